@@ -500,8 +500,8 @@ typedef void (*ox_release_fn)(void *user, void *data);
 OX_API ox_tensor *ox_from_blob(void *data, ox_shape shape, const int64_t *strides, ox_dtype dtype,
                                ox_release_fn release, void *user);
 
-/* The single element of t as a double (int64); t may be on any device. Errors OX_ERR_SHAPE unless numel is
- * 1. */
+/* The single element of t as a double (int64), of c64 its real part; t may be on any device. Errors
+ * OX_ERR_SHAPE unless numel is 1. */
 OX_API double ox_item(ox_tensor *t);
 OX_API int64_t ox_item_int(ox_tensor *t);
 /* Copies t, row-major whatever its strides, into `out`, which has room for `count` numbers; count must be
@@ -559,11 +559,16 @@ OX_API ox_tensor *ox_unsqueeze(ox_tensor *x, int dim);
 OX_API ox_tensor *ox_unfold(ox_tensor *x, int dim, int64_t size, int64_t step);
 OX_API ox_tensor *ox_view_as_real(ox_tensor *x);                         /* c64 [..] -> f32 [..,2] */
 OX_API ox_tensor *ox_view_as_complex(ox_tensor *x);                      /* f32 [..,2] -> c64 [..] */
+OX_API ox_tensor *ox_real(ox_tensor *x);                                 /* c64 -> f32, up to 7 dims */
+OX_API ox_tensor *ox_imag(ox_tensor *x);
 /* The same bytes as another dtype of the same width. */
 OX_API ox_tensor *ox_view_dtype(ox_tensor *x, ox_dtype dtype);
 
 /* Lists of views. Each writes up to `room` tensors to out and returns how many there are, -1 on error. */
 OX_API int64_t ox_split(ox_tensor *x, int64_t size, int dim, ox_tensor **out, int64_t room);
+/* The sizes add up to the dim's: OX_ERR_ARG otherwise. torch.split with a list. */
+OX_API int64_t ox_split_with_sizes(ox_tensor *x, const int64_t *sizes, int64_t count, int dim,
+                                   ox_tensor **out, int64_t room);
 OX_API int64_t ox_chunk(ox_tensor *x, int64_t chunks, int dim, ox_tensor **out, int64_t room);
 OX_API int64_t ox_unbind(ox_tensor *x, int dim, ox_tensor **out, int64_t room);
 
@@ -590,7 +595,8 @@ OX_EXTERN_C_BEGIN
  * floor  ceil  trunc        round half to even   frac x - trunc(x)     sqrt                rsqrt 1/sqrt(x)
  * exp  exp2  expm1          log log2 log10 log1p sin cos tan           asin acos atan      sinh cosh tanh
  * asinh acosh atanh         sigmoid 1/(1+e^-x)   erf  erfc
- * isnan isinf isfinite logical_not -> bool       bitwise_not ~x (integers, bool) */
+ * isnan isinf isfinite logical_not -> bool       bitwise_not ~x (integers, bool)
+ * conj (real numbers: a copy)                    angle atan2(imag, real) of c64, of real numbers 0 or pi */
 OX_API ox_tensor *ox_abs(ox_tensor *x);
 OX_API ox_tensor *ox_neg(ox_tensor *x);
 OX_API ox_tensor *ox_sign(ox_tensor *x);
@@ -630,6 +636,8 @@ OX_API ox_tensor *ox_isnan(ox_tensor *x);
 OX_API ox_tensor *ox_isinf(ox_tensor *x);
 OX_API ox_tensor *ox_isfinite(ox_tensor *x);
 OX_API ox_tensor *ox_logical_not(ox_tensor *x);
+OX_API ox_tensor *ox_conj(ox_tensor *x);
+OX_API ox_tensor *ox_angle(ox_tensor *x);
 /* -INFINITY, INFINITY for none. Bounds of integers are whole numbers, OX_ERR_DTYPE otherwise: torch.clamp
  * gives floats then, for which cast x first. */
 OX_API ox_tensor *ox_clamp(ox_tensor *x, double low, double high);
@@ -776,7 +784,8 @@ OX_API ox_tensor *ox_contiguous(ox_tensor *x);                          /* x its
  * infinity. Floats to integers truncate; where the result does not fit (or is NaN) i32 and i64 get their
  * smallest number, 8 and 16 bits the low bits of that i32, u32 the low bits of the i64, and u64 wraps above
  * -2^63 and gets 2^63 otherwise. torch on x86-64 does the same, but for corners of u32 and u64; its u32
- * differs between short and long tensors. Integers to narrower ones keep the low bits.
+ * differs between short and long tensors. Integers to narrower ones keep the low bits. Of c64, real types get
+ * the real part, bool whether either part is not 0.
  * Block types expand to floats. Floats, and other block types, are quantised to Q4_0 Q4_1 Q5_0 Q5_1 Q8_0 with
  * ggml's bytes, and to Q4_K Q5_K Q6_K with smaller errors than ggml's; to other block types:
  * OX_ERR_UNSUPPORTED. NaN or an infinity makes its block NaN; numbers beyond what f16 scales reach become
@@ -786,7 +795,7 @@ OX_API ox_tensor *ox_cast(ox_tensor *x, ox_dtype dtype);
 /* ---- reductions -------------------------------------------------------------------------------------------
  * shapes    dims given as OX_DIMS(0, -1) or OX_ALL_DIMS; they go, or stay as size 1 if keepdim
  * dtypes    sum, prod: integers and bool give i64; mean, var, std, norm: floats; all, any: bool; arg...,
- *           count_nonzero: i64
+ *           count_nonzero: i64; norm of c64: f32, of the sizes
  * numerics  f16, bf16 and f32 accumulate in f32 blocks summed in f64; the same bits for any thread count
  * errors    OX_ERR_DIM a dim out of range or twice; OX_ERR_SHAPE amax, argmax ... of no elements;
  *           OX_ERR_DTYPE */
@@ -846,7 +855,7 @@ OX_API ox_tensor *ox_tril(ox_tensor *x, int64_t diagonal);
 /* ox_matmul - matrix product; leading dims broadcast.
  *   out[..,m,n] = sum_k a[..,m,k] * b[..,k,n]
  * shapes    a [..,M,K], b [..,K,N] -> [..,M,N]; 1-d operands as in torch.matmul
- * dtypes    f16 bf16 f32 f64, both operands the same; i8 x i8 -> i32; other integers in their own type;
+ * dtypes    f16 bf16 f32 f64 c64, both operands the same; i8 x i8 -> i32; other integers in their own type;
  *           one operand may be a block type (b given as [..,K,N] = ox_t of block rows [N,K]); f16 and bf16
  *           accumulate in f32
  * memory    a new tensor, one reference; transposed and sliced operands are read in place
@@ -867,8 +876,10 @@ OX_API ox_tensor *ox_addmm_(ox_tensor *c, ox_tensor *a, ox_tensor *b, double bet
 OX_API ox_tensor *ox_outer(ox_tensor *a, ox_tensor *b);
 OX_API ox_tensor *ox_dot(ox_tensor *a, ox_tensor *b);
 /* ox_einsum - sums of products by index letters: "bij,bjk->bik", "ii->i", "...ij->...ji"; without "->"
- * letters that occur once, in alphabetical order. Pairs are contracted left to right by matmul. source:
- * torch.einsum */
+ * letters that occur once, in alphabetical order. Pairs are contracted left to right by matmul.
+ * dtypes    those of matmul, and bool where nothing is summed over; the result has the operands', but i64
+ *           where a letter of one integer operand alone is summed over
+ * source    torch.einsum */
 OX_API ox_tensor *ox_einsum(const char *equation, ox_tensor *const *list, int count);
 /* true: block types multiply as f32 after exact expansion; false (the default): int8 products with
  * quantised activations. On a GPU with cooperative matrices, false lets many f32 rows that meet the weights
@@ -4110,9 +4121,9 @@ OXI_OP(sigmoid,     MAP, 1, 1, map_float, B|I|F,   INPLACE, 12, sigmoid)
 OXI_OP(erf,         MAP, 1, 1, map_float, B|I|F,   INPLACE, 14, erf)
 OXI_OP(erfc,        MAP, 1, 1, map_float, B|I|F,   INPLACE, 16, erfc)
 /* ---- elementwise, one operand: result is bool ---------------------------------------------------------- */
-OXI_OP(isnan,       MAP, 1, 1, map_bool,  B|I|F,   0,       1,  none)
-OXI_OP(isinf,       MAP, 1, 1, map_bool,  B|I|F,   0,       1,  none)
-OXI_OP(isfinite,    MAP, 1, 1, map_bool,  B|I|F,   0,       1,  none)
+OXI_OP(isnan,       MAP, 1, 1, map_bool,  B|I|F|C, 0,       1,  none)
+OXI_OP(isinf,       MAP, 1, 1, map_bool,  B|I|F|C, 0,       1,  none)
+OXI_OP(isfinite,    MAP, 1, 1, map_bool,  B|I|F|C, 0,       1,  none)
 OXI_OP(logical_not, MAP, 1, 1, map_bool,  B|I|F|C, INPLACE, 1,  none)
 /* ---- activations --------------------------------------------------------------------------------------- */
 OXI_OP(relu,        MAP, 1, 1, map_same,  I|F,     INPLACE, 1,  relu)
@@ -4189,7 +4200,7 @@ OXI_OP(multinomial, RANDOM, 1, 1, multinomial, F,  RANDOM,  10, none)
 /* ---- reductions over the dims in attr.dims, kept as size 1 if attr.keepdim ----------------------------- */
 OXI_OP(sum,         REDUCE, 1, 1, reduce_sum,   B|I|F|C, 0, 1, sum) /* integers and bool sum to i64 */
 OXI_OP(mean,        REDUCE, 1, 1, reduce_float, F|C,     0, 1, mean)
-OXI_OP(prod,        REDUCE, 1, 1, reduce_sum,   B|I|F,   0, 1, prod)
+OXI_OP(prod,        REDUCE, 1, 1, reduce_sum,   B|I|F|C, 0, 1, prod)
 OXI_OP(amax,        REDUCE, 1, 1, reduce_same,  B|I|F,   0, 1, amax)
 OXI_OP(amin,        REDUCE, 1, 1, reduce_same,  B|I|F,   0, 1, amin)
 OXI_OP(all,         REDUCE, 1, 1, reduce_bool,  B|I|F|C, 0, 1, none)
@@ -4197,7 +4208,7 @@ OXI_OP(any,         REDUCE, 1, 1, reduce_bool,  B|I|F|C, 0, 1, none)
 OXI_OP(var,         REDUCE, 1, 1, reduce_float, F,       0, 4, var)          /* f0 correction */
 OXI_OP(std,         REDUCE, 1, 1, reduce_float, F,       0, 4, std)          /* f0 correction */
 OXI_OP(logsumexp,   REDUCE, 1, 1, reduce_float, B|I|F,   0, 12, logsumexp)
-OXI_OP(norm,        REDUCE, 1, 1, reduce_float, F,       0, 3, norm) /* f0 = p: 0, 1, 2, inf, -inf, any */
+OXI_OP(norm,        REDUCE, 1, 1, reduce_float, F|C,     0, 3, norm) /* f0 = p: 0, 1, 2, inf, -inf, any */
 OXI_OP(count_nonzero, REDUCE, 1, 1, reduce_index, B|I|F|C, 0, 1, none)
 OXI_OP(argmax,      REDUCE, 1, 1, reduce_index, B|I|F,   0, 1, none)         /* first of equals; NaN wins */
 OXI_OP(argmin,      REDUCE, 1, 1, reduce_index, B|I|F,   0, 1, none)
@@ -4206,8 +4217,8 @@ OXI_OP(max_dim,     REDUCE, 1, 2, reduce_pair,  B|I|F,   0, 1, max_dim)
 OXI_OP(min_dim,     REDUCE, 1, 2, reduce_pair,  B|I|F,   0, 1, max_dim)
 
 /* ---- along one dim, attr.dim --------------------------------------------------------------------------- */
-OXI_OP(cumsum,      SCAN, 1, 1, scan,     B|I|F,   INPLACE, 1,  cumsum)
-OXI_OP(cumprod,     SCAN, 1, 1, scan,     B|I|F,   INPLACE, 1,  cumprod)
+OXI_OP(cumsum,      SCAN, 1, 1, scan,     B|I|F|C, INPLACE, 1,  cumsum)
+OXI_OP(cumprod,     SCAN, 1, 1, scan,     B|I|F|C, INPLACE, 1,  cumprod)
 /* mode 1 = descending; stable; NaN last */
 OXI_OP(sort,        SORT, 1, 2, sort,     B|I|F,   0,       20, sort)
 OXI_OP(topk,        SORT, 1, 2, topk,     B|I|F,   0,       4,  sort)        /* i0 k, mode 1 = largest */
@@ -4240,10 +4251,10 @@ OXI_OP(cat,          INDEX, -1, 1, cat,         B|I|F|C,   0, 0, cat)
 OXI_OP(roll,         INDEX, 1, 1, roll,         B|I|F|C,   0, 0, roll) /* shape = shifts, stride = dims */
 
 /* ---- products ------------------------------------------------------------------------------------------ */
-OXI_OP(matmul,      PRODUCT, 2, 1, matmul,  I|F|Q,  0, -1, matmul)
+OXI_OP(matmul,      PRODUCT, 2, 1, matmul,  I|F|C|Q, 0, -1, matmul)
 /* x, w [N,K], bias?; mode = oxi_activation */
-OXI_OP(linear,      PRODUCT, 3, 1, linear,  I|F|Q,  0, -1, linear)
-OXI_OP(addmm,       PRODUCT, 3, 1, addmm,   I|F|Q,  0, -1, addmm)     /* c, a, b; f0 beta, f1 alpha */
+OXI_OP(linear,      PRODUCT, 3, 1, linear,  I|F|C|Q, 0, -1, linear)
+OXI_OP(addmm,       PRODUCT, 3, 1, addmm,   I|F|C|Q, 0, -1, addmm)     /* c, a, b; f0 beta, f1 alpha */
 
 /* ---- transformers -------------------------------------------------------------------------------------- */
 OXI_OP(rope,        ROPE, 3, 1, rope,           F,   0, 6,  rope)     /* x, positions, freq_factors? */
@@ -4705,7 +4716,8 @@ OXI_RULE(reduce_float) {
     bool has_identity = call->op != OXI_OP_norm || (call->attr.f[0] >= 0 && !isinf(call->attr.f[0]));
     ox_status status = has_identity ? OX_OK : oxi_check_not_empty(call);
     if (status != OX_OK) return status;
-    return oxi_reduced(call, out, oxi_compute_dtype(call));
+    ox_dtype dtype = oxi_compute_dtype(call);
+    return oxi_reduced(call, out, call->op == OXI_OP_norm && dtype == OX_C64 ? OX_F32 : dtype);
 }
 OXI_RULE(reduce_bool) {
     return oxi_reduced(call, out, OX_BOOL);
@@ -5037,6 +5049,8 @@ OXI_RULE(linear) {
                  ox_dtype_of(bias->dtype)->cls != ox_dtype_of(dtype)->cls))
         return oxi_fail(OX_ERR_SHAPE, "linear: bias %s does not fit weight %s", oxi_tensor_text(bias),
                         oxi_tensor_text(w));
+    if (call->attr.mode != OXI_ACT_NONE && !oxi_is_float(dtype))
+        return oxi_fail(OX_ERR_DTYPE, "linear: no activation of %s", ox_dtype_name(dtype));
     status = oxi_check_block_rows(call, w, 1);
     if (status == OX_OK && !oxi_is_block(w->dtype)) status = oxi_check_weight_dtype(call, x, w);
     if (status == OX_OK) status = oxi_check_weight_dtype(call, x, bias);
@@ -5431,7 +5445,8 @@ static double oxi_call_flops(const oxi_call *call) {
         return half * 4.0 * (double)ox_numel(q) * (double)k->shape[k->ndim - 2];
     }
     const ox_tensor *a = call->in[call->op == OXI_OP_addmm ? 1 : 0];
-    return 2.0 * most * (double)(a->ndim ? a->shape[a->ndim - 1] : 1);
+    double each = a->dtype == OX_C64 ? 8.0 : 2.0;
+    return each * most * (double)(a->ndim ? a->shape[a->ndim - 1] : 1);
 }
 
 static double oxi_call_bytes(const oxi_call *call) {
@@ -5673,9 +5688,9 @@ OXI_OP(sigmoid,     MAP, 1, 1, map_float, B|I|F,   INPLACE, 12, sigmoid)
 OXI_OP(erf,         MAP, 1, 1, map_float, B|I|F,   INPLACE, 14, erf)
 OXI_OP(erfc,        MAP, 1, 1, map_float, B|I|F,   INPLACE, 16, erfc)
 /* ---- elementwise, one operand: result is bool ---------------------------------------------------------- */
-OXI_OP(isnan,       MAP, 1, 1, map_bool,  B|I|F,   0,       1,  none)
-OXI_OP(isinf,       MAP, 1, 1, map_bool,  B|I|F,   0,       1,  none)
-OXI_OP(isfinite,    MAP, 1, 1, map_bool,  B|I|F,   0,       1,  none)
+OXI_OP(isnan,       MAP, 1, 1, map_bool,  B|I|F|C, 0,       1,  none)
+OXI_OP(isinf,       MAP, 1, 1, map_bool,  B|I|F|C, 0,       1,  none)
+OXI_OP(isfinite,    MAP, 1, 1, map_bool,  B|I|F|C, 0,       1,  none)
 OXI_OP(logical_not, MAP, 1, 1, map_bool,  B|I|F|C, INPLACE, 1,  none)
 /* ---- activations --------------------------------------------------------------------------------------- */
 OXI_OP(relu,        MAP, 1, 1, map_same,  I|F,     INPLACE, 1,  relu)
@@ -5752,7 +5767,7 @@ OXI_OP(multinomial, RANDOM, 1, 1, multinomial, F,  RANDOM,  10, none)
 /* ---- reductions over the dims in attr.dims, kept as size 1 if attr.keepdim ----------------------------- */
 OXI_OP(sum,         REDUCE, 1, 1, reduce_sum,   B|I|F|C, 0, 1, sum) /* integers and bool sum to i64 */
 OXI_OP(mean,        REDUCE, 1, 1, reduce_float, F|C,     0, 1, mean)
-OXI_OP(prod,        REDUCE, 1, 1, reduce_sum,   B|I|F,   0, 1, prod)
+OXI_OP(prod,        REDUCE, 1, 1, reduce_sum,   B|I|F|C, 0, 1, prod)
 OXI_OP(amax,        REDUCE, 1, 1, reduce_same,  B|I|F,   0, 1, amax)
 OXI_OP(amin,        REDUCE, 1, 1, reduce_same,  B|I|F,   0, 1, amin)
 OXI_OP(all,         REDUCE, 1, 1, reduce_bool,  B|I|F|C, 0, 1, none)
@@ -5760,7 +5775,7 @@ OXI_OP(any,         REDUCE, 1, 1, reduce_bool,  B|I|F|C, 0, 1, none)
 OXI_OP(var,         REDUCE, 1, 1, reduce_float, F,       0, 4, var)          /* f0 correction */
 OXI_OP(std,         REDUCE, 1, 1, reduce_float, F,       0, 4, std)          /* f0 correction */
 OXI_OP(logsumexp,   REDUCE, 1, 1, reduce_float, B|I|F,   0, 12, logsumexp)
-OXI_OP(norm,        REDUCE, 1, 1, reduce_float, F,       0, 3, norm) /* f0 = p: 0, 1, 2, inf, -inf, any */
+OXI_OP(norm,        REDUCE, 1, 1, reduce_float, F|C,     0, 3, norm) /* f0 = p: 0, 1, 2, inf, -inf, any */
 OXI_OP(count_nonzero, REDUCE, 1, 1, reduce_index, B|I|F|C, 0, 1, none)
 OXI_OP(argmax,      REDUCE, 1, 1, reduce_index, B|I|F,   0, 1, none)         /* first of equals; NaN wins */
 OXI_OP(argmin,      REDUCE, 1, 1, reduce_index, B|I|F,   0, 1, none)
@@ -5769,8 +5784,8 @@ OXI_OP(max_dim,     REDUCE, 1, 2, reduce_pair,  B|I|F,   0, 1, max_dim)
 OXI_OP(min_dim,     REDUCE, 1, 2, reduce_pair,  B|I|F,   0, 1, max_dim)
 
 /* ---- along one dim, attr.dim --------------------------------------------------------------------------- */
-OXI_OP(cumsum,      SCAN, 1, 1, scan,     B|I|F,   INPLACE, 1,  cumsum)
-OXI_OP(cumprod,     SCAN, 1, 1, scan,     B|I|F,   INPLACE, 1,  cumprod)
+OXI_OP(cumsum,      SCAN, 1, 1, scan,     B|I|F|C, INPLACE, 1,  cumsum)
+OXI_OP(cumprod,     SCAN, 1, 1, scan,     B|I|F|C, INPLACE, 1,  cumprod)
 /* mode 1 = descending; stable; NaN last */
 OXI_OP(sort,        SORT, 1, 2, sort,     B|I|F,   0,       20, sort)
 OXI_OP(topk,        SORT, 1, 2, topk,     B|I|F,   0,       4,  sort)        /* i0 k, mode 1 = largest */
@@ -5803,10 +5818,10 @@ OXI_OP(cat,          INDEX, -1, 1, cat,         B|I|F|C,   0, 0, cat)
 OXI_OP(roll,         INDEX, 1, 1, roll,         B|I|F|C,   0, 0, roll) /* shape = shifts, stride = dims */
 
 /* ---- products ------------------------------------------------------------------------------------------ */
-OXI_OP(matmul,      PRODUCT, 2, 1, matmul,  I|F|Q,  0, -1, matmul)
+OXI_OP(matmul,      PRODUCT, 2, 1, matmul,  I|F|C|Q, 0, -1, matmul)
 /* x, w [N,K], bias?; mode = oxi_activation */
-OXI_OP(linear,      PRODUCT, 3, 1, linear,  I|F|Q,  0, -1, linear)
-OXI_OP(addmm,       PRODUCT, 3, 1, addmm,   I|F|Q,  0, -1, addmm)     /* c, a, b; f0 beta, f1 alpha */
+OXI_OP(linear,      PRODUCT, 3, 1, linear,  I|F|C|Q, 0, -1, linear)
+OXI_OP(addmm,       PRODUCT, 3, 1, addmm,   I|F|C|Q, 0, -1, addmm)     /* c, a, b; f0 beta, f1 alpha */
 
 /* ---- transformers -------------------------------------------------------------------------------------- */
 OXI_OP(rope,        ROPE, 3, 1, rope,           F,   0, 6,  rope)     /* x, positions, freq_factors? */
@@ -6474,6 +6489,18 @@ OX_API ox_tensor *ox_view_as_real(ox_tensor *x) {
 OX_API ox_tensor *ox_view_as_complex(ox_tensor *x) {
     return oxi_apply_1(OXI_OP_view_as_complex, NULL, x);
 }
+static ox_tensor *oxi_part_view(const char *name, ox_tensor *x, int64_t part) {
+    if (oxi_any_null(name, &x, 1)) return NULL;
+    oxi_work work = oxi_work_begin(name);
+    return oxi_work_end(&work, ox_select(ox_view_as_real(x), -1, part));
+}
+OX_API ox_tensor *ox_real(ox_tensor *x) {
+    return oxi_part_view("real", x, 0);
+}
+OX_API ox_tensor *ox_imag(ox_tensor *x) {
+    return oxi_part_view("imag", x, 1);
+}
+
 OX_API ox_tensor *ox_view_dtype(ox_tensor *x, ox_dtype dtype) {
     oxi_attrs attr = oxi_no_attrs();
     attr.dtype = dtype;
@@ -6482,14 +6509,15 @@ OX_API ox_tensor *ox_view_dtype(ox_tensor *x, ox_dtype dtype) {
 
 /* ---- lists of views ------------------------------------------------------------------------------------ */
 
-/* `count` parts of `size` along dim `at` of x, the last one maybe smaller. */
-static int64_t oxi_split(const char *name, ox_tensor *x, int64_t size, int64_t count, int at, ox_tensor **out,
-                         int64_t room) {
-    int64_t length = x->shape[at];
+/* `count` parts along dim `at` of x: of sizes[i], or without sizes of `size`, the last one maybe smaller. */
+static int64_t oxi_split(const char *name, ox_tensor *x, const int64_t *sizes, int64_t size, int64_t count,
+                         int at, ox_tensor **out, int64_t room) {
+    int64_t start = 0;
     if (!out) room = 0; /* only counts */
     for (int64_t i = 0; i < count && i < room; i++) {
-        int64_t start = i * size, left = length - start;
-        out[i] = oxi_sliced(name, x, at, start, left < size ? left : size, 1);
+        int64_t length = sizes ? sizes[i] : size < x->shape[at] - start ? size : x->shape[at] - start;
+        out[i] = oxi_sliced(name, x, at, start, length, 1);
+        start += length;
         if (!out[i]) {
             while (i-- > 0) {
                 ox_release(out[i]);
@@ -6510,7 +6538,24 @@ OX_API int64_t ox_split(ox_tensor *x, int64_t size, int dim, ox_tensor **out, in
                        oxi_tensor_text(x));
         return -1;
     }
-    return oxi_split("split", x, size, x->shape[at] == 0 ? 1 : (x->shape[at] - 1) / size + 1, at, out, room);
+    return oxi_split("split", x, NULL, size, x->shape[at] == 0 ? 1 : (x->shape[at] - 1) / size + 1, at, out,
+                     room);
+}
+
+OX_API int64_t ox_split_with_sizes(ox_tensor *x, const int64_t *sizes, int64_t count, int dim,
+                                   ox_tensor **out, int64_t room) {
+    if (oxi_any_null("split_with_sizes", &x, 1)) return -1;
+    int at = oxi_own_dim("split_with_sizes", x, dim);
+    if (at < 0) return -1;
+    int64_t sum = 0;
+    bool fits = count >= 1 && sizes;
+    for (int64_t i = 0; fits && i < count; i++) fits = sizes[i] >= 0 && oxi_add_i64(sum, sizes[i], &sum);
+    if (!fits || sum != x->shape[at]) {
+        (void)oxi_fail(OX_ERR_ARG, "split_with_sizes: %lld sizes do not make up dim %d of %s",
+                       (long long)count, at, oxi_tensor_text(x));
+        return -1;
+    }
+    return oxi_split("split_with_sizes", x, sizes, 0, count, at, out, room);
 }
 
 OX_API int64_t ox_chunk(ox_tensor *x, int64_t chunks, int dim, ox_tensor **out, int64_t room) {
@@ -6523,7 +6568,7 @@ OX_API int64_t ox_chunk(ox_tensor *x, int64_t chunks, int dim, ox_tensor **out, 
     }
     int64_t length = x->shape[at];
     int64_t size = length == 0 ? 0 : (length - 1) / chunks + 1;
-    return oxi_split("chunk", x, size, length == 0 ? chunks : (length - 1) / size + 1, at, out, room);
+    return oxi_split("chunk", x, NULL, size, length == 0 ? chunks : (length - 1) / size + 1, at, out, room);
 }
 
 OX_API int64_t ox_unbind(ox_tensor *x, int dim, ox_tensor **out, int64_t room) {
@@ -6712,6 +6757,26 @@ OX_API ox_tensor *ox_glu(ox_tensor *x, int dim) {
     int64_t half = x->shape[d] / 2;
     oxi_work work = oxi_work_begin("glu");
     return oxi_work_end(&work, ox_mul(ox_narrow(x, d, 0, half), ox_sigmoid(ox_narrow(x, d, half, half))));
+}
+
+/* ---- complex numbers ----------------------------------------------------------------------------------- */
+
+OX_API ox_tensor *ox_conj(ox_tensor *x) {
+    if (oxi_any_null("conj", &x, 1)) return NULL;
+    oxi_work work = oxi_work_begin("conj");
+    ox_tensor *result = ox_clone(x);
+    if (result && x->dtype == OX_C64 && !ox_neg_(ox_imag(result))) result = NULL;
+    return oxi_work_end(&work, result);
+}
+
+/* Of a real number: 0, or pi below 0. -0 + 0 is 0, whose angle is 0. */
+OX_API ox_tensor *ox_angle(ox_tensor *x) {
+    if (oxi_any_null("angle", &x, 1)) return NULL;
+    bool pairs = x->dtype == OX_C64;
+    oxi_work work = oxi_work_begin("angle");
+    ox_tensor *real = pairs ? ox_real(x) : ox_add(x, ox_number(0));
+    ox_tensor *imaginary = pairs ? ox_imag(x) : ox_number(0);
+    return oxi_work_end(&work, ox_atan2(imaginary, real));
 }
 
 /* ---- three operands ------------------------------------------------------------------------------------ */
@@ -7592,8 +7657,7 @@ static bool oxi_einsum_sum_lonely(const oxi_einsum *e, oxi_einsum_term *term, co
             dims.dim[dims.ndim++] = d;
     }
     if (dims.ndim == 0) return true;
-    ox_tensor *sum = ox_sum(term->t, dims, false);
-    term->t = sum && sum->dtype != term->t->dtype ? ox_cast(sum, term->t->dtype) : sum;
+    term->t = ox_sum(term->t, dims, false);
     memcpy(term->label, label, sizeof label);
     term->count = kept;
     return term->t != NULL;
@@ -7643,6 +7707,18 @@ static int64_t oxi_einsum_join(const oxi_einsum *e, int *list, int *count, const
     return size;
 }
 
+/* x [batch, rows, summed] times y [batch, summed, columns], in their dtype. Integers of which one was summed
+ * over alone meet in i64. */
+static ox_tensor *oxi_einsum_product(ox_tensor *x, ox_tensor *y, bool sums) {
+    if (!x || !y) return NULL;
+    if (x->dtype != y->dtype && oxi_is_int(x->dtype) && oxi_is_int(y->dtype)) {
+        x = ox_cast(x, OX_I64);
+        y = ox_cast(y, OX_I64);
+    }
+    ox_tensor *product = sums ? ox_matmul(x, y) : ox_mul(x, y);
+    return product && x && product->dtype != x->dtype ? ox_cast(product, x->dtype) : product;
+}
+
 /* a [batch, rows, summed] x b [batch, summed, columns] -> a's term becomes [batch, rows, columns]. */
 static bool oxi_einsum_contract(const oxi_einsum *e, oxi_einsum_term *a, const oxi_einsum_term *b,
                                 const oxi_einsum_term *rest, int rest_count) {
@@ -7662,8 +7738,7 @@ static bool oxi_einsum_contract(const oxi_einsum *e, oxi_einsum_term *a, const o
     int64_t columns = oxi_einsum_join(e, right, &right_count, r.columns, r.column_count);
     ox_tensor *x = ox_reshape(oxi_einsum_ordered(a, left, left_count), OX_SHAPE(batch, rows, summed));
     ox_tensor *y = ox_reshape(oxi_einsum_ordered(b, right, right_count), OX_SHAPE(batch, summed, columns));
-    ox_tensor *product = ox_matmul(x, y);
-    if (product && product->dtype != a->t->dtype) product = ox_cast(product, a->t->dtype);
+    ox_tensor *product = oxi_einsum_product(x, y, r.summed_count > 0);
     oxi_einsum_join(e, result, &result_count, r.batch, r.batches);
     oxi_einsum_join(e, result, &result_count, r.rows, r.row_count);
     oxi_einsum_join(e, result, &result_count, r.columns, r.column_count);
@@ -8197,9 +8272,11 @@ OX_API bool ox_allclose(ox_tensor *a, ox_tensor *b, double rtol, double atol, bo
     ox_tensor *in[2] = {a, b};
     if (oxi_any_null("allclose", in, 2)) return false;
     oxi_work work = oxi_work_begin("allclose");
-    ox_tensor *x = ox_cast(a, OX_F64), *y = ox_cast(b, OX_F64);
-    ox_tensor *bound = ox_add_number(ox_mul_number(ox_abs(y), rtol), atol);
-    ox_tensor *near = ox_logical_and(ox_le(ox_abs(ox_sub(x, y)), bound), ox_isfinite(y));
+    ox_dtype dtype = a->dtype == OX_C64 || b->dtype == OX_C64 ? OX_C64 : OX_F64;
+    ox_tensor *x = ox_cast(a, dtype), *y = ox_cast(b, dtype);
+    ox_tensor *size = ox_cast(ox_abs(y), OX_F64), *distance = ox_cast(ox_abs(ox_sub(x, y)), OX_F64);
+    ox_tensor *bound = ox_add_number(ox_mul_number(size, rtol), atol);
+    ox_tensor *near = ox_logical_and(ox_le(distance, bound), ox_isfinite(y));
     ox_tensor *close = ox_logical_or(near, ox_eq(x, y));
     if (equal_nan) close = ox_logical_or(close, ox_logical_and(ox_isnan(x), ox_isnan(y)));
     bool all = oxi_truth(ox_all(close, OX_ALL_DIMS, false));
@@ -8810,6 +8887,18 @@ OXI_LOAD_COMPLEX(f64, double, (double)s)
 OXI_LOAD_COMPLEX(i64, int64_t, oxi_f64_to_i64((double)s))
 OXI_LOAD_COMPLEX(u64, uint64_t, oxi_f64_to_u64((double)s))
 
+/* |z| of complex numbers. */
+#define OXI_LOAD_SIZE(lane, lane_type)                                                                      \
+    static OXI_UNUSED void oxi_load_size_##lane(int64_t n, const void *source, int64_t stride, void *out) { \
+        for (int64_t i = 0; i < n; i++) {                                                                   \
+            const float *z = (const float *)source + 2 * i * stride;                                        \
+            ((lane_type *)out)[i] = (lane_type)hypot(z[0], z[1]);                                           \
+        }                                                                                                   \
+    }
+OXI_LOAD_SIZE(f32, float)
+OXI_LOAD_SIZE(f64, double)
+#undef OXI_LOAD_SIZE
+
 static void oxi_load_OX_C64_c64(int64_t n, const void *source, int64_t stride, void *out) {
     for (int64_t i = 0; i < n; i++) memcpy((float *)out + 2 * i, (const float *)source + 2 * i * stride, 8);
 }
@@ -9003,7 +9092,7 @@ static double oxi_gelu_tanh_f64(double x) {
     return x * oxi_sigmoid_f64(x * (1.5957691216057308 + 0.07135481627260025 * x * x));
 }
 static double oxi_expm1_scaled_f64(double x, double alpha, double inner) { /* the elu family */
-    return x > 0 ? x : alpha * expm1(x * inner);
+    return x < 0 ? alpha * expm1(x * inner) : x;
 }
 static double oxi_remainder_f64(double a, double b) {
     double rest = fmod(a, b);
@@ -9276,6 +9365,9 @@ static bool oxi_nonzero_complex(oxi_complex z) { return z.re != 0 || z.im != 0; 
     X(square, oxi_multiply_complex(x, x)) X(reciprocal, oxi_divide_complex(oxi_make_complex(1, 0), x)) \
         X(exp, oxi_exp_complex(x)) X(log, oxi_log_complex(x)) X(sqrt, oxi_sqrt_complex(x))             \
             X(sin, oxi_sin_complex(x)) X(cos, oxi_cos_complex(x)) X(tanh, oxi_tanh_complex(x))
+#define OXI_C64_1_BOOL(X) \
+    X(logical_not, !oxi_nonzero_complex(x)) X(isnan, isnan(x.re) || isnan(x.im)) \
+    X(isinf, isinf(x.re) || isinf(x.im)) X(isfinite, isfinite(x.re) && isfinite(x.im))
 #define OXI_C64_2(X) \
     X(add, oxi_make_complex(a.re + f0 * b.re, a.im + f0 * b.im)) \
     X(sub, oxi_make_complex(a.re - f0 * b.re, a.im - f0 * b.im)) \
@@ -9298,6 +9390,18 @@ static bool oxi_nonzero_complex(oxi_complex z) { return z.re != 0 || z.im != 0; 
         } \
     }
 OXI_C64_1(OXI_X)
+#undef OXI_X
+#define OXI_X(op, formula) \
+    static void oxi_scalar_##op##_c64(int64_t n, const void *const *in, void *out, const oxi_attrs *attr) { \
+        const float *p = (const float *)in[0]; \
+        uint8_t *result = (uint8_t *)out; \
+        (void)attr; \
+        for (int64_t i = 0; i < n; i++) { \
+            oxi_complex x = oxi_load_complex(p, i); \
+            result[i] = formula; \
+        } \
+    }
+OXI_C64_1_BOOL(OXI_X)
 #undef OXI_X
 #define OXI_X(op, formula) \
     static void oxi_scalar_##op##_c64(int64_t n, const void *const *in, void *out, const oxi_attrs *attr) { \
@@ -9331,12 +9435,6 @@ static void oxi_scalar_abs_c64(int64_t n, const void *const *in, void *out, cons
     float *result = (float *)out;
     (void)attr;
     for (int64_t i = 0; i < n; i++) result[i] = (float)hypot(p[2 * i], p[2 * i + 1]);
-}
-static void oxi_scalar_logical_not_c64(int64_t n, const void *const *in, void *out, const oxi_attrs *attr) {
-    const float *p = (const float *)in[0];
-    uint8_t *result = (uint8_t *)out;
-    (void)attr;
-    for (int64_t i = 0; i < n; i++) result[i] = !oxi_nonzero_complex(oxi_load_complex(p, i));
 }
 
 /* ---- the table ----------------------------------------------------------------------------------------- */
@@ -9372,10 +9470,10 @@ static void oxi_fill_scalar_map(oxi_kernels *k) {
 #undef OXI_X
 #define OXI_X(op, formula) k->map[OXI_OP_##op][OXI_LANE_C64] = oxi_scalar_##op##_c64;
     OXI_C64_1(OXI_X)
+    OXI_C64_1_BOOL(OXI_X)
     OXI_C64_2(OXI_X)
     OXI_C64_2_BOOL(OXI_X)
     OXI_X(abs, )
-    OXI_X(logical_not, )
 #undef OXI_X
     k->map[OXI_OP_hardtanh][OXI_LANE_I64] = oxi_scalar_clamp_i64;
     k->map[OXI_OP_hardtanh][OXI_LANE_U64] = oxi_scalar_clamp_u64;
@@ -11573,8 +11671,8 @@ OXI_INLINE vd vd_softplus(vd x, vd beta, vd threshold) {
     vd scaled = vd_mul(x, beta);
     return vd_select(vd_gt(scaled, threshold), x, vd_div(vd_log1p(vd_exp(scaled)), beta));
 }
-OXI_SHARED vd vd_elu(vd x, vd alpha, vd inner) { /* x > 0: x, else alpha (e^(x inner) - 1) */
-    return vd_select(vd_gt(x, vd_zero()), x, vd_mul(alpha, vd_expm1(vd_mul(x, inner))));
+OXI_SHARED vd vd_elu(vd x, vd alpha, vd inner) { /* x < 0: alpha (e^(x inner) - 1), else x */
+    return vd_select(vd_lt(x, vd_zero()), vd_mul(alpha, vd_expm1(vd_mul(x, inner))), x);
 }
 /* >>cpu/kernels/map.inc */
 /* Elementwise kernels of one tier, made from the formulas of map_rows.h: f32 in full, f64 where
@@ -16568,8 +16666,8 @@ OXI_INLINE vd vd_softplus(vd x, vd beta, vd threshold) {
     vd scaled = vd_mul(x, beta);
     return vd_select(vd_gt(scaled, threshold), x, vd_div(vd_log1p(vd_exp(scaled)), beta));
 }
-OXI_SHARED vd vd_elu(vd x, vd alpha, vd inner) { /* x > 0: x, else alpha (e^(x inner) - 1) */
-    return vd_select(vd_gt(x, vd_zero()), x, vd_mul(alpha, vd_expm1(vd_mul(x, inner))));
+OXI_SHARED vd vd_elu(vd x, vd alpha, vd inner) { /* x < 0: alpha (e^(x inner) - 1), else x */
+    return vd_select(vd_lt(x, vd_zero()), vd_mul(alpha, vd_expm1(vd_mul(x, inner))), x);
 }
 /* >>cpu/kernels/map.inc */
 /* Elementwise kernels of one tier, made from the formulas of map_rows.h: f32 in full, f64 where
@@ -21523,8 +21621,8 @@ OXI_INLINE vd vd_softplus(vd x, vd beta, vd threshold) {
     vd scaled = vd_mul(x, beta);
     return vd_select(vd_gt(scaled, threshold), x, vd_div(vd_log1p(vd_exp(scaled)), beta));
 }
-OXI_SHARED vd vd_elu(vd x, vd alpha, vd inner) { /* x > 0: x, else alpha (e^(x inner) - 1) */
-    return vd_select(vd_gt(x, vd_zero()), x, vd_mul(alpha, vd_expm1(vd_mul(x, inner))));
+OXI_SHARED vd vd_elu(vd x, vd alpha, vd inner) { /* x < 0: alpha (e^(x inner) - 1), else x */
+    return vd_select(vd_lt(x, vd_zero()), vd_mul(alpha, vd_expm1(vd_mul(x, inner))), x);
 }
 /* >>cpu/kernels/map.inc */
 /* Elementwise kernels of one tier, made from the formulas of map_rows.h: f32 in full, f64 where
@@ -26394,8 +26492,8 @@ OXI_INLINE vd vd_softplus(vd x, vd beta, vd threshold) {
     vd scaled = vd_mul(x, beta);
     return vd_select(vd_gt(scaled, threshold), x, vd_div(vd_log1p(vd_exp(scaled)), beta));
 }
-OXI_SHARED vd vd_elu(vd x, vd alpha, vd inner) { /* x > 0: x, else alpha (e^(x inner) - 1) */
-    return vd_select(vd_gt(x, vd_zero()), x, vd_mul(alpha, vd_expm1(vd_mul(x, inner))));
+OXI_SHARED vd vd_elu(vd x, vd alpha, vd inner) { /* x < 0: alpha (e^(x inner) - 1), else x */
+    return vd_select(vd_lt(x, vd_zero()), vd_mul(alpha, vd_expm1(vd_mul(x, inner))), x);
 }
 /* >>cpu/kernels/map.inc */
 /* Elementwise kernels of one tier, made from the formulas of map_rows.h: f32 in full, f64 where
@@ -31257,8 +31355,8 @@ OXI_INLINE vd vd_softplus(vd x, vd beta, vd threshold) {
     vd scaled = vd_mul(x, beta);
     return vd_select(vd_gt(scaled, threshold), x, vd_div(vd_log1p(vd_exp(scaled)), beta));
 }
-OXI_SHARED vd vd_elu(vd x, vd alpha, vd inner) { /* x > 0: x, else alpha (e^(x inner) - 1) */
-    return vd_select(vd_gt(x, vd_zero()), x, vd_mul(alpha, vd_expm1(vd_mul(x, inner))));
+OXI_SHARED vd vd_elu(vd x, vd alpha, vd inner) { /* x < 0: alpha (e^(x inner) - 1), else x */
+    return vd_select(vd_lt(x, vd_zero()), vd_mul(alpha, vd_expm1(vd_mul(x, inner))), x);
 }
 /* >>cpu/kernels/map.inc */
 /* Elementwise kernels of one tier, made from the formulas of map_rows.h: f32 in full, f64 where
@@ -36115,8 +36213,8 @@ OXI_INLINE vd vd_softplus(vd x, vd beta, vd threshold) {
     vd scaled = vd_mul(x, beta);
     return vd_select(vd_gt(scaled, threshold), x, vd_div(vd_log1p(vd_exp(scaled)), beta));
 }
-OXI_SHARED vd vd_elu(vd x, vd alpha, vd inner) { /* x > 0: x, else alpha (e^(x inner) - 1) */
-    return vd_select(vd_gt(x, vd_zero()), x, vd_mul(alpha, vd_expm1(vd_mul(x, inner))));
+OXI_SHARED vd vd_elu(vd x, vd alpha, vd inner) { /* x < 0: alpha (e^(x inner) - 1), else x */
+    return vd_select(vd_lt(x, vd_zero()), vd_mul(alpha, vd_expm1(vd_mul(x, inner))), x);
 }
 /* >>cpu/kernels/map.inc */
 /* Elementwise kernels of one tier, made from the formulas of map_rows.h: f32 in full, f64 where
@@ -40770,6 +40868,7 @@ static OXI_UNUSED int64_t oxi_walk_tasks(const oxi_walk *w, int64_t grain) {
 enum {
     OXI_TILE_BYTES = 32 << 10,      /* of all turned operands, on the stack */
     OXI_TILE_FAR_BYTES = 288 << 10, /* the same of a large walk */
+    OXI_TILE_GAPS = 64,             /* room beside them: each operand's part starts aligned */
     OXI_TILE_RUN = 2048,            /* bytes of a column of a tile, of the widest operand */
     OXI_TILE_NEAR = 1 << 20,        /* bytes of all operands: from here on they are asked for early, */
     OXI_TILE_FAR = 1 << 22,         /* and from here on a walk is large */
@@ -40941,7 +41040,7 @@ static void oxi_tile(const oxi_tiling *t, char *const *base, int64_t first, int6
         oxi_tile_turn(t, k, rows + ahead, columns, base[k], tile, t->pitch[k], true);
         from[k] = tile;
         step[k] = t->pitch[k];
-        tile += t->columns * t->pitch[k];
+        tile += oxi_round_up(t->columns * t->pitch[k], 8);
     }
     oxi_tile_pieces(t, from, step, first, rows, columns, lane);
 }
@@ -40981,14 +41080,15 @@ static void oxi_tile_strip(const oxi_tiling *t, int64_t index, char *tile, int l
 static void oxi_tile_task(void *arg, int64_t index, int lane) {
     const oxi_tiling *t = (const oxi_tiling *)arg;
     int64_t end = oxi_min_i64((index + 1) * t->group, t->strips);
-    uint64_t stack[OXI_TILE_BYTES / 8];
-    char *tile = t->scratch ? t->scratch + lane * OXI_TILE_FAR_BYTES : (char *)stack;
+    uint64_t stack[(OXI_TILE_BYTES + OXI_TILE_GAPS) / 8];
+    char *tile = t->scratch ? t->scratch + lane * (OXI_TILE_FAR_BYTES + OXI_TILE_GAPS) : (char *)stack;
     for (int64_t i = index * t->group; i < end; i++) oxi_tile_strip(t, i, tile, lane);
 }
 
 static void oxi_walk_turned(const oxi_walk *w, int64_t grain, int64_t most, oxi_walk_piece piece, void *arg) {
     bool large = oxi_walk_bytes(w) > OXI_TILE_FAR && !oxi_tiles_are_moved(w);
-    size_t scratch_bytes = large ? (size_t)oxi_lanes(INT32_MAX) * OXI_TILE_FAR_BYTES : 0;
+    const size_t each = OXI_TILE_FAR_BYTES + OXI_TILE_GAPS;
+    size_t scratch_bytes = large ? (size_t)oxi_lanes(INT32_MAX) * each : 0;
     oxi_tiling tiling;
     tiling.scratch = large ? (char *)oxi_try_alloc(scratch_bytes) : NULL;
     tiling.piece = piece;
@@ -44001,10 +44101,34 @@ static void oxi_count_columns_c64(const oxi_kernels *k, oxi_partial *p, int64_t 
     }
 }
 
+static void oxi_prod_join_c64(double *real, double *imaginary, double re, double im) {
+    oxi_complex product = oxi_multiply_complex(oxi_make_complex(*real, *imaginary), oxi_make_complex(re, im));
+    *real = product.re;
+    *imaginary = product.im;
+}
+
+static void oxi_prod_columns_c64(const oxi_kernels *k, oxi_partial *p, int64_t width, int64_t rows,
+                                 const void *elements, int64_t row_stride, int64_t position) {
+    const float *x = (const float *)elements;
+    double *real = (double *)p->a, *imaginary = (double *)p->b;
+    (void)k;
+    (void)position;
+    for (int64_t r = 0; r < rows; r++, x += 2 * row_stride) {
+        for (int64_t c = 0; c < width; c++) {
+            oxi_prod_join_c64(real + c, imaginary + c, x[2 * c], x[2 * c + 1]);
+        }
+    }
+}
+
 /* A row is a column of width 1. */
 static void oxi_sum_row_c64(const oxi_kernels *k, oxi_partial *p, int64_t n, const void *elements,
                             int64_t position) {
     oxi_sum_columns_c64(k, p, 1, n, elements, 1, position);
+}
+
+static void oxi_prod_row_c64(const oxi_kernels *k, oxi_partial *p, int64_t n, const void *elements,
+                             int64_t position) {
+    oxi_prod_columns_c64(k, p, 1, n, elements, 1, position);
 }
 
 static void oxi_count_row_c64(const oxi_kernels *k, oxi_partial *p, int64_t n, const void *elements,
@@ -44017,6 +44141,17 @@ static void oxi_sum_merge_c64(oxi_partial *p, int64_t width, const oxi_partial *
         ((double *)p->a)[c] += ((const double *)later->a)[c];
         ((double *)p->b)[c] += ((const double *)later->b)[c];
     }
+}
+
+static void oxi_prod_merge_c64(oxi_partial *p, int64_t width, const oxi_partial *later) {
+    for (int64_t c = 0; c < width; c++) {
+        oxi_prod_join_c64((double *)p->a + c, (double *)p->b + c, ((const double *)later->a)[c],
+                          ((const double *)later->b)[c]);
+    }
+}
+
+static void oxi_prod_begin_c64(oxi_partial *p, int64_t width) {
+    for (int64_t c = 0; c < width; c++) ((double *)p->a)[c] = 1;
 }
 
 /* ---- the table ----------------------------------------------------------------------------------------- */
@@ -44042,7 +44177,7 @@ static const oxi_reducer oxi_reducers[OXI_REDUCE_KINDS][OXI_LANE_COUNT] = {
      {oxi_prod_begin_f64, oxi_prod_row_f64, oxi_prod_columns_f64, oxi_prod_merge_f64},
      {oxi_prod_begin_u64, oxi_prod_row_u64, oxi_prod_columns_u64, oxi_prod_merge_u64},
      {oxi_prod_begin_u64, oxi_prod_row_u64, oxi_prod_columns_u64, oxi_prod_merge_u64},
-     OXI_NONE},
+     {oxi_prod_begin_c64, oxi_prod_row_c64, oxi_prod_columns_c64, oxi_prod_merge_c64}},
     {{NULL, oxi_count_row_f32, oxi_count_columns_f32, oxi_sum_merge_u64},
      {NULL, oxi_count_row_f64, oxi_count_columns_f64, oxi_sum_merge_u64},
      {NULL, oxi_count_row_u64, oxi_count_columns_u64, oxi_sum_merge_u64},
@@ -44069,17 +44204,17 @@ static const oxi_reducer oxi_reducers[OXI_REDUCE_KINDS][OXI_LANE_COUNT] = {
      OXI_NONE},
 };
 /* >>cpu/scan.c */
-/* Running sums and products along one dim (cumsum, cumprod), for any strides, in place too.
- * Floats accumulate in f64, integers wrap in 64 bits. Long lines are cut into chunks: first their totals,
- * then every chunk from where the ones before it end. Called by the CPU device. */
+/* Running sums and products along one dim (cumsum, cumprod), for any strides, in place too. Floats accumulate
+ * in f64, complex numbers in pairs of it, integers wrap in 64 bits. Long lines are cut into chunks: first
+ * their totals, then every chunk from where the ones before it end. Called by the CPU device. */
 
 #define OXI_SCAN_BUFFER 512
 #define OXI_SCAN_LINES 4     /* walked at a time: one line alone waits for each of its additions */
 #define OXI_SCAN_CHUNK 65536 /* elements of a task */
 
 /* x[i] becomes the total up to and including it: of a line, of four lines that lie OXI_SCAN_BUFFER apart, or
- * of column i over the calls. Numbers are float, double or uint64_t; totals, double or uint64_t, are carried
- * from call to call. */
+ * of column i over the calls. Numbers are float, double, uint64_t or pairs of float; totals, double, uint64_t
+ * or oxi_complex, are carried from call to call. */
 typedef void (*oxi_scan_kernel)(void *x, int64_t n, void *totals);
 
 #define OXI_SCAN(name, type, wide, op)                                                                     \
@@ -44121,24 +44256,49 @@ OXI_SCAN(cumsum_u64, uint64_t, uint64_t, +)
 OXI_SCAN(cumprod_u64, uint64_t, uint64_t, *)
 #undef OXI_SCAN
 
-/* What runs in a lane; total: of contiguous numbers; join: of totals. */
+/* c64; z: the number, t: the total before it. */
+#define OXI_SCAN_COMPLEX(name, joined)                                                             \
+    static void oxi_##name##_columns(void *x, int64_t n, void *totals) {                           \
+        float *values = (float *)x;                                                                \
+        oxi_complex *total = (oxi_complex *)totals;                                                \
+        for (int64_t i = 0; i < n; i++) {                                                          \
+            const oxi_complex z = oxi_load_complex(values, i), t = total[i];                       \
+            total[i] = joined;                                                                     \
+            values[2 * i] = (float)total[i].re;                                                    \
+            values[2 * i + 1] = (float)total[i].im;                                                \
+        }                                                                                          \
+    }                                                                                              \
+    static void oxi_##name##_line(void *x, int64_t n, void *totals) {                              \
+        for (int64_t i = 0; i < n; i++) oxi_##name##_columns((float *)x + 2 * i, 1, totals);       \
+    }                                                                                              \
+    static void oxi_##name##_lines(void *x, int64_t n, void *totals) {                             \
+        for (int l = 0; l < OXI_SCAN_LINES; l++)                                                   \
+            oxi_##name##_line((float *)x + 2 * l * OXI_SCAN_BUFFER, n, (oxi_complex *)totals + l); \
+    }
+OXI_SCAN_COMPLEX(cumsum_c64, oxi_make_complex(t.re + z.re, t.im + z.im))
+OXI_SCAN_COMPLEX(cumprod_c64, oxi_multiply_complex(t, z))
+#undef OXI_SCAN_COMPLEX
+
+/* What runs in a lane; total: of contiguous numbers; join: of two totals. */
 typedef struct oxi_scan_row {
     oxi_scan_kernel line, lines, columns;
-    oxi_reduce_row total, join;
+    oxi_reduce_row total;
+    void (*join)(oxi_partial *p, int64_t width, const oxi_partial *later);
 } oxi_scan_row;
 
 #define OXI_SCAN_ROW(op, lane, name, wide)                                                \
     {                                                                                     \
         oxi_##op##_##lane##_line, oxi_##op##_##lane##_lines, oxi_##op##_##lane##_columns, \
-            oxi_##name##_row_##lane, oxi_##name##_row_##wide                              \
+            oxi_##name##_row_##lane, oxi_##name##_merge_##wide                            \
     }
 
 /* Sums, then products. Signed integers wrap like unsigned ones and take their lane. */
-static const oxi_scan_row oxi_scan_rows[OXI_LANE_U64 + 1][2] = {
+static const oxi_scan_row oxi_scan_rows[OXI_LANE_COUNT][2] = {
     {OXI_SCAN_ROW(cumsum, f32, sum, f64), OXI_SCAN_ROW(cumprod, f32, prod, f64)},
     {OXI_SCAN_ROW(cumsum, f64, sum, f64), OXI_SCAN_ROW(cumprod, f64, prod, f64)},
     {OXI_SCAN_ROW(cumsum, u64, sum, u64), OXI_SCAN_ROW(cumprod, u64, prod, u64)},
     {OXI_SCAN_ROW(cumsum, u64, sum, u64), OXI_SCAN_ROW(cumprod, u64, prod, u64)},
+    {OXI_SCAN_ROW(cumsum, c64, sum, c64), OXI_SCAN_ROW(cumprod, c64, prod, c64)},
 };
 
 typedef struct oxi_scan {
@@ -44152,15 +44312,28 @@ typedef struct oxi_scan {
     int64_t step[2];       /* its strides in x and in the result, elements */
     int64_t chunk, chunks; /* of a line */
     int64_t group, width;  /* lines of a task; neighbouring lines walked together */
-    uint64_t *totals;      /* [lines][chunks]: numbers before each chunk, as double or uint64_t */
+    int64_t words;         /* of 8 bytes, of a total */
+    uint64_t *totals;      /* [lines][chunks][words]: of the numbers before each chunk */
 } oxi_scan;
 
-/* The value before the first element. */
-static uint64_t oxi_scan_start(const oxi_scan *s) {
-    double one = s->product ? 1 : 0;
-    uint64_t start = s->product ? 1 : 0; /* its bits, where totals are doubles */
-    if (s->lane == OXI_LANE_F32 || s->lane == OXI_LANE_F64) memcpy(&start, &one, sizeof start);
-    return start;
+/* The total before the first element: 0, or 1 and no imaginary part. */
+static void oxi_scan_start(const oxi_scan *s, uint64_t *total) {
+    const double one = 1;
+    memset(total, 0, (size_t)s->words * sizeof *total);
+    if (!s->product) return;
+    if (s->lane == OXI_LANE_I64 || s->lane == OXI_LANE_U64)
+        total[0] = 1;
+    else
+        memcpy(total, &one, sizeof one);
+}
+
+/* A total as reductions see it. */
+static oxi_partial oxi_scan_partial(uint64_t *total) {
+    oxi_partial p;
+    p.a = total;
+    p.b = total + 1;
+    p.count = 0;
+    return p;
 }
 
 /* Elements [first, first + count) of up to four lines, each from its total on. */
@@ -44176,16 +44349,16 @@ static void oxi_scan_lines(const oxi_scan *s, char *const *x, char *const *out, 
         if (lines == OXI_SCAN_LINES)
             s->run.lines(buffer, n, totals);
         else
-            for (int l = 0; l < lines; l++) s->run.line(buffer + l * apart, n, totals + l);
+            for (int l = 0; l < lines; l++) s->run.line(buffer + l * apart, n, totals + l * s->words);
         for (int l = 0; l < lines; l++) s->store(n, buffer + l * apart, out[l] + to, s->step[1]);
     }
 }
 
 /* `width` neighbouring lines together, an element of each at a time. */
 static void oxi_scan_columns(const oxi_scan *s, const oxi_cursor *c) {
-    uint64_t totals[OXI_SCAN_BUFFER];
+    uint64_t totals[2 * OXI_SCAN_BUFFER];
     double buffer[OXI_SCAN_BUFFER];
-    for (int64_t i = 0; i < c->n; i++) totals[i] = oxi_scan_start(s);
+    for (int64_t i = 0; i < c->n; i++) oxi_scan_start(s, totals + i * s->words);
     for (int64_t i = 0; i < s->size; i++) {
         s->load(c->n, c->p[0] + i * s->step[0] * s->others.bytes[0], s->others.step[0], buffer);
         s->run.columns(buffer, c->n, totals);
@@ -44203,12 +44376,17 @@ static void oxi_scan_task(void *arg, int64_t index, int lane) {
     oxi_walk_seek(&s->others, &c, first, oxi_min_i64(s->others.numel - first, s->group), 1);
     while (c.n) {
         char *x[OXI_SCAN_LINES], *out[OXI_SCAN_LINES];
-        uint64_t totals[OXI_SCAN_LINES];
+        uint64_t totals[2 * OXI_SCAN_LINES];
         int lines = 0;
         for (; c.n && lines < OXI_SCAN_LINES; oxi_walk_next(&s->others, &c)) {
             x[lines] = c.p[0];
             out[lines] = c.p[1];
-            totals[lines++] = s->totals ? s->totals[c.position * s->chunks + chunk] : oxi_scan_start(s);
+            uint64_t *total = totals + lines++ * s->words;
+            if (s->totals)
+                memcpy(total, s->totals + (c.position * s->chunks + chunk) * s->words,
+                       (size_t)s->words * sizeof *total);
+            else
+                oxi_scan_start(s, total);
         }
         oxi_scan_lines(s, x, out, lines, start, count, totals);
     }
@@ -44229,13 +44407,10 @@ static void oxi_scan_total_task(void *arg, int64_t index, int lane) {
     oxi_scan *s = (oxi_scan *)arg;
     int64_t first = index % s->chunks * s->chunk, end = oxi_min_i64(s->size, first + s->chunk);
     double buffer[OXI_SCAN_BUFFER];
-    oxi_partial p;
+    oxi_partial p = oxi_scan_partial(s->totals + index * s->words);
     oxi_cursor c;
     (void)lane;
-    s->totals[index] = oxi_scan_start(s);
-    p.a = &s->totals[index];
-    p.b = NULL;
-    p.count = 0;
+    oxi_scan_start(s, s->totals + index * s->words);
     oxi_walk_seek(&s->others, &c, index / s->chunks, 1, 1);
     for (int64_t n; first < end; first += n) {
         n = oxi_min_i64(end - first, OXI_SCAN_BUFFER);
@@ -44247,22 +44422,21 @@ static void oxi_scan_total_task(void *arg, int64_t index, int lane) {
 /* Turns the chunks' totals into what comes before each. */
 static void oxi_scan_join(oxi_scan *s) {
     for (int64_t l = 0; l < s->others.numel; l++) {
-        uint64_t *totals = s->totals + l * s->chunks, before = oxi_scan_start(s);
-        oxi_partial p;
-        p.a = &before;
-        p.b = NULL;
-        p.count = 0;
-        for (int64_t chunk = 0; chunk < s->chunks; chunk++) {
-            uint64_t value = totals[chunk];
-            totals[chunk] = before;
-            s->run.join(NULL, &p, 1, &value, 0);
+        uint64_t *total = s->totals + l * s->chunks * s->words, before[2], own[2];
+        const size_t bytes = (size_t)s->words * sizeof *total;
+        oxi_partial p = oxi_scan_partial(before), later = oxi_scan_partial(own);
+        oxi_scan_start(s, before);
+        for (int64_t chunk = 0; chunk < s->chunks; chunk++, total += s->words) {
+            memcpy(own, total, bytes);
+            memcpy(total, before, bytes);
+            s->run.join(&p, 1, &later);
         }
     }
 }
 
 static ox_status oxi_scan_run(oxi_scan *s) {
     int64_t groups = (s->others.numel + s->group - 1) / s->group;
-    size_t bytes = (size_t)(s->others.numel * s->chunks) * sizeof *s->totals;
+    size_t bytes = (size_t)(s->others.numel * s->chunks * s->words) * sizeof *s->totals;
     if (s->chunks > 1) {
         s->totals = (uint64_t *)oxi_alloc(bytes);
         if (!s->totals) return OX_ERR_NOMEM;
@@ -44303,6 +44477,7 @@ static OXI_UNUSED ox_status oxi_cpu_scan(const oxi_call *call) {
     memset(&s, 0, sizeof s);
     s.product = call->op == OXI_OP_cumprod;
     s.lane = oxi_lane_of(from);
+    s.words = s.lane == OXI_LANE_C64 ? 2 : 1;
     s.run = oxi_scan_rows[s.lane][s.product];
     s.load = k->load[from][s.lane];
     s.store = k->store[to][s.lane];
@@ -45562,8 +45737,8 @@ typedef struct oxi_map_work {
 
 static void oxi_map_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, int lane) {
     const oxi_map_work *work = (const oxi_map_work *)arg;
-    double tiles[4][OXI_MAP_TILE]; /* three operands and the result; double: the strictest alignment */
-    double gathered[OXI_MAP_TILE];
+    double tiles[4][OXI_MAP_TILE];     /* three operands and the result; double: the strictest alignment */
+    double gathered[2 * OXI_MAP_TILE]; /* 8-byte elements that become lanes of 4 */
     uint8_t truth[2 * OXI_MAP_TILE];
     const void *in[3];
     (void)lane;
@@ -46098,10 +46273,16 @@ static ox_status oxi_reduce_run(oxi_reduce *r) {
     return status;
 }
 
+/* Whether complex numbers are loaded as their sizes. */
+static bool oxi_reduce_takes_sizes(const oxi_reduce *r) {
+    return r->call->op == OXI_OP_norm && r->call->in[0]->dtype == OX_C64 && r->kind != OXI_REDUCE_COUNT;
+}
+
 /* The lane to reduce in: integers have no exponentials, and powers want f64. */
-static oxi_lane oxi_reduce_lane(const oxi_call *call, bool powers) {
-    oxi_lane lane = oxi_lane_of(call->in[0]->dtype);
-    bool whole = lane == OXI_LANE_I64 || lane == OXI_LANE_U64;
+static oxi_lane oxi_reduce_lane(const oxi_reduce *r) {
+    const oxi_call *call = r->call;
+    oxi_lane lane = oxi_reduce_takes_sizes(r) ? OXI_LANE_F32 : oxi_lane_of(call->in[0]->dtype);
+    bool whole = lane == OXI_LANE_I64 || lane == OXI_LANE_U64, powers = r->powers;
     powers = powers && !oxi_reduce_plain_power(call->attr.f[0]);
     return powers || (call->op == OXI_OP_logsumexp && whole) ? OXI_LANE_F64 : lane;
 }
@@ -46127,8 +46308,9 @@ static void oxi_reduce_plan(oxi_reduce *r, const oxi_call *call) {
     r->kernels = oxi_cpu_kernels();
     r->kind = oxi_reduce_kind_of(call);
     r->powers = call->op == OXI_OP_norm && r->kind != OXI_REDUCE_SQUARES && r->kind != OXI_REDUCE_COUNT;
-    r->lane = oxi_reduce_lane(call, r->powers);
+    r->lane = oxi_reduce_lane(r);
     r->load = r->kernels->load[dtype][r->lane];
+    if (oxi_reduce_takes_sizes(r)) r->load = r->lane == OXI_LANE_F32 ? oxi_load_size_f32 : oxi_load_size_f64;
     r->direct = !r->powers && dtype == oxi_lane_dtype(r->lane);
     r->reducer = oxi_reducers[r->kind][r->lane];
     r->narrow = oxi_reduce_narrow(r->kind, dtype);
@@ -48287,6 +48469,7 @@ static bool oxi_code_product_run(const oxi_gemm *g, ox_status *status) {
 /* A product for each position of the leading dims. g: the first of them. */
 typedef struct oxi_product {
     oxi_gemm g;
+    bool pairs; /* of complex numbers; strides and dtypes are those of their parts */
     int ndim;
     int64_t shape[OX_MAX_DIMS], a_stride[OX_MAX_DIMS], b_stride[OX_MAX_DIMS], c_stride[OX_MAX_DIMS];
     int64_t failed; /* atomic: status of a product that failed, or 0 */
@@ -48354,8 +48537,6 @@ static void oxi_int_task(void *arg, int64_t index, int lane) {
 static ox_status oxi_int_run(const oxi_gemm *g) {
     oxi_int_product p;
     if (g->m == 0 || g->n == 0) return OX_OK;
-    if (g->activation != OXI_ACT_NONE)
-        return oxi_fail(OX_ERR_DTYPE, "linear: activation of %s", ox_dtype_name(g->c_dtype));
     int64_t tasks =
         (g->m + OXI_INT_ROWS - 1) / OXI_INT_ROWS * ((g->n + OXI_INT_COLUMNS - 1) / OXI_INT_COLUMNS);
     size_t bytes = (size_t)oxi_lanes(tasks) * (OXI_INT_ROWS + 1) * OXI_INT_COLUMNS * sizeof(int64_t);
@@ -48368,9 +48549,61 @@ static ox_status oxi_int_run(const oxi_gemm *g) {
     return OX_OK;
 }
 
+/* ---- complex numbers: products of their parts, which are read and written as they lie -------------------- */
+
+static const float *oxi_part_of(const void *pairs, int part) {
+    return (const float *)pairs + part;
+}
+
+static ox_status oxi_pairs_run(const oxi_gemm *g) {
+    static const struct {
+        int a, b, c; /* 0: real part, 1: imaginary part */
+        double sign;
+    } step[] = {{0, 0, 0, 1}, {1, 1, 0, -1}, {0, 1, 1, 1}, {1, 0, 1, 1}};
+    ox_status status = OX_OK;
+    for (int i = 0; i < 4 && status == OX_OK; i++) {
+        oxi_gemm part = *g;
+        part.shared = NULL;
+        part.a = oxi_part_of(g->a, step[i].a);
+        part.b = oxi_part_of(g->b, step[i].b);
+        part.c = (float *)g->c + step[i].c;
+        part.alpha = step[i].sign * g->alpha;
+        if (i % 2) { /* on top of the first half */
+            part.addend = part.c;
+            part.addend_dtype = part.c_dtype;
+            part.addend_row = part.c_row;
+            part.addend_col = part.c_col;
+            part.beta = 1;
+        } else if (g->addend) {
+            part.addend = oxi_part_of(g->addend, step[i].c);
+        }
+        status = oxi_gemm_run(&part);
+    }
+    return status;
+}
+
+/* Strides and dtypes of pairs as those of their parts. */
+static void oxi_product_split_pairs(oxi_product *p) {
+    oxi_gemm *g = &p->g;
+    p->pairs = true;
+    g->a_dtype = g->b_dtype = g->c_dtype = OX_F32;
+    g->a_row *= 2;
+    g->a_col *= 2;
+    g->b_row *= 2;
+    g->b_col *= 2;
+    g->c_row *= 2;
+    g->c_col *= 2;
+    for (int d = 0; d < p->ndim; d++) {
+        p->a_stride[d] *= 2;
+        p->b_stride[d] *= 2;
+        p->c_stride[d] *= 2;
+    }
+}
+
 /* ---- leading dims -------------------------------------------------------------------------------------- */
 
-static ox_status oxi_product_one(const oxi_gemm *g) {
+static ox_status oxi_product_one(const oxi_product *p, const oxi_gemm *g) {
+    if (p->pairs) return oxi_pairs_run(g);
     bool ints = oxi_is_int(g->c_dtype), narrow = g->a_dtype == OX_I8 && g->b_dtype == OX_I8;
     return ints && !(narrow && oxi_gemm_is_plain(g)) ? oxi_int_run(g) : oxi_gemm_run(g);
 }
@@ -48396,7 +48629,7 @@ static void oxi_product_task(void *arg, int64_t index, int lane) {
     (void)lane;
     if (oxi_atomic_load(&p->failed)) return;
     oxi_gemm g = oxi_product_at(p, index);
-    ox_status status = oxi_product_one(&g);
+    ox_status status = oxi_product_one(p, &g);
     if (status != OX_OK) oxi_atomic_store(&p->failed, (int64_t)status);
 }
 
@@ -48422,7 +48655,7 @@ static ox_status oxi_product_run(oxi_product *p) {
     int64_t count = 1;
     for (int d = 0; d < p->ndim; d++) count *= p->shape[d];
     if (count == 0) return OX_OK;
-    if (count == 1) return oxi_product_one(&p->g);
+    if (count == 1) return oxi_product_one(p, &p->g);
     p->g.shared = NULL; /* each has an a of its own */
     double flops = 2.0 * (double)p->g.m * (double)p->g.n * (double)p->g.k;
     if (flops < 5e7 || count >= 8 * (int64_t)oxi_lanes(count)) {
@@ -48431,7 +48664,7 @@ static ox_status oxi_product_run(oxi_product *p) {
     }
     for (int64_t i = 0; i < count; i++) {
         oxi_gemm g = oxi_product_at(p, i);
-        ox_status status = oxi_product_one(&g);
+        ox_status status = oxi_product_one(p, &g);
         if (status != OX_OK) return status;
     }
     return OX_OK;
@@ -48524,6 +48757,7 @@ static void oxi_product_plan(oxi_product *p, const oxi_call *call) {
     else
         oxi_addmm_plan(p, call);
     oxi_product_join(p);
+    if (p->g.c_dtype == OX_C64) oxi_product_split_pairs(p);
     p->g.way = oxi_gemm_judge(&p->g);
 }
 
@@ -48543,7 +48777,7 @@ static ox_status oxi_product_bias(oxi_gemm *g, const ox_tensor *bias, float **fl
     *floats = NULL;
     if (!bias) return OX_OK;
     bool wide =
-        g->c_dtype == OX_F64 || g->a_dtype == OX_F64 || g->b_dtype == OX_F64 || !oxi_is_float(g->c_dtype);
+        g->c_dtype == OX_F64 || g->a_dtype == OX_F64 || g->b_dtype == OX_F64 || !oxi_is_float(bias->dtype);
     if (wide) {
         g->addend = oxi_ptr(bias);
         g->addend_col = bias->stride[0];
@@ -48576,6 +48810,11 @@ static ox_status oxi_cpu_product(const oxi_call *call) {
     p.g.c = oxi_ptr(call->out[0]);
     if (addmm) oxi_product_addend(&p.g, call->in[0]);
     ox_status status = linear ? oxi_product_bias(&p.g, call->in[2], &floats) : OX_OK;
+    if (p.pairs) {
+        p.g.addend_dtype = OX_F32;
+        p.g.addend_row *= 2;
+        p.g.addend_col *= 2;
+    }
     if (status == OX_OK) status = oxi_product_run(&p);
     oxi_free(floats, (size_t)p.g.n * sizeof(float));
     return status;

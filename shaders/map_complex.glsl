@@ -99,6 +99,9 @@ dvec2 map_complex(const dvec2 a, const dvec2 b, const double f0) {
     case OP_div: return over(a, b);
     case OP_eq: return truth(a == b);
     case OP_ne: return truth(a != b);
+    case OP_isnan: return truth(is_nan(a.x) || is_nan(a.y));
+    case OP_isinf: return truth(is_inf(a.x) || is_inf(a.y));
+    case OP_isfinite: return truth(is_finite(a.x) && is_finite(a.y));
     case OP_logical_not: return truth(!first);
     case OP_logical_and: return truth(first && second);
     case OP_logical_or: return truth(first || second);

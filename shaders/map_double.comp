@@ -16,7 +16,7 @@
 
 double elu_of(const double x, const double alpha, const double inner) {
     precise double r = alpha * my_expm1(x * inner);
-    return x > 0 ? x : r;
+    return x < 0 ? r : x;
 }
 double gelu_tanh_of(const double x) {
     precise double inner = x * (1.5957691216057308lf + 0.07135481627260025lf * x * x);

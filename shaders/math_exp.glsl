@@ -204,7 +204,7 @@ float my_mish(const float x) { /* tanh(log(1 + w)) = w (w + 2) / (w (w + 2) + 2)
 }
 float my_elu(const float x, const float alpha, const float inner) {
     precise float r = alpha * my_expm1(x * inner);
-    return x > 0 ? x : r;
+    return x < 0 ? r : x;
 }
 
 // ---- hyperbolic ----

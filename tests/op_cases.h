@@ -319,6 +319,9 @@ COMPLEX(log, log(hypot(a[0], a[1])), atan2(a[1], a[0]))
 COMPLEX(sin, sin(a[0]) * cosh(a[1]), cos(a[0]) * sinh(a[1]))
 COMPLEX(cos, cos(a[0]) * cosh(a[1]), -sin(a[0]) * sinh(a[1]))
 COMPLEX(logical_not, a[0] == 0 && a[1] == 0, 0)
+COMPLEX(isnan, isnan(a[0]) || isnan(a[1]), 0)
+COMPLEX(isinf, isinf(a[0]) || isinf(a[1]), 0)
+COMPLEX(isfinite, isfinite(a[0]) && isfinite(a[1]), 0)
 COMPLEX(add, a[0] + b[0], a[1] + b[1])
 COMPLEX(add_scaled, a[0] + 0.75 * b[0], a[1] + 0.75 * b[1])
 COMPLEX(sub, a[0] - b[0], a[1] - b[1])
@@ -374,7 +377,7 @@ static void complex_tanh(const double *a, const double *b, double *out) {
     {#op, #op, 2, run_##op, run_##op##_, real_##op, NULL, NULL, NULL, pair, ulps, ulps64, {first, second, \
      DOMAIN_ANY}},
 #define ROW_TEST(op, integer) \
-    {#op, #op, 1, run_##op, NULL, REFERENCES(op, integer), NULL, 0, 0, ONE(DOMAIN_ANY)},
+    {#op, #op, 1, run_##op, NULL, REFERENCES(op, integer), complex_##op, 0, 0, ONE(DOMAIN_ANY)},
 #define ROW_COMPARE(op, pair) ROW_2(op, pair, 0, DOMAIN_MODEST, DOMAIN_MODEST)
 
 static const op_case op_cases[] = {

@@ -95,9 +95,30 @@ static int run_views(ox_tensor **out) {
     out[n++] = parts == 3 ? part[2] : NULL;
     parts = ox_unbind(x, 1, part, 8);
     out[n++] = parts == 8 ? part[7] : NULL;
+    const int64_t sizes[2] = {1, 5};
+    parts = ox_split_with_sizes(x, sizes, 2, 0, part, 8);
+    out[n++] = parts == 2 ? part[1] : NULL;
     parts = ox_chunk(x, 3, 1, part, 8);
     out[n++] = parts == 3 ? part[0] : NULL;
     out[n++] = ox_copy_(ox_t(ox_empty(OX_SHAPE(8, 6), OX_F64)), x);
+    return n;
+}
+
+static int run_complex(ox_tensor **out) {
+    int n = 0;
+    ox_tensor *z = ox_view_as_complex(ox_view(numbers(6, 8, OX_F32), OX_SHAPE(6, 4, 2))), *list[2];
+    list[0] = list[1] = z;
+    out[n++] = ox_matmul(z, ox_t(z));
+    out[n++] = ox_linear(z, z, ox_select(ox_t(z), 0, 1));
+    out[n++] = ox_addmm(ox_select(ox_t(z), 0, 1), z, ox_t(z), 2, 3);
+    out[n++] = ox_einsum("ij,ik->jk", list, 2);
+    out[n++] = ox_norm(z, 3, OX_DIMS(0), false);
+    out[n++] = ox_prod(z, OX_DIMS(1), false);
+    out[n++] = ox_cumprod(ox_t(z), 1);
+    out[n++] = ox_angle(z);
+    out[n++] = ox_conj(ox_t(z));
+    out[n++] = ox_isnan(ox_imag(z));
+    out[n++] = ox_allclose(z, z, 0, 0, true) ? ox_real(z) : NULL;
     return n;
 }
 
@@ -262,10 +283,9 @@ static const struct {
     const char *name;
     program run;
 } programs[] = {
-    {"elementwise", run_elementwise}, {"views", run_views},
-    {"reductions", run_reductions},   {"index", run_index},
-    {"products", run_products},       {"transformer", run_transformer},
-    {"making", run_making},           {"texts", run_texts},
+    {"elementwise", run_elementwise}, {"views", run_views},   {"complex", run_complex},
+    {"reductions", run_reductions},   {"index", run_index},   {"products", run_products},
+    {"transformer", run_transformer}, {"making", run_making}, {"texts", run_texts},
 };
 #define PROGRAM_COUNT ((int)(sizeof programs / sizeof *programs))
 

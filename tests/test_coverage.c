@@ -199,7 +199,7 @@ static const cover covers[] = {
      ""},
     {"linear", "linear", {X2(5, 17), X2(9, 17), {'x', 1, {9}, DOMAIN_MODEST, 0}, NOTHING}, cover_linear, ""},
     {"linear", "linear_act", {X3(2, 5, 17), X2(9, 17), NOTHING, NOTHING}, cover_linear_act,
-     ",u8,i8,u16,i16,u32,i32,u64,i64,"},
+     ",u8,i8,u16,i16,u32,i32,u64,i64,c64,"},
     {"addmm", "addmm", {X2(5, 9), X2(5, 7), X2(7, 9), NOTHING}, cover_addmm, ",i8,"},
     {"rope", "rope", {X3(2, 5, 8), INDEX1('i', 5, 100), {'f', 1, {4}, DOMAIN_POSITIVE, 0}, NOTHING},
      cover_rope, ",u8,i8,u16,i16,u32,i32,u64,i64,"},

@@ -609,6 +609,10 @@ static bool part_like(double ours, double torch) {
     return ours == torch || fabs(ours - torch) <= 1e-5 * fabs(torch) + 1e-6;
 }
 
+static bool part_like_in(ox_dtype dtype, double ours, double want) {
+    return isnan(want) ? isnan(ours) : ours == want || is_close(dtype, ours, want, 2);
+}
+
 /* Operand k of golden pair `at`: its parts are digits of `at` to the base `parts`. */
 static ox_tensor *golden_complex_operand(const char *bits, int parts, int at) {
     float z[2];
@@ -749,6 +753,52 @@ static void check_numbers(void) {
     }
 }
 
+/* Runs longer than a tile, of elements that are wider than the lanes they are computed in, at any step. */
+static void check_wide_elements(void) {
+    static const ox_dtype pairs[][2] = {{OX_I64, OX_F32}, {OX_U64, OX_F16}, {OX_F32, OX_I64},
+                                        {OX_I64, OX_I16}, {OX_I16, OX_I64}, {OX_I64, OX_U8}};
+    static const layout layouts[] = {LAYOUT_STEP_LAST, LAYOUT_FLIPPED, LAYOUT_STEP_BACK, LAYOUT_TRANSPOSED};
+    const int64_t shapes[2][2] = {{1, 2600}, {40, 150}};
+    for (int i = 0; i < 6 * 4 * 2; i++)
+        OX_SCOPE {
+            const int64_t *shape = shapes[i % 2];
+            layout l = layouts[i / 2 % 4];
+            ox_tensor *a = random_layout(l, DOMAIN_MODEST, 2, shape, pairs[i / 8][0]),
+                      *b = random_layout(l, DOMAIN_POSITIVE, 2, shape, pairs[i / 8][1]);
+            ox_tensor *flat_a = plain_copy(a), *flat_b = plain_copy(b);
+            CHECK_MSG(same_bits(ox_div(a, b), ox_div(flat_a, flat_b)) &&
+                          same_bits(ox_lt(a, b), ox_lt(flat_a, flat_b)) &&
+                          same_bits(ox_sigmoid(a), ox_sigmoid(flat_a)),
+                      "%s and %s, %s, [%d,%d]: %s", ox_dtype_name(a->dtype), ox_dtype_name(b->dtype),
+                      layout_name(l), (int)shape[0], (int)shape[1], ox_error_text());
+        }
+}
+
+/* Negative alphas: torch takes the exponential below 0 only, so that -0 stays -0, and does not clamp. */
+static void check_negative_alpha(void) {
+    static const double x[] = {-0.0, 0.0, -1, 1, (double)NAN, -(double)INFINITY},
+                        elu[] = {-0.0, 0.0, 0.6321205588285577, 1, (double)NAN, 1},
+                        celu[] = {-0.0, 0.0, -1.718281828459045, 1, (double)NAN, -(double)INFINITY};
+    static const ox_dtype dtypes[] = {OX_F32, OX_F64, OX_F16, OX_BF16};
+    for (int d = 0; d < 4; d++)
+        OX_SCOPE {
+            ox_tensor *in = ox_repeat(ox_from_doubles(x, OX_SHAPE(6), dtypes[d]), OX_SHAPE(11)),
+                      *y = ox_elu(in, -1), *z = ox_celu(ox_flip(in, OX_DIMS(0)), -1), *zero = ox_elu(in, 0);
+            for (int64_t i = 0; i < 66; i++) {
+                double a = load_real(dtypes[d], element(y, i)), b = load_real(dtypes[d], element(z, 65 - i)),
+                       c = load_real(dtypes[d], element(zero, i));
+                bool sign =
+                    (x[i % 6] != 0) || (signbit(a) == signbit(x[i % 6]) && signbit(b) == signbit(x[i % 6]) &&
+                                        signbit(c) == signbit(x[i % 6]));
+                CHECK_MSG(sign && part_like_in(dtypes[d], a, elu[i % 6]) &&
+                              part_like_in(dtypes[d], b, celu[i % 6]) &&
+                              (x[i % 6] < 0 ? c == 0 && signbit(c) : part_like_in(dtypes[d], c, x[i % 6])),
+                          "%s of %g: elu %g, celu %g, elu of alpha 0 %g", ox_dtype_name(dtypes[d]), x[i % 6],
+                          a, b, c);
+            }
+        }
+}
+
 /* clamp and its like with one bound missing, and bounds that cross. */
 static void check_bounds(void) {
     OX_SCOPE {
@@ -873,6 +923,8 @@ int main(void) {
     check_wide_integers();
     check_numbers();
     check_bounds();
+    check_negative_alpha();
+    check_wide_elements();
     check_long_runs();
     check_turned_operands();
     check_long_columns();

@@ -295,6 +295,13 @@ static void check_lists(layout l) {
     CHECK(ox_split(x, 100, -1, out, 8) == 1 && out[0]->shape[1] == 6);
     CHECK(ox_split(x, 4, -1, out, 1) == 2 && out[0]->shape[1] == 4); /* room for one: the count says two */
     CHECK(ox_split(x, 1, 0, NULL, 0) == 7);
+    const int64_t sizes[3] = {2, 0, 5}, more[2] = {2, 4}, minus[3] = {3, -1, 5}, far[2] = {INT64_MAX, 1};
+    CHECK(ox_split_with_sizes(x, sizes, 3, 0, out, 8) == 3 && out[0]->shape[0] == 2 &&
+          out[1]->shape[0] == 0 && same_bits(out[2], ox_narrow(x, 0, 2, 5)) && out[2]->storage == x->storage);
+    CHECK(ox_split_with_sizes(ox_flip(x, OX_DIMS(0, 1)), more, 2, -1, out, 8) == 2 &&
+          same_bits(out[1], ox_narrow(ox_flip(x, OX_DIMS(0, 1)), 1, 2, 4)));
+    CHECK(ox_split_with_sizes(x, sizes, 3, 0, NULL, 0) == 3 &&
+          ox_split_with_sizes(x, sizes, 3, 0, out, 1) == 3);
     CHECK(ox_chunk(x, 3, 0, out, 8) == 3 && out[0]->shape[0] == 3 && out[2]->shape[0] == 1);
     CHECK(ox_chunk(x, 4, 1, out, 8) == 3 && out[0]->shape[1] == 2); /* torch: chunks of ceil(6/4) */
     CHECK(ox_chunk(x, 100, 0, out, 8) == 7);
@@ -314,6 +321,12 @@ static void check_lists(layout l) {
     REFUSES(ox_split(x, 0, 0, out, 8) == -1, OX_ERR_ARG);
     REFUSES(ox_split(x, -1, 0, out, 8) == -1, OX_ERR_ARG);
     REFUSES(ox_split(x, 1, 2, out, 8) == -1, OX_ERR_DIM);
+    REFUSES(ox_split_with_sizes(x, more, 2, 0, out, 8) == -1, OX_ERR_ARG);
+    REFUSES(ox_split_with_sizes(x, minus, 3, 0, out, 8) == -1, OX_ERR_ARG);
+    REFUSES(ox_split_with_sizes(x, far, 2, 0, out, 8) == -1, OX_ERR_ARG);
+    REFUSES(ox_split_with_sizes(x, sizes, 0, 0, out, 8) == -1, OX_ERR_ARG);
+    REFUSES(ox_split_with_sizes(x, NULL, 3, 0, out, 8) == -1, OX_ERR_ARG);
+    REFUSES(ox_split_with_sizes(x, sizes, 3, 2, out, 8) == -1, OX_ERR_DIM);
     REFUSES(ox_chunk(x, 0, 0, out, 8) == -1, OX_ERR_ARG);
     REFUSES(ox_unbind(x, 5, out, 8) == -1, OX_ERR_DIM);
     REFUSES(ox_unbind(ox_zeros(OX_NO_DIMS, OX_F32), 0, out, 8) == -1, OX_ERR_DIM);

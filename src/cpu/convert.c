@@ -127,6 +127,18 @@ OXI_LOAD_COMPLEX(f64, double, (double)s)
 OXI_LOAD_COMPLEX(i64, int64_t, oxi_f64_to_i64((double)s))
 OXI_LOAD_COMPLEX(u64, uint64_t, oxi_f64_to_u64((double)s))
 
+/* |z| of complex numbers. */
+#define OXI_LOAD_SIZE(lane, lane_type)                                                                      \
+    static OXI_UNUSED void oxi_load_size_##lane(int64_t n, const void *source, int64_t stride, void *out) { \
+        for (int64_t i = 0; i < n; i++) {                                                                   \
+            const float *z = (const float *)source + 2 * i * stride;                                        \
+            ((lane_type *)out)[i] = (lane_type)hypot(z[0], z[1]);                                           \
+        }                                                                                                   \
+    }
+OXI_LOAD_SIZE(f32, float)
+OXI_LOAD_SIZE(f64, double)
+#undef OXI_LOAD_SIZE
+
 static void oxi_load_OX_C64_c64(int64_t n, const void *source, int64_t stride, void *out) {
     for (int64_t i = 0; i < n; i++) memcpy((float *)out + 2 * i, (const float *)source + 2 * i * stride, 8);
 }

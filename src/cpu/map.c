@@ -19,8 +19,8 @@ typedef struct oxi_map_work {
 
 static void oxi_map_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, int lane) {
     const oxi_map_work *work = (const oxi_map_work *)arg;
-    double tiles[4][OXI_MAP_TILE]; /* three operands and the result; double: the strictest alignment */
-    double gathered[OXI_MAP_TILE];
+    double tiles[4][OXI_MAP_TILE];     /* three operands and the result; double: the strictest alignment */
+    double gathered[2 * OXI_MAP_TILE]; /* 8-byte elements that become lanes of 4 */
     uint8_t truth[2 * OXI_MAP_TILE];
     const void *in[3];
     (void)lane;

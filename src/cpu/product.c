@@ -5,6 +5,7 @@
 /* A product for each position of the leading dims. g: the first of them. */
 typedef struct oxi_product {
     oxi_gemm g;
+    bool pairs; /* of complex numbers; strides and dtypes are those of their parts */
     int ndim;
     int64_t shape[OX_MAX_DIMS], a_stride[OX_MAX_DIMS], b_stride[OX_MAX_DIMS], c_stride[OX_MAX_DIMS];
     int64_t failed; /* atomic: status of a product that failed, or 0 */
@@ -72,8 +73,6 @@ static void oxi_int_task(void *arg, int64_t index, int lane) {
 static ox_status oxi_int_run(const oxi_gemm *g) {
     oxi_int_product p;
     if (g->m == 0 || g->n == 0) return OX_OK;
-    if (g->activation != OXI_ACT_NONE)
-        return oxi_fail(OX_ERR_DTYPE, "linear: activation of %s", ox_dtype_name(g->c_dtype));
     int64_t tasks =
         (g->m + OXI_INT_ROWS - 1) / OXI_INT_ROWS * ((g->n + OXI_INT_COLUMNS - 1) / OXI_INT_COLUMNS);
     size_t bytes = (size_t)oxi_lanes(tasks) * (OXI_INT_ROWS + 1) * OXI_INT_COLUMNS * sizeof(int64_t);
@@ -86,9 +85,61 @@ static ox_status oxi_int_run(const oxi_gemm *g) {
     return OX_OK;
 }
 
+/* ---- complex numbers: products of their parts, which are read and written as they lie -------------------- */
+
+static const float *oxi_part_of(const void *pairs, int part) {
+    return (const float *)pairs + part;
+}
+
+static ox_status oxi_pairs_run(const oxi_gemm *g) {
+    static const struct {
+        int a, b, c; /* 0: real part, 1: imaginary part */
+        double sign;
+    } step[] = {{0, 0, 0, 1}, {1, 1, 0, -1}, {0, 1, 1, 1}, {1, 0, 1, 1}};
+    ox_status status = OX_OK;
+    for (int i = 0; i < 4 && status == OX_OK; i++) {
+        oxi_gemm part = *g;
+        part.shared = NULL;
+        part.a = oxi_part_of(g->a, step[i].a);
+        part.b = oxi_part_of(g->b, step[i].b);
+        part.c = (float *)g->c + step[i].c;
+        part.alpha = step[i].sign * g->alpha;
+        if (i % 2) { /* on top of the first half */
+            part.addend = part.c;
+            part.addend_dtype = part.c_dtype;
+            part.addend_row = part.c_row;
+            part.addend_col = part.c_col;
+            part.beta = 1;
+        } else if (g->addend) {
+            part.addend = oxi_part_of(g->addend, step[i].c);
+        }
+        status = oxi_gemm_run(&part);
+    }
+    return status;
+}
+
+/* Strides and dtypes of pairs as those of their parts. */
+static void oxi_product_split_pairs(oxi_product *p) {
+    oxi_gemm *g = &p->g;
+    p->pairs = true;
+    g->a_dtype = g->b_dtype = g->c_dtype = OX_F32;
+    g->a_row *= 2;
+    g->a_col *= 2;
+    g->b_row *= 2;
+    g->b_col *= 2;
+    g->c_row *= 2;
+    g->c_col *= 2;
+    for (int d = 0; d < p->ndim; d++) {
+        p->a_stride[d] *= 2;
+        p->b_stride[d] *= 2;
+        p->c_stride[d] *= 2;
+    }
+}
+
 /* ---- leading dims -------------------------------------------------------------------------------------- */
 
-static ox_status oxi_product_one(const oxi_gemm *g) {
+static ox_status oxi_product_one(const oxi_product *p, const oxi_gemm *g) {
+    if (p->pairs) return oxi_pairs_run(g);
     bool ints = oxi_is_int(g->c_dtype), narrow = g->a_dtype == OX_I8 && g->b_dtype == OX_I8;
     return ints && !(narrow && oxi_gemm_is_plain(g)) ? oxi_int_run(g) : oxi_gemm_run(g);
 }
@@ -114,7 +165,7 @@ static void oxi_product_task(void *arg, int64_t index, int lane) {
     (void)lane;
     if (oxi_atomic_load(&p->failed)) return;
     oxi_gemm g = oxi_product_at(p, index);
-    ox_status status = oxi_product_one(&g);
+    ox_status status = oxi_product_one(p, &g);
     if (status != OX_OK) oxi_atomic_store(&p->failed, (int64_t)status);
 }
 
@@ -140,7 +191,7 @@ static ox_status oxi_product_run(oxi_product *p) {
     int64_t count = 1;
     for (int d = 0; d < p->ndim; d++) count *= p->shape[d];
     if (count == 0) return OX_OK;
-    if (count == 1) return oxi_product_one(&p->g);
+    if (count == 1) return oxi_product_one(p, &p->g);
     p->g.shared = NULL; /* each has an a of its own */
     double flops = 2.0 * (double)p->g.m * (double)p->g.n * (double)p->g.k;
     if (flops < 5e7 || count >= 8 * (int64_t)oxi_lanes(count)) {
@@ -149,7 +200,7 @@ static ox_status oxi_product_run(oxi_product *p) {
     }
     for (int64_t i = 0; i < count; i++) {
         oxi_gemm g = oxi_product_at(p, i);
-        ox_status status = oxi_product_one(&g);
+        ox_status status = oxi_product_one(p, &g);
         if (status != OX_OK) return status;
     }
     return OX_OK;
@@ -242,6 +293,7 @@ static void oxi_product_plan(oxi_product *p, const oxi_call *call) {
     else
         oxi_addmm_plan(p, call);
     oxi_product_join(p);
+    if (p->g.c_dtype == OX_C64) oxi_product_split_pairs(p);
     p->g.way = oxi_gemm_judge(&p->g);
 }
 
@@ -261,7 +313,7 @@ static ox_status oxi_product_bias(oxi_gemm *g, const ox_tensor *bias, float **fl
     *floats = NULL;
     if (!bias) return OX_OK;
     bool wide =
-        g->c_dtype == OX_F64 || g->a_dtype == OX_F64 || g->b_dtype == OX_F64 || !oxi_is_float(g->c_dtype);
+        g->c_dtype == OX_F64 || g->a_dtype == OX_F64 || g->b_dtype == OX_F64 || !oxi_is_float(bias->dtype);
     if (wide) {
         g->addend = oxi_ptr(bias);
         g->addend_col = bias->stride[0];
@@ -294,6 +346,11 @@ static ox_status oxi_cpu_product(const oxi_call *call) {
     p.g.c = oxi_ptr(call->out[0]);
     if (addmm) oxi_product_addend(&p.g, call->in[0]);
     ox_status status = linear ? oxi_product_bias(&p.g, call->in[2], &floats) : OX_OK;
+    if (p.pairs) {
+        p.g.addend_dtype = OX_F32;
+        p.g.addend_row *= 2;
+        p.g.addend_col *= 2;
+    }
     if (status == OX_OK) status = oxi_product_run(&p);
     oxi_free(floats, (size_t)p.g.n * sizeof(float));
     return status;

@@ -405,10 +405,16 @@ static ox_status oxi_reduce_run(oxi_reduce *r) {
     return status;
 }
 
+/* Whether complex numbers are loaded as their sizes. */
+static bool oxi_reduce_takes_sizes(const oxi_reduce *r) {
+    return r->call->op == OXI_OP_norm && r->call->in[0]->dtype == OX_C64 && r->kind != OXI_REDUCE_COUNT;
+}
+
 /* The lane to reduce in: integers have no exponentials, and powers want f64. */
-static oxi_lane oxi_reduce_lane(const oxi_call *call, bool powers) {
-    oxi_lane lane = oxi_lane_of(call->in[0]->dtype);
-    bool whole = lane == OXI_LANE_I64 || lane == OXI_LANE_U64;
+static oxi_lane oxi_reduce_lane(const oxi_reduce *r) {
+    const oxi_call *call = r->call;
+    oxi_lane lane = oxi_reduce_takes_sizes(r) ? OXI_LANE_F32 : oxi_lane_of(call->in[0]->dtype);
+    bool whole = lane == OXI_LANE_I64 || lane == OXI_LANE_U64, powers = r->powers;
     powers = powers && !oxi_reduce_plain_power(call->attr.f[0]);
     return powers || (call->op == OXI_OP_logsumexp && whole) ? OXI_LANE_F64 : lane;
 }
@@ -434,8 +440,9 @@ static void oxi_reduce_plan(oxi_reduce *r, const oxi_call *call) {
     r->kernels = oxi_cpu_kernels();
     r->kind = oxi_reduce_kind_of(call);
     r->powers = call->op == OXI_OP_norm && r->kind != OXI_REDUCE_SQUARES && r->kind != OXI_REDUCE_COUNT;
-    r->lane = oxi_reduce_lane(call, r->powers);
+    r->lane = oxi_reduce_lane(r);
     r->load = r->kernels->load[dtype][r->lane];
+    if (oxi_reduce_takes_sizes(r)) r->load = r->lane == OXI_LANE_F32 ? oxi_load_size_f32 : oxi_load_size_f64;
     r->direct = !r->powers && dtype == oxi_lane_dtype(r->lane);
     r->reducer = oxi_reducers[r->kind][r->lane];
     r->narrow = oxi_reduce_narrow(r->kind, dtype);

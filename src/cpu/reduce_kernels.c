@@ -425,10 +425,34 @@ static void oxi_count_columns_c64(const oxi_kernels *k, oxi_partial *p, int64_t 
     }
 }
 
+static void oxi_prod_join_c64(double *real, double *imaginary, double re, double im) {
+    oxi_complex product = oxi_multiply_complex(oxi_make_complex(*real, *imaginary), oxi_make_complex(re, im));
+    *real = product.re;
+    *imaginary = product.im;
+}
+
+static void oxi_prod_columns_c64(const oxi_kernels *k, oxi_partial *p, int64_t width, int64_t rows,
+                                 const void *elements, int64_t row_stride, int64_t position) {
+    const float *x = (const float *)elements;
+    double *real = (double *)p->a, *imaginary = (double *)p->b;
+    (void)k;
+    (void)position;
+    for (int64_t r = 0; r < rows; r++, x += 2 * row_stride) {
+        for (int64_t c = 0; c < width; c++) {
+            oxi_prod_join_c64(real + c, imaginary + c, x[2 * c], x[2 * c + 1]);
+        }
+    }
+}
+
 /* A row is a column of width 1. */
 static void oxi_sum_row_c64(const oxi_kernels *k, oxi_partial *p, int64_t n, const void *elements,
                             int64_t position) {
     oxi_sum_columns_c64(k, p, 1, n, elements, 1, position);
+}
+
+static void oxi_prod_row_c64(const oxi_kernels *k, oxi_partial *p, int64_t n, const void *elements,
+                             int64_t position) {
+    oxi_prod_columns_c64(k, p, 1, n, elements, 1, position);
 }
 
 static void oxi_count_row_c64(const oxi_kernels *k, oxi_partial *p, int64_t n, const void *elements,
@@ -441,6 +465,17 @@ static void oxi_sum_merge_c64(oxi_partial *p, int64_t width, const oxi_partial *
         ((double *)p->a)[c] += ((const double *)later->a)[c];
         ((double *)p->b)[c] += ((const double *)later->b)[c];
     }
+}
+
+static void oxi_prod_merge_c64(oxi_partial *p, int64_t width, const oxi_partial *later) {
+    for (int64_t c = 0; c < width; c++) {
+        oxi_prod_join_c64((double *)p->a + c, (double *)p->b + c, ((const double *)later->a)[c],
+                          ((const double *)later->b)[c]);
+    }
+}
+
+static void oxi_prod_begin_c64(oxi_partial *p, int64_t width) {
+    for (int64_t c = 0; c < width; c++) ((double *)p->a)[c] = 1;
 }
 
 /* ---- the table ----------------------------------------------------------------------------------------- */
@@ -466,7 +501,7 @@ static const oxi_reducer oxi_reducers[OXI_REDUCE_KINDS][OXI_LANE_COUNT] = {
      {oxi_prod_begin_f64, oxi_prod_row_f64, oxi_prod_columns_f64, oxi_prod_merge_f64},
      {oxi_prod_begin_u64, oxi_prod_row_u64, oxi_prod_columns_u64, oxi_prod_merge_u64},
      {oxi_prod_begin_u64, oxi_prod_row_u64, oxi_prod_columns_u64, oxi_prod_merge_u64},
-     OXI_NONE},
+     {oxi_prod_begin_c64, oxi_prod_row_c64, oxi_prod_columns_c64, oxi_prod_merge_c64}},
     {{NULL, oxi_count_row_f32, oxi_count_columns_f32, oxi_sum_merge_u64},
      {NULL, oxi_count_row_f64, oxi_count_columns_f64, oxi_sum_merge_u64},
      {NULL, oxi_count_row_u64, oxi_count_columns_u64, oxi_sum_merge_u64},

@@ -88,7 +88,7 @@ static double oxi_gelu_tanh_f64(double x) {
     return x * oxi_sigmoid_f64(x * (1.5957691216057308 + 0.07135481627260025 * x * x));
 }
 static double oxi_expm1_scaled_f64(double x, double alpha, double inner) { /* the elu family */
-    return x > 0 ? x : alpha * expm1(x * inner);
+    return x < 0 ? alpha * expm1(x * inner) : x;
 }
 static double oxi_remainder_f64(double a, double b) {
     double rest = fmod(a, b);
@@ -361,6 +361,9 @@ static bool oxi_nonzero_complex(oxi_complex z) { return z.re != 0 || z.im != 0; 
     X(square, oxi_multiply_complex(x, x)) X(reciprocal, oxi_divide_complex(oxi_make_complex(1, 0), x)) \
         X(exp, oxi_exp_complex(x)) X(log, oxi_log_complex(x)) X(sqrt, oxi_sqrt_complex(x))             \
             X(sin, oxi_sin_complex(x)) X(cos, oxi_cos_complex(x)) X(tanh, oxi_tanh_complex(x))
+#define OXI_C64_1_BOOL(X) \
+    X(logical_not, !oxi_nonzero_complex(x)) X(isnan, isnan(x.re) || isnan(x.im)) \
+    X(isinf, isinf(x.re) || isinf(x.im)) X(isfinite, isfinite(x.re) && isfinite(x.im))
 #define OXI_C64_2(X) \
     X(add, oxi_make_complex(a.re + f0 * b.re, a.im + f0 * b.im)) \
     X(sub, oxi_make_complex(a.re - f0 * b.re, a.im - f0 * b.im)) \
@@ -383,6 +386,18 @@ static bool oxi_nonzero_complex(oxi_complex z) { return z.re != 0 || z.im != 0; 
         } \
     }
 OXI_C64_1(OXI_X)
+#undef OXI_X
+#define OXI_X(op, formula) \
+    static void oxi_scalar_##op##_c64(int64_t n, const void *const *in, void *out, const oxi_attrs *attr) { \
+        const float *p = (const float *)in[0]; \
+        uint8_t *result = (uint8_t *)out; \
+        (void)attr; \
+        for (int64_t i = 0; i < n; i++) { \
+            oxi_complex x = oxi_load_complex(p, i); \
+            result[i] = formula; \
+        } \
+    }
+OXI_C64_1_BOOL(OXI_X)
 #undef OXI_X
 #define OXI_X(op, formula) \
     static void oxi_scalar_##op##_c64(int64_t n, const void *const *in, void *out, const oxi_attrs *attr) { \
@@ -416,12 +431,6 @@ static void oxi_scalar_abs_c64(int64_t n, const void *const *in, void *out, cons
     float *result = (float *)out;
     (void)attr;
     for (int64_t i = 0; i < n; i++) result[i] = (float)hypot(p[2 * i], p[2 * i + 1]);
-}
-static void oxi_scalar_logical_not_c64(int64_t n, const void *const *in, void *out, const oxi_attrs *attr) {
-    const float *p = (const float *)in[0];
-    uint8_t *result = (uint8_t *)out;
-    (void)attr;
-    for (int64_t i = 0; i < n; i++) result[i] = !oxi_nonzero_complex(oxi_load_complex(p, i));
 }
 
 /* ---- the table ----------------------------------------------------------------------------------------- */
@@ -457,10 +466,10 @@ static void oxi_fill_scalar_map(oxi_kernels *k) {
 #undef OXI_X
 #define OXI_X(op, formula) k->map[OXI_OP_##op][OXI_LANE_C64] = oxi_scalar_##op##_c64;
     OXI_C64_1(OXI_X)
+    OXI_C64_1_BOOL(OXI_X)
     OXI_C64_2(OXI_X)
     OXI_C64_2_BOOL(OXI_X)
     OXI_X(abs, )
-    OXI_X(logical_not, )
 #undef OXI_X
     k->map[OXI_OP_hardtanh][OXI_LANE_I64] = oxi_scalar_clamp_i64;
     k->map[OXI_OP_hardtanh][OXI_LANE_U64] = oxi_scalar_clamp_u64;

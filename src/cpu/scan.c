@@ -1,14 +1,14 @@
-/* Running sums and products along one dim (cumsum, cumprod), for any strides, in place too.
- * Floats accumulate in f64, integers wrap in 64 bits. Long lines are cut into chunks: first their totals,
- * then every chunk from where the ones before it end. Called by the CPU device. */
+/* Running sums and products along one dim (cumsum, cumprod), for any strides, in place too. Floats accumulate
+ * in f64, complex numbers in pairs of it, integers wrap in 64 bits. Long lines are cut into chunks: first
+ * their totals, then every chunk from where the ones before it end. Called by the CPU device. */
 
 #define OXI_SCAN_BUFFER 512
 #define OXI_SCAN_LINES 4     /* walked at a time: one line alone waits for each of its additions */
 #define OXI_SCAN_CHUNK 65536 /* elements of a task */
 
 /* x[i] becomes the total up to and including it: of a line, of four lines that lie OXI_SCAN_BUFFER apart, or
- * of column i over the calls. Numbers are float, double or uint64_t; totals, double or uint64_t, are carried
- * from call to call. */
+ * of column i over the calls. Numbers are float, double, uint64_t or pairs of float; totals, double, uint64_t
+ * or oxi_complex, are carried from call to call. */
 typedef void (*oxi_scan_kernel)(void *x, int64_t n, void *totals);
 
 #define OXI_SCAN(name, type, wide, op)                                                                     \
@@ -50,24 +50,49 @@ OXI_SCAN(cumsum_u64, uint64_t, uint64_t, +)
 OXI_SCAN(cumprod_u64, uint64_t, uint64_t, *)
 #undef OXI_SCAN
 
-/* What runs in a lane; total: of contiguous numbers; join: of totals. */
+/* c64; z: the number, t: the total before it. */
+#define OXI_SCAN_COMPLEX(name, joined)                                                             \
+    static void oxi_##name##_columns(void *x, int64_t n, void *totals) {                           \
+        float *values = (float *)x;                                                                \
+        oxi_complex *total = (oxi_complex *)totals;                                                \
+        for (int64_t i = 0; i < n; i++) {                                                          \
+            const oxi_complex z = oxi_load_complex(values, i), t = total[i];                       \
+            total[i] = joined;                                                                     \
+            values[2 * i] = (float)total[i].re;                                                    \
+            values[2 * i + 1] = (float)total[i].im;                                                \
+        }                                                                                          \
+    }                                                                                              \
+    static void oxi_##name##_line(void *x, int64_t n, void *totals) {                              \
+        for (int64_t i = 0; i < n; i++) oxi_##name##_columns((float *)x + 2 * i, 1, totals);       \
+    }                                                                                              \
+    static void oxi_##name##_lines(void *x, int64_t n, void *totals) {                             \
+        for (int l = 0; l < OXI_SCAN_LINES; l++)                                                   \
+            oxi_##name##_line((float *)x + 2 * l * OXI_SCAN_BUFFER, n, (oxi_complex *)totals + l); \
+    }
+OXI_SCAN_COMPLEX(cumsum_c64, oxi_make_complex(t.re + z.re, t.im + z.im))
+OXI_SCAN_COMPLEX(cumprod_c64, oxi_multiply_complex(t, z))
+#undef OXI_SCAN_COMPLEX
+
+/* What runs in a lane; total: of contiguous numbers; join: of two totals. */
 typedef struct oxi_scan_row {
     oxi_scan_kernel line, lines, columns;
-    oxi_reduce_row total, join;
+    oxi_reduce_row total;
+    void (*join)(oxi_partial *p, int64_t width, const oxi_partial *later);
 } oxi_scan_row;
 
 #define OXI_SCAN_ROW(op, lane, name, wide)                                                \
     {                                                                                     \
         oxi_##op##_##lane##_line, oxi_##op##_##lane##_lines, oxi_##op##_##lane##_columns, \
-            oxi_##name##_row_##lane, oxi_##name##_row_##wide                              \
+            oxi_##name##_row_##lane, oxi_##name##_merge_##wide                            \
     }
 
 /* Sums, then products. Signed integers wrap like unsigned ones and take their lane. */
-static const oxi_scan_row oxi_scan_rows[OXI_LANE_U64 + 1][2] = {
+static const oxi_scan_row oxi_scan_rows[OXI_LANE_COUNT][2] = {
     {OXI_SCAN_ROW(cumsum, f32, sum, f64), OXI_SCAN_ROW(cumprod, f32, prod, f64)},
     {OXI_SCAN_ROW(cumsum, f64, sum, f64), OXI_SCAN_ROW(cumprod, f64, prod, f64)},
     {OXI_SCAN_ROW(cumsum, u64, sum, u64), OXI_SCAN_ROW(cumprod, u64, prod, u64)},
     {OXI_SCAN_ROW(cumsum, u64, sum, u64), OXI_SCAN_ROW(cumprod, u64, prod, u64)},
+    {OXI_SCAN_ROW(cumsum, c64, sum, c64), OXI_SCAN_ROW(cumprod, c64, prod, c64)},
 };
 
 typedef struct oxi_scan {
@@ -81,15 +106,28 @@ typedef struct oxi_scan {
     int64_t step[2];       /* its strides in x and in the result, elements */
     int64_t chunk, chunks; /* of a line */
     int64_t group, width;  /* lines of a task; neighbouring lines walked together */
-    uint64_t *totals;      /* [lines][chunks]: numbers before each chunk, as double or uint64_t */
+    int64_t words;         /* of 8 bytes, of a total */
+    uint64_t *totals;      /* [lines][chunks][words]: of the numbers before each chunk */
 } oxi_scan;
 
-/* The value before the first element. */
-static uint64_t oxi_scan_start(const oxi_scan *s) {
-    double one = s->product ? 1 : 0;
-    uint64_t start = s->product ? 1 : 0; /* its bits, where totals are doubles */
-    if (s->lane == OXI_LANE_F32 || s->lane == OXI_LANE_F64) memcpy(&start, &one, sizeof start);
-    return start;
+/* The total before the first element: 0, or 1 and no imaginary part. */
+static void oxi_scan_start(const oxi_scan *s, uint64_t *total) {
+    const double one = 1;
+    memset(total, 0, (size_t)s->words * sizeof *total);
+    if (!s->product) return;
+    if (s->lane == OXI_LANE_I64 || s->lane == OXI_LANE_U64)
+        total[0] = 1;
+    else
+        memcpy(total, &one, sizeof one);
+}
+
+/* A total as reductions see it. */
+static oxi_partial oxi_scan_partial(uint64_t *total) {
+    oxi_partial p;
+    p.a = total;
+    p.b = total + 1;
+    p.count = 0;
+    return p;
 }
 
 /* Elements [first, first + count) of up to four lines, each from its total on. */
@@ -105,16 +143,16 @@ static void oxi_scan_lines(const oxi_scan *s, char *const *x, char *const *out, 
         if (lines == OXI_SCAN_LINES)
             s->run.lines(buffer, n, totals);
         else
-            for (int l = 0; l < lines; l++) s->run.line(buffer + l * apart, n, totals + l);
+            for (int l = 0; l < lines; l++) s->run.line(buffer + l * apart, n, totals + l * s->words);
         for (int l = 0; l < lines; l++) s->store(n, buffer + l * apart, out[l] + to, s->step[1]);
     }
 }
 
 /* `width` neighbouring lines together, an element of each at a time. */
 static void oxi_scan_columns(const oxi_scan *s, const oxi_cursor *c) {
-    uint64_t totals[OXI_SCAN_BUFFER];
+    uint64_t totals[2 * OXI_SCAN_BUFFER];
     double buffer[OXI_SCAN_BUFFER];
-    for (int64_t i = 0; i < c->n; i++) totals[i] = oxi_scan_start(s);
+    for (int64_t i = 0; i < c->n; i++) oxi_scan_start(s, totals + i * s->words);
     for (int64_t i = 0; i < s->size; i++) {
         s->load(c->n, c->p[0] + i * s->step[0] * s->others.bytes[0], s->others.step[0], buffer);
         s->run.columns(buffer, c->n, totals);
@@ -132,12 +170,17 @@ static void oxi_scan_task(void *arg, int64_t index, int lane) {
     oxi_walk_seek(&s->others, &c, first, oxi_min_i64(s->others.numel - first, s->group), 1);
     while (c.n) {
         char *x[OXI_SCAN_LINES], *out[OXI_SCAN_LINES];
-        uint64_t totals[OXI_SCAN_LINES];
+        uint64_t totals[2 * OXI_SCAN_LINES];
         int lines = 0;
         for (; c.n && lines < OXI_SCAN_LINES; oxi_walk_next(&s->others, &c)) {
             x[lines] = c.p[0];
             out[lines] = c.p[1];
-            totals[lines++] = s->totals ? s->totals[c.position * s->chunks + chunk] : oxi_scan_start(s);
+            uint64_t *total = totals + lines++ * s->words;
+            if (s->totals)
+                memcpy(total, s->totals + (c.position * s->chunks + chunk) * s->words,
+                       (size_t)s->words * sizeof *total);
+            else
+                oxi_scan_start(s, total);
         }
         oxi_scan_lines(s, x, out, lines, start, count, totals);
     }
@@ -158,13 +201,10 @@ static void oxi_scan_total_task(void *arg, int64_t index, int lane) {
     oxi_scan *s = (oxi_scan *)arg;
     int64_t first = index % s->chunks * s->chunk, end = oxi_min_i64(s->size, first + s->chunk);
     double buffer[OXI_SCAN_BUFFER];
-    oxi_partial p;
+    oxi_partial p = oxi_scan_partial(s->totals + index * s->words);
     oxi_cursor c;
     (void)lane;
-    s->totals[index] = oxi_scan_start(s);
-    p.a = &s->totals[index];
-    p.b = NULL;
-    p.count = 0;
+    oxi_scan_start(s, s->totals + index * s->words);
     oxi_walk_seek(&s->others, &c, index / s->chunks, 1, 1);
     for (int64_t n; first < end; first += n) {
         n = oxi_min_i64(end - first, OXI_SCAN_BUFFER);
@@ -176,22 +216,21 @@ static void oxi_scan_total_task(void *arg, int64_t index, int lane) {
 /* Turns the chunks' totals into what comes before each. */
 static void oxi_scan_join(oxi_scan *s) {
     for (int64_t l = 0; l < s->others.numel; l++) {
-        uint64_t *totals = s->totals + l * s->chunks, before = oxi_scan_start(s);
-        oxi_partial p;
-        p.a = &before;
-        p.b = NULL;
-        p.count = 0;
-        for (int64_t chunk = 0; chunk < s->chunks; chunk++) {
-            uint64_t value = totals[chunk];
-            totals[chunk] = before;
-            s->run.join(NULL, &p, 1, &value, 0);
+        uint64_t *total = s->totals + l * s->chunks * s->words, before[2], own[2];
+        const size_t bytes = (size_t)s->words * sizeof *total;
+        oxi_partial p = oxi_scan_partial(before), later = oxi_scan_partial(own);
+        oxi_scan_start(s, before);
+        for (int64_t chunk = 0; chunk < s->chunks; chunk++, total += s->words) {
+            memcpy(own, total, bytes);
+            memcpy(total, before, bytes);
+            s->run.join(&p, 1, &later);
         }
     }
 }
 
 static ox_status oxi_scan_run(oxi_scan *s) {
     int64_t groups = (s->others.numel + s->group - 1) / s->group;
-    size_t bytes = (size_t)(s->others.numel * s->chunks) * sizeof *s->totals;
+    size_t bytes = (size_t)(s->others.numel * s->chunks * s->words) * sizeof *s->totals;
     if (s->chunks > 1) {
         s->totals = (uint64_t *)oxi_alloc(bytes);
         if (!s->totals) return OX_ERR_NOMEM;
@@ -232,6 +271,7 @@ static OXI_UNUSED ox_status oxi_cpu_scan(const oxi_call *call) {
     memset(&s, 0, sizeof s);
     s.product = call->op == OXI_OP_cumprod;
     s.lane = oxi_lane_of(from);
+    s.words = s.lane == OXI_LANE_C64 ? 2 : 1;
     s.run = oxi_scan_rows[s.lane][s.product];
     s.load = k->load[from][s.lane];
     s.store = k->store[to][s.lane];

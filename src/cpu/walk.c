@@ -312,6 +312,7 @@ static OXI_UNUSED int64_t oxi_walk_tasks(const oxi_walk *w, int64_t grain) {
 enum {
     OXI_TILE_BYTES = 32 << 10,      /* of all turned operands, on the stack */
     OXI_TILE_FAR_BYTES = 288 << 10, /* the same of a large walk */
+    OXI_TILE_GAPS = 64,             /* room beside them: each operand's part starts aligned */
     OXI_TILE_RUN = 2048,            /* bytes of a column of a tile, of the widest operand */
     OXI_TILE_NEAR = 1 << 20,        /* bytes of all operands: from here on they are asked for early, */
     OXI_TILE_FAR = 1 << 22,         /* and from here on a walk is large */
@@ -483,7 +484,7 @@ static void oxi_tile(const oxi_tiling *t, char *const *base, int64_t first, int6
         oxi_tile_turn(t, k, rows + ahead, columns, base[k], tile, t->pitch[k], true);
         from[k] = tile;
         step[k] = t->pitch[k];
-        tile += t->columns * t->pitch[k];
+        tile += oxi_round_up(t->columns * t->pitch[k], 8);
     }
     oxi_tile_pieces(t, from, step, first, rows, columns, lane);
 }
@@ -523,14 +524,15 @@ static void oxi_tile_strip(const oxi_tiling *t, int64_t index, char *tile, int l
 static void oxi_tile_task(void *arg, int64_t index, int lane) {
     const oxi_tiling *t = (const oxi_tiling *)arg;
     int64_t end = oxi_min_i64((index + 1) * t->group, t->strips);
-    uint64_t stack[OXI_TILE_BYTES / 8];
-    char *tile = t->scratch ? t->scratch + lane * OXI_TILE_FAR_BYTES : (char *)stack;
+    uint64_t stack[(OXI_TILE_BYTES + OXI_TILE_GAPS) / 8];
+    char *tile = t->scratch ? t->scratch + lane * (OXI_TILE_FAR_BYTES + OXI_TILE_GAPS) : (char *)stack;
     for (int64_t i = index * t->group; i < end; i++) oxi_tile_strip(t, i, tile, lane);
 }
 
 static void oxi_walk_turned(const oxi_walk *w, int64_t grain, int64_t most, oxi_walk_piece piece, void *arg) {
     bool large = oxi_walk_bytes(w) > OXI_TILE_FAR && !oxi_tiles_are_moved(w);
-    size_t scratch_bytes = large ? (size_t)oxi_lanes(INT32_MAX) * OXI_TILE_FAR_BYTES : 0;
+    const size_t each = OXI_TILE_FAR_BYTES + OXI_TILE_GAPS;
+    size_t scratch_bytes = large ? (size_t)oxi_lanes(INT32_MAX) * each : 0;
     oxi_tiling tiling;
     tiling.scratch = large ? (char *)oxi_try_alloc(scratch_bytes) : NULL;
     tiling.piece = piece;

@@ -49,8 +49,8 @@ typedef void (*ox_release_fn)(void *user, void *data);
 OX_API ox_tensor *ox_from_blob(void *data, ox_shape shape, const int64_t *strides, ox_dtype dtype,
                                ox_release_fn release, void *user);
 
-/* The single element of t as a double (int64); t may be on any device. Errors OX_ERR_SHAPE unless numel is
- * 1. */
+/* The single element of t as a double (int64), of c64 its real part; t may be on any device. Errors
+ * OX_ERR_SHAPE unless numel is 1. */
 OX_API double ox_item(ox_tensor *t);
 OX_API int64_t ox_item_int(ox_tensor *t);
 /* Copies t, row-major whatever its strides, into `out`, which has room for `count` numbers; count must be

@@ -212,9 +212,11 @@ OX_API bool ox_allclose(ox_tensor *a, ox_tensor *b, double rtol, double atol, bo
     ox_tensor *in[2] = {a, b};
     if (oxi_any_null("allclose", in, 2)) return false;
     oxi_work work = oxi_work_begin("allclose");
-    ox_tensor *x = ox_cast(a, OX_F64), *y = ox_cast(b, OX_F64);
-    ox_tensor *bound = ox_add_number(ox_mul_number(ox_abs(y), rtol), atol);
-    ox_tensor *near = ox_logical_and(ox_le(ox_abs(ox_sub(x, y)), bound), ox_isfinite(y));
+    ox_dtype dtype = a->dtype == OX_C64 || b->dtype == OX_C64 ? OX_C64 : OX_F64;
+    ox_tensor *x = ox_cast(a, dtype), *y = ox_cast(b, dtype);
+    ox_tensor *size = ox_cast(ox_abs(y), OX_F64), *distance = ox_cast(ox_abs(ox_sub(x, y)), OX_F64);
+    ox_tensor *bound = ox_add_number(ox_mul_number(size, rtol), atol);
+    ox_tensor *near = ox_logical_and(ox_le(distance, bound), ox_isfinite(y));
     ox_tensor *close = ox_logical_or(near, ox_eq(x, y));
     if (equal_nan) close = ox_logical_or(close, ox_logical_and(ox_isnan(x), ox_isnan(y)));
     bool all = oxi_truth(ox_all(close, OX_ALL_DIMS, false));

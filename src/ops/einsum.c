@@ -118,8 +118,7 @@ static bool oxi_einsum_sum_lonely(const oxi_einsum *e, oxi_einsum_term *term, co
             dims.dim[dims.ndim++] = d;
     }
     if (dims.ndim == 0) return true;
-    ox_tensor *sum = ox_sum(term->t, dims, false);
-    term->t = sum && sum->dtype != term->t->dtype ? ox_cast(sum, term->t->dtype) : sum;
+    term->t = ox_sum(term->t, dims, false);
     memcpy(term->label, label, sizeof label);
     term->count = kept;
     return term->t != NULL;
@@ -169,6 +168,18 @@ static int64_t oxi_einsum_join(const oxi_einsum *e, int *list, int *count, const
     return size;
 }
 
+/* x [batch, rows, summed] times y [batch, summed, columns], in their dtype. Integers of which one was summed
+ * over alone meet in i64. */
+static ox_tensor *oxi_einsum_product(ox_tensor *x, ox_tensor *y, bool sums) {
+    if (!x || !y) return NULL;
+    if (x->dtype != y->dtype && oxi_is_int(x->dtype) && oxi_is_int(y->dtype)) {
+        x = ox_cast(x, OX_I64);
+        y = ox_cast(y, OX_I64);
+    }
+    ox_tensor *product = sums ? ox_matmul(x, y) : ox_mul(x, y);
+    return product && x && product->dtype != x->dtype ? ox_cast(product, x->dtype) : product;
+}
+
 /* a [batch, rows, summed] x b [batch, summed, columns] -> a's term becomes [batch, rows, columns]. */
 static bool oxi_einsum_contract(const oxi_einsum *e, oxi_einsum_term *a, const oxi_einsum_term *b,
                                 const oxi_einsum_term *rest, int rest_count) {
@@ -188,8 +199,7 @@ static bool oxi_einsum_contract(const oxi_einsum *e, oxi_einsum_term *a, const o
     int64_t columns = oxi_einsum_join(e, right, &right_count, r.columns, r.column_count);
     ox_tensor *x = ox_reshape(oxi_einsum_ordered(a, left, left_count), OX_SHAPE(batch, rows, summed));
     ox_tensor *y = ox_reshape(oxi_einsum_ordered(b, right, right_count), OX_SHAPE(batch, summed, columns));
-    ox_tensor *product = ox_matmul(x, y);
-    if (product && product->dtype != a->t->dtype) product = ox_cast(product, a->t->dtype);
+    ox_tensor *product = oxi_einsum_product(x, y, r.summed_count > 0);
     oxi_einsum_join(e, result, &result_count, r.batch, r.batches);
     oxi_einsum_join(e, result, &result_count, r.rows, r.row_count);
     oxi_einsum_join(e, result, &result_count, r.columns, r.column_count);

@@ -168,6 +168,26 @@ OX_API ox_tensor *ox_glu(ox_tensor *x, int dim) {
     return oxi_work_end(&work, ox_mul(ox_narrow(x, d, 0, half), ox_sigmoid(ox_narrow(x, d, half, half))));
 }
 
+/* ---- complex numbers ----------------------------------------------------------------------------------- */
+
+OX_API ox_tensor *ox_conj(ox_tensor *x) {
+    if (oxi_any_null("conj", &x, 1)) return NULL;
+    oxi_work work = oxi_work_begin("conj");
+    ox_tensor *result = ox_clone(x);
+    if (result && x->dtype == OX_C64 && !ox_neg_(ox_imag(result))) result = NULL;
+    return oxi_work_end(&work, result);
+}
+
+/* Of a real number: 0, or pi below 0. -0 + 0 is 0, whose angle is 0. */
+OX_API ox_tensor *ox_angle(ox_tensor *x) {
+    if (oxi_any_null("angle", &x, 1)) return NULL;
+    bool pairs = x->dtype == OX_C64;
+    oxi_work work = oxi_work_begin("angle");
+    ox_tensor *real = pairs ? ox_real(x) : ox_add(x, ox_number(0));
+    ox_tensor *imaginary = pairs ? ox_imag(x) : ox_number(0);
+    return oxi_work_end(&work, ox_atan2(imaginary, real));
+}
+
 /* ---- three operands ------------------------------------------------------------------------------------ */
 
 static ox_tensor *oxi_map_3(oxi_op op, ox_tensor *a, ox_tensor *b, ox_tensor *c, bool in_place, double f0) {

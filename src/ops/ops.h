@@ -18,7 +18,8 @@ OX_EXTERN_C_BEGIN
  * floor  ceil  trunc        round half to even   frac x - trunc(x)     sqrt                rsqrt 1/sqrt(x)
  * exp  exp2  expm1          log log2 log10 log1p sin cos tan           asin acos atan      sinh cosh tanh
  * asinh acosh atanh         sigmoid 1/(1+e^-x)   erf  erfc
- * isnan isinf isfinite logical_not -> bool       bitwise_not ~x (integers, bool) */
+ * isnan isinf isfinite logical_not -> bool       bitwise_not ~x (integers, bool)
+ * conj (real numbers: a copy)                    angle atan2(imag, real) of c64, of real numbers 0 or pi */
 OX_API ox_tensor *ox_abs(ox_tensor *x);
 OX_API ox_tensor *ox_neg(ox_tensor *x);
 OX_API ox_tensor *ox_sign(ox_tensor *x);
@@ -58,6 +59,8 @@ OX_API ox_tensor *ox_isnan(ox_tensor *x);
 OX_API ox_tensor *ox_isinf(ox_tensor *x);
 OX_API ox_tensor *ox_isfinite(ox_tensor *x);
 OX_API ox_tensor *ox_logical_not(ox_tensor *x);
+OX_API ox_tensor *ox_conj(ox_tensor *x);
+OX_API ox_tensor *ox_angle(ox_tensor *x);
 /* -INFINITY, INFINITY for none. Bounds of integers are whole numbers, OX_ERR_DTYPE otherwise: torch.clamp
  * gives floats then, for which cast x first. */
 OX_API ox_tensor *ox_clamp(ox_tensor *x, double low, double high);
@@ -204,7 +207,8 @@ OX_API ox_tensor *ox_contiguous(ox_tensor *x);                          /* x its
  * infinity. Floats to integers truncate; where the result does not fit (or is NaN) i32 and i64 get their
  * smallest number, 8 and 16 bits the low bits of that i32, u32 the low bits of the i64, and u64 wraps above
  * -2^63 and gets 2^63 otherwise. torch on x86-64 does the same, but for corners of u32 and u64; its u32
- * differs between short and long tensors. Integers to narrower ones keep the low bits.
+ * differs between short and long tensors. Integers to narrower ones keep the low bits. Of c64, real types get
+ * the real part, bool whether either part is not 0.
  * Block types expand to floats. Floats, and other block types, are quantised to Q4_0 Q4_1 Q5_0 Q5_1 Q8_0 with
  * ggml's bytes, and to Q4_K Q5_K Q6_K with smaller errors than ggml's; to other block types:
  * OX_ERR_UNSUPPORTED. NaN or an infinity makes its block NaN; numbers beyond what f16 scales reach become
@@ -214,7 +218,7 @@ OX_API ox_tensor *ox_cast(ox_tensor *x, ox_dtype dtype);
 /* ---- reductions -------------------------------------------------------------------------------------------
  * shapes    dims given as OX_DIMS(0, -1) or OX_ALL_DIMS; they go, or stay as size 1 if keepdim
  * dtypes    sum, prod: integers and bool give i64; mean, var, std, norm: floats; all, any: bool; arg...,
- *           count_nonzero: i64
+ *           count_nonzero: i64; norm of c64: f32, of the sizes
  * numerics  f16, bf16 and f32 accumulate in f32 blocks summed in f64; the same bits for any thread count
  * errors    OX_ERR_DIM a dim out of range or twice; OX_ERR_SHAPE amax, argmax ... of no elements;
  *           OX_ERR_DTYPE */
@@ -274,7 +278,7 @@ OX_API ox_tensor *ox_tril(ox_tensor *x, int64_t diagonal);
 /* ox_matmul - matrix product; leading dims broadcast.
  *   out[..,m,n] = sum_k a[..,m,k] * b[..,k,n]
  * shapes    a [..,M,K], b [..,K,N] -> [..,M,N]; 1-d operands as in torch.matmul
- * dtypes    f16 bf16 f32 f64, both operands the same; i8 x i8 -> i32; other integers in their own type;
+ * dtypes    f16 bf16 f32 f64 c64, both operands the same; i8 x i8 -> i32; other integers in their own type;
  *           one operand may be a block type (b given as [..,K,N] = ox_t of block rows [N,K]); f16 and bf16
  *           accumulate in f32
  * memory    a new tensor, one reference; transposed and sliced operands are read in place
@@ -295,8 +299,10 @@ OX_API ox_tensor *ox_addmm_(ox_tensor *c, ox_tensor *a, ox_tensor *b, double bet
 OX_API ox_tensor *ox_outer(ox_tensor *a, ox_tensor *b);
 OX_API ox_tensor *ox_dot(ox_tensor *a, ox_tensor *b);
 /* ox_einsum - sums of products by index letters: "bij,bjk->bik", "ii->i", "...ij->...ji"; without "->"
- * letters that occur once, in alphabetical order. Pairs are contracted left to right by matmul. source:
- * torch.einsum */
+ * letters that occur once, in alphabetical order. Pairs are contracted left to right by matmul.
+ * dtypes    those of matmul, and bool where nothing is summed over; the result has the operands', but i64
+ *           where a letter of one integer operand alone is summed over
+ * source    torch.einsum */
 OX_API ox_tensor *ox_einsum(const char *equation, ox_tensor *const *list, int count);
 /* true: block types multiply as f32 after exact expansion; false (the default): int8 products with
  * quantised activations. On a GPU with cooperative matrices, false lets many f32 rows that meet the weights

@@ -48,7 +48,8 @@ static double oxi_call_flops(const oxi_call *call) {
         return half * 4.0 * (double)ox_numel(q) * (double)k->shape[k->ndim - 2];
     }
     const ox_tensor *a = call->in[call->op == OXI_OP_addmm ? 1 : 0];
-    return 2.0 * most * (double)(a->ndim ? a->shape[a->ndim - 1] : 1);
+    double each = a->dtype == OX_C64 ? 8.0 : 2.0;
+    return each * most * (double)(a->ndim ? a->shape[a->ndim - 1] : 1);
 }
 
 static double oxi_call_bytes(const oxi_call *call) {

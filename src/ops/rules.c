@@ -305,7 +305,8 @@ OXI_RULE(reduce_float) {
     bool has_identity = call->op != OXI_OP_norm || (call->attr.f[0] >= 0 && !isinf(call->attr.f[0]));
     ox_status status = has_identity ? OX_OK : oxi_check_not_empty(call);
     if (status != OX_OK) return status;
-    return oxi_reduced(call, out, oxi_compute_dtype(call));
+    ox_dtype dtype = oxi_compute_dtype(call);
+    return oxi_reduced(call, out, call->op == OXI_OP_norm && dtype == OX_C64 ? OX_F32 : dtype);
 }
 OXI_RULE(reduce_bool) {
     return oxi_reduced(call, out, OX_BOOL);
@@ -637,6 +638,8 @@ OXI_RULE(linear) {
                  ox_dtype_of(bias->dtype)->cls != ox_dtype_of(dtype)->cls))
         return oxi_fail(OX_ERR_SHAPE, "linear: bias %s does not fit weight %s", oxi_tensor_text(bias),
                         oxi_tensor_text(w));
+    if (call->attr.mode != OXI_ACT_NONE && !oxi_is_float(dtype))
+        return oxi_fail(OX_ERR_DTYPE, "linear: no activation of %s", ox_dtype_name(dtype));
     status = oxi_check_block_rows(call, w, 1);
     if (status == OX_OK && !oxi_is_block(w->dtype)) status = oxi_check_weight_dtype(call, x, w);
     if (status == OX_OK) status = oxi_check_weight_dtype(call, x, bias);

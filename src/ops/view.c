@@ -336,6 +336,18 @@ OX_API ox_tensor *ox_view_as_real(ox_tensor *x) {
 OX_API ox_tensor *ox_view_as_complex(ox_tensor *x) {
     return oxi_apply_1(OXI_OP_view_as_complex, NULL, x);
 }
+static ox_tensor *oxi_part_view(const char *name, ox_tensor *x, int64_t part) {
+    if (oxi_any_null(name, &x, 1)) return NULL;
+    oxi_work work = oxi_work_begin(name);
+    return oxi_work_end(&work, ox_select(ox_view_as_real(x), -1, part));
+}
+OX_API ox_tensor *ox_real(ox_tensor *x) {
+    return oxi_part_view("real", x, 0);
+}
+OX_API ox_tensor *ox_imag(ox_tensor *x) {
+    return oxi_part_view("imag", x, 1);
+}
+
 OX_API ox_tensor *ox_view_dtype(ox_tensor *x, ox_dtype dtype) {
     oxi_attrs attr = oxi_no_attrs();
     attr.dtype = dtype;
@@ -344,14 +356,15 @@ OX_API ox_tensor *ox_view_dtype(ox_tensor *x, ox_dtype dtype) {
 
 /* ---- lists of views ------------------------------------------------------------------------------------ */
 
-/* `count` parts of `size` along dim `at` of x, the last one maybe smaller. */
-static int64_t oxi_split(const char *name, ox_tensor *x, int64_t size, int64_t count, int at, ox_tensor **out,
-                         int64_t room) {
-    int64_t length = x->shape[at];
+/* `count` parts along dim `at` of x: of sizes[i], or without sizes of `size`, the last one maybe smaller. */
+static int64_t oxi_split(const char *name, ox_tensor *x, const int64_t *sizes, int64_t size, int64_t count,
+                         int at, ox_tensor **out, int64_t room) {
+    int64_t start = 0;
     if (!out) room = 0; /* only counts */
     for (int64_t i = 0; i < count && i < room; i++) {
-        int64_t start = i * size, left = length - start;
-        out[i] = oxi_sliced(name, x, at, start, left < size ? left : size, 1);
+        int64_t length = sizes ? sizes[i] : size < x->shape[at] - start ? size : x->shape[at] - start;
+        out[i] = oxi_sliced(name, x, at, start, length, 1);
+        start += length;
         if (!out[i]) {
             while (i-- > 0) {
                 ox_release(out[i]);
@@ -372,7 +385,24 @@ OX_API int64_t ox_split(ox_tensor *x, int64_t size, int dim, ox_tensor **out, in
                        oxi_tensor_text(x));
         return -1;
     }
-    return oxi_split("split", x, size, x->shape[at] == 0 ? 1 : (x->shape[at] - 1) / size + 1, at, out, room);
+    return oxi_split("split", x, NULL, size, x->shape[at] == 0 ? 1 : (x->shape[at] - 1) / size + 1, at, out,
+                     room);
+}
+
+OX_API int64_t ox_split_with_sizes(ox_tensor *x, const int64_t *sizes, int64_t count, int dim,
+                                   ox_tensor **out, int64_t room) {
+    if (oxi_any_null("split_with_sizes", &x, 1)) return -1;
+    int at = oxi_own_dim("split_with_sizes", x, dim);
+    if (at < 0) return -1;
+    int64_t sum = 0;
+    bool fits = count >= 1 && sizes;
+    for (int64_t i = 0; fits && i < count; i++) fits = sizes[i] >= 0 && oxi_add_i64(sum, sizes[i], &sum);
+    if (!fits || sum != x->shape[at]) {
+        (void)oxi_fail(OX_ERR_ARG, "split_with_sizes: %lld sizes do not make up dim %d of %s",
+                       (long long)count, at, oxi_tensor_text(x));
+        return -1;
+    }
+    return oxi_split("split_with_sizes", x, sizes, 0, count, at, out, room);
 }
 
 OX_API int64_t ox_chunk(ox_tensor *x, int64_t chunks, int dim, ox_tensor **out, int64_t room) {
@@ -385,7 +415,7 @@ OX_API int64_t ox_chunk(ox_tensor *x, int64_t chunks, int dim, ox_tensor **out, 
     }
     int64_t length = x->shape[at];
     int64_t size = length == 0 ? 0 : (length - 1) / chunks + 1;
-    return oxi_split("chunk", x, size, length == 0 ? chunks : (length - 1) / size + 1, at, out, room);
+    return oxi_split("chunk", x, NULL, size, length == 0 ? chunks : (length - 1) / size + 1, at, out, room);
 }
 
 OX_API int64_t ox_unbind(ox_tensor *x, int dim, ox_tensor **out, int64_t room) {

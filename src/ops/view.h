@@ -38,11 +38,16 @@ OX_API ox_tensor *ox_unsqueeze(ox_tensor *x, int dim);
 OX_API ox_tensor *ox_unfold(ox_tensor *x, int dim, int64_t size, int64_t step);
 OX_API ox_tensor *ox_view_as_real(ox_tensor *x);                         /* c64 [..] -> f32 [..,2] */
 OX_API ox_tensor *ox_view_as_complex(ox_tensor *x);                      /* f32 [..,2] -> c64 [..] */
+OX_API ox_tensor *ox_real(ox_tensor *x);                                 /* c64 -> f32, up to 7 dims */
+OX_API ox_tensor *ox_imag(ox_tensor *x);
 /* The same bytes as another dtype of the same width. */
 OX_API ox_tensor *ox_view_dtype(ox_tensor *x, ox_dtype dtype);
 
 /* Lists of views. Each writes up to `room` tensors to out and returns how many there are, -1 on error. */
 OX_API int64_t ox_split(ox_tensor *x, int64_t size, int dim, ox_tensor **out, int64_t room);
+/* The sizes add up to the dim's: OX_ERR_ARG otherwise. torch.split with a list. */
+OX_API int64_t ox_split_with_sizes(ox_tensor *x, const int64_t *sizes, int64_t count, int dim,
+                                   ox_tensor **out, int64_t room);
 OX_API int64_t ox_chunk(ox_tensor *x, int64_t chunks, int dim, ox_tensor **out, int64_t room);
 OX_API int64_t ox_unbind(ox_tensor *x, int dim, ox_tensor **out, int64_t room);
 

@@ -1,0 +1,217 @@
+/* test_complex.c - complex numbers: products, einsum, parts, angles, closeness, texts. Elementwise ops are in
+ * test_ops.c, reductions and scans in test_reduce.c. References are plain loops in double.
+ * OX_VULKAN OX_TIERS OX_QEMU */
+#include "operands.h"
+
+/* ---- products ------------------------------------------------------------------------------------------ */
+
+typedef struct pair {
+    double re, im;
+} pair;
+
+static pair pair_at(const ox_tensor *t, int64_t at) {
+    pair z;
+    z.re = load_real(t->dtype, element(t, at));
+    z.im = load_imaginary(t->dtype, element(t, at));
+    return z;
+}
+
+/* *sum += a b, and to *size what it may err by. */
+static void add_product(pair *sum, double *size, pair a, pair b) {
+    sum->re += a.re * b.re - a.im * b.im;
+    sum->im += a.re * b.im + a.im * b.re;
+    *size += hypot(a.re, a.im) * hypot(b.re, b.im);
+}
+
+/* f32 sums of k terms that are together as large as `size`. */
+static bool pair_is_close(const ox_tensor *t, int64_t at, pair want, double size, int64_t k) {
+    pair got = pair_at(t, at);
+    return hypot(got.re - want.re, got.im - want.im) <= 4e-7 * sqrt((double)k + 1) * size + 1e-30;
+}
+
+/* y [count][m][n] = a [count][m][k] b [count][k][n]; operands of one matrix repeat. */
+static void check_product(const char *what, ox_tensor *y, ox_tensor *a, ox_tensor *b, int64_t count,
+                          int64_t m, int64_t n, int64_t k) {
+    bool right = y && y->dtype == OX_C64 && ox_numel(y) == count * m * n;
+    int64_t a_step = ox_numel(a) == m * k ? 0 : m * k, b_step = ox_numel(b) == k * n ? 0 : k * n;
+    for (int64_t at = 0; right && at < count * m * n; at++) {
+        int64_t batch = at / (m * n), row = at / n % m, column = at % n;
+        pair sum = {0, 0};
+        double size = 0;
+        for (int64_t i = 0; i < k; i++)
+            add_product(&sum, &size, pair_at(a, batch * a_step + row * k + i),
+                        pair_at(b, batch * b_step + i * n + column));
+        right = pair_is_close(y, at, sum, size, k);
+    }
+    CHECK_MSG(right, "%s [%lld,%lld] x [%lld,%lld]: %s", what, (long long)m, (long long)k, (long long)k,
+              (long long)n, ox_error_text());
+    ox_error_clear();
+}
+
+static ox_tensor *complex_matrix(int l, int64_t rows, int64_t columns) {
+    const int64_t shape[2] = {rows, columns};
+    return random_layout((layout)l, DOMAIN_MODEST, 2, shape, OX_C64);
+}
+
+static void test_matmul(void) {
+    static const int64_t sizes[][3] = {{1, 1, 1},  {1, 7, 5}, {6, 1, 9}, {3, 5, 300}, {17, 33, 65},
+                                       {5, 70, 3}, {4, 3, 0}, {0, 3, 2}, {3, 0, 2},   {1, 40, 33}};
+    for (int s = 0; s < 10; s++)
+        for (int a = 0; a < LAYOUT_COUNT; a++)
+            for (int b = 0; b < LAYOUT_COUNT; b++)
+                OX_SCOPE {
+                    int64_t m = sizes[s][0], n = sizes[s][1], k = sizes[s][2];
+                    ox_tensor *x = complex_matrix(a, m, k), *y = complex_matrix(b, k, n);
+                    check_product("matmul", ox_matmul(x, y), x, y, 1, m, n, k);
+                }
+    OX_SCOPE {
+        ox_tensor *x = complex_matrix(LAYOUT_TRANSPOSED, 90, 80),
+                  *y = complex_matrix(LAYOUT_FLIPPED, 80, 100);
+        check_product("packed", ox_matmul(x, y), x, y, 1, 90, 100, 80);
+    }
+}
+
+static void test_batches(void) {
+    const int64_t shape[4] = {2, 3, 4, 5};
+    for (int l = 0; l < LAYOUT_COUNT; l++)
+        OX_SCOPE {
+            ox_tensor *x = random_layout((layout)l, DOMAIN_MODEST, 4, shape, OX_C64),
+                      *y = complex_matrix((l + 3) % LAYOUT_COUNT, 5, 6), *v = ox_select(ox_t(y), 0, 2);
+            check_product("batch", ox_matmul(x, y), x, y, 6, 4, 6, 5);
+            check_product("vector", ox_matmul(x, v), x, v, 6, 4, 1, 5);
+            ox_tensor *turned = ox_transpose(x, -1, -2);
+            check_product("squares", ox_matmul(x, turned), x, turned, 6, 4, 4, 5);
+        }
+}
+
+/* beta c + alpha a b. */
+static void check_sum(const char *what, ox_tensor *y, ox_tensor *c, ox_tensor *product, double beta,
+                      double alpha) {
+    bool right = y && y->dtype == OX_C64 && product && ox_numel(y) == ox_numel(product);
+    for (int64_t i = 0; right && i < ox_numel(y); i++) {
+        pair p = pair_at(product, i), z = pair_at(c, i), want;
+        want.re = beta * z.re + alpha * p.re;
+        want.im = beta * z.im + alpha * p.im;
+        right = pair_is_close(y, i, want, 60, 9);
+    }
+    CHECK_MSG(right, "%s: %s", what, ox_error_text());
+    ox_error_clear();
+}
+
+static void test_sums(void) {
+    for (int l = 0; l < LAYOUT_COUNT; l++)
+        OX_SCOPE {
+            ox_tensor *x = complex_matrix(l, 7, 9), *w = complex_matrix((l + 5) % LAYOUT_COUNT, 11, 9),
+                      *c = complex_matrix((l + 2) % LAYOUT_COUNT, 7, 11), *bias = ox_select(c, 0, 3),
+                      *product = ox_matmul(x, ox_t(w)), *rows = ox_expand(bias, OX_SHAPE(7, 11));
+            check_sum("linear", ox_linear(x, w, NULL), product, product, 0, 1);
+            check_sum("linear with bias", ox_linear(x, w, bias), rows, product, 1, 1);
+            check_sum("addmm", ox_addmm(c, x, ox_t(w), 0.5, -2), c, product, 0.5, -2);
+            check_sum("addmm of a row", ox_addmm(bias, x, ox_t(w), 3, 1), rows, product, 3, 1);
+            ox_tensor *target = ox_t(ox_clone(ox_t(c)));
+            check_sum("addmm_", ox_addmm_(target, x, ox_t(w), 2, 0.25), c, product, 2, 0.25);
+            CHECK(!ox_linear_act(x, w, NULL, "relu") && ox_error() == OX_ERR_DTYPE);
+            ox_error_clear();
+            CHECK(!ox_matmul(x, ox_real(ox_t(w))) && ox_error() == OX_ERR_DTYPE);
+            ox_error_clear();
+        }
+}
+
+static void test_vectors(void) {
+    for (int l = 0; l < LAYOUT_COUNT; l++)
+        OX_SCOPE {
+            const int64_t length[1] = {37};
+            ox_tensor *a = random_layout((layout)l, DOMAIN_MODEST, 1, length, OX_C64),
+                      *b = random_layout((layout)((l + 1) % LAYOUT_COUNT), DOMAIN_MODEST, 1, length, OX_C64),
+                      *list[2];
+            list[0] = a;
+            list[1] = b;
+            check_product("dot", ox_dot(a, b), a, b, 1, 1, 1, 37);
+            check_product("outer", ox_outer(a, b), a, b, 1, 37, 37, 1);
+            check_product("einsum dot", ox_einsum("i,i->", list, 2), a, b, 1, 1, 1, 37);
+            check_product("einsum outer", ox_einsum("i,j->ij", list, 2), a, b, 1, 37, 37, 1);
+            ox_tensor *m = complex_matrix(l, 6, 37), *n = complex_matrix((l + 4) % LAYOUT_COUNT, 8, 37);
+            list[0] = m;
+            list[1] = n;
+            check_product("einsum", ox_einsum("ik,jk->ij", list, 2), m, ox_t(n), 1, 6, 8, 37);
+        }
+}
+
+/* ---- parts --------------------------------------------------------------------------------------------- */
+
+static void test_parts(void) {
+    const int64_t shape[3] = {3, 4, 5};
+    for (int l = 0; l < LAYOUT_COUNT; l++)
+        OX_SCOPE {
+            ox_tensor *z = random_layout((layout)l, DOMAIN_MODEST, 3, shape, OX_C64), *re = ox_real(z),
+                      *im = ox_imag(z), *other = ox_conj(z), *angle = ox_angle(z);
+            bool right = re && im && other && angle && re->storage == z->storage && re->dtype == OX_F32 &&
+                         angle->dtype == OX_F32 && other->storage != z->storage;
+            for (int64_t i = 0; right && i < 60; i++) {
+                pair p = pair_at(z, i), q = pair_at(other, i);
+                right = load_real(OX_F32, element(re, i)) == p.re &&
+                        load_real(OX_F32, element(im, i)) == p.im && q.re == p.re && q.im == -p.im &&
+                        is_close(OX_F32, load_real(OX_F32, element(angle, i)), atan2(p.im, p.re), 2);
+            }
+            CHECK_MSG(right, "%s: %s", layout_name((layout)l), ox_error_text());
+            ox_error_clear();
+        }
+    OX_SCOPE {
+        static const double numbers[] = {3, -3, 0.0, -0.0, (double)INFINITY, -(double)INFINITY, (double)NAN},
+                            angles[] = {0, 3.14159265358979, 0, 0, 0, 3.14159265358979, (double)NAN};
+        ox_tensor *x = ox_from_doubles(numbers, OX_SHAPE(7), OX_F64), *angle = ox_angle(x);
+        CHECK(angle && angle->dtype == OX_F64 &&
+              ox_allclose(angle, ox_from_doubles(angles, OX_SHAPE(7), OX_F64), 1e-12, 0, true));
+        ox_tensor *whole = ox_angle(ox_arange(-1, 2, 1, OX_I32));
+        CHECK(whole && whole->dtype == OX_F32 && ox_item(ox_select(whole, 0, 1)) == 0);
+        CHECK(!ox_real(x) && ox_error() == OX_ERR_DTYPE);
+        ox_error_clear();
+        CHECK(ox_equal(ox_conj(x), x) == false && ox_equal(ox_conj(whole), whole));
+    }
+}
+
+/* ---- closeness, texts ---------------------------------------------------------------------------------- */
+
+static bool close_pairs(float a, float b, float c, float d, double rtol, double atol, bool equal_nan) {
+    float x[2], y[2];
+    x[0] = a;
+    x[1] = b;
+    y[0] = c;
+    y[1] = d;
+    bool close = false;
+    OX_SCOPE {
+        close = ox_allclose(ox_from_data(x, OX_SHAPE(1), OX_C64), ox_from_data(y, OX_SHAPE(1), OX_C64), rtol,
+                            atol, equal_nan);
+    }
+    return close;
+}
+
+/* As torch.allclose of complex64 says. */
+static void test_closeness(void) {
+    CHECK(close_pairs(1, 2, 1, 2, 0, 0, false) && !close_pairs(1, 2, 1, -2, 0.5, 0, false));
+    CHECK(!close_pairs(0, 1, 0, 2, 1e-5, 1e-8, false) && close_pairs(3, 4, 3, 4.9f, 0.25, 0, false));
+    CHECK(!close_pairs(3, 4, 3, 4.9f, 0.1, 0, false) && close_pairs(3, 4, 3, 4.9f, 0, 1, false));
+    CHECK(!close_pairs(NAN, 1, NAN, 1, 1, 1, false) && close_pairs(NAN, 1, NAN, 1, 0, 0, true));
+    CHECK(close_pairs(NAN, 1, 2, NAN, 0, 0, true) && !close_pairs(NAN, 1, 2, 3, 1, 1, true));
+    CHECK(close_pairs(INFINITY, 1, INFINITY, 1, 0, 0, false) &&
+          !close_pairs(INFINITY, 1, INFINITY, 2, 1, 1, false));
+    OX_SCOPE {
+        ox_tensor *real = ox_ones(OX_SHAPE(2), OX_F32), *z = ox_ones(OX_SHAPE(2), OX_C64);
+        CHECK(ox_allclose(real, z, 0, 0, false) && ox_allclose(z, real, 0, 0, false));
+        (void)ox_fill_(ox_imag(z), 1);
+        CHECK(!ox_allclose(real, z, 0, 0.5, false) && !ox_allclose(z, real, 0.5, 0, false));
+    }
+}
+
+int main(void) {
+    test_matmul();
+    test_batches();
+    test_sums();
+    test_vectors();
+    test_parts();
+    test_closeness();
+    CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
+    CHECK_MSG(ox_stats().tensors == 0 && ox_stats().bad_releases == 0, "%lld tensors left",
+              (long long)ox_stats().tensors);
+    return check_done("complex");
+}
