@@ -142,8 +142,9 @@ $(BUILD)/tests/test_%: tests/test_%.c $(BUILD)/impl.o
 	@$(CC) $(TEST_OPT) $(WARN) $(INCLUDE) -Itests $(CFLAGS) $(DEPEND) $< $(BUILD)/impl.o $(LIBS) -o $@
 
 # The suites of ops with every call on a stream or the GPU (tests/mirror.c): `make test` takes those whose head
-# says OX_VULKAN, `make vulkan-mirror` also those that take long on a software device, OX_VULKAN_LONG.
-MIRRORED = $(foreach f,$(TEST_SOURCES),$(shell head -n 10 $(f) | grep -qw 'OX_VULKAN$(if $(LONG),\|OX_VULKAN_LONG)' && echo $(f)))
+# says OX_VULKAN or OX_VULKAN_ASKED, `make vulkan-mirror` also those that take long on a software device,
+# OX_VULKAN_LONG.
+MIRRORED = $(foreach f,$(TEST_SOURCES),$(shell head -n 10 $(f) | grep -qw 'OX_VULKAN\|OX_VULKAN_ASKED$(if $(LONG),\|OX_VULKAN_LONG)' && echo $(f)))
 mirror-programs: $(MIRRORED:tests/%.c=$(BUILD)/mirror/%)
 # Both are cut into PARTS that run at once: the processor compiles shaders, whatever the device is.
 PARTS ?= $(shell nproc 2> /dev/null || echo 1)

@@ -42018,6 +42018,14 @@ static bool oxi_make_bernoulli(const oxi_fill_job *job, int64_t first, int64_t n
 
 enum { OXI_MULTINOMIAL_FINE, OXI_MULTINOMIAL_BAD_WEIGHT, OXI_MULTINOMIAL_NO_WEIGHT, OXI_MULTINOMIAL_TOO_FEW };
 
+static const char *oxi_multinomial_why(int bad) {
+    switch (bad) {
+    case OXI_MULTINOMIAL_BAD_WEIGHT: return "a weight is negative, infinite or NaN";
+    case OXI_MULTINOMIAL_NO_WEIGHT: return "the weights sum to zero";
+    default: return "fewer categories have a weight than samples are to be drawn without replacement";
+    }
+}
+
 typedef struct oxi_multinomial {
     const oxi_call *call;
     int64_t categories, samples;
@@ -42161,11 +42169,9 @@ static ox_status oxi_multinomial_run(const oxi_call *call) {
     ox_status status = job.order ? OX_OK : OX_ERR_NOMEM;
     oxi_free(job.order, job.order ? order_bytes : 0);
     oxi_free(job.keys, job.keys ? key_bytes : 0);
-    static const char *const why[] = {
-        "", "a weight is negative, infinite or NaN", "the weights sum to zero",
-        "fewer categories have a weight than samples are to be drawn without replacement"};
     if (job.bad)
-        status = oxi_fail(OX_ERR_ARG, "multinomial: row %lld: %s", (long long)job.bad_row, why[job.bad]);
+        status = oxi_fail(OX_ERR_ARG, "multinomial: row %lld: %s", (long long)job.bad_row,
+                          oxi_multinomial_why((int)job.bad));
     return status;
 }
 

@@ -3,9 +3,9 @@
  *     bench_vulkan [INDEX]
  *
  * Bandwidth counts each operand read once and the result written once, beside a copy in the same run.
- * Medians; a figure includes recording and submitting, as a program has them, and comes after half a second
- * of the same work: drivers swap better code in after a while. Products and attention are skipped where the
- * device is software. bench/peers/vulkan.py sets the products beside PyTorch's.
+ * Medians; a figure includes recording and submitting, as a program has them, and comes after a second and a
+ * half of the same work: drivers swap better code in after a while. Products and attention are skipped where
+ * the device is software. bench/peers/vulkan.py sets the products beside PyTorch's.
  */
 #include "oxtorch_vulkan.h"
 
@@ -56,7 +56,7 @@ static ox_tensor *run_attention(ox_tensor *const *in) {
 
 /* Median seconds of one, taken over `repeat` in a row. */
 static double seconds_of(ox_device *gpu, gpu_op op, ox_tensor *const *in, int repeat) {
-    double times[RUNS], warm = bench_now() + (software ? 0 : 0.6);
+    double times[RUNS], warm = bench_now() + (software ? 0 : 1.5);
     for (int i = -1; i < RUNS; i++) {
         if (i == 0 && bench_now() < warm) i = -1;
         ox_vulkan_sync(gpu);

@@ -17,8 +17,7 @@ shared float queries[QUERIES * DEPTH], weights[QUERIES * KEYS], most[QUERIES], t
             uint b = e + i / 32 * 34, h = b >> 1, w = b + 2 + i % 32;                                        \
             float size_of_one = uintBitsToFloat(f32_of_f16(block.d[h >> 1] >> ((h & 1) * 16) & 0xffff));     \
             uint low = block.d[w >> 2], bits = (w & 2) == 0 ? low : low >> 16 | block.d[(w >> 2) + 1] << 16; \
-            return size_of_one * vec4(int(bits << 24) >> 24, int(bits << 16) >> 24, int(bits << 8) >> 24,    \
-                                      int(bits) >> 24);                                                      \
+            return size_of_one * signed_bytes(bits);                                                         \
         }                                                                                                    \
         vec4 r = vec4(0);                                                                                    \
         for (uint j = 0; j < 4; j++)                                                                         \

@@ -15,6 +15,7 @@ layout(constant_id = 6) const uint ALIGNED = 0;     // 1: rows of the result are
 
 #include "common.glsl"
 #include "number.glsl"
+#include "words.glsl"
 #include "math_exp.glsl"
 
 DEFINE_LOAD(load_q, b1)

@@ -18,14 +18,6 @@ shared vec4 query[DEPTH / 4];
 shared float weights[256], few[16];
 shared vec4 sums[512];
 
-vec4 signed_bytes(const uint w) {
-    return vec4(int(w << 24) >> 24, int(w << 16) >> 24, int(w << 8) >> 24, int(w) >> 24);
-}
-vec4 four_of(const uvec2 w) {
-    if (CACHE == BF16)
-        return uintBitsToFloat(uvec4(w.x << 16, w.x & 0xffff0000u, w.y << 16, w.y & 0xffff0000u));
-    return vec4(unpackHalf2x16(w.x), unpackHalf2x16(w.y));
-}
 #define DEFINE_EIGHT(name, block, wide)                                                           \
     void name(const uint e, const uint i, out vec4 x, out vec4 y) {                               \
         if (CACHE == Q8_0) {                                                                      \
@@ -39,8 +31,8 @@ vec4 four_of(const uvec2 w) {
             y = uintBitsToFloat(wide.d[((e + i) >> 2) + 1]);                                      \
         } else {                                                                                  \
             uvec4 words = wide.d[(e + i) >> 3];                                                   \
-            x = four_of(words.xy);                                                                \
-            y = four_of(words.zw);                                                                \
+            x = four_halves(CACHE, words.xy);                                                     \
+            y = four_halves(CACHE, words.zw);                                                     \
         }                                                                                         \
     }
 DEFINE_EIGHT(eight_k, b2, w2)

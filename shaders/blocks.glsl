@@ -4,6 +4,8 @@
 // books (oxi_groups of cpu/blocks_iq.c: groups of eight or four numbers, each a byte) and the first of
 // them; IN_EIGHTS where only block_eight is used. Places are bytes.
 
+#include "words.glsl"
+
 const uint Q4_0 = 17, Q4_1 = 18, Q5_0 = 19, Q5_1 = 20, Q8_0 = 21, Q8_1 = 22, Q2_K = 23, Q3_K = 24, Q4_K = 25,
            Q5_K = 26, Q6_K = 27, Q8_K = 28, IQ2_XXS = 29, IQ2_XS = 30, IQ3_XXS = 31, IQ1_S = 32, IQ4_NL = 33,
            IQ3_S = 34, IQ2_S = 35, IQ4_XS = 36, IQ1_M = 37, TQ1_0 = 38, TQ2_0 = 39, MXFP4 = 40, NVFP4 = 41,
@@ -30,12 +32,6 @@ uint nibble_at(const uint b, const uint i) {
 uint word_at(const uint b) {
     uint s = (b & 3) * 8, low = WEIGHTS.d[b >> 2];
     return s == 0 ? low : low >> s | WEIGHTS.d[(b >> 2) + 1] << (32 - s);
-}
-uvec4 bytes_of(const uint w) {
-    return uvec4(w & 0xff, w >> 8 & 0xff, w >> 16 & 0xff, w >> 24);
-}
-vec4 signed_bytes(const uint w) {
-    return vec4(int(w << 24) >> 24, int(w << 16) >> 24, int(w << 8) >> 24, int(w) >> 24);
 }
 
 const int TABLE_IQ4[16] = int[](-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113);

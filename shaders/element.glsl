@@ -1,21 +1,19 @@
-// element.glsl - cooperative matrices of SIDE x SIDE of ELEMENT and of f32 sums; floats rounded to two
-// ELEMENTs of a word.
+// element.glsl - cooperative matrices of SIDE x SIDE of elements and of f32 sums; floats rounded to two
+// elements of a word. Elements are f16 here; shaders.c makes the twin of a module whose elements are bf16.
+// IN_BF16: which of them this is, as far as constants say.
 #define SUMS coopmat<float, gl_ScopeSubgroup, SIDE, SIDE, gl_MatrixUseAccumulator>
-#define NARROW coopmat<ELEMENT, gl_ScopeSubgroup, SIDE, SIDE, gl_MatrixUseAccumulator>
-#define LEFT coopmat<ELEMENT, gl_ScopeSubgroup, SIDE, SIDE, gl_MatrixUseA>
-#define RIGHT coopmat<ELEMENT, gl_ScopeSubgroup, SIDE, SIDE, gl_MatrixUseB>
+#define NARROW coopmat<float16_t, gl_ScopeSubgroup, SIDE, SIDE, gl_MatrixUseAccumulator>
+#define LEFT coopmat<float16_t, gl_ScopeSubgroup, SIDE, SIDE, gl_MatrixUseA>
+#define RIGHT coopmat<float16_t, gl_ScopeSubgroup, SIDE, SIDE, gl_MatrixUseB>
 #define BY_ROWS gl_CooperativeMatrixLayoutRowMajor
 #define BY_COLUMNS gl_CooperativeMatrixLayoutColumnMajor
 
 uint pack_two(const vec2 x) {
-#ifdef ELEMENT_IS_BF16
+    if (!IN_BF16) return packHalf2x16(x);
     uvec2 u = floatBitsToUint(x), r = (u + 0x7fffu + (u >> 16 & 1u)) >> 16;
     if (isnan(x.x)) r.x = 0x7fc0;
     if (isnan(x.y)) r.y = 0x7fc0;
     return r.x | r.y << 16;
-#else
-    return packHalf2x16(x);
-#endif
 }
 uvec4 pack_eight(const vec4 low, const vec4 high) {
     return uvec4(pack_two(low.xy), pack_two(low.zw), pack_two(high.xy), pack_two(high.zw));

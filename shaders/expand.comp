@@ -1,34 +1,38 @@
-// expand.comp - rows of a block type as bf16, element behind element: an invocation makes two fours.
-// param[0] rows, elements of a row, first byte, bytes from row to row; [1].x the first element of the result,
-// a multiple of 4.
+// expand.comp - rows of a block type as bf16 or f32, element behind element: an invocation makes two fours.
+// param[0] rows, elements of a row, dims of the rows, the first element of the result, a multiple of 4; [1].x
+// first byte, .y the first word of the books; [2 + d].x bytes along dim d; [10], [11] shape of the rows.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 layout(local_size_x = 256) in;
 layout(constant_id = 0) const uint FROM = 17;
+layout(constant_id = 1) const uint TO = 12;         // BF16 or F32
 
 #include "common.glsl"
 #include "number.glsl"
 #include "wide.glsl"
 #define WEIGHTS b1
 #define WIDE_WEIGHTS w1
+#define BOOKS b2
+#define BOOKS_AT param[1].y
 #define IN_EIGHTS
 #include "blocks.glsl"
-#define ELEMENT_IS_BF16
+#define IN_BF16 true
 #include "element.glsl"
 
 layout(set = 1, binding = 0, std430) writeonly buffer Fours { uvec2 d[]; } fours;
 
 void store_four(const uint at, const vec4 x) {
-    fours.d[at / 4] = uvec2(pack_two(x.xy), pack_two(x.zw));
+    if (TO == F32) w0.d[at / 4] = floatBitsToUint(x);
+    else fours.d[at / 4] = uvec2(pack_two(x.xy), pack_two(x.zw));
 }
 
 void main() {
     uint unit = group_index() * 256 + gl_LocalInvocationID.x, units = param[0].y / 8;
     uint row = unit / units, chunk = unit % units, pair = pair_distance(FROM);
-    uint k = chunk / (pair / 4) * 2 * pair + chunk % (pair / 4) * 4, at = param[1].x + row * param[0].y + k;
+    uint k = chunk / (pair / 4) * 2 * pair + chunk % (pair / 4) * 4, at = param[0].w + row * param[0].y + k;
     if (row >= param[0].x) return;
     vec4 x, y, terms;
-    block_eight(FROM, param[0].z + row * param[0].w, uvec2(k, k + pair), x, y, terms);
+    block_eight(FROM, places_of(param[1], row, param[0].z, 2, 10).x, uvec2(k, k + pair), x, y, terms);
     precise vec4 low = terms.x * x, high = terms.y * y; /* each rounded as ggml does it */
     low = low - terms.z;
     high = high - terms.w;

@@ -16,29 +16,14 @@ layout(constant_id = 3) const uint FLAT = 0;        // 1: elements follow each o
 #include "number.glsl"
 #include "integer.glsl"
 #include "fault.glsl"
-#ifdef DOUBLE
-#include "math_double.glsl"
-#endif
+#include "philox.glsl"
 
-const uint UNIFORM = 0, NORMAL = 1, RANDINT = 2, BERNOULLI = 3, ARANGE = 4, LINSPACE = 5;
+const uint UNIFORM = 0, NORMAL = 1, RANDINT = 2, BERNOULLI = 3, SWAPS = 4, ARANGE = 5, LINSPACE = 6;
 
 DEFINE_LOAD(load_p, b1)
 DEFINE_STORE(store, b0)
 DEFINE_STORE_QUAD(store_quad, b0, p0, q0)
 
-// Philox4x32-10 (Salmon et al. 2011).
-uvec4 philox(const uvec2 block) {
-    uvec4 c = uvec4(block, param[1].zw);
-    uvec2 key = param[1].xy;
-    for (uint i = 0; i < 10; i++) {
-        uint high0, low0, high1, low1;
-        umulExtended(0xD2511F53u, c.x, high0, low0);
-        umulExtended(0xCD9E8D57u, c.z, high1, low1);
-        c = uvec4(high1 ^ c.y ^ key.x, low1, high0 ^ c.w ^ key.y, low0);
-        key += uvec2(0x9E3779B9u, 0xBB67AE85u);
-    }
-    return c;
-}
 // Of four elements: words, or double words as (low, high).
 uvec2 words[4];
 void draw(const uint first, const bool wide) {
@@ -52,11 +37,6 @@ void draw(const uint first, const bool wide) {
     words[1] = w.wz;
     words[2] = x.yx;
     words[3] = x.wz;
-}
-// v 2^-n of an integer, as f64.
-uvec2 fraction(const uvec2 v, const uint n) {
-    uvec2 bits = f64_of_u64(v);
-    return (bits.x | bits.y) == 0 ? bits : uvec2(bits.x, bits.y - (n << 20));
 }
 // The number in [0, 1) of so many random bits that element j has.
 uvec2 unit_of(const uint j, const uint bits) {
@@ -99,24 +79,6 @@ uvec2 drawn_by(const uint place, const uint j) {
 }
 
 #ifdef DOUBLE
-// log u for u in [2^-53, 1]: u = m 2^k with m around 1, log m = 2 atanh((m - 1) / (m + 1)) by its series.
-double log_of(const double u) {
-    uvec2 bits = bits_of(u), over = minus(bits, uvec2(0x667f3bcdu, 0x3fe6a09eu)); /* sqrt(1/2) */
-    int k = int(over.y) >> 20;
-    precise double m = packDouble2x32(uvec2(bits.x, bits.y - (uint(k) << 20)));
-    precise double s = quotient(m - 1.0lf, m + 1.0lf), z = s * s, sum = z * (1.0lf / 21.0lf) + 1.0lf / 19.0lf;
-    sum = sum * z + 1.0lf / 17.0lf;
-    sum = sum * z + 1.0lf / 15.0lf;
-    sum = sum * z + 1.0lf / 13.0lf;
-    sum = sum * z + 1.0lf / 11.0lf;
-    sum = sum * z + 1.0lf / 9.0lf;
-    sum = sum * z + 1.0lf / 7.0lf;
-    sum = sum * z + 1.0lf / 5.0lf;
-    sum = sum * z + 1.0lf / 3.0lf;
-    sum = sum * z + 1.0lf;
-    sum = double(k) * 0.69314718055994531lf + 2.0lf * s * sum;
-    return sum;
-}
 // Cosine and sine of 2 pi u for u in [0, 1): reduced exactly to an eighth of a turn either way.
 dvec2 turned(const double u) {
     precise double t = u * 4.0lf, whole = roundEven(t), r = (t - whole) * 1.5707963267948966lf, z = r * r;
@@ -183,6 +145,7 @@ uvec2 made(const uint i, const uint j) {
     case UNIFORM: return raw_of_f64(TO, unit_of(j, random_bits(TO)));
     case BERNOULLI: return raw_of_f64(TO, drawn_by(places(i).y, j));
     case RANDINT: return raw_of(TO, plus(param[4].zw, high_product(words[j], param[5].xy)), LANE_I64);
+    case SWAPS: return high_product(words[j], uvec2(i + 1, 0)); /* of randperm: what each place swaps with */
     default: return raw_of(TO, plus(param[4].zw, times(uvec2(i, 0), param[5].xy)), LANE_I64);
     }
 #endif
@@ -191,8 +154,8 @@ uvec2 made(const uint i, const uint j) {
 void main() {
     uint n = param[0].x, first = 4 * (group_index() * 256 + gl_LocalInvocationID.x);
     if (first >= n) return;
-    bool wide = OP == RANDINT || (OP == BERNOULLI ? FROM : TO) == F64;
-    if (OP <= BERNOULLI) draw(first, wide);
+    bool wide = OP == RANDINT || OP == SWAPS || (OP == BERNOULLI ? FROM : TO) == F64;
+    if (OP <= SWAPS) draw(first, wide);
     uvec2 raw[4];
     for (uint j = 0; j < 4; j++)
         if (first + j < n) raw[j] = made(first + j, j);

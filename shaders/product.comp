@@ -1,6 +1,6 @@
 // product.comp - matrix products: a workgroup computes TILE x TILE of c, an invocation EACH x EACH, in f32;
-// DEEP along k at a time lie in shared memory while the next are fetched, from any strides and dtypes, block
-// types expanded.
+// DEEP along k at a time lie in shared memory while the next are fetched, from any strides and dtypes but
+// block types.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -43,7 +43,6 @@ vec4 fetch_a(const uint e, const uvec2 p) {
 }
 vec4 fetch_b(const uint e, const uvec2 p) {
     bvec4 there = exist(p, B_ALONG, param[0].y, param[0].z);
-    if (is_block(DTYPE_B)) return there.x ? block_numbers(DTYPE_B, e + p.x * param[5].z, p.y) : vec4(0);
     uint first = e + p.x * param[5].z + p.y * param[4].z, step = B_ALONG == 1 ? param[4].z : param[5].z;
     if (B_WIDE == 1) return there.x ? wide_b(DTYPE_B, first) : vec4(0);
     vec4 r = vec4(0);

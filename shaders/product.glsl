@@ -54,12 +54,9 @@ float number_b(const uint e) {
     return uintBitsToFloat(f32_of(DTYPE_B, load_b(DTYPE_B, e).x));
 }
 
-// Two numbers of 16 bits in a word; four or eight neighbours that lie in aligned words.
-vec2 two_of(const uint dtype, const uint word) {
-    return dtype == BF16 ? uintBitsToFloat(uvec2(word << 16, word & 0xffff0000u)) : unpackHalf2x16(word);
-}
+// Four or eight neighbours that lie in aligned words.
 vec4 four_of(const uint dtype, const uvec2 words) {
-    if (width_of(dtype) == 1) return vec4(two_of(dtype, words.x), two_of(dtype, words.y));
+    if (width_of(dtype) == 1) return four_halves(dtype, words);
     vec4 r;
     for (uint j = 0; j < 4; j++) r[j] = uintBitsToFloat(f32_of(dtype, words.x >> (8 * j) & 0xff));
     return r;

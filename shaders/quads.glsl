@@ -1,6 +1,8 @@
 // quads.glsl - the first four blocks as words two and four at a time, and four elements at once of dtypes of
 // up to 32 bits. Places are multiples of 4.
 
+#include "words.glsl"
+
 layout(set = 1, binding = 0, std430) buffer Pairs0 { uvec2 d[]; } p0;
 layout(set = 1, binding = 1, std430) buffer Pairs1 { uvec2 d[]; } p1;
 layout(set = 1, binding = 2, std430) buffer Pairs2 { uvec2 d[]; } p2;
@@ -10,9 +12,6 @@ layout(set = 1, binding = 1, std430) buffer Quads1 { uvec4 d[]; } q1;
 layout(set = 1, binding = 2, std430) buffer Quads2 { uvec4 d[]; } q2;
 layout(set = 1, binding = 3, std430) buffer Quads3 { uvec4 d[]; } q3;
 
-uvec4 bytes_of(const uint w) {
-    return uvec4(w, w >> 8, w >> 16, w >> 24) & 0xff;
-}
 uvec4 halfwords_of(const uvec2 p) {
     return uvec4(p.x & 0xffff, p.x >> 16, p.y & 0xffff, p.y >> 16);
 }

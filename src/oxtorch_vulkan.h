@@ -11,15 +11,14 @@
  *     ox_print(ox_to(c, ox_cpu()));                     reading numbers waits
  *
  * WHERE THINGS RUN
- *     Ops on tensors of a Vulkan device run there, with any strides. What has no shader (complex arithmetic,
- *     reductions and elementary functions of f64, randperm, multinomial and a few more) takes a detour over
- *     the CPU, which ox_stats().detours counts; so does f64 on a device without it. A few calls are held back
- *     until the next one is known, and may become one dispatch with it; whatever looks at memory comes behind
- *     them.
+ *     Ops on tensors of a Vulkan device run there, with any strides. What has no shader (attention whose scores
+ *     need more memory than a tensor may have, for one) takes a detour over the CPU, which ox_stats().detours
+ *     counts; so do f64 and complex numbers on a device without f64. A few calls are held back until the next
+ *     one is known, and may become one dispatch with it; whatever looks at memory comes behind them.
  *
  * NUMBERS
- *     Within the bounds of the CPU's kernels, but not the same bits, except for random numbers, ramps, sort,
- *     topk, selections and the expansion of block types, which are the CPU's. Sums are kept in two floats,
+ *     Within the bounds of the CPU's kernels, but not the same bits, except for random numbers and draws, ramps,
+ *     sort, topk, selections, products of integers, and block types expanded and packed, which are the CPU's. Sums are kept in two floats,
  *     and taken again, scaled, where a partial sum leaves the range of f32 (the CPU keeps f64). Up to 8 rows
  *     of f32 that meet weights of block types are rounded to 8 bits where the device has integer dot
  *     products, many rows to f16 or bf16 where it has matrices; not with ox_set_exact(true). An index out of
@@ -89,6 +88,8 @@ OXI_LIGHT_BEGIN
 #include "vulkan/cache.c"
 #include "vulkan/operand.c"
 #include "vulkan/map.c"
+#include "vulkan/blocks.c"
+#include "vulkan/made.c"
 #include "vulkan/lines.c"
 #include "vulkan/rows_double.c"
 #include "vulkan/rows.c"
@@ -96,7 +97,8 @@ OXI_LIGHT_BEGIN
 #include "vulkan/product.c"
 #include "vulkan/select.c"
 #include "vulkan/index.c"
-#include "vulkan/made.c"
+#include "vulkan/draw.c"
+#include "vulkan/attention_plain.c"
 #include "vulkan/transformer.c"
 #include "vulkan/fuse.c"
 #include "vulkan/device.c"

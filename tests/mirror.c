@@ -3,6 +3,7 @@
  * suites of ops check strides, dtypes and numbers of that device against their own references. Linked in place
  * of impl.o. OX_MIRROR in the environment names the device:
  *   vulkan  (or nothing) what it has no shader for stays on the CPU
+ *   asked   the calls run on the CPU, but one that Vulkan would not take is an error
  *   stream  tiles of 64 KiB; the call runs on the CPU, too, and other bits are an error of the call
  * OX_MIRROR_PART=3/16: the third of sixteen parts of all calls, cut by op and dtypes, runs there alone: so
  * sixteen processes at once compile each shader once (tests/parts.sh).
@@ -26,7 +27,7 @@ typedef struct mirror_call {
 } mirror_call;
 
 static ox_device *mirror_device;
-static bool mirror_streams;
+static bool mirror_streams, mirror_asks;
 static OXI_THREAD_LOCAL bool mirror_inside; /* the stream's own calls on the CPU */
 static uint32_t mirror_part = 1, mirror_parts = 1;
 static int64_t mirror_runs, mirror_stays[OXI_OP_COUNT][OX_DTYPE_COUNT];
@@ -143,6 +144,12 @@ static ox_status mirror_run_there(const mirror_call *m, ox_device *cpu, const ox
     return status;
 }
 
+static ox_status mirror_not_taken(const oxi_call *call) {
+    const ox_tensor *first = call->in_count && call->in[0] ? call->in[0] : call->out[0];
+    fprintf(stderr, "mirror: %s of %s is not taken\n", oxi_op_rows[call->op].name, oxi_tensor_text(first));
+    return oxi_fail(OX_ERR_UNSUPPORTED, "mirror: %s is not taken", oxi_op_rows[call->op].name);
+}
+
 /* Whether the call belongs to the part of this process. What tests compare bit by bit goes together: an op
  * and the same behind a promotion; a block type's expansion and whatever else is made of its numbers. */
 static bool mirror_is_ours(const oxi_call *call) {
@@ -163,10 +170,14 @@ static ox_status mirror_run(ox_device *self, const oxi_call *call) {
     /* a device is opened by whatever call comes first, before a test lets memory run out */
     if (!mirror_open() || !ours) return mirror_cpu_run(self, call);
     ox_scope scope = ox_scope_begin();
-    if (mirror_operands(&m, call, in, &there) && mirror_device->supports(mirror_device, &there)) {
+    bool taken = mirror_operands(&m, call, in, &there) && mirror_device->supports(mirror_device, &there);
+    if (taken && !mirror_asks) {
         status = mirror_run_there(&m, self, call, &there);
     } else {
         status = mirror_cpu_run(self, call);
+    }
+    if (!taken) {
+        if (mirror_asks && status == OX_OK) status = mirror_not_taken(call);
         mirror_stays[call->op][call->in_count && call->in[0] ? call->in[0]->dtype : call->out[0]->dtype]++;
     }
     ox_scope_end(&scope);
@@ -199,6 +210,11 @@ static void mirror_try_subnormals(void) {
     }
 }
 
+static bool mirror_has_doubles(void) {
+    ox_vulkan_facts facts;
+    return ox_vulkan_info(mirror_device, &facts) == OX_OK && facts.caps & OX_VULKAN_F64;
+}
+
 __attribute__((constructor)) static void mirror_begin(void) {
     const char *name = getenv("OX_MIRROR"), *part = getenv("OX_MIRROR_PART");
     if (part && (sscanf(part, "%u/%u", &mirror_part, &mirror_parts) != 2 || mirror_part < 1 ||
@@ -207,8 +223,13 @@ __attribute__((constructor)) static void mirror_begin(void) {
         exit(1);
     }
     mirror_streams = name && strcmp(name, "stream") == 0;
+    mirror_asks = name && strcmp(name, "asked") == 0;
     if (!mirror_open()) {
         printf("skip mirror: %s\nsuite mirror: 0 passed, 0 failed, 1 skipped\n", ox_error_text());
+        exit(0);
+    }
+    if (mirror_asks && !mirror_has_doubles()) {
+        printf("skip mirror: a device without f64\nsuite mirror: 0 passed, 0 failed, 1 skipped\n");
         exit(0);
     }
     if (!mirror_streams) mirror_try_subnormals();

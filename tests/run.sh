@@ -118,7 +118,10 @@ if [ -z "$SAN" ]; then
     for program in "$BUILD"/mirror/test_*; do
         [ -x "$program" ] || continue
         name=$(basename "$program")
-        selected "tests/$name.c" && head -n 10 "tests/$name.c" | grep -qw OX_VULKAN || continue
+        selected "tests/$name.c" || continue
+        ! head -n 10 "tests/$name.c" | grep -qw OX_VULKAN_ASKED ||
+            suite "${name#test_} [vulkan is asked]" env OX_MIRROR=asked "$program"
+        head -n 10 "tests/$name.c" | grep -qw OX_VULKAN || continue
         suite "${name#test_} [stream]" env OX_MIRROR=stream "$program"
         limit=${VULKAN_TIMEOUT:-1800} # a software driver compiles thousands of pipelines
         suite "${name#test_} [vulkan]" "$program"

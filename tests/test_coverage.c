@@ -3,7 +3,7 @@
  * refused. A row without a case fails. Rows that add up floats may take terms in the order of memory:
  * there the last bits may differ (rows_that_add). That a case runs its row and no other is read from the
  * profiler. Numbers are checked by the suite of each family.
- * OX_VULKAN_LONG OX_TIERS */
+ * OX_VULKAN_ASKED OX_VULKAN_LONG OX_TIERS */
 #include "op_cases.h"
 
 #include <stdio.h>

@@ -1,6 +1,7 @@
-/* test_vulkan_ops.c - ops whose result on a Vulkan device is the CPU's bit by bit, and that take no detour:
- * order, on lines that take several passes; ramps and random numbers; what a mask selects;
- * blocks; f64. Skipped with the reason where there is no device. */
+/* test_vulkan_ops.c - ops whose result on a Vulkan device is the CPU's bit by bit, and that take no
+ * detour: order, on lines that take several passes; ramps, random numbers and draws; what a mask selects;
+ * blocks, expanded and packed; products of integers; f64. Skipped with the reason where there is no
+ * device. */
 #include "operands.h"
 #include "oxtorch_vulkan.h"
 
@@ -131,11 +132,16 @@ static void check_selected(void) {
 
 /* ---- block types: as weights, and expanded ------------------------------------------------------------- */
 
-/* [n,k] of bytes in `mask`: with 0x3f every scale that they may be is modest. */
-static ox_tensor *blocks_of(ox_dtype dtype, int64_t n, int64_t k, int mask) {
+/* [n,k] of bytes in `mask`, and of those in `least`: with 0x3f every scale that they may be is modest,
+ * with 0x20 none is next to nothing. */
+static ox_tensor *blocks_with(ox_dtype dtype, int64_t n, int64_t k, int mask, int least) {
     static unsigned char bytes[1 << 16];
-    for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = (unsigned char)((int)(test_uniform() * 256) & mask);
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (unsigned char)(((int)(test_uniform() * 256) & mask) | least);
     return ox_from_data(bytes, OX_SHAPE(n, k), dtype);
+}
+static ox_tensor *blocks_of(ox_dtype dtype, int64_t n, int64_t k, int mask) {
+    return blocks_with(dtype, n, k, mask, 0);
 }
 
 /* The largest difference beside the largest number. */
@@ -171,7 +177,239 @@ static void check_blocks(void) {
     CHECK_MSG(ox_stats().detours == detours, "%lld detours", (long long)(ox_stats().detours - detours));
 }
 
+/* A view of w [n,k] in every layout that leaves blocks whole. */
+static ox_tensor *rows_of(ox_tensor *w, int which) {
+    switch (which) {
+    case 0: return w;
+    case 1: return ox_flip(w, OX_DIMS(0));
+    case 2: return ox_slice(w, 0, 1, 100, 2);
+    default: return ox_transpose(ox_expand(ox_unsqueeze(w, 1), OX_SHAPE(w->shape[0], 2, w->shape[1])), 0, 1);
+    }
+}
+
+static void check_block_copies(void) {
+    static const ox_dtype floating[] = {OX_F32, OX_BF16, OX_F16, OX_F64};
+    int64_t detours = ox_stats().detours;
+    for (int dtype = OX_Q4_0; dtype <= OX_Q2_0; dtype++)
+        for (int which = 0; which < 4; which++)
+            OX_SCOPE {
+                const char *name = ox_dtype_name((ox_dtype)dtype);
+                ox_tensor *w = blocks_with((ox_dtype)dtype, 7, 512, 0x3f, 0x20), *v = there(w);
+                ox_tensor *a = rows_of(w, which), *b = rows_of(v, which);
+                for (size_t f = 0; f < sizeof floating / sizeof *floating; f++)
+                    CHECK_MSG(same(ox_cast(b, floating[f]), ox_cast(a, floating[f])), "%s to %s, %d: %s",
+                              name, ox_dtype_name(floating[f]), which, ox_error_text());
+                CHECK_MSG(same(ox_cast(ox_contiguous(b), OX_F32), ox_cast(a, OX_F32)), "%s, %d: %s", name,
+                          which, ox_error_text());
+                ox_tensor *to = ox_zeros(OX_SHAPE(512, 7), OX_BF16), *there_to = there(to);
+                if (which < 2)
+                    CHECK_MSG(same(ox_copy_(ox_t(there_to), b), ox_copy_(ox_t(to), a)), "%s transposed: %s",
+                              name, ox_error_text());
+            }
+    CHECK_MSG(ox_stats().detours == detours, "%lld detours", (long long)(ox_stats().detours - detours));
+}
+
+/* Numbers of all sizes, runs of equal ones, zeros of both signs, and a few that are none. */
+static ox_tensor *numbers_to_pack(int64_t rows, int64_t columns, bool finite) {
+    ox_tensor *x = ox_mul(ox_randn(OX_SHAPE(rows, columns), OX_F32),
+                          ox_exp(ox_mul_number(ox_randn(OX_SHAPE(rows, 1), OX_F32), 4)));
+    float *at = (float *)ox_data(x);
+    for (int64_t i = 0; i < 256; i++) at[i] = i % 2 ? 0.0f : -0.0f;
+    for (int64_t i = 256; i < 512; i++) at[i] = i % 3 ? 2.5f : -2.5f;
+    for (int64_t i = 512; i < 768; i++) at[i] = i < 640 ? 1e-30f : 3e-8f * (float)(i % 7);
+    if (!finite) at[3 * columns + 5] = NAN;
+    if (!finite) at[4 * columns + 300] = -INFINITY;
+    return x;
+}
+
+static void check_packing(void) {
+    static const ox_dtype types[] = {OX_Q4_0, OX_Q4_1, OX_Q5_0, OX_Q5_1, OX_Q8_0, OX_Q4_K, OX_Q5_K, OX_Q6_K};
+    ox_vulkan_facts facts;
+    bool doubles = ox_vulkan_info(gpu, &facts) == OX_OK && facts.caps & OX_VULKAN_F64;
+    int64_t detours = ox_stats().detours;
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        const char *name = ox_dtype_name(types[i]);
+        if (types[i] >= OX_Q4_K && !doubles) continue;
+        for (int finite = 0; finite < 2; finite++)
+            OX_SCOPE {
+                ox_tensor *x = numbers_to_pack(9, 768, finite != 0), *y = there(x);
+                CHECK_MSG(same_bits(back(ox_cast(y, types[i])), ox_cast(x, types[i])), "%s: %s", name,
+                          ox_error_text());
+                CHECK_MSG(same_bits(back(ox_cast(ox_cast(y, OX_BF16), types[i])),
+                                    ox_cast(ox_cast(x, OX_BF16), types[i])),
+                          "%s of bf16: %s", name, ox_error_text());
+            }
+        OX_SCOPE {
+            ox_tensor *x = ox_randn(OX_SHAPE(512, 5, 3), OX_F32), *y = there(x);
+            ox_tensor *a = ox_flip(ox_permute(x, OX_DIMS(2, 1, 0)), OX_DIMS(1, 2)),
+                      *b = ox_flip(ox_permute(y, OX_DIMS(2, 1, 0)), OX_DIMS(1, 2));
+            ox_tensor *want = ox_cast(a, types[i]), *got = ox_cast(b, types[i]);
+            CHECK_MSG(same_bits(back(got), want), "%s of a view: %s", name, ox_error_text());
+            ox_tensor *part = ox_narrow(got, 1, 1, 3); /* whose rows begin anywhere */
+            ox_tensor *first = ox_narrow(a, 1, 0, 1), *there_first = ox_narrow(b, 1, 0, 1);
+            CHECK_MSG(ox_copy_(part, there_first) && ox_copy_(ox_narrow(want, 1, 1, 3), first) &&
+                          same_bits(back(got), want),
+                      "%s into a view: %s", name, ox_error_text());
+            CHECK_MSG(ox_numel(back(ox_cast(ox_narrow(b, 0, 0, 0), types[i]))) == 0, "%s of nothing", name);
+        }
+    }
+    OX_SCOPE {
+        ox_tensor *w = ox_cast(ox_randn(OX_SHAPE(6, 256), OX_F32), OX_Q4_0), *v = there(w);
+        CHECK(same_bits(back(ox_cast(v, OX_Q8_0)), ox_cast(w, OX_Q8_0)));
+    }
+    CHECK_MSG(ox_stats().detours == detours, "%lld detours", (long long)(ox_stats().detours - detours));
+}
+
+/* Blocks on the left, and weights that are a batch. */
+static void check_block_products(void) {
+    int64_t detours = ox_stats().detours;
+    for (int rows = 3; rows < 200; rows *= 7)
+        OX_SCOPE {
+            ox_tensor *w = blocks_of(OX_Q5_1, 48, 256, 0x3f), *v = there(w), *full = ox_cast(w, OX_F64);
+            ox_tensor *x = ox_randn(OX_SHAPE(256, rows), OX_F32), *y = there(x);
+            ox_tensor *want = ox_matmul(full, ox_cast(x, OX_F64));
+            CHECK_MSG(distance(ox_matmul(v, y), want) < 1e-2, "%d columns: %s", rows, ox_error_text());
+            ox_tensor *batch = ox_transpose(ox_reshape(w, OX_SHAPE(4, 12, 256)), 1, 2);
+            ox_tensor *there_batch = ox_transpose(ox_reshape(v, OX_SHAPE(4, 12, 256)), 1, 2);
+            ox_tensor *a = ox_t(x), *there_a = ox_t(y);
+            want = ox_matmul(ox_cast(a, OX_F64), ox_cast(batch, OX_F64));
+            CHECK_MSG(distance(ox_matmul(there_a, there_batch), want) < 1e-2, "a batch, %d rows: %s", rows,
+                      ox_error_text());
+        }
+    CHECK_MSG(ox_stats().detours == detours, "%lld detours", (long long)(ox_stats().detours - detours));
+}
+
+/* ---- draws --------------------------------------------------------------------------------------------- */
+
+static void check_draws(void) {
+    static const ox_dtype dtypes[] = {OX_F32, OX_F16, OX_F64};
+    ox_vulkan_facts facts;
+    if (ox_vulkan_info(gpu, &facts) != OX_OK || !(facts.caps & OX_VULKAN_F64)) return;
+    int64_t detours = ox_stats().detours;
+    for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++)
+        for (int replacement = 0; replacement < 2; replacement++)
+            OX_SCOPE {
+                ox_tensor *w = ox_cast(ox_relu(ox_randn(OX_SHAPE(3001, 2, 4), OX_F32)), dtypes[d]);
+                ox_tensor *a = ox_permute(w, OX_DIMS(2, 1, 0)), *b = ox_permute(there(w), OX_DIMS(2, 1, 0));
+                for (int64_t samples = 1; samples < 1100; samples = 9 * samples + 4) {
+                    ox_manual_seed(5);
+                    ox_tensor *want = ox_multinomial(a, samples, replacement != 0);
+                    ox_manual_seed(5);
+                    CHECK_MSG(same(ox_multinomial(b, samples, replacement != 0), want), "%lld of %s: %s",
+                              (long long)samples, ox_dtype_name(dtypes[d]), ox_error_text());
+                }
+            }
+    CHECK_MSG(ox_stats().detours == detours, "%lld detours", (long long)(ox_stats().detours - detours));
+    for (int wrong = 0; wrong < 3; wrong++)
+        OX_SCOPE { /* the next read tells */
+            float weights[2][4] = {{1, 2, 3, 4}, {0, 0, 1, 0}};
+            weights[1][2] = wrong == 0 ? -1.0f : wrong == 1 ? 0.0f : 1.0f;
+            ox_tensor *w = there(ox_from_data(weights, OX_SHAPE(2, 4), OX_F32));
+            ox_tensor *bad = ox_multinomial(w, 2, wrong == 1);
+            CHECK(bad && !back(bad) && ox_error() == OX_ERR_ARG && strstr(ox_error_text(), "row 1"));
+            ox_error_clear();
+        }
+}
+
+/* ---- integers ------------------------------------------------------------------------------------------ */
+
+static ox_tensor *integers(ox_shape shape, ox_dtype dtype) {
+    return ox_cast(ox_randint(-3000000000LL, 3000000000LL, shape, OX_I64), dtype);
+}
+
+static void check_integer_products(void) {
+    static const ox_dtype dtypes[] = {OX_U8, OX_I8, OX_U16, OX_I16, OX_U32, OX_I32, OX_U64, OX_I64};
+    int64_t detours = ox_stats().detours;
+    for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++)
+        OX_SCOPE {
+            const char *name = ox_dtype_name(dtypes[d]);
+            ox_dtype wide = dtypes[d] == OX_I8 ? OX_I32 : dtypes[d];
+            ox_tensor *x = integers(OX_SHAPE(3, 70, 33), dtypes[d]),
+                      *w = integers(OX_SHAPE(33, 81), dtypes[d]);
+            ox_tensor *y = ox_flip(there(x), OX_DIMS(1, 2)), *v = there(w), *a = ox_flip(x, OX_DIMS(1, 2));
+            ox_tensor *bias = integers(OX_SHAPE(81), wide), *e = ox_select(a, 0, 1), *f = ox_select(y, 0, 1);
+            CHECK_MSG(same(ox_matmul(y, v), ox_matmul(a, w)), "%s: %s", name, ox_error_text());
+            CHECK_MSG(same(ox_matmul(ox_transpose(y, 1, 2), y), ox_matmul(ox_transpose(a, 1, 2), a)),
+                      "%s: %s", name, ox_error_text());
+            CHECK_MSG(same(ox_linear(y, ox_t(v), there(bias)), ox_linear(a, ox_t(w), bias)), "%s, linear: %s",
+                      name, ox_error_text());
+            CHECK_MSG(same(ox_addmm(there(bias), f, v, 3, -7), ox_addmm(bias, e, w, 3, -7)), "%s, addmm: %s",
+                      name, ox_error_text());
+            CHECK_MSG(same(ox_matmul(ox_narrow(y, 2, 0, 0), ox_narrow(v, 0, 0, 0)),
+                           ox_matmul(ox_narrow(a, 2, 0, 0), ox_narrow(w, 0, 0, 0))),
+                      "%s, of nothing: %s", name, ox_error_text());
+            CHECK_MSG(same(ox_matmul(ox_select(f, 0, 2), v), ox_matmul(ox_select(e, 0, 2), w)),
+                      "%s, a row: %s", name, ox_error_text());
+        }
+    CHECK_MSG(ox_stats().detours == detours, "%lld detours", (long long)(ox_stats().detours - detours));
+}
+
 /* ---- f64 ----------------------------------------------------------------------------------------------- */
+
+/* Sums at equal places, of f64 and of complex numbers. */
+static void check_double_sums(void) {
+    for (int d = 0; d < 2; d++) {
+        ox_tensor *pairs = ox_randn(OX_SHAPE(13, 40, 2), OX_F32);
+        ox_tensor *numbers = d ? ox_view_as_complex(pairs) : ox_cast(ox_select(pairs, 2, 1), OX_F64);
+        ox_tensor *x = ox_narrow(numbers, 0, 0, 4),
+                  *source = ox_flip(ox_t(ox_narrow(numbers, 0, 4, 9)), OX_DIMS(0));
+        ox_tensor *ids = ox_randint(0, 4, OX_SHAPE(9, 40), OX_I64), *line = ox_select(ids, 1, 3);
+        ox_tensor *y = there(x), *from = ox_t(there(source)), *places = there(ids), *there_line = there(line);
+        CHECK(same(ox_scatter_add(y, 0, places, from), ox_scatter_add(x, 0, ids, ox_t(source))));
+        CHECK(same(ox_index_add(ox_flip(y, OX_DIMS(1)), 0, there_line, from, -2),
+                   ox_index_add(ox_flip(x, OX_DIMS(1)), 0, line, ox_t(source), -2)));
+        CHECK(same(ox_scatter(y, 0, places, from), ox_scatter(x, 0, ids, ox_t(source))));
+    }
+}
+
+static void check_double_rope(void) {
+    ox_tensor *x = ox_randn(OX_SHAPE(2, 3, 17, 40), OX_F64), *a = ox_transpose(ox_flip(x, OX_DIMS(2)), 0, 1);
+    ox_tensor *y = there(x), *b = ox_transpose(ox_flip(y, OX_DIMS(2)), 0, 1);
+    ox_tensor *positions = ox_flip(ox_arange(100, 134, 2, OX_I32), OX_DIMS(0));
+    for (int which = 0; which < 4; which++) {
+        ox_rope_desc desc, there_desc;
+        memset(&desc, 0, sizeof desc);
+        desc.interleaved = which & 1;
+        desc.dims = which & 2 ? 24 : 0;
+        desc.scale = which & 2 ? 0.25 : 0;
+        desc.magnitude = which & 1 ? 1.5 : 0;
+        desc.factors = which & 2 ? ox_add_number(ox_rand(OX_SHAPE(12), OX_F32), 0.5) : NULL;
+        there_desc = desc;
+        there_desc.factors = there(desc.factors);
+        CHECK(distance(ox_rope(b, there(positions), &there_desc), ox_rope(a, positions, &desc)) < 1e-13);
+        CHECK(distance(ox_rope(b, NULL, &there_desc), ox_rope(a, NULL, &desc)) < 1e-13);
+    }
+    CHECK(ox_numel(back(ox_rope(ox_narrow(b, 2, 0, 0), NULL, NULL))) == 0);
+}
+
+/* What goes through products and softmax: f64, long rows, caches of block types. */
+static void check_plain_attention(void) {
+    for (int which = 0; which < 6; which++) {
+        bool doubles = which < 3, blocks = which == 5;
+        int64_t depth = which == 3 ? 544 : 32;
+        ox_dtype dtype = doubles ? OX_F64 : OX_F32;
+        ox_attention_desc desc, there_desc;
+        ox_tensor *q = ox_transpose(ox_randn(OX_SHAPE(2, 19, 6, depth), dtype), 1, 2);
+        ox_tensor *k = ox_randn(OX_SHAPE(2, 3, 23, depth), dtype),
+                  *v = ox_randn(OX_SHAPE(2, 3, 23, depth), dtype);
+        memset(&desc, 0, sizeof desc);
+        desc.causal = which > 0;
+        desc.query_start = which == 1 ? 4 : 0;
+        desc.window = which == 2 ? 5 : 0;
+        desc.softcap = which == 4 ? 3 : 0;
+        if (which == 0) desc.mask = ox_gt(ox_randn(OX_SHAPE(6, 1, 23), OX_F32), ox_number(-0.5));
+        if (which == 4) desc.mask = ox_randn(OX_SHAPE(19, 23), OX_F64);
+        if (blocks) {
+            k = ox_cast(k, OX_Q4_0);
+            v = ox_cast(v, OX_Q4_0);
+        }
+        there_desc = desc;
+        there_desc.mask = there(desc.mask);
+        double off = distance(ox_scaled_dot_product_attention(there(q), there(k), there(v), &there_desc),
+                              ox_scaled_dot_product_attention(q, k, v, &desc));
+        CHECK_MSG(off < (doubles ? 1e-13 : 1e-4), "attention, case %d: %g: %s", which, off, ox_error_text());
+    }
+}
 
 static void check_doubles(void) {
     ox_vulkan_facts facts;
@@ -192,6 +430,13 @@ static void check_doubles(void) {
         CHECK(same(ox_where(ox_gt(b, ox_number(0.1)), b, ox_neg(b)),
                    ox_where(ox_gt(a, ox_number(0.1)), a, ox_neg(a))));
         CHECK(same(ox_cast(b, OX_F16), ox_cast(a, OX_F16)) && same(ox_cast(b, OX_I8), ox_cast(a, OX_I8)));
+        ox_tensor *blocks = ox_cast(ox_randn(OX_SHAPE(20, 64), OX_F32), OX_Q8_0),
+                  *wide = ox_randn(OX_SHAPE(9, 64), OX_F64);
+        CHECK(distance(ox_linear(there(wide), there(blocks), NULL),
+                       ox_linear(wide, ox_cast(ox_cast(blocks, OX_F32), OX_F64), NULL)) < 1e-15);
+        check_double_sums();
+        check_double_rope();
+        check_plain_attention();
     }
     CHECK_MSG(ox_stats().detours == detours, "%lld detours", (long long)(ox_stats().detours - detours));
 }
@@ -206,6 +451,11 @@ int main(void) {
     check_random();
     check_selected();
     check_blocks();
+    check_block_copies();
+    check_packing();
+    check_block_products();
+    check_draws();
+    check_integer_products();
     check_doubles();
     CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
     CHECK(ox_vulkan_close(gpu) == OX_OK);

@@ -10,9 +10,9 @@ typedef struct oxi_vk_executor {
 /* By family, in the order of oxi_family; a VIEW never gets here. */
 static const oxi_vk_executor oxi_vk_executors[OXI_FAMILY_COUNT] = {
     {oxi_vk_can_map, oxi_vk_map},             /* MAP */
-    {oxi_vk_can_map, oxi_vk_map},             /* COPY */
-    {oxi_vk_can_make, oxi_vk_make},           /* FILL */
-    {oxi_vk_can_make, oxi_vk_make},           /* RANDOM */
+    {oxi_vk_can_copy, oxi_vk_copy_any},       /* COPY */
+    {oxi_vk_can_draw, oxi_vk_draw},           /* FILL */
+    {oxi_vk_can_draw, oxi_vk_draw},           /* RANDOM */
     {oxi_vk_can_reduce, oxi_vk_reduce},       /* REDUCE */
     {oxi_vk_can_scan, oxi_vk_scan},           /* SCAN */
     {oxi_vk_can_sort, oxi_vk_sort},           /* SORT */
@@ -27,7 +27,8 @@ static const oxi_vk_executor oxi_vk_executors[OXI_FAMILY_COUNT] = {
 static bool oxi_vk_supports(ox_device *self, const oxi_call *call) {
     const oxi_vk_device *d = (const oxi_vk_device *)self;
     const oxi_vk_executor *executor = &oxi_vk_executors[oxi_op_row_of(call->op)->family];
-    bool takes_numbers = executor->can == oxi_vk_can_map; /* of the host, as parameters */
+    /* of the host, as parameters */
+    bool takes_numbers = executor->can == oxi_vk_can_map || executor->can == oxi_vk_can_copy;
     if (!executor->can) return false;
     for (int i = 0; i < call->in_count; i++) {
         const ox_tensor *t = call->in[i];

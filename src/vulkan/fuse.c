@@ -197,7 +197,7 @@ static ox_status oxi_vk_join(oxi_vk_device *d, const oxi_call *call, bool *joine
         return OX_OK;
     case OXI_OP_rope:
         status = oxi_vk_flush(d);
-        if (status != OX_OK || ox_numel(call->in[0]) == 0) return status;
+        if (status != OX_OK || ox_numel(call->in[0]) == 0 || call->in[0]->dtype == OX_F64) return status;
         oxi_vk_hold(&d->rope, call);
         d->held_rope = *joined = true;
         return OX_OK;

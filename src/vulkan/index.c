@@ -7,21 +7,14 @@
 typedef struct oxi_vk_gather_params {
     uint32_t n, ndim, kind, fault;
     uint32_t at[3], step;
-    uint32_t size, books, unused[2];
+    uint32_t size, unused[3];
     uint32_t stride[OX_MAX_DIMS][4];
     uint32_t shape[OX_MAX_DIMS];
 } oxi_vk_gather_params;
 
-/* An integer alpha goes to the shader as 32 bits. */
-static bool oxi_vk_can_add_at(const oxi_call *call) {
-    ox_dtype dtype = call->out[0]->dtype;
-    double alpha = call->op == OXI_OP_index_add ? call->attr.f[0] : 1;
-    return oxi_vk_map_reads(dtype) && (oxi_is_float(dtype) || (fabs(alpha) < 2147483648.0));
-}
-
 static bool oxi_vk_can_index(const oxi_vk_device *d, const oxi_call *call) {
     const ox_tensor *x = call->in[0], *out = call->out[0];
-    (void)d;
+    bool f64 = d->caps & OX_VULKAN_F64;
     if (!oxi_vk_fits(out) || !oxi_vk_fits(x)) return false;
     switch (call->op) {
     case OXI_OP_gather:
@@ -29,14 +22,15 @@ static bool oxi_vk_can_index(const oxi_vk_device *d, const oxi_call *call) {
     case OXI_OP_embedding:
         if (x->shape[0] == 0) return false;
         if (!oxi_is_block(x->dtype)) return x->dtype == out->dtype;
-        return oxi_vk_expands(x->dtype) && out->dtype == OX_F32 && x->stride[1] == 1;
+        return oxi_vk_expands(x->dtype) && oxi_is_float(out->dtype) && x->stride[1] == 1;
     case OXI_OP_cat:
         for (int i = 0; i < call->in_count; i++)
             if (oxi_is_block(call->in[i]->dtype)) return false;
         return true;
     case OXI_OP_scatter: return x->ndim > 0 && x->shape[call->attr.dim] > 0;
     case OXI_OP_scatter_add:
-    case OXI_OP_index_add: return x->ndim > 0 && x->shape[call->attr.dim] > 0 && oxi_vk_can_add_at(call);
+    case OXI_OP_index_add:
+        return x->ndim > 0 && x->shape[call->attr.dim] > 0 && (f64 || out->dtype != OX_F64);
     case OXI_OP_masked_select: return oxi_vk_fits(call->in[1]);
     case OXI_OP_nonzero:
     case OXI_OP_triu:
@@ -48,16 +42,6 @@ static bool oxi_vk_can_index(const oxi_vk_device *d, const oxi_call *call) {
 }
 
 /* ---- cat ----------------------------------------------------------------------------------------------- */
-
-static ox_status oxi_vk_copy(oxi_vk_device *d, ox_tensor *from, ox_tensor *to) {
-    oxi_call copy;
-    memset(&copy, 0, sizeof copy);
-    copy.op = OXI_OP_copy;
-    copy.in = &from;
-    copy.in_count = copy.out_count = 1;
-    copy.out[0] = to;
-    return ox_numel(from) > 0 ? oxi_vk_map(d, &copy) : OX_OK;
-}
 
 static ox_status oxi_vk_cat(oxi_vk_device *d, const oxi_call *call) {
     int dim = call->attr.dim;
@@ -102,16 +86,33 @@ static ox_status oxi_vk_roll(oxi_vk_device *d, const oxi_call *call) {
 
 /* ---- scatter, scatter_add, index_add ------------------------------------------------------------------- */
 
+/* Mirrors param of scatter.glsl. */
+typedef struct oxi_vk_scatter_params {
+    oxi_vk_line_params line;
+    uint32_t alpha[4];
+} oxi_vk_scatter_params;
+
+/* alpha as a number of the lane that dtype is added in. */
+static void oxi_vk_scatter_alpha(double alpha, ox_dtype dtype, uint32_t *words) {
+    if (dtype == OX_F64)
+        oxi_vk_double_words(alpha, words);
+    else if (oxi_is_int(dtype) || dtype == OX_BOOL)
+        oxi_vk_words_of((uint64_t)oxi_to_i64_saturated(alpha), words);
+    else
+        words[0] = oxi_vk_float_bits(alpha);
+}
+
 static ox_status oxi_vk_scatter(oxi_vk_device *d, const oxi_call *call) {
     ox_tensor x = oxi_at_least_1d(call->in[0]), index = oxi_at_least_1d(call->in[1]),
               source = oxi_at_least_1d(call->in[2]), out = oxi_at_least_1d(call->out[0]);
     int dim = call->attr.dim;
-    bool whole = call->op == OXI_OP_index_add, integer = oxi_is_int(out.dtype) || out.dtype == OX_BOOL;
-    double alpha = whole ? call->attr.f[0] : 1;
+    bool whole = call->op == OXI_OP_index_add;
     oxi_vk_line_operand o[3];
     oxi_vk_dispatch dispatch;
     oxi_vk_lines l;
+    oxi_vk_scatter_params params;
     memset(&dispatch, 0, sizeof dispatch);
+    memset(&params, 0, sizeof params);
     bool in_place = x.storage == out.storage && oxi_same_layout(&x, &out);
     ox_status status = in_place ? OX_OK : oxi_vk_copy(d, &x, &out);
     const ox_tensor *shape = whole ? &source : &index;
@@ -122,11 +123,13 @@ static ox_status oxi_vk_scatter(oxi_vk_device *d, const oxi_call *call) {
     o[0].stride[dim] = 0;
     if (whole) o[1].stride[dim] = index.stride[0];
     oxi_vk_lines_cut(&l, shape->ndim, shape->shape, 1u << dim, true, o, 3);
-    l.params.f[0] = integer ? (uint32_t)(int64_t)alpha : oxi_vk_float_bits(alpha);
     l.params.f[1] = (uint32_t)out.stride[dim];
     l.params.f[2] = (uint32_t)out.shape[dim];
     l.params.extra = (uint32_t)(d->fault->offset / 4);
-    dispatch.shader = OXI_VK_SHADER_scatter;
+    params.line = l.params;
+    oxi_vk_scatter_alpha(whole ? call->attr.f[0] : 1, out.dtype, params.alpha);
+    bool doubles = out.dtype == OX_F64 && call->op != OXI_OP_scatter;
+    dispatch.shader = doubles ? OXI_VK_SHADER_scatter_double : OXI_VK_SHADER_scatter;
     dispatch.special[0] = (uint32_t)out.dtype;
     dispatch.special[1] = (uint32_t)OXI_VK_LANE_RAW;
     if (call->op != OXI_OP_scatter) dispatch.special[1] = (uint32_t)oxi_lane_of(out.dtype);
@@ -136,8 +139,8 @@ static ox_status oxi_vk_scatter(oxi_vk_device *d, const oxi_call *call) {
     oxi_vk_bind(&dispatch, 1, &index, false);
     oxi_vk_bind(&dispatch, 2, &source, false);
     oxi_vk_bind_fault(d, &dispatch);
-    dispatch.params = &l.params;
-    dispatch.param_bytes = sizeof l.params;
+    dispatch.params = &params;
+    dispatch.param_bytes = sizeof params;
     oxi_vk_groups(&dispatch, ((uint64_t)l.kept.numel + 63) / 64);
     return oxi_vk_record(d, &dispatch);
 }
@@ -193,7 +196,7 @@ static ox_status oxi_vk_pattern(oxi_vk_device *d, const oxi_call *call) {
 typedef struct oxi_vk_gather {
     ox_tensor out, index, x;
     int64_t index_stride[OX_MAX_DIMS], x_stride[OX_MAX_DIMS];
-    int64_t step, size; /* along the indexed dim of x: elements, or bytes of a block type */
+    int64_t step, size; /* along the indexed dim of x */
 } oxi_vk_gather;
 
 static oxi_vk_gather oxi_vk_gather_of(const oxi_call *call) {
@@ -206,7 +209,7 @@ static oxi_vk_gather oxi_vk_gather_of(const oxi_call *call) {
     if (call->op == OXI_OP_embedding) {
         for (int i = 0; i < g.index.ndim; i++) g.index_stride[i] = g.index.stride[i];
         g.x_stride[g.index.ndim] = g.x.stride[1];
-        g.step = oxi_is_block(g.x.dtype) ? (int64_t)oxi_byte_offset(g.x.dtype, g.x.stride[0]) : g.x.stride[0];
+        g.step = g.x.stride[0];
         g.size = g.x.shape[0];
         return g;
     }
@@ -229,14 +232,13 @@ static ox_status oxi_vk_gather_run(oxi_vk_device *d, const oxi_call *call) {
     oxi_vk_gather_params params;
     oxi_vk_dispatch dispatch;
     oxi_walk w;
-    bool block = oxi_is_block(g.x.dtype);
     memset(&params, 0, sizeof params);
     memset(&dispatch, 0, sizeof dispatch);
     if (ox_numel(&g.out) == 0) return OX_OK;
     oxi_walk_begin(&w, g.out.ndim, g.out.shape);
     oxi_vk_walk_add(&w, &g.out);
     oxi_vk_add_raw(&w, oxi_vk_byte_at(&g.index), oxi_vk_width(g.index.dtype), g.index_stride);
-    oxi_vk_add_raw(&w, block ? 0 : oxi_vk_byte_at(&g.x), block ? 0 : oxi_vk_width(g.x.dtype), g.x_stride);
+    oxi_vk_add_raw(&w, oxi_vk_byte_at(&g.x), oxi_vk_width(g.x.dtype), g.x_stride);
     oxi_walk_ready(&w, OXI_WALK_IN_ORDER);
     params.n = (uint32_t)w.numel;
     params.ndim = (uint32_t)w.ndim;
@@ -246,7 +248,6 @@ static ox_status oxi_vk_gather_run(oxi_vk_device *d, const oxi_call *call) {
         params.at[i] = oxi_vk_walk_at(&w, i);
         for (int e = 0; e < w.ndim; e++) params.stride[e][i] = (uint32_t)w.stride[i][e];
     }
-    if (block) params.at[2] = (uint32_t)oxi_vk_byte_at(&g.x);
     for (int e = 0; e < w.ndim; e++) params.shape[e] = (uint32_t)w.shape[e];
     params.step = (uint32_t)g.step;
     params.size = (uint32_t)g.size;
@@ -258,13 +259,31 @@ static ox_status oxi_vk_gather_run(oxi_vk_device *d, const oxi_call *call) {
     oxi_vk_bind(&dispatch, 0, &g.out, true);
     oxi_vk_bind(&dispatch, 1, &g.index, false);
     oxi_vk_bind(&dispatch, 2, &g.x, false);
-    ox_status status = oxi_vk_bind_books(d, &dispatch, 3, g.x.dtype, &params.books);
-    if (status != OX_OK) return status;
     oxi_vk_bind_fault(d, &dispatch);
     dispatch.params = &params;
     dispatch.param_bytes = sizeof params;
     oxi_vk_groups(&dispatch, ((uint64_t)w.numel + 256 * each - 1) / (256 * each));
     return oxi_vk_record(d, &dispatch);
+}
+
+/* Rows of a block type: picked as they are, then expanded. */
+static ox_status oxi_vk_embed_blocks(oxi_vk_device *d, const oxi_call *call) {
+    const ox_tensor *out = call->out[0];
+    ox_tensor x = oxi_borrowed(call->in[0]), units, to, *in[2] = {&x, call->in[1]};
+    oxi_vk_temporary rows;
+    oxi_call pick = *call;
+    memset(&rows, 0, sizeof rows);
+    ox_status status = oxi_vk_temporary_make(d, &rows, x.dtype, out->ndim, out->shape);
+    if (status != OX_OK) return status;
+    units = oxi_vk_as_units(&x, oxi_vk_unit_of(x.dtype));
+    to = oxi_vk_as_units(&rows.t, units.dtype);
+    in[0] = &units;
+    pick.in = in;
+    pick.out[0] = &to;
+    if (ox_numel(out) > 0) status = oxi_vk_gather_run(d, &pick);
+    if (status == OX_OK && ox_numel(out) > 0) status = oxi_vk_from_blocks(d, &rows.t, out);
+    oxi_vk_temporary_drop(d, &rows);
+    return status;
 }
 
 static ox_status oxi_vk_index(oxi_vk_device *d, const oxi_call *call) {
@@ -279,6 +298,8 @@ static ox_status oxi_vk_index(oxi_vk_device *d, const oxi_call *call) {
     case OXI_OP_one_hot: return oxi_vk_pattern(d, call);
     case OXI_OP_masked_select:
     case OXI_OP_nonzero: return oxi_vk_select(d, call);
+    case OXI_OP_embedding:
+        return oxi_is_block(call->in[0]->dtype) ? oxi_vk_embed_blocks(d, call) : oxi_vk_gather_run(d, call);
     default: return oxi_vk_gather_run(d, call);
     }
 }

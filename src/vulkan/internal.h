@@ -160,9 +160,12 @@ typedef struct oxi_vk_pipeline_key {
     uint32_t special[OXI_VK_SPECIALS];
 } oxi_vk_pipeline_key;
 
-/* The embedded shaders; rows in shaders.c. */
+/* What shaders.def says of a shader. */
+enum { OXI_VK_KEEPS_SUBNORMALS = 1, OXI_VK_IN_BF16 = 2, OXI_VK_SUBGROUPS = 4 };
+
+/* The shaders; their code is in shaders.c. */
 typedef enum oxi_vk_shader {
-#define OXI_X(name, subnormals) OXI_VK_SHADER_##name,
+#define OXI_X(name, code, traits) OXI_VK_SHADER_##name,
 #include "vulkan/shaders.def"
 #undef OXI_X
     OXI_VK_SHADER_COUNT

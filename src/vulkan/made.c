@@ -1,6 +1,6 @@
-/* Tensors made from nothing, and draws from given probabilities: constants are copies of a number, ramps and
- * random numbers have shaders, which give the bits of cpu/fill.c. randperm swaps in a fixed order and stays
- * on the CPU. Called by the Vulkan device for FILL and RANDOM. */
+/* Tensors made from nothing, and draws from given probabilities: constants are copies of a number, ramps
+ * and random numbers have shaders, which give the bits of cpu/fill.c. Called by draw.c, which has the rest
+ * of the FILL and RANDOM families. */
 
 /* Mirrors param of made.glsl. */
 typedef struct oxi_vk_made_params {
@@ -20,6 +20,7 @@ typedef enum oxi_vk_making {
     OXI_VK_NORMAL,
     OXI_VK_RANDINT,
     OXI_VK_BERNOULLI,
+    OXI_VK_SWAPS,
     OXI_VK_ARANGE,
     OXI_VK_LINSPACE,
     OXI_VK_BY_COPY,
@@ -32,6 +33,7 @@ static oxi_vk_making oxi_vk_making_of(oxi_op op) {
     case OXI_OP_normal: return OXI_VK_NORMAL;
     case OXI_OP_randint: return OXI_VK_RANDINT;
     case OXI_OP_bernoulli: return OXI_VK_BERNOULLI;
+    case OXI_OP_randperm: return OXI_VK_SWAPS;
     case OXI_OP_arange: return OXI_VK_ARANGE;
     case OXI_OP_linspace: return OXI_VK_LINSPACE;
     case OXI_OP_fill:
@@ -167,4 +169,15 @@ static ox_status oxi_vk_make(oxi_vk_device *d, const oxi_call *call) {
     dispatch.param_bytes = sizeof params;
     oxi_vk_groups(&dispatch, ((uint64_t)w.numel + 1023) / 1024);
     return oxi_vk_record(d, &dispatch);
+}
+
+/* 0, 1, .. in f64. */
+static ox_status oxi_vk_ramp(oxi_vk_device *d, ox_tensor *out) {
+    oxi_call call;
+    memset(&call, 0, sizeof call);
+    call.op = OXI_OP_arange;
+    call.out[0] = out;
+    call.out_count = 1;
+    call.attr.f[1] = 1;
+    return oxi_vk_make(d, &call);
 }

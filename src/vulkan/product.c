@@ -60,62 +60,36 @@ static bool oxi_vk_product_reads(ox_dtype dtype) {
     }
 }
 
-/* Every block type that the CPU expands: with OX_NO_IQ that is fewer. */
-static bool oxi_vk_expands(ox_dtype dtype) {
-    return oxi_is_block(dtype) && oxi_cpu_kernels()->unpack[dtype] != NULL;
+/* Integers meet their own kind, in product_integer.comp. */
+static bool oxi_vk_can_product_integer(const oxi_call *call) {
+    bool known = call->op != OXI_OP_linear || call->attr.mode == OXI_ACT_NONE;
+    for (int i = 0; i < call->in_count; i++)
+        known = known && (!call->in[i] || (oxi_is_int(call->in[i]->dtype) && oxi_vk_fits(call->in[i])));
+    return known;
 }
 
-/* iq1, iq2 and iq3: their numbers are looked up in books (oxi_groups of cpu/blocks_iq.c). */
-static bool oxi_vk_needs_books(ox_dtype dtype) {
-    switch (dtype) {
-    case OX_IQ1_S:
-    case OX_IQ1_M:
-    case OX_IQ2_XXS:
-    case OX_IQ2_XS:
-    case OX_IQ2_S:
-    case OX_IQ3_XXS:
-    case OX_IQ3_S: return true;
-    default: return false;
-    }
-}
-
-/* Binds the books where dtype needs them; *place: their first word. They go to the device when first asked
- * for, and stay. */
-static ox_status oxi_vk_bind_books(oxi_vk_device *d, oxi_vk_dispatch *dispatch, int binding, ox_dtype dtype,
-                                   uint32_t *place) {
-    if (!oxi_vk_needs_books(dtype)) return OX_OK;
-#ifndef OX_NO_IQ
-    if (!d->books) {
-        uint64_t bytes = OXI_BOOK_GROUPS * sizeof(uint64_t);
-        d->books = oxi_vk_chunk_alloc(d, bytes);
-        if (!d->books) return OX_ERR_NOMEM;
-        ox_status status = oxi_vk_upload(d, d->books, 0, (const char *)oxi_groups(), bytes);
-        if (status != OX_OK) return status;
-    }
-#endif
-    *place = (uint32_t)(d->books->offset / 4);
-    dispatch->use[binding].chunk = d->books;
-    if (binding >= dispatch->uses) dispatch->uses = binding + 1;
-    return OX_OK;
-}
-
-/* f64 is multiplied with f64 alone. */
+/* f64 meets f64, and block types, which are expanded to it. */
 static bool oxi_vk_can_product_double(const oxi_vk_device *d, const oxi_call *call) {
     bool known = call->op != OXI_OP_linear || call->attr.mode <= OXI_ACT_RELU;
-    for (int i = 0; i < call->in_count; i++)
-        known = known && (!call->in[i] || (call->in[i]->dtype == OX_F64 && oxi_vk_fits(call->in[i])));
-    return known && d->caps & OX_VULKAN_F64 && oxi_vk_fits(call->out[0]);
+    for (int i = 0; i < call->in_count; i++) {
+        const ox_tensor *t = call->in[i];
+        known = known && (!t || ((t->dtype == OX_F64 || oxi_vk_expands(t->dtype)) && oxi_vk_fits(t)));
+    }
+    return known && d->caps & OX_VULKAN_F64;
+}
+
+static bool oxi_vk_product_takes(const ox_tensor *t) {
+    return (oxi_vk_product_reads(t->dtype) || oxi_vk_expands(t->dtype)) && oxi_vk_fits(t);
 }
 
 static bool oxi_vk_can_product(const oxi_vk_device *d, const oxi_call *call) {
-    int x = call->op == OXI_OP_addmm ? 1 : 0;
-    const ox_tensor *a = call->in[x], *b = call->in[x + 1];
-    if (call->out[0]->dtype == OX_F64) return oxi_vk_can_product_double(d, call);
-    if (oxi_is_block(b->dtype) ? !oxi_vk_expands(b->dtype) : !oxi_vk_product_reads(b->dtype)) return false;
+    const ox_tensor *c = call->out[0];
+    if (!oxi_vk_fits(c)) return false;
+    if (c->dtype == OX_F64) return oxi_vk_can_product_double(d, call);
+    if (oxi_is_int(c->dtype)) return oxi_vk_can_product_integer(call);
     for (int i = 0; i < call->in_count; i++)
-        if (call->in[i] && i != x + 1 && !oxi_vk_product_reads(call->in[i]->dtype)) return false;
-    return oxi_vk_product_reads(a->dtype) && oxi_vk_product_reads(call->out[0]->dtype) && oxi_vk_fits(a) &&
-           oxi_vk_fits(b) && oxi_vk_fits(call->out[0]);
+        if (call->in[i] && !oxi_vk_product_takes(call->in[i])) return false;
+    return oxi_vk_product_reads(c->dtype);
 }
 
 /* Leading dim `at` of a product with `lead` of them: the stride of t, whose last `own` dims are a matrix. */
@@ -188,6 +162,28 @@ static void oxi_vk_product_join(oxi_vk_product *p) {
     }
 }
 
+/* c^T = b^T a^T: what is a becomes b, where shaders take block types. */
+static void oxi_vk_product_swap(oxi_vk_product *p) {
+    const ox_tensor *a = p->t[1];
+    int64_t m = p->m, row[4], column[4];
+    memcpy(row, p->row, sizeof row);
+    memcpy(column, p->column, sizeof column);
+    p->t[1] = p->t[2];
+    p->t[2] = a;
+    p->m = p->n;
+    p->n = m;
+    for (int i = 0; i < 4; i++) {
+        int from = i == 1 ? 2 : i == 2 ? 1 : i;
+        p->row[i] = column[from];
+        p->column[i] = row[from];
+    }
+    for (int e = 0; e < p->ndim; e++) {
+        int64_t stride = p->stride[1][e];
+        p->stride[1][e] = p->stride[2][e];
+        p->stride[2][e] = stride;
+    }
+}
+
 static oxi_vk_product oxi_vk_product_of(const oxi_call *call) {
     oxi_vk_product p;
     int x = call->op == OXI_OP_addmm ? 1 : 0;
@@ -211,6 +207,7 @@ static oxi_vk_product oxi_vk_product_of(const oxi_call *call) {
     } else {
         oxi_vk_product_matmul(&p);
     }
+    if (oxi_is_block(p.t[1]->dtype)) oxi_vk_product_swap(&p);
     p.weights = call->op == OXI_OP_linear || oxi_is_block(p.t[2]->dtype);
     oxi_vk_product_join(&p);
     return p;
@@ -296,7 +293,7 @@ static oxi_vk_shader oxi_vk_matrix_shader(const oxi_vk_device *d, const oxi_vk_p
     bool half = b == OX_F16 || b == OX_BF16;
     if (p->m < 32 || p->k < 32 || p->n < 32) return OXI_VK_SHADER_COUNT;
     if (!(a == b && half) && !(rough && (half || oxi_is_block(b)))) return OXI_VK_SHADER_COUNT;
-    if ((a == OX_F32 && p->column[1] != 1) || oxi_vk_needs_books(b)) return OXI_VK_SHADER_COUNT;
+    if (a == OX_F32 && p->column[1] != 1) return OXI_VK_SHADER_COUNT;
     if (!oxi_vk_product_wide(p, params, 1, 8) || !oxi_vk_product_wide(p, params, 2, 8))
         return OXI_VK_SHADER_COUNT;
     if (b != OX_F16 && d->caps & OX_VULKAN_BF16) return OXI_VK_SHADER_product_tiles_bf16;
@@ -445,56 +442,65 @@ static void oxi_vk_product_many(const oxi_vk_device *d, const oxi_vk_product *p,
     dispatch->special[20] = p->m % row->m == 0 && p->n % row->n == 0 && p->k % row->deep == 0;
 }
 
-/* Weights of a block type as bf16 [n, k], in memory of their own. */
-typedef struct oxi_vk_expanded {
-    ox_tensor weights;
-    ox_storage storage;
-    oxi_vk_chunk *chunk; /* NULL: they are taken as they are */
-} oxi_vk_expanded;
-
-/* Whether every tile of rows would expand the weights again, which takes longer than doing it once. */
-static bool oxi_vk_product_expands(const oxi_vk_device *d, const oxi_vk_product *p) {
+/* What weights of a block type are expanded to before they are multiplied; OX_DTYPE_NONE: they are taken
+ * as they lie. Every tile of rows would expand them again, which takes longer than doing it once. */
+static ox_dtype oxi_vk_product_expands(const oxi_vk_device *d, const oxi_vk_product *p) {
     oxi_vk_product_params params;
-    const ox_tensor *b = p->t[2];
-    if (!oxi_is_block(b->dtype) || p->m < OXI_VK_EXPAND_ROWS || p->n * p->k * 2 > OXI_VK_EXPAND_BYTES)
-        return false;
-    for (int e = 0; e < p->ndim; e++)
-        if (p->stride[2][e] != 0) return false;
+    ox_dtype b = p->t[2]->dtype;
+    if (!oxi_is_block(b)) return OX_DTYPE_NONE;
+    if (p->t[0]->dtype == OX_F64) return OX_F64;
+    if (oxi_vk_product_is_few(p)) return OX_DTYPE_NONE;
     oxi_vk_product_params_of(p, &params);
-    return oxi_vk_matrix_shader(d, p, &params) != OXI_VK_SHADER_COUNT;
+    if (oxi_vk_matrix_shader(d, p, &params) == OXI_VK_SHADER_COUNT) return OX_F32;
+    return p->m >= OXI_VK_EXPAND_ROWS || oxi_vk_needs_books(b) ? OX_BF16 : OX_DTYPE_NONE;
 }
 
-/* Records the expansion and puts its result in the place of b. */
-static ox_status oxi_vk_product_expand(oxi_vk_device *d, oxi_vk_product *p, oxi_vk_expanded *out) {
-    const ox_tensor *b = p->t[2];
-    const int64_t shape[2] = {p->n, p->k};
-    oxi_vk_dispatch dispatch;
-    uint32_t params[8] = {(uint32_t)p->n, (uint32_t)p->k, (uint32_t)oxi_vk_byte_at(b),
-                          oxi_vk_product_units(b, p->column[2])};
-    oxi_meta(&out->weights, OX_BF16, 2, shape);
-    out->chunk = oxi_vk_borrow(d, &out->weights, &out->storage);
-    if (!out->chunk) return OX_ERR_NOMEM;
-    params[4] = oxi_vk_element_at(&out->weights);
-    memset(&dispatch, 0, sizeof dispatch);
-    oxi_vk_bind(&dispatch, 0, &out->weights, true);
-    oxi_vk_bind(&dispatch, 1, b, false);
-    dispatch.shader = OXI_VK_SHADER_expand;
-    dispatch.special[0] = (uint32_t)b->dtype;
-    dispatch.params = params;
-    dispatch.param_bytes = sizeof params;
-    oxi_vk_groups(&dispatch, ((uint64_t)(p->n * p->k) / 8 + 255) / 256);
-    p->t[2] = &out->weights;
+/* Records the expansion of b, [lead dims that b has, n, k], and puts its result in b's place. */
+static ox_status oxi_vk_product_expand(oxi_vk_device *d, oxi_vk_product *p, ox_dtype to,
+                                       oxi_vk_temporary *made) {
+    ox_tensor blocks = oxi_borrowed(p->t[2]);
+    int place[OX_MAX_DIMS];
+    blocks.ndim = 0;
+    for (int e = 0; e < p->ndim; e++) {
+        place[e] = -1;
+        if (p->stride[2][e] == 0) continue; /* the same for all of it */
+        place[e] = blocks.ndim;
+        blocks.shape[blocks.ndim] = p->shape[e];
+        blocks.stride[blocks.ndim++] = p->stride[2][e];
+    }
+    blocks.shape[blocks.ndim] = p->n;
+    blocks.stride[blocks.ndim++] = p->column[2];
+    blocks.shape[blocks.ndim] = p->k;
+    blocks.stride[blocks.ndim++] = 1;
+    ox_status status = oxi_vk_temporary_make(d, made, to, blocks.ndim, blocks.shape);
+    if (status == OX_OK)
+        status =
+            to == OX_F64 ? oxi_vk_from_blocks(d, &blocks, &made->t) : oxi_vk_expand(d, &blocks, &made->t);
+    for (int e = 0; e < p->ndim; e++)
+        if (place[e] >= 0) p->stride[2][e] = made->t.stride[place[e]];
+    p->t[2] = &made->t;
     p->row[2] = 1;
     p->column[2] = p->k;
-    return oxi_vk_record(d, &dispatch);
+    return status;
 }
 
-static void oxi_vk_product_many_double(const oxi_vk_product *p, oxi_vk_product_params *params,
+/* Numbers that are not f32. */
+static bool oxi_vk_product_is_simple(const oxi_vk_product *p) {
+    return p->t[0]->dtype == OX_F64 || oxi_is_int(p->t[0]->dtype);
+}
+
+static void oxi_vk_product_many_simple(const oxi_vk_product *p, oxi_vk_product_params *params,
                                        oxi_vk_dispatch *dispatch) {
     const uint32_t tile = 64;
-    oxi_vk_double_words(p->alpha, params->factors[0]);
-    oxi_vk_double_words(p->beta, params->factors[1]);
-    dispatch->shader = OXI_VK_SHADER_product_double;
+    double factor[2] = {p->alpha, p->beta};
+    bool integer = oxi_is_int(p->t[0]->dtype);
+    for (int i = 0; i < 2; i++) {
+        if (integer)
+            oxi_vk_words_of((uint64_t)oxi_to_i64_saturated(factor[i]), params->factors[i]);
+        else
+            oxi_vk_double_words(factor[i], params->factors[i]);
+    }
+    dispatch->shader = integer ? OXI_VK_SHADER_product_integer : OXI_VK_SHADER_product_double;
     dispatch->groups[0] = ((uint32_t)p->n + tile - 1) / tile;
     dispatch->groups[1] = ((uint32_t)p->m + tile - 1) / tile;
 }
@@ -511,7 +517,7 @@ static ox_status oxi_vk_product_dispatch(oxi_vk_device *d, const oxi_vk_product_
         if (p->t[i]) oxi_vk_bind(&dispatch, i, p->t[i], i == 0);
     if (p->bias) oxi_vk_bind(&dispatch, 4, p->bias, false);
     bool along = oxi_is_block(b->dtype) || p->row[2] == 1, few = oxi_vk_product_is_few(p);
-    uint32_t each = c->dtype == OX_F64 ? 1 : 4u >> oxi_vk_width(c->dtype), wide = few ? 8 : 4;
+    uint32_t width = oxi_vk_width(c->dtype), each = width == 3 ? 1 : 4u >> width, wide = few ? 8 : 4;
     dispatch.special[0] = (uint32_t)c->dtype;
     dispatch.special[1] = (uint32_t)p->t[1]->dtype;
     dispatch.special[2] = (uint32_t)b->dtype;
@@ -527,8 +533,8 @@ static ox_status oxi_vk_product_dispatch(oxi_vk_device *d, const oxi_vk_product_
     dispatch.param_bytes = sizeof params;
     uint64_t batches = 1;
     for (int e = 0; e < p->ndim; e++) batches *= (uint64_t)p->shape[e];
-    if (c->dtype == OX_F64) {
-        oxi_vk_product_many_double(p, &params, &dispatch);
+    if (oxi_vk_product_is_simple(p)) {
+        oxi_vk_product_many_simple(p, &params, &dispatch);
     } else if (few) {
         bool pair = group->product[1] != NULL;
         oxi_vk_few f = oxi_vk_few_of(d, p, dispatch.special[9], pair, group->norm != NULL);
@@ -600,20 +606,54 @@ static ox_status oxi_vk_product_in_parts(oxi_vk_device *d, const oxi_vk_product_
     return status;
 }
 
-/* Expanded weights go to memory that is given back at once: whoever gets it next waits for their readers. */
-static ox_status oxi_vk_product_group_run(oxi_vk_device *d, const oxi_vk_product_group *group) {
-    oxi_vk_product p = oxi_vk_product_of(group->product[0]);
-    oxi_vk_expanded expanded;
+/* Columns first .. first + n - 1 of a product without leading dims; t: headers for what they are of. */
+static oxi_vk_product oxi_vk_product_columns(const oxi_vk_product *p, int64_t first, int64_t n,
+                                             ox_tensor t[5]) {
+    oxi_vk_product part = *p;
+    const ox_tensor **operand[5] = {&part.t[0], &part.t[1], &part.t[2], &part.t[3], &part.bias};
+    for (int i = 0; i < 5; i++) {
+        if (!*operand[i] || i == 1) continue;
+        t[i] = oxi_borrowed(*operand[i]);
+        t[i].offset += first * (i == 4 ? p->bias->stride[0] : p->column[i]);
+        *operand[i] = &t[i];
+    }
+    part.n = n;
+    return part;
+}
+
+/* b, if it is of a block type, expanded or not. */
+static ox_status oxi_vk_product_whole(oxi_vk_device *d, const oxi_vk_product_group *group, oxi_vk_product p,
+                                      ox_dtype expand) {
+    oxi_vk_temporary expanded;
     ox_status status = OX_OK;
-    if (ox_numel(p.t[0]) == 0) return OX_OK;
     memset(&expanded, 0, sizeof expanded);
-    p.rough = p.weights && !group->exact;
-    if (oxi_vk_product_expands(d, &p)) status = oxi_vk_product_expand(d, &p, &expanded);
+    if (expand != OX_DTYPE_NONE) status = oxi_vk_product_expand(d, &p, expand, &expanded);
     int64_t parts = status == OX_OK ? oxi_vk_product_parts(d, &p) : 1;
     if (status == OX_OK)
         status =
             parts > 1 ? oxi_vk_product_in_parts(d, group, &p, parts) : oxi_vk_product_dispatch(d, group, &p);
-    if (expanded.chunk) oxi_vk_chunk_give(d, expanded.chunk);
+    oxi_vk_temporary_drop(d, &expanded);
+    return status;
+}
+
+/* Large weights are expanded some columns at a time. */
+static ox_status oxi_vk_product_group_run(oxi_vk_device *d, const oxi_vk_product_group *group) {
+    oxi_vk_product p = oxi_vk_product_of(group->product[0]);
+    ox_tensor operand[5];
+    ox_status status = OX_OK;
+    if (ox_numel(p.t[0]) == 0) return OX_OK;
+    p.rough = p.weights && !group->exact;
+    ox_dtype expand = p.k > 0 ? oxi_vk_product_expands(d, &p) : OX_DTYPE_NONE;
+    int64_t each = p.n;
+    if (expand != OX_DTYPE_NONE && p.ndim == 0) {
+        each = OXI_VK_EXPAND_BYTES / (p.k * ox_dtype_of(expand)->block_bytes) / 128 * 128;
+        each = each < 128 ? 128 : each;
+    }
+    for (int64_t first = 0; first < p.n && status == OX_OK; first += each) {
+        int64_t n = p.n - first < each ? p.n - first : each;
+        oxi_vk_product part = n < p.n ? oxi_vk_product_columns(&p, first, n, operand) : p;
+        status = oxi_vk_product_whole(d, group, part, expand);
+    }
     return status;
 }
 

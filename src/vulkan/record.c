@@ -106,25 +106,20 @@ static ox_status oxi_vk_find_set(oxi_vk_device *d, const oxi_vk_dispatch *dispat
 
 static ox_status oxi_vk_make_module(oxi_vk_device *d, uint32_t shader) {
     if (d->modules[shader]) return OX_OK;
-    const oxi_vk_code *code = &oxi_vk_shaders[shader];
-    bool keeps = code->subnormals && d->caps & OX_VULKAN_SUBNORMALS;
-    uint32_t *changed = keeps ? (uint32_t *)oxi_alloc(code->bytes + OXI_VK_KEEP_BYTES) : NULL;
-    if (keeps && !changed) return OX_ERR_NOMEM;
-    if (keeps) oxi_vk_keep_subnormals(code, changed);
+    oxi_vk_code code = oxi_vk_shaders[shader];
+    if (!(d->caps & OX_VULKAN_SUBNORMALS)) code.traits &= ~(uint32_t)OXI_VK_KEEPS_SUBNORMALS;
+    bool changes = code.traits & (OXI_VK_KEEPS_SUBNORMALS | OXI_VK_IN_BF16);
+    size_t room = changes ? code.bytes + 4 * OXI_VK_CHANGE_WORDS : 0;
+    uint32_t *changed = changes ? (uint32_t *)oxi_alloc(room) : NULL;
+    if (changes && !changed) return OX_ERR_NOMEM;
     VkShaderModuleCreateInfo info;
     memset(&info, 0, sizeof info);
     info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
-    info.codeSize = code->bytes + (keeps ? OXI_VK_KEEP_BYTES : 0);
-    info.pCode = keeps ? changed : code->code;
+    info.codeSize = changes ? oxi_vk_change_module(&code, changed) : code.bytes;
+    info.pCode = changes ? changed : code.code;
     VkResult result = d->vk.vkCreateShaderModule(d->device, &info, NULL, &d->modules[shader]);
-    if (keeps) oxi_free(changed, code->bytes + OXI_VK_KEEP_BYTES);
+    oxi_free(changed, room);
     return oxi_vk_check(d, result, "a shader");
-}
-
-/* Whose workgroups are counted out in subgroups of the device's size. */
-static bool oxi_vk_counts_subgroups(uint32_t shader) {
-    return shader == OXI_VK_SHADER_product_tiles || shader == OXI_VK_SHADER_product_tiles_bf16 ||
-           shader == OXI_VK_SHADER_attention_tiles || shader == OXI_VK_SHADER_attention_tiles_bf16;
 }
 
 static ox_status oxi_vk_make_pipeline(oxi_vk_device *d, const oxi_vk_pipeline_key *key, VkPipeline *out) {
@@ -151,7 +146,7 @@ static ox_status oxi_vk_make_pipeline(oxi_vk_device *d, const oxi_vk_pipeline_ke
     info.stage.pName = "main";
     info.stage.pSpecializationInfo = &special;
     info.layout = d->layout;
-    if (d->caps & OX_VULKAN_SIZES && oxi_vk_counts_subgroups(key->shader)) {
+    if (d->caps & OX_VULKAN_SIZES && oxi_vk_shaders[key->shader].traits & OXI_VK_SUBGROUPS) {
         memset(&size, 0, sizeof size);
         size.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO_EXT;
         size.requiredSubgroupSize = d->subgroup_size;

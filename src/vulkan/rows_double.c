@@ -1,6 +1,6 @@
-/* Softmax, log_softmax and norms of f64: a few reductions and elementwise calls of the same device, whose
- * small results lie in memory that is given back at once. Rows of f64 are rare enough to go without a shader
- * of their own. Called by rows.c. */
+/* Softmax, log_softmax, norms and rotary embedding of f64: a few reductions and elementwise calls of the
+ * same device, whose small results lie in memory that is given back at once. Rows of f64 are rare enough
+ * to go without a shader of their own. Called by rows.c and transformer.c. */
 
 /* One number a row, seen as it is [.., 1, ..] and beside the row's elements. */
 typedef struct oxi_vk_row_numbers {
@@ -149,5 +149,130 @@ static ox_status oxi_vk_row_double(oxi_vk_device *d, const oxi_call *call, int n
         oxi_vk_row_softmax(&job, call->op == OXI_OP_log_softmax);
     else
         oxi_vk_row_norm(&job, call->op != OXI_OP_rms_norm, call->attr.f[0]);
+    return job.status;
+}
+
+/* ---- rope ---------------------------------------------------------------------------------------------- */
+
+/* out += f0 a b */
+static void oxi_vk_row_add_product(oxi_vk_row_job *job, double f0, ox_tensor *out, ox_tensor *a,
+                                   ox_tensor *b) {
+    ox_tensor *in[3];
+    oxi_call call;
+    if (job->status != OX_OK) return;
+    memset(&call, 0, sizeof call);
+    in[0] = out;
+    in[1] = a;
+    in[2] = b;
+    call.op = OXI_OP_addcmul;
+    call.in = in;
+    call.in_count = 3;
+    call.out[0] = out;
+    call.out_count = 1;
+    call.attr.f[0] = f0;
+    job->status = oxi_vk_map(job->d, &call);
+}
+
+static void oxi_vk_row_copy(oxi_vk_row_job *job, const ox_tensor *from, const ox_tensor *to) {
+    if (job->status == OX_OK) job->status = oxi_vk_copy(job->d, from, to);
+}
+
+static void oxi_vk_row_make(oxi_vk_row_job *job, oxi_vk_temporary *made, int ndim, const int64_t *shape) {
+    memset(made, 0, sizeof *made);
+    if (job->status == OX_OK) job->status = oxi_vk_temporary_make(job->d, made, OX_F64, ndim, shape);
+}
+
+/* The turning elements of x [.., S, D]: `half` of them from element `first` on, `step` apart. */
+static ox_tensor oxi_vk_rope_half(const ox_tensor *x, int64_t first, int64_t half, int64_t step) {
+    ox_tensor view = oxi_borrowed(x);
+    int last = x->ndim - 1;
+    view.offset += first * x->stride[last];
+    view.shape[last] = half;
+    view.stride[last] = step * x->stride[last];
+    return view;
+}
+
+/* A table [S, half] seen beside x [.., S, half]. */
+static ox_tensor oxi_vk_rope_beside(const ox_tensor *table, const ox_tensor *x) {
+    ox_tensor view = oxi_borrowed(table);
+    view.ndim = x->ndim;
+    for (int i = 0; i < x->ndim; i++) {
+        bool own = i >= x->ndim - 2;
+        view.shape[i] = x->shape[i];
+        view.stride[i] = own ? table->stride[i - (x->ndim - 2)] : 0;
+    }
+    return view;
+}
+
+/* angle [S, half] = position * scale * frequency; frequencies [half]. */
+static void oxi_vk_rope_angles(oxi_vk_row_job *job, const oxi_call *call, const ox_tensor *frequencies,
+                               ox_tensor *angle) {
+    const ox_tensor *positions = call->in[1], *factors = call->in[2];
+    ox_tensor each, turned;
+    oxi_vk_temporary place, frequency;
+    oxi_vk_row_make(job, &place, 1, &angle->shape[0]);
+    oxi_vk_row_make(job, &frequency, 1, &angle->shape[1]);
+    if (positions)
+        oxi_vk_row_copy(job, positions, &place.t);
+    else if (job->status == OX_OK)
+        job->status = oxi_vk_ramp(job->d, &place.t);
+    oxi_vk_row_number(job, OXI_OP_mul, &place.t, &place.t, call->attr.f[1]);
+    oxi_vk_row_copy(job, frequencies, &frequency.t);
+    if (factors) {
+        oxi_vk_temporary factor;
+        oxi_vk_row_make(job, &factor, 1, &angle->shape[1]);
+        oxi_vk_row_copy(job, factors, &factor.t);
+        oxi_vk_row_step(job, OXI_OP_div, 1, &frequency.t, &frequency.t, &factor.t);
+        oxi_vk_temporary_drop(job->d, &factor);
+    }
+    each = turned = *angle;
+    each.storage = place.t.storage;
+    each.offset = place.t.offset;
+    each.stride[0] = 1;
+    each.stride[1] = 0;
+    turned.storage = frequency.t.storage;
+    turned.offset = frequency.t.offset;
+    turned.stride[0] = 0;
+    turned.stride[1] = 1;
+    oxi_vk_row_step(job, OXI_OP_mul, 1, angle, &each, &turned);
+    oxi_vk_temporary_drop(job->d, &place);
+    oxi_vk_temporary_drop(job->d, &frequency);
+}
+
+/* x [.., S, D]; the result may be x itself, so the first half waits in memory of its own. */
+static ox_status oxi_vk_rope_double(oxi_vk_device *d, const oxi_call *call, const ox_tensor *frequencies) {
+    const ox_tensor *x = call->in[0], *out = call->out[0];
+    const int last = x->ndim - 1;
+    const int64_t half = call->attr.i[0] / 2, table[2] = {x->shape[last - 1], half};
+    const bool interleaved = call->attr.mode == 1;
+    const int64_t step = interleaved ? 2 : 1, other = interleaved ? 1 : half;
+    oxi_vk_temporary c, s, turned;
+    oxi_vk_row_job job;
+    memset(&job, 0, sizeof job);
+    job.d = d;
+    ox_tensor a = oxi_vk_rope_half(x, 0, half, step), b = oxi_vk_rope_half(x, other, half, step);
+    ox_tensor first = oxi_vk_rope_half(out, 0, half, step), second = oxi_vk_rope_half(out, other, half, step);
+    oxi_vk_row_make(&job, &c, 2, table);
+    oxi_vk_row_make(&job, &s, 2, table);
+    oxi_vk_row_make(&job, &turned, a.ndim, a.shape);
+    if (job.status == OX_OK && half > 0) {
+        ox_tensor cosines = oxi_vk_rope_beside(&c.t, &a), sines = oxi_vk_rope_beside(&s.t, &a);
+        oxi_vk_rope_angles(&job, call, frequencies, &s.t);
+        oxi_vk_row_step(&job, OXI_OP_cos, 0, &c.t, &s.t, NULL);
+        oxi_vk_row_step(&job, OXI_OP_sin, 0, &s.t, &s.t, NULL);
+        oxi_vk_row_number(&job, OXI_OP_mul, &c.t, &c.t, call->attr.f[2]);
+        oxi_vk_row_number(&job, OXI_OP_mul, &s.t, &s.t, call->attr.f[2]);
+        oxi_vk_row_step(&job, OXI_OP_mul, 0, &turned.t, &a, &cosines);
+        oxi_vk_row_add_product(&job, -1, &turned.t, &b, &sines);
+        oxi_vk_row_step(&job, OXI_OP_mul, 0, &second, &b, &cosines);
+        oxi_vk_row_add_product(&job, 1, &second, &a, &sines);
+        oxi_vk_row_copy(&job, &turned.t, &first);
+    }
+    ox_tensor rest = oxi_vk_rope_half(x, 2 * half, x->shape[last] - 2 * half, 1),
+              rest_out = oxi_vk_rope_half(out, 2 * half, x->shape[last] - 2 * half, 1);
+    oxi_vk_row_copy(&job, &rest, &rest_out);
+    oxi_vk_temporary_drop(d, &turned);
+    oxi_vk_temporary_drop(d, &s);
+    oxi_vk_temporary_drop(d, &c);
     return job.status;
 }

@@ -44,6 +44,18 @@ static const uint32_t oxi_vk_code_scan_double[] = {
 static const uint32_t oxi_vk_code_expand[] = {
 #include "vulkan/spirv/expand.inc"
 };
+static const uint32_t oxi_vk_code_pack[] = {
+#include "vulkan/spirv/pack.inc"
+};
+static const uint32_t oxi_vk_code_pack_k[] = {
+#include "vulkan/spirv/pack_k.inc"
+};
+static const uint32_t oxi_vk_code_permute[] = {
+#include "vulkan/spirv/permute.inc"
+};
+static const uint32_t oxi_vk_code_multinomial[] = {
+#include "vulkan/spirv/multinomial.inc"
+};
 static const uint32_t oxi_vk_code_sort[] = {
 #include "vulkan/spirv/sort.inc"
 };
@@ -59,17 +71,20 @@ static const uint32_t oxi_vk_code_product_dot[] = {
 static const uint32_t oxi_vk_code_product_double[] = {
 #include "vulkan/spirv/product_double.inc"
 };
+static const uint32_t oxi_vk_code_product_integer[] = {
+#include "vulkan/spirv/product_integer.inc"
+};
 static const uint32_t oxi_vk_code_product_tiles[] = {
 #include "vulkan/spirv/product_tiles.inc"
-};
-static const uint32_t oxi_vk_code_product_tiles_bf16[] = {
-#include "vulkan/spirv/product_tiles_bf16.inc"
 };
 static const uint32_t oxi_vk_code_gather[] = {
 #include "vulkan/spirv/gather.inc"
 };
 static const uint32_t oxi_vk_code_scatter[] = {
 #include "vulkan/spirv/scatter.inc"
+};
+static const uint32_t oxi_vk_code_scatter_double[] = {
+#include "vulkan/spirv/scatter_double.inc"
 };
 static const uint32_t oxi_vk_code_select[] = {
 #include "vulkan/spirv/select.inc"
@@ -89,58 +104,90 @@ static const uint32_t oxi_vk_code_attention_row[] = {
 static const uint32_t oxi_vk_code_attention_tiles[] = {
 #include "vulkan/spirv/attention_tiles.inc"
 };
-static const uint32_t oxi_vk_code_attention_tiles_bf16[] = {
-#include "vulkan/spirv/attention_tiles_bf16.inc"
-};
 
 typedef struct oxi_vk_code {
     const uint32_t *code;
     size_t bytes;
-    bool subnormals; /* are to be kept */
+    uint32_t traits;
 } oxi_vk_code;
 
 static const oxi_vk_code oxi_vk_shaders[OXI_VK_SHADER_COUNT] = {
-#define OXI_X(name, subnormals) {oxi_vk_code_##name, sizeof oxi_vk_code_##name, subnormals != 0},
+#define OXI_X(name, code, traits) {oxi_vk_code_##code, sizeof oxi_vk_code_##code, traits},
 #include "vulkan/shaders.def"
 #undef OXI_X
 };
 
-/* What makes a module keep subnormals of f32 (SPV_KHR_float_controls): three instructions at its beginning.
- * They are put in here since a device without the extension takes no module that has them. */
-static const uint32_t oxi_vk_keep_capability[] = {2u << 16 | 17, 4464};
-static const uint32_t oxi_vk_keep_extension[] = {7u << 16 | 10, 0x5f565053u, 0x5f52484bu, 0x616f6c66u,
-                                                 0x6f635f74u,   0x6f72746eu, 0x0000736cu}; /* its name */
-static const uint32_t oxi_vk_keep_mode[] = {4u << 16 | 16, 0, 4459, 32}; /* 0: the entry point */
+/* ---- modules that are changed before a driver sees them ------------------------------------------------
+ * Subnormals: a device without SPV_KHR_float_controls takes no module that names it. Elements of cooperative
+ * matrices: a module in bf16 is the one in f16 with another type. */
 
 enum {
-    OXI_VK_KEEP_BYTES = sizeof oxi_vk_keep_capability + sizeof oxi_vk_keep_extension + sizeof oxi_vk_keep_mode
+    OXI_VK_CHANGE_WORDS = 32, /* most that a module grows by */
+    OXI_VK_SPV_HEADER = 5,    /* words */
+    OXI_VK_SPV_EXTENSION = 10,
+    OXI_VK_SPV_ENTRY = 15,
+    OXI_VK_SPV_MODE = 16,
+    OXI_VK_SPV_CAPABILITY = 17,
+    OXI_VK_SPV_TYPE_FLOAT = 22,
+    OXI_VK_SPV_FLOAT16 = 9,
+    OXI_VK_SPV_DENORM_PRESERVE = 4459, /* an execution mode */
+    OXI_VK_SPV_DENORMS = 4464,         /* its capability */
+    OXI_VK_SPV_BFLOAT16 = 5116,
+    OXI_VK_SPV_BFLOAT16_MATRIX = 5118
 };
 
-/* Writes the module with them to `out`, [bytes + OXI_VK_KEEP_BYTES]. */
-static void oxi_vk_keep_subnormals(const oxi_vk_code *shader, uint32_t *out) {
-    const uint32_t *in = shader->code;
-    size_t count = shader->bytes / 4, i = 5; /* behind the header */
-    bool entered = false;
-    memcpy(out, in, 20);
-    out += 5;
-    memcpy(out, oxi_vk_keep_capability, sizeof oxi_vk_keep_capability);
-    out += 2;
-    for (bool capabilities = true; i < count && !entered;) {
-        uint32_t code = in[i] & 0xffff, words = in[i] >> 16;
-        if (capabilities && code != 17) {
-            memcpy(out, oxi_vk_keep_extension, sizeof oxi_vk_keep_extension);
-            out += 7;
-            capabilities = false;
-        }
-        memcpy(out, in + i, 4 * (size_t)words);
-        out += words;
-        if (code == 15) { /* OpEntryPoint, of which there is one */
-            memcpy(out, oxi_vk_keep_mode, sizeof oxi_vk_keep_mode);
-            out[1] = in[i + 2];
-            out += 4;
-            entered = true;
-        }
-        i += words;
+static uint32_t *oxi_vk_put_capability(uint32_t *out, uint32_t capability) {
+    out[0] = 2u << 16 | OXI_VK_SPV_CAPABILITY;
+    out[1] = capability;
+    return out + 2;
+}
+
+static uint32_t *oxi_vk_put_extension(uint32_t *out, const char *name) {
+    uint32_t length = (uint32_t)strlen(name), words = 2 + length / 4;
+    memset(out, 0, 4 * words);
+    out[0] = words << 16 | OXI_VK_SPV_EXTENSION;
+    for (uint32_t i = 0; i < length; i++) out[1 + i / 4] |= (uint32_t)(unsigned char)name[i] << (8 * (i % 4));
+    return out + words;
+}
+
+/* Writes the instruction `in` of `words` words, or what stands in its place. */
+static uint32_t *oxi_vk_put_changed(uint32_t *out, const uint32_t *in, uint32_t words, uint32_t traits) {
+    uint32_t code = in[0] & 0xffff;
+    bool bf16 = traits & OXI_VK_IN_BF16;
+    if (bf16 && code == OXI_VK_SPV_CAPABILITY && in[1] == OXI_VK_SPV_FLOAT16)
+        return oxi_vk_put_capability(oxi_vk_put_capability(out, OXI_VK_SPV_BFLOAT16),
+                                     OXI_VK_SPV_BFLOAT16_MATRIX);
+    memcpy(out, in, 4 * (size_t)words);
+    out += words;
+    if (bf16 && code == OXI_VK_SPV_TYPE_FLOAT && in[2] == 16) {
+        out[-3] += 1u << 16;
+        *out++ = 0; /* the encoding: BFloat16KHR */
     }
-    memcpy(out, in + i, 4 * (count - i));
+    if (traits & OXI_VK_KEEPS_SUBNORMALS && code == OXI_VK_SPV_ENTRY) { /* of which there is one */
+        out[0] = 4u << 16 | OXI_VK_SPV_MODE;
+        out[1] = in[2];
+        out[2] = OXI_VK_SPV_DENORM_PRESERVE;
+        out[3] = 32;
+        out += 4;
+    }
+    return out;
+}
+
+/* Writes the module with what its traits ask for to `out`, [bytes / 4 + OXI_VK_CHANGE_WORDS]; returns its
+ * bytes. */
+static size_t oxi_vk_change_module(const oxi_vk_code *shader, uint32_t *out) {
+    const uint32_t *in = shader->code, *end = in + shader->bytes / 4;
+    uint32_t *to = out + OXI_VK_SPV_HEADER, traits = shader->traits;
+    memcpy(out, in, 4 * OXI_VK_SPV_HEADER);
+    in += OXI_VK_SPV_HEADER;
+    if (traits & OXI_VK_KEEPS_SUBNORMALS) to = oxi_vk_put_capability(to, OXI_VK_SPV_DENORMS);
+    for (bool capabilities = true; in < end; in += in[0] >> 16) {
+        if (capabilities && (in[0] & 0xffff) != OXI_VK_SPV_CAPABILITY) { /* behind them: extensions */
+            capabilities = false;
+            if (traits & OXI_VK_KEEPS_SUBNORMALS) to = oxi_vk_put_extension(to, "SPV_KHR_float_controls");
+            if (traits & OXI_VK_IN_BF16) to = oxi_vk_put_extension(to, "SPV_KHR_bfloat16");
+        }
+        to = oxi_vk_put_changed(to, in, in[0] >> 16, traits);
+    }
+    return 4 * (size_t)(to - out);
 }

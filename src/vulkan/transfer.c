@@ -152,6 +152,9 @@ static ox_status oxi_vk_tell_fault(oxi_vk_device *d, const void *copy) {
     case OXI_OP_bernoulli:
         return oxi_fail(OX_ERR_ARG, "%s: a probability is not in [0, 1] (found when numbers were read)",
                         name);
+    case OXI_OP_multinomial:
+        return oxi_fail(OX_ERR_ARG, "%s: row %u: %s (found when numbers were read)", name,
+                        ~found.value_low / 4, oxi_multinomial_why((int)(~found.value_low % 4)));
     case OXI_OP_masked_select:
     case OXI_OP_nonzero: return oxi_fail(OX_ERR_ARG, "%s: the operand changed while it was read", name);
     default: break;
