@@ -51,6 +51,7 @@ typedef struct oxi_stream_gap {
 /* Bytes on their way to or from one piece of memory. */
 typedef struct oxi_stream_load {
     int64_t pending;                /* requests that are not done */
+    int64_t flow;                   /* of the stream that began it */
     int cause;                      /* 0, an errno, or OXI_STREAM_ENDED: of the first that failed */
     uint64_t failed_at;             /* byte of the file where that was */
 } oxi_stream_load;
@@ -227,6 +228,7 @@ struct ox_stream {
     int cell_count, cell_record_room;
     oxi_stream_step steps[OXI_STREAM_WINDOW];
     oxi_stream_load stores;         /* the first write that failed, of the call that runs */
+    int64_t flow;                   /* number of the flow that runs, or ran last */
 
     oxi_stream_range *buckets[OXI_STREAM_BUCKETS];
     oxi_stream_range *last;         /* the range that was read last */
