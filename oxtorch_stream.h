@@ -425,23 +425,6 @@ struct ox_stream {
 
 #if defined(OXI_POSIX)
 
-#if defined(__linux__) && !defined(__LP64__)
-#if !defined(__USE_LARGEFILE64)
-OX_EXTERN_C_BEGIN
-ssize_t pread64(int file, void *data, size_t bytes, long long offset);
-ssize_t pwrite64(int file, const void *data, size_t bytes, long long offset);
-OX_EXTERN_C_END
-#endif
-#define OXI_STREAM_PREAD pread64
-#define OXI_STREAM_PWRITE pwrite64
-#else
-#if defined(__linux__) && !defined(__cplusplus) && !defined(__USE_UNIX98) && !defined(__USE_XOPEN2K8)
-ssize_t pread(int file, void *data, size_t bytes, off_t offset);
-ssize_t pwrite(int file, const void *data, size_t bytes, off_t offset);
-#endif
-#define OXI_STREAM_PREAD pread
-#define OXI_STREAM_PWRITE pwrite
-#endif
 #if !defined(__cplusplus)
 int ftruncate(int file, off_t bytes); /* hidden by strict C */
 #endif
@@ -499,8 +482,8 @@ static intptr_t oxi_stream_handle_create(const char *path) {
 static int64_t oxi_stream_handle_move(intptr_t handle, bool write, void *memory, size_t bytes,
                                       uint64_t offset) {
     if (offset > INT64_MAX) return -EINVAL;
-    ssize_t moved = write ? OXI_STREAM_PWRITE((int)handle, memory, bytes, (int64_t)offset)
-                          : OXI_STREAM_PREAD((int)handle, memory, bytes, (int64_t)offset);
+    ssize_t moved = write ? OXI_PWRITE((int)handle, memory, bytes, (int64_t)offset)
+                          : OXI_PREAD((int)handle, memory, bytes, (int64_t)offset);
     return moved < 0 ? -(int64_t)errno : (int64_t)moved;
 }
 
@@ -3972,10 +3955,8 @@ static ox_status oxi_stream_region_storage(ox_stream *stream, const char *path, 
     return *out ? OX_OK : OX_ERR_NOMEM;
 }
 
-/* What ox_open asks every device room: a region of one of its files. */
 static ox_status oxi_stream_open_region(ox_device *device, const char *path, const oxi_file_id *id,
                                         size_t offset, size_t bytes, ox_storage **out) {
-    if (device->run != oxi_stream_run) return OX_OK;
     return oxi_stream_region_storage(oxi_stream_of(device), path, id, (uint64_t)offset, bytes, out);
 }
 
@@ -4100,6 +4081,7 @@ static void oxi_stream_make_device(ox_stream *stream) {
     device->state = stream;
     device->partner = stream->desc.compute;
     device->partner_bytes = stream->desc.result_bytes;
+    device->region = oxi_stream_open_region;
 }
 
 OX_API ox_stream *ox_stream_open(const ox_stream_desc *desc) {
@@ -4107,10 +4089,6 @@ OX_API ox_stream *ox_stream_open(const ox_stream_desc *desc) {
     memset(&filled, 0, sizeof filled);
     if (desc) filled = *desc;
     if (oxi_stream_describe(&filled) != OX_OK) return NULL;
-    if (!oxi_file_register_region(oxi_stream_open_region)) {
-        (void)oxi_fail(OX_ERR_UNSUPPORTED, "stream_open: too many kinds of devices read files");
-        return NULL;
-    }
     size_t base = ox_stats().bytes_in_use;
     ox_stream *stream = (ox_stream *)oxi_calloc(1, sizeof *stream);
     if (!stream) return NULL;

@@ -202,10 +202,8 @@ static ox_status oxi_stream_region_storage(ox_stream *stream, const char *path, 
     return *out ? OX_OK : OX_ERR_NOMEM;
 }
 
-/* What ox_open asks every device room: a region of one of its files. */
 static ox_status oxi_stream_open_region(ox_device *device, const char *path, const oxi_file_id *id,
                                         size_t offset, size_t bytes, ox_storage **out) {
-    if (device->run != oxi_stream_run) return OX_OK;
     return oxi_stream_region_storage(oxi_stream_of(device), path, id, (uint64_t)offset, bytes, out);
 }
 
@@ -330,6 +328,7 @@ static void oxi_stream_make_device(ox_stream *stream) {
     device->state = stream;
     device->partner = stream->desc.compute;
     device->partner_bytes = stream->desc.result_bytes;
+    device->region = oxi_stream_open_region;
 }
 
 OX_API ox_stream *ox_stream_open(const ox_stream_desc *desc) {
@@ -337,10 +336,6 @@ OX_API ox_stream *ox_stream_open(const ox_stream_desc *desc) {
     memset(&filled, 0, sizeof filled);
     if (desc) filled = *desc;
     if (oxi_stream_describe(&filled) != OX_OK) return NULL;
-    if (!oxi_file_register_region(oxi_stream_open_region)) {
-        (void)oxi_fail(OX_ERR_UNSUPPORTED, "stream_open: too many kinds of devices read files");
-        return NULL;
-    }
     size_t base = ox_stats().bytes_in_use;
     ox_stream *stream = (ox_stream *)oxi_calloc(1, sizeof *stream);
     if (!stream) return NULL;
