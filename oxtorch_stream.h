@@ -379,6 +379,7 @@ enum { OXI_STREAM_BUCKETS = 4096, OXI_STREAM_RANGES_MOST = 1 << 18 };
 
 struct ox_stream {
     ox_device device;               /* its state is the stream */
+    char name[32];                  /* "stream:0", of the device */
     int64_t references;             /* the user's one, and one for each region */
     oxi_stream_mutex lock;
     ox_stream_desc desc;            /* with its defaults filled in */
@@ -4001,7 +4002,9 @@ OX_API ox_tensor *ox_stream_named(ox_stream *stream, const char *name, ox_dtype 
         return OXI_FAIL_NULL(OX_ERR_UNSUPPORTED, "stream_named: numbers of a file have the other byte order");
     oxi_meta(&meta, dtype, shape.ndim, shape.dim);
     char *path = oxi_stream_named_path(stream, name, &path_bytes), *header = NULL;
+    bool speaks = oxi_speak("stream_named");
     if (path) header = oxi_save_header_of(name, &meta, OXI_STREAM_PAGE, &header_bytes, &header_room);
+    oxi_speak_end(speaks);
     if (header) {
         oxi_stream_lock(stream);
         (void)oxi_named_open(stream, path, header, header_bytes, bytes, &region);
@@ -4068,8 +4071,11 @@ static ox_status oxi_stream_describe(ox_stream_desc *desc) {
 }
 
 static void oxi_stream_make_device(ox_stream *stream) {
+    static int64_t counter;
     ox_device *device = &stream->device;
-    device->name = "stream";
+    (void)snprintf(stream->name, sizeof stream->name, "stream:%lld",
+                   (long long)oxi_atomic_add(&counter, 1) - 1);
+    device->name = stream->name;
     device->alloc = oxi_stream_alloc;
     device->free = oxi_stream_give_back;
     device->read = oxi_stream_read;

@@ -248,7 +248,9 @@ OX_API ox_tensor *ox_stream_named(ox_stream *stream, const char *name, ox_dtype 
         return OXI_FAIL_NULL(OX_ERR_UNSUPPORTED, "stream_named: numbers of a file have the other byte order");
     oxi_meta(&meta, dtype, shape.ndim, shape.dim);
     char *path = oxi_stream_named_path(stream, name, &path_bytes), *header = NULL;
+    bool speaks = oxi_speak("stream_named");
     if (path) header = oxi_save_header_of(name, &meta, OXI_STREAM_PAGE, &header_bytes, &header_room);
+    oxi_speak_end(speaks);
     if (header) {
         oxi_stream_lock(stream);
         (void)oxi_named_open(stream, path, header, header_bytes, bytes, &region);
@@ -315,8 +317,11 @@ static ox_status oxi_stream_describe(ox_stream_desc *desc) {
 }
 
 static void oxi_stream_make_device(ox_stream *stream) {
+    static int64_t counter;
     ox_device *device = &stream->device;
-    device->name = "stream";
+    (void)snprintf(stream->name, sizeof stream->name, "stream:%lld",
+                   (long long)oxi_atomic_add(&counter, 1) - 1);
+    device->name = stream->name;
     device->alloc = oxi_stream_alloc;
     device->free = oxi_stream_give_back;
     device->read = oxi_stream_read;

@@ -213,6 +213,7 @@ enum { OXI_STREAM_BUCKETS = 4096, OXI_STREAM_RANGES_MOST = 1 << 18 };
 
 struct ox_stream {
     ox_device device;               /* its state is the stream */
+    char name[32];                  /* "stream:0", of the device */
     int64_t references;             /* the user's one, and one for each region */
     oxi_stream_mutex lock;
     ox_stream_desc desc;            /* with its defaults filled in */
