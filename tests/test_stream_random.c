@@ -230,13 +230,16 @@ static ox_tensor *change(ox_tensor *t, ox_tensor *from, int kind) {
 static void do_change(program *p) {
     const pair a = *any(p);
     if (!a.writable || a.near->ndim == 0) return;
-    const pair b = partner(p, &a);
+    pair b = partner(p, &a);
+    b.near = ox_clone(b.near); /* what is written is not what is read */
+    b.far = ox_clone(b.far);
+    if (!b.far) return;
     char what[40];
     int kind = (int)below(p, 5);
     snprintf(what, sizeof what, "change %d", kind);
     bool near = change(a.near, b.near, kind) != NULL;
     ox_error_clear();
-    bool far = change(a.far, far_of(p, &b), kind) != NULL;
+    bool far = change(a.far, below(p, 3) ? b.far : b.near, kind) != NULL;
     p->over = !far && ox_error() == OX_ERR_NOMEM;
     CHECK_MSG(p->over || near == far, "program %" PRIu64 ", %s: %s", p->number, what, ox_error_text());
     ox_error_clear();

@@ -20,7 +20,7 @@ typedef struct oxi_map_work {
 static void oxi_map_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, int lane) {
     const oxi_map_work *work = (const oxi_map_work *)arg;
     double tiles[4][OXI_MAP_TILE]; /* three operands and the result; double: the strictest alignment */
-    double gathered[OXI_MAP_TILE];
+    double gathered[2 * OXI_MAP_TILE]; /* lanes of four bytes are twice as many, also of wider elements */
     uint8_t truth[2 * OXI_MAP_TILE];
     const void *in[3];
     (void)lane;

@@ -175,8 +175,9 @@ static ox_status oxi_file_head(ox_file *file, size_t part, size_t end) {
     oxi_file_part *p = &file->parts[part];
     if (end > p->mapping.bytes) end = p->mapping.bytes;
     if (end <= p->head) return OX_OK;
-    size_t more = p->head < OXI_FILE_PIECE ? p->head : OXI_FILE_PIECE; /* small ones are many */
-    if (end - p->head < more) end = p->mapping.bytes - p->head < more ? p->mapping.bytes : p->head + more;
+    size_t more = OXI_FILE_PIECE, left = p->mapping.bytes - p->head;
+    if (more > p->head) more = p->head; /* small ones are many */
+    if (end - p->head < more) end = p->head + (left < more ? left : more);
     ox_status status = oxi_file_bring(file, part, p->head, end - p->head);
     if (status == OX_OK) p->head = end;
     return status;
@@ -192,15 +193,16 @@ static ox_status oxi_file_visit(const ox_file *file, size_t part, size_t at, siz
     const oxi_file_part *p = &file->parts[part];
     if (bytes == 0) return OX_OK;
     if (!oxi_mapping_is_in_parts(&p->mapping)) return visit(user, 0, p->mapping.data + at, bytes);
-    size_t room = bytes < OXI_FILE_PIECE ? bytes : OXI_FILE_PIECE;
-    unsigned char *piece = (unsigned char *)oxi_alloc(room);
+    const size_t most = OXI_FILE_PIECE;
+    size_t room = bytes < most ? bytes : most;
+    unsigned char *piece = (unsigned char *)oxi_alloc(most);
     ox_status status = piece ? OX_OK : OX_ERR_NOMEM;
     for (size_t done = 0; done < bytes && status == OX_OK; done += room) {
         if (room > bytes - done) room = bytes - done;
         status = oxi_mapping_copy(&p->mapping, oxi_path_text(p->path), at + done, piece, room);
         if (status == OX_OK) status = visit(user, done, piece, room);
     }
-    oxi_free(piece, bytes < OXI_FILE_PIECE ? bytes : OXI_FILE_PIECE);
+    oxi_free(piece, most);
     return status;
 }
 
