@@ -1313,8 +1313,8 @@ static ox_status oxi_map_file(const char *path, bool copies, oxi_mapping *out);
 /* The same in parts: memory of the file's size, whose bytes may be used when oxi_mapping_bring has read them.
  * They stay as they are, whatever becomes of the file. Systems without it map the file. */
 static ox_status oxi_map_parts(const char *path, oxi_mapping *out);
-/* Reads bytes [at, at + bytes) of the file to their place, or to `out`; of a mapped one nothing is to do, or it
- * is copied. Errors OX_ERR_IO, also when the file became shorter or was written to since it was mapped. */
+/* Reads bytes [at, at + bytes) of the file to their place, or to `out`; of a mapped one nothing is to do, or
+ * it is copied. Errors OX_ERR_IO, also when the file became shorter or was written to since it was mapped. */
 static ox_status oxi_mapping_bring(const oxi_mapping *mapping, const char *path, size_t at, size_t bytes);
 static ox_status oxi_mapping_copy(const oxi_mapping *mapping, const char *path, size_t at, void *out,
                                   size_t bytes);
@@ -2566,8 +2566,8 @@ OX_API void ox_shutdown(void) {
 }
 /* >>base/os.c */
 /* Clock and mapped files.
- * A file is mapped copy-on-write; on wish, and where the system refuses that, it is read into memory; or parts of
- * it are, as they are asked for.
+ * A file is mapped copy-on-write; on wish, and where the system refuses that, it is read into memory; or parts
+ * of it are, as they are asked for.
  * Used by the file readers and the profiler. */
 
 OXI_UNUSED static double oxi_now(void) {
@@ -43116,8 +43116,8 @@ static void oxi_moments_row(const oxi_kernels *k, oxi_partial *p, int64_t n, con
 }
 
 /* ---- f32 columns: a few rows are added up in f32, then the sums in f64 ---------------------------------
- * Columns that f32 is too narrow for are done again, and they alone: a column's bits do not hang on which others
- * are in its tile. */
+ * Columns that f32 is too narrow for are done again, and they alone: a column's bits do not hang on which
+ * others are in its tile. */
 
 /* From column `first` on, as many as `holds` says the same of. */
 static int64_t oxi_columns_alike(const bool *holds, int64_t first, int64_t width) {

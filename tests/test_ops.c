@@ -862,7 +862,8 @@ static void check_long_columns(void) {
             }
 }
 
-/* Integers wider than the lanes that they are computed in, backwards and with gaps, in runs of more than a tile. */
+/* Integers wider than the lanes that they are computed in, backwards and with gaps, in runs of more than a
+ * tile. */
 static void check_wide_at_steps(void) {
     enum { N = 5000 };
     static const int64_t steps[] = {-1, -3, 2};

@@ -94,8 +94,8 @@ static void test_every(const stream_case *c) {
                         errors++;
                     ox_error_clear();
                     if (every < 4) /* what was read ahead in vain is nobody's error */
-                        CHECK_MSG(same_bits(work(stream, path, y), right), "after kind %d every %lld: %s", kind,
-                                  (long long)every, ox_error_text());
+                        CHECK_MSG(same_bits(work(stream, path, y), right), "after kind %d every %lld: %s",
+                                  kind, (long long)every, ox_error_text());
                     ox_error_clear();
                 }
         CHECK(right_answers > 0 && errors > 0);

@@ -96,8 +96,8 @@ static ox_status oxi_map_file(const char *path, bool copies, oxi_mapping *out);
 /* The same in parts: memory of the file's size, whose bytes may be used when oxi_mapping_bring has read them.
  * They stay as they are, whatever becomes of the file. Systems without it map the file. */
 static ox_status oxi_map_parts(const char *path, oxi_mapping *out);
-/* Reads bytes [at, at + bytes) of the file to their place, or to `out`; of a mapped one nothing is to do, or it
- * is copied. Errors OX_ERR_IO, also when the file became shorter or was written to since it was mapped. */
+/* Reads bytes [at, at + bytes) of the file to their place, or to `out`; of a mapped one nothing is to do, or
+ * it is copied. Errors OX_ERR_IO, also when the file became shorter or was written to since it was mapped. */
 static ox_status oxi_mapping_bring(const oxi_mapping *mapping, const char *path, size_t at, size_t bytes);
 static ox_status oxi_mapping_copy(const oxi_mapping *mapping, const char *path, size_t at, void *out,
                                   size_t bytes);

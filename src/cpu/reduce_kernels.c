@@ -242,8 +242,8 @@ static void oxi_moments_row(const oxi_kernels *k, oxi_partial *p, int64_t n, con
 }
 
 /* ---- f32 columns: a few rows are added up in f32, then the sums in f64 ---------------------------------
- * Columns that f32 is too narrow for are done again, and they alone: a column's bits do not hang on which others
- * are in its tile. */
+ * Columns that f32 is too narrow for are done again, and they alone: a column's bits do not hang on which
+ * others are in its tile. */
 
 /* From column `first` on, as many as `holds` says the same of. */
 static int64_t oxi_columns_alike(const bool *holds, int64_t first, int64_t width) {

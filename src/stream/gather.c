@@ -89,8 +89,8 @@ static ox_status oxi_stream_pick_by(ox_stream *stream, const oxi_call *call, con
     return status;
 }
 
-/* A reference to t in RAM, or to a copy there: one that is elsewhere is loaded as a whole, which needs room in
- * the budget and is counted if it is streamed. *near is NULL after an error. */
+/* A reference to t in RAM, or to a copy there: one that is elsewhere is loaded as a whole, which needs room
+ * in the budget and is counted if it is streamed. *near is NULL after an error. */
 static ox_status oxi_stream_near(ox_stream *stream, ox_tensor *t, ox_tensor **near) {
     size_t bytes = ox_nbytes(t);
     *near = ox_device_of(t)->host ? ox_retain(t) : NULL;
