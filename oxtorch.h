@@ -8636,8 +8636,9 @@ enum {
 };
 
 typedef struct oxi_cpu {
-    unsigned features;                                          /* OXI_CPU_... */
+    unsigned features; /* OXI_CPU_... */
     bool runs[OXI_TIER_COUNT];
+    int64_t near_cache, own_cache; /* bytes of a core's first level, for data, and of its second */
 } oxi_cpu;
 
 #if (defined(__GNUC__) || defined(__clang__)) && (defined(__x86_64__) || defined(__i386__))
@@ -8748,6 +8749,17 @@ static bool oxi_wants_base(const char *wanted) {
     return length >= 5 && strcmp(wanted + length - 5, "-base") == 0;
 }
 
+/* 32 and 512 KiB where the system does not tell. */
+static void oxi_detect_caches(oxi_cpu *cpu) {
+    cpu->near_cache = cpu->own_cache = 0;
+#if defined(OXI_POSIX) && defined(_SC_LEVEL1_DCACHE_SIZE) && defined(_SC_LEVEL2_CACHE_SIZE)
+    cpu->near_cache = (int64_t)sysconf(_SC_LEVEL1_DCACHE_SIZE);
+    cpu->own_cache = (int64_t)sysconf(_SC_LEVEL2_CACHE_SIZE);
+#endif
+    if (cpu->near_cache < 16 << 10) cpu->near_cache = 32 << 10;
+    if (cpu->own_cache < 128 << 10) cpu->own_cache = 512 << 10;
+}
+
 /* This processor, found out once. */
 static const oxi_cpu *oxi_cpu_info(void) {
     static oxi_cpu cpu;
@@ -8758,6 +8770,7 @@ static const oxi_cpu *oxi_cpu_info(void) {
         if (!oxi_atomic_load(&known)) {
             cpu.runs[OXI_TIER_C] = true;
             oxi_detect_cpu(&cpu);
+            oxi_detect_caches(&cpu);
             if (oxi_wants_base(getenv("OX_ISA"))) cpu.features = 0;
             oxi_atomic_store(&known, 1);
         }
@@ -10589,6 +10602,8 @@ static void oxi_fill_iq(oxi_kernels *k) {
  * nearest vd_nearest(x, &n): the nearest whole number to |x| < 2^31; n: its low 32 bits in i64 lanes
  * widen   vd_load_f32 and vd_store_f32 convert VD floats on their way
  * f16     _load_f16, _load_bf16 widen VF uint16_t exactly; the stores round to nearest even, NaN stays NaN
+ *         _load2_, _store2_: two neighbouring vectors; OXI_ISA(TWO) is 1 where that is faster than one by one
+ *         _pairs_: lanes hold two numbers each, the first one in the low bits; of f16 where OXI_ISA(TWO) is 1
  * vi      _load_u8 ... widen VF integers; _store_8, _store_16 keep the low bits; shifts take a constant
  * bool    vm_load_bool: lane i is p[i] != 0; vm_store_bool writes 0 or 1, VF bytes */
 #define OXI_PASTE_TIER(tier, name) oxi_##tier##_##name
@@ -10654,9 +10669,15 @@ static void oxi_fill_iq(oxi_kernels *k) {
 #define vf_hmax OXI_ISA(vf_hmax)
 #define vf_hmin OXI_ISA(vf_hmin)
 #define vf_load_f16 OXI_ISA(vf_load_f16)
+#define vf_load2_f16 OXI_ISA(vf_load2_f16)
 #define vf_store_f16 OXI_ISA(vf_store_f16)
+#define vf_store2_f16 OXI_ISA(vf_store2_f16)
 #define vf_load_bf16 OXI_ISA(vf_load_bf16)
+#define vf_load2_bf16 OXI_ISA(vf_load2_bf16)
 #define vf_store_bf16 OXI_ISA(vf_store_bf16)
+#define vf_store2_bf16 OXI_ISA(vf_store2_bf16)
+#define vf_pairs_f16 OXI_ISA(vf_pairs_f16)
+#define vf_pairs_bf16 OXI_ISA(vf_pairs_bf16)
 #define vf_scale OXI_ISA(vf_scale)
 /* i32 */
 #define vi_load OXI_ISA(vi_load)
@@ -10828,6 +10849,7 @@ static void oxi_fill_iq(oxi_kernels *k) {
 #define oxi_c_VD 1
 #define oxi_c_SCALEF 0
 #define oxi_c_FMA 0
+#define oxi_c_TWO 0
 
 typedef float vf;
 typedef int32_t vi;
@@ -10969,12 +10991,13 @@ OXI_INLINE vl vl_or(vl a, vl b) { return a | b; }
 /* f16 by integer arithmetic, for tiers without instructions for it. Included by simd/<isa>.h. f16:
  * exponent bias 15 -> 127 is an addition to the exponent field; subnormals are normalised by a
  * subtraction. Vectors of normal numbers alone, the usual case, take a short way. */
-OXI_INLINE vf vf_load_f16(const uint16_t *p) {
-    vi both = vi_and(vi_sra(vi_sll(vi_load_u16(p), 16), 3), vi_set1((int32_t)0x8fffe000u));
+
+OXI_INLINE vf OXI_ISA(f16_widen)(vi numbers) { /* in the low bits of lanes, anything above */
+    vi fields = vi_and(vi_sra(vi_sll(numbers, 16), 3), vi_set1((int32_t)0x8fffe000u));
     /* exponents 0 and 31 plus one have none of the bits 1 to 4 */
-    vi usual = vi_and(vi_add(both, vi_set1(1 << 23)), vi_set1(30 << 23));
-    if (!vm_any(vi_cmpeq(usual, vi_set1(0)))) return vi_as_vf(vi_add(both, vi_set1((127 - 15) << 23)));
-    vi magnitude = vi_and(both, vi_set1(0x7fffffff)), sign = vi_xor(both, magnitude);
+    vi usual = vi_and(vi_add(fields, vi_set1(1 << 23)), vi_set1(30 << 23));
+    if (!vm_any(vi_cmpeq(usual, vi_set1(0)))) return vi_as_vf(vi_add(fields, vi_set1((127 - 15) << 23)));
+    vi magnitude = vi_and(fields, vi_set1(0x7fffffff)), sign = vi_xor(fields, magnitude);
     vi subnormal_bias = vi_set1(113 << 23);
     vm special = vi_cmpgt(magnitude, vi_set1((31 << 23) - 1)),
        subnormal = vi_cmpgt(vi_set1(1 << 23), magnitude);
@@ -10982,32 +11005,42 @@ OXI_INLINE vf vf_load_f16(const uint16_t *p) {
     vf small = vf_sub(vi_as_vf(vi_add(magnitude, subnormal_bias)), vi_as_vf(subnormal_bias));
     return vi_as_vf(vi_or(sign, vf_as_vi(vf_select(subnormal, small, vi_as_vf(normal)))));
 }
+OXI_INLINE vf vf_load_f16(const uint16_t *p) { return OXI_ISA(f16_widen)(vi_load_u16(p)); }
+
 /* Normal results: rounding is adding just under half of the last place, and one more if it is odd.
  * Subnormal results: 0.5 has its last place at 2^-24, the smallest f16, so adding it rounds to the right
- * place. */
-OXI_INLINE void vf_store_f16(uint16_t *p, vf a) {
-    vi bits = vf_as_vi(a), sign = vi_srl(vi_and(bits, vi_set1((int32_t)0x80000000u)), 16);
+ * place. Lanes of results: int16, or to be cut to 16 bits. */
+OXI_INLINE vm OXI_ISA(f16_rounds_unusually)(vi bits) {
     vi size = vi_and(bits, vi_set1(0x7fffffff));
-    vi odd = vi_and(vi_srl(size, 13), vi_set1(1));
-    vi normal = vi_srl(vi_add(vi_add(size, odd), vi_set1(0xfff - ((127 - 15) << 23))), 13);
-    vm unusual = vm_or(vi_cmpgt(vi_set1(113 << 23), size), vi_cmpgt(size, vi_set1((143 << 23) - 1)));
-    if (!vm_any(unusual)) {
-        vi_store_16(p, vi_or(normal, sign));
+    return vm_or(vi_cmpgt(vi_set1(113 << 23), size), vi_cmpgt(size, vi_set1((143 << 23) - 1)));
+}
+OXI_INLINE vi OXI_ISA(f16_round_normal)(vi bits) {
+    vi sign = vi_sra(vi_and(bits, vi_set1((int32_t)0x80000000u)), 16);
+    vi size = vi_and(bits, vi_set1(0x7fffffff)), odd = vi_and(vi_srl(size, 13), vi_set1(1));
+    return vi_or(sign, vi_srl(vi_add(vi_add(size, odd), vi_set1(0xfff - ((127 - 15) << 23))), 13));
+}
+OXI_INLINE void vf_store_f16(uint16_t *p, vf a) {
+    vi bits = vf_as_vi(a), normal = OXI_ISA(f16_round_normal)(bits);
+    if (!vm_any(OXI_ISA(f16_rounds_unusually)(bits))) {
+        vi_store_16(p, normal);
         return;
     }
+    vi size = vi_and(bits, vi_set1(0x7fffffff)), sign = vi_srl(vi_xor(bits, size), 16);
     vi small = vi_sub(vf_as_vi(vf_add(vi_as_vf(size), vf_set1(0.5f))), vf_as_vi(vf_set1(0.5f)));
     vi large = vi_select(vi_cmpgt(size, vi_set1(255 << 23)), vi_set1(0x7e00), vi_set1(0x7c00));
-    vi half = vi_select(vi_cmpgt(vi_set1(113 << 23), size), small, normal);
-    half = vi_select(vi_cmpgt(size, vi_set1((143 << 23) - 1)), large, half);
-    vi_store_16(p, vi_or(half, sign));
+    vi half = vi_select(vi_cmpgt(size, vi_set1((143 << 23) - 1)), vi_or(large, sign), normal);
+    vi_store_16(p, vi_select(vi_cmpgt(vi_set1(113 << 23), size), vi_or(small, sign), half));
 }
 /* >>cpu/simd/bf16.inc */
 /* bf16 by integer arithmetic. Included by simd/<isa>.h. */
 OXI_INLINE vf vf_load_bf16(const uint16_t *p) { return vi_as_vf(vi_sll(vi_load_u16(p), 16)); }
-OXI_INLINE void vf_store_bf16(uint16_t *p, vf a) {
+OXI_INLINE vi OXI_ISA(bf16_round)(vf a) { /* not of NaN; in the upper halves of lanes */
     vi bits = vf_as_vi(a), odd = vi_and(vi_srl(bits, 16), vi_set1(1));
-    vi rounded = vi_add(vi_add(bits, odd), vi_set1(0x7fff)), quiet = vi_or(bits, vi_set1(0x400000));
-    vi_store_16(p, vi_srl(vi_select(vf_unord(a, a), quiet, rounded), 16));
+    return vi_add(vi_add(bits, odd), vi_set1(0x7fff));
+}
+OXI_INLINE void vf_store_bf16(uint16_t *p, vf a) {
+    vi quiet = vi_or(vf_as_vi(a), vi_set1(0x400000));
+    vi_store_16(p, vi_srl(vi_select(vf_unord(a, a), quiet, OXI_ISA(bf16_round)(a)), 16));
 }
 /* >>cpu/simd/derived.inc */
 /* The part of the vocabulary that every tier builds in the same way from its own. Included by each
@@ -11033,6 +11066,29 @@ OXI_INLINE vf vf_scale(vf a, vi n) {
     vf first = vi_as_vf(vi_sll(vi_add(half, bias), 23));
     vf second = vi_as_vf(vi_sll(vi_add(vi_sub(n, half), bias), 23));
     return vf_mul(vf_mul(a, first), second);
+}
+#endif
+OXI_INLINE void vf_pairs_bf16(vf pairs, vf *even, vf *odd) {
+    vi both = vf_as_vi(pairs);
+    *even = vi_as_vf(vi_sll(both, 16));
+    *odd = vi_as_vf(vi_and(both, vi_set1((int32_t)0xffff0000u)));
+}
+#if !OXI_ISA(TWO)
+OXI_INLINE void vf_load2_f16(const uint16_t *p, vf *a, vf *b) {
+    *a = vf_load_f16(p);
+    *b = vf_load_f16(p + VF);
+}
+OXI_INLINE void vf_load2_bf16(const uint16_t *p, vf *a, vf *b) {
+    *a = vf_load_bf16(p);
+    *b = vf_load_bf16(p + VF);
+}
+OXI_INLINE void vf_store2_f16(uint16_t *p, vf a, vf b) {
+    vf_store_f16(p, a);
+    vf_store_f16(p + VF, b);
+}
+OXI_INLINE void vf_store2_bf16(uint16_t *p, vf a, vf b) {
+    vf_store_bf16(p, a);
+    vf_store_bf16(p + VF, b);
 }
 #endif
 #if VF == 1
@@ -11848,8 +11904,6 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
         for (; stride == 1 && i + VF <= n; i += VF) vf_store(to + i, vector);                               \
         oxi_load_##dtype##_f32(n - i, from + i * stride, stride, to + i);                                   \
     }
-OXI_LOAD_VECTORS(OX_BF16, uint16_t, vf_load_bf16(from + i))
-OXI_LOAD_VECTORS(OX_F16, uint16_t, vf_load_f16(from + i))
 OXI_LOAD_VECTORS(OX_I32, int32_t, vi_to_vf(vi_load(from + i)))
 OXI_LOAD_VECTORS(OX_I16, int16_t, vi_to_vf(vi_load_i16(from + i)))
 OXI_LOAD_VECTORS(OX_U16, uint16_t, vi_to_vf(vi_load_u16(from + i)))
@@ -11905,13 +11959,7 @@ OXI_KERNEL void OXI_ISA(load_OX_F32_f32)(int64_t n, const void *source, int64_t 
         for (; stride == 1 && i + VF <= n; i += VF) statement;                                           \
         oxi_store_##dtype##_f32(n - i, from + i, to + i * stride, stride);                               \
     }
-OXI_STORE_VECTORS(OX_BF16, uint16_t, vf_store_bf16(to + i, vf_load(from + i)))
-OXI_STORE_VECTORS(OX_F16, uint16_t, vf_store_f16(to + i, vf_load(from + i)))
 OXI_STORE_VECTORS(OX_F32, float, vf_store(to + i, vf_load(from + i)))
-#ifdef OXI_F16C_APART
-OXI_LOAD_VECTORS_AS(load_f16c, OX_F16, uint16_t, vf_load_f16c(from + i))
-OXI_STORE_VECTORS_AS(store_f16c, OX_F16, uint16_t, vf_store_f16c(to + i, vf_load(from + i)))
-#endif
 #if defined(OXI_X86)
 /* Only here does the instruction do what oxi_f64_to_i32 does with what does not fit. */
 OXI_STORE_VECTORS(OX_I32, int32_t, vi_store(to + i, vf_to_vi_trunc(vf_load(from + i))))
@@ -11919,6 +11967,37 @@ OXI_STORE_VECTORS(OX_I16, int16_t, vi_store_16(to + i, vf_to_vi_trunc(vf_load(fr
 OXI_STORE_VECTORS(OX_I8, int8_t, vi_store_8(to + i, vf_to_vi_trunc(vf_load(from + i))))
 OXI_STORE_VECTORS(OX_U8, uint8_t, vi_store_8(to + i, vf_to_vi_trunc(vf_load(from + i))))
 #endif
+
+/* 16-bit floats: two vectors at a time, then one. */
+#define OXI_CONVERT_16(suffix, dtype, kind)                                                              \
+    OXI_KERNEL void OXI_ISA(load_##suffix)(int64_t n, const void *source, int64_t stride, void *out) {   \
+        const uint16_t *from = (const uint16_t *)source;                                                 \
+        float *to = (float *)out;                                                                        \
+        int64_t i = 0;                                                                                   \
+        vf a, b;                                                                                         \
+        for (; stride == 1 && i + 2 * VF <= n; i += 2 * VF) {                                            \
+            vf_load2_##kind(from + i, &a, &b);                                                           \
+            vf_store(to + i, a);                                                                         \
+            vf_store(to + i + VF, b);                                                                    \
+        }                                                                                                \
+        for (; stride == 1 && i + VF <= n; i += VF) vf_store(to + i, vf_load_##kind(from + i));          \
+        oxi_load_##dtype##_f32(n - i, from + i * stride, stride, to + i);                                \
+    }                                                                                                    \
+    OXI_KERNEL void OXI_ISA(store_##suffix)(int64_t n, const void *in, void *out, int64_t stride) {      \
+        const float *from = (const float *)in;                                                           \
+        uint16_t *to = (uint16_t *)out;                                                                  \
+        int64_t i = 0;                                                                                   \
+        for (; stride == 1 && i + 2 * VF <= n; i += 2 * VF)                                              \
+            vf_store2_##kind(to + i, vf_load(from + i), vf_load(from + i + VF));                         \
+        for (; stride == 1 && i + VF <= n; i += VF) vf_store_##kind(to + i, vf_load(from + i));          \
+        oxi_store_##dtype##_f32(n - i, from + i, to + i * stride, stride);                               \
+    }
+OXI_CONVERT_16(OX_BF16_f32, OX_BF16, bf16)
+OXI_CONVERT_16(OX_F16_f32, OX_F16, f16)
+#ifdef OXI_F16C_APART
+OXI_CONVERT_16(f16c, OX_F16, f16c)
+#endif
+#undef OXI_CONVERT_16
 
 static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 #define OXI_ENTER_LOAD(dtype) k->load[dtype][OXI_LANE_F32] = OXI_ISA(load_##dtype##_f32);
@@ -11981,10 +12060,11 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 /* ---- micro-kernels ------------------------------------------------------------------------------------ */
 
 #define OXI_LAST_STEPS (960 / OXI_MR)    /* so many steps before the end c is asked for: 1,000 cycles */
-/* k of one call: 256 x 2 vectors of B fit into the first cache level. Where that level is filled by a cache
- * line a step and the second one is large, sums are read and written less often instead. */
+/* k of one call: 2 vectors of B a step fill half of the first cache level. Where that level is filled by a
+ * cache line a step and the second one is large, sums are read and written less often instead. */
 #define OXI_DEPTH 256
-#define OXI_DEPTH_F32 (VF == 16 ? 1024 : OXI_DEPTH)
+#define OXI_DEPTH_NEAR (VF == 8 && oxi_cpu_info()->near_cache >= 2 * 384 * 2 * VF * 4 ? 384 : OXI_DEPTH)
+#define OXI_DEPTH_F32 (VF == 16 ? 1024 : OXI_DEPTH_NEAR)
 
 /* way: panels of A hold each number once for every lane */
 #define OXI_G OXI_ISA(gemm_f32_any)
@@ -12175,8 +12255,7 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 OXI_KERNEL void OXI_ISA(round_tile_##type)(int64_t rows, const float *from, int64_t ld, uint16_t *to, \
                                            int64_t to_ld) { \
     for (int64_t i = 0; i < rows; i++, from += ld, to += to_ld) { \
-        vf_store_##type(to, vf_load(from)); \
-        vf_store_##type(to + VF, vf_load(from + VF)); \
+        vf_store2_##type(to, vf_load(from), vf_load(from + VF)); \
     } \
 }
 OXI_ROUND(bf16)
@@ -12465,9 +12544,15 @@ OXI_SHARED void OXI_ISA(turn_lines)(const float *from, int64_t stride, float *to
         for (w = 0; w < here; w++) to[i * width + w] = from[w * stride + i];
 }
 
-/* Sixteen steps of k at a time: a cache line of each line, which may share a cache set with all others. What is
- * OXI_PACK_AHEAD bytes on is asked for: so many lines at once are more than the processor follows itself. */
+/* Sixteen steps of k at a time: a cache line of each line, which may share a cache set with all others. What
+ * is OXI_PACK_AHEAD bytes on is asked for, at the end what the next panel begins with: so many lines at once
+ * are more than the processor follows itself. */
 #define OXI_PACK_AHEAD 256
+#define OXI_ASK_AHEAD(type) { \
+        int64_t soon = i + OXI_PACK_AHEAD / (int64_t)sizeof(type); \
+        const type *there = from + (soon < k ? soon : soon - k + width * stride); \
+        for (int w = 0; w < here; w++) OXI_PREFETCH_READ(there + w * stride); \
+    }
 OXI_KERNEL void OXI_ISA(pack_along)(int64_t lines, int64_t k, const void *source, int64_t stride, int width,
                                     void *panels, int64_t panel_stride) {
     for (int64_t line = 0; line < lines; line += width) {
@@ -12476,25 +12561,66 @@ OXI_KERNEL void OXI_ISA(pack_along)(int64_t lines, int64_t k, const void *source
         int here = lines - line < width ? (int)(lines - line) : width;
         int64_t i;
         for (i = 0; i < k; i += 16) {
-            for (int w = 0; w < here; w++)
-                OXI_PREFETCH_READ((const char *)(from + w * stride + i) + OXI_PACK_AHEAD);
+            OXI_ASK_AHEAD(float)
             OXI_ISA(turn_lines)(from + i, stride, to + i * width, width, here, k - i < 16 ? k - i : 16);
         }
         if (here == width) continue;
         for (i = 0; i < k; i++) memset(to + i * width + here, 0, (size_t)(width - here) * sizeof(float));
     }
 }
-/* The same for f16 and bf16, widened on the way. */
-#define OXI_PACK(type) \
+/* f16 and bf16 widen on the way. turn16: at most 16 steps of k of `here` lines, transposed. */
+#define OXI_PACK_LINES 32 /* no panel is wider */
+
+/* Widened first. */
+#define OXI_WIDEN_AND_TURN(type) \
+OXI_INLINE void OXI_ISA(turn16_##type)(const uint16_t *from, int64_t stride, int64_t steps, float *to, \
+                                       int64_t width, int here) { \
+    float lines[OXI_PACK_LINES * 16]; \
+    for (int w = 0; w < here; w++) \
+        if (steps < 16) OXI_ISA(widen_few_##type)(from + w * stride, steps, lines + w * 16); \
+        else for (int j = 0; j < 16; j += VF) \
+            vf_store(lines + w * 16 + j, vf_load_##type(from + w * stride + j)); \
+    OXI_ISA(turn_lines)(lines, 16, to, width, here, steps); \
+}
+/* As pairs of neighbours along k, which are half as many to move, and widened from vectors of them. */
+#define OXI_TURN_AND_WIDEN(type) \
+OXI_INLINE void OXI_ISA(turn16_##type)(const uint16_t *from, int64_t stride, int64_t steps, float *to, \
+                                       int64_t width, int here) { \
+    float lines[OXI_PACK_LINES * 8], pairs[8 * OXI_PACK_LINES + VF]; \
+    if (steps < 16) memset(lines, 0, (size_t)here * 32); \
+    for (int w = 0; w < here; w++) \
+        if (steps < 16) memcpy(lines + w * 8, from + w * stride, (size_t)steps * sizeof(uint16_t)); \
+        else memcpy(lines + w * 8, from + w * stride, 32); \
+    OXI_ISA(turn_lines)(lines, 8, pairs, OXI_PACK_LINES, here, 8); \
+    for (int64_t i = 0; i < steps; i += 2) { \
+        const float *both = pairs + i / 2 * OXI_PACK_LINES; \
+        float *even = to + i * width, *odd = even + width; \
+        vf a, b; \
+        int w = 0; \
+        for (; w + VF <= here; w += VF) { \
+            vf_pairs_##type(vf_load(both + w), &a, &b); \
+            vf_store(even + w, a); \
+            if (i + 1 < steps) vf_store(odd + w, b); \
+        } \
+        if (w == here) continue; \
+        vf_pairs_##type(vf_load(both + w), &a, &b); \
+        vf_store_n(even + w, a, here - w); \
+        if (i + 1 < steps) vf_store_n(odd + w, b, here - w); \
+    } \
+}
+
+#define OXI_PACK(type, TURN) \
 /* n < 16 numbers, zeros behind them. */ \
 OXI_INLINE void OXI_ISA(widen_few_##type)(const uint16_t *from, int64_t n, float *to) { \
     uint16_t all[16] = {0}; \
     memcpy(all, from, (size_t)n * sizeof(uint16_t)); \
     for (int i = 0; i < 16; i += VF) vf_store(to + i, vf_load_##type(all + i)); \
 } \
+TURN(type) \
 OXI_KERNEL void OXI_ISA(pack_across_##type)(int64_t lines, int64_t k, const void *source, int64_t stride, \
                                             int width, void *panels, int64_t panel_stride) { \
     float few[16]; \
+    vf low, high; \
     for (int64_t first = 0; first < k; first += 8) { \
         const uint16_t *from = (const uint16_t *)source + first * stride; \
         float *to = (float *)panels + first * width; \
@@ -12505,6 +12631,11 @@ OXI_KERNEL void OXI_ISA(pack_across_##type)(int64_t lines, int64_t k, const void
                 float *t = to + i * width; \
                 int w = 0, here = left < width ? (int)left : width; \
                 OXI_PREFETCH_READ(f + 8 * stride); \
+                for (; w + 2 * VF <= here; w += 2 * VF) { \
+                    vf_load2_##type(f + w, &low, &high); \
+                    vf_store(t + w, low); \
+                    vf_store(t + w + VF, high); \
+                } \
                 for (; w + VF <= here; w += VF) vf_store(t + w, vf_load_##type(f + w)); \
                 if (w < here) { \
                     OXI_ISA(widen_few_##type)(f + w, here - w, few); \
@@ -12516,31 +12647,35 @@ OXI_KERNEL void OXI_ISA(pack_across_##type)(int64_t lines, int64_t k, const void
 } \
 OXI_KERNEL void OXI_ISA(pack_along_##type)(int64_t lines, int64_t k, const void *source, int64_t stride, \
                                            int width, void *panels, int64_t panel_stride) { \
-    float stage[32 * 16]; /* no panel is wider */ \
     for (int64_t line = 0; line < lines; line += width) { \
         const uint16_t *from = (const uint16_t *)source + line * stride; \
         float *to = (float *)panels + line / width * panel_stride; \
         int here = lines - line < width ? (int)(lines - line) : width; \
         for (int64_t i = 0; i < k; i += 16) { \
-            int64_t steps = k - i < 16 ? k - i : 16; \
-            for (int w = 0; w < here; w++) \
-                OXI_PREFETCH_READ((const char *)(from + w * stride + i) + OXI_PACK_AHEAD); \
-            for (int w = 0; w < here; w++) \
-                if (steps < 16) OXI_ISA(widen_few_##type)(from + w * stride + i, steps, stage + w * 16); \
-                else for (int j = 0; j < 16; j += VF) \
-                    vf_store(stage + w * 16 + j, vf_load_##type(from + w * stride + i + j)); \
-            OXI_ISA(turn_lines)(stage, 16, to + i * width, width, here, steps); \
+            OXI_ASK_AHEAD(uint16_t) \
+            OXI_ISA(turn16_##type)(from + i, stride, k - i < 16 ? k - i : 16, to + i * width, width, here); \
         } \
         for (int64_t i = 0; here < width && i < k; i++) \
             memset(to + i * width + here, 0, (size_t)(width - here) * sizeof(float)); \
     } \
 }
-OXI_PACK(bf16)
-OXI_PACK(f16)
+#if VF == 4 /* panels are whole vectors of lines that turn together */
+OXI_PACK(bf16, OXI_TURN_AND_WIDEN)
+#else
+OXI_PACK(bf16, OXI_WIDEN_AND_TURN)
+#endif
+#if OXI_ISA(TWO)
+OXI_PACK(f16, OXI_TURN_AND_WIDEN)
+#else
+OXI_PACK(f16, OXI_WIDEN_AND_TURN)
+#endif
 #ifdef OXI_F16C_APART
-OXI_PACK(f16c)
+OXI_PACK(f16c, OXI_WIDEN_AND_TURN)
 #endif
 #undef OXI_PACK
+#undef OXI_WIDEN_AND_TURN
+#undef OXI_TURN_AND_WIDEN
+#undef OXI_PACK_LINES
 #undef OXI_TURN
 
 /* ---- vectors ------------------------------------------------------------------------------------------- */
@@ -12586,7 +12721,8 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
     k->gemm_f32.mr = k->gemm_f64.mr = OXI_MR;
     k->gemm_f32.nr = 2 * VF;
     k->gemm_f32.depth = OXI_DEPTH_F32;
-    k->gemm_f64.depth = k->gemm_i16.depth = OXI_DEPTH;
+    k->gemm_f64.depth = OXI_DEPTH_NEAR;
+    k->gemm_i16.depth = OXI_DEPTH;
     k->gemm_f64.nr = 2 * VD;
     k->gemm_f32.run = OXI_ISA(gemm_f32);
     k->gemm_f64.run = OXI_ISA(gemm_f64);
@@ -12634,8 +12770,10 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef OXI_EACH_ROW
 #undef OXI_LAST_STEPS
 #undef OXI_DEPTH
+#undef OXI_DEPTH_NEAR
 #undef OXI_DEPTH_F32
 #undef OXI_PACK_AHEAD
+#undef OXI_ASK_AHEAD
 /* >>cpu/kernels/tiles.inc */
 /* Products of bf16, f16 and int8 by tiles of 16 x 16: AMX, which is a tier of its own on top of avx512. Packed
  * elements are 2 or 4 neighbours along k, in four bytes. Sums of bf16 are f32; the instructions take numbers
@@ -15548,6 +15686,8 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
 #undef OXI_F16C_APART
 #undef vf_load_f16c
 #undef vf_store_f16c
+#undef vf_load2_f16c
+#undef vf_store2_f16c
 #endif
 #endif
 
@@ -15566,6 +15706,7 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
 #define oxi_sse2_VD 2
 #define oxi_sse2_SCALEF 0
 #define oxi_sse2_FMA 0
+#define oxi_sse2_TWO 1
 
 typedef __m128 vf;
 typedef __m128i vi;
@@ -15785,12 +15926,13 @@ OXI_INLINE vl vl_srl(vl a, int count) { return _mm_srli_epi64(a, count); }
 /* f16 by integer arithmetic, for tiers without instructions for it. Included by simd/<isa>.h. f16:
  * exponent bias 15 -> 127 is an addition to the exponent field; subnormals are normalised by a
  * subtraction. Vectors of normal numbers alone, the usual case, take a short way. */
-OXI_INLINE vf vf_load_f16(const uint16_t *p) {
-    vi both = vi_and(vi_sra(vi_sll(vi_load_u16(p), 16), 3), vi_set1((int32_t)0x8fffe000u));
+
+OXI_INLINE vf OXI_ISA(f16_widen)(vi numbers) { /* in the low bits of lanes, anything above */
+    vi fields = vi_and(vi_sra(vi_sll(numbers, 16), 3), vi_set1((int32_t)0x8fffe000u));
     /* exponents 0 and 31 plus one have none of the bits 1 to 4 */
-    vi usual = vi_and(vi_add(both, vi_set1(1 << 23)), vi_set1(30 << 23));
-    if (!vm_any(vi_cmpeq(usual, vi_set1(0)))) return vi_as_vf(vi_add(both, vi_set1((127 - 15) << 23)));
-    vi magnitude = vi_and(both, vi_set1(0x7fffffff)), sign = vi_xor(both, magnitude);
+    vi usual = vi_and(vi_add(fields, vi_set1(1 << 23)), vi_set1(30 << 23));
+    if (!vm_any(vi_cmpeq(usual, vi_set1(0)))) return vi_as_vf(vi_add(fields, vi_set1((127 - 15) << 23)));
+    vi magnitude = vi_and(fields, vi_set1(0x7fffffff)), sign = vi_xor(fields, magnitude);
     vi subnormal_bias = vi_set1(113 << 23);
     vm special = vi_cmpgt(magnitude, vi_set1((31 << 23) - 1)),
        subnormal = vi_cmpgt(vi_set1(1 << 23), magnitude);
@@ -15798,32 +15940,98 @@ OXI_INLINE vf vf_load_f16(const uint16_t *p) {
     vf small = vf_sub(vi_as_vf(vi_add(magnitude, subnormal_bias)), vi_as_vf(subnormal_bias));
     return vi_as_vf(vi_or(sign, vf_as_vi(vf_select(subnormal, small, vi_as_vf(normal)))));
 }
+OXI_INLINE vf vf_load_f16(const uint16_t *p) { return OXI_ISA(f16_widen)(vi_load_u16(p)); }
+
 /* Normal results: rounding is adding just under half of the last place, and one more if it is odd.
  * Subnormal results: 0.5 has its last place at 2^-24, the smallest f16, so adding it rounds to the right
- * place. */
-OXI_INLINE void vf_store_f16(uint16_t *p, vf a) {
-    vi bits = vf_as_vi(a), sign = vi_srl(vi_and(bits, vi_set1((int32_t)0x80000000u)), 16);
+ * place. Lanes of results: int16, or to be cut to 16 bits. */
+OXI_INLINE vm OXI_ISA(f16_rounds_unusually)(vi bits) {
     vi size = vi_and(bits, vi_set1(0x7fffffff));
-    vi odd = vi_and(vi_srl(size, 13), vi_set1(1));
-    vi normal = vi_srl(vi_add(vi_add(size, odd), vi_set1(0xfff - ((127 - 15) << 23))), 13);
-    vm unusual = vm_or(vi_cmpgt(vi_set1(113 << 23), size), vi_cmpgt(size, vi_set1((143 << 23) - 1)));
-    if (!vm_any(unusual)) {
-        vi_store_16(p, vi_or(normal, sign));
+    return vm_or(vi_cmpgt(vi_set1(113 << 23), size), vi_cmpgt(size, vi_set1((143 << 23) - 1)));
+}
+OXI_INLINE vi OXI_ISA(f16_round_normal)(vi bits) {
+    vi sign = vi_sra(vi_and(bits, vi_set1((int32_t)0x80000000u)), 16);
+    vi size = vi_and(bits, vi_set1(0x7fffffff)), odd = vi_and(vi_srl(size, 13), vi_set1(1));
+    return vi_or(sign, vi_srl(vi_add(vi_add(size, odd), vi_set1(0xfff - ((127 - 15) << 23))), 13));
+}
+OXI_INLINE void vf_store_f16(uint16_t *p, vf a) {
+    vi bits = vf_as_vi(a), normal = OXI_ISA(f16_round_normal)(bits);
+    if (!vm_any(OXI_ISA(f16_rounds_unusually)(bits))) {
+        vi_store_16(p, normal);
         return;
     }
+    vi size = vi_and(bits, vi_set1(0x7fffffff)), sign = vi_srl(vi_xor(bits, size), 16);
     vi small = vi_sub(vf_as_vi(vf_add(vi_as_vf(size), vf_set1(0.5f))), vf_as_vi(vf_set1(0.5f)));
     vi large = vi_select(vi_cmpgt(size, vi_set1(255 << 23)), vi_set1(0x7e00), vi_set1(0x7c00));
-    vi half = vi_select(vi_cmpgt(vi_set1(113 << 23), size), small, normal);
-    half = vi_select(vi_cmpgt(size, vi_set1((143 << 23) - 1)), large, half);
-    vi_store_16(p, vi_or(half, sign));
+    vi half = vi_select(vi_cmpgt(size, vi_set1((143 << 23) - 1)), vi_or(large, sign), normal);
+    vi_store_16(p, vi_select(vi_cmpgt(vi_set1(113 << 23), size), vi_or(small, sign), half));
 }
 /* >>cpu/simd/bf16.inc */
 /* bf16 by integer arithmetic. Included by simd/<isa>.h. */
 OXI_INLINE vf vf_load_bf16(const uint16_t *p) { return vi_as_vf(vi_sll(vi_load_u16(p), 16)); }
-OXI_INLINE void vf_store_bf16(uint16_t *p, vf a) {
+OXI_INLINE vi OXI_ISA(bf16_round)(vf a) { /* not of NaN; in the upper halves of lanes */
     vi bits = vf_as_vi(a), odd = vi_and(vi_srl(bits, 16), vi_set1(1));
-    vi rounded = vi_add(vi_add(bits, odd), vi_set1(0x7fff)), quiet = vi_or(bits, vi_set1(0x400000));
-    vi_store_16(p, vi_srl(vi_select(vf_unord(a, a), quiet, rounded), 16));
+    return vi_add(vi_add(bits, odd), vi_set1(0x7fff));
+}
+OXI_INLINE void vf_store_bf16(uint16_t *p, vf a) {
+    vi quiet = vi_or(vf_as_vi(a), vi_set1(0x400000));
+    vi_store_16(p, vi_srl(vi_select(vf_unord(a, a), quiet, OXI_ISA(bf16_round)(a)), 16));
+}
+/* Eight f16 at once, in lanes of 16 bits. Normal numbers: the upper half of the f32, and the lower one. */
+OXI_INLINE bool oxi_sse2_f16_is_normal(vi all) {
+    vi usual = _mm_and_si128(_mm_add_epi16(all, _mm_set1_epi16(1 << 10)), _mm_set1_epi16(30 << 10));
+    return _mm_movemask_epi8(_mm_cmpeq_epi16(usual, _mm_setzero_si128())) == 0;
+}
+OXI_INLINE vi oxi_sse2_f16_upper(vi all) {
+    vi fields = _mm_and_si128(_mm_srai_epi16(all, 3), _mm_set1_epi16((int16_t)0x8fff));
+    return _mm_add_epi16(fields, _mm_set1_epi16((127 - 15) << 7));
+}
+OXI_INLINE vi oxi_sse2_f16_lower(vi all) { return _mm_slli_epi16(all, 13); }
+OXI_INLINE void vf_load2_f16(const uint16_t *p, vf *a, vf *b) {
+    vi all = _mm_loadu_si128((const __m128i *)(const void *)p);
+    if (!oxi_sse2_f16_is_normal(all)) {
+        *a = vf_load_f16(p);
+        *b = vf_load_f16(p + VF);
+        return;
+    }
+    vi upper = oxi_sse2_f16_upper(all), lower = oxi_sse2_f16_lower(all);
+    *a = vi_as_vf(_mm_unpacklo_epi16(lower, upper));
+    *b = vi_as_vf(_mm_unpackhi_epi16(lower, upper));
+}
+OXI_INLINE void vf_pairs_f16(vf pairs, vf *even, vf *odd) {
+    vi all = vf_as_vi(pairs);
+    if (!oxi_sse2_f16_is_normal(all)) {
+        *even = oxi_sse2_f16_widen(all);
+        *odd = oxi_sse2_f16_widen(vi_srl(all, 16));
+        return;
+    }
+    vi upper = oxi_sse2_f16_upper(all), lower = oxi_sse2_f16_lower(all), high = vi_set1((int32_t)0xffff0000u);
+    *even = vi_as_vf(vi_or(vi_sll(upper, 16), _mm_andnot_si128(high, lower)));
+    *odd = vi_as_vf(vi_or(vi_and(upper, high), vi_srl(lower, 16)));
+}
+OXI_INLINE void vf_load2_bf16(const uint16_t *p, vf *a, vf *b) {
+    vi all = _mm_loadu_si128((const __m128i *)(const void *)p), zero = _mm_setzero_si128();
+    *a = vi_as_vf(_mm_unpacklo_epi16(zero, all));
+    *b = vi_as_vf(_mm_unpackhi_epi16(zero, all));
+}
+OXI_INLINE void vf_store2_f16(uint16_t *p, vf a, vf b) {
+    vi x = vf_as_vi(a), y = vf_as_vi(b);
+    if (vm_any(vm_or(OXI_ISA(f16_rounds_unusually)(x), OXI_ISA(f16_rounds_unusually)(y)))) {
+        vf_store_f16(p, a);
+        vf_store_f16(p + VF, b);
+        return;
+    }
+    vi both = _mm_packs_epi32(OXI_ISA(f16_round_normal)(x), OXI_ISA(f16_round_normal)(y));
+    _mm_storeu_si128((__m128i *)(void *)p, both);
+}
+OXI_INLINE void vf_store2_bf16(uint16_t *p, vf a, vf b) {
+    if (vm_any(vf_unord(a, b))) {
+        vf_store_bf16(p, a);
+        vf_store_bf16(p + VF, b);
+        return;
+    }
+    vi x = vi_sra(OXI_ISA(bf16_round)(a), 16), y = vi_sra(OXI_ISA(bf16_round)(b), 16);
+    _mm_storeu_si128((__m128i *)(void *)p, _mm_packs_epi32(x, y));
 }
 /* >>cpu/simd/derived.inc */
 /* The part of the vocabulary that every tier builds in the same way from its own. Included by each
@@ -15849,6 +16057,29 @@ OXI_INLINE vf vf_scale(vf a, vi n) {
     vf first = vi_as_vf(vi_sll(vi_add(half, bias), 23));
     vf second = vi_as_vf(vi_sll(vi_add(vi_sub(n, half), bias), 23));
     return vf_mul(vf_mul(a, first), second);
+}
+#endif
+OXI_INLINE void vf_pairs_bf16(vf pairs, vf *even, vf *odd) {
+    vi both = vf_as_vi(pairs);
+    *even = vi_as_vf(vi_sll(both, 16));
+    *odd = vi_as_vf(vi_and(both, vi_set1((int32_t)0xffff0000u)));
+}
+#if !OXI_ISA(TWO)
+OXI_INLINE void vf_load2_f16(const uint16_t *p, vf *a, vf *b) {
+    *a = vf_load_f16(p);
+    *b = vf_load_f16(p + VF);
+}
+OXI_INLINE void vf_load2_bf16(const uint16_t *p, vf *a, vf *b) {
+    *a = vf_load_bf16(p);
+    *b = vf_load_bf16(p + VF);
+}
+OXI_INLINE void vf_store2_f16(uint16_t *p, vf a, vf b) {
+    vf_store_f16(p, a);
+    vf_store_f16(p + VF, b);
+}
+OXI_INLINE void vf_store2_bf16(uint16_t *p, vf a, vf b) {
+    vf_store_bf16(p, a);
+    vf_store_bf16(p + VF, b);
 }
 #endif
 #if VF == 1
@@ -16664,8 +16895,6 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
         for (; stride == 1 && i + VF <= n; i += VF) vf_store(to + i, vector);                               \
         oxi_load_##dtype##_f32(n - i, from + i * stride, stride, to + i);                                   \
     }
-OXI_LOAD_VECTORS(OX_BF16, uint16_t, vf_load_bf16(from + i))
-OXI_LOAD_VECTORS(OX_F16, uint16_t, vf_load_f16(from + i))
 OXI_LOAD_VECTORS(OX_I32, int32_t, vi_to_vf(vi_load(from + i)))
 OXI_LOAD_VECTORS(OX_I16, int16_t, vi_to_vf(vi_load_i16(from + i)))
 OXI_LOAD_VECTORS(OX_U16, uint16_t, vi_to_vf(vi_load_u16(from + i)))
@@ -16721,13 +16950,7 @@ OXI_KERNEL void OXI_ISA(load_OX_F32_f32)(int64_t n, const void *source, int64_t 
         for (; stride == 1 && i + VF <= n; i += VF) statement;                                           \
         oxi_store_##dtype##_f32(n - i, from + i, to + i * stride, stride);                               \
     }
-OXI_STORE_VECTORS(OX_BF16, uint16_t, vf_store_bf16(to + i, vf_load(from + i)))
-OXI_STORE_VECTORS(OX_F16, uint16_t, vf_store_f16(to + i, vf_load(from + i)))
 OXI_STORE_VECTORS(OX_F32, float, vf_store(to + i, vf_load(from + i)))
-#ifdef OXI_F16C_APART
-OXI_LOAD_VECTORS_AS(load_f16c, OX_F16, uint16_t, vf_load_f16c(from + i))
-OXI_STORE_VECTORS_AS(store_f16c, OX_F16, uint16_t, vf_store_f16c(to + i, vf_load(from + i)))
-#endif
 #if defined(OXI_X86)
 /* Only here does the instruction do what oxi_f64_to_i32 does with what does not fit. */
 OXI_STORE_VECTORS(OX_I32, int32_t, vi_store(to + i, vf_to_vi_trunc(vf_load(from + i))))
@@ -16735,6 +16958,37 @@ OXI_STORE_VECTORS(OX_I16, int16_t, vi_store_16(to + i, vf_to_vi_trunc(vf_load(fr
 OXI_STORE_VECTORS(OX_I8, int8_t, vi_store_8(to + i, vf_to_vi_trunc(vf_load(from + i))))
 OXI_STORE_VECTORS(OX_U8, uint8_t, vi_store_8(to + i, vf_to_vi_trunc(vf_load(from + i))))
 #endif
+
+/* 16-bit floats: two vectors at a time, then one. */
+#define OXI_CONVERT_16(suffix, dtype, kind)                                                              \
+    OXI_KERNEL void OXI_ISA(load_##suffix)(int64_t n, const void *source, int64_t stride, void *out) {   \
+        const uint16_t *from = (const uint16_t *)source;                                                 \
+        float *to = (float *)out;                                                                        \
+        int64_t i = 0;                                                                                   \
+        vf a, b;                                                                                         \
+        for (; stride == 1 && i + 2 * VF <= n; i += 2 * VF) {                                            \
+            vf_load2_##kind(from + i, &a, &b);                                                           \
+            vf_store(to + i, a);                                                                         \
+            vf_store(to + i + VF, b);                                                                    \
+        }                                                                                                \
+        for (; stride == 1 && i + VF <= n; i += VF) vf_store(to + i, vf_load_##kind(from + i));          \
+        oxi_load_##dtype##_f32(n - i, from + i * stride, stride, to + i);                                \
+    }                                                                                                    \
+    OXI_KERNEL void OXI_ISA(store_##suffix)(int64_t n, const void *in, void *out, int64_t stride) {      \
+        const float *from = (const float *)in;                                                           \
+        uint16_t *to = (uint16_t *)out;                                                                  \
+        int64_t i = 0;                                                                                   \
+        for (; stride == 1 && i + 2 * VF <= n; i += 2 * VF)                                              \
+            vf_store2_##kind(to + i, vf_load(from + i), vf_load(from + i + VF));                         \
+        for (; stride == 1 && i + VF <= n; i += VF) vf_store_##kind(to + i, vf_load(from + i));          \
+        oxi_store_##dtype##_f32(n - i, from + i, to + i * stride, stride);                               \
+    }
+OXI_CONVERT_16(OX_BF16_f32, OX_BF16, bf16)
+OXI_CONVERT_16(OX_F16_f32, OX_F16, f16)
+#ifdef OXI_F16C_APART
+OXI_CONVERT_16(f16c, OX_F16, f16c)
+#endif
+#undef OXI_CONVERT_16
 
 static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 #define OXI_ENTER_LOAD(dtype) k->load[dtype][OXI_LANE_F32] = OXI_ISA(load_##dtype##_f32);
@@ -16797,10 +17051,11 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 /* ---- micro-kernels ------------------------------------------------------------------------------------ */
 
 #define OXI_LAST_STEPS (960 / OXI_MR)    /* so many steps before the end c is asked for: 1,000 cycles */
-/* k of one call: 256 x 2 vectors of B fit into the first cache level. Where that level is filled by a cache
- * line a step and the second one is large, sums are read and written less often instead. */
+/* k of one call: 2 vectors of B a step fill half of the first cache level. Where that level is filled by a
+ * cache line a step and the second one is large, sums are read and written less often instead. */
 #define OXI_DEPTH 256
-#define OXI_DEPTH_F32 (VF == 16 ? 1024 : OXI_DEPTH)
+#define OXI_DEPTH_NEAR (VF == 8 && oxi_cpu_info()->near_cache >= 2 * 384 * 2 * VF * 4 ? 384 : OXI_DEPTH)
+#define OXI_DEPTH_F32 (VF == 16 ? 1024 : OXI_DEPTH_NEAR)
 
 /* way: panels of A hold each number once for every lane */
 #define OXI_G OXI_ISA(gemm_f32_any)
@@ -16991,8 +17246,7 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 OXI_KERNEL void OXI_ISA(round_tile_##type)(int64_t rows, const float *from, int64_t ld, uint16_t *to, \
                                            int64_t to_ld) { \
     for (int64_t i = 0; i < rows; i++, from += ld, to += to_ld) { \
-        vf_store_##type(to, vf_load(from)); \
-        vf_store_##type(to + VF, vf_load(from + VF)); \
+        vf_store2_##type(to, vf_load(from), vf_load(from + VF)); \
     } \
 }
 OXI_ROUND(bf16)
@@ -17281,9 +17535,15 @@ OXI_SHARED void OXI_ISA(turn_lines)(const float *from, int64_t stride, float *to
         for (w = 0; w < here; w++) to[i * width + w] = from[w * stride + i];
 }
 
-/* Sixteen steps of k at a time: a cache line of each line, which may share a cache set with all others. What is
- * OXI_PACK_AHEAD bytes on is asked for: so many lines at once are more than the processor follows itself. */
+/* Sixteen steps of k at a time: a cache line of each line, which may share a cache set with all others. What
+ * is OXI_PACK_AHEAD bytes on is asked for, at the end what the next panel begins with: so many lines at once
+ * are more than the processor follows itself. */
 #define OXI_PACK_AHEAD 256
+#define OXI_ASK_AHEAD(type) { \
+        int64_t soon = i + OXI_PACK_AHEAD / (int64_t)sizeof(type); \
+        const type *there = from + (soon < k ? soon : soon - k + width * stride); \
+        for (int w = 0; w < here; w++) OXI_PREFETCH_READ(there + w * stride); \
+    }
 OXI_KERNEL void OXI_ISA(pack_along)(int64_t lines, int64_t k, const void *source, int64_t stride, int width,
                                     void *panels, int64_t panel_stride) {
     for (int64_t line = 0; line < lines; line += width) {
@@ -17292,25 +17552,66 @@ OXI_KERNEL void OXI_ISA(pack_along)(int64_t lines, int64_t k, const void *source
         int here = lines - line < width ? (int)(lines - line) : width;
         int64_t i;
         for (i = 0; i < k; i += 16) {
-            for (int w = 0; w < here; w++)
-                OXI_PREFETCH_READ((const char *)(from + w * stride + i) + OXI_PACK_AHEAD);
+            OXI_ASK_AHEAD(float)
             OXI_ISA(turn_lines)(from + i, stride, to + i * width, width, here, k - i < 16 ? k - i : 16);
         }
         if (here == width) continue;
         for (i = 0; i < k; i++) memset(to + i * width + here, 0, (size_t)(width - here) * sizeof(float));
     }
 }
-/* The same for f16 and bf16, widened on the way. */
-#define OXI_PACK(type) \
+/* f16 and bf16 widen on the way. turn16: at most 16 steps of k of `here` lines, transposed. */
+#define OXI_PACK_LINES 32 /* no panel is wider */
+
+/* Widened first. */
+#define OXI_WIDEN_AND_TURN(type) \
+OXI_INLINE void OXI_ISA(turn16_##type)(const uint16_t *from, int64_t stride, int64_t steps, float *to, \
+                                       int64_t width, int here) { \
+    float lines[OXI_PACK_LINES * 16]; \
+    for (int w = 0; w < here; w++) \
+        if (steps < 16) OXI_ISA(widen_few_##type)(from + w * stride, steps, lines + w * 16); \
+        else for (int j = 0; j < 16; j += VF) \
+            vf_store(lines + w * 16 + j, vf_load_##type(from + w * stride + j)); \
+    OXI_ISA(turn_lines)(lines, 16, to, width, here, steps); \
+}
+/* As pairs of neighbours along k, which are half as many to move, and widened from vectors of them. */
+#define OXI_TURN_AND_WIDEN(type) \
+OXI_INLINE void OXI_ISA(turn16_##type)(const uint16_t *from, int64_t stride, int64_t steps, float *to, \
+                                       int64_t width, int here) { \
+    float lines[OXI_PACK_LINES * 8], pairs[8 * OXI_PACK_LINES + VF]; \
+    if (steps < 16) memset(lines, 0, (size_t)here * 32); \
+    for (int w = 0; w < here; w++) \
+        if (steps < 16) memcpy(lines + w * 8, from + w * stride, (size_t)steps * sizeof(uint16_t)); \
+        else memcpy(lines + w * 8, from + w * stride, 32); \
+    OXI_ISA(turn_lines)(lines, 8, pairs, OXI_PACK_LINES, here, 8); \
+    for (int64_t i = 0; i < steps; i += 2) { \
+        const float *both = pairs + i / 2 * OXI_PACK_LINES; \
+        float *even = to + i * width, *odd = even + width; \
+        vf a, b; \
+        int w = 0; \
+        for (; w + VF <= here; w += VF) { \
+            vf_pairs_##type(vf_load(both + w), &a, &b); \
+            vf_store(even + w, a); \
+            if (i + 1 < steps) vf_store(odd + w, b); \
+        } \
+        if (w == here) continue; \
+        vf_pairs_##type(vf_load(both + w), &a, &b); \
+        vf_store_n(even + w, a, here - w); \
+        if (i + 1 < steps) vf_store_n(odd + w, b, here - w); \
+    } \
+}
+
+#define OXI_PACK(type, TURN) \
 /* n < 16 numbers, zeros behind them. */ \
 OXI_INLINE void OXI_ISA(widen_few_##type)(const uint16_t *from, int64_t n, float *to) { \
     uint16_t all[16] = {0}; \
     memcpy(all, from, (size_t)n * sizeof(uint16_t)); \
     for (int i = 0; i < 16; i += VF) vf_store(to + i, vf_load_##type(all + i)); \
 } \
+TURN(type) \
 OXI_KERNEL void OXI_ISA(pack_across_##type)(int64_t lines, int64_t k, const void *source, int64_t stride, \
                                             int width, void *panels, int64_t panel_stride) { \
     float few[16]; \
+    vf low, high; \
     for (int64_t first = 0; first < k; first += 8) { \
         const uint16_t *from = (const uint16_t *)source + first * stride; \
         float *to = (float *)panels + first * width; \
@@ -17321,6 +17622,11 @@ OXI_KERNEL void OXI_ISA(pack_across_##type)(int64_t lines, int64_t k, const void
                 float *t = to + i * width; \
                 int w = 0, here = left < width ? (int)left : width; \
                 OXI_PREFETCH_READ(f + 8 * stride); \
+                for (; w + 2 * VF <= here; w += 2 * VF) { \
+                    vf_load2_##type(f + w, &low, &high); \
+                    vf_store(t + w, low); \
+                    vf_store(t + w + VF, high); \
+                } \
                 for (; w + VF <= here; w += VF) vf_store(t + w, vf_load_##type(f + w)); \
                 if (w < here) { \
                     OXI_ISA(widen_few_##type)(f + w, here - w, few); \
@@ -17332,31 +17638,35 @@ OXI_KERNEL void OXI_ISA(pack_across_##type)(int64_t lines, int64_t k, const void
 } \
 OXI_KERNEL void OXI_ISA(pack_along_##type)(int64_t lines, int64_t k, const void *source, int64_t stride, \
                                            int width, void *panels, int64_t panel_stride) { \
-    float stage[32 * 16]; /* no panel is wider */ \
     for (int64_t line = 0; line < lines; line += width) { \
         const uint16_t *from = (const uint16_t *)source + line * stride; \
         float *to = (float *)panels + line / width * panel_stride; \
         int here = lines - line < width ? (int)(lines - line) : width; \
         for (int64_t i = 0; i < k; i += 16) { \
-            int64_t steps = k - i < 16 ? k - i : 16; \
-            for (int w = 0; w < here; w++) \
-                OXI_PREFETCH_READ((const char *)(from + w * stride + i) + OXI_PACK_AHEAD); \
-            for (int w = 0; w < here; w++) \
-                if (steps < 16) OXI_ISA(widen_few_##type)(from + w * stride + i, steps, stage + w * 16); \
-                else for (int j = 0; j < 16; j += VF) \
-                    vf_store(stage + w * 16 + j, vf_load_##type(from + w * stride + i + j)); \
-            OXI_ISA(turn_lines)(stage, 16, to + i * width, width, here, steps); \
+            OXI_ASK_AHEAD(uint16_t) \
+            OXI_ISA(turn16_##type)(from + i, stride, k - i < 16 ? k - i : 16, to + i * width, width, here); \
         } \
         for (int64_t i = 0; here < width && i < k; i++) \
             memset(to + i * width + here, 0, (size_t)(width - here) * sizeof(float)); \
     } \
 }
-OXI_PACK(bf16)
-OXI_PACK(f16)
+#if VF == 4 /* panels are whole vectors of lines that turn together */
+OXI_PACK(bf16, OXI_TURN_AND_WIDEN)
+#else
+OXI_PACK(bf16, OXI_WIDEN_AND_TURN)
+#endif
+#if OXI_ISA(TWO)
+OXI_PACK(f16, OXI_TURN_AND_WIDEN)
+#else
+OXI_PACK(f16, OXI_WIDEN_AND_TURN)
+#endif
 #ifdef OXI_F16C_APART
-OXI_PACK(f16c)
+OXI_PACK(f16c, OXI_WIDEN_AND_TURN)
 #endif
 #undef OXI_PACK
+#undef OXI_WIDEN_AND_TURN
+#undef OXI_TURN_AND_WIDEN
+#undef OXI_PACK_LINES
 #undef OXI_TURN
 
 /* ---- vectors ------------------------------------------------------------------------------------------- */
@@ -17402,7 +17712,8 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
     k->gemm_f32.mr = k->gemm_f64.mr = OXI_MR;
     k->gemm_f32.nr = 2 * VF;
     k->gemm_f32.depth = OXI_DEPTH_F32;
-    k->gemm_f64.depth = k->gemm_i16.depth = OXI_DEPTH;
+    k->gemm_f64.depth = OXI_DEPTH_NEAR;
+    k->gemm_i16.depth = OXI_DEPTH;
     k->gemm_f64.nr = 2 * VD;
     k->gemm_f32.run = OXI_ISA(gemm_f32);
     k->gemm_f64.run = OXI_ISA(gemm_f64);
@@ -17450,8 +17761,10 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef OXI_EACH_ROW
 #undef OXI_LAST_STEPS
 #undef OXI_DEPTH
+#undef OXI_DEPTH_NEAR
 #undef OXI_DEPTH_F32
 #undef OXI_PACK_AHEAD
+#undef OXI_ASK_AHEAD
 /* >>cpu/kernels/tiles.inc */
 /* Products of bf16, f16 and int8 by tiles of 16 x 16: AMX, which is a tier of its own on top of avx512. Packed
  * elements are 2 or 4 neighbours along k, in four bytes. Sums of bf16 are f32; the instructions take numbers
@@ -20364,6 +20677,8 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
 #undef OXI_F16C_APART
 #undef vf_load_f16c
 #undef vf_store_f16c
+#undef vf_load2_f16c
+#undef vf_store2_f16c
 #endif
 #endif
 
@@ -20382,6 +20697,7 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
 #define oxi_avx_VD 4
 #define oxi_avx_SCALEF 0
 #define oxi_avx_FMA 0
+#define oxi_avx_TWO 0
 
 typedef __m256 vf;
 typedef __m256d vd;
@@ -20631,17 +20947,19 @@ OXI_INLINE vd vd_from_vi_hi(vi a) { return _mm256_cvtepi32_pd(a.hi); }
 
 /* ---- 16-bit floats: integer work, which has four lanes here as on sse2 ---- */
 OXI_INLINE vf vf_load_f16(const uint16_t *p) {
-    __m256 low = _mm256_castps128_ps256(oxi_sse2_vf_load_f16(p));
-    return _mm256_insertf128_ps(low, oxi_sse2_vf_load_f16(p + 4), 1);
+    __m128 low, high;
+    oxi_sse2_vf_load2_f16(p, &low, &high);
+    return _mm256_insertf128_ps(_mm256_castps128_ps256(low), high, 1);
 }
 OXI_INLINE void vf_store_f16(uint16_t *p, vf a) {
-    oxi_sse2_vf_store_f16(p, _mm256_castps256_ps128(a));
-    oxi_sse2_vf_store_f16(p + 4, _mm256_extractf128_ps(a, 1));
+    oxi_sse2_vf_store2_f16(p, _mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
 }
 /* F16C, which the first processors with AVX lack: kernels that use these are entered where it is there. */
 #define OXI_F16C_APART 1
 #define vf_load_f16c OXI_ISA(vf_load_f16c)
 #define vf_store_f16c OXI_ISA(vf_store_f16c)
+#define vf_load2_f16c OXI_ISA(vf_load2_f16c)
+#define vf_store2_f16c OXI_ISA(vf_store2_f16c)
 OXI_INLINE vf vf_load_f16c(const uint16_t *p) {
     __m128i h = _mm_loadu_si128((const __m128i *)(const void *)p);
     vf a;
@@ -20653,10 +20971,17 @@ OXI_INLINE void vf_store_f16c(uint16_t *p, vf a) {
     __asm__("vcvtps2ph $0, %1, %0" : "=x"(h) : "x"(a));
     _mm_storeu_si128((__m128i *)(void *)p, h);
 }
+OXI_INLINE void vf_load2_f16c(const uint16_t *p, vf *a, vf *b) {
+    *a = vf_load_f16c(p);
+    *b = vf_load_f16c(p + 8);
+}
+OXI_INLINE void vf_store2_f16c(uint16_t *p, vf a, vf b) {
+    vf_store_f16c(p, a);
+    vf_store_f16c(p + 8, b);
+}
 OXI_INLINE vf vf_load_bf16(const uint16_t *p) { return vi_as_vf(vi_sll(vi_load_u16(p), 16)); }
 OXI_INLINE void vf_store_bf16(uint16_t *p, vf a) {
-    oxi_sse2_vf_store_bf16(p, _mm256_castps256_ps128(a));
-    oxi_sse2_vf_store_bf16(p + 4, _mm256_extractf128_ps(a, 1));
+    oxi_sse2_vf_store2_bf16(p, _mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
 }
 
 /* >>cpu/simd/derived.inc */
@@ -20683,6 +21008,29 @@ OXI_INLINE vf vf_scale(vf a, vi n) {
     vf first = vi_as_vf(vi_sll(vi_add(half, bias), 23));
     vf second = vi_as_vf(vi_sll(vi_add(vi_sub(n, half), bias), 23));
     return vf_mul(vf_mul(a, first), second);
+}
+#endif
+OXI_INLINE void vf_pairs_bf16(vf pairs, vf *even, vf *odd) {
+    vi both = vf_as_vi(pairs);
+    *even = vi_as_vf(vi_sll(both, 16));
+    *odd = vi_as_vf(vi_and(both, vi_set1((int32_t)0xffff0000u)));
+}
+#if !OXI_ISA(TWO)
+OXI_INLINE void vf_load2_f16(const uint16_t *p, vf *a, vf *b) {
+    *a = vf_load_f16(p);
+    *b = vf_load_f16(p + VF);
+}
+OXI_INLINE void vf_load2_bf16(const uint16_t *p, vf *a, vf *b) {
+    *a = vf_load_bf16(p);
+    *b = vf_load_bf16(p + VF);
+}
+OXI_INLINE void vf_store2_f16(uint16_t *p, vf a, vf b) {
+    vf_store_f16(p, a);
+    vf_store_f16(p + VF, b);
+}
+OXI_INLINE void vf_store2_bf16(uint16_t *p, vf a, vf b) {
+    vf_store_bf16(p, a);
+    vf_store_bf16(p + VF, b);
 }
 #endif
 #if VF == 1
@@ -21498,8 +21846,6 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
         for (; stride == 1 && i + VF <= n; i += VF) vf_store(to + i, vector);                               \
         oxi_load_##dtype##_f32(n - i, from + i * stride, stride, to + i);                                   \
     }
-OXI_LOAD_VECTORS(OX_BF16, uint16_t, vf_load_bf16(from + i))
-OXI_LOAD_VECTORS(OX_F16, uint16_t, vf_load_f16(from + i))
 OXI_LOAD_VECTORS(OX_I32, int32_t, vi_to_vf(vi_load(from + i)))
 OXI_LOAD_VECTORS(OX_I16, int16_t, vi_to_vf(vi_load_i16(from + i)))
 OXI_LOAD_VECTORS(OX_U16, uint16_t, vi_to_vf(vi_load_u16(from + i)))
@@ -21555,13 +21901,7 @@ OXI_KERNEL void OXI_ISA(load_OX_F32_f32)(int64_t n, const void *source, int64_t 
         for (; stride == 1 && i + VF <= n; i += VF) statement;                                           \
         oxi_store_##dtype##_f32(n - i, from + i, to + i * stride, stride);                               \
     }
-OXI_STORE_VECTORS(OX_BF16, uint16_t, vf_store_bf16(to + i, vf_load(from + i)))
-OXI_STORE_VECTORS(OX_F16, uint16_t, vf_store_f16(to + i, vf_load(from + i)))
 OXI_STORE_VECTORS(OX_F32, float, vf_store(to + i, vf_load(from + i)))
-#ifdef OXI_F16C_APART
-OXI_LOAD_VECTORS_AS(load_f16c, OX_F16, uint16_t, vf_load_f16c(from + i))
-OXI_STORE_VECTORS_AS(store_f16c, OX_F16, uint16_t, vf_store_f16c(to + i, vf_load(from + i)))
-#endif
 #if defined(OXI_X86)
 /* Only here does the instruction do what oxi_f64_to_i32 does with what does not fit. */
 OXI_STORE_VECTORS(OX_I32, int32_t, vi_store(to + i, vf_to_vi_trunc(vf_load(from + i))))
@@ -21569,6 +21909,37 @@ OXI_STORE_VECTORS(OX_I16, int16_t, vi_store_16(to + i, vf_to_vi_trunc(vf_load(fr
 OXI_STORE_VECTORS(OX_I8, int8_t, vi_store_8(to + i, vf_to_vi_trunc(vf_load(from + i))))
 OXI_STORE_VECTORS(OX_U8, uint8_t, vi_store_8(to + i, vf_to_vi_trunc(vf_load(from + i))))
 #endif
+
+/* 16-bit floats: two vectors at a time, then one. */
+#define OXI_CONVERT_16(suffix, dtype, kind)                                                              \
+    OXI_KERNEL void OXI_ISA(load_##suffix)(int64_t n, const void *source, int64_t stride, void *out) {   \
+        const uint16_t *from = (const uint16_t *)source;                                                 \
+        float *to = (float *)out;                                                                        \
+        int64_t i = 0;                                                                                   \
+        vf a, b;                                                                                         \
+        for (; stride == 1 && i + 2 * VF <= n; i += 2 * VF) {                                            \
+            vf_load2_##kind(from + i, &a, &b);                                                           \
+            vf_store(to + i, a);                                                                         \
+            vf_store(to + i + VF, b);                                                                    \
+        }                                                                                                \
+        for (; stride == 1 && i + VF <= n; i += VF) vf_store(to + i, vf_load_##kind(from + i));          \
+        oxi_load_##dtype##_f32(n - i, from + i * stride, stride, to + i);                                \
+    }                                                                                                    \
+    OXI_KERNEL void OXI_ISA(store_##suffix)(int64_t n, const void *in, void *out, int64_t stride) {      \
+        const float *from = (const float *)in;                                                           \
+        uint16_t *to = (uint16_t *)out;                                                                  \
+        int64_t i = 0;                                                                                   \
+        for (; stride == 1 && i + 2 * VF <= n; i += 2 * VF)                                              \
+            vf_store2_##kind(to + i, vf_load(from + i), vf_load(from + i + VF));                         \
+        for (; stride == 1 && i + VF <= n; i += VF) vf_store_##kind(to + i, vf_load(from + i));          \
+        oxi_store_##dtype##_f32(n - i, from + i, to + i * stride, stride);                               \
+    }
+OXI_CONVERT_16(OX_BF16_f32, OX_BF16, bf16)
+OXI_CONVERT_16(OX_F16_f32, OX_F16, f16)
+#ifdef OXI_F16C_APART
+OXI_CONVERT_16(f16c, OX_F16, f16c)
+#endif
+#undef OXI_CONVERT_16
 
 static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 #define OXI_ENTER_LOAD(dtype) k->load[dtype][OXI_LANE_F32] = OXI_ISA(load_##dtype##_f32);
@@ -21631,10 +22002,11 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 /* ---- micro-kernels ------------------------------------------------------------------------------------ */
 
 #define OXI_LAST_STEPS (960 / OXI_MR)    /* so many steps before the end c is asked for: 1,000 cycles */
-/* k of one call: 256 x 2 vectors of B fit into the first cache level. Where that level is filled by a cache
- * line a step and the second one is large, sums are read and written less often instead. */
+/* k of one call: 2 vectors of B a step fill half of the first cache level. Where that level is filled by a
+ * cache line a step and the second one is large, sums are read and written less often instead. */
 #define OXI_DEPTH 256
-#define OXI_DEPTH_F32 (VF == 16 ? 1024 : OXI_DEPTH)
+#define OXI_DEPTH_NEAR (VF == 8 && oxi_cpu_info()->near_cache >= 2 * 384 * 2 * VF * 4 ? 384 : OXI_DEPTH)
+#define OXI_DEPTH_F32 (VF == 16 ? 1024 : OXI_DEPTH_NEAR)
 
 /* way: panels of A hold each number once for every lane */
 #define OXI_G OXI_ISA(gemm_f32_any)
@@ -21825,8 +22197,7 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 OXI_KERNEL void OXI_ISA(round_tile_##type)(int64_t rows, const float *from, int64_t ld, uint16_t *to, \
                                            int64_t to_ld) { \
     for (int64_t i = 0; i < rows; i++, from += ld, to += to_ld) { \
-        vf_store_##type(to, vf_load(from)); \
-        vf_store_##type(to + VF, vf_load(from + VF)); \
+        vf_store2_##type(to, vf_load(from), vf_load(from + VF)); \
     } \
 }
 OXI_ROUND(bf16)
@@ -22115,9 +22486,15 @@ OXI_SHARED void OXI_ISA(turn_lines)(const float *from, int64_t stride, float *to
         for (w = 0; w < here; w++) to[i * width + w] = from[w * stride + i];
 }
 
-/* Sixteen steps of k at a time: a cache line of each line, which may share a cache set with all others. What is
- * OXI_PACK_AHEAD bytes on is asked for: so many lines at once are more than the processor follows itself. */
+/* Sixteen steps of k at a time: a cache line of each line, which may share a cache set with all others. What
+ * is OXI_PACK_AHEAD bytes on is asked for, at the end what the next panel begins with: so many lines at once
+ * are more than the processor follows itself. */
 #define OXI_PACK_AHEAD 256
+#define OXI_ASK_AHEAD(type) { \
+        int64_t soon = i + OXI_PACK_AHEAD / (int64_t)sizeof(type); \
+        const type *there = from + (soon < k ? soon : soon - k + width * stride); \
+        for (int w = 0; w < here; w++) OXI_PREFETCH_READ(there + w * stride); \
+    }
 OXI_KERNEL void OXI_ISA(pack_along)(int64_t lines, int64_t k, const void *source, int64_t stride, int width,
                                     void *panels, int64_t panel_stride) {
     for (int64_t line = 0; line < lines; line += width) {
@@ -22126,25 +22503,66 @@ OXI_KERNEL void OXI_ISA(pack_along)(int64_t lines, int64_t k, const void *source
         int here = lines - line < width ? (int)(lines - line) : width;
         int64_t i;
         for (i = 0; i < k; i += 16) {
-            for (int w = 0; w < here; w++)
-                OXI_PREFETCH_READ((const char *)(from + w * stride + i) + OXI_PACK_AHEAD);
+            OXI_ASK_AHEAD(float)
             OXI_ISA(turn_lines)(from + i, stride, to + i * width, width, here, k - i < 16 ? k - i : 16);
         }
         if (here == width) continue;
         for (i = 0; i < k; i++) memset(to + i * width + here, 0, (size_t)(width - here) * sizeof(float));
     }
 }
-/* The same for f16 and bf16, widened on the way. */
-#define OXI_PACK(type) \
+/* f16 and bf16 widen on the way. turn16: at most 16 steps of k of `here` lines, transposed. */
+#define OXI_PACK_LINES 32 /* no panel is wider */
+
+/* Widened first. */
+#define OXI_WIDEN_AND_TURN(type) \
+OXI_INLINE void OXI_ISA(turn16_##type)(const uint16_t *from, int64_t stride, int64_t steps, float *to, \
+                                       int64_t width, int here) { \
+    float lines[OXI_PACK_LINES * 16]; \
+    for (int w = 0; w < here; w++) \
+        if (steps < 16) OXI_ISA(widen_few_##type)(from + w * stride, steps, lines + w * 16); \
+        else for (int j = 0; j < 16; j += VF) \
+            vf_store(lines + w * 16 + j, vf_load_##type(from + w * stride + j)); \
+    OXI_ISA(turn_lines)(lines, 16, to, width, here, steps); \
+}
+/* As pairs of neighbours along k, which are half as many to move, and widened from vectors of them. */
+#define OXI_TURN_AND_WIDEN(type) \
+OXI_INLINE void OXI_ISA(turn16_##type)(const uint16_t *from, int64_t stride, int64_t steps, float *to, \
+                                       int64_t width, int here) { \
+    float lines[OXI_PACK_LINES * 8], pairs[8 * OXI_PACK_LINES + VF]; \
+    if (steps < 16) memset(lines, 0, (size_t)here * 32); \
+    for (int w = 0; w < here; w++) \
+        if (steps < 16) memcpy(lines + w * 8, from + w * stride, (size_t)steps * sizeof(uint16_t)); \
+        else memcpy(lines + w * 8, from + w * stride, 32); \
+    OXI_ISA(turn_lines)(lines, 8, pairs, OXI_PACK_LINES, here, 8); \
+    for (int64_t i = 0; i < steps; i += 2) { \
+        const float *both = pairs + i / 2 * OXI_PACK_LINES; \
+        float *even = to + i * width, *odd = even + width; \
+        vf a, b; \
+        int w = 0; \
+        for (; w + VF <= here; w += VF) { \
+            vf_pairs_##type(vf_load(both + w), &a, &b); \
+            vf_store(even + w, a); \
+            if (i + 1 < steps) vf_store(odd + w, b); \
+        } \
+        if (w == here) continue; \
+        vf_pairs_##type(vf_load(both + w), &a, &b); \
+        vf_store_n(even + w, a, here - w); \
+        if (i + 1 < steps) vf_store_n(odd + w, b, here - w); \
+    } \
+}
+
+#define OXI_PACK(type, TURN) \
 /* n < 16 numbers, zeros behind them. */ \
 OXI_INLINE void OXI_ISA(widen_few_##type)(const uint16_t *from, int64_t n, float *to) { \
     uint16_t all[16] = {0}; \
     memcpy(all, from, (size_t)n * sizeof(uint16_t)); \
     for (int i = 0; i < 16; i += VF) vf_store(to + i, vf_load_##type(all + i)); \
 } \
+TURN(type) \
 OXI_KERNEL void OXI_ISA(pack_across_##type)(int64_t lines, int64_t k, const void *source, int64_t stride, \
                                             int width, void *panels, int64_t panel_stride) { \
     float few[16]; \
+    vf low, high; \
     for (int64_t first = 0; first < k; first += 8) { \
         const uint16_t *from = (const uint16_t *)source + first * stride; \
         float *to = (float *)panels + first * width; \
@@ -22155,6 +22573,11 @@ OXI_KERNEL void OXI_ISA(pack_across_##type)(int64_t lines, int64_t k, const void
                 float *t = to + i * width; \
                 int w = 0, here = left < width ? (int)left : width; \
                 OXI_PREFETCH_READ(f + 8 * stride); \
+                for (; w + 2 * VF <= here; w += 2 * VF) { \
+                    vf_load2_##type(f + w, &low, &high); \
+                    vf_store(t + w, low); \
+                    vf_store(t + w + VF, high); \
+                } \
                 for (; w + VF <= here; w += VF) vf_store(t + w, vf_load_##type(f + w)); \
                 if (w < here) { \
                     OXI_ISA(widen_few_##type)(f + w, here - w, few); \
@@ -22166,31 +22589,35 @@ OXI_KERNEL void OXI_ISA(pack_across_##type)(int64_t lines, int64_t k, const void
 } \
 OXI_KERNEL void OXI_ISA(pack_along_##type)(int64_t lines, int64_t k, const void *source, int64_t stride, \
                                            int width, void *panels, int64_t panel_stride) { \
-    float stage[32 * 16]; /* no panel is wider */ \
     for (int64_t line = 0; line < lines; line += width) { \
         const uint16_t *from = (const uint16_t *)source + line * stride; \
         float *to = (float *)panels + line / width * panel_stride; \
         int here = lines - line < width ? (int)(lines - line) : width; \
         for (int64_t i = 0; i < k; i += 16) { \
-            int64_t steps = k - i < 16 ? k - i : 16; \
-            for (int w = 0; w < here; w++) \
-                OXI_PREFETCH_READ((const char *)(from + w * stride + i) + OXI_PACK_AHEAD); \
-            for (int w = 0; w < here; w++) \
-                if (steps < 16) OXI_ISA(widen_few_##type)(from + w * stride + i, steps, stage + w * 16); \
-                else for (int j = 0; j < 16; j += VF) \
-                    vf_store(stage + w * 16 + j, vf_load_##type(from + w * stride + i + j)); \
-            OXI_ISA(turn_lines)(stage, 16, to + i * width, width, here, steps); \
+            OXI_ASK_AHEAD(uint16_t) \
+            OXI_ISA(turn16_##type)(from + i, stride, k - i < 16 ? k - i : 16, to + i * width, width, here); \
         } \
         for (int64_t i = 0; here < width && i < k; i++) \
             memset(to + i * width + here, 0, (size_t)(width - here) * sizeof(float)); \
     } \
 }
-OXI_PACK(bf16)
-OXI_PACK(f16)
+#if VF == 4 /* panels are whole vectors of lines that turn together */
+OXI_PACK(bf16, OXI_TURN_AND_WIDEN)
+#else
+OXI_PACK(bf16, OXI_WIDEN_AND_TURN)
+#endif
+#if OXI_ISA(TWO)
+OXI_PACK(f16, OXI_TURN_AND_WIDEN)
+#else
+OXI_PACK(f16, OXI_WIDEN_AND_TURN)
+#endif
 #ifdef OXI_F16C_APART
-OXI_PACK(f16c)
+OXI_PACK(f16c, OXI_WIDEN_AND_TURN)
 #endif
 #undef OXI_PACK
+#undef OXI_WIDEN_AND_TURN
+#undef OXI_TURN_AND_WIDEN
+#undef OXI_PACK_LINES
 #undef OXI_TURN
 
 /* ---- vectors ------------------------------------------------------------------------------------------- */
@@ -22236,7 +22663,8 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
     k->gemm_f32.mr = k->gemm_f64.mr = OXI_MR;
     k->gemm_f32.nr = 2 * VF;
     k->gemm_f32.depth = OXI_DEPTH_F32;
-    k->gemm_f64.depth = k->gemm_i16.depth = OXI_DEPTH;
+    k->gemm_f64.depth = OXI_DEPTH_NEAR;
+    k->gemm_i16.depth = OXI_DEPTH;
     k->gemm_f64.nr = 2 * VD;
     k->gemm_f32.run = OXI_ISA(gemm_f32);
     k->gemm_f64.run = OXI_ISA(gemm_f64);
@@ -22284,8 +22712,10 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef OXI_EACH_ROW
 #undef OXI_LAST_STEPS
 #undef OXI_DEPTH
+#undef OXI_DEPTH_NEAR
 #undef OXI_DEPTH_F32
 #undef OXI_PACK_AHEAD
+#undef OXI_ASK_AHEAD
 /* >>cpu/kernels/tiles.inc */
 /* Products of bf16, f16 and int8 by tiles of 16 x 16: AMX, which is a tier of its own on top of avx512. Packed
  * elements are 2 or 4 neighbours along k, in four bytes. Sums of bf16 are f32; the instructions take numbers
@@ -25198,6 +25628,8 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
 #undef OXI_F16C_APART
 #undef vf_load_f16c
 #undef vf_store_f16c
+#undef vf_load2_f16c
+#undef vf_store2_f16c
 #endif
 #endif
 
@@ -25215,6 +25647,7 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
 #define oxi_avx2_VD 4
 #define oxi_avx2_SCALEF 0
 #define oxi_avx2_FMA 1
+#define oxi_avx2_TWO 0
 
 typedef __m256 vf;
 typedef __m256i vi;
@@ -25410,10 +25843,13 @@ OXI_INLINE vd vd_from_vi_hi(vi a) { return _mm256_cvtepi32_pd(_mm256_extracti128
 /* >>cpu/simd/bf16.inc */
 /* bf16 by integer arithmetic. Included by simd/<isa>.h. */
 OXI_INLINE vf vf_load_bf16(const uint16_t *p) { return vi_as_vf(vi_sll(vi_load_u16(p), 16)); }
-OXI_INLINE void vf_store_bf16(uint16_t *p, vf a) {
+OXI_INLINE vi OXI_ISA(bf16_round)(vf a) { /* not of NaN; in the upper halves of lanes */
     vi bits = vf_as_vi(a), odd = vi_and(vi_srl(bits, 16), vi_set1(1));
-    vi rounded = vi_add(vi_add(bits, odd), vi_set1(0x7fff)), quiet = vi_or(bits, vi_set1(0x400000));
-    vi_store_16(p, vi_srl(vi_select(vf_unord(a, a), quiet, rounded), 16));
+    return vi_add(vi_add(bits, odd), vi_set1(0x7fff));
+}
+OXI_INLINE void vf_store_bf16(uint16_t *p, vf a) {
+    vi quiet = vi_or(vf_as_vi(a), vi_set1(0x400000));
+    vi_store_16(p, vi_srl(vi_select(vf_unord(a, a), quiet, OXI_ISA(bf16_round)(a)), 16));
 }
 /* >>cpu/simd/derived.inc */
 /* The part of the vocabulary that every tier builds in the same way from its own. Included by each
@@ -25439,6 +25875,29 @@ OXI_INLINE vf vf_scale(vf a, vi n) {
     vf first = vi_as_vf(vi_sll(vi_add(half, bias), 23));
     vf second = vi_as_vf(vi_sll(vi_add(vi_sub(n, half), bias), 23));
     return vf_mul(vf_mul(a, first), second);
+}
+#endif
+OXI_INLINE void vf_pairs_bf16(vf pairs, vf *even, vf *odd) {
+    vi both = vf_as_vi(pairs);
+    *even = vi_as_vf(vi_sll(both, 16));
+    *odd = vi_as_vf(vi_and(both, vi_set1((int32_t)0xffff0000u)));
+}
+#if !OXI_ISA(TWO)
+OXI_INLINE void vf_load2_f16(const uint16_t *p, vf *a, vf *b) {
+    *a = vf_load_f16(p);
+    *b = vf_load_f16(p + VF);
+}
+OXI_INLINE void vf_load2_bf16(const uint16_t *p, vf *a, vf *b) {
+    *a = vf_load_bf16(p);
+    *b = vf_load_bf16(p + VF);
+}
+OXI_INLINE void vf_store2_f16(uint16_t *p, vf a, vf b) {
+    vf_store_f16(p, a);
+    vf_store_f16(p + VF, b);
+}
+OXI_INLINE void vf_store2_bf16(uint16_t *p, vf a, vf b) {
+    vf_store_bf16(p, a);
+    vf_store_bf16(p + VF, b);
 }
 #endif
 #if VF == 1
@@ -26254,8 +26713,6 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
         for (; stride == 1 && i + VF <= n; i += VF) vf_store(to + i, vector);                               \
         oxi_load_##dtype##_f32(n - i, from + i * stride, stride, to + i);                                   \
     }
-OXI_LOAD_VECTORS(OX_BF16, uint16_t, vf_load_bf16(from + i))
-OXI_LOAD_VECTORS(OX_F16, uint16_t, vf_load_f16(from + i))
 OXI_LOAD_VECTORS(OX_I32, int32_t, vi_to_vf(vi_load(from + i)))
 OXI_LOAD_VECTORS(OX_I16, int16_t, vi_to_vf(vi_load_i16(from + i)))
 OXI_LOAD_VECTORS(OX_U16, uint16_t, vi_to_vf(vi_load_u16(from + i)))
@@ -26311,13 +26768,7 @@ OXI_KERNEL void OXI_ISA(load_OX_F32_f32)(int64_t n, const void *source, int64_t 
         for (; stride == 1 && i + VF <= n; i += VF) statement;                                           \
         oxi_store_##dtype##_f32(n - i, from + i, to + i * stride, stride);                               \
     }
-OXI_STORE_VECTORS(OX_BF16, uint16_t, vf_store_bf16(to + i, vf_load(from + i)))
-OXI_STORE_VECTORS(OX_F16, uint16_t, vf_store_f16(to + i, vf_load(from + i)))
 OXI_STORE_VECTORS(OX_F32, float, vf_store(to + i, vf_load(from + i)))
-#ifdef OXI_F16C_APART
-OXI_LOAD_VECTORS_AS(load_f16c, OX_F16, uint16_t, vf_load_f16c(from + i))
-OXI_STORE_VECTORS_AS(store_f16c, OX_F16, uint16_t, vf_store_f16c(to + i, vf_load(from + i)))
-#endif
 #if defined(OXI_X86)
 /* Only here does the instruction do what oxi_f64_to_i32 does with what does not fit. */
 OXI_STORE_VECTORS(OX_I32, int32_t, vi_store(to + i, vf_to_vi_trunc(vf_load(from + i))))
@@ -26325,6 +26776,37 @@ OXI_STORE_VECTORS(OX_I16, int16_t, vi_store_16(to + i, vf_to_vi_trunc(vf_load(fr
 OXI_STORE_VECTORS(OX_I8, int8_t, vi_store_8(to + i, vf_to_vi_trunc(vf_load(from + i))))
 OXI_STORE_VECTORS(OX_U8, uint8_t, vi_store_8(to + i, vf_to_vi_trunc(vf_load(from + i))))
 #endif
+
+/* 16-bit floats: two vectors at a time, then one. */
+#define OXI_CONVERT_16(suffix, dtype, kind)                                                              \
+    OXI_KERNEL void OXI_ISA(load_##suffix)(int64_t n, const void *source, int64_t stride, void *out) {   \
+        const uint16_t *from = (const uint16_t *)source;                                                 \
+        float *to = (float *)out;                                                                        \
+        int64_t i = 0;                                                                                   \
+        vf a, b;                                                                                         \
+        for (; stride == 1 && i + 2 * VF <= n; i += 2 * VF) {                                            \
+            vf_load2_##kind(from + i, &a, &b);                                                           \
+            vf_store(to + i, a);                                                                         \
+            vf_store(to + i + VF, b);                                                                    \
+        }                                                                                                \
+        for (; stride == 1 && i + VF <= n; i += VF) vf_store(to + i, vf_load_##kind(from + i));          \
+        oxi_load_##dtype##_f32(n - i, from + i * stride, stride, to + i);                                \
+    }                                                                                                    \
+    OXI_KERNEL void OXI_ISA(store_##suffix)(int64_t n, const void *in, void *out, int64_t stride) {      \
+        const float *from = (const float *)in;                                                           \
+        uint16_t *to = (uint16_t *)out;                                                                  \
+        int64_t i = 0;                                                                                   \
+        for (; stride == 1 && i + 2 * VF <= n; i += 2 * VF)                                              \
+            vf_store2_##kind(to + i, vf_load(from + i), vf_load(from + i + VF));                         \
+        for (; stride == 1 && i + VF <= n; i += VF) vf_store_##kind(to + i, vf_load(from + i));          \
+        oxi_store_##dtype##_f32(n - i, from + i, to + i * stride, stride);                               \
+    }
+OXI_CONVERT_16(OX_BF16_f32, OX_BF16, bf16)
+OXI_CONVERT_16(OX_F16_f32, OX_F16, f16)
+#ifdef OXI_F16C_APART
+OXI_CONVERT_16(f16c, OX_F16, f16c)
+#endif
+#undef OXI_CONVERT_16
 
 static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 #define OXI_ENTER_LOAD(dtype) k->load[dtype][OXI_LANE_F32] = OXI_ISA(load_##dtype##_f32);
@@ -26387,10 +26869,11 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 /* ---- micro-kernels ------------------------------------------------------------------------------------ */
 
 #define OXI_LAST_STEPS (960 / OXI_MR)    /* so many steps before the end c is asked for: 1,000 cycles */
-/* k of one call: 256 x 2 vectors of B fit into the first cache level. Where that level is filled by a cache
- * line a step and the second one is large, sums are read and written less often instead. */
+/* k of one call: 2 vectors of B a step fill half of the first cache level. Where that level is filled by a
+ * cache line a step and the second one is large, sums are read and written less often instead. */
 #define OXI_DEPTH 256
-#define OXI_DEPTH_F32 (VF == 16 ? 1024 : OXI_DEPTH)
+#define OXI_DEPTH_NEAR (VF == 8 && oxi_cpu_info()->near_cache >= 2 * 384 * 2 * VF * 4 ? 384 : OXI_DEPTH)
+#define OXI_DEPTH_F32 (VF == 16 ? 1024 : OXI_DEPTH_NEAR)
 
 /* way: panels of A hold each number once for every lane */
 #define OXI_G OXI_ISA(gemm_f32_any)
@@ -26581,8 +27064,7 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 OXI_KERNEL void OXI_ISA(round_tile_##type)(int64_t rows, const float *from, int64_t ld, uint16_t *to, \
                                            int64_t to_ld) { \
     for (int64_t i = 0; i < rows; i++, from += ld, to += to_ld) { \
-        vf_store_##type(to, vf_load(from)); \
-        vf_store_##type(to + VF, vf_load(from + VF)); \
+        vf_store2_##type(to, vf_load(from), vf_load(from + VF)); \
     } \
 }
 OXI_ROUND(bf16)
@@ -26871,9 +27353,15 @@ OXI_SHARED void OXI_ISA(turn_lines)(const float *from, int64_t stride, float *to
         for (w = 0; w < here; w++) to[i * width + w] = from[w * stride + i];
 }
 
-/* Sixteen steps of k at a time: a cache line of each line, which may share a cache set with all others. What is
- * OXI_PACK_AHEAD bytes on is asked for: so many lines at once are more than the processor follows itself. */
+/* Sixteen steps of k at a time: a cache line of each line, which may share a cache set with all others. What
+ * is OXI_PACK_AHEAD bytes on is asked for, at the end what the next panel begins with: so many lines at once
+ * are more than the processor follows itself. */
 #define OXI_PACK_AHEAD 256
+#define OXI_ASK_AHEAD(type) { \
+        int64_t soon = i + OXI_PACK_AHEAD / (int64_t)sizeof(type); \
+        const type *there = from + (soon < k ? soon : soon - k + width * stride); \
+        for (int w = 0; w < here; w++) OXI_PREFETCH_READ(there + w * stride); \
+    }
 OXI_KERNEL void OXI_ISA(pack_along)(int64_t lines, int64_t k, const void *source, int64_t stride, int width,
                                     void *panels, int64_t panel_stride) {
     for (int64_t line = 0; line < lines; line += width) {
@@ -26882,25 +27370,66 @@ OXI_KERNEL void OXI_ISA(pack_along)(int64_t lines, int64_t k, const void *source
         int here = lines - line < width ? (int)(lines - line) : width;
         int64_t i;
         for (i = 0; i < k; i += 16) {
-            for (int w = 0; w < here; w++)
-                OXI_PREFETCH_READ((const char *)(from + w * stride + i) + OXI_PACK_AHEAD);
+            OXI_ASK_AHEAD(float)
             OXI_ISA(turn_lines)(from + i, stride, to + i * width, width, here, k - i < 16 ? k - i : 16);
         }
         if (here == width) continue;
         for (i = 0; i < k; i++) memset(to + i * width + here, 0, (size_t)(width - here) * sizeof(float));
     }
 }
-/* The same for f16 and bf16, widened on the way. */
-#define OXI_PACK(type) \
+/* f16 and bf16 widen on the way. turn16: at most 16 steps of k of `here` lines, transposed. */
+#define OXI_PACK_LINES 32 /* no panel is wider */
+
+/* Widened first. */
+#define OXI_WIDEN_AND_TURN(type) \
+OXI_INLINE void OXI_ISA(turn16_##type)(const uint16_t *from, int64_t stride, int64_t steps, float *to, \
+                                       int64_t width, int here) { \
+    float lines[OXI_PACK_LINES * 16]; \
+    for (int w = 0; w < here; w++) \
+        if (steps < 16) OXI_ISA(widen_few_##type)(from + w * stride, steps, lines + w * 16); \
+        else for (int j = 0; j < 16; j += VF) \
+            vf_store(lines + w * 16 + j, vf_load_##type(from + w * stride + j)); \
+    OXI_ISA(turn_lines)(lines, 16, to, width, here, steps); \
+}
+/* As pairs of neighbours along k, which are half as many to move, and widened from vectors of them. */
+#define OXI_TURN_AND_WIDEN(type) \
+OXI_INLINE void OXI_ISA(turn16_##type)(const uint16_t *from, int64_t stride, int64_t steps, float *to, \
+                                       int64_t width, int here) { \
+    float lines[OXI_PACK_LINES * 8], pairs[8 * OXI_PACK_LINES + VF]; \
+    if (steps < 16) memset(lines, 0, (size_t)here * 32); \
+    for (int w = 0; w < here; w++) \
+        if (steps < 16) memcpy(lines + w * 8, from + w * stride, (size_t)steps * sizeof(uint16_t)); \
+        else memcpy(lines + w * 8, from + w * stride, 32); \
+    OXI_ISA(turn_lines)(lines, 8, pairs, OXI_PACK_LINES, here, 8); \
+    for (int64_t i = 0; i < steps; i += 2) { \
+        const float *both = pairs + i / 2 * OXI_PACK_LINES; \
+        float *even = to + i * width, *odd = even + width; \
+        vf a, b; \
+        int w = 0; \
+        for (; w + VF <= here; w += VF) { \
+            vf_pairs_##type(vf_load(both + w), &a, &b); \
+            vf_store(even + w, a); \
+            if (i + 1 < steps) vf_store(odd + w, b); \
+        } \
+        if (w == here) continue; \
+        vf_pairs_##type(vf_load(both + w), &a, &b); \
+        vf_store_n(even + w, a, here - w); \
+        if (i + 1 < steps) vf_store_n(odd + w, b, here - w); \
+    } \
+}
+
+#define OXI_PACK(type, TURN) \
 /* n < 16 numbers, zeros behind them. */ \
 OXI_INLINE void OXI_ISA(widen_few_##type)(const uint16_t *from, int64_t n, float *to) { \
     uint16_t all[16] = {0}; \
     memcpy(all, from, (size_t)n * sizeof(uint16_t)); \
     for (int i = 0; i < 16; i += VF) vf_store(to + i, vf_load_##type(all + i)); \
 } \
+TURN(type) \
 OXI_KERNEL void OXI_ISA(pack_across_##type)(int64_t lines, int64_t k, const void *source, int64_t stride, \
                                             int width, void *panels, int64_t panel_stride) { \
     float few[16]; \
+    vf low, high; \
     for (int64_t first = 0; first < k; first += 8) { \
         const uint16_t *from = (const uint16_t *)source + first * stride; \
         float *to = (float *)panels + first * width; \
@@ -26911,6 +27440,11 @@ OXI_KERNEL void OXI_ISA(pack_across_##type)(int64_t lines, int64_t k, const void
                 float *t = to + i * width; \
                 int w = 0, here = left < width ? (int)left : width; \
                 OXI_PREFETCH_READ(f + 8 * stride); \
+                for (; w + 2 * VF <= here; w += 2 * VF) { \
+                    vf_load2_##type(f + w, &low, &high); \
+                    vf_store(t + w, low); \
+                    vf_store(t + w + VF, high); \
+                } \
                 for (; w + VF <= here; w += VF) vf_store(t + w, vf_load_##type(f + w)); \
                 if (w < here) { \
                     OXI_ISA(widen_few_##type)(f + w, here - w, few); \
@@ -26922,31 +27456,35 @@ OXI_KERNEL void OXI_ISA(pack_across_##type)(int64_t lines, int64_t k, const void
 } \
 OXI_KERNEL void OXI_ISA(pack_along_##type)(int64_t lines, int64_t k, const void *source, int64_t stride, \
                                            int width, void *panels, int64_t panel_stride) { \
-    float stage[32 * 16]; /* no panel is wider */ \
     for (int64_t line = 0; line < lines; line += width) { \
         const uint16_t *from = (const uint16_t *)source + line * stride; \
         float *to = (float *)panels + line / width * panel_stride; \
         int here = lines - line < width ? (int)(lines - line) : width; \
         for (int64_t i = 0; i < k; i += 16) { \
-            int64_t steps = k - i < 16 ? k - i : 16; \
-            for (int w = 0; w < here; w++) \
-                OXI_PREFETCH_READ((const char *)(from + w * stride + i) + OXI_PACK_AHEAD); \
-            for (int w = 0; w < here; w++) \
-                if (steps < 16) OXI_ISA(widen_few_##type)(from + w * stride + i, steps, stage + w * 16); \
-                else for (int j = 0; j < 16; j += VF) \
-                    vf_store(stage + w * 16 + j, vf_load_##type(from + w * stride + i + j)); \
-            OXI_ISA(turn_lines)(stage, 16, to + i * width, width, here, steps); \
+            OXI_ASK_AHEAD(uint16_t) \
+            OXI_ISA(turn16_##type)(from + i, stride, k - i < 16 ? k - i : 16, to + i * width, width, here); \
         } \
         for (int64_t i = 0; here < width && i < k; i++) \
             memset(to + i * width + here, 0, (size_t)(width - here) * sizeof(float)); \
     } \
 }
-OXI_PACK(bf16)
-OXI_PACK(f16)
+#if VF == 4 /* panels are whole vectors of lines that turn together */
+OXI_PACK(bf16, OXI_TURN_AND_WIDEN)
+#else
+OXI_PACK(bf16, OXI_WIDEN_AND_TURN)
+#endif
+#if OXI_ISA(TWO)
+OXI_PACK(f16, OXI_TURN_AND_WIDEN)
+#else
+OXI_PACK(f16, OXI_WIDEN_AND_TURN)
+#endif
 #ifdef OXI_F16C_APART
-OXI_PACK(f16c)
+OXI_PACK(f16c, OXI_WIDEN_AND_TURN)
 #endif
 #undef OXI_PACK
+#undef OXI_WIDEN_AND_TURN
+#undef OXI_TURN_AND_WIDEN
+#undef OXI_PACK_LINES
 #undef OXI_TURN
 
 /* ---- vectors ------------------------------------------------------------------------------------------- */
@@ -26992,7 +27530,8 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
     k->gemm_f32.mr = k->gemm_f64.mr = OXI_MR;
     k->gemm_f32.nr = 2 * VF;
     k->gemm_f32.depth = OXI_DEPTH_F32;
-    k->gemm_f64.depth = k->gemm_i16.depth = OXI_DEPTH;
+    k->gemm_f64.depth = OXI_DEPTH_NEAR;
+    k->gemm_i16.depth = OXI_DEPTH;
     k->gemm_f64.nr = 2 * VD;
     k->gemm_f32.run = OXI_ISA(gemm_f32);
     k->gemm_f64.run = OXI_ISA(gemm_f64);
@@ -27040,8 +27579,10 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef OXI_EACH_ROW
 #undef OXI_LAST_STEPS
 #undef OXI_DEPTH
+#undef OXI_DEPTH_NEAR
 #undef OXI_DEPTH_F32
 #undef OXI_PACK_AHEAD
+#undef OXI_ASK_AHEAD
 /* >>cpu/kernels/tiles.inc */
 /* Products of bf16, f16 and int8 by tiles of 16 x 16: AMX, which is a tier of its own on top of avx512. Packed
  * elements are 2 or 4 neighbours along k, in four bytes. Sums of bf16 are f32; the instructions take numbers
@@ -29954,6 +30495,8 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
 #undef OXI_F16C_APART
 #undef vf_load_f16c
 #undef vf_store_f16c
+#undef vf_load2_f16c
+#undef vf_store2_f16c
 #endif
 #endif
 
@@ -29978,6 +30521,7 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
 #define oxi_avx512_VD 8
 #define oxi_avx512_SCALEF 1
 #define oxi_avx512_FMA 1
+#define oxi_avx512_TWO 0
 
 typedef __m512 vf;
 typedef __m512i vi;
@@ -30158,10 +30702,13 @@ OXI_INLINE void vf_store_f16(uint16_t *p, vf a) {
 /* >>cpu/simd/bf16.inc */
 /* bf16 by integer arithmetic. Included by simd/<isa>.h. */
 OXI_INLINE vf vf_load_bf16(const uint16_t *p) { return vi_as_vf(vi_sll(vi_load_u16(p), 16)); }
-OXI_INLINE void vf_store_bf16(uint16_t *p, vf a) {
+OXI_INLINE vi OXI_ISA(bf16_round)(vf a) { /* not of NaN; in the upper halves of lanes */
     vi bits = vf_as_vi(a), odd = vi_and(vi_srl(bits, 16), vi_set1(1));
-    vi rounded = vi_add(vi_add(bits, odd), vi_set1(0x7fff)), quiet = vi_or(bits, vi_set1(0x400000));
-    vi_store_16(p, vi_srl(vi_select(vf_unord(a, a), quiet, rounded), 16));
+    return vi_add(vi_add(bits, odd), vi_set1(0x7fff));
+}
+OXI_INLINE void vf_store_bf16(uint16_t *p, vf a) {
+    vi quiet = vi_or(vf_as_vi(a), vi_set1(0x400000));
+    vi_store_16(p, vi_srl(vi_select(vf_unord(a, a), quiet, OXI_ISA(bf16_round)(a)), 16));
 }
 /* >>cpu/simd/derived.inc */
 /* The part of the vocabulary that every tier builds in the same way from its own. Included by each
@@ -30187,6 +30734,29 @@ OXI_INLINE vf vf_scale(vf a, vi n) {
     vf first = vi_as_vf(vi_sll(vi_add(half, bias), 23));
     vf second = vi_as_vf(vi_sll(vi_add(vi_sub(n, half), bias), 23));
     return vf_mul(vf_mul(a, first), second);
+}
+#endif
+OXI_INLINE void vf_pairs_bf16(vf pairs, vf *even, vf *odd) {
+    vi both = vf_as_vi(pairs);
+    *even = vi_as_vf(vi_sll(both, 16));
+    *odd = vi_as_vf(vi_and(both, vi_set1((int32_t)0xffff0000u)));
+}
+#if !OXI_ISA(TWO)
+OXI_INLINE void vf_load2_f16(const uint16_t *p, vf *a, vf *b) {
+    *a = vf_load_f16(p);
+    *b = vf_load_f16(p + VF);
+}
+OXI_INLINE void vf_load2_bf16(const uint16_t *p, vf *a, vf *b) {
+    *a = vf_load_bf16(p);
+    *b = vf_load_bf16(p + VF);
+}
+OXI_INLINE void vf_store2_f16(uint16_t *p, vf a, vf b) {
+    vf_store_f16(p, a);
+    vf_store_f16(p + VF, b);
+}
+OXI_INLINE void vf_store2_bf16(uint16_t *p, vf a, vf b) {
+    vf_store_bf16(p, a);
+    vf_store_bf16(p + VF, b);
 }
 #endif
 #if VF == 1
@@ -31002,8 +31572,6 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
         for (; stride == 1 && i + VF <= n; i += VF) vf_store(to + i, vector);                               \
         oxi_load_##dtype##_f32(n - i, from + i * stride, stride, to + i);                                   \
     }
-OXI_LOAD_VECTORS(OX_BF16, uint16_t, vf_load_bf16(from + i))
-OXI_LOAD_VECTORS(OX_F16, uint16_t, vf_load_f16(from + i))
 OXI_LOAD_VECTORS(OX_I32, int32_t, vi_to_vf(vi_load(from + i)))
 OXI_LOAD_VECTORS(OX_I16, int16_t, vi_to_vf(vi_load_i16(from + i)))
 OXI_LOAD_VECTORS(OX_U16, uint16_t, vi_to_vf(vi_load_u16(from + i)))
@@ -31059,13 +31627,7 @@ OXI_KERNEL void OXI_ISA(load_OX_F32_f32)(int64_t n, const void *source, int64_t 
         for (; stride == 1 && i + VF <= n; i += VF) statement;                                           \
         oxi_store_##dtype##_f32(n - i, from + i, to + i * stride, stride);                               \
     }
-OXI_STORE_VECTORS(OX_BF16, uint16_t, vf_store_bf16(to + i, vf_load(from + i)))
-OXI_STORE_VECTORS(OX_F16, uint16_t, vf_store_f16(to + i, vf_load(from + i)))
 OXI_STORE_VECTORS(OX_F32, float, vf_store(to + i, vf_load(from + i)))
-#ifdef OXI_F16C_APART
-OXI_LOAD_VECTORS_AS(load_f16c, OX_F16, uint16_t, vf_load_f16c(from + i))
-OXI_STORE_VECTORS_AS(store_f16c, OX_F16, uint16_t, vf_store_f16c(to + i, vf_load(from + i)))
-#endif
 #if defined(OXI_X86)
 /* Only here does the instruction do what oxi_f64_to_i32 does with what does not fit. */
 OXI_STORE_VECTORS(OX_I32, int32_t, vi_store(to + i, vf_to_vi_trunc(vf_load(from + i))))
@@ -31073,6 +31635,37 @@ OXI_STORE_VECTORS(OX_I16, int16_t, vi_store_16(to + i, vf_to_vi_trunc(vf_load(fr
 OXI_STORE_VECTORS(OX_I8, int8_t, vi_store_8(to + i, vf_to_vi_trunc(vf_load(from + i))))
 OXI_STORE_VECTORS(OX_U8, uint8_t, vi_store_8(to + i, vf_to_vi_trunc(vf_load(from + i))))
 #endif
+
+/* 16-bit floats: two vectors at a time, then one. */
+#define OXI_CONVERT_16(suffix, dtype, kind)                                                              \
+    OXI_KERNEL void OXI_ISA(load_##suffix)(int64_t n, const void *source, int64_t stride, void *out) {   \
+        const uint16_t *from = (const uint16_t *)source;                                                 \
+        float *to = (float *)out;                                                                        \
+        int64_t i = 0;                                                                                   \
+        vf a, b;                                                                                         \
+        for (; stride == 1 && i + 2 * VF <= n; i += 2 * VF) {                                            \
+            vf_load2_##kind(from + i, &a, &b);                                                           \
+            vf_store(to + i, a);                                                                         \
+            vf_store(to + i + VF, b);                                                                    \
+        }                                                                                                \
+        for (; stride == 1 && i + VF <= n; i += VF) vf_store(to + i, vf_load_##kind(from + i));          \
+        oxi_load_##dtype##_f32(n - i, from + i * stride, stride, to + i);                                \
+    }                                                                                                    \
+    OXI_KERNEL void OXI_ISA(store_##suffix)(int64_t n, const void *in, void *out, int64_t stride) {      \
+        const float *from = (const float *)in;                                                           \
+        uint16_t *to = (uint16_t *)out;                                                                  \
+        int64_t i = 0;                                                                                   \
+        for (; stride == 1 && i + 2 * VF <= n; i += 2 * VF)                                              \
+            vf_store2_##kind(to + i, vf_load(from + i), vf_load(from + i + VF));                         \
+        for (; stride == 1 && i + VF <= n; i += VF) vf_store_##kind(to + i, vf_load(from + i));          \
+        oxi_store_##dtype##_f32(n - i, from + i, to + i * stride, stride);                               \
+    }
+OXI_CONVERT_16(OX_BF16_f32, OX_BF16, bf16)
+OXI_CONVERT_16(OX_F16_f32, OX_F16, f16)
+#ifdef OXI_F16C_APART
+OXI_CONVERT_16(f16c, OX_F16, f16c)
+#endif
+#undef OXI_CONVERT_16
 
 static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 #define OXI_ENTER_LOAD(dtype) k->load[dtype][OXI_LANE_F32] = OXI_ISA(load_##dtype##_f32);
@@ -31135,10 +31728,11 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 /* ---- micro-kernels ------------------------------------------------------------------------------------ */
 
 #define OXI_LAST_STEPS (960 / OXI_MR)    /* so many steps before the end c is asked for: 1,000 cycles */
-/* k of one call: 256 x 2 vectors of B fit into the first cache level. Where that level is filled by a cache
- * line a step and the second one is large, sums are read and written less often instead. */
+/* k of one call: 2 vectors of B a step fill half of the first cache level. Where that level is filled by a
+ * cache line a step and the second one is large, sums are read and written less often instead. */
 #define OXI_DEPTH 256
-#define OXI_DEPTH_F32 (VF == 16 ? 1024 : OXI_DEPTH)
+#define OXI_DEPTH_NEAR (VF == 8 && oxi_cpu_info()->near_cache >= 2 * 384 * 2 * VF * 4 ? 384 : OXI_DEPTH)
+#define OXI_DEPTH_F32 (VF == 16 ? 1024 : OXI_DEPTH_NEAR)
 
 /* way: panels of A hold each number once for every lane */
 #define OXI_G OXI_ISA(gemm_f32_any)
@@ -31329,8 +31923,7 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 OXI_KERNEL void OXI_ISA(round_tile_##type)(int64_t rows, const float *from, int64_t ld, uint16_t *to, \
                                            int64_t to_ld) { \
     for (int64_t i = 0; i < rows; i++, from += ld, to += to_ld) { \
-        vf_store_##type(to, vf_load(from)); \
-        vf_store_##type(to + VF, vf_load(from + VF)); \
+        vf_store2_##type(to, vf_load(from), vf_load(from + VF)); \
     } \
 }
 OXI_ROUND(bf16)
@@ -31619,9 +32212,15 @@ OXI_SHARED void OXI_ISA(turn_lines)(const float *from, int64_t stride, float *to
         for (w = 0; w < here; w++) to[i * width + w] = from[w * stride + i];
 }
 
-/* Sixteen steps of k at a time: a cache line of each line, which may share a cache set with all others. What is
- * OXI_PACK_AHEAD bytes on is asked for: so many lines at once are more than the processor follows itself. */
+/* Sixteen steps of k at a time: a cache line of each line, which may share a cache set with all others. What
+ * is OXI_PACK_AHEAD bytes on is asked for, at the end what the next panel begins with: so many lines at once
+ * are more than the processor follows itself. */
 #define OXI_PACK_AHEAD 256
+#define OXI_ASK_AHEAD(type) { \
+        int64_t soon = i + OXI_PACK_AHEAD / (int64_t)sizeof(type); \
+        const type *there = from + (soon < k ? soon : soon - k + width * stride); \
+        for (int w = 0; w < here; w++) OXI_PREFETCH_READ(there + w * stride); \
+    }
 OXI_KERNEL void OXI_ISA(pack_along)(int64_t lines, int64_t k, const void *source, int64_t stride, int width,
                                     void *panels, int64_t panel_stride) {
     for (int64_t line = 0; line < lines; line += width) {
@@ -31630,25 +32229,66 @@ OXI_KERNEL void OXI_ISA(pack_along)(int64_t lines, int64_t k, const void *source
         int here = lines - line < width ? (int)(lines - line) : width;
         int64_t i;
         for (i = 0; i < k; i += 16) {
-            for (int w = 0; w < here; w++)
-                OXI_PREFETCH_READ((const char *)(from + w * stride + i) + OXI_PACK_AHEAD);
+            OXI_ASK_AHEAD(float)
             OXI_ISA(turn_lines)(from + i, stride, to + i * width, width, here, k - i < 16 ? k - i : 16);
         }
         if (here == width) continue;
         for (i = 0; i < k; i++) memset(to + i * width + here, 0, (size_t)(width - here) * sizeof(float));
     }
 }
-/* The same for f16 and bf16, widened on the way. */
-#define OXI_PACK(type) \
+/* f16 and bf16 widen on the way. turn16: at most 16 steps of k of `here` lines, transposed. */
+#define OXI_PACK_LINES 32 /* no panel is wider */
+
+/* Widened first. */
+#define OXI_WIDEN_AND_TURN(type) \
+OXI_INLINE void OXI_ISA(turn16_##type)(const uint16_t *from, int64_t stride, int64_t steps, float *to, \
+                                       int64_t width, int here) { \
+    float lines[OXI_PACK_LINES * 16]; \
+    for (int w = 0; w < here; w++) \
+        if (steps < 16) OXI_ISA(widen_few_##type)(from + w * stride, steps, lines + w * 16); \
+        else for (int j = 0; j < 16; j += VF) \
+            vf_store(lines + w * 16 + j, vf_load_##type(from + w * stride + j)); \
+    OXI_ISA(turn_lines)(lines, 16, to, width, here, steps); \
+}
+/* As pairs of neighbours along k, which are half as many to move, and widened from vectors of them. */
+#define OXI_TURN_AND_WIDEN(type) \
+OXI_INLINE void OXI_ISA(turn16_##type)(const uint16_t *from, int64_t stride, int64_t steps, float *to, \
+                                       int64_t width, int here) { \
+    float lines[OXI_PACK_LINES * 8], pairs[8 * OXI_PACK_LINES + VF]; \
+    if (steps < 16) memset(lines, 0, (size_t)here * 32); \
+    for (int w = 0; w < here; w++) \
+        if (steps < 16) memcpy(lines + w * 8, from + w * stride, (size_t)steps * sizeof(uint16_t)); \
+        else memcpy(lines + w * 8, from + w * stride, 32); \
+    OXI_ISA(turn_lines)(lines, 8, pairs, OXI_PACK_LINES, here, 8); \
+    for (int64_t i = 0; i < steps; i += 2) { \
+        const float *both = pairs + i / 2 * OXI_PACK_LINES; \
+        float *even = to + i * width, *odd = even + width; \
+        vf a, b; \
+        int w = 0; \
+        for (; w + VF <= here; w += VF) { \
+            vf_pairs_##type(vf_load(both + w), &a, &b); \
+            vf_store(even + w, a); \
+            if (i + 1 < steps) vf_store(odd + w, b); \
+        } \
+        if (w == here) continue; \
+        vf_pairs_##type(vf_load(both + w), &a, &b); \
+        vf_store_n(even + w, a, here - w); \
+        if (i + 1 < steps) vf_store_n(odd + w, b, here - w); \
+    } \
+}
+
+#define OXI_PACK(type, TURN) \
 /* n < 16 numbers, zeros behind them. */ \
 OXI_INLINE void OXI_ISA(widen_few_##type)(const uint16_t *from, int64_t n, float *to) { \
     uint16_t all[16] = {0}; \
     memcpy(all, from, (size_t)n * sizeof(uint16_t)); \
     for (int i = 0; i < 16; i += VF) vf_store(to + i, vf_load_##type(all + i)); \
 } \
+TURN(type) \
 OXI_KERNEL void OXI_ISA(pack_across_##type)(int64_t lines, int64_t k, const void *source, int64_t stride, \
                                             int width, void *panels, int64_t panel_stride) { \
     float few[16]; \
+    vf low, high; \
     for (int64_t first = 0; first < k; first += 8) { \
         const uint16_t *from = (const uint16_t *)source + first * stride; \
         float *to = (float *)panels + first * width; \
@@ -31659,6 +32299,11 @@ OXI_KERNEL void OXI_ISA(pack_across_##type)(int64_t lines, int64_t k, const void
                 float *t = to + i * width; \
                 int w = 0, here = left < width ? (int)left : width; \
                 OXI_PREFETCH_READ(f + 8 * stride); \
+                for (; w + 2 * VF <= here; w += 2 * VF) { \
+                    vf_load2_##type(f + w, &low, &high); \
+                    vf_store(t + w, low); \
+                    vf_store(t + w + VF, high); \
+                } \
                 for (; w + VF <= here; w += VF) vf_store(t + w, vf_load_##type(f + w)); \
                 if (w < here) { \
                     OXI_ISA(widen_few_##type)(f + w, here - w, few); \
@@ -31670,31 +32315,35 @@ OXI_KERNEL void OXI_ISA(pack_across_##type)(int64_t lines, int64_t k, const void
 } \
 OXI_KERNEL void OXI_ISA(pack_along_##type)(int64_t lines, int64_t k, const void *source, int64_t stride, \
                                            int width, void *panels, int64_t panel_stride) { \
-    float stage[32 * 16]; /* no panel is wider */ \
     for (int64_t line = 0; line < lines; line += width) { \
         const uint16_t *from = (const uint16_t *)source + line * stride; \
         float *to = (float *)panels + line / width * panel_stride; \
         int here = lines - line < width ? (int)(lines - line) : width; \
         for (int64_t i = 0; i < k; i += 16) { \
-            int64_t steps = k - i < 16 ? k - i : 16; \
-            for (int w = 0; w < here; w++) \
-                OXI_PREFETCH_READ((const char *)(from + w * stride + i) + OXI_PACK_AHEAD); \
-            for (int w = 0; w < here; w++) \
-                if (steps < 16) OXI_ISA(widen_few_##type)(from + w * stride + i, steps, stage + w * 16); \
-                else for (int j = 0; j < 16; j += VF) \
-                    vf_store(stage + w * 16 + j, vf_load_##type(from + w * stride + i + j)); \
-            OXI_ISA(turn_lines)(stage, 16, to + i * width, width, here, steps); \
+            OXI_ASK_AHEAD(uint16_t) \
+            OXI_ISA(turn16_##type)(from + i, stride, k - i < 16 ? k - i : 16, to + i * width, width, here); \
         } \
         for (int64_t i = 0; here < width && i < k; i++) \
             memset(to + i * width + here, 0, (size_t)(width - here) * sizeof(float)); \
     } \
 }
-OXI_PACK(bf16)
-OXI_PACK(f16)
+#if VF == 4 /* panels are whole vectors of lines that turn together */
+OXI_PACK(bf16, OXI_TURN_AND_WIDEN)
+#else
+OXI_PACK(bf16, OXI_WIDEN_AND_TURN)
+#endif
+#if OXI_ISA(TWO)
+OXI_PACK(f16, OXI_TURN_AND_WIDEN)
+#else
+OXI_PACK(f16, OXI_WIDEN_AND_TURN)
+#endif
 #ifdef OXI_F16C_APART
-OXI_PACK(f16c)
+OXI_PACK(f16c, OXI_WIDEN_AND_TURN)
 #endif
 #undef OXI_PACK
+#undef OXI_WIDEN_AND_TURN
+#undef OXI_TURN_AND_WIDEN
+#undef OXI_PACK_LINES
 #undef OXI_TURN
 
 /* ---- vectors ------------------------------------------------------------------------------------------- */
@@ -31740,7 +32389,8 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
     k->gemm_f32.mr = k->gemm_f64.mr = OXI_MR;
     k->gemm_f32.nr = 2 * VF;
     k->gemm_f32.depth = OXI_DEPTH_F32;
-    k->gemm_f64.depth = k->gemm_i16.depth = OXI_DEPTH;
+    k->gemm_f64.depth = OXI_DEPTH_NEAR;
+    k->gemm_i16.depth = OXI_DEPTH;
     k->gemm_f64.nr = 2 * VD;
     k->gemm_f32.run = OXI_ISA(gemm_f32);
     k->gemm_f64.run = OXI_ISA(gemm_f64);
@@ -31788,8 +32438,10 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef OXI_EACH_ROW
 #undef OXI_LAST_STEPS
 #undef OXI_DEPTH
+#undef OXI_DEPTH_NEAR
 #undef OXI_DEPTH_F32
 #undef OXI_PACK_AHEAD
+#undef OXI_ASK_AHEAD
 /* >>cpu/kernels/tiles.inc */
 /* Products of bf16, f16 and int8 by tiles of 16 x 16: AMX, which is a tier of its own on top of avx512. Packed
  * elements are 2 or 4 neighbours along k, in four bytes. Sums of bf16 are f32; the instructions take numbers
@@ -34702,6 +35354,8 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
 #undef OXI_F16C_APART
 #undef vf_load_f16c
 #undef vf_store_f16c
+#undef vf_load2_f16c
+#undef vf_store2_f16c
 #endif
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic pop
@@ -34723,6 +35377,7 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
 #define oxi_neon_VD 2
 #define oxi_neon_SCALEF 0
 #define oxi_neon_FMA 1
+#define oxi_neon_TWO 0
 
 typedef float32x4_t vf;
 typedef int32x4_t vi;
@@ -34901,10 +35556,13 @@ OXI_INLINE void vf_store_f16(uint16_t *p, vf a) { vst1_u16(p, vreinterpret_u16_f
 /* >>cpu/simd/bf16.inc */
 /* bf16 by integer arithmetic. Included by simd/<isa>.h. */
 OXI_INLINE vf vf_load_bf16(const uint16_t *p) { return vi_as_vf(vi_sll(vi_load_u16(p), 16)); }
-OXI_INLINE void vf_store_bf16(uint16_t *p, vf a) {
+OXI_INLINE vi OXI_ISA(bf16_round)(vf a) { /* not of NaN; in the upper halves of lanes */
     vi bits = vf_as_vi(a), odd = vi_and(vi_srl(bits, 16), vi_set1(1));
-    vi rounded = vi_add(vi_add(bits, odd), vi_set1(0x7fff)), quiet = vi_or(bits, vi_set1(0x400000));
-    vi_store_16(p, vi_srl(vi_select(vf_unord(a, a), quiet, rounded), 16));
+    return vi_add(vi_add(bits, odd), vi_set1(0x7fff));
+}
+OXI_INLINE void vf_store_bf16(uint16_t *p, vf a) {
+    vi quiet = vi_or(vf_as_vi(a), vi_set1(0x400000));
+    vi_store_16(p, vi_srl(vi_select(vf_unord(a, a), quiet, OXI_ISA(bf16_round)(a)), 16));
 }
 /* >>cpu/simd/derived.inc */
 /* The part of the vocabulary that every tier builds in the same way from its own. Included by each
@@ -34930,6 +35588,29 @@ OXI_INLINE vf vf_scale(vf a, vi n) {
     vf first = vi_as_vf(vi_sll(vi_add(half, bias), 23));
     vf second = vi_as_vf(vi_sll(vi_add(vi_sub(n, half), bias), 23));
     return vf_mul(vf_mul(a, first), second);
+}
+#endif
+OXI_INLINE void vf_pairs_bf16(vf pairs, vf *even, vf *odd) {
+    vi both = vf_as_vi(pairs);
+    *even = vi_as_vf(vi_sll(both, 16));
+    *odd = vi_as_vf(vi_and(both, vi_set1((int32_t)0xffff0000u)));
+}
+#if !OXI_ISA(TWO)
+OXI_INLINE void vf_load2_f16(const uint16_t *p, vf *a, vf *b) {
+    *a = vf_load_f16(p);
+    *b = vf_load_f16(p + VF);
+}
+OXI_INLINE void vf_load2_bf16(const uint16_t *p, vf *a, vf *b) {
+    *a = vf_load_bf16(p);
+    *b = vf_load_bf16(p + VF);
+}
+OXI_INLINE void vf_store2_f16(uint16_t *p, vf a, vf b) {
+    vf_store_f16(p, a);
+    vf_store_f16(p + VF, b);
+}
+OXI_INLINE void vf_store2_bf16(uint16_t *p, vf a, vf b) {
+    vf_store_bf16(p, a);
+    vf_store_bf16(p + VF, b);
 }
 #endif
 #if VF == 1
@@ -35745,8 +36426,6 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
         for (; stride == 1 && i + VF <= n; i += VF) vf_store(to + i, vector);                               \
         oxi_load_##dtype##_f32(n - i, from + i * stride, stride, to + i);                                   \
     }
-OXI_LOAD_VECTORS(OX_BF16, uint16_t, vf_load_bf16(from + i))
-OXI_LOAD_VECTORS(OX_F16, uint16_t, vf_load_f16(from + i))
 OXI_LOAD_VECTORS(OX_I32, int32_t, vi_to_vf(vi_load(from + i)))
 OXI_LOAD_VECTORS(OX_I16, int16_t, vi_to_vf(vi_load_i16(from + i)))
 OXI_LOAD_VECTORS(OX_U16, uint16_t, vi_to_vf(vi_load_u16(from + i)))
@@ -35802,13 +36481,7 @@ OXI_KERNEL void OXI_ISA(load_OX_F32_f32)(int64_t n, const void *source, int64_t 
         for (; stride == 1 && i + VF <= n; i += VF) statement;                                           \
         oxi_store_##dtype##_f32(n - i, from + i, to + i * stride, stride);                               \
     }
-OXI_STORE_VECTORS(OX_BF16, uint16_t, vf_store_bf16(to + i, vf_load(from + i)))
-OXI_STORE_VECTORS(OX_F16, uint16_t, vf_store_f16(to + i, vf_load(from + i)))
 OXI_STORE_VECTORS(OX_F32, float, vf_store(to + i, vf_load(from + i)))
-#ifdef OXI_F16C_APART
-OXI_LOAD_VECTORS_AS(load_f16c, OX_F16, uint16_t, vf_load_f16c(from + i))
-OXI_STORE_VECTORS_AS(store_f16c, OX_F16, uint16_t, vf_store_f16c(to + i, vf_load(from + i)))
-#endif
 #if defined(OXI_X86)
 /* Only here does the instruction do what oxi_f64_to_i32 does with what does not fit. */
 OXI_STORE_VECTORS(OX_I32, int32_t, vi_store(to + i, vf_to_vi_trunc(vf_load(from + i))))
@@ -35816,6 +36489,37 @@ OXI_STORE_VECTORS(OX_I16, int16_t, vi_store_16(to + i, vf_to_vi_trunc(vf_load(fr
 OXI_STORE_VECTORS(OX_I8, int8_t, vi_store_8(to + i, vf_to_vi_trunc(vf_load(from + i))))
 OXI_STORE_VECTORS(OX_U8, uint8_t, vi_store_8(to + i, vf_to_vi_trunc(vf_load(from + i))))
 #endif
+
+/* 16-bit floats: two vectors at a time, then one. */
+#define OXI_CONVERT_16(suffix, dtype, kind)                                                              \
+    OXI_KERNEL void OXI_ISA(load_##suffix)(int64_t n, const void *source, int64_t stride, void *out) {   \
+        const uint16_t *from = (const uint16_t *)source;                                                 \
+        float *to = (float *)out;                                                                        \
+        int64_t i = 0;                                                                                   \
+        vf a, b;                                                                                         \
+        for (; stride == 1 && i + 2 * VF <= n; i += 2 * VF) {                                            \
+            vf_load2_##kind(from + i, &a, &b);                                                           \
+            vf_store(to + i, a);                                                                         \
+            vf_store(to + i + VF, b);                                                                    \
+        }                                                                                                \
+        for (; stride == 1 && i + VF <= n; i += VF) vf_store(to + i, vf_load_##kind(from + i));          \
+        oxi_load_##dtype##_f32(n - i, from + i * stride, stride, to + i);                                \
+    }                                                                                                    \
+    OXI_KERNEL void OXI_ISA(store_##suffix)(int64_t n, const void *in, void *out, int64_t stride) {      \
+        const float *from = (const float *)in;                                                           \
+        uint16_t *to = (uint16_t *)out;                                                                  \
+        int64_t i = 0;                                                                                   \
+        for (; stride == 1 && i + 2 * VF <= n; i += 2 * VF)                                              \
+            vf_store2_##kind(to + i, vf_load(from + i), vf_load(from + i + VF));                         \
+        for (; stride == 1 && i + VF <= n; i += VF) vf_store_##kind(to + i, vf_load(from + i));          \
+        oxi_store_##dtype##_f32(n - i, from + i, to + i * stride, stride);                               \
+    }
+OXI_CONVERT_16(OX_BF16_f32, OX_BF16, bf16)
+OXI_CONVERT_16(OX_F16_f32, OX_F16, f16)
+#ifdef OXI_F16C_APART
+OXI_CONVERT_16(f16c, OX_F16, f16c)
+#endif
+#undef OXI_CONVERT_16
 
 static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 #define OXI_ENTER_LOAD(dtype) k->load[dtype][OXI_LANE_F32] = OXI_ISA(load_##dtype##_f32);
@@ -35878,10 +36582,11 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 /* ---- micro-kernels ------------------------------------------------------------------------------------ */
 
 #define OXI_LAST_STEPS (960 / OXI_MR)    /* so many steps before the end c is asked for: 1,000 cycles */
-/* k of one call: 256 x 2 vectors of B fit into the first cache level. Where that level is filled by a cache
- * line a step and the second one is large, sums are read and written less often instead. */
+/* k of one call: 2 vectors of B a step fill half of the first cache level. Where that level is filled by a
+ * cache line a step and the second one is large, sums are read and written less often instead. */
 #define OXI_DEPTH 256
-#define OXI_DEPTH_F32 (VF == 16 ? 1024 : OXI_DEPTH)
+#define OXI_DEPTH_NEAR (VF == 8 && oxi_cpu_info()->near_cache >= 2 * 384 * 2 * VF * 4 ? 384 : OXI_DEPTH)
+#define OXI_DEPTH_F32 (VF == 16 ? 1024 : OXI_DEPTH_NEAR)
 
 /* way: panels of A hold each number once for every lane */
 #define OXI_G OXI_ISA(gemm_f32_any)
@@ -36072,8 +36777,7 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 OXI_KERNEL void OXI_ISA(round_tile_##type)(int64_t rows, const float *from, int64_t ld, uint16_t *to, \
                                            int64_t to_ld) { \
     for (int64_t i = 0; i < rows; i++, from += ld, to += to_ld) { \
-        vf_store_##type(to, vf_load(from)); \
-        vf_store_##type(to + VF, vf_load(from + VF)); \
+        vf_store2_##type(to, vf_load(from), vf_load(from + VF)); \
     } \
 }
 OXI_ROUND(bf16)
@@ -36362,9 +37066,15 @@ OXI_SHARED void OXI_ISA(turn_lines)(const float *from, int64_t stride, float *to
         for (w = 0; w < here; w++) to[i * width + w] = from[w * stride + i];
 }
 
-/* Sixteen steps of k at a time: a cache line of each line, which may share a cache set with all others. What is
- * OXI_PACK_AHEAD bytes on is asked for: so many lines at once are more than the processor follows itself. */
+/* Sixteen steps of k at a time: a cache line of each line, which may share a cache set with all others. What
+ * is OXI_PACK_AHEAD bytes on is asked for, at the end what the next panel begins with: so many lines at once
+ * are more than the processor follows itself. */
 #define OXI_PACK_AHEAD 256
+#define OXI_ASK_AHEAD(type) { \
+        int64_t soon = i + OXI_PACK_AHEAD / (int64_t)sizeof(type); \
+        const type *there = from + (soon < k ? soon : soon - k + width * stride); \
+        for (int w = 0; w < here; w++) OXI_PREFETCH_READ(there + w * stride); \
+    }
 OXI_KERNEL void OXI_ISA(pack_along)(int64_t lines, int64_t k, const void *source, int64_t stride, int width,
                                     void *panels, int64_t panel_stride) {
     for (int64_t line = 0; line < lines; line += width) {
@@ -36373,25 +37083,66 @@ OXI_KERNEL void OXI_ISA(pack_along)(int64_t lines, int64_t k, const void *source
         int here = lines - line < width ? (int)(lines - line) : width;
         int64_t i;
         for (i = 0; i < k; i += 16) {
-            for (int w = 0; w < here; w++)
-                OXI_PREFETCH_READ((const char *)(from + w * stride + i) + OXI_PACK_AHEAD);
+            OXI_ASK_AHEAD(float)
             OXI_ISA(turn_lines)(from + i, stride, to + i * width, width, here, k - i < 16 ? k - i : 16);
         }
         if (here == width) continue;
         for (i = 0; i < k; i++) memset(to + i * width + here, 0, (size_t)(width - here) * sizeof(float));
     }
 }
-/* The same for f16 and bf16, widened on the way. */
-#define OXI_PACK(type) \
+/* f16 and bf16 widen on the way. turn16: at most 16 steps of k of `here` lines, transposed. */
+#define OXI_PACK_LINES 32 /* no panel is wider */
+
+/* Widened first. */
+#define OXI_WIDEN_AND_TURN(type) \
+OXI_INLINE void OXI_ISA(turn16_##type)(const uint16_t *from, int64_t stride, int64_t steps, float *to, \
+                                       int64_t width, int here) { \
+    float lines[OXI_PACK_LINES * 16]; \
+    for (int w = 0; w < here; w++) \
+        if (steps < 16) OXI_ISA(widen_few_##type)(from + w * stride, steps, lines + w * 16); \
+        else for (int j = 0; j < 16; j += VF) \
+            vf_store(lines + w * 16 + j, vf_load_##type(from + w * stride + j)); \
+    OXI_ISA(turn_lines)(lines, 16, to, width, here, steps); \
+}
+/* As pairs of neighbours along k, which are half as many to move, and widened from vectors of them. */
+#define OXI_TURN_AND_WIDEN(type) \
+OXI_INLINE void OXI_ISA(turn16_##type)(const uint16_t *from, int64_t stride, int64_t steps, float *to, \
+                                       int64_t width, int here) { \
+    float lines[OXI_PACK_LINES * 8], pairs[8 * OXI_PACK_LINES + VF]; \
+    if (steps < 16) memset(lines, 0, (size_t)here * 32); \
+    for (int w = 0; w < here; w++) \
+        if (steps < 16) memcpy(lines + w * 8, from + w * stride, (size_t)steps * sizeof(uint16_t)); \
+        else memcpy(lines + w * 8, from + w * stride, 32); \
+    OXI_ISA(turn_lines)(lines, 8, pairs, OXI_PACK_LINES, here, 8); \
+    for (int64_t i = 0; i < steps; i += 2) { \
+        const float *both = pairs + i / 2 * OXI_PACK_LINES; \
+        float *even = to + i * width, *odd = even + width; \
+        vf a, b; \
+        int w = 0; \
+        for (; w + VF <= here; w += VF) { \
+            vf_pairs_##type(vf_load(both + w), &a, &b); \
+            vf_store(even + w, a); \
+            if (i + 1 < steps) vf_store(odd + w, b); \
+        } \
+        if (w == here) continue; \
+        vf_pairs_##type(vf_load(both + w), &a, &b); \
+        vf_store_n(even + w, a, here - w); \
+        if (i + 1 < steps) vf_store_n(odd + w, b, here - w); \
+    } \
+}
+
+#define OXI_PACK(type, TURN) \
 /* n < 16 numbers, zeros behind them. */ \
 OXI_INLINE void OXI_ISA(widen_few_##type)(const uint16_t *from, int64_t n, float *to) { \
     uint16_t all[16] = {0}; \
     memcpy(all, from, (size_t)n * sizeof(uint16_t)); \
     for (int i = 0; i < 16; i += VF) vf_store(to + i, vf_load_##type(all + i)); \
 } \
+TURN(type) \
 OXI_KERNEL void OXI_ISA(pack_across_##type)(int64_t lines, int64_t k, const void *source, int64_t stride, \
                                             int width, void *panels, int64_t panel_stride) { \
     float few[16]; \
+    vf low, high; \
     for (int64_t first = 0; first < k; first += 8) { \
         const uint16_t *from = (const uint16_t *)source + first * stride; \
         float *to = (float *)panels + first * width; \
@@ -36402,6 +37153,11 @@ OXI_KERNEL void OXI_ISA(pack_across_##type)(int64_t lines, int64_t k, const void
                 float *t = to + i * width; \
                 int w = 0, here = left < width ? (int)left : width; \
                 OXI_PREFETCH_READ(f + 8 * stride); \
+                for (; w + 2 * VF <= here; w += 2 * VF) { \
+                    vf_load2_##type(f + w, &low, &high); \
+                    vf_store(t + w, low); \
+                    vf_store(t + w + VF, high); \
+                } \
                 for (; w + VF <= here; w += VF) vf_store(t + w, vf_load_##type(f + w)); \
                 if (w < here) { \
                     OXI_ISA(widen_few_##type)(f + w, here - w, few); \
@@ -36413,31 +37169,35 @@ OXI_KERNEL void OXI_ISA(pack_across_##type)(int64_t lines, int64_t k, const void
 } \
 OXI_KERNEL void OXI_ISA(pack_along_##type)(int64_t lines, int64_t k, const void *source, int64_t stride, \
                                            int width, void *panels, int64_t panel_stride) { \
-    float stage[32 * 16]; /* no panel is wider */ \
     for (int64_t line = 0; line < lines; line += width) { \
         const uint16_t *from = (const uint16_t *)source + line * stride; \
         float *to = (float *)panels + line / width * panel_stride; \
         int here = lines - line < width ? (int)(lines - line) : width; \
         for (int64_t i = 0; i < k; i += 16) { \
-            int64_t steps = k - i < 16 ? k - i : 16; \
-            for (int w = 0; w < here; w++) \
-                OXI_PREFETCH_READ((const char *)(from + w * stride + i) + OXI_PACK_AHEAD); \
-            for (int w = 0; w < here; w++) \
-                if (steps < 16) OXI_ISA(widen_few_##type)(from + w * stride + i, steps, stage + w * 16); \
-                else for (int j = 0; j < 16; j += VF) \
-                    vf_store(stage + w * 16 + j, vf_load_##type(from + w * stride + i + j)); \
-            OXI_ISA(turn_lines)(stage, 16, to + i * width, width, here, steps); \
+            OXI_ASK_AHEAD(uint16_t) \
+            OXI_ISA(turn16_##type)(from + i, stride, k - i < 16 ? k - i : 16, to + i * width, width, here); \
         } \
         for (int64_t i = 0; here < width && i < k; i++) \
             memset(to + i * width + here, 0, (size_t)(width - here) * sizeof(float)); \
     } \
 }
-OXI_PACK(bf16)
-OXI_PACK(f16)
+#if VF == 4 /* panels are whole vectors of lines that turn together */
+OXI_PACK(bf16, OXI_TURN_AND_WIDEN)
+#else
+OXI_PACK(bf16, OXI_WIDEN_AND_TURN)
+#endif
+#if OXI_ISA(TWO)
+OXI_PACK(f16, OXI_TURN_AND_WIDEN)
+#else
+OXI_PACK(f16, OXI_WIDEN_AND_TURN)
+#endif
 #ifdef OXI_F16C_APART
-OXI_PACK(f16c)
+OXI_PACK(f16c, OXI_WIDEN_AND_TURN)
 #endif
 #undef OXI_PACK
+#undef OXI_WIDEN_AND_TURN
+#undef OXI_TURN_AND_WIDEN
+#undef OXI_PACK_LINES
 #undef OXI_TURN
 
 /* ---- vectors ------------------------------------------------------------------------------------------- */
@@ -36483,7 +37243,8 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
     k->gemm_f32.mr = k->gemm_f64.mr = OXI_MR;
     k->gemm_f32.nr = 2 * VF;
     k->gemm_f32.depth = OXI_DEPTH_F32;
-    k->gemm_f64.depth = k->gemm_i16.depth = OXI_DEPTH;
+    k->gemm_f64.depth = OXI_DEPTH_NEAR;
+    k->gemm_i16.depth = OXI_DEPTH;
     k->gemm_f64.nr = 2 * VD;
     k->gemm_f32.run = OXI_ISA(gemm_f32);
     k->gemm_f64.run = OXI_ISA(gemm_f64);
@@ -36531,8 +37292,10 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef OXI_EACH_ROW
 #undef OXI_LAST_STEPS
 #undef OXI_DEPTH
+#undef OXI_DEPTH_NEAR
 #undef OXI_DEPTH_F32
 #undef OXI_PACK_AHEAD
+#undef OXI_ASK_AHEAD
 /* >>cpu/kernels/tiles.inc */
 /* Products of bf16, f16 and int8 by tiles of 16 x 16: AMX, which is a tier of its own on top of avx512. Packed
  * elements are 2 or 4 neighbours along k, in four bytes. Sums of bf16 are f32; the instructions take numbers
@@ -39445,6 +40208,8 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
 #undef OXI_F16C_APART
 #undef vf_load_f16c
 #undef vf_store_f16c
+#undef vf_load2_f16c
+#undef vf_store2_f16c
 #endif
 #endif
 
@@ -39495,9 +40260,15 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
 #undef vf_hmax
 #undef vf_hmin
 #undef vf_load_f16
+#undef vf_load2_f16
 #undef vf_store_f16
+#undef vf_store2_f16
 #undef vf_load_bf16
+#undef vf_load2_bf16
 #undef vf_store_bf16
+#undef vf_store2_bf16
+#undef vf_pairs_f16
+#undef vf_pairs_bf16
 #undef vf_scale
 #undef vi_load
 #undef vi_store
@@ -46179,7 +46950,7 @@ typedef struct oxi_gemm_plan {
     int64_t tile_m, tile_n;
     int64_t sums_ld, partial_ld; /* rows of sums are so far apart, elements */
     bool direct;   /* sums go to C as they are */
-    oxi_round_kernel round; /* or NULL: all of k is in one call, whose sums it takes to C */
+    oxi_round_kernel round; /* or NULL: takes the sums of a micro-tile to C after their last call */
     bool streams;  /* finished rows go past the caches: reading lines of a large C first would take longer */
     char *partial; /* sums of a block between chunks of k, if C cannot hold them */
     bool own_a, own_b; /* tiles span all columns (rows): each packs its lines of A (B) into its cache */
@@ -46518,10 +47289,14 @@ static void oxi_gemm_finish(const oxi_gemm_plan *p, char *sums, int64_t ld, int6
 /* A tile at element [m,n] of C. */
 typedef struct oxi_gemm_tile {
     int64_t m, n, rows, columns;
-    char *sums; /* C itself if the plan is direct; NULL if it rounds */
+    char *sums; /* C itself if the plan is direct; NULL if each call gives whole sums, which are rounded */
     int64_t ld;
+    bool rounds; /* these calls are the last of their sums */
     char *lane;
 } oxi_gemm_tile;
+
+/* Whether sums that are rounded need no memory of their own: one call has all of k. */
+static bool oxi_gemm_sums_at_once(const oxi_gemm_plan *p) { return p->round && p->k <= p->depth; }
 
 /* One micro-tile that the panels overhang: computed beside, the part that exists is copied. */
 static void oxi_gemm_edge(const oxi_gemm_plan *p, int64_t depth, const char *a, const char *b, char *c,
@@ -46539,31 +47314,21 @@ static void oxi_gemm_edge(const oxi_gemm_plan *p, int64_t depth, const char *a, 
                (size_t)columns * element);
 }
 
-/* One micro-tile computed beside and rounded on its way to C, whose lines are asked for before. */
-static void oxi_gemm_rounded(const oxi_gemm_plan *p, const oxi_gemm_tile *t, int64_t depth, const char *a,
-                             const char *b, int64_t i, int64_t j, int64_t rows, int64_t columns,
-                             const char *next) {
-    int nr = p->type.kernel->nr;
-    char *sums = t->lane + p->edge_at;
-    uint16_t *c = (uint16_t *)(void *)oxi_gemm_c(p->g, t->m + i, t->n + j);
-    for (int64_t r = 0; r < rows; r++) OXI_PREFETCH_FAR(c + r * p->g->c_row);
-    p->type.kernel->run(depth, a, b, sums, nr, false, next);
-    if (columns == nr) p->round(rows, (const float *)(void *)sums, nr, c, p->g->c_row);
-    else oxi_gemm_finish(p, sums, nr, t->m + i, t->n + j, rows, columns, t->lane);
-}
-
-/* One panel of A times one of B, at [i,j] of the tile. */
+/* One panel of A times one of B, at [i,j] of the tile. Lines of C that take rounded sums are asked for
+ * before. */
 static void oxi_gemm_micro_tile(const oxi_gemm_plan *p, const oxi_gemm_tile *t, int64_t depth, const char *a,
                                 const char *b, int64_t i, int64_t j, bool accumulate, const char *next) {
     const oxi_gemm_kernel *kernel = p->type.kernel;
     int64_t rows = oxi_min_i64(t->rows - i, kernel->mr), columns = oxi_min_i64(t->columns - j, kernel->nr);
-    if (p->round) {
-        oxi_gemm_rounded(p, t, depth, a, b, i, j, rows, columns, next);
-        return;
-    }
-    char *to = t->sums + (i * t->ld + j) * p->type.element;
-    if (rows == kernel->mr && columns == kernel->nr) kernel->run(depth, a, b, to, t->ld, accumulate, next);
-    else oxi_gemm_edge(p, depth, a, b, to, t->ld, rows, columns, accumulate, t->lane + p->edge_at, next);
+    int64_t ld = t->sums ? t->ld : kernel->nr;
+    char *to = t->sums ? t->sums + (i * ld + j) * p->type.element : t->lane + p->edge_at;
+    uint16_t *c = t->rounds ? (uint16_t *)(void *)oxi_gemm_c(p->g, t->m + i, t->n + j) : NULL;
+    for (int64_t r = 0; c && r < rows; r++) OXI_PREFETCH_FAR(c + r * p->g->c_row);
+    if (!t->sums || (rows == kernel->mr && columns == kernel->nr))
+        kernel->run(depth, a, b, to, ld, accumulate, next);
+    else oxi_gemm_edge(p, depth, a, b, to, ld, rows, columns, accumulate, t->lane + p->edge_at, next);
+    if (c && columns == kernel->nr) p->round(rows, (const float *)(void *)to, ld, c, p->g->c_row);
+    else if (c) oxi_gemm_finish(p, to, ld, t->m + i, t->n + j, rows, columns, t->lane);
 }
 
 /* The tile times `depth` steps from k on, a panel of B at a time: it stays in the first cache. a, b: the
@@ -46639,7 +47404,7 @@ static void oxi_gemm_tile_task(void *arg, int64_t index, int lane) {
     t.rows = oxi_min_i64(p->rows - i, p->tile_m);
     t.columns = oxi_min_i64(p->columns - j, p->tile_n);
     t.lane = p->scratch + (size_t)lane * p->lane_bytes;
-    t.sums = p->round ? NULL
+    t.sums = oxi_gemm_sums_at_once(p) ? NULL
            : p->direct ? oxi_gemm_c(p->g, t.m, t.n)
            : p->partial ? p->partial + (i * p->partial_ld + j) * element : t.lane + p->sums_at;
     t.ld = p->direct ? p->g->c_row : p->partial ? p->partial_ld : p->sums_ld;
@@ -46654,6 +47419,7 @@ static void oxi_gemm_tile_task(void *arg, int64_t index, int lane) {
             oxi_gemm_pack(p, &p->a, t.m, t.rows, p->k0 + at, depth, t.lane + p->a_at, t.lane);
             a = t.lane + p->a_at;
         }
+        t.rounds = p->round && p->k0 + at + depth == p->k;
         if (p->type.copies) oxi_gemm_panels_of_copies(p, &t, p->k0 + at, depth, a, b);
         else oxi_gemm_panels(p, &t, p->k0 + at, depth, a, b);
     }
@@ -46665,22 +47431,6 @@ static void oxi_gemm_tile_task(void *arg, int64_t index, int lane) {
 
 /* ---- the plan -------------------------------------------------------------------------------------- */
 
-/* Bytes of a core's second cache level. */
-static int64_t oxi_cache_bytes(void) {
-#if defined(OXI_POSIX) && defined(_SC_LEVEL2_CACHE_SIZE)
-    static int64_t known;
-    int64_t bytes = oxi_atomic_load(&known);
-    if (bytes == 0) {
-        bytes = (int64_t)sysconf(_SC_LEVEL2_CACHE_SIZE);
-        if (bytes < 128 << 10) bytes = 512 << 10;
-        oxi_atomic_store(&known, bytes);
-    }
-    return bytes;
-#else
-    return 512 << 10;
-#endif
-}
-
 /* Tiles: a chunk of A's and of B's lines takes a quarter of the cache each, and tiles are about square: each
  * panel of either side is then met often enough. They span all columns, so that A need not be packed by one
  * thread for another, if a chunk of these fits as well; or, where panels of A are copied lane by lane, once a
@@ -46688,7 +47438,7 @@ static int64_t oxi_cache_bytes(void) {
  * would hold up the others for long. */
 static void oxi_gemm_size_tiles(oxi_gemm_plan *p) {
     int64_t mr = p->type.kernel->mr, nr = p->type.kernel->nr, m = p->g->m, n = p->g->n;
-    int64_t cache = oxi_cache_bytes() / p->type.element, lanes = oxi_lanes(INT32_MAX);
+    int64_t cache = oxi_cpu_info()->own_cache / p->type.element, lanes = oxi_lanes(INT32_MAX);
     int64_t fit = cache / 4 / (p->depth > 0 ? p->depth : 1);
     int64_t side = oxi_min_i64(fit, p->type.kernel->tile_k ? OXI_GEMM_TILE_GROUPS : OXI_GEMM_TILE);
     bool spans = n > side && m > side && (p->type.copies ? cache / 2 / n >= 8 * mr : n <= fit);
@@ -46858,7 +47608,7 @@ static size_t oxi_gemm_place(oxi_gemm_plan *p, size_t *a_bytes, size_t *b_bytes,
     p->lane_bytes = p->sums_at;
     p->sums_ld = oxi_gemm_spaced(p, p->tile_n);
     p->partial_ld = oxi_gemm_spaced(p, p->block_n);
-    if (!p->direct && !p->round && !parts)
+    if (!p->direct && !oxi_gemm_sums_at_once(p) && !parts)
         p->lane_bytes += oxi_align_up((size_t)p->tile_m * (size_t)p->sums_ld * element);
     size_t partial = p->direct || !parts ? 0 : (size_t)p->block_m * (size_t)p->partial_ld * element;
     return *a_bytes + *b_bytes + (size_t)lanes * p->lane_bytes + partial;
@@ -46879,8 +47629,10 @@ static ox_status oxi_gemm_packed(const oxi_gemm *g) {
     p.depth = p.type.kernel->depth;
     p.direct = g->c_dtype == p.type.sums && g->c_col == 1 && !g->addend &&
                !(tile_k && p.k > p.depth && g->c_row % 256 == 0); /* see spaced */
-    if (!oxi_is_block(g->a_dtype) && !oxi_is_block(g->b_dtype) && p.k > 0) { /* which must stay whole */
-        p.depth = oxi_parts(p.k, oxi_parts(p.k, p.depth)); /* chunks that are equal */
+    if (oxi_is_block(g->a_dtype) || oxi_is_block(g->b_dtype)) /* which must stay whole */
+        p.depth = p.depth / OXI_GEMM_PIECE * OXI_GEMM_PIECE;
+    else if (p.k > 0) { /* chunks that are equal */
+        p.depth = oxi_parts(p.k, oxi_parts(p.k, p.depth));
         if (tile_k) p.depth = oxi_round_up(p.depth, tile_k);
     }
     oxi_gemm_size_tiles(&p);
@@ -46888,7 +47640,7 @@ static ox_status oxi_gemm_packed(const oxi_gemm *g) {
     int64_t c_bytes = ox_dtype_of(g->c_dtype)->block_bytes;
     p.streams = !p.direct && g->c_col == 1 && p.tile_n * c_bytes <= OXI_GEMM_STAGE &&
                 g->m * g->n * c_bytes >= OXI_STREAM_BYTES;
-    if (p.type.kernel == &p.kernels->spread_f32 && p.k > 0 && p.k <= p.depth && g->c_col == 1 && !p.streams &&
+    if (p.type.kernel == &p.kernels->spread_f32 && p.k > 0 && g->c_col == 1 && !p.streams &&
         oxi_gemm_is_plain(g))
         p.round = g->c_dtype == OX_BF16 ? p.kernels->round_tile_bf16
                 : g->c_dtype == OX_F16  ? p.kernels->round_tile_f16

@@ -309,6 +309,48 @@ static void test_special_conversions(void) {
 }
 
 /* Conversions of transposed matrices go through tiles. */
+/* Every number of f16 and bf16 to f32, and the f32 at, beside and between all neighbours of these to them:
+ * mixed so that each lane of a vector meets what is unusual among what is usual, and in order. */
+static void test_sixteen_bits(void) {
+    static const ox_dtype narrow[] = {OX_F16, OX_BF16};
+    for (int d = 0; d < 2; d++)
+        for (int mixed = 0; mixed < 2; mixed++)
+            OX_SCOPE {
+                ox_tensor *x = ox_empty(OX_SHAPE(65536), narrow[d]);
+                uint16_t *bits = (uint16_t *)ox_data(x);
+                for (uint32_t i = 0; i < 65536; i++) bits[i] = (uint16_t)(mixed ? i * 40503 + 7 : i);
+                const float *wide = (const float *)ox_data(ox_cast(x, OX_F32));
+                int wrong = 0;
+                for (int i = 0; i < 65536; i++) {
+                    double want = load_real(narrow[d], (const char *)(bits + i));
+                    bool same = want != want ? wide[i] != wide[i]
+                                             : wide[i] == want && !signbit((double)wide[i]) == !signbit(want);
+                    wrong += !same;
+                }
+                CHECK_MSG(wrong == 0, "%s to f32: %d wrong", ox_dtype_name(narrow[d]), wrong);
+                ox_tensor *y = ox_empty(OX_SHAPE(5 * 65536), OX_F32);
+                float *to = (float *)ox_data(y);
+                for (int64_t i = 0; i < 5 * 65536; i++) {
+                    uint16_t at = (uint16_t)(mixed ? i * 40503 + 7 : i / 5), next = (uint16_t)(at + 1);
+                    double low = load_real(narrow[d], (const char *)&at);
+                    double high = load_real(narrow[d], (const char *)&next), middle = (low + high) / 2;
+                    float value = (float)(i % 5 == 0 || high - low != high - low ? low : middle);
+                    if (i % 5 == 2) value = nextafterf(value, INFINITY);
+                    if (i % 5 == 3) value = nextafterf(value, -INFINITY);
+                    to[i] = i % 5 == 4 ? 1 + (float)(i % 977) / 512 : value;
+                }
+                const char *rounded = (const char *)ox_data(ox_cast(y, narrow[d]));
+                wrong = 0;
+                for (int64_t i = 0; i < 5 * 65536; i++) {
+                    double got = load_real(narrow[d], rounded + 2 * i);
+                    double want = round_to_format(format_of(narrow[d]), (double)to[i]);
+                    bool same = want != want ? got != got : got == want && !signbit(got) == !signbit(want);
+                    wrong += !same;
+                }
+                CHECK_MSG(wrong == 0, "f32 to %s: %d wrong", ox_dtype_name(narrow[d]), wrong);
+            }
+}
+
 static void test_transposed_conversions(void) {
     static const ox_dtype pairs[][2] = {{OX_F16, OX_F32}, {OX_F32, OX_BF16}, {OX_U8, OX_F32},
                                         {OX_F64, OX_F32}, {OX_I32, OX_F16},  {OX_F32, OX_C64},
@@ -411,6 +453,7 @@ int main(void) {
     test_broadcast_and_overlap();
     test_conversions();
     test_special_conversions();
+    test_sixteen_bits();
     test_transposed_conversions();
     test_blocks();
     test_large();

@@ -95,7 +95,7 @@ typedef struct oxi_gemm_plan {
     int64_t tile_m, tile_n;
     int64_t sums_ld, partial_ld; /* rows of sums are so far apart, elements */
     bool direct;   /* sums go to C as they are */
-    oxi_round_kernel round; /* or NULL: all of k is in one call, whose sums it takes to C */
+    oxi_round_kernel round; /* or NULL: takes the sums of a micro-tile to C after their last call */
     bool streams;  /* finished rows go past the caches: reading lines of a large C first would take longer */
     char *partial; /* sums of a block between chunks of k, if C cannot hold them */
     bool own_a, own_b; /* tiles span all columns (rows): each packs its lines of A (B) into its cache */
@@ -434,10 +434,14 @@ static void oxi_gemm_finish(const oxi_gemm_plan *p, char *sums, int64_t ld, int6
 /* A tile at element [m,n] of C. */
 typedef struct oxi_gemm_tile {
     int64_t m, n, rows, columns;
-    char *sums; /* C itself if the plan is direct; NULL if it rounds */
+    char *sums; /* C itself if the plan is direct; NULL if each call gives whole sums, which are rounded */
     int64_t ld;
+    bool rounds; /* these calls are the last of their sums */
     char *lane;
 } oxi_gemm_tile;
+
+/* Whether sums that are rounded need no memory of their own: one call has all of k. */
+static bool oxi_gemm_sums_at_once(const oxi_gemm_plan *p) { return p->round && p->k <= p->depth; }
 
 /* One micro-tile that the panels overhang: computed beside, the part that exists is copied. */
 static void oxi_gemm_edge(const oxi_gemm_plan *p, int64_t depth, const char *a, const char *b, char *c,
@@ -455,31 +459,21 @@ static void oxi_gemm_edge(const oxi_gemm_plan *p, int64_t depth, const char *a, 
                (size_t)columns * element);
 }
 
-/* One micro-tile computed beside and rounded on its way to C, whose lines are asked for before. */
-static void oxi_gemm_rounded(const oxi_gemm_plan *p, const oxi_gemm_tile *t, int64_t depth, const char *a,
-                             const char *b, int64_t i, int64_t j, int64_t rows, int64_t columns,
-                             const char *next) {
-    int nr = p->type.kernel->nr;
-    char *sums = t->lane + p->edge_at;
-    uint16_t *c = (uint16_t *)(void *)oxi_gemm_c(p->g, t->m + i, t->n + j);
-    for (int64_t r = 0; r < rows; r++) OXI_PREFETCH_FAR(c + r * p->g->c_row);
-    p->type.kernel->run(depth, a, b, sums, nr, false, next);
-    if (columns == nr) p->round(rows, (const float *)(void *)sums, nr, c, p->g->c_row);
-    else oxi_gemm_finish(p, sums, nr, t->m + i, t->n + j, rows, columns, t->lane);
-}
-
-/* One panel of A times one of B, at [i,j] of the tile. */
+/* One panel of A times one of B, at [i,j] of the tile. Lines of C that take rounded sums are asked for
+ * before. */
 static void oxi_gemm_micro_tile(const oxi_gemm_plan *p, const oxi_gemm_tile *t, int64_t depth, const char *a,
                                 const char *b, int64_t i, int64_t j, bool accumulate, const char *next) {
     const oxi_gemm_kernel *kernel = p->type.kernel;
     int64_t rows = oxi_min_i64(t->rows - i, kernel->mr), columns = oxi_min_i64(t->columns - j, kernel->nr);
-    if (p->round) {
-        oxi_gemm_rounded(p, t, depth, a, b, i, j, rows, columns, next);
-        return;
-    }
-    char *to = t->sums + (i * t->ld + j) * p->type.element;
-    if (rows == kernel->mr && columns == kernel->nr) kernel->run(depth, a, b, to, t->ld, accumulate, next);
-    else oxi_gemm_edge(p, depth, a, b, to, t->ld, rows, columns, accumulate, t->lane + p->edge_at, next);
+    int64_t ld = t->sums ? t->ld : kernel->nr;
+    char *to = t->sums ? t->sums + (i * ld + j) * p->type.element : t->lane + p->edge_at;
+    uint16_t *c = t->rounds ? (uint16_t *)(void *)oxi_gemm_c(p->g, t->m + i, t->n + j) : NULL;
+    for (int64_t r = 0; c && r < rows; r++) OXI_PREFETCH_FAR(c + r * p->g->c_row);
+    if (!t->sums || (rows == kernel->mr && columns == kernel->nr))
+        kernel->run(depth, a, b, to, ld, accumulate, next);
+    else oxi_gemm_edge(p, depth, a, b, to, ld, rows, columns, accumulate, t->lane + p->edge_at, next);
+    if (c && columns == kernel->nr) p->round(rows, (const float *)(void *)to, ld, c, p->g->c_row);
+    else if (c) oxi_gemm_finish(p, to, ld, t->m + i, t->n + j, rows, columns, t->lane);
 }
 
 /* The tile times `depth` steps from k on, a panel of B at a time: it stays in the first cache. a, b: the
@@ -555,7 +549,7 @@ static void oxi_gemm_tile_task(void *arg, int64_t index, int lane) {
     t.rows = oxi_min_i64(p->rows - i, p->tile_m);
     t.columns = oxi_min_i64(p->columns - j, p->tile_n);
     t.lane = p->scratch + (size_t)lane * p->lane_bytes;
-    t.sums = p->round ? NULL
+    t.sums = oxi_gemm_sums_at_once(p) ? NULL
            : p->direct ? oxi_gemm_c(p->g, t.m, t.n)
            : p->partial ? p->partial + (i * p->partial_ld + j) * element : t.lane + p->sums_at;
     t.ld = p->direct ? p->g->c_row : p->partial ? p->partial_ld : p->sums_ld;
@@ -570,6 +564,7 @@ static void oxi_gemm_tile_task(void *arg, int64_t index, int lane) {
             oxi_gemm_pack(p, &p->a, t.m, t.rows, p->k0 + at, depth, t.lane + p->a_at, t.lane);
             a = t.lane + p->a_at;
         }
+        t.rounds = p->round && p->k0 + at + depth == p->k;
         if (p->type.copies) oxi_gemm_panels_of_copies(p, &t, p->k0 + at, depth, a, b);
         else oxi_gemm_panels(p, &t, p->k0 + at, depth, a, b);
     }
@@ -581,22 +576,6 @@ static void oxi_gemm_tile_task(void *arg, int64_t index, int lane) {
 
 /* ---- the plan -------------------------------------------------------------------------------------- */
 
-/* Bytes of a core's second cache level. */
-static int64_t oxi_cache_bytes(void) {
-#if defined(OXI_POSIX) && defined(_SC_LEVEL2_CACHE_SIZE)
-    static int64_t known;
-    int64_t bytes = oxi_atomic_load(&known);
-    if (bytes == 0) {
-        bytes = (int64_t)sysconf(_SC_LEVEL2_CACHE_SIZE);
-        if (bytes < 128 << 10) bytes = 512 << 10;
-        oxi_atomic_store(&known, bytes);
-    }
-    return bytes;
-#else
-    return 512 << 10;
-#endif
-}
-
 /* Tiles: a chunk of A's and of B's lines takes a quarter of the cache each, and tiles are about square: each
  * panel of either side is then met often enough. They span all columns, so that A need not be packed by one
  * thread for another, if a chunk of these fits as well; or, where panels of A are copied lane by lane, once a
@@ -604,7 +583,7 @@ static int64_t oxi_cache_bytes(void) {
  * would hold up the others for long. */
 static void oxi_gemm_size_tiles(oxi_gemm_plan *p) {
     int64_t mr = p->type.kernel->mr, nr = p->type.kernel->nr, m = p->g->m, n = p->g->n;
-    int64_t cache = oxi_cache_bytes() / p->type.element, lanes = oxi_lanes(INT32_MAX);
+    int64_t cache = oxi_cpu_info()->own_cache / p->type.element, lanes = oxi_lanes(INT32_MAX);
     int64_t fit = cache / 4 / (p->depth > 0 ? p->depth : 1);
     int64_t side = oxi_min_i64(fit, p->type.kernel->tile_k ? OXI_GEMM_TILE_GROUPS : OXI_GEMM_TILE);
     bool spans = n > side && m > side && (p->type.copies ? cache / 2 / n >= 8 * mr : n <= fit);
@@ -774,7 +753,7 @@ static size_t oxi_gemm_place(oxi_gemm_plan *p, size_t *a_bytes, size_t *b_bytes,
     p->lane_bytes = p->sums_at;
     p->sums_ld = oxi_gemm_spaced(p, p->tile_n);
     p->partial_ld = oxi_gemm_spaced(p, p->block_n);
-    if (!p->direct && !p->round && !parts)
+    if (!p->direct && !oxi_gemm_sums_at_once(p) && !parts)
         p->lane_bytes += oxi_align_up((size_t)p->tile_m * (size_t)p->sums_ld * element);
     size_t partial = p->direct || !parts ? 0 : (size_t)p->block_m * (size_t)p->partial_ld * element;
     return *a_bytes + *b_bytes + (size_t)lanes * p->lane_bytes + partial;
@@ -795,8 +774,10 @@ static ox_status oxi_gemm_packed(const oxi_gemm *g) {
     p.depth = p.type.kernel->depth;
     p.direct = g->c_dtype == p.type.sums && g->c_col == 1 && !g->addend &&
                !(tile_k && p.k > p.depth && g->c_row % 256 == 0); /* see spaced */
-    if (!oxi_is_block(g->a_dtype) && !oxi_is_block(g->b_dtype) && p.k > 0) { /* which must stay whole */
-        p.depth = oxi_parts(p.k, oxi_parts(p.k, p.depth)); /* chunks that are equal */
+    if (oxi_is_block(g->a_dtype) || oxi_is_block(g->b_dtype)) /* which must stay whole */
+        p.depth = p.depth / OXI_GEMM_PIECE * OXI_GEMM_PIECE;
+    else if (p.k > 0) { /* chunks that are equal */
+        p.depth = oxi_parts(p.k, oxi_parts(p.k, p.depth));
         if (tile_k) p.depth = oxi_round_up(p.depth, tile_k);
     }
     oxi_gemm_size_tiles(&p);
@@ -804,7 +785,7 @@ static ox_status oxi_gemm_packed(const oxi_gemm *g) {
     int64_t c_bytes = ox_dtype_of(g->c_dtype)->block_bytes;
     p.streams = !p.direct && g->c_col == 1 && p.tile_n * c_bytes <= OXI_GEMM_STAGE &&
                 g->m * g->n * c_bytes >= OXI_STREAM_BYTES;
-    if (p.type.kernel == &p.kernels->spread_f32 && p.k > 0 && p.k <= p.depth && g->c_col == 1 && !p.streams &&
+    if (p.type.kernel == &p.kernels->spread_f32 && p.k > 0 && g->c_col == 1 && !p.streams &&
         oxi_gemm_is_plain(g))
         p.round = g->c_dtype == OX_BF16 ? p.kernels->round_tile_bf16
                 : g->c_dtype == OX_F16  ? p.kernels->round_tile_f16

@@ -27,8 +27,9 @@ enum {
 };
 
 typedef struct oxi_cpu {
-    unsigned features;                                          /* OXI_CPU_... */
+    unsigned features; /* OXI_CPU_... */
     bool runs[OXI_TIER_COUNT];
+    int64_t near_cache, own_cache; /* bytes of a core's first level, for data, and of its second */
 } oxi_cpu;
 
 #if (defined(__GNUC__) || defined(__clang__)) && (defined(__x86_64__) || defined(__i386__))
@@ -139,6 +140,17 @@ static bool oxi_wants_base(const char *wanted) {
     return length >= 5 && strcmp(wanted + length - 5, "-base") == 0;
 }
 
+/* 32 and 512 KiB where the system does not tell. */
+static void oxi_detect_caches(oxi_cpu *cpu) {
+    cpu->near_cache = cpu->own_cache = 0;
+#if defined(OXI_POSIX) && defined(_SC_LEVEL1_DCACHE_SIZE) && defined(_SC_LEVEL2_CACHE_SIZE)
+    cpu->near_cache = (int64_t)sysconf(_SC_LEVEL1_DCACHE_SIZE);
+    cpu->own_cache = (int64_t)sysconf(_SC_LEVEL2_CACHE_SIZE);
+#endif
+    if (cpu->near_cache < 16 << 10) cpu->near_cache = 32 << 10;
+    if (cpu->own_cache < 128 << 10) cpu->own_cache = 512 << 10;
+}
+
 /* This processor, found out once. */
 static const oxi_cpu *oxi_cpu_info(void) {
     static oxi_cpu cpu;
@@ -149,6 +161,7 @@ static const oxi_cpu *oxi_cpu_info(void) {
         if (!oxi_atomic_load(&known)) {
             cpu.runs[OXI_TIER_C] = true;
             oxi_detect_cpu(&cpu);
+            oxi_detect_caches(&cpu);
             if (oxi_wants_base(getenv("OX_ISA"))) cpu.features = 0;
             oxi_atomic_store(&known, 1);
         }

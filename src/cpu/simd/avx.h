@@ -11,6 +11,7 @@
 #define oxi_avx_VD 4
 #define oxi_avx_SCALEF 0
 #define oxi_avx_FMA 0
+#define oxi_avx_TWO 0
 
 typedef __m256 vf;
 typedef __m256d vd;
@@ -150,17 +151,19 @@ OXI_INLINE vd vd_from_vi_hi(vi a) { return _mm256_cvtepi32_pd(a.hi); }
 
 /* ---- 16-bit floats: integer work, which has four lanes here as on sse2 ---- */
 OXI_INLINE vf vf_load_f16(const uint16_t *p) {
-    __m256 low = _mm256_castps128_ps256(oxi_sse2_vf_load_f16(p));
-    return _mm256_insertf128_ps(low, oxi_sse2_vf_load_f16(p + 4), 1);
+    __m128 low, high;
+    oxi_sse2_vf_load2_f16(p, &low, &high);
+    return _mm256_insertf128_ps(_mm256_castps128_ps256(low), high, 1);
 }
 OXI_INLINE void vf_store_f16(uint16_t *p, vf a) {
-    oxi_sse2_vf_store_f16(p, _mm256_castps256_ps128(a));
-    oxi_sse2_vf_store_f16(p + 4, _mm256_extractf128_ps(a, 1));
+    oxi_sse2_vf_store2_f16(p, _mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
 }
 /* F16C, which the first processors with AVX lack: kernels that use these are entered where it is there. */
 #define OXI_F16C_APART 1
 #define vf_load_f16c OXI_ISA(vf_load_f16c)
 #define vf_store_f16c OXI_ISA(vf_store_f16c)
+#define vf_load2_f16c OXI_ISA(vf_load2_f16c)
+#define vf_store2_f16c OXI_ISA(vf_store2_f16c)
 OXI_INLINE vf vf_load_f16c(const uint16_t *p) {
     __m128i h = _mm_loadu_si128((const __m128i *)(const void *)p);
     vf a;
@@ -172,10 +175,17 @@ OXI_INLINE void vf_store_f16c(uint16_t *p, vf a) {
     __asm__("vcvtps2ph $0, %1, %0" : "=x"(h) : "x"(a));
     _mm_storeu_si128((__m128i *)(void *)p, h);
 }
+OXI_INLINE void vf_load2_f16c(const uint16_t *p, vf *a, vf *b) {
+    *a = vf_load_f16c(p);
+    *b = vf_load_f16c(p + 8);
+}
+OXI_INLINE void vf_store2_f16c(uint16_t *p, vf a, vf b) {
+    vf_store_f16c(p, a);
+    vf_store_f16c(p + 8, b);
+}
 OXI_INLINE vf vf_load_bf16(const uint16_t *p) { return vi_as_vf(vi_sll(vi_load_u16(p), 16)); }
 OXI_INLINE void vf_store_bf16(uint16_t *p, vf a) {
-    oxi_sse2_vf_store_bf16(p, _mm256_castps256_ps128(a));
-    oxi_sse2_vf_store_bf16(p + 4, _mm256_extractf128_ps(a, 1));
+    oxi_sse2_vf_store2_bf16(p, _mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
 }
 
 #include "cpu/simd/derived.inc"

@@ -10,6 +10,7 @@
 #define oxi_avx2_VD 4
 #define oxi_avx2_SCALEF 0
 #define oxi_avx2_FMA 1
+#define oxi_avx2_TWO 0
 
 typedef __m256 vf;
 typedef __m256i vi;

@@ -11,6 +11,7 @@
 #define oxi_avx512_VD 8
 #define oxi_avx512_SCALEF 1
 #define oxi_avx512_FMA 1
+#define oxi_avx512_TWO 0
 
 typedef __m512 vf;
 typedef __m512i vi;

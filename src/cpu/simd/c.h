@@ -11,6 +11,7 @@
 #define oxi_c_VD 1
 #define oxi_c_SCALEF 0
 #define oxi_c_FMA 0
+#define oxi_c_TWO 0
 
 typedef float vf;
 typedef int32_t vi;

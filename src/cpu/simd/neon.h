@@ -11,6 +11,7 @@
 #define oxi_neon_VD 2
 #define oxi_neon_SCALEF 0
 #define oxi_neon_FMA 1
+#define oxi_neon_TWO 0
 
 typedef float32x4_t vf;
 typedef int32x4_t vi;

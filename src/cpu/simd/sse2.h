@@ -11,6 +11,7 @@
 #define oxi_sse2_VD 2
 #define oxi_sse2_SCALEF 0
 #define oxi_sse2_FMA 0
+#define oxi_sse2_TWO 1
 
 typedef __m128 vf;
 typedef __m128i vi;
@@ -228,5 +229,61 @@ OXI_INLINE vl vl_srl(vl a, int count) { return _mm_srli_epi64(a, count); }
 
 #include "cpu/simd/half.inc"
 #include "cpu/simd/bf16.inc"
+/* Eight f16 at once, in lanes of 16 bits. Normal numbers: the upper half of the f32, and the lower one. */
+OXI_INLINE bool oxi_sse2_f16_is_normal(vi all) {
+    vi usual = _mm_and_si128(_mm_add_epi16(all, _mm_set1_epi16(1 << 10)), _mm_set1_epi16(30 << 10));
+    return _mm_movemask_epi8(_mm_cmpeq_epi16(usual, _mm_setzero_si128())) == 0;
+}
+OXI_INLINE vi oxi_sse2_f16_upper(vi all) {
+    vi fields = _mm_and_si128(_mm_srai_epi16(all, 3), _mm_set1_epi16((int16_t)0x8fff));
+    return _mm_add_epi16(fields, _mm_set1_epi16((127 - 15) << 7));
+}
+OXI_INLINE vi oxi_sse2_f16_lower(vi all) { return _mm_slli_epi16(all, 13); }
+OXI_INLINE void vf_load2_f16(const uint16_t *p, vf *a, vf *b) {
+    vi all = _mm_loadu_si128((const __m128i *)(const void *)p);
+    if (!oxi_sse2_f16_is_normal(all)) {
+        *a = vf_load_f16(p);
+        *b = vf_load_f16(p + VF);
+        return;
+    }
+    vi upper = oxi_sse2_f16_upper(all), lower = oxi_sse2_f16_lower(all);
+    *a = vi_as_vf(_mm_unpacklo_epi16(lower, upper));
+    *b = vi_as_vf(_mm_unpackhi_epi16(lower, upper));
+}
+OXI_INLINE void vf_pairs_f16(vf pairs, vf *even, vf *odd) {
+    vi all = vf_as_vi(pairs);
+    if (!oxi_sse2_f16_is_normal(all)) {
+        *even = oxi_sse2_f16_widen(all);
+        *odd = oxi_sse2_f16_widen(vi_srl(all, 16));
+        return;
+    }
+    vi upper = oxi_sse2_f16_upper(all), lower = oxi_sse2_f16_lower(all), high = vi_set1((int32_t)0xffff0000u);
+    *even = vi_as_vf(vi_or(vi_sll(upper, 16), _mm_andnot_si128(high, lower)));
+    *odd = vi_as_vf(vi_or(vi_and(upper, high), vi_srl(lower, 16)));
+}
+OXI_INLINE void vf_load2_bf16(const uint16_t *p, vf *a, vf *b) {
+    vi all = _mm_loadu_si128((const __m128i *)(const void *)p), zero = _mm_setzero_si128();
+    *a = vi_as_vf(_mm_unpacklo_epi16(zero, all));
+    *b = vi_as_vf(_mm_unpackhi_epi16(zero, all));
+}
+OXI_INLINE void vf_store2_f16(uint16_t *p, vf a, vf b) {
+    vi x = vf_as_vi(a), y = vf_as_vi(b);
+    if (vm_any(vm_or(OXI_ISA(f16_rounds_unusually)(x), OXI_ISA(f16_rounds_unusually)(y)))) {
+        vf_store_f16(p, a);
+        vf_store_f16(p + VF, b);
+        return;
+    }
+    vi both = _mm_packs_epi32(OXI_ISA(f16_round_normal)(x), OXI_ISA(f16_round_normal)(y));
+    _mm_storeu_si128((__m128i *)(void *)p, both);
+}
+OXI_INLINE void vf_store2_bf16(uint16_t *p, vf a, vf b) {
+    if (vm_any(vf_unord(a, b))) {
+        vf_store_bf16(p, a);
+        vf_store_bf16(p + VF, b);
+        return;
+    }
+    vi x = vi_sra(OXI_ISA(bf16_round)(a), 16), y = vi_sra(OXI_ISA(bf16_round)(b), 16);
+    _mm_storeu_si128((__m128i *)(void *)p, _mm_packs_epi32(x, y));
+}
 #include "cpu/simd/derived.inc"
 #endif
