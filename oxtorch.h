@@ -2566,8 +2566,8 @@ OX_API void ox_shutdown(void) {
 }
 /* >>base/os.c */
 /* Clock and mapped files.
- * A file is mapped copy-on-write; on wish, and where the system refuses that, it is read into memory; or parts
- * of it are, as they are asked for.
+ * A file is mapped copy-on-write; on wish, and where the system refuses that, it is read into memory; or
+ * parts of it are, as they are asked for.
  * Used by the file readers and the profiler. */
 
 OXI_UNUSED static double oxi_now(void) {

@@ -654,7 +654,7 @@ static void test_scans(void) {
     }
 }
 
-/* Columns are added up some at a time; what one of them needs (infinities, no deviation) is its own affair. */
+/* Columns are added up some at a time; what one needs (infinities, no deviation) is its own affair. */
 static void test_neighbours(void) {
     enum { ROWS = 48, COLUMNS = 600, ODD = 3 };
     static const int64_t odd[ODD] = {17, 300, 599};

@@ -306,7 +306,7 @@ static void test_changed(const stream_case *small) {
     ox_stream_close(stream);
 }
 
-/* ---- files of every format, cut and replaced while they are open ---------------------------------------- */
+/* ---- files of every format, cut and replaced while they are open --------------------------------------- */
 
 static void put_number(FILE *file, uint64_t number, int bytes) {
     for (int i = 0; i < bytes; i++) fputc(i < 8 ? (int)(number >> 8 * i & 255) : 0, file);

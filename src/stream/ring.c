@@ -190,8 +190,8 @@ static ox_status oxi_ring_fit(ox_stream *stream, const oxi_stream_flow *flow) {
 }
 
 /* Tiles and depth that suit the disk, once some tiles have come in: a tile takes some milliseconds, for
- * threads wait for each other at its end, and twice what the disk delivers within its latency is on its way. What was
- * kept in other tiles goes. */
+ * threads wait for each other at its end, and twice what the disk delivers within its latency is on its way.
+ * What was kept in other tiles goes. */
 static ox_status oxi_ring_settle(ox_stream *stream) {
     enum { TILES = 2 };
     const double tile_seconds = 0.016;
