@@ -439,7 +439,7 @@ static void test_savers(const stream_case *c) {
     for (int s = 0; s < SAVERS; s++)
         OX_SCOPE {
             ox_tensor *x = numbers(OX_SHAPE(SAVED), OX_F32, 1);
-            snprintf(path, sizeof path, "%s/oxtorch-saved.%s", c->folder, savers[s].ending);
+            snprintf(path, sizeof path, "%s/oxtorch-saved-%p.%s", c->folder, (void *)path, savers[s].ending);
             savers[s].save(path, x);
             ox_stream *stream = case_open(c);
             ox_file *file = open_saved(stream, path), *here = ox_open(path, NULL);
@@ -470,7 +470,8 @@ static void test_cut_files(const stream_case *c) {
         for (int cut = 0; cut < 7; cut++)
             OX_SCOPE {
                 ox_tensor *x = numbers(OX_SHAPE(SAVED), OX_F32, 1), *y = ox_neg(x);
-                snprintf(path, sizeof path, "%s/oxtorch-cut.%s", c->folder, savers[s].ending);
+                snprintf(path, sizeof path, "%s/oxtorch-cut-%p.%s", c->folder, (void *)path,
+                         savers[s].ending);
                 snprintf(other, sizeof other, "%s.new", path);
                 savers[s].save(path, x);
                 const long sizes[6] = {0, 1, 100, 4096, SAVED * 2, SAVED * 4};
@@ -518,7 +519,8 @@ static void test_flicker(const stream_case *c) {
             pthread_t thread;
             int opened = 0;
             memset(&f, 0, sizeof f);
-            snprintf(f.path, sizeof f.path, "%s/oxtorch-flicker.%s", c->folder, savers[s].ending);
+            snprintf(f.path, sizeof f.path, "%s/oxtorch-flicker-%p.%s", c->folder, (void *)&f,
+                     savers[s].ending);
             savers[s].save(f.path, x);
             ox_stream *stream = case_open(c);
             CHECK(pthread_create(&thread, NULL, flicker_run, &f) == 0);
