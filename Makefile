@@ -145,17 +145,18 @@ $(BUILD)/tests/test_%: tests/test_%.c $(BUILD)/impl.o
 # says OX_VULKAN, `make vulkan-mirror` also those that take long on a software device, OX_VULKAN_LONG.
 MIRRORED = $(foreach f,$(TEST_SOURCES),$(shell head -n 10 $(f) | grep -qw 'OX_VULKAN$(if $(LONG),\|OX_VULKAN_LONG)' && echo $(f)))
 mirror-programs: $(MIRRORED:tests/%.c=$(BUILD)/mirror/%)
+# Both are cut into PARTS that run at once: the processor compiles shaders, whatever the device is.
+PARTS ?= $(shell nproc 2> /dev/null || echo 1)
+mirrors = $(patsubst tests/%.c,$(BUILD)/mirror/%,$(shell grep -lw 'OX_VULKAN\|OX_VULKAN_LONG' tests/test_*.c))
 vulkan-mirror:
 	@$(MAKE) --no-print-directory mirror-programs LONG=1
-	@for program in $(BUILD)/mirror/test_*; do \
-	    case $$program in *.d) ;; *) $$program || failed=1 ;; esac; \
-	done; test -z "$$failed"
+	@tests/parts.sh $(PARTS) $(mirrors)
 
-# What the layers say of it: all that the device is tested with, and the suites of ops that use most shaders.
-VALIDATED = $(addprefix $(BUILD)/tests/test_,vulkan vulkan_ops vulkan_share vulkan_llm) \
-    $(patsubst %,$(BUILD)/mirror/test_%,matmul rows index attention)
+# What the layer says of everything that the device is tested with.
+VALIDATED = $(addprefix $(BUILD)/tests/test_,vulkan vulkan_ops vulkan_share vulkan_llm)
 vulkan-validate: $(VALIDATED)
-	@tests/validate.sh $(VALIDATED)
+	@$(MAKE) --no-print-directory mirror-programs LONG=1
+	@tests/parts.sh $(PARTS) --under tests/validate.sh $(VALIDATED) $(mirrors)
 
 $(BUILD)/mirror/mirror.o: tests/mirror.c
 	@mkdir -p $(@D)

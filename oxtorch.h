@@ -12935,7 +12935,7 @@ OXI_KERNEL void OXI_ISA(gemm_f16_tiles)(int64_t k, const void *a_panel, const vo
 #undef OXI_TILE_STEP
 #undef OXI_TILE_GEMM
 
-/* Panels of A, as oxi_pack_kernel. */
+/* Panels of A, as oxi_pack_kernel. A line of a cache of each line; what comes next of it is asked for. */
 OXI_KERNEL void OXI_ISA(pack_along_tiles)(int64_t lines, int64_t k, const void *source, int64_t stride,
                                           int width, void *panels, int64_t panel_stride) {
     for (int64_t line = 0; line < lines; line += width) {
@@ -12944,8 +12944,12 @@ OXI_KERNEL void OXI_ISA(pack_along_tiles)(int64_t lines, int64_t k, const void *
         int here = lines - line < width ? (int)(lines - line) : width;
         for (int64_t at = 0; at < k; at += 16) {
             int64_t steps = k - at < 16 ? k - at : 16;
-            for (int i = 0; i < here; i++, to += steps)
-                memcpy(to, from + i * stride + at, (size_t)steps * sizeof *to);
+            const uint32_t *ahead = from + (at + 64 < k ? at + 64 : at + 64 - k + width * stride);
+            __mmask16 m = (__mmask16)((1u << steps) - 1);
+            for (int i = 0; i < here; i++, to += steps, ahead += stride) {
+                OXI_PREFETCH_READ(ahead);
+                _mm512_mask_storeu_epi32(to, m, _mm512_maskz_loadu_epi32(m, from + i * stride + at));
+            }
             memset(to, 0, (size_t)(width - here) * (size_t)steps * sizeof *to);
             to += (width - here) * steps;
         }
@@ -17926,7 +17930,7 @@ OXI_KERNEL void OXI_ISA(gemm_f16_tiles)(int64_t k, const void *a_panel, const vo
 #undef OXI_TILE_STEP
 #undef OXI_TILE_GEMM
 
-/* Panels of A, as oxi_pack_kernel. */
+/* Panels of A, as oxi_pack_kernel. A line of a cache of each line; what comes next of it is asked for. */
 OXI_KERNEL void OXI_ISA(pack_along_tiles)(int64_t lines, int64_t k, const void *source, int64_t stride,
                                           int width, void *panels, int64_t panel_stride) {
     for (int64_t line = 0; line < lines; line += width) {
@@ -17935,8 +17939,12 @@ OXI_KERNEL void OXI_ISA(pack_along_tiles)(int64_t lines, int64_t k, const void *
         int here = lines - line < width ? (int)(lines - line) : width;
         for (int64_t at = 0; at < k; at += 16) {
             int64_t steps = k - at < 16 ? k - at : 16;
-            for (int i = 0; i < here; i++, to += steps)
-                memcpy(to, from + i * stride + at, (size_t)steps * sizeof *to);
+            const uint32_t *ahead = from + (at + 64 < k ? at + 64 : at + 64 - k + width * stride);
+            __mmask16 m = (__mmask16)((1u << steps) - 1);
+            for (int i = 0; i < here; i++, to += steps, ahead += stride) {
+                OXI_PREFETCH_READ(ahead);
+                _mm512_mask_storeu_epi32(to, m, _mm512_maskz_loadu_epi32(m, from + i * stride + at));
+            }
             memset(to, 0, (size_t)(width - here) * (size_t)steps * sizeof *to);
             to += (width - here) * steps;
         }
@@ -22877,7 +22885,7 @@ OXI_KERNEL void OXI_ISA(gemm_f16_tiles)(int64_t k, const void *a_panel, const vo
 #undef OXI_TILE_STEP
 #undef OXI_TILE_GEMM
 
-/* Panels of A, as oxi_pack_kernel. */
+/* Panels of A, as oxi_pack_kernel. A line of a cache of each line; what comes next of it is asked for. */
 OXI_KERNEL void OXI_ISA(pack_along_tiles)(int64_t lines, int64_t k, const void *source, int64_t stride,
                                           int width, void *panels, int64_t panel_stride) {
     for (int64_t line = 0; line < lines; line += width) {
@@ -22886,8 +22894,12 @@ OXI_KERNEL void OXI_ISA(pack_along_tiles)(int64_t lines, int64_t k, const void *
         int here = lines - line < width ? (int)(lines - line) : width;
         for (int64_t at = 0; at < k; at += 16) {
             int64_t steps = k - at < 16 ? k - at : 16;
-            for (int i = 0; i < here; i++, to += steps)
-                memcpy(to, from + i * stride + at, (size_t)steps * sizeof *to);
+            const uint32_t *ahead = from + (at + 64 < k ? at + 64 : at + 64 - k + width * stride);
+            __mmask16 m = (__mmask16)((1u << steps) - 1);
+            for (int i = 0; i < here; i++, to += steps, ahead += stride) {
+                OXI_PREFETCH_READ(ahead);
+                _mm512_mask_storeu_epi32(to, m, _mm512_maskz_loadu_epi32(m, from + i * stride + at));
+            }
             memset(to, 0, (size_t)(width - here) * (size_t)steps * sizeof *to);
             to += (width - here) * steps;
         }
@@ -27744,7 +27756,7 @@ OXI_KERNEL void OXI_ISA(gemm_f16_tiles)(int64_t k, const void *a_panel, const vo
 #undef OXI_TILE_STEP
 #undef OXI_TILE_GEMM
 
-/* Panels of A, as oxi_pack_kernel. */
+/* Panels of A, as oxi_pack_kernel. A line of a cache of each line; what comes next of it is asked for. */
 OXI_KERNEL void OXI_ISA(pack_along_tiles)(int64_t lines, int64_t k, const void *source, int64_t stride,
                                           int width, void *panels, int64_t panel_stride) {
     for (int64_t line = 0; line < lines; line += width) {
@@ -27753,8 +27765,12 @@ OXI_KERNEL void OXI_ISA(pack_along_tiles)(int64_t lines, int64_t k, const void *
         int here = lines - line < width ? (int)(lines - line) : width;
         for (int64_t at = 0; at < k; at += 16) {
             int64_t steps = k - at < 16 ? k - at : 16;
-            for (int i = 0; i < here; i++, to += steps)
-                memcpy(to, from + i * stride + at, (size_t)steps * sizeof *to);
+            const uint32_t *ahead = from + (at + 64 < k ? at + 64 : at + 64 - k + width * stride);
+            __mmask16 m = (__mmask16)((1u << steps) - 1);
+            for (int i = 0; i < here; i++, to += steps, ahead += stride) {
+                OXI_PREFETCH_READ(ahead);
+                _mm512_mask_storeu_epi32(to, m, _mm512_maskz_loadu_epi32(m, from + i * stride + at));
+            }
             memset(to, 0, (size_t)(width - here) * (size_t)steps * sizeof *to);
             to += (width - here) * steps;
         }
@@ -32603,7 +32619,7 @@ OXI_KERNEL void OXI_ISA(gemm_f16_tiles)(int64_t k, const void *a_panel, const vo
 #undef OXI_TILE_STEP
 #undef OXI_TILE_GEMM
 
-/* Panels of A, as oxi_pack_kernel. */
+/* Panels of A, as oxi_pack_kernel. A line of a cache of each line; what comes next of it is asked for. */
 OXI_KERNEL void OXI_ISA(pack_along_tiles)(int64_t lines, int64_t k, const void *source, int64_t stride,
                                           int width, void *panels, int64_t panel_stride) {
     for (int64_t line = 0; line < lines; line += width) {
@@ -32612,8 +32628,12 @@ OXI_KERNEL void OXI_ISA(pack_along_tiles)(int64_t lines, int64_t k, const void *
         int here = lines - line < width ? (int)(lines - line) : width;
         for (int64_t at = 0; at < k; at += 16) {
             int64_t steps = k - at < 16 ? k - at : 16;
-            for (int i = 0; i < here; i++, to += steps)
-                memcpy(to, from + i * stride + at, (size_t)steps * sizeof *to);
+            const uint32_t *ahead = from + (at + 64 < k ? at + 64 : at + 64 - k + width * stride);
+            __mmask16 m = (__mmask16)((1u << steps) - 1);
+            for (int i = 0; i < here; i++, to += steps, ahead += stride) {
+                OXI_PREFETCH_READ(ahead);
+                _mm512_mask_storeu_epi32(to, m, _mm512_maskz_loadu_epi32(m, from + i * stride + at));
+            }
             memset(to, 0, (size_t)(width - here) * (size_t)steps * sizeof *to);
             to += (width - here) * steps;
         }
@@ -37457,7 +37477,7 @@ OXI_KERNEL void OXI_ISA(gemm_f16_tiles)(int64_t k, const void *a_panel, const vo
 #undef OXI_TILE_STEP
 #undef OXI_TILE_GEMM
 
-/* Panels of A, as oxi_pack_kernel. */
+/* Panels of A, as oxi_pack_kernel. A line of a cache of each line; what comes next of it is asked for. */
 OXI_KERNEL void OXI_ISA(pack_along_tiles)(int64_t lines, int64_t k, const void *source, int64_t stride,
                                           int width, void *panels, int64_t panel_stride) {
     for (int64_t line = 0; line < lines; line += width) {
@@ -37466,8 +37486,12 @@ OXI_KERNEL void OXI_ISA(pack_along_tiles)(int64_t lines, int64_t k, const void *
         int here = lines - line < width ? (int)(lines - line) : width;
         for (int64_t at = 0; at < k; at += 16) {
             int64_t steps = k - at < 16 ? k - at : 16;
-            for (int i = 0; i < here; i++, to += steps)
-                memcpy(to, from + i * stride + at, (size_t)steps * sizeof *to);
+            const uint32_t *ahead = from + (at + 64 < k ? at + 64 : at + 64 - k + width * stride);
+            __mmask16 m = (__mmask16)((1u << steps) - 1);
+            for (int i = 0; i < here; i++, to += steps, ahead += stride) {
+                OXI_PREFETCH_READ(ahead);
+                _mm512_mask_storeu_epi32(to, m, _mm512_maskz_loadu_epi32(m, from + i * stride + at));
+            }
             memset(to, 0, (size_t)(width - here) * (size_t)steps * sizeof *to);
             to += (width - here) * steps;
         }
@@ -47467,8 +47491,9 @@ static void oxi_gemm_size_blocks(oxi_gemm_plan *p) {
     p->block_m = m;
     p->block_n = n;
     p->block_k = p->k;
-    if (lines <= 8192 && lines * p->k <= room) return;
-    p->block_k = oxi_min_i64(p->k, oxi_round_up(room / oxi_min_i64(lines, 8192), p->depth));
+    if (p->k == 0 || (lines <= 8192 && lines * p->k <= room)) return;
+    int64_t chunks = room / oxi_min_i64(lines, 8192) / p->depth;
+    p->block_k = oxi_min_i64(p->k, (chunks > 1 ? chunks : 1) * p->depth);
     lines = room / p->block_k;
     if (!p->own_b) p->block_n = oxi_min_i64(n, p->own_a ? lines : lines - oxi_min_i64(m, lines / 2));
     if (!p->own_a) p->block_m = oxi_min_i64(m, p->own_b ? lines : lines - oxi_min_i64(n, lines / 2));

@@ -41,7 +41,8 @@
  *     dispatch reaches; OX_VULKAN_CAPS=baseline does without all that is optional.
  *
  * WITHOUT A GPU
- *     Programs compile and run as well without volk.h or without a driver: ox_vulkan gives NULL.
+ *     Programs compile and run as well without volk.h, the Vulkan headers or a driver: ox_vulkan gives NULL,
+ *     ox_error_text() says what is missing.
  *
  * WITH A RENDERER
  *     ox_vulkan_open takes the program's VkInstance, VkDevice and queue. volk.h must come before vulkan.h,
@@ -150,7 +151,9 @@ OX_API uint64_t ox_vulkan_buffer_of(ox_tensor *t, uint64_t *byte_offset);
 
 /* A tensor over bytes of a buffer of the caller, which must have been made on this device with
  * VK_BUFFER_USAGE_STORAGE_BUFFER_BIT and both TRANSFER bits. release may be NULL.
- * errors   NULL: an offset that is no multiple of 256, a shape that does not fit into `bytes` */
+ * errors   NULL: an offset that is no multiple of 256, a shape that does not fit into `bytes`
+ * Several tensors may lie over the same bytes, also over those of a tensor that ox_vulkan_buffer_of was asked
+ * about: each operation sees what those before it wrote. */
 OX_API ox_tensor *ox_vulkan_from_buffer(ox_device *device, uint64_t buffer, uint64_t byte_offset,
                                         uint64_t bytes, ox_shape shape, ox_dtype dtype,
                                         ox_release_fn release, void *user);
@@ -158,7 +161,8 @@ OX_API ox_tensor *ox_vulkan_from_buffer(ox_device *device, uint64_t buffer, uint
 /* ---- running ------------------------------------------------------------------------------------------- */
 
 /* Keeps compiled pipelines in the file at `path`: read now, where there is one that was written whole and by
- * this driver, and written by ox_vulkan_close, where it can be. Any other file is ignored. */
+ * this driver, and written by ox_vulkan_close, where it can be. Any other file is ignored; one that is forged
+ * with a right sum goes to the driver, so keep it where nobody else writes. */
 OX_API ox_status ox_vulkan_pipeline_cache(ox_device *device, const char *path);
 
 /* Submits what is recorded and waits for all of it. Errors of the device since the last wait come out here
@@ -196,7 +200,7 @@ OX_EXTERN_C_END
 #define OX_TORCH_VULKAN_IMPLEMENTED
 
 #if defined(__has_include)
-#if __has_include(<volk.h>)
+#if __has_include(<volk.h>) && (__has_include(<vulkan/vulkan_core.h>) || defined(VOLK_VULKAN_H_PATH))
 #define OXI_HAS_VOLK 1
 #endif
 #endif
@@ -404,16 +408,22 @@ typedef struct oxi_vk_block {
     VkDeviceMemory memory;             /* 0: the caller's buffer */
     uint64_t bytes, used;
     bool small;                        /* for tensors of up to OXI_VK_SMALL bytes */
+    bool lent;                         /* others may lie over its bytes: see device.lent (share.c) */
     struct oxi_vk_chunk *first;        /* all of it, in order of offset */
     struct oxi_vk_block *next;
 } oxi_vk_block;
 
-/* A range of a block, free or in use. Epochs say when a dispatch last touched it; a free range keeps them, so
- * that who gets it next waits for who had it last. */
+/* When a dispatch last touched memory: the device counts barriers. */
+typedef struct oxi_vk_epochs {
+    int64_t written, read;
+} oxi_vk_epochs;
+
+/* A range of a block, free or in use. A free range keeps its epochs, so that who gets it next waits for who
+ * had it last. */
 typedef struct oxi_vk_chunk {
     oxi_vk_block *block;
     uint64_t offset, bytes;
-    int64_t written, read;             /* epochs */
+    oxi_vk_epochs last;
     int64_t serial;                    /* the submission that touches it last */
     int64_t carried;                   /* the transfer on a queue of its own that does */
     bool used;
@@ -620,6 +630,7 @@ typedef struct oxi_vk_device {
 
     /* record.c */
     int64_t epoch;                     /* counts barriers */
+    oxi_vk_epochs lent;                /* of all lent blocks together: which of them overlap is not known */
     VkDescriptorSetLayout param_layout, buffer_layout;
     VkPipelineLayout layout;
     VkDescriptorSet param_set;
@@ -637,6 +648,7 @@ typedef struct oxi_vk_device {
     oxi_vk_held_call norm, product[2], rope;
     int held_products;
     bool held_norm, held_rope;
+    bool held_exact;                   /* ox_set_exact, when the products were called */
     bool norm_written;                 /* a product that met the held norm has written its result */
 
     oxi_vk_ahead ahead;
@@ -14450,8 +14462,7 @@ static oxi_vk_chunk *oxi_vk_chunk_take(oxi_vk_device *d, oxi_vk_chunk *chunk, ui
     if (chunk->bytes > bytes) {
         rest = oxi_vk_chunk_new(chunk->block, chunk->offset + bytes, chunk->bytes - bytes);
         if (!rest) return NULL;
-        rest->written = chunk->written;
-        rest->read = chunk->read;
+        rest->last = chunk->last;
         rest->serial = chunk->serial;
         rest->carried = chunk->carried;
         rest->before = chunk;
@@ -14475,8 +14486,8 @@ static oxi_vk_chunk *oxi_vk_chunk_take(oxi_vk_device *d, oxi_vk_chunk *chunk, ui
 static void oxi_vk_chunk_join(oxi_vk_chunk *chunk) {
     oxi_vk_chunk *gone = chunk->after;
     chunk->bytes += gone->bytes;
-    if (gone->written > chunk->written) chunk->written = gone->written;
-    if (gone->read > chunk->read) chunk->read = gone->read;
+    if (gone->last.written > chunk->last.written) chunk->last.written = gone->last.written;
+    if (gone->last.read > chunk->last.read) chunk->last.read = gone->last.read;
     if (gone->serial > chunk->serial) chunk->serial = gone->serial;
     if (gone->carried > chunk->carried) chunk->carried = gone->carried;
     chunk->after = gone->after;
@@ -14581,6 +14592,7 @@ static void oxi_vk_trim(oxi_vk_device *d) {
     (void)oxi_vk_wait(d, d->serial);
     (void)oxi_vk_carry_wait(d);
     bool dropped = false;
+    oxi_vk_forget_commands(d);
     for (oxi_vk_block **at = &d->blocks; *at;) {
         oxi_vk_block *block = *at;
         if (block->used > 0) {
@@ -15094,7 +15106,12 @@ static ox_status oxi_vk_submit_enough(oxi_vk_device *d) {
 
 /* Command buffers name sets and buffers that are about to go. */
 static void oxi_vk_forget_commands(oxi_vk_device *d) {
-    for (int i = 0; i < OXI_VK_SLOTS; i++) d->slot[i].held_count = 0;
+    for (int i = 0; i < OXI_VK_SLOTS; i++) {
+        oxi_vk_slot *slot = &d->slot[i];
+        oxi_free(slot->held, slot->held_room * sizeof *slot->held);
+        slot->held = NULL;
+        slot->held_count = slot->held_room = 0;
+    }
 }
 /* >>vulkan/record.c */
 /* Recording: dispatches are noted for the open submission (batch.c), which goes when it holds enough work or
@@ -15103,20 +15120,22 @@ static void oxi_vk_forget_commands(oxi_vk_device *d) {
 
 /* ---- hazards ------------------------------------------------------------------------------------------- */
 
+static oxi_vk_epochs *oxi_vk_epochs_of(oxi_vk_device *d, oxi_vk_chunk *chunk) {
+    return chunk->block->lent ? &d->lent : &chunk->last;
+}
+
 static ox_status oxi_vk_touch(oxi_vk_device *d, const oxi_vk_use *use, int count) {
     ox_status status = oxi_vk_begin(d);
     bool conflict = false;
     for (int i = 0; i < count; i++) {
-        const oxi_vk_chunk *c = use[i].chunk;
-        conflict = conflict || c->written == d->epoch || (use[i].writes && c->read == d->epoch);
+        const oxi_vk_epochs *last = oxi_vk_epochs_of(d, use[i].chunk);
+        conflict = conflict || last->written == d->epoch || (use[i].writes && last->read == d->epoch);
     }
     if (status == OX_OK && conflict) status = oxi_vk_barrier(d);
     for (int i = 0; i < count; i++) {
         oxi_vk_chunk *c = use[i].chunk;
-        if (use[i].writes)
-            c->written = d->epoch;
-        else
-            c->read = d->epoch;
+        oxi_vk_epochs *last = oxi_vk_epochs_of(d, c);
+        *(use[i].writes ? &last->written : &last->read) = d->epoch;
         c->serial = d->serial + 1;
         if (c->carried > d->carrier.needed) d->carrier.needed = c->carried;
         d->work += c->bytes;
@@ -15430,9 +15449,9 @@ static VkResult oxi_vk_carry_submit(oxi_vk_device *d, const oxi_vk_carried_piece
     return d->vk.vkQueueSubmit(d->transfer_queue, 1, &info, piece->fence);
 }
 
-/* Whether so many bytes of a chunk go this way: it is ours, and no command of the open buffer touches it. */
+/* Whether so many bytes of a chunk go this way: it is ours alone, and the open buffer does not touch it. */
 static bool oxi_vk_can_carry(const oxi_vk_device *d, const oxi_vk_chunk *chunk, uint64_t bytes, bool up) {
-    if (!(d->caps & OX_VULKAN_TRANSFER) || !chunk->block->memory || chunk->serial > d->serial) return false;
+    if (!(d->caps & OX_VULKAN_TRANSFER) || chunk->block->lent || chunk->serial > d->serial) return false;
     if (up) return bytes >= OXI_VK_CARRY_UP;
     /* a download only where later work would be waited for otherwise */
     return bytes >= OXI_VK_CARRY_DOWN && (d->recording || chunk->serial < d->serial);
@@ -16834,7 +16853,6 @@ static void oxi_vk_stop(oxi_vk_device *d) {
         if (d->modules[i]) d->vk.vkDestroyShaderModule(d->device, d->modules[i], NULL);
     for (int i = 0; i < OXI_VK_SLOTS; i++) oxi_vk_time_stop(d, &d->slot[i]);
     for (int i = 0; i < OXI_VK_SLOTS; i++) {
-        oxi_free(d->slot[i].held, d->slot[i].held_room * sizeof *d->slot[i].held);
         if (d->slot[i].fence) d->vk.vkDestroyFence(d->device, d->slot[i].fence, NULL);
         if (d->slot[i].pool) d->vk.vkDestroyCommandPool(d->device, d->slot[i].pool, NULL);
     }
@@ -16857,7 +16875,8 @@ static void oxi_vk_stop(oxi_vk_device *d) {
 /* >>vulkan/cache.c */
 /* The pipeline cache on disk: compiled shaders outlive the process.
  * A file starts with a header of ours that names the driver and sums up what follows; anything that does not
- * fit is ignored, and written anew when the device closes. Used where a path is given. */
+ * fit is ignored, and written anew when the device closes. A driver believes what it is given, so the sum is
+ * looked at first: it finds accidents, not forgery. Used where a path is given. */
 
 #ifndef OX_NO_STDIO
 
@@ -16868,7 +16887,10 @@ typedef struct oxi_vk_cache_header {
     uint8_t uuid[VK_UUID_SIZE];
 } oxi_vk_cache_header;
 
-static oxi_vk_cache_header oxi_vk_cache_header_of(const oxi_vk_device *d, const void *data, uint64_t bytes) {
+enum { OXI_VK_CACHE_MOST = 1 << 30 }; /* bytes of a file that is believed: drivers write far fewer */
+
+/* Of a file that this driver wrote, but for what follows the header. */
+static oxi_vk_cache_header oxi_vk_cache_header_of(const oxi_vk_device *d) {
     VkPhysicalDeviceProperties p;
     oxi_vk_cache_header h;
     d->host.vkGetPhysicalDeviceProperties(d->physical, &p);
@@ -16877,23 +16899,32 @@ static oxi_vk_cache_header oxi_vk_cache_header_of(const oxi_vk_device *d, const 
     h.vendor = p.vendorID;
     h.device = p.deviceID;
     h.driver = p.driverVersion;
-    h.bytes = bytes;
-    h.sum = oxi_vk_hash(data, (size_t)bytes);
     memcpy(h.uuid, p.pipelineCacheUUID, sizeof h.uuid);
     return h;
 }
 
-/* The driver's bytes of a mapped file, or NULL. */
-static const void *oxi_vk_cache_bytes(const oxi_vk_device *d, const oxi_mapping *file, size_t *bytes) {
-    if (file->bytes < sizeof(oxi_vk_cache_header)) return NULL;
-    const unsigned char *data = file->data + sizeof(oxi_vk_cache_header);
-    *bytes = file->bytes - sizeof(oxi_vk_cache_header);
-    oxi_vk_cache_header h = oxi_vk_cache_header_of(d, data, *bytes);
-    return memcmp(&h, file->data, sizeof h) == 0 ? data : NULL;
+/* The driver's bytes, to be given back with their number; NULL: another driver's, cut off or changed. */
+static void *oxi_vk_read_cache(const oxi_vk_device *d, FILE *file, size_t *bytes) {
+    oxi_vk_cache_header found, ours = oxi_vk_cache_header_of(d);
+    if (fread(&found, sizeof found, 1, file) != 1 || found.bytes == 0 || found.bytes > OXI_VK_CACHE_MOST)
+        return NULL;
+    ours.bytes = found.bytes;
+    ours.sum = found.sum;
+    if (memcmp(&found, &ours, sizeof found) != 0) return NULL;
+    *bytes = (size_t)found.bytes;
+    void *data = oxi_try_alloc(*bytes);
+    if (!data) return NULL;
+    if (fread(data, 1, *bytes, file) == *bytes && fgetc(file) == EOF &&
+        oxi_vk_hash(data, *bytes) == found.sum)
+        return data;
+    oxi_free(data, *bytes);
+    return NULL;
 }
 
 static bool oxi_vk_write_cache(const oxi_vk_device *d, const char *path, const void *data, size_t bytes) {
-    oxi_vk_cache_header h = oxi_vk_cache_header_of(d, data, bytes);
+    oxi_vk_cache_header h = oxi_vk_cache_header_of(d);
+    h.bytes = bytes;
+    h.sum = oxi_vk_hash(data, bytes);
     FILE *file = fopen(path, "wb");
     if (!file) return false;
     bool written = fwrite(&h, sizeof h, 1, file) == 1 && fwrite(data, bytes, 1, file) == 1;
@@ -16931,23 +16962,21 @@ static ox_status oxi_vk_load_cache(oxi_vk_device *d, const char *path) {
     memcpy(kept, path, strlen(path) + 1);
     oxi_vk_forget_cache_path(d);
     d->cache_path = kept;
-    FILE *there = fopen(path, "rb"); /* a missing file is nothing to be told of */
-    if (!there) return OX_OK;
-    (void)fclose(there);
+    FILE *file = fopen(path, "rb"); /* a missing file is nothing to be told of, nor one of another kind */
+    if (!file) return OX_OK;
     size_t bytes = 0;
-    const void *data = NULL;
-    oxi_mapping file;
-    bool clear = ox_error() == OX_OK, mapped = oxi_map_file(path, false, &file) == OX_OK;
-    if (mapped)
-        data = oxi_vk_cache_bytes(d, &file, &bytes);
-    else if (clear)
-        ox_error_clear(); /* nor is one that cannot be read an error */
+    void *data = oxi_vk_read_cache(d, file, &bytes);
+    (void)fclose(file);
+    if (!data) return OX_OK;
     VkPipelineCache old = d->cache;
-    if (data && oxi_vk_make_cache(d, data, bytes) == OX_OK)
+    bool clear = ox_error() == OX_OK;
+    if (oxi_vk_make_cache(d, data, bytes) == OX_OK) {
         d->vk.vkDestroyPipelineCache(d->device, old, NULL);
-    else
+    } else {
         d->cache = old;
-    if (mapped) oxi_unmap_file(&file);
+        if (clear) ox_error_clear();
+    }
+    oxi_free(data, bytes);
     return OX_OK;
 }
 
@@ -18338,7 +18367,8 @@ typedef struct oxi_vk_product {
     int64_t shape[OX_MAX_DIMS], stride[4][OX_MAX_DIMS];
     double alpha, beta;
     oxi_activation activation;
-    bool weights; /* b is a layer's: what meets it may be rounded, unless ox_set_exact */
+    bool weights; /* b is a layer's: what meets it may be rounded */
+    bool rough;   /* and ox_set_exact did not ask for more */
 } oxi_vk_product;
 
 static bool oxi_vk_product_reads(ox_dtype dtype) {
@@ -18584,7 +18614,7 @@ static bool oxi_vk_product_wide(const oxi_vk_product *p, const oxi_vk_product_pa
 static oxi_vk_shader oxi_vk_matrix_shader(const oxi_vk_device *d, const oxi_vk_product *p,
                                           const oxi_vk_product_params *params) {
     ox_dtype a = p->t[1]->dtype, b = p->t[2]->dtype;
-    bool rough = p->weights && a == OX_F32 && !oxi_atomic_load(&oxi_exact);
+    bool rough = p->rough && a == OX_F32;
     bool half = b == OX_F16 || b == OX_BF16;
     if (p->m < 32 || p->k < 32 || p->n < 32) return OXI_VK_SHADER_COUNT;
     if (!(a == b && half) && !(rough && (half || oxi_is_block(b)))) return OXI_VK_SHADER_COUNT;
@@ -18603,6 +18633,7 @@ typedef struct oxi_vk_product_group {
     const oxi_call *norm;       /* rms_norm that makes a, or NULL */
     bool writes_normal;         /* its result is not in memory yet */
     const oxi_call *tail;       /* add_ of the only product, silu_mul or gelu_mul of both, or NULL */
+    bool exact;                 /* ox_set_exact, when the products were called */
 } oxi_vk_product_group;
 
 static bool oxi_vk_product_is_few(const oxi_vk_product *p) {
@@ -18646,8 +18677,8 @@ static oxi_vk_few oxi_vk_few_of(const oxi_vk_device *d, const oxi_vk_product *p,
     f.split = 1;
     f.columns = pair || many ? 2 : 1;
     f.shared = 24 * m * (k / 16); /* bytes, and two floats for sixteen of them */
-    f.dot = parts && d->caps & OX_VULKAN_DOT && p->weights && !oxi_atomic_load(&oxi_exact) && wide &&
-            p->t[1]->dtype == OX_F32 && oxi_vk_few_shared(&f, p) <= d->limits.maxComputeSharedMemorySize;
+    f.dot = parts && d->caps & OX_VULKAN_DOT && p->rough && wide && p->t[1]->dtype == OX_F32 &&
+            oxi_vk_few_shared(&f, p) <= d->limits.maxComputeSharedMemorySize;
     if (!f.dot) f.shared = norm ? 4 * m * k : 0;
     uint32_t units = f.dot ? k / 16 / parts : k / 16;
     uint32_t most = f.dot && k > 4096 ? 2 : 4; /* who rounds a long row takes more columns */
@@ -18898,6 +18929,7 @@ static ox_status oxi_vk_product_group_run(oxi_vk_device *d, const oxi_vk_product
     ox_status status = OX_OK;
     if (ox_numel(p.t[0]) == 0) return OX_OK;
     memset(&expanded, 0, sizeof expanded);
+    p.rough = p.weights && !group->exact;
     if (oxi_vk_product_expands(d, &p)) status = oxi_vk_product_expand(d, &p, &expanded);
     int64_t parts = status == OX_OK ? oxi_vk_product_parts(d, &p) : 1;
     if (status == OX_OK)
@@ -18911,6 +18943,7 @@ static ox_status oxi_vk_product_run(oxi_vk_device *d, const oxi_call *call) {
     oxi_vk_product_group alone;
     memset(&alone, 0, sizeof alone);
     alone.product[0] = call;
+    alone.exact = oxi_atomic_load(&oxi_exact) != 0;
     return oxi_vk_product_group_run(d, &alone);
 }
 /* >>vulkan/select.c */
@@ -19849,7 +19882,7 @@ static bool oxi_vk_meets_norm(const oxi_vk_device *d, const oxi_call *product) {
 /* Whether a second product can share a dispatch with the held one. */
 static bool oxi_vk_makes_pair(const oxi_vk_device *d, const oxi_call *call) {
     const oxi_call *first = &d->product[0].call;
-    if (d->held_products != 1) return false;
+    if (d->held_products != 1 || d->held_exact != (oxi_atomic_load(&oxi_exact) != 0)) return false;
     const ox_tensor *b = first->in[1], *c = first->out[0], *other = call->in[1];
     return oxi_vk_same_memory(first->in[0], call->in[0]) && b->dtype == other->dtype &&
            b->shape[0] == other->shape[0] && b->stride[0] == other->stride[0] &&
@@ -19899,6 +19932,7 @@ static ox_status oxi_vk_record_products(oxi_vk_device *d, const oxi_call *tail) 
     oxi_vk_product_group group;
     memset(&group, 0, sizeof group);
     group.product[0] = &d->product[0].call;
+    group.exact = d->held_exact;
     if (d->held_products == 2) group.product[1] = &d->product[1].call;
     if (oxi_vk_meets_norm(d, group.product[0])) {
         group.norm = &d->norm.call;
@@ -19945,6 +19979,7 @@ static ox_status oxi_vk_join_product(oxi_vk_device *d, const oxi_call *call, boo
     if (status != OX_OK) return status;
     oxi_vk_hold(&d->product[0], call);
     d->held_products = 1;
+    d->held_exact = oxi_atomic_load(&oxi_exact) != 0;
     *joined = true;
     return OX_OK;
 }
@@ -20342,6 +20377,21 @@ OX_API uint64_t ox_vulkan_buffer_of(ox_tensor *t, uint64_t *byte_offset) {
     return handle;
 }
 
+/* Tensors over bytes of this buffer begin: it may be the buffer of other tensors, too. From now on barriers
+ * and queues take all that lies in such buffers for one memory, which was just written. */
+static ox_status oxi_vk_lend(oxi_vk_device *d, VkBuffer buffer) {
+    ox_status status = OX_OK;
+    oxi_lock_take(&d->lock);
+    for (oxi_vk_block *b = d->blocks; b; b = b->next)
+        if (b->buffer == buffer && !b->lent) {
+            status = oxi_vk_carry_wait(d);
+            b->lent = true;
+        }
+    d->lent.written = d->epoch;
+    oxi_lock_give(&d->lock);
+    return status;
+}
+
 /* What a borrowed storage gives back: the block of the caller's buffer. */
 typedef struct oxi_vk_loan {
     oxi_vk_device *device;
@@ -20395,6 +20445,7 @@ OX_API ox_tensor *ox_vulkan_from_buffer(ox_device *device, uint64_t buffer, uint
         return NULL;
     }
     memcpy(&block->buffer, &buffer, sizeof(VkBuffer));
+    block->lent = true;
     block->base = byte_offset;
     block->bytes = bytes;
     chunk->block = block;
@@ -20407,7 +20458,7 @@ OX_API ox_tensor *ox_vulkan_from_buffer(ox_device *device, uint64_t buffer, uint
     memcpy(&loan->data, &buffer, sizeof loan->data);
     ox_tensor meta;
     oxi_meta(&meta, dtype, shape.ndim, shape.dim);
-    ox_tensor *t = oxi_tensor_over(storage, &meta);
+    ox_tensor *t = oxi_vk_lend(d, block->buffer) == OX_OK ? oxi_tensor_over(storage, &meta) : NULL;
     oxi_storage_release(storage); /* the tensor holds it, or it goes */
     return t;
 }

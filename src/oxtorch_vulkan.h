@@ -40,7 +40,8 @@
  *     dispatch reaches; OX_VULKAN_CAPS=baseline does without all that is optional.
  *
  * WITHOUT A GPU
- *     Programs compile and run as well without volk.h or without a driver: ox_vulkan gives NULL.
+ *     Programs compile and run as well without volk.h, the Vulkan headers or a driver: ox_vulkan gives NULL,
+ *     ox_error_text() says what is missing.
  *
  * WITH A RENDERER
  *     ox_vulkan_open takes the program's VkInstance, VkDevice and queue. volk.h must come before vulkan.h,
@@ -59,7 +60,7 @@
 #define OX_TORCH_VULKAN_IMPLEMENTED
 
 #if defined(__has_include)
-#if __has_include(<volk.h>)
+#if __has_include(<volk.h>) && (__has_include(<vulkan/vulkan_core.h>) || defined(VOLK_VULKAN_H_PATH))
 #define OXI_HAS_VOLK 1
 #endif
 #endif

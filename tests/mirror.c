@@ -4,6 +4,8 @@
  * of impl.o. OX_MIRROR in the environment names the device:
  *   vulkan  (or nothing) what it has no shader for stays on the CPU
  *   stream  tiles of 64 KiB; the call runs on the CPU, too, and other bits are an error of the call
+ * OX_MIRROR_PART=3/16: the third of sixteen parts of all calls, cut by op and dtypes, runs there alone: so
+ * sixteen processes at once compile each shader once (tests/parts.sh).
  * OX_MIRROR_REPORT=1 lists at the end which calls stayed on the CPU. */
 #define OX_C_TIER
 #define OX_IMPLEMENTATION
@@ -26,6 +28,7 @@ typedef struct mirror_call {
 static ox_device *mirror_device;
 static bool mirror_streams;
 static OXI_THREAD_LOCAL bool mirror_inside; /* the stream's own calls on the CPU */
+static uint32_t mirror_part = 1, mirror_parts = 1;
 static int64_t mirror_runs, mirror_stays[OXI_OP_COUNT][OX_DTYPE_COUNT];
 static ox_status (*mirror_cpu_run)(ox_device *self, const oxi_call *call);
 
@@ -75,6 +78,14 @@ static bool mirror_open(void) {
 
 static void mirror_close(void) {
     if (mirror_streams) ox_stream_close((ox_stream *)mirror_device->state);
+#ifdef OXI_HAS_VOLK
+    if (mirror_streams || !oxi_hooks.alloc) return;
+    /* a test counts memory: blocks that the device keeps for later are none of the call's */
+    oxi_vk_device *d = (oxi_vk_device *)mirror_device;
+    oxi_lock_take(&d->lock);
+    oxi_vk_trim(d);
+    oxi_lock_give(&d->lock);
+#endif
 }
 
 static bool mirror_operands(mirror_call *m, const oxi_call *call, ox_tensor **in, oxi_call *there) {
@@ -118,8 +129,11 @@ static ox_status mirror_compare(const mirror_call *m, const oxi_call *call, ox_s
 
 static ox_status mirror_run_there(const mirror_call *m, ox_device *cpu, const oxi_call *call,
                                   const oxi_call *there) {
+    bool exact = oxi_atomic_load(&oxi_exact);
     mirror_inside = true;
+    if (!mirror_streams) ox_set_exact(true); /* what is rounded otherwise, test_vulkan.c checks */
     ox_status status = mirror_device->run(mirror_device, there);
+    ox_set_exact(exact);
     if (mirror_streams) status = mirror_compare(m, call, mirror_cpu_run(cpu, call), status);
     mirror_inside = false;
     for (int i = 0; i < m->count && !mirror_streams; i++)
@@ -129,13 +143,25 @@ static ox_status mirror_run_there(const mirror_call *m, ox_device *cpu, const ox
     return status;
 }
 
+/* Whether the call belongs to the part of this process. What tests compare bit by bit goes together: an op
+ * and the same behind a promotion; a block type's expansion and whatever else is made of its numbers. */
+static bool mirror_is_ours(const oxi_call *call) {
+    uint32_t key = (uint32_t)call->op * OX_DTYPE_COUNT + (uint32_t)call->out[0]->dtype;
+    for (int i = 0; i < call->in_count; i++)
+        if (call->in[i] && oxi_is_block(call->in[i]->dtype)) key = (uint32_t)call->in[i]->dtype;
+    return (key * 2654435761u >> 16) % mirror_parts + 1 == mirror_part;
+}
+
 static ox_status mirror_run(ox_device *self, const oxi_call *call) {
     mirror_call m;
     ox_tensor *in[64];
     oxi_call there;
     ox_status status;
     memset(&m, 0, sizeof m);
-    if (mirror_inside || call->in_count > 60 || !mirror_open()) return mirror_cpu_run(self, call);
+    const bool ours = mirror_is_ours(call);
+    if (mirror_inside || call->in_count > 60 || (mirror_streams && !ours)) return mirror_cpu_run(self, call);
+    /* a device is opened by whatever call comes first, before a test lets memory run out */
+    if (!mirror_open() || !ours) return mirror_cpu_run(self, call);
     ox_scope scope = ox_scope_begin();
     if (mirror_operands(&m, call, in, &there) && mirror_device->supports(mirror_device, &there)) {
         status = mirror_run_there(&m, self, call, &there);
@@ -174,7 +200,12 @@ static void mirror_try_subnormals(void) {
 }
 
 __attribute__((constructor)) static void mirror_begin(void) {
-    const char *name = getenv("OX_MIRROR");
+    const char *name = getenv("OX_MIRROR"), *part = getenv("OX_MIRROR_PART");
+    if (part && (sscanf(part, "%u/%u", &mirror_part, &mirror_parts) != 2 || mirror_part < 1 ||
+                 mirror_part > mirror_parts)) {
+        printf("OX_MIRROR_PART=%s is none of n/parts\nsuite mirror: 0 passed, 1 failed, 0 skipped\n", part);
+        exit(1);
+    }
     mirror_streams = name && strcmp(name, "stream") == 0;
     if (!mirror_open()) {
         printf("skip mirror: %s\nsuite mirror: 0 passed, 0 failed, 1 skipped\n", ox_error_text());
@@ -182,7 +213,7 @@ __attribute__((constructor)) static void mirror_begin(void) {
     }
     if (!mirror_streams) mirror_try_subnormals();
     mirror_close();
-    ox_set_exact(!mirror_streams); /* what f32 operands are rounded to otherwise, test_vulkan.c checks */
+    ox_set_exact(!mirror_streams);
     mirror_cpu_run = oxi_cpu_device.run;
     oxi_cpu_device.run = mirror_run;
     if (getenv("OX_MIRROR_REPORT")) atexit(mirror_report);

@@ -240,6 +240,17 @@ static void test_empty_vectors(void) {
             }
 }
 
+/* Nothing to sum, for so many lines that others would be multiplied in blocks. */
+static void test_empty_sums(void) {
+    OX_SCOPE {
+        ox_tensor *a = ox_zeros(OX_SHAPE(9000, 0), OX_F32), *b = ox_zeros(OX_SHAPE(0, 300), OX_F32);
+        CHECK(ox_item(ox_sum(ox_abs(ox_matmul(a, b)), OX_SHAPE(0, 1), false)) == 0);
+        ox_tensor *c = ox_addmm(ox_ones(OX_SHAPE(9000, 300), OX_F32), a, b, 2, 3);
+        CHECK(ox_item(ox_amax(c, OX_SHAPE(0, 1), false)) == 2);
+        CHECK(ox_item(ox_amin(c, OX_SHAPE(0, 1), false)) == 2);
+    }
+}
+
 static void test_vectors(void) {
     OX_SCOPE {
         ox_tensor *v = random_tensor(OX_SHAPE(37), OX_F32), *m = random_tensor(OX_SHAPE(37, 11), OX_F32);
@@ -554,6 +565,7 @@ int main(void) {
     test_broadcast();
     test_vectors();
     test_empty_vectors();
+    test_empty_sums();
     test_ints();
     test_errors();
     test_special();

@@ -352,6 +352,20 @@ static void check_all_weights(void) {
         }
 }
 
+/* ox_set_exact counts when an op is called, also one that is recorded later. */
+static void check_exact_when_called(void) {
+    OX_SCOPE {
+        ox_tensor *x = there(matrix_of(1, 512, false, 0, OX_F32));
+        ox_tensor *w = ox_to(weights_of(64, 512, OX_Q8_0), gpu);
+        ox_set_exact(true);
+        ox_tensor *exact = back(ox_linear(x, w, NULL)), *y = ox_linear(x, w, NULL);
+        ox_set_exact(false);
+        ox_tensor *z = ox_linear(x, w, NULL); /* no pair with y, which is held back */
+        CHECK_MSG(same_bits(back(y), exact), "%s", ox_error_text());
+        CHECK_MSG(same_bits(back(z), back(ox_linear(x, w, NULL))), "%s", ox_error_text());
+    }
+}
+
 /* ---- attention: each way that a shader takes ----------------------------------------------------------- */
 
 typedef struct attention_case {
@@ -603,6 +617,12 @@ static void check_buffers(void) {
         ox_tensor *same =
             ox_vulkan_from_buffer(gpu, buffer, offset, 256, OX_SHAPE(8, 8), OX_F32, take_back, NULL);
         CHECK_MSG(same && ox_item(ox_sum(same, OX_ALL_DIMS, false)) == 2016, "%s", ox_error_text());
+        /* each waits for the one before, whose tensor is another one over the same bytes */
+        CHECK(ox_vulkan_sync(gpu) == OX_OK);
+        int64_t barriers = ox_vulkan_stats(gpu).barriers;
+        for (int i = 0; i < 4; i++) (void)ox_add_(i % 2 ? same : x, ox_number(1));
+        CHECK(ox_vulkan_stats(gpu).barriers - barriers >= 3);
+        CHECK(ox_item(ox_sum(x, OX_ALL_DIMS, false)) == 2016 + 4 * 64);
         CHECK(!ox_vulkan_from_buffer(gpu, buffer, offset, 255, OX_SHAPE(8, 8), OX_F32, NULL, NULL));
         ox_error_clear();
     }
@@ -649,6 +669,17 @@ static void check_broken_caches(const char *path, const char *folder) {
         broken[at] ^= (unsigned char)(1 + at % 255);
         put_file(other, broken, count);
         CHECK_MSG(takes_cache(other), "byte %d changed: %s", (int)at, ox_error_text());
+    }
+    for (int turn = 0; turn < 300; turn++) { /* several bytes at once, a part moved, some more or fewer */
+        size_t length = count - (size_t)rand() % 3 * ((size_t)rand() % count);
+        memcpy(broken, bytes, count);
+        for (int k = rand() % 9; k >= 0; k--)
+            broken[(size_t)rand() % (k % 2 ? 64 : count)] ^= (unsigned char)(1 << rand() % 8);
+        if (turn % 3 == 0) memmove(broken + (size_t)rand() % 64, bytes + (size_t)rand() % 64, count / 2);
+        if (length > count) length = 64 + (size_t)rand() % 64;
+        if (turn % 5 == 0 && count + 8 < sizeof broken) length = count + 1 + (size_t)rand() % 7;
+        put_file(other, broken, length);
+        CHECK_MSG(takes_cache(other), "changed, turn %d: %s", turn, ox_error_text());
     }
     for (size_t i = 0; i < sizeof broken; i++) broken[i] = (unsigned char)(rand() >> 7);
     put_file(other, broken, sizeof broken);
@@ -698,6 +729,7 @@ int main(void) {
     check_in_place();
     check_products();
     check_all_weights();
+    check_exact_when_called();
     check_attentions();
     check_all_joined();
     check_steady_loop();

@@ -160,7 +160,7 @@ static bool make_renderer(renderer *r, PFN_vkGetInstanceProcAddr loader) {
     VkInstanceCreateInfo instance;
     VkDeviceQueueCreateInfo queue;
     VkDeviceCreateInfo device;
-    VkQueueFamilyProperties families[1];
+    VkQueueFamilyProperties families[16];
     memset(r, 0, sizeof *r);
     memset(&application, 0, sizeof application);
     memset(&instance, 0, sizeof instance);
@@ -176,7 +176,7 @@ static bool make_renderer(renderer *r, PFN_vkGetInstanceProcAddr loader) {
     VkResult result = OF_INSTANCE(r, vkEnumeratePhysicalDevices)(r->instance, &count, &r->physical);
     if ((result != VK_SUCCESS && result != VK_INCOMPLETE) || count == 0) return false;
     OF_INSTANCE(r, vkGetPhysicalDeviceQueueFamilyProperties)(r->physical, &family_count, NULL);
-    if (family_count > 1) family_count = 1;
+    if (family_count > 16) family_count = 16;
     OF_INSTANCE(r, vkGetPhysicalDeviceQueueFamilyProperties)(r->physical, &family_count, families);
     if (family_count == 0 || !(families[0].queueFlags & VK_QUEUE_COMPUTE_BIT)) return false;
     queue.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO;

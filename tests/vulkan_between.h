@@ -1,6 +1,7 @@
 /* vulkan_between.h - a Vulkan loader between the library and the system's (ox_vulkan_use_loader,
  * ox_vulkan_desc): it lets the n-th call of a function fail, loses the device, shows other limits, a second
- * family of queues for transfers, each device twice, and counts what was made and not given back.
+ * family of queues for transfers, each device twice, one that keeps subnormal numbers when it is asked to, and
+ * counts what was made and not given back.
  * The functions are wrapped by name; all others are the driver's own. */
 #ifndef VULKAN_BETWEEN_H
 #define VULKAN_BETWEEN_H
@@ -43,12 +44,14 @@ static struct {
     int transfers;            /* a family of queues for transfers only */
     int twice;                /* each physical device two times */
     int wrong;              /* copies take what lies behind */
+    int keeps;              /* shaders may ask for subnormals of f32 to be kept; the driver is not told */
     /* to be looked at */
     long calls[BETWEEN_CALLS];
     int lost, fired;
     long alive; /* objects made and not destroyed */
     VkDeviceSize memory;    /* bytes allocated in all */
     long on_transfer_queue; /* submissions */
+    long asked, asked_wrong; /* shaders that ask for subnormals, and not as the specification wants it */
 } between;
 
 static PFN_vkGetInstanceProcAddr between_system;
@@ -158,6 +161,7 @@ WRAP(vkCreateBuffer)
     VkBufferCreateInfo own = *info;
     ASK(BETWEEN_BUFFER);
     own.sharingMode = VK_SHARING_MODE_EXCLUSIVE; /* the driver knows one family only */
+    own.queueFamilyIndexCount = 0;
     if (between.transfers) info = &own;
     return MADE(between_real_vkCreateBuffer(d, info, a, out));
 }
@@ -199,6 +203,68 @@ WRAP(vkCreateComputePipelines)
     return MADE(between_real_vkCreateComputePipelines(d, cache, count, info, a, out));
 }
 
+/* What asks for subnormals (SPV_KHR_float_controls), by instruction. */
+typedef enum between_asks {
+    BETWEEN_NOTHING,
+    BETWEEN_CAPABILITY,
+    BETWEEN_EXTENSION,
+    BETWEEN_MODE
+} between_asks;
+
+static between_asks between_asks_of(const uint32_t *at) {
+    uint32_t code = at[0] & 0xffff;
+    if (code == 17 && at[1] == 4464) return BETWEEN_CAPABILITY;
+    if (code == 10 && strcmp((const char *)(at + 1), "SPV_KHR_float_controls") == 0) return BETWEEN_EXTENSION;
+    return code == 16 && at[2] == 4459 ? BETWEEN_MODE : BETWEEN_NOTHING;
+}
+
+/* Whether the instructions of a module follow each other in the order of the specification's logical layout
+ * as far as its execution modes, whole ones to its end, and its mode is of its entry point, for 32 bits. */
+static bool between_in_order(const uint32_t *code, size_t count) {
+    static const uint32_t order[] = {17, 10, 11, 14, 15, 16}; /* capabilities ... modes */
+    size_t stage = 0, i = 5;
+    uint32_t entry = 0;
+    for (; i < count && code[i] >> 16 && i + (code[i] >> 16) <= count; i += code[i] >> 16) {
+        uint32_t kind = code[i] & 0xffff;
+        size_t is = 0;
+        while (is < 6 && order[is] != kind) is++;
+        if (is < stage) return false;
+        stage = is;
+        if (kind == 15) entry = code[i + 2];
+        bool mode = between_asks_of(code + i) == BETWEEN_MODE;
+        if (mode && (code[i + 1] != entry || code[i + 3] != 32)) return false;
+    }
+    return i == count;
+}
+
+/* The driver gets the module without what asks for subnormals, which it may not know. */
+WRAP(vkCreateShaderModule)
+(VkDevice d, const VkShaderModuleCreateInfo *info, const VkAllocationCallbacks *a, VkShaderModule *out) {
+    size_t count = info->codeSize / 4, left = 5;
+    uint32_t *plain = (uint32_t *)malloc(info->codeSize), found = 0;
+    VkShaderModuleCreateInfo own = *info;
+    VkResult asked = between_ask(BETWEEN_MODULE);
+    if (asked == VK_SUCCESS && plain) {
+        memcpy(plain, info->pCode, 20);
+        for (size_t i = 5, words; i < count; i += words) {
+            between_asks asks = between_asks_of(info->pCode + i);
+            words = info->pCode[i] >> 16;
+            if (words == 0 || i + words > count) break;
+            found |= 1u << asks;
+            if (asks != BETWEEN_NOTHING) continue;
+            memcpy(plain + left, info->pCode + i, words * 4);
+            left += words;
+        }
+        between.asked += found != 1;
+        if (found != 1) between.asked_wrong += found != 15 || !between_in_order(info->pCode, count);
+        own.pCode = plain;
+        own.codeSize = left * 4;
+        asked = between_real_vkCreateShaderModule(d, between.keeps ? &own : info, a, out);
+    }
+    free(plain);
+    return plain ? MADE(asked) : VK_ERROR_OUT_OF_HOST_MEMORY;
+}
+
 /* Made and destroyed with nothing to change: WRAP_PAIR(Fence, FENCE) is vkCreateFence and vkDestroyFence. */
 #define WRAP_DESTROY(type)                                                                    \
     WRAP_VOID(vkDestroy##type)(VkDevice d, Vk##type object, const VkAllocationCallbacks *a) { \
@@ -222,7 +288,7 @@ WRAP_PAIR(PipelineCache, BETWEEN_PIPELINE)
 WRAP_PAIR(PipelineLayout, BETWEEN_PIPELINE)
 WRAP_PAIR(QueryPool, BETWEEN_POOL)
 WRAP_PAIR(Semaphore, BETWEEN_FENCE)
-WRAP_PAIR(ShaderModule, BETWEEN_MODULE)
+WRAP_DESTROY(ShaderModule)
 
 /* ---- devices ------------------------------------------------------------------------------------------- */
 
@@ -271,20 +337,24 @@ WRAP(vkEnumeratePhysicalDevices)
 }
 WRAP_VOID(vkGetPhysicalDeviceQueueFamilyProperties)
 (VkPhysicalDevice physical, uint32_t *count, VkQueueFamilyProperties *out) {
-    if (between.transfers && out) {
-        uint32_t one = 1;
-        between_real_vkGetPhysicalDeviceQueueFamilyProperties(physical, &one, out);
-        out[1] = out[0];
+    VkQueueFamilyProperties all[16];
+    uint32_t room = 16;
+    if (!between.transfers || !out) {
+        between_real_vkGetPhysicalDeviceQueueFamilyProperties(physical, count, out);
+    } else {
+        between_real_vkGetPhysicalDeviceQueueFamilyProperties(physical, &room, all);
+        out[0] = out[1] = all[0];
         out[1].queueFlags = VK_QUEUE_TRANSFER_BIT;
-        return;
     }
-    between_real_vkGetPhysicalDeviceQueueFamilyProperties(physical, count, out);
     if (between.transfers) *count = 2;
 }
 WRAP_VOID(vkGetPhysicalDeviceProperties2)
 (VkPhysicalDevice physical, VkPhysicalDeviceProperties2 *out) {
     between_real_vkGetPhysicalDeviceProperties2(physical, out);
     if (between.range) out->properties.limits.maxStorageBufferRange = (uint32_t)between.range;
+    for (VkBaseOutStructure *p = (VkBaseOutStructure *)out->pNext; between.keeps && p; p = p->pNext)
+        if (p->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FLOAT_CONTROLS_PROPERTIES)
+            ((VkPhysicalDeviceFloatControlsProperties *)(void *)p)->shaderDenormPreserveFloat32 = VK_TRUE;
 }
 WRAP_VOID(vkGetPhysicalDeviceMemoryProperties2)
 (VkPhysicalDevice physical, VkPhysicalDeviceMemoryProperties2 *out) {

@@ -612,8 +612,9 @@ static void oxi_gemm_size_blocks(oxi_gemm_plan *p) {
     p->block_m = m;
     p->block_n = n;
     p->block_k = p->k;
-    if (lines <= 8192 && lines * p->k <= room) return;
-    p->block_k = oxi_min_i64(p->k, oxi_round_up(room / oxi_min_i64(lines, 8192), p->depth));
+    if (p->k == 0 || (lines <= 8192 && lines * p->k <= room)) return;
+    int64_t chunks = room / oxi_min_i64(lines, 8192) / p->depth;
+    p->block_k = oxi_min_i64(p->k, (chunks > 1 ? chunks : 1) * p->depth);
     lines = room / p->block_k;
     if (!p->own_b) p->block_n = oxi_min_i64(n, p->own_a ? lines : lines - oxi_min_i64(m, lines / 2));
     if (!p->own_a) p->block_m = oxi_min_i64(m, p->own_b ? lines : lines - oxi_min_i64(n, lines / 2));

@@ -95,7 +95,9 @@ OX_API uint64_t ox_vulkan_buffer_of(ox_tensor *t, uint64_t *byte_offset);
 
 /* A tensor over bytes of a buffer of the caller, which must have been made on this device with
  * VK_BUFFER_USAGE_STORAGE_BUFFER_BIT and both TRANSFER bits. release may be NULL.
- * errors   NULL: an offset that is no multiple of 256, a shape that does not fit into `bytes` */
+ * errors   NULL: an offset that is no multiple of 256, a shape that does not fit into `bytes`
+ * Several tensors may lie over the same bytes, also over those of a tensor that ox_vulkan_buffer_of was asked
+ * about: each operation sees what those before it wrote. */
 OX_API ox_tensor *ox_vulkan_from_buffer(ox_device *device, uint64_t buffer, uint64_t byte_offset,
                                         uint64_t bytes, ox_shape shape, ox_dtype dtype,
                                         ox_release_fn release, void *user);
@@ -103,7 +105,8 @@ OX_API ox_tensor *ox_vulkan_from_buffer(ox_device *device, uint64_t buffer, uint
 /* ---- running ------------------------------------------------------------------------------------------- */
 
 /* Keeps compiled pipelines in the file at `path`: read now, where there is one that was written whole and by
- * this driver, and written by ox_vulkan_close, where it can be. Any other file is ignored. */
+ * this driver, and written by ox_vulkan_close, where it can be. Any other file is ignored; one that is forged
+ * with a right sum goes to the driver, so keep it where nobody else writes. */
 OX_API ox_status ox_vulkan_pipeline_cache(ox_device *device, const char *path);
 
 /* Submits what is recorded and waits for all of it. Errors of the device since the last wait come out here

@@ -303,5 +303,10 @@ static ox_status oxi_vk_submit_enough(oxi_vk_device *d) {
 
 /* Command buffers name sets and buffers that are about to go. */
 static void oxi_vk_forget_commands(oxi_vk_device *d) {
-    for (int i = 0; i < OXI_VK_SLOTS; i++) d->slot[i].held_count = 0;
+    for (int i = 0; i < OXI_VK_SLOTS; i++) {
+        oxi_vk_slot *slot = &d->slot[i];
+        oxi_free(slot->held, slot->held_room * sizeof *slot->held);
+        slot->held = NULL;
+        slot->held_count = slot->held_room = 0;
+    }
 }

@@ -1,6 +1,7 @@
 /* The pipeline cache on disk: compiled shaders outlive the process.
  * A file starts with a header of ours that names the driver and sums up what follows; anything that does not
- * fit is ignored, and written anew when the device closes. Used where a path is given. */
+ * fit is ignored, and written anew when the device closes. A driver believes what it is given, so the sum is
+ * looked at first: it finds accidents, not forgery. Used where a path is given. */
 
 #ifndef OX_NO_STDIO
 
@@ -11,7 +12,10 @@ typedef struct oxi_vk_cache_header {
     uint8_t uuid[VK_UUID_SIZE];
 } oxi_vk_cache_header;
 
-static oxi_vk_cache_header oxi_vk_cache_header_of(const oxi_vk_device *d, const void *data, uint64_t bytes) {
+enum { OXI_VK_CACHE_MOST = 1 << 30 }; /* bytes of a file that is believed: drivers write far fewer */
+
+/* Of a file that this driver wrote, but for what follows the header. */
+static oxi_vk_cache_header oxi_vk_cache_header_of(const oxi_vk_device *d) {
     VkPhysicalDeviceProperties p;
     oxi_vk_cache_header h;
     d->host.vkGetPhysicalDeviceProperties(d->physical, &p);
@@ -20,23 +24,32 @@ static oxi_vk_cache_header oxi_vk_cache_header_of(const oxi_vk_device *d, const 
     h.vendor = p.vendorID;
     h.device = p.deviceID;
     h.driver = p.driverVersion;
-    h.bytes = bytes;
-    h.sum = oxi_vk_hash(data, (size_t)bytes);
     memcpy(h.uuid, p.pipelineCacheUUID, sizeof h.uuid);
     return h;
 }
 
-/* The driver's bytes of a mapped file, or NULL. */
-static const void *oxi_vk_cache_bytes(const oxi_vk_device *d, const oxi_mapping *file, size_t *bytes) {
-    if (file->bytes < sizeof(oxi_vk_cache_header)) return NULL;
-    const unsigned char *data = file->data + sizeof(oxi_vk_cache_header);
-    *bytes = file->bytes - sizeof(oxi_vk_cache_header);
-    oxi_vk_cache_header h = oxi_vk_cache_header_of(d, data, *bytes);
-    return memcmp(&h, file->data, sizeof h) == 0 ? data : NULL;
+/* The driver's bytes, to be given back with their number; NULL: another driver's, cut off or changed. */
+static void *oxi_vk_read_cache(const oxi_vk_device *d, FILE *file, size_t *bytes) {
+    oxi_vk_cache_header found, ours = oxi_vk_cache_header_of(d);
+    if (fread(&found, sizeof found, 1, file) != 1 || found.bytes == 0 || found.bytes > OXI_VK_CACHE_MOST)
+        return NULL;
+    ours.bytes = found.bytes;
+    ours.sum = found.sum;
+    if (memcmp(&found, &ours, sizeof found) != 0) return NULL;
+    *bytes = (size_t)found.bytes;
+    void *data = oxi_try_alloc(*bytes);
+    if (!data) return NULL;
+    if (fread(data, 1, *bytes, file) == *bytes && fgetc(file) == EOF &&
+        oxi_vk_hash(data, *bytes) == found.sum)
+        return data;
+    oxi_free(data, *bytes);
+    return NULL;
 }
 
 static bool oxi_vk_write_cache(const oxi_vk_device *d, const char *path, const void *data, size_t bytes) {
-    oxi_vk_cache_header h = oxi_vk_cache_header_of(d, data, bytes);
+    oxi_vk_cache_header h = oxi_vk_cache_header_of(d);
+    h.bytes = bytes;
+    h.sum = oxi_vk_hash(data, bytes);
     FILE *file = fopen(path, "wb");
     if (!file) return false;
     bool written = fwrite(&h, sizeof h, 1, file) == 1 && fwrite(data, bytes, 1, file) == 1;
@@ -74,23 +87,21 @@ static ox_status oxi_vk_load_cache(oxi_vk_device *d, const char *path) {
     memcpy(kept, path, strlen(path) + 1);
     oxi_vk_forget_cache_path(d);
     d->cache_path = kept;
-    FILE *there = fopen(path, "rb"); /* a missing file is nothing to be told of */
-    if (!there) return OX_OK;
-    (void)fclose(there);
+    FILE *file = fopen(path, "rb"); /* a missing file is nothing to be told of, nor one of another kind */
+    if (!file) return OX_OK;
     size_t bytes = 0;
-    const void *data = NULL;
-    oxi_mapping file;
-    bool clear = ox_error() == OX_OK, mapped = oxi_map_file(path, false, &file) == OX_OK;
-    if (mapped)
-        data = oxi_vk_cache_bytes(d, &file, &bytes);
-    else if (clear)
-        ox_error_clear(); /* nor is one that cannot be read an error */
+    void *data = oxi_vk_read_cache(d, file, &bytes);
+    (void)fclose(file);
+    if (!data) return OX_OK;
     VkPipelineCache old = d->cache;
-    if (data && oxi_vk_make_cache(d, data, bytes) == OX_OK)
+    bool clear = ox_error() == OX_OK;
+    if (oxi_vk_make_cache(d, data, bytes) == OX_OK) {
         d->vk.vkDestroyPipelineCache(d->device, old, NULL);
-    else
+    } else {
         d->cache = old;
-    if (mapped) oxi_unmap_file(&file);
+        if (clear) ox_error_clear();
+    }
+    oxi_free(data, bytes);
     return OX_OK;
 }
 

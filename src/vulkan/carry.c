@@ -116,9 +116,9 @@ static VkResult oxi_vk_carry_submit(oxi_vk_device *d, const oxi_vk_carried_piece
     return d->vk.vkQueueSubmit(d->transfer_queue, 1, &info, piece->fence);
 }
 
-/* Whether so many bytes of a chunk go this way: it is ours, and no command of the open buffer touches it. */
+/* Whether so many bytes of a chunk go this way: it is ours alone, and the open buffer does not touch it. */
 static bool oxi_vk_can_carry(const oxi_vk_device *d, const oxi_vk_chunk *chunk, uint64_t bytes, bool up) {
-    if (!(d->caps & OX_VULKAN_TRANSFER) || !chunk->block->memory || chunk->serial > d->serial) return false;
+    if (!(d->caps & OX_VULKAN_TRANSFER) || chunk->block->lent || chunk->serial > d->serial) return false;
     if (up) return bytes >= OXI_VK_CARRY_UP;
     /* a download only where later work would be waited for otherwise */
     return bytes >= OXI_VK_CARRY_DOWN && (d->recording || chunk->serial < d->serial);

@@ -70,7 +70,7 @@ static bool oxi_vk_meets_norm(const oxi_vk_device *d, const oxi_call *product) {
 /* Whether a second product can share a dispatch with the held one. */
 static bool oxi_vk_makes_pair(const oxi_vk_device *d, const oxi_call *call) {
     const oxi_call *first = &d->product[0].call;
-    if (d->held_products != 1) return false;
+    if (d->held_products != 1 || d->held_exact != (oxi_atomic_load(&oxi_exact) != 0)) return false;
     const ox_tensor *b = first->in[1], *c = first->out[0], *other = call->in[1];
     return oxi_vk_same_memory(first->in[0], call->in[0]) && b->dtype == other->dtype &&
            b->shape[0] == other->shape[0] && b->stride[0] == other->stride[0] &&
@@ -120,6 +120,7 @@ static ox_status oxi_vk_record_products(oxi_vk_device *d, const oxi_call *tail) 
     oxi_vk_product_group group;
     memset(&group, 0, sizeof group);
     group.product[0] = &d->product[0].call;
+    group.exact = d->held_exact;
     if (d->held_products == 2) group.product[1] = &d->product[1].call;
     if (oxi_vk_meets_norm(d, group.product[0])) {
         group.norm = &d->norm.call;
@@ -166,6 +167,7 @@ static ox_status oxi_vk_join_product(oxi_vk_device *d, const oxi_call *call, boo
     if (status != OX_OK) return status;
     oxi_vk_hold(&d->product[0], call);
     d->held_products = 1;
+    d->held_exact = oxi_atomic_load(&oxi_exact) != 0;
     *joined = true;
     return OX_OK;
 }

@@ -65,16 +65,22 @@ typedef struct oxi_vk_block {
     VkDeviceMemory memory;             /* 0: the caller's buffer */
     uint64_t bytes, used;
     bool small;                        /* for tensors of up to OXI_VK_SMALL bytes */
+    bool lent;                         /* others may lie over its bytes: see device.lent (share.c) */
     struct oxi_vk_chunk *first;        /* all of it, in order of offset */
     struct oxi_vk_block *next;
 } oxi_vk_block;
 
-/* A range of a block, free or in use. Epochs say when a dispatch last touched it; a free range keeps them, so
- * that who gets it next waits for who had it last. */
+/* When a dispatch last touched memory: the device counts barriers. */
+typedef struct oxi_vk_epochs {
+    int64_t written, read;
+} oxi_vk_epochs;
+
+/* A range of a block, free or in use. A free range keeps its epochs, so that who gets it next waits for who
+ * had it last. */
 typedef struct oxi_vk_chunk {
     oxi_vk_block *block;
     uint64_t offset, bytes;
-    int64_t written, read;             /* epochs */
+    oxi_vk_epochs last;
     int64_t serial;                    /* the submission that touches it last */
     int64_t carried;                   /* the transfer on a queue of its own that does */
     bool used;
@@ -248,6 +254,7 @@ typedef struct oxi_vk_device {
 
     /* record.c */
     int64_t epoch;                     /* counts barriers */
+    oxi_vk_epochs lent;                /* of all lent blocks together: which of them overlap is not known */
     VkDescriptorSetLayout param_layout, buffer_layout;
     VkPipelineLayout layout;
     VkDescriptorSet param_set;
@@ -265,6 +272,7 @@ typedef struct oxi_vk_device {
     oxi_vk_held_call norm, product[2], rope;
     int held_products;
     bool held_norm, held_rope;
+    bool held_exact;                   /* ox_set_exact, when the products were called */
     bool norm_written;                 /* a product that met the held norm has written its result */
 
     oxi_vk_ahead ahead;

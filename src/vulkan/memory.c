@@ -138,8 +138,7 @@ static oxi_vk_chunk *oxi_vk_chunk_take(oxi_vk_device *d, oxi_vk_chunk *chunk, ui
     if (chunk->bytes > bytes) {
         rest = oxi_vk_chunk_new(chunk->block, chunk->offset + bytes, chunk->bytes - bytes);
         if (!rest) return NULL;
-        rest->written = chunk->written;
-        rest->read = chunk->read;
+        rest->last = chunk->last;
         rest->serial = chunk->serial;
         rest->carried = chunk->carried;
         rest->before = chunk;
@@ -163,8 +162,8 @@ static oxi_vk_chunk *oxi_vk_chunk_take(oxi_vk_device *d, oxi_vk_chunk *chunk, ui
 static void oxi_vk_chunk_join(oxi_vk_chunk *chunk) {
     oxi_vk_chunk *gone = chunk->after;
     chunk->bytes += gone->bytes;
-    if (gone->written > chunk->written) chunk->written = gone->written;
-    if (gone->read > chunk->read) chunk->read = gone->read;
+    if (gone->last.written > chunk->last.written) chunk->last.written = gone->last.written;
+    if (gone->last.read > chunk->last.read) chunk->last.read = gone->last.read;
     if (gone->serial > chunk->serial) chunk->serial = gone->serial;
     if (gone->carried > chunk->carried) chunk->carried = gone->carried;
     chunk->after = gone->after;
@@ -269,6 +268,7 @@ static void oxi_vk_trim(oxi_vk_device *d) {
     (void)oxi_vk_wait(d, d->serial);
     (void)oxi_vk_carry_wait(d);
     bool dropped = false;
+    oxi_vk_forget_commands(d);
     for (oxi_vk_block **at = &d->blocks; *at;) {
         oxi_vk_block *block = *at;
         if (block->used > 0) {

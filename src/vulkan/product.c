@@ -45,7 +45,8 @@ typedef struct oxi_vk_product {
     int64_t shape[OX_MAX_DIMS], stride[4][OX_MAX_DIMS];
     double alpha, beta;
     oxi_activation activation;
-    bool weights; /* b is a layer's: what meets it may be rounded, unless ox_set_exact */
+    bool weights; /* b is a layer's: what meets it may be rounded */
+    bool rough;   /* and ox_set_exact did not ask for more */
 } oxi_vk_product;
 
 static bool oxi_vk_product_reads(ox_dtype dtype) {
@@ -291,7 +292,7 @@ static bool oxi_vk_product_wide(const oxi_vk_product *p, const oxi_vk_product_pa
 static oxi_vk_shader oxi_vk_matrix_shader(const oxi_vk_device *d, const oxi_vk_product *p,
                                           const oxi_vk_product_params *params) {
     ox_dtype a = p->t[1]->dtype, b = p->t[2]->dtype;
-    bool rough = p->weights && a == OX_F32 && !oxi_atomic_load(&oxi_exact);
+    bool rough = p->rough && a == OX_F32;
     bool half = b == OX_F16 || b == OX_BF16;
     if (p->m < 32 || p->k < 32 || p->n < 32) return OXI_VK_SHADER_COUNT;
     if (!(a == b && half) && !(rough && (half || oxi_is_block(b)))) return OXI_VK_SHADER_COUNT;
@@ -310,6 +311,7 @@ typedef struct oxi_vk_product_group {
     const oxi_call *norm;       /* rms_norm that makes a, or NULL */
     bool writes_normal;         /* its result is not in memory yet */
     const oxi_call *tail;       /* add_ of the only product, silu_mul or gelu_mul of both, or NULL */
+    bool exact;                 /* ox_set_exact, when the products were called */
 } oxi_vk_product_group;
 
 static bool oxi_vk_product_is_few(const oxi_vk_product *p) {
@@ -353,8 +355,8 @@ static oxi_vk_few oxi_vk_few_of(const oxi_vk_device *d, const oxi_vk_product *p,
     f.split = 1;
     f.columns = pair || many ? 2 : 1;
     f.shared = 24 * m * (k / 16); /* bytes, and two floats for sixteen of them */
-    f.dot = parts && d->caps & OX_VULKAN_DOT && p->weights && !oxi_atomic_load(&oxi_exact) && wide &&
-            p->t[1]->dtype == OX_F32 && oxi_vk_few_shared(&f, p) <= d->limits.maxComputeSharedMemorySize;
+    f.dot = parts && d->caps & OX_VULKAN_DOT && p->rough && wide && p->t[1]->dtype == OX_F32 &&
+            oxi_vk_few_shared(&f, p) <= d->limits.maxComputeSharedMemorySize;
     if (!f.dot) f.shared = norm ? 4 * m * k : 0;
     uint32_t units = f.dot ? k / 16 / parts : k / 16;
     uint32_t most = f.dot && k > 4096 ? 2 : 4; /* who rounds a long row takes more columns */
@@ -605,6 +607,7 @@ static ox_status oxi_vk_product_group_run(oxi_vk_device *d, const oxi_vk_product
     ox_status status = OX_OK;
     if (ox_numel(p.t[0]) == 0) return OX_OK;
     memset(&expanded, 0, sizeof expanded);
+    p.rough = p.weights && !group->exact;
     if (oxi_vk_product_expands(d, &p)) status = oxi_vk_product_expand(d, &p, &expanded);
     int64_t parts = status == OX_OK ? oxi_vk_product_parts(d, &p) : 1;
     if (status == OX_OK)
@@ -618,5 +621,6 @@ static ox_status oxi_vk_product_run(oxi_vk_device *d, const oxi_call *call) {
     oxi_vk_product_group alone;
     memset(&alone, 0, sizeof alone);
     alone.product[0] = call;
+    alone.exact = oxi_atomic_load(&oxi_exact) != 0;
     return oxi_vk_product_group_run(d, &alone);
 }

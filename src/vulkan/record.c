@@ -4,20 +4,22 @@
 
 /* ---- hazards ------------------------------------------------------------------------------------------- */
 
+static oxi_vk_epochs *oxi_vk_epochs_of(oxi_vk_device *d, oxi_vk_chunk *chunk) {
+    return chunk->block->lent ? &d->lent : &chunk->last;
+}
+
 static ox_status oxi_vk_touch(oxi_vk_device *d, const oxi_vk_use *use, int count) {
     ox_status status = oxi_vk_begin(d);
     bool conflict = false;
     for (int i = 0; i < count; i++) {
-        const oxi_vk_chunk *c = use[i].chunk;
-        conflict = conflict || c->written == d->epoch || (use[i].writes && c->read == d->epoch);
+        const oxi_vk_epochs *last = oxi_vk_epochs_of(d, use[i].chunk);
+        conflict = conflict || last->written == d->epoch || (use[i].writes && last->read == d->epoch);
     }
     if (status == OX_OK && conflict) status = oxi_vk_barrier(d);
     for (int i = 0; i < count; i++) {
         oxi_vk_chunk *c = use[i].chunk;
-        if (use[i].writes)
-            c->written = d->epoch;
-        else
-            c->read = d->epoch;
+        oxi_vk_epochs *last = oxi_vk_epochs_of(d, c);
+        *(use[i].writes ? &last->written : &last->read) = d->epoch;
         c->serial = d->serial + 1;
         if (c->carried > d->carrier.needed) d->carrier.needed = c->carried;
         d->work += c->bytes;

@@ -86,6 +86,21 @@ OX_API uint64_t ox_vulkan_buffer_of(ox_tensor *t, uint64_t *byte_offset) {
     return handle;
 }
 
+/* Tensors over bytes of this buffer begin: it may be the buffer of other tensors, too. From now on barriers
+ * and queues take all that lies in such buffers for one memory, which was just written. */
+static ox_status oxi_vk_lend(oxi_vk_device *d, VkBuffer buffer) {
+    ox_status status = OX_OK;
+    oxi_lock_take(&d->lock);
+    for (oxi_vk_block *b = d->blocks; b; b = b->next)
+        if (b->buffer == buffer && !b->lent) {
+            status = oxi_vk_carry_wait(d);
+            b->lent = true;
+        }
+    d->lent.written = d->epoch;
+    oxi_lock_give(&d->lock);
+    return status;
+}
+
 /* What a borrowed storage gives back: the block of the caller's buffer. */
 typedef struct oxi_vk_loan {
     oxi_vk_device *device;
@@ -139,6 +154,7 @@ OX_API ox_tensor *ox_vulkan_from_buffer(ox_device *device, uint64_t buffer, uint
         return NULL;
     }
     memcpy(&block->buffer, &buffer, sizeof(VkBuffer));
+    block->lent = true;
     block->base = byte_offset;
     block->bytes = bytes;
     chunk->block = block;
@@ -151,7 +167,7 @@ OX_API ox_tensor *ox_vulkan_from_buffer(ox_device *device, uint64_t buffer, uint
     memcpy(&loan->data, &buffer, sizeof loan->data);
     ox_tensor meta;
     oxi_meta(&meta, dtype, shape.ndim, shape.dim);
-    ox_tensor *t = oxi_tensor_over(storage, &meta);
+    ox_tensor *t = oxi_vk_lend(d, block->buffer) == OX_OK ? oxi_tensor_over(storage, &meta) : NULL;
     oxi_storage_release(storage); /* the tensor holds it, or it goes */
     return t;
 }

@@ -166,7 +166,6 @@ static void oxi_vk_stop(oxi_vk_device *d) {
         if (d->modules[i]) d->vk.vkDestroyShaderModule(d->device, d->modules[i], NULL);
     for (int i = 0; i < OXI_VK_SLOTS; i++) oxi_vk_time_stop(d, &d->slot[i]);
     for (int i = 0; i < OXI_VK_SLOTS; i++) {
-        oxi_free(d->slot[i].held, d->slot[i].held_room * sizeof *d->slot[i].held);
         if (d->slot[i].fence) d->vk.vkDestroyFence(d->device, d->slot[i].fence, NULL);
         if (d->slot[i].pool) d->vk.vkDestroyCommandPool(d->device, d->slot[i].pool, NULL);
     }
