@@ -1177,6 +1177,24 @@ int clock_gettime(int clock, struct timespec *out);
 #ifndef O_CLOEXEC
 #define O_CLOEXEC 0
 #endif
+/* Transfers at an offset, of 64 bits also where off_t is narrower. */
+#if defined(__linux__) && !defined(__LP64__)
+#if !defined(__USE_LARGEFILE64)
+OX_EXTERN_C_BEGIN
+ssize_t pread64(int file, void *data, size_t bytes, long long offset);
+ssize_t pwrite64(int file, const void *data, size_t bytes, long long offset);
+OX_EXTERN_C_END
+#endif
+#define OXI_PREAD pread64
+#define OXI_PWRITE pwrite64
+#else
+#if defined(__linux__) && !defined(__cplusplus) && !defined(__USE_UNIX98) && !defined(__USE_XOPEN2K8)
+ssize_t pread(int file, void *data, size_t bytes, off_t offset);
+ssize_t pwrite(int file, const void *data, size_t bytes, off_t offset);
+#endif
+#define OXI_PREAD pread
+#define OXI_PWRITE pwrite
+#endif
 #endif
 
 #if defined(_MSC_VER) && !defined(__clang__)
@@ -1297,13 +1315,21 @@ typedef struct oxi_mapping {
     const unsigned char *data;
     size_t bytes;
     void *handle;
+    intptr_t file;               /* of a mapping in parts: what they are read from */
     oxi_file_id id;
 } oxi_mapping;
 /* Maps a whole file for reading (copy-on-write pages: a write does not reach the file), or reads it into memory
  * (copies). An empty file maps to bytes 0. Errors OX_ERR_IO with path and cause; directories are refused. */
 static ox_status oxi_map_file(const char *path, bool copies, oxi_mapping *out);
-/* The first `bytes` stay as they are, whatever becomes of the file. Nobody may use the mapping meanwhile. */
-static ox_status oxi_mapping_keep(const oxi_mapping *mapping, size_t bytes);
+/* The same in parts: memory of the file's size, whose bytes may be used when oxi_mapping_bring has read them.
+ * They stay as they are, whatever becomes of the file. Systems without it map the file. */
+static ox_status oxi_map_parts(const char *path, oxi_mapping *out);
+/* Reads bytes [at, at + bytes) of the file to their place, or to `out`; of a mapped one nothing is to do, or
+ * it is copied. Errors OX_ERR_IO, also when the file became shorter or was written to since it was mapped. */
+static ox_status oxi_mapping_bring(const oxi_mapping *mapping, const char *path, size_t at, size_t bytes);
+static ox_status oxi_mapping_copy(const oxi_mapping *mapping, const char *path, size_t at, void *out,
+                                  size_t bytes);
+static bool oxi_mapping_is_in_parts(const oxi_mapping *mapping);
 static void oxi_unmap_file(oxi_mapping *mapping);
 #endif
 /* Whether this byte is a page of a mapped file, which the system may still have to read. */
@@ -2551,7 +2577,8 @@ OX_API void ox_shutdown(void) {
 }
 /* >>base/os.c */
 /* Clock and mapped files.
- * A file is mapped copy-on-write; on wish, and where the system refuses that, it is read into memory.
+ * A file is mapped copy-on-write; on wish, and where the system refuses that, it is read into memory; or
+ * parts of it are, as they are asked for.
  * Used by the file readers and the profiler. */
 
 OXI_UNUSED static double oxi_now(void) {
@@ -2581,7 +2608,7 @@ OXI_UNUSED static double oxi_now(void) {
 #ifndef OX_NO_STDIO
 
 /* What a mapping's handle says about where its bytes lie; no bytes: NULL. */
-static const char oxi_is_mapped = 'm', oxi_is_read = 'r';
+static const char oxi_is_mapped = 'm', oxi_is_read = 'r', oxi_is_in_parts = 'p';
 
 #if defined(OXI_POSIX)
 
@@ -2615,15 +2642,22 @@ static ox_status oxi_read_whole(int file, const char *path, void *data, size_t b
 /* Bytes behind the end of a mapped file in its last page: the address sanitizer refuses them. */
 static size_t oxi_page_rest(size_t bytes) { return (4096 - bytes % 4096) % 4096; }
 
-static ox_status oxi_map_open(int file, const char *path, bool copies, oxi_mapping *out) {
+/* The identity and size of a file that can be mapped. */
+static ox_status oxi_map_look(int file, const char *path, oxi_mapping *out, size_t *bytes) {
     struct stat info;
     if (fstat(file, &info) != 0) return oxi_fail(OX_ERR_IO, "%s: %s", path, strerror(errno));
     if (S_ISDIR(info.st_mode)) return oxi_fail(OX_ERR_IO, "%s: is a directory", path);
     if (!S_ISREG(info.st_mode)) return oxi_fail(OX_ERR_IO, "%s: is not a regular file", path);
     if ((uint64_t)info.st_size > SIZE_MAX / 4) return oxi_fail(OX_ERR_IO, "%s: too large to map", path);
-    size_t bytes = (size_t)info.st_size;
+    *bytes = (size_t)info.st_size;
     out->id = oxi_file_id_of(&info);
-    if (bytes == 0) return OX_OK;
+    return OX_OK;
+}
+
+static ox_status oxi_map_open(int file, const char *path, bool copies, oxi_mapping *out) {
+    size_t bytes = 0;
+    ox_status looked = oxi_map_look(file, path, out, &bytes);
+    if (looked != OX_OK || bytes == 0) return looked;
     /* Without a reservation: pages that are never written need no memory, whatever the size of the file. */
     void *data = copies ? MAP_FAILED
                         : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, file, 0);
@@ -2649,31 +2683,70 @@ static ox_status oxi_map_open(int file, const char *path, bool copies, oxi_mappi
     return OX_OK;
 }
 
+/* Not blocking: the open of a pipe would wait for its writer. */
+static int oxi_map_handle(const char *path) {
+    return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+}
+
 static ox_status oxi_map_path(const char *path, bool copies, oxi_mapping *out) {
-    /* Not blocking: the open of a pipe would wait for its writer. */
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int file = oxi_map_handle(path);
     if (file < 0) return oxi_fail(OX_ERR_IO, "%s: %s", path, strerror(errno));
     ox_status status = oxi_map_open(file, path, copies, out);
     close(file);
     return status;
 }
 
-/* Pages of memory in place of the file's. */
-static ox_status oxi_keep_pages(const void *data, size_t bytes) {
+static ox_status oxi_map_path_in_parts(const char *path, oxi_mapping *out) {
 #ifdef MAP_ANONYMOUS
-    char *copy = (char *)oxi_alloc(bytes);
-    if (!copy) return OX_ERR_NOMEM;
-    memcpy(copy, data, bytes);
-    void *at = mmap((void *)(intptr_t)data, bytes, PROT_READ | PROT_WRITE,
-                    MAP_PRIVATE | MAP_FIXED | MAP_ANONYMOUS, -1, 0);
-    if (at != MAP_FAILED) memcpy(at, copy, bytes);
-    oxi_free(copy, bytes);
-    if (at == MAP_FAILED)
-        return oxi_fail(OX_ERR_NOMEM, "no memory for %llu bytes", (unsigned long long)bytes);
-#else
-    (void)data, (void)bytes;
-#endif
+    size_t bytes = 0;
+    int file = oxi_map_handle(path);
+    if (file < 0) return oxi_fail(OX_ERR_IO, "%s: %s", path, strerror(errno));
+    ox_status status = oxi_map_look(file, path, out, &bytes);
+    void *data = status == OX_OK && bytes > 0
+                     ? mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_NORESERVE | MAP_ANONYMOUS, -1, 0)
+                     : MAP_FAILED;
+    if (data == MAP_FAILED) {
+        if (status == OX_OK && bytes > 0) status = oxi_fail(OX_ERR_NOMEM, "%s: %s", path, strerror(errno));
+        close(file);
+        return status;
+    }
+    out->data = (const unsigned char *)data;
+    out->bytes = bytes;
+    out->handle = (void *)(intptr_t)&oxi_is_in_parts;
+    out->file = file;
     return OX_OK;
+#else
+    return oxi_map_path(path, false, out);
+#endif
+}
+
+/* Bytes of the file as it was when it was mapped. */
+static ox_status oxi_read_part(const oxi_mapping *mapping, const char *path, size_t at, void *out,
+                               size_t bytes) {
+    struct stat info;
+    int file = (int)mapping->file;
+    for (size_t done = 0; done < bytes;) {
+        size_t part = bytes - done < ((size_t)1 << 30) ? bytes - done : (size_t)1 << 30;
+        unsigned long long from = (unsigned long long)(at + done);
+        int64_t got = OXI_PREAD(file, (char *)out + done, part, (int64_t)from);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return oxi_fail(OX_ERR_IO, "%s: offset %llu: %s", path, from, strerror(errno));
+        if (got == 0)
+            return oxi_fail(OX_ERR_IO, "%s: offset %llu: the file ends here; it became shorter", path, from);
+        done += (size_t)got;
+    }
+    oxi_file_id now;
+    memset(&now, 0, sizeof now);
+    if (fstat(file, &info) == 0) now = oxi_file_id_of(&info);
+    if (memcmp(&now, &mapping->id, sizeof now) == 0) return OX_OK;
+    return oxi_fail(OX_ERR_IO, "%s: offset %llu: the file was written to since it was opened", path,
+                    (unsigned long long)at);
+}
+
+static void oxi_close_parts(const oxi_mapping *mapping) {
+    munmap((void *)(intptr_t)mapping->data, mapping->bytes);
+    close((int)mapping->file);
 }
 
 static void oxi_unmap_pages(const void *data, size_t bytes) {
@@ -2748,12 +2821,6 @@ static ox_status oxi_map_path(const char *path, bool copies, oxi_mapping *out) {
     return status;
 }
 
-/* A file that is mapped cannot become shorter here. */
-static ox_status oxi_keep_pages(const void *data, size_t bytes) {
-    (void)data, (void)bytes;
-    return OX_OK;
-}
-
 static void oxi_unmap_pages(const void *data, size_t bytes) {
     (void)bytes;
     UnmapViewOfFile(data);
@@ -2783,13 +2850,21 @@ static ox_status oxi_map_path(const char *path, bool copies, oxi_mapping *out) {
     return OX_OK;
 }
 
-static ox_status oxi_keep_pages(const void *data, size_t bytes) {
-    (void)data, (void)bytes;
-    return OX_OK;
-}
-
 static void oxi_unmap_pages(const void *data, size_t bytes) { (void)data, (void)bytes; }
 
+#endif
+
+#if !defined(OXI_POSIX)
+/* A file that is mapped cannot become shorter here, or is in memory. */
+static ox_status oxi_map_path_in_parts(const char *path, oxi_mapping *out) {
+    return oxi_map_path(path, false, out);
+}
+static ox_status oxi_read_part(const oxi_mapping *mapping, const char *path, size_t at, void *out,
+                               size_t bytes) {
+    (void)mapping, (void)path, (void)at, (void)out, (void)bytes;
+    return OX_ERR_UNSUPPORTED;
+}
+static void oxi_close_parts(const oxi_mapping *mapping) { (void)mapping; }
 #endif
 
 /* The ranges that are mapped, of all files. */
@@ -2833,22 +2908,40 @@ OXI_UNUSED static bool oxi_is_file_page(const void *at) {
     return found;
 }
 
-OXI_UNUSED static ox_status oxi_map_file(const char *path, bool copies, oxi_mapping *out) {
+static ox_status oxi_map_how(const char *path, bool copies, bool parts, oxi_mapping *out) {
     static const unsigned char nothing = 0;
     memset(out, 0, sizeof *out);
     out->data = &nothing;
     if (!path) return oxi_fail(OX_ERR_ARG, "path is NULL");
-    ox_status status = oxi_map_path(path, copies, out);
+    ox_status status = parts ? oxi_map_path_in_parts(path, out) : oxi_map_path(path, copies, out);
     if (status == OX_OK && out->handle == &oxi_is_mapped) status = oxi_mapped_add(out);
     if (status != OX_OK) oxi_unmap_file(out);
     return status;
 }
 
-OXI_UNUSED static ox_status oxi_mapping_keep(const oxi_mapping *mapping, size_t bytes) {
-    const size_t unit = (size_t)1 << 16; /* pages are no larger */
-    if (mapping->handle != &oxi_is_mapped || bytes == 0) return OX_OK;
-    bytes = mapping->bytes - bytes < unit ? mapping->bytes : (bytes + unit - 1) / unit * unit;
-    return oxi_keep_pages(mapping->data, bytes);
+OXI_UNUSED static ox_status oxi_map_file(const char *path, bool copies, oxi_mapping *out) {
+    return oxi_map_how(path, copies, false, out);
+}
+
+OXI_UNUSED static ox_status oxi_map_parts(const char *path, oxi_mapping *out) {
+    return oxi_map_how(path, false, true, out);
+}
+
+OXI_UNUSED static bool oxi_mapping_is_in_parts(const oxi_mapping *mapping) {
+    return mapping->handle == &oxi_is_in_parts;
+}
+
+OXI_UNUSED static ox_status oxi_mapping_copy(const oxi_mapping *mapping, const char *path, size_t at,
+                                             void *out, size_t bytes) {
+    if (mapping->handle == &oxi_is_in_parts) return oxi_read_part(mapping, path, at, out, bytes);
+    if (bytes > 0) memcpy(out, mapping->data + at, bytes);
+    return OX_OK;
+}
+
+OXI_UNUSED static ox_status oxi_mapping_bring(const oxi_mapping *mapping, const char *path, size_t at,
+                                              size_t bytes) {
+    if (mapping->handle != &oxi_is_in_parts) return OX_OK;
+    return oxi_read_part(mapping, path, at, (void *)(intptr_t)(mapping->data + at), bytes);
 }
 
 OXI_UNUSED static void oxi_unmap_file(oxi_mapping *mapping) {
@@ -2856,6 +2949,7 @@ OXI_UNUSED static void oxi_unmap_file(oxi_mapping *mapping) {
     if (handle == &oxi_is_mapped) oxi_mapped_remove(mapping);
     if (handle == &oxi_is_mapped) oxi_unmap_pages(mapping->data, mapping->bytes);
     if (handle == &oxi_is_read) oxi_free((void *)(intptr_t)mapping->data, mapping->bytes);
+    if (handle == &oxi_is_in_parts) oxi_close_parts(mapping);
     mapping->data = NULL;
     mapping->bytes = 0;
     mapping->handle = NULL;
@@ -2902,6 +2996,7 @@ OXI_LIGHT_BEGIN
 #define OX_TENSOR_INTERNAL_H
 
 struct oxi_call;
+struct oxi_file_id;
 
 /* A device is this struct. Pointers it hands out are its own handles; only `host` devices' are addresses. */
 /* Work that is recorded before what it works on is known, and run when it is: a device computes one step
@@ -2940,6 +3035,10 @@ struct ox_device {
     size_t partner_bytes;
     const oxi_ahead *ahead;          /* NULL: it computes at once */
     bool times_calls;                /* notes them with the profiler itself, when they are over */
+    /* It reads files itself: makes *out, a storage over bytes [offset, offset + bytes) of the file at `path`,
+     * OX_ERR_IO if that is not the file `id` (base/internal.h) any more. NULL: it does not. */
+    ox_status (*region)(ox_device *self, const char *path, const struct oxi_file_id *id, size_t offset,
+                        size_t bytes, ox_storage **out);
 };
 
 /* Where a call over tensors of these two devices runs: one of them, or NULL when they do not go together. */
@@ -43979,7 +44078,16 @@ static void oxi_moments_row(const oxi_kernels *k, oxi_partial *p, int64_t n, con
     }
 }
 
-/* ---- f32 columns: a few rows are added up in f32, then the sums in f64 --------------------------------- */
+/* ---- f32 columns: a few rows are added up in f32, then the sums in f64 ---------------------------------
+ * Columns that f32 is too narrow for are done again, and they alone: a column's bits do not hang on which
+ * others are in its tile. */
+
+/* From column `first` on, as many as `holds` says the same of. */
+static int64_t oxi_columns_alike(const bool *holds, int64_t first, int64_t width) {
+    int64_t end = first + 1;
+    while (end < width && holds[end] == holds[first]) end++;
+    return end;
+}
 
 static void oxi_sum_columns(const oxi_kernels *k, oxi_partial *p, int64_t width, int64_t rows,
                             const void *elements, int64_t row_stride, int64_t position) {
@@ -43987,10 +44095,20 @@ static void oxi_sum_columns(const oxi_kernels *k, oxi_partial *p, int64_t width,
     float sum[OXI_REDUCE_BUFFER];
     memcpy(sum, x, (size_t)width * sizeof *sum);
     for (int64_t r = 1; r < rows; r++) k->axpy_f32(width, 1, x + r * row_stride, sum);
-    if (isfinite(k->row_sum(width, sum)))
+    if (isfinite(k->row_sum(width, sum))) {
         oxi_sum_columns_f32(k, p, width, 1, sum, width, position);
-    else
-        oxi_sum_columns_f32(k, p, width, rows, elements, row_stride, position);
+        return;
+    }
+    bool holds[OXI_REDUCE_BUFFER];
+    for (int64_t c = 0; c < width; c++) holds[c] = isfinite(sum[c]);
+    for (int64_t c = 0, end; c < width; c = end) {
+        oxi_partial some = {(double *)p->a + c, NULL, p->count};
+        end = oxi_columns_alike(holds, c, width);
+        if (holds[c])
+            oxi_sum_columns_f32(k, &some, end - c, 1, sum + c, width, position);
+        else
+            oxi_sum_columns_f32(k, &some, end - c, rows, x + c, row_stride, position);
+    }
 }
 
 /* sum = the columns' sums, squares = their sums of squares, of x - mean. */
@@ -44018,17 +44136,20 @@ static void oxi_moments_columns(const oxi_kernels *k, oxi_partial *p, int64_t wi
                                 const void *elements, int64_t row_stride, int64_t position) {
     const float *x = (const float *)elements;
     float mean[OXI_REDUCE_BUFFER], sum[OXI_REDUCE_BUFFER], squares[OXI_REDUCE_BUFFER];
-    bool in_range = true;
+    bool holds[OXI_REDUCE_BUFFER];
     memcpy(mean, x, (size_t)width * sizeof *mean);
     for (int64_t r = 1; r < rows; r++) k->axpy_f32(width, 1, x + r * row_stride, mean);
     k->row_scale(width, mean, 1 / (float)rows, mean);
     oxi_distance_sums(k, width, rows, x, row_stride, mean, sum, squares);
-    for (int64_t c = 0; c < width; c++) in_range = in_range && squares[c] > 1e-25f && squares[c] < 1e38f;
-    if (!in_range && rows > 1) {
-        oxi_moments_columns_f32(k, p, width, rows, elements, row_stride, position);
-        return;
+    for (int64_t c = 0; c < width; c++)
+        holds[c] = rows == 1 || (squares[c] > 1e-25f && squares[c] < 1e38f);
+    for (int64_t c = 0, end; c < width; c = end) {
+        oxi_partial some = {(double *)p->a + c, (double *)p->b + c, p->count};
+        end = oxi_columns_alike(holds, c, width);
+        if (!holds[c]) oxi_moments_columns_f32(k, &some, end - c, rows, x + c, row_stride, position);
     }
     for (int64_t c = 0; c < width; c++) {
+        if (!holds[c]) continue;
         double shift = (double)sum[c] / (double)rows, rest = squares[c] - sum[c] * shift;
         oxi_moments_add((double *)p->a + c, (double *)p->b + c, p->count, mean[c] + shift,
                         rest > 0 ? rest : 0, rows);
@@ -47783,8 +47904,9 @@ static ox_status oxi_gemm_packed(const oxi_gemm *g) {
     p.depth = p.type.kernel->depth;
     p.direct = g->c_dtype == p.type.sums && g->c_col == 1 && !g->addend &&
                !(tile_k && p.k > p.depth && g->c_row % 256 == 0); /* see spaced */
+    int64_t piece = OXI_GEMM_PIECE / p.type.k_each;
     if (oxi_is_block(g->a_dtype) || oxi_is_block(g->b_dtype)) /* which must stay whole */
-        p.depth = p.depth / OXI_GEMM_PIECE * OXI_GEMM_PIECE;
+        p.depth = p.depth / piece * piece;
     else if (p.k > 0) { /* chunks that are equal */
         p.depth = oxi_parts(p.k, oxi_parts(p.k, p.depth));
         if (tile_k) p.depth = oxi_round_up(p.depth, tile_k);
@@ -49531,6 +49653,7 @@ static ox_device oxi_cpu_device = {
     oxi_cpu_read, oxi_cpu_write, oxi_cpu_move,  oxi_cpu_supports,
     oxi_cpu_run,  oxi_cpu_sync,  oxi_cpu_expand, NULL,
     NULL,         0,             NULL,           false,
+    NULL,
 };
 
 OX_API ox_device *ox_cpu(void) {
@@ -49548,10 +49671,13 @@ OXI_LIGHT_END
 
 /* ---- what an open file is (files/directory.c) -------------------------------------------------------- */
 
-/* One mapped file; a sharded model has several. */
+/* One mapped file; a sharded model has several. For a device that reads files itself it is mapped in parts: a
+ * format asks for what it reads (oxi_file_head, oxi_file_bring), and nothing that it uses goes when the file
+ * becomes shorter. */
 typedef struct oxi_file_part {
     oxi_mapping mapping;
     const char *path;
+    size_t head;                 /* bytes from its start that may be used, when it is in parts */
     bool borrowed;               /* the caller's memory: not unmapped */
 } oxi_file_part;
 
@@ -49562,12 +49688,13 @@ typedef struct oxi_file_item {
     const int64_t *shape;        /* row-major, ndim numbers */
     const char *unsupported;     /* why it cannot be loaded; NULL = it can */
     size_t at;                   /* byte of the part where the directory describes it, for messages */
-    size_t offset, bytes;        /* the numbers, in the part (in the member, for an archive) */
+    size_t offset, bytes;        /* the numbers, in the part; packed: in what it unpacks to */
     uint32_t part;
     uint32_t extra;              /* for the format's own use */
     uint8_t dtype, ndim;
     bool fortran;                /* column-major */
     bool swapped;                /* byte order is not the host's */
+    bool packed;                 /* the format's load unpacks it */
 } oxi_file_item;
 
 /* One array of the metadata. */
@@ -49610,22 +49737,15 @@ struct ox_file {
 typedef struct oxi_format {
     const char *name;
     const char *extension;       /* ".gguf": decides when no content is known */
-    bool (*probe)(const unsigned char *data, size_t bytes);
+    bool (*probe)(const unsigned char *data, size_t bytes); /* looks at 16 bytes at most */
     ox_status (*open)(ox_file *file);
-    /* NULL = the numbers lie in the part as they are */
-    ox_tensor *(*load)(ox_file *file, const oxi_file_item *item);
+    ox_status (*check)(ox_file *file, const oxi_file_item *item); /* before it is loaded; NULL = nothing */
+    ox_tensor *(*load)(ox_file *file, const oxi_file_item *item); /* of packed items; NULL = it has none */
     void (*close)(ox_file *file); /* NULL = no state */
 } oxi_format;
 
 /* Adds a format, asked before those that are there; `format` must stay. False when the table is full. */
 static bool oxi_file_register(const oxi_format *format);
-
-/* A device that reads files itself makes *out, a storage over bytes [offset, offset + bytes) of the file at
- * `path`, OX_ERR_IO if that is not the file `id` any more; it leaves *out NULL for devices that are not its
- * own. Asked for devices other than the CPU. */
-typedef ox_status (*oxi_file_region_fn)(ox_device *device, const char *path, const oxi_file_id *id,
-                                        size_t offset, size_t bytes, ox_storage **out);
-static bool oxi_file_register_region(oxi_file_region_fn region);
 
 /* ox_open over memory that stays as it is until the file and its tensors are gone. `label` is the name in
  * messages. */
@@ -49655,6 +49775,14 @@ static oxi_file_item *oxi_file_add_item(ox_file *file);
 static oxi_meta_item *oxi_file_add_meta(ox_file *file);
 /* Maps the file at `path` as a new part. */
 static ox_status oxi_file_map_part(ox_file *file, const char *path);
+/* Before bytes of a part's mapping are used: the first `end` (or all, if it has less), or those from `at` on.
+ * Errors OX_ERR_IO. */
+static ox_status oxi_file_head(ox_file *file, size_t part, size_t end);
+static ox_status oxi_file_bring(const ox_file *file, size_t part, size_t at, size_t bytes);
+/* Visits bytes of a part: at once where they are mapped, else in pieces of OXI_FILE_PIECE bytes. */
+typedef ox_status (*oxi_piece_fn)(void *user, size_t done, const unsigned char *data, size_t bytes);
+static ox_status oxi_file_visit(const ox_file *file, size_t part, size_t at, size_t bytes,
+                                oxi_piece_fn visit, void *user);
 /* Describes a plain array; false when a size overflows. bytes receives the size of its numbers. */
 static bool oxi_item_shape(oxi_file_item *item, ox_dtype dtype, int ndim, const int64_t *shape,
                            size_t *bytes);
@@ -49680,6 +49808,8 @@ static size_t oxi_swap_unit(ox_dtype dtype);
 /* A tensor over the item's numbers, which lie at `data` (inside the file's mapping): zero copy where
  * alignment and byte order allow, else a copy. */
 static ox_tensor *oxi_item_tensor(ox_file *file, const oxi_file_item *item, const unsigned char *data);
+/* The same from a part in parts, whose byte order is not the host's: in memory of the file's device. */
+static ox_tensor *oxi_item_turned(ox_file *file, const oxi_file_item *item);
 /* A tensor over `storage` (contiguous numbers from its start), on the file's device. */
 static ox_tensor *oxi_item_over(ox_file *file, const oxi_file_item *item, ox_storage *storage);
 
@@ -49809,6 +49939,8 @@ static ox_status oxi_zip_open(const ox_file *file, oxi_zip *out);
 static void oxi_zip_close(oxi_zip *zip);
 /* The first `bytes` (at most unpacked) of a member; the CRC is checked when that is all of it. */
 static ox_status oxi_zip_read(const ox_file *file, const oxi_zip_member *member, void *out, size_t bytes);
+/* A stored member has the bytes that its CRC is of. */
+static ox_status oxi_zip_check(const ox_file *file, const oxi_zip_member *member);
 static uint32_t oxi_crc32(uint32_t crc, const void *data, size_t bytes);       /* start with 0 */
 /* Deflate (RFC 1951): fills out[0, bytes) and stops there or at the end of the stream; *made says how far
  * it got and *finished whether the stream ended. NULL or the cause of failure. */
@@ -50094,6 +50226,8 @@ static const char *oxi_inflate(const unsigned char *in, size_t in_bytes, unsigne
 
 /* ---- the archive ------------------------------------------------------------------------------------- */
 
+enum { OXI_ZIP_END = 22, OXI_ZIP_LOCATOR = 20, OXI_ZIP_WIDE_END = 56, OXI_ZIP_LOCAL = 30 }; /* of records */
+
 /* Where the central directory lies. */
 typedef struct oxi_zip_end {
     uint64_t entries, bytes, offset;
@@ -50103,11 +50237,14 @@ typedef struct oxi_zip_end {
 /* Finds the end record: its comment must reach exactly to the end of the file. */
 static ox_status oxi_zip_find_end(const ox_file *file, oxi_zip_end *end) {
     const unsigned char *data = file->parts[0].mapping.data;
-    size_t bytes = file->parts[0].mapping.bytes, at;
+    size_t bytes = file->parts[0].mapping.bytes, at, most = OXI_ZIP_END + 65535 + OXI_ZIP_LOCATOR;
     bool found = false;
-    for (size_t back = 22; back <= bytes && back <= 22 + 65535 && !found; back++) {
+    if (most > bytes) most = bytes;
+    ox_status status = oxi_file_bring(file, 0, bytes - most, most);
+    if (status != OX_OK) return status;
+    for (size_t back = OXI_ZIP_END; back <= bytes && back <= OXI_ZIP_END + 65535 && !found; back++) {
         at = bytes - back;
-        found = oxi_read_u32(data + at) == 0x06054B50u && oxi_read_u16(data + at + 20) == back - 22;
+        found = oxi_read_u32(data + at) == 0x06054B50u && oxi_read_u16(data + at + 20) == back - OXI_ZIP_END;
         end->at = at;
     }
     if (!found)
@@ -50118,10 +50255,14 @@ static ox_status oxi_zip_find_end(const ox_file *file, oxi_zip_end *end) {
     end->bytes = oxi_read_u32(p + 12);
     end->offset = oxi_read_u32(p + 16);
     bool parted = oxi_read_u16(p + 4) != 0 || oxi_read_u16(p + 6) != 0 || oxi_read_u16(p + 8) != end->entries;
-    if (end->at >= 20 && oxi_read_u32(p - 20) == 0x07064B50u) { /* zip64 */
+    if (end->at >= OXI_ZIP_LOCATOR && oxi_read_u32(p - OXI_ZIP_LOCATOR) == 0x07064B50u) { /* zip64 */
         uint64_t wide = oxi_read_u64(p - 12);
-        if (wide > end->at - 20 || end->at - 20 - wide < 56 || oxi_read_u32(data + wide) != 0x06064B50u)
-            return oxi_file_fail(OX_ERR_FORMAT, file, 0, end->at - 20,
+        size_t locator = end->at - OXI_ZIP_LOCATOR;
+        bool fits = wide <= locator && locator - wide >= OXI_ZIP_WIDE_END;
+        if (fits) status = oxi_file_bring(file, 0, (size_t)wide, OXI_ZIP_WIDE_END);
+        if (status != OX_OK) return status;
+        if (!fits || oxi_read_u32(data + wide) != 0x06064B50u)
+            return oxi_file_fail(OX_ERR_FORMAT, file, 0, locator,
                                  "zip64 end record is not where its locator says");
         p = data + wide;
         parted = oxi_read_u32(p + 16) != 0 || oxi_read_u32(p + 20) != 0 ||
@@ -50172,11 +50313,17 @@ static ox_status oxi_zip_local(const ox_file *file, size_t limit, oxi_zip_member
     const unsigned char *data = file->parts[0].mapping.data, *p = data + member->at;
     oxi_quoted quoted = oxi_quote(member->name.data, (size_t)member->name.length);
     const char *name = quoted.text;
-    if (limit < 30 || member->at > limit - 30 || oxi_read_u32(p) != 0x04034B50u)
+    bool fits = limit >= OXI_ZIP_LOCAL && member->at <= limit - OXI_ZIP_LOCAL;
+    ox_status status = fits ? oxi_file_bring(file, 0, member->at, OXI_ZIP_LOCAL) : OX_OK;
+    if (status != OX_OK) return status;
+    if (!fits || oxi_read_u32(p) != 0x04034B50u)
         return oxi_file_fail(OX_ERR_FORMAT, file, 0, member->at, "zip member %s: no local header here", name);
-    size_t name_bytes = oxi_read_u16(p + 26), skip = 30 + name_bytes + oxi_read_u16(p + 28);
-    if (skip > limit - member->at || name_bytes != (size_t)member->name.length ||
-        memcmp(p + 30, member->name.data, name_bytes) != 0 || oxi_read_u16(p + 8) != member->method)
+    size_t name_bytes = oxi_read_u16(p + 26), skip = OXI_ZIP_LOCAL + name_bytes + oxi_read_u16(p + 28);
+    bool same = skip <= limit - member->at && name_bytes == (size_t)member->name.length &&
+                oxi_read_u16(p + 8) == member->method;
+    if (same) status = oxi_file_bring(file, 0, member->at + OXI_ZIP_LOCAL, name_bytes);
+    if (status != OX_OK) return status;
+    if (!same || memcmp(p + OXI_ZIP_LOCAL, member->name.data, name_bytes) != 0)
         return oxi_file_fail(OX_ERR_FORMAT, file, 0, member->at,
                              "zip member %s: local header differs from the directory", name);
     member->offset = member->at + skip;
@@ -50273,6 +50420,8 @@ static ox_status oxi_zip_open(const ox_file *file, oxi_zip *out) {
     if (status != OX_OK) return status;
     if (end.entries > UINT32_MAX / 4)
         return oxi_file_fail(OX_ERR_FORMAT, file, 0, end.at, "zip archive of more than 2^30 members");
+    status = oxi_file_bring(file, 0, (size_t)end.offset, (size_t)end.bytes);
+    if (status != OX_OK) return status;
     const unsigned char *p = file->parts[0].mapping.data + end.offset;
     size_t left = (size_t)end.bytes, used = 0;
     for (uint64_t i = 0; i < end.entries && status == OX_OK; i++, p += used, left -= used) {
@@ -50294,23 +50443,73 @@ static ox_status oxi_zip_open(const ox_file *file, oxi_zip *out) {
     return status;
 }
 
-static ox_status oxi_zip_read(const ox_file *file, const oxi_zip_member *member, void *out, size_t bytes) {
-    const unsigned char *data = file->parts[0].mapping.data + member->offset;
-    const char *cause = NULL;
-    bool whole = bytes == member->unpacked, finished = false;
-    size_t made = 0;
-    if (member->method == 0) {
-        if (bytes) memcpy(out, data, bytes);
-    } else {
-        cause = oxi_inflate(data, member->packed, (unsigned char *)out, bytes, &made, &finished);
-        if (!cause && (made != bytes || (whole && !finished)))
-            cause = "unpacks to another size than the directory says";
+/* The packed bytes of a member from its start on: where they are mapped, or in a block to be freed; NULL: an
+ * error. */
+static const unsigned char *oxi_zip_packed(const ox_file *file, const oxi_zip_member *member, size_t bytes,
+                                           void **block) {
+    const oxi_mapping *mapping = &file->parts[0].mapping;
+    const char *path = oxi_path_text(file->parts[0].path);
+    *block = NULL;
+    if (!oxi_mapping_is_in_parts(mapping)) return mapping->data + member->offset;
+    *block = oxi_alloc(bytes);
+    if (*block && oxi_mapping_copy(mapping, path, member->offset, *block, bytes) != OX_OK) {
+        oxi_free(*block, bytes);
+        *block = NULL;
     }
-    if (!cause && whole && oxi_crc32(0, out, bytes) != member->crc)
-        cause = "its checksum (CRC-32) differs: the file is damaged";
-    if (!cause) return OX_OK;
+    return (const unsigned char *)*block;
+}
+
+/* Unpacks the first `bytes` of a member, from the start of what is packed if that is enough. *cause receives
+ * why it cannot be. */
+static ox_status oxi_zip_unpack(const ox_file *file, const oxi_zip_member *member, unsigned char *out,
+                                size_t bytes, const char **cause) {
+    const size_t some = bytes < member->unpacked ? (size_t)64 << 10 : member->packed;
+    size_t part = some < member->packed ? some : member->packed, made = 0;
+    bool finished = false;
+    for (;; part = member->packed) {
+        void *block;
+        const unsigned char *data = oxi_zip_packed(file, member, part, &block);
+        if (!data) return ox_error();
+        *cause = oxi_inflate(data, part, out, bytes, &made, &finished);
+        oxi_free(block, part);
+        if (!*cause || part == member->packed) break;
+    }
+    if (!*cause && (made != bytes || (bytes == member->unpacked && !finished)))
+        *cause = "unpacks to another size than the directory says";
+    return OX_OK;
+}
+
+static ox_status oxi_zip_fail(const ox_file *file, const oxi_zip_member *member, const char *cause) {
     return oxi_file_fail(OX_ERR_FORMAT, file, 0, member->offset, "zip member %s: %s",
                          oxi_quote(member->name.data, (size_t)member->name.length).text, cause);
+}
+
+static const char oxi_zip_damaged[] = "its checksum (CRC-32) differs: the file is damaged";
+
+static ox_status oxi_zip_read(const ox_file *file, const oxi_zip_member *member, void *out, size_t bytes) {
+    const oxi_mapping *mapping = &file->parts[0].mapping;
+    const char *path = oxi_path_text(file->parts[0].path), *cause = NULL;
+    ox_status status = member->method == 0
+                           ? oxi_mapping_copy(mapping, path, member->offset, out, bytes)
+                           : oxi_zip_unpack(file, member, (unsigned char *)out, bytes, &cause);
+    if (status != OX_OK) return status;
+    if (!cause && bytes == member->unpacked && oxi_crc32(0, out, bytes) != member->crc)
+        cause = oxi_zip_damaged;
+    return cause ? oxi_zip_fail(file, member, cause) : OX_OK;
+}
+
+static ox_status oxi_crc32_piece(void *user, size_t done, const unsigned char *data, size_t bytes) {
+    uint32_t *crc = (uint32_t *)user;
+    (void)done;
+    *crc = oxi_crc32(*crc, data, bytes);
+    return OX_OK;
+}
+
+static ox_status oxi_zip_check(const ox_file *file, const oxi_zip_member *member) {
+    uint32_t crc = 0;
+    ox_status status = oxi_file_visit(file, 0, member->offset, member->packed, oxi_crc32_piece, &crc);
+    if (status == OX_OK && crc != member->crc) return oxi_zip_fail(file, member, oxi_zip_damaged);
+    return status;
 }
 OXI_LIGHT_END
 OXI_PLAIN_BEGIN
@@ -50318,6 +50517,11 @@ OXI_PLAIN_BEGIN
 /* What an open file holds: its parts, the directory of arrays and metadata, and tensors over them.
  * Records grow as the file is read, never by what it claims; names are found through sorted indexes,
  * which no hostile choice of names slows down. Called by every format. */
+
+enum {
+    OXI_FILE_PROBED = 64 << 10, /* what is read of a file before its format is known */
+    OXI_FILE_PIECE = 1 << 20
+};
 
 /* ---- messages ---------------------------------------------------------------------------------------- */
 
@@ -50470,7 +50674,8 @@ static ox_status oxi_file_map_part(ox_file *file, const char *path) {
     memcpy(copy, path, length + 1);
     oxi_mapping mapping;
     memset(&mapping, 0, sizeof mapping);
-    ox_status status = oxi_map_file(path, file->copies, &mapping);
+    ox_status status =
+        file->device->region ? oxi_map_parts(path, &mapping) : oxi_map_file(path, file->copies, &mapping);
     if (status != OX_OK) return status;
     oxi_file_part *part = oxi_file_add_part(file);
     if (!part) {
@@ -50479,7 +50684,42 @@ static ox_status oxi_file_map_part(ox_file *file, const char *path) {
     }
     part->mapping = mapping;
     part->path = copy;
-    return OX_OK;
+    return oxi_file_head(file, file->part_count - 1, OXI_FILE_PROBED);
+}
+
+static ox_status oxi_file_head(ox_file *file, size_t part, size_t end) {
+    oxi_file_part *p = &file->parts[part];
+    if (end > p->mapping.bytes) end = p->mapping.bytes;
+    if (end <= p->head) return OX_OK;
+    size_t more = OXI_FILE_PIECE, left = p->mapping.bytes - p->head;
+    if (more > p->head) more = p->head; /* small ones are many */
+    if (end - p->head < more) end = p->head + (left < more ? left : more);
+    ox_status status = oxi_file_bring(file, part, p->head, end - p->head);
+    if (status == OX_OK) p->head = end;
+    return status;
+}
+
+static ox_status oxi_file_bring(const ox_file *file, size_t part, size_t at, size_t bytes) {
+    const oxi_file_part *p = &file->parts[part];
+    return oxi_mapping_bring(&p->mapping, oxi_path_text(p->path), at, bytes);
+}
+
+static ox_status oxi_file_visit(const ox_file *file, size_t part, size_t at, size_t bytes,
+                                oxi_piece_fn visit, void *user) {
+    const oxi_file_part *p = &file->parts[part];
+    if (bytes == 0) return OX_OK;
+    if (!oxi_mapping_is_in_parts(&p->mapping)) return visit(user, 0, p->mapping.data + at, bytes);
+    const size_t most = OXI_FILE_PIECE;
+    size_t room = bytes < most ? bytes : most;
+    unsigned char *piece = (unsigned char *)oxi_alloc(most);
+    ox_status status = piece ? OX_OK : OX_ERR_NOMEM;
+    for (size_t done = 0; done < bytes && status == OX_OK; done += room) {
+        if (room > bytes - done) room = bytes - done;
+        status = oxi_mapping_copy(&p->mapping, oxi_path_text(p->path), at + done, piece, room);
+        if (status == OX_OK) status = visit(user, done, piece, room);
+    }
+    oxi_free(piece, most);
+    return status;
 }
 
 static void oxi_file_free(ox_file *file) {
@@ -50680,6 +50920,33 @@ static ox_tensor *oxi_item_tensor(ox_file *file, const oxi_file_item *item, cons
     if (!storage) return NULL;
     ox_tensor *t = oxi_item_over(file, item, storage);
     oxi_storage_release(storage);
+    return t;
+}
+
+typedef struct oxi_turning {
+    ox_storage *storage;
+    unsigned char *block; /* OXI_FILE_PIECE bytes */
+    size_t unit;
+} oxi_turning;
+
+static ox_status oxi_turn_piece(void *user, size_t done, const unsigned char *data, size_t bytes) {
+    const oxi_turning *turning = (const oxi_turning *)user;
+    ox_device *device = turning->storage->device;
+    oxi_copy_swapped(turning->block, data, bytes, turning->unit);
+    return device->write(device, turning->storage->data, done, turning->block, bytes);
+}
+
+static ox_tensor *oxi_item_turned(ox_file *file, const oxi_file_item *item) {
+    oxi_turning turning;
+    ox_tensor *t = NULL;
+    turning.unit = oxi_swap_unit((ox_dtype)item->dtype);
+    turning.storage = oxi_storage_new(file->device, item->bytes);
+    turning.block = turning.storage ? (unsigned char *)oxi_alloc(OXI_FILE_PIECE) : NULL;
+    if (turning.block &&
+        oxi_file_visit(file, item->part, item->offset, item->bytes, oxi_turn_piece, &turning) == OX_OK)
+        t = oxi_item_over(file, item, turning.storage);
+    oxi_free(turning.block, OXI_FILE_PIECE);
+    if (turning.storage) oxi_storage_release(turning.storage);
     return t;
 }
 /* >>files/paths.c */
@@ -51753,6 +52020,8 @@ static ox_status oxi_safetensors_read(ox_file *file, size_t part) {
                              "header length is %llu, but the file ends after %llu bytes",
                              (unsigned long long)length, (unsigned long long)map->bytes);
     size_t data = 8 + (size_t)length, room = map->bytes - data;
+    ox_status there = oxi_file_head(file, part, data);
+    if (there != OX_OK) return there;
     oxi_header header;
     header.file = file;
     header.part = part;
@@ -51777,8 +52046,8 @@ static bool oxi_safetensors_probe(const unsigned char *data, size_t bytes) {
     return bytes >= 9 && data[8] == '{';
 }
 static ox_status oxi_safetensors_open(ox_file *file) { return oxi_safetensors_read(file, 0); }
-static const oxi_format oxi_format_safetensors = {"safetensors",        ".safetensors", oxi_safetensors_probe,
-                                                  oxi_safetensors_open, NULL,           NULL};
+static const oxi_format oxi_format_safetensors = {
+    "safetensors", ".safetensors", oxi_safetensors_probe, oxi_safetensors_open, NULL, NULL, NULL};
 
 /* ---- shards ------------------------------------------------------------------------------------------ */
 
@@ -51877,6 +52146,8 @@ static ox_status oxi_shards_index(ox_file *file, oxi_shard_map *map) {
     header.file = file;
     header.part = 0;
     header.start = 0;
+    ox_status there = oxi_file_head(file, 0, SIZE_MAX);
+    if (there != OX_OK) return there;
     oxi_json_start(&header.json, (const char *)file->parts[0].mapping.data, file->parts[0].mapping.bytes);
     if (oxi_json_next(&header.json) != OXI_JSON_OBJECT)
         return oxi_header_fail(&header, NULL, "index is no object");
@@ -52034,8 +52305,8 @@ static bool oxi_shards_probe(const unsigned char *data, size_t bytes) {
     return at < 8 && data[at] == '{';
 }
 
-static const oxi_format oxi_format_shards = {"safetensors",   ".json", oxi_shards_probe,
-                                             oxi_shards_open, NULL,    NULL};
+static const oxi_format oxi_format_shards = {"safetensors", ".json", oxi_shards_probe, oxi_shards_open, NULL,
+                                             NULL,          NULL};
 /* >>files/safetensors_save.c */
 /* Writing safetensors: a JSON header whose lengths are known before the numbers are, then the numbers;
  * several files of bounded size with an index when asked for. The bytes are those of the reference
@@ -52386,15 +52657,23 @@ static ox_status oxi_gguf_short(const oxi_gguf *g, const char *field) {
     return oxi_gguf_bad(g, g->at, "file ends in its %s", field);
 }
 
+/* The next `bytes` are there, and may be used. */
+static ox_status oxi_gguf_need(oxi_gguf *g, size_t bytes, const char *field) {
+    if (oxi_gguf_left(g) < bytes) return oxi_gguf_short(g, field);
+    return oxi_file_head(g->file, 0, g->at + bytes);
+}
+
 static ox_status oxi_gguf_u32(oxi_gguf *g, uint32_t *out, const char *field) {
-    if (oxi_gguf_left(g) < 4) return oxi_gguf_short(g, field);
+    ox_status status = oxi_gguf_need(g, 4, field);
+    if (status != OX_OK) return status;
     *out = oxi_read_u32(g->data + g->at);
     g->at += 4;
     return OX_OK;
 }
 
 static ox_status oxi_gguf_u64(oxi_gguf *g, uint64_t *out, const char *field) {
-    if (oxi_gguf_left(g) < 8) return oxi_gguf_short(g, field);
+    ox_status status = oxi_gguf_need(g, 8, field);
+    if (status != OX_OK) return status;
     *out = oxi_read_u64(g->data + g->at);
     g->at += 8;
     return OX_OK;
@@ -52415,8 +52694,9 @@ static ox_status oxi_gguf_string(oxi_gguf *g, const char **text, size_t *length,
                             (unsigned long long)count, (unsigned long long)oxi_gguf_left(g));
     *text = (const char *)g->data + g->at;
     *length = (size_t)count;
+    status = oxi_gguf_need(g, (size_t)count, field);
     g->at += (size_t)count;
-    return OX_OK;
+    return status;
 }
 
 /* ---- metadata ---------------------------------------------------------------------------------------- */
@@ -52474,8 +52754,9 @@ static ox_status oxi_gguf_array(oxi_gguf *g, oxi_meta_array *out, int depth) {
     out->type = (int)type;
     if (type == OXI_GGUF_STRING) return oxi_gguf_strings(g, out);
     if (type == OXI_GGUF_ARRAY) return oxi_gguf_arrays(g, out, depth);
+    status = oxi_gguf_need(g, (size_t)count * least, "array");
     g->at += (size_t)count * least;
-    return OX_OK;
+    return status;
 }
 
 /* A number of type `type` at p. */
@@ -52531,7 +52812,8 @@ static ox_status oxi_gguf_value(oxi_gguf *g, oxi_meta_item *meta) {
     }
     ox_meta number;
     size_t size = (size_t)oxi_gguf_types[type].bytes;
-    if (oxi_gguf_left(g) < size) return oxi_gguf_short(g, "value");
+    status = oxi_gguf_need(g, size, "value");
+    if (status != OX_OK) return status;
     memset(&number, 0, sizeof number);
     oxi_gguf_number(g->data + g->at, (int)type, &number);
     if (number.type == OX_META_FLOAT)
@@ -52739,7 +53021,7 @@ static ox_status oxi_gguf_open(ox_file *file) {
     return status == OX_OK ? oxi_gguf_place(&g, align) : status;
 }
 
-static const oxi_format oxi_format_gguf = {"gguf", ".gguf", oxi_gguf_probe, oxi_gguf_open, NULL, NULL};
+static const oxi_format oxi_format_gguf = {"gguf", ".gguf", oxi_gguf_probe, oxi_gguf_open, NULL, NULL, NULL};
 /* >>files/npy.c */
 /* NumPy's .npy and .npz (numpy.lib.format; versions 1, 2 and 3), read and written. The header is a Python
  * dict literal, read by a small strict parser; .npz is a zip of .npy members, stored or deflated. Rows of
@@ -52964,6 +53246,8 @@ static ox_status oxi_npy_open(ox_file *file) {
     const oxi_mapping *map = &file->parts[0].mapping;
     oxi_npy_header header;
     ox_status status = oxi_npy_length(map->data, map->bytes, &header);
+    ox_status there = status == OX_OK ? oxi_file_head(file, 0, header.bytes) : OX_OK;
+    if (there != OX_OK) return there;
     if (status == OX_OK) status = oxi_npy_read_header(map->data, map->bytes, &header);
     if (status != OX_OK) return oxi_file_fail(status, file, 0, header.at, "%s", header.words);
     oxi_file_item *item = oxi_file_add_item(file);
@@ -53012,7 +53296,12 @@ static ox_status oxi_npz_member(ox_file *file, const oxi_zip *zip, size_t index)
         if (status != OX_OK) return status;
         status = oxi_npy_read_header(data, member->unpacked, &header);
     }
-    if (status == OX_OK) return oxi_npy_item(file, item, &header);
+    item->packed = member->method != 0;
+    if (status == OX_OK) {
+        status = oxi_npy_item(file, item, &header);
+        if (!item->packed) item->offset += member->offset;
+        return status;
+    }
     if (status == OX_ERR_FORMAT)
         return oxi_file_fail(status, file, 0, member->offset, "array %s: %s", oxi_quote(name, length).text,
                              header.words);
@@ -53043,18 +53332,14 @@ static void oxi_npz_close(ox_file *file) {
     file->state = NULL;
 }
 
+/* Stored members lie in the archive as they are. */
+static ox_status oxi_npz_check(ox_file *file, const oxi_file_item *item) {
+    return oxi_zip_check(file, &((const oxi_zip *)file->state)->members[item->extra]);
+}
+
 static ox_tensor *oxi_npz_load(ox_file *file, const oxi_file_item *item) {
     const oxi_zip_member *member = &((const oxi_zip *)file->state)->members[item->extra];
-    const unsigned char *data = file->parts[0].mapping.data + member->offset;
     size_t unit = oxi_swap_unit((ox_dtype)item->dtype);
-    if (member->method == 0) {
-        if (oxi_crc32(0, data, member->packed) == member->crc)
-            return oxi_item_tensor(file, item, data + item->offset);
-        (void)oxi_file_fail(OX_ERR_FORMAT, file, 0, member->offset,
-                            "array %s: its checksum (CRC-32) differs: the file is damaged",
-                            OXI_QUOTE(item->name));
-        return NULL;
-    }
     ox_storage *storage = oxi_storage_new(ox_cpu(), member->unpacked);
     if (!storage) return NULL;
     ox_tensor *t = NULL;
@@ -53070,9 +53355,9 @@ static ox_tensor *oxi_npz_load(ox_file *file, const oxi_file_item *item) {
     return t;
 }
 
-static const oxi_format oxi_format_npy = {"npy", ".npy", oxi_npy_probe, oxi_npy_open, NULL, NULL};
-static const oxi_format oxi_format_npz = {"npz",        ".npz",       oxi_npz_probe,
-                                          oxi_npz_open, oxi_npz_load, oxi_npz_close};
+static const oxi_format oxi_format_npy = {"npy", ".npy", oxi_npy_probe, oxi_npy_open, NULL, NULL, NULL};
+static const oxi_format oxi_format_npz = {"npz",         ".npz",       oxi_npz_probe, oxi_npz_open,
+                                          oxi_npz_check, oxi_npz_load, oxi_npz_close};
 
 /* ---- writing ----------------------------------------------------------------------------------------- */
 
@@ -53306,24 +53591,13 @@ OX_API ox_status ox_save_npz(const char *path, const char *const *names, ox_tens
 static const oxi_format *oxi_formats[OXI_MOST_FORMATS] = {&oxi_format_gguf, &oxi_format_npy, &oxi_format_npz,
                                                           &oxi_format_shards, &oxi_format_safetensors};
 static int64_t oxi_format_count = 5;
-static oxi_file_region_fn oxi_regions[8];
-static int64_t oxi_region_count;
-static oxi_lock oxi_format_lock; /* guards all four */
+static oxi_lock oxi_format_lock; /* guards both */
 
 static OXI_UNUSED bool oxi_file_register(const oxi_format *format) {
     oxi_lock_take(&oxi_format_lock);
     bool there = false, fits = oxi_format_count < OXI_MOST_FORMATS;
     for (int64_t i = 0; i < oxi_format_count; i++) there = there || oxi_formats[i] == format;
     if (!there && fits) oxi_formats[oxi_format_count++] = format;
-    oxi_lock_give(&oxi_format_lock);
-    return there || fits;
-}
-
-static OXI_UNUSED bool oxi_file_register_region(oxi_file_region_fn region) {
-    oxi_lock_take(&oxi_format_lock);
-    bool there = false, fits = oxi_region_count < 8;
-    for (int64_t i = 0; i < oxi_region_count; i++) there = there || oxi_regions[i] == region;
-    if (!there && fits) oxi_regions[oxi_region_count++] = region;
     oxi_lock_give(&oxi_format_lock);
     return there || fits;
 }
@@ -53350,21 +53624,6 @@ static ox_file *oxi_file_new(ox_device *device) {
     return file;
 }
 
-/* Where tensors are read from the files themselves, what the mappings are for lies before the first of them:
- * it stays when a file becomes shorter. */
-static ox_status oxi_file_keep_heads(const ox_file *file) {
-    ox_status status = OX_OK;
-    if (file->device == ox_cpu() || file->format->load) return OX_OK;
-    for (size_t i = 0; i < file->part_count && status == OX_OK; i++) {
-        const oxi_mapping *mapping = &file->parts[i].mapping;
-        size_t head = mapping->bytes;
-        for (size_t t = 0; t < file->item_count; t++)
-            if (file->items[t].part == i && file->items[t].offset < head) head = file->items[t].offset;
-        if (!file->parts[i].borrowed) status = oxi_mapping_keep(mapping, head);
-    }
-    return status;
-}
-
 /* Reads the directory of a file whose part 0 is there; gives NULL and frees the file when that fails. */
 static ox_file *oxi_file_read(ox_file *file) {
     const oxi_file_part *part = &file->parts[0];
@@ -53386,7 +53645,6 @@ static ox_file *oxi_file_read(ox_file *file) {
                                    "nothing in it can be loaded: array %s: %s",
                                    OXI_QUOTE(file->items[0].name), file->items[0].unsupported);
     }
-    if (status == OX_OK) status = oxi_file_keep_heads(file);
     if (status == OX_OK) return file;
     oxi_file_free(file);
     return NULL;
@@ -53511,37 +53769,30 @@ OX_API ox_status ox_file_entry_at(const ox_file *file, int64_t index, ox_file_en
     return OX_OK;
 }
 
-/* Asks the devices that read files themselves: a region of the file, never in memory as a whole. *out
- * stays NULL when it is the device of none. */
-static ox_status oxi_load_region(ox_file *file, const oxi_file_item *item, ox_storage **out) {
+/* A region of the file, for a device that reads it itself: never in memory as a whole. */
+static ox_tensor *oxi_load_region(ox_file *file, const oxi_file_item *item) {
     const oxi_file_part *part = &file->parts[item->part];
-    oxi_file_region_fn regions[8];
-    ox_status status = OX_OK;
-    oxi_lock_take(&oxi_format_lock);
-    int64_t count = oxi_region_count;
-    memcpy(regions, oxi_regions, sizeof regions);
-    oxi_lock_give(&oxi_format_lock);
-    *out = NULL;
-    for (int64_t i = 0; i < count && status == OX_OK && !*out; i++)
-        status = regions[i](file->device, part->path, &part->mapping.id, item->offset, item->bytes, out);
-    return status;
+    ox_device *device = file->device;
+    ox_storage *region = NULL;
+    if (item->swapped && oxi_swap_unit((ox_dtype)item->dtype) > 1) return oxi_item_turned(file, item);
+    if (device->region(device, part->path, &part->mapping.id, item->offset, item->bytes, &region) != OX_OK)
+        return NULL;
+    ox_tensor *t = oxi_item_over(file, item, region);
+    oxi_storage_release(region);
+    return t;
 }
 
 static ox_tensor *oxi_load_item(ox_file *file, const oxi_file_item *item) {
+    const oxi_file_part *part = &file->parts[item->part];
     if (item->unsupported) {
         (void)oxi_file_fail(OX_ERR_UNSUPPORTED, file, item->part, item->at, "tensor %s: %s",
                             OXI_QUOTE(item->name), item->unsupported);
         return NULL;
     }
-    if (file->format->load) return file->format->load(file, item);
-    ox_storage *region = NULL;
-    if (file->device != ox_cpu() && !item->swapped && !file->parts[item->part].borrowed &&
-        oxi_load_region(file, item, &region) != OX_OK)
-        return NULL;
-    if (!region) return oxi_item_tensor(file, item, file->parts[item->part].mapping.data + item->offset);
-    ox_tensor *t = oxi_item_over(file, item, region);
-    oxi_storage_release(region);
-    return t;
+    if (item->packed) return file->format->load(file, item);
+    if (file->format->check && file->format->check(file, item) != OX_OK) return NULL;
+    if (file->device->region && !part->borrowed) return oxi_load_region(file, item);
+    return oxi_item_tensor(file, item, part->mapping.data + item->offset);
 }
 
 OX_API ox_tensor *ox_load_at(ox_file *file, int64_t index) {

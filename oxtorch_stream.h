@@ -37,8 +37,9 @@
  *     whole, within the budget. Rows with gaps between their elements are read with the gaps.
  *     A file must not be written to while tensors lie in it; one that becomes shorter is an error, one that
  *     was replaced or written to since ox_open cannot be loaded from, and other bytes are an error if
- *     checksums are asked for. Members of .npz archives are moved to the spill folder as a whole. On a GPU
- *     the numbers are the GPU's; reductions, and rows that are longer than a tile, are the CPU's.
+ *     checksums are asked for. Compressed members of .npz archives are unpacked in RAM and moved to the spill
+ *     folder, numbers in the other byte order a piece at a time. On a GPU the numbers are the GPU's; reductions,
+ *     and rows that are longer than a tile, are the CPU's: there they take less time than on their way.
  */
 #ifndef OX_TORCH_STREAM_H
 #define OX_TORCH_STREAM_H
@@ -217,6 +218,7 @@ typedef struct oxi_stream_gap {
 /* Bytes on their way to or from one piece of memory. */
 typedef struct oxi_stream_load {
     int64_t pending;                /* requests that are not done */
+    int64_t flow;                   /* of the stream that began it */
     int cause;                      /* 0, an errno, or OXI_STREAM_ENDED: of the first that failed */
     uint64_t failed_at;             /* byte of the file where that was */
 } oxi_stream_load;
@@ -378,6 +380,7 @@ enum { OXI_STREAM_BUCKETS = 4096, OXI_STREAM_RANGES_MOST = 1 << 18 };
 
 struct ox_stream {
     ox_device device;               /* its state is the stream */
+    char name[32];                  /* "stream:0", of the device */
     int64_t references;             /* the user's one, and one for each region */
     oxi_stream_mutex lock;
     ox_stream_desc desc;            /* with its defaults filled in */
@@ -393,6 +396,7 @@ struct ox_stream {
     int cell_count, cell_record_room;
     oxi_stream_step steps[OXI_STREAM_WINDOW];
     oxi_stream_load stores;         /* the first write that failed, of the call that runs */
+    int64_t flow;                   /* number of the flow that runs, or ran last */
 
     oxi_stream_range *buckets[OXI_STREAM_BUCKETS];
     oxi_stream_range *last;         /* the range that was read last */
@@ -423,23 +427,6 @@ struct ox_stream {
 
 #if defined(OXI_POSIX)
 
-#if defined(__linux__) && !defined(__LP64__)
-#if !defined(__USE_LARGEFILE64)
-OX_EXTERN_C_BEGIN
-ssize_t pread64(int file, void *data, size_t bytes, long long offset);
-ssize_t pwrite64(int file, const void *data, size_t bytes, long long offset);
-OX_EXTERN_C_END
-#endif
-#define OXI_STREAM_PREAD pread64
-#define OXI_STREAM_PWRITE pwrite64
-#else
-#if defined(__linux__) && !defined(__cplusplus) && !defined(__USE_UNIX98) && !defined(__USE_XOPEN2K8)
-ssize_t pread(int file, void *data, size_t bytes, off_t offset);
-ssize_t pwrite(int file, const void *data, size_t bytes, off_t offset);
-#endif
-#define OXI_STREAM_PREAD pread
-#define OXI_STREAM_PWRITE pwrite
-#endif
 #if !defined(__cplusplus)
 int ftruncate(int file, off_t bytes); /* hidden by strict C */
 #endif
@@ -497,8 +484,8 @@ static intptr_t oxi_stream_handle_create(const char *path) {
 static int64_t oxi_stream_handle_move(intptr_t handle, bool write, void *memory, size_t bytes,
                                       uint64_t offset) {
     if (offset > INT64_MAX) return -EINVAL;
-    ssize_t moved = write ? OXI_STREAM_PWRITE((int)handle, memory, bytes, (int64_t)offset)
-                          : OXI_STREAM_PREAD((int)handle, memory, bytes, (int64_t)offset);
+    ssize_t moved = write ? OXI_PWRITE((int)handle, memory, bytes, (int64_t)offset)
+                          : OXI_PREAD((int)handle, memory, bytes, (int64_t)offset);
     return moved < 0 ? -(int64_t)errno : (int64_t)moved;
 }
 
@@ -1848,7 +1835,7 @@ static void oxi_ring_quiet(ox_stream *stream) {
 /* Bytes of the file to or from memory, in pieces. Direct: memory lies in its page as the file's bytes do, and
  * what is read may fill it from the first page's start to the last one's end. */
 static void oxi_ring_pieces(ox_stream *stream, oxi_stream_load *load, oxi_stream_file *file, uint64_t offset,
-                             size_t bytes, char *memory, bool write, bool direct) {
+                            size_t bytes, char *memory, bool write, bool direct) {
     while (bytes > 0) {
         size_t part = OXI_STREAM_PIECE - (direct ? (size_t)(offset % OXI_STREAM_PAGE) : 0);
         oxi_stream_request *r = oxi_request_new(stream);
@@ -1962,8 +1949,8 @@ static ox_status oxi_ring_fit(ox_stream *stream, const oxi_stream_flow *flow) {
 }
 
 /* Tiles and depth that suit the disk, once some tiles have come in: a tile takes some milliseconds, for
- * threads wait for each other at its end, and twice what the disk delivers within its latency is on its way. What was
- * kept in other tiles goes. */
+ * threads wait for each other at its end, and twice what the disk delivers within its latency is on its way.
+ * What was kept in other tiles goes. */
 static ox_status oxi_ring_settle(ox_stream *stream) {
     enum { TILES = 2 };
     const double tile_seconds = 0.016;
@@ -2057,14 +2044,21 @@ static bool oxi_range_may_be_kept(const oxi_stream_range *range) {
     return range->used_at > 0 || !range->far;
 }
 
+/* Begins to read a range to where its first byte belongs. */
+static void oxi_ring_read(ox_stream *stream, const oxi_stream_range *range, oxi_stream_load *load,
+                          char *memory) {
+    load->cause = 0;
+    load->flow = stream->flow;
+    oxi_ring_request(stream, load, range->file, range->offset, range->bytes, memory, false,
+                     range->file->direct >= 0);
+}
+
 /* Begins to read a range to where it will be kept; false when it will not, or there is no room for it. */
 static bool oxi_ring_keep(ox_stream *stream, oxi_stream_range *range) {
     if (!oxi_range_may_be_kept(range) || !oxi_range_is_idle(range)) return false;
     if (!oxi_capacitor_accept(stream, range)) return false;
-    range->load.cause = 0;
     range->checked = false;
-    oxi_ring_request(stream, &range->load, range->file, range->offset, range->bytes, range->memory, false,
-                     range->file->direct >= 0);
+    oxi_ring_read(stream, range, &range->load, range->memory);
     return true;
 }
 
@@ -2073,8 +2067,7 @@ static void oxi_ring_fill(ox_stream *stream, oxi_stream_range *range, oxi_stream
     oxi_cell_settle(stream, cell);
     cell->range = range;
     cell->checked = cell->guessed = false;
-    oxi_ring_request(stream, &cell->load, range->file, range->offset, range->bytes,
-                     cell->memory + range->offset % OXI_STREAM_PAGE, false, range->file->direct >= 0);
+    oxi_ring_read(stream, range, &cell->load, cell->memory + range->offset % OXI_STREAM_PAGE);
 }
 
 /* Where the bytes of a range are or will be. False when there is no cell for them yet. */
@@ -2148,7 +2141,7 @@ static int64_t oxi_ring_ahead(const ox_stream *stream) {
 
 /* ---- steps ------------------------------------------------------------------------------------------- */
 
-static const oxi_stream_load *oxi_source_load(const oxi_stream_source *source) {
+static oxi_stream_load *oxi_source_load(const oxi_stream_source *source) {
     return source->range ? &source->range->load : source->cell ? &source->cell->load : NULL;
 }
 
@@ -2298,12 +2291,23 @@ static bool oxi_step_begin(ox_stream *stream, const oxi_stream_flow *flow, oxi_s
     return true;
 }
 
+/* Sleeps until its bytes are in, or are known not to come. A read that failed, but was begun by a flow before
+ * this one, ahead or for itself, was not this one's to fail: it is read again. */
+static const oxi_stream_load *oxi_source_wait(ox_stream *stream, const oxi_stream_source *source) {
+    oxi_stream_range *range = source->range ? source->range : source->cell->range;
+    oxi_stream_load *load = oxi_source_load(source);
+    oxi_ring_wait_for(stream, load);
+    if (load->cause == 0 || !range || load->flow == stream->flow) return load;
+    oxi_ring_read(stream, range, load, source->data);
+    oxi_ring_wait_for(stream, load);
+    return load;
+}
+
 /* The barrier: sleeps until every source has set its bit. */
 static ox_status oxi_step_wait(ox_stream *stream, oxi_stream_step *step) {
     for (int i = 0; i < OXI_STREAM_OPERANDS; i++) {
         if (!(step->wanted >> i & 1)) continue;
-        const oxi_stream_load *load = oxi_source_load(&step->source[i]);
-        oxi_ring_wait_for(stream, load);
+        const oxi_stream_load *load = oxi_source_wait(stream, &step->source[i]);
         if (load->cause != 0) return oxi_ring_fail(load, step->source[i].region->file);
         ox_status status = oxi_source_check(stream, &step->source[i]);
         if (status != OX_OK) return status;
@@ -2399,6 +2403,7 @@ static ox_status oxi_flow_run_all(ox_stream *stream, oxi_stream_flow *flow) {
     memset(&run, 0, sizeof run);
     run.stream = stream;
     run.flow = flow;
+    stream->flow++;
     ox_status status = oxi_ring_fit(stream, flow);
     while (status == OX_OK && run.tail < flow->count) {
         status = oxi_flow_advance(&run);
@@ -3179,8 +3184,8 @@ static ox_status oxi_stream_pick_by(ox_stream *stream, const oxi_call *call, con
     return status;
 }
 
-/* A reference to t in RAM, or to a copy there: one that is elsewhere is loaded as a whole, which is counted
- * and needs room in the budget. *near is NULL after an error. */
+/* A reference to t in RAM, or to a copy there: one that is elsewhere is loaded as a whole, which needs room
+ * in the budget and is counted if it is streamed. *near is NULL after an error. */
 static ox_status oxi_stream_near(ox_stream *stream, ox_tensor *t, ox_tensor **near) {
     size_t bytes = ox_nbytes(t);
     *near = ox_device_of(t)->host ? ox_retain(t) : NULL;
@@ -3191,7 +3196,7 @@ static ox_status oxi_stream_near(ox_stream *stream, ox_tensor *t, ox_tensor **ne
     oxi_capacitor_yield(stream, bytes);
     *near = oxi_tensor_new(ox_cpu(), t->dtype, t->ndim, t->shape);
     if (!*near) return OX_ERR_NOMEM;
-    stream->stats.whole_loads++;
+    stream->stats.whole_loads += oxi_is_streamed(t);
     ox_status status = oxi_is_streamed(t)   ? oxi_stream_copy_by(stream, ox_cpu(), t, *near)
                        : ox_copy_(*near, t) ? OX_OK
                                             : ox_error();
@@ -3952,10 +3957,8 @@ static ox_status oxi_stream_region_storage(ox_stream *stream, const char *path, 
     return *out ? OX_OK : OX_ERR_NOMEM;
 }
 
-/* What ox_open asks every device room: a region of one of its files. */
 static ox_status oxi_stream_open_region(ox_device *device, const char *path, const oxi_file_id *id,
                                         size_t offset, size_t bytes, ox_storage **out) {
-    if (device->run != oxi_stream_run) return OX_OK;
     return oxi_stream_region_storage(oxi_stream_of(device), path, id, (uint64_t)offset, bytes, out);
 }
 
@@ -4000,7 +4003,9 @@ OX_API ox_tensor *ox_stream_named(ox_stream *stream, const char *name, ox_dtype 
         return OXI_FAIL_NULL(OX_ERR_UNSUPPORTED, "stream_named: numbers of a file have the other byte order");
     oxi_meta(&meta, dtype, shape.ndim, shape.dim);
     char *path = oxi_stream_named_path(stream, name, &path_bytes), *header = NULL;
+    bool speaks = oxi_speak("stream_named");
     if (path) header = oxi_save_header_of(name, &meta, OXI_STREAM_PAGE, &header_bytes, &header_room);
+    oxi_speak_end(speaks);
     if (header) {
         oxi_stream_lock(stream);
         (void)oxi_named_open(stream, path, header, header_bytes, bytes, &region);
@@ -4067,8 +4072,11 @@ static ox_status oxi_stream_describe(ox_stream_desc *desc) {
 }
 
 static void oxi_stream_make_device(ox_stream *stream) {
+    static int64_t counter;
     ox_device *device = &stream->device;
-    device->name = "stream";
+    (void)snprintf(stream->name, sizeof stream->name, "stream:%lld",
+                   (long long)oxi_atomic_add(&counter, 1) - 1);
+    device->name = stream->name;
     device->alloc = oxi_stream_alloc;
     device->free = oxi_stream_give_back;
     device->read = oxi_stream_read;
@@ -4080,6 +4088,7 @@ static void oxi_stream_make_device(ox_stream *stream) {
     device->state = stream;
     device->partner = stream->desc.compute;
     device->partner_bytes = stream->desc.result_bytes;
+    device->region = oxi_stream_open_region;
 }
 
 OX_API ox_stream *ox_stream_open(const ox_stream_desc *desc) {
@@ -4087,10 +4096,6 @@ OX_API ox_stream *ox_stream_open(const ox_stream_desc *desc) {
     memset(&filled, 0, sizeof filled);
     if (desc) filled = *desc;
     if (oxi_stream_describe(&filled) != OX_OK) return NULL;
-    if (!oxi_file_register_region(oxi_stream_open_region)) {
-        (void)oxi_fail(OX_ERR_UNSUPPORTED, "stream_open: too many kinds of devices read files");
-        return NULL;
-    }
     size_t base = ox_stats().bytes_in_use;
     ox_stream *stream = (ox_stream *)oxi_calloc(1, sizeof *stream);
     if (!stream) return NULL;

@@ -36,8 +36,9 @@
  *     whole, within the budget. Rows with gaps between their elements are read with the gaps.
  *     A file must not be written to while tensors lie in it; one that becomes shorter is an error, one that
  *     was replaced or written to since ox_open cannot be loaded from, and other bytes are an error if
- *     checksums are asked for. Members of .npz archives are moved to the spill folder as a whole. On a GPU
- *     the numbers are the GPU's; reductions, and rows that are longer than a tile, are the CPU's.
+ *     checksums are asked for. Compressed members of .npz archives are unpacked in RAM and moved to the spill
+ *     folder, numbers in the other byte order a piece at a time. On a GPU the numbers are the GPU's; reductions,
+ *     and rows that are longer than a tile, are the CPU's: there they take less time than on their way.
  */
 #ifndef OX_TORCH_STREAM_H
 #define OX_TORCH_STREAM_H

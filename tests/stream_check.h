@@ -39,7 +39,7 @@ static void check_cases(void) {
 static inline int case_count(void) {
     return 6;
 }
-static stream_case case_at(int index) {
+static inline stream_case case_at(int index) {
     stream_case c;
     memset(&c, 0, sizeof c);
     c.folder = case_folders[index == 4 || index == 5];

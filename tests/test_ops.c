@@ -912,6 +912,25 @@ static void check_long_columns(void) {
             }
 }
 
+/* Integers wider than the lanes that they are computed in, backwards and with gaps, in runs of more than a
+ * tile. */
+static void check_wide_at_steps(void) {
+    enum { N = 5000 };
+    static const int64_t steps[] = {-1, -3, 2};
+    OX_SCOPE {
+        ox_tensor *x = ox_arange(0, N, 1, OX_I64);
+        for (int s = 0; s < 3; s++) {
+            const int64_t step = steps[s], n = N / llabs(step), first = step < 0 ? (n - 1) * -step : 0;
+            ox_tensor *t = ox_slice(x, 0, 0, n * llabs(step), llabs(step));
+            ox_tensor *got = ox_contiguous(ox_mul_number(step < 0 ? ox_flip(t, OX_DIMS(0)) : t, 1.5));
+            const float *p = (const float *)ox_data(got);
+            for (int64_t i = 0; i < n; i++)
+                CHECK_MSG(p && p[i] == 1.5f * (float)(first + i * step), "step %lld, number %lld: %g",
+                          (long long)step, (long long)i, p ? (double)p[i] : 0);
+        }
+    }
+}
+
 int main(void) {
     for (int i = 0; i < OP_CASE_COUNT; i++) check_case(&op_cases[i]);
     check_promotion();
@@ -928,6 +947,7 @@ int main(void) {
     check_long_runs();
     check_turned_operands();
     check_long_columns();
+    check_wide_at_steps();
     CHECK_MSG(ox_stats().tensors == 0 && ox_stats().storages == 0 && ox_stats().bad_releases == 0,
               "%lld tensors left", (long long)ox_stats().tensors);
     return check_done("ops");

@@ -698,6 +698,33 @@ static void test_scans(void) {
     }
 }
 
+/* Columns are added up some at a time; what one needs (infinities, no deviation) is its own affair. */
+static void test_neighbours(void) {
+    enum { ROWS = 48, COLUMNS = 600, ODD = 3 };
+    static const int64_t odd[ODD] = {17, 300, 599};
+    OX_SCOPE {
+        ox_tensor *x = ox_randn(OX_SHAPE(ROWS, COLUMNS), OX_F32), *y = ox_clone(x);
+        ox_fill_(ox_narrow(y, 1, odd[0], 1), INFINITY);
+        ox_fill_(ox_narrow(y, 1, odd[1], 1), 3);
+        ox_fill_(ox_narrow(y, 1, odd[2], 1), 3e37);
+        ox_tensor *plain[3] = {ox_sum(x, OX_DIMS(0), false), ox_var(x, OX_DIMS(0), 1, false),
+                               ox_contiguous(ox_select(ox_layer_norm(ox_t(x), 1, NULL, NULL, 1e-5), 1, 0))};
+        ox_tensor *beside[3] = {ox_sum(y, OX_DIMS(0), false), ox_var(y, OX_DIMS(0), 1, false),
+                                ox_contiguous(ox_select(ox_layer_norm(ox_t(y), 1, NULL, NULL, 1e-5), 1, 0))};
+        for (int i = 0; i < 3; i++) {
+            const float *p = (const float *)ox_data(plain[i]), *q = (const float *)ox_data(beside[i]);
+            int different = 0;
+            for (int64_t c = 0; p && q && c < COLUMNS; c++)
+                different += c != odd[0] && c != odd[1] && c != odd[2] && p[c] != q[c];
+            CHECK_MSG(p && q && different == 0, "%d: %d columns have other bits", i, different);
+        }
+        ox_tensor *sum = beside[0];
+        CHECK(ox_item(ox_select(sum, 0, odd[0])) == (double)INFINITY);
+        CHECK(ox_item(ox_select(sum, 0, odd[1])) == 3.0 * ROWS);
+        CHECK(ox_item(ox_select(beside[1], 0, odd[1])) == 0);
+    }
+}
+
 int main(void) {
     test_every_reduction();
     test_every_dtype_and_layout();
@@ -708,6 +735,7 @@ int main(void) {
     test_first_of_equals();
     test_places_of_nan();
     test_numerics();
+    test_neighbours();
     test_scans();
     CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
     return check_done("reduce");

@@ -93,7 +93,9 @@ static void test_every(const stream_case *c) {
                     else
                         errors++;
                     ox_error_clear();
-                    if (every == 1) (void)work(stream, path, y); /* what was read ahead in vain goes */
+                    if (every < 4) /* what was read ahead in vain is nobody's error */
+                        CHECK_MSG(same_bits(work(stream, path, y), right), "after kind %d every %lld: %s",
+                                  kind, (long long)every, ox_error_text());
                     ox_error_clear();
                 }
         CHECK(right_answers > 0 && errors > 0);
@@ -119,14 +121,11 @@ static void try_faults(ox_stream *stream, fault *f, int w, int first, ox_tensor 
             CHECK_MSG(is_answer(got, right, kind, turns[t]), "%s of %lld numbers, kind %d every %lld: %s",
                       works[w].name, (long long)ox_numel(far[0]), kind, (long long)turns[t], ox_error_text());
             ox_error_clear();
-            for (int i = 0; i < 100 && !is_harmless(kind, turns[t]); i++) { /* what was read in vain goes */
-                bool clean = works[w].run(far) != NULL;
-                ox_error_clear();
-                if (clean) break;
-            }
+            if (is_harmless(kind, turns[t])) continue;
+            CHECK_MSG(same_bits(works[w].run(far), right), "%s after kind %d every %lld: %s", works[w].name,
+                      kind, (long long)turns[t], ox_error_text()); /* what it read ahead is nobody's error */
+            ox_error_clear();
         }
-    CHECK_MSG(same_bits(works[w].run(far), right), "%s afterwards: %s", works[w].name, ox_error_text());
-    ox_error_clear();
     CHECK(ox_stream_stats(stream).tiles > 0);
 }
 

@@ -306,6 +306,243 @@ static void test_changed(const stream_case *small) {
     ox_stream_close(stream);
 }
 
+/* ---- files of every format, cut and replaced while they are open --------------------------------------- */
+
+static void put_number(FILE *file, uint64_t number, int bytes) {
+    for (int i = 0; i < bytes; i++) fputc(i < 8 ? (int)(number >> 8 * i & 255) : 0, file);
+}
+
+/* x as .npy with its numbers the other way round. */
+static void save_turned(const char *path, ox_tensor *x) {
+    char header[128];
+    size_t bytes;
+    char *data = bytes_of(x, &bytes);
+    memset(header, ' ', sizeof header);
+    header[snprintf(header, sizeof header,
+                    "\x93NUMPY\x01%c%c%c{'descr': '>f4', 'fortran_order': True, "
+                    "'shape': (%lld,), }",
+                    0, 118, 0, (long long)ox_numel(x))] = ' ';
+    header[127] = '\n';
+    FILE *file = fopen(path, "wb");
+    CHECK(file && fwrite(header, sizeof header, 1, file) == 1);
+    for (size_t i = 0; i < bytes; i++) fputc(data[i / 4 * 4 + 3 - i % 4], file);
+    CHECK(fclose(file) == 0);
+    free(data);
+}
+
+/* Of bytes, as zip wants it. */
+static uint32_t crc_of(const unsigned char *data, size_t bytes) {
+    uint32_t crc = UINT32_MAX;
+    for (size_t i = 0; i < bytes; i++) {
+        crc ^= data[i];
+        for (int bit = 0; bit < 8; bit++) crc = crc >> 1 ^ (crc & 1 ? 0xEDB88320u : 0);
+    }
+    return ~crc;
+}
+
+enum { EMPTY_BLOCKS = 14000 };
+
+/* Method 8, but in stored blocks; the first ones are empty, so that nothing comes for long. */
+static size_t put_packed(FILE *file, const unsigned char *data, size_t bytes) {
+    const size_t most = 60000;
+    long start = ftell(file);
+    for (int i = 0; i < EMPTY_BLOCKS; i++) put_number(file, (uint64_t)0xffff << 24, 5);
+    for (size_t at = 0; at < bytes; at += most) {
+        size_t part = bytes - at < most ? bytes - at : most;
+        fputc(at + part == bytes, file);
+        put_number(file, part, 2);
+        put_number(file, ~part, 2);
+        fwrite(data + at, part, 1, file);
+    }
+    return (size_t)(ftell(file) - start);
+}
+
+/* x as the member x.npy of an .npz, packed. */
+static void save_packed(const char *path, ox_tensor *x) {
+    CHECK(ox_save_npy(path, x) == OX_OK);
+    size_t bytes = ox_nbytes(x) + 128;
+    unsigned char *data = (unsigned char *)malloc(bytes);
+    FILE *file = fopen(path, "rb");
+    CHECK(data && file && fread(data, bytes, 1, file) == 1 && fgetc(file) == EOF && fclose(file) == 0);
+    uint32_t crc = crc_of(data, bytes);
+    file = fopen(path, "wb");
+    CHECK(file != NULL);
+    for (int directory = 0; directory < 2; directory++) {
+        static size_t packed;
+        long start = ftell(file);
+        put_number(file, directory ? 0x02014B50u : 0x04034B50u, 4);
+        put_number(file, 20, directory ? 4 : 2);
+        put_number(file, 8 << 16, 4);
+        put_number(file, 0, 4);
+        long sizes = ftell(file);
+        put_number(file, crc, 4);
+        put_number(file, packed, 4);
+        put_number(file, bytes, 4);
+        put_number(file, 5, directory ? 18 : 4);
+        fputs("x.npy", file);
+        if (!directory) {
+            packed = put_packed(file, data, bytes);
+            CHECK(fseek(file, sizes + 4, SEEK_SET) == 0);
+            put_number(file, packed, 4);
+            CHECK(fseek(file, 0, SEEK_END) == 0);
+            continue;
+        }
+        long end = ftell(file);
+        put_number(file, 0x06054B50u, 8);
+        put_number(file, 1 << 16 | 1, 4);
+        put_number(file, (uint64_t)(end - start), 4);
+        put_number(file, (uint64_t)start, 4);
+        put_number(file, 0, 2);
+    }
+    CHECK(fclose(file) == 0);
+    free(data);
+}
+
+static void save_npz(const char *path, ox_tensor *x) {
+    const char *name = "x";
+    CHECK(ox_save_npz(path, &name, &x, 1) == OX_OK);
+}
+
+static void save_npy(const char *path, ox_tensor *x) {
+    CHECK(ox_save_npy(path, x) == OX_OK);
+}
+
+static void save_gguf(const char *path, ox_tensor *x) {
+    gguf_make g;
+    size_t bytes;
+    char *data = bytes_of(x, &bytes);
+    memset(&g, 0, sizeof g);
+    gguf_text(&g, "general.architecture", "llama");
+    gguf_tensor(&g, "x", ox_dtype_of(x->dtype)->gguf_id, x->ndim, x->shape, data, bytes);
+    CHECK(gguf_write(&g, path) == 0);
+    free(data);
+}
+
+static const struct {
+    const char *ending;
+    void (*save)(const char *path, ox_tensor *x);
+    bool moves; /* its numbers go to the spill folder */
+} savers[] = {{"gguf", save_gguf, false},        {"safetensors", save_one, false},
+              {"npy", save_npy, false},          {"npz", save_npz, false},
+              {"turned.npy", save_turned, true}, {"packed.npz", save_packed, true}};
+enum { SAVERS = sizeof savers / sizeof *savers, SAVED = 70001 };
+
+static ox_file *open_saved(ox_stream *stream, const char *path) {
+    ox_file *file = ox_open(path, ox_stream_device(stream));
+    CHECK_MSG(file != NULL, "%s", ox_error_text());
+    return file;
+}
+
+/* What is loaded is what was saved, and lies in the file where it can. */
+static void test_savers(const stream_case *c) {
+    char path[320];
+    for (int s = 0; s < SAVERS; s++)
+        OX_SCOPE {
+            ox_tensor *x = numbers(OX_SHAPE(SAVED), OX_F32, 1);
+            snprintf(path, sizeof path, "%s/oxtorch-saved-%p.%s", c->folder, (void *)path, savers[s].ending);
+            savers[s].save(path, x);
+            ox_stream *stream = case_open(c);
+            ox_file *file = open_saved(stream, path), *here = ox_open(path, NULL);
+            ox_tensor *far = ox_load_at(file, 0), *near = ox_load_at(here, 0);
+            CHECK((ox_stream_stats(stream).spilled_bytes > 0) == savers[s].moves);
+            CHECK_MSG(far && near && same_bits(near, x) && same_bits(ox_neg(far), ox_neg(x)), "%s: %s", path,
+                      ox_error_text());
+            ox_close(file);
+            ox_close(here);
+            ox_stream_close(stream);
+            remove(path);
+        }
+}
+
+/* Loads what was opened before: x, or an error of the file. */
+static bool load_later(ox_file *file, ox_tensor *x) {
+    ox_tensor *far = ox_load_at(file, 0), *got = far ? ox_neg(far) : NULL;
+    bool fine = got ? same_bits(got, ox_neg(x)) : ox_error() == OX_ERR_IO;
+    if (!fine) printf("  %s\n", got ? "other numbers" : ox_error_text());
+    ox_error_clear();
+    return fine && ox_file_count(file) == 1 && strlen(ox_file_name(file, 0)) > 0;
+}
+
+/* A file is cut after it was opened, to any size; another takes its place. */
+static void test_cut_files(const stream_case *c) {
+    char path[320], other[340];
+    for (int s = 0; s < SAVERS; s++)
+        for (int cut = 0; cut < 7; cut++)
+            OX_SCOPE {
+                ox_tensor *x = numbers(OX_SHAPE(SAVED), OX_F32, 1), *y = ox_neg(x);
+                snprintf(path, sizeof path, "%s/oxtorch-cut-%p.%s", c->folder, (void *)path,
+                         savers[s].ending);
+                snprintf(other, sizeof other, "%s.new", path);
+                savers[s].save(path, x);
+                const long sizes[6] = {0, 1, 100, 4096, SAVED * 2, SAVED * 4};
+                ox_stream *stream = case_open(c);
+                ox_file *file = open_saved(stream, path);
+                if (cut < 6) CHECK(truncate(path, sizes[cut]) == 0);
+                if (cut == 6) savers[s].save(other, y);
+                if (cut == 6) CHECK(rename(other, path) == 0);
+                CHECK_MSG(load_later(file, x), "%s, cut %d", path, cut);
+                CHECK_MSG(load_later(file, x), "%s, cut %d, again", path, cut);
+                ox_close(file);
+                ox_stream_close(stream);
+                remove(path);
+            }
+}
+
+typedef struct flicker {
+    char path[320];
+    int64_t rounds;
+    int stop; /* atomic */
+} flicker;
+
+/* Cuts a file and writes it again, over and over. */
+static void *flicker_run(void *arg) {
+    flicker *f = (flicker *)arg;
+    FILE *file = fopen(f->path, "rb");
+    static unsigned char data[SAVED * 4 + EMPTY_BLOCKS * 5 + 4096];
+    size_t bytes = fread(data, 1, sizeof data, file);
+    fclose(file);
+    for (file = fopen(f->path, "r+b"); !__atomic_load_n(&f->stop, __ATOMIC_ACQUIRE); f->rounds++) {
+        long from = (long)(f->rounds % 5 * f->rounds % (int64_t)bytes);
+        if (ftruncate(fileno(file), from) != 0 || fseek(file, from, SEEK_SET) != 0) break;
+        if (fwrite(data + from, bytes - (size_t)from, 1, file) != 1 || fflush(file) != 0) break;
+    }
+    fclose(file);
+    return NULL;
+}
+
+/* Files that become shorter and longer all the time are opened and loaded from: x, or an error in words. */
+static void test_flicker(const stream_case *c) {
+    for (int s = 0; s < SAVERS; s++)
+        OX_SCOPE {
+            ox_tensor *x = numbers(OX_SHAPE(SAVED), OX_F32, 1);
+            static flicker f;
+            pthread_t thread;
+            int opened = 0;
+            memset(&f, 0, sizeof f);
+            snprintf(f.path, sizeof f.path, "%s/oxtorch-flicker-%p.%s", c->folder, (void *)&f,
+                     savers[s].ending);
+            savers[s].save(f.path, x);
+            ox_stream *stream = case_open(c);
+            CHECK(pthread_create(&thread, NULL, flicker_run, &f) == 0);
+            for (int i = 0; i < 60; i++)
+                OX_SCOPE {
+                    ox_file *file = ox_open(f.path, ox_stream_device(stream));
+                    bool in_words = file || ox_error() == OX_ERR_IO || ox_error() == OX_ERR_FORMAT;
+                    CHECK_MSG(in_words && (file || strstr(ox_error_text(), "oxtorch-flicker")), "%s",
+                              ox_error_text());
+                    ox_error_clear();
+                    if (file) CHECK_MSG(load_later(file, x), "%s", f.path);
+                    opened += file != NULL;
+                    ox_close(file);
+                }
+            __atomic_store_n(&f.stop, 1, __ATOMIC_RELEASE);
+            pthread_join(thread, NULL);
+            CHECK_MSG(f.rounds > 0, "%lld rounds, %d opened", (long long)f.rounds, opened);
+            ox_stream_close(stream);
+            remove(f.path);
+        }
+}
+
 /* The file of a model is cut to nothing: its words are still there, and a step is an error. */
 static void test_cut_model(const stream_case *small) {
     static float logits[WORDS];
@@ -566,6 +803,9 @@ int main(void) {
         test_threads(&c);
         test_changed(&c);
         test_cut_model(&c);
+        test_savers(&c);
+        test_cut_files(&c);
+        test_flicker(&c);
         test_checksums(&c);
         if (access("/proc/self/fd", R_OK) == 0)
             test_spill_checksums(&c);

@@ -2,6 +2,7 @@
  * progress, lanes of the trace, the budget that nobody gave. */
 #include "stream_check.h"
 
+#include <math.h>
 #include <time.h>
 
 static char path[320];
@@ -49,12 +50,22 @@ static ox_stream_statistics run_on(const stream_case *c, double seconds, size_t 
     return s;
 }
 
+/* The tile is what comes in 16 ms, or in two latencies: 4 to 16 MiB, 8 where that is near. However busy the
+ * machine was meanwhile. */
+static bool tile_suits(const ox_stream_statistics *s) {
+    const double mib = 1 << 20, seconds = s->latency > 0.008 ? 2 * s->latency : 0.016;
+    double wanted = fmin(fmax(s->bandwidth * seconds, 4 * mib), 16 * mib), tile = (double)s->tile_bytes;
+    bool near = wanted >= 6 * mib - 4096 && wanted <= 32 * mib / 3 + 4096, same = fabs(tile - wanted) <= 4096;
+    if (!same && !(near && tile == 8 * mib))
+        printf("  %g bytes at %.0f MB/s, %.1f ms\n", tile, s->bandwidth / 1e6, 1e3 * s->latency);
+    return same || (near && tile == 8 * mib);
+}
+
 static void test_pace(const stream_case *c) {
     const size_t mib = (size_t)1 << 20;
     ox_stream_statistics slow = run_on(c, 0.02, 0, 0), fast = run_on(c, 0, 0, 0);
-    CHECK_MSG(slow.tile_bytes >= mib && slow.tile_bytes < 8 * mib, "%llu bytes at %.0f MB/s, %.1f ms",
-              (unsigned long long)slow.tile_bytes, slow.bandwidth / 1e6, 1e3 * slow.latency);
-    CHECK(fast.bandwidth > slow.bandwidth && fast.tile_bytes >= slow.tile_bytes && fast.depth >= 3);
+    CHECK(tile_suits(&slow) && tile_suits(&fast) && slow.latency >= 0.02 && slow.bandwidth < 60e6);
+    CHECK(slow.depth >= 3 && fast.depth >= 3);
     ox_stream_statistics fixed = run_on(c, 0.005, 3 * mib, 5);
     CHECK(fixed.tile_bytes == 3 * mib && fixed.depth == 5);
     CHECK(fixed.ring_bytes >= 30 * mib && fixed.ring_bytes < 32 * mib);

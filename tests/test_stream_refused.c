@@ -242,6 +242,11 @@ static void test_names(const stream_case *c) {
         ox_tensor *kept = ox_copy_(ox_stream_named(streams[0], "one", OX_F32, OX_SHAPE(30000)), x);
         for (int i = 0; i < 2; i++)
             CHECK(failed(ox_stream_named(streams[i], "one", OX_F16, OX_SHAPE(1)), OX_ERR_IO, "exists"));
+        CHECK(failed(ox_stream_named(streams[1], "blocks", OX_Q4_0, OX_SHAPE(32)), OX_ERR_UNSUPPORTED,
+                     "stream_named: "));
+        const char *first = ox_device_name(ox_stream_device(streams[0]));
+        CHECK(strncmp(first, "stream:", 7) == 0); /* which of them, says what is said of both */
+        CHECK(failed(ox_add(kept, ox_to(x, ox_stream_device(streams[1]))), OX_ERR_DEVICE, first));
         char other[340];
         snprintf(other, sizeof other, "%s/two.safetensors", folder);
         CHECK(mkdir(other, 0700) == 0);

@@ -1,7 +1,12 @@
 /* test_stream_vulkan.c - a GPU computes on the tiles of a stream: the numbers of the CPU within what the
- * devices promise, operands on the GPU beside streamed ones, results on it and in the spill file. */
+ * devices promise, operands on the GPU beside streamed ones, results on it and in the spill file. A language
+ * model larger than the budget says what it says on the CPU. */
+#include "oxtorch_llm.h"
 #include "oxtorch_vulkan.h"
+#include "llm_make.h"
 #include "stream_check.h"
+
+enum { BUDGET_ON_GPU = 4 << 20, STEPS = 24 };
 
 static ox_device *gpu;
 
@@ -12,7 +17,7 @@ static bool is_close(ox_tensor *got, ox_tensor *wanted) {
 
 static ox_stream *open_on_gpu(const stream_case *c, size_t results) {
     ox_stream_desc desc = case_desc(c);
-    desc.ram_bytes = 4 << 20;
+    desc.ram_bytes = BUDGET_ON_GPU;
     desc.tile_bytes = 64 << 10;
     desc.result_bytes = results;
     desc.compute = gpu;
@@ -85,6 +90,71 @@ static void test_blocks(const stream_case *c) {
     remove(path);
 }
 
+typedef struct said {
+    int32_t token[STEPS];
+    int count;
+} said;
+
+static bool listen(void *user, const char *bytes, int64_t length, int32_t token) {
+    said *s = (said *)user;
+    (void)bytes, (void)length;
+    s->token[s->count++] = token;
+    return true;
+}
+
+/* The likeliest words after a prompt that is read in two batches. */
+static said say(const char *path, ox_device *device) {
+    ox_generate_desc desc;
+    ox_llm_context_desc batches;
+    said s;
+    memset(&s, 0, sizeof s);
+    memset(&desc, 0, sizeof desc);
+    memset(&batches, 0, sizeof batches);
+    desc.steps = STEPS;
+    desc.past_end = true;
+    desc.text = listen;
+    desc.user = &s;
+    batches.batch = 8;
+    ox_llm *model = ox_llm_open(path, device);
+    ox_llm_context *context = model ? ox_llm_context_open(model, &batches) : NULL;
+    CHECK_MSG(context && ox_llm_generate(context, "ABBACABDEADB", &desc, NULL) == OX_OK, "%s",
+              ox_error_text());
+    ox_llm_context_close(context);
+    ox_llm_close(model);
+    ox_error_clear();
+    return s;
+}
+
+static void test_model(const stream_case *c, int type) {
+    sizes s = {MAX_LAYERS, 256, 1536, 4, 2, 64, 64, 64, 60, type, 0, 0, 0, 1, 1};
+    const char *path = gguf_path("stream_vulkan.gguf");
+    gguf_make g;
+    model m;
+    memset(&g, 0, sizeof g);
+    add_model(&g, &m, s);
+    CHECK(gguf_write(&g, path) == 0);
+    free_model(&m);
+    ox_set_exact(true); /* activations are not rounded to 8 bits */
+    said here = say(path, NULL);
+    ox_set_exact(false);
+    said there = say(path, gpu);
+    ox_stream *stream = open_on_gpu(c, 1 << 20);
+    said streamed = say(path, ox_stream_device(stream));
+    CHECK(here.count == STEPS && there.count == STEPS && streamed.count == STEPS);
+    CHECK_MSG(memcmp(&here, &streamed, sizeof here) == 0, "type %d", type);
+    CHECK_MSG(memcmp(&there, &streamed, sizeof there) == 0, "type %d", type);
+    int different = 0;
+    for (int i = 1; i < STEPS; i++) different += here.token[i] != here.token[i - 1];
+    CHECK_MSG(different > 3, "%d", different);
+    ox_stream_statistics stats = ox_stream_stats(stream);
+    CHECK_MSG(stats.disk_bytes > 2 * (int64_t)BUDGET_ON_GPU && stats.whole_loads == 0 &&
+                  stats.written_bytes == 0 && stats.kept_bytes + stats.ring_bytes <= BUDGET_ON_GPU,
+              "%lld read, %lld whole, %lld written", (long long)stats.disk_bytes,
+              (long long)stats.whole_loads, (long long)stats.written_bytes);
+    ox_stream_close(stream);
+    remove(path);
+}
+
 int main(void) {
     check_cases();
     gpu = ox_vulkan_count() > 0 ? ox_vulkan(0) : NULL;
@@ -97,6 +167,7 @@ int main(void) {
         test_ops(&c, (size_t)1 << 20);
         test_ops(&c, 1);
         test_blocks(&c);
+        test_model(&c, i == 0 ? TYPE_F32 : TYPE_F16);
     }
     CHECK(ox_vulkan_close(gpu) == OX_OK);
     ox_statistics stats = ox_stats();

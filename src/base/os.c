@@ -1,5 +1,6 @@
 /* Clock and mapped files.
- * A file is mapped copy-on-write; on wish, and where the system refuses that, it is read into memory.
+ * A file is mapped copy-on-write; on wish, and where the system refuses that, it is read into memory; or
+ * parts of it are, as they are asked for.
  * Used by the file readers and the profiler. */
 
 OXI_UNUSED static double oxi_now(void) {
@@ -29,7 +30,7 @@ OXI_UNUSED static double oxi_now(void) {
 #ifndef OX_NO_STDIO
 
 /* What a mapping's handle says about where its bytes lie; no bytes: NULL. */
-static const char oxi_is_mapped = 'm', oxi_is_read = 'r';
+static const char oxi_is_mapped = 'm', oxi_is_read = 'r', oxi_is_in_parts = 'p';
 
 #if defined(OXI_POSIX)
 
@@ -63,15 +64,22 @@ static ox_status oxi_read_whole(int file, const char *path, void *data, size_t b
 /* Bytes behind the end of a mapped file in its last page: the address sanitizer refuses them. */
 static size_t oxi_page_rest(size_t bytes) { return (4096 - bytes % 4096) % 4096; }
 
-static ox_status oxi_map_open(int file, const char *path, bool copies, oxi_mapping *out) {
+/* The identity and size of a file that can be mapped. */
+static ox_status oxi_map_look(int file, const char *path, oxi_mapping *out, size_t *bytes) {
     struct stat info;
     if (fstat(file, &info) != 0) return oxi_fail(OX_ERR_IO, "%s: %s", path, strerror(errno));
     if (S_ISDIR(info.st_mode)) return oxi_fail(OX_ERR_IO, "%s: is a directory", path);
     if (!S_ISREG(info.st_mode)) return oxi_fail(OX_ERR_IO, "%s: is not a regular file", path);
     if ((uint64_t)info.st_size > SIZE_MAX / 4) return oxi_fail(OX_ERR_IO, "%s: too large to map", path);
-    size_t bytes = (size_t)info.st_size;
+    *bytes = (size_t)info.st_size;
     out->id = oxi_file_id_of(&info);
-    if (bytes == 0) return OX_OK;
+    return OX_OK;
+}
+
+static ox_status oxi_map_open(int file, const char *path, bool copies, oxi_mapping *out) {
+    size_t bytes = 0;
+    ox_status looked = oxi_map_look(file, path, out, &bytes);
+    if (looked != OX_OK || bytes == 0) return looked;
     /* Without a reservation: pages that are never written need no memory, whatever the size of the file. */
     void *data = copies ? MAP_FAILED
                         : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, file, 0);
@@ -97,31 +105,70 @@ static ox_status oxi_map_open(int file, const char *path, bool copies, oxi_mappi
     return OX_OK;
 }
 
+/* Not blocking: the open of a pipe would wait for its writer. */
+static int oxi_map_handle(const char *path) {
+    return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+}
+
 static ox_status oxi_map_path(const char *path, bool copies, oxi_mapping *out) {
-    /* Not blocking: the open of a pipe would wait for its writer. */
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int file = oxi_map_handle(path);
     if (file < 0) return oxi_fail(OX_ERR_IO, "%s: %s", path, strerror(errno));
     ox_status status = oxi_map_open(file, path, copies, out);
     close(file);
     return status;
 }
 
-/* Pages of memory in place of the file's. */
-static ox_status oxi_keep_pages(const void *data, size_t bytes) {
+static ox_status oxi_map_path_in_parts(const char *path, oxi_mapping *out) {
 #ifdef MAP_ANONYMOUS
-    char *copy = (char *)oxi_alloc(bytes);
-    if (!copy) return OX_ERR_NOMEM;
-    memcpy(copy, data, bytes);
-    void *at = mmap((void *)(intptr_t)data, bytes, PROT_READ | PROT_WRITE,
-                    MAP_PRIVATE | MAP_FIXED | MAP_ANONYMOUS, -1, 0);
-    if (at != MAP_FAILED) memcpy(at, copy, bytes);
-    oxi_free(copy, bytes);
-    if (at == MAP_FAILED)
-        return oxi_fail(OX_ERR_NOMEM, "no memory for %llu bytes", (unsigned long long)bytes);
-#else
-    (void)data, (void)bytes;
-#endif
+    size_t bytes = 0;
+    int file = oxi_map_handle(path);
+    if (file < 0) return oxi_fail(OX_ERR_IO, "%s: %s", path, strerror(errno));
+    ox_status status = oxi_map_look(file, path, out, &bytes);
+    void *data = status == OX_OK && bytes > 0
+                     ? mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_NORESERVE | MAP_ANONYMOUS, -1, 0)
+                     : MAP_FAILED;
+    if (data == MAP_FAILED) {
+        if (status == OX_OK && bytes > 0) status = oxi_fail(OX_ERR_NOMEM, "%s: %s", path, strerror(errno));
+        close(file);
+        return status;
+    }
+    out->data = (const unsigned char *)data;
+    out->bytes = bytes;
+    out->handle = (void *)(intptr_t)&oxi_is_in_parts;
+    out->file = file;
     return OX_OK;
+#else
+    return oxi_map_path(path, false, out);
+#endif
+}
+
+/* Bytes of the file as it was when it was mapped. */
+static ox_status oxi_read_part(const oxi_mapping *mapping, const char *path, size_t at, void *out,
+                               size_t bytes) {
+    struct stat info;
+    int file = (int)mapping->file;
+    for (size_t done = 0; done < bytes;) {
+        size_t part = bytes - done < ((size_t)1 << 30) ? bytes - done : (size_t)1 << 30;
+        unsigned long long from = (unsigned long long)(at + done);
+        int64_t got = OXI_PREAD(file, (char *)out + done, part, (int64_t)from);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return oxi_fail(OX_ERR_IO, "%s: offset %llu: %s", path, from, strerror(errno));
+        if (got == 0)
+            return oxi_fail(OX_ERR_IO, "%s: offset %llu: the file ends here; it became shorter", path, from);
+        done += (size_t)got;
+    }
+    oxi_file_id now;
+    memset(&now, 0, sizeof now);
+    if (fstat(file, &info) == 0) now = oxi_file_id_of(&info);
+    if (memcmp(&now, &mapping->id, sizeof now) == 0) return OX_OK;
+    return oxi_fail(OX_ERR_IO, "%s: offset %llu: the file was written to since it was opened", path,
+                    (unsigned long long)at);
+}
+
+static void oxi_close_parts(const oxi_mapping *mapping) {
+    munmap((void *)(intptr_t)mapping->data, mapping->bytes);
+    close((int)mapping->file);
 }
 
 static void oxi_unmap_pages(const void *data, size_t bytes) {
@@ -196,12 +243,6 @@ static ox_status oxi_map_path(const char *path, bool copies, oxi_mapping *out) {
     return status;
 }
 
-/* A file that is mapped cannot become shorter here. */
-static ox_status oxi_keep_pages(const void *data, size_t bytes) {
-    (void)data, (void)bytes;
-    return OX_OK;
-}
-
 static void oxi_unmap_pages(const void *data, size_t bytes) {
     (void)bytes;
     UnmapViewOfFile(data);
@@ -231,13 +272,21 @@ static ox_status oxi_map_path(const char *path, bool copies, oxi_mapping *out) {
     return OX_OK;
 }
 
-static ox_status oxi_keep_pages(const void *data, size_t bytes) {
-    (void)data, (void)bytes;
-    return OX_OK;
-}
-
 static void oxi_unmap_pages(const void *data, size_t bytes) { (void)data, (void)bytes; }
 
+#endif
+
+#if !defined(OXI_POSIX)
+/* A file that is mapped cannot become shorter here, or is in memory. */
+static ox_status oxi_map_path_in_parts(const char *path, oxi_mapping *out) {
+    return oxi_map_path(path, false, out);
+}
+static ox_status oxi_read_part(const oxi_mapping *mapping, const char *path, size_t at, void *out,
+                               size_t bytes) {
+    (void)mapping, (void)path, (void)at, (void)out, (void)bytes;
+    return OX_ERR_UNSUPPORTED;
+}
+static void oxi_close_parts(const oxi_mapping *mapping) { (void)mapping; }
 #endif
 
 /* The ranges that are mapped, of all files. */
@@ -281,22 +330,40 @@ OXI_UNUSED static bool oxi_is_file_page(const void *at) {
     return found;
 }
 
-OXI_UNUSED static ox_status oxi_map_file(const char *path, bool copies, oxi_mapping *out) {
+static ox_status oxi_map_how(const char *path, bool copies, bool parts, oxi_mapping *out) {
     static const unsigned char nothing = 0;
     memset(out, 0, sizeof *out);
     out->data = &nothing;
     if (!path) return oxi_fail(OX_ERR_ARG, "path is NULL");
-    ox_status status = oxi_map_path(path, copies, out);
+    ox_status status = parts ? oxi_map_path_in_parts(path, out) : oxi_map_path(path, copies, out);
     if (status == OX_OK && out->handle == &oxi_is_mapped) status = oxi_mapped_add(out);
     if (status != OX_OK) oxi_unmap_file(out);
     return status;
 }
 
-OXI_UNUSED static ox_status oxi_mapping_keep(const oxi_mapping *mapping, size_t bytes) {
-    const size_t unit = (size_t)1 << 16; /* pages are no larger */
-    if (mapping->handle != &oxi_is_mapped || bytes == 0) return OX_OK;
-    bytes = mapping->bytes - bytes < unit ? mapping->bytes : (bytes + unit - 1) / unit * unit;
-    return oxi_keep_pages(mapping->data, bytes);
+OXI_UNUSED static ox_status oxi_map_file(const char *path, bool copies, oxi_mapping *out) {
+    return oxi_map_how(path, copies, false, out);
+}
+
+OXI_UNUSED static ox_status oxi_map_parts(const char *path, oxi_mapping *out) {
+    return oxi_map_how(path, false, true, out);
+}
+
+OXI_UNUSED static bool oxi_mapping_is_in_parts(const oxi_mapping *mapping) {
+    return mapping->handle == &oxi_is_in_parts;
+}
+
+OXI_UNUSED static ox_status oxi_mapping_copy(const oxi_mapping *mapping, const char *path, size_t at,
+                                             void *out, size_t bytes) {
+    if (mapping->handle == &oxi_is_in_parts) return oxi_read_part(mapping, path, at, out, bytes);
+    if (bytes > 0) memcpy(out, mapping->data + at, bytes);
+    return OX_OK;
+}
+
+OXI_UNUSED static ox_status oxi_mapping_bring(const oxi_mapping *mapping, const char *path, size_t at,
+                                              size_t bytes) {
+    if (mapping->handle != &oxi_is_in_parts) return OX_OK;
+    return oxi_read_part(mapping, path, at, (void *)(intptr_t)(mapping->data + at), bytes);
 }
 
 OXI_UNUSED static void oxi_unmap_file(oxi_mapping *mapping) {
@@ -304,6 +371,7 @@ OXI_UNUSED static void oxi_unmap_file(oxi_mapping *mapping) {
     if (handle == &oxi_is_mapped) oxi_mapped_remove(mapping);
     if (handle == &oxi_is_mapped) oxi_unmap_pages(mapping->data, mapping->bytes);
     if (handle == &oxi_is_read) oxi_free((void *)(intptr_t)mapping->data, mapping->bytes);
+    if (handle == &oxi_is_in_parts) oxi_close_parts(mapping);
     mapping->data = NULL;
     mapping->bytes = 0;
     mapping->handle = NULL;

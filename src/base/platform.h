@@ -72,6 +72,24 @@ int clock_gettime(int clock, struct timespec *out);
 #ifndef O_CLOEXEC
 #define O_CLOEXEC 0
 #endif
+/* Transfers at an offset, of 64 bits also where off_t is narrower. */
+#if defined(__linux__) && !defined(__LP64__)
+#if !defined(__USE_LARGEFILE64)
+OX_EXTERN_C_BEGIN
+ssize_t pread64(int file, void *data, size_t bytes, long long offset);
+ssize_t pwrite64(int file, const void *data, size_t bytes, long long offset);
+OX_EXTERN_C_END
+#endif
+#define OXI_PREAD pread64
+#define OXI_PWRITE pwrite64
+#else
+#if defined(__linux__) && !defined(__cplusplus) && !defined(__USE_UNIX98) && !defined(__USE_XOPEN2K8)
+ssize_t pread(int file, void *data, size_t bytes, off_t offset);
+ssize_t pwrite(int file, const void *data, size_t bytes, off_t offset);
+#endif
+#define OXI_PREAD pread
+#define OXI_PWRITE pwrite
+#endif
 #endif
 
 #if defined(_MSC_VER) && !defined(__clang__)

@@ -775,8 +775,9 @@ static ox_status oxi_gemm_packed(const oxi_gemm *g) {
     p.depth = p.type.kernel->depth;
     p.direct = g->c_dtype == p.type.sums && g->c_col == 1 && !g->addend &&
                !(tile_k && p.k > p.depth && g->c_row % 256 == 0); /* see spaced */
+    int64_t piece = OXI_GEMM_PIECE / p.type.k_each;
     if (oxi_is_block(g->a_dtype) || oxi_is_block(g->b_dtype)) /* which must stay whole */
-        p.depth = p.depth / OXI_GEMM_PIECE * OXI_GEMM_PIECE;
+        p.depth = p.depth / piece * piece;
     else if (p.k > 0) { /* chunks that are equal */
         p.depth = oxi_parts(p.k, oxi_parts(p.k, p.depth));
         if (tile_k) p.depth = oxi_round_up(p.depth, tile_k);

@@ -241,7 +241,16 @@ static void oxi_moments_row(const oxi_kernels *k, oxi_partial *p, int64_t n, con
     }
 }
 
-/* ---- f32 columns: a few rows are added up in f32, then the sums in f64 --------------------------------- */
+/* ---- f32 columns: a few rows are added up in f32, then the sums in f64 ---------------------------------
+ * Columns that f32 is too narrow for are done again, and they alone: a column's bits do not hang on which
+ * others are in its tile. */
+
+/* From column `first` on, as many as `holds` says the same of. */
+static int64_t oxi_columns_alike(const bool *holds, int64_t first, int64_t width) {
+    int64_t end = first + 1;
+    while (end < width && holds[end] == holds[first]) end++;
+    return end;
+}
 
 static void oxi_sum_columns(const oxi_kernels *k, oxi_partial *p, int64_t width, int64_t rows,
                             const void *elements, int64_t row_stride, int64_t position) {
@@ -249,10 +258,20 @@ static void oxi_sum_columns(const oxi_kernels *k, oxi_partial *p, int64_t width,
     float sum[OXI_REDUCE_BUFFER];
     memcpy(sum, x, (size_t)width * sizeof *sum);
     for (int64_t r = 1; r < rows; r++) k->axpy_f32(width, 1, x + r * row_stride, sum);
-    if (isfinite(k->row_sum(width, sum)))
+    if (isfinite(k->row_sum(width, sum))) {
         oxi_sum_columns_f32(k, p, width, 1, sum, width, position);
-    else
-        oxi_sum_columns_f32(k, p, width, rows, elements, row_stride, position);
+        return;
+    }
+    bool holds[OXI_REDUCE_BUFFER];
+    for (int64_t c = 0; c < width; c++) holds[c] = isfinite(sum[c]);
+    for (int64_t c = 0, end; c < width; c = end) {
+        oxi_partial some = {(double *)p->a + c, NULL, p->count};
+        end = oxi_columns_alike(holds, c, width);
+        if (holds[c])
+            oxi_sum_columns_f32(k, &some, end - c, 1, sum + c, width, position);
+        else
+            oxi_sum_columns_f32(k, &some, end - c, rows, x + c, row_stride, position);
+    }
 }
 
 /* sum = the columns' sums, squares = their sums of squares, of x - mean. */
@@ -280,17 +299,20 @@ static void oxi_moments_columns(const oxi_kernels *k, oxi_partial *p, int64_t wi
                                 const void *elements, int64_t row_stride, int64_t position) {
     const float *x = (const float *)elements;
     float mean[OXI_REDUCE_BUFFER], sum[OXI_REDUCE_BUFFER], squares[OXI_REDUCE_BUFFER];
-    bool in_range = true;
+    bool holds[OXI_REDUCE_BUFFER];
     memcpy(mean, x, (size_t)width * sizeof *mean);
     for (int64_t r = 1; r < rows; r++) k->axpy_f32(width, 1, x + r * row_stride, mean);
     k->row_scale(width, mean, 1 / (float)rows, mean);
     oxi_distance_sums(k, width, rows, x, row_stride, mean, sum, squares);
-    for (int64_t c = 0; c < width; c++) in_range = in_range && squares[c] > 1e-25f && squares[c] < 1e38f;
-    if (!in_range && rows > 1) {
-        oxi_moments_columns_f32(k, p, width, rows, elements, row_stride, position);
-        return;
+    for (int64_t c = 0; c < width; c++)
+        holds[c] = rows == 1 || (squares[c] > 1e-25f && squares[c] < 1e38f);
+    for (int64_t c = 0, end; c < width; c = end) {
+        oxi_partial some = {(double *)p->a + c, (double *)p->b + c, p->count};
+        end = oxi_columns_alike(holds, c, width);
+        if (!holds[c]) oxi_moments_columns_f32(k, &some, end - c, rows, x + c, row_stride, position);
     }
     for (int64_t c = 0; c < width; c++) {
+        if (!holds[c]) continue;
         double shift = (double)sum[c] / (double)rows, rest = squares[c] - sum[c] * shift;
         oxi_moments_add((double *)p->a + c, (double *)p->b + c, p->count, mean[c] + shift,
                         rest > 0 ? rest : 0, rows);

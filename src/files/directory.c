@@ -2,6 +2,11 @@
  * Records grow as the file is read, never by what it claims; names are found through sorted indexes,
  * which no hostile choice of names slows down. Called by every format. */
 
+enum {
+    OXI_FILE_PROBED = 64 << 10, /* what is read of a file before its format is known */
+    OXI_FILE_PIECE = 1 << 20
+};
+
 /* ---- messages ---------------------------------------------------------------------------------------- */
 
 static const char *oxi_path_text(const char *path) {
@@ -153,7 +158,8 @@ static ox_status oxi_file_map_part(ox_file *file, const char *path) {
     memcpy(copy, path, length + 1);
     oxi_mapping mapping;
     memset(&mapping, 0, sizeof mapping);
-    ox_status status = oxi_map_file(path, file->copies, &mapping);
+    ox_status status =
+        file->device->region ? oxi_map_parts(path, &mapping) : oxi_map_file(path, file->copies, &mapping);
     if (status != OX_OK) return status;
     oxi_file_part *part = oxi_file_add_part(file);
     if (!part) {
@@ -162,7 +168,42 @@ static ox_status oxi_file_map_part(ox_file *file, const char *path) {
     }
     part->mapping = mapping;
     part->path = copy;
-    return OX_OK;
+    return oxi_file_head(file, file->part_count - 1, OXI_FILE_PROBED);
+}
+
+static ox_status oxi_file_head(ox_file *file, size_t part, size_t end) {
+    oxi_file_part *p = &file->parts[part];
+    if (end > p->mapping.bytes) end = p->mapping.bytes;
+    if (end <= p->head) return OX_OK;
+    size_t more = OXI_FILE_PIECE, left = p->mapping.bytes - p->head;
+    if (more > p->head) more = p->head; /* small ones are many */
+    if (end - p->head < more) end = p->head + (left < more ? left : more);
+    ox_status status = oxi_file_bring(file, part, p->head, end - p->head);
+    if (status == OX_OK) p->head = end;
+    return status;
+}
+
+static ox_status oxi_file_bring(const ox_file *file, size_t part, size_t at, size_t bytes) {
+    const oxi_file_part *p = &file->parts[part];
+    return oxi_mapping_bring(&p->mapping, oxi_path_text(p->path), at, bytes);
+}
+
+static ox_status oxi_file_visit(const ox_file *file, size_t part, size_t at, size_t bytes,
+                                oxi_piece_fn visit, void *user) {
+    const oxi_file_part *p = &file->parts[part];
+    if (bytes == 0) return OX_OK;
+    if (!oxi_mapping_is_in_parts(&p->mapping)) return visit(user, 0, p->mapping.data + at, bytes);
+    const size_t most = OXI_FILE_PIECE;
+    size_t room = bytes < most ? bytes : most;
+    unsigned char *piece = (unsigned char *)oxi_alloc(most);
+    ox_status status = piece ? OX_OK : OX_ERR_NOMEM;
+    for (size_t done = 0; done < bytes && status == OX_OK; done += room) {
+        if (room > bytes - done) room = bytes - done;
+        status = oxi_mapping_copy(&p->mapping, oxi_path_text(p->path), at + done, piece, room);
+        if (status == OX_OK) status = visit(user, done, piece, room);
+    }
+    oxi_free(piece, most);
+    return status;
 }
 
 static void oxi_file_free(ox_file *file) {
@@ -363,5 +404,32 @@ static ox_tensor *oxi_item_tensor(ox_file *file, const oxi_file_item *item, cons
     if (!storage) return NULL;
     ox_tensor *t = oxi_item_over(file, item, storage);
     oxi_storage_release(storage);
+    return t;
+}
+
+typedef struct oxi_turning {
+    ox_storage *storage;
+    unsigned char *block; /* OXI_FILE_PIECE bytes */
+    size_t unit;
+} oxi_turning;
+
+static ox_status oxi_turn_piece(void *user, size_t done, const unsigned char *data, size_t bytes) {
+    const oxi_turning *turning = (const oxi_turning *)user;
+    ox_device *device = turning->storage->device;
+    oxi_copy_swapped(turning->block, data, bytes, turning->unit);
+    return device->write(device, turning->storage->data, done, turning->block, bytes);
+}
+
+static ox_tensor *oxi_item_turned(ox_file *file, const oxi_file_item *item) {
+    oxi_turning turning;
+    ox_tensor *t = NULL;
+    turning.unit = oxi_swap_unit((ox_dtype)item->dtype);
+    turning.storage = oxi_storage_new(file->device, item->bytes);
+    turning.block = turning.storage ? (unsigned char *)oxi_alloc(OXI_FILE_PIECE) : NULL;
+    if (turning.block &&
+        oxi_file_visit(file, item->part, item->offset, item->bytes, oxi_turn_piece, &turning) == OX_OK)
+        t = oxi_item_over(file, item, turning.storage);
+    oxi_free(turning.block, OXI_FILE_PIECE);
+    if (turning.storage) oxi_storage_release(turning.storage);
     return t;
 }

@@ -8,24 +8,13 @@
 static const oxi_format *oxi_formats[OXI_MOST_FORMATS] = {&oxi_format_gguf, &oxi_format_npy, &oxi_format_npz,
                                                           &oxi_format_shards, &oxi_format_safetensors};
 static int64_t oxi_format_count = 5;
-static oxi_file_region_fn oxi_regions[8];
-static int64_t oxi_region_count;
-static oxi_lock oxi_format_lock; /* guards all four */
+static oxi_lock oxi_format_lock; /* guards both */
 
 static OXI_UNUSED bool oxi_file_register(const oxi_format *format) {
     oxi_lock_take(&oxi_format_lock);
     bool there = false, fits = oxi_format_count < OXI_MOST_FORMATS;
     for (int64_t i = 0; i < oxi_format_count; i++) there = there || oxi_formats[i] == format;
     if (!there && fits) oxi_formats[oxi_format_count++] = format;
-    oxi_lock_give(&oxi_format_lock);
-    return there || fits;
-}
-
-static OXI_UNUSED bool oxi_file_register_region(oxi_file_region_fn region) {
-    oxi_lock_take(&oxi_format_lock);
-    bool there = false, fits = oxi_region_count < 8;
-    for (int64_t i = 0; i < oxi_region_count; i++) there = there || oxi_regions[i] == region;
-    if (!there && fits) oxi_regions[oxi_region_count++] = region;
     oxi_lock_give(&oxi_format_lock);
     return there || fits;
 }
@@ -52,21 +41,6 @@ static ox_file *oxi_file_new(ox_device *device) {
     return file;
 }
 
-/* Where tensors are read from the files themselves, what the mappings are for lies before the first of them:
- * it stays when a file becomes shorter. */
-static ox_status oxi_file_keep_heads(const ox_file *file) {
-    ox_status status = OX_OK;
-    if (file->device == ox_cpu() || file->format->load) return OX_OK;
-    for (size_t i = 0; i < file->part_count && status == OX_OK; i++) {
-        const oxi_mapping *mapping = &file->parts[i].mapping;
-        size_t head = mapping->bytes;
-        for (size_t t = 0; t < file->item_count; t++)
-            if (file->items[t].part == i && file->items[t].offset < head) head = file->items[t].offset;
-        if (!file->parts[i].borrowed) status = oxi_mapping_keep(mapping, head);
-    }
-    return status;
-}
-
 /* Reads the directory of a file whose part 0 is there; gives NULL and frees the file when that fails. */
 static ox_file *oxi_file_read(ox_file *file) {
     const oxi_file_part *part = &file->parts[0];
@@ -88,7 +62,6 @@ static ox_file *oxi_file_read(ox_file *file) {
                                    "nothing in it can be loaded: array %s: %s",
                                    OXI_QUOTE(file->items[0].name), file->items[0].unsupported);
     }
-    if (status == OX_OK) status = oxi_file_keep_heads(file);
     if (status == OX_OK) return file;
     oxi_file_free(file);
     return NULL;
@@ -213,37 +186,30 @@ OX_API ox_status ox_file_entry_at(const ox_file *file, int64_t index, ox_file_en
     return OX_OK;
 }
 
-/* Asks the devices that read files themselves: a region of the file, never in memory as a whole. *out
- * stays NULL when it is the device of none. */
-static ox_status oxi_load_region(ox_file *file, const oxi_file_item *item, ox_storage **out) {
+/* A region of the file, for a device that reads it itself: never in memory as a whole. */
+static ox_tensor *oxi_load_region(ox_file *file, const oxi_file_item *item) {
     const oxi_file_part *part = &file->parts[item->part];
-    oxi_file_region_fn regions[8];
-    ox_status status = OX_OK;
-    oxi_lock_take(&oxi_format_lock);
-    int64_t count = oxi_region_count;
-    memcpy(regions, oxi_regions, sizeof regions);
-    oxi_lock_give(&oxi_format_lock);
-    *out = NULL;
-    for (int64_t i = 0; i < count && status == OX_OK && !*out; i++)
-        status = regions[i](file->device, part->path, &part->mapping.id, item->offset, item->bytes, out);
-    return status;
+    ox_device *device = file->device;
+    ox_storage *region = NULL;
+    if (item->swapped && oxi_swap_unit((ox_dtype)item->dtype) > 1) return oxi_item_turned(file, item);
+    if (device->region(device, part->path, &part->mapping.id, item->offset, item->bytes, &region) != OX_OK)
+        return NULL;
+    ox_tensor *t = oxi_item_over(file, item, region);
+    oxi_storage_release(region);
+    return t;
 }
 
 static ox_tensor *oxi_load_item(ox_file *file, const oxi_file_item *item) {
+    const oxi_file_part *part = &file->parts[item->part];
     if (item->unsupported) {
         (void)oxi_file_fail(OX_ERR_UNSUPPORTED, file, item->part, item->at, "tensor %s: %s",
                             OXI_QUOTE(item->name), item->unsupported);
         return NULL;
     }
-    if (file->format->load) return file->format->load(file, item);
-    ox_storage *region = NULL;
-    if (file->device != ox_cpu() && !item->swapped && !file->parts[item->part].borrowed &&
-        oxi_load_region(file, item, &region) != OX_OK)
-        return NULL;
-    if (!region) return oxi_item_tensor(file, item, file->parts[item->part].mapping.data + item->offset);
-    ox_tensor *t = oxi_item_over(file, item, region);
-    oxi_storage_release(region);
-    return t;
+    if (item->packed) return file->format->load(file, item);
+    if (file->format->check && file->format->check(file, item) != OX_OK) return NULL;
+    if (file->device->region && !part->borrowed) return oxi_load_region(file, item);
+    return oxi_item_tensor(file, item, part->mapping.data + item->offset);
 }
 
 OX_API ox_tensor *ox_load_at(ox_file *file, int64_t index) {

@@ -55,15 +55,23 @@ static ox_status oxi_gguf_short(const oxi_gguf *g, const char *field) {
     return oxi_gguf_bad(g, g->at, "file ends in its %s", field);
 }
 
+/* The next `bytes` are there, and may be used. */
+static ox_status oxi_gguf_need(oxi_gguf *g, size_t bytes, const char *field) {
+    if (oxi_gguf_left(g) < bytes) return oxi_gguf_short(g, field);
+    return oxi_file_head(g->file, 0, g->at + bytes);
+}
+
 static ox_status oxi_gguf_u32(oxi_gguf *g, uint32_t *out, const char *field) {
-    if (oxi_gguf_left(g) < 4) return oxi_gguf_short(g, field);
+    ox_status status = oxi_gguf_need(g, 4, field);
+    if (status != OX_OK) return status;
     *out = oxi_read_u32(g->data + g->at);
     g->at += 4;
     return OX_OK;
 }
 
 static ox_status oxi_gguf_u64(oxi_gguf *g, uint64_t *out, const char *field) {
-    if (oxi_gguf_left(g) < 8) return oxi_gguf_short(g, field);
+    ox_status status = oxi_gguf_need(g, 8, field);
+    if (status != OX_OK) return status;
     *out = oxi_read_u64(g->data + g->at);
     g->at += 8;
     return OX_OK;
@@ -84,8 +92,9 @@ static ox_status oxi_gguf_string(oxi_gguf *g, const char **text, size_t *length,
                             (unsigned long long)count, (unsigned long long)oxi_gguf_left(g));
     *text = (const char *)g->data + g->at;
     *length = (size_t)count;
+    status = oxi_gguf_need(g, (size_t)count, field);
     g->at += (size_t)count;
-    return OX_OK;
+    return status;
 }
 
 /* ---- metadata ---------------------------------------------------------------------------------------- */
@@ -143,8 +152,9 @@ static ox_status oxi_gguf_array(oxi_gguf *g, oxi_meta_array *out, int depth) {
     out->type = (int)type;
     if (type == OXI_GGUF_STRING) return oxi_gguf_strings(g, out);
     if (type == OXI_GGUF_ARRAY) return oxi_gguf_arrays(g, out, depth);
+    status = oxi_gguf_need(g, (size_t)count * least, "array");
     g->at += (size_t)count * least;
-    return OX_OK;
+    return status;
 }
 
 /* A number of type `type` at p. */
@@ -200,7 +210,8 @@ static ox_status oxi_gguf_value(oxi_gguf *g, oxi_meta_item *meta) {
     }
     ox_meta number;
     size_t size = (size_t)oxi_gguf_types[type].bytes;
-    if (oxi_gguf_left(g) < size) return oxi_gguf_short(g, "value");
+    status = oxi_gguf_need(g, size, "value");
+    if (status != OX_OK) return status;
     memset(&number, 0, sizeof number);
     oxi_gguf_number(g->data + g->at, (int)type, &number);
     if (number.type == OX_META_FLOAT)
@@ -408,4 +419,4 @@ static ox_status oxi_gguf_open(ox_file *file) {
     return status == OX_OK ? oxi_gguf_place(&g, align) : status;
 }
 
-static const oxi_format oxi_format_gguf = {"gguf", ".gguf", oxi_gguf_probe, oxi_gguf_open, NULL, NULL};
+static const oxi_format oxi_format_gguf = {"gguf", ".gguf", oxi_gguf_probe, oxi_gguf_open, NULL, NULL, NULL};

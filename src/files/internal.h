@@ -6,10 +6,13 @@
 
 /* ---- what an open file is (files/directory.c) -------------------------------------------------------- */
 
-/* One mapped file; a sharded model has several. */
+/* One mapped file; a sharded model has several. For a device that reads files itself it is mapped in parts: a
+ * format asks for what it reads (oxi_file_head, oxi_file_bring), and nothing that it uses goes when the file
+ * becomes shorter. */
 typedef struct oxi_file_part {
     oxi_mapping mapping;
     const char *path;
+    size_t head;                 /* bytes from its start that may be used, when it is in parts */
     bool borrowed;               /* the caller's memory: not unmapped */
 } oxi_file_part;
 
@@ -20,12 +23,13 @@ typedef struct oxi_file_item {
     const int64_t *shape;        /* row-major, ndim numbers */
     const char *unsupported;     /* why it cannot be loaded; NULL = it can */
     size_t at;                   /* byte of the part where the directory describes it, for messages */
-    size_t offset, bytes;        /* the numbers, in the part (in the member, for an archive) */
+    size_t offset, bytes;        /* the numbers, in the part; packed: in what it unpacks to */
     uint32_t part;
     uint32_t extra;              /* for the format's own use */
     uint8_t dtype, ndim;
     bool fortran;                /* column-major */
     bool swapped;                /* byte order is not the host's */
+    bool packed;                 /* the format's load unpacks it */
 } oxi_file_item;
 
 /* One array of the metadata. */
@@ -68,22 +72,15 @@ struct ox_file {
 typedef struct oxi_format {
     const char *name;
     const char *extension;       /* ".gguf": decides when no content is known */
-    bool (*probe)(const unsigned char *data, size_t bytes);
+    bool (*probe)(const unsigned char *data, size_t bytes); /* looks at 16 bytes at most */
     ox_status (*open)(ox_file *file);
-    /* NULL = the numbers lie in the part as they are */
-    ox_tensor *(*load)(ox_file *file, const oxi_file_item *item);
+    ox_status (*check)(ox_file *file, const oxi_file_item *item); /* before it is loaded; NULL = nothing */
+    ox_tensor *(*load)(ox_file *file, const oxi_file_item *item); /* of packed items; NULL = it has none */
     void (*close)(ox_file *file); /* NULL = no state */
 } oxi_format;
 
 /* Adds a format, asked before those that are there; `format` must stay. False when the table is full. */
 static bool oxi_file_register(const oxi_format *format);
-
-/* A device that reads files itself makes *out, a storage over bytes [offset, offset + bytes) of the file at
- * `path`, OX_ERR_IO if that is not the file `id` any more; it leaves *out NULL for devices that are not its
- * own. Asked for devices other than the CPU. */
-typedef ox_status (*oxi_file_region_fn)(ox_device *device, const char *path, const oxi_file_id *id,
-                                        size_t offset, size_t bytes, ox_storage **out);
-static bool oxi_file_register_region(oxi_file_region_fn region);
 
 /* ox_open over memory that stays as it is until the file and its tensors are gone. `label` is the name in
  * messages. */
@@ -113,6 +110,14 @@ static oxi_file_item *oxi_file_add_item(ox_file *file);
 static oxi_meta_item *oxi_file_add_meta(ox_file *file);
 /* Maps the file at `path` as a new part. */
 static ox_status oxi_file_map_part(ox_file *file, const char *path);
+/* Before bytes of a part's mapping are used: the first `end` (or all, if it has less), or those from `at` on.
+ * Errors OX_ERR_IO. */
+static ox_status oxi_file_head(ox_file *file, size_t part, size_t end);
+static ox_status oxi_file_bring(const ox_file *file, size_t part, size_t at, size_t bytes);
+/* Visits bytes of a part: at once where they are mapped, else in pieces of OXI_FILE_PIECE bytes. */
+typedef ox_status (*oxi_piece_fn)(void *user, size_t done, const unsigned char *data, size_t bytes);
+static ox_status oxi_file_visit(const ox_file *file, size_t part, size_t at, size_t bytes,
+                                oxi_piece_fn visit, void *user);
 /* Describes a plain array; false when a size overflows. bytes receives the size of its numbers. */
 static bool oxi_item_shape(oxi_file_item *item, ox_dtype dtype, int ndim, const int64_t *shape,
                            size_t *bytes);
@@ -138,6 +143,8 @@ static size_t oxi_swap_unit(ox_dtype dtype);
 /* A tensor over the item's numbers, which lie at `data` (inside the file's mapping): zero copy where
  * alignment and byte order allow, else a copy. */
 static ox_tensor *oxi_item_tensor(ox_file *file, const oxi_file_item *item, const unsigned char *data);
+/* The same from a part in parts, whose byte order is not the host's: in memory of the file's device. */
+static ox_tensor *oxi_item_turned(ox_file *file, const oxi_file_item *item);
 /* A tensor over `storage` (contiguous numbers from its start), on the file's device. */
 static ox_tensor *oxi_item_over(ox_file *file, const oxi_file_item *item, ox_storage *storage);
 
@@ -267,6 +274,8 @@ static ox_status oxi_zip_open(const ox_file *file, oxi_zip *out);
 static void oxi_zip_close(oxi_zip *zip);
 /* The first `bytes` (at most unpacked) of a member; the CRC is checked when that is all of it. */
 static ox_status oxi_zip_read(const ox_file *file, const oxi_zip_member *member, void *out, size_t bytes);
+/* A stored member has the bytes that its CRC is of. */
+static ox_status oxi_zip_check(const ox_file *file, const oxi_zip_member *member);
 static uint32_t oxi_crc32(uint32_t crc, const void *data, size_t bytes);       /* start with 0 */
 /* Deflate (RFC 1951): fills out[0, bytes) and stops there or at the end of the stream; *made says how far
  * it got and *finished whether the stream ended. NULL or the cause of failure. */

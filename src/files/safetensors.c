@@ -294,6 +294,8 @@ static ox_status oxi_safetensors_read(ox_file *file, size_t part) {
                              "header length is %llu, but the file ends after %llu bytes",
                              (unsigned long long)length, (unsigned long long)map->bytes);
     size_t data = 8 + (size_t)length, room = map->bytes - data;
+    ox_status there = oxi_file_head(file, part, data);
+    if (there != OX_OK) return there;
     oxi_header header;
     header.file = file;
     header.part = part;
@@ -318,8 +320,8 @@ static bool oxi_safetensors_probe(const unsigned char *data, size_t bytes) {
     return bytes >= 9 && data[8] == '{';
 }
 static ox_status oxi_safetensors_open(ox_file *file) { return oxi_safetensors_read(file, 0); }
-static const oxi_format oxi_format_safetensors = {"safetensors",        ".safetensors", oxi_safetensors_probe,
-                                                  oxi_safetensors_open, NULL,           NULL};
+static const oxi_format oxi_format_safetensors = {
+    "safetensors", ".safetensors", oxi_safetensors_probe, oxi_safetensors_open, NULL, NULL, NULL};
 
 /* ---- shards ------------------------------------------------------------------------------------------ */
 
@@ -418,6 +420,8 @@ static ox_status oxi_shards_index(ox_file *file, oxi_shard_map *map) {
     header.file = file;
     header.part = 0;
     header.start = 0;
+    ox_status there = oxi_file_head(file, 0, SIZE_MAX);
+    if (there != OX_OK) return there;
     oxi_json_start(&header.json, (const char *)file->parts[0].mapping.data, file->parts[0].mapping.bytes);
     if (oxi_json_next(&header.json) != OXI_JSON_OBJECT)
         return oxi_header_fail(&header, NULL, "index is no object");
@@ -575,5 +579,5 @@ static bool oxi_shards_probe(const unsigned char *data, size_t bytes) {
     return at < 8 && data[at] == '{';
 }
 
-static const oxi_format oxi_format_shards = {"safetensors",   ".json", oxi_shards_probe,
-                                             oxi_shards_open, NULL,    NULL};
+static const oxi_format oxi_format_shards = {"safetensors", ".json", oxi_shards_probe, oxi_shards_open, NULL,
+                                             NULL,          NULL};

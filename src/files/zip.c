@@ -274,6 +274,8 @@ static const char *oxi_inflate(const unsigned char *in, size_t in_bytes, unsigne
 
 /* ---- the archive ------------------------------------------------------------------------------------- */
 
+enum { OXI_ZIP_END = 22, OXI_ZIP_LOCATOR = 20, OXI_ZIP_WIDE_END = 56, OXI_ZIP_LOCAL = 30 }; /* of records */
+
 /* Where the central directory lies. */
 typedef struct oxi_zip_end {
     uint64_t entries, bytes, offset;
@@ -283,11 +285,14 @@ typedef struct oxi_zip_end {
 /* Finds the end record: its comment must reach exactly to the end of the file. */
 static ox_status oxi_zip_find_end(const ox_file *file, oxi_zip_end *end) {
     const unsigned char *data = file->parts[0].mapping.data;
-    size_t bytes = file->parts[0].mapping.bytes, at;
+    size_t bytes = file->parts[0].mapping.bytes, at, most = OXI_ZIP_END + 65535 + OXI_ZIP_LOCATOR;
     bool found = false;
-    for (size_t back = 22; back <= bytes && back <= 22 + 65535 && !found; back++) {
+    if (most > bytes) most = bytes;
+    ox_status status = oxi_file_bring(file, 0, bytes - most, most);
+    if (status != OX_OK) return status;
+    for (size_t back = OXI_ZIP_END; back <= bytes && back <= OXI_ZIP_END + 65535 && !found; back++) {
         at = bytes - back;
-        found = oxi_read_u32(data + at) == 0x06054B50u && oxi_read_u16(data + at + 20) == back - 22;
+        found = oxi_read_u32(data + at) == 0x06054B50u && oxi_read_u16(data + at + 20) == back - OXI_ZIP_END;
         end->at = at;
     }
     if (!found)
@@ -298,10 +303,14 @@ static ox_status oxi_zip_find_end(const ox_file *file, oxi_zip_end *end) {
     end->bytes = oxi_read_u32(p + 12);
     end->offset = oxi_read_u32(p + 16);
     bool parted = oxi_read_u16(p + 4) != 0 || oxi_read_u16(p + 6) != 0 || oxi_read_u16(p + 8) != end->entries;
-    if (end->at >= 20 && oxi_read_u32(p - 20) == 0x07064B50u) { /* zip64 */
+    if (end->at >= OXI_ZIP_LOCATOR && oxi_read_u32(p - OXI_ZIP_LOCATOR) == 0x07064B50u) { /* zip64 */
         uint64_t wide = oxi_read_u64(p - 12);
-        if (wide > end->at - 20 || end->at - 20 - wide < 56 || oxi_read_u32(data + wide) != 0x06064B50u)
-            return oxi_file_fail(OX_ERR_FORMAT, file, 0, end->at - 20,
+        size_t locator = end->at - OXI_ZIP_LOCATOR;
+        bool fits = wide <= locator && locator - wide >= OXI_ZIP_WIDE_END;
+        if (fits) status = oxi_file_bring(file, 0, (size_t)wide, OXI_ZIP_WIDE_END);
+        if (status != OX_OK) return status;
+        if (!fits || oxi_read_u32(data + wide) != 0x06064B50u)
+            return oxi_file_fail(OX_ERR_FORMAT, file, 0, locator,
                                  "zip64 end record is not where its locator says");
         p = data + wide;
         parted = oxi_read_u32(p + 16) != 0 || oxi_read_u32(p + 20) != 0 ||
@@ -352,11 +361,17 @@ static ox_status oxi_zip_local(const ox_file *file, size_t limit, oxi_zip_member
     const unsigned char *data = file->parts[0].mapping.data, *p = data + member->at;
     oxi_quoted quoted = oxi_quote(member->name.data, (size_t)member->name.length);
     const char *name = quoted.text;
-    if (limit < 30 || member->at > limit - 30 || oxi_read_u32(p) != 0x04034B50u)
+    bool fits = limit >= OXI_ZIP_LOCAL && member->at <= limit - OXI_ZIP_LOCAL;
+    ox_status status = fits ? oxi_file_bring(file, 0, member->at, OXI_ZIP_LOCAL) : OX_OK;
+    if (status != OX_OK) return status;
+    if (!fits || oxi_read_u32(p) != 0x04034B50u)
         return oxi_file_fail(OX_ERR_FORMAT, file, 0, member->at, "zip member %s: no local header here", name);
-    size_t name_bytes = oxi_read_u16(p + 26), skip = 30 + name_bytes + oxi_read_u16(p + 28);
-    if (skip > limit - member->at || name_bytes != (size_t)member->name.length ||
-        memcmp(p + 30, member->name.data, name_bytes) != 0 || oxi_read_u16(p + 8) != member->method)
+    size_t name_bytes = oxi_read_u16(p + 26), skip = OXI_ZIP_LOCAL + name_bytes + oxi_read_u16(p + 28);
+    bool same = skip <= limit - member->at && name_bytes == (size_t)member->name.length &&
+                oxi_read_u16(p + 8) == member->method;
+    if (same) status = oxi_file_bring(file, 0, member->at + OXI_ZIP_LOCAL, name_bytes);
+    if (status != OX_OK) return status;
+    if (!same || memcmp(p + OXI_ZIP_LOCAL, member->name.data, name_bytes) != 0)
         return oxi_file_fail(OX_ERR_FORMAT, file, 0, member->at,
                              "zip member %s: local header differs from the directory", name);
     member->offset = member->at + skip;
@@ -453,6 +468,8 @@ static ox_status oxi_zip_open(const ox_file *file, oxi_zip *out) {
     if (status != OX_OK) return status;
     if (end.entries > UINT32_MAX / 4)
         return oxi_file_fail(OX_ERR_FORMAT, file, 0, end.at, "zip archive of more than 2^30 members");
+    status = oxi_file_bring(file, 0, (size_t)end.offset, (size_t)end.bytes);
+    if (status != OX_OK) return status;
     const unsigned char *p = file->parts[0].mapping.data + end.offset;
     size_t left = (size_t)end.bytes, used = 0;
     for (uint64_t i = 0; i < end.entries && status == OX_OK; i++, p += used, left -= used) {
@@ -474,21 +491,71 @@ static ox_status oxi_zip_open(const ox_file *file, oxi_zip *out) {
     return status;
 }
 
-static ox_status oxi_zip_read(const ox_file *file, const oxi_zip_member *member, void *out, size_t bytes) {
-    const unsigned char *data = file->parts[0].mapping.data + member->offset;
-    const char *cause = NULL;
-    bool whole = bytes == member->unpacked, finished = false;
-    size_t made = 0;
-    if (member->method == 0) {
-        if (bytes) memcpy(out, data, bytes);
-    } else {
-        cause = oxi_inflate(data, member->packed, (unsigned char *)out, bytes, &made, &finished);
-        if (!cause && (made != bytes || (whole && !finished)))
-            cause = "unpacks to another size than the directory says";
+/* The packed bytes of a member from its start on: where they are mapped, or in a block to be freed; NULL: an
+ * error. */
+static const unsigned char *oxi_zip_packed(const ox_file *file, const oxi_zip_member *member, size_t bytes,
+                                           void **block) {
+    const oxi_mapping *mapping = &file->parts[0].mapping;
+    const char *path = oxi_path_text(file->parts[0].path);
+    *block = NULL;
+    if (!oxi_mapping_is_in_parts(mapping)) return mapping->data + member->offset;
+    *block = oxi_alloc(bytes);
+    if (*block && oxi_mapping_copy(mapping, path, member->offset, *block, bytes) != OX_OK) {
+        oxi_free(*block, bytes);
+        *block = NULL;
     }
-    if (!cause && whole && oxi_crc32(0, out, bytes) != member->crc)
-        cause = "its checksum (CRC-32) differs: the file is damaged";
-    if (!cause) return OX_OK;
+    return (const unsigned char *)*block;
+}
+
+/* Unpacks the first `bytes` of a member, from the start of what is packed if that is enough. *cause receives
+ * why it cannot be. */
+static ox_status oxi_zip_unpack(const ox_file *file, const oxi_zip_member *member, unsigned char *out,
+                                size_t bytes, const char **cause) {
+    const size_t some = bytes < member->unpacked ? (size_t)64 << 10 : member->packed;
+    size_t part = some < member->packed ? some : member->packed, made = 0;
+    bool finished = false;
+    for (;; part = member->packed) {
+        void *block;
+        const unsigned char *data = oxi_zip_packed(file, member, part, &block);
+        if (!data) return ox_error();
+        *cause = oxi_inflate(data, part, out, bytes, &made, &finished);
+        oxi_free(block, part);
+        if (!*cause || part == member->packed) break;
+    }
+    if (!*cause && (made != bytes || (bytes == member->unpacked && !finished)))
+        *cause = "unpacks to another size than the directory says";
+    return OX_OK;
+}
+
+static ox_status oxi_zip_fail(const ox_file *file, const oxi_zip_member *member, const char *cause) {
     return oxi_file_fail(OX_ERR_FORMAT, file, 0, member->offset, "zip member %s: %s",
                          oxi_quote(member->name.data, (size_t)member->name.length).text, cause);
+}
+
+static const char oxi_zip_damaged[] = "its checksum (CRC-32) differs: the file is damaged";
+
+static ox_status oxi_zip_read(const ox_file *file, const oxi_zip_member *member, void *out, size_t bytes) {
+    const oxi_mapping *mapping = &file->parts[0].mapping;
+    const char *path = oxi_path_text(file->parts[0].path), *cause = NULL;
+    ox_status status = member->method == 0
+                           ? oxi_mapping_copy(mapping, path, member->offset, out, bytes)
+                           : oxi_zip_unpack(file, member, (unsigned char *)out, bytes, &cause);
+    if (status != OX_OK) return status;
+    if (!cause && bytes == member->unpacked && oxi_crc32(0, out, bytes) != member->crc)
+        cause = oxi_zip_damaged;
+    return cause ? oxi_zip_fail(file, member, cause) : OX_OK;
+}
+
+static ox_status oxi_crc32_piece(void *user, size_t done, const unsigned char *data, size_t bytes) {
+    uint32_t *crc = (uint32_t *)user;
+    (void)done;
+    *crc = oxi_crc32(*crc, data, bytes);
+    return OX_OK;
+}
+
+static ox_status oxi_zip_check(const ox_file *file, const oxi_zip_member *member) {
+    uint32_t crc = 0;
+    ox_status status = oxi_file_visit(file, 0, member->offset, member->packed, oxi_crc32_piece, &crc);
+    if (status == OX_OK && crc != member->crc) return oxi_zip_fail(file, member, oxi_zip_damaged);
+    return status;
 }

@@ -202,10 +202,8 @@ static ox_status oxi_stream_region_storage(ox_stream *stream, const char *path, 
     return *out ? OX_OK : OX_ERR_NOMEM;
 }
 
-/* What ox_open asks every device room: a region of one of its files. */
 static ox_status oxi_stream_open_region(ox_device *device, const char *path, const oxi_file_id *id,
                                         size_t offset, size_t bytes, ox_storage **out) {
-    if (device->run != oxi_stream_run) return OX_OK;
     return oxi_stream_region_storage(oxi_stream_of(device), path, id, (uint64_t)offset, bytes, out);
 }
 
@@ -250,7 +248,9 @@ OX_API ox_tensor *ox_stream_named(ox_stream *stream, const char *name, ox_dtype 
         return OXI_FAIL_NULL(OX_ERR_UNSUPPORTED, "stream_named: numbers of a file have the other byte order");
     oxi_meta(&meta, dtype, shape.ndim, shape.dim);
     char *path = oxi_stream_named_path(stream, name, &path_bytes), *header = NULL;
+    bool speaks = oxi_speak("stream_named");
     if (path) header = oxi_save_header_of(name, &meta, OXI_STREAM_PAGE, &header_bytes, &header_room);
+    oxi_speak_end(speaks);
     if (header) {
         oxi_stream_lock(stream);
         (void)oxi_named_open(stream, path, header, header_bytes, bytes, &region);
@@ -317,8 +317,11 @@ static ox_status oxi_stream_describe(ox_stream_desc *desc) {
 }
 
 static void oxi_stream_make_device(ox_stream *stream) {
+    static int64_t counter;
     ox_device *device = &stream->device;
-    device->name = "stream";
+    (void)snprintf(stream->name, sizeof stream->name, "stream:%lld",
+                   (long long)oxi_atomic_add(&counter, 1) - 1);
+    device->name = stream->name;
     device->alloc = oxi_stream_alloc;
     device->free = oxi_stream_give_back;
     device->read = oxi_stream_read;
@@ -330,6 +333,7 @@ static void oxi_stream_make_device(ox_stream *stream) {
     device->state = stream;
     device->partner = stream->desc.compute;
     device->partner_bytes = stream->desc.result_bytes;
+    device->region = oxi_stream_open_region;
 }
 
 OX_API ox_stream *ox_stream_open(const ox_stream_desc *desc) {
@@ -337,10 +341,6 @@ OX_API ox_stream *ox_stream_open(const ox_stream_desc *desc) {
     memset(&filled, 0, sizeof filled);
     if (desc) filled = *desc;
     if (oxi_stream_describe(&filled) != OX_OK) return NULL;
-    if (!oxi_file_register_region(oxi_stream_open_region)) {
-        (void)oxi_fail(OX_ERR_UNSUPPORTED, "stream_open: too many kinds of devices read files");
-        return NULL;
-    }
     size_t base = ox_stats().bytes_in_use;
     ox_stream *stream = (ox_stream *)oxi_calloc(1, sizeof *stream);
     if (!stream) return NULL;

@@ -6,23 +6,6 @@
 
 #if defined(OXI_POSIX)
 
-#if defined(__linux__) && !defined(__LP64__)
-#if !defined(__USE_LARGEFILE64)
-OX_EXTERN_C_BEGIN
-ssize_t pread64(int file, void *data, size_t bytes, long long offset);
-ssize_t pwrite64(int file, const void *data, size_t bytes, long long offset);
-OX_EXTERN_C_END
-#endif
-#define OXI_STREAM_PREAD pread64
-#define OXI_STREAM_PWRITE pwrite64
-#else
-#if defined(__linux__) && !defined(__cplusplus) && !defined(__USE_UNIX98) && !defined(__USE_XOPEN2K8)
-ssize_t pread(int file, void *data, size_t bytes, off_t offset);
-ssize_t pwrite(int file, const void *data, size_t bytes, off_t offset);
-#endif
-#define OXI_STREAM_PREAD pread
-#define OXI_STREAM_PWRITE pwrite
-#endif
 #if !defined(__cplusplus)
 int ftruncate(int file, off_t bytes); /* hidden by strict C */
 #endif
@@ -80,8 +63,8 @@ static intptr_t oxi_stream_handle_create(const char *path) {
 static int64_t oxi_stream_handle_move(intptr_t handle, bool write, void *memory, size_t bytes,
                                       uint64_t offset) {
     if (offset > INT64_MAX) return -EINVAL;
-    ssize_t moved = write ? OXI_STREAM_PWRITE((int)handle, memory, bytes, (int64_t)offset)
-                          : OXI_STREAM_PREAD((int)handle, memory, bytes, (int64_t)offset);
+    ssize_t moved = write ? OXI_PWRITE((int)handle, memory, bytes, (int64_t)offset)
+                          : OXI_PREAD((int)handle, memory, bytes, (int64_t)offset);
     return moved < 0 ? -(int64_t)errno : (int64_t)moved;
 }
 

@@ -89,8 +89,8 @@ static ox_status oxi_stream_pick_by(ox_stream *stream, const oxi_call *call, con
     return status;
 }
 
-/* A reference to t in RAM, or to a copy there: one that is elsewhere is loaded as a whole, which is counted
- * and needs room in the budget. *near is NULL after an error. */
+/* A reference to t in RAM, or to a copy there: one that is elsewhere is loaded as a whole, which needs room
+ * in the budget and is counted if it is streamed. *near is NULL after an error. */
 static ox_status oxi_stream_near(ox_stream *stream, ox_tensor *t, ox_tensor **near) {
     size_t bytes = ox_nbytes(t);
     *near = ox_device_of(t)->host ? ox_retain(t) : NULL;
@@ -101,7 +101,7 @@ static ox_status oxi_stream_near(ox_stream *stream, ox_tensor *t, ox_tensor **ne
     oxi_capacitor_yield(stream, bytes);
     *near = oxi_tensor_new(ox_cpu(), t->dtype, t->ndim, t->shape);
     if (!*near) return OX_ERR_NOMEM;
-    stream->stats.whole_loads++;
+    stream->stats.whole_loads += oxi_is_streamed(t);
     ox_status status = oxi_is_streamed(t)   ? oxi_stream_copy_by(stream, ox_cpu(), t, *near)
                        : ox_copy_(*near, t) ? OX_OK
                                             : ox_error();

@@ -51,6 +51,7 @@ typedef struct oxi_stream_gap {
 /* Bytes on their way to or from one piece of memory. */
 typedef struct oxi_stream_load {
     int64_t pending;                /* requests that are not done */
+    int64_t flow;                   /* of the stream that began it */
     int cause;                      /* 0, an errno, or OXI_STREAM_ENDED: of the first that failed */
     uint64_t failed_at;             /* byte of the file where that was */
 } oxi_stream_load;
@@ -212,6 +213,7 @@ enum { OXI_STREAM_BUCKETS = 4096, OXI_STREAM_RANGES_MOST = 1 << 18 };
 
 struct ox_stream {
     ox_device device;               /* its state is the stream */
+    char name[32];                  /* "stream:0", of the device */
     int64_t references;             /* the user's one, and one for each region */
     oxi_stream_mutex lock;
     ox_stream_desc desc;            /* with its defaults filled in */
@@ -227,6 +229,7 @@ struct ox_stream {
     int cell_count, cell_record_room;
     oxi_stream_step steps[OXI_STREAM_WINDOW];
     oxi_stream_load stores;         /* the first write that failed, of the call that runs */
+    int64_t flow;                   /* number of the flow that runs, or ran last */
 
     oxi_stream_range *buckets[OXI_STREAM_BUCKETS];
     oxi_stream_range *last;         /* the range that was read last */

@@ -76,7 +76,7 @@ static void oxi_ring_quiet(ox_stream *stream) {
 /* Bytes of the file to or from memory, in pieces. Direct: memory lies in its page as the file's bytes do, and
  * what is read may fill it from the first page's start to the last one's end. */
 static void oxi_ring_pieces(ox_stream *stream, oxi_stream_load *load, oxi_stream_file *file, uint64_t offset,
-                             size_t bytes, char *memory, bool write, bool direct) {
+                            size_t bytes, char *memory, bool write, bool direct) {
     while (bytes > 0) {
         size_t part = OXI_STREAM_PIECE - (direct ? (size_t)(offset % OXI_STREAM_PAGE) : 0);
         oxi_stream_request *r = oxi_request_new(stream);
@@ -190,8 +190,8 @@ static ox_status oxi_ring_fit(ox_stream *stream, const oxi_stream_flow *flow) {
 }
 
 /* Tiles and depth that suit the disk, once some tiles have come in: a tile takes some milliseconds, for
- * threads wait for each other at its end, and twice what the disk delivers within its latency is on its way. What was
- * kept in other tiles goes. */
+ * threads wait for each other at its end, and twice what the disk delivers within its latency is on its way.
+ * What was kept in other tiles goes. */
 static ox_status oxi_ring_settle(ox_stream *stream) {
     enum { TILES = 2 };
     const double tile_seconds = 0.016;
@@ -285,14 +285,21 @@ static bool oxi_range_may_be_kept(const oxi_stream_range *range) {
     return range->used_at > 0 || !range->far;
 }
 
+/* Begins to read a range to where its first byte belongs. */
+static void oxi_ring_read(ox_stream *stream, const oxi_stream_range *range, oxi_stream_load *load,
+                          char *memory) {
+    load->cause = 0;
+    load->flow = stream->flow;
+    oxi_ring_request(stream, load, range->file, range->offset, range->bytes, memory, false,
+                     range->file->direct >= 0);
+}
+
 /* Begins to read a range to where it will be kept; false when it will not, or there is no room for it. */
 static bool oxi_ring_keep(ox_stream *stream, oxi_stream_range *range) {
     if (!oxi_range_may_be_kept(range) || !oxi_range_is_idle(range)) return false;
     if (!oxi_capacitor_accept(stream, range)) return false;
-    range->load.cause = 0;
     range->checked = false;
-    oxi_ring_request(stream, &range->load, range->file, range->offset, range->bytes, range->memory, false,
-                     range->file->direct >= 0);
+    oxi_ring_read(stream, range, &range->load, range->memory);
     return true;
 }
 
@@ -301,8 +308,7 @@ static void oxi_ring_fill(ox_stream *stream, oxi_stream_range *range, oxi_stream
     oxi_cell_settle(stream, cell);
     cell->range = range;
     cell->checked = cell->guessed = false;
-    oxi_ring_request(stream, &cell->load, range->file, range->offset, range->bytes,
-                     cell->memory + range->offset % OXI_STREAM_PAGE, false, range->file->direct >= 0);
+    oxi_ring_read(stream, range, &cell->load, cell->memory + range->offset % OXI_STREAM_PAGE);
 }
 
 /* Where the bytes of a range are or will be. False when there is no cell for them yet. */
@@ -376,7 +382,7 @@ static int64_t oxi_ring_ahead(const ox_stream *stream) {
 
 /* ---- steps ------------------------------------------------------------------------------------------- */
 
-static const oxi_stream_load *oxi_source_load(const oxi_stream_source *source) {
+static oxi_stream_load *oxi_source_load(const oxi_stream_source *source) {
     return source->range ? &source->range->load : source->cell ? &source->cell->load : NULL;
 }
 
@@ -526,12 +532,23 @@ static bool oxi_step_begin(ox_stream *stream, const oxi_stream_flow *flow, oxi_s
     return true;
 }
 
+/* Sleeps until its bytes are in, or are known not to come. A read that failed, but was begun by a flow before
+ * this one, ahead or for itself, was not this one's to fail: it is read again. */
+static const oxi_stream_load *oxi_source_wait(ox_stream *stream, const oxi_stream_source *source) {
+    oxi_stream_range *range = source->range ? source->range : source->cell->range;
+    oxi_stream_load *load = oxi_source_load(source);
+    oxi_ring_wait_for(stream, load);
+    if (load->cause == 0 || !range || load->flow == stream->flow) return load;
+    oxi_ring_read(stream, range, load, source->data);
+    oxi_ring_wait_for(stream, load);
+    return load;
+}
+
 /* The barrier: sleeps until every source has set its bit. */
 static ox_status oxi_step_wait(ox_stream *stream, oxi_stream_step *step) {
     for (int i = 0; i < OXI_STREAM_OPERANDS; i++) {
         if (!(step->wanted >> i & 1)) continue;
-        const oxi_stream_load *load = oxi_source_load(&step->source[i]);
-        oxi_ring_wait_for(stream, load);
+        const oxi_stream_load *load = oxi_source_wait(stream, &step->source[i]);
         if (load->cause != 0) return oxi_ring_fail(load, step->source[i].region->file);
         ox_status status = oxi_source_check(stream, &step->source[i]);
         if (status != OX_OK) return status;
@@ -627,6 +644,7 @@ static ox_status oxi_flow_run_all(ox_stream *stream, oxi_stream_flow *flow) {
     memset(&run, 0, sizeof run);
     run.stream = stream;
     run.flow = flow;
+    stream->flow++;
     ox_status status = oxi_ring_fit(stream, flow);
     while (status == OX_OK && run.tail < flow->count) {
         status = oxi_flow_advance(&run);

@@ -4,6 +4,7 @@
 #define OX_TENSOR_INTERNAL_H
 
 struct oxi_call;
+struct oxi_file_id;
 
 /* A device is this struct. Pointers it hands out are its own handles; only `host` devices' are addresses. */
 /* Work that is recorded before what it works on is known, and run when it is: a device computes one step
@@ -42,6 +43,10 @@ struct ox_device {
     size_t partner_bytes;
     const oxi_ahead *ahead;          /* NULL: it computes at once */
     bool times_calls;                /* notes them with the profiler itself, when they are over */
+    /* It reads files itself: makes *out, a storage over bytes [offset, offset + bytes) of the file at `path`,
+     * OX_ERR_IO if that is not the file `id` (base/internal.h) any more. NULL: it does not. */
+    ox_status (*region)(ox_device *self, const char *path, const struct oxi_file_id *id, size_t offset,
+                        size_t bytes, ox_storage **out);
 };
 
 /* Where a call over tensors of these two devices runs: one of them, or NULL when they do not go together. */
