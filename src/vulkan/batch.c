@@ -155,18 +155,27 @@ static void oxi_vk_write_end(oxi_vk_device *d, VkCommandBuffer to) {
                      OXI_VK_ANY_USE);
 }
 
-/* Keeps what the slot's command buffer holds; without memory for that it counts as empty. */
-static void oxi_vk_keep_commands(oxi_vk_device *d, oxi_vk_slot *slot) {
-    size_t size = sizeof *slot->held;
-    slot->held_count = 0;
-    if (slot->stamps > 0) return; /* the profiler's are never submitted again */
-    if (slot->held_room < d->command_count) {
+/* Room for copies of the commands in every slot at once: which of them is next hangs on how fast the device is,
+ * and a steady loop asks for memory no more. */
+static void oxi_vk_grow_held(oxi_vk_device *d) {
+    for (int i = 0; i < OXI_VK_SLOTS; i++) {
+        oxi_vk_slot *slot = &d->slot[i];
+        size_t size = sizeof *slot->held;
+        if (slot->held_room >= d->command_count) continue;
         oxi_free(slot->held, slot->held_room * size);
         slot->held = (oxi_vk_command *)oxi_try_alloc(d->command_room * size);
         slot->held_room = slot->held ? d->command_room : 0;
+        slot->held_count = 0;
     }
-    if (!slot->held) return;
-    memcpy(slot->held, d->commands, d->command_count * size);
+}
+
+/* Keeps what the slot's command buffer holds; without memory for that it counts as empty. */
+static void oxi_vk_keep_commands(oxi_vk_device *d, oxi_vk_slot *slot) {
+    slot->held_count = 0;
+    if (slot->stamps > 0) return; /* the profiler's are never submitted again */
+    if (slot->held_room < d->command_count) oxi_vk_grow_held(d);
+    if (slot->held_room < d->command_count) return;
+    memcpy(slot->held, d->commands, d->command_count * sizeof *slot->held);
     slot->held_count = d->command_count;
     slot->held_since = oxi_now();
 }
