@@ -156,9 +156,10 @@ void main() {
         [[unroll]] for (uint j = 0; j < KEYS / SIDE; j++) {
             [[unroll]] for (uint i = 0; i < top.length(); i++) score[j][i] = exp2(score[j][i] - top[i]);
             total += score[j];
+            if (!IN_BF16) coopMatStore(NARROW(score[j]), weights, own + j * SIDE / 8, LINE_P, BY_ROWS);
         }
         /* a line of weights takes half of them as f32 */
-        [[unroll]] for (uint part = 0; part < 2; part++) {
+        [[unroll]] for (uint part = 0; IN_BF16 && part < 2; part++) {
             [[unroll]] for (uint j = 0; j < KEYS / SIDE / 2; j++)
                 coopMatStore(score[part * (KEYS / SIDE / 2) + j], weights, own + j * SIDE / 4, LINE_P,
                              BY_ROWS);
@@ -172,7 +173,7 @@ void main() {
             }
             SUBGROUP_STEP
         }
-        [[unroll]] for (uint i = 0; i < 2 * PACKS; i++) {
+        [[unroll]] for (uint i = 0; IN_BF16 && i < 2 * PACKS; i++) {
             uint u = gl_SubgroupInvocationID + i % PACKS * LANES, part = i / PACKS;
             if (u < SIDE * EIGHTS)
                 weights[own + u / EIGHTS * LINE_P + part * EIGHTS + u % EIGHTS] = packed[i];

@@ -35,7 +35,7 @@ void main() {
     vec4 x, y, terms;
     block_eight(FROM, places_of(param[1], row, param[0].z, 2, 10).x, uvec2(k, k + pair), x, y, terms);
     precise vec4 low = x, high = y;
-    if (terms != vec4(1, 1, 0, 0)) { /* each rounded as ggml does it; else subnormals stay what they are */
+    if (FROM != MXFP4) { /* each rounded as ggml does it; MXFP4's subnormals stay what they are */
         low = terms.x * x;
         high = terms.y * y;
         low = low - terms.z;

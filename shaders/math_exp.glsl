@@ -205,7 +205,7 @@ float my_mish(const float x) { /* tanh(log(1 + w)) = w (w + 2) / (w (w + 2) + 2)
 }
 float my_elu(const float x, const float alpha, const float inner) {
     precise float y = x * inner, r = size_of(y) < 1e-20 ? x * (alpha * inner) : alpha * my_expm1(y);
-    return x < 0 ? r : x;
+    return is_negative(x) && is_something(x) ? r : x;
 }
 
 // ---- hyperbolic ----

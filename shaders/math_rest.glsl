@@ -41,7 +41,7 @@ float my_remainder(const float a, const float b) {
     float rest = my_fmod(a, b);
     if (!is_something(rest) || is_nan(rest) || is_negative(rest) == is_negative(b)) return rest;
     bool small = (floatBitsToUint(b) & 0x7fffffffu) < 64u << 23;
-    precise float moved = small ? raised(rest) + raised(b) : rest + b;
+    float moved = small ? raised(rest) + raised(b) : rest + b;
     return small ? lowered(moved) : moved;
 }
 // The whole number below a / b: a quotient below 2^24 that is whole though something is left was rounded to
@@ -51,7 +51,7 @@ float my_floor_divide(const float a, const float b) {
     uint size = floatBitsToUint(b) & 0x7fffffffu;
     uint half_size = size < 0x1000000u ? size >> 1 : size - 0x800000u;
     if (size == 0 || is_nan(rest)) return size == 0 ? q : rest;
-    precise float whole = trunc(size_of(q));
+    float whole = trunc(size_of(q));
     bool left = is_something(rest), opposes = left && is_negative(rest) != is_negative(b);
     bool near = left && whole == size_of(q) && whole > 0 && whole < 16777216;
     if (near && (floatBitsToUint(rest) & 0x7fffffffu) > half_size) whole = whole - 1;

@@ -87,7 +87,8 @@ void write_four(const vec4 sum, const uvec4 at, const uint row, const uint colum
         bits[j] = narrow_of_f32(DTYPE_C, floatBitsToUint(r));
     }
     if (PACKED != 0 && column + 4 <= columns) {
-        if (width_of(DTYPE_C) == 2)
+        if (PLAIN == 1 && DTYPE_C == F32) w0.d[e / 4] = bits;
+        else if (width_of(DTYPE_C) == 2)
             [[unroll]] for (uint j = 0; j < 4; j++) b0.d[e + j] = bits[j];
         if (width_of(DTYPE_C) == 1) {
             b0.d[e / 2] = bits.x | bits.y << 16;
@@ -139,16 +140,6 @@ void main() {
         else stage ^= 1;
         put(stage);
         barrier();
-    }
-    if (PLAIN == 1 && DTYPE_C == F32) { /* whole matrices of c, as they are */
-        [[unroll]] for (uint i = 0; i < COUNT_M; i++)
-            [[unroll]] for (uint j = 0; j < COUNT_N; j++) {
-                uint row = row0 + sub_row + SIDE * i, column = column0 + sub_column + SIDE * j;
-                uint e = at.x + row * param[4].x + column;
-                if (EVEN == 0 && (row >= param[0].x || column >= param[0].y)) continue;
-                coopMatStore(sum[i][j], w0.d, e / 4, param[4].x / 4, BY_ROWS);
-            }
-        return;
     }
     uint own = gl_SubgroupID * SIDE * LINE_C;
     barrier();
