@@ -15668,11 +15668,11 @@ OXI_INLINE __m128i OXI_ISA(two_of)(vf a) {
 OXI_KERNEL float OXI_ISA(codes_widen)(int64_t n, oxi_codes c, int bits, int16_t *out) {
     enum { groups = 16, whole = 16380 }; /* 2047 1/2 with three bits more */
     int32_t factor[groups], least[groups]; /* two int16 each */
-    vf most = vf_set1(0x1p-120f), wrong = vf_zero();
+    vf most = vf_set1(7.5231638452626401e-37f) /* 2^-120 */, wrong = vf_zero();
     float range = (float)(1 << bits);
     for (int i = 0; i < groups; i += VF) { /* times 2^-8, so that no scale times its codes is infinite */
-        vf here = vf_mul(vf_abs(vf_load(c.scale + i)), vf_set1(0x1p-8f * range));
-        here = vf_fma(vf_abs(vf_load(c.least + i)), vf_set1(0x1p-8f), here);
+        vf here = vf_mul(vf_abs(vf_load(c.scale + i)), vf_set1(range / 256));
+        here = vf_fma(vf_abs(vf_load(c.least + i)), vf_set1(1.0f / 256), here);
         wrong = vf_fma(here, vf_zero(), wrong);
         most = vf_max(here, most);
     }
@@ -15681,7 +15681,7 @@ OXI_KERNEL float OXI_ISA(codes_widen)(int64_t n, oxi_codes c, int bits, int16_t 
         memset(out, 0, (size_t)n * sizeof *out);
         return wrong_sum;
     }
-    vf unit = vf_set1(0x1p-8f * whole / largest);
+    vf unit = vf_set1((float)whole / 256 / largest);
     for (int i = 0; i < groups; i += VF) {
         vf scale = vf_mul(vf_mul(vf_load(c.scale + i), unit), vf_set1(2 * range));
         vi_store(factor + i, OXI_ISA(two_of)(scale));
@@ -15698,7 +15698,7 @@ OXI_KERNEL float OXI_ISA(codes_widen)(int64_t n, oxi_codes c, int bits, int16_t 
         _mm_storeu_si128((__m128i *)(void *)(out + i), low);
         _mm_storeu_si128((__m128i *)(void *)(out + i + 8), high);
     }
-    return 0x1p8f * 8 / whole * largest;
+    return 256.0f * 8 / whole * largest;
 }
 #endif
 #endif
@@ -20672,11 +20672,11 @@ OXI_INLINE __m128i OXI_ISA(two_of)(vf a) {
 OXI_KERNEL float OXI_ISA(codes_widen)(int64_t n, oxi_codes c, int bits, int16_t *out) {
     enum { groups = 16, whole = 16380 }; /* 2047 1/2 with three bits more */
     int32_t factor[groups], least[groups]; /* two int16 each */
-    vf most = vf_set1(0x1p-120f), wrong = vf_zero();
+    vf most = vf_set1(7.5231638452626401e-37f) /* 2^-120 */, wrong = vf_zero();
     float range = (float)(1 << bits);
     for (int i = 0; i < groups; i += VF) { /* times 2^-8, so that no scale times its codes is infinite */
-        vf here = vf_mul(vf_abs(vf_load(c.scale + i)), vf_set1(0x1p-8f * range));
-        here = vf_fma(vf_abs(vf_load(c.least + i)), vf_set1(0x1p-8f), here);
+        vf here = vf_mul(vf_abs(vf_load(c.scale + i)), vf_set1(range / 256));
+        here = vf_fma(vf_abs(vf_load(c.least + i)), vf_set1(1.0f / 256), here);
         wrong = vf_fma(here, vf_zero(), wrong);
         most = vf_max(here, most);
     }
@@ -20685,7 +20685,7 @@ OXI_KERNEL float OXI_ISA(codes_widen)(int64_t n, oxi_codes c, int bits, int16_t 
         memset(out, 0, (size_t)n * sizeof *out);
         return wrong_sum;
     }
-    vf unit = vf_set1(0x1p-8f * whole / largest);
+    vf unit = vf_set1((float)whole / 256 / largest);
     for (int i = 0; i < groups; i += VF) {
         vf scale = vf_mul(vf_mul(vf_load(c.scale + i), unit), vf_set1(2 * range));
         vi_store(factor + i, OXI_ISA(two_of)(scale));
@@ -20702,7 +20702,7 @@ OXI_KERNEL float OXI_ISA(codes_widen)(int64_t n, oxi_codes c, int bits, int16_t 
         _mm_storeu_si128((__m128i *)(void *)(out + i), low);
         _mm_storeu_si128((__m128i *)(void *)(out + i + 8), high);
     }
-    return 0x1p8f * 8 / whole * largest;
+    return 256.0f * 8 / whole * largest;
 }
 #endif
 #endif
@@ -25636,11 +25636,11 @@ OXI_INLINE __m128i OXI_ISA(two_of)(vf a) {
 OXI_KERNEL float OXI_ISA(codes_widen)(int64_t n, oxi_codes c, int bits, int16_t *out) {
     enum { groups = 16, whole = 16380 }; /* 2047 1/2 with three bits more */
     int32_t factor[groups], least[groups]; /* two int16 each */
-    vf most = vf_set1(0x1p-120f), wrong = vf_zero();
+    vf most = vf_set1(7.5231638452626401e-37f) /* 2^-120 */, wrong = vf_zero();
     float range = (float)(1 << bits);
     for (int i = 0; i < groups; i += VF) { /* times 2^-8, so that no scale times its codes is infinite */
-        vf here = vf_mul(vf_abs(vf_load(c.scale + i)), vf_set1(0x1p-8f * range));
-        here = vf_fma(vf_abs(vf_load(c.least + i)), vf_set1(0x1p-8f), here);
+        vf here = vf_mul(vf_abs(vf_load(c.scale + i)), vf_set1(range / 256));
+        here = vf_fma(vf_abs(vf_load(c.least + i)), vf_set1(1.0f / 256), here);
         wrong = vf_fma(here, vf_zero(), wrong);
         most = vf_max(here, most);
     }
@@ -25649,7 +25649,7 @@ OXI_KERNEL float OXI_ISA(codes_widen)(int64_t n, oxi_codes c, int bits, int16_t 
         memset(out, 0, (size_t)n * sizeof *out);
         return wrong_sum;
     }
-    vf unit = vf_set1(0x1p-8f * whole / largest);
+    vf unit = vf_set1((float)whole / 256 / largest);
     for (int i = 0; i < groups; i += VF) {
         vf scale = vf_mul(vf_mul(vf_load(c.scale + i), unit), vf_set1(2 * range));
         vi_store(factor + i, OXI_ISA(two_of)(scale));
@@ -25666,7 +25666,7 @@ OXI_KERNEL float OXI_ISA(codes_widen)(int64_t n, oxi_codes c, int bits, int16_t 
         _mm_storeu_si128((__m128i *)(void *)(out + i), low);
         _mm_storeu_si128((__m128i *)(void *)(out + i + 8), high);
     }
-    return 0x1p8f * 8 / whole * largest;
+    return 256.0f * 8 / whole * largest;
 }
 #endif
 #endif
@@ -30516,11 +30516,11 @@ OXI_INLINE __m128i OXI_ISA(two_of)(vf a) {
 OXI_KERNEL float OXI_ISA(codes_widen)(int64_t n, oxi_codes c, int bits, int16_t *out) {
     enum { groups = 16, whole = 16380 }; /* 2047 1/2 with three bits more */
     int32_t factor[groups], least[groups]; /* two int16 each */
-    vf most = vf_set1(0x1p-120f), wrong = vf_zero();
+    vf most = vf_set1(7.5231638452626401e-37f) /* 2^-120 */, wrong = vf_zero();
     float range = (float)(1 << bits);
     for (int i = 0; i < groups; i += VF) { /* times 2^-8, so that no scale times its codes is infinite */
-        vf here = vf_mul(vf_abs(vf_load(c.scale + i)), vf_set1(0x1p-8f * range));
-        here = vf_fma(vf_abs(vf_load(c.least + i)), vf_set1(0x1p-8f), here);
+        vf here = vf_mul(vf_abs(vf_load(c.scale + i)), vf_set1(range / 256));
+        here = vf_fma(vf_abs(vf_load(c.least + i)), vf_set1(1.0f / 256), here);
         wrong = vf_fma(here, vf_zero(), wrong);
         most = vf_max(here, most);
     }
@@ -30529,7 +30529,7 @@ OXI_KERNEL float OXI_ISA(codes_widen)(int64_t n, oxi_codes c, int bits, int16_t 
         memset(out, 0, (size_t)n * sizeof *out);
         return wrong_sum;
     }
-    vf unit = vf_set1(0x1p-8f * whole / largest);
+    vf unit = vf_set1((float)whole / 256 / largest);
     for (int i = 0; i < groups; i += VF) {
         vf scale = vf_mul(vf_mul(vf_load(c.scale + i), unit), vf_set1(2 * range));
         vi_store(factor + i, OXI_ISA(two_of)(scale));
@@ -30546,7 +30546,7 @@ OXI_KERNEL float OXI_ISA(codes_widen)(int64_t n, oxi_codes c, int bits, int16_t 
         _mm_storeu_si128((__m128i *)(void *)(out + i), low);
         _mm_storeu_si128((__m128i *)(void *)(out + i + 8), high);
     }
-    return 0x1p8f * 8 / whole * largest;
+    return 256.0f * 8 / whole * largest;
 }
 #endif
 #endif
@@ -35388,11 +35388,11 @@ OXI_INLINE __m128i OXI_ISA(two_of)(vf a) {
 OXI_KERNEL float OXI_ISA(codes_widen)(int64_t n, oxi_codes c, int bits, int16_t *out) {
     enum { groups = 16, whole = 16380 }; /* 2047 1/2 with three bits more */
     int32_t factor[groups], least[groups]; /* two int16 each */
-    vf most = vf_set1(0x1p-120f), wrong = vf_zero();
+    vf most = vf_set1(7.5231638452626401e-37f) /* 2^-120 */, wrong = vf_zero();
     float range = (float)(1 << bits);
     for (int i = 0; i < groups; i += VF) { /* times 2^-8, so that no scale times its codes is infinite */
-        vf here = vf_mul(vf_abs(vf_load(c.scale + i)), vf_set1(0x1p-8f * range));
-        here = vf_fma(vf_abs(vf_load(c.least + i)), vf_set1(0x1p-8f), here);
+        vf here = vf_mul(vf_abs(vf_load(c.scale + i)), vf_set1(range / 256));
+        here = vf_fma(vf_abs(vf_load(c.least + i)), vf_set1(1.0f / 256), here);
         wrong = vf_fma(here, vf_zero(), wrong);
         most = vf_max(here, most);
     }
@@ -35401,7 +35401,7 @@ OXI_KERNEL float OXI_ISA(codes_widen)(int64_t n, oxi_codes c, int bits, int16_t 
         memset(out, 0, (size_t)n * sizeof *out);
         return wrong_sum;
     }
-    vf unit = vf_set1(0x1p-8f * whole / largest);
+    vf unit = vf_set1((float)whole / 256 / largest);
     for (int i = 0; i < groups; i += VF) {
         vf scale = vf_mul(vf_mul(vf_load(c.scale + i), unit), vf_set1(2 * range));
         vi_store(factor + i, OXI_ISA(two_of)(scale));
@@ -35418,7 +35418,7 @@ OXI_KERNEL float OXI_ISA(codes_widen)(int64_t n, oxi_codes c, int bits, int16_t 
         _mm_storeu_si128((__m128i *)(void *)(out + i), low);
         _mm_storeu_si128((__m128i *)(void *)(out + i + 8), high);
     }
-    return 0x1p8f * 8 / whole * largest;
+    return 256.0f * 8 / whole * largest;
 }
 #endif
 #endif
@@ -40255,11 +40255,11 @@ OXI_INLINE __m128i OXI_ISA(two_of)(vf a) {
 OXI_KERNEL float OXI_ISA(codes_widen)(int64_t n, oxi_codes c, int bits, int16_t *out) {
     enum { groups = 16, whole = 16380 }; /* 2047 1/2 with three bits more */
     int32_t factor[groups], least[groups]; /* two int16 each */
-    vf most = vf_set1(0x1p-120f), wrong = vf_zero();
+    vf most = vf_set1(7.5231638452626401e-37f) /* 2^-120 */, wrong = vf_zero();
     float range = (float)(1 << bits);
     for (int i = 0; i < groups; i += VF) { /* times 2^-8, so that no scale times its codes is infinite */
-        vf here = vf_mul(vf_abs(vf_load(c.scale + i)), vf_set1(0x1p-8f * range));
-        here = vf_fma(vf_abs(vf_load(c.least + i)), vf_set1(0x1p-8f), here);
+        vf here = vf_mul(vf_abs(vf_load(c.scale + i)), vf_set1(range / 256));
+        here = vf_fma(vf_abs(vf_load(c.least + i)), vf_set1(1.0f / 256), here);
         wrong = vf_fma(here, vf_zero(), wrong);
         most = vf_max(here, most);
     }
@@ -40268,7 +40268,7 @@ OXI_KERNEL float OXI_ISA(codes_widen)(int64_t n, oxi_codes c, int bits, int16_t 
         memset(out, 0, (size_t)n * sizeof *out);
         return wrong_sum;
     }
-    vf unit = vf_set1(0x1p-8f * whole / largest);
+    vf unit = vf_set1((float)whole / 256 / largest);
     for (int i = 0; i < groups; i += VF) {
         vf scale = vf_mul(vf_mul(vf_load(c.scale + i), unit), vf_set1(2 * range));
         vi_store(factor + i, OXI_ISA(two_of)(scale));
@@ -40285,7 +40285,7 @@ OXI_KERNEL float OXI_ISA(codes_widen)(int64_t n, oxi_codes c, int bits, int16_t 
         _mm_storeu_si128((__m128i *)(void *)(out + i), low);
         _mm_storeu_si128((__m128i *)(void *)(out + i + 8), high);
     }
-    return 0x1p8f * 8 / whole * largest;
+    return 256.0f * 8 / whole * largest;
 }
 #endif
 #endif
@@ -41819,7 +41819,7 @@ static void oxi_random_units(const oxi_attrs *attr, int bits, int64_t first, int
     if (bits > 32) {
         uint64_t words[OXI_FILL_PIECE];
         oxi_random_double_words(attr, first, n, words);
-        for (int64_t i = 0; i < n; i++) out[i] = (double)(words[i] >> 11) * 0x1p-53;
+        for (int64_t i = 0; i < n; i++) out[i] = (double)(words[i] >> 11) / 9007199254740992.0;
     } else {
         uint32_t words[OXI_FILL_PIECE];
         oxi_random_words(attr, first, n, words);
@@ -41861,7 +41861,8 @@ static double oxi_number_below(ox_dtype dtype, double low, double high) {
     /* A step down is between 2^-b and 2^(1-b) of the value for b significand bits; subnormals step by
      * more. */
     for (double part = ldexp(1.0, -oxi_random_bits(dtype) - 1); part < 2; part *= 2) {
-        double below = oxi_round_to(dtype, high - part * (fabs(high) > 0x1p-14 ? fabs(high) : 0x1p-14));
+        double size = fabs(high) > 1.0 / 16384 ? fabs(high) : 1.0 / 16384;
+        double below = oxi_round_to(dtype, high - part * size);
         if (below < high) return below > low ? below : low;
     }
     return low;
@@ -41971,15 +41972,15 @@ static bool oxi_make_normal(const oxi_fill_job *job, int64_t first, int64_t n, v
         uint64_t words[OXI_FILL_PIECE];
         oxi_random_double_words(attr, first, 2 * room, words);
         for (int64_t i = 0; i < room; i++) {
-            u1[i] = (double)(int64_t)((words[2 * i] >> 11) + 1) * 0x1p-53;
-            u2[i] = (double)(int64_t)(words[2 * i + 1] >> 11) * 0x1p-53;
+            u1[i] = (double)(int64_t)((words[2 * i] >> 11) + 1) / 9007199254740992.0;
+            u2[i] = (double)(int64_t)(words[2 * i + 1] >> 11) / 9007199254740992.0;
         }
     } else {
         uint32_t words[OXI_FILL_PIECE];
         oxi_random_words(attr, first, 2 * room, words);
         for (int64_t i = 0; i < room; i++) {
-            u1[i] = ((double)words[2 * i] + 1) * 0x1p-32;
-            u2[i] = (double)words[2 * i + 1] * 0x1p-32;
+            u1[i] = ((double)words[2 * i] + 1) / 4294967296.0;
+            u2[i] = (double)words[2 * i + 1] / 4294967296.0;
         }
     }
     oxi_random_logs(pairs, u1);
@@ -42148,8 +42149,8 @@ static void oxi_draw_with_replacement(const oxi_multinomial *job, int64_t row, c
                                       int64_t *out) {
     double total = sums[job->categories - 1];
     for (int64_t j = 0; j < job->samples; j++) {
-        double u = (double)(oxi_random_double_word_at(&job->call->attr, row * job->samples + j) >> 11) *
-                   0x1p-53 * total;
+        double u = (double)(oxi_random_double_word_at(&job->call->attr, row * job->samples + j) >> 11) /
+                   9007199254740992.0 * total;
         int64_t low = 0, high = job->categories - 1;
         while (low < high) {
             int64_t middle = low + (high - low) / 2;
@@ -48203,8 +48204,8 @@ static void oxi_block_rows_task(void *arg, int64_t index, int lane) {
 
 /* Terms of a sum could pass f32's range where the sum does not: rows with steps that large are taken times
  * 2^-64, and their products times OXI_ROW_LIFT. */
-#define OXI_ROW_LIFT 0x1p64f
-static bool oxi_is_large_step(float step) { return step > 0x1p52f; }
+#define OXI_ROW_LIFT 18446744073709551616.0f /* 2^64 */
+static bool oxi_is_large_step(float step) { return step > 4503599627370496.0f; } /* 2^52 */
 static void oxi_lower_row(int64_t k, const float *x, float *out) {
     for (int64_t i = 0; i < k; i++) out[i] = x[i] * (1 / OXI_ROW_LIFT);
 }

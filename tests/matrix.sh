@@ -196,6 +196,7 @@ else
         for level in -O0 -O2; do
             compile "$compiler C++17 $level" "$compiler -x c++ -std=c++17" $level all_impl.c
         done
+        compile "$compiler C++11 -O0" "$compiler -x c++ -std=c++11" -O0 all_impl.c
         for page in $pages; do
             compile "$compiler, $page alone, declarations" "$compiler -x c++ -std=c++17" -O0 "${page%.h}_decl.c"
         done

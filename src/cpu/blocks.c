@@ -109,8 +109,8 @@ static void oxi_block_rows_task(void *arg, int64_t index, int lane) {
 
 /* Terms of a sum could pass f32's range where the sum does not: rows with steps that large are taken times
  * 2^-64, and their products times OXI_ROW_LIFT. */
-#define OXI_ROW_LIFT 0x1p64f
-static bool oxi_is_large_step(float step) { return step > 0x1p52f; }
+#define OXI_ROW_LIFT 18446744073709551616.0f /* 2^64 */
+static bool oxi_is_large_step(float step) { return step > 4503599627370496.0f; } /* 2^52 */
 static void oxi_lower_row(int64_t k, const float *x, float *out) {
     for (int64_t i = 0; i < k; i++) out[i] = x[i] * (1 / OXI_ROW_LIFT);
 }

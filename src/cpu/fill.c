@@ -136,7 +136,7 @@ static void oxi_random_units(const oxi_attrs *attr, int bits, int64_t first, int
     if (bits > 32) {
         uint64_t words[OXI_FILL_PIECE];
         oxi_random_double_words(attr, first, n, words);
-        for (int64_t i = 0; i < n; i++) out[i] = (double)(words[i] >> 11) * 0x1p-53;
+        for (int64_t i = 0; i < n; i++) out[i] = (double)(words[i] >> 11) / 9007199254740992.0;
     } else {
         uint32_t words[OXI_FILL_PIECE];
         oxi_random_words(attr, first, n, words);
@@ -178,7 +178,8 @@ static double oxi_number_below(ox_dtype dtype, double low, double high) {
     /* A step down is between 2^-b and 2^(1-b) of the value for b significand bits; subnormals step by
      * more. */
     for (double part = ldexp(1.0, -oxi_random_bits(dtype) - 1); part < 2; part *= 2) {
-        double below = oxi_round_to(dtype, high - part * (fabs(high) > 0x1p-14 ? fabs(high) : 0x1p-14));
+        double size = fabs(high) > 1.0 / 16384 ? fabs(high) : 1.0 / 16384;
+        double below = oxi_round_to(dtype, high - part * size);
         if (below < high) return below > low ? below : low;
     }
     return low;
@@ -288,15 +289,15 @@ static bool oxi_make_normal(const oxi_fill_job *job, int64_t first, int64_t n, v
         uint64_t words[OXI_FILL_PIECE];
         oxi_random_double_words(attr, first, 2 * room, words);
         for (int64_t i = 0; i < room; i++) {
-            u1[i] = (double)(int64_t)((words[2 * i] >> 11) + 1) * 0x1p-53;
-            u2[i] = (double)(int64_t)(words[2 * i + 1] >> 11) * 0x1p-53;
+            u1[i] = (double)(int64_t)((words[2 * i] >> 11) + 1) / 9007199254740992.0;
+            u2[i] = (double)(int64_t)(words[2 * i + 1] >> 11) / 9007199254740992.0;
         }
     } else {
         uint32_t words[OXI_FILL_PIECE];
         oxi_random_words(attr, first, 2 * room, words);
         for (int64_t i = 0; i < room; i++) {
-            u1[i] = ((double)words[2 * i] + 1) * 0x1p-32;
-            u2[i] = (double)words[2 * i + 1] * 0x1p-32;
+            u1[i] = ((double)words[2 * i] + 1) / 4294967296.0;
+            u2[i] = (double)words[2 * i + 1] / 4294967296.0;
         }
     }
     oxi_random_logs(pairs, u1);
@@ -465,8 +466,8 @@ static void oxi_draw_with_replacement(const oxi_multinomial *job, int64_t row, c
                                       int64_t *out) {
     double total = sums[job->categories - 1];
     for (int64_t j = 0; j < job->samples; j++) {
-        double u = (double)(oxi_random_double_word_at(&job->call->attr, row * job->samples + j) >> 11) *
-                   0x1p-53 * total;
+        double u = (double)(oxi_random_double_word_at(&job->call->attr, row * job->samples + j) >> 11) /
+                   9007199254740992.0 * total;
         int64_t low = 0, high = job->categories - 1;
         while (low < high) {
             int64_t middle = low + (high - low) / 2;

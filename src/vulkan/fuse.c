@@ -53,7 +53,8 @@ static bool oxi_vk_can_hold_norm(const oxi_vk_device *d, const oxi_call *call) {
 
 static bool oxi_vk_can_hold_product(const oxi_vk_device *d, const oxi_call *call) {
     const ox_tensor *x = call->in[0];
-    if (call->in[2] || call->attr.mode != OXI_ACT_NONE || !oxi_vk_can_product(d, call)) return false;
+    if (call->whole || call->in[2] || call->attr.mode != OXI_ACT_NONE || !oxi_vk_can_product(d, call))
+        return false; /* of a part, the whole is there only now */
     if (!oxi_vk_is_plain_f32(x) || !oxi_vk_is_plain_f32(call->out[0]) || ox_numel(call->out[0]) == 0)
         return false;
     oxi_vk_product p = oxi_vk_product_of(call);

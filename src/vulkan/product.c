@@ -40,6 +40,7 @@ typedef struct oxi_vk_product_params {
 typedef struct oxi_vk_product {
     const ox_tensor *t[4], *bias; /* c, a, b, addend */
     int64_t m, n, k;
+    int64_t whole_m, whole_n;  /* of the call that this is a part of: they decide in what order is summed */
     int64_t row[4], column[4]; /* strides in elements */
     int ndim;
     int64_t shape[OX_MAX_DIMS], stride[4][OX_MAX_DIMS];
@@ -210,6 +211,10 @@ static oxi_vk_product oxi_vk_product_of(const oxi_call *call) {
     if (oxi_is_block(p.t[1]->dtype)) oxi_vk_product_swap(&p);
     p.weights = call->op == OXI_OP_linear || oxi_is_block(p.t[2]->dtype);
     oxi_vk_product_join(&p);
+    oxi_vk_product whole = p;
+    if (call->whole) whole = oxi_vk_product_of(call->whole);
+    p.whole_m = whole.m;
+    p.whole_n = whole.n;
     return p;
 }
 
@@ -261,7 +266,8 @@ static const oxi_vk_tiling oxi_vk_tilings[OXI_VK_WAYS][3] = {
 };
 
 static uint64_t oxi_vk_tiles(const oxi_vk_product *p, const oxi_vk_tiling *row, uint64_t batches) {
-    return (uint64_t)((p->m + row->m - 1) / row->m) * (uint64_t)((p->n + row->n - 1) / row->n) * batches;
+    return (uint64_t)((p->whole_m + row->m - 1) / row->m) *
+           (uint64_t)((p->whole_n + row->n - 1) / row->n) * batches;
 }
 
 static const oxi_vk_tiling *oxi_vk_tiling_of(const oxi_vk_device *d, const oxi_vk_product *p,
@@ -291,7 +297,7 @@ static oxi_vk_shader oxi_vk_matrix_shader(const oxi_vk_device *d, const oxi_vk_p
     ox_dtype a = p->t[1]->dtype, b = p->t[2]->dtype;
     bool rough = p->rough && a == OX_F32;
     bool half = b == OX_F16 || b == OX_BF16;
-    if (p->m < 32 || p->k < 32 || p->n < 32) return OXI_VK_SHADER_COUNT;
+    if (p->whole_m < 32 || p->k < 32 || p->whole_n < 32) return OXI_VK_SHADER_COUNT;
     if (!(a == b && half) && !(rough && (half || oxi_is_block(b)))) return OXI_VK_SHADER_COUNT;
     if (a == OX_F32 && p->column[1] != 1) return OXI_VK_SHADER_COUNT;
     if (!oxi_vk_product_wide(p, params, 1, 8) || !oxi_vk_product_wide(p, params, 2, 8))
@@ -312,7 +318,7 @@ typedef struct oxi_vk_product_group {
 } oxi_vk_product_group;
 
 static bool oxi_vk_product_is_few(const oxi_vk_product *p) {
-    return p->m <= OXI_VK_PRODUCT_ROWS && (oxi_is_block(p->t[2]->dtype) || p->row[2] == 1);
+    return p->whole_m <= OXI_VK_PRODUCT_ROWS && (oxi_is_block(p->t[2]->dtype) || p->row[2] == 1);
 }
 
 /* Sixteens of weights that an invocation of product_dot.comp takes at a time; 0: the type has no such way. */
@@ -337,7 +343,7 @@ typedef struct oxi_vk_few {
 } oxi_vk_few;
 
 static uint32_t oxi_vk_few_shared(const oxi_vk_few *f, const oxi_vk_product *p) {
-    uint32_t outputs = (uint32_t)p->m * f->columns, lines = OXI_VK_LINES / f->split;
+    uint32_t outputs = (uint32_t)p->whole_m * f->columns, lines = OXI_VK_LINES / f->split;
     return f->shared + 64 + 4 * lines * outputs * (OXI_VK_LINE_LANES * f->split + 1);
 }
 
@@ -345,8 +351,8 @@ static uint32_t oxi_vk_few_shared(const oxi_vk_few *f, const oxi_vk_product *p) 
 static oxi_vk_few oxi_vk_few_of(const oxi_vk_device *d, const oxi_vk_product *p, bool wide, bool pair,
                                 bool norm) {
     ox_dtype b = p->t[2]->dtype;
-    uint32_t parts = oxi_vk_dot_parts(b), m = (uint32_t)p->m, k = (uint32_t)p->k;
-    bool many = p->n >= 4096 && m <= 4;
+    uint32_t parts = oxi_vk_dot_parts(b), m = (uint32_t)p->whole_m, k = (uint32_t)p->k;
+    bool many = p->whole_n >= 4096 && m <= 4;
     oxi_vk_few f;
     memset(&f, 0, sizeof f);
     f.split = 1;
@@ -357,7 +363,7 @@ static oxi_vk_few oxi_vk_few_of(const oxi_vk_device *d, const oxi_vk_product *p,
     if (!f.dot) f.shared = norm ? 4 * m * k : 0;
     uint32_t units = f.dot ? k / 16 / parts : k / 16;
     uint32_t most = f.dot && k > 4096 ? 2 : 4; /* who rounds a long row takes more columns */
-    while (f.split < most && p->n * f.split < 8192 && units > OXI_VK_LINE_LANES * f.split) f.split *= 2;
+    while (f.split < most && p->whole_n * f.split < 8192 && units > OXI_VK_LINE_LANES * f.split) f.split *= 2;
     bool heavy = f.columns == 2 && (!f.dot || parts == 4);
     f.ahead = heavy || m > 2 || units <= OXI_VK_LINE_LANES * f.split ? 1 : 2;
     return f;
@@ -452,7 +458,7 @@ static ox_dtype oxi_vk_product_expands(const oxi_vk_device *d, const oxi_vk_prod
     if (oxi_vk_product_is_few(p)) return OX_DTYPE_NONE;
     oxi_vk_product_params_of(p, &params);
     if (oxi_vk_matrix_shader(d, p, &params) == OXI_VK_SHADER_COUNT) return OX_F32;
-    return p->m >= OXI_VK_EXPAND_ROWS || oxi_vk_needs_books(b) ? OX_BF16 : OX_DTYPE_NONE;
+    return p->whole_m >= OXI_VK_EXPAND_ROWS || oxi_vk_needs_books(b) ? OX_BF16 : OX_DTYPE_NONE;
 }
 
 /* Records the expansion of b, [lead dims that b has, n, k], and puts its result in b's place. */
