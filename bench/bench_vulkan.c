@@ -80,10 +80,14 @@ static void bench_bytes(ox_device *gpu, int64_t rows, int64_t columns) {
         gpu_op op;
         int passes;
     } works[] = {
-        {"copy", run_copy, 2},       {"add", run_add, 3},
-        {"div", run_div, 3},         {"exp", run_exp, 2},
-        {"gelu", run_gelu, 2},       {"softmax", run_softmax, 2},
-        {"sum", run_sum, 1},         {"layer_norm", run_layer_norm, 2},
+        {"copy", run_copy, 2},
+        {"add", run_add, 3},
+        {"div", run_div, 3},
+        {"exp", run_exp, 2},
+        {"gelu", run_gelu, 2},
+        {"softmax", run_softmax, 2},
+        {"sum", run_sum, 1},
+        {"layer_norm", run_layer_norm, 2},
         {"transposed copy", run_transposed, 2},
     };
     OX_SCOPE {
