@@ -23,6 +23,9 @@ static ox_tensor *run_copy(ox_tensor *const *in) {
 static ox_tensor *run_add(ox_tensor *const *in) {
     return ox_add(in[0], in[1]);
 }
+static ox_tensor *run_div(ox_tensor *const *in) {
+    return ox_div(in[0], in[1]);
+}
 static ox_tensor *run_gelu(ox_tensor *const *in) {
     return ox_gelu(in[0]);
 }
@@ -77,10 +80,15 @@ static void bench_bytes(ox_device *gpu, int64_t rows, int64_t columns) {
         gpu_op op;
         int passes;
     } works[] = {
-        {"copy", run_copy, 2},       {"add", run_add, 3},
-        {"exp", run_exp, 2},         {"gelu", run_gelu, 2},
-        {"softmax", run_softmax, 2}, {"layer_norm", run_layer_norm, 2},
-        {"sum", run_sum, 1},         {"transposed copy", run_transposed, 2},
+        {"copy", run_copy, 2},
+        {"add", run_add, 3},
+        {"div", run_div, 3},
+        {"exp", run_exp, 2},
+        {"gelu", run_gelu, 2},
+        {"softmax", run_softmax, 2},
+        {"sum", run_sum, 1},
+        {"layer_norm", run_layer_norm, 2},
+        {"transposed copy", run_transposed, 2},
     };
     OX_SCOPE {
         ox_tensor *in[3];

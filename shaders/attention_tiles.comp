@@ -27,18 +27,16 @@ const uint LINE_K = DEPTH / 8 + 1, LINE_V = DEPTH_V / 8 + 1, LINE_P = KEYS / 8 +
 const uint SIZE_K = KEYS * LINE_K, SIZE_KV = SIZE_K + KEYS * LINE_V, SIZE_Q = QUERIES * LINE_K;
 const uint FETCHES_K = (KEYS * (DEPTH / 8) + THREADS - 1) / THREADS;
 const uint FETCHES_V = (KEYS * (DEPTH_V / 8) + THREADS - 1) / THREADS;
+// Weights of a row in eights, half of them at a time; how many of all rows are an invocation's.
+const uint LANES = THREADS / SUBS, EIGHTS = KEYS / 16, PACKS = (SIDE * EIGHTS + LANES - 1) / LANES;
 const float LOG2_E = 1.44269504;
 
 shared uvec4 tiles[SIZE_KV > SIZE_Q ? SIZE_KV : SIZE_Q];
 shared uvec4 weights[QUERIES * LINE_P]; // of a subgroup: its weights, or sums on the way to its lanes
 shared float most[QUERIES], reference[QUERIES], factor[QUERIES];
 shared uint moved[SUBS];                            // whether a maximum of the subgroup's has changed
-uvec4 next[FETCHES_K > FETCHES_V ? FETCHES_K : FETCHES_V];
+uvec4 next[FETCHES_K > FETCHES_V ? FETCHES_K : FETCHES_V], packed[2 * PACKS];
 
-void subgroup_step() {
-    subgroupMemoryBarrierShared();
-    subgroupBarrier();
-}
 // Keys and values travel through registers, so that they are on their way while others are worked on.
 void fetch_keys(const uint e, const uint key0, const uint end) {
     [[unroll]] for (uint i = 0; i < FETCHES_K; i++) {
@@ -114,7 +112,7 @@ void main() {
             /* where a component of a matrix is: numbers of rows and columns, loaded the same way */
             for (uint i = gl_SubgroupInvocationID; i < SIDE; i += gl_SubgroupSize)
                 factor[row0 + i] = float(i);
-            subgroup_step();
+            SUBGROUP_STEP
             SUMS down, across;
             coopMatLoad(down, factor, row0, 0, BY_COLUMNS);
             coopMatLoad(across, factor, row0, 0, BY_ROWS);
@@ -124,7 +122,7 @@ void main() {
                     score[j][i] =
                         sees(s, key, range.y) ? LOG2_E * score_of(score[j][i], mask_at, s, key) : -INF;
                 }
-            subgroup_step();
+            SUBGROUP_STEP
         } else {
             [[unroll]] for (uint j = 0; j < KEYS / SIDE; j++)
                 [[unroll]] for (uint i = 0; i < top.length(); i++) {
@@ -137,7 +135,7 @@ void main() {
             [[unroll]] for (uint i = 0; i < top.length(); i++) top[i] = max(top[i], score[j][i]);
         coopMatStore(top, weights, own, LINE_P, BY_ROWS);
         moved[gl_SubgroupID] = 0;
-        subgroup_step();
+        SUBGROUP_STEP
         for (uint i = gl_SubgroupInvocationID; i < SIDE; i += gl_SubgroupSize) {
             vec4 four = uintBitsToFloat(weights[own + i * LINE_P]);
             [[unroll]] for (uint j = 1; j < SIDE / 4; j++) four =
@@ -148,7 +146,7 @@ void main() {
             reference[row0 + i] = now == -INF ? 0 : now;
             factor[row0 + i] = before == -INF ? 0 : exp2(before - now);
         }
-        subgroup_step();
+        SUBGROUP_STEP
         coopMatLoad(top, reference, row0, 0, BY_COLUMNS);
         if (moved[gl_SubgroupID] != 0) {
             coopMatLoad(old, factor, row0, 0, BY_COLUMNS);
@@ -158,7 +156,27 @@ void main() {
         [[unroll]] for (uint j = 0; j < KEYS / SIDE; j++) {
             [[unroll]] for (uint i = 0; i < top.length(); i++) score[j][i] = exp2(score[j][i] - top[i]);
             total += score[j];
-            coopMatStore(NARROW(score[j]), weights, own + j * SIDE / 8, LINE_P, BY_ROWS);
+            if (!IN_BF16) coopMatStore(NARROW(score[j]), weights, own + j * SIDE / 8, LINE_P, BY_ROWS);
+        }
+        /* a line of weights takes half of them as f32 */
+        [[unroll]] for (uint part = 0; IN_BF16 && part < 2; part++) {
+            [[unroll]] for (uint j = 0; j < KEYS / SIDE / 2; j++)
+                coopMatStore(score[part * (KEYS / SIDE / 2) + j], weights, own + j * SIDE / 4, LINE_P,
+                             BY_ROWS);
+            SUBGROUP_STEP
+            [[unroll]] for (uint i = 0; i < PACKS; i++) {
+                uint u = gl_SubgroupInvocationID + i * LANES;
+                uint from = own + u / EIGHTS * LINE_P + u % EIGHTS * 2;
+                if (u < SIDE * EIGHTS)
+                    packed[part * PACKS + i] =
+                        pack_eight(uintBitsToFloat(weights[from]), uintBitsToFloat(weights[from + 1]));
+            }
+            SUBGROUP_STEP
+        }
+        [[unroll]] for (uint i = 0; IN_BF16 && i < 2 * PACKS; i++) {
+            uint u = gl_SubgroupInvocationID + i % PACKS * LANES, part = i / PACKS;
+            if (u < SIDE * EIGHTS)
+                weights[own + u / EIGHTS * LINE_P + part * EIGHTS + u % EIGHTS] = packed[i];
         }
         put_values();
         fetch_keys(at.z, key0 + KEYS, range.y);
@@ -171,25 +189,25 @@ void main() {
                 sum[i] = coopMatMulAdd(left, right, sum[i]);
             }
         }
-        subgroup_step();
+        SUBGROUP_STEP
     }
     coopMatStore(total, weights, own, LINE_P, BY_ROWS);
-    subgroup_step();
+    SUBGROUP_STEP
     for (uint i = gl_SubgroupInvocationID; i < SIDE; i += gl_SubgroupSize) {
         vec4 four = vec4(0);
         [[unroll]] for (uint j = 0; j < SIDE / 4; j++) four += uintBitsToFloat(weights[own + i * LINE_P + j]);
         float all = dot(four, vec4(1));
         factor[row0 + i] = all == 0 ? 0 : 1 / all;
     }
-    subgroup_step();
+    SUBGROUP_STEP
     [[unroll]] for (uint i = 0; i < DEPTH_V / SIDE; i++) {
         coopMatStore(sum[i], weights, own, LINE_P, BY_ROWS);
-        subgroup_step();
+        SUBGROUP_STEP
         for (uint u = gl_SubgroupInvocationID; u < SIDE * SIDE / 4; u += gl_SubgroupSize) {
             uint row = u / (SIDE / 4), column = u % (SIDE / 4), s = first + row0 + row;
             vec4 r = uintBitsToFloat(weights[own + row * LINE_P + column]) * factor[row0 + row];
             if (s < length) write_four(r, at.x + s * param[4].x, i * SIDE + 4 * column);
         }
-        subgroup_step();
+        SUBGROUP_STEP
     }
 }

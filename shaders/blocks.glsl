@@ -2,7 +2,8 @@
 // order. A shader defines WEIGHTS, the words that hold the blocks, and WIDE_WEIGHTS, the same in sixteens
 // of bytes, before the include; where it takes iq1, iq2 and iq3, BOOKS and BOOKS_AT, the words of their
 // books (oxi_groups of cpu/blocks_iq.c: groups of eight or four numbers, each a byte) and the first of
-// them; IN_EIGHTS where only block_eight is used. Places are bytes.
+// them; IN_EIGHTS where only block_eight is used; KEEPS_SUBNORMALS where the numbers themselves are asked
+// for, not their products with others. Places are bytes.
 
 #include "words.glsl"
 
@@ -42,6 +43,15 @@ vec4 looked_up_iq4(const uvec4 q) {
 vec4 looked_up_e2m1(const uvec4 q) {
     return vec4(TABLE_E2M1[q.x], TABLE_E2M1[q.y], TABLE_E2M1[q.z], TABLE_E2M1[q.w]);
 }
+#ifdef KEEPS_SUBNORMALS
+// e2m1 by the scales of MXFP4 that are subnormal: 2^-127 for e = 1, where it has the bits of an f32 but for
+// its width, and half of it for e = 0.
+vec4 least_e2m1(const uvec4 q, const uint e) {
+    uvec4 size = (q & 7) << 22;
+    if (e == 0) size = mix(size - 0x800000u, size >> 1, lessThan(q & 7, uvec4(4)));
+    return uintBitsToFloat(size | mix((q & 8) << 28, uvec4(0), equal(size, uvec4(0))));
+}
+#endif
 
 // The low or, from place 16 of 32 on, the high nibbles of the bytes at `quants`.
 uvec4 nibbles(const uint quants, const uint i) {
@@ -208,8 +218,11 @@ vec4 block_numbers(const uint dtype, const uint row, const uint k) {
     case IQ4_NL: r = half_at(b) * looked_up_iq4(nibbles(b + 2, i)); break;
     case MXFP4: {
         uint e = byte_at(b);
-        float scale = uintBitsToFloat(e < 2 ? 0x200000u << e : (e - 1) << 23);
-        r = scale * looked_up_e2m1(nibbles(b + 1, i));
+        uvec4 q = nibbles(b + 1, i);
+        r = uintBitsToFloat(e < 2 ? 0x200000u << e : (e - 1) << 23) * looked_up_e2m1(q);
+#ifdef KEEPS_SUBNORMALS
+        if (e < 2) r = least_e2m1(q, e);
+#endif
         break;
     }
     case Q2_K: {

@@ -1,12 +1,18 @@
 // element.glsl - cooperative matrices of SIDE x SIDE of elements and of f32 sums; floats rounded to two
 // elements of a word. Elements are f16 here; shaders.c makes the twin of a module whose elements are bf16.
-// IN_BF16: which of them this is, as far as constants say.
+// IN_BF16: which of them this is, as far as constants say. NARROW, sums on the way to elements, is for f16
+// alone: in bf16 a device need not have such matrices. SUBGROUP_STEP: the subgroup sees what it wrote.
 #define SUMS coopmat<float, gl_ScopeSubgroup, SIDE, SIDE, gl_MatrixUseAccumulator>
 #define NARROW coopmat<float16_t, gl_ScopeSubgroup, SIDE, SIDE, gl_MatrixUseAccumulator>
 #define LEFT coopmat<float16_t, gl_ScopeSubgroup, SIDE, SIDE, gl_MatrixUseA>
 #define RIGHT coopmat<float16_t, gl_ScopeSubgroup, SIDE, SIDE, gl_MatrixUseB>
 #define BY_ROWS gl_CooperativeMatrixLayoutRowMajor
 #define BY_COLUMNS gl_CooperativeMatrixLayoutColumnMajor
+#define SUBGROUP_STEP                  \
+    {                                  \
+        subgroupMemoryBarrierShared(); \
+        subgroupBarrier();             \
+    }
 
 uint pack_two(const vec2 x) {
     if (!IN_BF16) return packHalf2x16(x);

@@ -15,6 +15,7 @@ layout(constant_id = 1) const uint TO = 12;         // BF16 or F32
 #define BOOKS b2
 #define BOOKS_AT param[1].y
 #define IN_EIGHTS
+#define KEEPS_SUBNORMALS
 #include "blocks.glsl"
 #define IN_BF16 true
 #include "element.glsl"
@@ -33,9 +34,13 @@ void main() {
     if (row >= param[0].x) return;
     vec4 x, y, terms;
     block_eight(FROM, places_of(param[1], row, param[0].z, 2, 10).x, uvec2(k, k + pair), x, y, terms);
-    precise vec4 low = terms.x * x, high = terms.y * y; /* each rounded as ggml does it */
-    low = low - terms.z;
-    high = high - terms.w;
+    precise vec4 low = x, high = y;
+    if (FROM != MXFP4) { /* each rounded as ggml does it; MXFP4's subnormals stay what they are */
+        low = terms.x * x;
+        high = terms.y * y;
+        low = low - terms.z;
+        high = high - terms.w;
+    }
     store_four(at, low);
     store_four(at + pair, high);
 }

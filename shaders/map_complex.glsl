@@ -13,10 +13,14 @@ dvec2 times(const dvec2 a, const dvec2 b) {
     precise dvec2 r = dvec2(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x);
     return r;
 }
+// x / 0, whatever a driver makes of 0 / 0.
+double over_zero(const double x) {
+    return is_nan(x) || !is_something(x) ? double(NOT_A_NUMBER) : with_sign(double(INF), x);
+}
 // By the larger part of b (Smith 1962); by zero each part on its own, as torch and NumPy do.
 dvec2 over(const dvec2 a, const dvec2 b) {
     double across = size_of(b.x), up = size_of(b.y);
-    if (across == 0 && up == 0) return dvec2(a.x / across, a.y / up);
+    if (across == 0 && up == 0) return dvec2(over_zero(a.x), over_zero(a.y));
     bool turned = !(across >= up);
     dvec2 c = turned ? b.yx : b;
     precise double ratio = quotient(c.y, c.x), factor = quotient(1, c.x + c.y * ratio);

@@ -1,5 +1,5 @@
 // map_function.comp - functions in f32: those that go through e^x, through logarithms and through angles;
-// powers, lengths and rests.
+// powers and lengths.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #define OPERANDS 2
@@ -38,9 +38,6 @@ float map_f32(const float a, const float b, const float f0, const float f1) {
     case OP_atanh: r = my_atanh(a); break;
     case OP_softplus: r = my_softplus(a, f0, f1); break;
     case OP_logsigmoid: r = my_logsigmoid(a); break;
-    case OP_floor_divide: r = my_floor_divide(a, b); break;
-    case OP_remainder: r = my_remainder(a, b); break;
-    case OP_fmod: r = my_fmod(a, b); break;
     case OP_pow: r = my_pow(a, b); break;
     case OP_hypot: r = my_hypot(a, b); break;
     case OP_sin: r = my_sin(a); break;

@@ -1,16 +1,24 @@
-// map_plain.comp - arithmetic in f32: what is an instruction or a few of them.
+// map_plain.comp - arithmetic in f32: what is an instruction or a few of them, and quotients of all kinds.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #define OPERANDS 3
 #define REAL float
 #define ONLY_F32
 #include "map_begin.glsl"
-#include "math.glsl"
+#include "math_rest.glsl"
 #include "map_plain.glsl"
 
+float mapped_further(const float a, const float b, const float c, const vec3 f) {
+    switch (OP) {
+    case OP_floor_divide: return my_floor_divide(a, b);
+    case OP_remainder: return my_remainder(a, b);
+    case OP_fmod: return my_fmod(a, b);
+    default: return mapped(a, b, c, f.x, f.y, f.z);
+    }
+}
 uvec2 compute(const uvec2 a, const uvec2 b, const uvec2 c) {
     vec3 f = uintBitsToFloat(param[1].xyz);
-    float r = mapped(uintBitsToFloat(a.x), uintBitsToFloat(b.x), uintBitsToFloat(c.x), f.x, f.y, f.z);
+    float r = mapped_further(uintBitsToFloat(a.x), uintBitsToFloat(b.x), uintBitsToFloat(c.x), f);
     return uvec2(floatBitsToUint(r), 0);
 }
 

@@ -5,6 +5,10 @@
 REAL positive_part(const REAL a) {
     return is_negative(a) && is_something(a) && !is_nan(a) ? REAL(0) : a;
 }
+// Of 0 and -0 the second is the larger and the smaller one, as in torch; a driver's choice differs.
+bool are_zeros(const REAL a, const REAL b) {
+    return !is_something(a) && !is_something(b);
+}
 REAL mapped(const REAL a, const REAL b, const REAL c, const REAL f0, const REAL f1, const REAL f2) {
     const REAL nan = REAL(NOT_A_NUMBER), inf = REAL(INF), zero = REAL(0), one = REAL(1), six = REAL(6);
     precise REAL r = zero;
@@ -36,13 +40,13 @@ REAL mapped(const REAL a, const REAL b, const REAL c, const REAL f0, const REAL 
     case OP_hardsigmoid: r = is_nan(a) ? a : quotient(lesser_of(six, greater_of(zero, a + 3)), six); break;
     case OP_hardswish: r = is_nan(a) ? a : a * quotient(lesser_of(six, greater_of(zero, a + 3)), six); break;
     case OP_threshold: r = a <= f0 ? f1 : a; break;
-    case OP_add: r = f0 == 1 ? a + b : a + f0 * b; break;
-    case OP_sub: r = f0 == 1 ? a - b : a - f0 * b; break;
+    case OP_add: r = f0 == 1 ? a + b : fma(f0, b, a); break;
+    case OP_sub: r = f0 == 1 ? a - b : fma(-f0, b, a); break;
     case OP_mul: r = a * b; break;
     case OP_div: r = quotient(a, b); break;
     case OP_trunc_divide: r = trunc(quotient(a, b)); break;
-    case OP_maximum: r = is_nan(a) || is_nan(b) ? nan : a > b ? a : b; break;
-    case OP_minimum: r = is_nan(a) || is_nan(b) ? nan : a < b ? a : b; break;
+    case OP_maximum: r = is_nan(a) || is_nan(b) ? nan : are_zeros(a, b) ? b : a > b ? a : b; break;
+    case OP_minimum: r = is_nan(a) || is_nan(b) ? nan : are_zeros(a, b) ? b : a < b ? a : b; break;
     case OP_copysign: r = with_sign(a, b); break;
     case OP_eq: r = !is_nan(a) && !is_nan(b) && a == b ? one : zero; break;
     case OP_ne: r = is_nan(a) || is_nan(b) || a != b ? one : zero; break;
@@ -53,8 +57,8 @@ REAL mapped(const REAL a, const REAL b, const REAL c, const REAL f0, const REAL 
     case OP_logical_and: r = is_something(a) && is_something(b) ? one : zero; break;
     case OP_logical_or: r = is_something(a) || is_something(b) ? one : zero; break;
     case OP_logical_xor: r = is_something(a) != is_something(b) ? one : zero; break;
-    case OP_lerp: r = size_of(c) < REAL(0.5) ? a + c * (b - a) : b - (b - a) * (one - c); break;
-    case OP_addcmul: r = a + (f0 * b) * c; break;
+    case OP_lerp: r = size_of(c) < REAL(0.5) ? fma(c, b - a, a) : fma(a - b, one - c, b); break;
+    case OP_addcmul: r = fma(f0 * b, c, a); break;
     case OP_addcdiv: r = a + quotient(f0 * b, c); break;
     }
     return r;

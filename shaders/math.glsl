@@ -1,6 +1,7 @@
 // math.glsl - elementary functions in f32, good to 1 or 2 units of the last place on any driver: built from
 // additions, multiplications and divisions that are not contracted or reordered (`precise`). Where f32 alone
-// would lose bits, a number is two floats, x + y, whose sum is what counts (Dekker 1971).
+// would lose bits, a number is two floats, x + y, whose sum is what counts (Dekker 1971). Where a device
+// takes subnormals for 0, a result that is subnormal may be 0; none is lost on the way. Needs number.glsl.
 
 const float INF = uintBitsToFloat(0x7f800000u), NOT_A_NUMBER = uintBitsToFloat(0x7fc00000u);
 
@@ -79,26 +80,34 @@ vec2 div2(const vec2 a, const vec2 b) {
 float negative_of(const float x) {
     return uintBitsToFloat(floatBitsToUint(x) ^ 0x80000000u);
 }
-// Rounded once also where a driver's quotient is a unit off or takes a large divisor's inverse for 0: of
-// numbers brought to the size of 1, the neighbour that leaves the least.
+// The mantissa of the bits of a number that is not 0, 24 bits, and its exponent as a normal number's.
+uint mantissa_of(const uint size, out int exponent) {
+    int up = size < 0x800000u ? 23 - findMSB(size) : 0;
+    exponent = up > 0 ? 1 - up : int(size >> 23);
+    return ((size << up) & 0x7fffffu) | 0x800000u;
+}
+// a / b rounded once on any device, subnormal or not, though Vulkan promises 2.5 units of the last place and
+// nothing for divisors beyond 2^126: the quotient of the mantissas is guessed in f32 and mended by what it
+// leaves, which whole numbers tell exactly.
 float quotient(const float a, const float b) {
-    uint x_bits = floatBitsToUint(a), y_bits = floatBitsToUint(b);
-    int up = int(x_bits >> 23 & 255), down = int(y_bits >> 23 & 255), n = up - down;
-    if (up == 255 && down != 255 && !is_nan(a)) return with_sign(INF, uintBitsToFloat(x_bits ^ y_bits));
-    precise float q = a / b;
-    if (min(up, down) == 0 || max(up, down) == 255 || n < -124 || n > 126) return q;
-    float x = uintBitsToFloat((x_bits & 0x807fffffu) | 0x3f800000u),
-          y = uintBitsToFloat((y_bits & 0x807fffffu) | 0x3f800000u);
-    q = x / y;
-    vec2 p = two_product(q, y);
-    precise float left = (x - p.x) - p.y;
-    q = q + left / y;
-    p = two_product(q, y);
-    left = (x - p.x) - p.y;
-    bool grows = is_negative(left) == is_negative(x);
-    float next = uintBitsToFloat(floatBitsToUint(q) + (grows ? 1 : -1));
-    precise float rest = left - (next - q) * y;
-    return scaled(size_of(rest) < size_of(left) ? next : q, n);
+    uint x = floatBitsToUint(a) & 0x7fffffffu, y = floatBitsToUint(b) & 0x7fffffffu;
+    uint minus = (floatBitsToUint(a) ^ floatBitsToUint(b)) & 0x80000000u;
+    if (min(x, y) == 0 || max(x, y) >= 0x7f800000u) {
+        if (max(x, y) > 0x7f800000u || x == y) return NOT_A_NUMBER;
+        return uintBitsToFloat(minus | (x < y ? 0 : 0x7f800000u));
+    }
+    int up, down;
+    uint m = mantissa_of(x, up), n = mantissa_of(y, down), twice = m < n ? 1 : 0;
+    float inverse = 1 / uintBitsToFloat(n + 0x3f000000u);
+    uint q = floatBitsToUint(uintBitsToFloat(m + 0x3f000000u + (twice << 23)) * inverse) - 0x3f000000u;
+    int e = up - down + 127 - int(twice), left = int((m << (23 + twice)) - q * n);
+    int off = int(roundEven(float(left) * inverse * 1.19209290e-7)); /* 2^-23 */
+    left -= off * int(n);
+    int more = 2 * left > int(n) ? 1 : -2 * left > int(n) ? -1 : 0;
+    q += uint(off + more); /* m 2^23 / n to the nearest */
+    if (e > 0) return uintBitsToFloat(minus | min((uint(e - 1) << 23) + q, 0x7f800000u));
+    uint fine = 2 * q + uint(sign(left - more * int(n))), cut = uint(min(2 - e, 27)), kept = fine >> cut;
+    return uintBitsToFloat(minus | (kept + rounded_up(kept, fine << (32 - cut))));
 }
 vec2 sqrt2(const vec2 a) {
     precise float s = sqrt(a.x);

@@ -154,7 +154,7 @@ float my_atan2(const float y, const float x) {
         float scale_by = uintBitsToFloat(uint(clamp(127 - exponent, 1, 253)) << 23);
         vec2 q = div2(vec2(smaller * scale_by, 0), vec2(larger * scale_by, 0));
         r = atan_two(q);
-        if (!is_negative(x) && up <= across && q.x < 1e-20) return with_sign(smaller / larger, y);
+        if (!is_negative(x) && up <= across && q.x < 1e-20) return with_sign(q.x + q.y, y);
     } else if (is_inf(smaller)) {
         r = vec2(0.785398185, -2.18556941e-8);
     }

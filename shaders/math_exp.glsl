@@ -142,6 +142,7 @@ float gate(const float x, const float t) {
 }
 float gate_logistic(const float x, const float size, const float r,
                     const int n) { /* g(-|x|) = z / (1 + z), z = e^r 2^n */
+    if (size < 1e-9) return x * 0.5; /* t may be subnormal where the result is not */
     precise float s = expm1_poly(r), z = n > -100 ? scaled(s + 1, n) : 0.0, t = (size * s + size) / (1 + z);
     return gate(x, n > -160 ? scaled(t, n) : 0.0);
 }
@@ -203,8 +204,8 @@ float my_mish(const float x) { /* tanh(log(1 + w)) = w (w + 2) / (w (w + 2) + 2)
     return r;
 }
 float my_elu(const float x, const float alpha, const float inner) {
-    precise float r = alpha * my_expm1(x * inner);
-    return x < 0 ? r : x;
+    precise float y = x * inner, r = size_of(y) < 1e-20 ? x * (alpha * inner) : alpha * my_expm1(y);
+    return is_negative(x) && is_something(x) ? r : x;
 }
 
 // ---- hyperbolic ----

@@ -38,39 +38,3 @@ float my_hypot(const float a, const float b) {
     vec2 s = sqrt2(add2(two_product(x, x), two_product(y, y)));
     return scaled(s.x + s.y, exponent);
 }
-// Exact, with the sign of a: long division of the whole numbers that the mantissas are.
-float my_fmod(const float a, const float b) {
-    uint x = floatBitsToUint(a) & 0x7fffffffu, y = floatBitsToUint(b) & 0x7fffffffu;
-    if (x >= 0x7f800000u || y > 0x7f800000u || y == 0) return NOT_A_NUMBER;
-    if (x < y) return a;
-    int ex = int(x >> 23), ey = int(y >> 23);
-    x = ex == 0 ? x : (x & 0x7fffffu) | 0x800000u;
-    y = ey == 0 ? y : (y & 0x7fffffu) | 0x800000u;
-    ex = max(ex, 1);
-    ey = max(ey, 1);
-    x %= y;
-    for (int n = ex - ey; n > 0; n -= 8) {
-        x <<= min(n, 8);
-        x %= y;
-    }
-    if (x == 0) return with_sign(0, a);
-    int up = 23 - findMSB(x), e = ey - up; /* the leading one back to bit 23, as far as the exponent goes */
-    if (e > 0) x = ((x << up) & 0x7fffffu) | uint(e) << 23;
-    else x <<= ey - 1;
-    return with_sign(uintBitsToFloat(x), a);
-}
-float my_remainder(const float a, const float b) {
-    float rest = my_fmod(a, b);
-    precise float moved = rest + b;
-    return rest != 0 && is_negative(rest) != is_negative(b) ? moved : rest;
-}
-float my_floor_divide(const float a, const float b) {
-    precise float plain = a / b;
-    if (b == 0 && (floatBitsToUint(b) & 0x7fffffffu) == 0) return plain;
-    float rest = my_fmod(a, b);
-    if (is_nan(rest)) return rest;
-    bool opposes = rest != 0 && is_negative(rest) != is_negative(b);
-    vec2 whole = two_sum(a, -rest);
-    precise float quotient = (whole.x + whole.y) / b - (opposes ? 1.0 : 0.0);
-    return quotient == 0 ? with_sign(0, plain) : roundEven(quotient);
-}

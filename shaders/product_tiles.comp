@@ -32,8 +32,9 @@ const uint ACROSS_A = A_ALONG == 1 ? DEEP / 8 : TILE_M / 8, ACROSS_B = B_ALONG =
 const uint LINE_A = ACROSS_A + 1, LINE_B = ACROSS_B + 1;
 const uint SIZE_A = LINE_A * (A_ALONG == 1 ? TILE_M : DEEP), SIZE_B = LINE_B * (B_ALONG == 1 ? TILE_N : DEEP);
 const uint COUNT_M = TILE_M / SUBS_M / SIDE, COUNT_N = TILE_N / SUBS_N / SIDE; // matrices of a subgroup
-// A strip of sums, as many rows as the subgroups' matrices are high, in fours.
-const uint LINE_C = TILE_N / 4 + 1, SIZE_C = SUBS_M * SIDE * LINE_C, SIZE = STAGES * (SIZE_A + SIZE_B);
+// Sums on their way to c: of each subgroup a strip of matrices, in fours.
+const uint FOURS = COUNT_N * SIDE / 4, LINE_C = FOURS + 1, SIZE_C = SUBS_M * SUBS_N * SIDE * LINE_C;
+const uint SIZE = STAGES * (SIZE_A + SIZE_B);
 
 shared uvec4 tiles[SIZE > SIZE_C ? SIZE : SIZE_C];
 uvec4 next_a[FETCHES_A], next_b[FETCHES_B];
@@ -86,7 +87,8 @@ void write_four(const vec4 sum, const uvec4 at, const uint row, const uint colum
         bits[j] = narrow_of_f32(DTYPE_C, floatBitsToUint(r));
     }
     if (PACKED != 0 && column + 4 <= columns) {
-        if (width_of(DTYPE_C) == 2)
+        if (PLAIN == 1 && DTYPE_C == F32) w0.d[e / 4] = bits;
+        else if (width_of(DTYPE_C) == 2)
             [[unroll]] for (uint j = 0; j < 4; j++) b0.d[e + j] = bits[j];
         if (width_of(DTYPE_C) == 1) {
             b0.d[e / 2] = bits.x | bits.y << 16;
@@ -139,26 +141,17 @@ void main() {
         put(stage);
         barrier();
     }
-    if (PLAIN == 1) { /* whole matrices of c, as they are */
-        [[unroll]] for (uint i = 0; i < COUNT_M; i++)
-            [[unroll]] for (uint j = 0; j < COUNT_N; j++) {
-                uint row = row0 + sub_row + SIDE * i, column = column0 + sub_column + SIDE * j;
-                uint e = at.x + row * param[4].x + column;
-                if (EVEN == 0 && (row >= param[0].x || column >= param[0].y)) continue;
-                if (DTYPE_C == F32) coopMatStore(sum[i][j], w0.d, e / 4, param[4].x / 4, BY_ROWS);
-                else coopMatStore(NARROW(sum[i][j]), w0.d, e / 8, param[4].x / 8, BY_ROWS);
-            }
-        return;
-    }
+    uint own = gl_SubgroupID * SIDE * LINE_C;
+    barrier();
     [[unroll]] for (uint i = 0; i < COUNT_M; i++) { /* strip by strip through shared memory */
-        barrier();
-        [[unroll]] for (uint j = 0; j < COUNT_N; j++) coopMatStore(
-            sum[i][j], tiles, sub_m * SIDE * LINE_C + (sub_column + SIDE * j) / 4, LINE_C, BY_ROWS);
-        barrier();
-        for (uint u = gl_LocalInvocationID.x; u < SUBS_M * SIDE * (TILE_N / 4); u += THREADS) {
-            uint down = u / (TILE_N / 4), across = u % (TILE_N / 4);
-            uint row = row0 + down / SIDE * (TILE_M / SUBS_M) + SIDE * i + down % SIDE;
-            write_four(uintBitsToFloat(tiles[down * LINE_C + across]), at, row, column0 + 4 * across);
+        [[unroll]] for (uint j = 0; j < COUNT_N; j++)
+            coopMatStore(sum[i][j], tiles, own + SIDE / 4 * j, LINE_C, BY_ROWS);
+        SUBGROUP_STEP
+        for (uint u = gl_SubgroupInvocationID; u < SIDE * FOURS; u += gl_SubgroupSize) {
+            uint down = u / FOURS, across = u % FOURS;
+            write_four(uintBitsToFloat(tiles[own + down * LINE_C + across]), at,
+                       row0 + sub_row + SIDE * i + down, column0 + sub_column + 4 * across);
         }
+        SUBGROUP_STEP
     }
 }

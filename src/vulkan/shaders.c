@@ -119,7 +119,8 @@ static const oxi_vk_code oxi_vk_shaders[OXI_VK_SHADER_COUNT] = {
 
 /* ---- modules that are changed before a driver sees them ------------------------------------------------
  * Subnormals: a device without SPV_KHR_float_controls takes no module that names it. Elements of cooperative
- * matrices: a module in bf16 is the one in f16 with another type. */
+ * matrices: a module in bf16 is the one in f16 with another type, but for matrices of sums, which stay what
+ * they are: a device need not have them in bf16. */
 
 enum {
     OXI_VK_CHANGE_WORDS = 32, /* most that a module grows by */
@@ -129,6 +130,9 @@ enum {
     OXI_VK_SPV_MODE = 16,
     OXI_VK_SPV_CAPABILITY = 17,
     OXI_VK_SPV_TYPE_FLOAT = 22,
+    OXI_VK_SPV_CONSTANT = 43,
+    OXI_VK_SPV_TYPE_MATRIX = 4456,
+    OXI_VK_SPV_ACCUMULATOR = 2, /* a matrix's use */
     OXI_VK_SPV_FLOAT16 = 9,
     OXI_VK_SPV_DENORM_PRESERVE = 4459, /* an execution mode */
     OXI_VK_SPV_DENORMS = 4464,         /* its capability */
@@ -150,19 +154,36 @@ static uint32_t *oxi_vk_put_extension(uint32_t *out, const char *name) {
     return out + words;
 }
 
+/* Whether an instruction `code` of the module has `id` and then `value` from word `at` on. */
+static bool oxi_vk_module_says(const oxi_vk_code *shader, uint32_t code, int at, uint32_t id,
+                               uint32_t value) {
+    const uint32_t *in = shader->code + OXI_VK_SPV_HEADER, *end = shader->code + shader->bytes / 4;
+    for (; in < end; in += in[0] >> 16)
+        if ((in[0] & 0xffff) == code && in[at] == id && in[at + 1] == value) return true;
+    return false;
+}
+
 /* Writes the instruction `in` of `words` words, or what stands in its place. */
-static uint32_t *oxi_vk_put_changed(uint32_t *out, const uint32_t *in, uint32_t words, uint32_t traits) {
-    uint32_t code = in[0] & 0xffff;
+static uint32_t *oxi_vk_put_changed(uint32_t *out, const uint32_t *in, uint32_t words,
+                                    const oxi_vk_code *shader) {
+    uint32_t code = in[0] & 0xffff, traits = shader->traits, half = shader->code[3]; /* an id of its own */
     bool bf16 = traits & OXI_VK_IN_BF16;
+    memcpy(out, in, 4 * (size_t)words);
+    out += words;
     if (bf16 && code == OXI_VK_SPV_CAPABILITY && in[1] == OXI_VK_SPV_FLOAT16)
         return oxi_vk_put_capability(oxi_vk_put_capability(out, OXI_VK_SPV_BFLOAT16),
                                      OXI_VK_SPV_BFLOAT16_MATRIX);
-    memcpy(out, in, 4 * (size_t)words);
-    out += words;
     if (bf16 && code == OXI_VK_SPV_TYPE_FLOAT && in[2] == 16) {
         out[-3] += 1u << 16;
         *out++ = 0; /* the encoding: BFloat16KHR */
+        *out++ = in[0];
+        *out++ = half;
+        *out++ = 16;
     }
+    if (bf16 && code == OXI_VK_SPV_TYPE_MATRIX &&
+        oxi_vk_module_says(shader, OXI_VK_SPV_TYPE_FLOAT, 1, in[2], 16) &&
+        oxi_vk_module_says(shader, OXI_VK_SPV_CONSTANT, 2, in[6], OXI_VK_SPV_ACCUMULATOR))
+        out[2 - (int)words] = half;
     if (traits & OXI_VK_KEEPS_SUBNORMALS && code == OXI_VK_SPV_ENTRY) { /* of which there is one */
         out[0] = 4u << 16 | OXI_VK_SPV_MODE;
         out[1] = in[2];
@@ -179,6 +200,7 @@ static size_t oxi_vk_change_module(const oxi_vk_code *shader, uint32_t *out) {
     const uint32_t *in = shader->code, *end = in + shader->bytes / 4;
     uint32_t *to = out + OXI_VK_SPV_HEADER, traits = shader->traits;
     memcpy(out, in, 4 * OXI_VK_SPV_HEADER);
+    if (traits & OXI_VK_IN_BF16) out[3]++; /* ids */
     in += OXI_VK_SPV_HEADER;
     if (traits & OXI_VK_KEEPS_SUBNORMALS) to = oxi_vk_put_capability(to, OXI_VK_SPV_DENORMS);
     for (bool capabilities = true; in < end; in += in[0] >> 16) {
@@ -187,7 +209,7 @@ static size_t oxi_vk_change_module(const oxi_vk_code *shader, uint32_t *out) {
             if (traits & OXI_VK_KEEPS_SUBNORMALS) to = oxi_vk_put_extension(to, "SPV_KHR_float_controls");
             if (traits & OXI_VK_IN_BF16) to = oxi_vk_put_extension(to, "SPV_KHR_bfloat16");
         }
-        to = oxi_vk_put_changed(to, in, in[0] >> 16, traits);
+        to = oxi_vk_put_changed(to, in, in[0] >> 16, shader);
     }
     return 4 * (size_t)(to - out);
 }
