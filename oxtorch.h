@@ -10971,8 +10971,12 @@ OXI_INLINE vd vd_xor(vd a, vd b) { return vl_as_vd(vd_as_vl(a) ^ vd_as_vl(b)); }
 OXI_INLINE vd vd_andnot(vd a, vd b) { return vl_as_vd(~vd_as_vl(a) & vd_as_vl(b)); }
 
 /* ---- f32 ---- */
-OXI_INLINE vf vf_load(const float *p) { return *p; }
-OXI_INLINE void vf_store(float *p, vf a) { *p = a; }
+OXI_INLINE vf vf_load(const float *p) {
+    float a;
+    memcpy(&a, p, sizeof a);
+    return a;
+}
+OXI_INLINE void vf_store(float *p, vf a) { memcpy(p, &a, sizeof a); }
 OXI_INLINE void vf_stream(float *p, vf a) { vf_store(p, a); }
 OXI_INLINE vf vf_load_n(const float *p, int64_t n) { return n > 0 ? *p : 0; }
 OXI_INLINE void vf_store_n(float *p, vf a, int64_t n) { if (n > 0) *p = a; }

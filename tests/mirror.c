@@ -150,6 +150,12 @@ static ox_status mirror_not_taken(const oxi_call *call) {
     return oxi_fail(OX_ERR_UNSUPPORTED, "mirror: %s is not taken", oxi_op_rows[call->op].name);
 }
 
+/* What is the CPU's alone so far. */
+static bool mirror_stays(const oxi_call *call) {
+    bool reduces = call->op == OXI_OP_prod || call->op == OXI_OP_norm;
+    return reduces && call->in[0]->dtype == OX_C64;
+}
+
 /* Whether the call belongs to the part of this process. What tests compare bit by bit goes together: an op
  * and the same behind a promotion; a block type's expansion and whatever else is made of its numbers. */
 static bool mirror_is_ours(const oxi_call *call) {
@@ -177,7 +183,7 @@ static ox_status mirror_run(ox_device *self, const oxi_call *call) {
         status = mirror_cpu_run(self, call);
     }
     if (!taken) {
-        if (mirror_asks && status == OX_OK) status = mirror_not_taken(call);
+        if (mirror_asks && status == OX_OK && !mirror_stays(call)) status = mirror_not_taken(call);
         mirror_stays[call->op][call->in_count && call->in[0] ? call->in[0]->dtype : call->out[0]->dtype]++;
     }
     ox_scope_end(&scope);
