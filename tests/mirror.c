@@ -151,7 +151,7 @@ static ox_status mirror_not_taken(const oxi_call *call) {
 }
 
 /* What is the CPU's alone so far. */
-static bool mirror_stays(const oxi_call *call) {
+static bool mirror_leaves(const oxi_call *call) {
     bool reduces = call->op == OXI_OP_prod || call->op == OXI_OP_norm;
     return reduces && call->in[0]->dtype == OX_C64;
 }
@@ -183,7 +183,7 @@ static ox_status mirror_run(ox_device *self, const oxi_call *call) {
         status = mirror_cpu_run(self, call);
     }
     if (!taken) {
-        if (mirror_asks && status == OX_OK && !mirror_stays(call)) status = mirror_not_taken(call);
+        if (mirror_asks && status == OX_OK && !mirror_leaves(call)) status = mirror_not_taken(call);
         mirror_stays[call->op][call->in_count && call->in[0] ? call->in[0]->dtype : call->out[0]->dtype]++;
     }
     ox_scope_end(&scope);
