@@ -150,10 +150,18 @@ static ox_status mirror_not_taken(const oxi_call *call) {
     return oxi_fail(OX_ERR_UNSUPPORTED, "mirror: %s is not taken", oxi_op_rows[call->op].name);
 }
 
-/* What is the CPU's alone so far. */
+/* What is the CPU's alone so far: products, running sums and two reductions of complex numbers. */
 static bool mirror_leaves(const oxi_call *call) {
-    bool reduces = call->op == OXI_OP_prod || call->op == OXI_OP_norm;
-    return reduces && call->in[0]->dtype == OX_C64;
+    switch (call->op) {
+    case OXI_OP_prod:
+    case OXI_OP_norm: return call->in[0]->dtype == OX_C64; /* a norm's result is real */
+    case OXI_OP_cumsum:
+    case OXI_OP_cumprod:
+    case OXI_OP_matmul:
+    case OXI_OP_linear:
+    case OXI_OP_addmm: return call->out[0]->dtype == OX_C64;
+    default: return false;
+    }
 }
 
 /* Whether the call belongs to the part of this process. What tests compare bit by bit goes together: an op
