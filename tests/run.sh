@@ -114,7 +114,10 @@ done
 if [ -z "$SAN" ] && "$MAKE" -s --no-print-directory check-shaders; then add shaders 1 0 0 0
 elif [ -z "$SAN" ]; then add shaders 0 1 0 0; fi
 if [ -z "$SAN" ]; then
-    "$MAKE" -k --no-print-directory mirror-programs T="$T" >> "$logs/build.log" 2>&1
+    if ! "$MAKE" -k --no-print-directory mirror-programs T="$T" >> "$logs/build.log" 2>&1; then
+        tail -n 20 "$logs/build.log"
+        add "programs on other devices" 0 1 0 0
+    fi
     for program in "$BUILD"/mirror/test_*; do
         [ -x "$program" ] || continue
         name=$(basename "$program")
