@@ -4444,6 +4444,9 @@ typedef struct oxi_op_row {
 
 static const oxi_op_row *oxi_op_row_of(oxi_op op);
 
+/* A call with one result, which is written to `out`; attributes are zeros. `in` lives as long as the call. */
+static oxi_call oxi_call_of(oxi_op op, ox_tensor *const *in, int in_count, ox_tensor *out);
+
 /* Checks, makes results, runs. On failure call->out holds NULLs and the error is recorded. */
 static ox_status oxi_apply(oxi_call *call);
 /* The common shapes of it: an op with 1..3 operands and attributes (NULL = zeros) and one result. */
@@ -5956,6 +5959,17 @@ static const oxi_op_row *oxi_op_row_of(oxi_op op) {
     return &oxi_op_rows[op];
 }
 
+static OXI_UNUSED oxi_call oxi_call_of(oxi_op op, ox_tensor *const *in, int in_count, ox_tensor *out) {
+    oxi_call call;
+    memset(&call, 0, sizeof call);
+    call.op = op;
+    call.in = in;
+    call.in_count = in_count;
+    call.out[0] = out;
+    call.out_count = 1;
+    return call;
+}
+
 /* ---- checks -------------------------------------------------------------------------------------------- */
 
 /* Operands that the row's `accepts` speaks of one by one: all of a product, the first one of the others. Of
@@ -6186,12 +6200,7 @@ static ox_status oxi_apply(oxi_call *call) {
 
 static ox_tensor *oxi_apply_list(oxi_op op, const oxi_attrs *attr, ox_tensor *const *in, int count,
                                  ox_tensor *out) {
-    oxi_call call;
-    memset(&call, 0, sizeof call);
-    call.op = op;
-    call.in = in;
-    call.in_count = count;
-    call.out[0] = out;
+    oxi_call call = oxi_call_of(op, in, count, out);
     if (attr) call.attr = *attr;
     return oxi_apply(&call) == OX_OK ? call.out[0] : NULL;
 }

@@ -17150,6 +17150,18 @@ static bool oxi_vk_is_immediate(const ox_tensor *t) {
     return t->is_number && t->storage->device->host;
 }
 
+/* Such a number, at `value`; *storage is written. */
+static ox_tensor oxi_vk_number(ox_dtype dtype, void *value, ox_storage *storage) {
+    ox_tensor number;
+    memset(storage, 0, sizeof *storage);
+    oxi_meta(&number, dtype, 0, NULL);
+    storage->device = ox_cpu();
+    storage->data = value;
+    number.storage = storage;
+    number.is_number = true;
+    return number;
+}
+
 /* log2 of an element's bytes, as width_of in common.glsl. */
 static uint32_t oxi_vk_width(ox_dtype dtype) {
     int64_t bytes = ox_dtype_of(dtype)->block_bytes;
@@ -17649,12 +17661,7 @@ static void oxi_vk_temporary_drop(oxi_vk_device *d, oxi_vk_temporary *made) {
 
 static ox_status oxi_vk_copy(oxi_vk_device *d, const ox_tensor *from, const ox_tensor *to) {
     ox_tensor source = oxi_borrowed(from), result = oxi_borrowed(to), *in = &source;
-    oxi_call copy;
-    memset(&copy, 0, sizeof copy);
-    copy.op = OXI_OP_copy;
-    copy.in = &in;
-    copy.in_count = copy.out_count = 1;
-    copy.out[0] = &result;
+    oxi_call copy = oxi_call_of(OXI_OP_copy, &in, 1, &result);
     return ox_numel(from) > 0 ? oxi_vk_map(d, &copy) : OX_OK;
 }
 
@@ -17967,23 +17974,12 @@ static bool oxi_vk_can_make(const oxi_vk_device *d, const oxi_call *call) {
 
 /* Every element of t becomes the number that f0 (i0 for integers) of attr stands for. */
 static ox_status oxi_vk_fill_with(oxi_vk_device *d, const oxi_attrs *attr, ox_tensor *t) {
-    ox_tensor number, *in = &number;
     ox_storage storage;
-    oxi_call copy;
     unsigned char element[8];
-    memset(&storage, 0, sizeof storage);
-    memset(&copy, 0, sizeof copy);
     memset(element, 0, sizeof element);
     oxi_fill_element(attr, t->dtype, element);
-    oxi_meta(&number, t->dtype, 0, NULL);
-    storage.device = ox_cpu();
-    storage.data = element;
-    number.storage = &storage;
-    number.is_number = true;
-    copy.op = OXI_OP_copy;
-    copy.in = &in;
-    copy.in_count = copy.out_count = 1;
-    copy.out[0] = t;
+    ox_tensor number = oxi_vk_number(t->dtype, element, &storage), *in = &number;
+    oxi_call copy = oxi_call_of(OXI_OP_copy, &in, 1, t);
     return oxi_vk_map(d, &copy);
 }
 
@@ -18077,11 +18073,7 @@ static ox_status oxi_vk_make(oxi_vk_device *d, const oxi_call *call) {
 
 /* 0, 1, .. in f64. */
 static ox_status oxi_vk_ramp(oxi_vk_device *d, ox_tensor *out) {
-    oxi_call call;
-    memset(&call, 0, sizeof call);
-    call.op = OXI_OP_arange;
-    call.out[0] = out;
-    call.out_count = 1;
+    oxi_call call = oxi_call_of(OXI_OP_arange, NULL, 0, out);
     call.attr.f[1] = 1;
     return oxi_vk_make(d, &call);
 }
@@ -18572,16 +18564,10 @@ static void oxi_vk_row_numbers_end(oxi_vk_row_job *job, oxi_vk_row_numbers *n) {
 static void oxi_vk_row_step(oxi_vk_row_job *job, oxi_op op, double f0, ox_tensor *out, ox_tensor *a,
                             ox_tensor *b) {
     ox_tensor *in[2];
-    oxi_call call;
     if (job->status != OX_OK) return;
-    memset(&call, 0, sizeof call);
     in[0] = a;
     in[1] = b;
-    call.op = op;
-    call.in = in;
-    call.in_count = b ? 2 : 1;
-    call.out[0] = out;
-    call.out_count = 1;
+    oxi_call call = oxi_call_of(op, in, b ? 2 : 1, out);
     call.attr.f[0] = f0;
     call.attr.dims = job->dims;
     call.attr.keepdim = true;
@@ -18591,14 +18577,8 @@ static void oxi_vk_row_step(oxi_vk_row_job *job, oxi_op op, double f0, ox_tensor
 
 /* out = op(a, number) */
 static void oxi_vk_row_number(oxi_vk_row_job *job, oxi_op op, ox_tensor *out, ox_tensor *a, double value) {
-    ox_tensor number;
     ox_storage storage;
-    memset(&storage, 0, sizeof storage);
-    oxi_meta(&number, OX_F64, 0, NULL);
-    storage.device = ox_cpu();
-    storage.data = &value;
-    number.storage = &storage;
-    number.is_number = true;
+    ox_tensor number = oxi_vk_number(OX_F64, &value, &storage);
     oxi_vk_row_step(job, op, 1, out, a, &number);
 }
 
@@ -18681,19 +18661,12 @@ static ox_status oxi_vk_row_double(oxi_vk_device *d, const oxi_call *call, int n
 static void oxi_vk_row_add_product(oxi_vk_row_job *job, double f0, ox_tensor *out, ox_tensor *a,
                                    ox_tensor *b) {
     ox_tensor *in[3];
-    oxi_call call;
-    if (job->status != OX_OK) return;
-    memset(&call, 0, sizeof call);
     in[0] = out;
     in[1] = a;
     in[2] = b;
-    call.op = OXI_OP_addcmul;
-    call.in = in;
-    call.in_count = 3;
-    call.out[0] = out;
-    call.out_count = 1;
+    oxi_call call = oxi_call_of(OXI_OP_addcmul, in, 3, out);
     call.attr.f[0] = f0;
-    job->status = oxi_vk_map(job->d, &call);
+    if (job->status == OX_OK) job->status = oxi_vk_map(job->d, &call);
 }
 
 static void oxi_vk_row_copy(oxi_vk_row_job *job, const ox_tensor *from, const ox_tensor *to) {
@@ -19624,7 +19597,6 @@ static ox_status oxi_vk_product_in_parts(oxi_vk_device *d, const oxi_vk_product_
     const int64_t shape[3] = {parts, p->m, p->n};
     ox_tensor sums, *in = &sums, c = oxi_borrowed(p->t[0]);
     ox_storage storage;
-    oxi_call sum;
     oxi_meta(&sums, OX_F32, 3, shape);
     oxi_vk_chunk *chunk = oxi_vk_borrow(d, &sums, &storage);
     if (!chunk) return OX_ERR_NOMEM;
@@ -19640,16 +19612,12 @@ static ox_status oxi_vk_product_in_parts(oxi_vk_device *d, const oxi_vk_product_
     q.stride[2][0] = q.k * p->row[2];
     q.stride[3][0] = 0;
     ox_status status = oxi_vk_product_dispatch(d, group, &q);
-    memset(&sum, 0, sizeof sum);
     c.ndim = 2;
     c.shape[0] = p->m;
     c.shape[1] = p->n;
     c.stride[0] = p->row[0];
     c.stride[1] = p->column[0];
-    sum.op = OXI_OP_sum;
-    sum.in = &in;
-    sum.in_count = sum.out_count = 1;
-    sum.out[0] = &c;
+    oxi_call sum = oxi_call_of(OXI_OP_sum, &in, 1, &c);
     sum.attr.dims = 1;
     if (status == OX_OK) status = oxi_vk_reduce(d, &sum);
     oxi_vk_chunk_give(d, chunk);
@@ -20129,12 +20097,7 @@ static bool oxi_vk_can_permute(const oxi_vk_device *d, const ox_tensor *out) {
 
 static ox_status oxi_vk_permute_sort(oxi_vk_device *d, oxi_vk_permutation *p) {
     ox_tensor *in = &p->drawn.t;
-    oxi_call sort;
-    memset(&sort, 0, sizeof sort);
-    sort.op = OXI_OP_sort;
-    sort.in = &in;
-    sort.in_count = 1;
-    sort.out[0] = &p->swaps.t;
+    oxi_call sort = oxi_call_of(OXI_OP_sort, &in, 1, &p->swaps.t);
     sort.out[1] = &p->order.t;
     sort.out_count = 2;
     return oxi_vk_sort(d, &sort);
@@ -20258,15 +20221,10 @@ static ox_status oxi_vk_multinomial_pass(oxi_vk_device *d, const oxi_call *call,
 /* Places of the smallest keys go to the result. */
 static ox_status oxi_vk_multinomial_least(oxi_vk_device *d, const oxi_call *call, ox_tensor *keys) {
     oxi_vk_temporary least;
-    oxi_call best;
     memset(&least, 0, sizeof least);
-    memset(&best, 0, sizeof best);
     ox_status status = oxi_vk_temporary_make(d, &least, OX_F64, call->out[0]->ndim, call->out[0]->shape);
     if (status != OX_OK) return status;
-    best.op = OXI_OP_topk;
-    best.in = &keys;
-    best.in_count = 1;
-    best.out[0] = &least.t;
+    oxi_call best = oxi_call_of(OXI_OP_topk, &keys, 1, &least.t);
     best.out[1] = call->out[0];
     best.out_count = 2;
     best.attr.dim = keys->ndim - 1;
@@ -20372,55 +20330,29 @@ static ox_tensor oxi_vk_mask_beside(const ox_tensor *mask, const ox_tensor *q, i
 
 static void oxi_vk_plain_product(oxi_vk_row_job *job, ox_tensor *a, ox_tensor *b, ox_tensor *c) {
     ox_tensor *in[2];
-    oxi_call call;
-    if (job->status != OX_OK) return;
-    memset(&call, 0, sizeof call);
     in[0] = a;
     in[1] = b;
-    call.op = OXI_OP_matmul;
-    call.in = in;
-    call.in_count = 2;
-    call.out[0] = c;
-    call.out_count = 1;
-    job->status = oxi_vk_product_run(job->d, &call);
+    oxi_call call = oxi_call_of(OXI_OP_matmul, in, 2, c);
+    if (job->status == OX_OK) job->status = oxi_vk_product_run(job->d, &call);
 }
 
 /* scores = where(condition, scores, number), or the other way round. */
 static void oxi_vk_plain_where(oxi_vk_row_job *job, ox_tensor *condition, ox_tensor *scores, double value,
                                bool keeps) {
-    ox_tensor number, *in[3];
     ox_storage storage;
-    oxi_call call;
-    if (job->status != OX_OK) return;
-    memset(&storage, 0, sizeof storage);
-    memset(&call, 0, sizeof call);
-    oxi_meta(&number, OX_F64, 0, NULL);
-    storage.device = ox_cpu();
-    storage.data = &value;
-    number.storage = &storage;
-    number.is_number = true;
+    ox_tensor number = oxi_vk_number(OX_F64, &value, &storage), *in[3];
     in[0] = condition;
     in[1] = keeps ? scores : &number;
     in[2] = keeps ? &number : scores;
-    call.op = OXI_OP_where;
-    call.in = in;
-    call.in_count = 3;
-    call.out[0] = scores;
-    call.out_count = 1;
-    job->status = oxi_vk_map(job->d, &call);
+    oxi_call call = oxi_call_of(OXI_OP_where, in, 3, scores);
+    if (job->status == OX_OK) job->status = oxi_vk_map(job->d, &call);
 }
 
 /* seen [S,T] loses the keys behind (op tril) or before (triu) a diagonal. */
 static void oxi_vk_plain_cut(oxi_vk_row_job *job, oxi_op op, int64_t diagonal, ox_tensor *seen) {
-    oxi_call call;
-    if (job->status != OX_OK) return;
-    memset(&call, 0, sizeof call);
-    call.op = op;
-    call.in = &seen;
-    call.in_count = call.out_count = 1;
-    call.out[0] = seen;
+    oxi_call call = oxi_call_of(op, &seen, 1, seen);
     call.attr.i[0] = diagonal;
-    job->status = oxi_vk_pattern(job->d, &call);
+    if (job->status == OX_OK) job->status = oxi_vk_pattern(job->d, &call);
 }
 
 /* What a query's position lets it see. */
@@ -20471,10 +20403,10 @@ static void oxi_vk_plain_weights(oxi_vk_plain_attention *a) {
     int last = scores->ndim - 1;
     int64_t shape[OX_MAX_DIMS];
     oxi_vk_temporary most, blind;
-    oxi_call call;
+    oxi_call call = oxi_call_of(OXI_OP_softmax, &scores, 1, scores);
+    call.attr.dim = last;
     memset(&most, 0, sizeof most);
     memset(&blind, 0, sizeof blind);
-    memset(&call, 0, sizeof call);
     memcpy(shape, scores->shape, sizeof shape);
     shape[last] = 1;
     if (job->status == OX_OK)
@@ -20484,11 +20416,6 @@ static void oxi_vk_plain_weights(oxi_vk_plain_attention *a) {
     job->dims = 1u << last;
     oxi_vk_row_step(job, OXI_OP_amax, 0, &most.t, scores, NULL);
     oxi_vk_row_number(job, OXI_OP_eq, &blind.t, &most.t, -INFINITY);
-    call.op = OXI_OP_softmax;
-    call.in = &scores;
-    call.in_count = call.out_count = 1;
-    call.out[0] = scores;
-    call.attr.dim = last;
     if (job->status == OX_OK) job->status = oxi_vk_row(job->d, &call);
     if (job->status == OX_OK) {
         lowest = oxi_vk_mask_beside(&blind.t, scores, scores->shape[last]);

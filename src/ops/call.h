@@ -77,6 +77,9 @@ typedef struct oxi_op_row {
 
 static const oxi_op_row *oxi_op_row_of(oxi_op op);
 
+/* A call with one result, which is written to `out`; attributes are zeros. `in` lives as long as the call. */
+static oxi_call oxi_call_of(oxi_op op, ox_tensor *const *in, int in_count, ox_tensor *out);
+
 /* Checks, makes results, runs. On failure call->out holds NULLs and the error is recorded. */
 static ox_status oxi_apply(oxi_call *call);
 /* The common shapes of it: an op with 1..3 operands and attributes (NULL = zeros) and one result. */

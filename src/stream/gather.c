@@ -1,21 +1,10 @@
 /* Operations that are copies of parts: cat, and rows of a table by index (embedding, index_select of dim 0).
  * Called by the device. */
 
-/* The call to = from, both headers. */
-static oxi_call oxi_copy_of(ox_tensor *const *from, ox_tensor *to) {
-    oxi_call call;
-    memset(&call, 0, sizeof call);
-    call.op = OXI_OP_copy;
-    call.in = from;
-    call.in_count = call.out_count = 1;
-    call.out[0] = to;
-    return call;
-}
-
 /* compute: the device of the side that is not streamed, or any. */
 static ox_status oxi_stream_copy_by(ox_stream *stream, ox_device *compute, ox_tensor *from, ox_tensor *to) {
     oxi_stream_plan plan;
-    oxi_call copy = oxi_copy_of(&from, to);
+    oxi_call copy = oxi_call_of(OXI_OP_copy, &from, 1, to);
     oxi_plan_open(&plan, compute, &copy);
     return oxi_stream_run_plan(stream, &plan);
 }
@@ -66,7 +55,7 @@ static ox_status oxi_stream_pick(ox_stream *stream, const oxi_call *call, const 
     if (!oxi_plan_join(&out, table->ndim - 1))
         return oxi_fail(OX_ERR_UNSUPPORTED, "%s: rows of a streamed table go to dense results only",
                         oxi_op_row_of(call->op)->name);
-    oxi_call copy = oxi_copy_of(&table, &out);
+    oxi_call copy = oxi_call_of(OXI_OP_copy, &table, 1, &out);
     oxi_plan_operands(&plan, stream->desc.compute, &copy);
     plan.rows = rows;
     plan.flow.unlearned = true;

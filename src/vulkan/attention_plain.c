@@ -57,55 +57,29 @@ static ox_tensor oxi_vk_mask_beside(const ox_tensor *mask, const ox_tensor *q, i
 
 static void oxi_vk_plain_product(oxi_vk_row_job *job, ox_tensor *a, ox_tensor *b, ox_tensor *c) {
     ox_tensor *in[2];
-    oxi_call call;
-    if (job->status != OX_OK) return;
-    memset(&call, 0, sizeof call);
     in[0] = a;
     in[1] = b;
-    call.op = OXI_OP_matmul;
-    call.in = in;
-    call.in_count = 2;
-    call.out[0] = c;
-    call.out_count = 1;
-    job->status = oxi_vk_product_run(job->d, &call);
+    oxi_call call = oxi_call_of(OXI_OP_matmul, in, 2, c);
+    if (job->status == OX_OK) job->status = oxi_vk_product_run(job->d, &call);
 }
 
 /* scores = where(condition, scores, number), or the other way round. */
 static void oxi_vk_plain_where(oxi_vk_row_job *job, ox_tensor *condition, ox_tensor *scores, double value,
                                bool keeps) {
-    ox_tensor number, *in[3];
     ox_storage storage;
-    oxi_call call;
-    if (job->status != OX_OK) return;
-    memset(&storage, 0, sizeof storage);
-    memset(&call, 0, sizeof call);
-    oxi_meta(&number, OX_F64, 0, NULL);
-    storage.device = ox_cpu();
-    storage.data = &value;
-    number.storage = &storage;
-    number.is_number = true;
+    ox_tensor number = oxi_vk_number(OX_F64, &value, &storage), *in[3];
     in[0] = condition;
     in[1] = keeps ? scores : &number;
     in[2] = keeps ? &number : scores;
-    call.op = OXI_OP_where;
-    call.in = in;
-    call.in_count = 3;
-    call.out[0] = scores;
-    call.out_count = 1;
-    job->status = oxi_vk_map(job->d, &call);
+    oxi_call call = oxi_call_of(OXI_OP_where, in, 3, scores);
+    if (job->status == OX_OK) job->status = oxi_vk_map(job->d, &call);
 }
 
 /* seen [S,T] loses the keys behind (op tril) or before (triu) a diagonal. */
 static void oxi_vk_plain_cut(oxi_vk_row_job *job, oxi_op op, int64_t diagonal, ox_tensor *seen) {
-    oxi_call call;
-    if (job->status != OX_OK) return;
-    memset(&call, 0, sizeof call);
-    call.op = op;
-    call.in = &seen;
-    call.in_count = call.out_count = 1;
-    call.out[0] = seen;
+    oxi_call call = oxi_call_of(op, &seen, 1, seen);
     call.attr.i[0] = diagonal;
-    job->status = oxi_vk_pattern(job->d, &call);
+    if (job->status == OX_OK) job->status = oxi_vk_pattern(job->d, &call);
 }
 
 /* What a query's position lets it see. */
@@ -156,10 +130,10 @@ static void oxi_vk_plain_weights(oxi_vk_plain_attention *a) {
     int last = scores->ndim - 1;
     int64_t shape[OX_MAX_DIMS];
     oxi_vk_temporary most, blind;
-    oxi_call call;
+    oxi_call call = oxi_call_of(OXI_OP_softmax, &scores, 1, scores);
+    call.attr.dim = last;
     memset(&most, 0, sizeof most);
     memset(&blind, 0, sizeof blind);
-    memset(&call, 0, sizeof call);
     memcpy(shape, scores->shape, sizeof shape);
     shape[last] = 1;
     if (job->status == OX_OK)
@@ -169,11 +143,6 @@ static void oxi_vk_plain_weights(oxi_vk_plain_attention *a) {
     job->dims = 1u << last;
     oxi_vk_row_step(job, OXI_OP_amax, 0, &most.t, scores, NULL);
     oxi_vk_row_number(job, OXI_OP_eq, &blind.t, &most.t, -INFINITY);
-    call.op = OXI_OP_softmax;
-    call.in = &scores;
-    call.in_count = call.out_count = 1;
-    call.out[0] = scores;
-    call.attr.dim = last;
     if (job->status == OX_OK) job->status = oxi_vk_row(job->d, &call);
     if (job->status == OX_OK) {
         lowest = oxi_vk_mask_beside(&blind.t, scores, scores->shape[last]);

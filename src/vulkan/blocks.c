@@ -26,12 +26,7 @@ static void oxi_vk_temporary_drop(oxi_vk_device *d, oxi_vk_temporary *made) {
 
 static ox_status oxi_vk_copy(oxi_vk_device *d, const ox_tensor *from, const ox_tensor *to) {
     ox_tensor source = oxi_borrowed(from), result = oxi_borrowed(to), *in = &source;
-    oxi_call copy;
-    memset(&copy, 0, sizeof copy);
-    copy.op = OXI_OP_copy;
-    copy.in = &in;
-    copy.in_count = copy.out_count = 1;
-    copy.out[0] = &result;
+    oxi_call copy = oxi_call_of(OXI_OP_copy, &in, 1, &result);
     return ox_numel(from) > 0 ? oxi_vk_map(d, &copy) : OX_OK;
 }
 

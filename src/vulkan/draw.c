@@ -27,12 +27,7 @@ static bool oxi_vk_can_permute(const oxi_vk_device *d, const ox_tensor *out) {
 
 static ox_status oxi_vk_permute_sort(oxi_vk_device *d, oxi_vk_permutation *p) {
     ox_tensor *in = &p->drawn.t;
-    oxi_call sort;
-    memset(&sort, 0, sizeof sort);
-    sort.op = OXI_OP_sort;
-    sort.in = &in;
-    sort.in_count = 1;
-    sort.out[0] = &p->swaps.t;
+    oxi_call sort = oxi_call_of(OXI_OP_sort, &in, 1, &p->swaps.t);
     sort.out[1] = &p->order.t;
     sort.out_count = 2;
     return oxi_vk_sort(d, &sort);
@@ -156,15 +151,10 @@ static ox_status oxi_vk_multinomial_pass(oxi_vk_device *d, const oxi_call *call,
 /* Places of the smallest keys go to the result. */
 static ox_status oxi_vk_multinomial_least(oxi_vk_device *d, const oxi_call *call, ox_tensor *keys) {
     oxi_vk_temporary least;
-    oxi_call best;
     memset(&least, 0, sizeof least);
-    memset(&best, 0, sizeof best);
     ox_status status = oxi_vk_temporary_make(d, &least, OX_F64, call->out[0]->ndim, call->out[0]->shape);
     if (status != OX_OK) return status;
-    best.op = OXI_OP_topk;
-    best.in = &keys;
-    best.in_count = 1;
-    best.out[0] = &least.t;
+    oxi_call best = oxi_call_of(OXI_OP_topk, &keys, 1, &least.t);
     best.out[1] = call->out[0];
     best.out_count = 2;
     best.attr.dim = keys->ndim - 1;

@@ -63,23 +63,12 @@ static bool oxi_vk_can_make(const oxi_vk_device *d, const oxi_call *call) {
 
 /* Every element of t becomes the number that f0 (i0 for integers) of attr stands for. */
 static ox_status oxi_vk_fill_with(oxi_vk_device *d, const oxi_attrs *attr, ox_tensor *t) {
-    ox_tensor number, *in = &number;
     ox_storage storage;
-    oxi_call copy;
     unsigned char element[8];
-    memset(&storage, 0, sizeof storage);
-    memset(&copy, 0, sizeof copy);
     memset(element, 0, sizeof element);
     oxi_fill_element(attr, t->dtype, element);
-    oxi_meta(&number, t->dtype, 0, NULL);
-    storage.device = ox_cpu();
-    storage.data = element;
-    number.storage = &storage;
-    number.is_number = true;
-    copy.op = OXI_OP_copy;
-    copy.in = &in;
-    copy.in_count = copy.out_count = 1;
-    copy.out[0] = t;
+    ox_tensor number = oxi_vk_number(t->dtype, element, &storage), *in = &number;
+    oxi_call copy = oxi_call_of(OXI_OP_copy, &in, 1, t);
     return oxi_vk_map(d, &copy);
 }
 
@@ -173,11 +162,7 @@ static ox_status oxi_vk_make(oxi_vk_device *d, const oxi_call *call) {
 
 /* 0, 1, .. in f64. */
 static ox_status oxi_vk_ramp(oxi_vk_device *d, ox_tensor *out) {
-    oxi_call call;
-    memset(&call, 0, sizeof call);
-    call.op = OXI_OP_arange;
-    call.out[0] = out;
-    call.out_count = 1;
+    oxi_call call = oxi_call_of(OXI_OP_arange, NULL, 0, out);
     call.attr.f[1] = 1;
     return oxi_vk_make(d, &call);
 }

@@ -22,6 +22,18 @@ static bool oxi_vk_is_immediate(const ox_tensor *t) {
     return t->is_number && t->storage->device->host;
 }
 
+/* Such a number, at `value`; *storage is written. */
+static ox_tensor oxi_vk_number(ox_dtype dtype, void *value, ox_storage *storage) {
+    ox_tensor number;
+    memset(storage, 0, sizeof *storage);
+    oxi_meta(&number, dtype, 0, NULL);
+    storage->device = ox_cpu();
+    storage->data = value;
+    number.storage = storage;
+    number.is_number = true;
+    return number;
+}
+
 /* log2 of an element's bytes, as width_of in common.glsl. */
 static uint32_t oxi_vk_width(ox_dtype dtype) {
     int64_t bytes = ox_dtype_of(dtype)->block_bytes;

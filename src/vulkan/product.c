@@ -580,7 +580,6 @@ static ox_status oxi_vk_product_in_parts(oxi_vk_device *d, const oxi_vk_product_
     const int64_t shape[3] = {parts, p->m, p->n};
     ox_tensor sums, *in = &sums, c = oxi_borrowed(p->t[0]);
     ox_storage storage;
-    oxi_call sum;
     oxi_meta(&sums, OX_F32, 3, shape);
     oxi_vk_chunk *chunk = oxi_vk_borrow(d, &sums, &storage);
     if (!chunk) return OX_ERR_NOMEM;
@@ -596,16 +595,12 @@ static ox_status oxi_vk_product_in_parts(oxi_vk_device *d, const oxi_vk_product_
     q.stride[2][0] = q.k * p->row[2];
     q.stride[3][0] = 0;
     ox_status status = oxi_vk_product_dispatch(d, group, &q);
-    memset(&sum, 0, sizeof sum);
     c.ndim = 2;
     c.shape[0] = p->m;
     c.shape[1] = p->n;
     c.stride[0] = p->row[0];
     c.stride[1] = p->column[0];
-    sum.op = OXI_OP_sum;
-    sum.in = &in;
-    sum.in_count = sum.out_count = 1;
-    sum.out[0] = &c;
+    oxi_call sum = oxi_call_of(OXI_OP_sum, &in, 1, &c);
     sum.attr.dims = 1;
     if (status == OX_OK) status = oxi_vk_reduce(d, &sum);
     oxi_vk_chunk_give(d, chunk);

@@ -49,16 +49,10 @@ static void oxi_vk_row_numbers_end(oxi_vk_row_job *job, oxi_vk_row_numbers *n) {
 static void oxi_vk_row_step(oxi_vk_row_job *job, oxi_op op, double f0, ox_tensor *out, ox_tensor *a,
                             ox_tensor *b) {
     ox_tensor *in[2];
-    oxi_call call;
     if (job->status != OX_OK) return;
-    memset(&call, 0, sizeof call);
     in[0] = a;
     in[1] = b;
-    call.op = op;
-    call.in = in;
-    call.in_count = b ? 2 : 1;
-    call.out[0] = out;
-    call.out_count = 1;
+    oxi_call call = oxi_call_of(op, in, b ? 2 : 1, out);
     call.attr.f[0] = f0;
     call.attr.dims = job->dims;
     call.attr.keepdim = true;
@@ -68,14 +62,8 @@ static void oxi_vk_row_step(oxi_vk_row_job *job, oxi_op op, double f0, ox_tensor
 
 /* out = op(a, number) */
 static void oxi_vk_row_number(oxi_vk_row_job *job, oxi_op op, ox_tensor *out, ox_tensor *a, double value) {
-    ox_tensor number;
     ox_storage storage;
-    memset(&storage, 0, sizeof storage);
-    oxi_meta(&number, OX_F64, 0, NULL);
-    storage.device = ox_cpu();
-    storage.data = &value;
-    number.storage = &storage;
-    number.is_number = true;
+    ox_tensor number = oxi_vk_number(OX_F64, &value, &storage);
     oxi_vk_row_step(job, op, 1, out, a, &number);
 }
 
@@ -158,19 +146,12 @@ static ox_status oxi_vk_row_double(oxi_vk_device *d, const oxi_call *call, int n
 static void oxi_vk_row_add_product(oxi_vk_row_job *job, double f0, ox_tensor *out, ox_tensor *a,
                                    ox_tensor *b) {
     ox_tensor *in[3];
-    oxi_call call;
-    if (job->status != OX_OK) return;
-    memset(&call, 0, sizeof call);
     in[0] = out;
     in[1] = a;
     in[2] = b;
-    call.op = OXI_OP_addcmul;
-    call.in = in;
-    call.in_count = 3;
-    call.out[0] = out;
-    call.out_count = 1;
+    oxi_call call = oxi_call_of(OXI_OP_addcmul, in, 3, out);
     call.attr.f[0] = f0;
-    job->status = oxi_vk_map(job->d, &call);
+    if (job->status == OX_OK) job->status = oxi_vk_map(job->d, &call);
 }
 
 static void oxi_vk_row_copy(oxi_vk_row_job *job, const ox_tensor *from, const ox_tensor *to) {
