@@ -182,7 +182,9 @@ static ox_status mirror_run(ox_device *self, const oxi_call *call) {
     const bool ours = mirror_is_ours(call);
     if (mirror_inside || call->in_count > 60 || (mirror_streams && !ours)) return mirror_cpu_run(self, call);
     /* a device is opened by whatever call comes first, before a test lets memory run out */
-    if (!mirror_open() || !ours) return mirror_cpu_run(self, call);
+    const bool open = mirror_open();
+    if (open && !ours) mirror_close();
+    if (!open || !ours) return mirror_cpu_run(self, call);
     ox_scope scope = ox_scope_begin();
     bool taken = mirror_operands(&m, call, in, &there) && mirror_device->supports(mirror_device, &there);
     if (taken && !mirror_asks) {

@@ -543,7 +543,8 @@ static void test_memory(void) {
                 c = ox_linear(a, ox_t(b), NULL);
                 if (c) break;
                 CHECK_MSG(ox_error() == OX_ERR_NOMEM, "%s", ox_error_text());
-                CHECK(ox_stats().bytes_in_use == before);
+                CHECK_MSG(ox_stats().bytes_in_use == before, "size %d, %d allocations: %zu bytes, not %zu", s, left,
+                          ox_stats().bytes_in_use, before);
                 ox_error_clear();
             }
             CHECK(c != NULL);
