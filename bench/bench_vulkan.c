@@ -1,6 +1,6 @@
 /* bench_vulkan.c - ops on a GPU: bytes and products a second, and what a small op costs.
  *
- *     bench_vulkan [INDEX]
+ *     bench_vulkan [INDEX [WORK ...]]     only these of small, bytes, matmul, linear, attention, query
  *
  * Bandwidth counts each operand read once and the result written once, beside a copy in the same run.
  * Medians; a figure includes recording and submitting, as a program has them, and comes after a second and a
@@ -189,6 +189,13 @@ static void bench_small(ox_device *gpu) {
     }
 }
 
+/* Whether a kind of work was asked for: all are where none is named. */
+static bool asked(int count, char **words, const char *work) {
+    bool found = count < 3;
+    for (int i = 2; i < count; i++) found = found || strcmp(words[i], work) == 0;
+    return found;
+}
+
 int main(int count, char **words) {
     setvbuf(stdout, NULL, _IOLBF, 0);
     ox_device *gpu = ox_vulkan(count > 1 ? atoi(words[1]) : 0);
@@ -199,15 +206,15 @@ int main(int count, char **words) {
     }
     printf("%s, %s, caps %x\n", facts.name, facts.driver, facts.caps);
     software = strcmp(facts.type, "software") == 0;
-    bench_small(gpu);
-    bench_bytes(gpu, software ? 1000 : 10000, software ? 1000 : 10000);
-    if (!software) bench_products(gpu, 4096);
-    if (!software) bench_products(gpu, 8192);
-    bench_weights(gpu, 1);
-    if (!software) bench_weights(gpu, 512);
-    if (!software) bench_attention(gpu, OX_F16, 32, 8192, 128);
-    if (!software) bench_attention(gpu, OX_BF16, 32, 8192, 128);
-    for (int64_t keys = 128; keys <= (software ? 128 : 8192); keys *= 8)
+    const bool fast = !software;
+    if (asked(count, words, "small")) bench_small(gpu);
+    if (asked(count, words, "bytes")) bench_bytes(gpu, fast ? 10000 : 1000, fast ? 10000 : 1000);
+    for (int64_t n = 4096; fast && n <= 8192 && asked(count, words, "matmul"); n *= 2) bench_products(gpu, n);
+    if (asked(count, words, "linear")) bench_weights(gpu, 1);
+    if (fast && asked(count, words, "linear")) bench_weights(gpu, 512);
+    if (fast && asked(count, words, "attention")) bench_attention(gpu, OX_F16, 32, 8192, 128);
+    if (fast && asked(count, words, "attention")) bench_attention(gpu, OX_BF16, 32, 8192, 128);
+    for (int64_t keys = 128; keys <= (fast ? 8192 : 128) && asked(count, words, "query"); keys *= 8)
         bench_attention_row(gpu, 32, 8, keys, 64);
     if (ox_error()) printf("bench_vulkan: %s\n", ox_error_text());
     return 0;
