@@ -27,15 +27,13 @@ const uint LINE_K = DEPTH / 8 + 1, LINE_V = DEPTH_V / 8 + 1, LINE_P = KEYS / 8 +
 const uint SIZE_K = KEYS * LINE_K, SIZE_KV = SIZE_K + KEYS * LINE_V, SIZE_Q = QUERIES * LINE_K;
 const uint FETCHES_K = (KEYS * (DEPTH / 8) + THREADS - 1) / THREADS;
 const uint FETCHES_V = (KEYS * (DEPTH_V / 8) + THREADS - 1) / THREADS;
-// Weights of a row in eights, half of them at a time; how many of all rows are an invocation's.
-const uint LANES = THREADS / SUBS, EIGHTS = KEYS / 16, PACKS = (SIDE * EIGHTS + LANES - 1) / LANES;
 const float LOG2_E = 1.44269504;
 
 shared uvec4 tiles[SIZE_KV > SIZE_Q ? SIZE_KV : SIZE_Q];
 shared uvec4 weights[QUERIES * LINE_P]; // of a subgroup: its weights, or sums on the way to its lanes
 shared float most[QUERIES], reference[QUERIES], factor[QUERIES];
 shared uint moved[SUBS];                            // whether a maximum of the subgroup's has changed
-uvec4 next[FETCHES_K > FETCHES_V ? FETCHES_K : FETCHES_V], packed[2 * PACKS];
+uvec4 next[FETCHES_K > FETCHES_V ? FETCHES_K : FETCHES_V];
 
 // Keys and values travel through registers, so that they are on their way while others are worked on.
 void fetch_keys(const uint e, const uint key0, const uint end) {
@@ -156,27 +154,11 @@ void main() {
         [[unroll]] for (uint j = 0; j < KEYS / SIDE; j++) {
             [[unroll]] for (uint i = 0; i < top.length(); i++) score[j][i] = exp2(score[j][i] - top[i]);
             total += score[j];
-            if (!IN_BF16) coopMatStore(NARROW(score[j]), weights, own + j * SIDE / 8, LINE_P, BY_ROWS);
-        }
-        /* a line of weights takes half of them as f32 */
-        [[unroll]] for (uint part = 0; IN_BF16 && part < 2; part++) {
-            [[unroll]] for (uint j = 0; j < KEYS / SIDE / 2; j++)
-                coopMatStore(score[part * (KEYS / SIDE / 2) + j], weights, own + j * SIDE / 4, LINE_P,
-                             BY_ROWS);
-            SUBGROUP_STEP
-            [[unroll]] for (uint i = 0; i < PACKS; i++) {
-                uint u = gl_SubgroupInvocationID + i * LANES;
-                uint from = own + u / EIGHTS * LINE_P + u % EIGHTS * 2;
-                if (u < SIDE * EIGHTS)
-                    packed[part * PACKS + i] =
-                        pack_eight(uintBitsToFloat(weights[from]), uintBitsToFloat(weights[from + 1]));
-            }
-            SUBGROUP_STEP
-        }
-        [[unroll]] for (uint i = 0; IN_BF16 && i < 2 * PACKS; i++) {
-            uint u = gl_SubgroupInvocationID + i % PACKS * LANES, part = i / PACKS;
-            if (u < SIDE * EIGHTS)
-                weights[own + u / EIGHTS * LINE_P + part * EIGHTS + u % EIGHTS] = packed[i];
+            /* bf16 as f16 of the same bits; where these are no number, the total is none either */
+            if (IN_BF16)
+                [[unroll]] for (uint i = 0; i < top.length(); i++)
+                    score[j][i] = unpackHalf2x16(pack_two(vec2(score[j][i], 0))).x;
+            coopMatStore(NARROW(score[j]), weights, own + j * SIDE / 8, LINE_P, BY_ROWS);
         }
         put_values();
         fetch_keys(at.z, key0 + KEYS, range.y);

@@ -1,7 +1,7 @@
 // element.glsl - cooperative matrices of SIDE x SIDE of elements and of f32 sums; floats rounded to two
 // elements of a word. Elements are f16 here; shaders.c makes the twin of a module whose elements are bf16.
-// IN_BF16: which of them this is, as far as constants say. NARROW, sums on the way to elements, is for f16
-// alone: in bf16 a device need not have such matrices. SUBGROUP_STEP: the subgroup sees what it wrote.
+// IN_BF16: which of them this is, as far as constants say. NARROW, sums on the way to elements, is of f16 in
+// the twin too: in bf16 a device need not have such matrices. SUBGROUP_STEP: the subgroup sees what it wrote.
 #define SUMS coopmat<float, gl_ScopeSubgroup, SIDE, SIDE, gl_MatrixUseAccumulator>
 #define NARROW coopmat<float16_t, gl_ScopeSubgroup, SIDE, SIDE, gl_MatrixUseAccumulator>
 #define LEFT coopmat<float16_t, gl_ScopeSubgroup, SIDE, SIDE, gl_MatrixUseA>
