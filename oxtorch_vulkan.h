@@ -14708,7 +14708,10 @@ static void oxi_vk_trim(oxi_vk_device *d) {
     }
 }
 
-static oxi_vk_chunk *oxi_vk_chunk_alloc(oxi_vk_device *d, uint64_t bytes) {
+/* A chunk of at least so many bytes, and of some where that is none: a driver makes no empty buffers. */
+static oxi_vk_chunk *oxi_vk_chunk_alloc(oxi_vk_device *d, uint64_t least) {
+    uint64_t bytes =
+        least ? (least + OXI_VK_ALIGN - 1) / OXI_VK_ALIGN * OXI_VK_ALIGN : (uint64_t)OXI_VK_ALIGN;
     oxi_vk_chunk *found = oxi_vk_chunk_find(d, bytes);
     if (found) return oxi_vk_chunk_take(d, found, bytes);
     bool small = bytes <= OXI_VK_SMALL;
@@ -14738,9 +14741,8 @@ static ox_status oxi_vk_alloc(ox_device *self, size_t bytes, void **out) {
     if (bytes > d->tensor_bytes_most)
         return oxi_fail(OX_ERR_NOMEM, "%s: a tensor of %llu bytes; this device reaches %llu at once",
                         d->device_name, (unsigned long long)bytes, (unsigned long long)d->tensor_bytes_most);
-    uint64_t room = ((uint64_t)bytes + OXI_VK_ALIGN - 1) / OXI_VK_ALIGN * OXI_VK_ALIGN;
     oxi_lock_take(&d->lock);
-    oxi_vk_chunk *chunk = oxi_vk_chunk_alloc(d, room ? room : (uint64_t)OXI_VK_ALIGN);
+    oxi_vk_chunk *chunk = oxi_vk_chunk_alloc(d, bytes);
     oxi_lock_give(&d->lock);
     *out = chunk;
     return chunk ? OX_OK : OX_ERR_NOMEM;
@@ -17216,8 +17218,7 @@ static void oxi_vk_words_of(uint64_t value, uint32_t *words) {
 /* Memory for a tensor that a call makes for itself, [t->shape]; the caller gives the chunk back as soon as its
  * last reader is recorded: whoever gets it next waits for that one. NULL: out of memory. */
 static oxi_vk_chunk *oxi_vk_borrow(oxi_vk_device *d, ox_tensor *t, ox_storage *storage) {
-    uint64_t room = ((uint64_t)ox_nbytes(t) + OXI_VK_ALIGN - 1) / OXI_VK_ALIGN * OXI_VK_ALIGN;
-    oxi_vk_chunk *chunk = oxi_vk_chunk_alloc(d, room);
+    oxi_vk_chunk *chunk = oxi_vk_chunk_alloc(d, (uint64_t)ox_nbytes(t));
     memset(storage, 0, sizeof *storage);
     storage->data = chunk;
     storage->device = &d->base;
@@ -18447,8 +18448,7 @@ static uint32_t oxi_vk_scan_segments(const oxi_vk_line_params *p) {
 
 static ox_status oxi_vk_scan_twice(oxi_vk_device *d, oxi_vk_line_params *p, oxi_vk_dispatch *dispatch,
                                    uint32_t segments) {
-    uint64_t room = (uint64_t)p->kept * segments * 8;
-    oxi_vk_chunk *totals = oxi_vk_chunk_alloc(d, (room + OXI_VK_ALIGN - 1) / OXI_VK_ALIGN * OXI_VK_ALIGN);
+    oxi_vk_chunk *totals = oxi_vk_chunk_alloc(d, (uint64_t)p->kept * segments * 8);
     ox_status status = totals ? OX_OK : OX_ERR_NOMEM;
     for (uint32_t part = 1; part <= 2 && status == OX_OK; part++) {
         p->f[0] = segments;
@@ -18910,8 +18910,7 @@ static uint64_t oxi_vk_sort_bytes(const oxi_call *call) {
     if (size == 0 || wanted == 0 || ox_numel(x) == 0) return 0;
     uint64_t lines = (uint64_t)ox_numel(x) / size;
     oxi_vk_sort_pass p = oxi_vk_sort_plan(lines, size, 0, wanted);
-    uint64_t bytes = p.runs > 1 ? lines * p.count_out * oxi_vk_sort_item_bytes(x->dtype) : 0;
-    return (bytes + OXI_VK_ALIGN - 1) / OXI_VK_ALIGN * OXI_VK_ALIGN;
+    return p.runs > 1 ? lines * p.count_out * oxi_vk_sort_item_bytes(x->dtype) : 0;
 }
 
 static bool oxi_vk_can_sort(const oxi_vk_device *d, const oxi_call *call) {
@@ -19711,8 +19710,7 @@ static ox_status oxi_vk_select(oxi_vk_device *d, const oxi_call *call) {
     const ox_tensor *out = call->out[0], *x = call->in[0], *tested = call->in[call->in_count - 1];
     if (ox_numel(out) == 0) return OX_OK;
     oxi_vk_select_params params = oxi_vk_select_params_of(d, call);
-    uint64_t room = ((uint64_t)params.groups * 4 + OXI_VK_ALIGN - 1) / OXI_VK_ALIGN * OXI_VK_ALIGN;
-    oxi_vk_chunk *counts = oxi_vk_chunk_alloc(d, room);
+    oxi_vk_chunk *counts = oxi_vk_chunk_alloc(d, (uint64_t)params.groups * 4);
     if (!counts) return OX_ERR_NOMEM;
     params.counts = (uint32_t)(counts->offset / 4);
     ox_status status = OX_OK;
@@ -20478,8 +20476,7 @@ static ox_status oxi_vk_frequencies(oxi_vk_device *d, double base, int64_t dims,
         whole[i] = f;
     }
     if (row->chunk) oxi_vk_chunk_give(d, row->chunk); /* the list is full: the last one goes */
-    uint64_t room = ((uint64_t)bytes + OXI_VK_ALIGN - 1) / OXI_VK_ALIGN * OXI_VK_ALIGN;
-    row->chunk = oxi_vk_chunk_alloc(d, room ? room : (uint64_t)OXI_VK_ALIGN);
+    row->chunk = oxi_vk_chunk_alloc(d, bytes);
     ox_status status =
         row->chunk ? oxi_vk_upload(d, row->chunk, 0, (const char *)memory, bytes) : OX_ERR_NOMEM;
     row->base = base;
@@ -20690,8 +20687,7 @@ static ox_status oxi_vk_attention_few(oxi_vk_device *d, oxi_vk_dispatch *dispatc
     dispatch->groups[0] = p->length * parts;
     if (parts == 1) return oxi_vk_record(d, dispatch);
     uint64_t rows = (uint64_t)p->length * p->heads * dispatch->groups[2];
-    uint64_t bytes = rows * parts * (p->value_depth + 4) * sizeof(float);
-    oxi_vk_chunk *chunk = oxi_vk_chunk_alloc(d, (bytes + OXI_VK_ALIGN - 1) / OXI_VK_ALIGN * OXI_VK_ALIGN);
+    oxi_vk_chunk *chunk = oxi_vk_chunk_alloc(d, rows * parts * (p->value_depth + 4) * sizeof(float));
     if (!chunk) return OX_ERR_NOMEM;
     p->parts_at = (uint32_t)(chunk->offset / sizeof(float));
     for (int i = dispatch->uses; i < 5; i++) dispatch->use[i].chunk = dispatch->use[1].chunk;

@@ -390,8 +390,7 @@ static uint32_t oxi_vk_scan_segments(const oxi_vk_line_params *p) {
 
 static ox_status oxi_vk_scan_twice(oxi_vk_device *d, oxi_vk_line_params *p, oxi_vk_dispatch *dispatch,
                                    uint32_t segments) {
-    uint64_t room = (uint64_t)p->kept * segments * 8;
-    oxi_vk_chunk *totals = oxi_vk_chunk_alloc(d, (room + OXI_VK_ALIGN - 1) / OXI_VK_ALIGN * OXI_VK_ALIGN);
+    oxi_vk_chunk *totals = oxi_vk_chunk_alloc(d, (uint64_t)p->kept * segments * 8);
     ox_status status = totals ? OX_OK : OX_ERR_NOMEM;
     for (uint32_t part = 1; part <= 2 && status == OX_OK; part++) {
         p->f[0] = segments;

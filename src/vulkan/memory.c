@@ -282,7 +282,10 @@ static void oxi_vk_trim(oxi_vk_device *d) {
     }
 }
 
-static oxi_vk_chunk *oxi_vk_chunk_alloc(oxi_vk_device *d, uint64_t bytes) {
+/* A chunk of at least so many bytes, and of some where that is none: a driver makes no empty buffers. */
+static oxi_vk_chunk *oxi_vk_chunk_alloc(oxi_vk_device *d, uint64_t least) {
+    uint64_t bytes =
+        least ? (least + OXI_VK_ALIGN - 1) / OXI_VK_ALIGN * OXI_VK_ALIGN : (uint64_t)OXI_VK_ALIGN;
     oxi_vk_chunk *found = oxi_vk_chunk_find(d, bytes);
     if (found) return oxi_vk_chunk_take(d, found, bytes);
     bool small = bytes <= OXI_VK_SMALL;
@@ -312,9 +315,8 @@ static ox_status oxi_vk_alloc(ox_device *self, size_t bytes, void **out) {
     if (bytes > d->tensor_bytes_most)
         return oxi_fail(OX_ERR_NOMEM, "%s: a tensor of %llu bytes; this device reaches %llu at once",
                         d->device_name, (unsigned long long)bytes, (unsigned long long)d->tensor_bytes_most);
-    uint64_t room = ((uint64_t)bytes + OXI_VK_ALIGN - 1) / OXI_VK_ALIGN * OXI_VK_ALIGN;
     oxi_lock_take(&d->lock);
-    oxi_vk_chunk *chunk = oxi_vk_chunk_alloc(d, room ? room : (uint64_t)OXI_VK_ALIGN);
+    oxi_vk_chunk *chunk = oxi_vk_chunk_alloc(d, bytes);
     oxi_lock_give(&d->lock);
     *out = chunk;
     return chunk ? OX_OK : OX_ERR_NOMEM;

@@ -49,8 +49,7 @@ static ox_status oxi_vk_select(oxi_vk_device *d, const oxi_call *call) {
     const ox_tensor *out = call->out[0], *x = call->in[0], *tested = call->in[call->in_count - 1];
     if (ox_numel(out) == 0) return OX_OK;
     oxi_vk_select_params params = oxi_vk_select_params_of(d, call);
-    uint64_t room = ((uint64_t)params.groups * 4 + OXI_VK_ALIGN - 1) / OXI_VK_ALIGN * OXI_VK_ALIGN;
-    oxi_vk_chunk *counts = oxi_vk_chunk_alloc(d, room);
+    oxi_vk_chunk *counts = oxi_vk_chunk_alloc(d, (uint64_t)params.groups * 4);
     if (!counts) return OX_ERR_NOMEM;
     params.counts = (uint32_t)(counts->offset / 4);
     ox_status status = OX_OK;

@@ -51,8 +51,7 @@ static uint64_t oxi_vk_sort_bytes(const oxi_call *call) {
     if (size == 0 || wanted == 0 || ox_numel(x) == 0) return 0;
     uint64_t lines = (uint64_t)ox_numel(x) / size;
     oxi_vk_sort_pass p = oxi_vk_sort_plan(lines, size, 0, wanted);
-    uint64_t bytes = p.runs > 1 ? lines * p.count_out * oxi_vk_sort_item_bytes(x->dtype) : 0;
-    return (bytes + OXI_VK_ALIGN - 1) / OXI_VK_ALIGN * OXI_VK_ALIGN;
+    return p.runs > 1 ? lines * p.count_out * oxi_vk_sort_item_bytes(x->dtype) : 0;
 }
 
 static bool oxi_vk_can_sort(const oxi_vk_device *d, const oxi_call *call) {

@@ -40,8 +40,7 @@ static ox_status oxi_vk_frequencies(oxi_vk_device *d, double base, int64_t dims,
         whole[i] = f;
     }
     if (row->chunk) oxi_vk_chunk_give(d, row->chunk); /* the list is full: the last one goes */
-    uint64_t room = ((uint64_t)bytes + OXI_VK_ALIGN - 1) / OXI_VK_ALIGN * OXI_VK_ALIGN;
-    row->chunk = oxi_vk_chunk_alloc(d, room ? room : (uint64_t)OXI_VK_ALIGN);
+    row->chunk = oxi_vk_chunk_alloc(d, bytes);
     ox_status status =
         row->chunk ? oxi_vk_upload(d, row->chunk, 0, (const char *)memory, bytes) : OX_ERR_NOMEM;
     row->base = base;
@@ -252,8 +251,7 @@ static ox_status oxi_vk_attention_few(oxi_vk_device *d, oxi_vk_dispatch *dispatc
     dispatch->groups[0] = p->length * parts;
     if (parts == 1) return oxi_vk_record(d, dispatch);
     uint64_t rows = (uint64_t)p->length * p->heads * dispatch->groups[2];
-    uint64_t bytes = rows * parts * (p->value_depth + 4) * sizeof(float);
-    oxi_vk_chunk *chunk = oxi_vk_chunk_alloc(d, (bytes + OXI_VK_ALIGN - 1) / OXI_VK_ALIGN * OXI_VK_ALIGN);
+    oxi_vk_chunk *chunk = oxi_vk_chunk_alloc(d, rows * parts * (p->value_depth + 4) * sizeof(float));
     if (!chunk) return OX_ERR_NOMEM;
     p->parts_at = (uint32_t)(chunk->offset / sizeof(float));
     for (int i = dispatch->uses; i < 5; i++) dispatch->use[i].chunk = dispatch->use[1].chunk;
