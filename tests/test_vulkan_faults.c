@@ -160,6 +160,21 @@ static void check_overlap(ox_device *gpu) {
     ox_error_clear();
 }
 
+/* What a shader found wrong is told though the memory that is read comes past the queue that told it. */
+static void check_tidings(ox_device *gpu) {
+    OX_SCOPE {
+        const int64_t wrong = 700000;
+        ox_tensor *x = ox_to(ox_ones(OX_SHAPE(wrong), OX_F32), gpu), *y = ox_clone(x);
+        ox_tensor *index = ox_to(ox_from_data(&wrong, OX_SHAPE(1), OX_I64), gpu);
+        CHECK(ox_vulkan_sync(gpu) == OX_OK);
+        int64_t before = ox_vulkan_stats(gpu).transfers;
+        CHECK(ox_index_select(x, 0, index) != NULL);
+        CHECK(!ox_to(y, ox_cpu()) && ox_error() == OX_ERR_INDEX && ox_vulkan_stats(gpu).transfers > before);
+        ox_error_clear();
+        CHECK(ox_to(y, ox_cpu()) != NULL);
+    }
+}
+
 static void check_transfers(faulty *f) {
     static const between_call calls[] = {BETWEEN_SUBMIT, BETWEEN_WAIT, BETWEEN_BEGIN, BETWEEN_END};
     ox_vulkan_facts facts;
@@ -175,6 +190,7 @@ static void check_transfers(faulty *f) {
         CHECK(between.on_transfer_queue > 0 &&
               ox_vulkan_stats(f->gpu).transfers == between.on_transfer_queue);
         check_overlap(f->gpu);
+        check_tidings(f->gpu);
         for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
             for (long at = 1; f->gpu && at < 20; at += at < 4 ? 1 : 6)
                 if (!check_fault(f, calls[i], at, VK_ERROR_DEVICE_LOST)) break;

@@ -338,10 +338,12 @@ WRAP(vkEnumeratePhysicalDevices)
 WRAP_VOID(vkGetPhysicalDeviceQueueFamilyProperties)
 (VkPhysicalDevice physical, uint32_t *count, VkQueueFamilyProperties *out) {
     VkQueueFamilyProperties all[16];
-    uint32_t room = 16;
     if (!between.transfers || !out) {
         between_real_vkGetPhysicalDeviceQueueFamilyProperties(physical, count, out);
     } else {
+        uint32_t room = 0;
+        between_real_vkGetPhysicalDeviceQueueFamilyProperties(physical, &room, NULL);
+        if (room > 16) room = 16;
         between_real_vkGetPhysicalDeviceQueueFamilyProperties(physical, &room, all);
         out[0] = out[1] = all[0];
         out[1].queueFlags = VK_QUEUE_TRANSFER_BIT;

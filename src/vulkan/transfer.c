@@ -164,6 +164,13 @@ static ox_status oxi_vk_tell_fault(oxi_vk_device *d, const void *copy) {
                     (long long)value, found.size);
 }
 
+/* When the copy that was asked for has come: what was read may have gone another way. */
+static ox_status oxi_vk_hear_fault(oxi_vk_device *d, uint64_t at) {
+    ox_status status = oxi_vk_submit(d);
+    if (status == OX_OK) status = oxi_vk_wait(d, d->serial);
+    return status == OX_OK ? oxi_vk_tell_fault(d, d->staging.mapped + at) : status;
+}
+
 /* ---- the device's functions ---------------------------------------------------------------------------- */
 
 static ox_status oxi_vk_read(ox_device *self, const void *memory, size_t offset, void *out, size_t bytes) {
@@ -176,14 +183,12 @@ static ox_status oxi_vk_read(ox_device *self, const void *memory, size_t offset,
     bool told = d->fault_told;
     if (status == OX_OK && told) status = oxi_vk_ask_fault(d, &fault_at);
     if (status == OX_OK && told && bytes > OXI_VK_STAGE_BYTES) { /* the ring comes round before the end */
-        status = oxi_vk_submit(d);
-        if (status == OX_OK) status = oxi_vk_wait(d, d->serial);
-        if (status == OX_OK) status = oxi_vk_tell_fault(d, d->staging.mapped + fault_at);
+        status = oxi_vk_hear_fault(d, fault_at);
         told = false;
     }
     if (status == OX_OK)
         status = oxi_vk_download(d, (oxi_vk_chunk *)(uintptr_t)memory, offset, (char *)out, bytes);
-    if (status == OX_OK && told) status = oxi_vk_tell_fault(d, d->staging.mapped + fault_at);
+    if (status == OX_OK && told) status = oxi_vk_hear_fault(d, fault_at);
     oxi_lock_give(&d->lock);
     return status;
 }
