@@ -275,7 +275,9 @@ int main(void) {
     test_sums();
     test_vectors();
     test_parts();
-    OX_SCOPE { test_with_reals(); }
+    OX_SCOPE {
+        test_with_reals();
+    }
     test_closeness();
     CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
     CHECK_MSG(ox_stats().tensors == 0 && ox_stats().bad_releases == 0, "%lld tensors left",
