@@ -114,7 +114,7 @@ check-headers: $(BUILD)/amalgamate $(BUILD)/op_table
 
 # ---- shaders ----
 
-# Compiled ones are committed: users need no compiler. GLSLANG, SPIRV_VAL and SPIRV_OPT name other programs.
+# Compiled ones are committed: users need no compiler. GLSLANG, SPIRV_VAL ... (build.sh) name other programs.
 shaders:
 	@shaders/build.sh
 

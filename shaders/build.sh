@@ -1,11 +1,13 @@
 #!/bin/sh
 # build.sh - compiles shaders/*.comp to SPIR-V for Vulkan 1.1 and embeds it as words in
-# src/vulkan/spirv/*.inc. Called by `make shaders`; needs glslangValidator, spirv-val and
-# spirv-opt ($GLSLANG, $SPIRV_VAL, $SPIRV_OPT name others). With names as arguments only those shaders.
+# src/vulkan/spirv/*.inc. Called by `make shaders`; needs glslangValidator, spirv-val,
+# spirv-opt, spirv-dis and spirv-as ($GLSLANG, $SPIRV_VAL ... name others). With names as arguments only
+# those shaders.
 # `build.sh --hash` prints the hash of the sources, which `make test` compares with spirv/sources.
 set -eu
 cd "$(dirname "$0")"
 glslang=${GLSLANG:-glslangValidator} val=${SPIRV_VAL:-spirv-val} opt=${SPIRV_OPT:-spirv-opt}
+dis=${SPIRV_DIS:-spirv-dis} as=${SPIRV_AS:-spirv-as}
 out=../src/vulkan/spirv
 
 # The codes of elementwise ops come from the list that C reads.
@@ -23,26 +25,28 @@ if [ "${1:-}" = --hash ]; then
     hash_sources
     exit 0
 fi
-# The optimiser hardly touches a module with an extension that it does not know, so it sees another name, of
-# as many words; `swap FROM TO` on standard input.
-unknown='SPV_KHR_bfloat16\x00' known='SPV_KHR_multiview'
-swap() {
-    LC_ALL=C sed "s/$1/$2/"
-}
-
-# optimise FROM TO. Without inlining, which would make many times as much of it; drivers do that once
-# constants are known.
+# optimise FROM TO. A function that is called from one place becomes part of its caller; the others stay
+# functions, which are marked for the inlining pass: to inline all would make many times as much of it, and
+# drivers do that once constants are known.
+passes='--convert-local-access-chains --eliminate-local-single-block --eliminate-local-single-store
+    --ssa-rewrite --ccp --vector-dce --eliminate-dead-inserts --redundancy-elimination --merge-blocks
+    --simplify-instructions --redundancy-elimination --eliminate-dead-code-aggressive --remove-duplicates
+    --unify-const --eliminate-dead-const'
 optimise() {
-    swap "$unknown" "$known" < "$1" > "$1.known"
-    "$opt" --target-env=vulkan1.1 --skip-validation --strip-debug --eliminate-dead-functions \
-        --convert-local-access-chains --eliminate-local-single-block --eliminate-local-single-store \
-        --ssa-rewrite --ccp --vector-dce --eliminate-dead-inserts --redundancy-elimination --merge-blocks \
-        --simplify-instructions --redundancy-elimination --eliminate-dead-code-aggressive \
-        --remove-duplicates --unify-const --eliminate-dead-const --compact-ids "$1.known" -o "$1.small"
-    swap "$known" "$unknown" < "$1.small" > "$2"
+    "$opt" --target-env=vulkan1.1 --strip-debug --eliminate-dead-functions "$1" -o "$1.used"
+    "$dis" --raw-id --no-header --no-indent "$1.used" -o "$1.text"
+    awk 'NR == FNR { if ($3 == "OpFunctionCall") calls[$5]++; next }
+         $3 == "OpFunction" && calls[$1] > 1 { $5 = "DontInline" }
+         { print }' "$1.text" "$1.text" |
+        "$as" --target-env vulkan1.1 --preserve-numeric-ids - -o "$1.marked"
+    # shellcheck disable=SC2086 # words
+    "$opt" --target-env=vulkan1.1 --skip-validation --inline-entry-points-exhaustive \
+        --eliminate-dead-functions $passes $passes --compact-ids "$1.marked" -o "$2" > "$1.messages" 2>&1 ||
+        { cat "$1.messages" >&2; false; } # where it works, they tell of functions that return early
 }
 
-# The words of a module, as text. "Do not contract" is dropped where it says nothing, which is on integers.
+# The words of a module, as text. "Do not contract" is dropped where it says nothing, which is on integers,
+# and so are the marks of functions.
 words() {
     od -An -v -tu4 -w4 "$1" | awk '
         { word[NR - 1] = $1 + 0 }
@@ -53,6 +57,7 @@ words() {
             for (i = 5; i < NR; i += int(word[i] / 65536)) integer[word[i + 2]] = word[i] % 65536 in whole
             for (i = 0; i < NR; i += size) {
                 size = i == 0 ? 5 : int(word[i] / 65536)
+                if (word[i] == 5 * 65536 + 54) word[i + 3] = 0
                 if (word[i] == 3 * 65536 + 71 && word[i + 2] == 42 && integer[word[i + 1]]) continue
                 for (k = i; k < i + size; k++) {
                     line = line word[k] ","

@@ -1,7 +1,10 @@
 // map_complex.glsl - complex numbers as pairs of f64; infinities and zeros as C11, annex G.6, has them.
 
+// A real operand's imaginary part is 0. A driver that knows it leaves out what is added to it or multiplied by
+// it, with the signs of zeros and the NaN that come of that; there are no workgroups along z, which it does
+// not know.
 dvec2 complex_of(const uvec2 raw) {
-    return dvec2(double_of(f64_of_f32(raw.x)), double_of(f64_of_f32(raw.y)));
+    return dvec2(double_of(f64_of_f32(raw.x)), double_of(f64_of_f32(raw.y | gl_WorkGroupID.z)));
 }
 uvec2 raw_of_complex(const dvec2 z) {
     return uvec2(f32_of_f64(bits_of(z.x), false), f32_of_f64(bits_of(z.y), false));
@@ -91,7 +94,7 @@ dvec2 map_complex(const dvec2 a, const dvec2 b, const double f0) {
     case OP_exp: return exp_complex(a);
     case OP_log: return log_complex(a);
     case OP_sqrt: return sqrt_complex(a);
-    case OP_reciprocal: return over(dvec2(1, 0), a);
+    case OP_reciprocal: return over(complex_of(uvec2(floatBitsToUint(1), 0)), a);
     case OP_sin: /* -i sinh(iz) */
         r = sinh_complex(dvec2(negative_of(a.y), a.x));
         return dvec2(r.y, negative_of(r.x));

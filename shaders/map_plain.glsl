@@ -11,6 +11,8 @@ bool are_zeros(const REAL a, const REAL b) {
 }
 REAL mapped(const REAL a, const REAL b, const REAL c, const REAL f0, const REAL f1, const REAL f2) {
     const REAL nan = REAL(NOT_A_NUMBER), inf = REAL(INF), zero = REAL(0), one = REAL(1), six = REAL(6);
+    const bool known = !is_nan(a) && !is_nan(b), above = rank_of(a) > rank_of(b),
+               below = rank_of(a) < rank_of(b);
     precise REAL r = zero;
     switch (OP) {
     case OP_abs: r = size_of(a); break;
@@ -45,15 +47,15 @@ REAL mapped(const REAL a, const REAL b, const REAL c, const REAL f0, const REAL 
     case OP_mul: r = a * b; break;
     case OP_div: r = quotient(a, b); break;
     case OP_trunc_divide: r = trunc(quotient(a, b)); break;
-    case OP_maximum: r = is_nan(a) || is_nan(b) ? nan : are_zeros(a, b) ? b : a > b ? a : b; break;
-    case OP_minimum: r = is_nan(a) || is_nan(b) ? nan : are_zeros(a, b) ? b : a < b ? a : b; break;
+    case OP_maximum: r = !known ? nan : above && !are_zeros(a, b) ? a : b; break;
+    case OP_minimum: r = !known ? nan : below && !are_zeros(a, b) ? a : b; break;
     case OP_copysign: r = with_sign(a, b); break;
-    case OP_eq: r = !is_nan(a) && !is_nan(b) && a == b ? one : zero; break;
-    case OP_ne: r = is_nan(a) || is_nan(b) || a != b ? one : zero; break;
-    case OP_lt: r = !is_nan(a) && !is_nan(b) && a < b ? one : zero; break;
-    case OP_le: r = !is_nan(a) && !is_nan(b) && a <= b ? one : zero; break;
-    case OP_gt: r = !is_nan(a) && !is_nan(b) && a > b ? one : zero; break;
-    case OP_ge: r = !is_nan(a) && !is_nan(b) && a >= b ? one : zero; break;
+    case OP_eq: r = known && !above && !below ? one : zero; break;
+    case OP_ne: r = !known || above || below ? one : zero; break;
+    case OP_lt: r = known && below ? one : zero; break;
+    case OP_le: r = known && !above ? one : zero; break;
+    case OP_gt: r = known && above ? one : zero; break;
+    case OP_ge: r = known && !below ? one : zero; break;
     case OP_logical_and: r = is_something(a) && is_something(b) ? one : zero; break;
     case OP_logical_or: r = is_something(a) || is_something(b) ? one : zero; break;
     case OP_logical_xor: r = is_something(a) != is_something(b) ? one : zero; break;

@@ -25,6 +25,11 @@ bool is_negative(const float x) {
 float size_of(const float x) {
     return uintBitsToFloat(floatBitsToUint(x) & 0x7fffffffu);
 }
+// Orders numbers that are not NaN, -0 beside 0, also where the device takes subnormals for 0.
+int rank_of(const float x) {
+    int bits = floatBitsToInt(x);
+    return bits < 0 ? int(0x80000000u) - bits : bits;
+}
 // NaN in the second place gives the first: max(bound, x) with the operands of SSE.
 float greater_of(const float bound, const float x) {
     return bound > x ? bound : x;

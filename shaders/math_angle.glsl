@@ -2,6 +2,8 @@
 
 #include "integer.glsl"
 
+const vec2 PI = vec2(3.14159274, -8.74227766e-8), HALF_PI = vec2(1.57079637, -4.37113883e-8);
+
 // ---- angles: x = quarter pi/2 + r.x + r.y ----
 
 const uint TWO_OVER_PI[10] = uint[](0u, 0xa2f9836eu, 0x4e441529u, 0xfc2757d1u, 0xf534ddc0u, 0xdb629599u,
@@ -26,7 +28,7 @@ vec2 turns_of_large(const float x, out int quarter) {
     uvec2 left = minus(rest, i64_of_f32(floatBitsToUint(high_part), false));
     float low_part = uintBitsToFloat(f32_of_i64(left, false)),
           unit = uintBitsToFloat(0x20800000u); /* 2^-62 */
-    vec2 r = mul2(vec2(high_part * unit, low_part * unit), vec2(1.57079637, -4.37113883e-8));
+    vec2 r = mul2(vec2(high_part * unit, low_part * unit), HALF_PI);
     quarter = is_negative(x) ? -int(n) : int(n);
     return is_negative(x) ? -r : r;
 }
@@ -80,8 +82,7 @@ float my_tan(const float x) {
     return q.x + q.y;
 }
 vec2 asin_small(const float x) { /* 0 <= x <= 1/2: x + x z P(z) */
-    precise float z = x * x, p = 0.0375165;
-    p = 0.026919;
+    precise float z = x * x, p = 0.026919;
     p = p * z + 0.0223671;
     p = p * z + 0.0303914;
     p = p * z + 0.0446429;
@@ -97,28 +98,25 @@ vec2 asin_two(const vec2 x) {
     vec2 r = quick_sum(y.x, y.y + step);
     return r;
 }
+// asin of a size up to 1/2; beyond, asin x = pi/2 - 2 asin sqrt((1 - x) / 2): the second one.
+vec2 asin_near(const float size) {
+    return asin_two(size > 0.5 ? sqrt2(vec2(0.5 - 0.5 * size, 0)) : vec2(size, 0));
+}
 float my_asin(const float x) {
     float size = size_of(x);
     if (is_nan(x) || size > 1) return NOT_A_NUMBER;
-    if (size < 1e-4) return x;
-    if (size <= 0.5) {
-        vec2 p = asin_two(vec2(size, 0));
-        return with_sign(p.x + p.y, x);
-    }
-    vec2 p = asin_two(sqrt2(vec2(0.5 - 0.5 * size, 0)));
-    vec2 r = add2(vec2(1.57079637, -4.37113883e-8), -2.0 * p);
-    return with_sign(r.x + r.y, x);
+    vec2 r = asin_near(size);
+    if (size > 0.5) r = add2(HALF_PI, -2.0 * r);
+    return with_sign(size < 1e-4 ? size : r.x + r.y, x);
 }
 float my_acos(const float x) {
     float size = size_of(x);
     if (is_nan(x) || size > 1) return NOT_A_NUMBER;
-    if (size <= 0.5) {
-        vec2 p = asin_two(vec2(size, 0)), r = add2(vec2(1.57079637, -4.37113883e-8), is_negative(x) ? p : -p);
-        return r.x + r.y;
-    }
-    vec2 p = 2.0 * asin_two(sqrt2(vec2(0.5 - 0.5 * size, 0)));
-    if (is_negative(x)) p = add2(vec2(3.14159274, -8.74227766e-8), -p);
-    return p.x + p.y;
+    bool outer = size > 0.5, negative = is_negative(x);
+    vec2 r = asin_near(size);
+    if (outer) r = negative ? add2(PI, -2.0 * r) : 2.0 * r;
+    else r = add2(HALF_PI, negative ? r : -r);
+    return r.x + r.y;
 }
 // 0 <= q <= 1. Beyond tan(pi/8): atan q = pi/4 + atan((q - 1) / (q + 1)).
 vec2 atan_two(const vec2 q) {
@@ -137,13 +135,12 @@ vec2 atan_two(const vec2 q) {
     return outer ? add2(vec2(0.785398185, -2.18556941e-8), r) : r;
 }
 float my_atan(const float x) {
-    if (is_nan(x)) return x;
     float size = size_of(x);
-    if (size < 1e-4) return x;
-    vec2 r = size > 1 ? add2(vec2(1.57079637, -4.37113883e-8),
-                             -atan_two(is_inf(x) || size > 1e30 ? vec2(0) : div2(vec2(1, 0), vec2(size, 0))))
-                      : atan_two(vec2(size, 0));
-    return with_sign(r.x + r.y, x);
+    vec2 q = vec2(size, 0);
+    if (size > 1) q = is_inf(x) || size > 1e30 ? vec2(0) : div2(vec2(1, 0), q);
+    vec2 r = atan_two(q);
+    if (size > 1) r = add2(HALF_PI, -r);
+    return with_sign(is_nan(x) || size < 1e-4 ? size : r.x + r.y, x);
 }
 float my_atan2(const float y, const float x) {
     if (is_nan(x) || is_nan(y)) return NOT_A_NUMBER;
@@ -158,8 +155,8 @@ float my_atan2(const float y, const float x) {
     } else if (is_inf(smaller)) {
         r = vec2(0.785398185, -2.18556941e-8);
     }
-    if (up > across) r = add2(vec2(1.57079637, -4.37113883e-8), -r);
-    if (is_negative(x)) r = add2(vec2(3.14159274, -8.74227766e-8), -r);
+    if (up > across) r = add2(HALF_PI, -r);
+    if (is_negative(x)) r = add2(PI, -r);
     return with_sign(r.x + r.y, y);
 }
 

@@ -79,6 +79,9 @@ double negative_of(const double x) {
     uvec2 bits = bits_of(x);
     return double_of(uvec2(bits.x, bits.y ^ 0x80000000u));
 }
+double rank_of(const double x) {
+    return x;
+}
 double greater_of(const double bound, const double x) {
     return bound > x ? bound : x;
 }

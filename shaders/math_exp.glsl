@@ -64,18 +64,18 @@ float my_expm1(const float x) {
 // ---- tanh, sigmoid, erf ----
 
 float my_tanh(const float x) {
-    if (is_nan(x)) return x;
-    precise float size = size_of(x), z = x * x, p = -6.16961392e-3;
+    precise float size = size_of(x), z = x * x, p = -6.16961392e-3, r = size;
     if (size < 0.55) {
         p = fma(p, z, 2.10003760e-2);
         p = fma(p, z, -5.38357571e-2);
         p = fma(p, z, 0.133324370);
         p = fma(p, z, -0.333333135);
-        p = (p * z) * size + size;
-        return with_sign(p, x);
+        r = (p * z) * size + size;
+    } else if (!is_nan(x)) {
+        float grown = my_exp(min(9.1, size) * 2.0);
+        r = 1.0 - 2.0 / (grown + 1.0);
     }
-    precise float grown = my_exp(min(9.1, size) * 2.0), far = 1.0 - 2.0 / (grown + 1.0);
-    return with_sign(far, x);
+    return with_sign(r, x);
 }
 float my_sigmoid(const float x) {
     if (is_nan(x)) return x;
@@ -86,8 +86,7 @@ float my_sigmoid(const float x) {
     return result;
 }
 float my_erf(const float x) {
-    if (is_nan(x)) return x;
-    precise float size = size_of(x), a = min(3.95, size), z = x * x;
+    precise float size = size_of(x), a = min(3.95, size), z = x * x, r = size;
     if (size < 1) {
         precise float p = 7.80690389e-5;
         p = fma(p, z, -7.99785310e-4);
@@ -96,18 +95,19 @@ float my_erf(const float x) {
         p = fma(p, z, 0.112835787);
         p = fma(p, z, -0.376126260);
         p = fma(p, z, 0.128379166);
-        p = fma(p, size, size); /* the product alone may be subnormal */
-        return with_sign(p, x);
+        r = fma(p, size, size); /* the product alone may be subnormal */
+    } else if (!is_nan(x)) {
+        precise float q = -2.16922926e-5;
+        q = fma(q, a, 4.41424811e-4);
+        q = fma(q, a, -4.20510629e-3);
+        q = fma(q, a, 2.52099875e-2);
+        q = fma(q, a, -0.108421713);
+        q = fma(q, a, -0.633216619);
+        q = fma(q, a, -1.12958026);
+        q = fma(q, a, 1.88468155e-4);
+        r = 1 - my_exp(q);
     }
-    precise float q = -2.16922926e-5;
-    q = fma(q, a, 4.41424811e-4);
-    q = fma(q, a, -4.20510629e-3);
-    q = fma(q, a, 2.52099875e-2);
-    q = fma(q, a, -0.108421713);
-    q = fma(q, a, -0.633216619);
-    q = fma(q, a, -1.12958026);
-    q = fma(q, a, 1.88468155e-4);
-    return with_sign(1 - my_exp(q), x);
+    return with_sign(r, x);
 }
 // e^(-a^2) u P(u), u = 1 / (1 + 0.4 a); 2 minus that for negative x.
 float my_erfc(const float x) {
@@ -221,20 +221,20 @@ float my_cosh(const float x) {
     return r.x + r.y;
 }
 float my_sinh(const float x) {
-    if (is_nan(x)) return x;
-    float size = min(size_of(x), 91.0);
+    precise float size = size_of(x), r = size;
     if (size < 0.5) {
         precise float z = x * x, p = 2.77e-6;
         p = fma(p, z, 1.984126984e-4);
         p = fma(p, z, 8.333333333e-3);
         p = fma(p, z, 0.166666667);
-        p = (p * z) * x + x;
-        return size < 1e-4 ? x : p;
+        if (size >= 1e-4) r = (p * z) * size + size;
+    } else if (!is_nan(x)) {
+        int n, m;
+        size = min(size, 91.0);
+        vec2 grown = exp_parts(size, 0, n), shrunk = exp_parts(-size, 0, m);
+        float a = uintBitsToFloat(uint(126 + n) << 23), b = uintBitsToFloat(uint(126 + m) << 23);
+        vec2 sum = add2(grown * a, -shrunk * b);
+        r = n > 24 ? scaled(grown.x + grown.y, n - 1) : sum.x + sum.y;
     }
-    int n, m;
-    vec2 grown = exp_parts(size, 0, n), shrunk = exp_parts(-size, 0, m);
-    if (n > 24) return with_sign(scaled(grown.x + grown.y, n - 1), x);
-    float a = uintBitsToFloat(uint(126 + n) << 23), b = uintBitsToFloat(uint(126 + m) << 23);
-    vec2 r = add2(grown * a, -shrunk * b);
-    return with_sign(r.x + r.y, x);
+    return with_sign(r, x);
 }

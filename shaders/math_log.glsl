@@ -106,13 +106,15 @@ float my_softplus(const float x, const float beta, const float threshold) {
     return r;
 }
 float my_asinh(const float x) {
-    if (is_nan(x) || is_inf(x)) return x;
-    float size = size_of(x);
-    if (size < 1e-4) return x;
-    if (size > 1e9) return with_sign(my_log(size * 0.5) + 1.38629436, x);
-    precise float square = size * size, t = square / (1 + sqrt(1 + square));
-    vec2 s = two_sum(size, t);
-    return with_sign(log1p2(s.x, s.y), x);
+    precise float size = size_of(x), r = size;
+    if (size > 1e9) {
+        r = is_nan(x) || is_inf(x) ? size : my_log(size * 0.5) + 1.38629436;
+    } else if (size >= 1e-4) {
+        precise float square = size * size, t = square / (1 + sqrt(1 + square));
+        vec2 s = two_sum(size, t);
+        r = log1p2(s.x, s.y);
+    }
+    return with_sign(r, x);
 }
 float my_acosh(const float x) {
     if (is_nan(x) || x < 1) return NOT_A_NUMBER;
@@ -123,11 +125,14 @@ float my_acosh(const float x) {
     return log1p2(s.x, s.y);
 }
 float my_atanh(const float x) {
-    float size = size_of(x);
+    precise float size = size_of(x), r = size;
     if (is_nan(x) || size > 1) return NOT_A_NUMBER;
-    if (size == 1) return with_sign(INF, x);
-    if (size < 1e-4) return x;
-    vec2 q = div2(vec2(2 * size, 0), two_sum(1, -size));
-    return with_sign(0.5 * log1p2(q.x, q.y), x);
+    if (size == 1) {
+        r = INF;
+    } else if (size >= 1e-4) {
+        vec2 q = div2(vec2(2 * size, 0), two_sum(1, -size));
+        r = 0.5 * log1p2(q.x, q.y);
+    }
+    return with_sign(r, x);
 }
 

@@ -203,12 +203,81 @@ static void test_closeness(void) {
     }
 }
 
+/* ---- a complex number and a real one ------------------------------------------------------------------- */
+
+static pair sum_of(pair a, pair b) {
+    pair r = {a.re + b.re, a.im + b.im};
+    return r;
+}
+static pair difference_of(pair a, pair b) {
+    pair r = {a.re - b.re, a.im - b.im};
+    return r;
+}
+static pair product_of(pair a, pair b) {
+    pair r = {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+    return r;
+}
+static pair quotient_of(pair a, pair b) {
+    double ratio = fabs(b.re) >= fabs(b.im) ? b.im / b.re : b.re / b.im;
+    pair r = {a.re / fabs(b.re), a.im / fabs(b.re)}; /* by 0: each part on its own, as in NumPy */
+    if (b.re == 0 && b.im == 0) return r;
+    if (fabs(b.re) >= fabs(b.im)) {
+        r.re = (a.re + a.im * ratio) / (b.re + b.im * ratio);
+        r.im = (a.im - a.re * ratio) / (b.re + b.im * ratio);
+    } else {
+        r.re = (a.re * ratio + a.im) / (b.im + b.re * ratio);
+        r.im = (a.im * ratio - a.re) / (b.im + b.re * ratio);
+    }
+    return r;
+}
+
+static bool is_part(double got, double want) {
+    if (isnan(want)) return isnan(got);
+    return is_close(OX_F32, got, want, 1) && (want != 0 || !signbit(got) == !signbit(want));
+}
+
+/* The real one's imaginary part is +0, which counts: signs of zeros and NaN come of it. */
+static void test_with_reals(void) {
+    static const struct {
+        const char *name;
+        ox_tensor *(*run)(ox_tensor *a, ox_tensor *b);
+        pair (*want)(pair a, pair b);
+    } ops[] = {{"add", ox_add, sum_of},
+               {"sub", ox_sub, difference_of},
+               {"mul", ox_mul, product_of},
+               {"div", ox_div, quotient_of}};
+    static const float special[] = {0.0f, -0.0f, 1.0f, -1.0f, INFINITY, -INFINITY, NAN, 2.5f, -3e38f};
+    enum { N = 9, COUNT = N * N * N };
+    static float parts[2 * COUNT], reals[COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        parts[2 * i] = special[i / (N * N)], parts[2 * i + 1] = special[i / N % N];
+        reals[i] = special[i % N];
+    }
+    ox_tensor *z = ox_view_as_complex(ox_from_floats(parts, OX_SHAPE(COUNT, 2), OX_F32));
+    ox_tensor *x = ox_from_floats(reals, OX_SHAPE(COUNT), OX_F32);
+    for (int op = 0; op < 4; op++)
+        for (int second = 0; second < 2; second++) {
+            ox_tensor *a = second ? z : x, *b = second ? x : z, *y = ops[op].run(a, b);
+            for (int i = 0; i < COUNT && y; i++) {
+                pair left = pair_at(a, i), right = pair_at(b, i), got = pair_at(y, i);
+                pair want = ops[op].want(left, right);
+                CHECK_MSG(is_part(got.re, want.re) && is_part(got.im, want.im),
+                          "%s(%g%+gi, %g%+gi) is %g%+gi, not %g%+gi", ops[op].name, left.re, left.im,
+                          right.re, right.im, got.re, got.im, want.re, want.im);
+            }
+            CHECK_MSG(y != NULL, "%s: %s", ops[op].name, ox_error_text());
+        }
+}
+
 int main(void) {
     test_matmul();
     test_batches();
     test_sums();
     test_vectors();
     test_parts();
+    OX_SCOPE {
+        test_with_reals();
+    }
     test_closeness();
     CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
     CHECK_MSG(ox_stats().tensors == 0 && ox_stats().bad_releases == 0, "%lld tensors left",
