@@ -8469,6 +8469,9 @@ typedef void (*oxi_round_kernel)(int64_t rows, const float *from, int64_t ld, ui
 typedef void (*oxi_pack_kernel)(int64_t lines, int64_t k, const void *source, int64_t stride, int width,
                                 void *panels, int64_t panel_stride);
 
+/* copies[k][mr][lanes of a vector] of lines that lie along k, at least one; k is rounded up to eights. */
+typedef void (*oxi_copies_kernel)(int64_t lines, int64_t k, const void *source, int64_t stride, void *copies);
+
 typedef struct oxi_packs {
     oxi_pack_kernel across, along;
 } oxi_packs;
@@ -8566,6 +8569,7 @@ typedef struct oxi_kernels {
     oxi_gemm_kernel spread_f32, spread_f64;
     void (*copies_f32)(int64_t k, const void *a, void *out);
     void (*copies_f64)(int64_t k, const void *a, void *out);
+    oxi_copies_kernel copies_along[OX_DTYPE_COUNT]; /* for spread_f32: NULL where lines are packed before */
     oxi_gemm_kernel gemm_i16; /* i32 c; k counts pairs: a[k][mr][2], b[k][nr][2] of int16_t */
     oxi_gemm_groups bf16_pairs, i8_quads; /* run NULL: computed in f32 and int16 */
     oxi_gemm_pieces f16_pieces;           /* run NULL: computed in f32 */
@@ -12359,6 +12363,43 @@ OXI_KERNEL void OXI_ISA(name##_copies)(int64_t k, const void *a_panel, void *out
 OXI_SPREAD(gemm_f32, float, vf, VF)
 OXI_SPREAD(gemm_f64, double, vd, VD)
 #undef OXI_SPREAD
+
+/* Such a panel of at most OXI_MR lines along k as they lie in memory, widened on the way; steps come in
+ * eights, zeros where there are no lines. The next lines are asked for. */
+OXI_INLINE void OXI_ISA(load2_f32)(const float *p, vf *a, vf *b) {
+    *a = vf_load(p);
+    *b = vf_load(p + VF);
+}
+OXI_INLINE void OXI_ISA(store_copies)(float *to, vf a) {
+    vf_store(to, _mm_shuffle_ps(a, a, 0x00));
+    vf_store(to + OXI_MR * VF, _mm_shuffle_ps(a, a, 0x55));
+    vf_store(to + 2 * OXI_MR * VF, _mm_shuffle_ps(a, a, 0xaa));
+    vf_store(to + 3 * OXI_MR * VF, _mm_shuffle_ps(a, a, 0xff));
+}
+#define OXI_COPIES_ALONG(name, type, load2) \
+OXI_KERNEL void OXI_ISA(copies_along_##name)(int64_t lines, int64_t k, const void *a, int64_t stride, \
+                                             void *out) { \
+    float *to = (float *)out; \
+    for (int64_t i = 0; i < k; i += 2 * VF, to += 2 * VF * OXI_MR * VF) \
+        for (int64_t line = 0; line < OXI_MR; line++) { \
+            const type *from = (const type *)a + line * stride + i; \
+            type few[2 * VF]; \
+            vf low, high; \
+            OXI_PREFETCH_FAR(from + OXI_MR * stride); \
+            if (line >= lines || k - i < 2 * VF) { \
+                memset(few, 0, sizeof few); \
+                if (line < lines) memcpy(few, from, (size_t)(k - i < 2 * VF ? k - i : 2 * VF) * sizeof(type)); \
+                from = few; \
+            } \
+            load2(from, &low, &high); \
+            OXI_ISA(store_copies)(to + line * VF, low); \
+            OXI_ISA(store_copies)(to + (VF * OXI_MR + line) * VF, high); \
+        } \
+}
+OXI_COPIES_ALONG(f32, float, OXI_ISA(load2_f32))
+OXI_COPIES_ALONG(bf16, uint16_t, vf_load2_bf16)
+OXI_COPIES_ALONG(f16, uint16_t, vf_load2_f16)
+#undef OXI_COPIES_ALONG
 #endif
 
 /* Sums of a whole micro-tile. */
@@ -12842,11 +12883,15 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
     k->spread_f32 = k->gemm_f32;
     k->spread_f64 = k->gemm_f64;
     k->copies_f32 = k->copies_f64 = NULL;
+    memset(k->copies_along, 0, sizeof k->copies_along);
 #if defined(OXI_X86) && VF == 4
     k->spread_f32.run = OXI_ISA(gemm_f32_spread);
     k->spread_f64.run = OXI_ISA(gemm_f64_spread);
     k->copies_f32 = OXI_ISA(gemm_f32_copies);
     k->copies_f64 = OXI_ISA(gemm_f64_copies);
+    k->copies_along[OX_F32] = OXI_ISA(copies_along_f32);
+    k->copies_along[OX_BF16] = OXI_ISA(copies_along_bf16);
+    k->copies_along[OX_F16] = OXI_ISA(copies_along_f16);
 #endif
     k->gemm_i16.mr = OXI_MR16;
     k->gemm_i16.nr = 2 * VP;
@@ -16138,15 +16183,23 @@ OXI_INLINE void vf_load2_bf16(const uint16_t *p, vf *a, vf *b) {
     *a = vi_as_vf(_mm_unpacklo_epi16(zero, all));
     *b = vi_as_vf(_mm_unpackhi_epi16(zero, all));
 }
+/* The size of a normal f16, rounded; of all other numbers something that is not such a size in 16 bits
+ * either, when what is too large for these is cut to the largest. */
+OXI_INLINE vi oxi_sse2_f16_size(vi bits) {
+    vi size = vi_and(bits, vi_set1(0x7fffffff)), odd = vi_and(vi_srl(size, 13), vi_set1(1));
+    return vi_srl(vi_add(vi_add(size, vi_set1(0xfff - ((127 - 15) << 23))), odd), 13);
+}
 OXI_INLINE void vf_store2_f16(uint16_t *p, vf a, vf b) {
     vi x = vf_as_vi(a), y = vf_as_vi(b);
-    if (vm_any(vm_or(OXI_ISA(f16_rounds_unusually)(x), OXI_ISA(f16_rounds_unusually)(y)))) {
+    vi size = _mm_packs_epi32(oxi_sse2_f16_size(x), oxi_sse2_f16_size(y));
+    vi above = _mm_add_epi16(size, _mm_set1_epi16((int16_t)(0x8000 - 0x400))); /* the smallest normal */
+    if (_mm_movemask_epi8(_mm_cmpgt_epi16(above, _mm_set1_epi16((int16_t)(0x8000 + 0x7bff - 0x400))))) {
         vf_store_f16(p, a);
         vf_store_f16(p + VF, b);
         return;
     }
-    vi both = _mm_packs_epi32(OXI_ISA(f16_round_normal)(x), OXI_ISA(f16_round_normal)(y));
-    _mm_storeu_si128((__m128i *)(void *)p, both);
+    vi signs = _mm_and_si128(_mm_packs_epi32(vi_sra(x, 16), vi_sra(y, 16)), _mm_set1_epi16((int16_t)0x8000));
+    _mm_storeu_si128((__m128i *)(void *)p, _mm_or_si128(size, signs));
 }
 OXI_INLINE void vf_store2_bf16(uint16_t *p, vf a, vf b) {
     if (vm_any(vf_unord(a, b))) {
@@ -17363,6 +17416,43 @@ OXI_KERNEL void OXI_ISA(name##_copies)(int64_t k, const void *a_panel, void *out
 OXI_SPREAD(gemm_f32, float, vf, VF)
 OXI_SPREAD(gemm_f64, double, vd, VD)
 #undef OXI_SPREAD
+
+/* Such a panel of at most OXI_MR lines along k as they lie in memory, widened on the way; steps come in
+ * eights, zeros where there are no lines. The next lines are asked for. */
+OXI_INLINE void OXI_ISA(load2_f32)(const float *p, vf *a, vf *b) {
+    *a = vf_load(p);
+    *b = vf_load(p + VF);
+}
+OXI_INLINE void OXI_ISA(store_copies)(float *to, vf a) {
+    vf_store(to, _mm_shuffle_ps(a, a, 0x00));
+    vf_store(to + OXI_MR * VF, _mm_shuffle_ps(a, a, 0x55));
+    vf_store(to + 2 * OXI_MR * VF, _mm_shuffle_ps(a, a, 0xaa));
+    vf_store(to + 3 * OXI_MR * VF, _mm_shuffle_ps(a, a, 0xff));
+}
+#define OXI_COPIES_ALONG(name, type, load2) \
+OXI_KERNEL void OXI_ISA(copies_along_##name)(int64_t lines, int64_t k, const void *a, int64_t stride, \
+                                             void *out) { \
+    float *to = (float *)out; \
+    for (int64_t i = 0; i < k; i += 2 * VF, to += 2 * VF * OXI_MR * VF) \
+        for (int64_t line = 0; line < OXI_MR; line++) { \
+            const type *from = (const type *)a + line * stride + i; \
+            type few[2 * VF]; \
+            vf low, high; \
+            OXI_PREFETCH_FAR(from + OXI_MR * stride); \
+            if (line >= lines || k - i < 2 * VF) { \
+                memset(few, 0, sizeof few); \
+                if (line < lines) memcpy(few, from, (size_t)(k - i < 2 * VF ? k - i : 2 * VF) * sizeof(type)); \
+                from = few; \
+            } \
+            load2(from, &low, &high); \
+            OXI_ISA(store_copies)(to + line * VF, low); \
+            OXI_ISA(store_copies)(to + (VF * OXI_MR + line) * VF, high); \
+        } \
+}
+OXI_COPIES_ALONG(f32, float, OXI_ISA(load2_f32))
+OXI_COPIES_ALONG(bf16, uint16_t, vf_load2_bf16)
+OXI_COPIES_ALONG(f16, uint16_t, vf_load2_f16)
+#undef OXI_COPIES_ALONG
 #endif
 
 /* Sums of a whole micro-tile. */
@@ -17846,11 +17936,15 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
     k->spread_f32 = k->gemm_f32;
     k->spread_f64 = k->gemm_f64;
     k->copies_f32 = k->copies_f64 = NULL;
+    memset(k->copies_along, 0, sizeof k->copies_along);
 #if defined(OXI_X86) && VF == 4
     k->spread_f32.run = OXI_ISA(gemm_f32_spread);
     k->spread_f64.run = OXI_ISA(gemm_f64_spread);
     k->copies_f32 = OXI_ISA(gemm_f32_copies);
     k->copies_f64 = OXI_ISA(gemm_f64_copies);
+    k->copies_along[OX_F32] = OXI_ISA(copies_along_f32);
+    k->copies_along[OX_BF16] = OXI_ISA(copies_along_bf16);
+    k->copies_along[OX_F16] = OXI_ISA(copies_along_f16);
 #endif
     k->gemm_i16.mr = OXI_MR16;
     k->gemm_i16.nr = 2 * VP;
@@ -22327,6 +22421,43 @@ OXI_KERNEL void OXI_ISA(name##_copies)(int64_t k, const void *a_panel, void *out
 OXI_SPREAD(gemm_f32, float, vf, VF)
 OXI_SPREAD(gemm_f64, double, vd, VD)
 #undef OXI_SPREAD
+
+/* Such a panel of at most OXI_MR lines along k as they lie in memory, widened on the way; steps come in
+ * eights, zeros where there are no lines. The next lines are asked for. */
+OXI_INLINE void OXI_ISA(load2_f32)(const float *p, vf *a, vf *b) {
+    *a = vf_load(p);
+    *b = vf_load(p + VF);
+}
+OXI_INLINE void OXI_ISA(store_copies)(float *to, vf a) {
+    vf_store(to, _mm_shuffle_ps(a, a, 0x00));
+    vf_store(to + OXI_MR * VF, _mm_shuffle_ps(a, a, 0x55));
+    vf_store(to + 2 * OXI_MR * VF, _mm_shuffle_ps(a, a, 0xaa));
+    vf_store(to + 3 * OXI_MR * VF, _mm_shuffle_ps(a, a, 0xff));
+}
+#define OXI_COPIES_ALONG(name, type, load2) \
+OXI_KERNEL void OXI_ISA(copies_along_##name)(int64_t lines, int64_t k, const void *a, int64_t stride, \
+                                             void *out) { \
+    float *to = (float *)out; \
+    for (int64_t i = 0; i < k; i += 2 * VF, to += 2 * VF * OXI_MR * VF) \
+        for (int64_t line = 0; line < OXI_MR; line++) { \
+            const type *from = (const type *)a + line * stride + i; \
+            type few[2 * VF]; \
+            vf low, high; \
+            OXI_PREFETCH_FAR(from + OXI_MR * stride); \
+            if (line >= lines || k - i < 2 * VF) { \
+                memset(few, 0, sizeof few); \
+                if (line < lines) memcpy(few, from, (size_t)(k - i < 2 * VF ? k - i : 2 * VF) * sizeof(type)); \
+                from = few; \
+            } \
+            load2(from, &low, &high); \
+            OXI_ISA(store_copies)(to + line * VF, low); \
+            OXI_ISA(store_copies)(to + (VF * OXI_MR + line) * VF, high); \
+        } \
+}
+OXI_COPIES_ALONG(f32, float, OXI_ISA(load2_f32))
+OXI_COPIES_ALONG(bf16, uint16_t, vf_load2_bf16)
+OXI_COPIES_ALONG(f16, uint16_t, vf_load2_f16)
+#undef OXI_COPIES_ALONG
 #endif
 
 /* Sums of a whole micro-tile. */
@@ -22810,11 +22941,15 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
     k->spread_f32 = k->gemm_f32;
     k->spread_f64 = k->gemm_f64;
     k->copies_f32 = k->copies_f64 = NULL;
+    memset(k->copies_along, 0, sizeof k->copies_along);
 #if defined(OXI_X86) && VF == 4
     k->spread_f32.run = OXI_ISA(gemm_f32_spread);
     k->spread_f64.run = OXI_ISA(gemm_f64_spread);
     k->copies_f32 = OXI_ISA(gemm_f32_copies);
     k->copies_f64 = OXI_ISA(gemm_f64_copies);
+    k->copies_along[OX_F32] = OXI_ISA(copies_along_f32);
+    k->copies_along[OX_BF16] = OXI_ISA(copies_along_bf16);
+    k->copies_along[OX_F16] = OXI_ISA(copies_along_f16);
 #endif
     k->gemm_i16.mr = OXI_MR16;
     k->gemm_i16.nr = 2 * VP;
@@ -27207,6 +27342,43 @@ OXI_KERNEL void OXI_ISA(name##_copies)(int64_t k, const void *a_panel, void *out
 OXI_SPREAD(gemm_f32, float, vf, VF)
 OXI_SPREAD(gemm_f64, double, vd, VD)
 #undef OXI_SPREAD
+
+/* Such a panel of at most OXI_MR lines along k as they lie in memory, widened on the way; steps come in
+ * eights, zeros where there are no lines. The next lines are asked for. */
+OXI_INLINE void OXI_ISA(load2_f32)(const float *p, vf *a, vf *b) {
+    *a = vf_load(p);
+    *b = vf_load(p + VF);
+}
+OXI_INLINE void OXI_ISA(store_copies)(float *to, vf a) {
+    vf_store(to, _mm_shuffle_ps(a, a, 0x00));
+    vf_store(to + OXI_MR * VF, _mm_shuffle_ps(a, a, 0x55));
+    vf_store(to + 2 * OXI_MR * VF, _mm_shuffle_ps(a, a, 0xaa));
+    vf_store(to + 3 * OXI_MR * VF, _mm_shuffle_ps(a, a, 0xff));
+}
+#define OXI_COPIES_ALONG(name, type, load2) \
+OXI_KERNEL void OXI_ISA(copies_along_##name)(int64_t lines, int64_t k, const void *a, int64_t stride, \
+                                             void *out) { \
+    float *to = (float *)out; \
+    for (int64_t i = 0; i < k; i += 2 * VF, to += 2 * VF * OXI_MR * VF) \
+        for (int64_t line = 0; line < OXI_MR; line++) { \
+            const type *from = (const type *)a + line * stride + i; \
+            type few[2 * VF]; \
+            vf low, high; \
+            OXI_PREFETCH_FAR(from + OXI_MR * stride); \
+            if (line >= lines || k - i < 2 * VF) { \
+                memset(few, 0, sizeof few); \
+                if (line < lines) memcpy(few, from, (size_t)(k - i < 2 * VF ? k - i : 2 * VF) * sizeof(type)); \
+                from = few; \
+            } \
+            load2(from, &low, &high); \
+            OXI_ISA(store_copies)(to + line * VF, low); \
+            OXI_ISA(store_copies)(to + (VF * OXI_MR + line) * VF, high); \
+        } \
+}
+OXI_COPIES_ALONG(f32, float, OXI_ISA(load2_f32))
+OXI_COPIES_ALONG(bf16, uint16_t, vf_load2_bf16)
+OXI_COPIES_ALONG(f16, uint16_t, vf_load2_f16)
+#undef OXI_COPIES_ALONG
 #endif
 
 /* Sums of a whole micro-tile. */
@@ -27690,11 +27862,15 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
     k->spread_f32 = k->gemm_f32;
     k->spread_f64 = k->gemm_f64;
     k->copies_f32 = k->copies_f64 = NULL;
+    memset(k->copies_along, 0, sizeof k->copies_along);
 #if defined(OXI_X86) && VF == 4
     k->spread_f32.run = OXI_ISA(gemm_f32_spread);
     k->spread_f64.run = OXI_ISA(gemm_f64_spread);
     k->copies_f32 = OXI_ISA(gemm_f32_copies);
     k->copies_f64 = OXI_ISA(gemm_f64_copies);
+    k->copies_along[OX_F32] = OXI_ISA(copies_along_f32);
+    k->copies_along[OX_BF16] = OXI_ISA(copies_along_bf16);
+    k->copies_along[OX_F16] = OXI_ISA(copies_along_f16);
 #endif
     k->gemm_i16.mr = OXI_MR16;
     k->gemm_i16.nr = 2 * VP;
@@ -32079,6 +32255,43 @@ OXI_KERNEL void OXI_ISA(name##_copies)(int64_t k, const void *a_panel, void *out
 OXI_SPREAD(gemm_f32, float, vf, VF)
 OXI_SPREAD(gemm_f64, double, vd, VD)
 #undef OXI_SPREAD
+
+/* Such a panel of at most OXI_MR lines along k as they lie in memory, widened on the way; steps come in
+ * eights, zeros where there are no lines. The next lines are asked for. */
+OXI_INLINE void OXI_ISA(load2_f32)(const float *p, vf *a, vf *b) {
+    *a = vf_load(p);
+    *b = vf_load(p + VF);
+}
+OXI_INLINE void OXI_ISA(store_copies)(float *to, vf a) {
+    vf_store(to, _mm_shuffle_ps(a, a, 0x00));
+    vf_store(to + OXI_MR * VF, _mm_shuffle_ps(a, a, 0x55));
+    vf_store(to + 2 * OXI_MR * VF, _mm_shuffle_ps(a, a, 0xaa));
+    vf_store(to + 3 * OXI_MR * VF, _mm_shuffle_ps(a, a, 0xff));
+}
+#define OXI_COPIES_ALONG(name, type, load2) \
+OXI_KERNEL void OXI_ISA(copies_along_##name)(int64_t lines, int64_t k, const void *a, int64_t stride, \
+                                             void *out) { \
+    float *to = (float *)out; \
+    for (int64_t i = 0; i < k; i += 2 * VF, to += 2 * VF * OXI_MR * VF) \
+        for (int64_t line = 0; line < OXI_MR; line++) { \
+            const type *from = (const type *)a + line * stride + i; \
+            type few[2 * VF]; \
+            vf low, high; \
+            OXI_PREFETCH_FAR(from + OXI_MR * stride); \
+            if (line >= lines || k - i < 2 * VF) { \
+                memset(few, 0, sizeof few); \
+                if (line < lines) memcpy(few, from, (size_t)(k - i < 2 * VF ? k - i : 2 * VF) * sizeof(type)); \
+                from = few; \
+            } \
+            load2(from, &low, &high); \
+            OXI_ISA(store_copies)(to + line * VF, low); \
+            OXI_ISA(store_copies)(to + (VF * OXI_MR + line) * VF, high); \
+        } \
+}
+OXI_COPIES_ALONG(f32, float, OXI_ISA(load2_f32))
+OXI_COPIES_ALONG(bf16, uint16_t, vf_load2_bf16)
+OXI_COPIES_ALONG(f16, uint16_t, vf_load2_f16)
+#undef OXI_COPIES_ALONG
 #endif
 
 /* Sums of a whole micro-tile. */
@@ -32562,11 +32775,15 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
     k->spread_f32 = k->gemm_f32;
     k->spread_f64 = k->gemm_f64;
     k->copies_f32 = k->copies_f64 = NULL;
+    memset(k->copies_along, 0, sizeof k->copies_along);
 #if defined(OXI_X86) && VF == 4
     k->spread_f32.run = OXI_ISA(gemm_f32_spread);
     k->spread_f64.run = OXI_ISA(gemm_f64_spread);
     k->copies_f32 = OXI_ISA(gemm_f32_copies);
     k->copies_f64 = OXI_ISA(gemm_f64_copies);
+    k->copies_along[OX_F32] = OXI_ISA(copies_along_f32);
+    k->copies_along[OX_BF16] = OXI_ISA(copies_along_bf16);
+    k->copies_along[OX_F16] = OXI_ISA(copies_along_f16);
 #endif
     k->gemm_i16.mr = OXI_MR16;
     k->gemm_i16.nr = 2 * VP;
@@ -36946,6 +37163,43 @@ OXI_KERNEL void OXI_ISA(name##_copies)(int64_t k, const void *a_panel, void *out
 OXI_SPREAD(gemm_f32, float, vf, VF)
 OXI_SPREAD(gemm_f64, double, vd, VD)
 #undef OXI_SPREAD
+
+/* Such a panel of at most OXI_MR lines along k as they lie in memory, widened on the way; steps come in
+ * eights, zeros where there are no lines. The next lines are asked for. */
+OXI_INLINE void OXI_ISA(load2_f32)(const float *p, vf *a, vf *b) {
+    *a = vf_load(p);
+    *b = vf_load(p + VF);
+}
+OXI_INLINE void OXI_ISA(store_copies)(float *to, vf a) {
+    vf_store(to, _mm_shuffle_ps(a, a, 0x00));
+    vf_store(to + OXI_MR * VF, _mm_shuffle_ps(a, a, 0x55));
+    vf_store(to + 2 * OXI_MR * VF, _mm_shuffle_ps(a, a, 0xaa));
+    vf_store(to + 3 * OXI_MR * VF, _mm_shuffle_ps(a, a, 0xff));
+}
+#define OXI_COPIES_ALONG(name, type, load2) \
+OXI_KERNEL void OXI_ISA(copies_along_##name)(int64_t lines, int64_t k, const void *a, int64_t stride, \
+                                             void *out) { \
+    float *to = (float *)out; \
+    for (int64_t i = 0; i < k; i += 2 * VF, to += 2 * VF * OXI_MR * VF) \
+        for (int64_t line = 0; line < OXI_MR; line++) { \
+            const type *from = (const type *)a + line * stride + i; \
+            type few[2 * VF]; \
+            vf low, high; \
+            OXI_PREFETCH_FAR(from + OXI_MR * stride); \
+            if (line >= lines || k - i < 2 * VF) { \
+                memset(few, 0, sizeof few); \
+                if (line < lines) memcpy(few, from, (size_t)(k - i < 2 * VF ? k - i : 2 * VF) * sizeof(type)); \
+                from = few; \
+            } \
+            load2(from, &low, &high); \
+            OXI_ISA(store_copies)(to + line * VF, low); \
+            OXI_ISA(store_copies)(to + (VF * OXI_MR + line) * VF, high); \
+        } \
+}
+OXI_COPIES_ALONG(f32, float, OXI_ISA(load2_f32))
+OXI_COPIES_ALONG(bf16, uint16_t, vf_load2_bf16)
+OXI_COPIES_ALONG(f16, uint16_t, vf_load2_f16)
+#undef OXI_COPIES_ALONG
 #endif
 
 /* Sums of a whole micro-tile. */
@@ -37429,11 +37683,15 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
     k->spread_f32 = k->gemm_f32;
     k->spread_f64 = k->gemm_f64;
     k->copies_f32 = k->copies_f64 = NULL;
+    memset(k->copies_along, 0, sizeof k->copies_along);
 #if defined(OXI_X86) && VF == 4
     k->spread_f32.run = OXI_ISA(gemm_f32_spread);
     k->spread_f64.run = OXI_ISA(gemm_f64_spread);
     k->copies_f32 = OXI_ISA(gemm_f32_copies);
     k->copies_f64 = OXI_ISA(gemm_f64_copies);
+    k->copies_along[OX_F32] = OXI_ISA(copies_along_f32);
+    k->copies_along[OX_BF16] = OXI_ISA(copies_along_bf16);
+    k->copies_along[OX_F16] = OXI_ISA(copies_along_f16);
 #endif
     k->gemm_i16.mr = OXI_MR16;
     k->gemm_i16.nr = 2 * VP;
@@ -47213,7 +47471,8 @@ typedef struct oxi_gemm_type {
     bool pieces;                   /* packed elements are pieces of f16 */
     oxi_packs pack_a, pack_b;      /* of packed elements, or of f32 into pieces */
     void (*copies)(int64_t k, const void *a, void *out); /* NULL, or what to do with panels of A before */
-    int lanes;                                           /* copies of each element */
+    oxi_copies_kernel copies_along; /* the same from A as it lies, if that is along k */
+    int lanes;                      /* copies of each element */
 } oxi_gemm_type;
 
 /* One operand as the packing sees it: lines (rows of A, columns of B) along k. */
@@ -47242,6 +47501,7 @@ typedef struct oxi_gemm_plan {
     bool streams;  /* finished rows go past the caches: reading lines of a large C first would take longer */
     char *partial; /* sums of a block between chunks of k, if C cannot hold them */
     bool own_a, own_b; /* tiles span all columns (rows): each packs its lines of A (B) into its cache */
+    bool copies_lines; /* and A is copied as it lies, without panels */
     char *scratch;     /* of each lane: stage, a micro-tile for edges, lines of A and B, sums, at offsets */
     size_t edge_at, copies_at, a_at, b_at, sums_at, lane_bytes;
     /* the block at work */
@@ -47648,8 +47908,11 @@ static void oxi_gemm_panels_of_copies(const oxi_gemm_plan *p, const oxi_gemm_til
         oxi_gemm_pack(p, &p->b, t->n + j, oxi_min_i64(t->columns - j, group), k, depth,
                       own + j * depth * element, t->lane);
     if (!b) b = own;
-    for (int64_t i = 0; i < t->rows; i += mr, a += depth * mr * element) {
-        p->type.copies(depth, a, copies);
+    for (int64_t i = 0; i < t->rows; i += mr) {
+        if (p->copies_lines)
+            p->type.copies_along(oxi_min_i64(t->rows - i, mr), depth, oxi_gemm_at(&p->a, t->m + i, k),
+                                 p->a.line_stride, copies);
+        else p->type.copies(depth, a + i * depth * element, copies);
         for (int64_t j = 0; j < t->columns; j += nr) {
             const char *b_panel = b + j * depth * element;
             oxi_gemm_micro_tile(p, t, depth, copies, b_panel, i, j, k > 0, b_panel + depth * nr * element);
@@ -47703,7 +47966,7 @@ static void oxi_gemm_tile_task(void *arg, int64_t index, int lane) {
         int64_t depth = oxi_min_i64(p->ks - at, p->depth);
         const char *a = p->a.packed + (at * a_lines + depth * i) * element;
         const char *b = p->own_b ? NULL : p->b.packed + (at * b_lines + depth * j) * element;
-        if (p->own_a) {
+        if (p->own_a && !p->copies_lines) {
             oxi_gemm_pack(p, &p->a, t.m, t.rows, p->k0 + at, depth, t.lane + p->a_at, t.lane);
             a = t.lane + p->a_at;
         }
@@ -47744,6 +48007,10 @@ static void oxi_gemm_size_tiles(oxi_gemm_plan *p) {
     }
     p->own_a = n <= p->tile_n;
     p->own_b = m <= p->tile_m;
+    /* the next lines are asked for while these are multiplied: wide ones stay in the cache only beside as much
+     * again */
+    bool stay = p->a.dtype != OX_F32 || p->tile_n * p->depth <= cache / 2;
+    p->copies_lines = p->own_a && p->type.copies_along && p->a.k_stride == 1 && stay;
 }
 
 /* Blocks: all of k if the panels that threads share fit into OXI_GEMM_PACKED, else as much k as then fits,
@@ -47806,6 +48073,7 @@ static ox_status oxi_gemm_type_of(const oxi_gemm *g, const oxi_kernels *kernels,
         type->k_each = 1;
         type->kernel = type->pieces ? &kernels->f16_pieces.kernel : &kernels->spread_f32;
         type->copies = type->pieces ? NULL : kernels->copies_f32;
+        type->copies_along = type->pieces ? NULL : kernels->copies_along[g->a_dtype];
     }
     type->lanes = kernels->vector_bytes / type->element;
     type->pack_b.across = type->element == 8 ? oxi_pack_across_f64 : kernels->pack_across;
@@ -47889,9 +48157,9 @@ static size_t oxi_gemm_place(oxi_gemm_plan *p, size_t *a_bytes, size_t *b_bytes,
     *b_bytes = p->own_b ? 0 : oxi_align_up((size_t)oxi_round_up(p->block_n, p->b.width) * shared_k * element);
     p->edge_at = OXI_GEMM_STAGE;
     p->copies_at = p->edge_at + oxi_align_up(mr * nr * element);
-    p->a_at =
-        p->copies_at + (p->type.copies ? oxi_align_up(mr * (size_t)p->type.lanes * depth * element) : 0);
-    p->b_at = p->a_at + (p->own_a ? oxi_align_up((size_t)p->tile_m * depth * element) : 0);
+    size_t copies = mr * (size_t)p->type.lanes * ((depth + 7) / 8 * 8) * element;
+    p->a_at = p->copies_at + (p->type.copies ? oxi_align_up(copies) : 0);
+    p->b_at = p->a_at + (p->own_a && !p->copies_lines ? oxi_align_up((size_t)p->tile_m * depth * element) : 0);
     p->sums_at =
         p->b_at + (p->own_b ? oxi_align_up((p->type.copies ? (size_t)p->tile_n : nr) * depth * element) : 0);
     p->lane_bytes = p->sums_at;

@@ -70,7 +70,8 @@ typedef struct oxi_gemm_type {
     bool pieces;                   /* packed elements are pieces of f16 */
     oxi_packs pack_a, pack_b;      /* of packed elements, or of f32 into pieces */
     void (*copies)(int64_t k, const void *a, void *out); /* NULL, or what to do with panels of A before */
-    int lanes;                                           /* copies of each element */
+    oxi_copies_kernel copies_along; /* the same from A as it lies, if that is along k */
+    int lanes;                      /* copies of each element */
 } oxi_gemm_type;
 
 /* One operand as the packing sees it: lines (rows of A, columns of B) along k. */
@@ -99,6 +100,7 @@ typedef struct oxi_gemm_plan {
     bool streams;  /* finished rows go past the caches: reading lines of a large C first would take longer */
     char *partial; /* sums of a block between chunks of k, if C cannot hold them */
     bool own_a, own_b; /* tiles span all columns (rows): each packs its lines of A (B) into its cache */
+    bool copies_lines; /* and A is copied as it lies, without panels */
     char *scratch;     /* of each lane: stage, a micro-tile for edges, lines of A and B, sums, at offsets */
     size_t edge_at, copies_at, a_at, b_at, sums_at, lane_bytes;
     /* the block at work */
@@ -505,8 +507,11 @@ static void oxi_gemm_panels_of_copies(const oxi_gemm_plan *p, const oxi_gemm_til
         oxi_gemm_pack(p, &p->b, t->n + j, oxi_min_i64(t->columns - j, group), k, depth,
                       own + j * depth * element, t->lane);
     if (!b) b = own;
-    for (int64_t i = 0; i < t->rows; i += mr, a += depth * mr * element) {
-        p->type.copies(depth, a, copies);
+    for (int64_t i = 0; i < t->rows; i += mr) {
+        if (p->copies_lines)
+            p->type.copies_along(oxi_min_i64(t->rows - i, mr), depth, oxi_gemm_at(&p->a, t->m + i, k),
+                                 p->a.line_stride, copies);
+        else p->type.copies(depth, a + i * depth * element, copies);
         for (int64_t j = 0; j < t->columns; j += nr) {
             const char *b_panel = b + j * depth * element;
             oxi_gemm_micro_tile(p, t, depth, copies, b_panel, i, j, k > 0, b_panel + depth * nr * element);
@@ -560,7 +565,7 @@ static void oxi_gemm_tile_task(void *arg, int64_t index, int lane) {
         int64_t depth = oxi_min_i64(p->ks - at, p->depth);
         const char *a = p->a.packed + (at * a_lines + depth * i) * element;
         const char *b = p->own_b ? NULL : p->b.packed + (at * b_lines + depth * j) * element;
-        if (p->own_a) {
+        if (p->own_a && !p->copies_lines) {
             oxi_gemm_pack(p, &p->a, t.m, t.rows, p->k0 + at, depth, t.lane + p->a_at, t.lane);
             a = t.lane + p->a_at;
         }
@@ -601,6 +606,10 @@ static void oxi_gemm_size_tiles(oxi_gemm_plan *p) {
     }
     p->own_a = n <= p->tile_n;
     p->own_b = m <= p->tile_m;
+    /* the next lines are asked for while these are multiplied: wide ones stay in the cache only beside as much
+     * again */
+    bool stay = p->a.dtype != OX_F32 || p->tile_n * p->depth <= cache / 2;
+    p->copies_lines = p->own_a && p->type.copies_along && p->a.k_stride == 1 && stay;
 }
 
 /* Blocks: all of k if the panels that threads share fit into OXI_GEMM_PACKED, else as much k as then fits,
@@ -663,6 +672,7 @@ static ox_status oxi_gemm_type_of(const oxi_gemm *g, const oxi_kernels *kernels,
         type->k_each = 1;
         type->kernel = type->pieces ? &kernels->f16_pieces.kernel : &kernels->spread_f32;
         type->copies = type->pieces ? NULL : kernels->copies_f32;
+        type->copies_along = type->pieces ? NULL : kernels->copies_along[g->a_dtype];
     }
     type->lanes = kernels->vector_bytes / type->element;
     type->pack_b.across = type->element == 8 ? oxi_pack_across_f64 : kernels->pack_across;
@@ -746,9 +756,9 @@ static size_t oxi_gemm_place(oxi_gemm_plan *p, size_t *a_bytes, size_t *b_bytes,
     *b_bytes = p->own_b ? 0 : oxi_align_up((size_t)oxi_round_up(p->block_n, p->b.width) * shared_k * element);
     p->edge_at = OXI_GEMM_STAGE;
     p->copies_at = p->edge_at + oxi_align_up(mr * nr * element);
-    p->a_at =
-        p->copies_at + (p->type.copies ? oxi_align_up(mr * (size_t)p->type.lanes * depth * element) : 0);
-    p->b_at = p->a_at + (p->own_a ? oxi_align_up((size_t)p->tile_m * depth * element) : 0);
+    size_t copies = mr * (size_t)p->type.lanes * ((depth + 7) / 8 * 8) * element;
+    p->a_at = p->copies_at + (p->type.copies ? oxi_align_up(copies) : 0);
+    p->b_at = p->a_at + (p->own_a && !p->copies_lines ? oxi_align_up((size_t)p->tile_m * depth * element) : 0);
     p->sums_at =
         p->b_at + (p->own_b ? oxi_align_up((p->type.copies ? (size_t)p->tile_n : nr) * depth * element) : 0);
     p->lane_bytes = p->sums_at;
