@@ -1,7 +1,7 @@
 // math.glsl - elementary functions in f32, good to 1 or 2 units of the last place on any driver: built from
 // additions, multiplications and divisions that are not contracted or reordered (`precise`). Where f32 alone
-// would lose bits, a number is two floats, x + y, whose sum is what counts (Dekker 1971). Where a device
-// takes subnormals for 0, a result that is subnormal may be 0; none is lost on the way. Needs number.glsl.
+// would lose bits, a number is two floats (math_two.glsl). Where a device takes subnormals for 0, a result that
+// is subnormal may be 0; none is lost on the way. Needs number.glsl.
 
 const float INF = uintBitsToFloat(0x7f800000u), NOT_A_NUMBER = uintBitsToFloat(0x7fc00000u);
 
@@ -48,40 +48,11 @@ float scaled(const float x, const int n) {
 
 // ---- two floats ----
 
-vec2 two_sum(const float a, const float b) {
-    precise float s = a + b, bb = s - a, e = (a - (s - bb)) + (b - bb);
-    return vec2(s, e);
-}
-vec2 quick_sum(const float a, const float b) { /* |a| >= |b| */
-    precise float s = a + b, e = b - (s - a);
-    return vec2(s, e);
-}
-vec2 halves(const float a) {
-    precise float t = a * 4097.0, high = t - (t - a), low = a - high;
-    return vec2(high, low);
-}
-vec2 two_product(const float a, const float b) {
-    precise float p = a * b;
-    vec2 x = halves(a), y = halves(b);
-    precise float e = ((x.x * y.x - p) + x.x * y.y + x.y * y.x) + x.y * y.y;
-    return vec2(p, e);
-}
-vec2 add2(const vec2 a, const vec2 b) {
-    vec2 s = two_sum(a.x, b.x);
-    precise float e = s.y + (a.y + b.y);
-    return quick_sum(s.x, e);
-}
-vec2 mul2(const vec2 a, const vec2 b) {
-    vec2 p = two_product(a.x, b.x);
-    precise float e = p.y + (a.x * b.y + a.y * b.x);
-    return quick_sum(p.x, e);
-}
-vec2 div2(const vec2 a, const vec2 b) {
-    precise float q = a.x / b.x;
-    vec2 p = two_product(q, b.x);
-    precise float rest = ((a.x - p.x) - p.y) + a.y - q * b.y, e = rest / b.x;
-    return quick_sum(q, e);
-}
+#define SCALAR float
+#define PAIR vec2
+#define HALVES_BY 4097.0
+#include "math_two.glsl"
+
 float negative_of(const float x) {
     return uintBitsToFloat(floatBitsToUint(x) ^ 0x80000000u);
 }

@@ -1,5 +1,5 @@
 // math_double.glsl - numbers of f64 by their bits, and arithmetic that is rounded once on any device:
-// quotients and roots, which Vulkan asks little of, are corrected by what they miss (Dekker 1971).
+// quotients and roots, which Vulkan asks little of, are corrected by what they miss.
 
 double double_of(const uvec2 bits) {
     return packDouble2x32(bits);
@@ -12,16 +12,11 @@ double scaled(const double x, const int n) {
     precise double r = x * packDouble2x32(uvec2(0, uint(1023 + n) << 20));
     return r;
 }
-dvec2 halves(const double a) {
-    precise double t = a * 134217729.0lf, high = t - (t - a), low = a - high;
-    return dvec2(high, low);
-}
-// What the rounded product p of a and b lost.
-double product_rest(const double a, const double b, const double p) {
-    dvec2 x = halves(a), y = halves(b);
-    precise double e = ((x.x * y.x - p) + x.x * y.y + x.y * y.x) + x.y * y.y;
-    return e;
-}
+#define SCALAR double
+#define PAIR dvec2
+#define HALVES_BY 134217729.0lf
+#include "math_two.glsl"
+
 int exponent_of(const double x) {
     return int(unpackDouble2x32(x).y >> 20 & 2047) - 1023;
 }
@@ -31,7 +26,9 @@ double quotient(const double a, const double b) {
     precise double plain = a / b;
     if (up < -1000 || down < -1000 || up > 1000 || down > 1000 || abs(up - down) > 1000) return plain;
     double x = scaled(a, -up), y = scaled(b, -down);
-    precise double q = x / y, p = q * y, rest = (x - p) - product_rest(q, y, p);
+    precise double q = x / y;
+    dvec2 p = two_product(q, y);
+    precise double rest = (x - p.x) - p.y;
     q = q + rest / y;
     return scaled(q, up - down);
 }
@@ -41,7 +38,9 @@ double root(const double a) {
     precise double big = exponent < -1000 ? a * 18014398509481984.0lf : a; /* 2^54: no subnormals */
     int n = exponent_of(big) / 2 * 2;
     double x = scaled(big, -n);
-    precise double s = sqrt(x), p = s * s, rest = (x - p) - product_rest(s, s, p);
+    precise double s = sqrt(x);
+    dvec2 p = two_product(s, s);
+    precise double rest = (x - p.x) - p.y;
     s = s + rest / (2 * s);
     return scaled(s, n / 2 - (exponent < -1000 ? 27 : 0));
 }

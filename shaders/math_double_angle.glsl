@@ -70,7 +70,8 @@ double sine_of(const dvec2 r) {
     return r.x + ((s * z) * r.x + (r.y - 0.5lf * z * r.y));
 }
 double cosine_of(const dvec2 r) {
-    precise double z = r.x * r.x;
+    dvec2 square = two_product(r.x, r.x);
+    double z = square.x;
     double c = -1.5619206968586225e-16lf;
     c = c * z + 4.779477332387385e-14lf;
     c = c * z - 1.1470745597729725e-11lf;
@@ -80,8 +81,7 @@ double cosine_of(const dvec2 r) {
     c = c * z - 1.388888888888889e-03lf;
     c = c * z + 4.1666666666666664e-02lf;
     dvec2 head = quick_sum(1, -0.5lf * z);
-    precise double lost = product_rest(r.x, r.x, z);
-    return head.x + (head.y - 0.5lf * lost + (c * z) * z - r.x * r.y);
+    return head.x + (head.y - 0.5lf * square.y + (c * z) * z - r.x * r.y);
 }
 double sine_of_quarter(const dvec2 r, const int quarter) {
     double s = (quarter & 1) != 0 ? cosine_of(r) : sine_of(r);

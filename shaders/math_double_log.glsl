@@ -1,40 +1,10 @@
 // math_double_log.glsl - e^x, logarithms and what is made of them in f64, good to a few units of the last
-// place. Where one f64 would lose bits a number is two of them, x + y (Dekker 1971).
+// place. Where one f64 would lose bits a number is two of them (math_two.glsl).
 
 const double LOG_2 = 0.69314718055994531lf;
 const double LOG_2_HIGH = 6.93147180369123816490e-01lf,
              LOG_2_LOW = 1.90821492927058770002e-10lf; // 33 bits, rest
 
-// ---- two f64 ----
-
-dvec2 two_sum(const double a, const double b) {
-    precise double s = a + b, bb = s - a, e = (a - (s - bb)) + (b - bb);
-    return dvec2(s, e);
-}
-dvec2 quick_sum(const double a, const double b) { /* |a| >= |b| */
-    precise double s = a + b, e = b - (s - a);
-    return dvec2(s, e);
-}
-dvec2 two_product(const double a, const double b) {
-    precise double p = a * b;
-    return dvec2(p, product_rest(a, b, p));
-}
-dvec2 add2(const dvec2 a, const dvec2 b) {
-    dvec2 s = two_sum(a.x, b.x);
-    precise double e = s.y + (a.y + b.y);
-    return quick_sum(s.x, e);
-}
-dvec2 mul2(const dvec2 a, const dvec2 b) {
-    dvec2 p = two_product(a.x, b.x);
-    precise double e = p.y + (a.x * b.y + a.y * b.x);
-    return quick_sum(p.x, e);
-}
-dvec2 div2(const dvec2 a, const dvec2 b) {
-    precise double q = quotient(a.x, b.x);
-    dvec2 p = two_product(q, b.x);
-    precise double rest = ((a.x - p.x) - p.y) + a.y - q * b.y, e = rest / b.x;
-    return quick_sum(q, e);
-}
 // x 2^n, in two steps: the first keeps it normal.
 double scaled_far(const double x, const int n) {
     return scaled(scaled(x, n / 2), n - n / 2);

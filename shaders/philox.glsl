@@ -23,7 +23,8 @@ uvec2 fraction(const uvec2 v, const uint n) {
 #ifdef DOUBLE
 #include "math_double.glsl"
 
-// log u for u in [2^-53, 1]: u = m 2^k with m around 1, log m = 2 atanh((m - 1) / (m + 1)) by its series.
+// log u for u in [2^-53, 1]: u = m 2^k with m around 1, log m = 2 atanh((m - 1) / (m + 1)) by its series;
+// the CPU's steps, whose bits count here.
 double log_of(const double u) {
     uvec2 bits = bits_of(u), over = minus(bits, uvec2(0x667f3bcdu, 0x3fe6a09eu)); /* sqrt(1/2) */
     int k = int(over.y) >> 20;
