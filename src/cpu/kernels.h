@@ -294,6 +294,7 @@ typedef struct oxi_gemm {
     oxi_activation activation;
     bool rough; /* operands may be rounded to bf16, as int8 is too */
     oxi_shared *shared; /* NULL, or keeps a, packed or quantised, for further products with it */
+    ox_storage *a_storage, *b_storage; /* of constant operands: where panels of them are kept; else NULL */
     oxi_gemm_way way;
 } oxi_gemm;
 static ox_status oxi_gemm_run(const oxi_gemm *g);
