@@ -1,8 +1,8 @@
 // map_complex.glsl - complex numbers as pairs of f64; infinities and zeros as C11, annex G.6, has them.
 
-// A real operand's imaginary part is 0. A driver that knows it leaves out what is added to it or multiplied by
-// it, with the signs of zeros and the NaN that come of that; there are no workgroups along z, which it does
-// not know.
+// A real operand's imaginary part is 0. A driver that knows it leaves out what is added to it or multiplied
+// by it, with the signs of zeros and the NaN that come of that; there are no workgroups along z, which it
+// does not know.
 dvec2 complex_of(const uvec2 raw) {
     return dvec2(double_of(f64_of_f32(raw.x)), double_of(f64_of_f32(raw.y | gl_WorkGroupID.z)));
 }

@@ -27,8 +27,8 @@ float map_f32(const float a, const float b, const float f0, const float f1) {
     case OP_gelu_tanh: r = my_gelu_tanh(a); break;
     case OP_silu: r = my_silu(a); break;
     case OP_mish: r = my_mish(a); break;
-    case OP_silu_mul: r = my_silu(a) * b; break;
-    case OP_gelu_mul: r = my_gelu_tanh(a) * b; break;
+    case OP_silu_mul: r = my_silu_times(a, b); break;
+    case OP_gelu_mul: r = my_gelu_tanh_times(a, b); break;
     case OP_log: r = my_log(a); break;
     case OP_log2: r = my_log2(a); break;
     case OP_log10: r = my_log10(a); break;

@@ -13,7 +13,7 @@ REAL mapped(const REAL a, const REAL b, const REAL c, const REAL f0, const REAL 
     const REAL nan = REAL(NOT_A_NUMBER), inf = REAL(INF), zero = REAL(0), one = REAL(1), six = REAL(6);
     const bool known = !is_nan(a) && !is_nan(b), above = rank_of(a) > rank_of(b),
                below = rank_of(a) < rank_of(b);
-    precise REAL r = zero;
+    precise REAL r = zero, d = c;
     switch (OP) {
     case OP_abs: r = size_of(a); break;
     case OP_neg: r = negative_of(a); break;
@@ -60,8 +60,8 @@ REAL mapped(const REAL a, const REAL b, const REAL c, const REAL f0, const REAL 
     case OP_logical_or: r = is_something(a) || is_something(b) ? one : zero; break;
     case OP_logical_xor: r = is_something(a) != is_something(b) ? one : zero; break;
     case OP_lerp: r = size_of(c) < REAL(0.5) ? fma(c, b - a, a) : fma(a - b, one - c, b); break;
-    case OP_addcmul: r = fma(f0 * b, c, a); break;
-    case OP_addcdiv: r = a + quotient(f0 * b, c); break;
+    case OP_addcmul: r = product_beside(f0, b, false, d); r = fma(r, d, a); break;
+    case OP_addcdiv: r = product_beside(f0, b, true, d); r = a + quotient(r, d); break;
     }
     return r;
 }

@@ -1,7 +1,7 @@
 // math.glsl - elementary functions in f32, good to 1 or 2 units of the last place on any driver: built from
 // additions, multiplications and divisions that are not contracted or reordered (`precise`). Where f32 alone
-// would lose bits, a number is two floats (math_two.glsl). Where a device takes subnormals for 0, a result that
-// is subnormal may be 0; none is lost on the way. Needs number.glsl.
+// would lose bits, a number is two floats (math_two.glsl). Where a device takes subnormals for 0, a result
+// that is subnormal may be 0; none is lost on the way. Needs number.glsl.
 
 const float INF = uintBitsToFloat(0x7f800000u), NOT_A_NUMBER = uintBitsToFloat(0x7fc00000u);
 
@@ -53,6 +53,16 @@ float scaled(const float x, const int n) {
 #define HALVES_BY 4097.0
 #include "math_two.glsl"
 
+// f b, in a place where it is multiplied by c (divided by: `divides`): it may be subnormal where the whole is
+// not. Then it is 2^126 times as large, and c brings that back.
+float product_beside(const float f, const float b, const bool divides, inout float c) {
+    precise float p = f * b, raised = (f * 9.22337204e18) * (b * 9.22337204e18); /* 2^63 */
+    uint least = min(floatBitsToUint(f) & 0x7fffffffu, floatBitsToUint(b) & 0x7fffffffu);
+    bool small = (floatBitsToUint(p) & 0x7fffffffu) < 0x800000u && least >= 0x800000u;
+    if (!small || (divides ? size_of(c) >= 0.5 : size_of(c) < 2)) return p;
+    c = c * (divides ? 8.50705917e37 : 1.17549435e-38); /* 2^126, 2^-126 */
+    return raised;
+}
 float negative_of(const float x) {
     return uintBitsToFloat(floatBitsToUint(x) ^ 0x80000000u);
 }

@@ -78,6 +78,10 @@ double negative_of(const double x) {
     uvec2 bits = bits_of(x);
     return double_of(uvec2(bits.x, bits.y ^ 0x80000000u));
 }
+double product_beside(const double f, const double b, const bool divides, inout double c) {
+    precise double p = f * b;
+    return p;
+}
 double rank_of(const double x) {
     return x;
 }

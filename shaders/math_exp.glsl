@@ -140,19 +140,29 @@ float my_erfc(const float x) {
 float gate(const float x, const float t) {
     return x == -INF ? NOT_A_NUMBER : greater_of(-0.0, x) - t;
 }
-float gate_logistic(const float x, const float size, const float r,
-                    const int n) { /* g(-|x|) = z / (1 + z), z = e^r 2^n */
-    if (size < 1e-9) return x * 0.5; /* t may be subnormal where the result is not */
+// g(-|x|) = z / (1 + z), z = e^r 2^n. Times `factor`: a gate may be subnormal where the product is not.
+float gate_logistic(const float x, const float size, const float r, const int n, const float factor) {
+    if (size < 1e-9) return x * (0.5 * factor); /* t may be subnormal where the result is not */
     precise float s = expm1_poly(r), z = n > -100 ? scaled(s + 1, n) : 0.0, t = (size * s + size) / (1 + z);
-    return gate(x, n > -160 ? scaled(t, n) : 0.0);
+    if (n > -60 || n <= -160 || !is_negative(x)) {
+        precise float gated = gate(x, n > -160 ? scaled(t, n) : 0.0) * factor;
+        return gated;
+    }
+    int half_n = n / 2;
+    precise float product = -t * uintBitsToFloat(uint(127 + half_n) << 23) * factor;
+    product = product * uintBitsToFloat(uint(127 + n - half_n) << 23);
+    return product;
 }
-float my_silu(const float x) {
+float my_silu_times(const float x, const float factor) {
     if (is_nan(x)) return x;
     int n;
     float size = min(120.0, size_of(x)), r = exp_reduce(-size, n);
-    return gate_logistic(x, size, r, n);
+    return gate_logistic(x, size, r, n, factor);
 }
-float my_gelu_tanh(const float x) {
+float my_silu(const float x) {
+    return my_silu_times(x, 1);
+}
+float my_gelu_tanh_times(const float x, const float factor) {
     if (is_nan(x)) return x;
     float size = min(12.0, size_of(x));
     vec2 square = two_product(size, size);
@@ -160,7 +170,10 @@ float my_gelu_tanh(const float x) {
     vec2 y = mul2(vec2(size, 0), inner);
     int n;
     precise float r = exp_reduce(-y.x, n) - y.y;
-    return gate_logistic(x, size, r, n);
+    return gate_logistic(x, size, r, n, factor);
+}
+float my_gelu_tanh(const float x) {
+    return my_gelu_tanh_times(x, 1);
 }
 float my_gelu(const float x) {
     if (is_nan(x)) return x;

@@ -98,7 +98,7 @@ void write_outputs(const uvec4 at, const uint first) {
         if (PAIR == 1) {
             float other = finished(total_of(team, 2 * place + 1), at, row, column);
             b0.d[param[16].y + offset] = floatBitsToUint(other);
-            precise float gated = (TAIL == 2 ? my_silu(r) : my_gelu_tanh(r)) * other;
+            float gated = TAIL == 2 ? my_silu_times(r, other) : my_gelu_tanh_times(r, other);
             if (TAIL != 0) b0.d[param[16].z + offset] = floatBitsToUint(gated);
         } else if (TAIL == 1) {
             precise float sum = uintBitsToFloat(b0.d[param[16].z + offset]) + r;

@@ -139,6 +139,55 @@ static void test_sweeps(void) {
     }
 }
 
+/* ---- factors that are subnormal, of results that are not ----------------------------------------------- */
+
+/* A device that takes subnormals for 0 must not lose what they would have become: to round the factor costs
+ * half of the least subnormal times what it meets. */
+static void check_factors(const char *name, const ox_tensor *y, int n, const double *want,
+                          const double *met) {
+    CHECK_MSG(y != NULL, "%s: %s", name, ox_error_text());
+    for (int i = 0; i < n && y; i++) {
+        double got = load_real(OX_F32, element(y, i));
+        double allowed = fabs(want[i]) * 1e-6 + fabs(met[i]) * 1.5e-45;
+        CHECK_MSG(fabs(got - want[i]) <= allowed, "%s: number %d is %.9g, not %.9g", name, i, got, want[i]);
+    }
+}
+
+static void test_small_factors(void) {
+    enum { N = 200 };
+    float a[N], b[N], t[N], c[N];
+    double silu[N], gelu[N], mul[N], div[N], met[N], inverse[N];
+    for (int i = 0; i < N; i++) {
+        a[i] = i % 8 == 0 ? 1.5e-38f : -86.5f - 0.08f * (float)i; /* silu: from 2^-118 to the least */
+        b[i] = i % 3 ? 3e38f : -1e36f;
+        silu[i] = (double)a[i] / (1 + exp(-(double)a[i])) * (double)b[i];
+        met[i] = (double)b[i];
+    }
+    ox_tensor *x = ox_from_floats(a, OX_SHAPE(N), OX_F32), *y = ox_from_floats(b, OX_SHAPE(N), OX_F32);
+    check_factors("silu_mul", ox_silu_mul(x, y), N, silu, met);
+    for (int i = 0; i < N; i++) {
+        a[i] = -9.2f - 0.005f * (float)i;
+        double z = (double)a[i], u = 0.7978845608028654 * (z + 0.044715 * z * z * z);
+        gelu[i] = z / (1 + exp(-2 * u)) * (double)b[i];
+    }
+    x = ox_from_floats(a, OX_SHAPE(N), OX_F32);
+    check_factors("gelu_mul", ox_gelu_mul(x, y), N, gelu, met);
+    const double value = 1e-20f;
+    for (int i = 0; i < N; i++) {
+        a[i] = (float)(1e-18 * (1 + 0.01 * i));
+        t[i] = i % 2 ? 0 : 3e-4f;
+        c[i] = i % 3 ? 1.5e-38f : -1e-36f;
+        mul[i] = (double)t[i] + value * (double)a[i] * (double)b[i];
+        div[i] = (double)t[i] + value * (double)a[i] / (double)c[i];
+        inverse[i] = 1 / (double)c[i];
+    }
+    x = ox_from_floats(a, OX_SHAPE(N), OX_F32);
+    ox_tensor *plus = ox_from_floats(t, OX_SHAPE(N), OX_F32);
+    check_factors("addcmul", ox_addcmul(plus, x, y, value), N, mul, met);
+    y = ox_from_floats(c, OX_SHAPE(N), OX_F32);
+    check_factors("addcdiv", ox_addcdiv(plus, x, y, value), N, div, inverse);
+}
+
 /* ---- lengths: whole vectors and what is left over, at any alignment, also in place --------------------- */
 
 static void check_length(const op_case *c, const ox_tensor *all_x, const ox_tensor *all_y, int64_t offset,
@@ -287,6 +336,9 @@ static void test_golden(void) {
 
 int main(void) {
     test_sweeps();
+    OX_SCOPE {
+        test_small_factors();
+    }
     test_lengths();
     test_halves();
     test_golden();
