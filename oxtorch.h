@@ -8588,8 +8588,9 @@ typedef struct oxi_kernels {
     double (*row_exp_sum)(int64_t n, const float *x, float max, float *out);
     void (*row_scale)(int64_t n, const float *x, float scale, float *out);
     void (*row_affine)(int64_t n, const float *x, float mean, float scale, const float *weight,
-                       const float *bias, float *out);
-    /* (x - mean) * scale [* weight] [+ bias] */
+                       const float *bias, float *out, const float *next);
+    /* (x - mean) * scale [* weight] [+ bias]; next: NULL, or n floats that are read soon. They are asked for
+     * meanwhile, and results go past the caches, as by `stream`: n and out are whole lines of 64 bytes */
     /* memcpy past the caches, for tasks: what is larger than caches is not read first in order to be
      * written. Others see these bytes when the task is over */
     void (*stream)(size_t bytes, const void *from, void *to);
@@ -13632,19 +13633,24 @@ OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean)
     OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
     vf m = vf_set1(mean);
     int64_t i = 0;
-    while (i + 4 * VF <= n) {
-        vf a0 = vf_zero(), a1 = a0, a2 = a0, a3 = a0;
-        int64_t end = i + OXI_ROW_FLUSH * 4 * VF;
+    while (i + 8 * VF <= n) {
+        vf a0 = vf_zero(), a1 = a0, a2 = a0, a3 = a0, a4 = a0, a5 = a0, a6 = a0, a7 = a0, d;
+        int64_t end = i + OXI_ROW_FLUSH * 8 * VF;
         if (end > n) end = n;
-        for (; i + 4 * VF <= end; i += 4 * VF) {
-            vf d0 = vf_sub(vf_load(x + i), m), d1 = vf_sub(vf_load(x + i + VF), m);
-            vf d2 = vf_sub(vf_load(x + i + 2 * VF), m), d3 = vf_sub(vf_load(x + i + 3 * VF), m);
-            a0 = vf_fma(d0, d0, a0);
-            a1 = vf_fma(d1, d1, a1);
-            a2 = vf_fma(d2, d2, a2);
-            a3 = vf_fma(d3, d3, a3);
+#define OXI_ADD_SQUARE(sum, at) d = vf_sub(vf_load(x + i + (at) * VF), m), sum = vf_fma(d, d, sum)
+        for (; i + 8 * VF <= end; i += 8 * VF) {
+            OXI_ADD_SQUARE(a0, 0);
+            OXI_ADD_SQUARE(a1, 1);
+            OXI_ADD_SQUARE(a2, 2);
+            OXI_ADD_SQUARE(a3, 3);
+            OXI_ADD_SQUARE(a4, 4);
+            OXI_ADD_SQUARE(a5, 5);
+            OXI_ADD_SQUARE(a6, 6);
+            OXI_ADD_SQUARE(a7, 7);
         }
-        OXI_ISA(wide_add)(&total, vf_add(vf_add(a0, a1), vf_add(a2, a3)));
+#undef OXI_ADD_SQUARE
+        vf left = vf_add(vf_add(a0, a1), vf_add(a2, a3)), right = vf_add(vf_add(a4, a5), vf_add(a6, a7));
+        OXI_ISA(wide_add)(&total, vf_add(left, right));
     }
     for (; i + VF <= n; i += VF) OXI_ISA(wide_add_square)(&total, vf_sub(vf_load(x + i), m));
     double rest = 0;
@@ -13742,33 +13748,61 @@ OXI_KERNEL void OXI_ISA(row_scale)(int64_t n, const float *x, float scale, float
     for (; i < n; i++) out[i] = x[i] * scale;
 }
 
+#define OXI_AFFINE_OF(load)                               \
+    vf a = vf_mul(vf_sub(load(x + at), m), s);            \
+    if (weighted) a = vf_mul(a, load(weight + at));       \
+    return biased ? vf_add(a, load(bias + at)) : a;
+OXI_INLINE vf OXI_ISA(row_affine_at)(int64_t at, const float *x, vf m, vf s, const float *weight,
+                                     const float *bias, bool weighted, bool biased) {
+    OXI_AFFINE_OF(vf_load)
+}
+OXI_INLINE vf OXI_ISA(row_affine_rest)(int64_t at, int64_t n, const float *x, vf m, vf s, const float *weight,
+                                       const float *bias, bool weighted, bool biased) {
+#define OXI_LOAD_REST(p) vf_load_n(p, n)
+    OXI_AFFINE_OF(OXI_LOAD_REST)
+#undef OXI_LOAD_REST
+}
+#undef OXI_AFFINE_OF
+
 OXI_INLINE void OXI_ISA(row_affine_with)(int64_t n, const float *x, float mean, float scale,
-                                         const float *weight, const float *bias, float *out, bool weighted,
-                                         bool biased) {
+                                         const float *weight, const float *bias, float *out,
+                                         const float *next, bool weighted, bool biased) {
     vf m = vf_set1(mean), s = vf_set1(scale);
     int64_t i = 0;
-    for (; i < n; i += VF) {
-        bool whole = i + VF <= n;
-        vf a = vf_mul(vf_sub(whole ? vf_load(x + i) : vf_load_n(x + i, n - i), m), s);
-        if (weighted) a = vf_mul(a, whole ? vf_load(weight + i) : vf_load_n(weight + i, n - i));
-        if (biased) a = vf_add(a, whole ? vf_load(bias + i) : vf_load_n(bias + i, n - i));
-        if (whole)
-            vf_store(out + i, a);
-        else
-            vf_store_n(out + i, a, n - i);
+#define OXI_AFFINE(at) OXI_ISA(row_affine_at)(at, x, m, s, weight, bias, weighted, biased)
+#define OXI_AFFINE_FOUR(store)                                                            \
+    vf a0 = OXI_AFFINE(i), a1 = OXI_AFFINE(i + VF);                                       \
+    vf a2 = OXI_AFFINE(i + 2 * VF), a3 = OXI_AFFINE(i + 3 * VF);                          \
+    store(out + i, a0);                                                                   \
+    store(out + i + VF, a1);                                                              \
+    store(out + i + 2 * VF, a2);                                                          \
+    store(out + i + 3 * VF, a3);
+    for (; next && i + 4 * VF <= n; i += 4 * VF) {
+        for (int at = 0; at < 4 * VF; at += 16) OXI_PREFETCH_READ(next + i + at);
+        OXI_AFFINE_FOUR(vf_stream)
     }
+    for (; next && i < n; i += VF) vf_stream(out + i, OXI_AFFINE(i));
+    for (; i + 4 * VF <= n; i += 4 * VF) {
+        OXI_AFFINE_FOUR(vf_store)
+    }
+    for (; i + VF <= n; i += VF) vf_store(out + i, OXI_AFFINE(i));
+#undef OXI_AFFINE
+#undef OXI_AFFINE_FOUR
+    if (i < n)
+        vf_store_n(out + i,
+                   OXI_ISA(row_affine_rest)(i, n - i, x, m, s, weight, bias, weighted, biased), n - i);
 }
 
 OXI_KERNEL void OXI_ISA(row_affine)(int64_t n, const float *x, float mean, float scale, const float *weight,
-                                    const float *bias, float *out) {
+                                    const float *bias, float *out, const float *next) {
     if (weight && bias)
-        OXI_ISA(row_affine_with)(n, x, mean, scale, weight, bias, out, true, true);
+        OXI_ISA(row_affine_with)(n, x, mean, scale, weight, bias, out, next, true, true);
     else if (weight)
-        OXI_ISA(row_affine_with)(n, x, mean, scale, weight, NULL, out, true, false);
+        OXI_ISA(row_affine_with)(n, x, mean, scale, weight, NULL, out, next, true, false);
     else if (bias)
-        OXI_ISA(row_affine_with)(n, x, mean, scale, NULL, bias, out, false, true);
+        OXI_ISA(row_affine_with)(n, x, mean, scale, NULL, bias, out, next, false, true);
     else
-        OXI_ISA(row_affine_with)(n, x, mean, scale, NULL, NULL, out, false, false);
+        OXI_ISA(row_affine_with)(n, x, mean, scale, NULL, NULL, out, next, false, false);
 }
 
 #undef OXI_ROW_FLUSH
@@ -18636,19 +18670,24 @@ OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean)
     OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
     vf m = vf_set1(mean);
     int64_t i = 0;
-    while (i + 4 * VF <= n) {
-        vf a0 = vf_zero(), a1 = a0, a2 = a0, a3 = a0;
-        int64_t end = i + OXI_ROW_FLUSH * 4 * VF;
+    while (i + 8 * VF <= n) {
+        vf a0 = vf_zero(), a1 = a0, a2 = a0, a3 = a0, a4 = a0, a5 = a0, a6 = a0, a7 = a0, d;
+        int64_t end = i + OXI_ROW_FLUSH * 8 * VF;
         if (end > n) end = n;
-        for (; i + 4 * VF <= end; i += 4 * VF) {
-            vf d0 = vf_sub(vf_load(x + i), m), d1 = vf_sub(vf_load(x + i + VF), m);
-            vf d2 = vf_sub(vf_load(x + i + 2 * VF), m), d3 = vf_sub(vf_load(x + i + 3 * VF), m);
-            a0 = vf_fma(d0, d0, a0);
-            a1 = vf_fma(d1, d1, a1);
-            a2 = vf_fma(d2, d2, a2);
-            a3 = vf_fma(d3, d3, a3);
+#define OXI_ADD_SQUARE(sum, at) d = vf_sub(vf_load(x + i + (at) * VF), m), sum = vf_fma(d, d, sum)
+        for (; i + 8 * VF <= end; i += 8 * VF) {
+            OXI_ADD_SQUARE(a0, 0);
+            OXI_ADD_SQUARE(a1, 1);
+            OXI_ADD_SQUARE(a2, 2);
+            OXI_ADD_SQUARE(a3, 3);
+            OXI_ADD_SQUARE(a4, 4);
+            OXI_ADD_SQUARE(a5, 5);
+            OXI_ADD_SQUARE(a6, 6);
+            OXI_ADD_SQUARE(a7, 7);
         }
-        OXI_ISA(wide_add)(&total, vf_add(vf_add(a0, a1), vf_add(a2, a3)));
+#undef OXI_ADD_SQUARE
+        vf left = vf_add(vf_add(a0, a1), vf_add(a2, a3)), right = vf_add(vf_add(a4, a5), vf_add(a6, a7));
+        OXI_ISA(wide_add)(&total, vf_add(left, right));
     }
     for (; i + VF <= n; i += VF) OXI_ISA(wide_add_square)(&total, vf_sub(vf_load(x + i), m));
     double rest = 0;
@@ -18746,33 +18785,61 @@ OXI_KERNEL void OXI_ISA(row_scale)(int64_t n, const float *x, float scale, float
     for (; i < n; i++) out[i] = x[i] * scale;
 }
 
+#define OXI_AFFINE_OF(load)                               \
+    vf a = vf_mul(vf_sub(load(x + at), m), s);            \
+    if (weighted) a = vf_mul(a, load(weight + at));       \
+    return biased ? vf_add(a, load(bias + at)) : a;
+OXI_INLINE vf OXI_ISA(row_affine_at)(int64_t at, const float *x, vf m, vf s, const float *weight,
+                                     const float *bias, bool weighted, bool biased) {
+    OXI_AFFINE_OF(vf_load)
+}
+OXI_INLINE vf OXI_ISA(row_affine_rest)(int64_t at, int64_t n, const float *x, vf m, vf s, const float *weight,
+                                       const float *bias, bool weighted, bool biased) {
+#define OXI_LOAD_REST(p) vf_load_n(p, n)
+    OXI_AFFINE_OF(OXI_LOAD_REST)
+#undef OXI_LOAD_REST
+}
+#undef OXI_AFFINE_OF
+
 OXI_INLINE void OXI_ISA(row_affine_with)(int64_t n, const float *x, float mean, float scale,
-                                         const float *weight, const float *bias, float *out, bool weighted,
-                                         bool biased) {
+                                         const float *weight, const float *bias, float *out,
+                                         const float *next, bool weighted, bool biased) {
     vf m = vf_set1(mean), s = vf_set1(scale);
     int64_t i = 0;
-    for (; i < n; i += VF) {
-        bool whole = i + VF <= n;
-        vf a = vf_mul(vf_sub(whole ? vf_load(x + i) : vf_load_n(x + i, n - i), m), s);
-        if (weighted) a = vf_mul(a, whole ? vf_load(weight + i) : vf_load_n(weight + i, n - i));
-        if (biased) a = vf_add(a, whole ? vf_load(bias + i) : vf_load_n(bias + i, n - i));
-        if (whole)
-            vf_store(out + i, a);
-        else
-            vf_store_n(out + i, a, n - i);
+#define OXI_AFFINE(at) OXI_ISA(row_affine_at)(at, x, m, s, weight, bias, weighted, biased)
+#define OXI_AFFINE_FOUR(store)                                                            \
+    vf a0 = OXI_AFFINE(i), a1 = OXI_AFFINE(i + VF);                                       \
+    vf a2 = OXI_AFFINE(i + 2 * VF), a3 = OXI_AFFINE(i + 3 * VF);                          \
+    store(out + i, a0);                                                                   \
+    store(out + i + VF, a1);                                                              \
+    store(out + i + 2 * VF, a2);                                                          \
+    store(out + i + 3 * VF, a3);
+    for (; next && i + 4 * VF <= n; i += 4 * VF) {
+        for (int at = 0; at < 4 * VF; at += 16) OXI_PREFETCH_READ(next + i + at);
+        OXI_AFFINE_FOUR(vf_stream)
     }
+    for (; next && i < n; i += VF) vf_stream(out + i, OXI_AFFINE(i));
+    for (; i + 4 * VF <= n; i += 4 * VF) {
+        OXI_AFFINE_FOUR(vf_store)
+    }
+    for (; i + VF <= n; i += VF) vf_store(out + i, OXI_AFFINE(i));
+#undef OXI_AFFINE
+#undef OXI_AFFINE_FOUR
+    if (i < n)
+        vf_store_n(out + i,
+                   OXI_ISA(row_affine_rest)(i, n - i, x, m, s, weight, bias, weighted, biased), n - i);
 }
 
 OXI_KERNEL void OXI_ISA(row_affine)(int64_t n, const float *x, float mean, float scale, const float *weight,
-                                    const float *bias, float *out) {
+                                    const float *bias, float *out, const float *next) {
     if (weight && bias)
-        OXI_ISA(row_affine_with)(n, x, mean, scale, weight, bias, out, true, true);
+        OXI_ISA(row_affine_with)(n, x, mean, scale, weight, bias, out, next, true, true);
     else if (weight)
-        OXI_ISA(row_affine_with)(n, x, mean, scale, weight, NULL, out, true, false);
+        OXI_ISA(row_affine_with)(n, x, mean, scale, weight, NULL, out, next, true, false);
     else if (bias)
-        OXI_ISA(row_affine_with)(n, x, mean, scale, NULL, bias, out, false, true);
+        OXI_ISA(row_affine_with)(n, x, mean, scale, NULL, bias, out, next, false, true);
     else
-        OXI_ISA(row_affine_with)(n, x, mean, scale, NULL, NULL, out, false, false);
+        OXI_ISA(row_affine_with)(n, x, mean, scale, NULL, NULL, out, next, false, false);
 }
 
 #undef OXI_ROW_FLUSH
@@ -23600,19 +23667,24 @@ OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean)
     OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
     vf m = vf_set1(mean);
     int64_t i = 0;
-    while (i + 4 * VF <= n) {
-        vf a0 = vf_zero(), a1 = a0, a2 = a0, a3 = a0;
-        int64_t end = i + OXI_ROW_FLUSH * 4 * VF;
+    while (i + 8 * VF <= n) {
+        vf a0 = vf_zero(), a1 = a0, a2 = a0, a3 = a0, a4 = a0, a5 = a0, a6 = a0, a7 = a0, d;
+        int64_t end = i + OXI_ROW_FLUSH * 8 * VF;
         if (end > n) end = n;
-        for (; i + 4 * VF <= end; i += 4 * VF) {
-            vf d0 = vf_sub(vf_load(x + i), m), d1 = vf_sub(vf_load(x + i + VF), m);
-            vf d2 = vf_sub(vf_load(x + i + 2 * VF), m), d3 = vf_sub(vf_load(x + i + 3 * VF), m);
-            a0 = vf_fma(d0, d0, a0);
-            a1 = vf_fma(d1, d1, a1);
-            a2 = vf_fma(d2, d2, a2);
-            a3 = vf_fma(d3, d3, a3);
+#define OXI_ADD_SQUARE(sum, at) d = vf_sub(vf_load(x + i + (at) * VF), m), sum = vf_fma(d, d, sum)
+        for (; i + 8 * VF <= end; i += 8 * VF) {
+            OXI_ADD_SQUARE(a0, 0);
+            OXI_ADD_SQUARE(a1, 1);
+            OXI_ADD_SQUARE(a2, 2);
+            OXI_ADD_SQUARE(a3, 3);
+            OXI_ADD_SQUARE(a4, 4);
+            OXI_ADD_SQUARE(a5, 5);
+            OXI_ADD_SQUARE(a6, 6);
+            OXI_ADD_SQUARE(a7, 7);
         }
-        OXI_ISA(wide_add)(&total, vf_add(vf_add(a0, a1), vf_add(a2, a3)));
+#undef OXI_ADD_SQUARE
+        vf left = vf_add(vf_add(a0, a1), vf_add(a2, a3)), right = vf_add(vf_add(a4, a5), vf_add(a6, a7));
+        OXI_ISA(wide_add)(&total, vf_add(left, right));
     }
     for (; i + VF <= n; i += VF) OXI_ISA(wide_add_square)(&total, vf_sub(vf_load(x + i), m));
     double rest = 0;
@@ -23710,33 +23782,61 @@ OXI_KERNEL void OXI_ISA(row_scale)(int64_t n, const float *x, float scale, float
     for (; i < n; i++) out[i] = x[i] * scale;
 }
 
+#define OXI_AFFINE_OF(load)                               \
+    vf a = vf_mul(vf_sub(load(x + at), m), s);            \
+    if (weighted) a = vf_mul(a, load(weight + at));       \
+    return biased ? vf_add(a, load(bias + at)) : a;
+OXI_INLINE vf OXI_ISA(row_affine_at)(int64_t at, const float *x, vf m, vf s, const float *weight,
+                                     const float *bias, bool weighted, bool biased) {
+    OXI_AFFINE_OF(vf_load)
+}
+OXI_INLINE vf OXI_ISA(row_affine_rest)(int64_t at, int64_t n, const float *x, vf m, vf s, const float *weight,
+                                       const float *bias, bool weighted, bool biased) {
+#define OXI_LOAD_REST(p) vf_load_n(p, n)
+    OXI_AFFINE_OF(OXI_LOAD_REST)
+#undef OXI_LOAD_REST
+}
+#undef OXI_AFFINE_OF
+
 OXI_INLINE void OXI_ISA(row_affine_with)(int64_t n, const float *x, float mean, float scale,
-                                         const float *weight, const float *bias, float *out, bool weighted,
-                                         bool biased) {
+                                         const float *weight, const float *bias, float *out,
+                                         const float *next, bool weighted, bool biased) {
     vf m = vf_set1(mean), s = vf_set1(scale);
     int64_t i = 0;
-    for (; i < n; i += VF) {
-        bool whole = i + VF <= n;
-        vf a = vf_mul(vf_sub(whole ? vf_load(x + i) : vf_load_n(x + i, n - i), m), s);
-        if (weighted) a = vf_mul(a, whole ? vf_load(weight + i) : vf_load_n(weight + i, n - i));
-        if (biased) a = vf_add(a, whole ? vf_load(bias + i) : vf_load_n(bias + i, n - i));
-        if (whole)
-            vf_store(out + i, a);
-        else
-            vf_store_n(out + i, a, n - i);
+#define OXI_AFFINE(at) OXI_ISA(row_affine_at)(at, x, m, s, weight, bias, weighted, biased)
+#define OXI_AFFINE_FOUR(store)                                                            \
+    vf a0 = OXI_AFFINE(i), a1 = OXI_AFFINE(i + VF);                                       \
+    vf a2 = OXI_AFFINE(i + 2 * VF), a3 = OXI_AFFINE(i + 3 * VF);                          \
+    store(out + i, a0);                                                                   \
+    store(out + i + VF, a1);                                                              \
+    store(out + i + 2 * VF, a2);                                                          \
+    store(out + i + 3 * VF, a3);
+    for (; next && i + 4 * VF <= n; i += 4 * VF) {
+        for (int at = 0; at < 4 * VF; at += 16) OXI_PREFETCH_READ(next + i + at);
+        OXI_AFFINE_FOUR(vf_stream)
     }
+    for (; next && i < n; i += VF) vf_stream(out + i, OXI_AFFINE(i));
+    for (; i + 4 * VF <= n; i += 4 * VF) {
+        OXI_AFFINE_FOUR(vf_store)
+    }
+    for (; i + VF <= n; i += VF) vf_store(out + i, OXI_AFFINE(i));
+#undef OXI_AFFINE
+#undef OXI_AFFINE_FOUR
+    if (i < n)
+        vf_store_n(out + i,
+                   OXI_ISA(row_affine_rest)(i, n - i, x, m, s, weight, bias, weighted, biased), n - i);
 }
 
 OXI_KERNEL void OXI_ISA(row_affine)(int64_t n, const float *x, float mean, float scale, const float *weight,
-                                    const float *bias, float *out) {
+                                    const float *bias, float *out, const float *next) {
     if (weight && bias)
-        OXI_ISA(row_affine_with)(n, x, mean, scale, weight, bias, out, true, true);
+        OXI_ISA(row_affine_with)(n, x, mean, scale, weight, bias, out, next, true, true);
     else if (weight)
-        OXI_ISA(row_affine_with)(n, x, mean, scale, weight, NULL, out, true, false);
+        OXI_ISA(row_affine_with)(n, x, mean, scale, weight, NULL, out, next, true, false);
     else if (bias)
-        OXI_ISA(row_affine_with)(n, x, mean, scale, NULL, bias, out, false, true);
+        OXI_ISA(row_affine_with)(n, x, mean, scale, NULL, bias, out, next, false, true);
     else
-        OXI_ISA(row_affine_with)(n, x, mean, scale, NULL, NULL, out, false, false);
+        OXI_ISA(row_affine_with)(n, x, mean, scale, NULL, NULL, out, next, false, false);
 }
 
 #undef OXI_ROW_FLUSH
@@ -28480,19 +28580,24 @@ OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean)
     OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
     vf m = vf_set1(mean);
     int64_t i = 0;
-    while (i + 4 * VF <= n) {
-        vf a0 = vf_zero(), a1 = a0, a2 = a0, a3 = a0;
-        int64_t end = i + OXI_ROW_FLUSH * 4 * VF;
+    while (i + 8 * VF <= n) {
+        vf a0 = vf_zero(), a1 = a0, a2 = a0, a3 = a0, a4 = a0, a5 = a0, a6 = a0, a7 = a0, d;
+        int64_t end = i + OXI_ROW_FLUSH * 8 * VF;
         if (end > n) end = n;
-        for (; i + 4 * VF <= end; i += 4 * VF) {
-            vf d0 = vf_sub(vf_load(x + i), m), d1 = vf_sub(vf_load(x + i + VF), m);
-            vf d2 = vf_sub(vf_load(x + i + 2 * VF), m), d3 = vf_sub(vf_load(x + i + 3 * VF), m);
-            a0 = vf_fma(d0, d0, a0);
-            a1 = vf_fma(d1, d1, a1);
-            a2 = vf_fma(d2, d2, a2);
-            a3 = vf_fma(d3, d3, a3);
+#define OXI_ADD_SQUARE(sum, at) d = vf_sub(vf_load(x + i + (at) * VF), m), sum = vf_fma(d, d, sum)
+        for (; i + 8 * VF <= end; i += 8 * VF) {
+            OXI_ADD_SQUARE(a0, 0);
+            OXI_ADD_SQUARE(a1, 1);
+            OXI_ADD_SQUARE(a2, 2);
+            OXI_ADD_SQUARE(a3, 3);
+            OXI_ADD_SQUARE(a4, 4);
+            OXI_ADD_SQUARE(a5, 5);
+            OXI_ADD_SQUARE(a6, 6);
+            OXI_ADD_SQUARE(a7, 7);
         }
-        OXI_ISA(wide_add)(&total, vf_add(vf_add(a0, a1), vf_add(a2, a3)));
+#undef OXI_ADD_SQUARE
+        vf left = vf_add(vf_add(a0, a1), vf_add(a2, a3)), right = vf_add(vf_add(a4, a5), vf_add(a6, a7));
+        OXI_ISA(wide_add)(&total, vf_add(left, right));
     }
     for (; i + VF <= n; i += VF) OXI_ISA(wide_add_square)(&total, vf_sub(vf_load(x + i), m));
     double rest = 0;
@@ -28590,33 +28695,61 @@ OXI_KERNEL void OXI_ISA(row_scale)(int64_t n, const float *x, float scale, float
     for (; i < n; i++) out[i] = x[i] * scale;
 }
 
+#define OXI_AFFINE_OF(load)                               \
+    vf a = vf_mul(vf_sub(load(x + at), m), s);            \
+    if (weighted) a = vf_mul(a, load(weight + at));       \
+    return biased ? vf_add(a, load(bias + at)) : a;
+OXI_INLINE vf OXI_ISA(row_affine_at)(int64_t at, const float *x, vf m, vf s, const float *weight,
+                                     const float *bias, bool weighted, bool biased) {
+    OXI_AFFINE_OF(vf_load)
+}
+OXI_INLINE vf OXI_ISA(row_affine_rest)(int64_t at, int64_t n, const float *x, vf m, vf s, const float *weight,
+                                       const float *bias, bool weighted, bool biased) {
+#define OXI_LOAD_REST(p) vf_load_n(p, n)
+    OXI_AFFINE_OF(OXI_LOAD_REST)
+#undef OXI_LOAD_REST
+}
+#undef OXI_AFFINE_OF
+
 OXI_INLINE void OXI_ISA(row_affine_with)(int64_t n, const float *x, float mean, float scale,
-                                         const float *weight, const float *bias, float *out, bool weighted,
-                                         bool biased) {
+                                         const float *weight, const float *bias, float *out,
+                                         const float *next, bool weighted, bool biased) {
     vf m = vf_set1(mean), s = vf_set1(scale);
     int64_t i = 0;
-    for (; i < n; i += VF) {
-        bool whole = i + VF <= n;
-        vf a = vf_mul(vf_sub(whole ? vf_load(x + i) : vf_load_n(x + i, n - i), m), s);
-        if (weighted) a = vf_mul(a, whole ? vf_load(weight + i) : vf_load_n(weight + i, n - i));
-        if (biased) a = vf_add(a, whole ? vf_load(bias + i) : vf_load_n(bias + i, n - i));
-        if (whole)
-            vf_store(out + i, a);
-        else
-            vf_store_n(out + i, a, n - i);
+#define OXI_AFFINE(at) OXI_ISA(row_affine_at)(at, x, m, s, weight, bias, weighted, biased)
+#define OXI_AFFINE_FOUR(store)                                                            \
+    vf a0 = OXI_AFFINE(i), a1 = OXI_AFFINE(i + VF);                                       \
+    vf a2 = OXI_AFFINE(i + 2 * VF), a3 = OXI_AFFINE(i + 3 * VF);                          \
+    store(out + i, a0);                                                                   \
+    store(out + i + VF, a1);                                                              \
+    store(out + i + 2 * VF, a2);                                                          \
+    store(out + i + 3 * VF, a3);
+    for (; next && i + 4 * VF <= n; i += 4 * VF) {
+        for (int at = 0; at < 4 * VF; at += 16) OXI_PREFETCH_READ(next + i + at);
+        OXI_AFFINE_FOUR(vf_stream)
     }
+    for (; next && i < n; i += VF) vf_stream(out + i, OXI_AFFINE(i));
+    for (; i + 4 * VF <= n; i += 4 * VF) {
+        OXI_AFFINE_FOUR(vf_store)
+    }
+    for (; i + VF <= n; i += VF) vf_store(out + i, OXI_AFFINE(i));
+#undef OXI_AFFINE
+#undef OXI_AFFINE_FOUR
+    if (i < n)
+        vf_store_n(out + i,
+                   OXI_ISA(row_affine_rest)(i, n - i, x, m, s, weight, bias, weighted, biased), n - i);
 }
 
 OXI_KERNEL void OXI_ISA(row_affine)(int64_t n, const float *x, float mean, float scale, const float *weight,
-                                    const float *bias, float *out) {
+                                    const float *bias, float *out, const float *next) {
     if (weight && bias)
-        OXI_ISA(row_affine_with)(n, x, mean, scale, weight, bias, out, true, true);
+        OXI_ISA(row_affine_with)(n, x, mean, scale, weight, bias, out, next, true, true);
     else if (weight)
-        OXI_ISA(row_affine_with)(n, x, mean, scale, weight, NULL, out, true, false);
+        OXI_ISA(row_affine_with)(n, x, mean, scale, weight, NULL, out, next, true, false);
     else if (bias)
-        OXI_ISA(row_affine_with)(n, x, mean, scale, NULL, bias, out, false, true);
+        OXI_ISA(row_affine_with)(n, x, mean, scale, NULL, bias, out, next, false, true);
     else
-        OXI_ISA(row_affine_with)(n, x, mean, scale, NULL, NULL, out, false, false);
+        OXI_ISA(row_affine_with)(n, x, mean, scale, NULL, NULL, out, next, false, false);
 }
 
 #undef OXI_ROW_FLUSH
@@ -33352,19 +33485,24 @@ OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean)
     OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
     vf m = vf_set1(mean);
     int64_t i = 0;
-    while (i + 4 * VF <= n) {
-        vf a0 = vf_zero(), a1 = a0, a2 = a0, a3 = a0;
-        int64_t end = i + OXI_ROW_FLUSH * 4 * VF;
+    while (i + 8 * VF <= n) {
+        vf a0 = vf_zero(), a1 = a0, a2 = a0, a3 = a0, a4 = a0, a5 = a0, a6 = a0, a7 = a0, d;
+        int64_t end = i + OXI_ROW_FLUSH * 8 * VF;
         if (end > n) end = n;
-        for (; i + 4 * VF <= end; i += 4 * VF) {
-            vf d0 = vf_sub(vf_load(x + i), m), d1 = vf_sub(vf_load(x + i + VF), m);
-            vf d2 = vf_sub(vf_load(x + i + 2 * VF), m), d3 = vf_sub(vf_load(x + i + 3 * VF), m);
-            a0 = vf_fma(d0, d0, a0);
-            a1 = vf_fma(d1, d1, a1);
-            a2 = vf_fma(d2, d2, a2);
-            a3 = vf_fma(d3, d3, a3);
+#define OXI_ADD_SQUARE(sum, at) d = vf_sub(vf_load(x + i + (at) * VF), m), sum = vf_fma(d, d, sum)
+        for (; i + 8 * VF <= end; i += 8 * VF) {
+            OXI_ADD_SQUARE(a0, 0);
+            OXI_ADD_SQUARE(a1, 1);
+            OXI_ADD_SQUARE(a2, 2);
+            OXI_ADD_SQUARE(a3, 3);
+            OXI_ADD_SQUARE(a4, 4);
+            OXI_ADD_SQUARE(a5, 5);
+            OXI_ADD_SQUARE(a6, 6);
+            OXI_ADD_SQUARE(a7, 7);
         }
-        OXI_ISA(wide_add)(&total, vf_add(vf_add(a0, a1), vf_add(a2, a3)));
+#undef OXI_ADD_SQUARE
+        vf left = vf_add(vf_add(a0, a1), vf_add(a2, a3)), right = vf_add(vf_add(a4, a5), vf_add(a6, a7));
+        OXI_ISA(wide_add)(&total, vf_add(left, right));
     }
     for (; i + VF <= n; i += VF) OXI_ISA(wide_add_square)(&total, vf_sub(vf_load(x + i), m));
     double rest = 0;
@@ -33462,33 +33600,61 @@ OXI_KERNEL void OXI_ISA(row_scale)(int64_t n, const float *x, float scale, float
     for (; i < n; i++) out[i] = x[i] * scale;
 }
 
+#define OXI_AFFINE_OF(load)                               \
+    vf a = vf_mul(vf_sub(load(x + at), m), s);            \
+    if (weighted) a = vf_mul(a, load(weight + at));       \
+    return biased ? vf_add(a, load(bias + at)) : a;
+OXI_INLINE vf OXI_ISA(row_affine_at)(int64_t at, const float *x, vf m, vf s, const float *weight,
+                                     const float *bias, bool weighted, bool biased) {
+    OXI_AFFINE_OF(vf_load)
+}
+OXI_INLINE vf OXI_ISA(row_affine_rest)(int64_t at, int64_t n, const float *x, vf m, vf s, const float *weight,
+                                       const float *bias, bool weighted, bool biased) {
+#define OXI_LOAD_REST(p) vf_load_n(p, n)
+    OXI_AFFINE_OF(OXI_LOAD_REST)
+#undef OXI_LOAD_REST
+}
+#undef OXI_AFFINE_OF
+
 OXI_INLINE void OXI_ISA(row_affine_with)(int64_t n, const float *x, float mean, float scale,
-                                         const float *weight, const float *bias, float *out, bool weighted,
-                                         bool biased) {
+                                         const float *weight, const float *bias, float *out,
+                                         const float *next, bool weighted, bool biased) {
     vf m = vf_set1(mean), s = vf_set1(scale);
     int64_t i = 0;
-    for (; i < n; i += VF) {
-        bool whole = i + VF <= n;
-        vf a = vf_mul(vf_sub(whole ? vf_load(x + i) : vf_load_n(x + i, n - i), m), s);
-        if (weighted) a = vf_mul(a, whole ? vf_load(weight + i) : vf_load_n(weight + i, n - i));
-        if (biased) a = vf_add(a, whole ? vf_load(bias + i) : vf_load_n(bias + i, n - i));
-        if (whole)
-            vf_store(out + i, a);
-        else
-            vf_store_n(out + i, a, n - i);
+#define OXI_AFFINE(at) OXI_ISA(row_affine_at)(at, x, m, s, weight, bias, weighted, biased)
+#define OXI_AFFINE_FOUR(store)                                                            \
+    vf a0 = OXI_AFFINE(i), a1 = OXI_AFFINE(i + VF);                                       \
+    vf a2 = OXI_AFFINE(i + 2 * VF), a3 = OXI_AFFINE(i + 3 * VF);                          \
+    store(out + i, a0);                                                                   \
+    store(out + i + VF, a1);                                                              \
+    store(out + i + 2 * VF, a2);                                                          \
+    store(out + i + 3 * VF, a3);
+    for (; next && i + 4 * VF <= n; i += 4 * VF) {
+        for (int at = 0; at < 4 * VF; at += 16) OXI_PREFETCH_READ(next + i + at);
+        OXI_AFFINE_FOUR(vf_stream)
     }
+    for (; next && i < n; i += VF) vf_stream(out + i, OXI_AFFINE(i));
+    for (; i + 4 * VF <= n; i += 4 * VF) {
+        OXI_AFFINE_FOUR(vf_store)
+    }
+    for (; i + VF <= n; i += VF) vf_store(out + i, OXI_AFFINE(i));
+#undef OXI_AFFINE
+#undef OXI_AFFINE_FOUR
+    if (i < n)
+        vf_store_n(out + i,
+                   OXI_ISA(row_affine_rest)(i, n - i, x, m, s, weight, bias, weighted, biased), n - i);
 }
 
 OXI_KERNEL void OXI_ISA(row_affine)(int64_t n, const float *x, float mean, float scale, const float *weight,
-                                    const float *bias, float *out) {
+                                    const float *bias, float *out, const float *next) {
     if (weight && bias)
-        OXI_ISA(row_affine_with)(n, x, mean, scale, weight, bias, out, true, true);
+        OXI_ISA(row_affine_with)(n, x, mean, scale, weight, bias, out, next, true, true);
     else if (weight)
-        OXI_ISA(row_affine_with)(n, x, mean, scale, weight, NULL, out, true, false);
+        OXI_ISA(row_affine_with)(n, x, mean, scale, weight, NULL, out, next, true, false);
     else if (bias)
-        OXI_ISA(row_affine_with)(n, x, mean, scale, NULL, bias, out, false, true);
+        OXI_ISA(row_affine_with)(n, x, mean, scale, NULL, bias, out, next, false, true);
     else
-        OXI_ISA(row_affine_with)(n, x, mean, scale, NULL, NULL, out, false, false);
+        OXI_ISA(row_affine_with)(n, x, mean, scale, NULL, NULL, out, next, false, false);
 }
 
 #undef OXI_ROW_FLUSH
@@ -38219,19 +38385,24 @@ OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean)
     OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
     vf m = vf_set1(mean);
     int64_t i = 0;
-    while (i + 4 * VF <= n) {
-        vf a0 = vf_zero(), a1 = a0, a2 = a0, a3 = a0;
-        int64_t end = i + OXI_ROW_FLUSH * 4 * VF;
+    while (i + 8 * VF <= n) {
+        vf a0 = vf_zero(), a1 = a0, a2 = a0, a3 = a0, a4 = a0, a5 = a0, a6 = a0, a7 = a0, d;
+        int64_t end = i + OXI_ROW_FLUSH * 8 * VF;
         if (end > n) end = n;
-        for (; i + 4 * VF <= end; i += 4 * VF) {
-            vf d0 = vf_sub(vf_load(x + i), m), d1 = vf_sub(vf_load(x + i + VF), m);
-            vf d2 = vf_sub(vf_load(x + i + 2 * VF), m), d3 = vf_sub(vf_load(x + i + 3 * VF), m);
-            a0 = vf_fma(d0, d0, a0);
-            a1 = vf_fma(d1, d1, a1);
-            a2 = vf_fma(d2, d2, a2);
-            a3 = vf_fma(d3, d3, a3);
+#define OXI_ADD_SQUARE(sum, at) d = vf_sub(vf_load(x + i + (at) * VF), m), sum = vf_fma(d, d, sum)
+        for (; i + 8 * VF <= end; i += 8 * VF) {
+            OXI_ADD_SQUARE(a0, 0);
+            OXI_ADD_SQUARE(a1, 1);
+            OXI_ADD_SQUARE(a2, 2);
+            OXI_ADD_SQUARE(a3, 3);
+            OXI_ADD_SQUARE(a4, 4);
+            OXI_ADD_SQUARE(a5, 5);
+            OXI_ADD_SQUARE(a6, 6);
+            OXI_ADD_SQUARE(a7, 7);
         }
-        OXI_ISA(wide_add)(&total, vf_add(vf_add(a0, a1), vf_add(a2, a3)));
+#undef OXI_ADD_SQUARE
+        vf left = vf_add(vf_add(a0, a1), vf_add(a2, a3)), right = vf_add(vf_add(a4, a5), vf_add(a6, a7));
+        OXI_ISA(wide_add)(&total, vf_add(left, right));
     }
     for (; i + VF <= n; i += VF) OXI_ISA(wide_add_square)(&total, vf_sub(vf_load(x + i), m));
     double rest = 0;
@@ -38329,33 +38500,61 @@ OXI_KERNEL void OXI_ISA(row_scale)(int64_t n, const float *x, float scale, float
     for (; i < n; i++) out[i] = x[i] * scale;
 }
 
+#define OXI_AFFINE_OF(load)                               \
+    vf a = vf_mul(vf_sub(load(x + at), m), s);            \
+    if (weighted) a = vf_mul(a, load(weight + at));       \
+    return biased ? vf_add(a, load(bias + at)) : a;
+OXI_INLINE vf OXI_ISA(row_affine_at)(int64_t at, const float *x, vf m, vf s, const float *weight,
+                                     const float *bias, bool weighted, bool biased) {
+    OXI_AFFINE_OF(vf_load)
+}
+OXI_INLINE vf OXI_ISA(row_affine_rest)(int64_t at, int64_t n, const float *x, vf m, vf s, const float *weight,
+                                       const float *bias, bool weighted, bool biased) {
+#define OXI_LOAD_REST(p) vf_load_n(p, n)
+    OXI_AFFINE_OF(OXI_LOAD_REST)
+#undef OXI_LOAD_REST
+}
+#undef OXI_AFFINE_OF
+
 OXI_INLINE void OXI_ISA(row_affine_with)(int64_t n, const float *x, float mean, float scale,
-                                         const float *weight, const float *bias, float *out, bool weighted,
-                                         bool biased) {
+                                         const float *weight, const float *bias, float *out,
+                                         const float *next, bool weighted, bool biased) {
     vf m = vf_set1(mean), s = vf_set1(scale);
     int64_t i = 0;
-    for (; i < n; i += VF) {
-        bool whole = i + VF <= n;
-        vf a = vf_mul(vf_sub(whole ? vf_load(x + i) : vf_load_n(x + i, n - i), m), s);
-        if (weighted) a = vf_mul(a, whole ? vf_load(weight + i) : vf_load_n(weight + i, n - i));
-        if (biased) a = vf_add(a, whole ? vf_load(bias + i) : vf_load_n(bias + i, n - i));
-        if (whole)
-            vf_store(out + i, a);
-        else
-            vf_store_n(out + i, a, n - i);
+#define OXI_AFFINE(at) OXI_ISA(row_affine_at)(at, x, m, s, weight, bias, weighted, biased)
+#define OXI_AFFINE_FOUR(store)                                                            \
+    vf a0 = OXI_AFFINE(i), a1 = OXI_AFFINE(i + VF);                                       \
+    vf a2 = OXI_AFFINE(i + 2 * VF), a3 = OXI_AFFINE(i + 3 * VF);                          \
+    store(out + i, a0);                                                                   \
+    store(out + i + VF, a1);                                                              \
+    store(out + i + 2 * VF, a2);                                                          \
+    store(out + i + 3 * VF, a3);
+    for (; next && i + 4 * VF <= n; i += 4 * VF) {
+        for (int at = 0; at < 4 * VF; at += 16) OXI_PREFETCH_READ(next + i + at);
+        OXI_AFFINE_FOUR(vf_stream)
     }
+    for (; next && i < n; i += VF) vf_stream(out + i, OXI_AFFINE(i));
+    for (; i + 4 * VF <= n; i += 4 * VF) {
+        OXI_AFFINE_FOUR(vf_store)
+    }
+    for (; i + VF <= n; i += VF) vf_store(out + i, OXI_AFFINE(i));
+#undef OXI_AFFINE
+#undef OXI_AFFINE_FOUR
+    if (i < n)
+        vf_store_n(out + i,
+                   OXI_ISA(row_affine_rest)(i, n - i, x, m, s, weight, bias, weighted, biased), n - i);
 }
 
 OXI_KERNEL void OXI_ISA(row_affine)(int64_t n, const float *x, float mean, float scale, const float *weight,
-                                    const float *bias, float *out) {
+                                    const float *bias, float *out, const float *next) {
     if (weight && bias)
-        OXI_ISA(row_affine_with)(n, x, mean, scale, weight, bias, out, true, true);
+        OXI_ISA(row_affine_with)(n, x, mean, scale, weight, bias, out, next, true, true);
     else if (weight)
-        OXI_ISA(row_affine_with)(n, x, mean, scale, weight, NULL, out, true, false);
+        OXI_ISA(row_affine_with)(n, x, mean, scale, weight, NULL, out, next, true, false);
     else if (bias)
-        OXI_ISA(row_affine_with)(n, x, mean, scale, NULL, bias, out, false, true);
+        OXI_ISA(row_affine_with)(n, x, mean, scale, NULL, bias, out, next, false, true);
     else
-        OXI_ISA(row_affine_with)(n, x, mean, scale, NULL, NULL, out, false, false);
+        OXI_ISA(row_affine_with)(n, x, mean, scale, NULL, NULL, out, next, false, false);
 }
 
 #undef OXI_ROW_FLUSH
@@ -44074,7 +44273,7 @@ static void oxi_moments_block(const oxi_kernels *k, int64_t n, const float *x, d
     rounded = (float)*mean;
     *squares = oxi_square_sum(k, n, x, rounded);
     if (*squares > 0.01 * (double)n * *mean * *mean) return;
-    k->row_affine(n, x, rounded, 1, NULL, NULL, distance);
+    k->row_affine(n, x, rounded, 1, NULL, NULL, distance, NULL);
     sum = k->row_sum(n, distance);
     *mean = rounded + sum / (double)n;
     *squares = oxi_square_sum(k, n, distance, 0) - sum * sum / (double)n;
@@ -46538,17 +46737,17 @@ enum { OXI_ROW_X, OXI_ROW_OUT, OXI_ROW_WEIGHT, OXI_ROW_BIAS, OXI_ROW_OPERANDS };
 
 typedef struct oxi_row oxi_row;
 /* n elements in the lane's type, from shift and scale; weight and bias (lane type too) may be NULL, out may
- * be x. */
+ * be x. next: as of row_affine. */
 typedef void (*oxi_row_finish)(const oxi_row *r, int64_t n, const void *x, double shift, double scale,
-                               const void *weight, const void *bias, void *out);
+                               const void *weight, const void *bias, void *out, const void *next);
 
 struct oxi_row {
     oxi_reduce measure; /* kept = the rows, line = the elements of a row; four operands each */
     oxi_row_finish finish;
     oxi_op op;
     double eps;
-    bool native; /* x and out are of the lane's own dtype */
-    bool flat;   /* and so are weights; a row is one contiguous run of all of them */
+    bool native;  /* x and out are of the lane's own dtype */
+    bool flat;    /* and so are weights; a row is one contiguous run of all of them */
     bool streams; /* flat f32 of a norm, and more than caches hold */
     oxi_store_kernel store;
     oxi_load_kernel load_weight;
@@ -46561,9 +46760,10 @@ struct oxi_row {
 /* ---- finishing: f32 by the tier's kernels, f64 in plain loops ------------------------------------------ */
 
 static void oxi_softmax_finish_f32(const oxi_row *r, int64_t n, const void *x, double shift, double scale,
-                                   const void *weight, const void *bias, void *out) {
+                                   const void *weight, const void *bias, void *out, const void *next) {
     const oxi_kernels *k = r->measure.kernels;
     (void)weight;
+    (void)next;
     (void)bias;
     k->row_exp_sum(n, (const float *)x, (float)shift, (float *)out);
     k->row_scale(n, (const float *)out, (float)scale, (float *)out);
@@ -46571,42 +46771,44 @@ static void oxi_softmax_finish_f32(const oxi_row *r, int64_t n, const void *x, d
 
 /* Two subtractions: (x - max) is small, x - (max + log sum) would lose what the sum rounds away. */
 static void oxi_log_softmax_finish_f32(const oxi_row *r, int64_t n, const void *x, double shift, double scale,
-                                       const void *weight, const void *bias, void *out) {
+                                       const void *weight, const void *bias, void *out, const void *next) {
     const oxi_kernels *k = r->measure.kernels;
     (void)weight;
+    (void)next;
     (void)bias;
     for (int64_t done = 0, m; done < n; done += m) {
         float *to = (float *)out + done;
         m = oxi_min_i64(n - done, OXI_REDUCE_BLOCK);
-        k->row_affine(m, (const float *)x + done, (float)shift, 1, NULL, NULL, to);
-        k->row_affine(m, to, (float)scale, 1, NULL, NULL, to);
+        k->row_affine(m, (const float *)x + done, (float)shift, 1, NULL, NULL, to, NULL);
+        k->row_affine(m, to, (float)scale, 1, NULL, NULL, to, NULL);
     }
 }
 
 /* A mean far larger than the deviation is taken off in two steps, for f32 cannot hold all of it. */
 static void oxi_norm_finish_f32(const oxi_row *r, int64_t n, const void *x, double shift, double scale,
-                                const void *weight, const void *bias, void *out) {
+                                const void *weight, const void *bias, void *out, const void *next) {
     const oxi_kernels *k = r->measure.kernels;
     const float *from = (const float *)x, *w = (const float *)weight, *b = (const float *)bias;
     float *to = (float *)out, mean = (float)shift;
     double rest = shift - mean;
     if (!(fabs(rest) * scale > 1e-6)) {
-        k->row_affine(n, from, mean, (float)scale, w, b, to);
+        k->row_affine(n, from, mean, (float)scale, w, b, to, (const float *)next);
         return;
     }
     for (int64_t done = 0, m; done < n; done += m) {
         m = oxi_min_i64(n - done, OXI_REDUCE_BLOCK);
-        k->row_affine(m, from + done, mean, 1, NULL, NULL, to + done);
+        k->row_affine(m, from + done, mean, 1, NULL, NULL, to + done, NULL);
         k->row_affine(m, to + done, (float)rest, (float)scale, w ? w + done : NULL, b ? b + done : NULL,
-                      to + done);
+                      to + done, NULL);
     }
 }
 
 static void oxi_softmax_finish_f64(const oxi_row *r, int64_t n, const void *x, double shift, double scale,
-                                   const void *weight, const void *bias, void *out) {
+                                   const void *weight, const void *bias, void *out, const void *next) {
     double *to = (double *)out;
     const void *in[1];
     (void)weight;
+    (void)next;
     (void)bias;
     in[0] = out;
     for (int64_t i = 0; i < n; i++) to[i] = ((const double *)x)[i] - shift;
@@ -46615,16 +46817,18 @@ static void oxi_softmax_finish_f64(const oxi_row *r, int64_t n, const void *x, d
 }
 
 static void oxi_log_softmax_finish_f64(const oxi_row *r, int64_t n, const void *x, double shift, double scale,
-                                       const void *weight, const void *bias, void *out) {
+                                       const void *weight, const void *bias, void *out, const void *next) {
     (void)r;
     (void)weight;
+    (void)next;
     (void)bias;
     for (int64_t i = 0; i < n; i++) ((double *)out)[i] = (((const double *)x)[i] - shift) - scale;
 }
 
 static void oxi_norm_finish_f64(const oxi_row *r, int64_t n, const void *x, double shift, double scale,
-                                const void *weight, const void *bias, void *out) {
+                                const void *weight, const void *bias, void *out, const void *next) {
     const double *w = (const double *)weight, *b = (const double *)bias;
+    (void)next;
     (void)r;
     for (int64_t i = 0; i < n; i++) {
         double value = (((const double *)x)[i] - shift) * scale;
@@ -46658,6 +46862,54 @@ static void oxi_row_numbers(const oxi_row *r, double a, double b, double *shift,
     }
 }
 
+/* ---- norms of f32 past the caches ---------------------------------------------------------------------- */
+
+/* The cache line in which a row ends and the next one begins: it is put together here, for half a line takes
+ * as long as many whole ones. */
+typedef struct oxi_row_edge {
+    float line[OXI_LINE / 4];
+    char *to;           /* where the line lies */
+    int64_t begin, end; /* its numbers that are here */
+} oxi_row_edge;
+
+static void oxi_row_edge_write(const oxi_row *r, oxi_row_edge *edge) {
+    int64_t each = sizeof(float), bytes = (edge->end - edge->begin) * each;
+    if (bytes == OXI_LINE)
+        r->measure.kernels->stream(OXI_LINE, edge->line, edge->to);
+    else
+        memcpy(edge->to + edge->begin * each, edge->line + edge->begin, (size_t)bytes);
+    edge->begin = edge->end = 0;
+}
+
+/* n elements up to the end of a line at most. */
+static void oxi_row_edge_finish(const oxi_row *r, oxi_row_edge *edge, int64_t n, const float *x, double shift,
+                                double scale, const float *weight, const float *bias, char *out) {
+    int64_t each = sizeof(float), at = (int64_t)((uintptr_t)out % OXI_LINE) / each;
+    if (n == 0) return;
+    if (edge->to != out - at * each || edge->end != at) {
+        oxi_row_edge_write(r, edge);
+        edge->to = out - at * each;
+        edge->begin = at;
+    }
+    r->finish(r, n, x, shift, scale, weight, bias, edge->line + at, NULL);
+    edge->end = at + n;
+    if (edge->end == OXI_LINE / each) oxi_row_edge_write(r, edge);
+}
+
+/* n elements of a row; what lies behind it, mostly the next one, is asked for meanwhile. */
+static void oxi_row_finish_past(const oxi_row *r, oxi_row_edge *edge, int64_t n, const float *x, double shift,
+                                double scale, const float *weight, const float *bias, char *out) {
+    int64_t each = sizeof(float), in_line = OXI_LINE / each;
+    int64_t head = oxi_min_i64(n, (int64_t)((0 - (uintptr_t)out) % OXI_LINE) / each);
+    int64_t end = head + (n - head) / in_line * in_line;
+    oxi_row_edge_finish(r, edge, head, x, shift, scale, weight, bias, out);
+    if (end > head)
+        r->finish(r, end - head, x + head, shift, scale, weight ? weight + head : NULL,
+                  bias ? bias + head : NULL, out + head * each, x + n + head);
+    oxi_row_edge_finish(r, edge, n - end, x + end, shift, scale, weight ? weight + end : NULL,
+                        bias ? bias + end : NULL, out + end * each);
+}
+
 /* ---- a row --------------------------------------------------------------------------------------------- */
 
 /* Weights of a piece: as they lie, or gathered (a channel's one weight is spread over its elements). */
@@ -46673,7 +46925,10 @@ static const void *oxi_row_weight(const oxi_row *r, const oxi_walk *line, const 
 static void oxi_row_write(const oxi_row *r, const oxi_walk *line, int64_t first, int64_t count, double shift,
                           double scale) {
     double x[OXI_ROW_BLOCK], weight[OXI_ROW_BLOCK], bias[OXI_ROW_BLOCK];
+    oxi_row_edge edge;
     oxi_cursor c;
+    edge.begin = edge.end = 0;
+    edge.to = NULL;
     oxi_walk_seek(line, &c, first, count, r->flat ? count : OXI_ROW_BLOCK);
     for (; c.n; oxi_walk_next(line, &c)) {
         const void *w = oxi_row_weight(r, line, &c, OXI_ROW_WEIGHT, weight);
@@ -46685,9 +46940,14 @@ static void oxi_row_write(const oxi_row *r, const oxi_walk *line, int64_t first,
             from = x;
         }
         if (r->native && line->step[OXI_ROW_OUT] == 1) to = c.p[OXI_ROW_OUT];
-        r->finish(r, c.n, from, shift, scale, w, b, to);
+        if (r->streams)
+            oxi_row_finish_past(r, &edge, c.n, (const float *)from, shift, scale, (const float *)w,
+                                (const float *)b, (char *)to);
+        else
+            r->finish(r, c.n, from, shift, scale, w, b, to, NULL);
         if (to == x) r->store(c.n, x, c.p[OXI_ROW_OUT], line->step[OXI_ROW_OUT]);
     }
+    oxi_row_edge_write(r, &edge);
 }
 
 static void oxi_row_measure(const oxi_row *r, const oxi_walk *line, int64_t first, int64_t count, double *a,
@@ -46831,28 +47091,15 @@ static void oxi_row_place_line(const oxi_row *r, const oxi_cursor *c, int64_t i,
     }
 }
 
-static void oxi_row_finish_flat(const oxi_row *r, const oxi_walk *line, double shift, double scale) {
-    const char *x = line->base[OXI_ROW_X];
-    const char *weight = r->weights[0] ? line->base[OXI_ROW_WEIGHT] : NULL;
-    const char *bias = r->weights[1] ? line->base[OXI_ROW_BIAS] : NULL;
-    int64_t n = line->numel, each = sizeof(float);
-    if (!r->streams) {
-        r->finish(r, n, x, shift, scale, weight, bias, line->base[OXI_ROW_OUT]);
-        return;
-    }
-    for (int64_t done = 0, m; done < n; done += m) {
-        float tile[2 * OXI_ROW_BLOCK];
-        m = oxi_min_i64(n - done, 2 * OXI_ROW_BLOCK);
-        const char *next = x + (n + done) * each; /* what lies behind this row, mostly the next one */
-        for (int64_t i = 0; i < m * each; i += 64) OXI_PREFETCH_READ(next + i);
-        r->finish(r, m, x + done * each, shift, scale, weight ? weight + done * each : NULL,
-                  bias ? bias + done * each : NULL, tile);
-        r->measure.kernels->stream((size_t)(m * each), tile, line->base[OXI_ROW_OUT] + done * each);
-    }
+/* The last lines of the row at `next` are asked for while the one before is measured; the others, when it is
+ * written: memory is to have something to do all the time. */
+static void oxi_row_ask(const float *next, int64_t n) {
+    const int64_t most = 512, in_line = OXI_LINE / (int64_t)sizeof(float);
+    for (int64_t i = n - oxi_min_i64(n / 2, most); i < n; i += in_line) OXI_PREFETCH_FAR(next + i);
 }
 
 /* A row that is one run of x, out and weights. */
-static void oxi_row_flat(const oxi_row *r, const oxi_walk *line) {
+static void oxi_row_flat(const oxi_row *r, const oxi_walk *line, oxi_row_edge *edge) {
     const oxi_reduce *m = &r->measure;
     const void *x = line->base[OXI_ROW_X];
     double a = 0, b = 0, shift, scale;
@@ -46865,15 +47112,22 @@ static void oxi_row_flat(const oxi_row *r, const oxi_walk *line) {
     p.b = &b;
     p.count = 0;
     if (m->reducer.begin) m->reducer.begin(&p, 1);
+    if (r->streams) oxi_row_ask((const float *)x + line->numel, line->numel);
     m->reducer.row(m->kernels, &p, line->numel, x, 0);
     oxi_row_numbers(r, a, b, &shift, &scale);
-    oxi_row_finish_flat(r, line, shift, scale);
+    const void *weight = r->weights[0] ? line->base[OXI_ROW_WEIGHT] : NULL;
+    const void *bias = r->weights[1] ? line->base[OXI_ROW_BIAS] : NULL;
+    if (r->streams)
+        oxi_row_finish_past(r, edge, line->numel, (const float *)x, shift, scale, (const float *)weight,
+                            (const float *)bias, line->base[OXI_ROW_OUT]);
+    else
+        r->finish(r, line->numel, x, shift, scale, weight, bias, line->base[OXI_ROW_OUT], NULL);
 }
 
-static void oxi_row_line(const oxi_row *r, const oxi_walk *line, char *scratch) {
+static void oxi_row_line(const oxi_row *r, const oxi_walk *line, oxi_row_edge *edge, char *scratch) {
     double a, b, shift, scale;
     if (r->flat) {
-        oxi_row_flat(r, line);
+        oxi_row_flat(r, line, edge);
     } else if (r->op == OXI_OP_softmax && r->measure.lane == OXI_LANE_F32 && line->numel <= OXI_ROW_CACHED) {
         oxi_softmax_line(r, line, scratch);
     } else {
@@ -46888,16 +47142,20 @@ static void oxi_row_task(void *arg, int64_t index, int lane) {
     const oxi_reduce *m = &r->measure;
     char *scratch = m->scratch + lane * m->scratch_bytes;
     oxi_walk line = m->line;
+    oxi_row_edge edge;
     oxi_cursor c;
+    edge.begin = edge.end = 0;
+    edge.to = NULL;
     for (oxi_reduce_seek_group(m, index, &c); c.n; oxi_walk_next(&m->kept, &c)) {
         for (int64_t i = 0; i < (m->by_columns ? 1 : c.n); i++) {
             oxi_row_place_line(r, &c, i, &line);
             if (m->by_columns)
                 oxi_row_tile(r, &line, &c, scratch);
             else
-                oxi_row_line(r, &line, scratch);
+                oxi_row_line(r, &line, &edge, scratch);
         }
     }
+    oxi_row_edge_write(r, &edge);
 }
 
 /* Long rows: their chunks are measured by oxi_reduce_task, joined by this ... */
@@ -47043,7 +47301,7 @@ static void oxi_row_shape(oxi_row *r) {
     r->flat = r->native && oxi_walk_flat(line, OXI_ROW_X) && oxi_walk_flat(line, OXI_ROW_OUT);
     for (int k = 0; k < 2; k++) r->flat = r->flat && (!r->weights[k] || line->step[OXI_ROW_WEIGHT + k] == 1);
     r->streams = r->flat && m->kind != OXI_REDUCE_LOGSUMEXP && m->lane == OXI_LANE_F32 &&
-                 oxi_streams(m->call->out[0]);
+                 oxi_streams(m->call->out[0]) && (uintptr_t)oxi_ptr(m->call->out[0]) % sizeof(float) == 0;
     const oxi_attrs *told = &m->call->attr; /* i[2], i[3]: see oxi_row_tell */
     m->by_columns = m->kept.length >= 16 && ((step != 0 && step < llabs(line->step[OXI_ROW_X])) || n < 16);
     if (told->i[2]) m->by_columns = told->i[2] == 2;
