@@ -881,6 +881,17 @@ OX_API ox_tensor *ox_dot(ox_tensor *a, ox_tensor *b);
  *           where a letter of one integer operand alone is summed over
  * source    torch.einsum */
 OX_API ox_tensor *ox_einsum(const char *equation, ox_tensor *const *list, int count);
+/* ox_prepack - keeps the packed form of a constant matrix, so that products need not pack it each time.
+ * The first product with many rows that `weight`, or a view of it, takes part in makes the panels; the next
+ * ones, of any number of rows that need panels, take them. What is changed in place is packed anew.
+ * dtypes    all but block types, which multiply as they lie
+ * memory    as much again as the weight in f32 (f16 and bf16: twice as much, or as much where the processor
+ *           multiplies bf16), until it is freed or keep is false; short of memory, nothing is kept
+ * devices   the CPU; nothing to do on others
+ * errors    OX_ERR_ARG, OX_ERR_NOMEM. Not while another thread multiplies with it. After changes by way of
+ *           ox_data, which nobody sees, call it again
+ * numerics  the same bits as without */
+OX_API ox_status ox_prepack(ox_tensor *weight, bool keep);
 /* true: block types multiply as f32 after exact expansion; false (the default): int8 products with
  * quantised activations. On a GPU with cooperative matrices, false lets many f32 rows that meet the weights
  * of ox_linear be rounded to their type (block types: to bf16), and queries and the softmax that meet keys
@@ -3058,7 +3069,10 @@ struct ox_storage {
     bool borrowed;                   /* not from device->alloc */
     bool read_only;                  /* in-place ops are refused */
     int64_t version;                 /* counts in-place changes */
+    struct oxi_prepacked *prepacked; /* NULL, or where products keep packed panels of it (cpu/prepack.c) */
 };
+typedef struct oxi_prepacked oxi_prepacked;
+static void oxi_prepacked_free(oxi_prepacked *home);
 
 static ox_storage *oxi_storage_new(ox_device *device, size_t bytes);               /* one reference */
 static ox_storage *oxi_storage_borrow(ox_device *device, void *data, size_t bytes, ox_release_fn release,
@@ -3373,6 +3387,7 @@ static void oxi_storage_release(ox_storage *storage) {
         storage->device->free(storage->device, storage->data, storage->bytes);
     else if (storage->release)
         storage->release(storage->release_user, storage->release_data);
+    oxi_prepacked_free(storage->prepacked);
     oxi_free(storage, sizeof *storage);
     oxi_atomic_add(&oxi_stat_storages, -1);
 }
@@ -8469,6 +8484,9 @@ typedef void (*oxi_round_kernel)(int64_t rows, const float *from, int64_t ld, ui
 typedef void (*oxi_pack_kernel)(int64_t lines, int64_t k, const void *source, int64_t stride, int width,
                                 void *panels, int64_t panel_stride);
 
+/* copies[k][mr][lanes of a vector] of lines that lie along k, at least one; k is rounded up to eights. */
+typedef void (*oxi_copies_kernel)(int64_t lines, int64_t k, const void *source, int64_t stride, void *copies);
+
 typedef struct oxi_packs {
     oxi_pack_kernel across, along;
 } oxi_packs;
@@ -8566,6 +8584,7 @@ typedef struct oxi_kernels {
     oxi_gemm_kernel spread_f32, spread_f64;
     void (*copies_f32)(int64_t k, const void *a, void *out);
     void (*copies_f64)(int64_t k, const void *a, void *out);
+    oxi_copies_kernel copies_along[OX_DTYPE_COUNT]; /* for spread_f32: NULL where lines are packed before */
     oxi_gemm_kernel gemm_i16; /* i32 c; k counts pairs: a[k][mr][2], b[k][nr][2] of int16_t */
     oxi_gemm_groups bf16_pairs, i8_quads; /* run NULL: computed in f32 and int16 */
     oxi_gemm_pieces f16_pieces;           /* run NULL: computed in f32 */
@@ -8688,6 +8707,7 @@ typedef struct oxi_gemm {
     oxi_activation activation;
     bool rough; /* operands may be rounded to bf16, as int8 is too */
     oxi_shared *shared; /* NULL, or keeps a, packed or quantised, for further products with it */
+    ox_storage *a_storage, *b_storage; /* of constant operands: where panels of them are kept; else NULL */
     oxi_gemm_way way;
 } oxi_gemm;
 static ox_status oxi_gemm_run(const oxi_gemm *g);
@@ -12360,6 +12380,43 @@ OXI_KERNEL void OXI_ISA(name##_copies)(int64_t k, const void *a_panel, void *out
 OXI_SPREAD(gemm_f32, float, vf, VF)
 OXI_SPREAD(gemm_f64, double, vd, VD)
 #undef OXI_SPREAD
+
+/* Such a panel of at most OXI_MR lines along k as they lie in memory, widened on the way; steps come in
+ * eights, zeros where there are no lines. The next lines are asked for. */
+OXI_INLINE void OXI_ISA(load2_f32)(const float *p, vf *a, vf *b) {
+    *a = vf_load(p);
+    *b = vf_load(p + VF);
+}
+OXI_INLINE void OXI_ISA(store_copies)(float *to, vf a) {
+    vf_store(to, _mm_shuffle_ps(a, a, 0x00));
+    vf_store(to + OXI_MR * VF, _mm_shuffle_ps(a, a, 0x55));
+    vf_store(to + 2 * OXI_MR * VF, _mm_shuffle_ps(a, a, 0xaa));
+    vf_store(to + 3 * OXI_MR * VF, _mm_shuffle_ps(a, a, 0xff));
+}
+#define OXI_COPIES_ALONG(name, type, load2) \
+OXI_KERNEL void OXI_ISA(copies_along_##name)(int64_t lines, int64_t k, const void *a, int64_t stride, \
+                                             void *out) { \
+    float *to = (float *)out; \
+    for (int64_t i = 0; i < k; i += 2 * VF, to += 2 * VF * OXI_MR * VF) \
+        for (int64_t line = 0; line < OXI_MR; line++) { \
+            const type *from = (const type *)a + line * stride + i; \
+            type few[2 * VF]; \
+            vf low, high; \
+            OXI_PREFETCH_FAR(from + OXI_MR * stride); \
+            if (line >= lines || k - i < 2 * VF) { \
+                memset(few, 0, sizeof few); \
+                if (line < lines) memcpy(few, from, (size_t)(k - i < 2 * VF ? k - i : 2 * VF) * sizeof(type)); \
+                from = few; \
+            } \
+            load2(from, &low, &high); \
+            OXI_ISA(store_copies)(to + line * VF, low); \
+            OXI_ISA(store_copies)(to + (VF * OXI_MR + line) * VF, high); \
+        } \
+}
+OXI_COPIES_ALONG(f32, float, OXI_ISA(load2_f32))
+OXI_COPIES_ALONG(bf16, uint16_t, vf_load2_bf16)
+OXI_COPIES_ALONG(f16, uint16_t, vf_load2_f16)
+#undef OXI_COPIES_ALONG
 #endif
 
 /* Sums of a whole micro-tile. */
@@ -12843,11 +12900,15 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
     k->spread_f32 = k->gemm_f32;
     k->spread_f64 = k->gemm_f64;
     k->copies_f32 = k->copies_f64 = NULL;
+    memset(k->copies_along, 0, sizeof k->copies_along);
 #if defined(OXI_X86) && VF == 4
     k->spread_f32.run = OXI_ISA(gemm_f32_spread);
     k->spread_f64.run = OXI_ISA(gemm_f64_spread);
     k->copies_f32 = OXI_ISA(gemm_f32_copies);
     k->copies_f64 = OXI_ISA(gemm_f64_copies);
+    k->copies_along[OX_F32] = OXI_ISA(copies_along_f32);
+    k->copies_along[OX_BF16] = OXI_ISA(copies_along_bf16);
+    k->copies_along[OX_F16] = OXI_ISA(copies_along_f16);
 #endif
     k->gemm_i16.mr = OXI_MR16;
     k->gemm_i16.nr = 2 * VP;
@@ -16172,15 +16233,23 @@ OXI_INLINE void vf_load2_bf16(const uint16_t *p, vf *a, vf *b) {
     *a = vi_as_vf(_mm_unpacklo_epi16(zero, all));
     *b = vi_as_vf(_mm_unpackhi_epi16(zero, all));
 }
+/* The size of a normal f16, rounded; of all other numbers something that is not such a size in 16 bits
+ * either, when what is too large for these is cut to the largest. */
+OXI_INLINE vi oxi_sse2_f16_size(vi bits) {
+    vi size = vi_and(bits, vi_set1(0x7fffffff)), odd = vi_and(vi_srl(size, 13), vi_set1(1));
+    return vi_srl(vi_add(vi_add(size, vi_set1(0xfff - ((127 - 15) << 23))), odd), 13);
+}
 OXI_INLINE void vf_store2_f16(uint16_t *p, vf a, vf b) {
     vi x = vf_as_vi(a), y = vf_as_vi(b);
-    if (vm_any(vm_or(OXI_ISA(f16_rounds_unusually)(x), OXI_ISA(f16_rounds_unusually)(y)))) {
+    vi size = _mm_packs_epi32(oxi_sse2_f16_size(x), oxi_sse2_f16_size(y));
+    vi above = _mm_add_epi16(size, _mm_set1_epi16((int16_t)(0x8000 - 0x400))); /* the smallest normal */
+    if (_mm_movemask_epi8(_mm_cmpgt_epi16(above, _mm_set1_epi16((int16_t)(0x8000 + 0x7bff - 0x400))))) {
         vf_store_f16(p, a);
         vf_store_f16(p + VF, b);
         return;
     }
-    vi both = _mm_packs_epi32(OXI_ISA(f16_round_normal)(x), OXI_ISA(f16_round_normal)(y));
-    _mm_storeu_si128((__m128i *)(void *)p, both);
+    vi signs = _mm_and_si128(_mm_packs_epi32(vi_sra(x, 16), vi_sra(y, 16)), _mm_set1_epi16((int16_t)0x8000));
+    _mm_storeu_si128((__m128i *)(void *)p, _mm_or_si128(size, signs));
 }
 OXI_INLINE void vf_store2_bf16(uint16_t *p, vf a, vf b) {
     if (vm_any(vf_unord(a, b))) {
@@ -17397,6 +17466,43 @@ OXI_KERNEL void OXI_ISA(name##_copies)(int64_t k, const void *a_panel, void *out
 OXI_SPREAD(gemm_f32, float, vf, VF)
 OXI_SPREAD(gemm_f64, double, vd, VD)
 #undef OXI_SPREAD
+
+/* Such a panel of at most OXI_MR lines along k as they lie in memory, widened on the way; steps come in
+ * eights, zeros where there are no lines. The next lines are asked for. */
+OXI_INLINE void OXI_ISA(load2_f32)(const float *p, vf *a, vf *b) {
+    *a = vf_load(p);
+    *b = vf_load(p + VF);
+}
+OXI_INLINE void OXI_ISA(store_copies)(float *to, vf a) {
+    vf_store(to, _mm_shuffle_ps(a, a, 0x00));
+    vf_store(to + OXI_MR * VF, _mm_shuffle_ps(a, a, 0x55));
+    vf_store(to + 2 * OXI_MR * VF, _mm_shuffle_ps(a, a, 0xaa));
+    vf_store(to + 3 * OXI_MR * VF, _mm_shuffle_ps(a, a, 0xff));
+}
+#define OXI_COPIES_ALONG(name, type, load2) \
+OXI_KERNEL void OXI_ISA(copies_along_##name)(int64_t lines, int64_t k, const void *a, int64_t stride, \
+                                             void *out) { \
+    float *to = (float *)out; \
+    for (int64_t i = 0; i < k; i += 2 * VF, to += 2 * VF * OXI_MR * VF) \
+        for (int64_t line = 0; line < OXI_MR; line++) { \
+            const type *from = (const type *)a + line * stride + i; \
+            type few[2 * VF]; \
+            vf low, high; \
+            OXI_PREFETCH_FAR(from + OXI_MR * stride); \
+            if (line >= lines || k - i < 2 * VF) { \
+                memset(few, 0, sizeof few); \
+                if (line < lines) memcpy(few, from, (size_t)(k - i < 2 * VF ? k - i : 2 * VF) * sizeof(type)); \
+                from = few; \
+            } \
+            load2(from, &low, &high); \
+            OXI_ISA(store_copies)(to + line * VF, low); \
+            OXI_ISA(store_copies)(to + (VF * OXI_MR + line) * VF, high); \
+        } \
+}
+OXI_COPIES_ALONG(f32, float, OXI_ISA(load2_f32))
+OXI_COPIES_ALONG(bf16, uint16_t, vf_load2_bf16)
+OXI_COPIES_ALONG(f16, uint16_t, vf_load2_f16)
+#undef OXI_COPIES_ALONG
 #endif
 
 /* Sums of a whole micro-tile. */
@@ -17880,11 +17986,15 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
     k->spread_f32 = k->gemm_f32;
     k->spread_f64 = k->gemm_f64;
     k->copies_f32 = k->copies_f64 = NULL;
+    memset(k->copies_along, 0, sizeof k->copies_along);
 #if defined(OXI_X86) && VF == 4
     k->spread_f32.run = OXI_ISA(gemm_f32_spread);
     k->spread_f64.run = OXI_ISA(gemm_f64_spread);
     k->copies_f32 = OXI_ISA(gemm_f32_copies);
     k->copies_f64 = OXI_ISA(gemm_f64_copies);
+    k->copies_along[OX_F32] = OXI_ISA(copies_along_f32);
+    k->copies_along[OX_BF16] = OXI_ISA(copies_along_bf16);
+    k->copies_along[OX_F16] = OXI_ISA(copies_along_f16);
 #endif
     k->gemm_i16.mr = OXI_MR16;
     k->gemm_i16.nr = 2 * VP;
@@ -22394,6 +22504,43 @@ OXI_KERNEL void OXI_ISA(name##_copies)(int64_t k, const void *a_panel, void *out
 OXI_SPREAD(gemm_f32, float, vf, VF)
 OXI_SPREAD(gemm_f64, double, vd, VD)
 #undef OXI_SPREAD
+
+/* Such a panel of at most OXI_MR lines along k as they lie in memory, widened on the way; steps come in
+ * eights, zeros where there are no lines. The next lines are asked for. */
+OXI_INLINE void OXI_ISA(load2_f32)(const float *p, vf *a, vf *b) {
+    *a = vf_load(p);
+    *b = vf_load(p + VF);
+}
+OXI_INLINE void OXI_ISA(store_copies)(float *to, vf a) {
+    vf_store(to, _mm_shuffle_ps(a, a, 0x00));
+    vf_store(to + OXI_MR * VF, _mm_shuffle_ps(a, a, 0x55));
+    vf_store(to + 2 * OXI_MR * VF, _mm_shuffle_ps(a, a, 0xaa));
+    vf_store(to + 3 * OXI_MR * VF, _mm_shuffle_ps(a, a, 0xff));
+}
+#define OXI_COPIES_ALONG(name, type, load2) \
+OXI_KERNEL void OXI_ISA(copies_along_##name)(int64_t lines, int64_t k, const void *a, int64_t stride, \
+                                             void *out) { \
+    float *to = (float *)out; \
+    for (int64_t i = 0; i < k; i += 2 * VF, to += 2 * VF * OXI_MR * VF) \
+        for (int64_t line = 0; line < OXI_MR; line++) { \
+            const type *from = (const type *)a + line * stride + i; \
+            type few[2 * VF]; \
+            vf low, high; \
+            OXI_PREFETCH_FAR(from + OXI_MR * stride); \
+            if (line >= lines || k - i < 2 * VF) { \
+                memset(few, 0, sizeof few); \
+                if (line < lines) memcpy(few, from, (size_t)(k - i < 2 * VF ? k - i : 2 * VF) * sizeof(type)); \
+                from = few; \
+            } \
+            load2(from, &low, &high); \
+            OXI_ISA(store_copies)(to + line * VF, low); \
+            OXI_ISA(store_copies)(to + (VF * OXI_MR + line) * VF, high); \
+        } \
+}
+OXI_COPIES_ALONG(f32, float, OXI_ISA(load2_f32))
+OXI_COPIES_ALONG(bf16, uint16_t, vf_load2_bf16)
+OXI_COPIES_ALONG(f16, uint16_t, vf_load2_f16)
+#undef OXI_COPIES_ALONG
 #endif
 
 /* Sums of a whole micro-tile. */
@@ -22877,11 +23024,15 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
     k->spread_f32 = k->gemm_f32;
     k->spread_f64 = k->gemm_f64;
     k->copies_f32 = k->copies_f64 = NULL;
+    memset(k->copies_along, 0, sizeof k->copies_along);
 #if defined(OXI_X86) && VF == 4
     k->spread_f32.run = OXI_ISA(gemm_f32_spread);
     k->spread_f64.run = OXI_ISA(gemm_f64_spread);
     k->copies_f32 = OXI_ISA(gemm_f32_copies);
     k->copies_f64 = OXI_ISA(gemm_f64_copies);
+    k->copies_along[OX_F32] = OXI_ISA(copies_along_f32);
+    k->copies_along[OX_BF16] = OXI_ISA(copies_along_bf16);
+    k->copies_along[OX_F16] = OXI_ISA(copies_along_f16);
 #endif
     k->gemm_i16.mr = OXI_MR16;
     k->gemm_i16.nr = 2 * VP;
@@ -27307,6 +27458,43 @@ OXI_KERNEL void OXI_ISA(name##_copies)(int64_t k, const void *a_panel, void *out
 OXI_SPREAD(gemm_f32, float, vf, VF)
 OXI_SPREAD(gemm_f64, double, vd, VD)
 #undef OXI_SPREAD
+
+/* Such a panel of at most OXI_MR lines along k as they lie in memory, widened on the way; steps come in
+ * eights, zeros where there are no lines. The next lines are asked for. */
+OXI_INLINE void OXI_ISA(load2_f32)(const float *p, vf *a, vf *b) {
+    *a = vf_load(p);
+    *b = vf_load(p + VF);
+}
+OXI_INLINE void OXI_ISA(store_copies)(float *to, vf a) {
+    vf_store(to, _mm_shuffle_ps(a, a, 0x00));
+    vf_store(to + OXI_MR * VF, _mm_shuffle_ps(a, a, 0x55));
+    vf_store(to + 2 * OXI_MR * VF, _mm_shuffle_ps(a, a, 0xaa));
+    vf_store(to + 3 * OXI_MR * VF, _mm_shuffle_ps(a, a, 0xff));
+}
+#define OXI_COPIES_ALONG(name, type, load2) \
+OXI_KERNEL void OXI_ISA(copies_along_##name)(int64_t lines, int64_t k, const void *a, int64_t stride, \
+                                             void *out) { \
+    float *to = (float *)out; \
+    for (int64_t i = 0; i < k; i += 2 * VF, to += 2 * VF * OXI_MR * VF) \
+        for (int64_t line = 0; line < OXI_MR; line++) { \
+            const type *from = (const type *)a + line * stride + i; \
+            type few[2 * VF]; \
+            vf low, high; \
+            OXI_PREFETCH_FAR(from + OXI_MR * stride); \
+            if (line >= lines || k - i < 2 * VF) { \
+                memset(few, 0, sizeof few); \
+                if (line < lines) memcpy(few, from, (size_t)(k - i < 2 * VF ? k - i : 2 * VF) * sizeof(type)); \
+                from = few; \
+            } \
+            load2(from, &low, &high); \
+            OXI_ISA(store_copies)(to + line * VF, low); \
+            OXI_ISA(store_copies)(to + (VF * OXI_MR + line) * VF, high); \
+        } \
+}
+OXI_COPIES_ALONG(f32, float, OXI_ISA(load2_f32))
+OXI_COPIES_ALONG(bf16, uint16_t, vf_load2_bf16)
+OXI_COPIES_ALONG(f16, uint16_t, vf_load2_f16)
+#undef OXI_COPIES_ALONG
 #endif
 
 /* Sums of a whole micro-tile. */
@@ -27790,11 +27978,15 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
     k->spread_f32 = k->gemm_f32;
     k->spread_f64 = k->gemm_f64;
     k->copies_f32 = k->copies_f64 = NULL;
+    memset(k->copies_along, 0, sizeof k->copies_along);
 #if defined(OXI_X86) && VF == 4
     k->spread_f32.run = OXI_ISA(gemm_f32_spread);
     k->spread_f64.run = OXI_ISA(gemm_f64_spread);
     k->copies_f32 = OXI_ISA(gemm_f32_copies);
     k->copies_f64 = OXI_ISA(gemm_f64_copies);
+    k->copies_along[OX_F32] = OXI_ISA(copies_along_f32);
+    k->copies_along[OX_BF16] = OXI_ISA(copies_along_bf16);
+    k->copies_along[OX_F16] = OXI_ISA(copies_along_f16);
 #endif
     k->gemm_i16.mr = OXI_MR16;
     k->gemm_i16.nr = 2 * VP;
@@ -32212,6 +32404,43 @@ OXI_KERNEL void OXI_ISA(name##_copies)(int64_t k, const void *a_panel, void *out
 OXI_SPREAD(gemm_f32, float, vf, VF)
 OXI_SPREAD(gemm_f64, double, vd, VD)
 #undef OXI_SPREAD
+
+/* Such a panel of at most OXI_MR lines along k as they lie in memory, widened on the way; steps come in
+ * eights, zeros where there are no lines. The next lines are asked for. */
+OXI_INLINE void OXI_ISA(load2_f32)(const float *p, vf *a, vf *b) {
+    *a = vf_load(p);
+    *b = vf_load(p + VF);
+}
+OXI_INLINE void OXI_ISA(store_copies)(float *to, vf a) {
+    vf_store(to, _mm_shuffle_ps(a, a, 0x00));
+    vf_store(to + OXI_MR * VF, _mm_shuffle_ps(a, a, 0x55));
+    vf_store(to + 2 * OXI_MR * VF, _mm_shuffle_ps(a, a, 0xaa));
+    vf_store(to + 3 * OXI_MR * VF, _mm_shuffle_ps(a, a, 0xff));
+}
+#define OXI_COPIES_ALONG(name, type, load2) \
+OXI_KERNEL void OXI_ISA(copies_along_##name)(int64_t lines, int64_t k, const void *a, int64_t stride, \
+                                             void *out) { \
+    float *to = (float *)out; \
+    for (int64_t i = 0; i < k; i += 2 * VF, to += 2 * VF * OXI_MR * VF) \
+        for (int64_t line = 0; line < OXI_MR; line++) { \
+            const type *from = (const type *)a + line * stride + i; \
+            type few[2 * VF]; \
+            vf low, high; \
+            OXI_PREFETCH_FAR(from + OXI_MR * stride); \
+            if (line >= lines || k - i < 2 * VF) { \
+                memset(few, 0, sizeof few); \
+                if (line < lines) memcpy(few, from, (size_t)(k - i < 2 * VF ? k - i : 2 * VF) * sizeof(type)); \
+                from = few; \
+            } \
+            load2(from, &low, &high); \
+            OXI_ISA(store_copies)(to + line * VF, low); \
+            OXI_ISA(store_copies)(to + (VF * OXI_MR + line) * VF, high); \
+        } \
+}
+OXI_COPIES_ALONG(f32, float, OXI_ISA(load2_f32))
+OXI_COPIES_ALONG(bf16, uint16_t, vf_load2_bf16)
+OXI_COPIES_ALONG(f16, uint16_t, vf_load2_f16)
+#undef OXI_COPIES_ALONG
 #endif
 
 /* Sums of a whole micro-tile. */
@@ -32695,11 +32924,15 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
     k->spread_f32 = k->gemm_f32;
     k->spread_f64 = k->gemm_f64;
     k->copies_f32 = k->copies_f64 = NULL;
+    memset(k->copies_along, 0, sizeof k->copies_along);
 #if defined(OXI_X86) && VF == 4
     k->spread_f32.run = OXI_ISA(gemm_f32_spread);
     k->spread_f64.run = OXI_ISA(gemm_f64_spread);
     k->copies_f32 = OXI_ISA(gemm_f32_copies);
     k->copies_f64 = OXI_ISA(gemm_f64_copies);
+    k->copies_along[OX_F32] = OXI_ISA(copies_along_f32);
+    k->copies_along[OX_BF16] = OXI_ISA(copies_along_bf16);
+    k->copies_along[OX_F16] = OXI_ISA(copies_along_f16);
 #endif
     k->gemm_i16.mr = OXI_MR16;
     k->gemm_i16.nr = 2 * VP;
@@ -37112,6 +37345,43 @@ OXI_KERNEL void OXI_ISA(name##_copies)(int64_t k, const void *a_panel, void *out
 OXI_SPREAD(gemm_f32, float, vf, VF)
 OXI_SPREAD(gemm_f64, double, vd, VD)
 #undef OXI_SPREAD
+
+/* Such a panel of at most OXI_MR lines along k as they lie in memory, widened on the way; steps come in
+ * eights, zeros where there are no lines. The next lines are asked for. */
+OXI_INLINE void OXI_ISA(load2_f32)(const float *p, vf *a, vf *b) {
+    *a = vf_load(p);
+    *b = vf_load(p + VF);
+}
+OXI_INLINE void OXI_ISA(store_copies)(float *to, vf a) {
+    vf_store(to, _mm_shuffle_ps(a, a, 0x00));
+    vf_store(to + OXI_MR * VF, _mm_shuffle_ps(a, a, 0x55));
+    vf_store(to + 2 * OXI_MR * VF, _mm_shuffle_ps(a, a, 0xaa));
+    vf_store(to + 3 * OXI_MR * VF, _mm_shuffle_ps(a, a, 0xff));
+}
+#define OXI_COPIES_ALONG(name, type, load2) \
+OXI_KERNEL void OXI_ISA(copies_along_##name)(int64_t lines, int64_t k, const void *a, int64_t stride, \
+                                             void *out) { \
+    float *to = (float *)out; \
+    for (int64_t i = 0; i < k; i += 2 * VF, to += 2 * VF * OXI_MR * VF) \
+        for (int64_t line = 0; line < OXI_MR; line++) { \
+            const type *from = (const type *)a + line * stride + i; \
+            type few[2 * VF]; \
+            vf low, high; \
+            OXI_PREFETCH_FAR(from + OXI_MR * stride); \
+            if (line >= lines || k - i < 2 * VF) { \
+                memset(few, 0, sizeof few); \
+                if (line < lines) memcpy(few, from, (size_t)(k - i < 2 * VF ? k - i : 2 * VF) * sizeof(type)); \
+                from = few; \
+            } \
+            load2(from, &low, &high); \
+            OXI_ISA(store_copies)(to + line * VF, low); \
+            OXI_ISA(store_copies)(to + (VF * OXI_MR + line) * VF, high); \
+        } \
+}
+OXI_COPIES_ALONG(f32, float, OXI_ISA(load2_f32))
+OXI_COPIES_ALONG(bf16, uint16_t, vf_load2_bf16)
+OXI_COPIES_ALONG(f16, uint16_t, vf_load2_f16)
+#undef OXI_COPIES_ALONG
 #endif
 
 /* Sums of a whole micro-tile. */
@@ -37595,11 +37865,15 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
     k->spread_f32 = k->gemm_f32;
     k->spread_f64 = k->gemm_f64;
     k->copies_f32 = k->copies_f64 = NULL;
+    memset(k->copies_along, 0, sizeof k->copies_along);
 #if defined(OXI_X86) && VF == 4
     k->spread_f32.run = OXI_ISA(gemm_f32_spread);
     k->spread_f64.run = OXI_ISA(gemm_f64_spread);
     k->copies_f32 = OXI_ISA(gemm_f32_copies);
     k->copies_f64 = OXI_ISA(gemm_f64_copies);
+    k->copies_along[OX_F32] = OXI_ISA(copies_along_f32);
+    k->copies_along[OX_BF16] = OXI_ISA(copies_along_bf16);
+    k->copies_along[OX_F16] = OXI_ISA(copies_along_f16);
 #endif
     k->gemm_i16.mr = OXI_MR16;
     k->gemm_i16.nr = 2 * VP;
@@ -47404,6 +47678,121 @@ static OXI_UNUSED ox_status oxi_cpu_row(const oxi_call *call) {
     oxi_row_close(&r);
     return status;
 }
+/* >>cpu/prepack.c */
+/* Packed panels of constant operands (ox_prepack), kept with their storage: the product that first wants
+ * them makes them, later ones take them. Panels that were made before the storage was changed in place, as
+ * its version tells, are dropped. Called by cpu/gemm.c; freed with the storage. */
+
+enum { OXI_PREPACKED_MOST = 64 }; /* sets of panels of one storage: its matrices, and what they multiply */
+
+/* What panels were made of, and how. */
+typedef struct oxi_panels_key {
+    const void *data;
+    ox_dtype dtype;
+    int64_t lines, k, line_stride, k_stride;
+    oxi_pack_kernel pack;
+    int width, element;
+    int64_t depth;
+    int64_t version; /* of the storage */
+} oxi_panels_key;
+
+typedef struct oxi_panels {
+    oxi_panels_key key;
+    int64_t references;
+    char *memory;
+    size_t bytes;
+    struct oxi_panels *next;
+} oxi_panels;
+
+struct oxi_prepacked {
+    oxi_lock lock;
+    oxi_panels *first; /* the newest */
+};
+
+static bool oxi_panels_match(const oxi_panels_key *a, const oxi_panels_key *b) {
+    return a->data == b->data && a->dtype == b->dtype && a->lines == b->lines && a->k == b->k &&
+           a->line_stride == b->line_stride && a->k_stride == b->k_stride && a->pack == b->pack &&
+           a->width == b->width && a->element == b->element && a->depth == b->depth &&
+           a->version == b->version;
+}
+
+static void oxi_panels_release(oxi_panels *panels) {
+    if (!panels || oxi_atomic_add(&panels->references, -1) != 0) return;
+    oxi_free(panels->memory, panels->bytes);
+    oxi_free(panels, sizeof *panels);
+}
+
+/* A reference to the panels of that key, or NULL. */
+static oxi_panels *oxi_panels_find(oxi_prepacked *home, const oxi_panels_key *key) {
+    oxi_lock_take(&home->lock);
+    oxi_panels *panels = home->first;
+    while (panels && !oxi_panels_match(&panels->key, key)) panels = panels->next;
+    if (panels) oxi_atomic_add(&panels->references, 1);
+    oxi_lock_give(&home->lock);
+    return panels;
+}
+
+/* Panels to be filled in, one reference; NULL where memory is short. */
+static oxi_panels *oxi_panels_new(const oxi_panels_key *key, size_t bytes) {
+    oxi_panels *panels = (oxi_panels *)oxi_try_alloc(sizeof *panels);
+    if (!panels) return NULL;
+    memset(panels, 0, sizeof *panels);
+    panels->key = *key;
+    panels->references = 1;
+    panels->bytes = bytes;
+    panels->memory = (char *)oxi_try_alloc(bytes);
+    if (panels->memory) return panels;
+    oxi_free(panels, sizeof *panels);
+    return NULL;
+}
+
+/* Keeps panels that are filled; what is of another version, the same made by another thread, and what is one
+ * too many, goes. */
+static void oxi_panels_keep(oxi_prepacked *home, oxi_panels *panels) {
+    oxi_panels *gone = NULL, **at = &home->first;
+    oxi_atomic_add(&panels->references, 1);
+    oxi_lock_take(&home->lock);
+    panels->next = home->first;
+    home->first = panels;
+    for (int count = 0; *at; count++) {
+        oxi_panels *one = *at;
+        bool twin = one != panels && oxi_panels_match(&one->key, &panels->key);
+        if (one->key.version == panels->key.version && !twin && count < OXI_PREPACKED_MOST) {
+            at = &one->next;
+            continue;
+        }
+        *at = one->next;
+        one->next = gone;
+        gone = one;
+    }
+    oxi_lock_give(&home->lock);
+    while (gone) {
+        oxi_panels *next = gone->next;
+        oxi_panels_release(gone);
+        gone = next;
+    }
+}
+
+static void oxi_prepacked_free(oxi_prepacked *home) {
+    if (!home) return;
+    while (home->first) {
+        oxi_panels *next = home->first->next;
+        oxi_panels_release(home->first);
+        home->first = next;
+    }
+    oxi_free(home, sizeof *home);
+}
+
+OX_API ox_status ox_prepack(ox_tensor *weight, bool keep) {
+    if (!weight) return oxi_fail(OX_ERR_ARG, "prepack: the tensor is NULL");
+    ox_storage *storage = weight->storage;
+    if (storage->device != ox_cpu()) return OX_OK;
+    oxi_prepacked *made = keep ? (oxi_prepacked *)oxi_calloc(1, sizeof *made) : NULL;
+    if (keep && !made) return OX_ERR_NOMEM;
+    oxi_prepacked_free(storage->prepacked);
+    storage->prepacked = made;
+    return OX_OK;
+}
 /* >>cpu/gemm.c */
 /* Matrix products over raw strided memory: C = act(alpha A B + beta C' + bias).
  * Panels of A and B are packed once a block, which reads any strides and dtypes; tiles of C are handed out
@@ -47477,7 +47866,8 @@ typedef struct oxi_gemm_type {
     bool pieces;                   /* packed elements are pieces of f16 */
     oxi_packs pack_a, pack_b;      /* of packed elements, or of f32 into pieces */
     void (*copies)(int64_t k, const void *a, void *out); /* NULL, or what to do with panels of A before */
-    int lanes;                                           /* copies of each element */
+    oxi_copies_kernel copies_along; /* the same from A as it lies, if that is along k */
+    int lanes;                      /* copies of each element */
 } oxi_gemm_type;
 
 /* One operand as the packing sees it: lines (rows of A, columns of B) along k. */
@@ -47489,6 +47879,9 @@ typedef struct oxi_gemm_side {
     int width;                     /* lines of a panel */
     oxi_packs pack;
     char *packed;                  /* [chunk of k][panel][k of the chunk][width] */
+    int64_t all_lines;             /* 0 if packed is the block at work, else all of the operand, so many lines */
+    oxi_panels *kept;              /* whose panels these are */
+    bool filled;                   /* they were there before */
 } oxi_gemm_side;
 
 typedef struct oxi_gemm_plan {
@@ -47506,6 +47899,7 @@ typedef struct oxi_gemm_plan {
     bool streams;  /* finished rows go past the caches: reading lines of a large C first would take longer */
     char *partial; /* sums of a block between chunks of k, if C cannot hold them */
     bool own_a, own_b; /* tiles span all columns (rows): each packs its lines of A (B) into its cache */
+    bool copies_lines; /* and A is copied as it lies, without panels */
     char *scratch;     /* of each lane: stage, a micro-tile for edges, lines of A and B, sums, at offsets */
     size_t edge_at, copies_at, a_at, b_at, sums_at, lane_bytes;
     /* the block at work */
@@ -47912,8 +48306,11 @@ static void oxi_gemm_panels_of_copies(const oxi_gemm_plan *p, const oxi_gemm_til
         oxi_gemm_pack(p, &p->b, t->n + j, oxi_min_i64(t->columns - j, group), k, depth,
                       own + j * depth * element, t->lane);
     if (!b) b = own;
-    for (int64_t i = 0; i < t->rows; i += mr, a += depth * mr * element) {
-        p->type.copies(depth, a, copies);
+    for (int64_t i = 0; i < t->rows; i += mr) {
+        if (p->copies_lines)
+            p->type.copies_along(oxi_min_i64(t->rows - i, mr), depth, oxi_gemm_at(&p->a, t->m + i, k),
+                                 p->a.line_stride, copies);
+        else p->type.copies(depth, a + i * depth * element, copies);
         for (int64_t j = 0; j < t->columns; j += nr) {
             const char *b_panel = b + j * depth * element;
             oxi_gemm_micro_tile(p, t, depth, copies, b_panel, i, j, k > 0, b_panel + depth * nr * element);
@@ -47944,12 +48341,24 @@ static void oxi_gemm_mend(const oxi_gemm_plan *p, const oxi_gemm_tile *t) {
     }
 }
 
+/* The panels from line `at` of the block on, and its step k of `depth` that are one chunk. */
+static const char *oxi_gemm_panels_at(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t at, int64_t k,
+                                      int64_t depth) {
+    bool is_a = s == &p->a;
+    int64_t lines = oxi_round_up(is_a ? p->rows : p->columns, s->width);
+    if (s->all_lines) {
+        k += p->k0;
+        at += is_a ? p->m0 : p->n0;
+        lines = s->all_lines;
+    }
+    return s->packed + (k * lines + depth * at) * p->type.element;
+}
+
 /* Task: one tile of the block, all of the block's k. */
 static void oxi_gemm_tile_task(void *arg, int64_t index, int lane) {
     const oxi_gemm_plan *p = (const oxi_gemm_plan *)arg;
     int64_t down = oxi_parts(p->rows, p->tile_m), element = p->type.element;
     int64_t i = index % down * p->tile_m, j = index / down * p->tile_n;
-    int64_t a_lines = oxi_round_up(p->rows, p->a.width), b_lines = oxi_round_up(p->columns, p->b.width);
     oxi_gemm_tile t;
     t.m = p->m0 + i;
     t.n = p->n0 + j;
@@ -47965,12 +48374,10 @@ static void oxi_gemm_tile_task(void *arg, int64_t index, int lane) {
     if (p->type.kernel->enter) p->type.kernel->enter();
     for (int64_t at = 0; at < p->ks; at += p->depth) {
         int64_t depth = oxi_min_i64(p->ks - at, p->depth);
-        const char *a = p->a.packed + (at * a_lines + depth * i) * element;
-        const char *b = p->own_b ? NULL : p->b.packed + (at * b_lines + depth * j) * element;
-        if (p->own_a) {
+        const char *a = p->own_a ? t.lane + p->a_at : oxi_gemm_panels_at(p, &p->a, i, at, depth);
+        const char *b = p->own_b ? NULL : oxi_gemm_panels_at(p, &p->b, j, at, depth);
+        if (p->own_a && !p->copies_lines)
             oxi_gemm_pack(p, &p->a, t.m, t.rows, p->k0 + at, depth, t.lane + p->a_at, t.lane);
-            a = t.lane + p->a_at;
-        }
         t.rounds = p->round && p->k0 + at + depth == p->k;
         if (p->type.copies) oxi_gemm_panels_of_copies(p, &t, p->k0 + at, depth, a, b);
         else oxi_gemm_panels(p, &t, p->k0 + at, depth, a, b);
@@ -48006,8 +48413,12 @@ static void oxi_gemm_size_tiles(oxi_gemm_plan *p) {
         if (lower) p->tile_m = oxi_round_up(p->tile_m / 2, mr);
         else p->tile_n = oxi_round_up(p->tile_n / 2, nr);
     }
-    p->own_a = n <= p->tile_n;
-    p->own_b = m <= p->tile_m;
+    p->own_a = n <= p->tile_n && !p->a.all_lines;
+    p->own_b = m <= p->tile_m && !p->b.all_lines;
+    /* the next lines are asked for while these are multiplied: wide ones stay in the cache only beside as much
+     * again */
+    bool stay = p->a.dtype != OX_F32 || p->tile_n * p->depth <= cache / 2;
+    p->copies_lines = p->own_a && p->type.copies_along && p->a.k_stride == 1 && stay;
 }
 
 /* Blocks: all of k if the panels that threads share fit into OXI_GEMM_PACKED, else as much k as then fits,
@@ -48015,7 +48426,8 @@ static void oxi_gemm_size_tiles(oxi_gemm_plan *p) {
 static void oxi_gemm_size_blocks(oxi_gemm_plan *p) {
     int64_t mr = p->type.kernel->mr, nr = p->type.kernel->nr, m = p->g->m, n = p->g->n;
     int64_t room = OXI_GEMM_PACKED / p->type.element * (p->type.kernel->tile_k ? 2 : 1);
-    int64_t lines = (p->own_a ? 0 : m) + (p->own_b ? 0 : n);
+    bool packs_a = !p->own_a && !p->a.all_lines, packs_b = !p->own_b && !p->b.all_lines;
+    int64_t lines = (packs_a ? m : 0) + (packs_b ? n : 0);
     p->block_m = m;
     p->block_n = n;
     p->block_k = p->k;
@@ -48023,8 +48435,8 @@ static void oxi_gemm_size_blocks(oxi_gemm_plan *p) {
     int64_t chunks = room / oxi_min_i64(lines, 8192) / p->depth;
     p->block_k = oxi_min_i64(p->k, (chunks > 1 ? chunks : 1) * p->depth);
     lines = room / p->block_k;
-    if (!p->own_b) p->block_n = oxi_min_i64(n, p->own_a ? lines : lines - oxi_min_i64(m, lines / 2));
-    if (!p->own_a) p->block_m = oxi_min_i64(m, p->own_b ? lines : lines - oxi_min_i64(n, lines / 2));
+    if (packs_b) p->block_n = oxi_min_i64(n, packs_a ? lines - oxi_min_i64(m, lines / 2) : lines);
+    if (packs_a) p->block_m = oxi_min_i64(m, packs_b ? lines - oxi_min_i64(n, lines / 2) : lines);
     if (p->block_n < n) p->block_n = oxi_round_up(p->block_n, nr);
     if (p->block_m < m) p->block_m = oxi_round_up(p->block_m, mr);
 }
@@ -48070,6 +48482,7 @@ static ox_status oxi_gemm_type_of(const oxi_gemm *g, const oxi_kernels *kernels,
         type->k_each = 1;
         type->kernel = type->pieces ? &kernels->f16_pieces.kernel : &kernels->spread_f32;
         type->copies = type->pieces ? NULL : kernels->copies_f32;
+        type->copies_along = type->pieces ? NULL : kernels->copies_along[g->a_dtype];
     }
     type->lanes = kernels->vector_bytes / type->element;
     type->pack_b.across = type->element == 8 ? oxi_pack_across_f64 : kernels->pack_across;
@@ -48106,16 +48519,58 @@ static void oxi_gemm_region(oxi_gemm_plan *p, int64_t count, oxi_lane_task task,
         for (int64_t i = 0; i < count; i++) task(p, i, 0);
 }
 
-/* Packs what the threads share of one block and part of k, then computes its tiles. */
-static void oxi_gemm_block(oxi_gemm_plan *p, bool have_a, bool have_b, bool alone) {
+/* Packs rows of A, columns of B of the block and part of k. */
+static void oxi_gemm_pack_block(oxi_gemm_plan *p, bool a, bool b, bool alone) {
     int64_t chunks = p->ks > 0 ? oxi_parts(p->ks, p->depth) : 0;
     int64_t a_group = OXI_GEMM_STAGE_LINES / p->a.width * p->a.width;
     int64_t b_group = OXI_GEMM_STAGE_LINES / p->b.width * p->b.width;
-    int64_t b_tasks = p->own_b || have_b ? 0 : chunks * oxi_parts(p->columns, b_group);
-    p->a_tasks = p->own_a || have_a ? 0 : chunks * oxi_parts(p->rows, a_group);
+    int64_t b_tasks = b ? chunks * oxi_parts(p->columns, b_group) : 0;
+    p->a_tasks = a ? chunks * oxi_parts(p->rows, a_group) : 0;
     oxi_gemm_region(p, p->a_tasks + b_tasks, oxi_gemm_pack_task, alone);
+}
+
+/* Packs what the threads share of one block and part of k, then computes its tiles. */
+static void oxi_gemm_block(oxi_gemm_plan *p, bool have_a, bool have_b, bool alone) {
+    oxi_gemm_pack_block(p, !p->own_a && !have_a && !p->a.all_lines, !p->own_b && !have_b && !p->b.all_lines,
+                        alone);
     oxi_gemm_region(p, oxi_parts(p->rows, p->tile_m) * oxi_parts(p->columns, p->tile_n), oxi_gemm_tile_task,
                     alone);
+}
+
+/* Panels of a constant operand: those that are kept, or new ones, to be filled in. */
+static void oxi_gemm_find_kept(const oxi_gemm_plan *p, oxi_gemm_side *s, ox_storage *storage, int64_t lines) {
+    oxi_panels_key key;
+    if (!storage || !storage->prepacked || p->k == 0 || oxi_is_block(s->dtype)) return;
+    key.data = s->data;
+    key.dtype = s->dtype;
+    key.lines = lines;
+    key.k = s->k;
+    key.line_stride = s->line_stride;
+    key.k_stride = s->k_stride;
+    key.pack = s->pack.along;
+    key.width = s->width;
+    key.element = p->type.element;
+    key.depth = p->depth;
+    key.version = oxi_atomic_load(&storage->version);
+    lines = oxi_round_up(lines, s->width);
+    s->kept = oxi_panels_find(storage->prepacked, &key);
+    s->filled = s->kept != NULL;
+    if (!s->kept) s->kept = oxi_panels_new(&key, (size_t)lines * (size_t)p->k * (size_t)p->type.element);
+    if (!s->kept) return;
+    s->all_lines = lines;
+    s->packed = s->kept->memory;
+}
+
+/* Fills in those that are new, and keeps them. */
+static void oxi_gemm_fill_kept(oxi_gemm_plan *p, bool alone) {
+    bool a = p->a.kept && !p->a.filled, b = p->b.kept && !p->b.filled;
+    p->m0 = p->n0 = p->k0 = 0;
+    p->rows = p->g->m;
+    p->columns = p->g->n;
+    p->ks = p->k;
+    if (a || b) oxi_gemm_pack_block(p, a, b, alone);
+    if (a) oxi_panels_keep(p->g->a_storage->prepacked, p->a.kept);
+    if (b) oxi_panels_keep(p->g->b_storage->prepacked, p->b.kept);
 }
 
 /* have_a: all of it, from a product before. */
@@ -48149,13 +48604,13 @@ static size_t oxi_gemm_place(oxi_gemm_plan *p, size_t *a_bytes, size_t *b_bytes,
     size_t element = (size_t)p->type.element, mr = (size_t)p->a.width, nr = (size_t)p->b.width;
     size_t depth = (size_t)p->depth, shared_k = (size_t)p->block_k;
     bool parts = p->block_k < p->k;
-    *a_bytes = p->own_a ? 0 : oxi_align_up((size_t)oxi_round_up(p->block_m, p->a.width) * shared_k * element);
-    *b_bytes = p->own_b ? 0 : oxi_align_up((size_t)oxi_round_up(p->block_n, p->b.width) * shared_k * element);
+    *a_bytes = p->own_a || p->a.kept ? 0 : oxi_align_up((size_t)oxi_round_up(p->block_m, p->a.width) * shared_k * element);
+    *b_bytes = p->own_b || p->b.kept ? 0 : oxi_align_up((size_t)oxi_round_up(p->block_n, p->b.width) * shared_k * element);
     p->edge_at = OXI_GEMM_STAGE;
     p->copies_at = p->edge_at + oxi_align_up(mr * nr * element);
-    p->a_at =
-        p->copies_at + (p->type.copies ? oxi_align_up(mr * (size_t)p->type.lanes * depth * element) : 0);
-    p->b_at = p->a_at + (p->own_a ? oxi_align_up((size_t)p->tile_m * depth * element) : 0);
+    size_t copies = mr * (size_t)p->type.lanes * ((depth + 7) / 8 * 8) * element;
+    p->a_at = p->copies_at + (p->type.copies ? oxi_align_up(copies) : 0);
+    p->b_at = p->a_at + (p->own_a && !p->copies_lines ? oxi_align_up((size_t)p->tile_m * depth * element) : 0);
     p->sums_at =
         p->b_at + (p->own_b ? oxi_align_up((p->type.copies ? (size_t)p->tile_n : nr) * depth * element) : 0);
     p->lane_bytes = p->sums_at;
@@ -48189,6 +48644,8 @@ static ox_status oxi_gemm_packed(const oxi_gemm *g) {
         p.depth = oxi_parts(p.k, oxi_parts(p.k, p.depth));
         if (tile_k) p.depth = oxi_round_up(p.depth, tile_k);
     }
+    oxi_gemm_find_kept(&p, &p.a, g->a_storage, g->m);
+    oxi_gemm_find_kept(&p, &p.b, g->b_storage, g->n);
     oxi_gemm_size_tiles(&p);
     oxi_gemm_size_blocks(&p);
     int64_t c_bytes = ox_dtype_of(g->c_dtype)->block_bytes;
@@ -48207,13 +48664,17 @@ static ox_status oxi_gemm_packed(const oxi_gemm *g) {
     char *memory = (char *)oxi_alloc(bytes), *a = memory;
     if (shares_a && memory) a = oxi_shared_take(g, OXI_SHARED_PANELS, a_bytes, &have_a);
     if (a) {
-        p.a.packed = a;
-        p.b.packed = shares_a ? memory : memory + a_bytes;
-        p.scratch = p.b.packed + b_bytes;
+        char *b = shares_a ? memory : memory + a_bytes;
+        if (!p.a.kept) p.a.packed = a;
+        if (!p.b.kept) p.b.packed = b;
+        p.scratch = b + b_bytes;
         if (!p.direct && p.block_k < p.k) p.partial = p.scratch + (size_t)lanes * p.lane_bytes;
+        oxi_gemm_fill_kept(&p, alone);
         oxi_gemm_blocks(&p, have_a, alone);
     }
     oxi_free(memory, bytes);
+    oxi_panels_release(p.a.kept);
+    oxi_panels_release(p.b.kept);
     return a ? OX_OK : OX_ERR_NOMEM;
 }
 
@@ -49270,6 +49731,8 @@ static ox_status oxi_cpu_product(const oxi_call *call) {
     p.g.a = oxi_ptr(call->in[addmm]);
     p.g.b = oxi_ptr(call->in[addmm + 1]);
     p.g.c = oxi_ptr(call->out[0]);
+    p.g.a_storage = call->in[addmm]->storage;
+    p.g.b_storage = call->in[addmm + 1]->storage;
     if (addmm) oxi_product_addend(&p.g, call->in[0]);
     ox_status status = linear ? oxi_product_bias(&p.g, call->in[2], &floats) : OX_OK;
     if (p.pairs) {

@@ -1,6 +1,7 @@
 /* bench_matmul.c - matrix products: GFLOP/s by dtype, size and threads, beside the peak of this tier in the
- * same run. Also what transposed and sliced operands cost, and matrix-vector products in GB/s. BENCH_LONG=1
- * adds n = 4096. Writes build/bench_matmul.json ($BUILD/bench_matmul.json). */
+ * same run. Also what transposed and sliced operands cost, matrix-vector products in GB/s, and what prepacked
+ * weights gain. BENCH_LONG=1 adds n = 4096; the word prepacked leaves out all but these. Writes
+ * build/bench_matmul.json ($BUILD/bench_matmul.json). */
 #include "oxtorch.h"
 #include "peaks.h"
 
@@ -109,7 +110,31 @@ static void bench_thin(FILE *json) {
     }
 }
 
-int main(void) {
+/* Few rows by constant weights: packed for each product, and kept (ox_prepack). */
+static void bench_prepacked(FILE *json) {
+    static const ox_dtype dtypes[] = {OX_F32, OX_BF16, OX_F16};
+    printf("\nprepacked weights: [m,n] x [n,n]^T, speed beside weights that are not, in turn\n");
+    printf("%-8s %8s %10s %10s %10s\n", "n", "m", "f32", "bf16", "f16");
+    for (int64_t n = 512; n <= 4096; n = n < 2048 ? 2048 : 2 * n)
+        for (int64_t m = 8; m <= 512; m *= 4) {
+            printf("%-8lld %8lld", (long long)n, (long long)m);
+            for (int d = 0; d < 3; d++) {
+                double seconds, kept_seconds;
+                OX_SCOPE {
+                    ox_tensor *w = operand(n, n, dtypes[d], PLAIN), *x = operand(m, n, dtypes[d], PLAIN);
+                    product plain = {x, ox_t(w)}, kept = {x, ox_t(ox_clone(w))};
+                    (void)ox_prepack(kept.b, true);
+                    bench_in_turn(run_product, &plain, run_product, &kept, 15, &seconds, &kept_seconds);
+                }
+                printf(" %10.2f", seconds / kept_seconds);
+                fprintf(json, "  {\"n\": %lld, \"m\": %lld, \"dtype\": \"%s\", \"prepacked\": %.3f},\n",
+                        (long long)n, (long long)m, ox_dtype_name(dtypes[d]), seconds / kept_seconds);
+            }
+            printf("\n");
+        }
+}
+
+int main(int argc, char **argv) {
     const char *folder = getenv("BUILD"), *longer = getenv("BENCH_LONG");
     char path[512];
     snprintf(path, sizeof path, "%s/bench_matmul.json", folder ? folder : "build");
@@ -118,9 +143,12 @@ int main(void) {
     if (!json) return 1;
     printf("tier %s, peak of one thread %.1f GFLOP/s f32\n", ox_isa(), peaks_rate(peaks_f32));
     fprintf(json, "{\"isa\": \"%s\", \"results\": [\n", ox_isa());
-    bench_sizes(json, longer && longer[0] == '1');
-    bench_layouts(json);
-    bench_thin(json);
+    if (argc < 2 || strcmp(argv[1], "prepacked")) {
+        bench_sizes(json, longer && longer[0] == '1');
+        bench_layouts(json);
+        bench_thin(json);
+    }
+    bench_prepacked(json);
     fprintf(json, "  {\"end\": true}\n]}\n");
     fclose(json);
     return ox_error() != OX_OK;

@@ -164,6 +164,7 @@ if [ -z "$T" ] && [ "$SAN" != tsan ]; then
 fi
 if [ -z "$T$SAN" ] && [ "$DEBUG" != 1 ]; then
     limit=${TEST_TIMEOUT:-600}
+    suite instructions tests/instructions.sh "$BUILD/impl.o"
     suite readme tests/readme.sh
     suite matrix tests/matrix.sh --short
 fi

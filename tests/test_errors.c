@@ -191,6 +191,7 @@ static void check_null_rest(ox_tensor *x) {
     NULLS(tril_, !ox_tril_(NULL, 0));
     NULLS(matmul, !ox_matmul(x, NULL));
     NULLS(matmul, !ox_matmul(NULL, x));
+    NULLS(prepack, ox_prepack(NULL, true) != OX_OK);
     NULLS(linear, !ox_linear(NULL, x, NULL));
     NULLS(linear, !ox_linear(x, NULL, NULL));
     NULLS(linear_act, !ox_linear_act(x, NULL, NULL, "relu"));

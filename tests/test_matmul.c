@@ -501,6 +501,77 @@ static void test_threads(void) {
     ox_set_threads(0);
 }
 
+/* Products with a prepacked `weight` have the bits of those with one that is not, also after a change in place. */
+static void check_prepacked(ox_tensor *weight, bool first, int64_t lines) {
+    int64_t k = weight->shape[first];
+    ox_tensor *x = first ? random_matrix(k, lines, weight->dtype, 0) : random_matrix(lines, k, weight->dtype, 1);
+    for (int change = 0; change < 2; change++) {
+        ox_tensor *out[3];
+        CHECK(change || ox_prepack(weight, true) == OX_OK);
+        for (int i = 0; i < 3; i++) {
+            if (i == 2) CHECK(ox_prepack(weight, false) == OX_OK);
+            out[i] = first ? ox_matmul(weight, x) : ox_matmul(x, weight);
+        }
+        for (int i = 0; i < 2; i++)
+            CHECK_MSG(ox_equal(out[2], out[i]), "%s [%d,%d], %d lines, %s", ox_dtype_name(weight->dtype),
+                      (int)weight->shape[0], (int)weight->shape[1], (int)lines, change ? "changed" : "new");
+        if (change) return;
+        CHECK(ox_prepack(weight, true) == OX_OK);
+        CHECK((first ? ox_matmul(weight, x) : ox_matmul(x, weight)) != NULL);
+        CHECK(ox_fill_(ox_select(weight, 0, 1), 3) != NULL);
+    }
+}
+
+static void test_prepack(void) {
+    static const ox_dtype dtypes[] = {OX_F32, OX_F64, OX_F16, OX_BF16, OX_I8, OX_C64, OX_I32};
+    for (int d = 0; d < 7; d++)
+        for (int layout = 0; layout < LAYOUTS - 1; layout++)
+            OX_SCOPE {
+                ox_tensor *weight = random_matrix(530, 70, dtypes[d], layout);
+                check_prepacked(weight, false, 3);
+                check_prepacked(weight, false, 17);
+                check_prepacked(weight, false, 300);
+                check_prepacked(ox_slice(weight, 0, 20, 500, 3), false, 40);
+                check_prepacked(ox_t(weight), false, 40);
+                check_prepacked(weight, true, 40);
+            }
+    OX_SCOPE { /* linear and addmm, a batch, both operands at once; k beyond one block */
+        ox_tensor *w = random_tensor(OX_SHAPE(3, 60, 90), OX_BF16), *x = random_tensor(OX_SHAPE(20, 90), OX_F32);
+        ox_tensor *bias = random_tensor(OX_SHAPE(60), OX_F32);
+        ox_tensor *long_a = random_tensor(OX_SHAPE(40, 20000), OX_F32);
+        ox_tensor *long_b = random_tensor(OX_SHAPE(20000, 700), OX_F32);
+        ox_tensor *expected[4];
+        for (int kept = 0; kept < 3; kept++) {
+            ox_tensor *one = ox_select(w, 0, 1);
+            ox_tensor *out[4] = {ox_linear_act(x, one, bias, "gelu"),
+                                 ox_addmm(ox_cast(bias, OX_BF16), ox_cast(x, OX_BF16), ox_t(one), 2, 0.5),
+                                 ox_matmul(ox_cast(x, OX_BF16), ox_transpose(w, 1, 2)),
+                                 ox_matmul(long_a, long_b)};
+            for (int i = 0; i < 4; i++)
+                if (!kept) expected[i] = out[i];
+                else CHECK_MSG(ox_equal(expected[i], out[i]), "product %d, turn %d", i, kept);
+            if (!kept) CHECK(!ox_prepack(w, true) && !ox_prepack(long_a, true) && !ox_prepack(long_b, true));
+        }
+    }
+    size_t before = ox_stats().bytes_in_use;
+    OX_SCOPE {
+        ox_tensor *w = random_tensor(OX_SHAPE(200, 300), OX_F32), *x = random_tensor(OX_SHAPE(20, 300), OX_F32);
+        ox_tensor *row = ox_zeros(OX_SHAPE(20, 200), OX_F32);
+        for (int keep = 0; keep < 2; keep++) {
+            CHECK(ox_prepack(w, keep == 1) == OX_OK);
+            size_t start = ox_stats().bytes_in_use, kept[3];
+            for (int i = 0; i < 3; i++) {
+                OX_SCOPE { (void)ox_copy_(row, ox_linear(x, w, NULL)); }
+                kept[i] = ox_stats().bytes_in_use - start;
+            }
+            CHECK(kept[0] == kept[1] && kept[1] == kept[2] && (kept[0] >= 200 * 300 * 4) == (keep == 1));
+        }
+    }
+    CHECK(ox_stats().bytes_in_use == before);
+    CHECK(ox_prepack(NULL, true) == OX_ERR_ARG);
+    ox_error_clear();
+}
+
 static int allocations_left;
 
 static void *failing_alloc(void *user, size_t bytes) {
@@ -536,6 +607,7 @@ static void test_memory(void) {
             ox_tensor *a = ox_ones(OX_SHAPE(sizes[s][0], sizes[s][2]), OX_F32);
             ox_tensor *b = ox_ones(OX_SHAPE(sizes[s][2], sizes[s][1]), OX_BF16), *c = NULL;
             b = ox_t(ox_t(b));
+            CHECK(ox_prepack(b, s == 2) == OX_OK);
             for (int left = 0; !c && left < 50; left++) {
                 ox_trim();
                 size_t before = ox_stats().bytes_in_use;
@@ -572,6 +644,7 @@ int main(void) {
     test_linear();
     test_addmm();
     test_threads();
+    test_prepack();
     test_memory();
     ox_statistics stats = ox_stats();
     CHECK(stats.tensors == 0 && stats.bad_releases == 0);

@@ -70,7 +70,8 @@ typedef struct oxi_gemm_type {
     bool pieces;                   /* packed elements are pieces of f16 */
     oxi_packs pack_a, pack_b;      /* of packed elements, or of f32 into pieces */
     void (*copies)(int64_t k, const void *a, void *out); /* NULL, or what to do with panels of A before */
-    int lanes;                                           /* copies of each element */
+    oxi_copies_kernel copies_along; /* the same from A as it lies, if that is along k */
+    int lanes;                      /* copies of each element */
 } oxi_gemm_type;
 
 /* One operand as the packing sees it: lines (rows of A, columns of B) along k. */
@@ -82,6 +83,9 @@ typedef struct oxi_gemm_side {
     int width;                     /* lines of a panel */
     oxi_packs pack;
     char *packed;                  /* [chunk of k][panel][k of the chunk][width] */
+    int64_t all_lines;             /* 0 if packed is the block at work, else all of the operand, so many lines */
+    oxi_panels *kept;              /* whose panels these are */
+    bool filled;                   /* they were there before */
 } oxi_gemm_side;
 
 typedef struct oxi_gemm_plan {
@@ -99,6 +103,7 @@ typedef struct oxi_gemm_plan {
     bool streams;  /* finished rows go past the caches: reading lines of a large C first would take longer */
     char *partial; /* sums of a block between chunks of k, if C cannot hold them */
     bool own_a, own_b; /* tiles span all columns (rows): each packs its lines of A (B) into its cache */
+    bool copies_lines; /* and A is copied as it lies, without panels */
     char *scratch;     /* of each lane: stage, a micro-tile for edges, lines of A and B, sums, at offsets */
     size_t edge_at, copies_at, a_at, b_at, sums_at, lane_bytes;
     /* the block at work */
@@ -505,8 +510,11 @@ static void oxi_gemm_panels_of_copies(const oxi_gemm_plan *p, const oxi_gemm_til
         oxi_gemm_pack(p, &p->b, t->n + j, oxi_min_i64(t->columns - j, group), k, depth,
                       own + j * depth * element, t->lane);
     if (!b) b = own;
-    for (int64_t i = 0; i < t->rows; i += mr, a += depth * mr * element) {
-        p->type.copies(depth, a, copies);
+    for (int64_t i = 0; i < t->rows; i += mr) {
+        if (p->copies_lines)
+            p->type.copies_along(oxi_min_i64(t->rows - i, mr), depth, oxi_gemm_at(&p->a, t->m + i, k),
+                                 p->a.line_stride, copies);
+        else p->type.copies(depth, a + i * depth * element, copies);
         for (int64_t j = 0; j < t->columns; j += nr) {
             const char *b_panel = b + j * depth * element;
             oxi_gemm_micro_tile(p, t, depth, copies, b_panel, i, j, k > 0, b_panel + depth * nr * element);
@@ -537,12 +545,24 @@ static void oxi_gemm_mend(const oxi_gemm_plan *p, const oxi_gemm_tile *t) {
     }
 }
 
+/* The panels from line `at` of the block on, and its step k of `depth` that are one chunk. */
+static const char *oxi_gemm_panels_at(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t at, int64_t k,
+                                      int64_t depth) {
+    bool is_a = s == &p->a;
+    int64_t lines = oxi_round_up(is_a ? p->rows : p->columns, s->width);
+    if (s->all_lines) {
+        k += p->k0;
+        at += is_a ? p->m0 : p->n0;
+        lines = s->all_lines;
+    }
+    return s->packed + (k * lines + depth * at) * p->type.element;
+}
+
 /* Task: one tile of the block, all of the block's k. */
 static void oxi_gemm_tile_task(void *arg, int64_t index, int lane) {
     const oxi_gemm_plan *p = (const oxi_gemm_plan *)arg;
     int64_t down = oxi_parts(p->rows, p->tile_m), element = p->type.element;
     int64_t i = index % down * p->tile_m, j = index / down * p->tile_n;
-    int64_t a_lines = oxi_round_up(p->rows, p->a.width), b_lines = oxi_round_up(p->columns, p->b.width);
     oxi_gemm_tile t;
     t.m = p->m0 + i;
     t.n = p->n0 + j;
@@ -558,12 +578,10 @@ static void oxi_gemm_tile_task(void *arg, int64_t index, int lane) {
     if (p->type.kernel->enter) p->type.kernel->enter();
     for (int64_t at = 0; at < p->ks; at += p->depth) {
         int64_t depth = oxi_min_i64(p->ks - at, p->depth);
-        const char *a = p->a.packed + (at * a_lines + depth * i) * element;
-        const char *b = p->own_b ? NULL : p->b.packed + (at * b_lines + depth * j) * element;
-        if (p->own_a) {
+        const char *a = p->own_a ? t.lane + p->a_at : oxi_gemm_panels_at(p, &p->a, i, at, depth);
+        const char *b = p->own_b ? NULL : oxi_gemm_panels_at(p, &p->b, j, at, depth);
+        if (p->own_a && !p->copies_lines)
             oxi_gemm_pack(p, &p->a, t.m, t.rows, p->k0 + at, depth, t.lane + p->a_at, t.lane);
-            a = t.lane + p->a_at;
-        }
         t.rounds = p->round && p->k0 + at + depth == p->k;
         if (p->type.copies) oxi_gemm_panels_of_copies(p, &t, p->k0 + at, depth, a, b);
         else oxi_gemm_panels(p, &t, p->k0 + at, depth, a, b);
@@ -599,8 +617,12 @@ static void oxi_gemm_size_tiles(oxi_gemm_plan *p) {
         if (lower) p->tile_m = oxi_round_up(p->tile_m / 2, mr);
         else p->tile_n = oxi_round_up(p->tile_n / 2, nr);
     }
-    p->own_a = n <= p->tile_n;
-    p->own_b = m <= p->tile_m;
+    p->own_a = n <= p->tile_n && !p->a.all_lines;
+    p->own_b = m <= p->tile_m && !p->b.all_lines;
+    /* the next lines are asked for while these are multiplied: wide ones stay in the cache only beside as much
+     * again */
+    bool stay = p->a.dtype != OX_F32 || p->tile_n * p->depth <= cache / 2;
+    p->copies_lines = p->own_a && p->type.copies_along && p->a.k_stride == 1 && stay;
 }
 
 /* Blocks: all of k if the panels that threads share fit into OXI_GEMM_PACKED, else as much k as then fits,
@@ -608,7 +630,8 @@ static void oxi_gemm_size_tiles(oxi_gemm_plan *p) {
 static void oxi_gemm_size_blocks(oxi_gemm_plan *p) {
     int64_t mr = p->type.kernel->mr, nr = p->type.kernel->nr, m = p->g->m, n = p->g->n;
     int64_t room = OXI_GEMM_PACKED / p->type.element * (p->type.kernel->tile_k ? 2 : 1);
-    int64_t lines = (p->own_a ? 0 : m) + (p->own_b ? 0 : n);
+    bool packs_a = !p->own_a && !p->a.all_lines, packs_b = !p->own_b && !p->b.all_lines;
+    int64_t lines = (packs_a ? m : 0) + (packs_b ? n : 0);
     p->block_m = m;
     p->block_n = n;
     p->block_k = p->k;
@@ -616,8 +639,8 @@ static void oxi_gemm_size_blocks(oxi_gemm_plan *p) {
     int64_t chunks = room / oxi_min_i64(lines, 8192) / p->depth;
     p->block_k = oxi_min_i64(p->k, (chunks > 1 ? chunks : 1) * p->depth);
     lines = room / p->block_k;
-    if (!p->own_b) p->block_n = oxi_min_i64(n, p->own_a ? lines : lines - oxi_min_i64(m, lines / 2));
-    if (!p->own_a) p->block_m = oxi_min_i64(m, p->own_b ? lines : lines - oxi_min_i64(n, lines / 2));
+    if (packs_b) p->block_n = oxi_min_i64(n, packs_a ? lines - oxi_min_i64(m, lines / 2) : lines);
+    if (packs_a) p->block_m = oxi_min_i64(m, packs_b ? lines - oxi_min_i64(n, lines / 2) : lines);
     if (p->block_n < n) p->block_n = oxi_round_up(p->block_n, nr);
     if (p->block_m < m) p->block_m = oxi_round_up(p->block_m, mr);
 }
@@ -663,6 +686,7 @@ static ox_status oxi_gemm_type_of(const oxi_gemm *g, const oxi_kernels *kernels,
         type->k_each = 1;
         type->kernel = type->pieces ? &kernels->f16_pieces.kernel : &kernels->spread_f32;
         type->copies = type->pieces ? NULL : kernels->copies_f32;
+        type->copies_along = type->pieces ? NULL : kernels->copies_along[g->a_dtype];
     }
     type->lanes = kernels->vector_bytes / type->element;
     type->pack_b.across = type->element == 8 ? oxi_pack_across_f64 : kernels->pack_across;
@@ -699,16 +723,58 @@ static void oxi_gemm_region(oxi_gemm_plan *p, int64_t count, oxi_lane_task task,
         for (int64_t i = 0; i < count; i++) task(p, i, 0);
 }
 
-/* Packs what the threads share of one block and part of k, then computes its tiles. */
-static void oxi_gemm_block(oxi_gemm_plan *p, bool have_a, bool have_b, bool alone) {
+/* Packs rows of A, columns of B of the block and part of k. */
+static void oxi_gemm_pack_block(oxi_gemm_plan *p, bool a, bool b, bool alone) {
     int64_t chunks = p->ks > 0 ? oxi_parts(p->ks, p->depth) : 0;
     int64_t a_group = OXI_GEMM_STAGE_LINES / p->a.width * p->a.width;
     int64_t b_group = OXI_GEMM_STAGE_LINES / p->b.width * p->b.width;
-    int64_t b_tasks = p->own_b || have_b ? 0 : chunks * oxi_parts(p->columns, b_group);
-    p->a_tasks = p->own_a || have_a ? 0 : chunks * oxi_parts(p->rows, a_group);
+    int64_t b_tasks = b ? chunks * oxi_parts(p->columns, b_group) : 0;
+    p->a_tasks = a ? chunks * oxi_parts(p->rows, a_group) : 0;
     oxi_gemm_region(p, p->a_tasks + b_tasks, oxi_gemm_pack_task, alone);
+}
+
+/* Packs what the threads share of one block and part of k, then computes its tiles. */
+static void oxi_gemm_block(oxi_gemm_plan *p, bool have_a, bool have_b, bool alone) {
+    oxi_gemm_pack_block(p, !p->own_a && !have_a && !p->a.all_lines, !p->own_b && !have_b && !p->b.all_lines,
+                        alone);
     oxi_gemm_region(p, oxi_parts(p->rows, p->tile_m) * oxi_parts(p->columns, p->tile_n), oxi_gemm_tile_task,
                     alone);
+}
+
+/* Panels of a constant operand: those that are kept, or new ones, to be filled in. */
+static void oxi_gemm_find_kept(const oxi_gemm_plan *p, oxi_gemm_side *s, ox_storage *storage, int64_t lines) {
+    oxi_panels_key key;
+    if (!storage || !storage->prepacked || p->k == 0 || oxi_is_block(s->dtype)) return;
+    key.data = s->data;
+    key.dtype = s->dtype;
+    key.lines = lines;
+    key.k = s->k;
+    key.line_stride = s->line_stride;
+    key.k_stride = s->k_stride;
+    key.pack = s->pack.along;
+    key.width = s->width;
+    key.element = p->type.element;
+    key.depth = p->depth;
+    key.version = oxi_atomic_load(&storage->version);
+    lines = oxi_round_up(lines, s->width);
+    s->kept = oxi_panels_find(storage->prepacked, &key);
+    s->filled = s->kept != NULL;
+    if (!s->kept) s->kept = oxi_panels_new(&key, (size_t)lines * (size_t)p->k * (size_t)p->type.element);
+    if (!s->kept) return;
+    s->all_lines = lines;
+    s->packed = s->kept->memory;
+}
+
+/* Fills in those that are new, and keeps them. */
+static void oxi_gemm_fill_kept(oxi_gemm_plan *p, bool alone) {
+    bool a = p->a.kept && !p->a.filled, b = p->b.kept && !p->b.filled;
+    p->m0 = p->n0 = p->k0 = 0;
+    p->rows = p->g->m;
+    p->columns = p->g->n;
+    p->ks = p->k;
+    if (a || b) oxi_gemm_pack_block(p, a, b, alone);
+    if (a) oxi_panels_keep(p->g->a_storage->prepacked, p->a.kept);
+    if (b) oxi_panels_keep(p->g->b_storage->prepacked, p->b.kept);
 }
 
 /* have_a: all of it, from a product before. */
@@ -742,13 +808,13 @@ static size_t oxi_gemm_place(oxi_gemm_plan *p, size_t *a_bytes, size_t *b_bytes,
     size_t element = (size_t)p->type.element, mr = (size_t)p->a.width, nr = (size_t)p->b.width;
     size_t depth = (size_t)p->depth, shared_k = (size_t)p->block_k;
     bool parts = p->block_k < p->k;
-    *a_bytes = p->own_a ? 0 : oxi_align_up((size_t)oxi_round_up(p->block_m, p->a.width) * shared_k * element);
-    *b_bytes = p->own_b ? 0 : oxi_align_up((size_t)oxi_round_up(p->block_n, p->b.width) * shared_k * element);
+    *a_bytes = p->own_a || p->a.kept ? 0 : oxi_align_up((size_t)oxi_round_up(p->block_m, p->a.width) * shared_k * element);
+    *b_bytes = p->own_b || p->b.kept ? 0 : oxi_align_up((size_t)oxi_round_up(p->block_n, p->b.width) * shared_k * element);
     p->edge_at = OXI_GEMM_STAGE;
     p->copies_at = p->edge_at + oxi_align_up(mr * nr * element);
-    p->a_at =
-        p->copies_at + (p->type.copies ? oxi_align_up(mr * (size_t)p->type.lanes * depth * element) : 0);
-    p->b_at = p->a_at + (p->own_a ? oxi_align_up((size_t)p->tile_m * depth * element) : 0);
+    size_t copies = mr * (size_t)p->type.lanes * ((depth + 7) / 8 * 8) * element;
+    p->a_at = p->copies_at + (p->type.copies ? oxi_align_up(copies) : 0);
+    p->b_at = p->a_at + (p->own_a && !p->copies_lines ? oxi_align_up((size_t)p->tile_m * depth * element) : 0);
     p->sums_at =
         p->b_at + (p->own_b ? oxi_align_up((p->type.copies ? (size_t)p->tile_n : nr) * depth * element) : 0);
     p->lane_bytes = p->sums_at;
@@ -782,6 +848,8 @@ static ox_status oxi_gemm_packed(const oxi_gemm *g) {
         p.depth = oxi_parts(p.k, oxi_parts(p.k, p.depth));
         if (tile_k) p.depth = oxi_round_up(p.depth, tile_k);
     }
+    oxi_gemm_find_kept(&p, &p.a, g->a_storage, g->m);
+    oxi_gemm_find_kept(&p, &p.b, g->b_storage, g->n);
     oxi_gemm_size_tiles(&p);
     oxi_gemm_size_blocks(&p);
     int64_t c_bytes = ox_dtype_of(g->c_dtype)->block_bytes;
@@ -800,13 +868,17 @@ static ox_status oxi_gemm_packed(const oxi_gemm *g) {
     char *memory = (char *)oxi_alloc(bytes), *a = memory;
     if (shares_a && memory) a = oxi_shared_take(g, OXI_SHARED_PANELS, a_bytes, &have_a);
     if (a) {
-        p.a.packed = a;
-        p.b.packed = shares_a ? memory : memory + a_bytes;
-        p.scratch = p.b.packed + b_bytes;
+        char *b = shares_a ? memory : memory + a_bytes;
+        if (!p.a.kept) p.a.packed = a;
+        if (!p.b.kept) p.b.packed = b;
+        p.scratch = b + b_bytes;
         if (!p.direct && p.block_k < p.k) p.partial = p.scratch + (size_t)lanes * p.lane_bytes;
+        oxi_gemm_fill_kept(&p, alone);
         oxi_gemm_blocks(&p, have_a, alone);
     }
     oxi_free(memory, bytes);
+    oxi_panels_release(p.a.kept);
+    oxi_panels_release(p.b.kept);
     return a ? OX_OK : OX_ERR_NOMEM;
 }
 

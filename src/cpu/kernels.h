@@ -72,6 +72,9 @@ typedef void (*oxi_round_kernel)(int64_t rows, const float *from, int64_t ld, ui
 typedef void (*oxi_pack_kernel)(int64_t lines, int64_t k, const void *source, int64_t stride, int width,
                                 void *panels, int64_t panel_stride);
 
+/* copies[k][mr][lanes of a vector] of lines that lie along k, at least one; k is rounded up to eights. */
+typedef void (*oxi_copies_kernel)(int64_t lines, int64_t k, const void *source, int64_t stride, void *copies);
+
 typedef struct oxi_packs {
     oxi_pack_kernel across, along;
 } oxi_packs;
@@ -169,6 +172,7 @@ typedef struct oxi_kernels {
     oxi_gemm_kernel spread_f32, spread_f64;
     void (*copies_f32)(int64_t k, const void *a, void *out);
     void (*copies_f64)(int64_t k, const void *a, void *out);
+    oxi_copies_kernel copies_along[OX_DTYPE_COUNT]; /* for spread_f32: NULL where lines are packed before */
     oxi_gemm_kernel gemm_i16; /* i32 c; k counts pairs: a[k][mr][2], b[k][nr][2] of int16_t */
     oxi_gemm_groups bf16_pairs, i8_quads; /* run NULL: computed in f32 and int16 */
     oxi_gemm_pieces f16_pieces;           /* run NULL: computed in f32 */
@@ -291,6 +295,7 @@ typedef struct oxi_gemm {
     oxi_activation activation;
     bool rough; /* operands may be rounded to bf16, as int8 is too */
     oxi_shared *shared; /* NULL, or keeps a, packed or quantised, for further products with it */
+    ox_storage *a_storage, *b_storage; /* of constant operands: where panels of them are kept; else NULL */
     oxi_gemm_way way;
 } oxi_gemm;
 static ox_status oxi_gemm_run(const oxi_gemm *g);

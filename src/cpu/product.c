@@ -344,6 +344,8 @@ static ox_status oxi_cpu_product(const oxi_call *call) {
     p.g.a = oxi_ptr(call->in[addmm]);
     p.g.b = oxi_ptr(call->in[addmm + 1]);
     p.g.c = oxi_ptr(call->out[0]);
+    p.g.a_storage = call->in[addmm]->storage;
+    p.g.b_storage = call->in[addmm + 1]->storage;
     if (addmm) oxi_product_addend(&p.g, call->in[0]);
     ox_status status = linear ? oxi_product_bias(&p.g, call->in[2], &floats) : OX_OK;
     if (p.pairs) {

@@ -66,7 +66,10 @@ struct ox_storage {
     bool borrowed;                   /* not from device->alloc */
     bool read_only;                  /* in-place ops are refused */
     int64_t version;                 /* counts in-place changes */
+    struct oxi_prepacked *prepacked; /* NULL, or where products keep packed panels of it (cpu/prepack.c) */
 };
+typedef struct oxi_prepacked oxi_prepacked;
+static void oxi_prepacked_free(oxi_prepacked *home);
 
 static ox_storage *oxi_storage_new(ox_device *device, size_t bytes);               /* one reference */
 static ox_storage *oxi_storage_borrow(ox_device *device, void *data, size_t bytes, ox_release_fn release,

@@ -42,6 +42,7 @@ static void oxi_storage_release(ox_storage *storage) {
         storage->device->free(storage->device, storage->data, storage->bytes);
     else if (storage->release)
         storage->release(storage->release_user, storage->release_data);
+    oxi_prepacked_free(storage->prepacked);
     oxi_free(storage, sizeof *storage);
     oxi_atomic_add(&oxi_stat_storages, -1);
 }

@@ -266,15 +266,23 @@ OXI_INLINE void vf_load2_bf16(const uint16_t *p, vf *a, vf *b) {
     *a = vi_as_vf(_mm_unpacklo_epi16(zero, all));
     *b = vi_as_vf(_mm_unpackhi_epi16(zero, all));
 }
+/* The size of a normal f16, rounded; of all other numbers something that is not such a size in 16 bits
+ * either, when what is too large for these is cut to the largest. */
+OXI_INLINE vi oxi_sse2_f16_size(vi bits) {
+    vi size = vi_and(bits, vi_set1(0x7fffffff)), odd = vi_and(vi_srl(size, 13), vi_set1(1));
+    return vi_srl(vi_add(vi_add(size, vi_set1(0xfff - ((127 - 15) << 23))), odd), 13);
+}
 OXI_INLINE void vf_store2_f16(uint16_t *p, vf a, vf b) {
     vi x = vf_as_vi(a), y = vf_as_vi(b);
-    if (vm_any(vm_or(OXI_ISA(f16_rounds_unusually)(x), OXI_ISA(f16_rounds_unusually)(y)))) {
+    vi size = _mm_packs_epi32(oxi_sse2_f16_size(x), oxi_sse2_f16_size(y));
+    vi above = _mm_add_epi16(size, _mm_set1_epi16((int16_t)(0x8000 - 0x400))); /* the smallest normal */
+    if (_mm_movemask_epi8(_mm_cmpgt_epi16(above, _mm_set1_epi16((int16_t)(0x8000 + 0x7bff - 0x400))))) {
         vf_store_f16(p, a);
         vf_store_f16(p + VF, b);
         return;
     }
-    vi both = _mm_packs_epi32(OXI_ISA(f16_round_normal)(x), OXI_ISA(f16_round_normal)(y));
-    _mm_storeu_si128((__m128i *)(void *)p, both);
+    vi signs = _mm_and_si128(_mm_packs_epi32(vi_sra(x, 16), vi_sra(y, 16)), _mm_set1_epi16((int16_t)0x8000));
+    _mm_storeu_si128((__m128i *)(void *)p, _mm_or_si128(size, signs));
 }
 OXI_INLINE void vf_store2_bf16(uint16_t *p, vf a, vf b) {
     if (vm_any(vf_unord(a, b))) {
