@@ -11949,8 +11949,12 @@ OXI_KERNEL void OXI_ISA(where_f32)(int64_t n, const void *const *in, void *out, 
     float *result = (float *)out;
     int64_t i = 0;
     (void)attr;
-    for (; i + VF <= n; i += VF)
-        vf_store(result + i, vf_select(vm_load_bool(mask + i), vf_load(a + i), vf_load(b + i)));
+    for (; i + 2 * VF <= n; i += 2 * VF) {
+        vf low = vf_select(vm_load_bool(mask + i), vf_load(a + i), vf_load(b + i));
+        vf high = vf_select(vm_load_bool(mask + i + VF), vf_load(a + i + VF), vf_load(b + i + VF));
+        vf_store(result + i, low);
+        vf_store(result + i + VF, high);
+    }
     for (; i < n; i++) result[i] = mask[i] ? a[i] : b[i];
 }
 
@@ -17035,8 +17039,12 @@ OXI_KERNEL void OXI_ISA(where_f32)(int64_t n, const void *const *in, void *out, 
     float *result = (float *)out;
     int64_t i = 0;
     (void)attr;
-    for (; i + VF <= n; i += VF)
-        vf_store(result + i, vf_select(vm_load_bool(mask + i), vf_load(a + i), vf_load(b + i)));
+    for (; i + 2 * VF <= n; i += 2 * VF) {
+        vf low = vf_select(vm_load_bool(mask + i), vf_load(a + i), vf_load(b + i));
+        vf high = vf_select(vm_load_bool(mask + i + VF), vf_load(a + i + VF), vf_load(b + i + VF));
+        vf_store(result + i, low);
+        vf_store(result + i + VF, high);
+    }
     for (; i < n; i++) result[i] = mask[i] ? a[i] : b[i];
 }
 
@@ -22073,8 +22081,12 @@ OXI_KERNEL void OXI_ISA(where_f32)(int64_t n, const void *const *in, void *out, 
     float *result = (float *)out;
     int64_t i = 0;
     (void)attr;
-    for (; i + VF <= n; i += VF)
-        vf_store(result + i, vf_select(vm_load_bool(mask + i), vf_load(a + i), vf_load(b + i)));
+    for (; i + 2 * VF <= n; i += 2 * VF) {
+        vf low = vf_select(vm_load_bool(mask + i), vf_load(a + i), vf_load(b + i));
+        vf high = vf_select(vm_load_bool(mask + i + VF), vf_load(a + i + VF), vf_load(b + i + VF));
+        vf_store(result + i, low);
+        vf_store(result + i + VF, high);
+    }
     for (; i < n; i++) result[i] = mask[i] ? a[i] : b[i];
 }
 
@@ -27027,8 +27039,12 @@ OXI_KERNEL void OXI_ISA(where_f32)(int64_t n, const void *const *in, void *out, 
     float *result = (float *)out;
     int64_t i = 0;
     (void)attr;
-    for (; i + VF <= n; i += VF)
-        vf_store(result + i, vf_select(vm_load_bool(mask + i), vf_load(a + i), vf_load(b + i)));
+    for (; i + 2 * VF <= n; i += 2 * VF) {
+        vf low = vf_select(vm_load_bool(mask + i), vf_load(a + i), vf_load(b + i));
+        vf high = vf_select(vm_load_bool(mask + i + VF), vf_load(a + i + VF), vf_load(b + i + VF));
+        vf_store(result + i, low);
+        vf_store(result + i + VF, high);
+    }
     for (; i < n; i++) result[i] = mask[i] ? a[i] : b[i];
 }
 
@@ -31973,8 +31989,12 @@ OXI_KERNEL void OXI_ISA(where_f32)(int64_t n, const void *const *in, void *out, 
     float *result = (float *)out;
     int64_t i = 0;
     (void)attr;
-    for (; i + VF <= n; i += VF)
-        vf_store(result + i, vf_select(vm_load_bool(mask + i), vf_load(a + i), vf_load(b + i)));
+    for (; i + 2 * VF <= n; i += 2 * VF) {
+        vf low = vf_select(vm_load_bool(mask + i), vf_load(a + i), vf_load(b + i));
+        vf high = vf_select(vm_load_bool(mask + i + VF), vf_load(a + i + VF), vf_load(b + i + VF));
+        vf_store(result + i, low);
+        vf_store(result + i + VF, high);
+    }
     for (; i < n; i++) result[i] = mask[i] ? a[i] : b[i];
 }
 
@@ -36914,8 +36934,12 @@ OXI_KERNEL void OXI_ISA(where_f32)(int64_t n, const void *const *in, void *out, 
     float *result = (float *)out;
     int64_t i = 0;
     (void)attr;
-    for (; i + VF <= n; i += VF)
-        vf_store(result + i, vf_select(vm_load_bool(mask + i), vf_load(a + i), vf_load(b + i)));
+    for (; i + 2 * VF <= n; i += 2 * VF) {
+        vf low = vf_select(vm_load_bool(mask + i), vf_load(a + i), vf_load(b + i));
+        vf high = vf_select(vm_load_bool(mask + i + VF), vf_load(a + i + VF), vf_load(b + i + VF));
+        vf_store(result + i, low);
+        vf_store(result + i + VF, high);
+    }
     for (; i < n; i++) result[i] = mask[i] ? a[i] : b[i];
 }
 
