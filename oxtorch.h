@@ -8607,8 +8607,9 @@ typedef struct oxi_kernels {
     double (*row_exp_sum)(int64_t n, const float *x, float max, float *out);
     void (*row_scale)(int64_t n, const float *x, float scale, float *out);
     void (*row_affine)(int64_t n, const float *x, float mean, float scale, const float *weight,
-                       const float *bias, float *out);
-    /* (x - mean) * scale [* weight] [+ bias] */
+                       const float *bias, float *out, const float *next);
+    /* (x - mean) * scale [* weight] [+ bias]; next: NULL, or n floats that are read soon. They are asked for
+     * meanwhile, and results go past the caches, as by `stream`: n and out are whole lines of 64 bytes */
     /* memcpy past the caches, for tasks: what is larger than caches is not read first in order to be
      * written. Others see these bytes when the task is over */
     void (*stream)(size_t bytes, const void *from, void *to);
@@ -11948,8 +11949,12 @@ OXI_KERNEL void OXI_ISA(where_f32)(int64_t n, const void *const *in, void *out, 
     float *result = (float *)out;
     int64_t i = 0;
     (void)attr;
-    for (; i + VF <= n; i += VF)
-        vf_store(result + i, vf_select(vm_load_bool(mask + i), vf_load(a + i), vf_load(b + i)));
+    for (; i + 2 * VF <= n; i += 2 * VF) {
+        vf low = vf_select(vm_load_bool(mask + i), vf_load(a + i), vf_load(b + i));
+        vf high = vf_select(vm_load_bool(mask + i + VF), vf_load(a + i + VF), vf_load(b + i + VF));
+        vf_store(result + i, low);
+        vf_store(result + i + VF, high);
+    }
     for (; i < n; i++) result[i] = mask[i] ? a[i] : b[i];
 }
 
@@ -13693,19 +13698,24 @@ OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean)
     OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
     vf m = vf_set1(mean);
     int64_t i = 0;
-    while (i + 4 * VF <= n) {
-        vf a0 = vf_zero(), a1 = a0, a2 = a0, a3 = a0;
-        int64_t end = i + OXI_ROW_FLUSH * 4 * VF;
+    while (i + 8 * VF <= n) {
+        vf a0 = vf_zero(), a1 = a0, a2 = a0, a3 = a0, a4 = a0, a5 = a0, a6 = a0, a7 = a0, d;
+        int64_t end = i + OXI_ROW_FLUSH * 8 * VF;
         if (end > n) end = n;
-        for (; i + 4 * VF <= end; i += 4 * VF) {
-            vf d0 = vf_sub(vf_load(x + i), m), d1 = vf_sub(vf_load(x + i + VF), m);
-            vf d2 = vf_sub(vf_load(x + i + 2 * VF), m), d3 = vf_sub(vf_load(x + i + 3 * VF), m);
-            a0 = vf_fma(d0, d0, a0);
-            a1 = vf_fma(d1, d1, a1);
-            a2 = vf_fma(d2, d2, a2);
-            a3 = vf_fma(d3, d3, a3);
+#define OXI_ADD_SQUARE(sum, at) d = vf_sub(vf_load(x + i + (at) * VF), m), sum = vf_fma(d, d, sum)
+        for (; i + 8 * VF <= end; i += 8 * VF) {
+            OXI_ADD_SQUARE(a0, 0);
+            OXI_ADD_SQUARE(a1, 1);
+            OXI_ADD_SQUARE(a2, 2);
+            OXI_ADD_SQUARE(a3, 3);
+            OXI_ADD_SQUARE(a4, 4);
+            OXI_ADD_SQUARE(a5, 5);
+            OXI_ADD_SQUARE(a6, 6);
+            OXI_ADD_SQUARE(a7, 7);
         }
-        OXI_ISA(wide_add)(&total, vf_add(vf_add(a0, a1), vf_add(a2, a3)));
+#undef OXI_ADD_SQUARE
+        vf left = vf_add(vf_add(a0, a1), vf_add(a2, a3)), right = vf_add(vf_add(a4, a5), vf_add(a6, a7));
+        OXI_ISA(wide_add)(&total, vf_add(left, right));
     }
     for (; i + VF <= n; i += VF) OXI_ISA(wide_add_square)(&total, vf_sub(vf_load(x + i), m));
     double rest = 0;
@@ -13803,33 +13813,61 @@ OXI_KERNEL void OXI_ISA(row_scale)(int64_t n, const float *x, float scale, float
     for (; i < n; i++) out[i] = x[i] * scale;
 }
 
+#define OXI_AFFINE_OF(load)                               \
+    vf a = vf_mul(vf_sub(load(x + at), m), s);            \
+    if (weighted) a = vf_mul(a, load(weight + at));       \
+    return biased ? vf_add(a, load(bias + at)) : a;
+OXI_INLINE vf OXI_ISA(row_affine_at)(int64_t at, const float *x, vf m, vf s, const float *weight,
+                                     const float *bias, bool weighted, bool biased) {
+    OXI_AFFINE_OF(vf_load)
+}
+OXI_INLINE vf OXI_ISA(row_affine_rest)(int64_t at, int64_t n, const float *x, vf m, vf s, const float *weight,
+                                       const float *bias, bool weighted, bool biased) {
+#define OXI_LOAD_REST(p) vf_load_n(p, n)
+    OXI_AFFINE_OF(OXI_LOAD_REST)
+#undef OXI_LOAD_REST
+}
+#undef OXI_AFFINE_OF
+
 OXI_INLINE void OXI_ISA(row_affine_with)(int64_t n, const float *x, float mean, float scale,
-                                         const float *weight, const float *bias, float *out, bool weighted,
-                                         bool biased) {
+                                         const float *weight, const float *bias, float *out,
+                                         const float *next, bool weighted, bool biased) {
     vf m = vf_set1(mean), s = vf_set1(scale);
     int64_t i = 0;
-    for (; i < n; i += VF) {
-        bool whole = i + VF <= n;
-        vf a = vf_mul(vf_sub(whole ? vf_load(x + i) : vf_load_n(x + i, n - i), m), s);
-        if (weighted) a = vf_mul(a, whole ? vf_load(weight + i) : vf_load_n(weight + i, n - i));
-        if (biased) a = vf_add(a, whole ? vf_load(bias + i) : vf_load_n(bias + i, n - i));
-        if (whole)
-            vf_store(out + i, a);
-        else
-            vf_store_n(out + i, a, n - i);
+#define OXI_AFFINE(at) OXI_ISA(row_affine_at)(at, x, m, s, weight, bias, weighted, biased)
+#define OXI_AFFINE_FOUR(store)                                                            \
+    vf a0 = OXI_AFFINE(i), a1 = OXI_AFFINE(i + VF);                                       \
+    vf a2 = OXI_AFFINE(i + 2 * VF), a3 = OXI_AFFINE(i + 3 * VF);                          \
+    store(out + i, a0);                                                                   \
+    store(out + i + VF, a1);                                                              \
+    store(out + i + 2 * VF, a2);                                                          \
+    store(out + i + 3 * VF, a3);
+    for (; next && i + 4 * VF <= n; i += 4 * VF) {
+        for (int at = 0; at < 4 * VF; at += 16) OXI_PREFETCH_READ(next + i + at);
+        OXI_AFFINE_FOUR(vf_stream)
     }
+    for (; next && i < n; i += VF) vf_stream(out + i, OXI_AFFINE(i));
+    for (; i + 4 * VF <= n; i += 4 * VF) {
+        OXI_AFFINE_FOUR(vf_store)
+    }
+    for (; i + VF <= n; i += VF) vf_store(out + i, OXI_AFFINE(i));
+#undef OXI_AFFINE
+#undef OXI_AFFINE_FOUR
+    if (i < n)
+        vf_store_n(out + i,
+                   OXI_ISA(row_affine_rest)(i, n - i, x, m, s, weight, bias, weighted, biased), n - i);
 }
 
 OXI_KERNEL void OXI_ISA(row_affine)(int64_t n, const float *x, float mean, float scale, const float *weight,
-                                    const float *bias, float *out) {
+                                    const float *bias, float *out, const float *next) {
     if (weight && bias)
-        OXI_ISA(row_affine_with)(n, x, mean, scale, weight, bias, out, true, true);
+        OXI_ISA(row_affine_with)(n, x, mean, scale, weight, bias, out, next, true, true);
     else if (weight)
-        OXI_ISA(row_affine_with)(n, x, mean, scale, weight, NULL, out, true, false);
+        OXI_ISA(row_affine_with)(n, x, mean, scale, weight, NULL, out, next, true, false);
     else if (bias)
-        OXI_ISA(row_affine_with)(n, x, mean, scale, NULL, bias, out, false, true);
+        OXI_ISA(row_affine_with)(n, x, mean, scale, NULL, bias, out, next, false, true);
     else
-        OXI_ISA(row_affine_with)(n, x, mean, scale, NULL, NULL, out, false, false);
+        OXI_ISA(row_affine_with)(n, x, mean, scale, NULL, NULL, out, next, false, false);
 }
 
 #undef OXI_ROW_FLUSH
@@ -17001,8 +17039,12 @@ OXI_KERNEL void OXI_ISA(where_f32)(int64_t n, const void *const *in, void *out, 
     float *result = (float *)out;
     int64_t i = 0;
     (void)attr;
-    for (; i + VF <= n; i += VF)
-        vf_store(result + i, vf_select(vm_load_bool(mask + i), vf_load(a + i), vf_load(b + i)));
+    for (; i + 2 * VF <= n; i += 2 * VF) {
+        vf low = vf_select(vm_load_bool(mask + i), vf_load(a + i), vf_load(b + i));
+        vf high = vf_select(vm_load_bool(mask + i + VF), vf_load(a + i + VF), vf_load(b + i + VF));
+        vf_store(result + i, low);
+        vf_store(result + i + VF, high);
+    }
     for (; i < n; i++) result[i] = mask[i] ? a[i] : b[i];
 }
 
@@ -18746,19 +18788,24 @@ OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean)
     OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
     vf m = vf_set1(mean);
     int64_t i = 0;
-    while (i + 4 * VF <= n) {
-        vf a0 = vf_zero(), a1 = a0, a2 = a0, a3 = a0;
-        int64_t end = i + OXI_ROW_FLUSH * 4 * VF;
+    while (i + 8 * VF <= n) {
+        vf a0 = vf_zero(), a1 = a0, a2 = a0, a3 = a0, a4 = a0, a5 = a0, a6 = a0, a7 = a0, d;
+        int64_t end = i + OXI_ROW_FLUSH * 8 * VF;
         if (end > n) end = n;
-        for (; i + 4 * VF <= end; i += 4 * VF) {
-            vf d0 = vf_sub(vf_load(x + i), m), d1 = vf_sub(vf_load(x + i + VF), m);
-            vf d2 = vf_sub(vf_load(x + i + 2 * VF), m), d3 = vf_sub(vf_load(x + i + 3 * VF), m);
-            a0 = vf_fma(d0, d0, a0);
-            a1 = vf_fma(d1, d1, a1);
-            a2 = vf_fma(d2, d2, a2);
-            a3 = vf_fma(d3, d3, a3);
+#define OXI_ADD_SQUARE(sum, at) d = vf_sub(vf_load(x + i + (at) * VF), m), sum = vf_fma(d, d, sum)
+        for (; i + 8 * VF <= end; i += 8 * VF) {
+            OXI_ADD_SQUARE(a0, 0);
+            OXI_ADD_SQUARE(a1, 1);
+            OXI_ADD_SQUARE(a2, 2);
+            OXI_ADD_SQUARE(a3, 3);
+            OXI_ADD_SQUARE(a4, 4);
+            OXI_ADD_SQUARE(a5, 5);
+            OXI_ADD_SQUARE(a6, 6);
+            OXI_ADD_SQUARE(a7, 7);
         }
-        OXI_ISA(wide_add)(&total, vf_add(vf_add(a0, a1), vf_add(a2, a3)));
+#undef OXI_ADD_SQUARE
+        vf left = vf_add(vf_add(a0, a1), vf_add(a2, a3)), right = vf_add(vf_add(a4, a5), vf_add(a6, a7));
+        OXI_ISA(wide_add)(&total, vf_add(left, right));
     }
     for (; i + VF <= n; i += VF) OXI_ISA(wide_add_square)(&total, vf_sub(vf_load(x + i), m));
     double rest = 0;
@@ -18856,33 +18903,61 @@ OXI_KERNEL void OXI_ISA(row_scale)(int64_t n, const float *x, float scale, float
     for (; i < n; i++) out[i] = x[i] * scale;
 }
 
+#define OXI_AFFINE_OF(load)                               \
+    vf a = vf_mul(vf_sub(load(x + at), m), s);            \
+    if (weighted) a = vf_mul(a, load(weight + at));       \
+    return biased ? vf_add(a, load(bias + at)) : a;
+OXI_INLINE vf OXI_ISA(row_affine_at)(int64_t at, const float *x, vf m, vf s, const float *weight,
+                                     const float *bias, bool weighted, bool biased) {
+    OXI_AFFINE_OF(vf_load)
+}
+OXI_INLINE vf OXI_ISA(row_affine_rest)(int64_t at, int64_t n, const float *x, vf m, vf s, const float *weight,
+                                       const float *bias, bool weighted, bool biased) {
+#define OXI_LOAD_REST(p) vf_load_n(p, n)
+    OXI_AFFINE_OF(OXI_LOAD_REST)
+#undef OXI_LOAD_REST
+}
+#undef OXI_AFFINE_OF
+
 OXI_INLINE void OXI_ISA(row_affine_with)(int64_t n, const float *x, float mean, float scale,
-                                         const float *weight, const float *bias, float *out, bool weighted,
-                                         bool biased) {
+                                         const float *weight, const float *bias, float *out,
+                                         const float *next, bool weighted, bool biased) {
     vf m = vf_set1(mean), s = vf_set1(scale);
     int64_t i = 0;
-    for (; i < n; i += VF) {
-        bool whole = i + VF <= n;
-        vf a = vf_mul(vf_sub(whole ? vf_load(x + i) : vf_load_n(x + i, n - i), m), s);
-        if (weighted) a = vf_mul(a, whole ? vf_load(weight + i) : vf_load_n(weight + i, n - i));
-        if (biased) a = vf_add(a, whole ? vf_load(bias + i) : vf_load_n(bias + i, n - i));
-        if (whole)
-            vf_store(out + i, a);
-        else
-            vf_store_n(out + i, a, n - i);
+#define OXI_AFFINE(at) OXI_ISA(row_affine_at)(at, x, m, s, weight, bias, weighted, biased)
+#define OXI_AFFINE_FOUR(store)                                                            \
+    vf a0 = OXI_AFFINE(i), a1 = OXI_AFFINE(i + VF);                                       \
+    vf a2 = OXI_AFFINE(i + 2 * VF), a3 = OXI_AFFINE(i + 3 * VF);                          \
+    store(out + i, a0);                                                                   \
+    store(out + i + VF, a1);                                                              \
+    store(out + i + 2 * VF, a2);                                                          \
+    store(out + i + 3 * VF, a3);
+    for (; next && i + 4 * VF <= n; i += 4 * VF) {
+        for (int at = 0; at < 4 * VF; at += 16) OXI_PREFETCH_READ(next + i + at);
+        OXI_AFFINE_FOUR(vf_stream)
     }
+    for (; next && i < n; i += VF) vf_stream(out + i, OXI_AFFINE(i));
+    for (; i + 4 * VF <= n; i += 4 * VF) {
+        OXI_AFFINE_FOUR(vf_store)
+    }
+    for (; i + VF <= n; i += VF) vf_store(out + i, OXI_AFFINE(i));
+#undef OXI_AFFINE
+#undef OXI_AFFINE_FOUR
+    if (i < n)
+        vf_store_n(out + i,
+                   OXI_ISA(row_affine_rest)(i, n - i, x, m, s, weight, bias, weighted, biased), n - i);
 }
 
 OXI_KERNEL void OXI_ISA(row_affine)(int64_t n, const float *x, float mean, float scale, const float *weight,
-                                    const float *bias, float *out) {
+                                    const float *bias, float *out, const float *next) {
     if (weight && bias)
-        OXI_ISA(row_affine_with)(n, x, mean, scale, weight, bias, out, true, true);
+        OXI_ISA(row_affine_with)(n, x, mean, scale, weight, bias, out, next, true, true);
     else if (weight)
-        OXI_ISA(row_affine_with)(n, x, mean, scale, weight, NULL, out, true, false);
+        OXI_ISA(row_affine_with)(n, x, mean, scale, weight, NULL, out, next, true, false);
     else if (bias)
-        OXI_ISA(row_affine_with)(n, x, mean, scale, NULL, bias, out, false, true);
+        OXI_ISA(row_affine_with)(n, x, mean, scale, NULL, bias, out, next, false, true);
     else
-        OXI_ISA(row_affine_with)(n, x, mean, scale, NULL, NULL, out, false, false);
+        OXI_ISA(row_affine_with)(n, x, mean, scale, NULL, NULL, out, next, false, false);
 }
 
 #undef OXI_ROW_FLUSH
@@ -22006,8 +22081,12 @@ OXI_KERNEL void OXI_ISA(where_f32)(int64_t n, const void *const *in, void *out, 
     float *result = (float *)out;
     int64_t i = 0;
     (void)attr;
-    for (; i + VF <= n; i += VF)
-        vf_store(result + i, vf_select(vm_load_bool(mask + i), vf_load(a + i), vf_load(b + i)));
+    for (; i + 2 * VF <= n; i += 2 * VF) {
+        vf low = vf_select(vm_load_bool(mask + i), vf_load(a + i), vf_load(b + i));
+        vf high = vf_select(vm_load_bool(mask + i + VF), vf_load(a + i + VF), vf_load(b + i + VF));
+        vf_store(result + i, low);
+        vf_store(result + i + VF, high);
+    }
     for (; i < n; i++) result[i] = mask[i] ? a[i] : b[i];
 }
 
@@ -23751,19 +23830,24 @@ OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean)
     OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
     vf m = vf_set1(mean);
     int64_t i = 0;
-    while (i + 4 * VF <= n) {
-        vf a0 = vf_zero(), a1 = a0, a2 = a0, a3 = a0;
-        int64_t end = i + OXI_ROW_FLUSH * 4 * VF;
+    while (i + 8 * VF <= n) {
+        vf a0 = vf_zero(), a1 = a0, a2 = a0, a3 = a0, a4 = a0, a5 = a0, a6 = a0, a7 = a0, d;
+        int64_t end = i + OXI_ROW_FLUSH * 8 * VF;
         if (end > n) end = n;
-        for (; i + 4 * VF <= end; i += 4 * VF) {
-            vf d0 = vf_sub(vf_load(x + i), m), d1 = vf_sub(vf_load(x + i + VF), m);
-            vf d2 = vf_sub(vf_load(x + i + 2 * VF), m), d3 = vf_sub(vf_load(x + i + 3 * VF), m);
-            a0 = vf_fma(d0, d0, a0);
-            a1 = vf_fma(d1, d1, a1);
-            a2 = vf_fma(d2, d2, a2);
-            a3 = vf_fma(d3, d3, a3);
+#define OXI_ADD_SQUARE(sum, at) d = vf_sub(vf_load(x + i + (at) * VF), m), sum = vf_fma(d, d, sum)
+        for (; i + 8 * VF <= end; i += 8 * VF) {
+            OXI_ADD_SQUARE(a0, 0);
+            OXI_ADD_SQUARE(a1, 1);
+            OXI_ADD_SQUARE(a2, 2);
+            OXI_ADD_SQUARE(a3, 3);
+            OXI_ADD_SQUARE(a4, 4);
+            OXI_ADD_SQUARE(a5, 5);
+            OXI_ADD_SQUARE(a6, 6);
+            OXI_ADD_SQUARE(a7, 7);
         }
-        OXI_ISA(wide_add)(&total, vf_add(vf_add(a0, a1), vf_add(a2, a3)));
+#undef OXI_ADD_SQUARE
+        vf left = vf_add(vf_add(a0, a1), vf_add(a2, a3)), right = vf_add(vf_add(a4, a5), vf_add(a6, a7));
+        OXI_ISA(wide_add)(&total, vf_add(left, right));
     }
     for (; i + VF <= n; i += VF) OXI_ISA(wide_add_square)(&total, vf_sub(vf_load(x + i), m));
     double rest = 0;
@@ -23861,33 +23945,61 @@ OXI_KERNEL void OXI_ISA(row_scale)(int64_t n, const float *x, float scale, float
     for (; i < n; i++) out[i] = x[i] * scale;
 }
 
+#define OXI_AFFINE_OF(load)                               \
+    vf a = vf_mul(vf_sub(load(x + at), m), s);            \
+    if (weighted) a = vf_mul(a, load(weight + at));       \
+    return biased ? vf_add(a, load(bias + at)) : a;
+OXI_INLINE vf OXI_ISA(row_affine_at)(int64_t at, const float *x, vf m, vf s, const float *weight,
+                                     const float *bias, bool weighted, bool biased) {
+    OXI_AFFINE_OF(vf_load)
+}
+OXI_INLINE vf OXI_ISA(row_affine_rest)(int64_t at, int64_t n, const float *x, vf m, vf s, const float *weight,
+                                       const float *bias, bool weighted, bool biased) {
+#define OXI_LOAD_REST(p) vf_load_n(p, n)
+    OXI_AFFINE_OF(OXI_LOAD_REST)
+#undef OXI_LOAD_REST
+}
+#undef OXI_AFFINE_OF
+
 OXI_INLINE void OXI_ISA(row_affine_with)(int64_t n, const float *x, float mean, float scale,
-                                         const float *weight, const float *bias, float *out, bool weighted,
-                                         bool biased) {
+                                         const float *weight, const float *bias, float *out,
+                                         const float *next, bool weighted, bool biased) {
     vf m = vf_set1(mean), s = vf_set1(scale);
     int64_t i = 0;
-    for (; i < n; i += VF) {
-        bool whole = i + VF <= n;
-        vf a = vf_mul(vf_sub(whole ? vf_load(x + i) : vf_load_n(x + i, n - i), m), s);
-        if (weighted) a = vf_mul(a, whole ? vf_load(weight + i) : vf_load_n(weight + i, n - i));
-        if (biased) a = vf_add(a, whole ? vf_load(bias + i) : vf_load_n(bias + i, n - i));
-        if (whole)
-            vf_store(out + i, a);
-        else
-            vf_store_n(out + i, a, n - i);
+#define OXI_AFFINE(at) OXI_ISA(row_affine_at)(at, x, m, s, weight, bias, weighted, biased)
+#define OXI_AFFINE_FOUR(store)                                                            \
+    vf a0 = OXI_AFFINE(i), a1 = OXI_AFFINE(i + VF);                                       \
+    vf a2 = OXI_AFFINE(i + 2 * VF), a3 = OXI_AFFINE(i + 3 * VF);                          \
+    store(out + i, a0);                                                                   \
+    store(out + i + VF, a1);                                                              \
+    store(out + i + 2 * VF, a2);                                                          \
+    store(out + i + 3 * VF, a3);
+    for (; next && i + 4 * VF <= n; i += 4 * VF) {
+        for (int at = 0; at < 4 * VF; at += 16) OXI_PREFETCH_READ(next + i + at);
+        OXI_AFFINE_FOUR(vf_stream)
     }
+    for (; next && i < n; i += VF) vf_stream(out + i, OXI_AFFINE(i));
+    for (; i + 4 * VF <= n; i += 4 * VF) {
+        OXI_AFFINE_FOUR(vf_store)
+    }
+    for (; i + VF <= n; i += VF) vf_store(out + i, OXI_AFFINE(i));
+#undef OXI_AFFINE
+#undef OXI_AFFINE_FOUR
+    if (i < n)
+        vf_store_n(out + i,
+                   OXI_ISA(row_affine_rest)(i, n - i, x, m, s, weight, bias, weighted, biased), n - i);
 }
 
 OXI_KERNEL void OXI_ISA(row_affine)(int64_t n, const float *x, float mean, float scale, const float *weight,
-                                    const float *bias, float *out) {
+                                    const float *bias, float *out, const float *next) {
     if (weight && bias)
-        OXI_ISA(row_affine_with)(n, x, mean, scale, weight, bias, out, true, true);
+        OXI_ISA(row_affine_with)(n, x, mean, scale, weight, bias, out, next, true, true);
     else if (weight)
-        OXI_ISA(row_affine_with)(n, x, mean, scale, weight, NULL, out, true, false);
+        OXI_ISA(row_affine_with)(n, x, mean, scale, weight, NULL, out, next, true, false);
     else if (bias)
-        OXI_ISA(row_affine_with)(n, x, mean, scale, NULL, bias, out, false, true);
+        OXI_ISA(row_affine_with)(n, x, mean, scale, NULL, bias, out, next, false, true);
     else
-        OXI_ISA(row_affine_with)(n, x, mean, scale, NULL, NULL, out, false, false);
+        OXI_ISA(row_affine_with)(n, x, mean, scale, NULL, NULL, out, next, false, false);
 }
 
 #undef OXI_ROW_FLUSH
@@ -26927,8 +27039,12 @@ OXI_KERNEL void OXI_ISA(where_f32)(int64_t n, const void *const *in, void *out, 
     float *result = (float *)out;
     int64_t i = 0;
     (void)attr;
-    for (; i + VF <= n; i += VF)
-        vf_store(result + i, vf_select(vm_load_bool(mask + i), vf_load(a + i), vf_load(b + i)));
+    for (; i + 2 * VF <= n; i += 2 * VF) {
+        vf low = vf_select(vm_load_bool(mask + i), vf_load(a + i), vf_load(b + i));
+        vf high = vf_select(vm_load_bool(mask + i + VF), vf_load(a + i + VF), vf_load(b + i + VF));
+        vf_store(result + i, low);
+        vf_store(result + i + VF, high);
+    }
     for (; i < n; i++) result[i] = mask[i] ? a[i] : b[i];
 }
 
@@ -28672,19 +28788,24 @@ OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean)
     OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
     vf m = vf_set1(mean);
     int64_t i = 0;
-    while (i + 4 * VF <= n) {
-        vf a0 = vf_zero(), a1 = a0, a2 = a0, a3 = a0;
-        int64_t end = i + OXI_ROW_FLUSH * 4 * VF;
+    while (i + 8 * VF <= n) {
+        vf a0 = vf_zero(), a1 = a0, a2 = a0, a3 = a0, a4 = a0, a5 = a0, a6 = a0, a7 = a0, d;
+        int64_t end = i + OXI_ROW_FLUSH * 8 * VF;
         if (end > n) end = n;
-        for (; i + 4 * VF <= end; i += 4 * VF) {
-            vf d0 = vf_sub(vf_load(x + i), m), d1 = vf_sub(vf_load(x + i + VF), m);
-            vf d2 = vf_sub(vf_load(x + i + 2 * VF), m), d3 = vf_sub(vf_load(x + i + 3 * VF), m);
-            a0 = vf_fma(d0, d0, a0);
-            a1 = vf_fma(d1, d1, a1);
-            a2 = vf_fma(d2, d2, a2);
-            a3 = vf_fma(d3, d3, a3);
+#define OXI_ADD_SQUARE(sum, at) d = vf_sub(vf_load(x + i + (at) * VF), m), sum = vf_fma(d, d, sum)
+        for (; i + 8 * VF <= end; i += 8 * VF) {
+            OXI_ADD_SQUARE(a0, 0);
+            OXI_ADD_SQUARE(a1, 1);
+            OXI_ADD_SQUARE(a2, 2);
+            OXI_ADD_SQUARE(a3, 3);
+            OXI_ADD_SQUARE(a4, 4);
+            OXI_ADD_SQUARE(a5, 5);
+            OXI_ADD_SQUARE(a6, 6);
+            OXI_ADD_SQUARE(a7, 7);
         }
-        OXI_ISA(wide_add)(&total, vf_add(vf_add(a0, a1), vf_add(a2, a3)));
+#undef OXI_ADD_SQUARE
+        vf left = vf_add(vf_add(a0, a1), vf_add(a2, a3)), right = vf_add(vf_add(a4, a5), vf_add(a6, a7));
+        OXI_ISA(wide_add)(&total, vf_add(left, right));
     }
     for (; i + VF <= n; i += VF) OXI_ISA(wide_add_square)(&total, vf_sub(vf_load(x + i), m));
     double rest = 0;
@@ -28782,33 +28903,61 @@ OXI_KERNEL void OXI_ISA(row_scale)(int64_t n, const float *x, float scale, float
     for (; i < n; i++) out[i] = x[i] * scale;
 }
 
+#define OXI_AFFINE_OF(load)                               \
+    vf a = vf_mul(vf_sub(load(x + at), m), s);            \
+    if (weighted) a = vf_mul(a, load(weight + at));       \
+    return biased ? vf_add(a, load(bias + at)) : a;
+OXI_INLINE vf OXI_ISA(row_affine_at)(int64_t at, const float *x, vf m, vf s, const float *weight,
+                                     const float *bias, bool weighted, bool biased) {
+    OXI_AFFINE_OF(vf_load)
+}
+OXI_INLINE vf OXI_ISA(row_affine_rest)(int64_t at, int64_t n, const float *x, vf m, vf s, const float *weight,
+                                       const float *bias, bool weighted, bool biased) {
+#define OXI_LOAD_REST(p) vf_load_n(p, n)
+    OXI_AFFINE_OF(OXI_LOAD_REST)
+#undef OXI_LOAD_REST
+}
+#undef OXI_AFFINE_OF
+
 OXI_INLINE void OXI_ISA(row_affine_with)(int64_t n, const float *x, float mean, float scale,
-                                         const float *weight, const float *bias, float *out, bool weighted,
-                                         bool biased) {
+                                         const float *weight, const float *bias, float *out,
+                                         const float *next, bool weighted, bool biased) {
     vf m = vf_set1(mean), s = vf_set1(scale);
     int64_t i = 0;
-    for (; i < n; i += VF) {
-        bool whole = i + VF <= n;
-        vf a = vf_mul(vf_sub(whole ? vf_load(x + i) : vf_load_n(x + i, n - i), m), s);
-        if (weighted) a = vf_mul(a, whole ? vf_load(weight + i) : vf_load_n(weight + i, n - i));
-        if (biased) a = vf_add(a, whole ? vf_load(bias + i) : vf_load_n(bias + i, n - i));
-        if (whole)
-            vf_store(out + i, a);
-        else
-            vf_store_n(out + i, a, n - i);
+#define OXI_AFFINE(at) OXI_ISA(row_affine_at)(at, x, m, s, weight, bias, weighted, biased)
+#define OXI_AFFINE_FOUR(store)                                                            \
+    vf a0 = OXI_AFFINE(i), a1 = OXI_AFFINE(i + VF);                                       \
+    vf a2 = OXI_AFFINE(i + 2 * VF), a3 = OXI_AFFINE(i + 3 * VF);                          \
+    store(out + i, a0);                                                                   \
+    store(out + i + VF, a1);                                                              \
+    store(out + i + 2 * VF, a2);                                                          \
+    store(out + i + 3 * VF, a3);
+    for (; next && i + 4 * VF <= n; i += 4 * VF) {
+        for (int at = 0; at < 4 * VF; at += 16) OXI_PREFETCH_READ(next + i + at);
+        OXI_AFFINE_FOUR(vf_stream)
     }
+    for (; next && i < n; i += VF) vf_stream(out + i, OXI_AFFINE(i));
+    for (; i + 4 * VF <= n; i += 4 * VF) {
+        OXI_AFFINE_FOUR(vf_store)
+    }
+    for (; i + VF <= n; i += VF) vf_store(out + i, OXI_AFFINE(i));
+#undef OXI_AFFINE
+#undef OXI_AFFINE_FOUR
+    if (i < n)
+        vf_store_n(out + i,
+                   OXI_ISA(row_affine_rest)(i, n - i, x, m, s, weight, bias, weighted, biased), n - i);
 }
 
 OXI_KERNEL void OXI_ISA(row_affine)(int64_t n, const float *x, float mean, float scale, const float *weight,
-                                    const float *bias, float *out) {
+                                    const float *bias, float *out, const float *next) {
     if (weight && bias)
-        OXI_ISA(row_affine_with)(n, x, mean, scale, weight, bias, out, true, true);
+        OXI_ISA(row_affine_with)(n, x, mean, scale, weight, bias, out, next, true, true);
     else if (weight)
-        OXI_ISA(row_affine_with)(n, x, mean, scale, weight, NULL, out, true, false);
+        OXI_ISA(row_affine_with)(n, x, mean, scale, weight, NULL, out, next, true, false);
     else if (bias)
-        OXI_ISA(row_affine_with)(n, x, mean, scale, NULL, bias, out, false, true);
+        OXI_ISA(row_affine_with)(n, x, mean, scale, NULL, bias, out, next, false, true);
     else
-        OXI_ISA(row_affine_with)(n, x, mean, scale, NULL, NULL, out, false, false);
+        OXI_ISA(row_affine_with)(n, x, mean, scale, NULL, NULL, out, next, false, false);
 }
 
 #undef OXI_ROW_FLUSH
@@ -31840,8 +31989,12 @@ OXI_KERNEL void OXI_ISA(where_f32)(int64_t n, const void *const *in, void *out, 
     float *result = (float *)out;
     int64_t i = 0;
     (void)attr;
-    for (; i + VF <= n; i += VF)
-        vf_store(result + i, vf_select(vm_load_bool(mask + i), vf_load(a + i), vf_load(b + i)));
+    for (; i + 2 * VF <= n; i += 2 * VF) {
+        vf low = vf_select(vm_load_bool(mask + i), vf_load(a + i), vf_load(b + i));
+        vf high = vf_select(vm_load_bool(mask + i + VF), vf_load(a + i + VF), vf_load(b + i + VF));
+        vf_store(result + i, low);
+        vf_store(result + i + VF, high);
+    }
     for (; i < n; i++) result[i] = mask[i] ? a[i] : b[i];
 }
 
@@ -33585,19 +33738,24 @@ OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean)
     OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
     vf m = vf_set1(mean);
     int64_t i = 0;
-    while (i + 4 * VF <= n) {
-        vf a0 = vf_zero(), a1 = a0, a2 = a0, a3 = a0;
-        int64_t end = i + OXI_ROW_FLUSH * 4 * VF;
+    while (i + 8 * VF <= n) {
+        vf a0 = vf_zero(), a1 = a0, a2 = a0, a3 = a0, a4 = a0, a5 = a0, a6 = a0, a7 = a0, d;
+        int64_t end = i + OXI_ROW_FLUSH * 8 * VF;
         if (end > n) end = n;
-        for (; i + 4 * VF <= end; i += 4 * VF) {
-            vf d0 = vf_sub(vf_load(x + i), m), d1 = vf_sub(vf_load(x + i + VF), m);
-            vf d2 = vf_sub(vf_load(x + i + 2 * VF), m), d3 = vf_sub(vf_load(x + i + 3 * VF), m);
-            a0 = vf_fma(d0, d0, a0);
-            a1 = vf_fma(d1, d1, a1);
-            a2 = vf_fma(d2, d2, a2);
-            a3 = vf_fma(d3, d3, a3);
+#define OXI_ADD_SQUARE(sum, at) d = vf_sub(vf_load(x + i + (at) * VF), m), sum = vf_fma(d, d, sum)
+        for (; i + 8 * VF <= end; i += 8 * VF) {
+            OXI_ADD_SQUARE(a0, 0);
+            OXI_ADD_SQUARE(a1, 1);
+            OXI_ADD_SQUARE(a2, 2);
+            OXI_ADD_SQUARE(a3, 3);
+            OXI_ADD_SQUARE(a4, 4);
+            OXI_ADD_SQUARE(a5, 5);
+            OXI_ADD_SQUARE(a6, 6);
+            OXI_ADD_SQUARE(a7, 7);
         }
-        OXI_ISA(wide_add)(&total, vf_add(vf_add(a0, a1), vf_add(a2, a3)));
+#undef OXI_ADD_SQUARE
+        vf left = vf_add(vf_add(a0, a1), vf_add(a2, a3)), right = vf_add(vf_add(a4, a5), vf_add(a6, a7));
+        OXI_ISA(wide_add)(&total, vf_add(left, right));
     }
     for (; i + VF <= n; i += VF) OXI_ISA(wide_add_square)(&total, vf_sub(vf_load(x + i), m));
     double rest = 0;
@@ -33695,33 +33853,61 @@ OXI_KERNEL void OXI_ISA(row_scale)(int64_t n, const float *x, float scale, float
     for (; i < n; i++) out[i] = x[i] * scale;
 }
 
+#define OXI_AFFINE_OF(load)                               \
+    vf a = vf_mul(vf_sub(load(x + at), m), s);            \
+    if (weighted) a = vf_mul(a, load(weight + at));       \
+    return biased ? vf_add(a, load(bias + at)) : a;
+OXI_INLINE vf OXI_ISA(row_affine_at)(int64_t at, const float *x, vf m, vf s, const float *weight,
+                                     const float *bias, bool weighted, bool biased) {
+    OXI_AFFINE_OF(vf_load)
+}
+OXI_INLINE vf OXI_ISA(row_affine_rest)(int64_t at, int64_t n, const float *x, vf m, vf s, const float *weight,
+                                       const float *bias, bool weighted, bool biased) {
+#define OXI_LOAD_REST(p) vf_load_n(p, n)
+    OXI_AFFINE_OF(OXI_LOAD_REST)
+#undef OXI_LOAD_REST
+}
+#undef OXI_AFFINE_OF
+
 OXI_INLINE void OXI_ISA(row_affine_with)(int64_t n, const float *x, float mean, float scale,
-                                         const float *weight, const float *bias, float *out, bool weighted,
-                                         bool biased) {
+                                         const float *weight, const float *bias, float *out,
+                                         const float *next, bool weighted, bool biased) {
     vf m = vf_set1(mean), s = vf_set1(scale);
     int64_t i = 0;
-    for (; i < n; i += VF) {
-        bool whole = i + VF <= n;
-        vf a = vf_mul(vf_sub(whole ? vf_load(x + i) : vf_load_n(x + i, n - i), m), s);
-        if (weighted) a = vf_mul(a, whole ? vf_load(weight + i) : vf_load_n(weight + i, n - i));
-        if (biased) a = vf_add(a, whole ? vf_load(bias + i) : vf_load_n(bias + i, n - i));
-        if (whole)
-            vf_store(out + i, a);
-        else
-            vf_store_n(out + i, a, n - i);
+#define OXI_AFFINE(at) OXI_ISA(row_affine_at)(at, x, m, s, weight, bias, weighted, biased)
+#define OXI_AFFINE_FOUR(store)                                                            \
+    vf a0 = OXI_AFFINE(i), a1 = OXI_AFFINE(i + VF);                                       \
+    vf a2 = OXI_AFFINE(i + 2 * VF), a3 = OXI_AFFINE(i + 3 * VF);                          \
+    store(out + i, a0);                                                                   \
+    store(out + i + VF, a1);                                                              \
+    store(out + i + 2 * VF, a2);                                                          \
+    store(out + i + 3 * VF, a3);
+    for (; next && i + 4 * VF <= n; i += 4 * VF) {
+        for (int at = 0; at < 4 * VF; at += 16) OXI_PREFETCH_READ(next + i + at);
+        OXI_AFFINE_FOUR(vf_stream)
     }
+    for (; next && i < n; i += VF) vf_stream(out + i, OXI_AFFINE(i));
+    for (; i + 4 * VF <= n; i += 4 * VF) {
+        OXI_AFFINE_FOUR(vf_store)
+    }
+    for (; i + VF <= n; i += VF) vf_store(out + i, OXI_AFFINE(i));
+#undef OXI_AFFINE
+#undef OXI_AFFINE_FOUR
+    if (i < n)
+        vf_store_n(out + i,
+                   OXI_ISA(row_affine_rest)(i, n - i, x, m, s, weight, bias, weighted, biased), n - i);
 }
 
 OXI_KERNEL void OXI_ISA(row_affine)(int64_t n, const float *x, float mean, float scale, const float *weight,
-                                    const float *bias, float *out) {
+                                    const float *bias, float *out, const float *next) {
     if (weight && bias)
-        OXI_ISA(row_affine_with)(n, x, mean, scale, weight, bias, out, true, true);
+        OXI_ISA(row_affine_with)(n, x, mean, scale, weight, bias, out, next, true, true);
     else if (weight)
-        OXI_ISA(row_affine_with)(n, x, mean, scale, weight, NULL, out, true, false);
+        OXI_ISA(row_affine_with)(n, x, mean, scale, weight, NULL, out, next, true, false);
     else if (bias)
-        OXI_ISA(row_affine_with)(n, x, mean, scale, NULL, bias, out, false, true);
+        OXI_ISA(row_affine_with)(n, x, mean, scale, NULL, bias, out, next, false, true);
     else
-        OXI_ISA(row_affine_with)(n, x, mean, scale, NULL, NULL, out, false, false);
+        OXI_ISA(row_affine_with)(n, x, mean, scale, NULL, NULL, out, next, false, false);
 }
 
 #undef OXI_ROW_FLUSH
@@ -36748,8 +36934,12 @@ OXI_KERNEL void OXI_ISA(where_f32)(int64_t n, const void *const *in, void *out, 
     float *result = (float *)out;
     int64_t i = 0;
     (void)attr;
-    for (; i + VF <= n; i += VF)
-        vf_store(result + i, vf_select(vm_load_bool(mask + i), vf_load(a + i), vf_load(b + i)));
+    for (; i + 2 * VF <= n; i += 2 * VF) {
+        vf low = vf_select(vm_load_bool(mask + i), vf_load(a + i), vf_load(b + i));
+        vf high = vf_select(vm_load_bool(mask + i + VF), vf_load(a + i + VF), vf_load(b + i + VF));
+        vf_store(result + i, low);
+        vf_store(result + i + VF, high);
+    }
     for (; i < n; i++) result[i] = mask[i] ? a[i] : b[i];
 }
 
@@ -38493,19 +38683,24 @@ OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean)
     OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
     vf m = vf_set1(mean);
     int64_t i = 0;
-    while (i + 4 * VF <= n) {
-        vf a0 = vf_zero(), a1 = a0, a2 = a0, a3 = a0;
-        int64_t end = i + OXI_ROW_FLUSH * 4 * VF;
+    while (i + 8 * VF <= n) {
+        vf a0 = vf_zero(), a1 = a0, a2 = a0, a3 = a0, a4 = a0, a5 = a0, a6 = a0, a7 = a0, d;
+        int64_t end = i + OXI_ROW_FLUSH * 8 * VF;
         if (end > n) end = n;
-        for (; i + 4 * VF <= end; i += 4 * VF) {
-            vf d0 = vf_sub(vf_load(x + i), m), d1 = vf_sub(vf_load(x + i + VF), m);
-            vf d2 = vf_sub(vf_load(x + i + 2 * VF), m), d3 = vf_sub(vf_load(x + i + 3 * VF), m);
-            a0 = vf_fma(d0, d0, a0);
-            a1 = vf_fma(d1, d1, a1);
-            a2 = vf_fma(d2, d2, a2);
-            a3 = vf_fma(d3, d3, a3);
+#define OXI_ADD_SQUARE(sum, at) d = vf_sub(vf_load(x + i + (at) * VF), m), sum = vf_fma(d, d, sum)
+        for (; i + 8 * VF <= end; i += 8 * VF) {
+            OXI_ADD_SQUARE(a0, 0);
+            OXI_ADD_SQUARE(a1, 1);
+            OXI_ADD_SQUARE(a2, 2);
+            OXI_ADD_SQUARE(a3, 3);
+            OXI_ADD_SQUARE(a4, 4);
+            OXI_ADD_SQUARE(a5, 5);
+            OXI_ADD_SQUARE(a6, 6);
+            OXI_ADD_SQUARE(a7, 7);
         }
-        OXI_ISA(wide_add)(&total, vf_add(vf_add(a0, a1), vf_add(a2, a3)));
+#undef OXI_ADD_SQUARE
+        vf left = vf_add(vf_add(a0, a1), vf_add(a2, a3)), right = vf_add(vf_add(a4, a5), vf_add(a6, a7));
+        OXI_ISA(wide_add)(&total, vf_add(left, right));
     }
     for (; i + VF <= n; i += VF) OXI_ISA(wide_add_square)(&total, vf_sub(vf_load(x + i), m));
     double rest = 0;
@@ -38603,33 +38798,61 @@ OXI_KERNEL void OXI_ISA(row_scale)(int64_t n, const float *x, float scale, float
     for (; i < n; i++) out[i] = x[i] * scale;
 }
 
+#define OXI_AFFINE_OF(load)                               \
+    vf a = vf_mul(vf_sub(load(x + at), m), s);            \
+    if (weighted) a = vf_mul(a, load(weight + at));       \
+    return biased ? vf_add(a, load(bias + at)) : a;
+OXI_INLINE vf OXI_ISA(row_affine_at)(int64_t at, const float *x, vf m, vf s, const float *weight,
+                                     const float *bias, bool weighted, bool biased) {
+    OXI_AFFINE_OF(vf_load)
+}
+OXI_INLINE vf OXI_ISA(row_affine_rest)(int64_t at, int64_t n, const float *x, vf m, vf s, const float *weight,
+                                       const float *bias, bool weighted, bool biased) {
+#define OXI_LOAD_REST(p) vf_load_n(p, n)
+    OXI_AFFINE_OF(OXI_LOAD_REST)
+#undef OXI_LOAD_REST
+}
+#undef OXI_AFFINE_OF
+
 OXI_INLINE void OXI_ISA(row_affine_with)(int64_t n, const float *x, float mean, float scale,
-                                         const float *weight, const float *bias, float *out, bool weighted,
-                                         bool biased) {
+                                         const float *weight, const float *bias, float *out,
+                                         const float *next, bool weighted, bool biased) {
     vf m = vf_set1(mean), s = vf_set1(scale);
     int64_t i = 0;
-    for (; i < n; i += VF) {
-        bool whole = i + VF <= n;
-        vf a = vf_mul(vf_sub(whole ? vf_load(x + i) : vf_load_n(x + i, n - i), m), s);
-        if (weighted) a = vf_mul(a, whole ? vf_load(weight + i) : vf_load_n(weight + i, n - i));
-        if (biased) a = vf_add(a, whole ? vf_load(bias + i) : vf_load_n(bias + i, n - i));
-        if (whole)
-            vf_store(out + i, a);
-        else
-            vf_store_n(out + i, a, n - i);
+#define OXI_AFFINE(at) OXI_ISA(row_affine_at)(at, x, m, s, weight, bias, weighted, biased)
+#define OXI_AFFINE_FOUR(store)                                                            \
+    vf a0 = OXI_AFFINE(i), a1 = OXI_AFFINE(i + VF);                                       \
+    vf a2 = OXI_AFFINE(i + 2 * VF), a3 = OXI_AFFINE(i + 3 * VF);                          \
+    store(out + i, a0);                                                                   \
+    store(out + i + VF, a1);                                                              \
+    store(out + i + 2 * VF, a2);                                                          \
+    store(out + i + 3 * VF, a3);
+    for (; next && i + 4 * VF <= n; i += 4 * VF) {
+        for (int at = 0; at < 4 * VF; at += 16) OXI_PREFETCH_READ(next + i + at);
+        OXI_AFFINE_FOUR(vf_stream)
     }
+    for (; next && i < n; i += VF) vf_stream(out + i, OXI_AFFINE(i));
+    for (; i + 4 * VF <= n; i += 4 * VF) {
+        OXI_AFFINE_FOUR(vf_store)
+    }
+    for (; i + VF <= n; i += VF) vf_store(out + i, OXI_AFFINE(i));
+#undef OXI_AFFINE
+#undef OXI_AFFINE_FOUR
+    if (i < n)
+        vf_store_n(out + i,
+                   OXI_ISA(row_affine_rest)(i, n - i, x, m, s, weight, bias, weighted, biased), n - i);
 }
 
 OXI_KERNEL void OXI_ISA(row_affine)(int64_t n, const float *x, float mean, float scale, const float *weight,
-                                    const float *bias, float *out) {
+                                    const float *bias, float *out, const float *next) {
     if (weight && bias)
-        OXI_ISA(row_affine_with)(n, x, mean, scale, weight, bias, out, true, true);
+        OXI_ISA(row_affine_with)(n, x, mean, scale, weight, bias, out, next, true, true);
     else if (weight)
-        OXI_ISA(row_affine_with)(n, x, mean, scale, weight, NULL, out, true, false);
+        OXI_ISA(row_affine_with)(n, x, mean, scale, weight, NULL, out, next, true, false);
     else if (bias)
-        OXI_ISA(row_affine_with)(n, x, mean, scale, NULL, bias, out, false, true);
+        OXI_ISA(row_affine_with)(n, x, mean, scale, NULL, bias, out, next, false, true);
     else
-        OXI_ISA(row_affine_with)(n, x, mean, scale, NULL, NULL, out, false, false);
+        OXI_ISA(row_affine_with)(n, x, mean, scale, NULL, NULL, out, next, false, false);
 }
 
 #undef OXI_ROW_FLUSH
@@ -41015,7 +41238,7 @@ typedef struct oxi_walk {
     unsigned turned;                           /* bit k: pieces of operand k come from a tile */
     int across;                                /* the dim along which the turned operands' memory runs */
     bool moves;                                /* of two operands, what walks does no more than copy 1 to 0 */
-    bool lines; /* pieces end where cache lines of operand 0 do, if it is turned */
+    bool streams; /* operand 0 goes past the caches: pieces of what is turned end where its lines do */
 } oxi_walk;
 
 /* IN_ORDER: position i is element i of the row-major shape. MEMORY_ORDER: dims are sorted and turned round so
@@ -41235,6 +41458,13 @@ static OXI_UNUSED bool oxi_walk_flat(const oxi_walk *w, int operand) {
     return w->ndim == 1 && w->step[operand] == 1;
 }
 
+/* Whether operand 0, all of `out`, is better written past the caches: it is more than they hold, in runs that
+ * are long beside the lines in which they begin and end, for half a line takes as long as many whole ones. */
+static OXI_UNUSED bool oxi_walk_may_stream(const oxi_walk *w, const ox_tensor *out) {
+    enum { LEAST_RUN = 3072 };
+    return oxi_streams(out) && w->step[0] == 1 && w->length * w->bytes[0] >= LEAST_RUN;
+}
+
 /* ---- walking ------------------------------------------------------------------------------------------- */
 
 static void oxi_walk_measure(const oxi_walk *w, oxi_cursor *c) {
@@ -41348,7 +41578,7 @@ static int64_t oxi_walk_bytes(const oxi_walk *w) {
 
 /* Whether tiles are turned right into operand 0. */
 static bool oxi_tiles_are_moved(const oxi_walk *w) {
-    return w->moves && !w->lines;
+    return w->moves && !w->streams;
 }
 
 /* Sets the distances of columns in tiles of so many rows and `ahead` more; returns their sum. */
@@ -41366,7 +41596,7 @@ static int64_t oxi_tiling_pitch(oxi_tiling *t, int64_t ahead) {
 /* Tiles of `bytes` for all turned operands. */
 static void oxi_tiling_begin(oxi_tiling *t, const oxi_walk *w, int64_t grain, int64_t most, int64_t bytes) {
     int64_t widest = w->bytes[0], narrowest = 16, all = oxi_walk_bytes(w);
-    int64_t across = w->shape[w->across], ahead = w->lines ? OXI_LINE / w->bytes[0] - 1 : 0;
+    int64_t across = w->shape[w->across], ahead = w->streams ? OXI_LINE / w->bytes[0] - 1 : 0;
     bool large = bytes > OXI_TILE_BYTES, moved = oxi_tiles_are_moved(w);
     for (int k = 0; k < w->operands; k++) {
         if (!(w->turned >> k & 1)) continue;
@@ -41425,7 +41655,7 @@ static void oxi_tile_turn(const oxi_tiling *t, int k, int64_t rows, int64_t colu
 static void oxi_tile_fetch(const oxi_tiling *t, char *const *base, int64_t c, int64_t rows) {
     const oxi_walk *w = t->w;
     for (int k = 0; k < w->operands; k++) {
-        if ((w->turned >> k & 1) || (k == 0 && w->lines)) continue;
+        if ((w->turned >> k & 1) || (k == 0 && w->streams)) continue;
         const char *p = base[k] + c * w->stride[k][w->across] * w->bytes[k];
         int64_t bytes = rows * llabs(w->step[k]) * w->bytes[k];
         for (int64_t at = 0; at < bytes; at += OXI_LINE) {
@@ -41443,7 +41673,7 @@ static void oxi_tile_pieces(const oxi_tiling *t, char *const *from, const int64_
                             int64_t rows, int64_t columns, int lane) {
     const oxi_walk *w = t->w;
     int64_t along[OXI_WALK_MAX], left = w->length - first - rows;
-    bool joined = !w->lines;
+    bool joined = !w->streams;
     oxi_cursor cursor;
     memset(&cursor, 0, sizeof cursor);
     for (int k = 0; k < w->operands; k++) {
@@ -41459,8 +41689,8 @@ static void oxi_tile_pieces(const oxi_tiling *t, char *const *from, const int64_
         char *out = from[0] + c * step[0];
         int64_t begin = 0, end = rows;
         if (t->fetches && c + OXI_TILE_AHEAD < columns) oxi_tile_fetch(t, from, c + OXI_TILE_AHEAD, rows);
-        if (w->lines && first > 0) begin = oxi_to_line(w, out);
-        if (w->lines) end += oxi_min_i64(oxi_to_line(w, out + rows * along[0]), left);
+        if (w->streams && first > 0) begin = oxi_to_line(w, out);
+        if (w->streams) end += oxi_min_i64(oxi_to_line(w, out + rows * along[0]), left);
         cursor.n = end - begin;
         for (int k = 0; k < w->operands; k++) cursor.p[k] = from[k] + c * step[k] + begin * along[k];
         if (cursor.n > 0) t->piece(t->arg, w, &cursor, lane);
@@ -41473,7 +41703,7 @@ static void oxi_tile(const oxi_tiling *t, char *const *base, int64_t first, int6
     const oxi_walk *w = t->w;
     char *from[OXI_WALK_MAX];
     int64_t step[OXI_WALK_MAX], ahead = 0;
-    if (w->lines) ahead = oxi_min_i64(w->length - first - rows, OXI_LINE / w->bytes[0] - 1);
+    if (w->streams) ahead = oxi_min_i64(w->length - first - rows, OXI_LINE / w->bytes[0] - 1);
     for (int64_t c = 0; t->fetches && c < oxi_min_i64(OXI_TILE_AHEAD, columns); c++)
         oxi_tile_fetch(t, base, c, rows);
     for (int k = 0; k < w->operands; k++) {
@@ -41737,7 +41967,7 @@ static void oxi_copy_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, in
     (void)lane;
     if (w->step[1] == 0)
         oxi_splat_run(c->n, w->bytes[0], c->p[1], c->p[0], w->step[0] * w->bytes[0]);
-    else if (w->lines)
+    else if (w->streams)
         oxi_cpu_kernels()->stream((size_t)(c->n * w->bytes[0]), c->p[1], c->p[0]);
     else
         oxi_copy_run(c->n, w->bytes[0], c->p[1], w->step[1] * w->bytes[1], c->p[0], w->step[0] * w->bytes[0]);
@@ -41773,10 +42003,9 @@ static ox_status oxi_copy_plain(const ox_tensor *from, const ox_tensor *to) {
         oxi_widen_elements(&w);
     }
     oxi_walk_ready(&w, OXI_WALK_TILED);
-    bool streams = oxi_streams(to) && w.step[0] == 1;
-    w.lines = streams && w.turned;
+    w.streams = oxi_walk_may_stream(&w, to) && (converts || w.step[1] == 1);
     w.moves = !converts && w.step[0] == 1;
-    if (streams && converts) how.stream = oxi_cpu_kernels()->stream;
+    if (w.streams && converts) how.stream = oxi_cpu_kernels()->stream;
     bool whole = converts && !w.turned && oxi_converts_in_place(&how, w.step[1], w.step[0]);
     if (converts)
         oxi_walk_all(&w, OXI_COPY_GRAIN, whole ? OXI_COPY_GRAIN : OXI_COPY_PIECE, oxi_convert_piece, &how);
@@ -44342,7 +44571,7 @@ static void oxi_moments_block(const oxi_kernels *k, int64_t n, const float *x, d
     rounded = (float)*mean;
     *squares = oxi_square_sum(k, n, x, rounded);
     if (*squares > 0.01 * (double)n * *mean * *mean) return;
-    k->row_affine(n, x, rounded, 1, NULL, NULL, distance);
+    k->row_affine(n, x, rounded, 1, NULL, NULL, distance, NULL);
     sum = k->row_sum(n, distance);
     *mean = rounded + sum / (double)n;
     *squares = oxi_square_sum(k, n, distance, 0) - sum * sum / (double)n;
@@ -46253,7 +46482,7 @@ static int64_t oxi_map_tile(oxi_lane lane) {
 }
 
 /* Chooses loads and stores for the walk that is ready; returns the most elements of a piece. */
-static int64_t oxi_map_plan(oxi_map_work *work, const oxi_kernels *k, const oxi_walk *w, const oxi_call *call,
+static int64_t oxi_map_plan(oxi_map_work *work, const oxi_kernels *k, oxi_walk *w, const oxi_call *call,
                             oxi_lane lane, bool truth) {
     const ox_tensor *out = call->out[0];
     int first = oxi_op_row_of(call->op)->flags & OXI_FLAG_COND ? 1 : 0;
@@ -46270,7 +46499,8 @@ static int64_t oxi_map_plan(oxi_map_work *work, const oxi_kernels *k, const oxi_
     work->store = NULL;
     /* Long computations hide what plain stores cost, and would stand still while a tile is streamed. */
     bool light = oxi_op_row_of(call->op)->flops <= 4;
-    work->stream = light && writes && oxi_streams(out) ? k->stream : NULL;
+    w->streams = light && writes && oxi_walk_may_stream(w, out);
+    work->stream = w->streams ? k->stream : NULL;
     if (!writes) {
         if (truth) result = oxi_lane_of(out->dtype);
         work->widen = truth ? k->load[OX_BOOL][result] : NULL;
@@ -46312,7 +46542,6 @@ static ox_status oxi_cpu_map(const oxi_call *call) {
     for (int i = 0; i < call->in_count; i++) oxi_walk_add(&w, call->in[i]);
     oxi_walk_ready(&w, OXI_WALK_TILED);
     int64_t most = oxi_map_plan(&work, k, &w, call, lane, truth);
-    w.lines = work.stream && w.turned;
     if (oxi_map_any_number(call)) most = oxi_min_i64(most, oxi_map_tile(lane));
     int first = row->flags & OXI_FLAG_COND ? 1 : 0;
     double constants[3][OXI_MAP_TILE];
@@ -46806,17 +47035,17 @@ enum { OXI_ROW_X, OXI_ROW_OUT, OXI_ROW_WEIGHT, OXI_ROW_BIAS, OXI_ROW_OPERANDS };
 
 typedef struct oxi_row oxi_row;
 /* n elements in the lane's type, from shift and scale; weight and bias (lane type too) may be NULL, out may
- * be x. */
+ * be x. next: as of row_affine. */
 typedef void (*oxi_row_finish)(const oxi_row *r, int64_t n, const void *x, double shift, double scale,
-                               const void *weight, const void *bias, void *out);
+                               const void *weight, const void *bias, void *out, const void *next);
 
 struct oxi_row {
     oxi_reduce measure; /* kept = the rows, line = the elements of a row; four operands each */
     oxi_row_finish finish;
     oxi_op op;
     double eps;
-    bool native; /* x and out are of the lane's own dtype */
-    bool flat;   /* and so are weights; a row is one contiguous run of all of them */
+    bool native;  /* x and out are of the lane's own dtype */
+    bool flat;    /* and so are weights; a row is one contiguous run of all of them */
     bool streams; /* flat f32 of a norm, and more than caches hold */
     oxi_store_kernel store;
     oxi_load_kernel load_weight;
@@ -46829,9 +47058,10 @@ struct oxi_row {
 /* ---- finishing: f32 by the tier's kernels, f64 in plain loops ------------------------------------------ */
 
 static void oxi_softmax_finish_f32(const oxi_row *r, int64_t n, const void *x, double shift, double scale,
-                                   const void *weight, const void *bias, void *out) {
+                                   const void *weight, const void *bias, void *out, const void *next) {
     const oxi_kernels *k = r->measure.kernels;
     (void)weight;
+    (void)next;
     (void)bias;
     k->row_exp_sum(n, (const float *)x, (float)shift, (float *)out);
     k->row_scale(n, (const float *)out, (float)scale, (float *)out);
@@ -46839,42 +47069,44 @@ static void oxi_softmax_finish_f32(const oxi_row *r, int64_t n, const void *x, d
 
 /* Two subtractions: (x - max) is small, x - (max + log sum) would lose what the sum rounds away. */
 static void oxi_log_softmax_finish_f32(const oxi_row *r, int64_t n, const void *x, double shift, double scale,
-                                       const void *weight, const void *bias, void *out) {
+                                       const void *weight, const void *bias, void *out, const void *next) {
     const oxi_kernels *k = r->measure.kernels;
     (void)weight;
+    (void)next;
     (void)bias;
     for (int64_t done = 0, m; done < n; done += m) {
         float *to = (float *)out + done;
         m = oxi_min_i64(n - done, OXI_REDUCE_BLOCK);
-        k->row_affine(m, (const float *)x + done, (float)shift, 1, NULL, NULL, to);
-        k->row_affine(m, to, (float)scale, 1, NULL, NULL, to);
+        k->row_affine(m, (const float *)x + done, (float)shift, 1, NULL, NULL, to, NULL);
+        k->row_affine(m, to, (float)scale, 1, NULL, NULL, to, NULL);
     }
 }
 
 /* A mean far larger than the deviation is taken off in two steps, for f32 cannot hold all of it. */
 static void oxi_norm_finish_f32(const oxi_row *r, int64_t n, const void *x, double shift, double scale,
-                                const void *weight, const void *bias, void *out) {
+                                const void *weight, const void *bias, void *out, const void *next) {
     const oxi_kernels *k = r->measure.kernels;
     const float *from = (const float *)x, *w = (const float *)weight, *b = (const float *)bias;
     float *to = (float *)out, mean = (float)shift;
     double rest = shift - mean;
     if (!(fabs(rest) * scale > 1e-6)) {
-        k->row_affine(n, from, mean, (float)scale, w, b, to);
+        k->row_affine(n, from, mean, (float)scale, w, b, to, (const float *)next);
         return;
     }
     for (int64_t done = 0, m; done < n; done += m) {
         m = oxi_min_i64(n - done, OXI_REDUCE_BLOCK);
-        k->row_affine(m, from + done, mean, 1, NULL, NULL, to + done);
+        k->row_affine(m, from + done, mean, 1, NULL, NULL, to + done, NULL);
         k->row_affine(m, to + done, (float)rest, (float)scale, w ? w + done : NULL, b ? b + done : NULL,
-                      to + done);
+                      to + done, NULL);
     }
 }
 
 static void oxi_softmax_finish_f64(const oxi_row *r, int64_t n, const void *x, double shift, double scale,
-                                   const void *weight, const void *bias, void *out) {
+                                   const void *weight, const void *bias, void *out, const void *next) {
     double *to = (double *)out;
     const void *in[1];
     (void)weight;
+    (void)next;
     (void)bias;
     in[0] = out;
     for (int64_t i = 0; i < n; i++) to[i] = ((const double *)x)[i] - shift;
@@ -46883,16 +47115,18 @@ static void oxi_softmax_finish_f64(const oxi_row *r, int64_t n, const void *x, d
 }
 
 static void oxi_log_softmax_finish_f64(const oxi_row *r, int64_t n, const void *x, double shift, double scale,
-                                       const void *weight, const void *bias, void *out) {
+                                       const void *weight, const void *bias, void *out, const void *next) {
     (void)r;
     (void)weight;
+    (void)next;
     (void)bias;
     for (int64_t i = 0; i < n; i++) ((double *)out)[i] = (((const double *)x)[i] - shift) - scale;
 }
 
 static void oxi_norm_finish_f64(const oxi_row *r, int64_t n, const void *x, double shift, double scale,
-                                const void *weight, const void *bias, void *out) {
+                                const void *weight, const void *bias, void *out, const void *next) {
     const double *w = (const double *)weight, *b = (const double *)bias;
+    (void)next;
     (void)r;
     for (int64_t i = 0; i < n; i++) {
         double value = (((const double *)x)[i] - shift) * scale;
@@ -46926,6 +47160,54 @@ static void oxi_row_numbers(const oxi_row *r, double a, double b, double *shift,
     }
 }
 
+/* ---- norms of f32 past the caches ---------------------------------------------------------------------- */
+
+/* The cache line in which a row ends and the next one begins: it is put together here, for half a line takes
+ * as long as many whole ones. */
+typedef struct oxi_row_edge {
+    float line[OXI_LINE / 4];
+    char *to;           /* where the line lies */
+    int64_t begin, end; /* its numbers that are here */
+} oxi_row_edge;
+
+static void oxi_row_edge_write(const oxi_row *r, oxi_row_edge *edge) {
+    int64_t each = sizeof(float), bytes = (edge->end - edge->begin) * each;
+    if (bytes == OXI_LINE)
+        r->measure.kernels->stream(OXI_LINE, edge->line, edge->to);
+    else
+        memcpy(edge->to + edge->begin * each, edge->line + edge->begin, (size_t)bytes);
+    edge->begin = edge->end = 0;
+}
+
+/* n elements up to the end of a line at most. */
+static void oxi_row_edge_finish(const oxi_row *r, oxi_row_edge *edge, int64_t n, const float *x, double shift,
+                                double scale, const float *weight, const float *bias, char *out) {
+    int64_t each = sizeof(float), at = (int64_t)((uintptr_t)out % OXI_LINE) / each;
+    if (n == 0) return;
+    if (edge->to != out - at * each || edge->end != at) {
+        oxi_row_edge_write(r, edge);
+        edge->to = out - at * each;
+        edge->begin = at;
+    }
+    r->finish(r, n, x, shift, scale, weight, bias, edge->line + at, NULL);
+    edge->end = at + n;
+    if (edge->end == OXI_LINE / each) oxi_row_edge_write(r, edge);
+}
+
+/* n elements of a row; what lies behind it, mostly the next one, is asked for meanwhile. */
+static void oxi_row_finish_past(const oxi_row *r, oxi_row_edge *edge, int64_t n, const float *x, double shift,
+                                double scale, const float *weight, const float *bias, char *out) {
+    int64_t each = sizeof(float), in_line = OXI_LINE / each;
+    int64_t head = oxi_min_i64(n, (int64_t)((0 - (uintptr_t)out) % OXI_LINE) / each);
+    int64_t end = head + (n - head) / in_line * in_line;
+    oxi_row_edge_finish(r, edge, head, x, shift, scale, weight, bias, out);
+    if (end > head)
+        r->finish(r, end - head, x + head, shift, scale, weight ? weight + head : NULL,
+                  bias ? bias + head : NULL, out + head * each, x + n + head);
+    oxi_row_edge_finish(r, edge, n - end, x + end, shift, scale, weight ? weight + end : NULL,
+                        bias ? bias + end : NULL, out + end * each);
+}
+
 /* ---- a row --------------------------------------------------------------------------------------------- */
 
 /* Weights of a piece: as they lie, or gathered (a channel's one weight is spread over its elements). */
@@ -46941,7 +47223,10 @@ static const void *oxi_row_weight(const oxi_row *r, const oxi_walk *line, const 
 static void oxi_row_write(const oxi_row *r, const oxi_walk *line, int64_t first, int64_t count, double shift,
                           double scale) {
     double x[OXI_ROW_BLOCK], weight[OXI_ROW_BLOCK], bias[OXI_ROW_BLOCK];
+    oxi_row_edge edge;
     oxi_cursor c;
+    edge.begin = edge.end = 0;
+    edge.to = NULL;
     oxi_walk_seek(line, &c, first, count, r->flat ? count : OXI_ROW_BLOCK);
     for (; c.n; oxi_walk_next(line, &c)) {
         const void *w = oxi_row_weight(r, line, &c, OXI_ROW_WEIGHT, weight);
@@ -46953,9 +47238,14 @@ static void oxi_row_write(const oxi_row *r, const oxi_walk *line, int64_t first,
             from = x;
         }
         if (r->native && line->step[OXI_ROW_OUT] == 1) to = c.p[OXI_ROW_OUT];
-        r->finish(r, c.n, from, shift, scale, w, b, to);
+        if (r->streams)
+            oxi_row_finish_past(r, &edge, c.n, (const float *)from, shift, scale, (const float *)w,
+                                (const float *)b, (char *)to);
+        else
+            r->finish(r, c.n, from, shift, scale, w, b, to, NULL);
         if (to == x) r->store(c.n, x, c.p[OXI_ROW_OUT], line->step[OXI_ROW_OUT]);
     }
+    oxi_row_edge_write(r, &edge);
 }
 
 static void oxi_row_measure(const oxi_row *r, const oxi_walk *line, int64_t first, int64_t count, double *a,
@@ -47099,28 +47389,15 @@ static void oxi_row_place_line(const oxi_row *r, const oxi_cursor *c, int64_t i,
     }
 }
 
-static void oxi_row_finish_flat(const oxi_row *r, const oxi_walk *line, double shift, double scale) {
-    const char *x = line->base[OXI_ROW_X];
-    const char *weight = r->weights[0] ? line->base[OXI_ROW_WEIGHT] : NULL;
-    const char *bias = r->weights[1] ? line->base[OXI_ROW_BIAS] : NULL;
-    int64_t n = line->numel, each = sizeof(float);
-    if (!r->streams) {
-        r->finish(r, n, x, shift, scale, weight, bias, line->base[OXI_ROW_OUT]);
-        return;
-    }
-    for (int64_t done = 0, m; done < n; done += m) {
-        float tile[2 * OXI_ROW_BLOCK];
-        m = oxi_min_i64(n - done, 2 * OXI_ROW_BLOCK);
-        const char *next = x + (n + done) * each; /* what lies behind this row, mostly the next one */
-        for (int64_t i = 0; i < m * each; i += 64) OXI_PREFETCH_READ(next + i);
-        r->finish(r, m, x + done * each, shift, scale, weight ? weight + done * each : NULL,
-                  bias ? bias + done * each : NULL, tile);
-        r->measure.kernels->stream((size_t)(m * each), tile, line->base[OXI_ROW_OUT] + done * each);
-    }
+/* The last lines of the row at `next` are asked for while the one before is measured; the others, when it is
+ * written: memory is to have something to do all the time. */
+static void oxi_row_ask(const float *next, int64_t n) {
+    const int64_t most = 512, in_line = OXI_LINE / (int64_t)sizeof(float);
+    for (int64_t i = n - oxi_min_i64(n / 2, most); i < n; i += in_line) OXI_PREFETCH_FAR(next + i);
 }
 
 /* A row that is one run of x, out and weights. */
-static void oxi_row_flat(const oxi_row *r, const oxi_walk *line) {
+static void oxi_row_flat(const oxi_row *r, const oxi_walk *line, oxi_row_edge *edge) {
     const oxi_reduce *m = &r->measure;
     const void *x = line->base[OXI_ROW_X];
     double a = 0, b = 0, shift, scale;
@@ -47133,15 +47410,22 @@ static void oxi_row_flat(const oxi_row *r, const oxi_walk *line) {
     p.b = &b;
     p.count = 0;
     if (m->reducer.begin) m->reducer.begin(&p, 1);
+    if (r->streams) oxi_row_ask((const float *)x + line->numel, line->numel);
     m->reducer.row(m->kernels, &p, line->numel, x, 0);
     oxi_row_numbers(r, a, b, &shift, &scale);
-    oxi_row_finish_flat(r, line, shift, scale);
+    const void *weight = r->weights[0] ? line->base[OXI_ROW_WEIGHT] : NULL;
+    const void *bias = r->weights[1] ? line->base[OXI_ROW_BIAS] : NULL;
+    if (r->streams)
+        oxi_row_finish_past(r, edge, line->numel, (const float *)x, shift, scale, (const float *)weight,
+                            (const float *)bias, line->base[OXI_ROW_OUT]);
+    else
+        r->finish(r, line->numel, x, shift, scale, weight, bias, line->base[OXI_ROW_OUT], NULL);
 }
 
-static void oxi_row_line(const oxi_row *r, const oxi_walk *line, char *scratch) {
+static void oxi_row_line(const oxi_row *r, const oxi_walk *line, oxi_row_edge *edge, char *scratch) {
     double a, b, shift, scale;
     if (r->flat) {
-        oxi_row_flat(r, line);
+        oxi_row_flat(r, line, edge);
     } else if (r->op == OXI_OP_softmax && r->measure.lane == OXI_LANE_F32 && line->numel <= OXI_ROW_CACHED) {
         oxi_softmax_line(r, line, scratch);
     } else {
@@ -47156,16 +47440,20 @@ static void oxi_row_task(void *arg, int64_t index, int lane) {
     const oxi_reduce *m = &r->measure;
     char *scratch = m->scratch + lane * m->scratch_bytes;
     oxi_walk line = m->line;
+    oxi_row_edge edge;
     oxi_cursor c;
+    edge.begin = edge.end = 0;
+    edge.to = NULL;
     for (oxi_reduce_seek_group(m, index, &c); c.n; oxi_walk_next(&m->kept, &c)) {
         for (int64_t i = 0; i < (m->by_columns ? 1 : c.n); i++) {
             oxi_row_place_line(r, &c, i, &line);
             if (m->by_columns)
                 oxi_row_tile(r, &line, &c, scratch);
             else
-                oxi_row_line(r, &line, scratch);
+                oxi_row_line(r, &line, &edge, scratch);
         }
     }
+    oxi_row_edge_write(r, &edge);
 }
 
 /* Long rows: their chunks are measured by oxi_reduce_task, joined by this ... */
@@ -47311,7 +47599,7 @@ static void oxi_row_shape(oxi_row *r) {
     r->flat = r->native && oxi_walk_flat(line, OXI_ROW_X) && oxi_walk_flat(line, OXI_ROW_OUT);
     for (int k = 0; k < 2; k++) r->flat = r->flat && (!r->weights[k] || line->step[OXI_ROW_WEIGHT + k] == 1);
     r->streams = r->flat && m->kind != OXI_REDUCE_LOGSUMEXP && m->lane == OXI_LANE_F32 &&
-                 oxi_streams(m->call->out[0]);
+                 oxi_streams(m->call->out[0]) && (uintptr_t)oxi_ptr(m->call->out[0]) % sizeof(float) == 0;
     const oxi_attrs *told = &m->call->attr; /* i[2], i[3]: see oxi_row_tell */
     m->by_columns = m->kept.length >= 16 && ((step != 0 && step < llabs(line->step[OXI_ROW_X])) || n < 16);
     if (told->i[2]) m->by_columns = told->i[2] == 2;

@@ -103,6 +103,31 @@ static void test_tiles(void) {
     }
 }
 
+/* Rows cut out of wider ones into rows of wider ones: more bytes than caches hold, in short and in long runs,
+ * off the lines of memory. */
+static void test_large_slices(void) {
+    static const int64_t lengths[] = {20, 701, 1030, 5003, 2200000};
+    static const ox_dtype dtypes[] = {OX_F32, OX_BF16, OX_F64};
+    for (int s = 0; s < 5; s++)
+        for (int d = 0; d < 3; d++)
+            OX_SCOPE {
+                const int64_t n = lengths[s], rows = 2200000 * (d == 1 ? 2 : 1) / n, bytes = width_of(OX_F32);
+                ox_tensor *x = ox_randn(OX_SHAPE(rows, n + 3), OX_F32);
+                ox_tensor *wide = ox_zeros(OX_SHAPE(rows, n + 5), dtypes[d]), *to = ox_narrow(wide, 1, 3, n);
+                CHECK(ox_copy_(to, ox_narrow(x, 1, 1, n)) == to);
+                ox_tensor *back = ox_cast(wide, OX_F32), *row = ox_empty(OX_SHAPE(n), OX_F32);
+                bool same = true;
+                for (int64_t r = 0; r<rows; r += rows> 1000 ? 97 : 1) {
+                    const float *got = (const float *)ox_data(back) + r * (n + 5);
+                    memcpy(ox_data(row), (const float *)ox_data(x) + r * (n + 3) + 1, (size_t)(n * bytes));
+                    const ox_tensor *want = ox_cast(ox_cast(row, dtypes[d]), OX_F32);
+                    same = same && !memcmp(got + 3, ox_data(want), (size_t)(n * bytes)) && got[0] == 0 &&
+                           got[1] == 0 && got[2] == 0 && got[n + 3] == 0 && got[n + 4] == 0;
+                }
+                CHECK_MSG(same, "%d rows of %d as %s", (int)rows, (int)n, ox_dtype_name(dtypes[d]));
+            }
+}
+
 /* Short runs that stay together: as one element of 16 bytes, or none where strides are no multiples. */
 static void test_widened(void) {
     static const ox_dtype dtypes[] = {OX_U8, OX_F16, OX_F32, OX_C64};
@@ -448,6 +473,7 @@ int main(void) {
     test_layouts();
     test_permutations();
     test_tiles();
+    test_large_slices();
     test_widened();
     test_gaps();
     test_broadcast_and_overlap();

@@ -892,6 +892,27 @@ static void check_turned_operands(void) {
 #endif
 }
 
+/* Rows cut out of wider ones, short and long, whose results are more than caches hold: the bits of few rows. */
+static void check_large_slices(void) {
+    static const int64_t lengths[] = {21, 701, 1030, 5003};
+    for (int s = 0; s < 4; s++)
+        OX_SCOPE {
+            const int64_t n = lengths[s], rows = 2200000 / n;
+            ox_tensor *x = ox_narrow(ox_randn(OX_SHAPE(rows, n + 3), OX_F32), 1, 1, n);
+            ox_tensor *y = ox_randn(OX_SHAPE(rows, n), OX_F32), *into = ox_clone(y);
+            ox_tensor *sum = ox_add(x, y), *zero = ox_relu(x), *product = ox_mul_(into, x);
+            bool same = true;
+            for (int64_t r = 0; r + 7 <= rows; r += rows / 9)
+                OX_SCOPE {
+                    ox_tensor *a = ox_narrow(x, 0, r, 7), *b = ox_narrow(y, 0, r, 7);
+                    same = same && same_bits(ox_narrow(sum, 0, r, 7), ox_add(a, b)) &&
+                           same_bits(ox_narrow(zero, 0, r, 7), ox_relu(a)) &&
+                           same_bits(ox_narrow(product, 0, r, 7), ox_mul(a, b));
+                }
+            CHECK_MSG(same, "%d rows of %d", (int)rows, (int)n);
+        }
+}
+
 /* Columns of operands that are longer than a tile: they are walked, and results lie in steps there. */
 static void check_long_columns(void) {
     static const char *const names[] = {"isnan", "lt", "logical_not", "abs", "mul"};
@@ -946,6 +967,7 @@ int main(void) {
     check_wide_elements();
     check_long_runs();
     check_turned_operands();
+    check_large_slices();
     check_long_columns();
     check_wide_at_steps();
     CHECK_MSG(ox_stats().tensors == 0 && ox_stats().storages == 0 && ox_stats().bad_releases == 0,

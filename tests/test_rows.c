@@ -273,6 +273,31 @@ static void test_far_means(void) {
     }
 }
 
+/* Norms whose results are more than caches hold, in rows that begin and end within lines of memory: the bits
+ * of few rows. */
+static void test_large_norms(void) {
+    static const int64_t lengths[] = {17, 37, 250, 999, 1024, 4099, 70001};
+    for (int s = 0; s < 7; s++)
+        OX_SCOPE {
+            const int64_t n = lengths[s], rows = 2100000 / n + 8;
+            ox_tensor *x = ox_randn(OX_SHAPE(rows, n), OX_F32);
+            ox_tensor *weight = ox_randn(OX_SHAPE(n), OX_F32), *bias = ox_randn(OX_SHAPE(n), OX_F32);
+            ox_tensor *some = ox_narrow(x, 0, rows / 2, 4), *all[3], *few[3];
+            store_real(OX_F32, element(some, n / 2), 1e6); /* one row is far from 0 */
+            for (int64_t i = 0; i < n; i++) store_real(OX_F32, element(some, n + i), 1e6 + (double)(i % 5));
+            for (int part = 0; part < 2; part++) {
+                ox_tensor *rows_of_it = part ? some : x, **result = part ? few : all;
+                result[0] = ox_layer_norm(rows_of_it, 1, weight, bias, 1e-5);
+                result[1] = ox_layer_norm(rows_of_it, 1, NULL, NULL, 1e-5);
+                result[2] = ox_rms_norm(rows_of_it, 1, weight, 1e-5);
+            }
+            for (int k = 0; k < 3; k++)
+                CHECK_MSG(same_bits(ox_narrow(all[k], 0, rows / 2, 4), few[k]), "norm %d of rows of %d", k,
+                          (int)n);
+            check_rows(LAYER_NORM, ox_narrow(x, 0, rows / 3, 6), 1, weight, bias, "of many rows");
+        }
+}
+
 /* ---- in place, threads --------------------------------------------------------------------------------- */
 
 static void test_thread_counts(void) {
@@ -301,6 +326,7 @@ int main(void) {
     test_sizes();
     test_infinities();
     test_far_means();
+    test_large_norms();
     test_thread_counts();
     CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
     return check_done("rows");

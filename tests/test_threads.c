@@ -142,6 +142,38 @@ static void test_callers(void) {
     for (int i = 0; i < 4; i++) CHECK(w[i].clashes == 0);
 }
 
+/* Threads of a host that meet the same prepacked weight: whoever packs it, all get the same. */
+typedef struct shared_weight {
+    ox_tensor *weight, *x, *expected;
+    bool equal;
+} shared_weight;
+
+static void *product_main(void *arg) {
+    shared_weight *s = (shared_weight *)arg;
+    s->equal = true;
+    for (int i = 0; i < 8; i++)
+        OX_SCOPE { s->equal = ox_equal(s->expected, ox_linear(s->x, s->weight, NULL)) && s->equal; }
+    return NULL;
+}
+
+static void test_prepacked(void) {
+    shared_weight s[4];
+    pthread_t thread[4];
+    OX_SCOPE {
+        ox_tensor *weight = ox_rand(OX_SHAPE(300, 200), OX_BF16), *x = ox_rand(OX_SHAPE(20, 200), OX_BF16);
+        ox_tensor *expected = ox_linear(x, weight, NULL);
+        CHECK(ox_prepack(weight, true) == OX_OK);
+        for (int i = 0; i < 4; i++) {
+            s[i].weight = weight;
+            s[i].x = x;
+            s[i].expected = expected;
+            pthread_create(&thread[i], NULL, product_main, &s[i]);
+        }
+        for (int i = 0; i < 4; i++) pthread_join(thread[i], NULL);
+        for (int i = 0; i < 4; i++) CHECK(s[i].equal);
+    }
+}
+
 static void test_fork(void) {
 #if defined(__SANITIZE_THREAD__)
     check_skip("fork", "the thread sanitizer does not follow threads made after a fork");
@@ -250,6 +282,7 @@ int main(void) {
 #ifdef TEST_PTHREADS
     test_host(host_threads);
     test_callers();
+    test_prepacked();
     test_fork();
 #else
     check_skip("callers", "no POSIX threads here");

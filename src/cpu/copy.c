@@ -179,7 +179,7 @@ static void oxi_copy_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, in
     (void)lane;
     if (w->step[1] == 0)
         oxi_splat_run(c->n, w->bytes[0], c->p[1], c->p[0], w->step[0] * w->bytes[0]);
-    else if (w->lines)
+    else if (w->streams)
         oxi_cpu_kernels()->stream((size_t)(c->n * w->bytes[0]), c->p[1], c->p[0]);
     else
         oxi_copy_run(c->n, w->bytes[0], c->p[1], w->step[1] * w->bytes[1], c->p[0], w->step[0] * w->bytes[0]);
@@ -215,10 +215,9 @@ static ox_status oxi_copy_plain(const ox_tensor *from, const ox_tensor *to) {
         oxi_widen_elements(&w);
     }
     oxi_walk_ready(&w, OXI_WALK_TILED);
-    bool streams = oxi_streams(to) && w.step[0] == 1;
-    w.lines = streams && w.turned;
+    w.streams = oxi_walk_may_stream(&w, to) && (converts || w.step[1] == 1);
     w.moves = !converts && w.step[0] == 1;
-    if (streams && converts) how.stream = oxi_cpu_kernels()->stream;
+    if (w.streams && converts) how.stream = oxi_cpu_kernels()->stream;
     bool whole = converts && !w.turned && oxi_converts_in_place(&how, w.step[1], w.step[0]);
     if (converts)
         oxi_walk_all(&w, OXI_COPY_GRAIN, whole ? OXI_COPY_GRAIN : OXI_COPY_PIECE, oxi_convert_piece, &how);

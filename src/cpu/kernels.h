@@ -195,8 +195,9 @@ typedef struct oxi_kernels {
     double (*row_exp_sum)(int64_t n, const float *x, float max, float *out);
     void (*row_scale)(int64_t n, const float *x, float scale, float *out);
     void (*row_affine)(int64_t n, const float *x, float mean, float scale, const float *weight,
-                       const float *bias, float *out);
-    /* (x - mean) * scale [* weight] [+ bias] */
+                       const float *bias, float *out, const float *next);
+    /* (x - mean) * scale [* weight] [+ bias]; next: NULL, or n floats that are read soon. They are asked for
+     * meanwhile, and results go past the caches, as by `stream`: n and out are whole lines of 64 bytes */
     /* memcpy past the caches, for tasks: what is larger than caches is not read first in order to be
      * written. Others see these bytes when the task is over */
     void (*stream)(size_t bytes, const void *from, void *to);

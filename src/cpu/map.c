@@ -64,7 +64,7 @@ static int64_t oxi_map_tile(oxi_lane lane) {
 }
 
 /* Chooses loads and stores for the walk that is ready; returns the most elements of a piece. */
-static int64_t oxi_map_plan(oxi_map_work *work, const oxi_kernels *k, const oxi_walk *w, const oxi_call *call,
+static int64_t oxi_map_plan(oxi_map_work *work, const oxi_kernels *k, oxi_walk *w, const oxi_call *call,
                             oxi_lane lane, bool truth) {
     const ox_tensor *out = call->out[0];
     int first = oxi_op_row_of(call->op)->flags & OXI_FLAG_COND ? 1 : 0;
@@ -81,7 +81,8 @@ static int64_t oxi_map_plan(oxi_map_work *work, const oxi_kernels *k, const oxi_
     work->store = NULL;
     /* Long computations hide what plain stores cost, and would stand still while a tile is streamed. */
     bool light = oxi_op_row_of(call->op)->flops <= 4;
-    work->stream = light && writes && oxi_streams(out) ? k->stream : NULL;
+    w->streams = light && writes && oxi_walk_may_stream(w, out);
+    work->stream = w->streams ? k->stream : NULL;
     if (!writes) {
         if (truth) result = oxi_lane_of(out->dtype);
         work->widen = truth ? k->load[OX_BOOL][result] : NULL;
@@ -123,7 +124,6 @@ static ox_status oxi_cpu_map(const oxi_call *call) {
     for (int i = 0; i < call->in_count; i++) oxi_walk_add(&w, call->in[i]);
     oxi_walk_ready(&w, OXI_WALK_TILED);
     int64_t most = oxi_map_plan(&work, k, &w, call, lane, truth);
-    w.lines = work.stream && w.turned;
     if (oxi_map_any_number(call)) most = oxi_min_i64(most, oxi_map_tile(lane));
     int first = row->flags & OXI_FLAG_COND ? 1 : 0;
     double constants[3][OXI_MAP_TILE];

@@ -217,7 +217,7 @@ static void oxi_moments_block(const oxi_kernels *k, int64_t n, const float *x, d
     rounded = (float)*mean;
     *squares = oxi_square_sum(k, n, x, rounded);
     if (*squares > 0.01 * (double)n * *mean * *mean) return;
-    k->row_affine(n, x, rounded, 1, NULL, NULL, distance);
+    k->row_affine(n, x, rounded, 1, NULL, NULL, distance, NULL);
     sum = k->row_sum(n, distance);
     *mean = rounded + sum / (double)n;
     *squares = oxi_square_sum(k, n, distance, 0) - sum * sum / (double)n;

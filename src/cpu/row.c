@@ -9,17 +9,17 @@ enum { OXI_ROW_X, OXI_ROW_OUT, OXI_ROW_WEIGHT, OXI_ROW_BIAS, OXI_ROW_OPERANDS };
 
 typedef struct oxi_row oxi_row;
 /* n elements in the lane's type, from shift and scale; weight and bias (lane type too) may be NULL, out may
- * be x. */
+ * be x. next: as of row_affine. */
 typedef void (*oxi_row_finish)(const oxi_row *r, int64_t n, const void *x, double shift, double scale,
-                               const void *weight, const void *bias, void *out);
+                               const void *weight, const void *bias, void *out, const void *next);
 
 struct oxi_row {
     oxi_reduce measure; /* kept = the rows, line = the elements of a row; four operands each */
     oxi_row_finish finish;
     oxi_op op;
     double eps;
-    bool native; /* x and out are of the lane's own dtype */
-    bool flat;   /* and so are weights; a row is one contiguous run of all of them */
+    bool native;  /* x and out are of the lane's own dtype */
+    bool flat;    /* and so are weights; a row is one contiguous run of all of them */
     bool streams; /* flat f32 of a norm, and more than caches hold */
     oxi_store_kernel store;
     oxi_load_kernel load_weight;
@@ -32,9 +32,10 @@ struct oxi_row {
 /* ---- finishing: f32 by the tier's kernels, f64 in plain loops ------------------------------------------ */
 
 static void oxi_softmax_finish_f32(const oxi_row *r, int64_t n, const void *x, double shift, double scale,
-                                   const void *weight, const void *bias, void *out) {
+                                   const void *weight, const void *bias, void *out, const void *next) {
     const oxi_kernels *k = r->measure.kernels;
     (void)weight;
+    (void)next;
     (void)bias;
     k->row_exp_sum(n, (const float *)x, (float)shift, (float *)out);
     k->row_scale(n, (const float *)out, (float)scale, (float *)out);
@@ -42,42 +43,44 @@ static void oxi_softmax_finish_f32(const oxi_row *r, int64_t n, const void *x, d
 
 /* Two subtractions: (x - max) is small, x - (max + log sum) would lose what the sum rounds away. */
 static void oxi_log_softmax_finish_f32(const oxi_row *r, int64_t n, const void *x, double shift, double scale,
-                                       const void *weight, const void *bias, void *out) {
+                                       const void *weight, const void *bias, void *out, const void *next) {
     const oxi_kernels *k = r->measure.kernels;
     (void)weight;
+    (void)next;
     (void)bias;
     for (int64_t done = 0, m; done < n; done += m) {
         float *to = (float *)out + done;
         m = oxi_min_i64(n - done, OXI_REDUCE_BLOCK);
-        k->row_affine(m, (const float *)x + done, (float)shift, 1, NULL, NULL, to);
-        k->row_affine(m, to, (float)scale, 1, NULL, NULL, to);
+        k->row_affine(m, (const float *)x + done, (float)shift, 1, NULL, NULL, to, NULL);
+        k->row_affine(m, to, (float)scale, 1, NULL, NULL, to, NULL);
     }
 }
 
 /* A mean far larger than the deviation is taken off in two steps, for f32 cannot hold all of it. */
 static void oxi_norm_finish_f32(const oxi_row *r, int64_t n, const void *x, double shift, double scale,
-                                const void *weight, const void *bias, void *out) {
+                                const void *weight, const void *bias, void *out, const void *next) {
     const oxi_kernels *k = r->measure.kernels;
     const float *from = (const float *)x, *w = (const float *)weight, *b = (const float *)bias;
     float *to = (float *)out, mean = (float)shift;
     double rest = shift - mean;
     if (!(fabs(rest) * scale > 1e-6)) {
-        k->row_affine(n, from, mean, (float)scale, w, b, to);
+        k->row_affine(n, from, mean, (float)scale, w, b, to, (const float *)next);
         return;
     }
     for (int64_t done = 0, m; done < n; done += m) {
         m = oxi_min_i64(n - done, OXI_REDUCE_BLOCK);
-        k->row_affine(m, from + done, mean, 1, NULL, NULL, to + done);
+        k->row_affine(m, from + done, mean, 1, NULL, NULL, to + done, NULL);
         k->row_affine(m, to + done, (float)rest, (float)scale, w ? w + done : NULL, b ? b + done : NULL,
-                      to + done);
+                      to + done, NULL);
     }
 }
 
 static void oxi_softmax_finish_f64(const oxi_row *r, int64_t n, const void *x, double shift, double scale,
-                                   const void *weight, const void *bias, void *out) {
+                                   const void *weight, const void *bias, void *out, const void *next) {
     double *to = (double *)out;
     const void *in[1];
     (void)weight;
+    (void)next;
     (void)bias;
     in[0] = out;
     for (int64_t i = 0; i < n; i++) to[i] = ((const double *)x)[i] - shift;
@@ -86,16 +89,18 @@ static void oxi_softmax_finish_f64(const oxi_row *r, int64_t n, const void *x, d
 }
 
 static void oxi_log_softmax_finish_f64(const oxi_row *r, int64_t n, const void *x, double shift, double scale,
-                                       const void *weight, const void *bias, void *out) {
+                                       const void *weight, const void *bias, void *out, const void *next) {
     (void)r;
     (void)weight;
+    (void)next;
     (void)bias;
     for (int64_t i = 0; i < n; i++) ((double *)out)[i] = (((const double *)x)[i] - shift) - scale;
 }
 
 static void oxi_norm_finish_f64(const oxi_row *r, int64_t n, const void *x, double shift, double scale,
-                                const void *weight, const void *bias, void *out) {
+                                const void *weight, const void *bias, void *out, const void *next) {
     const double *w = (const double *)weight, *b = (const double *)bias;
+    (void)next;
     (void)r;
     for (int64_t i = 0; i < n; i++) {
         double value = (((const double *)x)[i] - shift) * scale;
@@ -129,6 +134,54 @@ static void oxi_row_numbers(const oxi_row *r, double a, double b, double *shift,
     }
 }
 
+/* ---- norms of f32 past the caches ---------------------------------------------------------------------- */
+
+/* The cache line in which a row ends and the next one begins: it is put together here, for half a line takes
+ * as long as many whole ones. */
+typedef struct oxi_row_edge {
+    float line[OXI_LINE / 4];
+    char *to;           /* where the line lies */
+    int64_t begin, end; /* its numbers that are here */
+} oxi_row_edge;
+
+static void oxi_row_edge_write(const oxi_row *r, oxi_row_edge *edge) {
+    int64_t each = sizeof(float), bytes = (edge->end - edge->begin) * each;
+    if (bytes == OXI_LINE)
+        r->measure.kernels->stream(OXI_LINE, edge->line, edge->to);
+    else
+        memcpy(edge->to + edge->begin * each, edge->line + edge->begin, (size_t)bytes);
+    edge->begin = edge->end = 0;
+}
+
+/* n elements up to the end of a line at most. */
+static void oxi_row_edge_finish(const oxi_row *r, oxi_row_edge *edge, int64_t n, const float *x, double shift,
+                                double scale, const float *weight, const float *bias, char *out) {
+    int64_t each = sizeof(float), at = (int64_t)((uintptr_t)out % OXI_LINE) / each;
+    if (n == 0) return;
+    if (edge->to != out - at * each || edge->end != at) {
+        oxi_row_edge_write(r, edge);
+        edge->to = out - at * each;
+        edge->begin = at;
+    }
+    r->finish(r, n, x, shift, scale, weight, bias, edge->line + at, NULL);
+    edge->end = at + n;
+    if (edge->end == OXI_LINE / each) oxi_row_edge_write(r, edge);
+}
+
+/* n elements of a row; what lies behind it, mostly the next one, is asked for meanwhile. */
+static void oxi_row_finish_past(const oxi_row *r, oxi_row_edge *edge, int64_t n, const float *x, double shift,
+                                double scale, const float *weight, const float *bias, char *out) {
+    int64_t each = sizeof(float), in_line = OXI_LINE / each;
+    int64_t head = oxi_min_i64(n, (int64_t)((0 - (uintptr_t)out) % OXI_LINE) / each);
+    int64_t end = head + (n - head) / in_line * in_line;
+    oxi_row_edge_finish(r, edge, head, x, shift, scale, weight, bias, out);
+    if (end > head)
+        r->finish(r, end - head, x + head, shift, scale, weight ? weight + head : NULL,
+                  bias ? bias + head : NULL, out + head * each, x + n + head);
+    oxi_row_edge_finish(r, edge, n - end, x + end, shift, scale, weight ? weight + end : NULL,
+                        bias ? bias + end : NULL, out + end * each);
+}
+
 /* ---- a row --------------------------------------------------------------------------------------------- */
 
 /* Weights of a piece: as they lie, or gathered (a channel's one weight is spread over its elements). */
@@ -144,7 +197,10 @@ static const void *oxi_row_weight(const oxi_row *r, const oxi_walk *line, const 
 static void oxi_row_write(const oxi_row *r, const oxi_walk *line, int64_t first, int64_t count, double shift,
                           double scale) {
     double x[OXI_ROW_BLOCK], weight[OXI_ROW_BLOCK], bias[OXI_ROW_BLOCK];
+    oxi_row_edge edge;
     oxi_cursor c;
+    edge.begin = edge.end = 0;
+    edge.to = NULL;
     oxi_walk_seek(line, &c, first, count, r->flat ? count : OXI_ROW_BLOCK);
     for (; c.n; oxi_walk_next(line, &c)) {
         const void *w = oxi_row_weight(r, line, &c, OXI_ROW_WEIGHT, weight);
@@ -156,9 +212,14 @@ static void oxi_row_write(const oxi_row *r, const oxi_walk *line, int64_t first,
             from = x;
         }
         if (r->native && line->step[OXI_ROW_OUT] == 1) to = c.p[OXI_ROW_OUT];
-        r->finish(r, c.n, from, shift, scale, w, b, to);
+        if (r->streams)
+            oxi_row_finish_past(r, &edge, c.n, (const float *)from, shift, scale, (const float *)w,
+                                (const float *)b, (char *)to);
+        else
+            r->finish(r, c.n, from, shift, scale, w, b, to, NULL);
         if (to == x) r->store(c.n, x, c.p[OXI_ROW_OUT], line->step[OXI_ROW_OUT]);
     }
+    oxi_row_edge_write(r, &edge);
 }
 
 static void oxi_row_measure(const oxi_row *r, const oxi_walk *line, int64_t first, int64_t count, double *a,
@@ -302,28 +363,15 @@ static void oxi_row_place_line(const oxi_row *r, const oxi_cursor *c, int64_t i,
     }
 }
 
-static void oxi_row_finish_flat(const oxi_row *r, const oxi_walk *line, double shift, double scale) {
-    const char *x = line->base[OXI_ROW_X];
-    const char *weight = r->weights[0] ? line->base[OXI_ROW_WEIGHT] : NULL;
-    const char *bias = r->weights[1] ? line->base[OXI_ROW_BIAS] : NULL;
-    int64_t n = line->numel, each = sizeof(float);
-    if (!r->streams) {
-        r->finish(r, n, x, shift, scale, weight, bias, line->base[OXI_ROW_OUT]);
-        return;
-    }
-    for (int64_t done = 0, m; done < n; done += m) {
-        float tile[2 * OXI_ROW_BLOCK];
-        m = oxi_min_i64(n - done, 2 * OXI_ROW_BLOCK);
-        const char *next = x + (n + done) * each; /* what lies behind this row, mostly the next one */
-        for (int64_t i = 0; i < m * each; i += 64) OXI_PREFETCH_READ(next + i);
-        r->finish(r, m, x + done * each, shift, scale, weight ? weight + done * each : NULL,
-                  bias ? bias + done * each : NULL, tile);
-        r->measure.kernels->stream((size_t)(m * each), tile, line->base[OXI_ROW_OUT] + done * each);
-    }
+/* The last lines of the row at `next` are asked for while the one before is measured; the others, when it is
+ * written: memory is to have something to do all the time. */
+static void oxi_row_ask(const float *next, int64_t n) {
+    const int64_t most = 512, in_line = OXI_LINE / (int64_t)sizeof(float);
+    for (int64_t i = n - oxi_min_i64(n / 2, most); i < n; i += in_line) OXI_PREFETCH_FAR(next + i);
 }
 
 /* A row that is one run of x, out and weights. */
-static void oxi_row_flat(const oxi_row *r, const oxi_walk *line) {
+static void oxi_row_flat(const oxi_row *r, const oxi_walk *line, oxi_row_edge *edge) {
     const oxi_reduce *m = &r->measure;
     const void *x = line->base[OXI_ROW_X];
     double a = 0, b = 0, shift, scale;
@@ -336,15 +384,22 @@ static void oxi_row_flat(const oxi_row *r, const oxi_walk *line) {
     p.b = &b;
     p.count = 0;
     if (m->reducer.begin) m->reducer.begin(&p, 1);
+    if (r->streams) oxi_row_ask((const float *)x + line->numel, line->numel);
     m->reducer.row(m->kernels, &p, line->numel, x, 0);
     oxi_row_numbers(r, a, b, &shift, &scale);
-    oxi_row_finish_flat(r, line, shift, scale);
+    const void *weight = r->weights[0] ? line->base[OXI_ROW_WEIGHT] : NULL;
+    const void *bias = r->weights[1] ? line->base[OXI_ROW_BIAS] : NULL;
+    if (r->streams)
+        oxi_row_finish_past(r, edge, line->numel, (const float *)x, shift, scale, (const float *)weight,
+                            (const float *)bias, line->base[OXI_ROW_OUT]);
+    else
+        r->finish(r, line->numel, x, shift, scale, weight, bias, line->base[OXI_ROW_OUT], NULL);
 }
 
-static void oxi_row_line(const oxi_row *r, const oxi_walk *line, char *scratch) {
+static void oxi_row_line(const oxi_row *r, const oxi_walk *line, oxi_row_edge *edge, char *scratch) {
     double a, b, shift, scale;
     if (r->flat) {
-        oxi_row_flat(r, line);
+        oxi_row_flat(r, line, edge);
     } else if (r->op == OXI_OP_softmax && r->measure.lane == OXI_LANE_F32 && line->numel <= OXI_ROW_CACHED) {
         oxi_softmax_line(r, line, scratch);
     } else {
@@ -359,16 +414,20 @@ static void oxi_row_task(void *arg, int64_t index, int lane) {
     const oxi_reduce *m = &r->measure;
     char *scratch = m->scratch + lane * m->scratch_bytes;
     oxi_walk line = m->line;
+    oxi_row_edge edge;
     oxi_cursor c;
+    edge.begin = edge.end = 0;
+    edge.to = NULL;
     for (oxi_reduce_seek_group(m, index, &c); c.n; oxi_walk_next(&m->kept, &c)) {
         for (int64_t i = 0; i < (m->by_columns ? 1 : c.n); i++) {
             oxi_row_place_line(r, &c, i, &line);
             if (m->by_columns)
                 oxi_row_tile(r, &line, &c, scratch);
             else
-                oxi_row_line(r, &line, scratch);
+                oxi_row_line(r, &line, &edge, scratch);
         }
     }
+    oxi_row_edge_write(r, &edge);
 }
 
 /* Long rows: their chunks are measured by oxi_reduce_task, joined by this ... */
@@ -514,7 +573,7 @@ static void oxi_row_shape(oxi_row *r) {
     r->flat = r->native && oxi_walk_flat(line, OXI_ROW_X) && oxi_walk_flat(line, OXI_ROW_OUT);
     for (int k = 0; k < 2; k++) r->flat = r->flat && (!r->weights[k] || line->step[OXI_ROW_WEIGHT + k] == 1);
     r->streams = r->flat && m->kind != OXI_REDUCE_LOGSUMEXP && m->lane == OXI_LANE_F32 &&
-                 oxi_streams(m->call->out[0]);
+                 oxi_streams(m->call->out[0]) && (uintptr_t)oxi_ptr(m->call->out[0]) % sizeof(float) == 0;
     const oxi_attrs *told = &m->call->attr; /* i[2], i[3]: see oxi_row_tell */
     m->by_columns = m->kept.length >= 16 && ((step != 0 && step < llabs(line->step[OXI_ROW_X])) || n < 16);
     if (told->i[2]) m->by_columns = told->i[2] == 2;

@@ -19,7 +19,7 @@ typedef struct oxi_walk {
     unsigned turned;                           /* bit k: pieces of operand k come from a tile */
     int across;                                /* the dim along which the turned operands' memory runs */
     bool moves;                                /* of two operands, what walks does no more than copy 1 to 0 */
-    bool lines; /* pieces end where cache lines of operand 0 do, if it is turned */
+    bool streams; /* operand 0 goes past the caches: pieces of what is turned end where its lines do */
 } oxi_walk;
 
 /* IN_ORDER: position i is element i of the row-major shape. MEMORY_ORDER: dims are sorted and turned round so
@@ -239,6 +239,13 @@ static OXI_UNUSED bool oxi_walk_flat(const oxi_walk *w, int operand) {
     return w->ndim == 1 && w->step[operand] == 1;
 }
 
+/* Whether operand 0, all of `out`, is better written past the caches: it is more than they hold, in runs that
+ * are long beside the lines in which they begin and end, for half a line takes as long as many whole ones. */
+static OXI_UNUSED bool oxi_walk_may_stream(const oxi_walk *w, const ox_tensor *out) {
+    enum { LEAST_RUN = 3072 };
+    return oxi_streams(out) && w->step[0] == 1 && w->length * w->bytes[0] >= LEAST_RUN;
+}
+
 /* ---- walking ------------------------------------------------------------------------------------------- */
 
 static void oxi_walk_measure(const oxi_walk *w, oxi_cursor *c) {
@@ -352,7 +359,7 @@ static int64_t oxi_walk_bytes(const oxi_walk *w) {
 
 /* Whether tiles are turned right into operand 0. */
 static bool oxi_tiles_are_moved(const oxi_walk *w) {
-    return w->moves && !w->lines;
+    return w->moves && !w->streams;
 }
 
 /* Sets the distances of columns in tiles of so many rows and `ahead` more; returns their sum. */
@@ -370,7 +377,7 @@ static int64_t oxi_tiling_pitch(oxi_tiling *t, int64_t ahead) {
 /* Tiles of `bytes` for all turned operands. */
 static void oxi_tiling_begin(oxi_tiling *t, const oxi_walk *w, int64_t grain, int64_t most, int64_t bytes) {
     int64_t widest = w->bytes[0], narrowest = 16, all = oxi_walk_bytes(w);
-    int64_t across = w->shape[w->across], ahead = w->lines ? OXI_LINE / w->bytes[0] - 1 : 0;
+    int64_t across = w->shape[w->across], ahead = w->streams ? OXI_LINE / w->bytes[0] - 1 : 0;
     bool large = bytes > OXI_TILE_BYTES, moved = oxi_tiles_are_moved(w);
     for (int k = 0; k < w->operands; k++) {
         if (!(w->turned >> k & 1)) continue;
@@ -429,7 +436,7 @@ static void oxi_tile_turn(const oxi_tiling *t, int k, int64_t rows, int64_t colu
 static void oxi_tile_fetch(const oxi_tiling *t, char *const *base, int64_t c, int64_t rows) {
     const oxi_walk *w = t->w;
     for (int k = 0; k < w->operands; k++) {
-        if ((w->turned >> k & 1) || (k == 0 && w->lines)) continue;
+        if ((w->turned >> k & 1) || (k == 0 && w->streams)) continue;
         const char *p = base[k] + c * w->stride[k][w->across] * w->bytes[k];
         int64_t bytes = rows * llabs(w->step[k]) * w->bytes[k];
         for (int64_t at = 0; at < bytes; at += OXI_LINE) {
@@ -447,7 +454,7 @@ static void oxi_tile_pieces(const oxi_tiling *t, char *const *from, const int64_
                             int64_t rows, int64_t columns, int lane) {
     const oxi_walk *w = t->w;
     int64_t along[OXI_WALK_MAX], left = w->length - first - rows;
-    bool joined = !w->lines;
+    bool joined = !w->streams;
     oxi_cursor cursor;
     memset(&cursor, 0, sizeof cursor);
     for (int k = 0; k < w->operands; k++) {
@@ -463,8 +470,8 @@ static void oxi_tile_pieces(const oxi_tiling *t, char *const *from, const int64_
         char *out = from[0] + c * step[0];
         int64_t begin = 0, end = rows;
         if (t->fetches && c + OXI_TILE_AHEAD < columns) oxi_tile_fetch(t, from, c + OXI_TILE_AHEAD, rows);
-        if (w->lines && first > 0) begin = oxi_to_line(w, out);
-        if (w->lines) end += oxi_min_i64(oxi_to_line(w, out + rows * along[0]), left);
+        if (w->streams && first > 0) begin = oxi_to_line(w, out);
+        if (w->streams) end += oxi_min_i64(oxi_to_line(w, out + rows * along[0]), left);
         cursor.n = end - begin;
         for (int k = 0; k < w->operands; k++) cursor.p[k] = from[k] + c * step[k] + begin * along[k];
         if (cursor.n > 0) t->piece(t->arg, w, &cursor, lane);
@@ -477,7 +484,7 @@ static void oxi_tile(const oxi_tiling *t, char *const *base, int64_t first, int6
     const oxi_walk *w = t->w;
     char *from[OXI_WALK_MAX];
     int64_t step[OXI_WALK_MAX], ahead = 0;
-    if (w->lines) ahead = oxi_min_i64(w->length - first - rows, OXI_LINE / w->bytes[0] - 1);
+    if (w->streams) ahead = oxi_min_i64(w->length - first - rows, OXI_LINE / w->bytes[0] - 1);
     for (int64_t c = 0; t->fetches && c < oxi_min_i64(OXI_TILE_AHEAD, columns); c++)
         oxi_tile_fetch(t, base, c, rows);
     for (int k = 0; k < w->operands; k++) {
