@@ -58,10 +58,10 @@ float scaled(const float x, const int n) {
 float product_beside(const float f, const float b, const bool divides, inout float c) {
     precise float p = f * b, raised = (f * 9.22337204e18) * (b * 9.22337204e18); /* 2^63 */
     uint least = min(floatBitsToUint(f) & 0x7fffffffu, floatBitsToUint(b) & 0x7fffffffu);
-    bool small = (floatBitsToUint(p) & 0x7fffffffu) < 0x800000u && least >= 0x800000u;
-    if (!small || (divides ? size_of(c) >= 0.5 : size_of(c) < 2)) return p;
-    c = c * (divides ? 8.50705917e37 : 1.17549435e-38); /* 2^126, 2^-126 */
-    return raised;
+    bool small = (floatBitsToUint(p) & 0x7fffffffu) < 0x800000u && least >= 0x800000u &&
+                 (divides ? size_of(c) < 0.5 : size_of(c) >= 2);
+    c = c * (!small ? 1.0 : divides ? 8.50705917e37 : 1.17549435e-38); /* 2^126, 2^-126 */
+    return small ? raised : p;
 }
 float negative_of(const float x) {
     return uintBitsToFloat(floatBitsToUint(x) ^ 0x80000000u);
