@@ -47174,7 +47174,7 @@ static void oxi_row_edge_write(const oxi_row *r, oxi_row_edge *edge) {
     int64_t each = sizeof(float), bytes = (edge->end - edge->begin) * each;
     if (bytes == OXI_LINE)
         r->measure.kernels->stream(OXI_LINE, edge->line, edge->to);
-    else
+    else if (bytes > 0)
         memcpy(edge->to + edge->begin * each, edge->line + edge->begin, (size_t)bytes);
     edge->begin = edge->end = 0;
 }
