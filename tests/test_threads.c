@@ -172,6 +172,14 @@ static void test_prepacked(void) {
         for (int i = 0; i < 4; i++) pthread_join(thread[i], NULL);
         for (int i = 0; i < 4; i++) CHECK(s[i].equal);
     }
+    OX_SCOPE { /* more than one block of panels: of b alone, of a alone, of none */
+        ox_tensor *a = ox_rand(OX_SHAPE(60, 20000), OX_F32), *b = ox_rand(OX_SHAPE(20000, 700), OX_F32);
+        ox_tensor *expected = ox_matmul(a, b);
+        for (int kept = 1; kept < 4; kept++) {
+            CHECK(ox_prepack(a, kept & 1) == OX_OK && ox_prepack(b, kept >> 1) == OX_OK);
+            for (int i = 0; i < 2; i++) CHECK(ox_equal(expected, ox_matmul(a, b)));
+        }
+    }
 }
 
 static void test_fork(void) {
