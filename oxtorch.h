@@ -47903,7 +47903,7 @@ typedef struct oxi_gemm_side {
     int width;                     /* lines of a panel */
     oxi_packs pack;
     char *packed;                  /* [chunk of k][panel][k of the chunk][width] */
-    int64_t all_lines;             /* 0 if packed is the block at work, else all of the operand, so many lines */
+    int64_t all_lines;             /* 0 if packed is the block at work, else how many lines the operand has */
     oxi_panels *kept;              /* whose panels these are */
     bool filled;                   /* they were there before */
 } oxi_gemm_side;
@@ -48439,8 +48439,8 @@ static void oxi_gemm_size_tiles(oxi_gemm_plan *p) {
     }
     p->own_a = n <= p->tile_n && !p->a.all_lines;
     p->own_b = m <= p->tile_m && !p->b.all_lines;
-    /* the next lines are asked for while these are multiplied: wide ones stay in the cache only beside as much
-     * again */
+    /* the next lines are asked for while these are multiplied: wide ones stay in the cache only beside as
+     * much again */
     bool stay = p->a.dtype != OX_F32 || p->tile_n * p->depth <= cache / 2;
     p->copies_lines = p->own_a && p->type.copies_along && p->a.k_stride == 1 && stay;
 }
@@ -48628,13 +48628,16 @@ static size_t oxi_gemm_place(oxi_gemm_plan *p, size_t *a_bytes, size_t *b_bytes,
     size_t element = (size_t)p->type.element, mr = (size_t)p->a.width, nr = (size_t)p->b.width;
     size_t depth = (size_t)p->depth, shared_k = (size_t)p->block_k;
     bool parts = p->block_k < p->k;
-    *a_bytes = p->own_a || p->a.kept ? 0 : oxi_align_up((size_t)oxi_round_up(p->block_m, p->a.width) * shared_k * element);
-    *b_bytes = p->own_b || p->b.kept ? 0 : oxi_align_up((size_t)oxi_round_up(p->block_n, p->b.width) * shared_k * element);
+    size_t a_lines = p->own_a || p->a.kept ? 0 : (size_t)oxi_round_up(p->block_m, p->a.width);
+    size_t b_lines = p->own_b || p->b.kept ? 0 : (size_t)oxi_round_up(p->block_n, p->b.width);
+    *a_bytes = oxi_align_up(a_lines * shared_k * element);
+    *b_bytes = oxi_align_up(b_lines * shared_k * element);
     p->edge_at = OXI_GEMM_STAGE;
     p->copies_at = p->edge_at + oxi_align_up(mr * nr * element);
     size_t copies = mr * (size_t)p->type.lanes * ((depth + 7) / 8 * 8) * element;
     p->a_at = p->copies_at + (p->type.copies ? oxi_align_up(copies) : 0);
-    p->b_at = p->a_at + (p->own_a && !p->copies_lines ? oxi_align_up((size_t)p->tile_m * depth * element) : 0);
+    size_t own_a = p->own_a && !p->copies_lines ? (size_t)p->tile_m * depth * element : 0;
+    p->b_at = p->a_at + oxi_align_up(own_a);
     p->sums_at =
         p->b_at + (p->own_b ? oxi_align_up((p->type.copies ? (size_t)p->tile_n : nr) * depth * element) : 0);
     p->lane_bytes = p->sums_at;

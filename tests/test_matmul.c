@@ -501,10 +501,12 @@ static void test_threads(void) {
     ox_set_threads(0);
 }
 
-/* Products with a prepacked `weight` have the bits of those with one that is not, also after a change in place. */
+/* Products with a prepacked `weight` have the bits of those with one that is not, also after a change in
+ * place. */
 static void check_prepacked(ox_tensor *weight, bool first, int64_t lines) {
     int64_t k = weight->shape[first];
-    ox_tensor *x = first ? random_matrix(k, lines, weight->dtype, 0) : random_matrix(lines, k, weight->dtype, 1);
+    ox_dtype dtype = weight->dtype;
+    ox_tensor *x = first ? random_matrix(k, lines, dtype, 0) : random_matrix(lines, k, dtype, 1);
     for (int change = 0; change < 2; change++) {
         ox_tensor *out[3];
         CHECK(change || ox_prepack(weight, true) == OX_OK);
@@ -536,9 +538,11 @@ static void test_prepack(void) {
                 check_prepacked(weight, true, 40);
             }
     OX_SCOPE { /* linear and addmm, a batch, both operands at once */
-        ox_tensor *w = random_tensor(OX_SHAPE(3, 60, 90), OX_BF16), *x = random_tensor(OX_SHAPE(20, 90), OX_F32);
+        ox_tensor *w = random_tensor(OX_SHAPE(3, 60, 90), OX_BF16);
+        ox_tensor *x = random_tensor(OX_SHAPE(20, 90), OX_F32);
         ox_tensor *bias = random_tensor(OX_SHAPE(60), OX_F32);
-        ox_tensor *a = random_tensor(OX_SHAPE(40, 900), OX_F32), *b = random_tensor(OX_SHAPE(900, 70), OX_F32);
+        ox_tensor *a = random_tensor(OX_SHAPE(40, 900), OX_F32);
+        ox_tensor *b = random_tensor(OX_SHAPE(900, 70), OX_F32);
         ox_tensor *expected[4];
         for (int kept = 0; kept < 3; kept++) {
             ox_tensor *one = ox_select(w, 0, 1);

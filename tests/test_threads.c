@@ -189,8 +189,8 @@ static void test_prepacked(void) {
             size_t with = ox_stats().bytes_in_use;
             CHECK(ox_prepack(w, false) == OX_OK);
             size_t kept = with - ox_stats().bytes_in_use, panels = 200 * 300 * sizeof(float);
-            CHECK_MSG(products ? kept >= panels && kept < 2 * panels : kept < panels / 2, "%d products: %d bytes",
-                      products, (int)kept);
+            CHECK_MSG(products ? kept >= panels && kept < 2 * panels : kept < panels / 2,
+                      "%d products: %d bytes", products, (int)kept);
         }
     }
     CHECK(ox_stats().bytes_in_use == before);
