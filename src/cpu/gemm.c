@@ -104,6 +104,7 @@ typedef struct oxi_gemm_plan {
     char *partial; /* sums of a block between chunks of k, if C cannot hold them */
     bool own_a, own_b; /* tiles span all columns (rows): each packs its lines of A (B) into its cache */
     bool copies_lines; /* and A is copied as it lies, without panels */
+    bool packs_a, packs_b; /* else, unless panels are kept: threads pack a block for each other */
     char *scratch;     /* of each lane: stage, a micro-tile for edges, lines of A and B, sums, at offsets */
     size_t edge_at, copies_at, a_at, b_at, sums_at, lane_bytes;
     /* the block at work */
@@ -619,6 +620,8 @@ static void oxi_gemm_size_tiles(oxi_gemm_plan *p) {
     }
     p->own_a = n <= p->tile_n && !p->a.all_lines;
     p->own_b = m <= p->tile_m && !p->b.all_lines;
+    p->packs_a = !p->own_a && !p->a.all_lines;
+    p->packs_b = !p->own_b && !p->b.all_lines;
     /* the next lines are asked for while these are multiplied: wide ones stay in the cache only beside as
      * much again */
     bool stay = p->a.dtype != OX_F32 || p->tile_n * p->depth <= cache / 2;
@@ -630,8 +633,7 @@ static void oxi_gemm_size_tiles(oxi_gemm_plan *p) {
 static void oxi_gemm_size_blocks(oxi_gemm_plan *p) {
     int64_t mr = p->type.kernel->mr, nr = p->type.kernel->nr, m = p->g->m, n = p->g->n;
     int64_t room = OXI_GEMM_PACKED / p->type.element * (p->type.kernel->tile_k ? 2 : 1);
-    bool packs_a = !p->own_a && !p->a.all_lines, packs_b = !p->own_b && !p->b.all_lines;
-    int64_t lines = (packs_a ? m : 0) + (packs_b ? n : 0);
+    int64_t lines = (p->packs_a ? m : 0) + (p->packs_b ? n : 0);
     p->block_m = m;
     p->block_n = n;
     p->block_k = p->k;
@@ -639,8 +641,8 @@ static void oxi_gemm_size_blocks(oxi_gemm_plan *p) {
     int64_t chunks = room / oxi_min_i64(lines, 8192) / p->depth;
     p->block_k = oxi_min_i64(p->k, (chunks > 1 ? chunks : 1) * p->depth);
     lines = room / p->block_k;
-    if (packs_b) p->block_n = oxi_min_i64(n, packs_a ? lines - oxi_min_i64(m, lines / 2) : lines);
-    if (packs_a) p->block_m = oxi_min_i64(m, packs_b ? lines - oxi_min_i64(n, lines / 2) : lines);
+    if (p->packs_b) p->block_n = oxi_min_i64(n, p->packs_a ? lines - oxi_min_i64(m, lines / 2) : lines);
+    if (p->packs_a) p->block_m = oxi_min_i64(m, p->packs_b ? lines - oxi_min_i64(n, lines / 2) : lines);
     if (p->block_n < n) p->block_n = oxi_round_up(p->block_n, nr);
     if (p->block_m < m) p->block_m = oxi_round_up(p->block_m, mr);
 }
@@ -735,8 +737,7 @@ static void oxi_gemm_pack_block(oxi_gemm_plan *p, bool a, bool b, bool alone) {
 
 /* Packs what the threads share of one block and part of k, then computes its tiles. */
 static void oxi_gemm_block(oxi_gemm_plan *p, bool have_a, bool have_b, bool alone) {
-    oxi_gemm_pack_block(p, !p->own_a && !have_a && !p->a.all_lines, !p->own_b && !have_b && !p->b.all_lines,
-                        alone);
+    oxi_gemm_pack_block(p, p->packs_a && !have_a, p->packs_b && !have_b, alone);
     oxi_gemm_region(p, oxi_parts(p->rows, p->tile_m) * oxi_parts(p->columns, p->tile_n), oxi_gemm_tile_task,
                     alone);
 }
@@ -808,8 +809,8 @@ static size_t oxi_gemm_place(oxi_gemm_plan *p, size_t *a_bytes, size_t *b_bytes,
     size_t element = (size_t)p->type.element, mr = (size_t)p->a.width, nr = (size_t)p->b.width;
     size_t depth = (size_t)p->depth, shared_k = (size_t)p->block_k;
     bool parts = p->block_k < p->k;
-    size_t a_lines = p->own_a || p->a.kept ? 0 : (size_t)oxi_round_up(p->block_m, p->a.width);
-    size_t b_lines = p->own_b || p->b.kept ? 0 : (size_t)oxi_round_up(p->block_n, p->b.width);
+    size_t a_lines = p->packs_a ? (size_t)oxi_round_up(p->block_m, p->a.width) : 0;
+    size_t b_lines = p->packs_b ? (size_t)oxi_round_up(p->block_n, p->b.width) : 0;
     *a_bytes = oxi_align_up(a_lines * shared_k * element);
     *b_bytes = oxi_align_up(b_lines * shared_k * element);
     p->edge_at = OXI_GEMM_STAGE;
