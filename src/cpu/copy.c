@@ -174,15 +174,29 @@ static void oxi_convert_piece(void *arg, const oxi_walk *w, const oxi_cursor *c,
     oxi_convert_run((const oxi_conversion *)arg, c->n, c->p[1], w->step[1], c->p[0], w->step[0]);
 }
 
+/* n elements at a step (bytes), past the caches: gathered in a buffer that stays in one. */
+static void oxi_stream_run(int64_t n, int64_t bytes, const char *from, int64_t from_step, char *to) {
+    double gathered[OXI_COPY_PIECE];
+    int64_t most = (int64_t)sizeof gathered / bytes - OXI_LINE / bytes;
+    for (int64_t part = 0; n > 0; n -= part, from += part * from_step, to += part * bytes) {
+        part = oxi_min_i64(n, most + (int64_t)((0 - (uintptr_t)to) % OXI_LINE) / bytes); /* whole lines */
+        oxi_copy_run(part, bytes, from, from_step, (char *)gathered, bytes);
+        oxi_cpu_kernels()->stream((size_t)(part * bytes), gathered, to);
+    }
+}
+
 static void oxi_copy_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, int lane) {
+    int64_t bytes = w->bytes[0], from_step = w->step[1] * bytes, to_step = w->step[0] * bytes;
     (void)arg;
     (void)lane;
-    if (w->step[1] == 0)
-        oxi_splat_run(c->n, w->bytes[0], c->p[1], c->p[0], w->step[0] * w->bytes[0]);
+    if (from_step == 0)
+        oxi_splat_run(c->n, bytes, c->p[1], c->p[0], to_step);
+    else if (w->streams && from_step == bytes)
+        oxi_cpu_kernels()->stream((size_t)(c->n * bytes), c->p[1], c->p[0]);
     else if (w->streams)
-        oxi_cpu_kernels()->stream((size_t)(c->n * w->bytes[0]), c->p[1], c->p[0]);
+        oxi_stream_run(c->n, bytes, c->p[1], from_step, c->p[0]);
     else
-        oxi_copy_run(c->n, w->bytes[0], c->p[1], w->step[1] * w->bytes[1], c->p[0], w->step[0] * w->bytes[0]);
+        oxi_copy_run(c->n, bytes, c->p[1], from_step, c->p[0], to_step);
 }
 
 /* Runs of 2 to 16 bytes that lie side by side in both operands count as one element. */
@@ -215,9 +229,9 @@ static ox_status oxi_copy_plain(const ox_tensor *from, const ox_tensor *to) {
         oxi_widen_elements(&w);
     }
     oxi_walk_ready(&w, OXI_WALK_TILED);
-    w.streams = oxi_walk_may_stream(&w, to) && (converts || w.step[1] == 1);
+    w.streams = oxi_walk_may_stream(&w, to);
     w.moves = !converts && w.step[0] == 1;
-    if (w.streams && converts) how.stream = oxi_cpu_kernels()->stream;
+    if (w.streams && converts && !(w.turned & 1u)) how.stream = oxi_cpu_kernels()->stream;
     bool whole = converts && !w.turned && oxi_converts_in_place(&how, w.step[1], w.step[0]);
     if (converts)
         oxi_walk_all(&w, OXI_COPY_GRAIN, whole ? OXI_COPY_GRAIN : OXI_COPY_PIECE, oxi_convert_piece, &how);
