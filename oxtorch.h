@@ -9082,6 +9082,16 @@ static OXI_UNUSED int oxi_width_index(int64_t bytes) {
     return bytes == 1 ? 0 : bytes == 2 ? 1 : bytes == 4 ? 2 : bytes == 8 ? 3 : 4;
 }
 
+/* The bits of the element at p. */
+#define OXI_X(width, type)                                   \
+    static OXI_UNUSED type oxi_bits_##width(const char *p) { \
+        type bits;                                           \
+        memcpy(&bits, p, sizeof bits);                       \
+        return bits;                                         \
+    }
+OXI_MOVE_WIDTHS(OXI_X)
+#undef OXI_X
+
 /* move: to[i * to_step] = from[i * from_step], four at a time: a loop of one is as fast only where it
  * happens to lie well in memory. gather and transpose as in oxi_kernels. */
 #define OXI_X(width, type)                                                                                \
@@ -13504,12 +13514,19 @@ OXI_STRAIGHT_BEGIN
         }                                                                                                    \
         for (int64_t c = 0; c < columns; c += SIDE) {                                                        \
             int64_t column = c + SIDE < columns ? c : columns - SIDE;                                        \
-            for (int64_t r = 0; r < rows; r += ROWS) {                                                       \
-                int64_t row = r + ROWS < rows ? r : rows - ROWS;                                             \
-                const char *p = from + row * from_step + column * width;                                     \
-                char *q = to + column * to_step + row * width;                                               \
+            const char *corner = from + column * width;                                                      \
+            char *line = to + column * to_step;                                                              \
+            for (int64_t left = rows; left > 0; left -= ROWS) {                                              \
+                if (left < ROWS) {                                                                           \
+                    corner -= (ROWS - left) * from_step;                                                     \
+                    line -= (ROWS - left) * width;                                                           \
+                }                                                                                            \
+                const char *p = corner;                                                                      \
+                char *q = line;                                                                              \
                 OXI_MOVE_VECTOR a[SIDE], b[SIDE];                                                            \
                 OXI_BLOCK_##width                                                                            \
+                corner += ROWS * from_step;                                                                  \
+                line += ROWS * width;                                                                        \
             }                                                                                                \
         }                                                                                                    \
     }
@@ -13524,6 +13541,7 @@ OXI_DEFINE_TRANSPOSE(8)
 /* even: every second element of two vectors; back: a vector from its end to its beginning. */
 #if VF == 8
 #define OXI_MOVE_VECTOR_AT(at) _mm256_loadu_si256((const __m256i *)(const void *)(at))
+#define OXI_MOVE_SET1(bits, x) _mm256_set1_##bits(x)
 #define OXI_IN_ORDER(v) _mm256_permute4x64_epi64(v, 0xd8)
 #define OXI_EVEN_1(a, b)                                                                  \
     OXI_IN_ORDER(_mm256_packus_epi16(_mm256_and_si256(a, _mm256_set1_epi16(255)),         \
@@ -13545,6 +13563,7 @@ OXI_DEFINE_TRANSPOSE(8)
 #define OXI_BACK_8(v) _mm256_permute4x64_epi64(v, 0x1b)
 #else
 #define OXI_MOVE_VECTOR_AT(at) _mm_loadu_si128((const __m128i *)(const void *)(at))
+#define OXI_MOVE_SET1(bits, x) _mm_set1_##bits(x)
 #define OXI_EVEN_1(a, b) \
     _mm_packus_epi16(_mm_and_si128(a, _mm_set1_epi16(255)), _mm_and_si128(b, _mm_set1_epi16(255)))
 #define OXI_EVEN_2(a, b)                                              \
@@ -13561,7 +13580,13 @@ OXI_DEFINE_TRANSPOSE(8)
 #define OXI_BACK_8(v) _mm_shuffle_epi32(v, 0x4e)
 #endif
 
-/* Every second: reads one element behind the last that it takes, which one more shows to be there. */
+#define OXI_SPLAT_1(p) OXI_MOVE_SET1(epi8, (char)oxi_bits_1(p))
+#define OXI_SPLAT_2(p) OXI_MOVE_SET1(epi16, (short)oxi_bits_2(p))
+#define OXI_SPLAT_4(p) OXI_MOVE_SET1(epi32, (int)oxi_bits_4(p))
+#define OXI_SPLAT_8(p) OXI_MOVE_SET1(epi64x, (long long)oxi_bits_8(p))
+
+/* Every second: reads one element behind the last that it takes, which one more shows to be there. A step of
+ * 0: one element, n times. */
 #define OXI_DEFINE_GATHER(width)                                                                             \
     OXI_KERNEL void OXI_ISA(gather_##width)(int64_t n, const char *from, int64_t step, char *to) {           \
         enum { SIDE = 4 * VF / width };                                                                      \
@@ -13575,8 +13600,11 @@ OXI_DEFINE_TRANSPOSE(8)
                 OXI_MOVE_VECTOR v = OXI_MOVE_VECTOR_AT(from + width - 4 * VF);                               \
                 OXI_MOVE_STORE(to, OXI_BACK_##width(v));                                                     \
             }                                                                                                \
+        } else if (step == 0 && n >= SIDE) {                                                                 \
+            OXI_MOVE_VECTOR v = OXI_SPLAT_##width(from);                                                     \
+            for (; n >= SIDE; n -= SIDE, to += 4 * VF) OXI_MOVE_STORE(to, v);                                \
         }                                                                                                    \
-        OXI_MOVE_BELOW(gather_##width)(n, from, step, to);                                                   \
+        if (n > 0) OXI_MOVE_BELOW(gather_##width)(n, from, step, to);                                        \
     }
 OXI_DEFINE_GATHER(1)
 OXI_DEFINE_GATHER(2)
@@ -13604,6 +13632,11 @@ static void OXI_ISA(fill_move)(oxi_kernels *k) {
 #undef OXI_MOVE_HIGH
 #undef OXI_MOVE_BELOW
 #undef OXI_MOVE_VECTOR_AT
+#undef OXI_MOVE_SET1
+#undef OXI_SPLAT_1
+#undef OXI_SPLAT_2
+#undef OXI_SPLAT_4
+#undef OXI_SPLAT_8
 #undef OXI_IN_ORDER
 #undef OXI_SWAP_HALVES
 #undef OXI_EVEN_1
@@ -18597,12 +18630,19 @@ OXI_STRAIGHT_BEGIN
         }                                                                                                    \
         for (int64_t c = 0; c < columns; c += SIDE) {                                                        \
             int64_t column = c + SIDE < columns ? c : columns - SIDE;                                        \
-            for (int64_t r = 0; r < rows; r += ROWS) {                                                       \
-                int64_t row = r + ROWS < rows ? r : rows - ROWS;                                             \
-                const char *p = from + row * from_step + column * width;                                     \
-                char *q = to + column * to_step + row * width;                                               \
+            const char *corner = from + column * width;                                                      \
+            char *line = to + column * to_step;                                                              \
+            for (int64_t left = rows; left > 0; left -= ROWS) {                                              \
+                if (left < ROWS) {                                                                           \
+                    corner -= (ROWS - left) * from_step;                                                     \
+                    line -= (ROWS - left) * width;                                                           \
+                }                                                                                            \
+                const char *p = corner;                                                                      \
+                char *q = line;                                                                              \
                 OXI_MOVE_VECTOR a[SIDE], b[SIDE];                                                            \
                 OXI_BLOCK_##width                                                                            \
+                corner += ROWS * from_step;                                                                  \
+                line += ROWS * width;                                                                        \
             }                                                                                                \
         }                                                                                                    \
     }
@@ -18617,6 +18657,7 @@ OXI_DEFINE_TRANSPOSE(8)
 /* even: every second element of two vectors; back: a vector from its end to its beginning. */
 #if VF == 8
 #define OXI_MOVE_VECTOR_AT(at) _mm256_loadu_si256((const __m256i *)(const void *)(at))
+#define OXI_MOVE_SET1(bits, x) _mm256_set1_##bits(x)
 #define OXI_IN_ORDER(v) _mm256_permute4x64_epi64(v, 0xd8)
 #define OXI_EVEN_1(a, b)                                                                  \
     OXI_IN_ORDER(_mm256_packus_epi16(_mm256_and_si256(a, _mm256_set1_epi16(255)),         \
@@ -18638,6 +18679,7 @@ OXI_DEFINE_TRANSPOSE(8)
 #define OXI_BACK_8(v) _mm256_permute4x64_epi64(v, 0x1b)
 #else
 #define OXI_MOVE_VECTOR_AT(at) _mm_loadu_si128((const __m128i *)(const void *)(at))
+#define OXI_MOVE_SET1(bits, x) _mm_set1_##bits(x)
 #define OXI_EVEN_1(a, b) \
     _mm_packus_epi16(_mm_and_si128(a, _mm_set1_epi16(255)), _mm_and_si128(b, _mm_set1_epi16(255)))
 #define OXI_EVEN_2(a, b)                                              \
@@ -18654,7 +18696,13 @@ OXI_DEFINE_TRANSPOSE(8)
 #define OXI_BACK_8(v) _mm_shuffle_epi32(v, 0x4e)
 #endif
 
-/* Every second: reads one element behind the last that it takes, which one more shows to be there. */
+#define OXI_SPLAT_1(p) OXI_MOVE_SET1(epi8, (char)oxi_bits_1(p))
+#define OXI_SPLAT_2(p) OXI_MOVE_SET1(epi16, (short)oxi_bits_2(p))
+#define OXI_SPLAT_4(p) OXI_MOVE_SET1(epi32, (int)oxi_bits_4(p))
+#define OXI_SPLAT_8(p) OXI_MOVE_SET1(epi64x, (long long)oxi_bits_8(p))
+
+/* Every second: reads one element behind the last that it takes, which one more shows to be there. A step of
+ * 0: one element, n times. */
 #define OXI_DEFINE_GATHER(width)                                                                             \
     OXI_KERNEL void OXI_ISA(gather_##width)(int64_t n, const char *from, int64_t step, char *to) {           \
         enum { SIDE = 4 * VF / width };                                                                      \
@@ -18668,8 +18716,11 @@ OXI_DEFINE_TRANSPOSE(8)
                 OXI_MOVE_VECTOR v = OXI_MOVE_VECTOR_AT(from + width - 4 * VF);                               \
                 OXI_MOVE_STORE(to, OXI_BACK_##width(v));                                                     \
             }                                                                                                \
+        } else if (step == 0 && n >= SIDE) {                                                                 \
+            OXI_MOVE_VECTOR v = OXI_SPLAT_##width(from);                                                     \
+            for (; n >= SIDE; n -= SIDE, to += 4 * VF) OXI_MOVE_STORE(to, v);                                \
         }                                                                                                    \
-        OXI_MOVE_BELOW(gather_##width)(n, from, step, to);                                                   \
+        if (n > 0) OXI_MOVE_BELOW(gather_##width)(n, from, step, to);                                        \
     }
 OXI_DEFINE_GATHER(1)
 OXI_DEFINE_GATHER(2)
@@ -18697,6 +18748,11 @@ static void OXI_ISA(fill_move)(oxi_kernels *k) {
 #undef OXI_MOVE_HIGH
 #undef OXI_MOVE_BELOW
 #undef OXI_MOVE_VECTOR_AT
+#undef OXI_MOVE_SET1
+#undef OXI_SPLAT_1
+#undef OXI_SPLAT_2
+#undef OXI_SPLAT_4
+#undef OXI_SPLAT_8
 #undef OXI_IN_ORDER
 #undef OXI_SWAP_HALVES
 #undef OXI_EVEN_1
@@ -23642,12 +23698,19 @@ OXI_STRAIGHT_BEGIN
         }                                                                                                    \
         for (int64_t c = 0; c < columns; c += SIDE) {                                                        \
             int64_t column = c + SIDE < columns ? c : columns - SIDE;                                        \
-            for (int64_t r = 0; r < rows; r += ROWS) {                                                       \
-                int64_t row = r + ROWS < rows ? r : rows - ROWS;                                             \
-                const char *p = from + row * from_step + column * width;                                     \
-                char *q = to + column * to_step + row * width;                                               \
+            const char *corner = from + column * width;                                                      \
+            char *line = to + column * to_step;                                                              \
+            for (int64_t left = rows; left > 0; left -= ROWS) {                                              \
+                if (left < ROWS) {                                                                           \
+                    corner -= (ROWS - left) * from_step;                                                     \
+                    line -= (ROWS - left) * width;                                                           \
+                }                                                                                            \
+                const char *p = corner;                                                                      \
+                char *q = line;                                                                              \
                 OXI_MOVE_VECTOR a[SIDE], b[SIDE];                                                            \
                 OXI_BLOCK_##width                                                                            \
+                corner += ROWS * from_step;                                                                  \
+                line += ROWS * width;                                                                        \
             }                                                                                                \
         }                                                                                                    \
     }
@@ -23662,6 +23725,7 @@ OXI_DEFINE_TRANSPOSE(8)
 /* even: every second element of two vectors; back: a vector from its end to its beginning. */
 #if VF == 8
 #define OXI_MOVE_VECTOR_AT(at) _mm256_loadu_si256((const __m256i *)(const void *)(at))
+#define OXI_MOVE_SET1(bits, x) _mm256_set1_##bits(x)
 #define OXI_IN_ORDER(v) _mm256_permute4x64_epi64(v, 0xd8)
 #define OXI_EVEN_1(a, b)                                                                  \
     OXI_IN_ORDER(_mm256_packus_epi16(_mm256_and_si256(a, _mm256_set1_epi16(255)),         \
@@ -23683,6 +23747,7 @@ OXI_DEFINE_TRANSPOSE(8)
 #define OXI_BACK_8(v) _mm256_permute4x64_epi64(v, 0x1b)
 #else
 #define OXI_MOVE_VECTOR_AT(at) _mm_loadu_si128((const __m128i *)(const void *)(at))
+#define OXI_MOVE_SET1(bits, x) _mm_set1_##bits(x)
 #define OXI_EVEN_1(a, b) \
     _mm_packus_epi16(_mm_and_si128(a, _mm_set1_epi16(255)), _mm_and_si128(b, _mm_set1_epi16(255)))
 #define OXI_EVEN_2(a, b)                                              \
@@ -23699,7 +23764,13 @@ OXI_DEFINE_TRANSPOSE(8)
 #define OXI_BACK_8(v) _mm_shuffle_epi32(v, 0x4e)
 #endif
 
-/* Every second: reads one element behind the last that it takes, which one more shows to be there. */
+#define OXI_SPLAT_1(p) OXI_MOVE_SET1(epi8, (char)oxi_bits_1(p))
+#define OXI_SPLAT_2(p) OXI_MOVE_SET1(epi16, (short)oxi_bits_2(p))
+#define OXI_SPLAT_4(p) OXI_MOVE_SET1(epi32, (int)oxi_bits_4(p))
+#define OXI_SPLAT_8(p) OXI_MOVE_SET1(epi64x, (long long)oxi_bits_8(p))
+
+/* Every second: reads one element behind the last that it takes, which one more shows to be there. A step of
+ * 0: one element, n times. */
 #define OXI_DEFINE_GATHER(width)                                                                             \
     OXI_KERNEL void OXI_ISA(gather_##width)(int64_t n, const char *from, int64_t step, char *to) {           \
         enum { SIDE = 4 * VF / width };                                                                      \
@@ -23713,8 +23784,11 @@ OXI_DEFINE_TRANSPOSE(8)
                 OXI_MOVE_VECTOR v = OXI_MOVE_VECTOR_AT(from + width - 4 * VF);                               \
                 OXI_MOVE_STORE(to, OXI_BACK_##width(v));                                                     \
             }                                                                                                \
+        } else if (step == 0 && n >= SIDE) {                                                                 \
+            OXI_MOVE_VECTOR v = OXI_SPLAT_##width(from);                                                     \
+            for (; n >= SIDE; n -= SIDE, to += 4 * VF) OXI_MOVE_STORE(to, v);                                \
         }                                                                                                    \
-        OXI_MOVE_BELOW(gather_##width)(n, from, step, to);                                                   \
+        if (n > 0) OXI_MOVE_BELOW(gather_##width)(n, from, step, to);                                        \
     }
 OXI_DEFINE_GATHER(1)
 OXI_DEFINE_GATHER(2)
@@ -23742,6 +23816,11 @@ static void OXI_ISA(fill_move)(oxi_kernels *k) {
 #undef OXI_MOVE_HIGH
 #undef OXI_MOVE_BELOW
 #undef OXI_MOVE_VECTOR_AT
+#undef OXI_MOVE_SET1
+#undef OXI_SPLAT_1
+#undef OXI_SPLAT_2
+#undef OXI_SPLAT_4
+#undef OXI_SPLAT_8
 #undef OXI_IN_ORDER
 #undef OXI_SWAP_HALVES
 #undef OXI_EVEN_1
@@ -28603,12 +28682,19 @@ OXI_STRAIGHT_BEGIN
         }                                                                                                    \
         for (int64_t c = 0; c < columns; c += SIDE) {                                                        \
             int64_t column = c + SIDE < columns ? c : columns - SIDE;                                        \
-            for (int64_t r = 0; r < rows; r += ROWS) {                                                       \
-                int64_t row = r + ROWS < rows ? r : rows - ROWS;                                             \
-                const char *p = from + row * from_step + column * width;                                     \
-                char *q = to + column * to_step + row * width;                                               \
+            const char *corner = from + column * width;                                                      \
+            char *line = to + column * to_step;                                                              \
+            for (int64_t left = rows; left > 0; left -= ROWS) {                                              \
+                if (left < ROWS) {                                                                           \
+                    corner -= (ROWS - left) * from_step;                                                     \
+                    line -= (ROWS - left) * width;                                                           \
+                }                                                                                            \
+                const char *p = corner;                                                                      \
+                char *q = line;                                                                              \
                 OXI_MOVE_VECTOR a[SIDE], b[SIDE];                                                            \
                 OXI_BLOCK_##width                                                                            \
+                corner += ROWS * from_step;                                                                  \
+                line += ROWS * width;                                                                        \
             }                                                                                                \
         }                                                                                                    \
     }
@@ -28623,6 +28709,7 @@ OXI_DEFINE_TRANSPOSE(8)
 /* even: every second element of two vectors; back: a vector from its end to its beginning. */
 #if VF == 8
 #define OXI_MOVE_VECTOR_AT(at) _mm256_loadu_si256((const __m256i *)(const void *)(at))
+#define OXI_MOVE_SET1(bits, x) _mm256_set1_##bits(x)
 #define OXI_IN_ORDER(v) _mm256_permute4x64_epi64(v, 0xd8)
 #define OXI_EVEN_1(a, b)                                                                  \
     OXI_IN_ORDER(_mm256_packus_epi16(_mm256_and_si256(a, _mm256_set1_epi16(255)),         \
@@ -28644,6 +28731,7 @@ OXI_DEFINE_TRANSPOSE(8)
 #define OXI_BACK_8(v) _mm256_permute4x64_epi64(v, 0x1b)
 #else
 #define OXI_MOVE_VECTOR_AT(at) _mm_loadu_si128((const __m128i *)(const void *)(at))
+#define OXI_MOVE_SET1(bits, x) _mm_set1_##bits(x)
 #define OXI_EVEN_1(a, b) \
     _mm_packus_epi16(_mm_and_si128(a, _mm_set1_epi16(255)), _mm_and_si128(b, _mm_set1_epi16(255)))
 #define OXI_EVEN_2(a, b)                                              \
@@ -28660,7 +28748,13 @@ OXI_DEFINE_TRANSPOSE(8)
 #define OXI_BACK_8(v) _mm_shuffle_epi32(v, 0x4e)
 #endif
 
-/* Every second: reads one element behind the last that it takes, which one more shows to be there. */
+#define OXI_SPLAT_1(p) OXI_MOVE_SET1(epi8, (char)oxi_bits_1(p))
+#define OXI_SPLAT_2(p) OXI_MOVE_SET1(epi16, (short)oxi_bits_2(p))
+#define OXI_SPLAT_4(p) OXI_MOVE_SET1(epi32, (int)oxi_bits_4(p))
+#define OXI_SPLAT_8(p) OXI_MOVE_SET1(epi64x, (long long)oxi_bits_8(p))
+
+/* Every second: reads one element behind the last that it takes, which one more shows to be there. A step of
+ * 0: one element, n times. */
 #define OXI_DEFINE_GATHER(width)                                                                             \
     OXI_KERNEL void OXI_ISA(gather_##width)(int64_t n, const char *from, int64_t step, char *to) {           \
         enum { SIDE = 4 * VF / width };                                                                      \
@@ -28674,8 +28768,11 @@ OXI_DEFINE_TRANSPOSE(8)
                 OXI_MOVE_VECTOR v = OXI_MOVE_VECTOR_AT(from + width - 4 * VF);                               \
                 OXI_MOVE_STORE(to, OXI_BACK_##width(v));                                                     \
             }                                                                                                \
+        } else if (step == 0 && n >= SIDE) {                                                                 \
+            OXI_MOVE_VECTOR v = OXI_SPLAT_##width(from);                                                     \
+            for (; n >= SIDE; n -= SIDE, to += 4 * VF) OXI_MOVE_STORE(to, v);                                \
         }                                                                                                    \
-        OXI_MOVE_BELOW(gather_##width)(n, from, step, to);                                                   \
+        if (n > 0) OXI_MOVE_BELOW(gather_##width)(n, from, step, to);                                        \
     }
 OXI_DEFINE_GATHER(1)
 OXI_DEFINE_GATHER(2)
@@ -28703,6 +28800,11 @@ static void OXI_ISA(fill_move)(oxi_kernels *k) {
 #undef OXI_MOVE_HIGH
 #undef OXI_MOVE_BELOW
 #undef OXI_MOVE_VECTOR_AT
+#undef OXI_MOVE_SET1
+#undef OXI_SPLAT_1
+#undef OXI_SPLAT_2
+#undef OXI_SPLAT_4
+#undef OXI_SPLAT_8
 #undef OXI_IN_ORDER
 #undef OXI_SWAP_HALVES
 #undef OXI_EVEN_1
@@ -33556,12 +33658,19 @@ OXI_STRAIGHT_BEGIN
         }                                                                                                    \
         for (int64_t c = 0; c < columns; c += SIDE) {                                                        \
             int64_t column = c + SIDE < columns ? c : columns - SIDE;                                        \
-            for (int64_t r = 0; r < rows; r += ROWS) {                                                       \
-                int64_t row = r + ROWS < rows ? r : rows - ROWS;                                             \
-                const char *p = from + row * from_step + column * width;                                     \
-                char *q = to + column * to_step + row * width;                                               \
+            const char *corner = from + column * width;                                                      \
+            char *line = to + column * to_step;                                                              \
+            for (int64_t left = rows; left > 0; left -= ROWS) {                                              \
+                if (left < ROWS) {                                                                           \
+                    corner -= (ROWS - left) * from_step;                                                     \
+                    line -= (ROWS - left) * width;                                                           \
+                }                                                                                            \
+                const char *p = corner;                                                                      \
+                char *q = line;                                                                              \
                 OXI_MOVE_VECTOR a[SIDE], b[SIDE];                                                            \
                 OXI_BLOCK_##width                                                                            \
+                corner += ROWS * from_step;                                                                  \
+                line += ROWS * width;                                                                        \
             }                                                                                                \
         }                                                                                                    \
     }
@@ -33576,6 +33685,7 @@ OXI_DEFINE_TRANSPOSE(8)
 /* even: every second element of two vectors; back: a vector from its end to its beginning. */
 #if VF == 8
 #define OXI_MOVE_VECTOR_AT(at) _mm256_loadu_si256((const __m256i *)(const void *)(at))
+#define OXI_MOVE_SET1(bits, x) _mm256_set1_##bits(x)
 #define OXI_IN_ORDER(v) _mm256_permute4x64_epi64(v, 0xd8)
 #define OXI_EVEN_1(a, b)                                                                  \
     OXI_IN_ORDER(_mm256_packus_epi16(_mm256_and_si256(a, _mm256_set1_epi16(255)),         \
@@ -33597,6 +33707,7 @@ OXI_DEFINE_TRANSPOSE(8)
 #define OXI_BACK_8(v) _mm256_permute4x64_epi64(v, 0x1b)
 #else
 #define OXI_MOVE_VECTOR_AT(at) _mm_loadu_si128((const __m128i *)(const void *)(at))
+#define OXI_MOVE_SET1(bits, x) _mm_set1_##bits(x)
 #define OXI_EVEN_1(a, b) \
     _mm_packus_epi16(_mm_and_si128(a, _mm_set1_epi16(255)), _mm_and_si128(b, _mm_set1_epi16(255)))
 #define OXI_EVEN_2(a, b)                                              \
@@ -33613,7 +33724,13 @@ OXI_DEFINE_TRANSPOSE(8)
 #define OXI_BACK_8(v) _mm_shuffle_epi32(v, 0x4e)
 #endif
 
-/* Every second: reads one element behind the last that it takes, which one more shows to be there. */
+#define OXI_SPLAT_1(p) OXI_MOVE_SET1(epi8, (char)oxi_bits_1(p))
+#define OXI_SPLAT_2(p) OXI_MOVE_SET1(epi16, (short)oxi_bits_2(p))
+#define OXI_SPLAT_4(p) OXI_MOVE_SET1(epi32, (int)oxi_bits_4(p))
+#define OXI_SPLAT_8(p) OXI_MOVE_SET1(epi64x, (long long)oxi_bits_8(p))
+
+/* Every second: reads one element behind the last that it takes, which one more shows to be there. A step of
+ * 0: one element, n times. */
 #define OXI_DEFINE_GATHER(width)                                                                             \
     OXI_KERNEL void OXI_ISA(gather_##width)(int64_t n, const char *from, int64_t step, char *to) {           \
         enum { SIDE = 4 * VF / width };                                                                      \
@@ -33627,8 +33744,11 @@ OXI_DEFINE_TRANSPOSE(8)
                 OXI_MOVE_VECTOR v = OXI_MOVE_VECTOR_AT(from + width - 4 * VF);                               \
                 OXI_MOVE_STORE(to, OXI_BACK_##width(v));                                                     \
             }                                                                                                \
+        } else if (step == 0 && n >= SIDE) {                                                                 \
+            OXI_MOVE_VECTOR v = OXI_SPLAT_##width(from);                                                     \
+            for (; n >= SIDE; n -= SIDE, to += 4 * VF) OXI_MOVE_STORE(to, v);                                \
         }                                                                                                    \
-        OXI_MOVE_BELOW(gather_##width)(n, from, step, to);                                                   \
+        if (n > 0) OXI_MOVE_BELOW(gather_##width)(n, from, step, to);                                        \
     }
 OXI_DEFINE_GATHER(1)
 OXI_DEFINE_GATHER(2)
@@ -33656,6 +33776,11 @@ static void OXI_ISA(fill_move)(oxi_kernels *k) {
 #undef OXI_MOVE_HIGH
 #undef OXI_MOVE_BELOW
 #undef OXI_MOVE_VECTOR_AT
+#undef OXI_MOVE_SET1
+#undef OXI_SPLAT_1
+#undef OXI_SPLAT_2
+#undef OXI_SPLAT_4
+#undef OXI_SPLAT_8
 #undef OXI_IN_ORDER
 #undef OXI_SWAP_HALVES
 #undef OXI_EVEN_1
@@ -38504,12 +38629,19 @@ OXI_STRAIGHT_BEGIN
         }                                                                                                    \
         for (int64_t c = 0; c < columns; c += SIDE) {                                                        \
             int64_t column = c + SIDE < columns ? c : columns - SIDE;                                        \
-            for (int64_t r = 0; r < rows; r += ROWS) {                                                       \
-                int64_t row = r + ROWS < rows ? r : rows - ROWS;                                             \
-                const char *p = from + row * from_step + column * width;                                     \
-                char *q = to + column * to_step + row * width;                                               \
+            const char *corner = from + column * width;                                                      \
+            char *line = to + column * to_step;                                                              \
+            for (int64_t left = rows; left > 0; left -= ROWS) {                                              \
+                if (left < ROWS) {                                                                           \
+                    corner -= (ROWS - left) * from_step;                                                     \
+                    line -= (ROWS - left) * width;                                                           \
+                }                                                                                            \
+                const char *p = corner;                                                                      \
+                char *q = line;                                                                              \
                 OXI_MOVE_VECTOR a[SIDE], b[SIDE];                                                            \
                 OXI_BLOCK_##width                                                                            \
+                corner += ROWS * from_step;                                                                  \
+                line += ROWS * width;                                                                        \
             }                                                                                                \
         }                                                                                                    \
     }
@@ -38524,6 +38656,7 @@ OXI_DEFINE_TRANSPOSE(8)
 /* even: every second element of two vectors; back: a vector from its end to its beginning. */
 #if VF == 8
 #define OXI_MOVE_VECTOR_AT(at) _mm256_loadu_si256((const __m256i *)(const void *)(at))
+#define OXI_MOVE_SET1(bits, x) _mm256_set1_##bits(x)
 #define OXI_IN_ORDER(v) _mm256_permute4x64_epi64(v, 0xd8)
 #define OXI_EVEN_1(a, b)                                                                  \
     OXI_IN_ORDER(_mm256_packus_epi16(_mm256_and_si256(a, _mm256_set1_epi16(255)),         \
@@ -38545,6 +38678,7 @@ OXI_DEFINE_TRANSPOSE(8)
 #define OXI_BACK_8(v) _mm256_permute4x64_epi64(v, 0x1b)
 #else
 #define OXI_MOVE_VECTOR_AT(at) _mm_loadu_si128((const __m128i *)(const void *)(at))
+#define OXI_MOVE_SET1(bits, x) _mm_set1_##bits(x)
 #define OXI_EVEN_1(a, b) \
     _mm_packus_epi16(_mm_and_si128(a, _mm_set1_epi16(255)), _mm_and_si128(b, _mm_set1_epi16(255)))
 #define OXI_EVEN_2(a, b)                                              \
@@ -38561,7 +38695,13 @@ OXI_DEFINE_TRANSPOSE(8)
 #define OXI_BACK_8(v) _mm_shuffle_epi32(v, 0x4e)
 #endif
 
-/* Every second: reads one element behind the last that it takes, which one more shows to be there. */
+#define OXI_SPLAT_1(p) OXI_MOVE_SET1(epi8, (char)oxi_bits_1(p))
+#define OXI_SPLAT_2(p) OXI_MOVE_SET1(epi16, (short)oxi_bits_2(p))
+#define OXI_SPLAT_4(p) OXI_MOVE_SET1(epi32, (int)oxi_bits_4(p))
+#define OXI_SPLAT_8(p) OXI_MOVE_SET1(epi64x, (long long)oxi_bits_8(p))
+
+/* Every second: reads one element behind the last that it takes, which one more shows to be there. A step of
+ * 0: one element, n times. */
 #define OXI_DEFINE_GATHER(width)                                                                             \
     OXI_KERNEL void OXI_ISA(gather_##width)(int64_t n, const char *from, int64_t step, char *to) {           \
         enum { SIDE = 4 * VF / width };                                                                      \
@@ -38575,8 +38715,11 @@ OXI_DEFINE_TRANSPOSE(8)
                 OXI_MOVE_VECTOR v = OXI_MOVE_VECTOR_AT(from + width - 4 * VF);                               \
                 OXI_MOVE_STORE(to, OXI_BACK_##width(v));                                                     \
             }                                                                                                \
+        } else if (step == 0 && n >= SIDE) {                                                                 \
+            OXI_MOVE_VECTOR v = OXI_SPLAT_##width(from);                                                     \
+            for (; n >= SIDE; n -= SIDE, to += 4 * VF) OXI_MOVE_STORE(to, v);                                \
         }                                                                                                    \
-        OXI_MOVE_BELOW(gather_##width)(n, from, step, to);                                                   \
+        if (n > 0) OXI_MOVE_BELOW(gather_##width)(n, from, step, to);                                        \
     }
 OXI_DEFINE_GATHER(1)
 OXI_DEFINE_GATHER(2)
@@ -38604,6 +38747,11 @@ static void OXI_ISA(fill_move)(oxi_kernels *k) {
 #undef OXI_MOVE_HIGH
 #undef OXI_MOVE_BELOW
 #undef OXI_MOVE_VECTOR_AT
+#undef OXI_MOVE_SET1
+#undef OXI_SPLAT_1
+#undef OXI_SPLAT_2
+#undef OXI_SPLAT_4
+#undef OXI_SPLAT_8
 #undef OXI_IN_ORDER
 #undef OXI_SWAP_HALVES
 #undef OXI_EVEN_1
@@ -41553,11 +41701,24 @@ typedef struct oxi_walk_work {
 
 static void oxi_walk_task(void *arg, int64_t index, int lane) {
     const oxi_walk_work *work = (const oxi_walk_work *)arg;
-    int64_t first = index * work->grain, count = work->w->numel - first;
+    const oxi_walk *w = work->w;
+    int64_t first = index * work->grain, count = oxi_min_i64(w->numel - first, work->grain);
+    int64_t step[OXI_WALK_MAX];
+    int outer = w->ndim - 2;
     oxi_cursor c;
-    if (count > work->grain) count = work->grain;
-    for (oxi_walk_seek(work->w, &c, first, count, work->most); c.n; oxi_walk_next(work->w, &c)) {
-        work->piece(work->arg, work->w, &c, lane);
+    for (int k = 0; k < w->operands; k++) step[k] = outer < 0 ? 0 : w->stride[k][outer] * w->bytes[k];
+    for (oxi_walk_seek(w, &c, first, count, work->most); c.n; oxi_walk_next(w, &c)) {
+        int64_t more = 0; /* whole runs that follow, one step away each */
+        if (outer >= 0 && c.n == w->length)
+            more = oxi_min_i64(w->shape[outer] - c.index[outer], c.left / c.n) - 1;
+        for (; more > 0; more--) {
+            work->piece(work->arg, w, &c, lane);
+            for (int k = 0; k < w->operands; k++) c.p[k] += step[k];
+            c.position += c.n;
+            c.left -= c.n;
+            c.index[outer]++;
+        }
+        work->piece(work->arg, w, &c, lane);
     }
 }
 
@@ -41573,8 +41734,9 @@ static OXI_UNUSED int64_t oxi_walk_tasks(const oxi_walk *w, int64_t grain) {
  * operands lie side by side. Strips of tiles, next to each other across, are what tasks are made of. What is
  * small is turned in L1, on the stack. Of what is large, tiles as long as a second cache holds: memory is
  * read and written the faster, the longer the runs are. What is turned right into operand 0 needs no tile:
- * tasks are whole columns where they fit, so that each core keeps to its lines; of what is larger few rows, so
- * that the lines that the processor fetches by itself behind each are used soon. */
+ * tasks are whole columns where they fit, so that each core keeps to its lines; of what is larger few rows,
+ * so that the lines that the processor fetches by itself behind each are used soon. A tile of results is
+ * filled column by column and then turned into operand 0. */
 enum {
     OXI_TILE_BYTES = 32 << 10,      /* of all turned operands, on the stack */
     OXI_TILE_FAR_BYTES = 288 << 10, /* the same of a large walk */
@@ -41589,6 +41751,8 @@ enum {
     OXI_TILE_NEAR = 1 << 20,        /* bytes of all operands: from here on they are asked for early, */
     OXI_TILE_FAR = 1 << 22,         /* and from here on a walk is large */
     OXI_TILE_FETCH = 16,            /* rows that are fetched ahead */
+    OXI_TILE_STRIP = 64,            /* rows turned at a time where nothing is fetched, */
+    OXI_TILE_LEAP = 256,            /* unless more than this power of two is in their distance, bytes */
     OXI_TILE_AHEAD = 3,             /* columns that the other operands are fetched ahead */
     OXI_TILE_STREAM = 64,           /* rows of a turned result that go past the caches at a time */
     OXI_LINE = 64                   /* bytes of a cache line */
@@ -41635,7 +41799,8 @@ static int64_t oxi_tiling_pitch(oxi_tiling *t, int64_t ahead) {
     int64_t sum = 0;
     for (int k = 0; k < w->operands; k++) {
         t->pitch[k] = t->rows * w->bytes[k];
-        if (t->rows < w->length || w->turned & 1u) t->pitch[k] = oxi_line_pitch(t->pitch[k] + ahead * w->bytes[k]);
+        if (t->rows < w->length || w->turned & 1u)
+            t->pitch[k] = oxi_line_pitch(t->pitch[k] + ahead * w->bytes[k]);
         if (w->turned >> k & 1) sum += t->pitch[k];
     }
     return sum;
@@ -41698,6 +41863,7 @@ static void oxi_tile_turn(const oxi_tiling *t, int k, int64_t rows, int64_t colu
             step = w->stride[k][w->across] * bytes;
     int64_t strip = OXI_LINE / bytes;
     if (strip < OXI_TILE_FETCH) strip = OXI_TILE_FETCH;
+    if (!t->fetches && (along & -along) <= OXI_TILE_LEAP) strip = OXI_TILE_STRIP;
     const char *next = from + columns * step; /* of the next tile */
     if (step < 0) {
         from += (columns - 1) * step;
@@ -41774,8 +41940,8 @@ static void oxi_tile_result(const oxi_tiling *t, char *to, int64_t first, int64_
     if (!w->streams) kernels->transpose[oxi_width_index(bytes)](columns, rows, tile, t->pitch[0], to, step);
     for (int64_t r = 0; w->streams && r < rows; r += OXI_TILE_STREAM) {
         int64_t count = oxi_min_i64(rows - r, OXI_TILE_STREAM);
-        kernels->transpose[oxi_width_index(bytes)](columns + beyond, count, tile + r * bytes, t->pitch[0], lines,
-                                                   pitch);
+        kernels->transpose[oxi_width_index(bytes)](columns + beyond, count, tile + r * bytes, t->pitch[0],
+                                                   lines, pitch);
         for (int64_t i = 0; i < count; i++, to += step) {
             int64_t begin = first > 0 ? oxi_to_line(w, to) : 0;
             int64_t end = columns + oxi_min_i64(oxi_to_line(w, to + columns * bytes), left);
@@ -41807,9 +41973,9 @@ static void oxi_tile(const oxi_tiling *t, char *const *base, int64_t first, int6
     oxi_tile_pieces(t, from, step, first, rows, columns, lane);
 }
 
-/* The same of results that are turned; first and left: columns before and behind. */
-static void oxi_tile_of_results(const oxi_tiling *t, char *const *base, int64_t first, int64_t left, int64_t along,
-                                int64_t rows, int64_t columns, char *tile, int lane) {
+/* The same where the result is turned; `along` is `first` above, first and left: as for oxi_tile_result. */
+static void oxi_tile_of_results(const oxi_tiling *t, char *const *base, int64_t along, int64_t first,
+                                int64_t left, int64_t rows, int64_t columns, char *tile, int lane) {
     const oxi_walk *w = t->w;
     char *from[OXI_WALK_MAX];
     int64_t step[OXI_WALK_MAX];
@@ -41848,7 +42014,7 @@ static void oxi_tile_strip(const oxi_tiling *t, int64_t index, char *tile, int l
         if (oxi_tiles_are_moved(w))
             oxi_tile_turn(t, 1, rows, columns, base[1], base[0], w->stride[0][w->across] * w->bytes[0]);
         else if (w->turned & 1u)
-            oxi_tile_of_results(t, base, before, left, at[last], rows, columns, tile, lane);
+            oxi_tile_of_results(t, base, at[last], before, left, rows, columns, tile, lane);
         else
             oxi_tile(t, base, at[last], rows, columns, tile, lane);
         for (int k = 0; k < w->operands; k++) base[k] += t->columns * w->stride[k][w->across] * w->bytes[k];
@@ -41926,23 +42092,13 @@ static OXI_UNUSED const void *oxi_side_by_side(int64_t n, int64_t bytes, const v
 
 /* n times the element at `element`; step in bytes. */
 static void oxi_splat_run(int64_t n, int64_t bytes, const char *element, char *to, int64_t to_step) {
-    if (to_step != bytes || n < 16) {
-        oxi_copy_run(n, bytes, element, 0, to, to_step);
-        return;
-    }
-    bool same = true;
+    enum { LONG = 1 << 12 }; /* bytes from which on memset is worth asking whether it can do it */
+    bool same = to_step == bytes && n * bytes >= LONG;
     for (int64_t i = 1; i < bytes; i++) same = same && element[i] == element[0];
-    if (same) {
+    if (same)
         memset(to, element[0], (size_t)(n * bytes));
-        return;
-    }
-    int64_t total = n * bytes, done = 16 * bytes, most = 4096;
-    oxi_copy_run(16, bytes, element, 0, to, to_step);
-    while (done < total) { /* what is there is copied behind itself, doubling up to `most` bytes */
-        int64_t part = oxi_min_i64(oxi_min_i64(done, most), total - done);
-        memcpy(to + done, to, (size_t)part);
-        done += part;
-    }
+    else
+        oxi_copy_run(n, bytes, element, 0, to, to_step);
 }
 
 /* ---- ranges of a tensor in a lane's type --------------------------------------------------------------- */
@@ -42069,7 +42225,7 @@ static void oxi_convert_piece(void *arg, const oxi_walk *w, const oxi_cursor *c,
 }
 
 /* n elements at a step (bytes), past the caches: gathered in a buffer that stays in one. */
-static void oxi_stream_run(int64_t n, int64_t bytes, const char *from, int64_t from_step, char *to) {
+static void oxi_gather_past(int64_t n, int64_t bytes, const char *from, int64_t from_step, char *to) {
     double gathered[OXI_COPY_PIECE];
     int64_t most = (int64_t)sizeof gathered / bytes - OXI_LINE / bytes;
     for (int64_t part = 0; n > 0; n -= part, from += part * from_step, to += part * bytes) {
@@ -42088,7 +42244,7 @@ static void oxi_copy_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, in
     else if (w->streams && from_step == bytes)
         oxi_cpu_kernels()->stream((size_t)(c->n * bytes), c->p[1], c->p[0]);
     else if (w->streams)
-        oxi_stream_run(c->n, bytes, c->p[1], from_step, c->p[0]);
+        oxi_gather_past(c->n, bytes, c->p[1], from_step, c->p[0]);
     else
         oxi_copy_run(c->n, bytes, c->p[1], from_step, c->p[0], to_step);
 }

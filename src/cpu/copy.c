@@ -32,23 +32,13 @@ static OXI_UNUSED const void *oxi_side_by_side(int64_t n, int64_t bytes, const v
 
 /* n times the element at `element`; step in bytes. */
 static void oxi_splat_run(int64_t n, int64_t bytes, const char *element, char *to, int64_t to_step) {
-    if (to_step != bytes || n < 16) {
-        oxi_copy_run(n, bytes, element, 0, to, to_step);
-        return;
-    }
-    bool same = true;
+    enum { LONG = 1 << 12 }; /* bytes from which on memset is worth asking whether it can do it */
+    bool same = to_step == bytes && n * bytes >= LONG;
     for (int64_t i = 1; i < bytes; i++) same = same && element[i] == element[0];
-    if (same) {
+    if (same)
         memset(to, element[0], (size_t)(n * bytes));
-        return;
-    }
-    int64_t total = n * bytes, done = 16 * bytes, most = 4096;
-    oxi_copy_run(16, bytes, element, 0, to, to_step);
-    while (done < total) { /* what is there is copied behind itself, doubling up to `most` bytes */
-        int64_t part = oxi_min_i64(oxi_min_i64(done, most), total - done);
-        memcpy(to + done, to, (size_t)part);
-        done += part;
-    }
+    else
+        oxi_copy_run(n, bytes, element, 0, to, to_step);
 }
 
 /* ---- ranges of a tensor in a lane's type --------------------------------------------------------------- */
@@ -175,7 +165,7 @@ static void oxi_convert_piece(void *arg, const oxi_walk *w, const oxi_cursor *c,
 }
 
 /* n elements at a step (bytes), past the caches: gathered in a buffer that stays in one. */
-static void oxi_stream_run(int64_t n, int64_t bytes, const char *from, int64_t from_step, char *to) {
+static void oxi_gather_past(int64_t n, int64_t bytes, const char *from, int64_t from_step, char *to) {
     double gathered[OXI_COPY_PIECE];
     int64_t most = (int64_t)sizeof gathered / bytes - OXI_LINE / bytes;
     for (int64_t part = 0; n > 0; n -= part, from += part * from_step, to += part * bytes) {
@@ -194,7 +184,7 @@ static void oxi_copy_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, in
     else if (w->streams && from_step == bytes)
         oxi_cpu_kernels()->stream((size_t)(c->n * bytes), c->p[1], c->p[0]);
     else if (w->streams)
-        oxi_stream_run(c->n, bytes, c->p[1], from_step, c->p[0]);
+        oxi_gather_past(c->n, bytes, c->p[1], from_step, c->p[0]);
     else
         oxi_copy_run(c->n, bytes, c->p[1], from_step, c->p[0], to_step);
 }

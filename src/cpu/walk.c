@@ -316,11 +316,24 @@ typedef struct oxi_walk_work {
 
 static void oxi_walk_task(void *arg, int64_t index, int lane) {
     const oxi_walk_work *work = (const oxi_walk_work *)arg;
-    int64_t first = index * work->grain, count = work->w->numel - first;
+    const oxi_walk *w = work->w;
+    int64_t first = index * work->grain, count = oxi_min_i64(w->numel - first, work->grain);
+    int64_t step[OXI_WALK_MAX];
+    int outer = w->ndim - 2;
     oxi_cursor c;
-    if (count > work->grain) count = work->grain;
-    for (oxi_walk_seek(work->w, &c, first, count, work->most); c.n; oxi_walk_next(work->w, &c)) {
-        work->piece(work->arg, work->w, &c, lane);
+    for (int k = 0; k < w->operands; k++) step[k] = outer < 0 ? 0 : w->stride[k][outer] * w->bytes[k];
+    for (oxi_walk_seek(w, &c, first, count, work->most); c.n; oxi_walk_next(w, &c)) {
+        int64_t more = 0; /* whole runs that follow, one step away each */
+        if (outer >= 0 && c.n == w->length)
+            more = oxi_min_i64(w->shape[outer] - c.index[outer], c.left / c.n) - 1;
+        for (; more > 0; more--) {
+            work->piece(work->arg, w, &c, lane);
+            for (int k = 0; k < w->operands; k++) c.p[k] += step[k];
+            c.position += c.n;
+            c.left -= c.n;
+            c.index[outer]++;
+        }
+        work->piece(work->arg, w, &c, lane);
     }
 }
 
@@ -336,8 +349,9 @@ static OXI_UNUSED int64_t oxi_walk_tasks(const oxi_walk *w, int64_t grain) {
  * operands lie side by side. Strips of tiles, next to each other across, are what tasks are made of. What is
  * small is turned in L1, on the stack. Of what is large, tiles as long as a second cache holds: memory is
  * read and written the faster, the longer the runs are. What is turned right into operand 0 needs no tile:
- * tasks are whole columns where they fit, so that each core keeps to its lines; of what is larger few rows, so
- * that the lines that the processor fetches by itself behind each are used soon. */
+ * tasks are whole columns where they fit, so that each core keeps to its lines; of what is larger few rows,
+ * so that the lines that the processor fetches by itself behind each are used soon. A tile of results is
+ * filled column by column and then turned into operand 0. */
 enum {
     OXI_TILE_BYTES = 32 << 10,      /* of all turned operands, on the stack */
     OXI_TILE_FAR_BYTES = 288 << 10, /* the same of a large walk */
@@ -352,6 +366,8 @@ enum {
     OXI_TILE_NEAR = 1 << 20,        /* bytes of all operands: from here on they are asked for early, */
     OXI_TILE_FAR = 1 << 22,         /* and from here on a walk is large */
     OXI_TILE_FETCH = 16,            /* rows that are fetched ahead */
+    OXI_TILE_STRIP = 64,            /* rows turned at a time where nothing is fetched, */
+    OXI_TILE_LEAP = 256,            /* unless more than this power of two is in their distance, bytes */
     OXI_TILE_AHEAD = 3,             /* columns that the other operands are fetched ahead */
     OXI_TILE_STREAM = 64,           /* rows of a turned result that go past the caches at a time */
     OXI_LINE = 64                   /* bytes of a cache line */
@@ -398,7 +414,8 @@ static int64_t oxi_tiling_pitch(oxi_tiling *t, int64_t ahead) {
     int64_t sum = 0;
     for (int k = 0; k < w->operands; k++) {
         t->pitch[k] = t->rows * w->bytes[k];
-        if (t->rows < w->length || w->turned & 1u) t->pitch[k] = oxi_line_pitch(t->pitch[k] + ahead * w->bytes[k]);
+        if (t->rows < w->length || w->turned & 1u)
+            t->pitch[k] = oxi_line_pitch(t->pitch[k] + ahead * w->bytes[k]);
         if (w->turned >> k & 1) sum += t->pitch[k];
     }
     return sum;
@@ -461,6 +478,7 @@ static void oxi_tile_turn(const oxi_tiling *t, int k, int64_t rows, int64_t colu
             step = w->stride[k][w->across] * bytes;
     int64_t strip = OXI_LINE / bytes;
     if (strip < OXI_TILE_FETCH) strip = OXI_TILE_FETCH;
+    if (!t->fetches && (along & -along) <= OXI_TILE_LEAP) strip = OXI_TILE_STRIP;
     const char *next = from + columns * step; /* of the next tile */
     if (step < 0) {
         from += (columns - 1) * step;
@@ -537,8 +555,8 @@ static void oxi_tile_result(const oxi_tiling *t, char *to, int64_t first, int64_
     if (!w->streams) kernels->transpose[oxi_width_index(bytes)](columns, rows, tile, t->pitch[0], to, step);
     for (int64_t r = 0; w->streams && r < rows; r += OXI_TILE_STREAM) {
         int64_t count = oxi_min_i64(rows - r, OXI_TILE_STREAM);
-        kernels->transpose[oxi_width_index(bytes)](columns + beyond, count, tile + r * bytes, t->pitch[0], lines,
-                                                   pitch);
+        kernels->transpose[oxi_width_index(bytes)](columns + beyond, count, tile + r * bytes, t->pitch[0],
+                                                   lines, pitch);
         for (int64_t i = 0; i < count; i++, to += step) {
             int64_t begin = first > 0 ? oxi_to_line(w, to) : 0;
             int64_t end = columns + oxi_min_i64(oxi_to_line(w, to + columns * bytes), left);
@@ -570,9 +588,9 @@ static void oxi_tile(const oxi_tiling *t, char *const *base, int64_t first, int6
     oxi_tile_pieces(t, from, step, first, rows, columns, lane);
 }
 
-/* The same of results that are turned; first and left: columns before and behind. */
-static void oxi_tile_of_results(const oxi_tiling *t, char *const *base, int64_t first, int64_t left, int64_t along,
-                                int64_t rows, int64_t columns, char *tile, int lane) {
+/* The same where the result is turned; `along` is `first` above, first and left: as for oxi_tile_result. */
+static void oxi_tile_of_results(const oxi_tiling *t, char *const *base, int64_t along, int64_t first,
+                                int64_t left, int64_t rows, int64_t columns, char *tile, int lane) {
     const oxi_walk *w = t->w;
     char *from[OXI_WALK_MAX];
     int64_t step[OXI_WALK_MAX];
@@ -611,7 +629,7 @@ static void oxi_tile_strip(const oxi_tiling *t, int64_t index, char *tile, int l
         if (oxi_tiles_are_moved(w))
             oxi_tile_turn(t, 1, rows, columns, base[1], base[0], w->stride[0][w->across] * w->bytes[0]);
         else if (w->turned & 1u)
-            oxi_tile_of_results(t, base, before, left, at[last], rows, columns, tile, lane);
+            oxi_tile_of_results(t, base, at[last], before, left, rows, columns, tile, lane);
         else
             oxi_tile(t, base, at[last], rows, columns, tile, lane);
         for (int k = 0; k < w->operands; k++) base[k] += t->columns * w->stride[k][w->across] * w->bytes[k];
