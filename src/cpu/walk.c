@@ -414,7 +414,7 @@ static int64_t oxi_tiling_pitch(oxi_tiling *t, int64_t ahead) {
     int64_t sum = 0;
     for (int k = 0; k < w->operands; k++) {
         t->pitch[k] = t->rows * w->bytes[k];
-        if (t->rows < w->length || w->turned & 1u)
+        if (t->rows < w->length)
             t->pitch[k] = oxi_line_pitch(t->pitch[k] + ahead * w->bytes[k]);
         if (w->turned >> k & 1) sum += t->pitch[k];
     }
@@ -451,7 +451,7 @@ static void oxi_tiling_begin(oxi_tiling *t, const oxi_walk *w, int64_t grain, in
     if (result) ahead = 0;
     if (moved) t->rows = all > OXI_TILE_FAR ? OXI_TILE_FAR_ROWS : OXI_TILE_ROWS;
     t->rows = oxi_tile_rows(w, oxi_min_i64(t->rows, most - ahead));
-    t->columns = (large ? OXI_TILE_WIDE : moved || result ? 2 * OXI_LINE : OXI_LINE) / narrowest;
+    t->columns = (large ? OXI_TILE_WIDE : moved ? 2 * OXI_LINE : OXI_LINE) / narrowest;
     t->columns = oxi_min_i64(t->columns, oxi_min_i64(OXI_TILE_COLUMNS, across));
     int64_t least = oxi_min_i64(t->columns, large ? OXI_TILE_WIDE / widest : 16) + t->beyond;
     if (result && w->streams) /* room for the lines that go past the caches */
