@@ -8431,6 +8431,12 @@ OXI_LIGHT_END
  * stops at the end of each page and starts anew. A page ahead or more would send it there too early. */
 enum { OXI_PREFETCH_AHEAD = 2560 };
 
+/* Which of a task's rows of weights is read at a turn: they come from its two halves alternately, two streams
+ * that the processor follows apart, so that more of memory is on its way. */
+static inline int64_t oxi_row_of_turn(int64_t turn, int64_t rows) {
+    return turn / 2 + (turn % 2) * ((rows + 1) / 2);
+}
+
 /* The bytes of a word, the lowest first on any machine; not as a loop, which gcc leaves one. */
 static inline void oxi_store_eight(int8_t *p, uint64_t word) {
     p[0] = (int8_t)(word & 255);
@@ -8464,10 +8470,14 @@ typedef void (*oxi_map_kernel)(int64_t n, const void *const *in, void *out, cons
 typedef void (*oxi_load_kernel)(int64_t n, const void *source, int64_t stride, void *lane);
 typedef void (*oxi_store_kernel)(int64_t n, const void *lane, void *destination, int64_t stride);
 
+/* So many bytes a step of k a micro-kernel asks for: as many as far caches give meanwhile. */
+enum { OXI_ASKED_A_STEP = 16 };
+
 /* A packed micro-kernel: c[mr][nr] (row stride ldc, elements) = or += sum_k a[k][mr] * b[k][nr]. Meanwhile
- * 64 k bytes from `next` on are fetched into the second cache: what the next call reads first, or anything
- * that is there. depth: the k of one call that suits it best; tile_k: how much of it is taken at once, where
- * that is by tiles, or 0. enter, leave: NULL, or what a thread calls before the first and after the last use. */
+ * OXI_ASKED_A_STEP k bytes from `next` on are asked for into the second cache: what later calls read, or
+ * anything that is there. depth: the k of one call that suits it best; tile_k: how much of it is taken at once,
+ * where that is by tiles, or 0. enter, leave: NULL, or what a thread calls before the first and after the last
+ * use. */
 typedef struct oxi_gemm_kernel {
     int mr, nr, depth, tile_k;
     void (*run)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate,
@@ -12250,9 +12260,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
         OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES); \
         OXI_G_V b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
         OXI_G_ROWS(OXI_X) \
-        OXI_PREFETCH_FAR(soon + 64 * (u)); \
     }
-#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES; soon += 64 * (steps);
+#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES;
 #define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + OXI_G_LANES);
     int64_t last = k < OXI_LAST_STEPS ? k : OXI_LAST_STEPS;
     for (int part = 0; part < 2; part++) { /* c is asked for in time */
@@ -12261,6 +12270,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
         for (; left >= 4; left -= 4) {
             OXI_STEP(0) OXI_STEP(1) OXI_STEP(2) OXI_STEP(3)
             OXI_NEXT(4)
+            OXI_PREFETCH_FAR(soon);
+            soon += 4 * OXI_ASKED_A_STEP;
         }
         for (; left > 0; left--) {
             OXI_STEP(0)
@@ -12333,9 +12344,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
         OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES); \
         OXI_G_V b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
         OXI_G_ROWS(OXI_X) \
-        OXI_PREFETCH_FAR(soon + 64 * (u)); \
     }
-#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES; soon += 64 * (steps);
+#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES;
 #define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + OXI_G_LANES);
     int64_t last = k < OXI_LAST_STEPS ? k : OXI_LAST_STEPS;
     for (int part = 0; part < 2; part++) { /* c is asked for in time */
@@ -12344,6 +12354,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
         for (; left >= 4; left -= 4) {
             OXI_STEP(0) OXI_STEP(1) OXI_STEP(2) OXI_STEP(3)
             OXI_NEXT(4)
+            OXI_PREFETCH_FAR(soon);
+            soon += 4 * OXI_ASKED_A_STEP;
         }
         for (; left > 0; left--) {
             OXI_STEP(0)
@@ -12536,9 +12548,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
         OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES); \
         OXI_G_V b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
         OXI_G_ROWS(OXI_X) \
-        OXI_PREFETCH_FAR(soon + 64 * (u)); \
     }
-#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES; soon += 64 * (steps);
+#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES;
 #define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + OXI_G_LANES);
     int64_t last = k < OXI_LAST_STEPS ? k : OXI_LAST_STEPS;
     for (int part = 0; part < 2; part++) { /* c is asked for in time */
@@ -12547,6 +12558,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
         for (; left >= 4; left -= 4) {
             OXI_STEP(0) OXI_STEP(1) OXI_STEP(2) OXI_STEP(3)
             OXI_NEXT(4)
+            OXI_PREFETCH_FAR(soon);
+            soon += 4 * OXI_ASKED_A_STEP;
         }
         for (; left > 0; left--) {
             OXI_STEP(0)
@@ -15256,8 +15269,10 @@ OXI_INLINE float OXI_ISA(dot_any_q3_k)(int64_t n, const void *blocks, const oxi_
 #define OXI_DOT_ROWS(name, dot, extra) \
 OXI_KERNEL void OXI_ISA(name)(int64_t rows, int64_t row_bytes, int64_t n, const void *blocks, \
                               const oxi_q8 *x, float *out) { \
-    const char *row = (const char *)blocks; \
-    for (int64_t i = 0; i < rows; i++, row += row_bytes) out[i] = OXI_ISA(dot)(n, row, x, extra); \
+    for (int64_t turn = 0; turn < rows; turn++) { \
+        int64_t i = oxi_row_of_turn(turn, rows); \
+        out[i] = OXI_ISA(dot)(n, (const char *)blocks + i * row_bytes, x, extra); \
+    } \
 }
 #if !defined(OXI_BLOCK_EXTRA) || VF < 16
 #define OXI_X(name, dtype) \
@@ -17366,9 +17381,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
         OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES); \
         OXI_G_V b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
         OXI_G_ROWS(OXI_X) \
-        OXI_PREFETCH_FAR(soon + 64 * (u)); \
     }
-#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES; soon += 64 * (steps);
+#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES;
 #define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + OXI_G_LANES);
     int64_t last = k < OXI_LAST_STEPS ? k : OXI_LAST_STEPS;
     for (int part = 0; part < 2; part++) { /* c is asked for in time */
@@ -17377,6 +17391,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
         for (; left >= 4; left -= 4) {
             OXI_STEP(0) OXI_STEP(1) OXI_STEP(2) OXI_STEP(3)
             OXI_NEXT(4)
+            OXI_PREFETCH_FAR(soon);
+            soon += 4 * OXI_ASKED_A_STEP;
         }
         for (; left > 0; left--) {
             OXI_STEP(0)
@@ -17449,9 +17465,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
         OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES); \
         OXI_G_V b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
         OXI_G_ROWS(OXI_X) \
-        OXI_PREFETCH_FAR(soon + 64 * (u)); \
     }
-#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES; soon += 64 * (steps);
+#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES;
 #define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + OXI_G_LANES);
     int64_t last = k < OXI_LAST_STEPS ? k : OXI_LAST_STEPS;
     for (int part = 0; part < 2; part++) { /* c is asked for in time */
@@ -17460,6 +17475,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
         for (; left >= 4; left -= 4) {
             OXI_STEP(0) OXI_STEP(1) OXI_STEP(2) OXI_STEP(3)
             OXI_NEXT(4)
+            OXI_PREFETCH_FAR(soon);
+            soon += 4 * OXI_ASKED_A_STEP;
         }
         for (; left > 0; left--) {
             OXI_STEP(0)
@@ -17652,9 +17669,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
         OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES); \
         OXI_G_V b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
         OXI_G_ROWS(OXI_X) \
-        OXI_PREFETCH_FAR(soon + 64 * (u)); \
     }
-#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES; soon += 64 * (steps);
+#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES;
 #define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + OXI_G_LANES);
     int64_t last = k < OXI_LAST_STEPS ? k : OXI_LAST_STEPS;
     for (int part = 0; part < 2; part++) { /* c is asked for in time */
@@ -17663,6 +17679,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
         for (; left >= 4; left -= 4) {
             OXI_STEP(0) OXI_STEP(1) OXI_STEP(2) OXI_STEP(3)
             OXI_NEXT(4)
+            OXI_PREFETCH_FAR(soon);
+            soon += 4 * OXI_ASKED_A_STEP;
         }
         for (; left > 0; left--) {
             OXI_STEP(0)
@@ -20372,8 +20390,10 @@ OXI_INLINE float OXI_ISA(dot_any_q3_k)(int64_t n, const void *blocks, const oxi_
 #define OXI_DOT_ROWS(name, dot, extra) \
 OXI_KERNEL void OXI_ISA(name)(int64_t rows, int64_t row_bytes, int64_t n, const void *blocks, \
                               const oxi_q8 *x, float *out) { \
-    const char *row = (const char *)blocks; \
-    for (int64_t i = 0; i < rows; i++, row += row_bytes) out[i] = OXI_ISA(dot)(n, row, x, extra); \
+    for (int64_t turn = 0; turn < rows; turn++) { \
+        int64_t i = oxi_row_of_turn(turn, rows); \
+        out[i] = OXI_ISA(dot)(n, (const char *)blocks + i * row_bytes, x, extra); \
+    } \
 }
 #if !defined(OXI_BLOCK_EXTRA) || VF < 16
 #define OXI_X(name, dtype) \
@@ -22434,9 +22454,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
         OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES); \
         OXI_G_V b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
         OXI_G_ROWS(OXI_X) \
-        OXI_PREFETCH_FAR(soon + 64 * (u)); \
     }
-#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES; soon += 64 * (steps);
+#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES;
 #define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + OXI_G_LANES);
     int64_t last = k < OXI_LAST_STEPS ? k : OXI_LAST_STEPS;
     for (int part = 0; part < 2; part++) { /* c is asked for in time */
@@ -22445,6 +22464,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
         for (; left >= 4; left -= 4) {
             OXI_STEP(0) OXI_STEP(1) OXI_STEP(2) OXI_STEP(3)
             OXI_NEXT(4)
+            OXI_PREFETCH_FAR(soon);
+            soon += 4 * OXI_ASKED_A_STEP;
         }
         for (; left > 0; left--) {
             OXI_STEP(0)
@@ -22517,9 +22538,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
         OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES); \
         OXI_G_V b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
         OXI_G_ROWS(OXI_X) \
-        OXI_PREFETCH_FAR(soon + 64 * (u)); \
     }
-#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES; soon += 64 * (steps);
+#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES;
 #define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + OXI_G_LANES);
     int64_t last = k < OXI_LAST_STEPS ? k : OXI_LAST_STEPS;
     for (int part = 0; part < 2; part++) { /* c is asked for in time */
@@ -22528,6 +22548,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
         for (; left >= 4; left -= 4) {
             OXI_STEP(0) OXI_STEP(1) OXI_STEP(2) OXI_STEP(3)
             OXI_NEXT(4)
+            OXI_PREFETCH_FAR(soon);
+            soon += 4 * OXI_ASKED_A_STEP;
         }
         for (; left > 0; left--) {
             OXI_STEP(0)
@@ -22720,9 +22742,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
         OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES); \
         OXI_G_V b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
         OXI_G_ROWS(OXI_X) \
-        OXI_PREFETCH_FAR(soon + 64 * (u)); \
     }
-#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES; soon += 64 * (steps);
+#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES;
 #define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + OXI_G_LANES);
     int64_t last = k < OXI_LAST_STEPS ? k : OXI_LAST_STEPS;
     for (int part = 0; part < 2; part++) { /* c is asked for in time */
@@ -22731,6 +22752,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
         for (; left >= 4; left -= 4) {
             OXI_STEP(0) OXI_STEP(1) OXI_STEP(2) OXI_STEP(3)
             OXI_NEXT(4)
+            OXI_PREFETCH_FAR(soon);
+            soon += 4 * OXI_ASKED_A_STEP;
         }
         for (; left > 0; left--) {
             OXI_STEP(0)
@@ -25440,8 +25463,10 @@ OXI_INLINE float OXI_ISA(dot_any_q3_k)(int64_t n, const void *blocks, const oxi_
 #define OXI_DOT_ROWS(name, dot, extra) \
 OXI_KERNEL void OXI_ISA(name)(int64_t rows, int64_t row_bytes, int64_t n, const void *blocks, \
                               const oxi_q8 *x, float *out) { \
-    const char *row = (const char *)blocks; \
-    for (int64_t i = 0; i < rows; i++, row += row_bytes) out[i] = OXI_ISA(dot)(n, row, x, extra); \
+    for (int64_t turn = 0; turn < rows; turn++) { \
+        int64_t i = oxi_row_of_turn(turn, rows); \
+        out[i] = OXI_ISA(dot)(n, (const char *)blocks + i * row_bytes, x, extra); \
+    } \
 }
 #if !defined(OXI_BLOCK_EXTRA) || VF < 16
 #define OXI_X(name, dtype) \
@@ -27418,9 +27443,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
         OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES); \
         OXI_G_V b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
         OXI_G_ROWS(OXI_X) \
-        OXI_PREFETCH_FAR(soon + 64 * (u)); \
     }
-#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES; soon += 64 * (steps);
+#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES;
 #define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + OXI_G_LANES);
     int64_t last = k < OXI_LAST_STEPS ? k : OXI_LAST_STEPS;
     for (int part = 0; part < 2; part++) { /* c is asked for in time */
@@ -27429,6 +27453,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
         for (; left >= 4; left -= 4) {
             OXI_STEP(0) OXI_STEP(1) OXI_STEP(2) OXI_STEP(3)
             OXI_NEXT(4)
+            OXI_PREFETCH_FAR(soon);
+            soon += 4 * OXI_ASKED_A_STEP;
         }
         for (; left > 0; left--) {
             OXI_STEP(0)
@@ -27501,9 +27527,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
         OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES); \
         OXI_G_V b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
         OXI_G_ROWS(OXI_X) \
-        OXI_PREFETCH_FAR(soon + 64 * (u)); \
     }
-#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES; soon += 64 * (steps);
+#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES;
 #define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + OXI_G_LANES);
     int64_t last = k < OXI_LAST_STEPS ? k : OXI_LAST_STEPS;
     for (int part = 0; part < 2; part++) { /* c is asked for in time */
@@ -27512,6 +27537,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
         for (; left >= 4; left -= 4) {
             OXI_STEP(0) OXI_STEP(1) OXI_STEP(2) OXI_STEP(3)
             OXI_NEXT(4)
+            OXI_PREFETCH_FAR(soon);
+            soon += 4 * OXI_ASKED_A_STEP;
         }
         for (; left > 0; left--) {
             OXI_STEP(0)
@@ -27704,9 +27731,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
         OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES); \
         OXI_G_V b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
         OXI_G_ROWS(OXI_X) \
-        OXI_PREFETCH_FAR(soon + 64 * (u)); \
     }
-#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES; soon += 64 * (steps);
+#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES;
 #define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + OXI_G_LANES);
     int64_t last = k < OXI_LAST_STEPS ? k : OXI_LAST_STEPS;
     for (int part = 0; part < 2; part++) { /* c is asked for in time */
@@ -27715,6 +27741,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
         for (; left >= 4; left -= 4) {
             OXI_STEP(0) OXI_STEP(1) OXI_STEP(2) OXI_STEP(3)
             OXI_NEXT(4)
+            OXI_PREFETCH_FAR(soon);
+            soon += 4 * OXI_ASKED_A_STEP;
         }
         for (; left > 0; left--) {
             OXI_STEP(0)
@@ -30424,8 +30452,10 @@ OXI_INLINE float OXI_ISA(dot_any_q3_k)(int64_t n, const void *blocks, const oxi_
 #define OXI_DOT_ROWS(name, dot, extra) \
 OXI_KERNEL void OXI_ISA(name)(int64_t rows, int64_t row_bytes, int64_t n, const void *blocks, \
                               const oxi_q8 *x, float *out) { \
-    const char *row = (const char *)blocks; \
-    for (int64_t i = 0; i < rows; i++, row += row_bytes) out[i] = OXI_ISA(dot)(n, row, x, extra); \
+    for (int64_t turn = 0; turn < rows; turn++) { \
+        int64_t i = oxi_row_of_turn(turn, rows); \
+        out[i] = OXI_ISA(dot)(n, (const char *)blocks + i * row_bytes, x, extra); \
+    } \
 }
 #if !defined(OXI_BLOCK_EXTRA) || VF < 16
 #define OXI_X(name, dtype) \
@@ -32394,9 +32424,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
         OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES); \
         OXI_G_V b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
         OXI_G_ROWS(OXI_X) \
-        OXI_PREFETCH_FAR(soon + 64 * (u)); \
     }
-#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES; soon += 64 * (steps);
+#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES;
 #define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + OXI_G_LANES);
     int64_t last = k < OXI_LAST_STEPS ? k : OXI_LAST_STEPS;
     for (int part = 0; part < 2; part++) { /* c is asked for in time */
@@ -32405,6 +32434,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
         for (; left >= 4; left -= 4) {
             OXI_STEP(0) OXI_STEP(1) OXI_STEP(2) OXI_STEP(3)
             OXI_NEXT(4)
+            OXI_PREFETCH_FAR(soon);
+            soon += 4 * OXI_ASKED_A_STEP;
         }
         for (; left > 0; left--) {
             OXI_STEP(0)
@@ -32477,9 +32508,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
         OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES); \
         OXI_G_V b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
         OXI_G_ROWS(OXI_X) \
-        OXI_PREFETCH_FAR(soon + 64 * (u)); \
     }
-#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES; soon += 64 * (steps);
+#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES;
 #define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + OXI_G_LANES);
     int64_t last = k < OXI_LAST_STEPS ? k : OXI_LAST_STEPS;
     for (int part = 0; part < 2; part++) { /* c is asked for in time */
@@ -32488,6 +32518,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
         for (; left >= 4; left -= 4) {
             OXI_STEP(0) OXI_STEP(1) OXI_STEP(2) OXI_STEP(3)
             OXI_NEXT(4)
+            OXI_PREFETCH_FAR(soon);
+            soon += 4 * OXI_ASKED_A_STEP;
         }
         for (; left > 0; left--) {
             OXI_STEP(0)
@@ -32680,9 +32712,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
         OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES); \
         OXI_G_V b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
         OXI_G_ROWS(OXI_X) \
-        OXI_PREFETCH_FAR(soon + 64 * (u)); \
     }
-#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES; soon += 64 * (steps);
+#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES;
 #define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + OXI_G_LANES);
     int64_t last = k < OXI_LAST_STEPS ? k : OXI_LAST_STEPS;
     for (int part = 0; part < 2; part++) { /* c is asked for in time */
@@ -32691,6 +32722,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
         for (; left >= 4; left -= 4) {
             OXI_STEP(0) OXI_STEP(1) OXI_STEP(2) OXI_STEP(3)
             OXI_NEXT(4)
+            OXI_PREFETCH_FAR(soon);
+            soon += 4 * OXI_ASKED_A_STEP;
         }
         for (; left > 0; left--) {
             OXI_STEP(0)
@@ -35400,8 +35433,10 @@ OXI_INLINE float OXI_ISA(dot_any_q3_k)(int64_t n, const void *blocks, const oxi_
 #define OXI_DOT_ROWS(name, dot, extra) \
 OXI_KERNEL void OXI_ISA(name)(int64_t rows, int64_t row_bytes, int64_t n, const void *blocks, \
                               const oxi_q8 *x, float *out) { \
-    const char *row = (const char *)blocks; \
-    for (int64_t i = 0; i < rows; i++, row += row_bytes) out[i] = OXI_ISA(dot)(n, row, x, extra); \
+    for (int64_t turn = 0; turn < rows; turn++) { \
+        int64_t i = oxi_row_of_turn(turn, rows); \
+        out[i] = OXI_ISA(dot)(n, (const char *)blocks + i * row_bytes, x, extra); \
+    } \
 }
 #if !defined(OXI_BLOCK_EXTRA) || VF < 16
 #define OXI_X(name, dtype) \
@@ -37365,9 +37400,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
         OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES); \
         OXI_G_V b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
         OXI_G_ROWS(OXI_X) \
-        OXI_PREFETCH_FAR(soon + 64 * (u)); \
     }
-#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES; soon += 64 * (steps);
+#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES;
 #define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + OXI_G_LANES);
     int64_t last = k < OXI_LAST_STEPS ? k : OXI_LAST_STEPS;
     for (int part = 0; part < 2; part++) { /* c is asked for in time */
@@ -37376,6 +37410,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
         for (; left >= 4; left -= 4) {
             OXI_STEP(0) OXI_STEP(1) OXI_STEP(2) OXI_STEP(3)
             OXI_NEXT(4)
+            OXI_PREFETCH_FAR(soon);
+            soon += 4 * OXI_ASKED_A_STEP;
         }
         for (; left > 0; left--) {
             OXI_STEP(0)
@@ -37448,9 +37484,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
         OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES); \
         OXI_G_V b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
         OXI_G_ROWS(OXI_X) \
-        OXI_PREFETCH_FAR(soon + 64 * (u)); \
     }
-#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES; soon += 64 * (steps);
+#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES;
 #define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + OXI_G_LANES);
     int64_t last = k < OXI_LAST_STEPS ? k : OXI_LAST_STEPS;
     for (int part = 0; part < 2; part++) { /* c is asked for in time */
@@ -37459,6 +37494,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
         for (; left >= 4; left -= 4) {
             OXI_STEP(0) OXI_STEP(1) OXI_STEP(2) OXI_STEP(3)
             OXI_NEXT(4)
+            OXI_PREFETCH_FAR(soon);
+            soon += 4 * OXI_ASKED_A_STEP;
         }
         for (; left > 0; left--) {
             OXI_STEP(0)
@@ -37651,9 +37688,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
         OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES); \
         OXI_G_V b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
         OXI_G_ROWS(OXI_X) \
-        OXI_PREFETCH_FAR(soon + 64 * (u)); \
     }
-#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES; soon += 64 * (steps);
+#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES;
 #define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + OXI_G_LANES);
     int64_t last = k < OXI_LAST_STEPS ? k : OXI_LAST_STEPS;
     for (int part = 0; part < 2; part++) { /* c is asked for in time */
@@ -37662,6 +37698,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
         for (; left >= 4; left -= 4) {
             OXI_STEP(0) OXI_STEP(1) OXI_STEP(2) OXI_STEP(3)
             OXI_NEXT(4)
+            OXI_PREFETCH_FAR(soon);
+            soon += 4 * OXI_ASKED_A_STEP;
         }
         for (; left > 0; left--) {
             OXI_STEP(0)
@@ -40371,8 +40409,10 @@ OXI_INLINE float OXI_ISA(dot_any_q3_k)(int64_t n, const void *blocks, const oxi_
 #define OXI_DOT_ROWS(name, dot, extra) \
 OXI_KERNEL void OXI_ISA(name)(int64_t rows, int64_t row_bytes, int64_t n, const void *blocks, \
                               const oxi_q8 *x, float *out) { \
-    const char *row = (const char *)blocks; \
-    for (int64_t i = 0; i < rows; i++, row += row_bytes) out[i] = OXI_ISA(dot)(n, row, x, extra); \
+    for (int64_t turn = 0; turn < rows; turn++) { \
+        int64_t i = oxi_row_of_turn(turn, rows); \
+        out[i] = OXI_ISA(dot)(n, (const char *)blocks + i * row_bytes, x, extra); \
+    } \
 }
 #if !defined(OXI_BLOCK_EXTRA) || VF < 16
 #define OXI_X(name, dtype) \
@@ -48540,6 +48580,8 @@ typedef struct oxi_gemm_tile {
     char *sums; /* C itself if the plan is direct; NULL if each call gives whole sums, which are rounded */
     int64_t ld;
     bool rounds; /* these calls are the last of their sums */
+    const char *next_a, *next_b; /* panels that are read after those at work, if there are any */
+    int64_t next_depth;
     char *lane;
 } oxi_gemm_tile;
 
@@ -48584,15 +48626,23 @@ static void oxi_gemm_micro_tile(const oxi_gemm_plan *p, const oxi_gemm_tile *t, 
 static void oxi_gemm_panels(const oxi_gemm_plan *p, const oxi_gemm_tile *t, int64_t k, int64_t depth,
                             const char *a, const char *b) {
     int64_t mr = p->a.width, nr = p->b.width, a_bytes = depth * mr * p->type.element;
-    int64_t b_bytes = depth * nr * p->type.element, calls = (nr * p->type.element + 63) / 64;
+    int64_t b_bytes = depth * nr * p->type.element, asked = depth * OXI_ASKED_A_STEP;
+    int64_t ahead = oxi_round_up(t->rows, mr) * t->next_depth * p->type.element; /* of A's next chunk */
+    int64_t b_calls = oxi_parts(b_bytes, asked), a_calls = oxi_parts(ahead, asked * oxi_parts(t->columns, nr));
     char *own = t->lane + p->b_at;
-    for (int64_t j = 0; j < t->columns; j += nr) {
+    for (int64_t j = 0, a_asked = 0; j < t->columns; j += nr) {
         const char *a_panel = a, *b_panel = b ? b + j / nr * b_bytes : own;
+        const char *b_next = !b ? NULL : j + nr < t->columns ? b_panel + b_bytes : t->next_b;
         if (!b) oxi_gemm_pack(p, &p->b, t->n + j, oxi_min_i64(t->columns - j, nr), k, depth, own, t->lane);
         for (int64_t i = 0, call = 0; i < t->rows; i += mr, call++, a_panel += a_bytes) {
-            /* the first calls fetch the next panel of b, 64 bytes a step, the others the next of a */
-            const char *next =
-                b && j > 0 && call < calls ? b_panel + b_bytes + 64 * depth * call : a_panel + a_bytes;
+            /* the first calls ask for the next panel of b, some others for a share of a's next chunk */
+            const char *next = a_panel;
+            if (call < b_calls && b_next) {
+                next = b_next + call * asked;
+            } else if (call < b_calls + a_calls && t->next_a && a_asked < ahead) {
+                next = t->next_a + a_asked;
+                a_asked += asked;
+            }
             oxi_gemm_micro_tile(p, t, depth, a_panel, b_panel, i, j, k > 0, next);
         }
     }
@@ -48656,6 +48706,24 @@ static const char *oxi_gemm_panels_at(const oxi_gemm_plan *p, const oxi_gemm_sid
     return s->packed + (k * lines + depth * at) * p->type.element;
 }
 
+/* What is read when the chunk at step k of the tile at [i,j] of the block is done: the tile's next one, or the
+ * first of the tile that a thread takes next. Panels that tiles pack themselves are not there yet. */
+static void oxi_gemm_foresee(const oxi_gemm_plan *p, oxi_gemm_tile *t, int64_t i, int64_t j, int64_t k) {
+    k += p->depth;
+    if (k >= p->ks) {
+        k = 0;
+        i += p->tile_m;
+    }
+    if (i >= p->rows) {
+        i = 0;
+        j += p->tile_n;
+    }
+    bool any = j < p->columns;
+    t->next_depth = oxi_min_i64(p->ks - k, p->depth);
+    t->next_a = any && !p->own_a ? oxi_gemm_panels_at(p, &p->a, i, k, t->next_depth) : NULL;
+    t->next_b = any && !p->own_b ? oxi_gemm_panels_at(p, &p->b, j, k, t->next_depth) : NULL;
+}
+
 /* Task: one tile of the block, all of the block's k. */
 static void oxi_gemm_tile_task(void *arg, int64_t index, int lane) {
     const oxi_gemm_plan *p = (const oxi_gemm_plan *)arg;
@@ -48681,6 +48749,7 @@ static void oxi_gemm_tile_task(void *arg, int64_t index, int lane) {
         if (p->own_a && !p->copies_lines)
             oxi_gemm_pack(p, &p->a, t.m, t.rows, p->k0 + at, depth, t.lane + p->a_at, t.lane);
         t.rounds = p->round && p->k0 + at + depth == p->k;
+        oxi_gemm_foresee(p, &t, i, j, at);
         if (p->type.copies) oxi_gemm_panels_of_copies(p, &t, p->k0 + at, depth, a, b);
         else oxi_gemm_panels(p, &t, p->k0 + at, depth, a, b);
     }
@@ -48985,7 +49054,7 @@ static ox_status oxi_gemm_packed(const oxi_gemm *g) {
 
 /* ---- thin products: so few lines on one side that packing the other would take longer ----------------- */
 
-enum { OXI_THIN_LINES = 4, OXI_THIN_BYTES = 65536 }; /* most lines of the thin side; weights of one task */
+enum { OXI_THIN_LINES = 4, OXI_THIN_BYTES = 131072 }; /* most lines of the thin side; weights of one task */
 
 /* out[line, t] = sum_k wide[line, k] * thin[t, k] for few t. Lines are rows of C (thin is B), or columns
  * (thin is A). */
@@ -49035,7 +49104,8 @@ static void oxi_thin_task(void *arg, int64_t index, int lane) {
     if (t->across)
         oxi_thin_across(t, first, lines, sums, stage);
     else
-        for (int64_t i = 0; i < lines; i++) {
+        for (int64_t turn = 0; turn < lines; turn++) {
+            int64_t i = oxi_row_of_turn(turn, lines);
             const char *line = t->wide + (first + i) * t->line_stride * element;
             for (int64_t j = 0; j < t->count; j++)
                 sums[j * lines + i] = oxi_thin_dot(t, line, t->thin + j * t->k);
@@ -49201,8 +49271,10 @@ static void oxi_dot_rows(const oxi_kernels *kernels, ox_dtype dtype, int64_t row
     int64_t whole = kernels->dot_rows[dtype] ? n / OXI_CODES_PIECE * OXI_CODES_PIECE : 0;
     if (whole > 0) kernels->dot_rows[dtype](rows, row_bytes, whole, blocks, x, out);
     else memset(out, 0, (size_t)rows * sizeof *out);
-    for (int64_t i = 0; whole < n && i < rows; i++)
+    for (int64_t turn = 0; whole < n && turn < rows; turn++) {
+        int64_t i = oxi_row_of_turn(turn, rows);
         out[i] += oxi_dot_codes(kernels, dtype, whole, n, blocks + i * row_bytes, x);
+    }
 }
 
 /* Rows of blocks against few rows of activations: out[m,n] = sum_k x[m,k] * w[n,k]. */
