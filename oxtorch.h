@@ -41846,13 +41846,11 @@ static int64_t oxi_tiling_pitch(oxi_tiling *t, int64_t ahead) {
     return sum;
 }
 
-/* At most so many rows of a tile, whole lines of operand 0 if there are several tiles: as many in each. */
+/* At most so many rows of a tile, whole lines of operand 0 if there are several tiles: as many in each. Copies
+ * keep to rows that share no sets; what calls a kernel for each column is better off with long ones. */
 static int64_t oxi_tile_rows(const oxi_walk *w, int64_t most) {
-    for (int k = 1; k < w->operands; k++) {
-        int64_t step = llabs(w->stride[k][w->ndim - 1]) * w->bytes[k];
-        if (!(w->turned >> k & 1)) continue;
-        while (most >= 2 * OXI_TILE_LEAST && most * (step & -step) > OXI_TILE_SETS) most /= 2;
-    }
+    int64_t step = w->moves ? llabs(w->stride[1][w->ndim - 1]) * w->bytes[1] : 0;
+    while (most >= 2 * OXI_TILE_LEAST && most * (step & -step) > OXI_TILE_SETS) most /= 2;
     if (w->length <= most) return w->length;
     int64_t each = oxi_parts(w->length, oxi_parts(w->length, most));
     return oxi_min_i64(oxi_round_up(each, OXI_LINE / oxi_min_i64(w->bytes[0], OXI_LINE)), most);
