@@ -8602,7 +8602,8 @@ typedef struct oxi_kernels {
     float (*row_max)(int64_t n, const float *x);                         /* NaN wins */
     float (*row_min)(int64_t n, const float *x);
     double (*row_sum)(int64_t n, const float *x);
-    double (*row_square_sum)(int64_t n, const float *x, float mean);     /* sum of (x - mean)^2 */
+    /* sum of (x - mean)^2; next: NULL, or n floats that are read soon and are asked for meanwhile */
+    double (*row_square_sum)(int64_t n, const float *x, float mean, const float *next);
     /* out = e^(x-max) (out may be x or NULL), its sum */
     double (*row_exp_sum)(int64_t n, const float *x, float max, float *out);
     void (*row_scale)(int64_t n, const float *x, float scale, float *out);
@@ -13694,7 +13695,7 @@ OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x) {
     return OXI_ISA(wide_total)(&total);
 }
 
-OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean) {
+OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean, const float *next) {
     OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
     vf m = vf_set1(mean);
     int64_t i = 0;
@@ -13704,6 +13705,7 @@ OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean)
         if (end > n) end = n;
 #define OXI_ADD_SQUARE(sum, at) d = vf_sub(vf_load(x + i + (at) * VF), m), sum = vf_fma(d, d, sum)
         for (; i + 8 * VF <= end; i += 8 * VF) {
+            for (int at = 0; next && at < 8 * VF; at += 16) OXI_PREFETCH_READ(next + i + at);
             OXI_ADD_SQUARE(a0, 0);
             OXI_ADD_SQUARE(a1, 1);
             OXI_ADD_SQUARE(a2, 2);
@@ -13717,7 +13719,10 @@ OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean)
         vf left = vf_add(vf_add(a0, a1), vf_add(a2, a3)), right = vf_add(vf_add(a4, a5), vf_add(a6, a7));
         OXI_ISA(wide_add)(&total, vf_add(left, right));
     }
-    for (; i + VF <= n; i += VF) OXI_ISA(wide_add_square)(&total, vf_sub(vf_load(x + i), m));
+    for (; i + VF <= n; i += VF) {
+        if (next) OXI_PREFETCH_READ(next + i);
+        OXI_ISA(wide_add_square)(&total, vf_sub(vf_load(x + i), m));
+    }
     double rest = 0;
     for (; i < n; i++) {
         double d = (double)x[i] - (double)mean;
@@ -18784,7 +18789,7 @@ OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x) {
     return OXI_ISA(wide_total)(&total);
 }
 
-OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean) {
+OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean, const float *next) {
     OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
     vf m = vf_set1(mean);
     int64_t i = 0;
@@ -18794,6 +18799,7 @@ OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean)
         if (end > n) end = n;
 #define OXI_ADD_SQUARE(sum, at) d = vf_sub(vf_load(x + i + (at) * VF), m), sum = vf_fma(d, d, sum)
         for (; i + 8 * VF <= end; i += 8 * VF) {
+            for (int at = 0; next && at < 8 * VF; at += 16) OXI_PREFETCH_READ(next + i + at);
             OXI_ADD_SQUARE(a0, 0);
             OXI_ADD_SQUARE(a1, 1);
             OXI_ADD_SQUARE(a2, 2);
@@ -18807,7 +18813,10 @@ OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean)
         vf left = vf_add(vf_add(a0, a1), vf_add(a2, a3)), right = vf_add(vf_add(a4, a5), vf_add(a6, a7));
         OXI_ISA(wide_add)(&total, vf_add(left, right));
     }
-    for (; i + VF <= n; i += VF) OXI_ISA(wide_add_square)(&total, vf_sub(vf_load(x + i), m));
+    for (; i + VF <= n; i += VF) {
+        if (next) OXI_PREFETCH_READ(next + i);
+        OXI_ISA(wide_add_square)(&total, vf_sub(vf_load(x + i), m));
+    }
     double rest = 0;
     for (; i < n; i++) {
         double d = (double)x[i] - (double)mean;
@@ -23826,7 +23835,7 @@ OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x) {
     return OXI_ISA(wide_total)(&total);
 }
 
-OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean) {
+OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean, const float *next) {
     OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
     vf m = vf_set1(mean);
     int64_t i = 0;
@@ -23836,6 +23845,7 @@ OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean)
         if (end > n) end = n;
 #define OXI_ADD_SQUARE(sum, at) d = vf_sub(vf_load(x + i + (at) * VF), m), sum = vf_fma(d, d, sum)
         for (; i + 8 * VF <= end; i += 8 * VF) {
+            for (int at = 0; next && at < 8 * VF; at += 16) OXI_PREFETCH_READ(next + i + at);
             OXI_ADD_SQUARE(a0, 0);
             OXI_ADD_SQUARE(a1, 1);
             OXI_ADD_SQUARE(a2, 2);
@@ -23849,7 +23859,10 @@ OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean)
         vf left = vf_add(vf_add(a0, a1), vf_add(a2, a3)), right = vf_add(vf_add(a4, a5), vf_add(a6, a7));
         OXI_ISA(wide_add)(&total, vf_add(left, right));
     }
-    for (; i + VF <= n; i += VF) OXI_ISA(wide_add_square)(&total, vf_sub(vf_load(x + i), m));
+    for (; i + VF <= n; i += VF) {
+        if (next) OXI_PREFETCH_READ(next + i);
+        OXI_ISA(wide_add_square)(&total, vf_sub(vf_load(x + i), m));
+    }
     double rest = 0;
     for (; i < n; i++) {
         double d = (double)x[i] - (double)mean;
@@ -28784,7 +28797,7 @@ OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x) {
     return OXI_ISA(wide_total)(&total);
 }
 
-OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean) {
+OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean, const float *next) {
     OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
     vf m = vf_set1(mean);
     int64_t i = 0;
@@ -28794,6 +28807,7 @@ OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean)
         if (end > n) end = n;
 #define OXI_ADD_SQUARE(sum, at) d = vf_sub(vf_load(x + i + (at) * VF), m), sum = vf_fma(d, d, sum)
         for (; i + 8 * VF <= end; i += 8 * VF) {
+            for (int at = 0; next && at < 8 * VF; at += 16) OXI_PREFETCH_READ(next + i + at);
             OXI_ADD_SQUARE(a0, 0);
             OXI_ADD_SQUARE(a1, 1);
             OXI_ADD_SQUARE(a2, 2);
@@ -28807,7 +28821,10 @@ OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean)
         vf left = vf_add(vf_add(a0, a1), vf_add(a2, a3)), right = vf_add(vf_add(a4, a5), vf_add(a6, a7));
         OXI_ISA(wide_add)(&total, vf_add(left, right));
     }
-    for (; i + VF <= n; i += VF) OXI_ISA(wide_add_square)(&total, vf_sub(vf_load(x + i), m));
+    for (; i + VF <= n; i += VF) {
+        if (next) OXI_PREFETCH_READ(next + i);
+        OXI_ISA(wide_add_square)(&total, vf_sub(vf_load(x + i), m));
+    }
     double rest = 0;
     for (; i < n; i++) {
         double d = (double)x[i] - (double)mean;
@@ -33734,7 +33751,7 @@ OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x) {
     return OXI_ISA(wide_total)(&total);
 }
 
-OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean) {
+OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean, const float *next) {
     OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
     vf m = vf_set1(mean);
     int64_t i = 0;
@@ -33744,6 +33761,7 @@ OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean)
         if (end > n) end = n;
 #define OXI_ADD_SQUARE(sum, at) d = vf_sub(vf_load(x + i + (at) * VF), m), sum = vf_fma(d, d, sum)
         for (; i + 8 * VF <= end; i += 8 * VF) {
+            for (int at = 0; next && at < 8 * VF; at += 16) OXI_PREFETCH_READ(next + i + at);
             OXI_ADD_SQUARE(a0, 0);
             OXI_ADD_SQUARE(a1, 1);
             OXI_ADD_SQUARE(a2, 2);
@@ -33757,7 +33775,10 @@ OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean)
         vf left = vf_add(vf_add(a0, a1), vf_add(a2, a3)), right = vf_add(vf_add(a4, a5), vf_add(a6, a7));
         OXI_ISA(wide_add)(&total, vf_add(left, right));
     }
-    for (; i + VF <= n; i += VF) OXI_ISA(wide_add_square)(&total, vf_sub(vf_load(x + i), m));
+    for (; i + VF <= n; i += VF) {
+        if (next) OXI_PREFETCH_READ(next + i);
+        OXI_ISA(wide_add_square)(&total, vf_sub(vf_load(x + i), m));
+    }
     double rest = 0;
     for (; i < n; i++) {
         double d = (double)x[i] - (double)mean;
@@ -38679,7 +38700,7 @@ OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x) {
     return OXI_ISA(wide_total)(&total);
 }
 
-OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean) {
+OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean, const float *next) {
     OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
     vf m = vf_set1(mean);
     int64_t i = 0;
@@ -38689,6 +38710,7 @@ OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean)
         if (end > n) end = n;
 #define OXI_ADD_SQUARE(sum, at) d = vf_sub(vf_load(x + i + (at) * VF), m), sum = vf_fma(d, d, sum)
         for (; i + 8 * VF <= end; i += 8 * VF) {
+            for (int at = 0; next && at < 8 * VF; at += 16) OXI_PREFETCH_READ(next + i + at);
             OXI_ADD_SQUARE(a0, 0);
             OXI_ADD_SQUARE(a1, 1);
             OXI_ADD_SQUARE(a2, 2);
@@ -38702,7 +38724,10 @@ OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean)
         vf left = vf_add(vf_add(a0, a1), vf_add(a2, a3)), right = vf_add(vf_add(a4, a5), vf_add(a6, a7));
         OXI_ISA(wide_add)(&total, vf_add(left, right));
     }
-    for (; i + VF <= n; i += VF) OXI_ISA(wide_add_square)(&total, vf_sub(vf_load(x + i), m));
+    for (; i + VF <= n; i += VF) {
+        if (next) OXI_PREFETCH_READ(next + i);
+        OXI_ISA(wide_add_square)(&total, vf_sub(vf_load(x + i), m));
+    }
     double rest = 0;
     for (; i < n; i++) {
         double d = (double)x[i] - (double)mean;
@@ -42837,7 +42862,18 @@ typedef enum oxi_reduce_kind {
 typedef struct oxi_partial {
     void *a, *b;
     int64_t count;
+    bool asks; /* what lies behind the elements of a row is asked for while they are in the cache */
 } oxi_partial;
+
+/* Of no elements yet. */
+static oxi_partial oxi_partial_of(void *a, void *b) {
+    oxi_partial p;
+    p.a = a;
+    p.b = b;
+    p.count = 0;
+    p.asks = false;
+    return p;
+}
 
 typedef void (*oxi_reduce_row)(const oxi_kernels *k, oxi_partial *p, int64_t n, const void *elements,
                                int64_t position);
@@ -44538,8 +44574,8 @@ static void OXI_NAME(logsumexp_row)(const oxi_kernels *k, oxi_partial *p, int64_
 /* ---- f32 rows, by the tier's kernels ------------------------------------------------------------------- */
 
 /* Sum of squared distances from `mean`; again in double where the kernel's f32 squares leave their range. */
-static double oxi_square_sum(const oxi_kernels *k, int64_t n, const float *x, float mean) {
-    double sum = k->row_square_sum(n, x, mean);
+static double oxi_square_sum(const oxi_kernels *k, int64_t n, const float *x, float mean, bool asks) {
+    double sum = k->row_square_sum(n, x, mean, asks ? x + n : NULL);
     return sum > 1e-25 && sum < 1e38 ? sum : oxi_square_sum_f32(n, x, mean);
 }
 
@@ -44557,24 +44593,24 @@ static void oxi_squares_row(const oxi_kernels *k, oxi_partial *p, int64_t n, con
     (void)position;
     for (int64_t done = 0, m; done < n; done += m) {
         m = oxi_min_i64(n - done, OXI_REDUCE_BLOCK);
-        *(double *)p->a += oxi_square_sum(k, m, (const float *)elements + done, 0);
+        *(double *)p->a += oxi_square_sum(k, m, (const float *)elements + done, 0, p->asks);
     }
 }
 
 /* A mean that is large beside the deviation is known too roughly for squared distances from it. Those from
  * the rounded mean are exact there, so their sum corrects both. */
-static void oxi_moments_block(const oxi_kernels *k, int64_t n, const float *x, double *mean,
+static void oxi_moments_block(const oxi_kernels *k, int64_t n, const float *x, bool asks, double *mean,
                               double *squares) {
     float distance[OXI_REDUCE_BLOCK], rounded;
     double sum;
     *mean = k->row_sum(n, x) / (double)n;
     rounded = (float)*mean;
-    *squares = oxi_square_sum(k, n, x, rounded);
+    *squares = oxi_square_sum(k, n, x, rounded, asks);
     if (*squares > 0.01 * (double)n * *mean * *mean) return;
     k->row_affine(n, x, rounded, 1, NULL, NULL, distance, NULL);
     sum = k->row_sum(n, distance);
     *mean = rounded + sum / (double)n;
-    *squares = oxi_square_sum(k, n, distance, 0) - sum * sum / (double)n;
+    *squares = oxi_square_sum(k, n, distance, 0, false) - sum * sum / (double)n;
     if (*squares < 0) *squares = 0;
 }
 
@@ -44584,7 +44620,7 @@ static void oxi_moments_row(const oxi_kernels *k, oxi_partial *p, int64_t n, con
         const float *x = (const float *)elements + done;
         double mean, squares;
         m = oxi_min_i64(n - done, OXI_REDUCE_BLOCK);
-        oxi_moments_block(k, m, x, &mean, &squares);
+        oxi_moments_block(k, m, x, p->asks, &mean, &squares);
         if (isfinite(mean) && isfinite(squares)) {
             oxi_moments_add((double *)p->a, (double *)p->b, p->count + done, mean, squares, m);
         } else {
@@ -45029,11 +45065,7 @@ static void oxi_scan_start(const oxi_scan *s, uint64_t *total) {
 
 /* A total as reductions see it. */
 static oxi_partial oxi_scan_partial(uint64_t *total) {
-    oxi_partial p;
-    p.a = total;
-    p.b = total + 1;
-    p.count = 0;
-    return p;
+    return oxi_partial_of(total, total + 1);
 }
 
 /* Elements [first, first + count) of up to four lines, each from its total on. */
@@ -46638,9 +46670,8 @@ static oxi_partial oxi_partial_at(const oxi_partial *p, int64_t column, int64_t 
 
 /* The stored partial of a whole chunk, from a kept position on. */
 static oxi_partial oxi_reduce_stored(const oxi_reduce *r, int64_t chunk, int64_t position) {
-    oxi_partial p;
-    p.a = r->partials + chunk * r->kept.numel * 16;
-    p.b = (char *)p.a + r->kept.numel * 8;
+    char *values = r->partials + chunk * r->kept.numel * 16;
+    oxi_partial p = oxi_partial_of(values, values + r->kept.numel * 8);
     p.count = oxi_min_i64(r->line.numel - chunk * r->chunk, r->chunk);
     return oxi_partial_at(&p, position, oxi_reduce_value_bytes(r));
 }
@@ -46845,9 +46876,7 @@ static void oxi_reduce_part(const oxi_reduce *r, int64_t group, int64_t first, i
     oxi_walk line = r->line;
     oxi_cursor c;
     for (oxi_reduce_seek_group(r, group, &c); c.n; oxi_walk_next(&r->kept, &c)) {
-        oxi_partial p;
-        p.a = scratch;
-        p.b = scratch + 8 * r->width;
+        oxi_partial p = oxi_partial_of(scratch, scratch + 8 * r->width);
         if (oxi_reduce_keeps_partials(r)) p = oxi_reduce_stored(r, first / r->chunk, c.position);
         oxi_reduce_piece(r, &line, &c, &p, first, count, scratch + 16 * r->width);
         if (!oxi_reduce_keeps_partials(r)) oxi_reduce_store(r, &c, &p);
@@ -47250,10 +47279,7 @@ static void oxi_row_write(const oxi_row *r, const oxi_walk *line, int64_t first,
 
 static void oxi_row_measure(const oxi_row *r, const oxi_walk *line, int64_t first, int64_t count, double *a,
                             double *b, char *scratch) {
-    oxi_partial p;
-    p.a = a;
-    p.b = b;
-    p.count = 0;
+    oxi_partial p = oxi_partial_of(a, b);
     *a = *b = 0;
     if (r->measure.reducer.begin) r->measure.reducer.begin(&p, 1);
     oxi_reduce_line(&r->measure, line, &p, first, count, scratch);
@@ -47370,9 +47396,7 @@ static void oxi_row_write_tile(const oxi_row *r, const oxi_walk *line, int64_t n
 
 static void oxi_row_tile(const oxi_row *r, oxi_walk *line, const oxi_cursor *c, char *scratch) {
     oxi_row_tile_numbers t;
-    oxi_partial p;
-    p.a = scratch;
-    p.b = scratch + 8 * r->measure.width;
+    oxi_partial p = oxi_partial_of(scratch, scratch + 8 * r->measure.width);
     oxi_reduce_piece(&r->measure, line, c, &p, 0, line->numel, scratch + 16 * r->measure.width);
     oxi_row_set_tile(r, &p, c->n, &t);
     oxi_row_write_tile(r, line, c->n, 0, line->numel, &t);
@@ -47389,7 +47413,7 @@ static void oxi_row_place_line(const oxi_row *r, const oxi_cursor *c, int64_t i,
     }
 }
 
-/* The last lines of the row at `next` are asked for while the one before is measured; the others, when it is
+/* The last lines of the row at `next` are asked for before a long one is measured; the others, when it is
  * written: memory is to have something to do all the time. */
 static void oxi_row_ask(const float *next, int64_t n) {
     const int64_t most = 512, in_line = OXI_LINE / (int64_t)sizeof(float);
@@ -47401,16 +47425,14 @@ static void oxi_row_flat(const oxi_row *r, const oxi_walk *line, oxi_row_edge *e
     const oxi_reduce *m = &r->measure;
     const void *x = line->base[OXI_ROW_X];
     double a = 0, b = 0, shift, scale;
-    oxi_partial p;
+    oxi_partial p = oxi_partial_of(&a, &b);
     if (r->op == OXI_OP_softmax && m->lane == OXI_LANE_F32) {
         oxi_softmax_cached(r, line->numel, (const float *)x, (float *)(void *)line->base[OXI_ROW_OUT]);
         return;
     }
-    p.a = &a;
-    p.b = &b;
-    p.count = 0;
     if (m->reducer.begin) m->reducer.begin(&p, 1);
-    if (r->streams) oxi_row_ask((const float *)x + line->numel, line->numel);
+    p.asks = r->streams && line->numel <= OXI_REDUCE_BLOCK; /* the first cache holds two rows */
+    if (r->streams && !p.asks) oxi_row_ask((const float *)x + line->numel, line->numel);
     m->reducer.row(m->kernels, &p, line->numel, x, 0);
     oxi_row_numbers(r, a, b, &shift, &scale);
     const void *weight = r->weights[0] ? line->base[OXI_ROW_WEIGHT] : NULL;

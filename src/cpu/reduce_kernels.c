@@ -30,7 +30,18 @@ typedef enum oxi_reduce_kind {
 typedef struct oxi_partial {
     void *a, *b;
     int64_t count;
+    bool asks; /* what lies behind the elements of a row is asked for while they are in the cache */
 } oxi_partial;
+
+/* Of no elements yet. */
+static oxi_partial oxi_partial_of(void *a, void *b) {
+    oxi_partial p;
+    p.a = a;
+    p.b = b;
+    p.count = 0;
+    p.asks = false;
+    return p;
+}
 
 typedef void (*oxi_reduce_row)(const oxi_kernels *k, oxi_partial *p, int64_t n, const void *elements,
                                int64_t position);
@@ -184,8 +195,8 @@ static double oxi_exp_sum_f64(const oxi_kernels *k, int64_t n, const double *x, 
 /* ---- f32 rows, by the tier's kernels ------------------------------------------------------------------- */
 
 /* Sum of squared distances from `mean`; again in double where the kernel's f32 squares leave their range. */
-static double oxi_square_sum(const oxi_kernels *k, int64_t n, const float *x, float mean) {
-    double sum = k->row_square_sum(n, x, mean);
+static double oxi_square_sum(const oxi_kernels *k, int64_t n, const float *x, float mean, bool asks) {
+    double sum = k->row_square_sum(n, x, mean, asks ? x + n : NULL);
     return sum > 1e-25 && sum < 1e38 ? sum : oxi_square_sum_f32(n, x, mean);
 }
 
@@ -203,24 +214,24 @@ static void oxi_squares_row(const oxi_kernels *k, oxi_partial *p, int64_t n, con
     (void)position;
     for (int64_t done = 0, m; done < n; done += m) {
         m = oxi_min_i64(n - done, OXI_REDUCE_BLOCK);
-        *(double *)p->a += oxi_square_sum(k, m, (const float *)elements + done, 0);
+        *(double *)p->a += oxi_square_sum(k, m, (const float *)elements + done, 0, p->asks);
     }
 }
 
 /* A mean that is large beside the deviation is known too roughly for squared distances from it. Those from
  * the rounded mean are exact there, so their sum corrects both. */
-static void oxi_moments_block(const oxi_kernels *k, int64_t n, const float *x, double *mean,
+static void oxi_moments_block(const oxi_kernels *k, int64_t n, const float *x, bool asks, double *mean,
                               double *squares) {
     float distance[OXI_REDUCE_BLOCK], rounded;
     double sum;
     *mean = k->row_sum(n, x) / (double)n;
     rounded = (float)*mean;
-    *squares = oxi_square_sum(k, n, x, rounded);
+    *squares = oxi_square_sum(k, n, x, rounded, asks);
     if (*squares > 0.01 * (double)n * *mean * *mean) return;
     k->row_affine(n, x, rounded, 1, NULL, NULL, distance, NULL);
     sum = k->row_sum(n, distance);
     *mean = rounded + sum / (double)n;
-    *squares = oxi_square_sum(k, n, distance, 0) - sum * sum / (double)n;
+    *squares = oxi_square_sum(k, n, distance, 0, false) - sum * sum / (double)n;
     if (*squares < 0) *squares = 0;
 }
 
@@ -230,7 +241,7 @@ static void oxi_moments_row(const oxi_kernels *k, oxi_partial *p, int64_t n, con
         const float *x = (const float *)elements + done;
         double mean, squares;
         m = oxi_min_i64(n - done, OXI_REDUCE_BLOCK);
-        oxi_moments_block(k, m, x, &mean, &squares);
+        oxi_moments_block(k, m, x, p->asks, &mean, &squares);
         if (isfinite(mean) && isfinite(squares)) {
             oxi_moments_add((double *)p->a, (double *)p->b, p->count + done, mean, squares, m);
         } else {
