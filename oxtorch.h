@@ -10720,6 +10720,7 @@ static void oxi_fill_iq(oxi_kernels *k) {
  * types   vf f32 [VF], vi i32 [VF], vd f64 [VD], vl i64 [VD]; vm and vmd are masks of VF and VD lanes. VD is
  *         VF/2; in the c tier both are 1, and the _lo and _hi halves of a vf are the same lane
  * memory  needs no alignment; _load_n reads the first n < VF lanes, zeros behind; _store_n writes only these
+ * constant vf_constant(x) is vf_set1 of an x that compilers know
  * fma     a*b + c, one rounding where the tier has it (OXI_ISA(FMA) is 1); fnma: c - a*b
  * min max min(a,b) = a < b ? a : b and max(a,b) = a > b ? a : b, so b when either is NaN
  * round   half to even
@@ -10765,6 +10766,7 @@ static void oxi_fill_iq(oxi_kernels *k) {
 #define vf_load_n OXI_ISA(vf_load_n)
 #define vf_store_n OXI_ISA(vf_store_n)
 #define vf_set1 OXI_ISA(vf_set1)
+#define vf_constant OXI_ISA(vf_constant)
 #define vf_zero OXI_ISA(vf_zero)
 #define vf_add OXI_ISA(vf_add)
 #define vf_sub OXI_ISA(vf_sub)
@@ -10848,6 +10850,7 @@ static void oxi_fill_iq(oxi_kernels *k) {
 #define vd_load_n OXI_ISA(vd_load_n)
 #define vd_store_n OXI_ISA(vd_store_n)
 #define vd_set1 OXI_ISA(vd_set1)
+#define vd_constant OXI_ISA(vd_constant)
 #define vd_zero OXI_ISA(vd_zero)
 #define vd_add OXI_ISA(vd_add)
 #define vd_sub OXI_ISA(vd_sub)
@@ -10977,6 +10980,7 @@ static void oxi_fill_iq(oxi_kernels *k) {
 #define oxi_c_VF 1
 #define oxi_c_VD 1
 #define oxi_c_SCALEF 0
+#define oxi_c_CONSTANT 0
 #define oxi_c_FMA 0
 #define oxi_c_TWO 0
 
@@ -11178,14 +11182,18 @@ OXI_INLINE void vf_store_bf16(uint16_t *p, vf a) {
 /* >>cpu/simd/derived.inc */
 /* The part of the vocabulary that every tier builds in the same way from its own. Included by each
  * simd/<isa>.h. */
-OXI_INLINE vf vf_abs(vf a) { return vf_andnot(vf_set1(-0.0f), a); }
-OXI_INLINE vf vf_neg(vf a) { return vf_xor(vf_set1(-0.0f), a); }
-OXI_INLINE vf vf_copysign(vf a, vf sign) { return vf_or(vf_abs(a), vf_and(vf_set1(-0.0f), sign)); }
+#if !OXI_ISA(CONSTANT)
+OXI_INLINE vf vf_constant(float a) { return vf_set1(a); }
+OXI_INLINE vd vd_constant(double a) { return vd_set1(a); }
+#endif
+OXI_INLINE vf vf_abs(vf a) { return vf_andnot(vf_constant(-0.0f), a); }
+OXI_INLINE vf vf_neg(vf a) { return vf_xor(vf_constant(-0.0f), a); }
+OXI_INLINE vf vf_copysign(vf a, vf sign) { return vf_or(vf_abs(a), vf_and(vf_constant(-0.0f), sign)); }
 OXI_INLINE vm vf_gt(vf a, vf b) { return vf_lt(b, a); }
 OXI_INLINE vm vf_ge(vf a, vf b) { return vf_le(b, a); }
-OXI_INLINE vd vd_abs(vd a) { return vd_andnot(vd_set1(-0.0), a); }
-OXI_INLINE vd vd_neg(vd a) { return vd_xor(vd_set1(-0.0), a); }
-OXI_INLINE vd vd_copysign(vd a, vd sign) { return vd_or(vd_abs(a), vd_and(vd_set1(-0.0), sign)); }
+OXI_INLINE vd vd_abs(vd a) { return vd_andnot(vd_constant(-0.0), a); }
+OXI_INLINE vd vd_neg(vd a) { return vd_xor(vd_constant(-0.0), a); }
+OXI_INLINE vd vd_copysign(vd a, vd sign) { return vd_or(vd_abs(a), vd_and(vd_constant(-0.0), sign)); }
 OXI_INLINE vmd vd_gt(vd a, vd b) { return vd_lt(b, a); }
 OXI_INLINE vmd vd_ge(vd a, vd b) { return vd_le(b, a); }
 OXI_INLINE void vmd_store_bool(uint8_t *p, vmd m) {
@@ -11263,20 +11271,20 @@ OXI_LIGHT_BEGIN
 /* ---- e^x --------------------------------------------------------------------------------------------------
  * x = n ln 2 + r, |r| <= ln 2 / 2. ln 2 is split so that n times its first part is exact. */
 OXI_INLINE vf vf_exp_reduce(vf x, vi *n) {
-    *n = vf_to_vi(vf_mul(x, vf_set1(1.44269504f)));
-    vf whole = vi_to_vf(*n), r = vf_fnma(whole, vf_set1(0.693145752f), x);
-    return vf_fnma(whole, vf_set1(1.42860677e-6f), r);
+    *n = vf_to_vi(vf_mul(x, vf_constant(1.44269504f)));
+    vf whole = vi_to_vf(*n), r = vf_fnma(whole, vf_constant(0.693145752f), x);
+    return vf_fnma(whole, vf_constant(1.42860677e-6f), r);
 }
 OXI_INLINE vf vf_expm1_poly(vf r) { /* e^r - 1 */
-    vf p = vf_set1(1.39108044e-3f);
-    p = vf_fma(p, r, vf_set1(8.37051682e-3f));
-    p = vf_fma(p, r, vf_set1(4.16668691e-2f));
-    p = vf_fma(p, r, vf_set1(0.166664988f));
-    p = vf_fma(p, r, vf_set1(0.499999970f));
+    vf p = vf_constant(1.39108044e-3f);
+    p = vf_fma(p, r, vf_constant(8.37051682e-3f));
+    p = vf_fma(p, r, vf_constant(4.16668691e-2f));
+    p = vf_fma(p, r, vf_constant(0.166664988f));
+    p = vf_fma(p, r, vf_constant(0.499999970f));
     return vf_fma(vf_mul(r, r), p, r);
 }
 OXI_INLINE vf vf_exp_poly(vf r) {
-    return vf_add(vf_expm1_poly(r), vf_set1(1.0f));
+    return vf_add(vf_expm1_poly(r), vf_constant(1.0f));
 }
 /* e^x where it is a normal number: -87.3 <= x <= 88.3. */
 OXI_INLINE vf vf_exp_within(vf x) {
@@ -11288,27 +11296,27 @@ OXI_INLINE vf vf_exp_within(vf x) {
  * the scaling. */
 OXI_INLINE vf vf_exp(vf x) {
     vi n;
-    vm vanishes = vf_lt(x, vf_set1(-104.0f));
-    x = vf_min(vf_set1(89.0f), vf_max(vf_set1(-104.0f), x));
+    vm vanishes = vf_lt(x, vf_constant(-104.0f));
+    x = vf_min(vf_constant(89.0f), vf_max(vf_constant(-104.0f), x));
     vf r = vf_exp_reduce(x, &n);
     return vf_scale(vf_select(vanishes, vf_zero(), vf_exp_poly(r)), n);
 }
 /* For softmax: x <= 88, and what would be subnormal is 0. */
 OXI_INLINE vf vf_exp_weight(vf x) {
-    vf least = vf_set1(-87.3f);
+    vf least = vf_constant(-87.3f);
     return vf_select(vf_lt(x, least), vf_zero(), vf_exp_within(vf_max(least, x)));
 }
 OXI_INLINE vf vf_exp2(vf x) {
-    vm vanishes = vf_lt(x, vf_set1(-150.0f));
-    x = vf_min(vf_set1(129.0f), vf_max(vf_set1(-150.0f), x));
+    vm vanishes = vf_lt(x, vf_constant(-150.0f));
+    x = vf_min(vf_constant(129.0f), vf_max(vf_constant(-150.0f), x));
     vi n = vf_to_vi(x);
-    vf r = vf_sub(x, vi_to_vf(n)), p = vf_set1(1.58246577e-4f);
-    p = vf_fma(p, r, vf_set1(1.34177180e-3f));
-    p = vf_fma(p, r, vf_set1(9.61706508e-3f));
-    p = vf_fma(p, r, vf_set1(5.55027276e-2f));
-    p = vf_fma(p, r, vf_set1(0.240226552f));
-    p = vf_fma(p, r, vf_set1(0.693147242f));
-    return vf_scale(vf_select(vanishes, vf_zero(), vf_fma(p, r, vf_set1(1.0f))), n);
+    vf r = vf_sub(x, vi_to_vf(n)), p = vf_constant(1.58246577e-4f);
+    p = vf_fma(p, r, vf_constant(1.34177180e-3f));
+    p = vf_fma(p, r, vf_constant(9.61706508e-3f));
+    p = vf_fma(p, r, vf_constant(5.55027276e-2f));
+    p = vf_fma(p, r, vf_constant(0.240226552f));
+    p = vf_fma(p, r, vf_constant(0.693147242f));
+    return vf_scale(vf_select(vanishes, vf_zero(), vf_fma(p, r, vf_constant(1.0f))), n);
 }
 
 /* ---- logarithms -------------------------------------------------------------------------------------------
@@ -11317,34 +11325,34 @@ OXI_INLINE vf vf_exp2(vf x) {
 OXI_INLINE void vf_log_parts(vf x, vf *e, vf *f, vf *tail) {
     vi bits = vf_as_vi(x), exponent = vi_sra(vi_sub(bits, vi_set1(0x3f2aaaab)), 23); /* 2/3 */
     *e = vi_to_vf(exponent);
-    *f = vf_sub(vi_as_vf(vi_sub(bits, vi_sll(exponent, 23))), vf_set1(1.0f));
-    vf s = vf_mul(*f, *f), p = vf_set1(-0.128918126f);
-    p = vf_fma(p, *f, vf_set1(0.139844537f));
-    p = vf_fma(p, *f, vf_set1(-0.121842332f));
-    p = vf_fma(p, *f, vf_set1(0.140058652f));
-    p = vf_fma(p, *f, vf_set1(-0.166804895f));
-    p = vf_fma(p, *f, vf_set1(0.200104058f));
-    p = vf_fma(p, *f, vf_set1(-0.249997973f));
-    p = vf_fma(p, *f, vf_set1(0.333332151f));
-    *tail = vf_fma(vf_mul(p, *f), s, vf_mul(s, vf_set1(-0.5f)));
+    *f = vf_sub(vi_as_vf(vi_sub(bits, vi_sll(exponent, 23))), vf_constant(1.0f));
+    vf s = vf_mul(*f, *f), p = vf_constant(-0.128918126f);
+    p = vf_fma(p, *f, vf_constant(0.139844537f));
+    p = vf_fma(p, *f, vf_constant(-0.121842332f));
+    p = vf_fma(p, *f, vf_constant(0.140058652f));
+    p = vf_fma(p, *f, vf_constant(-0.166804895f));
+    p = vf_fma(p, *f, vf_constant(0.200104058f));
+    p = vf_fma(p, *f, vf_constant(-0.249997973f));
+    p = vf_fma(p, *f, vf_constant(0.333332151f));
+    *tail = vf_fma(vf_mul(p, *f), s, vf_mul(s, vf_constant(-0.5f)));
 }
 OXI_INLINE vm vf_log_is_rare(vf x) {
-    return vm_not(vm_and(vf_ge(x, vf_set1(1.17549435e-38f)), vf_lt(x, vf_set1(INFINITY))));
+    return vm_not(vm_and(vf_ge(x, vf_constant(1.17549435e-38f)), vf_lt(x, vf_constant(INFINITY))));
 }
 /* The results of what is not a positive finite number. */
 OXI_INLINE vf vf_log_special(vf x, vf result) {
     vf zero = vf_zero();
-    result = vf_select(vf_eq(x, zero), vf_set1(-INFINITY), result);
-    result = vf_select(vf_lt(x, zero), vf_set1(NAN), result);
-    return vf_select(vm_or(vf_eq(x, vf_set1(INFINITY)), vf_unord(x, x)), x, result);
+    result = vf_select(vf_eq(x, zero), vf_constant(-INFINITY), result);
+    result = vf_select(vf_lt(x, zero), vf_constant(NAN), result);
+    return vf_select(vm_or(vf_eq(x, vf_constant(INFINITY)), vf_unord(x, x)), x, result);
 }
 /* The parts of any x: subnormals are scaled up first. */
 OXI_INLINE void vf_log_parts_any(vf x, vm rare, vf *e, vf *f, vf *tail) {
     vf bias = vf_zero();
     if (vm_any(rare)) {
-        vm small = vf_lt(x, vf_set1(1.17549435e-38f));
-        x = vf_select(small, vf_mul(x, vf_set1(8388608.0f)), x);
-        bias = vf_select(small, vf_set1(-23.0f), bias);
+        vm small = vf_lt(x, vf_constant(1.17549435e-38f));
+        x = vf_select(small, vf_mul(x, vf_constant(8388608.0f)), x);
+        bias = vf_select(small, vf_constant(-23.0f), bias);
     }
     vf_log_parts(x, e, f, tail);
     *e = vf_add(*e, bias);
@@ -11353,29 +11361,30 @@ OXI_INLINE vf vf_log(vf x) {
     vf e, f, tail;
     vm rare = vf_log_is_rare(x);
     vf_log_parts_any(x, rare, &e, &f, &tail);
-    vf result = vf_fma(e, vf_set1(0.693145752f), vf_add(f, vf_fma(e, vf_set1(1.42860677e-6f), tail)));
+    vf result = vf_fma(e, vf_constant(0.693145752f), vf_add(f, vf_fma(e, vf_constant(1.42860677e-6f), tail)));
     return vm_any(rare) ? vf_log_special(x, result) : result;
 }
 OXI_INLINE vf vf_log2(vf x) {
     vf e, f, tail;
     vm rare = vf_log_is_rare(x);
     vf_log_parts_any(x, rare, &e, &f, &tail);
-    tail = vf_fma(vf_add(f, tail), vf_set1(0.442695041f), tail); /* log2(1 + f) = (f + tail) (1 + 0.4427) */
+    /* log2(1 + f) = (f + tail) (1 + 0.4427) */
+    tail = vf_fma(vf_add(f, tail), vf_constant(0.442695041f), tail);
     vf result = vf_add(vf_add(e, f), tail);
     return vm_any(rare) ? vf_log_special(x, result) : result;
 }
 /* What rounding 1 + x lost is put back, divided by the sum. */
 OXI_SHARED vf vf_log1p(vf x) {
-    vf e, f, tail, one = vf_set1(1.0f), sum = vf_add(x, one), lost = vf_sub(x, vf_sub(sum, one));
+    vf e, f, tail, one = vf_constant(1.0f), sum = vf_add(x, one), lost = vf_sub(x, vf_sub(sum, one));
     vf_log_parts(sum, &e, &f, &tail);
-    tail = vf_add(vf_fma(e, vf_set1(1.42860677e-6f), tail), vf_div(lost, sum));
-    vf result = vf_fma(e, vf_set1(0.693145752f), vf_add(f, tail));
+    tail = vf_add(vf_fma(e, vf_constant(1.42860677e-6f), tail), vf_div(lost, sum));
+    vf result = vf_fma(e, vf_constant(0.693145752f), vf_add(f, tail));
     result = vf_select(vf_eq(x, vf_zero()), x, result);
     return vm_any(vf_log_is_rare(sum)) ? vf_log_special(sum, result) : result;
 }
 /* For a beta that is a power of two, which scales exactly. Beyond 88 the logarithm is x to the last bit. */
 OXI_INLINE vf vf_softplus(vf x, vf beta, vf threshold) {
-    vf scaled = vf_mul(x, beta), large = vf_min(threshold, vf_set1(88.0f));
+    vf scaled = vf_mul(x, beta), large = vf_min(threshold, vf_constant(88.0f));
     return vf_select(vf_gt(scaled, large), x, vf_div(vf_log1p(vf_exp(scaled)), beta));
 }
 OXI_INLINE vf vf_logsigmoid(vf x) {
@@ -11386,23 +11395,23 @@ OXI_INLINE vf vf_logsigmoid(vf x) {
 
 /* Near 0 an odd polynomial, beyond 1 - 2 / (e^2|x| + 1). */
 OXI_INLINE vf vf_tanh(vf x) {
-    vf size = vf_abs(x), z = vf_mul(x, x), p = vf_set1(-6.16961392e-3f);
-    p = vf_fma(p, z, vf_set1(2.10003760e-2f));
-    p = vf_fma(p, z, vf_set1(-5.38357571e-2f));
-    p = vf_fma(p, z, vf_set1(0.133324370f));
-    p = vf_fma(p, z, vf_set1(-0.333333135f));
+    vf size = vf_abs(x), z = vf_mul(x, x), p = vf_constant(-6.16961392e-3f);
+    p = vf_fma(p, z, vf_constant(2.10003760e-2f));
+    p = vf_fma(p, z, vf_constant(-5.38357571e-2f));
+    p = vf_fma(p, z, vf_constant(0.133324370f));
+    p = vf_fma(p, z, vf_constant(-0.333333135f));
     vf near = vf_fma(vf_mul(p, z), size, size);
-    vf grown = vf_exp_within(vf_mul(vf_min(vf_set1(9.1f), size), vf_set1(2.0f)));
-    vf far = vf_sub(vf_set1(1.0f), vf_div(vf_set1(2.0f), vf_add(grown, vf_set1(1.0f))));
-    return vf_copysign(vf_select(vf_lt(size, vf_set1(0.55f)), near, far), x);
+    vf grown = vf_exp_within(vf_mul(vf_min(vf_constant(9.1f), size), vf_constant(2.0f)));
+    vf far = vf_sub(vf_constant(1.0f), vf_div(vf_constant(2.0f), vf_add(grown, vf_constant(1.0f))));
+    return vf_copysign(vf_select(vf_lt(size, vf_constant(0.55f)), near, far), x);
 }
 
 /* 1 / (1 + e^-x) as z / (1 + z) for negative x, where z = e^-|x| does not overflow. What rounding 1 + z
  * lost is made good. */
 OXI_INLINE vf vf_sigmoid(vf x) {
     vi n;
-    vf one = vf_set1(1.0f), size = vf_min(vf_set1(104.0f), vf_abs(x));
-    vm vanishes = vm_or(vf_lt(x, vf_set1(-104.0f)), vf_gt(x, vf_set1(80.0f)));
+    vf one = vf_constant(1.0f), size = vf_min(vf_constant(104.0f), vf_abs(x));
+    vm vanishes = vm_or(vf_lt(x, vf_constant(-104.0f)), vf_gt(x, vf_constant(80.0f)));
     vf p = vf_exp_poly(vf_exp_reduce(vf_neg(size), &n)), z = vf_scale(vf_select(vanishes, vf_zero(), p), n);
     vf sum = vf_add(one, z), lost = vf_sub(z, vf_sub(sum, one));
     vf quotient = vf_div(vf_select(vf_lt(x, vf_zero()), z, one), sum);
@@ -11411,25 +11420,25 @@ OXI_INLINE vf vf_sigmoid(vf x) {
 
 /* Below 1 an odd polynomial, beyond 1 - e^-q(|x|). */
 OXI_INLINE vf vf_erf(vf x) {
-    vf size = vf_abs(x), a = vf_min(vf_set1(3.95f), size), z = vf_mul(x, x);
-    vf p = vf_set1(7.80690389e-5f);
-    p = vf_fma(p, z, vf_set1(-7.99785310e-4f));
-    p = vf_fma(p, z, vf_set1(5.18716220e-3f));
-    p = vf_fma(p, z, vf_set1(-2.68533472e-2f));
-    p = vf_fma(p, z, vf_set1(0.112835787f));
-    p = vf_fma(p, z, vf_set1(-0.376126260f));
-    p = vf_fma(p, z, vf_set1(0.128379166f));
+    vf size = vf_abs(x), a = vf_min(vf_constant(3.95f), size), z = vf_mul(x, x);
+    vf p = vf_constant(7.80690389e-5f);
+    p = vf_fma(p, z, vf_constant(-7.99785310e-4f));
+    p = vf_fma(p, z, vf_constant(5.18716220e-3f));
+    p = vf_fma(p, z, vf_constant(-2.68533472e-2f));
+    p = vf_fma(p, z, vf_constant(0.112835787f));
+    p = vf_fma(p, z, vf_constant(-0.376126260f));
+    p = vf_fma(p, z, vf_constant(0.128379166f));
     vf near = vf_fma(p, size, size);
-    vf q = vf_set1(-2.16922926e-5f);
-    q = vf_fma(q, a, vf_set1(4.41424811e-4f));
-    q = vf_fma(q, a, vf_set1(-4.20510629e-3f));
-    q = vf_fma(q, a, vf_set1(2.52099875e-2f));
-    q = vf_fma(q, a, vf_set1(-0.108421713f));
-    q = vf_fma(q, a, vf_set1(-0.633216619f));
-    q = vf_fma(q, a, vf_set1(-1.12958026f));
-    q = vf_fma(q, a, vf_set1(1.88468155e-4f));
-    vf far = vf_sub(vf_set1(1.0f), vf_exp_within(q));
-    return vf_copysign(vf_select(vf_lt(size, vf_set1(1.0f)), near, far), x);
+    vf q = vf_constant(-2.16922926e-5f);
+    q = vf_fma(q, a, vf_constant(4.41424811e-4f));
+    q = vf_fma(q, a, vf_constant(-4.20510629e-3f));
+    q = vf_fma(q, a, vf_constant(2.52099875e-2f));
+    q = vf_fma(q, a, vf_constant(-0.108421713f));
+    q = vf_fma(q, a, vf_constant(-0.633216619f));
+    q = vf_fma(q, a, vf_constant(-1.12958026f));
+    q = vf_fma(q, a, vf_constant(1.88468155e-4f));
+    vf far = vf_sub(vf_constant(1.0f), vf_exp_within(q));
+    return vf_copysign(vf_select(vf_lt(size, vf_constant(1.0f)), near, far), x);
 }
 
 /* ---- activations: max(x, 0) - t ---------------------------------------------------------------------------
@@ -11438,11 +11447,11 @@ OXI_INLINE vf vf_erf(vf x) {
  * |x| is cut off where t has become 0, and the number is made 0 where scaling would underflow. At -infinity
  * 0 * infinity is NaN, as in torch. */
 OXI_INLINE vf vf_gate(vf x, vf t) {
-    t = vf_select(vf_eq(x, vf_set1(-INFINITY)), vf_set1(NAN), t);
-    return vf_sub(vf_max(vf_set1(-0.0f), x), t);
+    t = vf_select(vf_eq(x, vf_constant(-INFINITY)), vf_constant(NAN), t);
+    return vf_sub(vf_max(vf_constant(-0.0f), x), t);
 }
 OXI_INLINE vf vf_gate_logistic(vf x, vf size, vf r, vi n) { /* g(-|x|) = z / (1 + z), z = e^r 2^n */
-    vf zero = vf_zero(), one = vf_set1(1.0f), s = vf_expm1_poly(r);
+    vf zero = vf_zero(), one = vf_constant(1.0f), s = vf_expm1_poly(r);
     vf z = vi_as_vf(vi_add(vf_as_vi(vf_add(s, one)), vi_sll(n, 23)));
     z = vf_select(vi_cmpgt(n, vi_set1(-100)), z, zero);
     vf t = vf_div(vf_fma(size, s, size), vf_add(one, z));
@@ -11450,18 +11459,18 @@ OXI_INLINE vf vf_gate_logistic(vf x, vf size, vf r, vi n) { /* g(-|x|) = z / (1 
 }
 OXI_INLINE vf vf_silu(vf x) {
     vi n;
-    vf size = vf_min(vf_set1(120.0f), vf_abs(x)), r = vf_exp_reduce(vf_neg(size), &n);
+    vf size = vf_min(vf_constant(120.0f), vf_abs(x)), r = vf_exp_reduce(vf_neg(size), &n);
     return vf_gate_logistic(x, size, r, n);
 }
 
 /* y = 2 sqrt(2/pi) (x + 0.044715 x^3) up to 140 must be known to 2^-26 absolutely: it is formed in f64 and
  * taken apart into two floats, the first of which has its low bits cut off. */
 OXI_INLINE vd vd_gelu_tanh_argument(vd x) {
-    vd y = vd_mul(x, vd_fma(vd_mul(x, x), vd_set1(0.071354816272), vd_set1(1.5957691216057308)));
+    vd y = vd_mul(x, vd_fma(vd_mul(x, x), vd_constant(0.071354816272), vd_constant(1.5957691216057308)));
     return vd_neg(y);
 }
 OXI_INLINE vf vf_gelu_tanh(vf x) {
-    vf size = vf_min(vf_set1(12.0f), vf_abs(x));
+    vf size = vf_min(vf_constant(12.0f), vf_abs(x));
     vd low = vd_gelu_tanh_argument(vd_from_vf_lo(size)), high = vd_gelu_tanh_argument(vd_from_vf_hi(size));
     vd top_bits = vl_as_vd(vl_set1(-((int64_t)1 << 30))), low_top = vd_and(low, top_bits),
        high_top = vd_and(high, top_bits);
@@ -11474,24 +11483,24 @@ OXI_INLINE vf vf_gelu_tanh(vf x) {
 /* Near 0, g(x) = 1/2 + x R(x^2). Beyond, g(-a) = erfc(a / sqrt 2) / 2 = e^(-a^2 / 2) u P(u), u = 1 / (1 +
  * a / 2); a^2 is taken as an exact square of the top half of a's bits and a small rest. */
 OXI_INLINE vf vf_gelu(vf x) {
-    vf size = vf_abs(x), z = vf_mul(x, x), q = vf_set1(-6.78697779e-6f), half = vf_set1(0.5f);
-    q = vf_fma(q, z, vf_set1(1.10864989e-4f));
-    q = vf_fma(q, z, vf_set1(-1.18341495e-3f));
-    q = vf_fma(q, z, vf_set1(9.97188222e-3f));
-    q = vf_fma(q, z, vf_set1(-6.64900616e-2f));
-    q = vf_fma(q, z, vf_set1(0.398942262f));
+    vf size = vf_abs(x), z = vf_mul(x, x), q = vf_constant(-6.78697779e-6f), half = vf_constant(0.5f);
+    q = vf_fma(q, z, vf_constant(1.10864989e-4f));
+    q = vf_fma(q, z, vf_constant(-1.18341495e-3f));
+    q = vf_fma(q, z, vf_constant(9.97188222e-3f));
+    q = vf_fma(q, z, vf_constant(-6.64900616e-2f));
+    q = vf_fma(q, z, vf_constant(0.398942262f));
     vf near = vf_mul(x, vf_fma(q, x, half));
-    vf a = vf_min(vf_set1(15.0f), size), one = vf_set1(1.0f);
-    vf au = vf_div(a, vf_fma(a, half, one)), u = vf_fnma(au, half, one), p = vf_set1(0.134060487f);
-    p = vf_fma(p, u, vf_set1(-0.415568709f));
-    p = vf_fma(p, u, vf_set1(0.410808951f));
-    p = vf_fma(p, u, vf_set1(-2.35542934e-3f));
-    p = vf_fma(p, u, vf_set1(-0.189348504f));
-    p = vf_fma(p, u, vf_set1(-2.85515413e-2f));
-    p = vf_fma(p, u, vf_set1(4.21440341e-2f));
-    p = vf_fma(p, u, vf_set1(0.150613114f));
-    p = vf_fma(p, u, vf_set1(0.199399844f));
-    p = vf_fma(p, u, vf_set1(0.199473247f));
+    vf a = vf_min(vf_constant(15.0f), size), one = vf_constant(1.0f);
+    vf au = vf_div(a, vf_fma(a, half, one)), u = vf_fnma(au, half, one), p = vf_constant(0.134060487f);
+    p = vf_fma(p, u, vf_constant(-0.415568709f));
+    p = vf_fma(p, u, vf_constant(0.410808951f));
+    p = vf_fma(p, u, vf_constant(-2.35542934e-3f));
+    p = vf_fma(p, u, vf_constant(-0.189348504f));
+    p = vf_fma(p, u, vf_constant(-2.85515413e-2f));
+    p = vf_fma(p, u, vf_constant(4.21440341e-2f));
+    p = vf_fma(p, u, vf_constant(0.150613114f));
+    p = vf_fma(p, u, vf_constant(0.199399844f));
+    p = vf_fma(p, u, vf_constant(0.199473247f));
     vf top = vi_as_vf(vi_and(vf_as_vi(a), vi_set1(-4096)));
     vi n;
     vf r = vf_exp_reduce(vf_mul(vf_mul(top, top), vf_neg(half)), &n);
@@ -11499,22 +11508,22 @@ OXI_INLINE vf vf_gelu(vf x) {
     p = vf_mul(au, p);
     p = vf_select(vi_cmpgt(n, vi_set1(-160)), vf_fma(p, vf_expm1_poly(r), p), vf_zero());
     vf far = vf_gate(x, vf_scale(p, n));
-    return vf_select(vf_lt(size, vf_set1(1.05f)), near, far);
+    return vf_select(vf_lt(size, vf_constant(1.05f)), near, far);
 }
 
 /* ---- sin, cos ---------------------------------------------------------------------------------------------
  * x = n pi/2 + r. Up to 2^17 the reduction is exact enough in f64 (33 bits of pi/2, then 53 more); beyond,
  * each lane is reduced with as many bits of 2/pi as it needs (oxi_reduce_large in cpu/scalar_map.c). */
 OXI_INLINE vd vd_minus_turns(vd x, vd n) {
-    return vd_fnma(n, vd_set1(6.07710050650619224932e-11),
-                   vd_fnma(n, vd_set1(1.57079632673412561417e+00), x));
+    return vd_fnma(n, vd_constant(6.07710050650619224932e-11),
+                   vd_fnma(n, vd_constant(1.57079632673412561417e+00), x));
 }
 OXI_SHARED vf vf_reduce_turns(vf x, vi *quarter) {
-    *quarter = vf_to_vi(vf_mul(x, vf_set1(0.636619772f)));
+    *quarter = vf_to_vi(vf_mul(x, vf_constant(0.636619772f)));
     vf n = vi_to_vf(*quarter);
     vf r = vf_from_vd(vd_minus_turns(vd_from_vf_lo(x), vd_from_vf_lo(n)),
                       vd_minus_turns(vd_from_vf_hi(x), vd_from_vf_hi(n)));
-    if (vm_any(vm_not(vf_lt(vf_abs(x), vf_set1(131072.0f))))) {
+    if (vm_any(vm_not(vf_lt(vf_abs(x), vf_constant(131072.0f))))) {
         float angle[VF], rest[VF];
         int32_t turns[VF];
         vf_store(angle, x);
@@ -11529,14 +11538,14 @@ OXI_SHARED vf vf_reduce_turns(vf x, vi *quarter) {
 }
 /* sin(r + quarter pi/2). */
 OXI_INLINE vf vf_sin_quarter(vf r, vi quarter) {
-    vf z = vf_mul(r, r), s = vf_set1(-1.94956621e-4f), c = vf_set1(2.44133826e-5f);
-    s = vf_fma(s, z, vf_set1(8.33201408e-3f));
-    s = vf_fma(s, z, vf_set1(-0.166666523f));
+    vf z = vf_mul(r, r), s = vf_constant(-1.94956621e-4f), c = vf_constant(2.44133826e-5f);
+    s = vf_fma(s, z, vf_constant(8.33201408e-3f));
+    s = vf_fma(s, z, vf_constant(-0.166666523f));
     s = vf_fma(vf_mul(s, z), r, r);
-    c = vf_fma(c, z, vf_set1(-1.38871418e-3f));
-    c = vf_fma(c, z, vf_set1(4.16666418e-2f));
-    c = vf_fma(c, z, vf_set1(-0.5f));
-    c = vf_fma(c, z, vf_set1(1.0f));
+    c = vf_fma(c, z, vf_constant(-1.38871418e-3f));
+    c = vf_fma(c, z, vf_constant(4.16666418e-2f));
+    c = vf_fma(c, z, vf_constant(-0.5f));
+    c = vf_fma(c, z, vf_constant(1.0f));
     vm odd = vi_cmpeq(vi_and(quarter, vi_set1(1)), vi_set1(1));
     vf sign = vi_as_vf(vi_sll(vi_and(quarter, vi_set1(2)), 30));
     return vf_xor(vf_select(odd, c, s), sign);
@@ -11556,31 +11565,31 @@ OXI_INLINE vf vf_cos(vf x) {
 
 /* Whole powers: *n is what to add to the bits of a number in order to multiply it by 2^n. */
 OXI_INLINE vd vd_exp_reduce(vd x, vl *n) {
-    x = vd_min(vd_set1(700.0), vd_max(vd_set1(-700.0), x));
-    vd whole = vd_nearest(vd_mul(x, vd_set1(1.4426950408889634)), n);
+    x = vd_min(vd_constant(700.0), vd_max(vd_constant(-700.0), x));
+    vd whole = vd_nearest(vd_mul(x, vd_constant(1.4426950408889634)), n);
     *n = vl_sll(*n, 52);
-    return vd_fnma(whole, vd_set1(1.90821492927058770002e-10),
-                   vd_fnma(whole, vd_set1(6.93147180369123816490e-01), x));
+    return vd_fnma(whole, vd_constant(1.90821492927058770002e-10),
+                   vd_fnma(whole, vd_constant(6.93147180369123816490e-01), x));
 }
 OXI_INLINE vd vd_expm1_poly(vd r) {
-    vd p = vd_set1(1.9323518868719689e-5);
-    p = vd_fma(p, r, vd_set1(1.9899279184190834e-4));
-    p = vd_fma(p, r, vd_set1(1.3900487567433087e-3));
-    p = vd_fma(p, r, vd_set1(8.3332984886895616e-3));
-    p = vd_fma(p, r, vd_set1(4.1666596906327687e-2));
-    p = vd_fma(p, r, vd_set1(0.16666666718944373));
-    p = vd_fma(p, r, vd_set1(0.50000000104631126));
+    vd p = vd_constant(1.9323518868719689e-5);
+    p = vd_fma(p, r, vd_constant(1.9899279184190834e-4));
+    p = vd_fma(p, r, vd_constant(1.3900487567433087e-3));
+    p = vd_fma(p, r, vd_constant(8.3332984886895616e-3));
+    p = vd_fma(p, r, vd_constant(4.1666596906327687e-2));
+    p = vd_fma(p, r, vd_constant(0.16666666718944373));
+    p = vd_fma(p, r, vd_constant(0.50000000104631126));
     return vd_fma(vd_mul(p, r), r, r);
 }
 /* Beyond +-700 it stays e^+-700: infinity and 0 as f32. */
 OXI_SHARED vd vd_exp(vd x) {
     vl n;
-    vd r = vd_exp_reduce(x, &n), p = vd_add(vd_expm1_poly(r), vd_set1(1.0));
+    vd r = vd_exp_reduce(x, &n), p = vd_add(vd_expm1_poly(r), vd_constant(1.0));
     return vl_as_vd(vl_add(vd_as_vl(p), n));
 }
 OXI_SHARED vd vd_expm1(vd x) {
     vl n;
-    vd r = vd_exp_reduce(x, &n), one = vd_set1(1.0), power = vl_as_vd(vl_add(vd_as_vl(one), n));
+    vd r = vd_exp_reduce(x, &n), one = vd_constant(1.0), power = vl_as_vd(vl_add(vd_as_vl(one), n));
     vd result = vd_fma(power, vd_expm1_poly(r), vd_sub(power, one));
     return vd_select(vd_eq(x, vd_zero()), x, result);
 }
@@ -11591,61 +11600,62 @@ OXI_SHARED vd vd_log(vd x) {
     vl bits = vl_add(vd_as_vl(x), vl_set1(one_bits - root_half_bits));
     vl exponent = vl_or(vl_srl(bits, 52), vl_set1(0x4330000000000000)); /* of 2^52 + biased exponent */
     vl mantissa = vl_and(bits, vl_set1(0x000fffffffffffff));
-    vd e = vd_sub(vl_as_vd(exponent), vd_set1(4503599627370496.0 + 1023.0));
-    vd f = vd_sub(vl_as_vd(vl_add(mantissa, vl_set1(root_half_bits))), vd_set1(1.0));
-    vd s = vd_div(f, vd_add(f, vd_set1(2.0))), z = vd_mul(s, s), p = vd_set1(0.19583461057668258);
-    p = vd_fma(p, z, vd_set1(0.22176237038610094));
-    p = vd_fma(p, z, vd_set1(0.2857210799300266));
-    p = vd_fma(p, z, vd_set1(0.3999999563289125));
-    p = vd_fma(p, z, vd_set1(0.66666666675768393));
-    vd result = vd_fma(e, vd_set1(0.69314718055994531), vd_fma(vd_mul(p, z), s, vd_add(s, s)));
-    vd zero = vd_zero(), infinity = vd_set1(INFINITY);
-    vd other =
-        vd_select(vd_eq(x, zero), vd_neg(infinity), vd_select(vd_eq(x, infinity), infinity, vd_set1(NAN)));
+    vd e = vd_sub(vl_as_vd(exponent), vd_constant(4503599627370496.0 + 1023.0));
+    vd f = vd_sub(vl_as_vd(vl_add(mantissa, vl_set1(root_half_bits))), vd_constant(1.0));
+    vd s = vd_div(f, vd_add(f, vd_constant(2.0))), z = vd_mul(s, s), p = vd_constant(0.19583461057668258);
+    p = vd_fma(p, z, vd_constant(0.22176237038610094));
+    p = vd_fma(p, z, vd_constant(0.2857210799300266));
+    p = vd_fma(p, z, vd_constant(0.3999999563289125));
+    p = vd_fma(p, z, vd_constant(0.66666666675768393));
+    vd result = vd_fma(e, vd_constant(0.69314718055994531), vd_fma(vd_mul(p, z), s, vd_add(s, s)));
+    vd zero = vd_zero(), infinity = vd_constant(INFINITY);
+    vd other = vd_select(vd_eq(x, infinity), infinity, vd_constant(NAN));
+    other = vd_select(vd_eq(x, zero), vd_neg(infinity), other);
     return vd_select(vmd_and(vd_gt(x, zero), vd_lt(x, infinity)), result, other);
 }
 /* What rounding 1 + x lost is put back, divided by the sum. */
 OXI_SHARED vd vd_log1p(vd x) {
-    vd one = vd_set1(1.0), sum = vd_add(x, one), lost = vd_sub(x, vd_sub(sum, one)), result = vd_log(sum);
-    vmd inside = vmd_and(vd_gt(sum, vd_zero()), vd_lt(sum, vd_set1(INFINITY)));
+    vd one = vd_constant(1.0), sum = vd_add(x, one), lost = vd_sub(x, vd_sub(sum, one)), result = vd_log(sum);
+    vmd inside = vmd_and(vd_gt(sum, vd_zero()), vd_lt(sum, vd_constant(INFINITY)));
     result = vd_select(inside, vd_add(result, vd_div(lost, sum)), result);
     return vd_select(vd_eq(x, vd_zero()), x, result);
 }
 
 OXI_INLINE vd vd_sinh(vd x) {
     vd m = vd_expm1(vd_abs(x));
-    return vd_copysign(vd_mul(vd_add(m, vd_div(m, vd_add(m, vd_set1(1.0)))), vd_set1(0.5)), x);
+    return vd_copysign(vd_mul(vd_add(m, vd_div(m, vd_add(m, vd_constant(1.0)))), vd_constant(0.5)), x);
 }
 OXI_INLINE vd vd_cosh(vd x) {
     vd grown = vd_exp(vd_abs(x));
-    return vd_mul(vd_add(grown, vd_div(vd_set1(1.0), grown)), vd_set1(0.5));
+    return vd_mul(vd_add(grown, vd_div(vd_constant(1.0), grown)), vd_constant(0.5));
 }
 OXI_INLINE vd vd_asinh(vd x) {
-    vd size = vd_abs(x), one = vd_set1(1.0), root = vd_sqrt(vd_fma(size, size, one));
+    vd size = vd_abs(x), one = vd_constant(1.0), root = vd_sqrt(vd_fma(size, size, one));
     return vd_copysign(vd_log1p(vd_add(size, vd_sub(root, one))), x);
 }
 OXI_INLINE vd vd_acosh(vd x) {
-    vd t = vd_sub(x, vd_set1(1.0)), result = vd_log1p(vd_add(t, vd_sqrt(vd_mul(t, vd_add(t, vd_set1(2.0))))));
-    return vd_select(vd_lt(x, vd_set1(1.0)), vd_set1(NAN), result);
+    vd t = vd_sub(x, vd_constant(1.0)), root = vd_sqrt(vd_mul(t, vd_add(t, vd_constant(2.0))));
+    vd result = vd_log1p(vd_add(t, root));
+    return vd_select(vd_lt(x, vd_constant(1.0)), vd_constant(NAN), result);
 }
 OXI_INLINE vd vd_atanh(vd x) {
-    vd size = vd_abs(x), ratio = vd_div(vd_add(size, size), vd_sub(vd_set1(1.0), size));
-    return vd_copysign(vd_mul(vd_log1p(ratio), vd_set1(0.5)), x);
+    vd size = vd_abs(x), ratio = vd_div(vd_add(size, size), vd_sub(vd_constant(1.0), size));
+    return vd_copysign(vd_mul(vd_log1p(ratio), vd_constant(0.5)), x);
 }
 
 /* asin(root) for 0 <= root <= 1/2, z = root^2. */
 OXI_INLINE vd vd_asin_poly(vd root, vd z) {
-    vd p = vd_set1(0.037516476556524632);
-    p = vd_fma(p, z, vd_set1(0.014438583321542988));
-    p = vd_fma(p, z, vd_set1(0.031807724932995537));
-    p = vd_fma(p, z, vd_set1(0.044516954304071057));
-    p = vd_fma(p, z, vd_set1(0.075005041893276614));
-    p = vd_fma(p, z, vd_set1(0.16666659991216493));
+    vd p = vd_constant(0.037516476556524632);
+    p = vd_fma(p, z, vd_constant(0.014438583321542988));
+    p = vd_fma(p, z, vd_constant(0.031807724932995537));
+    p = vd_fma(p, z, vd_constant(0.044516954304071057));
+    p = vd_fma(p, z, vd_constant(0.075005041893276614));
+    p = vd_fma(p, z, vd_constant(0.16666659991216493));
     return vd_fma(vd_mul(p, z), root, root);
 }
 /* Beyond 1/2: asin x = pi/2 - 2 asin(sqrt((1 - x) / 2)). */
 OXI_SHARED vd vd_asin_part(vd x, vmd *outer) {
-    vd size = vd_abs(x), half = vd_set1(0.5);
+    vd size = vd_abs(x), half = vd_constant(0.5);
     *outer = vd_gt(size, half);
     vd z = vd_select(*outer, vd_fnma(size, half, half), vd_mul(x, x));
     return vd_asin_poly(vd_select(*outer, vd_sqrt(z), size), z);
@@ -11653,46 +11663,46 @@ OXI_SHARED vd vd_asin_part(vd x, vmd *outer) {
 OXI_INLINE vd vd_asin(vd x) {
     vmd outer;
     vd p = vd_asin_part(x, &outer);
-    return vd_copysign(vd_select(outer, vd_fnma(p, vd_set1(2.0), vd_set1(1.5707963267948966)), p), x);
+    return vd_copysign(vd_select(outer, vd_fnma(p, vd_constant(2.0), vd_constant(1.5707963267948966)), p), x);
 }
 OXI_INLINE vd vd_acos(vd x) {
     vmd outer;
     vd p = vd_asin_part(x, &outer), twice = vd_add(p, p),
-       inner = vd_sub(vd_set1(1.5707963267948966), vd_copysign(p, x));
-    vd result = vd_select(vd_lt(x, vd_zero()), vd_sub(vd_set1(3.1415926535897932), twice), twice);
+       inner = vd_sub(vd_constant(1.5707963267948966), vd_copysign(p, x));
+    vd result = vd_select(vd_lt(x, vd_zero()), vd_sub(vd_constant(3.1415926535897932), twice), twice);
     return vd_select(outer, result, inner);
 }
 OXI_SHARED vd vd_atan_poly(vd a) { /* 0 <= a <= 1 */
-    vd z = vd_mul(a, a), p = vd_set1(-0.0017936394138805141);
-    p = vd_fma(p, z, vd_set1(0.010914688628394916));
-    p = vd_fma(p, z, vd_set1(-0.031178006661976711));
-    p = vd_fma(p, z, vd_set1(0.057957760556810609));
-    p = vd_fma(p, z, vd_set1(-0.084034603243532902));
-    p = vd_fma(p, z, vd_set1(0.10952189235340447));
-    p = vd_fma(p, z, vd_set1(-0.1426424233803581));
-    p = vd_fma(p, z, vd_set1(0.19998548344776948));
-    p = vd_fma(p, z, vd_set1(-0.33333299091088425));
+    vd z = vd_mul(a, a), p = vd_constant(-0.0017936394138805141);
+    p = vd_fma(p, z, vd_constant(0.010914688628394916));
+    p = vd_fma(p, z, vd_constant(-0.031178006661976711));
+    p = vd_fma(p, z, vd_constant(0.057957760556810609));
+    p = vd_fma(p, z, vd_constant(-0.084034603243532902));
+    p = vd_fma(p, z, vd_constant(0.10952189235340447));
+    p = vd_fma(p, z, vd_constant(-0.1426424233803581));
+    p = vd_fma(p, z, vd_constant(0.19998548344776948));
+    p = vd_fma(p, z, vd_constant(-0.33333299091088425));
     return vd_fma(vd_mul(p, z), a, a);
 }
 OXI_INLINE vd vd_atan(vd x) {
-    vd size = vd_abs(x), one = vd_set1(1.0);
+    vd size = vd_abs(x), one = vd_constant(1.0);
     vd p = vd_atan_poly(vd_div(vd_min(one, size), vd_max(one, size)));
-    return vd_copysign(vd_select(vd_gt(size, one), vd_sub(vd_set1(1.5707963267948966), p), p), x);
+    return vd_copysign(vd_select(vd_gt(size, one), vd_sub(vd_constant(1.5707963267948966), p), p), x);
 }
 OXI_INLINE vd vd_atan2(vd y, vd x) {
-    vd across = vd_abs(x), up = vd_abs(y), larger = vd_max(across, up), one = vd_set1(1.0);
+    vd across = vd_abs(x), up = vd_abs(y), larger = vd_max(across, up), one = vd_constant(1.0);
     vd ratio = vd_div(vd_min(across, up), larger);
     ratio = vd_select(vd_eq(across, up), vd_select(vd_eq(up, vd_zero()), up, one), ratio);
     vd p = vd_atan_poly(ratio);
-    p = vd_select(vd_gt(up, across), vd_sub(vd_set1(1.5707963267948966), p), p);
-    p = vd_select(vd_lt(vd_copysign(one, x), vd_zero()), vd_sub(vd_set1(3.1415926535897932), p), p);
-    return vd_select(vd_unord(x, y), vd_set1(NAN), vd_copysign(p, y));
+    p = vd_select(vd_gt(up, across), vd_sub(vd_constant(1.5707963267948966), p), p);
+    p = vd_select(vd_lt(vd_copysign(one, x), vd_zero()), vd_sub(vd_constant(3.1415926535897932), p), p);
+    return vd_select(vd_unord(x, y), vd_constant(NAN), vd_copysign(p, y));
 }
 
 OXI_INLINE vd vd_tan(vd x) {
     vl ignored;
-    vd n = vd_nearest(vd_mul(x, vd_set1(0.63661977236758134)), &ignored), r = vd_minus_turns(x, n);
-    if (vmd_any(vmd_not(vd_lt(vd_abs(x), vd_set1(131072.0))))) {
+    vd n = vd_nearest(vd_mul(x, vd_constant(0.63661977236758134)), &ignored), r = vd_minus_turns(x, n);
+    if (vmd_any(vmd_not(vd_lt(vd_abs(x), vd_constant(131072.0))))) {
         double angle[VD], rest[VD], turns[VD];
         vd_store(angle, x);
         vd_store(rest, r);
@@ -11706,17 +11716,17 @@ OXI_INLINE vd vd_tan(vd x) {
         r = vd_load(rest);
         n = vd_load(turns);
     }
-    vd z = vd_mul(r, r), s = vd_set1(2.7161254503885555e-6), c = vd_set1(-2.7186903382993024e-7);
-    s = vd_fma(s, z, vd_set1(-1.9839098294785571e-4));
-    s = vd_fma(s, z, vd_set1(8.3333286250668326e-3));
-    s = vd_fma(s, z, vd_set1(-0.16666666634805116));
+    vd z = vd_mul(r, r), s = vd_constant(2.7161254503885555e-6), c = vd_constant(-2.7186903382993024e-7);
+    s = vd_fma(s, z, vd_constant(-1.9839098294785571e-4));
+    s = vd_fma(s, z, vd_constant(8.3333286250668326e-3));
+    s = vd_fma(s, z, vd_constant(-0.16666666634805116));
     s = vd_fma(vd_mul(s, z), r, r);
-    c = vd_fma(c, z, vd_set1(2.4799225029235267e-5));
-    c = vd_fma(c, z, vd_set1(-1.3888882579396954e-3));
-    c = vd_fma(c, z, vd_set1(4.1666666608411895e-2));
-    c = vd_fma(c, z, vd_set1(-0.5));
-    c = vd_fma(c, z, vd_set1(1.0));
-    vd half = vd_mul(n, vd_set1(0.5));
+    c = vd_fma(c, z, vd_constant(2.4799225029235267e-5));
+    c = vd_fma(c, z, vd_constant(-1.3888882579396954e-3));
+    c = vd_fma(c, z, vd_constant(4.1666666608411895e-2));
+    c = vd_fma(c, z, vd_constant(-0.5));
+    c = vd_fma(c, z, vd_constant(1.0));
+    vd half = vd_mul(n, vd_constant(0.5));
     vmd odd = vd_ne(vd_nearest(half, &ignored), half);
     vd result = vd_div(vd_select(odd, vd_neg(c), s), vd_select(odd, s, c));
     return vd_select(vd_eq(x, vd_zero()), x, result);
@@ -11725,37 +11735,37 @@ OXI_INLINE vd vd_tan(vd x) {
 /* e^(-a^2) u P(u), u = 1 / (1 + 0.4 a), a = |x|; 2 minus that for negative x. The square of an f32 is
  * exact in f64. */
 OXI_INLINE vd vd_erfc(vd x) {
-    vd a = vd_min(vd_set1(12.0), vd_abs(x)), one = vd_set1(1.0);
-    vd u = vd_div(one, vd_fma(a, vd_set1(0.4), one)), p = vd_set1(0.021914285893325239);
-    p = vd_fma(p, u, vd_set1(-0.16041818669907665));
-    p = vd_fma(p, u, vd_set1(0.48635969024629855));
-    p = vd_fma(p, u, vd_set1(-0.76439771883417751));
-    p = vd_fma(p, u, vd_set1(0.65740784427122712));
-    p = vd_fma(p, u, vd_set1(-0.39116763863051324));
-    p = vd_fma(p, u, vd_set1(0.24046852122369405));
-    p = vd_fma(p, u, vd_set1(0.07013502231748095));
-    p = vd_fma(p, u, vd_set1(0.18201853723503314));
-    p = vd_fma(p, u, vd_set1(0.20622213385782087));
-    p = vd_fma(p, u, vd_set1(0.225785501453134));
-    p = vd_fma(p, u, vd_set1(0.22567200753104844));
+    vd a = vd_min(vd_constant(12.0), vd_abs(x)), one = vd_constant(1.0);
+    vd u = vd_div(one, vd_fma(a, vd_constant(0.4), one)), p = vd_constant(0.021914285893325239);
+    p = vd_fma(p, u, vd_constant(-0.16041818669907665));
+    p = vd_fma(p, u, vd_constant(0.48635969024629855));
+    p = vd_fma(p, u, vd_constant(-0.76439771883417751));
+    p = vd_fma(p, u, vd_constant(0.65740784427122712));
+    p = vd_fma(p, u, vd_constant(-0.39116763863051324));
+    p = vd_fma(p, u, vd_constant(0.24046852122369405));
+    p = vd_fma(p, u, vd_constant(0.07013502231748095));
+    p = vd_fma(p, u, vd_constant(0.18201853723503314));
+    p = vd_fma(p, u, vd_constant(0.20622213385782087));
+    p = vd_fma(p, u, vd_constant(0.225785501453134));
+    p = vd_fma(p, u, vd_constant(0.22567200753104844));
     vd result = vd_mul(vd_mul(u, p), vd_exp(vd_neg(vd_mul(a, a))));
-    return vd_select(vd_lt(x, vd_zero()), vd_sub(vd_set1(2.0), result), result);
+    return vd_select(vd_lt(x, vd_zero()), vd_sub(vd_constant(2.0), result), result);
 }
 
 /* |a|^b with the sign and the special cases of C's pow. */
 OXI_INLINE vd vd_pow(vd a, vd b) {
-    vd zero = vd_zero(), one = vd_set1(1.0), size = vd_abs(a), half = vd_mul(b, vd_set1(0.5));
+    vd zero = vd_zero(), one = vd_constant(1.0), size = vd_abs(a), half = vd_mul(b, vd_constant(0.5));
     vd result = vd_exp(vd_mul(b, vd_log(size)));
     vmd whole = vd_eq(vd_trunc(b), b), odd = vmd_and(whole, vd_ne(vd_trunc(half), half));
     result = vd_select(odd, vd_copysign(result, a), result);
-    vmd refused = vmd_and(vmd_and(vd_lt(a, zero), vd_lt(size, vd_set1(INFINITY))), vmd_not(whole));
-    result = vd_select(refused, vd_set1(NAN), result);
-    vmd endless = vd_eq(vd_abs(b), vd_set1(INFINITY));
+    vmd refused = vmd_and(vmd_and(vd_lt(a, zero), vd_lt(size, vd_constant(INFINITY))), vmd_not(whole));
+    result = vd_select(refused, vd_constant(NAN), result);
+    vmd endless = vd_eq(vd_abs(b), vd_constant(INFINITY));
     vmd unit = vmd_or(vd_eq(a, one), vmd_and(vd_eq(size, one), endless));
     return vd_select(vmd_or(vd_eq(b, zero), unit), one, result);
 }
 OXI_INLINE vd vd_hypot(vd a, vd b) {
-    vd infinity = vd_set1(INFINITY), result = vd_sqrt(vd_fma(a, a, vd_mul(b, b)));
+    vd infinity = vd_constant(INFINITY), result = vd_sqrt(vd_fma(a, a, vd_mul(b, b)));
     return vd_select(vmd_or(vd_eq(vd_abs(a), infinity), vd_eq(vd_abs(b), infinity)), infinity, result);
 }
 
@@ -11765,7 +11775,8 @@ OXI_SHARED vd vd_fmod(vd a, vd b) {
     vd size = vd_abs(a), divisor = vd_abs(b), quotient = vd_trunc(vd_div(size, divisor));
     vd rest = vd_fnma(quotient, divisor, size);
     rest = vd_select(vd_lt(rest, vd_zero()), vd_add(rest, divisor), rest);
-    vmd large = vmd_not(vmd_and(vd_lt(quotient, vd_set1(268435456.0)), vd_lt(divisor, vd_set1(INFINITY))));
+    vmd large = vd_lt(quotient, vd_constant(268435456.0));
+    large = vmd_not(vmd_and(large, vd_lt(divisor, vd_constant(INFINITY))));
     if (vmd_any(large)) {
         double dividends[VD], divisors[VD], rests[VD];
         unsigned bits = vmd_bits(large);
@@ -11781,7 +11792,7 @@ OXI_SHARED vd vd_fmod(vd a, vd b) {
 /* Where the rest is not 0 and its sign differs from the divisor's. */
 OXI_INLINE vmd vd_rest_opposes(vd rest, vd divisor) {
     vd zero = vd_zero();
-    return vd_lt(vd_mul(rest, vd_copysign(vd_set1(1.0), divisor)), zero);
+    return vd_lt(vd_mul(rest, vd_copysign(vd_constant(1.0), divisor)), zero);
 }
 OXI_INLINE vd vd_remainder(vd a, vd b) {
     vd rest = vd_fmod(a, b);
@@ -11789,7 +11800,7 @@ OXI_INLINE vd vd_remainder(vd a, vd b) {
 }
 /* As torch: the quotient less its rest is whole up to rounding; a zero has the sign of a / b. */
 OXI_INLINE vd vd_floor_divide(vd a, vd b) {
-    vd zero = vd_zero(), one = vd_set1(1.0), rest = vd_fmod(a, b), plain = vd_div(a, b);
+    vd zero = vd_zero(), one = vd_constant(1.0), rest = vd_fmod(a, b), plain = vd_div(a, b);
     vd quotient = vd_div(vd_sub(a, rest), b);
     quotient = vd_sub(quotient, vd_select(vd_rest_opposes(rest, b), one, zero));
     quotient = vd_select(vd_eq(quotient, zero), vd_copysign(zero, plain), vd_round(quotient));
@@ -11797,9 +11808,9 @@ OXI_INLINE vd vd_floor_divide(vd a, vd b) {
 }
 
 OXI_INLINE vd vd_mish(vd x) { /* tanh(log(1 + w)) = w (w + 2) / (w (w + 2) + 2), w = e^x */
-    vd w = vd_exp(vd_min(vd_set1(40.0), x)), two = vd_set1(2.0), part = vd_mul(w, vd_add(w, two));
+    vd w = vd_exp(vd_min(vd_constant(40.0), x)), two = vd_constant(2.0), part = vd_mul(w, vd_add(w, two));
     vd result = vd_mul(x, vd_div(part, vd_add(part, two)));
-    return vd_select(vd_eq(x, vd_set1(-INFINITY)), vd_set1(NAN), result);
+    return vd_select(vd_eq(x, vd_constant(-INFINITY)), vd_constant(NAN), result);
 }
 OXI_INLINE vd vd_softplus(vd x, vd beta, vd threshold) {
     vd scaled = vd_mul(x, beta);
@@ -15933,6 +15944,7 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
 #define oxi_sse2_VF 4
 #define oxi_sse2_VD 2
 #define oxi_sse2_SCALEF 0
+#define oxi_sse2_CONSTANT 1
 #define oxi_sse2_FMA 0
 #define oxi_sse2_TWO 1
 
@@ -15962,6 +15974,23 @@ OXI_INLINE vf vf_load(const float *p) { return _mm_loadu_ps(p); }
 OXI_INLINE void vf_store(float *p, vf a) { _mm_storeu_ps(p, a); }
 OXI_INLINE void vf_stream(float *p, vf a) { _mm_stream_ps(p, a); }
 OXI_INLINE vf vf_set1(float a) { return _mm_set1_ps(a); }
+#if defined(__GNUC__) && !defined(__clang__)
+/* Lies in memory as often as there are lanes, where arithmetic takes it from: gcc would read one and spread
+ * it out, two instructions each time. `used` hides from gcc what is in it. */
+#define oxi_sse2_vf_constant(x)                                                               \
+    __extension__({                                                                           \
+        static float oxi_constant[4] __attribute__((aligned(16), used)) = {(x), (x), (x), (x)}; \
+        _mm_load_ps(oxi_constant);                                                            \
+    })
+#define oxi_sse2_vd_constant(x)                                                       \
+    __extension__({                                                                   \
+        static double oxi_constant[2] __attribute__((aligned(16), used)) = {(x), (x)}; \
+        _mm_load_pd(oxi_constant);                                                    \
+    })
+#else
+OXI_INLINE vf vf_constant(float a) { return _mm_set1_ps(a); }
+OXI_INLINE vd vd_constant(double a) { return _mm_set1_pd(a); }
+#endif
 OXI_INLINE vf vf_zero(void) { return _mm_setzero_ps(); }
 OXI_INLINE vf vf_load_n(const float *p, int64_t n) {
     float all[4] = {0, 0, 0, 0};
@@ -15991,21 +16020,22 @@ OXI_INLINE vf vf_select(vm m, vf a, vf b) { return _mm_or_ps(_mm_and_ps(m, a), _
 /* |a| + 2^23 has no fraction bits left: adding and taking it away rounds. From 2^23 up, a is whole
  * already. */
 OXI_INLINE vf vf_round(vf a) {
-    vf sign = vf_and(a, vf_set1(-0.0f)), size = vf_andnot(vf_set1(-0.0f), a), big = vf_set1(8388608.0f);
+    vf sign = vf_and(a, vf_constant(-0.0f)), size = vf_andnot(vf_constant(-0.0f), a);
+    vf big = vf_constant(8388608.0f);
     vf whole = vf_or(vf_sub(vf_add(size, big), big), sign);
     return vf_select(vf_lt(size, big), whole, a);
 }
 OXI_INLINE vf vf_floor(vf a) {
-    vf r = vf_round(a), sign = vf_and(a, vf_set1(-0.0f));
-    return vf_or(vf_sub(r, vf_and(vf_lt(a, r), vf_set1(1.0f))), sign);
+    vf r = vf_round(a), sign = vf_and(a, vf_constant(-0.0f));
+    return vf_or(vf_sub(r, vf_and(vf_lt(a, r), vf_constant(1.0f))), sign);
 }
 OXI_INLINE vf vf_ceil(vf a) {
-    vf r = vf_round(a), sign = vf_and(a, vf_set1(-0.0f));
-    return vf_or(vf_add(r, vf_and(vf_lt(r, a), vf_set1(1.0f))), sign);
+    vf r = vf_round(a), sign = vf_and(a, vf_constant(-0.0f));
+    return vf_or(vf_add(r, vf_and(vf_lt(r, a), vf_constant(1.0f))), sign);
 }
 OXI_INLINE vf vf_trunc(vf a) {
-    vf sign = vf_and(a, vf_set1(-0.0f)), size = vf_andnot(vf_set1(-0.0f), a), r = vf_round(size);
-    return vf_or(vf_sub(r, vf_and(vf_lt(size, r), vf_set1(1.0f))), sign);
+    vf sign = vf_and(a, vf_constant(-0.0f)), size = vf_andnot(vf_constant(-0.0f), a), r = vf_round(size);
+    return vf_or(vf_sub(r, vf_and(vf_lt(size, r), vf_constant(1.0f))), sign);
 }
 OXI_INLINE float vf_hsum(vf a) {
     vf b = _mm_add_ps(a, _mm_movehl_ps(a, a));
@@ -16112,21 +16142,22 @@ OXI_INLINE vmd vd_ne(vd a, vd b) { return _mm_cmpneq_pd(a, b); }
 OXI_INLINE vmd vd_unord(vd a, vd b) { return _mm_cmpunord_pd(a, b); }
 OXI_INLINE vd vd_select(vmd m, vd a, vd b) { return _mm_or_pd(_mm_and_pd(m, a), _mm_andnot_pd(m, b)); }
 OXI_INLINE vd vd_round(vd a) {
-    vd sign = vd_and(a, vd_set1(-0.0)), size = vd_andnot(vd_set1(-0.0), a), big = vd_set1(4503599627370496.0);
+    vd sign = vd_and(a, vd_constant(-0.0)), size = vd_andnot(vd_constant(-0.0), a);
+    vd big = vd_constant(4503599627370496.0);
     vd whole = vd_or(vd_sub(vd_add(size, big), big), sign);
     return vd_select(vd_lt(size, big), whole, a);
 }
 OXI_INLINE vd vd_floor(vd a) {
-    vd r = vd_round(a), sign = vd_and(a, vd_set1(-0.0));
-    return vd_or(vd_sub(r, vd_and(vd_lt(a, r), vd_set1(1.0))), sign);
+    vd r = vd_round(a), sign = vd_and(a, vd_constant(-0.0));
+    return vd_or(vd_sub(r, vd_and(vd_lt(a, r), vd_constant(1.0))), sign);
 }
 OXI_INLINE vd vd_ceil(vd a) {
-    vd r = vd_round(a), sign = vd_and(a, vd_set1(-0.0));
-    return vd_or(vd_add(r, vd_and(vd_lt(r, a), vd_set1(1.0))), sign);
+    vd r = vd_round(a), sign = vd_and(a, vd_constant(-0.0));
+    return vd_or(vd_add(r, vd_and(vd_lt(r, a), vd_constant(1.0))), sign);
 }
 OXI_INLINE vd vd_trunc(vd a) {
-    vd sign = vd_and(a, vd_set1(-0.0)), size = vd_andnot(vd_set1(-0.0), a), r = vd_round(size);
-    return vd_or(vd_sub(r, vd_and(vd_lt(size, r), vd_set1(1.0))), sign);
+    vd sign = vd_and(a, vd_constant(-0.0)), size = vd_andnot(vd_constant(-0.0), a), r = vd_round(size);
+    return vd_or(vd_sub(r, vd_and(vd_lt(size, r), vd_constant(1.0))), sign);
 }
 OXI_INLINE double vd_hsum(vd a) { return _mm_cvtsd_f64(_mm_add_sd(a, _mm_unpackhi_pd(a, a))); }
 OXI_INLINE vd vd_from_vf_lo(vf a) { return _mm_cvtps_pd(a); }
@@ -16272,14 +16303,18 @@ OXI_INLINE void vf_store2_bf16(uint16_t *p, vf a, vf b) {
 /* >>cpu/simd/derived.inc */
 /* The part of the vocabulary that every tier builds in the same way from its own. Included by each
  * simd/<isa>.h. */
-OXI_INLINE vf vf_abs(vf a) { return vf_andnot(vf_set1(-0.0f), a); }
-OXI_INLINE vf vf_neg(vf a) { return vf_xor(vf_set1(-0.0f), a); }
-OXI_INLINE vf vf_copysign(vf a, vf sign) { return vf_or(vf_abs(a), vf_and(vf_set1(-0.0f), sign)); }
+#if !OXI_ISA(CONSTANT)
+OXI_INLINE vf vf_constant(float a) { return vf_set1(a); }
+OXI_INLINE vd vd_constant(double a) { return vd_set1(a); }
+#endif
+OXI_INLINE vf vf_abs(vf a) { return vf_andnot(vf_constant(-0.0f), a); }
+OXI_INLINE vf vf_neg(vf a) { return vf_xor(vf_constant(-0.0f), a); }
+OXI_INLINE vf vf_copysign(vf a, vf sign) { return vf_or(vf_abs(a), vf_and(vf_constant(-0.0f), sign)); }
 OXI_INLINE vm vf_gt(vf a, vf b) { return vf_lt(b, a); }
 OXI_INLINE vm vf_ge(vf a, vf b) { return vf_le(b, a); }
-OXI_INLINE vd vd_abs(vd a) { return vd_andnot(vd_set1(-0.0), a); }
-OXI_INLINE vd vd_neg(vd a) { return vd_xor(vd_set1(-0.0), a); }
-OXI_INLINE vd vd_copysign(vd a, vd sign) { return vd_or(vd_abs(a), vd_and(vd_set1(-0.0), sign)); }
+OXI_INLINE vd vd_abs(vd a) { return vd_andnot(vd_constant(-0.0), a); }
+OXI_INLINE vd vd_neg(vd a) { return vd_xor(vd_constant(-0.0), a); }
+OXI_INLINE vd vd_copysign(vd a, vd sign) { return vd_or(vd_abs(a), vd_and(vd_constant(-0.0), sign)); }
 OXI_INLINE vmd vd_gt(vd a, vd b) { return vd_lt(b, a); }
 OXI_INLINE vmd vd_ge(vd a, vd b) { return vd_le(b, a); }
 OXI_INLINE void vmd_store_bool(uint8_t *p, vmd m) {
@@ -16357,20 +16392,20 @@ OXI_LIGHT_BEGIN
 /* ---- e^x --------------------------------------------------------------------------------------------------
  * x = n ln 2 + r, |r| <= ln 2 / 2. ln 2 is split so that n times its first part is exact. */
 OXI_INLINE vf vf_exp_reduce(vf x, vi *n) {
-    *n = vf_to_vi(vf_mul(x, vf_set1(1.44269504f)));
-    vf whole = vi_to_vf(*n), r = vf_fnma(whole, vf_set1(0.693145752f), x);
-    return vf_fnma(whole, vf_set1(1.42860677e-6f), r);
+    *n = vf_to_vi(vf_mul(x, vf_constant(1.44269504f)));
+    vf whole = vi_to_vf(*n), r = vf_fnma(whole, vf_constant(0.693145752f), x);
+    return vf_fnma(whole, vf_constant(1.42860677e-6f), r);
 }
 OXI_INLINE vf vf_expm1_poly(vf r) { /* e^r - 1 */
-    vf p = vf_set1(1.39108044e-3f);
-    p = vf_fma(p, r, vf_set1(8.37051682e-3f));
-    p = vf_fma(p, r, vf_set1(4.16668691e-2f));
-    p = vf_fma(p, r, vf_set1(0.166664988f));
-    p = vf_fma(p, r, vf_set1(0.499999970f));
+    vf p = vf_constant(1.39108044e-3f);
+    p = vf_fma(p, r, vf_constant(8.37051682e-3f));
+    p = vf_fma(p, r, vf_constant(4.16668691e-2f));
+    p = vf_fma(p, r, vf_constant(0.166664988f));
+    p = vf_fma(p, r, vf_constant(0.499999970f));
     return vf_fma(vf_mul(r, r), p, r);
 }
 OXI_INLINE vf vf_exp_poly(vf r) {
-    return vf_add(vf_expm1_poly(r), vf_set1(1.0f));
+    return vf_add(vf_expm1_poly(r), vf_constant(1.0f));
 }
 /* e^x where it is a normal number: -87.3 <= x <= 88.3. */
 OXI_INLINE vf vf_exp_within(vf x) {
@@ -16382,27 +16417,27 @@ OXI_INLINE vf vf_exp_within(vf x) {
  * the scaling. */
 OXI_INLINE vf vf_exp(vf x) {
     vi n;
-    vm vanishes = vf_lt(x, vf_set1(-104.0f));
-    x = vf_min(vf_set1(89.0f), vf_max(vf_set1(-104.0f), x));
+    vm vanishes = vf_lt(x, vf_constant(-104.0f));
+    x = vf_min(vf_constant(89.0f), vf_max(vf_constant(-104.0f), x));
     vf r = vf_exp_reduce(x, &n);
     return vf_scale(vf_select(vanishes, vf_zero(), vf_exp_poly(r)), n);
 }
 /* For softmax: x <= 88, and what would be subnormal is 0. */
 OXI_INLINE vf vf_exp_weight(vf x) {
-    vf least = vf_set1(-87.3f);
+    vf least = vf_constant(-87.3f);
     return vf_select(vf_lt(x, least), vf_zero(), vf_exp_within(vf_max(least, x)));
 }
 OXI_INLINE vf vf_exp2(vf x) {
-    vm vanishes = vf_lt(x, vf_set1(-150.0f));
-    x = vf_min(vf_set1(129.0f), vf_max(vf_set1(-150.0f), x));
+    vm vanishes = vf_lt(x, vf_constant(-150.0f));
+    x = vf_min(vf_constant(129.0f), vf_max(vf_constant(-150.0f), x));
     vi n = vf_to_vi(x);
-    vf r = vf_sub(x, vi_to_vf(n)), p = vf_set1(1.58246577e-4f);
-    p = vf_fma(p, r, vf_set1(1.34177180e-3f));
-    p = vf_fma(p, r, vf_set1(9.61706508e-3f));
-    p = vf_fma(p, r, vf_set1(5.55027276e-2f));
-    p = vf_fma(p, r, vf_set1(0.240226552f));
-    p = vf_fma(p, r, vf_set1(0.693147242f));
-    return vf_scale(vf_select(vanishes, vf_zero(), vf_fma(p, r, vf_set1(1.0f))), n);
+    vf r = vf_sub(x, vi_to_vf(n)), p = vf_constant(1.58246577e-4f);
+    p = vf_fma(p, r, vf_constant(1.34177180e-3f));
+    p = vf_fma(p, r, vf_constant(9.61706508e-3f));
+    p = vf_fma(p, r, vf_constant(5.55027276e-2f));
+    p = vf_fma(p, r, vf_constant(0.240226552f));
+    p = vf_fma(p, r, vf_constant(0.693147242f));
+    return vf_scale(vf_select(vanishes, vf_zero(), vf_fma(p, r, vf_constant(1.0f))), n);
 }
 
 /* ---- logarithms -------------------------------------------------------------------------------------------
@@ -16411,34 +16446,34 @@ OXI_INLINE vf vf_exp2(vf x) {
 OXI_INLINE void vf_log_parts(vf x, vf *e, vf *f, vf *tail) {
     vi bits = vf_as_vi(x), exponent = vi_sra(vi_sub(bits, vi_set1(0x3f2aaaab)), 23); /* 2/3 */
     *e = vi_to_vf(exponent);
-    *f = vf_sub(vi_as_vf(vi_sub(bits, vi_sll(exponent, 23))), vf_set1(1.0f));
-    vf s = vf_mul(*f, *f), p = vf_set1(-0.128918126f);
-    p = vf_fma(p, *f, vf_set1(0.139844537f));
-    p = vf_fma(p, *f, vf_set1(-0.121842332f));
-    p = vf_fma(p, *f, vf_set1(0.140058652f));
-    p = vf_fma(p, *f, vf_set1(-0.166804895f));
-    p = vf_fma(p, *f, vf_set1(0.200104058f));
-    p = vf_fma(p, *f, vf_set1(-0.249997973f));
-    p = vf_fma(p, *f, vf_set1(0.333332151f));
-    *tail = vf_fma(vf_mul(p, *f), s, vf_mul(s, vf_set1(-0.5f)));
+    *f = vf_sub(vi_as_vf(vi_sub(bits, vi_sll(exponent, 23))), vf_constant(1.0f));
+    vf s = vf_mul(*f, *f), p = vf_constant(-0.128918126f);
+    p = vf_fma(p, *f, vf_constant(0.139844537f));
+    p = vf_fma(p, *f, vf_constant(-0.121842332f));
+    p = vf_fma(p, *f, vf_constant(0.140058652f));
+    p = vf_fma(p, *f, vf_constant(-0.166804895f));
+    p = vf_fma(p, *f, vf_constant(0.200104058f));
+    p = vf_fma(p, *f, vf_constant(-0.249997973f));
+    p = vf_fma(p, *f, vf_constant(0.333332151f));
+    *tail = vf_fma(vf_mul(p, *f), s, vf_mul(s, vf_constant(-0.5f)));
 }
 OXI_INLINE vm vf_log_is_rare(vf x) {
-    return vm_not(vm_and(vf_ge(x, vf_set1(1.17549435e-38f)), vf_lt(x, vf_set1(INFINITY))));
+    return vm_not(vm_and(vf_ge(x, vf_constant(1.17549435e-38f)), vf_lt(x, vf_constant(INFINITY))));
 }
 /* The results of what is not a positive finite number. */
 OXI_INLINE vf vf_log_special(vf x, vf result) {
     vf zero = vf_zero();
-    result = vf_select(vf_eq(x, zero), vf_set1(-INFINITY), result);
-    result = vf_select(vf_lt(x, zero), vf_set1(NAN), result);
-    return vf_select(vm_or(vf_eq(x, vf_set1(INFINITY)), vf_unord(x, x)), x, result);
+    result = vf_select(vf_eq(x, zero), vf_constant(-INFINITY), result);
+    result = vf_select(vf_lt(x, zero), vf_constant(NAN), result);
+    return vf_select(vm_or(vf_eq(x, vf_constant(INFINITY)), vf_unord(x, x)), x, result);
 }
 /* The parts of any x: subnormals are scaled up first. */
 OXI_INLINE void vf_log_parts_any(vf x, vm rare, vf *e, vf *f, vf *tail) {
     vf bias = vf_zero();
     if (vm_any(rare)) {
-        vm small = vf_lt(x, vf_set1(1.17549435e-38f));
-        x = vf_select(small, vf_mul(x, vf_set1(8388608.0f)), x);
-        bias = vf_select(small, vf_set1(-23.0f), bias);
+        vm small = vf_lt(x, vf_constant(1.17549435e-38f));
+        x = vf_select(small, vf_mul(x, vf_constant(8388608.0f)), x);
+        bias = vf_select(small, vf_constant(-23.0f), bias);
     }
     vf_log_parts(x, e, f, tail);
     *e = vf_add(*e, bias);
@@ -16447,29 +16482,30 @@ OXI_INLINE vf vf_log(vf x) {
     vf e, f, tail;
     vm rare = vf_log_is_rare(x);
     vf_log_parts_any(x, rare, &e, &f, &tail);
-    vf result = vf_fma(e, vf_set1(0.693145752f), vf_add(f, vf_fma(e, vf_set1(1.42860677e-6f), tail)));
+    vf result = vf_fma(e, vf_constant(0.693145752f), vf_add(f, vf_fma(e, vf_constant(1.42860677e-6f), tail)));
     return vm_any(rare) ? vf_log_special(x, result) : result;
 }
 OXI_INLINE vf vf_log2(vf x) {
     vf e, f, tail;
     vm rare = vf_log_is_rare(x);
     vf_log_parts_any(x, rare, &e, &f, &tail);
-    tail = vf_fma(vf_add(f, tail), vf_set1(0.442695041f), tail); /* log2(1 + f) = (f + tail) (1 + 0.4427) */
+    /* log2(1 + f) = (f + tail) (1 + 0.4427) */
+    tail = vf_fma(vf_add(f, tail), vf_constant(0.442695041f), tail);
     vf result = vf_add(vf_add(e, f), tail);
     return vm_any(rare) ? vf_log_special(x, result) : result;
 }
 /* What rounding 1 + x lost is put back, divided by the sum. */
 OXI_SHARED vf vf_log1p(vf x) {
-    vf e, f, tail, one = vf_set1(1.0f), sum = vf_add(x, one), lost = vf_sub(x, vf_sub(sum, one));
+    vf e, f, tail, one = vf_constant(1.0f), sum = vf_add(x, one), lost = vf_sub(x, vf_sub(sum, one));
     vf_log_parts(sum, &e, &f, &tail);
-    tail = vf_add(vf_fma(e, vf_set1(1.42860677e-6f), tail), vf_div(lost, sum));
-    vf result = vf_fma(e, vf_set1(0.693145752f), vf_add(f, tail));
+    tail = vf_add(vf_fma(e, vf_constant(1.42860677e-6f), tail), vf_div(lost, sum));
+    vf result = vf_fma(e, vf_constant(0.693145752f), vf_add(f, tail));
     result = vf_select(vf_eq(x, vf_zero()), x, result);
     return vm_any(vf_log_is_rare(sum)) ? vf_log_special(sum, result) : result;
 }
 /* For a beta that is a power of two, which scales exactly. Beyond 88 the logarithm is x to the last bit. */
 OXI_INLINE vf vf_softplus(vf x, vf beta, vf threshold) {
-    vf scaled = vf_mul(x, beta), large = vf_min(threshold, vf_set1(88.0f));
+    vf scaled = vf_mul(x, beta), large = vf_min(threshold, vf_constant(88.0f));
     return vf_select(vf_gt(scaled, large), x, vf_div(vf_log1p(vf_exp(scaled)), beta));
 }
 OXI_INLINE vf vf_logsigmoid(vf x) {
@@ -16480,23 +16516,23 @@ OXI_INLINE vf vf_logsigmoid(vf x) {
 
 /* Near 0 an odd polynomial, beyond 1 - 2 / (e^2|x| + 1). */
 OXI_INLINE vf vf_tanh(vf x) {
-    vf size = vf_abs(x), z = vf_mul(x, x), p = vf_set1(-6.16961392e-3f);
-    p = vf_fma(p, z, vf_set1(2.10003760e-2f));
-    p = vf_fma(p, z, vf_set1(-5.38357571e-2f));
-    p = vf_fma(p, z, vf_set1(0.133324370f));
-    p = vf_fma(p, z, vf_set1(-0.333333135f));
+    vf size = vf_abs(x), z = vf_mul(x, x), p = vf_constant(-6.16961392e-3f);
+    p = vf_fma(p, z, vf_constant(2.10003760e-2f));
+    p = vf_fma(p, z, vf_constant(-5.38357571e-2f));
+    p = vf_fma(p, z, vf_constant(0.133324370f));
+    p = vf_fma(p, z, vf_constant(-0.333333135f));
     vf near = vf_fma(vf_mul(p, z), size, size);
-    vf grown = vf_exp_within(vf_mul(vf_min(vf_set1(9.1f), size), vf_set1(2.0f)));
-    vf far = vf_sub(vf_set1(1.0f), vf_div(vf_set1(2.0f), vf_add(grown, vf_set1(1.0f))));
-    return vf_copysign(vf_select(vf_lt(size, vf_set1(0.55f)), near, far), x);
+    vf grown = vf_exp_within(vf_mul(vf_min(vf_constant(9.1f), size), vf_constant(2.0f)));
+    vf far = vf_sub(vf_constant(1.0f), vf_div(vf_constant(2.0f), vf_add(grown, vf_constant(1.0f))));
+    return vf_copysign(vf_select(vf_lt(size, vf_constant(0.55f)), near, far), x);
 }
 
 /* 1 / (1 + e^-x) as z / (1 + z) for negative x, where z = e^-|x| does not overflow. What rounding 1 + z
  * lost is made good. */
 OXI_INLINE vf vf_sigmoid(vf x) {
     vi n;
-    vf one = vf_set1(1.0f), size = vf_min(vf_set1(104.0f), vf_abs(x));
-    vm vanishes = vm_or(vf_lt(x, vf_set1(-104.0f)), vf_gt(x, vf_set1(80.0f)));
+    vf one = vf_constant(1.0f), size = vf_min(vf_constant(104.0f), vf_abs(x));
+    vm vanishes = vm_or(vf_lt(x, vf_constant(-104.0f)), vf_gt(x, vf_constant(80.0f)));
     vf p = vf_exp_poly(vf_exp_reduce(vf_neg(size), &n)), z = vf_scale(vf_select(vanishes, vf_zero(), p), n);
     vf sum = vf_add(one, z), lost = vf_sub(z, vf_sub(sum, one));
     vf quotient = vf_div(vf_select(vf_lt(x, vf_zero()), z, one), sum);
@@ -16505,25 +16541,25 @@ OXI_INLINE vf vf_sigmoid(vf x) {
 
 /* Below 1 an odd polynomial, beyond 1 - e^-q(|x|). */
 OXI_INLINE vf vf_erf(vf x) {
-    vf size = vf_abs(x), a = vf_min(vf_set1(3.95f), size), z = vf_mul(x, x);
-    vf p = vf_set1(7.80690389e-5f);
-    p = vf_fma(p, z, vf_set1(-7.99785310e-4f));
-    p = vf_fma(p, z, vf_set1(5.18716220e-3f));
-    p = vf_fma(p, z, vf_set1(-2.68533472e-2f));
-    p = vf_fma(p, z, vf_set1(0.112835787f));
-    p = vf_fma(p, z, vf_set1(-0.376126260f));
-    p = vf_fma(p, z, vf_set1(0.128379166f));
+    vf size = vf_abs(x), a = vf_min(vf_constant(3.95f), size), z = vf_mul(x, x);
+    vf p = vf_constant(7.80690389e-5f);
+    p = vf_fma(p, z, vf_constant(-7.99785310e-4f));
+    p = vf_fma(p, z, vf_constant(5.18716220e-3f));
+    p = vf_fma(p, z, vf_constant(-2.68533472e-2f));
+    p = vf_fma(p, z, vf_constant(0.112835787f));
+    p = vf_fma(p, z, vf_constant(-0.376126260f));
+    p = vf_fma(p, z, vf_constant(0.128379166f));
     vf near = vf_fma(p, size, size);
-    vf q = vf_set1(-2.16922926e-5f);
-    q = vf_fma(q, a, vf_set1(4.41424811e-4f));
-    q = vf_fma(q, a, vf_set1(-4.20510629e-3f));
-    q = vf_fma(q, a, vf_set1(2.52099875e-2f));
-    q = vf_fma(q, a, vf_set1(-0.108421713f));
-    q = vf_fma(q, a, vf_set1(-0.633216619f));
-    q = vf_fma(q, a, vf_set1(-1.12958026f));
-    q = vf_fma(q, a, vf_set1(1.88468155e-4f));
-    vf far = vf_sub(vf_set1(1.0f), vf_exp_within(q));
-    return vf_copysign(vf_select(vf_lt(size, vf_set1(1.0f)), near, far), x);
+    vf q = vf_constant(-2.16922926e-5f);
+    q = vf_fma(q, a, vf_constant(4.41424811e-4f));
+    q = vf_fma(q, a, vf_constant(-4.20510629e-3f));
+    q = vf_fma(q, a, vf_constant(2.52099875e-2f));
+    q = vf_fma(q, a, vf_constant(-0.108421713f));
+    q = vf_fma(q, a, vf_constant(-0.633216619f));
+    q = vf_fma(q, a, vf_constant(-1.12958026f));
+    q = vf_fma(q, a, vf_constant(1.88468155e-4f));
+    vf far = vf_sub(vf_constant(1.0f), vf_exp_within(q));
+    return vf_copysign(vf_select(vf_lt(size, vf_constant(1.0f)), near, far), x);
 }
 
 /* ---- activations: max(x, 0) - t ---------------------------------------------------------------------------
@@ -16532,11 +16568,11 @@ OXI_INLINE vf vf_erf(vf x) {
  * |x| is cut off where t has become 0, and the number is made 0 where scaling would underflow. At -infinity
  * 0 * infinity is NaN, as in torch. */
 OXI_INLINE vf vf_gate(vf x, vf t) {
-    t = vf_select(vf_eq(x, vf_set1(-INFINITY)), vf_set1(NAN), t);
-    return vf_sub(vf_max(vf_set1(-0.0f), x), t);
+    t = vf_select(vf_eq(x, vf_constant(-INFINITY)), vf_constant(NAN), t);
+    return vf_sub(vf_max(vf_constant(-0.0f), x), t);
 }
 OXI_INLINE vf vf_gate_logistic(vf x, vf size, vf r, vi n) { /* g(-|x|) = z / (1 + z), z = e^r 2^n */
-    vf zero = vf_zero(), one = vf_set1(1.0f), s = vf_expm1_poly(r);
+    vf zero = vf_zero(), one = vf_constant(1.0f), s = vf_expm1_poly(r);
     vf z = vi_as_vf(vi_add(vf_as_vi(vf_add(s, one)), vi_sll(n, 23)));
     z = vf_select(vi_cmpgt(n, vi_set1(-100)), z, zero);
     vf t = vf_div(vf_fma(size, s, size), vf_add(one, z));
@@ -16544,18 +16580,18 @@ OXI_INLINE vf vf_gate_logistic(vf x, vf size, vf r, vi n) { /* g(-|x|) = z / (1 
 }
 OXI_INLINE vf vf_silu(vf x) {
     vi n;
-    vf size = vf_min(vf_set1(120.0f), vf_abs(x)), r = vf_exp_reduce(vf_neg(size), &n);
+    vf size = vf_min(vf_constant(120.0f), vf_abs(x)), r = vf_exp_reduce(vf_neg(size), &n);
     return vf_gate_logistic(x, size, r, n);
 }
 
 /* y = 2 sqrt(2/pi) (x + 0.044715 x^3) up to 140 must be known to 2^-26 absolutely: it is formed in f64 and
  * taken apart into two floats, the first of which has its low bits cut off. */
 OXI_INLINE vd vd_gelu_tanh_argument(vd x) {
-    vd y = vd_mul(x, vd_fma(vd_mul(x, x), vd_set1(0.071354816272), vd_set1(1.5957691216057308)));
+    vd y = vd_mul(x, vd_fma(vd_mul(x, x), vd_constant(0.071354816272), vd_constant(1.5957691216057308)));
     return vd_neg(y);
 }
 OXI_INLINE vf vf_gelu_tanh(vf x) {
-    vf size = vf_min(vf_set1(12.0f), vf_abs(x));
+    vf size = vf_min(vf_constant(12.0f), vf_abs(x));
     vd low = vd_gelu_tanh_argument(vd_from_vf_lo(size)), high = vd_gelu_tanh_argument(vd_from_vf_hi(size));
     vd top_bits = vl_as_vd(vl_set1(-((int64_t)1 << 30))), low_top = vd_and(low, top_bits),
        high_top = vd_and(high, top_bits);
@@ -16568,24 +16604,24 @@ OXI_INLINE vf vf_gelu_tanh(vf x) {
 /* Near 0, g(x) = 1/2 + x R(x^2). Beyond, g(-a) = erfc(a / sqrt 2) / 2 = e^(-a^2 / 2) u P(u), u = 1 / (1 +
  * a / 2); a^2 is taken as an exact square of the top half of a's bits and a small rest. */
 OXI_INLINE vf vf_gelu(vf x) {
-    vf size = vf_abs(x), z = vf_mul(x, x), q = vf_set1(-6.78697779e-6f), half = vf_set1(0.5f);
-    q = vf_fma(q, z, vf_set1(1.10864989e-4f));
-    q = vf_fma(q, z, vf_set1(-1.18341495e-3f));
-    q = vf_fma(q, z, vf_set1(9.97188222e-3f));
-    q = vf_fma(q, z, vf_set1(-6.64900616e-2f));
-    q = vf_fma(q, z, vf_set1(0.398942262f));
+    vf size = vf_abs(x), z = vf_mul(x, x), q = vf_constant(-6.78697779e-6f), half = vf_constant(0.5f);
+    q = vf_fma(q, z, vf_constant(1.10864989e-4f));
+    q = vf_fma(q, z, vf_constant(-1.18341495e-3f));
+    q = vf_fma(q, z, vf_constant(9.97188222e-3f));
+    q = vf_fma(q, z, vf_constant(-6.64900616e-2f));
+    q = vf_fma(q, z, vf_constant(0.398942262f));
     vf near = vf_mul(x, vf_fma(q, x, half));
-    vf a = vf_min(vf_set1(15.0f), size), one = vf_set1(1.0f);
-    vf au = vf_div(a, vf_fma(a, half, one)), u = vf_fnma(au, half, one), p = vf_set1(0.134060487f);
-    p = vf_fma(p, u, vf_set1(-0.415568709f));
-    p = vf_fma(p, u, vf_set1(0.410808951f));
-    p = vf_fma(p, u, vf_set1(-2.35542934e-3f));
-    p = vf_fma(p, u, vf_set1(-0.189348504f));
-    p = vf_fma(p, u, vf_set1(-2.85515413e-2f));
-    p = vf_fma(p, u, vf_set1(4.21440341e-2f));
-    p = vf_fma(p, u, vf_set1(0.150613114f));
-    p = vf_fma(p, u, vf_set1(0.199399844f));
-    p = vf_fma(p, u, vf_set1(0.199473247f));
+    vf a = vf_min(vf_constant(15.0f), size), one = vf_constant(1.0f);
+    vf au = vf_div(a, vf_fma(a, half, one)), u = vf_fnma(au, half, one), p = vf_constant(0.134060487f);
+    p = vf_fma(p, u, vf_constant(-0.415568709f));
+    p = vf_fma(p, u, vf_constant(0.410808951f));
+    p = vf_fma(p, u, vf_constant(-2.35542934e-3f));
+    p = vf_fma(p, u, vf_constant(-0.189348504f));
+    p = vf_fma(p, u, vf_constant(-2.85515413e-2f));
+    p = vf_fma(p, u, vf_constant(4.21440341e-2f));
+    p = vf_fma(p, u, vf_constant(0.150613114f));
+    p = vf_fma(p, u, vf_constant(0.199399844f));
+    p = vf_fma(p, u, vf_constant(0.199473247f));
     vf top = vi_as_vf(vi_and(vf_as_vi(a), vi_set1(-4096)));
     vi n;
     vf r = vf_exp_reduce(vf_mul(vf_mul(top, top), vf_neg(half)), &n);
@@ -16593,22 +16629,22 @@ OXI_INLINE vf vf_gelu(vf x) {
     p = vf_mul(au, p);
     p = vf_select(vi_cmpgt(n, vi_set1(-160)), vf_fma(p, vf_expm1_poly(r), p), vf_zero());
     vf far = vf_gate(x, vf_scale(p, n));
-    return vf_select(vf_lt(size, vf_set1(1.05f)), near, far);
+    return vf_select(vf_lt(size, vf_constant(1.05f)), near, far);
 }
 
 /* ---- sin, cos ---------------------------------------------------------------------------------------------
  * x = n pi/2 + r. Up to 2^17 the reduction is exact enough in f64 (33 bits of pi/2, then 53 more); beyond,
  * each lane is reduced with as many bits of 2/pi as it needs (oxi_reduce_large in cpu/scalar_map.c). */
 OXI_INLINE vd vd_minus_turns(vd x, vd n) {
-    return vd_fnma(n, vd_set1(6.07710050650619224932e-11),
-                   vd_fnma(n, vd_set1(1.57079632673412561417e+00), x));
+    return vd_fnma(n, vd_constant(6.07710050650619224932e-11),
+                   vd_fnma(n, vd_constant(1.57079632673412561417e+00), x));
 }
 OXI_SHARED vf vf_reduce_turns(vf x, vi *quarter) {
-    *quarter = vf_to_vi(vf_mul(x, vf_set1(0.636619772f)));
+    *quarter = vf_to_vi(vf_mul(x, vf_constant(0.636619772f)));
     vf n = vi_to_vf(*quarter);
     vf r = vf_from_vd(vd_minus_turns(vd_from_vf_lo(x), vd_from_vf_lo(n)),
                       vd_minus_turns(vd_from_vf_hi(x), vd_from_vf_hi(n)));
-    if (vm_any(vm_not(vf_lt(vf_abs(x), vf_set1(131072.0f))))) {
+    if (vm_any(vm_not(vf_lt(vf_abs(x), vf_constant(131072.0f))))) {
         float angle[VF], rest[VF];
         int32_t turns[VF];
         vf_store(angle, x);
@@ -16623,14 +16659,14 @@ OXI_SHARED vf vf_reduce_turns(vf x, vi *quarter) {
 }
 /* sin(r + quarter pi/2). */
 OXI_INLINE vf vf_sin_quarter(vf r, vi quarter) {
-    vf z = vf_mul(r, r), s = vf_set1(-1.94956621e-4f), c = vf_set1(2.44133826e-5f);
-    s = vf_fma(s, z, vf_set1(8.33201408e-3f));
-    s = vf_fma(s, z, vf_set1(-0.166666523f));
+    vf z = vf_mul(r, r), s = vf_constant(-1.94956621e-4f), c = vf_constant(2.44133826e-5f);
+    s = vf_fma(s, z, vf_constant(8.33201408e-3f));
+    s = vf_fma(s, z, vf_constant(-0.166666523f));
     s = vf_fma(vf_mul(s, z), r, r);
-    c = vf_fma(c, z, vf_set1(-1.38871418e-3f));
-    c = vf_fma(c, z, vf_set1(4.16666418e-2f));
-    c = vf_fma(c, z, vf_set1(-0.5f));
-    c = vf_fma(c, z, vf_set1(1.0f));
+    c = vf_fma(c, z, vf_constant(-1.38871418e-3f));
+    c = vf_fma(c, z, vf_constant(4.16666418e-2f));
+    c = vf_fma(c, z, vf_constant(-0.5f));
+    c = vf_fma(c, z, vf_constant(1.0f));
     vm odd = vi_cmpeq(vi_and(quarter, vi_set1(1)), vi_set1(1));
     vf sign = vi_as_vf(vi_sll(vi_and(quarter, vi_set1(2)), 30));
     return vf_xor(vf_select(odd, c, s), sign);
@@ -16650,31 +16686,31 @@ OXI_INLINE vf vf_cos(vf x) {
 
 /* Whole powers: *n is what to add to the bits of a number in order to multiply it by 2^n. */
 OXI_INLINE vd vd_exp_reduce(vd x, vl *n) {
-    x = vd_min(vd_set1(700.0), vd_max(vd_set1(-700.0), x));
-    vd whole = vd_nearest(vd_mul(x, vd_set1(1.4426950408889634)), n);
+    x = vd_min(vd_constant(700.0), vd_max(vd_constant(-700.0), x));
+    vd whole = vd_nearest(vd_mul(x, vd_constant(1.4426950408889634)), n);
     *n = vl_sll(*n, 52);
-    return vd_fnma(whole, vd_set1(1.90821492927058770002e-10),
-                   vd_fnma(whole, vd_set1(6.93147180369123816490e-01), x));
+    return vd_fnma(whole, vd_constant(1.90821492927058770002e-10),
+                   vd_fnma(whole, vd_constant(6.93147180369123816490e-01), x));
 }
 OXI_INLINE vd vd_expm1_poly(vd r) {
-    vd p = vd_set1(1.9323518868719689e-5);
-    p = vd_fma(p, r, vd_set1(1.9899279184190834e-4));
-    p = vd_fma(p, r, vd_set1(1.3900487567433087e-3));
-    p = vd_fma(p, r, vd_set1(8.3332984886895616e-3));
-    p = vd_fma(p, r, vd_set1(4.1666596906327687e-2));
-    p = vd_fma(p, r, vd_set1(0.16666666718944373));
-    p = vd_fma(p, r, vd_set1(0.50000000104631126));
+    vd p = vd_constant(1.9323518868719689e-5);
+    p = vd_fma(p, r, vd_constant(1.9899279184190834e-4));
+    p = vd_fma(p, r, vd_constant(1.3900487567433087e-3));
+    p = vd_fma(p, r, vd_constant(8.3332984886895616e-3));
+    p = vd_fma(p, r, vd_constant(4.1666596906327687e-2));
+    p = vd_fma(p, r, vd_constant(0.16666666718944373));
+    p = vd_fma(p, r, vd_constant(0.50000000104631126));
     return vd_fma(vd_mul(p, r), r, r);
 }
 /* Beyond +-700 it stays e^+-700: infinity and 0 as f32. */
 OXI_SHARED vd vd_exp(vd x) {
     vl n;
-    vd r = vd_exp_reduce(x, &n), p = vd_add(vd_expm1_poly(r), vd_set1(1.0));
+    vd r = vd_exp_reduce(x, &n), p = vd_add(vd_expm1_poly(r), vd_constant(1.0));
     return vl_as_vd(vl_add(vd_as_vl(p), n));
 }
 OXI_SHARED vd vd_expm1(vd x) {
     vl n;
-    vd r = vd_exp_reduce(x, &n), one = vd_set1(1.0), power = vl_as_vd(vl_add(vd_as_vl(one), n));
+    vd r = vd_exp_reduce(x, &n), one = vd_constant(1.0), power = vl_as_vd(vl_add(vd_as_vl(one), n));
     vd result = vd_fma(power, vd_expm1_poly(r), vd_sub(power, one));
     return vd_select(vd_eq(x, vd_zero()), x, result);
 }
@@ -16685,61 +16721,62 @@ OXI_SHARED vd vd_log(vd x) {
     vl bits = vl_add(vd_as_vl(x), vl_set1(one_bits - root_half_bits));
     vl exponent = vl_or(vl_srl(bits, 52), vl_set1(0x4330000000000000)); /* of 2^52 + biased exponent */
     vl mantissa = vl_and(bits, vl_set1(0x000fffffffffffff));
-    vd e = vd_sub(vl_as_vd(exponent), vd_set1(4503599627370496.0 + 1023.0));
-    vd f = vd_sub(vl_as_vd(vl_add(mantissa, vl_set1(root_half_bits))), vd_set1(1.0));
-    vd s = vd_div(f, vd_add(f, vd_set1(2.0))), z = vd_mul(s, s), p = vd_set1(0.19583461057668258);
-    p = vd_fma(p, z, vd_set1(0.22176237038610094));
-    p = vd_fma(p, z, vd_set1(0.2857210799300266));
-    p = vd_fma(p, z, vd_set1(0.3999999563289125));
-    p = vd_fma(p, z, vd_set1(0.66666666675768393));
-    vd result = vd_fma(e, vd_set1(0.69314718055994531), vd_fma(vd_mul(p, z), s, vd_add(s, s)));
-    vd zero = vd_zero(), infinity = vd_set1(INFINITY);
-    vd other =
-        vd_select(vd_eq(x, zero), vd_neg(infinity), vd_select(vd_eq(x, infinity), infinity, vd_set1(NAN)));
+    vd e = vd_sub(vl_as_vd(exponent), vd_constant(4503599627370496.0 + 1023.0));
+    vd f = vd_sub(vl_as_vd(vl_add(mantissa, vl_set1(root_half_bits))), vd_constant(1.0));
+    vd s = vd_div(f, vd_add(f, vd_constant(2.0))), z = vd_mul(s, s), p = vd_constant(0.19583461057668258);
+    p = vd_fma(p, z, vd_constant(0.22176237038610094));
+    p = vd_fma(p, z, vd_constant(0.2857210799300266));
+    p = vd_fma(p, z, vd_constant(0.3999999563289125));
+    p = vd_fma(p, z, vd_constant(0.66666666675768393));
+    vd result = vd_fma(e, vd_constant(0.69314718055994531), vd_fma(vd_mul(p, z), s, vd_add(s, s)));
+    vd zero = vd_zero(), infinity = vd_constant(INFINITY);
+    vd other = vd_select(vd_eq(x, infinity), infinity, vd_constant(NAN));
+    other = vd_select(vd_eq(x, zero), vd_neg(infinity), other);
     return vd_select(vmd_and(vd_gt(x, zero), vd_lt(x, infinity)), result, other);
 }
 /* What rounding 1 + x lost is put back, divided by the sum. */
 OXI_SHARED vd vd_log1p(vd x) {
-    vd one = vd_set1(1.0), sum = vd_add(x, one), lost = vd_sub(x, vd_sub(sum, one)), result = vd_log(sum);
-    vmd inside = vmd_and(vd_gt(sum, vd_zero()), vd_lt(sum, vd_set1(INFINITY)));
+    vd one = vd_constant(1.0), sum = vd_add(x, one), lost = vd_sub(x, vd_sub(sum, one)), result = vd_log(sum);
+    vmd inside = vmd_and(vd_gt(sum, vd_zero()), vd_lt(sum, vd_constant(INFINITY)));
     result = vd_select(inside, vd_add(result, vd_div(lost, sum)), result);
     return vd_select(vd_eq(x, vd_zero()), x, result);
 }
 
 OXI_INLINE vd vd_sinh(vd x) {
     vd m = vd_expm1(vd_abs(x));
-    return vd_copysign(vd_mul(vd_add(m, vd_div(m, vd_add(m, vd_set1(1.0)))), vd_set1(0.5)), x);
+    return vd_copysign(vd_mul(vd_add(m, vd_div(m, vd_add(m, vd_constant(1.0)))), vd_constant(0.5)), x);
 }
 OXI_INLINE vd vd_cosh(vd x) {
     vd grown = vd_exp(vd_abs(x));
-    return vd_mul(vd_add(grown, vd_div(vd_set1(1.0), grown)), vd_set1(0.5));
+    return vd_mul(vd_add(grown, vd_div(vd_constant(1.0), grown)), vd_constant(0.5));
 }
 OXI_INLINE vd vd_asinh(vd x) {
-    vd size = vd_abs(x), one = vd_set1(1.0), root = vd_sqrt(vd_fma(size, size, one));
+    vd size = vd_abs(x), one = vd_constant(1.0), root = vd_sqrt(vd_fma(size, size, one));
     return vd_copysign(vd_log1p(vd_add(size, vd_sub(root, one))), x);
 }
 OXI_INLINE vd vd_acosh(vd x) {
-    vd t = vd_sub(x, vd_set1(1.0)), result = vd_log1p(vd_add(t, vd_sqrt(vd_mul(t, vd_add(t, vd_set1(2.0))))));
-    return vd_select(vd_lt(x, vd_set1(1.0)), vd_set1(NAN), result);
+    vd t = vd_sub(x, vd_constant(1.0)), root = vd_sqrt(vd_mul(t, vd_add(t, vd_constant(2.0))));
+    vd result = vd_log1p(vd_add(t, root));
+    return vd_select(vd_lt(x, vd_constant(1.0)), vd_constant(NAN), result);
 }
 OXI_INLINE vd vd_atanh(vd x) {
-    vd size = vd_abs(x), ratio = vd_div(vd_add(size, size), vd_sub(vd_set1(1.0), size));
-    return vd_copysign(vd_mul(vd_log1p(ratio), vd_set1(0.5)), x);
+    vd size = vd_abs(x), ratio = vd_div(vd_add(size, size), vd_sub(vd_constant(1.0), size));
+    return vd_copysign(vd_mul(vd_log1p(ratio), vd_constant(0.5)), x);
 }
 
 /* asin(root) for 0 <= root <= 1/2, z = root^2. */
 OXI_INLINE vd vd_asin_poly(vd root, vd z) {
-    vd p = vd_set1(0.037516476556524632);
-    p = vd_fma(p, z, vd_set1(0.014438583321542988));
-    p = vd_fma(p, z, vd_set1(0.031807724932995537));
-    p = vd_fma(p, z, vd_set1(0.044516954304071057));
-    p = vd_fma(p, z, vd_set1(0.075005041893276614));
-    p = vd_fma(p, z, vd_set1(0.16666659991216493));
+    vd p = vd_constant(0.037516476556524632);
+    p = vd_fma(p, z, vd_constant(0.014438583321542988));
+    p = vd_fma(p, z, vd_constant(0.031807724932995537));
+    p = vd_fma(p, z, vd_constant(0.044516954304071057));
+    p = vd_fma(p, z, vd_constant(0.075005041893276614));
+    p = vd_fma(p, z, vd_constant(0.16666659991216493));
     return vd_fma(vd_mul(p, z), root, root);
 }
 /* Beyond 1/2: asin x = pi/2 - 2 asin(sqrt((1 - x) / 2)). */
 OXI_SHARED vd vd_asin_part(vd x, vmd *outer) {
-    vd size = vd_abs(x), half = vd_set1(0.5);
+    vd size = vd_abs(x), half = vd_constant(0.5);
     *outer = vd_gt(size, half);
     vd z = vd_select(*outer, vd_fnma(size, half, half), vd_mul(x, x));
     return vd_asin_poly(vd_select(*outer, vd_sqrt(z), size), z);
@@ -16747,46 +16784,46 @@ OXI_SHARED vd vd_asin_part(vd x, vmd *outer) {
 OXI_INLINE vd vd_asin(vd x) {
     vmd outer;
     vd p = vd_asin_part(x, &outer);
-    return vd_copysign(vd_select(outer, vd_fnma(p, vd_set1(2.0), vd_set1(1.5707963267948966)), p), x);
+    return vd_copysign(vd_select(outer, vd_fnma(p, vd_constant(2.0), vd_constant(1.5707963267948966)), p), x);
 }
 OXI_INLINE vd vd_acos(vd x) {
     vmd outer;
     vd p = vd_asin_part(x, &outer), twice = vd_add(p, p),
-       inner = vd_sub(vd_set1(1.5707963267948966), vd_copysign(p, x));
-    vd result = vd_select(vd_lt(x, vd_zero()), vd_sub(vd_set1(3.1415926535897932), twice), twice);
+       inner = vd_sub(vd_constant(1.5707963267948966), vd_copysign(p, x));
+    vd result = vd_select(vd_lt(x, vd_zero()), vd_sub(vd_constant(3.1415926535897932), twice), twice);
     return vd_select(outer, result, inner);
 }
 OXI_SHARED vd vd_atan_poly(vd a) { /* 0 <= a <= 1 */
-    vd z = vd_mul(a, a), p = vd_set1(-0.0017936394138805141);
-    p = vd_fma(p, z, vd_set1(0.010914688628394916));
-    p = vd_fma(p, z, vd_set1(-0.031178006661976711));
-    p = vd_fma(p, z, vd_set1(0.057957760556810609));
-    p = vd_fma(p, z, vd_set1(-0.084034603243532902));
-    p = vd_fma(p, z, vd_set1(0.10952189235340447));
-    p = vd_fma(p, z, vd_set1(-0.1426424233803581));
-    p = vd_fma(p, z, vd_set1(0.19998548344776948));
-    p = vd_fma(p, z, vd_set1(-0.33333299091088425));
+    vd z = vd_mul(a, a), p = vd_constant(-0.0017936394138805141);
+    p = vd_fma(p, z, vd_constant(0.010914688628394916));
+    p = vd_fma(p, z, vd_constant(-0.031178006661976711));
+    p = vd_fma(p, z, vd_constant(0.057957760556810609));
+    p = vd_fma(p, z, vd_constant(-0.084034603243532902));
+    p = vd_fma(p, z, vd_constant(0.10952189235340447));
+    p = vd_fma(p, z, vd_constant(-0.1426424233803581));
+    p = vd_fma(p, z, vd_constant(0.19998548344776948));
+    p = vd_fma(p, z, vd_constant(-0.33333299091088425));
     return vd_fma(vd_mul(p, z), a, a);
 }
 OXI_INLINE vd vd_atan(vd x) {
-    vd size = vd_abs(x), one = vd_set1(1.0);
+    vd size = vd_abs(x), one = vd_constant(1.0);
     vd p = vd_atan_poly(vd_div(vd_min(one, size), vd_max(one, size)));
-    return vd_copysign(vd_select(vd_gt(size, one), vd_sub(vd_set1(1.5707963267948966), p), p), x);
+    return vd_copysign(vd_select(vd_gt(size, one), vd_sub(vd_constant(1.5707963267948966), p), p), x);
 }
 OXI_INLINE vd vd_atan2(vd y, vd x) {
-    vd across = vd_abs(x), up = vd_abs(y), larger = vd_max(across, up), one = vd_set1(1.0);
+    vd across = vd_abs(x), up = vd_abs(y), larger = vd_max(across, up), one = vd_constant(1.0);
     vd ratio = vd_div(vd_min(across, up), larger);
     ratio = vd_select(vd_eq(across, up), vd_select(vd_eq(up, vd_zero()), up, one), ratio);
     vd p = vd_atan_poly(ratio);
-    p = vd_select(vd_gt(up, across), vd_sub(vd_set1(1.5707963267948966), p), p);
-    p = vd_select(vd_lt(vd_copysign(one, x), vd_zero()), vd_sub(vd_set1(3.1415926535897932), p), p);
-    return vd_select(vd_unord(x, y), vd_set1(NAN), vd_copysign(p, y));
+    p = vd_select(vd_gt(up, across), vd_sub(vd_constant(1.5707963267948966), p), p);
+    p = vd_select(vd_lt(vd_copysign(one, x), vd_zero()), vd_sub(vd_constant(3.1415926535897932), p), p);
+    return vd_select(vd_unord(x, y), vd_constant(NAN), vd_copysign(p, y));
 }
 
 OXI_INLINE vd vd_tan(vd x) {
     vl ignored;
-    vd n = vd_nearest(vd_mul(x, vd_set1(0.63661977236758134)), &ignored), r = vd_minus_turns(x, n);
-    if (vmd_any(vmd_not(vd_lt(vd_abs(x), vd_set1(131072.0))))) {
+    vd n = vd_nearest(vd_mul(x, vd_constant(0.63661977236758134)), &ignored), r = vd_minus_turns(x, n);
+    if (vmd_any(vmd_not(vd_lt(vd_abs(x), vd_constant(131072.0))))) {
         double angle[VD], rest[VD], turns[VD];
         vd_store(angle, x);
         vd_store(rest, r);
@@ -16800,17 +16837,17 @@ OXI_INLINE vd vd_tan(vd x) {
         r = vd_load(rest);
         n = vd_load(turns);
     }
-    vd z = vd_mul(r, r), s = vd_set1(2.7161254503885555e-6), c = vd_set1(-2.7186903382993024e-7);
-    s = vd_fma(s, z, vd_set1(-1.9839098294785571e-4));
-    s = vd_fma(s, z, vd_set1(8.3333286250668326e-3));
-    s = vd_fma(s, z, vd_set1(-0.16666666634805116));
+    vd z = vd_mul(r, r), s = vd_constant(2.7161254503885555e-6), c = vd_constant(-2.7186903382993024e-7);
+    s = vd_fma(s, z, vd_constant(-1.9839098294785571e-4));
+    s = vd_fma(s, z, vd_constant(8.3333286250668326e-3));
+    s = vd_fma(s, z, vd_constant(-0.16666666634805116));
     s = vd_fma(vd_mul(s, z), r, r);
-    c = vd_fma(c, z, vd_set1(2.4799225029235267e-5));
-    c = vd_fma(c, z, vd_set1(-1.3888882579396954e-3));
-    c = vd_fma(c, z, vd_set1(4.1666666608411895e-2));
-    c = vd_fma(c, z, vd_set1(-0.5));
-    c = vd_fma(c, z, vd_set1(1.0));
-    vd half = vd_mul(n, vd_set1(0.5));
+    c = vd_fma(c, z, vd_constant(2.4799225029235267e-5));
+    c = vd_fma(c, z, vd_constant(-1.3888882579396954e-3));
+    c = vd_fma(c, z, vd_constant(4.1666666608411895e-2));
+    c = vd_fma(c, z, vd_constant(-0.5));
+    c = vd_fma(c, z, vd_constant(1.0));
+    vd half = vd_mul(n, vd_constant(0.5));
     vmd odd = vd_ne(vd_nearest(half, &ignored), half);
     vd result = vd_div(vd_select(odd, vd_neg(c), s), vd_select(odd, s, c));
     return vd_select(vd_eq(x, vd_zero()), x, result);
@@ -16819,37 +16856,37 @@ OXI_INLINE vd vd_tan(vd x) {
 /* e^(-a^2) u P(u), u = 1 / (1 + 0.4 a), a = |x|; 2 minus that for negative x. The square of an f32 is
  * exact in f64. */
 OXI_INLINE vd vd_erfc(vd x) {
-    vd a = vd_min(vd_set1(12.0), vd_abs(x)), one = vd_set1(1.0);
-    vd u = vd_div(one, vd_fma(a, vd_set1(0.4), one)), p = vd_set1(0.021914285893325239);
-    p = vd_fma(p, u, vd_set1(-0.16041818669907665));
-    p = vd_fma(p, u, vd_set1(0.48635969024629855));
-    p = vd_fma(p, u, vd_set1(-0.76439771883417751));
-    p = vd_fma(p, u, vd_set1(0.65740784427122712));
-    p = vd_fma(p, u, vd_set1(-0.39116763863051324));
-    p = vd_fma(p, u, vd_set1(0.24046852122369405));
-    p = vd_fma(p, u, vd_set1(0.07013502231748095));
-    p = vd_fma(p, u, vd_set1(0.18201853723503314));
-    p = vd_fma(p, u, vd_set1(0.20622213385782087));
-    p = vd_fma(p, u, vd_set1(0.225785501453134));
-    p = vd_fma(p, u, vd_set1(0.22567200753104844));
+    vd a = vd_min(vd_constant(12.0), vd_abs(x)), one = vd_constant(1.0);
+    vd u = vd_div(one, vd_fma(a, vd_constant(0.4), one)), p = vd_constant(0.021914285893325239);
+    p = vd_fma(p, u, vd_constant(-0.16041818669907665));
+    p = vd_fma(p, u, vd_constant(0.48635969024629855));
+    p = vd_fma(p, u, vd_constant(-0.76439771883417751));
+    p = vd_fma(p, u, vd_constant(0.65740784427122712));
+    p = vd_fma(p, u, vd_constant(-0.39116763863051324));
+    p = vd_fma(p, u, vd_constant(0.24046852122369405));
+    p = vd_fma(p, u, vd_constant(0.07013502231748095));
+    p = vd_fma(p, u, vd_constant(0.18201853723503314));
+    p = vd_fma(p, u, vd_constant(0.20622213385782087));
+    p = vd_fma(p, u, vd_constant(0.225785501453134));
+    p = vd_fma(p, u, vd_constant(0.22567200753104844));
     vd result = vd_mul(vd_mul(u, p), vd_exp(vd_neg(vd_mul(a, a))));
-    return vd_select(vd_lt(x, vd_zero()), vd_sub(vd_set1(2.0), result), result);
+    return vd_select(vd_lt(x, vd_zero()), vd_sub(vd_constant(2.0), result), result);
 }
 
 /* |a|^b with the sign and the special cases of C's pow. */
 OXI_INLINE vd vd_pow(vd a, vd b) {
-    vd zero = vd_zero(), one = vd_set1(1.0), size = vd_abs(a), half = vd_mul(b, vd_set1(0.5));
+    vd zero = vd_zero(), one = vd_constant(1.0), size = vd_abs(a), half = vd_mul(b, vd_constant(0.5));
     vd result = vd_exp(vd_mul(b, vd_log(size)));
     vmd whole = vd_eq(vd_trunc(b), b), odd = vmd_and(whole, vd_ne(vd_trunc(half), half));
     result = vd_select(odd, vd_copysign(result, a), result);
-    vmd refused = vmd_and(vmd_and(vd_lt(a, zero), vd_lt(size, vd_set1(INFINITY))), vmd_not(whole));
-    result = vd_select(refused, vd_set1(NAN), result);
-    vmd endless = vd_eq(vd_abs(b), vd_set1(INFINITY));
+    vmd refused = vmd_and(vmd_and(vd_lt(a, zero), vd_lt(size, vd_constant(INFINITY))), vmd_not(whole));
+    result = vd_select(refused, vd_constant(NAN), result);
+    vmd endless = vd_eq(vd_abs(b), vd_constant(INFINITY));
     vmd unit = vmd_or(vd_eq(a, one), vmd_and(vd_eq(size, one), endless));
     return vd_select(vmd_or(vd_eq(b, zero), unit), one, result);
 }
 OXI_INLINE vd vd_hypot(vd a, vd b) {
-    vd infinity = vd_set1(INFINITY), result = vd_sqrt(vd_fma(a, a, vd_mul(b, b)));
+    vd infinity = vd_constant(INFINITY), result = vd_sqrt(vd_fma(a, a, vd_mul(b, b)));
     return vd_select(vmd_or(vd_eq(vd_abs(a), infinity), vd_eq(vd_abs(b), infinity)), infinity, result);
 }
 
@@ -16859,7 +16896,8 @@ OXI_SHARED vd vd_fmod(vd a, vd b) {
     vd size = vd_abs(a), divisor = vd_abs(b), quotient = vd_trunc(vd_div(size, divisor));
     vd rest = vd_fnma(quotient, divisor, size);
     rest = vd_select(vd_lt(rest, vd_zero()), vd_add(rest, divisor), rest);
-    vmd large = vmd_not(vmd_and(vd_lt(quotient, vd_set1(268435456.0)), vd_lt(divisor, vd_set1(INFINITY))));
+    vmd large = vd_lt(quotient, vd_constant(268435456.0));
+    large = vmd_not(vmd_and(large, vd_lt(divisor, vd_constant(INFINITY))));
     if (vmd_any(large)) {
         double dividends[VD], divisors[VD], rests[VD];
         unsigned bits = vmd_bits(large);
@@ -16875,7 +16913,7 @@ OXI_SHARED vd vd_fmod(vd a, vd b) {
 /* Where the rest is not 0 and its sign differs from the divisor's. */
 OXI_INLINE vmd vd_rest_opposes(vd rest, vd divisor) {
     vd zero = vd_zero();
-    return vd_lt(vd_mul(rest, vd_copysign(vd_set1(1.0), divisor)), zero);
+    return vd_lt(vd_mul(rest, vd_copysign(vd_constant(1.0), divisor)), zero);
 }
 OXI_INLINE vd vd_remainder(vd a, vd b) {
     vd rest = vd_fmod(a, b);
@@ -16883,7 +16921,7 @@ OXI_INLINE vd vd_remainder(vd a, vd b) {
 }
 /* As torch: the quotient less its rest is whole up to rounding; a zero has the sign of a / b. */
 OXI_INLINE vd vd_floor_divide(vd a, vd b) {
-    vd zero = vd_zero(), one = vd_set1(1.0), rest = vd_fmod(a, b), plain = vd_div(a, b);
+    vd zero = vd_zero(), one = vd_constant(1.0), rest = vd_fmod(a, b), plain = vd_div(a, b);
     vd quotient = vd_div(vd_sub(a, rest), b);
     quotient = vd_sub(quotient, vd_select(vd_rest_opposes(rest, b), one, zero));
     quotient = vd_select(vd_eq(quotient, zero), vd_copysign(zero, plain), vd_round(quotient));
@@ -16891,9 +16929,9 @@ OXI_INLINE vd vd_floor_divide(vd a, vd b) {
 }
 
 OXI_INLINE vd vd_mish(vd x) { /* tanh(log(1 + w)) = w (w + 2) / (w (w + 2) + 2), w = e^x */
-    vd w = vd_exp(vd_min(vd_set1(40.0), x)), two = vd_set1(2.0), part = vd_mul(w, vd_add(w, two));
+    vd w = vd_exp(vd_min(vd_constant(40.0), x)), two = vd_constant(2.0), part = vd_mul(w, vd_add(w, two));
     vd result = vd_mul(x, vd_div(part, vd_add(part, two)));
-    return vd_select(vd_eq(x, vd_set1(-INFINITY)), vd_set1(NAN), result);
+    return vd_select(vd_eq(x, vd_constant(-INFINITY)), vd_constant(NAN), result);
 }
 OXI_INLINE vd vd_softplus(vd x, vd beta, vd threshold) {
     vd scaled = vd_mul(x, beta);
@@ -21027,6 +21065,7 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
 #define oxi_avx_VF 8
 #define oxi_avx_VD 4
 #define oxi_avx_SCALEF 0
+#define oxi_avx_CONSTANT 0
 #define oxi_avx_FMA 0
 #define oxi_avx_TWO 0
 
@@ -21318,14 +21357,18 @@ OXI_INLINE void vf_store_bf16(uint16_t *p, vf a) {
 /* >>cpu/simd/derived.inc */
 /* The part of the vocabulary that every tier builds in the same way from its own. Included by each
  * simd/<isa>.h. */
-OXI_INLINE vf vf_abs(vf a) { return vf_andnot(vf_set1(-0.0f), a); }
-OXI_INLINE vf vf_neg(vf a) { return vf_xor(vf_set1(-0.0f), a); }
-OXI_INLINE vf vf_copysign(vf a, vf sign) { return vf_or(vf_abs(a), vf_and(vf_set1(-0.0f), sign)); }
+#if !OXI_ISA(CONSTANT)
+OXI_INLINE vf vf_constant(float a) { return vf_set1(a); }
+OXI_INLINE vd vd_constant(double a) { return vd_set1(a); }
+#endif
+OXI_INLINE vf vf_abs(vf a) { return vf_andnot(vf_constant(-0.0f), a); }
+OXI_INLINE vf vf_neg(vf a) { return vf_xor(vf_constant(-0.0f), a); }
+OXI_INLINE vf vf_copysign(vf a, vf sign) { return vf_or(vf_abs(a), vf_and(vf_constant(-0.0f), sign)); }
 OXI_INLINE vm vf_gt(vf a, vf b) { return vf_lt(b, a); }
 OXI_INLINE vm vf_ge(vf a, vf b) { return vf_le(b, a); }
-OXI_INLINE vd vd_abs(vd a) { return vd_andnot(vd_set1(-0.0), a); }
-OXI_INLINE vd vd_neg(vd a) { return vd_xor(vd_set1(-0.0), a); }
-OXI_INLINE vd vd_copysign(vd a, vd sign) { return vd_or(vd_abs(a), vd_and(vd_set1(-0.0), sign)); }
+OXI_INLINE vd vd_abs(vd a) { return vd_andnot(vd_constant(-0.0), a); }
+OXI_INLINE vd vd_neg(vd a) { return vd_xor(vd_constant(-0.0), a); }
+OXI_INLINE vd vd_copysign(vd a, vd sign) { return vd_or(vd_abs(a), vd_and(vd_constant(-0.0), sign)); }
 OXI_INLINE vmd vd_gt(vd a, vd b) { return vd_lt(b, a); }
 OXI_INLINE vmd vd_ge(vd a, vd b) { return vd_le(b, a); }
 OXI_INLINE void vmd_store_bool(uint8_t *p, vmd m) {
@@ -21403,20 +21446,20 @@ OXI_LIGHT_BEGIN
 /* ---- e^x --------------------------------------------------------------------------------------------------
  * x = n ln 2 + r, |r| <= ln 2 / 2. ln 2 is split so that n times its first part is exact. */
 OXI_INLINE vf vf_exp_reduce(vf x, vi *n) {
-    *n = vf_to_vi(vf_mul(x, vf_set1(1.44269504f)));
-    vf whole = vi_to_vf(*n), r = vf_fnma(whole, vf_set1(0.693145752f), x);
-    return vf_fnma(whole, vf_set1(1.42860677e-6f), r);
+    *n = vf_to_vi(vf_mul(x, vf_constant(1.44269504f)));
+    vf whole = vi_to_vf(*n), r = vf_fnma(whole, vf_constant(0.693145752f), x);
+    return vf_fnma(whole, vf_constant(1.42860677e-6f), r);
 }
 OXI_INLINE vf vf_expm1_poly(vf r) { /* e^r - 1 */
-    vf p = vf_set1(1.39108044e-3f);
-    p = vf_fma(p, r, vf_set1(8.37051682e-3f));
-    p = vf_fma(p, r, vf_set1(4.16668691e-2f));
-    p = vf_fma(p, r, vf_set1(0.166664988f));
-    p = vf_fma(p, r, vf_set1(0.499999970f));
+    vf p = vf_constant(1.39108044e-3f);
+    p = vf_fma(p, r, vf_constant(8.37051682e-3f));
+    p = vf_fma(p, r, vf_constant(4.16668691e-2f));
+    p = vf_fma(p, r, vf_constant(0.166664988f));
+    p = vf_fma(p, r, vf_constant(0.499999970f));
     return vf_fma(vf_mul(r, r), p, r);
 }
 OXI_INLINE vf vf_exp_poly(vf r) {
-    return vf_add(vf_expm1_poly(r), vf_set1(1.0f));
+    return vf_add(vf_expm1_poly(r), vf_constant(1.0f));
 }
 /* e^x where it is a normal number: -87.3 <= x <= 88.3. */
 OXI_INLINE vf vf_exp_within(vf x) {
@@ -21428,27 +21471,27 @@ OXI_INLINE vf vf_exp_within(vf x) {
  * the scaling. */
 OXI_INLINE vf vf_exp(vf x) {
     vi n;
-    vm vanishes = vf_lt(x, vf_set1(-104.0f));
-    x = vf_min(vf_set1(89.0f), vf_max(vf_set1(-104.0f), x));
+    vm vanishes = vf_lt(x, vf_constant(-104.0f));
+    x = vf_min(vf_constant(89.0f), vf_max(vf_constant(-104.0f), x));
     vf r = vf_exp_reduce(x, &n);
     return vf_scale(vf_select(vanishes, vf_zero(), vf_exp_poly(r)), n);
 }
 /* For softmax: x <= 88, and what would be subnormal is 0. */
 OXI_INLINE vf vf_exp_weight(vf x) {
-    vf least = vf_set1(-87.3f);
+    vf least = vf_constant(-87.3f);
     return vf_select(vf_lt(x, least), vf_zero(), vf_exp_within(vf_max(least, x)));
 }
 OXI_INLINE vf vf_exp2(vf x) {
-    vm vanishes = vf_lt(x, vf_set1(-150.0f));
-    x = vf_min(vf_set1(129.0f), vf_max(vf_set1(-150.0f), x));
+    vm vanishes = vf_lt(x, vf_constant(-150.0f));
+    x = vf_min(vf_constant(129.0f), vf_max(vf_constant(-150.0f), x));
     vi n = vf_to_vi(x);
-    vf r = vf_sub(x, vi_to_vf(n)), p = vf_set1(1.58246577e-4f);
-    p = vf_fma(p, r, vf_set1(1.34177180e-3f));
-    p = vf_fma(p, r, vf_set1(9.61706508e-3f));
-    p = vf_fma(p, r, vf_set1(5.55027276e-2f));
-    p = vf_fma(p, r, vf_set1(0.240226552f));
-    p = vf_fma(p, r, vf_set1(0.693147242f));
-    return vf_scale(vf_select(vanishes, vf_zero(), vf_fma(p, r, vf_set1(1.0f))), n);
+    vf r = vf_sub(x, vi_to_vf(n)), p = vf_constant(1.58246577e-4f);
+    p = vf_fma(p, r, vf_constant(1.34177180e-3f));
+    p = vf_fma(p, r, vf_constant(9.61706508e-3f));
+    p = vf_fma(p, r, vf_constant(5.55027276e-2f));
+    p = vf_fma(p, r, vf_constant(0.240226552f));
+    p = vf_fma(p, r, vf_constant(0.693147242f));
+    return vf_scale(vf_select(vanishes, vf_zero(), vf_fma(p, r, vf_constant(1.0f))), n);
 }
 
 /* ---- logarithms -------------------------------------------------------------------------------------------
@@ -21457,34 +21500,34 @@ OXI_INLINE vf vf_exp2(vf x) {
 OXI_INLINE void vf_log_parts(vf x, vf *e, vf *f, vf *tail) {
     vi bits = vf_as_vi(x), exponent = vi_sra(vi_sub(bits, vi_set1(0x3f2aaaab)), 23); /* 2/3 */
     *e = vi_to_vf(exponent);
-    *f = vf_sub(vi_as_vf(vi_sub(bits, vi_sll(exponent, 23))), vf_set1(1.0f));
-    vf s = vf_mul(*f, *f), p = vf_set1(-0.128918126f);
-    p = vf_fma(p, *f, vf_set1(0.139844537f));
-    p = vf_fma(p, *f, vf_set1(-0.121842332f));
-    p = vf_fma(p, *f, vf_set1(0.140058652f));
-    p = vf_fma(p, *f, vf_set1(-0.166804895f));
-    p = vf_fma(p, *f, vf_set1(0.200104058f));
-    p = vf_fma(p, *f, vf_set1(-0.249997973f));
-    p = vf_fma(p, *f, vf_set1(0.333332151f));
-    *tail = vf_fma(vf_mul(p, *f), s, vf_mul(s, vf_set1(-0.5f)));
+    *f = vf_sub(vi_as_vf(vi_sub(bits, vi_sll(exponent, 23))), vf_constant(1.0f));
+    vf s = vf_mul(*f, *f), p = vf_constant(-0.128918126f);
+    p = vf_fma(p, *f, vf_constant(0.139844537f));
+    p = vf_fma(p, *f, vf_constant(-0.121842332f));
+    p = vf_fma(p, *f, vf_constant(0.140058652f));
+    p = vf_fma(p, *f, vf_constant(-0.166804895f));
+    p = vf_fma(p, *f, vf_constant(0.200104058f));
+    p = vf_fma(p, *f, vf_constant(-0.249997973f));
+    p = vf_fma(p, *f, vf_constant(0.333332151f));
+    *tail = vf_fma(vf_mul(p, *f), s, vf_mul(s, vf_constant(-0.5f)));
 }
 OXI_INLINE vm vf_log_is_rare(vf x) {
-    return vm_not(vm_and(vf_ge(x, vf_set1(1.17549435e-38f)), vf_lt(x, vf_set1(INFINITY))));
+    return vm_not(vm_and(vf_ge(x, vf_constant(1.17549435e-38f)), vf_lt(x, vf_constant(INFINITY))));
 }
 /* The results of what is not a positive finite number. */
 OXI_INLINE vf vf_log_special(vf x, vf result) {
     vf zero = vf_zero();
-    result = vf_select(vf_eq(x, zero), vf_set1(-INFINITY), result);
-    result = vf_select(vf_lt(x, zero), vf_set1(NAN), result);
-    return vf_select(vm_or(vf_eq(x, vf_set1(INFINITY)), vf_unord(x, x)), x, result);
+    result = vf_select(vf_eq(x, zero), vf_constant(-INFINITY), result);
+    result = vf_select(vf_lt(x, zero), vf_constant(NAN), result);
+    return vf_select(vm_or(vf_eq(x, vf_constant(INFINITY)), vf_unord(x, x)), x, result);
 }
 /* The parts of any x: subnormals are scaled up first. */
 OXI_INLINE void vf_log_parts_any(vf x, vm rare, vf *e, vf *f, vf *tail) {
     vf bias = vf_zero();
     if (vm_any(rare)) {
-        vm small = vf_lt(x, vf_set1(1.17549435e-38f));
-        x = vf_select(small, vf_mul(x, vf_set1(8388608.0f)), x);
-        bias = vf_select(small, vf_set1(-23.0f), bias);
+        vm small = vf_lt(x, vf_constant(1.17549435e-38f));
+        x = vf_select(small, vf_mul(x, vf_constant(8388608.0f)), x);
+        bias = vf_select(small, vf_constant(-23.0f), bias);
     }
     vf_log_parts(x, e, f, tail);
     *e = vf_add(*e, bias);
@@ -21493,29 +21536,30 @@ OXI_INLINE vf vf_log(vf x) {
     vf e, f, tail;
     vm rare = vf_log_is_rare(x);
     vf_log_parts_any(x, rare, &e, &f, &tail);
-    vf result = vf_fma(e, vf_set1(0.693145752f), vf_add(f, vf_fma(e, vf_set1(1.42860677e-6f), tail)));
+    vf result = vf_fma(e, vf_constant(0.693145752f), vf_add(f, vf_fma(e, vf_constant(1.42860677e-6f), tail)));
     return vm_any(rare) ? vf_log_special(x, result) : result;
 }
 OXI_INLINE vf vf_log2(vf x) {
     vf e, f, tail;
     vm rare = vf_log_is_rare(x);
     vf_log_parts_any(x, rare, &e, &f, &tail);
-    tail = vf_fma(vf_add(f, tail), vf_set1(0.442695041f), tail); /* log2(1 + f) = (f + tail) (1 + 0.4427) */
+    /* log2(1 + f) = (f + tail) (1 + 0.4427) */
+    tail = vf_fma(vf_add(f, tail), vf_constant(0.442695041f), tail);
     vf result = vf_add(vf_add(e, f), tail);
     return vm_any(rare) ? vf_log_special(x, result) : result;
 }
 /* What rounding 1 + x lost is put back, divided by the sum. */
 OXI_SHARED vf vf_log1p(vf x) {
-    vf e, f, tail, one = vf_set1(1.0f), sum = vf_add(x, one), lost = vf_sub(x, vf_sub(sum, one));
+    vf e, f, tail, one = vf_constant(1.0f), sum = vf_add(x, one), lost = vf_sub(x, vf_sub(sum, one));
     vf_log_parts(sum, &e, &f, &tail);
-    tail = vf_add(vf_fma(e, vf_set1(1.42860677e-6f), tail), vf_div(lost, sum));
-    vf result = vf_fma(e, vf_set1(0.693145752f), vf_add(f, tail));
+    tail = vf_add(vf_fma(e, vf_constant(1.42860677e-6f), tail), vf_div(lost, sum));
+    vf result = vf_fma(e, vf_constant(0.693145752f), vf_add(f, tail));
     result = vf_select(vf_eq(x, vf_zero()), x, result);
     return vm_any(vf_log_is_rare(sum)) ? vf_log_special(sum, result) : result;
 }
 /* For a beta that is a power of two, which scales exactly. Beyond 88 the logarithm is x to the last bit. */
 OXI_INLINE vf vf_softplus(vf x, vf beta, vf threshold) {
-    vf scaled = vf_mul(x, beta), large = vf_min(threshold, vf_set1(88.0f));
+    vf scaled = vf_mul(x, beta), large = vf_min(threshold, vf_constant(88.0f));
     return vf_select(vf_gt(scaled, large), x, vf_div(vf_log1p(vf_exp(scaled)), beta));
 }
 OXI_INLINE vf vf_logsigmoid(vf x) {
@@ -21526,23 +21570,23 @@ OXI_INLINE vf vf_logsigmoid(vf x) {
 
 /* Near 0 an odd polynomial, beyond 1 - 2 / (e^2|x| + 1). */
 OXI_INLINE vf vf_tanh(vf x) {
-    vf size = vf_abs(x), z = vf_mul(x, x), p = vf_set1(-6.16961392e-3f);
-    p = vf_fma(p, z, vf_set1(2.10003760e-2f));
-    p = vf_fma(p, z, vf_set1(-5.38357571e-2f));
-    p = vf_fma(p, z, vf_set1(0.133324370f));
-    p = vf_fma(p, z, vf_set1(-0.333333135f));
+    vf size = vf_abs(x), z = vf_mul(x, x), p = vf_constant(-6.16961392e-3f);
+    p = vf_fma(p, z, vf_constant(2.10003760e-2f));
+    p = vf_fma(p, z, vf_constant(-5.38357571e-2f));
+    p = vf_fma(p, z, vf_constant(0.133324370f));
+    p = vf_fma(p, z, vf_constant(-0.333333135f));
     vf near = vf_fma(vf_mul(p, z), size, size);
-    vf grown = vf_exp_within(vf_mul(vf_min(vf_set1(9.1f), size), vf_set1(2.0f)));
-    vf far = vf_sub(vf_set1(1.0f), vf_div(vf_set1(2.0f), vf_add(grown, vf_set1(1.0f))));
-    return vf_copysign(vf_select(vf_lt(size, vf_set1(0.55f)), near, far), x);
+    vf grown = vf_exp_within(vf_mul(vf_min(vf_constant(9.1f), size), vf_constant(2.0f)));
+    vf far = vf_sub(vf_constant(1.0f), vf_div(vf_constant(2.0f), vf_add(grown, vf_constant(1.0f))));
+    return vf_copysign(vf_select(vf_lt(size, vf_constant(0.55f)), near, far), x);
 }
 
 /* 1 / (1 + e^-x) as z / (1 + z) for negative x, where z = e^-|x| does not overflow. What rounding 1 + z
  * lost is made good. */
 OXI_INLINE vf vf_sigmoid(vf x) {
     vi n;
-    vf one = vf_set1(1.0f), size = vf_min(vf_set1(104.0f), vf_abs(x));
-    vm vanishes = vm_or(vf_lt(x, vf_set1(-104.0f)), vf_gt(x, vf_set1(80.0f)));
+    vf one = vf_constant(1.0f), size = vf_min(vf_constant(104.0f), vf_abs(x));
+    vm vanishes = vm_or(vf_lt(x, vf_constant(-104.0f)), vf_gt(x, vf_constant(80.0f)));
     vf p = vf_exp_poly(vf_exp_reduce(vf_neg(size), &n)), z = vf_scale(vf_select(vanishes, vf_zero(), p), n);
     vf sum = vf_add(one, z), lost = vf_sub(z, vf_sub(sum, one));
     vf quotient = vf_div(vf_select(vf_lt(x, vf_zero()), z, one), sum);
@@ -21551,25 +21595,25 @@ OXI_INLINE vf vf_sigmoid(vf x) {
 
 /* Below 1 an odd polynomial, beyond 1 - e^-q(|x|). */
 OXI_INLINE vf vf_erf(vf x) {
-    vf size = vf_abs(x), a = vf_min(vf_set1(3.95f), size), z = vf_mul(x, x);
-    vf p = vf_set1(7.80690389e-5f);
-    p = vf_fma(p, z, vf_set1(-7.99785310e-4f));
-    p = vf_fma(p, z, vf_set1(5.18716220e-3f));
-    p = vf_fma(p, z, vf_set1(-2.68533472e-2f));
-    p = vf_fma(p, z, vf_set1(0.112835787f));
-    p = vf_fma(p, z, vf_set1(-0.376126260f));
-    p = vf_fma(p, z, vf_set1(0.128379166f));
+    vf size = vf_abs(x), a = vf_min(vf_constant(3.95f), size), z = vf_mul(x, x);
+    vf p = vf_constant(7.80690389e-5f);
+    p = vf_fma(p, z, vf_constant(-7.99785310e-4f));
+    p = vf_fma(p, z, vf_constant(5.18716220e-3f));
+    p = vf_fma(p, z, vf_constant(-2.68533472e-2f));
+    p = vf_fma(p, z, vf_constant(0.112835787f));
+    p = vf_fma(p, z, vf_constant(-0.376126260f));
+    p = vf_fma(p, z, vf_constant(0.128379166f));
     vf near = vf_fma(p, size, size);
-    vf q = vf_set1(-2.16922926e-5f);
-    q = vf_fma(q, a, vf_set1(4.41424811e-4f));
-    q = vf_fma(q, a, vf_set1(-4.20510629e-3f));
-    q = vf_fma(q, a, vf_set1(2.52099875e-2f));
-    q = vf_fma(q, a, vf_set1(-0.108421713f));
-    q = vf_fma(q, a, vf_set1(-0.633216619f));
-    q = vf_fma(q, a, vf_set1(-1.12958026f));
-    q = vf_fma(q, a, vf_set1(1.88468155e-4f));
-    vf far = vf_sub(vf_set1(1.0f), vf_exp_within(q));
-    return vf_copysign(vf_select(vf_lt(size, vf_set1(1.0f)), near, far), x);
+    vf q = vf_constant(-2.16922926e-5f);
+    q = vf_fma(q, a, vf_constant(4.41424811e-4f));
+    q = vf_fma(q, a, vf_constant(-4.20510629e-3f));
+    q = vf_fma(q, a, vf_constant(2.52099875e-2f));
+    q = vf_fma(q, a, vf_constant(-0.108421713f));
+    q = vf_fma(q, a, vf_constant(-0.633216619f));
+    q = vf_fma(q, a, vf_constant(-1.12958026f));
+    q = vf_fma(q, a, vf_constant(1.88468155e-4f));
+    vf far = vf_sub(vf_constant(1.0f), vf_exp_within(q));
+    return vf_copysign(vf_select(vf_lt(size, vf_constant(1.0f)), near, far), x);
 }
 
 /* ---- activations: max(x, 0) - t ---------------------------------------------------------------------------
@@ -21578,11 +21622,11 @@ OXI_INLINE vf vf_erf(vf x) {
  * |x| is cut off where t has become 0, and the number is made 0 where scaling would underflow. At -infinity
  * 0 * infinity is NaN, as in torch. */
 OXI_INLINE vf vf_gate(vf x, vf t) {
-    t = vf_select(vf_eq(x, vf_set1(-INFINITY)), vf_set1(NAN), t);
-    return vf_sub(vf_max(vf_set1(-0.0f), x), t);
+    t = vf_select(vf_eq(x, vf_constant(-INFINITY)), vf_constant(NAN), t);
+    return vf_sub(vf_max(vf_constant(-0.0f), x), t);
 }
 OXI_INLINE vf vf_gate_logistic(vf x, vf size, vf r, vi n) { /* g(-|x|) = z / (1 + z), z = e^r 2^n */
-    vf zero = vf_zero(), one = vf_set1(1.0f), s = vf_expm1_poly(r);
+    vf zero = vf_zero(), one = vf_constant(1.0f), s = vf_expm1_poly(r);
     vf z = vi_as_vf(vi_add(vf_as_vi(vf_add(s, one)), vi_sll(n, 23)));
     z = vf_select(vi_cmpgt(n, vi_set1(-100)), z, zero);
     vf t = vf_div(vf_fma(size, s, size), vf_add(one, z));
@@ -21590,18 +21634,18 @@ OXI_INLINE vf vf_gate_logistic(vf x, vf size, vf r, vi n) { /* g(-|x|) = z / (1 
 }
 OXI_INLINE vf vf_silu(vf x) {
     vi n;
-    vf size = vf_min(vf_set1(120.0f), vf_abs(x)), r = vf_exp_reduce(vf_neg(size), &n);
+    vf size = vf_min(vf_constant(120.0f), vf_abs(x)), r = vf_exp_reduce(vf_neg(size), &n);
     return vf_gate_logistic(x, size, r, n);
 }
 
 /* y = 2 sqrt(2/pi) (x + 0.044715 x^3) up to 140 must be known to 2^-26 absolutely: it is formed in f64 and
  * taken apart into two floats, the first of which has its low bits cut off. */
 OXI_INLINE vd vd_gelu_tanh_argument(vd x) {
-    vd y = vd_mul(x, vd_fma(vd_mul(x, x), vd_set1(0.071354816272), vd_set1(1.5957691216057308)));
+    vd y = vd_mul(x, vd_fma(vd_mul(x, x), vd_constant(0.071354816272), vd_constant(1.5957691216057308)));
     return vd_neg(y);
 }
 OXI_INLINE vf vf_gelu_tanh(vf x) {
-    vf size = vf_min(vf_set1(12.0f), vf_abs(x));
+    vf size = vf_min(vf_constant(12.0f), vf_abs(x));
     vd low = vd_gelu_tanh_argument(vd_from_vf_lo(size)), high = vd_gelu_tanh_argument(vd_from_vf_hi(size));
     vd top_bits = vl_as_vd(vl_set1(-((int64_t)1 << 30))), low_top = vd_and(low, top_bits),
        high_top = vd_and(high, top_bits);
@@ -21614,24 +21658,24 @@ OXI_INLINE vf vf_gelu_tanh(vf x) {
 /* Near 0, g(x) = 1/2 + x R(x^2). Beyond, g(-a) = erfc(a / sqrt 2) / 2 = e^(-a^2 / 2) u P(u), u = 1 / (1 +
  * a / 2); a^2 is taken as an exact square of the top half of a's bits and a small rest. */
 OXI_INLINE vf vf_gelu(vf x) {
-    vf size = vf_abs(x), z = vf_mul(x, x), q = vf_set1(-6.78697779e-6f), half = vf_set1(0.5f);
-    q = vf_fma(q, z, vf_set1(1.10864989e-4f));
-    q = vf_fma(q, z, vf_set1(-1.18341495e-3f));
-    q = vf_fma(q, z, vf_set1(9.97188222e-3f));
-    q = vf_fma(q, z, vf_set1(-6.64900616e-2f));
-    q = vf_fma(q, z, vf_set1(0.398942262f));
+    vf size = vf_abs(x), z = vf_mul(x, x), q = vf_constant(-6.78697779e-6f), half = vf_constant(0.5f);
+    q = vf_fma(q, z, vf_constant(1.10864989e-4f));
+    q = vf_fma(q, z, vf_constant(-1.18341495e-3f));
+    q = vf_fma(q, z, vf_constant(9.97188222e-3f));
+    q = vf_fma(q, z, vf_constant(-6.64900616e-2f));
+    q = vf_fma(q, z, vf_constant(0.398942262f));
     vf near = vf_mul(x, vf_fma(q, x, half));
-    vf a = vf_min(vf_set1(15.0f), size), one = vf_set1(1.0f);
-    vf au = vf_div(a, vf_fma(a, half, one)), u = vf_fnma(au, half, one), p = vf_set1(0.134060487f);
-    p = vf_fma(p, u, vf_set1(-0.415568709f));
-    p = vf_fma(p, u, vf_set1(0.410808951f));
-    p = vf_fma(p, u, vf_set1(-2.35542934e-3f));
-    p = vf_fma(p, u, vf_set1(-0.189348504f));
-    p = vf_fma(p, u, vf_set1(-2.85515413e-2f));
-    p = vf_fma(p, u, vf_set1(4.21440341e-2f));
-    p = vf_fma(p, u, vf_set1(0.150613114f));
-    p = vf_fma(p, u, vf_set1(0.199399844f));
-    p = vf_fma(p, u, vf_set1(0.199473247f));
+    vf a = vf_min(vf_constant(15.0f), size), one = vf_constant(1.0f);
+    vf au = vf_div(a, vf_fma(a, half, one)), u = vf_fnma(au, half, one), p = vf_constant(0.134060487f);
+    p = vf_fma(p, u, vf_constant(-0.415568709f));
+    p = vf_fma(p, u, vf_constant(0.410808951f));
+    p = vf_fma(p, u, vf_constant(-2.35542934e-3f));
+    p = vf_fma(p, u, vf_constant(-0.189348504f));
+    p = vf_fma(p, u, vf_constant(-2.85515413e-2f));
+    p = vf_fma(p, u, vf_constant(4.21440341e-2f));
+    p = vf_fma(p, u, vf_constant(0.150613114f));
+    p = vf_fma(p, u, vf_constant(0.199399844f));
+    p = vf_fma(p, u, vf_constant(0.199473247f));
     vf top = vi_as_vf(vi_and(vf_as_vi(a), vi_set1(-4096)));
     vi n;
     vf r = vf_exp_reduce(vf_mul(vf_mul(top, top), vf_neg(half)), &n);
@@ -21639,22 +21683,22 @@ OXI_INLINE vf vf_gelu(vf x) {
     p = vf_mul(au, p);
     p = vf_select(vi_cmpgt(n, vi_set1(-160)), vf_fma(p, vf_expm1_poly(r), p), vf_zero());
     vf far = vf_gate(x, vf_scale(p, n));
-    return vf_select(vf_lt(size, vf_set1(1.05f)), near, far);
+    return vf_select(vf_lt(size, vf_constant(1.05f)), near, far);
 }
 
 /* ---- sin, cos ---------------------------------------------------------------------------------------------
  * x = n pi/2 + r. Up to 2^17 the reduction is exact enough in f64 (33 bits of pi/2, then 53 more); beyond,
  * each lane is reduced with as many bits of 2/pi as it needs (oxi_reduce_large in cpu/scalar_map.c). */
 OXI_INLINE vd vd_minus_turns(vd x, vd n) {
-    return vd_fnma(n, vd_set1(6.07710050650619224932e-11),
-                   vd_fnma(n, vd_set1(1.57079632673412561417e+00), x));
+    return vd_fnma(n, vd_constant(6.07710050650619224932e-11),
+                   vd_fnma(n, vd_constant(1.57079632673412561417e+00), x));
 }
 OXI_SHARED vf vf_reduce_turns(vf x, vi *quarter) {
-    *quarter = vf_to_vi(vf_mul(x, vf_set1(0.636619772f)));
+    *quarter = vf_to_vi(vf_mul(x, vf_constant(0.636619772f)));
     vf n = vi_to_vf(*quarter);
     vf r = vf_from_vd(vd_minus_turns(vd_from_vf_lo(x), vd_from_vf_lo(n)),
                       vd_minus_turns(vd_from_vf_hi(x), vd_from_vf_hi(n)));
-    if (vm_any(vm_not(vf_lt(vf_abs(x), vf_set1(131072.0f))))) {
+    if (vm_any(vm_not(vf_lt(vf_abs(x), vf_constant(131072.0f))))) {
         float angle[VF], rest[VF];
         int32_t turns[VF];
         vf_store(angle, x);
@@ -21669,14 +21713,14 @@ OXI_SHARED vf vf_reduce_turns(vf x, vi *quarter) {
 }
 /* sin(r + quarter pi/2). */
 OXI_INLINE vf vf_sin_quarter(vf r, vi quarter) {
-    vf z = vf_mul(r, r), s = vf_set1(-1.94956621e-4f), c = vf_set1(2.44133826e-5f);
-    s = vf_fma(s, z, vf_set1(8.33201408e-3f));
-    s = vf_fma(s, z, vf_set1(-0.166666523f));
+    vf z = vf_mul(r, r), s = vf_constant(-1.94956621e-4f), c = vf_constant(2.44133826e-5f);
+    s = vf_fma(s, z, vf_constant(8.33201408e-3f));
+    s = vf_fma(s, z, vf_constant(-0.166666523f));
     s = vf_fma(vf_mul(s, z), r, r);
-    c = vf_fma(c, z, vf_set1(-1.38871418e-3f));
-    c = vf_fma(c, z, vf_set1(4.16666418e-2f));
-    c = vf_fma(c, z, vf_set1(-0.5f));
-    c = vf_fma(c, z, vf_set1(1.0f));
+    c = vf_fma(c, z, vf_constant(-1.38871418e-3f));
+    c = vf_fma(c, z, vf_constant(4.16666418e-2f));
+    c = vf_fma(c, z, vf_constant(-0.5f));
+    c = vf_fma(c, z, vf_constant(1.0f));
     vm odd = vi_cmpeq(vi_and(quarter, vi_set1(1)), vi_set1(1));
     vf sign = vi_as_vf(vi_sll(vi_and(quarter, vi_set1(2)), 30));
     return vf_xor(vf_select(odd, c, s), sign);
@@ -21696,31 +21740,31 @@ OXI_INLINE vf vf_cos(vf x) {
 
 /* Whole powers: *n is what to add to the bits of a number in order to multiply it by 2^n. */
 OXI_INLINE vd vd_exp_reduce(vd x, vl *n) {
-    x = vd_min(vd_set1(700.0), vd_max(vd_set1(-700.0), x));
-    vd whole = vd_nearest(vd_mul(x, vd_set1(1.4426950408889634)), n);
+    x = vd_min(vd_constant(700.0), vd_max(vd_constant(-700.0), x));
+    vd whole = vd_nearest(vd_mul(x, vd_constant(1.4426950408889634)), n);
     *n = vl_sll(*n, 52);
-    return vd_fnma(whole, vd_set1(1.90821492927058770002e-10),
-                   vd_fnma(whole, vd_set1(6.93147180369123816490e-01), x));
+    return vd_fnma(whole, vd_constant(1.90821492927058770002e-10),
+                   vd_fnma(whole, vd_constant(6.93147180369123816490e-01), x));
 }
 OXI_INLINE vd vd_expm1_poly(vd r) {
-    vd p = vd_set1(1.9323518868719689e-5);
-    p = vd_fma(p, r, vd_set1(1.9899279184190834e-4));
-    p = vd_fma(p, r, vd_set1(1.3900487567433087e-3));
-    p = vd_fma(p, r, vd_set1(8.3332984886895616e-3));
-    p = vd_fma(p, r, vd_set1(4.1666596906327687e-2));
-    p = vd_fma(p, r, vd_set1(0.16666666718944373));
-    p = vd_fma(p, r, vd_set1(0.50000000104631126));
+    vd p = vd_constant(1.9323518868719689e-5);
+    p = vd_fma(p, r, vd_constant(1.9899279184190834e-4));
+    p = vd_fma(p, r, vd_constant(1.3900487567433087e-3));
+    p = vd_fma(p, r, vd_constant(8.3332984886895616e-3));
+    p = vd_fma(p, r, vd_constant(4.1666596906327687e-2));
+    p = vd_fma(p, r, vd_constant(0.16666666718944373));
+    p = vd_fma(p, r, vd_constant(0.50000000104631126));
     return vd_fma(vd_mul(p, r), r, r);
 }
 /* Beyond +-700 it stays e^+-700: infinity and 0 as f32. */
 OXI_SHARED vd vd_exp(vd x) {
     vl n;
-    vd r = vd_exp_reduce(x, &n), p = vd_add(vd_expm1_poly(r), vd_set1(1.0));
+    vd r = vd_exp_reduce(x, &n), p = vd_add(vd_expm1_poly(r), vd_constant(1.0));
     return vl_as_vd(vl_add(vd_as_vl(p), n));
 }
 OXI_SHARED vd vd_expm1(vd x) {
     vl n;
-    vd r = vd_exp_reduce(x, &n), one = vd_set1(1.0), power = vl_as_vd(vl_add(vd_as_vl(one), n));
+    vd r = vd_exp_reduce(x, &n), one = vd_constant(1.0), power = vl_as_vd(vl_add(vd_as_vl(one), n));
     vd result = vd_fma(power, vd_expm1_poly(r), vd_sub(power, one));
     return vd_select(vd_eq(x, vd_zero()), x, result);
 }
@@ -21731,61 +21775,62 @@ OXI_SHARED vd vd_log(vd x) {
     vl bits = vl_add(vd_as_vl(x), vl_set1(one_bits - root_half_bits));
     vl exponent = vl_or(vl_srl(bits, 52), vl_set1(0x4330000000000000)); /* of 2^52 + biased exponent */
     vl mantissa = vl_and(bits, vl_set1(0x000fffffffffffff));
-    vd e = vd_sub(vl_as_vd(exponent), vd_set1(4503599627370496.0 + 1023.0));
-    vd f = vd_sub(vl_as_vd(vl_add(mantissa, vl_set1(root_half_bits))), vd_set1(1.0));
-    vd s = vd_div(f, vd_add(f, vd_set1(2.0))), z = vd_mul(s, s), p = vd_set1(0.19583461057668258);
-    p = vd_fma(p, z, vd_set1(0.22176237038610094));
-    p = vd_fma(p, z, vd_set1(0.2857210799300266));
-    p = vd_fma(p, z, vd_set1(0.3999999563289125));
-    p = vd_fma(p, z, vd_set1(0.66666666675768393));
-    vd result = vd_fma(e, vd_set1(0.69314718055994531), vd_fma(vd_mul(p, z), s, vd_add(s, s)));
-    vd zero = vd_zero(), infinity = vd_set1(INFINITY);
-    vd other =
-        vd_select(vd_eq(x, zero), vd_neg(infinity), vd_select(vd_eq(x, infinity), infinity, vd_set1(NAN)));
+    vd e = vd_sub(vl_as_vd(exponent), vd_constant(4503599627370496.0 + 1023.0));
+    vd f = vd_sub(vl_as_vd(vl_add(mantissa, vl_set1(root_half_bits))), vd_constant(1.0));
+    vd s = vd_div(f, vd_add(f, vd_constant(2.0))), z = vd_mul(s, s), p = vd_constant(0.19583461057668258);
+    p = vd_fma(p, z, vd_constant(0.22176237038610094));
+    p = vd_fma(p, z, vd_constant(0.2857210799300266));
+    p = vd_fma(p, z, vd_constant(0.3999999563289125));
+    p = vd_fma(p, z, vd_constant(0.66666666675768393));
+    vd result = vd_fma(e, vd_constant(0.69314718055994531), vd_fma(vd_mul(p, z), s, vd_add(s, s)));
+    vd zero = vd_zero(), infinity = vd_constant(INFINITY);
+    vd other = vd_select(vd_eq(x, infinity), infinity, vd_constant(NAN));
+    other = vd_select(vd_eq(x, zero), vd_neg(infinity), other);
     return vd_select(vmd_and(vd_gt(x, zero), vd_lt(x, infinity)), result, other);
 }
 /* What rounding 1 + x lost is put back, divided by the sum. */
 OXI_SHARED vd vd_log1p(vd x) {
-    vd one = vd_set1(1.0), sum = vd_add(x, one), lost = vd_sub(x, vd_sub(sum, one)), result = vd_log(sum);
-    vmd inside = vmd_and(vd_gt(sum, vd_zero()), vd_lt(sum, vd_set1(INFINITY)));
+    vd one = vd_constant(1.0), sum = vd_add(x, one), lost = vd_sub(x, vd_sub(sum, one)), result = vd_log(sum);
+    vmd inside = vmd_and(vd_gt(sum, vd_zero()), vd_lt(sum, vd_constant(INFINITY)));
     result = vd_select(inside, vd_add(result, vd_div(lost, sum)), result);
     return vd_select(vd_eq(x, vd_zero()), x, result);
 }
 
 OXI_INLINE vd vd_sinh(vd x) {
     vd m = vd_expm1(vd_abs(x));
-    return vd_copysign(vd_mul(vd_add(m, vd_div(m, vd_add(m, vd_set1(1.0)))), vd_set1(0.5)), x);
+    return vd_copysign(vd_mul(vd_add(m, vd_div(m, vd_add(m, vd_constant(1.0)))), vd_constant(0.5)), x);
 }
 OXI_INLINE vd vd_cosh(vd x) {
     vd grown = vd_exp(vd_abs(x));
-    return vd_mul(vd_add(grown, vd_div(vd_set1(1.0), grown)), vd_set1(0.5));
+    return vd_mul(vd_add(grown, vd_div(vd_constant(1.0), grown)), vd_constant(0.5));
 }
 OXI_INLINE vd vd_asinh(vd x) {
-    vd size = vd_abs(x), one = vd_set1(1.0), root = vd_sqrt(vd_fma(size, size, one));
+    vd size = vd_abs(x), one = vd_constant(1.0), root = vd_sqrt(vd_fma(size, size, one));
     return vd_copysign(vd_log1p(vd_add(size, vd_sub(root, one))), x);
 }
 OXI_INLINE vd vd_acosh(vd x) {
-    vd t = vd_sub(x, vd_set1(1.0)), result = vd_log1p(vd_add(t, vd_sqrt(vd_mul(t, vd_add(t, vd_set1(2.0))))));
-    return vd_select(vd_lt(x, vd_set1(1.0)), vd_set1(NAN), result);
+    vd t = vd_sub(x, vd_constant(1.0)), root = vd_sqrt(vd_mul(t, vd_add(t, vd_constant(2.0))));
+    vd result = vd_log1p(vd_add(t, root));
+    return vd_select(vd_lt(x, vd_constant(1.0)), vd_constant(NAN), result);
 }
 OXI_INLINE vd vd_atanh(vd x) {
-    vd size = vd_abs(x), ratio = vd_div(vd_add(size, size), vd_sub(vd_set1(1.0), size));
-    return vd_copysign(vd_mul(vd_log1p(ratio), vd_set1(0.5)), x);
+    vd size = vd_abs(x), ratio = vd_div(vd_add(size, size), vd_sub(vd_constant(1.0), size));
+    return vd_copysign(vd_mul(vd_log1p(ratio), vd_constant(0.5)), x);
 }
 
 /* asin(root) for 0 <= root <= 1/2, z = root^2. */
 OXI_INLINE vd vd_asin_poly(vd root, vd z) {
-    vd p = vd_set1(0.037516476556524632);
-    p = vd_fma(p, z, vd_set1(0.014438583321542988));
-    p = vd_fma(p, z, vd_set1(0.031807724932995537));
-    p = vd_fma(p, z, vd_set1(0.044516954304071057));
-    p = vd_fma(p, z, vd_set1(0.075005041893276614));
-    p = vd_fma(p, z, vd_set1(0.16666659991216493));
+    vd p = vd_constant(0.037516476556524632);
+    p = vd_fma(p, z, vd_constant(0.014438583321542988));
+    p = vd_fma(p, z, vd_constant(0.031807724932995537));
+    p = vd_fma(p, z, vd_constant(0.044516954304071057));
+    p = vd_fma(p, z, vd_constant(0.075005041893276614));
+    p = vd_fma(p, z, vd_constant(0.16666659991216493));
     return vd_fma(vd_mul(p, z), root, root);
 }
 /* Beyond 1/2: asin x = pi/2 - 2 asin(sqrt((1 - x) / 2)). */
 OXI_SHARED vd vd_asin_part(vd x, vmd *outer) {
-    vd size = vd_abs(x), half = vd_set1(0.5);
+    vd size = vd_abs(x), half = vd_constant(0.5);
     *outer = vd_gt(size, half);
     vd z = vd_select(*outer, vd_fnma(size, half, half), vd_mul(x, x));
     return vd_asin_poly(vd_select(*outer, vd_sqrt(z), size), z);
@@ -21793,46 +21838,46 @@ OXI_SHARED vd vd_asin_part(vd x, vmd *outer) {
 OXI_INLINE vd vd_asin(vd x) {
     vmd outer;
     vd p = vd_asin_part(x, &outer);
-    return vd_copysign(vd_select(outer, vd_fnma(p, vd_set1(2.0), vd_set1(1.5707963267948966)), p), x);
+    return vd_copysign(vd_select(outer, vd_fnma(p, vd_constant(2.0), vd_constant(1.5707963267948966)), p), x);
 }
 OXI_INLINE vd vd_acos(vd x) {
     vmd outer;
     vd p = vd_asin_part(x, &outer), twice = vd_add(p, p),
-       inner = vd_sub(vd_set1(1.5707963267948966), vd_copysign(p, x));
-    vd result = vd_select(vd_lt(x, vd_zero()), vd_sub(vd_set1(3.1415926535897932), twice), twice);
+       inner = vd_sub(vd_constant(1.5707963267948966), vd_copysign(p, x));
+    vd result = vd_select(vd_lt(x, vd_zero()), vd_sub(vd_constant(3.1415926535897932), twice), twice);
     return vd_select(outer, result, inner);
 }
 OXI_SHARED vd vd_atan_poly(vd a) { /* 0 <= a <= 1 */
-    vd z = vd_mul(a, a), p = vd_set1(-0.0017936394138805141);
-    p = vd_fma(p, z, vd_set1(0.010914688628394916));
-    p = vd_fma(p, z, vd_set1(-0.031178006661976711));
-    p = vd_fma(p, z, vd_set1(0.057957760556810609));
-    p = vd_fma(p, z, vd_set1(-0.084034603243532902));
-    p = vd_fma(p, z, vd_set1(0.10952189235340447));
-    p = vd_fma(p, z, vd_set1(-0.1426424233803581));
-    p = vd_fma(p, z, vd_set1(0.19998548344776948));
-    p = vd_fma(p, z, vd_set1(-0.33333299091088425));
+    vd z = vd_mul(a, a), p = vd_constant(-0.0017936394138805141);
+    p = vd_fma(p, z, vd_constant(0.010914688628394916));
+    p = vd_fma(p, z, vd_constant(-0.031178006661976711));
+    p = vd_fma(p, z, vd_constant(0.057957760556810609));
+    p = vd_fma(p, z, vd_constant(-0.084034603243532902));
+    p = vd_fma(p, z, vd_constant(0.10952189235340447));
+    p = vd_fma(p, z, vd_constant(-0.1426424233803581));
+    p = vd_fma(p, z, vd_constant(0.19998548344776948));
+    p = vd_fma(p, z, vd_constant(-0.33333299091088425));
     return vd_fma(vd_mul(p, z), a, a);
 }
 OXI_INLINE vd vd_atan(vd x) {
-    vd size = vd_abs(x), one = vd_set1(1.0);
+    vd size = vd_abs(x), one = vd_constant(1.0);
     vd p = vd_atan_poly(vd_div(vd_min(one, size), vd_max(one, size)));
-    return vd_copysign(vd_select(vd_gt(size, one), vd_sub(vd_set1(1.5707963267948966), p), p), x);
+    return vd_copysign(vd_select(vd_gt(size, one), vd_sub(vd_constant(1.5707963267948966), p), p), x);
 }
 OXI_INLINE vd vd_atan2(vd y, vd x) {
-    vd across = vd_abs(x), up = vd_abs(y), larger = vd_max(across, up), one = vd_set1(1.0);
+    vd across = vd_abs(x), up = vd_abs(y), larger = vd_max(across, up), one = vd_constant(1.0);
     vd ratio = vd_div(vd_min(across, up), larger);
     ratio = vd_select(vd_eq(across, up), vd_select(vd_eq(up, vd_zero()), up, one), ratio);
     vd p = vd_atan_poly(ratio);
-    p = vd_select(vd_gt(up, across), vd_sub(vd_set1(1.5707963267948966), p), p);
-    p = vd_select(vd_lt(vd_copysign(one, x), vd_zero()), vd_sub(vd_set1(3.1415926535897932), p), p);
-    return vd_select(vd_unord(x, y), vd_set1(NAN), vd_copysign(p, y));
+    p = vd_select(vd_gt(up, across), vd_sub(vd_constant(1.5707963267948966), p), p);
+    p = vd_select(vd_lt(vd_copysign(one, x), vd_zero()), vd_sub(vd_constant(3.1415926535897932), p), p);
+    return vd_select(vd_unord(x, y), vd_constant(NAN), vd_copysign(p, y));
 }
 
 OXI_INLINE vd vd_tan(vd x) {
     vl ignored;
-    vd n = vd_nearest(vd_mul(x, vd_set1(0.63661977236758134)), &ignored), r = vd_minus_turns(x, n);
-    if (vmd_any(vmd_not(vd_lt(vd_abs(x), vd_set1(131072.0))))) {
+    vd n = vd_nearest(vd_mul(x, vd_constant(0.63661977236758134)), &ignored), r = vd_minus_turns(x, n);
+    if (vmd_any(vmd_not(vd_lt(vd_abs(x), vd_constant(131072.0))))) {
         double angle[VD], rest[VD], turns[VD];
         vd_store(angle, x);
         vd_store(rest, r);
@@ -21846,17 +21891,17 @@ OXI_INLINE vd vd_tan(vd x) {
         r = vd_load(rest);
         n = vd_load(turns);
     }
-    vd z = vd_mul(r, r), s = vd_set1(2.7161254503885555e-6), c = vd_set1(-2.7186903382993024e-7);
-    s = vd_fma(s, z, vd_set1(-1.9839098294785571e-4));
-    s = vd_fma(s, z, vd_set1(8.3333286250668326e-3));
-    s = vd_fma(s, z, vd_set1(-0.16666666634805116));
+    vd z = vd_mul(r, r), s = vd_constant(2.7161254503885555e-6), c = vd_constant(-2.7186903382993024e-7);
+    s = vd_fma(s, z, vd_constant(-1.9839098294785571e-4));
+    s = vd_fma(s, z, vd_constant(8.3333286250668326e-3));
+    s = vd_fma(s, z, vd_constant(-0.16666666634805116));
     s = vd_fma(vd_mul(s, z), r, r);
-    c = vd_fma(c, z, vd_set1(2.4799225029235267e-5));
-    c = vd_fma(c, z, vd_set1(-1.3888882579396954e-3));
-    c = vd_fma(c, z, vd_set1(4.1666666608411895e-2));
-    c = vd_fma(c, z, vd_set1(-0.5));
-    c = vd_fma(c, z, vd_set1(1.0));
-    vd half = vd_mul(n, vd_set1(0.5));
+    c = vd_fma(c, z, vd_constant(2.4799225029235267e-5));
+    c = vd_fma(c, z, vd_constant(-1.3888882579396954e-3));
+    c = vd_fma(c, z, vd_constant(4.1666666608411895e-2));
+    c = vd_fma(c, z, vd_constant(-0.5));
+    c = vd_fma(c, z, vd_constant(1.0));
+    vd half = vd_mul(n, vd_constant(0.5));
     vmd odd = vd_ne(vd_nearest(half, &ignored), half);
     vd result = vd_div(vd_select(odd, vd_neg(c), s), vd_select(odd, s, c));
     return vd_select(vd_eq(x, vd_zero()), x, result);
@@ -21865,37 +21910,37 @@ OXI_INLINE vd vd_tan(vd x) {
 /* e^(-a^2) u P(u), u = 1 / (1 + 0.4 a), a = |x|; 2 minus that for negative x. The square of an f32 is
  * exact in f64. */
 OXI_INLINE vd vd_erfc(vd x) {
-    vd a = vd_min(vd_set1(12.0), vd_abs(x)), one = vd_set1(1.0);
-    vd u = vd_div(one, vd_fma(a, vd_set1(0.4), one)), p = vd_set1(0.021914285893325239);
-    p = vd_fma(p, u, vd_set1(-0.16041818669907665));
-    p = vd_fma(p, u, vd_set1(0.48635969024629855));
-    p = vd_fma(p, u, vd_set1(-0.76439771883417751));
-    p = vd_fma(p, u, vd_set1(0.65740784427122712));
-    p = vd_fma(p, u, vd_set1(-0.39116763863051324));
-    p = vd_fma(p, u, vd_set1(0.24046852122369405));
-    p = vd_fma(p, u, vd_set1(0.07013502231748095));
-    p = vd_fma(p, u, vd_set1(0.18201853723503314));
-    p = vd_fma(p, u, vd_set1(0.20622213385782087));
-    p = vd_fma(p, u, vd_set1(0.225785501453134));
-    p = vd_fma(p, u, vd_set1(0.22567200753104844));
+    vd a = vd_min(vd_constant(12.0), vd_abs(x)), one = vd_constant(1.0);
+    vd u = vd_div(one, vd_fma(a, vd_constant(0.4), one)), p = vd_constant(0.021914285893325239);
+    p = vd_fma(p, u, vd_constant(-0.16041818669907665));
+    p = vd_fma(p, u, vd_constant(0.48635969024629855));
+    p = vd_fma(p, u, vd_constant(-0.76439771883417751));
+    p = vd_fma(p, u, vd_constant(0.65740784427122712));
+    p = vd_fma(p, u, vd_constant(-0.39116763863051324));
+    p = vd_fma(p, u, vd_constant(0.24046852122369405));
+    p = vd_fma(p, u, vd_constant(0.07013502231748095));
+    p = vd_fma(p, u, vd_constant(0.18201853723503314));
+    p = vd_fma(p, u, vd_constant(0.20622213385782087));
+    p = vd_fma(p, u, vd_constant(0.225785501453134));
+    p = vd_fma(p, u, vd_constant(0.22567200753104844));
     vd result = vd_mul(vd_mul(u, p), vd_exp(vd_neg(vd_mul(a, a))));
-    return vd_select(vd_lt(x, vd_zero()), vd_sub(vd_set1(2.0), result), result);
+    return vd_select(vd_lt(x, vd_zero()), vd_sub(vd_constant(2.0), result), result);
 }
 
 /* |a|^b with the sign and the special cases of C's pow. */
 OXI_INLINE vd vd_pow(vd a, vd b) {
-    vd zero = vd_zero(), one = vd_set1(1.0), size = vd_abs(a), half = vd_mul(b, vd_set1(0.5));
+    vd zero = vd_zero(), one = vd_constant(1.0), size = vd_abs(a), half = vd_mul(b, vd_constant(0.5));
     vd result = vd_exp(vd_mul(b, vd_log(size)));
     vmd whole = vd_eq(vd_trunc(b), b), odd = vmd_and(whole, vd_ne(vd_trunc(half), half));
     result = vd_select(odd, vd_copysign(result, a), result);
-    vmd refused = vmd_and(vmd_and(vd_lt(a, zero), vd_lt(size, vd_set1(INFINITY))), vmd_not(whole));
-    result = vd_select(refused, vd_set1(NAN), result);
-    vmd endless = vd_eq(vd_abs(b), vd_set1(INFINITY));
+    vmd refused = vmd_and(vmd_and(vd_lt(a, zero), vd_lt(size, vd_constant(INFINITY))), vmd_not(whole));
+    result = vd_select(refused, vd_constant(NAN), result);
+    vmd endless = vd_eq(vd_abs(b), vd_constant(INFINITY));
     vmd unit = vmd_or(vd_eq(a, one), vmd_and(vd_eq(size, one), endless));
     return vd_select(vmd_or(vd_eq(b, zero), unit), one, result);
 }
 OXI_INLINE vd vd_hypot(vd a, vd b) {
-    vd infinity = vd_set1(INFINITY), result = vd_sqrt(vd_fma(a, a, vd_mul(b, b)));
+    vd infinity = vd_constant(INFINITY), result = vd_sqrt(vd_fma(a, a, vd_mul(b, b)));
     return vd_select(vmd_or(vd_eq(vd_abs(a), infinity), vd_eq(vd_abs(b), infinity)), infinity, result);
 }
 
@@ -21905,7 +21950,8 @@ OXI_SHARED vd vd_fmod(vd a, vd b) {
     vd size = vd_abs(a), divisor = vd_abs(b), quotient = vd_trunc(vd_div(size, divisor));
     vd rest = vd_fnma(quotient, divisor, size);
     rest = vd_select(vd_lt(rest, vd_zero()), vd_add(rest, divisor), rest);
-    vmd large = vmd_not(vmd_and(vd_lt(quotient, vd_set1(268435456.0)), vd_lt(divisor, vd_set1(INFINITY))));
+    vmd large = vd_lt(quotient, vd_constant(268435456.0));
+    large = vmd_not(vmd_and(large, vd_lt(divisor, vd_constant(INFINITY))));
     if (vmd_any(large)) {
         double dividends[VD], divisors[VD], rests[VD];
         unsigned bits = vmd_bits(large);
@@ -21921,7 +21967,7 @@ OXI_SHARED vd vd_fmod(vd a, vd b) {
 /* Where the rest is not 0 and its sign differs from the divisor's. */
 OXI_INLINE vmd vd_rest_opposes(vd rest, vd divisor) {
     vd zero = vd_zero();
-    return vd_lt(vd_mul(rest, vd_copysign(vd_set1(1.0), divisor)), zero);
+    return vd_lt(vd_mul(rest, vd_copysign(vd_constant(1.0), divisor)), zero);
 }
 OXI_INLINE vd vd_remainder(vd a, vd b) {
     vd rest = vd_fmod(a, b);
@@ -21929,7 +21975,7 @@ OXI_INLINE vd vd_remainder(vd a, vd b) {
 }
 /* As torch: the quotient less its rest is whole up to rounding; a zero has the sign of a / b. */
 OXI_INLINE vd vd_floor_divide(vd a, vd b) {
-    vd zero = vd_zero(), one = vd_set1(1.0), rest = vd_fmod(a, b), plain = vd_div(a, b);
+    vd zero = vd_zero(), one = vd_constant(1.0), rest = vd_fmod(a, b), plain = vd_div(a, b);
     vd quotient = vd_div(vd_sub(a, rest), b);
     quotient = vd_sub(quotient, vd_select(vd_rest_opposes(rest, b), one, zero));
     quotient = vd_select(vd_eq(quotient, zero), vd_copysign(zero, plain), vd_round(quotient));
@@ -21937,9 +21983,9 @@ OXI_INLINE vd vd_floor_divide(vd a, vd b) {
 }
 
 OXI_INLINE vd vd_mish(vd x) { /* tanh(log(1 + w)) = w (w + 2) / (w (w + 2) + 2), w = e^x */
-    vd w = vd_exp(vd_min(vd_set1(40.0), x)), two = vd_set1(2.0), part = vd_mul(w, vd_add(w, two));
+    vd w = vd_exp(vd_min(vd_constant(40.0), x)), two = vd_constant(2.0), part = vd_mul(w, vd_add(w, two));
     vd result = vd_mul(x, vd_div(part, vd_add(part, two)));
-    return vd_select(vd_eq(x, vd_set1(-INFINITY)), vd_set1(NAN), result);
+    return vd_select(vd_eq(x, vd_constant(-INFINITY)), vd_constant(NAN), result);
 }
 OXI_INLINE vd vd_softplus(vd x, vd beta, vd threshold) {
     vd scaled = vd_mul(x, beta);
@@ -26072,6 +26118,7 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
 #define oxi_avx2_VF 8
 #define oxi_avx2_VD 4
 #define oxi_avx2_SCALEF 0
+#define oxi_avx2_CONSTANT 0
 #define oxi_avx2_FMA 1
 #define oxi_avx2_TWO 0
 
@@ -26280,14 +26327,18 @@ OXI_INLINE void vf_store_bf16(uint16_t *p, vf a) {
 /* >>cpu/simd/derived.inc */
 /* The part of the vocabulary that every tier builds in the same way from its own. Included by each
  * simd/<isa>.h. */
-OXI_INLINE vf vf_abs(vf a) { return vf_andnot(vf_set1(-0.0f), a); }
-OXI_INLINE vf vf_neg(vf a) { return vf_xor(vf_set1(-0.0f), a); }
-OXI_INLINE vf vf_copysign(vf a, vf sign) { return vf_or(vf_abs(a), vf_and(vf_set1(-0.0f), sign)); }
+#if !OXI_ISA(CONSTANT)
+OXI_INLINE vf vf_constant(float a) { return vf_set1(a); }
+OXI_INLINE vd vd_constant(double a) { return vd_set1(a); }
+#endif
+OXI_INLINE vf vf_abs(vf a) { return vf_andnot(vf_constant(-0.0f), a); }
+OXI_INLINE vf vf_neg(vf a) { return vf_xor(vf_constant(-0.0f), a); }
+OXI_INLINE vf vf_copysign(vf a, vf sign) { return vf_or(vf_abs(a), vf_and(vf_constant(-0.0f), sign)); }
 OXI_INLINE vm vf_gt(vf a, vf b) { return vf_lt(b, a); }
 OXI_INLINE vm vf_ge(vf a, vf b) { return vf_le(b, a); }
-OXI_INLINE vd vd_abs(vd a) { return vd_andnot(vd_set1(-0.0), a); }
-OXI_INLINE vd vd_neg(vd a) { return vd_xor(vd_set1(-0.0), a); }
-OXI_INLINE vd vd_copysign(vd a, vd sign) { return vd_or(vd_abs(a), vd_and(vd_set1(-0.0), sign)); }
+OXI_INLINE vd vd_abs(vd a) { return vd_andnot(vd_constant(-0.0), a); }
+OXI_INLINE vd vd_neg(vd a) { return vd_xor(vd_constant(-0.0), a); }
+OXI_INLINE vd vd_copysign(vd a, vd sign) { return vd_or(vd_abs(a), vd_and(vd_constant(-0.0), sign)); }
 OXI_INLINE vmd vd_gt(vd a, vd b) { return vd_lt(b, a); }
 OXI_INLINE vmd vd_ge(vd a, vd b) { return vd_le(b, a); }
 OXI_INLINE void vmd_store_bool(uint8_t *p, vmd m) {
@@ -26365,20 +26416,20 @@ OXI_LIGHT_BEGIN
 /* ---- e^x --------------------------------------------------------------------------------------------------
  * x = n ln 2 + r, |r| <= ln 2 / 2. ln 2 is split so that n times its first part is exact. */
 OXI_INLINE vf vf_exp_reduce(vf x, vi *n) {
-    *n = vf_to_vi(vf_mul(x, vf_set1(1.44269504f)));
-    vf whole = vi_to_vf(*n), r = vf_fnma(whole, vf_set1(0.693145752f), x);
-    return vf_fnma(whole, vf_set1(1.42860677e-6f), r);
+    *n = vf_to_vi(vf_mul(x, vf_constant(1.44269504f)));
+    vf whole = vi_to_vf(*n), r = vf_fnma(whole, vf_constant(0.693145752f), x);
+    return vf_fnma(whole, vf_constant(1.42860677e-6f), r);
 }
 OXI_INLINE vf vf_expm1_poly(vf r) { /* e^r - 1 */
-    vf p = vf_set1(1.39108044e-3f);
-    p = vf_fma(p, r, vf_set1(8.37051682e-3f));
-    p = vf_fma(p, r, vf_set1(4.16668691e-2f));
-    p = vf_fma(p, r, vf_set1(0.166664988f));
-    p = vf_fma(p, r, vf_set1(0.499999970f));
+    vf p = vf_constant(1.39108044e-3f);
+    p = vf_fma(p, r, vf_constant(8.37051682e-3f));
+    p = vf_fma(p, r, vf_constant(4.16668691e-2f));
+    p = vf_fma(p, r, vf_constant(0.166664988f));
+    p = vf_fma(p, r, vf_constant(0.499999970f));
     return vf_fma(vf_mul(r, r), p, r);
 }
 OXI_INLINE vf vf_exp_poly(vf r) {
-    return vf_add(vf_expm1_poly(r), vf_set1(1.0f));
+    return vf_add(vf_expm1_poly(r), vf_constant(1.0f));
 }
 /* e^x where it is a normal number: -87.3 <= x <= 88.3. */
 OXI_INLINE vf vf_exp_within(vf x) {
@@ -26390,27 +26441,27 @@ OXI_INLINE vf vf_exp_within(vf x) {
  * the scaling. */
 OXI_INLINE vf vf_exp(vf x) {
     vi n;
-    vm vanishes = vf_lt(x, vf_set1(-104.0f));
-    x = vf_min(vf_set1(89.0f), vf_max(vf_set1(-104.0f), x));
+    vm vanishes = vf_lt(x, vf_constant(-104.0f));
+    x = vf_min(vf_constant(89.0f), vf_max(vf_constant(-104.0f), x));
     vf r = vf_exp_reduce(x, &n);
     return vf_scale(vf_select(vanishes, vf_zero(), vf_exp_poly(r)), n);
 }
 /* For softmax: x <= 88, and what would be subnormal is 0. */
 OXI_INLINE vf vf_exp_weight(vf x) {
-    vf least = vf_set1(-87.3f);
+    vf least = vf_constant(-87.3f);
     return vf_select(vf_lt(x, least), vf_zero(), vf_exp_within(vf_max(least, x)));
 }
 OXI_INLINE vf vf_exp2(vf x) {
-    vm vanishes = vf_lt(x, vf_set1(-150.0f));
-    x = vf_min(vf_set1(129.0f), vf_max(vf_set1(-150.0f), x));
+    vm vanishes = vf_lt(x, vf_constant(-150.0f));
+    x = vf_min(vf_constant(129.0f), vf_max(vf_constant(-150.0f), x));
     vi n = vf_to_vi(x);
-    vf r = vf_sub(x, vi_to_vf(n)), p = vf_set1(1.58246577e-4f);
-    p = vf_fma(p, r, vf_set1(1.34177180e-3f));
-    p = vf_fma(p, r, vf_set1(9.61706508e-3f));
-    p = vf_fma(p, r, vf_set1(5.55027276e-2f));
-    p = vf_fma(p, r, vf_set1(0.240226552f));
-    p = vf_fma(p, r, vf_set1(0.693147242f));
-    return vf_scale(vf_select(vanishes, vf_zero(), vf_fma(p, r, vf_set1(1.0f))), n);
+    vf r = vf_sub(x, vi_to_vf(n)), p = vf_constant(1.58246577e-4f);
+    p = vf_fma(p, r, vf_constant(1.34177180e-3f));
+    p = vf_fma(p, r, vf_constant(9.61706508e-3f));
+    p = vf_fma(p, r, vf_constant(5.55027276e-2f));
+    p = vf_fma(p, r, vf_constant(0.240226552f));
+    p = vf_fma(p, r, vf_constant(0.693147242f));
+    return vf_scale(vf_select(vanishes, vf_zero(), vf_fma(p, r, vf_constant(1.0f))), n);
 }
 
 /* ---- logarithms -------------------------------------------------------------------------------------------
@@ -26419,34 +26470,34 @@ OXI_INLINE vf vf_exp2(vf x) {
 OXI_INLINE void vf_log_parts(vf x, vf *e, vf *f, vf *tail) {
     vi bits = vf_as_vi(x), exponent = vi_sra(vi_sub(bits, vi_set1(0x3f2aaaab)), 23); /* 2/3 */
     *e = vi_to_vf(exponent);
-    *f = vf_sub(vi_as_vf(vi_sub(bits, vi_sll(exponent, 23))), vf_set1(1.0f));
-    vf s = vf_mul(*f, *f), p = vf_set1(-0.128918126f);
-    p = vf_fma(p, *f, vf_set1(0.139844537f));
-    p = vf_fma(p, *f, vf_set1(-0.121842332f));
-    p = vf_fma(p, *f, vf_set1(0.140058652f));
-    p = vf_fma(p, *f, vf_set1(-0.166804895f));
-    p = vf_fma(p, *f, vf_set1(0.200104058f));
-    p = vf_fma(p, *f, vf_set1(-0.249997973f));
-    p = vf_fma(p, *f, vf_set1(0.333332151f));
-    *tail = vf_fma(vf_mul(p, *f), s, vf_mul(s, vf_set1(-0.5f)));
+    *f = vf_sub(vi_as_vf(vi_sub(bits, vi_sll(exponent, 23))), vf_constant(1.0f));
+    vf s = vf_mul(*f, *f), p = vf_constant(-0.128918126f);
+    p = vf_fma(p, *f, vf_constant(0.139844537f));
+    p = vf_fma(p, *f, vf_constant(-0.121842332f));
+    p = vf_fma(p, *f, vf_constant(0.140058652f));
+    p = vf_fma(p, *f, vf_constant(-0.166804895f));
+    p = vf_fma(p, *f, vf_constant(0.200104058f));
+    p = vf_fma(p, *f, vf_constant(-0.249997973f));
+    p = vf_fma(p, *f, vf_constant(0.333332151f));
+    *tail = vf_fma(vf_mul(p, *f), s, vf_mul(s, vf_constant(-0.5f)));
 }
 OXI_INLINE vm vf_log_is_rare(vf x) {
-    return vm_not(vm_and(vf_ge(x, vf_set1(1.17549435e-38f)), vf_lt(x, vf_set1(INFINITY))));
+    return vm_not(vm_and(vf_ge(x, vf_constant(1.17549435e-38f)), vf_lt(x, vf_constant(INFINITY))));
 }
 /* The results of what is not a positive finite number. */
 OXI_INLINE vf vf_log_special(vf x, vf result) {
     vf zero = vf_zero();
-    result = vf_select(vf_eq(x, zero), vf_set1(-INFINITY), result);
-    result = vf_select(vf_lt(x, zero), vf_set1(NAN), result);
-    return vf_select(vm_or(vf_eq(x, vf_set1(INFINITY)), vf_unord(x, x)), x, result);
+    result = vf_select(vf_eq(x, zero), vf_constant(-INFINITY), result);
+    result = vf_select(vf_lt(x, zero), vf_constant(NAN), result);
+    return vf_select(vm_or(vf_eq(x, vf_constant(INFINITY)), vf_unord(x, x)), x, result);
 }
 /* The parts of any x: subnormals are scaled up first. */
 OXI_INLINE void vf_log_parts_any(vf x, vm rare, vf *e, vf *f, vf *tail) {
     vf bias = vf_zero();
     if (vm_any(rare)) {
-        vm small = vf_lt(x, vf_set1(1.17549435e-38f));
-        x = vf_select(small, vf_mul(x, vf_set1(8388608.0f)), x);
-        bias = vf_select(small, vf_set1(-23.0f), bias);
+        vm small = vf_lt(x, vf_constant(1.17549435e-38f));
+        x = vf_select(small, vf_mul(x, vf_constant(8388608.0f)), x);
+        bias = vf_select(small, vf_constant(-23.0f), bias);
     }
     vf_log_parts(x, e, f, tail);
     *e = vf_add(*e, bias);
@@ -26455,29 +26506,30 @@ OXI_INLINE vf vf_log(vf x) {
     vf e, f, tail;
     vm rare = vf_log_is_rare(x);
     vf_log_parts_any(x, rare, &e, &f, &tail);
-    vf result = vf_fma(e, vf_set1(0.693145752f), vf_add(f, vf_fma(e, vf_set1(1.42860677e-6f), tail)));
+    vf result = vf_fma(e, vf_constant(0.693145752f), vf_add(f, vf_fma(e, vf_constant(1.42860677e-6f), tail)));
     return vm_any(rare) ? vf_log_special(x, result) : result;
 }
 OXI_INLINE vf vf_log2(vf x) {
     vf e, f, tail;
     vm rare = vf_log_is_rare(x);
     vf_log_parts_any(x, rare, &e, &f, &tail);
-    tail = vf_fma(vf_add(f, tail), vf_set1(0.442695041f), tail); /* log2(1 + f) = (f + tail) (1 + 0.4427) */
+    /* log2(1 + f) = (f + tail) (1 + 0.4427) */
+    tail = vf_fma(vf_add(f, tail), vf_constant(0.442695041f), tail);
     vf result = vf_add(vf_add(e, f), tail);
     return vm_any(rare) ? vf_log_special(x, result) : result;
 }
 /* What rounding 1 + x lost is put back, divided by the sum. */
 OXI_SHARED vf vf_log1p(vf x) {
-    vf e, f, tail, one = vf_set1(1.0f), sum = vf_add(x, one), lost = vf_sub(x, vf_sub(sum, one));
+    vf e, f, tail, one = vf_constant(1.0f), sum = vf_add(x, one), lost = vf_sub(x, vf_sub(sum, one));
     vf_log_parts(sum, &e, &f, &tail);
-    tail = vf_add(vf_fma(e, vf_set1(1.42860677e-6f), tail), vf_div(lost, sum));
-    vf result = vf_fma(e, vf_set1(0.693145752f), vf_add(f, tail));
+    tail = vf_add(vf_fma(e, vf_constant(1.42860677e-6f), tail), vf_div(lost, sum));
+    vf result = vf_fma(e, vf_constant(0.693145752f), vf_add(f, tail));
     result = vf_select(vf_eq(x, vf_zero()), x, result);
     return vm_any(vf_log_is_rare(sum)) ? vf_log_special(sum, result) : result;
 }
 /* For a beta that is a power of two, which scales exactly. Beyond 88 the logarithm is x to the last bit. */
 OXI_INLINE vf vf_softplus(vf x, vf beta, vf threshold) {
-    vf scaled = vf_mul(x, beta), large = vf_min(threshold, vf_set1(88.0f));
+    vf scaled = vf_mul(x, beta), large = vf_min(threshold, vf_constant(88.0f));
     return vf_select(vf_gt(scaled, large), x, vf_div(vf_log1p(vf_exp(scaled)), beta));
 }
 OXI_INLINE vf vf_logsigmoid(vf x) {
@@ -26488,23 +26540,23 @@ OXI_INLINE vf vf_logsigmoid(vf x) {
 
 /* Near 0 an odd polynomial, beyond 1 - 2 / (e^2|x| + 1). */
 OXI_INLINE vf vf_tanh(vf x) {
-    vf size = vf_abs(x), z = vf_mul(x, x), p = vf_set1(-6.16961392e-3f);
-    p = vf_fma(p, z, vf_set1(2.10003760e-2f));
-    p = vf_fma(p, z, vf_set1(-5.38357571e-2f));
-    p = vf_fma(p, z, vf_set1(0.133324370f));
-    p = vf_fma(p, z, vf_set1(-0.333333135f));
+    vf size = vf_abs(x), z = vf_mul(x, x), p = vf_constant(-6.16961392e-3f);
+    p = vf_fma(p, z, vf_constant(2.10003760e-2f));
+    p = vf_fma(p, z, vf_constant(-5.38357571e-2f));
+    p = vf_fma(p, z, vf_constant(0.133324370f));
+    p = vf_fma(p, z, vf_constant(-0.333333135f));
     vf near = vf_fma(vf_mul(p, z), size, size);
-    vf grown = vf_exp_within(vf_mul(vf_min(vf_set1(9.1f), size), vf_set1(2.0f)));
-    vf far = vf_sub(vf_set1(1.0f), vf_div(vf_set1(2.0f), vf_add(grown, vf_set1(1.0f))));
-    return vf_copysign(vf_select(vf_lt(size, vf_set1(0.55f)), near, far), x);
+    vf grown = vf_exp_within(vf_mul(vf_min(vf_constant(9.1f), size), vf_constant(2.0f)));
+    vf far = vf_sub(vf_constant(1.0f), vf_div(vf_constant(2.0f), vf_add(grown, vf_constant(1.0f))));
+    return vf_copysign(vf_select(vf_lt(size, vf_constant(0.55f)), near, far), x);
 }
 
 /* 1 / (1 + e^-x) as z / (1 + z) for negative x, where z = e^-|x| does not overflow. What rounding 1 + z
  * lost is made good. */
 OXI_INLINE vf vf_sigmoid(vf x) {
     vi n;
-    vf one = vf_set1(1.0f), size = vf_min(vf_set1(104.0f), vf_abs(x));
-    vm vanishes = vm_or(vf_lt(x, vf_set1(-104.0f)), vf_gt(x, vf_set1(80.0f)));
+    vf one = vf_constant(1.0f), size = vf_min(vf_constant(104.0f), vf_abs(x));
+    vm vanishes = vm_or(vf_lt(x, vf_constant(-104.0f)), vf_gt(x, vf_constant(80.0f)));
     vf p = vf_exp_poly(vf_exp_reduce(vf_neg(size), &n)), z = vf_scale(vf_select(vanishes, vf_zero(), p), n);
     vf sum = vf_add(one, z), lost = vf_sub(z, vf_sub(sum, one));
     vf quotient = vf_div(vf_select(vf_lt(x, vf_zero()), z, one), sum);
@@ -26513,25 +26565,25 @@ OXI_INLINE vf vf_sigmoid(vf x) {
 
 /* Below 1 an odd polynomial, beyond 1 - e^-q(|x|). */
 OXI_INLINE vf vf_erf(vf x) {
-    vf size = vf_abs(x), a = vf_min(vf_set1(3.95f), size), z = vf_mul(x, x);
-    vf p = vf_set1(7.80690389e-5f);
-    p = vf_fma(p, z, vf_set1(-7.99785310e-4f));
-    p = vf_fma(p, z, vf_set1(5.18716220e-3f));
-    p = vf_fma(p, z, vf_set1(-2.68533472e-2f));
-    p = vf_fma(p, z, vf_set1(0.112835787f));
-    p = vf_fma(p, z, vf_set1(-0.376126260f));
-    p = vf_fma(p, z, vf_set1(0.128379166f));
+    vf size = vf_abs(x), a = vf_min(vf_constant(3.95f), size), z = vf_mul(x, x);
+    vf p = vf_constant(7.80690389e-5f);
+    p = vf_fma(p, z, vf_constant(-7.99785310e-4f));
+    p = vf_fma(p, z, vf_constant(5.18716220e-3f));
+    p = vf_fma(p, z, vf_constant(-2.68533472e-2f));
+    p = vf_fma(p, z, vf_constant(0.112835787f));
+    p = vf_fma(p, z, vf_constant(-0.376126260f));
+    p = vf_fma(p, z, vf_constant(0.128379166f));
     vf near = vf_fma(p, size, size);
-    vf q = vf_set1(-2.16922926e-5f);
-    q = vf_fma(q, a, vf_set1(4.41424811e-4f));
-    q = vf_fma(q, a, vf_set1(-4.20510629e-3f));
-    q = vf_fma(q, a, vf_set1(2.52099875e-2f));
-    q = vf_fma(q, a, vf_set1(-0.108421713f));
-    q = vf_fma(q, a, vf_set1(-0.633216619f));
-    q = vf_fma(q, a, vf_set1(-1.12958026f));
-    q = vf_fma(q, a, vf_set1(1.88468155e-4f));
-    vf far = vf_sub(vf_set1(1.0f), vf_exp_within(q));
-    return vf_copysign(vf_select(vf_lt(size, vf_set1(1.0f)), near, far), x);
+    vf q = vf_constant(-2.16922926e-5f);
+    q = vf_fma(q, a, vf_constant(4.41424811e-4f));
+    q = vf_fma(q, a, vf_constant(-4.20510629e-3f));
+    q = vf_fma(q, a, vf_constant(2.52099875e-2f));
+    q = vf_fma(q, a, vf_constant(-0.108421713f));
+    q = vf_fma(q, a, vf_constant(-0.633216619f));
+    q = vf_fma(q, a, vf_constant(-1.12958026f));
+    q = vf_fma(q, a, vf_constant(1.88468155e-4f));
+    vf far = vf_sub(vf_constant(1.0f), vf_exp_within(q));
+    return vf_copysign(vf_select(vf_lt(size, vf_constant(1.0f)), near, far), x);
 }
 
 /* ---- activations: max(x, 0) - t ---------------------------------------------------------------------------
@@ -26540,11 +26592,11 @@ OXI_INLINE vf vf_erf(vf x) {
  * |x| is cut off where t has become 0, and the number is made 0 where scaling would underflow. At -infinity
  * 0 * infinity is NaN, as in torch. */
 OXI_INLINE vf vf_gate(vf x, vf t) {
-    t = vf_select(vf_eq(x, vf_set1(-INFINITY)), vf_set1(NAN), t);
-    return vf_sub(vf_max(vf_set1(-0.0f), x), t);
+    t = vf_select(vf_eq(x, vf_constant(-INFINITY)), vf_constant(NAN), t);
+    return vf_sub(vf_max(vf_constant(-0.0f), x), t);
 }
 OXI_INLINE vf vf_gate_logistic(vf x, vf size, vf r, vi n) { /* g(-|x|) = z / (1 + z), z = e^r 2^n */
-    vf zero = vf_zero(), one = vf_set1(1.0f), s = vf_expm1_poly(r);
+    vf zero = vf_zero(), one = vf_constant(1.0f), s = vf_expm1_poly(r);
     vf z = vi_as_vf(vi_add(vf_as_vi(vf_add(s, one)), vi_sll(n, 23)));
     z = vf_select(vi_cmpgt(n, vi_set1(-100)), z, zero);
     vf t = vf_div(vf_fma(size, s, size), vf_add(one, z));
@@ -26552,18 +26604,18 @@ OXI_INLINE vf vf_gate_logistic(vf x, vf size, vf r, vi n) { /* g(-|x|) = z / (1 
 }
 OXI_INLINE vf vf_silu(vf x) {
     vi n;
-    vf size = vf_min(vf_set1(120.0f), vf_abs(x)), r = vf_exp_reduce(vf_neg(size), &n);
+    vf size = vf_min(vf_constant(120.0f), vf_abs(x)), r = vf_exp_reduce(vf_neg(size), &n);
     return vf_gate_logistic(x, size, r, n);
 }
 
 /* y = 2 sqrt(2/pi) (x + 0.044715 x^3) up to 140 must be known to 2^-26 absolutely: it is formed in f64 and
  * taken apart into two floats, the first of which has its low bits cut off. */
 OXI_INLINE vd vd_gelu_tanh_argument(vd x) {
-    vd y = vd_mul(x, vd_fma(vd_mul(x, x), vd_set1(0.071354816272), vd_set1(1.5957691216057308)));
+    vd y = vd_mul(x, vd_fma(vd_mul(x, x), vd_constant(0.071354816272), vd_constant(1.5957691216057308)));
     return vd_neg(y);
 }
 OXI_INLINE vf vf_gelu_tanh(vf x) {
-    vf size = vf_min(vf_set1(12.0f), vf_abs(x));
+    vf size = vf_min(vf_constant(12.0f), vf_abs(x));
     vd low = vd_gelu_tanh_argument(vd_from_vf_lo(size)), high = vd_gelu_tanh_argument(vd_from_vf_hi(size));
     vd top_bits = vl_as_vd(vl_set1(-((int64_t)1 << 30))), low_top = vd_and(low, top_bits),
        high_top = vd_and(high, top_bits);
@@ -26576,24 +26628,24 @@ OXI_INLINE vf vf_gelu_tanh(vf x) {
 /* Near 0, g(x) = 1/2 + x R(x^2). Beyond, g(-a) = erfc(a / sqrt 2) / 2 = e^(-a^2 / 2) u P(u), u = 1 / (1 +
  * a / 2); a^2 is taken as an exact square of the top half of a's bits and a small rest. */
 OXI_INLINE vf vf_gelu(vf x) {
-    vf size = vf_abs(x), z = vf_mul(x, x), q = vf_set1(-6.78697779e-6f), half = vf_set1(0.5f);
-    q = vf_fma(q, z, vf_set1(1.10864989e-4f));
-    q = vf_fma(q, z, vf_set1(-1.18341495e-3f));
-    q = vf_fma(q, z, vf_set1(9.97188222e-3f));
-    q = vf_fma(q, z, vf_set1(-6.64900616e-2f));
-    q = vf_fma(q, z, vf_set1(0.398942262f));
+    vf size = vf_abs(x), z = vf_mul(x, x), q = vf_constant(-6.78697779e-6f), half = vf_constant(0.5f);
+    q = vf_fma(q, z, vf_constant(1.10864989e-4f));
+    q = vf_fma(q, z, vf_constant(-1.18341495e-3f));
+    q = vf_fma(q, z, vf_constant(9.97188222e-3f));
+    q = vf_fma(q, z, vf_constant(-6.64900616e-2f));
+    q = vf_fma(q, z, vf_constant(0.398942262f));
     vf near = vf_mul(x, vf_fma(q, x, half));
-    vf a = vf_min(vf_set1(15.0f), size), one = vf_set1(1.0f);
-    vf au = vf_div(a, vf_fma(a, half, one)), u = vf_fnma(au, half, one), p = vf_set1(0.134060487f);
-    p = vf_fma(p, u, vf_set1(-0.415568709f));
-    p = vf_fma(p, u, vf_set1(0.410808951f));
-    p = vf_fma(p, u, vf_set1(-2.35542934e-3f));
-    p = vf_fma(p, u, vf_set1(-0.189348504f));
-    p = vf_fma(p, u, vf_set1(-2.85515413e-2f));
-    p = vf_fma(p, u, vf_set1(4.21440341e-2f));
-    p = vf_fma(p, u, vf_set1(0.150613114f));
-    p = vf_fma(p, u, vf_set1(0.199399844f));
-    p = vf_fma(p, u, vf_set1(0.199473247f));
+    vf a = vf_min(vf_constant(15.0f), size), one = vf_constant(1.0f);
+    vf au = vf_div(a, vf_fma(a, half, one)), u = vf_fnma(au, half, one), p = vf_constant(0.134060487f);
+    p = vf_fma(p, u, vf_constant(-0.415568709f));
+    p = vf_fma(p, u, vf_constant(0.410808951f));
+    p = vf_fma(p, u, vf_constant(-2.35542934e-3f));
+    p = vf_fma(p, u, vf_constant(-0.189348504f));
+    p = vf_fma(p, u, vf_constant(-2.85515413e-2f));
+    p = vf_fma(p, u, vf_constant(4.21440341e-2f));
+    p = vf_fma(p, u, vf_constant(0.150613114f));
+    p = vf_fma(p, u, vf_constant(0.199399844f));
+    p = vf_fma(p, u, vf_constant(0.199473247f));
     vf top = vi_as_vf(vi_and(vf_as_vi(a), vi_set1(-4096)));
     vi n;
     vf r = vf_exp_reduce(vf_mul(vf_mul(top, top), vf_neg(half)), &n);
@@ -26601,22 +26653,22 @@ OXI_INLINE vf vf_gelu(vf x) {
     p = vf_mul(au, p);
     p = vf_select(vi_cmpgt(n, vi_set1(-160)), vf_fma(p, vf_expm1_poly(r), p), vf_zero());
     vf far = vf_gate(x, vf_scale(p, n));
-    return vf_select(vf_lt(size, vf_set1(1.05f)), near, far);
+    return vf_select(vf_lt(size, vf_constant(1.05f)), near, far);
 }
 
 /* ---- sin, cos ---------------------------------------------------------------------------------------------
  * x = n pi/2 + r. Up to 2^17 the reduction is exact enough in f64 (33 bits of pi/2, then 53 more); beyond,
  * each lane is reduced with as many bits of 2/pi as it needs (oxi_reduce_large in cpu/scalar_map.c). */
 OXI_INLINE vd vd_minus_turns(vd x, vd n) {
-    return vd_fnma(n, vd_set1(6.07710050650619224932e-11),
-                   vd_fnma(n, vd_set1(1.57079632673412561417e+00), x));
+    return vd_fnma(n, vd_constant(6.07710050650619224932e-11),
+                   vd_fnma(n, vd_constant(1.57079632673412561417e+00), x));
 }
 OXI_SHARED vf vf_reduce_turns(vf x, vi *quarter) {
-    *quarter = vf_to_vi(vf_mul(x, vf_set1(0.636619772f)));
+    *quarter = vf_to_vi(vf_mul(x, vf_constant(0.636619772f)));
     vf n = vi_to_vf(*quarter);
     vf r = vf_from_vd(vd_minus_turns(vd_from_vf_lo(x), vd_from_vf_lo(n)),
                       vd_minus_turns(vd_from_vf_hi(x), vd_from_vf_hi(n)));
-    if (vm_any(vm_not(vf_lt(vf_abs(x), vf_set1(131072.0f))))) {
+    if (vm_any(vm_not(vf_lt(vf_abs(x), vf_constant(131072.0f))))) {
         float angle[VF], rest[VF];
         int32_t turns[VF];
         vf_store(angle, x);
@@ -26631,14 +26683,14 @@ OXI_SHARED vf vf_reduce_turns(vf x, vi *quarter) {
 }
 /* sin(r + quarter pi/2). */
 OXI_INLINE vf vf_sin_quarter(vf r, vi quarter) {
-    vf z = vf_mul(r, r), s = vf_set1(-1.94956621e-4f), c = vf_set1(2.44133826e-5f);
-    s = vf_fma(s, z, vf_set1(8.33201408e-3f));
-    s = vf_fma(s, z, vf_set1(-0.166666523f));
+    vf z = vf_mul(r, r), s = vf_constant(-1.94956621e-4f), c = vf_constant(2.44133826e-5f);
+    s = vf_fma(s, z, vf_constant(8.33201408e-3f));
+    s = vf_fma(s, z, vf_constant(-0.166666523f));
     s = vf_fma(vf_mul(s, z), r, r);
-    c = vf_fma(c, z, vf_set1(-1.38871418e-3f));
-    c = vf_fma(c, z, vf_set1(4.16666418e-2f));
-    c = vf_fma(c, z, vf_set1(-0.5f));
-    c = vf_fma(c, z, vf_set1(1.0f));
+    c = vf_fma(c, z, vf_constant(-1.38871418e-3f));
+    c = vf_fma(c, z, vf_constant(4.16666418e-2f));
+    c = vf_fma(c, z, vf_constant(-0.5f));
+    c = vf_fma(c, z, vf_constant(1.0f));
     vm odd = vi_cmpeq(vi_and(quarter, vi_set1(1)), vi_set1(1));
     vf sign = vi_as_vf(vi_sll(vi_and(quarter, vi_set1(2)), 30));
     return vf_xor(vf_select(odd, c, s), sign);
@@ -26658,31 +26710,31 @@ OXI_INLINE vf vf_cos(vf x) {
 
 /* Whole powers: *n is what to add to the bits of a number in order to multiply it by 2^n. */
 OXI_INLINE vd vd_exp_reduce(vd x, vl *n) {
-    x = vd_min(vd_set1(700.0), vd_max(vd_set1(-700.0), x));
-    vd whole = vd_nearest(vd_mul(x, vd_set1(1.4426950408889634)), n);
+    x = vd_min(vd_constant(700.0), vd_max(vd_constant(-700.0), x));
+    vd whole = vd_nearest(vd_mul(x, vd_constant(1.4426950408889634)), n);
     *n = vl_sll(*n, 52);
-    return vd_fnma(whole, vd_set1(1.90821492927058770002e-10),
-                   vd_fnma(whole, vd_set1(6.93147180369123816490e-01), x));
+    return vd_fnma(whole, vd_constant(1.90821492927058770002e-10),
+                   vd_fnma(whole, vd_constant(6.93147180369123816490e-01), x));
 }
 OXI_INLINE vd vd_expm1_poly(vd r) {
-    vd p = vd_set1(1.9323518868719689e-5);
-    p = vd_fma(p, r, vd_set1(1.9899279184190834e-4));
-    p = vd_fma(p, r, vd_set1(1.3900487567433087e-3));
-    p = vd_fma(p, r, vd_set1(8.3332984886895616e-3));
-    p = vd_fma(p, r, vd_set1(4.1666596906327687e-2));
-    p = vd_fma(p, r, vd_set1(0.16666666718944373));
-    p = vd_fma(p, r, vd_set1(0.50000000104631126));
+    vd p = vd_constant(1.9323518868719689e-5);
+    p = vd_fma(p, r, vd_constant(1.9899279184190834e-4));
+    p = vd_fma(p, r, vd_constant(1.3900487567433087e-3));
+    p = vd_fma(p, r, vd_constant(8.3332984886895616e-3));
+    p = vd_fma(p, r, vd_constant(4.1666596906327687e-2));
+    p = vd_fma(p, r, vd_constant(0.16666666718944373));
+    p = vd_fma(p, r, vd_constant(0.50000000104631126));
     return vd_fma(vd_mul(p, r), r, r);
 }
 /* Beyond +-700 it stays e^+-700: infinity and 0 as f32. */
 OXI_SHARED vd vd_exp(vd x) {
     vl n;
-    vd r = vd_exp_reduce(x, &n), p = vd_add(vd_expm1_poly(r), vd_set1(1.0));
+    vd r = vd_exp_reduce(x, &n), p = vd_add(vd_expm1_poly(r), vd_constant(1.0));
     return vl_as_vd(vl_add(vd_as_vl(p), n));
 }
 OXI_SHARED vd vd_expm1(vd x) {
     vl n;
-    vd r = vd_exp_reduce(x, &n), one = vd_set1(1.0), power = vl_as_vd(vl_add(vd_as_vl(one), n));
+    vd r = vd_exp_reduce(x, &n), one = vd_constant(1.0), power = vl_as_vd(vl_add(vd_as_vl(one), n));
     vd result = vd_fma(power, vd_expm1_poly(r), vd_sub(power, one));
     return vd_select(vd_eq(x, vd_zero()), x, result);
 }
@@ -26693,61 +26745,62 @@ OXI_SHARED vd vd_log(vd x) {
     vl bits = vl_add(vd_as_vl(x), vl_set1(one_bits - root_half_bits));
     vl exponent = vl_or(vl_srl(bits, 52), vl_set1(0x4330000000000000)); /* of 2^52 + biased exponent */
     vl mantissa = vl_and(bits, vl_set1(0x000fffffffffffff));
-    vd e = vd_sub(vl_as_vd(exponent), vd_set1(4503599627370496.0 + 1023.0));
-    vd f = vd_sub(vl_as_vd(vl_add(mantissa, vl_set1(root_half_bits))), vd_set1(1.0));
-    vd s = vd_div(f, vd_add(f, vd_set1(2.0))), z = vd_mul(s, s), p = vd_set1(0.19583461057668258);
-    p = vd_fma(p, z, vd_set1(0.22176237038610094));
-    p = vd_fma(p, z, vd_set1(0.2857210799300266));
-    p = vd_fma(p, z, vd_set1(0.3999999563289125));
-    p = vd_fma(p, z, vd_set1(0.66666666675768393));
-    vd result = vd_fma(e, vd_set1(0.69314718055994531), vd_fma(vd_mul(p, z), s, vd_add(s, s)));
-    vd zero = vd_zero(), infinity = vd_set1(INFINITY);
-    vd other =
-        vd_select(vd_eq(x, zero), vd_neg(infinity), vd_select(vd_eq(x, infinity), infinity, vd_set1(NAN)));
+    vd e = vd_sub(vl_as_vd(exponent), vd_constant(4503599627370496.0 + 1023.0));
+    vd f = vd_sub(vl_as_vd(vl_add(mantissa, vl_set1(root_half_bits))), vd_constant(1.0));
+    vd s = vd_div(f, vd_add(f, vd_constant(2.0))), z = vd_mul(s, s), p = vd_constant(0.19583461057668258);
+    p = vd_fma(p, z, vd_constant(0.22176237038610094));
+    p = vd_fma(p, z, vd_constant(0.2857210799300266));
+    p = vd_fma(p, z, vd_constant(0.3999999563289125));
+    p = vd_fma(p, z, vd_constant(0.66666666675768393));
+    vd result = vd_fma(e, vd_constant(0.69314718055994531), vd_fma(vd_mul(p, z), s, vd_add(s, s)));
+    vd zero = vd_zero(), infinity = vd_constant(INFINITY);
+    vd other = vd_select(vd_eq(x, infinity), infinity, vd_constant(NAN));
+    other = vd_select(vd_eq(x, zero), vd_neg(infinity), other);
     return vd_select(vmd_and(vd_gt(x, zero), vd_lt(x, infinity)), result, other);
 }
 /* What rounding 1 + x lost is put back, divided by the sum. */
 OXI_SHARED vd vd_log1p(vd x) {
-    vd one = vd_set1(1.0), sum = vd_add(x, one), lost = vd_sub(x, vd_sub(sum, one)), result = vd_log(sum);
-    vmd inside = vmd_and(vd_gt(sum, vd_zero()), vd_lt(sum, vd_set1(INFINITY)));
+    vd one = vd_constant(1.0), sum = vd_add(x, one), lost = vd_sub(x, vd_sub(sum, one)), result = vd_log(sum);
+    vmd inside = vmd_and(vd_gt(sum, vd_zero()), vd_lt(sum, vd_constant(INFINITY)));
     result = vd_select(inside, vd_add(result, vd_div(lost, sum)), result);
     return vd_select(vd_eq(x, vd_zero()), x, result);
 }
 
 OXI_INLINE vd vd_sinh(vd x) {
     vd m = vd_expm1(vd_abs(x));
-    return vd_copysign(vd_mul(vd_add(m, vd_div(m, vd_add(m, vd_set1(1.0)))), vd_set1(0.5)), x);
+    return vd_copysign(vd_mul(vd_add(m, vd_div(m, vd_add(m, vd_constant(1.0)))), vd_constant(0.5)), x);
 }
 OXI_INLINE vd vd_cosh(vd x) {
     vd grown = vd_exp(vd_abs(x));
-    return vd_mul(vd_add(grown, vd_div(vd_set1(1.0), grown)), vd_set1(0.5));
+    return vd_mul(vd_add(grown, vd_div(vd_constant(1.0), grown)), vd_constant(0.5));
 }
 OXI_INLINE vd vd_asinh(vd x) {
-    vd size = vd_abs(x), one = vd_set1(1.0), root = vd_sqrt(vd_fma(size, size, one));
+    vd size = vd_abs(x), one = vd_constant(1.0), root = vd_sqrt(vd_fma(size, size, one));
     return vd_copysign(vd_log1p(vd_add(size, vd_sub(root, one))), x);
 }
 OXI_INLINE vd vd_acosh(vd x) {
-    vd t = vd_sub(x, vd_set1(1.0)), result = vd_log1p(vd_add(t, vd_sqrt(vd_mul(t, vd_add(t, vd_set1(2.0))))));
-    return vd_select(vd_lt(x, vd_set1(1.0)), vd_set1(NAN), result);
+    vd t = vd_sub(x, vd_constant(1.0)), root = vd_sqrt(vd_mul(t, vd_add(t, vd_constant(2.0))));
+    vd result = vd_log1p(vd_add(t, root));
+    return vd_select(vd_lt(x, vd_constant(1.0)), vd_constant(NAN), result);
 }
 OXI_INLINE vd vd_atanh(vd x) {
-    vd size = vd_abs(x), ratio = vd_div(vd_add(size, size), vd_sub(vd_set1(1.0), size));
-    return vd_copysign(vd_mul(vd_log1p(ratio), vd_set1(0.5)), x);
+    vd size = vd_abs(x), ratio = vd_div(vd_add(size, size), vd_sub(vd_constant(1.0), size));
+    return vd_copysign(vd_mul(vd_log1p(ratio), vd_constant(0.5)), x);
 }
 
 /* asin(root) for 0 <= root <= 1/2, z = root^2. */
 OXI_INLINE vd vd_asin_poly(vd root, vd z) {
-    vd p = vd_set1(0.037516476556524632);
-    p = vd_fma(p, z, vd_set1(0.014438583321542988));
-    p = vd_fma(p, z, vd_set1(0.031807724932995537));
-    p = vd_fma(p, z, vd_set1(0.044516954304071057));
-    p = vd_fma(p, z, vd_set1(0.075005041893276614));
-    p = vd_fma(p, z, vd_set1(0.16666659991216493));
+    vd p = vd_constant(0.037516476556524632);
+    p = vd_fma(p, z, vd_constant(0.014438583321542988));
+    p = vd_fma(p, z, vd_constant(0.031807724932995537));
+    p = vd_fma(p, z, vd_constant(0.044516954304071057));
+    p = vd_fma(p, z, vd_constant(0.075005041893276614));
+    p = vd_fma(p, z, vd_constant(0.16666659991216493));
     return vd_fma(vd_mul(p, z), root, root);
 }
 /* Beyond 1/2: asin x = pi/2 - 2 asin(sqrt((1 - x) / 2)). */
 OXI_SHARED vd vd_asin_part(vd x, vmd *outer) {
-    vd size = vd_abs(x), half = vd_set1(0.5);
+    vd size = vd_abs(x), half = vd_constant(0.5);
     *outer = vd_gt(size, half);
     vd z = vd_select(*outer, vd_fnma(size, half, half), vd_mul(x, x));
     return vd_asin_poly(vd_select(*outer, vd_sqrt(z), size), z);
@@ -26755,46 +26808,46 @@ OXI_SHARED vd vd_asin_part(vd x, vmd *outer) {
 OXI_INLINE vd vd_asin(vd x) {
     vmd outer;
     vd p = vd_asin_part(x, &outer);
-    return vd_copysign(vd_select(outer, vd_fnma(p, vd_set1(2.0), vd_set1(1.5707963267948966)), p), x);
+    return vd_copysign(vd_select(outer, vd_fnma(p, vd_constant(2.0), vd_constant(1.5707963267948966)), p), x);
 }
 OXI_INLINE vd vd_acos(vd x) {
     vmd outer;
     vd p = vd_asin_part(x, &outer), twice = vd_add(p, p),
-       inner = vd_sub(vd_set1(1.5707963267948966), vd_copysign(p, x));
-    vd result = vd_select(vd_lt(x, vd_zero()), vd_sub(vd_set1(3.1415926535897932), twice), twice);
+       inner = vd_sub(vd_constant(1.5707963267948966), vd_copysign(p, x));
+    vd result = vd_select(vd_lt(x, vd_zero()), vd_sub(vd_constant(3.1415926535897932), twice), twice);
     return vd_select(outer, result, inner);
 }
 OXI_SHARED vd vd_atan_poly(vd a) { /* 0 <= a <= 1 */
-    vd z = vd_mul(a, a), p = vd_set1(-0.0017936394138805141);
-    p = vd_fma(p, z, vd_set1(0.010914688628394916));
-    p = vd_fma(p, z, vd_set1(-0.031178006661976711));
-    p = vd_fma(p, z, vd_set1(0.057957760556810609));
-    p = vd_fma(p, z, vd_set1(-0.084034603243532902));
-    p = vd_fma(p, z, vd_set1(0.10952189235340447));
-    p = vd_fma(p, z, vd_set1(-0.1426424233803581));
-    p = vd_fma(p, z, vd_set1(0.19998548344776948));
-    p = vd_fma(p, z, vd_set1(-0.33333299091088425));
+    vd z = vd_mul(a, a), p = vd_constant(-0.0017936394138805141);
+    p = vd_fma(p, z, vd_constant(0.010914688628394916));
+    p = vd_fma(p, z, vd_constant(-0.031178006661976711));
+    p = vd_fma(p, z, vd_constant(0.057957760556810609));
+    p = vd_fma(p, z, vd_constant(-0.084034603243532902));
+    p = vd_fma(p, z, vd_constant(0.10952189235340447));
+    p = vd_fma(p, z, vd_constant(-0.1426424233803581));
+    p = vd_fma(p, z, vd_constant(0.19998548344776948));
+    p = vd_fma(p, z, vd_constant(-0.33333299091088425));
     return vd_fma(vd_mul(p, z), a, a);
 }
 OXI_INLINE vd vd_atan(vd x) {
-    vd size = vd_abs(x), one = vd_set1(1.0);
+    vd size = vd_abs(x), one = vd_constant(1.0);
     vd p = vd_atan_poly(vd_div(vd_min(one, size), vd_max(one, size)));
-    return vd_copysign(vd_select(vd_gt(size, one), vd_sub(vd_set1(1.5707963267948966), p), p), x);
+    return vd_copysign(vd_select(vd_gt(size, one), vd_sub(vd_constant(1.5707963267948966), p), p), x);
 }
 OXI_INLINE vd vd_atan2(vd y, vd x) {
-    vd across = vd_abs(x), up = vd_abs(y), larger = vd_max(across, up), one = vd_set1(1.0);
+    vd across = vd_abs(x), up = vd_abs(y), larger = vd_max(across, up), one = vd_constant(1.0);
     vd ratio = vd_div(vd_min(across, up), larger);
     ratio = vd_select(vd_eq(across, up), vd_select(vd_eq(up, vd_zero()), up, one), ratio);
     vd p = vd_atan_poly(ratio);
-    p = vd_select(vd_gt(up, across), vd_sub(vd_set1(1.5707963267948966), p), p);
-    p = vd_select(vd_lt(vd_copysign(one, x), vd_zero()), vd_sub(vd_set1(3.1415926535897932), p), p);
-    return vd_select(vd_unord(x, y), vd_set1(NAN), vd_copysign(p, y));
+    p = vd_select(vd_gt(up, across), vd_sub(vd_constant(1.5707963267948966), p), p);
+    p = vd_select(vd_lt(vd_copysign(one, x), vd_zero()), vd_sub(vd_constant(3.1415926535897932), p), p);
+    return vd_select(vd_unord(x, y), vd_constant(NAN), vd_copysign(p, y));
 }
 
 OXI_INLINE vd vd_tan(vd x) {
     vl ignored;
-    vd n = vd_nearest(vd_mul(x, vd_set1(0.63661977236758134)), &ignored), r = vd_minus_turns(x, n);
-    if (vmd_any(vmd_not(vd_lt(vd_abs(x), vd_set1(131072.0))))) {
+    vd n = vd_nearest(vd_mul(x, vd_constant(0.63661977236758134)), &ignored), r = vd_minus_turns(x, n);
+    if (vmd_any(vmd_not(vd_lt(vd_abs(x), vd_constant(131072.0))))) {
         double angle[VD], rest[VD], turns[VD];
         vd_store(angle, x);
         vd_store(rest, r);
@@ -26808,17 +26861,17 @@ OXI_INLINE vd vd_tan(vd x) {
         r = vd_load(rest);
         n = vd_load(turns);
     }
-    vd z = vd_mul(r, r), s = vd_set1(2.7161254503885555e-6), c = vd_set1(-2.7186903382993024e-7);
-    s = vd_fma(s, z, vd_set1(-1.9839098294785571e-4));
-    s = vd_fma(s, z, vd_set1(8.3333286250668326e-3));
-    s = vd_fma(s, z, vd_set1(-0.16666666634805116));
+    vd z = vd_mul(r, r), s = vd_constant(2.7161254503885555e-6), c = vd_constant(-2.7186903382993024e-7);
+    s = vd_fma(s, z, vd_constant(-1.9839098294785571e-4));
+    s = vd_fma(s, z, vd_constant(8.3333286250668326e-3));
+    s = vd_fma(s, z, vd_constant(-0.16666666634805116));
     s = vd_fma(vd_mul(s, z), r, r);
-    c = vd_fma(c, z, vd_set1(2.4799225029235267e-5));
-    c = vd_fma(c, z, vd_set1(-1.3888882579396954e-3));
-    c = vd_fma(c, z, vd_set1(4.1666666608411895e-2));
-    c = vd_fma(c, z, vd_set1(-0.5));
-    c = vd_fma(c, z, vd_set1(1.0));
-    vd half = vd_mul(n, vd_set1(0.5));
+    c = vd_fma(c, z, vd_constant(2.4799225029235267e-5));
+    c = vd_fma(c, z, vd_constant(-1.3888882579396954e-3));
+    c = vd_fma(c, z, vd_constant(4.1666666608411895e-2));
+    c = vd_fma(c, z, vd_constant(-0.5));
+    c = vd_fma(c, z, vd_constant(1.0));
+    vd half = vd_mul(n, vd_constant(0.5));
     vmd odd = vd_ne(vd_nearest(half, &ignored), half);
     vd result = vd_div(vd_select(odd, vd_neg(c), s), vd_select(odd, s, c));
     return vd_select(vd_eq(x, vd_zero()), x, result);
@@ -26827,37 +26880,37 @@ OXI_INLINE vd vd_tan(vd x) {
 /* e^(-a^2) u P(u), u = 1 / (1 + 0.4 a), a = |x|; 2 minus that for negative x. The square of an f32 is
  * exact in f64. */
 OXI_INLINE vd vd_erfc(vd x) {
-    vd a = vd_min(vd_set1(12.0), vd_abs(x)), one = vd_set1(1.0);
-    vd u = vd_div(one, vd_fma(a, vd_set1(0.4), one)), p = vd_set1(0.021914285893325239);
-    p = vd_fma(p, u, vd_set1(-0.16041818669907665));
-    p = vd_fma(p, u, vd_set1(0.48635969024629855));
-    p = vd_fma(p, u, vd_set1(-0.76439771883417751));
-    p = vd_fma(p, u, vd_set1(0.65740784427122712));
-    p = vd_fma(p, u, vd_set1(-0.39116763863051324));
-    p = vd_fma(p, u, vd_set1(0.24046852122369405));
-    p = vd_fma(p, u, vd_set1(0.07013502231748095));
-    p = vd_fma(p, u, vd_set1(0.18201853723503314));
-    p = vd_fma(p, u, vd_set1(0.20622213385782087));
-    p = vd_fma(p, u, vd_set1(0.225785501453134));
-    p = vd_fma(p, u, vd_set1(0.22567200753104844));
+    vd a = vd_min(vd_constant(12.0), vd_abs(x)), one = vd_constant(1.0);
+    vd u = vd_div(one, vd_fma(a, vd_constant(0.4), one)), p = vd_constant(0.021914285893325239);
+    p = vd_fma(p, u, vd_constant(-0.16041818669907665));
+    p = vd_fma(p, u, vd_constant(0.48635969024629855));
+    p = vd_fma(p, u, vd_constant(-0.76439771883417751));
+    p = vd_fma(p, u, vd_constant(0.65740784427122712));
+    p = vd_fma(p, u, vd_constant(-0.39116763863051324));
+    p = vd_fma(p, u, vd_constant(0.24046852122369405));
+    p = vd_fma(p, u, vd_constant(0.07013502231748095));
+    p = vd_fma(p, u, vd_constant(0.18201853723503314));
+    p = vd_fma(p, u, vd_constant(0.20622213385782087));
+    p = vd_fma(p, u, vd_constant(0.225785501453134));
+    p = vd_fma(p, u, vd_constant(0.22567200753104844));
     vd result = vd_mul(vd_mul(u, p), vd_exp(vd_neg(vd_mul(a, a))));
-    return vd_select(vd_lt(x, vd_zero()), vd_sub(vd_set1(2.0), result), result);
+    return vd_select(vd_lt(x, vd_zero()), vd_sub(vd_constant(2.0), result), result);
 }
 
 /* |a|^b with the sign and the special cases of C's pow. */
 OXI_INLINE vd vd_pow(vd a, vd b) {
-    vd zero = vd_zero(), one = vd_set1(1.0), size = vd_abs(a), half = vd_mul(b, vd_set1(0.5));
+    vd zero = vd_zero(), one = vd_constant(1.0), size = vd_abs(a), half = vd_mul(b, vd_constant(0.5));
     vd result = vd_exp(vd_mul(b, vd_log(size)));
     vmd whole = vd_eq(vd_trunc(b), b), odd = vmd_and(whole, vd_ne(vd_trunc(half), half));
     result = vd_select(odd, vd_copysign(result, a), result);
-    vmd refused = vmd_and(vmd_and(vd_lt(a, zero), vd_lt(size, vd_set1(INFINITY))), vmd_not(whole));
-    result = vd_select(refused, vd_set1(NAN), result);
-    vmd endless = vd_eq(vd_abs(b), vd_set1(INFINITY));
+    vmd refused = vmd_and(vmd_and(vd_lt(a, zero), vd_lt(size, vd_constant(INFINITY))), vmd_not(whole));
+    result = vd_select(refused, vd_constant(NAN), result);
+    vmd endless = vd_eq(vd_abs(b), vd_constant(INFINITY));
     vmd unit = vmd_or(vd_eq(a, one), vmd_and(vd_eq(size, one), endless));
     return vd_select(vmd_or(vd_eq(b, zero), unit), one, result);
 }
 OXI_INLINE vd vd_hypot(vd a, vd b) {
-    vd infinity = vd_set1(INFINITY), result = vd_sqrt(vd_fma(a, a, vd_mul(b, b)));
+    vd infinity = vd_constant(INFINITY), result = vd_sqrt(vd_fma(a, a, vd_mul(b, b)));
     return vd_select(vmd_or(vd_eq(vd_abs(a), infinity), vd_eq(vd_abs(b), infinity)), infinity, result);
 }
 
@@ -26867,7 +26920,8 @@ OXI_SHARED vd vd_fmod(vd a, vd b) {
     vd size = vd_abs(a), divisor = vd_abs(b), quotient = vd_trunc(vd_div(size, divisor));
     vd rest = vd_fnma(quotient, divisor, size);
     rest = vd_select(vd_lt(rest, vd_zero()), vd_add(rest, divisor), rest);
-    vmd large = vmd_not(vmd_and(vd_lt(quotient, vd_set1(268435456.0)), vd_lt(divisor, vd_set1(INFINITY))));
+    vmd large = vd_lt(quotient, vd_constant(268435456.0));
+    large = vmd_not(vmd_and(large, vd_lt(divisor, vd_constant(INFINITY))));
     if (vmd_any(large)) {
         double dividends[VD], divisors[VD], rests[VD];
         unsigned bits = vmd_bits(large);
@@ -26883,7 +26937,7 @@ OXI_SHARED vd vd_fmod(vd a, vd b) {
 /* Where the rest is not 0 and its sign differs from the divisor's. */
 OXI_INLINE vmd vd_rest_opposes(vd rest, vd divisor) {
     vd zero = vd_zero();
-    return vd_lt(vd_mul(rest, vd_copysign(vd_set1(1.0), divisor)), zero);
+    return vd_lt(vd_mul(rest, vd_copysign(vd_constant(1.0), divisor)), zero);
 }
 OXI_INLINE vd vd_remainder(vd a, vd b) {
     vd rest = vd_fmod(a, b);
@@ -26891,7 +26945,7 @@ OXI_INLINE vd vd_remainder(vd a, vd b) {
 }
 /* As torch: the quotient less its rest is whole up to rounding; a zero has the sign of a / b. */
 OXI_INLINE vd vd_floor_divide(vd a, vd b) {
-    vd zero = vd_zero(), one = vd_set1(1.0), rest = vd_fmod(a, b), plain = vd_div(a, b);
+    vd zero = vd_zero(), one = vd_constant(1.0), rest = vd_fmod(a, b), plain = vd_div(a, b);
     vd quotient = vd_div(vd_sub(a, rest), b);
     quotient = vd_sub(quotient, vd_select(vd_rest_opposes(rest, b), one, zero));
     quotient = vd_select(vd_eq(quotient, zero), vd_copysign(zero, plain), vd_round(quotient));
@@ -26899,9 +26953,9 @@ OXI_INLINE vd vd_floor_divide(vd a, vd b) {
 }
 
 OXI_INLINE vd vd_mish(vd x) { /* tanh(log(1 + w)) = w (w + 2) / (w (w + 2) + 2), w = e^x */
-    vd w = vd_exp(vd_min(vd_set1(40.0), x)), two = vd_set1(2.0), part = vd_mul(w, vd_add(w, two));
+    vd w = vd_exp(vd_min(vd_constant(40.0), x)), two = vd_constant(2.0), part = vd_mul(w, vd_add(w, two));
     vd result = vd_mul(x, vd_div(part, vd_add(part, two)));
-    return vd_select(vd_eq(x, vd_set1(-INFINITY)), vd_set1(NAN), result);
+    return vd_select(vd_eq(x, vd_constant(-INFINITY)), vd_constant(NAN), result);
 }
 OXI_INLINE vd vd_softplus(vd x, vd beta, vd threshold) {
     vd scaled = vd_mul(x, beta);
@@ -31041,6 +31095,7 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
 #define oxi_avx512_VF 16
 #define oxi_avx512_VD 8
 #define oxi_avx512_SCALEF 1
+#define oxi_avx512_CONSTANT 0
 #define oxi_avx512_FMA 1
 #define oxi_avx512_TWO 0
 
@@ -31234,14 +31289,18 @@ OXI_INLINE void vf_store_bf16(uint16_t *p, vf a) {
 /* >>cpu/simd/derived.inc */
 /* The part of the vocabulary that every tier builds in the same way from its own. Included by each
  * simd/<isa>.h. */
-OXI_INLINE vf vf_abs(vf a) { return vf_andnot(vf_set1(-0.0f), a); }
-OXI_INLINE vf vf_neg(vf a) { return vf_xor(vf_set1(-0.0f), a); }
-OXI_INLINE vf vf_copysign(vf a, vf sign) { return vf_or(vf_abs(a), vf_and(vf_set1(-0.0f), sign)); }
+#if !OXI_ISA(CONSTANT)
+OXI_INLINE vf vf_constant(float a) { return vf_set1(a); }
+OXI_INLINE vd vd_constant(double a) { return vd_set1(a); }
+#endif
+OXI_INLINE vf vf_abs(vf a) { return vf_andnot(vf_constant(-0.0f), a); }
+OXI_INLINE vf vf_neg(vf a) { return vf_xor(vf_constant(-0.0f), a); }
+OXI_INLINE vf vf_copysign(vf a, vf sign) { return vf_or(vf_abs(a), vf_and(vf_constant(-0.0f), sign)); }
 OXI_INLINE vm vf_gt(vf a, vf b) { return vf_lt(b, a); }
 OXI_INLINE vm vf_ge(vf a, vf b) { return vf_le(b, a); }
-OXI_INLINE vd vd_abs(vd a) { return vd_andnot(vd_set1(-0.0), a); }
-OXI_INLINE vd vd_neg(vd a) { return vd_xor(vd_set1(-0.0), a); }
-OXI_INLINE vd vd_copysign(vd a, vd sign) { return vd_or(vd_abs(a), vd_and(vd_set1(-0.0), sign)); }
+OXI_INLINE vd vd_abs(vd a) { return vd_andnot(vd_constant(-0.0), a); }
+OXI_INLINE vd vd_neg(vd a) { return vd_xor(vd_constant(-0.0), a); }
+OXI_INLINE vd vd_copysign(vd a, vd sign) { return vd_or(vd_abs(a), vd_and(vd_constant(-0.0), sign)); }
 OXI_INLINE vmd vd_gt(vd a, vd b) { return vd_lt(b, a); }
 OXI_INLINE vmd vd_ge(vd a, vd b) { return vd_le(b, a); }
 OXI_INLINE void vmd_store_bool(uint8_t *p, vmd m) {
@@ -31319,20 +31378,20 @@ OXI_LIGHT_BEGIN
 /* ---- e^x --------------------------------------------------------------------------------------------------
  * x = n ln 2 + r, |r| <= ln 2 / 2. ln 2 is split so that n times its first part is exact. */
 OXI_INLINE vf vf_exp_reduce(vf x, vi *n) {
-    *n = vf_to_vi(vf_mul(x, vf_set1(1.44269504f)));
-    vf whole = vi_to_vf(*n), r = vf_fnma(whole, vf_set1(0.693145752f), x);
-    return vf_fnma(whole, vf_set1(1.42860677e-6f), r);
+    *n = vf_to_vi(vf_mul(x, vf_constant(1.44269504f)));
+    vf whole = vi_to_vf(*n), r = vf_fnma(whole, vf_constant(0.693145752f), x);
+    return vf_fnma(whole, vf_constant(1.42860677e-6f), r);
 }
 OXI_INLINE vf vf_expm1_poly(vf r) { /* e^r - 1 */
-    vf p = vf_set1(1.39108044e-3f);
-    p = vf_fma(p, r, vf_set1(8.37051682e-3f));
-    p = vf_fma(p, r, vf_set1(4.16668691e-2f));
-    p = vf_fma(p, r, vf_set1(0.166664988f));
-    p = vf_fma(p, r, vf_set1(0.499999970f));
+    vf p = vf_constant(1.39108044e-3f);
+    p = vf_fma(p, r, vf_constant(8.37051682e-3f));
+    p = vf_fma(p, r, vf_constant(4.16668691e-2f));
+    p = vf_fma(p, r, vf_constant(0.166664988f));
+    p = vf_fma(p, r, vf_constant(0.499999970f));
     return vf_fma(vf_mul(r, r), p, r);
 }
 OXI_INLINE vf vf_exp_poly(vf r) {
-    return vf_add(vf_expm1_poly(r), vf_set1(1.0f));
+    return vf_add(vf_expm1_poly(r), vf_constant(1.0f));
 }
 /* e^x where it is a normal number: -87.3 <= x <= 88.3. */
 OXI_INLINE vf vf_exp_within(vf x) {
@@ -31344,27 +31403,27 @@ OXI_INLINE vf vf_exp_within(vf x) {
  * the scaling. */
 OXI_INLINE vf vf_exp(vf x) {
     vi n;
-    vm vanishes = vf_lt(x, vf_set1(-104.0f));
-    x = vf_min(vf_set1(89.0f), vf_max(vf_set1(-104.0f), x));
+    vm vanishes = vf_lt(x, vf_constant(-104.0f));
+    x = vf_min(vf_constant(89.0f), vf_max(vf_constant(-104.0f), x));
     vf r = vf_exp_reduce(x, &n);
     return vf_scale(vf_select(vanishes, vf_zero(), vf_exp_poly(r)), n);
 }
 /* For softmax: x <= 88, and what would be subnormal is 0. */
 OXI_INLINE vf vf_exp_weight(vf x) {
-    vf least = vf_set1(-87.3f);
+    vf least = vf_constant(-87.3f);
     return vf_select(vf_lt(x, least), vf_zero(), vf_exp_within(vf_max(least, x)));
 }
 OXI_INLINE vf vf_exp2(vf x) {
-    vm vanishes = vf_lt(x, vf_set1(-150.0f));
-    x = vf_min(vf_set1(129.0f), vf_max(vf_set1(-150.0f), x));
+    vm vanishes = vf_lt(x, vf_constant(-150.0f));
+    x = vf_min(vf_constant(129.0f), vf_max(vf_constant(-150.0f), x));
     vi n = vf_to_vi(x);
-    vf r = vf_sub(x, vi_to_vf(n)), p = vf_set1(1.58246577e-4f);
-    p = vf_fma(p, r, vf_set1(1.34177180e-3f));
-    p = vf_fma(p, r, vf_set1(9.61706508e-3f));
-    p = vf_fma(p, r, vf_set1(5.55027276e-2f));
-    p = vf_fma(p, r, vf_set1(0.240226552f));
-    p = vf_fma(p, r, vf_set1(0.693147242f));
-    return vf_scale(vf_select(vanishes, vf_zero(), vf_fma(p, r, vf_set1(1.0f))), n);
+    vf r = vf_sub(x, vi_to_vf(n)), p = vf_constant(1.58246577e-4f);
+    p = vf_fma(p, r, vf_constant(1.34177180e-3f));
+    p = vf_fma(p, r, vf_constant(9.61706508e-3f));
+    p = vf_fma(p, r, vf_constant(5.55027276e-2f));
+    p = vf_fma(p, r, vf_constant(0.240226552f));
+    p = vf_fma(p, r, vf_constant(0.693147242f));
+    return vf_scale(vf_select(vanishes, vf_zero(), vf_fma(p, r, vf_constant(1.0f))), n);
 }
 
 /* ---- logarithms -------------------------------------------------------------------------------------------
@@ -31373,34 +31432,34 @@ OXI_INLINE vf vf_exp2(vf x) {
 OXI_INLINE void vf_log_parts(vf x, vf *e, vf *f, vf *tail) {
     vi bits = vf_as_vi(x), exponent = vi_sra(vi_sub(bits, vi_set1(0x3f2aaaab)), 23); /* 2/3 */
     *e = vi_to_vf(exponent);
-    *f = vf_sub(vi_as_vf(vi_sub(bits, vi_sll(exponent, 23))), vf_set1(1.0f));
-    vf s = vf_mul(*f, *f), p = vf_set1(-0.128918126f);
-    p = vf_fma(p, *f, vf_set1(0.139844537f));
-    p = vf_fma(p, *f, vf_set1(-0.121842332f));
-    p = vf_fma(p, *f, vf_set1(0.140058652f));
-    p = vf_fma(p, *f, vf_set1(-0.166804895f));
-    p = vf_fma(p, *f, vf_set1(0.200104058f));
-    p = vf_fma(p, *f, vf_set1(-0.249997973f));
-    p = vf_fma(p, *f, vf_set1(0.333332151f));
-    *tail = vf_fma(vf_mul(p, *f), s, vf_mul(s, vf_set1(-0.5f)));
+    *f = vf_sub(vi_as_vf(vi_sub(bits, vi_sll(exponent, 23))), vf_constant(1.0f));
+    vf s = vf_mul(*f, *f), p = vf_constant(-0.128918126f);
+    p = vf_fma(p, *f, vf_constant(0.139844537f));
+    p = vf_fma(p, *f, vf_constant(-0.121842332f));
+    p = vf_fma(p, *f, vf_constant(0.140058652f));
+    p = vf_fma(p, *f, vf_constant(-0.166804895f));
+    p = vf_fma(p, *f, vf_constant(0.200104058f));
+    p = vf_fma(p, *f, vf_constant(-0.249997973f));
+    p = vf_fma(p, *f, vf_constant(0.333332151f));
+    *tail = vf_fma(vf_mul(p, *f), s, vf_mul(s, vf_constant(-0.5f)));
 }
 OXI_INLINE vm vf_log_is_rare(vf x) {
-    return vm_not(vm_and(vf_ge(x, vf_set1(1.17549435e-38f)), vf_lt(x, vf_set1(INFINITY))));
+    return vm_not(vm_and(vf_ge(x, vf_constant(1.17549435e-38f)), vf_lt(x, vf_constant(INFINITY))));
 }
 /* The results of what is not a positive finite number. */
 OXI_INLINE vf vf_log_special(vf x, vf result) {
     vf zero = vf_zero();
-    result = vf_select(vf_eq(x, zero), vf_set1(-INFINITY), result);
-    result = vf_select(vf_lt(x, zero), vf_set1(NAN), result);
-    return vf_select(vm_or(vf_eq(x, vf_set1(INFINITY)), vf_unord(x, x)), x, result);
+    result = vf_select(vf_eq(x, zero), vf_constant(-INFINITY), result);
+    result = vf_select(vf_lt(x, zero), vf_constant(NAN), result);
+    return vf_select(vm_or(vf_eq(x, vf_constant(INFINITY)), vf_unord(x, x)), x, result);
 }
 /* The parts of any x: subnormals are scaled up first. */
 OXI_INLINE void vf_log_parts_any(vf x, vm rare, vf *e, vf *f, vf *tail) {
     vf bias = vf_zero();
     if (vm_any(rare)) {
-        vm small = vf_lt(x, vf_set1(1.17549435e-38f));
-        x = vf_select(small, vf_mul(x, vf_set1(8388608.0f)), x);
-        bias = vf_select(small, vf_set1(-23.0f), bias);
+        vm small = vf_lt(x, vf_constant(1.17549435e-38f));
+        x = vf_select(small, vf_mul(x, vf_constant(8388608.0f)), x);
+        bias = vf_select(small, vf_constant(-23.0f), bias);
     }
     vf_log_parts(x, e, f, tail);
     *e = vf_add(*e, bias);
@@ -31409,29 +31468,30 @@ OXI_INLINE vf vf_log(vf x) {
     vf e, f, tail;
     vm rare = vf_log_is_rare(x);
     vf_log_parts_any(x, rare, &e, &f, &tail);
-    vf result = vf_fma(e, vf_set1(0.693145752f), vf_add(f, vf_fma(e, vf_set1(1.42860677e-6f), tail)));
+    vf result = vf_fma(e, vf_constant(0.693145752f), vf_add(f, vf_fma(e, vf_constant(1.42860677e-6f), tail)));
     return vm_any(rare) ? vf_log_special(x, result) : result;
 }
 OXI_INLINE vf vf_log2(vf x) {
     vf e, f, tail;
     vm rare = vf_log_is_rare(x);
     vf_log_parts_any(x, rare, &e, &f, &tail);
-    tail = vf_fma(vf_add(f, tail), vf_set1(0.442695041f), tail); /* log2(1 + f) = (f + tail) (1 + 0.4427) */
+    /* log2(1 + f) = (f + tail) (1 + 0.4427) */
+    tail = vf_fma(vf_add(f, tail), vf_constant(0.442695041f), tail);
     vf result = vf_add(vf_add(e, f), tail);
     return vm_any(rare) ? vf_log_special(x, result) : result;
 }
 /* What rounding 1 + x lost is put back, divided by the sum. */
 OXI_SHARED vf vf_log1p(vf x) {
-    vf e, f, tail, one = vf_set1(1.0f), sum = vf_add(x, one), lost = vf_sub(x, vf_sub(sum, one));
+    vf e, f, tail, one = vf_constant(1.0f), sum = vf_add(x, one), lost = vf_sub(x, vf_sub(sum, one));
     vf_log_parts(sum, &e, &f, &tail);
-    tail = vf_add(vf_fma(e, vf_set1(1.42860677e-6f), tail), vf_div(lost, sum));
-    vf result = vf_fma(e, vf_set1(0.693145752f), vf_add(f, tail));
+    tail = vf_add(vf_fma(e, vf_constant(1.42860677e-6f), tail), vf_div(lost, sum));
+    vf result = vf_fma(e, vf_constant(0.693145752f), vf_add(f, tail));
     result = vf_select(vf_eq(x, vf_zero()), x, result);
     return vm_any(vf_log_is_rare(sum)) ? vf_log_special(sum, result) : result;
 }
 /* For a beta that is a power of two, which scales exactly. Beyond 88 the logarithm is x to the last bit. */
 OXI_INLINE vf vf_softplus(vf x, vf beta, vf threshold) {
-    vf scaled = vf_mul(x, beta), large = vf_min(threshold, vf_set1(88.0f));
+    vf scaled = vf_mul(x, beta), large = vf_min(threshold, vf_constant(88.0f));
     return vf_select(vf_gt(scaled, large), x, vf_div(vf_log1p(vf_exp(scaled)), beta));
 }
 OXI_INLINE vf vf_logsigmoid(vf x) {
@@ -31442,23 +31502,23 @@ OXI_INLINE vf vf_logsigmoid(vf x) {
 
 /* Near 0 an odd polynomial, beyond 1 - 2 / (e^2|x| + 1). */
 OXI_INLINE vf vf_tanh(vf x) {
-    vf size = vf_abs(x), z = vf_mul(x, x), p = vf_set1(-6.16961392e-3f);
-    p = vf_fma(p, z, vf_set1(2.10003760e-2f));
-    p = vf_fma(p, z, vf_set1(-5.38357571e-2f));
-    p = vf_fma(p, z, vf_set1(0.133324370f));
-    p = vf_fma(p, z, vf_set1(-0.333333135f));
+    vf size = vf_abs(x), z = vf_mul(x, x), p = vf_constant(-6.16961392e-3f);
+    p = vf_fma(p, z, vf_constant(2.10003760e-2f));
+    p = vf_fma(p, z, vf_constant(-5.38357571e-2f));
+    p = vf_fma(p, z, vf_constant(0.133324370f));
+    p = vf_fma(p, z, vf_constant(-0.333333135f));
     vf near = vf_fma(vf_mul(p, z), size, size);
-    vf grown = vf_exp_within(vf_mul(vf_min(vf_set1(9.1f), size), vf_set1(2.0f)));
-    vf far = vf_sub(vf_set1(1.0f), vf_div(vf_set1(2.0f), vf_add(grown, vf_set1(1.0f))));
-    return vf_copysign(vf_select(vf_lt(size, vf_set1(0.55f)), near, far), x);
+    vf grown = vf_exp_within(vf_mul(vf_min(vf_constant(9.1f), size), vf_constant(2.0f)));
+    vf far = vf_sub(vf_constant(1.0f), vf_div(vf_constant(2.0f), vf_add(grown, vf_constant(1.0f))));
+    return vf_copysign(vf_select(vf_lt(size, vf_constant(0.55f)), near, far), x);
 }
 
 /* 1 / (1 + e^-x) as z / (1 + z) for negative x, where z = e^-|x| does not overflow. What rounding 1 + z
  * lost is made good. */
 OXI_INLINE vf vf_sigmoid(vf x) {
     vi n;
-    vf one = vf_set1(1.0f), size = vf_min(vf_set1(104.0f), vf_abs(x));
-    vm vanishes = vm_or(vf_lt(x, vf_set1(-104.0f)), vf_gt(x, vf_set1(80.0f)));
+    vf one = vf_constant(1.0f), size = vf_min(vf_constant(104.0f), vf_abs(x));
+    vm vanishes = vm_or(vf_lt(x, vf_constant(-104.0f)), vf_gt(x, vf_constant(80.0f)));
     vf p = vf_exp_poly(vf_exp_reduce(vf_neg(size), &n)), z = vf_scale(vf_select(vanishes, vf_zero(), p), n);
     vf sum = vf_add(one, z), lost = vf_sub(z, vf_sub(sum, one));
     vf quotient = vf_div(vf_select(vf_lt(x, vf_zero()), z, one), sum);
@@ -31467,25 +31527,25 @@ OXI_INLINE vf vf_sigmoid(vf x) {
 
 /* Below 1 an odd polynomial, beyond 1 - e^-q(|x|). */
 OXI_INLINE vf vf_erf(vf x) {
-    vf size = vf_abs(x), a = vf_min(vf_set1(3.95f), size), z = vf_mul(x, x);
-    vf p = vf_set1(7.80690389e-5f);
-    p = vf_fma(p, z, vf_set1(-7.99785310e-4f));
-    p = vf_fma(p, z, vf_set1(5.18716220e-3f));
-    p = vf_fma(p, z, vf_set1(-2.68533472e-2f));
-    p = vf_fma(p, z, vf_set1(0.112835787f));
-    p = vf_fma(p, z, vf_set1(-0.376126260f));
-    p = vf_fma(p, z, vf_set1(0.128379166f));
+    vf size = vf_abs(x), a = vf_min(vf_constant(3.95f), size), z = vf_mul(x, x);
+    vf p = vf_constant(7.80690389e-5f);
+    p = vf_fma(p, z, vf_constant(-7.99785310e-4f));
+    p = vf_fma(p, z, vf_constant(5.18716220e-3f));
+    p = vf_fma(p, z, vf_constant(-2.68533472e-2f));
+    p = vf_fma(p, z, vf_constant(0.112835787f));
+    p = vf_fma(p, z, vf_constant(-0.376126260f));
+    p = vf_fma(p, z, vf_constant(0.128379166f));
     vf near = vf_fma(p, size, size);
-    vf q = vf_set1(-2.16922926e-5f);
-    q = vf_fma(q, a, vf_set1(4.41424811e-4f));
-    q = vf_fma(q, a, vf_set1(-4.20510629e-3f));
-    q = vf_fma(q, a, vf_set1(2.52099875e-2f));
-    q = vf_fma(q, a, vf_set1(-0.108421713f));
-    q = vf_fma(q, a, vf_set1(-0.633216619f));
-    q = vf_fma(q, a, vf_set1(-1.12958026f));
-    q = vf_fma(q, a, vf_set1(1.88468155e-4f));
-    vf far = vf_sub(vf_set1(1.0f), vf_exp_within(q));
-    return vf_copysign(vf_select(vf_lt(size, vf_set1(1.0f)), near, far), x);
+    vf q = vf_constant(-2.16922926e-5f);
+    q = vf_fma(q, a, vf_constant(4.41424811e-4f));
+    q = vf_fma(q, a, vf_constant(-4.20510629e-3f));
+    q = vf_fma(q, a, vf_constant(2.52099875e-2f));
+    q = vf_fma(q, a, vf_constant(-0.108421713f));
+    q = vf_fma(q, a, vf_constant(-0.633216619f));
+    q = vf_fma(q, a, vf_constant(-1.12958026f));
+    q = vf_fma(q, a, vf_constant(1.88468155e-4f));
+    vf far = vf_sub(vf_constant(1.0f), vf_exp_within(q));
+    return vf_copysign(vf_select(vf_lt(size, vf_constant(1.0f)), near, far), x);
 }
 
 /* ---- activations: max(x, 0) - t ---------------------------------------------------------------------------
@@ -31494,11 +31554,11 @@ OXI_INLINE vf vf_erf(vf x) {
  * |x| is cut off where t has become 0, and the number is made 0 where scaling would underflow. At -infinity
  * 0 * infinity is NaN, as in torch. */
 OXI_INLINE vf vf_gate(vf x, vf t) {
-    t = vf_select(vf_eq(x, vf_set1(-INFINITY)), vf_set1(NAN), t);
-    return vf_sub(vf_max(vf_set1(-0.0f), x), t);
+    t = vf_select(vf_eq(x, vf_constant(-INFINITY)), vf_constant(NAN), t);
+    return vf_sub(vf_max(vf_constant(-0.0f), x), t);
 }
 OXI_INLINE vf vf_gate_logistic(vf x, vf size, vf r, vi n) { /* g(-|x|) = z / (1 + z), z = e^r 2^n */
-    vf zero = vf_zero(), one = vf_set1(1.0f), s = vf_expm1_poly(r);
+    vf zero = vf_zero(), one = vf_constant(1.0f), s = vf_expm1_poly(r);
     vf z = vi_as_vf(vi_add(vf_as_vi(vf_add(s, one)), vi_sll(n, 23)));
     z = vf_select(vi_cmpgt(n, vi_set1(-100)), z, zero);
     vf t = vf_div(vf_fma(size, s, size), vf_add(one, z));
@@ -31506,18 +31566,18 @@ OXI_INLINE vf vf_gate_logistic(vf x, vf size, vf r, vi n) { /* g(-|x|) = z / (1 
 }
 OXI_INLINE vf vf_silu(vf x) {
     vi n;
-    vf size = vf_min(vf_set1(120.0f), vf_abs(x)), r = vf_exp_reduce(vf_neg(size), &n);
+    vf size = vf_min(vf_constant(120.0f), vf_abs(x)), r = vf_exp_reduce(vf_neg(size), &n);
     return vf_gate_logistic(x, size, r, n);
 }
 
 /* y = 2 sqrt(2/pi) (x + 0.044715 x^3) up to 140 must be known to 2^-26 absolutely: it is formed in f64 and
  * taken apart into two floats, the first of which has its low bits cut off. */
 OXI_INLINE vd vd_gelu_tanh_argument(vd x) {
-    vd y = vd_mul(x, vd_fma(vd_mul(x, x), vd_set1(0.071354816272), vd_set1(1.5957691216057308)));
+    vd y = vd_mul(x, vd_fma(vd_mul(x, x), vd_constant(0.071354816272), vd_constant(1.5957691216057308)));
     return vd_neg(y);
 }
 OXI_INLINE vf vf_gelu_tanh(vf x) {
-    vf size = vf_min(vf_set1(12.0f), vf_abs(x));
+    vf size = vf_min(vf_constant(12.0f), vf_abs(x));
     vd low = vd_gelu_tanh_argument(vd_from_vf_lo(size)), high = vd_gelu_tanh_argument(vd_from_vf_hi(size));
     vd top_bits = vl_as_vd(vl_set1(-((int64_t)1 << 30))), low_top = vd_and(low, top_bits),
        high_top = vd_and(high, top_bits);
@@ -31530,24 +31590,24 @@ OXI_INLINE vf vf_gelu_tanh(vf x) {
 /* Near 0, g(x) = 1/2 + x R(x^2). Beyond, g(-a) = erfc(a / sqrt 2) / 2 = e^(-a^2 / 2) u P(u), u = 1 / (1 +
  * a / 2); a^2 is taken as an exact square of the top half of a's bits and a small rest. */
 OXI_INLINE vf vf_gelu(vf x) {
-    vf size = vf_abs(x), z = vf_mul(x, x), q = vf_set1(-6.78697779e-6f), half = vf_set1(0.5f);
-    q = vf_fma(q, z, vf_set1(1.10864989e-4f));
-    q = vf_fma(q, z, vf_set1(-1.18341495e-3f));
-    q = vf_fma(q, z, vf_set1(9.97188222e-3f));
-    q = vf_fma(q, z, vf_set1(-6.64900616e-2f));
-    q = vf_fma(q, z, vf_set1(0.398942262f));
+    vf size = vf_abs(x), z = vf_mul(x, x), q = vf_constant(-6.78697779e-6f), half = vf_constant(0.5f);
+    q = vf_fma(q, z, vf_constant(1.10864989e-4f));
+    q = vf_fma(q, z, vf_constant(-1.18341495e-3f));
+    q = vf_fma(q, z, vf_constant(9.97188222e-3f));
+    q = vf_fma(q, z, vf_constant(-6.64900616e-2f));
+    q = vf_fma(q, z, vf_constant(0.398942262f));
     vf near = vf_mul(x, vf_fma(q, x, half));
-    vf a = vf_min(vf_set1(15.0f), size), one = vf_set1(1.0f);
-    vf au = vf_div(a, vf_fma(a, half, one)), u = vf_fnma(au, half, one), p = vf_set1(0.134060487f);
-    p = vf_fma(p, u, vf_set1(-0.415568709f));
-    p = vf_fma(p, u, vf_set1(0.410808951f));
-    p = vf_fma(p, u, vf_set1(-2.35542934e-3f));
-    p = vf_fma(p, u, vf_set1(-0.189348504f));
-    p = vf_fma(p, u, vf_set1(-2.85515413e-2f));
-    p = vf_fma(p, u, vf_set1(4.21440341e-2f));
-    p = vf_fma(p, u, vf_set1(0.150613114f));
-    p = vf_fma(p, u, vf_set1(0.199399844f));
-    p = vf_fma(p, u, vf_set1(0.199473247f));
+    vf a = vf_min(vf_constant(15.0f), size), one = vf_constant(1.0f);
+    vf au = vf_div(a, vf_fma(a, half, one)), u = vf_fnma(au, half, one), p = vf_constant(0.134060487f);
+    p = vf_fma(p, u, vf_constant(-0.415568709f));
+    p = vf_fma(p, u, vf_constant(0.410808951f));
+    p = vf_fma(p, u, vf_constant(-2.35542934e-3f));
+    p = vf_fma(p, u, vf_constant(-0.189348504f));
+    p = vf_fma(p, u, vf_constant(-2.85515413e-2f));
+    p = vf_fma(p, u, vf_constant(4.21440341e-2f));
+    p = vf_fma(p, u, vf_constant(0.150613114f));
+    p = vf_fma(p, u, vf_constant(0.199399844f));
+    p = vf_fma(p, u, vf_constant(0.199473247f));
     vf top = vi_as_vf(vi_and(vf_as_vi(a), vi_set1(-4096)));
     vi n;
     vf r = vf_exp_reduce(vf_mul(vf_mul(top, top), vf_neg(half)), &n);
@@ -31555,22 +31615,22 @@ OXI_INLINE vf vf_gelu(vf x) {
     p = vf_mul(au, p);
     p = vf_select(vi_cmpgt(n, vi_set1(-160)), vf_fma(p, vf_expm1_poly(r), p), vf_zero());
     vf far = vf_gate(x, vf_scale(p, n));
-    return vf_select(vf_lt(size, vf_set1(1.05f)), near, far);
+    return vf_select(vf_lt(size, vf_constant(1.05f)), near, far);
 }
 
 /* ---- sin, cos ---------------------------------------------------------------------------------------------
  * x = n pi/2 + r. Up to 2^17 the reduction is exact enough in f64 (33 bits of pi/2, then 53 more); beyond,
  * each lane is reduced with as many bits of 2/pi as it needs (oxi_reduce_large in cpu/scalar_map.c). */
 OXI_INLINE vd vd_minus_turns(vd x, vd n) {
-    return vd_fnma(n, vd_set1(6.07710050650619224932e-11),
-                   vd_fnma(n, vd_set1(1.57079632673412561417e+00), x));
+    return vd_fnma(n, vd_constant(6.07710050650619224932e-11),
+                   vd_fnma(n, vd_constant(1.57079632673412561417e+00), x));
 }
 OXI_SHARED vf vf_reduce_turns(vf x, vi *quarter) {
-    *quarter = vf_to_vi(vf_mul(x, vf_set1(0.636619772f)));
+    *quarter = vf_to_vi(vf_mul(x, vf_constant(0.636619772f)));
     vf n = vi_to_vf(*quarter);
     vf r = vf_from_vd(vd_minus_turns(vd_from_vf_lo(x), vd_from_vf_lo(n)),
                       vd_minus_turns(vd_from_vf_hi(x), vd_from_vf_hi(n)));
-    if (vm_any(vm_not(vf_lt(vf_abs(x), vf_set1(131072.0f))))) {
+    if (vm_any(vm_not(vf_lt(vf_abs(x), vf_constant(131072.0f))))) {
         float angle[VF], rest[VF];
         int32_t turns[VF];
         vf_store(angle, x);
@@ -31585,14 +31645,14 @@ OXI_SHARED vf vf_reduce_turns(vf x, vi *quarter) {
 }
 /* sin(r + quarter pi/2). */
 OXI_INLINE vf vf_sin_quarter(vf r, vi quarter) {
-    vf z = vf_mul(r, r), s = vf_set1(-1.94956621e-4f), c = vf_set1(2.44133826e-5f);
-    s = vf_fma(s, z, vf_set1(8.33201408e-3f));
-    s = vf_fma(s, z, vf_set1(-0.166666523f));
+    vf z = vf_mul(r, r), s = vf_constant(-1.94956621e-4f), c = vf_constant(2.44133826e-5f);
+    s = vf_fma(s, z, vf_constant(8.33201408e-3f));
+    s = vf_fma(s, z, vf_constant(-0.166666523f));
     s = vf_fma(vf_mul(s, z), r, r);
-    c = vf_fma(c, z, vf_set1(-1.38871418e-3f));
-    c = vf_fma(c, z, vf_set1(4.16666418e-2f));
-    c = vf_fma(c, z, vf_set1(-0.5f));
-    c = vf_fma(c, z, vf_set1(1.0f));
+    c = vf_fma(c, z, vf_constant(-1.38871418e-3f));
+    c = vf_fma(c, z, vf_constant(4.16666418e-2f));
+    c = vf_fma(c, z, vf_constant(-0.5f));
+    c = vf_fma(c, z, vf_constant(1.0f));
     vm odd = vi_cmpeq(vi_and(quarter, vi_set1(1)), vi_set1(1));
     vf sign = vi_as_vf(vi_sll(vi_and(quarter, vi_set1(2)), 30));
     return vf_xor(vf_select(odd, c, s), sign);
@@ -31612,31 +31672,31 @@ OXI_INLINE vf vf_cos(vf x) {
 
 /* Whole powers: *n is what to add to the bits of a number in order to multiply it by 2^n. */
 OXI_INLINE vd vd_exp_reduce(vd x, vl *n) {
-    x = vd_min(vd_set1(700.0), vd_max(vd_set1(-700.0), x));
-    vd whole = vd_nearest(vd_mul(x, vd_set1(1.4426950408889634)), n);
+    x = vd_min(vd_constant(700.0), vd_max(vd_constant(-700.0), x));
+    vd whole = vd_nearest(vd_mul(x, vd_constant(1.4426950408889634)), n);
     *n = vl_sll(*n, 52);
-    return vd_fnma(whole, vd_set1(1.90821492927058770002e-10),
-                   vd_fnma(whole, vd_set1(6.93147180369123816490e-01), x));
+    return vd_fnma(whole, vd_constant(1.90821492927058770002e-10),
+                   vd_fnma(whole, vd_constant(6.93147180369123816490e-01), x));
 }
 OXI_INLINE vd vd_expm1_poly(vd r) {
-    vd p = vd_set1(1.9323518868719689e-5);
-    p = vd_fma(p, r, vd_set1(1.9899279184190834e-4));
-    p = vd_fma(p, r, vd_set1(1.3900487567433087e-3));
-    p = vd_fma(p, r, vd_set1(8.3332984886895616e-3));
-    p = vd_fma(p, r, vd_set1(4.1666596906327687e-2));
-    p = vd_fma(p, r, vd_set1(0.16666666718944373));
-    p = vd_fma(p, r, vd_set1(0.50000000104631126));
+    vd p = vd_constant(1.9323518868719689e-5);
+    p = vd_fma(p, r, vd_constant(1.9899279184190834e-4));
+    p = vd_fma(p, r, vd_constant(1.3900487567433087e-3));
+    p = vd_fma(p, r, vd_constant(8.3332984886895616e-3));
+    p = vd_fma(p, r, vd_constant(4.1666596906327687e-2));
+    p = vd_fma(p, r, vd_constant(0.16666666718944373));
+    p = vd_fma(p, r, vd_constant(0.50000000104631126));
     return vd_fma(vd_mul(p, r), r, r);
 }
 /* Beyond +-700 it stays e^+-700: infinity and 0 as f32. */
 OXI_SHARED vd vd_exp(vd x) {
     vl n;
-    vd r = vd_exp_reduce(x, &n), p = vd_add(vd_expm1_poly(r), vd_set1(1.0));
+    vd r = vd_exp_reduce(x, &n), p = vd_add(vd_expm1_poly(r), vd_constant(1.0));
     return vl_as_vd(vl_add(vd_as_vl(p), n));
 }
 OXI_SHARED vd vd_expm1(vd x) {
     vl n;
-    vd r = vd_exp_reduce(x, &n), one = vd_set1(1.0), power = vl_as_vd(vl_add(vd_as_vl(one), n));
+    vd r = vd_exp_reduce(x, &n), one = vd_constant(1.0), power = vl_as_vd(vl_add(vd_as_vl(one), n));
     vd result = vd_fma(power, vd_expm1_poly(r), vd_sub(power, one));
     return vd_select(vd_eq(x, vd_zero()), x, result);
 }
@@ -31647,61 +31707,62 @@ OXI_SHARED vd vd_log(vd x) {
     vl bits = vl_add(vd_as_vl(x), vl_set1(one_bits - root_half_bits));
     vl exponent = vl_or(vl_srl(bits, 52), vl_set1(0x4330000000000000)); /* of 2^52 + biased exponent */
     vl mantissa = vl_and(bits, vl_set1(0x000fffffffffffff));
-    vd e = vd_sub(vl_as_vd(exponent), vd_set1(4503599627370496.0 + 1023.0));
-    vd f = vd_sub(vl_as_vd(vl_add(mantissa, vl_set1(root_half_bits))), vd_set1(1.0));
-    vd s = vd_div(f, vd_add(f, vd_set1(2.0))), z = vd_mul(s, s), p = vd_set1(0.19583461057668258);
-    p = vd_fma(p, z, vd_set1(0.22176237038610094));
-    p = vd_fma(p, z, vd_set1(0.2857210799300266));
-    p = vd_fma(p, z, vd_set1(0.3999999563289125));
-    p = vd_fma(p, z, vd_set1(0.66666666675768393));
-    vd result = vd_fma(e, vd_set1(0.69314718055994531), vd_fma(vd_mul(p, z), s, vd_add(s, s)));
-    vd zero = vd_zero(), infinity = vd_set1(INFINITY);
-    vd other =
-        vd_select(vd_eq(x, zero), vd_neg(infinity), vd_select(vd_eq(x, infinity), infinity, vd_set1(NAN)));
+    vd e = vd_sub(vl_as_vd(exponent), vd_constant(4503599627370496.0 + 1023.0));
+    vd f = vd_sub(vl_as_vd(vl_add(mantissa, vl_set1(root_half_bits))), vd_constant(1.0));
+    vd s = vd_div(f, vd_add(f, vd_constant(2.0))), z = vd_mul(s, s), p = vd_constant(0.19583461057668258);
+    p = vd_fma(p, z, vd_constant(0.22176237038610094));
+    p = vd_fma(p, z, vd_constant(0.2857210799300266));
+    p = vd_fma(p, z, vd_constant(0.3999999563289125));
+    p = vd_fma(p, z, vd_constant(0.66666666675768393));
+    vd result = vd_fma(e, vd_constant(0.69314718055994531), vd_fma(vd_mul(p, z), s, vd_add(s, s)));
+    vd zero = vd_zero(), infinity = vd_constant(INFINITY);
+    vd other = vd_select(vd_eq(x, infinity), infinity, vd_constant(NAN));
+    other = vd_select(vd_eq(x, zero), vd_neg(infinity), other);
     return vd_select(vmd_and(vd_gt(x, zero), vd_lt(x, infinity)), result, other);
 }
 /* What rounding 1 + x lost is put back, divided by the sum. */
 OXI_SHARED vd vd_log1p(vd x) {
-    vd one = vd_set1(1.0), sum = vd_add(x, one), lost = vd_sub(x, vd_sub(sum, one)), result = vd_log(sum);
-    vmd inside = vmd_and(vd_gt(sum, vd_zero()), vd_lt(sum, vd_set1(INFINITY)));
+    vd one = vd_constant(1.0), sum = vd_add(x, one), lost = vd_sub(x, vd_sub(sum, one)), result = vd_log(sum);
+    vmd inside = vmd_and(vd_gt(sum, vd_zero()), vd_lt(sum, vd_constant(INFINITY)));
     result = vd_select(inside, vd_add(result, vd_div(lost, sum)), result);
     return vd_select(vd_eq(x, vd_zero()), x, result);
 }
 
 OXI_INLINE vd vd_sinh(vd x) {
     vd m = vd_expm1(vd_abs(x));
-    return vd_copysign(vd_mul(vd_add(m, vd_div(m, vd_add(m, vd_set1(1.0)))), vd_set1(0.5)), x);
+    return vd_copysign(vd_mul(vd_add(m, vd_div(m, vd_add(m, vd_constant(1.0)))), vd_constant(0.5)), x);
 }
 OXI_INLINE vd vd_cosh(vd x) {
     vd grown = vd_exp(vd_abs(x));
-    return vd_mul(vd_add(grown, vd_div(vd_set1(1.0), grown)), vd_set1(0.5));
+    return vd_mul(vd_add(grown, vd_div(vd_constant(1.0), grown)), vd_constant(0.5));
 }
 OXI_INLINE vd vd_asinh(vd x) {
-    vd size = vd_abs(x), one = vd_set1(1.0), root = vd_sqrt(vd_fma(size, size, one));
+    vd size = vd_abs(x), one = vd_constant(1.0), root = vd_sqrt(vd_fma(size, size, one));
     return vd_copysign(vd_log1p(vd_add(size, vd_sub(root, one))), x);
 }
 OXI_INLINE vd vd_acosh(vd x) {
-    vd t = vd_sub(x, vd_set1(1.0)), result = vd_log1p(vd_add(t, vd_sqrt(vd_mul(t, vd_add(t, vd_set1(2.0))))));
-    return vd_select(vd_lt(x, vd_set1(1.0)), vd_set1(NAN), result);
+    vd t = vd_sub(x, vd_constant(1.0)), root = vd_sqrt(vd_mul(t, vd_add(t, vd_constant(2.0))));
+    vd result = vd_log1p(vd_add(t, root));
+    return vd_select(vd_lt(x, vd_constant(1.0)), vd_constant(NAN), result);
 }
 OXI_INLINE vd vd_atanh(vd x) {
-    vd size = vd_abs(x), ratio = vd_div(vd_add(size, size), vd_sub(vd_set1(1.0), size));
-    return vd_copysign(vd_mul(vd_log1p(ratio), vd_set1(0.5)), x);
+    vd size = vd_abs(x), ratio = vd_div(vd_add(size, size), vd_sub(vd_constant(1.0), size));
+    return vd_copysign(vd_mul(vd_log1p(ratio), vd_constant(0.5)), x);
 }
 
 /* asin(root) for 0 <= root <= 1/2, z = root^2. */
 OXI_INLINE vd vd_asin_poly(vd root, vd z) {
-    vd p = vd_set1(0.037516476556524632);
-    p = vd_fma(p, z, vd_set1(0.014438583321542988));
-    p = vd_fma(p, z, vd_set1(0.031807724932995537));
-    p = vd_fma(p, z, vd_set1(0.044516954304071057));
-    p = vd_fma(p, z, vd_set1(0.075005041893276614));
-    p = vd_fma(p, z, vd_set1(0.16666659991216493));
+    vd p = vd_constant(0.037516476556524632);
+    p = vd_fma(p, z, vd_constant(0.014438583321542988));
+    p = vd_fma(p, z, vd_constant(0.031807724932995537));
+    p = vd_fma(p, z, vd_constant(0.044516954304071057));
+    p = vd_fma(p, z, vd_constant(0.075005041893276614));
+    p = vd_fma(p, z, vd_constant(0.16666659991216493));
     return vd_fma(vd_mul(p, z), root, root);
 }
 /* Beyond 1/2: asin x = pi/2 - 2 asin(sqrt((1 - x) / 2)). */
 OXI_SHARED vd vd_asin_part(vd x, vmd *outer) {
-    vd size = vd_abs(x), half = vd_set1(0.5);
+    vd size = vd_abs(x), half = vd_constant(0.5);
     *outer = vd_gt(size, half);
     vd z = vd_select(*outer, vd_fnma(size, half, half), vd_mul(x, x));
     return vd_asin_poly(vd_select(*outer, vd_sqrt(z), size), z);
@@ -31709,46 +31770,46 @@ OXI_SHARED vd vd_asin_part(vd x, vmd *outer) {
 OXI_INLINE vd vd_asin(vd x) {
     vmd outer;
     vd p = vd_asin_part(x, &outer);
-    return vd_copysign(vd_select(outer, vd_fnma(p, vd_set1(2.0), vd_set1(1.5707963267948966)), p), x);
+    return vd_copysign(vd_select(outer, vd_fnma(p, vd_constant(2.0), vd_constant(1.5707963267948966)), p), x);
 }
 OXI_INLINE vd vd_acos(vd x) {
     vmd outer;
     vd p = vd_asin_part(x, &outer), twice = vd_add(p, p),
-       inner = vd_sub(vd_set1(1.5707963267948966), vd_copysign(p, x));
-    vd result = vd_select(vd_lt(x, vd_zero()), vd_sub(vd_set1(3.1415926535897932), twice), twice);
+       inner = vd_sub(vd_constant(1.5707963267948966), vd_copysign(p, x));
+    vd result = vd_select(vd_lt(x, vd_zero()), vd_sub(vd_constant(3.1415926535897932), twice), twice);
     return vd_select(outer, result, inner);
 }
 OXI_SHARED vd vd_atan_poly(vd a) { /* 0 <= a <= 1 */
-    vd z = vd_mul(a, a), p = vd_set1(-0.0017936394138805141);
-    p = vd_fma(p, z, vd_set1(0.010914688628394916));
-    p = vd_fma(p, z, vd_set1(-0.031178006661976711));
-    p = vd_fma(p, z, vd_set1(0.057957760556810609));
-    p = vd_fma(p, z, vd_set1(-0.084034603243532902));
-    p = vd_fma(p, z, vd_set1(0.10952189235340447));
-    p = vd_fma(p, z, vd_set1(-0.1426424233803581));
-    p = vd_fma(p, z, vd_set1(0.19998548344776948));
-    p = vd_fma(p, z, vd_set1(-0.33333299091088425));
+    vd z = vd_mul(a, a), p = vd_constant(-0.0017936394138805141);
+    p = vd_fma(p, z, vd_constant(0.010914688628394916));
+    p = vd_fma(p, z, vd_constant(-0.031178006661976711));
+    p = vd_fma(p, z, vd_constant(0.057957760556810609));
+    p = vd_fma(p, z, vd_constant(-0.084034603243532902));
+    p = vd_fma(p, z, vd_constant(0.10952189235340447));
+    p = vd_fma(p, z, vd_constant(-0.1426424233803581));
+    p = vd_fma(p, z, vd_constant(0.19998548344776948));
+    p = vd_fma(p, z, vd_constant(-0.33333299091088425));
     return vd_fma(vd_mul(p, z), a, a);
 }
 OXI_INLINE vd vd_atan(vd x) {
-    vd size = vd_abs(x), one = vd_set1(1.0);
+    vd size = vd_abs(x), one = vd_constant(1.0);
     vd p = vd_atan_poly(vd_div(vd_min(one, size), vd_max(one, size)));
-    return vd_copysign(vd_select(vd_gt(size, one), vd_sub(vd_set1(1.5707963267948966), p), p), x);
+    return vd_copysign(vd_select(vd_gt(size, one), vd_sub(vd_constant(1.5707963267948966), p), p), x);
 }
 OXI_INLINE vd vd_atan2(vd y, vd x) {
-    vd across = vd_abs(x), up = vd_abs(y), larger = vd_max(across, up), one = vd_set1(1.0);
+    vd across = vd_abs(x), up = vd_abs(y), larger = vd_max(across, up), one = vd_constant(1.0);
     vd ratio = vd_div(vd_min(across, up), larger);
     ratio = vd_select(vd_eq(across, up), vd_select(vd_eq(up, vd_zero()), up, one), ratio);
     vd p = vd_atan_poly(ratio);
-    p = vd_select(vd_gt(up, across), vd_sub(vd_set1(1.5707963267948966), p), p);
-    p = vd_select(vd_lt(vd_copysign(one, x), vd_zero()), vd_sub(vd_set1(3.1415926535897932), p), p);
-    return vd_select(vd_unord(x, y), vd_set1(NAN), vd_copysign(p, y));
+    p = vd_select(vd_gt(up, across), vd_sub(vd_constant(1.5707963267948966), p), p);
+    p = vd_select(vd_lt(vd_copysign(one, x), vd_zero()), vd_sub(vd_constant(3.1415926535897932), p), p);
+    return vd_select(vd_unord(x, y), vd_constant(NAN), vd_copysign(p, y));
 }
 
 OXI_INLINE vd vd_tan(vd x) {
     vl ignored;
-    vd n = vd_nearest(vd_mul(x, vd_set1(0.63661977236758134)), &ignored), r = vd_minus_turns(x, n);
-    if (vmd_any(vmd_not(vd_lt(vd_abs(x), vd_set1(131072.0))))) {
+    vd n = vd_nearest(vd_mul(x, vd_constant(0.63661977236758134)), &ignored), r = vd_minus_turns(x, n);
+    if (vmd_any(vmd_not(vd_lt(vd_abs(x), vd_constant(131072.0))))) {
         double angle[VD], rest[VD], turns[VD];
         vd_store(angle, x);
         vd_store(rest, r);
@@ -31762,17 +31823,17 @@ OXI_INLINE vd vd_tan(vd x) {
         r = vd_load(rest);
         n = vd_load(turns);
     }
-    vd z = vd_mul(r, r), s = vd_set1(2.7161254503885555e-6), c = vd_set1(-2.7186903382993024e-7);
-    s = vd_fma(s, z, vd_set1(-1.9839098294785571e-4));
-    s = vd_fma(s, z, vd_set1(8.3333286250668326e-3));
-    s = vd_fma(s, z, vd_set1(-0.16666666634805116));
+    vd z = vd_mul(r, r), s = vd_constant(2.7161254503885555e-6), c = vd_constant(-2.7186903382993024e-7);
+    s = vd_fma(s, z, vd_constant(-1.9839098294785571e-4));
+    s = vd_fma(s, z, vd_constant(8.3333286250668326e-3));
+    s = vd_fma(s, z, vd_constant(-0.16666666634805116));
     s = vd_fma(vd_mul(s, z), r, r);
-    c = vd_fma(c, z, vd_set1(2.4799225029235267e-5));
-    c = vd_fma(c, z, vd_set1(-1.3888882579396954e-3));
-    c = vd_fma(c, z, vd_set1(4.1666666608411895e-2));
-    c = vd_fma(c, z, vd_set1(-0.5));
-    c = vd_fma(c, z, vd_set1(1.0));
-    vd half = vd_mul(n, vd_set1(0.5));
+    c = vd_fma(c, z, vd_constant(2.4799225029235267e-5));
+    c = vd_fma(c, z, vd_constant(-1.3888882579396954e-3));
+    c = vd_fma(c, z, vd_constant(4.1666666608411895e-2));
+    c = vd_fma(c, z, vd_constant(-0.5));
+    c = vd_fma(c, z, vd_constant(1.0));
+    vd half = vd_mul(n, vd_constant(0.5));
     vmd odd = vd_ne(vd_nearest(half, &ignored), half);
     vd result = vd_div(vd_select(odd, vd_neg(c), s), vd_select(odd, s, c));
     return vd_select(vd_eq(x, vd_zero()), x, result);
@@ -31781,37 +31842,37 @@ OXI_INLINE vd vd_tan(vd x) {
 /* e^(-a^2) u P(u), u = 1 / (1 + 0.4 a), a = |x|; 2 minus that for negative x. The square of an f32 is
  * exact in f64. */
 OXI_INLINE vd vd_erfc(vd x) {
-    vd a = vd_min(vd_set1(12.0), vd_abs(x)), one = vd_set1(1.0);
-    vd u = vd_div(one, vd_fma(a, vd_set1(0.4), one)), p = vd_set1(0.021914285893325239);
-    p = vd_fma(p, u, vd_set1(-0.16041818669907665));
-    p = vd_fma(p, u, vd_set1(0.48635969024629855));
-    p = vd_fma(p, u, vd_set1(-0.76439771883417751));
-    p = vd_fma(p, u, vd_set1(0.65740784427122712));
-    p = vd_fma(p, u, vd_set1(-0.39116763863051324));
-    p = vd_fma(p, u, vd_set1(0.24046852122369405));
-    p = vd_fma(p, u, vd_set1(0.07013502231748095));
-    p = vd_fma(p, u, vd_set1(0.18201853723503314));
-    p = vd_fma(p, u, vd_set1(0.20622213385782087));
-    p = vd_fma(p, u, vd_set1(0.225785501453134));
-    p = vd_fma(p, u, vd_set1(0.22567200753104844));
+    vd a = vd_min(vd_constant(12.0), vd_abs(x)), one = vd_constant(1.0);
+    vd u = vd_div(one, vd_fma(a, vd_constant(0.4), one)), p = vd_constant(0.021914285893325239);
+    p = vd_fma(p, u, vd_constant(-0.16041818669907665));
+    p = vd_fma(p, u, vd_constant(0.48635969024629855));
+    p = vd_fma(p, u, vd_constant(-0.76439771883417751));
+    p = vd_fma(p, u, vd_constant(0.65740784427122712));
+    p = vd_fma(p, u, vd_constant(-0.39116763863051324));
+    p = vd_fma(p, u, vd_constant(0.24046852122369405));
+    p = vd_fma(p, u, vd_constant(0.07013502231748095));
+    p = vd_fma(p, u, vd_constant(0.18201853723503314));
+    p = vd_fma(p, u, vd_constant(0.20622213385782087));
+    p = vd_fma(p, u, vd_constant(0.225785501453134));
+    p = vd_fma(p, u, vd_constant(0.22567200753104844));
     vd result = vd_mul(vd_mul(u, p), vd_exp(vd_neg(vd_mul(a, a))));
-    return vd_select(vd_lt(x, vd_zero()), vd_sub(vd_set1(2.0), result), result);
+    return vd_select(vd_lt(x, vd_zero()), vd_sub(vd_constant(2.0), result), result);
 }
 
 /* |a|^b with the sign and the special cases of C's pow. */
 OXI_INLINE vd vd_pow(vd a, vd b) {
-    vd zero = vd_zero(), one = vd_set1(1.0), size = vd_abs(a), half = vd_mul(b, vd_set1(0.5));
+    vd zero = vd_zero(), one = vd_constant(1.0), size = vd_abs(a), half = vd_mul(b, vd_constant(0.5));
     vd result = vd_exp(vd_mul(b, vd_log(size)));
     vmd whole = vd_eq(vd_trunc(b), b), odd = vmd_and(whole, vd_ne(vd_trunc(half), half));
     result = vd_select(odd, vd_copysign(result, a), result);
-    vmd refused = vmd_and(vmd_and(vd_lt(a, zero), vd_lt(size, vd_set1(INFINITY))), vmd_not(whole));
-    result = vd_select(refused, vd_set1(NAN), result);
-    vmd endless = vd_eq(vd_abs(b), vd_set1(INFINITY));
+    vmd refused = vmd_and(vmd_and(vd_lt(a, zero), vd_lt(size, vd_constant(INFINITY))), vmd_not(whole));
+    result = vd_select(refused, vd_constant(NAN), result);
+    vmd endless = vd_eq(vd_abs(b), vd_constant(INFINITY));
     vmd unit = vmd_or(vd_eq(a, one), vmd_and(vd_eq(size, one), endless));
     return vd_select(vmd_or(vd_eq(b, zero), unit), one, result);
 }
 OXI_INLINE vd vd_hypot(vd a, vd b) {
-    vd infinity = vd_set1(INFINITY), result = vd_sqrt(vd_fma(a, a, vd_mul(b, b)));
+    vd infinity = vd_constant(INFINITY), result = vd_sqrt(vd_fma(a, a, vd_mul(b, b)));
     return vd_select(vmd_or(vd_eq(vd_abs(a), infinity), vd_eq(vd_abs(b), infinity)), infinity, result);
 }
 
@@ -31821,7 +31882,8 @@ OXI_SHARED vd vd_fmod(vd a, vd b) {
     vd size = vd_abs(a), divisor = vd_abs(b), quotient = vd_trunc(vd_div(size, divisor));
     vd rest = vd_fnma(quotient, divisor, size);
     rest = vd_select(vd_lt(rest, vd_zero()), vd_add(rest, divisor), rest);
-    vmd large = vmd_not(vmd_and(vd_lt(quotient, vd_set1(268435456.0)), vd_lt(divisor, vd_set1(INFINITY))));
+    vmd large = vd_lt(quotient, vd_constant(268435456.0));
+    large = vmd_not(vmd_and(large, vd_lt(divisor, vd_constant(INFINITY))));
     if (vmd_any(large)) {
         double dividends[VD], divisors[VD], rests[VD];
         unsigned bits = vmd_bits(large);
@@ -31837,7 +31899,7 @@ OXI_SHARED vd vd_fmod(vd a, vd b) {
 /* Where the rest is not 0 and its sign differs from the divisor's. */
 OXI_INLINE vmd vd_rest_opposes(vd rest, vd divisor) {
     vd zero = vd_zero();
-    return vd_lt(vd_mul(rest, vd_copysign(vd_set1(1.0), divisor)), zero);
+    return vd_lt(vd_mul(rest, vd_copysign(vd_constant(1.0), divisor)), zero);
 }
 OXI_INLINE vd vd_remainder(vd a, vd b) {
     vd rest = vd_fmod(a, b);
@@ -31845,7 +31907,7 @@ OXI_INLINE vd vd_remainder(vd a, vd b) {
 }
 /* As torch: the quotient less its rest is whole up to rounding; a zero has the sign of a / b. */
 OXI_INLINE vd vd_floor_divide(vd a, vd b) {
-    vd zero = vd_zero(), one = vd_set1(1.0), rest = vd_fmod(a, b), plain = vd_div(a, b);
+    vd zero = vd_zero(), one = vd_constant(1.0), rest = vd_fmod(a, b), plain = vd_div(a, b);
     vd quotient = vd_div(vd_sub(a, rest), b);
     quotient = vd_sub(quotient, vd_select(vd_rest_opposes(rest, b), one, zero));
     quotient = vd_select(vd_eq(quotient, zero), vd_copysign(zero, plain), vd_round(quotient));
@@ -31853,9 +31915,9 @@ OXI_INLINE vd vd_floor_divide(vd a, vd b) {
 }
 
 OXI_INLINE vd vd_mish(vd x) { /* tanh(log(1 + w)) = w (w + 2) / (w (w + 2) + 2), w = e^x */
-    vd w = vd_exp(vd_min(vd_set1(40.0), x)), two = vd_set1(2.0), part = vd_mul(w, vd_add(w, two));
+    vd w = vd_exp(vd_min(vd_constant(40.0), x)), two = vd_constant(2.0), part = vd_mul(w, vd_add(w, two));
     vd result = vd_mul(x, vd_div(part, vd_add(part, two)));
-    return vd_select(vd_eq(x, vd_set1(-INFINITY)), vd_set1(NAN), result);
+    return vd_select(vd_eq(x, vd_constant(-INFINITY)), vd_constant(NAN), result);
 }
 OXI_INLINE vd vd_softplus(vd x, vd beta, vd threshold) {
     vd scaled = vd_mul(x, beta);
@@ -35992,6 +36054,7 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
 #define oxi_neon_VF 4
 #define oxi_neon_VD 2
 #define oxi_neon_SCALEF 0
+#define oxi_neon_CONSTANT 0
 #define oxi_neon_FMA 1
 #define oxi_neon_TWO 0
 
@@ -36183,14 +36246,18 @@ OXI_INLINE void vf_store_bf16(uint16_t *p, vf a) {
 /* >>cpu/simd/derived.inc */
 /* The part of the vocabulary that every tier builds in the same way from its own. Included by each
  * simd/<isa>.h. */
-OXI_INLINE vf vf_abs(vf a) { return vf_andnot(vf_set1(-0.0f), a); }
-OXI_INLINE vf vf_neg(vf a) { return vf_xor(vf_set1(-0.0f), a); }
-OXI_INLINE vf vf_copysign(vf a, vf sign) { return vf_or(vf_abs(a), vf_and(vf_set1(-0.0f), sign)); }
+#if !OXI_ISA(CONSTANT)
+OXI_INLINE vf vf_constant(float a) { return vf_set1(a); }
+OXI_INLINE vd vd_constant(double a) { return vd_set1(a); }
+#endif
+OXI_INLINE vf vf_abs(vf a) { return vf_andnot(vf_constant(-0.0f), a); }
+OXI_INLINE vf vf_neg(vf a) { return vf_xor(vf_constant(-0.0f), a); }
+OXI_INLINE vf vf_copysign(vf a, vf sign) { return vf_or(vf_abs(a), vf_and(vf_constant(-0.0f), sign)); }
 OXI_INLINE vm vf_gt(vf a, vf b) { return vf_lt(b, a); }
 OXI_INLINE vm vf_ge(vf a, vf b) { return vf_le(b, a); }
-OXI_INLINE vd vd_abs(vd a) { return vd_andnot(vd_set1(-0.0), a); }
-OXI_INLINE vd vd_neg(vd a) { return vd_xor(vd_set1(-0.0), a); }
-OXI_INLINE vd vd_copysign(vd a, vd sign) { return vd_or(vd_abs(a), vd_and(vd_set1(-0.0), sign)); }
+OXI_INLINE vd vd_abs(vd a) { return vd_andnot(vd_constant(-0.0), a); }
+OXI_INLINE vd vd_neg(vd a) { return vd_xor(vd_constant(-0.0), a); }
+OXI_INLINE vd vd_copysign(vd a, vd sign) { return vd_or(vd_abs(a), vd_and(vd_constant(-0.0), sign)); }
 OXI_INLINE vmd vd_gt(vd a, vd b) { return vd_lt(b, a); }
 OXI_INLINE vmd vd_ge(vd a, vd b) { return vd_le(b, a); }
 OXI_INLINE void vmd_store_bool(uint8_t *p, vmd m) {
@@ -36268,20 +36335,20 @@ OXI_LIGHT_BEGIN
 /* ---- e^x --------------------------------------------------------------------------------------------------
  * x = n ln 2 + r, |r| <= ln 2 / 2. ln 2 is split so that n times its first part is exact. */
 OXI_INLINE vf vf_exp_reduce(vf x, vi *n) {
-    *n = vf_to_vi(vf_mul(x, vf_set1(1.44269504f)));
-    vf whole = vi_to_vf(*n), r = vf_fnma(whole, vf_set1(0.693145752f), x);
-    return vf_fnma(whole, vf_set1(1.42860677e-6f), r);
+    *n = vf_to_vi(vf_mul(x, vf_constant(1.44269504f)));
+    vf whole = vi_to_vf(*n), r = vf_fnma(whole, vf_constant(0.693145752f), x);
+    return vf_fnma(whole, vf_constant(1.42860677e-6f), r);
 }
 OXI_INLINE vf vf_expm1_poly(vf r) { /* e^r - 1 */
-    vf p = vf_set1(1.39108044e-3f);
-    p = vf_fma(p, r, vf_set1(8.37051682e-3f));
-    p = vf_fma(p, r, vf_set1(4.16668691e-2f));
-    p = vf_fma(p, r, vf_set1(0.166664988f));
-    p = vf_fma(p, r, vf_set1(0.499999970f));
+    vf p = vf_constant(1.39108044e-3f);
+    p = vf_fma(p, r, vf_constant(8.37051682e-3f));
+    p = vf_fma(p, r, vf_constant(4.16668691e-2f));
+    p = vf_fma(p, r, vf_constant(0.166664988f));
+    p = vf_fma(p, r, vf_constant(0.499999970f));
     return vf_fma(vf_mul(r, r), p, r);
 }
 OXI_INLINE vf vf_exp_poly(vf r) {
-    return vf_add(vf_expm1_poly(r), vf_set1(1.0f));
+    return vf_add(vf_expm1_poly(r), vf_constant(1.0f));
 }
 /* e^x where it is a normal number: -87.3 <= x <= 88.3. */
 OXI_INLINE vf vf_exp_within(vf x) {
@@ -36293,27 +36360,27 @@ OXI_INLINE vf vf_exp_within(vf x) {
  * the scaling. */
 OXI_INLINE vf vf_exp(vf x) {
     vi n;
-    vm vanishes = vf_lt(x, vf_set1(-104.0f));
-    x = vf_min(vf_set1(89.0f), vf_max(vf_set1(-104.0f), x));
+    vm vanishes = vf_lt(x, vf_constant(-104.0f));
+    x = vf_min(vf_constant(89.0f), vf_max(vf_constant(-104.0f), x));
     vf r = vf_exp_reduce(x, &n);
     return vf_scale(vf_select(vanishes, vf_zero(), vf_exp_poly(r)), n);
 }
 /* For softmax: x <= 88, and what would be subnormal is 0. */
 OXI_INLINE vf vf_exp_weight(vf x) {
-    vf least = vf_set1(-87.3f);
+    vf least = vf_constant(-87.3f);
     return vf_select(vf_lt(x, least), vf_zero(), vf_exp_within(vf_max(least, x)));
 }
 OXI_INLINE vf vf_exp2(vf x) {
-    vm vanishes = vf_lt(x, vf_set1(-150.0f));
-    x = vf_min(vf_set1(129.0f), vf_max(vf_set1(-150.0f), x));
+    vm vanishes = vf_lt(x, vf_constant(-150.0f));
+    x = vf_min(vf_constant(129.0f), vf_max(vf_constant(-150.0f), x));
     vi n = vf_to_vi(x);
-    vf r = vf_sub(x, vi_to_vf(n)), p = vf_set1(1.58246577e-4f);
-    p = vf_fma(p, r, vf_set1(1.34177180e-3f));
-    p = vf_fma(p, r, vf_set1(9.61706508e-3f));
-    p = vf_fma(p, r, vf_set1(5.55027276e-2f));
-    p = vf_fma(p, r, vf_set1(0.240226552f));
-    p = vf_fma(p, r, vf_set1(0.693147242f));
-    return vf_scale(vf_select(vanishes, vf_zero(), vf_fma(p, r, vf_set1(1.0f))), n);
+    vf r = vf_sub(x, vi_to_vf(n)), p = vf_constant(1.58246577e-4f);
+    p = vf_fma(p, r, vf_constant(1.34177180e-3f));
+    p = vf_fma(p, r, vf_constant(9.61706508e-3f));
+    p = vf_fma(p, r, vf_constant(5.55027276e-2f));
+    p = vf_fma(p, r, vf_constant(0.240226552f));
+    p = vf_fma(p, r, vf_constant(0.693147242f));
+    return vf_scale(vf_select(vanishes, vf_zero(), vf_fma(p, r, vf_constant(1.0f))), n);
 }
 
 /* ---- logarithms -------------------------------------------------------------------------------------------
@@ -36322,34 +36389,34 @@ OXI_INLINE vf vf_exp2(vf x) {
 OXI_INLINE void vf_log_parts(vf x, vf *e, vf *f, vf *tail) {
     vi bits = vf_as_vi(x), exponent = vi_sra(vi_sub(bits, vi_set1(0x3f2aaaab)), 23); /* 2/3 */
     *e = vi_to_vf(exponent);
-    *f = vf_sub(vi_as_vf(vi_sub(bits, vi_sll(exponent, 23))), vf_set1(1.0f));
-    vf s = vf_mul(*f, *f), p = vf_set1(-0.128918126f);
-    p = vf_fma(p, *f, vf_set1(0.139844537f));
-    p = vf_fma(p, *f, vf_set1(-0.121842332f));
-    p = vf_fma(p, *f, vf_set1(0.140058652f));
-    p = vf_fma(p, *f, vf_set1(-0.166804895f));
-    p = vf_fma(p, *f, vf_set1(0.200104058f));
-    p = vf_fma(p, *f, vf_set1(-0.249997973f));
-    p = vf_fma(p, *f, vf_set1(0.333332151f));
-    *tail = vf_fma(vf_mul(p, *f), s, vf_mul(s, vf_set1(-0.5f)));
+    *f = vf_sub(vi_as_vf(vi_sub(bits, vi_sll(exponent, 23))), vf_constant(1.0f));
+    vf s = vf_mul(*f, *f), p = vf_constant(-0.128918126f);
+    p = vf_fma(p, *f, vf_constant(0.139844537f));
+    p = vf_fma(p, *f, vf_constant(-0.121842332f));
+    p = vf_fma(p, *f, vf_constant(0.140058652f));
+    p = vf_fma(p, *f, vf_constant(-0.166804895f));
+    p = vf_fma(p, *f, vf_constant(0.200104058f));
+    p = vf_fma(p, *f, vf_constant(-0.249997973f));
+    p = vf_fma(p, *f, vf_constant(0.333332151f));
+    *tail = vf_fma(vf_mul(p, *f), s, vf_mul(s, vf_constant(-0.5f)));
 }
 OXI_INLINE vm vf_log_is_rare(vf x) {
-    return vm_not(vm_and(vf_ge(x, vf_set1(1.17549435e-38f)), vf_lt(x, vf_set1(INFINITY))));
+    return vm_not(vm_and(vf_ge(x, vf_constant(1.17549435e-38f)), vf_lt(x, vf_constant(INFINITY))));
 }
 /* The results of what is not a positive finite number. */
 OXI_INLINE vf vf_log_special(vf x, vf result) {
     vf zero = vf_zero();
-    result = vf_select(vf_eq(x, zero), vf_set1(-INFINITY), result);
-    result = vf_select(vf_lt(x, zero), vf_set1(NAN), result);
-    return vf_select(vm_or(vf_eq(x, vf_set1(INFINITY)), vf_unord(x, x)), x, result);
+    result = vf_select(vf_eq(x, zero), vf_constant(-INFINITY), result);
+    result = vf_select(vf_lt(x, zero), vf_constant(NAN), result);
+    return vf_select(vm_or(vf_eq(x, vf_constant(INFINITY)), vf_unord(x, x)), x, result);
 }
 /* The parts of any x: subnormals are scaled up first. */
 OXI_INLINE void vf_log_parts_any(vf x, vm rare, vf *e, vf *f, vf *tail) {
     vf bias = vf_zero();
     if (vm_any(rare)) {
-        vm small = vf_lt(x, vf_set1(1.17549435e-38f));
-        x = vf_select(small, vf_mul(x, vf_set1(8388608.0f)), x);
-        bias = vf_select(small, vf_set1(-23.0f), bias);
+        vm small = vf_lt(x, vf_constant(1.17549435e-38f));
+        x = vf_select(small, vf_mul(x, vf_constant(8388608.0f)), x);
+        bias = vf_select(small, vf_constant(-23.0f), bias);
     }
     vf_log_parts(x, e, f, tail);
     *e = vf_add(*e, bias);
@@ -36358,29 +36425,30 @@ OXI_INLINE vf vf_log(vf x) {
     vf e, f, tail;
     vm rare = vf_log_is_rare(x);
     vf_log_parts_any(x, rare, &e, &f, &tail);
-    vf result = vf_fma(e, vf_set1(0.693145752f), vf_add(f, vf_fma(e, vf_set1(1.42860677e-6f), tail)));
+    vf result = vf_fma(e, vf_constant(0.693145752f), vf_add(f, vf_fma(e, vf_constant(1.42860677e-6f), tail)));
     return vm_any(rare) ? vf_log_special(x, result) : result;
 }
 OXI_INLINE vf vf_log2(vf x) {
     vf e, f, tail;
     vm rare = vf_log_is_rare(x);
     vf_log_parts_any(x, rare, &e, &f, &tail);
-    tail = vf_fma(vf_add(f, tail), vf_set1(0.442695041f), tail); /* log2(1 + f) = (f + tail) (1 + 0.4427) */
+    /* log2(1 + f) = (f + tail) (1 + 0.4427) */
+    tail = vf_fma(vf_add(f, tail), vf_constant(0.442695041f), tail);
     vf result = vf_add(vf_add(e, f), tail);
     return vm_any(rare) ? vf_log_special(x, result) : result;
 }
 /* What rounding 1 + x lost is put back, divided by the sum. */
 OXI_SHARED vf vf_log1p(vf x) {
-    vf e, f, tail, one = vf_set1(1.0f), sum = vf_add(x, one), lost = vf_sub(x, vf_sub(sum, one));
+    vf e, f, tail, one = vf_constant(1.0f), sum = vf_add(x, one), lost = vf_sub(x, vf_sub(sum, one));
     vf_log_parts(sum, &e, &f, &tail);
-    tail = vf_add(vf_fma(e, vf_set1(1.42860677e-6f), tail), vf_div(lost, sum));
-    vf result = vf_fma(e, vf_set1(0.693145752f), vf_add(f, tail));
+    tail = vf_add(vf_fma(e, vf_constant(1.42860677e-6f), tail), vf_div(lost, sum));
+    vf result = vf_fma(e, vf_constant(0.693145752f), vf_add(f, tail));
     result = vf_select(vf_eq(x, vf_zero()), x, result);
     return vm_any(vf_log_is_rare(sum)) ? vf_log_special(sum, result) : result;
 }
 /* For a beta that is a power of two, which scales exactly. Beyond 88 the logarithm is x to the last bit. */
 OXI_INLINE vf vf_softplus(vf x, vf beta, vf threshold) {
-    vf scaled = vf_mul(x, beta), large = vf_min(threshold, vf_set1(88.0f));
+    vf scaled = vf_mul(x, beta), large = vf_min(threshold, vf_constant(88.0f));
     return vf_select(vf_gt(scaled, large), x, vf_div(vf_log1p(vf_exp(scaled)), beta));
 }
 OXI_INLINE vf vf_logsigmoid(vf x) {
@@ -36391,23 +36459,23 @@ OXI_INLINE vf vf_logsigmoid(vf x) {
 
 /* Near 0 an odd polynomial, beyond 1 - 2 / (e^2|x| + 1). */
 OXI_INLINE vf vf_tanh(vf x) {
-    vf size = vf_abs(x), z = vf_mul(x, x), p = vf_set1(-6.16961392e-3f);
-    p = vf_fma(p, z, vf_set1(2.10003760e-2f));
-    p = vf_fma(p, z, vf_set1(-5.38357571e-2f));
-    p = vf_fma(p, z, vf_set1(0.133324370f));
-    p = vf_fma(p, z, vf_set1(-0.333333135f));
+    vf size = vf_abs(x), z = vf_mul(x, x), p = vf_constant(-6.16961392e-3f);
+    p = vf_fma(p, z, vf_constant(2.10003760e-2f));
+    p = vf_fma(p, z, vf_constant(-5.38357571e-2f));
+    p = vf_fma(p, z, vf_constant(0.133324370f));
+    p = vf_fma(p, z, vf_constant(-0.333333135f));
     vf near = vf_fma(vf_mul(p, z), size, size);
-    vf grown = vf_exp_within(vf_mul(vf_min(vf_set1(9.1f), size), vf_set1(2.0f)));
-    vf far = vf_sub(vf_set1(1.0f), vf_div(vf_set1(2.0f), vf_add(grown, vf_set1(1.0f))));
-    return vf_copysign(vf_select(vf_lt(size, vf_set1(0.55f)), near, far), x);
+    vf grown = vf_exp_within(vf_mul(vf_min(vf_constant(9.1f), size), vf_constant(2.0f)));
+    vf far = vf_sub(vf_constant(1.0f), vf_div(vf_constant(2.0f), vf_add(grown, vf_constant(1.0f))));
+    return vf_copysign(vf_select(vf_lt(size, vf_constant(0.55f)), near, far), x);
 }
 
 /* 1 / (1 + e^-x) as z / (1 + z) for negative x, where z = e^-|x| does not overflow. What rounding 1 + z
  * lost is made good. */
 OXI_INLINE vf vf_sigmoid(vf x) {
     vi n;
-    vf one = vf_set1(1.0f), size = vf_min(vf_set1(104.0f), vf_abs(x));
-    vm vanishes = vm_or(vf_lt(x, vf_set1(-104.0f)), vf_gt(x, vf_set1(80.0f)));
+    vf one = vf_constant(1.0f), size = vf_min(vf_constant(104.0f), vf_abs(x));
+    vm vanishes = vm_or(vf_lt(x, vf_constant(-104.0f)), vf_gt(x, vf_constant(80.0f)));
     vf p = vf_exp_poly(vf_exp_reduce(vf_neg(size), &n)), z = vf_scale(vf_select(vanishes, vf_zero(), p), n);
     vf sum = vf_add(one, z), lost = vf_sub(z, vf_sub(sum, one));
     vf quotient = vf_div(vf_select(vf_lt(x, vf_zero()), z, one), sum);
@@ -36416,25 +36484,25 @@ OXI_INLINE vf vf_sigmoid(vf x) {
 
 /* Below 1 an odd polynomial, beyond 1 - e^-q(|x|). */
 OXI_INLINE vf vf_erf(vf x) {
-    vf size = vf_abs(x), a = vf_min(vf_set1(3.95f), size), z = vf_mul(x, x);
-    vf p = vf_set1(7.80690389e-5f);
-    p = vf_fma(p, z, vf_set1(-7.99785310e-4f));
-    p = vf_fma(p, z, vf_set1(5.18716220e-3f));
-    p = vf_fma(p, z, vf_set1(-2.68533472e-2f));
-    p = vf_fma(p, z, vf_set1(0.112835787f));
-    p = vf_fma(p, z, vf_set1(-0.376126260f));
-    p = vf_fma(p, z, vf_set1(0.128379166f));
+    vf size = vf_abs(x), a = vf_min(vf_constant(3.95f), size), z = vf_mul(x, x);
+    vf p = vf_constant(7.80690389e-5f);
+    p = vf_fma(p, z, vf_constant(-7.99785310e-4f));
+    p = vf_fma(p, z, vf_constant(5.18716220e-3f));
+    p = vf_fma(p, z, vf_constant(-2.68533472e-2f));
+    p = vf_fma(p, z, vf_constant(0.112835787f));
+    p = vf_fma(p, z, vf_constant(-0.376126260f));
+    p = vf_fma(p, z, vf_constant(0.128379166f));
     vf near = vf_fma(p, size, size);
-    vf q = vf_set1(-2.16922926e-5f);
-    q = vf_fma(q, a, vf_set1(4.41424811e-4f));
-    q = vf_fma(q, a, vf_set1(-4.20510629e-3f));
-    q = vf_fma(q, a, vf_set1(2.52099875e-2f));
-    q = vf_fma(q, a, vf_set1(-0.108421713f));
-    q = vf_fma(q, a, vf_set1(-0.633216619f));
-    q = vf_fma(q, a, vf_set1(-1.12958026f));
-    q = vf_fma(q, a, vf_set1(1.88468155e-4f));
-    vf far = vf_sub(vf_set1(1.0f), vf_exp_within(q));
-    return vf_copysign(vf_select(vf_lt(size, vf_set1(1.0f)), near, far), x);
+    vf q = vf_constant(-2.16922926e-5f);
+    q = vf_fma(q, a, vf_constant(4.41424811e-4f));
+    q = vf_fma(q, a, vf_constant(-4.20510629e-3f));
+    q = vf_fma(q, a, vf_constant(2.52099875e-2f));
+    q = vf_fma(q, a, vf_constant(-0.108421713f));
+    q = vf_fma(q, a, vf_constant(-0.633216619f));
+    q = vf_fma(q, a, vf_constant(-1.12958026f));
+    q = vf_fma(q, a, vf_constant(1.88468155e-4f));
+    vf far = vf_sub(vf_constant(1.0f), vf_exp_within(q));
+    return vf_copysign(vf_select(vf_lt(size, vf_constant(1.0f)), near, far), x);
 }
 
 /* ---- activations: max(x, 0) - t ---------------------------------------------------------------------------
@@ -36443,11 +36511,11 @@ OXI_INLINE vf vf_erf(vf x) {
  * |x| is cut off where t has become 0, and the number is made 0 where scaling would underflow. At -infinity
  * 0 * infinity is NaN, as in torch. */
 OXI_INLINE vf vf_gate(vf x, vf t) {
-    t = vf_select(vf_eq(x, vf_set1(-INFINITY)), vf_set1(NAN), t);
-    return vf_sub(vf_max(vf_set1(-0.0f), x), t);
+    t = vf_select(vf_eq(x, vf_constant(-INFINITY)), vf_constant(NAN), t);
+    return vf_sub(vf_max(vf_constant(-0.0f), x), t);
 }
 OXI_INLINE vf vf_gate_logistic(vf x, vf size, vf r, vi n) { /* g(-|x|) = z / (1 + z), z = e^r 2^n */
-    vf zero = vf_zero(), one = vf_set1(1.0f), s = vf_expm1_poly(r);
+    vf zero = vf_zero(), one = vf_constant(1.0f), s = vf_expm1_poly(r);
     vf z = vi_as_vf(vi_add(vf_as_vi(vf_add(s, one)), vi_sll(n, 23)));
     z = vf_select(vi_cmpgt(n, vi_set1(-100)), z, zero);
     vf t = vf_div(vf_fma(size, s, size), vf_add(one, z));
@@ -36455,18 +36523,18 @@ OXI_INLINE vf vf_gate_logistic(vf x, vf size, vf r, vi n) { /* g(-|x|) = z / (1 
 }
 OXI_INLINE vf vf_silu(vf x) {
     vi n;
-    vf size = vf_min(vf_set1(120.0f), vf_abs(x)), r = vf_exp_reduce(vf_neg(size), &n);
+    vf size = vf_min(vf_constant(120.0f), vf_abs(x)), r = vf_exp_reduce(vf_neg(size), &n);
     return vf_gate_logistic(x, size, r, n);
 }
 
 /* y = 2 sqrt(2/pi) (x + 0.044715 x^3) up to 140 must be known to 2^-26 absolutely: it is formed in f64 and
  * taken apart into two floats, the first of which has its low bits cut off. */
 OXI_INLINE vd vd_gelu_tanh_argument(vd x) {
-    vd y = vd_mul(x, vd_fma(vd_mul(x, x), vd_set1(0.071354816272), vd_set1(1.5957691216057308)));
+    vd y = vd_mul(x, vd_fma(vd_mul(x, x), vd_constant(0.071354816272), vd_constant(1.5957691216057308)));
     return vd_neg(y);
 }
 OXI_INLINE vf vf_gelu_tanh(vf x) {
-    vf size = vf_min(vf_set1(12.0f), vf_abs(x));
+    vf size = vf_min(vf_constant(12.0f), vf_abs(x));
     vd low = vd_gelu_tanh_argument(vd_from_vf_lo(size)), high = vd_gelu_tanh_argument(vd_from_vf_hi(size));
     vd top_bits = vl_as_vd(vl_set1(-((int64_t)1 << 30))), low_top = vd_and(low, top_bits),
        high_top = vd_and(high, top_bits);
@@ -36479,24 +36547,24 @@ OXI_INLINE vf vf_gelu_tanh(vf x) {
 /* Near 0, g(x) = 1/2 + x R(x^2). Beyond, g(-a) = erfc(a / sqrt 2) / 2 = e^(-a^2 / 2) u P(u), u = 1 / (1 +
  * a / 2); a^2 is taken as an exact square of the top half of a's bits and a small rest. */
 OXI_INLINE vf vf_gelu(vf x) {
-    vf size = vf_abs(x), z = vf_mul(x, x), q = vf_set1(-6.78697779e-6f), half = vf_set1(0.5f);
-    q = vf_fma(q, z, vf_set1(1.10864989e-4f));
-    q = vf_fma(q, z, vf_set1(-1.18341495e-3f));
-    q = vf_fma(q, z, vf_set1(9.97188222e-3f));
-    q = vf_fma(q, z, vf_set1(-6.64900616e-2f));
-    q = vf_fma(q, z, vf_set1(0.398942262f));
+    vf size = vf_abs(x), z = vf_mul(x, x), q = vf_constant(-6.78697779e-6f), half = vf_constant(0.5f);
+    q = vf_fma(q, z, vf_constant(1.10864989e-4f));
+    q = vf_fma(q, z, vf_constant(-1.18341495e-3f));
+    q = vf_fma(q, z, vf_constant(9.97188222e-3f));
+    q = vf_fma(q, z, vf_constant(-6.64900616e-2f));
+    q = vf_fma(q, z, vf_constant(0.398942262f));
     vf near = vf_mul(x, vf_fma(q, x, half));
-    vf a = vf_min(vf_set1(15.0f), size), one = vf_set1(1.0f);
-    vf au = vf_div(a, vf_fma(a, half, one)), u = vf_fnma(au, half, one), p = vf_set1(0.134060487f);
-    p = vf_fma(p, u, vf_set1(-0.415568709f));
-    p = vf_fma(p, u, vf_set1(0.410808951f));
-    p = vf_fma(p, u, vf_set1(-2.35542934e-3f));
-    p = vf_fma(p, u, vf_set1(-0.189348504f));
-    p = vf_fma(p, u, vf_set1(-2.85515413e-2f));
-    p = vf_fma(p, u, vf_set1(4.21440341e-2f));
-    p = vf_fma(p, u, vf_set1(0.150613114f));
-    p = vf_fma(p, u, vf_set1(0.199399844f));
-    p = vf_fma(p, u, vf_set1(0.199473247f));
+    vf a = vf_min(vf_constant(15.0f), size), one = vf_constant(1.0f);
+    vf au = vf_div(a, vf_fma(a, half, one)), u = vf_fnma(au, half, one), p = vf_constant(0.134060487f);
+    p = vf_fma(p, u, vf_constant(-0.415568709f));
+    p = vf_fma(p, u, vf_constant(0.410808951f));
+    p = vf_fma(p, u, vf_constant(-2.35542934e-3f));
+    p = vf_fma(p, u, vf_constant(-0.189348504f));
+    p = vf_fma(p, u, vf_constant(-2.85515413e-2f));
+    p = vf_fma(p, u, vf_constant(4.21440341e-2f));
+    p = vf_fma(p, u, vf_constant(0.150613114f));
+    p = vf_fma(p, u, vf_constant(0.199399844f));
+    p = vf_fma(p, u, vf_constant(0.199473247f));
     vf top = vi_as_vf(vi_and(vf_as_vi(a), vi_set1(-4096)));
     vi n;
     vf r = vf_exp_reduce(vf_mul(vf_mul(top, top), vf_neg(half)), &n);
@@ -36504,22 +36572,22 @@ OXI_INLINE vf vf_gelu(vf x) {
     p = vf_mul(au, p);
     p = vf_select(vi_cmpgt(n, vi_set1(-160)), vf_fma(p, vf_expm1_poly(r), p), vf_zero());
     vf far = vf_gate(x, vf_scale(p, n));
-    return vf_select(vf_lt(size, vf_set1(1.05f)), near, far);
+    return vf_select(vf_lt(size, vf_constant(1.05f)), near, far);
 }
 
 /* ---- sin, cos ---------------------------------------------------------------------------------------------
  * x = n pi/2 + r. Up to 2^17 the reduction is exact enough in f64 (33 bits of pi/2, then 53 more); beyond,
  * each lane is reduced with as many bits of 2/pi as it needs (oxi_reduce_large in cpu/scalar_map.c). */
 OXI_INLINE vd vd_minus_turns(vd x, vd n) {
-    return vd_fnma(n, vd_set1(6.07710050650619224932e-11),
-                   vd_fnma(n, vd_set1(1.57079632673412561417e+00), x));
+    return vd_fnma(n, vd_constant(6.07710050650619224932e-11),
+                   vd_fnma(n, vd_constant(1.57079632673412561417e+00), x));
 }
 OXI_SHARED vf vf_reduce_turns(vf x, vi *quarter) {
-    *quarter = vf_to_vi(vf_mul(x, vf_set1(0.636619772f)));
+    *quarter = vf_to_vi(vf_mul(x, vf_constant(0.636619772f)));
     vf n = vi_to_vf(*quarter);
     vf r = vf_from_vd(vd_minus_turns(vd_from_vf_lo(x), vd_from_vf_lo(n)),
                       vd_minus_turns(vd_from_vf_hi(x), vd_from_vf_hi(n)));
-    if (vm_any(vm_not(vf_lt(vf_abs(x), vf_set1(131072.0f))))) {
+    if (vm_any(vm_not(vf_lt(vf_abs(x), vf_constant(131072.0f))))) {
         float angle[VF], rest[VF];
         int32_t turns[VF];
         vf_store(angle, x);
@@ -36534,14 +36602,14 @@ OXI_SHARED vf vf_reduce_turns(vf x, vi *quarter) {
 }
 /* sin(r + quarter pi/2). */
 OXI_INLINE vf vf_sin_quarter(vf r, vi quarter) {
-    vf z = vf_mul(r, r), s = vf_set1(-1.94956621e-4f), c = vf_set1(2.44133826e-5f);
-    s = vf_fma(s, z, vf_set1(8.33201408e-3f));
-    s = vf_fma(s, z, vf_set1(-0.166666523f));
+    vf z = vf_mul(r, r), s = vf_constant(-1.94956621e-4f), c = vf_constant(2.44133826e-5f);
+    s = vf_fma(s, z, vf_constant(8.33201408e-3f));
+    s = vf_fma(s, z, vf_constant(-0.166666523f));
     s = vf_fma(vf_mul(s, z), r, r);
-    c = vf_fma(c, z, vf_set1(-1.38871418e-3f));
-    c = vf_fma(c, z, vf_set1(4.16666418e-2f));
-    c = vf_fma(c, z, vf_set1(-0.5f));
-    c = vf_fma(c, z, vf_set1(1.0f));
+    c = vf_fma(c, z, vf_constant(-1.38871418e-3f));
+    c = vf_fma(c, z, vf_constant(4.16666418e-2f));
+    c = vf_fma(c, z, vf_constant(-0.5f));
+    c = vf_fma(c, z, vf_constant(1.0f));
     vm odd = vi_cmpeq(vi_and(quarter, vi_set1(1)), vi_set1(1));
     vf sign = vi_as_vf(vi_sll(vi_and(quarter, vi_set1(2)), 30));
     return vf_xor(vf_select(odd, c, s), sign);
@@ -36561,31 +36629,31 @@ OXI_INLINE vf vf_cos(vf x) {
 
 /* Whole powers: *n is what to add to the bits of a number in order to multiply it by 2^n. */
 OXI_INLINE vd vd_exp_reduce(vd x, vl *n) {
-    x = vd_min(vd_set1(700.0), vd_max(vd_set1(-700.0), x));
-    vd whole = vd_nearest(vd_mul(x, vd_set1(1.4426950408889634)), n);
+    x = vd_min(vd_constant(700.0), vd_max(vd_constant(-700.0), x));
+    vd whole = vd_nearest(vd_mul(x, vd_constant(1.4426950408889634)), n);
     *n = vl_sll(*n, 52);
-    return vd_fnma(whole, vd_set1(1.90821492927058770002e-10),
-                   vd_fnma(whole, vd_set1(6.93147180369123816490e-01), x));
+    return vd_fnma(whole, vd_constant(1.90821492927058770002e-10),
+                   vd_fnma(whole, vd_constant(6.93147180369123816490e-01), x));
 }
 OXI_INLINE vd vd_expm1_poly(vd r) {
-    vd p = vd_set1(1.9323518868719689e-5);
-    p = vd_fma(p, r, vd_set1(1.9899279184190834e-4));
-    p = vd_fma(p, r, vd_set1(1.3900487567433087e-3));
-    p = vd_fma(p, r, vd_set1(8.3332984886895616e-3));
-    p = vd_fma(p, r, vd_set1(4.1666596906327687e-2));
-    p = vd_fma(p, r, vd_set1(0.16666666718944373));
-    p = vd_fma(p, r, vd_set1(0.50000000104631126));
+    vd p = vd_constant(1.9323518868719689e-5);
+    p = vd_fma(p, r, vd_constant(1.9899279184190834e-4));
+    p = vd_fma(p, r, vd_constant(1.3900487567433087e-3));
+    p = vd_fma(p, r, vd_constant(8.3332984886895616e-3));
+    p = vd_fma(p, r, vd_constant(4.1666596906327687e-2));
+    p = vd_fma(p, r, vd_constant(0.16666666718944373));
+    p = vd_fma(p, r, vd_constant(0.50000000104631126));
     return vd_fma(vd_mul(p, r), r, r);
 }
 /* Beyond +-700 it stays e^+-700: infinity and 0 as f32. */
 OXI_SHARED vd vd_exp(vd x) {
     vl n;
-    vd r = vd_exp_reduce(x, &n), p = vd_add(vd_expm1_poly(r), vd_set1(1.0));
+    vd r = vd_exp_reduce(x, &n), p = vd_add(vd_expm1_poly(r), vd_constant(1.0));
     return vl_as_vd(vl_add(vd_as_vl(p), n));
 }
 OXI_SHARED vd vd_expm1(vd x) {
     vl n;
-    vd r = vd_exp_reduce(x, &n), one = vd_set1(1.0), power = vl_as_vd(vl_add(vd_as_vl(one), n));
+    vd r = vd_exp_reduce(x, &n), one = vd_constant(1.0), power = vl_as_vd(vl_add(vd_as_vl(one), n));
     vd result = vd_fma(power, vd_expm1_poly(r), vd_sub(power, one));
     return vd_select(vd_eq(x, vd_zero()), x, result);
 }
@@ -36596,61 +36664,62 @@ OXI_SHARED vd vd_log(vd x) {
     vl bits = vl_add(vd_as_vl(x), vl_set1(one_bits - root_half_bits));
     vl exponent = vl_or(vl_srl(bits, 52), vl_set1(0x4330000000000000)); /* of 2^52 + biased exponent */
     vl mantissa = vl_and(bits, vl_set1(0x000fffffffffffff));
-    vd e = vd_sub(vl_as_vd(exponent), vd_set1(4503599627370496.0 + 1023.0));
-    vd f = vd_sub(vl_as_vd(vl_add(mantissa, vl_set1(root_half_bits))), vd_set1(1.0));
-    vd s = vd_div(f, vd_add(f, vd_set1(2.0))), z = vd_mul(s, s), p = vd_set1(0.19583461057668258);
-    p = vd_fma(p, z, vd_set1(0.22176237038610094));
-    p = vd_fma(p, z, vd_set1(0.2857210799300266));
-    p = vd_fma(p, z, vd_set1(0.3999999563289125));
-    p = vd_fma(p, z, vd_set1(0.66666666675768393));
-    vd result = vd_fma(e, vd_set1(0.69314718055994531), vd_fma(vd_mul(p, z), s, vd_add(s, s)));
-    vd zero = vd_zero(), infinity = vd_set1(INFINITY);
-    vd other =
-        vd_select(vd_eq(x, zero), vd_neg(infinity), vd_select(vd_eq(x, infinity), infinity, vd_set1(NAN)));
+    vd e = vd_sub(vl_as_vd(exponent), vd_constant(4503599627370496.0 + 1023.0));
+    vd f = vd_sub(vl_as_vd(vl_add(mantissa, vl_set1(root_half_bits))), vd_constant(1.0));
+    vd s = vd_div(f, vd_add(f, vd_constant(2.0))), z = vd_mul(s, s), p = vd_constant(0.19583461057668258);
+    p = vd_fma(p, z, vd_constant(0.22176237038610094));
+    p = vd_fma(p, z, vd_constant(0.2857210799300266));
+    p = vd_fma(p, z, vd_constant(0.3999999563289125));
+    p = vd_fma(p, z, vd_constant(0.66666666675768393));
+    vd result = vd_fma(e, vd_constant(0.69314718055994531), vd_fma(vd_mul(p, z), s, vd_add(s, s)));
+    vd zero = vd_zero(), infinity = vd_constant(INFINITY);
+    vd other = vd_select(vd_eq(x, infinity), infinity, vd_constant(NAN));
+    other = vd_select(vd_eq(x, zero), vd_neg(infinity), other);
     return vd_select(vmd_and(vd_gt(x, zero), vd_lt(x, infinity)), result, other);
 }
 /* What rounding 1 + x lost is put back, divided by the sum. */
 OXI_SHARED vd vd_log1p(vd x) {
-    vd one = vd_set1(1.0), sum = vd_add(x, one), lost = vd_sub(x, vd_sub(sum, one)), result = vd_log(sum);
-    vmd inside = vmd_and(vd_gt(sum, vd_zero()), vd_lt(sum, vd_set1(INFINITY)));
+    vd one = vd_constant(1.0), sum = vd_add(x, one), lost = vd_sub(x, vd_sub(sum, one)), result = vd_log(sum);
+    vmd inside = vmd_and(vd_gt(sum, vd_zero()), vd_lt(sum, vd_constant(INFINITY)));
     result = vd_select(inside, vd_add(result, vd_div(lost, sum)), result);
     return vd_select(vd_eq(x, vd_zero()), x, result);
 }
 
 OXI_INLINE vd vd_sinh(vd x) {
     vd m = vd_expm1(vd_abs(x));
-    return vd_copysign(vd_mul(vd_add(m, vd_div(m, vd_add(m, vd_set1(1.0)))), vd_set1(0.5)), x);
+    return vd_copysign(vd_mul(vd_add(m, vd_div(m, vd_add(m, vd_constant(1.0)))), vd_constant(0.5)), x);
 }
 OXI_INLINE vd vd_cosh(vd x) {
     vd grown = vd_exp(vd_abs(x));
-    return vd_mul(vd_add(grown, vd_div(vd_set1(1.0), grown)), vd_set1(0.5));
+    return vd_mul(vd_add(grown, vd_div(vd_constant(1.0), grown)), vd_constant(0.5));
 }
 OXI_INLINE vd vd_asinh(vd x) {
-    vd size = vd_abs(x), one = vd_set1(1.0), root = vd_sqrt(vd_fma(size, size, one));
+    vd size = vd_abs(x), one = vd_constant(1.0), root = vd_sqrt(vd_fma(size, size, one));
     return vd_copysign(vd_log1p(vd_add(size, vd_sub(root, one))), x);
 }
 OXI_INLINE vd vd_acosh(vd x) {
-    vd t = vd_sub(x, vd_set1(1.0)), result = vd_log1p(vd_add(t, vd_sqrt(vd_mul(t, vd_add(t, vd_set1(2.0))))));
-    return vd_select(vd_lt(x, vd_set1(1.0)), vd_set1(NAN), result);
+    vd t = vd_sub(x, vd_constant(1.0)), root = vd_sqrt(vd_mul(t, vd_add(t, vd_constant(2.0))));
+    vd result = vd_log1p(vd_add(t, root));
+    return vd_select(vd_lt(x, vd_constant(1.0)), vd_constant(NAN), result);
 }
 OXI_INLINE vd vd_atanh(vd x) {
-    vd size = vd_abs(x), ratio = vd_div(vd_add(size, size), vd_sub(vd_set1(1.0), size));
-    return vd_copysign(vd_mul(vd_log1p(ratio), vd_set1(0.5)), x);
+    vd size = vd_abs(x), ratio = vd_div(vd_add(size, size), vd_sub(vd_constant(1.0), size));
+    return vd_copysign(vd_mul(vd_log1p(ratio), vd_constant(0.5)), x);
 }
 
 /* asin(root) for 0 <= root <= 1/2, z = root^2. */
 OXI_INLINE vd vd_asin_poly(vd root, vd z) {
-    vd p = vd_set1(0.037516476556524632);
-    p = vd_fma(p, z, vd_set1(0.014438583321542988));
-    p = vd_fma(p, z, vd_set1(0.031807724932995537));
-    p = vd_fma(p, z, vd_set1(0.044516954304071057));
-    p = vd_fma(p, z, vd_set1(0.075005041893276614));
-    p = vd_fma(p, z, vd_set1(0.16666659991216493));
+    vd p = vd_constant(0.037516476556524632);
+    p = vd_fma(p, z, vd_constant(0.014438583321542988));
+    p = vd_fma(p, z, vd_constant(0.031807724932995537));
+    p = vd_fma(p, z, vd_constant(0.044516954304071057));
+    p = vd_fma(p, z, vd_constant(0.075005041893276614));
+    p = vd_fma(p, z, vd_constant(0.16666659991216493));
     return vd_fma(vd_mul(p, z), root, root);
 }
 /* Beyond 1/2: asin x = pi/2 - 2 asin(sqrt((1 - x) / 2)). */
 OXI_SHARED vd vd_asin_part(vd x, vmd *outer) {
-    vd size = vd_abs(x), half = vd_set1(0.5);
+    vd size = vd_abs(x), half = vd_constant(0.5);
     *outer = vd_gt(size, half);
     vd z = vd_select(*outer, vd_fnma(size, half, half), vd_mul(x, x));
     return vd_asin_poly(vd_select(*outer, vd_sqrt(z), size), z);
@@ -36658,46 +36727,46 @@ OXI_SHARED vd vd_asin_part(vd x, vmd *outer) {
 OXI_INLINE vd vd_asin(vd x) {
     vmd outer;
     vd p = vd_asin_part(x, &outer);
-    return vd_copysign(vd_select(outer, vd_fnma(p, vd_set1(2.0), vd_set1(1.5707963267948966)), p), x);
+    return vd_copysign(vd_select(outer, vd_fnma(p, vd_constant(2.0), vd_constant(1.5707963267948966)), p), x);
 }
 OXI_INLINE vd vd_acos(vd x) {
     vmd outer;
     vd p = vd_asin_part(x, &outer), twice = vd_add(p, p),
-       inner = vd_sub(vd_set1(1.5707963267948966), vd_copysign(p, x));
-    vd result = vd_select(vd_lt(x, vd_zero()), vd_sub(vd_set1(3.1415926535897932), twice), twice);
+       inner = vd_sub(vd_constant(1.5707963267948966), vd_copysign(p, x));
+    vd result = vd_select(vd_lt(x, vd_zero()), vd_sub(vd_constant(3.1415926535897932), twice), twice);
     return vd_select(outer, result, inner);
 }
 OXI_SHARED vd vd_atan_poly(vd a) { /* 0 <= a <= 1 */
-    vd z = vd_mul(a, a), p = vd_set1(-0.0017936394138805141);
-    p = vd_fma(p, z, vd_set1(0.010914688628394916));
-    p = vd_fma(p, z, vd_set1(-0.031178006661976711));
-    p = vd_fma(p, z, vd_set1(0.057957760556810609));
-    p = vd_fma(p, z, vd_set1(-0.084034603243532902));
-    p = vd_fma(p, z, vd_set1(0.10952189235340447));
-    p = vd_fma(p, z, vd_set1(-0.1426424233803581));
-    p = vd_fma(p, z, vd_set1(0.19998548344776948));
-    p = vd_fma(p, z, vd_set1(-0.33333299091088425));
+    vd z = vd_mul(a, a), p = vd_constant(-0.0017936394138805141);
+    p = vd_fma(p, z, vd_constant(0.010914688628394916));
+    p = vd_fma(p, z, vd_constant(-0.031178006661976711));
+    p = vd_fma(p, z, vd_constant(0.057957760556810609));
+    p = vd_fma(p, z, vd_constant(-0.084034603243532902));
+    p = vd_fma(p, z, vd_constant(0.10952189235340447));
+    p = vd_fma(p, z, vd_constant(-0.1426424233803581));
+    p = vd_fma(p, z, vd_constant(0.19998548344776948));
+    p = vd_fma(p, z, vd_constant(-0.33333299091088425));
     return vd_fma(vd_mul(p, z), a, a);
 }
 OXI_INLINE vd vd_atan(vd x) {
-    vd size = vd_abs(x), one = vd_set1(1.0);
+    vd size = vd_abs(x), one = vd_constant(1.0);
     vd p = vd_atan_poly(vd_div(vd_min(one, size), vd_max(one, size)));
-    return vd_copysign(vd_select(vd_gt(size, one), vd_sub(vd_set1(1.5707963267948966), p), p), x);
+    return vd_copysign(vd_select(vd_gt(size, one), vd_sub(vd_constant(1.5707963267948966), p), p), x);
 }
 OXI_INLINE vd vd_atan2(vd y, vd x) {
-    vd across = vd_abs(x), up = vd_abs(y), larger = vd_max(across, up), one = vd_set1(1.0);
+    vd across = vd_abs(x), up = vd_abs(y), larger = vd_max(across, up), one = vd_constant(1.0);
     vd ratio = vd_div(vd_min(across, up), larger);
     ratio = vd_select(vd_eq(across, up), vd_select(vd_eq(up, vd_zero()), up, one), ratio);
     vd p = vd_atan_poly(ratio);
-    p = vd_select(vd_gt(up, across), vd_sub(vd_set1(1.5707963267948966), p), p);
-    p = vd_select(vd_lt(vd_copysign(one, x), vd_zero()), vd_sub(vd_set1(3.1415926535897932), p), p);
-    return vd_select(vd_unord(x, y), vd_set1(NAN), vd_copysign(p, y));
+    p = vd_select(vd_gt(up, across), vd_sub(vd_constant(1.5707963267948966), p), p);
+    p = vd_select(vd_lt(vd_copysign(one, x), vd_zero()), vd_sub(vd_constant(3.1415926535897932), p), p);
+    return vd_select(vd_unord(x, y), vd_constant(NAN), vd_copysign(p, y));
 }
 
 OXI_INLINE vd vd_tan(vd x) {
     vl ignored;
-    vd n = vd_nearest(vd_mul(x, vd_set1(0.63661977236758134)), &ignored), r = vd_minus_turns(x, n);
-    if (vmd_any(vmd_not(vd_lt(vd_abs(x), vd_set1(131072.0))))) {
+    vd n = vd_nearest(vd_mul(x, vd_constant(0.63661977236758134)), &ignored), r = vd_minus_turns(x, n);
+    if (vmd_any(vmd_not(vd_lt(vd_abs(x), vd_constant(131072.0))))) {
         double angle[VD], rest[VD], turns[VD];
         vd_store(angle, x);
         vd_store(rest, r);
@@ -36711,17 +36780,17 @@ OXI_INLINE vd vd_tan(vd x) {
         r = vd_load(rest);
         n = vd_load(turns);
     }
-    vd z = vd_mul(r, r), s = vd_set1(2.7161254503885555e-6), c = vd_set1(-2.7186903382993024e-7);
-    s = vd_fma(s, z, vd_set1(-1.9839098294785571e-4));
-    s = vd_fma(s, z, vd_set1(8.3333286250668326e-3));
-    s = vd_fma(s, z, vd_set1(-0.16666666634805116));
+    vd z = vd_mul(r, r), s = vd_constant(2.7161254503885555e-6), c = vd_constant(-2.7186903382993024e-7);
+    s = vd_fma(s, z, vd_constant(-1.9839098294785571e-4));
+    s = vd_fma(s, z, vd_constant(8.3333286250668326e-3));
+    s = vd_fma(s, z, vd_constant(-0.16666666634805116));
     s = vd_fma(vd_mul(s, z), r, r);
-    c = vd_fma(c, z, vd_set1(2.4799225029235267e-5));
-    c = vd_fma(c, z, vd_set1(-1.3888882579396954e-3));
-    c = vd_fma(c, z, vd_set1(4.1666666608411895e-2));
-    c = vd_fma(c, z, vd_set1(-0.5));
-    c = vd_fma(c, z, vd_set1(1.0));
-    vd half = vd_mul(n, vd_set1(0.5));
+    c = vd_fma(c, z, vd_constant(2.4799225029235267e-5));
+    c = vd_fma(c, z, vd_constant(-1.3888882579396954e-3));
+    c = vd_fma(c, z, vd_constant(4.1666666608411895e-2));
+    c = vd_fma(c, z, vd_constant(-0.5));
+    c = vd_fma(c, z, vd_constant(1.0));
+    vd half = vd_mul(n, vd_constant(0.5));
     vmd odd = vd_ne(vd_nearest(half, &ignored), half);
     vd result = vd_div(vd_select(odd, vd_neg(c), s), vd_select(odd, s, c));
     return vd_select(vd_eq(x, vd_zero()), x, result);
@@ -36730,37 +36799,37 @@ OXI_INLINE vd vd_tan(vd x) {
 /* e^(-a^2) u P(u), u = 1 / (1 + 0.4 a), a = |x|; 2 minus that for negative x. The square of an f32 is
  * exact in f64. */
 OXI_INLINE vd vd_erfc(vd x) {
-    vd a = vd_min(vd_set1(12.0), vd_abs(x)), one = vd_set1(1.0);
-    vd u = vd_div(one, vd_fma(a, vd_set1(0.4), one)), p = vd_set1(0.021914285893325239);
-    p = vd_fma(p, u, vd_set1(-0.16041818669907665));
-    p = vd_fma(p, u, vd_set1(0.48635969024629855));
-    p = vd_fma(p, u, vd_set1(-0.76439771883417751));
-    p = vd_fma(p, u, vd_set1(0.65740784427122712));
-    p = vd_fma(p, u, vd_set1(-0.39116763863051324));
-    p = vd_fma(p, u, vd_set1(0.24046852122369405));
-    p = vd_fma(p, u, vd_set1(0.07013502231748095));
-    p = vd_fma(p, u, vd_set1(0.18201853723503314));
-    p = vd_fma(p, u, vd_set1(0.20622213385782087));
-    p = vd_fma(p, u, vd_set1(0.225785501453134));
-    p = vd_fma(p, u, vd_set1(0.22567200753104844));
+    vd a = vd_min(vd_constant(12.0), vd_abs(x)), one = vd_constant(1.0);
+    vd u = vd_div(one, vd_fma(a, vd_constant(0.4), one)), p = vd_constant(0.021914285893325239);
+    p = vd_fma(p, u, vd_constant(-0.16041818669907665));
+    p = vd_fma(p, u, vd_constant(0.48635969024629855));
+    p = vd_fma(p, u, vd_constant(-0.76439771883417751));
+    p = vd_fma(p, u, vd_constant(0.65740784427122712));
+    p = vd_fma(p, u, vd_constant(-0.39116763863051324));
+    p = vd_fma(p, u, vd_constant(0.24046852122369405));
+    p = vd_fma(p, u, vd_constant(0.07013502231748095));
+    p = vd_fma(p, u, vd_constant(0.18201853723503314));
+    p = vd_fma(p, u, vd_constant(0.20622213385782087));
+    p = vd_fma(p, u, vd_constant(0.225785501453134));
+    p = vd_fma(p, u, vd_constant(0.22567200753104844));
     vd result = vd_mul(vd_mul(u, p), vd_exp(vd_neg(vd_mul(a, a))));
-    return vd_select(vd_lt(x, vd_zero()), vd_sub(vd_set1(2.0), result), result);
+    return vd_select(vd_lt(x, vd_zero()), vd_sub(vd_constant(2.0), result), result);
 }
 
 /* |a|^b with the sign and the special cases of C's pow. */
 OXI_INLINE vd vd_pow(vd a, vd b) {
-    vd zero = vd_zero(), one = vd_set1(1.0), size = vd_abs(a), half = vd_mul(b, vd_set1(0.5));
+    vd zero = vd_zero(), one = vd_constant(1.0), size = vd_abs(a), half = vd_mul(b, vd_constant(0.5));
     vd result = vd_exp(vd_mul(b, vd_log(size)));
     vmd whole = vd_eq(vd_trunc(b), b), odd = vmd_and(whole, vd_ne(vd_trunc(half), half));
     result = vd_select(odd, vd_copysign(result, a), result);
-    vmd refused = vmd_and(vmd_and(vd_lt(a, zero), vd_lt(size, vd_set1(INFINITY))), vmd_not(whole));
-    result = vd_select(refused, vd_set1(NAN), result);
-    vmd endless = vd_eq(vd_abs(b), vd_set1(INFINITY));
+    vmd refused = vmd_and(vmd_and(vd_lt(a, zero), vd_lt(size, vd_constant(INFINITY))), vmd_not(whole));
+    result = vd_select(refused, vd_constant(NAN), result);
+    vmd endless = vd_eq(vd_abs(b), vd_constant(INFINITY));
     vmd unit = vmd_or(vd_eq(a, one), vmd_and(vd_eq(size, one), endless));
     return vd_select(vmd_or(vd_eq(b, zero), unit), one, result);
 }
 OXI_INLINE vd vd_hypot(vd a, vd b) {
-    vd infinity = vd_set1(INFINITY), result = vd_sqrt(vd_fma(a, a, vd_mul(b, b)));
+    vd infinity = vd_constant(INFINITY), result = vd_sqrt(vd_fma(a, a, vd_mul(b, b)));
     return vd_select(vmd_or(vd_eq(vd_abs(a), infinity), vd_eq(vd_abs(b), infinity)), infinity, result);
 }
 
@@ -36770,7 +36839,8 @@ OXI_SHARED vd vd_fmod(vd a, vd b) {
     vd size = vd_abs(a), divisor = vd_abs(b), quotient = vd_trunc(vd_div(size, divisor));
     vd rest = vd_fnma(quotient, divisor, size);
     rest = vd_select(vd_lt(rest, vd_zero()), vd_add(rest, divisor), rest);
-    vmd large = vmd_not(vmd_and(vd_lt(quotient, vd_set1(268435456.0)), vd_lt(divisor, vd_set1(INFINITY))));
+    vmd large = vd_lt(quotient, vd_constant(268435456.0));
+    large = vmd_not(vmd_and(large, vd_lt(divisor, vd_constant(INFINITY))));
     if (vmd_any(large)) {
         double dividends[VD], divisors[VD], rests[VD];
         unsigned bits = vmd_bits(large);
@@ -36786,7 +36856,7 @@ OXI_SHARED vd vd_fmod(vd a, vd b) {
 /* Where the rest is not 0 and its sign differs from the divisor's. */
 OXI_INLINE vmd vd_rest_opposes(vd rest, vd divisor) {
     vd zero = vd_zero();
-    return vd_lt(vd_mul(rest, vd_copysign(vd_set1(1.0), divisor)), zero);
+    return vd_lt(vd_mul(rest, vd_copysign(vd_constant(1.0), divisor)), zero);
 }
 OXI_INLINE vd vd_remainder(vd a, vd b) {
     vd rest = vd_fmod(a, b);
@@ -36794,7 +36864,7 @@ OXI_INLINE vd vd_remainder(vd a, vd b) {
 }
 /* As torch: the quotient less its rest is whole up to rounding; a zero has the sign of a / b. */
 OXI_INLINE vd vd_floor_divide(vd a, vd b) {
-    vd zero = vd_zero(), one = vd_set1(1.0), rest = vd_fmod(a, b), plain = vd_div(a, b);
+    vd zero = vd_zero(), one = vd_constant(1.0), rest = vd_fmod(a, b), plain = vd_div(a, b);
     vd quotient = vd_div(vd_sub(a, rest), b);
     quotient = vd_sub(quotient, vd_select(vd_rest_opposes(rest, b), one, zero));
     quotient = vd_select(vd_eq(quotient, zero), vd_copysign(zero, plain), vd_round(quotient));
@@ -36802,9 +36872,9 @@ OXI_INLINE vd vd_floor_divide(vd a, vd b) {
 }
 
 OXI_INLINE vd vd_mish(vd x) { /* tanh(log(1 + w)) = w (w + 2) / (w (w + 2) + 2), w = e^x */
-    vd w = vd_exp(vd_min(vd_set1(40.0), x)), two = vd_set1(2.0), part = vd_mul(w, vd_add(w, two));
+    vd w = vd_exp(vd_min(vd_constant(40.0), x)), two = vd_constant(2.0), part = vd_mul(w, vd_add(w, two));
     vd result = vd_mul(x, vd_div(part, vd_add(part, two)));
-    return vd_select(vd_eq(x, vd_set1(-INFINITY)), vd_set1(NAN), result);
+    return vd_select(vd_eq(x, vd_constant(-INFINITY)), vd_constant(NAN), result);
 }
 OXI_INLINE vd vd_softplus(vd x, vd beta, vd threshold) {
     vd scaled = vd_mul(x, beta);
@@ -40938,6 +41008,7 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
 #undef vf_load_n
 #undef vf_store_n
 #undef vf_set1
+#undef vf_constant
 #undef vf_zero
 #undef vf_add
 #undef vf_sub
@@ -41018,6 +41089,7 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
 #undef vd_load_n
 #undef vd_store_n
 #undef vd_set1
+#undef vd_constant
 #undef vd_zero
 #undef vd_add
 #undef vd_sub
@@ -43035,7 +43107,7 @@ static void OXI_NAME(place_columns)(const oxi_kernels *k, oxi_partial *p, int64_
     const OXI_T *x = (const OXI_T *)elements;
     OXI_T *best = (OXI_T *)p->a, found[OXI_REDUCE_BUFFER];
     int64_t *place = (int64_t *)p->b;
-    oxi_partial block = {NULL, NULL, 0};
+    oxi_partial block = oxi_partial_of(NULL, NULL);
     block.a = found;
     OXI_NAME(columns)(k, &block, width, rows, elements, row_stride, position);
     for (int64_t c = 0; c < width; c++) {
@@ -43152,7 +43224,7 @@ static void OXI_NAME(place_columns)(const oxi_kernels *k, oxi_partial *p, int64_
     const OXI_T *x = (const OXI_T *)elements;
     OXI_T *best = (OXI_T *)p->a, found[OXI_REDUCE_BUFFER];
     int64_t *place = (int64_t *)p->b;
-    oxi_partial block = {NULL, NULL, 0};
+    oxi_partial block = oxi_partial_of(NULL, NULL);
     block.a = found;
     OXI_NAME(columns)(k, &block, width, rows, elements, row_stride, position);
     for (int64_t c = 0; c < width; c++) {
@@ -43273,7 +43345,7 @@ static void OXI_NAME(place_columns)(const oxi_kernels *k, oxi_partial *p, int64_
     const OXI_T *x = (const OXI_T *)elements;
     OXI_T *best = (OXI_T *)p->a, found[OXI_REDUCE_BUFFER];
     int64_t *place = (int64_t *)p->b;
-    oxi_partial block = {NULL, NULL, 0};
+    oxi_partial block = oxi_partial_of(NULL, NULL);
     block.a = found;
     OXI_NAME(columns)(k, &block, width, rows, elements, row_stride, position);
     for (int64_t c = 0; c < width; c++) {
@@ -43389,7 +43461,7 @@ static void OXI_NAME(place_columns)(const oxi_kernels *k, oxi_partial *p, int64_
     const OXI_T *x = (const OXI_T *)elements;
     OXI_T *best = (OXI_T *)p->a, found[OXI_REDUCE_BUFFER];
     int64_t *place = (int64_t *)p->b;
-    oxi_partial block = {NULL, NULL, 0};
+    oxi_partial block = oxi_partial_of(NULL, NULL);
     block.a = found;
     OXI_NAME(columns)(k, &block, width, rows, elements, row_stride, position);
     for (int64_t c = 0; c < width; c++) {
@@ -43512,7 +43584,7 @@ static void OXI_NAME(place_columns)(const oxi_kernels *k, oxi_partial *p, int64_
     const OXI_T *x = (const OXI_T *)elements;
     OXI_T *best = (OXI_T *)p->a, found[OXI_REDUCE_BUFFER];
     int64_t *place = (int64_t *)p->b;
-    oxi_partial block = {NULL, NULL, 0};
+    oxi_partial block = oxi_partial_of(NULL, NULL);
     block.a = found;
     OXI_NAME(columns)(k, &block, width, rows, elements, row_stride, position);
     for (int64_t c = 0; c < width; c++) {
@@ -43628,7 +43700,7 @@ static void OXI_NAME(place_columns)(const oxi_kernels *k, oxi_partial *p, int64_
     const OXI_T *x = (const OXI_T *)elements;
     OXI_T *best = (OXI_T *)p->a, found[OXI_REDUCE_BUFFER];
     int64_t *place = (int64_t *)p->b;
-    oxi_partial block = {NULL, NULL, 0};
+    oxi_partial block = oxi_partial_of(NULL, NULL);
     block.a = found;
     OXI_NAME(columns)(k, &block, width, rows, elements, row_stride, position);
     for (int64_t c = 0; c < width; c++) {
@@ -43749,7 +43821,7 @@ static void OXI_NAME(place_columns)(const oxi_kernels *k, oxi_partial *p, int64_
     const OXI_T *x = (const OXI_T *)elements;
     OXI_T *best = (OXI_T *)p->a, found[OXI_REDUCE_BUFFER];
     int64_t *place = (int64_t *)p->b;
-    oxi_partial block = {NULL, NULL, 0};
+    oxi_partial block = oxi_partial_of(NULL, NULL);
     block.a = found;
     OXI_NAME(columns)(k, &block, width, rows, elements, row_stride, position);
     for (int64_t c = 0; c < width; c++) {
@@ -43865,7 +43937,7 @@ static void OXI_NAME(place_columns)(const oxi_kernels *k, oxi_partial *p, int64_
     const OXI_T *x = (const OXI_T *)elements;
     OXI_T *best = (OXI_T *)p->a, found[OXI_REDUCE_BUFFER];
     int64_t *place = (int64_t *)p->b;
-    oxi_partial block = {NULL, NULL, 0};
+    oxi_partial block = oxi_partial_of(NULL, NULL);
     block.a = found;
     OXI_NAME(columns)(k, &block, width, rows, elements, row_stride, position);
     for (int64_t c = 0; c < width; c++) {
@@ -44065,7 +44137,7 @@ static OXI_UNUSED void OXI_NAME(moments_row)(const oxi_kernels *k, oxi_partial *
     const OXI_T *x = (const OXI_T *)elements;
     for (int64_t done = 0, m; done < n; done += m) {
         double sum = 0;
-        oxi_partial block = {NULL, NULL, 0};
+        oxi_partial block = oxi_partial_of(NULL, NULL);
         block.a = &sum;
         m = oxi_min_i64(n - done, OXI_REDUCE_BLOCK);
         OXI_NAME(sum_row)(k, &block, m, x + done, position);
@@ -44290,7 +44362,7 @@ static OXI_UNUSED void OXI_NAME(moments_row)(const oxi_kernels *k, oxi_partial *
     const OXI_T *x = (const OXI_T *)elements;
     for (int64_t done = 0, m; done < n; done += m) {
         double sum = 0;
-        oxi_partial block = {NULL, NULL, 0};
+        oxi_partial block = oxi_partial_of(NULL, NULL);
         block.a = &sum;
         m = oxi_min_i64(n - done, OXI_REDUCE_BLOCK);
         OXI_NAME(sum_row)(k, &block, m, x + done, position);
@@ -44515,7 +44587,7 @@ static OXI_UNUSED void OXI_NAME(moments_row)(const oxi_kernels *k, oxi_partial *
     const OXI_T *x = (const OXI_T *)elements;
     for (int64_t done = 0, m; done < n; done += m) {
         double sum = 0;
-        oxi_partial block = {NULL, NULL, 0};
+        oxi_partial block = oxi_partial_of(NULL, NULL);
         block.a = &sum;
         m = oxi_min_i64(n - done, OXI_REDUCE_BLOCK);
         OXI_NAME(sum_row)(k, &block, m, x + done, position);
@@ -44655,7 +44727,8 @@ static void oxi_sum_columns(const oxi_kernels *k, oxi_partial *p, int64_t width,
     bool holds[OXI_REDUCE_BUFFER];
     for (int64_t c = 0; c < width; c++) holds[c] = isfinite(sum[c]);
     for (int64_t c = 0, end; c < width; c = end) {
-        oxi_partial some = {(double *)p->a + c, NULL, p->count};
+        oxi_partial some = oxi_partial_of((double *)p->a + c, NULL);
+        some.count = p->count;
         end = oxi_columns_alike(holds, c, width);
         if (holds[c])
             oxi_sum_columns_f32(k, &some, end - c, 1, sum + c, width, position);
@@ -44697,7 +44770,8 @@ static void oxi_moments_columns(const oxi_kernels *k, oxi_partial *p, int64_t wi
     for (int64_t c = 0; c < width; c++)
         holds[c] = rows == 1 || (squares[c] > 1e-25f && squares[c] < 1e38f);
     for (int64_t c = 0, end; c < width; c = end) {
-        oxi_partial some = {(double *)p->a + c, (double *)p->b + c, p->count};
+        oxi_partial some = oxi_partial_of((double *)p->a + c, (double *)p->b + c);
+        some.count = p->count;
         end = oxi_columns_alike(holds, c, width);
         if (!holds[c]) oxi_moments_columns_f32(k, &some, end - c, rows, x + c, row_stride, position);
     }
@@ -44717,7 +44791,7 @@ static void oxi_logsumexp_columns(const oxi_kernels *k, oxi_partial *p, int64_t 
         sum[OXI_REDUCE_BUFFER];
     const void *in[2];
     oxi_attrs attr = oxi_plain_attrs;
-    oxi_partial block = {NULL, NULL, 0};
+    oxi_partial block = oxi_partial_of(NULL, NULL);
     attr.f[0] = 1;
     block.a = most;
     oxi_max_columns_f32(k, &block, width, rows, elements, row_stride, position);
@@ -44757,7 +44831,7 @@ static void oxi_logsumexp_columns_f64(const oxi_kernels *k, oxi_partial *p, int6
                                       const void *elements, int64_t row_stride, int64_t position) {
     const double *x = (const double *)elements;
     double most[OXI_REDUCE_BUFFER], shifted[OXI_REDUCE_BUFFER], sum[OXI_REDUCE_BUFFER];
-    oxi_partial block = {NULL, NULL, 0};
+    oxi_partial block = oxi_partial_of(NULL, NULL);
     block.a = most;
     oxi_max_columns_f64(k, &block, width, rows, elements, row_stride, position);
     for (int64_t c = 0; c < width; c++) sum[c] = 0;

@@ -276,7 +276,8 @@ static void oxi_sum_columns(const oxi_kernels *k, oxi_partial *p, int64_t width,
     bool holds[OXI_REDUCE_BUFFER];
     for (int64_t c = 0; c < width; c++) holds[c] = isfinite(sum[c]);
     for (int64_t c = 0, end; c < width; c = end) {
-        oxi_partial some = {(double *)p->a + c, NULL, p->count};
+        oxi_partial some = oxi_partial_of((double *)p->a + c, NULL);
+        some.count = p->count;
         end = oxi_columns_alike(holds, c, width);
         if (holds[c])
             oxi_sum_columns_f32(k, &some, end - c, 1, sum + c, width, position);
@@ -318,7 +319,8 @@ static void oxi_moments_columns(const oxi_kernels *k, oxi_partial *p, int64_t wi
     for (int64_t c = 0; c < width; c++)
         holds[c] = rows == 1 || (squares[c] > 1e-25f && squares[c] < 1e38f);
     for (int64_t c = 0, end; c < width; c = end) {
-        oxi_partial some = {(double *)p->a + c, (double *)p->b + c, p->count};
+        oxi_partial some = oxi_partial_of((double *)p->a + c, (double *)p->b + c);
+        some.count = p->count;
         end = oxi_columns_alike(holds, c, width);
         if (!holds[c]) oxi_moments_columns_f32(k, &some, end - c, rows, x + c, row_stride, position);
     }
@@ -338,7 +340,7 @@ static void oxi_logsumexp_columns(const oxi_kernels *k, oxi_partial *p, int64_t 
         sum[OXI_REDUCE_BUFFER];
     const void *in[2];
     oxi_attrs attr = oxi_plain_attrs;
-    oxi_partial block = {NULL, NULL, 0};
+    oxi_partial block = oxi_partial_of(NULL, NULL);
     attr.f[0] = 1;
     block.a = most;
     oxi_max_columns_f32(k, &block, width, rows, elements, row_stride, position);
@@ -378,7 +380,7 @@ static void oxi_logsumexp_columns_f64(const oxi_kernels *k, oxi_partial *p, int6
                                       const void *elements, int64_t row_stride, int64_t position) {
     const double *x = (const double *)elements;
     double most[OXI_REDUCE_BUFFER], shifted[OXI_REDUCE_BUFFER], sum[OXI_REDUCE_BUFFER];
-    oxi_partial block = {NULL, NULL, 0};
+    oxi_partial block = oxi_partial_of(NULL, NULL);
     block.a = most;
     oxi_max_columns_f64(k, &block, width, rows, elements, row_stride, position);
     for (int64_t c = 0; c < width; c++) sum[c] = 0;
