@@ -10930,6 +10930,8 @@ static void oxi_fill_iq(oxi_kernels *k) {
 #define vf_silu OXI_ISA(vf_silu)
 #define vd_gelu_tanh_argument OXI_ISA(vd_gelu_tanh_argument)
 #define vf_gelu_tanh OXI_ISA(vf_gelu_tanh)
+#define vf_gelu_term OXI_ISA(vf_gelu_term)
+#define vf_gelu_any OXI_ISA(vf_gelu_any)
 #define vf_gelu OXI_ISA(vf_gelu)
 #define vd_minus_turns OXI_ISA(vd_minus_turns)
 #define vf_reduce_turns OXI_ISA(vf_reduce_turns)
@@ -11480,35 +11482,40 @@ OXI_INLINE vf vf_gelu_tanh(vf x) {
     return vf_gate_logistic(x, size, r, n);
 }
 
-/* Near 0, g(x) = 1/2 + x R(x^2). Beyond, g(-a) = erfc(a / sqrt 2) / 2 = e^(-a^2 / 2) u P(u), u = 1 / (1 +
- * a / 2); a^2 is taken as an exact square of the top half of a's bits and a small rest. */
-OXI_INLINE vf vf_gelu(vf x) {
-    vf size = vf_abs(x), z = vf_mul(x, x), q = vf_constant(-6.78697779e-6f), half = vf_constant(0.5f);
-    q = vf_fma(q, z, vf_constant(1.10864989e-4f));
-    q = vf_fma(q, z, vf_constant(-1.18341495e-3f));
-    q = vf_fma(q, z, vf_constant(9.97188222e-3f));
-    q = vf_fma(q, z, vf_constant(-6.64900616e-2f));
-    q = vf_fma(q, z, vf_constant(0.398942262f));
-    vf near = vf_mul(x, vf_fma(q, x, half));
-    vf a = vf_min(vf_constant(15.0f), size), one = vf_constant(1.0f);
-    vf au = vf_div(a, vf_fma(a, half, one)), u = vf_fnma(au, half, one), p = vf_constant(0.134060487f);
-    p = vf_fma(p, u, vf_constant(-0.415568709f));
-    p = vf_fma(p, u, vf_constant(0.410808951f));
-    p = vf_fma(p, u, vf_constant(-2.35542934e-3f));
-    p = vf_fma(p, u, vf_constant(-0.189348504f));
-    p = vf_fma(p, u, vf_constant(-2.85515413e-2f));
-    p = vf_fma(p, u, vf_constant(4.21440341e-2f));
-    p = vf_fma(p, u, vf_constant(0.150613114f));
-    p = vf_fma(p, u, vf_constant(0.199399844f));
-    p = vf_fma(p, u, vf_constant(0.199473247f));
+/* g(-a) = erfc(a / sqrt 2) / 2 = e^(-a^2 / 2) u P, u = 1 / (1 + a / 2), P a polynomial in w = u - 0.5417;
+ * a^2 is taken as an exact square of the top half of a's bits and a small rest. Returns a g(-a) / 2^n. */
+OXI_INLINE vf vf_gelu_term(vf a, vi *n) {
+    vf half = vf_constant(0.5f), au = vf_div(a, vf_fma(a, half, vf_constant(1.0f)));
+    vf w = vf_fnma(au, half, vf_constant(0.458251953125f)), p = vf_constant(6.92358389e-2f);
+    p = vf_fma(p, w, vf_constant(-4.47776914e-2f));
+    p = vf_fma(p, w, vf_constant(-6.07461408e-2f));
+    p = vf_fma(p, w, vf_constant(8.86810347e-2f));
+    p = vf_fma(p, w, vf_constant(-1.94090847e-2f));
+    p = vf_fma(p, w, vf_constant(-7.27997348e-2f));
+    p = vf_fma(p, w, vf_constant(9.05739814e-2f));
+    p = vf_fma(p, w, vf_constant(1.69828478e-2f));
+    p = vf_fma(p, w, vf_constant(-0.145721734f));
+    p = vf_fma(p, w, vf_constant(3.92355248e-2f));
+    p = vf_fma(p, w, vf_constant(0.335445911f));
+    p = vf_fma(p, w, vf_constant(0.350129187f));
     vf top = vi_as_vf(vi_and(vf_as_vi(a), vi_set1(-4096)));
-    vi n;
-    vf r = vf_exp_reduce(vf_mul(vf_mul(top, top), vf_neg(half)), &n);
+    vf r = vf_exp_reduce(vf_mul(vf_mul(top, top), vf_constant(-0.5f)), n);
     r = vf_fnma(vf_mul(vf_sub(a, top), half), vf_add(a, top), r);
     p = vf_mul(au, p);
-    p = vf_select(vi_cmpgt(n, vi_set1(-160)), vf_fma(p, vf_expm1_poly(r), p), vf_zero());
-    vf far = vf_gate(x, vf_scale(p, n));
-    return vf_select(vf_lt(size, vf_constant(1.05f)), near, far);
+    return vf_fma(p, vf_expm1_poly(r), p);
+}
+/* Of any x, also where the term is subnormal or 0. */
+OXI_SHARED vf vf_gelu_any(vf x) {
+    vi n;
+    vf term = vf_gelu_term(vf_min(vf_constant(15.0f), vf_abs(x)), &n);
+    return vf_gate(x, vf_scale(vf_select(vi_cmpgt(n, vi_set1(-160)), term, vf_zero()), n));
+}
+OXI_INLINE vf vf_gelu(vf x) {
+    vi n;
+    vf a = vf_abs(x);
+    if (vm_any(vm_not(vf_lt(a, vf_constant(12.5f))))) return vf_gelu_any(x);
+    vf term = vf_gelu_term(a, &n);
+    return vf_sub(vf_max(vf_constant(-0.0f), x), vi_as_vf(vi_add(vf_as_vi(term), vi_sll(n, 23))));
 }
 
 /* ---- sin, cos ---------------------------------------------------------------------------------------------
@@ -16601,35 +16608,40 @@ OXI_INLINE vf vf_gelu_tanh(vf x) {
     return vf_gate_logistic(x, size, r, n);
 }
 
-/* Near 0, g(x) = 1/2 + x R(x^2). Beyond, g(-a) = erfc(a / sqrt 2) / 2 = e^(-a^2 / 2) u P(u), u = 1 / (1 +
- * a / 2); a^2 is taken as an exact square of the top half of a's bits and a small rest. */
-OXI_INLINE vf vf_gelu(vf x) {
-    vf size = vf_abs(x), z = vf_mul(x, x), q = vf_constant(-6.78697779e-6f), half = vf_constant(0.5f);
-    q = vf_fma(q, z, vf_constant(1.10864989e-4f));
-    q = vf_fma(q, z, vf_constant(-1.18341495e-3f));
-    q = vf_fma(q, z, vf_constant(9.97188222e-3f));
-    q = vf_fma(q, z, vf_constant(-6.64900616e-2f));
-    q = vf_fma(q, z, vf_constant(0.398942262f));
-    vf near = vf_mul(x, vf_fma(q, x, half));
-    vf a = vf_min(vf_constant(15.0f), size), one = vf_constant(1.0f);
-    vf au = vf_div(a, vf_fma(a, half, one)), u = vf_fnma(au, half, one), p = vf_constant(0.134060487f);
-    p = vf_fma(p, u, vf_constant(-0.415568709f));
-    p = vf_fma(p, u, vf_constant(0.410808951f));
-    p = vf_fma(p, u, vf_constant(-2.35542934e-3f));
-    p = vf_fma(p, u, vf_constant(-0.189348504f));
-    p = vf_fma(p, u, vf_constant(-2.85515413e-2f));
-    p = vf_fma(p, u, vf_constant(4.21440341e-2f));
-    p = vf_fma(p, u, vf_constant(0.150613114f));
-    p = vf_fma(p, u, vf_constant(0.199399844f));
-    p = vf_fma(p, u, vf_constant(0.199473247f));
+/* g(-a) = erfc(a / sqrt 2) / 2 = e^(-a^2 / 2) u P, u = 1 / (1 + a / 2), P a polynomial in w = u - 0.5417;
+ * a^2 is taken as an exact square of the top half of a's bits and a small rest. Returns a g(-a) / 2^n. */
+OXI_INLINE vf vf_gelu_term(vf a, vi *n) {
+    vf half = vf_constant(0.5f), au = vf_div(a, vf_fma(a, half, vf_constant(1.0f)));
+    vf w = vf_fnma(au, half, vf_constant(0.458251953125f)), p = vf_constant(6.92358389e-2f);
+    p = vf_fma(p, w, vf_constant(-4.47776914e-2f));
+    p = vf_fma(p, w, vf_constant(-6.07461408e-2f));
+    p = vf_fma(p, w, vf_constant(8.86810347e-2f));
+    p = vf_fma(p, w, vf_constant(-1.94090847e-2f));
+    p = vf_fma(p, w, vf_constant(-7.27997348e-2f));
+    p = vf_fma(p, w, vf_constant(9.05739814e-2f));
+    p = vf_fma(p, w, vf_constant(1.69828478e-2f));
+    p = vf_fma(p, w, vf_constant(-0.145721734f));
+    p = vf_fma(p, w, vf_constant(3.92355248e-2f));
+    p = vf_fma(p, w, vf_constant(0.335445911f));
+    p = vf_fma(p, w, vf_constant(0.350129187f));
     vf top = vi_as_vf(vi_and(vf_as_vi(a), vi_set1(-4096)));
-    vi n;
-    vf r = vf_exp_reduce(vf_mul(vf_mul(top, top), vf_neg(half)), &n);
+    vf r = vf_exp_reduce(vf_mul(vf_mul(top, top), vf_constant(-0.5f)), n);
     r = vf_fnma(vf_mul(vf_sub(a, top), half), vf_add(a, top), r);
     p = vf_mul(au, p);
-    p = vf_select(vi_cmpgt(n, vi_set1(-160)), vf_fma(p, vf_expm1_poly(r), p), vf_zero());
-    vf far = vf_gate(x, vf_scale(p, n));
-    return vf_select(vf_lt(size, vf_constant(1.05f)), near, far);
+    return vf_fma(p, vf_expm1_poly(r), p);
+}
+/* Of any x, also where the term is subnormal or 0. */
+OXI_SHARED vf vf_gelu_any(vf x) {
+    vi n;
+    vf term = vf_gelu_term(vf_min(vf_constant(15.0f), vf_abs(x)), &n);
+    return vf_gate(x, vf_scale(vf_select(vi_cmpgt(n, vi_set1(-160)), term, vf_zero()), n));
+}
+OXI_INLINE vf vf_gelu(vf x) {
+    vi n;
+    vf a = vf_abs(x);
+    if (vm_any(vm_not(vf_lt(a, vf_constant(12.5f))))) return vf_gelu_any(x);
+    vf term = vf_gelu_term(a, &n);
+    return vf_sub(vf_max(vf_constant(-0.0f), x), vi_as_vf(vi_add(vf_as_vi(term), vi_sll(n, 23))));
 }
 
 /* ---- sin, cos ---------------------------------------------------------------------------------------------
@@ -21655,35 +21667,40 @@ OXI_INLINE vf vf_gelu_tanh(vf x) {
     return vf_gate_logistic(x, size, r, n);
 }
 
-/* Near 0, g(x) = 1/2 + x R(x^2). Beyond, g(-a) = erfc(a / sqrt 2) / 2 = e^(-a^2 / 2) u P(u), u = 1 / (1 +
- * a / 2); a^2 is taken as an exact square of the top half of a's bits and a small rest. */
-OXI_INLINE vf vf_gelu(vf x) {
-    vf size = vf_abs(x), z = vf_mul(x, x), q = vf_constant(-6.78697779e-6f), half = vf_constant(0.5f);
-    q = vf_fma(q, z, vf_constant(1.10864989e-4f));
-    q = vf_fma(q, z, vf_constant(-1.18341495e-3f));
-    q = vf_fma(q, z, vf_constant(9.97188222e-3f));
-    q = vf_fma(q, z, vf_constant(-6.64900616e-2f));
-    q = vf_fma(q, z, vf_constant(0.398942262f));
-    vf near = vf_mul(x, vf_fma(q, x, half));
-    vf a = vf_min(vf_constant(15.0f), size), one = vf_constant(1.0f);
-    vf au = vf_div(a, vf_fma(a, half, one)), u = vf_fnma(au, half, one), p = vf_constant(0.134060487f);
-    p = vf_fma(p, u, vf_constant(-0.415568709f));
-    p = vf_fma(p, u, vf_constant(0.410808951f));
-    p = vf_fma(p, u, vf_constant(-2.35542934e-3f));
-    p = vf_fma(p, u, vf_constant(-0.189348504f));
-    p = vf_fma(p, u, vf_constant(-2.85515413e-2f));
-    p = vf_fma(p, u, vf_constant(4.21440341e-2f));
-    p = vf_fma(p, u, vf_constant(0.150613114f));
-    p = vf_fma(p, u, vf_constant(0.199399844f));
-    p = vf_fma(p, u, vf_constant(0.199473247f));
+/* g(-a) = erfc(a / sqrt 2) / 2 = e^(-a^2 / 2) u P, u = 1 / (1 + a / 2), P a polynomial in w = u - 0.5417;
+ * a^2 is taken as an exact square of the top half of a's bits and a small rest. Returns a g(-a) / 2^n. */
+OXI_INLINE vf vf_gelu_term(vf a, vi *n) {
+    vf half = vf_constant(0.5f), au = vf_div(a, vf_fma(a, half, vf_constant(1.0f)));
+    vf w = vf_fnma(au, half, vf_constant(0.458251953125f)), p = vf_constant(6.92358389e-2f);
+    p = vf_fma(p, w, vf_constant(-4.47776914e-2f));
+    p = vf_fma(p, w, vf_constant(-6.07461408e-2f));
+    p = vf_fma(p, w, vf_constant(8.86810347e-2f));
+    p = vf_fma(p, w, vf_constant(-1.94090847e-2f));
+    p = vf_fma(p, w, vf_constant(-7.27997348e-2f));
+    p = vf_fma(p, w, vf_constant(9.05739814e-2f));
+    p = vf_fma(p, w, vf_constant(1.69828478e-2f));
+    p = vf_fma(p, w, vf_constant(-0.145721734f));
+    p = vf_fma(p, w, vf_constant(3.92355248e-2f));
+    p = vf_fma(p, w, vf_constant(0.335445911f));
+    p = vf_fma(p, w, vf_constant(0.350129187f));
     vf top = vi_as_vf(vi_and(vf_as_vi(a), vi_set1(-4096)));
-    vi n;
-    vf r = vf_exp_reduce(vf_mul(vf_mul(top, top), vf_neg(half)), &n);
+    vf r = vf_exp_reduce(vf_mul(vf_mul(top, top), vf_constant(-0.5f)), n);
     r = vf_fnma(vf_mul(vf_sub(a, top), half), vf_add(a, top), r);
     p = vf_mul(au, p);
-    p = vf_select(vi_cmpgt(n, vi_set1(-160)), vf_fma(p, vf_expm1_poly(r), p), vf_zero());
-    vf far = vf_gate(x, vf_scale(p, n));
-    return vf_select(vf_lt(size, vf_constant(1.05f)), near, far);
+    return vf_fma(p, vf_expm1_poly(r), p);
+}
+/* Of any x, also where the term is subnormal or 0. */
+OXI_SHARED vf vf_gelu_any(vf x) {
+    vi n;
+    vf term = vf_gelu_term(vf_min(vf_constant(15.0f), vf_abs(x)), &n);
+    return vf_gate(x, vf_scale(vf_select(vi_cmpgt(n, vi_set1(-160)), term, vf_zero()), n));
+}
+OXI_INLINE vf vf_gelu(vf x) {
+    vi n;
+    vf a = vf_abs(x);
+    if (vm_any(vm_not(vf_lt(a, vf_constant(12.5f))))) return vf_gelu_any(x);
+    vf term = vf_gelu_term(a, &n);
+    return vf_sub(vf_max(vf_constant(-0.0f), x), vi_as_vf(vi_add(vf_as_vi(term), vi_sll(n, 23))));
 }
 
 /* ---- sin, cos ---------------------------------------------------------------------------------------------
@@ -26625,35 +26642,40 @@ OXI_INLINE vf vf_gelu_tanh(vf x) {
     return vf_gate_logistic(x, size, r, n);
 }
 
-/* Near 0, g(x) = 1/2 + x R(x^2). Beyond, g(-a) = erfc(a / sqrt 2) / 2 = e^(-a^2 / 2) u P(u), u = 1 / (1 +
- * a / 2); a^2 is taken as an exact square of the top half of a's bits and a small rest. */
-OXI_INLINE vf vf_gelu(vf x) {
-    vf size = vf_abs(x), z = vf_mul(x, x), q = vf_constant(-6.78697779e-6f), half = vf_constant(0.5f);
-    q = vf_fma(q, z, vf_constant(1.10864989e-4f));
-    q = vf_fma(q, z, vf_constant(-1.18341495e-3f));
-    q = vf_fma(q, z, vf_constant(9.97188222e-3f));
-    q = vf_fma(q, z, vf_constant(-6.64900616e-2f));
-    q = vf_fma(q, z, vf_constant(0.398942262f));
-    vf near = vf_mul(x, vf_fma(q, x, half));
-    vf a = vf_min(vf_constant(15.0f), size), one = vf_constant(1.0f);
-    vf au = vf_div(a, vf_fma(a, half, one)), u = vf_fnma(au, half, one), p = vf_constant(0.134060487f);
-    p = vf_fma(p, u, vf_constant(-0.415568709f));
-    p = vf_fma(p, u, vf_constant(0.410808951f));
-    p = vf_fma(p, u, vf_constant(-2.35542934e-3f));
-    p = vf_fma(p, u, vf_constant(-0.189348504f));
-    p = vf_fma(p, u, vf_constant(-2.85515413e-2f));
-    p = vf_fma(p, u, vf_constant(4.21440341e-2f));
-    p = vf_fma(p, u, vf_constant(0.150613114f));
-    p = vf_fma(p, u, vf_constant(0.199399844f));
-    p = vf_fma(p, u, vf_constant(0.199473247f));
+/* g(-a) = erfc(a / sqrt 2) / 2 = e^(-a^2 / 2) u P, u = 1 / (1 + a / 2), P a polynomial in w = u - 0.5417;
+ * a^2 is taken as an exact square of the top half of a's bits and a small rest. Returns a g(-a) / 2^n. */
+OXI_INLINE vf vf_gelu_term(vf a, vi *n) {
+    vf half = vf_constant(0.5f), au = vf_div(a, vf_fma(a, half, vf_constant(1.0f)));
+    vf w = vf_fnma(au, half, vf_constant(0.458251953125f)), p = vf_constant(6.92358389e-2f);
+    p = vf_fma(p, w, vf_constant(-4.47776914e-2f));
+    p = vf_fma(p, w, vf_constant(-6.07461408e-2f));
+    p = vf_fma(p, w, vf_constant(8.86810347e-2f));
+    p = vf_fma(p, w, vf_constant(-1.94090847e-2f));
+    p = vf_fma(p, w, vf_constant(-7.27997348e-2f));
+    p = vf_fma(p, w, vf_constant(9.05739814e-2f));
+    p = vf_fma(p, w, vf_constant(1.69828478e-2f));
+    p = vf_fma(p, w, vf_constant(-0.145721734f));
+    p = vf_fma(p, w, vf_constant(3.92355248e-2f));
+    p = vf_fma(p, w, vf_constant(0.335445911f));
+    p = vf_fma(p, w, vf_constant(0.350129187f));
     vf top = vi_as_vf(vi_and(vf_as_vi(a), vi_set1(-4096)));
-    vi n;
-    vf r = vf_exp_reduce(vf_mul(vf_mul(top, top), vf_neg(half)), &n);
+    vf r = vf_exp_reduce(vf_mul(vf_mul(top, top), vf_constant(-0.5f)), n);
     r = vf_fnma(vf_mul(vf_sub(a, top), half), vf_add(a, top), r);
     p = vf_mul(au, p);
-    p = vf_select(vi_cmpgt(n, vi_set1(-160)), vf_fma(p, vf_expm1_poly(r), p), vf_zero());
-    vf far = vf_gate(x, vf_scale(p, n));
-    return vf_select(vf_lt(size, vf_constant(1.05f)), near, far);
+    return vf_fma(p, vf_expm1_poly(r), p);
+}
+/* Of any x, also where the term is subnormal or 0. */
+OXI_SHARED vf vf_gelu_any(vf x) {
+    vi n;
+    vf term = vf_gelu_term(vf_min(vf_constant(15.0f), vf_abs(x)), &n);
+    return vf_gate(x, vf_scale(vf_select(vi_cmpgt(n, vi_set1(-160)), term, vf_zero()), n));
+}
+OXI_INLINE vf vf_gelu(vf x) {
+    vi n;
+    vf a = vf_abs(x);
+    if (vm_any(vm_not(vf_lt(a, vf_constant(12.5f))))) return vf_gelu_any(x);
+    vf term = vf_gelu_term(a, &n);
+    return vf_sub(vf_max(vf_constant(-0.0f), x), vi_as_vf(vi_add(vf_as_vi(term), vi_sll(n, 23))));
 }
 
 /* ---- sin, cos ---------------------------------------------------------------------------------------------
@@ -31587,35 +31609,40 @@ OXI_INLINE vf vf_gelu_tanh(vf x) {
     return vf_gate_logistic(x, size, r, n);
 }
 
-/* Near 0, g(x) = 1/2 + x R(x^2). Beyond, g(-a) = erfc(a / sqrt 2) / 2 = e^(-a^2 / 2) u P(u), u = 1 / (1 +
- * a / 2); a^2 is taken as an exact square of the top half of a's bits and a small rest. */
-OXI_INLINE vf vf_gelu(vf x) {
-    vf size = vf_abs(x), z = vf_mul(x, x), q = vf_constant(-6.78697779e-6f), half = vf_constant(0.5f);
-    q = vf_fma(q, z, vf_constant(1.10864989e-4f));
-    q = vf_fma(q, z, vf_constant(-1.18341495e-3f));
-    q = vf_fma(q, z, vf_constant(9.97188222e-3f));
-    q = vf_fma(q, z, vf_constant(-6.64900616e-2f));
-    q = vf_fma(q, z, vf_constant(0.398942262f));
-    vf near = vf_mul(x, vf_fma(q, x, half));
-    vf a = vf_min(vf_constant(15.0f), size), one = vf_constant(1.0f);
-    vf au = vf_div(a, vf_fma(a, half, one)), u = vf_fnma(au, half, one), p = vf_constant(0.134060487f);
-    p = vf_fma(p, u, vf_constant(-0.415568709f));
-    p = vf_fma(p, u, vf_constant(0.410808951f));
-    p = vf_fma(p, u, vf_constant(-2.35542934e-3f));
-    p = vf_fma(p, u, vf_constant(-0.189348504f));
-    p = vf_fma(p, u, vf_constant(-2.85515413e-2f));
-    p = vf_fma(p, u, vf_constant(4.21440341e-2f));
-    p = vf_fma(p, u, vf_constant(0.150613114f));
-    p = vf_fma(p, u, vf_constant(0.199399844f));
-    p = vf_fma(p, u, vf_constant(0.199473247f));
+/* g(-a) = erfc(a / sqrt 2) / 2 = e^(-a^2 / 2) u P, u = 1 / (1 + a / 2), P a polynomial in w = u - 0.5417;
+ * a^2 is taken as an exact square of the top half of a's bits and a small rest. Returns a g(-a) / 2^n. */
+OXI_INLINE vf vf_gelu_term(vf a, vi *n) {
+    vf half = vf_constant(0.5f), au = vf_div(a, vf_fma(a, half, vf_constant(1.0f)));
+    vf w = vf_fnma(au, half, vf_constant(0.458251953125f)), p = vf_constant(6.92358389e-2f);
+    p = vf_fma(p, w, vf_constant(-4.47776914e-2f));
+    p = vf_fma(p, w, vf_constant(-6.07461408e-2f));
+    p = vf_fma(p, w, vf_constant(8.86810347e-2f));
+    p = vf_fma(p, w, vf_constant(-1.94090847e-2f));
+    p = vf_fma(p, w, vf_constant(-7.27997348e-2f));
+    p = vf_fma(p, w, vf_constant(9.05739814e-2f));
+    p = vf_fma(p, w, vf_constant(1.69828478e-2f));
+    p = vf_fma(p, w, vf_constant(-0.145721734f));
+    p = vf_fma(p, w, vf_constant(3.92355248e-2f));
+    p = vf_fma(p, w, vf_constant(0.335445911f));
+    p = vf_fma(p, w, vf_constant(0.350129187f));
     vf top = vi_as_vf(vi_and(vf_as_vi(a), vi_set1(-4096)));
-    vi n;
-    vf r = vf_exp_reduce(vf_mul(vf_mul(top, top), vf_neg(half)), &n);
+    vf r = vf_exp_reduce(vf_mul(vf_mul(top, top), vf_constant(-0.5f)), n);
     r = vf_fnma(vf_mul(vf_sub(a, top), half), vf_add(a, top), r);
     p = vf_mul(au, p);
-    p = vf_select(vi_cmpgt(n, vi_set1(-160)), vf_fma(p, vf_expm1_poly(r), p), vf_zero());
-    vf far = vf_gate(x, vf_scale(p, n));
-    return vf_select(vf_lt(size, vf_constant(1.05f)), near, far);
+    return vf_fma(p, vf_expm1_poly(r), p);
+}
+/* Of any x, also where the term is subnormal or 0. */
+OXI_SHARED vf vf_gelu_any(vf x) {
+    vi n;
+    vf term = vf_gelu_term(vf_min(vf_constant(15.0f), vf_abs(x)), &n);
+    return vf_gate(x, vf_scale(vf_select(vi_cmpgt(n, vi_set1(-160)), term, vf_zero()), n));
+}
+OXI_INLINE vf vf_gelu(vf x) {
+    vi n;
+    vf a = vf_abs(x);
+    if (vm_any(vm_not(vf_lt(a, vf_constant(12.5f))))) return vf_gelu_any(x);
+    vf term = vf_gelu_term(a, &n);
+    return vf_sub(vf_max(vf_constant(-0.0f), x), vi_as_vf(vi_add(vf_as_vi(term), vi_sll(n, 23))));
 }
 
 /* ---- sin, cos ---------------------------------------------------------------------------------------------
@@ -36544,35 +36571,40 @@ OXI_INLINE vf vf_gelu_tanh(vf x) {
     return vf_gate_logistic(x, size, r, n);
 }
 
-/* Near 0, g(x) = 1/2 + x R(x^2). Beyond, g(-a) = erfc(a / sqrt 2) / 2 = e^(-a^2 / 2) u P(u), u = 1 / (1 +
- * a / 2); a^2 is taken as an exact square of the top half of a's bits and a small rest. */
-OXI_INLINE vf vf_gelu(vf x) {
-    vf size = vf_abs(x), z = vf_mul(x, x), q = vf_constant(-6.78697779e-6f), half = vf_constant(0.5f);
-    q = vf_fma(q, z, vf_constant(1.10864989e-4f));
-    q = vf_fma(q, z, vf_constant(-1.18341495e-3f));
-    q = vf_fma(q, z, vf_constant(9.97188222e-3f));
-    q = vf_fma(q, z, vf_constant(-6.64900616e-2f));
-    q = vf_fma(q, z, vf_constant(0.398942262f));
-    vf near = vf_mul(x, vf_fma(q, x, half));
-    vf a = vf_min(vf_constant(15.0f), size), one = vf_constant(1.0f);
-    vf au = vf_div(a, vf_fma(a, half, one)), u = vf_fnma(au, half, one), p = vf_constant(0.134060487f);
-    p = vf_fma(p, u, vf_constant(-0.415568709f));
-    p = vf_fma(p, u, vf_constant(0.410808951f));
-    p = vf_fma(p, u, vf_constant(-2.35542934e-3f));
-    p = vf_fma(p, u, vf_constant(-0.189348504f));
-    p = vf_fma(p, u, vf_constant(-2.85515413e-2f));
-    p = vf_fma(p, u, vf_constant(4.21440341e-2f));
-    p = vf_fma(p, u, vf_constant(0.150613114f));
-    p = vf_fma(p, u, vf_constant(0.199399844f));
-    p = vf_fma(p, u, vf_constant(0.199473247f));
+/* g(-a) = erfc(a / sqrt 2) / 2 = e^(-a^2 / 2) u P, u = 1 / (1 + a / 2), P a polynomial in w = u - 0.5417;
+ * a^2 is taken as an exact square of the top half of a's bits and a small rest. Returns a g(-a) / 2^n. */
+OXI_INLINE vf vf_gelu_term(vf a, vi *n) {
+    vf half = vf_constant(0.5f), au = vf_div(a, vf_fma(a, half, vf_constant(1.0f)));
+    vf w = vf_fnma(au, half, vf_constant(0.458251953125f)), p = vf_constant(6.92358389e-2f);
+    p = vf_fma(p, w, vf_constant(-4.47776914e-2f));
+    p = vf_fma(p, w, vf_constant(-6.07461408e-2f));
+    p = vf_fma(p, w, vf_constant(8.86810347e-2f));
+    p = vf_fma(p, w, vf_constant(-1.94090847e-2f));
+    p = vf_fma(p, w, vf_constant(-7.27997348e-2f));
+    p = vf_fma(p, w, vf_constant(9.05739814e-2f));
+    p = vf_fma(p, w, vf_constant(1.69828478e-2f));
+    p = vf_fma(p, w, vf_constant(-0.145721734f));
+    p = vf_fma(p, w, vf_constant(3.92355248e-2f));
+    p = vf_fma(p, w, vf_constant(0.335445911f));
+    p = vf_fma(p, w, vf_constant(0.350129187f));
     vf top = vi_as_vf(vi_and(vf_as_vi(a), vi_set1(-4096)));
-    vi n;
-    vf r = vf_exp_reduce(vf_mul(vf_mul(top, top), vf_neg(half)), &n);
+    vf r = vf_exp_reduce(vf_mul(vf_mul(top, top), vf_constant(-0.5f)), n);
     r = vf_fnma(vf_mul(vf_sub(a, top), half), vf_add(a, top), r);
     p = vf_mul(au, p);
-    p = vf_select(vi_cmpgt(n, vi_set1(-160)), vf_fma(p, vf_expm1_poly(r), p), vf_zero());
-    vf far = vf_gate(x, vf_scale(p, n));
-    return vf_select(vf_lt(size, vf_constant(1.05f)), near, far);
+    return vf_fma(p, vf_expm1_poly(r), p);
+}
+/* Of any x, also where the term is subnormal or 0. */
+OXI_SHARED vf vf_gelu_any(vf x) {
+    vi n;
+    vf term = vf_gelu_term(vf_min(vf_constant(15.0f), vf_abs(x)), &n);
+    return vf_gate(x, vf_scale(vf_select(vi_cmpgt(n, vi_set1(-160)), term, vf_zero()), n));
+}
+OXI_INLINE vf vf_gelu(vf x) {
+    vi n;
+    vf a = vf_abs(x);
+    if (vm_any(vm_not(vf_lt(a, vf_constant(12.5f))))) return vf_gelu_any(x);
+    vf term = vf_gelu_term(a, &n);
+    return vf_sub(vf_max(vf_constant(-0.0f), x), vi_as_vf(vi_add(vf_as_vi(term), vi_sll(n, 23))));
 }
 
 /* ---- sin, cos ---------------------------------------------------------------------------------------------
@@ -41167,6 +41199,8 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
 #undef vf_silu
 #undef vd_gelu_tanh_argument
 #undef vf_gelu_tanh
+#undef vf_gelu_term
+#undef vf_gelu_any
 #undef vf_gelu
 #undef vd_minus_turns
 #undef vf_reduce_turns
