@@ -1690,9 +1690,13 @@ static oxi_free_block *oxi_arena_free;                   /* by address, no two a
 /* ---- size classes -------------------------------------------------------------------------------------- */
 
 static int oxi_log2_size(size_t x) {
+#if defined(__GNUC__) || defined(__clang__)
+    return 63 - __builtin_clzll(x | 1);
+#else
     int k = 0;
     while (x >>= 1) k++;
     return k;
+#endif
 }
 
 /* Rounds bytes (at most SIZE_MAX/4) up to its class: multiples of 64 that cut a power of two into 4 or 16. */
@@ -1701,11 +1705,11 @@ static size_t oxi_class_of(size_t bytes, int *index) {
     if (bytes <= OXI_ALIGN) return OXI_ALIGN;
     int k = oxi_log2_size(bytes - 1);                    /* bytes in (2^k, 2^(k+1)] */
     size_t base = (size_t)1 << k;
-    size_t step = base / (k >= OXI_FINE_FROM ? 16 : 4);
-    if (step < OXI_ALIGN) step = OXI_ALIGN;
-    size_t steps = (bytes - base + step - 1) / step;
+    int cut = k - (k >= OXI_FINE_FROM ? 4 : 2);          /* log2 of a step, at least OXI_ALIGN */
+    if (cut < 6) cut = 6;
+    size_t steps = (bytes - base + ((size_t)1 << cut) - 1) >> cut;
     *index = 1 + (k - 6) * 16 + (int)(steps - 1);
-    return base + steps * step;
+    return base + (steps << cut);
 }
 
 /* ---- the system ---------------------------------------------------------------------------------------- */
@@ -3382,7 +3386,9 @@ static void oxi_storage_retain(ox_storage *storage) {
 }
 
 static void oxi_storage_release(ox_storage *storage) {
-    if (!storage || oxi_atomic_add(&storage->references, -1) != 0) return;
+    if (!storage) return;
+    /* The only owner has nobody to agree with. */
+    if (oxi_atomic_load(&storage->references) != 1 && oxi_atomic_add(&storage->references, -1) != 0) return;
     if (!storage->borrowed)
         storage->device->free(storage->device, storage->data, storage->bytes);
     else if (storage->release)
@@ -3555,11 +3561,20 @@ static void oxi_headers_trim(void) {
     oxi_lock_give(&oxi_header_lock);
 }
 
+/* The counters are written with the lock held: no other needs to be taken for them. */
+static void oxi_count_tensors(int more) {
+    oxi_atomic_store(&oxi_stat_tensors, oxi_atomic_load(&oxi_stat_tensors) + more);
+    if (more > 0) oxi_atomic_store(&oxi_stat_tensors_made, oxi_atomic_load(&oxi_stat_tensors_made) + more);
+}
+
 static ox_tensor *oxi_header_pop(void) {
     oxi_lock_take(&oxi_header_lock);
     if (!oxi_slabs) oxi_slab_add(&oxi_first_slab);
     ox_tensor *t = oxi_free_headers;
-    if (t) oxi_free_headers = t->scope_next;
+    if (t) {
+        oxi_free_headers = t->scope_next;
+        oxi_count_tensors(1);
+    }
     oxi_lock_give(&oxi_header_lock);
     return t;
 }
@@ -3581,6 +3596,7 @@ static void oxi_header_give(ox_tensor *t) {
     oxi_lock_take(&oxi_header_lock);
     t->scope_next = oxi_free_headers;
     oxi_free_headers = t;
+    oxi_count_tensors(-1);
     oxi_lock_give(&oxi_header_lock);
 }
 
@@ -3665,13 +3681,13 @@ OX_API void ox_release(ox_tensor *t) {
     oxi_scope_unlink(t);
     oxi_storage_release(t->storage);
     t->storage = NULL;
-    oxi_atomic_add(&oxi_stat_tensors, -1);
     oxi_header_give(t);
 }
 
 /* ---- making -------------------------------------------------------------------------------------------- */
 
-static ox_tensor *oxi_tensor_over(ox_storage *storage, const ox_tensor *meta) {
+/* Takes the caller's reference to the storage over, unless it fails. */
+static ox_tensor *oxi_tensor_of(ox_storage *storage, const ox_tensor *meta) {
     ox_tensor *t = oxi_header_take();
     if (!t) return NULL;
     t->dtype = meta->dtype;
@@ -3679,7 +3695,6 @@ static ox_tensor *oxi_tensor_over(ox_storage *storage, const ox_tensor *meta) {
     t->offset = meta->offset;
     memcpy(t->shape, meta->shape, sizeof t->shape);
     memcpy(t->stride, meta->stride, sizeof t->stride);
-    oxi_storage_retain(storage);
     t->storage = storage;
     t->is_number = false;
     t->tape = NULL;
@@ -3687,8 +3702,12 @@ static ox_tensor *oxi_tensor_over(ox_storage *storage, const ox_tensor *meta) {
     t->scope_previous = t->scope_next = NULL;
     oxi_atomic_store(&t->references, 1);
     if (oxi_scope_depth > 0) oxi_scope_link(&oxi_scopes[oxi_scope_depth - 1], t);
-    oxi_atomic_add(&oxi_stat_tensors, 1);
-    oxi_atomic_add(&oxi_stat_tensors_made, 1);
+    return t;
+}
+
+static ox_tensor *oxi_tensor_over(ox_storage *storage, const ox_tensor *meta) {
+    ox_tensor *t = oxi_tensor_of(storage, meta);
+    if (t) oxi_storage_retain(storage);
     return t;
 }
 
@@ -3699,8 +3718,8 @@ static ox_tensor *oxi_tensor_new(ox_device *device, ox_dtype dtype, int ndim, co
     oxi_meta(&meta, dtype, ndim, shape);
     ox_storage *storage = oxi_storage_new(device, bytes);
     if (!storage) return NULL;
-    ox_tensor *t = oxi_tensor_over(storage, &meta);
-    oxi_storage_release(storage);
+    ox_tensor *t = oxi_tensor_of(storage, &meta);
+    if (!t) oxi_storage_release(storage);
     return t;
 }
 
@@ -4545,9 +4564,10 @@ static unsigned oxi_class_bit(ox_dtype dtype) {
 
 /* One dtype of the stronger group (more dims) with one of a weaker group, which counts by category only. */
 static ox_dtype oxi_combine_groups(ox_dtype strong, ox_dtype weak) {
+    if (strong == OX_DTYPE_NONE) return weak;
+    if (weak == OX_DTYPE_NONE) return strong;
     ox_class cs = ox_dtype_of(strong)->cls, cw = ox_dtype_of(weak)->cls;
-    if (cs == OX_CLASS_NONE) return weak;
-    if (cw == OX_CLASS_NONE || cs >= cw) {
+    if (cs >= cw) {
         if (cs == OX_CLASS_BOOL && cw == OX_CLASS_INT) return weak;
         return strong;
     }
@@ -4583,12 +4603,16 @@ static int oxi_first_valued_operand(const oxi_call *call) {
 
 OXI_RULE(map_float);
 OXI_RULE(reduce_float);
-static ox_dtype oxi_compute_dtype(const oxi_call *call) {
-    const ox_tensor *refused = NULL;
+/* What a call whose operands promote to `dtype` computes in. */
+static ox_dtype oxi_computed_in(const oxi_call *call, ox_dtype dtype) {
     const oxi_op_row *row = oxi_op_row_of(call->op);
-    ox_dtype dtype = oxi_result_type(call, oxi_first_valued_operand(call), &refused);
     bool wants_float = row->rule == oxi_rule_map_float || row->rule == oxi_rule_reduce_float;
     return wants_float && ox_dtype_of(dtype)->cls < OX_CLASS_FLOAT && dtype ? OX_F32 : dtype;
+}
+
+static ox_dtype oxi_compute_dtype(const oxi_call *call) {
+    const ox_tensor *refused = NULL;
+    return oxi_computed_in(call, oxi_result_type(call, oxi_first_valued_operand(call), &refused));
 }
 
 static ox_status oxi_promoted(const oxi_call *call, ox_dtype *out) {
@@ -4599,7 +4623,7 @@ static ox_status oxi_promoted(const oxi_call *call, ox_dtype *out) {
         return oxi_fail(OX_ERR_DTYPE, "%s: %s and %s have no common dtype", oxi_op_name(call),
                         oxi_tensor_text(call->in[first]),
                         oxi_tensor_text(refused ? refused : call->in[call->in_count - 1]));
-    *out = oxi_compute_dtype(call);
+    *out = oxi_computed_in(call, *out);
     return OX_OK;
 }
 
@@ -6151,7 +6175,6 @@ static ox_status oxi_run(ox_device *device, const oxi_call *call) {
         device->supports(device, call) ? device->run(device, call) : oxi_run_detour(device, call);
     if (status != OX_OK) return status;
     oxi_atomic_add(&oxi_stat_calls, 1);
-    for (int i = 0; i < call->out_count; i++) oxi_atomic_add(&call->out[i]->storage->version, 1);
     if (oxi_profiling && !device->times_calls) oxi_profile_add(call, start, oxi_now());
     return OX_OK;
 }
@@ -6206,6 +6229,7 @@ static ox_status oxi_apply(oxi_call *call) {
         status = given && oxi_needs_detached_result(call, row, &meta[0])
                      ? oxi_run_detached(device, call, &meta[0])
                      : oxi_run(device, call);
+    if (status == OX_OK && given) oxi_atomic_add(&call->out[0]->storage->version, 1);
     if (status != OX_OK) oxi_drop_results(call, made);
     oxi_speak_end(speaks);
     return status;
