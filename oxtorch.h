@@ -8625,7 +8625,8 @@ typedef struct oxi_kernels {
     /* rows */
     float (*row_max)(int64_t n, const float *x);                         /* NaN wins */
     float (*row_min)(int64_t n, const float *x);
-    double (*row_sum)(int64_t n, const float *x);
+    /* asks: x lies in memory, and what is behind it is read next: it is asked for ahead */
+    double (*row_sum)(int64_t n, const float *x, bool asks);
     /* sum of (x - mean)^2; next: NULL, or n floats that are read soon and are asked for meanwhile */
     double (*row_square_sum)(int64_t n, const float *x, float mean, const float *next);
     /* out = e^(x-max) (out may be x or NULL), its sum */
@@ -13712,7 +13713,8 @@ OXI_INLINE double OXI_ISA(wide_total)(const OXI_ISA(wide_sum) * sum) {
 
 #define OXI_ROW_FLUSH 32 /* additions in f32 before a partial sum moves on */
 
-OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x) {
+OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x, bool asks) {
+    const int64_t ahead = OXI_PREFETCH_AHEAD / (int64_t)sizeof *x;
     OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
     int64_t i = 0;
     while (i + 8 * VF <= n) {
@@ -13720,6 +13722,7 @@ OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x) {
         int64_t end = i + OXI_ROW_FLUSH * 8 * VF;
         if (end > n) end = n;
         for (; i + 8 * VF <= end; i += 8 * VF) {
+            for (int at = 0; asks && at < 8 * VF; at += 16) OXI_PREFETCH_READ(x + i + at + ahead);
             a0 = vf_add(a0, vf_load(x + i));
             a1 = vf_add(a1, vf_load(x + i + VF));
             a2 = vf_add(a2, vf_load(x + i + 2 * VF));
@@ -18838,7 +18841,8 @@ OXI_INLINE double OXI_ISA(wide_total)(const OXI_ISA(wide_sum) * sum) {
 
 #define OXI_ROW_FLUSH 32 /* additions in f32 before a partial sum moves on */
 
-OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x) {
+OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x, bool asks) {
+    const int64_t ahead = OXI_PREFETCH_AHEAD / (int64_t)sizeof *x;
     OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
     int64_t i = 0;
     while (i + 8 * VF <= n) {
@@ -18846,6 +18850,7 @@ OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x) {
         int64_t end = i + OXI_ROW_FLUSH * 8 * VF;
         if (end > n) end = n;
         for (; i + 8 * VF <= end; i += 8 * VF) {
+            for (int at = 0; asks && at < 8 * VF; at += 16) OXI_PREFETCH_READ(x + i + at + ahead);
             a0 = vf_add(a0, vf_load(x + i));
             a1 = vf_add(a1, vf_load(x + i + VF));
             a2 = vf_add(a2, vf_load(x + i + 2 * VF));
@@ -23897,7 +23902,8 @@ OXI_INLINE double OXI_ISA(wide_total)(const OXI_ISA(wide_sum) * sum) {
 
 #define OXI_ROW_FLUSH 32 /* additions in f32 before a partial sum moves on */
 
-OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x) {
+OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x, bool asks) {
+    const int64_t ahead = OXI_PREFETCH_AHEAD / (int64_t)sizeof *x;
     OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
     int64_t i = 0;
     while (i + 8 * VF <= n) {
@@ -23905,6 +23911,7 @@ OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x) {
         int64_t end = i + OXI_ROW_FLUSH * 8 * VF;
         if (end > n) end = n;
         for (; i + 8 * VF <= end; i += 8 * VF) {
+            for (int at = 0; asks && at < 8 * VF; at += 16) OXI_PREFETCH_READ(x + i + at + ahead);
             a0 = vf_add(a0, vf_load(x + i));
             a1 = vf_add(a1, vf_load(x + i + VF));
             a2 = vf_add(a2, vf_load(x + i + 2 * VF));
@@ -28872,7 +28879,8 @@ OXI_INLINE double OXI_ISA(wide_total)(const OXI_ISA(wide_sum) * sum) {
 
 #define OXI_ROW_FLUSH 32 /* additions in f32 before a partial sum moves on */
 
-OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x) {
+OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x, bool asks) {
+    const int64_t ahead = OXI_PREFETCH_AHEAD / (int64_t)sizeof *x;
     OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
     int64_t i = 0;
     while (i + 8 * VF <= n) {
@@ -28880,6 +28888,7 @@ OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x) {
         int64_t end = i + OXI_ROW_FLUSH * 8 * VF;
         if (end > n) end = n;
         for (; i + 8 * VF <= end; i += 8 * VF) {
+            for (int at = 0; asks && at < 8 * VF; at += 16) OXI_PREFETCH_READ(x + i + at + ahead);
             a0 = vf_add(a0, vf_load(x + i));
             a1 = vf_add(a1, vf_load(x + i + VF));
             a2 = vf_add(a2, vf_load(x + i + 2 * VF));
@@ -33839,7 +33848,8 @@ OXI_INLINE double OXI_ISA(wide_total)(const OXI_ISA(wide_sum) * sum) {
 
 #define OXI_ROW_FLUSH 32 /* additions in f32 before a partial sum moves on */
 
-OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x) {
+OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x, bool asks) {
+    const int64_t ahead = OXI_PREFETCH_AHEAD / (int64_t)sizeof *x;
     OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
     int64_t i = 0;
     while (i + 8 * VF <= n) {
@@ -33847,6 +33857,7 @@ OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x) {
         int64_t end = i + OXI_ROW_FLUSH * 8 * VF;
         if (end > n) end = n;
         for (; i + 8 * VF <= end; i += 8 * VF) {
+            for (int at = 0; asks && at < 8 * VF; at += 16) OXI_PREFETCH_READ(x + i + at + ahead);
             a0 = vf_add(a0, vf_load(x + i));
             a1 = vf_add(a1, vf_load(x + i + VF));
             a2 = vf_add(a2, vf_load(x + i + 2 * VF));
@@ -38801,7 +38812,8 @@ OXI_INLINE double OXI_ISA(wide_total)(const OXI_ISA(wide_sum) * sum) {
 
 #define OXI_ROW_FLUSH 32 /* additions in f32 before a partial sum moves on */
 
-OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x) {
+OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x, bool asks) {
+    const int64_t ahead = OXI_PREFETCH_AHEAD / (int64_t)sizeof *x;
     OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
     int64_t i = 0;
     while (i + 8 * VF <= n) {
@@ -38809,6 +38821,7 @@ OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x) {
         int64_t end = i + OXI_ROW_FLUSH * 8 * VF;
         if (end > n) end = n;
         for (; i + 8 * VF <= end; i += 8 * VF) {
+            for (int at = 0; asks && at < 8 * VF; at += 16) OXI_PREFETCH_READ(x + i + at + ahead);
             a0 = vf_add(a0, vf_load(x + i));
             a1 = vf_add(a1, vf_load(x + i + VF));
             a2 = vf_add(a2, vf_load(x + i + 2 * VF));
@@ -44711,7 +44724,7 @@ static double oxi_square_sum(const oxi_kernels *k, int64_t n, const float *x, fl
 
 static void oxi_sum_row(const oxi_kernels *k, oxi_partial *p, int64_t n, const void *elements,
                         int64_t position) {
-    double sum = k->row_sum(n, (const float *)elements);
+    double sum = k->row_sum(n, (const float *)elements, p->asks);
     if (isfinite(sum))
         *(double *)p->a += sum;
     else
@@ -44733,12 +44746,12 @@ static void oxi_moments_block(const oxi_kernels *k, int64_t n, const float *x, b
                               double *squares) {
     float distance[OXI_REDUCE_BLOCK], rounded;
     double sum;
-    *mean = k->row_sum(n, x) / (double)n;
+    *mean = k->row_sum(n, x, false) / (double)n;
     rounded = (float)*mean;
     *squares = oxi_square_sum(k, n, x, rounded, asks);
     if (*squares > 0.01 * (double)n * *mean * *mean) return;
     k->row_affine(n, x, rounded, 1, NULL, NULL, distance, NULL);
-    sum = k->row_sum(n, distance);
+    sum = k->row_sum(n, distance, false);
     *mean = rounded + sum / (double)n;
     *squares = oxi_square_sum(k, n, distance, 0, false) - sum * sum / (double)n;
     if (*squares < 0) *squares = 0;
@@ -44778,7 +44791,7 @@ static void oxi_sum_columns(const oxi_kernels *k, oxi_partial *p, int64_t width,
     float sum[OXI_REDUCE_BUFFER];
     memcpy(sum, x, (size_t)width * sizeof *sum);
     for (int64_t r = 1; r < rows; r++) k->axpy_f32(width, 1, x + r * row_stride, sum);
-    if (isfinite(k->row_sum(width, sum))) {
+    if (isfinite(k->row_sum(width, sum, false))) {
         oxi_sum_columns_f32(k, p, width, 1, sum, width, position);
         return;
     }
@@ -47010,6 +47023,7 @@ static void oxi_reduce_part(const oxi_reduce *r, int64_t group, int64_t first, i
     for (oxi_reduce_seek_group(r, group, &c); c.n; oxi_walk_next(&r->kept, &c)) {
         oxi_partial p = oxi_partial_of(scratch, scratch + 8 * r->width);
         if (oxi_reduce_keeps_partials(r)) p = oxi_reduce_stored(r, first / r->chunk, c.position);
+        p.asks = r->direct && ox_nbytes(r->call->in[0]) >= OXI_STREAM_BYTES;
         oxi_reduce_piece(r, &line, &c, &p, first, count, scratch + 16 * r->width);
         if (!oxi_reduce_keeps_partials(r)) oxi_reduce_store(r, &c, &p);
     }
@@ -48504,7 +48518,7 @@ static void oxi_gemm_mend(const oxi_gemm_plan *p, const oxi_gemm_tile *t) {
     float *line = (float *)(void *)t->lane, *sums = line + t->columns, numbers[OXI_GEMM_PIECE];
     for (int64_t i = 0; i < t->rows; i++) {
         float *row = (float *)(void *)t->sums + i * t->ld;
-        double sum = kernels->row_sum(t->columns, row);
+        double sum = kernels->row_sum(t->columns, row, false);
         if (sum - sum == 0) continue;
         memset(sums, 0, (size_t)t->columns * sizeof *sums);
         for (int64_t k = 0; k < p->g->k; k++) {

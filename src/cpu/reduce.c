@@ -278,6 +278,7 @@ static void oxi_reduce_part(const oxi_reduce *r, int64_t group, int64_t first, i
     for (oxi_reduce_seek_group(r, group, &c); c.n; oxi_walk_next(&r->kept, &c)) {
         oxi_partial p = oxi_partial_of(scratch, scratch + 8 * r->width);
         if (oxi_reduce_keeps_partials(r)) p = oxi_reduce_stored(r, first / r->chunk, c.position);
+        p.asks = r->direct && ox_nbytes(r->call->in[0]) >= OXI_STREAM_BYTES;
         oxi_reduce_piece(r, &line, &c, &p, first, count, scratch + 16 * r->width);
         if (!oxi_reduce_keeps_partials(r)) oxi_reduce_store(r, &c, &p);
     }

@@ -202,7 +202,7 @@ static double oxi_square_sum(const oxi_kernels *k, int64_t n, const float *x, fl
 
 static void oxi_sum_row(const oxi_kernels *k, oxi_partial *p, int64_t n, const void *elements,
                         int64_t position) {
-    double sum = k->row_sum(n, (const float *)elements);
+    double sum = k->row_sum(n, (const float *)elements, p->asks);
     if (isfinite(sum))
         *(double *)p->a += sum;
     else
@@ -224,12 +224,12 @@ static void oxi_moments_block(const oxi_kernels *k, int64_t n, const float *x, b
                               double *squares) {
     float distance[OXI_REDUCE_BLOCK], rounded;
     double sum;
-    *mean = k->row_sum(n, x) / (double)n;
+    *mean = k->row_sum(n, x, false) / (double)n;
     rounded = (float)*mean;
     *squares = oxi_square_sum(k, n, x, rounded, asks);
     if (*squares > 0.01 * (double)n * *mean * *mean) return;
     k->row_affine(n, x, rounded, 1, NULL, NULL, distance, NULL);
-    sum = k->row_sum(n, distance);
+    sum = k->row_sum(n, distance, false);
     *mean = rounded + sum / (double)n;
     *squares = oxi_square_sum(k, n, distance, 0, false) - sum * sum / (double)n;
     if (*squares < 0) *squares = 0;
@@ -269,7 +269,7 @@ static void oxi_sum_columns(const oxi_kernels *k, oxi_partial *p, int64_t width,
     float sum[OXI_REDUCE_BUFFER];
     memcpy(sum, x, (size_t)width * sizeof *sum);
     for (int64_t r = 1; r < rows; r++) k->axpy_f32(width, 1, x + r * row_stride, sum);
-    if (isfinite(k->row_sum(width, sum))) {
+    if (isfinite(k->row_sum(width, sum, false))) {
         oxi_sum_columns_f32(k, p, width, 1, sum, width, position);
         return;
     }
