@@ -8455,6 +8455,12 @@ OXI_LIGHT_END
  * stops at the end of each page and starts anew. A page ahead or more would send it there too early. */
 enum { OXI_PREFETCH_AHEAD = 2560 };
 
+/* Which of a task's rows of weights is read at a turn: they come from its two halves alternately, two streams
+ * that the processor follows apart, so that more of memory is on its way. */
+static inline int64_t oxi_row_of_turn(int64_t turn, int64_t rows) {
+    return turn / 2 + (turn % 2) * ((rows + 1) / 2);
+}
+
 /* The bytes of a word, the lowest first on any machine; not as a loop, which gcc leaves one. */
 static inline void oxi_store_eight(int8_t *p, uint64_t word) {
     p[0] = (int8_t)(word & 255);
@@ -15270,8 +15276,10 @@ OXI_INLINE float OXI_ISA(dot_any_q3_k)(int64_t n, const void *blocks, const oxi_
 #define OXI_DOT_ROWS(name, dot, extra) \
 OXI_KERNEL void OXI_ISA(name)(int64_t rows, int64_t row_bytes, int64_t n, const void *blocks, \
                               const oxi_q8 *x, float *out) { \
-    const char *row = (const char *)blocks; \
-    for (int64_t i = 0; i < rows; i++, row += row_bytes) out[i] = OXI_ISA(dot)(n, row, x, extra); \
+    for (int64_t turn = 0; turn < rows; turn++) { \
+        int64_t i = oxi_row_of_turn(turn, rows); \
+        out[i] = OXI_ISA(dot)(n, (const char *)blocks + i * row_bytes, x, extra); \
+    } \
 }
 #if !defined(OXI_BLOCK_EXTRA) || VF < 16
 #define OXI_X(name, dtype) \
@@ -20398,8 +20406,10 @@ OXI_INLINE float OXI_ISA(dot_any_q3_k)(int64_t n, const void *blocks, const oxi_
 #define OXI_DOT_ROWS(name, dot, extra) \
 OXI_KERNEL void OXI_ISA(name)(int64_t rows, int64_t row_bytes, int64_t n, const void *blocks, \
                               const oxi_q8 *x, float *out) { \
-    const char *row = (const char *)blocks; \
-    for (int64_t i = 0; i < rows; i++, row += row_bytes) out[i] = OXI_ISA(dot)(n, row, x, extra); \
+    for (int64_t turn = 0; turn < rows; turn++) { \
+        int64_t i = oxi_row_of_turn(turn, rows); \
+        out[i] = OXI_ISA(dot)(n, (const char *)blocks + i * row_bytes, x, extra); \
+    } \
 }
 #if !defined(OXI_BLOCK_EXTRA) || VF < 16
 #define OXI_X(name, dtype) \
@@ -25459,8 +25469,10 @@ OXI_INLINE float OXI_ISA(dot_any_q3_k)(int64_t n, const void *blocks, const oxi_
 #define OXI_DOT_ROWS(name, dot, extra) \
 OXI_KERNEL void OXI_ISA(name)(int64_t rows, int64_t row_bytes, int64_t n, const void *blocks, \
                               const oxi_q8 *x, float *out) { \
-    const char *row = (const char *)blocks; \
-    for (int64_t i = 0; i < rows; i++, row += row_bytes) out[i] = OXI_ISA(dot)(n, row, x, extra); \
+    for (int64_t turn = 0; turn < rows; turn++) { \
+        int64_t i = oxi_row_of_turn(turn, rows); \
+        out[i] = OXI_ISA(dot)(n, (const char *)blocks + i * row_bytes, x, extra); \
+    } \
 }
 #if !defined(OXI_BLOCK_EXTRA) || VF < 16
 #define OXI_X(name, dtype) \
@@ -30436,8 +30448,10 @@ OXI_INLINE float OXI_ISA(dot_any_q3_k)(int64_t n, const void *blocks, const oxi_
 #define OXI_DOT_ROWS(name, dot, extra) \
 OXI_KERNEL void OXI_ISA(name)(int64_t rows, int64_t row_bytes, int64_t n, const void *blocks, \
                               const oxi_q8 *x, float *out) { \
-    const char *row = (const char *)blocks; \
-    for (int64_t i = 0; i < rows; i++, row += row_bytes) out[i] = OXI_ISA(dot)(n, row, x, extra); \
+    for (int64_t turn = 0; turn < rows; turn++) { \
+        int64_t i = oxi_row_of_turn(turn, rows); \
+        out[i] = OXI_ISA(dot)(n, (const char *)blocks + i * row_bytes, x, extra); \
+    } \
 }
 #if !defined(OXI_BLOCK_EXTRA) || VF < 16
 #define OXI_X(name, dtype) \
@@ -35405,8 +35419,10 @@ OXI_INLINE float OXI_ISA(dot_any_q3_k)(int64_t n, const void *blocks, const oxi_
 #define OXI_DOT_ROWS(name, dot, extra) \
 OXI_KERNEL void OXI_ISA(name)(int64_t rows, int64_t row_bytes, int64_t n, const void *blocks, \
                               const oxi_q8 *x, float *out) { \
-    const char *row = (const char *)blocks; \
-    for (int64_t i = 0; i < rows; i++, row += row_bytes) out[i] = OXI_ISA(dot)(n, row, x, extra); \
+    for (int64_t turn = 0; turn < rows; turn++) { \
+        int64_t i = oxi_row_of_turn(turn, rows); \
+        out[i] = OXI_ISA(dot)(n, (const char *)blocks + i * row_bytes, x, extra); \
+    } \
 }
 #if !defined(OXI_BLOCK_EXTRA) || VF < 16
 #define OXI_X(name, dtype) \
@@ -40369,8 +40385,10 @@ OXI_INLINE float OXI_ISA(dot_any_q3_k)(int64_t n, const void *blocks, const oxi_
 #define OXI_DOT_ROWS(name, dot, extra) \
 OXI_KERNEL void OXI_ISA(name)(int64_t rows, int64_t row_bytes, int64_t n, const void *blocks, \
                               const oxi_q8 *x, float *out) { \
-    const char *row = (const char *)blocks; \
-    for (int64_t i = 0; i < rows; i++, row += row_bytes) out[i] = OXI_ISA(dot)(n, row, x, extra); \
+    for (int64_t turn = 0; turn < rows; turn++) { \
+        int64_t i = oxi_row_of_turn(turn, rows); \
+        out[i] = OXI_ISA(dot)(n, (const char *)blocks + i * row_bytes, x, extra); \
+    } \
 }
 #if !defined(OXI_BLOCK_EXTRA) || VF < 16
 #define OXI_X(name, dtype) \
@@ -48876,7 +48894,7 @@ static ox_status oxi_gemm_packed(const oxi_gemm *g) {
 
 /* ---- thin products: so few lines on one side that packing the other would take longer ----------------- */
 
-enum { OXI_THIN_LINES = 4, OXI_THIN_BYTES = 65536 }; /* most lines of the thin side; weights of one task */
+enum { OXI_THIN_LINES = 4, OXI_THIN_BYTES = 131072 }; /* most lines of the thin side; weights of one task */
 
 /* out[line, t] = sum_k wide[line, k] * thin[t, k] for few t. Lines are rows of C (thin is B), or columns
  * (thin is A). */
@@ -48926,7 +48944,8 @@ static void oxi_thin_task(void *arg, int64_t index, int lane) {
     if (t->across)
         oxi_thin_across(t, first, lines, sums, stage);
     else
-        for (int64_t i = 0; i < lines; i++) {
+        for (int64_t turn = 0; turn < lines; turn++) {
+            int64_t i = oxi_row_of_turn(turn, lines);
             const char *line = t->wide + (first + i) * t->line_stride * element;
             for (int64_t j = 0; j < t->count; j++)
                 sums[j * lines + i] = oxi_thin_dot(t, line, t->thin + j * t->k);
@@ -49092,8 +49111,10 @@ static void oxi_dot_rows(const oxi_kernels *kernels, ox_dtype dtype, int64_t row
     int64_t whole = kernels->dot_rows[dtype] ? n / OXI_CODES_PIECE * OXI_CODES_PIECE : 0;
     if (whole > 0) kernels->dot_rows[dtype](rows, row_bytes, whole, blocks, x, out);
     else memset(out, 0, (size_t)rows * sizeof *out);
-    for (int64_t i = 0; whole < n && i < rows; i++)
+    for (int64_t turn = 0; whole < n && turn < rows; turn++) {
+        int64_t i = oxi_row_of_turn(turn, rows);
         out[i] += oxi_dot_codes(kernels, dtype, whole, n, blocks + i * row_bytes, x);
+    }
 }
 
 /* Rows of blocks against few rows of activations: out[m,n] = sum_k x[m,k] * w[n,k]. */

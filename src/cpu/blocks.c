@@ -63,8 +63,10 @@ static void oxi_dot_rows(const oxi_kernels *kernels, ox_dtype dtype, int64_t row
     int64_t whole = kernels->dot_rows[dtype] ? n / OXI_CODES_PIECE * OXI_CODES_PIECE : 0;
     if (whole > 0) kernels->dot_rows[dtype](rows, row_bytes, whole, blocks, x, out);
     else memset(out, 0, (size_t)rows * sizeof *out);
-    for (int64_t i = 0; whole < n && i < rows; i++)
+    for (int64_t turn = 0; whole < n && turn < rows; turn++) {
+        int64_t i = oxi_row_of_turn(turn, rows);
         out[i] += oxi_dot_codes(kernels, dtype, whole, n, blocks + i * row_bytes, x);
+    }
 }
 
 /* Rows of blocks against few rows of activations: out[m,n] = sum_k x[m,k] * w[n,k]. */

@@ -888,7 +888,7 @@ static ox_status oxi_gemm_packed(const oxi_gemm *g) {
 
 /* ---- thin products: so few lines on one side that packing the other would take longer ----------------- */
 
-enum { OXI_THIN_LINES = 4, OXI_THIN_BYTES = 65536 }; /* most lines of the thin side; weights of one task */
+enum { OXI_THIN_LINES = 4, OXI_THIN_BYTES = 131072 }; /* most lines of the thin side; weights of one task */
 
 /* out[line, t] = sum_k wide[line, k] * thin[t, k] for few t. Lines are rows of C (thin is B), or columns
  * (thin is A). */
@@ -938,7 +938,8 @@ static void oxi_thin_task(void *arg, int64_t index, int lane) {
     if (t->across)
         oxi_thin_across(t, first, lines, sums, stage);
     else
-        for (int64_t i = 0; i < lines; i++) {
+        for (int64_t turn = 0; turn < lines; turn++) {
+            int64_t i = oxi_row_of_turn(turn, lines);
             const char *line = t->wide + (first + i) * t->line_stride * element;
             for (int64_t j = 0; j < t->count; j++)
                 sums[j * lines + i] = oxi_thin_dot(t, line, t->thin + j * t->k);

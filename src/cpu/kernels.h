@@ -19,6 +19,12 @@
  * stops at the end of each page and starts anew. A page ahead or more would send it there too early. */
 enum { OXI_PREFETCH_AHEAD = 2560 };
 
+/* Which of a task's rows of weights is read at a turn: they come from its two halves alternately, two streams
+ * that the processor follows apart, so that more of memory is on its way. */
+static inline int64_t oxi_row_of_turn(int64_t turn, int64_t rows) {
+    return turn / 2 + (turn % 2) * ((rows + 1) / 2);
+}
+
 /* The bytes of a word, the lowest first on any machine; not as a loop, which gcc leaves one. */
 static inline void oxi_store_eight(int8_t *p, uint64_t word) {
     p[0] = (int8_t)(word & 255);
