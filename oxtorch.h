@@ -11513,22 +11513,22 @@ OXI_INLINE vf vf_gelu_tanh(vf x) {
     return vf_gate_logistic(x, size, r, n);
 }
 
-/* g(-a) = erfc(a / sqrt 2) / 2 = e^(-a^2 / 2) u P, u = 1 / (1 + a / 2), P a polynomial in w = u - 0.5417;
+/* g(-a) = erfc(a / sqrt 2) / 2 = e^(-a^2 / 2) u P / 2, u = 1 / (1 + a / 2), P a polynomial in w = u - 0.5417;
  * a^2 is taken as an exact square of the top half of a's bits and a small rest. Returns a g(-a) / 2^n. */
 OXI_INLINE vf vf_gelu_term(vf a, vi *n) {
-    vf half = vf_constant(0.5f), au = vf_div(a, vf_fma(a, half, vf_constant(1.0f)));
-    vf w = vf_fnma(au, half, vf_constant(0.458251953125f)), p = vf_constant(6.92358389e-2f);
-    p = vf_fma(p, w, vf_constant(-4.47776914e-2f));
-    p = vf_fma(p, w, vf_constant(-6.07461408e-2f));
-    p = vf_fma(p, w, vf_constant(8.86810347e-2f));
-    p = vf_fma(p, w, vf_constant(-1.94090847e-2f));
-    p = vf_fma(p, w, vf_constant(-7.27997348e-2f));
-    p = vf_fma(p, w, vf_constant(9.05739814e-2f));
-    p = vf_fma(p, w, vf_constant(1.69828478e-2f));
-    p = vf_fma(p, w, vf_constant(-0.145721734f));
-    p = vf_fma(p, w, vf_constant(3.92355248e-2f));
-    p = vf_fma(p, w, vf_constant(0.335445911f));
-    p = vf_fma(p, w, vf_constant(0.350129187f));
+    vf half = vf_constant(0.5f), au = vf_div(a, vf_add(a, vf_constant(2.0f))); /* a u / 2 = 1 - u */
+    vf w = vf_sub(vf_constant(0.458251953f), au), p = vf_constant(0.13847168f);
+    p = vf_fma(p, w, vf_constant(-8.95553827e-2f));
+    p = vf_fma(p, w, vf_constant(-0.12149228f));
+    p = vf_fma(p, w, vf_constant(0.17736207f));
+    p = vf_fma(p, w, vf_constant(-3.88181694e-2f));
+    p = vf_fma(p, w, vf_constant(-0.14559947f));
+    p = vf_fma(p, w, vf_constant(0.18114796f));
+    p = vf_fma(p, w, vf_constant(3.39656956e-2f));
+    p = vf_fma(p, w, vf_constant(-0.29144347f));
+    p = vf_fma(p, w, vf_constant(7.84710497e-2f));
+    p = vf_fma(p, w, vf_constant(0.6708918f));
+    p = vf_fma(p, w, vf_constant(0.7002584f));
     vf top = vi_as_vf(vi_and(vf_as_vi(a), vi_set1(-4096)));
     vf r = vf_exp_reduce(vf_mul(vf_mul(top, top), vf_constant(-0.5f)), n);
     r = vf_fnma(vf_mul(vf_sub(a, top), half), vf_add(a, top), r);
@@ -11544,7 +11544,7 @@ OXI_SHARED vf vf_gelu_any(vf x) {
 OXI_INLINE vf vf_gelu(vf x) {
     vi n;
     vf a = vf_abs(x);
-    if (vm_any(vm_not(vf_lt(a, vf_constant(12.5f))))) return vf_gelu_any(x);
+    if (vm_any(vi_cmpgt(vf_as_vi(a), vi_set1(0x41480000)))) return vf_gelu_any(x); /* beyond 12.5, or NaN */
     vf term = vf_gelu_term(a, &n);
     return vf_sub(vf_max(vf_constant(-0.0f), x), vi_as_vf(vi_add(vf_as_vi(term), vi_sll(n, 23))));
 }
@@ -16643,22 +16643,22 @@ OXI_INLINE vf vf_gelu_tanh(vf x) {
     return vf_gate_logistic(x, size, r, n);
 }
 
-/* g(-a) = erfc(a / sqrt 2) / 2 = e^(-a^2 / 2) u P, u = 1 / (1 + a / 2), P a polynomial in w = u - 0.5417;
+/* g(-a) = erfc(a / sqrt 2) / 2 = e^(-a^2 / 2) u P / 2, u = 1 / (1 + a / 2), P a polynomial in w = u - 0.5417;
  * a^2 is taken as an exact square of the top half of a's bits and a small rest. Returns a g(-a) / 2^n. */
 OXI_INLINE vf vf_gelu_term(vf a, vi *n) {
-    vf half = vf_constant(0.5f), au = vf_div(a, vf_fma(a, half, vf_constant(1.0f)));
-    vf w = vf_fnma(au, half, vf_constant(0.458251953125f)), p = vf_constant(6.92358389e-2f);
-    p = vf_fma(p, w, vf_constant(-4.47776914e-2f));
-    p = vf_fma(p, w, vf_constant(-6.07461408e-2f));
-    p = vf_fma(p, w, vf_constant(8.86810347e-2f));
-    p = vf_fma(p, w, vf_constant(-1.94090847e-2f));
-    p = vf_fma(p, w, vf_constant(-7.27997348e-2f));
-    p = vf_fma(p, w, vf_constant(9.05739814e-2f));
-    p = vf_fma(p, w, vf_constant(1.69828478e-2f));
-    p = vf_fma(p, w, vf_constant(-0.145721734f));
-    p = vf_fma(p, w, vf_constant(3.92355248e-2f));
-    p = vf_fma(p, w, vf_constant(0.335445911f));
-    p = vf_fma(p, w, vf_constant(0.350129187f));
+    vf half = vf_constant(0.5f), au = vf_div(a, vf_add(a, vf_constant(2.0f))); /* a u / 2 = 1 - u */
+    vf w = vf_sub(vf_constant(0.458251953f), au), p = vf_constant(0.13847168f);
+    p = vf_fma(p, w, vf_constant(-8.95553827e-2f));
+    p = vf_fma(p, w, vf_constant(-0.12149228f));
+    p = vf_fma(p, w, vf_constant(0.17736207f));
+    p = vf_fma(p, w, vf_constant(-3.88181694e-2f));
+    p = vf_fma(p, w, vf_constant(-0.14559947f));
+    p = vf_fma(p, w, vf_constant(0.18114796f));
+    p = vf_fma(p, w, vf_constant(3.39656956e-2f));
+    p = vf_fma(p, w, vf_constant(-0.29144347f));
+    p = vf_fma(p, w, vf_constant(7.84710497e-2f));
+    p = vf_fma(p, w, vf_constant(0.6708918f));
+    p = vf_fma(p, w, vf_constant(0.7002584f));
     vf top = vi_as_vf(vi_and(vf_as_vi(a), vi_set1(-4096)));
     vf r = vf_exp_reduce(vf_mul(vf_mul(top, top), vf_constant(-0.5f)), n);
     r = vf_fnma(vf_mul(vf_sub(a, top), half), vf_add(a, top), r);
@@ -16674,7 +16674,7 @@ OXI_SHARED vf vf_gelu_any(vf x) {
 OXI_INLINE vf vf_gelu(vf x) {
     vi n;
     vf a = vf_abs(x);
-    if (vm_any(vm_not(vf_lt(a, vf_constant(12.5f))))) return vf_gelu_any(x);
+    if (vm_any(vi_cmpgt(vf_as_vi(a), vi_set1(0x41480000)))) return vf_gelu_any(x); /* beyond 12.5, or NaN */
     vf term = vf_gelu_term(a, &n);
     return vf_sub(vf_max(vf_constant(-0.0f), x), vi_as_vf(vi_add(vf_as_vi(term), vi_sll(n, 23))));
 }
@@ -21706,22 +21706,22 @@ OXI_INLINE vf vf_gelu_tanh(vf x) {
     return vf_gate_logistic(x, size, r, n);
 }
 
-/* g(-a) = erfc(a / sqrt 2) / 2 = e^(-a^2 / 2) u P, u = 1 / (1 + a / 2), P a polynomial in w = u - 0.5417;
+/* g(-a) = erfc(a / sqrt 2) / 2 = e^(-a^2 / 2) u P / 2, u = 1 / (1 + a / 2), P a polynomial in w = u - 0.5417;
  * a^2 is taken as an exact square of the top half of a's bits and a small rest. Returns a g(-a) / 2^n. */
 OXI_INLINE vf vf_gelu_term(vf a, vi *n) {
-    vf half = vf_constant(0.5f), au = vf_div(a, vf_fma(a, half, vf_constant(1.0f)));
-    vf w = vf_fnma(au, half, vf_constant(0.458251953125f)), p = vf_constant(6.92358389e-2f);
-    p = vf_fma(p, w, vf_constant(-4.47776914e-2f));
-    p = vf_fma(p, w, vf_constant(-6.07461408e-2f));
-    p = vf_fma(p, w, vf_constant(8.86810347e-2f));
-    p = vf_fma(p, w, vf_constant(-1.94090847e-2f));
-    p = vf_fma(p, w, vf_constant(-7.27997348e-2f));
-    p = vf_fma(p, w, vf_constant(9.05739814e-2f));
-    p = vf_fma(p, w, vf_constant(1.69828478e-2f));
-    p = vf_fma(p, w, vf_constant(-0.145721734f));
-    p = vf_fma(p, w, vf_constant(3.92355248e-2f));
-    p = vf_fma(p, w, vf_constant(0.335445911f));
-    p = vf_fma(p, w, vf_constant(0.350129187f));
+    vf half = vf_constant(0.5f), au = vf_div(a, vf_add(a, vf_constant(2.0f))); /* a u / 2 = 1 - u */
+    vf w = vf_sub(vf_constant(0.458251953f), au), p = vf_constant(0.13847168f);
+    p = vf_fma(p, w, vf_constant(-8.95553827e-2f));
+    p = vf_fma(p, w, vf_constant(-0.12149228f));
+    p = vf_fma(p, w, vf_constant(0.17736207f));
+    p = vf_fma(p, w, vf_constant(-3.88181694e-2f));
+    p = vf_fma(p, w, vf_constant(-0.14559947f));
+    p = vf_fma(p, w, vf_constant(0.18114796f));
+    p = vf_fma(p, w, vf_constant(3.39656956e-2f));
+    p = vf_fma(p, w, vf_constant(-0.29144347f));
+    p = vf_fma(p, w, vf_constant(7.84710497e-2f));
+    p = vf_fma(p, w, vf_constant(0.6708918f));
+    p = vf_fma(p, w, vf_constant(0.7002584f));
     vf top = vi_as_vf(vi_and(vf_as_vi(a), vi_set1(-4096)));
     vf r = vf_exp_reduce(vf_mul(vf_mul(top, top), vf_constant(-0.5f)), n);
     r = vf_fnma(vf_mul(vf_sub(a, top), half), vf_add(a, top), r);
@@ -21737,7 +21737,7 @@ OXI_SHARED vf vf_gelu_any(vf x) {
 OXI_INLINE vf vf_gelu(vf x) {
     vi n;
     vf a = vf_abs(x);
-    if (vm_any(vm_not(vf_lt(a, vf_constant(12.5f))))) return vf_gelu_any(x);
+    if (vm_any(vi_cmpgt(vf_as_vi(a), vi_set1(0x41480000)))) return vf_gelu_any(x); /* beyond 12.5, or NaN */
     vf term = vf_gelu_term(a, &n);
     return vf_sub(vf_max(vf_constant(-0.0f), x), vi_as_vf(vi_add(vf_as_vi(term), vi_sll(n, 23))));
 }
@@ -26685,22 +26685,22 @@ OXI_INLINE vf vf_gelu_tanh(vf x) {
     return vf_gate_logistic(x, size, r, n);
 }
 
-/* g(-a) = erfc(a / sqrt 2) / 2 = e^(-a^2 / 2) u P, u = 1 / (1 + a / 2), P a polynomial in w = u - 0.5417;
+/* g(-a) = erfc(a / sqrt 2) / 2 = e^(-a^2 / 2) u P / 2, u = 1 / (1 + a / 2), P a polynomial in w = u - 0.5417;
  * a^2 is taken as an exact square of the top half of a's bits and a small rest. Returns a g(-a) / 2^n. */
 OXI_INLINE vf vf_gelu_term(vf a, vi *n) {
-    vf half = vf_constant(0.5f), au = vf_div(a, vf_fma(a, half, vf_constant(1.0f)));
-    vf w = vf_fnma(au, half, vf_constant(0.458251953125f)), p = vf_constant(6.92358389e-2f);
-    p = vf_fma(p, w, vf_constant(-4.47776914e-2f));
-    p = vf_fma(p, w, vf_constant(-6.07461408e-2f));
-    p = vf_fma(p, w, vf_constant(8.86810347e-2f));
-    p = vf_fma(p, w, vf_constant(-1.94090847e-2f));
-    p = vf_fma(p, w, vf_constant(-7.27997348e-2f));
-    p = vf_fma(p, w, vf_constant(9.05739814e-2f));
-    p = vf_fma(p, w, vf_constant(1.69828478e-2f));
-    p = vf_fma(p, w, vf_constant(-0.145721734f));
-    p = vf_fma(p, w, vf_constant(3.92355248e-2f));
-    p = vf_fma(p, w, vf_constant(0.335445911f));
-    p = vf_fma(p, w, vf_constant(0.350129187f));
+    vf half = vf_constant(0.5f), au = vf_div(a, vf_add(a, vf_constant(2.0f))); /* a u / 2 = 1 - u */
+    vf w = vf_sub(vf_constant(0.458251953f), au), p = vf_constant(0.13847168f);
+    p = vf_fma(p, w, vf_constant(-8.95553827e-2f));
+    p = vf_fma(p, w, vf_constant(-0.12149228f));
+    p = vf_fma(p, w, vf_constant(0.17736207f));
+    p = vf_fma(p, w, vf_constant(-3.88181694e-2f));
+    p = vf_fma(p, w, vf_constant(-0.14559947f));
+    p = vf_fma(p, w, vf_constant(0.18114796f));
+    p = vf_fma(p, w, vf_constant(3.39656956e-2f));
+    p = vf_fma(p, w, vf_constant(-0.29144347f));
+    p = vf_fma(p, w, vf_constant(7.84710497e-2f));
+    p = vf_fma(p, w, vf_constant(0.6708918f));
+    p = vf_fma(p, w, vf_constant(0.7002584f));
     vf top = vi_as_vf(vi_and(vf_as_vi(a), vi_set1(-4096)));
     vf r = vf_exp_reduce(vf_mul(vf_mul(top, top), vf_constant(-0.5f)), n);
     r = vf_fnma(vf_mul(vf_sub(a, top), half), vf_add(a, top), r);
@@ -26716,7 +26716,7 @@ OXI_SHARED vf vf_gelu_any(vf x) {
 OXI_INLINE vf vf_gelu(vf x) {
     vi n;
     vf a = vf_abs(x);
-    if (vm_any(vm_not(vf_lt(a, vf_constant(12.5f))))) return vf_gelu_any(x);
+    if (vm_any(vi_cmpgt(vf_as_vi(a), vi_set1(0x41480000)))) return vf_gelu_any(x); /* beyond 12.5, or NaN */
     vf term = vf_gelu_term(a, &n);
     return vf_sub(vf_max(vf_constant(-0.0f), x), vi_as_vf(vi_add(vf_as_vi(term), vi_sll(n, 23))));
 }
@@ -31656,22 +31656,22 @@ OXI_INLINE vf vf_gelu_tanh(vf x) {
     return vf_gate_logistic(x, size, r, n);
 }
 
-/* g(-a) = erfc(a / sqrt 2) / 2 = e^(-a^2 / 2) u P, u = 1 / (1 + a / 2), P a polynomial in w = u - 0.5417;
+/* g(-a) = erfc(a / sqrt 2) / 2 = e^(-a^2 / 2) u P / 2, u = 1 / (1 + a / 2), P a polynomial in w = u - 0.5417;
  * a^2 is taken as an exact square of the top half of a's bits and a small rest. Returns a g(-a) / 2^n. */
 OXI_INLINE vf vf_gelu_term(vf a, vi *n) {
-    vf half = vf_constant(0.5f), au = vf_div(a, vf_fma(a, half, vf_constant(1.0f)));
-    vf w = vf_fnma(au, half, vf_constant(0.458251953125f)), p = vf_constant(6.92358389e-2f);
-    p = vf_fma(p, w, vf_constant(-4.47776914e-2f));
-    p = vf_fma(p, w, vf_constant(-6.07461408e-2f));
-    p = vf_fma(p, w, vf_constant(8.86810347e-2f));
-    p = vf_fma(p, w, vf_constant(-1.94090847e-2f));
-    p = vf_fma(p, w, vf_constant(-7.27997348e-2f));
-    p = vf_fma(p, w, vf_constant(9.05739814e-2f));
-    p = vf_fma(p, w, vf_constant(1.69828478e-2f));
-    p = vf_fma(p, w, vf_constant(-0.145721734f));
-    p = vf_fma(p, w, vf_constant(3.92355248e-2f));
-    p = vf_fma(p, w, vf_constant(0.335445911f));
-    p = vf_fma(p, w, vf_constant(0.350129187f));
+    vf half = vf_constant(0.5f), au = vf_div(a, vf_add(a, vf_constant(2.0f))); /* a u / 2 = 1 - u */
+    vf w = vf_sub(vf_constant(0.458251953f), au), p = vf_constant(0.13847168f);
+    p = vf_fma(p, w, vf_constant(-8.95553827e-2f));
+    p = vf_fma(p, w, vf_constant(-0.12149228f));
+    p = vf_fma(p, w, vf_constant(0.17736207f));
+    p = vf_fma(p, w, vf_constant(-3.88181694e-2f));
+    p = vf_fma(p, w, vf_constant(-0.14559947f));
+    p = vf_fma(p, w, vf_constant(0.18114796f));
+    p = vf_fma(p, w, vf_constant(3.39656956e-2f));
+    p = vf_fma(p, w, vf_constant(-0.29144347f));
+    p = vf_fma(p, w, vf_constant(7.84710497e-2f));
+    p = vf_fma(p, w, vf_constant(0.6708918f));
+    p = vf_fma(p, w, vf_constant(0.7002584f));
     vf top = vi_as_vf(vi_and(vf_as_vi(a), vi_set1(-4096)));
     vf r = vf_exp_reduce(vf_mul(vf_mul(top, top), vf_constant(-0.5f)), n);
     r = vf_fnma(vf_mul(vf_sub(a, top), half), vf_add(a, top), r);
@@ -31687,7 +31687,7 @@ OXI_SHARED vf vf_gelu_any(vf x) {
 OXI_INLINE vf vf_gelu(vf x) {
     vi n;
     vf a = vf_abs(x);
-    if (vm_any(vm_not(vf_lt(a, vf_constant(12.5f))))) return vf_gelu_any(x);
+    if (vm_any(vi_cmpgt(vf_as_vi(a), vi_set1(0x41480000)))) return vf_gelu_any(x); /* beyond 12.5, or NaN */
     vf term = vf_gelu_term(a, &n);
     return vf_sub(vf_max(vf_constant(-0.0f), x), vi_as_vf(vi_add(vf_as_vi(term), vi_sll(n, 23))));
 }
@@ -36622,22 +36622,22 @@ OXI_INLINE vf vf_gelu_tanh(vf x) {
     return vf_gate_logistic(x, size, r, n);
 }
 
-/* g(-a) = erfc(a / sqrt 2) / 2 = e^(-a^2 / 2) u P, u = 1 / (1 + a / 2), P a polynomial in w = u - 0.5417;
+/* g(-a) = erfc(a / sqrt 2) / 2 = e^(-a^2 / 2) u P / 2, u = 1 / (1 + a / 2), P a polynomial in w = u - 0.5417;
  * a^2 is taken as an exact square of the top half of a's bits and a small rest. Returns a g(-a) / 2^n. */
 OXI_INLINE vf vf_gelu_term(vf a, vi *n) {
-    vf half = vf_constant(0.5f), au = vf_div(a, vf_fma(a, half, vf_constant(1.0f)));
-    vf w = vf_fnma(au, half, vf_constant(0.458251953125f)), p = vf_constant(6.92358389e-2f);
-    p = vf_fma(p, w, vf_constant(-4.47776914e-2f));
-    p = vf_fma(p, w, vf_constant(-6.07461408e-2f));
-    p = vf_fma(p, w, vf_constant(8.86810347e-2f));
-    p = vf_fma(p, w, vf_constant(-1.94090847e-2f));
-    p = vf_fma(p, w, vf_constant(-7.27997348e-2f));
-    p = vf_fma(p, w, vf_constant(9.05739814e-2f));
-    p = vf_fma(p, w, vf_constant(1.69828478e-2f));
-    p = vf_fma(p, w, vf_constant(-0.145721734f));
-    p = vf_fma(p, w, vf_constant(3.92355248e-2f));
-    p = vf_fma(p, w, vf_constant(0.335445911f));
-    p = vf_fma(p, w, vf_constant(0.350129187f));
+    vf half = vf_constant(0.5f), au = vf_div(a, vf_add(a, vf_constant(2.0f))); /* a u / 2 = 1 - u */
+    vf w = vf_sub(vf_constant(0.458251953f), au), p = vf_constant(0.13847168f);
+    p = vf_fma(p, w, vf_constant(-8.95553827e-2f));
+    p = vf_fma(p, w, vf_constant(-0.12149228f));
+    p = vf_fma(p, w, vf_constant(0.17736207f));
+    p = vf_fma(p, w, vf_constant(-3.88181694e-2f));
+    p = vf_fma(p, w, vf_constant(-0.14559947f));
+    p = vf_fma(p, w, vf_constant(0.18114796f));
+    p = vf_fma(p, w, vf_constant(3.39656956e-2f));
+    p = vf_fma(p, w, vf_constant(-0.29144347f));
+    p = vf_fma(p, w, vf_constant(7.84710497e-2f));
+    p = vf_fma(p, w, vf_constant(0.6708918f));
+    p = vf_fma(p, w, vf_constant(0.7002584f));
     vf top = vi_as_vf(vi_and(vf_as_vi(a), vi_set1(-4096)));
     vf r = vf_exp_reduce(vf_mul(vf_mul(top, top), vf_constant(-0.5f)), n);
     r = vf_fnma(vf_mul(vf_sub(a, top), half), vf_add(a, top), r);
@@ -36653,7 +36653,7 @@ OXI_SHARED vf vf_gelu_any(vf x) {
 OXI_INLINE vf vf_gelu(vf x) {
     vi n;
     vf a = vf_abs(x);
-    if (vm_any(vm_not(vf_lt(a, vf_constant(12.5f))))) return vf_gelu_any(x);
+    if (vm_any(vi_cmpgt(vf_as_vi(a), vi_set1(0x41480000)))) return vf_gelu_any(x); /* beyond 12.5, or NaN */
     vf term = vf_gelu_term(a, &n);
     return vf_sub(vf_max(vf_constant(-0.0f), x), vi_as_vf(vi_add(vf_as_vi(term), vi_sll(n, 23))));
 }
