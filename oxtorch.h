@@ -8494,10 +8494,14 @@ typedef void (*oxi_map_kernel)(int64_t n, const void *const *in, void *out, cons
 typedef void (*oxi_load_kernel)(int64_t n, const void *source, int64_t stride, void *lane);
 typedef void (*oxi_store_kernel)(int64_t n, const void *lane, void *destination, int64_t stride);
 
+/* So many bytes a step of k a micro-kernel asks for: as many as far caches give meanwhile. */
+enum { OXI_ASKED_A_STEP = 16 };
+
 /* A packed micro-kernel: c[mr][nr] (row stride ldc, elements) = or += sum_k a[k][mr] * b[k][nr]. Meanwhile
- * 64 k bytes from `next` on are fetched into the second cache: what the next call reads first, or anything
- * that is there. depth: the k of one call that suits it best; tile_k: how much of it is taken at once, where
- * that is by tiles, or 0. enter, leave: NULL, or what a thread calls before the first and after the last use. */
+ * OXI_ASKED_A_STEP k bytes from `next` on are asked for into the second cache: what later calls read, or
+ * anything that is there. depth: the k of one call that suits it best; tile_k: how much of it is taken at once,
+ * where that is by tiles, or 0. enter, leave: NULL, or what a thread calls before the first and after the last
+ * use. */
 typedef struct oxi_gemm_kernel {
     int mr, nr, depth, tile_k;
     void (*run)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate,
@@ -12290,9 +12294,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
         OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES); \
         OXI_G_V b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
         OXI_G_ROWS(OXI_X) \
-        OXI_PREFETCH_FAR(soon + 64 * (u)); \
     }
-#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES; soon += 64 * (steps);
+#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES;
 #define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + OXI_G_LANES);
     int64_t last = k < OXI_LAST_STEPS ? k : OXI_LAST_STEPS;
     for (int part = 0; part < 2; part++) { /* c is asked for in time */
@@ -12301,6 +12304,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
         for (; left >= 4; left -= 4) {
             OXI_STEP(0) OXI_STEP(1) OXI_STEP(2) OXI_STEP(3)
             OXI_NEXT(4)
+            OXI_PREFETCH_FAR(soon);
+            soon += 4 * OXI_ASKED_A_STEP;
         }
         for (; left > 0; left--) {
             OXI_STEP(0)
@@ -12373,9 +12378,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
         OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES); \
         OXI_G_V b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
         OXI_G_ROWS(OXI_X) \
-        OXI_PREFETCH_FAR(soon + 64 * (u)); \
     }
-#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES; soon += 64 * (steps);
+#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES;
 #define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + OXI_G_LANES);
     int64_t last = k < OXI_LAST_STEPS ? k : OXI_LAST_STEPS;
     for (int part = 0; part < 2; part++) { /* c is asked for in time */
@@ -12384,6 +12388,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
         for (; left >= 4; left -= 4) {
             OXI_STEP(0) OXI_STEP(1) OXI_STEP(2) OXI_STEP(3)
             OXI_NEXT(4)
+            OXI_PREFETCH_FAR(soon);
+            soon += 4 * OXI_ASKED_A_STEP;
         }
         for (; left > 0; left--) {
             OXI_STEP(0)
@@ -12576,9 +12582,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
         OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES); \
         OXI_G_V b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
         OXI_G_ROWS(OXI_X) \
-        OXI_PREFETCH_FAR(soon + 64 * (u)); \
     }
-#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES; soon += 64 * (steps);
+#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES;
 #define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + OXI_G_LANES);
     int64_t last = k < OXI_LAST_STEPS ? k : OXI_LAST_STEPS;
     for (int part = 0; part < 2; part++) { /* c is asked for in time */
@@ -12587,6 +12592,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
         for (; left >= 4; left -= 4) {
             OXI_STEP(0) OXI_STEP(1) OXI_STEP(2) OXI_STEP(3)
             OXI_NEXT(4)
+            OXI_PREFETCH_FAR(soon);
+            soon += 4 * OXI_ASKED_A_STEP;
         }
         for (; left > 0; left--) {
             OXI_STEP(0)
@@ -17420,9 +17427,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
         OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES); \
         OXI_G_V b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
         OXI_G_ROWS(OXI_X) \
-        OXI_PREFETCH_FAR(soon + 64 * (u)); \
     }
-#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES; soon += 64 * (steps);
+#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES;
 #define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + OXI_G_LANES);
     int64_t last = k < OXI_LAST_STEPS ? k : OXI_LAST_STEPS;
     for (int part = 0; part < 2; part++) { /* c is asked for in time */
@@ -17431,6 +17437,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
         for (; left >= 4; left -= 4) {
             OXI_STEP(0) OXI_STEP(1) OXI_STEP(2) OXI_STEP(3)
             OXI_NEXT(4)
+            OXI_PREFETCH_FAR(soon);
+            soon += 4 * OXI_ASKED_A_STEP;
         }
         for (; left > 0; left--) {
             OXI_STEP(0)
@@ -17503,9 +17511,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
         OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES); \
         OXI_G_V b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
         OXI_G_ROWS(OXI_X) \
-        OXI_PREFETCH_FAR(soon + 64 * (u)); \
     }
-#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES; soon += 64 * (steps);
+#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES;
 #define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + OXI_G_LANES);
     int64_t last = k < OXI_LAST_STEPS ? k : OXI_LAST_STEPS;
     for (int part = 0; part < 2; part++) { /* c is asked for in time */
@@ -17514,6 +17521,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
         for (; left >= 4; left -= 4) {
             OXI_STEP(0) OXI_STEP(1) OXI_STEP(2) OXI_STEP(3)
             OXI_NEXT(4)
+            OXI_PREFETCH_FAR(soon);
+            soon += 4 * OXI_ASKED_A_STEP;
         }
         for (; left > 0; left--) {
             OXI_STEP(0)
@@ -17706,9 +17715,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
         OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES); \
         OXI_G_V b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
         OXI_G_ROWS(OXI_X) \
-        OXI_PREFETCH_FAR(soon + 64 * (u)); \
     }
-#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES; soon += 64 * (steps);
+#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES;
 #define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + OXI_G_LANES);
     int64_t last = k < OXI_LAST_STEPS ? k : OXI_LAST_STEPS;
     for (int part = 0; part < 2; part++) { /* c is asked for in time */
@@ -17717,6 +17725,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
         for (; left >= 4; left -= 4) {
             OXI_STEP(0) OXI_STEP(1) OXI_STEP(2) OXI_STEP(3)
             OXI_NEXT(4)
+            OXI_PREFETCH_FAR(soon);
+            soon += 4 * OXI_ASKED_A_STEP;
         }
         for (; left > 0; left--) {
             OXI_STEP(0)
@@ -22483,9 +22493,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
         OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES); \
         OXI_G_V b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
         OXI_G_ROWS(OXI_X) \
-        OXI_PREFETCH_FAR(soon + 64 * (u)); \
     }
-#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES; soon += 64 * (steps);
+#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES;
 #define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + OXI_G_LANES);
     int64_t last = k < OXI_LAST_STEPS ? k : OXI_LAST_STEPS;
     for (int part = 0; part < 2; part++) { /* c is asked for in time */
@@ -22494,6 +22503,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
         for (; left >= 4; left -= 4) {
             OXI_STEP(0) OXI_STEP(1) OXI_STEP(2) OXI_STEP(3)
             OXI_NEXT(4)
+            OXI_PREFETCH_FAR(soon);
+            soon += 4 * OXI_ASKED_A_STEP;
         }
         for (; left > 0; left--) {
             OXI_STEP(0)
@@ -22566,9 +22577,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
         OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES); \
         OXI_G_V b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
         OXI_G_ROWS(OXI_X) \
-        OXI_PREFETCH_FAR(soon + 64 * (u)); \
     }
-#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES; soon += 64 * (steps);
+#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES;
 #define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + OXI_G_LANES);
     int64_t last = k < OXI_LAST_STEPS ? k : OXI_LAST_STEPS;
     for (int part = 0; part < 2; part++) { /* c is asked for in time */
@@ -22577,6 +22587,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
         for (; left >= 4; left -= 4) {
             OXI_STEP(0) OXI_STEP(1) OXI_STEP(2) OXI_STEP(3)
             OXI_NEXT(4)
+            OXI_PREFETCH_FAR(soon);
+            soon += 4 * OXI_ASKED_A_STEP;
         }
         for (; left > 0; left--) {
             OXI_STEP(0)
@@ -22769,9 +22781,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
         OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES); \
         OXI_G_V b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
         OXI_G_ROWS(OXI_X) \
-        OXI_PREFETCH_FAR(soon + 64 * (u)); \
     }
-#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES; soon += 64 * (steps);
+#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES;
 #define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + OXI_G_LANES);
     int64_t last = k < OXI_LAST_STEPS ? k : OXI_LAST_STEPS;
     for (int part = 0; part < 2; part++) { /* c is asked for in time */
@@ -22780,6 +22791,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
         for (; left >= 4; left -= 4) {
             OXI_STEP(0) OXI_STEP(1) OXI_STEP(2) OXI_STEP(3)
             OXI_NEXT(4)
+            OXI_PREFETCH_FAR(soon);
+            soon += 4 * OXI_ASKED_A_STEP;
         }
         for (; left > 0; left--) {
             OXI_STEP(0)
@@ -27462,9 +27475,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
         OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES); \
         OXI_G_V b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
         OXI_G_ROWS(OXI_X) \
-        OXI_PREFETCH_FAR(soon + 64 * (u)); \
     }
-#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES; soon += 64 * (steps);
+#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES;
 #define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + OXI_G_LANES);
     int64_t last = k < OXI_LAST_STEPS ? k : OXI_LAST_STEPS;
     for (int part = 0; part < 2; part++) { /* c is asked for in time */
@@ -27473,6 +27485,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
         for (; left >= 4; left -= 4) {
             OXI_STEP(0) OXI_STEP(1) OXI_STEP(2) OXI_STEP(3)
             OXI_NEXT(4)
+            OXI_PREFETCH_FAR(soon);
+            soon += 4 * OXI_ASKED_A_STEP;
         }
         for (; left > 0; left--) {
             OXI_STEP(0)
@@ -27545,9 +27559,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
         OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES); \
         OXI_G_V b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
         OXI_G_ROWS(OXI_X) \
-        OXI_PREFETCH_FAR(soon + 64 * (u)); \
     }
-#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES; soon += 64 * (steps);
+#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES;
 #define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + OXI_G_LANES);
     int64_t last = k < OXI_LAST_STEPS ? k : OXI_LAST_STEPS;
     for (int part = 0; part < 2; part++) { /* c is asked for in time */
@@ -27556,6 +27569,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
         for (; left >= 4; left -= 4) {
             OXI_STEP(0) OXI_STEP(1) OXI_STEP(2) OXI_STEP(3)
             OXI_NEXT(4)
+            OXI_PREFETCH_FAR(soon);
+            soon += 4 * OXI_ASKED_A_STEP;
         }
         for (; left > 0; left--) {
             OXI_STEP(0)
@@ -27748,9 +27763,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
         OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES); \
         OXI_G_V b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
         OXI_G_ROWS(OXI_X) \
-        OXI_PREFETCH_FAR(soon + 64 * (u)); \
     }
-#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES; soon += 64 * (steps);
+#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES;
 #define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + OXI_G_LANES);
     int64_t last = k < OXI_LAST_STEPS ? k : OXI_LAST_STEPS;
     for (int part = 0; part < 2; part++) { /* c is asked for in time */
@@ -27759,6 +27773,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
         for (; left >= 4; left -= 4) {
             OXI_STEP(0) OXI_STEP(1) OXI_STEP(2) OXI_STEP(3)
             OXI_NEXT(4)
+            OXI_PREFETCH_FAR(soon);
+            soon += 4 * OXI_ASKED_A_STEP;
         }
         for (; left > 0; left--) {
             OXI_STEP(0)
@@ -32433,9 +32449,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
         OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES); \
         OXI_G_V b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
         OXI_G_ROWS(OXI_X) \
-        OXI_PREFETCH_FAR(soon + 64 * (u)); \
     }
-#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES; soon += 64 * (steps);
+#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES;
 #define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + OXI_G_LANES);
     int64_t last = k < OXI_LAST_STEPS ? k : OXI_LAST_STEPS;
     for (int part = 0; part < 2; part++) { /* c is asked for in time */
@@ -32444,6 +32459,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
         for (; left >= 4; left -= 4) {
             OXI_STEP(0) OXI_STEP(1) OXI_STEP(2) OXI_STEP(3)
             OXI_NEXT(4)
+            OXI_PREFETCH_FAR(soon);
+            soon += 4 * OXI_ASKED_A_STEP;
         }
         for (; left > 0; left--) {
             OXI_STEP(0)
@@ -32516,9 +32533,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
         OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES); \
         OXI_G_V b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
         OXI_G_ROWS(OXI_X) \
-        OXI_PREFETCH_FAR(soon + 64 * (u)); \
     }
-#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES; soon += 64 * (steps);
+#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES;
 #define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + OXI_G_LANES);
     int64_t last = k < OXI_LAST_STEPS ? k : OXI_LAST_STEPS;
     for (int part = 0; part < 2; part++) { /* c is asked for in time */
@@ -32527,6 +32543,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
         for (; left >= 4; left -= 4) {
             OXI_STEP(0) OXI_STEP(1) OXI_STEP(2) OXI_STEP(3)
             OXI_NEXT(4)
+            OXI_PREFETCH_FAR(soon);
+            soon += 4 * OXI_ASKED_A_STEP;
         }
         for (; left > 0; left--) {
             OXI_STEP(0)
@@ -32719,9 +32737,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
         OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES); \
         OXI_G_V b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
         OXI_G_ROWS(OXI_X) \
-        OXI_PREFETCH_FAR(soon + 64 * (u)); \
     }
-#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES; soon += 64 * (steps);
+#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES;
 #define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + OXI_G_LANES);
     int64_t last = k < OXI_LAST_STEPS ? k : OXI_LAST_STEPS;
     for (int part = 0; part < 2; part++) { /* c is asked for in time */
@@ -32730,6 +32747,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
         for (; left >= 4; left -= 4) {
             OXI_STEP(0) OXI_STEP(1) OXI_STEP(2) OXI_STEP(3)
             OXI_NEXT(4)
+            OXI_PREFETCH_FAR(soon);
+            soon += 4 * OXI_ASKED_A_STEP;
         }
         for (; left > 0; left--) {
             OXI_STEP(0)
@@ -37399,9 +37418,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
         OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES); \
         OXI_G_V b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
         OXI_G_ROWS(OXI_X) \
-        OXI_PREFETCH_FAR(soon + 64 * (u)); \
     }
-#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES; soon += 64 * (steps);
+#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES;
 #define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + OXI_G_LANES);
     int64_t last = k < OXI_LAST_STEPS ? k : OXI_LAST_STEPS;
     for (int part = 0; part < 2; part++) { /* c is asked for in time */
@@ -37410,6 +37428,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
         for (; left >= 4; left -= 4) {
             OXI_STEP(0) OXI_STEP(1) OXI_STEP(2) OXI_STEP(3)
             OXI_NEXT(4)
+            OXI_PREFETCH_FAR(soon);
+            soon += 4 * OXI_ASKED_A_STEP;
         }
         for (; left > 0; left--) {
             OXI_STEP(0)
@@ -37482,9 +37502,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
         OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES); \
         OXI_G_V b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
         OXI_G_ROWS(OXI_X) \
-        OXI_PREFETCH_FAR(soon + 64 * (u)); \
     }
-#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES; soon += 64 * (steps);
+#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES;
 #define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + OXI_G_LANES);
     int64_t last = k < OXI_LAST_STEPS ? k : OXI_LAST_STEPS;
     for (int part = 0; part < 2; part++) { /* c is asked for in time */
@@ -37493,6 +37512,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
         for (; left >= 4; left -= 4) {
             OXI_STEP(0) OXI_STEP(1) OXI_STEP(2) OXI_STEP(3)
             OXI_NEXT(4)
+            OXI_PREFETCH_FAR(soon);
+            soon += 4 * OXI_ASKED_A_STEP;
         }
         for (; left > 0; left--) {
             OXI_STEP(0)
@@ -37685,9 +37706,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
         OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES); \
         OXI_G_V b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
         OXI_G_ROWS(OXI_X) \
-        OXI_PREFETCH_FAR(soon + 64 * (u)); \
     }
-#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES; soon += 64 * (steps);
+#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES;
 #define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + OXI_G_LANES);
     int64_t last = k < OXI_LAST_STEPS ? k : OXI_LAST_STEPS;
     for (int part = 0; part < 2; part++) { /* c is asked for in time */
@@ -37696,6 +37716,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
         for (; left >= 4; left -= 4) {
             OXI_STEP(0) OXI_STEP(1) OXI_STEP(2) OXI_STEP(3)
             OXI_NEXT(4)
+            OXI_PREFETCH_FAR(soon);
+            soon += 4 * OXI_ASKED_A_STEP;
         }
         for (; left > 0; left--) {
             OXI_STEP(0)
@@ -48449,6 +48471,8 @@ typedef struct oxi_gemm_tile {
     char *sums; /* C itself if the plan is direct; NULL if each call gives whole sums, which are rounded */
     int64_t ld;
     bool rounds; /* these calls are the last of their sums */
+    const char *next_a, *next_b; /* panels that are read after those at work, if there are any */
+    int64_t next_depth;
     char *lane;
 } oxi_gemm_tile;
 
@@ -48493,15 +48517,23 @@ static void oxi_gemm_micro_tile(const oxi_gemm_plan *p, const oxi_gemm_tile *t, 
 static void oxi_gemm_panels(const oxi_gemm_plan *p, const oxi_gemm_tile *t, int64_t k, int64_t depth,
                             const char *a, const char *b) {
     int64_t mr = p->a.width, nr = p->b.width, a_bytes = depth * mr * p->type.element;
-    int64_t b_bytes = depth * nr * p->type.element, calls = (nr * p->type.element + 63) / 64;
+    int64_t b_bytes = depth * nr * p->type.element, asked = depth * OXI_ASKED_A_STEP;
+    int64_t ahead = oxi_round_up(t->rows, mr) * t->next_depth * p->type.element; /* of A's next chunk */
+    int64_t b_calls = oxi_parts(b_bytes, asked), a_calls = oxi_parts(ahead, asked * oxi_parts(t->columns, nr));
     char *own = t->lane + p->b_at;
-    for (int64_t j = 0; j < t->columns; j += nr) {
+    for (int64_t j = 0, a_asked = 0; j < t->columns; j += nr) {
         const char *a_panel = a, *b_panel = b ? b + j / nr * b_bytes : own;
+        const char *b_next = !b ? NULL : j + nr < t->columns ? b_panel + b_bytes : t->next_b;
         if (!b) oxi_gemm_pack(p, &p->b, t->n + j, oxi_min_i64(t->columns - j, nr), k, depth, own, t->lane);
         for (int64_t i = 0, call = 0; i < t->rows; i += mr, call++, a_panel += a_bytes) {
-            /* the first calls fetch the next panel of b, 64 bytes a step, the others the next of a */
-            const char *next =
-                b && j > 0 && call < calls ? b_panel + b_bytes + 64 * depth * call : a_panel + a_bytes;
+            /* the first calls ask for the next panel of b, some others for a share of a's next chunk */
+            const char *next = a_panel;
+            if (call < b_calls && b_next) {
+                next = b_next + call * asked;
+            } else if (call < b_calls + a_calls && t->next_a && a_asked < ahead) {
+                next = t->next_a + a_asked;
+                a_asked += asked;
+            }
             oxi_gemm_micro_tile(p, t, depth, a_panel, b_panel, i, j, k > 0, next);
         }
     }
@@ -48565,6 +48597,24 @@ static const char *oxi_gemm_panels_at(const oxi_gemm_plan *p, const oxi_gemm_sid
     return s->packed + (k * lines + depth * at) * p->type.element;
 }
 
+/* What is read when the chunk at step k of the tile at [i,j] of the block is done: the tile's next one, or the
+ * first of the tile that a thread takes next. Panels that tiles pack themselves are not there yet. */
+static void oxi_gemm_foresee(const oxi_gemm_plan *p, oxi_gemm_tile *t, int64_t i, int64_t j, int64_t k) {
+    k += p->depth;
+    if (k >= p->ks) {
+        k = 0;
+        i += p->tile_m;
+    }
+    if (i >= p->rows) {
+        i = 0;
+        j += p->tile_n;
+    }
+    bool any = j < p->columns;
+    t->next_depth = oxi_min_i64(p->ks - k, p->depth);
+    t->next_a = any && !p->own_a ? oxi_gemm_panels_at(p, &p->a, i, k, t->next_depth) : NULL;
+    t->next_b = any && !p->own_b ? oxi_gemm_panels_at(p, &p->b, j, k, t->next_depth) : NULL;
+}
+
 /* Task: one tile of the block, all of the block's k. */
 static void oxi_gemm_tile_task(void *arg, int64_t index, int lane) {
     const oxi_gemm_plan *p = (const oxi_gemm_plan *)arg;
@@ -48590,6 +48640,7 @@ static void oxi_gemm_tile_task(void *arg, int64_t index, int lane) {
         if (p->own_a && !p->copies_lines)
             oxi_gemm_pack(p, &p->a, t.m, t.rows, p->k0 + at, depth, t.lane + p->a_at, t.lane);
         t.rounds = p->round && p->k0 + at + depth == p->k;
+        oxi_gemm_foresee(p, &t, i, j, at);
         if (p->type.copies) oxi_gemm_panels_of_copies(p, &t, p->k0 + at, depth, a, b);
         else oxi_gemm_panels(p, &t, p->k0 + at, depth, a, b);
     }

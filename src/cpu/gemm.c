@@ -443,6 +443,8 @@ typedef struct oxi_gemm_tile {
     char *sums; /* C itself if the plan is direct; NULL if each call gives whole sums, which are rounded */
     int64_t ld;
     bool rounds; /* these calls are the last of their sums */
+    const char *next_a, *next_b; /* panels that are read after those at work, if there are any */
+    int64_t next_depth;
     char *lane;
 } oxi_gemm_tile;
 
@@ -487,15 +489,23 @@ static void oxi_gemm_micro_tile(const oxi_gemm_plan *p, const oxi_gemm_tile *t, 
 static void oxi_gemm_panels(const oxi_gemm_plan *p, const oxi_gemm_tile *t, int64_t k, int64_t depth,
                             const char *a, const char *b) {
     int64_t mr = p->a.width, nr = p->b.width, a_bytes = depth * mr * p->type.element;
-    int64_t b_bytes = depth * nr * p->type.element, calls = (nr * p->type.element + 63) / 64;
+    int64_t b_bytes = depth * nr * p->type.element, asked = depth * OXI_ASKED_A_STEP;
+    int64_t ahead = oxi_round_up(t->rows, mr) * t->next_depth * p->type.element; /* of A's next chunk */
+    int64_t b_calls = oxi_parts(b_bytes, asked), a_calls = oxi_parts(ahead, asked * oxi_parts(t->columns, nr));
     char *own = t->lane + p->b_at;
-    for (int64_t j = 0; j < t->columns; j += nr) {
+    for (int64_t j = 0, a_asked = 0; j < t->columns; j += nr) {
         const char *a_panel = a, *b_panel = b ? b + j / nr * b_bytes : own;
+        const char *b_next = !b ? NULL : j + nr < t->columns ? b_panel + b_bytes : t->next_b;
         if (!b) oxi_gemm_pack(p, &p->b, t->n + j, oxi_min_i64(t->columns - j, nr), k, depth, own, t->lane);
         for (int64_t i = 0, call = 0; i < t->rows; i += mr, call++, a_panel += a_bytes) {
-            /* the first calls fetch the next panel of b, 64 bytes a step, the others the next of a */
-            const char *next =
-                b && j > 0 && call < calls ? b_panel + b_bytes + 64 * depth * call : a_panel + a_bytes;
+            /* the first calls ask for the next panel of b, some others for a share of a's next chunk */
+            const char *next = a_panel;
+            if (call < b_calls && b_next) {
+                next = b_next + call * asked;
+            } else if (call < b_calls + a_calls && t->next_a && a_asked < ahead) {
+                next = t->next_a + a_asked;
+                a_asked += asked;
+            }
             oxi_gemm_micro_tile(p, t, depth, a_panel, b_panel, i, j, k > 0, next);
         }
     }
@@ -559,6 +569,24 @@ static const char *oxi_gemm_panels_at(const oxi_gemm_plan *p, const oxi_gemm_sid
     return s->packed + (k * lines + depth * at) * p->type.element;
 }
 
+/* What is read when the chunk at step k of the tile at [i,j] of the block is done: the tile's next one, or the
+ * first of the tile that a thread takes next. Panels that tiles pack themselves are not there yet. */
+static void oxi_gemm_foresee(const oxi_gemm_plan *p, oxi_gemm_tile *t, int64_t i, int64_t j, int64_t k) {
+    k += p->depth;
+    if (k >= p->ks) {
+        k = 0;
+        i += p->tile_m;
+    }
+    if (i >= p->rows) {
+        i = 0;
+        j += p->tile_n;
+    }
+    bool any = j < p->columns;
+    t->next_depth = oxi_min_i64(p->ks - k, p->depth);
+    t->next_a = any && !p->own_a ? oxi_gemm_panels_at(p, &p->a, i, k, t->next_depth) : NULL;
+    t->next_b = any && !p->own_b ? oxi_gemm_panels_at(p, &p->b, j, k, t->next_depth) : NULL;
+}
+
 /* Task: one tile of the block, all of the block's k. */
 static void oxi_gemm_tile_task(void *arg, int64_t index, int lane) {
     const oxi_gemm_plan *p = (const oxi_gemm_plan *)arg;
@@ -584,6 +612,7 @@ static void oxi_gemm_tile_task(void *arg, int64_t index, int lane) {
         if (p->own_a && !p->copies_lines)
             oxi_gemm_pack(p, &p->a, t.m, t.rows, p->k0 + at, depth, t.lane + p->a_at, t.lane);
         t.rounds = p->round && p->k0 + at + depth == p->k;
+        oxi_gemm_foresee(p, &t, i, j, at);
         if (p->type.copies) oxi_gemm_panels_of_copies(p, &t, p->k0 + at, depth, a, b);
         else oxi_gemm_panels(p, &t, p->k0 + at, depth, a, b);
     }

@@ -58,10 +58,14 @@ typedef void (*oxi_map_kernel)(int64_t n, const void *const *in, void *out, cons
 typedef void (*oxi_load_kernel)(int64_t n, const void *source, int64_t stride, void *lane);
 typedef void (*oxi_store_kernel)(int64_t n, const void *lane, void *destination, int64_t stride);
 
+/* So many bytes a step of k a micro-kernel asks for: as many as far caches give meanwhile. */
+enum { OXI_ASKED_A_STEP = 16 };
+
 /* A packed micro-kernel: c[mr][nr] (row stride ldc, elements) = or += sum_k a[k][mr] * b[k][nr]. Meanwhile
- * 64 k bytes from `next` on are fetched into the second cache: what the next call reads first, or anything
- * that is there. depth: the k of one call that suits it best; tile_k: how much of it is taken at once, where
- * that is by tiles, or 0. enter, leave: NULL, or what a thread calls before the first and after the last use. */
+ * OXI_ASKED_A_STEP k bytes from `next` on are asked for into the second cache: what later calls read, or
+ * anything that is there. depth: the k of one call that suits it best; tile_k: how much of it is taken at once,
+ * where that is by tiles, or 0. enter, leave: NULL, or what a thread calls before the first and after the last
+ * use. */
 typedef struct oxi_gemm_kernel {
     int mr, nr, depth, tile_k;
     void (*run)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate,
