@@ -1690,9 +1690,13 @@ static oxi_free_block *oxi_arena_free;                   /* by address, no two a
 /* ---- size classes -------------------------------------------------------------------------------------- */
 
 static int oxi_log2_size(size_t x) {
+#if defined(__GNUC__) || defined(__clang__)
+    return 63 - __builtin_clzll(x | 1);
+#else
     int k = 0;
     while (x >>= 1) k++;
     return k;
+#endif
 }
 
 /* Rounds bytes (at most SIZE_MAX/4) up to its class: multiples of 64 that cut a power of two into 4 or 16. */
@@ -1701,11 +1705,11 @@ static size_t oxi_class_of(size_t bytes, int *index) {
     if (bytes <= OXI_ALIGN) return OXI_ALIGN;
     int k = oxi_log2_size(bytes - 1);                    /* bytes in (2^k, 2^(k+1)] */
     size_t base = (size_t)1 << k;
-    size_t step = base / (k >= OXI_FINE_FROM ? 16 : 4);
-    if (step < OXI_ALIGN) step = OXI_ALIGN;
-    size_t steps = (bytes - base + step - 1) / step;
+    int cut = k - (k >= OXI_FINE_FROM ? 4 : 2);          /* log2 of a step, at least OXI_ALIGN */
+    if (cut < 6) cut = 6;
+    size_t steps = (bytes - base + ((size_t)1 << cut) - 1) >> cut;
     *index = 1 + (k - 6) * 16 + (int)(steps - 1);
-    return base + steps * step;
+    return base + (steps << cut);
 }
 
 /* ---- the system ---------------------------------------------------------------------------------------- */
@@ -3382,7 +3386,9 @@ static void oxi_storage_retain(ox_storage *storage) {
 }
 
 static void oxi_storage_release(ox_storage *storage) {
-    if (!storage || oxi_atomic_add(&storage->references, -1) != 0) return;
+    if (!storage) return;
+    /* The only owner has nobody to agree with. */
+    if (oxi_atomic_load(&storage->references) != 1 && oxi_atomic_add(&storage->references, -1) != 0) return;
     if (!storage->borrowed)
         storage->device->free(storage->device, storage->data, storage->bytes);
     else if (storage->release)
@@ -3555,11 +3561,20 @@ static void oxi_headers_trim(void) {
     oxi_lock_give(&oxi_header_lock);
 }
 
+/* The counters are written with the lock held: no other needs to be taken for them. */
+static void oxi_count_tensors(int more) {
+    oxi_atomic_store(&oxi_stat_tensors, oxi_atomic_load(&oxi_stat_tensors) + more);
+    if (more > 0) oxi_atomic_store(&oxi_stat_tensors_made, oxi_atomic_load(&oxi_stat_tensors_made) + more);
+}
+
 static ox_tensor *oxi_header_pop(void) {
     oxi_lock_take(&oxi_header_lock);
     if (!oxi_slabs) oxi_slab_add(&oxi_first_slab);
     ox_tensor *t = oxi_free_headers;
-    if (t) oxi_free_headers = t->scope_next;
+    if (t) {
+        oxi_free_headers = t->scope_next;
+        oxi_count_tensors(1);
+    }
     oxi_lock_give(&oxi_header_lock);
     return t;
 }
@@ -3581,6 +3596,7 @@ static void oxi_header_give(ox_tensor *t) {
     oxi_lock_take(&oxi_header_lock);
     t->scope_next = oxi_free_headers;
     oxi_free_headers = t;
+    oxi_count_tensors(-1);
     oxi_lock_give(&oxi_header_lock);
 }
 
@@ -3665,13 +3681,13 @@ OX_API void ox_release(ox_tensor *t) {
     oxi_scope_unlink(t);
     oxi_storage_release(t->storage);
     t->storage = NULL;
-    oxi_atomic_add(&oxi_stat_tensors, -1);
     oxi_header_give(t);
 }
 
 /* ---- making -------------------------------------------------------------------------------------------- */
 
-static ox_tensor *oxi_tensor_over(ox_storage *storage, const ox_tensor *meta) {
+/* Takes the caller's reference to the storage over, unless it fails. */
+static ox_tensor *oxi_tensor_of(ox_storage *storage, const ox_tensor *meta) {
     ox_tensor *t = oxi_header_take();
     if (!t) return NULL;
     t->dtype = meta->dtype;
@@ -3679,7 +3695,6 @@ static ox_tensor *oxi_tensor_over(ox_storage *storage, const ox_tensor *meta) {
     t->offset = meta->offset;
     memcpy(t->shape, meta->shape, sizeof t->shape);
     memcpy(t->stride, meta->stride, sizeof t->stride);
-    oxi_storage_retain(storage);
     t->storage = storage;
     t->is_number = false;
     t->tape = NULL;
@@ -3687,8 +3702,12 @@ static ox_tensor *oxi_tensor_over(ox_storage *storage, const ox_tensor *meta) {
     t->scope_previous = t->scope_next = NULL;
     oxi_atomic_store(&t->references, 1);
     if (oxi_scope_depth > 0) oxi_scope_link(&oxi_scopes[oxi_scope_depth - 1], t);
-    oxi_atomic_add(&oxi_stat_tensors, 1);
-    oxi_atomic_add(&oxi_stat_tensors_made, 1);
+    return t;
+}
+
+static ox_tensor *oxi_tensor_over(ox_storage *storage, const ox_tensor *meta) {
+    ox_tensor *t = oxi_tensor_of(storage, meta);
+    if (t) oxi_storage_retain(storage);
     return t;
 }
 
@@ -3699,8 +3718,8 @@ static ox_tensor *oxi_tensor_new(ox_device *device, ox_dtype dtype, int ndim, co
     oxi_meta(&meta, dtype, ndim, shape);
     ox_storage *storage = oxi_storage_new(device, bytes);
     if (!storage) return NULL;
-    ox_tensor *t = oxi_tensor_over(storage, &meta);
-    oxi_storage_release(storage);
+    ox_tensor *t = oxi_tensor_of(storage, &meta);
+    if (!t) oxi_storage_release(storage);
     return t;
 }
 
@@ -4545,9 +4564,10 @@ static unsigned oxi_class_bit(ox_dtype dtype) {
 
 /* One dtype of the stronger group (more dims) with one of a weaker group, which counts by category only. */
 static ox_dtype oxi_combine_groups(ox_dtype strong, ox_dtype weak) {
+    if (strong == OX_DTYPE_NONE) return weak;
+    if (weak == OX_DTYPE_NONE) return strong;
     ox_class cs = ox_dtype_of(strong)->cls, cw = ox_dtype_of(weak)->cls;
-    if (cs == OX_CLASS_NONE) return weak;
-    if (cw == OX_CLASS_NONE || cs >= cw) {
+    if (cs >= cw) {
         if (cs == OX_CLASS_BOOL && cw == OX_CLASS_INT) return weak;
         return strong;
     }
@@ -4583,12 +4603,16 @@ static int oxi_first_valued_operand(const oxi_call *call) {
 
 OXI_RULE(map_float);
 OXI_RULE(reduce_float);
-static ox_dtype oxi_compute_dtype(const oxi_call *call) {
-    const ox_tensor *refused = NULL;
+/* What a call whose operands promote to `dtype` computes in. */
+static ox_dtype oxi_computed_in(const oxi_call *call, ox_dtype dtype) {
     const oxi_op_row *row = oxi_op_row_of(call->op);
-    ox_dtype dtype = oxi_result_type(call, oxi_first_valued_operand(call), &refused);
     bool wants_float = row->rule == oxi_rule_map_float || row->rule == oxi_rule_reduce_float;
     return wants_float && ox_dtype_of(dtype)->cls < OX_CLASS_FLOAT && dtype ? OX_F32 : dtype;
+}
+
+static ox_dtype oxi_compute_dtype(const oxi_call *call) {
+    const ox_tensor *refused = NULL;
+    return oxi_computed_in(call, oxi_result_type(call, oxi_first_valued_operand(call), &refused));
 }
 
 static ox_status oxi_promoted(const oxi_call *call, ox_dtype *out) {
@@ -4599,7 +4623,7 @@ static ox_status oxi_promoted(const oxi_call *call, ox_dtype *out) {
         return oxi_fail(OX_ERR_DTYPE, "%s: %s and %s have no common dtype", oxi_op_name(call),
                         oxi_tensor_text(call->in[first]),
                         oxi_tensor_text(refused ? refused : call->in[call->in_count - 1]));
-    *out = oxi_compute_dtype(call);
+    *out = oxi_computed_in(call, *out);
     return OX_OK;
 }
 
@@ -6151,7 +6175,6 @@ static ox_status oxi_run(ox_device *device, const oxi_call *call) {
         device->supports(device, call) ? device->run(device, call) : oxi_run_detour(device, call);
     if (status != OX_OK) return status;
     oxi_atomic_add(&oxi_stat_calls, 1);
-    for (int i = 0; i < call->out_count; i++) oxi_atomic_add(&call->out[i]->storage->version, 1);
     if (oxi_profiling && !device->times_calls) oxi_profile_add(call, start, oxi_now());
     return OX_OK;
 }
@@ -6206,6 +6229,7 @@ static ox_status oxi_apply(oxi_call *call) {
         status = given && oxi_needs_detached_result(call, row, &meta[0])
                      ? oxi_run_detached(device, call, &meta[0])
                      : oxi_run(device, call);
+    if (status == OX_OK && given) oxi_atomic_add(&call->out[0]->storage->version, 1);
     if (status != OX_OK) oxi_drop_results(call, made);
     oxi_speak_end(speaks);
     return status;
@@ -8611,8 +8635,10 @@ typedef struct oxi_kernels {
     /* rows */
     float (*row_max)(int64_t n, const float *x);                         /* NaN wins */
     float (*row_min)(int64_t n, const float *x);
-    double (*row_sum)(int64_t n, const float *x);
-    double (*row_square_sum)(int64_t n, const float *x, float mean);     /* sum of (x - mean)^2 */
+    /* asks: x lies in memory, and what is behind it is read next: it is asked for ahead */
+    double (*row_sum)(int64_t n, const float *x, bool asks);
+    /* sum of (x - mean)^2; next: NULL, or n floats that are read soon and are asked for meanwhile */
+    double (*row_square_sum)(int64_t n, const float *x, float mean, const float *next);
     /* out = e^(x-max) (out may be x or NULL), its sum */
     double (*row_exp_sum)(int64_t n, const float *x, float max, float *out);
     void (*row_scale)(int64_t n, const float *x, float scale, float *out);
@@ -10739,6 +10765,7 @@ static void oxi_fill_iq(oxi_kernels *k) {
  * types   vf f32 [VF], vi i32 [VF], vd f64 [VD], vl i64 [VD]; vm and vmd are masks of VF and VD lanes. VD is
  *         VF/2; in the c tier both are 1, and the _lo and _hi halves of a vf are the same lane
  * memory  needs no alignment; _load_n reads the first n < VF lanes, zeros behind; _store_n writes only these
+ * constant vf_constant(x) is vf_set1 of an x that compilers know
  * fma     a*b + c, one rounding where the tier has it (OXI_ISA(FMA) is 1); fnma: c - a*b
  * min max min(a,b) = a < b ? a : b and max(a,b) = a > b ? a : b, so b when either is NaN
  * round   half to even
@@ -10784,6 +10811,7 @@ static void oxi_fill_iq(oxi_kernels *k) {
 #define vf_load_n OXI_ISA(vf_load_n)
 #define vf_store_n OXI_ISA(vf_store_n)
 #define vf_set1 OXI_ISA(vf_set1)
+#define vf_constant OXI_ISA(vf_constant)
 #define vf_zero OXI_ISA(vf_zero)
 #define vf_add OXI_ISA(vf_add)
 #define vf_sub OXI_ISA(vf_sub)
@@ -10867,6 +10895,7 @@ static void oxi_fill_iq(oxi_kernels *k) {
 #define vd_load_n OXI_ISA(vd_load_n)
 #define vd_store_n OXI_ISA(vd_store_n)
 #define vd_set1 OXI_ISA(vd_set1)
+#define vd_constant OXI_ISA(vd_constant)
 #define vd_zero OXI_ISA(vd_zero)
 #define vd_add OXI_ISA(vd_add)
 #define vd_sub OXI_ISA(vd_sub)
@@ -10946,6 +10975,8 @@ static void oxi_fill_iq(oxi_kernels *k) {
 #define vf_silu OXI_ISA(vf_silu)
 #define vd_gelu_tanh_argument OXI_ISA(vd_gelu_tanh_argument)
 #define vf_gelu_tanh OXI_ISA(vf_gelu_tanh)
+#define vf_gelu_term OXI_ISA(vf_gelu_term)
+#define vf_gelu_any OXI_ISA(vf_gelu_any)
 #define vf_gelu OXI_ISA(vf_gelu)
 #define vd_minus_turns OXI_ISA(vd_minus_turns)
 #define vf_reduce_turns OXI_ISA(vf_reduce_turns)
@@ -10996,6 +11027,7 @@ static void oxi_fill_iq(oxi_kernels *k) {
 #define oxi_c_VF 1
 #define oxi_c_VD 1
 #define oxi_c_SCALEF 0
+#define oxi_c_CONSTANT 0
 #define oxi_c_FMA 0
 #define oxi_c_TWO 0
 
@@ -11197,14 +11229,18 @@ OXI_INLINE void vf_store_bf16(uint16_t *p, vf a) {
 /* >>cpu/simd/derived.inc */
 /* The part of the vocabulary that every tier builds in the same way from its own. Included by each
  * simd/<isa>.h. */
-OXI_INLINE vf vf_abs(vf a) { return vf_andnot(vf_set1(-0.0f), a); }
-OXI_INLINE vf vf_neg(vf a) { return vf_xor(vf_set1(-0.0f), a); }
-OXI_INLINE vf vf_copysign(vf a, vf sign) { return vf_or(vf_abs(a), vf_and(vf_set1(-0.0f), sign)); }
+#if !OXI_ISA(CONSTANT)
+OXI_INLINE vf vf_constant(float a) { return vf_set1(a); }
+OXI_INLINE vd vd_constant(double a) { return vd_set1(a); }
+#endif
+OXI_INLINE vf vf_abs(vf a) { return vf_andnot(vf_constant(-0.0f), a); }
+OXI_INLINE vf vf_neg(vf a) { return vf_xor(vf_constant(-0.0f), a); }
+OXI_INLINE vf vf_copysign(vf a, vf sign) { return vf_or(vf_abs(a), vf_and(vf_constant(-0.0f), sign)); }
 OXI_INLINE vm vf_gt(vf a, vf b) { return vf_lt(b, a); }
 OXI_INLINE vm vf_ge(vf a, vf b) { return vf_le(b, a); }
-OXI_INLINE vd vd_abs(vd a) { return vd_andnot(vd_set1(-0.0), a); }
-OXI_INLINE vd vd_neg(vd a) { return vd_xor(vd_set1(-0.0), a); }
-OXI_INLINE vd vd_copysign(vd a, vd sign) { return vd_or(vd_abs(a), vd_and(vd_set1(-0.0), sign)); }
+OXI_INLINE vd vd_abs(vd a) { return vd_andnot(vd_constant(-0.0), a); }
+OXI_INLINE vd vd_neg(vd a) { return vd_xor(vd_constant(-0.0), a); }
+OXI_INLINE vd vd_copysign(vd a, vd sign) { return vd_or(vd_abs(a), vd_and(vd_constant(-0.0), sign)); }
 OXI_INLINE vmd vd_gt(vd a, vd b) { return vd_lt(b, a); }
 OXI_INLINE vmd vd_ge(vd a, vd b) { return vd_le(b, a); }
 OXI_INLINE void vmd_store_bool(uint8_t *p, vmd m) {
@@ -11282,20 +11318,20 @@ OXI_LIGHT_BEGIN
 /* ---- e^x --------------------------------------------------------------------------------------------------
  * x = n ln 2 + r, |r| <= ln 2 / 2. ln 2 is split so that n times its first part is exact. */
 OXI_INLINE vf vf_exp_reduce(vf x, vi *n) {
-    *n = vf_to_vi(vf_mul(x, vf_set1(1.44269504f)));
-    vf whole = vi_to_vf(*n), r = vf_fnma(whole, vf_set1(0.693145752f), x);
-    return vf_fnma(whole, vf_set1(1.42860677e-6f), r);
+    *n = vf_to_vi(vf_mul(x, vf_constant(1.44269504f)));
+    vf whole = vi_to_vf(*n), r = vf_fnma(whole, vf_constant(0.693145752f), x);
+    return vf_fnma(whole, vf_constant(1.42860677e-6f), r);
 }
 OXI_INLINE vf vf_expm1_poly(vf r) { /* e^r - 1 */
-    vf p = vf_set1(1.39108044e-3f);
-    p = vf_fma(p, r, vf_set1(8.37051682e-3f));
-    p = vf_fma(p, r, vf_set1(4.16668691e-2f));
-    p = vf_fma(p, r, vf_set1(0.166664988f));
-    p = vf_fma(p, r, vf_set1(0.499999970f));
+    vf p = vf_constant(1.39108044e-3f);
+    p = vf_fma(p, r, vf_constant(8.37051682e-3f));
+    p = vf_fma(p, r, vf_constant(4.16668691e-2f));
+    p = vf_fma(p, r, vf_constant(0.166664988f));
+    p = vf_fma(p, r, vf_constant(0.499999970f));
     return vf_fma(vf_mul(r, r), p, r);
 }
 OXI_INLINE vf vf_exp_poly(vf r) {
-    return vf_add(vf_expm1_poly(r), vf_set1(1.0f));
+    return vf_add(vf_expm1_poly(r), vf_constant(1.0f));
 }
 /* e^x where it is a normal number: -87.3 <= x <= 88.3. */
 OXI_INLINE vf vf_exp_within(vf x) {
@@ -11307,27 +11343,27 @@ OXI_INLINE vf vf_exp_within(vf x) {
  * the scaling. */
 OXI_INLINE vf vf_exp(vf x) {
     vi n;
-    vm vanishes = vf_lt(x, vf_set1(-104.0f));
-    x = vf_min(vf_set1(89.0f), vf_max(vf_set1(-104.0f), x));
+    vm vanishes = vf_lt(x, vf_constant(-104.0f));
+    x = vf_min(vf_constant(89.0f), vf_max(vf_constant(-104.0f), x));
     vf r = vf_exp_reduce(x, &n);
     return vf_scale(vf_select(vanishes, vf_zero(), vf_exp_poly(r)), n);
 }
 /* For softmax: x <= 88, and what would be subnormal is 0. */
 OXI_INLINE vf vf_exp_weight(vf x) {
-    vf least = vf_set1(-87.3f);
+    vf least = vf_constant(-87.3f);
     return vf_select(vf_lt(x, least), vf_zero(), vf_exp_within(vf_max(least, x)));
 }
 OXI_INLINE vf vf_exp2(vf x) {
-    vm vanishes = vf_lt(x, vf_set1(-150.0f));
-    x = vf_min(vf_set1(129.0f), vf_max(vf_set1(-150.0f), x));
+    vm vanishes = vf_lt(x, vf_constant(-150.0f));
+    x = vf_min(vf_constant(129.0f), vf_max(vf_constant(-150.0f), x));
     vi n = vf_to_vi(x);
-    vf r = vf_sub(x, vi_to_vf(n)), p = vf_set1(1.58246577e-4f);
-    p = vf_fma(p, r, vf_set1(1.34177180e-3f));
-    p = vf_fma(p, r, vf_set1(9.61706508e-3f));
-    p = vf_fma(p, r, vf_set1(5.55027276e-2f));
-    p = vf_fma(p, r, vf_set1(0.240226552f));
-    p = vf_fma(p, r, vf_set1(0.693147242f));
-    return vf_scale(vf_select(vanishes, vf_zero(), vf_fma(p, r, vf_set1(1.0f))), n);
+    vf r = vf_sub(x, vi_to_vf(n)), p = vf_constant(1.58246577e-4f);
+    p = vf_fma(p, r, vf_constant(1.34177180e-3f));
+    p = vf_fma(p, r, vf_constant(9.61706508e-3f));
+    p = vf_fma(p, r, vf_constant(5.55027276e-2f));
+    p = vf_fma(p, r, vf_constant(0.240226552f));
+    p = vf_fma(p, r, vf_constant(0.693147242f));
+    return vf_scale(vf_select(vanishes, vf_zero(), vf_fma(p, r, vf_constant(1.0f))), n);
 }
 
 /* ---- logarithms -------------------------------------------------------------------------------------------
@@ -11336,34 +11372,34 @@ OXI_INLINE vf vf_exp2(vf x) {
 OXI_INLINE void vf_log_parts(vf x, vf *e, vf *f, vf *tail) {
     vi bits = vf_as_vi(x), exponent = vi_sra(vi_sub(bits, vi_set1(0x3f2aaaab)), 23); /* 2/3 */
     *e = vi_to_vf(exponent);
-    *f = vf_sub(vi_as_vf(vi_sub(bits, vi_sll(exponent, 23))), vf_set1(1.0f));
-    vf s = vf_mul(*f, *f), p = vf_set1(-0.128918126f);
-    p = vf_fma(p, *f, vf_set1(0.139844537f));
-    p = vf_fma(p, *f, vf_set1(-0.121842332f));
-    p = vf_fma(p, *f, vf_set1(0.140058652f));
-    p = vf_fma(p, *f, vf_set1(-0.166804895f));
-    p = vf_fma(p, *f, vf_set1(0.200104058f));
-    p = vf_fma(p, *f, vf_set1(-0.249997973f));
-    p = vf_fma(p, *f, vf_set1(0.333332151f));
-    *tail = vf_fma(vf_mul(p, *f), s, vf_mul(s, vf_set1(-0.5f)));
+    *f = vf_sub(vi_as_vf(vi_sub(bits, vi_sll(exponent, 23))), vf_constant(1.0f));
+    vf s = vf_mul(*f, *f), p = vf_constant(-0.128918126f);
+    p = vf_fma(p, *f, vf_constant(0.139844537f));
+    p = vf_fma(p, *f, vf_constant(-0.121842332f));
+    p = vf_fma(p, *f, vf_constant(0.140058652f));
+    p = vf_fma(p, *f, vf_constant(-0.166804895f));
+    p = vf_fma(p, *f, vf_constant(0.200104058f));
+    p = vf_fma(p, *f, vf_constant(-0.249997973f));
+    p = vf_fma(p, *f, vf_constant(0.333332151f));
+    *tail = vf_fma(vf_mul(p, *f), s, vf_mul(s, vf_constant(-0.5f)));
 }
 OXI_INLINE vm vf_log_is_rare(vf x) {
-    return vm_not(vm_and(vf_ge(x, vf_set1(1.17549435e-38f)), vf_lt(x, vf_set1(INFINITY))));
+    return vm_not(vm_and(vf_ge(x, vf_constant(1.17549435e-38f)), vf_lt(x, vf_constant(INFINITY))));
 }
 /* The results of what is not a positive finite number. */
 OXI_INLINE vf vf_log_special(vf x, vf result) {
     vf zero = vf_zero();
-    result = vf_select(vf_eq(x, zero), vf_set1(-INFINITY), result);
-    result = vf_select(vf_lt(x, zero), vf_set1(NAN), result);
-    return vf_select(vm_or(vf_eq(x, vf_set1(INFINITY)), vf_unord(x, x)), x, result);
+    result = vf_select(vf_eq(x, zero), vf_constant(-INFINITY), result);
+    result = vf_select(vf_lt(x, zero), vf_constant(NAN), result);
+    return vf_select(vm_or(vf_eq(x, vf_constant(INFINITY)), vf_unord(x, x)), x, result);
 }
 /* The parts of any x: subnormals are scaled up first. */
 OXI_INLINE void vf_log_parts_any(vf x, vm rare, vf *e, vf *f, vf *tail) {
     vf bias = vf_zero();
     if (vm_any(rare)) {
-        vm small = vf_lt(x, vf_set1(1.17549435e-38f));
-        x = vf_select(small, vf_mul(x, vf_set1(8388608.0f)), x);
-        bias = vf_select(small, vf_set1(-23.0f), bias);
+        vm small = vf_lt(x, vf_constant(1.17549435e-38f));
+        x = vf_select(small, vf_mul(x, vf_constant(8388608.0f)), x);
+        bias = vf_select(small, vf_constant(-23.0f), bias);
     }
     vf_log_parts(x, e, f, tail);
     *e = vf_add(*e, bias);
@@ -11372,29 +11408,30 @@ OXI_INLINE vf vf_log(vf x) {
     vf e, f, tail;
     vm rare = vf_log_is_rare(x);
     vf_log_parts_any(x, rare, &e, &f, &tail);
-    vf result = vf_fma(e, vf_set1(0.693145752f), vf_add(f, vf_fma(e, vf_set1(1.42860677e-6f), tail)));
+    vf result = vf_fma(e, vf_constant(0.693145752f), vf_add(f, vf_fma(e, vf_constant(1.42860677e-6f), tail)));
     return vm_any(rare) ? vf_log_special(x, result) : result;
 }
 OXI_INLINE vf vf_log2(vf x) {
     vf e, f, tail;
     vm rare = vf_log_is_rare(x);
     vf_log_parts_any(x, rare, &e, &f, &tail);
-    tail = vf_fma(vf_add(f, tail), vf_set1(0.442695041f), tail); /* log2(1 + f) = (f + tail) (1 + 0.4427) */
+    /* log2(1 + f) = (f + tail) (1 + 0.4427) */
+    tail = vf_fma(vf_add(f, tail), vf_constant(0.442695041f), tail);
     vf result = vf_add(vf_add(e, f), tail);
     return vm_any(rare) ? vf_log_special(x, result) : result;
 }
 /* What rounding 1 + x lost is put back, divided by the sum. */
 OXI_SHARED vf vf_log1p(vf x) {
-    vf e, f, tail, one = vf_set1(1.0f), sum = vf_add(x, one), lost = vf_sub(x, vf_sub(sum, one));
+    vf e, f, tail, one = vf_constant(1.0f), sum = vf_add(x, one), lost = vf_sub(x, vf_sub(sum, one));
     vf_log_parts(sum, &e, &f, &tail);
-    tail = vf_add(vf_fma(e, vf_set1(1.42860677e-6f), tail), vf_div(lost, sum));
-    vf result = vf_fma(e, vf_set1(0.693145752f), vf_add(f, tail));
+    tail = vf_add(vf_fma(e, vf_constant(1.42860677e-6f), tail), vf_div(lost, sum));
+    vf result = vf_fma(e, vf_constant(0.693145752f), vf_add(f, tail));
     result = vf_select(vf_eq(x, vf_zero()), x, result);
     return vm_any(vf_log_is_rare(sum)) ? vf_log_special(sum, result) : result;
 }
 /* For a beta that is a power of two, which scales exactly. Beyond 88 the logarithm is x to the last bit. */
 OXI_INLINE vf vf_softplus(vf x, vf beta, vf threshold) {
-    vf scaled = vf_mul(x, beta), large = vf_min(threshold, vf_set1(88.0f));
+    vf scaled = vf_mul(x, beta), large = vf_min(threshold, vf_constant(88.0f));
     return vf_select(vf_gt(scaled, large), x, vf_div(vf_log1p(vf_exp(scaled)), beta));
 }
 OXI_INLINE vf vf_logsigmoid(vf x) {
@@ -11405,23 +11442,23 @@ OXI_INLINE vf vf_logsigmoid(vf x) {
 
 /* Near 0 an odd polynomial, beyond 1 - 2 / (e^2|x| + 1). */
 OXI_INLINE vf vf_tanh(vf x) {
-    vf size = vf_abs(x), z = vf_mul(x, x), p = vf_set1(-6.16961392e-3f);
-    p = vf_fma(p, z, vf_set1(2.10003760e-2f));
-    p = vf_fma(p, z, vf_set1(-5.38357571e-2f));
-    p = vf_fma(p, z, vf_set1(0.133324370f));
-    p = vf_fma(p, z, vf_set1(-0.333333135f));
+    vf size = vf_abs(x), z = vf_mul(x, x), p = vf_constant(-6.16961392e-3f);
+    p = vf_fma(p, z, vf_constant(2.10003760e-2f));
+    p = vf_fma(p, z, vf_constant(-5.38357571e-2f));
+    p = vf_fma(p, z, vf_constant(0.133324370f));
+    p = vf_fma(p, z, vf_constant(-0.333333135f));
     vf near = vf_fma(vf_mul(p, z), size, size);
-    vf grown = vf_exp_within(vf_mul(vf_min(vf_set1(9.1f), size), vf_set1(2.0f)));
-    vf far = vf_sub(vf_set1(1.0f), vf_div(vf_set1(2.0f), vf_add(grown, vf_set1(1.0f))));
-    return vf_copysign(vf_select(vf_lt(size, vf_set1(0.55f)), near, far), x);
+    vf grown = vf_exp_within(vf_mul(vf_min(vf_constant(9.1f), size), vf_constant(2.0f)));
+    vf far = vf_sub(vf_constant(1.0f), vf_div(vf_constant(2.0f), vf_add(grown, vf_constant(1.0f))));
+    return vf_copysign(vf_select(vf_lt(size, vf_constant(0.55f)), near, far), x);
 }
 
 /* 1 / (1 + e^-x) as z / (1 + z) for negative x, where z = e^-|x| does not overflow. What rounding 1 + z
  * lost is made good. */
 OXI_INLINE vf vf_sigmoid(vf x) {
     vi n;
-    vf one = vf_set1(1.0f), size = vf_min(vf_set1(104.0f), vf_abs(x));
-    vm vanishes = vm_or(vf_lt(x, vf_set1(-104.0f)), vf_gt(x, vf_set1(80.0f)));
+    vf one = vf_constant(1.0f), size = vf_min(vf_constant(104.0f), vf_abs(x));
+    vm vanishes = vm_or(vf_lt(x, vf_constant(-104.0f)), vf_gt(x, vf_constant(80.0f)));
     vf p = vf_exp_poly(vf_exp_reduce(vf_neg(size), &n)), z = vf_scale(vf_select(vanishes, vf_zero(), p), n);
     vf sum = vf_add(one, z), lost = vf_sub(z, vf_sub(sum, one));
     vf quotient = vf_div(vf_select(vf_lt(x, vf_zero()), z, one), sum);
@@ -11430,25 +11467,25 @@ OXI_INLINE vf vf_sigmoid(vf x) {
 
 /* Below 1 an odd polynomial, beyond 1 - e^-q(|x|). */
 OXI_INLINE vf vf_erf(vf x) {
-    vf size = vf_abs(x), a = vf_min(vf_set1(3.95f), size), z = vf_mul(x, x);
-    vf p = vf_set1(7.80690389e-5f);
-    p = vf_fma(p, z, vf_set1(-7.99785310e-4f));
-    p = vf_fma(p, z, vf_set1(5.18716220e-3f));
-    p = vf_fma(p, z, vf_set1(-2.68533472e-2f));
-    p = vf_fma(p, z, vf_set1(0.112835787f));
-    p = vf_fma(p, z, vf_set1(-0.376126260f));
-    p = vf_fma(p, z, vf_set1(0.128379166f));
+    vf size = vf_abs(x), a = vf_min(vf_constant(3.95f), size), z = vf_mul(x, x);
+    vf p = vf_constant(7.80690389e-5f);
+    p = vf_fma(p, z, vf_constant(-7.99785310e-4f));
+    p = vf_fma(p, z, vf_constant(5.18716220e-3f));
+    p = vf_fma(p, z, vf_constant(-2.68533472e-2f));
+    p = vf_fma(p, z, vf_constant(0.112835787f));
+    p = vf_fma(p, z, vf_constant(-0.376126260f));
+    p = vf_fma(p, z, vf_constant(0.128379166f));
     vf near = vf_fma(p, size, size);
-    vf q = vf_set1(-2.16922926e-5f);
-    q = vf_fma(q, a, vf_set1(4.41424811e-4f));
-    q = vf_fma(q, a, vf_set1(-4.20510629e-3f));
-    q = vf_fma(q, a, vf_set1(2.52099875e-2f));
-    q = vf_fma(q, a, vf_set1(-0.108421713f));
-    q = vf_fma(q, a, vf_set1(-0.633216619f));
-    q = vf_fma(q, a, vf_set1(-1.12958026f));
-    q = vf_fma(q, a, vf_set1(1.88468155e-4f));
-    vf far = vf_sub(vf_set1(1.0f), vf_exp_within(q));
-    return vf_copysign(vf_select(vf_lt(size, vf_set1(1.0f)), near, far), x);
+    vf q = vf_constant(-2.16922926e-5f);
+    q = vf_fma(q, a, vf_constant(4.41424811e-4f));
+    q = vf_fma(q, a, vf_constant(-4.20510629e-3f));
+    q = vf_fma(q, a, vf_constant(2.52099875e-2f));
+    q = vf_fma(q, a, vf_constant(-0.108421713f));
+    q = vf_fma(q, a, vf_constant(-0.633216619f));
+    q = vf_fma(q, a, vf_constant(-1.12958026f));
+    q = vf_fma(q, a, vf_constant(1.88468155e-4f));
+    vf far = vf_sub(vf_constant(1.0f), vf_exp_within(q));
+    return vf_copysign(vf_select(vf_lt(size, vf_constant(1.0f)), near, far), x);
 }
 
 /* ---- activations: max(x, 0) - t ---------------------------------------------------------------------------
@@ -11457,11 +11494,11 @@ OXI_INLINE vf vf_erf(vf x) {
  * |x| is cut off where t has become 0, and the number is made 0 where scaling would underflow. At -infinity
  * 0 * infinity is NaN, as in torch. */
 OXI_INLINE vf vf_gate(vf x, vf t) {
-    t = vf_select(vf_eq(x, vf_set1(-INFINITY)), vf_set1(NAN), t);
-    return vf_sub(vf_max(vf_set1(-0.0f), x), t);
+    t = vf_select(vf_eq(x, vf_constant(-INFINITY)), vf_constant(NAN), t);
+    return vf_sub(vf_max(vf_constant(-0.0f), x), t);
 }
 OXI_INLINE vf vf_gate_logistic(vf x, vf size, vf r, vi n) { /* g(-|x|) = z / (1 + z), z = e^r 2^n */
-    vf zero = vf_zero(), one = vf_set1(1.0f), s = vf_expm1_poly(r);
+    vf zero = vf_zero(), one = vf_constant(1.0f), s = vf_expm1_poly(r);
     vf z = vi_as_vf(vi_add(vf_as_vi(vf_add(s, one)), vi_sll(n, 23)));
     z = vf_select(vi_cmpgt(n, vi_set1(-100)), z, zero);
     vf t = vf_div(vf_fma(size, s, size), vf_add(one, z));
@@ -11469,18 +11506,18 @@ OXI_INLINE vf vf_gate_logistic(vf x, vf size, vf r, vi n) { /* g(-|x|) = z / (1 
 }
 OXI_INLINE vf vf_silu(vf x) {
     vi n;
-    vf size = vf_min(vf_set1(120.0f), vf_abs(x)), r = vf_exp_reduce(vf_neg(size), &n);
+    vf size = vf_min(vf_constant(120.0f), vf_abs(x)), r = vf_exp_reduce(vf_neg(size), &n);
     return vf_gate_logistic(x, size, r, n);
 }
 
 /* y = 2 sqrt(2/pi) (x + 0.044715 x^3) up to 140 must be known to 2^-26 absolutely: it is formed in f64 and
  * taken apart into two floats, the first of which has its low bits cut off. */
 OXI_INLINE vd vd_gelu_tanh_argument(vd x) {
-    vd y = vd_mul(x, vd_fma(vd_mul(x, x), vd_set1(0.071354816272), vd_set1(1.5957691216057308)));
+    vd y = vd_mul(x, vd_fma(vd_mul(x, x), vd_constant(0.071354816272), vd_constant(1.5957691216057308)));
     return vd_neg(y);
 }
 OXI_INLINE vf vf_gelu_tanh(vf x) {
-    vf size = vf_min(vf_set1(12.0f), vf_abs(x));
+    vf size = vf_min(vf_constant(12.0f), vf_abs(x));
     vd low = vd_gelu_tanh_argument(vd_from_vf_lo(size)), high = vd_gelu_tanh_argument(vd_from_vf_hi(size));
     vd top_bits = vl_as_vd(vl_set1(-((int64_t)1 << 30))), low_top = vd_and(low, top_bits),
        high_top = vd_and(high, top_bits);
@@ -11490,50 +11527,55 @@ OXI_INLINE vf vf_gelu_tanh(vf x) {
     return vf_gate_logistic(x, size, r, n);
 }
 
-/* Near 0, g(x) = 1/2 + x R(x^2). Beyond, g(-a) = erfc(a / sqrt 2) / 2 = e^(-a^2 / 2) u P(u), u = 1 / (1 +
- * a / 2); a^2 is taken as an exact square of the top half of a's bits and a small rest. */
-OXI_INLINE vf vf_gelu(vf x) {
-    vf size = vf_abs(x), z = vf_mul(x, x), q = vf_set1(-6.78697779e-6f), half = vf_set1(0.5f);
-    q = vf_fma(q, z, vf_set1(1.10864989e-4f));
-    q = vf_fma(q, z, vf_set1(-1.18341495e-3f));
-    q = vf_fma(q, z, vf_set1(9.97188222e-3f));
-    q = vf_fma(q, z, vf_set1(-6.64900616e-2f));
-    q = vf_fma(q, z, vf_set1(0.398942262f));
-    vf near = vf_mul(x, vf_fma(q, x, half));
-    vf a = vf_min(vf_set1(15.0f), size), one = vf_set1(1.0f);
-    vf au = vf_div(a, vf_fma(a, half, one)), u = vf_fnma(au, half, one), p = vf_set1(0.134060487f);
-    p = vf_fma(p, u, vf_set1(-0.415568709f));
-    p = vf_fma(p, u, vf_set1(0.410808951f));
-    p = vf_fma(p, u, vf_set1(-2.35542934e-3f));
-    p = vf_fma(p, u, vf_set1(-0.189348504f));
-    p = vf_fma(p, u, vf_set1(-2.85515413e-2f));
-    p = vf_fma(p, u, vf_set1(4.21440341e-2f));
-    p = vf_fma(p, u, vf_set1(0.150613114f));
-    p = vf_fma(p, u, vf_set1(0.199399844f));
-    p = vf_fma(p, u, vf_set1(0.199473247f));
+/* g(-a) = erfc(a / sqrt 2) / 2 = e^(-a^2 / 2) u P / 2, u = 1 / (1 + a / 2), P a polynomial in w = u - 0.5417;
+ * a^2 is taken as an exact square of the top half of a's bits and a small rest. Returns a g(-a) / 2^n. */
+OXI_INLINE vf vf_gelu_term(vf a, vi *n) {
+    vf half = vf_constant(0.5f), au = vf_div(a, vf_add(a, vf_constant(2.0f))); /* a u / 2 = 1 - u */
+    vf w = vf_sub(vf_constant(0.458251953f), au), p = vf_constant(0.13847168f);
+    p = vf_fma(p, w, vf_constant(-8.95553827e-2f));
+    p = vf_fma(p, w, vf_constant(-0.12149228f));
+    p = vf_fma(p, w, vf_constant(0.17736207f));
+    p = vf_fma(p, w, vf_constant(-3.88181694e-2f));
+    p = vf_fma(p, w, vf_constant(-0.14559947f));
+    p = vf_fma(p, w, vf_constant(0.18114796f));
+    p = vf_fma(p, w, vf_constant(3.39656956e-2f));
+    p = vf_fma(p, w, vf_constant(-0.29144347f));
+    p = vf_fma(p, w, vf_constant(7.84710497e-2f));
+    p = vf_fma(p, w, vf_constant(0.6708918f));
+    p = vf_fma(p, w, vf_constant(0.7002584f));
     vf top = vi_as_vf(vi_and(vf_as_vi(a), vi_set1(-4096)));
-    vi n;
-    vf r = vf_exp_reduce(vf_mul(vf_mul(top, top), vf_neg(half)), &n);
+    vf r = vf_exp_reduce(vf_mul(vf_mul(top, top), vf_constant(-0.5f)), n);
     r = vf_fnma(vf_mul(vf_sub(a, top), half), vf_add(a, top), r);
     p = vf_mul(au, p);
-    p = vf_select(vi_cmpgt(n, vi_set1(-160)), vf_fma(p, vf_expm1_poly(r), p), vf_zero());
-    vf far = vf_gate(x, vf_scale(p, n));
-    return vf_select(vf_lt(size, vf_set1(1.05f)), near, far);
+    return vf_fma(p, vf_expm1_poly(r), p);
+}
+/* Of any x, also where the term is subnormal or 0. */
+OXI_SHARED vf vf_gelu_any(vf x) {
+    vi n;
+    vf term = vf_gelu_term(vf_min(vf_constant(15.0f), vf_abs(x)), &n);
+    return vf_gate(x, vf_scale(vf_select(vi_cmpgt(n, vi_set1(-160)), term, vf_zero()), n));
+}
+OXI_INLINE vf vf_gelu(vf x) {
+    vi n;
+    vf a = vf_abs(x);
+    if (vm_any(vi_cmpgt(vf_as_vi(a), vi_set1(0x41480000)))) return vf_gelu_any(x); /* beyond 12.5, or NaN */
+    vf term = vf_gelu_term(a, &n);
+    return vf_sub(vf_max(vf_constant(-0.0f), x), vi_as_vf(vi_add(vf_as_vi(term), vi_sll(n, 23))));
 }
 
 /* ---- sin, cos ---------------------------------------------------------------------------------------------
  * x = n pi/2 + r. Up to 2^17 the reduction is exact enough in f64 (33 bits of pi/2, then 53 more); beyond,
  * each lane is reduced with as many bits of 2/pi as it needs (oxi_reduce_large in cpu/scalar_map.c). */
 OXI_INLINE vd vd_minus_turns(vd x, vd n) {
-    return vd_fnma(n, vd_set1(6.07710050650619224932e-11),
-                   vd_fnma(n, vd_set1(1.57079632673412561417e+00), x));
+    return vd_fnma(n, vd_constant(6.07710050650619224932e-11),
+                   vd_fnma(n, vd_constant(1.57079632673412561417e+00), x));
 }
 OXI_SHARED vf vf_reduce_turns(vf x, vi *quarter) {
-    *quarter = vf_to_vi(vf_mul(x, vf_set1(0.636619772f)));
+    *quarter = vf_to_vi(vf_mul(x, vf_constant(0.636619772f)));
     vf n = vi_to_vf(*quarter);
     vf r = vf_from_vd(vd_minus_turns(vd_from_vf_lo(x), vd_from_vf_lo(n)),
                       vd_minus_turns(vd_from_vf_hi(x), vd_from_vf_hi(n)));
-    if (vm_any(vm_not(vf_lt(vf_abs(x), vf_set1(131072.0f))))) {
+    if (vm_any(vm_not(vf_lt(vf_abs(x), vf_constant(131072.0f))))) {
         float angle[VF], rest[VF];
         int32_t turns[VF];
         vf_store(angle, x);
@@ -11548,14 +11590,14 @@ OXI_SHARED vf vf_reduce_turns(vf x, vi *quarter) {
 }
 /* sin(r + quarter pi/2). */
 OXI_INLINE vf vf_sin_quarter(vf r, vi quarter) {
-    vf z = vf_mul(r, r), s = vf_set1(-1.94956621e-4f), c = vf_set1(2.44133826e-5f);
-    s = vf_fma(s, z, vf_set1(8.33201408e-3f));
-    s = vf_fma(s, z, vf_set1(-0.166666523f));
+    vf z = vf_mul(r, r), s = vf_constant(-1.94956621e-4f), c = vf_constant(2.44133826e-5f);
+    s = vf_fma(s, z, vf_constant(8.33201408e-3f));
+    s = vf_fma(s, z, vf_constant(-0.166666523f));
     s = vf_fma(vf_mul(s, z), r, r);
-    c = vf_fma(c, z, vf_set1(-1.38871418e-3f));
-    c = vf_fma(c, z, vf_set1(4.16666418e-2f));
-    c = vf_fma(c, z, vf_set1(-0.5f));
-    c = vf_fma(c, z, vf_set1(1.0f));
+    c = vf_fma(c, z, vf_constant(-1.38871418e-3f));
+    c = vf_fma(c, z, vf_constant(4.16666418e-2f));
+    c = vf_fma(c, z, vf_constant(-0.5f));
+    c = vf_fma(c, z, vf_constant(1.0f));
     vm odd = vi_cmpeq(vi_and(quarter, vi_set1(1)), vi_set1(1));
     vf sign = vi_as_vf(vi_sll(vi_and(quarter, vi_set1(2)), 30));
     return vf_xor(vf_select(odd, c, s), sign);
@@ -11575,31 +11617,31 @@ OXI_INLINE vf vf_cos(vf x) {
 
 /* Whole powers: *n is what to add to the bits of a number in order to multiply it by 2^n. */
 OXI_INLINE vd vd_exp_reduce(vd x, vl *n) {
-    x = vd_min(vd_set1(700.0), vd_max(vd_set1(-700.0), x));
-    vd whole = vd_nearest(vd_mul(x, vd_set1(1.4426950408889634)), n);
+    x = vd_min(vd_constant(700.0), vd_max(vd_constant(-700.0), x));
+    vd whole = vd_nearest(vd_mul(x, vd_constant(1.4426950408889634)), n);
     *n = vl_sll(*n, 52);
-    return vd_fnma(whole, vd_set1(1.90821492927058770002e-10),
-                   vd_fnma(whole, vd_set1(6.93147180369123816490e-01), x));
+    return vd_fnma(whole, vd_constant(1.90821492927058770002e-10),
+                   vd_fnma(whole, vd_constant(6.93147180369123816490e-01), x));
 }
 OXI_INLINE vd vd_expm1_poly(vd r) {
-    vd p = vd_set1(1.9323518868719689e-5);
-    p = vd_fma(p, r, vd_set1(1.9899279184190834e-4));
-    p = vd_fma(p, r, vd_set1(1.3900487567433087e-3));
-    p = vd_fma(p, r, vd_set1(8.3332984886895616e-3));
-    p = vd_fma(p, r, vd_set1(4.1666596906327687e-2));
-    p = vd_fma(p, r, vd_set1(0.16666666718944373));
-    p = vd_fma(p, r, vd_set1(0.50000000104631126));
+    vd p = vd_constant(1.9323518868719689e-5);
+    p = vd_fma(p, r, vd_constant(1.9899279184190834e-4));
+    p = vd_fma(p, r, vd_constant(1.3900487567433087e-3));
+    p = vd_fma(p, r, vd_constant(8.3332984886895616e-3));
+    p = vd_fma(p, r, vd_constant(4.1666596906327687e-2));
+    p = vd_fma(p, r, vd_constant(0.16666666718944373));
+    p = vd_fma(p, r, vd_constant(0.50000000104631126));
     return vd_fma(vd_mul(p, r), r, r);
 }
 /* Beyond +-700 it stays e^+-700: infinity and 0 as f32. */
 OXI_SHARED vd vd_exp(vd x) {
     vl n;
-    vd r = vd_exp_reduce(x, &n), p = vd_add(vd_expm1_poly(r), vd_set1(1.0));
+    vd r = vd_exp_reduce(x, &n), p = vd_add(vd_expm1_poly(r), vd_constant(1.0));
     return vl_as_vd(vl_add(vd_as_vl(p), n));
 }
 OXI_SHARED vd vd_expm1(vd x) {
     vl n;
-    vd r = vd_exp_reduce(x, &n), one = vd_set1(1.0), power = vl_as_vd(vl_add(vd_as_vl(one), n));
+    vd r = vd_exp_reduce(x, &n), one = vd_constant(1.0), power = vl_as_vd(vl_add(vd_as_vl(one), n));
     vd result = vd_fma(power, vd_expm1_poly(r), vd_sub(power, one));
     return vd_select(vd_eq(x, vd_zero()), x, result);
 }
@@ -11610,61 +11652,62 @@ OXI_SHARED vd vd_log(vd x) {
     vl bits = vl_add(vd_as_vl(x), vl_set1(one_bits - root_half_bits));
     vl exponent = vl_or(vl_srl(bits, 52), vl_set1(0x4330000000000000)); /* of 2^52 + biased exponent */
     vl mantissa = vl_and(bits, vl_set1(0x000fffffffffffff));
-    vd e = vd_sub(vl_as_vd(exponent), vd_set1(4503599627370496.0 + 1023.0));
-    vd f = vd_sub(vl_as_vd(vl_add(mantissa, vl_set1(root_half_bits))), vd_set1(1.0));
-    vd s = vd_div(f, vd_add(f, vd_set1(2.0))), z = vd_mul(s, s), p = vd_set1(0.19583461057668258);
-    p = vd_fma(p, z, vd_set1(0.22176237038610094));
-    p = vd_fma(p, z, vd_set1(0.2857210799300266));
-    p = vd_fma(p, z, vd_set1(0.3999999563289125));
-    p = vd_fma(p, z, vd_set1(0.66666666675768393));
-    vd result = vd_fma(e, vd_set1(0.69314718055994531), vd_fma(vd_mul(p, z), s, vd_add(s, s)));
-    vd zero = vd_zero(), infinity = vd_set1(INFINITY);
-    vd other =
-        vd_select(vd_eq(x, zero), vd_neg(infinity), vd_select(vd_eq(x, infinity), infinity, vd_set1(NAN)));
+    vd e = vd_sub(vl_as_vd(exponent), vd_constant(4503599627370496.0 + 1023.0));
+    vd f = vd_sub(vl_as_vd(vl_add(mantissa, vl_set1(root_half_bits))), vd_constant(1.0));
+    vd s = vd_div(f, vd_add(f, vd_constant(2.0))), z = vd_mul(s, s), p = vd_constant(0.19583461057668258);
+    p = vd_fma(p, z, vd_constant(0.22176237038610094));
+    p = vd_fma(p, z, vd_constant(0.2857210799300266));
+    p = vd_fma(p, z, vd_constant(0.3999999563289125));
+    p = vd_fma(p, z, vd_constant(0.66666666675768393));
+    vd result = vd_fma(e, vd_constant(0.69314718055994531), vd_fma(vd_mul(p, z), s, vd_add(s, s)));
+    vd zero = vd_zero(), infinity = vd_constant(INFINITY);
+    vd other = vd_select(vd_eq(x, infinity), infinity, vd_constant(NAN));
+    other = vd_select(vd_eq(x, zero), vd_neg(infinity), other);
     return vd_select(vmd_and(vd_gt(x, zero), vd_lt(x, infinity)), result, other);
 }
 /* What rounding 1 + x lost is put back, divided by the sum. */
 OXI_SHARED vd vd_log1p(vd x) {
-    vd one = vd_set1(1.0), sum = vd_add(x, one), lost = vd_sub(x, vd_sub(sum, one)), result = vd_log(sum);
-    vmd inside = vmd_and(vd_gt(sum, vd_zero()), vd_lt(sum, vd_set1(INFINITY)));
+    vd one = vd_constant(1.0), sum = vd_add(x, one), lost = vd_sub(x, vd_sub(sum, one)), result = vd_log(sum);
+    vmd inside = vmd_and(vd_gt(sum, vd_zero()), vd_lt(sum, vd_constant(INFINITY)));
     result = vd_select(inside, vd_add(result, vd_div(lost, sum)), result);
     return vd_select(vd_eq(x, vd_zero()), x, result);
 }
 
 OXI_INLINE vd vd_sinh(vd x) {
     vd m = vd_expm1(vd_abs(x));
-    return vd_copysign(vd_mul(vd_add(m, vd_div(m, vd_add(m, vd_set1(1.0)))), vd_set1(0.5)), x);
+    return vd_copysign(vd_mul(vd_add(m, vd_div(m, vd_add(m, vd_constant(1.0)))), vd_constant(0.5)), x);
 }
 OXI_INLINE vd vd_cosh(vd x) {
     vd grown = vd_exp(vd_abs(x));
-    return vd_mul(vd_add(grown, vd_div(vd_set1(1.0), grown)), vd_set1(0.5));
+    return vd_mul(vd_add(grown, vd_div(vd_constant(1.0), grown)), vd_constant(0.5));
 }
 OXI_INLINE vd vd_asinh(vd x) {
-    vd size = vd_abs(x), one = vd_set1(1.0), root = vd_sqrt(vd_fma(size, size, one));
+    vd size = vd_abs(x), one = vd_constant(1.0), root = vd_sqrt(vd_fma(size, size, one));
     return vd_copysign(vd_log1p(vd_add(size, vd_sub(root, one))), x);
 }
 OXI_INLINE vd vd_acosh(vd x) {
-    vd t = vd_sub(x, vd_set1(1.0)), result = vd_log1p(vd_add(t, vd_sqrt(vd_mul(t, vd_add(t, vd_set1(2.0))))));
-    return vd_select(vd_lt(x, vd_set1(1.0)), vd_set1(NAN), result);
+    vd t = vd_sub(x, vd_constant(1.0)), root = vd_sqrt(vd_mul(t, vd_add(t, vd_constant(2.0))));
+    vd result = vd_log1p(vd_add(t, root));
+    return vd_select(vd_lt(x, vd_constant(1.0)), vd_constant(NAN), result);
 }
 OXI_INLINE vd vd_atanh(vd x) {
-    vd size = vd_abs(x), ratio = vd_div(vd_add(size, size), vd_sub(vd_set1(1.0), size));
-    return vd_copysign(vd_mul(vd_log1p(ratio), vd_set1(0.5)), x);
+    vd size = vd_abs(x), ratio = vd_div(vd_add(size, size), vd_sub(vd_constant(1.0), size));
+    return vd_copysign(vd_mul(vd_log1p(ratio), vd_constant(0.5)), x);
 }
 
 /* asin(root) for 0 <= root <= 1/2, z = root^2. */
 OXI_INLINE vd vd_asin_poly(vd root, vd z) {
-    vd p = vd_set1(0.037516476556524632);
-    p = vd_fma(p, z, vd_set1(0.014438583321542988));
-    p = vd_fma(p, z, vd_set1(0.031807724932995537));
-    p = vd_fma(p, z, vd_set1(0.044516954304071057));
-    p = vd_fma(p, z, vd_set1(0.075005041893276614));
-    p = vd_fma(p, z, vd_set1(0.16666659991216493));
+    vd p = vd_constant(0.037516476556524632);
+    p = vd_fma(p, z, vd_constant(0.014438583321542988));
+    p = vd_fma(p, z, vd_constant(0.031807724932995537));
+    p = vd_fma(p, z, vd_constant(0.044516954304071057));
+    p = vd_fma(p, z, vd_constant(0.075005041893276614));
+    p = vd_fma(p, z, vd_constant(0.16666659991216493));
     return vd_fma(vd_mul(p, z), root, root);
 }
 /* Beyond 1/2: asin x = pi/2 - 2 asin(sqrt((1 - x) / 2)). */
 OXI_SHARED vd vd_asin_part(vd x, vmd *outer) {
-    vd size = vd_abs(x), half = vd_set1(0.5);
+    vd size = vd_abs(x), half = vd_constant(0.5);
     *outer = vd_gt(size, half);
     vd z = vd_select(*outer, vd_fnma(size, half, half), vd_mul(x, x));
     return vd_asin_poly(vd_select(*outer, vd_sqrt(z), size), z);
@@ -11672,46 +11715,46 @@ OXI_SHARED vd vd_asin_part(vd x, vmd *outer) {
 OXI_INLINE vd vd_asin(vd x) {
     vmd outer;
     vd p = vd_asin_part(x, &outer);
-    return vd_copysign(vd_select(outer, vd_fnma(p, vd_set1(2.0), vd_set1(1.5707963267948966)), p), x);
+    return vd_copysign(vd_select(outer, vd_fnma(p, vd_constant(2.0), vd_constant(1.5707963267948966)), p), x);
 }
 OXI_INLINE vd vd_acos(vd x) {
     vmd outer;
     vd p = vd_asin_part(x, &outer), twice = vd_add(p, p),
-       inner = vd_sub(vd_set1(1.5707963267948966), vd_copysign(p, x));
-    vd result = vd_select(vd_lt(x, vd_zero()), vd_sub(vd_set1(3.1415926535897932), twice), twice);
+       inner = vd_sub(vd_constant(1.5707963267948966), vd_copysign(p, x));
+    vd result = vd_select(vd_lt(x, vd_zero()), vd_sub(vd_constant(3.1415926535897932), twice), twice);
     return vd_select(outer, result, inner);
 }
 OXI_SHARED vd vd_atan_poly(vd a) { /* 0 <= a <= 1 */
-    vd z = vd_mul(a, a), p = vd_set1(-0.0017936394138805141);
-    p = vd_fma(p, z, vd_set1(0.010914688628394916));
-    p = vd_fma(p, z, vd_set1(-0.031178006661976711));
-    p = vd_fma(p, z, vd_set1(0.057957760556810609));
-    p = vd_fma(p, z, vd_set1(-0.084034603243532902));
-    p = vd_fma(p, z, vd_set1(0.10952189235340447));
-    p = vd_fma(p, z, vd_set1(-0.1426424233803581));
-    p = vd_fma(p, z, vd_set1(0.19998548344776948));
-    p = vd_fma(p, z, vd_set1(-0.33333299091088425));
+    vd z = vd_mul(a, a), p = vd_constant(-0.0017936394138805141);
+    p = vd_fma(p, z, vd_constant(0.010914688628394916));
+    p = vd_fma(p, z, vd_constant(-0.031178006661976711));
+    p = vd_fma(p, z, vd_constant(0.057957760556810609));
+    p = vd_fma(p, z, vd_constant(-0.084034603243532902));
+    p = vd_fma(p, z, vd_constant(0.10952189235340447));
+    p = vd_fma(p, z, vd_constant(-0.1426424233803581));
+    p = vd_fma(p, z, vd_constant(0.19998548344776948));
+    p = vd_fma(p, z, vd_constant(-0.33333299091088425));
     return vd_fma(vd_mul(p, z), a, a);
 }
 OXI_INLINE vd vd_atan(vd x) {
-    vd size = vd_abs(x), one = vd_set1(1.0);
+    vd size = vd_abs(x), one = vd_constant(1.0);
     vd p = vd_atan_poly(vd_div(vd_min(one, size), vd_max(one, size)));
-    return vd_copysign(vd_select(vd_gt(size, one), vd_sub(vd_set1(1.5707963267948966), p), p), x);
+    return vd_copysign(vd_select(vd_gt(size, one), vd_sub(vd_constant(1.5707963267948966), p), p), x);
 }
 OXI_INLINE vd vd_atan2(vd y, vd x) {
-    vd across = vd_abs(x), up = vd_abs(y), larger = vd_max(across, up), one = vd_set1(1.0);
+    vd across = vd_abs(x), up = vd_abs(y), larger = vd_max(across, up), one = vd_constant(1.0);
     vd ratio = vd_div(vd_min(across, up), larger);
     ratio = vd_select(vd_eq(across, up), vd_select(vd_eq(up, vd_zero()), up, one), ratio);
     vd p = vd_atan_poly(ratio);
-    p = vd_select(vd_gt(up, across), vd_sub(vd_set1(1.5707963267948966), p), p);
-    p = vd_select(vd_lt(vd_copysign(one, x), vd_zero()), vd_sub(vd_set1(3.1415926535897932), p), p);
-    return vd_select(vd_unord(x, y), vd_set1(NAN), vd_copysign(p, y));
+    p = vd_select(vd_gt(up, across), vd_sub(vd_constant(1.5707963267948966), p), p);
+    p = vd_select(vd_lt(vd_copysign(one, x), vd_zero()), vd_sub(vd_constant(3.1415926535897932), p), p);
+    return vd_select(vd_unord(x, y), vd_constant(NAN), vd_copysign(p, y));
 }
 
 OXI_INLINE vd vd_tan(vd x) {
     vl ignored;
-    vd n = vd_nearest(vd_mul(x, vd_set1(0.63661977236758134)), &ignored), r = vd_minus_turns(x, n);
-    if (vmd_any(vmd_not(vd_lt(vd_abs(x), vd_set1(131072.0))))) {
+    vd n = vd_nearest(vd_mul(x, vd_constant(0.63661977236758134)), &ignored), r = vd_minus_turns(x, n);
+    if (vmd_any(vmd_not(vd_lt(vd_abs(x), vd_constant(131072.0))))) {
         double angle[VD], rest[VD], turns[VD];
         vd_store(angle, x);
         vd_store(rest, r);
@@ -11725,17 +11768,17 @@ OXI_INLINE vd vd_tan(vd x) {
         r = vd_load(rest);
         n = vd_load(turns);
     }
-    vd z = vd_mul(r, r), s = vd_set1(2.7161254503885555e-6), c = vd_set1(-2.7186903382993024e-7);
-    s = vd_fma(s, z, vd_set1(-1.9839098294785571e-4));
-    s = vd_fma(s, z, vd_set1(8.3333286250668326e-3));
-    s = vd_fma(s, z, vd_set1(-0.16666666634805116));
+    vd z = vd_mul(r, r), s = vd_constant(2.7161254503885555e-6), c = vd_constant(-2.7186903382993024e-7);
+    s = vd_fma(s, z, vd_constant(-1.9839098294785571e-4));
+    s = vd_fma(s, z, vd_constant(8.3333286250668326e-3));
+    s = vd_fma(s, z, vd_constant(-0.16666666634805116));
     s = vd_fma(vd_mul(s, z), r, r);
-    c = vd_fma(c, z, vd_set1(2.4799225029235267e-5));
-    c = vd_fma(c, z, vd_set1(-1.3888882579396954e-3));
-    c = vd_fma(c, z, vd_set1(4.1666666608411895e-2));
-    c = vd_fma(c, z, vd_set1(-0.5));
-    c = vd_fma(c, z, vd_set1(1.0));
-    vd half = vd_mul(n, vd_set1(0.5));
+    c = vd_fma(c, z, vd_constant(2.4799225029235267e-5));
+    c = vd_fma(c, z, vd_constant(-1.3888882579396954e-3));
+    c = vd_fma(c, z, vd_constant(4.1666666608411895e-2));
+    c = vd_fma(c, z, vd_constant(-0.5));
+    c = vd_fma(c, z, vd_constant(1.0));
+    vd half = vd_mul(n, vd_constant(0.5));
     vmd odd = vd_ne(vd_nearest(half, &ignored), half);
     vd result = vd_div(vd_select(odd, vd_neg(c), s), vd_select(odd, s, c));
     return vd_select(vd_eq(x, vd_zero()), x, result);
@@ -11744,37 +11787,37 @@ OXI_INLINE vd vd_tan(vd x) {
 /* e^(-a^2) u P(u), u = 1 / (1 + 0.4 a), a = |x|; 2 minus that for negative x. The square of an f32 is
  * exact in f64. */
 OXI_INLINE vd vd_erfc(vd x) {
-    vd a = vd_min(vd_set1(12.0), vd_abs(x)), one = vd_set1(1.0);
-    vd u = vd_div(one, vd_fma(a, vd_set1(0.4), one)), p = vd_set1(0.021914285893325239);
-    p = vd_fma(p, u, vd_set1(-0.16041818669907665));
-    p = vd_fma(p, u, vd_set1(0.48635969024629855));
-    p = vd_fma(p, u, vd_set1(-0.76439771883417751));
-    p = vd_fma(p, u, vd_set1(0.65740784427122712));
-    p = vd_fma(p, u, vd_set1(-0.39116763863051324));
-    p = vd_fma(p, u, vd_set1(0.24046852122369405));
-    p = vd_fma(p, u, vd_set1(0.07013502231748095));
-    p = vd_fma(p, u, vd_set1(0.18201853723503314));
-    p = vd_fma(p, u, vd_set1(0.20622213385782087));
-    p = vd_fma(p, u, vd_set1(0.225785501453134));
-    p = vd_fma(p, u, vd_set1(0.22567200753104844));
+    vd a = vd_min(vd_constant(12.0), vd_abs(x)), one = vd_constant(1.0);
+    vd u = vd_div(one, vd_fma(a, vd_constant(0.4), one)), p = vd_constant(0.021914285893325239);
+    p = vd_fma(p, u, vd_constant(-0.16041818669907665));
+    p = vd_fma(p, u, vd_constant(0.48635969024629855));
+    p = vd_fma(p, u, vd_constant(-0.76439771883417751));
+    p = vd_fma(p, u, vd_constant(0.65740784427122712));
+    p = vd_fma(p, u, vd_constant(-0.39116763863051324));
+    p = vd_fma(p, u, vd_constant(0.24046852122369405));
+    p = vd_fma(p, u, vd_constant(0.07013502231748095));
+    p = vd_fma(p, u, vd_constant(0.18201853723503314));
+    p = vd_fma(p, u, vd_constant(0.20622213385782087));
+    p = vd_fma(p, u, vd_constant(0.225785501453134));
+    p = vd_fma(p, u, vd_constant(0.22567200753104844));
     vd result = vd_mul(vd_mul(u, p), vd_exp(vd_neg(vd_mul(a, a))));
-    return vd_select(vd_lt(x, vd_zero()), vd_sub(vd_set1(2.0), result), result);
+    return vd_select(vd_lt(x, vd_zero()), vd_sub(vd_constant(2.0), result), result);
 }
 
 /* |a|^b with the sign and the special cases of C's pow. */
 OXI_INLINE vd vd_pow(vd a, vd b) {
-    vd zero = vd_zero(), one = vd_set1(1.0), size = vd_abs(a), half = vd_mul(b, vd_set1(0.5));
+    vd zero = vd_zero(), one = vd_constant(1.0), size = vd_abs(a), half = vd_mul(b, vd_constant(0.5));
     vd result = vd_exp(vd_mul(b, vd_log(size)));
     vmd whole = vd_eq(vd_trunc(b), b), odd = vmd_and(whole, vd_ne(vd_trunc(half), half));
     result = vd_select(odd, vd_copysign(result, a), result);
-    vmd refused = vmd_and(vmd_and(vd_lt(a, zero), vd_lt(size, vd_set1(INFINITY))), vmd_not(whole));
-    result = vd_select(refused, vd_set1(NAN), result);
-    vmd endless = vd_eq(vd_abs(b), vd_set1(INFINITY));
+    vmd refused = vmd_and(vmd_and(vd_lt(a, zero), vd_lt(size, vd_constant(INFINITY))), vmd_not(whole));
+    result = vd_select(refused, vd_constant(NAN), result);
+    vmd endless = vd_eq(vd_abs(b), vd_constant(INFINITY));
     vmd unit = vmd_or(vd_eq(a, one), vmd_and(vd_eq(size, one), endless));
     return vd_select(vmd_or(vd_eq(b, zero), unit), one, result);
 }
 OXI_INLINE vd vd_hypot(vd a, vd b) {
-    vd infinity = vd_set1(INFINITY), result = vd_sqrt(vd_fma(a, a, vd_mul(b, b)));
+    vd infinity = vd_constant(INFINITY), result = vd_sqrt(vd_fma(a, a, vd_mul(b, b)));
     return vd_select(vmd_or(vd_eq(vd_abs(a), infinity), vd_eq(vd_abs(b), infinity)), infinity, result);
 }
 
@@ -11784,7 +11827,8 @@ OXI_SHARED vd vd_fmod(vd a, vd b) {
     vd size = vd_abs(a), divisor = vd_abs(b), quotient = vd_trunc(vd_div(size, divisor));
     vd rest = vd_fnma(quotient, divisor, size);
     rest = vd_select(vd_lt(rest, vd_zero()), vd_add(rest, divisor), rest);
-    vmd large = vmd_not(vmd_and(vd_lt(quotient, vd_set1(268435456.0)), vd_lt(divisor, vd_set1(INFINITY))));
+    vmd large = vd_lt(quotient, vd_constant(268435456.0));
+    large = vmd_not(vmd_and(large, vd_lt(divisor, vd_constant(INFINITY))));
     if (vmd_any(large)) {
         double dividends[VD], divisors[VD], rests[VD];
         unsigned bits = vmd_bits(large);
@@ -11800,7 +11844,7 @@ OXI_SHARED vd vd_fmod(vd a, vd b) {
 /* Where the rest is not 0 and its sign differs from the divisor's. */
 OXI_INLINE vmd vd_rest_opposes(vd rest, vd divisor) {
     vd zero = vd_zero();
-    return vd_lt(vd_mul(rest, vd_copysign(vd_set1(1.0), divisor)), zero);
+    return vd_lt(vd_mul(rest, vd_copysign(vd_constant(1.0), divisor)), zero);
 }
 OXI_INLINE vd vd_remainder(vd a, vd b) {
     vd rest = vd_fmod(a, b);
@@ -11808,7 +11852,7 @@ OXI_INLINE vd vd_remainder(vd a, vd b) {
 }
 /* As torch: the quotient less its rest is whole up to rounding; a zero has the sign of a / b. */
 OXI_INLINE vd vd_floor_divide(vd a, vd b) {
-    vd zero = vd_zero(), one = vd_set1(1.0), rest = vd_fmod(a, b), plain = vd_div(a, b);
+    vd zero = vd_zero(), one = vd_constant(1.0), rest = vd_fmod(a, b), plain = vd_div(a, b);
     vd quotient = vd_div(vd_sub(a, rest), b);
     quotient = vd_sub(quotient, vd_select(vd_rest_opposes(rest, b), one, zero));
     quotient = vd_select(vd_eq(quotient, zero), vd_copysign(zero, plain), vd_round(quotient));
@@ -11816,9 +11860,9 @@ OXI_INLINE vd vd_floor_divide(vd a, vd b) {
 }
 
 OXI_INLINE vd vd_mish(vd x) { /* tanh(log(1 + w)) = w (w + 2) / (w (w + 2) + 2), w = e^x */
-    vd w = vd_exp(vd_min(vd_set1(40.0), x)), two = vd_set1(2.0), part = vd_mul(w, vd_add(w, two));
+    vd w = vd_exp(vd_min(vd_constant(40.0), x)), two = vd_constant(2.0), part = vd_mul(w, vd_add(w, two));
     vd result = vd_mul(x, vd_div(part, vd_add(part, two)));
-    return vd_select(vd_eq(x, vd_set1(-INFINITY)), vd_set1(NAN), result);
+    return vd_select(vd_eq(x, vd_constant(-INFINITY)), vd_constant(NAN), result);
 }
 OXI_INLINE vd vd_softplus(vd x, vd beta, vd threshold) {
     vd scaled = vd_mul(x, beta);
@@ -13715,7 +13759,8 @@ OXI_INLINE double OXI_ISA(wide_total)(const OXI_ISA(wide_sum) * sum) {
 
 #define OXI_ROW_FLUSH 32 /* additions in f32 before a partial sum moves on */
 
-OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x) {
+OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x, bool asks) {
+    const int64_t ahead = OXI_PREFETCH_AHEAD / (int64_t)sizeof *x;
     OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
     int64_t i = 0;
     while (i + 8 * VF <= n) {
@@ -13723,6 +13768,7 @@ OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x) {
         int64_t end = i + OXI_ROW_FLUSH * 8 * VF;
         if (end > n) end = n;
         for (; i + 8 * VF <= end; i += 8 * VF) {
+            for (int at = 0; asks && at < 8 * VF; at += 16) OXI_PREFETCH_READ(x + i + at + ahead);
             a0 = vf_add(a0, vf_load(x + i));
             a1 = vf_add(a1, vf_load(x + i + VF));
             a2 = vf_add(a2, vf_load(x + i + 2 * VF));
@@ -13740,7 +13786,7 @@ OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x) {
     return OXI_ISA(wide_total)(&total);
 }
 
-OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean) {
+OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean, const float *next) {
     OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
     vf m = vf_set1(mean);
     int64_t i = 0;
@@ -13750,6 +13796,7 @@ OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean)
         if (end > n) end = n;
 #define OXI_ADD_SQUARE(sum, at) d = vf_sub(vf_load(x + i + (at) * VF), m), sum = vf_fma(d, d, sum)
         for (; i + 8 * VF <= end; i += 8 * VF) {
+            for (int at = 0; next && at < 8 * VF; at += 16) OXI_PREFETCH_READ(next + i + at);
             OXI_ADD_SQUARE(a0, 0);
             OXI_ADD_SQUARE(a1, 1);
             OXI_ADD_SQUARE(a2, 2);
@@ -13763,7 +13810,10 @@ OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean)
         vf left = vf_add(vf_add(a0, a1), vf_add(a2, a3)), right = vf_add(vf_add(a4, a5), vf_add(a6, a7));
         OXI_ISA(wide_add)(&total, vf_add(left, right));
     }
-    for (; i + VF <= n; i += VF) OXI_ISA(wide_add_square)(&total, vf_sub(vf_load(x + i), m));
+    for (; i + VF <= n; i += VF) {
+        if (next) OXI_PREFETCH_READ(next + i);
+        OXI_ISA(wide_add_square)(&total, vf_sub(vf_load(x + i), m));
+    }
     double rest = 0;
     for (; i < n; i++) {
         double d = (double)x[i] - (double)mean;
@@ -15979,6 +16029,7 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
 #define oxi_sse2_VF 4
 #define oxi_sse2_VD 2
 #define oxi_sse2_SCALEF 0
+#define oxi_sse2_CONSTANT 1
 #define oxi_sse2_FMA 0
 #define oxi_sse2_TWO 1
 
@@ -16008,6 +16059,23 @@ OXI_INLINE vf vf_load(const float *p) { return _mm_loadu_ps(p); }
 OXI_INLINE void vf_store(float *p, vf a) { _mm_storeu_ps(p, a); }
 OXI_INLINE void vf_stream(float *p, vf a) { _mm_stream_ps(p, a); }
 OXI_INLINE vf vf_set1(float a) { return _mm_set1_ps(a); }
+#if defined(__GNUC__) && !defined(__clang__)
+/* Lies in memory as often as there are lanes, where arithmetic takes it from: gcc would read one and spread
+ * it out, two instructions each time. `used` hides from gcc what is in it. */
+#define oxi_sse2_vf_constant(x)                                                               \
+    __extension__({                                                                           \
+        static float oxi_constant[4] __attribute__((aligned(16), used)) = {(x), (x), (x), (x)}; \
+        _mm_load_ps(oxi_constant);                                                            \
+    })
+#define oxi_sse2_vd_constant(x)                                                       \
+    __extension__({                                                                   \
+        static double oxi_constant[2] __attribute__((aligned(16), used)) = {(x), (x)}; \
+        _mm_load_pd(oxi_constant);                                                    \
+    })
+#else
+OXI_INLINE vf vf_constant(float a) { return _mm_set1_ps(a); }
+OXI_INLINE vd vd_constant(double a) { return _mm_set1_pd(a); }
+#endif
 OXI_INLINE vf vf_zero(void) { return _mm_setzero_ps(); }
 OXI_INLINE vf vf_load_n(const float *p, int64_t n) {
     float all[4] = {0, 0, 0, 0};
@@ -16037,21 +16105,22 @@ OXI_INLINE vf vf_select(vm m, vf a, vf b) { return _mm_or_ps(_mm_and_ps(m, a), _
 /* |a| + 2^23 has no fraction bits left: adding and taking it away rounds. From 2^23 up, a is whole
  * already. */
 OXI_INLINE vf vf_round(vf a) {
-    vf sign = vf_and(a, vf_set1(-0.0f)), size = vf_andnot(vf_set1(-0.0f), a), big = vf_set1(8388608.0f);
+    vf sign = vf_and(a, vf_constant(-0.0f)), size = vf_andnot(vf_constant(-0.0f), a);
+    vf big = vf_constant(8388608.0f);
     vf whole = vf_or(vf_sub(vf_add(size, big), big), sign);
     return vf_select(vf_lt(size, big), whole, a);
 }
 OXI_INLINE vf vf_floor(vf a) {
-    vf r = vf_round(a), sign = vf_and(a, vf_set1(-0.0f));
-    return vf_or(vf_sub(r, vf_and(vf_lt(a, r), vf_set1(1.0f))), sign);
+    vf r = vf_round(a), sign = vf_and(a, vf_constant(-0.0f));
+    return vf_or(vf_sub(r, vf_and(vf_lt(a, r), vf_constant(1.0f))), sign);
 }
 OXI_INLINE vf vf_ceil(vf a) {
-    vf r = vf_round(a), sign = vf_and(a, vf_set1(-0.0f));
-    return vf_or(vf_add(r, vf_and(vf_lt(r, a), vf_set1(1.0f))), sign);
+    vf r = vf_round(a), sign = vf_and(a, vf_constant(-0.0f));
+    return vf_or(vf_add(r, vf_and(vf_lt(r, a), vf_constant(1.0f))), sign);
 }
 OXI_INLINE vf vf_trunc(vf a) {
-    vf sign = vf_and(a, vf_set1(-0.0f)), size = vf_andnot(vf_set1(-0.0f), a), r = vf_round(size);
-    return vf_or(vf_sub(r, vf_and(vf_lt(size, r), vf_set1(1.0f))), sign);
+    vf sign = vf_and(a, vf_constant(-0.0f)), size = vf_andnot(vf_constant(-0.0f), a), r = vf_round(size);
+    return vf_or(vf_sub(r, vf_and(vf_lt(size, r), vf_constant(1.0f))), sign);
 }
 OXI_INLINE float vf_hsum(vf a) {
     vf b = _mm_add_ps(a, _mm_movehl_ps(a, a));
@@ -16158,21 +16227,22 @@ OXI_INLINE vmd vd_ne(vd a, vd b) { return _mm_cmpneq_pd(a, b); }
 OXI_INLINE vmd vd_unord(vd a, vd b) { return _mm_cmpunord_pd(a, b); }
 OXI_INLINE vd vd_select(vmd m, vd a, vd b) { return _mm_or_pd(_mm_and_pd(m, a), _mm_andnot_pd(m, b)); }
 OXI_INLINE vd vd_round(vd a) {
-    vd sign = vd_and(a, vd_set1(-0.0)), size = vd_andnot(vd_set1(-0.0), a), big = vd_set1(4503599627370496.0);
+    vd sign = vd_and(a, vd_constant(-0.0)), size = vd_andnot(vd_constant(-0.0), a);
+    vd big = vd_constant(4503599627370496.0);
     vd whole = vd_or(vd_sub(vd_add(size, big), big), sign);
     return vd_select(vd_lt(size, big), whole, a);
 }
 OXI_INLINE vd vd_floor(vd a) {
-    vd r = vd_round(a), sign = vd_and(a, vd_set1(-0.0));
-    return vd_or(vd_sub(r, vd_and(vd_lt(a, r), vd_set1(1.0))), sign);
+    vd r = vd_round(a), sign = vd_and(a, vd_constant(-0.0));
+    return vd_or(vd_sub(r, vd_and(vd_lt(a, r), vd_constant(1.0))), sign);
 }
 OXI_INLINE vd vd_ceil(vd a) {
-    vd r = vd_round(a), sign = vd_and(a, vd_set1(-0.0));
-    return vd_or(vd_add(r, vd_and(vd_lt(r, a), vd_set1(1.0))), sign);
+    vd r = vd_round(a), sign = vd_and(a, vd_constant(-0.0));
+    return vd_or(vd_add(r, vd_and(vd_lt(r, a), vd_constant(1.0))), sign);
 }
 OXI_INLINE vd vd_trunc(vd a) {
-    vd sign = vd_and(a, vd_set1(-0.0)), size = vd_andnot(vd_set1(-0.0), a), r = vd_round(size);
-    return vd_or(vd_sub(r, vd_and(vd_lt(size, r), vd_set1(1.0))), sign);
+    vd sign = vd_and(a, vd_constant(-0.0)), size = vd_andnot(vd_constant(-0.0), a), r = vd_round(size);
+    return vd_or(vd_sub(r, vd_and(vd_lt(size, r), vd_constant(1.0))), sign);
 }
 OXI_INLINE double vd_hsum(vd a) { return _mm_cvtsd_f64(_mm_add_sd(a, _mm_unpackhi_pd(a, a))); }
 OXI_INLINE vd vd_from_vf_lo(vf a) { return _mm_cvtps_pd(a); }
@@ -16318,14 +16388,18 @@ OXI_INLINE void vf_store2_bf16(uint16_t *p, vf a, vf b) {
 /* >>cpu/simd/derived.inc */
 /* The part of the vocabulary that every tier builds in the same way from its own. Included by each
  * simd/<isa>.h. */
-OXI_INLINE vf vf_abs(vf a) { return vf_andnot(vf_set1(-0.0f), a); }
-OXI_INLINE vf vf_neg(vf a) { return vf_xor(vf_set1(-0.0f), a); }
-OXI_INLINE vf vf_copysign(vf a, vf sign) { return vf_or(vf_abs(a), vf_and(vf_set1(-0.0f), sign)); }
+#if !OXI_ISA(CONSTANT)
+OXI_INLINE vf vf_constant(float a) { return vf_set1(a); }
+OXI_INLINE vd vd_constant(double a) { return vd_set1(a); }
+#endif
+OXI_INLINE vf vf_abs(vf a) { return vf_andnot(vf_constant(-0.0f), a); }
+OXI_INLINE vf vf_neg(vf a) { return vf_xor(vf_constant(-0.0f), a); }
+OXI_INLINE vf vf_copysign(vf a, vf sign) { return vf_or(vf_abs(a), vf_and(vf_constant(-0.0f), sign)); }
 OXI_INLINE vm vf_gt(vf a, vf b) { return vf_lt(b, a); }
 OXI_INLINE vm vf_ge(vf a, vf b) { return vf_le(b, a); }
-OXI_INLINE vd vd_abs(vd a) { return vd_andnot(vd_set1(-0.0), a); }
-OXI_INLINE vd vd_neg(vd a) { return vd_xor(vd_set1(-0.0), a); }
-OXI_INLINE vd vd_copysign(vd a, vd sign) { return vd_or(vd_abs(a), vd_and(vd_set1(-0.0), sign)); }
+OXI_INLINE vd vd_abs(vd a) { return vd_andnot(vd_constant(-0.0), a); }
+OXI_INLINE vd vd_neg(vd a) { return vd_xor(vd_constant(-0.0), a); }
+OXI_INLINE vd vd_copysign(vd a, vd sign) { return vd_or(vd_abs(a), vd_and(vd_constant(-0.0), sign)); }
 OXI_INLINE vmd vd_gt(vd a, vd b) { return vd_lt(b, a); }
 OXI_INLINE vmd vd_ge(vd a, vd b) { return vd_le(b, a); }
 OXI_INLINE void vmd_store_bool(uint8_t *p, vmd m) {
@@ -16403,20 +16477,20 @@ OXI_LIGHT_BEGIN
 /* ---- e^x --------------------------------------------------------------------------------------------------
  * x = n ln 2 + r, |r| <= ln 2 / 2. ln 2 is split so that n times its first part is exact. */
 OXI_INLINE vf vf_exp_reduce(vf x, vi *n) {
-    *n = vf_to_vi(vf_mul(x, vf_set1(1.44269504f)));
-    vf whole = vi_to_vf(*n), r = vf_fnma(whole, vf_set1(0.693145752f), x);
-    return vf_fnma(whole, vf_set1(1.42860677e-6f), r);
+    *n = vf_to_vi(vf_mul(x, vf_constant(1.44269504f)));
+    vf whole = vi_to_vf(*n), r = vf_fnma(whole, vf_constant(0.693145752f), x);
+    return vf_fnma(whole, vf_constant(1.42860677e-6f), r);
 }
 OXI_INLINE vf vf_expm1_poly(vf r) { /* e^r - 1 */
-    vf p = vf_set1(1.39108044e-3f);
-    p = vf_fma(p, r, vf_set1(8.37051682e-3f));
-    p = vf_fma(p, r, vf_set1(4.16668691e-2f));
-    p = vf_fma(p, r, vf_set1(0.166664988f));
-    p = vf_fma(p, r, vf_set1(0.499999970f));
+    vf p = vf_constant(1.39108044e-3f);
+    p = vf_fma(p, r, vf_constant(8.37051682e-3f));
+    p = vf_fma(p, r, vf_constant(4.16668691e-2f));
+    p = vf_fma(p, r, vf_constant(0.166664988f));
+    p = vf_fma(p, r, vf_constant(0.499999970f));
     return vf_fma(vf_mul(r, r), p, r);
 }
 OXI_INLINE vf vf_exp_poly(vf r) {
-    return vf_add(vf_expm1_poly(r), vf_set1(1.0f));
+    return vf_add(vf_expm1_poly(r), vf_constant(1.0f));
 }
 /* e^x where it is a normal number: -87.3 <= x <= 88.3. */
 OXI_INLINE vf vf_exp_within(vf x) {
@@ -16428,27 +16502,27 @@ OXI_INLINE vf vf_exp_within(vf x) {
  * the scaling. */
 OXI_INLINE vf vf_exp(vf x) {
     vi n;
-    vm vanishes = vf_lt(x, vf_set1(-104.0f));
-    x = vf_min(vf_set1(89.0f), vf_max(vf_set1(-104.0f), x));
+    vm vanishes = vf_lt(x, vf_constant(-104.0f));
+    x = vf_min(vf_constant(89.0f), vf_max(vf_constant(-104.0f), x));
     vf r = vf_exp_reduce(x, &n);
     return vf_scale(vf_select(vanishes, vf_zero(), vf_exp_poly(r)), n);
 }
 /* For softmax: x <= 88, and what would be subnormal is 0. */
 OXI_INLINE vf vf_exp_weight(vf x) {
-    vf least = vf_set1(-87.3f);
+    vf least = vf_constant(-87.3f);
     return vf_select(vf_lt(x, least), vf_zero(), vf_exp_within(vf_max(least, x)));
 }
 OXI_INLINE vf vf_exp2(vf x) {
-    vm vanishes = vf_lt(x, vf_set1(-150.0f));
-    x = vf_min(vf_set1(129.0f), vf_max(vf_set1(-150.0f), x));
+    vm vanishes = vf_lt(x, vf_constant(-150.0f));
+    x = vf_min(vf_constant(129.0f), vf_max(vf_constant(-150.0f), x));
     vi n = vf_to_vi(x);
-    vf r = vf_sub(x, vi_to_vf(n)), p = vf_set1(1.58246577e-4f);
-    p = vf_fma(p, r, vf_set1(1.34177180e-3f));
-    p = vf_fma(p, r, vf_set1(9.61706508e-3f));
-    p = vf_fma(p, r, vf_set1(5.55027276e-2f));
-    p = vf_fma(p, r, vf_set1(0.240226552f));
-    p = vf_fma(p, r, vf_set1(0.693147242f));
-    return vf_scale(vf_select(vanishes, vf_zero(), vf_fma(p, r, vf_set1(1.0f))), n);
+    vf r = vf_sub(x, vi_to_vf(n)), p = vf_constant(1.58246577e-4f);
+    p = vf_fma(p, r, vf_constant(1.34177180e-3f));
+    p = vf_fma(p, r, vf_constant(9.61706508e-3f));
+    p = vf_fma(p, r, vf_constant(5.55027276e-2f));
+    p = vf_fma(p, r, vf_constant(0.240226552f));
+    p = vf_fma(p, r, vf_constant(0.693147242f));
+    return vf_scale(vf_select(vanishes, vf_zero(), vf_fma(p, r, vf_constant(1.0f))), n);
 }
 
 /* ---- logarithms -------------------------------------------------------------------------------------------
@@ -16457,34 +16531,34 @@ OXI_INLINE vf vf_exp2(vf x) {
 OXI_INLINE void vf_log_parts(vf x, vf *e, vf *f, vf *tail) {
     vi bits = vf_as_vi(x), exponent = vi_sra(vi_sub(bits, vi_set1(0x3f2aaaab)), 23); /* 2/3 */
     *e = vi_to_vf(exponent);
-    *f = vf_sub(vi_as_vf(vi_sub(bits, vi_sll(exponent, 23))), vf_set1(1.0f));
-    vf s = vf_mul(*f, *f), p = vf_set1(-0.128918126f);
-    p = vf_fma(p, *f, vf_set1(0.139844537f));
-    p = vf_fma(p, *f, vf_set1(-0.121842332f));
-    p = vf_fma(p, *f, vf_set1(0.140058652f));
-    p = vf_fma(p, *f, vf_set1(-0.166804895f));
-    p = vf_fma(p, *f, vf_set1(0.200104058f));
-    p = vf_fma(p, *f, vf_set1(-0.249997973f));
-    p = vf_fma(p, *f, vf_set1(0.333332151f));
-    *tail = vf_fma(vf_mul(p, *f), s, vf_mul(s, vf_set1(-0.5f)));
+    *f = vf_sub(vi_as_vf(vi_sub(bits, vi_sll(exponent, 23))), vf_constant(1.0f));
+    vf s = vf_mul(*f, *f), p = vf_constant(-0.128918126f);
+    p = vf_fma(p, *f, vf_constant(0.139844537f));
+    p = vf_fma(p, *f, vf_constant(-0.121842332f));
+    p = vf_fma(p, *f, vf_constant(0.140058652f));
+    p = vf_fma(p, *f, vf_constant(-0.166804895f));
+    p = vf_fma(p, *f, vf_constant(0.200104058f));
+    p = vf_fma(p, *f, vf_constant(-0.249997973f));
+    p = vf_fma(p, *f, vf_constant(0.333332151f));
+    *tail = vf_fma(vf_mul(p, *f), s, vf_mul(s, vf_constant(-0.5f)));
 }
 OXI_INLINE vm vf_log_is_rare(vf x) {
-    return vm_not(vm_and(vf_ge(x, vf_set1(1.17549435e-38f)), vf_lt(x, vf_set1(INFINITY))));
+    return vm_not(vm_and(vf_ge(x, vf_constant(1.17549435e-38f)), vf_lt(x, vf_constant(INFINITY))));
 }
 /* The results of what is not a positive finite number. */
 OXI_INLINE vf vf_log_special(vf x, vf result) {
     vf zero = vf_zero();
-    result = vf_select(vf_eq(x, zero), vf_set1(-INFINITY), result);
-    result = vf_select(vf_lt(x, zero), vf_set1(NAN), result);
-    return vf_select(vm_or(vf_eq(x, vf_set1(INFINITY)), vf_unord(x, x)), x, result);
+    result = vf_select(vf_eq(x, zero), vf_constant(-INFINITY), result);
+    result = vf_select(vf_lt(x, zero), vf_constant(NAN), result);
+    return vf_select(vm_or(vf_eq(x, vf_constant(INFINITY)), vf_unord(x, x)), x, result);
 }
 /* The parts of any x: subnormals are scaled up first. */
 OXI_INLINE void vf_log_parts_any(vf x, vm rare, vf *e, vf *f, vf *tail) {
     vf bias = vf_zero();
     if (vm_any(rare)) {
-        vm small = vf_lt(x, vf_set1(1.17549435e-38f));
-        x = vf_select(small, vf_mul(x, vf_set1(8388608.0f)), x);
-        bias = vf_select(small, vf_set1(-23.0f), bias);
+        vm small = vf_lt(x, vf_constant(1.17549435e-38f));
+        x = vf_select(small, vf_mul(x, vf_constant(8388608.0f)), x);
+        bias = vf_select(small, vf_constant(-23.0f), bias);
     }
     vf_log_parts(x, e, f, tail);
     *e = vf_add(*e, bias);
@@ -16493,29 +16567,30 @@ OXI_INLINE vf vf_log(vf x) {
     vf e, f, tail;
     vm rare = vf_log_is_rare(x);
     vf_log_parts_any(x, rare, &e, &f, &tail);
-    vf result = vf_fma(e, vf_set1(0.693145752f), vf_add(f, vf_fma(e, vf_set1(1.42860677e-6f), tail)));
+    vf result = vf_fma(e, vf_constant(0.693145752f), vf_add(f, vf_fma(e, vf_constant(1.42860677e-6f), tail)));
     return vm_any(rare) ? vf_log_special(x, result) : result;
 }
 OXI_INLINE vf vf_log2(vf x) {
     vf e, f, tail;
     vm rare = vf_log_is_rare(x);
     vf_log_parts_any(x, rare, &e, &f, &tail);
-    tail = vf_fma(vf_add(f, tail), vf_set1(0.442695041f), tail); /* log2(1 + f) = (f + tail) (1 + 0.4427) */
+    /* log2(1 + f) = (f + tail) (1 + 0.4427) */
+    tail = vf_fma(vf_add(f, tail), vf_constant(0.442695041f), tail);
     vf result = vf_add(vf_add(e, f), tail);
     return vm_any(rare) ? vf_log_special(x, result) : result;
 }
 /* What rounding 1 + x lost is put back, divided by the sum. */
 OXI_SHARED vf vf_log1p(vf x) {
-    vf e, f, tail, one = vf_set1(1.0f), sum = vf_add(x, one), lost = vf_sub(x, vf_sub(sum, one));
+    vf e, f, tail, one = vf_constant(1.0f), sum = vf_add(x, one), lost = vf_sub(x, vf_sub(sum, one));
     vf_log_parts(sum, &e, &f, &tail);
-    tail = vf_add(vf_fma(e, vf_set1(1.42860677e-6f), tail), vf_div(lost, sum));
-    vf result = vf_fma(e, vf_set1(0.693145752f), vf_add(f, tail));
+    tail = vf_add(vf_fma(e, vf_constant(1.42860677e-6f), tail), vf_div(lost, sum));
+    vf result = vf_fma(e, vf_constant(0.693145752f), vf_add(f, tail));
     result = vf_select(vf_eq(x, vf_zero()), x, result);
     return vm_any(vf_log_is_rare(sum)) ? vf_log_special(sum, result) : result;
 }
 /* For a beta that is a power of two, which scales exactly. Beyond 88 the logarithm is x to the last bit. */
 OXI_INLINE vf vf_softplus(vf x, vf beta, vf threshold) {
-    vf scaled = vf_mul(x, beta), large = vf_min(threshold, vf_set1(88.0f));
+    vf scaled = vf_mul(x, beta), large = vf_min(threshold, vf_constant(88.0f));
     return vf_select(vf_gt(scaled, large), x, vf_div(vf_log1p(vf_exp(scaled)), beta));
 }
 OXI_INLINE vf vf_logsigmoid(vf x) {
@@ -16526,23 +16601,23 @@ OXI_INLINE vf vf_logsigmoid(vf x) {
 
 /* Near 0 an odd polynomial, beyond 1 - 2 / (e^2|x| + 1). */
 OXI_INLINE vf vf_tanh(vf x) {
-    vf size = vf_abs(x), z = vf_mul(x, x), p = vf_set1(-6.16961392e-3f);
-    p = vf_fma(p, z, vf_set1(2.10003760e-2f));
-    p = vf_fma(p, z, vf_set1(-5.38357571e-2f));
-    p = vf_fma(p, z, vf_set1(0.133324370f));
-    p = vf_fma(p, z, vf_set1(-0.333333135f));
+    vf size = vf_abs(x), z = vf_mul(x, x), p = vf_constant(-6.16961392e-3f);
+    p = vf_fma(p, z, vf_constant(2.10003760e-2f));
+    p = vf_fma(p, z, vf_constant(-5.38357571e-2f));
+    p = vf_fma(p, z, vf_constant(0.133324370f));
+    p = vf_fma(p, z, vf_constant(-0.333333135f));
     vf near = vf_fma(vf_mul(p, z), size, size);
-    vf grown = vf_exp_within(vf_mul(vf_min(vf_set1(9.1f), size), vf_set1(2.0f)));
-    vf far = vf_sub(vf_set1(1.0f), vf_div(vf_set1(2.0f), vf_add(grown, vf_set1(1.0f))));
-    return vf_copysign(vf_select(vf_lt(size, vf_set1(0.55f)), near, far), x);
+    vf grown = vf_exp_within(vf_mul(vf_min(vf_constant(9.1f), size), vf_constant(2.0f)));
+    vf far = vf_sub(vf_constant(1.0f), vf_div(vf_constant(2.0f), vf_add(grown, vf_constant(1.0f))));
+    return vf_copysign(vf_select(vf_lt(size, vf_constant(0.55f)), near, far), x);
 }
 
 /* 1 / (1 + e^-x) as z / (1 + z) for negative x, where z = e^-|x| does not overflow. What rounding 1 + z
  * lost is made good. */
 OXI_INLINE vf vf_sigmoid(vf x) {
     vi n;
-    vf one = vf_set1(1.0f), size = vf_min(vf_set1(104.0f), vf_abs(x));
-    vm vanishes = vm_or(vf_lt(x, vf_set1(-104.0f)), vf_gt(x, vf_set1(80.0f)));
+    vf one = vf_constant(1.0f), size = vf_min(vf_constant(104.0f), vf_abs(x));
+    vm vanishes = vm_or(vf_lt(x, vf_constant(-104.0f)), vf_gt(x, vf_constant(80.0f)));
     vf p = vf_exp_poly(vf_exp_reduce(vf_neg(size), &n)), z = vf_scale(vf_select(vanishes, vf_zero(), p), n);
     vf sum = vf_add(one, z), lost = vf_sub(z, vf_sub(sum, one));
     vf quotient = vf_div(vf_select(vf_lt(x, vf_zero()), z, one), sum);
@@ -16551,25 +16626,25 @@ OXI_INLINE vf vf_sigmoid(vf x) {
 
 /* Below 1 an odd polynomial, beyond 1 - e^-q(|x|). */
 OXI_INLINE vf vf_erf(vf x) {
-    vf size = vf_abs(x), a = vf_min(vf_set1(3.95f), size), z = vf_mul(x, x);
-    vf p = vf_set1(7.80690389e-5f);
-    p = vf_fma(p, z, vf_set1(-7.99785310e-4f));
-    p = vf_fma(p, z, vf_set1(5.18716220e-3f));
-    p = vf_fma(p, z, vf_set1(-2.68533472e-2f));
-    p = vf_fma(p, z, vf_set1(0.112835787f));
-    p = vf_fma(p, z, vf_set1(-0.376126260f));
-    p = vf_fma(p, z, vf_set1(0.128379166f));
+    vf size = vf_abs(x), a = vf_min(vf_constant(3.95f), size), z = vf_mul(x, x);
+    vf p = vf_constant(7.80690389e-5f);
+    p = vf_fma(p, z, vf_constant(-7.99785310e-4f));
+    p = vf_fma(p, z, vf_constant(5.18716220e-3f));
+    p = vf_fma(p, z, vf_constant(-2.68533472e-2f));
+    p = vf_fma(p, z, vf_constant(0.112835787f));
+    p = vf_fma(p, z, vf_constant(-0.376126260f));
+    p = vf_fma(p, z, vf_constant(0.128379166f));
     vf near = vf_fma(p, size, size);
-    vf q = vf_set1(-2.16922926e-5f);
-    q = vf_fma(q, a, vf_set1(4.41424811e-4f));
-    q = vf_fma(q, a, vf_set1(-4.20510629e-3f));
-    q = vf_fma(q, a, vf_set1(2.52099875e-2f));
-    q = vf_fma(q, a, vf_set1(-0.108421713f));
-    q = vf_fma(q, a, vf_set1(-0.633216619f));
-    q = vf_fma(q, a, vf_set1(-1.12958026f));
-    q = vf_fma(q, a, vf_set1(1.88468155e-4f));
-    vf far = vf_sub(vf_set1(1.0f), vf_exp_within(q));
-    return vf_copysign(vf_select(vf_lt(size, vf_set1(1.0f)), near, far), x);
+    vf q = vf_constant(-2.16922926e-5f);
+    q = vf_fma(q, a, vf_constant(4.41424811e-4f));
+    q = vf_fma(q, a, vf_constant(-4.20510629e-3f));
+    q = vf_fma(q, a, vf_constant(2.52099875e-2f));
+    q = vf_fma(q, a, vf_constant(-0.108421713f));
+    q = vf_fma(q, a, vf_constant(-0.633216619f));
+    q = vf_fma(q, a, vf_constant(-1.12958026f));
+    q = vf_fma(q, a, vf_constant(1.88468155e-4f));
+    vf far = vf_sub(vf_constant(1.0f), vf_exp_within(q));
+    return vf_copysign(vf_select(vf_lt(size, vf_constant(1.0f)), near, far), x);
 }
 
 /* ---- activations: max(x, 0) - t ---------------------------------------------------------------------------
@@ -16578,11 +16653,11 @@ OXI_INLINE vf vf_erf(vf x) {
  * |x| is cut off where t has become 0, and the number is made 0 where scaling would underflow. At -infinity
  * 0 * infinity is NaN, as in torch. */
 OXI_INLINE vf vf_gate(vf x, vf t) {
-    t = vf_select(vf_eq(x, vf_set1(-INFINITY)), vf_set1(NAN), t);
-    return vf_sub(vf_max(vf_set1(-0.0f), x), t);
+    t = vf_select(vf_eq(x, vf_constant(-INFINITY)), vf_constant(NAN), t);
+    return vf_sub(vf_max(vf_constant(-0.0f), x), t);
 }
 OXI_INLINE vf vf_gate_logistic(vf x, vf size, vf r, vi n) { /* g(-|x|) = z / (1 + z), z = e^r 2^n */
-    vf zero = vf_zero(), one = vf_set1(1.0f), s = vf_expm1_poly(r);
+    vf zero = vf_zero(), one = vf_constant(1.0f), s = vf_expm1_poly(r);
     vf z = vi_as_vf(vi_add(vf_as_vi(vf_add(s, one)), vi_sll(n, 23)));
     z = vf_select(vi_cmpgt(n, vi_set1(-100)), z, zero);
     vf t = vf_div(vf_fma(size, s, size), vf_add(one, z));
@@ -16590,18 +16665,18 @@ OXI_INLINE vf vf_gate_logistic(vf x, vf size, vf r, vi n) { /* g(-|x|) = z / (1 
 }
 OXI_INLINE vf vf_silu(vf x) {
     vi n;
-    vf size = vf_min(vf_set1(120.0f), vf_abs(x)), r = vf_exp_reduce(vf_neg(size), &n);
+    vf size = vf_min(vf_constant(120.0f), vf_abs(x)), r = vf_exp_reduce(vf_neg(size), &n);
     return vf_gate_logistic(x, size, r, n);
 }
 
 /* y = 2 sqrt(2/pi) (x + 0.044715 x^3) up to 140 must be known to 2^-26 absolutely: it is formed in f64 and
  * taken apart into two floats, the first of which has its low bits cut off. */
 OXI_INLINE vd vd_gelu_tanh_argument(vd x) {
-    vd y = vd_mul(x, vd_fma(vd_mul(x, x), vd_set1(0.071354816272), vd_set1(1.5957691216057308)));
+    vd y = vd_mul(x, vd_fma(vd_mul(x, x), vd_constant(0.071354816272), vd_constant(1.5957691216057308)));
     return vd_neg(y);
 }
 OXI_INLINE vf vf_gelu_tanh(vf x) {
-    vf size = vf_min(vf_set1(12.0f), vf_abs(x));
+    vf size = vf_min(vf_constant(12.0f), vf_abs(x));
     vd low = vd_gelu_tanh_argument(vd_from_vf_lo(size)), high = vd_gelu_tanh_argument(vd_from_vf_hi(size));
     vd top_bits = vl_as_vd(vl_set1(-((int64_t)1 << 30))), low_top = vd_and(low, top_bits),
        high_top = vd_and(high, top_bits);
@@ -16611,50 +16686,55 @@ OXI_INLINE vf vf_gelu_tanh(vf x) {
     return vf_gate_logistic(x, size, r, n);
 }
 
-/* Near 0, g(x) = 1/2 + x R(x^2). Beyond, g(-a) = erfc(a / sqrt 2) / 2 = e^(-a^2 / 2) u P(u), u = 1 / (1 +
- * a / 2); a^2 is taken as an exact square of the top half of a's bits and a small rest. */
-OXI_INLINE vf vf_gelu(vf x) {
-    vf size = vf_abs(x), z = vf_mul(x, x), q = vf_set1(-6.78697779e-6f), half = vf_set1(0.5f);
-    q = vf_fma(q, z, vf_set1(1.10864989e-4f));
-    q = vf_fma(q, z, vf_set1(-1.18341495e-3f));
-    q = vf_fma(q, z, vf_set1(9.97188222e-3f));
-    q = vf_fma(q, z, vf_set1(-6.64900616e-2f));
-    q = vf_fma(q, z, vf_set1(0.398942262f));
-    vf near = vf_mul(x, vf_fma(q, x, half));
-    vf a = vf_min(vf_set1(15.0f), size), one = vf_set1(1.0f);
-    vf au = vf_div(a, vf_fma(a, half, one)), u = vf_fnma(au, half, one), p = vf_set1(0.134060487f);
-    p = vf_fma(p, u, vf_set1(-0.415568709f));
-    p = vf_fma(p, u, vf_set1(0.410808951f));
-    p = vf_fma(p, u, vf_set1(-2.35542934e-3f));
-    p = vf_fma(p, u, vf_set1(-0.189348504f));
-    p = vf_fma(p, u, vf_set1(-2.85515413e-2f));
-    p = vf_fma(p, u, vf_set1(4.21440341e-2f));
-    p = vf_fma(p, u, vf_set1(0.150613114f));
-    p = vf_fma(p, u, vf_set1(0.199399844f));
-    p = vf_fma(p, u, vf_set1(0.199473247f));
+/* g(-a) = erfc(a / sqrt 2) / 2 = e^(-a^2 / 2) u P / 2, u = 1 / (1 + a / 2), P a polynomial in w = u - 0.5417;
+ * a^2 is taken as an exact square of the top half of a's bits and a small rest. Returns a g(-a) / 2^n. */
+OXI_INLINE vf vf_gelu_term(vf a, vi *n) {
+    vf half = vf_constant(0.5f), au = vf_div(a, vf_add(a, vf_constant(2.0f))); /* a u / 2 = 1 - u */
+    vf w = vf_sub(vf_constant(0.458251953f), au), p = vf_constant(0.13847168f);
+    p = vf_fma(p, w, vf_constant(-8.95553827e-2f));
+    p = vf_fma(p, w, vf_constant(-0.12149228f));
+    p = vf_fma(p, w, vf_constant(0.17736207f));
+    p = vf_fma(p, w, vf_constant(-3.88181694e-2f));
+    p = vf_fma(p, w, vf_constant(-0.14559947f));
+    p = vf_fma(p, w, vf_constant(0.18114796f));
+    p = vf_fma(p, w, vf_constant(3.39656956e-2f));
+    p = vf_fma(p, w, vf_constant(-0.29144347f));
+    p = vf_fma(p, w, vf_constant(7.84710497e-2f));
+    p = vf_fma(p, w, vf_constant(0.6708918f));
+    p = vf_fma(p, w, vf_constant(0.7002584f));
     vf top = vi_as_vf(vi_and(vf_as_vi(a), vi_set1(-4096)));
-    vi n;
-    vf r = vf_exp_reduce(vf_mul(vf_mul(top, top), vf_neg(half)), &n);
+    vf r = vf_exp_reduce(vf_mul(vf_mul(top, top), vf_constant(-0.5f)), n);
     r = vf_fnma(vf_mul(vf_sub(a, top), half), vf_add(a, top), r);
     p = vf_mul(au, p);
-    p = vf_select(vi_cmpgt(n, vi_set1(-160)), vf_fma(p, vf_expm1_poly(r), p), vf_zero());
-    vf far = vf_gate(x, vf_scale(p, n));
-    return vf_select(vf_lt(size, vf_set1(1.05f)), near, far);
+    return vf_fma(p, vf_expm1_poly(r), p);
+}
+/* Of any x, also where the term is subnormal or 0. */
+OXI_SHARED vf vf_gelu_any(vf x) {
+    vi n;
+    vf term = vf_gelu_term(vf_min(vf_constant(15.0f), vf_abs(x)), &n);
+    return vf_gate(x, vf_scale(vf_select(vi_cmpgt(n, vi_set1(-160)), term, vf_zero()), n));
+}
+OXI_INLINE vf vf_gelu(vf x) {
+    vi n;
+    vf a = vf_abs(x);
+    if (vm_any(vi_cmpgt(vf_as_vi(a), vi_set1(0x41480000)))) return vf_gelu_any(x); /* beyond 12.5, or NaN */
+    vf term = vf_gelu_term(a, &n);
+    return vf_sub(vf_max(vf_constant(-0.0f), x), vi_as_vf(vi_add(vf_as_vi(term), vi_sll(n, 23))));
 }
 
 /* ---- sin, cos ---------------------------------------------------------------------------------------------
  * x = n pi/2 + r. Up to 2^17 the reduction is exact enough in f64 (33 bits of pi/2, then 53 more); beyond,
  * each lane is reduced with as many bits of 2/pi as it needs (oxi_reduce_large in cpu/scalar_map.c). */
 OXI_INLINE vd vd_minus_turns(vd x, vd n) {
-    return vd_fnma(n, vd_set1(6.07710050650619224932e-11),
-                   vd_fnma(n, vd_set1(1.57079632673412561417e+00), x));
+    return vd_fnma(n, vd_constant(6.07710050650619224932e-11),
+                   vd_fnma(n, vd_constant(1.57079632673412561417e+00), x));
 }
 OXI_SHARED vf vf_reduce_turns(vf x, vi *quarter) {
-    *quarter = vf_to_vi(vf_mul(x, vf_set1(0.636619772f)));
+    *quarter = vf_to_vi(vf_mul(x, vf_constant(0.636619772f)));
     vf n = vi_to_vf(*quarter);
     vf r = vf_from_vd(vd_minus_turns(vd_from_vf_lo(x), vd_from_vf_lo(n)),
                       vd_minus_turns(vd_from_vf_hi(x), vd_from_vf_hi(n)));
-    if (vm_any(vm_not(vf_lt(vf_abs(x), vf_set1(131072.0f))))) {
+    if (vm_any(vm_not(vf_lt(vf_abs(x), vf_constant(131072.0f))))) {
         float angle[VF], rest[VF];
         int32_t turns[VF];
         vf_store(angle, x);
@@ -16669,14 +16749,14 @@ OXI_SHARED vf vf_reduce_turns(vf x, vi *quarter) {
 }
 /* sin(r + quarter pi/2). */
 OXI_INLINE vf vf_sin_quarter(vf r, vi quarter) {
-    vf z = vf_mul(r, r), s = vf_set1(-1.94956621e-4f), c = vf_set1(2.44133826e-5f);
-    s = vf_fma(s, z, vf_set1(8.33201408e-3f));
-    s = vf_fma(s, z, vf_set1(-0.166666523f));
+    vf z = vf_mul(r, r), s = vf_constant(-1.94956621e-4f), c = vf_constant(2.44133826e-5f);
+    s = vf_fma(s, z, vf_constant(8.33201408e-3f));
+    s = vf_fma(s, z, vf_constant(-0.166666523f));
     s = vf_fma(vf_mul(s, z), r, r);
-    c = vf_fma(c, z, vf_set1(-1.38871418e-3f));
-    c = vf_fma(c, z, vf_set1(4.16666418e-2f));
-    c = vf_fma(c, z, vf_set1(-0.5f));
-    c = vf_fma(c, z, vf_set1(1.0f));
+    c = vf_fma(c, z, vf_constant(-1.38871418e-3f));
+    c = vf_fma(c, z, vf_constant(4.16666418e-2f));
+    c = vf_fma(c, z, vf_constant(-0.5f));
+    c = vf_fma(c, z, vf_constant(1.0f));
     vm odd = vi_cmpeq(vi_and(quarter, vi_set1(1)), vi_set1(1));
     vf sign = vi_as_vf(vi_sll(vi_and(quarter, vi_set1(2)), 30));
     return vf_xor(vf_select(odd, c, s), sign);
@@ -16696,31 +16776,31 @@ OXI_INLINE vf vf_cos(vf x) {
 
 /* Whole powers: *n is what to add to the bits of a number in order to multiply it by 2^n. */
 OXI_INLINE vd vd_exp_reduce(vd x, vl *n) {
-    x = vd_min(vd_set1(700.0), vd_max(vd_set1(-700.0), x));
-    vd whole = vd_nearest(vd_mul(x, vd_set1(1.4426950408889634)), n);
+    x = vd_min(vd_constant(700.0), vd_max(vd_constant(-700.0), x));
+    vd whole = vd_nearest(vd_mul(x, vd_constant(1.4426950408889634)), n);
     *n = vl_sll(*n, 52);
-    return vd_fnma(whole, vd_set1(1.90821492927058770002e-10),
-                   vd_fnma(whole, vd_set1(6.93147180369123816490e-01), x));
+    return vd_fnma(whole, vd_constant(1.90821492927058770002e-10),
+                   vd_fnma(whole, vd_constant(6.93147180369123816490e-01), x));
 }
 OXI_INLINE vd vd_expm1_poly(vd r) {
-    vd p = vd_set1(1.9323518868719689e-5);
-    p = vd_fma(p, r, vd_set1(1.9899279184190834e-4));
-    p = vd_fma(p, r, vd_set1(1.3900487567433087e-3));
-    p = vd_fma(p, r, vd_set1(8.3332984886895616e-3));
-    p = vd_fma(p, r, vd_set1(4.1666596906327687e-2));
-    p = vd_fma(p, r, vd_set1(0.16666666718944373));
-    p = vd_fma(p, r, vd_set1(0.50000000104631126));
+    vd p = vd_constant(1.9323518868719689e-5);
+    p = vd_fma(p, r, vd_constant(1.9899279184190834e-4));
+    p = vd_fma(p, r, vd_constant(1.3900487567433087e-3));
+    p = vd_fma(p, r, vd_constant(8.3332984886895616e-3));
+    p = vd_fma(p, r, vd_constant(4.1666596906327687e-2));
+    p = vd_fma(p, r, vd_constant(0.16666666718944373));
+    p = vd_fma(p, r, vd_constant(0.50000000104631126));
     return vd_fma(vd_mul(p, r), r, r);
 }
 /* Beyond +-700 it stays e^+-700: infinity and 0 as f32. */
 OXI_SHARED vd vd_exp(vd x) {
     vl n;
-    vd r = vd_exp_reduce(x, &n), p = vd_add(vd_expm1_poly(r), vd_set1(1.0));
+    vd r = vd_exp_reduce(x, &n), p = vd_add(vd_expm1_poly(r), vd_constant(1.0));
     return vl_as_vd(vl_add(vd_as_vl(p), n));
 }
 OXI_SHARED vd vd_expm1(vd x) {
     vl n;
-    vd r = vd_exp_reduce(x, &n), one = vd_set1(1.0), power = vl_as_vd(vl_add(vd_as_vl(one), n));
+    vd r = vd_exp_reduce(x, &n), one = vd_constant(1.0), power = vl_as_vd(vl_add(vd_as_vl(one), n));
     vd result = vd_fma(power, vd_expm1_poly(r), vd_sub(power, one));
     return vd_select(vd_eq(x, vd_zero()), x, result);
 }
@@ -16731,61 +16811,62 @@ OXI_SHARED vd vd_log(vd x) {
     vl bits = vl_add(vd_as_vl(x), vl_set1(one_bits - root_half_bits));
     vl exponent = vl_or(vl_srl(bits, 52), vl_set1(0x4330000000000000)); /* of 2^52 + biased exponent */
     vl mantissa = vl_and(bits, vl_set1(0x000fffffffffffff));
-    vd e = vd_sub(vl_as_vd(exponent), vd_set1(4503599627370496.0 + 1023.0));
-    vd f = vd_sub(vl_as_vd(vl_add(mantissa, vl_set1(root_half_bits))), vd_set1(1.0));
-    vd s = vd_div(f, vd_add(f, vd_set1(2.0))), z = vd_mul(s, s), p = vd_set1(0.19583461057668258);
-    p = vd_fma(p, z, vd_set1(0.22176237038610094));
-    p = vd_fma(p, z, vd_set1(0.2857210799300266));
-    p = vd_fma(p, z, vd_set1(0.3999999563289125));
-    p = vd_fma(p, z, vd_set1(0.66666666675768393));
-    vd result = vd_fma(e, vd_set1(0.69314718055994531), vd_fma(vd_mul(p, z), s, vd_add(s, s)));
-    vd zero = vd_zero(), infinity = vd_set1(INFINITY);
-    vd other =
-        vd_select(vd_eq(x, zero), vd_neg(infinity), vd_select(vd_eq(x, infinity), infinity, vd_set1(NAN)));
+    vd e = vd_sub(vl_as_vd(exponent), vd_constant(4503599627370496.0 + 1023.0));
+    vd f = vd_sub(vl_as_vd(vl_add(mantissa, vl_set1(root_half_bits))), vd_constant(1.0));
+    vd s = vd_div(f, vd_add(f, vd_constant(2.0))), z = vd_mul(s, s), p = vd_constant(0.19583461057668258);
+    p = vd_fma(p, z, vd_constant(0.22176237038610094));
+    p = vd_fma(p, z, vd_constant(0.2857210799300266));
+    p = vd_fma(p, z, vd_constant(0.3999999563289125));
+    p = vd_fma(p, z, vd_constant(0.66666666675768393));
+    vd result = vd_fma(e, vd_constant(0.69314718055994531), vd_fma(vd_mul(p, z), s, vd_add(s, s)));
+    vd zero = vd_zero(), infinity = vd_constant(INFINITY);
+    vd other = vd_select(vd_eq(x, infinity), infinity, vd_constant(NAN));
+    other = vd_select(vd_eq(x, zero), vd_neg(infinity), other);
     return vd_select(vmd_and(vd_gt(x, zero), vd_lt(x, infinity)), result, other);
 }
 /* What rounding 1 + x lost is put back, divided by the sum. */
 OXI_SHARED vd vd_log1p(vd x) {
-    vd one = vd_set1(1.0), sum = vd_add(x, one), lost = vd_sub(x, vd_sub(sum, one)), result = vd_log(sum);
-    vmd inside = vmd_and(vd_gt(sum, vd_zero()), vd_lt(sum, vd_set1(INFINITY)));
+    vd one = vd_constant(1.0), sum = vd_add(x, one), lost = vd_sub(x, vd_sub(sum, one)), result = vd_log(sum);
+    vmd inside = vmd_and(vd_gt(sum, vd_zero()), vd_lt(sum, vd_constant(INFINITY)));
     result = vd_select(inside, vd_add(result, vd_div(lost, sum)), result);
     return vd_select(vd_eq(x, vd_zero()), x, result);
 }
 
 OXI_INLINE vd vd_sinh(vd x) {
     vd m = vd_expm1(vd_abs(x));
-    return vd_copysign(vd_mul(vd_add(m, vd_div(m, vd_add(m, vd_set1(1.0)))), vd_set1(0.5)), x);
+    return vd_copysign(vd_mul(vd_add(m, vd_div(m, vd_add(m, vd_constant(1.0)))), vd_constant(0.5)), x);
 }
 OXI_INLINE vd vd_cosh(vd x) {
     vd grown = vd_exp(vd_abs(x));
-    return vd_mul(vd_add(grown, vd_div(vd_set1(1.0), grown)), vd_set1(0.5));
+    return vd_mul(vd_add(grown, vd_div(vd_constant(1.0), grown)), vd_constant(0.5));
 }
 OXI_INLINE vd vd_asinh(vd x) {
-    vd size = vd_abs(x), one = vd_set1(1.0), root = vd_sqrt(vd_fma(size, size, one));
+    vd size = vd_abs(x), one = vd_constant(1.0), root = vd_sqrt(vd_fma(size, size, one));
     return vd_copysign(vd_log1p(vd_add(size, vd_sub(root, one))), x);
 }
 OXI_INLINE vd vd_acosh(vd x) {
-    vd t = vd_sub(x, vd_set1(1.0)), result = vd_log1p(vd_add(t, vd_sqrt(vd_mul(t, vd_add(t, vd_set1(2.0))))));
-    return vd_select(vd_lt(x, vd_set1(1.0)), vd_set1(NAN), result);
+    vd t = vd_sub(x, vd_constant(1.0)), root = vd_sqrt(vd_mul(t, vd_add(t, vd_constant(2.0))));
+    vd result = vd_log1p(vd_add(t, root));
+    return vd_select(vd_lt(x, vd_constant(1.0)), vd_constant(NAN), result);
 }
 OXI_INLINE vd vd_atanh(vd x) {
-    vd size = vd_abs(x), ratio = vd_div(vd_add(size, size), vd_sub(vd_set1(1.0), size));
-    return vd_copysign(vd_mul(vd_log1p(ratio), vd_set1(0.5)), x);
+    vd size = vd_abs(x), ratio = vd_div(vd_add(size, size), vd_sub(vd_constant(1.0), size));
+    return vd_copysign(vd_mul(vd_log1p(ratio), vd_constant(0.5)), x);
 }
 
 /* asin(root) for 0 <= root <= 1/2, z = root^2. */
 OXI_INLINE vd vd_asin_poly(vd root, vd z) {
-    vd p = vd_set1(0.037516476556524632);
-    p = vd_fma(p, z, vd_set1(0.014438583321542988));
-    p = vd_fma(p, z, vd_set1(0.031807724932995537));
-    p = vd_fma(p, z, vd_set1(0.044516954304071057));
-    p = vd_fma(p, z, vd_set1(0.075005041893276614));
-    p = vd_fma(p, z, vd_set1(0.16666659991216493));
+    vd p = vd_constant(0.037516476556524632);
+    p = vd_fma(p, z, vd_constant(0.014438583321542988));
+    p = vd_fma(p, z, vd_constant(0.031807724932995537));
+    p = vd_fma(p, z, vd_constant(0.044516954304071057));
+    p = vd_fma(p, z, vd_constant(0.075005041893276614));
+    p = vd_fma(p, z, vd_constant(0.16666659991216493));
     return vd_fma(vd_mul(p, z), root, root);
 }
 /* Beyond 1/2: asin x = pi/2 - 2 asin(sqrt((1 - x) / 2)). */
 OXI_SHARED vd vd_asin_part(vd x, vmd *outer) {
-    vd size = vd_abs(x), half = vd_set1(0.5);
+    vd size = vd_abs(x), half = vd_constant(0.5);
     *outer = vd_gt(size, half);
     vd z = vd_select(*outer, vd_fnma(size, half, half), vd_mul(x, x));
     return vd_asin_poly(vd_select(*outer, vd_sqrt(z), size), z);
@@ -16793,46 +16874,46 @@ OXI_SHARED vd vd_asin_part(vd x, vmd *outer) {
 OXI_INLINE vd vd_asin(vd x) {
     vmd outer;
     vd p = vd_asin_part(x, &outer);
-    return vd_copysign(vd_select(outer, vd_fnma(p, vd_set1(2.0), vd_set1(1.5707963267948966)), p), x);
+    return vd_copysign(vd_select(outer, vd_fnma(p, vd_constant(2.0), vd_constant(1.5707963267948966)), p), x);
 }
 OXI_INLINE vd vd_acos(vd x) {
     vmd outer;
     vd p = vd_asin_part(x, &outer), twice = vd_add(p, p),
-       inner = vd_sub(vd_set1(1.5707963267948966), vd_copysign(p, x));
-    vd result = vd_select(vd_lt(x, vd_zero()), vd_sub(vd_set1(3.1415926535897932), twice), twice);
+       inner = vd_sub(vd_constant(1.5707963267948966), vd_copysign(p, x));
+    vd result = vd_select(vd_lt(x, vd_zero()), vd_sub(vd_constant(3.1415926535897932), twice), twice);
     return vd_select(outer, result, inner);
 }
 OXI_SHARED vd vd_atan_poly(vd a) { /* 0 <= a <= 1 */
-    vd z = vd_mul(a, a), p = vd_set1(-0.0017936394138805141);
-    p = vd_fma(p, z, vd_set1(0.010914688628394916));
-    p = vd_fma(p, z, vd_set1(-0.031178006661976711));
-    p = vd_fma(p, z, vd_set1(0.057957760556810609));
-    p = vd_fma(p, z, vd_set1(-0.084034603243532902));
-    p = vd_fma(p, z, vd_set1(0.10952189235340447));
-    p = vd_fma(p, z, vd_set1(-0.1426424233803581));
-    p = vd_fma(p, z, vd_set1(0.19998548344776948));
-    p = vd_fma(p, z, vd_set1(-0.33333299091088425));
+    vd z = vd_mul(a, a), p = vd_constant(-0.0017936394138805141);
+    p = vd_fma(p, z, vd_constant(0.010914688628394916));
+    p = vd_fma(p, z, vd_constant(-0.031178006661976711));
+    p = vd_fma(p, z, vd_constant(0.057957760556810609));
+    p = vd_fma(p, z, vd_constant(-0.084034603243532902));
+    p = vd_fma(p, z, vd_constant(0.10952189235340447));
+    p = vd_fma(p, z, vd_constant(-0.1426424233803581));
+    p = vd_fma(p, z, vd_constant(0.19998548344776948));
+    p = vd_fma(p, z, vd_constant(-0.33333299091088425));
     return vd_fma(vd_mul(p, z), a, a);
 }
 OXI_INLINE vd vd_atan(vd x) {
-    vd size = vd_abs(x), one = vd_set1(1.0);
+    vd size = vd_abs(x), one = vd_constant(1.0);
     vd p = vd_atan_poly(vd_div(vd_min(one, size), vd_max(one, size)));
-    return vd_copysign(vd_select(vd_gt(size, one), vd_sub(vd_set1(1.5707963267948966), p), p), x);
+    return vd_copysign(vd_select(vd_gt(size, one), vd_sub(vd_constant(1.5707963267948966), p), p), x);
 }
 OXI_INLINE vd vd_atan2(vd y, vd x) {
-    vd across = vd_abs(x), up = vd_abs(y), larger = vd_max(across, up), one = vd_set1(1.0);
+    vd across = vd_abs(x), up = vd_abs(y), larger = vd_max(across, up), one = vd_constant(1.0);
     vd ratio = vd_div(vd_min(across, up), larger);
     ratio = vd_select(vd_eq(across, up), vd_select(vd_eq(up, vd_zero()), up, one), ratio);
     vd p = vd_atan_poly(ratio);
-    p = vd_select(vd_gt(up, across), vd_sub(vd_set1(1.5707963267948966), p), p);
-    p = vd_select(vd_lt(vd_copysign(one, x), vd_zero()), vd_sub(vd_set1(3.1415926535897932), p), p);
-    return vd_select(vd_unord(x, y), vd_set1(NAN), vd_copysign(p, y));
+    p = vd_select(vd_gt(up, across), vd_sub(vd_constant(1.5707963267948966), p), p);
+    p = vd_select(vd_lt(vd_copysign(one, x), vd_zero()), vd_sub(vd_constant(3.1415926535897932), p), p);
+    return vd_select(vd_unord(x, y), vd_constant(NAN), vd_copysign(p, y));
 }
 
 OXI_INLINE vd vd_tan(vd x) {
     vl ignored;
-    vd n = vd_nearest(vd_mul(x, vd_set1(0.63661977236758134)), &ignored), r = vd_minus_turns(x, n);
-    if (vmd_any(vmd_not(vd_lt(vd_abs(x), vd_set1(131072.0))))) {
+    vd n = vd_nearest(vd_mul(x, vd_constant(0.63661977236758134)), &ignored), r = vd_minus_turns(x, n);
+    if (vmd_any(vmd_not(vd_lt(vd_abs(x), vd_constant(131072.0))))) {
         double angle[VD], rest[VD], turns[VD];
         vd_store(angle, x);
         vd_store(rest, r);
@@ -16846,17 +16927,17 @@ OXI_INLINE vd vd_tan(vd x) {
         r = vd_load(rest);
         n = vd_load(turns);
     }
-    vd z = vd_mul(r, r), s = vd_set1(2.7161254503885555e-6), c = vd_set1(-2.7186903382993024e-7);
-    s = vd_fma(s, z, vd_set1(-1.9839098294785571e-4));
-    s = vd_fma(s, z, vd_set1(8.3333286250668326e-3));
-    s = vd_fma(s, z, vd_set1(-0.16666666634805116));
+    vd z = vd_mul(r, r), s = vd_constant(2.7161254503885555e-6), c = vd_constant(-2.7186903382993024e-7);
+    s = vd_fma(s, z, vd_constant(-1.9839098294785571e-4));
+    s = vd_fma(s, z, vd_constant(8.3333286250668326e-3));
+    s = vd_fma(s, z, vd_constant(-0.16666666634805116));
     s = vd_fma(vd_mul(s, z), r, r);
-    c = vd_fma(c, z, vd_set1(2.4799225029235267e-5));
-    c = vd_fma(c, z, vd_set1(-1.3888882579396954e-3));
-    c = vd_fma(c, z, vd_set1(4.1666666608411895e-2));
-    c = vd_fma(c, z, vd_set1(-0.5));
-    c = vd_fma(c, z, vd_set1(1.0));
-    vd half = vd_mul(n, vd_set1(0.5));
+    c = vd_fma(c, z, vd_constant(2.4799225029235267e-5));
+    c = vd_fma(c, z, vd_constant(-1.3888882579396954e-3));
+    c = vd_fma(c, z, vd_constant(4.1666666608411895e-2));
+    c = vd_fma(c, z, vd_constant(-0.5));
+    c = vd_fma(c, z, vd_constant(1.0));
+    vd half = vd_mul(n, vd_constant(0.5));
     vmd odd = vd_ne(vd_nearest(half, &ignored), half);
     vd result = vd_div(vd_select(odd, vd_neg(c), s), vd_select(odd, s, c));
     return vd_select(vd_eq(x, vd_zero()), x, result);
@@ -16865,37 +16946,37 @@ OXI_INLINE vd vd_tan(vd x) {
 /* e^(-a^2) u P(u), u = 1 / (1 + 0.4 a), a = |x|; 2 minus that for negative x. The square of an f32 is
  * exact in f64. */
 OXI_INLINE vd vd_erfc(vd x) {
-    vd a = vd_min(vd_set1(12.0), vd_abs(x)), one = vd_set1(1.0);
-    vd u = vd_div(one, vd_fma(a, vd_set1(0.4), one)), p = vd_set1(0.021914285893325239);
-    p = vd_fma(p, u, vd_set1(-0.16041818669907665));
-    p = vd_fma(p, u, vd_set1(0.48635969024629855));
-    p = vd_fma(p, u, vd_set1(-0.76439771883417751));
-    p = vd_fma(p, u, vd_set1(0.65740784427122712));
-    p = vd_fma(p, u, vd_set1(-0.39116763863051324));
-    p = vd_fma(p, u, vd_set1(0.24046852122369405));
-    p = vd_fma(p, u, vd_set1(0.07013502231748095));
-    p = vd_fma(p, u, vd_set1(0.18201853723503314));
-    p = vd_fma(p, u, vd_set1(0.20622213385782087));
-    p = vd_fma(p, u, vd_set1(0.225785501453134));
-    p = vd_fma(p, u, vd_set1(0.22567200753104844));
+    vd a = vd_min(vd_constant(12.0), vd_abs(x)), one = vd_constant(1.0);
+    vd u = vd_div(one, vd_fma(a, vd_constant(0.4), one)), p = vd_constant(0.021914285893325239);
+    p = vd_fma(p, u, vd_constant(-0.16041818669907665));
+    p = vd_fma(p, u, vd_constant(0.48635969024629855));
+    p = vd_fma(p, u, vd_constant(-0.76439771883417751));
+    p = vd_fma(p, u, vd_constant(0.65740784427122712));
+    p = vd_fma(p, u, vd_constant(-0.39116763863051324));
+    p = vd_fma(p, u, vd_constant(0.24046852122369405));
+    p = vd_fma(p, u, vd_constant(0.07013502231748095));
+    p = vd_fma(p, u, vd_constant(0.18201853723503314));
+    p = vd_fma(p, u, vd_constant(0.20622213385782087));
+    p = vd_fma(p, u, vd_constant(0.225785501453134));
+    p = vd_fma(p, u, vd_constant(0.22567200753104844));
     vd result = vd_mul(vd_mul(u, p), vd_exp(vd_neg(vd_mul(a, a))));
-    return vd_select(vd_lt(x, vd_zero()), vd_sub(vd_set1(2.0), result), result);
+    return vd_select(vd_lt(x, vd_zero()), vd_sub(vd_constant(2.0), result), result);
 }
 
 /* |a|^b with the sign and the special cases of C's pow. */
 OXI_INLINE vd vd_pow(vd a, vd b) {
-    vd zero = vd_zero(), one = vd_set1(1.0), size = vd_abs(a), half = vd_mul(b, vd_set1(0.5));
+    vd zero = vd_zero(), one = vd_constant(1.0), size = vd_abs(a), half = vd_mul(b, vd_constant(0.5));
     vd result = vd_exp(vd_mul(b, vd_log(size)));
     vmd whole = vd_eq(vd_trunc(b), b), odd = vmd_and(whole, vd_ne(vd_trunc(half), half));
     result = vd_select(odd, vd_copysign(result, a), result);
-    vmd refused = vmd_and(vmd_and(vd_lt(a, zero), vd_lt(size, vd_set1(INFINITY))), vmd_not(whole));
-    result = vd_select(refused, vd_set1(NAN), result);
-    vmd endless = vd_eq(vd_abs(b), vd_set1(INFINITY));
+    vmd refused = vmd_and(vmd_and(vd_lt(a, zero), vd_lt(size, vd_constant(INFINITY))), vmd_not(whole));
+    result = vd_select(refused, vd_constant(NAN), result);
+    vmd endless = vd_eq(vd_abs(b), vd_constant(INFINITY));
     vmd unit = vmd_or(vd_eq(a, one), vmd_and(vd_eq(size, one), endless));
     return vd_select(vmd_or(vd_eq(b, zero), unit), one, result);
 }
 OXI_INLINE vd vd_hypot(vd a, vd b) {
-    vd infinity = vd_set1(INFINITY), result = vd_sqrt(vd_fma(a, a, vd_mul(b, b)));
+    vd infinity = vd_constant(INFINITY), result = vd_sqrt(vd_fma(a, a, vd_mul(b, b)));
     return vd_select(vmd_or(vd_eq(vd_abs(a), infinity), vd_eq(vd_abs(b), infinity)), infinity, result);
 }
 
@@ -16905,7 +16986,8 @@ OXI_SHARED vd vd_fmod(vd a, vd b) {
     vd size = vd_abs(a), divisor = vd_abs(b), quotient = vd_trunc(vd_div(size, divisor));
     vd rest = vd_fnma(quotient, divisor, size);
     rest = vd_select(vd_lt(rest, vd_zero()), vd_add(rest, divisor), rest);
-    vmd large = vmd_not(vmd_and(vd_lt(quotient, vd_set1(268435456.0)), vd_lt(divisor, vd_set1(INFINITY))));
+    vmd large = vd_lt(quotient, vd_constant(268435456.0));
+    large = vmd_not(vmd_and(large, vd_lt(divisor, vd_constant(INFINITY))));
     if (vmd_any(large)) {
         double dividends[VD], divisors[VD], rests[VD];
         unsigned bits = vmd_bits(large);
@@ -16921,7 +17003,7 @@ OXI_SHARED vd vd_fmod(vd a, vd b) {
 /* Where the rest is not 0 and its sign differs from the divisor's. */
 OXI_INLINE vmd vd_rest_opposes(vd rest, vd divisor) {
     vd zero = vd_zero();
-    return vd_lt(vd_mul(rest, vd_copysign(vd_set1(1.0), divisor)), zero);
+    return vd_lt(vd_mul(rest, vd_copysign(vd_constant(1.0), divisor)), zero);
 }
 OXI_INLINE vd vd_remainder(vd a, vd b) {
     vd rest = vd_fmod(a, b);
@@ -16929,7 +17011,7 @@ OXI_INLINE vd vd_remainder(vd a, vd b) {
 }
 /* As torch: the quotient less its rest is whole up to rounding; a zero has the sign of a / b. */
 OXI_INLINE vd vd_floor_divide(vd a, vd b) {
-    vd zero = vd_zero(), one = vd_set1(1.0), rest = vd_fmod(a, b), plain = vd_div(a, b);
+    vd zero = vd_zero(), one = vd_constant(1.0), rest = vd_fmod(a, b), plain = vd_div(a, b);
     vd quotient = vd_div(vd_sub(a, rest), b);
     quotient = vd_sub(quotient, vd_select(vd_rest_opposes(rest, b), one, zero));
     quotient = vd_select(vd_eq(quotient, zero), vd_copysign(zero, plain), vd_round(quotient));
@@ -16937,9 +17019,9 @@ OXI_INLINE vd vd_floor_divide(vd a, vd b) {
 }
 
 OXI_INLINE vd vd_mish(vd x) { /* tanh(log(1 + w)) = w (w + 2) / (w (w + 2) + 2), w = e^x */
-    vd w = vd_exp(vd_min(vd_set1(40.0), x)), two = vd_set1(2.0), part = vd_mul(w, vd_add(w, two));
+    vd w = vd_exp(vd_min(vd_constant(40.0), x)), two = vd_constant(2.0), part = vd_mul(w, vd_add(w, two));
     vd result = vd_mul(x, vd_div(part, vd_add(part, two)));
-    return vd_select(vd_eq(x, vd_set1(-INFINITY)), vd_set1(NAN), result);
+    return vd_select(vd_eq(x, vd_constant(-INFINITY)), vd_constant(NAN), result);
 }
 OXI_INLINE vd vd_softplus(vd x, vd beta, vd threshold) {
     vd scaled = vd_mul(x, beta);
@@ -18836,7 +18918,8 @@ OXI_INLINE double OXI_ISA(wide_total)(const OXI_ISA(wide_sum) * sum) {
 
 #define OXI_ROW_FLUSH 32 /* additions in f32 before a partial sum moves on */
 
-OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x) {
+OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x, bool asks) {
+    const int64_t ahead = OXI_PREFETCH_AHEAD / (int64_t)sizeof *x;
     OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
     int64_t i = 0;
     while (i + 8 * VF <= n) {
@@ -18844,6 +18927,7 @@ OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x) {
         int64_t end = i + OXI_ROW_FLUSH * 8 * VF;
         if (end > n) end = n;
         for (; i + 8 * VF <= end; i += 8 * VF) {
+            for (int at = 0; asks && at < 8 * VF; at += 16) OXI_PREFETCH_READ(x + i + at + ahead);
             a0 = vf_add(a0, vf_load(x + i));
             a1 = vf_add(a1, vf_load(x + i + VF));
             a2 = vf_add(a2, vf_load(x + i + 2 * VF));
@@ -18861,7 +18945,7 @@ OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x) {
     return OXI_ISA(wide_total)(&total);
 }
 
-OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean) {
+OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean, const float *next) {
     OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
     vf m = vf_set1(mean);
     int64_t i = 0;
@@ -18871,6 +18955,7 @@ OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean)
         if (end > n) end = n;
 #define OXI_ADD_SQUARE(sum, at) d = vf_sub(vf_load(x + i + (at) * VF), m), sum = vf_fma(d, d, sum)
         for (; i + 8 * VF <= end; i += 8 * VF) {
+            for (int at = 0; next && at < 8 * VF; at += 16) OXI_PREFETCH_READ(next + i + at);
             OXI_ADD_SQUARE(a0, 0);
             OXI_ADD_SQUARE(a1, 1);
             OXI_ADD_SQUARE(a2, 2);
@@ -18884,7 +18969,10 @@ OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean)
         vf left = vf_add(vf_add(a0, a1), vf_add(a2, a3)), right = vf_add(vf_add(a4, a5), vf_add(a6, a7));
         OXI_ISA(wide_add)(&total, vf_add(left, right));
     }
-    for (; i + VF <= n; i += VF) OXI_ISA(wide_add_square)(&total, vf_sub(vf_load(x + i), m));
+    for (; i + VF <= n; i += VF) {
+        if (next) OXI_PREFETCH_READ(next + i);
+        OXI_ISA(wide_add_square)(&total, vf_sub(vf_load(x + i), m));
+    }
     double rest = 0;
     for (; i < n; i++) {
         double d = (double)x[i] - (double)mean;
@@ -21100,6 +21188,7 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
 #define oxi_avx_VF 8
 #define oxi_avx_VD 4
 #define oxi_avx_SCALEF 0
+#define oxi_avx_CONSTANT 0
 #define oxi_avx_FMA 0
 #define oxi_avx_TWO 0
 
@@ -21391,14 +21480,18 @@ OXI_INLINE void vf_store_bf16(uint16_t *p, vf a) {
 /* >>cpu/simd/derived.inc */
 /* The part of the vocabulary that every tier builds in the same way from its own. Included by each
  * simd/<isa>.h. */
-OXI_INLINE vf vf_abs(vf a) { return vf_andnot(vf_set1(-0.0f), a); }
-OXI_INLINE vf vf_neg(vf a) { return vf_xor(vf_set1(-0.0f), a); }
-OXI_INLINE vf vf_copysign(vf a, vf sign) { return vf_or(vf_abs(a), vf_and(vf_set1(-0.0f), sign)); }
+#if !OXI_ISA(CONSTANT)
+OXI_INLINE vf vf_constant(float a) { return vf_set1(a); }
+OXI_INLINE vd vd_constant(double a) { return vd_set1(a); }
+#endif
+OXI_INLINE vf vf_abs(vf a) { return vf_andnot(vf_constant(-0.0f), a); }
+OXI_INLINE vf vf_neg(vf a) { return vf_xor(vf_constant(-0.0f), a); }
+OXI_INLINE vf vf_copysign(vf a, vf sign) { return vf_or(vf_abs(a), vf_and(vf_constant(-0.0f), sign)); }
 OXI_INLINE vm vf_gt(vf a, vf b) { return vf_lt(b, a); }
 OXI_INLINE vm vf_ge(vf a, vf b) { return vf_le(b, a); }
-OXI_INLINE vd vd_abs(vd a) { return vd_andnot(vd_set1(-0.0), a); }
-OXI_INLINE vd vd_neg(vd a) { return vd_xor(vd_set1(-0.0), a); }
-OXI_INLINE vd vd_copysign(vd a, vd sign) { return vd_or(vd_abs(a), vd_and(vd_set1(-0.0), sign)); }
+OXI_INLINE vd vd_abs(vd a) { return vd_andnot(vd_constant(-0.0), a); }
+OXI_INLINE vd vd_neg(vd a) { return vd_xor(vd_constant(-0.0), a); }
+OXI_INLINE vd vd_copysign(vd a, vd sign) { return vd_or(vd_abs(a), vd_and(vd_constant(-0.0), sign)); }
 OXI_INLINE vmd vd_gt(vd a, vd b) { return vd_lt(b, a); }
 OXI_INLINE vmd vd_ge(vd a, vd b) { return vd_le(b, a); }
 OXI_INLINE void vmd_store_bool(uint8_t *p, vmd m) {
@@ -21476,20 +21569,20 @@ OXI_LIGHT_BEGIN
 /* ---- e^x --------------------------------------------------------------------------------------------------
  * x = n ln 2 + r, |r| <= ln 2 / 2. ln 2 is split so that n times its first part is exact. */
 OXI_INLINE vf vf_exp_reduce(vf x, vi *n) {
-    *n = vf_to_vi(vf_mul(x, vf_set1(1.44269504f)));
-    vf whole = vi_to_vf(*n), r = vf_fnma(whole, vf_set1(0.693145752f), x);
-    return vf_fnma(whole, vf_set1(1.42860677e-6f), r);
+    *n = vf_to_vi(vf_mul(x, vf_constant(1.44269504f)));
+    vf whole = vi_to_vf(*n), r = vf_fnma(whole, vf_constant(0.693145752f), x);
+    return vf_fnma(whole, vf_constant(1.42860677e-6f), r);
 }
 OXI_INLINE vf vf_expm1_poly(vf r) { /* e^r - 1 */
-    vf p = vf_set1(1.39108044e-3f);
-    p = vf_fma(p, r, vf_set1(8.37051682e-3f));
-    p = vf_fma(p, r, vf_set1(4.16668691e-2f));
-    p = vf_fma(p, r, vf_set1(0.166664988f));
-    p = vf_fma(p, r, vf_set1(0.499999970f));
+    vf p = vf_constant(1.39108044e-3f);
+    p = vf_fma(p, r, vf_constant(8.37051682e-3f));
+    p = vf_fma(p, r, vf_constant(4.16668691e-2f));
+    p = vf_fma(p, r, vf_constant(0.166664988f));
+    p = vf_fma(p, r, vf_constant(0.499999970f));
     return vf_fma(vf_mul(r, r), p, r);
 }
 OXI_INLINE vf vf_exp_poly(vf r) {
-    return vf_add(vf_expm1_poly(r), vf_set1(1.0f));
+    return vf_add(vf_expm1_poly(r), vf_constant(1.0f));
 }
 /* e^x where it is a normal number: -87.3 <= x <= 88.3. */
 OXI_INLINE vf vf_exp_within(vf x) {
@@ -21501,27 +21594,27 @@ OXI_INLINE vf vf_exp_within(vf x) {
  * the scaling. */
 OXI_INLINE vf vf_exp(vf x) {
     vi n;
-    vm vanishes = vf_lt(x, vf_set1(-104.0f));
-    x = vf_min(vf_set1(89.0f), vf_max(vf_set1(-104.0f), x));
+    vm vanishes = vf_lt(x, vf_constant(-104.0f));
+    x = vf_min(vf_constant(89.0f), vf_max(vf_constant(-104.0f), x));
     vf r = vf_exp_reduce(x, &n);
     return vf_scale(vf_select(vanishes, vf_zero(), vf_exp_poly(r)), n);
 }
 /* For softmax: x <= 88, and what would be subnormal is 0. */
 OXI_INLINE vf vf_exp_weight(vf x) {
-    vf least = vf_set1(-87.3f);
+    vf least = vf_constant(-87.3f);
     return vf_select(vf_lt(x, least), vf_zero(), vf_exp_within(vf_max(least, x)));
 }
 OXI_INLINE vf vf_exp2(vf x) {
-    vm vanishes = vf_lt(x, vf_set1(-150.0f));
-    x = vf_min(vf_set1(129.0f), vf_max(vf_set1(-150.0f), x));
+    vm vanishes = vf_lt(x, vf_constant(-150.0f));
+    x = vf_min(vf_constant(129.0f), vf_max(vf_constant(-150.0f), x));
     vi n = vf_to_vi(x);
-    vf r = vf_sub(x, vi_to_vf(n)), p = vf_set1(1.58246577e-4f);
-    p = vf_fma(p, r, vf_set1(1.34177180e-3f));
-    p = vf_fma(p, r, vf_set1(9.61706508e-3f));
-    p = vf_fma(p, r, vf_set1(5.55027276e-2f));
-    p = vf_fma(p, r, vf_set1(0.240226552f));
-    p = vf_fma(p, r, vf_set1(0.693147242f));
-    return vf_scale(vf_select(vanishes, vf_zero(), vf_fma(p, r, vf_set1(1.0f))), n);
+    vf r = vf_sub(x, vi_to_vf(n)), p = vf_constant(1.58246577e-4f);
+    p = vf_fma(p, r, vf_constant(1.34177180e-3f));
+    p = vf_fma(p, r, vf_constant(9.61706508e-3f));
+    p = vf_fma(p, r, vf_constant(5.55027276e-2f));
+    p = vf_fma(p, r, vf_constant(0.240226552f));
+    p = vf_fma(p, r, vf_constant(0.693147242f));
+    return vf_scale(vf_select(vanishes, vf_zero(), vf_fma(p, r, vf_constant(1.0f))), n);
 }
 
 /* ---- logarithms -------------------------------------------------------------------------------------------
@@ -21530,34 +21623,34 @@ OXI_INLINE vf vf_exp2(vf x) {
 OXI_INLINE void vf_log_parts(vf x, vf *e, vf *f, vf *tail) {
     vi bits = vf_as_vi(x), exponent = vi_sra(vi_sub(bits, vi_set1(0x3f2aaaab)), 23); /* 2/3 */
     *e = vi_to_vf(exponent);
-    *f = vf_sub(vi_as_vf(vi_sub(bits, vi_sll(exponent, 23))), vf_set1(1.0f));
-    vf s = vf_mul(*f, *f), p = vf_set1(-0.128918126f);
-    p = vf_fma(p, *f, vf_set1(0.139844537f));
-    p = vf_fma(p, *f, vf_set1(-0.121842332f));
-    p = vf_fma(p, *f, vf_set1(0.140058652f));
-    p = vf_fma(p, *f, vf_set1(-0.166804895f));
-    p = vf_fma(p, *f, vf_set1(0.200104058f));
-    p = vf_fma(p, *f, vf_set1(-0.249997973f));
-    p = vf_fma(p, *f, vf_set1(0.333332151f));
-    *tail = vf_fma(vf_mul(p, *f), s, vf_mul(s, vf_set1(-0.5f)));
+    *f = vf_sub(vi_as_vf(vi_sub(bits, vi_sll(exponent, 23))), vf_constant(1.0f));
+    vf s = vf_mul(*f, *f), p = vf_constant(-0.128918126f);
+    p = vf_fma(p, *f, vf_constant(0.139844537f));
+    p = vf_fma(p, *f, vf_constant(-0.121842332f));
+    p = vf_fma(p, *f, vf_constant(0.140058652f));
+    p = vf_fma(p, *f, vf_constant(-0.166804895f));
+    p = vf_fma(p, *f, vf_constant(0.200104058f));
+    p = vf_fma(p, *f, vf_constant(-0.249997973f));
+    p = vf_fma(p, *f, vf_constant(0.333332151f));
+    *tail = vf_fma(vf_mul(p, *f), s, vf_mul(s, vf_constant(-0.5f)));
 }
 OXI_INLINE vm vf_log_is_rare(vf x) {
-    return vm_not(vm_and(vf_ge(x, vf_set1(1.17549435e-38f)), vf_lt(x, vf_set1(INFINITY))));
+    return vm_not(vm_and(vf_ge(x, vf_constant(1.17549435e-38f)), vf_lt(x, vf_constant(INFINITY))));
 }
 /* The results of what is not a positive finite number. */
 OXI_INLINE vf vf_log_special(vf x, vf result) {
     vf zero = vf_zero();
-    result = vf_select(vf_eq(x, zero), vf_set1(-INFINITY), result);
-    result = vf_select(vf_lt(x, zero), vf_set1(NAN), result);
-    return vf_select(vm_or(vf_eq(x, vf_set1(INFINITY)), vf_unord(x, x)), x, result);
+    result = vf_select(vf_eq(x, zero), vf_constant(-INFINITY), result);
+    result = vf_select(vf_lt(x, zero), vf_constant(NAN), result);
+    return vf_select(vm_or(vf_eq(x, vf_constant(INFINITY)), vf_unord(x, x)), x, result);
 }
 /* The parts of any x: subnormals are scaled up first. */
 OXI_INLINE void vf_log_parts_any(vf x, vm rare, vf *e, vf *f, vf *tail) {
     vf bias = vf_zero();
     if (vm_any(rare)) {
-        vm small = vf_lt(x, vf_set1(1.17549435e-38f));
-        x = vf_select(small, vf_mul(x, vf_set1(8388608.0f)), x);
-        bias = vf_select(small, vf_set1(-23.0f), bias);
+        vm small = vf_lt(x, vf_constant(1.17549435e-38f));
+        x = vf_select(small, vf_mul(x, vf_constant(8388608.0f)), x);
+        bias = vf_select(small, vf_constant(-23.0f), bias);
     }
     vf_log_parts(x, e, f, tail);
     *e = vf_add(*e, bias);
@@ -21566,29 +21659,30 @@ OXI_INLINE vf vf_log(vf x) {
     vf e, f, tail;
     vm rare = vf_log_is_rare(x);
     vf_log_parts_any(x, rare, &e, &f, &tail);
-    vf result = vf_fma(e, vf_set1(0.693145752f), vf_add(f, vf_fma(e, vf_set1(1.42860677e-6f), tail)));
+    vf result = vf_fma(e, vf_constant(0.693145752f), vf_add(f, vf_fma(e, vf_constant(1.42860677e-6f), tail)));
     return vm_any(rare) ? vf_log_special(x, result) : result;
 }
 OXI_INLINE vf vf_log2(vf x) {
     vf e, f, tail;
     vm rare = vf_log_is_rare(x);
     vf_log_parts_any(x, rare, &e, &f, &tail);
-    tail = vf_fma(vf_add(f, tail), vf_set1(0.442695041f), tail); /* log2(1 + f) = (f + tail) (1 + 0.4427) */
+    /* log2(1 + f) = (f + tail) (1 + 0.4427) */
+    tail = vf_fma(vf_add(f, tail), vf_constant(0.442695041f), tail);
     vf result = vf_add(vf_add(e, f), tail);
     return vm_any(rare) ? vf_log_special(x, result) : result;
 }
 /* What rounding 1 + x lost is put back, divided by the sum. */
 OXI_SHARED vf vf_log1p(vf x) {
-    vf e, f, tail, one = vf_set1(1.0f), sum = vf_add(x, one), lost = vf_sub(x, vf_sub(sum, one));
+    vf e, f, tail, one = vf_constant(1.0f), sum = vf_add(x, one), lost = vf_sub(x, vf_sub(sum, one));
     vf_log_parts(sum, &e, &f, &tail);
-    tail = vf_add(vf_fma(e, vf_set1(1.42860677e-6f), tail), vf_div(lost, sum));
-    vf result = vf_fma(e, vf_set1(0.693145752f), vf_add(f, tail));
+    tail = vf_add(vf_fma(e, vf_constant(1.42860677e-6f), tail), vf_div(lost, sum));
+    vf result = vf_fma(e, vf_constant(0.693145752f), vf_add(f, tail));
     result = vf_select(vf_eq(x, vf_zero()), x, result);
     return vm_any(vf_log_is_rare(sum)) ? vf_log_special(sum, result) : result;
 }
 /* For a beta that is a power of two, which scales exactly. Beyond 88 the logarithm is x to the last bit. */
 OXI_INLINE vf vf_softplus(vf x, vf beta, vf threshold) {
-    vf scaled = vf_mul(x, beta), large = vf_min(threshold, vf_set1(88.0f));
+    vf scaled = vf_mul(x, beta), large = vf_min(threshold, vf_constant(88.0f));
     return vf_select(vf_gt(scaled, large), x, vf_div(vf_log1p(vf_exp(scaled)), beta));
 }
 OXI_INLINE vf vf_logsigmoid(vf x) {
@@ -21599,23 +21693,23 @@ OXI_INLINE vf vf_logsigmoid(vf x) {
 
 /* Near 0 an odd polynomial, beyond 1 - 2 / (e^2|x| + 1). */
 OXI_INLINE vf vf_tanh(vf x) {
-    vf size = vf_abs(x), z = vf_mul(x, x), p = vf_set1(-6.16961392e-3f);
-    p = vf_fma(p, z, vf_set1(2.10003760e-2f));
-    p = vf_fma(p, z, vf_set1(-5.38357571e-2f));
-    p = vf_fma(p, z, vf_set1(0.133324370f));
-    p = vf_fma(p, z, vf_set1(-0.333333135f));
+    vf size = vf_abs(x), z = vf_mul(x, x), p = vf_constant(-6.16961392e-3f);
+    p = vf_fma(p, z, vf_constant(2.10003760e-2f));
+    p = vf_fma(p, z, vf_constant(-5.38357571e-2f));
+    p = vf_fma(p, z, vf_constant(0.133324370f));
+    p = vf_fma(p, z, vf_constant(-0.333333135f));
     vf near = vf_fma(vf_mul(p, z), size, size);
-    vf grown = vf_exp_within(vf_mul(vf_min(vf_set1(9.1f), size), vf_set1(2.0f)));
-    vf far = vf_sub(vf_set1(1.0f), vf_div(vf_set1(2.0f), vf_add(grown, vf_set1(1.0f))));
-    return vf_copysign(vf_select(vf_lt(size, vf_set1(0.55f)), near, far), x);
+    vf grown = vf_exp_within(vf_mul(vf_min(vf_constant(9.1f), size), vf_constant(2.0f)));
+    vf far = vf_sub(vf_constant(1.0f), vf_div(vf_constant(2.0f), vf_add(grown, vf_constant(1.0f))));
+    return vf_copysign(vf_select(vf_lt(size, vf_constant(0.55f)), near, far), x);
 }
 
 /* 1 / (1 + e^-x) as z / (1 + z) for negative x, where z = e^-|x| does not overflow. What rounding 1 + z
  * lost is made good. */
 OXI_INLINE vf vf_sigmoid(vf x) {
     vi n;
-    vf one = vf_set1(1.0f), size = vf_min(vf_set1(104.0f), vf_abs(x));
-    vm vanishes = vm_or(vf_lt(x, vf_set1(-104.0f)), vf_gt(x, vf_set1(80.0f)));
+    vf one = vf_constant(1.0f), size = vf_min(vf_constant(104.0f), vf_abs(x));
+    vm vanishes = vm_or(vf_lt(x, vf_constant(-104.0f)), vf_gt(x, vf_constant(80.0f)));
     vf p = vf_exp_poly(vf_exp_reduce(vf_neg(size), &n)), z = vf_scale(vf_select(vanishes, vf_zero(), p), n);
     vf sum = vf_add(one, z), lost = vf_sub(z, vf_sub(sum, one));
     vf quotient = vf_div(vf_select(vf_lt(x, vf_zero()), z, one), sum);
@@ -21624,25 +21718,25 @@ OXI_INLINE vf vf_sigmoid(vf x) {
 
 /* Below 1 an odd polynomial, beyond 1 - e^-q(|x|). */
 OXI_INLINE vf vf_erf(vf x) {
-    vf size = vf_abs(x), a = vf_min(vf_set1(3.95f), size), z = vf_mul(x, x);
-    vf p = vf_set1(7.80690389e-5f);
-    p = vf_fma(p, z, vf_set1(-7.99785310e-4f));
-    p = vf_fma(p, z, vf_set1(5.18716220e-3f));
-    p = vf_fma(p, z, vf_set1(-2.68533472e-2f));
-    p = vf_fma(p, z, vf_set1(0.112835787f));
-    p = vf_fma(p, z, vf_set1(-0.376126260f));
-    p = vf_fma(p, z, vf_set1(0.128379166f));
+    vf size = vf_abs(x), a = vf_min(vf_constant(3.95f), size), z = vf_mul(x, x);
+    vf p = vf_constant(7.80690389e-5f);
+    p = vf_fma(p, z, vf_constant(-7.99785310e-4f));
+    p = vf_fma(p, z, vf_constant(5.18716220e-3f));
+    p = vf_fma(p, z, vf_constant(-2.68533472e-2f));
+    p = vf_fma(p, z, vf_constant(0.112835787f));
+    p = vf_fma(p, z, vf_constant(-0.376126260f));
+    p = vf_fma(p, z, vf_constant(0.128379166f));
     vf near = vf_fma(p, size, size);
-    vf q = vf_set1(-2.16922926e-5f);
-    q = vf_fma(q, a, vf_set1(4.41424811e-4f));
-    q = vf_fma(q, a, vf_set1(-4.20510629e-3f));
-    q = vf_fma(q, a, vf_set1(2.52099875e-2f));
-    q = vf_fma(q, a, vf_set1(-0.108421713f));
-    q = vf_fma(q, a, vf_set1(-0.633216619f));
-    q = vf_fma(q, a, vf_set1(-1.12958026f));
-    q = vf_fma(q, a, vf_set1(1.88468155e-4f));
-    vf far = vf_sub(vf_set1(1.0f), vf_exp_within(q));
-    return vf_copysign(vf_select(vf_lt(size, vf_set1(1.0f)), near, far), x);
+    vf q = vf_constant(-2.16922926e-5f);
+    q = vf_fma(q, a, vf_constant(4.41424811e-4f));
+    q = vf_fma(q, a, vf_constant(-4.20510629e-3f));
+    q = vf_fma(q, a, vf_constant(2.52099875e-2f));
+    q = vf_fma(q, a, vf_constant(-0.108421713f));
+    q = vf_fma(q, a, vf_constant(-0.633216619f));
+    q = vf_fma(q, a, vf_constant(-1.12958026f));
+    q = vf_fma(q, a, vf_constant(1.88468155e-4f));
+    vf far = vf_sub(vf_constant(1.0f), vf_exp_within(q));
+    return vf_copysign(vf_select(vf_lt(size, vf_constant(1.0f)), near, far), x);
 }
 
 /* ---- activations: max(x, 0) - t ---------------------------------------------------------------------------
@@ -21651,11 +21745,11 @@ OXI_INLINE vf vf_erf(vf x) {
  * |x| is cut off where t has become 0, and the number is made 0 where scaling would underflow. At -infinity
  * 0 * infinity is NaN, as in torch. */
 OXI_INLINE vf vf_gate(vf x, vf t) {
-    t = vf_select(vf_eq(x, vf_set1(-INFINITY)), vf_set1(NAN), t);
-    return vf_sub(vf_max(vf_set1(-0.0f), x), t);
+    t = vf_select(vf_eq(x, vf_constant(-INFINITY)), vf_constant(NAN), t);
+    return vf_sub(vf_max(vf_constant(-0.0f), x), t);
 }
 OXI_INLINE vf vf_gate_logistic(vf x, vf size, vf r, vi n) { /* g(-|x|) = z / (1 + z), z = e^r 2^n */
-    vf zero = vf_zero(), one = vf_set1(1.0f), s = vf_expm1_poly(r);
+    vf zero = vf_zero(), one = vf_constant(1.0f), s = vf_expm1_poly(r);
     vf z = vi_as_vf(vi_add(vf_as_vi(vf_add(s, one)), vi_sll(n, 23)));
     z = vf_select(vi_cmpgt(n, vi_set1(-100)), z, zero);
     vf t = vf_div(vf_fma(size, s, size), vf_add(one, z));
@@ -21663,18 +21757,18 @@ OXI_INLINE vf vf_gate_logistic(vf x, vf size, vf r, vi n) { /* g(-|x|) = z / (1 
 }
 OXI_INLINE vf vf_silu(vf x) {
     vi n;
-    vf size = vf_min(vf_set1(120.0f), vf_abs(x)), r = vf_exp_reduce(vf_neg(size), &n);
+    vf size = vf_min(vf_constant(120.0f), vf_abs(x)), r = vf_exp_reduce(vf_neg(size), &n);
     return vf_gate_logistic(x, size, r, n);
 }
 
 /* y = 2 sqrt(2/pi) (x + 0.044715 x^3) up to 140 must be known to 2^-26 absolutely: it is formed in f64 and
  * taken apart into two floats, the first of which has its low bits cut off. */
 OXI_INLINE vd vd_gelu_tanh_argument(vd x) {
-    vd y = vd_mul(x, vd_fma(vd_mul(x, x), vd_set1(0.071354816272), vd_set1(1.5957691216057308)));
+    vd y = vd_mul(x, vd_fma(vd_mul(x, x), vd_constant(0.071354816272), vd_constant(1.5957691216057308)));
     return vd_neg(y);
 }
 OXI_INLINE vf vf_gelu_tanh(vf x) {
-    vf size = vf_min(vf_set1(12.0f), vf_abs(x));
+    vf size = vf_min(vf_constant(12.0f), vf_abs(x));
     vd low = vd_gelu_tanh_argument(vd_from_vf_lo(size)), high = vd_gelu_tanh_argument(vd_from_vf_hi(size));
     vd top_bits = vl_as_vd(vl_set1(-((int64_t)1 << 30))), low_top = vd_and(low, top_bits),
        high_top = vd_and(high, top_bits);
@@ -21684,50 +21778,55 @@ OXI_INLINE vf vf_gelu_tanh(vf x) {
     return vf_gate_logistic(x, size, r, n);
 }
 
-/* Near 0, g(x) = 1/2 + x R(x^2). Beyond, g(-a) = erfc(a / sqrt 2) / 2 = e^(-a^2 / 2) u P(u), u = 1 / (1 +
- * a / 2); a^2 is taken as an exact square of the top half of a's bits and a small rest. */
-OXI_INLINE vf vf_gelu(vf x) {
-    vf size = vf_abs(x), z = vf_mul(x, x), q = vf_set1(-6.78697779e-6f), half = vf_set1(0.5f);
-    q = vf_fma(q, z, vf_set1(1.10864989e-4f));
-    q = vf_fma(q, z, vf_set1(-1.18341495e-3f));
-    q = vf_fma(q, z, vf_set1(9.97188222e-3f));
-    q = vf_fma(q, z, vf_set1(-6.64900616e-2f));
-    q = vf_fma(q, z, vf_set1(0.398942262f));
-    vf near = vf_mul(x, vf_fma(q, x, half));
-    vf a = vf_min(vf_set1(15.0f), size), one = vf_set1(1.0f);
-    vf au = vf_div(a, vf_fma(a, half, one)), u = vf_fnma(au, half, one), p = vf_set1(0.134060487f);
-    p = vf_fma(p, u, vf_set1(-0.415568709f));
-    p = vf_fma(p, u, vf_set1(0.410808951f));
-    p = vf_fma(p, u, vf_set1(-2.35542934e-3f));
-    p = vf_fma(p, u, vf_set1(-0.189348504f));
-    p = vf_fma(p, u, vf_set1(-2.85515413e-2f));
-    p = vf_fma(p, u, vf_set1(4.21440341e-2f));
-    p = vf_fma(p, u, vf_set1(0.150613114f));
-    p = vf_fma(p, u, vf_set1(0.199399844f));
-    p = vf_fma(p, u, vf_set1(0.199473247f));
+/* g(-a) = erfc(a / sqrt 2) / 2 = e^(-a^2 / 2) u P / 2, u = 1 / (1 + a / 2), P a polynomial in w = u - 0.5417;
+ * a^2 is taken as an exact square of the top half of a's bits and a small rest. Returns a g(-a) / 2^n. */
+OXI_INLINE vf vf_gelu_term(vf a, vi *n) {
+    vf half = vf_constant(0.5f), au = vf_div(a, vf_add(a, vf_constant(2.0f))); /* a u / 2 = 1 - u */
+    vf w = vf_sub(vf_constant(0.458251953f), au), p = vf_constant(0.13847168f);
+    p = vf_fma(p, w, vf_constant(-8.95553827e-2f));
+    p = vf_fma(p, w, vf_constant(-0.12149228f));
+    p = vf_fma(p, w, vf_constant(0.17736207f));
+    p = vf_fma(p, w, vf_constant(-3.88181694e-2f));
+    p = vf_fma(p, w, vf_constant(-0.14559947f));
+    p = vf_fma(p, w, vf_constant(0.18114796f));
+    p = vf_fma(p, w, vf_constant(3.39656956e-2f));
+    p = vf_fma(p, w, vf_constant(-0.29144347f));
+    p = vf_fma(p, w, vf_constant(7.84710497e-2f));
+    p = vf_fma(p, w, vf_constant(0.6708918f));
+    p = vf_fma(p, w, vf_constant(0.7002584f));
     vf top = vi_as_vf(vi_and(vf_as_vi(a), vi_set1(-4096)));
-    vi n;
-    vf r = vf_exp_reduce(vf_mul(vf_mul(top, top), vf_neg(half)), &n);
+    vf r = vf_exp_reduce(vf_mul(vf_mul(top, top), vf_constant(-0.5f)), n);
     r = vf_fnma(vf_mul(vf_sub(a, top), half), vf_add(a, top), r);
     p = vf_mul(au, p);
-    p = vf_select(vi_cmpgt(n, vi_set1(-160)), vf_fma(p, vf_expm1_poly(r), p), vf_zero());
-    vf far = vf_gate(x, vf_scale(p, n));
-    return vf_select(vf_lt(size, vf_set1(1.05f)), near, far);
+    return vf_fma(p, vf_expm1_poly(r), p);
+}
+/* Of any x, also where the term is subnormal or 0. */
+OXI_SHARED vf vf_gelu_any(vf x) {
+    vi n;
+    vf term = vf_gelu_term(vf_min(vf_constant(15.0f), vf_abs(x)), &n);
+    return vf_gate(x, vf_scale(vf_select(vi_cmpgt(n, vi_set1(-160)), term, vf_zero()), n));
+}
+OXI_INLINE vf vf_gelu(vf x) {
+    vi n;
+    vf a = vf_abs(x);
+    if (vm_any(vi_cmpgt(vf_as_vi(a), vi_set1(0x41480000)))) return vf_gelu_any(x); /* beyond 12.5, or NaN */
+    vf term = vf_gelu_term(a, &n);
+    return vf_sub(vf_max(vf_constant(-0.0f), x), vi_as_vf(vi_add(vf_as_vi(term), vi_sll(n, 23))));
 }
 
 /* ---- sin, cos ---------------------------------------------------------------------------------------------
  * x = n pi/2 + r. Up to 2^17 the reduction is exact enough in f64 (33 bits of pi/2, then 53 more); beyond,
  * each lane is reduced with as many bits of 2/pi as it needs (oxi_reduce_large in cpu/scalar_map.c). */
 OXI_INLINE vd vd_minus_turns(vd x, vd n) {
-    return vd_fnma(n, vd_set1(6.07710050650619224932e-11),
-                   vd_fnma(n, vd_set1(1.57079632673412561417e+00), x));
+    return vd_fnma(n, vd_constant(6.07710050650619224932e-11),
+                   vd_fnma(n, vd_constant(1.57079632673412561417e+00), x));
 }
 OXI_SHARED vf vf_reduce_turns(vf x, vi *quarter) {
-    *quarter = vf_to_vi(vf_mul(x, vf_set1(0.636619772f)));
+    *quarter = vf_to_vi(vf_mul(x, vf_constant(0.636619772f)));
     vf n = vi_to_vf(*quarter);
     vf r = vf_from_vd(vd_minus_turns(vd_from_vf_lo(x), vd_from_vf_lo(n)),
                       vd_minus_turns(vd_from_vf_hi(x), vd_from_vf_hi(n)));
-    if (vm_any(vm_not(vf_lt(vf_abs(x), vf_set1(131072.0f))))) {
+    if (vm_any(vm_not(vf_lt(vf_abs(x), vf_constant(131072.0f))))) {
         float angle[VF], rest[VF];
         int32_t turns[VF];
         vf_store(angle, x);
@@ -21742,14 +21841,14 @@ OXI_SHARED vf vf_reduce_turns(vf x, vi *quarter) {
 }
 /* sin(r + quarter pi/2). */
 OXI_INLINE vf vf_sin_quarter(vf r, vi quarter) {
-    vf z = vf_mul(r, r), s = vf_set1(-1.94956621e-4f), c = vf_set1(2.44133826e-5f);
-    s = vf_fma(s, z, vf_set1(8.33201408e-3f));
-    s = vf_fma(s, z, vf_set1(-0.166666523f));
+    vf z = vf_mul(r, r), s = vf_constant(-1.94956621e-4f), c = vf_constant(2.44133826e-5f);
+    s = vf_fma(s, z, vf_constant(8.33201408e-3f));
+    s = vf_fma(s, z, vf_constant(-0.166666523f));
     s = vf_fma(vf_mul(s, z), r, r);
-    c = vf_fma(c, z, vf_set1(-1.38871418e-3f));
-    c = vf_fma(c, z, vf_set1(4.16666418e-2f));
-    c = vf_fma(c, z, vf_set1(-0.5f));
-    c = vf_fma(c, z, vf_set1(1.0f));
+    c = vf_fma(c, z, vf_constant(-1.38871418e-3f));
+    c = vf_fma(c, z, vf_constant(4.16666418e-2f));
+    c = vf_fma(c, z, vf_constant(-0.5f));
+    c = vf_fma(c, z, vf_constant(1.0f));
     vm odd = vi_cmpeq(vi_and(quarter, vi_set1(1)), vi_set1(1));
     vf sign = vi_as_vf(vi_sll(vi_and(quarter, vi_set1(2)), 30));
     return vf_xor(vf_select(odd, c, s), sign);
@@ -21769,31 +21868,31 @@ OXI_INLINE vf vf_cos(vf x) {
 
 /* Whole powers: *n is what to add to the bits of a number in order to multiply it by 2^n. */
 OXI_INLINE vd vd_exp_reduce(vd x, vl *n) {
-    x = vd_min(vd_set1(700.0), vd_max(vd_set1(-700.0), x));
-    vd whole = vd_nearest(vd_mul(x, vd_set1(1.4426950408889634)), n);
+    x = vd_min(vd_constant(700.0), vd_max(vd_constant(-700.0), x));
+    vd whole = vd_nearest(vd_mul(x, vd_constant(1.4426950408889634)), n);
     *n = vl_sll(*n, 52);
-    return vd_fnma(whole, vd_set1(1.90821492927058770002e-10),
-                   vd_fnma(whole, vd_set1(6.93147180369123816490e-01), x));
+    return vd_fnma(whole, vd_constant(1.90821492927058770002e-10),
+                   vd_fnma(whole, vd_constant(6.93147180369123816490e-01), x));
 }
 OXI_INLINE vd vd_expm1_poly(vd r) {
-    vd p = vd_set1(1.9323518868719689e-5);
-    p = vd_fma(p, r, vd_set1(1.9899279184190834e-4));
-    p = vd_fma(p, r, vd_set1(1.3900487567433087e-3));
-    p = vd_fma(p, r, vd_set1(8.3332984886895616e-3));
-    p = vd_fma(p, r, vd_set1(4.1666596906327687e-2));
-    p = vd_fma(p, r, vd_set1(0.16666666718944373));
-    p = vd_fma(p, r, vd_set1(0.50000000104631126));
+    vd p = vd_constant(1.9323518868719689e-5);
+    p = vd_fma(p, r, vd_constant(1.9899279184190834e-4));
+    p = vd_fma(p, r, vd_constant(1.3900487567433087e-3));
+    p = vd_fma(p, r, vd_constant(8.3332984886895616e-3));
+    p = vd_fma(p, r, vd_constant(4.1666596906327687e-2));
+    p = vd_fma(p, r, vd_constant(0.16666666718944373));
+    p = vd_fma(p, r, vd_constant(0.50000000104631126));
     return vd_fma(vd_mul(p, r), r, r);
 }
 /* Beyond +-700 it stays e^+-700: infinity and 0 as f32. */
 OXI_SHARED vd vd_exp(vd x) {
     vl n;
-    vd r = vd_exp_reduce(x, &n), p = vd_add(vd_expm1_poly(r), vd_set1(1.0));
+    vd r = vd_exp_reduce(x, &n), p = vd_add(vd_expm1_poly(r), vd_constant(1.0));
     return vl_as_vd(vl_add(vd_as_vl(p), n));
 }
 OXI_SHARED vd vd_expm1(vd x) {
     vl n;
-    vd r = vd_exp_reduce(x, &n), one = vd_set1(1.0), power = vl_as_vd(vl_add(vd_as_vl(one), n));
+    vd r = vd_exp_reduce(x, &n), one = vd_constant(1.0), power = vl_as_vd(vl_add(vd_as_vl(one), n));
     vd result = vd_fma(power, vd_expm1_poly(r), vd_sub(power, one));
     return vd_select(vd_eq(x, vd_zero()), x, result);
 }
@@ -21804,61 +21903,62 @@ OXI_SHARED vd vd_log(vd x) {
     vl bits = vl_add(vd_as_vl(x), vl_set1(one_bits - root_half_bits));
     vl exponent = vl_or(vl_srl(bits, 52), vl_set1(0x4330000000000000)); /* of 2^52 + biased exponent */
     vl mantissa = vl_and(bits, vl_set1(0x000fffffffffffff));
-    vd e = vd_sub(vl_as_vd(exponent), vd_set1(4503599627370496.0 + 1023.0));
-    vd f = vd_sub(vl_as_vd(vl_add(mantissa, vl_set1(root_half_bits))), vd_set1(1.0));
-    vd s = vd_div(f, vd_add(f, vd_set1(2.0))), z = vd_mul(s, s), p = vd_set1(0.19583461057668258);
-    p = vd_fma(p, z, vd_set1(0.22176237038610094));
-    p = vd_fma(p, z, vd_set1(0.2857210799300266));
-    p = vd_fma(p, z, vd_set1(0.3999999563289125));
-    p = vd_fma(p, z, vd_set1(0.66666666675768393));
-    vd result = vd_fma(e, vd_set1(0.69314718055994531), vd_fma(vd_mul(p, z), s, vd_add(s, s)));
-    vd zero = vd_zero(), infinity = vd_set1(INFINITY);
-    vd other =
-        vd_select(vd_eq(x, zero), vd_neg(infinity), vd_select(vd_eq(x, infinity), infinity, vd_set1(NAN)));
+    vd e = vd_sub(vl_as_vd(exponent), vd_constant(4503599627370496.0 + 1023.0));
+    vd f = vd_sub(vl_as_vd(vl_add(mantissa, vl_set1(root_half_bits))), vd_constant(1.0));
+    vd s = vd_div(f, vd_add(f, vd_constant(2.0))), z = vd_mul(s, s), p = vd_constant(0.19583461057668258);
+    p = vd_fma(p, z, vd_constant(0.22176237038610094));
+    p = vd_fma(p, z, vd_constant(0.2857210799300266));
+    p = vd_fma(p, z, vd_constant(0.3999999563289125));
+    p = vd_fma(p, z, vd_constant(0.66666666675768393));
+    vd result = vd_fma(e, vd_constant(0.69314718055994531), vd_fma(vd_mul(p, z), s, vd_add(s, s)));
+    vd zero = vd_zero(), infinity = vd_constant(INFINITY);
+    vd other = vd_select(vd_eq(x, infinity), infinity, vd_constant(NAN));
+    other = vd_select(vd_eq(x, zero), vd_neg(infinity), other);
     return vd_select(vmd_and(vd_gt(x, zero), vd_lt(x, infinity)), result, other);
 }
 /* What rounding 1 + x lost is put back, divided by the sum. */
 OXI_SHARED vd vd_log1p(vd x) {
-    vd one = vd_set1(1.0), sum = vd_add(x, one), lost = vd_sub(x, vd_sub(sum, one)), result = vd_log(sum);
-    vmd inside = vmd_and(vd_gt(sum, vd_zero()), vd_lt(sum, vd_set1(INFINITY)));
+    vd one = vd_constant(1.0), sum = vd_add(x, one), lost = vd_sub(x, vd_sub(sum, one)), result = vd_log(sum);
+    vmd inside = vmd_and(vd_gt(sum, vd_zero()), vd_lt(sum, vd_constant(INFINITY)));
     result = vd_select(inside, vd_add(result, vd_div(lost, sum)), result);
     return vd_select(vd_eq(x, vd_zero()), x, result);
 }
 
 OXI_INLINE vd vd_sinh(vd x) {
     vd m = vd_expm1(vd_abs(x));
-    return vd_copysign(vd_mul(vd_add(m, vd_div(m, vd_add(m, vd_set1(1.0)))), vd_set1(0.5)), x);
+    return vd_copysign(vd_mul(vd_add(m, vd_div(m, vd_add(m, vd_constant(1.0)))), vd_constant(0.5)), x);
 }
 OXI_INLINE vd vd_cosh(vd x) {
     vd grown = vd_exp(vd_abs(x));
-    return vd_mul(vd_add(grown, vd_div(vd_set1(1.0), grown)), vd_set1(0.5));
+    return vd_mul(vd_add(grown, vd_div(vd_constant(1.0), grown)), vd_constant(0.5));
 }
 OXI_INLINE vd vd_asinh(vd x) {
-    vd size = vd_abs(x), one = vd_set1(1.0), root = vd_sqrt(vd_fma(size, size, one));
+    vd size = vd_abs(x), one = vd_constant(1.0), root = vd_sqrt(vd_fma(size, size, one));
     return vd_copysign(vd_log1p(vd_add(size, vd_sub(root, one))), x);
 }
 OXI_INLINE vd vd_acosh(vd x) {
-    vd t = vd_sub(x, vd_set1(1.0)), result = vd_log1p(vd_add(t, vd_sqrt(vd_mul(t, vd_add(t, vd_set1(2.0))))));
-    return vd_select(vd_lt(x, vd_set1(1.0)), vd_set1(NAN), result);
+    vd t = vd_sub(x, vd_constant(1.0)), root = vd_sqrt(vd_mul(t, vd_add(t, vd_constant(2.0))));
+    vd result = vd_log1p(vd_add(t, root));
+    return vd_select(vd_lt(x, vd_constant(1.0)), vd_constant(NAN), result);
 }
 OXI_INLINE vd vd_atanh(vd x) {
-    vd size = vd_abs(x), ratio = vd_div(vd_add(size, size), vd_sub(vd_set1(1.0), size));
-    return vd_copysign(vd_mul(vd_log1p(ratio), vd_set1(0.5)), x);
+    vd size = vd_abs(x), ratio = vd_div(vd_add(size, size), vd_sub(vd_constant(1.0), size));
+    return vd_copysign(vd_mul(vd_log1p(ratio), vd_constant(0.5)), x);
 }
 
 /* asin(root) for 0 <= root <= 1/2, z = root^2. */
 OXI_INLINE vd vd_asin_poly(vd root, vd z) {
-    vd p = vd_set1(0.037516476556524632);
-    p = vd_fma(p, z, vd_set1(0.014438583321542988));
-    p = vd_fma(p, z, vd_set1(0.031807724932995537));
-    p = vd_fma(p, z, vd_set1(0.044516954304071057));
-    p = vd_fma(p, z, vd_set1(0.075005041893276614));
-    p = vd_fma(p, z, vd_set1(0.16666659991216493));
+    vd p = vd_constant(0.037516476556524632);
+    p = vd_fma(p, z, vd_constant(0.014438583321542988));
+    p = vd_fma(p, z, vd_constant(0.031807724932995537));
+    p = vd_fma(p, z, vd_constant(0.044516954304071057));
+    p = vd_fma(p, z, vd_constant(0.075005041893276614));
+    p = vd_fma(p, z, vd_constant(0.16666659991216493));
     return vd_fma(vd_mul(p, z), root, root);
 }
 /* Beyond 1/2: asin x = pi/2 - 2 asin(sqrt((1 - x) / 2)). */
 OXI_SHARED vd vd_asin_part(vd x, vmd *outer) {
-    vd size = vd_abs(x), half = vd_set1(0.5);
+    vd size = vd_abs(x), half = vd_constant(0.5);
     *outer = vd_gt(size, half);
     vd z = vd_select(*outer, vd_fnma(size, half, half), vd_mul(x, x));
     return vd_asin_poly(vd_select(*outer, vd_sqrt(z), size), z);
@@ -21866,46 +21966,46 @@ OXI_SHARED vd vd_asin_part(vd x, vmd *outer) {
 OXI_INLINE vd vd_asin(vd x) {
     vmd outer;
     vd p = vd_asin_part(x, &outer);
-    return vd_copysign(vd_select(outer, vd_fnma(p, vd_set1(2.0), vd_set1(1.5707963267948966)), p), x);
+    return vd_copysign(vd_select(outer, vd_fnma(p, vd_constant(2.0), vd_constant(1.5707963267948966)), p), x);
 }
 OXI_INLINE vd vd_acos(vd x) {
     vmd outer;
     vd p = vd_asin_part(x, &outer), twice = vd_add(p, p),
-       inner = vd_sub(vd_set1(1.5707963267948966), vd_copysign(p, x));
-    vd result = vd_select(vd_lt(x, vd_zero()), vd_sub(vd_set1(3.1415926535897932), twice), twice);
+       inner = vd_sub(vd_constant(1.5707963267948966), vd_copysign(p, x));
+    vd result = vd_select(vd_lt(x, vd_zero()), vd_sub(vd_constant(3.1415926535897932), twice), twice);
     return vd_select(outer, result, inner);
 }
 OXI_SHARED vd vd_atan_poly(vd a) { /* 0 <= a <= 1 */
-    vd z = vd_mul(a, a), p = vd_set1(-0.0017936394138805141);
-    p = vd_fma(p, z, vd_set1(0.010914688628394916));
-    p = vd_fma(p, z, vd_set1(-0.031178006661976711));
-    p = vd_fma(p, z, vd_set1(0.057957760556810609));
-    p = vd_fma(p, z, vd_set1(-0.084034603243532902));
-    p = vd_fma(p, z, vd_set1(0.10952189235340447));
-    p = vd_fma(p, z, vd_set1(-0.1426424233803581));
-    p = vd_fma(p, z, vd_set1(0.19998548344776948));
-    p = vd_fma(p, z, vd_set1(-0.33333299091088425));
+    vd z = vd_mul(a, a), p = vd_constant(-0.0017936394138805141);
+    p = vd_fma(p, z, vd_constant(0.010914688628394916));
+    p = vd_fma(p, z, vd_constant(-0.031178006661976711));
+    p = vd_fma(p, z, vd_constant(0.057957760556810609));
+    p = vd_fma(p, z, vd_constant(-0.084034603243532902));
+    p = vd_fma(p, z, vd_constant(0.10952189235340447));
+    p = vd_fma(p, z, vd_constant(-0.1426424233803581));
+    p = vd_fma(p, z, vd_constant(0.19998548344776948));
+    p = vd_fma(p, z, vd_constant(-0.33333299091088425));
     return vd_fma(vd_mul(p, z), a, a);
 }
 OXI_INLINE vd vd_atan(vd x) {
-    vd size = vd_abs(x), one = vd_set1(1.0);
+    vd size = vd_abs(x), one = vd_constant(1.0);
     vd p = vd_atan_poly(vd_div(vd_min(one, size), vd_max(one, size)));
-    return vd_copysign(vd_select(vd_gt(size, one), vd_sub(vd_set1(1.5707963267948966), p), p), x);
+    return vd_copysign(vd_select(vd_gt(size, one), vd_sub(vd_constant(1.5707963267948966), p), p), x);
 }
 OXI_INLINE vd vd_atan2(vd y, vd x) {
-    vd across = vd_abs(x), up = vd_abs(y), larger = vd_max(across, up), one = vd_set1(1.0);
+    vd across = vd_abs(x), up = vd_abs(y), larger = vd_max(across, up), one = vd_constant(1.0);
     vd ratio = vd_div(vd_min(across, up), larger);
     ratio = vd_select(vd_eq(across, up), vd_select(vd_eq(up, vd_zero()), up, one), ratio);
     vd p = vd_atan_poly(ratio);
-    p = vd_select(vd_gt(up, across), vd_sub(vd_set1(1.5707963267948966), p), p);
-    p = vd_select(vd_lt(vd_copysign(one, x), vd_zero()), vd_sub(vd_set1(3.1415926535897932), p), p);
-    return vd_select(vd_unord(x, y), vd_set1(NAN), vd_copysign(p, y));
+    p = vd_select(vd_gt(up, across), vd_sub(vd_constant(1.5707963267948966), p), p);
+    p = vd_select(vd_lt(vd_copysign(one, x), vd_zero()), vd_sub(vd_constant(3.1415926535897932), p), p);
+    return vd_select(vd_unord(x, y), vd_constant(NAN), vd_copysign(p, y));
 }
 
 OXI_INLINE vd vd_tan(vd x) {
     vl ignored;
-    vd n = vd_nearest(vd_mul(x, vd_set1(0.63661977236758134)), &ignored), r = vd_minus_turns(x, n);
-    if (vmd_any(vmd_not(vd_lt(vd_abs(x), vd_set1(131072.0))))) {
+    vd n = vd_nearest(vd_mul(x, vd_constant(0.63661977236758134)), &ignored), r = vd_minus_turns(x, n);
+    if (vmd_any(vmd_not(vd_lt(vd_abs(x), vd_constant(131072.0))))) {
         double angle[VD], rest[VD], turns[VD];
         vd_store(angle, x);
         vd_store(rest, r);
@@ -21919,17 +22019,17 @@ OXI_INLINE vd vd_tan(vd x) {
         r = vd_load(rest);
         n = vd_load(turns);
     }
-    vd z = vd_mul(r, r), s = vd_set1(2.7161254503885555e-6), c = vd_set1(-2.7186903382993024e-7);
-    s = vd_fma(s, z, vd_set1(-1.9839098294785571e-4));
-    s = vd_fma(s, z, vd_set1(8.3333286250668326e-3));
-    s = vd_fma(s, z, vd_set1(-0.16666666634805116));
+    vd z = vd_mul(r, r), s = vd_constant(2.7161254503885555e-6), c = vd_constant(-2.7186903382993024e-7);
+    s = vd_fma(s, z, vd_constant(-1.9839098294785571e-4));
+    s = vd_fma(s, z, vd_constant(8.3333286250668326e-3));
+    s = vd_fma(s, z, vd_constant(-0.16666666634805116));
     s = vd_fma(vd_mul(s, z), r, r);
-    c = vd_fma(c, z, vd_set1(2.4799225029235267e-5));
-    c = vd_fma(c, z, vd_set1(-1.3888882579396954e-3));
-    c = vd_fma(c, z, vd_set1(4.1666666608411895e-2));
-    c = vd_fma(c, z, vd_set1(-0.5));
-    c = vd_fma(c, z, vd_set1(1.0));
-    vd half = vd_mul(n, vd_set1(0.5));
+    c = vd_fma(c, z, vd_constant(2.4799225029235267e-5));
+    c = vd_fma(c, z, vd_constant(-1.3888882579396954e-3));
+    c = vd_fma(c, z, vd_constant(4.1666666608411895e-2));
+    c = vd_fma(c, z, vd_constant(-0.5));
+    c = vd_fma(c, z, vd_constant(1.0));
+    vd half = vd_mul(n, vd_constant(0.5));
     vmd odd = vd_ne(vd_nearest(half, &ignored), half);
     vd result = vd_div(vd_select(odd, vd_neg(c), s), vd_select(odd, s, c));
     return vd_select(vd_eq(x, vd_zero()), x, result);
@@ -21938,37 +22038,37 @@ OXI_INLINE vd vd_tan(vd x) {
 /* e^(-a^2) u P(u), u = 1 / (1 + 0.4 a), a = |x|; 2 minus that for negative x. The square of an f32 is
  * exact in f64. */
 OXI_INLINE vd vd_erfc(vd x) {
-    vd a = vd_min(vd_set1(12.0), vd_abs(x)), one = vd_set1(1.0);
-    vd u = vd_div(one, vd_fma(a, vd_set1(0.4), one)), p = vd_set1(0.021914285893325239);
-    p = vd_fma(p, u, vd_set1(-0.16041818669907665));
-    p = vd_fma(p, u, vd_set1(0.48635969024629855));
-    p = vd_fma(p, u, vd_set1(-0.76439771883417751));
-    p = vd_fma(p, u, vd_set1(0.65740784427122712));
-    p = vd_fma(p, u, vd_set1(-0.39116763863051324));
-    p = vd_fma(p, u, vd_set1(0.24046852122369405));
-    p = vd_fma(p, u, vd_set1(0.07013502231748095));
-    p = vd_fma(p, u, vd_set1(0.18201853723503314));
-    p = vd_fma(p, u, vd_set1(0.20622213385782087));
-    p = vd_fma(p, u, vd_set1(0.225785501453134));
-    p = vd_fma(p, u, vd_set1(0.22567200753104844));
+    vd a = vd_min(vd_constant(12.0), vd_abs(x)), one = vd_constant(1.0);
+    vd u = vd_div(one, vd_fma(a, vd_constant(0.4), one)), p = vd_constant(0.021914285893325239);
+    p = vd_fma(p, u, vd_constant(-0.16041818669907665));
+    p = vd_fma(p, u, vd_constant(0.48635969024629855));
+    p = vd_fma(p, u, vd_constant(-0.76439771883417751));
+    p = vd_fma(p, u, vd_constant(0.65740784427122712));
+    p = vd_fma(p, u, vd_constant(-0.39116763863051324));
+    p = vd_fma(p, u, vd_constant(0.24046852122369405));
+    p = vd_fma(p, u, vd_constant(0.07013502231748095));
+    p = vd_fma(p, u, vd_constant(0.18201853723503314));
+    p = vd_fma(p, u, vd_constant(0.20622213385782087));
+    p = vd_fma(p, u, vd_constant(0.225785501453134));
+    p = vd_fma(p, u, vd_constant(0.22567200753104844));
     vd result = vd_mul(vd_mul(u, p), vd_exp(vd_neg(vd_mul(a, a))));
-    return vd_select(vd_lt(x, vd_zero()), vd_sub(vd_set1(2.0), result), result);
+    return vd_select(vd_lt(x, vd_zero()), vd_sub(vd_constant(2.0), result), result);
 }
 
 /* |a|^b with the sign and the special cases of C's pow. */
 OXI_INLINE vd vd_pow(vd a, vd b) {
-    vd zero = vd_zero(), one = vd_set1(1.0), size = vd_abs(a), half = vd_mul(b, vd_set1(0.5));
+    vd zero = vd_zero(), one = vd_constant(1.0), size = vd_abs(a), half = vd_mul(b, vd_constant(0.5));
     vd result = vd_exp(vd_mul(b, vd_log(size)));
     vmd whole = vd_eq(vd_trunc(b), b), odd = vmd_and(whole, vd_ne(vd_trunc(half), half));
     result = vd_select(odd, vd_copysign(result, a), result);
-    vmd refused = vmd_and(vmd_and(vd_lt(a, zero), vd_lt(size, vd_set1(INFINITY))), vmd_not(whole));
-    result = vd_select(refused, vd_set1(NAN), result);
-    vmd endless = vd_eq(vd_abs(b), vd_set1(INFINITY));
+    vmd refused = vmd_and(vmd_and(vd_lt(a, zero), vd_lt(size, vd_constant(INFINITY))), vmd_not(whole));
+    result = vd_select(refused, vd_constant(NAN), result);
+    vmd endless = vd_eq(vd_abs(b), vd_constant(INFINITY));
     vmd unit = vmd_or(vd_eq(a, one), vmd_and(vd_eq(size, one), endless));
     return vd_select(vmd_or(vd_eq(b, zero), unit), one, result);
 }
 OXI_INLINE vd vd_hypot(vd a, vd b) {
-    vd infinity = vd_set1(INFINITY), result = vd_sqrt(vd_fma(a, a, vd_mul(b, b)));
+    vd infinity = vd_constant(INFINITY), result = vd_sqrt(vd_fma(a, a, vd_mul(b, b)));
     return vd_select(vmd_or(vd_eq(vd_abs(a), infinity), vd_eq(vd_abs(b), infinity)), infinity, result);
 }
 
@@ -21978,7 +22078,8 @@ OXI_SHARED vd vd_fmod(vd a, vd b) {
     vd size = vd_abs(a), divisor = vd_abs(b), quotient = vd_trunc(vd_div(size, divisor));
     vd rest = vd_fnma(quotient, divisor, size);
     rest = vd_select(vd_lt(rest, vd_zero()), vd_add(rest, divisor), rest);
-    vmd large = vmd_not(vmd_and(vd_lt(quotient, vd_set1(268435456.0)), vd_lt(divisor, vd_set1(INFINITY))));
+    vmd large = vd_lt(quotient, vd_constant(268435456.0));
+    large = vmd_not(vmd_and(large, vd_lt(divisor, vd_constant(INFINITY))));
     if (vmd_any(large)) {
         double dividends[VD], divisors[VD], rests[VD];
         unsigned bits = vmd_bits(large);
@@ -21994,7 +22095,7 @@ OXI_SHARED vd vd_fmod(vd a, vd b) {
 /* Where the rest is not 0 and its sign differs from the divisor's. */
 OXI_INLINE vmd vd_rest_opposes(vd rest, vd divisor) {
     vd zero = vd_zero();
-    return vd_lt(vd_mul(rest, vd_copysign(vd_set1(1.0), divisor)), zero);
+    return vd_lt(vd_mul(rest, vd_copysign(vd_constant(1.0), divisor)), zero);
 }
 OXI_INLINE vd vd_remainder(vd a, vd b) {
     vd rest = vd_fmod(a, b);
@@ -22002,7 +22103,7 @@ OXI_INLINE vd vd_remainder(vd a, vd b) {
 }
 /* As torch: the quotient less its rest is whole up to rounding; a zero has the sign of a / b. */
 OXI_INLINE vd vd_floor_divide(vd a, vd b) {
-    vd zero = vd_zero(), one = vd_set1(1.0), rest = vd_fmod(a, b), plain = vd_div(a, b);
+    vd zero = vd_zero(), one = vd_constant(1.0), rest = vd_fmod(a, b), plain = vd_div(a, b);
     vd quotient = vd_div(vd_sub(a, rest), b);
     quotient = vd_sub(quotient, vd_select(vd_rest_opposes(rest, b), one, zero));
     quotient = vd_select(vd_eq(quotient, zero), vd_copysign(zero, plain), vd_round(quotient));
@@ -22010,9 +22111,9 @@ OXI_INLINE vd vd_floor_divide(vd a, vd b) {
 }
 
 OXI_INLINE vd vd_mish(vd x) { /* tanh(log(1 + w)) = w (w + 2) / (w (w + 2) + 2), w = e^x */
-    vd w = vd_exp(vd_min(vd_set1(40.0), x)), two = vd_set1(2.0), part = vd_mul(w, vd_add(w, two));
+    vd w = vd_exp(vd_min(vd_constant(40.0), x)), two = vd_constant(2.0), part = vd_mul(w, vd_add(w, two));
     vd result = vd_mul(x, vd_div(part, vd_add(part, two)));
-    return vd_select(vd_eq(x, vd_set1(-INFINITY)), vd_set1(NAN), result);
+    return vd_select(vd_eq(x, vd_constant(-INFINITY)), vd_constant(NAN), result);
 }
 OXI_INLINE vd vd_softplus(vd x, vd beta, vd threshold) {
     vd scaled = vd_mul(x, beta);
@@ -23909,7 +24010,8 @@ OXI_INLINE double OXI_ISA(wide_total)(const OXI_ISA(wide_sum) * sum) {
 
 #define OXI_ROW_FLUSH 32 /* additions in f32 before a partial sum moves on */
 
-OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x) {
+OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x, bool asks) {
+    const int64_t ahead = OXI_PREFETCH_AHEAD / (int64_t)sizeof *x;
     OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
     int64_t i = 0;
     while (i + 8 * VF <= n) {
@@ -23917,6 +24019,7 @@ OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x) {
         int64_t end = i + OXI_ROW_FLUSH * 8 * VF;
         if (end > n) end = n;
         for (; i + 8 * VF <= end; i += 8 * VF) {
+            for (int at = 0; asks && at < 8 * VF; at += 16) OXI_PREFETCH_READ(x + i + at + ahead);
             a0 = vf_add(a0, vf_load(x + i));
             a1 = vf_add(a1, vf_load(x + i + VF));
             a2 = vf_add(a2, vf_load(x + i + 2 * VF));
@@ -23934,7 +24037,7 @@ OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x) {
     return OXI_ISA(wide_total)(&total);
 }
 
-OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean) {
+OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean, const float *next) {
     OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
     vf m = vf_set1(mean);
     int64_t i = 0;
@@ -23944,6 +24047,7 @@ OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean)
         if (end > n) end = n;
 #define OXI_ADD_SQUARE(sum, at) d = vf_sub(vf_load(x + i + (at) * VF), m), sum = vf_fma(d, d, sum)
         for (; i + 8 * VF <= end; i += 8 * VF) {
+            for (int at = 0; next && at < 8 * VF; at += 16) OXI_PREFETCH_READ(next + i + at);
             OXI_ADD_SQUARE(a0, 0);
             OXI_ADD_SQUARE(a1, 1);
             OXI_ADD_SQUARE(a2, 2);
@@ -23957,7 +24061,10 @@ OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean)
         vf left = vf_add(vf_add(a0, a1), vf_add(a2, a3)), right = vf_add(vf_add(a4, a5), vf_add(a6, a7));
         OXI_ISA(wide_add)(&total, vf_add(left, right));
     }
-    for (; i + VF <= n; i += VF) OXI_ISA(wide_add_square)(&total, vf_sub(vf_load(x + i), m));
+    for (; i + VF <= n; i += VF) {
+        if (next) OXI_PREFETCH_READ(next + i);
+        OXI_ISA(wide_add_square)(&total, vf_sub(vf_load(x + i), m));
+    }
     double rest = 0;
     for (; i < n; i++) {
         double d = (double)x[i] - (double)mean;
@@ -26172,6 +26279,7 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
 #define oxi_avx2_VF 8
 #define oxi_avx2_VD 4
 #define oxi_avx2_SCALEF 0
+#define oxi_avx2_CONSTANT 0
 #define oxi_avx2_FMA 1
 #define oxi_avx2_TWO 0
 
@@ -26380,14 +26488,18 @@ OXI_INLINE void vf_store_bf16(uint16_t *p, vf a) {
 /* >>cpu/simd/derived.inc */
 /* The part of the vocabulary that every tier builds in the same way from its own. Included by each
  * simd/<isa>.h. */
-OXI_INLINE vf vf_abs(vf a) { return vf_andnot(vf_set1(-0.0f), a); }
-OXI_INLINE vf vf_neg(vf a) { return vf_xor(vf_set1(-0.0f), a); }
-OXI_INLINE vf vf_copysign(vf a, vf sign) { return vf_or(vf_abs(a), vf_and(vf_set1(-0.0f), sign)); }
+#if !OXI_ISA(CONSTANT)
+OXI_INLINE vf vf_constant(float a) { return vf_set1(a); }
+OXI_INLINE vd vd_constant(double a) { return vd_set1(a); }
+#endif
+OXI_INLINE vf vf_abs(vf a) { return vf_andnot(vf_constant(-0.0f), a); }
+OXI_INLINE vf vf_neg(vf a) { return vf_xor(vf_constant(-0.0f), a); }
+OXI_INLINE vf vf_copysign(vf a, vf sign) { return vf_or(vf_abs(a), vf_and(vf_constant(-0.0f), sign)); }
 OXI_INLINE vm vf_gt(vf a, vf b) { return vf_lt(b, a); }
 OXI_INLINE vm vf_ge(vf a, vf b) { return vf_le(b, a); }
-OXI_INLINE vd vd_abs(vd a) { return vd_andnot(vd_set1(-0.0), a); }
-OXI_INLINE vd vd_neg(vd a) { return vd_xor(vd_set1(-0.0), a); }
-OXI_INLINE vd vd_copysign(vd a, vd sign) { return vd_or(vd_abs(a), vd_and(vd_set1(-0.0), sign)); }
+OXI_INLINE vd vd_abs(vd a) { return vd_andnot(vd_constant(-0.0), a); }
+OXI_INLINE vd vd_neg(vd a) { return vd_xor(vd_constant(-0.0), a); }
+OXI_INLINE vd vd_copysign(vd a, vd sign) { return vd_or(vd_abs(a), vd_and(vd_constant(-0.0), sign)); }
 OXI_INLINE vmd vd_gt(vd a, vd b) { return vd_lt(b, a); }
 OXI_INLINE vmd vd_ge(vd a, vd b) { return vd_le(b, a); }
 OXI_INLINE void vmd_store_bool(uint8_t *p, vmd m) {
@@ -26465,20 +26577,20 @@ OXI_LIGHT_BEGIN
 /* ---- e^x --------------------------------------------------------------------------------------------------
  * x = n ln 2 + r, |r| <= ln 2 / 2. ln 2 is split so that n times its first part is exact. */
 OXI_INLINE vf vf_exp_reduce(vf x, vi *n) {
-    *n = vf_to_vi(vf_mul(x, vf_set1(1.44269504f)));
-    vf whole = vi_to_vf(*n), r = vf_fnma(whole, vf_set1(0.693145752f), x);
-    return vf_fnma(whole, vf_set1(1.42860677e-6f), r);
+    *n = vf_to_vi(vf_mul(x, vf_constant(1.44269504f)));
+    vf whole = vi_to_vf(*n), r = vf_fnma(whole, vf_constant(0.693145752f), x);
+    return vf_fnma(whole, vf_constant(1.42860677e-6f), r);
 }
 OXI_INLINE vf vf_expm1_poly(vf r) { /* e^r - 1 */
-    vf p = vf_set1(1.39108044e-3f);
-    p = vf_fma(p, r, vf_set1(8.37051682e-3f));
-    p = vf_fma(p, r, vf_set1(4.16668691e-2f));
-    p = vf_fma(p, r, vf_set1(0.166664988f));
-    p = vf_fma(p, r, vf_set1(0.499999970f));
+    vf p = vf_constant(1.39108044e-3f);
+    p = vf_fma(p, r, vf_constant(8.37051682e-3f));
+    p = vf_fma(p, r, vf_constant(4.16668691e-2f));
+    p = vf_fma(p, r, vf_constant(0.166664988f));
+    p = vf_fma(p, r, vf_constant(0.499999970f));
     return vf_fma(vf_mul(r, r), p, r);
 }
 OXI_INLINE vf vf_exp_poly(vf r) {
-    return vf_add(vf_expm1_poly(r), vf_set1(1.0f));
+    return vf_add(vf_expm1_poly(r), vf_constant(1.0f));
 }
 /* e^x where it is a normal number: -87.3 <= x <= 88.3. */
 OXI_INLINE vf vf_exp_within(vf x) {
@@ -26490,27 +26602,27 @@ OXI_INLINE vf vf_exp_within(vf x) {
  * the scaling. */
 OXI_INLINE vf vf_exp(vf x) {
     vi n;
-    vm vanishes = vf_lt(x, vf_set1(-104.0f));
-    x = vf_min(vf_set1(89.0f), vf_max(vf_set1(-104.0f), x));
+    vm vanishes = vf_lt(x, vf_constant(-104.0f));
+    x = vf_min(vf_constant(89.0f), vf_max(vf_constant(-104.0f), x));
     vf r = vf_exp_reduce(x, &n);
     return vf_scale(vf_select(vanishes, vf_zero(), vf_exp_poly(r)), n);
 }
 /* For softmax: x <= 88, and what would be subnormal is 0. */
 OXI_INLINE vf vf_exp_weight(vf x) {
-    vf least = vf_set1(-87.3f);
+    vf least = vf_constant(-87.3f);
     return vf_select(vf_lt(x, least), vf_zero(), vf_exp_within(vf_max(least, x)));
 }
 OXI_INLINE vf vf_exp2(vf x) {
-    vm vanishes = vf_lt(x, vf_set1(-150.0f));
-    x = vf_min(vf_set1(129.0f), vf_max(vf_set1(-150.0f), x));
+    vm vanishes = vf_lt(x, vf_constant(-150.0f));
+    x = vf_min(vf_constant(129.0f), vf_max(vf_constant(-150.0f), x));
     vi n = vf_to_vi(x);
-    vf r = vf_sub(x, vi_to_vf(n)), p = vf_set1(1.58246577e-4f);
-    p = vf_fma(p, r, vf_set1(1.34177180e-3f));
-    p = vf_fma(p, r, vf_set1(9.61706508e-3f));
-    p = vf_fma(p, r, vf_set1(5.55027276e-2f));
-    p = vf_fma(p, r, vf_set1(0.240226552f));
-    p = vf_fma(p, r, vf_set1(0.693147242f));
-    return vf_scale(vf_select(vanishes, vf_zero(), vf_fma(p, r, vf_set1(1.0f))), n);
+    vf r = vf_sub(x, vi_to_vf(n)), p = vf_constant(1.58246577e-4f);
+    p = vf_fma(p, r, vf_constant(1.34177180e-3f));
+    p = vf_fma(p, r, vf_constant(9.61706508e-3f));
+    p = vf_fma(p, r, vf_constant(5.55027276e-2f));
+    p = vf_fma(p, r, vf_constant(0.240226552f));
+    p = vf_fma(p, r, vf_constant(0.693147242f));
+    return vf_scale(vf_select(vanishes, vf_zero(), vf_fma(p, r, vf_constant(1.0f))), n);
 }
 
 /* ---- logarithms -------------------------------------------------------------------------------------------
@@ -26519,34 +26631,34 @@ OXI_INLINE vf vf_exp2(vf x) {
 OXI_INLINE void vf_log_parts(vf x, vf *e, vf *f, vf *tail) {
     vi bits = vf_as_vi(x), exponent = vi_sra(vi_sub(bits, vi_set1(0x3f2aaaab)), 23); /* 2/3 */
     *e = vi_to_vf(exponent);
-    *f = vf_sub(vi_as_vf(vi_sub(bits, vi_sll(exponent, 23))), vf_set1(1.0f));
-    vf s = vf_mul(*f, *f), p = vf_set1(-0.128918126f);
-    p = vf_fma(p, *f, vf_set1(0.139844537f));
-    p = vf_fma(p, *f, vf_set1(-0.121842332f));
-    p = vf_fma(p, *f, vf_set1(0.140058652f));
-    p = vf_fma(p, *f, vf_set1(-0.166804895f));
-    p = vf_fma(p, *f, vf_set1(0.200104058f));
-    p = vf_fma(p, *f, vf_set1(-0.249997973f));
-    p = vf_fma(p, *f, vf_set1(0.333332151f));
-    *tail = vf_fma(vf_mul(p, *f), s, vf_mul(s, vf_set1(-0.5f)));
+    *f = vf_sub(vi_as_vf(vi_sub(bits, vi_sll(exponent, 23))), vf_constant(1.0f));
+    vf s = vf_mul(*f, *f), p = vf_constant(-0.128918126f);
+    p = vf_fma(p, *f, vf_constant(0.139844537f));
+    p = vf_fma(p, *f, vf_constant(-0.121842332f));
+    p = vf_fma(p, *f, vf_constant(0.140058652f));
+    p = vf_fma(p, *f, vf_constant(-0.166804895f));
+    p = vf_fma(p, *f, vf_constant(0.200104058f));
+    p = vf_fma(p, *f, vf_constant(-0.249997973f));
+    p = vf_fma(p, *f, vf_constant(0.333332151f));
+    *tail = vf_fma(vf_mul(p, *f), s, vf_mul(s, vf_constant(-0.5f)));
 }
 OXI_INLINE vm vf_log_is_rare(vf x) {
-    return vm_not(vm_and(vf_ge(x, vf_set1(1.17549435e-38f)), vf_lt(x, vf_set1(INFINITY))));
+    return vm_not(vm_and(vf_ge(x, vf_constant(1.17549435e-38f)), vf_lt(x, vf_constant(INFINITY))));
 }
 /* The results of what is not a positive finite number. */
 OXI_INLINE vf vf_log_special(vf x, vf result) {
     vf zero = vf_zero();
-    result = vf_select(vf_eq(x, zero), vf_set1(-INFINITY), result);
-    result = vf_select(vf_lt(x, zero), vf_set1(NAN), result);
-    return vf_select(vm_or(vf_eq(x, vf_set1(INFINITY)), vf_unord(x, x)), x, result);
+    result = vf_select(vf_eq(x, zero), vf_constant(-INFINITY), result);
+    result = vf_select(vf_lt(x, zero), vf_constant(NAN), result);
+    return vf_select(vm_or(vf_eq(x, vf_constant(INFINITY)), vf_unord(x, x)), x, result);
 }
 /* The parts of any x: subnormals are scaled up first. */
 OXI_INLINE void vf_log_parts_any(vf x, vm rare, vf *e, vf *f, vf *tail) {
     vf bias = vf_zero();
     if (vm_any(rare)) {
-        vm small = vf_lt(x, vf_set1(1.17549435e-38f));
-        x = vf_select(small, vf_mul(x, vf_set1(8388608.0f)), x);
-        bias = vf_select(small, vf_set1(-23.0f), bias);
+        vm small = vf_lt(x, vf_constant(1.17549435e-38f));
+        x = vf_select(small, vf_mul(x, vf_constant(8388608.0f)), x);
+        bias = vf_select(small, vf_constant(-23.0f), bias);
     }
     vf_log_parts(x, e, f, tail);
     *e = vf_add(*e, bias);
@@ -26555,29 +26667,30 @@ OXI_INLINE vf vf_log(vf x) {
     vf e, f, tail;
     vm rare = vf_log_is_rare(x);
     vf_log_parts_any(x, rare, &e, &f, &tail);
-    vf result = vf_fma(e, vf_set1(0.693145752f), vf_add(f, vf_fma(e, vf_set1(1.42860677e-6f), tail)));
+    vf result = vf_fma(e, vf_constant(0.693145752f), vf_add(f, vf_fma(e, vf_constant(1.42860677e-6f), tail)));
     return vm_any(rare) ? vf_log_special(x, result) : result;
 }
 OXI_INLINE vf vf_log2(vf x) {
     vf e, f, tail;
     vm rare = vf_log_is_rare(x);
     vf_log_parts_any(x, rare, &e, &f, &tail);
-    tail = vf_fma(vf_add(f, tail), vf_set1(0.442695041f), tail); /* log2(1 + f) = (f + tail) (1 + 0.4427) */
+    /* log2(1 + f) = (f + tail) (1 + 0.4427) */
+    tail = vf_fma(vf_add(f, tail), vf_constant(0.442695041f), tail);
     vf result = vf_add(vf_add(e, f), tail);
     return vm_any(rare) ? vf_log_special(x, result) : result;
 }
 /* What rounding 1 + x lost is put back, divided by the sum. */
 OXI_SHARED vf vf_log1p(vf x) {
-    vf e, f, tail, one = vf_set1(1.0f), sum = vf_add(x, one), lost = vf_sub(x, vf_sub(sum, one));
+    vf e, f, tail, one = vf_constant(1.0f), sum = vf_add(x, one), lost = vf_sub(x, vf_sub(sum, one));
     vf_log_parts(sum, &e, &f, &tail);
-    tail = vf_add(vf_fma(e, vf_set1(1.42860677e-6f), tail), vf_div(lost, sum));
-    vf result = vf_fma(e, vf_set1(0.693145752f), vf_add(f, tail));
+    tail = vf_add(vf_fma(e, vf_constant(1.42860677e-6f), tail), vf_div(lost, sum));
+    vf result = vf_fma(e, vf_constant(0.693145752f), vf_add(f, tail));
     result = vf_select(vf_eq(x, vf_zero()), x, result);
     return vm_any(vf_log_is_rare(sum)) ? vf_log_special(sum, result) : result;
 }
 /* For a beta that is a power of two, which scales exactly. Beyond 88 the logarithm is x to the last bit. */
 OXI_INLINE vf vf_softplus(vf x, vf beta, vf threshold) {
-    vf scaled = vf_mul(x, beta), large = vf_min(threshold, vf_set1(88.0f));
+    vf scaled = vf_mul(x, beta), large = vf_min(threshold, vf_constant(88.0f));
     return vf_select(vf_gt(scaled, large), x, vf_div(vf_log1p(vf_exp(scaled)), beta));
 }
 OXI_INLINE vf vf_logsigmoid(vf x) {
@@ -26588,23 +26701,23 @@ OXI_INLINE vf vf_logsigmoid(vf x) {
 
 /* Near 0 an odd polynomial, beyond 1 - 2 / (e^2|x| + 1). */
 OXI_INLINE vf vf_tanh(vf x) {
-    vf size = vf_abs(x), z = vf_mul(x, x), p = vf_set1(-6.16961392e-3f);
-    p = vf_fma(p, z, vf_set1(2.10003760e-2f));
-    p = vf_fma(p, z, vf_set1(-5.38357571e-2f));
-    p = vf_fma(p, z, vf_set1(0.133324370f));
-    p = vf_fma(p, z, vf_set1(-0.333333135f));
+    vf size = vf_abs(x), z = vf_mul(x, x), p = vf_constant(-6.16961392e-3f);
+    p = vf_fma(p, z, vf_constant(2.10003760e-2f));
+    p = vf_fma(p, z, vf_constant(-5.38357571e-2f));
+    p = vf_fma(p, z, vf_constant(0.133324370f));
+    p = vf_fma(p, z, vf_constant(-0.333333135f));
     vf near = vf_fma(vf_mul(p, z), size, size);
-    vf grown = vf_exp_within(vf_mul(vf_min(vf_set1(9.1f), size), vf_set1(2.0f)));
-    vf far = vf_sub(vf_set1(1.0f), vf_div(vf_set1(2.0f), vf_add(grown, vf_set1(1.0f))));
-    return vf_copysign(vf_select(vf_lt(size, vf_set1(0.55f)), near, far), x);
+    vf grown = vf_exp_within(vf_mul(vf_min(vf_constant(9.1f), size), vf_constant(2.0f)));
+    vf far = vf_sub(vf_constant(1.0f), vf_div(vf_constant(2.0f), vf_add(grown, vf_constant(1.0f))));
+    return vf_copysign(vf_select(vf_lt(size, vf_constant(0.55f)), near, far), x);
 }
 
 /* 1 / (1 + e^-x) as z / (1 + z) for negative x, where z = e^-|x| does not overflow. What rounding 1 + z
  * lost is made good. */
 OXI_INLINE vf vf_sigmoid(vf x) {
     vi n;
-    vf one = vf_set1(1.0f), size = vf_min(vf_set1(104.0f), vf_abs(x));
-    vm vanishes = vm_or(vf_lt(x, vf_set1(-104.0f)), vf_gt(x, vf_set1(80.0f)));
+    vf one = vf_constant(1.0f), size = vf_min(vf_constant(104.0f), vf_abs(x));
+    vm vanishes = vm_or(vf_lt(x, vf_constant(-104.0f)), vf_gt(x, vf_constant(80.0f)));
     vf p = vf_exp_poly(vf_exp_reduce(vf_neg(size), &n)), z = vf_scale(vf_select(vanishes, vf_zero(), p), n);
     vf sum = vf_add(one, z), lost = vf_sub(z, vf_sub(sum, one));
     vf quotient = vf_div(vf_select(vf_lt(x, vf_zero()), z, one), sum);
@@ -26613,25 +26726,25 @@ OXI_INLINE vf vf_sigmoid(vf x) {
 
 /* Below 1 an odd polynomial, beyond 1 - e^-q(|x|). */
 OXI_INLINE vf vf_erf(vf x) {
-    vf size = vf_abs(x), a = vf_min(vf_set1(3.95f), size), z = vf_mul(x, x);
-    vf p = vf_set1(7.80690389e-5f);
-    p = vf_fma(p, z, vf_set1(-7.99785310e-4f));
-    p = vf_fma(p, z, vf_set1(5.18716220e-3f));
-    p = vf_fma(p, z, vf_set1(-2.68533472e-2f));
-    p = vf_fma(p, z, vf_set1(0.112835787f));
-    p = vf_fma(p, z, vf_set1(-0.376126260f));
-    p = vf_fma(p, z, vf_set1(0.128379166f));
+    vf size = vf_abs(x), a = vf_min(vf_constant(3.95f), size), z = vf_mul(x, x);
+    vf p = vf_constant(7.80690389e-5f);
+    p = vf_fma(p, z, vf_constant(-7.99785310e-4f));
+    p = vf_fma(p, z, vf_constant(5.18716220e-3f));
+    p = vf_fma(p, z, vf_constant(-2.68533472e-2f));
+    p = vf_fma(p, z, vf_constant(0.112835787f));
+    p = vf_fma(p, z, vf_constant(-0.376126260f));
+    p = vf_fma(p, z, vf_constant(0.128379166f));
     vf near = vf_fma(p, size, size);
-    vf q = vf_set1(-2.16922926e-5f);
-    q = vf_fma(q, a, vf_set1(4.41424811e-4f));
-    q = vf_fma(q, a, vf_set1(-4.20510629e-3f));
-    q = vf_fma(q, a, vf_set1(2.52099875e-2f));
-    q = vf_fma(q, a, vf_set1(-0.108421713f));
-    q = vf_fma(q, a, vf_set1(-0.633216619f));
-    q = vf_fma(q, a, vf_set1(-1.12958026f));
-    q = vf_fma(q, a, vf_set1(1.88468155e-4f));
-    vf far = vf_sub(vf_set1(1.0f), vf_exp_within(q));
-    return vf_copysign(vf_select(vf_lt(size, vf_set1(1.0f)), near, far), x);
+    vf q = vf_constant(-2.16922926e-5f);
+    q = vf_fma(q, a, vf_constant(4.41424811e-4f));
+    q = vf_fma(q, a, vf_constant(-4.20510629e-3f));
+    q = vf_fma(q, a, vf_constant(2.52099875e-2f));
+    q = vf_fma(q, a, vf_constant(-0.108421713f));
+    q = vf_fma(q, a, vf_constant(-0.633216619f));
+    q = vf_fma(q, a, vf_constant(-1.12958026f));
+    q = vf_fma(q, a, vf_constant(1.88468155e-4f));
+    vf far = vf_sub(vf_constant(1.0f), vf_exp_within(q));
+    return vf_copysign(vf_select(vf_lt(size, vf_constant(1.0f)), near, far), x);
 }
 
 /* ---- activations: max(x, 0) - t ---------------------------------------------------------------------------
@@ -26640,11 +26753,11 @@ OXI_INLINE vf vf_erf(vf x) {
  * |x| is cut off where t has become 0, and the number is made 0 where scaling would underflow. At -infinity
  * 0 * infinity is NaN, as in torch. */
 OXI_INLINE vf vf_gate(vf x, vf t) {
-    t = vf_select(vf_eq(x, vf_set1(-INFINITY)), vf_set1(NAN), t);
-    return vf_sub(vf_max(vf_set1(-0.0f), x), t);
+    t = vf_select(vf_eq(x, vf_constant(-INFINITY)), vf_constant(NAN), t);
+    return vf_sub(vf_max(vf_constant(-0.0f), x), t);
 }
 OXI_INLINE vf vf_gate_logistic(vf x, vf size, vf r, vi n) { /* g(-|x|) = z / (1 + z), z = e^r 2^n */
-    vf zero = vf_zero(), one = vf_set1(1.0f), s = vf_expm1_poly(r);
+    vf zero = vf_zero(), one = vf_constant(1.0f), s = vf_expm1_poly(r);
     vf z = vi_as_vf(vi_add(vf_as_vi(vf_add(s, one)), vi_sll(n, 23)));
     z = vf_select(vi_cmpgt(n, vi_set1(-100)), z, zero);
     vf t = vf_div(vf_fma(size, s, size), vf_add(one, z));
@@ -26652,18 +26765,18 @@ OXI_INLINE vf vf_gate_logistic(vf x, vf size, vf r, vi n) { /* g(-|x|) = z / (1 
 }
 OXI_INLINE vf vf_silu(vf x) {
     vi n;
-    vf size = vf_min(vf_set1(120.0f), vf_abs(x)), r = vf_exp_reduce(vf_neg(size), &n);
+    vf size = vf_min(vf_constant(120.0f), vf_abs(x)), r = vf_exp_reduce(vf_neg(size), &n);
     return vf_gate_logistic(x, size, r, n);
 }
 
 /* y = 2 sqrt(2/pi) (x + 0.044715 x^3) up to 140 must be known to 2^-26 absolutely: it is formed in f64 and
  * taken apart into two floats, the first of which has its low bits cut off. */
 OXI_INLINE vd vd_gelu_tanh_argument(vd x) {
-    vd y = vd_mul(x, vd_fma(vd_mul(x, x), vd_set1(0.071354816272), vd_set1(1.5957691216057308)));
+    vd y = vd_mul(x, vd_fma(vd_mul(x, x), vd_constant(0.071354816272), vd_constant(1.5957691216057308)));
     return vd_neg(y);
 }
 OXI_INLINE vf vf_gelu_tanh(vf x) {
-    vf size = vf_min(vf_set1(12.0f), vf_abs(x));
+    vf size = vf_min(vf_constant(12.0f), vf_abs(x));
     vd low = vd_gelu_tanh_argument(vd_from_vf_lo(size)), high = vd_gelu_tanh_argument(vd_from_vf_hi(size));
     vd top_bits = vl_as_vd(vl_set1(-((int64_t)1 << 30))), low_top = vd_and(low, top_bits),
        high_top = vd_and(high, top_bits);
@@ -26673,50 +26786,55 @@ OXI_INLINE vf vf_gelu_tanh(vf x) {
     return vf_gate_logistic(x, size, r, n);
 }
 
-/* Near 0, g(x) = 1/2 + x R(x^2). Beyond, g(-a) = erfc(a / sqrt 2) / 2 = e^(-a^2 / 2) u P(u), u = 1 / (1 +
- * a / 2); a^2 is taken as an exact square of the top half of a's bits and a small rest. */
-OXI_INLINE vf vf_gelu(vf x) {
-    vf size = vf_abs(x), z = vf_mul(x, x), q = vf_set1(-6.78697779e-6f), half = vf_set1(0.5f);
-    q = vf_fma(q, z, vf_set1(1.10864989e-4f));
-    q = vf_fma(q, z, vf_set1(-1.18341495e-3f));
-    q = vf_fma(q, z, vf_set1(9.97188222e-3f));
-    q = vf_fma(q, z, vf_set1(-6.64900616e-2f));
-    q = vf_fma(q, z, vf_set1(0.398942262f));
-    vf near = vf_mul(x, vf_fma(q, x, half));
-    vf a = vf_min(vf_set1(15.0f), size), one = vf_set1(1.0f);
-    vf au = vf_div(a, vf_fma(a, half, one)), u = vf_fnma(au, half, one), p = vf_set1(0.134060487f);
-    p = vf_fma(p, u, vf_set1(-0.415568709f));
-    p = vf_fma(p, u, vf_set1(0.410808951f));
-    p = vf_fma(p, u, vf_set1(-2.35542934e-3f));
-    p = vf_fma(p, u, vf_set1(-0.189348504f));
-    p = vf_fma(p, u, vf_set1(-2.85515413e-2f));
-    p = vf_fma(p, u, vf_set1(4.21440341e-2f));
-    p = vf_fma(p, u, vf_set1(0.150613114f));
-    p = vf_fma(p, u, vf_set1(0.199399844f));
-    p = vf_fma(p, u, vf_set1(0.199473247f));
+/* g(-a) = erfc(a / sqrt 2) / 2 = e^(-a^2 / 2) u P / 2, u = 1 / (1 + a / 2), P a polynomial in w = u - 0.5417;
+ * a^2 is taken as an exact square of the top half of a's bits and a small rest. Returns a g(-a) / 2^n. */
+OXI_INLINE vf vf_gelu_term(vf a, vi *n) {
+    vf half = vf_constant(0.5f), au = vf_div(a, vf_add(a, vf_constant(2.0f))); /* a u / 2 = 1 - u */
+    vf w = vf_sub(vf_constant(0.458251953f), au), p = vf_constant(0.13847168f);
+    p = vf_fma(p, w, vf_constant(-8.95553827e-2f));
+    p = vf_fma(p, w, vf_constant(-0.12149228f));
+    p = vf_fma(p, w, vf_constant(0.17736207f));
+    p = vf_fma(p, w, vf_constant(-3.88181694e-2f));
+    p = vf_fma(p, w, vf_constant(-0.14559947f));
+    p = vf_fma(p, w, vf_constant(0.18114796f));
+    p = vf_fma(p, w, vf_constant(3.39656956e-2f));
+    p = vf_fma(p, w, vf_constant(-0.29144347f));
+    p = vf_fma(p, w, vf_constant(7.84710497e-2f));
+    p = vf_fma(p, w, vf_constant(0.6708918f));
+    p = vf_fma(p, w, vf_constant(0.7002584f));
     vf top = vi_as_vf(vi_and(vf_as_vi(a), vi_set1(-4096)));
-    vi n;
-    vf r = vf_exp_reduce(vf_mul(vf_mul(top, top), vf_neg(half)), &n);
+    vf r = vf_exp_reduce(vf_mul(vf_mul(top, top), vf_constant(-0.5f)), n);
     r = vf_fnma(vf_mul(vf_sub(a, top), half), vf_add(a, top), r);
     p = vf_mul(au, p);
-    p = vf_select(vi_cmpgt(n, vi_set1(-160)), vf_fma(p, vf_expm1_poly(r), p), vf_zero());
-    vf far = vf_gate(x, vf_scale(p, n));
-    return vf_select(vf_lt(size, vf_set1(1.05f)), near, far);
+    return vf_fma(p, vf_expm1_poly(r), p);
+}
+/* Of any x, also where the term is subnormal or 0. */
+OXI_SHARED vf vf_gelu_any(vf x) {
+    vi n;
+    vf term = vf_gelu_term(vf_min(vf_constant(15.0f), vf_abs(x)), &n);
+    return vf_gate(x, vf_scale(vf_select(vi_cmpgt(n, vi_set1(-160)), term, vf_zero()), n));
+}
+OXI_INLINE vf vf_gelu(vf x) {
+    vi n;
+    vf a = vf_abs(x);
+    if (vm_any(vi_cmpgt(vf_as_vi(a), vi_set1(0x41480000)))) return vf_gelu_any(x); /* beyond 12.5, or NaN */
+    vf term = vf_gelu_term(a, &n);
+    return vf_sub(vf_max(vf_constant(-0.0f), x), vi_as_vf(vi_add(vf_as_vi(term), vi_sll(n, 23))));
 }
 
 /* ---- sin, cos ---------------------------------------------------------------------------------------------
  * x = n pi/2 + r. Up to 2^17 the reduction is exact enough in f64 (33 bits of pi/2, then 53 more); beyond,
  * each lane is reduced with as many bits of 2/pi as it needs (oxi_reduce_large in cpu/scalar_map.c). */
 OXI_INLINE vd vd_minus_turns(vd x, vd n) {
-    return vd_fnma(n, vd_set1(6.07710050650619224932e-11),
-                   vd_fnma(n, vd_set1(1.57079632673412561417e+00), x));
+    return vd_fnma(n, vd_constant(6.07710050650619224932e-11),
+                   vd_fnma(n, vd_constant(1.57079632673412561417e+00), x));
 }
 OXI_SHARED vf vf_reduce_turns(vf x, vi *quarter) {
-    *quarter = vf_to_vi(vf_mul(x, vf_set1(0.636619772f)));
+    *quarter = vf_to_vi(vf_mul(x, vf_constant(0.636619772f)));
     vf n = vi_to_vf(*quarter);
     vf r = vf_from_vd(vd_minus_turns(vd_from_vf_lo(x), vd_from_vf_lo(n)),
                       vd_minus_turns(vd_from_vf_hi(x), vd_from_vf_hi(n)));
-    if (vm_any(vm_not(vf_lt(vf_abs(x), vf_set1(131072.0f))))) {
+    if (vm_any(vm_not(vf_lt(vf_abs(x), vf_constant(131072.0f))))) {
         float angle[VF], rest[VF];
         int32_t turns[VF];
         vf_store(angle, x);
@@ -26731,14 +26849,14 @@ OXI_SHARED vf vf_reduce_turns(vf x, vi *quarter) {
 }
 /* sin(r + quarter pi/2). */
 OXI_INLINE vf vf_sin_quarter(vf r, vi quarter) {
-    vf z = vf_mul(r, r), s = vf_set1(-1.94956621e-4f), c = vf_set1(2.44133826e-5f);
-    s = vf_fma(s, z, vf_set1(8.33201408e-3f));
-    s = vf_fma(s, z, vf_set1(-0.166666523f));
+    vf z = vf_mul(r, r), s = vf_constant(-1.94956621e-4f), c = vf_constant(2.44133826e-5f);
+    s = vf_fma(s, z, vf_constant(8.33201408e-3f));
+    s = vf_fma(s, z, vf_constant(-0.166666523f));
     s = vf_fma(vf_mul(s, z), r, r);
-    c = vf_fma(c, z, vf_set1(-1.38871418e-3f));
-    c = vf_fma(c, z, vf_set1(4.16666418e-2f));
-    c = vf_fma(c, z, vf_set1(-0.5f));
-    c = vf_fma(c, z, vf_set1(1.0f));
+    c = vf_fma(c, z, vf_constant(-1.38871418e-3f));
+    c = vf_fma(c, z, vf_constant(4.16666418e-2f));
+    c = vf_fma(c, z, vf_constant(-0.5f));
+    c = vf_fma(c, z, vf_constant(1.0f));
     vm odd = vi_cmpeq(vi_and(quarter, vi_set1(1)), vi_set1(1));
     vf sign = vi_as_vf(vi_sll(vi_and(quarter, vi_set1(2)), 30));
     return vf_xor(vf_select(odd, c, s), sign);
@@ -26758,31 +26876,31 @@ OXI_INLINE vf vf_cos(vf x) {
 
 /* Whole powers: *n is what to add to the bits of a number in order to multiply it by 2^n. */
 OXI_INLINE vd vd_exp_reduce(vd x, vl *n) {
-    x = vd_min(vd_set1(700.0), vd_max(vd_set1(-700.0), x));
-    vd whole = vd_nearest(vd_mul(x, vd_set1(1.4426950408889634)), n);
+    x = vd_min(vd_constant(700.0), vd_max(vd_constant(-700.0), x));
+    vd whole = vd_nearest(vd_mul(x, vd_constant(1.4426950408889634)), n);
     *n = vl_sll(*n, 52);
-    return vd_fnma(whole, vd_set1(1.90821492927058770002e-10),
-                   vd_fnma(whole, vd_set1(6.93147180369123816490e-01), x));
+    return vd_fnma(whole, vd_constant(1.90821492927058770002e-10),
+                   vd_fnma(whole, vd_constant(6.93147180369123816490e-01), x));
 }
 OXI_INLINE vd vd_expm1_poly(vd r) {
-    vd p = vd_set1(1.9323518868719689e-5);
-    p = vd_fma(p, r, vd_set1(1.9899279184190834e-4));
-    p = vd_fma(p, r, vd_set1(1.3900487567433087e-3));
-    p = vd_fma(p, r, vd_set1(8.3332984886895616e-3));
-    p = vd_fma(p, r, vd_set1(4.1666596906327687e-2));
-    p = vd_fma(p, r, vd_set1(0.16666666718944373));
-    p = vd_fma(p, r, vd_set1(0.50000000104631126));
+    vd p = vd_constant(1.9323518868719689e-5);
+    p = vd_fma(p, r, vd_constant(1.9899279184190834e-4));
+    p = vd_fma(p, r, vd_constant(1.3900487567433087e-3));
+    p = vd_fma(p, r, vd_constant(8.3332984886895616e-3));
+    p = vd_fma(p, r, vd_constant(4.1666596906327687e-2));
+    p = vd_fma(p, r, vd_constant(0.16666666718944373));
+    p = vd_fma(p, r, vd_constant(0.50000000104631126));
     return vd_fma(vd_mul(p, r), r, r);
 }
 /* Beyond +-700 it stays e^+-700: infinity and 0 as f32. */
 OXI_SHARED vd vd_exp(vd x) {
     vl n;
-    vd r = vd_exp_reduce(x, &n), p = vd_add(vd_expm1_poly(r), vd_set1(1.0));
+    vd r = vd_exp_reduce(x, &n), p = vd_add(vd_expm1_poly(r), vd_constant(1.0));
     return vl_as_vd(vl_add(vd_as_vl(p), n));
 }
 OXI_SHARED vd vd_expm1(vd x) {
     vl n;
-    vd r = vd_exp_reduce(x, &n), one = vd_set1(1.0), power = vl_as_vd(vl_add(vd_as_vl(one), n));
+    vd r = vd_exp_reduce(x, &n), one = vd_constant(1.0), power = vl_as_vd(vl_add(vd_as_vl(one), n));
     vd result = vd_fma(power, vd_expm1_poly(r), vd_sub(power, one));
     return vd_select(vd_eq(x, vd_zero()), x, result);
 }
@@ -26793,61 +26911,62 @@ OXI_SHARED vd vd_log(vd x) {
     vl bits = vl_add(vd_as_vl(x), vl_set1(one_bits - root_half_bits));
     vl exponent = vl_or(vl_srl(bits, 52), vl_set1(0x4330000000000000)); /* of 2^52 + biased exponent */
     vl mantissa = vl_and(bits, vl_set1(0x000fffffffffffff));
-    vd e = vd_sub(vl_as_vd(exponent), vd_set1(4503599627370496.0 + 1023.0));
-    vd f = vd_sub(vl_as_vd(vl_add(mantissa, vl_set1(root_half_bits))), vd_set1(1.0));
-    vd s = vd_div(f, vd_add(f, vd_set1(2.0))), z = vd_mul(s, s), p = vd_set1(0.19583461057668258);
-    p = vd_fma(p, z, vd_set1(0.22176237038610094));
-    p = vd_fma(p, z, vd_set1(0.2857210799300266));
-    p = vd_fma(p, z, vd_set1(0.3999999563289125));
-    p = vd_fma(p, z, vd_set1(0.66666666675768393));
-    vd result = vd_fma(e, vd_set1(0.69314718055994531), vd_fma(vd_mul(p, z), s, vd_add(s, s)));
-    vd zero = vd_zero(), infinity = vd_set1(INFINITY);
-    vd other =
-        vd_select(vd_eq(x, zero), vd_neg(infinity), vd_select(vd_eq(x, infinity), infinity, vd_set1(NAN)));
+    vd e = vd_sub(vl_as_vd(exponent), vd_constant(4503599627370496.0 + 1023.0));
+    vd f = vd_sub(vl_as_vd(vl_add(mantissa, vl_set1(root_half_bits))), vd_constant(1.0));
+    vd s = vd_div(f, vd_add(f, vd_constant(2.0))), z = vd_mul(s, s), p = vd_constant(0.19583461057668258);
+    p = vd_fma(p, z, vd_constant(0.22176237038610094));
+    p = vd_fma(p, z, vd_constant(0.2857210799300266));
+    p = vd_fma(p, z, vd_constant(0.3999999563289125));
+    p = vd_fma(p, z, vd_constant(0.66666666675768393));
+    vd result = vd_fma(e, vd_constant(0.69314718055994531), vd_fma(vd_mul(p, z), s, vd_add(s, s)));
+    vd zero = vd_zero(), infinity = vd_constant(INFINITY);
+    vd other = vd_select(vd_eq(x, infinity), infinity, vd_constant(NAN));
+    other = vd_select(vd_eq(x, zero), vd_neg(infinity), other);
     return vd_select(vmd_and(vd_gt(x, zero), vd_lt(x, infinity)), result, other);
 }
 /* What rounding 1 + x lost is put back, divided by the sum. */
 OXI_SHARED vd vd_log1p(vd x) {
-    vd one = vd_set1(1.0), sum = vd_add(x, one), lost = vd_sub(x, vd_sub(sum, one)), result = vd_log(sum);
-    vmd inside = vmd_and(vd_gt(sum, vd_zero()), vd_lt(sum, vd_set1(INFINITY)));
+    vd one = vd_constant(1.0), sum = vd_add(x, one), lost = vd_sub(x, vd_sub(sum, one)), result = vd_log(sum);
+    vmd inside = vmd_and(vd_gt(sum, vd_zero()), vd_lt(sum, vd_constant(INFINITY)));
     result = vd_select(inside, vd_add(result, vd_div(lost, sum)), result);
     return vd_select(vd_eq(x, vd_zero()), x, result);
 }
 
 OXI_INLINE vd vd_sinh(vd x) {
     vd m = vd_expm1(vd_abs(x));
-    return vd_copysign(vd_mul(vd_add(m, vd_div(m, vd_add(m, vd_set1(1.0)))), vd_set1(0.5)), x);
+    return vd_copysign(vd_mul(vd_add(m, vd_div(m, vd_add(m, vd_constant(1.0)))), vd_constant(0.5)), x);
 }
 OXI_INLINE vd vd_cosh(vd x) {
     vd grown = vd_exp(vd_abs(x));
-    return vd_mul(vd_add(grown, vd_div(vd_set1(1.0), grown)), vd_set1(0.5));
+    return vd_mul(vd_add(grown, vd_div(vd_constant(1.0), grown)), vd_constant(0.5));
 }
 OXI_INLINE vd vd_asinh(vd x) {
-    vd size = vd_abs(x), one = vd_set1(1.0), root = vd_sqrt(vd_fma(size, size, one));
+    vd size = vd_abs(x), one = vd_constant(1.0), root = vd_sqrt(vd_fma(size, size, one));
     return vd_copysign(vd_log1p(vd_add(size, vd_sub(root, one))), x);
 }
 OXI_INLINE vd vd_acosh(vd x) {
-    vd t = vd_sub(x, vd_set1(1.0)), result = vd_log1p(vd_add(t, vd_sqrt(vd_mul(t, vd_add(t, vd_set1(2.0))))));
-    return vd_select(vd_lt(x, vd_set1(1.0)), vd_set1(NAN), result);
+    vd t = vd_sub(x, vd_constant(1.0)), root = vd_sqrt(vd_mul(t, vd_add(t, vd_constant(2.0))));
+    vd result = vd_log1p(vd_add(t, root));
+    return vd_select(vd_lt(x, vd_constant(1.0)), vd_constant(NAN), result);
 }
 OXI_INLINE vd vd_atanh(vd x) {
-    vd size = vd_abs(x), ratio = vd_div(vd_add(size, size), vd_sub(vd_set1(1.0), size));
-    return vd_copysign(vd_mul(vd_log1p(ratio), vd_set1(0.5)), x);
+    vd size = vd_abs(x), ratio = vd_div(vd_add(size, size), vd_sub(vd_constant(1.0), size));
+    return vd_copysign(vd_mul(vd_log1p(ratio), vd_constant(0.5)), x);
 }
 
 /* asin(root) for 0 <= root <= 1/2, z = root^2. */
 OXI_INLINE vd vd_asin_poly(vd root, vd z) {
-    vd p = vd_set1(0.037516476556524632);
-    p = vd_fma(p, z, vd_set1(0.014438583321542988));
-    p = vd_fma(p, z, vd_set1(0.031807724932995537));
-    p = vd_fma(p, z, vd_set1(0.044516954304071057));
-    p = vd_fma(p, z, vd_set1(0.075005041893276614));
-    p = vd_fma(p, z, vd_set1(0.16666659991216493));
+    vd p = vd_constant(0.037516476556524632);
+    p = vd_fma(p, z, vd_constant(0.014438583321542988));
+    p = vd_fma(p, z, vd_constant(0.031807724932995537));
+    p = vd_fma(p, z, vd_constant(0.044516954304071057));
+    p = vd_fma(p, z, vd_constant(0.075005041893276614));
+    p = vd_fma(p, z, vd_constant(0.16666659991216493));
     return vd_fma(vd_mul(p, z), root, root);
 }
 /* Beyond 1/2: asin x = pi/2 - 2 asin(sqrt((1 - x) / 2)). */
 OXI_SHARED vd vd_asin_part(vd x, vmd *outer) {
-    vd size = vd_abs(x), half = vd_set1(0.5);
+    vd size = vd_abs(x), half = vd_constant(0.5);
     *outer = vd_gt(size, half);
     vd z = vd_select(*outer, vd_fnma(size, half, half), vd_mul(x, x));
     return vd_asin_poly(vd_select(*outer, vd_sqrt(z), size), z);
@@ -26855,46 +26974,46 @@ OXI_SHARED vd vd_asin_part(vd x, vmd *outer) {
 OXI_INLINE vd vd_asin(vd x) {
     vmd outer;
     vd p = vd_asin_part(x, &outer);
-    return vd_copysign(vd_select(outer, vd_fnma(p, vd_set1(2.0), vd_set1(1.5707963267948966)), p), x);
+    return vd_copysign(vd_select(outer, vd_fnma(p, vd_constant(2.0), vd_constant(1.5707963267948966)), p), x);
 }
 OXI_INLINE vd vd_acos(vd x) {
     vmd outer;
     vd p = vd_asin_part(x, &outer), twice = vd_add(p, p),
-       inner = vd_sub(vd_set1(1.5707963267948966), vd_copysign(p, x));
-    vd result = vd_select(vd_lt(x, vd_zero()), vd_sub(vd_set1(3.1415926535897932), twice), twice);
+       inner = vd_sub(vd_constant(1.5707963267948966), vd_copysign(p, x));
+    vd result = vd_select(vd_lt(x, vd_zero()), vd_sub(vd_constant(3.1415926535897932), twice), twice);
     return vd_select(outer, result, inner);
 }
 OXI_SHARED vd vd_atan_poly(vd a) { /* 0 <= a <= 1 */
-    vd z = vd_mul(a, a), p = vd_set1(-0.0017936394138805141);
-    p = vd_fma(p, z, vd_set1(0.010914688628394916));
-    p = vd_fma(p, z, vd_set1(-0.031178006661976711));
-    p = vd_fma(p, z, vd_set1(0.057957760556810609));
-    p = vd_fma(p, z, vd_set1(-0.084034603243532902));
-    p = vd_fma(p, z, vd_set1(0.10952189235340447));
-    p = vd_fma(p, z, vd_set1(-0.1426424233803581));
-    p = vd_fma(p, z, vd_set1(0.19998548344776948));
-    p = vd_fma(p, z, vd_set1(-0.33333299091088425));
+    vd z = vd_mul(a, a), p = vd_constant(-0.0017936394138805141);
+    p = vd_fma(p, z, vd_constant(0.010914688628394916));
+    p = vd_fma(p, z, vd_constant(-0.031178006661976711));
+    p = vd_fma(p, z, vd_constant(0.057957760556810609));
+    p = vd_fma(p, z, vd_constant(-0.084034603243532902));
+    p = vd_fma(p, z, vd_constant(0.10952189235340447));
+    p = vd_fma(p, z, vd_constant(-0.1426424233803581));
+    p = vd_fma(p, z, vd_constant(0.19998548344776948));
+    p = vd_fma(p, z, vd_constant(-0.33333299091088425));
     return vd_fma(vd_mul(p, z), a, a);
 }
 OXI_INLINE vd vd_atan(vd x) {
-    vd size = vd_abs(x), one = vd_set1(1.0);
+    vd size = vd_abs(x), one = vd_constant(1.0);
     vd p = vd_atan_poly(vd_div(vd_min(one, size), vd_max(one, size)));
-    return vd_copysign(vd_select(vd_gt(size, one), vd_sub(vd_set1(1.5707963267948966), p), p), x);
+    return vd_copysign(vd_select(vd_gt(size, one), vd_sub(vd_constant(1.5707963267948966), p), p), x);
 }
 OXI_INLINE vd vd_atan2(vd y, vd x) {
-    vd across = vd_abs(x), up = vd_abs(y), larger = vd_max(across, up), one = vd_set1(1.0);
+    vd across = vd_abs(x), up = vd_abs(y), larger = vd_max(across, up), one = vd_constant(1.0);
     vd ratio = vd_div(vd_min(across, up), larger);
     ratio = vd_select(vd_eq(across, up), vd_select(vd_eq(up, vd_zero()), up, one), ratio);
     vd p = vd_atan_poly(ratio);
-    p = vd_select(vd_gt(up, across), vd_sub(vd_set1(1.5707963267948966), p), p);
-    p = vd_select(vd_lt(vd_copysign(one, x), vd_zero()), vd_sub(vd_set1(3.1415926535897932), p), p);
-    return vd_select(vd_unord(x, y), vd_set1(NAN), vd_copysign(p, y));
+    p = vd_select(vd_gt(up, across), vd_sub(vd_constant(1.5707963267948966), p), p);
+    p = vd_select(vd_lt(vd_copysign(one, x), vd_zero()), vd_sub(vd_constant(3.1415926535897932), p), p);
+    return vd_select(vd_unord(x, y), vd_constant(NAN), vd_copysign(p, y));
 }
 
 OXI_INLINE vd vd_tan(vd x) {
     vl ignored;
-    vd n = vd_nearest(vd_mul(x, vd_set1(0.63661977236758134)), &ignored), r = vd_minus_turns(x, n);
-    if (vmd_any(vmd_not(vd_lt(vd_abs(x), vd_set1(131072.0))))) {
+    vd n = vd_nearest(vd_mul(x, vd_constant(0.63661977236758134)), &ignored), r = vd_minus_turns(x, n);
+    if (vmd_any(vmd_not(vd_lt(vd_abs(x), vd_constant(131072.0))))) {
         double angle[VD], rest[VD], turns[VD];
         vd_store(angle, x);
         vd_store(rest, r);
@@ -26908,17 +27027,17 @@ OXI_INLINE vd vd_tan(vd x) {
         r = vd_load(rest);
         n = vd_load(turns);
     }
-    vd z = vd_mul(r, r), s = vd_set1(2.7161254503885555e-6), c = vd_set1(-2.7186903382993024e-7);
-    s = vd_fma(s, z, vd_set1(-1.9839098294785571e-4));
-    s = vd_fma(s, z, vd_set1(8.3333286250668326e-3));
-    s = vd_fma(s, z, vd_set1(-0.16666666634805116));
+    vd z = vd_mul(r, r), s = vd_constant(2.7161254503885555e-6), c = vd_constant(-2.7186903382993024e-7);
+    s = vd_fma(s, z, vd_constant(-1.9839098294785571e-4));
+    s = vd_fma(s, z, vd_constant(8.3333286250668326e-3));
+    s = vd_fma(s, z, vd_constant(-0.16666666634805116));
     s = vd_fma(vd_mul(s, z), r, r);
-    c = vd_fma(c, z, vd_set1(2.4799225029235267e-5));
-    c = vd_fma(c, z, vd_set1(-1.3888882579396954e-3));
-    c = vd_fma(c, z, vd_set1(4.1666666608411895e-2));
-    c = vd_fma(c, z, vd_set1(-0.5));
-    c = vd_fma(c, z, vd_set1(1.0));
-    vd half = vd_mul(n, vd_set1(0.5));
+    c = vd_fma(c, z, vd_constant(2.4799225029235267e-5));
+    c = vd_fma(c, z, vd_constant(-1.3888882579396954e-3));
+    c = vd_fma(c, z, vd_constant(4.1666666608411895e-2));
+    c = vd_fma(c, z, vd_constant(-0.5));
+    c = vd_fma(c, z, vd_constant(1.0));
+    vd half = vd_mul(n, vd_constant(0.5));
     vmd odd = vd_ne(vd_nearest(half, &ignored), half);
     vd result = vd_div(vd_select(odd, vd_neg(c), s), vd_select(odd, s, c));
     return vd_select(vd_eq(x, vd_zero()), x, result);
@@ -26927,37 +27046,37 @@ OXI_INLINE vd vd_tan(vd x) {
 /* e^(-a^2) u P(u), u = 1 / (1 + 0.4 a), a = |x|; 2 minus that for negative x. The square of an f32 is
  * exact in f64. */
 OXI_INLINE vd vd_erfc(vd x) {
-    vd a = vd_min(vd_set1(12.0), vd_abs(x)), one = vd_set1(1.0);
-    vd u = vd_div(one, vd_fma(a, vd_set1(0.4), one)), p = vd_set1(0.021914285893325239);
-    p = vd_fma(p, u, vd_set1(-0.16041818669907665));
-    p = vd_fma(p, u, vd_set1(0.48635969024629855));
-    p = vd_fma(p, u, vd_set1(-0.76439771883417751));
-    p = vd_fma(p, u, vd_set1(0.65740784427122712));
-    p = vd_fma(p, u, vd_set1(-0.39116763863051324));
-    p = vd_fma(p, u, vd_set1(0.24046852122369405));
-    p = vd_fma(p, u, vd_set1(0.07013502231748095));
-    p = vd_fma(p, u, vd_set1(0.18201853723503314));
-    p = vd_fma(p, u, vd_set1(0.20622213385782087));
-    p = vd_fma(p, u, vd_set1(0.225785501453134));
-    p = vd_fma(p, u, vd_set1(0.22567200753104844));
+    vd a = vd_min(vd_constant(12.0), vd_abs(x)), one = vd_constant(1.0);
+    vd u = vd_div(one, vd_fma(a, vd_constant(0.4), one)), p = vd_constant(0.021914285893325239);
+    p = vd_fma(p, u, vd_constant(-0.16041818669907665));
+    p = vd_fma(p, u, vd_constant(0.48635969024629855));
+    p = vd_fma(p, u, vd_constant(-0.76439771883417751));
+    p = vd_fma(p, u, vd_constant(0.65740784427122712));
+    p = vd_fma(p, u, vd_constant(-0.39116763863051324));
+    p = vd_fma(p, u, vd_constant(0.24046852122369405));
+    p = vd_fma(p, u, vd_constant(0.07013502231748095));
+    p = vd_fma(p, u, vd_constant(0.18201853723503314));
+    p = vd_fma(p, u, vd_constant(0.20622213385782087));
+    p = vd_fma(p, u, vd_constant(0.225785501453134));
+    p = vd_fma(p, u, vd_constant(0.22567200753104844));
     vd result = vd_mul(vd_mul(u, p), vd_exp(vd_neg(vd_mul(a, a))));
-    return vd_select(vd_lt(x, vd_zero()), vd_sub(vd_set1(2.0), result), result);
+    return vd_select(vd_lt(x, vd_zero()), vd_sub(vd_constant(2.0), result), result);
 }
 
 /* |a|^b with the sign and the special cases of C's pow. */
 OXI_INLINE vd vd_pow(vd a, vd b) {
-    vd zero = vd_zero(), one = vd_set1(1.0), size = vd_abs(a), half = vd_mul(b, vd_set1(0.5));
+    vd zero = vd_zero(), one = vd_constant(1.0), size = vd_abs(a), half = vd_mul(b, vd_constant(0.5));
     vd result = vd_exp(vd_mul(b, vd_log(size)));
     vmd whole = vd_eq(vd_trunc(b), b), odd = vmd_and(whole, vd_ne(vd_trunc(half), half));
     result = vd_select(odd, vd_copysign(result, a), result);
-    vmd refused = vmd_and(vmd_and(vd_lt(a, zero), vd_lt(size, vd_set1(INFINITY))), vmd_not(whole));
-    result = vd_select(refused, vd_set1(NAN), result);
-    vmd endless = vd_eq(vd_abs(b), vd_set1(INFINITY));
+    vmd refused = vmd_and(vmd_and(vd_lt(a, zero), vd_lt(size, vd_constant(INFINITY))), vmd_not(whole));
+    result = vd_select(refused, vd_constant(NAN), result);
+    vmd endless = vd_eq(vd_abs(b), vd_constant(INFINITY));
     vmd unit = vmd_or(vd_eq(a, one), vmd_and(vd_eq(size, one), endless));
     return vd_select(vmd_or(vd_eq(b, zero), unit), one, result);
 }
 OXI_INLINE vd vd_hypot(vd a, vd b) {
-    vd infinity = vd_set1(INFINITY), result = vd_sqrt(vd_fma(a, a, vd_mul(b, b)));
+    vd infinity = vd_constant(INFINITY), result = vd_sqrt(vd_fma(a, a, vd_mul(b, b)));
     return vd_select(vmd_or(vd_eq(vd_abs(a), infinity), vd_eq(vd_abs(b), infinity)), infinity, result);
 }
 
@@ -26967,7 +27086,8 @@ OXI_SHARED vd vd_fmod(vd a, vd b) {
     vd size = vd_abs(a), divisor = vd_abs(b), quotient = vd_trunc(vd_div(size, divisor));
     vd rest = vd_fnma(quotient, divisor, size);
     rest = vd_select(vd_lt(rest, vd_zero()), vd_add(rest, divisor), rest);
-    vmd large = vmd_not(vmd_and(vd_lt(quotient, vd_set1(268435456.0)), vd_lt(divisor, vd_set1(INFINITY))));
+    vmd large = vd_lt(quotient, vd_constant(268435456.0));
+    large = vmd_not(vmd_and(large, vd_lt(divisor, vd_constant(INFINITY))));
     if (vmd_any(large)) {
         double dividends[VD], divisors[VD], rests[VD];
         unsigned bits = vmd_bits(large);
@@ -26983,7 +27103,7 @@ OXI_SHARED vd vd_fmod(vd a, vd b) {
 /* Where the rest is not 0 and its sign differs from the divisor's. */
 OXI_INLINE vmd vd_rest_opposes(vd rest, vd divisor) {
     vd zero = vd_zero();
-    return vd_lt(vd_mul(rest, vd_copysign(vd_set1(1.0), divisor)), zero);
+    return vd_lt(vd_mul(rest, vd_copysign(vd_constant(1.0), divisor)), zero);
 }
 OXI_INLINE vd vd_remainder(vd a, vd b) {
     vd rest = vd_fmod(a, b);
@@ -26991,7 +27111,7 @@ OXI_INLINE vd vd_remainder(vd a, vd b) {
 }
 /* As torch: the quotient less its rest is whole up to rounding; a zero has the sign of a / b. */
 OXI_INLINE vd vd_floor_divide(vd a, vd b) {
-    vd zero = vd_zero(), one = vd_set1(1.0), rest = vd_fmod(a, b), plain = vd_div(a, b);
+    vd zero = vd_zero(), one = vd_constant(1.0), rest = vd_fmod(a, b), plain = vd_div(a, b);
     vd quotient = vd_div(vd_sub(a, rest), b);
     quotient = vd_sub(quotient, vd_select(vd_rest_opposes(rest, b), one, zero));
     quotient = vd_select(vd_eq(quotient, zero), vd_copysign(zero, plain), vd_round(quotient));
@@ -26999,9 +27119,9 @@ OXI_INLINE vd vd_floor_divide(vd a, vd b) {
 }
 
 OXI_INLINE vd vd_mish(vd x) { /* tanh(log(1 + w)) = w (w + 2) / (w (w + 2) + 2), w = e^x */
-    vd w = vd_exp(vd_min(vd_set1(40.0), x)), two = vd_set1(2.0), part = vd_mul(w, vd_add(w, two));
+    vd w = vd_exp(vd_min(vd_constant(40.0), x)), two = vd_constant(2.0), part = vd_mul(w, vd_add(w, two));
     vd result = vd_mul(x, vd_div(part, vd_add(part, two)));
-    return vd_select(vd_eq(x, vd_set1(-INFINITY)), vd_set1(NAN), result);
+    return vd_select(vd_eq(x, vd_constant(-INFINITY)), vd_constant(NAN), result);
 }
 OXI_INLINE vd vd_softplus(vd x, vd beta, vd threshold) {
     vd scaled = vd_mul(x, beta);
@@ -28898,7 +29018,8 @@ OXI_INLINE double OXI_ISA(wide_total)(const OXI_ISA(wide_sum) * sum) {
 
 #define OXI_ROW_FLUSH 32 /* additions in f32 before a partial sum moves on */
 
-OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x) {
+OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x, bool asks) {
+    const int64_t ahead = OXI_PREFETCH_AHEAD / (int64_t)sizeof *x;
     OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
     int64_t i = 0;
     while (i + 8 * VF <= n) {
@@ -28906,6 +29027,7 @@ OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x) {
         int64_t end = i + OXI_ROW_FLUSH * 8 * VF;
         if (end > n) end = n;
         for (; i + 8 * VF <= end; i += 8 * VF) {
+            for (int at = 0; asks && at < 8 * VF; at += 16) OXI_PREFETCH_READ(x + i + at + ahead);
             a0 = vf_add(a0, vf_load(x + i));
             a1 = vf_add(a1, vf_load(x + i + VF));
             a2 = vf_add(a2, vf_load(x + i + 2 * VF));
@@ -28923,7 +29045,7 @@ OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x) {
     return OXI_ISA(wide_total)(&total);
 }
 
-OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean) {
+OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean, const float *next) {
     OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
     vf m = vf_set1(mean);
     int64_t i = 0;
@@ -28933,6 +29055,7 @@ OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean)
         if (end > n) end = n;
 #define OXI_ADD_SQUARE(sum, at) d = vf_sub(vf_load(x + i + (at) * VF), m), sum = vf_fma(d, d, sum)
         for (; i + 8 * VF <= end; i += 8 * VF) {
+            for (int at = 0; next && at < 8 * VF; at += 16) OXI_PREFETCH_READ(next + i + at);
             OXI_ADD_SQUARE(a0, 0);
             OXI_ADD_SQUARE(a1, 1);
             OXI_ADD_SQUARE(a2, 2);
@@ -28946,7 +29069,10 @@ OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean)
         vf left = vf_add(vf_add(a0, a1), vf_add(a2, a3)), right = vf_add(vf_add(a4, a5), vf_add(a6, a7));
         OXI_ISA(wide_add)(&total, vf_add(left, right));
     }
-    for (; i + VF <= n; i += VF) OXI_ISA(wide_add_square)(&total, vf_sub(vf_load(x + i), m));
+    for (; i + VF <= n; i += VF) {
+        if (next) OXI_PREFETCH_READ(next + i);
+        OXI_ISA(wide_add_square)(&total, vf_sub(vf_load(x + i), m));
+    }
     double rest = 0;
     for (; i < n; i++) {
         double d = (double)x[i] - (double)mean;
@@ -31168,6 +31294,7 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
 #define oxi_avx512_VF 16
 #define oxi_avx512_VD 8
 #define oxi_avx512_SCALEF 1
+#define oxi_avx512_CONSTANT 0
 #define oxi_avx512_FMA 1
 #define oxi_avx512_TWO 0
 
@@ -31361,14 +31488,18 @@ OXI_INLINE void vf_store_bf16(uint16_t *p, vf a) {
 /* >>cpu/simd/derived.inc */
 /* The part of the vocabulary that every tier builds in the same way from its own. Included by each
  * simd/<isa>.h. */
-OXI_INLINE vf vf_abs(vf a) { return vf_andnot(vf_set1(-0.0f), a); }
-OXI_INLINE vf vf_neg(vf a) { return vf_xor(vf_set1(-0.0f), a); }
-OXI_INLINE vf vf_copysign(vf a, vf sign) { return vf_or(vf_abs(a), vf_and(vf_set1(-0.0f), sign)); }
+#if !OXI_ISA(CONSTANT)
+OXI_INLINE vf vf_constant(float a) { return vf_set1(a); }
+OXI_INLINE vd vd_constant(double a) { return vd_set1(a); }
+#endif
+OXI_INLINE vf vf_abs(vf a) { return vf_andnot(vf_constant(-0.0f), a); }
+OXI_INLINE vf vf_neg(vf a) { return vf_xor(vf_constant(-0.0f), a); }
+OXI_INLINE vf vf_copysign(vf a, vf sign) { return vf_or(vf_abs(a), vf_and(vf_constant(-0.0f), sign)); }
 OXI_INLINE vm vf_gt(vf a, vf b) { return vf_lt(b, a); }
 OXI_INLINE vm vf_ge(vf a, vf b) { return vf_le(b, a); }
-OXI_INLINE vd vd_abs(vd a) { return vd_andnot(vd_set1(-0.0), a); }
-OXI_INLINE vd vd_neg(vd a) { return vd_xor(vd_set1(-0.0), a); }
-OXI_INLINE vd vd_copysign(vd a, vd sign) { return vd_or(vd_abs(a), vd_and(vd_set1(-0.0), sign)); }
+OXI_INLINE vd vd_abs(vd a) { return vd_andnot(vd_constant(-0.0), a); }
+OXI_INLINE vd vd_neg(vd a) { return vd_xor(vd_constant(-0.0), a); }
+OXI_INLINE vd vd_copysign(vd a, vd sign) { return vd_or(vd_abs(a), vd_and(vd_constant(-0.0), sign)); }
 OXI_INLINE vmd vd_gt(vd a, vd b) { return vd_lt(b, a); }
 OXI_INLINE vmd vd_ge(vd a, vd b) { return vd_le(b, a); }
 OXI_INLINE void vmd_store_bool(uint8_t *p, vmd m) {
@@ -31446,20 +31577,20 @@ OXI_LIGHT_BEGIN
 /* ---- e^x --------------------------------------------------------------------------------------------------
  * x = n ln 2 + r, |r| <= ln 2 / 2. ln 2 is split so that n times its first part is exact. */
 OXI_INLINE vf vf_exp_reduce(vf x, vi *n) {
-    *n = vf_to_vi(vf_mul(x, vf_set1(1.44269504f)));
-    vf whole = vi_to_vf(*n), r = vf_fnma(whole, vf_set1(0.693145752f), x);
-    return vf_fnma(whole, vf_set1(1.42860677e-6f), r);
+    *n = vf_to_vi(vf_mul(x, vf_constant(1.44269504f)));
+    vf whole = vi_to_vf(*n), r = vf_fnma(whole, vf_constant(0.693145752f), x);
+    return vf_fnma(whole, vf_constant(1.42860677e-6f), r);
 }
 OXI_INLINE vf vf_expm1_poly(vf r) { /* e^r - 1 */
-    vf p = vf_set1(1.39108044e-3f);
-    p = vf_fma(p, r, vf_set1(8.37051682e-3f));
-    p = vf_fma(p, r, vf_set1(4.16668691e-2f));
-    p = vf_fma(p, r, vf_set1(0.166664988f));
-    p = vf_fma(p, r, vf_set1(0.499999970f));
+    vf p = vf_constant(1.39108044e-3f);
+    p = vf_fma(p, r, vf_constant(8.37051682e-3f));
+    p = vf_fma(p, r, vf_constant(4.16668691e-2f));
+    p = vf_fma(p, r, vf_constant(0.166664988f));
+    p = vf_fma(p, r, vf_constant(0.499999970f));
     return vf_fma(vf_mul(r, r), p, r);
 }
 OXI_INLINE vf vf_exp_poly(vf r) {
-    return vf_add(vf_expm1_poly(r), vf_set1(1.0f));
+    return vf_add(vf_expm1_poly(r), vf_constant(1.0f));
 }
 /* e^x where it is a normal number: -87.3 <= x <= 88.3. */
 OXI_INLINE vf vf_exp_within(vf x) {
@@ -31471,27 +31602,27 @@ OXI_INLINE vf vf_exp_within(vf x) {
  * the scaling. */
 OXI_INLINE vf vf_exp(vf x) {
     vi n;
-    vm vanishes = vf_lt(x, vf_set1(-104.0f));
-    x = vf_min(vf_set1(89.0f), vf_max(vf_set1(-104.0f), x));
+    vm vanishes = vf_lt(x, vf_constant(-104.0f));
+    x = vf_min(vf_constant(89.0f), vf_max(vf_constant(-104.0f), x));
     vf r = vf_exp_reduce(x, &n);
     return vf_scale(vf_select(vanishes, vf_zero(), vf_exp_poly(r)), n);
 }
 /* For softmax: x <= 88, and what would be subnormal is 0. */
 OXI_INLINE vf vf_exp_weight(vf x) {
-    vf least = vf_set1(-87.3f);
+    vf least = vf_constant(-87.3f);
     return vf_select(vf_lt(x, least), vf_zero(), vf_exp_within(vf_max(least, x)));
 }
 OXI_INLINE vf vf_exp2(vf x) {
-    vm vanishes = vf_lt(x, vf_set1(-150.0f));
-    x = vf_min(vf_set1(129.0f), vf_max(vf_set1(-150.0f), x));
+    vm vanishes = vf_lt(x, vf_constant(-150.0f));
+    x = vf_min(vf_constant(129.0f), vf_max(vf_constant(-150.0f), x));
     vi n = vf_to_vi(x);
-    vf r = vf_sub(x, vi_to_vf(n)), p = vf_set1(1.58246577e-4f);
-    p = vf_fma(p, r, vf_set1(1.34177180e-3f));
-    p = vf_fma(p, r, vf_set1(9.61706508e-3f));
-    p = vf_fma(p, r, vf_set1(5.55027276e-2f));
-    p = vf_fma(p, r, vf_set1(0.240226552f));
-    p = vf_fma(p, r, vf_set1(0.693147242f));
-    return vf_scale(vf_select(vanishes, vf_zero(), vf_fma(p, r, vf_set1(1.0f))), n);
+    vf r = vf_sub(x, vi_to_vf(n)), p = vf_constant(1.58246577e-4f);
+    p = vf_fma(p, r, vf_constant(1.34177180e-3f));
+    p = vf_fma(p, r, vf_constant(9.61706508e-3f));
+    p = vf_fma(p, r, vf_constant(5.55027276e-2f));
+    p = vf_fma(p, r, vf_constant(0.240226552f));
+    p = vf_fma(p, r, vf_constant(0.693147242f));
+    return vf_scale(vf_select(vanishes, vf_zero(), vf_fma(p, r, vf_constant(1.0f))), n);
 }
 
 /* ---- logarithms -------------------------------------------------------------------------------------------
@@ -31500,34 +31631,34 @@ OXI_INLINE vf vf_exp2(vf x) {
 OXI_INLINE void vf_log_parts(vf x, vf *e, vf *f, vf *tail) {
     vi bits = vf_as_vi(x), exponent = vi_sra(vi_sub(bits, vi_set1(0x3f2aaaab)), 23); /* 2/3 */
     *e = vi_to_vf(exponent);
-    *f = vf_sub(vi_as_vf(vi_sub(bits, vi_sll(exponent, 23))), vf_set1(1.0f));
-    vf s = vf_mul(*f, *f), p = vf_set1(-0.128918126f);
-    p = vf_fma(p, *f, vf_set1(0.139844537f));
-    p = vf_fma(p, *f, vf_set1(-0.121842332f));
-    p = vf_fma(p, *f, vf_set1(0.140058652f));
-    p = vf_fma(p, *f, vf_set1(-0.166804895f));
-    p = vf_fma(p, *f, vf_set1(0.200104058f));
-    p = vf_fma(p, *f, vf_set1(-0.249997973f));
-    p = vf_fma(p, *f, vf_set1(0.333332151f));
-    *tail = vf_fma(vf_mul(p, *f), s, vf_mul(s, vf_set1(-0.5f)));
+    *f = vf_sub(vi_as_vf(vi_sub(bits, vi_sll(exponent, 23))), vf_constant(1.0f));
+    vf s = vf_mul(*f, *f), p = vf_constant(-0.128918126f);
+    p = vf_fma(p, *f, vf_constant(0.139844537f));
+    p = vf_fma(p, *f, vf_constant(-0.121842332f));
+    p = vf_fma(p, *f, vf_constant(0.140058652f));
+    p = vf_fma(p, *f, vf_constant(-0.166804895f));
+    p = vf_fma(p, *f, vf_constant(0.200104058f));
+    p = vf_fma(p, *f, vf_constant(-0.249997973f));
+    p = vf_fma(p, *f, vf_constant(0.333332151f));
+    *tail = vf_fma(vf_mul(p, *f), s, vf_mul(s, vf_constant(-0.5f)));
 }
 OXI_INLINE vm vf_log_is_rare(vf x) {
-    return vm_not(vm_and(vf_ge(x, vf_set1(1.17549435e-38f)), vf_lt(x, vf_set1(INFINITY))));
+    return vm_not(vm_and(vf_ge(x, vf_constant(1.17549435e-38f)), vf_lt(x, vf_constant(INFINITY))));
 }
 /* The results of what is not a positive finite number. */
 OXI_INLINE vf vf_log_special(vf x, vf result) {
     vf zero = vf_zero();
-    result = vf_select(vf_eq(x, zero), vf_set1(-INFINITY), result);
-    result = vf_select(vf_lt(x, zero), vf_set1(NAN), result);
-    return vf_select(vm_or(vf_eq(x, vf_set1(INFINITY)), vf_unord(x, x)), x, result);
+    result = vf_select(vf_eq(x, zero), vf_constant(-INFINITY), result);
+    result = vf_select(vf_lt(x, zero), vf_constant(NAN), result);
+    return vf_select(vm_or(vf_eq(x, vf_constant(INFINITY)), vf_unord(x, x)), x, result);
 }
 /* The parts of any x: subnormals are scaled up first. */
 OXI_INLINE void vf_log_parts_any(vf x, vm rare, vf *e, vf *f, vf *tail) {
     vf bias = vf_zero();
     if (vm_any(rare)) {
-        vm small = vf_lt(x, vf_set1(1.17549435e-38f));
-        x = vf_select(small, vf_mul(x, vf_set1(8388608.0f)), x);
-        bias = vf_select(small, vf_set1(-23.0f), bias);
+        vm small = vf_lt(x, vf_constant(1.17549435e-38f));
+        x = vf_select(small, vf_mul(x, vf_constant(8388608.0f)), x);
+        bias = vf_select(small, vf_constant(-23.0f), bias);
     }
     vf_log_parts(x, e, f, tail);
     *e = vf_add(*e, bias);
@@ -31536,29 +31667,30 @@ OXI_INLINE vf vf_log(vf x) {
     vf e, f, tail;
     vm rare = vf_log_is_rare(x);
     vf_log_parts_any(x, rare, &e, &f, &tail);
-    vf result = vf_fma(e, vf_set1(0.693145752f), vf_add(f, vf_fma(e, vf_set1(1.42860677e-6f), tail)));
+    vf result = vf_fma(e, vf_constant(0.693145752f), vf_add(f, vf_fma(e, vf_constant(1.42860677e-6f), tail)));
     return vm_any(rare) ? vf_log_special(x, result) : result;
 }
 OXI_INLINE vf vf_log2(vf x) {
     vf e, f, tail;
     vm rare = vf_log_is_rare(x);
     vf_log_parts_any(x, rare, &e, &f, &tail);
-    tail = vf_fma(vf_add(f, tail), vf_set1(0.442695041f), tail); /* log2(1 + f) = (f + tail) (1 + 0.4427) */
+    /* log2(1 + f) = (f + tail) (1 + 0.4427) */
+    tail = vf_fma(vf_add(f, tail), vf_constant(0.442695041f), tail);
     vf result = vf_add(vf_add(e, f), tail);
     return vm_any(rare) ? vf_log_special(x, result) : result;
 }
 /* What rounding 1 + x lost is put back, divided by the sum. */
 OXI_SHARED vf vf_log1p(vf x) {
-    vf e, f, tail, one = vf_set1(1.0f), sum = vf_add(x, one), lost = vf_sub(x, vf_sub(sum, one));
+    vf e, f, tail, one = vf_constant(1.0f), sum = vf_add(x, one), lost = vf_sub(x, vf_sub(sum, one));
     vf_log_parts(sum, &e, &f, &tail);
-    tail = vf_add(vf_fma(e, vf_set1(1.42860677e-6f), tail), vf_div(lost, sum));
-    vf result = vf_fma(e, vf_set1(0.693145752f), vf_add(f, tail));
+    tail = vf_add(vf_fma(e, vf_constant(1.42860677e-6f), tail), vf_div(lost, sum));
+    vf result = vf_fma(e, vf_constant(0.693145752f), vf_add(f, tail));
     result = vf_select(vf_eq(x, vf_zero()), x, result);
     return vm_any(vf_log_is_rare(sum)) ? vf_log_special(sum, result) : result;
 }
 /* For a beta that is a power of two, which scales exactly. Beyond 88 the logarithm is x to the last bit. */
 OXI_INLINE vf vf_softplus(vf x, vf beta, vf threshold) {
-    vf scaled = vf_mul(x, beta), large = vf_min(threshold, vf_set1(88.0f));
+    vf scaled = vf_mul(x, beta), large = vf_min(threshold, vf_constant(88.0f));
     return vf_select(vf_gt(scaled, large), x, vf_div(vf_log1p(vf_exp(scaled)), beta));
 }
 OXI_INLINE vf vf_logsigmoid(vf x) {
@@ -31569,23 +31701,23 @@ OXI_INLINE vf vf_logsigmoid(vf x) {
 
 /* Near 0 an odd polynomial, beyond 1 - 2 / (e^2|x| + 1). */
 OXI_INLINE vf vf_tanh(vf x) {
-    vf size = vf_abs(x), z = vf_mul(x, x), p = vf_set1(-6.16961392e-3f);
-    p = vf_fma(p, z, vf_set1(2.10003760e-2f));
-    p = vf_fma(p, z, vf_set1(-5.38357571e-2f));
-    p = vf_fma(p, z, vf_set1(0.133324370f));
-    p = vf_fma(p, z, vf_set1(-0.333333135f));
+    vf size = vf_abs(x), z = vf_mul(x, x), p = vf_constant(-6.16961392e-3f);
+    p = vf_fma(p, z, vf_constant(2.10003760e-2f));
+    p = vf_fma(p, z, vf_constant(-5.38357571e-2f));
+    p = vf_fma(p, z, vf_constant(0.133324370f));
+    p = vf_fma(p, z, vf_constant(-0.333333135f));
     vf near = vf_fma(vf_mul(p, z), size, size);
-    vf grown = vf_exp_within(vf_mul(vf_min(vf_set1(9.1f), size), vf_set1(2.0f)));
-    vf far = vf_sub(vf_set1(1.0f), vf_div(vf_set1(2.0f), vf_add(grown, vf_set1(1.0f))));
-    return vf_copysign(vf_select(vf_lt(size, vf_set1(0.55f)), near, far), x);
+    vf grown = vf_exp_within(vf_mul(vf_min(vf_constant(9.1f), size), vf_constant(2.0f)));
+    vf far = vf_sub(vf_constant(1.0f), vf_div(vf_constant(2.0f), vf_add(grown, vf_constant(1.0f))));
+    return vf_copysign(vf_select(vf_lt(size, vf_constant(0.55f)), near, far), x);
 }
 
 /* 1 / (1 + e^-x) as z / (1 + z) for negative x, where z = e^-|x| does not overflow. What rounding 1 + z
  * lost is made good. */
 OXI_INLINE vf vf_sigmoid(vf x) {
     vi n;
-    vf one = vf_set1(1.0f), size = vf_min(vf_set1(104.0f), vf_abs(x));
-    vm vanishes = vm_or(vf_lt(x, vf_set1(-104.0f)), vf_gt(x, vf_set1(80.0f)));
+    vf one = vf_constant(1.0f), size = vf_min(vf_constant(104.0f), vf_abs(x));
+    vm vanishes = vm_or(vf_lt(x, vf_constant(-104.0f)), vf_gt(x, vf_constant(80.0f)));
     vf p = vf_exp_poly(vf_exp_reduce(vf_neg(size), &n)), z = vf_scale(vf_select(vanishes, vf_zero(), p), n);
     vf sum = vf_add(one, z), lost = vf_sub(z, vf_sub(sum, one));
     vf quotient = vf_div(vf_select(vf_lt(x, vf_zero()), z, one), sum);
@@ -31594,25 +31726,25 @@ OXI_INLINE vf vf_sigmoid(vf x) {
 
 /* Below 1 an odd polynomial, beyond 1 - e^-q(|x|). */
 OXI_INLINE vf vf_erf(vf x) {
-    vf size = vf_abs(x), a = vf_min(vf_set1(3.95f), size), z = vf_mul(x, x);
-    vf p = vf_set1(7.80690389e-5f);
-    p = vf_fma(p, z, vf_set1(-7.99785310e-4f));
-    p = vf_fma(p, z, vf_set1(5.18716220e-3f));
-    p = vf_fma(p, z, vf_set1(-2.68533472e-2f));
-    p = vf_fma(p, z, vf_set1(0.112835787f));
-    p = vf_fma(p, z, vf_set1(-0.376126260f));
-    p = vf_fma(p, z, vf_set1(0.128379166f));
+    vf size = vf_abs(x), a = vf_min(vf_constant(3.95f), size), z = vf_mul(x, x);
+    vf p = vf_constant(7.80690389e-5f);
+    p = vf_fma(p, z, vf_constant(-7.99785310e-4f));
+    p = vf_fma(p, z, vf_constant(5.18716220e-3f));
+    p = vf_fma(p, z, vf_constant(-2.68533472e-2f));
+    p = vf_fma(p, z, vf_constant(0.112835787f));
+    p = vf_fma(p, z, vf_constant(-0.376126260f));
+    p = vf_fma(p, z, vf_constant(0.128379166f));
     vf near = vf_fma(p, size, size);
-    vf q = vf_set1(-2.16922926e-5f);
-    q = vf_fma(q, a, vf_set1(4.41424811e-4f));
-    q = vf_fma(q, a, vf_set1(-4.20510629e-3f));
-    q = vf_fma(q, a, vf_set1(2.52099875e-2f));
-    q = vf_fma(q, a, vf_set1(-0.108421713f));
-    q = vf_fma(q, a, vf_set1(-0.633216619f));
-    q = vf_fma(q, a, vf_set1(-1.12958026f));
-    q = vf_fma(q, a, vf_set1(1.88468155e-4f));
-    vf far = vf_sub(vf_set1(1.0f), vf_exp_within(q));
-    return vf_copysign(vf_select(vf_lt(size, vf_set1(1.0f)), near, far), x);
+    vf q = vf_constant(-2.16922926e-5f);
+    q = vf_fma(q, a, vf_constant(4.41424811e-4f));
+    q = vf_fma(q, a, vf_constant(-4.20510629e-3f));
+    q = vf_fma(q, a, vf_constant(2.52099875e-2f));
+    q = vf_fma(q, a, vf_constant(-0.108421713f));
+    q = vf_fma(q, a, vf_constant(-0.633216619f));
+    q = vf_fma(q, a, vf_constant(-1.12958026f));
+    q = vf_fma(q, a, vf_constant(1.88468155e-4f));
+    vf far = vf_sub(vf_constant(1.0f), vf_exp_within(q));
+    return vf_copysign(vf_select(vf_lt(size, vf_constant(1.0f)), near, far), x);
 }
 
 /* ---- activations: max(x, 0) - t ---------------------------------------------------------------------------
@@ -31621,11 +31753,11 @@ OXI_INLINE vf vf_erf(vf x) {
  * |x| is cut off where t has become 0, and the number is made 0 where scaling would underflow. At -infinity
  * 0 * infinity is NaN, as in torch. */
 OXI_INLINE vf vf_gate(vf x, vf t) {
-    t = vf_select(vf_eq(x, vf_set1(-INFINITY)), vf_set1(NAN), t);
-    return vf_sub(vf_max(vf_set1(-0.0f), x), t);
+    t = vf_select(vf_eq(x, vf_constant(-INFINITY)), vf_constant(NAN), t);
+    return vf_sub(vf_max(vf_constant(-0.0f), x), t);
 }
 OXI_INLINE vf vf_gate_logistic(vf x, vf size, vf r, vi n) { /* g(-|x|) = z / (1 + z), z = e^r 2^n */
-    vf zero = vf_zero(), one = vf_set1(1.0f), s = vf_expm1_poly(r);
+    vf zero = vf_zero(), one = vf_constant(1.0f), s = vf_expm1_poly(r);
     vf z = vi_as_vf(vi_add(vf_as_vi(vf_add(s, one)), vi_sll(n, 23)));
     z = vf_select(vi_cmpgt(n, vi_set1(-100)), z, zero);
     vf t = vf_div(vf_fma(size, s, size), vf_add(one, z));
@@ -31633,18 +31765,18 @@ OXI_INLINE vf vf_gate_logistic(vf x, vf size, vf r, vi n) { /* g(-|x|) = z / (1 
 }
 OXI_INLINE vf vf_silu(vf x) {
     vi n;
-    vf size = vf_min(vf_set1(120.0f), vf_abs(x)), r = vf_exp_reduce(vf_neg(size), &n);
+    vf size = vf_min(vf_constant(120.0f), vf_abs(x)), r = vf_exp_reduce(vf_neg(size), &n);
     return vf_gate_logistic(x, size, r, n);
 }
 
 /* y = 2 sqrt(2/pi) (x + 0.044715 x^3) up to 140 must be known to 2^-26 absolutely: it is formed in f64 and
  * taken apart into two floats, the first of which has its low bits cut off. */
 OXI_INLINE vd vd_gelu_tanh_argument(vd x) {
-    vd y = vd_mul(x, vd_fma(vd_mul(x, x), vd_set1(0.071354816272), vd_set1(1.5957691216057308)));
+    vd y = vd_mul(x, vd_fma(vd_mul(x, x), vd_constant(0.071354816272), vd_constant(1.5957691216057308)));
     return vd_neg(y);
 }
 OXI_INLINE vf vf_gelu_tanh(vf x) {
-    vf size = vf_min(vf_set1(12.0f), vf_abs(x));
+    vf size = vf_min(vf_constant(12.0f), vf_abs(x));
     vd low = vd_gelu_tanh_argument(vd_from_vf_lo(size)), high = vd_gelu_tanh_argument(vd_from_vf_hi(size));
     vd top_bits = vl_as_vd(vl_set1(-((int64_t)1 << 30))), low_top = vd_and(low, top_bits),
        high_top = vd_and(high, top_bits);
@@ -31654,50 +31786,55 @@ OXI_INLINE vf vf_gelu_tanh(vf x) {
     return vf_gate_logistic(x, size, r, n);
 }
 
-/* Near 0, g(x) = 1/2 + x R(x^2). Beyond, g(-a) = erfc(a / sqrt 2) / 2 = e^(-a^2 / 2) u P(u), u = 1 / (1 +
- * a / 2); a^2 is taken as an exact square of the top half of a's bits and a small rest. */
-OXI_INLINE vf vf_gelu(vf x) {
-    vf size = vf_abs(x), z = vf_mul(x, x), q = vf_set1(-6.78697779e-6f), half = vf_set1(0.5f);
-    q = vf_fma(q, z, vf_set1(1.10864989e-4f));
-    q = vf_fma(q, z, vf_set1(-1.18341495e-3f));
-    q = vf_fma(q, z, vf_set1(9.97188222e-3f));
-    q = vf_fma(q, z, vf_set1(-6.64900616e-2f));
-    q = vf_fma(q, z, vf_set1(0.398942262f));
-    vf near = vf_mul(x, vf_fma(q, x, half));
-    vf a = vf_min(vf_set1(15.0f), size), one = vf_set1(1.0f);
-    vf au = vf_div(a, vf_fma(a, half, one)), u = vf_fnma(au, half, one), p = vf_set1(0.134060487f);
-    p = vf_fma(p, u, vf_set1(-0.415568709f));
-    p = vf_fma(p, u, vf_set1(0.410808951f));
-    p = vf_fma(p, u, vf_set1(-2.35542934e-3f));
-    p = vf_fma(p, u, vf_set1(-0.189348504f));
-    p = vf_fma(p, u, vf_set1(-2.85515413e-2f));
-    p = vf_fma(p, u, vf_set1(4.21440341e-2f));
-    p = vf_fma(p, u, vf_set1(0.150613114f));
-    p = vf_fma(p, u, vf_set1(0.199399844f));
-    p = vf_fma(p, u, vf_set1(0.199473247f));
+/* g(-a) = erfc(a / sqrt 2) / 2 = e^(-a^2 / 2) u P / 2, u = 1 / (1 + a / 2), P a polynomial in w = u - 0.5417;
+ * a^2 is taken as an exact square of the top half of a's bits and a small rest. Returns a g(-a) / 2^n. */
+OXI_INLINE vf vf_gelu_term(vf a, vi *n) {
+    vf half = vf_constant(0.5f), au = vf_div(a, vf_add(a, vf_constant(2.0f))); /* a u / 2 = 1 - u */
+    vf w = vf_sub(vf_constant(0.458251953f), au), p = vf_constant(0.13847168f);
+    p = vf_fma(p, w, vf_constant(-8.95553827e-2f));
+    p = vf_fma(p, w, vf_constant(-0.12149228f));
+    p = vf_fma(p, w, vf_constant(0.17736207f));
+    p = vf_fma(p, w, vf_constant(-3.88181694e-2f));
+    p = vf_fma(p, w, vf_constant(-0.14559947f));
+    p = vf_fma(p, w, vf_constant(0.18114796f));
+    p = vf_fma(p, w, vf_constant(3.39656956e-2f));
+    p = vf_fma(p, w, vf_constant(-0.29144347f));
+    p = vf_fma(p, w, vf_constant(7.84710497e-2f));
+    p = vf_fma(p, w, vf_constant(0.6708918f));
+    p = vf_fma(p, w, vf_constant(0.7002584f));
     vf top = vi_as_vf(vi_and(vf_as_vi(a), vi_set1(-4096)));
-    vi n;
-    vf r = vf_exp_reduce(vf_mul(vf_mul(top, top), vf_neg(half)), &n);
+    vf r = vf_exp_reduce(vf_mul(vf_mul(top, top), vf_constant(-0.5f)), n);
     r = vf_fnma(vf_mul(vf_sub(a, top), half), vf_add(a, top), r);
     p = vf_mul(au, p);
-    p = vf_select(vi_cmpgt(n, vi_set1(-160)), vf_fma(p, vf_expm1_poly(r), p), vf_zero());
-    vf far = vf_gate(x, vf_scale(p, n));
-    return vf_select(vf_lt(size, vf_set1(1.05f)), near, far);
+    return vf_fma(p, vf_expm1_poly(r), p);
+}
+/* Of any x, also where the term is subnormal or 0. */
+OXI_SHARED vf vf_gelu_any(vf x) {
+    vi n;
+    vf term = vf_gelu_term(vf_min(vf_constant(15.0f), vf_abs(x)), &n);
+    return vf_gate(x, vf_scale(vf_select(vi_cmpgt(n, vi_set1(-160)), term, vf_zero()), n));
+}
+OXI_INLINE vf vf_gelu(vf x) {
+    vi n;
+    vf a = vf_abs(x);
+    if (vm_any(vi_cmpgt(vf_as_vi(a), vi_set1(0x41480000)))) return vf_gelu_any(x); /* beyond 12.5, or NaN */
+    vf term = vf_gelu_term(a, &n);
+    return vf_sub(vf_max(vf_constant(-0.0f), x), vi_as_vf(vi_add(vf_as_vi(term), vi_sll(n, 23))));
 }
 
 /* ---- sin, cos ---------------------------------------------------------------------------------------------
  * x = n pi/2 + r. Up to 2^17 the reduction is exact enough in f64 (33 bits of pi/2, then 53 more); beyond,
  * each lane is reduced with as many bits of 2/pi as it needs (oxi_reduce_large in cpu/scalar_map.c). */
 OXI_INLINE vd vd_minus_turns(vd x, vd n) {
-    return vd_fnma(n, vd_set1(6.07710050650619224932e-11),
-                   vd_fnma(n, vd_set1(1.57079632673412561417e+00), x));
+    return vd_fnma(n, vd_constant(6.07710050650619224932e-11),
+                   vd_fnma(n, vd_constant(1.57079632673412561417e+00), x));
 }
 OXI_SHARED vf vf_reduce_turns(vf x, vi *quarter) {
-    *quarter = vf_to_vi(vf_mul(x, vf_set1(0.636619772f)));
+    *quarter = vf_to_vi(vf_mul(x, vf_constant(0.636619772f)));
     vf n = vi_to_vf(*quarter);
     vf r = vf_from_vd(vd_minus_turns(vd_from_vf_lo(x), vd_from_vf_lo(n)),
                       vd_minus_turns(vd_from_vf_hi(x), vd_from_vf_hi(n)));
-    if (vm_any(vm_not(vf_lt(vf_abs(x), vf_set1(131072.0f))))) {
+    if (vm_any(vm_not(vf_lt(vf_abs(x), vf_constant(131072.0f))))) {
         float angle[VF], rest[VF];
         int32_t turns[VF];
         vf_store(angle, x);
@@ -31712,14 +31849,14 @@ OXI_SHARED vf vf_reduce_turns(vf x, vi *quarter) {
 }
 /* sin(r + quarter pi/2). */
 OXI_INLINE vf vf_sin_quarter(vf r, vi quarter) {
-    vf z = vf_mul(r, r), s = vf_set1(-1.94956621e-4f), c = vf_set1(2.44133826e-5f);
-    s = vf_fma(s, z, vf_set1(8.33201408e-3f));
-    s = vf_fma(s, z, vf_set1(-0.166666523f));
+    vf z = vf_mul(r, r), s = vf_constant(-1.94956621e-4f), c = vf_constant(2.44133826e-5f);
+    s = vf_fma(s, z, vf_constant(8.33201408e-3f));
+    s = vf_fma(s, z, vf_constant(-0.166666523f));
     s = vf_fma(vf_mul(s, z), r, r);
-    c = vf_fma(c, z, vf_set1(-1.38871418e-3f));
-    c = vf_fma(c, z, vf_set1(4.16666418e-2f));
-    c = vf_fma(c, z, vf_set1(-0.5f));
-    c = vf_fma(c, z, vf_set1(1.0f));
+    c = vf_fma(c, z, vf_constant(-1.38871418e-3f));
+    c = vf_fma(c, z, vf_constant(4.16666418e-2f));
+    c = vf_fma(c, z, vf_constant(-0.5f));
+    c = vf_fma(c, z, vf_constant(1.0f));
     vm odd = vi_cmpeq(vi_and(quarter, vi_set1(1)), vi_set1(1));
     vf sign = vi_as_vf(vi_sll(vi_and(quarter, vi_set1(2)), 30));
     return vf_xor(vf_select(odd, c, s), sign);
@@ -31739,31 +31876,31 @@ OXI_INLINE vf vf_cos(vf x) {
 
 /* Whole powers: *n is what to add to the bits of a number in order to multiply it by 2^n. */
 OXI_INLINE vd vd_exp_reduce(vd x, vl *n) {
-    x = vd_min(vd_set1(700.0), vd_max(vd_set1(-700.0), x));
-    vd whole = vd_nearest(vd_mul(x, vd_set1(1.4426950408889634)), n);
+    x = vd_min(vd_constant(700.0), vd_max(vd_constant(-700.0), x));
+    vd whole = vd_nearest(vd_mul(x, vd_constant(1.4426950408889634)), n);
     *n = vl_sll(*n, 52);
-    return vd_fnma(whole, vd_set1(1.90821492927058770002e-10),
-                   vd_fnma(whole, vd_set1(6.93147180369123816490e-01), x));
+    return vd_fnma(whole, vd_constant(1.90821492927058770002e-10),
+                   vd_fnma(whole, vd_constant(6.93147180369123816490e-01), x));
 }
 OXI_INLINE vd vd_expm1_poly(vd r) {
-    vd p = vd_set1(1.9323518868719689e-5);
-    p = vd_fma(p, r, vd_set1(1.9899279184190834e-4));
-    p = vd_fma(p, r, vd_set1(1.3900487567433087e-3));
-    p = vd_fma(p, r, vd_set1(8.3332984886895616e-3));
-    p = vd_fma(p, r, vd_set1(4.1666596906327687e-2));
-    p = vd_fma(p, r, vd_set1(0.16666666718944373));
-    p = vd_fma(p, r, vd_set1(0.50000000104631126));
+    vd p = vd_constant(1.9323518868719689e-5);
+    p = vd_fma(p, r, vd_constant(1.9899279184190834e-4));
+    p = vd_fma(p, r, vd_constant(1.3900487567433087e-3));
+    p = vd_fma(p, r, vd_constant(8.3332984886895616e-3));
+    p = vd_fma(p, r, vd_constant(4.1666596906327687e-2));
+    p = vd_fma(p, r, vd_constant(0.16666666718944373));
+    p = vd_fma(p, r, vd_constant(0.50000000104631126));
     return vd_fma(vd_mul(p, r), r, r);
 }
 /* Beyond +-700 it stays e^+-700: infinity and 0 as f32. */
 OXI_SHARED vd vd_exp(vd x) {
     vl n;
-    vd r = vd_exp_reduce(x, &n), p = vd_add(vd_expm1_poly(r), vd_set1(1.0));
+    vd r = vd_exp_reduce(x, &n), p = vd_add(vd_expm1_poly(r), vd_constant(1.0));
     return vl_as_vd(vl_add(vd_as_vl(p), n));
 }
 OXI_SHARED vd vd_expm1(vd x) {
     vl n;
-    vd r = vd_exp_reduce(x, &n), one = vd_set1(1.0), power = vl_as_vd(vl_add(vd_as_vl(one), n));
+    vd r = vd_exp_reduce(x, &n), one = vd_constant(1.0), power = vl_as_vd(vl_add(vd_as_vl(one), n));
     vd result = vd_fma(power, vd_expm1_poly(r), vd_sub(power, one));
     return vd_select(vd_eq(x, vd_zero()), x, result);
 }
@@ -31774,61 +31911,62 @@ OXI_SHARED vd vd_log(vd x) {
     vl bits = vl_add(vd_as_vl(x), vl_set1(one_bits - root_half_bits));
     vl exponent = vl_or(vl_srl(bits, 52), vl_set1(0x4330000000000000)); /* of 2^52 + biased exponent */
     vl mantissa = vl_and(bits, vl_set1(0x000fffffffffffff));
-    vd e = vd_sub(vl_as_vd(exponent), vd_set1(4503599627370496.0 + 1023.0));
-    vd f = vd_sub(vl_as_vd(vl_add(mantissa, vl_set1(root_half_bits))), vd_set1(1.0));
-    vd s = vd_div(f, vd_add(f, vd_set1(2.0))), z = vd_mul(s, s), p = vd_set1(0.19583461057668258);
-    p = vd_fma(p, z, vd_set1(0.22176237038610094));
-    p = vd_fma(p, z, vd_set1(0.2857210799300266));
-    p = vd_fma(p, z, vd_set1(0.3999999563289125));
-    p = vd_fma(p, z, vd_set1(0.66666666675768393));
-    vd result = vd_fma(e, vd_set1(0.69314718055994531), vd_fma(vd_mul(p, z), s, vd_add(s, s)));
-    vd zero = vd_zero(), infinity = vd_set1(INFINITY);
-    vd other =
-        vd_select(vd_eq(x, zero), vd_neg(infinity), vd_select(vd_eq(x, infinity), infinity, vd_set1(NAN)));
+    vd e = vd_sub(vl_as_vd(exponent), vd_constant(4503599627370496.0 + 1023.0));
+    vd f = vd_sub(vl_as_vd(vl_add(mantissa, vl_set1(root_half_bits))), vd_constant(1.0));
+    vd s = vd_div(f, vd_add(f, vd_constant(2.0))), z = vd_mul(s, s), p = vd_constant(0.19583461057668258);
+    p = vd_fma(p, z, vd_constant(0.22176237038610094));
+    p = vd_fma(p, z, vd_constant(0.2857210799300266));
+    p = vd_fma(p, z, vd_constant(0.3999999563289125));
+    p = vd_fma(p, z, vd_constant(0.66666666675768393));
+    vd result = vd_fma(e, vd_constant(0.69314718055994531), vd_fma(vd_mul(p, z), s, vd_add(s, s)));
+    vd zero = vd_zero(), infinity = vd_constant(INFINITY);
+    vd other = vd_select(vd_eq(x, infinity), infinity, vd_constant(NAN));
+    other = vd_select(vd_eq(x, zero), vd_neg(infinity), other);
     return vd_select(vmd_and(vd_gt(x, zero), vd_lt(x, infinity)), result, other);
 }
 /* What rounding 1 + x lost is put back, divided by the sum. */
 OXI_SHARED vd vd_log1p(vd x) {
-    vd one = vd_set1(1.0), sum = vd_add(x, one), lost = vd_sub(x, vd_sub(sum, one)), result = vd_log(sum);
-    vmd inside = vmd_and(vd_gt(sum, vd_zero()), vd_lt(sum, vd_set1(INFINITY)));
+    vd one = vd_constant(1.0), sum = vd_add(x, one), lost = vd_sub(x, vd_sub(sum, one)), result = vd_log(sum);
+    vmd inside = vmd_and(vd_gt(sum, vd_zero()), vd_lt(sum, vd_constant(INFINITY)));
     result = vd_select(inside, vd_add(result, vd_div(lost, sum)), result);
     return vd_select(vd_eq(x, vd_zero()), x, result);
 }
 
 OXI_INLINE vd vd_sinh(vd x) {
     vd m = vd_expm1(vd_abs(x));
-    return vd_copysign(vd_mul(vd_add(m, vd_div(m, vd_add(m, vd_set1(1.0)))), vd_set1(0.5)), x);
+    return vd_copysign(vd_mul(vd_add(m, vd_div(m, vd_add(m, vd_constant(1.0)))), vd_constant(0.5)), x);
 }
 OXI_INLINE vd vd_cosh(vd x) {
     vd grown = vd_exp(vd_abs(x));
-    return vd_mul(vd_add(grown, vd_div(vd_set1(1.0), grown)), vd_set1(0.5));
+    return vd_mul(vd_add(grown, vd_div(vd_constant(1.0), grown)), vd_constant(0.5));
 }
 OXI_INLINE vd vd_asinh(vd x) {
-    vd size = vd_abs(x), one = vd_set1(1.0), root = vd_sqrt(vd_fma(size, size, one));
+    vd size = vd_abs(x), one = vd_constant(1.0), root = vd_sqrt(vd_fma(size, size, one));
     return vd_copysign(vd_log1p(vd_add(size, vd_sub(root, one))), x);
 }
 OXI_INLINE vd vd_acosh(vd x) {
-    vd t = vd_sub(x, vd_set1(1.0)), result = vd_log1p(vd_add(t, vd_sqrt(vd_mul(t, vd_add(t, vd_set1(2.0))))));
-    return vd_select(vd_lt(x, vd_set1(1.0)), vd_set1(NAN), result);
+    vd t = vd_sub(x, vd_constant(1.0)), root = vd_sqrt(vd_mul(t, vd_add(t, vd_constant(2.0))));
+    vd result = vd_log1p(vd_add(t, root));
+    return vd_select(vd_lt(x, vd_constant(1.0)), vd_constant(NAN), result);
 }
 OXI_INLINE vd vd_atanh(vd x) {
-    vd size = vd_abs(x), ratio = vd_div(vd_add(size, size), vd_sub(vd_set1(1.0), size));
-    return vd_copysign(vd_mul(vd_log1p(ratio), vd_set1(0.5)), x);
+    vd size = vd_abs(x), ratio = vd_div(vd_add(size, size), vd_sub(vd_constant(1.0), size));
+    return vd_copysign(vd_mul(vd_log1p(ratio), vd_constant(0.5)), x);
 }
 
 /* asin(root) for 0 <= root <= 1/2, z = root^2. */
 OXI_INLINE vd vd_asin_poly(vd root, vd z) {
-    vd p = vd_set1(0.037516476556524632);
-    p = vd_fma(p, z, vd_set1(0.014438583321542988));
-    p = vd_fma(p, z, vd_set1(0.031807724932995537));
-    p = vd_fma(p, z, vd_set1(0.044516954304071057));
-    p = vd_fma(p, z, vd_set1(0.075005041893276614));
-    p = vd_fma(p, z, vd_set1(0.16666659991216493));
+    vd p = vd_constant(0.037516476556524632);
+    p = vd_fma(p, z, vd_constant(0.014438583321542988));
+    p = vd_fma(p, z, vd_constant(0.031807724932995537));
+    p = vd_fma(p, z, vd_constant(0.044516954304071057));
+    p = vd_fma(p, z, vd_constant(0.075005041893276614));
+    p = vd_fma(p, z, vd_constant(0.16666659991216493));
     return vd_fma(vd_mul(p, z), root, root);
 }
 /* Beyond 1/2: asin x = pi/2 - 2 asin(sqrt((1 - x) / 2)). */
 OXI_SHARED vd vd_asin_part(vd x, vmd *outer) {
-    vd size = vd_abs(x), half = vd_set1(0.5);
+    vd size = vd_abs(x), half = vd_constant(0.5);
     *outer = vd_gt(size, half);
     vd z = vd_select(*outer, vd_fnma(size, half, half), vd_mul(x, x));
     return vd_asin_poly(vd_select(*outer, vd_sqrt(z), size), z);
@@ -31836,46 +31974,46 @@ OXI_SHARED vd vd_asin_part(vd x, vmd *outer) {
 OXI_INLINE vd vd_asin(vd x) {
     vmd outer;
     vd p = vd_asin_part(x, &outer);
-    return vd_copysign(vd_select(outer, vd_fnma(p, vd_set1(2.0), vd_set1(1.5707963267948966)), p), x);
+    return vd_copysign(vd_select(outer, vd_fnma(p, vd_constant(2.0), vd_constant(1.5707963267948966)), p), x);
 }
 OXI_INLINE vd vd_acos(vd x) {
     vmd outer;
     vd p = vd_asin_part(x, &outer), twice = vd_add(p, p),
-       inner = vd_sub(vd_set1(1.5707963267948966), vd_copysign(p, x));
-    vd result = vd_select(vd_lt(x, vd_zero()), vd_sub(vd_set1(3.1415926535897932), twice), twice);
+       inner = vd_sub(vd_constant(1.5707963267948966), vd_copysign(p, x));
+    vd result = vd_select(vd_lt(x, vd_zero()), vd_sub(vd_constant(3.1415926535897932), twice), twice);
     return vd_select(outer, result, inner);
 }
 OXI_SHARED vd vd_atan_poly(vd a) { /* 0 <= a <= 1 */
-    vd z = vd_mul(a, a), p = vd_set1(-0.0017936394138805141);
-    p = vd_fma(p, z, vd_set1(0.010914688628394916));
-    p = vd_fma(p, z, vd_set1(-0.031178006661976711));
-    p = vd_fma(p, z, vd_set1(0.057957760556810609));
-    p = vd_fma(p, z, vd_set1(-0.084034603243532902));
-    p = vd_fma(p, z, vd_set1(0.10952189235340447));
-    p = vd_fma(p, z, vd_set1(-0.1426424233803581));
-    p = vd_fma(p, z, vd_set1(0.19998548344776948));
-    p = vd_fma(p, z, vd_set1(-0.33333299091088425));
+    vd z = vd_mul(a, a), p = vd_constant(-0.0017936394138805141);
+    p = vd_fma(p, z, vd_constant(0.010914688628394916));
+    p = vd_fma(p, z, vd_constant(-0.031178006661976711));
+    p = vd_fma(p, z, vd_constant(0.057957760556810609));
+    p = vd_fma(p, z, vd_constant(-0.084034603243532902));
+    p = vd_fma(p, z, vd_constant(0.10952189235340447));
+    p = vd_fma(p, z, vd_constant(-0.1426424233803581));
+    p = vd_fma(p, z, vd_constant(0.19998548344776948));
+    p = vd_fma(p, z, vd_constant(-0.33333299091088425));
     return vd_fma(vd_mul(p, z), a, a);
 }
 OXI_INLINE vd vd_atan(vd x) {
-    vd size = vd_abs(x), one = vd_set1(1.0);
+    vd size = vd_abs(x), one = vd_constant(1.0);
     vd p = vd_atan_poly(vd_div(vd_min(one, size), vd_max(one, size)));
-    return vd_copysign(vd_select(vd_gt(size, one), vd_sub(vd_set1(1.5707963267948966), p), p), x);
+    return vd_copysign(vd_select(vd_gt(size, one), vd_sub(vd_constant(1.5707963267948966), p), p), x);
 }
 OXI_INLINE vd vd_atan2(vd y, vd x) {
-    vd across = vd_abs(x), up = vd_abs(y), larger = vd_max(across, up), one = vd_set1(1.0);
+    vd across = vd_abs(x), up = vd_abs(y), larger = vd_max(across, up), one = vd_constant(1.0);
     vd ratio = vd_div(vd_min(across, up), larger);
     ratio = vd_select(vd_eq(across, up), vd_select(vd_eq(up, vd_zero()), up, one), ratio);
     vd p = vd_atan_poly(ratio);
-    p = vd_select(vd_gt(up, across), vd_sub(vd_set1(1.5707963267948966), p), p);
-    p = vd_select(vd_lt(vd_copysign(one, x), vd_zero()), vd_sub(vd_set1(3.1415926535897932), p), p);
-    return vd_select(vd_unord(x, y), vd_set1(NAN), vd_copysign(p, y));
+    p = vd_select(vd_gt(up, across), vd_sub(vd_constant(1.5707963267948966), p), p);
+    p = vd_select(vd_lt(vd_copysign(one, x), vd_zero()), vd_sub(vd_constant(3.1415926535897932), p), p);
+    return vd_select(vd_unord(x, y), vd_constant(NAN), vd_copysign(p, y));
 }
 
 OXI_INLINE vd vd_tan(vd x) {
     vl ignored;
-    vd n = vd_nearest(vd_mul(x, vd_set1(0.63661977236758134)), &ignored), r = vd_minus_turns(x, n);
-    if (vmd_any(vmd_not(vd_lt(vd_abs(x), vd_set1(131072.0))))) {
+    vd n = vd_nearest(vd_mul(x, vd_constant(0.63661977236758134)), &ignored), r = vd_minus_turns(x, n);
+    if (vmd_any(vmd_not(vd_lt(vd_abs(x), vd_constant(131072.0))))) {
         double angle[VD], rest[VD], turns[VD];
         vd_store(angle, x);
         vd_store(rest, r);
@@ -31889,17 +32027,17 @@ OXI_INLINE vd vd_tan(vd x) {
         r = vd_load(rest);
         n = vd_load(turns);
     }
-    vd z = vd_mul(r, r), s = vd_set1(2.7161254503885555e-6), c = vd_set1(-2.7186903382993024e-7);
-    s = vd_fma(s, z, vd_set1(-1.9839098294785571e-4));
-    s = vd_fma(s, z, vd_set1(8.3333286250668326e-3));
-    s = vd_fma(s, z, vd_set1(-0.16666666634805116));
+    vd z = vd_mul(r, r), s = vd_constant(2.7161254503885555e-6), c = vd_constant(-2.7186903382993024e-7);
+    s = vd_fma(s, z, vd_constant(-1.9839098294785571e-4));
+    s = vd_fma(s, z, vd_constant(8.3333286250668326e-3));
+    s = vd_fma(s, z, vd_constant(-0.16666666634805116));
     s = vd_fma(vd_mul(s, z), r, r);
-    c = vd_fma(c, z, vd_set1(2.4799225029235267e-5));
-    c = vd_fma(c, z, vd_set1(-1.3888882579396954e-3));
-    c = vd_fma(c, z, vd_set1(4.1666666608411895e-2));
-    c = vd_fma(c, z, vd_set1(-0.5));
-    c = vd_fma(c, z, vd_set1(1.0));
-    vd half = vd_mul(n, vd_set1(0.5));
+    c = vd_fma(c, z, vd_constant(2.4799225029235267e-5));
+    c = vd_fma(c, z, vd_constant(-1.3888882579396954e-3));
+    c = vd_fma(c, z, vd_constant(4.1666666608411895e-2));
+    c = vd_fma(c, z, vd_constant(-0.5));
+    c = vd_fma(c, z, vd_constant(1.0));
+    vd half = vd_mul(n, vd_constant(0.5));
     vmd odd = vd_ne(vd_nearest(half, &ignored), half);
     vd result = vd_div(vd_select(odd, vd_neg(c), s), vd_select(odd, s, c));
     return vd_select(vd_eq(x, vd_zero()), x, result);
@@ -31908,37 +32046,37 @@ OXI_INLINE vd vd_tan(vd x) {
 /* e^(-a^2) u P(u), u = 1 / (1 + 0.4 a), a = |x|; 2 minus that for negative x. The square of an f32 is
  * exact in f64. */
 OXI_INLINE vd vd_erfc(vd x) {
-    vd a = vd_min(vd_set1(12.0), vd_abs(x)), one = vd_set1(1.0);
-    vd u = vd_div(one, vd_fma(a, vd_set1(0.4), one)), p = vd_set1(0.021914285893325239);
-    p = vd_fma(p, u, vd_set1(-0.16041818669907665));
-    p = vd_fma(p, u, vd_set1(0.48635969024629855));
-    p = vd_fma(p, u, vd_set1(-0.76439771883417751));
-    p = vd_fma(p, u, vd_set1(0.65740784427122712));
-    p = vd_fma(p, u, vd_set1(-0.39116763863051324));
-    p = vd_fma(p, u, vd_set1(0.24046852122369405));
-    p = vd_fma(p, u, vd_set1(0.07013502231748095));
-    p = vd_fma(p, u, vd_set1(0.18201853723503314));
-    p = vd_fma(p, u, vd_set1(0.20622213385782087));
-    p = vd_fma(p, u, vd_set1(0.225785501453134));
-    p = vd_fma(p, u, vd_set1(0.22567200753104844));
+    vd a = vd_min(vd_constant(12.0), vd_abs(x)), one = vd_constant(1.0);
+    vd u = vd_div(one, vd_fma(a, vd_constant(0.4), one)), p = vd_constant(0.021914285893325239);
+    p = vd_fma(p, u, vd_constant(-0.16041818669907665));
+    p = vd_fma(p, u, vd_constant(0.48635969024629855));
+    p = vd_fma(p, u, vd_constant(-0.76439771883417751));
+    p = vd_fma(p, u, vd_constant(0.65740784427122712));
+    p = vd_fma(p, u, vd_constant(-0.39116763863051324));
+    p = vd_fma(p, u, vd_constant(0.24046852122369405));
+    p = vd_fma(p, u, vd_constant(0.07013502231748095));
+    p = vd_fma(p, u, vd_constant(0.18201853723503314));
+    p = vd_fma(p, u, vd_constant(0.20622213385782087));
+    p = vd_fma(p, u, vd_constant(0.225785501453134));
+    p = vd_fma(p, u, vd_constant(0.22567200753104844));
     vd result = vd_mul(vd_mul(u, p), vd_exp(vd_neg(vd_mul(a, a))));
-    return vd_select(vd_lt(x, vd_zero()), vd_sub(vd_set1(2.0), result), result);
+    return vd_select(vd_lt(x, vd_zero()), vd_sub(vd_constant(2.0), result), result);
 }
 
 /* |a|^b with the sign and the special cases of C's pow. */
 OXI_INLINE vd vd_pow(vd a, vd b) {
-    vd zero = vd_zero(), one = vd_set1(1.0), size = vd_abs(a), half = vd_mul(b, vd_set1(0.5));
+    vd zero = vd_zero(), one = vd_constant(1.0), size = vd_abs(a), half = vd_mul(b, vd_constant(0.5));
     vd result = vd_exp(vd_mul(b, vd_log(size)));
     vmd whole = vd_eq(vd_trunc(b), b), odd = vmd_and(whole, vd_ne(vd_trunc(half), half));
     result = vd_select(odd, vd_copysign(result, a), result);
-    vmd refused = vmd_and(vmd_and(vd_lt(a, zero), vd_lt(size, vd_set1(INFINITY))), vmd_not(whole));
-    result = vd_select(refused, vd_set1(NAN), result);
-    vmd endless = vd_eq(vd_abs(b), vd_set1(INFINITY));
+    vmd refused = vmd_and(vmd_and(vd_lt(a, zero), vd_lt(size, vd_constant(INFINITY))), vmd_not(whole));
+    result = vd_select(refused, vd_constant(NAN), result);
+    vmd endless = vd_eq(vd_abs(b), vd_constant(INFINITY));
     vmd unit = vmd_or(vd_eq(a, one), vmd_and(vd_eq(size, one), endless));
     return vd_select(vmd_or(vd_eq(b, zero), unit), one, result);
 }
 OXI_INLINE vd vd_hypot(vd a, vd b) {
-    vd infinity = vd_set1(INFINITY), result = vd_sqrt(vd_fma(a, a, vd_mul(b, b)));
+    vd infinity = vd_constant(INFINITY), result = vd_sqrt(vd_fma(a, a, vd_mul(b, b)));
     return vd_select(vmd_or(vd_eq(vd_abs(a), infinity), vd_eq(vd_abs(b), infinity)), infinity, result);
 }
 
@@ -31948,7 +32086,8 @@ OXI_SHARED vd vd_fmod(vd a, vd b) {
     vd size = vd_abs(a), divisor = vd_abs(b), quotient = vd_trunc(vd_div(size, divisor));
     vd rest = vd_fnma(quotient, divisor, size);
     rest = vd_select(vd_lt(rest, vd_zero()), vd_add(rest, divisor), rest);
-    vmd large = vmd_not(vmd_and(vd_lt(quotient, vd_set1(268435456.0)), vd_lt(divisor, vd_set1(INFINITY))));
+    vmd large = vd_lt(quotient, vd_constant(268435456.0));
+    large = vmd_not(vmd_and(large, vd_lt(divisor, vd_constant(INFINITY))));
     if (vmd_any(large)) {
         double dividends[VD], divisors[VD], rests[VD];
         unsigned bits = vmd_bits(large);
@@ -31964,7 +32103,7 @@ OXI_SHARED vd vd_fmod(vd a, vd b) {
 /* Where the rest is not 0 and its sign differs from the divisor's. */
 OXI_INLINE vmd vd_rest_opposes(vd rest, vd divisor) {
     vd zero = vd_zero();
-    return vd_lt(vd_mul(rest, vd_copysign(vd_set1(1.0), divisor)), zero);
+    return vd_lt(vd_mul(rest, vd_copysign(vd_constant(1.0), divisor)), zero);
 }
 OXI_INLINE vd vd_remainder(vd a, vd b) {
     vd rest = vd_fmod(a, b);
@@ -31972,7 +32111,7 @@ OXI_INLINE vd vd_remainder(vd a, vd b) {
 }
 /* As torch: the quotient less its rest is whole up to rounding; a zero has the sign of a / b. */
 OXI_INLINE vd vd_floor_divide(vd a, vd b) {
-    vd zero = vd_zero(), one = vd_set1(1.0), rest = vd_fmod(a, b), plain = vd_div(a, b);
+    vd zero = vd_zero(), one = vd_constant(1.0), rest = vd_fmod(a, b), plain = vd_div(a, b);
     vd quotient = vd_div(vd_sub(a, rest), b);
     quotient = vd_sub(quotient, vd_select(vd_rest_opposes(rest, b), one, zero));
     quotient = vd_select(vd_eq(quotient, zero), vd_copysign(zero, plain), vd_round(quotient));
@@ -31980,9 +32119,9 @@ OXI_INLINE vd vd_floor_divide(vd a, vd b) {
 }
 
 OXI_INLINE vd vd_mish(vd x) { /* tanh(log(1 + w)) = w (w + 2) / (w (w + 2) + 2), w = e^x */
-    vd w = vd_exp(vd_min(vd_set1(40.0), x)), two = vd_set1(2.0), part = vd_mul(w, vd_add(w, two));
+    vd w = vd_exp(vd_min(vd_constant(40.0), x)), two = vd_constant(2.0), part = vd_mul(w, vd_add(w, two));
     vd result = vd_mul(x, vd_div(part, vd_add(part, two)));
-    return vd_select(vd_eq(x, vd_set1(-INFINITY)), vd_set1(NAN), result);
+    return vd_select(vd_eq(x, vd_constant(-INFINITY)), vd_constant(NAN), result);
 }
 OXI_INLINE vd vd_softplus(vd x, vd beta, vd threshold) {
     vd scaled = vd_mul(x, beta);
@@ -33879,7 +34018,8 @@ OXI_INLINE double OXI_ISA(wide_total)(const OXI_ISA(wide_sum) * sum) {
 
 #define OXI_ROW_FLUSH 32 /* additions in f32 before a partial sum moves on */
 
-OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x) {
+OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x, bool asks) {
+    const int64_t ahead = OXI_PREFETCH_AHEAD / (int64_t)sizeof *x;
     OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
     int64_t i = 0;
     while (i + 8 * VF <= n) {
@@ -33887,6 +34027,7 @@ OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x) {
         int64_t end = i + OXI_ROW_FLUSH * 8 * VF;
         if (end > n) end = n;
         for (; i + 8 * VF <= end; i += 8 * VF) {
+            for (int at = 0; asks && at < 8 * VF; at += 16) OXI_PREFETCH_READ(x + i + at + ahead);
             a0 = vf_add(a0, vf_load(x + i));
             a1 = vf_add(a1, vf_load(x + i + VF));
             a2 = vf_add(a2, vf_load(x + i + 2 * VF));
@@ -33904,7 +34045,7 @@ OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x) {
     return OXI_ISA(wide_total)(&total);
 }
 
-OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean) {
+OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean, const float *next) {
     OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
     vf m = vf_set1(mean);
     int64_t i = 0;
@@ -33914,6 +34055,7 @@ OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean)
         if (end > n) end = n;
 #define OXI_ADD_SQUARE(sum, at) d = vf_sub(vf_load(x + i + (at) * VF), m), sum = vf_fma(d, d, sum)
         for (; i + 8 * VF <= end; i += 8 * VF) {
+            for (int at = 0; next && at < 8 * VF; at += 16) OXI_PREFETCH_READ(next + i + at);
             OXI_ADD_SQUARE(a0, 0);
             OXI_ADD_SQUARE(a1, 1);
             OXI_ADD_SQUARE(a2, 2);
@@ -33927,7 +34069,10 @@ OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean)
         vf left = vf_add(vf_add(a0, a1), vf_add(a2, a3)), right = vf_add(vf_add(a4, a5), vf_add(a6, a7));
         OXI_ISA(wide_add)(&total, vf_add(left, right));
     }
-    for (; i + VF <= n; i += VF) OXI_ISA(wide_add_square)(&total, vf_sub(vf_load(x + i), m));
+    for (; i + VF <= n; i += VF) {
+        if (next) OXI_PREFETCH_READ(next + i);
+        OXI_ISA(wide_add_square)(&total, vf_sub(vf_load(x + i), m));
+    }
     double rest = 0;
     for (; i < n; i++) {
         double d = (double)x[i] - (double)mean;
@@ -36146,6 +36291,7 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
 #define oxi_neon_VF 4
 #define oxi_neon_VD 2
 #define oxi_neon_SCALEF 0
+#define oxi_neon_CONSTANT 0
 #define oxi_neon_FMA 1
 #define oxi_neon_TWO 0
 
@@ -36337,14 +36483,18 @@ OXI_INLINE void vf_store_bf16(uint16_t *p, vf a) {
 /* >>cpu/simd/derived.inc */
 /* The part of the vocabulary that every tier builds in the same way from its own. Included by each
  * simd/<isa>.h. */
-OXI_INLINE vf vf_abs(vf a) { return vf_andnot(vf_set1(-0.0f), a); }
-OXI_INLINE vf vf_neg(vf a) { return vf_xor(vf_set1(-0.0f), a); }
-OXI_INLINE vf vf_copysign(vf a, vf sign) { return vf_or(vf_abs(a), vf_and(vf_set1(-0.0f), sign)); }
+#if !OXI_ISA(CONSTANT)
+OXI_INLINE vf vf_constant(float a) { return vf_set1(a); }
+OXI_INLINE vd vd_constant(double a) { return vd_set1(a); }
+#endif
+OXI_INLINE vf vf_abs(vf a) { return vf_andnot(vf_constant(-0.0f), a); }
+OXI_INLINE vf vf_neg(vf a) { return vf_xor(vf_constant(-0.0f), a); }
+OXI_INLINE vf vf_copysign(vf a, vf sign) { return vf_or(vf_abs(a), vf_and(vf_constant(-0.0f), sign)); }
 OXI_INLINE vm vf_gt(vf a, vf b) { return vf_lt(b, a); }
 OXI_INLINE vm vf_ge(vf a, vf b) { return vf_le(b, a); }
-OXI_INLINE vd vd_abs(vd a) { return vd_andnot(vd_set1(-0.0), a); }
-OXI_INLINE vd vd_neg(vd a) { return vd_xor(vd_set1(-0.0), a); }
-OXI_INLINE vd vd_copysign(vd a, vd sign) { return vd_or(vd_abs(a), vd_and(vd_set1(-0.0), sign)); }
+OXI_INLINE vd vd_abs(vd a) { return vd_andnot(vd_constant(-0.0), a); }
+OXI_INLINE vd vd_neg(vd a) { return vd_xor(vd_constant(-0.0), a); }
+OXI_INLINE vd vd_copysign(vd a, vd sign) { return vd_or(vd_abs(a), vd_and(vd_constant(-0.0), sign)); }
 OXI_INLINE vmd vd_gt(vd a, vd b) { return vd_lt(b, a); }
 OXI_INLINE vmd vd_ge(vd a, vd b) { return vd_le(b, a); }
 OXI_INLINE void vmd_store_bool(uint8_t *p, vmd m) {
@@ -36422,20 +36572,20 @@ OXI_LIGHT_BEGIN
 /* ---- e^x --------------------------------------------------------------------------------------------------
  * x = n ln 2 + r, |r| <= ln 2 / 2. ln 2 is split so that n times its first part is exact. */
 OXI_INLINE vf vf_exp_reduce(vf x, vi *n) {
-    *n = vf_to_vi(vf_mul(x, vf_set1(1.44269504f)));
-    vf whole = vi_to_vf(*n), r = vf_fnma(whole, vf_set1(0.693145752f), x);
-    return vf_fnma(whole, vf_set1(1.42860677e-6f), r);
+    *n = vf_to_vi(vf_mul(x, vf_constant(1.44269504f)));
+    vf whole = vi_to_vf(*n), r = vf_fnma(whole, vf_constant(0.693145752f), x);
+    return vf_fnma(whole, vf_constant(1.42860677e-6f), r);
 }
 OXI_INLINE vf vf_expm1_poly(vf r) { /* e^r - 1 */
-    vf p = vf_set1(1.39108044e-3f);
-    p = vf_fma(p, r, vf_set1(8.37051682e-3f));
-    p = vf_fma(p, r, vf_set1(4.16668691e-2f));
-    p = vf_fma(p, r, vf_set1(0.166664988f));
-    p = vf_fma(p, r, vf_set1(0.499999970f));
+    vf p = vf_constant(1.39108044e-3f);
+    p = vf_fma(p, r, vf_constant(8.37051682e-3f));
+    p = vf_fma(p, r, vf_constant(4.16668691e-2f));
+    p = vf_fma(p, r, vf_constant(0.166664988f));
+    p = vf_fma(p, r, vf_constant(0.499999970f));
     return vf_fma(vf_mul(r, r), p, r);
 }
 OXI_INLINE vf vf_exp_poly(vf r) {
-    return vf_add(vf_expm1_poly(r), vf_set1(1.0f));
+    return vf_add(vf_expm1_poly(r), vf_constant(1.0f));
 }
 /* e^x where it is a normal number: -87.3 <= x <= 88.3. */
 OXI_INLINE vf vf_exp_within(vf x) {
@@ -36447,27 +36597,27 @@ OXI_INLINE vf vf_exp_within(vf x) {
  * the scaling. */
 OXI_INLINE vf vf_exp(vf x) {
     vi n;
-    vm vanishes = vf_lt(x, vf_set1(-104.0f));
-    x = vf_min(vf_set1(89.0f), vf_max(vf_set1(-104.0f), x));
+    vm vanishes = vf_lt(x, vf_constant(-104.0f));
+    x = vf_min(vf_constant(89.0f), vf_max(vf_constant(-104.0f), x));
     vf r = vf_exp_reduce(x, &n);
     return vf_scale(vf_select(vanishes, vf_zero(), vf_exp_poly(r)), n);
 }
 /* For softmax: x <= 88, and what would be subnormal is 0. */
 OXI_INLINE vf vf_exp_weight(vf x) {
-    vf least = vf_set1(-87.3f);
+    vf least = vf_constant(-87.3f);
     return vf_select(vf_lt(x, least), vf_zero(), vf_exp_within(vf_max(least, x)));
 }
 OXI_INLINE vf vf_exp2(vf x) {
-    vm vanishes = vf_lt(x, vf_set1(-150.0f));
-    x = vf_min(vf_set1(129.0f), vf_max(vf_set1(-150.0f), x));
+    vm vanishes = vf_lt(x, vf_constant(-150.0f));
+    x = vf_min(vf_constant(129.0f), vf_max(vf_constant(-150.0f), x));
     vi n = vf_to_vi(x);
-    vf r = vf_sub(x, vi_to_vf(n)), p = vf_set1(1.58246577e-4f);
-    p = vf_fma(p, r, vf_set1(1.34177180e-3f));
-    p = vf_fma(p, r, vf_set1(9.61706508e-3f));
-    p = vf_fma(p, r, vf_set1(5.55027276e-2f));
-    p = vf_fma(p, r, vf_set1(0.240226552f));
-    p = vf_fma(p, r, vf_set1(0.693147242f));
-    return vf_scale(vf_select(vanishes, vf_zero(), vf_fma(p, r, vf_set1(1.0f))), n);
+    vf r = vf_sub(x, vi_to_vf(n)), p = vf_constant(1.58246577e-4f);
+    p = vf_fma(p, r, vf_constant(1.34177180e-3f));
+    p = vf_fma(p, r, vf_constant(9.61706508e-3f));
+    p = vf_fma(p, r, vf_constant(5.55027276e-2f));
+    p = vf_fma(p, r, vf_constant(0.240226552f));
+    p = vf_fma(p, r, vf_constant(0.693147242f));
+    return vf_scale(vf_select(vanishes, vf_zero(), vf_fma(p, r, vf_constant(1.0f))), n);
 }
 
 /* ---- logarithms -------------------------------------------------------------------------------------------
@@ -36476,34 +36626,34 @@ OXI_INLINE vf vf_exp2(vf x) {
 OXI_INLINE void vf_log_parts(vf x, vf *e, vf *f, vf *tail) {
     vi bits = vf_as_vi(x), exponent = vi_sra(vi_sub(bits, vi_set1(0x3f2aaaab)), 23); /* 2/3 */
     *e = vi_to_vf(exponent);
-    *f = vf_sub(vi_as_vf(vi_sub(bits, vi_sll(exponent, 23))), vf_set1(1.0f));
-    vf s = vf_mul(*f, *f), p = vf_set1(-0.128918126f);
-    p = vf_fma(p, *f, vf_set1(0.139844537f));
-    p = vf_fma(p, *f, vf_set1(-0.121842332f));
-    p = vf_fma(p, *f, vf_set1(0.140058652f));
-    p = vf_fma(p, *f, vf_set1(-0.166804895f));
-    p = vf_fma(p, *f, vf_set1(0.200104058f));
-    p = vf_fma(p, *f, vf_set1(-0.249997973f));
-    p = vf_fma(p, *f, vf_set1(0.333332151f));
-    *tail = vf_fma(vf_mul(p, *f), s, vf_mul(s, vf_set1(-0.5f)));
+    *f = vf_sub(vi_as_vf(vi_sub(bits, vi_sll(exponent, 23))), vf_constant(1.0f));
+    vf s = vf_mul(*f, *f), p = vf_constant(-0.128918126f);
+    p = vf_fma(p, *f, vf_constant(0.139844537f));
+    p = vf_fma(p, *f, vf_constant(-0.121842332f));
+    p = vf_fma(p, *f, vf_constant(0.140058652f));
+    p = vf_fma(p, *f, vf_constant(-0.166804895f));
+    p = vf_fma(p, *f, vf_constant(0.200104058f));
+    p = vf_fma(p, *f, vf_constant(-0.249997973f));
+    p = vf_fma(p, *f, vf_constant(0.333332151f));
+    *tail = vf_fma(vf_mul(p, *f), s, vf_mul(s, vf_constant(-0.5f)));
 }
 OXI_INLINE vm vf_log_is_rare(vf x) {
-    return vm_not(vm_and(vf_ge(x, vf_set1(1.17549435e-38f)), vf_lt(x, vf_set1(INFINITY))));
+    return vm_not(vm_and(vf_ge(x, vf_constant(1.17549435e-38f)), vf_lt(x, vf_constant(INFINITY))));
 }
 /* The results of what is not a positive finite number. */
 OXI_INLINE vf vf_log_special(vf x, vf result) {
     vf zero = vf_zero();
-    result = vf_select(vf_eq(x, zero), vf_set1(-INFINITY), result);
-    result = vf_select(vf_lt(x, zero), vf_set1(NAN), result);
-    return vf_select(vm_or(vf_eq(x, vf_set1(INFINITY)), vf_unord(x, x)), x, result);
+    result = vf_select(vf_eq(x, zero), vf_constant(-INFINITY), result);
+    result = vf_select(vf_lt(x, zero), vf_constant(NAN), result);
+    return vf_select(vm_or(vf_eq(x, vf_constant(INFINITY)), vf_unord(x, x)), x, result);
 }
 /* The parts of any x: subnormals are scaled up first. */
 OXI_INLINE void vf_log_parts_any(vf x, vm rare, vf *e, vf *f, vf *tail) {
     vf bias = vf_zero();
     if (vm_any(rare)) {
-        vm small = vf_lt(x, vf_set1(1.17549435e-38f));
-        x = vf_select(small, vf_mul(x, vf_set1(8388608.0f)), x);
-        bias = vf_select(small, vf_set1(-23.0f), bias);
+        vm small = vf_lt(x, vf_constant(1.17549435e-38f));
+        x = vf_select(small, vf_mul(x, vf_constant(8388608.0f)), x);
+        bias = vf_select(small, vf_constant(-23.0f), bias);
     }
     vf_log_parts(x, e, f, tail);
     *e = vf_add(*e, bias);
@@ -36512,29 +36662,30 @@ OXI_INLINE vf vf_log(vf x) {
     vf e, f, tail;
     vm rare = vf_log_is_rare(x);
     vf_log_parts_any(x, rare, &e, &f, &tail);
-    vf result = vf_fma(e, vf_set1(0.693145752f), vf_add(f, vf_fma(e, vf_set1(1.42860677e-6f), tail)));
+    vf result = vf_fma(e, vf_constant(0.693145752f), vf_add(f, vf_fma(e, vf_constant(1.42860677e-6f), tail)));
     return vm_any(rare) ? vf_log_special(x, result) : result;
 }
 OXI_INLINE vf vf_log2(vf x) {
     vf e, f, tail;
     vm rare = vf_log_is_rare(x);
     vf_log_parts_any(x, rare, &e, &f, &tail);
-    tail = vf_fma(vf_add(f, tail), vf_set1(0.442695041f), tail); /* log2(1 + f) = (f + tail) (1 + 0.4427) */
+    /* log2(1 + f) = (f + tail) (1 + 0.4427) */
+    tail = vf_fma(vf_add(f, tail), vf_constant(0.442695041f), tail);
     vf result = vf_add(vf_add(e, f), tail);
     return vm_any(rare) ? vf_log_special(x, result) : result;
 }
 /* What rounding 1 + x lost is put back, divided by the sum. */
 OXI_SHARED vf vf_log1p(vf x) {
-    vf e, f, tail, one = vf_set1(1.0f), sum = vf_add(x, one), lost = vf_sub(x, vf_sub(sum, one));
+    vf e, f, tail, one = vf_constant(1.0f), sum = vf_add(x, one), lost = vf_sub(x, vf_sub(sum, one));
     vf_log_parts(sum, &e, &f, &tail);
-    tail = vf_add(vf_fma(e, vf_set1(1.42860677e-6f), tail), vf_div(lost, sum));
-    vf result = vf_fma(e, vf_set1(0.693145752f), vf_add(f, tail));
+    tail = vf_add(vf_fma(e, vf_constant(1.42860677e-6f), tail), vf_div(lost, sum));
+    vf result = vf_fma(e, vf_constant(0.693145752f), vf_add(f, tail));
     result = vf_select(vf_eq(x, vf_zero()), x, result);
     return vm_any(vf_log_is_rare(sum)) ? vf_log_special(sum, result) : result;
 }
 /* For a beta that is a power of two, which scales exactly. Beyond 88 the logarithm is x to the last bit. */
 OXI_INLINE vf vf_softplus(vf x, vf beta, vf threshold) {
-    vf scaled = vf_mul(x, beta), large = vf_min(threshold, vf_set1(88.0f));
+    vf scaled = vf_mul(x, beta), large = vf_min(threshold, vf_constant(88.0f));
     return vf_select(vf_gt(scaled, large), x, vf_div(vf_log1p(vf_exp(scaled)), beta));
 }
 OXI_INLINE vf vf_logsigmoid(vf x) {
@@ -36545,23 +36696,23 @@ OXI_INLINE vf vf_logsigmoid(vf x) {
 
 /* Near 0 an odd polynomial, beyond 1 - 2 / (e^2|x| + 1). */
 OXI_INLINE vf vf_tanh(vf x) {
-    vf size = vf_abs(x), z = vf_mul(x, x), p = vf_set1(-6.16961392e-3f);
-    p = vf_fma(p, z, vf_set1(2.10003760e-2f));
-    p = vf_fma(p, z, vf_set1(-5.38357571e-2f));
-    p = vf_fma(p, z, vf_set1(0.133324370f));
-    p = vf_fma(p, z, vf_set1(-0.333333135f));
+    vf size = vf_abs(x), z = vf_mul(x, x), p = vf_constant(-6.16961392e-3f);
+    p = vf_fma(p, z, vf_constant(2.10003760e-2f));
+    p = vf_fma(p, z, vf_constant(-5.38357571e-2f));
+    p = vf_fma(p, z, vf_constant(0.133324370f));
+    p = vf_fma(p, z, vf_constant(-0.333333135f));
     vf near = vf_fma(vf_mul(p, z), size, size);
-    vf grown = vf_exp_within(vf_mul(vf_min(vf_set1(9.1f), size), vf_set1(2.0f)));
-    vf far = vf_sub(vf_set1(1.0f), vf_div(vf_set1(2.0f), vf_add(grown, vf_set1(1.0f))));
-    return vf_copysign(vf_select(vf_lt(size, vf_set1(0.55f)), near, far), x);
+    vf grown = vf_exp_within(vf_mul(vf_min(vf_constant(9.1f), size), vf_constant(2.0f)));
+    vf far = vf_sub(vf_constant(1.0f), vf_div(vf_constant(2.0f), vf_add(grown, vf_constant(1.0f))));
+    return vf_copysign(vf_select(vf_lt(size, vf_constant(0.55f)), near, far), x);
 }
 
 /* 1 / (1 + e^-x) as z / (1 + z) for negative x, where z = e^-|x| does not overflow. What rounding 1 + z
  * lost is made good. */
 OXI_INLINE vf vf_sigmoid(vf x) {
     vi n;
-    vf one = vf_set1(1.0f), size = vf_min(vf_set1(104.0f), vf_abs(x));
-    vm vanishes = vm_or(vf_lt(x, vf_set1(-104.0f)), vf_gt(x, vf_set1(80.0f)));
+    vf one = vf_constant(1.0f), size = vf_min(vf_constant(104.0f), vf_abs(x));
+    vm vanishes = vm_or(vf_lt(x, vf_constant(-104.0f)), vf_gt(x, vf_constant(80.0f)));
     vf p = vf_exp_poly(vf_exp_reduce(vf_neg(size), &n)), z = vf_scale(vf_select(vanishes, vf_zero(), p), n);
     vf sum = vf_add(one, z), lost = vf_sub(z, vf_sub(sum, one));
     vf quotient = vf_div(vf_select(vf_lt(x, vf_zero()), z, one), sum);
@@ -36570,25 +36721,25 @@ OXI_INLINE vf vf_sigmoid(vf x) {
 
 /* Below 1 an odd polynomial, beyond 1 - e^-q(|x|). */
 OXI_INLINE vf vf_erf(vf x) {
-    vf size = vf_abs(x), a = vf_min(vf_set1(3.95f), size), z = vf_mul(x, x);
-    vf p = vf_set1(7.80690389e-5f);
-    p = vf_fma(p, z, vf_set1(-7.99785310e-4f));
-    p = vf_fma(p, z, vf_set1(5.18716220e-3f));
-    p = vf_fma(p, z, vf_set1(-2.68533472e-2f));
-    p = vf_fma(p, z, vf_set1(0.112835787f));
-    p = vf_fma(p, z, vf_set1(-0.376126260f));
-    p = vf_fma(p, z, vf_set1(0.128379166f));
+    vf size = vf_abs(x), a = vf_min(vf_constant(3.95f), size), z = vf_mul(x, x);
+    vf p = vf_constant(7.80690389e-5f);
+    p = vf_fma(p, z, vf_constant(-7.99785310e-4f));
+    p = vf_fma(p, z, vf_constant(5.18716220e-3f));
+    p = vf_fma(p, z, vf_constant(-2.68533472e-2f));
+    p = vf_fma(p, z, vf_constant(0.112835787f));
+    p = vf_fma(p, z, vf_constant(-0.376126260f));
+    p = vf_fma(p, z, vf_constant(0.128379166f));
     vf near = vf_fma(p, size, size);
-    vf q = vf_set1(-2.16922926e-5f);
-    q = vf_fma(q, a, vf_set1(4.41424811e-4f));
-    q = vf_fma(q, a, vf_set1(-4.20510629e-3f));
-    q = vf_fma(q, a, vf_set1(2.52099875e-2f));
-    q = vf_fma(q, a, vf_set1(-0.108421713f));
-    q = vf_fma(q, a, vf_set1(-0.633216619f));
-    q = vf_fma(q, a, vf_set1(-1.12958026f));
-    q = vf_fma(q, a, vf_set1(1.88468155e-4f));
-    vf far = vf_sub(vf_set1(1.0f), vf_exp_within(q));
-    return vf_copysign(vf_select(vf_lt(size, vf_set1(1.0f)), near, far), x);
+    vf q = vf_constant(-2.16922926e-5f);
+    q = vf_fma(q, a, vf_constant(4.41424811e-4f));
+    q = vf_fma(q, a, vf_constant(-4.20510629e-3f));
+    q = vf_fma(q, a, vf_constant(2.52099875e-2f));
+    q = vf_fma(q, a, vf_constant(-0.108421713f));
+    q = vf_fma(q, a, vf_constant(-0.633216619f));
+    q = vf_fma(q, a, vf_constant(-1.12958026f));
+    q = vf_fma(q, a, vf_constant(1.88468155e-4f));
+    vf far = vf_sub(vf_constant(1.0f), vf_exp_within(q));
+    return vf_copysign(vf_select(vf_lt(size, vf_constant(1.0f)), near, far), x);
 }
 
 /* ---- activations: max(x, 0) - t ---------------------------------------------------------------------------
@@ -36597,11 +36748,11 @@ OXI_INLINE vf vf_erf(vf x) {
  * |x| is cut off where t has become 0, and the number is made 0 where scaling would underflow. At -infinity
  * 0 * infinity is NaN, as in torch. */
 OXI_INLINE vf vf_gate(vf x, vf t) {
-    t = vf_select(vf_eq(x, vf_set1(-INFINITY)), vf_set1(NAN), t);
-    return vf_sub(vf_max(vf_set1(-0.0f), x), t);
+    t = vf_select(vf_eq(x, vf_constant(-INFINITY)), vf_constant(NAN), t);
+    return vf_sub(vf_max(vf_constant(-0.0f), x), t);
 }
 OXI_INLINE vf vf_gate_logistic(vf x, vf size, vf r, vi n) { /* g(-|x|) = z / (1 + z), z = e^r 2^n */
-    vf zero = vf_zero(), one = vf_set1(1.0f), s = vf_expm1_poly(r);
+    vf zero = vf_zero(), one = vf_constant(1.0f), s = vf_expm1_poly(r);
     vf z = vi_as_vf(vi_add(vf_as_vi(vf_add(s, one)), vi_sll(n, 23)));
     z = vf_select(vi_cmpgt(n, vi_set1(-100)), z, zero);
     vf t = vf_div(vf_fma(size, s, size), vf_add(one, z));
@@ -36609,18 +36760,18 @@ OXI_INLINE vf vf_gate_logistic(vf x, vf size, vf r, vi n) { /* g(-|x|) = z / (1 
 }
 OXI_INLINE vf vf_silu(vf x) {
     vi n;
-    vf size = vf_min(vf_set1(120.0f), vf_abs(x)), r = vf_exp_reduce(vf_neg(size), &n);
+    vf size = vf_min(vf_constant(120.0f), vf_abs(x)), r = vf_exp_reduce(vf_neg(size), &n);
     return vf_gate_logistic(x, size, r, n);
 }
 
 /* y = 2 sqrt(2/pi) (x + 0.044715 x^3) up to 140 must be known to 2^-26 absolutely: it is formed in f64 and
  * taken apart into two floats, the first of which has its low bits cut off. */
 OXI_INLINE vd vd_gelu_tanh_argument(vd x) {
-    vd y = vd_mul(x, vd_fma(vd_mul(x, x), vd_set1(0.071354816272), vd_set1(1.5957691216057308)));
+    vd y = vd_mul(x, vd_fma(vd_mul(x, x), vd_constant(0.071354816272), vd_constant(1.5957691216057308)));
     return vd_neg(y);
 }
 OXI_INLINE vf vf_gelu_tanh(vf x) {
-    vf size = vf_min(vf_set1(12.0f), vf_abs(x));
+    vf size = vf_min(vf_constant(12.0f), vf_abs(x));
     vd low = vd_gelu_tanh_argument(vd_from_vf_lo(size)), high = vd_gelu_tanh_argument(vd_from_vf_hi(size));
     vd top_bits = vl_as_vd(vl_set1(-((int64_t)1 << 30))), low_top = vd_and(low, top_bits),
        high_top = vd_and(high, top_bits);
@@ -36630,50 +36781,55 @@ OXI_INLINE vf vf_gelu_tanh(vf x) {
     return vf_gate_logistic(x, size, r, n);
 }
 
-/* Near 0, g(x) = 1/2 + x R(x^2). Beyond, g(-a) = erfc(a / sqrt 2) / 2 = e^(-a^2 / 2) u P(u), u = 1 / (1 +
- * a / 2); a^2 is taken as an exact square of the top half of a's bits and a small rest. */
-OXI_INLINE vf vf_gelu(vf x) {
-    vf size = vf_abs(x), z = vf_mul(x, x), q = vf_set1(-6.78697779e-6f), half = vf_set1(0.5f);
-    q = vf_fma(q, z, vf_set1(1.10864989e-4f));
-    q = vf_fma(q, z, vf_set1(-1.18341495e-3f));
-    q = vf_fma(q, z, vf_set1(9.97188222e-3f));
-    q = vf_fma(q, z, vf_set1(-6.64900616e-2f));
-    q = vf_fma(q, z, vf_set1(0.398942262f));
-    vf near = vf_mul(x, vf_fma(q, x, half));
-    vf a = vf_min(vf_set1(15.0f), size), one = vf_set1(1.0f);
-    vf au = vf_div(a, vf_fma(a, half, one)), u = vf_fnma(au, half, one), p = vf_set1(0.134060487f);
-    p = vf_fma(p, u, vf_set1(-0.415568709f));
-    p = vf_fma(p, u, vf_set1(0.410808951f));
-    p = vf_fma(p, u, vf_set1(-2.35542934e-3f));
-    p = vf_fma(p, u, vf_set1(-0.189348504f));
-    p = vf_fma(p, u, vf_set1(-2.85515413e-2f));
-    p = vf_fma(p, u, vf_set1(4.21440341e-2f));
-    p = vf_fma(p, u, vf_set1(0.150613114f));
-    p = vf_fma(p, u, vf_set1(0.199399844f));
-    p = vf_fma(p, u, vf_set1(0.199473247f));
+/* g(-a) = erfc(a / sqrt 2) / 2 = e^(-a^2 / 2) u P / 2, u = 1 / (1 + a / 2), P a polynomial in w = u - 0.5417;
+ * a^2 is taken as an exact square of the top half of a's bits and a small rest. Returns a g(-a) / 2^n. */
+OXI_INLINE vf vf_gelu_term(vf a, vi *n) {
+    vf half = vf_constant(0.5f), au = vf_div(a, vf_add(a, vf_constant(2.0f))); /* a u / 2 = 1 - u */
+    vf w = vf_sub(vf_constant(0.458251953f), au), p = vf_constant(0.13847168f);
+    p = vf_fma(p, w, vf_constant(-8.95553827e-2f));
+    p = vf_fma(p, w, vf_constant(-0.12149228f));
+    p = vf_fma(p, w, vf_constant(0.17736207f));
+    p = vf_fma(p, w, vf_constant(-3.88181694e-2f));
+    p = vf_fma(p, w, vf_constant(-0.14559947f));
+    p = vf_fma(p, w, vf_constant(0.18114796f));
+    p = vf_fma(p, w, vf_constant(3.39656956e-2f));
+    p = vf_fma(p, w, vf_constant(-0.29144347f));
+    p = vf_fma(p, w, vf_constant(7.84710497e-2f));
+    p = vf_fma(p, w, vf_constant(0.6708918f));
+    p = vf_fma(p, w, vf_constant(0.7002584f));
     vf top = vi_as_vf(vi_and(vf_as_vi(a), vi_set1(-4096)));
-    vi n;
-    vf r = vf_exp_reduce(vf_mul(vf_mul(top, top), vf_neg(half)), &n);
+    vf r = vf_exp_reduce(vf_mul(vf_mul(top, top), vf_constant(-0.5f)), n);
     r = vf_fnma(vf_mul(vf_sub(a, top), half), vf_add(a, top), r);
     p = vf_mul(au, p);
-    p = vf_select(vi_cmpgt(n, vi_set1(-160)), vf_fma(p, vf_expm1_poly(r), p), vf_zero());
-    vf far = vf_gate(x, vf_scale(p, n));
-    return vf_select(vf_lt(size, vf_set1(1.05f)), near, far);
+    return vf_fma(p, vf_expm1_poly(r), p);
+}
+/* Of any x, also where the term is subnormal or 0. */
+OXI_SHARED vf vf_gelu_any(vf x) {
+    vi n;
+    vf term = vf_gelu_term(vf_min(vf_constant(15.0f), vf_abs(x)), &n);
+    return vf_gate(x, vf_scale(vf_select(vi_cmpgt(n, vi_set1(-160)), term, vf_zero()), n));
+}
+OXI_INLINE vf vf_gelu(vf x) {
+    vi n;
+    vf a = vf_abs(x);
+    if (vm_any(vi_cmpgt(vf_as_vi(a), vi_set1(0x41480000)))) return vf_gelu_any(x); /* beyond 12.5, or NaN */
+    vf term = vf_gelu_term(a, &n);
+    return vf_sub(vf_max(vf_constant(-0.0f), x), vi_as_vf(vi_add(vf_as_vi(term), vi_sll(n, 23))));
 }
 
 /* ---- sin, cos ---------------------------------------------------------------------------------------------
  * x = n pi/2 + r. Up to 2^17 the reduction is exact enough in f64 (33 bits of pi/2, then 53 more); beyond,
  * each lane is reduced with as many bits of 2/pi as it needs (oxi_reduce_large in cpu/scalar_map.c). */
 OXI_INLINE vd vd_minus_turns(vd x, vd n) {
-    return vd_fnma(n, vd_set1(6.07710050650619224932e-11),
-                   vd_fnma(n, vd_set1(1.57079632673412561417e+00), x));
+    return vd_fnma(n, vd_constant(6.07710050650619224932e-11),
+                   vd_fnma(n, vd_constant(1.57079632673412561417e+00), x));
 }
 OXI_SHARED vf vf_reduce_turns(vf x, vi *quarter) {
-    *quarter = vf_to_vi(vf_mul(x, vf_set1(0.636619772f)));
+    *quarter = vf_to_vi(vf_mul(x, vf_constant(0.636619772f)));
     vf n = vi_to_vf(*quarter);
     vf r = vf_from_vd(vd_minus_turns(vd_from_vf_lo(x), vd_from_vf_lo(n)),
                       vd_minus_turns(vd_from_vf_hi(x), vd_from_vf_hi(n)));
-    if (vm_any(vm_not(vf_lt(vf_abs(x), vf_set1(131072.0f))))) {
+    if (vm_any(vm_not(vf_lt(vf_abs(x), vf_constant(131072.0f))))) {
         float angle[VF], rest[VF];
         int32_t turns[VF];
         vf_store(angle, x);
@@ -36688,14 +36844,14 @@ OXI_SHARED vf vf_reduce_turns(vf x, vi *quarter) {
 }
 /* sin(r + quarter pi/2). */
 OXI_INLINE vf vf_sin_quarter(vf r, vi quarter) {
-    vf z = vf_mul(r, r), s = vf_set1(-1.94956621e-4f), c = vf_set1(2.44133826e-5f);
-    s = vf_fma(s, z, vf_set1(8.33201408e-3f));
-    s = vf_fma(s, z, vf_set1(-0.166666523f));
+    vf z = vf_mul(r, r), s = vf_constant(-1.94956621e-4f), c = vf_constant(2.44133826e-5f);
+    s = vf_fma(s, z, vf_constant(8.33201408e-3f));
+    s = vf_fma(s, z, vf_constant(-0.166666523f));
     s = vf_fma(vf_mul(s, z), r, r);
-    c = vf_fma(c, z, vf_set1(-1.38871418e-3f));
-    c = vf_fma(c, z, vf_set1(4.16666418e-2f));
-    c = vf_fma(c, z, vf_set1(-0.5f));
-    c = vf_fma(c, z, vf_set1(1.0f));
+    c = vf_fma(c, z, vf_constant(-1.38871418e-3f));
+    c = vf_fma(c, z, vf_constant(4.16666418e-2f));
+    c = vf_fma(c, z, vf_constant(-0.5f));
+    c = vf_fma(c, z, vf_constant(1.0f));
     vm odd = vi_cmpeq(vi_and(quarter, vi_set1(1)), vi_set1(1));
     vf sign = vi_as_vf(vi_sll(vi_and(quarter, vi_set1(2)), 30));
     return vf_xor(vf_select(odd, c, s), sign);
@@ -36715,31 +36871,31 @@ OXI_INLINE vf vf_cos(vf x) {
 
 /* Whole powers: *n is what to add to the bits of a number in order to multiply it by 2^n. */
 OXI_INLINE vd vd_exp_reduce(vd x, vl *n) {
-    x = vd_min(vd_set1(700.0), vd_max(vd_set1(-700.0), x));
-    vd whole = vd_nearest(vd_mul(x, vd_set1(1.4426950408889634)), n);
+    x = vd_min(vd_constant(700.0), vd_max(vd_constant(-700.0), x));
+    vd whole = vd_nearest(vd_mul(x, vd_constant(1.4426950408889634)), n);
     *n = vl_sll(*n, 52);
-    return vd_fnma(whole, vd_set1(1.90821492927058770002e-10),
-                   vd_fnma(whole, vd_set1(6.93147180369123816490e-01), x));
+    return vd_fnma(whole, vd_constant(1.90821492927058770002e-10),
+                   vd_fnma(whole, vd_constant(6.93147180369123816490e-01), x));
 }
 OXI_INLINE vd vd_expm1_poly(vd r) {
-    vd p = vd_set1(1.9323518868719689e-5);
-    p = vd_fma(p, r, vd_set1(1.9899279184190834e-4));
-    p = vd_fma(p, r, vd_set1(1.3900487567433087e-3));
-    p = vd_fma(p, r, vd_set1(8.3332984886895616e-3));
-    p = vd_fma(p, r, vd_set1(4.1666596906327687e-2));
-    p = vd_fma(p, r, vd_set1(0.16666666718944373));
-    p = vd_fma(p, r, vd_set1(0.50000000104631126));
+    vd p = vd_constant(1.9323518868719689e-5);
+    p = vd_fma(p, r, vd_constant(1.9899279184190834e-4));
+    p = vd_fma(p, r, vd_constant(1.3900487567433087e-3));
+    p = vd_fma(p, r, vd_constant(8.3332984886895616e-3));
+    p = vd_fma(p, r, vd_constant(4.1666596906327687e-2));
+    p = vd_fma(p, r, vd_constant(0.16666666718944373));
+    p = vd_fma(p, r, vd_constant(0.50000000104631126));
     return vd_fma(vd_mul(p, r), r, r);
 }
 /* Beyond +-700 it stays e^+-700: infinity and 0 as f32. */
 OXI_SHARED vd vd_exp(vd x) {
     vl n;
-    vd r = vd_exp_reduce(x, &n), p = vd_add(vd_expm1_poly(r), vd_set1(1.0));
+    vd r = vd_exp_reduce(x, &n), p = vd_add(vd_expm1_poly(r), vd_constant(1.0));
     return vl_as_vd(vl_add(vd_as_vl(p), n));
 }
 OXI_SHARED vd vd_expm1(vd x) {
     vl n;
-    vd r = vd_exp_reduce(x, &n), one = vd_set1(1.0), power = vl_as_vd(vl_add(vd_as_vl(one), n));
+    vd r = vd_exp_reduce(x, &n), one = vd_constant(1.0), power = vl_as_vd(vl_add(vd_as_vl(one), n));
     vd result = vd_fma(power, vd_expm1_poly(r), vd_sub(power, one));
     return vd_select(vd_eq(x, vd_zero()), x, result);
 }
@@ -36750,61 +36906,62 @@ OXI_SHARED vd vd_log(vd x) {
     vl bits = vl_add(vd_as_vl(x), vl_set1(one_bits - root_half_bits));
     vl exponent = vl_or(vl_srl(bits, 52), vl_set1(0x4330000000000000)); /* of 2^52 + biased exponent */
     vl mantissa = vl_and(bits, vl_set1(0x000fffffffffffff));
-    vd e = vd_sub(vl_as_vd(exponent), vd_set1(4503599627370496.0 + 1023.0));
-    vd f = vd_sub(vl_as_vd(vl_add(mantissa, vl_set1(root_half_bits))), vd_set1(1.0));
-    vd s = vd_div(f, vd_add(f, vd_set1(2.0))), z = vd_mul(s, s), p = vd_set1(0.19583461057668258);
-    p = vd_fma(p, z, vd_set1(0.22176237038610094));
-    p = vd_fma(p, z, vd_set1(0.2857210799300266));
-    p = vd_fma(p, z, vd_set1(0.3999999563289125));
-    p = vd_fma(p, z, vd_set1(0.66666666675768393));
-    vd result = vd_fma(e, vd_set1(0.69314718055994531), vd_fma(vd_mul(p, z), s, vd_add(s, s)));
-    vd zero = vd_zero(), infinity = vd_set1(INFINITY);
-    vd other =
-        vd_select(vd_eq(x, zero), vd_neg(infinity), vd_select(vd_eq(x, infinity), infinity, vd_set1(NAN)));
+    vd e = vd_sub(vl_as_vd(exponent), vd_constant(4503599627370496.0 + 1023.0));
+    vd f = vd_sub(vl_as_vd(vl_add(mantissa, vl_set1(root_half_bits))), vd_constant(1.0));
+    vd s = vd_div(f, vd_add(f, vd_constant(2.0))), z = vd_mul(s, s), p = vd_constant(0.19583461057668258);
+    p = vd_fma(p, z, vd_constant(0.22176237038610094));
+    p = vd_fma(p, z, vd_constant(0.2857210799300266));
+    p = vd_fma(p, z, vd_constant(0.3999999563289125));
+    p = vd_fma(p, z, vd_constant(0.66666666675768393));
+    vd result = vd_fma(e, vd_constant(0.69314718055994531), vd_fma(vd_mul(p, z), s, vd_add(s, s)));
+    vd zero = vd_zero(), infinity = vd_constant(INFINITY);
+    vd other = vd_select(vd_eq(x, infinity), infinity, vd_constant(NAN));
+    other = vd_select(vd_eq(x, zero), vd_neg(infinity), other);
     return vd_select(vmd_and(vd_gt(x, zero), vd_lt(x, infinity)), result, other);
 }
 /* What rounding 1 + x lost is put back, divided by the sum. */
 OXI_SHARED vd vd_log1p(vd x) {
-    vd one = vd_set1(1.0), sum = vd_add(x, one), lost = vd_sub(x, vd_sub(sum, one)), result = vd_log(sum);
-    vmd inside = vmd_and(vd_gt(sum, vd_zero()), vd_lt(sum, vd_set1(INFINITY)));
+    vd one = vd_constant(1.0), sum = vd_add(x, one), lost = vd_sub(x, vd_sub(sum, one)), result = vd_log(sum);
+    vmd inside = vmd_and(vd_gt(sum, vd_zero()), vd_lt(sum, vd_constant(INFINITY)));
     result = vd_select(inside, vd_add(result, vd_div(lost, sum)), result);
     return vd_select(vd_eq(x, vd_zero()), x, result);
 }
 
 OXI_INLINE vd vd_sinh(vd x) {
     vd m = vd_expm1(vd_abs(x));
-    return vd_copysign(vd_mul(vd_add(m, vd_div(m, vd_add(m, vd_set1(1.0)))), vd_set1(0.5)), x);
+    return vd_copysign(vd_mul(vd_add(m, vd_div(m, vd_add(m, vd_constant(1.0)))), vd_constant(0.5)), x);
 }
 OXI_INLINE vd vd_cosh(vd x) {
     vd grown = vd_exp(vd_abs(x));
-    return vd_mul(vd_add(grown, vd_div(vd_set1(1.0), grown)), vd_set1(0.5));
+    return vd_mul(vd_add(grown, vd_div(vd_constant(1.0), grown)), vd_constant(0.5));
 }
 OXI_INLINE vd vd_asinh(vd x) {
-    vd size = vd_abs(x), one = vd_set1(1.0), root = vd_sqrt(vd_fma(size, size, one));
+    vd size = vd_abs(x), one = vd_constant(1.0), root = vd_sqrt(vd_fma(size, size, one));
     return vd_copysign(vd_log1p(vd_add(size, vd_sub(root, one))), x);
 }
 OXI_INLINE vd vd_acosh(vd x) {
-    vd t = vd_sub(x, vd_set1(1.0)), result = vd_log1p(vd_add(t, vd_sqrt(vd_mul(t, vd_add(t, vd_set1(2.0))))));
-    return vd_select(vd_lt(x, vd_set1(1.0)), vd_set1(NAN), result);
+    vd t = vd_sub(x, vd_constant(1.0)), root = vd_sqrt(vd_mul(t, vd_add(t, vd_constant(2.0))));
+    vd result = vd_log1p(vd_add(t, root));
+    return vd_select(vd_lt(x, vd_constant(1.0)), vd_constant(NAN), result);
 }
 OXI_INLINE vd vd_atanh(vd x) {
-    vd size = vd_abs(x), ratio = vd_div(vd_add(size, size), vd_sub(vd_set1(1.0), size));
-    return vd_copysign(vd_mul(vd_log1p(ratio), vd_set1(0.5)), x);
+    vd size = vd_abs(x), ratio = vd_div(vd_add(size, size), vd_sub(vd_constant(1.0), size));
+    return vd_copysign(vd_mul(vd_log1p(ratio), vd_constant(0.5)), x);
 }
 
 /* asin(root) for 0 <= root <= 1/2, z = root^2. */
 OXI_INLINE vd vd_asin_poly(vd root, vd z) {
-    vd p = vd_set1(0.037516476556524632);
-    p = vd_fma(p, z, vd_set1(0.014438583321542988));
-    p = vd_fma(p, z, vd_set1(0.031807724932995537));
-    p = vd_fma(p, z, vd_set1(0.044516954304071057));
-    p = vd_fma(p, z, vd_set1(0.075005041893276614));
-    p = vd_fma(p, z, vd_set1(0.16666659991216493));
+    vd p = vd_constant(0.037516476556524632);
+    p = vd_fma(p, z, vd_constant(0.014438583321542988));
+    p = vd_fma(p, z, vd_constant(0.031807724932995537));
+    p = vd_fma(p, z, vd_constant(0.044516954304071057));
+    p = vd_fma(p, z, vd_constant(0.075005041893276614));
+    p = vd_fma(p, z, vd_constant(0.16666659991216493));
     return vd_fma(vd_mul(p, z), root, root);
 }
 /* Beyond 1/2: asin x = pi/2 - 2 asin(sqrt((1 - x) / 2)). */
 OXI_SHARED vd vd_asin_part(vd x, vmd *outer) {
-    vd size = vd_abs(x), half = vd_set1(0.5);
+    vd size = vd_abs(x), half = vd_constant(0.5);
     *outer = vd_gt(size, half);
     vd z = vd_select(*outer, vd_fnma(size, half, half), vd_mul(x, x));
     return vd_asin_poly(vd_select(*outer, vd_sqrt(z), size), z);
@@ -36812,46 +36969,46 @@ OXI_SHARED vd vd_asin_part(vd x, vmd *outer) {
 OXI_INLINE vd vd_asin(vd x) {
     vmd outer;
     vd p = vd_asin_part(x, &outer);
-    return vd_copysign(vd_select(outer, vd_fnma(p, vd_set1(2.0), vd_set1(1.5707963267948966)), p), x);
+    return vd_copysign(vd_select(outer, vd_fnma(p, vd_constant(2.0), vd_constant(1.5707963267948966)), p), x);
 }
 OXI_INLINE vd vd_acos(vd x) {
     vmd outer;
     vd p = vd_asin_part(x, &outer), twice = vd_add(p, p),
-       inner = vd_sub(vd_set1(1.5707963267948966), vd_copysign(p, x));
-    vd result = vd_select(vd_lt(x, vd_zero()), vd_sub(vd_set1(3.1415926535897932), twice), twice);
+       inner = vd_sub(vd_constant(1.5707963267948966), vd_copysign(p, x));
+    vd result = vd_select(vd_lt(x, vd_zero()), vd_sub(vd_constant(3.1415926535897932), twice), twice);
     return vd_select(outer, result, inner);
 }
 OXI_SHARED vd vd_atan_poly(vd a) { /* 0 <= a <= 1 */
-    vd z = vd_mul(a, a), p = vd_set1(-0.0017936394138805141);
-    p = vd_fma(p, z, vd_set1(0.010914688628394916));
-    p = vd_fma(p, z, vd_set1(-0.031178006661976711));
-    p = vd_fma(p, z, vd_set1(0.057957760556810609));
-    p = vd_fma(p, z, vd_set1(-0.084034603243532902));
-    p = vd_fma(p, z, vd_set1(0.10952189235340447));
-    p = vd_fma(p, z, vd_set1(-0.1426424233803581));
-    p = vd_fma(p, z, vd_set1(0.19998548344776948));
-    p = vd_fma(p, z, vd_set1(-0.33333299091088425));
+    vd z = vd_mul(a, a), p = vd_constant(-0.0017936394138805141);
+    p = vd_fma(p, z, vd_constant(0.010914688628394916));
+    p = vd_fma(p, z, vd_constant(-0.031178006661976711));
+    p = vd_fma(p, z, vd_constant(0.057957760556810609));
+    p = vd_fma(p, z, vd_constant(-0.084034603243532902));
+    p = vd_fma(p, z, vd_constant(0.10952189235340447));
+    p = vd_fma(p, z, vd_constant(-0.1426424233803581));
+    p = vd_fma(p, z, vd_constant(0.19998548344776948));
+    p = vd_fma(p, z, vd_constant(-0.33333299091088425));
     return vd_fma(vd_mul(p, z), a, a);
 }
 OXI_INLINE vd vd_atan(vd x) {
-    vd size = vd_abs(x), one = vd_set1(1.0);
+    vd size = vd_abs(x), one = vd_constant(1.0);
     vd p = vd_atan_poly(vd_div(vd_min(one, size), vd_max(one, size)));
-    return vd_copysign(vd_select(vd_gt(size, one), vd_sub(vd_set1(1.5707963267948966), p), p), x);
+    return vd_copysign(vd_select(vd_gt(size, one), vd_sub(vd_constant(1.5707963267948966), p), p), x);
 }
 OXI_INLINE vd vd_atan2(vd y, vd x) {
-    vd across = vd_abs(x), up = vd_abs(y), larger = vd_max(across, up), one = vd_set1(1.0);
+    vd across = vd_abs(x), up = vd_abs(y), larger = vd_max(across, up), one = vd_constant(1.0);
     vd ratio = vd_div(vd_min(across, up), larger);
     ratio = vd_select(vd_eq(across, up), vd_select(vd_eq(up, vd_zero()), up, one), ratio);
     vd p = vd_atan_poly(ratio);
-    p = vd_select(vd_gt(up, across), vd_sub(vd_set1(1.5707963267948966), p), p);
-    p = vd_select(vd_lt(vd_copysign(one, x), vd_zero()), vd_sub(vd_set1(3.1415926535897932), p), p);
-    return vd_select(vd_unord(x, y), vd_set1(NAN), vd_copysign(p, y));
+    p = vd_select(vd_gt(up, across), vd_sub(vd_constant(1.5707963267948966), p), p);
+    p = vd_select(vd_lt(vd_copysign(one, x), vd_zero()), vd_sub(vd_constant(3.1415926535897932), p), p);
+    return vd_select(vd_unord(x, y), vd_constant(NAN), vd_copysign(p, y));
 }
 
 OXI_INLINE vd vd_tan(vd x) {
     vl ignored;
-    vd n = vd_nearest(vd_mul(x, vd_set1(0.63661977236758134)), &ignored), r = vd_minus_turns(x, n);
-    if (vmd_any(vmd_not(vd_lt(vd_abs(x), vd_set1(131072.0))))) {
+    vd n = vd_nearest(vd_mul(x, vd_constant(0.63661977236758134)), &ignored), r = vd_minus_turns(x, n);
+    if (vmd_any(vmd_not(vd_lt(vd_abs(x), vd_constant(131072.0))))) {
         double angle[VD], rest[VD], turns[VD];
         vd_store(angle, x);
         vd_store(rest, r);
@@ -36865,17 +37022,17 @@ OXI_INLINE vd vd_tan(vd x) {
         r = vd_load(rest);
         n = vd_load(turns);
     }
-    vd z = vd_mul(r, r), s = vd_set1(2.7161254503885555e-6), c = vd_set1(-2.7186903382993024e-7);
-    s = vd_fma(s, z, vd_set1(-1.9839098294785571e-4));
-    s = vd_fma(s, z, vd_set1(8.3333286250668326e-3));
-    s = vd_fma(s, z, vd_set1(-0.16666666634805116));
+    vd z = vd_mul(r, r), s = vd_constant(2.7161254503885555e-6), c = vd_constant(-2.7186903382993024e-7);
+    s = vd_fma(s, z, vd_constant(-1.9839098294785571e-4));
+    s = vd_fma(s, z, vd_constant(8.3333286250668326e-3));
+    s = vd_fma(s, z, vd_constant(-0.16666666634805116));
     s = vd_fma(vd_mul(s, z), r, r);
-    c = vd_fma(c, z, vd_set1(2.4799225029235267e-5));
-    c = vd_fma(c, z, vd_set1(-1.3888882579396954e-3));
-    c = vd_fma(c, z, vd_set1(4.1666666608411895e-2));
-    c = vd_fma(c, z, vd_set1(-0.5));
-    c = vd_fma(c, z, vd_set1(1.0));
-    vd half = vd_mul(n, vd_set1(0.5));
+    c = vd_fma(c, z, vd_constant(2.4799225029235267e-5));
+    c = vd_fma(c, z, vd_constant(-1.3888882579396954e-3));
+    c = vd_fma(c, z, vd_constant(4.1666666608411895e-2));
+    c = vd_fma(c, z, vd_constant(-0.5));
+    c = vd_fma(c, z, vd_constant(1.0));
+    vd half = vd_mul(n, vd_constant(0.5));
     vmd odd = vd_ne(vd_nearest(half, &ignored), half);
     vd result = vd_div(vd_select(odd, vd_neg(c), s), vd_select(odd, s, c));
     return vd_select(vd_eq(x, vd_zero()), x, result);
@@ -36884,37 +37041,37 @@ OXI_INLINE vd vd_tan(vd x) {
 /* e^(-a^2) u P(u), u = 1 / (1 + 0.4 a), a = |x|; 2 minus that for negative x. The square of an f32 is
  * exact in f64. */
 OXI_INLINE vd vd_erfc(vd x) {
-    vd a = vd_min(vd_set1(12.0), vd_abs(x)), one = vd_set1(1.0);
-    vd u = vd_div(one, vd_fma(a, vd_set1(0.4), one)), p = vd_set1(0.021914285893325239);
-    p = vd_fma(p, u, vd_set1(-0.16041818669907665));
-    p = vd_fma(p, u, vd_set1(0.48635969024629855));
-    p = vd_fma(p, u, vd_set1(-0.76439771883417751));
-    p = vd_fma(p, u, vd_set1(0.65740784427122712));
-    p = vd_fma(p, u, vd_set1(-0.39116763863051324));
-    p = vd_fma(p, u, vd_set1(0.24046852122369405));
-    p = vd_fma(p, u, vd_set1(0.07013502231748095));
-    p = vd_fma(p, u, vd_set1(0.18201853723503314));
-    p = vd_fma(p, u, vd_set1(0.20622213385782087));
-    p = vd_fma(p, u, vd_set1(0.225785501453134));
-    p = vd_fma(p, u, vd_set1(0.22567200753104844));
+    vd a = vd_min(vd_constant(12.0), vd_abs(x)), one = vd_constant(1.0);
+    vd u = vd_div(one, vd_fma(a, vd_constant(0.4), one)), p = vd_constant(0.021914285893325239);
+    p = vd_fma(p, u, vd_constant(-0.16041818669907665));
+    p = vd_fma(p, u, vd_constant(0.48635969024629855));
+    p = vd_fma(p, u, vd_constant(-0.76439771883417751));
+    p = vd_fma(p, u, vd_constant(0.65740784427122712));
+    p = vd_fma(p, u, vd_constant(-0.39116763863051324));
+    p = vd_fma(p, u, vd_constant(0.24046852122369405));
+    p = vd_fma(p, u, vd_constant(0.07013502231748095));
+    p = vd_fma(p, u, vd_constant(0.18201853723503314));
+    p = vd_fma(p, u, vd_constant(0.20622213385782087));
+    p = vd_fma(p, u, vd_constant(0.225785501453134));
+    p = vd_fma(p, u, vd_constant(0.22567200753104844));
     vd result = vd_mul(vd_mul(u, p), vd_exp(vd_neg(vd_mul(a, a))));
-    return vd_select(vd_lt(x, vd_zero()), vd_sub(vd_set1(2.0), result), result);
+    return vd_select(vd_lt(x, vd_zero()), vd_sub(vd_constant(2.0), result), result);
 }
 
 /* |a|^b with the sign and the special cases of C's pow. */
 OXI_INLINE vd vd_pow(vd a, vd b) {
-    vd zero = vd_zero(), one = vd_set1(1.0), size = vd_abs(a), half = vd_mul(b, vd_set1(0.5));
+    vd zero = vd_zero(), one = vd_constant(1.0), size = vd_abs(a), half = vd_mul(b, vd_constant(0.5));
     vd result = vd_exp(vd_mul(b, vd_log(size)));
     vmd whole = vd_eq(vd_trunc(b), b), odd = vmd_and(whole, vd_ne(vd_trunc(half), half));
     result = vd_select(odd, vd_copysign(result, a), result);
-    vmd refused = vmd_and(vmd_and(vd_lt(a, zero), vd_lt(size, vd_set1(INFINITY))), vmd_not(whole));
-    result = vd_select(refused, vd_set1(NAN), result);
-    vmd endless = vd_eq(vd_abs(b), vd_set1(INFINITY));
+    vmd refused = vmd_and(vmd_and(vd_lt(a, zero), vd_lt(size, vd_constant(INFINITY))), vmd_not(whole));
+    result = vd_select(refused, vd_constant(NAN), result);
+    vmd endless = vd_eq(vd_abs(b), vd_constant(INFINITY));
     vmd unit = vmd_or(vd_eq(a, one), vmd_and(vd_eq(size, one), endless));
     return vd_select(vmd_or(vd_eq(b, zero), unit), one, result);
 }
 OXI_INLINE vd vd_hypot(vd a, vd b) {
-    vd infinity = vd_set1(INFINITY), result = vd_sqrt(vd_fma(a, a, vd_mul(b, b)));
+    vd infinity = vd_constant(INFINITY), result = vd_sqrt(vd_fma(a, a, vd_mul(b, b)));
     return vd_select(vmd_or(vd_eq(vd_abs(a), infinity), vd_eq(vd_abs(b), infinity)), infinity, result);
 }
 
@@ -36924,7 +37081,8 @@ OXI_SHARED vd vd_fmod(vd a, vd b) {
     vd size = vd_abs(a), divisor = vd_abs(b), quotient = vd_trunc(vd_div(size, divisor));
     vd rest = vd_fnma(quotient, divisor, size);
     rest = vd_select(vd_lt(rest, vd_zero()), vd_add(rest, divisor), rest);
-    vmd large = vmd_not(vmd_and(vd_lt(quotient, vd_set1(268435456.0)), vd_lt(divisor, vd_set1(INFINITY))));
+    vmd large = vd_lt(quotient, vd_constant(268435456.0));
+    large = vmd_not(vmd_and(large, vd_lt(divisor, vd_constant(INFINITY))));
     if (vmd_any(large)) {
         double dividends[VD], divisors[VD], rests[VD];
         unsigned bits = vmd_bits(large);
@@ -36940,7 +37098,7 @@ OXI_SHARED vd vd_fmod(vd a, vd b) {
 /* Where the rest is not 0 and its sign differs from the divisor's. */
 OXI_INLINE vmd vd_rest_opposes(vd rest, vd divisor) {
     vd zero = vd_zero();
-    return vd_lt(vd_mul(rest, vd_copysign(vd_set1(1.0), divisor)), zero);
+    return vd_lt(vd_mul(rest, vd_copysign(vd_constant(1.0), divisor)), zero);
 }
 OXI_INLINE vd vd_remainder(vd a, vd b) {
     vd rest = vd_fmod(a, b);
@@ -36948,7 +37106,7 @@ OXI_INLINE vd vd_remainder(vd a, vd b) {
 }
 /* As torch: the quotient less its rest is whole up to rounding; a zero has the sign of a / b. */
 OXI_INLINE vd vd_floor_divide(vd a, vd b) {
-    vd zero = vd_zero(), one = vd_set1(1.0), rest = vd_fmod(a, b), plain = vd_div(a, b);
+    vd zero = vd_zero(), one = vd_constant(1.0), rest = vd_fmod(a, b), plain = vd_div(a, b);
     vd quotient = vd_div(vd_sub(a, rest), b);
     quotient = vd_sub(quotient, vd_select(vd_rest_opposes(rest, b), one, zero));
     quotient = vd_select(vd_eq(quotient, zero), vd_copysign(zero, plain), vd_round(quotient));
@@ -36956,9 +37114,9 @@ OXI_INLINE vd vd_floor_divide(vd a, vd b) {
 }
 
 OXI_INLINE vd vd_mish(vd x) { /* tanh(log(1 + w)) = w (w + 2) / (w (w + 2) + 2), w = e^x */
-    vd w = vd_exp(vd_min(vd_set1(40.0), x)), two = vd_set1(2.0), part = vd_mul(w, vd_add(w, two));
+    vd w = vd_exp(vd_min(vd_constant(40.0), x)), two = vd_constant(2.0), part = vd_mul(w, vd_add(w, two));
     vd result = vd_mul(x, vd_div(part, vd_add(part, two)));
-    return vd_select(vd_eq(x, vd_set1(-INFINITY)), vd_set1(NAN), result);
+    return vd_select(vd_eq(x, vd_constant(-INFINITY)), vd_constant(NAN), result);
 }
 OXI_INLINE vd vd_softplus(vd x, vd beta, vd threshold) {
     vd scaled = vd_mul(x, beta);
@@ -38855,7 +39013,8 @@ OXI_INLINE double OXI_ISA(wide_total)(const OXI_ISA(wide_sum) * sum) {
 
 #define OXI_ROW_FLUSH 32 /* additions in f32 before a partial sum moves on */
 
-OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x) {
+OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x, bool asks) {
+    const int64_t ahead = OXI_PREFETCH_AHEAD / (int64_t)sizeof *x;
     OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
     int64_t i = 0;
     while (i + 8 * VF <= n) {
@@ -38863,6 +39022,7 @@ OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x) {
         int64_t end = i + OXI_ROW_FLUSH * 8 * VF;
         if (end > n) end = n;
         for (; i + 8 * VF <= end; i += 8 * VF) {
+            for (int at = 0; asks && at < 8 * VF; at += 16) OXI_PREFETCH_READ(x + i + at + ahead);
             a0 = vf_add(a0, vf_load(x + i));
             a1 = vf_add(a1, vf_load(x + i + VF));
             a2 = vf_add(a2, vf_load(x + i + 2 * VF));
@@ -38880,7 +39040,7 @@ OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x) {
     return OXI_ISA(wide_total)(&total);
 }
 
-OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean) {
+OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean, const float *next) {
     OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
     vf m = vf_set1(mean);
     int64_t i = 0;
@@ -38890,6 +39050,7 @@ OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean)
         if (end > n) end = n;
 #define OXI_ADD_SQUARE(sum, at) d = vf_sub(vf_load(x + i + (at) * VF), m), sum = vf_fma(d, d, sum)
         for (; i + 8 * VF <= end; i += 8 * VF) {
+            for (int at = 0; next && at < 8 * VF; at += 16) OXI_PREFETCH_READ(next + i + at);
             OXI_ADD_SQUARE(a0, 0);
             OXI_ADD_SQUARE(a1, 1);
             OXI_ADD_SQUARE(a2, 2);
@@ -38903,7 +39064,10 @@ OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean)
         vf left = vf_add(vf_add(a0, a1), vf_add(a2, a3)), right = vf_add(vf_add(a4, a5), vf_add(a6, a7));
         OXI_ISA(wide_add)(&total, vf_add(left, right));
     }
-    for (; i + VF <= n; i += VF) OXI_ISA(wide_add_square)(&total, vf_sub(vf_load(x + i), m));
+    for (; i + VF <= n; i += VF) {
+        if (next) OXI_PREFETCH_READ(next + i);
+        OXI_ISA(wide_add_square)(&total, vf_sub(vf_load(x + i), m));
+    }
     double rest = 0;
     for (; i < n; i++) {
         double d = (double)x[i] - (double)mean;
@@ -41119,6 +41283,7 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
 #undef vf_load_n
 #undef vf_store_n
 #undef vf_set1
+#undef vf_constant
 #undef vf_zero
 #undef vf_add
 #undef vf_sub
@@ -41199,6 +41364,7 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
 #undef vd_load_n
 #undef vd_store_n
 #undef vd_set1
+#undef vd_constant
 #undef vd_zero
 #undef vd_add
 #undef vd_sub
@@ -41276,6 +41442,8 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
 #undef vf_silu
 #undef vd_gelu_tanh_argument
 #undef vf_gelu_tanh
+#undef vf_gelu_term
+#undef vf_gelu_any
 #undef vf_gelu
 #undef vd_minus_turns
 #undef vf_reduce_turns
@@ -43151,7 +43319,18 @@ typedef enum oxi_reduce_kind {
 typedef struct oxi_partial {
     void *a, *b;
     int64_t count;
+    bool asks; /* what lies behind the elements of a row is asked for while they are in the cache */
 } oxi_partial;
+
+/* Of no elements yet. */
+static oxi_partial oxi_partial_of(void *a, void *b) {
+    oxi_partial p;
+    p.a = a;
+    p.b = b;
+    p.count = 0;
+    p.asks = false;
+    return p;
+}
 
 typedef void (*oxi_reduce_row)(const oxi_kernels *k, oxi_partial *p, int64_t n, const void *elements,
                                int64_t position);
@@ -43313,7 +43492,7 @@ static void OXI_NAME(place_columns)(const oxi_kernels *k, oxi_partial *p, int64_
     const OXI_T *x = (const OXI_T *)elements;
     OXI_T *best = (OXI_T *)p->a, found[OXI_REDUCE_BUFFER];
     int64_t *place = (int64_t *)p->b;
-    oxi_partial block = {NULL, NULL, 0};
+    oxi_partial block = oxi_partial_of(NULL, NULL);
     block.a = found;
     OXI_NAME(columns)(k, &block, width, rows, elements, row_stride, position);
     for (int64_t c = 0; c < width; c++) {
@@ -43430,7 +43609,7 @@ static void OXI_NAME(place_columns)(const oxi_kernels *k, oxi_partial *p, int64_
     const OXI_T *x = (const OXI_T *)elements;
     OXI_T *best = (OXI_T *)p->a, found[OXI_REDUCE_BUFFER];
     int64_t *place = (int64_t *)p->b;
-    oxi_partial block = {NULL, NULL, 0};
+    oxi_partial block = oxi_partial_of(NULL, NULL);
     block.a = found;
     OXI_NAME(columns)(k, &block, width, rows, elements, row_stride, position);
     for (int64_t c = 0; c < width; c++) {
@@ -43551,7 +43730,7 @@ static void OXI_NAME(place_columns)(const oxi_kernels *k, oxi_partial *p, int64_
     const OXI_T *x = (const OXI_T *)elements;
     OXI_T *best = (OXI_T *)p->a, found[OXI_REDUCE_BUFFER];
     int64_t *place = (int64_t *)p->b;
-    oxi_partial block = {NULL, NULL, 0};
+    oxi_partial block = oxi_partial_of(NULL, NULL);
     block.a = found;
     OXI_NAME(columns)(k, &block, width, rows, elements, row_stride, position);
     for (int64_t c = 0; c < width; c++) {
@@ -43667,7 +43846,7 @@ static void OXI_NAME(place_columns)(const oxi_kernels *k, oxi_partial *p, int64_
     const OXI_T *x = (const OXI_T *)elements;
     OXI_T *best = (OXI_T *)p->a, found[OXI_REDUCE_BUFFER];
     int64_t *place = (int64_t *)p->b;
-    oxi_partial block = {NULL, NULL, 0};
+    oxi_partial block = oxi_partial_of(NULL, NULL);
     block.a = found;
     OXI_NAME(columns)(k, &block, width, rows, elements, row_stride, position);
     for (int64_t c = 0; c < width; c++) {
@@ -43790,7 +43969,7 @@ static void OXI_NAME(place_columns)(const oxi_kernels *k, oxi_partial *p, int64_
     const OXI_T *x = (const OXI_T *)elements;
     OXI_T *best = (OXI_T *)p->a, found[OXI_REDUCE_BUFFER];
     int64_t *place = (int64_t *)p->b;
-    oxi_partial block = {NULL, NULL, 0};
+    oxi_partial block = oxi_partial_of(NULL, NULL);
     block.a = found;
     OXI_NAME(columns)(k, &block, width, rows, elements, row_stride, position);
     for (int64_t c = 0; c < width; c++) {
@@ -43906,7 +44085,7 @@ static void OXI_NAME(place_columns)(const oxi_kernels *k, oxi_partial *p, int64_
     const OXI_T *x = (const OXI_T *)elements;
     OXI_T *best = (OXI_T *)p->a, found[OXI_REDUCE_BUFFER];
     int64_t *place = (int64_t *)p->b;
-    oxi_partial block = {NULL, NULL, 0};
+    oxi_partial block = oxi_partial_of(NULL, NULL);
     block.a = found;
     OXI_NAME(columns)(k, &block, width, rows, elements, row_stride, position);
     for (int64_t c = 0; c < width; c++) {
@@ -44027,7 +44206,7 @@ static void OXI_NAME(place_columns)(const oxi_kernels *k, oxi_partial *p, int64_
     const OXI_T *x = (const OXI_T *)elements;
     OXI_T *best = (OXI_T *)p->a, found[OXI_REDUCE_BUFFER];
     int64_t *place = (int64_t *)p->b;
-    oxi_partial block = {NULL, NULL, 0};
+    oxi_partial block = oxi_partial_of(NULL, NULL);
     block.a = found;
     OXI_NAME(columns)(k, &block, width, rows, elements, row_stride, position);
     for (int64_t c = 0; c < width; c++) {
@@ -44143,7 +44322,7 @@ static void OXI_NAME(place_columns)(const oxi_kernels *k, oxi_partial *p, int64_
     const OXI_T *x = (const OXI_T *)elements;
     OXI_T *best = (OXI_T *)p->a, found[OXI_REDUCE_BUFFER];
     int64_t *place = (int64_t *)p->b;
-    oxi_partial block = {NULL, NULL, 0};
+    oxi_partial block = oxi_partial_of(NULL, NULL);
     block.a = found;
     OXI_NAME(columns)(k, &block, width, rows, elements, row_stride, position);
     for (int64_t c = 0; c < width; c++) {
@@ -44343,7 +44522,7 @@ static OXI_UNUSED void OXI_NAME(moments_row)(const oxi_kernels *k, oxi_partial *
     const OXI_T *x = (const OXI_T *)elements;
     for (int64_t done = 0, m; done < n; done += m) {
         double sum = 0;
-        oxi_partial block = {NULL, NULL, 0};
+        oxi_partial block = oxi_partial_of(NULL, NULL);
         block.a = &sum;
         m = oxi_min_i64(n - done, OXI_REDUCE_BLOCK);
         OXI_NAME(sum_row)(k, &block, m, x + done, position);
@@ -44568,7 +44747,7 @@ static OXI_UNUSED void OXI_NAME(moments_row)(const oxi_kernels *k, oxi_partial *
     const OXI_T *x = (const OXI_T *)elements;
     for (int64_t done = 0, m; done < n; done += m) {
         double sum = 0;
-        oxi_partial block = {NULL, NULL, 0};
+        oxi_partial block = oxi_partial_of(NULL, NULL);
         block.a = &sum;
         m = oxi_min_i64(n - done, OXI_REDUCE_BLOCK);
         OXI_NAME(sum_row)(k, &block, m, x + done, position);
@@ -44793,7 +44972,7 @@ static OXI_UNUSED void OXI_NAME(moments_row)(const oxi_kernels *k, oxi_partial *
     const OXI_T *x = (const OXI_T *)elements;
     for (int64_t done = 0, m; done < n; done += m) {
         double sum = 0;
-        oxi_partial block = {NULL, NULL, 0};
+        oxi_partial block = oxi_partial_of(NULL, NULL);
         block.a = &sum;
         m = oxi_min_i64(n - done, OXI_REDUCE_BLOCK);
         OXI_NAME(sum_row)(k, &block, m, x + done, position);
@@ -44852,14 +45031,14 @@ static void OXI_NAME(logsumexp_row)(const oxi_kernels *k, oxi_partial *p, int64_
 /* ---- f32 rows, by the tier's kernels ------------------------------------------------------------------- */
 
 /* Sum of squared distances from `mean`; again in double where the kernel's f32 squares leave their range. */
-static double oxi_square_sum(const oxi_kernels *k, int64_t n, const float *x, float mean) {
-    double sum = k->row_square_sum(n, x, mean);
+static double oxi_square_sum(const oxi_kernels *k, int64_t n, const float *x, float mean, bool asks) {
+    double sum = k->row_square_sum(n, x, mean, asks ? x + n : NULL);
     return sum > 1e-25 && sum < 1e38 ? sum : oxi_square_sum_f32(n, x, mean);
 }
 
 static void oxi_sum_row(const oxi_kernels *k, oxi_partial *p, int64_t n, const void *elements,
                         int64_t position) {
-    double sum = k->row_sum(n, (const float *)elements);
+    double sum = k->row_sum(n, (const float *)elements, p->asks);
     if (isfinite(sum))
         *(double *)p->a += sum;
     else
@@ -44871,24 +45050,24 @@ static void oxi_squares_row(const oxi_kernels *k, oxi_partial *p, int64_t n, con
     (void)position;
     for (int64_t done = 0, m; done < n; done += m) {
         m = oxi_min_i64(n - done, OXI_REDUCE_BLOCK);
-        *(double *)p->a += oxi_square_sum(k, m, (const float *)elements + done, 0);
+        *(double *)p->a += oxi_square_sum(k, m, (const float *)elements + done, 0, p->asks);
     }
 }
 
 /* A mean that is large beside the deviation is known too roughly for squared distances from it. Those from
  * the rounded mean are exact there, so their sum corrects both. */
-static void oxi_moments_block(const oxi_kernels *k, int64_t n, const float *x, double *mean,
+static void oxi_moments_block(const oxi_kernels *k, int64_t n, const float *x, bool asks, double *mean,
                               double *squares) {
     float distance[OXI_REDUCE_BLOCK], rounded;
     double sum;
-    *mean = k->row_sum(n, x) / (double)n;
+    *mean = k->row_sum(n, x, false) / (double)n;
     rounded = (float)*mean;
-    *squares = oxi_square_sum(k, n, x, rounded);
+    *squares = oxi_square_sum(k, n, x, rounded, asks);
     if (*squares > 0.01 * (double)n * *mean * *mean) return;
     k->row_affine(n, x, rounded, 1, NULL, NULL, distance, NULL);
-    sum = k->row_sum(n, distance);
+    sum = k->row_sum(n, distance, false);
     *mean = rounded + sum / (double)n;
-    *squares = oxi_square_sum(k, n, distance, 0) - sum * sum / (double)n;
+    *squares = oxi_square_sum(k, n, distance, 0, false) - sum * sum / (double)n;
     if (*squares < 0) *squares = 0;
 }
 
@@ -44898,7 +45077,7 @@ static void oxi_moments_row(const oxi_kernels *k, oxi_partial *p, int64_t n, con
         const float *x = (const float *)elements + done;
         double mean, squares;
         m = oxi_min_i64(n - done, OXI_REDUCE_BLOCK);
-        oxi_moments_block(k, m, x, &mean, &squares);
+        oxi_moments_block(k, m, x, p->asks, &mean, &squares);
         if (isfinite(mean) && isfinite(squares)) {
             oxi_moments_add((double *)p->a, (double *)p->b, p->count + done, mean, squares, m);
         } else {
@@ -44926,14 +45105,15 @@ static void oxi_sum_columns(const oxi_kernels *k, oxi_partial *p, int64_t width,
     float sum[OXI_REDUCE_BUFFER];
     memcpy(sum, x, (size_t)width * sizeof *sum);
     for (int64_t r = 1; r < rows; r++) k->axpy_f32(width, 1, x + r * row_stride, sum);
-    if (isfinite(k->row_sum(width, sum))) {
+    if (isfinite(k->row_sum(width, sum, false))) {
         oxi_sum_columns_f32(k, p, width, 1, sum, width, position);
         return;
     }
     bool holds[OXI_REDUCE_BUFFER];
     for (int64_t c = 0; c < width; c++) holds[c] = isfinite(sum[c]);
     for (int64_t c = 0, end; c < width; c = end) {
-        oxi_partial some = {(double *)p->a + c, NULL, p->count};
+        oxi_partial some = oxi_partial_of((double *)p->a + c, NULL);
+        some.count = p->count;
         end = oxi_columns_alike(holds, c, width);
         if (holds[c])
             oxi_sum_columns_f32(k, &some, end - c, 1, sum + c, width, position);
@@ -44975,7 +45155,8 @@ static void oxi_moments_columns(const oxi_kernels *k, oxi_partial *p, int64_t wi
     for (int64_t c = 0; c < width; c++)
         holds[c] = rows == 1 || (squares[c] > 1e-25f && squares[c] < 1e38f);
     for (int64_t c = 0, end; c < width; c = end) {
-        oxi_partial some = {(double *)p->a + c, (double *)p->b + c, p->count};
+        oxi_partial some = oxi_partial_of((double *)p->a + c, (double *)p->b + c);
+        some.count = p->count;
         end = oxi_columns_alike(holds, c, width);
         if (!holds[c]) oxi_moments_columns_f32(k, &some, end - c, rows, x + c, row_stride, position);
     }
@@ -44995,7 +45176,7 @@ static void oxi_logsumexp_columns(const oxi_kernels *k, oxi_partial *p, int64_t 
         sum[OXI_REDUCE_BUFFER];
     const void *in[2];
     oxi_attrs attr = oxi_plain_attrs;
-    oxi_partial block = {NULL, NULL, 0};
+    oxi_partial block = oxi_partial_of(NULL, NULL);
     attr.f[0] = 1;
     block.a = most;
     oxi_max_columns_f32(k, &block, width, rows, elements, row_stride, position);
@@ -45035,7 +45216,7 @@ static void oxi_logsumexp_columns_f64(const oxi_kernels *k, oxi_partial *p, int6
                                       const void *elements, int64_t row_stride, int64_t position) {
     const double *x = (const double *)elements;
     double most[OXI_REDUCE_BUFFER], shifted[OXI_REDUCE_BUFFER], sum[OXI_REDUCE_BUFFER];
-    oxi_partial block = {NULL, NULL, 0};
+    oxi_partial block = oxi_partial_of(NULL, NULL);
     block.a = most;
     oxi_max_columns_f64(k, &block, width, rows, elements, row_stride, position);
     for (int64_t c = 0; c < width; c++) sum[c] = 0;
@@ -45343,11 +45524,7 @@ static void oxi_scan_start(const oxi_scan *s, uint64_t *total) {
 
 /* A total as reductions see it. */
 static oxi_partial oxi_scan_partial(uint64_t *total) {
-    oxi_partial p;
-    p.a = total;
-    p.b = total + 1;
-    p.count = 0;
-    return p;
+    return oxi_partial_of(total, total + 1);
 }
 
 /* Elements [first, first + count) of up to four lines, each from its total on. */
@@ -46953,9 +47130,8 @@ static oxi_partial oxi_partial_at(const oxi_partial *p, int64_t column, int64_t 
 
 /* The stored partial of a whole chunk, from a kept position on. */
 static oxi_partial oxi_reduce_stored(const oxi_reduce *r, int64_t chunk, int64_t position) {
-    oxi_partial p;
-    p.a = r->partials + chunk * r->kept.numel * 16;
-    p.b = (char *)p.a + r->kept.numel * 8;
+    char *values = r->partials + chunk * r->kept.numel * 16;
+    oxi_partial p = oxi_partial_of(values, values + r->kept.numel * 8);
     p.count = oxi_min_i64(r->line.numel - chunk * r->chunk, r->chunk);
     return oxi_partial_at(&p, position, oxi_reduce_value_bytes(r));
 }
@@ -47160,10 +47336,9 @@ static void oxi_reduce_part(const oxi_reduce *r, int64_t group, int64_t first, i
     oxi_walk line = r->line;
     oxi_cursor c;
     for (oxi_reduce_seek_group(r, group, &c); c.n; oxi_walk_next(&r->kept, &c)) {
-        oxi_partial p;
-        p.a = scratch;
-        p.b = scratch + 8 * r->width;
+        oxi_partial p = oxi_partial_of(scratch, scratch + 8 * r->width);
         if (oxi_reduce_keeps_partials(r)) p = oxi_reduce_stored(r, first / r->chunk, c.position);
+        p.asks = r->direct && ox_nbytes(r->call->in[0]) >= OXI_STREAM_BYTES;
         oxi_reduce_piece(r, &line, &c, &p, first, count, scratch + 16 * r->width);
         if (!oxi_reduce_keeps_partials(r)) oxi_reduce_store(r, &c, &p);
     }
@@ -47565,10 +47740,7 @@ static void oxi_row_write(const oxi_row *r, const oxi_walk *line, int64_t first,
 
 static void oxi_row_measure(const oxi_row *r, const oxi_walk *line, int64_t first, int64_t count, double *a,
                             double *b, char *scratch) {
-    oxi_partial p;
-    p.a = a;
-    p.b = b;
-    p.count = 0;
+    oxi_partial p = oxi_partial_of(a, b);
     *a = *b = 0;
     if (r->measure.reducer.begin) r->measure.reducer.begin(&p, 1);
     oxi_reduce_line(&r->measure, line, &p, first, count, scratch);
@@ -47685,9 +47857,7 @@ static void oxi_row_write_tile(const oxi_row *r, const oxi_walk *line, int64_t n
 
 static void oxi_row_tile(const oxi_row *r, oxi_walk *line, const oxi_cursor *c, char *scratch) {
     oxi_row_tile_numbers t;
-    oxi_partial p;
-    p.a = scratch;
-    p.b = scratch + 8 * r->measure.width;
+    oxi_partial p = oxi_partial_of(scratch, scratch + 8 * r->measure.width);
     oxi_reduce_piece(&r->measure, line, c, &p, 0, line->numel, scratch + 16 * r->measure.width);
     oxi_row_set_tile(r, &p, c->n, &t);
     oxi_row_write_tile(r, line, c->n, 0, line->numel, &t);
@@ -47704,7 +47874,7 @@ static void oxi_row_place_line(const oxi_row *r, const oxi_cursor *c, int64_t i,
     }
 }
 
-/* The last lines of the row at `next` are asked for while the one before is measured; the others, when it is
+/* The last lines of the row at `next` are asked for before a long one is measured; the others, when it is
  * written: memory is to have something to do all the time. */
 static void oxi_row_ask(const float *next, int64_t n) {
     const int64_t most = 512, in_line = OXI_LINE / (int64_t)sizeof(float);
@@ -47716,16 +47886,14 @@ static void oxi_row_flat(const oxi_row *r, const oxi_walk *line, oxi_row_edge *e
     const oxi_reduce *m = &r->measure;
     const void *x = line->base[OXI_ROW_X];
     double a = 0, b = 0, shift, scale;
-    oxi_partial p;
+    oxi_partial p = oxi_partial_of(&a, &b);
     if (r->op == OXI_OP_softmax && m->lane == OXI_LANE_F32) {
         oxi_softmax_cached(r, line->numel, (const float *)x, (float *)(void *)line->base[OXI_ROW_OUT]);
         return;
     }
-    p.a = &a;
-    p.b = &b;
-    p.count = 0;
     if (m->reducer.begin) m->reducer.begin(&p, 1);
-    if (r->streams) oxi_row_ask((const float *)x + line->numel, line->numel);
+    p.asks = r->streams && line->numel <= OXI_REDUCE_BLOCK; /* the first cache holds two rows */
+    if (r->streams && !p.asks) oxi_row_ask((const float *)x + line->numel, line->numel);
     m->reducer.row(m->kernels, &p, line->numel, x, 0);
     oxi_row_numbers(r, a, b, &shift, &scale);
     const void *weight = r->weights[0] ? line->base[OXI_ROW_WEIGHT] : NULL;
@@ -48675,7 +48843,7 @@ static void oxi_gemm_mend(const oxi_gemm_plan *p, const oxi_gemm_tile *t) {
     float *line = (float *)(void *)t->lane, *sums = line + t->columns, numbers[OXI_GEMM_PIECE];
     for (int64_t i = 0; i < t->rows; i++) {
         float *row = (float *)(void *)t->sums + i * t->ld;
-        double sum = kernels->row_sum(t->columns, row);
+        double sum = kernels->row_sum(t->columns, row, false);
         if (sum - sum == 0) continue;
         memset(sums, 0, (size_t)t->columns * sizeof *sums);
         for (int64_t k = 0; k < p->g->k; k++) {

@@ -32,9 +32,13 @@ static oxi_free_block *oxi_arena_free;                   /* by address, no two a
 /* ---- size classes -------------------------------------------------------------------------------------- */
 
 static int oxi_log2_size(size_t x) {
+#if defined(__GNUC__) || defined(__clang__)
+    return 63 - __builtin_clzll(x | 1);
+#else
     int k = 0;
     while (x >>= 1) k++;
     return k;
+#endif
 }
 
 /* Rounds bytes (at most SIZE_MAX/4) up to its class: multiples of 64 that cut a power of two into 4 or 16. */
@@ -43,11 +47,11 @@ static size_t oxi_class_of(size_t bytes, int *index) {
     if (bytes <= OXI_ALIGN) return OXI_ALIGN;
     int k = oxi_log2_size(bytes - 1);                    /* bytes in (2^k, 2^(k+1)] */
     size_t base = (size_t)1 << k;
-    size_t step = base / (k >= OXI_FINE_FROM ? 16 : 4);
-    if (step < OXI_ALIGN) step = OXI_ALIGN;
-    size_t steps = (bytes - base + step - 1) / step;
+    int cut = k - (k >= OXI_FINE_FROM ? 4 : 2);          /* log2 of a step, at least OXI_ALIGN */
+    if (cut < 6) cut = 6;
+    size_t steps = (bytes - base + ((size_t)1 << cut) - 1) >> cut;
     *index = 1 + (k - 6) * 16 + (int)(steps - 1);
-    return base + steps * step;
+    return base + (steps << cut);
 }
 
 /* ---- the system ---------------------------------------------------------------------------------------- */

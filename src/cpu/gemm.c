@@ -540,7 +540,7 @@ static void oxi_gemm_mend(const oxi_gemm_plan *p, const oxi_gemm_tile *t) {
     float *line = (float *)(void *)t->lane, *sums = line + t->columns, numbers[OXI_GEMM_PIECE];
     for (int64_t i = 0; i < t->rows; i++) {
         float *row = (float *)(void *)t->sums + i * t->ld;
-        double sum = kernels->row_sum(t->columns, row);
+        double sum = kernels->row_sum(t->columns, row, false);
         if (sum - sum == 0) continue;
         memset(sums, 0, (size_t)t->columns * sizeof *sums);
         for (int64_t k = 0; k < p->g->k; k++) {

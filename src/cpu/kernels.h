@@ -199,8 +199,10 @@ typedef struct oxi_kernels {
     /* rows */
     float (*row_max)(int64_t n, const float *x);                         /* NaN wins */
     float (*row_min)(int64_t n, const float *x);
-    double (*row_sum)(int64_t n, const float *x);
-    double (*row_square_sum)(int64_t n, const float *x, float mean);     /* sum of (x - mean)^2 */
+    /* asks: x lies in memory, and what is behind it is read next: it is asked for ahead */
+    double (*row_sum)(int64_t n, const float *x, bool asks);
+    /* sum of (x - mean)^2; next: NULL, or n floats that are read soon and are asked for meanwhile */
+    double (*row_square_sum)(int64_t n, const float *x, float mean, const float *next);
     /* out = e^(x-max) (out may be x or NULL), its sum */
     double (*row_exp_sum)(int64_t n, const float *x, float max, float *out);
     void (*row_scale)(int64_t n, const float *x, float scale, float *out);

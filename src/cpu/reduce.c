@@ -70,9 +70,8 @@ static oxi_partial oxi_partial_at(const oxi_partial *p, int64_t column, int64_t 
 
 /* The stored partial of a whole chunk, from a kept position on. */
 static oxi_partial oxi_reduce_stored(const oxi_reduce *r, int64_t chunk, int64_t position) {
-    oxi_partial p;
-    p.a = r->partials + chunk * r->kept.numel * 16;
-    p.b = (char *)p.a + r->kept.numel * 8;
+    char *values = r->partials + chunk * r->kept.numel * 16;
+    oxi_partial p = oxi_partial_of(values, values + r->kept.numel * 8);
     p.count = oxi_min_i64(r->line.numel - chunk * r->chunk, r->chunk);
     return oxi_partial_at(&p, position, oxi_reduce_value_bytes(r));
 }
@@ -277,10 +276,9 @@ static void oxi_reduce_part(const oxi_reduce *r, int64_t group, int64_t first, i
     oxi_walk line = r->line;
     oxi_cursor c;
     for (oxi_reduce_seek_group(r, group, &c); c.n; oxi_walk_next(&r->kept, &c)) {
-        oxi_partial p;
-        p.a = scratch;
-        p.b = scratch + 8 * r->width;
+        oxi_partial p = oxi_partial_of(scratch, scratch + 8 * r->width);
         if (oxi_reduce_keeps_partials(r)) p = oxi_reduce_stored(r, first / r->chunk, c.position);
+        p.asks = r->direct && ox_nbytes(r->call->in[0]) >= OXI_STREAM_BYTES;
         oxi_reduce_piece(r, &line, &c, &p, first, count, scratch + 16 * r->width);
         if (!oxi_reduce_keeps_partials(r)) oxi_reduce_store(r, &c, &p);
     }

@@ -30,7 +30,18 @@ typedef enum oxi_reduce_kind {
 typedef struct oxi_partial {
     void *a, *b;
     int64_t count;
+    bool asks; /* what lies behind the elements of a row is asked for while they are in the cache */
 } oxi_partial;
+
+/* Of no elements yet. */
+static oxi_partial oxi_partial_of(void *a, void *b) {
+    oxi_partial p;
+    p.a = a;
+    p.b = b;
+    p.count = 0;
+    p.asks = false;
+    return p;
+}
 
 typedef void (*oxi_reduce_row)(const oxi_kernels *k, oxi_partial *p, int64_t n, const void *elements,
                                int64_t position);
@@ -184,14 +195,14 @@ static double oxi_exp_sum_f64(const oxi_kernels *k, int64_t n, const double *x, 
 /* ---- f32 rows, by the tier's kernels ------------------------------------------------------------------- */
 
 /* Sum of squared distances from `mean`; again in double where the kernel's f32 squares leave their range. */
-static double oxi_square_sum(const oxi_kernels *k, int64_t n, const float *x, float mean) {
-    double sum = k->row_square_sum(n, x, mean);
+static double oxi_square_sum(const oxi_kernels *k, int64_t n, const float *x, float mean, bool asks) {
+    double sum = k->row_square_sum(n, x, mean, asks ? x + n : NULL);
     return sum > 1e-25 && sum < 1e38 ? sum : oxi_square_sum_f32(n, x, mean);
 }
 
 static void oxi_sum_row(const oxi_kernels *k, oxi_partial *p, int64_t n, const void *elements,
                         int64_t position) {
-    double sum = k->row_sum(n, (const float *)elements);
+    double sum = k->row_sum(n, (const float *)elements, p->asks);
     if (isfinite(sum))
         *(double *)p->a += sum;
     else
@@ -203,24 +214,24 @@ static void oxi_squares_row(const oxi_kernels *k, oxi_partial *p, int64_t n, con
     (void)position;
     for (int64_t done = 0, m; done < n; done += m) {
         m = oxi_min_i64(n - done, OXI_REDUCE_BLOCK);
-        *(double *)p->a += oxi_square_sum(k, m, (const float *)elements + done, 0);
+        *(double *)p->a += oxi_square_sum(k, m, (const float *)elements + done, 0, p->asks);
     }
 }
 
 /* A mean that is large beside the deviation is known too roughly for squared distances from it. Those from
  * the rounded mean are exact there, so their sum corrects both. */
-static void oxi_moments_block(const oxi_kernels *k, int64_t n, const float *x, double *mean,
+static void oxi_moments_block(const oxi_kernels *k, int64_t n, const float *x, bool asks, double *mean,
                               double *squares) {
     float distance[OXI_REDUCE_BLOCK], rounded;
     double sum;
-    *mean = k->row_sum(n, x) / (double)n;
+    *mean = k->row_sum(n, x, false) / (double)n;
     rounded = (float)*mean;
-    *squares = oxi_square_sum(k, n, x, rounded);
+    *squares = oxi_square_sum(k, n, x, rounded, asks);
     if (*squares > 0.01 * (double)n * *mean * *mean) return;
     k->row_affine(n, x, rounded, 1, NULL, NULL, distance, NULL);
-    sum = k->row_sum(n, distance);
+    sum = k->row_sum(n, distance, false);
     *mean = rounded + sum / (double)n;
-    *squares = oxi_square_sum(k, n, distance, 0) - sum * sum / (double)n;
+    *squares = oxi_square_sum(k, n, distance, 0, false) - sum * sum / (double)n;
     if (*squares < 0) *squares = 0;
 }
 
@@ -230,7 +241,7 @@ static void oxi_moments_row(const oxi_kernels *k, oxi_partial *p, int64_t n, con
         const float *x = (const float *)elements + done;
         double mean, squares;
         m = oxi_min_i64(n - done, OXI_REDUCE_BLOCK);
-        oxi_moments_block(k, m, x, &mean, &squares);
+        oxi_moments_block(k, m, x, p->asks, &mean, &squares);
         if (isfinite(mean) && isfinite(squares)) {
             oxi_moments_add((double *)p->a, (double *)p->b, p->count + done, mean, squares, m);
         } else {
@@ -258,14 +269,15 @@ static void oxi_sum_columns(const oxi_kernels *k, oxi_partial *p, int64_t width,
     float sum[OXI_REDUCE_BUFFER];
     memcpy(sum, x, (size_t)width * sizeof *sum);
     for (int64_t r = 1; r < rows; r++) k->axpy_f32(width, 1, x + r * row_stride, sum);
-    if (isfinite(k->row_sum(width, sum))) {
+    if (isfinite(k->row_sum(width, sum, false))) {
         oxi_sum_columns_f32(k, p, width, 1, sum, width, position);
         return;
     }
     bool holds[OXI_REDUCE_BUFFER];
     for (int64_t c = 0; c < width; c++) holds[c] = isfinite(sum[c]);
     for (int64_t c = 0, end; c < width; c = end) {
-        oxi_partial some = {(double *)p->a + c, NULL, p->count};
+        oxi_partial some = oxi_partial_of((double *)p->a + c, NULL);
+        some.count = p->count;
         end = oxi_columns_alike(holds, c, width);
         if (holds[c])
             oxi_sum_columns_f32(k, &some, end - c, 1, sum + c, width, position);
@@ -307,7 +319,8 @@ static void oxi_moments_columns(const oxi_kernels *k, oxi_partial *p, int64_t wi
     for (int64_t c = 0; c < width; c++)
         holds[c] = rows == 1 || (squares[c] > 1e-25f && squares[c] < 1e38f);
     for (int64_t c = 0, end; c < width; c = end) {
-        oxi_partial some = {(double *)p->a + c, (double *)p->b + c, p->count};
+        oxi_partial some = oxi_partial_of((double *)p->a + c, (double *)p->b + c);
+        some.count = p->count;
         end = oxi_columns_alike(holds, c, width);
         if (!holds[c]) oxi_moments_columns_f32(k, &some, end - c, rows, x + c, row_stride, position);
     }
@@ -327,7 +340,7 @@ static void oxi_logsumexp_columns(const oxi_kernels *k, oxi_partial *p, int64_t 
         sum[OXI_REDUCE_BUFFER];
     const void *in[2];
     oxi_attrs attr = oxi_plain_attrs;
-    oxi_partial block = {NULL, NULL, 0};
+    oxi_partial block = oxi_partial_of(NULL, NULL);
     attr.f[0] = 1;
     block.a = most;
     oxi_max_columns_f32(k, &block, width, rows, elements, row_stride, position);
@@ -367,7 +380,7 @@ static void oxi_logsumexp_columns_f64(const oxi_kernels *k, oxi_partial *p, int6
                                       const void *elements, int64_t row_stride, int64_t position) {
     const double *x = (const double *)elements;
     double most[OXI_REDUCE_BUFFER], shifted[OXI_REDUCE_BUFFER], sum[OXI_REDUCE_BUFFER];
-    oxi_partial block = {NULL, NULL, 0};
+    oxi_partial block = oxi_partial_of(NULL, NULL);
     block.a = most;
     oxi_max_columns_f64(k, &block, width, rows, elements, row_stride, position);
     for (int64_t c = 0; c < width; c++) sum[c] = 0;

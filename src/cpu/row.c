@@ -224,10 +224,7 @@ static void oxi_row_write(const oxi_row *r, const oxi_walk *line, int64_t first,
 
 static void oxi_row_measure(const oxi_row *r, const oxi_walk *line, int64_t first, int64_t count, double *a,
                             double *b, char *scratch) {
-    oxi_partial p;
-    p.a = a;
-    p.b = b;
-    p.count = 0;
+    oxi_partial p = oxi_partial_of(a, b);
     *a = *b = 0;
     if (r->measure.reducer.begin) r->measure.reducer.begin(&p, 1);
     oxi_reduce_line(&r->measure, line, &p, first, count, scratch);
@@ -344,9 +341,7 @@ static void oxi_row_write_tile(const oxi_row *r, const oxi_walk *line, int64_t n
 
 static void oxi_row_tile(const oxi_row *r, oxi_walk *line, const oxi_cursor *c, char *scratch) {
     oxi_row_tile_numbers t;
-    oxi_partial p;
-    p.a = scratch;
-    p.b = scratch + 8 * r->measure.width;
+    oxi_partial p = oxi_partial_of(scratch, scratch + 8 * r->measure.width);
     oxi_reduce_piece(&r->measure, line, c, &p, 0, line->numel, scratch + 16 * r->measure.width);
     oxi_row_set_tile(r, &p, c->n, &t);
     oxi_row_write_tile(r, line, c->n, 0, line->numel, &t);
@@ -363,7 +358,7 @@ static void oxi_row_place_line(const oxi_row *r, const oxi_cursor *c, int64_t i,
     }
 }
 
-/* The last lines of the row at `next` are asked for while the one before is measured; the others, when it is
+/* The last lines of the row at `next` are asked for before a long one is measured; the others, when it is
  * written: memory is to have something to do all the time. */
 static void oxi_row_ask(const float *next, int64_t n) {
     const int64_t most = 512, in_line = OXI_LINE / (int64_t)sizeof(float);
@@ -375,16 +370,14 @@ static void oxi_row_flat(const oxi_row *r, const oxi_walk *line, oxi_row_edge *e
     const oxi_reduce *m = &r->measure;
     const void *x = line->base[OXI_ROW_X];
     double a = 0, b = 0, shift, scale;
-    oxi_partial p;
+    oxi_partial p = oxi_partial_of(&a, &b);
     if (r->op == OXI_OP_softmax && m->lane == OXI_LANE_F32) {
         oxi_softmax_cached(r, line->numel, (const float *)x, (float *)(void *)line->base[OXI_ROW_OUT]);
         return;
     }
-    p.a = &a;
-    p.b = &b;
-    p.count = 0;
     if (m->reducer.begin) m->reducer.begin(&p, 1);
-    if (r->streams) oxi_row_ask((const float *)x + line->numel, line->numel);
+    p.asks = r->streams && line->numel <= OXI_REDUCE_BLOCK; /* the first cache holds two rows */
+    if (r->streams && !p.asks) oxi_row_ask((const float *)x + line->numel, line->numel);
     m->reducer.row(m->kernels, &p, line->numel, x, 0);
     oxi_row_numbers(r, a, b, &shift, &scale);
     const void *weight = r->weights[0] ? line->base[OXI_ROW_WEIGHT] : NULL;

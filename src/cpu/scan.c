@@ -123,11 +123,7 @@ static void oxi_scan_start(const oxi_scan *s, uint64_t *total) {
 
 /* A total as reductions see it. */
 static oxi_partial oxi_scan_partial(uint64_t *total) {
-    oxi_partial p;
-    p.a = total;
-    p.b = total + 1;
-    p.count = 0;
-    return p;
+    return oxi_partial_of(total, total + 1);
 }
 
 /* Elements [first, first + count) of up to four lines, each from its total on. */

@@ -206,7 +206,6 @@ static ox_status oxi_run(ox_device *device, const oxi_call *call) {
         device->supports(device, call) ? device->run(device, call) : oxi_run_detour(device, call);
     if (status != OX_OK) return status;
     oxi_atomic_add(&oxi_stat_calls, 1);
-    for (int i = 0; i < call->out_count; i++) oxi_atomic_add(&call->out[i]->storage->version, 1);
     if (oxi_profiling && !device->times_calls) oxi_profile_add(call, start, oxi_now());
     return OX_OK;
 }
@@ -261,6 +260,7 @@ static ox_status oxi_apply(oxi_call *call) {
         status = given && oxi_needs_detached_result(call, row, &meta[0])
                      ? oxi_run_detached(device, call, &meta[0])
                      : oxi_run(device, call);
+    if (status == OX_OK && given) oxi_atomic_add(&call->out[0]->storage->version, 1);
     if (status != OX_OK) oxi_drop_results(call, made);
     oxi_speak_end(speaks);
     return status;

@@ -17,9 +17,10 @@ static unsigned oxi_class_bit(ox_dtype dtype) {
 
 /* One dtype of the stronger group (more dims) with one of a weaker group, which counts by category only. */
 static ox_dtype oxi_combine_groups(ox_dtype strong, ox_dtype weak) {
+    if (strong == OX_DTYPE_NONE) return weak;
+    if (weak == OX_DTYPE_NONE) return strong;
     ox_class cs = ox_dtype_of(strong)->cls, cw = ox_dtype_of(weak)->cls;
-    if (cs == OX_CLASS_NONE) return weak;
-    if (cw == OX_CLASS_NONE || cs >= cw) {
+    if (cs >= cw) {
         if (cs == OX_CLASS_BOOL && cw == OX_CLASS_INT) return weak;
         return strong;
     }
@@ -55,12 +56,16 @@ static int oxi_first_valued_operand(const oxi_call *call) {
 
 OXI_RULE(map_float);
 OXI_RULE(reduce_float);
-static ox_dtype oxi_compute_dtype(const oxi_call *call) {
-    const ox_tensor *refused = NULL;
+/* What a call whose operands promote to `dtype` computes in. */
+static ox_dtype oxi_computed_in(const oxi_call *call, ox_dtype dtype) {
     const oxi_op_row *row = oxi_op_row_of(call->op);
-    ox_dtype dtype = oxi_result_type(call, oxi_first_valued_operand(call), &refused);
     bool wants_float = row->rule == oxi_rule_map_float || row->rule == oxi_rule_reduce_float;
     return wants_float && ox_dtype_of(dtype)->cls < OX_CLASS_FLOAT && dtype ? OX_F32 : dtype;
+}
+
+static ox_dtype oxi_compute_dtype(const oxi_call *call) {
+    const ox_tensor *refused = NULL;
+    return oxi_computed_in(call, oxi_result_type(call, oxi_first_valued_operand(call), &refused));
 }
 
 static ox_status oxi_promoted(const oxi_call *call, ox_dtype *out) {
@@ -71,7 +76,7 @@ static ox_status oxi_promoted(const oxi_call *call, ox_dtype *out) {
         return oxi_fail(OX_ERR_DTYPE, "%s: %s and %s have no common dtype", oxi_op_name(call),
                         oxi_tensor_text(call->in[first]),
                         oxi_tensor_text(refused ? refused : call->in[call->in_count - 1]));
-    *out = oxi_compute_dtype(call);
+    *out = oxi_computed_in(call, *out);
     return OX_OK;
 }
 

@@ -37,7 +37,9 @@ static void oxi_storage_retain(ox_storage *storage) {
 }
 
 static void oxi_storage_release(ox_storage *storage) {
-    if (!storage || oxi_atomic_add(&storage->references, -1) != 0) return;
+    if (!storage) return;
+    /* The only owner has nobody to agree with. */
+    if (oxi_atomic_load(&storage->references) != 1 && oxi_atomic_add(&storage->references, -1) != 0) return;
     if (!storage->borrowed)
         storage->device->free(storage->device, storage->data, storage->bytes);
     else if (storage->release)

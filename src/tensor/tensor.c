@@ -152,11 +152,20 @@ static void oxi_headers_trim(void) {
     oxi_lock_give(&oxi_header_lock);
 }
 
+/* The counters are written with the lock held: no other needs to be taken for them. */
+static void oxi_count_tensors(int more) {
+    oxi_atomic_store(&oxi_stat_tensors, oxi_atomic_load(&oxi_stat_tensors) + more);
+    if (more > 0) oxi_atomic_store(&oxi_stat_tensors_made, oxi_atomic_load(&oxi_stat_tensors_made) + more);
+}
+
 static ox_tensor *oxi_header_pop(void) {
     oxi_lock_take(&oxi_header_lock);
     if (!oxi_slabs) oxi_slab_add(&oxi_first_slab);
     ox_tensor *t = oxi_free_headers;
-    if (t) oxi_free_headers = t->scope_next;
+    if (t) {
+        oxi_free_headers = t->scope_next;
+        oxi_count_tensors(1);
+    }
     oxi_lock_give(&oxi_header_lock);
     return t;
 }
@@ -178,6 +187,7 @@ static void oxi_header_give(ox_tensor *t) {
     oxi_lock_take(&oxi_header_lock);
     t->scope_next = oxi_free_headers;
     oxi_free_headers = t;
+    oxi_count_tensors(-1);
     oxi_lock_give(&oxi_header_lock);
 }
 
@@ -262,13 +272,13 @@ OX_API void ox_release(ox_tensor *t) {
     oxi_scope_unlink(t);
     oxi_storage_release(t->storage);
     t->storage = NULL;
-    oxi_atomic_add(&oxi_stat_tensors, -1);
     oxi_header_give(t);
 }
 
 /* ---- making -------------------------------------------------------------------------------------------- */
 
-static ox_tensor *oxi_tensor_over(ox_storage *storage, const ox_tensor *meta) {
+/* Takes the caller's reference to the storage over, unless it fails. */
+static ox_tensor *oxi_tensor_of(ox_storage *storage, const ox_tensor *meta) {
     ox_tensor *t = oxi_header_take();
     if (!t) return NULL;
     t->dtype = meta->dtype;
@@ -276,7 +286,6 @@ static ox_tensor *oxi_tensor_over(ox_storage *storage, const ox_tensor *meta) {
     t->offset = meta->offset;
     memcpy(t->shape, meta->shape, sizeof t->shape);
     memcpy(t->stride, meta->stride, sizeof t->stride);
-    oxi_storage_retain(storage);
     t->storage = storage;
     t->is_number = false;
     t->tape = NULL;
@@ -284,8 +293,12 @@ static ox_tensor *oxi_tensor_over(ox_storage *storage, const ox_tensor *meta) {
     t->scope_previous = t->scope_next = NULL;
     oxi_atomic_store(&t->references, 1);
     if (oxi_scope_depth > 0) oxi_scope_link(&oxi_scopes[oxi_scope_depth - 1], t);
-    oxi_atomic_add(&oxi_stat_tensors, 1);
-    oxi_atomic_add(&oxi_stat_tensors_made, 1);
+    return t;
+}
+
+static ox_tensor *oxi_tensor_over(ox_storage *storage, const ox_tensor *meta) {
+    ox_tensor *t = oxi_tensor_of(storage, meta);
+    if (t) oxi_storage_retain(storage);
     return t;
 }
 
@@ -296,8 +309,8 @@ static ox_tensor *oxi_tensor_new(ox_device *device, ox_dtype dtype, int ndim, co
     oxi_meta(&meta, dtype, ndim, shape);
     ox_storage *storage = oxi_storage_new(device, bytes);
     if (!storage) return NULL;
-    ox_tensor *t = oxi_tensor_over(storage, &meta);
-    oxi_storage_release(storage);
+    ox_tensor *t = oxi_tensor_of(storage, &meta);
+    if (!t) oxi_storage_release(storage);
     return t;
 }
 

@@ -10,6 +10,7 @@
 #define oxi_avx_VF 8
 #define oxi_avx_VD 4
 #define oxi_avx_SCALEF 0
+#define oxi_avx_CONSTANT 0
 #define oxi_avx_FMA 0
 #define oxi_avx_TWO 0
 

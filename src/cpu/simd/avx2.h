@@ -9,6 +9,7 @@
 #define oxi_avx2_VF 8
 #define oxi_avx2_VD 4
 #define oxi_avx2_SCALEF 0
+#define oxi_avx2_CONSTANT 0
 #define oxi_avx2_FMA 1
 #define oxi_avx2_TWO 0
 

@@ -10,6 +10,7 @@
 #define oxi_avx512_VF 16
 #define oxi_avx512_VD 8
 #define oxi_avx512_SCALEF 1
+#define oxi_avx512_CONSTANT 0
 #define oxi_avx512_FMA 1
 #define oxi_avx512_TWO 0
 

@@ -10,6 +10,7 @@
 #define oxi_c_VF 1
 #define oxi_c_VD 1
 #define oxi_c_SCALEF 0
+#define oxi_c_CONSTANT 0
 #define oxi_c_FMA 0
 #define oxi_c_TWO 0
 

@@ -10,6 +10,7 @@
 #define oxi_neon_VF 4
 #define oxi_neon_VD 2
 #define oxi_neon_SCALEF 0
+#define oxi_neon_CONSTANT 0
 #define oxi_neon_FMA 1
 #define oxi_neon_TWO 0
 

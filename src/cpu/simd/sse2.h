@@ -10,6 +10,7 @@
 #define oxi_sse2_VF 4
 #define oxi_sse2_VD 2
 #define oxi_sse2_SCALEF 0
+#define oxi_sse2_CONSTANT 1
 #define oxi_sse2_FMA 0
 #define oxi_sse2_TWO 1
 
@@ -39,6 +40,23 @@ OXI_INLINE vf vf_load(const float *p) { return _mm_loadu_ps(p); }
 OXI_INLINE void vf_store(float *p, vf a) { _mm_storeu_ps(p, a); }
 OXI_INLINE void vf_stream(float *p, vf a) { _mm_stream_ps(p, a); }
 OXI_INLINE vf vf_set1(float a) { return _mm_set1_ps(a); }
+#if defined(__GNUC__) && !defined(__clang__)
+/* Lies in memory as often as there are lanes, where arithmetic takes it from: gcc would read one and spread
+ * it out, two instructions each time. `used` hides from gcc what is in it. */
+#define oxi_sse2_vf_constant(x)                                                               \
+    __extension__({                                                                           \
+        static float oxi_constant[4] __attribute__((aligned(16), used)) = {(x), (x), (x), (x)}; \
+        _mm_load_ps(oxi_constant);                                                            \
+    })
+#define oxi_sse2_vd_constant(x)                                                       \
+    __extension__({                                                                   \
+        static double oxi_constant[2] __attribute__((aligned(16), used)) = {(x), (x)}; \
+        _mm_load_pd(oxi_constant);                                                    \
+    })
+#else
+OXI_INLINE vf vf_constant(float a) { return _mm_set1_ps(a); }
+OXI_INLINE vd vd_constant(double a) { return _mm_set1_pd(a); }
+#endif
 OXI_INLINE vf vf_zero(void) { return _mm_setzero_ps(); }
 OXI_INLINE vf vf_load_n(const float *p, int64_t n) {
     float all[4] = {0, 0, 0, 0};
@@ -68,21 +86,22 @@ OXI_INLINE vf vf_select(vm m, vf a, vf b) { return _mm_or_ps(_mm_and_ps(m, a), _
 /* |a| + 2^23 has no fraction bits left: adding and taking it away rounds. From 2^23 up, a is whole
  * already. */
 OXI_INLINE vf vf_round(vf a) {
-    vf sign = vf_and(a, vf_set1(-0.0f)), size = vf_andnot(vf_set1(-0.0f), a), big = vf_set1(8388608.0f);
+    vf sign = vf_and(a, vf_constant(-0.0f)), size = vf_andnot(vf_constant(-0.0f), a);
+    vf big = vf_constant(8388608.0f);
     vf whole = vf_or(vf_sub(vf_add(size, big), big), sign);
     return vf_select(vf_lt(size, big), whole, a);
 }
 OXI_INLINE vf vf_floor(vf a) {
-    vf r = vf_round(a), sign = vf_and(a, vf_set1(-0.0f));
-    return vf_or(vf_sub(r, vf_and(vf_lt(a, r), vf_set1(1.0f))), sign);
+    vf r = vf_round(a), sign = vf_and(a, vf_constant(-0.0f));
+    return vf_or(vf_sub(r, vf_and(vf_lt(a, r), vf_constant(1.0f))), sign);
 }
 OXI_INLINE vf vf_ceil(vf a) {
-    vf r = vf_round(a), sign = vf_and(a, vf_set1(-0.0f));
-    return vf_or(vf_add(r, vf_and(vf_lt(r, a), vf_set1(1.0f))), sign);
+    vf r = vf_round(a), sign = vf_and(a, vf_constant(-0.0f));
+    return vf_or(vf_add(r, vf_and(vf_lt(r, a), vf_constant(1.0f))), sign);
 }
 OXI_INLINE vf vf_trunc(vf a) {
-    vf sign = vf_and(a, vf_set1(-0.0f)), size = vf_andnot(vf_set1(-0.0f), a), r = vf_round(size);
-    return vf_or(vf_sub(r, vf_and(vf_lt(size, r), vf_set1(1.0f))), sign);
+    vf sign = vf_and(a, vf_constant(-0.0f)), size = vf_andnot(vf_constant(-0.0f), a), r = vf_round(size);
+    return vf_or(vf_sub(r, vf_and(vf_lt(size, r), vf_constant(1.0f))), sign);
 }
 OXI_INLINE float vf_hsum(vf a) {
     vf b = _mm_add_ps(a, _mm_movehl_ps(a, a));
@@ -189,21 +208,22 @@ OXI_INLINE vmd vd_ne(vd a, vd b) { return _mm_cmpneq_pd(a, b); }
 OXI_INLINE vmd vd_unord(vd a, vd b) { return _mm_cmpunord_pd(a, b); }
 OXI_INLINE vd vd_select(vmd m, vd a, vd b) { return _mm_or_pd(_mm_and_pd(m, a), _mm_andnot_pd(m, b)); }
 OXI_INLINE vd vd_round(vd a) {
-    vd sign = vd_and(a, vd_set1(-0.0)), size = vd_andnot(vd_set1(-0.0), a), big = vd_set1(4503599627370496.0);
+    vd sign = vd_and(a, vd_constant(-0.0)), size = vd_andnot(vd_constant(-0.0), a);
+    vd big = vd_constant(4503599627370496.0);
     vd whole = vd_or(vd_sub(vd_add(size, big), big), sign);
     return vd_select(vd_lt(size, big), whole, a);
 }
 OXI_INLINE vd vd_floor(vd a) {
-    vd r = vd_round(a), sign = vd_and(a, vd_set1(-0.0));
-    return vd_or(vd_sub(r, vd_and(vd_lt(a, r), vd_set1(1.0))), sign);
+    vd r = vd_round(a), sign = vd_and(a, vd_constant(-0.0));
+    return vd_or(vd_sub(r, vd_and(vd_lt(a, r), vd_constant(1.0))), sign);
 }
 OXI_INLINE vd vd_ceil(vd a) {
-    vd r = vd_round(a), sign = vd_and(a, vd_set1(-0.0));
-    return vd_or(vd_add(r, vd_and(vd_lt(r, a), vd_set1(1.0))), sign);
+    vd r = vd_round(a), sign = vd_and(a, vd_constant(-0.0));
+    return vd_or(vd_add(r, vd_and(vd_lt(r, a), vd_constant(1.0))), sign);
 }
 OXI_INLINE vd vd_trunc(vd a) {
-    vd sign = vd_and(a, vd_set1(-0.0)), size = vd_andnot(vd_set1(-0.0), a), r = vd_round(size);
-    return vd_or(vd_sub(r, vd_and(vd_lt(size, r), vd_set1(1.0))), sign);
+    vd sign = vd_and(a, vd_constant(-0.0)), size = vd_andnot(vd_constant(-0.0), a), r = vd_round(size);
+    return vd_or(vd_sub(r, vd_and(vd_lt(size, r), vd_constant(1.0))), sign);
 }
 OXI_INLINE double vd_hsum(vd a) { return _mm_cvtsd_f64(_mm_add_sd(a, _mm_unpackhi_pd(a, a))); }
 OXI_INLINE vd vd_from_vf_lo(vf a) { return _mm_cvtps_pd(a); }
