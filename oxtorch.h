@@ -9118,6 +9118,16 @@ static OXI_UNUSED int oxi_width_index(int64_t bytes) {
     return bytes == 1 ? 0 : bytes == 2 ? 1 : bytes == 4 ? 2 : bytes == 8 ? 3 : 4;
 }
 
+/* The bits of the element at p. */
+#define OXI_X(width, type)                                   \
+    static OXI_UNUSED type oxi_bits_##width(const char *p) { \
+        type bits;                                           \
+        memcpy(&bits, p, sizeof bits);                       \
+        return bits;                                         \
+    }
+OXI_MOVE_WIDTHS(OXI_X)
+#undef OXI_X
+
 /* move: to[i * to_step] = from[i * from_step], four at a time: a loop of one is as fast only where it
  * happens to lie well in memory. gather and transpose as in oxi_kernels. */
 #define OXI_X(width, type)                                                                                \
@@ -13561,12 +13571,19 @@ OXI_STRAIGHT_BEGIN
         }                                                                                                    \
         for (int64_t c = 0; c < columns; c += SIDE) {                                                        \
             int64_t column = c + SIDE < columns ? c : columns - SIDE;                                        \
-            for (int64_t r = 0; r < rows; r += ROWS) {                                                       \
-                int64_t row = r + ROWS < rows ? r : rows - ROWS;                                             \
-                const char *p = from + row * from_step + column * width;                                     \
-                char *q = to + column * to_step + row * width;                                               \
+            const char *corner = from + column * width;                                                      \
+            char *line = to + column * to_step;                                                              \
+            for (int64_t left = rows; left > 0; left -= ROWS) {                                              \
+                if (left < ROWS) {                                                                           \
+                    corner -= (ROWS - left) * from_step;                                                     \
+                    line -= (ROWS - left) * width;                                                           \
+                }                                                                                            \
+                const char *p = corner;                                                                      \
+                char *q = line;                                                                              \
                 OXI_MOVE_VECTOR a[SIDE], b[SIDE];                                                            \
                 OXI_BLOCK_##width                                                                            \
+                corner += ROWS * from_step;                                                                  \
+                line += ROWS * width;                                                                        \
             }                                                                                                \
         }                                                                                                    \
     }
@@ -13581,6 +13598,7 @@ OXI_DEFINE_TRANSPOSE(8)
 /* even: every second element of two vectors; back: a vector from its end to its beginning. */
 #if VF == 8
 #define OXI_MOVE_VECTOR_AT(at) _mm256_loadu_si256((const __m256i *)(const void *)(at))
+#define OXI_MOVE_SET1(bits, x) _mm256_set1_##bits(x)
 #define OXI_IN_ORDER(v) _mm256_permute4x64_epi64(v, 0xd8)
 #define OXI_EVEN_1(a, b)                                                                  \
     OXI_IN_ORDER(_mm256_packus_epi16(_mm256_and_si256(a, _mm256_set1_epi16(255)),         \
@@ -13602,6 +13620,7 @@ OXI_DEFINE_TRANSPOSE(8)
 #define OXI_BACK_8(v) _mm256_permute4x64_epi64(v, 0x1b)
 #else
 #define OXI_MOVE_VECTOR_AT(at) _mm_loadu_si128((const __m128i *)(const void *)(at))
+#define OXI_MOVE_SET1(bits, x) _mm_set1_##bits(x)
 #define OXI_EVEN_1(a, b) \
     _mm_packus_epi16(_mm_and_si128(a, _mm_set1_epi16(255)), _mm_and_si128(b, _mm_set1_epi16(255)))
 #define OXI_EVEN_2(a, b)                                              \
@@ -13618,7 +13637,13 @@ OXI_DEFINE_TRANSPOSE(8)
 #define OXI_BACK_8(v) _mm_shuffle_epi32(v, 0x4e)
 #endif
 
-/* Every second: reads one element behind the last that it takes, which one more shows to be there. */
+#define OXI_SPLAT_1(p) OXI_MOVE_SET1(epi8, (char)oxi_bits_1(p))
+#define OXI_SPLAT_2(p) OXI_MOVE_SET1(epi16, (short)oxi_bits_2(p))
+#define OXI_SPLAT_4(p) OXI_MOVE_SET1(epi32, (int)oxi_bits_4(p))
+#define OXI_SPLAT_8(p) OXI_MOVE_SET1(epi64x, (long long)oxi_bits_8(p))
+
+/* Every second: reads one element behind the last that it takes, which one more shows to be there. A step of
+ * 0: one element, n times. */
 #define OXI_DEFINE_GATHER(width)                                                                             \
     OXI_KERNEL void OXI_ISA(gather_##width)(int64_t n, const char *from, int64_t step, char *to) {           \
         enum { SIDE = 4 * VF / width };                                                                      \
@@ -13632,8 +13657,11 @@ OXI_DEFINE_TRANSPOSE(8)
                 OXI_MOVE_VECTOR v = OXI_MOVE_VECTOR_AT(from + width - 4 * VF);                               \
                 OXI_MOVE_STORE(to, OXI_BACK_##width(v));                                                     \
             }                                                                                                \
+        } else if (step == 0 && n >= SIDE) {                                                                 \
+            OXI_MOVE_VECTOR v = OXI_SPLAT_##width(from);                                                     \
+            for (; n >= SIDE; n -= SIDE, to += 4 * VF) OXI_MOVE_STORE(to, v);                                \
         }                                                                                                    \
-        OXI_MOVE_BELOW(gather_##width)(n, from, step, to);                                                   \
+        if (n > 0) OXI_MOVE_BELOW(gather_##width)(n, from, step, to);                                        \
     }
 OXI_DEFINE_GATHER(1)
 OXI_DEFINE_GATHER(2)
@@ -13661,6 +13689,11 @@ static void OXI_ISA(fill_move)(oxi_kernels *k) {
 #undef OXI_MOVE_HIGH
 #undef OXI_MOVE_BELOW
 #undef OXI_MOVE_VECTOR_AT
+#undef OXI_MOVE_SET1
+#undef OXI_SPLAT_1
+#undef OXI_SPLAT_2
+#undef OXI_SPLAT_4
+#undef OXI_SPLAT_8
 #undef OXI_IN_ORDER
 #undef OXI_SWAP_HALVES
 #undef OXI_EVEN_1
@@ -13935,15 +13968,18 @@ OXI_KERNEL void OXI_ISA(row_affine)(int64_t n, const float *x, float mean, float
 
 #undef OXI_ROW_FLUSH
 
+/* Whole lines go past the caches; one that is streamed in part would cost as much as many whole ones. */
 OXI_KERNEL void OXI_ISA(stream)(size_t bytes, const void *from, void *to) {
+    enum { LINE = 64 };
     const char *source = (const char *)from;
     char *destination = (char *)to;
-    size_t vector = VF * sizeof(float), head = (0 - (uintptr_t)to) % vector;
+    size_t head = (0 - (uintptr_t)to) % LINE;
     if (head > bytes) head = bytes;
     memcpy(destination, source, head);
-    for (; head + vector <= bytes; head += vector)
-        vf_stream((float *)(void *)(destination + head),
-                  vf_load((const float *)(const void *)(source + head)));
+    for (; head + LINE <= bytes; head += LINE)
+        for (size_t i = 0; i < LINE; i += VF * sizeof(float))
+            vf_stream((float *)(void *)(destination + head + i),
+                      vf_load((const float *)(const void *)(source + head + i)));
     memcpy(destination + head, source + head, bytes - head);
 }
 
@@ -18694,12 +18730,19 @@ OXI_STRAIGHT_BEGIN
         }                                                                                                    \
         for (int64_t c = 0; c < columns; c += SIDE) {                                                        \
             int64_t column = c + SIDE < columns ? c : columns - SIDE;                                        \
-            for (int64_t r = 0; r < rows; r += ROWS) {                                                       \
-                int64_t row = r + ROWS < rows ? r : rows - ROWS;                                             \
-                const char *p = from + row * from_step + column * width;                                     \
-                char *q = to + column * to_step + row * width;                                               \
+            const char *corner = from + column * width;                                                      \
+            char *line = to + column * to_step;                                                              \
+            for (int64_t left = rows; left > 0; left -= ROWS) {                                              \
+                if (left < ROWS) {                                                                           \
+                    corner -= (ROWS - left) * from_step;                                                     \
+                    line -= (ROWS - left) * width;                                                           \
+                }                                                                                            \
+                const char *p = corner;                                                                      \
+                char *q = line;                                                                              \
                 OXI_MOVE_VECTOR a[SIDE], b[SIDE];                                                            \
                 OXI_BLOCK_##width                                                                            \
+                corner += ROWS * from_step;                                                                  \
+                line += ROWS * width;                                                                        \
             }                                                                                                \
         }                                                                                                    \
     }
@@ -18714,6 +18757,7 @@ OXI_DEFINE_TRANSPOSE(8)
 /* even: every second element of two vectors; back: a vector from its end to its beginning. */
 #if VF == 8
 #define OXI_MOVE_VECTOR_AT(at) _mm256_loadu_si256((const __m256i *)(const void *)(at))
+#define OXI_MOVE_SET1(bits, x) _mm256_set1_##bits(x)
 #define OXI_IN_ORDER(v) _mm256_permute4x64_epi64(v, 0xd8)
 #define OXI_EVEN_1(a, b)                                                                  \
     OXI_IN_ORDER(_mm256_packus_epi16(_mm256_and_si256(a, _mm256_set1_epi16(255)),         \
@@ -18735,6 +18779,7 @@ OXI_DEFINE_TRANSPOSE(8)
 #define OXI_BACK_8(v) _mm256_permute4x64_epi64(v, 0x1b)
 #else
 #define OXI_MOVE_VECTOR_AT(at) _mm_loadu_si128((const __m128i *)(const void *)(at))
+#define OXI_MOVE_SET1(bits, x) _mm_set1_##bits(x)
 #define OXI_EVEN_1(a, b) \
     _mm_packus_epi16(_mm_and_si128(a, _mm_set1_epi16(255)), _mm_and_si128(b, _mm_set1_epi16(255)))
 #define OXI_EVEN_2(a, b)                                              \
@@ -18751,7 +18796,13 @@ OXI_DEFINE_TRANSPOSE(8)
 #define OXI_BACK_8(v) _mm_shuffle_epi32(v, 0x4e)
 #endif
 
-/* Every second: reads one element behind the last that it takes, which one more shows to be there. */
+#define OXI_SPLAT_1(p) OXI_MOVE_SET1(epi8, (char)oxi_bits_1(p))
+#define OXI_SPLAT_2(p) OXI_MOVE_SET1(epi16, (short)oxi_bits_2(p))
+#define OXI_SPLAT_4(p) OXI_MOVE_SET1(epi32, (int)oxi_bits_4(p))
+#define OXI_SPLAT_8(p) OXI_MOVE_SET1(epi64x, (long long)oxi_bits_8(p))
+
+/* Every second: reads one element behind the last that it takes, which one more shows to be there. A step of
+ * 0: one element, n times. */
 #define OXI_DEFINE_GATHER(width)                                                                             \
     OXI_KERNEL void OXI_ISA(gather_##width)(int64_t n, const char *from, int64_t step, char *to) {           \
         enum { SIDE = 4 * VF / width };                                                                      \
@@ -18765,8 +18816,11 @@ OXI_DEFINE_TRANSPOSE(8)
                 OXI_MOVE_VECTOR v = OXI_MOVE_VECTOR_AT(from + width - 4 * VF);                               \
                 OXI_MOVE_STORE(to, OXI_BACK_##width(v));                                                     \
             }                                                                                                \
+        } else if (step == 0 && n >= SIDE) {                                                                 \
+            OXI_MOVE_VECTOR v = OXI_SPLAT_##width(from);                                                     \
+            for (; n >= SIDE; n -= SIDE, to += 4 * VF) OXI_MOVE_STORE(to, v);                                \
         }                                                                                                    \
-        OXI_MOVE_BELOW(gather_##width)(n, from, step, to);                                                   \
+        if (n > 0) OXI_MOVE_BELOW(gather_##width)(n, from, step, to);                                        \
     }
 OXI_DEFINE_GATHER(1)
 OXI_DEFINE_GATHER(2)
@@ -18794,6 +18848,11 @@ static void OXI_ISA(fill_move)(oxi_kernels *k) {
 #undef OXI_MOVE_HIGH
 #undef OXI_MOVE_BELOW
 #undef OXI_MOVE_VECTOR_AT
+#undef OXI_MOVE_SET1
+#undef OXI_SPLAT_1
+#undef OXI_SPLAT_2
+#undef OXI_SPLAT_4
+#undef OXI_SPLAT_8
 #undef OXI_IN_ORDER
 #undef OXI_SWAP_HALVES
 #undef OXI_EVEN_1
@@ -19068,15 +19127,18 @@ OXI_KERNEL void OXI_ISA(row_affine)(int64_t n, const float *x, float mean, float
 
 #undef OXI_ROW_FLUSH
 
+/* Whole lines go past the caches; one that is streamed in part would cost as much as many whole ones. */
 OXI_KERNEL void OXI_ISA(stream)(size_t bytes, const void *from, void *to) {
+    enum { LINE = 64 };
     const char *source = (const char *)from;
     char *destination = (char *)to;
-    size_t vector = VF * sizeof(float), head = (0 - (uintptr_t)to) % vector;
+    size_t head = (0 - (uintptr_t)to) % LINE;
     if (head > bytes) head = bytes;
     memcpy(destination, source, head);
-    for (; head + vector <= bytes; head += vector)
-        vf_stream((float *)(void *)(destination + head),
-                  vf_load((const float *)(const void *)(source + head)));
+    for (; head + LINE <= bytes; head += LINE)
+        for (size_t i = 0; i < LINE; i += VF * sizeof(float))
+            vf_stream((float *)(void *)(destination + head + i),
+                      vf_load((const float *)(const void *)(source + head + i)));
     memcpy(destination + head, source + head, bytes - head);
 }
 
@@ -23760,12 +23822,19 @@ OXI_STRAIGHT_BEGIN
         }                                                                                                    \
         for (int64_t c = 0; c < columns; c += SIDE) {                                                        \
             int64_t column = c + SIDE < columns ? c : columns - SIDE;                                        \
-            for (int64_t r = 0; r < rows; r += ROWS) {                                                       \
-                int64_t row = r + ROWS < rows ? r : rows - ROWS;                                             \
-                const char *p = from + row * from_step + column * width;                                     \
-                char *q = to + column * to_step + row * width;                                               \
+            const char *corner = from + column * width;                                                      \
+            char *line = to + column * to_step;                                                              \
+            for (int64_t left = rows; left > 0; left -= ROWS) {                                              \
+                if (left < ROWS) {                                                                           \
+                    corner -= (ROWS - left) * from_step;                                                     \
+                    line -= (ROWS - left) * width;                                                           \
+                }                                                                                            \
+                const char *p = corner;                                                                      \
+                char *q = line;                                                                              \
                 OXI_MOVE_VECTOR a[SIDE], b[SIDE];                                                            \
                 OXI_BLOCK_##width                                                                            \
+                corner += ROWS * from_step;                                                                  \
+                line += ROWS * width;                                                                        \
             }                                                                                                \
         }                                                                                                    \
     }
@@ -23780,6 +23849,7 @@ OXI_DEFINE_TRANSPOSE(8)
 /* even: every second element of two vectors; back: a vector from its end to its beginning. */
 #if VF == 8
 #define OXI_MOVE_VECTOR_AT(at) _mm256_loadu_si256((const __m256i *)(const void *)(at))
+#define OXI_MOVE_SET1(bits, x) _mm256_set1_##bits(x)
 #define OXI_IN_ORDER(v) _mm256_permute4x64_epi64(v, 0xd8)
 #define OXI_EVEN_1(a, b)                                                                  \
     OXI_IN_ORDER(_mm256_packus_epi16(_mm256_and_si256(a, _mm256_set1_epi16(255)),         \
@@ -23801,6 +23871,7 @@ OXI_DEFINE_TRANSPOSE(8)
 #define OXI_BACK_8(v) _mm256_permute4x64_epi64(v, 0x1b)
 #else
 #define OXI_MOVE_VECTOR_AT(at) _mm_loadu_si128((const __m128i *)(const void *)(at))
+#define OXI_MOVE_SET1(bits, x) _mm_set1_##bits(x)
 #define OXI_EVEN_1(a, b) \
     _mm_packus_epi16(_mm_and_si128(a, _mm_set1_epi16(255)), _mm_and_si128(b, _mm_set1_epi16(255)))
 #define OXI_EVEN_2(a, b)                                              \
@@ -23817,7 +23888,13 @@ OXI_DEFINE_TRANSPOSE(8)
 #define OXI_BACK_8(v) _mm_shuffle_epi32(v, 0x4e)
 #endif
 
-/* Every second: reads one element behind the last that it takes, which one more shows to be there. */
+#define OXI_SPLAT_1(p) OXI_MOVE_SET1(epi8, (char)oxi_bits_1(p))
+#define OXI_SPLAT_2(p) OXI_MOVE_SET1(epi16, (short)oxi_bits_2(p))
+#define OXI_SPLAT_4(p) OXI_MOVE_SET1(epi32, (int)oxi_bits_4(p))
+#define OXI_SPLAT_8(p) OXI_MOVE_SET1(epi64x, (long long)oxi_bits_8(p))
+
+/* Every second: reads one element behind the last that it takes, which one more shows to be there. A step of
+ * 0: one element, n times. */
 #define OXI_DEFINE_GATHER(width)                                                                             \
     OXI_KERNEL void OXI_ISA(gather_##width)(int64_t n, const char *from, int64_t step, char *to) {           \
         enum { SIDE = 4 * VF / width };                                                                      \
@@ -23831,8 +23908,11 @@ OXI_DEFINE_TRANSPOSE(8)
                 OXI_MOVE_VECTOR v = OXI_MOVE_VECTOR_AT(from + width - 4 * VF);                               \
                 OXI_MOVE_STORE(to, OXI_BACK_##width(v));                                                     \
             }                                                                                                \
+        } else if (step == 0 && n >= SIDE) {                                                                 \
+            OXI_MOVE_VECTOR v = OXI_SPLAT_##width(from);                                                     \
+            for (; n >= SIDE; n -= SIDE, to += 4 * VF) OXI_MOVE_STORE(to, v);                                \
         }                                                                                                    \
-        OXI_MOVE_BELOW(gather_##width)(n, from, step, to);                                                   \
+        if (n > 0) OXI_MOVE_BELOW(gather_##width)(n, from, step, to);                                        \
     }
 OXI_DEFINE_GATHER(1)
 OXI_DEFINE_GATHER(2)
@@ -23860,6 +23940,11 @@ static void OXI_ISA(fill_move)(oxi_kernels *k) {
 #undef OXI_MOVE_HIGH
 #undef OXI_MOVE_BELOW
 #undef OXI_MOVE_VECTOR_AT
+#undef OXI_MOVE_SET1
+#undef OXI_SPLAT_1
+#undef OXI_SPLAT_2
+#undef OXI_SPLAT_4
+#undef OXI_SPLAT_8
 #undef OXI_IN_ORDER
 #undef OXI_SWAP_HALVES
 #undef OXI_EVEN_1
@@ -24134,15 +24219,18 @@ OXI_KERNEL void OXI_ISA(row_affine)(int64_t n, const float *x, float mean, float
 
 #undef OXI_ROW_FLUSH
 
+/* Whole lines go past the caches; one that is streamed in part would cost as much as many whole ones. */
 OXI_KERNEL void OXI_ISA(stream)(size_t bytes, const void *from, void *to) {
+    enum { LINE = 64 };
     const char *source = (const char *)from;
     char *destination = (char *)to;
-    size_t vector = VF * sizeof(float), head = (0 - (uintptr_t)to) % vector;
+    size_t head = (0 - (uintptr_t)to) % LINE;
     if (head > bytes) head = bytes;
     memcpy(destination, source, head);
-    for (; head + vector <= bytes; head += vector)
-        vf_stream((float *)(void *)(destination + head),
-                  vf_load((const float *)(const void *)(source + head)));
+    for (; head + LINE <= bytes; head += LINE)
+        for (size_t i = 0; i < LINE; i += VF * sizeof(float))
+            vf_stream((float *)(void *)(destination + head + i),
+                      vf_load((const float *)(const void *)(source + head + i)));
     memcpy(destination + head, source + head, bytes - head);
 }
 
@@ -28742,12 +28830,19 @@ OXI_STRAIGHT_BEGIN
         }                                                                                                    \
         for (int64_t c = 0; c < columns; c += SIDE) {                                                        \
             int64_t column = c + SIDE < columns ? c : columns - SIDE;                                        \
-            for (int64_t r = 0; r < rows; r += ROWS) {                                                       \
-                int64_t row = r + ROWS < rows ? r : rows - ROWS;                                             \
-                const char *p = from + row * from_step + column * width;                                     \
-                char *q = to + column * to_step + row * width;                                               \
+            const char *corner = from + column * width;                                                      \
+            char *line = to + column * to_step;                                                              \
+            for (int64_t left = rows; left > 0; left -= ROWS) {                                              \
+                if (left < ROWS) {                                                                           \
+                    corner -= (ROWS - left) * from_step;                                                     \
+                    line -= (ROWS - left) * width;                                                           \
+                }                                                                                            \
+                const char *p = corner;                                                                      \
+                char *q = line;                                                                              \
                 OXI_MOVE_VECTOR a[SIDE], b[SIDE];                                                            \
                 OXI_BLOCK_##width                                                                            \
+                corner += ROWS * from_step;                                                                  \
+                line += ROWS * width;                                                                        \
             }                                                                                                \
         }                                                                                                    \
     }
@@ -28762,6 +28857,7 @@ OXI_DEFINE_TRANSPOSE(8)
 /* even: every second element of two vectors; back: a vector from its end to its beginning. */
 #if VF == 8
 #define OXI_MOVE_VECTOR_AT(at) _mm256_loadu_si256((const __m256i *)(const void *)(at))
+#define OXI_MOVE_SET1(bits, x) _mm256_set1_##bits(x)
 #define OXI_IN_ORDER(v) _mm256_permute4x64_epi64(v, 0xd8)
 #define OXI_EVEN_1(a, b)                                                                  \
     OXI_IN_ORDER(_mm256_packus_epi16(_mm256_and_si256(a, _mm256_set1_epi16(255)),         \
@@ -28783,6 +28879,7 @@ OXI_DEFINE_TRANSPOSE(8)
 #define OXI_BACK_8(v) _mm256_permute4x64_epi64(v, 0x1b)
 #else
 #define OXI_MOVE_VECTOR_AT(at) _mm_loadu_si128((const __m128i *)(const void *)(at))
+#define OXI_MOVE_SET1(bits, x) _mm_set1_##bits(x)
 #define OXI_EVEN_1(a, b) \
     _mm_packus_epi16(_mm_and_si128(a, _mm_set1_epi16(255)), _mm_and_si128(b, _mm_set1_epi16(255)))
 #define OXI_EVEN_2(a, b)                                              \
@@ -28799,7 +28896,13 @@ OXI_DEFINE_TRANSPOSE(8)
 #define OXI_BACK_8(v) _mm_shuffle_epi32(v, 0x4e)
 #endif
 
-/* Every second: reads one element behind the last that it takes, which one more shows to be there. */
+#define OXI_SPLAT_1(p) OXI_MOVE_SET1(epi8, (char)oxi_bits_1(p))
+#define OXI_SPLAT_2(p) OXI_MOVE_SET1(epi16, (short)oxi_bits_2(p))
+#define OXI_SPLAT_4(p) OXI_MOVE_SET1(epi32, (int)oxi_bits_4(p))
+#define OXI_SPLAT_8(p) OXI_MOVE_SET1(epi64x, (long long)oxi_bits_8(p))
+
+/* Every second: reads one element behind the last that it takes, which one more shows to be there. A step of
+ * 0: one element, n times. */
 #define OXI_DEFINE_GATHER(width)                                                                             \
     OXI_KERNEL void OXI_ISA(gather_##width)(int64_t n, const char *from, int64_t step, char *to) {           \
         enum { SIDE = 4 * VF / width };                                                                      \
@@ -28813,8 +28916,11 @@ OXI_DEFINE_TRANSPOSE(8)
                 OXI_MOVE_VECTOR v = OXI_MOVE_VECTOR_AT(from + width - 4 * VF);                               \
                 OXI_MOVE_STORE(to, OXI_BACK_##width(v));                                                     \
             }                                                                                                \
+        } else if (step == 0 && n >= SIDE) {                                                                 \
+            OXI_MOVE_VECTOR v = OXI_SPLAT_##width(from);                                                     \
+            for (; n >= SIDE; n -= SIDE, to += 4 * VF) OXI_MOVE_STORE(to, v);                                \
         }                                                                                                    \
-        OXI_MOVE_BELOW(gather_##width)(n, from, step, to);                                                   \
+        if (n > 0) OXI_MOVE_BELOW(gather_##width)(n, from, step, to);                                        \
     }
 OXI_DEFINE_GATHER(1)
 OXI_DEFINE_GATHER(2)
@@ -28842,6 +28948,11 @@ static void OXI_ISA(fill_move)(oxi_kernels *k) {
 #undef OXI_MOVE_HIGH
 #undef OXI_MOVE_BELOW
 #undef OXI_MOVE_VECTOR_AT
+#undef OXI_MOVE_SET1
+#undef OXI_SPLAT_1
+#undef OXI_SPLAT_2
+#undef OXI_SPLAT_4
+#undef OXI_SPLAT_8
 #undef OXI_IN_ORDER
 #undef OXI_SWAP_HALVES
 #undef OXI_EVEN_1
@@ -29116,15 +29227,18 @@ OXI_KERNEL void OXI_ISA(row_affine)(int64_t n, const float *x, float mean, float
 
 #undef OXI_ROW_FLUSH
 
+/* Whole lines go past the caches; one that is streamed in part would cost as much as many whole ones. */
 OXI_KERNEL void OXI_ISA(stream)(size_t bytes, const void *from, void *to) {
+    enum { LINE = 64 };
     const char *source = (const char *)from;
     char *destination = (char *)to;
-    size_t vector = VF * sizeof(float), head = (0 - (uintptr_t)to) % vector;
+    size_t head = (0 - (uintptr_t)to) % LINE;
     if (head > bytes) head = bytes;
     memcpy(destination, source, head);
-    for (; head + vector <= bytes; head += vector)
-        vf_stream((float *)(void *)(destination + head),
-                  vf_load((const float *)(const void *)(source + head)));
+    for (; head + LINE <= bytes; head += LINE)
+        for (size_t i = 0; i < LINE; i += VF * sizeof(float))
+            vf_stream((float *)(void *)(destination + head + i),
+                      vf_load((const float *)(const void *)(source + head + i)));
     memcpy(destination + head, source + head, bytes - head);
 }
 
@@ -33716,12 +33830,19 @@ OXI_STRAIGHT_BEGIN
         }                                                                                                    \
         for (int64_t c = 0; c < columns; c += SIDE) {                                                        \
             int64_t column = c + SIDE < columns ? c : columns - SIDE;                                        \
-            for (int64_t r = 0; r < rows; r += ROWS) {                                                       \
-                int64_t row = r + ROWS < rows ? r : rows - ROWS;                                             \
-                const char *p = from + row * from_step + column * width;                                     \
-                char *q = to + column * to_step + row * width;                                               \
+            const char *corner = from + column * width;                                                      \
+            char *line = to + column * to_step;                                                              \
+            for (int64_t left = rows; left > 0; left -= ROWS) {                                              \
+                if (left < ROWS) {                                                                           \
+                    corner -= (ROWS - left) * from_step;                                                     \
+                    line -= (ROWS - left) * width;                                                           \
+                }                                                                                            \
+                const char *p = corner;                                                                      \
+                char *q = line;                                                                              \
                 OXI_MOVE_VECTOR a[SIDE], b[SIDE];                                                            \
                 OXI_BLOCK_##width                                                                            \
+                corner += ROWS * from_step;                                                                  \
+                line += ROWS * width;                                                                        \
             }                                                                                                \
         }                                                                                                    \
     }
@@ -33736,6 +33857,7 @@ OXI_DEFINE_TRANSPOSE(8)
 /* even: every second element of two vectors; back: a vector from its end to its beginning. */
 #if VF == 8
 #define OXI_MOVE_VECTOR_AT(at) _mm256_loadu_si256((const __m256i *)(const void *)(at))
+#define OXI_MOVE_SET1(bits, x) _mm256_set1_##bits(x)
 #define OXI_IN_ORDER(v) _mm256_permute4x64_epi64(v, 0xd8)
 #define OXI_EVEN_1(a, b)                                                                  \
     OXI_IN_ORDER(_mm256_packus_epi16(_mm256_and_si256(a, _mm256_set1_epi16(255)),         \
@@ -33757,6 +33879,7 @@ OXI_DEFINE_TRANSPOSE(8)
 #define OXI_BACK_8(v) _mm256_permute4x64_epi64(v, 0x1b)
 #else
 #define OXI_MOVE_VECTOR_AT(at) _mm_loadu_si128((const __m128i *)(const void *)(at))
+#define OXI_MOVE_SET1(bits, x) _mm_set1_##bits(x)
 #define OXI_EVEN_1(a, b) \
     _mm_packus_epi16(_mm_and_si128(a, _mm_set1_epi16(255)), _mm_and_si128(b, _mm_set1_epi16(255)))
 #define OXI_EVEN_2(a, b)                                              \
@@ -33773,7 +33896,13 @@ OXI_DEFINE_TRANSPOSE(8)
 #define OXI_BACK_8(v) _mm_shuffle_epi32(v, 0x4e)
 #endif
 
-/* Every second: reads one element behind the last that it takes, which one more shows to be there. */
+#define OXI_SPLAT_1(p) OXI_MOVE_SET1(epi8, (char)oxi_bits_1(p))
+#define OXI_SPLAT_2(p) OXI_MOVE_SET1(epi16, (short)oxi_bits_2(p))
+#define OXI_SPLAT_4(p) OXI_MOVE_SET1(epi32, (int)oxi_bits_4(p))
+#define OXI_SPLAT_8(p) OXI_MOVE_SET1(epi64x, (long long)oxi_bits_8(p))
+
+/* Every second: reads one element behind the last that it takes, which one more shows to be there. A step of
+ * 0: one element, n times. */
 #define OXI_DEFINE_GATHER(width)                                                                             \
     OXI_KERNEL void OXI_ISA(gather_##width)(int64_t n, const char *from, int64_t step, char *to) {           \
         enum { SIDE = 4 * VF / width };                                                                      \
@@ -33787,8 +33916,11 @@ OXI_DEFINE_TRANSPOSE(8)
                 OXI_MOVE_VECTOR v = OXI_MOVE_VECTOR_AT(from + width - 4 * VF);                               \
                 OXI_MOVE_STORE(to, OXI_BACK_##width(v));                                                     \
             }                                                                                                \
+        } else if (step == 0 && n >= SIDE) {                                                                 \
+            OXI_MOVE_VECTOR v = OXI_SPLAT_##width(from);                                                     \
+            for (; n >= SIDE; n -= SIDE, to += 4 * VF) OXI_MOVE_STORE(to, v);                                \
         }                                                                                                    \
-        OXI_MOVE_BELOW(gather_##width)(n, from, step, to);                                                   \
+        if (n > 0) OXI_MOVE_BELOW(gather_##width)(n, from, step, to);                                        \
     }
 OXI_DEFINE_GATHER(1)
 OXI_DEFINE_GATHER(2)
@@ -33816,6 +33948,11 @@ static void OXI_ISA(fill_move)(oxi_kernels *k) {
 #undef OXI_MOVE_HIGH
 #undef OXI_MOVE_BELOW
 #undef OXI_MOVE_VECTOR_AT
+#undef OXI_MOVE_SET1
+#undef OXI_SPLAT_1
+#undef OXI_SPLAT_2
+#undef OXI_SPLAT_4
+#undef OXI_SPLAT_8
 #undef OXI_IN_ORDER
 #undef OXI_SWAP_HALVES
 #undef OXI_EVEN_1
@@ -34090,15 +34227,18 @@ OXI_KERNEL void OXI_ISA(row_affine)(int64_t n, const float *x, float mean, float
 
 #undef OXI_ROW_FLUSH
 
+/* Whole lines go past the caches; one that is streamed in part would cost as much as many whole ones. */
 OXI_KERNEL void OXI_ISA(stream)(size_t bytes, const void *from, void *to) {
+    enum { LINE = 64 };
     const char *source = (const char *)from;
     char *destination = (char *)to;
-    size_t vector = VF * sizeof(float), head = (0 - (uintptr_t)to) % vector;
+    size_t head = (0 - (uintptr_t)to) % LINE;
     if (head > bytes) head = bytes;
     memcpy(destination, source, head);
-    for (; head + vector <= bytes; head += vector)
-        vf_stream((float *)(void *)(destination + head),
-                  vf_load((const float *)(const void *)(source + head)));
+    for (; head + LINE <= bytes; head += LINE)
+        for (size_t i = 0; i < LINE; i += VF * sizeof(float))
+            vf_stream((float *)(void *)(destination + head + i),
+                      vf_load((const float *)(const void *)(source + head + i)));
     memcpy(destination + head, source + head, bytes - head);
 }
 
@@ -38685,12 +38825,19 @@ OXI_STRAIGHT_BEGIN
         }                                                                                                    \
         for (int64_t c = 0; c < columns; c += SIDE) {                                                        \
             int64_t column = c + SIDE < columns ? c : columns - SIDE;                                        \
-            for (int64_t r = 0; r < rows; r += ROWS) {                                                       \
-                int64_t row = r + ROWS < rows ? r : rows - ROWS;                                             \
-                const char *p = from + row * from_step + column * width;                                     \
-                char *q = to + column * to_step + row * width;                                               \
+            const char *corner = from + column * width;                                                      \
+            char *line = to + column * to_step;                                                              \
+            for (int64_t left = rows; left > 0; left -= ROWS) {                                              \
+                if (left < ROWS) {                                                                           \
+                    corner -= (ROWS - left) * from_step;                                                     \
+                    line -= (ROWS - left) * width;                                                           \
+                }                                                                                            \
+                const char *p = corner;                                                                      \
+                char *q = line;                                                                              \
                 OXI_MOVE_VECTOR a[SIDE], b[SIDE];                                                            \
                 OXI_BLOCK_##width                                                                            \
+                corner += ROWS * from_step;                                                                  \
+                line += ROWS * width;                                                                        \
             }                                                                                                \
         }                                                                                                    \
     }
@@ -38705,6 +38852,7 @@ OXI_DEFINE_TRANSPOSE(8)
 /* even: every second element of two vectors; back: a vector from its end to its beginning. */
 #if VF == 8
 #define OXI_MOVE_VECTOR_AT(at) _mm256_loadu_si256((const __m256i *)(const void *)(at))
+#define OXI_MOVE_SET1(bits, x) _mm256_set1_##bits(x)
 #define OXI_IN_ORDER(v) _mm256_permute4x64_epi64(v, 0xd8)
 #define OXI_EVEN_1(a, b)                                                                  \
     OXI_IN_ORDER(_mm256_packus_epi16(_mm256_and_si256(a, _mm256_set1_epi16(255)),         \
@@ -38726,6 +38874,7 @@ OXI_DEFINE_TRANSPOSE(8)
 #define OXI_BACK_8(v) _mm256_permute4x64_epi64(v, 0x1b)
 #else
 #define OXI_MOVE_VECTOR_AT(at) _mm_loadu_si128((const __m128i *)(const void *)(at))
+#define OXI_MOVE_SET1(bits, x) _mm_set1_##bits(x)
 #define OXI_EVEN_1(a, b) \
     _mm_packus_epi16(_mm_and_si128(a, _mm_set1_epi16(255)), _mm_and_si128(b, _mm_set1_epi16(255)))
 #define OXI_EVEN_2(a, b)                                              \
@@ -38742,7 +38891,13 @@ OXI_DEFINE_TRANSPOSE(8)
 #define OXI_BACK_8(v) _mm_shuffle_epi32(v, 0x4e)
 #endif
 
-/* Every second: reads one element behind the last that it takes, which one more shows to be there. */
+#define OXI_SPLAT_1(p) OXI_MOVE_SET1(epi8, (char)oxi_bits_1(p))
+#define OXI_SPLAT_2(p) OXI_MOVE_SET1(epi16, (short)oxi_bits_2(p))
+#define OXI_SPLAT_4(p) OXI_MOVE_SET1(epi32, (int)oxi_bits_4(p))
+#define OXI_SPLAT_8(p) OXI_MOVE_SET1(epi64x, (long long)oxi_bits_8(p))
+
+/* Every second: reads one element behind the last that it takes, which one more shows to be there. A step of
+ * 0: one element, n times. */
 #define OXI_DEFINE_GATHER(width)                                                                             \
     OXI_KERNEL void OXI_ISA(gather_##width)(int64_t n, const char *from, int64_t step, char *to) {           \
         enum { SIDE = 4 * VF / width };                                                                      \
@@ -38756,8 +38911,11 @@ OXI_DEFINE_TRANSPOSE(8)
                 OXI_MOVE_VECTOR v = OXI_MOVE_VECTOR_AT(from + width - 4 * VF);                               \
                 OXI_MOVE_STORE(to, OXI_BACK_##width(v));                                                     \
             }                                                                                                \
+        } else if (step == 0 && n >= SIDE) {                                                                 \
+            OXI_MOVE_VECTOR v = OXI_SPLAT_##width(from);                                                     \
+            for (; n >= SIDE; n -= SIDE, to += 4 * VF) OXI_MOVE_STORE(to, v);                                \
         }                                                                                                    \
-        OXI_MOVE_BELOW(gather_##width)(n, from, step, to);                                                   \
+        if (n > 0) OXI_MOVE_BELOW(gather_##width)(n, from, step, to);                                        \
     }
 OXI_DEFINE_GATHER(1)
 OXI_DEFINE_GATHER(2)
@@ -38785,6 +38943,11 @@ static void OXI_ISA(fill_move)(oxi_kernels *k) {
 #undef OXI_MOVE_HIGH
 #undef OXI_MOVE_BELOW
 #undef OXI_MOVE_VECTOR_AT
+#undef OXI_MOVE_SET1
+#undef OXI_SPLAT_1
+#undef OXI_SPLAT_2
+#undef OXI_SPLAT_4
+#undef OXI_SPLAT_8
 #undef OXI_IN_ORDER
 #undef OXI_SWAP_HALVES
 #undef OXI_EVEN_1
@@ -39059,15 +39222,18 @@ OXI_KERNEL void OXI_ISA(row_affine)(int64_t n, const float *x, float mean, float
 
 #undef OXI_ROW_FLUSH
 
+/* Whole lines go past the caches; one that is streamed in part would cost as much as many whole ones. */
 OXI_KERNEL void OXI_ISA(stream)(size_t bytes, const void *from, void *to) {
+    enum { LINE = 64 };
     const char *source = (const char *)from;
     char *destination = (char *)to;
-    size_t vector = VF * sizeof(float), head = (0 - (uintptr_t)to) % vector;
+    size_t head = (0 - (uintptr_t)to) % LINE;
     if (head > bytes) head = bytes;
     memcpy(destination, source, head);
-    for (; head + vector <= bytes; head += vector)
-        vf_stream((float *)(void *)(destination + head),
-                  vf_load((const float *)(const void *)(source + head)));
+    for (; head + LINE <= bytes; head += LINE)
+        for (size_t i = 0; i < LINE; i += VF * sizeof(float))
+            vf_stream((float *)(void *)(destination + head + i),
+                      vf_load((const float *)(const void *)(source + head + i)));
     memcpy(destination + head, source + head, bytes - head);
 }
 
@@ -41443,10 +41609,10 @@ typedef struct oxi_walk {
     int64_t numel;                             /* positions, 0 when a dim is 0 */
     int64_t length;                            /* of the last dim: the longest run */
     int64_t step[OXI_WALK_MAX];                /* strides of the last dim, elements; of turned operands 1 */
-    unsigned turned;                           /* bit k: pieces of operand k come from a tile */
-    int across;                                /* the dim along which the turned operands' memory runs */
+    unsigned turned; /* bit k: pieces of operand k come from a tile; bit 0, then alone: results go into one */
+    int across;      /* the dim along which the turned operands' memory runs */
     bool moves;                                /* of two operands, what walks does no more than copy 1 to 0 */
-    bool streams; /* operand 0 goes past the caches: pieces of what is turned end where its lines do */
+    bool streams; /* operand 0 goes past the caches, by whole lines: from the pieces or, turned, from tiles */
 } oxi_walk;
 
 /* IN_ORDER: position i is element i of the row-major shape. MEMORY_ORDER: dims are sorted and turned round so
@@ -41627,16 +41793,35 @@ static bool oxi_walk_runs_along(const oxi_walk *w, int k, int d) {
            w->shape[last] >= vector;
 }
 
-/* Finds the operands to turn, all of them along one dim; false if there are none. */
+/* The operands that run along dim d, with gaps along the last; *bytes: of an element of each. */
+static unsigned oxi_walk_running_along(const oxi_walk *w, int d, int64_t *bytes) {
+    unsigned found = 0;
+    *bytes = 0;
+    for (int k = 0; k < w->operands; k++) {
+        if (!oxi_walk_runs_along(w, k, d)) continue;
+        found |= 1u << k;
+        *bytes += w->bytes[k];
+    }
+    return found;
+}
+
+/* Finds the operands to turn, all of them along one dim; false if there are none. Where the result alone has
+ * fewer bytes than they, the walk goes along that dim instead and the result is what is turned. */
 static bool oxi_walk_find_turned(oxi_walk *w) {
+    int last = w->ndim - 1;
+    int64_t bytes, result_bytes;
     w->turned = 0;
-    for (int d = w->ndim - 2; d >= 0 && !w->turned; d--)
-        for (int k = 1; k < w->operands; k++)
-            if (oxi_walk_runs_along(w, k, d)) {
-                w->turned |= 1u << k;
-                w->across = d;
-            }
-    return w->turned != 0;
+    for (w->across = last - 1; w->across >= 0; w->across--) {
+        w->turned = oxi_walk_running_along(w, w->across, &bytes) & ~1u;
+        if (w->turned) break;
+    }
+    if (!w->turned) return false;
+    oxi_walk_swap_dims(w, w->across, last);
+    if (oxi_walk_running_along(w, w->across, &result_bytes) == 1u && result_bytes < bytes)
+        w->turned = 1u;
+    else
+        oxi_walk_swap_dims(w, w->across, last);
+    return true;
 }
 
 static OXI_UNUSED void oxi_walk_ready(oxi_walk *w, oxi_walk_order order) {
@@ -41670,7 +41855,8 @@ static OXI_UNUSED bool oxi_walk_flat(const oxi_walk *w, int operand) {
  * are long beside the lines in which they begin and end, for half a line takes as long as many whole ones. */
 static OXI_UNUSED bool oxi_walk_may_stream(const oxi_walk *w, const ox_tensor *out) {
     enum { LEAST_RUN = 3072 };
-    return oxi_streams(out) && w->step[0] == 1 && w->length * w->bytes[0] >= LEAST_RUN;
+    int64_t run = w->turned & 1u ? w->shape[w->across] : w->length;
+    return oxi_streams(out) && w->step[0] == 1 && run * w->bytes[0] >= LEAST_RUN;
 }
 
 /* ---- walking ------------------------------------------------------------------------------------------- */
@@ -41723,11 +41909,24 @@ typedef struct oxi_walk_work {
 
 static void oxi_walk_task(void *arg, int64_t index, int lane) {
     const oxi_walk_work *work = (const oxi_walk_work *)arg;
-    int64_t first = index * work->grain, count = work->w->numel - first;
+    const oxi_walk *w = work->w;
+    int64_t first = index * work->grain, count = oxi_min_i64(w->numel - first, work->grain);
+    int64_t step[OXI_WALK_MAX];
+    int outer = w->ndim - 2;
     oxi_cursor c;
-    if (count > work->grain) count = work->grain;
-    for (oxi_walk_seek(work->w, &c, first, count, work->most); c.n; oxi_walk_next(work->w, &c)) {
-        work->piece(work->arg, work->w, &c, lane);
+    for (int k = 0; k < w->operands; k++) step[k] = outer < 0 ? 0 : w->stride[k][outer] * w->bytes[k];
+    for (oxi_walk_seek(w, &c, first, count, work->most); c.n; oxi_walk_next(w, &c)) {
+        int64_t more = 0; /* whole runs that follow, one step away each */
+        if (outer >= 0 && c.n == w->length)
+            more = oxi_min_i64(w->shape[outer] - c.index[outer], c.left / c.n) - 1;
+        for (; more > 0; more--) {
+            work->piece(work->arg, w, &c, lane);
+            for (int k = 0; k < w->operands; k++) c.p[k] += step[k];
+            c.position += c.n;
+            c.left -= c.n;
+            c.index[outer]++;
+        }
+        work->piece(work->arg, w, &c, lane);
     }
 }
 
@@ -41743,8 +41942,9 @@ static OXI_UNUSED int64_t oxi_walk_tasks(const oxi_walk *w, int64_t grain) {
  * operands lie side by side. Strips of tiles, next to each other across, are what tasks are made of. What is
  * small is turned in L1, on the stack. Of what is large, tiles as long as a second cache holds: memory is
  * read and written the faster, the longer the runs are. What is turned right into operand 0 needs no tile:
- * tasks are whole columns where they fit, so that each core keeps to its lines; of what is larger few rows, so
- * that the lines that the processor fetches by itself behind each are used soon. */
+ * tasks are whole columns where they fit, so that each core keeps to its lines; of what is larger few rows,
+ * so that the lines that the processor fetches by itself behind each are used soon. A tile of results is
+ * filled column by column and then turned into operand 0. */
 enum {
     OXI_TILE_BYTES = 32 << 10,      /* of all turned operands, on the stack */
     OXI_TILE_FAR_BYTES = 288 << 10, /* the same of a large walk */
@@ -41752,11 +41952,17 @@ enum {
     OXI_TILE_RUN = 2048,            /* bytes of a column of a tile, of the widest operand */
     OXI_TILE_ROWS = 1024,           /* that are turned right into operand 0 */
     OXI_TILE_FAR_ROWS = 256,        /* the same of a large walk */
-    OXI_TILE_WIDE = 256,            /* bytes of a row of a tile, of the narrowest operand of a large walk */
+    OXI_TILE_WIDE = 512,            /* bytes of a row of a tile, of the narrowest operand of a large walk */
+    OXI_TILE_COLUMNS = 256,         /* at most */
+    OXI_TILE_SETS = 1 << 20,        /* rows of a tile times the power of two in their distance, bytes: rows */
+    OXI_TILE_LEAST = 128,           /* that share few sets of a cache push each other out; rows at least */
     OXI_TILE_NEAR = 1 << 20,        /* bytes of all operands: from here on they are asked for early, */
     OXI_TILE_FAR = 1 << 22,         /* and from here on a walk is large */
     OXI_TILE_FETCH = 16,            /* rows that are fetched ahead */
+    OXI_TILE_STRIP = 64,            /* rows turned at a time where nothing is fetched, */
+    OXI_TILE_LEAP = 256,            /* unless more than this power of two is in their distance, bytes */
     OXI_TILE_AHEAD = 3,             /* columns that the other operands are fetched ahead */
+    OXI_TILE_STREAM = 64,           /* rows of a turned result that go past the caches at a time */
     OXI_LINE = 64                   /* bytes of a cache line */
 };
 
@@ -41766,6 +41972,7 @@ typedef struct oxi_tiling {
     void *arg;
     int64_t rows, columns, most;
     int64_t width;                                      /* columns of a strip */
+    int64_t beyond; /* columns of results behind a tile, up to where its last lines end */
     int64_t strips_along, strips_across, strips, group; /* group: strips of a task */
     int64_t pitch[OXI_WALK_MAX];                        /* bytes from column to column of a tile */
     bool fetches;  /* what a tile is made of is asked for before it is used */
@@ -41789,38 +41996,59 @@ static bool oxi_tiles_are_moved(const oxi_walk *w) {
     return w->moves && !w->streams;
 }
 
+/* So many bytes as whole lines, an odd number: what is so far apart lies in all sets of a cache. */
+static int64_t oxi_line_pitch(int64_t bytes) {
+    return oxi_round_up(bytes + OXI_LINE, 2 * OXI_LINE) - OXI_LINE;
+}
+
 /* Sets the distances of columns in tiles of so many rows and `ahead` more; returns their sum. */
 static int64_t oxi_tiling_pitch(oxi_tiling *t, int64_t ahead) {
     const oxi_walk *w = t->w;
     int64_t sum = 0;
     for (int k = 0; k < w->operands; k++) {
         t->pitch[k] = t->rows * w->bytes[k];
-        if (t->rows < w->length) t->pitch[k] = oxi_round_up(t->pitch[k] + ahead * w->bytes[k], OXI_LINE);
+        if (t->rows < w->length)
+            t->pitch[k] = oxi_line_pitch(t->pitch[k] + ahead * w->bytes[k]);
         if (w->turned >> k & 1) sum += t->pitch[k];
     }
     return sum;
 }
 
+/* At most so many rows of a tile, whole lines of operand 0 if there are several tiles: as many in each. Copies
+ * keep to rows that share no sets; what calls a kernel for each column is better off with long ones. */
+static int64_t oxi_tile_rows(const oxi_walk *w, int64_t most) {
+    int64_t step = w->moves ? llabs(w->stride[1][w->ndim - 1]) * w->bytes[1] : 0;
+    while (most >= 2 * OXI_TILE_LEAST && most * (step & -step) > OXI_TILE_SETS) most /= 2;
+    if (w->length <= most) return w->length;
+    int64_t each = oxi_parts(w->length, oxi_parts(w->length, most));
+    return oxi_min_i64(oxi_round_up(each, OXI_LINE / oxi_min_i64(w->bytes[0], OXI_LINE)), most);
+}
+
 /* Tiles of `bytes` for all turned operands. */
 static void oxi_tiling_begin(oxi_tiling *t, const oxi_walk *w, int64_t grain, int64_t most, int64_t bytes) {
     int64_t widest = w->bytes[0], narrowest = 16, all = oxi_walk_bytes(w);
-    int64_t across = w->shape[w->across], ahead = w->streams ? OXI_LINE / w->bytes[0] - 1 : 0;
-    bool large = bytes > OXI_TILE_BYTES, moved = oxi_tiles_are_moved(w);
+    int64_t across = w->shape[w->across], line = OXI_LINE / w->bytes[0], ahead = w->streams ? line - 1 : 0;
+    bool large = bytes > OXI_TILE_BYTES, moved = oxi_tiles_are_moved(w), result = w->turned & 1u;
     for (int k = 0; k < w->operands; k++) {
-        if (!(w->turned >> k & 1)) continue;
+        if (!result && !(w->turned >> k & 1)) continue;
         if (w->bytes[k] > widest) widest = w->bytes[k];
         narrowest = oxi_min_i64(narrowest, w->bytes[k]);
     }
     t->w = w;
     t->most = most;
     t->fetches = all > OXI_TILE_NEAR && !moved;
+    t->beyond = result ? ahead : 0;
     t->rows = OXI_TILE_RUN / widest;
+    if (result) ahead = 0;
     if (moved) t->rows = all > OXI_TILE_FAR ? OXI_TILE_FAR_ROWS : OXI_TILE_ROWS;
-    t->rows = oxi_min_i64(t->rows, oxi_min_i64(most - ahead, w->length));
-    t->columns = oxi_min_i64((large ? OXI_TILE_WIDE : moved ? 2 * OXI_LINE : OXI_LINE) / narrowest, across);
-    int64_t least = oxi_min_i64(t->columns, large ? OXI_TILE_WIDE / widest : 16);
+    t->rows = oxi_tile_rows(w, oxi_min_i64(t->rows, most - ahead));
+    t->columns = (large ? OXI_TILE_WIDE : moved ? 2 * OXI_LINE : OXI_LINE) / narrowest;
+    t->columns = oxi_min_i64(t->columns, oxi_min_i64(OXI_TILE_COLUMNS, across));
+    int64_t least = oxi_min_i64(t->columns, large ? OXI_TILE_WIDE / widest : 16) + t->beyond;
+    if (result && w->streams) /* room for the lines that go past the caches */
+        bytes -= OXI_TILE_STREAM * oxi_line_pitch((t->columns + t->beyond) * w->bytes[0]);
     while (!moved && oxi_tiling_pitch(t, ahead) > bytes / least && t->rows > 128) t->rows /= 2;
-    int64_t fit = bytes / oxi_tiling_pitch(t, ahead);
+    int64_t fit = bytes / oxi_tiling_pitch(t, ahead) - t->beyond;
     if (!moved && t->columns > fit) t->columns = fit >= 16 ? fit / 16 * 16 : fit;
     t->width = oxi_min_i64(oxi_round_up(grain / t->rows + 1, t->columns), across);
     t->strips_along = oxi_parts(w->length, t->rows);
@@ -41841,6 +42069,7 @@ static void oxi_tile_turn(const oxi_tiling *t, int k, int64_t rows, int64_t colu
             step = w->stride[k][w->across] * bytes;
     int64_t strip = OXI_LINE / bytes;
     if (strip < OXI_TILE_FETCH) strip = OXI_TILE_FETCH;
+    if (!t->fetches && (along & -along) <= OXI_TILE_LEAP) strip = OXI_TILE_STRIP;
     const char *next = from + columns * step; /* of the next tile */
     if (step < 0) {
         from += (columns - 1) * step;
@@ -41881,7 +42110,7 @@ static void oxi_tile_pieces(const oxi_tiling *t, char *const *from, const int64_
                             int64_t rows, int64_t columns, int lane) {
     const oxi_walk *w = t->w;
     int64_t along[OXI_WALK_MAX], left = w->length - first - rows;
-    bool joined = !w->streams;
+    bool lines = w->streams && !(w->turned & 1u), joined = !lines;
     oxi_cursor cursor;
     memset(&cursor, 0, sizeof cursor);
     for (int k = 0; k < w->operands; k++) {
@@ -41897,11 +42126,35 @@ static void oxi_tile_pieces(const oxi_tiling *t, char *const *from, const int64_
         char *out = from[0] + c * step[0];
         int64_t begin = 0, end = rows;
         if (t->fetches && c + OXI_TILE_AHEAD < columns) oxi_tile_fetch(t, from, c + OXI_TILE_AHEAD, rows);
-        if (w->streams && first > 0) begin = oxi_to_line(w, out);
-        if (w->streams) end += oxi_min_i64(oxi_to_line(w, out + rows * along[0]), left);
+        if (lines && first > 0) begin = oxi_to_line(w, out);
+        if (lines) end += oxi_min_i64(oxi_to_line(w, out + rows * along[0]), left);
         cursor.n = end - begin;
         for (int k = 0; k < w->operands; k++) cursor.p[k] = from[k] + c * step[k] + begin * along[k];
         if (cursor.n > 0) t->piece(t->arg, w, &cursor, lane);
+    }
+}
+
+/* A tile of results, columns side by side, becomes lines of operand 0 at `to`; first and left: columns of the
+ * walk before the tile and behind it. */
+static void oxi_tile_result(const oxi_tiling *t, char *to, int64_t first, int64_t left, int64_t rows,
+                            int64_t columns, const char *tile) {
+    const oxi_walk *w = t->w;
+    const oxi_kernels *kernels = oxi_cpu_kernels();
+    int64_t bytes = w->bytes[0], step = w->stride[0][w->ndim - 1] * bytes;
+    int64_t beyond = oxi_min_i64(left, t->beyond), pitch = oxi_line_pitch((columns + beyond) * bytes);
+    char *lines = (char *)tile + (t->columns + t->beyond) * t->pitch[0];
+    if (!w->streams) kernels->transpose[oxi_width_index(bytes)](columns, rows, tile, t->pitch[0], to, step);
+    for (int64_t r = 0; w->streams && r < rows; r += OXI_TILE_STREAM) {
+        int64_t count = oxi_min_i64(rows - r, OXI_TILE_STREAM);
+        kernels->transpose[oxi_width_index(bytes)](columns + beyond, count, tile + r * bytes, t->pitch[0],
+                                                   lines, pitch);
+        for (int64_t i = 0; i < count; i++, to += step) {
+            int64_t begin = first > 0 ? oxi_to_line(w, to) : 0;
+            int64_t end = columns + oxi_min_i64(oxi_to_line(w, to + columns * bytes), left);
+            if (end > begin)
+                kernels->stream((size_t)((end - begin) * bytes), lines + i * pitch + begin * bytes,
+                                to + begin * bytes);
+        }
     }
 }
 
@@ -41926,6 +42179,20 @@ static void oxi_tile(const oxi_tiling *t, char *const *base, int64_t first, int6
     oxi_tile_pieces(t, from, step, first, rows, columns, lane);
 }
 
+/* The same where the result is turned; `along` is `first` above, first and left: as for oxi_tile_result. */
+static void oxi_tile_of_results(const oxi_tiling *t, char *const *base, int64_t along, int64_t first,
+                                int64_t left, int64_t rows, int64_t columns, char *tile, int lane) {
+    const oxi_walk *w = t->w;
+    char *from[OXI_WALK_MAX];
+    int64_t step[OXI_WALK_MAX];
+    for (int k = 0; k < w->operands; k++) {
+        from[k] = k == 0 ? tile : base[k];
+        step[k] = k == 0 ? t->pitch[0] : w->stride[k][w->across] * w->bytes[k];
+    }
+    oxi_tile_pieces(t, from, step, along, rows, columns + oxi_min_i64(left, t->beyond), lane);
+    oxi_tile_result(t, base[0], first, left, rows, columns, tile);
+}
+
 /* One strip of tiles. */
 static void oxi_tile_strip(const oxi_tiling *t, int64_t index, char *tile, int lane) {
     const oxi_walk *w = t->w;
@@ -41948,9 +42215,12 @@ static void oxi_tile_strip(const oxi_tiling *t, int64_t index, char *tile, int l
     int64_t rows = oxi_min_i64(w->length - at[last], t->rows);
     int64_t width = oxi_min_i64(w->shape[w->across] - at[w->across], t->width);
     for (int64_t c = 0; c < width; c += t->columns) {
-        int64_t columns = oxi_min_i64(width - c, t->columns);
+        int64_t columns = oxi_min_i64(width - c, t->columns), before = at[w->across] + c;
+        int64_t left = w->shape[w->across] - before - columns;
         if (oxi_tiles_are_moved(w))
             oxi_tile_turn(t, 1, rows, columns, base[1], base[0], w->stride[0][w->across] * w->bytes[0]);
+        else if (w->turned & 1u)
+            oxi_tile_of_results(t, base, at[last], before, left, rows, columns, tile, lane);
         else
             oxi_tile(t, base, at[last], rows, columns, tile, lane);
         for (int k = 0; k < w->operands; k++) base[k] += t->columns * w->stride[k][w->across] * w->bytes[k];
@@ -42028,23 +42298,13 @@ static OXI_UNUSED const void *oxi_side_by_side(int64_t n, int64_t bytes, const v
 
 /* n times the element at `element`; step in bytes. */
 static void oxi_splat_run(int64_t n, int64_t bytes, const char *element, char *to, int64_t to_step) {
-    if (to_step != bytes || n < 16) {
-        oxi_copy_run(n, bytes, element, 0, to, to_step);
-        return;
-    }
-    bool same = true;
+    enum { LONG = 1 << 12 }; /* bytes from which on memset is worth asking whether it can do it */
+    bool same = to_step == bytes && n * bytes >= LONG;
     for (int64_t i = 1; i < bytes; i++) same = same && element[i] == element[0];
-    if (same) {
+    if (same)
         memset(to, element[0], (size_t)(n * bytes));
-        return;
-    }
-    int64_t total = n * bytes, done = 16 * bytes, most = 4096;
-    oxi_copy_run(16, bytes, element, 0, to, to_step);
-    while (done < total) { /* what is there is copied behind itself, doubling up to `most` bytes */
-        int64_t part = oxi_min_i64(oxi_min_i64(done, most), total - done);
-        memcpy(to + done, to, (size_t)part);
-        done += part;
-    }
+    else
+        oxi_copy_run(n, bytes, element, 0, to, to_step);
 }
 
 /* ---- ranges of a tensor in a lane's type --------------------------------------------------------------- */
@@ -42170,15 +42430,29 @@ static void oxi_convert_piece(void *arg, const oxi_walk *w, const oxi_cursor *c,
     oxi_convert_run((const oxi_conversion *)arg, c->n, c->p[1], w->step[1], c->p[0], w->step[0]);
 }
 
+/* n elements at a step (bytes), past the caches: gathered in a buffer that stays in one. */
+static void oxi_gather_past(int64_t n, int64_t bytes, const char *from, int64_t from_step, char *to) {
+    double gathered[OXI_COPY_PIECE];
+    int64_t most = (int64_t)sizeof gathered / bytes - OXI_LINE / bytes;
+    for (int64_t part = 0; n > 0; n -= part, from += part * from_step, to += part * bytes) {
+        part = oxi_min_i64(n, most + (int64_t)((0 - (uintptr_t)to) % OXI_LINE) / bytes); /* whole lines */
+        oxi_copy_run(part, bytes, from, from_step, (char *)gathered, bytes);
+        oxi_cpu_kernels()->stream((size_t)(part * bytes), gathered, to);
+    }
+}
+
 static void oxi_copy_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, int lane) {
+    int64_t bytes = w->bytes[0], from_step = w->step[1] * bytes, to_step = w->step[0] * bytes;
     (void)arg;
     (void)lane;
-    if (w->step[1] == 0)
-        oxi_splat_run(c->n, w->bytes[0], c->p[1], c->p[0], w->step[0] * w->bytes[0]);
+    if (from_step == 0)
+        oxi_splat_run(c->n, bytes, c->p[1], c->p[0], to_step);
+    else if (w->streams && from_step == bytes)
+        oxi_cpu_kernels()->stream((size_t)(c->n * bytes), c->p[1], c->p[0]);
     else if (w->streams)
-        oxi_cpu_kernels()->stream((size_t)(c->n * w->bytes[0]), c->p[1], c->p[0]);
+        oxi_gather_past(c->n, bytes, c->p[1], from_step, c->p[0]);
     else
-        oxi_copy_run(c->n, w->bytes[0], c->p[1], w->step[1] * w->bytes[1], c->p[0], w->step[0] * w->bytes[0]);
+        oxi_copy_run(c->n, bytes, c->p[1], from_step, c->p[0], to_step);
 }
 
 /* Runs of 2 to 16 bytes that lie side by side in both operands count as one element. */
@@ -42211,9 +42485,9 @@ static ox_status oxi_copy_plain(const ox_tensor *from, const ox_tensor *to) {
         oxi_widen_elements(&w);
     }
     oxi_walk_ready(&w, OXI_WALK_TILED);
-    w.streams = oxi_walk_may_stream(&w, to) && (converts || w.step[1] == 1);
+    w.streams = oxi_walk_may_stream(&w, to);
     w.moves = !converts && w.step[0] == 1;
-    if (w.streams && converts) how.stream = oxi_cpu_kernels()->stream;
+    if (w.streams && converts && !(w.turned & 1u)) how.stream = oxi_cpu_kernels()->stream;
     bool whole = converts && !w.turned && oxi_converts_in_place(&how, w.step[1], w.step[0]);
     if (converts)
         oxi_walk_all(&w, OXI_COPY_GRAIN, whole ? OXI_COPY_GRAIN : OXI_COPY_PIECE, oxi_convert_piece, &how);
@@ -46716,8 +46990,9 @@ static int64_t oxi_map_plan(oxi_map_work *work, const oxi_kernels *k, oxi_walk *
     work->store = NULL;
     /* Long computations hide what plain stores cost, and would stand still while a tile is streamed. */
     bool light = oxi_op_row_of(call->op)->flops <= 4;
-    w->streams = light && writes && oxi_walk_may_stream(w, out);
-    work->stream = w->streams ? k->stream : NULL;
+    bool result_turned = w->turned & 1u;
+    w->streams = light && (writes || result_turned) && oxi_walk_may_stream(w, out);
+    work->stream = w->streams && !result_turned ? k->stream : NULL;
     if (!writes) {
         if (truth) result = oxi_lane_of(out->dtype);
         work->widen = truth ? k->load[OX_BOOL][result] : NULL;

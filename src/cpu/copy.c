@@ -32,23 +32,13 @@ static OXI_UNUSED const void *oxi_side_by_side(int64_t n, int64_t bytes, const v
 
 /* n times the element at `element`; step in bytes. */
 static void oxi_splat_run(int64_t n, int64_t bytes, const char *element, char *to, int64_t to_step) {
-    if (to_step != bytes || n < 16) {
-        oxi_copy_run(n, bytes, element, 0, to, to_step);
-        return;
-    }
-    bool same = true;
+    enum { LONG = 1 << 12 }; /* bytes from which on memset is worth asking whether it can do it */
+    bool same = to_step == bytes && n * bytes >= LONG;
     for (int64_t i = 1; i < bytes; i++) same = same && element[i] == element[0];
-    if (same) {
+    if (same)
         memset(to, element[0], (size_t)(n * bytes));
-        return;
-    }
-    int64_t total = n * bytes, done = 16 * bytes, most = 4096;
-    oxi_copy_run(16, bytes, element, 0, to, to_step);
-    while (done < total) { /* what is there is copied behind itself, doubling up to `most` bytes */
-        int64_t part = oxi_min_i64(oxi_min_i64(done, most), total - done);
-        memcpy(to + done, to, (size_t)part);
-        done += part;
-    }
+    else
+        oxi_copy_run(n, bytes, element, 0, to, to_step);
 }
 
 /* ---- ranges of a tensor in a lane's type --------------------------------------------------------------- */
@@ -174,15 +164,29 @@ static void oxi_convert_piece(void *arg, const oxi_walk *w, const oxi_cursor *c,
     oxi_convert_run((const oxi_conversion *)arg, c->n, c->p[1], w->step[1], c->p[0], w->step[0]);
 }
 
+/* n elements at a step (bytes), past the caches: gathered in a buffer that stays in one. */
+static void oxi_gather_past(int64_t n, int64_t bytes, const char *from, int64_t from_step, char *to) {
+    double gathered[OXI_COPY_PIECE];
+    int64_t most = (int64_t)sizeof gathered / bytes - OXI_LINE / bytes;
+    for (int64_t part = 0; n > 0; n -= part, from += part * from_step, to += part * bytes) {
+        part = oxi_min_i64(n, most + (int64_t)((0 - (uintptr_t)to) % OXI_LINE) / bytes); /* whole lines */
+        oxi_copy_run(part, bytes, from, from_step, (char *)gathered, bytes);
+        oxi_cpu_kernels()->stream((size_t)(part * bytes), gathered, to);
+    }
+}
+
 static void oxi_copy_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, int lane) {
+    int64_t bytes = w->bytes[0], from_step = w->step[1] * bytes, to_step = w->step[0] * bytes;
     (void)arg;
     (void)lane;
-    if (w->step[1] == 0)
-        oxi_splat_run(c->n, w->bytes[0], c->p[1], c->p[0], w->step[0] * w->bytes[0]);
+    if (from_step == 0)
+        oxi_splat_run(c->n, bytes, c->p[1], c->p[0], to_step);
+    else if (w->streams && from_step == bytes)
+        oxi_cpu_kernels()->stream((size_t)(c->n * bytes), c->p[1], c->p[0]);
     else if (w->streams)
-        oxi_cpu_kernels()->stream((size_t)(c->n * w->bytes[0]), c->p[1], c->p[0]);
+        oxi_gather_past(c->n, bytes, c->p[1], from_step, c->p[0]);
     else
-        oxi_copy_run(c->n, w->bytes[0], c->p[1], w->step[1] * w->bytes[1], c->p[0], w->step[0] * w->bytes[0]);
+        oxi_copy_run(c->n, bytes, c->p[1], from_step, c->p[0], to_step);
 }
 
 /* Runs of 2 to 16 bytes that lie side by side in both operands count as one element. */
@@ -215,9 +219,9 @@ static ox_status oxi_copy_plain(const ox_tensor *from, const ox_tensor *to) {
         oxi_widen_elements(&w);
     }
     oxi_walk_ready(&w, OXI_WALK_TILED);
-    w.streams = oxi_walk_may_stream(&w, to) && (converts || w.step[1] == 1);
+    w.streams = oxi_walk_may_stream(&w, to);
     w.moves = !converts && w.step[0] == 1;
-    if (w.streams && converts) how.stream = oxi_cpu_kernels()->stream;
+    if (w.streams && converts && !(w.turned & 1u)) how.stream = oxi_cpu_kernels()->stream;
     bool whole = converts && !w.turned && oxi_converts_in_place(&how, w.step[1], w.step[0]);
     if (converts)
         oxi_walk_all(&w, OXI_COPY_GRAIN, whole ? OXI_COPY_GRAIN : OXI_COPY_PIECE, oxi_convert_piece, &how);

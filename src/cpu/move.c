@@ -13,6 +13,16 @@ static OXI_UNUSED int oxi_width_index(int64_t bytes) {
     return bytes == 1 ? 0 : bytes == 2 ? 1 : bytes == 4 ? 2 : bytes == 8 ? 3 : 4;
 }
 
+/* The bits of the element at p. */
+#define OXI_X(width, type)                                   \
+    static OXI_UNUSED type oxi_bits_##width(const char *p) { \
+        type bits;                                           \
+        memcpy(&bits, p, sizeof bits);                       \
+        return bits;                                         \
+    }
+OXI_MOVE_WIDTHS(OXI_X)
+#undef OXI_X
+
 /* move: to[i * to_step] = from[i * from_step], four at a time: a loop of one is as fast only where it
  * happens to lie well in memory. gather and transpose as in oxi_kernels. */
 #define OXI_X(width, type)                                                                                \

@@ -16,10 +16,10 @@ typedef struct oxi_walk {
     int64_t numel;                             /* positions, 0 when a dim is 0 */
     int64_t length;                            /* of the last dim: the longest run */
     int64_t step[OXI_WALK_MAX];                /* strides of the last dim, elements; of turned operands 1 */
-    unsigned turned;                           /* bit k: pieces of operand k come from a tile */
-    int across;                                /* the dim along which the turned operands' memory runs */
+    unsigned turned; /* bit k: pieces of operand k come from a tile; bit 0, then alone: results go into one */
+    int across;      /* the dim along which the turned operands' memory runs */
     bool moves;                                /* of two operands, what walks does no more than copy 1 to 0 */
-    bool streams; /* operand 0 goes past the caches: pieces of what is turned end where its lines do */
+    bool streams; /* operand 0 goes past the caches, by whole lines: from the pieces or, turned, from tiles */
 } oxi_walk;
 
 /* IN_ORDER: position i is element i of the row-major shape. MEMORY_ORDER: dims are sorted and turned round so
@@ -200,16 +200,35 @@ static bool oxi_walk_runs_along(const oxi_walk *w, int k, int d) {
            w->shape[last] >= vector;
 }
 
-/* Finds the operands to turn, all of them along one dim; false if there are none. */
+/* The operands that run along dim d, with gaps along the last; *bytes: of an element of each. */
+static unsigned oxi_walk_running_along(const oxi_walk *w, int d, int64_t *bytes) {
+    unsigned found = 0;
+    *bytes = 0;
+    for (int k = 0; k < w->operands; k++) {
+        if (!oxi_walk_runs_along(w, k, d)) continue;
+        found |= 1u << k;
+        *bytes += w->bytes[k];
+    }
+    return found;
+}
+
+/* Finds the operands to turn, all of them along one dim; false if there are none. Where the result alone has
+ * fewer bytes than they, the walk goes along that dim instead and the result is what is turned. */
 static bool oxi_walk_find_turned(oxi_walk *w) {
+    int last = w->ndim - 1;
+    int64_t bytes, result_bytes;
     w->turned = 0;
-    for (int d = w->ndim - 2; d >= 0 && !w->turned; d--)
-        for (int k = 1; k < w->operands; k++)
-            if (oxi_walk_runs_along(w, k, d)) {
-                w->turned |= 1u << k;
-                w->across = d;
-            }
-    return w->turned != 0;
+    for (w->across = last - 1; w->across >= 0; w->across--) {
+        w->turned = oxi_walk_running_along(w, w->across, &bytes) & ~1u;
+        if (w->turned) break;
+    }
+    if (!w->turned) return false;
+    oxi_walk_swap_dims(w, w->across, last);
+    if (oxi_walk_running_along(w, w->across, &result_bytes) == 1u && result_bytes < bytes)
+        w->turned = 1u;
+    else
+        oxi_walk_swap_dims(w, w->across, last);
+    return true;
 }
 
 static OXI_UNUSED void oxi_walk_ready(oxi_walk *w, oxi_walk_order order) {
@@ -243,7 +262,8 @@ static OXI_UNUSED bool oxi_walk_flat(const oxi_walk *w, int operand) {
  * are long beside the lines in which they begin and end, for half a line takes as long as many whole ones. */
 static OXI_UNUSED bool oxi_walk_may_stream(const oxi_walk *w, const ox_tensor *out) {
     enum { LEAST_RUN = 3072 };
-    return oxi_streams(out) && w->step[0] == 1 && w->length * w->bytes[0] >= LEAST_RUN;
+    int64_t run = w->turned & 1u ? w->shape[w->across] : w->length;
+    return oxi_streams(out) && w->step[0] == 1 && run * w->bytes[0] >= LEAST_RUN;
 }
 
 /* ---- walking ------------------------------------------------------------------------------------------- */
@@ -296,11 +316,24 @@ typedef struct oxi_walk_work {
 
 static void oxi_walk_task(void *arg, int64_t index, int lane) {
     const oxi_walk_work *work = (const oxi_walk_work *)arg;
-    int64_t first = index * work->grain, count = work->w->numel - first;
+    const oxi_walk *w = work->w;
+    int64_t first = index * work->grain, count = oxi_min_i64(w->numel - first, work->grain);
+    int64_t step[OXI_WALK_MAX];
+    int outer = w->ndim - 2;
     oxi_cursor c;
-    if (count > work->grain) count = work->grain;
-    for (oxi_walk_seek(work->w, &c, first, count, work->most); c.n; oxi_walk_next(work->w, &c)) {
-        work->piece(work->arg, work->w, &c, lane);
+    for (int k = 0; k < w->operands; k++) step[k] = outer < 0 ? 0 : w->stride[k][outer] * w->bytes[k];
+    for (oxi_walk_seek(w, &c, first, count, work->most); c.n; oxi_walk_next(w, &c)) {
+        int64_t more = 0; /* whole runs that follow, one step away each */
+        if (outer >= 0 && c.n == w->length)
+            more = oxi_min_i64(w->shape[outer] - c.index[outer], c.left / c.n) - 1;
+        for (; more > 0; more--) {
+            work->piece(work->arg, w, &c, lane);
+            for (int k = 0; k < w->operands; k++) c.p[k] += step[k];
+            c.position += c.n;
+            c.left -= c.n;
+            c.index[outer]++;
+        }
+        work->piece(work->arg, w, &c, lane);
     }
 }
 
@@ -316,8 +349,9 @@ static OXI_UNUSED int64_t oxi_walk_tasks(const oxi_walk *w, int64_t grain) {
  * operands lie side by side. Strips of tiles, next to each other across, are what tasks are made of. What is
  * small is turned in L1, on the stack. Of what is large, tiles as long as a second cache holds: memory is
  * read and written the faster, the longer the runs are. What is turned right into operand 0 needs no tile:
- * tasks are whole columns where they fit, so that each core keeps to its lines; of what is larger few rows, so
- * that the lines that the processor fetches by itself behind each are used soon. */
+ * tasks are whole columns where they fit, so that each core keeps to its lines; of what is larger few rows,
+ * so that the lines that the processor fetches by itself behind each are used soon. A tile of results is
+ * filled column by column and then turned into operand 0. */
 enum {
     OXI_TILE_BYTES = 32 << 10,      /* of all turned operands, on the stack */
     OXI_TILE_FAR_BYTES = 288 << 10, /* the same of a large walk */
@@ -325,11 +359,17 @@ enum {
     OXI_TILE_RUN = 2048,            /* bytes of a column of a tile, of the widest operand */
     OXI_TILE_ROWS = 1024,           /* that are turned right into operand 0 */
     OXI_TILE_FAR_ROWS = 256,        /* the same of a large walk */
-    OXI_TILE_WIDE = 256,            /* bytes of a row of a tile, of the narrowest operand of a large walk */
+    OXI_TILE_WIDE = 512,            /* bytes of a row of a tile, of the narrowest operand of a large walk */
+    OXI_TILE_COLUMNS = 256,         /* at most */
+    OXI_TILE_SETS = 1 << 20,        /* rows of a tile times the power of two in their distance, bytes: rows */
+    OXI_TILE_LEAST = 128,           /* that share few sets of a cache push each other out; rows at least */
     OXI_TILE_NEAR = 1 << 20,        /* bytes of all operands: from here on they are asked for early, */
     OXI_TILE_FAR = 1 << 22,         /* and from here on a walk is large */
     OXI_TILE_FETCH = 16,            /* rows that are fetched ahead */
+    OXI_TILE_STRIP = 64,            /* rows turned at a time where nothing is fetched, */
+    OXI_TILE_LEAP = 256,            /* unless more than this power of two is in their distance, bytes */
     OXI_TILE_AHEAD = 3,             /* columns that the other operands are fetched ahead */
+    OXI_TILE_STREAM = 64,           /* rows of a turned result that go past the caches at a time */
     OXI_LINE = 64                   /* bytes of a cache line */
 };
 
@@ -339,6 +379,7 @@ typedef struct oxi_tiling {
     void *arg;
     int64_t rows, columns, most;
     int64_t width;                                      /* columns of a strip */
+    int64_t beyond; /* columns of results behind a tile, up to where its last lines end */
     int64_t strips_along, strips_across, strips, group; /* group: strips of a task */
     int64_t pitch[OXI_WALK_MAX];                        /* bytes from column to column of a tile */
     bool fetches;  /* what a tile is made of is asked for before it is used */
@@ -362,38 +403,59 @@ static bool oxi_tiles_are_moved(const oxi_walk *w) {
     return w->moves && !w->streams;
 }
 
+/* So many bytes as whole lines, an odd number: what is so far apart lies in all sets of a cache. */
+static int64_t oxi_line_pitch(int64_t bytes) {
+    return oxi_round_up(bytes + OXI_LINE, 2 * OXI_LINE) - OXI_LINE;
+}
+
 /* Sets the distances of columns in tiles of so many rows and `ahead` more; returns their sum. */
 static int64_t oxi_tiling_pitch(oxi_tiling *t, int64_t ahead) {
     const oxi_walk *w = t->w;
     int64_t sum = 0;
     for (int k = 0; k < w->operands; k++) {
         t->pitch[k] = t->rows * w->bytes[k];
-        if (t->rows < w->length) t->pitch[k] = oxi_round_up(t->pitch[k] + ahead * w->bytes[k], OXI_LINE);
+        if (t->rows < w->length)
+            t->pitch[k] = oxi_line_pitch(t->pitch[k] + ahead * w->bytes[k]);
         if (w->turned >> k & 1) sum += t->pitch[k];
     }
     return sum;
 }
 
+/* At most so many rows of a tile, whole lines of operand 0 if there are several tiles: as many in each. Copies
+ * keep to rows that share no sets; what calls a kernel for each column is better off with long ones. */
+static int64_t oxi_tile_rows(const oxi_walk *w, int64_t most) {
+    int64_t step = w->moves ? llabs(w->stride[1][w->ndim - 1]) * w->bytes[1] : 0;
+    while (most >= 2 * OXI_TILE_LEAST && most * (step & -step) > OXI_TILE_SETS) most /= 2;
+    if (w->length <= most) return w->length;
+    int64_t each = oxi_parts(w->length, oxi_parts(w->length, most));
+    return oxi_min_i64(oxi_round_up(each, OXI_LINE / oxi_min_i64(w->bytes[0], OXI_LINE)), most);
+}
+
 /* Tiles of `bytes` for all turned operands. */
 static void oxi_tiling_begin(oxi_tiling *t, const oxi_walk *w, int64_t grain, int64_t most, int64_t bytes) {
     int64_t widest = w->bytes[0], narrowest = 16, all = oxi_walk_bytes(w);
-    int64_t across = w->shape[w->across], ahead = w->streams ? OXI_LINE / w->bytes[0] - 1 : 0;
-    bool large = bytes > OXI_TILE_BYTES, moved = oxi_tiles_are_moved(w);
+    int64_t across = w->shape[w->across], line = OXI_LINE / w->bytes[0], ahead = w->streams ? line - 1 : 0;
+    bool large = bytes > OXI_TILE_BYTES, moved = oxi_tiles_are_moved(w), result = w->turned & 1u;
     for (int k = 0; k < w->operands; k++) {
-        if (!(w->turned >> k & 1)) continue;
+        if (!result && !(w->turned >> k & 1)) continue;
         if (w->bytes[k] > widest) widest = w->bytes[k];
         narrowest = oxi_min_i64(narrowest, w->bytes[k]);
     }
     t->w = w;
     t->most = most;
     t->fetches = all > OXI_TILE_NEAR && !moved;
+    t->beyond = result ? ahead : 0;
     t->rows = OXI_TILE_RUN / widest;
+    if (result) ahead = 0;
     if (moved) t->rows = all > OXI_TILE_FAR ? OXI_TILE_FAR_ROWS : OXI_TILE_ROWS;
-    t->rows = oxi_min_i64(t->rows, oxi_min_i64(most - ahead, w->length));
-    t->columns = oxi_min_i64((large ? OXI_TILE_WIDE : moved ? 2 * OXI_LINE : OXI_LINE) / narrowest, across);
-    int64_t least = oxi_min_i64(t->columns, large ? OXI_TILE_WIDE / widest : 16);
+    t->rows = oxi_tile_rows(w, oxi_min_i64(t->rows, most - ahead));
+    t->columns = (large ? OXI_TILE_WIDE : moved ? 2 * OXI_LINE : OXI_LINE) / narrowest;
+    t->columns = oxi_min_i64(t->columns, oxi_min_i64(OXI_TILE_COLUMNS, across));
+    int64_t least = oxi_min_i64(t->columns, large ? OXI_TILE_WIDE / widest : 16) + t->beyond;
+    if (result && w->streams) /* room for the lines that go past the caches */
+        bytes -= OXI_TILE_STREAM * oxi_line_pitch((t->columns + t->beyond) * w->bytes[0]);
     while (!moved && oxi_tiling_pitch(t, ahead) > bytes / least && t->rows > 128) t->rows /= 2;
-    int64_t fit = bytes / oxi_tiling_pitch(t, ahead);
+    int64_t fit = bytes / oxi_tiling_pitch(t, ahead) - t->beyond;
     if (!moved && t->columns > fit) t->columns = fit >= 16 ? fit / 16 * 16 : fit;
     t->width = oxi_min_i64(oxi_round_up(grain / t->rows + 1, t->columns), across);
     t->strips_along = oxi_parts(w->length, t->rows);
@@ -414,6 +476,7 @@ static void oxi_tile_turn(const oxi_tiling *t, int k, int64_t rows, int64_t colu
             step = w->stride[k][w->across] * bytes;
     int64_t strip = OXI_LINE / bytes;
     if (strip < OXI_TILE_FETCH) strip = OXI_TILE_FETCH;
+    if (!t->fetches && (along & -along) <= OXI_TILE_LEAP) strip = OXI_TILE_STRIP;
     const char *next = from + columns * step; /* of the next tile */
     if (step < 0) {
         from += (columns - 1) * step;
@@ -454,7 +517,7 @@ static void oxi_tile_pieces(const oxi_tiling *t, char *const *from, const int64_
                             int64_t rows, int64_t columns, int lane) {
     const oxi_walk *w = t->w;
     int64_t along[OXI_WALK_MAX], left = w->length - first - rows;
-    bool joined = !w->streams;
+    bool lines = w->streams && !(w->turned & 1u), joined = !lines;
     oxi_cursor cursor;
     memset(&cursor, 0, sizeof cursor);
     for (int k = 0; k < w->operands; k++) {
@@ -470,11 +533,35 @@ static void oxi_tile_pieces(const oxi_tiling *t, char *const *from, const int64_
         char *out = from[0] + c * step[0];
         int64_t begin = 0, end = rows;
         if (t->fetches && c + OXI_TILE_AHEAD < columns) oxi_tile_fetch(t, from, c + OXI_TILE_AHEAD, rows);
-        if (w->streams && first > 0) begin = oxi_to_line(w, out);
-        if (w->streams) end += oxi_min_i64(oxi_to_line(w, out + rows * along[0]), left);
+        if (lines && first > 0) begin = oxi_to_line(w, out);
+        if (lines) end += oxi_min_i64(oxi_to_line(w, out + rows * along[0]), left);
         cursor.n = end - begin;
         for (int k = 0; k < w->operands; k++) cursor.p[k] = from[k] + c * step[k] + begin * along[k];
         if (cursor.n > 0) t->piece(t->arg, w, &cursor, lane);
+    }
+}
+
+/* A tile of results, columns side by side, becomes lines of operand 0 at `to`; first and left: columns of the
+ * walk before the tile and behind it. */
+static void oxi_tile_result(const oxi_tiling *t, char *to, int64_t first, int64_t left, int64_t rows,
+                            int64_t columns, const char *tile) {
+    const oxi_walk *w = t->w;
+    const oxi_kernels *kernels = oxi_cpu_kernels();
+    int64_t bytes = w->bytes[0], step = w->stride[0][w->ndim - 1] * bytes;
+    int64_t beyond = oxi_min_i64(left, t->beyond), pitch = oxi_line_pitch((columns + beyond) * bytes);
+    char *lines = (char *)tile + (t->columns + t->beyond) * t->pitch[0];
+    if (!w->streams) kernels->transpose[oxi_width_index(bytes)](columns, rows, tile, t->pitch[0], to, step);
+    for (int64_t r = 0; w->streams && r < rows; r += OXI_TILE_STREAM) {
+        int64_t count = oxi_min_i64(rows - r, OXI_TILE_STREAM);
+        kernels->transpose[oxi_width_index(bytes)](columns + beyond, count, tile + r * bytes, t->pitch[0],
+                                                   lines, pitch);
+        for (int64_t i = 0; i < count; i++, to += step) {
+            int64_t begin = first > 0 ? oxi_to_line(w, to) : 0;
+            int64_t end = columns + oxi_min_i64(oxi_to_line(w, to + columns * bytes), left);
+            if (end > begin)
+                kernels->stream((size_t)((end - begin) * bytes), lines + i * pitch + begin * bytes,
+                                to + begin * bytes);
+        }
     }
 }
 
@@ -499,6 +586,20 @@ static void oxi_tile(const oxi_tiling *t, char *const *base, int64_t first, int6
     oxi_tile_pieces(t, from, step, first, rows, columns, lane);
 }
 
+/* The same where the result is turned; `along` is `first` above, first and left: as for oxi_tile_result. */
+static void oxi_tile_of_results(const oxi_tiling *t, char *const *base, int64_t along, int64_t first,
+                                int64_t left, int64_t rows, int64_t columns, char *tile, int lane) {
+    const oxi_walk *w = t->w;
+    char *from[OXI_WALK_MAX];
+    int64_t step[OXI_WALK_MAX];
+    for (int k = 0; k < w->operands; k++) {
+        from[k] = k == 0 ? tile : base[k];
+        step[k] = k == 0 ? t->pitch[0] : w->stride[k][w->across] * w->bytes[k];
+    }
+    oxi_tile_pieces(t, from, step, along, rows, columns + oxi_min_i64(left, t->beyond), lane);
+    oxi_tile_result(t, base[0], first, left, rows, columns, tile);
+}
+
 /* One strip of tiles. */
 static void oxi_tile_strip(const oxi_tiling *t, int64_t index, char *tile, int lane) {
     const oxi_walk *w = t->w;
@@ -521,9 +622,12 @@ static void oxi_tile_strip(const oxi_tiling *t, int64_t index, char *tile, int l
     int64_t rows = oxi_min_i64(w->length - at[last], t->rows);
     int64_t width = oxi_min_i64(w->shape[w->across] - at[w->across], t->width);
     for (int64_t c = 0; c < width; c += t->columns) {
-        int64_t columns = oxi_min_i64(width - c, t->columns);
+        int64_t columns = oxi_min_i64(width - c, t->columns), before = at[w->across] + c;
+        int64_t left = w->shape[w->across] - before - columns;
         if (oxi_tiles_are_moved(w))
             oxi_tile_turn(t, 1, rows, columns, base[1], base[0], w->stride[0][w->across] * w->bytes[0]);
+        else if (w->turned & 1u)
+            oxi_tile_of_results(t, base, at[last], before, left, rows, columns, tile, lane);
         else
             oxi_tile(t, base, at[last], rows, columns, tile, lane);
         for (int k = 0; k < w->operands; k++) base[k] += t->columns * w->stride[k][w->across] * w->bytes[k];
