@@ -13909,10 +13909,14 @@ OXI_KERNEL void OXI_ISA(row_scale)(int64_t n, const float *x, float scale, float
     for (; i < n; i++) out[i] = x[i] * scale;
 }
 
-#define OXI_AFFINE_OF(load)                               \
-    vf a = vf_mul(vf_sub(load(x + at), m), s);            \
-    if (weighted) a = vf_mul(a, load(weight + at));       \
-    return biased ? vf_add(a, load(bias + at)) : a;
+/* No product is added to anything but by vf_fma: compilers contract such pairs where they see both, in whole
+ * vectors for instance, and not in a rest, and the bits of a row would hang on where it lies. */
+#define OXI_AFFINE_OF(load)                                                            \
+    vf a = vf_sub(load(x + at), m);                                                    \
+    if (biased && !weighted) return vf_fma(a, s, load(bias + at));                     \
+    a = vf_mul(a, s);                                                                  \
+    if (biased) return vf_fma(a, load(weight + at), load(bias + at));                  \
+    return weighted ? vf_mul(a, load(weight + at)) : a;
 OXI_INLINE vf OXI_ISA(row_affine_at)(int64_t at, const float *x, vf m, vf s, const float *weight,
                                      const float *bias, bool weighted, bool biased) {
     OXI_AFFINE_OF(vf_load)
@@ -19068,10 +19072,14 @@ OXI_KERNEL void OXI_ISA(row_scale)(int64_t n, const float *x, float scale, float
     for (; i < n; i++) out[i] = x[i] * scale;
 }
 
-#define OXI_AFFINE_OF(load)                               \
-    vf a = vf_mul(vf_sub(load(x + at), m), s);            \
-    if (weighted) a = vf_mul(a, load(weight + at));       \
-    return biased ? vf_add(a, load(bias + at)) : a;
+/* No product is added to anything but by vf_fma: compilers contract such pairs where they see both, in whole
+ * vectors for instance, and not in a rest, and the bits of a row would hang on where it lies. */
+#define OXI_AFFINE_OF(load)                                                            \
+    vf a = vf_sub(load(x + at), m);                                                    \
+    if (biased && !weighted) return vf_fma(a, s, load(bias + at));                     \
+    a = vf_mul(a, s);                                                                  \
+    if (biased) return vf_fma(a, load(weight + at), load(bias + at));                  \
+    return weighted ? vf_mul(a, load(weight + at)) : a;
 OXI_INLINE vf OXI_ISA(row_affine_at)(int64_t at, const float *x, vf m, vf s, const float *weight,
                                      const float *bias, bool weighted, bool biased) {
     OXI_AFFINE_OF(vf_load)
@@ -24160,10 +24168,14 @@ OXI_KERNEL void OXI_ISA(row_scale)(int64_t n, const float *x, float scale, float
     for (; i < n; i++) out[i] = x[i] * scale;
 }
 
-#define OXI_AFFINE_OF(load)                               \
-    vf a = vf_mul(vf_sub(load(x + at), m), s);            \
-    if (weighted) a = vf_mul(a, load(weight + at));       \
-    return biased ? vf_add(a, load(bias + at)) : a;
+/* No product is added to anything but by vf_fma: compilers contract such pairs where they see both, in whole
+ * vectors for instance, and not in a rest, and the bits of a row would hang on where it lies. */
+#define OXI_AFFINE_OF(load)                                                            \
+    vf a = vf_sub(load(x + at), m);                                                    \
+    if (biased && !weighted) return vf_fma(a, s, load(bias + at));                     \
+    a = vf_mul(a, s);                                                                  \
+    if (biased) return vf_fma(a, load(weight + at), load(bias + at));                  \
+    return weighted ? vf_mul(a, load(weight + at)) : a;
 OXI_INLINE vf OXI_ISA(row_affine_at)(int64_t at, const float *x, vf m, vf s, const float *weight,
                                      const float *bias, bool weighted, bool biased) {
     OXI_AFFINE_OF(vf_load)
@@ -29168,10 +29180,14 @@ OXI_KERNEL void OXI_ISA(row_scale)(int64_t n, const float *x, float scale, float
     for (; i < n; i++) out[i] = x[i] * scale;
 }
 
-#define OXI_AFFINE_OF(load)                               \
-    vf a = vf_mul(vf_sub(load(x + at), m), s);            \
-    if (weighted) a = vf_mul(a, load(weight + at));       \
-    return biased ? vf_add(a, load(bias + at)) : a;
+/* No product is added to anything but by vf_fma: compilers contract such pairs where they see both, in whole
+ * vectors for instance, and not in a rest, and the bits of a row would hang on where it lies. */
+#define OXI_AFFINE_OF(load)                                                            \
+    vf a = vf_sub(load(x + at), m);                                                    \
+    if (biased && !weighted) return vf_fma(a, s, load(bias + at));                     \
+    a = vf_mul(a, s);                                                                  \
+    if (biased) return vf_fma(a, load(weight + at), load(bias + at));                  \
+    return weighted ? vf_mul(a, load(weight + at)) : a;
 OXI_INLINE vf OXI_ISA(row_affine_at)(int64_t at, const float *x, vf m, vf s, const float *weight,
                                      const float *bias, bool weighted, bool biased) {
     OXI_AFFINE_OF(vf_load)
@@ -34168,10 +34184,14 @@ OXI_KERNEL void OXI_ISA(row_scale)(int64_t n, const float *x, float scale, float
     for (; i < n; i++) out[i] = x[i] * scale;
 }
 
-#define OXI_AFFINE_OF(load)                               \
-    vf a = vf_mul(vf_sub(load(x + at), m), s);            \
-    if (weighted) a = vf_mul(a, load(weight + at));       \
-    return biased ? vf_add(a, load(bias + at)) : a;
+/* No product is added to anything but by vf_fma: compilers contract such pairs where they see both, in whole
+ * vectors for instance, and not in a rest, and the bits of a row would hang on where it lies. */
+#define OXI_AFFINE_OF(load)                                                            \
+    vf a = vf_sub(load(x + at), m);                                                    \
+    if (biased && !weighted) return vf_fma(a, s, load(bias + at));                     \
+    a = vf_mul(a, s);                                                                  \
+    if (biased) return vf_fma(a, load(weight + at), load(bias + at));                  \
+    return weighted ? vf_mul(a, load(weight + at)) : a;
 OXI_INLINE vf OXI_ISA(row_affine_at)(int64_t at, const float *x, vf m, vf s, const float *weight,
                                      const float *bias, bool weighted, bool biased) {
     OXI_AFFINE_OF(vf_load)
@@ -39163,10 +39183,14 @@ OXI_KERNEL void OXI_ISA(row_scale)(int64_t n, const float *x, float scale, float
     for (; i < n; i++) out[i] = x[i] * scale;
 }
 
-#define OXI_AFFINE_OF(load)                               \
-    vf a = vf_mul(vf_sub(load(x + at), m), s);            \
-    if (weighted) a = vf_mul(a, load(weight + at));       \
-    return biased ? vf_add(a, load(bias + at)) : a;
+/* No product is added to anything but by vf_fma: compilers contract such pairs where they see both, in whole
+ * vectors for instance, and not in a rest, and the bits of a row would hang on where it lies. */
+#define OXI_AFFINE_OF(load)                                                            \
+    vf a = vf_sub(load(x + at), m);                                                    \
+    if (biased && !weighted) return vf_fma(a, s, load(bias + at));                     \
+    a = vf_mul(a, s);                                                                  \
+    if (biased) return vf_fma(a, load(weight + at), load(bias + at));                  \
+    return weighted ? vf_mul(a, load(weight + at)) : a;
 OXI_INLINE vf OXI_ISA(row_affine_at)(int64_t at, const float *x, vf m, vf s, const float *weight,
                                      const float *bias, bool weighted, bool biased) {
     OXI_AFFINE_OF(vf_load)
