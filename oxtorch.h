@@ -3072,17 +3072,23 @@ struct ox_storage {
     void *release_data;              /* what release gets: the address the lender gave */
     bool borrowed;                   /* not from device->alloc */
     bool read_only;                  /* in-place ops are refused */
+    bool repackable;                 /* block types in it may be repacked, or are (cpu/repack.c) */
     int64_t version;                 /* counts in-place changes */
     struct oxi_prepacked *prepacked; /* NULL, or where products keep packed panels of it (cpu/prepack.c) */
 };
 typedef struct oxi_prepacked oxi_prepacked;
 static void oxi_prepacked_free(oxi_prepacked *home);
+/* Puts weights among these bytes that are repacked back as they were; keep false: only forgets them, because
+ * the bytes go (cpu/repack.c). */
+static void oxi_repacked_undo(void *memory, size_t bytes, bool keep);
 
 static ox_storage *oxi_storage_new(ox_device *device, size_t bytes);               /* one reference */
 static ox_storage *oxi_storage_borrow(ox_device *device, void *data, size_t bytes, ox_release_fn release,
                                       void *user);
 static void oxi_storage_retain(ox_storage *storage);
 static void oxi_storage_release(ox_storage *storage);
+/* storage->data, with the bytes as their dtypes have them. */
+static void *oxi_storage_data(ox_storage *storage);
 
 /* A contiguous tensor with storage of its own, registered in the innermost scope. */
 static ox_tensor *oxi_tensor_new(ox_device *device, ox_dtype dtype, int ndim, const int64_t *shape);
@@ -3389,6 +3395,7 @@ static void oxi_storage_release(ox_storage *storage) {
     if (!storage) return;
     /* The only owner has nobody to agree with. */
     if (oxi_atomic_load(&storage->references) != 1 && oxi_atomic_add(&storage->references, -1) != 0) return;
+    if (!storage->borrowed && storage->repackable) oxi_repacked_undo(storage->data, storage->bytes, false);
     if (!storage->borrowed)
         storage->device->free(storage->device, storage->data, storage->bytes);
     else if (storage->release)
@@ -3396,6 +3403,11 @@ static void oxi_storage_release(ox_storage *storage) {
     oxi_prepacked_free(storage->prepacked);
     oxi_free(storage, sizeof *storage);
     oxi_atomic_add(&oxi_stat_storages, -1);
+}
+
+static void *oxi_storage_data(ox_storage *storage) {
+    if (storage->repackable) oxi_repacked_undo(storage->data, storage->bytes, true);
+    return storage->data;
 }
 
 static ox_device *oxi_common_device(ox_device *a, ox_device *b) {
@@ -3771,7 +3783,7 @@ static size_t oxi_byte_offset(ox_dtype dtype, int64_t offset) {
 }
 
 static char *oxi_ptr(const ox_tensor *t) {
-    return (char *)t->storage->data + oxi_byte_offset(t->dtype, t->offset);
+    return (char *)oxi_storage_data(t->storage) + oxi_byte_offset(t->dtype, t->offset);
 }
 
 OX_API void *ox_data(const ox_tensor *t) {
@@ -3894,7 +3906,7 @@ static ox_status oxi_print_read(const oxi_printer *p, size_t at, void *out, size
         return oxi_fail(OX_ERR_INDEX, "print: the tensor reaches beyond its storage");
     }
     if (storage->device->host) {
-        memcpy(out, (const char *)storage->data + at, bytes);
+        memcpy(out, (const char *)oxi_storage_data(storage) + at, bytes);
         return OX_OK;
     }
     size_t in_span = at - p->span_start;
@@ -8556,14 +8568,18 @@ static const int8_t oxi_table_e2m1[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3
 
 /* 256 neighbours of a row of activations as int8, in groups of 32: x[i] ~ scale[i / 32] * q[i]. scale = ratio
  * * step, ratios from 1 to OXI_Q8_RATIOS: times an integer scale of weights they still fit 16 bits. total: of
- * 16 q each; sum: of a group's q times its scale. Behind the end of a row q is 0. */
+ * 16 q each; sum: of a group's q times its scale. crossed: ratios, sums of 32 q, and totals in the order
+ * 0 2 1 3 4 6 5 7 ..., as pairs lie beside bytes 0 and 2, 1 and 3. Behind the end of a row q is 0. */
 enum { OXI_Q8_RATIOS = 32 };
 typedef struct oxi_q8 {
     int8_t q[256];
     float scale[8], sum[8];
-    int16_t ratio[8], total[16];
+    int16_t ratio[8], total[16], crossed_ratio[8], crossed_sum[8], crossed_total[16];
     float step, unused[3];
 } oxi_q8;
+
+/* Where what is crossed lies: 1 and 2 of each four change places. */
+static inline int oxi_crossed(int i) { return i % 4 == 1 ? i + 1 : i % 4 == 2 ? i - 1 : i; }
 
 /* The largest activation in 16 bits: the sum of 256 products with weights of 2048 fits 32 bits. */
 enum { OXI_WIDE_MOST = 4095 };
@@ -8592,6 +8608,9 @@ typedef struct oxi_codes_kernel {
     void (*run)(int64_t k, const oxi_code_panel *w, const oxi_code_panel *x, int steps, int shift, float *c,
                 int64_t ldc, bool more); /* or NULL */
 } oxi_codes_kernel;
+
+/* Rows of block types that repacking puts side by side. */
+enum { OXI_REPACKED_ROWS = 16 };
 
 /* The table of dtypes as constants: OXI_ELEMENTS_OX_Q4_K = 256, OXI_BYTES_OX_Q4_K = 144. */
 enum {
@@ -8671,6 +8690,15 @@ typedef struct oxi_kernels {
     void (*dot_rows[OX_DTYPE_COUNT])(int64_t rows, int64_t row_bytes, int64_t n, const void *blocks,
                                      const oxi_q8 *x, float *out);
     float (*dot_codes)(int64_t n, oxi_codes codes, const oxi_q8 *x); /* n at most 256 */
+    /* the same for repacked rows (cpu/repack.c), OXI_REPACKED_ROWS of them in group_bytes; NULL: they are not
+     * worth repacking */
+    void (*dot_repacked[OX_DTYPE_COUNT])(int64_t groups, int64_t group_bytes, int64_t n, const void *blocks,
+                                         const oxi_q8 *x, float *out);
+    /* n numbers of `count` of the rows of a group, from row `first` on, as codes, scales and, where there is
+     * room for them, extras of a panel `width` wide; is_signed: as oxi_codes_kernel has it. Both are multiples
+     * of 8 */
+    void (*unpack_repacked[OX_DTYPE_COUNT])(int64_t n, const void *rows, int first, int count, int64_t width,
+                                            bool is_signed, const oxi_code_panel *to);
     /* many rows at once: integer sums in 16 bits, for small codes, and in 32, for all */
     oxi_codes_kernel codes_16, codes_32;
     void (*codes_shift)(int64_t n, int offset, int8_t *code); /* code += offset, n a multiple of 32 */
@@ -8745,6 +8773,7 @@ typedef struct oxi_gemm {
     oxi_shared *shared; /* NULL, or keeps a, packed or quantised, for further products with it */
     ox_storage *a_storage, *b_storage; /* of constant operands: where panels of them are kept; else NULL */
     oxi_gemm_way way;
+    bool repacked; /* the operand of a block type is (cpu/repack.c), and lies as whole groups of rows */
 } oxi_gemm;
 static ox_status oxi_gemm_run(const oxi_gemm *g);
 
@@ -15387,9 +15416,10 @@ OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, oxi_q8 *
                     total = vf_add(total, vi_to_vf(codes));
                 }
                 halves[half] = vf_hsum(total);
-                out->total[2 * i + half] = (int16_t)halves[half];
+                out->total[2 * i + half] = out->crossed_total[oxi_crossed(2 * i + half)] = (int16_t)halves[half];
             }
-            out->ratio[i] = (int16_t)ratio;
+            out->ratio[i] = out->crossed_ratio[oxi_crossed(i)] = (int16_t)ratio;
+            out->crossed_sum[oxi_crossed(i)] = (int16_t)(halves[0] + halves[1]);
             out->scale[i] = out->step * (float)ratio;
             out->sum[i] = out->scale[i] * (halves[0] + halves[1]);
         }
@@ -15469,6 +15499,583 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #undef vs_dot
 #undef vs_of_sums
 #undef OXI_VS
+/* >>cpu/kernels/repacked.inc */
+/* Repacked weights of block types of one tier: sixteen rows side by side, a row a lane of 32 bits (the layout
+ * is cpu/repack.c's). Their products with a row of activations need no sums across lanes, and their codes lie
+ * as panels of codes want them. Stamped by cpu/tiers.c; what reads f16 numbers and e8m0 is blocks.inc's. */
+
+/* ---- lanes ------------------------------------------------------------------------------------------------
+ * vr: OXI_ROWS rows, four bytes each; vrs: as many int32; vrf: as many floats.
+ * vr_spread: the four bytes at p in each lane. Shifts carry bits from byte to byte: a mask follows.
+ * vrs_number: byte i of each lane. vrs_step adds up the products of unsigned codes and of q, on x86 in 16 bits,
+ * which must hold them; vrs_scaled adds such sums times a scale to an int32. Scales are made two to a lane, as
+ * words: vrw_even and vrw_odd widen bytes 0 and 2, 1 and 3; vrw_low and vrw_high make one of the two what
+ * vrs_scaled takes; vrs_dot adds their products with two words, spread; vrs_one is a scale of 1. */
+#if defined(OXI_X86) && VF > 1
+#define OXI_REPACKED 1
+#if VF == 16
+#define OXI_ROWS 16
+#define OXI_R(name) _mm512_##name
+#define OXI_R_WHOLE(name) _mm512_##name##_si512
+typedef __m512i OXI_ISA(vr);
+#elif VF == 8 && OXI_ISA(FMA)
+#define OXI_ROWS 8
+#define OXI_R(name) _mm256_##name
+#define OXI_R_WHOLE(name) _mm256_##name##_si256
+typedef __m256i OXI_ISA(vr);
+#else
+#define OXI_ROWS 4
+#define OXI_R(name) _mm_##name
+#define OXI_R_WHOLE(name) _mm_##name##_si128
+typedef __m128i OXI_ISA(vr);
+#endif
+typedef OXI_ISA(vr) OXI_ISA(vrs);
+#elif VF == 4
+#define OXI_REPACKED 1
+#define OXI_ROWS 4
+typedef uint8x16_t OXI_ISA(vr);
+typedef int32x4_t OXI_ISA(vrs);
+#endif
+
+#ifdef OXI_REPACKED
+#define OXI_UNROLL _Pragma("GCC unroll 8")
+#define OXI_UNROLL_32 _Pragma("GCC unroll 32")
+#define vr OXI_ISA(vr)
+#define vrs OXI_ISA(vrs)
+#define vr_load OXI_ISA(vr_load)
+#define vr_store OXI_ISA(vr_store)
+#define vr_bytes OXI_ISA(vr_bytes)
+#define vr_spread OXI_ISA(vr_spread)
+#define vr_and OXI_ISA(vr_and)
+#define vr_or OXI_ISA(vr_or)
+#define vr_sub OXI_ISA(vr_sub)
+#define vr_right OXI_ISA(vr_right)
+#define vr_left OXI_ISA(vr_left)
+#define vrs_number OXI_ISA(vrs_number)
+#define vrs_zero OXI_ISA(vrs_zero)
+#define vrs_load OXI_ISA(vrs_load)
+#define vrs_store OXI_ISA(vrs_store)
+#define vrs_one OXI_ISA(vrs_one)
+#define vrs_step OXI_ISA(vrs_step)
+#define vrs_scaled OXI_ISA(vrs_scaled)
+#define vrs_dot OXI_ISA(vrs_dot)
+#define vrw_even OXI_ISA(vrw_even)
+#define vrw_odd OXI_ISA(vrw_odd)
+#define vrw_mul OXI_ISA(vrw_mul)
+#define vrw_low OXI_ISA(vrw_low)
+#define vrw_high OXI_ISA(vrw_high)
+#define vrf_of OXI_ISA(vrf_of)
+#define vrf_halves OXI_ISA(vrf_halves)
+#if defined(OXI_X86) && VF == 8 && !OXI_ISA(FMA) /* eight floats, but integers only four at a time */
+#define vrf OXI_ISA(vs)
+#define vrf_zero OXI_ISA(vs_zero)
+#define vrf_set1 OXI_ISA(vs_set1)
+#define vrf_load OXI_ISA(vs_load)
+#define vrf_store OXI_ISA(vs_store)
+#define vrf_mul OXI_ISA(vs_mul)
+#define vrf_fma OXI_ISA(vs_fma)
+#else
+#define vrf vf
+#define vrf_zero vf_zero
+#define vrf_set1 vf_set1
+#define vrf_load vf_load
+#define vrf_store vf_store
+#define vrf_mul vf_mul
+#define vrf_fma vf_fma
+#endif
+
+#if defined(OXI_X86)
+OXI_INLINE vr vr_load(const void *p) { return OXI_R_WHOLE(loadu)((const vr *)p); }
+OXI_INLINE void vr_store(void *p, vr a) { OXI_R_WHOLE(storeu)((vr *)p, a); }
+OXI_INLINE vr vr_bytes(int a) { return OXI_R(set1_epi8)((char)a); }
+OXI_INLINE vr vr_spread(const void *p) {
+    int32_t lane;
+    memcpy(&lane, p, 4);
+    return OXI_R(set1_epi32)(lane);
+}
+OXI_INLINE vr vr_and(vr a, vr b) { return OXI_R_WHOLE(and)(a, b); }
+OXI_INLINE vr vr_or(vr a, vr b) { return OXI_R_WHOLE(or)(a, b); }
+OXI_INLINE vr vr_sub(vr a, vr b) { return OXI_R(sub_epi8)(a, b); }
+OXI_INLINE vr vr_right(vr a, int count) { return OXI_R(srli_epi16)(a, count); }
+OXI_INLINE vr vr_left(vr a, int count) { return OXI_R(slli_epi16)(a, count); }
+OXI_INLINE vrs vrs_number(vr a, int i, bool is_signed) {
+    a = OXI_R(slli_epi32)(a, 24 - 8 * i);
+    return is_signed ? OXI_R(srai_epi32)(a, 24) : OXI_R(srli_epi32)(a, 24);
+}
+OXI_INLINE vrs vrs_zero(void) { return OXI_R_WHOLE(setzero)(); }
+OXI_INLINE vrs vrs_load(const int32_t *p) { return vr_load(p); }
+OXI_INLINE void vrs_store(int32_t *p, vrs a) { vr_store(p, a); }
+OXI_INLINE vrs vrs_one(void) { return OXI_R(set1_epi16)(1); }
+OXI_INLINE vrs vrs_step(vrs sums, vr codes, vr x, int extra) {
+    (void)extra;
+#if VF == 4
+    __asm__("pmaddubsw %1, %0" : "+x"(codes) : "x"(x));
+    return OXI_R(add_epi16)(sums, codes);
+#else
+    return OXI_R(add_epi16)(sums, OXI_R(maddubs_epi16)(codes, x));
+#endif
+}
+OXI_INLINE vrs vrs_scaled(vrs total, vrs sums, vrs scale) {
+    return OXI_R(add_epi32)(total, OXI_R(madd_epi16)(sums, scale));
+}
+OXI_INLINE vrs vrs_dot(vrs total, vrs a, const int16_t *two) { return vrs_scaled(total, a, vr_spread(two)); }
+OXI_INLINE vrs vrw_even(vr a, bool is_signed) {
+    return is_signed ? OXI_R(srai_epi16)(OXI_R(slli_epi16)(a, 8), 8) : vr_and(a, OXI_R(set1_epi16)(255));
+}
+OXI_INLINE vrs vrw_odd(vr a, bool is_signed) {
+    return is_signed ? OXI_R(srai_epi16)(a, 8) : OXI_R(srli_epi16)(a, 8);
+}
+OXI_INLINE vrs vrw_mul(vrs a, const int16_t *two) { return OXI_R(mullo_epi16)(a, vr_spread(two)); }
+OXI_INLINE vrs vrw_low(vrs a) { return OXI_R(shufflelo_epi16)(OXI_R(shufflehi_epi16)(a, 0xa0), 0xa0); }
+OXI_INLINE vrs vrw_high(vrs a) { return OXI_R(shufflelo_epi16)(OXI_R(shufflehi_epi16)(a, 0xf5), 0xf5); }
+OXI_INLINE vrf vrf_of(vrs a) { return OXI_R(cvtepi32_ps)(a); }
+#if VF == 16
+OXI_INLINE vrf vrf_halves(const uint8_t *p) {
+    return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)p));
+}
+#elif OXI_ISA(FMA)
+OXI_INLINE vrf vrf_halves(const uint8_t *p) {
+    return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)p));
+}
+#else
+OXI_INLINE vrf vrf_halves(const uint8_t *p) {
+    __m128i h = _mm_loadl_epi64((const __m128i *)(const void *)p);
+    return OXI_ISA(vs_of_halves)(_mm_unpacklo_epi16(h, _mm_setzero_si128()));
+}
+#endif
+#else
+OXI_INLINE vr vr_load(const void *p) { return vld1q_u8((const uint8_t *)p); }
+OXI_INLINE void vr_store(void *p, vr a) { vst1q_u8((uint8_t *)p, a); }
+OXI_INLINE vr vr_bytes(int a) { return vdupq_n_u8((uint8_t)a); }
+OXI_INLINE vr vr_spread(const void *p) {
+    uint32_t lane;
+    memcpy(&lane, p, 4);
+    return vreinterpretq_u8_u32(vdupq_n_u32(lane));
+}
+OXI_INLINE vr vr_and(vr a, vr b) { return vandq_u8(a, b); }
+OXI_INLINE vr vr_or(vr a, vr b) { return vorrq_u8(a, b); }
+OXI_INLINE vr vr_sub(vr a, vr b) { return vsubq_u8(a, b); }
+OXI_INLINE vr vr_left(vr a, int count) { return vshlq_u8(a, vdupq_n_s8((int8_t)count)); }
+OXI_INLINE vr vr_right(vr a, int count) { return vr_left(a, -count); }
+OXI_INLINE vrs vrs_number(vr a, int i, bool is_signed) {
+    uint32x4_t high = vshlq_u32(vreinterpretq_u32_u8(a), vdupq_n_s32(24 - 8 * i));
+    return is_signed ? vshrq_n_s32(vreinterpretq_s32_u32(high), 24)
+                     : vreinterpretq_s32_u32(vshrq_n_u32(high, 24));
+}
+OXI_INLINE vrs vrs_zero(void) { return vdupq_n_s32(0); }
+OXI_INLINE vrs vrs_load(const int32_t *p) { return vld1q_s32(p); }
+OXI_INLINE void vrs_store(int32_t *p, vrs a) { vst1q_s32(p, a); }
+OXI_INLINE vrs vrs_one(void) { return vdupq_n_s32(1); }
+/* extra: by the dot product instruction. */
+OXI_INLINE vrs vrs_step(vrs sums, vr codes, vr x, int extra) {
+    int8x16_t c = vreinterpretq_s8_u8(codes), q = vreinterpretq_s8_u8(x);
+    if (extra) return OXI_ISA(vb_dot)(sums, c, q);
+    int16x8_t low = vmull_s8(vget_low_s8(c), vget_low_s8(q)), high = vmull_s8(vget_high_s8(c), vget_high_s8(q));
+    return vpadalq_s16(sums, vpaddq_s16(low, high));
+}
+OXI_INLINE vrs vrs_scaled(vrs total, vrs sums, vrs scale) { return vmlaq_s32(total, sums, scale); }
+OXI_INLINE int16x8_t OXI_ISA(vrs_spread_words)(const int16_t *two) {
+    return vreinterpretq_s16_u8(vr_spread(two));
+}
+OXI_INLINE vrs vrs_dot(vrs total, vrs a, const int16_t *two) {
+    int16x8_t b = OXI_ISA(vrs_spread_words)(two), w = vreinterpretq_s16_s32(a);
+    int32x4_t low = vmull_s16(vget_low_s16(w), vget_low_s16(b)), high = vmull_s16(vget_high_s16(w), vget_high_s16(b));
+    return vaddq_s32(total, vpaddq_s32(low, high));
+}
+OXI_INLINE vrs vrw_odd(vr a, bool is_signed) {
+    int16x8_t w = vreinterpretq_s16_u8(a);
+    return is_signed ? vreinterpretq_s32_s16(vshrq_n_s16(w, 8))
+                     : vreinterpretq_s32_u16(vshrq_n_u16(vreinterpretq_u16_s16(w), 8));
+}
+OXI_INLINE vrs vrw_even(vr a, bool is_signed) {
+    return vrw_odd(vreinterpretq_u8_u16(vshlq_n_u16(vreinterpretq_u16_u8(a), 8)), is_signed);
+}
+OXI_INLINE vrs vrw_mul(vrs a, const int16_t *two) {
+    return vreinterpretq_s32_s16(vmulq_s16(vreinterpretq_s16_s32(a), OXI_ISA(vrs_spread_words)(two)));
+}
+OXI_INLINE vrs vrw_low(vrs a) { return vshrq_n_s32(vshlq_n_s32(a, 16), 16); }
+OXI_INLINE vrs vrw_high(vrs a) { return vshrq_n_s32(a, 16); }
+OXI_INLINE vrf vrf_of(vrs a) { return vcvtq_f32_s32(a); }
+OXI_INLINE vrf vrf_halves(const uint8_t *p) {
+    uint16_t h[4];
+    memcpy(h, p, sizeof h);
+    return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(h)));
+}
+#endif
+
+/* ---- codes and scales of a block of sixteen rows ----------------------------------------------------------
+ * What lies `at` bytes behind the start of a block lies 16 times as far behind that of sixteen; from there on
+ * each four bytes of a row are followed by those of the next row. v: which OXI_ROWS of the rows. */
+enum { OXI_ISA(row_vectors) = OXI_REPACKED_ROWS / OXI_ROWS };
+
+OXI_INLINE vr OXI_ISA(four_of_rows)(const uint8_t *p, int at, int four, int v) {
+    return vr_load(p + OXI_REPACKED_ROWS * (at + 4 * four) + 4 * OXI_ROWS * v);
+}
+/* Four bits, the low ones of a byte or the high ones. */
+OXI_INLINE vr OXI_ISA(row_nibbles)(vr a, bool high) {
+    return vr_and(high ? vr_right(a, 4) : a, vr_bytes(15));
+}
+/* Bit `from` of each byte at 16. */
+OXI_INLINE vr OXI_ISA(row_sixteens)(vr a, int from) {
+    return vr_and(from < 4 ? vr_left(a, 4 - from) : vr_right(a, from - 4), vr_bytes(16));
+}
+/* Codes of numbers 4 step, ... of part `part` of a block, with the offset of their type: all steps of types of
+ * 32 numbers, sixteen of types with scales for 32, 32 of q6_k. */
+OXI_INLINE vr OXI_ISA(row_codes)(ox_dtype dtype, const uint8_t *p, int part, int step, int v) {
+    bool high = dtype == OX_Q4_K || dtype == OX_Q5_K ? step >= 8 : step >= 4;
+    int four = step & (dtype == OX_Q4_K || dtype == OX_Q5_K ? 7 : 3);
+    switch (dtype) {
+    case OX_Q4_0: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 2, four, v), high);
+    case OX_Q4_1: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 4, four, v), high);
+    case OX_Q5_0:
+        return vr_or(OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 6, four, v), high),
+                     OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 2, 0, v), step));
+    case OX_Q5_1:
+        return vr_or(OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 8, four, v), high),
+                     OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 4, 0, v), step));
+    case OX_Q4_K: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 16 + 32 * part, four, v), high);
+    case OX_Q5_K:
+        return vr_or(OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 48 + 32 * part, four, v), high),
+                     vr_and(vr_left(vr_right(OXI_ISA(four_of_rows)(p, 16, four, v), 2 * part + high), 4),
+                            vr_bytes(16)));
+    default: break;
+    }
+    int group = step / 8; /* of q6_k */
+    vr low = OXI_ISA(four_of_rows)(p, 64 * part + 32 * (group & 1), step & 7, v);
+    vr two = OXI_ISA(four_of_rows)(p, 128 + 32 * part, step & 7, v);
+    two = group < 2 ? vr_left(two, 4 - 2 * group) : vr_right(two, 2 * group - 4);
+    return vr_or(OXI_ISA(row_nibbles)(low, group >= 2), vr_and(two, vr_bytes(48)));
+}
+
+/* Scales and minima of q4_k and q5_k, six bits each: four in the bytes of a lane. */
+typedef struct OXI_ISA(row_scales) { vr scale[2], least[2]; } OXI_ISA(row_scales);
+OXI_INLINE OXI_ISA(row_scales) OXI_ISA(row_scales_k)(const uint8_t *p, int v) {
+    OXI_ISA(row_scales) r;
+    vr a = OXI_ISA(four_of_rows)(p, 4, 0, v), b = OXI_ISA(four_of_rows)(p, 4, 1, v),
+       c = OXI_ISA(four_of_rows)(p, 4, 2, v);
+    vr low = vr_bytes(15), high = vr_bytes(48);
+    r.scale[0] = vr_and(a, vr_bytes(63));
+    r.least[0] = vr_and(b, vr_bytes(63));
+    r.scale[1] = vr_or(vr_and(c, low), vr_and(vr_right(a, 2), high));
+    r.least[1] = vr_or(vr_and(vr_right(c, 4), low), vr_and(vr_right(b, 2), high));
+    return r;
+}
+
+/* ---- rows against activations -----------------------------------------------------------------------------
+ * Sixteen rows of n numbers, a multiple of 256, times x. Sums of 16 bits hold the products of eight steps of
+ * codes up to 15, of four of codes up to 31, of two of codes up to 63. */
+OXI_INLINE void OXI_ISA(prefetch_rows)(const uint8_t *p, int bytes) {
+    for (int i = 0; i < bytes; i += 64) OXI_PREFETCH_READ(p + OXI_PREFETCH_AHEAD + i);
+}
+
+/* Types with a scale for 32 numbers. offset: what is taken from codes; `least` bytes behind the block's start
+ * there is a number to be added, if not 0. */
+OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, int64_t n, const uint8_t *p, const oxi_q8 *x,
+                                     float *out, int offset, int least, int at_once, int extra) {
+    vrf sum[OXI_ISA(row_vectors)];
+    OXI_UNROLL
+    for (int v = 0; v < OXI_ISA(row_vectors); v++) sum[v] = vrf_zero();
+    for (; n > 0; n -= 256, x++)
+        for (int b = 0; b < 8; b++, p += OXI_REPACKED_ROWS * bytes) {
+            const int8_t *q = x->q + 32 * b;
+            vrf scale = vrf_set1(x->scale[b]), taken = vrf_set1((float)-offset * x->sum[b]);
+            vrs sums[OXI_ISA(row_vectors)], total[OXI_ISA(row_vectors)];
+            OXI_ISA(prefetch_rows)(p, OXI_REPACKED_ROWS * bytes);
+            OXI_UNROLL
+            for (int half = 0; half < 2; half++) {
+                OXI_UNROLL
+                for (int v = 0; v < OXI_ISA(row_vectors); v++)
+                    if (half == 0 || at_once < 8) sums[v] = vrs_zero();
+                OXI_UNROLL
+                for (int i = 2 * half; i < 2 * half + 2; i++) {
+                    vr low = vr_spread(q + 4 * i), high = vr_spread(q + 16 + 4 * i);
+                    OXI_UNROLL
+                    for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+                        sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, 0, i, v), low, extra);
+                        sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, 0, i + 4, v), high, extra);
+                    }
+                }
+                OXI_UNROLL
+                for (int v = 0; v < OXI_ISA(row_vectors); v++)
+                    if (half == 1 || at_once < 8)
+                        total[v] = vrs_scaled(half == 1 && at_once < 8 ? total[v] : vrs_zero(), sums[v], vrs_one());
+            }
+            OXI_UNROLL
+            for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+                vrf d = vrf_halves(p + 2 * OXI_ROWS * v);
+                sum[v] = vrf_fma(d, vrf_fma(vrf_of(total[v]), scale, taken), sum[v]);
+                if (least)
+                    sum[v] = vrf_fma(vrf_halves(p + OXI_REPACKED_ROWS * least + 2 * OXI_ROWS * v),
+                                     vrf_set1(x->sum[b]), sum[v]);
+            }
+        }
+    OXI_UNROLL
+    for (int v = 0; v < OXI_ISA(row_vectors); v++) vrf_store(out + OXI_ROWS * v, sum[v]);
+}
+
+/* q4_k and q5_k: floats are met once a block. */
+OXI_INLINE void OXI_ISA(rows_dot_k)(ox_dtype dtype, int bytes, int64_t n, const uint8_t *p, const oxi_q8 *x,
+                                    float *out, int at_once, int extra) {
+    vrf sum[OXI_ISA(row_vectors)];
+    int32_t kept[8][OXI_REPACKED_ROWS];
+    OXI_UNROLL
+    for (int v = 0; v < OXI_ISA(row_vectors); v++) sum[v] = vrf_zero();
+    for (; n > 0; n -= 256, x++, p += OXI_REPACKED_ROWS * bytes) {
+        vrs total[OXI_ISA(row_vectors)];
+        vrf step = vrf_set1(x->step), less = vrf_set1(-x->step);
+        OXI_UNROLL
+        for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+            OXI_ISA(row_scales) scales = OXI_ISA(row_scales_k)(p, v);
+            vrs taken = vrs_zero();
+            OXI_UNROLL
+            for (int i = 0; i < 4; i++) { /* groups 0 and 2, 1 and 3 of each four */
+                vr four = scales.scale[i / 2], least = scales.least[i / 2];
+                const int16_t *ratio = x->crossed_ratio + 2 * i;
+                vrs two = vrw_mul(i % 2 ? vrw_odd(four, false) : vrw_even(four, false), ratio);
+                vrs_store(kept[i + i / 2 * 2] + OXI_ROWS * v, vrw_low(two));
+                vrs_store(kept[i + i / 2 * 2 + 2] + OXI_ROWS * v, vrw_high(two));
+                two = vrw_mul(i % 2 ? vrw_odd(least, false) : vrw_even(least, false), ratio);
+                taken = vrs_dot(taken, two, x->crossed_sum + 2 * i);
+            }
+            vrf dmin = vrf_halves(p + 2 * OXI_REPACKED_ROWS + 2 * OXI_ROWS * v);
+            sum[v] = vrf_fma(vrf_mul(dmin, less), vrf_of(taken), sum[v]);
+            total[v] = vrs_zero();
+        }
+        for (int part = 0; part < 4; part++) {
+            const int8_t *q = x->q + 64 * part;
+            OXI_ISA(prefetch_rows)(p + 4 * part * bytes, 4 * bytes);
+            OXI_UNROLL
+            for (int first = 0; first < 8; first += at_once) {
+                vrs a[OXI_ISA(row_vectors)], b[OXI_ISA(row_vectors)];
+                OXI_UNROLL
+                for (int v = 0; v < OXI_ISA(row_vectors); v++) a[v] = b[v] = vrs_zero();
+                OXI_UNROLL
+                for (int i = first; i < first + at_once; i++) {
+                    vr low = vr_spread(q + 4 * i), high = vr_spread(q + 32 + 4 * i);
+                    OXI_UNROLL
+                    for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+                        a[v] = vrs_step(a[v], OXI_ISA(row_codes)(dtype, p, part, i, v), low, extra);
+                        b[v] = vrs_step(b[v], OXI_ISA(row_codes)(dtype, p, part, i + 8, v), high, extra);
+                    }
+                }
+                OXI_UNROLL
+                for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+                    total[v] = vrs_scaled(total[v], a[v], vrs_load(kept[2 * part] + OXI_ROWS * v));
+                    total[v] = vrs_scaled(total[v], b[v], vrs_load(kept[2 * part + 1] + OXI_ROWS * v));
+                }
+            }
+        }
+        OXI_UNROLL
+        for (int v = 0; v < OXI_ISA(row_vectors); v++)
+            sum[v] = vrf_fma(vrf_mul(vrf_halves(p + 2 * OXI_ROWS * v), step), vrf_of(total[v]), sum[v]);
+    }
+    OXI_UNROLL
+    for (int v = 0; v < OXI_ISA(row_vectors); v++) vrf_store(out + OXI_ROWS * v, sum[v]);
+}
+
+/* q6_k: a scale for 16 numbers; a lane's sum of 64 products of codes up to 63 fits int32. */
+OXI_INLINE void OXI_ISA(rows_dot_q6_k)(int64_t n, const uint8_t *p, const oxi_q8 *x, float *out, int extra) {
+    enum { bytes = OXI_BYTES_OX_Q6_K };
+    vrf sum[OXI_ISA(row_vectors)];
+    int32_t kept[8][OXI_ROWS]; /* of half a block: scales of groups of 16 */
+    OXI_UNROLL
+    for (int v = 0; v < OXI_ISA(row_vectors); v++) sum[v] = vrf_zero();
+    for (; n > 0; n -= 256, x++, p += OXI_REPACKED_ROWS * bytes) {
+        OXI_UNROLL
+        for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+            vrf d = vrf_mul(vrf_halves(p + OXI_REPACKED_ROWS * 208 + 2 * OXI_ROWS * v), vrf_set1(x->step));
+            vrs taken = vrs_zero();
+            OXI_ISA(prefetch_rows)(p + v * OXI_ROWS * bytes, OXI_ROWS * bytes);
+            for (int part = 0; part < 2; part++) {
+                OXI_UNROLL
+                for (int i = 0; i < 4; i++) { /* groups 0 and 2, 1 and 3 of each four, of 16 numbers */
+                    vr four = OXI_ISA(four_of_rows)(p, 192 + 8 * part, i / 2, v);
+                    vrs two = vrw_mul(i % 2 ? vrw_odd(four, true) : vrw_even(four, true),
+                                      x->ratio + 4 * part + i / 2 * 2);
+                    vrs_store(kept[i + i / 2 * 2], vrw_low(two));
+                    vrs_store(kept[i + i / 2 * 2 + 2], vrw_high(two));
+                    taken = vrs_dot(taken, two, x->crossed_total + 8 * part + 2 * i);
+                }
+                OXI_UNROLL
+                for (int half = 0; half < 2; half++) {
+                    vrs total = vrs_zero();
+                    OXI_UNROLL
+                    for (int pair = 0; pair < 8; pair++) {
+                        int group = pair / 2, step = 8 * group + 4 * half + 2 * (pair % 2);
+                        const int8_t *q = x->q + 128 * part + 4 * step;
+                        vrs sums = vrs_step(vrs_zero(), OXI_ISA(row_codes)(OX_Q6_K, p, part, step, v),
+                                            vr_spread(q), extra);
+                        sums = vrs_step(sums, OXI_ISA(row_codes)(OX_Q6_K, p, part, step + 1, v),
+                                        vr_spread(q + 4), extra);
+                        total = vrs_scaled(total, sums, vrs_load(kept[2 * group + half]));
+                    }
+                    sum[v] = vrf_fma(d, vrf_of(total), sum[v]);
+                }
+            }
+            sum[v] = vrf_fma(vrf_mul(d, vrf_set1(-32)), vrf_of(taken), sum[v]);
+        }
+    }
+    OXI_UNROLL
+    for (int v = 0; v < OXI_ISA(row_vectors); v++) vrf_store(out + OXI_ROWS * v, sum[v]);
+}
+
+/* The types: name, dtype, numbers with a scale, of a part, offset of codes, where least numbers are. */
+#define OXI_EACH_REPACKED_32(X) \
+    X(q4_0, OX_Q4_0, 8, 0, 8) X(q4_1, OX_Q4_1, 0, 2, 8) X(q5_0, OX_Q5_0, 16, 0, 4) X(q5_1, OX_Q5_1, 0, 2, 4)
+
+#define OXI_X(name, dtype, offset, least, at_once) \
+OXI_INLINE void OXI_ISA(rows_dot_##name)(int64_t n, const uint8_t *p, const oxi_q8 *x, float *out, int extra) { \
+    OXI_ISA(rows_dot_32)(dtype, OXI_BYTES_##dtype, n, p, x, out, offset, least, at_once, extra); \
+}
+OXI_EACH_REPACKED_32(OXI_X)
+#undef OXI_X
+OXI_INLINE void OXI_ISA(rows_dot_q4_k)(int64_t n, const uint8_t *p, const oxi_q8 *x, float *out, int extra) {
+    OXI_ISA(rows_dot_k)(OX_Q4_K, OXI_BYTES_OX_Q4_K, n, p, x, out, 8, extra);
+}
+OXI_INLINE void OXI_ISA(rows_dot_q5_k)(int64_t n, const uint8_t *p, const oxi_q8 *x, float *out, int extra) {
+    OXI_ISA(rows_dot_k)(OX_Q5_K, OXI_BYTES_OX_Q5_K, n, p, x, out, 4, extra);
+}
+
+/* ---- as panels of codes ----------------------------------------------------------------------------------- */
+
+/* The scales of group `group` of a block, and what is taken from numbers (less an offset of codes). */
+OXI_INLINE vrf OXI_ISA(row_group_scale)(ox_dtype dtype, const uint8_t *p, int group, int v, vrf *taken) {
+    const uint8_t *d = p + 2 * OXI_ROWS * v;
+    *taken = vrf_zero();
+    if (dtype == OX_Q6_K) {
+        vrs scale = vrs_number(OXI_ISA(four_of_rows)(p, 192, group / 4, v), group % 4, true);
+        return vrf_mul(vrf_halves(d + OXI_REPACKED_ROWS * 208), vrf_of(scale));
+    }
+    if (dtype == OX_Q4_K || dtype == OX_Q5_K) {
+        OXI_ISA(row_scales) scales = OXI_ISA(row_scales_k)(p, v);
+        vr scale = group < 4 ? scales.scale[0] : scales.scale[1];
+        vr least = group < 4 ? scales.least[0] : scales.least[1];
+        *taken = vrf_mul(vrf_halves(d + 2 * OXI_REPACKED_ROWS), vrf_of(vrs_number(least, group % 4, false)));
+        return vrf_mul(vrf_halves(d), vrf_of(vrs_number(scale, group % 4, false)));
+    }
+    if (dtype == OX_Q4_1 || dtype == OX_Q5_1)
+        *taken = vrf_mul(vrf_halves(d + 2 * OXI_REPACKED_ROWS), vrf_set1(-1));
+    return vrf_halves(d);
+}
+
+/* n numbers of rows `first` to first + count as a panel of `width` lines. elements: of a block; steps: of a
+ * part. */
+OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, int steps, int each, int offset,
+                                     int64_t n, const uint8_t *p, int first, int count, int64_t width,
+                                     bool is_signed, const oxi_code_panel *to) {
+    char *code = (char *)to->codes;
+    float *scale = to->scale, *extra = to->extra;
+    for (; n > 0; n -= elements, p += OXI_REPACKED_ROWS * bytes) {
+        for (int part = 0; part < elements / (4 * steps); part++)
+            for (int i = 0; i < count; i += OXI_ROWS) {
+                int v = (first + i) / OXI_ROWS;
+                char *to_code = code + 4 * (width * part * steps + i);
+                OXI_UNROLL_32
+                for (int step = 0; step < steps; step++) {
+                    vr codes = OXI_ISA(row_codes)(dtype, p, part, step, v);
+                    if (is_signed && offset) codes = vr_sub(codes, vr_bytes(offset));
+                    vr_store(to_code + 4 * width * step, codes);
+                }
+            }
+        code += 4 * width * (elements / 4);
+        for (int group = 0; group < elements / each; group++, scale += width, extra += extra ? width : 0)
+            for (int i = 0; i < count; i += OXI_ROWS) {
+                vrf taken, s = OXI_ISA(row_group_scale)(dtype, p, group, (first + i) / OXI_ROWS, &taken);
+                vrf_store(scale + i, s);
+                if (extra) vrf_store(extra + i, is_signed ? taken : vrf_fma(s, vrf_set1((float)offset), taken));
+            }
+    }
+}
+#define OXI_REPACKED_TYPES(X) \
+    X(q4_0, OX_Q4_0, 8, 32, 8) X(q4_1, OX_Q4_1, 8, 32, 0) X(q5_0, OX_Q5_0, 8, 32, 16) X(q5_1, OX_Q5_1, 8, 32, 0) \
+    X(q4_k, OX_Q4_K, 16, 32, 0) X(q5_k, OX_Q5_K, 16, 32, 0) X(q6_k, OX_Q6_K, 32, 16, 32)
+#define OXI_X(name, dtype, steps, each, offset) \
+OXI_KERNEL void OXI_ISA(unpack_rows_##name)(int64_t n, const void *rows, int first, int count, int64_t width, \
+                                            bool is_signed, const oxi_code_panel *to) { \
+    OXI_ISA(rows_unpack)(dtype, OXI_ELEMENTS_##dtype, OXI_BYTES_##dtype, steps, each, offset, n, \
+                         (const uint8_t *)rows, first, count, width, is_signed, to); \
+} \
+OXI_DOT_REPACKED(dot_repacked_##name, name, 0)
+#define OXI_DOT_REPACKED(kernel, name, extra) \
+OXI_KERNEL void OXI_ISA(kernel)(int64_t groups, int64_t group_bytes, int64_t n, const void *blocks, \
+                                const oxi_q8 *x, float *out) { \
+    for (int64_t turn = 0; turn < groups; turn++) { \
+        int64_t i = oxi_row_of_turn(turn, groups); \
+        OXI_ISA(rows_dot_##name)(n, (const uint8_t *)blocks + i * group_bytes, x, out + OXI_REPACKED_ROWS * i, \
+                                 extra); \
+    } \
+}
+OXI_REPACKED_TYPES(OXI_X)
+#undef OXI_X
+#if !defined(OXI_X86)
+#define OXI_X(name, dtype, steps, each, offset) OXI_DOT_REPACKED(dot_extra_repacked_##name, name, 1)
+OXI_REPACKED_TYPES(OXI_X)
+#undef OXI_X
+#endif
+#endif
+
+static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels *k) {
+    (void)k;
+#ifdef OXI_REPACKED
+#if defined(OXI_X86) && VF == 4
+    if (!(oxi_cpu_info()->features & OXI_CPU_SSSE3)) return;
+#endif
+#define OXI_X(name, dtype, steps, each, offset) \
+    k->dot_repacked[dtype] = OXI_ISA(dot_repacked_##name); \
+    k->unpack_repacked[dtype] = OXI_ISA(unpack_rows_##name);
+    OXI_REPACKED_TYPES(OXI_X)
+#undef OXI_X
+#if !defined(OXI_X86)
+    if (!(oxi_cpu_info()->features & OXI_CPU_DOTPROD)) return;
+#define OXI_X(name, dtype, steps, each, offset) k->dot_repacked[dtype] = OXI_ISA(dot_extra_repacked_##name);
+    OXI_REPACKED_TYPES(OXI_X)
+#undef OXI_X
+#endif
+#endif
+}
+
+#undef OXI_REPACKED
+#undef OXI_REPACKED_TYPES
+#undef OXI_EACH_REPACKED_32
+#undef OXI_DOT_REPACKED
+#undef OXI_ROWS
+#undef OXI_R
+#undef OXI_R_WHOLE
+#undef OXI_UNROLL
+#undef OXI_UNROLL_32
+#undef vr
+#undef vrs
+#undef vr_load
+#undef vr_store
+#undef vr_bytes
+#undef vr_spread
+#undef vr_and
+#undef vr_or
+#undef vr_sub
+#undef vr_right
+#undef vr_left
+#undef vrs_number
+#undef vrs_zero
+#undef vrs_load
+#undef vrs_store
+#undef vrs_one
+#undef vrs_step
+#undef vrs_scaled
+#undef vrf_of
+#undef vrf_halves
+#undef vrf
+#undef vrf_zero
+#undef vrf_set1
+#undef vrf_load
+#undef vrf_store
+#undef vrf_mul
+#undef vrf_fma
+#undef vrs_dot
+#undef vrw_even
+#undef vrw_odd
+#undef vrw_mul
+#undef vrw_low
+#undef vrw_high
 OXI_STRAIGHT_END
 /* >>cpu/kernels/codes.inc */
 /* Products of panels of int8 codes of one tier: OXI_CODE_ROWS rows of activations against 2 VQ rows of
@@ -16005,6 +16612,7 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
     OXI_ISA(fill_rows)(k);
     OXI_ISA(fill_gemm)(k);
     OXI_ISA(fill_blocks)(k);
+    OXI_ISA(fill_repacked)(k);
     OXI_ISA(fill_codes)(k);
     OXI_ISA(fill_attention)(k);
 }
@@ -20550,9 +21158,10 @@ OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, oxi_q8 *
                     total = vf_add(total, vi_to_vf(codes));
                 }
                 halves[half] = vf_hsum(total);
-                out->total[2 * i + half] = (int16_t)halves[half];
+                out->total[2 * i + half] = out->crossed_total[oxi_crossed(2 * i + half)] = (int16_t)halves[half];
             }
-            out->ratio[i] = (int16_t)ratio;
+            out->ratio[i] = out->crossed_ratio[oxi_crossed(i)] = (int16_t)ratio;
+            out->crossed_sum[oxi_crossed(i)] = (int16_t)(halves[0] + halves[1]);
             out->scale[i] = out->step * (float)ratio;
             out->sum[i] = out->scale[i] * (halves[0] + halves[1]);
         }
@@ -20632,6 +21241,583 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #undef vs_dot
 #undef vs_of_sums
 #undef OXI_VS
+/* >>cpu/kernels/repacked.inc */
+/* Repacked weights of block types of one tier: sixteen rows side by side, a row a lane of 32 bits (the layout
+ * is cpu/repack.c's). Their products with a row of activations need no sums across lanes, and their codes lie
+ * as panels of codes want them. Stamped by cpu/tiers.c; what reads f16 numbers and e8m0 is blocks.inc's. */
+
+/* ---- lanes ------------------------------------------------------------------------------------------------
+ * vr: OXI_ROWS rows, four bytes each; vrs: as many int32; vrf: as many floats.
+ * vr_spread: the four bytes at p in each lane. Shifts carry bits from byte to byte: a mask follows.
+ * vrs_number: byte i of each lane. vrs_step adds up the products of unsigned codes and of q, on x86 in 16 bits,
+ * which must hold them; vrs_scaled adds such sums times a scale to an int32. Scales are made two to a lane, as
+ * words: vrw_even and vrw_odd widen bytes 0 and 2, 1 and 3; vrw_low and vrw_high make one of the two what
+ * vrs_scaled takes; vrs_dot adds their products with two words, spread; vrs_one is a scale of 1. */
+#if defined(OXI_X86) && VF > 1
+#define OXI_REPACKED 1
+#if VF == 16
+#define OXI_ROWS 16
+#define OXI_R(name) _mm512_##name
+#define OXI_R_WHOLE(name) _mm512_##name##_si512
+typedef __m512i OXI_ISA(vr);
+#elif VF == 8 && OXI_ISA(FMA)
+#define OXI_ROWS 8
+#define OXI_R(name) _mm256_##name
+#define OXI_R_WHOLE(name) _mm256_##name##_si256
+typedef __m256i OXI_ISA(vr);
+#else
+#define OXI_ROWS 4
+#define OXI_R(name) _mm_##name
+#define OXI_R_WHOLE(name) _mm_##name##_si128
+typedef __m128i OXI_ISA(vr);
+#endif
+typedef OXI_ISA(vr) OXI_ISA(vrs);
+#elif VF == 4
+#define OXI_REPACKED 1
+#define OXI_ROWS 4
+typedef uint8x16_t OXI_ISA(vr);
+typedef int32x4_t OXI_ISA(vrs);
+#endif
+
+#ifdef OXI_REPACKED
+#define OXI_UNROLL _Pragma("GCC unroll 8")
+#define OXI_UNROLL_32 _Pragma("GCC unroll 32")
+#define vr OXI_ISA(vr)
+#define vrs OXI_ISA(vrs)
+#define vr_load OXI_ISA(vr_load)
+#define vr_store OXI_ISA(vr_store)
+#define vr_bytes OXI_ISA(vr_bytes)
+#define vr_spread OXI_ISA(vr_spread)
+#define vr_and OXI_ISA(vr_and)
+#define vr_or OXI_ISA(vr_or)
+#define vr_sub OXI_ISA(vr_sub)
+#define vr_right OXI_ISA(vr_right)
+#define vr_left OXI_ISA(vr_left)
+#define vrs_number OXI_ISA(vrs_number)
+#define vrs_zero OXI_ISA(vrs_zero)
+#define vrs_load OXI_ISA(vrs_load)
+#define vrs_store OXI_ISA(vrs_store)
+#define vrs_one OXI_ISA(vrs_one)
+#define vrs_step OXI_ISA(vrs_step)
+#define vrs_scaled OXI_ISA(vrs_scaled)
+#define vrs_dot OXI_ISA(vrs_dot)
+#define vrw_even OXI_ISA(vrw_even)
+#define vrw_odd OXI_ISA(vrw_odd)
+#define vrw_mul OXI_ISA(vrw_mul)
+#define vrw_low OXI_ISA(vrw_low)
+#define vrw_high OXI_ISA(vrw_high)
+#define vrf_of OXI_ISA(vrf_of)
+#define vrf_halves OXI_ISA(vrf_halves)
+#if defined(OXI_X86) && VF == 8 && !OXI_ISA(FMA) /* eight floats, but integers only four at a time */
+#define vrf OXI_ISA(vs)
+#define vrf_zero OXI_ISA(vs_zero)
+#define vrf_set1 OXI_ISA(vs_set1)
+#define vrf_load OXI_ISA(vs_load)
+#define vrf_store OXI_ISA(vs_store)
+#define vrf_mul OXI_ISA(vs_mul)
+#define vrf_fma OXI_ISA(vs_fma)
+#else
+#define vrf vf
+#define vrf_zero vf_zero
+#define vrf_set1 vf_set1
+#define vrf_load vf_load
+#define vrf_store vf_store
+#define vrf_mul vf_mul
+#define vrf_fma vf_fma
+#endif
+
+#if defined(OXI_X86)
+OXI_INLINE vr vr_load(const void *p) { return OXI_R_WHOLE(loadu)((const vr *)p); }
+OXI_INLINE void vr_store(void *p, vr a) { OXI_R_WHOLE(storeu)((vr *)p, a); }
+OXI_INLINE vr vr_bytes(int a) { return OXI_R(set1_epi8)((char)a); }
+OXI_INLINE vr vr_spread(const void *p) {
+    int32_t lane;
+    memcpy(&lane, p, 4);
+    return OXI_R(set1_epi32)(lane);
+}
+OXI_INLINE vr vr_and(vr a, vr b) { return OXI_R_WHOLE(and)(a, b); }
+OXI_INLINE vr vr_or(vr a, vr b) { return OXI_R_WHOLE(or)(a, b); }
+OXI_INLINE vr vr_sub(vr a, vr b) { return OXI_R(sub_epi8)(a, b); }
+OXI_INLINE vr vr_right(vr a, int count) { return OXI_R(srli_epi16)(a, count); }
+OXI_INLINE vr vr_left(vr a, int count) { return OXI_R(slli_epi16)(a, count); }
+OXI_INLINE vrs vrs_number(vr a, int i, bool is_signed) {
+    a = OXI_R(slli_epi32)(a, 24 - 8 * i);
+    return is_signed ? OXI_R(srai_epi32)(a, 24) : OXI_R(srli_epi32)(a, 24);
+}
+OXI_INLINE vrs vrs_zero(void) { return OXI_R_WHOLE(setzero)(); }
+OXI_INLINE vrs vrs_load(const int32_t *p) { return vr_load(p); }
+OXI_INLINE void vrs_store(int32_t *p, vrs a) { vr_store(p, a); }
+OXI_INLINE vrs vrs_one(void) { return OXI_R(set1_epi16)(1); }
+OXI_INLINE vrs vrs_step(vrs sums, vr codes, vr x, int extra) {
+    (void)extra;
+#if VF == 4
+    __asm__("pmaddubsw %1, %0" : "+x"(codes) : "x"(x));
+    return OXI_R(add_epi16)(sums, codes);
+#else
+    return OXI_R(add_epi16)(sums, OXI_R(maddubs_epi16)(codes, x));
+#endif
+}
+OXI_INLINE vrs vrs_scaled(vrs total, vrs sums, vrs scale) {
+    return OXI_R(add_epi32)(total, OXI_R(madd_epi16)(sums, scale));
+}
+OXI_INLINE vrs vrs_dot(vrs total, vrs a, const int16_t *two) { return vrs_scaled(total, a, vr_spread(two)); }
+OXI_INLINE vrs vrw_even(vr a, bool is_signed) {
+    return is_signed ? OXI_R(srai_epi16)(OXI_R(slli_epi16)(a, 8), 8) : vr_and(a, OXI_R(set1_epi16)(255));
+}
+OXI_INLINE vrs vrw_odd(vr a, bool is_signed) {
+    return is_signed ? OXI_R(srai_epi16)(a, 8) : OXI_R(srli_epi16)(a, 8);
+}
+OXI_INLINE vrs vrw_mul(vrs a, const int16_t *two) { return OXI_R(mullo_epi16)(a, vr_spread(two)); }
+OXI_INLINE vrs vrw_low(vrs a) { return OXI_R(shufflelo_epi16)(OXI_R(shufflehi_epi16)(a, 0xa0), 0xa0); }
+OXI_INLINE vrs vrw_high(vrs a) { return OXI_R(shufflelo_epi16)(OXI_R(shufflehi_epi16)(a, 0xf5), 0xf5); }
+OXI_INLINE vrf vrf_of(vrs a) { return OXI_R(cvtepi32_ps)(a); }
+#if VF == 16
+OXI_INLINE vrf vrf_halves(const uint8_t *p) {
+    return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)p));
+}
+#elif OXI_ISA(FMA)
+OXI_INLINE vrf vrf_halves(const uint8_t *p) {
+    return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)p));
+}
+#else
+OXI_INLINE vrf vrf_halves(const uint8_t *p) {
+    __m128i h = _mm_loadl_epi64((const __m128i *)(const void *)p);
+    return OXI_ISA(vs_of_halves)(_mm_unpacklo_epi16(h, _mm_setzero_si128()));
+}
+#endif
+#else
+OXI_INLINE vr vr_load(const void *p) { return vld1q_u8((const uint8_t *)p); }
+OXI_INLINE void vr_store(void *p, vr a) { vst1q_u8((uint8_t *)p, a); }
+OXI_INLINE vr vr_bytes(int a) { return vdupq_n_u8((uint8_t)a); }
+OXI_INLINE vr vr_spread(const void *p) {
+    uint32_t lane;
+    memcpy(&lane, p, 4);
+    return vreinterpretq_u8_u32(vdupq_n_u32(lane));
+}
+OXI_INLINE vr vr_and(vr a, vr b) { return vandq_u8(a, b); }
+OXI_INLINE vr vr_or(vr a, vr b) { return vorrq_u8(a, b); }
+OXI_INLINE vr vr_sub(vr a, vr b) { return vsubq_u8(a, b); }
+OXI_INLINE vr vr_left(vr a, int count) { return vshlq_u8(a, vdupq_n_s8((int8_t)count)); }
+OXI_INLINE vr vr_right(vr a, int count) { return vr_left(a, -count); }
+OXI_INLINE vrs vrs_number(vr a, int i, bool is_signed) {
+    uint32x4_t high = vshlq_u32(vreinterpretq_u32_u8(a), vdupq_n_s32(24 - 8 * i));
+    return is_signed ? vshrq_n_s32(vreinterpretq_s32_u32(high), 24)
+                     : vreinterpretq_s32_u32(vshrq_n_u32(high, 24));
+}
+OXI_INLINE vrs vrs_zero(void) { return vdupq_n_s32(0); }
+OXI_INLINE vrs vrs_load(const int32_t *p) { return vld1q_s32(p); }
+OXI_INLINE void vrs_store(int32_t *p, vrs a) { vst1q_s32(p, a); }
+OXI_INLINE vrs vrs_one(void) { return vdupq_n_s32(1); }
+/* extra: by the dot product instruction. */
+OXI_INLINE vrs vrs_step(vrs sums, vr codes, vr x, int extra) {
+    int8x16_t c = vreinterpretq_s8_u8(codes), q = vreinterpretq_s8_u8(x);
+    if (extra) return OXI_ISA(vb_dot)(sums, c, q);
+    int16x8_t low = vmull_s8(vget_low_s8(c), vget_low_s8(q)), high = vmull_s8(vget_high_s8(c), vget_high_s8(q));
+    return vpadalq_s16(sums, vpaddq_s16(low, high));
+}
+OXI_INLINE vrs vrs_scaled(vrs total, vrs sums, vrs scale) { return vmlaq_s32(total, sums, scale); }
+OXI_INLINE int16x8_t OXI_ISA(vrs_spread_words)(const int16_t *two) {
+    return vreinterpretq_s16_u8(vr_spread(two));
+}
+OXI_INLINE vrs vrs_dot(vrs total, vrs a, const int16_t *two) {
+    int16x8_t b = OXI_ISA(vrs_spread_words)(two), w = vreinterpretq_s16_s32(a);
+    int32x4_t low = vmull_s16(vget_low_s16(w), vget_low_s16(b)), high = vmull_s16(vget_high_s16(w), vget_high_s16(b));
+    return vaddq_s32(total, vpaddq_s32(low, high));
+}
+OXI_INLINE vrs vrw_odd(vr a, bool is_signed) {
+    int16x8_t w = vreinterpretq_s16_u8(a);
+    return is_signed ? vreinterpretq_s32_s16(vshrq_n_s16(w, 8))
+                     : vreinterpretq_s32_u16(vshrq_n_u16(vreinterpretq_u16_s16(w), 8));
+}
+OXI_INLINE vrs vrw_even(vr a, bool is_signed) {
+    return vrw_odd(vreinterpretq_u8_u16(vshlq_n_u16(vreinterpretq_u16_u8(a), 8)), is_signed);
+}
+OXI_INLINE vrs vrw_mul(vrs a, const int16_t *two) {
+    return vreinterpretq_s32_s16(vmulq_s16(vreinterpretq_s16_s32(a), OXI_ISA(vrs_spread_words)(two)));
+}
+OXI_INLINE vrs vrw_low(vrs a) { return vshrq_n_s32(vshlq_n_s32(a, 16), 16); }
+OXI_INLINE vrs vrw_high(vrs a) { return vshrq_n_s32(a, 16); }
+OXI_INLINE vrf vrf_of(vrs a) { return vcvtq_f32_s32(a); }
+OXI_INLINE vrf vrf_halves(const uint8_t *p) {
+    uint16_t h[4];
+    memcpy(h, p, sizeof h);
+    return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(h)));
+}
+#endif
+
+/* ---- codes and scales of a block of sixteen rows ----------------------------------------------------------
+ * What lies `at` bytes behind the start of a block lies 16 times as far behind that of sixteen; from there on
+ * each four bytes of a row are followed by those of the next row. v: which OXI_ROWS of the rows. */
+enum { OXI_ISA(row_vectors) = OXI_REPACKED_ROWS / OXI_ROWS };
+
+OXI_INLINE vr OXI_ISA(four_of_rows)(const uint8_t *p, int at, int four, int v) {
+    return vr_load(p + OXI_REPACKED_ROWS * (at + 4 * four) + 4 * OXI_ROWS * v);
+}
+/* Four bits, the low ones of a byte or the high ones. */
+OXI_INLINE vr OXI_ISA(row_nibbles)(vr a, bool high) {
+    return vr_and(high ? vr_right(a, 4) : a, vr_bytes(15));
+}
+/* Bit `from` of each byte at 16. */
+OXI_INLINE vr OXI_ISA(row_sixteens)(vr a, int from) {
+    return vr_and(from < 4 ? vr_left(a, 4 - from) : vr_right(a, from - 4), vr_bytes(16));
+}
+/* Codes of numbers 4 step, ... of part `part` of a block, with the offset of their type: all steps of types of
+ * 32 numbers, sixteen of types with scales for 32, 32 of q6_k. */
+OXI_INLINE vr OXI_ISA(row_codes)(ox_dtype dtype, const uint8_t *p, int part, int step, int v) {
+    bool high = dtype == OX_Q4_K || dtype == OX_Q5_K ? step >= 8 : step >= 4;
+    int four = step & (dtype == OX_Q4_K || dtype == OX_Q5_K ? 7 : 3);
+    switch (dtype) {
+    case OX_Q4_0: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 2, four, v), high);
+    case OX_Q4_1: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 4, four, v), high);
+    case OX_Q5_0:
+        return vr_or(OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 6, four, v), high),
+                     OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 2, 0, v), step));
+    case OX_Q5_1:
+        return vr_or(OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 8, four, v), high),
+                     OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 4, 0, v), step));
+    case OX_Q4_K: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 16 + 32 * part, four, v), high);
+    case OX_Q5_K:
+        return vr_or(OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 48 + 32 * part, four, v), high),
+                     vr_and(vr_left(vr_right(OXI_ISA(four_of_rows)(p, 16, four, v), 2 * part + high), 4),
+                            vr_bytes(16)));
+    default: break;
+    }
+    int group = step / 8; /* of q6_k */
+    vr low = OXI_ISA(four_of_rows)(p, 64 * part + 32 * (group & 1), step & 7, v);
+    vr two = OXI_ISA(four_of_rows)(p, 128 + 32 * part, step & 7, v);
+    two = group < 2 ? vr_left(two, 4 - 2 * group) : vr_right(two, 2 * group - 4);
+    return vr_or(OXI_ISA(row_nibbles)(low, group >= 2), vr_and(two, vr_bytes(48)));
+}
+
+/* Scales and minima of q4_k and q5_k, six bits each: four in the bytes of a lane. */
+typedef struct OXI_ISA(row_scales) { vr scale[2], least[2]; } OXI_ISA(row_scales);
+OXI_INLINE OXI_ISA(row_scales) OXI_ISA(row_scales_k)(const uint8_t *p, int v) {
+    OXI_ISA(row_scales) r;
+    vr a = OXI_ISA(four_of_rows)(p, 4, 0, v), b = OXI_ISA(four_of_rows)(p, 4, 1, v),
+       c = OXI_ISA(four_of_rows)(p, 4, 2, v);
+    vr low = vr_bytes(15), high = vr_bytes(48);
+    r.scale[0] = vr_and(a, vr_bytes(63));
+    r.least[0] = vr_and(b, vr_bytes(63));
+    r.scale[1] = vr_or(vr_and(c, low), vr_and(vr_right(a, 2), high));
+    r.least[1] = vr_or(vr_and(vr_right(c, 4), low), vr_and(vr_right(b, 2), high));
+    return r;
+}
+
+/* ---- rows against activations -----------------------------------------------------------------------------
+ * Sixteen rows of n numbers, a multiple of 256, times x. Sums of 16 bits hold the products of eight steps of
+ * codes up to 15, of four of codes up to 31, of two of codes up to 63. */
+OXI_INLINE void OXI_ISA(prefetch_rows)(const uint8_t *p, int bytes) {
+    for (int i = 0; i < bytes; i += 64) OXI_PREFETCH_READ(p + OXI_PREFETCH_AHEAD + i);
+}
+
+/* Types with a scale for 32 numbers. offset: what is taken from codes; `least` bytes behind the block's start
+ * there is a number to be added, if not 0. */
+OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, int64_t n, const uint8_t *p, const oxi_q8 *x,
+                                     float *out, int offset, int least, int at_once, int extra) {
+    vrf sum[OXI_ISA(row_vectors)];
+    OXI_UNROLL
+    for (int v = 0; v < OXI_ISA(row_vectors); v++) sum[v] = vrf_zero();
+    for (; n > 0; n -= 256, x++)
+        for (int b = 0; b < 8; b++, p += OXI_REPACKED_ROWS * bytes) {
+            const int8_t *q = x->q + 32 * b;
+            vrf scale = vrf_set1(x->scale[b]), taken = vrf_set1((float)-offset * x->sum[b]);
+            vrs sums[OXI_ISA(row_vectors)], total[OXI_ISA(row_vectors)];
+            OXI_ISA(prefetch_rows)(p, OXI_REPACKED_ROWS * bytes);
+            OXI_UNROLL
+            for (int half = 0; half < 2; half++) {
+                OXI_UNROLL
+                for (int v = 0; v < OXI_ISA(row_vectors); v++)
+                    if (half == 0 || at_once < 8) sums[v] = vrs_zero();
+                OXI_UNROLL
+                for (int i = 2 * half; i < 2 * half + 2; i++) {
+                    vr low = vr_spread(q + 4 * i), high = vr_spread(q + 16 + 4 * i);
+                    OXI_UNROLL
+                    for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+                        sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, 0, i, v), low, extra);
+                        sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, 0, i + 4, v), high, extra);
+                    }
+                }
+                OXI_UNROLL
+                for (int v = 0; v < OXI_ISA(row_vectors); v++)
+                    if (half == 1 || at_once < 8)
+                        total[v] = vrs_scaled(half == 1 && at_once < 8 ? total[v] : vrs_zero(), sums[v], vrs_one());
+            }
+            OXI_UNROLL
+            for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+                vrf d = vrf_halves(p + 2 * OXI_ROWS * v);
+                sum[v] = vrf_fma(d, vrf_fma(vrf_of(total[v]), scale, taken), sum[v]);
+                if (least)
+                    sum[v] = vrf_fma(vrf_halves(p + OXI_REPACKED_ROWS * least + 2 * OXI_ROWS * v),
+                                     vrf_set1(x->sum[b]), sum[v]);
+            }
+        }
+    OXI_UNROLL
+    for (int v = 0; v < OXI_ISA(row_vectors); v++) vrf_store(out + OXI_ROWS * v, sum[v]);
+}
+
+/* q4_k and q5_k: floats are met once a block. */
+OXI_INLINE void OXI_ISA(rows_dot_k)(ox_dtype dtype, int bytes, int64_t n, const uint8_t *p, const oxi_q8 *x,
+                                    float *out, int at_once, int extra) {
+    vrf sum[OXI_ISA(row_vectors)];
+    int32_t kept[8][OXI_REPACKED_ROWS];
+    OXI_UNROLL
+    for (int v = 0; v < OXI_ISA(row_vectors); v++) sum[v] = vrf_zero();
+    for (; n > 0; n -= 256, x++, p += OXI_REPACKED_ROWS * bytes) {
+        vrs total[OXI_ISA(row_vectors)];
+        vrf step = vrf_set1(x->step), less = vrf_set1(-x->step);
+        OXI_UNROLL
+        for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+            OXI_ISA(row_scales) scales = OXI_ISA(row_scales_k)(p, v);
+            vrs taken = vrs_zero();
+            OXI_UNROLL
+            for (int i = 0; i < 4; i++) { /* groups 0 and 2, 1 and 3 of each four */
+                vr four = scales.scale[i / 2], least = scales.least[i / 2];
+                const int16_t *ratio = x->crossed_ratio + 2 * i;
+                vrs two = vrw_mul(i % 2 ? vrw_odd(four, false) : vrw_even(four, false), ratio);
+                vrs_store(kept[i + i / 2 * 2] + OXI_ROWS * v, vrw_low(two));
+                vrs_store(kept[i + i / 2 * 2 + 2] + OXI_ROWS * v, vrw_high(two));
+                two = vrw_mul(i % 2 ? vrw_odd(least, false) : vrw_even(least, false), ratio);
+                taken = vrs_dot(taken, two, x->crossed_sum + 2 * i);
+            }
+            vrf dmin = vrf_halves(p + 2 * OXI_REPACKED_ROWS + 2 * OXI_ROWS * v);
+            sum[v] = vrf_fma(vrf_mul(dmin, less), vrf_of(taken), sum[v]);
+            total[v] = vrs_zero();
+        }
+        for (int part = 0; part < 4; part++) {
+            const int8_t *q = x->q + 64 * part;
+            OXI_ISA(prefetch_rows)(p + 4 * part * bytes, 4 * bytes);
+            OXI_UNROLL
+            for (int first = 0; first < 8; first += at_once) {
+                vrs a[OXI_ISA(row_vectors)], b[OXI_ISA(row_vectors)];
+                OXI_UNROLL
+                for (int v = 0; v < OXI_ISA(row_vectors); v++) a[v] = b[v] = vrs_zero();
+                OXI_UNROLL
+                for (int i = first; i < first + at_once; i++) {
+                    vr low = vr_spread(q + 4 * i), high = vr_spread(q + 32 + 4 * i);
+                    OXI_UNROLL
+                    for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+                        a[v] = vrs_step(a[v], OXI_ISA(row_codes)(dtype, p, part, i, v), low, extra);
+                        b[v] = vrs_step(b[v], OXI_ISA(row_codes)(dtype, p, part, i + 8, v), high, extra);
+                    }
+                }
+                OXI_UNROLL
+                for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+                    total[v] = vrs_scaled(total[v], a[v], vrs_load(kept[2 * part] + OXI_ROWS * v));
+                    total[v] = vrs_scaled(total[v], b[v], vrs_load(kept[2 * part + 1] + OXI_ROWS * v));
+                }
+            }
+        }
+        OXI_UNROLL
+        for (int v = 0; v < OXI_ISA(row_vectors); v++)
+            sum[v] = vrf_fma(vrf_mul(vrf_halves(p + 2 * OXI_ROWS * v), step), vrf_of(total[v]), sum[v]);
+    }
+    OXI_UNROLL
+    for (int v = 0; v < OXI_ISA(row_vectors); v++) vrf_store(out + OXI_ROWS * v, sum[v]);
+}
+
+/* q6_k: a scale for 16 numbers; a lane's sum of 64 products of codes up to 63 fits int32. */
+OXI_INLINE void OXI_ISA(rows_dot_q6_k)(int64_t n, const uint8_t *p, const oxi_q8 *x, float *out, int extra) {
+    enum { bytes = OXI_BYTES_OX_Q6_K };
+    vrf sum[OXI_ISA(row_vectors)];
+    int32_t kept[8][OXI_ROWS]; /* of half a block: scales of groups of 16 */
+    OXI_UNROLL
+    for (int v = 0; v < OXI_ISA(row_vectors); v++) sum[v] = vrf_zero();
+    for (; n > 0; n -= 256, x++, p += OXI_REPACKED_ROWS * bytes) {
+        OXI_UNROLL
+        for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+            vrf d = vrf_mul(vrf_halves(p + OXI_REPACKED_ROWS * 208 + 2 * OXI_ROWS * v), vrf_set1(x->step));
+            vrs taken = vrs_zero();
+            OXI_ISA(prefetch_rows)(p + v * OXI_ROWS * bytes, OXI_ROWS * bytes);
+            for (int part = 0; part < 2; part++) {
+                OXI_UNROLL
+                for (int i = 0; i < 4; i++) { /* groups 0 and 2, 1 and 3 of each four, of 16 numbers */
+                    vr four = OXI_ISA(four_of_rows)(p, 192 + 8 * part, i / 2, v);
+                    vrs two = vrw_mul(i % 2 ? vrw_odd(four, true) : vrw_even(four, true),
+                                      x->ratio + 4 * part + i / 2 * 2);
+                    vrs_store(kept[i + i / 2 * 2], vrw_low(two));
+                    vrs_store(kept[i + i / 2 * 2 + 2], vrw_high(two));
+                    taken = vrs_dot(taken, two, x->crossed_total + 8 * part + 2 * i);
+                }
+                OXI_UNROLL
+                for (int half = 0; half < 2; half++) {
+                    vrs total = vrs_zero();
+                    OXI_UNROLL
+                    for (int pair = 0; pair < 8; pair++) {
+                        int group = pair / 2, step = 8 * group + 4 * half + 2 * (pair % 2);
+                        const int8_t *q = x->q + 128 * part + 4 * step;
+                        vrs sums = vrs_step(vrs_zero(), OXI_ISA(row_codes)(OX_Q6_K, p, part, step, v),
+                                            vr_spread(q), extra);
+                        sums = vrs_step(sums, OXI_ISA(row_codes)(OX_Q6_K, p, part, step + 1, v),
+                                        vr_spread(q + 4), extra);
+                        total = vrs_scaled(total, sums, vrs_load(kept[2 * group + half]));
+                    }
+                    sum[v] = vrf_fma(d, vrf_of(total), sum[v]);
+                }
+            }
+            sum[v] = vrf_fma(vrf_mul(d, vrf_set1(-32)), vrf_of(taken), sum[v]);
+        }
+    }
+    OXI_UNROLL
+    for (int v = 0; v < OXI_ISA(row_vectors); v++) vrf_store(out + OXI_ROWS * v, sum[v]);
+}
+
+/* The types: name, dtype, numbers with a scale, of a part, offset of codes, where least numbers are. */
+#define OXI_EACH_REPACKED_32(X) \
+    X(q4_0, OX_Q4_0, 8, 0, 8) X(q4_1, OX_Q4_1, 0, 2, 8) X(q5_0, OX_Q5_0, 16, 0, 4) X(q5_1, OX_Q5_1, 0, 2, 4)
+
+#define OXI_X(name, dtype, offset, least, at_once) \
+OXI_INLINE void OXI_ISA(rows_dot_##name)(int64_t n, const uint8_t *p, const oxi_q8 *x, float *out, int extra) { \
+    OXI_ISA(rows_dot_32)(dtype, OXI_BYTES_##dtype, n, p, x, out, offset, least, at_once, extra); \
+}
+OXI_EACH_REPACKED_32(OXI_X)
+#undef OXI_X
+OXI_INLINE void OXI_ISA(rows_dot_q4_k)(int64_t n, const uint8_t *p, const oxi_q8 *x, float *out, int extra) {
+    OXI_ISA(rows_dot_k)(OX_Q4_K, OXI_BYTES_OX_Q4_K, n, p, x, out, 8, extra);
+}
+OXI_INLINE void OXI_ISA(rows_dot_q5_k)(int64_t n, const uint8_t *p, const oxi_q8 *x, float *out, int extra) {
+    OXI_ISA(rows_dot_k)(OX_Q5_K, OXI_BYTES_OX_Q5_K, n, p, x, out, 4, extra);
+}
+
+/* ---- as panels of codes ----------------------------------------------------------------------------------- */
+
+/* The scales of group `group` of a block, and what is taken from numbers (less an offset of codes). */
+OXI_INLINE vrf OXI_ISA(row_group_scale)(ox_dtype dtype, const uint8_t *p, int group, int v, vrf *taken) {
+    const uint8_t *d = p + 2 * OXI_ROWS * v;
+    *taken = vrf_zero();
+    if (dtype == OX_Q6_K) {
+        vrs scale = vrs_number(OXI_ISA(four_of_rows)(p, 192, group / 4, v), group % 4, true);
+        return vrf_mul(vrf_halves(d + OXI_REPACKED_ROWS * 208), vrf_of(scale));
+    }
+    if (dtype == OX_Q4_K || dtype == OX_Q5_K) {
+        OXI_ISA(row_scales) scales = OXI_ISA(row_scales_k)(p, v);
+        vr scale = group < 4 ? scales.scale[0] : scales.scale[1];
+        vr least = group < 4 ? scales.least[0] : scales.least[1];
+        *taken = vrf_mul(vrf_halves(d + 2 * OXI_REPACKED_ROWS), vrf_of(vrs_number(least, group % 4, false)));
+        return vrf_mul(vrf_halves(d), vrf_of(vrs_number(scale, group % 4, false)));
+    }
+    if (dtype == OX_Q4_1 || dtype == OX_Q5_1)
+        *taken = vrf_mul(vrf_halves(d + 2 * OXI_REPACKED_ROWS), vrf_set1(-1));
+    return vrf_halves(d);
+}
+
+/* n numbers of rows `first` to first + count as a panel of `width` lines. elements: of a block; steps: of a
+ * part. */
+OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, int steps, int each, int offset,
+                                     int64_t n, const uint8_t *p, int first, int count, int64_t width,
+                                     bool is_signed, const oxi_code_panel *to) {
+    char *code = (char *)to->codes;
+    float *scale = to->scale, *extra = to->extra;
+    for (; n > 0; n -= elements, p += OXI_REPACKED_ROWS * bytes) {
+        for (int part = 0; part < elements / (4 * steps); part++)
+            for (int i = 0; i < count; i += OXI_ROWS) {
+                int v = (first + i) / OXI_ROWS;
+                char *to_code = code + 4 * (width * part * steps + i);
+                OXI_UNROLL_32
+                for (int step = 0; step < steps; step++) {
+                    vr codes = OXI_ISA(row_codes)(dtype, p, part, step, v);
+                    if (is_signed && offset) codes = vr_sub(codes, vr_bytes(offset));
+                    vr_store(to_code + 4 * width * step, codes);
+                }
+            }
+        code += 4 * width * (elements / 4);
+        for (int group = 0; group < elements / each; group++, scale += width, extra += extra ? width : 0)
+            for (int i = 0; i < count; i += OXI_ROWS) {
+                vrf taken, s = OXI_ISA(row_group_scale)(dtype, p, group, (first + i) / OXI_ROWS, &taken);
+                vrf_store(scale + i, s);
+                if (extra) vrf_store(extra + i, is_signed ? taken : vrf_fma(s, vrf_set1((float)offset), taken));
+            }
+    }
+}
+#define OXI_REPACKED_TYPES(X) \
+    X(q4_0, OX_Q4_0, 8, 32, 8) X(q4_1, OX_Q4_1, 8, 32, 0) X(q5_0, OX_Q5_0, 8, 32, 16) X(q5_1, OX_Q5_1, 8, 32, 0) \
+    X(q4_k, OX_Q4_K, 16, 32, 0) X(q5_k, OX_Q5_K, 16, 32, 0) X(q6_k, OX_Q6_K, 32, 16, 32)
+#define OXI_X(name, dtype, steps, each, offset) \
+OXI_KERNEL void OXI_ISA(unpack_rows_##name)(int64_t n, const void *rows, int first, int count, int64_t width, \
+                                            bool is_signed, const oxi_code_panel *to) { \
+    OXI_ISA(rows_unpack)(dtype, OXI_ELEMENTS_##dtype, OXI_BYTES_##dtype, steps, each, offset, n, \
+                         (const uint8_t *)rows, first, count, width, is_signed, to); \
+} \
+OXI_DOT_REPACKED(dot_repacked_##name, name, 0)
+#define OXI_DOT_REPACKED(kernel, name, extra) \
+OXI_KERNEL void OXI_ISA(kernel)(int64_t groups, int64_t group_bytes, int64_t n, const void *blocks, \
+                                const oxi_q8 *x, float *out) { \
+    for (int64_t turn = 0; turn < groups; turn++) { \
+        int64_t i = oxi_row_of_turn(turn, groups); \
+        OXI_ISA(rows_dot_##name)(n, (const uint8_t *)blocks + i * group_bytes, x, out + OXI_REPACKED_ROWS * i, \
+                                 extra); \
+    } \
+}
+OXI_REPACKED_TYPES(OXI_X)
+#undef OXI_X
+#if !defined(OXI_X86)
+#define OXI_X(name, dtype, steps, each, offset) OXI_DOT_REPACKED(dot_extra_repacked_##name, name, 1)
+OXI_REPACKED_TYPES(OXI_X)
+#undef OXI_X
+#endif
+#endif
+
+static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels *k) {
+    (void)k;
+#ifdef OXI_REPACKED
+#if defined(OXI_X86) && VF == 4
+    if (!(oxi_cpu_info()->features & OXI_CPU_SSSE3)) return;
+#endif
+#define OXI_X(name, dtype, steps, each, offset) \
+    k->dot_repacked[dtype] = OXI_ISA(dot_repacked_##name); \
+    k->unpack_repacked[dtype] = OXI_ISA(unpack_rows_##name);
+    OXI_REPACKED_TYPES(OXI_X)
+#undef OXI_X
+#if !defined(OXI_X86)
+    if (!(oxi_cpu_info()->features & OXI_CPU_DOTPROD)) return;
+#define OXI_X(name, dtype, steps, each, offset) k->dot_repacked[dtype] = OXI_ISA(dot_extra_repacked_##name);
+    OXI_REPACKED_TYPES(OXI_X)
+#undef OXI_X
+#endif
+#endif
+}
+
+#undef OXI_REPACKED
+#undef OXI_REPACKED_TYPES
+#undef OXI_EACH_REPACKED_32
+#undef OXI_DOT_REPACKED
+#undef OXI_ROWS
+#undef OXI_R
+#undef OXI_R_WHOLE
+#undef OXI_UNROLL
+#undef OXI_UNROLL_32
+#undef vr
+#undef vrs
+#undef vr_load
+#undef vr_store
+#undef vr_bytes
+#undef vr_spread
+#undef vr_and
+#undef vr_or
+#undef vr_sub
+#undef vr_right
+#undef vr_left
+#undef vrs_number
+#undef vrs_zero
+#undef vrs_load
+#undef vrs_store
+#undef vrs_one
+#undef vrs_step
+#undef vrs_scaled
+#undef vrf_of
+#undef vrf_halves
+#undef vrf
+#undef vrf_zero
+#undef vrf_set1
+#undef vrf_load
+#undef vrf_store
+#undef vrf_mul
+#undef vrf_fma
+#undef vrs_dot
+#undef vrw_even
+#undef vrw_odd
+#undef vrw_mul
+#undef vrw_low
+#undef vrw_high
 OXI_STRAIGHT_END
 /* >>cpu/kernels/codes.inc */
 /* Products of panels of int8 codes of one tier: OXI_CODE_ROWS rows of activations against 2 VQ rows of
@@ -21168,6 +22354,7 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
     OXI_ISA(fill_rows)(k);
     OXI_ISA(fill_gemm)(k);
     OXI_ISA(fill_blocks)(k);
+    OXI_ISA(fill_repacked)(k);
     OXI_ISA(fill_codes)(k);
     OXI_ISA(fill_attention)(k);
 }
@@ -25646,9 +26833,10 @@ OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, oxi_q8 *
                     total = vf_add(total, vi_to_vf(codes));
                 }
                 halves[half] = vf_hsum(total);
-                out->total[2 * i + half] = (int16_t)halves[half];
+                out->total[2 * i + half] = out->crossed_total[oxi_crossed(2 * i + half)] = (int16_t)halves[half];
             }
-            out->ratio[i] = (int16_t)ratio;
+            out->ratio[i] = out->crossed_ratio[oxi_crossed(i)] = (int16_t)ratio;
+            out->crossed_sum[oxi_crossed(i)] = (int16_t)(halves[0] + halves[1]);
             out->scale[i] = out->step * (float)ratio;
             out->sum[i] = out->scale[i] * (halves[0] + halves[1]);
         }
@@ -25728,6 +26916,583 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #undef vs_dot
 #undef vs_of_sums
 #undef OXI_VS
+/* >>cpu/kernels/repacked.inc */
+/* Repacked weights of block types of one tier: sixteen rows side by side, a row a lane of 32 bits (the layout
+ * is cpu/repack.c's). Their products with a row of activations need no sums across lanes, and their codes lie
+ * as panels of codes want them. Stamped by cpu/tiers.c; what reads f16 numbers and e8m0 is blocks.inc's. */
+
+/* ---- lanes ------------------------------------------------------------------------------------------------
+ * vr: OXI_ROWS rows, four bytes each; vrs: as many int32; vrf: as many floats.
+ * vr_spread: the four bytes at p in each lane. Shifts carry bits from byte to byte: a mask follows.
+ * vrs_number: byte i of each lane. vrs_step adds up the products of unsigned codes and of q, on x86 in 16 bits,
+ * which must hold them; vrs_scaled adds such sums times a scale to an int32. Scales are made two to a lane, as
+ * words: vrw_even and vrw_odd widen bytes 0 and 2, 1 and 3; vrw_low and vrw_high make one of the two what
+ * vrs_scaled takes; vrs_dot adds their products with two words, spread; vrs_one is a scale of 1. */
+#if defined(OXI_X86) && VF > 1
+#define OXI_REPACKED 1
+#if VF == 16
+#define OXI_ROWS 16
+#define OXI_R(name) _mm512_##name
+#define OXI_R_WHOLE(name) _mm512_##name##_si512
+typedef __m512i OXI_ISA(vr);
+#elif VF == 8 && OXI_ISA(FMA)
+#define OXI_ROWS 8
+#define OXI_R(name) _mm256_##name
+#define OXI_R_WHOLE(name) _mm256_##name##_si256
+typedef __m256i OXI_ISA(vr);
+#else
+#define OXI_ROWS 4
+#define OXI_R(name) _mm_##name
+#define OXI_R_WHOLE(name) _mm_##name##_si128
+typedef __m128i OXI_ISA(vr);
+#endif
+typedef OXI_ISA(vr) OXI_ISA(vrs);
+#elif VF == 4
+#define OXI_REPACKED 1
+#define OXI_ROWS 4
+typedef uint8x16_t OXI_ISA(vr);
+typedef int32x4_t OXI_ISA(vrs);
+#endif
+
+#ifdef OXI_REPACKED
+#define OXI_UNROLL _Pragma("GCC unroll 8")
+#define OXI_UNROLL_32 _Pragma("GCC unroll 32")
+#define vr OXI_ISA(vr)
+#define vrs OXI_ISA(vrs)
+#define vr_load OXI_ISA(vr_load)
+#define vr_store OXI_ISA(vr_store)
+#define vr_bytes OXI_ISA(vr_bytes)
+#define vr_spread OXI_ISA(vr_spread)
+#define vr_and OXI_ISA(vr_and)
+#define vr_or OXI_ISA(vr_or)
+#define vr_sub OXI_ISA(vr_sub)
+#define vr_right OXI_ISA(vr_right)
+#define vr_left OXI_ISA(vr_left)
+#define vrs_number OXI_ISA(vrs_number)
+#define vrs_zero OXI_ISA(vrs_zero)
+#define vrs_load OXI_ISA(vrs_load)
+#define vrs_store OXI_ISA(vrs_store)
+#define vrs_one OXI_ISA(vrs_one)
+#define vrs_step OXI_ISA(vrs_step)
+#define vrs_scaled OXI_ISA(vrs_scaled)
+#define vrs_dot OXI_ISA(vrs_dot)
+#define vrw_even OXI_ISA(vrw_even)
+#define vrw_odd OXI_ISA(vrw_odd)
+#define vrw_mul OXI_ISA(vrw_mul)
+#define vrw_low OXI_ISA(vrw_low)
+#define vrw_high OXI_ISA(vrw_high)
+#define vrf_of OXI_ISA(vrf_of)
+#define vrf_halves OXI_ISA(vrf_halves)
+#if defined(OXI_X86) && VF == 8 && !OXI_ISA(FMA) /* eight floats, but integers only four at a time */
+#define vrf OXI_ISA(vs)
+#define vrf_zero OXI_ISA(vs_zero)
+#define vrf_set1 OXI_ISA(vs_set1)
+#define vrf_load OXI_ISA(vs_load)
+#define vrf_store OXI_ISA(vs_store)
+#define vrf_mul OXI_ISA(vs_mul)
+#define vrf_fma OXI_ISA(vs_fma)
+#else
+#define vrf vf
+#define vrf_zero vf_zero
+#define vrf_set1 vf_set1
+#define vrf_load vf_load
+#define vrf_store vf_store
+#define vrf_mul vf_mul
+#define vrf_fma vf_fma
+#endif
+
+#if defined(OXI_X86)
+OXI_INLINE vr vr_load(const void *p) { return OXI_R_WHOLE(loadu)((const vr *)p); }
+OXI_INLINE void vr_store(void *p, vr a) { OXI_R_WHOLE(storeu)((vr *)p, a); }
+OXI_INLINE vr vr_bytes(int a) { return OXI_R(set1_epi8)((char)a); }
+OXI_INLINE vr vr_spread(const void *p) {
+    int32_t lane;
+    memcpy(&lane, p, 4);
+    return OXI_R(set1_epi32)(lane);
+}
+OXI_INLINE vr vr_and(vr a, vr b) { return OXI_R_WHOLE(and)(a, b); }
+OXI_INLINE vr vr_or(vr a, vr b) { return OXI_R_WHOLE(or)(a, b); }
+OXI_INLINE vr vr_sub(vr a, vr b) { return OXI_R(sub_epi8)(a, b); }
+OXI_INLINE vr vr_right(vr a, int count) { return OXI_R(srli_epi16)(a, count); }
+OXI_INLINE vr vr_left(vr a, int count) { return OXI_R(slli_epi16)(a, count); }
+OXI_INLINE vrs vrs_number(vr a, int i, bool is_signed) {
+    a = OXI_R(slli_epi32)(a, 24 - 8 * i);
+    return is_signed ? OXI_R(srai_epi32)(a, 24) : OXI_R(srli_epi32)(a, 24);
+}
+OXI_INLINE vrs vrs_zero(void) { return OXI_R_WHOLE(setzero)(); }
+OXI_INLINE vrs vrs_load(const int32_t *p) { return vr_load(p); }
+OXI_INLINE void vrs_store(int32_t *p, vrs a) { vr_store(p, a); }
+OXI_INLINE vrs vrs_one(void) { return OXI_R(set1_epi16)(1); }
+OXI_INLINE vrs vrs_step(vrs sums, vr codes, vr x, int extra) {
+    (void)extra;
+#if VF == 4
+    __asm__("pmaddubsw %1, %0" : "+x"(codes) : "x"(x));
+    return OXI_R(add_epi16)(sums, codes);
+#else
+    return OXI_R(add_epi16)(sums, OXI_R(maddubs_epi16)(codes, x));
+#endif
+}
+OXI_INLINE vrs vrs_scaled(vrs total, vrs sums, vrs scale) {
+    return OXI_R(add_epi32)(total, OXI_R(madd_epi16)(sums, scale));
+}
+OXI_INLINE vrs vrs_dot(vrs total, vrs a, const int16_t *two) { return vrs_scaled(total, a, vr_spread(two)); }
+OXI_INLINE vrs vrw_even(vr a, bool is_signed) {
+    return is_signed ? OXI_R(srai_epi16)(OXI_R(slli_epi16)(a, 8), 8) : vr_and(a, OXI_R(set1_epi16)(255));
+}
+OXI_INLINE vrs vrw_odd(vr a, bool is_signed) {
+    return is_signed ? OXI_R(srai_epi16)(a, 8) : OXI_R(srli_epi16)(a, 8);
+}
+OXI_INLINE vrs vrw_mul(vrs a, const int16_t *two) { return OXI_R(mullo_epi16)(a, vr_spread(two)); }
+OXI_INLINE vrs vrw_low(vrs a) { return OXI_R(shufflelo_epi16)(OXI_R(shufflehi_epi16)(a, 0xa0), 0xa0); }
+OXI_INLINE vrs vrw_high(vrs a) { return OXI_R(shufflelo_epi16)(OXI_R(shufflehi_epi16)(a, 0xf5), 0xf5); }
+OXI_INLINE vrf vrf_of(vrs a) { return OXI_R(cvtepi32_ps)(a); }
+#if VF == 16
+OXI_INLINE vrf vrf_halves(const uint8_t *p) {
+    return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)p));
+}
+#elif OXI_ISA(FMA)
+OXI_INLINE vrf vrf_halves(const uint8_t *p) {
+    return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)p));
+}
+#else
+OXI_INLINE vrf vrf_halves(const uint8_t *p) {
+    __m128i h = _mm_loadl_epi64((const __m128i *)(const void *)p);
+    return OXI_ISA(vs_of_halves)(_mm_unpacklo_epi16(h, _mm_setzero_si128()));
+}
+#endif
+#else
+OXI_INLINE vr vr_load(const void *p) { return vld1q_u8((const uint8_t *)p); }
+OXI_INLINE void vr_store(void *p, vr a) { vst1q_u8((uint8_t *)p, a); }
+OXI_INLINE vr vr_bytes(int a) { return vdupq_n_u8((uint8_t)a); }
+OXI_INLINE vr vr_spread(const void *p) {
+    uint32_t lane;
+    memcpy(&lane, p, 4);
+    return vreinterpretq_u8_u32(vdupq_n_u32(lane));
+}
+OXI_INLINE vr vr_and(vr a, vr b) { return vandq_u8(a, b); }
+OXI_INLINE vr vr_or(vr a, vr b) { return vorrq_u8(a, b); }
+OXI_INLINE vr vr_sub(vr a, vr b) { return vsubq_u8(a, b); }
+OXI_INLINE vr vr_left(vr a, int count) { return vshlq_u8(a, vdupq_n_s8((int8_t)count)); }
+OXI_INLINE vr vr_right(vr a, int count) { return vr_left(a, -count); }
+OXI_INLINE vrs vrs_number(vr a, int i, bool is_signed) {
+    uint32x4_t high = vshlq_u32(vreinterpretq_u32_u8(a), vdupq_n_s32(24 - 8 * i));
+    return is_signed ? vshrq_n_s32(vreinterpretq_s32_u32(high), 24)
+                     : vreinterpretq_s32_u32(vshrq_n_u32(high, 24));
+}
+OXI_INLINE vrs vrs_zero(void) { return vdupq_n_s32(0); }
+OXI_INLINE vrs vrs_load(const int32_t *p) { return vld1q_s32(p); }
+OXI_INLINE void vrs_store(int32_t *p, vrs a) { vst1q_s32(p, a); }
+OXI_INLINE vrs vrs_one(void) { return vdupq_n_s32(1); }
+/* extra: by the dot product instruction. */
+OXI_INLINE vrs vrs_step(vrs sums, vr codes, vr x, int extra) {
+    int8x16_t c = vreinterpretq_s8_u8(codes), q = vreinterpretq_s8_u8(x);
+    if (extra) return OXI_ISA(vb_dot)(sums, c, q);
+    int16x8_t low = vmull_s8(vget_low_s8(c), vget_low_s8(q)), high = vmull_s8(vget_high_s8(c), vget_high_s8(q));
+    return vpadalq_s16(sums, vpaddq_s16(low, high));
+}
+OXI_INLINE vrs vrs_scaled(vrs total, vrs sums, vrs scale) { return vmlaq_s32(total, sums, scale); }
+OXI_INLINE int16x8_t OXI_ISA(vrs_spread_words)(const int16_t *two) {
+    return vreinterpretq_s16_u8(vr_spread(two));
+}
+OXI_INLINE vrs vrs_dot(vrs total, vrs a, const int16_t *two) {
+    int16x8_t b = OXI_ISA(vrs_spread_words)(two), w = vreinterpretq_s16_s32(a);
+    int32x4_t low = vmull_s16(vget_low_s16(w), vget_low_s16(b)), high = vmull_s16(vget_high_s16(w), vget_high_s16(b));
+    return vaddq_s32(total, vpaddq_s32(low, high));
+}
+OXI_INLINE vrs vrw_odd(vr a, bool is_signed) {
+    int16x8_t w = vreinterpretq_s16_u8(a);
+    return is_signed ? vreinterpretq_s32_s16(vshrq_n_s16(w, 8))
+                     : vreinterpretq_s32_u16(vshrq_n_u16(vreinterpretq_u16_s16(w), 8));
+}
+OXI_INLINE vrs vrw_even(vr a, bool is_signed) {
+    return vrw_odd(vreinterpretq_u8_u16(vshlq_n_u16(vreinterpretq_u16_u8(a), 8)), is_signed);
+}
+OXI_INLINE vrs vrw_mul(vrs a, const int16_t *two) {
+    return vreinterpretq_s32_s16(vmulq_s16(vreinterpretq_s16_s32(a), OXI_ISA(vrs_spread_words)(two)));
+}
+OXI_INLINE vrs vrw_low(vrs a) { return vshrq_n_s32(vshlq_n_s32(a, 16), 16); }
+OXI_INLINE vrs vrw_high(vrs a) { return vshrq_n_s32(a, 16); }
+OXI_INLINE vrf vrf_of(vrs a) { return vcvtq_f32_s32(a); }
+OXI_INLINE vrf vrf_halves(const uint8_t *p) {
+    uint16_t h[4];
+    memcpy(h, p, sizeof h);
+    return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(h)));
+}
+#endif
+
+/* ---- codes and scales of a block of sixteen rows ----------------------------------------------------------
+ * What lies `at` bytes behind the start of a block lies 16 times as far behind that of sixteen; from there on
+ * each four bytes of a row are followed by those of the next row. v: which OXI_ROWS of the rows. */
+enum { OXI_ISA(row_vectors) = OXI_REPACKED_ROWS / OXI_ROWS };
+
+OXI_INLINE vr OXI_ISA(four_of_rows)(const uint8_t *p, int at, int four, int v) {
+    return vr_load(p + OXI_REPACKED_ROWS * (at + 4 * four) + 4 * OXI_ROWS * v);
+}
+/* Four bits, the low ones of a byte or the high ones. */
+OXI_INLINE vr OXI_ISA(row_nibbles)(vr a, bool high) {
+    return vr_and(high ? vr_right(a, 4) : a, vr_bytes(15));
+}
+/* Bit `from` of each byte at 16. */
+OXI_INLINE vr OXI_ISA(row_sixteens)(vr a, int from) {
+    return vr_and(from < 4 ? vr_left(a, 4 - from) : vr_right(a, from - 4), vr_bytes(16));
+}
+/* Codes of numbers 4 step, ... of part `part` of a block, with the offset of their type: all steps of types of
+ * 32 numbers, sixteen of types with scales for 32, 32 of q6_k. */
+OXI_INLINE vr OXI_ISA(row_codes)(ox_dtype dtype, const uint8_t *p, int part, int step, int v) {
+    bool high = dtype == OX_Q4_K || dtype == OX_Q5_K ? step >= 8 : step >= 4;
+    int four = step & (dtype == OX_Q4_K || dtype == OX_Q5_K ? 7 : 3);
+    switch (dtype) {
+    case OX_Q4_0: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 2, four, v), high);
+    case OX_Q4_1: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 4, four, v), high);
+    case OX_Q5_0:
+        return vr_or(OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 6, four, v), high),
+                     OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 2, 0, v), step));
+    case OX_Q5_1:
+        return vr_or(OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 8, four, v), high),
+                     OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 4, 0, v), step));
+    case OX_Q4_K: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 16 + 32 * part, four, v), high);
+    case OX_Q5_K:
+        return vr_or(OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 48 + 32 * part, four, v), high),
+                     vr_and(vr_left(vr_right(OXI_ISA(four_of_rows)(p, 16, four, v), 2 * part + high), 4),
+                            vr_bytes(16)));
+    default: break;
+    }
+    int group = step / 8; /* of q6_k */
+    vr low = OXI_ISA(four_of_rows)(p, 64 * part + 32 * (group & 1), step & 7, v);
+    vr two = OXI_ISA(four_of_rows)(p, 128 + 32 * part, step & 7, v);
+    two = group < 2 ? vr_left(two, 4 - 2 * group) : vr_right(two, 2 * group - 4);
+    return vr_or(OXI_ISA(row_nibbles)(low, group >= 2), vr_and(two, vr_bytes(48)));
+}
+
+/* Scales and minima of q4_k and q5_k, six bits each: four in the bytes of a lane. */
+typedef struct OXI_ISA(row_scales) { vr scale[2], least[2]; } OXI_ISA(row_scales);
+OXI_INLINE OXI_ISA(row_scales) OXI_ISA(row_scales_k)(const uint8_t *p, int v) {
+    OXI_ISA(row_scales) r;
+    vr a = OXI_ISA(four_of_rows)(p, 4, 0, v), b = OXI_ISA(four_of_rows)(p, 4, 1, v),
+       c = OXI_ISA(four_of_rows)(p, 4, 2, v);
+    vr low = vr_bytes(15), high = vr_bytes(48);
+    r.scale[0] = vr_and(a, vr_bytes(63));
+    r.least[0] = vr_and(b, vr_bytes(63));
+    r.scale[1] = vr_or(vr_and(c, low), vr_and(vr_right(a, 2), high));
+    r.least[1] = vr_or(vr_and(vr_right(c, 4), low), vr_and(vr_right(b, 2), high));
+    return r;
+}
+
+/* ---- rows against activations -----------------------------------------------------------------------------
+ * Sixteen rows of n numbers, a multiple of 256, times x. Sums of 16 bits hold the products of eight steps of
+ * codes up to 15, of four of codes up to 31, of two of codes up to 63. */
+OXI_INLINE void OXI_ISA(prefetch_rows)(const uint8_t *p, int bytes) {
+    for (int i = 0; i < bytes; i += 64) OXI_PREFETCH_READ(p + OXI_PREFETCH_AHEAD + i);
+}
+
+/* Types with a scale for 32 numbers. offset: what is taken from codes; `least` bytes behind the block's start
+ * there is a number to be added, if not 0. */
+OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, int64_t n, const uint8_t *p, const oxi_q8 *x,
+                                     float *out, int offset, int least, int at_once, int extra) {
+    vrf sum[OXI_ISA(row_vectors)];
+    OXI_UNROLL
+    for (int v = 0; v < OXI_ISA(row_vectors); v++) sum[v] = vrf_zero();
+    for (; n > 0; n -= 256, x++)
+        for (int b = 0; b < 8; b++, p += OXI_REPACKED_ROWS * bytes) {
+            const int8_t *q = x->q + 32 * b;
+            vrf scale = vrf_set1(x->scale[b]), taken = vrf_set1((float)-offset * x->sum[b]);
+            vrs sums[OXI_ISA(row_vectors)], total[OXI_ISA(row_vectors)];
+            OXI_ISA(prefetch_rows)(p, OXI_REPACKED_ROWS * bytes);
+            OXI_UNROLL
+            for (int half = 0; half < 2; half++) {
+                OXI_UNROLL
+                for (int v = 0; v < OXI_ISA(row_vectors); v++)
+                    if (half == 0 || at_once < 8) sums[v] = vrs_zero();
+                OXI_UNROLL
+                for (int i = 2 * half; i < 2 * half + 2; i++) {
+                    vr low = vr_spread(q + 4 * i), high = vr_spread(q + 16 + 4 * i);
+                    OXI_UNROLL
+                    for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+                        sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, 0, i, v), low, extra);
+                        sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, 0, i + 4, v), high, extra);
+                    }
+                }
+                OXI_UNROLL
+                for (int v = 0; v < OXI_ISA(row_vectors); v++)
+                    if (half == 1 || at_once < 8)
+                        total[v] = vrs_scaled(half == 1 && at_once < 8 ? total[v] : vrs_zero(), sums[v], vrs_one());
+            }
+            OXI_UNROLL
+            for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+                vrf d = vrf_halves(p + 2 * OXI_ROWS * v);
+                sum[v] = vrf_fma(d, vrf_fma(vrf_of(total[v]), scale, taken), sum[v]);
+                if (least)
+                    sum[v] = vrf_fma(vrf_halves(p + OXI_REPACKED_ROWS * least + 2 * OXI_ROWS * v),
+                                     vrf_set1(x->sum[b]), sum[v]);
+            }
+        }
+    OXI_UNROLL
+    for (int v = 0; v < OXI_ISA(row_vectors); v++) vrf_store(out + OXI_ROWS * v, sum[v]);
+}
+
+/* q4_k and q5_k: floats are met once a block. */
+OXI_INLINE void OXI_ISA(rows_dot_k)(ox_dtype dtype, int bytes, int64_t n, const uint8_t *p, const oxi_q8 *x,
+                                    float *out, int at_once, int extra) {
+    vrf sum[OXI_ISA(row_vectors)];
+    int32_t kept[8][OXI_REPACKED_ROWS];
+    OXI_UNROLL
+    for (int v = 0; v < OXI_ISA(row_vectors); v++) sum[v] = vrf_zero();
+    for (; n > 0; n -= 256, x++, p += OXI_REPACKED_ROWS * bytes) {
+        vrs total[OXI_ISA(row_vectors)];
+        vrf step = vrf_set1(x->step), less = vrf_set1(-x->step);
+        OXI_UNROLL
+        for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+            OXI_ISA(row_scales) scales = OXI_ISA(row_scales_k)(p, v);
+            vrs taken = vrs_zero();
+            OXI_UNROLL
+            for (int i = 0; i < 4; i++) { /* groups 0 and 2, 1 and 3 of each four */
+                vr four = scales.scale[i / 2], least = scales.least[i / 2];
+                const int16_t *ratio = x->crossed_ratio + 2 * i;
+                vrs two = vrw_mul(i % 2 ? vrw_odd(four, false) : vrw_even(four, false), ratio);
+                vrs_store(kept[i + i / 2 * 2] + OXI_ROWS * v, vrw_low(two));
+                vrs_store(kept[i + i / 2 * 2 + 2] + OXI_ROWS * v, vrw_high(two));
+                two = vrw_mul(i % 2 ? vrw_odd(least, false) : vrw_even(least, false), ratio);
+                taken = vrs_dot(taken, two, x->crossed_sum + 2 * i);
+            }
+            vrf dmin = vrf_halves(p + 2 * OXI_REPACKED_ROWS + 2 * OXI_ROWS * v);
+            sum[v] = vrf_fma(vrf_mul(dmin, less), vrf_of(taken), sum[v]);
+            total[v] = vrs_zero();
+        }
+        for (int part = 0; part < 4; part++) {
+            const int8_t *q = x->q + 64 * part;
+            OXI_ISA(prefetch_rows)(p + 4 * part * bytes, 4 * bytes);
+            OXI_UNROLL
+            for (int first = 0; first < 8; first += at_once) {
+                vrs a[OXI_ISA(row_vectors)], b[OXI_ISA(row_vectors)];
+                OXI_UNROLL
+                for (int v = 0; v < OXI_ISA(row_vectors); v++) a[v] = b[v] = vrs_zero();
+                OXI_UNROLL
+                for (int i = first; i < first + at_once; i++) {
+                    vr low = vr_spread(q + 4 * i), high = vr_spread(q + 32 + 4 * i);
+                    OXI_UNROLL
+                    for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+                        a[v] = vrs_step(a[v], OXI_ISA(row_codes)(dtype, p, part, i, v), low, extra);
+                        b[v] = vrs_step(b[v], OXI_ISA(row_codes)(dtype, p, part, i + 8, v), high, extra);
+                    }
+                }
+                OXI_UNROLL
+                for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+                    total[v] = vrs_scaled(total[v], a[v], vrs_load(kept[2 * part] + OXI_ROWS * v));
+                    total[v] = vrs_scaled(total[v], b[v], vrs_load(kept[2 * part + 1] + OXI_ROWS * v));
+                }
+            }
+        }
+        OXI_UNROLL
+        for (int v = 0; v < OXI_ISA(row_vectors); v++)
+            sum[v] = vrf_fma(vrf_mul(vrf_halves(p + 2 * OXI_ROWS * v), step), vrf_of(total[v]), sum[v]);
+    }
+    OXI_UNROLL
+    for (int v = 0; v < OXI_ISA(row_vectors); v++) vrf_store(out + OXI_ROWS * v, sum[v]);
+}
+
+/* q6_k: a scale for 16 numbers; a lane's sum of 64 products of codes up to 63 fits int32. */
+OXI_INLINE void OXI_ISA(rows_dot_q6_k)(int64_t n, const uint8_t *p, const oxi_q8 *x, float *out, int extra) {
+    enum { bytes = OXI_BYTES_OX_Q6_K };
+    vrf sum[OXI_ISA(row_vectors)];
+    int32_t kept[8][OXI_ROWS]; /* of half a block: scales of groups of 16 */
+    OXI_UNROLL
+    for (int v = 0; v < OXI_ISA(row_vectors); v++) sum[v] = vrf_zero();
+    for (; n > 0; n -= 256, x++, p += OXI_REPACKED_ROWS * bytes) {
+        OXI_UNROLL
+        for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+            vrf d = vrf_mul(vrf_halves(p + OXI_REPACKED_ROWS * 208 + 2 * OXI_ROWS * v), vrf_set1(x->step));
+            vrs taken = vrs_zero();
+            OXI_ISA(prefetch_rows)(p + v * OXI_ROWS * bytes, OXI_ROWS * bytes);
+            for (int part = 0; part < 2; part++) {
+                OXI_UNROLL
+                for (int i = 0; i < 4; i++) { /* groups 0 and 2, 1 and 3 of each four, of 16 numbers */
+                    vr four = OXI_ISA(four_of_rows)(p, 192 + 8 * part, i / 2, v);
+                    vrs two = vrw_mul(i % 2 ? vrw_odd(four, true) : vrw_even(four, true),
+                                      x->ratio + 4 * part + i / 2 * 2);
+                    vrs_store(kept[i + i / 2 * 2], vrw_low(two));
+                    vrs_store(kept[i + i / 2 * 2 + 2], vrw_high(two));
+                    taken = vrs_dot(taken, two, x->crossed_total + 8 * part + 2 * i);
+                }
+                OXI_UNROLL
+                for (int half = 0; half < 2; half++) {
+                    vrs total = vrs_zero();
+                    OXI_UNROLL
+                    for (int pair = 0; pair < 8; pair++) {
+                        int group = pair / 2, step = 8 * group + 4 * half + 2 * (pair % 2);
+                        const int8_t *q = x->q + 128 * part + 4 * step;
+                        vrs sums = vrs_step(vrs_zero(), OXI_ISA(row_codes)(OX_Q6_K, p, part, step, v),
+                                            vr_spread(q), extra);
+                        sums = vrs_step(sums, OXI_ISA(row_codes)(OX_Q6_K, p, part, step + 1, v),
+                                        vr_spread(q + 4), extra);
+                        total = vrs_scaled(total, sums, vrs_load(kept[2 * group + half]));
+                    }
+                    sum[v] = vrf_fma(d, vrf_of(total), sum[v]);
+                }
+            }
+            sum[v] = vrf_fma(vrf_mul(d, vrf_set1(-32)), vrf_of(taken), sum[v]);
+        }
+    }
+    OXI_UNROLL
+    for (int v = 0; v < OXI_ISA(row_vectors); v++) vrf_store(out + OXI_ROWS * v, sum[v]);
+}
+
+/* The types: name, dtype, numbers with a scale, of a part, offset of codes, where least numbers are. */
+#define OXI_EACH_REPACKED_32(X) \
+    X(q4_0, OX_Q4_0, 8, 0, 8) X(q4_1, OX_Q4_1, 0, 2, 8) X(q5_0, OX_Q5_0, 16, 0, 4) X(q5_1, OX_Q5_1, 0, 2, 4)
+
+#define OXI_X(name, dtype, offset, least, at_once) \
+OXI_INLINE void OXI_ISA(rows_dot_##name)(int64_t n, const uint8_t *p, const oxi_q8 *x, float *out, int extra) { \
+    OXI_ISA(rows_dot_32)(dtype, OXI_BYTES_##dtype, n, p, x, out, offset, least, at_once, extra); \
+}
+OXI_EACH_REPACKED_32(OXI_X)
+#undef OXI_X
+OXI_INLINE void OXI_ISA(rows_dot_q4_k)(int64_t n, const uint8_t *p, const oxi_q8 *x, float *out, int extra) {
+    OXI_ISA(rows_dot_k)(OX_Q4_K, OXI_BYTES_OX_Q4_K, n, p, x, out, 8, extra);
+}
+OXI_INLINE void OXI_ISA(rows_dot_q5_k)(int64_t n, const uint8_t *p, const oxi_q8 *x, float *out, int extra) {
+    OXI_ISA(rows_dot_k)(OX_Q5_K, OXI_BYTES_OX_Q5_K, n, p, x, out, 4, extra);
+}
+
+/* ---- as panels of codes ----------------------------------------------------------------------------------- */
+
+/* The scales of group `group` of a block, and what is taken from numbers (less an offset of codes). */
+OXI_INLINE vrf OXI_ISA(row_group_scale)(ox_dtype dtype, const uint8_t *p, int group, int v, vrf *taken) {
+    const uint8_t *d = p + 2 * OXI_ROWS * v;
+    *taken = vrf_zero();
+    if (dtype == OX_Q6_K) {
+        vrs scale = vrs_number(OXI_ISA(four_of_rows)(p, 192, group / 4, v), group % 4, true);
+        return vrf_mul(vrf_halves(d + OXI_REPACKED_ROWS * 208), vrf_of(scale));
+    }
+    if (dtype == OX_Q4_K || dtype == OX_Q5_K) {
+        OXI_ISA(row_scales) scales = OXI_ISA(row_scales_k)(p, v);
+        vr scale = group < 4 ? scales.scale[0] : scales.scale[1];
+        vr least = group < 4 ? scales.least[0] : scales.least[1];
+        *taken = vrf_mul(vrf_halves(d + 2 * OXI_REPACKED_ROWS), vrf_of(vrs_number(least, group % 4, false)));
+        return vrf_mul(vrf_halves(d), vrf_of(vrs_number(scale, group % 4, false)));
+    }
+    if (dtype == OX_Q4_1 || dtype == OX_Q5_1)
+        *taken = vrf_mul(vrf_halves(d + 2 * OXI_REPACKED_ROWS), vrf_set1(-1));
+    return vrf_halves(d);
+}
+
+/* n numbers of rows `first` to first + count as a panel of `width` lines. elements: of a block; steps: of a
+ * part. */
+OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, int steps, int each, int offset,
+                                     int64_t n, const uint8_t *p, int first, int count, int64_t width,
+                                     bool is_signed, const oxi_code_panel *to) {
+    char *code = (char *)to->codes;
+    float *scale = to->scale, *extra = to->extra;
+    for (; n > 0; n -= elements, p += OXI_REPACKED_ROWS * bytes) {
+        for (int part = 0; part < elements / (4 * steps); part++)
+            for (int i = 0; i < count; i += OXI_ROWS) {
+                int v = (first + i) / OXI_ROWS;
+                char *to_code = code + 4 * (width * part * steps + i);
+                OXI_UNROLL_32
+                for (int step = 0; step < steps; step++) {
+                    vr codes = OXI_ISA(row_codes)(dtype, p, part, step, v);
+                    if (is_signed && offset) codes = vr_sub(codes, vr_bytes(offset));
+                    vr_store(to_code + 4 * width * step, codes);
+                }
+            }
+        code += 4 * width * (elements / 4);
+        for (int group = 0; group < elements / each; group++, scale += width, extra += extra ? width : 0)
+            for (int i = 0; i < count; i += OXI_ROWS) {
+                vrf taken, s = OXI_ISA(row_group_scale)(dtype, p, group, (first + i) / OXI_ROWS, &taken);
+                vrf_store(scale + i, s);
+                if (extra) vrf_store(extra + i, is_signed ? taken : vrf_fma(s, vrf_set1((float)offset), taken));
+            }
+    }
+}
+#define OXI_REPACKED_TYPES(X) \
+    X(q4_0, OX_Q4_0, 8, 32, 8) X(q4_1, OX_Q4_1, 8, 32, 0) X(q5_0, OX_Q5_0, 8, 32, 16) X(q5_1, OX_Q5_1, 8, 32, 0) \
+    X(q4_k, OX_Q4_K, 16, 32, 0) X(q5_k, OX_Q5_K, 16, 32, 0) X(q6_k, OX_Q6_K, 32, 16, 32)
+#define OXI_X(name, dtype, steps, each, offset) \
+OXI_KERNEL void OXI_ISA(unpack_rows_##name)(int64_t n, const void *rows, int first, int count, int64_t width, \
+                                            bool is_signed, const oxi_code_panel *to) { \
+    OXI_ISA(rows_unpack)(dtype, OXI_ELEMENTS_##dtype, OXI_BYTES_##dtype, steps, each, offset, n, \
+                         (const uint8_t *)rows, first, count, width, is_signed, to); \
+} \
+OXI_DOT_REPACKED(dot_repacked_##name, name, 0)
+#define OXI_DOT_REPACKED(kernel, name, extra) \
+OXI_KERNEL void OXI_ISA(kernel)(int64_t groups, int64_t group_bytes, int64_t n, const void *blocks, \
+                                const oxi_q8 *x, float *out) { \
+    for (int64_t turn = 0; turn < groups; turn++) { \
+        int64_t i = oxi_row_of_turn(turn, groups); \
+        OXI_ISA(rows_dot_##name)(n, (const uint8_t *)blocks + i * group_bytes, x, out + OXI_REPACKED_ROWS * i, \
+                                 extra); \
+    } \
+}
+OXI_REPACKED_TYPES(OXI_X)
+#undef OXI_X
+#if !defined(OXI_X86)
+#define OXI_X(name, dtype, steps, each, offset) OXI_DOT_REPACKED(dot_extra_repacked_##name, name, 1)
+OXI_REPACKED_TYPES(OXI_X)
+#undef OXI_X
+#endif
+#endif
+
+static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels *k) {
+    (void)k;
+#ifdef OXI_REPACKED
+#if defined(OXI_X86) && VF == 4
+    if (!(oxi_cpu_info()->features & OXI_CPU_SSSE3)) return;
+#endif
+#define OXI_X(name, dtype, steps, each, offset) \
+    k->dot_repacked[dtype] = OXI_ISA(dot_repacked_##name); \
+    k->unpack_repacked[dtype] = OXI_ISA(unpack_rows_##name);
+    OXI_REPACKED_TYPES(OXI_X)
+#undef OXI_X
+#if !defined(OXI_X86)
+    if (!(oxi_cpu_info()->features & OXI_CPU_DOTPROD)) return;
+#define OXI_X(name, dtype, steps, each, offset) k->dot_repacked[dtype] = OXI_ISA(dot_extra_repacked_##name);
+    OXI_REPACKED_TYPES(OXI_X)
+#undef OXI_X
+#endif
+#endif
+}
+
+#undef OXI_REPACKED
+#undef OXI_REPACKED_TYPES
+#undef OXI_EACH_REPACKED_32
+#undef OXI_DOT_REPACKED
+#undef OXI_ROWS
+#undef OXI_R
+#undef OXI_R_WHOLE
+#undef OXI_UNROLL
+#undef OXI_UNROLL_32
+#undef vr
+#undef vrs
+#undef vr_load
+#undef vr_store
+#undef vr_bytes
+#undef vr_spread
+#undef vr_and
+#undef vr_or
+#undef vr_sub
+#undef vr_right
+#undef vr_left
+#undef vrs_number
+#undef vrs_zero
+#undef vrs_load
+#undef vrs_store
+#undef vrs_one
+#undef vrs_step
+#undef vrs_scaled
+#undef vrf_of
+#undef vrf_halves
+#undef vrf
+#undef vrf_zero
+#undef vrf_set1
+#undef vrf_load
+#undef vrf_store
+#undef vrf_mul
+#undef vrf_fma
+#undef vrs_dot
+#undef vrw_even
+#undef vrw_odd
+#undef vrw_mul
+#undef vrw_low
+#undef vrw_high
 OXI_STRAIGHT_END
 /* >>cpu/kernels/codes.inc */
 /* Products of panels of int8 codes of one tier: OXI_CODE_ROWS rows of activations against 2 VQ rows of
@@ -26264,6 +28029,7 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
     OXI_ISA(fill_rows)(k);
     OXI_ISA(fill_gemm)(k);
     OXI_ISA(fill_blocks)(k);
+    OXI_ISA(fill_repacked)(k);
     OXI_ISA(fill_codes)(k);
     OXI_ISA(fill_attention)(k);
 }
@@ -30658,9 +32424,10 @@ OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, oxi_q8 *
                     total = vf_add(total, vi_to_vf(codes));
                 }
                 halves[half] = vf_hsum(total);
-                out->total[2 * i + half] = (int16_t)halves[half];
+                out->total[2 * i + half] = out->crossed_total[oxi_crossed(2 * i + half)] = (int16_t)halves[half];
             }
-            out->ratio[i] = (int16_t)ratio;
+            out->ratio[i] = out->crossed_ratio[oxi_crossed(i)] = (int16_t)ratio;
+            out->crossed_sum[oxi_crossed(i)] = (int16_t)(halves[0] + halves[1]);
             out->scale[i] = out->step * (float)ratio;
             out->sum[i] = out->scale[i] * (halves[0] + halves[1]);
         }
@@ -30740,6 +32507,583 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #undef vs_dot
 #undef vs_of_sums
 #undef OXI_VS
+/* >>cpu/kernels/repacked.inc */
+/* Repacked weights of block types of one tier: sixteen rows side by side, a row a lane of 32 bits (the layout
+ * is cpu/repack.c's). Their products with a row of activations need no sums across lanes, and their codes lie
+ * as panels of codes want them. Stamped by cpu/tiers.c; what reads f16 numbers and e8m0 is blocks.inc's. */
+
+/* ---- lanes ------------------------------------------------------------------------------------------------
+ * vr: OXI_ROWS rows, four bytes each; vrs: as many int32; vrf: as many floats.
+ * vr_spread: the four bytes at p in each lane. Shifts carry bits from byte to byte: a mask follows.
+ * vrs_number: byte i of each lane. vrs_step adds up the products of unsigned codes and of q, on x86 in 16 bits,
+ * which must hold them; vrs_scaled adds such sums times a scale to an int32. Scales are made two to a lane, as
+ * words: vrw_even and vrw_odd widen bytes 0 and 2, 1 and 3; vrw_low and vrw_high make one of the two what
+ * vrs_scaled takes; vrs_dot adds their products with two words, spread; vrs_one is a scale of 1. */
+#if defined(OXI_X86) && VF > 1
+#define OXI_REPACKED 1
+#if VF == 16
+#define OXI_ROWS 16
+#define OXI_R(name) _mm512_##name
+#define OXI_R_WHOLE(name) _mm512_##name##_si512
+typedef __m512i OXI_ISA(vr);
+#elif VF == 8 && OXI_ISA(FMA)
+#define OXI_ROWS 8
+#define OXI_R(name) _mm256_##name
+#define OXI_R_WHOLE(name) _mm256_##name##_si256
+typedef __m256i OXI_ISA(vr);
+#else
+#define OXI_ROWS 4
+#define OXI_R(name) _mm_##name
+#define OXI_R_WHOLE(name) _mm_##name##_si128
+typedef __m128i OXI_ISA(vr);
+#endif
+typedef OXI_ISA(vr) OXI_ISA(vrs);
+#elif VF == 4
+#define OXI_REPACKED 1
+#define OXI_ROWS 4
+typedef uint8x16_t OXI_ISA(vr);
+typedef int32x4_t OXI_ISA(vrs);
+#endif
+
+#ifdef OXI_REPACKED
+#define OXI_UNROLL _Pragma("GCC unroll 8")
+#define OXI_UNROLL_32 _Pragma("GCC unroll 32")
+#define vr OXI_ISA(vr)
+#define vrs OXI_ISA(vrs)
+#define vr_load OXI_ISA(vr_load)
+#define vr_store OXI_ISA(vr_store)
+#define vr_bytes OXI_ISA(vr_bytes)
+#define vr_spread OXI_ISA(vr_spread)
+#define vr_and OXI_ISA(vr_and)
+#define vr_or OXI_ISA(vr_or)
+#define vr_sub OXI_ISA(vr_sub)
+#define vr_right OXI_ISA(vr_right)
+#define vr_left OXI_ISA(vr_left)
+#define vrs_number OXI_ISA(vrs_number)
+#define vrs_zero OXI_ISA(vrs_zero)
+#define vrs_load OXI_ISA(vrs_load)
+#define vrs_store OXI_ISA(vrs_store)
+#define vrs_one OXI_ISA(vrs_one)
+#define vrs_step OXI_ISA(vrs_step)
+#define vrs_scaled OXI_ISA(vrs_scaled)
+#define vrs_dot OXI_ISA(vrs_dot)
+#define vrw_even OXI_ISA(vrw_even)
+#define vrw_odd OXI_ISA(vrw_odd)
+#define vrw_mul OXI_ISA(vrw_mul)
+#define vrw_low OXI_ISA(vrw_low)
+#define vrw_high OXI_ISA(vrw_high)
+#define vrf_of OXI_ISA(vrf_of)
+#define vrf_halves OXI_ISA(vrf_halves)
+#if defined(OXI_X86) && VF == 8 && !OXI_ISA(FMA) /* eight floats, but integers only four at a time */
+#define vrf OXI_ISA(vs)
+#define vrf_zero OXI_ISA(vs_zero)
+#define vrf_set1 OXI_ISA(vs_set1)
+#define vrf_load OXI_ISA(vs_load)
+#define vrf_store OXI_ISA(vs_store)
+#define vrf_mul OXI_ISA(vs_mul)
+#define vrf_fma OXI_ISA(vs_fma)
+#else
+#define vrf vf
+#define vrf_zero vf_zero
+#define vrf_set1 vf_set1
+#define vrf_load vf_load
+#define vrf_store vf_store
+#define vrf_mul vf_mul
+#define vrf_fma vf_fma
+#endif
+
+#if defined(OXI_X86)
+OXI_INLINE vr vr_load(const void *p) { return OXI_R_WHOLE(loadu)((const vr *)p); }
+OXI_INLINE void vr_store(void *p, vr a) { OXI_R_WHOLE(storeu)((vr *)p, a); }
+OXI_INLINE vr vr_bytes(int a) { return OXI_R(set1_epi8)((char)a); }
+OXI_INLINE vr vr_spread(const void *p) {
+    int32_t lane;
+    memcpy(&lane, p, 4);
+    return OXI_R(set1_epi32)(lane);
+}
+OXI_INLINE vr vr_and(vr a, vr b) { return OXI_R_WHOLE(and)(a, b); }
+OXI_INLINE vr vr_or(vr a, vr b) { return OXI_R_WHOLE(or)(a, b); }
+OXI_INLINE vr vr_sub(vr a, vr b) { return OXI_R(sub_epi8)(a, b); }
+OXI_INLINE vr vr_right(vr a, int count) { return OXI_R(srli_epi16)(a, count); }
+OXI_INLINE vr vr_left(vr a, int count) { return OXI_R(slli_epi16)(a, count); }
+OXI_INLINE vrs vrs_number(vr a, int i, bool is_signed) {
+    a = OXI_R(slli_epi32)(a, 24 - 8 * i);
+    return is_signed ? OXI_R(srai_epi32)(a, 24) : OXI_R(srli_epi32)(a, 24);
+}
+OXI_INLINE vrs vrs_zero(void) { return OXI_R_WHOLE(setzero)(); }
+OXI_INLINE vrs vrs_load(const int32_t *p) { return vr_load(p); }
+OXI_INLINE void vrs_store(int32_t *p, vrs a) { vr_store(p, a); }
+OXI_INLINE vrs vrs_one(void) { return OXI_R(set1_epi16)(1); }
+OXI_INLINE vrs vrs_step(vrs sums, vr codes, vr x, int extra) {
+    (void)extra;
+#if VF == 4
+    __asm__("pmaddubsw %1, %0" : "+x"(codes) : "x"(x));
+    return OXI_R(add_epi16)(sums, codes);
+#else
+    return OXI_R(add_epi16)(sums, OXI_R(maddubs_epi16)(codes, x));
+#endif
+}
+OXI_INLINE vrs vrs_scaled(vrs total, vrs sums, vrs scale) {
+    return OXI_R(add_epi32)(total, OXI_R(madd_epi16)(sums, scale));
+}
+OXI_INLINE vrs vrs_dot(vrs total, vrs a, const int16_t *two) { return vrs_scaled(total, a, vr_spread(two)); }
+OXI_INLINE vrs vrw_even(vr a, bool is_signed) {
+    return is_signed ? OXI_R(srai_epi16)(OXI_R(slli_epi16)(a, 8), 8) : vr_and(a, OXI_R(set1_epi16)(255));
+}
+OXI_INLINE vrs vrw_odd(vr a, bool is_signed) {
+    return is_signed ? OXI_R(srai_epi16)(a, 8) : OXI_R(srli_epi16)(a, 8);
+}
+OXI_INLINE vrs vrw_mul(vrs a, const int16_t *two) { return OXI_R(mullo_epi16)(a, vr_spread(two)); }
+OXI_INLINE vrs vrw_low(vrs a) { return OXI_R(shufflelo_epi16)(OXI_R(shufflehi_epi16)(a, 0xa0), 0xa0); }
+OXI_INLINE vrs vrw_high(vrs a) { return OXI_R(shufflelo_epi16)(OXI_R(shufflehi_epi16)(a, 0xf5), 0xf5); }
+OXI_INLINE vrf vrf_of(vrs a) { return OXI_R(cvtepi32_ps)(a); }
+#if VF == 16
+OXI_INLINE vrf vrf_halves(const uint8_t *p) {
+    return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)p));
+}
+#elif OXI_ISA(FMA)
+OXI_INLINE vrf vrf_halves(const uint8_t *p) {
+    return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)p));
+}
+#else
+OXI_INLINE vrf vrf_halves(const uint8_t *p) {
+    __m128i h = _mm_loadl_epi64((const __m128i *)(const void *)p);
+    return OXI_ISA(vs_of_halves)(_mm_unpacklo_epi16(h, _mm_setzero_si128()));
+}
+#endif
+#else
+OXI_INLINE vr vr_load(const void *p) { return vld1q_u8((const uint8_t *)p); }
+OXI_INLINE void vr_store(void *p, vr a) { vst1q_u8((uint8_t *)p, a); }
+OXI_INLINE vr vr_bytes(int a) { return vdupq_n_u8((uint8_t)a); }
+OXI_INLINE vr vr_spread(const void *p) {
+    uint32_t lane;
+    memcpy(&lane, p, 4);
+    return vreinterpretq_u8_u32(vdupq_n_u32(lane));
+}
+OXI_INLINE vr vr_and(vr a, vr b) { return vandq_u8(a, b); }
+OXI_INLINE vr vr_or(vr a, vr b) { return vorrq_u8(a, b); }
+OXI_INLINE vr vr_sub(vr a, vr b) { return vsubq_u8(a, b); }
+OXI_INLINE vr vr_left(vr a, int count) { return vshlq_u8(a, vdupq_n_s8((int8_t)count)); }
+OXI_INLINE vr vr_right(vr a, int count) { return vr_left(a, -count); }
+OXI_INLINE vrs vrs_number(vr a, int i, bool is_signed) {
+    uint32x4_t high = vshlq_u32(vreinterpretq_u32_u8(a), vdupq_n_s32(24 - 8 * i));
+    return is_signed ? vshrq_n_s32(vreinterpretq_s32_u32(high), 24)
+                     : vreinterpretq_s32_u32(vshrq_n_u32(high, 24));
+}
+OXI_INLINE vrs vrs_zero(void) { return vdupq_n_s32(0); }
+OXI_INLINE vrs vrs_load(const int32_t *p) { return vld1q_s32(p); }
+OXI_INLINE void vrs_store(int32_t *p, vrs a) { vst1q_s32(p, a); }
+OXI_INLINE vrs vrs_one(void) { return vdupq_n_s32(1); }
+/* extra: by the dot product instruction. */
+OXI_INLINE vrs vrs_step(vrs sums, vr codes, vr x, int extra) {
+    int8x16_t c = vreinterpretq_s8_u8(codes), q = vreinterpretq_s8_u8(x);
+    if (extra) return OXI_ISA(vb_dot)(sums, c, q);
+    int16x8_t low = vmull_s8(vget_low_s8(c), vget_low_s8(q)), high = vmull_s8(vget_high_s8(c), vget_high_s8(q));
+    return vpadalq_s16(sums, vpaddq_s16(low, high));
+}
+OXI_INLINE vrs vrs_scaled(vrs total, vrs sums, vrs scale) { return vmlaq_s32(total, sums, scale); }
+OXI_INLINE int16x8_t OXI_ISA(vrs_spread_words)(const int16_t *two) {
+    return vreinterpretq_s16_u8(vr_spread(two));
+}
+OXI_INLINE vrs vrs_dot(vrs total, vrs a, const int16_t *two) {
+    int16x8_t b = OXI_ISA(vrs_spread_words)(two), w = vreinterpretq_s16_s32(a);
+    int32x4_t low = vmull_s16(vget_low_s16(w), vget_low_s16(b)), high = vmull_s16(vget_high_s16(w), vget_high_s16(b));
+    return vaddq_s32(total, vpaddq_s32(low, high));
+}
+OXI_INLINE vrs vrw_odd(vr a, bool is_signed) {
+    int16x8_t w = vreinterpretq_s16_u8(a);
+    return is_signed ? vreinterpretq_s32_s16(vshrq_n_s16(w, 8))
+                     : vreinterpretq_s32_u16(vshrq_n_u16(vreinterpretq_u16_s16(w), 8));
+}
+OXI_INLINE vrs vrw_even(vr a, bool is_signed) {
+    return vrw_odd(vreinterpretq_u8_u16(vshlq_n_u16(vreinterpretq_u16_u8(a), 8)), is_signed);
+}
+OXI_INLINE vrs vrw_mul(vrs a, const int16_t *two) {
+    return vreinterpretq_s32_s16(vmulq_s16(vreinterpretq_s16_s32(a), OXI_ISA(vrs_spread_words)(two)));
+}
+OXI_INLINE vrs vrw_low(vrs a) { return vshrq_n_s32(vshlq_n_s32(a, 16), 16); }
+OXI_INLINE vrs vrw_high(vrs a) { return vshrq_n_s32(a, 16); }
+OXI_INLINE vrf vrf_of(vrs a) { return vcvtq_f32_s32(a); }
+OXI_INLINE vrf vrf_halves(const uint8_t *p) {
+    uint16_t h[4];
+    memcpy(h, p, sizeof h);
+    return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(h)));
+}
+#endif
+
+/* ---- codes and scales of a block of sixteen rows ----------------------------------------------------------
+ * What lies `at` bytes behind the start of a block lies 16 times as far behind that of sixteen; from there on
+ * each four bytes of a row are followed by those of the next row. v: which OXI_ROWS of the rows. */
+enum { OXI_ISA(row_vectors) = OXI_REPACKED_ROWS / OXI_ROWS };
+
+OXI_INLINE vr OXI_ISA(four_of_rows)(const uint8_t *p, int at, int four, int v) {
+    return vr_load(p + OXI_REPACKED_ROWS * (at + 4 * four) + 4 * OXI_ROWS * v);
+}
+/* Four bits, the low ones of a byte or the high ones. */
+OXI_INLINE vr OXI_ISA(row_nibbles)(vr a, bool high) {
+    return vr_and(high ? vr_right(a, 4) : a, vr_bytes(15));
+}
+/* Bit `from` of each byte at 16. */
+OXI_INLINE vr OXI_ISA(row_sixteens)(vr a, int from) {
+    return vr_and(from < 4 ? vr_left(a, 4 - from) : vr_right(a, from - 4), vr_bytes(16));
+}
+/* Codes of numbers 4 step, ... of part `part` of a block, with the offset of their type: all steps of types of
+ * 32 numbers, sixteen of types with scales for 32, 32 of q6_k. */
+OXI_INLINE vr OXI_ISA(row_codes)(ox_dtype dtype, const uint8_t *p, int part, int step, int v) {
+    bool high = dtype == OX_Q4_K || dtype == OX_Q5_K ? step >= 8 : step >= 4;
+    int four = step & (dtype == OX_Q4_K || dtype == OX_Q5_K ? 7 : 3);
+    switch (dtype) {
+    case OX_Q4_0: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 2, four, v), high);
+    case OX_Q4_1: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 4, four, v), high);
+    case OX_Q5_0:
+        return vr_or(OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 6, four, v), high),
+                     OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 2, 0, v), step));
+    case OX_Q5_1:
+        return vr_or(OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 8, four, v), high),
+                     OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 4, 0, v), step));
+    case OX_Q4_K: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 16 + 32 * part, four, v), high);
+    case OX_Q5_K:
+        return vr_or(OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 48 + 32 * part, four, v), high),
+                     vr_and(vr_left(vr_right(OXI_ISA(four_of_rows)(p, 16, four, v), 2 * part + high), 4),
+                            vr_bytes(16)));
+    default: break;
+    }
+    int group = step / 8; /* of q6_k */
+    vr low = OXI_ISA(four_of_rows)(p, 64 * part + 32 * (group & 1), step & 7, v);
+    vr two = OXI_ISA(four_of_rows)(p, 128 + 32 * part, step & 7, v);
+    two = group < 2 ? vr_left(two, 4 - 2 * group) : vr_right(two, 2 * group - 4);
+    return vr_or(OXI_ISA(row_nibbles)(low, group >= 2), vr_and(two, vr_bytes(48)));
+}
+
+/* Scales and minima of q4_k and q5_k, six bits each: four in the bytes of a lane. */
+typedef struct OXI_ISA(row_scales) { vr scale[2], least[2]; } OXI_ISA(row_scales);
+OXI_INLINE OXI_ISA(row_scales) OXI_ISA(row_scales_k)(const uint8_t *p, int v) {
+    OXI_ISA(row_scales) r;
+    vr a = OXI_ISA(four_of_rows)(p, 4, 0, v), b = OXI_ISA(four_of_rows)(p, 4, 1, v),
+       c = OXI_ISA(four_of_rows)(p, 4, 2, v);
+    vr low = vr_bytes(15), high = vr_bytes(48);
+    r.scale[0] = vr_and(a, vr_bytes(63));
+    r.least[0] = vr_and(b, vr_bytes(63));
+    r.scale[1] = vr_or(vr_and(c, low), vr_and(vr_right(a, 2), high));
+    r.least[1] = vr_or(vr_and(vr_right(c, 4), low), vr_and(vr_right(b, 2), high));
+    return r;
+}
+
+/* ---- rows against activations -----------------------------------------------------------------------------
+ * Sixteen rows of n numbers, a multiple of 256, times x. Sums of 16 bits hold the products of eight steps of
+ * codes up to 15, of four of codes up to 31, of two of codes up to 63. */
+OXI_INLINE void OXI_ISA(prefetch_rows)(const uint8_t *p, int bytes) {
+    for (int i = 0; i < bytes; i += 64) OXI_PREFETCH_READ(p + OXI_PREFETCH_AHEAD + i);
+}
+
+/* Types with a scale for 32 numbers. offset: what is taken from codes; `least` bytes behind the block's start
+ * there is a number to be added, if not 0. */
+OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, int64_t n, const uint8_t *p, const oxi_q8 *x,
+                                     float *out, int offset, int least, int at_once, int extra) {
+    vrf sum[OXI_ISA(row_vectors)];
+    OXI_UNROLL
+    for (int v = 0; v < OXI_ISA(row_vectors); v++) sum[v] = vrf_zero();
+    for (; n > 0; n -= 256, x++)
+        for (int b = 0; b < 8; b++, p += OXI_REPACKED_ROWS * bytes) {
+            const int8_t *q = x->q + 32 * b;
+            vrf scale = vrf_set1(x->scale[b]), taken = vrf_set1((float)-offset * x->sum[b]);
+            vrs sums[OXI_ISA(row_vectors)], total[OXI_ISA(row_vectors)];
+            OXI_ISA(prefetch_rows)(p, OXI_REPACKED_ROWS * bytes);
+            OXI_UNROLL
+            for (int half = 0; half < 2; half++) {
+                OXI_UNROLL
+                for (int v = 0; v < OXI_ISA(row_vectors); v++)
+                    if (half == 0 || at_once < 8) sums[v] = vrs_zero();
+                OXI_UNROLL
+                for (int i = 2 * half; i < 2 * half + 2; i++) {
+                    vr low = vr_spread(q + 4 * i), high = vr_spread(q + 16 + 4 * i);
+                    OXI_UNROLL
+                    for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+                        sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, 0, i, v), low, extra);
+                        sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, 0, i + 4, v), high, extra);
+                    }
+                }
+                OXI_UNROLL
+                for (int v = 0; v < OXI_ISA(row_vectors); v++)
+                    if (half == 1 || at_once < 8)
+                        total[v] = vrs_scaled(half == 1 && at_once < 8 ? total[v] : vrs_zero(), sums[v], vrs_one());
+            }
+            OXI_UNROLL
+            for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+                vrf d = vrf_halves(p + 2 * OXI_ROWS * v);
+                sum[v] = vrf_fma(d, vrf_fma(vrf_of(total[v]), scale, taken), sum[v]);
+                if (least)
+                    sum[v] = vrf_fma(vrf_halves(p + OXI_REPACKED_ROWS * least + 2 * OXI_ROWS * v),
+                                     vrf_set1(x->sum[b]), sum[v]);
+            }
+        }
+    OXI_UNROLL
+    for (int v = 0; v < OXI_ISA(row_vectors); v++) vrf_store(out + OXI_ROWS * v, sum[v]);
+}
+
+/* q4_k and q5_k: floats are met once a block. */
+OXI_INLINE void OXI_ISA(rows_dot_k)(ox_dtype dtype, int bytes, int64_t n, const uint8_t *p, const oxi_q8 *x,
+                                    float *out, int at_once, int extra) {
+    vrf sum[OXI_ISA(row_vectors)];
+    int32_t kept[8][OXI_REPACKED_ROWS];
+    OXI_UNROLL
+    for (int v = 0; v < OXI_ISA(row_vectors); v++) sum[v] = vrf_zero();
+    for (; n > 0; n -= 256, x++, p += OXI_REPACKED_ROWS * bytes) {
+        vrs total[OXI_ISA(row_vectors)];
+        vrf step = vrf_set1(x->step), less = vrf_set1(-x->step);
+        OXI_UNROLL
+        for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+            OXI_ISA(row_scales) scales = OXI_ISA(row_scales_k)(p, v);
+            vrs taken = vrs_zero();
+            OXI_UNROLL
+            for (int i = 0; i < 4; i++) { /* groups 0 and 2, 1 and 3 of each four */
+                vr four = scales.scale[i / 2], least = scales.least[i / 2];
+                const int16_t *ratio = x->crossed_ratio + 2 * i;
+                vrs two = vrw_mul(i % 2 ? vrw_odd(four, false) : vrw_even(four, false), ratio);
+                vrs_store(kept[i + i / 2 * 2] + OXI_ROWS * v, vrw_low(two));
+                vrs_store(kept[i + i / 2 * 2 + 2] + OXI_ROWS * v, vrw_high(two));
+                two = vrw_mul(i % 2 ? vrw_odd(least, false) : vrw_even(least, false), ratio);
+                taken = vrs_dot(taken, two, x->crossed_sum + 2 * i);
+            }
+            vrf dmin = vrf_halves(p + 2 * OXI_REPACKED_ROWS + 2 * OXI_ROWS * v);
+            sum[v] = vrf_fma(vrf_mul(dmin, less), vrf_of(taken), sum[v]);
+            total[v] = vrs_zero();
+        }
+        for (int part = 0; part < 4; part++) {
+            const int8_t *q = x->q + 64 * part;
+            OXI_ISA(prefetch_rows)(p + 4 * part * bytes, 4 * bytes);
+            OXI_UNROLL
+            for (int first = 0; first < 8; first += at_once) {
+                vrs a[OXI_ISA(row_vectors)], b[OXI_ISA(row_vectors)];
+                OXI_UNROLL
+                for (int v = 0; v < OXI_ISA(row_vectors); v++) a[v] = b[v] = vrs_zero();
+                OXI_UNROLL
+                for (int i = first; i < first + at_once; i++) {
+                    vr low = vr_spread(q + 4 * i), high = vr_spread(q + 32 + 4 * i);
+                    OXI_UNROLL
+                    for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+                        a[v] = vrs_step(a[v], OXI_ISA(row_codes)(dtype, p, part, i, v), low, extra);
+                        b[v] = vrs_step(b[v], OXI_ISA(row_codes)(dtype, p, part, i + 8, v), high, extra);
+                    }
+                }
+                OXI_UNROLL
+                for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+                    total[v] = vrs_scaled(total[v], a[v], vrs_load(kept[2 * part] + OXI_ROWS * v));
+                    total[v] = vrs_scaled(total[v], b[v], vrs_load(kept[2 * part + 1] + OXI_ROWS * v));
+                }
+            }
+        }
+        OXI_UNROLL
+        for (int v = 0; v < OXI_ISA(row_vectors); v++)
+            sum[v] = vrf_fma(vrf_mul(vrf_halves(p + 2 * OXI_ROWS * v), step), vrf_of(total[v]), sum[v]);
+    }
+    OXI_UNROLL
+    for (int v = 0; v < OXI_ISA(row_vectors); v++) vrf_store(out + OXI_ROWS * v, sum[v]);
+}
+
+/* q6_k: a scale for 16 numbers; a lane's sum of 64 products of codes up to 63 fits int32. */
+OXI_INLINE void OXI_ISA(rows_dot_q6_k)(int64_t n, const uint8_t *p, const oxi_q8 *x, float *out, int extra) {
+    enum { bytes = OXI_BYTES_OX_Q6_K };
+    vrf sum[OXI_ISA(row_vectors)];
+    int32_t kept[8][OXI_ROWS]; /* of half a block: scales of groups of 16 */
+    OXI_UNROLL
+    for (int v = 0; v < OXI_ISA(row_vectors); v++) sum[v] = vrf_zero();
+    for (; n > 0; n -= 256, x++, p += OXI_REPACKED_ROWS * bytes) {
+        OXI_UNROLL
+        for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+            vrf d = vrf_mul(vrf_halves(p + OXI_REPACKED_ROWS * 208 + 2 * OXI_ROWS * v), vrf_set1(x->step));
+            vrs taken = vrs_zero();
+            OXI_ISA(prefetch_rows)(p + v * OXI_ROWS * bytes, OXI_ROWS * bytes);
+            for (int part = 0; part < 2; part++) {
+                OXI_UNROLL
+                for (int i = 0; i < 4; i++) { /* groups 0 and 2, 1 and 3 of each four, of 16 numbers */
+                    vr four = OXI_ISA(four_of_rows)(p, 192 + 8 * part, i / 2, v);
+                    vrs two = vrw_mul(i % 2 ? vrw_odd(four, true) : vrw_even(four, true),
+                                      x->ratio + 4 * part + i / 2 * 2);
+                    vrs_store(kept[i + i / 2 * 2], vrw_low(two));
+                    vrs_store(kept[i + i / 2 * 2 + 2], vrw_high(two));
+                    taken = vrs_dot(taken, two, x->crossed_total + 8 * part + 2 * i);
+                }
+                OXI_UNROLL
+                for (int half = 0; half < 2; half++) {
+                    vrs total = vrs_zero();
+                    OXI_UNROLL
+                    for (int pair = 0; pair < 8; pair++) {
+                        int group = pair / 2, step = 8 * group + 4 * half + 2 * (pair % 2);
+                        const int8_t *q = x->q + 128 * part + 4 * step;
+                        vrs sums = vrs_step(vrs_zero(), OXI_ISA(row_codes)(OX_Q6_K, p, part, step, v),
+                                            vr_spread(q), extra);
+                        sums = vrs_step(sums, OXI_ISA(row_codes)(OX_Q6_K, p, part, step + 1, v),
+                                        vr_spread(q + 4), extra);
+                        total = vrs_scaled(total, sums, vrs_load(kept[2 * group + half]));
+                    }
+                    sum[v] = vrf_fma(d, vrf_of(total), sum[v]);
+                }
+            }
+            sum[v] = vrf_fma(vrf_mul(d, vrf_set1(-32)), vrf_of(taken), sum[v]);
+        }
+    }
+    OXI_UNROLL
+    for (int v = 0; v < OXI_ISA(row_vectors); v++) vrf_store(out + OXI_ROWS * v, sum[v]);
+}
+
+/* The types: name, dtype, numbers with a scale, of a part, offset of codes, where least numbers are. */
+#define OXI_EACH_REPACKED_32(X) \
+    X(q4_0, OX_Q4_0, 8, 0, 8) X(q4_1, OX_Q4_1, 0, 2, 8) X(q5_0, OX_Q5_0, 16, 0, 4) X(q5_1, OX_Q5_1, 0, 2, 4)
+
+#define OXI_X(name, dtype, offset, least, at_once) \
+OXI_INLINE void OXI_ISA(rows_dot_##name)(int64_t n, const uint8_t *p, const oxi_q8 *x, float *out, int extra) { \
+    OXI_ISA(rows_dot_32)(dtype, OXI_BYTES_##dtype, n, p, x, out, offset, least, at_once, extra); \
+}
+OXI_EACH_REPACKED_32(OXI_X)
+#undef OXI_X
+OXI_INLINE void OXI_ISA(rows_dot_q4_k)(int64_t n, const uint8_t *p, const oxi_q8 *x, float *out, int extra) {
+    OXI_ISA(rows_dot_k)(OX_Q4_K, OXI_BYTES_OX_Q4_K, n, p, x, out, 8, extra);
+}
+OXI_INLINE void OXI_ISA(rows_dot_q5_k)(int64_t n, const uint8_t *p, const oxi_q8 *x, float *out, int extra) {
+    OXI_ISA(rows_dot_k)(OX_Q5_K, OXI_BYTES_OX_Q5_K, n, p, x, out, 4, extra);
+}
+
+/* ---- as panels of codes ----------------------------------------------------------------------------------- */
+
+/* The scales of group `group` of a block, and what is taken from numbers (less an offset of codes). */
+OXI_INLINE vrf OXI_ISA(row_group_scale)(ox_dtype dtype, const uint8_t *p, int group, int v, vrf *taken) {
+    const uint8_t *d = p + 2 * OXI_ROWS * v;
+    *taken = vrf_zero();
+    if (dtype == OX_Q6_K) {
+        vrs scale = vrs_number(OXI_ISA(four_of_rows)(p, 192, group / 4, v), group % 4, true);
+        return vrf_mul(vrf_halves(d + OXI_REPACKED_ROWS * 208), vrf_of(scale));
+    }
+    if (dtype == OX_Q4_K || dtype == OX_Q5_K) {
+        OXI_ISA(row_scales) scales = OXI_ISA(row_scales_k)(p, v);
+        vr scale = group < 4 ? scales.scale[0] : scales.scale[1];
+        vr least = group < 4 ? scales.least[0] : scales.least[1];
+        *taken = vrf_mul(vrf_halves(d + 2 * OXI_REPACKED_ROWS), vrf_of(vrs_number(least, group % 4, false)));
+        return vrf_mul(vrf_halves(d), vrf_of(vrs_number(scale, group % 4, false)));
+    }
+    if (dtype == OX_Q4_1 || dtype == OX_Q5_1)
+        *taken = vrf_mul(vrf_halves(d + 2 * OXI_REPACKED_ROWS), vrf_set1(-1));
+    return vrf_halves(d);
+}
+
+/* n numbers of rows `first` to first + count as a panel of `width` lines. elements: of a block; steps: of a
+ * part. */
+OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, int steps, int each, int offset,
+                                     int64_t n, const uint8_t *p, int first, int count, int64_t width,
+                                     bool is_signed, const oxi_code_panel *to) {
+    char *code = (char *)to->codes;
+    float *scale = to->scale, *extra = to->extra;
+    for (; n > 0; n -= elements, p += OXI_REPACKED_ROWS * bytes) {
+        for (int part = 0; part < elements / (4 * steps); part++)
+            for (int i = 0; i < count; i += OXI_ROWS) {
+                int v = (first + i) / OXI_ROWS;
+                char *to_code = code + 4 * (width * part * steps + i);
+                OXI_UNROLL_32
+                for (int step = 0; step < steps; step++) {
+                    vr codes = OXI_ISA(row_codes)(dtype, p, part, step, v);
+                    if (is_signed && offset) codes = vr_sub(codes, vr_bytes(offset));
+                    vr_store(to_code + 4 * width * step, codes);
+                }
+            }
+        code += 4 * width * (elements / 4);
+        for (int group = 0; group < elements / each; group++, scale += width, extra += extra ? width : 0)
+            for (int i = 0; i < count; i += OXI_ROWS) {
+                vrf taken, s = OXI_ISA(row_group_scale)(dtype, p, group, (first + i) / OXI_ROWS, &taken);
+                vrf_store(scale + i, s);
+                if (extra) vrf_store(extra + i, is_signed ? taken : vrf_fma(s, vrf_set1((float)offset), taken));
+            }
+    }
+}
+#define OXI_REPACKED_TYPES(X) \
+    X(q4_0, OX_Q4_0, 8, 32, 8) X(q4_1, OX_Q4_1, 8, 32, 0) X(q5_0, OX_Q5_0, 8, 32, 16) X(q5_1, OX_Q5_1, 8, 32, 0) \
+    X(q4_k, OX_Q4_K, 16, 32, 0) X(q5_k, OX_Q5_K, 16, 32, 0) X(q6_k, OX_Q6_K, 32, 16, 32)
+#define OXI_X(name, dtype, steps, each, offset) \
+OXI_KERNEL void OXI_ISA(unpack_rows_##name)(int64_t n, const void *rows, int first, int count, int64_t width, \
+                                            bool is_signed, const oxi_code_panel *to) { \
+    OXI_ISA(rows_unpack)(dtype, OXI_ELEMENTS_##dtype, OXI_BYTES_##dtype, steps, each, offset, n, \
+                         (const uint8_t *)rows, first, count, width, is_signed, to); \
+} \
+OXI_DOT_REPACKED(dot_repacked_##name, name, 0)
+#define OXI_DOT_REPACKED(kernel, name, extra) \
+OXI_KERNEL void OXI_ISA(kernel)(int64_t groups, int64_t group_bytes, int64_t n, const void *blocks, \
+                                const oxi_q8 *x, float *out) { \
+    for (int64_t turn = 0; turn < groups; turn++) { \
+        int64_t i = oxi_row_of_turn(turn, groups); \
+        OXI_ISA(rows_dot_##name)(n, (const uint8_t *)blocks + i * group_bytes, x, out + OXI_REPACKED_ROWS * i, \
+                                 extra); \
+    } \
+}
+OXI_REPACKED_TYPES(OXI_X)
+#undef OXI_X
+#if !defined(OXI_X86)
+#define OXI_X(name, dtype, steps, each, offset) OXI_DOT_REPACKED(dot_extra_repacked_##name, name, 1)
+OXI_REPACKED_TYPES(OXI_X)
+#undef OXI_X
+#endif
+#endif
+
+static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels *k) {
+    (void)k;
+#ifdef OXI_REPACKED
+#if defined(OXI_X86) && VF == 4
+    if (!(oxi_cpu_info()->features & OXI_CPU_SSSE3)) return;
+#endif
+#define OXI_X(name, dtype, steps, each, offset) \
+    k->dot_repacked[dtype] = OXI_ISA(dot_repacked_##name); \
+    k->unpack_repacked[dtype] = OXI_ISA(unpack_rows_##name);
+    OXI_REPACKED_TYPES(OXI_X)
+#undef OXI_X
+#if !defined(OXI_X86)
+    if (!(oxi_cpu_info()->features & OXI_CPU_DOTPROD)) return;
+#define OXI_X(name, dtype, steps, each, offset) k->dot_repacked[dtype] = OXI_ISA(dot_extra_repacked_##name);
+    OXI_REPACKED_TYPES(OXI_X)
+#undef OXI_X
+#endif
+#endif
+}
+
+#undef OXI_REPACKED
+#undef OXI_REPACKED_TYPES
+#undef OXI_EACH_REPACKED_32
+#undef OXI_DOT_REPACKED
+#undef OXI_ROWS
+#undef OXI_R
+#undef OXI_R_WHOLE
+#undef OXI_UNROLL
+#undef OXI_UNROLL_32
+#undef vr
+#undef vrs
+#undef vr_load
+#undef vr_store
+#undef vr_bytes
+#undef vr_spread
+#undef vr_and
+#undef vr_or
+#undef vr_sub
+#undef vr_right
+#undef vr_left
+#undef vrs_number
+#undef vrs_zero
+#undef vrs_load
+#undef vrs_store
+#undef vrs_one
+#undef vrs_step
+#undef vrs_scaled
+#undef vrf_of
+#undef vrf_halves
+#undef vrf
+#undef vrf_zero
+#undef vrf_set1
+#undef vrf_load
+#undef vrf_store
+#undef vrf_mul
+#undef vrf_fma
+#undef vrs_dot
+#undef vrw_even
+#undef vrw_odd
+#undef vrw_mul
+#undef vrw_low
+#undef vrw_high
 OXI_STRAIGHT_END
 /* >>cpu/kernels/codes.inc */
 /* Products of panels of int8 codes of one tier: OXI_CODE_ROWS rows of activations against 2 VQ rows of
@@ -31276,6 +33620,7 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
     OXI_ISA(fill_rows)(k);
     OXI_ISA(fill_gemm)(k);
     OXI_ISA(fill_blocks)(k);
+    OXI_ISA(fill_repacked)(k);
     OXI_ISA(fill_codes)(k);
     OXI_ISA(fill_attention)(k);
 }
@@ -35662,9 +38007,10 @@ OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, oxi_q8 *
                     total = vf_add(total, vi_to_vf(codes));
                 }
                 halves[half] = vf_hsum(total);
-                out->total[2 * i + half] = (int16_t)halves[half];
+                out->total[2 * i + half] = out->crossed_total[oxi_crossed(2 * i + half)] = (int16_t)halves[half];
             }
-            out->ratio[i] = (int16_t)ratio;
+            out->ratio[i] = out->crossed_ratio[oxi_crossed(i)] = (int16_t)ratio;
+            out->crossed_sum[oxi_crossed(i)] = (int16_t)(halves[0] + halves[1]);
             out->scale[i] = out->step * (float)ratio;
             out->sum[i] = out->scale[i] * (halves[0] + halves[1]);
         }
@@ -35744,6 +38090,583 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #undef vs_dot
 #undef vs_of_sums
 #undef OXI_VS
+/* >>cpu/kernels/repacked.inc */
+/* Repacked weights of block types of one tier: sixteen rows side by side, a row a lane of 32 bits (the layout
+ * is cpu/repack.c's). Their products with a row of activations need no sums across lanes, and their codes lie
+ * as panels of codes want them. Stamped by cpu/tiers.c; what reads f16 numbers and e8m0 is blocks.inc's. */
+
+/* ---- lanes ------------------------------------------------------------------------------------------------
+ * vr: OXI_ROWS rows, four bytes each; vrs: as many int32; vrf: as many floats.
+ * vr_spread: the four bytes at p in each lane. Shifts carry bits from byte to byte: a mask follows.
+ * vrs_number: byte i of each lane. vrs_step adds up the products of unsigned codes and of q, on x86 in 16 bits,
+ * which must hold them; vrs_scaled adds such sums times a scale to an int32. Scales are made two to a lane, as
+ * words: vrw_even and vrw_odd widen bytes 0 and 2, 1 and 3; vrw_low and vrw_high make one of the two what
+ * vrs_scaled takes; vrs_dot adds their products with two words, spread; vrs_one is a scale of 1. */
+#if defined(OXI_X86) && VF > 1
+#define OXI_REPACKED 1
+#if VF == 16
+#define OXI_ROWS 16
+#define OXI_R(name) _mm512_##name
+#define OXI_R_WHOLE(name) _mm512_##name##_si512
+typedef __m512i OXI_ISA(vr);
+#elif VF == 8 && OXI_ISA(FMA)
+#define OXI_ROWS 8
+#define OXI_R(name) _mm256_##name
+#define OXI_R_WHOLE(name) _mm256_##name##_si256
+typedef __m256i OXI_ISA(vr);
+#else
+#define OXI_ROWS 4
+#define OXI_R(name) _mm_##name
+#define OXI_R_WHOLE(name) _mm_##name##_si128
+typedef __m128i OXI_ISA(vr);
+#endif
+typedef OXI_ISA(vr) OXI_ISA(vrs);
+#elif VF == 4
+#define OXI_REPACKED 1
+#define OXI_ROWS 4
+typedef uint8x16_t OXI_ISA(vr);
+typedef int32x4_t OXI_ISA(vrs);
+#endif
+
+#ifdef OXI_REPACKED
+#define OXI_UNROLL _Pragma("GCC unroll 8")
+#define OXI_UNROLL_32 _Pragma("GCC unroll 32")
+#define vr OXI_ISA(vr)
+#define vrs OXI_ISA(vrs)
+#define vr_load OXI_ISA(vr_load)
+#define vr_store OXI_ISA(vr_store)
+#define vr_bytes OXI_ISA(vr_bytes)
+#define vr_spread OXI_ISA(vr_spread)
+#define vr_and OXI_ISA(vr_and)
+#define vr_or OXI_ISA(vr_or)
+#define vr_sub OXI_ISA(vr_sub)
+#define vr_right OXI_ISA(vr_right)
+#define vr_left OXI_ISA(vr_left)
+#define vrs_number OXI_ISA(vrs_number)
+#define vrs_zero OXI_ISA(vrs_zero)
+#define vrs_load OXI_ISA(vrs_load)
+#define vrs_store OXI_ISA(vrs_store)
+#define vrs_one OXI_ISA(vrs_one)
+#define vrs_step OXI_ISA(vrs_step)
+#define vrs_scaled OXI_ISA(vrs_scaled)
+#define vrs_dot OXI_ISA(vrs_dot)
+#define vrw_even OXI_ISA(vrw_even)
+#define vrw_odd OXI_ISA(vrw_odd)
+#define vrw_mul OXI_ISA(vrw_mul)
+#define vrw_low OXI_ISA(vrw_low)
+#define vrw_high OXI_ISA(vrw_high)
+#define vrf_of OXI_ISA(vrf_of)
+#define vrf_halves OXI_ISA(vrf_halves)
+#if defined(OXI_X86) && VF == 8 && !OXI_ISA(FMA) /* eight floats, but integers only four at a time */
+#define vrf OXI_ISA(vs)
+#define vrf_zero OXI_ISA(vs_zero)
+#define vrf_set1 OXI_ISA(vs_set1)
+#define vrf_load OXI_ISA(vs_load)
+#define vrf_store OXI_ISA(vs_store)
+#define vrf_mul OXI_ISA(vs_mul)
+#define vrf_fma OXI_ISA(vs_fma)
+#else
+#define vrf vf
+#define vrf_zero vf_zero
+#define vrf_set1 vf_set1
+#define vrf_load vf_load
+#define vrf_store vf_store
+#define vrf_mul vf_mul
+#define vrf_fma vf_fma
+#endif
+
+#if defined(OXI_X86)
+OXI_INLINE vr vr_load(const void *p) { return OXI_R_WHOLE(loadu)((const vr *)p); }
+OXI_INLINE void vr_store(void *p, vr a) { OXI_R_WHOLE(storeu)((vr *)p, a); }
+OXI_INLINE vr vr_bytes(int a) { return OXI_R(set1_epi8)((char)a); }
+OXI_INLINE vr vr_spread(const void *p) {
+    int32_t lane;
+    memcpy(&lane, p, 4);
+    return OXI_R(set1_epi32)(lane);
+}
+OXI_INLINE vr vr_and(vr a, vr b) { return OXI_R_WHOLE(and)(a, b); }
+OXI_INLINE vr vr_or(vr a, vr b) { return OXI_R_WHOLE(or)(a, b); }
+OXI_INLINE vr vr_sub(vr a, vr b) { return OXI_R(sub_epi8)(a, b); }
+OXI_INLINE vr vr_right(vr a, int count) { return OXI_R(srli_epi16)(a, count); }
+OXI_INLINE vr vr_left(vr a, int count) { return OXI_R(slli_epi16)(a, count); }
+OXI_INLINE vrs vrs_number(vr a, int i, bool is_signed) {
+    a = OXI_R(slli_epi32)(a, 24 - 8 * i);
+    return is_signed ? OXI_R(srai_epi32)(a, 24) : OXI_R(srli_epi32)(a, 24);
+}
+OXI_INLINE vrs vrs_zero(void) { return OXI_R_WHOLE(setzero)(); }
+OXI_INLINE vrs vrs_load(const int32_t *p) { return vr_load(p); }
+OXI_INLINE void vrs_store(int32_t *p, vrs a) { vr_store(p, a); }
+OXI_INLINE vrs vrs_one(void) { return OXI_R(set1_epi16)(1); }
+OXI_INLINE vrs vrs_step(vrs sums, vr codes, vr x, int extra) {
+    (void)extra;
+#if VF == 4
+    __asm__("pmaddubsw %1, %0" : "+x"(codes) : "x"(x));
+    return OXI_R(add_epi16)(sums, codes);
+#else
+    return OXI_R(add_epi16)(sums, OXI_R(maddubs_epi16)(codes, x));
+#endif
+}
+OXI_INLINE vrs vrs_scaled(vrs total, vrs sums, vrs scale) {
+    return OXI_R(add_epi32)(total, OXI_R(madd_epi16)(sums, scale));
+}
+OXI_INLINE vrs vrs_dot(vrs total, vrs a, const int16_t *two) { return vrs_scaled(total, a, vr_spread(two)); }
+OXI_INLINE vrs vrw_even(vr a, bool is_signed) {
+    return is_signed ? OXI_R(srai_epi16)(OXI_R(slli_epi16)(a, 8), 8) : vr_and(a, OXI_R(set1_epi16)(255));
+}
+OXI_INLINE vrs vrw_odd(vr a, bool is_signed) {
+    return is_signed ? OXI_R(srai_epi16)(a, 8) : OXI_R(srli_epi16)(a, 8);
+}
+OXI_INLINE vrs vrw_mul(vrs a, const int16_t *two) { return OXI_R(mullo_epi16)(a, vr_spread(two)); }
+OXI_INLINE vrs vrw_low(vrs a) { return OXI_R(shufflelo_epi16)(OXI_R(shufflehi_epi16)(a, 0xa0), 0xa0); }
+OXI_INLINE vrs vrw_high(vrs a) { return OXI_R(shufflelo_epi16)(OXI_R(shufflehi_epi16)(a, 0xf5), 0xf5); }
+OXI_INLINE vrf vrf_of(vrs a) { return OXI_R(cvtepi32_ps)(a); }
+#if VF == 16
+OXI_INLINE vrf vrf_halves(const uint8_t *p) {
+    return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)p));
+}
+#elif OXI_ISA(FMA)
+OXI_INLINE vrf vrf_halves(const uint8_t *p) {
+    return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)p));
+}
+#else
+OXI_INLINE vrf vrf_halves(const uint8_t *p) {
+    __m128i h = _mm_loadl_epi64((const __m128i *)(const void *)p);
+    return OXI_ISA(vs_of_halves)(_mm_unpacklo_epi16(h, _mm_setzero_si128()));
+}
+#endif
+#else
+OXI_INLINE vr vr_load(const void *p) { return vld1q_u8((const uint8_t *)p); }
+OXI_INLINE void vr_store(void *p, vr a) { vst1q_u8((uint8_t *)p, a); }
+OXI_INLINE vr vr_bytes(int a) { return vdupq_n_u8((uint8_t)a); }
+OXI_INLINE vr vr_spread(const void *p) {
+    uint32_t lane;
+    memcpy(&lane, p, 4);
+    return vreinterpretq_u8_u32(vdupq_n_u32(lane));
+}
+OXI_INLINE vr vr_and(vr a, vr b) { return vandq_u8(a, b); }
+OXI_INLINE vr vr_or(vr a, vr b) { return vorrq_u8(a, b); }
+OXI_INLINE vr vr_sub(vr a, vr b) { return vsubq_u8(a, b); }
+OXI_INLINE vr vr_left(vr a, int count) { return vshlq_u8(a, vdupq_n_s8((int8_t)count)); }
+OXI_INLINE vr vr_right(vr a, int count) { return vr_left(a, -count); }
+OXI_INLINE vrs vrs_number(vr a, int i, bool is_signed) {
+    uint32x4_t high = vshlq_u32(vreinterpretq_u32_u8(a), vdupq_n_s32(24 - 8 * i));
+    return is_signed ? vshrq_n_s32(vreinterpretq_s32_u32(high), 24)
+                     : vreinterpretq_s32_u32(vshrq_n_u32(high, 24));
+}
+OXI_INLINE vrs vrs_zero(void) { return vdupq_n_s32(0); }
+OXI_INLINE vrs vrs_load(const int32_t *p) { return vld1q_s32(p); }
+OXI_INLINE void vrs_store(int32_t *p, vrs a) { vst1q_s32(p, a); }
+OXI_INLINE vrs vrs_one(void) { return vdupq_n_s32(1); }
+/* extra: by the dot product instruction. */
+OXI_INLINE vrs vrs_step(vrs sums, vr codes, vr x, int extra) {
+    int8x16_t c = vreinterpretq_s8_u8(codes), q = vreinterpretq_s8_u8(x);
+    if (extra) return OXI_ISA(vb_dot)(sums, c, q);
+    int16x8_t low = vmull_s8(vget_low_s8(c), vget_low_s8(q)), high = vmull_s8(vget_high_s8(c), vget_high_s8(q));
+    return vpadalq_s16(sums, vpaddq_s16(low, high));
+}
+OXI_INLINE vrs vrs_scaled(vrs total, vrs sums, vrs scale) { return vmlaq_s32(total, sums, scale); }
+OXI_INLINE int16x8_t OXI_ISA(vrs_spread_words)(const int16_t *two) {
+    return vreinterpretq_s16_u8(vr_spread(two));
+}
+OXI_INLINE vrs vrs_dot(vrs total, vrs a, const int16_t *two) {
+    int16x8_t b = OXI_ISA(vrs_spread_words)(two), w = vreinterpretq_s16_s32(a);
+    int32x4_t low = vmull_s16(vget_low_s16(w), vget_low_s16(b)), high = vmull_s16(vget_high_s16(w), vget_high_s16(b));
+    return vaddq_s32(total, vpaddq_s32(low, high));
+}
+OXI_INLINE vrs vrw_odd(vr a, bool is_signed) {
+    int16x8_t w = vreinterpretq_s16_u8(a);
+    return is_signed ? vreinterpretq_s32_s16(vshrq_n_s16(w, 8))
+                     : vreinterpretq_s32_u16(vshrq_n_u16(vreinterpretq_u16_s16(w), 8));
+}
+OXI_INLINE vrs vrw_even(vr a, bool is_signed) {
+    return vrw_odd(vreinterpretq_u8_u16(vshlq_n_u16(vreinterpretq_u16_u8(a), 8)), is_signed);
+}
+OXI_INLINE vrs vrw_mul(vrs a, const int16_t *two) {
+    return vreinterpretq_s32_s16(vmulq_s16(vreinterpretq_s16_s32(a), OXI_ISA(vrs_spread_words)(two)));
+}
+OXI_INLINE vrs vrw_low(vrs a) { return vshrq_n_s32(vshlq_n_s32(a, 16), 16); }
+OXI_INLINE vrs vrw_high(vrs a) { return vshrq_n_s32(a, 16); }
+OXI_INLINE vrf vrf_of(vrs a) { return vcvtq_f32_s32(a); }
+OXI_INLINE vrf vrf_halves(const uint8_t *p) {
+    uint16_t h[4];
+    memcpy(h, p, sizeof h);
+    return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(h)));
+}
+#endif
+
+/* ---- codes and scales of a block of sixteen rows ----------------------------------------------------------
+ * What lies `at` bytes behind the start of a block lies 16 times as far behind that of sixteen; from there on
+ * each four bytes of a row are followed by those of the next row. v: which OXI_ROWS of the rows. */
+enum { OXI_ISA(row_vectors) = OXI_REPACKED_ROWS / OXI_ROWS };
+
+OXI_INLINE vr OXI_ISA(four_of_rows)(const uint8_t *p, int at, int four, int v) {
+    return vr_load(p + OXI_REPACKED_ROWS * (at + 4 * four) + 4 * OXI_ROWS * v);
+}
+/* Four bits, the low ones of a byte or the high ones. */
+OXI_INLINE vr OXI_ISA(row_nibbles)(vr a, bool high) {
+    return vr_and(high ? vr_right(a, 4) : a, vr_bytes(15));
+}
+/* Bit `from` of each byte at 16. */
+OXI_INLINE vr OXI_ISA(row_sixteens)(vr a, int from) {
+    return vr_and(from < 4 ? vr_left(a, 4 - from) : vr_right(a, from - 4), vr_bytes(16));
+}
+/* Codes of numbers 4 step, ... of part `part` of a block, with the offset of their type: all steps of types of
+ * 32 numbers, sixteen of types with scales for 32, 32 of q6_k. */
+OXI_INLINE vr OXI_ISA(row_codes)(ox_dtype dtype, const uint8_t *p, int part, int step, int v) {
+    bool high = dtype == OX_Q4_K || dtype == OX_Q5_K ? step >= 8 : step >= 4;
+    int four = step & (dtype == OX_Q4_K || dtype == OX_Q5_K ? 7 : 3);
+    switch (dtype) {
+    case OX_Q4_0: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 2, four, v), high);
+    case OX_Q4_1: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 4, four, v), high);
+    case OX_Q5_0:
+        return vr_or(OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 6, four, v), high),
+                     OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 2, 0, v), step));
+    case OX_Q5_1:
+        return vr_or(OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 8, four, v), high),
+                     OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 4, 0, v), step));
+    case OX_Q4_K: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 16 + 32 * part, four, v), high);
+    case OX_Q5_K:
+        return vr_or(OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 48 + 32 * part, four, v), high),
+                     vr_and(vr_left(vr_right(OXI_ISA(four_of_rows)(p, 16, four, v), 2 * part + high), 4),
+                            vr_bytes(16)));
+    default: break;
+    }
+    int group = step / 8; /* of q6_k */
+    vr low = OXI_ISA(four_of_rows)(p, 64 * part + 32 * (group & 1), step & 7, v);
+    vr two = OXI_ISA(four_of_rows)(p, 128 + 32 * part, step & 7, v);
+    two = group < 2 ? vr_left(two, 4 - 2 * group) : vr_right(two, 2 * group - 4);
+    return vr_or(OXI_ISA(row_nibbles)(low, group >= 2), vr_and(two, vr_bytes(48)));
+}
+
+/* Scales and minima of q4_k and q5_k, six bits each: four in the bytes of a lane. */
+typedef struct OXI_ISA(row_scales) { vr scale[2], least[2]; } OXI_ISA(row_scales);
+OXI_INLINE OXI_ISA(row_scales) OXI_ISA(row_scales_k)(const uint8_t *p, int v) {
+    OXI_ISA(row_scales) r;
+    vr a = OXI_ISA(four_of_rows)(p, 4, 0, v), b = OXI_ISA(four_of_rows)(p, 4, 1, v),
+       c = OXI_ISA(four_of_rows)(p, 4, 2, v);
+    vr low = vr_bytes(15), high = vr_bytes(48);
+    r.scale[0] = vr_and(a, vr_bytes(63));
+    r.least[0] = vr_and(b, vr_bytes(63));
+    r.scale[1] = vr_or(vr_and(c, low), vr_and(vr_right(a, 2), high));
+    r.least[1] = vr_or(vr_and(vr_right(c, 4), low), vr_and(vr_right(b, 2), high));
+    return r;
+}
+
+/* ---- rows against activations -----------------------------------------------------------------------------
+ * Sixteen rows of n numbers, a multiple of 256, times x. Sums of 16 bits hold the products of eight steps of
+ * codes up to 15, of four of codes up to 31, of two of codes up to 63. */
+OXI_INLINE void OXI_ISA(prefetch_rows)(const uint8_t *p, int bytes) {
+    for (int i = 0; i < bytes; i += 64) OXI_PREFETCH_READ(p + OXI_PREFETCH_AHEAD + i);
+}
+
+/* Types with a scale for 32 numbers. offset: what is taken from codes; `least` bytes behind the block's start
+ * there is a number to be added, if not 0. */
+OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, int64_t n, const uint8_t *p, const oxi_q8 *x,
+                                     float *out, int offset, int least, int at_once, int extra) {
+    vrf sum[OXI_ISA(row_vectors)];
+    OXI_UNROLL
+    for (int v = 0; v < OXI_ISA(row_vectors); v++) sum[v] = vrf_zero();
+    for (; n > 0; n -= 256, x++)
+        for (int b = 0; b < 8; b++, p += OXI_REPACKED_ROWS * bytes) {
+            const int8_t *q = x->q + 32 * b;
+            vrf scale = vrf_set1(x->scale[b]), taken = vrf_set1((float)-offset * x->sum[b]);
+            vrs sums[OXI_ISA(row_vectors)], total[OXI_ISA(row_vectors)];
+            OXI_ISA(prefetch_rows)(p, OXI_REPACKED_ROWS * bytes);
+            OXI_UNROLL
+            for (int half = 0; half < 2; half++) {
+                OXI_UNROLL
+                for (int v = 0; v < OXI_ISA(row_vectors); v++)
+                    if (half == 0 || at_once < 8) sums[v] = vrs_zero();
+                OXI_UNROLL
+                for (int i = 2 * half; i < 2 * half + 2; i++) {
+                    vr low = vr_spread(q + 4 * i), high = vr_spread(q + 16 + 4 * i);
+                    OXI_UNROLL
+                    for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+                        sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, 0, i, v), low, extra);
+                        sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, 0, i + 4, v), high, extra);
+                    }
+                }
+                OXI_UNROLL
+                for (int v = 0; v < OXI_ISA(row_vectors); v++)
+                    if (half == 1 || at_once < 8)
+                        total[v] = vrs_scaled(half == 1 && at_once < 8 ? total[v] : vrs_zero(), sums[v], vrs_one());
+            }
+            OXI_UNROLL
+            for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+                vrf d = vrf_halves(p + 2 * OXI_ROWS * v);
+                sum[v] = vrf_fma(d, vrf_fma(vrf_of(total[v]), scale, taken), sum[v]);
+                if (least)
+                    sum[v] = vrf_fma(vrf_halves(p + OXI_REPACKED_ROWS * least + 2 * OXI_ROWS * v),
+                                     vrf_set1(x->sum[b]), sum[v]);
+            }
+        }
+    OXI_UNROLL
+    for (int v = 0; v < OXI_ISA(row_vectors); v++) vrf_store(out + OXI_ROWS * v, sum[v]);
+}
+
+/* q4_k and q5_k: floats are met once a block. */
+OXI_INLINE void OXI_ISA(rows_dot_k)(ox_dtype dtype, int bytes, int64_t n, const uint8_t *p, const oxi_q8 *x,
+                                    float *out, int at_once, int extra) {
+    vrf sum[OXI_ISA(row_vectors)];
+    int32_t kept[8][OXI_REPACKED_ROWS];
+    OXI_UNROLL
+    for (int v = 0; v < OXI_ISA(row_vectors); v++) sum[v] = vrf_zero();
+    for (; n > 0; n -= 256, x++, p += OXI_REPACKED_ROWS * bytes) {
+        vrs total[OXI_ISA(row_vectors)];
+        vrf step = vrf_set1(x->step), less = vrf_set1(-x->step);
+        OXI_UNROLL
+        for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+            OXI_ISA(row_scales) scales = OXI_ISA(row_scales_k)(p, v);
+            vrs taken = vrs_zero();
+            OXI_UNROLL
+            for (int i = 0; i < 4; i++) { /* groups 0 and 2, 1 and 3 of each four */
+                vr four = scales.scale[i / 2], least = scales.least[i / 2];
+                const int16_t *ratio = x->crossed_ratio + 2 * i;
+                vrs two = vrw_mul(i % 2 ? vrw_odd(four, false) : vrw_even(four, false), ratio);
+                vrs_store(kept[i + i / 2 * 2] + OXI_ROWS * v, vrw_low(two));
+                vrs_store(kept[i + i / 2 * 2 + 2] + OXI_ROWS * v, vrw_high(two));
+                two = vrw_mul(i % 2 ? vrw_odd(least, false) : vrw_even(least, false), ratio);
+                taken = vrs_dot(taken, two, x->crossed_sum + 2 * i);
+            }
+            vrf dmin = vrf_halves(p + 2 * OXI_REPACKED_ROWS + 2 * OXI_ROWS * v);
+            sum[v] = vrf_fma(vrf_mul(dmin, less), vrf_of(taken), sum[v]);
+            total[v] = vrs_zero();
+        }
+        for (int part = 0; part < 4; part++) {
+            const int8_t *q = x->q + 64 * part;
+            OXI_ISA(prefetch_rows)(p + 4 * part * bytes, 4 * bytes);
+            OXI_UNROLL
+            for (int first = 0; first < 8; first += at_once) {
+                vrs a[OXI_ISA(row_vectors)], b[OXI_ISA(row_vectors)];
+                OXI_UNROLL
+                for (int v = 0; v < OXI_ISA(row_vectors); v++) a[v] = b[v] = vrs_zero();
+                OXI_UNROLL
+                for (int i = first; i < first + at_once; i++) {
+                    vr low = vr_spread(q + 4 * i), high = vr_spread(q + 32 + 4 * i);
+                    OXI_UNROLL
+                    for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+                        a[v] = vrs_step(a[v], OXI_ISA(row_codes)(dtype, p, part, i, v), low, extra);
+                        b[v] = vrs_step(b[v], OXI_ISA(row_codes)(dtype, p, part, i + 8, v), high, extra);
+                    }
+                }
+                OXI_UNROLL
+                for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+                    total[v] = vrs_scaled(total[v], a[v], vrs_load(kept[2 * part] + OXI_ROWS * v));
+                    total[v] = vrs_scaled(total[v], b[v], vrs_load(kept[2 * part + 1] + OXI_ROWS * v));
+                }
+            }
+        }
+        OXI_UNROLL
+        for (int v = 0; v < OXI_ISA(row_vectors); v++)
+            sum[v] = vrf_fma(vrf_mul(vrf_halves(p + 2 * OXI_ROWS * v), step), vrf_of(total[v]), sum[v]);
+    }
+    OXI_UNROLL
+    for (int v = 0; v < OXI_ISA(row_vectors); v++) vrf_store(out + OXI_ROWS * v, sum[v]);
+}
+
+/* q6_k: a scale for 16 numbers; a lane's sum of 64 products of codes up to 63 fits int32. */
+OXI_INLINE void OXI_ISA(rows_dot_q6_k)(int64_t n, const uint8_t *p, const oxi_q8 *x, float *out, int extra) {
+    enum { bytes = OXI_BYTES_OX_Q6_K };
+    vrf sum[OXI_ISA(row_vectors)];
+    int32_t kept[8][OXI_ROWS]; /* of half a block: scales of groups of 16 */
+    OXI_UNROLL
+    for (int v = 0; v < OXI_ISA(row_vectors); v++) sum[v] = vrf_zero();
+    for (; n > 0; n -= 256, x++, p += OXI_REPACKED_ROWS * bytes) {
+        OXI_UNROLL
+        for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+            vrf d = vrf_mul(vrf_halves(p + OXI_REPACKED_ROWS * 208 + 2 * OXI_ROWS * v), vrf_set1(x->step));
+            vrs taken = vrs_zero();
+            OXI_ISA(prefetch_rows)(p + v * OXI_ROWS * bytes, OXI_ROWS * bytes);
+            for (int part = 0; part < 2; part++) {
+                OXI_UNROLL
+                for (int i = 0; i < 4; i++) { /* groups 0 and 2, 1 and 3 of each four, of 16 numbers */
+                    vr four = OXI_ISA(four_of_rows)(p, 192 + 8 * part, i / 2, v);
+                    vrs two = vrw_mul(i % 2 ? vrw_odd(four, true) : vrw_even(four, true),
+                                      x->ratio + 4 * part + i / 2 * 2);
+                    vrs_store(kept[i + i / 2 * 2], vrw_low(two));
+                    vrs_store(kept[i + i / 2 * 2 + 2], vrw_high(two));
+                    taken = vrs_dot(taken, two, x->crossed_total + 8 * part + 2 * i);
+                }
+                OXI_UNROLL
+                for (int half = 0; half < 2; half++) {
+                    vrs total = vrs_zero();
+                    OXI_UNROLL
+                    for (int pair = 0; pair < 8; pair++) {
+                        int group = pair / 2, step = 8 * group + 4 * half + 2 * (pair % 2);
+                        const int8_t *q = x->q + 128 * part + 4 * step;
+                        vrs sums = vrs_step(vrs_zero(), OXI_ISA(row_codes)(OX_Q6_K, p, part, step, v),
+                                            vr_spread(q), extra);
+                        sums = vrs_step(sums, OXI_ISA(row_codes)(OX_Q6_K, p, part, step + 1, v),
+                                        vr_spread(q + 4), extra);
+                        total = vrs_scaled(total, sums, vrs_load(kept[2 * group + half]));
+                    }
+                    sum[v] = vrf_fma(d, vrf_of(total), sum[v]);
+                }
+            }
+            sum[v] = vrf_fma(vrf_mul(d, vrf_set1(-32)), vrf_of(taken), sum[v]);
+        }
+    }
+    OXI_UNROLL
+    for (int v = 0; v < OXI_ISA(row_vectors); v++) vrf_store(out + OXI_ROWS * v, sum[v]);
+}
+
+/* The types: name, dtype, numbers with a scale, of a part, offset of codes, where least numbers are. */
+#define OXI_EACH_REPACKED_32(X) \
+    X(q4_0, OX_Q4_0, 8, 0, 8) X(q4_1, OX_Q4_1, 0, 2, 8) X(q5_0, OX_Q5_0, 16, 0, 4) X(q5_1, OX_Q5_1, 0, 2, 4)
+
+#define OXI_X(name, dtype, offset, least, at_once) \
+OXI_INLINE void OXI_ISA(rows_dot_##name)(int64_t n, const uint8_t *p, const oxi_q8 *x, float *out, int extra) { \
+    OXI_ISA(rows_dot_32)(dtype, OXI_BYTES_##dtype, n, p, x, out, offset, least, at_once, extra); \
+}
+OXI_EACH_REPACKED_32(OXI_X)
+#undef OXI_X
+OXI_INLINE void OXI_ISA(rows_dot_q4_k)(int64_t n, const uint8_t *p, const oxi_q8 *x, float *out, int extra) {
+    OXI_ISA(rows_dot_k)(OX_Q4_K, OXI_BYTES_OX_Q4_K, n, p, x, out, 8, extra);
+}
+OXI_INLINE void OXI_ISA(rows_dot_q5_k)(int64_t n, const uint8_t *p, const oxi_q8 *x, float *out, int extra) {
+    OXI_ISA(rows_dot_k)(OX_Q5_K, OXI_BYTES_OX_Q5_K, n, p, x, out, 4, extra);
+}
+
+/* ---- as panels of codes ----------------------------------------------------------------------------------- */
+
+/* The scales of group `group` of a block, and what is taken from numbers (less an offset of codes). */
+OXI_INLINE vrf OXI_ISA(row_group_scale)(ox_dtype dtype, const uint8_t *p, int group, int v, vrf *taken) {
+    const uint8_t *d = p + 2 * OXI_ROWS * v;
+    *taken = vrf_zero();
+    if (dtype == OX_Q6_K) {
+        vrs scale = vrs_number(OXI_ISA(four_of_rows)(p, 192, group / 4, v), group % 4, true);
+        return vrf_mul(vrf_halves(d + OXI_REPACKED_ROWS * 208), vrf_of(scale));
+    }
+    if (dtype == OX_Q4_K || dtype == OX_Q5_K) {
+        OXI_ISA(row_scales) scales = OXI_ISA(row_scales_k)(p, v);
+        vr scale = group < 4 ? scales.scale[0] : scales.scale[1];
+        vr least = group < 4 ? scales.least[0] : scales.least[1];
+        *taken = vrf_mul(vrf_halves(d + 2 * OXI_REPACKED_ROWS), vrf_of(vrs_number(least, group % 4, false)));
+        return vrf_mul(vrf_halves(d), vrf_of(vrs_number(scale, group % 4, false)));
+    }
+    if (dtype == OX_Q4_1 || dtype == OX_Q5_1)
+        *taken = vrf_mul(vrf_halves(d + 2 * OXI_REPACKED_ROWS), vrf_set1(-1));
+    return vrf_halves(d);
+}
+
+/* n numbers of rows `first` to first + count as a panel of `width` lines. elements: of a block; steps: of a
+ * part. */
+OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, int steps, int each, int offset,
+                                     int64_t n, const uint8_t *p, int first, int count, int64_t width,
+                                     bool is_signed, const oxi_code_panel *to) {
+    char *code = (char *)to->codes;
+    float *scale = to->scale, *extra = to->extra;
+    for (; n > 0; n -= elements, p += OXI_REPACKED_ROWS * bytes) {
+        for (int part = 0; part < elements / (4 * steps); part++)
+            for (int i = 0; i < count; i += OXI_ROWS) {
+                int v = (first + i) / OXI_ROWS;
+                char *to_code = code + 4 * (width * part * steps + i);
+                OXI_UNROLL_32
+                for (int step = 0; step < steps; step++) {
+                    vr codes = OXI_ISA(row_codes)(dtype, p, part, step, v);
+                    if (is_signed && offset) codes = vr_sub(codes, vr_bytes(offset));
+                    vr_store(to_code + 4 * width * step, codes);
+                }
+            }
+        code += 4 * width * (elements / 4);
+        for (int group = 0; group < elements / each; group++, scale += width, extra += extra ? width : 0)
+            for (int i = 0; i < count; i += OXI_ROWS) {
+                vrf taken, s = OXI_ISA(row_group_scale)(dtype, p, group, (first + i) / OXI_ROWS, &taken);
+                vrf_store(scale + i, s);
+                if (extra) vrf_store(extra + i, is_signed ? taken : vrf_fma(s, vrf_set1((float)offset), taken));
+            }
+    }
+}
+#define OXI_REPACKED_TYPES(X) \
+    X(q4_0, OX_Q4_0, 8, 32, 8) X(q4_1, OX_Q4_1, 8, 32, 0) X(q5_0, OX_Q5_0, 8, 32, 16) X(q5_1, OX_Q5_1, 8, 32, 0) \
+    X(q4_k, OX_Q4_K, 16, 32, 0) X(q5_k, OX_Q5_K, 16, 32, 0) X(q6_k, OX_Q6_K, 32, 16, 32)
+#define OXI_X(name, dtype, steps, each, offset) \
+OXI_KERNEL void OXI_ISA(unpack_rows_##name)(int64_t n, const void *rows, int first, int count, int64_t width, \
+                                            bool is_signed, const oxi_code_panel *to) { \
+    OXI_ISA(rows_unpack)(dtype, OXI_ELEMENTS_##dtype, OXI_BYTES_##dtype, steps, each, offset, n, \
+                         (const uint8_t *)rows, first, count, width, is_signed, to); \
+} \
+OXI_DOT_REPACKED(dot_repacked_##name, name, 0)
+#define OXI_DOT_REPACKED(kernel, name, extra) \
+OXI_KERNEL void OXI_ISA(kernel)(int64_t groups, int64_t group_bytes, int64_t n, const void *blocks, \
+                                const oxi_q8 *x, float *out) { \
+    for (int64_t turn = 0; turn < groups; turn++) { \
+        int64_t i = oxi_row_of_turn(turn, groups); \
+        OXI_ISA(rows_dot_##name)(n, (const uint8_t *)blocks + i * group_bytes, x, out + OXI_REPACKED_ROWS * i, \
+                                 extra); \
+    } \
+}
+OXI_REPACKED_TYPES(OXI_X)
+#undef OXI_X
+#if !defined(OXI_X86)
+#define OXI_X(name, dtype, steps, each, offset) OXI_DOT_REPACKED(dot_extra_repacked_##name, name, 1)
+OXI_REPACKED_TYPES(OXI_X)
+#undef OXI_X
+#endif
+#endif
+
+static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels *k) {
+    (void)k;
+#ifdef OXI_REPACKED
+#if defined(OXI_X86) && VF == 4
+    if (!(oxi_cpu_info()->features & OXI_CPU_SSSE3)) return;
+#endif
+#define OXI_X(name, dtype, steps, each, offset) \
+    k->dot_repacked[dtype] = OXI_ISA(dot_repacked_##name); \
+    k->unpack_repacked[dtype] = OXI_ISA(unpack_rows_##name);
+    OXI_REPACKED_TYPES(OXI_X)
+#undef OXI_X
+#if !defined(OXI_X86)
+    if (!(oxi_cpu_info()->features & OXI_CPU_DOTPROD)) return;
+#define OXI_X(name, dtype, steps, each, offset) k->dot_repacked[dtype] = OXI_ISA(dot_extra_repacked_##name);
+    OXI_REPACKED_TYPES(OXI_X)
+#undef OXI_X
+#endif
+#endif
+}
+
+#undef OXI_REPACKED
+#undef OXI_REPACKED_TYPES
+#undef OXI_EACH_REPACKED_32
+#undef OXI_DOT_REPACKED
+#undef OXI_ROWS
+#undef OXI_R
+#undef OXI_R_WHOLE
+#undef OXI_UNROLL
+#undef OXI_UNROLL_32
+#undef vr
+#undef vrs
+#undef vr_load
+#undef vr_store
+#undef vr_bytes
+#undef vr_spread
+#undef vr_and
+#undef vr_or
+#undef vr_sub
+#undef vr_right
+#undef vr_left
+#undef vrs_number
+#undef vrs_zero
+#undef vrs_load
+#undef vrs_store
+#undef vrs_one
+#undef vrs_step
+#undef vrs_scaled
+#undef vrf_of
+#undef vrf_halves
+#undef vrf
+#undef vrf_zero
+#undef vrf_set1
+#undef vrf_load
+#undef vrf_store
+#undef vrf_mul
+#undef vrf_fma
+#undef vrs_dot
+#undef vrw_even
+#undef vrw_odd
+#undef vrw_mul
+#undef vrw_low
+#undef vrw_high
 OXI_STRAIGHT_END
 /* >>cpu/kernels/codes.inc */
 /* Products of panels of int8 codes of one tier: OXI_CODE_ROWS rows of activations against 2 VQ rows of
@@ -36280,6 +39203,7 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
     OXI_ISA(fill_rows)(k);
     OXI_ISA(fill_gemm)(k);
     OXI_ISA(fill_blocks)(k);
+    OXI_ISA(fill_repacked)(k);
     OXI_ISA(fill_codes)(k);
     OXI_ISA(fill_attention)(k);
 }
@@ -40661,9 +43585,10 @@ OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, oxi_q8 *
                     total = vf_add(total, vi_to_vf(codes));
                 }
                 halves[half] = vf_hsum(total);
-                out->total[2 * i + half] = (int16_t)halves[half];
+                out->total[2 * i + half] = out->crossed_total[oxi_crossed(2 * i + half)] = (int16_t)halves[half];
             }
-            out->ratio[i] = (int16_t)ratio;
+            out->ratio[i] = out->crossed_ratio[oxi_crossed(i)] = (int16_t)ratio;
+            out->crossed_sum[oxi_crossed(i)] = (int16_t)(halves[0] + halves[1]);
             out->scale[i] = out->step * (float)ratio;
             out->sum[i] = out->scale[i] * (halves[0] + halves[1]);
         }
@@ -40743,6 +43668,583 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #undef vs_dot
 #undef vs_of_sums
 #undef OXI_VS
+/* >>cpu/kernels/repacked.inc */
+/* Repacked weights of block types of one tier: sixteen rows side by side, a row a lane of 32 bits (the layout
+ * is cpu/repack.c's). Their products with a row of activations need no sums across lanes, and their codes lie
+ * as panels of codes want them. Stamped by cpu/tiers.c; what reads f16 numbers and e8m0 is blocks.inc's. */
+
+/* ---- lanes ------------------------------------------------------------------------------------------------
+ * vr: OXI_ROWS rows, four bytes each; vrs: as many int32; vrf: as many floats.
+ * vr_spread: the four bytes at p in each lane. Shifts carry bits from byte to byte: a mask follows.
+ * vrs_number: byte i of each lane. vrs_step adds up the products of unsigned codes and of q, on x86 in 16 bits,
+ * which must hold them; vrs_scaled adds such sums times a scale to an int32. Scales are made two to a lane, as
+ * words: vrw_even and vrw_odd widen bytes 0 and 2, 1 and 3; vrw_low and vrw_high make one of the two what
+ * vrs_scaled takes; vrs_dot adds their products with two words, spread; vrs_one is a scale of 1. */
+#if defined(OXI_X86) && VF > 1
+#define OXI_REPACKED 1
+#if VF == 16
+#define OXI_ROWS 16
+#define OXI_R(name) _mm512_##name
+#define OXI_R_WHOLE(name) _mm512_##name##_si512
+typedef __m512i OXI_ISA(vr);
+#elif VF == 8 && OXI_ISA(FMA)
+#define OXI_ROWS 8
+#define OXI_R(name) _mm256_##name
+#define OXI_R_WHOLE(name) _mm256_##name##_si256
+typedef __m256i OXI_ISA(vr);
+#else
+#define OXI_ROWS 4
+#define OXI_R(name) _mm_##name
+#define OXI_R_WHOLE(name) _mm_##name##_si128
+typedef __m128i OXI_ISA(vr);
+#endif
+typedef OXI_ISA(vr) OXI_ISA(vrs);
+#elif VF == 4
+#define OXI_REPACKED 1
+#define OXI_ROWS 4
+typedef uint8x16_t OXI_ISA(vr);
+typedef int32x4_t OXI_ISA(vrs);
+#endif
+
+#ifdef OXI_REPACKED
+#define OXI_UNROLL _Pragma("GCC unroll 8")
+#define OXI_UNROLL_32 _Pragma("GCC unroll 32")
+#define vr OXI_ISA(vr)
+#define vrs OXI_ISA(vrs)
+#define vr_load OXI_ISA(vr_load)
+#define vr_store OXI_ISA(vr_store)
+#define vr_bytes OXI_ISA(vr_bytes)
+#define vr_spread OXI_ISA(vr_spread)
+#define vr_and OXI_ISA(vr_and)
+#define vr_or OXI_ISA(vr_or)
+#define vr_sub OXI_ISA(vr_sub)
+#define vr_right OXI_ISA(vr_right)
+#define vr_left OXI_ISA(vr_left)
+#define vrs_number OXI_ISA(vrs_number)
+#define vrs_zero OXI_ISA(vrs_zero)
+#define vrs_load OXI_ISA(vrs_load)
+#define vrs_store OXI_ISA(vrs_store)
+#define vrs_one OXI_ISA(vrs_one)
+#define vrs_step OXI_ISA(vrs_step)
+#define vrs_scaled OXI_ISA(vrs_scaled)
+#define vrs_dot OXI_ISA(vrs_dot)
+#define vrw_even OXI_ISA(vrw_even)
+#define vrw_odd OXI_ISA(vrw_odd)
+#define vrw_mul OXI_ISA(vrw_mul)
+#define vrw_low OXI_ISA(vrw_low)
+#define vrw_high OXI_ISA(vrw_high)
+#define vrf_of OXI_ISA(vrf_of)
+#define vrf_halves OXI_ISA(vrf_halves)
+#if defined(OXI_X86) && VF == 8 && !OXI_ISA(FMA) /* eight floats, but integers only four at a time */
+#define vrf OXI_ISA(vs)
+#define vrf_zero OXI_ISA(vs_zero)
+#define vrf_set1 OXI_ISA(vs_set1)
+#define vrf_load OXI_ISA(vs_load)
+#define vrf_store OXI_ISA(vs_store)
+#define vrf_mul OXI_ISA(vs_mul)
+#define vrf_fma OXI_ISA(vs_fma)
+#else
+#define vrf vf
+#define vrf_zero vf_zero
+#define vrf_set1 vf_set1
+#define vrf_load vf_load
+#define vrf_store vf_store
+#define vrf_mul vf_mul
+#define vrf_fma vf_fma
+#endif
+
+#if defined(OXI_X86)
+OXI_INLINE vr vr_load(const void *p) { return OXI_R_WHOLE(loadu)((const vr *)p); }
+OXI_INLINE void vr_store(void *p, vr a) { OXI_R_WHOLE(storeu)((vr *)p, a); }
+OXI_INLINE vr vr_bytes(int a) { return OXI_R(set1_epi8)((char)a); }
+OXI_INLINE vr vr_spread(const void *p) {
+    int32_t lane;
+    memcpy(&lane, p, 4);
+    return OXI_R(set1_epi32)(lane);
+}
+OXI_INLINE vr vr_and(vr a, vr b) { return OXI_R_WHOLE(and)(a, b); }
+OXI_INLINE vr vr_or(vr a, vr b) { return OXI_R_WHOLE(or)(a, b); }
+OXI_INLINE vr vr_sub(vr a, vr b) { return OXI_R(sub_epi8)(a, b); }
+OXI_INLINE vr vr_right(vr a, int count) { return OXI_R(srli_epi16)(a, count); }
+OXI_INLINE vr vr_left(vr a, int count) { return OXI_R(slli_epi16)(a, count); }
+OXI_INLINE vrs vrs_number(vr a, int i, bool is_signed) {
+    a = OXI_R(slli_epi32)(a, 24 - 8 * i);
+    return is_signed ? OXI_R(srai_epi32)(a, 24) : OXI_R(srli_epi32)(a, 24);
+}
+OXI_INLINE vrs vrs_zero(void) { return OXI_R_WHOLE(setzero)(); }
+OXI_INLINE vrs vrs_load(const int32_t *p) { return vr_load(p); }
+OXI_INLINE void vrs_store(int32_t *p, vrs a) { vr_store(p, a); }
+OXI_INLINE vrs vrs_one(void) { return OXI_R(set1_epi16)(1); }
+OXI_INLINE vrs vrs_step(vrs sums, vr codes, vr x, int extra) {
+    (void)extra;
+#if VF == 4
+    __asm__("pmaddubsw %1, %0" : "+x"(codes) : "x"(x));
+    return OXI_R(add_epi16)(sums, codes);
+#else
+    return OXI_R(add_epi16)(sums, OXI_R(maddubs_epi16)(codes, x));
+#endif
+}
+OXI_INLINE vrs vrs_scaled(vrs total, vrs sums, vrs scale) {
+    return OXI_R(add_epi32)(total, OXI_R(madd_epi16)(sums, scale));
+}
+OXI_INLINE vrs vrs_dot(vrs total, vrs a, const int16_t *two) { return vrs_scaled(total, a, vr_spread(two)); }
+OXI_INLINE vrs vrw_even(vr a, bool is_signed) {
+    return is_signed ? OXI_R(srai_epi16)(OXI_R(slli_epi16)(a, 8), 8) : vr_and(a, OXI_R(set1_epi16)(255));
+}
+OXI_INLINE vrs vrw_odd(vr a, bool is_signed) {
+    return is_signed ? OXI_R(srai_epi16)(a, 8) : OXI_R(srli_epi16)(a, 8);
+}
+OXI_INLINE vrs vrw_mul(vrs a, const int16_t *two) { return OXI_R(mullo_epi16)(a, vr_spread(two)); }
+OXI_INLINE vrs vrw_low(vrs a) { return OXI_R(shufflelo_epi16)(OXI_R(shufflehi_epi16)(a, 0xa0), 0xa0); }
+OXI_INLINE vrs vrw_high(vrs a) { return OXI_R(shufflelo_epi16)(OXI_R(shufflehi_epi16)(a, 0xf5), 0xf5); }
+OXI_INLINE vrf vrf_of(vrs a) { return OXI_R(cvtepi32_ps)(a); }
+#if VF == 16
+OXI_INLINE vrf vrf_halves(const uint8_t *p) {
+    return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)p));
+}
+#elif OXI_ISA(FMA)
+OXI_INLINE vrf vrf_halves(const uint8_t *p) {
+    return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)p));
+}
+#else
+OXI_INLINE vrf vrf_halves(const uint8_t *p) {
+    __m128i h = _mm_loadl_epi64((const __m128i *)(const void *)p);
+    return OXI_ISA(vs_of_halves)(_mm_unpacklo_epi16(h, _mm_setzero_si128()));
+}
+#endif
+#else
+OXI_INLINE vr vr_load(const void *p) { return vld1q_u8((const uint8_t *)p); }
+OXI_INLINE void vr_store(void *p, vr a) { vst1q_u8((uint8_t *)p, a); }
+OXI_INLINE vr vr_bytes(int a) { return vdupq_n_u8((uint8_t)a); }
+OXI_INLINE vr vr_spread(const void *p) {
+    uint32_t lane;
+    memcpy(&lane, p, 4);
+    return vreinterpretq_u8_u32(vdupq_n_u32(lane));
+}
+OXI_INLINE vr vr_and(vr a, vr b) { return vandq_u8(a, b); }
+OXI_INLINE vr vr_or(vr a, vr b) { return vorrq_u8(a, b); }
+OXI_INLINE vr vr_sub(vr a, vr b) { return vsubq_u8(a, b); }
+OXI_INLINE vr vr_left(vr a, int count) { return vshlq_u8(a, vdupq_n_s8((int8_t)count)); }
+OXI_INLINE vr vr_right(vr a, int count) { return vr_left(a, -count); }
+OXI_INLINE vrs vrs_number(vr a, int i, bool is_signed) {
+    uint32x4_t high = vshlq_u32(vreinterpretq_u32_u8(a), vdupq_n_s32(24 - 8 * i));
+    return is_signed ? vshrq_n_s32(vreinterpretq_s32_u32(high), 24)
+                     : vreinterpretq_s32_u32(vshrq_n_u32(high, 24));
+}
+OXI_INLINE vrs vrs_zero(void) { return vdupq_n_s32(0); }
+OXI_INLINE vrs vrs_load(const int32_t *p) { return vld1q_s32(p); }
+OXI_INLINE void vrs_store(int32_t *p, vrs a) { vst1q_s32(p, a); }
+OXI_INLINE vrs vrs_one(void) { return vdupq_n_s32(1); }
+/* extra: by the dot product instruction. */
+OXI_INLINE vrs vrs_step(vrs sums, vr codes, vr x, int extra) {
+    int8x16_t c = vreinterpretq_s8_u8(codes), q = vreinterpretq_s8_u8(x);
+    if (extra) return OXI_ISA(vb_dot)(sums, c, q);
+    int16x8_t low = vmull_s8(vget_low_s8(c), vget_low_s8(q)), high = vmull_s8(vget_high_s8(c), vget_high_s8(q));
+    return vpadalq_s16(sums, vpaddq_s16(low, high));
+}
+OXI_INLINE vrs vrs_scaled(vrs total, vrs sums, vrs scale) { return vmlaq_s32(total, sums, scale); }
+OXI_INLINE int16x8_t OXI_ISA(vrs_spread_words)(const int16_t *two) {
+    return vreinterpretq_s16_u8(vr_spread(two));
+}
+OXI_INLINE vrs vrs_dot(vrs total, vrs a, const int16_t *two) {
+    int16x8_t b = OXI_ISA(vrs_spread_words)(two), w = vreinterpretq_s16_s32(a);
+    int32x4_t low = vmull_s16(vget_low_s16(w), vget_low_s16(b)), high = vmull_s16(vget_high_s16(w), vget_high_s16(b));
+    return vaddq_s32(total, vpaddq_s32(low, high));
+}
+OXI_INLINE vrs vrw_odd(vr a, bool is_signed) {
+    int16x8_t w = vreinterpretq_s16_u8(a);
+    return is_signed ? vreinterpretq_s32_s16(vshrq_n_s16(w, 8))
+                     : vreinterpretq_s32_u16(vshrq_n_u16(vreinterpretq_u16_s16(w), 8));
+}
+OXI_INLINE vrs vrw_even(vr a, bool is_signed) {
+    return vrw_odd(vreinterpretq_u8_u16(vshlq_n_u16(vreinterpretq_u16_u8(a), 8)), is_signed);
+}
+OXI_INLINE vrs vrw_mul(vrs a, const int16_t *two) {
+    return vreinterpretq_s32_s16(vmulq_s16(vreinterpretq_s16_s32(a), OXI_ISA(vrs_spread_words)(two)));
+}
+OXI_INLINE vrs vrw_low(vrs a) { return vshrq_n_s32(vshlq_n_s32(a, 16), 16); }
+OXI_INLINE vrs vrw_high(vrs a) { return vshrq_n_s32(a, 16); }
+OXI_INLINE vrf vrf_of(vrs a) { return vcvtq_f32_s32(a); }
+OXI_INLINE vrf vrf_halves(const uint8_t *p) {
+    uint16_t h[4];
+    memcpy(h, p, sizeof h);
+    return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(h)));
+}
+#endif
+
+/* ---- codes and scales of a block of sixteen rows ----------------------------------------------------------
+ * What lies `at` bytes behind the start of a block lies 16 times as far behind that of sixteen; from there on
+ * each four bytes of a row are followed by those of the next row. v: which OXI_ROWS of the rows. */
+enum { OXI_ISA(row_vectors) = OXI_REPACKED_ROWS / OXI_ROWS };
+
+OXI_INLINE vr OXI_ISA(four_of_rows)(const uint8_t *p, int at, int four, int v) {
+    return vr_load(p + OXI_REPACKED_ROWS * (at + 4 * four) + 4 * OXI_ROWS * v);
+}
+/* Four bits, the low ones of a byte or the high ones. */
+OXI_INLINE vr OXI_ISA(row_nibbles)(vr a, bool high) {
+    return vr_and(high ? vr_right(a, 4) : a, vr_bytes(15));
+}
+/* Bit `from` of each byte at 16. */
+OXI_INLINE vr OXI_ISA(row_sixteens)(vr a, int from) {
+    return vr_and(from < 4 ? vr_left(a, 4 - from) : vr_right(a, from - 4), vr_bytes(16));
+}
+/* Codes of numbers 4 step, ... of part `part` of a block, with the offset of their type: all steps of types of
+ * 32 numbers, sixteen of types with scales for 32, 32 of q6_k. */
+OXI_INLINE vr OXI_ISA(row_codes)(ox_dtype dtype, const uint8_t *p, int part, int step, int v) {
+    bool high = dtype == OX_Q4_K || dtype == OX_Q5_K ? step >= 8 : step >= 4;
+    int four = step & (dtype == OX_Q4_K || dtype == OX_Q5_K ? 7 : 3);
+    switch (dtype) {
+    case OX_Q4_0: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 2, four, v), high);
+    case OX_Q4_1: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 4, four, v), high);
+    case OX_Q5_0:
+        return vr_or(OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 6, four, v), high),
+                     OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 2, 0, v), step));
+    case OX_Q5_1:
+        return vr_or(OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 8, four, v), high),
+                     OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 4, 0, v), step));
+    case OX_Q4_K: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 16 + 32 * part, four, v), high);
+    case OX_Q5_K:
+        return vr_or(OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 48 + 32 * part, four, v), high),
+                     vr_and(vr_left(vr_right(OXI_ISA(four_of_rows)(p, 16, four, v), 2 * part + high), 4),
+                            vr_bytes(16)));
+    default: break;
+    }
+    int group = step / 8; /* of q6_k */
+    vr low = OXI_ISA(four_of_rows)(p, 64 * part + 32 * (group & 1), step & 7, v);
+    vr two = OXI_ISA(four_of_rows)(p, 128 + 32 * part, step & 7, v);
+    two = group < 2 ? vr_left(two, 4 - 2 * group) : vr_right(two, 2 * group - 4);
+    return vr_or(OXI_ISA(row_nibbles)(low, group >= 2), vr_and(two, vr_bytes(48)));
+}
+
+/* Scales and minima of q4_k and q5_k, six bits each: four in the bytes of a lane. */
+typedef struct OXI_ISA(row_scales) { vr scale[2], least[2]; } OXI_ISA(row_scales);
+OXI_INLINE OXI_ISA(row_scales) OXI_ISA(row_scales_k)(const uint8_t *p, int v) {
+    OXI_ISA(row_scales) r;
+    vr a = OXI_ISA(four_of_rows)(p, 4, 0, v), b = OXI_ISA(four_of_rows)(p, 4, 1, v),
+       c = OXI_ISA(four_of_rows)(p, 4, 2, v);
+    vr low = vr_bytes(15), high = vr_bytes(48);
+    r.scale[0] = vr_and(a, vr_bytes(63));
+    r.least[0] = vr_and(b, vr_bytes(63));
+    r.scale[1] = vr_or(vr_and(c, low), vr_and(vr_right(a, 2), high));
+    r.least[1] = vr_or(vr_and(vr_right(c, 4), low), vr_and(vr_right(b, 2), high));
+    return r;
+}
+
+/* ---- rows against activations -----------------------------------------------------------------------------
+ * Sixteen rows of n numbers, a multiple of 256, times x. Sums of 16 bits hold the products of eight steps of
+ * codes up to 15, of four of codes up to 31, of two of codes up to 63. */
+OXI_INLINE void OXI_ISA(prefetch_rows)(const uint8_t *p, int bytes) {
+    for (int i = 0; i < bytes; i += 64) OXI_PREFETCH_READ(p + OXI_PREFETCH_AHEAD + i);
+}
+
+/* Types with a scale for 32 numbers. offset: what is taken from codes; `least` bytes behind the block's start
+ * there is a number to be added, if not 0. */
+OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, int64_t n, const uint8_t *p, const oxi_q8 *x,
+                                     float *out, int offset, int least, int at_once, int extra) {
+    vrf sum[OXI_ISA(row_vectors)];
+    OXI_UNROLL
+    for (int v = 0; v < OXI_ISA(row_vectors); v++) sum[v] = vrf_zero();
+    for (; n > 0; n -= 256, x++)
+        for (int b = 0; b < 8; b++, p += OXI_REPACKED_ROWS * bytes) {
+            const int8_t *q = x->q + 32 * b;
+            vrf scale = vrf_set1(x->scale[b]), taken = vrf_set1((float)-offset * x->sum[b]);
+            vrs sums[OXI_ISA(row_vectors)], total[OXI_ISA(row_vectors)];
+            OXI_ISA(prefetch_rows)(p, OXI_REPACKED_ROWS * bytes);
+            OXI_UNROLL
+            for (int half = 0; half < 2; half++) {
+                OXI_UNROLL
+                for (int v = 0; v < OXI_ISA(row_vectors); v++)
+                    if (half == 0 || at_once < 8) sums[v] = vrs_zero();
+                OXI_UNROLL
+                for (int i = 2 * half; i < 2 * half + 2; i++) {
+                    vr low = vr_spread(q + 4 * i), high = vr_spread(q + 16 + 4 * i);
+                    OXI_UNROLL
+                    for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+                        sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, 0, i, v), low, extra);
+                        sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, 0, i + 4, v), high, extra);
+                    }
+                }
+                OXI_UNROLL
+                for (int v = 0; v < OXI_ISA(row_vectors); v++)
+                    if (half == 1 || at_once < 8)
+                        total[v] = vrs_scaled(half == 1 && at_once < 8 ? total[v] : vrs_zero(), sums[v], vrs_one());
+            }
+            OXI_UNROLL
+            for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+                vrf d = vrf_halves(p + 2 * OXI_ROWS * v);
+                sum[v] = vrf_fma(d, vrf_fma(vrf_of(total[v]), scale, taken), sum[v]);
+                if (least)
+                    sum[v] = vrf_fma(vrf_halves(p + OXI_REPACKED_ROWS * least + 2 * OXI_ROWS * v),
+                                     vrf_set1(x->sum[b]), sum[v]);
+            }
+        }
+    OXI_UNROLL
+    for (int v = 0; v < OXI_ISA(row_vectors); v++) vrf_store(out + OXI_ROWS * v, sum[v]);
+}
+
+/* q4_k and q5_k: floats are met once a block. */
+OXI_INLINE void OXI_ISA(rows_dot_k)(ox_dtype dtype, int bytes, int64_t n, const uint8_t *p, const oxi_q8 *x,
+                                    float *out, int at_once, int extra) {
+    vrf sum[OXI_ISA(row_vectors)];
+    int32_t kept[8][OXI_REPACKED_ROWS];
+    OXI_UNROLL
+    for (int v = 0; v < OXI_ISA(row_vectors); v++) sum[v] = vrf_zero();
+    for (; n > 0; n -= 256, x++, p += OXI_REPACKED_ROWS * bytes) {
+        vrs total[OXI_ISA(row_vectors)];
+        vrf step = vrf_set1(x->step), less = vrf_set1(-x->step);
+        OXI_UNROLL
+        for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+            OXI_ISA(row_scales) scales = OXI_ISA(row_scales_k)(p, v);
+            vrs taken = vrs_zero();
+            OXI_UNROLL
+            for (int i = 0; i < 4; i++) { /* groups 0 and 2, 1 and 3 of each four */
+                vr four = scales.scale[i / 2], least = scales.least[i / 2];
+                const int16_t *ratio = x->crossed_ratio + 2 * i;
+                vrs two = vrw_mul(i % 2 ? vrw_odd(four, false) : vrw_even(four, false), ratio);
+                vrs_store(kept[i + i / 2 * 2] + OXI_ROWS * v, vrw_low(two));
+                vrs_store(kept[i + i / 2 * 2 + 2] + OXI_ROWS * v, vrw_high(two));
+                two = vrw_mul(i % 2 ? vrw_odd(least, false) : vrw_even(least, false), ratio);
+                taken = vrs_dot(taken, two, x->crossed_sum + 2 * i);
+            }
+            vrf dmin = vrf_halves(p + 2 * OXI_REPACKED_ROWS + 2 * OXI_ROWS * v);
+            sum[v] = vrf_fma(vrf_mul(dmin, less), vrf_of(taken), sum[v]);
+            total[v] = vrs_zero();
+        }
+        for (int part = 0; part < 4; part++) {
+            const int8_t *q = x->q + 64 * part;
+            OXI_ISA(prefetch_rows)(p + 4 * part * bytes, 4 * bytes);
+            OXI_UNROLL
+            for (int first = 0; first < 8; first += at_once) {
+                vrs a[OXI_ISA(row_vectors)], b[OXI_ISA(row_vectors)];
+                OXI_UNROLL
+                for (int v = 0; v < OXI_ISA(row_vectors); v++) a[v] = b[v] = vrs_zero();
+                OXI_UNROLL
+                for (int i = first; i < first + at_once; i++) {
+                    vr low = vr_spread(q + 4 * i), high = vr_spread(q + 32 + 4 * i);
+                    OXI_UNROLL
+                    for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+                        a[v] = vrs_step(a[v], OXI_ISA(row_codes)(dtype, p, part, i, v), low, extra);
+                        b[v] = vrs_step(b[v], OXI_ISA(row_codes)(dtype, p, part, i + 8, v), high, extra);
+                    }
+                }
+                OXI_UNROLL
+                for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+                    total[v] = vrs_scaled(total[v], a[v], vrs_load(kept[2 * part] + OXI_ROWS * v));
+                    total[v] = vrs_scaled(total[v], b[v], vrs_load(kept[2 * part + 1] + OXI_ROWS * v));
+                }
+            }
+        }
+        OXI_UNROLL
+        for (int v = 0; v < OXI_ISA(row_vectors); v++)
+            sum[v] = vrf_fma(vrf_mul(vrf_halves(p + 2 * OXI_ROWS * v), step), vrf_of(total[v]), sum[v]);
+    }
+    OXI_UNROLL
+    for (int v = 0; v < OXI_ISA(row_vectors); v++) vrf_store(out + OXI_ROWS * v, sum[v]);
+}
+
+/* q6_k: a scale for 16 numbers; a lane's sum of 64 products of codes up to 63 fits int32. */
+OXI_INLINE void OXI_ISA(rows_dot_q6_k)(int64_t n, const uint8_t *p, const oxi_q8 *x, float *out, int extra) {
+    enum { bytes = OXI_BYTES_OX_Q6_K };
+    vrf sum[OXI_ISA(row_vectors)];
+    int32_t kept[8][OXI_ROWS]; /* of half a block: scales of groups of 16 */
+    OXI_UNROLL
+    for (int v = 0; v < OXI_ISA(row_vectors); v++) sum[v] = vrf_zero();
+    for (; n > 0; n -= 256, x++, p += OXI_REPACKED_ROWS * bytes) {
+        OXI_UNROLL
+        for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+            vrf d = vrf_mul(vrf_halves(p + OXI_REPACKED_ROWS * 208 + 2 * OXI_ROWS * v), vrf_set1(x->step));
+            vrs taken = vrs_zero();
+            OXI_ISA(prefetch_rows)(p + v * OXI_ROWS * bytes, OXI_ROWS * bytes);
+            for (int part = 0; part < 2; part++) {
+                OXI_UNROLL
+                for (int i = 0; i < 4; i++) { /* groups 0 and 2, 1 and 3 of each four, of 16 numbers */
+                    vr four = OXI_ISA(four_of_rows)(p, 192 + 8 * part, i / 2, v);
+                    vrs two = vrw_mul(i % 2 ? vrw_odd(four, true) : vrw_even(four, true),
+                                      x->ratio + 4 * part + i / 2 * 2);
+                    vrs_store(kept[i + i / 2 * 2], vrw_low(two));
+                    vrs_store(kept[i + i / 2 * 2 + 2], vrw_high(two));
+                    taken = vrs_dot(taken, two, x->crossed_total + 8 * part + 2 * i);
+                }
+                OXI_UNROLL
+                for (int half = 0; half < 2; half++) {
+                    vrs total = vrs_zero();
+                    OXI_UNROLL
+                    for (int pair = 0; pair < 8; pair++) {
+                        int group = pair / 2, step = 8 * group + 4 * half + 2 * (pair % 2);
+                        const int8_t *q = x->q + 128 * part + 4 * step;
+                        vrs sums = vrs_step(vrs_zero(), OXI_ISA(row_codes)(OX_Q6_K, p, part, step, v),
+                                            vr_spread(q), extra);
+                        sums = vrs_step(sums, OXI_ISA(row_codes)(OX_Q6_K, p, part, step + 1, v),
+                                        vr_spread(q + 4), extra);
+                        total = vrs_scaled(total, sums, vrs_load(kept[2 * group + half]));
+                    }
+                    sum[v] = vrf_fma(d, vrf_of(total), sum[v]);
+                }
+            }
+            sum[v] = vrf_fma(vrf_mul(d, vrf_set1(-32)), vrf_of(taken), sum[v]);
+        }
+    }
+    OXI_UNROLL
+    for (int v = 0; v < OXI_ISA(row_vectors); v++) vrf_store(out + OXI_ROWS * v, sum[v]);
+}
+
+/* The types: name, dtype, numbers with a scale, of a part, offset of codes, where least numbers are. */
+#define OXI_EACH_REPACKED_32(X) \
+    X(q4_0, OX_Q4_0, 8, 0, 8) X(q4_1, OX_Q4_1, 0, 2, 8) X(q5_0, OX_Q5_0, 16, 0, 4) X(q5_1, OX_Q5_1, 0, 2, 4)
+
+#define OXI_X(name, dtype, offset, least, at_once) \
+OXI_INLINE void OXI_ISA(rows_dot_##name)(int64_t n, const uint8_t *p, const oxi_q8 *x, float *out, int extra) { \
+    OXI_ISA(rows_dot_32)(dtype, OXI_BYTES_##dtype, n, p, x, out, offset, least, at_once, extra); \
+}
+OXI_EACH_REPACKED_32(OXI_X)
+#undef OXI_X
+OXI_INLINE void OXI_ISA(rows_dot_q4_k)(int64_t n, const uint8_t *p, const oxi_q8 *x, float *out, int extra) {
+    OXI_ISA(rows_dot_k)(OX_Q4_K, OXI_BYTES_OX_Q4_K, n, p, x, out, 8, extra);
+}
+OXI_INLINE void OXI_ISA(rows_dot_q5_k)(int64_t n, const uint8_t *p, const oxi_q8 *x, float *out, int extra) {
+    OXI_ISA(rows_dot_k)(OX_Q5_K, OXI_BYTES_OX_Q5_K, n, p, x, out, 4, extra);
+}
+
+/* ---- as panels of codes ----------------------------------------------------------------------------------- */
+
+/* The scales of group `group` of a block, and what is taken from numbers (less an offset of codes). */
+OXI_INLINE vrf OXI_ISA(row_group_scale)(ox_dtype dtype, const uint8_t *p, int group, int v, vrf *taken) {
+    const uint8_t *d = p + 2 * OXI_ROWS * v;
+    *taken = vrf_zero();
+    if (dtype == OX_Q6_K) {
+        vrs scale = vrs_number(OXI_ISA(four_of_rows)(p, 192, group / 4, v), group % 4, true);
+        return vrf_mul(vrf_halves(d + OXI_REPACKED_ROWS * 208), vrf_of(scale));
+    }
+    if (dtype == OX_Q4_K || dtype == OX_Q5_K) {
+        OXI_ISA(row_scales) scales = OXI_ISA(row_scales_k)(p, v);
+        vr scale = group < 4 ? scales.scale[0] : scales.scale[1];
+        vr least = group < 4 ? scales.least[0] : scales.least[1];
+        *taken = vrf_mul(vrf_halves(d + 2 * OXI_REPACKED_ROWS), vrf_of(vrs_number(least, group % 4, false)));
+        return vrf_mul(vrf_halves(d), vrf_of(vrs_number(scale, group % 4, false)));
+    }
+    if (dtype == OX_Q4_1 || dtype == OX_Q5_1)
+        *taken = vrf_mul(vrf_halves(d + 2 * OXI_REPACKED_ROWS), vrf_set1(-1));
+    return vrf_halves(d);
+}
+
+/* n numbers of rows `first` to first + count as a panel of `width` lines. elements: of a block; steps: of a
+ * part. */
+OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, int steps, int each, int offset,
+                                     int64_t n, const uint8_t *p, int first, int count, int64_t width,
+                                     bool is_signed, const oxi_code_panel *to) {
+    char *code = (char *)to->codes;
+    float *scale = to->scale, *extra = to->extra;
+    for (; n > 0; n -= elements, p += OXI_REPACKED_ROWS * bytes) {
+        for (int part = 0; part < elements / (4 * steps); part++)
+            for (int i = 0; i < count; i += OXI_ROWS) {
+                int v = (first + i) / OXI_ROWS;
+                char *to_code = code + 4 * (width * part * steps + i);
+                OXI_UNROLL_32
+                for (int step = 0; step < steps; step++) {
+                    vr codes = OXI_ISA(row_codes)(dtype, p, part, step, v);
+                    if (is_signed && offset) codes = vr_sub(codes, vr_bytes(offset));
+                    vr_store(to_code + 4 * width * step, codes);
+                }
+            }
+        code += 4 * width * (elements / 4);
+        for (int group = 0; group < elements / each; group++, scale += width, extra += extra ? width : 0)
+            for (int i = 0; i < count; i += OXI_ROWS) {
+                vrf taken, s = OXI_ISA(row_group_scale)(dtype, p, group, (first + i) / OXI_ROWS, &taken);
+                vrf_store(scale + i, s);
+                if (extra) vrf_store(extra + i, is_signed ? taken : vrf_fma(s, vrf_set1((float)offset), taken));
+            }
+    }
+}
+#define OXI_REPACKED_TYPES(X) \
+    X(q4_0, OX_Q4_0, 8, 32, 8) X(q4_1, OX_Q4_1, 8, 32, 0) X(q5_0, OX_Q5_0, 8, 32, 16) X(q5_1, OX_Q5_1, 8, 32, 0) \
+    X(q4_k, OX_Q4_K, 16, 32, 0) X(q5_k, OX_Q5_K, 16, 32, 0) X(q6_k, OX_Q6_K, 32, 16, 32)
+#define OXI_X(name, dtype, steps, each, offset) \
+OXI_KERNEL void OXI_ISA(unpack_rows_##name)(int64_t n, const void *rows, int first, int count, int64_t width, \
+                                            bool is_signed, const oxi_code_panel *to) { \
+    OXI_ISA(rows_unpack)(dtype, OXI_ELEMENTS_##dtype, OXI_BYTES_##dtype, steps, each, offset, n, \
+                         (const uint8_t *)rows, first, count, width, is_signed, to); \
+} \
+OXI_DOT_REPACKED(dot_repacked_##name, name, 0)
+#define OXI_DOT_REPACKED(kernel, name, extra) \
+OXI_KERNEL void OXI_ISA(kernel)(int64_t groups, int64_t group_bytes, int64_t n, const void *blocks, \
+                                const oxi_q8 *x, float *out) { \
+    for (int64_t turn = 0; turn < groups; turn++) { \
+        int64_t i = oxi_row_of_turn(turn, groups); \
+        OXI_ISA(rows_dot_##name)(n, (const uint8_t *)blocks + i * group_bytes, x, out + OXI_REPACKED_ROWS * i, \
+                                 extra); \
+    } \
+}
+OXI_REPACKED_TYPES(OXI_X)
+#undef OXI_X
+#if !defined(OXI_X86)
+#define OXI_X(name, dtype, steps, each, offset) OXI_DOT_REPACKED(dot_extra_repacked_##name, name, 1)
+OXI_REPACKED_TYPES(OXI_X)
+#undef OXI_X
+#endif
+#endif
+
+static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels *k) {
+    (void)k;
+#ifdef OXI_REPACKED
+#if defined(OXI_X86) && VF == 4
+    if (!(oxi_cpu_info()->features & OXI_CPU_SSSE3)) return;
+#endif
+#define OXI_X(name, dtype, steps, each, offset) \
+    k->dot_repacked[dtype] = OXI_ISA(dot_repacked_##name); \
+    k->unpack_repacked[dtype] = OXI_ISA(unpack_rows_##name);
+    OXI_REPACKED_TYPES(OXI_X)
+#undef OXI_X
+#if !defined(OXI_X86)
+    if (!(oxi_cpu_info()->features & OXI_CPU_DOTPROD)) return;
+#define OXI_X(name, dtype, steps, each, offset) k->dot_repacked[dtype] = OXI_ISA(dot_extra_repacked_##name);
+    OXI_REPACKED_TYPES(OXI_X)
+#undef OXI_X
+#endif
+#endif
+}
+
+#undef OXI_REPACKED
+#undef OXI_REPACKED_TYPES
+#undef OXI_EACH_REPACKED_32
+#undef OXI_DOT_REPACKED
+#undef OXI_ROWS
+#undef OXI_R
+#undef OXI_R_WHOLE
+#undef OXI_UNROLL
+#undef OXI_UNROLL_32
+#undef vr
+#undef vrs
+#undef vr_load
+#undef vr_store
+#undef vr_bytes
+#undef vr_spread
+#undef vr_and
+#undef vr_or
+#undef vr_sub
+#undef vr_right
+#undef vr_left
+#undef vrs_number
+#undef vrs_zero
+#undef vrs_load
+#undef vrs_store
+#undef vrs_one
+#undef vrs_step
+#undef vrs_scaled
+#undef vrf_of
+#undef vrf_halves
+#undef vrf
+#undef vrf_zero
+#undef vrf_set1
+#undef vrf_load
+#undef vrf_store
+#undef vrf_mul
+#undef vrf_fma
+#undef vrs_dot
+#undef vrw_even
+#undef vrw_odd
+#undef vrw_mul
+#undef vrw_low
+#undef vrw_high
 OXI_STRAIGHT_END
 /* >>cpu/kernels/codes.inc */
 /* Products of panels of int8 codes of one tier: OXI_CODE_ROWS rows of activations against 2 VQ rows of
@@ -41279,6 +44781,7 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
     OXI_ISA(fill_rows)(k);
     OXI_ISA(fill_gemm)(k);
     OXI_ISA(fill_blocks)(k);
+    OXI_ISA(fill_repacked)(k);
     OXI_ISA(fill_codes)(k);
     OXI_ISA(fill_attention)(k);
 }
@@ -48209,8 +51712,298 @@ static OXI_UNUSED ox_status oxi_cpu_row(const oxi_call *call) {
     oxi_row_close(&r);
     return status;
 }
+/* >>cpu/repack.c */
+/* Weights of block types, repacked (ox_prepack): in place, sixteen rows side by side, as the kernels of
+ * kernels/repacked.inc read them. Everybody else sees them as they were: oxi_ptr, by which all others come to a
+ * tensor's bytes, has them put back first. What is repacked is noted by address, because several storages may
+ * lie over the same bytes of a file. Called by cpu/prepack.c, cpu/product.c, tensor/ and files/.
+ *
+ * The layout: block i of the sixteen rows lies where the first row's blocks i to i + 15 would (16 i block_bytes
+ * behind the start of the sixteen). In it the fields of the type follow one another, and in a field its units,
+ * sixteen of them each time, one of each row. The fifth bits of q5_0 and q5_1 are turned besides, so that bit
+ * i of byte j is that of number 4 i + j. */
+
+typedef struct oxi_repacked {
+    char *first;
+    size_t bytes;
+    ox_dtype dtype;
+    int64_t k;
+    int64_t users; /* products at work; guarded by the lock, as all of this */
+    bool ready;
+} oxi_repacked;
+
+static struct {
+    oxi_lock lock;
+    oxi_repacked **list; /* by address, none overlaps another */
+    int64_t count, room;
+    char *rows;          /* memory for the longest sixteen rows, so that nothing is wanting to put them back */
+    size_t rows_bytes;
+    int64_t any;         /* atomic: count */
+} oxi_repacks;
+
+/* ---- the layout ----------------------------------------------------------------------------------------- */
+
+typedef struct oxi_repack_field {
+    uint8_t bytes, unit; /* unit 0: four, whose bits are turned */
+} oxi_repack_field;
+
+typedef struct oxi_repack_type {
+    ox_dtype dtype;
+    oxi_repack_field field[4]; /* one behind the other */
+} oxi_repack_type;
+
+static const oxi_repack_type oxi_repack_types[] = {
+    {OX_Q4_0, {{2, 2}, {16, 4}}},
+    {OX_Q4_1, {{2, 2}, {2, 2}, {16, 4}}},
+    {OX_Q5_0, {{2, 2}, {4, 0}, {16, 4}}},
+    {OX_Q5_1, {{2, 2}, {2, 2}, {4, 0}, {16, 4}}},
+    {OX_Q4_K, {{2, 2}, {2, 2}, {140, 4}}},
+    {OX_Q5_K, {{2, 2}, {2, 2}, {172, 4}}},
+    {OX_Q6_K, {{208, 4}, {2, 2}}},
+};
+
+static const oxi_repack_type *oxi_repack_type_of(ox_dtype dtype) {
+    for (size_t i = 0; i < sizeof oxi_repack_types / sizeof *oxi_repack_types; i++)
+        if (oxi_repack_types[i].dtype == dtype) return &oxi_repack_types[i];
+    return NULL;
+}
+
+/* Bit 4 i + j goes to bit i of byte j, or back. */
+static void oxi_repack_bits(const char *from, char *to, bool back) {
+    uint8_t in[4], out[4] = {0, 0, 0, 0};
+    memcpy(in, from, 4);
+    for (int i = 0; i < 8; i++)
+        for (int j = 0; j < 4; j++) {
+            int plain = 4 * i + j, turned = 8 * j + i, source = back ? turned : plain, at = back ? plain : turned;
+            out[at / 8] = (uint8_t)(out[at / 8] | (in[source / 8] >> source % 8 & 1) << at % 8);
+        }
+    memcpy(to, out, 4);
+}
+
+/* A unit of each of `rows` rows, row_step apart on one side and side by side on the other. */
+static void oxi_repack_units(char *rows, int64_t row_step, char *packed, int unit, int count, bool back) {
+    int bytes = unit ? unit : 4;
+    for (int r = 0; r < count; r++, rows += row_step, packed += bytes) {
+        const char *from = back ? packed : rows;
+        char *to = back ? rows : packed;
+        if (unit == 4) memcpy(to, from, 4);
+        else if (unit == 2) memcpy(to, from, 2);
+        else oxi_repack_bits(from, to, back);
+    }
+}
+
+/* A block of `count` rows. */
+static void oxi_repack_block(const oxi_repack_type *type, char *rows, int64_t row_step, char *packed, int count,
+                             bool back) {
+    for (const oxi_repack_field *field = type->field; field < type->field + 4 && field->bytes; field++) {
+        int unit = field->unit ? field->unit : 4;
+        for (int at = 0; at < field->bytes; at += unit, rows += unit, packed += OXI_REPACKED_ROWS * unit)
+            oxi_repack_units(rows, row_step, packed, field->unit, count, back);
+    }
+}
+
+/* Sixteen rows in place. copy: memory for them. */
+static void oxi_repack_rows(const oxi_repack_type *type, char *rows, int64_t row_bytes, char *copy, bool back) {
+    int64_t bytes = ox_dtype_of(type->dtype)->block_bytes;
+    memcpy(copy, rows, (size_t)(OXI_REPACKED_ROWS * row_bytes));
+    for (int64_t at = 0; at < row_bytes; at += bytes) {
+        if (back) oxi_repack_block(type, rows + at, row_bytes, copy + OXI_REPACKED_ROWS * at, OXI_REPACKED_ROWS, true);
+        else oxi_repack_block(type, copy + at, row_bytes, rows + OXI_REPACKED_ROWS * at, OXI_REPACKED_ROWS, false);
+    }
+}
+
+/* `count` numbers, whole blocks, of row `row` of sixteen at `rows`, from number k on, as they were. */
+static void oxi_repacked_row(ox_dtype dtype, const char *rows, int64_t row, int64_t k, int64_t count, char *out) {
+    const oxi_repack_type *type = oxi_repack_type_of(dtype);
+    int64_t bytes = ox_dtype_of(dtype)->block_bytes;
+    size_t at = oxi_byte_offset(dtype, k), end = oxi_byte_offset(dtype, k + count);
+    for (; at < end; at += (size_t)bytes, out += bytes) {
+        const char *packed = rows + OXI_REPACKED_ROWS * at;
+        char *to = out;
+        for (const oxi_repack_field *field = type->field; field < type->field + 4 && field->bytes; field++) {
+            int unit = field->unit ? field->unit : 4;
+            for (int done = 0; done < field->bytes; done += unit, to += unit, packed += OXI_REPACKED_ROWS * unit)
+                oxi_repack_units(to, 0, (char *)(uintptr_t)(packed + row * unit), field->unit, 1, true);
+        }
+    }
+}
+
+/* ---- what is repacked ----------------------------------------------------------------------------------- */
+
+/* The first that ends behind `at`, as a place in the list. */
+static int64_t oxi_repacks_from(const char *at) {
+    int64_t low = 0, high = oxi_repacks.count;
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        const oxi_repacked *one = oxi_repacks.list[middle];
+        if (one->first + one->bytes <= at) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
+static oxi_repacked *oxi_repacks_over(const char *first, size_t bytes) {
+    int64_t i = oxi_repacks_from(first);
+    return i < oxi_repacks.count && oxi_repacks.list[i]->first < first + bytes ? oxi_repacks.list[i] : NULL;
+}
+
+/* Takes one out of the list; the last takes the memory along. */
+static void oxi_repacks_drop(oxi_repacked *one) {
+    int64_t i = oxi_repacks_from(one->first);
+    oxi_repacks.count--;
+    memmove(oxi_repacks.list + i, oxi_repacks.list + i + 1,
+            (size_t)(oxi_repacks.count - i) * sizeof *oxi_repacks.list);
+    oxi_atomic_store(&oxi_repacks.any, oxi_repacks.count);
+    oxi_free(one, sizeof *one);
+    if (oxi_repacks.count > 0) return;
+    oxi_free(oxi_repacks.list, (size_t)oxi_repacks.room * sizeof *oxi_repacks.list);
+    oxi_free(oxi_repacks.rows, oxi_repacks.rows_bytes);
+    oxi_repacks.list = NULL;
+    oxi_repacks.rows = NULL;
+    oxi_repacks.room = 0;
+    oxi_repacks.rows_bytes = 0;
+}
+
+/* Takes one in. false: there is no memory. */
+static bool oxi_repacks_add(const oxi_repacked *row, size_t rows_bytes) {
+    oxi_repacked *one = (oxi_repacked *)oxi_try_alloc(sizeof *one);
+    int64_t room = oxi_repacks.room ? 2 * oxi_repacks.room : 16;
+    oxi_repacked **list = oxi_repacks.count < oxi_repacks.room
+                              ? oxi_repacks.list
+                              : (oxi_repacked **)oxi_try_alloc((size_t)room * sizeof *list);
+    char *rows = rows_bytes <= oxi_repacks.rows_bytes ? oxi_repacks.rows : (char *)oxi_try_alloc(rows_bytes);
+    bool done = one && list && rows;
+    if (rows != oxi_repacks.rows && done) {
+        oxi_free(oxi_repacks.rows, oxi_repacks.rows_bytes);
+        oxi_repacks.rows = rows;
+        oxi_repacks.rows_bytes = rows_bytes;
+    } else if (rows != oxi_repacks.rows) {
+        oxi_free(rows, rows_bytes);
+    }
+    if (list != oxi_repacks.list && done) {
+        memcpy(list, oxi_repacks.list, (size_t)oxi_repacks.count * sizeof *list);
+        oxi_free(oxi_repacks.list, (size_t)oxi_repacks.room * sizeof *list);
+        oxi_repacks.list = list;
+        oxi_repacks.room = room;
+    } else if (list != oxi_repacks.list) {
+        oxi_free(list, (size_t)room * sizeof *list);
+    }
+    if (!done) {
+        oxi_free(one, sizeof *one);
+        return false;
+    }
+    int64_t i = oxi_repacks_from(row->first);
+    memmove(oxi_repacks.list + i + 1, oxi_repacks.list + i,
+            (size_t)(oxi_repacks.count - i) * sizeof *oxi_repacks.list);
+    *one = *row;
+    oxi_repacks.list[i] = one;
+    oxi_repacks.count++;
+    oxi_atomic_store(&oxi_repacks.any, oxi_repacks.count);
+    return true;
+}
+
+/* Waits, with the lock, until nobody uses one, or until it is gone; then it is to be looked for anew. */
+static bool oxi_repacks_wait(const oxi_repacked *one) {
+    if (one->users == 0) return true;
+    oxi_lock_give(&oxi_repacks.lock);
+    oxi_yield();
+    oxi_lock_take(&oxi_repacks.lock);
+    return false;
+}
+
+static void oxi_repacked_undo(void *memory, size_t bytes, bool keep) {
+    if (oxi_atomic_load(&oxi_repacks.any) == 0) return;
+    oxi_repacked *one;
+    oxi_lock_take(&oxi_repacks.lock);
+    while ((one = oxi_repacks_over((const char *)memory, bytes)) != NULL) {
+        if (!oxi_repacks_wait(one)) continue;
+        int64_t row_bytes = (int64_t)oxi_byte_offset(one->dtype, one->k);
+        for (size_t at = 0; keep && at < one->bytes; at += (size_t)(OXI_REPACKED_ROWS * row_bytes))
+            oxi_repack_rows(oxi_repack_type_of(one->dtype), one->first + at, row_bytes, oxi_repacks.rows, true);
+        oxi_repacks_drop(one);
+    }
+    oxi_lock_give(&oxi_repacks.lock);
+}
+
+/* ---- users ---------------------------------------------------------------------------------------------- */
+
+/* Where a tensor starts, as it lies. */
+static char *oxi_repacked_bytes(const ox_tensor *t) {
+    return (char *)t->storage->data + oxi_byte_offset(t->dtype, t->offset);
+}
+
+/* `lines` lines of k numbers from the tensor's start on, if they are whole groups of something repacked: until
+ * oxi_repacked_let_go nobody has them put back. Otherwise NULL. */
+static oxi_repacked *oxi_repacked_hold(const ox_tensor *t, int64_t lines, int64_t line_stride, int64_t k) {
+    const char *first = oxi_repacked_bytes(t);
+    if (!t->storage->repackable || oxi_atomic_load(&oxi_repacks.any) == 0) return NULL;
+    if (line_stride != k || lines % OXI_REPACKED_ROWS != 0 || lines == 0) return NULL;
+    int64_t group = OXI_REPACKED_ROWS * (int64_t)oxi_byte_offset(t->dtype, k);
+    oxi_lock_take(&oxi_repacks.lock);
+    oxi_repacked *one = oxi_repacks_over(first, 1);
+    bool same = one && one->ready && one->dtype == t->dtype && one->k == k && (first - one->first) % group == 0 &&
+                (size_t)(lines / OXI_REPACKED_ROWS * group) <= one->bytes - (size_t)(first - one->first);
+    if (same) one->users++;
+    oxi_lock_give(&oxi_repacks.lock);
+    return same ? one : NULL;
+}
+
+static void oxi_repacked_let_go(oxi_repacked *held) {
+    if (!held) return;
+    oxi_lock_take(&oxi_repacks.lock);
+    held->users--;
+    oxi_lock_give(&oxi_repacks.lock);
+}
+
+typedef struct oxi_repack_job {
+    const oxi_repack_type *type;
+    char *first, *copies; /* of each lane: sixteen rows */
+    int64_t row_bytes;
+} oxi_repack_job;
+
+static void oxi_repack_task(void *arg, int64_t index, int lane) {
+    const oxi_repack_job *job = (const oxi_repack_job *)arg;
+    int64_t bytes = OXI_REPACKED_ROWS * job->row_bytes;
+    oxi_repack_rows(job->type, job->first + index * bytes, job->row_bytes, job->copies + lane * bytes, false);
+}
+
+/* Repacks a matrix if there are kernels for that, if its bytes may be changed, and if there is memory. */
+static void oxi_repack(ox_tensor *t) {
+    ox_storage *storage = t->storage;
+    const oxi_repack_type *type = oxi_repack_type_of(t->dtype);
+    bool ours = storage->repackable || !storage->borrowed;
+    if (!type || !oxi_cpu_kernels()->dot_repacked[t->dtype] || !ours || t->ndim != 2) return;
+    int64_t rows = t->shape[0], k = t->shape[1], groups = rows / OXI_REPACKED_ROWS;
+    if (rows == 0 || k == 0 || rows % OXI_REPACKED_ROWS != 0 || k % 256 != 0 || !ox_is_contiguous(t)) return;
+    oxi_repack_job job;
+    oxi_repacked row;
+    memset(&row, 0, sizeof row);
+    row.first = job.first = oxi_ptr(t); /* what overlaps it is put back */
+    row.bytes = ox_nbytes(t);
+    row.dtype = t->dtype;
+    row.k = k;
+    row.users = 1;
+    job.type = type;
+    job.row_bytes = (int64_t)oxi_byte_offset(t->dtype, k);
+    size_t group_bytes = (size_t)(OXI_REPACKED_ROWS * job.row_bytes);
+    size_t bytes = (size_t)oxi_lanes(groups) * group_bytes;
+    job.copies = (char *)oxi_try_alloc(bytes);
+    oxi_lock_take(&oxi_repacks.lock);
+    bool done = job.copies && !oxi_repacks_over(row.first, row.bytes) && oxi_repacks_add(&row, group_bytes);
+    storage->repackable = storage->repackable || done;
+    oxi_lock_give(&oxi_repacks.lock);
+    if (done) {
+        oxi_parallel_for(groups, oxi_repack_task, &job);
+        oxi_lock_take(&oxi_repacks.lock);
+        oxi_repacked *one = oxi_repacks_over(row.first, row.bytes);
+        one->ready = true;
+        one->users--;
+        oxi_lock_give(&oxi_repacks.lock);
+    }
+    oxi_free(job.copies, bytes);
+}
 /* >>cpu/prepack.c */
-/* Packed panels of constant operands (ox_prepack), kept with their storage: the product that first wants
+/* ox_prepack. Block types are repacked (cpu/repack.c); of others, packed panels are kept with their storage: the product that first wants
  * them makes them, later ones take them. Panels that were made before the storage was changed in place, as
  * its version tells, are dropped. Called by cpu/gemm.c; freed with the storage. */
 
@@ -48318,6 +52111,11 @@ OX_API ox_status ox_prepack(ox_tensor *weight, bool keep) {
     if (!weight) return oxi_fail(OX_ERR_ARG, "prepack: the tensor is NULL");
     ox_storage *storage = weight->storage;
     if (storage->device != ox_cpu()) return OX_OK;
+    if (oxi_is_block(weight->dtype)) {
+        if (keep) oxi_repack(weight);
+        else (void)oxi_ptr(weight);
+        return OX_OK;
+    }
     oxi_prepacked *made = keep ? (oxi_prepacked *)oxi_calloc(1, sizeof *made) : NULL;
     if (keep && !made) return OX_ERR_NOMEM;
     oxi_prepacked_free(storage->prepacked);
@@ -48353,6 +52151,18 @@ static size_t oxi_align_up(size_t bytes) { return (bytes + OXI_ALIGN - 1) / OXI_
 static int64_t oxi_signed_bytes(ox_dtype dtype, int64_t elements) {
     const ox_dtype_info *info = ox_dtype_of(dtype);
     return elements / info->block_elements * info->block_bytes;
+}
+
+/* `count` numbers of line `line` of an operand of a block type, from number k on, as whole blocks, in `stage`
+ * if they do not lie so. At most OXI_GEMM_PIECE of them. */
+enum { OXI_BLOCKS_PIECE = 320 };
+static const char *oxi_blocks_at(const oxi_gemm *g, const void *data, ox_dtype dtype, int64_t line_stride,
+                                 int64_t line, int64_t k, int64_t count, char *stage) {
+    int64_t row = g->repacked ? line % OXI_REPACKED_ROWS : 0;
+    const char *from = (const char *)data + oxi_signed_bytes(dtype, (line - row) * line_stride);
+    if (!g->repacked) return from + oxi_signed_bytes(dtype, k);
+    oxi_repacked_row(dtype, from, row, k, count, stage);
+    return stage;
 }
 
 /* ---- A for the products of a call that is cut ----------------------------------------------------------- */
@@ -48445,18 +52255,17 @@ static const char *oxi_gemm_at(const oxi_gemm_side *s, int64_t line, int64_t k) 
     return s->data + oxi_signed_bytes(s->dtype, line * s->line_stride + k * s->k_stride);
 }
 
-/* Blocks as floats, or as doubles. */
-static void oxi_gemm_expand(const oxi_gemm_plan *p, ox_dtype dtype, int64_t count, const char *from,
-                            void *out) {
+/* Blocks of a line as floats, or as doubles. */
+static void oxi_gemm_expand(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line, int64_t k,
+                            int64_t count, void *out) {
     float piece[OXI_GEMM_PIECE];
-    if (p->type.lane == OXI_LANE_F32) {
-        oxi_expand_blocks(dtype, count, from, (float *)out);
-        return;
-    }
+    char blocks[OXI_BLOCKS_PIECE];
     for (int64_t at = 0; at < count; at += OXI_GEMM_PIECE) {
         int64_t part = oxi_min_i64(count - at, OXI_GEMM_PIECE);
-        oxi_expand_blocks(dtype, part, from + oxi_signed_bytes(dtype, at), piece);
-        p->kernels->load[OX_F32][p->type.lane](part, piece, 1, (double *)out + at);
+        bool floats = p->type.lane == OXI_LANE_F32;
+        const char *from = oxi_blocks_at(p->g, s->data, s->dtype, s->line_stride, line, k + at, part, blocks);
+        oxi_expand_blocks(s->dtype, part, from, floats ? (float *)out + at : piece);
+        if (!floats) p->kernels->load[OX_F32][p->type.lane](part, piece, 1, (double *)out + at);
     }
 }
 
@@ -48470,7 +52279,7 @@ static void oxi_gemm_round(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64
         const char *from = oxi_gemm_at(s, line, 2 * k + at);
         uint16_t *to = (uint16_t *)(void *)out + at;
         const float *x = piece;
-        if (oxi_is_block(s->dtype)) oxi_expand_blocks(s->dtype, part, from, piece);
+        if (oxi_is_block(s->dtype)) oxi_gemm_expand(p, s, line, 2 * k + at, part, piece);
         else if (s->dtype == OX_F32 && s->k_stride == 1) x = (const float *)(const void *)from;
         else p->kernels->load[s->dtype][OXI_LANE_F32](part, from, s->k_stride, piece);
         if (p->type.groups->round) p->type.groups->round(part, x, to);
@@ -48513,7 +52322,7 @@ static void oxi_gemm_widen(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64
         int64_t there = along ? oxi_min_i64(count, left) : left > 0 ? count : 0;
         const char *from = oxi_gemm_at(s, line, k);
         if (oxi_is_block(s->dtype))
-            oxi_gemm_expand(p, s->dtype, there, from, out);
+            oxi_gemm_expand(p, s, line, k, there, out);
         else if (there > 0)
             p->kernels->load[s->dtype][p->type.lane](there, from, stride, out);
         if (there < count) /* behind the end of k, where tiles need as much */
@@ -49467,6 +53276,12 @@ static void oxi_dot_rows(const oxi_kernels *kernels, ox_dtype dtype, int64_t row
     }
 }
 
+/* The same for whole groups of repacked rows, and n a multiple of 256. */
+static void oxi_dot_repacked(const oxi_kernels *kernels, ox_dtype dtype, int64_t rows, int64_t row_bytes,
+                             int64_t n, const char *blocks, const oxi_q8 *x, float *out) {
+    kernels->dot_repacked[dtype](rows / OXI_REPACKED_ROWS, OXI_REPACKED_ROWS * row_bytes, n, blocks, x, out);
+}
+
 /* Rows of blocks against few rows of activations: out[m,n] = sum_k x[m,k] * w[n,k]. */
 typedef struct oxi_block_rows {
     const oxi_gemm *g; /* b is w: b_col its row stride, b_row 1 */
@@ -49481,6 +53296,16 @@ typedef struct oxi_block_rows {
     size_t lane_bytes;
 } oxi_block_rows;
 
+/* A line of the weights as floats. */
+static void oxi_expand_line(const oxi_gemm *g, int64_t line, float *out) {
+    char blocks[OXI_BLOCKS_PIECE];
+    for (int64_t at = 0; at < g->k; at += OXI_CODES_PIECE) {
+        int64_t part = oxi_min_i64(g->k - at, OXI_CODES_PIECE);
+        oxi_expand_blocks(g->b_dtype, part,
+                          oxi_blocks_at(g, g->b, g->b_dtype, g->b_col, line, at, part, blocks), out + at);
+    }
+}
+
 static void oxi_block_rows_task(void *arg, int64_t index, int lane) {
     const oxi_block_rows *r = (const oxi_block_rows *)arg;
     const oxi_gemm *g = r->g;
@@ -49491,10 +53316,10 @@ static void oxi_block_rows_task(void *arg, int64_t index, int lane) {
     int64_t row_bytes = oxi_signed_bytes(g->b_dtype, g->b_col);
     const char *blocks = (const char *)g->b + first * row_bytes;
     for (int64_t m = 0; !r->exact && m < g->m; m++)
-        oxi_dot_rows(r->kernels, g->b_dtype, rows, row_bytes, g->k, blocks, r->q + m * r->pieces,
-                     sums + m * rows);
+        (g->repacked ? oxi_dot_repacked : oxi_dot_rows)(r->kernels, g->b_dtype, rows, row_bytes, g->k, blocks,
+                                                        r->q + m * r->pieces, sums + m * rows);
     for (int64_t i = 0; r->exact && i < rows; i++) {
-        oxi_expand_blocks(g->b_dtype, g->k, blocks + i * row_bytes, expanded);
+        oxi_expand_line(g, first + i, expanded);
         for (int64_t m = 0; m < g->m; m++)
             sums[m * rows + i] = r->kernels->dot_f32(g->k, expanded, r->x + m * g->k);
     }
@@ -49548,6 +53373,7 @@ static ox_status oxi_block_rows_run(const oxi_gemm *g, bool exact) {
     r.exact = exact;
     size_t row_bytes = oxi_byte_offset(g->b_dtype, g->k), cells = (size_t)(g->m * g->k), f32 = sizeof(float);
     r.task_rows = oxi_rows_of_task(g->n, (int64_t)row_bytes);
+    if (g->repacked) r.task_rows = oxi_round_up(r.task_rows, OXI_REPACKED_ROWS);
     int64_t tasks = oxi_parts(g->n, r.task_rows);
     r.pieces = oxi_parts(g->k, OXI_CODES_PIECE);
     size_t x_bytes = oxi_align_up(cells * f32), q_bytes = exact ? 0 : (size_t)(g->m * r.pieces) * sizeof *r.q;
@@ -49752,19 +53578,27 @@ static void oxi_code_rows_task(void *arg, int64_t index, int lane_index) {
                   oxi_code_rows_at(p, index, 0));
 }
 
+/* A piece of line `line` of the weights, unpacked. */
+static void oxi_code_piece(const oxi_code_product *p, int64_t line, int64_t k, int64_t count, oxi_codes c) {
+    const oxi_gemm *g = p->g;
+    char blocks[OXI_BLOCKS_PIECE];
+    p->kernels->unpack[g->b_dtype](
+        count, oxi_blocks_at(g, g->b, g->b_dtype, g->b_col, line, k, count, blocks), c);
+}
+
 /* One line of k codes, made unsigned where the kernel wants that; one scale and extra a group. Whether
  * there are extras. */
-static bool oxi_code_unpack(const oxi_code_product *p, int64_t k, const char *blocks, int8_t *code,
+static bool oxi_code_unpack(const oxi_code_product *p, int64_t line, int64_t k0, int64_t k, int8_t *code,
                             float *scale, float *extra) {
-    int64_t every = p->type->group / 16, piece_bytes = oxi_signed_bytes(p->g->b_dtype, OXI_CODES_PIECE);
+    int64_t every = p->type->group / 16;
     float offset = p->kernel->is_signed ? 0 : (float)p->type->offset;
     bool any = false;
     oxi_codes_piece piece;
     oxi_codes c = oxi_codes_of(&piece);
-    for (int64_t at = 0; at < k; at += OXI_CODES_PIECE, blocks += piece_bytes) {
+    for (int64_t at = 0; at < k; at += OXI_CODES_PIECE) {
         int64_t part = oxi_min_i64(k - at, OXI_CODES_PIECE);
         c.code = code + at;
-        p->kernels->unpack[p->g->b_dtype](part, blocks, c);
+        oxi_code_piece(p, line, k0 + at, part, c);
         for (int64_t i = 0; i < part / 16; i += every) {
             *scale++ = c.scale[i];
             *extra = c.least[i] + offset * c.scale[i];
@@ -49777,33 +53611,55 @@ static bool oxi_code_unpack(const oxi_code_product *p, int64_t k, const char *bl
 }
 
 /* One line of k codes in 16 bits; one scale a piece. */
-static void oxi_code_unpack_wide(const oxi_code_product *p, int64_t k, const char *blocks, int16_t *code,
+static void oxi_code_unpack_wide(const oxi_code_product *p, int64_t line, int64_t k0, int64_t k, int16_t *code,
                                  float *scale) {
-    int64_t piece_bytes = oxi_signed_bytes(p->g->b_dtype, OXI_CODES_PIECE);
     int most = p->type->most - p->type->offset, bits = 0;
     while (1 << bits <= most || 1 << bits < p->type->offset) bits++;
     oxi_codes_piece piece;
     oxi_codes c = oxi_codes_of(&piece);
-    for (int64_t at = 0; at < k; at += OXI_CODES_PIECE, blocks += piece_bytes) {
+    for (int64_t at = 0; at < k; at += OXI_CODES_PIECE) {
         int64_t part = oxi_min_i64(k - at, OXI_CODES_PIECE);
         if (part < OXI_CODES_PIECE) memset(&piece, 0, sizeof piece);
-        p->kernels->unpack[p->g->b_dtype](part, blocks, c);
+        oxi_code_piece(p, line, k0 + at, part, c);
         *scale++ = p->kernels->codes_widen(part, c, bits, code + at);
     }
+}
+
+/* The same as below from repacked rows, whose codes lie as the panel has them but for its width. */
+static oxi_code_panel oxi_code_repacked(const oxi_code_product *p, char *lane, int64_t n, int64_t lines,
+                                        int64_t k0, int64_t k) {
+    const oxi_gemm *g = p->g;
+    bool is_signed = p->kernel->is_signed;
+    oxi_code_panel panel, part;
+    panel.step = NULL;
+    panel.codes = lane + p->panel_at;
+    panel.scale = (float *)(void *)(lane + p->panel_scale_at);
+    bool extras = p->type->offset == 0 || !is_signed; /* types that have no offset have least numbers */
+    panel.extra = extras ? (float *)(void *)(lane + p->panel_extra_at) : NULL;
+    for (int64_t i = 0; i < lines;) {
+        int64_t first = (n + i) % OXI_REPACKED_ROWS, count = oxi_min_i64(lines - i, OXI_REPACKED_ROWS - first);
+        const char *rows = (const char *)g->b + oxi_byte_offset(g->b_dtype, (n + i - first) * g->b_col);
+        part.codes = (char *)panel.codes + 4 * i;
+        part.scale = panel.scale + i;
+        part.extra = panel.extra ? panel.extra + i : NULL;
+        p->kernels->unpack_repacked[g->b_dtype](k, rows + OXI_REPACKED_ROWS * oxi_byte_offset(g->b_dtype, k0),
+                                                (int)first, (int)count, p->kernel->nr, is_signed, &part);
+        i += count;
+    }
+    return panel;
 }
 
 /* Lines of weights from line n on, k codes from k0 on. */
 static oxi_code_panel oxi_code_weights(const oxi_code_product *p, char *lane, int64_t n, int64_t lines,
                                        int64_t k0, int64_t k) {
-    const oxi_gemm *g = p->g;
     float *scale = (float *)(void *)(lane + p->scale_at), *extra = (float *)(void *)(lane + p->extra_at);
     int64_t groups = oxi_parts(k, (int64_t)1 << p->shift);
     bool any = false;
+    if (p->g->repacked && !p->wide) return oxi_code_repacked(p, lane, n, lines, k0, k);
     for (int64_t i = 0; i < lines; i++) {
-        const char *row = (const char *)g->b + oxi_byte_offset(g->b_dtype, (n + i) * g->b_col + k0);
         char *code = lane + p->codes_at + i * k * p->kernel->bytes;
-        if (p->wide) oxi_code_unpack_wide(p, k, row, (int16_t *)(void *)code, scale + i * groups);
-        else any |= oxi_code_unpack(p, k, row, (int8_t *)code, scale + i * groups, extra + i * groups);
+        if (p->wide) oxi_code_unpack_wide(p, n + i, k0, k, (int16_t *)(void *)code, scale + i * groups);
+        else any |= oxi_code_unpack(p, n + i, k0, k, (int8_t *)code, scale + i * groups, extra + i * groups);
     }
     oxi_code_panel panel;
     panel.step = NULL;
@@ -49845,7 +53701,9 @@ static void oxi_code_foresee(const oxi_code_product *p, int64_t n, int64_t k0, i
     int64_t bytes = oxi_signed_bytes(g->b_dtype, oxi_min_i64(p->piece, g->k - k0));
     int64_t end = oxi_min_i64(n + first + lines, g->n);
     for (int64_t line = n + first; line < end; line++) {
-        const char *row = (const char *)g->b + oxi_byte_offset(g->b_dtype, line * g->b_col + k0);
+        int64_t in_group = g->repacked ? line % OXI_REPACKED_ROWS : 0; /* whose pieces lie together */
+        const char *row = (const char *)g->b + oxi_byte_offset(g->b_dtype, (line - in_group) * g->b_col);
+        row += (g->repacked ? OXI_REPACKED_ROWS : 1) * oxi_signed_bytes(g->b_dtype, k0) + in_group * bytes;
         for (int64_t at = 0; at < bytes; at += 64) OXI_PREFETCH_FAR(row + at);
     }
 }
@@ -50284,6 +54142,22 @@ static ox_status oxi_product_bias(oxi_gemm *g, const ox_tensor *bias, float **fl
     return OX_OK;
 }
 
+/* Holds repacked weights that are met as whole lines of whole groups, once; others will be put back. */
+static oxi_repacked *oxi_product_hold(oxi_product *p, const ox_tensor *a, const ox_tensor *b) {
+    const oxi_gemm *g = &p->g;
+    oxi_repacked *held = NULL;
+    if (p->ndim > 0) return NULL;
+    if (oxi_is_block(g->b_dtype) && g->b_row == 1) held = oxi_repacked_hold(b, g->n, g->b_col, g->k);
+    else if (oxi_is_block(g->a_dtype) && g->a_col == 1) held = oxi_repacked_hold(a, g->m, g->a_row, g->k);
+    p->g.repacked = held != NULL;
+    return held;
+}
+
+static char *oxi_product_operand(const oxi_product *p, const ox_tensor *t) {
+    bool as_it_lies = p->g.repacked && oxi_is_block(t->dtype);
+    return as_it_lies ? oxi_repacked_bytes(t) : oxi_ptr(t);
+}
+
 static ox_status oxi_cpu_product(const oxi_call *call) {
     bool linear = call->op == OXI_OP_linear, addmm = call->op == OXI_OP_addmm;
     oxi_product p, whole;
@@ -50295,8 +54169,9 @@ static ox_status oxi_cpu_product(const oxi_call *call) {
         p.g.way = whole.g.way;
     }
     p.g.shared = call->shared;
-    p.g.a = oxi_ptr(call->in[addmm]);
-    p.g.b = oxi_ptr(call->in[addmm + 1]);
+    oxi_repacked *held = oxi_product_hold(&p, call->in[addmm], call->in[addmm + 1]);
+    p.g.a = oxi_product_operand(&p, call->in[addmm]);
+    p.g.b = oxi_product_operand(&p, call->in[addmm + 1]);
     p.g.c = oxi_ptr(call->out[0]);
     p.g.a_storage = call->in[addmm]->storage;
     p.g.b_storage = call->in[addmm + 1]->storage;
@@ -50309,6 +54184,7 @@ static ox_status oxi_cpu_product(const oxi_call *call) {
     }
     if (status == OX_OK) status = oxi_product_run(&p);
     oxi_free(floats, (size_t)p.g.n * sizeof(float));
+    oxi_repacked_let_go(held);
     return status;
 }
 /* >>cpu/attention.c */
@@ -52032,8 +55908,12 @@ static ox_status oxi_file_visit(const ox_file *file, size_t part, size_t at, siz
 
 static void oxi_file_free(ox_file *file) {
     if (file->format && file->format->close) file->format->close(file);
-    for (size_t i = 0; i < file->part_count; i++)
-        if (!file->parts[i].borrowed) oxi_unmap_file(&file->parts[i].mapping);
+    for (size_t i = 0; i < file->part_count; i++) {
+        oxi_mapping *mapping = &file->parts[i].mapping;
+        if (file->parts[i].borrowed) continue;
+        oxi_repacked_undo((void *)(uintptr_t)mapping->data, mapping->bytes, false);
+        oxi_unmap_file(mapping);
+    }
     oxi_free(file->parts, file->part_room * sizeof *file->parts);
     oxi_free(file->items, file->item_room * sizeof *file->items);
     oxi_free(file->metas, file->meta_room * sizeof *file->metas);
@@ -52213,10 +56093,12 @@ static ox_tensor *oxi_item_tensor(ox_file *file, const oxi_file_item *item, cons
     if (!turned && item->bytes > 0 && (uintptr_t)data % align == 0) {
         oxi_atomic_add(&file->references, 1);
         storage = oxi_storage_borrow(ox_cpu(), (void *)(uintptr_t)data, item->bytes, oxi_item_released, file);
-        if (!storage)
-            oxi_file_release(file);
-        else
+        if (storage) {
             storage->read_only = true;
+            storage->repackable = !file->parts[item->part].borrowed;
+        } else {
+            oxi_file_release(file);
+        }
     } else {
         storage = oxi_storage_new(ox_cpu(), item->bytes);
         if (!data) data = nothing;
@@ -52495,7 +56377,7 @@ static ox_status oxi_visit_numbers(const ox_tensor *t, oxi_bytes_fn visit, void 
     ox_status status = piece ? OX_OK : OX_ERR_NOMEM;
     for (size_t at = 0; at < bytes && status == OX_OK; at += PIECE) {
         size_t count = bytes - at < (size_t)PIECE ? bytes - at : (size_t)PIECE;
-        status = device->read(device, t->storage->data, start + at, piece, count);
+        status = device->read(device, oxi_storage_data(t->storage), start + at, piece, count);
         if (turned) oxi_copy_swapped(piece, piece, count, unit);
         if (status == OX_OK) visit(user, piece, count);
     }

@@ -199,6 +199,7 @@ OXI_LIGHT_BEGIN
 #include "cpu/map.c"
 #include "cpu/reduce.c"
 #include "cpu/row.c"
+#include "cpu/repack.c"
 #include "cpu/prepack.c"
 #include "cpu/gemm.c"
 #include "cpu/blocks.c"

@@ -69,6 +69,12 @@ static void oxi_dot_rows(const oxi_kernels *kernels, ox_dtype dtype, int64_t row
     }
 }
 
+/* The same for whole groups of repacked rows, and n a multiple of 256. */
+static void oxi_dot_repacked(const oxi_kernels *kernels, ox_dtype dtype, int64_t rows, int64_t row_bytes,
+                             int64_t n, const char *blocks, const oxi_q8 *x, float *out) {
+    kernels->dot_repacked[dtype](rows / OXI_REPACKED_ROWS, OXI_REPACKED_ROWS * row_bytes, n, blocks, x, out);
+}
+
 /* Rows of blocks against few rows of activations: out[m,n] = sum_k x[m,k] * w[n,k]. */
 typedef struct oxi_block_rows {
     const oxi_gemm *g; /* b is w: b_col its row stride, b_row 1 */
@@ -83,6 +89,16 @@ typedef struct oxi_block_rows {
     size_t lane_bytes;
 } oxi_block_rows;
 
+/* A line of the weights as floats. */
+static void oxi_expand_line(const oxi_gemm *g, int64_t line, float *out) {
+    char blocks[OXI_BLOCKS_PIECE];
+    for (int64_t at = 0; at < g->k; at += OXI_CODES_PIECE) {
+        int64_t part = oxi_min_i64(g->k - at, OXI_CODES_PIECE);
+        oxi_expand_blocks(g->b_dtype, part,
+                          oxi_blocks_at(g, g->b, g->b_dtype, g->b_col, line, at, part, blocks), out + at);
+    }
+}
+
 static void oxi_block_rows_task(void *arg, int64_t index, int lane) {
     const oxi_block_rows *r = (const oxi_block_rows *)arg;
     const oxi_gemm *g = r->g;
@@ -93,10 +109,10 @@ static void oxi_block_rows_task(void *arg, int64_t index, int lane) {
     int64_t row_bytes = oxi_signed_bytes(g->b_dtype, g->b_col);
     const char *blocks = (const char *)g->b + first * row_bytes;
     for (int64_t m = 0; !r->exact && m < g->m; m++)
-        oxi_dot_rows(r->kernels, g->b_dtype, rows, row_bytes, g->k, blocks, r->q + m * r->pieces,
-                     sums + m * rows);
+        (g->repacked ? oxi_dot_repacked : oxi_dot_rows)(r->kernels, g->b_dtype, rows, row_bytes, g->k, blocks,
+                                                        r->q + m * r->pieces, sums + m * rows);
     for (int64_t i = 0; r->exact && i < rows; i++) {
-        oxi_expand_blocks(g->b_dtype, g->k, blocks + i * row_bytes, expanded);
+        oxi_expand_line(g, first + i, expanded);
         for (int64_t m = 0; m < g->m; m++)
             sums[m * rows + i] = r->kernels->dot_f32(g->k, expanded, r->x + m * g->k);
     }
@@ -150,6 +166,7 @@ static ox_status oxi_block_rows_run(const oxi_gemm *g, bool exact) {
     r.exact = exact;
     size_t row_bytes = oxi_byte_offset(g->b_dtype, g->k), cells = (size_t)(g->m * g->k), f32 = sizeof(float);
     r.task_rows = oxi_rows_of_task(g->n, (int64_t)row_bytes);
+    if (g->repacked) r.task_rows = oxi_round_up(r.task_rows, OXI_REPACKED_ROWS);
     int64_t tasks = oxi_parts(g->n, r.task_rows);
     r.pieces = oxi_parts(g->k, OXI_CODES_PIECE);
     size_t x_bytes = oxi_align_up(cells * f32), q_bytes = exact ? 0 : (size_t)(g->m * r.pieces) * sizeof *r.q;

@@ -139,19 +139,27 @@ static void oxi_code_rows_task(void *arg, int64_t index, int lane_index) {
                   oxi_code_rows_at(p, index, 0));
 }
 
+/* A piece of line `line` of the weights, unpacked. */
+static void oxi_code_piece(const oxi_code_product *p, int64_t line, int64_t k, int64_t count, oxi_codes c) {
+    const oxi_gemm *g = p->g;
+    char blocks[OXI_BLOCKS_PIECE];
+    p->kernels->unpack[g->b_dtype](
+        count, oxi_blocks_at(g, g->b, g->b_dtype, g->b_col, line, k, count, blocks), c);
+}
+
 /* One line of k codes, made unsigned where the kernel wants that; one scale and extra a group. Whether
  * there are extras. */
-static bool oxi_code_unpack(const oxi_code_product *p, int64_t k, const char *blocks, int8_t *code,
+static bool oxi_code_unpack(const oxi_code_product *p, int64_t line, int64_t k0, int64_t k, int8_t *code,
                             float *scale, float *extra) {
-    int64_t every = p->type->group / 16, piece_bytes = oxi_signed_bytes(p->g->b_dtype, OXI_CODES_PIECE);
+    int64_t every = p->type->group / 16;
     float offset = p->kernel->is_signed ? 0 : (float)p->type->offset;
     bool any = false;
     oxi_codes_piece piece;
     oxi_codes c = oxi_codes_of(&piece);
-    for (int64_t at = 0; at < k; at += OXI_CODES_PIECE, blocks += piece_bytes) {
+    for (int64_t at = 0; at < k; at += OXI_CODES_PIECE) {
         int64_t part = oxi_min_i64(k - at, OXI_CODES_PIECE);
         c.code = code + at;
-        p->kernels->unpack[p->g->b_dtype](part, blocks, c);
+        oxi_code_piece(p, line, k0 + at, part, c);
         for (int64_t i = 0; i < part / 16; i += every) {
             *scale++ = c.scale[i];
             *extra = c.least[i] + offset * c.scale[i];
@@ -164,33 +172,55 @@ static bool oxi_code_unpack(const oxi_code_product *p, int64_t k, const char *bl
 }
 
 /* One line of k codes in 16 bits; one scale a piece. */
-static void oxi_code_unpack_wide(const oxi_code_product *p, int64_t k, const char *blocks, int16_t *code,
+static void oxi_code_unpack_wide(const oxi_code_product *p, int64_t line, int64_t k0, int64_t k, int16_t *code,
                                  float *scale) {
-    int64_t piece_bytes = oxi_signed_bytes(p->g->b_dtype, OXI_CODES_PIECE);
     int most = p->type->most - p->type->offset, bits = 0;
     while (1 << bits <= most || 1 << bits < p->type->offset) bits++;
     oxi_codes_piece piece;
     oxi_codes c = oxi_codes_of(&piece);
-    for (int64_t at = 0; at < k; at += OXI_CODES_PIECE, blocks += piece_bytes) {
+    for (int64_t at = 0; at < k; at += OXI_CODES_PIECE) {
         int64_t part = oxi_min_i64(k - at, OXI_CODES_PIECE);
         if (part < OXI_CODES_PIECE) memset(&piece, 0, sizeof piece);
-        p->kernels->unpack[p->g->b_dtype](part, blocks, c);
+        oxi_code_piece(p, line, k0 + at, part, c);
         *scale++ = p->kernels->codes_widen(part, c, bits, code + at);
     }
+}
+
+/* The same as below from repacked rows, whose codes lie as the panel has them but for its width. */
+static oxi_code_panel oxi_code_repacked(const oxi_code_product *p, char *lane, int64_t n, int64_t lines,
+                                        int64_t k0, int64_t k) {
+    const oxi_gemm *g = p->g;
+    bool is_signed = p->kernel->is_signed;
+    oxi_code_panel panel, part;
+    panel.step = NULL;
+    panel.codes = lane + p->panel_at;
+    panel.scale = (float *)(void *)(lane + p->panel_scale_at);
+    bool extras = p->type->offset == 0 || !is_signed; /* types that have no offset have least numbers */
+    panel.extra = extras ? (float *)(void *)(lane + p->panel_extra_at) : NULL;
+    for (int64_t i = 0; i < lines;) {
+        int64_t first = (n + i) % OXI_REPACKED_ROWS, count = oxi_min_i64(lines - i, OXI_REPACKED_ROWS - first);
+        const char *rows = (const char *)g->b + oxi_byte_offset(g->b_dtype, (n + i - first) * g->b_col);
+        part.codes = (char *)panel.codes + 4 * i;
+        part.scale = panel.scale + i;
+        part.extra = panel.extra ? panel.extra + i : NULL;
+        p->kernels->unpack_repacked[g->b_dtype](k, rows + OXI_REPACKED_ROWS * oxi_byte_offset(g->b_dtype, k0),
+                                                (int)first, (int)count, p->kernel->nr, is_signed, &part);
+        i += count;
+    }
+    return panel;
 }
 
 /* Lines of weights from line n on, k codes from k0 on. */
 static oxi_code_panel oxi_code_weights(const oxi_code_product *p, char *lane, int64_t n, int64_t lines,
                                        int64_t k0, int64_t k) {
-    const oxi_gemm *g = p->g;
     float *scale = (float *)(void *)(lane + p->scale_at), *extra = (float *)(void *)(lane + p->extra_at);
     int64_t groups = oxi_parts(k, (int64_t)1 << p->shift);
     bool any = false;
+    if (p->g->repacked && !p->wide) return oxi_code_repacked(p, lane, n, lines, k0, k);
     for (int64_t i = 0; i < lines; i++) {
-        const char *row = (const char *)g->b + oxi_byte_offset(g->b_dtype, (n + i) * g->b_col + k0);
         char *code = lane + p->codes_at + i * k * p->kernel->bytes;
-        if (p->wide) oxi_code_unpack_wide(p, k, row, (int16_t *)(void *)code, scale + i * groups);
-        else any |= oxi_code_unpack(p, k, row, (int8_t *)code, scale + i * groups, extra + i * groups);
+        if (p->wide) oxi_code_unpack_wide(p, n + i, k0, k, (int16_t *)(void *)code, scale + i * groups);
+        else any |= oxi_code_unpack(p, n + i, k0, k, (int8_t *)code, scale + i * groups, extra + i * groups);
     }
     oxi_code_panel panel;
     panel.step = NULL;
@@ -232,7 +262,9 @@ static void oxi_code_foresee(const oxi_code_product *p, int64_t n, int64_t k0, i
     int64_t bytes = oxi_signed_bytes(g->b_dtype, oxi_min_i64(p->piece, g->k - k0));
     int64_t end = oxi_min_i64(n + first + lines, g->n);
     for (int64_t line = n + first; line < end; line++) {
-        const char *row = (const char *)g->b + oxi_byte_offset(g->b_dtype, line * g->b_col + k0);
+        int64_t in_group = g->repacked ? line % OXI_REPACKED_ROWS : 0; /* whose pieces lie together */
+        const char *row = (const char *)g->b + oxi_byte_offset(g->b_dtype, (line - in_group) * g->b_col);
+        row += (g->repacked ? OXI_REPACKED_ROWS : 1) * oxi_signed_bytes(g->b_dtype, k0) + in_group * bytes;
         for (int64_t at = 0; at < bytes; at += 64) OXI_PREFETCH_FAR(row + at);
     }
 }

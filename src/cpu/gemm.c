@@ -28,6 +28,18 @@ static int64_t oxi_signed_bytes(ox_dtype dtype, int64_t elements) {
     return elements / info->block_elements * info->block_bytes;
 }
 
+/* `count` numbers of line `line` of an operand of a block type, from number k on, as whole blocks, in `stage`
+ * if they do not lie so. At most OXI_GEMM_PIECE of them. */
+enum { OXI_BLOCKS_PIECE = 320 };
+static const char *oxi_blocks_at(const oxi_gemm *g, const void *data, ox_dtype dtype, int64_t line_stride,
+                                 int64_t line, int64_t k, int64_t count, char *stage) {
+    int64_t row = g->repacked ? line % OXI_REPACKED_ROWS : 0;
+    const char *from = (const char *)data + oxi_signed_bytes(dtype, (line - row) * line_stride);
+    if (!g->repacked) return from + oxi_signed_bytes(dtype, k);
+    oxi_repacked_row(dtype, from, row, k, count, stage);
+    return stage;
+}
+
 /* ---- A for the products of a call that is cut ----------------------------------------------------------- */
 
 /* What A becomes before it is multiplied. */
@@ -118,18 +130,17 @@ static const char *oxi_gemm_at(const oxi_gemm_side *s, int64_t line, int64_t k) 
     return s->data + oxi_signed_bytes(s->dtype, line * s->line_stride + k * s->k_stride);
 }
 
-/* Blocks as floats, or as doubles. */
-static void oxi_gemm_expand(const oxi_gemm_plan *p, ox_dtype dtype, int64_t count, const char *from,
-                            void *out) {
+/* Blocks of a line as floats, or as doubles. */
+static void oxi_gemm_expand(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line, int64_t k,
+                            int64_t count, void *out) {
     float piece[OXI_GEMM_PIECE];
-    if (p->type.lane == OXI_LANE_F32) {
-        oxi_expand_blocks(dtype, count, from, (float *)out);
-        return;
-    }
+    char blocks[OXI_BLOCKS_PIECE];
     for (int64_t at = 0; at < count; at += OXI_GEMM_PIECE) {
         int64_t part = oxi_min_i64(count - at, OXI_GEMM_PIECE);
-        oxi_expand_blocks(dtype, part, from + oxi_signed_bytes(dtype, at), piece);
-        p->kernels->load[OX_F32][p->type.lane](part, piece, 1, (double *)out + at);
+        bool floats = p->type.lane == OXI_LANE_F32;
+        const char *from = oxi_blocks_at(p->g, s->data, s->dtype, s->line_stride, line, k + at, part, blocks);
+        oxi_expand_blocks(s->dtype, part, from, floats ? (float *)out + at : piece);
+        if (!floats) p->kernels->load[OX_F32][p->type.lane](part, piece, 1, (double *)out + at);
     }
 }
 
@@ -143,7 +154,7 @@ static void oxi_gemm_round(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64
         const char *from = oxi_gemm_at(s, line, 2 * k + at);
         uint16_t *to = (uint16_t *)(void *)out + at;
         const float *x = piece;
-        if (oxi_is_block(s->dtype)) oxi_expand_blocks(s->dtype, part, from, piece);
+        if (oxi_is_block(s->dtype)) oxi_gemm_expand(p, s, line, 2 * k + at, part, piece);
         else if (s->dtype == OX_F32 && s->k_stride == 1) x = (const float *)(const void *)from;
         else p->kernels->load[s->dtype][OXI_LANE_F32](part, from, s->k_stride, piece);
         if (p->type.groups->round) p->type.groups->round(part, x, to);
@@ -186,7 +197,7 @@ static void oxi_gemm_widen(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64
         int64_t there = along ? oxi_min_i64(count, left) : left > 0 ? count : 0;
         const char *from = oxi_gemm_at(s, line, k);
         if (oxi_is_block(s->dtype))
-            oxi_gemm_expand(p, s->dtype, there, from, out);
+            oxi_gemm_expand(p, s, line, k, there, out);
         else if (there > 0)
             p->kernels->load[s->dtype][p->type.lane](there, from, stride, out);
         if (there < count) /* behind the end of k, where tiles need as much */

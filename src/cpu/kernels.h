@@ -120,14 +120,18 @@ static const int8_t oxi_table_e2m1[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3
 
 /* 256 neighbours of a row of activations as int8, in groups of 32: x[i] ~ scale[i / 32] * q[i]. scale = ratio
  * * step, ratios from 1 to OXI_Q8_RATIOS: times an integer scale of weights they still fit 16 bits. total: of
- * 16 q each; sum: of a group's q times its scale. Behind the end of a row q is 0. */
+ * 16 q each; sum: of a group's q times its scale. crossed: ratios, sums of 32 q, and totals in the order
+ * 0 2 1 3 4 6 5 7 ..., as pairs lie beside bytes 0 and 2, 1 and 3. Behind the end of a row q is 0. */
 enum { OXI_Q8_RATIOS = 32 };
 typedef struct oxi_q8 {
     int8_t q[256];
     float scale[8], sum[8];
-    int16_t ratio[8], total[16];
+    int16_t ratio[8], total[16], crossed_ratio[8], crossed_sum[8], crossed_total[16];
     float step, unused[3];
 } oxi_q8;
+
+/* Where what is crossed lies: 1 and 2 of each four change places. */
+static inline int oxi_crossed(int i) { return i % 4 == 1 ? i + 1 : i % 4 == 2 ? i - 1 : i; }
 
 /* The largest activation in 16 bits: the sum of 256 products with weights of 2048 fits 32 bits. */
 enum { OXI_WIDE_MOST = 4095 };
@@ -156,6 +160,9 @@ typedef struct oxi_codes_kernel {
     void (*run)(int64_t k, const oxi_code_panel *w, const oxi_code_panel *x, int steps, int shift, float *c,
                 int64_t ldc, bool more); /* or NULL */
 } oxi_codes_kernel;
+
+/* Rows of block types that repacking puts side by side. */
+enum { OXI_REPACKED_ROWS = 16 };
 
 /* The table of dtypes as constants: OXI_ELEMENTS_OX_Q4_K = 256, OXI_BYTES_OX_Q4_K = 144. */
 enum {
@@ -235,6 +242,15 @@ typedef struct oxi_kernels {
     void (*dot_rows[OX_DTYPE_COUNT])(int64_t rows, int64_t row_bytes, int64_t n, const void *blocks,
                                      const oxi_q8 *x, float *out);
     float (*dot_codes)(int64_t n, oxi_codes codes, const oxi_q8 *x); /* n at most 256 */
+    /* the same for repacked rows (cpu/repack.c), OXI_REPACKED_ROWS of them in group_bytes; NULL: they are not
+     * worth repacking */
+    void (*dot_repacked[OX_DTYPE_COUNT])(int64_t groups, int64_t group_bytes, int64_t n, const void *blocks,
+                                         const oxi_q8 *x, float *out);
+    /* n numbers of `count` of the rows of a group, from row `first` on, as codes, scales and, where there is
+     * room for them, extras of a panel `width` wide; is_signed: as oxi_codes_kernel has it. Both are multiples
+     * of 8 */
+    void (*unpack_repacked[OX_DTYPE_COUNT])(int64_t n, const void *rows, int first, int count, int64_t width,
+                                            bool is_signed, const oxi_code_panel *to);
     /* many rows at once: integer sums in 16 bits, for small codes, and in 32, for all */
     oxi_codes_kernel codes_16, codes_32;
     void (*codes_shift)(int64_t n, int offset, int8_t *code); /* code += offset, n a multiple of 32 */
@@ -309,6 +325,7 @@ typedef struct oxi_gemm {
     oxi_shared *shared; /* NULL, or keeps a, packed or quantised, for further products with it */
     ox_storage *a_storage, *b_storage; /* of constant operands: where panels of them are kept; else NULL */
     oxi_gemm_way way;
+    bool repacked; /* the operand of a block type is (cpu/repack.c), and lies as whole groups of rows */
 } oxi_gemm;
 static ox_status oxi_gemm_run(const oxi_gemm *g);
 

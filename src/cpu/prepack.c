@@ -1,4 +1,4 @@
-/* Packed panels of constant operands (ox_prepack), kept with their storage: the product that first wants
+/* ox_prepack. Block types are repacked (cpu/repack.c); of others, packed panels are kept with their storage: the product that first wants
  * them makes them, later ones take them. Panels that were made before the storage was changed in place, as
  * its version tells, are dropped. Called by cpu/gemm.c; freed with the storage. */
 
@@ -106,6 +106,11 @@ OX_API ox_status ox_prepack(ox_tensor *weight, bool keep) {
     if (!weight) return oxi_fail(OX_ERR_ARG, "prepack: the tensor is NULL");
     ox_storage *storage = weight->storage;
     if (storage->device != ox_cpu()) return OX_OK;
+    if (oxi_is_block(weight->dtype)) {
+        if (keep) oxi_repack(weight);
+        else (void)oxi_ptr(weight);
+        return OX_OK;
+    }
     oxi_prepacked *made = keep ? (oxi_prepacked *)oxi_calloc(1, sizeof *made) : NULL;
     if (keep && !made) return OX_ERR_NOMEM;
     oxi_prepacked_free(storage->prepacked);

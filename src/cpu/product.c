@@ -330,6 +330,22 @@ static ox_status oxi_product_bias(oxi_gemm *g, const ox_tensor *bias, float **fl
     return OX_OK;
 }
 
+/* Holds repacked weights that are met as whole lines of whole groups, once; others will be put back. */
+static oxi_repacked *oxi_product_hold(oxi_product *p, const ox_tensor *a, const ox_tensor *b) {
+    const oxi_gemm *g = &p->g;
+    oxi_repacked *held = NULL;
+    if (p->ndim > 0) return NULL;
+    if (oxi_is_block(g->b_dtype) && g->b_row == 1) held = oxi_repacked_hold(b, g->n, g->b_col, g->k);
+    else if (oxi_is_block(g->a_dtype) && g->a_col == 1) held = oxi_repacked_hold(a, g->m, g->a_row, g->k);
+    p->g.repacked = held != NULL;
+    return held;
+}
+
+static char *oxi_product_operand(const oxi_product *p, const ox_tensor *t) {
+    bool as_it_lies = p->g.repacked && oxi_is_block(t->dtype);
+    return as_it_lies ? oxi_repacked_bytes(t) : oxi_ptr(t);
+}
+
 static ox_status oxi_cpu_product(const oxi_call *call) {
     bool linear = call->op == OXI_OP_linear, addmm = call->op == OXI_OP_addmm;
     oxi_product p, whole;
@@ -341,8 +357,9 @@ static ox_status oxi_cpu_product(const oxi_call *call) {
         p.g.way = whole.g.way;
     }
     p.g.shared = call->shared;
-    p.g.a = oxi_ptr(call->in[addmm]);
-    p.g.b = oxi_ptr(call->in[addmm + 1]);
+    oxi_repacked *held = oxi_product_hold(&p, call->in[addmm], call->in[addmm + 1]);
+    p.g.a = oxi_product_operand(&p, call->in[addmm]);
+    p.g.b = oxi_product_operand(&p, call->in[addmm + 1]);
     p.g.c = oxi_ptr(call->out[0]);
     p.g.a_storage = call->in[addmm]->storage;
     p.g.b_storage = call->in[addmm + 1]->storage;
@@ -355,5 +372,6 @@ static ox_status oxi_cpu_product(const oxi_call *call) {
     }
     if (status == OX_OK) status = oxi_product_run(&p);
     oxi_free(floats, (size_t)p.g.n * sizeof(float));
+    oxi_repacked_let_go(held);
     return status;
 }

@@ -208,8 +208,12 @@ static ox_status oxi_file_visit(const ox_file *file, size_t part, size_t at, siz
 
 static void oxi_file_free(ox_file *file) {
     if (file->format && file->format->close) file->format->close(file);
-    for (size_t i = 0; i < file->part_count; i++)
-        if (!file->parts[i].borrowed) oxi_unmap_file(&file->parts[i].mapping);
+    for (size_t i = 0; i < file->part_count; i++) {
+        oxi_mapping *mapping = &file->parts[i].mapping;
+        if (file->parts[i].borrowed) continue;
+        oxi_repacked_undo((void *)(uintptr_t)mapping->data, mapping->bytes, false);
+        oxi_unmap_file(mapping);
+    }
     oxi_free(file->parts, file->part_room * sizeof *file->parts);
     oxi_free(file->items, file->item_room * sizeof *file->items);
     oxi_free(file->metas, file->meta_room * sizeof *file->metas);
@@ -389,10 +393,12 @@ static ox_tensor *oxi_item_tensor(ox_file *file, const oxi_file_item *item, cons
     if (!turned && item->bytes > 0 && (uintptr_t)data % align == 0) {
         oxi_atomic_add(&file->references, 1);
         storage = oxi_storage_borrow(ox_cpu(), (void *)(uintptr_t)data, item->bytes, oxi_item_released, file);
-        if (!storage)
-            oxi_file_release(file);
-        else
+        if (storage) {
             storage->read_only = true;
+            storage->repackable = !file->parts[item->part].borrowed;
+        } else {
+            oxi_file_release(file);
+        }
     } else {
         storage = oxi_storage_new(ox_cpu(), item->bytes);
         if (!data) data = nothing;

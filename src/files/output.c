@@ -70,7 +70,7 @@ static ox_status oxi_visit_numbers(const ox_tensor *t, oxi_bytes_fn visit, void 
     ox_status status = piece ? OX_OK : OX_ERR_NOMEM;
     for (size_t at = 0; at < bytes && status == OX_OK; at += PIECE) {
         size_t count = bytes - at < (size_t)PIECE ? bytes - at : (size_t)PIECE;
-        status = device->read(device, t->storage->data, start + at, piece, count);
+        status = device->read(device, oxi_storage_data(t->storage), start + at, piece, count);
         if (turned) oxi_copy_swapped(piece, piece, count, unit);
         if (status == OX_OK) visit(user, piece, count);
     }

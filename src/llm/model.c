@@ -250,6 +250,21 @@ static ox_status oxi_llm_load_weights(ox_llm *model, ox_file *file) {
     return OX_OK;
 }
 
+/* Matrices of a file that was read into memory are kept as products want them, but for the embedding, whose
+ * rows are read one by one. Mapped ones stay in the file. */
+static ox_status oxi_llm_prepack(const ox_llm *model, const ox_file *file) {
+    ox_tensor *output = model->config.tied ? NULL : model->weight[OXI_LLM_OUTPUT];
+    ox_status status = OX_OK;
+    if (!file->copies) return OX_OK;
+    if (output && oxi_is_block(output->dtype)) status = ox_prepack(output, true);
+    for (int64_t i = 0; i < model->config.layers; i++)
+        for (int role = 0; role < OXI_LLM_LAYER_WEIGHT_COUNT && !status; role++) {
+            ox_tensor *t = model->layers[i].weight[role];
+            if (t && oxi_is_block(t->dtype)) status = ox_prepack(t, true);
+        }
+    return status;
+}
+
 /* ---- opening and closing ------------------------------------------------------------------------------- */
 
 /* A model without a tokenizer of a known kind still takes ids. */
@@ -283,6 +298,7 @@ static ox_llm *oxi_llm_read(ox_file *file) {
     if (!status) status = oxi_llm_read_tokenizer(model, file);
     if (!status) status = oxi_llm_load_weights(model, file);
     if (!status) status = oxi_llm_check_vocabulary(model, file);
+    if (!status) status = oxi_llm_prepack(model, file);
     if (status) {
         ox_llm_close(model);
         return NULL;

@@ -65,17 +65,23 @@ struct ox_storage {
     void *release_data;              /* what release gets: the address the lender gave */
     bool borrowed;                   /* not from device->alloc */
     bool read_only;                  /* in-place ops are refused */
+    bool repackable;                 /* block types in it may be repacked, or are (cpu/repack.c) */
     int64_t version;                 /* counts in-place changes */
     struct oxi_prepacked *prepacked; /* NULL, or where products keep packed panels of it (cpu/prepack.c) */
 };
 typedef struct oxi_prepacked oxi_prepacked;
 static void oxi_prepacked_free(oxi_prepacked *home);
+/* Puts weights among these bytes that are repacked back as they were; keep false: only forgets them, because
+ * the bytes go (cpu/repack.c). */
+static void oxi_repacked_undo(void *memory, size_t bytes, bool keep);
 
 static ox_storage *oxi_storage_new(ox_device *device, size_t bytes);               /* one reference */
 static ox_storage *oxi_storage_borrow(ox_device *device, void *data, size_t bytes, ox_release_fn release,
                                       void *user);
 static void oxi_storage_retain(ox_storage *storage);
 static void oxi_storage_release(ox_storage *storage);
+/* storage->data, with the bytes as their dtypes have them. */
+static void *oxi_storage_data(ox_storage *storage);
 
 /* A contiguous tensor with storage of its own, registered in the innermost scope. */
 static ox_tensor *oxi_tensor_new(ox_device *device, ox_dtype dtype, int ndim, const int64_t *shape);

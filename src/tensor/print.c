@@ -112,7 +112,7 @@ static ox_status oxi_print_read(const oxi_printer *p, size_t at, void *out, size
         return oxi_fail(OX_ERR_INDEX, "print: the tensor reaches beyond its storage");
     }
     if (storage->device->host) {
-        memcpy(out, (const char *)storage->data + at, bytes);
+        memcpy(out, (const char *)oxi_storage_data(storage) + at, bytes);
         return OX_OK;
     }
     size_t in_span = at - p->span_start;

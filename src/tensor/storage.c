@@ -40,6 +40,7 @@ static void oxi_storage_release(ox_storage *storage) {
     if (!storage) return;
     /* The only owner has nobody to agree with. */
     if (oxi_atomic_load(&storage->references) != 1 && oxi_atomic_add(&storage->references, -1) != 0) return;
+    if (!storage->borrowed && storage->repackable) oxi_repacked_undo(storage->data, storage->bytes, false);
     if (!storage->borrowed)
         storage->device->free(storage->device, storage->data, storage->bytes);
     else if (storage->release)
@@ -47,6 +48,11 @@ static void oxi_storage_release(ox_storage *storage) {
     oxi_prepacked_free(storage->prepacked);
     oxi_free(storage, sizeof *storage);
     oxi_atomic_add(&oxi_stat_storages, -1);
+}
+
+static void *oxi_storage_data(ox_storage *storage) {
+    if (storage->repackable) oxi_repacked_undo(storage->data, storage->bytes, true);
+    return storage->data;
 }
 
 static ox_device *oxi_common_device(ox_device *a, ox_device *b) {

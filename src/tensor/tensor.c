@@ -362,7 +362,7 @@ static size_t oxi_byte_offset(ox_dtype dtype, int64_t offset) {
 }
 
 static char *oxi_ptr(const ox_tensor *t) {
-    return (char *)t->storage->data + oxi_byte_offset(t->dtype, t->offset);
+    return (char *)oxi_storage_data(t->storage) + oxi_byte_offset(t->dtype, t->offset);
 }
 
 OX_API void *ox_data(const ox_tensor *t) {
