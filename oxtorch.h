@@ -14090,6 +14090,7 @@ static void OXI_ISA(fill_rows)(oxi_kernels *k) {
 /* Each is loaded so that it comes to lie in its lane: blends take any port, insertions one. */
 #define OXI_BLEND(h, i) _mm_blend_epi16(h, _mm_loadu_si128((const __m128i *)(p + (i) * (step - 2))), 1 << (i))
 OXI_INLINE __m128i OXI_ISA(gather_halves)(const uint8_t *p, int step) {
+    if (step == 2) return _mm_loadu_si128((const __m128i *)(const void *)p);
     __m128i h = OXI_BLEND(_mm_loadu_si128((const __m128i *)p), 1);
     h = OXI_BLEND(OXI_BLEND(OXI_BLEND(h, 2), 3), 4);
     return OXI_BLEND(OXI_BLEND(OXI_BLEND(h, 5), 6), 7);
@@ -14102,6 +14103,7 @@ OXI_INLINE int OXI_ISA(two_bytes)(const uint8_t *p) {
     return h;
 }
 OXI_INLINE __m128i OXI_ISA(gather_halves)(const uint8_t *p, int step) {
+    if (step == 2) return _mm_loadu_si128((const __m128i *)(const void *)p);
     __m128i h = _mm_cvtsi32_si128(OXI_ISA(two_bytes)(p));
     h = _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + step), 1);
     h = _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + 2 * step), 2);
@@ -15565,7 +15567,6 @@ typedef int32x4_t OXI_ISA(vrs);
 #define vrw_low OXI_ISA(vrw_low)
 #define vrw_high OXI_ISA(vrw_high)
 #define vrf_of OXI_ISA(vrf_of)
-#define vrf_halves OXI_ISA(vrf_halves)
 #if defined(OXI_X86) && VF == 8 && !OXI_ISA(FMA) /* eight floats, but integers only four at a time */
 #define vrf OXI_ISA(vs)
 #define vrf_zero OXI_ISA(vs_zero)
@@ -15589,9 +15590,13 @@ OXI_INLINE vr vr_load(const void *p) { return OXI_R_WHOLE(loadu)((const vr *)p);
 OXI_INLINE void vr_store(void *p, vr a) { OXI_R_WHOLE(storeu)((vr *)p, a); }
 OXI_INLINE vr vr_bytes(int a) { return OXI_R(set1_epi8)((char)a); }
 OXI_INLINE vr vr_spread(const void *p) {
+#if VF == 8 && !OXI_ISA(FMA)
+    return _mm_castps_si128(_mm_broadcast_ss((const float *)p));
+#else
     int32_t lane;
     memcpy(&lane, p, 4);
     return OXI_R(set1_epi32)(lane);
+#endif
 }
 OXI_INLINE vr vr_and(vr a, vr b) { return OXI_R_WHOLE(and)(a, b); }
 OXI_INLINE vr vr_or(vr a, vr b) { return OXI_R_WHOLE(or)(a, b); }
@@ -15629,20 +15634,6 @@ OXI_INLINE vrs vrw_mul(vrs a, const int16_t *two) { return OXI_R(mullo_epi16)(a,
 OXI_INLINE vrs vrw_low(vrs a) { return OXI_R(shufflelo_epi16)(OXI_R(shufflehi_epi16)(a, 0xa0), 0xa0); }
 OXI_INLINE vrs vrw_high(vrs a) { return OXI_R(shufflelo_epi16)(OXI_R(shufflehi_epi16)(a, 0xf5), 0xf5); }
 OXI_INLINE vrf vrf_of(vrs a) { return OXI_R(cvtepi32_ps)(a); }
-#if VF == 16
-OXI_INLINE vrf vrf_halves(const uint8_t *p) {
-    return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)p));
-}
-#elif OXI_ISA(FMA)
-OXI_INLINE vrf vrf_halves(const uint8_t *p) {
-    return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)p));
-}
-#else
-OXI_INLINE vrf vrf_halves(const uint8_t *p) {
-    __m128i h = _mm_loadl_epi64((const __m128i *)(const void *)p);
-    return OXI_ISA(vs_of_halves)(_mm_unpacklo_epi16(h, _mm_setzero_si128()));
-}
-#endif
 #else
 OXI_INLINE vr vr_load(const void *p) { return vld1q_u8((const uint8_t *)p); }
 OXI_INLINE void vr_store(void *p, vr a) { vst1q_u8((uint8_t *)p, a); }
@@ -15696,18 +15687,28 @@ OXI_INLINE vrs vrw_mul(vrs a, const int16_t *two) {
 OXI_INLINE vrs vrw_low(vrs a) { return vshrq_n_s32(vshlq_n_s32(a, 16), 16); }
 OXI_INLINE vrs vrw_high(vrs a) { return vshrq_n_s32(a, 16); }
 OXI_INLINE vrf vrf_of(vrs a) { return vcvtq_f32_s32(a); }
-OXI_INLINE vrf vrf_halves(const uint8_t *p) {
-    uint16_t h[4];
-    memcpy(h, p, sizeof h);
-    return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(h)));
-}
 #endif
+
+/* The sixteen f16 numbers at p. */
+enum { OXI_ISA(row_vectors) = OXI_REPACKED_ROWS / OXI_ROWS };
+typedef struct OXI_ISA(row_numbers) { vrf v[OXI_REPACKED_ROWS / OXI_ROWS]; } OXI_ISA(row_numbers);
+OXI_INLINE OXI_ISA(row_numbers) OXI_ISA(row_halves)(const uint8_t *p) {
+    OXI_ISA(row_numbers) r;
+#if VF == 16
+    r.v[0] = _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)p));
+#else
+    float all[OXI_REPACKED_ROWS];
+    OXI_ISA(vs_halves_8)(p, 2, all);
+    OXI_ISA(vs_halves_8)(p + 16, 2, all + 8);
+    OXI_UNROLL
+    for (int v = 0; v < OXI_ISA(row_vectors); v++) r.v[v] = vrf_load(all + OXI_ROWS * v);
+#endif
+    return r;
+}
 
 /* ---- codes and scales of a block of sixteen rows ----------------------------------------------------------
  * What lies `at` bytes behind the start of a block lies 16 times as far behind that of sixteen; from there on
  * each four bytes of a row are followed by those of the next row. v: which OXI_ROWS of the rows. */
-enum { OXI_ISA(row_vectors) = OXI_REPACKED_ROWS / OXI_ROWS };
-
 OXI_INLINE vr OXI_ISA(four_of_rows)(const uint8_t *p, int at, int four, int v) {
     return vr_load(p + OXI_REPACKED_ROWS * (at + 4 * four) + 4 * OXI_ROWS * v);
 }
@@ -15736,8 +15737,7 @@ OXI_INLINE vr OXI_ISA(row_codes)(ox_dtype dtype, const uint8_t *p, int part, int
     case OX_Q4_K: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 16 + 32 * part, four, v), high);
     case OX_Q5_K:
         return vr_or(OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 48 + 32 * part, four, v), high),
-                     vr_and(vr_left(vr_right(OXI_ISA(four_of_rows)(p, 16, four, v), 2 * part + high), 4),
-                            vr_bytes(16)));
+                     OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 16, four, v), 2 * part + high));
     default: break;
     }
     int group = step / 8; /* of q6_k */
@@ -15800,17 +15800,43 @@ OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, int64_t n, const
                     if (half == 1 || at_once < 8)
                         total[v] = vrs_scaled(half == 1 && at_once < 8 ? total[v] : vrs_zero(), sums[v], vrs_one());
             }
+            OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p);
             OXI_UNROLL
-            for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                vrf d = vrf_halves(p + 2 * OXI_ROWS * v);
-                sum[v] = vrf_fma(d, vrf_fma(vrf_of(total[v]), scale, taken), sum[v]);
-                if (least)
-                    sum[v] = vrf_fma(vrf_halves(p + OXI_REPACKED_ROWS * least + 2 * OXI_ROWS * v),
-                                     vrf_set1(x->sum[b]), sum[v]);
-            }
+            for (int v = 0; v < OXI_ISA(row_vectors); v++)
+                sum[v] = vrf_fma(d.v[v], vrf_fma(vrf_of(total[v]), scale, taken), sum[v]);
+            if (!least) continue;
+            d = OXI_ISA(row_halves)(p + OXI_REPACKED_ROWS * least);
+            OXI_UNROLL
+            for (int v = 0; v < OXI_ISA(row_vectors); v++)
+                sum[v] = vrf_fma(d.v[v], vrf_set1(x->sum[b]), sum[v]);
         }
     OXI_UNROLL
     for (int v = 0; v < OXI_ISA(row_vectors); v++) vrf_store(out + OXI_ROWS * v, sum[v]);
+}
+
+/* 64 numbers of q4_k or q5_k. kept: scales of groups of 32. */
+OXI_INLINE void OXI_ISA(rows_part_k)(ox_dtype dtype, const uint8_t *p, int part, const int8_t *q,
+                                     int32_t kept[][OXI_REPACKED_ROWS], vrs *total, int at_once, int extra) {
+    OXI_UNROLL
+    for (int first = 0; first < 8; first += at_once) {
+        vrs a[OXI_ISA(row_vectors)], b[OXI_ISA(row_vectors)];
+        OXI_UNROLL
+        for (int v = 0; v < OXI_ISA(row_vectors); v++) a[v] = b[v] = vrs_zero();
+        OXI_UNROLL
+        for (int i = first; i < first + at_once; i++) {
+            vr low = vr_spread(q + 64 * part + 4 * i), high = vr_spread(q + 64 * part + 32 + 4 * i);
+            OXI_UNROLL
+            for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+                a[v] = vrs_step(a[v], OXI_ISA(row_codes)(dtype, p, part, i, v), low, extra);
+                b[v] = vrs_step(b[v], OXI_ISA(row_codes)(dtype, p, part, i + 8, v), high, extra);
+            }
+        }
+        OXI_UNROLL
+        for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+            total[v] = vrs_scaled(total[v], a[v], vrs_load(kept[2 * part] + OXI_ROWS * v));
+            total[v] = vrs_scaled(total[v], b[v], vrs_load(kept[2 * part + 1] + OXI_ROWS * v));
+        }
+    }
 }
 
 /* q4_k and q5_k: floats are met once a block. */
@@ -15823,6 +15849,7 @@ OXI_INLINE void OXI_ISA(rows_dot_k)(ox_dtype dtype, int bytes, int64_t n, const 
     for (; n > 0; n -= 256, x++, p += OXI_REPACKED_ROWS * bytes) {
         vrs total[OXI_ISA(row_vectors)];
         vrf step = vrf_set1(x->step), less = vrf_set1(-x->step);
+        OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p), dmin = OXI_ISA(row_halves)(p + 2 * OXI_REPACKED_ROWS);
         OXI_UNROLL
         for (int v = 0; v < OXI_ISA(row_vectors); v++) {
             OXI_ISA(row_scales) scales = OXI_ISA(row_scales_k)(p, v);
@@ -15837,37 +15864,22 @@ OXI_INLINE void OXI_ISA(rows_dot_k)(ox_dtype dtype, int bytes, int64_t n, const 
                 two = vrw_mul(i % 2 ? vrw_odd(least, false) : vrw_even(least, false), ratio);
                 taken = vrs_dot(taken, two, x->crossed_sum + 2 * i);
             }
-            vrf dmin = vrf_halves(p + 2 * OXI_REPACKED_ROWS + 2 * OXI_ROWS * v);
-            sum[v] = vrf_fma(vrf_mul(dmin, less), vrf_of(taken), sum[v]);
+            sum[v] = vrf_fma(vrf_mul(dmin.v[v], less), vrf_of(taken), sum[v]);
             total[v] = vrs_zero();
         }
-        for (int part = 0; part < 4; part++) {
-            const int8_t *q = x->q + 64 * part;
-            OXI_ISA(prefetch_rows)(p + 4 * part * bytes, 4 * bytes);
-            OXI_UNROLL
-            for (int first = 0; first < 8; first += at_once) {
-                vrs a[OXI_ISA(row_vectors)], b[OXI_ISA(row_vectors)];
-                OXI_UNROLL
-                for (int v = 0; v < OXI_ISA(row_vectors); v++) a[v] = b[v] = vrs_zero();
-                OXI_UNROLL
-                for (int i = first; i < first + at_once; i++) {
-                    vr low = vr_spread(q + 4 * i), high = vr_spread(q + 32 + 4 * i);
-                    OXI_UNROLL
-                    for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                        a[v] = vrs_step(a[v], OXI_ISA(row_codes)(dtype, p, part, i, v), low, extra);
-                        b[v] = vrs_step(b[v], OXI_ISA(row_codes)(dtype, p, part, i + 8, v), high, extra);
-                    }
-                }
-                OXI_UNROLL
-                for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                    total[v] = vrs_scaled(total[v], a[v], vrs_load(kept[2 * part] + OXI_ROWS * v));
-                    total[v] = vrs_scaled(total[v], b[v], vrs_load(kept[2 * part + 1] + OXI_ROWS * v));
-                }
-            }
+        OXI_ISA(prefetch_rows)(p, OXI_REPACKED_ROWS * bytes);
+        if (dtype == OX_Q4_K) {
+            for (int part = 0; part < 4; part++)
+                OXI_ISA(rows_part_k)(dtype, p, part, x->q, kept, total, at_once, extra);
+        } else { /* each part has bits of its own */
+            OXI_ISA(rows_part_k)(dtype, p, 0, x->q, kept, total, at_once, extra);
+            OXI_ISA(rows_part_k)(dtype, p, 1, x->q, kept, total, at_once, extra);
+            OXI_ISA(rows_part_k)(dtype, p, 2, x->q, kept, total, at_once, extra);
+            OXI_ISA(rows_part_k)(dtype, p, 3, x->q, kept, total, at_once, extra);
         }
         OXI_UNROLL
         for (int v = 0; v < OXI_ISA(row_vectors); v++)
-            sum[v] = vrf_fma(vrf_mul(vrf_halves(p + 2 * OXI_ROWS * v), step), vrf_of(total[v]), sum[v]);
+            sum[v] = vrf_fma(vrf_mul(d.v[v], step), vrf_of(total[v]), sum[v]);
     }
     OXI_UNROLL
     for (int v = 0; v < OXI_ISA(row_vectors); v++) vrf_store(out + OXI_ROWS * v, sum[v]);
@@ -15877,42 +15889,49 @@ OXI_INLINE void OXI_ISA(rows_dot_k)(ox_dtype dtype, int bytes, int64_t n, const 
 OXI_INLINE void OXI_ISA(rows_dot_q6_k)(int64_t n, const uint8_t *p, const oxi_q8 *x, float *out, int extra) {
     enum { bytes = OXI_BYTES_OX_Q6_K };
     vrf sum[OXI_ISA(row_vectors)];
-    int32_t kept[8][OXI_ROWS]; /* of half a block: scales of groups of 16 */
+    int32_t kept[8][OXI_REPACKED_ROWS]; /* of half a block: scales of groups of 16 */
     OXI_UNROLL
     for (int v = 0; v < OXI_ISA(row_vectors); v++) sum[v] = vrf_zero();
     for (; n > 0; n -= 256, x++, p += OXI_REPACKED_ROWS * bytes) {
+        OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p + OXI_REPACKED_ROWS * 208);
         OXI_UNROLL
-        for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-            vrf d = vrf_mul(vrf_halves(p + OXI_REPACKED_ROWS * 208 + 2 * OXI_ROWS * v), vrf_set1(x->step));
-            vrs taken = vrs_zero();
-            OXI_ISA(prefetch_rows)(p + v * OXI_ROWS * bytes, OXI_ROWS * bytes);
-            for (int part = 0; part < 2; part++) {
+        for (int v = 0; v < OXI_ISA(row_vectors); v++) d.v[v] = vrf_mul(d.v[v], vrf_set1(x->step));
+        for (int part = 0; part < 2; part++) {
+            OXI_ISA(prefetch_rows)(p + part * OXI_REPACKED_ROWS / 2 * bytes, OXI_REPACKED_ROWS / 2 * bytes);
+            OXI_UNROLL
+            for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+                vrs taken = vrs_zero();
                 OXI_UNROLL
                 for (int i = 0; i < 4; i++) { /* groups 0 and 2, 1 and 3 of each four, of 16 numbers */
                     vr four = OXI_ISA(four_of_rows)(p, 192 + 8 * part, i / 2, v);
                     vrs two = vrw_mul(i % 2 ? vrw_odd(four, true) : vrw_even(four, true),
                                       x->ratio + 4 * part + i / 2 * 2);
-                    vrs_store(kept[i + i / 2 * 2], vrw_low(two));
-                    vrs_store(kept[i + i / 2 * 2 + 2], vrw_high(two));
+                    vrs_store(kept[i + i / 2 * 2] + OXI_ROWS * v, vrw_low(two));
+                    vrs_store(kept[i + i / 2 * 2 + 2] + OXI_ROWS * v, vrw_high(two));
                     taken = vrs_dot(taken, two, x->crossed_total + 8 * part + 2 * i);
                 }
-                OXI_UNROLL
-                for (int half = 0; half < 2; half++) {
-                    vrs total = vrs_zero();
-                    OXI_UNROLL
-                    for (int pair = 0; pair < 8; pair++) {
-                        int group = pair / 2, step = 8 * group + 4 * half + 2 * (pair % 2);
-                        const int8_t *q = x->q + 128 * part + 4 * step;
-                        vrs sums = vrs_step(vrs_zero(), OXI_ISA(row_codes)(OX_Q6_K, p, part, step, v),
-                                            vr_spread(q), extra);
-                        sums = vrs_step(sums, OXI_ISA(row_codes)(OX_Q6_K, p, part, step + 1, v),
-                                        vr_spread(q + 4), extra);
-                        total = vrs_scaled(total, sums, vrs_load(kept[2 * group + half]));
-                    }
-                    sum[v] = vrf_fma(d, vrf_of(total), sum[v]);
-                }
+                sum[v] = vrf_fma(vrf_mul(d.v[v], vrf_set1(-32)), vrf_of(taken), sum[v]);
             }
-            sum[v] = vrf_fma(vrf_mul(d, vrf_set1(-32)), vrf_of(taken), sum[v]);
+            OXI_UNROLL
+            for (int half = 0; half < 2; half++) {
+                vrs total[OXI_ISA(row_vectors)];
+                OXI_UNROLL
+                for (int v = 0; v < OXI_ISA(row_vectors); v++) total[v] = vrs_zero();
+                OXI_UNROLL
+                for (int pair = 0; pair < 8; pair++) {
+                    int group = pair / 2, step = 8 * group + 4 * half + 2 * (pair % 2);
+                    const int8_t *q = x->q + 128 * part + 4 * step;
+                    vr first = vr_spread(q), second = vr_spread(q + 4);
+                    OXI_UNROLL
+                    for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+                        vrs sums = vrs_step(vrs_zero(), OXI_ISA(row_codes)(OX_Q6_K, p, part, step, v), first, extra);
+                        sums = vrs_step(sums, OXI_ISA(row_codes)(OX_Q6_K, p, part, step + 1, v), second, extra);
+                        total[v] = vrs_scaled(total[v], sums, vrs_load(kept[2 * group + half] + OXI_ROWS * v));
+                    }
+                }
+                OXI_UNROLL
+                for (int v = 0; v < OXI_ISA(row_vectors); v++) sum[v] = vrf_fma(d.v[v], vrf_of(total[v]), sum[v]);
+            }
         }
     }
     OXI_UNROLL
@@ -15939,23 +15958,22 @@ OXI_INLINE void OXI_ISA(rows_dot_q5_k)(int64_t n, const uint8_t *p, const oxi_q8
 /* ---- as panels of codes ----------------------------------------------------------------------------------- */
 
 /* The scales of group `group` of a block, and what is taken from numbers (less an offset of codes). */
-OXI_INLINE vrf OXI_ISA(row_group_scale)(ox_dtype dtype, const uint8_t *p, int group, int v, vrf *taken) {
-    const uint8_t *d = p + 2 * OXI_ROWS * v;
+OXI_INLINE vrf OXI_ISA(row_group_scale)(ox_dtype dtype, const uint8_t *p, const OXI_ISA(row_numbers) *d,
+                                        const OXI_ISA(row_numbers) *least, int group, int v, vrf *taken) {
     *taken = vrf_zero();
     if (dtype == OX_Q6_K) {
         vrs scale = vrs_number(OXI_ISA(four_of_rows)(p, 192, group / 4, v), group % 4, true);
-        return vrf_mul(vrf_halves(d + OXI_REPACKED_ROWS * 208), vrf_of(scale));
+        return vrf_mul(d->v[v], vrf_of(scale));
     }
     if (dtype == OX_Q4_K || dtype == OX_Q5_K) {
         OXI_ISA(row_scales) scales = OXI_ISA(row_scales_k)(p, v);
         vr scale = group < 4 ? scales.scale[0] : scales.scale[1];
-        vr least = group < 4 ? scales.least[0] : scales.least[1];
-        *taken = vrf_mul(vrf_halves(d + 2 * OXI_REPACKED_ROWS), vrf_of(vrs_number(least, group % 4, false)));
-        return vrf_mul(vrf_halves(d), vrf_of(vrs_number(scale, group % 4, false)));
+        vr four = group < 4 ? scales.least[0] : scales.least[1];
+        *taken = vrf_mul(least->v[v], vrf_of(vrs_number(four, group % 4, false)));
+        return vrf_mul(d->v[v], vrf_of(vrs_number(scale, group % 4, false)));
     }
-    if (dtype == OX_Q4_1 || dtype == OX_Q5_1)
-        *taken = vrf_mul(vrf_halves(d + 2 * OXI_REPACKED_ROWS), vrf_set1(-1));
-    return vrf_halves(d);
+    if (dtype == OX_Q4_1 || dtype == OX_Q5_1) *taken = vrf_mul(least->v[v], vrf_set1(-1));
+    return d->v[v];
 }
 
 /* n numbers of rows `first` to first + count as a panel of `width` lines. elements: of a block; steps: of a
@@ -15978,9 +15996,11 @@ OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, in
                 }
             }
         code += 4 * width * (elements / 4);
+        OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p + (dtype == OX_Q6_K ? OXI_REPACKED_ROWS * 208 : 0));
+        OXI_ISA(row_numbers) least = OXI_ISA(row_halves)(p + 2 * OXI_REPACKED_ROWS);
         for (int group = 0; group < elements / each; group++, scale += width, extra += extra ? width : 0)
             for (int i = 0; i < count; i += OXI_ROWS) {
-                vrf taken, s = OXI_ISA(row_group_scale)(dtype, p, group, (first + i) / OXI_ROWS, &taken);
+                vrf taken, s = OXI_ISA(row_group_scale)(dtype, p, &d, &least, group, (first + i) / OXI_ROWS, &taken);
                 vrf_store(scale + i, s);
                 if (extra) vrf_store(extra + i, is_signed ? taken : vrf_fma(s, vrf_set1((float)offset), taken));
             }
@@ -16062,7 +16082,6 @@ static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels *k) {
 #undef vrs_step
 #undef vrs_scaled
 #undef vrf_of
-#undef vrf_halves
 #undef vrf
 #undef vrf_zero
 #undef vrf_set1
@@ -19832,6 +19851,7 @@ static void OXI_ISA(fill_rows)(oxi_kernels *k) {
 /* Each is loaded so that it comes to lie in its lane: blends take any port, insertions one. */
 #define OXI_BLEND(h, i) _mm_blend_epi16(h, _mm_loadu_si128((const __m128i *)(p + (i) * (step - 2))), 1 << (i))
 OXI_INLINE __m128i OXI_ISA(gather_halves)(const uint8_t *p, int step) {
+    if (step == 2) return _mm_loadu_si128((const __m128i *)(const void *)p);
     __m128i h = OXI_BLEND(_mm_loadu_si128((const __m128i *)p), 1);
     h = OXI_BLEND(OXI_BLEND(OXI_BLEND(h, 2), 3), 4);
     return OXI_BLEND(OXI_BLEND(OXI_BLEND(h, 5), 6), 7);
@@ -19844,6 +19864,7 @@ OXI_INLINE int OXI_ISA(two_bytes)(const uint8_t *p) {
     return h;
 }
 OXI_INLINE __m128i OXI_ISA(gather_halves)(const uint8_t *p, int step) {
+    if (step == 2) return _mm_loadu_si128((const __m128i *)(const void *)p);
     __m128i h = _mm_cvtsi32_si128(OXI_ISA(two_bytes)(p));
     h = _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + step), 1);
     h = _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + 2 * step), 2);
@@ -21307,7 +21328,6 @@ typedef int32x4_t OXI_ISA(vrs);
 #define vrw_low OXI_ISA(vrw_low)
 #define vrw_high OXI_ISA(vrw_high)
 #define vrf_of OXI_ISA(vrf_of)
-#define vrf_halves OXI_ISA(vrf_halves)
 #if defined(OXI_X86) && VF == 8 && !OXI_ISA(FMA) /* eight floats, but integers only four at a time */
 #define vrf OXI_ISA(vs)
 #define vrf_zero OXI_ISA(vs_zero)
@@ -21331,9 +21351,13 @@ OXI_INLINE vr vr_load(const void *p) { return OXI_R_WHOLE(loadu)((const vr *)p);
 OXI_INLINE void vr_store(void *p, vr a) { OXI_R_WHOLE(storeu)((vr *)p, a); }
 OXI_INLINE vr vr_bytes(int a) { return OXI_R(set1_epi8)((char)a); }
 OXI_INLINE vr vr_spread(const void *p) {
+#if VF == 8 && !OXI_ISA(FMA)
+    return _mm_castps_si128(_mm_broadcast_ss((const float *)p));
+#else
     int32_t lane;
     memcpy(&lane, p, 4);
     return OXI_R(set1_epi32)(lane);
+#endif
 }
 OXI_INLINE vr vr_and(vr a, vr b) { return OXI_R_WHOLE(and)(a, b); }
 OXI_INLINE vr vr_or(vr a, vr b) { return OXI_R_WHOLE(or)(a, b); }
@@ -21371,20 +21395,6 @@ OXI_INLINE vrs vrw_mul(vrs a, const int16_t *two) { return OXI_R(mullo_epi16)(a,
 OXI_INLINE vrs vrw_low(vrs a) { return OXI_R(shufflelo_epi16)(OXI_R(shufflehi_epi16)(a, 0xa0), 0xa0); }
 OXI_INLINE vrs vrw_high(vrs a) { return OXI_R(shufflelo_epi16)(OXI_R(shufflehi_epi16)(a, 0xf5), 0xf5); }
 OXI_INLINE vrf vrf_of(vrs a) { return OXI_R(cvtepi32_ps)(a); }
-#if VF == 16
-OXI_INLINE vrf vrf_halves(const uint8_t *p) {
-    return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)p));
-}
-#elif OXI_ISA(FMA)
-OXI_INLINE vrf vrf_halves(const uint8_t *p) {
-    return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)p));
-}
-#else
-OXI_INLINE vrf vrf_halves(const uint8_t *p) {
-    __m128i h = _mm_loadl_epi64((const __m128i *)(const void *)p);
-    return OXI_ISA(vs_of_halves)(_mm_unpacklo_epi16(h, _mm_setzero_si128()));
-}
-#endif
 #else
 OXI_INLINE vr vr_load(const void *p) { return vld1q_u8((const uint8_t *)p); }
 OXI_INLINE void vr_store(void *p, vr a) { vst1q_u8((uint8_t *)p, a); }
@@ -21438,18 +21448,28 @@ OXI_INLINE vrs vrw_mul(vrs a, const int16_t *two) {
 OXI_INLINE vrs vrw_low(vrs a) { return vshrq_n_s32(vshlq_n_s32(a, 16), 16); }
 OXI_INLINE vrs vrw_high(vrs a) { return vshrq_n_s32(a, 16); }
 OXI_INLINE vrf vrf_of(vrs a) { return vcvtq_f32_s32(a); }
-OXI_INLINE vrf vrf_halves(const uint8_t *p) {
-    uint16_t h[4];
-    memcpy(h, p, sizeof h);
-    return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(h)));
-}
 #endif
+
+/* The sixteen f16 numbers at p. */
+enum { OXI_ISA(row_vectors) = OXI_REPACKED_ROWS / OXI_ROWS };
+typedef struct OXI_ISA(row_numbers) { vrf v[OXI_REPACKED_ROWS / OXI_ROWS]; } OXI_ISA(row_numbers);
+OXI_INLINE OXI_ISA(row_numbers) OXI_ISA(row_halves)(const uint8_t *p) {
+    OXI_ISA(row_numbers) r;
+#if VF == 16
+    r.v[0] = _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)p));
+#else
+    float all[OXI_REPACKED_ROWS];
+    OXI_ISA(vs_halves_8)(p, 2, all);
+    OXI_ISA(vs_halves_8)(p + 16, 2, all + 8);
+    OXI_UNROLL
+    for (int v = 0; v < OXI_ISA(row_vectors); v++) r.v[v] = vrf_load(all + OXI_ROWS * v);
+#endif
+    return r;
+}
 
 /* ---- codes and scales of a block of sixteen rows ----------------------------------------------------------
  * What lies `at` bytes behind the start of a block lies 16 times as far behind that of sixteen; from there on
  * each four bytes of a row are followed by those of the next row. v: which OXI_ROWS of the rows. */
-enum { OXI_ISA(row_vectors) = OXI_REPACKED_ROWS / OXI_ROWS };
-
 OXI_INLINE vr OXI_ISA(four_of_rows)(const uint8_t *p, int at, int four, int v) {
     return vr_load(p + OXI_REPACKED_ROWS * (at + 4 * four) + 4 * OXI_ROWS * v);
 }
@@ -21478,8 +21498,7 @@ OXI_INLINE vr OXI_ISA(row_codes)(ox_dtype dtype, const uint8_t *p, int part, int
     case OX_Q4_K: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 16 + 32 * part, four, v), high);
     case OX_Q5_K:
         return vr_or(OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 48 + 32 * part, four, v), high),
-                     vr_and(vr_left(vr_right(OXI_ISA(four_of_rows)(p, 16, four, v), 2 * part + high), 4),
-                            vr_bytes(16)));
+                     OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 16, four, v), 2 * part + high));
     default: break;
     }
     int group = step / 8; /* of q6_k */
@@ -21542,17 +21561,43 @@ OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, int64_t n, const
                     if (half == 1 || at_once < 8)
                         total[v] = vrs_scaled(half == 1 && at_once < 8 ? total[v] : vrs_zero(), sums[v], vrs_one());
             }
+            OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p);
             OXI_UNROLL
-            for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                vrf d = vrf_halves(p + 2 * OXI_ROWS * v);
-                sum[v] = vrf_fma(d, vrf_fma(vrf_of(total[v]), scale, taken), sum[v]);
-                if (least)
-                    sum[v] = vrf_fma(vrf_halves(p + OXI_REPACKED_ROWS * least + 2 * OXI_ROWS * v),
-                                     vrf_set1(x->sum[b]), sum[v]);
-            }
+            for (int v = 0; v < OXI_ISA(row_vectors); v++)
+                sum[v] = vrf_fma(d.v[v], vrf_fma(vrf_of(total[v]), scale, taken), sum[v]);
+            if (!least) continue;
+            d = OXI_ISA(row_halves)(p + OXI_REPACKED_ROWS * least);
+            OXI_UNROLL
+            for (int v = 0; v < OXI_ISA(row_vectors); v++)
+                sum[v] = vrf_fma(d.v[v], vrf_set1(x->sum[b]), sum[v]);
         }
     OXI_UNROLL
     for (int v = 0; v < OXI_ISA(row_vectors); v++) vrf_store(out + OXI_ROWS * v, sum[v]);
+}
+
+/* 64 numbers of q4_k or q5_k. kept: scales of groups of 32. */
+OXI_INLINE void OXI_ISA(rows_part_k)(ox_dtype dtype, const uint8_t *p, int part, const int8_t *q,
+                                     int32_t kept[][OXI_REPACKED_ROWS], vrs *total, int at_once, int extra) {
+    OXI_UNROLL
+    for (int first = 0; first < 8; first += at_once) {
+        vrs a[OXI_ISA(row_vectors)], b[OXI_ISA(row_vectors)];
+        OXI_UNROLL
+        for (int v = 0; v < OXI_ISA(row_vectors); v++) a[v] = b[v] = vrs_zero();
+        OXI_UNROLL
+        for (int i = first; i < first + at_once; i++) {
+            vr low = vr_spread(q + 64 * part + 4 * i), high = vr_spread(q + 64 * part + 32 + 4 * i);
+            OXI_UNROLL
+            for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+                a[v] = vrs_step(a[v], OXI_ISA(row_codes)(dtype, p, part, i, v), low, extra);
+                b[v] = vrs_step(b[v], OXI_ISA(row_codes)(dtype, p, part, i + 8, v), high, extra);
+            }
+        }
+        OXI_UNROLL
+        for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+            total[v] = vrs_scaled(total[v], a[v], vrs_load(kept[2 * part] + OXI_ROWS * v));
+            total[v] = vrs_scaled(total[v], b[v], vrs_load(kept[2 * part + 1] + OXI_ROWS * v));
+        }
+    }
 }
 
 /* q4_k and q5_k: floats are met once a block. */
@@ -21565,6 +21610,7 @@ OXI_INLINE void OXI_ISA(rows_dot_k)(ox_dtype dtype, int bytes, int64_t n, const 
     for (; n > 0; n -= 256, x++, p += OXI_REPACKED_ROWS * bytes) {
         vrs total[OXI_ISA(row_vectors)];
         vrf step = vrf_set1(x->step), less = vrf_set1(-x->step);
+        OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p), dmin = OXI_ISA(row_halves)(p + 2 * OXI_REPACKED_ROWS);
         OXI_UNROLL
         for (int v = 0; v < OXI_ISA(row_vectors); v++) {
             OXI_ISA(row_scales) scales = OXI_ISA(row_scales_k)(p, v);
@@ -21579,37 +21625,22 @@ OXI_INLINE void OXI_ISA(rows_dot_k)(ox_dtype dtype, int bytes, int64_t n, const 
                 two = vrw_mul(i % 2 ? vrw_odd(least, false) : vrw_even(least, false), ratio);
                 taken = vrs_dot(taken, two, x->crossed_sum + 2 * i);
             }
-            vrf dmin = vrf_halves(p + 2 * OXI_REPACKED_ROWS + 2 * OXI_ROWS * v);
-            sum[v] = vrf_fma(vrf_mul(dmin, less), vrf_of(taken), sum[v]);
+            sum[v] = vrf_fma(vrf_mul(dmin.v[v], less), vrf_of(taken), sum[v]);
             total[v] = vrs_zero();
         }
-        for (int part = 0; part < 4; part++) {
-            const int8_t *q = x->q + 64 * part;
-            OXI_ISA(prefetch_rows)(p + 4 * part * bytes, 4 * bytes);
-            OXI_UNROLL
-            for (int first = 0; first < 8; first += at_once) {
-                vrs a[OXI_ISA(row_vectors)], b[OXI_ISA(row_vectors)];
-                OXI_UNROLL
-                for (int v = 0; v < OXI_ISA(row_vectors); v++) a[v] = b[v] = vrs_zero();
-                OXI_UNROLL
-                for (int i = first; i < first + at_once; i++) {
-                    vr low = vr_spread(q + 4 * i), high = vr_spread(q + 32 + 4 * i);
-                    OXI_UNROLL
-                    for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                        a[v] = vrs_step(a[v], OXI_ISA(row_codes)(dtype, p, part, i, v), low, extra);
-                        b[v] = vrs_step(b[v], OXI_ISA(row_codes)(dtype, p, part, i + 8, v), high, extra);
-                    }
-                }
-                OXI_UNROLL
-                for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                    total[v] = vrs_scaled(total[v], a[v], vrs_load(kept[2 * part] + OXI_ROWS * v));
-                    total[v] = vrs_scaled(total[v], b[v], vrs_load(kept[2 * part + 1] + OXI_ROWS * v));
-                }
-            }
+        OXI_ISA(prefetch_rows)(p, OXI_REPACKED_ROWS * bytes);
+        if (dtype == OX_Q4_K) {
+            for (int part = 0; part < 4; part++)
+                OXI_ISA(rows_part_k)(dtype, p, part, x->q, kept, total, at_once, extra);
+        } else { /* each part has bits of its own */
+            OXI_ISA(rows_part_k)(dtype, p, 0, x->q, kept, total, at_once, extra);
+            OXI_ISA(rows_part_k)(dtype, p, 1, x->q, kept, total, at_once, extra);
+            OXI_ISA(rows_part_k)(dtype, p, 2, x->q, kept, total, at_once, extra);
+            OXI_ISA(rows_part_k)(dtype, p, 3, x->q, kept, total, at_once, extra);
         }
         OXI_UNROLL
         for (int v = 0; v < OXI_ISA(row_vectors); v++)
-            sum[v] = vrf_fma(vrf_mul(vrf_halves(p + 2 * OXI_ROWS * v), step), vrf_of(total[v]), sum[v]);
+            sum[v] = vrf_fma(vrf_mul(d.v[v], step), vrf_of(total[v]), sum[v]);
     }
     OXI_UNROLL
     for (int v = 0; v < OXI_ISA(row_vectors); v++) vrf_store(out + OXI_ROWS * v, sum[v]);
@@ -21619,42 +21650,49 @@ OXI_INLINE void OXI_ISA(rows_dot_k)(ox_dtype dtype, int bytes, int64_t n, const 
 OXI_INLINE void OXI_ISA(rows_dot_q6_k)(int64_t n, const uint8_t *p, const oxi_q8 *x, float *out, int extra) {
     enum { bytes = OXI_BYTES_OX_Q6_K };
     vrf sum[OXI_ISA(row_vectors)];
-    int32_t kept[8][OXI_ROWS]; /* of half a block: scales of groups of 16 */
+    int32_t kept[8][OXI_REPACKED_ROWS]; /* of half a block: scales of groups of 16 */
     OXI_UNROLL
     for (int v = 0; v < OXI_ISA(row_vectors); v++) sum[v] = vrf_zero();
     for (; n > 0; n -= 256, x++, p += OXI_REPACKED_ROWS * bytes) {
+        OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p + OXI_REPACKED_ROWS * 208);
         OXI_UNROLL
-        for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-            vrf d = vrf_mul(vrf_halves(p + OXI_REPACKED_ROWS * 208 + 2 * OXI_ROWS * v), vrf_set1(x->step));
-            vrs taken = vrs_zero();
-            OXI_ISA(prefetch_rows)(p + v * OXI_ROWS * bytes, OXI_ROWS * bytes);
-            for (int part = 0; part < 2; part++) {
+        for (int v = 0; v < OXI_ISA(row_vectors); v++) d.v[v] = vrf_mul(d.v[v], vrf_set1(x->step));
+        for (int part = 0; part < 2; part++) {
+            OXI_ISA(prefetch_rows)(p + part * OXI_REPACKED_ROWS / 2 * bytes, OXI_REPACKED_ROWS / 2 * bytes);
+            OXI_UNROLL
+            for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+                vrs taken = vrs_zero();
                 OXI_UNROLL
                 for (int i = 0; i < 4; i++) { /* groups 0 and 2, 1 and 3 of each four, of 16 numbers */
                     vr four = OXI_ISA(four_of_rows)(p, 192 + 8 * part, i / 2, v);
                     vrs two = vrw_mul(i % 2 ? vrw_odd(four, true) : vrw_even(four, true),
                                       x->ratio + 4 * part + i / 2 * 2);
-                    vrs_store(kept[i + i / 2 * 2], vrw_low(two));
-                    vrs_store(kept[i + i / 2 * 2 + 2], vrw_high(two));
+                    vrs_store(kept[i + i / 2 * 2] + OXI_ROWS * v, vrw_low(two));
+                    vrs_store(kept[i + i / 2 * 2 + 2] + OXI_ROWS * v, vrw_high(two));
                     taken = vrs_dot(taken, two, x->crossed_total + 8 * part + 2 * i);
                 }
-                OXI_UNROLL
-                for (int half = 0; half < 2; half++) {
-                    vrs total = vrs_zero();
-                    OXI_UNROLL
-                    for (int pair = 0; pair < 8; pair++) {
-                        int group = pair / 2, step = 8 * group + 4 * half + 2 * (pair % 2);
-                        const int8_t *q = x->q + 128 * part + 4 * step;
-                        vrs sums = vrs_step(vrs_zero(), OXI_ISA(row_codes)(OX_Q6_K, p, part, step, v),
-                                            vr_spread(q), extra);
-                        sums = vrs_step(sums, OXI_ISA(row_codes)(OX_Q6_K, p, part, step + 1, v),
-                                        vr_spread(q + 4), extra);
-                        total = vrs_scaled(total, sums, vrs_load(kept[2 * group + half]));
-                    }
-                    sum[v] = vrf_fma(d, vrf_of(total), sum[v]);
-                }
+                sum[v] = vrf_fma(vrf_mul(d.v[v], vrf_set1(-32)), vrf_of(taken), sum[v]);
             }
-            sum[v] = vrf_fma(vrf_mul(d, vrf_set1(-32)), vrf_of(taken), sum[v]);
+            OXI_UNROLL
+            for (int half = 0; half < 2; half++) {
+                vrs total[OXI_ISA(row_vectors)];
+                OXI_UNROLL
+                for (int v = 0; v < OXI_ISA(row_vectors); v++) total[v] = vrs_zero();
+                OXI_UNROLL
+                for (int pair = 0; pair < 8; pair++) {
+                    int group = pair / 2, step = 8 * group + 4 * half + 2 * (pair % 2);
+                    const int8_t *q = x->q + 128 * part + 4 * step;
+                    vr first = vr_spread(q), second = vr_spread(q + 4);
+                    OXI_UNROLL
+                    for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+                        vrs sums = vrs_step(vrs_zero(), OXI_ISA(row_codes)(OX_Q6_K, p, part, step, v), first, extra);
+                        sums = vrs_step(sums, OXI_ISA(row_codes)(OX_Q6_K, p, part, step + 1, v), second, extra);
+                        total[v] = vrs_scaled(total[v], sums, vrs_load(kept[2 * group + half] + OXI_ROWS * v));
+                    }
+                }
+                OXI_UNROLL
+                for (int v = 0; v < OXI_ISA(row_vectors); v++) sum[v] = vrf_fma(d.v[v], vrf_of(total[v]), sum[v]);
+            }
         }
     }
     OXI_UNROLL
@@ -21681,23 +21719,22 @@ OXI_INLINE void OXI_ISA(rows_dot_q5_k)(int64_t n, const uint8_t *p, const oxi_q8
 /* ---- as panels of codes ----------------------------------------------------------------------------------- */
 
 /* The scales of group `group` of a block, and what is taken from numbers (less an offset of codes). */
-OXI_INLINE vrf OXI_ISA(row_group_scale)(ox_dtype dtype, const uint8_t *p, int group, int v, vrf *taken) {
-    const uint8_t *d = p + 2 * OXI_ROWS * v;
+OXI_INLINE vrf OXI_ISA(row_group_scale)(ox_dtype dtype, const uint8_t *p, const OXI_ISA(row_numbers) *d,
+                                        const OXI_ISA(row_numbers) *least, int group, int v, vrf *taken) {
     *taken = vrf_zero();
     if (dtype == OX_Q6_K) {
         vrs scale = vrs_number(OXI_ISA(four_of_rows)(p, 192, group / 4, v), group % 4, true);
-        return vrf_mul(vrf_halves(d + OXI_REPACKED_ROWS * 208), vrf_of(scale));
+        return vrf_mul(d->v[v], vrf_of(scale));
     }
     if (dtype == OX_Q4_K || dtype == OX_Q5_K) {
         OXI_ISA(row_scales) scales = OXI_ISA(row_scales_k)(p, v);
         vr scale = group < 4 ? scales.scale[0] : scales.scale[1];
-        vr least = group < 4 ? scales.least[0] : scales.least[1];
-        *taken = vrf_mul(vrf_halves(d + 2 * OXI_REPACKED_ROWS), vrf_of(vrs_number(least, group % 4, false)));
-        return vrf_mul(vrf_halves(d), vrf_of(vrs_number(scale, group % 4, false)));
+        vr four = group < 4 ? scales.least[0] : scales.least[1];
+        *taken = vrf_mul(least->v[v], vrf_of(vrs_number(four, group % 4, false)));
+        return vrf_mul(d->v[v], vrf_of(vrs_number(scale, group % 4, false)));
     }
-    if (dtype == OX_Q4_1 || dtype == OX_Q5_1)
-        *taken = vrf_mul(vrf_halves(d + 2 * OXI_REPACKED_ROWS), vrf_set1(-1));
-    return vrf_halves(d);
+    if (dtype == OX_Q4_1 || dtype == OX_Q5_1) *taken = vrf_mul(least->v[v], vrf_set1(-1));
+    return d->v[v];
 }
 
 /* n numbers of rows `first` to first + count as a panel of `width` lines. elements: of a block; steps: of a
@@ -21720,9 +21757,11 @@ OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, in
                 }
             }
         code += 4 * width * (elements / 4);
+        OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p + (dtype == OX_Q6_K ? OXI_REPACKED_ROWS * 208 : 0));
+        OXI_ISA(row_numbers) least = OXI_ISA(row_halves)(p + 2 * OXI_REPACKED_ROWS);
         for (int group = 0; group < elements / each; group++, scale += width, extra += extra ? width : 0)
             for (int i = 0; i < count; i += OXI_ROWS) {
-                vrf taken, s = OXI_ISA(row_group_scale)(dtype, p, group, (first + i) / OXI_ROWS, &taken);
+                vrf taken, s = OXI_ISA(row_group_scale)(dtype, p, &d, &least, group, (first + i) / OXI_ROWS, &taken);
                 vrf_store(scale + i, s);
                 if (extra) vrf_store(extra + i, is_signed ? taken : vrf_fma(s, vrf_set1((float)offset), taken));
             }
@@ -21804,7 +21843,6 @@ static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels *k) {
 #undef vrs_step
 #undef vrs_scaled
 #undef vrf_of
-#undef vrf_halves
 #undef vrf
 #undef vrf_zero
 #undef vrf_set1
@@ -25507,6 +25545,7 @@ static void OXI_ISA(fill_rows)(oxi_kernels *k) {
 /* Each is loaded so that it comes to lie in its lane: blends take any port, insertions one. */
 #define OXI_BLEND(h, i) _mm_blend_epi16(h, _mm_loadu_si128((const __m128i *)(p + (i) * (step - 2))), 1 << (i))
 OXI_INLINE __m128i OXI_ISA(gather_halves)(const uint8_t *p, int step) {
+    if (step == 2) return _mm_loadu_si128((const __m128i *)(const void *)p);
     __m128i h = OXI_BLEND(_mm_loadu_si128((const __m128i *)p), 1);
     h = OXI_BLEND(OXI_BLEND(OXI_BLEND(h, 2), 3), 4);
     return OXI_BLEND(OXI_BLEND(OXI_BLEND(h, 5), 6), 7);
@@ -25519,6 +25558,7 @@ OXI_INLINE int OXI_ISA(two_bytes)(const uint8_t *p) {
     return h;
 }
 OXI_INLINE __m128i OXI_ISA(gather_halves)(const uint8_t *p, int step) {
+    if (step == 2) return _mm_loadu_si128((const __m128i *)(const void *)p);
     __m128i h = _mm_cvtsi32_si128(OXI_ISA(two_bytes)(p));
     h = _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + step), 1);
     h = _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + 2 * step), 2);
@@ -26982,7 +27022,6 @@ typedef int32x4_t OXI_ISA(vrs);
 #define vrw_low OXI_ISA(vrw_low)
 #define vrw_high OXI_ISA(vrw_high)
 #define vrf_of OXI_ISA(vrf_of)
-#define vrf_halves OXI_ISA(vrf_halves)
 #if defined(OXI_X86) && VF == 8 && !OXI_ISA(FMA) /* eight floats, but integers only four at a time */
 #define vrf OXI_ISA(vs)
 #define vrf_zero OXI_ISA(vs_zero)
@@ -27006,9 +27045,13 @@ OXI_INLINE vr vr_load(const void *p) { return OXI_R_WHOLE(loadu)((const vr *)p);
 OXI_INLINE void vr_store(void *p, vr a) { OXI_R_WHOLE(storeu)((vr *)p, a); }
 OXI_INLINE vr vr_bytes(int a) { return OXI_R(set1_epi8)((char)a); }
 OXI_INLINE vr vr_spread(const void *p) {
+#if VF == 8 && !OXI_ISA(FMA)
+    return _mm_castps_si128(_mm_broadcast_ss((const float *)p));
+#else
     int32_t lane;
     memcpy(&lane, p, 4);
     return OXI_R(set1_epi32)(lane);
+#endif
 }
 OXI_INLINE vr vr_and(vr a, vr b) { return OXI_R_WHOLE(and)(a, b); }
 OXI_INLINE vr vr_or(vr a, vr b) { return OXI_R_WHOLE(or)(a, b); }
@@ -27046,20 +27089,6 @@ OXI_INLINE vrs vrw_mul(vrs a, const int16_t *two) { return OXI_R(mullo_epi16)(a,
 OXI_INLINE vrs vrw_low(vrs a) { return OXI_R(shufflelo_epi16)(OXI_R(shufflehi_epi16)(a, 0xa0), 0xa0); }
 OXI_INLINE vrs vrw_high(vrs a) { return OXI_R(shufflelo_epi16)(OXI_R(shufflehi_epi16)(a, 0xf5), 0xf5); }
 OXI_INLINE vrf vrf_of(vrs a) { return OXI_R(cvtepi32_ps)(a); }
-#if VF == 16
-OXI_INLINE vrf vrf_halves(const uint8_t *p) {
-    return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)p));
-}
-#elif OXI_ISA(FMA)
-OXI_INLINE vrf vrf_halves(const uint8_t *p) {
-    return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)p));
-}
-#else
-OXI_INLINE vrf vrf_halves(const uint8_t *p) {
-    __m128i h = _mm_loadl_epi64((const __m128i *)(const void *)p);
-    return OXI_ISA(vs_of_halves)(_mm_unpacklo_epi16(h, _mm_setzero_si128()));
-}
-#endif
 #else
 OXI_INLINE vr vr_load(const void *p) { return vld1q_u8((const uint8_t *)p); }
 OXI_INLINE void vr_store(void *p, vr a) { vst1q_u8((uint8_t *)p, a); }
@@ -27113,18 +27142,28 @@ OXI_INLINE vrs vrw_mul(vrs a, const int16_t *two) {
 OXI_INLINE vrs vrw_low(vrs a) { return vshrq_n_s32(vshlq_n_s32(a, 16), 16); }
 OXI_INLINE vrs vrw_high(vrs a) { return vshrq_n_s32(a, 16); }
 OXI_INLINE vrf vrf_of(vrs a) { return vcvtq_f32_s32(a); }
-OXI_INLINE vrf vrf_halves(const uint8_t *p) {
-    uint16_t h[4];
-    memcpy(h, p, sizeof h);
-    return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(h)));
-}
 #endif
+
+/* The sixteen f16 numbers at p. */
+enum { OXI_ISA(row_vectors) = OXI_REPACKED_ROWS / OXI_ROWS };
+typedef struct OXI_ISA(row_numbers) { vrf v[OXI_REPACKED_ROWS / OXI_ROWS]; } OXI_ISA(row_numbers);
+OXI_INLINE OXI_ISA(row_numbers) OXI_ISA(row_halves)(const uint8_t *p) {
+    OXI_ISA(row_numbers) r;
+#if VF == 16
+    r.v[0] = _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)p));
+#else
+    float all[OXI_REPACKED_ROWS];
+    OXI_ISA(vs_halves_8)(p, 2, all);
+    OXI_ISA(vs_halves_8)(p + 16, 2, all + 8);
+    OXI_UNROLL
+    for (int v = 0; v < OXI_ISA(row_vectors); v++) r.v[v] = vrf_load(all + OXI_ROWS * v);
+#endif
+    return r;
+}
 
 /* ---- codes and scales of a block of sixteen rows ----------------------------------------------------------
  * What lies `at` bytes behind the start of a block lies 16 times as far behind that of sixteen; from there on
  * each four bytes of a row are followed by those of the next row. v: which OXI_ROWS of the rows. */
-enum { OXI_ISA(row_vectors) = OXI_REPACKED_ROWS / OXI_ROWS };
-
 OXI_INLINE vr OXI_ISA(four_of_rows)(const uint8_t *p, int at, int four, int v) {
     return vr_load(p + OXI_REPACKED_ROWS * (at + 4 * four) + 4 * OXI_ROWS * v);
 }
@@ -27153,8 +27192,7 @@ OXI_INLINE vr OXI_ISA(row_codes)(ox_dtype dtype, const uint8_t *p, int part, int
     case OX_Q4_K: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 16 + 32 * part, four, v), high);
     case OX_Q5_K:
         return vr_or(OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 48 + 32 * part, four, v), high),
-                     vr_and(vr_left(vr_right(OXI_ISA(four_of_rows)(p, 16, four, v), 2 * part + high), 4),
-                            vr_bytes(16)));
+                     OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 16, four, v), 2 * part + high));
     default: break;
     }
     int group = step / 8; /* of q6_k */
@@ -27217,17 +27255,43 @@ OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, int64_t n, const
                     if (half == 1 || at_once < 8)
                         total[v] = vrs_scaled(half == 1 && at_once < 8 ? total[v] : vrs_zero(), sums[v], vrs_one());
             }
+            OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p);
             OXI_UNROLL
-            for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                vrf d = vrf_halves(p + 2 * OXI_ROWS * v);
-                sum[v] = vrf_fma(d, vrf_fma(vrf_of(total[v]), scale, taken), sum[v]);
-                if (least)
-                    sum[v] = vrf_fma(vrf_halves(p + OXI_REPACKED_ROWS * least + 2 * OXI_ROWS * v),
-                                     vrf_set1(x->sum[b]), sum[v]);
-            }
+            for (int v = 0; v < OXI_ISA(row_vectors); v++)
+                sum[v] = vrf_fma(d.v[v], vrf_fma(vrf_of(total[v]), scale, taken), sum[v]);
+            if (!least) continue;
+            d = OXI_ISA(row_halves)(p + OXI_REPACKED_ROWS * least);
+            OXI_UNROLL
+            for (int v = 0; v < OXI_ISA(row_vectors); v++)
+                sum[v] = vrf_fma(d.v[v], vrf_set1(x->sum[b]), sum[v]);
         }
     OXI_UNROLL
     for (int v = 0; v < OXI_ISA(row_vectors); v++) vrf_store(out + OXI_ROWS * v, sum[v]);
+}
+
+/* 64 numbers of q4_k or q5_k. kept: scales of groups of 32. */
+OXI_INLINE void OXI_ISA(rows_part_k)(ox_dtype dtype, const uint8_t *p, int part, const int8_t *q,
+                                     int32_t kept[][OXI_REPACKED_ROWS], vrs *total, int at_once, int extra) {
+    OXI_UNROLL
+    for (int first = 0; first < 8; first += at_once) {
+        vrs a[OXI_ISA(row_vectors)], b[OXI_ISA(row_vectors)];
+        OXI_UNROLL
+        for (int v = 0; v < OXI_ISA(row_vectors); v++) a[v] = b[v] = vrs_zero();
+        OXI_UNROLL
+        for (int i = first; i < first + at_once; i++) {
+            vr low = vr_spread(q + 64 * part + 4 * i), high = vr_spread(q + 64 * part + 32 + 4 * i);
+            OXI_UNROLL
+            for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+                a[v] = vrs_step(a[v], OXI_ISA(row_codes)(dtype, p, part, i, v), low, extra);
+                b[v] = vrs_step(b[v], OXI_ISA(row_codes)(dtype, p, part, i + 8, v), high, extra);
+            }
+        }
+        OXI_UNROLL
+        for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+            total[v] = vrs_scaled(total[v], a[v], vrs_load(kept[2 * part] + OXI_ROWS * v));
+            total[v] = vrs_scaled(total[v], b[v], vrs_load(kept[2 * part + 1] + OXI_ROWS * v));
+        }
+    }
 }
 
 /* q4_k and q5_k: floats are met once a block. */
@@ -27240,6 +27304,7 @@ OXI_INLINE void OXI_ISA(rows_dot_k)(ox_dtype dtype, int bytes, int64_t n, const 
     for (; n > 0; n -= 256, x++, p += OXI_REPACKED_ROWS * bytes) {
         vrs total[OXI_ISA(row_vectors)];
         vrf step = vrf_set1(x->step), less = vrf_set1(-x->step);
+        OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p), dmin = OXI_ISA(row_halves)(p + 2 * OXI_REPACKED_ROWS);
         OXI_UNROLL
         for (int v = 0; v < OXI_ISA(row_vectors); v++) {
             OXI_ISA(row_scales) scales = OXI_ISA(row_scales_k)(p, v);
@@ -27254,37 +27319,22 @@ OXI_INLINE void OXI_ISA(rows_dot_k)(ox_dtype dtype, int bytes, int64_t n, const 
                 two = vrw_mul(i % 2 ? vrw_odd(least, false) : vrw_even(least, false), ratio);
                 taken = vrs_dot(taken, two, x->crossed_sum + 2 * i);
             }
-            vrf dmin = vrf_halves(p + 2 * OXI_REPACKED_ROWS + 2 * OXI_ROWS * v);
-            sum[v] = vrf_fma(vrf_mul(dmin, less), vrf_of(taken), sum[v]);
+            sum[v] = vrf_fma(vrf_mul(dmin.v[v], less), vrf_of(taken), sum[v]);
             total[v] = vrs_zero();
         }
-        for (int part = 0; part < 4; part++) {
-            const int8_t *q = x->q + 64 * part;
-            OXI_ISA(prefetch_rows)(p + 4 * part * bytes, 4 * bytes);
-            OXI_UNROLL
-            for (int first = 0; first < 8; first += at_once) {
-                vrs a[OXI_ISA(row_vectors)], b[OXI_ISA(row_vectors)];
-                OXI_UNROLL
-                for (int v = 0; v < OXI_ISA(row_vectors); v++) a[v] = b[v] = vrs_zero();
-                OXI_UNROLL
-                for (int i = first; i < first + at_once; i++) {
-                    vr low = vr_spread(q + 4 * i), high = vr_spread(q + 32 + 4 * i);
-                    OXI_UNROLL
-                    for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                        a[v] = vrs_step(a[v], OXI_ISA(row_codes)(dtype, p, part, i, v), low, extra);
-                        b[v] = vrs_step(b[v], OXI_ISA(row_codes)(dtype, p, part, i + 8, v), high, extra);
-                    }
-                }
-                OXI_UNROLL
-                for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                    total[v] = vrs_scaled(total[v], a[v], vrs_load(kept[2 * part] + OXI_ROWS * v));
-                    total[v] = vrs_scaled(total[v], b[v], vrs_load(kept[2 * part + 1] + OXI_ROWS * v));
-                }
-            }
+        OXI_ISA(prefetch_rows)(p, OXI_REPACKED_ROWS * bytes);
+        if (dtype == OX_Q4_K) {
+            for (int part = 0; part < 4; part++)
+                OXI_ISA(rows_part_k)(dtype, p, part, x->q, kept, total, at_once, extra);
+        } else { /* each part has bits of its own */
+            OXI_ISA(rows_part_k)(dtype, p, 0, x->q, kept, total, at_once, extra);
+            OXI_ISA(rows_part_k)(dtype, p, 1, x->q, kept, total, at_once, extra);
+            OXI_ISA(rows_part_k)(dtype, p, 2, x->q, kept, total, at_once, extra);
+            OXI_ISA(rows_part_k)(dtype, p, 3, x->q, kept, total, at_once, extra);
         }
         OXI_UNROLL
         for (int v = 0; v < OXI_ISA(row_vectors); v++)
-            sum[v] = vrf_fma(vrf_mul(vrf_halves(p + 2 * OXI_ROWS * v), step), vrf_of(total[v]), sum[v]);
+            sum[v] = vrf_fma(vrf_mul(d.v[v], step), vrf_of(total[v]), sum[v]);
     }
     OXI_UNROLL
     for (int v = 0; v < OXI_ISA(row_vectors); v++) vrf_store(out + OXI_ROWS * v, sum[v]);
@@ -27294,42 +27344,49 @@ OXI_INLINE void OXI_ISA(rows_dot_k)(ox_dtype dtype, int bytes, int64_t n, const 
 OXI_INLINE void OXI_ISA(rows_dot_q6_k)(int64_t n, const uint8_t *p, const oxi_q8 *x, float *out, int extra) {
     enum { bytes = OXI_BYTES_OX_Q6_K };
     vrf sum[OXI_ISA(row_vectors)];
-    int32_t kept[8][OXI_ROWS]; /* of half a block: scales of groups of 16 */
+    int32_t kept[8][OXI_REPACKED_ROWS]; /* of half a block: scales of groups of 16 */
     OXI_UNROLL
     for (int v = 0; v < OXI_ISA(row_vectors); v++) sum[v] = vrf_zero();
     for (; n > 0; n -= 256, x++, p += OXI_REPACKED_ROWS * bytes) {
+        OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p + OXI_REPACKED_ROWS * 208);
         OXI_UNROLL
-        for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-            vrf d = vrf_mul(vrf_halves(p + OXI_REPACKED_ROWS * 208 + 2 * OXI_ROWS * v), vrf_set1(x->step));
-            vrs taken = vrs_zero();
-            OXI_ISA(prefetch_rows)(p + v * OXI_ROWS * bytes, OXI_ROWS * bytes);
-            for (int part = 0; part < 2; part++) {
+        for (int v = 0; v < OXI_ISA(row_vectors); v++) d.v[v] = vrf_mul(d.v[v], vrf_set1(x->step));
+        for (int part = 0; part < 2; part++) {
+            OXI_ISA(prefetch_rows)(p + part * OXI_REPACKED_ROWS / 2 * bytes, OXI_REPACKED_ROWS / 2 * bytes);
+            OXI_UNROLL
+            for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+                vrs taken = vrs_zero();
                 OXI_UNROLL
                 for (int i = 0; i < 4; i++) { /* groups 0 and 2, 1 and 3 of each four, of 16 numbers */
                     vr four = OXI_ISA(four_of_rows)(p, 192 + 8 * part, i / 2, v);
                     vrs two = vrw_mul(i % 2 ? vrw_odd(four, true) : vrw_even(four, true),
                                       x->ratio + 4 * part + i / 2 * 2);
-                    vrs_store(kept[i + i / 2 * 2], vrw_low(two));
-                    vrs_store(kept[i + i / 2 * 2 + 2], vrw_high(two));
+                    vrs_store(kept[i + i / 2 * 2] + OXI_ROWS * v, vrw_low(two));
+                    vrs_store(kept[i + i / 2 * 2 + 2] + OXI_ROWS * v, vrw_high(two));
                     taken = vrs_dot(taken, two, x->crossed_total + 8 * part + 2 * i);
                 }
-                OXI_UNROLL
-                for (int half = 0; half < 2; half++) {
-                    vrs total = vrs_zero();
-                    OXI_UNROLL
-                    for (int pair = 0; pair < 8; pair++) {
-                        int group = pair / 2, step = 8 * group + 4 * half + 2 * (pair % 2);
-                        const int8_t *q = x->q + 128 * part + 4 * step;
-                        vrs sums = vrs_step(vrs_zero(), OXI_ISA(row_codes)(OX_Q6_K, p, part, step, v),
-                                            vr_spread(q), extra);
-                        sums = vrs_step(sums, OXI_ISA(row_codes)(OX_Q6_K, p, part, step + 1, v),
-                                        vr_spread(q + 4), extra);
-                        total = vrs_scaled(total, sums, vrs_load(kept[2 * group + half]));
-                    }
-                    sum[v] = vrf_fma(d, vrf_of(total), sum[v]);
-                }
+                sum[v] = vrf_fma(vrf_mul(d.v[v], vrf_set1(-32)), vrf_of(taken), sum[v]);
             }
-            sum[v] = vrf_fma(vrf_mul(d, vrf_set1(-32)), vrf_of(taken), sum[v]);
+            OXI_UNROLL
+            for (int half = 0; half < 2; half++) {
+                vrs total[OXI_ISA(row_vectors)];
+                OXI_UNROLL
+                for (int v = 0; v < OXI_ISA(row_vectors); v++) total[v] = vrs_zero();
+                OXI_UNROLL
+                for (int pair = 0; pair < 8; pair++) {
+                    int group = pair / 2, step = 8 * group + 4 * half + 2 * (pair % 2);
+                    const int8_t *q = x->q + 128 * part + 4 * step;
+                    vr first = vr_spread(q), second = vr_spread(q + 4);
+                    OXI_UNROLL
+                    for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+                        vrs sums = vrs_step(vrs_zero(), OXI_ISA(row_codes)(OX_Q6_K, p, part, step, v), first, extra);
+                        sums = vrs_step(sums, OXI_ISA(row_codes)(OX_Q6_K, p, part, step + 1, v), second, extra);
+                        total[v] = vrs_scaled(total[v], sums, vrs_load(kept[2 * group + half] + OXI_ROWS * v));
+                    }
+                }
+                OXI_UNROLL
+                for (int v = 0; v < OXI_ISA(row_vectors); v++) sum[v] = vrf_fma(d.v[v], vrf_of(total[v]), sum[v]);
+            }
         }
     }
     OXI_UNROLL
@@ -27356,23 +27413,22 @@ OXI_INLINE void OXI_ISA(rows_dot_q5_k)(int64_t n, const uint8_t *p, const oxi_q8
 /* ---- as panels of codes ----------------------------------------------------------------------------------- */
 
 /* The scales of group `group` of a block, and what is taken from numbers (less an offset of codes). */
-OXI_INLINE vrf OXI_ISA(row_group_scale)(ox_dtype dtype, const uint8_t *p, int group, int v, vrf *taken) {
-    const uint8_t *d = p + 2 * OXI_ROWS * v;
+OXI_INLINE vrf OXI_ISA(row_group_scale)(ox_dtype dtype, const uint8_t *p, const OXI_ISA(row_numbers) *d,
+                                        const OXI_ISA(row_numbers) *least, int group, int v, vrf *taken) {
     *taken = vrf_zero();
     if (dtype == OX_Q6_K) {
         vrs scale = vrs_number(OXI_ISA(four_of_rows)(p, 192, group / 4, v), group % 4, true);
-        return vrf_mul(vrf_halves(d + OXI_REPACKED_ROWS * 208), vrf_of(scale));
+        return vrf_mul(d->v[v], vrf_of(scale));
     }
     if (dtype == OX_Q4_K || dtype == OX_Q5_K) {
         OXI_ISA(row_scales) scales = OXI_ISA(row_scales_k)(p, v);
         vr scale = group < 4 ? scales.scale[0] : scales.scale[1];
-        vr least = group < 4 ? scales.least[0] : scales.least[1];
-        *taken = vrf_mul(vrf_halves(d + 2 * OXI_REPACKED_ROWS), vrf_of(vrs_number(least, group % 4, false)));
-        return vrf_mul(vrf_halves(d), vrf_of(vrs_number(scale, group % 4, false)));
+        vr four = group < 4 ? scales.least[0] : scales.least[1];
+        *taken = vrf_mul(least->v[v], vrf_of(vrs_number(four, group % 4, false)));
+        return vrf_mul(d->v[v], vrf_of(vrs_number(scale, group % 4, false)));
     }
-    if (dtype == OX_Q4_1 || dtype == OX_Q5_1)
-        *taken = vrf_mul(vrf_halves(d + 2 * OXI_REPACKED_ROWS), vrf_set1(-1));
-    return vrf_halves(d);
+    if (dtype == OX_Q4_1 || dtype == OX_Q5_1) *taken = vrf_mul(least->v[v], vrf_set1(-1));
+    return d->v[v];
 }
 
 /* n numbers of rows `first` to first + count as a panel of `width` lines. elements: of a block; steps: of a
@@ -27395,9 +27451,11 @@ OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, in
                 }
             }
         code += 4 * width * (elements / 4);
+        OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p + (dtype == OX_Q6_K ? OXI_REPACKED_ROWS * 208 : 0));
+        OXI_ISA(row_numbers) least = OXI_ISA(row_halves)(p + 2 * OXI_REPACKED_ROWS);
         for (int group = 0; group < elements / each; group++, scale += width, extra += extra ? width : 0)
             for (int i = 0; i < count; i += OXI_ROWS) {
-                vrf taken, s = OXI_ISA(row_group_scale)(dtype, p, group, (first + i) / OXI_ROWS, &taken);
+                vrf taken, s = OXI_ISA(row_group_scale)(dtype, p, &d, &least, group, (first + i) / OXI_ROWS, &taken);
                 vrf_store(scale + i, s);
                 if (extra) vrf_store(extra + i, is_signed ? taken : vrf_fma(s, vrf_set1((float)offset), taken));
             }
@@ -27479,7 +27537,6 @@ static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels *k) {
 #undef vrs_step
 #undef vrs_scaled
 #undef vrf_of
-#undef vrf_halves
 #undef vrf
 #undef vrf_zero
 #undef vrf_set1
@@ -31098,6 +31155,7 @@ static void OXI_ISA(fill_rows)(oxi_kernels *k) {
 /* Each is loaded so that it comes to lie in its lane: blends take any port, insertions one. */
 #define OXI_BLEND(h, i) _mm_blend_epi16(h, _mm_loadu_si128((const __m128i *)(p + (i) * (step - 2))), 1 << (i))
 OXI_INLINE __m128i OXI_ISA(gather_halves)(const uint8_t *p, int step) {
+    if (step == 2) return _mm_loadu_si128((const __m128i *)(const void *)p);
     __m128i h = OXI_BLEND(_mm_loadu_si128((const __m128i *)p), 1);
     h = OXI_BLEND(OXI_BLEND(OXI_BLEND(h, 2), 3), 4);
     return OXI_BLEND(OXI_BLEND(OXI_BLEND(h, 5), 6), 7);
@@ -31110,6 +31168,7 @@ OXI_INLINE int OXI_ISA(two_bytes)(const uint8_t *p) {
     return h;
 }
 OXI_INLINE __m128i OXI_ISA(gather_halves)(const uint8_t *p, int step) {
+    if (step == 2) return _mm_loadu_si128((const __m128i *)(const void *)p);
     __m128i h = _mm_cvtsi32_si128(OXI_ISA(two_bytes)(p));
     h = _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + step), 1);
     h = _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + 2 * step), 2);
@@ -32573,7 +32632,6 @@ typedef int32x4_t OXI_ISA(vrs);
 #define vrw_low OXI_ISA(vrw_low)
 #define vrw_high OXI_ISA(vrw_high)
 #define vrf_of OXI_ISA(vrf_of)
-#define vrf_halves OXI_ISA(vrf_halves)
 #if defined(OXI_X86) && VF == 8 && !OXI_ISA(FMA) /* eight floats, but integers only four at a time */
 #define vrf OXI_ISA(vs)
 #define vrf_zero OXI_ISA(vs_zero)
@@ -32597,9 +32655,13 @@ OXI_INLINE vr vr_load(const void *p) { return OXI_R_WHOLE(loadu)((const vr *)p);
 OXI_INLINE void vr_store(void *p, vr a) { OXI_R_WHOLE(storeu)((vr *)p, a); }
 OXI_INLINE vr vr_bytes(int a) { return OXI_R(set1_epi8)((char)a); }
 OXI_INLINE vr vr_spread(const void *p) {
+#if VF == 8 && !OXI_ISA(FMA)
+    return _mm_castps_si128(_mm_broadcast_ss((const float *)p));
+#else
     int32_t lane;
     memcpy(&lane, p, 4);
     return OXI_R(set1_epi32)(lane);
+#endif
 }
 OXI_INLINE vr vr_and(vr a, vr b) { return OXI_R_WHOLE(and)(a, b); }
 OXI_INLINE vr vr_or(vr a, vr b) { return OXI_R_WHOLE(or)(a, b); }
@@ -32637,20 +32699,6 @@ OXI_INLINE vrs vrw_mul(vrs a, const int16_t *two) { return OXI_R(mullo_epi16)(a,
 OXI_INLINE vrs vrw_low(vrs a) { return OXI_R(shufflelo_epi16)(OXI_R(shufflehi_epi16)(a, 0xa0), 0xa0); }
 OXI_INLINE vrs vrw_high(vrs a) { return OXI_R(shufflelo_epi16)(OXI_R(shufflehi_epi16)(a, 0xf5), 0xf5); }
 OXI_INLINE vrf vrf_of(vrs a) { return OXI_R(cvtepi32_ps)(a); }
-#if VF == 16
-OXI_INLINE vrf vrf_halves(const uint8_t *p) {
-    return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)p));
-}
-#elif OXI_ISA(FMA)
-OXI_INLINE vrf vrf_halves(const uint8_t *p) {
-    return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)p));
-}
-#else
-OXI_INLINE vrf vrf_halves(const uint8_t *p) {
-    __m128i h = _mm_loadl_epi64((const __m128i *)(const void *)p);
-    return OXI_ISA(vs_of_halves)(_mm_unpacklo_epi16(h, _mm_setzero_si128()));
-}
-#endif
 #else
 OXI_INLINE vr vr_load(const void *p) { return vld1q_u8((const uint8_t *)p); }
 OXI_INLINE void vr_store(void *p, vr a) { vst1q_u8((uint8_t *)p, a); }
@@ -32704,18 +32752,28 @@ OXI_INLINE vrs vrw_mul(vrs a, const int16_t *two) {
 OXI_INLINE vrs vrw_low(vrs a) { return vshrq_n_s32(vshlq_n_s32(a, 16), 16); }
 OXI_INLINE vrs vrw_high(vrs a) { return vshrq_n_s32(a, 16); }
 OXI_INLINE vrf vrf_of(vrs a) { return vcvtq_f32_s32(a); }
-OXI_INLINE vrf vrf_halves(const uint8_t *p) {
-    uint16_t h[4];
-    memcpy(h, p, sizeof h);
-    return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(h)));
-}
 #endif
+
+/* The sixteen f16 numbers at p. */
+enum { OXI_ISA(row_vectors) = OXI_REPACKED_ROWS / OXI_ROWS };
+typedef struct OXI_ISA(row_numbers) { vrf v[OXI_REPACKED_ROWS / OXI_ROWS]; } OXI_ISA(row_numbers);
+OXI_INLINE OXI_ISA(row_numbers) OXI_ISA(row_halves)(const uint8_t *p) {
+    OXI_ISA(row_numbers) r;
+#if VF == 16
+    r.v[0] = _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)p));
+#else
+    float all[OXI_REPACKED_ROWS];
+    OXI_ISA(vs_halves_8)(p, 2, all);
+    OXI_ISA(vs_halves_8)(p + 16, 2, all + 8);
+    OXI_UNROLL
+    for (int v = 0; v < OXI_ISA(row_vectors); v++) r.v[v] = vrf_load(all + OXI_ROWS * v);
+#endif
+    return r;
+}
 
 /* ---- codes and scales of a block of sixteen rows ----------------------------------------------------------
  * What lies `at` bytes behind the start of a block lies 16 times as far behind that of sixteen; from there on
  * each four bytes of a row are followed by those of the next row. v: which OXI_ROWS of the rows. */
-enum { OXI_ISA(row_vectors) = OXI_REPACKED_ROWS / OXI_ROWS };
-
 OXI_INLINE vr OXI_ISA(four_of_rows)(const uint8_t *p, int at, int four, int v) {
     return vr_load(p + OXI_REPACKED_ROWS * (at + 4 * four) + 4 * OXI_ROWS * v);
 }
@@ -32744,8 +32802,7 @@ OXI_INLINE vr OXI_ISA(row_codes)(ox_dtype dtype, const uint8_t *p, int part, int
     case OX_Q4_K: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 16 + 32 * part, four, v), high);
     case OX_Q5_K:
         return vr_or(OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 48 + 32 * part, four, v), high),
-                     vr_and(vr_left(vr_right(OXI_ISA(four_of_rows)(p, 16, four, v), 2 * part + high), 4),
-                            vr_bytes(16)));
+                     OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 16, four, v), 2 * part + high));
     default: break;
     }
     int group = step / 8; /* of q6_k */
@@ -32808,17 +32865,43 @@ OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, int64_t n, const
                     if (half == 1 || at_once < 8)
                         total[v] = vrs_scaled(half == 1 && at_once < 8 ? total[v] : vrs_zero(), sums[v], vrs_one());
             }
+            OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p);
             OXI_UNROLL
-            for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                vrf d = vrf_halves(p + 2 * OXI_ROWS * v);
-                sum[v] = vrf_fma(d, vrf_fma(vrf_of(total[v]), scale, taken), sum[v]);
-                if (least)
-                    sum[v] = vrf_fma(vrf_halves(p + OXI_REPACKED_ROWS * least + 2 * OXI_ROWS * v),
-                                     vrf_set1(x->sum[b]), sum[v]);
-            }
+            for (int v = 0; v < OXI_ISA(row_vectors); v++)
+                sum[v] = vrf_fma(d.v[v], vrf_fma(vrf_of(total[v]), scale, taken), sum[v]);
+            if (!least) continue;
+            d = OXI_ISA(row_halves)(p + OXI_REPACKED_ROWS * least);
+            OXI_UNROLL
+            for (int v = 0; v < OXI_ISA(row_vectors); v++)
+                sum[v] = vrf_fma(d.v[v], vrf_set1(x->sum[b]), sum[v]);
         }
     OXI_UNROLL
     for (int v = 0; v < OXI_ISA(row_vectors); v++) vrf_store(out + OXI_ROWS * v, sum[v]);
+}
+
+/* 64 numbers of q4_k or q5_k. kept: scales of groups of 32. */
+OXI_INLINE void OXI_ISA(rows_part_k)(ox_dtype dtype, const uint8_t *p, int part, const int8_t *q,
+                                     int32_t kept[][OXI_REPACKED_ROWS], vrs *total, int at_once, int extra) {
+    OXI_UNROLL
+    for (int first = 0; first < 8; first += at_once) {
+        vrs a[OXI_ISA(row_vectors)], b[OXI_ISA(row_vectors)];
+        OXI_UNROLL
+        for (int v = 0; v < OXI_ISA(row_vectors); v++) a[v] = b[v] = vrs_zero();
+        OXI_UNROLL
+        for (int i = first; i < first + at_once; i++) {
+            vr low = vr_spread(q + 64 * part + 4 * i), high = vr_spread(q + 64 * part + 32 + 4 * i);
+            OXI_UNROLL
+            for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+                a[v] = vrs_step(a[v], OXI_ISA(row_codes)(dtype, p, part, i, v), low, extra);
+                b[v] = vrs_step(b[v], OXI_ISA(row_codes)(dtype, p, part, i + 8, v), high, extra);
+            }
+        }
+        OXI_UNROLL
+        for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+            total[v] = vrs_scaled(total[v], a[v], vrs_load(kept[2 * part] + OXI_ROWS * v));
+            total[v] = vrs_scaled(total[v], b[v], vrs_load(kept[2 * part + 1] + OXI_ROWS * v));
+        }
+    }
 }
 
 /* q4_k and q5_k: floats are met once a block. */
@@ -32831,6 +32914,7 @@ OXI_INLINE void OXI_ISA(rows_dot_k)(ox_dtype dtype, int bytes, int64_t n, const 
     for (; n > 0; n -= 256, x++, p += OXI_REPACKED_ROWS * bytes) {
         vrs total[OXI_ISA(row_vectors)];
         vrf step = vrf_set1(x->step), less = vrf_set1(-x->step);
+        OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p), dmin = OXI_ISA(row_halves)(p + 2 * OXI_REPACKED_ROWS);
         OXI_UNROLL
         for (int v = 0; v < OXI_ISA(row_vectors); v++) {
             OXI_ISA(row_scales) scales = OXI_ISA(row_scales_k)(p, v);
@@ -32845,37 +32929,22 @@ OXI_INLINE void OXI_ISA(rows_dot_k)(ox_dtype dtype, int bytes, int64_t n, const 
                 two = vrw_mul(i % 2 ? vrw_odd(least, false) : vrw_even(least, false), ratio);
                 taken = vrs_dot(taken, two, x->crossed_sum + 2 * i);
             }
-            vrf dmin = vrf_halves(p + 2 * OXI_REPACKED_ROWS + 2 * OXI_ROWS * v);
-            sum[v] = vrf_fma(vrf_mul(dmin, less), vrf_of(taken), sum[v]);
+            sum[v] = vrf_fma(vrf_mul(dmin.v[v], less), vrf_of(taken), sum[v]);
             total[v] = vrs_zero();
         }
-        for (int part = 0; part < 4; part++) {
-            const int8_t *q = x->q + 64 * part;
-            OXI_ISA(prefetch_rows)(p + 4 * part * bytes, 4 * bytes);
-            OXI_UNROLL
-            for (int first = 0; first < 8; first += at_once) {
-                vrs a[OXI_ISA(row_vectors)], b[OXI_ISA(row_vectors)];
-                OXI_UNROLL
-                for (int v = 0; v < OXI_ISA(row_vectors); v++) a[v] = b[v] = vrs_zero();
-                OXI_UNROLL
-                for (int i = first; i < first + at_once; i++) {
-                    vr low = vr_spread(q + 4 * i), high = vr_spread(q + 32 + 4 * i);
-                    OXI_UNROLL
-                    for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                        a[v] = vrs_step(a[v], OXI_ISA(row_codes)(dtype, p, part, i, v), low, extra);
-                        b[v] = vrs_step(b[v], OXI_ISA(row_codes)(dtype, p, part, i + 8, v), high, extra);
-                    }
-                }
-                OXI_UNROLL
-                for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                    total[v] = vrs_scaled(total[v], a[v], vrs_load(kept[2 * part] + OXI_ROWS * v));
-                    total[v] = vrs_scaled(total[v], b[v], vrs_load(kept[2 * part + 1] + OXI_ROWS * v));
-                }
-            }
+        OXI_ISA(prefetch_rows)(p, OXI_REPACKED_ROWS * bytes);
+        if (dtype == OX_Q4_K) {
+            for (int part = 0; part < 4; part++)
+                OXI_ISA(rows_part_k)(dtype, p, part, x->q, kept, total, at_once, extra);
+        } else { /* each part has bits of its own */
+            OXI_ISA(rows_part_k)(dtype, p, 0, x->q, kept, total, at_once, extra);
+            OXI_ISA(rows_part_k)(dtype, p, 1, x->q, kept, total, at_once, extra);
+            OXI_ISA(rows_part_k)(dtype, p, 2, x->q, kept, total, at_once, extra);
+            OXI_ISA(rows_part_k)(dtype, p, 3, x->q, kept, total, at_once, extra);
         }
         OXI_UNROLL
         for (int v = 0; v < OXI_ISA(row_vectors); v++)
-            sum[v] = vrf_fma(vrf_mul(vrf_halves(p + 2 * OXI_ROWS * v), step), vrf_of(total[v]), sum[v]);
+            sum[v] = vrf_fma(vrf_mul(d.v[v], step), vrf_of(total[v]), sum[v]);
     }
     OXI_UNROLL
     for (int v = 0; v < OXI_ISA(row_vectors); v++) vrf_store(out + OXI_ROWS * v, sum[v]);
@@ -32885,42 +32954,49 @@ OXI_INLINE void OXI_ISA(rows_dot_k)(ox_dtype dtype, int bytes, int64_t n, const 
 OXI_INLINE void OXI_ISA(rows_dot_q6_k)(int64_t n, const uint8_t *p, const oxi_q8 *x, float *out, int extra) {
     enum { bytes = OXI_BYTES_OX_Q6_K };
     vrf sum[OXI_ISA(row_vectors)];
-    int32_t kept[8][OXI_ROWS]; /* of half a block: scales of groups of 16 */
+    int32_t kept[8][OXI_REPACKED_ROWS]; /* of half a block: scales of groups of 16 */
     OXI_UNROLL
     for (int v = 0; v < OXI_ISA(row_vectors); v++) sum[v] = vrf_zero();
     for (; n > 0; n -= 256, x++, p += OXI_REPACKED_ROWS * bytes) {
+        OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p + OXI_REPACKED_ROWS * 208);
         OXI_UNROLL
-        for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-            vrf d = vrf_mul(vrf_halves(p + OXI_REPACKED_ROWS * 208 + 2 * OXI_ROWS * v), vrf_set1(x->step));
-            vrs taken = vrs_zero();
-            OXI_ISA(prefetch_rows)(p + v * OXI_ROWS * bytes, OXI_ROWS * bytes);
-            for (int part = 0; part < 2; part++) {
+        for (int v = 0; v < OXI_ISA(row_vectors); v++) d.v[v] = vrf_mul(d.v[v], vrf_set1(x->step));
+        for (int part = 0; part < 2; part++) {
+            OXI_ISA(prefetch_rows)(p + part * OXI_REPACKED_ROWS / 2 * bytes, OXI_REPACKED_ROWS / 2 * bytes);
+            OXI_UNROLL
+            for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+                vrs taken = vrs_zero();
                 OXI_UNROLL
                 for (int i = 0; i < 4; i++) { /* groups 0 and 2, 1 and 3 of each four, of 16 numbers */
                     vr four = OXI_ISA(four_of_rows)(p, 192 + 8 * part, i / 2, v);
                     vrs two = vrw_mul(i % 2 ? vrw_odd(four, true) : vrw_even(four, true),
                                       x->ratio + 4 * part + i / 2 * 2);
-                    vrs_store(kept[i + i / 2 * 2], vrw_low(two));
-                    vrs_store(kept[i + i / 2 * 2 + 2], vrw_high(two));
+                    vrs_store(kept[i + i / 2 * 2] + OXI_ROWS * v, vrw_low(two));
+                    vrs_store(kept[i + i / 2 * 2 + 2] + OXI_ROWS * v, vrw_high(two));
                     taken = vrs_dot(taken, two, x->crossed_total + 8 * part + 2 * i);
                 }
-                OXI_UNROLL
-                for (int half = 0; half < 2; half++) {
-                    vrs total = vrs_zero();
-                    OXI_UNROLL
-                    for (int pair = 0; pair < 8; pair++) {
-                        int group = pair / 2, step = 8 * group + 4 * half + 2 * (pair % 2);
-                        const int8_t *q = x->q + 128 * part + 4 * step;
-                        vrs sums = vrs_step(vrs_zero(), OXI_ISA(row_codes)(OX_Q6_K, p, part, step, v),
-                                            vr_spread(q), extra);
-                        sums = vrs_step(sums, OXI_ISA(row_codes)(OX_Q6_K, p, part, step + 1, v),
-                                        vr_spread(q + 4), extra);
-                        total = vrs_scaled(total, sums, vrs_load(kept[2 * group + half]));
-                    }
-                    sum[v] = vrf_fma(d, vrf_of(total), sum[v]);
-                }
+                sum[v] = vrf_fma(vrf_mul(d.v[v], vrf_set1(-32)), vrf_of(taken), sum[v]);
             }
-            sum[v] = vrf_fma(vrf_mul(d, vrf_set1(-32)), vrf_of(taken), sum[v]);
+            OXI_UNROLL
+            for (int half = 0; half < 2; half++) {
+                vrs total[OXI_ISA(row_vectors)];
+                OXI_UNROLL
+                for (int v = 0; v < OXI_ISA(row_vectors); v++) total[v] = vrs_zero();
+                OXI_UNROLL
+                for (int pair = 0; pair < 8; pair++) {
+                    int group = pair / 2, step = 8 * group + 4 * half + 2 * (pair % 2);
+                    const int8_t *q = x->q + 128 * part + 4 * step;
+                    vr first = vr_spread(q), second = vr_spread(q + 4);
+                    OXI_UNROLL
+                    for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+                        vrs sums = vrs_step(vrs_zero(), OXI_ISA(row_codes)(OX_Q6_K, p, part, step, v), first, extra);
+                        sums = vrs_step(sums, OXI_ISA(row_codes)(OX_Q6_K, p, part, step + 1, v), second, extra);
+                        total[v] = vrs_scaled(total[v], sums, vrs_load(kept[2 * group + half] + OXI_ROWS * v));
+                    }
+                }
+                OXI_UNROLL
+                for (int v = 0; v < OXI_ISA(row_vectors); v++) sum[v] = vrf_fma(d.v[v], vrf_of(total[v]), sum[v]);
+            }
         }
     }
     OXI_UNROLL
@@ -32947,23 +33023,22 @@ OXI_INLINE void OXI_ISA(rows_dot_q5_k)(int64_t n, const uint8_t *p, const oxi_q8
 /* ---- as panels of codes ----------------------------------------------------------------------------------- */
 
 /* The scales of group `group` of a block, and what is taken from numbers (less an offset of codes). */
-OXI_INLINE vrf OXI_ISA(row_group_scale)(ox_dtype dtype, const uint8_t *p, int group, int v, vrf *taken) {
-    const uint8_t *d = p + 2 * OXI_ROWS * v;
+OXI_INLINE vrf OXI_ISA(row_group_scale)(ox_dtype dtype, const uint8_t *p, const OXI_ISA(row_numbers) *d,
+                                        const OXI_ISA(row_numbers) *least, int group, int v, vrf *taken) {
     *taken = vrf_zero();
     if (dtype == OX_Q6_K) {
         vrs scale = vrs_number(OXI_ISA(four_of_rows)(p, 192, group / 4, v), group % 4, true);
-        return vrf_mul(vrf_halves(d + OXI_REPACKED_ROWS * 208), vrf_of(scale));
+        return vrf_mul(d->v[v], vrf_of(scale));
     }
     if (dtype == OX_Q4_K || dtype == OX_Q5_K) {
         OXI_ISA(row_scales) scales = OXI_ISA(row_scales_k)(p, v);
         vr scale = group < 4 ? scales.scale[0] : scales.scale[1];
-        vr least = group < 4 ? scales.least[0] : scales.least[1];
-        *taken = vrf_mul(vrf_halves(d + 2 * OXI_REPACKED_ROWS), vrf_of(vrs_number(least, group % 4, false)));
-        return vrf_mul(vrf_halves(d), vrf_of(vrs_number(scale, group % 4, false)));
+        vr four = group < 4 ? scales.least[0] : scales.least[1];
+        *taken = vrf_mul(least->v[v], vrf_of(vrs_number(four, group % 4, false)));
+        return vrf_mul(d->v[v], vrf_of(vrs_number(scale, group % 4, false)));
     }
-    if (dtype == OX_Q4_1 || dtype == OX_Q5_1)
-        *taken = vrf_mul(vrf_halves(d + 2 * OXI_REPACKED_ROWS), vrf_set1(-1));
-    return vrf_halves(d);
+    if (dtype == OX_Q4_1 || dtype == OX_Q5_1) *taken = vrf_mul(least->v[v], vrf_set1(-1));
+    return d->v[v];
 }
 
 /* n numbers of rows `first` to first + count as a panel of `width` lines. elements: of a block; steps: of a
@@ -32986,9 +33061,11 @@ OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, in
                 }
             }
         code += 4 * width * (elements / 4);
+        OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p + (dtype == OX_Q6_K ? OXI_REPACKED_ROWS * 208 : 0));
+        OXI_ISA(row_numbers) least = OXI_ISA(row_halves)(p + 2 * OXI_REPACKED_ROWS);
         for (int group = 0; group < elements / each; group++, scale += width, extra += extra ? width : 0)
             for (int i = 0; i < count; i += OXI_ROWS) {
-                vrf taken, s = OXI_ISA(row_group_scale)(dtype, p, group, (first + i) / OXI_ROWS, &taken);
+                vrf taken, s = OXI_ISA(row_group_scale)(dtype, p, &d, &least, group, (first + i) / OXI_ROWS, &taken);
                 vrf_store(scale + i, s);
                 if (extra) vrf_store(extra + i, is_signed ? taken : vrf_fma(s, vrf_set1((float)offset), taken));
             }
@@ -33070,7 +33147,6 @@ static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels *k) {
 #undef vrs_step
 #undef vrs_scaled
 #undef vrf_of
-#undef vrf_halves
 #undef vrf
 #undef vrf_zero
 #undef vrf_set1
@@ -36681,6 +36757,7 @@ static void OXI_ISA(fill_rows)(oxi_kernels *k) {
 /* Each is loaded so that it comes to lie in its lane: blends take any port, insertions one. */
 #define OXI_BLEND(h, i) _mm_blend_epi16(h, _mm_loadu_si128((const __m128i *)(p + (i) * (step - 2))), 1 << (i))
 OXI_INLINE __m128i OXI_ISA(gather_halves)(const uint8_t *p, int step) {
+    if (step == 2) return _mm_loadu_si128((const __m128i *)(const void *)p);
     __m128i h = OXI_BLEND(_mm_loadu_si128((const __m128i *)p), 1);
     h = OXI_BLEND(OXI_BLEND(OXI_BLEND(h, 2), 3), 4);
     return OXI_BLEND(OXI_BLEND(OXI_BLEND(h, 5), 6), 7);
@@ -36693,6 +36770,7 @@ OXI_INLINE int OXI_ISA(two_bytes)(const uint8_t *p) {
     return h;
 }
 OXI_INLINE __m128i OXI_ISA(gather_halves)(const uint8_t *p, int step) {
+    if (step == 2) return _mm_loadu_si128((const __m128i *)(const void *)p);
     __m128i h = _mm_cvtsi32_si128(OXI_ISA(two_bytes)(p));
     h = _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + step), 1);
     h = _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + 2 * step), 2);
@@ -38156,7 +38234,6 @@ typedef int32x4_t OXI_ISA(vrs);
 #define vrw_low OXI_ISA(vrw_low)
 #define vrw_high OXI_ISA(vrw_high)
 #define vrf_of OXI_ISA(vrf_of)
-#define vrf_halves OXI_ISA(vrf_halves)
 #if defined(OXI_X86) && VF == 8 && !OXI_ISA(FMA) /* eight floats, but integers only four at a time */
 #define vrf OXI_ISA(vs)
 #define vrf_zero OXI_ISA(vs_zero)
@@ -38180,9 +38257,13 @@ OXI_INLINE vr vr_load(const void *p) { return OXI_R_WHOLE(loadu)((const vr *)p);
 OXI_INLINE void vr_store(void *p, vr a) { OXI_R_WHOLE(storeu)((vr *)p, a); }
 OXI_INLINE vr vr_bytes(int a) { return OXI_R(set1_epi8)((char)a); }
 OXI_INLINE vr vr_spread(const void *p) {
+#if VF == 8 && !OXI_ISA(FMA)
+    return _mm_castps_si128(_mm_broadcast_ss((const float *)p));
+#else
     int32_t lane;
     memcpy(&lane, p, 4);
     return OXI_R(set1_epi32)(lane);
+#endif
 }
 OXI_INLINE vr vr_and(vr a, vr b) { return OXI_R_WHOLE(and)(a, b); }
 OXI_INLINE vr vr_or(vr a, vr b) { return OXI_R_WHOLE(or)(a, b); }
@@ -38220,20 +38301,6 @@ OXI_INLINE vrs vrw_mul(vrs a, const int16_t *two) { return OXI_R(mullo_epi16)(a,
 OXI_INLINE vrs vrw_low(vrs a) { return OXI_R(shufflelo_epi16)(OXI_R(shufflehi_epi16)(a, 0xa0), 0xa0); }
 OXI_INLINE vrs vrw_high(vrs a) { return OXI_R(shufflelo_epi16)(OXI_R(shufflehi_epi16)(a, 0xf5), 0xf5); }
 OXI_INLINE vrf vrf_of(vrs a) { return OXI_R(cvtepi32_ps)(a); }
-#if VF == 16
-OXI_INLINE vrf vrf_halves(const uint8_t *p) {
-    return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)p));
-}
-#elif OXI_ISA(FMA)
-OXI_INLINE vrf vrf_halves(const uint8_t *p) {
-    return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)p));
-}
-#else
-OXI_INLINE vrf vrf_halves(const uint8_t *p) {
-    __m128i h = _mm_loadl_epi64((const __m128i *)(const void *)p);
-    return OXI_ISA(vs_of_halves)(_mm_unpacklo_epi16(h, _mm_setzero_si128()));
-}
-#endif
 #else
 OXI_INLINE vr vr_load(const void *p) { return vld1q_u8((const uint8_t *)p); }
 OXI_INLINE void vr_store(void *p, vr a) { vst1q_u8((uint8_t *)p, a); }
@@ -38287,18 +38354,28 @@ OXI_INLINE vrs vrw_mul(vrs a, const int16_t *two) {
 OXI_INLINE vrs vrw_low(vrs a) { return vshrq_n_s32(vshlq_n_s32(a, 16), 16); }
 OXI_INLINE vrs vrw_high(vrs a) { return vshrq_n_s32(a, 16); }
 OXI_INLINE vrf vrf_of(vrs a) { return vcvtq_f32_s32(a); }
-OXI_INLINE vrf vrf_halves(const uint8_t *p) {
-    uint16_t h[4];
-    memcpy(h, p, sizeof h);
-    return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(h)));
-}
 #endif
+
+/* The sixteen f16 numbers at p. */
+enum { OXI_ISA(row_vectors) = OXI_REPACKED_ROWS / OXI_ROWS };
+typedef struct OXI_ISA(row_numbers) { vrf v[OXI_REPACKED_ROWS / OXI_ROWS]; } OXI_ISA(row_numbers);
+OXI_INLINE OXI_ISA(row_numbers) OXI_ISA(row_halves)(const uint8_t *p) {
+    OXI_ISA(row_numbers) r;
+#if VF == 16
+    r.v[0] = _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)p));
+#else
+    float all[OXI_REPACKED_ROWS];
+    OXI_ISA(vs_halves_8)(p, 2, all);
+    OXI_ISA(vs_halves_8)(p + 16, 2, all + 8);
+    OXI_UNROLL
+    for (int v = 0; v < OXI_ISA(row_vectors); v++) r.v[v] = vrf_load(all + OXI_ROWS * v);
+#endif
+    return r;
+}
 
 /* ---- codes and scales of a block of sixteen rows ----------------------------------------------------------
  * What lies `at` bytes behind the start of a block lies 16 times as far behind that of sixteen; from there on
  * each four bytes of a row are followed by those of the next row. v: which OXI_ROWS of the rows. */
-enum { OXI_ISA(row_vectors) = OXI_REPACKED_ROWS / OXI_ROWS };
-
 OXI_INLINE vr OXI_ISA(four_of_rows)(const uint8_t *p, int at, int four, int v) {
     return vr_load(p + OXI_REPACKED_ROWS * (at + 4 * four) + 4 * OXI_ROWS * v);
 }
@@ -38327,8 +38404,7 @@ OXI_INLINE vr OXI_ISA(row_codes)(ox_dtype dtype, const uint8_t *p, int part, int
     case OX_Q4_K: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 16 + 32 * part, four, v), high);
     case OX_Q5_K:
         return vr_or(OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 48 + 32 * part, four, v), high),
-                     vr_and(vr_left(vr_right(OXI_ISA(four_of_rows)(p, 16, four, v), 2 * part + high), 4),
-                            vr_bytes(16)));
+                     OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 16, four, v), 2 * part + high));
     default: break;
     }
     int group = step / 8; /* of q6_k */
@@ -38391,17 +38467,43 @@ OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, int64_t n, const
                     if (half == 1 || at_once < 8)
                         total[v] = vrs_scaled(half == 1 && at_once < 8 ? total[v] : vrs_zero(), sums[v], vrs_one());
             }
+            OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p);
             OXI_UNROLL
-            for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                vrf d = vrf_halves(p + 2 * OXI_ROWS * v);
-                sum[v] = vrf_fma(d, vrf_fma(vrf_of(total[v]), scale, taken), sum[v]);
-                if (least)
-                    sum[v] = vrf_fma(vrf_halves(p + OXI_REPACKED_ROWS * least + 2 * OXI_ROWS * v),
-                                     vrf_set1(x->sum[b]), sum[v]);
-            }
+            for (int v = 0; v < OXI_ISA(row_vectors); v++)
+                sum[v] = vrf_fma(d.v[v], vrf_fma(vrf_of(total[v]), scale, taken), sum[v]);
+            if (!least) continue;
+            d = OXI_ISA(row_halves)(p + OXI_REPACKED_ROWS * least);
+            OXI_UNROLL
+            for (int v = 0; v < OXI_ISA(row_vectors); v++)
+                sum[v] = vrf_fma(d.v[v], vrf_set1(x->sum[b]), sum[v]);
         }
     OXI_UNROLL
     for (int v = 0; v < OXI_ISA(row_vectors); v++) vrf_store(out + OXI_ROWS * v, sum[v]);
+}
+
+/* 64 numbers of q4_k or q5_k. kept: scales of groups of 32. */
+OXI_INLINE void OXI_ISA(rows_part_k)(ox_dtype dtype, const uint8_t *p, int part, const int8_t *q,
+                                     int32_t kept[][OXI_REPACKED_ROWS], vrs *total, int at_once, int extra) {
+    OXI_UNROLL
+    for (int first = 0; first < 8; first += at_once) {
+        vrs a[OXI_ISA(row_vectors)], b[OXI_ISA(row_vectors)];
+        OXI_UNROLL
+        for (int v = 0; v < OXI_ISA(row_vectors); v++) a[v] = b[v] = vrs_zero();
+        OXI_UNROLL
+        for (int i = first; i < first + at_once; i++) {
+            vr low = vr_spread(q + 64 * part + 4 * i), high = vr_spread(q + 64 * part + 32 + 4 * i);
+            OXI_UNROLL
+            for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+                a[v] = vrs_step(a[v], OXI_ISA(row_codes)(dtype, p, part, i, v), low, extra);
+                b[v] = vrs_step(b[v], OXI_ISA(row_codes)(dtype, p, part, i + 8, v), high, extra);
+            }
+        }
+        OXI_UNROLL
+        for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+            total[v] = vrs_scaled(total[v], a[v], vrs_load(kept[2 * part] + OXI_ROWS * v));
+            total[v] = vrs_scaled(total[v], b[v], vrs_load(kept[2 * part + 1] + OXI_ROWS * v));
+        }
+    }
 }
 
 /* q4_k and q5_k: floats are met once a block. */
@@ -38414,6 +38516,7 @@ OXI_INLINE void OXI_ISA(rows_dot_k)(ox_dtype dtype, int bytes, int64_t n, const 
     for (; n > 0; n -= 256, x++, p += OXI_REPACKED_ROWS * bytes) {
         vrs total[OXI_ISA(row_vectors)];
         vrf step = vrf_set1(x->step), less = vrf_set1(-x->step);
+        OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p), dmin = OXI_ISA(row_halves)(p + 2 * OXI_REPACKED_ROWS);
         OXI_UNROLL
         for (int v = 0; v < OXI_ISA(row_vectors); v++) {
             OXI_ISA(row_scales) scales = OXI_ISA(row_scales_k)(p, v);
@@ -38428,37 +38531,22 @@ OXI_INLINE void OXI_ISA(rows_dot_k)(ox_dtype dtype, int bytes, int64_t n, const 
                 two = vrw_mul(i % 2 ? vrw_odd(least, false) : vrw_even(least, false), ratio);
                 taken = vrs_dot(taken, two, x->crossed_sum + 2 * i);
             }
-            vrf dmin = vrf_halves(p + 2 * OXI_REPACKED_ROWS + 2 * OXI_ROWS * v);
-            sum[v] = vrf_fma(vrf_mul(dmin, less), vrf_of(taken), sum[v]);
+            sum[v] = vrf_fma(vrf_mul(dmin.v[v], less), vrf_of(taken), sum[v]);
             total[v] = vrs_zero();
         }
-        for (int part = 0; part < 4; part++) {
-            const int8_t *q = x->q + 64 * part;
-            OXI_ISA(prefetch_rows)(p + 4 * part * bytes, 4 * bytes);
-            OXI_UNROLL
-            for (int first = 0; first < 8; first += at_once) {
-                vrs a[OXI_ISA(row_vectors)], b[OXI_ISA(row_vectors)];
-                OXI_UNROLL
-                for (int v = 0; v < OXI_ISA(row_vectors); v++) a[v] = b[v] = vrs_zero();
-                OXI_UNROLL
-                for (int i = first; i < first + at_once; i++) {
-                    vr low = vr_spread(q + 4 * i), high = vr_spread(q + 32 + 4 * i);
-                    OXI_UNROLL
-                    for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                        a[v] = vrs_step(a[v], OXI_ISA(row_codes)(dtype, p, part, i, v), low, extra);
-                        b[v] = vrs_step(b[v], OXI_ISA(row_codes)(dtype, p, part, i + 8, v), high, extra);
-                    }
-                }
-                OXI_UNROLL
-                for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                    total[v] = vrs_scaled(total[v], a[v], vrs_load(kept[2 * part] + OXI_ROWS * v));
-                    total[v] = vrs_scaled(total[v], b[v], vrs_load(kept[2 * part + 1] + OXI_ROWS * v));
-                }
-            }
+        OXI_ISA(prefetch_rows)(p, OXI_REPACKED_ROWS * bytes);
+        if (dtype == OX_Q4_K) {
+            for (int part = 0; part < 4; part++)
+                OXI_ISA(rows_part_k)(dtype, p, part, x->q, kept, total, at_once, extra);
+        } else { /* each part has bits of its own */
+            OXI_ISA(rows_part_k)(dtype, p, 0, x->q, kept, total, at_once, extra);
+            OXI_ISA(rows_part_k)(dtype, p, 1, x->q, kept, total, at_once, extra);
+            OXI_ISA(rows_part_k)(dtype, p, 2, x->q, kept, total, at_once, extra);
+            OXI_ISA(rows_part_k)(dtype, p, 3, x->q, kept, total, at_once, extra);
         }
         OXI_UNROLL
         for (int v = 0; v < OXI_ISA(row_vectors); v++)
-            sum[v] = vrf_fma(vrf_mul(vrf_halves(p + 2 * OXI_ROWS * v), step), vrf_of(total[v]), sum[v]);
+            sum[v] = vrf_fma(vrf_mul(d.v[v], step), vrf_of(total[v]), sum[v]);
     }
     OXI_UNROLL
     for (int v = 0; v < OXI_ISA(row_vectors); v++) vrf_store(out + OXI_ROWS * v, sum[v]);
@@ -38468,42 +38556,49 @@ OXI_INLINE void OXI_ISA(rows_dot_k)(ox_dtype dtype, int bytes, int64_t n, const 
 OXI_INLINE void OXI_ISA(rows_dot_q6_k)(int64_t n, const uint8_t *p, const oxi_q8 *x, float *out, int extra) {
     enum { bytes = OXI_BYTES_OX_Q6_K };
     vrf sum[OXI_ISA(row_vectors)];
-    int32_t kept[8][OXI_ROWS]; /* of half a block: scales of groups of 16 */
+    int32_t kept[8][OXI_REPACKED_ROWS]; /* of half a block: scales of groups of 16 */
     OXI_UNROLL
     for (int v = 0; v < OXI_ISA(row_vectors); v++) sum[v] = vrf_zero();
     for (; n > 0; n -= 256, x++, p += OXI_REPACKED_ROWS * bytes) {
+        OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p + OXI_REPACKED_ROWS * 208);
         OXI_UNROLL
-        for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-            vrf d = vrf_mul(vrf_halves(p + OXI_REPACKED_ROWS * 208 + 2 * OXI_ROWS * v), vrf_set1(x->step));
-            vrs taken = vrs_zero();
-            OXI_ISA(prefetch_rows)(p + v * OXI_ROWS * bytes, OXI_ROWS * bytes);
-            for (int part = 0; part < 2; part++) {
+        for (int v = 0; v < OXI_ISA(row_vectors); v++) d.v[v] = vrf_mul(d.v[v], vrf_set1(x->step));
+        for (int part = 0; part < 2; part++) {
+            OXI_ISA(prefetch_rows)(p + part * OXI_REPACKED_ROWS / 2 * bytes, OXI_REPACKED_ROWS / 2 * bytes);
+            OXI_UNROLL
+            for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+                vrs taken = vrs_zero();
                 OXI_UNROLL
                 for (int i = 0; i < 4; i++) { /* groups 0 and 2, 1 and 3 of each four, of 16 numbers */
                     vr four = OXI_ISA(four_of_rows)(p, 192 + 8 * part, i / 2, v);
                     vrs two = vrw_mul(i % 2 ? vrw_odd(four, true) : vrw_even(four, true),
                                       x->ratio + 4 * part + i / 2 * 2);
-                    vrs_store(kept[i + i / 2 * 2], vrw_low(two));
-                    vrs_store(kept[i + i / 2 * 2 + 2], vrw_high(two));
+                    vrs_store(kept[i + i / 2 * 2] + OXI_ROWS * v, vrw_low(two));
+                    vrs_store(kept[i + i / 2 * 2 + 2] + OXI_ROWS * v, vrw_high(two));
                     taken = vrs_dot(taken, two, x->crossed_total + 8 * part + 2 * i);
                 }
-                OXI_UNROLL
-                for (int half = 0; half < 2; half++) {
-                    vrs total = vrs_zero();
-                    OXI_UNROLL
-                    for (int pair = 0; pair < 8; pair++) {
-                        int group = pair / 2, step = 8 * group + 4 * half + 2 * (pair % 2);
-                        const int8_t *q = x->q + 128 * part + 4 * step;
-                        vrs sums = vrs_step(vrs_zero(), OXI_ISA(row_codes)(OX_Q6_K, p, part, step, v),
-                                            vr_spread(q), extra);
-                        sums = vrs_step(sums, OXI_ISA(row_codes)(OX_Q6_K, p, part, step + 1, v),
-                                        vr_spread(q + 4), extra);
-                        total = vrs_scaled(total, sums, vrs_load(kept[2 * group + half]));
-                    }
-                    sum[v] = vrf_fma(d, vrf_of(total), sum[v]);
-                }
+                sum[v] = vrf_fma(vrf_mul(d.v[v], vrf_set1(-32)), vrf_of(taken), sum[v]);
             }
-            sum[v] = vrf_fma(vrf_mul(d, vrf_set1(-32)), vrf_of(taken), sum[v]);
+            OXI_UNROLL
+            for (int half = 0; half < 2; half++) {
+                vrs total[OXI_ISA(row_vectors)];
+                OXI_UNROLL
+                for (int v = 0; v < OXI_ISA(row_vectors); v++) total[v] = vrs_zero();
+                OXI_UNROLL
+                for (int pair = 0; pair < 8; pair++) {
+                    int group = pair / 2, step = 8 * group + 4 * half + 2 * (pair % 2);
+                    const int8_t *q = x->q + 128 * part + 4 * step;
+                    vr first = vr_spread(q), second = vr_spread(q + 4);
+                    OXI_UNROLL
+                    for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+                        vrs sums = vrs_step(vrs_zero(), OXI_ISA(row_codes)(OX_Q6_K, p, part, step, v), first, extra);
+                        sums = vrs_step(sums, OXI_ISA(row_codes)(OX_Q6_K, p, part, step + 1, v), second, extra);
+                        total[v] = vrs_scaled(total[v], sums, vrs_load(kept[2 * group + half] + OXI_ROWS * v));
+                    }
+                }
+                OXI_UNROLL
+                for (int v = 0; v < OXI_ISA(row_vectors); v++) sum[v] = vrf_fma(d.v[v], vrf_of(total[v]), sum[v]);
+            }
         }
     }
     OXI_UNROLL
@@ -38530,23 +38625,22 @@ OXI_INLINE void OXI_ISA(rows_dot_q5_k)(int64_t n, const uint8_t *p, const oxi_q8
 /* ---- as panels of codes ----------------------------------------------------------------------------------- */
 
 /* The scales of group `group` of a block, and what is taken from numbers (less an offset of codes). */
-OXI_INLINE vrf OXI_ISA(row_group_scale)(ox_dtype dtype, const uint8_t *p, int group, int v, vrf *taken) {
-    const uint8_t *d = p + 2 * OXI_ROWS * v;
+OXI_INLINE vrf OXI_ISA(row_group_scale)(ox_dtype dtype, const uint8_t *p, const OXI_ISA(row_numbers) *d,
+                                        const OXI_ISA(row_numbers) *least, int group, int v, vrf *taken) {
     *taken = vrf_zero();
     if (dtype == OX_Q6_K) {
         vrs scale = vrs_number(OXI_ISA(four_of_rows)(p, 192, group / 4, v), group % 4, true);
-        return vrf_mul(vrf_halves(d + OXI_REPACKED_ROWS * 208), vrf_of(scale));
+        return vrf_mul(d->v[v], vrf_of(scale));
     }
     if (dtype == OX_Q4_K || dtype == OX_Q5_K) {
         OXI_ISA(row_scales) scales = OXI_ISA(row_scales_k)(p, v);
         vr scale = group < 4 ? scales.scale[0] : scales.scale[1];
-        vr least = group < 4 ? scales.least[0] : scales.least[1];
-        *taken = vrf_mul(vrf_halves(d + 2 * OXI_REPACKED_ROWS), vrf_of(vrs_number(least, group % 4, false)));
-        return vrf_mul(vrf_halves(d), vrf_of(vrs_number(scale, group % 4, false)));
+        vr four = group < 4 ? scales.least[0] : scales.least[1];
+        *taken = vrf_mul(least->v[v], vrf_of(vrs_number(four, group % 4, false)));
+        return vrf_mul(d->v[v], vrf_of(vrs_number(scale, group % 4, false)));
     }
-    if (dtype == OX_Q4_1 || dtype == OX_Q5_1)
-        *taken = vrf_mul(vrf_halves(d + 2 * OXI_REPACKED_ROWS), vrf_set1(-1));
-    return vrf_halves(d);
+    if (dtype == OX_Q4_1 || dtype == OX_Q5_1) *taken = vrf_mul(least->v[v], vrf_set1(-1));
+    return d->v[v];
 }
 
 /* n numbers of rows `first` to first + count as a panel of `width` lines. elements: of a block; steps: of a
@@ -38569,9 +38663,11 @@ OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, in
                 }
             }
         code += 4 * width * (elements / 4);
+        OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p + (dtype == OX_Q6_K ? OXI_REPACKED_ROWS * 208 : 0));
+        OXI_ISA(row_numbers) least = OXI_ISA(row_halves)(p + 2 * OXI_REPACKED_ROWS);
         for (int group = 0; group < elements / each; group++, scale += width, extra += extra ? width : 0)
             for (int i = 0; i < count; i += OXI_ROWS) {
-                vrf taken, s = OXI_ISA(row_group_scale)(dtype, p, group, (first + i) / OXI_ROWS, &taken);
+                vrf taken, s = OXI_ISA(row_group_scale)(dtype, p, &d, &least, group, (first + i) / OXI_ROWS, &taken);
                 vrf_store(scale + i, s);
                 if (extra) vrf_store(extra + i, is_signed ? taken : vrf_fma(s, vrf_set1((float)offset), taken));
             }
@@ -38653,7 +38749,6 @@ static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels *k) {
 #undef vrs_step
 #undef vrs_scaled
 #undef vrf_of
-#undef vrf_halves
 #undef vrf
 #undef vrf_zero
 #undef vrf_set1
@@ -42259,6 +42354,7 @@ static void OXI_ISA(fill_rows)(oxi_kernels *k) {
 /* Each is loaded so that it comes to lie in its lane: blends take any port, insertions one. */
 #define OXI_BLEND(h, i) _mm_blend_epi16(h, _mm_loadu_si128((const __m128i *)(p + (i) * (step - 2))), 1 << (i))
 OXI_INLINE __m128i OXI_ISA(gather_halves)(const uint8_t *p, int step) {
+    if (step == 2) return _mm_loadu_si128((const __m128i *)(const void *)p);
     __m128i h = OXI_BLEND(_mm_loadu_si128((const __m128i *)p), 1);
     h = OXI_BLEND(OXI_BLEND(OXI_BLEND(h, 2), 3), 4);
     return OXI_BLEND(OXI_BLEND(OXI_BLEND(h, 5), 6), 7);
@@ -42271,6 +42367,7 @@ OXI_INLINE int OXI_ISA(two_bytes)(const uint8_t *p) {
     return h;
 }
 OXI_INLINE __m128i OXI_ISA(gather_halves)(const uint8_t *p, int step) {
+    if (step == 2) return _mm_loadu_si128((const __m128i *)(const void *)p);
     __m128i h = _mm_cvtsi32_si128(OXI_ISA(two_bytes)(p));
     h = _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + step), 1);
     h = _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + 2 * step), 2);
@@ -43734,7 +43831,6 @@ typedef int32x4_t OXI_ISA(vrs);
 #define vrw_low OXI_ISA(vrw_low)
 #define vrw_high OXI_ISA(vrw_high)
 #define vrf_of OXI_ISA(vrf_of)
-#define vrf_halves OXI_ISA(vrf_halves)
 #if defined(OXI_X86) && VF == 8 && !OXI_ISA(FMA) /* eight floats, but integers only four at a time */
 #define vrf OXI_ISA(vs)
 #define vrf_zero OXI_ISA(vs_zero)
@@ -43758,9 +43854,13 @@ OXI_INLINE vr vr_load(const void *p) { return OXI_R_WHOLE(loadu)((const vr *)p);
 OXI_INLINE void vr_store(void *p, vr a) { OXI_R_WHOLE(storeu)((vr *)p, a); }
 OXI_INLINE vr vr_bytes(int a) { return OXI_R(set1_epi8)((char)a); }
 OXI_INLINE vr vr_spread(const void *p) {
+#if VF == 8 && !OXI_ISA(FMA)
+    return _mm_castps_si128(_mm_broadcast_ss((const float *)p));
+#else
     int32_t lane;
     memcpy(&lane, p, 4);
     return OXI_R(set1_epi32)(lane);
+#endif
 }
 OXI_INLINE vr vr_and(vr a, vr b) { return OXI_R_WHOLE(and)(a, b); }
 OXI_INLINE vr vr_or(vr a, vr b) { return OXI_R_WHOLE(or)(a, b); }
@@ -43798,20 +43898,6 @@ OXI_INLINE vrs vrw_mul(vrs a, const int16_t *two) { return OXI_R(mullo_epi16)(a,
 OXI_INLINE vrs vrw_low(vrs a) { return OXI_R(shufflelo_epi16)(OXI_R(shufflehi_epi16)(a, 0xa0), 0xa0); }
 OXI_INLINE vrs vrw_high(vrs a) { return OXI_R(shufflelo_epi16)(OXI_R(shufflehi_epi16)(a, 0xf5), 0xf5); }
 OXI_INLINE vrf vrf_of(vrs a) { return OXI_R(cvtepi32_ps)(a); }
-#if VF == 16
-OXI_INLINE vrf vrf_halves(const uint8_t *p) {
-    return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)p));
-}
-#elif OXI_ISA(FMA)
-OXI_INLINE vrf vrf_halves(const uint8_t *p) {
-    return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)p));
-}
-#else
-OXI_INLINE vrf vrf_halves(const uint8_t *p) {
-    __m128i h = _mm_loadl_epi64((const __m128i *)(const void *)p);
-    return OXI_ISA(vs_of_halves)(_mm_unpacklo_epi16(h, _mm_setzero_si128()));
-}
-#endif
 #else
 OXI_INLINE vr vr_load(const void *p) { return vld1q_u8((const uint8_t *)p); }
 OXI_INLINE void vr_store(void *p, vr a) { vst1q_u8((uint8_t *)p, a); }
@@ -43865,18 +43951,28 @@ OXI_INLINE vrs vrw_mul(vrs a, const int16_t *two) {
 OXI_INLINE vrs vrw_low(vrs a) { return vshrq_n_s32(vshlq_n_s32(a, 16), 16); }
 OXI_INLINE vrs vrw_high(vrs a) { return vshrq_n_s32(a, 16); }
 OXI_INLINE vrf vrf_of(vrs a) { return vcvtq_f32_s32(a); }
-OXI_INLINE vrf vrf_halves(const uint8_t *p) {
-    uint16_t h[4];
-    memcpy(h, p, sizeof h);
-    return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(h)));
-}
 #endif
+
+/* The sixteen f16 numbers at p. */
+enum { OXI_ISA(row_vectors) = OXI_REPACKED_ROWS / OXI_ROWS };
+typedef struct OXI_ISA(row_numbers) { vrf v[OXI_REPACKED_ROWS / OXI_ROWS]; } OXI_ISA(row_numbers);
+OXI_INLINE OXI_ISA(row_numbers) OXI_ISA(row_halves)(const uint8_t *p) {
+    OXI_ISA(row_numbers) r;
+#if VF == 16
+    r.v[0] = _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)p));
+#else
+    float all[OXI_REPACKED_ROWS];
+    OXI_ISA(vs_halves_8)(p, 2, all);
+    OXI_ISA(vs_halves_8)(p + 16, 2, all + 8);
+    OXI_UNROLL
+    for (int v = 0; v < OXI_ISA(row_vectors); v++) r.v[v] = vrf_load(all + OXI_ROWS * v);
+#endif
+    return r;
+}
 
 /* ---- codes and scales of a block of sixteen rows ----------------------------------------------------------
  * What lies `at` bytes behind the start of a block lies 16 times as far behind that of sixteen; from there on
  * each four bytes of a row are followed by those of the next row. v: which OXI_ROWS of the rows. */
-enum { OXI_ISA(row_vectors) = OXI_REPACKED_ROWS / OXI_ROWS };
-
 OXI_INLINE vr OXI_ISA(four_of_rows)(const uint8_t *p, int at, int four, int v) {
     return vr_load(p + OXI_REPACKED_ROWS * (at + 4 * four) + 4 * OXI_ROWS * v);
 }
@@ -43905,8 +44001,7 @@ OXI_INLINE vr OXI_ISA(row_codes)(ox_dtype dtype, const uint8_t *p, int part, int
     case OX_Q4_K: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 16 + 32 * part, four, v), high);
     case OX_Q5_K:
         return vr_or(OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 48 + 32 * part, four, v), high),
-                     vr_and(vr_left(vr_right(OXI_ISA(four_of_rows)(p, 16, four, v), 2 * part + high), 4),
-                            vr_bytes(16)));
+                     OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 16, four, v), 2 * part + high));
     default: break;
     }
     int group = step / 8; /* of q6_k */
@@ -43969,17 +44064,43 @@ OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, int64_t n, const
                     if (half == 1 || at_once < 8)
                         total[v] = vrs_scaled(half == 1 && at_once < 8 ? total[v] : vrs_zero(), sums[v], vrs_one());
             }
+            OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p);
             OXI_UNROLL
-            for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                vrf d = vrf_halves(p + 2 * OXI_ROWS * v);
-                sum[v] = vrf_fma(d, vrf_fma(vrf_of(total[v]), scale, taken), sum[v]);
-                if (least)
-                    sum[v] = vrf_fma(vrf_halves(p + OXI_REPACKED_ROWS * least + 2 * OXI_ROWS * v),
-                                     vrf_set1(x->sum[b]), sum[v]);
-            }
+            for (int v = 0; v < OXI_ISA(row_vectors); v++)
+                sum[v] = vrf_fma(d.v[v], vrf_fma(vrf_of(total[v]), scale, taken), sum[v]);
+            if (!least) continue;
+            d = OXI_ISA(row_halves)(p + OXI_REPACKED_ROWS * least);
+            OXI_UNROLL
+            for (int v = 0; v < OXI_ISA(row_vectors); v++)
+                sum[v] = vrf_fma(d.v[v], vrf_set1(x->sum[b]), sum[v]);
         }
     OXI_UNROLL
     for (int v = 0; v < OXI_ISA(row_vectors); v++) vrf_store(out + OXI_ROWS * v, sum[v]);
+}
+
+/* 64 numbers of q4_k or q5_k. kept: scales of groups of 32. */
+OXI_INLINE void OXI_ISA(rows_part_k)(ox_dtype dtype, const uint8_t *p, int part, const int8_t *q,
+                                     int32_t kept[][OXI_REPACKED_ROWS], vrs *total, int at_once, int extra) {
+    OXI_UNROLL
+    for (int first = 0; first < 8; first += at_once) {
+        vrs a[OXI_ISA(row_vectors)], b[OXI_ISA(row_vectors)];
+        OXI_UNROLL
+        for (int v = 0; v < OXI_ISA(row_vectors); v++) a[v] = b[v] = vrs_zero();
+        OXI_UNROLL
+        for (int i = first; i < first + at_once; i++) {
+            vr low = vr_spread(q + 64 * part + 4 * i), high = vr_spread(q + 64 * part + 32 + 4 * i);
+            OXI_UNROLL
+            for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+                a[v] = vrs_step(a[v], OXI_ISA(row_codes)(dtype, p, part, i, v), low, extra);
+                b[v] = vrs_step(b[v], OXI_ISA(row_codes)(dtype, p, part, i + 8, v), high, extra);
+            }
+        }
+        OXI_UNROLL
+        for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+            total[v] = vrs_scaled(total[v], a[v], vrs_load(kept[2 * part] + OXI_ROWS * v));
+            total[v] = vrs_scaled(total[v], b[v], vrs_load(kept[2 * part + 1] + OXI_ROWS * v));
+        }
+    }
 }
 
 /* q4_k and q5_k: floats are met once a block. */
@@ -43992,6 +44113,7 @@ OXI_INLINE void OXI_ISA(rows_dot_k)(ox_dtype dtype, int bytes, int64_t n, const 
     for (; n > 0; n -= 256, x++, p += OXI_REPACKED_ROWS * bytes) {
         vrs total[OXI_ISA(row_vectors)];
         vrf step = vrf_set1(x->step), less = vrf_set1(-x->step);
+        OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p), dmin = OXI_ISA(row_halves)(p + 2 * OXI_REPACKED_ROWS);
         OXI_UNROLL
         for (int v = 0; v < OXI_ISA(row_vectors); v++) {
             OXI_ISA(row_scales) scales = OXI_ISA(row_scales_k)(p, v);
@@ -44006,37 +44128,22 @@ OXI_INLINE void OXI_ISA(rows_dot_k)(ox_dtype dtype, int bytes, int64_t n, const 
                 two = vrw_mul(i % 2 ? vrw_odd(least, false) : vrw_even(least, false), ratio);
                 taken = vrs_dot(taken, two, x->crossed_sum + 2 * i);
             }
-            vrf dmin = vrf_halves(p + 2 * OXI_REPACKED_ROWS + 2 * OXI_ROWS * v);
-            sum[v] = vrf_fma(vrf_mul(dmin, less), vrf_of(taken), sum[v]);
+            sum[v] = vrf_fma(vrf_mul(dmin.v[v], less), vrf_of(taken), sum[v]);
             total[v] = vrs_zero();
         }
-        for (int part = 0; part < 4; part++) {
-            const int8_t *q = x->q + 64 * part;
-            OXI_ISA(prefetch_rows)(p + 4 * part * bytes, 4 * bytes);
-            OXI_UNROLL
-            for (int first = 0; first < 8; first += at_once) {
-                vrs a[OXI_ISA(row_vectors)], b[OXI_ISA(row_vectors)];
-                OXI_UNROLL
-                for (int v = 0; v < OXI_ISA(row_vectors); v++) a[v] = b[v] = vrs_zero();
-                OXI_UNROLL
-                for (int i = first; i < first + at_once; i++) {
-                    vr low = vr_spread(q + 4 * i), high = vr_spread(q + 32 + 4 * i);
-                    OXI_UNROLL
-                    for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                        a[v] = vrs_step(a[v], OXI_ISA(row_codes)(dtype, p, part, i, v), low, extra);
-                        b[v] = vrs_step(b[v], OXI_ISA(row_codes)(dtype, p, part, i + 8, v), high, extra);
-                    }
-                }
-                OXI_UNROLL
-                for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                    total[v] = vrs_scaled(total[v], a[v], vrs_load(kept[2 * part] + OXI_ROWS * v));
-                    total[v] = vrs_scaled(total[v], b[v], vrs_load(kept[2 * part + 1] + OXI_ROWS * v));
-                }
-            }
+        OXI_ISA(prefetch_rows)(p, OXI_REPACKED_ROWS * bytes);
+        if (dtype == OX_Q4_K) {
+            for (int part = 0; part < 4; part++)
+                OXI_ISA(rows_part_k)(dtype, p, part, x->q, kept, total, at_once, extra);
+        } else { /* each part has bits of its own */
+            OXI_ISA(rows_part_k)(dtype, p, 0, x->q, kept, total, at_once, extra);
+            OXI_ISA(rows_part_k)(dtype, p, 1, x->q, kept, total, at_once, extra);
+            OXI_ISA(rows_part_k)(dtype, p, 2, x->q, kept, total, at_once, extra);
+            OXI_ISA(rows_part_k)(dtype, p, 3, x->q, kept, total, at_once, extra);
         }
         OXI_UNROLL
         for (int v = 0; v < OXI_ISA(row_vectors); v++)
-            sum[v] = vrf_fma(vrf_mul(vrf_halves(p + 2 * OXI_ROWS * v), step), vrf_of(total[v]), sum[v]);
+            sum[v] = vrf_fma(vrf_mul(d.v[v], step), vrf_of(total[v]), sum[v]);
     }
     OXI_UNROLL
     for (int v = 0; v < OXI_ISA(row_vectors); v++) vrf_store(out + OXI_ROWS * v, sum[v]);
@@ -44046,42 +44153,49 @@ OXI_INLINE void OXI_ISA(rows_dot_k)(ox_dtype dtype, int bytes, int64_t n, const 
 OXI_INLINE void OXI_ISA(rows_dot_q6_k)(int64_t n, const uint8_t *p, const oxi_q8 *x, float *out, int extra) {
     enum { bytes = OXI_BYTES_OX_Q6_K };
     vrf sum[OXI_ISA(row_vectors)];
-    int32_t kept[8][OXI_ROWS]; /* of half a block: scales of groups of 16 */
+    int32_t kept[8][OXI_REPACKED_ROWS]; /* of half a block: scales of groups of 16 */
     OXI_UNROLL
     for (int v = 0; v < OXI_ISA(row_vectors); v++) sum[v] = vrf_zero();
     for (; n > 0; n -= 256, x++, p += OXI_REPACKED_ROWS * bytes) {
+        OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p + OXI_REPACKED_ROWS * 208);
         OXI_UNROLL
-        for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-            vrf d = vrf_mul(vrf_halves(p + OXI_REPACKED_ROWS * 208 + 2 * OXI_ROWS * v), vrf_set1(x->step));
-            vrs taken = vrs_zero();
-            OXI_ISA(prefetch_rows)(p + v * OXI_ROWS * bytes, OXI_ROWS * bytes);
-            for (int part = 0; part < 2; part++) {
+        for (int v = 0; v < OXI_ISA(row_vectors); v++) d.v[v] = vrf_mul(d.v[v], vrf_set1(x->step));
+        for (int part = 0; part < 2; part++) {
+            OXI_ISA(prefetch_rows)(p + part * OXI_REPACKED_ROWS / 2 * bytes, OXI_REPACKED_ROWS / 2 * bytes);
+            OXI_UNROLL
+            for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+                vrs taken = vrs_zero();
                 OXI_UNROLL
                 for (int i = 0; i < 4; i++) { /* groups 0 and 2, 1 and 3 of each four, of 16 numbers */
                     vr four = OXI_ISA(four_of_rows)(p, 192 + 8 * part, i / 2, v);
                     vrs two = vrw_mul(i % 2 ? vrw_odd(four, true) : vrw_even(four, true),
                                       x->ratio + 4 * part + i / 2 * 2);
-                    vrs_store(kept[i + i / 2 * 2], vrw_low(two));
-                    vrs_store(kept[i + i / 2 * 2 + 2], vrw_high(two));
+                    vrs_store(kept[i + i / 2 * 2] + OXI_ROWS * v, vrw_low(two));
+                    vrs_store(kept[i + i / 2 * 2 + 2] + OXI_ROWS * v, vrw_high(two));
                     taken = vrs_dot(taken, two, x->crossed_total + 8 * part + 2 * i);
                 }
-                OXI_UNROLL
-                for (int half = 0; half < 2; half++) {
-                    vrs total = vrs_zero();
-                    OXI_UNROLL
-                    for (int pair = 0; pair < 8; pair++) {
-                        int group = pair / 2, step = 8 * group + 4 * half + 2 * (pair % 2);
-                        const int8_t *q = x->q + 128 * part + 4 * step;
-                        vrs sums = vrs_step(vrs_zero(), OXI_ISA(row_codes)(OX_Q6_K, p, part, step, v),
-                                            vr_spread(q), extra);
-                        sums = vrs_step(sums, OXI_ISA(row_codes)(OX_Q6_K, p, part, step + 1, v),
-                                        vr_spread(q + 4), extra);
-                        total = vrs_scaled(total, sums, vrs_load(kept[2 * group + half]));
-                    }
-                    sum[v] = vrf_fma(d, vrf_of(total), sum[v]);
-                }
+                sum[v] = vrf_fma(vrf_mul(d.v[v], vrf_set1(-32)), vrf_of(taken), sum[v]);
             }
-            sum[v] = vrf_fma(vrf_mul(d, vrf_set1(-32)), vrf_of(taken), sum[v]);
+            OXI_UNROLL
+            for (int half = 0; half < 2; half++) {
+                vrs total[OXI_ISA(row_vectors)];
+                OXI_UNROLL
+                for (int v = 0; v < OXI_ISA(row_vectors); v++) total[v] = vrs_zero();
+                OXI_UNROLL
+                for (int pair = 0; pair < 8; pair++) {
+                    int group = pair / 2, step = 8 * group + 4 * half + 2 * (pair % 2);
+                    const int8_t *q = x->q + 128 * part + 4 * step;
+                    vr first = vr_spread(q), second = vr_spread(q + 4);
+                    OXI_UNROLL
+                    for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+                        vrs sums = vrs_step(vrs_zero(), OXI_ISA(row_codes)(OX_Q6_K, p, part, step, v), first, extra);
+                        sums = vrs_step(sums, OXI_ISA(row_codes)(OX_Q6_K, p, part, step + 1, v), second, extra);
+                        total[v] = vrs_scaled(total[v], sums, vrs_load(kept[2 * group + half] + OXI_ROWS * v));
+                    }
+                }
+                OXI_UNROLL
+                for (int v = 0; v < OXI_ISA(row_vectors); v++) sum[v] = vrf_fma(d.v[v], vrf_of(total[v]), sum[v]);
+            }
         }
     }
     OXI_UNROLL
@@ -44108,23 +44222,22 @@ OXI_INLINE void OXI_ISA(rows_dot_q5_k)(int64_t n, const uint8_t *p, const oxi_q8
 /* ---- as panels of codes ----------------------------------------------------------------------------------- */
 
 /* The scales of group `group` of a block, and what is taken from numbers (less an offset of codes). */
-OXI_INLINE vrf OXI_ISA(row_group_scale)(ox_dtype dtype, const uint8_t *p, int group, int v, vrf *taken) {
-    const uint8_t *d = p + 2 * OXI_ROWS * v;
+OXI_INLINE vrf OXI_ISA(row_group_scale)(ox_dtype dtype, const uint8_t *p, const OXI_ISA(row_numbers) *d,
+                                        const OXI_ISA(row_numbers) *least, int group, int v, vrf *taken) {
     *taken = vrf_zero();
     if (dtype == OX_Q6_K) {
         vrs scale = vrs_number(OXI_ISA(four_of_rows)(p, 192, group / 4, v), group % 4, true);
-        return vrf_mul(vrf_halves(d + OXI_REPACKED_ROWS * 208), vrf_of(scale));
+        return vrf_mul(d->v[v], vrf_of(scale));
     }
     if (dtype == OX_Q4_K || dtype == OX_Q5_K) {
         OXI_ISA(row_scales) scales = OXI_ISA(row_scales_k)(p, v);
         vr scale = group < 4 ? scales.scale[0] : scales.scale[1];
-        vr least = group < 4 ? scales.least[0] : scales.least[1];
-        *taken = vrf_mul(vrf_halves(d + 2 * OXI_REPACKED_ROWS), vrf_of(vrs_number(least, group % 4, false)));
-        return vrf_mul(vrf_halves(d), vrf_of(vrs_number(scale, group % 4, false)));
+        vr four = group < 4 ? scales.least[0] : scales.least[1];
+        *taken = vrf_mul(least->v[v], vrf_of(vrs_number(four, group % 4, false)));
+        return vrf_mul(d->v[v], vrf_of(vrs_number(scale, group % 4, false)));
     }
-    if (dtype == OX_Q4_1 || dtype == OX_Q5_1)
-        *taken = vrf_mul(vrf_halves(d + 2 * OXI_REPACKED_ROWS), vrf_set1(-1));
-    return vrf_halves(d);
+    if (dtype == OX_Q4_1 || dtype == OX_Q5_1) *taken = vrf_mul(least->v[v], vrf_set1(-1));
+    return d->v[v];
 }
 
 /* n numbers of rows `first` to first + count as a panel of `width` lines. elements: of a block; steps: of a
@@ -44147,9 +44260,11 @@ OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, in
                 }
             }
         code += 4 * width * (elements / 4);
+        OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p + (dtype == OX_Q6_K ? OXI_REPACKED_ROWS * 208 : 0));
+        OXI_ISA(row_numbers) least = OXI_ISA(row_halves)(p + 2 * OXI_REPACKED_ROWS);
         for (int group = 0; group < elements / each; group++, scale += width, extra += extra ? width : 0)
             for (int i = 0; i < count; i += OXI_ROWS) {
-                vrf taken, s = OXI_ISA(row_group_scale)(dtype, p, group, (first + i) / OXI_ROWS, &taken);
+                vrf taken, s = OXI_ISA(row_group_scale)(dtype, p, &d, &least, group, (first + i) / OXI_ROWS, &taken);
                 vrf_store(scale + i, s);
                 if (extra) vrf_store(extra + i, is_signed ? taken : vrf_fma(s, vrf_set1((float)offset), taken));
             }
@@ -44231,7 +44346,6 @@ static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels *k) {
 #undef vrs_step
 #undef vrs_scaled
 #undef vrf_of
-#undef vrf_halves
 #undef vrf
 #undef vrf_zero
 #undef vrf_set1
