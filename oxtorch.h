@@ -15689,21 +15689,32 @@ OXI_INLINE vrs vrw_high(vrs a) { return vshrq_n_s32(a, 16); }
 OXI_INLINE vrf vrf_of(vrs a) { return vcvtq_f32_s32(a); }
 #endif
 
-/* The sixteen f16 numbers at p. */
 enum { OXI_ISA(row_vectors) = OXI_REPACKED_ROWS / OXI_ROWS };
 typedef struct OXI_ISA(row_numbers) { vrf v[OXI_REPACKED_ROWS / OXI_ROWS]; } OXI_ISA(row_numbers);
-OXI_INLINE OXI_ISA(row_numbers) OXI_ISA(row_halves)(const uint8_t *p) {
+
+OXI_INLINE OXI_ISA(row_numbers) OXI_ISA(row_load)(const float *p) {
     OXI_ISA(row_numbers) r;
+    OXI_UNROLL
+    for (int v = 0; v < OXI_ISA(row_vectors); v++) r.v[v] = vrf_load(p + OXI_ROWS * v);
+    return r;
+}
+OXI_INLINE void OXI_ISA(row_store)(float *p, OXI_ISA(row_numbers) a) {
+    OXI_UNROLL
+    for (int v = 0; v < OXI_ISA(row_vectors); v++) vrf_store(p + OXI_ROWS * v, a.v[v]);
+}
+
+/* The sixteen f16 numbers at p. */
+OXI_INLINE OXI_ISA(row_numbers) OXI_ISA(row_halves)(const uint8_t *p) {
 #if VF == 16
+    OXI_ISA(row_numbers) r;
     r.v[0] = _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)p));
+    return r;
 #else
     float all[OXI_REPACKED_ROWS];
     OXI_ISA(vs_halves_8)(p, 2, all);
     OXI_ISA(vs_halves_8)(p + 16, 2, all + 8);
-    OXI_UNROLL
-    for (int v = 0; v < OXI_ISA(row_vectors); v++) r.v[v] = vrf_load(all + OXI_ROWS * v);
+    return OXI_ISA(row_load)(all);
 #endif
-    return r;
 }
 
 /* ---- codes and scales of a block of sixteen rows ----------------------------------------------------------
@@ -15762,60 +15773,58 @@ OXI_INLINE OXI_ISA(row_scales) OXI_ISA(row_scales_k)(const uint8_t *p, int v) {
 }
 
 /* ---- rows against activations -----------------------------------------------------------------------------
- * Sixteen rows of n numbers, a multiple of 256, times x. Sums of 16 bits hold the products of eight steps of
+ * 256 numbers of sixteen rows, times x, are added to out. Sums of 16 bits hold the products of eight steps of
  * codes up to 15, of four of codes up to 31, of two of codes up to 63. */
-OXI_INLINE void OXI_ISA(prefetch_rows)(const uint8_t *p, int bytes) {
-    for (int i = 0; i < bytes; i += 64) OXI_PREFETCH_READ(p + OXI_PREFETCH_AHEAD + i);
+OXI_INLINE void OXI_ISA(prefetch_rows)(const uint8_t *p, int bytes, int turn) {
+    int each = OXI_REPACKED_ROWS * bytes * (bytes < 32 ? 8 : 1) / 32; /* of 32 turns for 256 numbers */
+    OXI_UNROLL
+    for (int i = 0; i < each; i += 64) OXI_PREFETCH_READ(p + OXI_PREFETCH_AHEAD + turn * each + i);
 }
 
 /* Types with a scale for 32 numbers. offset: what is taken from codes; `least` bytes behind the block's start
  * there is a number to be added, if not 0. */
-OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, int64_t n, const uint8_t *p, const oxi_q8 *x,
-                                     float *out, int offset, int least, int at_once, int extra) {
-    vrf sum[OXI_ISA(row_vectors)];
-    OXI_UNROLL
-    for (int v = 0; v < OXI_ISA(row_vectors); v++) sum[v] = vrf_zero();
-    for (; n > 0; n -= 256, x++)
-        for (int b = 0; b < 8; b++, p += OXI_REPACKED_ROWS * bytes) {
-            const int8_t *q = x->q + 32 * b;
-            vrf scale = vrf_set1(x->scale[b]), taken = vrf_set1((float)-offset * x->sum[b]);
-            vrs sums[OXI_ISA(row_vectors)], total[OXI_ISA(row_vectors)];
-            OXI_ISA(prefetch_rows)(p, OXI_REPACKED_ROWS * bytes);
+OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, const uint8_t *p, const oxi_q8 *x, float *out,
+                                     int offset, int least, int at_once, int extra) {
+    OXI_ISA(row_numbers) sum = OXI_ISA(row_load)(out);
+    for (int b = 0; b < 8; b++, p += OXI_REPACKED_ROWS * bytes) {
+        const int8_t *q = x->q + 32 * b;
+        vrf scale = vrf_set1(x->scale[b]), taken = vrf_set1((float)-offset * x->sum[b]);
+        vrs sums[OXI_ISA(row_vectors)], total[OXI_ISA(row_vectors)];
+        OXI_UNROLL
+        for (int half = 0; half < 2; half++) {
             OXI_UNROLL
-            for (int half = 0; half < 2; half++) {
+            for (int v = 0; v < OXI_ISA(row_vectors); v++)
+                if (half == 0 || at_once < 8) sums[v] = vrs_zero();
+            OXI_UNROLL
+            for (int i = 2 * half; i < 2 * half + 2; i++) {
+                vr low = vr_spread(q + 4 * i), high = vr_spread(q + 16 + 4 * i);
+                OXI_ISA(prefetch_rows)(p, bytes, i);
                 OXI_UNROLL
-                for (int v = 0; v < OXI_ISA(row_vectors); v++)
-                    if (half == 0 || at_once < 8) sums[v] = vrs_zero();
-                OXI_UNROLL
-                for (int i = 2 * half; i < 2 * half + 2; i++) {
-                    vr low = vr_spread(q + 4 * i), high = vr_spread(q + 16 + 4 * i);
-                    OXI_UNROLL
-                    for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                        sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, 0, i, v), low, extra);
-                        sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, 0, i + 4, v), high, extra);
-                    }
+                for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, 0, i, v), low, extra);
+                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, 0, i + 4, v), high, extra);
                 }
-                OXI_UNROLL
-                for (int v = 0; v < OXI_ISA(row_vectors); v++)
-                    if (half == 1 || at_once < 8)
-                        total[v] = vrs_scaled(half == 1 && at_once < 8 ? total[v] : vrs_zero(), sums[v], vrs_one());
             }
-            OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p);
             OXI_UNROLL
             for (int v = 0; v < OXI_ISA(row_vectors); v++)
-                sum[v] = vrf_fma(d.v[v], vrf_fma(vrf_of(total[v]), scale, taken), sum[v]);
-            if (!least) continue;
-            d = OXI_ISA(row_halves)(p + OXI_REPACKED_ROWS * least);
-            OXI_UNROLL
-            for (int v = 0; v < OXI_ISA(row_vectors); v++)
-                sum[v] = vrf_fma(d.v[v], vrf_set1(x->sum[b]), sum[v]);
+                if (half == 1 || at_once < 8)
+                    total[v] = vrs_scaled(half == 1 && at_once < 8 ? total[v] : vrs_zero(), sums[v], vrs_one());
         }
-    OXI_UNROLL
-    for (int v = 0; v < OXI_ISA(row_vectors); v++) vrf_store(out + OXI_ROWS * v, sum[v]);
+        OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p);
+        OXI_UNROLL
+        for (int v = 0; v < OXI_ISA(row_vectors); v++)
+            sum.v[v] = vrf_fma(d.v[v], vrf_fma(vrf_of(total[v]), scale, taken), sum.v[v]);
+        if (!least) continue;
+        d = OXI_ISA(row_halves)(p + OXI_REPACKED_ROWS * least);
+        OXI_UNROLL
+        for (int v = 0; v < OXI_ISA(row_vectors); v++)
+            sum.v[v] = vrf_fma(d.v[v], vrf_set1(x->sum[b]), sum.v[v]);
+    }
+    OXI_ISA(row_store)(out, sum);
 }
 
 /* 64 numbers of q4_k or q5_k. kept: scales of groups of 32. */
-OXI_INLINE void OXI_ISA(rows_part_k)(ox_dtype dtype, const uint8_t *p, int part, const int8_t *q,
+OXI_INLINE void OXI_ISA(rows_part_k)(ox_dtype dtype, int bytes, const uint8_t *p, int part, const int8_t *q,
                                      int32_t kept[][OXI_REPACKED_ROWS], vrs *total, int at_once, int extra) {
     OXI_UNROLL
     for (int first = 0; first < 8; first += at_once) {
@@ -15825,6 +15834,7 @@ OXI_INLINE void OXI_ISA(rows_part_k)(ox_dtype dtype, const uint8_t *p, int part,
         OXI_UNROLL
         for (int i = first; i < first + at_once; i++) {
             vr low = vr_spread(q + 64 * part + 4 * i), high = vr_spread(q + 64 * part + 32 + 4 * i);
+            OXI_ISA(prefetch_rows)(p, bytes, 8 * part + i);
             OXI_UNROLL
             for (int v = 0; v < OXI_ISA(row_vectors); v++) {
                 a[v] = vrs_step(a[v], OXI_ISA(row_codes)(dtype, p, part, i, v), low, extra);
@@ -15840,119 +15850,108 @@ OXI_INLINE void OXI_ISA(rows_part_k)(ox_dtype dtype, const uint8_t *p, int part,
 }
 
 /* q4_k and q5_k: floats are met once a block. */
-OXI_INLINE void OXI_ISA(rows_dot_k)(ox_dtype dtype, int bytes, int64_t n, const uint8_t *p, const oxi_q8 *x,
-                                    float *out, int at_once, int extra) {
-    vrf sum[OXI_ISA(row_vectors)];
+OXI_INLINE void OXI_ISA(rows_dot_k)(ox_dtype dtype, int bytes, const uint8_t *p, const oxi_q8 *x, float *out,
+                                    int at_once, int extra) {
     int32_t kept[8][OXI_REPACKED_ROWS];
+    OXI_ISA(row_numbers) sum = OXI_ISA(row_load)(out);
+    vrs total[OXI_ISA(row_vectors)];
+    vrf step = vrf_set1(x->step), less = vrf_set1(-x->step);
+    OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p), dmin = OXI_ISA(row_halves)(p + 2 * OXI_REPACKED_ROWS);
     OXI_UNROLL
-    for (int v = 0; v < OXI_ISA(row_vectors); v++) sum[v] = vrf_zero();
-    for (; n > 0; n -= 256, x++, p += OXI_REPACKED_ROWS * bytes) {
-        vrs total[OXI_ISA(row_vectors)];
-        vrf step = vrf_set1(x->step), less = vrf_set1(-x->step);
-        OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p), dmin = OXI_ISA(row_halves)(p + 2 * OXI_REPACKED_ROWS);
+    for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+        OXI_ISA(row_scales) scales = OXI_ISA(row_scales_k)(p, v);
+        vrs taken = vrs_zero();
         OXI_UNROLL
-        for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-            OXI_ISA(row_scales) scales = OXI_ISA(row_scales_k)(p, v);
-            vrs taken = vrs_zero();
-            OXI_UNROLL
-            for (int i = 0; i < 4; i++) { /* groups 0 and 2, 1 and 3 of each four */
-                vr four = scales.scale[i / 2], least = scales.least[i / 2];
-                const int16_t *ratio = x->crossed_ratio + 2 * i;
-                vrs two = vrw_mul(i % 2 ? vrw_odd(four, false) : vrw_even(four, false), ratio);
-                vrs_store(kept[i + i / 2 * 2] + OXI_ROWS * v, vrw_low(two));
-                vrs_store(kept[i + i / 2 * 2 + 2] + OXI_ROWS * v, vrw_high(two));
-                two = vrw_mul(i % 2 ? vrw_odd(least, false) : vrw_even(least, false), ratio);
-                taken = vrs_dot(taken, two, x->crossed_sum + 2 * i);
-            }
-            sum[v] = vrf_fma(vrf_mul(dmin.v[v], less), vrf_of(taken), sum[v]);
-            total[v] = vrs_zero();
+        for (int i = 0; i < 4; i++) { /* groups 0 and 2, 1 and 3 of each four */
+            vr four = scales.scale[i / 2], least = scales.least[i / 2];
+            const int16_t *ratio = x->crossed_ratio + 2 * i;
+            vrs two = vrw_mul(i % 2 ? vrw_odd(four, false) : vrw_even(four, false), ratio);
+            vrs_store(kept[i + i / 2 * 2] + OXI_ROWS * v, vrw_low(two));
+            vrs_store(kept[i + i / 2 * 2 + 2] + OXI_ROWS * v, vrw_high(two));
+            two = vrw_mul(i % 2 ? vrw_odd(least, false) : vrw_even(least, false), ratio);
+            taken = vrs_dot(taken, two, x->crossed_sum + 2 * i);
         }
-        OXI_ISA(prefetch_rows)(p, OXI_REPACKED_ROWS * bytes);
-        if (dtype == OX_Q4_K) {
-            for (int part = 0; part < 4; part++)
-                OXI_ISA(rows_part_k)(dtype, p, part, x->q, kept, total, at_once, extra);
-        } else { /* each part has bits of its own */
-            OXI_ISA(rows_part_k)(dtype, p, 0, x->q, kept, total, at_once, extra);
-            OXI_ISA(rows_part_k)(dtype, p, 1, x->q, kept, total, at_once, extra);
-            OXI_ISA(rows_part_k)(dtype, p, 2, x->q, kept, total, at_once, extra);
-            OXI_ISA(rows_part_k)(dtype, p, 3, x->q, kept, total, at_once, extra);
-        }
-        OXI_UNROLL
-        for (int v = 0; v < OXI_ISA(row_vectors); v++)
-            sum[v] = vrf_fma(vrf_mul(d.v[v], step), vrf_of(total[v]), sum[v]);
+        sum.v[v] = vrf_fma(vrf_mul(dmin.v[v], less), vrf_of(taken), sum.v[v]);
+        total[v] = vrs_zero();
+    }
+    if (dtype == OX_Q4_K) {
+        for (int part = 0; part < 4; part++)
+            OXI_ISA(rows_part_k)(dtype, bytes, p, part, x->q, kept, total, at_once, extra);
+    } else { /* each part has bits of its own */
+        OXI_ISA(rows_part_k)(dtype, bytes, p, 0, x->q, kept, total, at_once, extra);
+        OXI_ISA(rows_part_k)(dtype, bytes, p, 1, x->q, kept, total, at_once, extra);
+        OXI_ISA(rows_part_k)(dtype, bytes, p, 2, x->q, kept, total, at_once, extra);
+        OXI_ISA(rows_part_k)(dtype, bytes, p, 3, x->q, kept, total, at_once, extra);
     }
     OXI_UNROLL
-    for (int v = 0; v < OXI_ISA(row_vectors); v++) vrf_store(out + OXI_ROWS * v, sum[v]);
+    for (int v = 0; v < OXI_ISA(row_vectors); v++)
+        sum.v[v] = vrf_fma(vrf_mul(d.v[v], step), vrf_of(total[v]), sum.v[v]);
+    OXI_ISA(row_store)(out, sum);
 }
 
 /* q6_k: a scale for 16 numbers; a lane's sum of 64 products of codes up to 63 fits int32. */
-OXI_INLINE void OXI_ISA(rows_dot_q6_k)(int64_t n, const uint8_t *p, const oxi_q8 *x, float *out, int extra) {
+OXI_INLINE void OXI_ISA(rows_dot_q6_k)(const uint8_t *p, const oxi_q8 *x, float *out, int extra) {
     enum { bytes = OXI_BYTES_OX_Q6_K };
-    vrf sum[OXI_ISA(row_vectors)];
     int32_t kept[8][OXI_REPACKED_ROWS]; /* of half a block: scales of groups of 16 */
+    OXI_ISA(row_numbers) sum = OXI_ISA(row_load)(out);
+    OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p + OXI_REPACKED_ROWS * 208);
     OXI_UNROLL
-    for (int v = 0; v < OXI_ISA(row_vectors); v++) sum[v] = vrf_zero();
-    for (; n > 0; n -= 256, x++, p += OXI_REPACKED_ROWS * bytes) {
-        OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p + OXI_REPACKED_ROWS * 208);
+    for (int v = 0; v < OXI_ISA(row_vectors); v++) d.v[v] = vrf_mul(d.v[v], vrf_set1(x->step));
+    for (int part = 0; part < 2; part++) {
         OXI_UNROLL
-        for (int v = 0; v < OXI_ISA(row_vectors); v++) d.v[v] = vrf_mul(d.v[v], vrf_set1(x->step));
-        for (int part = 0; part < 2; part++) {
-            OXI_ISA(prefetch_rows)(p + part * OXI_REPACKED_ROWS / 2 * bytes, OXI_REPACKED_ROWS / 2 * bytes);
+        for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+            vrs taken = vrs_zero();
             OXI_UNROLL
-            for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                vrs taken = vrs_zero();
+            for (int i = 0; i < 4; i++) { /* groups 0 and 2, 1 and 3 of each four, of 16 numbers */
+                vr four = OXI_ISA(four_of_rows)(p, 192 + 8 * part, i / 2, v);
+                vrs two = vrw_mul(i % 2 ? vrw_odd(four, true) : vrw_even(four, true),
+                                  x->ratio + 4 * part + i / 2 * 2);
+                vrs_store(kept[i + i / 2 * 2] + OXI_ROWS * v, vrw_low(two));
+                vrs_store(kept[i + i / 2 * 2 + 2] + OXI_ROWS * v, vrw_high(two));
+                taken = vrs_dot(taken, two, x->crossed_total + 8 * part + 2 * i);
+            }
+            sum.v[v] = vrf_fma(vrf_mul(d.v[v], vrf_set1(-32)), vrf_of(taken), sum.v[v]);
+        }
+        OXI_UNROLL
+        for (int half = 0; half < 2; half++) {
+            vrs total[OXI_ISA(row_vectors)];
+            OXI_UNROLL
+            for (int v = 0; v < OXI_ISA(row_vectors); v++) total[v] = vrs_zero();
+            OXI_UNROLL
+            for (int pair = 0; pair < 8; pair++) {
+                int group = pair / 2, step = 8 * group + 4 * half + 2 * (pair % 2);
+                const int8_t *q = x->q + 128 * part + 4 * step;
+                vr first = vr_spread(q), second = vr_spread(q + 4);
+                OXI_ISA(prefetch_rows)(p, bytes, 16 * part + 8 * half + pair);
                 OXI_UNROLL
-                for (int i = 0; i < 4; i++) { /* groups 0 and 2, 1 and 3 of each four, of 16 numbers */
-                    vr four = OXI_ISA(four_of_rows)(p, 192 + 8 * part, i / 2, v);
-                    vrs two = vrw_mul(i % 2 ? vrw_odd(four, true) : vrw_even(four, true),
-                                      x->ratio + 4 * part + i / 2 * 2);
-                    vrs_store(kept[i + i / 2 * 2] + OXI_ROWS * v, vrw_low(two));
-                    vrs_store(kept[i + i / 2 * 2 + 2] + OXI_ROWS * v, vrw_high(two));
-                    taken = vrs_dot(taken, two, x->crossed_total + 8 * part + 2 * i);
+                for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+                    vrs sums = vrs_step(vrs_zero(), OXI_ISA(row_codes)(OX_Q6_K, p, part, step, v), first, extra);
+                    sums = vrs_step(sums, OXI_ISA(row_codes)(OX_Q6_K, p, part, step + 1, v), second, extra);
+                    total[v] = vrs_scaled(total[v], sums, vrs_load(kept[2 * group + half] + OXI_ROWS * v));
                 }
-                sum[v] = vrf_fma(vrf_mul(d.v[v], vrf_set1(-32)), vrf_of(taken), sum[v]);
             }
             OXI_UNROLL
-            for (int half = 0; half < 2; half++) {
-                vrs total[OXI_ISA(row_vectors)];
-                OXI_UNROLL
-                for (int v = 0; v < OXI_ISA(row_vectors); v++) total[v] = vrs_zero();
-                OXI_UNROLL
-                for (int pair = 0; pair < 8; pair++) {
-                    int group = pair / 2, step = 8 * group + 4 * half + 2 * (pair % 2);
-                    const int8_t *q = x->q + 128 * part + 4 * step;
-                    vr first = vr_spread(q), second = vr_spread(q + 4);
-                    OXI_UNROLL
-                    for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                        vrs sums = vrs_step(vrs_zero(), OXI_ISA(row_codes)(OX_Q6_K, p, part, step, v), first, extra);
-                        sums = vrs_step(sums, OXI_ISA(row_codes)(OX_Q6_K, p, part, step + 1, v), second, extra);
-                        total[v] = vrs_scaled(total[v], sums, vrs_load(kept[2 * group + half] + OXI_ROWS * v));
-                    }
-                }
-                OXI_UNROLL
-                for (int v = 0; v < OXI_ISA(row_vectors); v++) sum[v] = vrf_fma(d.v[v], vrf_of(total[v]), sum[v]);
-            }
+            for (int v = 0; v < OXI_ISA(row_vectors); v++) sum.v[v] = vrf_fma(d.v[v], vrf_of(total[v]), sum.v[v]);
         }
     }
-    OXI_UNROLL
-    for (int v = 0; v < OXI_ISA(row_vectors); v++) vrf_store(out + OXI_ROWS * v, sum[v]);
+    OXI_ISA(row_store)(out, sum);
 }
 
-/* The types: name, dtype, numbers with a scale, of a part, offset of codes, where least numbers are. */
+/* Name, dtype, offset of codes, where least numbers are, steps at once. */
 #define OXI_EACH_REPACKED_32(X) \
     X(q4_0, OX_Q4_0, 8, 0, 8) X(q4_1, OX_Q4_1, 0, 2, 8) X(q5_0, OX_Q5_0, 16, 0, 4) X(q5_1, OX_Q5_1, 0, 2, 4)
 
 #define OXI_X(name, dtype, offset, least, at_once) \
-OXI_INLINE void OXI_ISA(rows_dot_##name)(int64_t n, const uint8_t *p, const oxi_q8 *x, float *out, int extra) { \
-    OXI_ISA(rows_dot_32)(dtype, OXI_BYTES_##dtype, n, p, x, out, offset, least, at_once, extra); \
+OXI_INLINE void OXI_ISA(rows_dot_##name)(const uint8_t *p, const oxi_q8 *x, float *out, int extra) { \
+    OXI_ISA(rows_dot_32)(dtype, OXI_BYTES_##dtype, p, x, out, offset, least, at_once, extra); \
 }
 OXI_EACH_REPACKED_32(OXI_X)
 #undef OXI_X
-OXI_INLINE void OXI_ISA(rows_dot_q4_k)(int64_t n, const uint8_t *p, const oxi_q8 *x, float *out, int extra) {
-    OXI_ISA(rows_dot_k)(OX_Q4_K, OXI_BYTES_OX_Q4_K, n, p, x, out, 8, extra);
+OXI_INLINE void OXI_ISA(rows_dot_q4_k)(const uint8_t *p, const oxi_q8 *x, float *out, int extra) {
+    OXI_ISA(rows_dot_k)(OX_Q4_K, OXI_BYTES_OX_Q4_K, p, x, out, 8, extra);
 }
-OXI_INLINE void OXI_ISA(rows_dot_q5_k)(int64_t n, const uint8_t *p, const oxi_q8 *x, float *out, int extra) {
-    OXI_ISA(rows_dot_k)(OX_Q5_K, OXI_BYTES_OX_Q5_K, n, p, x, out, 4, extra);
+OXI_INLINE void OXI_ISA(rows_dot_q5_k)(const uint8_t *p, const oxi_q8 *x, float *out, int extra) {
+    OXI_ISA(rows_dot_k)(OX_Q5_K, OXI_BYTES_OX_Q5_K, p, x, out, 4, extra);
 }
 
 /* ---- as panels of codes ----------------------------------------------------------------------------------- */
@@ -16006,29 +16005,40 @@ OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, in
             }
     }
 }
+#if defined(OXI_X86) && OXI_ROWS == 4 /* q6_k is as fast as it lies */
+#define OXI_REPACKED_Q6_K(X)
+#else
+#define OXI_REPACKED_Q6_K(X) X(q6_k, OX_Q6_K, 32, 16, 32)
+#endif
+/* name, dtype, steps of a part, numbers with a scale, offset of codes */
 #define OXI_REPACKED_TYPES(X) \
     X(q4_0, OX_Q4_0, 8, 32, 8) X(q4_1, OX_Q4_1, 8, 32, 0) X(q5_0, OX_Q5_0, 8, 32, 16) X(q5_1, OX_Q5_1, 8, 32, 0) \
-    X(q4_k, OX_Q4_K, 16, 32, 0) X(q5_k, OX_Q5_K, 16, 32, 0) X(q6_k, OX_Q6_K, 32, 16, 32)
+    X(q4_k, OX_Q4_K, 16, 32, 0) X(q5_k, OX_Q5_K, 16, 32, 0) OXI_REPACKED_Q6_K(X)
 #define OXI_X(name, dtype, steps, each, offset) \
 OXI_KERNEL void OXI_ISA(unpack_rows_##name)(int64_t n, const void *rows, int first, int count, int64_t width, \
                                             bool is_signed, const oxi_code_panel *to) { \
     OXI_ISA(rows_unpack)(dtype, OXI_ELEMENTS_##dtype, OXI_BYTES_##dtype, steps, each, offset, n, \
                          (const uint8_t *)rows, first, count, width, is_signed, to); \
 } \
-OXI_DOT_REPACKED(dot_repacked_##name, name, 0)
-#define OXI_DOT_REPACKED(kernel, name, extra) \
+OXI_DOT_REPACKED(dot_repacked_##name, name, dtype, 0)
+/* Two groups at a time, 256 numbers of one and of the other: two streams that the processor follows apart. */
+#define OXI_DOT_REPACKED(kernel, name, dtype, extra) \
 OXI_KERNEL void OXI_ISA(kernel)(int64_t groups, int64_t group_bytes, int64_t n, const void *blocks, \
                                 const oxi_q8 *x, float *out) { \
-    for (int64_t turn = 0; turn < groups; turn++) { \
-        int64_t i = oxi_row_of_turn(turn, groups); \
-        OXI_ISA(rows_dot_##name)(n, (const uint8_t *)blocks + i * group_bytes, x, out + OXI_REPACKED_ROWS * i, \
-                                 extra); \
-    } \
+    enum { bytes = OXI_REPACKED_ROWS * OXI_BYTES_##dtype * (256 / OXI_ELEMENTS_##dtype) }; \
+    const uint8_t *p = (const uint8_t *)blocks; \
+    int64_t half = (groups + 1) / 2; \
+    memset(out, 0, (size_t)(OXI_REPACKED_ROWS * groups) * sizeof *out); \
+    for (int64_t i = 0; i < half; i++) \
+        for (int64_t at = 0; at < n / 256; at++) \
+            for (int64_t j = i; j < groups; j += half) \
+                OXI_ISA(rows_dot_##name)(p + j * group_bytes + at * bytes, x + at, out + OXI_REPACKED_ROWS * j, \
+                                         extra); \
 }
 OXI_REPACKED_TYPES(OXI_X)
 #undef OXI_X
 #if !defined(OXI_X86)
-#define OXI_X(name, dtype, steps, each, offset) OXI_DOT_REPACKED(dot_extra_repacked_##name, name, 1)
+#define OXI_X(name, dtype, steps, each, offset) OXI_DOT_REPACKED(dot_extra_repacked_##name, name, dtype, 1)
 OXI_REPACKED_TYPES(OXI_X)
 #undef OXI_X
 #endif
@@ -16056,6 +16066,7 @@ static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels *k) {
 
 #undef OXI_REPACKED
 #undef OXI_REPACKED_TYPES
+#undef OXI_REPACKED_Q6_K
 #undef OXI_EACH_REPACKED_32
 #undef OXI_DOT_REPACKED
 #undef OXI_ROWS
@@ -21450,21 +21461,32 @@ OXI_INLINE vrs vrw_high(vrs a) { return vshrq_n_s32(a, 16); }
 OXI_INLINE vrf vrf_of(vrs a) { return vcvtq_f32_s32(a); }
 #endif
 
-/* The sixteen f16 numbers at p. */
 enum { OXI_ISA(row_vectors) = OXI_REPACKED_ROWS / OXI_ROWS };
 typedef struct OXI_ISA(row_numbers) { vrf v[OXI_REPACKED_ROWS / OXI_ROWS]; } OXI_ISA(row_numbers);
-OXI_INLINE OXI_ISA(row_numbers) OXI_ISA(row_halves)(const uint8_t *p) {
+
+OXI_INLINE OXI_ISA(row_numbers) OXI_ISA(row_load)(const float *p) {
     OXI_ISA(row_numbers) r;
+    OXI_UNROLL
+    for (int v = 0; v < OXI_ISA(row_vectors); v++) r.v[v] = vrf_load(p + OXI_ROWS * v);
+    return r;
+}
+OXI_INLINE void OXI_ISA(row_store)(float *p, OXI_ISA(row_numbers) a) {
+    OXI_UNROLL
+    for (int v = 0; v < OXI_ISA(row_vectors); v++) vrf_store(p + OXI_ROWS * v, a.v[v]);
+}
+
+/* The sixteen f16 numbers at p. */
+OXI_INLINE OXI_ISA(row_numbers) OXI_ISA(row_halves)(const uint8_t *p) {
 #if VF == 16
+    OXI_ISA(row_numbers) r;
     r.v[0] = _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)p));
+    return r;
 #else
     float all[OXI_REPACKED_ROWS];
     OXI_ISA(vs_halves_8)(p, 2, all);
     OXI_ISA(vs_halves_8)(p + 16, 2, all + 8);
-    OXI_UNROLL
-    for (int v = 0; v < OXI_ISA(row_vectors); v++) r.v[v] = vrf_load(all + OXI_ROWS * v);
+    return OXI_ISA(row_load)(all);
 #endif
-    return r;
 }
 
 /* ---- codes and scales of a block of sixteen rows ----------------------------------------------------------
@@ -21523,60 +21545,58 @@ OXI_INLINE OXI_ISA(row_scales) OXI_ISA(row_scales_k)(const uint8_t *p, int v) {
 }
 
 /* ---- rows against activations -----------------------------------------------------------------------------
- * Sixteen rows of n numbers, a multiple of 256, times x. Sums of 16 bits hold the products of eight steps of
+ * 256 numbers of sixteen rows, times x, are added to out. Sums of 16 bits hold the products of eight steps of
  * codes up to 15, of four of codes up to 31, of two of codes up to 63. */
-OXI_INLINE void OXI_ISA(prefetch_rows)(const uint8_t *p, int bytes) {
-    for (int i = 0; i < bytes; i += 64) OXI_PREFETCH_READ(p + OXI_PREFETCH_AHEAD + i);
+OXI_INLINE void OXI_ISA(prefetch_rows)(const uint8_t *p, int bytes, int turn) {
+    int each = OXI_REPACKED_ROWS * bytes * (bytes < 32 ? 8 : 1) / 32; /* of 32 turns for 256 numbers */
+    OXI_UNROLL
+    for (int i = 0; i < each; i += 64) OXI_PREFETCH_READ(p + OXI_PREFETCH_AHEAD + turn * each + i);
 }
 
 /* Types with a scale for 32 numbers. offset: what is taken from codes; `least` bytes behind the block's start
  * there is a number to be added, if not 0. */
-OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, int64_t n, const uint8_t *p, const oxi_q8 *x,
-                                     float *out, int offset, int least, int at_once, int extra) {
-    vrf sum[OXI_ISA(row_vectors)];
-    OXI_UNROLL
-    for (int v = 0; v < OXI_ISA(row_vectors); v++) sum[v] = vrf_zero();
-    for (; n > 0; n -= 256, x++)
-        for (int b = 0; b < 8; b++, p += OXI_REPACKED_ROWS * bytes) {
-            const int8_t *q = x->q + 32 * b;
-            vrf scale = vrf_set1(x->scale[b]), taken = vrf_set1((float)-offset * x->sum[b]);
-            vrs sums[OXI_ISA(row_vectors)], total[OXI_ISA(row_vectors)];
-            OXI_ISA(prefetch_rows)(p, OXI_REPACKED_ROWS * bytes);
+OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, const uint8_t *p, const oxi_q8 *x, float *out,
+                                     int offset, int least, int at_once, int extra) {
+    OXI_ISA(row_numbers) sum = OXI_ISA(row_load)(out);
+    for (int b = 0; b < 8; b++, p += OXI_REPACKED_ROWS * bytes) {
+        const int8_t *q = x->q + 32 * b;
+        vrf scale = vrf_set1(x->scale[b]), taken = vrf_set1((float)-offset * x->sum[b]);
+        vrs sums[OXI_ISA(row_vectors)], total[OXI_ISA(row_vectors)];
+        OXI_UNROLL
+        for (int half = 0; half < 2; half++) {
             OXI_UNROLL
-            for (int half = 0; half < 2; half++) {
+            for (int v = 0; v < OXI_ISA(row_vectors); v++)
+                if (half == 0 || at_once < 8) sums[v] = vrs_zero();
+            OXI_UNROLL
+            for (int i = 2 * half; i < 2 * half + 2; i++) {
+                vr low = vr_spread(q + 4 * i), high = vr_spread(q + 16 + 4 * i);
+                OXI_ISA(prefetch_rows)(p, bytes, i);
                 OXI_UNROLL
-                for (int v = 0; v < OXI_ISA(row_vectors); v++)
-                    if (half == 0 || at_once < 8) sums[v] = vrs_zero();
-                OXI_UNROLL
-                for (int i = 2 * half; i < 2 * half + 2; i++) {
-                    vr low = vr_spread(q + 4 * i), high = vr_spread(q + 16 + 4 * i);
-                    OXI_UNROLL
-                    for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                        sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, 0, i, v), low, extra);
-                        sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, 0, i + 4, v), high, extra);
-                    }
+                for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, 0, i, v), low, extra);
+                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, 0, i + 4, v), high, extra);
                 }
-                OXI_UNROLL
-                for (int v = 0; v < OXI_ISA(row_vectors); v++)
-                    if (half == 1 || at_once < 8)
-                        total[v] = vrs_scaled(half == 1 && at_once < 8 ? total[v] : vrs_zero(), sums[v], vrs_one());
             }
-            OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p);
             OXI_UNROLL
             for (int v = 0; v < OXI_ISA(row_vectors); v++)
-                sum[v] = vrf_fma(d.v[v], vrf_fma(vrf_of(total[v]), scale, taken), sum[v]);
-            if (!least) continue;
-            d = OXI_ISA(row_halves)(p + OXI_REPACKED_ROWS * least);
-            OXI_UNROLL
-            for (int v = 0; v < OXI_ISA(row_vectors); v++)
-                sum[v] = vrf_fma(d.v[v], vrf_set1(x->sum[b]), sum[v]);
+                if (half == 1 || at_once < 8)
+                    total[v] = vrs_scaled(half == 1 && at_once < 8 ? total[v] : vrs_zero(), sums[v], vrs_one());
         }
-    OXI_UNROLL
-    for (int v = 0; v < OXI_ISA(row_vectors); v++) vrf_store(out + OXI_ROWS * v, sum[v]);
+        OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p);
+        OXI_UNROLL
+        for (int v = 0; v < OXI_ISA(row_vectors); v++)
+            sum.v[v] = vrf_fma(d.v[v], vrf_fma(vrf_of(total[v]), scale, taken), sum.v[v]);
+        if (!least) continue;
+        d = OXI_ISA(row_halves)(p + OXI_REPACKED_ROWS * least);
+        OXI_UNROLL
+        for (int v = 0; v < OXI_ISA(row_vectors); v++)
+            sum.v[v] = vrf_fma(d.v[v], vrf_set1(x->sum[b]), sum.v[v]);
+    }
+    OXI_ISA(row_store)(out, sum);
 }
 
 /* 64 numbers of q4_k or q5_k. kept: scales of groups of 32. */
-OXI_INLINE void OXI_ISA(rows_part_k)(ox_dtype dtype, const uint8_t *p, int part, const int8_t *q,
+OXI_INLINE void OXI_ISA(rows_part_k)(ox_dtype dtype, int bytes, const uint8_t *p, int part, const int8_t *q,
                                      int32_t kept[][OXI_REPACKED_ROWS], vrs *total, int at_once, int extra) {
     OXI_UNROLL
     for (int first = 0; first < 8; first += at_once) {
@@ -21586,6 +21606,7 @@ OXI_INLINE void OXI_ISA(rows_part_k)(ox_dtype dtype, const uint8_t *p, int part,
         OXI_UNROLL
         for (int i = first; i < first + at_once; i++) {
             vr low = vr_spread(q + 64 * part + 4 * i), high = vr_spread(q + 64 * part + 32 + 4 * i);
+            OXI_ISA(prefetch_rows)(p, bytes, 8 * part + i);
             OXI_UNROLL
             for (int v = 0; v < OXI_ISA(row_vectors); v++) {
                 a[v] = vrs_step(a[v], OXI_ISA(row_codes)(dtype, p, part, i, v), low, extra);
@@ -21601,119 +21622,108 @@ OXI_INLINE void OXI_ISA(rows_part_k)(ox_dtype dtype, const uint8_t *p, int part,
 }
 
 /* q4_k and q5_k: floats are met once a block. */
-OXI_INLINE void OXI_ISA(rows_dot_k)(ox_dtype dtype, int bytes, int64_t n, const uint8_t *p, const oxi_q8 *x,
-                                    float *out, int at_once, int extra) {
-    vrf sum[OXI_ISA(row_vectors)];
+OXI_INLINE void OXI_ISA(rows_dot_k)(ox_dtype dtype, int bytes, const uint8_t *p, const oxi_q8 *x, float *out,
+                                    int at_once, int extra) {
     int32_t kept[8][OXI_REPACKED_ROWS];
+    OXI_ISA(row_numbers) sum = OXI_ISA(row_load)(out);
+    vrs total[OXI_ISA(row_vectors)];
+    vrf step = vrf_set1(x->step), less = vrf_set1(-x->step);
+    OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p), dmin = OXI_ISA(row_halves)(p + 2 * OXI_REPACKED_ROWS);
     OXI_UNROLL
-    for (int v = 0; v < OXI_ISA(row_vectors); v++) sum[v] = vrf_zero();
-    for (; n > 0; n -= 256, x++, p += OXI_REPACKED_ROWS * bytes) {
-        vrs total[OXI_ISA(row_vectors)];
-        vrf step = vrf_set1(x->step), less = vrf_set1(-x->step);
-        OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p), dmin = OXI_ISA(row_halves)(p + 2 * OXI_REPACKED_ROWS);
+    for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+        OXI_ISA(row_scales) scales = OXI_ISA(row_scales_k)(p, v);
+        vrs taken = vrs_zero();
         OXI_UNROLL
-        for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-            OXI_ISA(row_scales) scales = OXI_ISA(row_scales_k)(p, v);
-            vrs taken = vrs_zero();
-            OXI_UNROLL
-            for (int i = 0; i < 4; i++) { /* groups 0 and 2, 1 and 3 of each four */
-                vr four = scales.scale[i / 2], least = scales.least[i / 2];
-                const int16_t *ratio = x->crossed_ratio + 2 * i;
-                vrs two = vrw_mul(i % 2 ? vrw_odd(four, false) : vrw_even(four, false), ratio);
-                vrs_store(kept[i + i / 2 * 2] + OXI_ROWS * v, vrw_low(two));
-                vrs_store(kept[i + i / 2 * 2 + 2] + OXI_ROWS * v, vrw_high(two));
-                two = vrw_mul(i % 2 ? vrw_odd(least, false) : vrw_even(least, false), ratio);
-                taken = vrs_dot(taken, two, x->crossed_sum + 2 * i);
-            }
-            sum[v] = vrf_fma(vrf_mul(dmin.v[v], less), vrf_of(taken), sum[v]);
-            total[v] = vrs_zero();
+        for (int i = 0; i < 4; i++) { /* groups 0 and 2, 1 and 3 of each four */
+            vr four = scales.scale[i / 2], least = scales.least[i / 2];
+            const int16_t *ratio = x->crossed_ratio + 2 * i;
+            vrs two = vrw_mul(i % 2 ? vrw_odd(four, false) : vrw_even(four, false), ratio);
+            vrs_store(kept[i + i / 2 * 2] + OXI_ROWS * v, vrw_low(two));
+            vrs_store(kept[i + i / 2 * 2 + 2] + OXI_ROWS * v, vrw_high(two));
+            two = vrw_mul(i % 2 ? vrw_odd(least, false) : vrw_even(least, false), ratio);
+            taken = vrs_dot(taken, two, x->crossed_sum + 2 * i);
         }
-        OXI_ISA(prefetch_rows)(p, OXI_REPACKED_ROWS * bytes);
-        if (dtype == OX_Q4_K) {
-            for (int part = 0; part < 4; part++)
-                OXI_ISA(rows_part_k)(dtype, p, part, x->q, kept, total, at_once, extra);
-        } else { /* each part has bits of its own */
-            OXI_ISA(rows_part_k)(dtype, p, 0, x->q, kept, total, at_once, extra);
-            OXI_ISA(rows_part_k)(dtype, p, 1, x->q, kept, total, at_once, extra);
-            OXI_ISA(rows_part_k)(dtype, p, 2, x->q, kept, total, at_once, extra);
-            OXI_ISA(rows_part_k)(dtype, p, 3, x->q, kept, total, at_once, extra);
-        }
-        OXI_UNROLL
-        for (int v = 0; v < OXI_ISA(row_vectors); v++)
-            sum[v] = vrf_fma(vrf_mul(d.v[v], step), vrf_of(total[v]), sum[v]);
+        sum.v[v] = vrf_fma(vrf_mul(dmin.v[v], less), vrf_of(taken), sum.v[v]);
+        total[v] = vrs_zero();
+    }
+    if (dtype == OX_Q4_K) {
+        for (int part = 0; part < 4; part++)
+            OXI_ISA(rows_part_k)(dtype, bytes, p, part, x->q, kept, total, at_once, extra);
+    } else { /* each part has bits of its own */
+        OXI_ISA(rows_part_k)(dtype, bytes, p, 0, x->q, kept, total, at_once, extra);
+        OXI_ISA(rows_part_k)(dtype, bytes, p, 1, x->q, kept, total, at_once, extra);
+        OXI_ISA(rows_part_k)(dtype, bytes, p, 2, x->q, kept, total, at_once, extra);
+        OXI_ISA(rows_part_k)(dtype, bytes, p, 3, x->q, kept, total, at_once, extra);
     }
     OXI_UNROLL
-    for (int v = 0; v < OXI_ISA(row_vectors); v++) vrf_store(out + OXI_ROWS * v, sum[v]);
+    for (int v = 0; v < OXI_ISA(row_vectors); v++)
+        sum.v[v] = vrf_fma(vrf_mul(d.v[v], step), vrf_of(total[v]), sum.v[v]);
+    OXI_ISA(row_store)(out, sum);
 }
 
 /* q6_k: a scale for 16 numbers; a lane's sum of 64 products of codes up to 63 fits int32. */
-OXI_INLINE void OXI_ISA(rows_dot_q6_k)(int64_t n, const uint8_t *p, const oxi_q8 *x, float *out, int extra) {
+OXI_INLINE void OXI_ISA(rows_dot_q6_k)(const uint8_t *p, const oxi_q8 *x, float *out, int extra) {
     enum { bytes = OXI_BYTES_OX_Q6_K };
-    vrf sum[OXI_ISA(row_vectors)];
     int32_t kept[8][OXI_REPACKED_ROWS]; /* of half a block: scales of groups of 16 */
+    OXI_ISA(row_numbers) sum = OXI_ISA(row_load)(out);
+    OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p + OXI_REPACKED_ROWS * 208);
     OXI_UNROLL
-    for (int v = 0; v < OXI_ISA(row_vectors); v++) sum[v] = vrf_zero();
-    for (; n > 0; n -= 256, x++, p += OXI_REPACKED_ROWS * bytes) {
-        OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p + OXI_REPACKED_ROWS * 208);
+    for (int v = 0; v < OXI_ISA(row_vectors); v++) d.v[v] = vrf_mul(d.v[v], vrf_set1(x->step));
+    for (int part = 0; part < 2; part++) {
         OXI_UNROLL
-        for (int v = 0; v < OXI_ISA(row_vectors); v++) d.v[v] = vrf_mul(d.v[v], vrf_set1(x->step));
-        for (int part = 0; part < 2; part++) {
-            OXI_ISA(prefetch_rows)(p + part * OXI_REPACKED_ROWS / 2 * bytes, OXI_REPACKED_ROWS / 2 * bytes);
+        for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+            vrs taken = vrs_zero();
             OXI_UNROLL
-            for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                vrs taken = vrs_zero();
+            for (int i = 0; i < 4; i++) { /* groups 0 and 2, 1 and 3 of each four, of 16 numbers */
+                vr four = OXI_ISA(four_of_rows)(p, 192 + 8 * part, i / 2, v);
+                vrs two = vrw_mul(i % 2 ? vrw_odd(four, true) : vrw_even(four, true),
+                                  x->ratio + 4 * part + i / 2 * 2);
+                vrs_store(kept[i + i / 2 * 2] + OXI_ROWS * v, vrw_low(two));
+                vrs_store(kept[i + i / 2 * 2 + 2] + OXI_ROWS * v, vrw_high(two));
+                taken = vrs_dot(taken, two, x->crossed_total + 8 * part + 2 * i);
+            }
+            sum.v[v] = vrf_fma(vrf_mul(d.v[v], vrf_set1(-32)), vrf_of(taken), sum.v[v]);
+        }
+        OXI_UNROLL
+        for (int half = 0; half < 2; half++) {
+            vrs total[OXI_ISA(row_vectors)];
+            OXI_UNROLL
+            for (int v = 0; v < OXI_ISA(row_vectors); v++) total[v] = vrs_zero();
+            OXI_UNROLL
+            for (int pair = 0; pair < 8; pair++) {
+                int group = pair / 2, step = 8 * group + 4 * half + 2 * (pair % 2);
+                const int8_t *q = x->q + 128 * part + 4 * step;
+                vr first = vr_spread(q), second = vr_spread(q + 4);
+                OXI_ISA(prefetch_rows)(p, bytes, 16 * part + 8 * half + pair);
                 OXI_UNROLL
-                for (int i = 0; i < 4; i++) { /* groups 0 and 2, 1 and 3 of each four, of 16 numbers */
-                    vr four = OXI_ISA(four_of_rows)(p, 192 + 8 * part, i / 2, v);
-                    vrs two = vrw_mul(i % 2 ? vrw_odd(four, true) : vrw_even(four, true),
-                                      x->ratio + 4 * part + i / 2 * 2);
-                    vrs_store(kept[i + i / 2 * 2] + OXI_ROWS * v, vrw_low(two));
-                    vrs_store(kept[i + i / 2 * 2 + 2] + OXI_ROWS * v, vrw_high(two));
-                    taken = vrs_dot(taken, two, x->crossed_total + 8 * part + 2 * i);
+                for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+                    vrs sums = vrs_step(vrs_zero(), OXI_ISA(row_codes)(OX_Q6_K, p, part, step, v), first, extra);
+                    sums = vrs_step(sums, OXI_ISA(row_codes)(OX_Q6_K, p, part, step + 1, v), second, extra);
+                    total[v] = vrs_scaled(total[v], sums, vrs_load(kept[2 * group + half] + OXI_ROWS * v));
                 }
-                sum[v] = vrf_fma(vrf_mul(d.v[v], vrf_set1(-32)), vrf_of(taken), sum[v]);
             }
             OXI_UNROLL
-            for (int half = 0; half < 2; half++) {
-                vrs total[OXI_ISA(row_vectors)];
-                OXI_UNROLL
-                for (int v = 0; v < OXI_ISA(row_vectors); v++) total[v] = vrs_zero();
-                OXI_UNROLL
-                for (int pair = 0; pair < 8; pair++) {
-                    int group = pair / 2, step = 8 * group + 4 * half + 2 * (pair % 2);
-                    const int8_t *q = x->q + 128 * part + 4 * step;
-                    vr first = vr_spread(q), second = vr_spread(q + 4);
-                    OXI_UNROLL
-                    for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                        vrs sums = vrs_step(vrs_zero(), OXI_ISA(row_codes)(OX_Q6_K, p, part, step, v), first, extra);
-                        sums = vrs_step(sums, OXI_ISA(row_codes)(OX_Q6_K, p, part, step + 1, v), second, extra);
-                        total[v] = vrs_scaled(total[v], sums, vrs_load(kept[2 * group + half] + OXI_ROWS * v));
-                    }
-                }
-                OXI_UNROLL
-                for (int v = 0; v < OXI_ISA(row_vectors); v++) sum[v] = vrf_fma(d.v[v], vrf_of(total[v]), sum[v]);
-            }
+            for (int v = 0; v < OXI_ISA(row_vectors); v++) sum.v[v] = vrf_fma(d.v[v], vrf_of(total[v]), sum.v[v]);
         }
     }
-    OXI_UNROLL
-    for (int v = 0; v < OXI_ISA(row_vectors); v++) vrf_store(out + OXI_ROWS * v, sum[v]);
+    OXI_ISA(row_store)(out, sum);
 }
 
-/* The types: name, dtype, numbers with a scale, of a part, offset of codes, where least numbers are. */
+/* Name, dtype, offset of codes, where least numbers are, steps at once. */
 #define OXI_EACH_REPACKED_32(X) \
     X(q4_0, OX_Q4_0, 8, 0, 8) X(q4_1, OX_Q4_1, 0, 2, 8) X(q5_0, OX_Q5_0, 16, 0, 4) X(q5_1, OX_Q5_1, 0, 2, 4)
 
 #define OXI_X(name, dtype, offset, least, at_once) \
-OXI_INLINE void OXI_ISA(rows_dot_##name)(int64_t n, const uint8_t *p, const oxi_q8 *x, float *out, int extra) { \
-    OXI_ISA(rows_dot_32)(dtype, OXI_BYTES_##dtype, n, p, x, out, offset, least, at_once, extra); \
+OXI_INLINE void OXI_ISA(rows_dot_##name)(const uint8_t *p, const oxi_q8 *x, float *out, int extra) { \
+    OXI_ISA(rows_dot_32)(dtype, OXI_BYTES_##dtype, p, x, out, offset, least, at_once, extra); \
 }
 OXI_EACH_REPACKED_32(OXI_X)
 #undef OXI_X
-OXI_INLINE void OXI_ISA(rows_dot_q4_k)(int64_t n, const uint8_t *p, const oxi_q8 *x, float *out, int extra) {
-    OXI_ISA(rows_dot_k)(OX_Q4_K, OXI_BYTES_OX_Q4_K, n, p, x, out, 8, extra);
+OXI_INLINE void OXI_ISA(rows_dot_q4_k)(const uint8_t *p, const oxi_q8 *x, float *out, int extra) {
+    OXI_ISA(rows_dot_k)(OX_Q4_K, OXI_BYTES_OX_Q4_K, p, x, out, 8, extra);
 }
-OXI_INLINE void OXI_ISA(rows_dot_q5_k)(int64_t n, const uint8_t *p, const oxi_q8 *x, float *out, int extra) {
-    OXI_ISA(rows_dot_k)(OX_Q5_K, OXI_BYTES_OX_Q5_K, n, p, x, out, 4, extra);
+OXI_INLINE void OXI_ISA(rows_dot_q5_k)(const uint8_t *p, const oxi_q8 *x, float *out, int extra) {
+    OXI_ISA(rows_dot_k)(OX_Q5_K, OXI_BYTES_OX_Q5_K, p, x, out, 4, extra);
 }
 
 /* ---- as panels of codes ----------------------------------------------------------------------------------- */
@@ -21767,29 +21777,40 @@ OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, in
             }
     }
 }
+#if defined(OXI_X86) && OXI_ROWS == 4 /* q6_k is as fast as it lies */
+#define OXI_REPACKED_Q6_K(X)
+#else
+#define OXI_REPACKED_Q6_K(X) X(q6_k, OX_Q6_K, 32, 16, 32)
+#endif
+/* name, dtype, steps of a part, numbers with a scale, offset of codes */
 #define OXI_REPACKED_TYPES(X) \
     X(q4_0, OX_Q4_0, 8, 32, 8) X(q4_1, OX_Q4_1, 8, 32, 0) X(q5_0, OX_Q5_0, 8, 32, 16) X(q5_1, OX_Q5_1, 8, 32, 0) \
-    X(q4_k, OX_Q4_K, 16, 32, 0) X(q5_k, OX_Q5_K, 16, 32, 0) X(q6_k, OX_Q6_K, 32, 16, 32)
+    X(q4_k, OX_Q4_K, 16, 32, 0) X(q5_k, OX_Q5_K, 16, 32, 0) OXI_REPACKED_Q6_K(X)
 #define OXI_X(name, dtype, steps, each, offset) \
 OXI_KERNEL void OXI_ISA(unpack_rows_##name)(int64_t n, const void *rows, int first, int count, int64_t width, \
                                             bool is_signed, const oxi_code_panel *to) { \
     OXI_ISA(rows_unpack)(dtype, OXI_ELEMENTS_##dtype, OXI_BYTES_##dtype, steps, each, offset, n, \
                          (const uint8_t *)rows, first, count, width, is_signed, to); \
 } \
-OXI_DOT_REPACKED(dot_repacked_##name, name, 0)
-#define OXI_DOT_REPACKED(kernel, name, extra) \
+OXI_DOT_REPACKED(dot_repacked_##name, name, dtype, 0)
+/* Two groups at a time, 256 numbers of one and of the other: two streams that the processor follows apart. */
+#define OXI_DOT_REPACKED(kernel, name, dtype, extra) \
 OXI_KERNEL void OXI_ISA(kernel)(int64_t groups, int64_t group_bytes, int64_t n, const void *blocks, \
                                 const oxi_q8 *x, float *out) { \
-    for (int64_t turn = 0; turn < groups; turn++) { \
-        int64_t i = oxi_row_of_turn(turn, groups); \
-        OXI_ISA(rows_dot_##name)(n, (const uint8_t *)blocks + i * group_bytes, x, out + OXI_REPACKED_ROWS * i, \
-                                 extra); \
-    } \
+    enum { bytes = OXI_REPACKED_ROWS * OXI_BYTES_##dtype * (256 / OXI_ELEMENTS_##dtype) }; \
+    const uint8_t *p = (const uint8_t *)blocks; \
+    int64_t half = (groups + 1) / 2; \
+    memset(out, 0, (size_t)(OXI_REPACKED_ROWS * groups) * sizeof *out); \
+    for (int64_t i = 0; i < half; i++) \
+        for (int64_t at = 0; at < n / 256; at++) \
+            for (int64_t j = i; j < groups; j += half) \
+                OXI_ISA(rows_dot_##name)(p + j * group_bytes + at * bytes, x + at, out + OXI_REPACKED_ROWS * j, \
+                                         extra); \
 }
 OXI_REPACKED_TYPES(OXI_X)
 #undef OXI_X
 #if !defined(OXI_X86)
-#define OXI_X(name, dtype, steps, each, offset) OXI_DOT_REPACKED(dot_extra_repacked_##name, name, 1)
+#define OXI_X(name, dtype, steps, each, offset) OXI_DOT_REPACKED(dot_extra_repacked_##name, name, dtype, 1)
 OXI_REPACKED_TYPES(OXI_X)
 #undef OXI_X
 #endif
@@ -21817,6 +21838,7 @@ static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels *k) {
 
 #undef OXI_REPACKED
 #undef OXI_REPACKED_TYPES
+#undef OXI_REPACKED_Q6_K
 #undef OXI_EACH_REPACKED_32
 #undef OXI_DOT_REPACKED
 #undef OXI_ROWS
@@ -27144,21 +27166,32 @@ OXI_INLINE vrs vrw_high(vrs a) { return vshrq_n_s32(a, 16); }
 OXI_INLINE vrf vrf_of(vrs a) { return vcvtq_f32_s32(a); }
 #endif
 
-/* The sixteen f16 numbers at p. */
 enum { OXI_ISA(row_vectors) = OXI_REPACKED_ROWS / OXI_ROWS };
 typedef struct OXI_ISA(row_numbers) { vrf v[OXI_REPACKED_ROWS / OXI_ROWS]; } OXI_ISA(row_numbers);
-OXI_INLINE OXI_ISA(row_numbers) OXI_ISA(row_halves)(const uint8_t *p) {
+
+OXI_INLINE OXI_ISA(row_numbers) OXI_ISA(row_load)(const float *p) {
     OXI_ISA(row_numbers) r;
+    OXI_UNROLL
+    for (int v = 0; v < OXI_ISA(row_vectors); v++) r.v[v] = vrf_load(p + OXI_ROWS * v);
+    return r;
+}
+OXI_INLINE void OXI_ISA(row_store)(float *p, OXI_ISA(row_numbers) a) {
+    OXI_UNROLL
+    for (int v = 0; v < OXI_ISA(row_vectors); v++) vrf_store(p + OXI_ROWS * v, a.v[v]);
+}
+
+/* The sixteen f16 numbers at p. */
+OXI_INLINE OXI_ISA(row_numbers) OXI_ISA(row_halves)(const uint8_t *p) {
 #if VF == 16
+    OXI_ISA(row_numbers) r;
     r.v[0] = _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)p));
+    return r;
 #else
     float all[OXI_REPACKED_ROWS];
     OXI_ISA(vs_halves_8)(p, 2, all);
     OXI_ISA(vs_halves_8)(p + 16, 2, all + 8);
-    OXI_UNROLL
-    for (int v = 0; v < OXI_ISA(row_vectors); v++) r.v[v] = vrf_load(all + OXI_ROWS * v);
+    return OXI_ISA(row_load)(all);
 #endif
-    return r;
 }
 
 /* ---- codes and scales of a block of sixteen rows ----------------------------------------------------------
@@ -27217,60 +27250,58 @@ OXI_INLINE OXI_ISA(row_scales) OXI_ISA(row_scales_k)(const uint8_t *p, int v) {
 }
 
 /* ---- rows against activations -----------------------------------------------------------------------------
- * Sixteen rows of n numbers, a multiple of 256, times x. Sums of 16 bits hold the products of eight steps of
+ * 256 numbers of sixteen rows, times x, are added to out. Sums of 16 bits hold the products of eight steps of
  * codes up to 15, of four of codes up to 31, of two of codes up to 63. */
-OXI_INLINE void OXI_ISA(prefetch_rows)(const uint8_t *p, int bytes) {
-    for (int i = 0; i < bytes; i += 64) OXI_PREFETCH_READ(p + OXI_PREFETCH_AHEAD + i);
+OXI_INLINE void OXI_ISA(prefetch_rows)(const uint8_t *p, int bytes, int turn) {
+    int each = OXI_REPACKED_ROWS * bytes * (bytes < 32 ? 8 : 1) / 32; /* of 32 turns for 256 numbers */
+    OXI_UNROLL
+    for (int i = 0; i < each; i += 64) OXI_PREFETCH_READ(p + OXI_PREFETCH_AHEAD + turn * each + i);
 }
 
 /* Types with a scale for 32 numbers. offset: what is taken from codes; `least` bytes behind the block's start
  * there is a number to be added, if not 0. */
-OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, int64_t n, const uint8_t *p, const oxi_q8 *x,
-                                     float *out, int offset, int least, int at_once, int extra) {
-    vrf sum[OXI_ISA(row_vectors)];
-    OXI_UNROLL
-    for (int v = 0; v < OXI_ISA(row_vectors); v++) sum[v] = vrf_zero();
-    for (; n > 0; n -= 256, x++)
-        for (int b = 0; b < 8; b++, p += OXI_REPACKED_ROWS * bytes) {
-            const int8_t *q = x->q + 32 * b;
-            vrf scale = vrf_set1(x->scale[b]), taken = vrf_set1((float)-offset * x->sum[b]);
-            vrs sums[OXI_ISA(row_vectors)], total[OXI_ISA(row_vectors)];
-            OXI_ISA(prefetch_rows)(p, OXI_REPACKED_ROWS * bytes);
+OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, const uint8_t *p, const oxi_q8 *x, float *out,
+                                     int offset, int least, int at_once, int extra) {
+    OXI_ISA(row_numbers) sum = OXI_ISA(row_load)(out);
+    for (int b = 0; b < 8; b++, p += OXI_REPACKED_ROWS * bytes) {
+        const int8_t *q = x->q + 32 * b;
+        vrf scale = vrf_set1(x->scale[b]), taken = vrf_set1((float)-offset * x->sum[b]);
+        vrs sums[OXI_ISA(row_vectors)], total[OXI_ISA(row_vectors)];
+        OXI_UNROLL
+        for (int half = 0; half < 2; half++) {
             OXI_UNROLL
-            for (int half = 0; half < 2; half++) {
+            for (int v = 0; v < OXI_ISA(row_vectors); v++)
+                if (half == 0 || at_once < 8) sums[v] = vrs_zero();
+            OXI_UNROLL
+            for (int i = 2 * half; i < 2 * half + 2; i++) {
+                vr low = vr_spread(q + 4 * i), high = vr_spread(q + 16 + 4 * i);
+                OXI_ISA(prefetch_rows)(p, bytes, i);
                 OXI_UNROLL
-                for (int v = 0; v < OXI_ISA(row_vectors); v++)
-                    if (half == 0 || at_once < 8) sums[v] = vrs_zero();
-                OXI_UNROLL
-                for (int i = 2 * half; i < 2 * half + 2; i++) {
-                    vr low = vr_spread(q + 4 * i), high = vr_spread(q + 16 + 4 * i);
-                    OXI_UNROLL
-                    for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                        sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, 0, i, v), low, extra);
-                        sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, 0, i + 4, v), high, extra);
-                    }
+                for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, 0, i, v), low, extra);
+                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, 0, i + 4, v), high, extra);
                 }
-                OXI_UNROLL
-                for (int v = 0; v < OXI_ISA(row_vectors); v++)
-                    if (half == 1 || at_once < 8)
-                        total[v] = vrs_scaled(half == 1 && at_once < 8 ? total[v] : vrs_zero(), sums[v], vrs_one());
             }
-            OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p);
             OXI_UNROLL
             for (int v = 0; v < OXI_ISA(row_vectors); v++)
-                sum[v] = vrf_fma(d.v[v], vrf_fma(vrf_of(total[v]), scale, taken), sum[v]);
-            if (!least) continue;
-            d = OXI_ISA(row_halves)(p + OXI_REPACKED_ROWS * least);
-            OXI_UNROLL
-            for (int v = 0; v < OXI_ISA(row_vectors); v++)
-                sum[v] = vrf_fma(d.v[v], vrf_set1(x->sum[b]), sum[v]);
+                if (half == 1 || at_once < 8)
+                    total[v] = vrs_scaled(half == 1 && at_once < 8 ? total[v] : vrs_zero(), sums[v], vrs_one());
         }
-    OXI_UNROLL
-    for (int v = 0; v < OXI_ISA(row_vectors); v++) vrf_store(out + OXI_ROWS * v, sum[v]);
+        OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p);
+        OXI_UNROLL
+        for (int v = 0; v < OXI_ISA(row_vectors); v++)
+            sum.v[v] = vrf_fma(d.v[v], vrf_fma(vrf_of(total[v]), scale, taken), sum.v[v]);
+        if (!least) continue;
+        d = OXI_ISA(row_halves)(p + OXI_REPACKED_ROWS * least);
+        OXI_UNROLL
+        for (int v = 0; v < OXI_ISA(row_vectors); v++)
+            sum.v[v] = vrf_fma(d.v[v], vrf_set1(x->sum[b]), sum.v[v]);
+    }
+    OXI_ISA(row_store)(out, sum);
 }
 
 /* 64 numbers of q4_k or q5_k. kept: scales of groups of 32. */
-OXI_INLINE void OXI_ISA(rows_part_k)(ox_dtype dtype, const uint8_t *p, int part, const int8_t *q,
+OXI_INLINE void OXI_ISA(rows_part_k)(ox_dtype dtype, int bytes, const uint8_t *p, int part, const int8_t *q,
                                      int32_t kept[][OXI_REPACKED_ROWS], vrs *total, int at_once, int extra) {
     OXI_UNROLL
     for (int first = 0; first < 8; first += at_once) {
@@ -27280,6 +27311,7 @@ OXI_INLINE void OXI_ISA(rows_part_k)(ox_dtype dtype, const uint8_t *p, int part,
         OXI_UNROLL
         for (int i = first; i < first + at_once; i++) {
             vr low = vr_spread(q + 64 * part + 4 * i), high = vr_spread(q + 64 * part + 32 + 4 * i);
+            OXI_ISA(prefetch_rows)(p, bytes, 8 * part + i);
             OXI_UNROLL
             for (int v = 0; v < OXI_ISA(row_vectors); v++) {
                 a[v] = vrs_step(a[v], OXI_ISA(row_codes)(dtype, p, part, i, v), low, extra);
@@ -27295,119 +27327,108 @@ OXI_INLINE void OXI_ISA(rows_part_k)(ox_dtype dtype, const uint8_t *p, int part,
 }
 
 /* q4_k and q5_k: floats are met once a block. */
-OXI_INLINE void OXI_ISA(rows_dot_k)(ox_dtype dtype, int bytes, int64_t n, const uint8_t *p, const oxi_q8 *x,
-                                    float *out, int at_once, int extra) {
-    vrf sum[OXI_ISA(row_vectors)];
+OXI_INLINE void OXI_ISA(rows_dot_k)(ox_dtype dtype, int bytes, const uint8_t *p, const oxi_q8 *x, float *out,
+                                    int at_once, int extra) {
     int32_t kept[8][OXI_REPACKED_ROWS];
+    OXI_ISA(row_numbers) sum = OXI_ISA(row_load)(out);
+    vrs total[OXI_ISA(row_vectors)];
+    vrf step = vrf_set1(x->step), less = vrf_set1(-x->step);
+    OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p), dmin = OXI_ISA(row_halves)(p + 2 * OXI_REPACKED_ROWS);
     OXI_UNROLL
-    for (int v = 0; v < OXI_ISA(row_vectors); v++) sum[v] = vrf_zero();
-    for (; n > 0; n -= 256, x++, p += OXI_REPACKED_ROWS * bytes) {
-        vrs total[OXI_ISA(row_vectors)];
-        vrf step = vrf_set1(x->step), less = vrf_set1(-x->step);
-        OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p), dmin = OXI_ISA(row_halves)(p + 2 * OXI_REPACKED_ROWS);
+    for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+        OXI_ISA(row_scales) scales = OXI_ISA(row_scales_k)(p, v);
+        vrs taken = vrs_zero();
         OXI_UNROLL
-        for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-            OXI_ISA(row_scales) scales = OXI_ISA(row_scales_k)(p, v);
-            vrs taken = vrs_zero();
-            OXI_UNROLL
-            for (int i = 0; i < 4; i++) { /* groups 0 and 2, 1 and 3 of each four */
-                vr four = scales.scale[i / 2], least = scales.least[i / 2];
-                const int16_t *ratio = x->crossed_ratio + 2 * i;
-                vrs two = vrw_mul(i % 2 ? vrw_odd(four, false) : vrw_even(four, false), ratio);
-                vrs_store(kept[i + i / 2 * 2] + OXI_ROWS * v, vrw_low(two));
-                vrs_store(kept[i + i / 2 * 2 + 2] + OXI_ROWS * v, vrw_high(two));
-                two = vrw_mul(i % 2 ? vrw_odd(least, false) : vrw_even(least, false), ratio);
-                taken = vrs_dot(taken, two, x->crossed_sum + 2 * i);
-            }
-            sum[v] = vrf_fma(vrf_mul(dmin.v[v], less), vrf_of(taken), sum[v]);
-            total[v] = vrs_zero();
+        for (int i = 0; i < 4; i++) { /* groups 0 and 2, 1 and 3 of each four */
+            vr four = scales.scale[i / 2], least = scales.least[i / 2];
+            const int16_t *ratio = x->crossed_ratio + 2 * i;
+            vrs two = vrw_mul(i % 2 ? vrw_odd(four, false) : vrw_even(four, false), ratio);
+            vrs_store(kept[i + i / 2 * 2] + OXI_ROWS * v, vrw_low(two));
+            vrs_store(kept[i + i / 2 * 2 + 2] + OXI_ROWS * v, vrw_high(two));
+            two = vrw_mul(i % 2 ? vrw_odd(least, false) : vrw_even(least, false), ratio);
+            taken = vrs_dot(taken, two, x->crossed_sum + 2 * i);
         }
-        OXI_ISA(prefetch_rows)(p, OXI_REPACKED_ROWS * bytes);
-        if (dtype == OX_Q4_K) {
-            for (int part = 0; part < 4; part++)
-                OXI_ISA(rows_part_k)(dtype, p, part, x->q, kept, total, at_once, extra);
-        } else { /* each part has bits of its own */
-            OXI_ISA(rows_part_k)(dtype, p, 0, x->q, kept, total, at_once, extra);
-            OXI_ISA(rows_part_k)(dtype, p, 1, x->q, kept, total, at_once, extra);
-            OXI_ISA(rows_part_k)(dtype, p, 2, x->q, kept, total, at_once, extra);
-            OXI_ISA(rows_part_k)(dtype, p, 3, x->q, kept, total, at_once, extra);
-        }
-        OXI_UNROLL
-        for (int v = 0; v < OXI_ISA(row_vectors); v++)
-            sum[v] = vrf_fma(vrf_mul(d.v[v], step), vrf_of(total[v]), sum[v]);
+        sum.v[v] = vrf_fma(vrf_mul(dmin.v[v], less), vrf_of(taken), sum.v[v]);
+        total[v] = vrs_zero();
+    }
+    if (dtype == OX_Q4_K) {
+        for (int part = 0; part < 4; part++)
+            OXI_ISA(rows_part_k)(dtype, bytes, p, part, x->q, kept, total, at_once, extra);
+    } else { /* each part has bits of its own */
+        OXI_ISA(rows_part_k)(dtype, bytes, p, 0, x->q, kept, total, at_once, extra);
+        OXI_ISA(rows_part_k)(dtype, bytes, p, 1, x->q, kept, total, at_once, extra);
+        OXI_ISA(rows_part_k)(dtype, bytes, p, 2, x->q, kept, total, at_once, extra);
+        OXI_ISA(rows_part_k)(dtype, bytes, p, 3, x->q, kept, total, at_once, extra);
     }
     OXI_UNROLL
-    for (int v = 0; v < OXI_ISA(row_vectors); v++) vrf_store(out + OXI_ROWS * v, sum[v]);
+    for (int v = 0; v < OXI_ISA(row_vectors); v++)
+        sum.v[v] = vrf_fma(vrf_mul(d.v[v], step), vrf_of(total[v]), sum.v[v]);
+    OXI_ISA(row_store)(out, sum);
 }
 
 /* q6_k: a scale for 16 numbers; a lane's sum of 64 products of codes up to 63 fits int32. */
-OXI_INLINE void OXI_ISA(rows_dot_q6_k)(int64_t n, const uint8_t *p, const oxi_q8 *x, float *out, int extra) {
+OXI_INLINE void OXI_ISA(rows_dot_q6_k)(const uint8_t *p, const oxi_q8 *x, float *out, int extra) {
     enum { bytes = OXI_BYTES_OX_Q6_K };
-    vrf sum[OXI_ISA(row_vectors)];
     int32_t kept[8][OXI_REPACKED_ROWS]; /* of half a block: scales of groups of 16 */
+    OXI_ISA(row_numbers) sum = OXI_ISA(row_load)(out);
+    OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p + OXI_REPACKED_ROWS * 208);
     OXI_UNROLL
-    for (int v = 0; v < OXI_ISA(row_vectors); v++) sum[v] = vrf_zero();
-    for (; n > 0; n -= 256, x++, p += OXI_REPACKED_ROWS * bytes) {
-        OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p + OXI_REPACKED_ROWS * 208);
+    for (int v = 0; v < OXI_ISA(row_vectors); v++) d.v[v] = vrf_mul(d.v[v], vrf_set1(x->step));
+    for (int part = 0; part < 2; part++) {
         OXI_UNROLL
-        for (int v = 0; v < OXI_ISA(row_vectors); v++) d.v[v] = vrf_mul(d.v[v], vrf_set1(x->step));
-        for (int part = 0; part < 2; part++) {
-            OXI_ISA(prefetch_rows)(p + part * OXI_REPACKED_ROWS / 2 * bytes, OXI_REPACKED_ROWS / 2 * bytes);
+        for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+            vrs taken = vrs_zero();
             OXI_UNROLL
-            for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                vrs taken = vrs_zero();
+            for (int i = 0; i < 4; i++) { /* groups 0 and 2, 1 and 3 of each four, of 16 numbers */
+                vr four = OXI_ISA(four_of_rows)(p, 192 + 8 * part, i / 2, v);
+                vrs two = vrw_mul(i % 2 ? vrw_odd(four, true) : vrw_even(four, true),
+                                  x->ratio + 4 * part + i / 2 * 2);
+                vrs_store(kept[i + i / 2 * 2] + OXI_ROWS * v, vrw_low(two));
+                vrs_store(kept[i + i / 2 * 2 + 2] + OXI_ROWS * v, vrw_high(two));
+                taken = vrs_dot(taken, two, x->crossed_total + 8 * part + 2 * i);
+            }
+            sum.v[v] = vrf_fma(vrf_mul(d.v[v], vrf_set1(-32)), vrf_of(taken), sum.v[v]);
+        }
+        OXI_UNROLL
+        for (int half = 0; half < 2; half++) {
+            vrs total[OXI_ISA(row_vectors)];
+            OXI_UNROLL
+            for (int v = 0; v < OXI_ISA(row_vectors); v++) total[v] = vrs_zero();
+            OXI_UNROLL
+            for (int pair = 0; pair < 8; pair++) {
+                int group = pair / 2, step = 8 * group + 4 * half + 2 * (pair % 2);
+                const int8_t *q = x->q + 128 * part + 4 * step;
+                vr first = vr_spread(q), second = vr_spread(q + 4);
+                OXI_ISA(prefetch_rows)(p, bytes, 16 * part + 8 * half + pair);
                 OXI_UNROLL
-                for (int i = 0; i < 4; i++) { /* groups 0 and 2, 1 and 3 of each four, of 16 numbers */
-                    vr four = OXI_ISA(four_of_rows)(p, 192 + 8 * part, i / 2, v);
-                    vrs two = vrw_mul(i % 2 ? vrw_odd(four, true) : vrw_even(four, true),
-                                      x->ratio + 4 * part + i / 2 * 2);
-                    vrs_store(kept[i + i / 2 * 2] + OXI_ROWS * v, vrw_low(two));
-                    vrs_store(kept[i + i / 2 * 2 + 2] + OXI_ROWS * v, vrw_high(two));
-                    taken = vrs_dot(taken, two, x->crossed_total + 8 * part + 2 * i);
+                for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+                    vrs sums = vrs_step(vrs_zero(), OXI_ISA(row_codes)(OX_Q6_K, p, part, step, v), first, extra);
+                    sums = vrs_step(sums, OXI_ISA(row_codes)(OX_Q6_K, p, part, step + 1, v), second, extra);
+                    total[v] = vrs_scaled(total[v], sums, vrs_load(kept[2 * group + half] + OXI_ROWS * v));
                 }
-                sum[v] = vrf_fma(vrf_mul(d.v[v], vrf_set1(-32)), vrf_of(taken), sum[v]);
             }
             OXI_UNROLL
-            for (int half = 0; half < 2; half++) {
-                vrs total[OXI_ISA(row_vectors)];
-                OXI_UNROLL
-                for (int v = 0; v < OXI_ISA(row_vectors); v++) total[v] = vrs_zero();
-                OXI_UNROLL
-                for (int pair = 0; pair < 8; pair++) {
-                    int group = pair / 2, step = 8 * group + 4 * half + 2 * (pair % 2);
-                    const int8_t *q = x->q + 128 * part + 4 * step;
-                    vr first = vr_spread(q), second = vr_spread(q + 4);
-                    OXI_UNROLL
-                    for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                        vrs sums = vrs_step(vrs_zero(), OXI_ISA(row_codes)(OX_Q6_K, p, part, step, v), first, extra);
-                        sums = vrs_step(sums, OXI_ISA(row_codes)(OX_Q6_K, p, part, step + 1, v), second, extra);
-                        total[v] = vrs_scaled(total[v], sums, vrs_load(kept[2 * group + half] + OXI_ROWS * v));
-                    }
-                }
-                OXI_UNROLL
-                for (int v = 0; v < OXI_ISA(row_vectors); v++) sum[v] = vrf_fma(d.v[v], vrf_of(total[v]), sum[v]);
-            }
+            for (int v = 0; v < OXI_ISA(row_vectors); v++) sum.v[v] = vrf_fma(d.v[v], vrf_of(total[v]), sum.v[v]);
         }
     }
-    OXI_UNROLL
-    for (int v = 0; v < OXI_ISA(row_vectors); v++) vrf_store(out + OXI_ROWS * v, sum[v]);
+    OXI_ISA(row_store)(out, sum);
 }
 
-/* The types: name, dtype, numbers with a scale, of a part, offset of codes, where least numbers are. */
+/* Name, dtype, offset of codes, where least numbers are, steps at once. */
 #define OXI_EACH_REPACKED_32(X) \
     X(q4_0, OX_Q4_0, 8, 0, 8) X(q4_1, OX_Q4_1, 0, 2, 8) X(q5_0, OX_Q5_0, 16, 0, 4) X(q5_1, OX_Q5_1, 0, 2, 4)
 
 #define OXI_X(name, dtype, offset, least, at_once) \
-OXI_INLINE void OXI_ISA(rows_dot_##name)(int64_t n, const uint8_t *p, const oxi_q8 *x, float *out, int extra) { \
-    OXI_ISA(rows_dot_32)(dtype, OXI_BYTES_##dtype, n, p, x, out, offset, least, at_once, extra); \
+OXI_INLINE void OXI_ISA(rows_dot_##name)(const uint8_t *p, const oxi_q8 *x, float *out, int extra) { \
+    OXI_ISA(rows_dot_32)(dtype, OXI_BYTES_##dtype, p, x, out, offset, least, at_once, extra); \
 }
 OXI_EACH_REPACKED_32(OXI_X)
 #undef OXI_X
-OXI_INLINE void OXI_ISA(rows_dot_q4_k)(int64_t n, const uint8_t *p, const oxi_q8 *x, float *out, int extra) {
-    OXI_ISA(rows_dot_k)(OX_Q4_K, OXI_BYTES_OX_Q4_K, n, p, x, out, 8, extra);
+OXI_INLINE void OXI_ISA(rows_dot_q4_k)(const uint8_t *p, const oxi_q8 *x, float *out, int extra) {
+    OXI_ISA(rows_dot_k)(OX_Q4_K, OXI_BYTES_OX_Q4_K, p, x, out, 8, extra);
 }
-OXI_INLINE void OXI_ISA(rows_dot_q5_k)(int64_t n, const uint8_t *p, const oxi_q8 *x, float *out, int extra) {
-    OXI_ISA(rows_dot_k)(OX_Q5_K, OXI_BYTES_OX_Q5_K, n, p, x, out, 4, extra);
+OXI_INLINE void OXI_ISA(rows_dot_q5_k)(const uint8_t *p, const oxi_q8 *x, float *out, int extra) {
+    OXI_ISA(rows_dot_k)(OX_Q5_K, OXI_BYTES_OX_Q5_K, p, x, out, 4, extra);
 }
 
 /* ---- as panels of codes ----------------------------------------------------------------------------------- */
@@ -27461,29 +27482,40 @@ OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, in
             }
     }
 }
+#if defined(OXI_X86) && OXI_ROWS == 4 /* q6_k is as fast as it lies */
+#define OXI_REPACKED_Q6_K(X)
+#else
+#define OXI_REPACKED_Q6_K(X) X(q6_k, OX_Q6_K, 32, 16, 32)
+#endif
+/* name, dtype, steps of a part, numbers with a scale, offset of codes */
 #define OXI_REPACKED_TYPES(X) \
     X(q4_0, OX_Q4_0, 8, 32, 8) X(q4_1, OX_Q4_1, 8, 32, 0) X(q5_0, OX_Q5_0, 8, 32, 16) X(q5_1, OX_Q5_1, 8, 32, 0) \
-    X(q4_k, OX_Q4_K, 16, 32, 0) X(q5_k, OX_Q5_K, 16, 32, 0) X(q6_k, OX_Q6_K, 32, 16, 32)
+    X(q4_k, OX_Q4_K, 16, 32, 0) X(q5_k, OX_Q5_K, 16, 32, 0) OXI_REPACKED_Q6_K(X)
 #define OXI_X(name, dtype, steps, each, offset) \
 OXI_KERNEL void OXI_ISA(unpack_rows_##name)(int64_t n, const void *rows, int first, int count, int64_t width, \
                                             bool is_signed, const oxi_code_panel *to) { \
     OXI_ISA(rows_unpack)(dtype, OXI_ELEMENTS_##dtype, OXI_BYTES_##dtype, steps, each, offset, n, \
                          (const uint8_t *)rows, first, count, width, is_signed, to); \
 } \
-OXI_DOT_REPACKED(dot_repacked_##name, name, 0)
-#define OXI_DOT_REPACKED(kernel, name, extra) \
+OXI_DOT_REPACKED(dot_repacked_##name, name, dtype, 0)
+/* Two groups at a time, 256 numbers of one and of the other: two streams that the processor follows apart. */
+#define OXI_DOT_REPACKED(kernel, name, dtype, extra) \
 OXI_KERNEL void OXI_ISA(kernel)(int64_t groups, int64_t group_bytes, int64_t n, const void *blocks, \
                                 const oxi_q8 *x, float *out) { \
-    for (int64_t turn = 0; turn < groups; turn++) { \
-        int64_t i = oxi_row_of_turn(turn, groups); \
-        OXI_ISA(rows_dot_##name)(n, (const uint8_t *)blocks + i * group_bytes, x, out + OXI_REPACKED_ROWS * i, \
-                                 extra); \
-    } \
+    enum { bytes = OXI_REPACKED_ROWS * OXI_BYTES_##dtype * (256 / OXI_ELEMENTS_##dtype) }; \
+    const uint8_t *p = (const uint8_t *)blocks; \
+    int64_t half = (groups + 1) / 2; \
+    memset(out, 0, (size_t)(OXI_REPACKED_ROWS * groups) * sizeof *out); \
+    for (int64_t i = 0; i < half; i++) \
+        for (int64_t at = 0; at < n / 256; at++) \
+            for (int64_t j = i; j < groups; j += half) \
+                OXI_ISA(rows_dot_##name)(p + j * group_bytes + at * bytes, x + at, out + OXI_REPACKED_ROWS * j, \
+                                         extra); \
 }
 OXI_REPACKED_TYPES(OXI_X)
 #undef OXI_X
 #if !defined(OXI_X86)
-#define OXI_X(name, dtype, steps, each, offset) OXI_DOT_REPACKED(dot_extra_repacked_##name, name, 1)
+#define OXI_X(name, dtype, steps, each, offset) OXI_DOT_REPACKED(dot_extra_repacked_##name, name, dtype, 1)
 OXI_REPACKED_TYPES(OXI_X)
 #undef OXI_X
 #endif
@@ -27511,6 +27543,7 @@ static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels *k) {
 
 #undef OXI_REPACKED
 #undef OXI_REPACKED_TYPES
+#undef OXI_REPACKED_Q6_K
 #undef OXI_EACH_REPACKED_32
 #undef OXI_DOT_REPACKED
 #undef OXI_ROWS
@@ -32754,21 +32787,32 @@ OXI_INLINE vrs vrw_high(vrs a) { return vshrq_n_s32(a, 16); }
 OXI_INLINE vrf vrf_of(vrs a) { return vcvtq_f32_s32(a); }
 #endif
 
-/* The sixteen f16 numbers at p. */
 enum { OXI_ISA(row_vectors) = OXI_REPACKED_ROWS / OXI_ROWS };
 typedef struct OXI_ISA(row_numbers) { vrf v[OXI_REPACKED_ROWS / OXI_ROWS]; } OXI_ISA(row_numbers);
-OXI_INLINE OXI_ISA(row_numbers) OXI_ISA(row_halves)(const uint8_t *p) {
+
+OXI_INLINE OXI_ISA(row_numbers) OXI_ISA(row_load)(const float *p) {
     OXI_ISA(row_numbers) r;
+    OXI_UNROLL
+    for (int v = 0; v < OXI_ISA(row_vectors); v++) r.v[v] = vrf_load(p + OXI_ROWS * v);
+    return r;
+}
+OXI_INLINE void OXI_ISA(row_store)(float *p, OXI_ISA(row_numbers) a) {
+    OXI_UNROLL
+    for (int v = 0; v < OXI_ISA(row_vectors); v++) vrf_store(p + OXI_ROWS * v, a.v[v]);
+}
+
+/* The sixteen f16 numbers at p. */
+OXI_INLINE OXI_ISA(row_numbers) OXI_ISA(row_halves)(const uint8_t *p) {
 #if VF == 16
+    OXI_ISA(row_numbers) r;
     r.v[0] = _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)p));
+    return r;
 #else
     float all[OXI_REPACKED_ROWS];
     OXI_ISA(vs_halves_8)(p, 2, all);
     OXI_ISA(vs_halves_8)(p + 16, 2, all + 8);
-    OXI_UNROLL
-    for (int v = 0; v < OXI_ISA(row_vectors); v++) r.v[v] = vrf_load(all + OXI_ROWS * v);
+    return OXI_ISA(row_load)(all);
 #endif
-    return r;
 }
 
 /* ---- codes and scales of a block of sixteen rows ----------------------------------------------------------
@@ -32827,60 +32871,58 @@ OXI_INLINE OXI_ISA(row_scales) OXI_ISA(row_scales_k)(const uint8_t *p, int v) {
 }
 
 /* ---- rows against activations -----------------------------------------------------------------------------
- * Sixteen rows of n numbers, a multiple of 256, times x. Sums of 16 bits hold the products of eight steps of
+ * 256 numbers of sixteen rows, times x, are added to out. Sums of 16 bits hold the products of eight steps of
  * codes up to 15, of four of codes up to 31, of two of codes up to 63. */
-OXI_INLINE void OXI_ISA(prefetch_rows)(const uint8_t *p, int bytes) {
-    for (int i = 0; i < bytes; i += 64) OXI_PREFETCH_READ(p + OXI_PREFETCH_AHEAD + i);
+OXI_INLINE void OXI_ISA(prefetch_rows)(const uint8_t *p, int bytes, int turn) {
+    int each = OXI_REPACKED_ROWS * bytes * (bytes < 32 ? 8 : 1) / 32; /* of 32 turns for 256 numbers */
+    OXI_UNROLL
+    for (int i = 0; i < each; i += 64) OXI_PREFETCH_READ(p + OXI_PREFETCH_AHEAD + turn * each + i);
 }
 
 /* Types with a scale for 32 numbers. offset: what is taken from codes; `least` bytes behind the block's start
  * there is a number to be added, if not 0. */
-OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, int64_t n, const uint8_t *p, const oxi_q8 *x,
-                                     float *out, int offset, int least, int at_once, int extra) {
-    vrf sum[OXI_ISA(row_vectors)];
-    OXI_UNROLL
-    for (int v = 0; v < OXI_ISA(row_vectors); v++) sum[v] = vrf_zero();
-    for (; n > 0; n -= 256, x++)
-        for (int b = 0; b < 8; b++, p += OXI_REPACKED_ROWS * bytes) {
-            const int8_t *q = x->q + 32 * b;
-            vrf scale = vrf_set1(x->scale[b]), taken = vrf_set1((float)-offset * x->sum[b]);
-            vrs sums[OXI_ISA(row_vectors)], total[OXI_ISA(row_vectors)];
-            OXI_ISA(prefetch_rows)(p, OXI_REPACKED_ROWS * bytes);
+OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, const uint8_t *p, const oxi_q8 *x, float *out,
+                                     int offset, int least, int at_once, int extra) {
+    OXI_ISA(row_numbers) sum = OXI_ISA(row_load)(out);
+    for (int b = 0; b < 8; b++, p += OXI_REPACKED_ROWS * bytes) {
+        const int8_t *q = x->q + 32 * b;
+        vrf scale = vrf_set1(x->scale[b]), taken = vrf_set1((float)-offset * x->sum[b]);
+        vrs sums[OXI_ISA(row_vectors)], total[OXI_ISA(row_vectors)];
+        OXI_UNROLL
+        for (int half = 0; half < 2; half++) {
             OXI_UNROLL
-            for (int half = 0; half < 2; half++) {
+            for (int v = 0; v < OXI_ISA(row_vectors); v++)
+                if (half == 0 || at_once < 8) sums[v] = vrs_zero();
+            OXI_UNROLL
+            for (int i = 2 * half; i < 2 * half + 2; i++) {
+                vr low = vr_spread(q + 4 * i), high = vr_spread(q + 16 + 4 * i);
+                OXI_ISA(prefetch_rows)(p, bytes, i);
                 OXI_UNROLL
-                for (int v = 0; v < OXI_ISA(row_vectors); v++)
-                    if (half == 0 || at_once < 8) sums[v] = vrs_zero();
-                OXI_UNROLL
-                for (int i = 2 * half; i < 2 * half + 2; i++) {
-                    vr low = vr_spread(q + 4 * i), high = vr_spread(q + 16 + 4 * i);
-                    OXI_UNROLL
-                    for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                        sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, 0, i, v), low, extra);
-                        sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, 0, i + 4, v), high, extra);
-                    }
+                for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, 0, i, v), low, extra);
+                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, 0, i + 4, v), high, extra);
                 }
-                OXI_UNROLL
-                for (int v = 0; v < OXI_ISA(row_vectors); v++)
-                    if (half == 1 || at_once < 8)
-                        total[v] = vrs_scaled(half == 1 && at_once < 8 ? total[v] : vrs_zero(), sums[v], vrs_one());
             }
-            OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p);
             OXI_UNROLL
             for (int v = 0; v < OXI_ISA(row_vectors); v++)
-                sum[v] = vrf_fma(d.v[v], vrf_fma(vrf_of(total[v]), scale, taken), sum[v]);
-            if (!least) continue;
-            d = OXI_ISA(row_halves)(p + OXI_REPACKED_ROWS * least);
-            OXI_UNROLL
-            for (int v = 0; v < OXI_ISA(row_vectors); v++)
-                sum[v] = vrf_fma(d.v[v], vrf_set1(x->sum[b]), sum[v]);
+                if (half == 1 || at_once < 8)
+                    total[v] = vrs_scaled(half == 1 && at_once < 8 ? total[v] : vrs_zero(), sums[v], vrs_one());
         }
-    OXI_UNROLL
-    for (int v = 0; v < OXI_ISA(row_vectors); v++) vrf_store(out + OXI_ROWS * v, sum[v]);
+        OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p);
+        OXI_UNROLL
+        for (int v = 0; v < OXI_ISA(row_vectors); v++)
+            sum.v[v] = vrf_fma(d.v[v], vrf_fma(vrf_of(total[v]), scale, taken), sum.v[v]);
+        if (!least) continue;
+        d = OXI_ISA(row_halves)(p + OXI_REPACKED_ROWS * least);
+        OXI_UNROLL
+        for (int v = 0; v < OXI_ISA(row_vectors); v++)
+            sum.v[v] = vrf_fma(d.v[v], vrf_set1(x->sum[b]), sum.v[v]);
+    }
+    OXI_ISA(row_store)(out, sum);
 }
 
 /* 64 numbers of q4_k or q5_k. kept: scales of groups of 32. */
-OXI_INLINE void OXI_ISA(rows_part_k)(ox_dtype dtype, const uint8_t *p, int part, const int8_t *q,
+OXI_INLINE void OXI_ISA(rows_part_k)(ox_dtype dtype, int bytes, const uint8_t *p, int part, const int8_t *q,
                                      int32_t kept[][OXI_REPACKED_ROWS], vrs *total, int at_once, int extra) {
     OXI_UNROLL
     for (int first = 0; first < 8; first += at_once) {
@@ -32890,6 +32932,7 @@ OXI_INLINE void OXI_ISA(rows_part_k)(ox_dtype dtype, const uint8_t *p, int part,
         OXI_UNROLL
         for (int i = first; i < first + at_once; i++) {
             vr low = vr_spread(q + 64 * part + 4 * i), high = vr_spread(q + 64 * part + 32 + 4 * i);
+            OXI_ISA(prefetch_rows)(p, bytes, 8 * part + i);
             OXI_UNROLL
             for (int v = 0; v < OXI_ISA(row_vectors); v++) {
                 a[v] = vrs_step(a[v], OXI_ISA(row_codes)(dtype, p, part, i, v), low, extra);
@@ -32905,119 +32948,108 @@ OXI_INLINE void OXI_ISA(rows_part_k)(ox_dtype dtype, const uint8_t *p, int part,
 }
 
 /* q4_k and q5_k: floats are met once a block. */
-OXI_INLINE void OXI_ISA(rows_dot_k)(ox_dtype dtype, int bytes, int64_t n, const uint8_t *p, const oxi_q8 *x,
-                                    float *out, int at_once, int extra) {
-    vrf sum[OXI_ISA(row_vectors)];
+OXI_INLINE void OXI_ISA(rows_dot_k)(ox_dtype dtype, int bytes, const uint8_t *p, const oxi_q8 *x, float *out,
+                                    int at_once, int extra) {
     int32_t kept[8][OXI_REPACKED_ROWS];
+    OXI_ISA(row_numbers) sum = OXI_ISA(row_load)(out);
+    vrs total[OXI_ISA(row_vectors)];
+    vrf step = vrf_set1(x->step), less = vrf_set1(-x->step);
+    OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p), dmin = OXI_ISA(row_halves)(p + 2 * OXI_REPACKED_ROWS);
     OXI_UNROLL
-    for (int v = 0; v < OXI_ISA(row_vectors); v++) sum[v] = vrf_zero();
-    for (; n > 0; n -= 256, x++, p += OXI_REPACKED_ROWS * bytes) {
-        vrs total[OXI_ISA(row_vectors)];
-        vrf step = vrf_set1(x->step), less = vrf_set1(-x->step);
-        OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p), dmin = OXI_ISA(row_halves)(p + 2 * OXI_REPACKED_ROWS);
+    for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+        OXI_ISA(row_scales) scales = OXI_ISA(row_scales_k)(p, v);
+        vrs taken = vrs_zero();
         OXI_UNROLL
-        for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-            OXI_ISA(row_scales) scales = OXI_ISA(row_scales_k)(p, v);
-            vrs taken = vrs_zero();
-            OXI_UNROLL
-            for (int i = 0; i < 4; i++) { /* groups 0 and 2, 1 and 3 of each four */
-                vr four = scales.scale[i / 2], least = scales.least[i / 2];
-                const int16_t *ratio = x->crossed_ratio + 2 * i;
-                vrs two = vrw_mul(i % 2 ? vrw_odd(four, false) : vrw_even(four, false), ratio);
-                vrs_store(kept[i + i / 2 * 2] + OXI_ROWS * v, vrw_low(two));
-                vrs_store(kept[i + i / 2 * 2 + 2] + OXI_ROWS * v, vrw_high(two));
-                two = vrw_mul(i % 2 ? vrw_odd(least, false) : vrw_even(least, false), ratio);
-                taken = vrs_dot(taken, two, x->crossed_sum + 2 * i);
-            }
-            sum[v] = vrf_fma(vrf_mul(dmin.v[v], less), vrf_of(taken), sum[v]);
-            total[v] = vrs_zero();
+        for (int i = 0; i < 4; i++) { /* groups 0 and 2, 1 and 3 of each four */
+            vr four = scales.scale[i / 2], least = scales.least[i / 2];
+            const int16_t *ratio = x->crossed_ratio + 2 * i;
+            vrs two = vrw_mul(i % 2 ? vrw_odd(four, false) : vrw_even(four, false), ratio);
+            vrs_store(kept[i + i / 2 * 2] + OXI_ROWS * v, vrw_low(two));
+            vrs_store(kept[i + i / 2 * 2 + 2] + OXI_ROWS * v, vrw_high(two));
+            two = vrw_mul(i % 2 ? vrw_odd(least, false) : vrw_even(least, false), ratio);
+            taken = vrs_dot(taken, two, x->crossed_sum + 2 * i);
         }
-        OXI_ISA(prefetch_rows)(p, OXI_REPACKED_ROWS * bytes);
-        if (dtype == OX_Q4_K) {
-            for (int part = 0; part < 4; part++)
-                OXI_ISA(rows_part_k)(dtype, p, part, x->q, kept, total, at_once, extra);
-        } else { /* each part has bits of its own */
-            OXI_ISA(rows_part_k)(dtype, p, 0, x->q, kept, total, at_once, extra);
-            OXI_ISA(rows_part_k)(dtype, p, 1, x->q, kept, total, at_once, extra);
-            OXI_ISA(rows_part_k)(dtype, p, 2, x->q, kept, total, at_once, extra);
-            OXI_ISA(rows_part_k)(dtype, p, 3, x->q, kept, total, at_once, extra);
-        }
-        OXI_UNROLL
-        for (int v = 0; v < OXI_ISA(row_vectors); v++)
-            sum[v] = vrf_fma(vrf_mul(d.v[v], step), vrf_of(total[v]), sum[v]);
+        sum.v[v] = vrf_fma(vrf_mul(dmin.v[v], less), vrf_of(taken), sum.v[v]);
+        total[v] = vrs_zero();
+    }
+    if (dtype == OX_Q4_K) {
+        for (int part = 0; part < 4; part++)
+            OXI_ISA(rows_part_k)(dtype, bytes, p, part, x->q, kept, total, at_once, extra);
+    } else { /* each part has bits of its own */
+        OXI_ISA(rows_part_k)(dtype, bytes, p, 0, x->q, kept, total, at_once, extra);
+        OXI_ISA(rows_part_k)(dtype, bytes, p, 1, x->q, kept, total, at_once, extra);
+        OXI_ISA(rows_part_k)(dtype, bytes, p, 2, x->q, kept, total, at_once, extra);
+        OXI_ISA(rows_part_k)(dtype, bytes, p, 3, x->q, kept, total, at_once, extra);
     }
     OXI_UNROLL
-    for (int v = 0; v < OXI_ISA(row_vectors); v++) vrf_store(out + OXI_ROWS * v, sum[v]);
+    for (int v = 0; v < OXI_ISA(row_vectors); v++)
+        sum.v[v] = vrf_fma(vrf_mul(d.v[v], step), vrf_of(total[v]), sum.v[v]);
+    OXI_ISA(row_store)(out, sum);
 }
 
 /* q6_k: a scale for 16 numbers; a lane's sum of 64 products of codes up to 63 fits int32. */
-OXI_INLINE void OXI_ISA(rows_dot_q6_k)(int64_t n, const uint8_t *p, const oxi_q8 *x, float *out, int extra) {
+OXI_INLINE void OXI_ISA(rows_dot_q6_k)(const uint8_t *p, const oxi_q8 *x, float *out, int extra) {
     enum { bytes = OXI_BYTES_OX_Q6_K };
-    vrf sum[OXI_ISA(row_vectors)];
     int32_t kept[8][OXI_REPACKED_ROWS]; /* of half a block: scales of groups of 16 */
+    OXI_ISA(row_numbers) sum = OXI_ISA(row_load)(out);
+    OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p + OXI_REPACKED_ROWS * 208);
     OXI_UNROLL
-    for (int v = 0; v < OXI_ISA(row_vectors); v++) sum[v] = vrf_zero();
-    for (; n > 0; n -= 256, x++, p += OXI_REPACKED_ROWS * bytes) {
-        OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p + OXI_REPACKED_ROWS * 208);
+    for (int v = 0; v < OXI_ISA(row_vectors); v++) d.v[v] = vrf_mul(d.v[v], vrf_set1(x->step));
+    for (int part = 0; part < 2; part++) {
         OXI_UNROLL
-        for (int v = 0; v < OXI_ISA(row_vectors); v++) d.v[v] = vrf_mul(d.v[v], vrf_set1(x->step));
-        for (int part = 0; part < 2; part++) {
-            OXI_ISA(prefetch_rows)(p + part * OXI_REPACKED_ROWS / 2 * bytes, OXI_REPACKED_ROWS / 2 * bytes);
+        for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+            vrs taken = vrs_zero();
             OXI_UNROLL
-            for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                vrs taken = vrs_zero();
+            for (int i = 0; i < 4; i++) { /* groups 0 and 2, 1 and 3 of each four, of 16 numbers */
+                vr four = OXI_ISA(four_of_rows)(p, 192 + 8 * part, i / 2, v);
+                vrs two = vrw_mul(i % 2 ? vrw_odd(four, true) : vrw_even(four, true),
+                                  x->ratio + 4 * part + i / 2 * 2);
+                vrs_store(kept[i + i / 2 * 2] + OXI_ROWS * v, vrw_low(two));
+                vrs_store(kept[i + i / 2 * 2 + 2] + OXI_ROWS * v, vrw_high(two));
+                taken = vrs_dot(taken, two, x->crossed_total + 8 * part + 2 * i);
+            }
+            sum.v[v] = vrf_fma(vrf_mul(d.v[v], vrf_set1(-32)), vrf_of(taken), sum.v[v]);
+        }
+        OXI_UNROLL
+        for (int half = 0; half < 2; half++) {
+            vrs total[OXI_ISA(row_vectors)];
+            OXI_UNROLL
+            for (int v = 0; v < OXI_ISA(row_vectors); v++) total[v] = vrs_zero();
+            OXI_UNROLL
+            for (int pair = 0; pair < 8; pair++) {
+                int group = pair / 2, step = 8 * group + 4 * half + 2 * (pair % 2);
+                const int8_t *q = x->q + 128 * part + 4 * step;
+                vr first = vr_spread(q), second = vr_spread(q + 4);
+                OXI_ISA(prefetch_rows)(p, bytes, 16 * part + 8 * half + pair);
                 OXI_UNROLL
-                for (int i = 0; i < 4; i++) { /* groups 0 and 2, 1 and 3 of each four, of 16 numbers */
-                    vr four = OXI_ISA(four_of_rows)(p, 192 + 8 * part, i / 2, v);
-                    vrs two = vrw_mul(i % 2 ? vrw_odd(four, true) : vrw_even(four, true),
-                                      x->ratio + 4 * part + i / 2 * 2);
-                    vrs_store(kept[i + i / 2 * 2] + OXI_ROWS * v, vrw_low(two));
-                    vrs_store(kept[i + i / 2 * 2 + 2] + OXI_ROWS * v, vrw_high(two));
-                    taken = vrs_dot(taken, two, x->crossed_total + 8 * part + 2 * i);
+                for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+                    vrs sums = vrs_step(vrs_zero(), OXI_ISA(row_codes)(OX_Q6_K, p, part, step, v), first, extra);
+                    sums = vrs_step(sums, OXI_ISA(row_codes)(OX_Q6_K, p, part, step + 1, v), second, extra);
+                    total[v] = vrs_scaled(total[v], sums, vrs_load(kept[2 * group + half] + OXI_ROWS * v));
                 }
-                sum[v] = vrf_fma(vrf_mul(d.v[v], vrf_set1(-32)), vrf_of(taken), sum[v]);
             }
             OXI_UNROLL
-            for (int half = 0; half < 2; half++) {
-                vrs total[OXI_ISA(row_vectors)];
-                OXI_UNROLL
-                for (int v = 0; v < OXI_ISA(row_vectors); v++) total[v] = vrs_zero();
-                OXI_UNROLL
-                for (int pair = 0; pair < 8; pair++) {
-                    int group = pair / 2, step = 8 * group + 4 * half + 2 * (pair % 2);
-                    const int8_t *q = x->q + 128 * part + 4 * step;
-                    vr first = vr_spread(q), second = vr_spread(q + 4);
-                    OXI_UNROLL
-                    for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                        vrs sums = vrs_step(vrs_zero(), OXI_ISA(row_codes)(OX_Q6_K, p, part, step, v), first, extra);
-                        sums = vrs_step(sums, OXI_ISA(row_codes)(OX_Q6_K, p, part, step + 1, v), second, extra);
-                        total[v] = vrs_scaled(total[v], sums, vrs_load(kept[2 * group + half] + OXI_ROWS * v));
-                    }
-                }
-                OXI_UNROLL
-                for (int v = 0; v < OXI_ISA(row_vectors); v++) sum[v] = vrf_fma(d.v[v], vrf_of(total[v]), sum[v]);
-            }
+            for (int v = 0; v < OXI_ISA(row_vectors); v++) sum.v[v] = vrf_fma(d.v[v], vrf_of(total[v]), sum.v[v]);
         }
     }
-    OXI_UNROLL
-    for (int v = 0; v < OXI_ISA(row_vectors); v++) vrf_store(out + OXI_ROWS * v, sum[v]);
+    OXI_ISA(row_store)(out, sum);
 }
 
-/* The types: name, dtype, numbers with a scale, of a part, offset of codes, where least numbers are. */
+/* Name, dtype, offset of codes, where least numbers are, steps at once. */
 #define OXI_EACH_REPACKED_32(X) \
     X(q4_0, OX_Q4_0, 8, 0, 8) X(q4_1, OX_Q4_1, 0, 2, 8) X(q5_0, OX_Q5_0, 16, 0, 4) X(q5_1, OX_Q5_1, 0, 2, 4)
 
 #define OXI_X(name, dtype, offset, least, at_once) \
-OXI_INLINE void OXI_ISA(rows_dot_##name)(int64_t n, const uint8_t *p, const oxi_q8 *x, float *out, int extra) { \
-    OXI_ISA(rows_dot_32)(dtype, OXI_BYTES_##dtype, n, p, x, out, offset, least, at_once, extra); \
+OXI_INLINE void OXI_ISA(rows_dot_##name)(const uint8_t *p, const oxi_q8 *x, float *out, int extra) { \
+    OXI_ISA(rows_dot_32)(dtype, OXI_BYTES_##dtype, p, x, out, offset, least, at_once, extra); \
 }
 OXI_EACH_REPACKED_32(OXI_X)
 #undef OXI_X
-OXI_INLINE void OXI_ISA(rows_dot_q4_k)(int64_t n, const uint8_t *p, const oxi_q8 *x, float *out, int extra) {
-    OXI_ISA(rows_dot_k)(OX_Q4_K, OXI_BYTES_OX_Q4_K, n, p, x, out, 8, extra);
+OXI_INLINE void OXI_ISA(rows_dot_q4_k)(const uint8_t *p, const oxi_q8 *x, float *out, int extra) {
+    OXI_ISA(rows_dot_k)(OX_Q4_K, OXI_BYTES_OX_Q4_K, p, x, out, 8, extra);
 }
-OXI_INLINE void OXI_ISA(rows_dot_q5_k)(int64_t n, const uint8_t *p, const oxi_q8 *x, float *out, int extra) {
-    OXI_ISA(rows_dot_k)(OX_Q5_K, OXI_BYTES_OX_Q5_K, n, p, x, out, 4, extra);
+OXI_INLINE void OXI_ISA(rows_dot_q5_k)(const uint8_t *p, const oxi_q8 *x, float *out, int extra) {
+    OXI_ISA(rows_dot_k)(OX_Q5_K, OXI_BYTES_OX_Q5_K, p, x, out, 4, extra);
 }
 
 /* ---- as panels of codes ----------------------------------------------------------------------------------- */
@@ -33071,29 +33103,40 @@ OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, in
             }
     }
 }
+#if defined(OXI_X86) && OXI_ROWS == 4 /* q6_k is as fast as it lies */
+#define OXI_REPACKED_Q6_K(X)
+#else
+#define OXI_REPACKED_Q6_K(X) X(q6_k, OX_Q6_K, 32, 16, 32)
+#endif
+/* name, dtype, steps of a part, numbers with a scale, offset of codes */
 #define OXI_REPACKED_TYPES(X) \
     X(q4_0, OX_Q4_0, 8, 32, 8) X(q4_1, OX_Q4_1, 8, 32, 0) X(q5_0, OX_Q5_0, 8, 32, 16) X(q5_1, OX_Q5_1, 8, 32, 0) \
-    X(q4_k, OX_Q4_K, 16, 32, 0) X(q5_k, OX_Q5_K, 16, 32, 0) X(q6_k, OX_Q6_K, 32, 16, 32)
+    X(q4_k, OX_Q4_K, 16, 32, 0) X(q5_k, OX_Q5_K, 16, 32, 0) OXI_REPACKED_Q6_K(X)
 #define OXI_X(name, dtype, steps, each, offset) \
 OXI_KERNEL void OXI_ISA(unpack_rows_##name)(int64_t n, const void *rows, int first, int count, int64_t width, \
                                             bool is_signed, const oxi_code_panel *to) { \
     OXI_ISA(rows_unpack)(dtype, OXI_ELEMENTS_##dtype, OXI_BYTES_##dtype, steps, each, offset, n, \
                          (const uint8_t *)rows, first, count, width, is_signed, to); \
 } \
-OXI_DOT_REPACKED(dot_repacked_##name, name, 0)
-#define OXI_DOT_REPACKED(kernel, name, extra) \
+OXI_DOT_REPACKED(dot_repacked_##name, name, dtype, 0)
+/* Two groups at a time, 256 numbers of one and of the other: two streams that the processor follows apart. */
+#define OXI_DOT_REPACKED(kernel, name, dtype, extra) \
 OXI_KERNEL void OXI_ISA(kernel)(int64_t groups, int64_t group_bytes, int64_t n, const void *blocks, \
                                 const oxi_q8 *x, float *out) { \
-    for (int64_t turn = 0; turn < groups; turn++) { \
-        int64_t i = oxi_row_of_turn(turn, groups); \
-        OXI_ISA(rows_dot_##name)(n, (const uint8_t *)blocks + i * group_bytes, x, out + OXI_REPACKED_ROWS * i, \
-                                 extra); \
-    } \
+    enum { bytes = OXI_REPACKED_ROWS * OXI_BYTES_##dtype * (256 / OXI_ELEMENTS_##dtype) }; \
+    const uint8_t *p = (const uint8_t *)blocks; \
+    int64_t half = (groups + 1) / 2; \
+    memset(out, 0, (size_t)(OXI_REPACKED_ROWS * groups) * sizeof *out); \
+    for (int64_t i = 0; i < half; i++) \
+        for (int64_t at = 0; at < n / 256; at++) \
+            for (int64_t j = i; j < groups; j += half) \
+                OXI_ISA(rows_dot_##name)(p + j * group_bytes + at * bytes, x + at, out + OXI_REPACKED_ROWS * j, \
+                                         extra); \
 }
 OXI_REPACKED_TYPES(OXI_X)
 #undef OXI_X
 #if !defined(OXI_X86)
-#define OXI_X(name, dtype, steps, each, offset) OXI_DOT_REPACKED(dot_extra_repacked_##name, name, 1)
+#define OXI_X(name, dtype, steps, each, offset) OXI_DOT_REPACKED(dot_extra_repacked_##name, name, dtype, 1)
 OXI_REPACKED_TYPES(OXI_X)
 #undef OXI_X
 #endif
@@ -33121,6 +33164,7 @@ static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels *k) {
 
 #undef OXI_REPACKED
 #undef OXI_REPACKED_TYPES
+#undef OXI_REPACKED_Q6_K
 #undef OXI_EACH_REPACKED_32
 #undef OXI_DOT_REPACKED
 #undef OXI_ROWS
@@ -38356,21 +38400,32 @@ OXI_INLINE vrs vrw_high(vrs a) { return vshrq_n_s32(a, 16); }
 OXI_INLINE vrf vrf_of(vrs a) { return vcvtq_f32_s32(a); }
 #endif
 
-/* The sixteen f16 numbers at p. */
 enum { OXI_ISA(row_vectors) = OXI_REPACKED_ROWS / OXI_ROWS };
 typedef struct OXI_ISA(row_numbers) { vrf v[OXI_REPACKED_ROWS / OXI_ROWS]; } OXI_ISA(row_numbers);
-OXI_INLINE OXI_ISA(row_numbers) OXI_ISA(row_halves)(const uint8_t *p) {
+
+OXI_INLINE OXI_ISA(row_numbers) OXI_ISA(row_load)(const float *p) {
     OXI_ISA(row_numbers) r;
+    OXI_UNROLL
+    for (int v = 0; v < OXI_ISA(row_vectors); v++) r.v[v] = vrf_load(p + OXI_ROWS * v);
+    return r;
+}
+OXI_INLINE void OXI_ISA(row_store)(float *p, OXI_ISA(row_numbers) a) {
+    OXI_UNROLL
+    for (int v = 0; v < OXI_ISA(row_vectors); v++) vrf_store(p + OXI_ROWS * v, a.v[v]);
+}
+
+/* The sixteen f16 numbers at p. */
+OXI_INLINE OXI_ISA(row_numbers) OXI_ISA(row_halves)(const uint8_t *p) {
 #if VF == 16
+    OXI_ISA(row_numbers) r;
     r.v[0] = _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)p));
+    return r;
 #else
     float all[OXI_REPACKED_ROWS];
     OXI_ISA(vs_halves_8)(p, 2, all);
     OXI_ISA(vs_halves_8)(p + 16, 2, all + 8);
-    OXI_UNROLL
-    for (int v = 0; v < OXI_ISA(row_vectors); v++) r.v[v] = vrf_load(all + OXI_ROWS * v);
+    return OXI_ISA(row_load)(all);
 #endif
-    return r;
 }
 
 /* ---- codes and scales of a block of sixteen rows ----------------------------------------------------------
@@ -38429,60 +38484,58 @@ OXI_INLINE OXI_ISA(row_scales) OXI_ISA(row_scales_k)(const uint8_t *p, int v) {
 }
 
 /* ---- rows against activations -----------------------------------------------------------------------------
- * Sixteen rows of n numbers, a multiple of 256, times x. Sums of 16 bits hold the products of eight steps of
+ * 256 numbers of sixteen rows, times x, are added to out. Sums of 16 bits hold the products of eight steps of
  * codes up to 15, of four of codes up to 31, of two of codes up to 63. */
-OXI_INLINE void OXI_ISA(prefetch_rows)(const uint8_t *p, int bytes) {
-    for (int i = 0; i < bytes; i += 64) OXI_PREFETCH_READ(p + OXI_PREFETCH_AHEAD + i);
+OXI_INLINE void OXI_ISA(prefetch_rows)(const uint8_t *p, int bytes, int turn) {
+    int each = OXI_REPACKED_ROWS * bytes * (bytes < 32 ? 8 : 1) / 32; /* of 32 turns for 256 numbers */
+    OXI_UNROLL
+    for (int i = 0; i < each; i += 64) OXI_PREFETCH_READ(p + OXI_PREFETCH_AHEAD + turn * each + i);
 }
 
 /* Types with a scale for 32 numbers. offset: what is taken from codes; `least` bytes behind the block's start
  * there is a number to be added, if not 0. */
-OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, int64_t n, const uint8_t *p, const oxi_q8 *x,
-                                     float *out, int offset, int least, int at_once, int extra) {
-    vrf sum[OXI_ISA(row_vectors)];
-    OXI_UNROLL
-    for (int v = 0; v < OXI_ISA(row_vectors); v++) sum[v] = vrf_zero();
-    for (; n > 0; n -= 256, x++)
-        for (int b = 0; b < 8; b++, p += OXI_REPACKED_ROWS * bytes) {
-            const int8_t *q = x->q + 32 * b;
-            vrf scale = vrf_set1(x->scale[b]), taken = vrf_set1((float)-offset * x->sum[b]);
-            vrs sums[OXI_ISA(row_vectors)], total[OXI_ISA(row_vectors)];
-            OXI_ISA(prefetch_rows)(p, OXI_REPACKED_ROWS * bytes);
+OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, const uint8_t *p, const oxi_q8 *x, float *out,
+                                     int offset, int least, int at_once, int extra) {
+    OXI_ISA(row_numbers) sum = OXI_ISA(row_load)(out);
+    for (int b = 0; b < 8; b++, p += OXI_REPACKED_ROWS * bytes) {
+        const int8_t *q = x->q + 32 * b;
+        vrf scale = vrf_set1(x->scale[b]), taken = vrf_set1((float)-offset * x->sum[b]);
+        vrs sums[OXI_ISA(row_vectors)], total[OXI_ISA(row_vectors)];
+        OXI_UNROLL
+        for (int half = 0; half < 2; half++) {
             OXI_UNROLL
-            for (int half = 0; half < 2; half++) {
+            for (int v = 0; v < OXI_ISA(row_vectors); v++)
+                if (half == 0 || at_once < 8) sums[v] = vrs_zero();
+            OXI_UNROLL
+            for (int i = 2 * half; i < 2 * half + 2; i++) {
+                vr low = vr_spread(q + 4 * i), high = vr_spread(q + 16 + 4 * i);
+                OXI_ISA(prefetch_rows)(p, bytes, i);
                 OXI_UNROLL
-                for (int v = 0; v < OXI_ISA(row_vectors); v++)
-                    if (half == 0 || at_once < 8) sums[v] = vrs_zero();
-                OXI_UNROLL
-                for (int i = 2 * half; i < 2 * half + 2; i++) {
-                    vr low = vr_spread(q + 4 * i), high = vr_spread(q + 16 + 4 * i);
-                    OXI_UNROLL
-                    for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                        sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, 0, i, v), low, extra);
-                        sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, 0, i + 4, v), high, extra);
-                    }
+                for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, 0, i, v), low, extra);
+                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, 0, i + 4, v), high, extra);
                 }
-                OXI_UNROLL
-                for (int v = 0; v < OXI_ISA(row_vectors); v++)
-                    if (half == 1 || at_once < 8)
-                        total[v] = vrs_scaled(half == 1 && at_once < 8 ? total[v] : vrs_zero(), sums[v], vrs_one());
             }
-            OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p);
             OXI_UNROLL
             for (int v = 0; v < OXI_ISA(row_vectors); v++)
-                sum[v] = vrf_fma(d.v[v], vrf_fma(vrf_of(total[v]), scale, taken), sum[v]);
-            if (!least) continue;
-            d = OXI_ISA(row_halves)(p + OXI_REPACKED_ROWS * least);
-            OXI_UNROLL
-            for (int v = 0; v < OXI_ISA(row_vectors); v++)
-                sum[v] = vrf_fma(d.v[v], vrf_set1(x->sum[b]), sum[v]);
+                if (half == 1 || at_once < 8)
+                    total[v] = vrs_scaled(half == 1 && at_once < 8 ? total[v] : vrs_zero(), sums[v], vrs_one());
         }
-    OXI_UNROLL
-    for (int v = 0; v < OXI_ISA(row_vectors); v++) vrf_store(out + OXI_ROWS * v, sum[v]);
+        OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p);
+        OXI_UNROLL
+        for (int v = 0; v < OXI_ISA(row_vectors); v++)
+            sum.v[v] = vrf_fma(d.v[v], vrf_fma(vrf_of(total[v]), scale, taken), sum.v[v]);
+        if (!least) continue;
+        d = OXI_ISA(row_halves)(p + OXI_REPACKED_ROWS * least);
+        OXI_UNROLL
+        for (int v = 0; v < OXI_ISA(row_vectors); v++)
+            sum.v[v] = vrf_fma(d.v[v], vrf_set1(x->sum[b]), sum.v[v]);
+    }
+    OXI_ISA(row_store)(out, sum);
 }
 
 /* 64 numbers of q4_k or q5_k. kept: scales of groups of 32. */
-OXI_INLINE void OXI_ISA(rows_part_k)(ox_dtype dtype, const uint8_t *p, int part, const int8_t *q,
+OXI_INLINE void OXI_ISA(rows_part_k)(ox_dtype dtype, int bytes, const uint8_t *p, int part, const int8_t *q,
                                      int32_t kept[][OXI_REPACKED_ROWS], vrs *total, int at_once, int extra) {
     OXI_UNROLL
     for (int first = 0; first < 8; first += at_once) {
@@ -38492,6 +38545,7 @@ OXI_INLINE void OXI_ISA(rows_part_k)(ox_dtype dtype, const uint8_t *p, int part,
         OXI_UNROLL
         for (int i = first; i < first + at_once; i++) {
             vr low = vr_spread(q + 64 * part + 4 * i), high = vr_spread(q + 64 * part + 32 + 4 * i);
+            OXI_ISA(prefetch_rows)(p, bytes, 8 * part + i);
             OXI_UNROLL
             for (int v = 0; v < OXI_ISA(row_vectors); v++) {
                 a[v] = vrs_step(a[v], OXI_ISA(row_codes)(dtype, p, part, i, v), low, extra);
@@ -38507,119 +38561,108 @@ OXI_INLINE void OXI_ISA(rows_part_k)(ox_dtype dtype, const uint8_t *p, int part,
 }
 
 /* q4_k and q5_k: floats are met once a block. */
-OXI_INLINE void OXI_ISA(rows_dot_k)(ox_dtype dtype, int bytes, int64_t n, const uint8_t *p, const oxi_q8 *x,
-                                    float *out, int at_once, int extra) {
-    vrf sum[OXI_ISA(row_vectors)];
+OXI_INLINE void OXI_ISA(rows_dot_k)(ox_dtype dtype, int bytes, const uint8_t *p, const oxi_q8 *x, float *out,
+                                    int at_once, int extra) {
     int32_t kept[8][OXI_REPACKED_ROWS];
+    OXI_ISA(row_numbers) sum = OXI_ISA(row_load)(out);
+    vrs total[OXI_ISA(row_vectors)];
+    vrf step = vrf_set1(x->step), less = vrf_set1(-x->step);
+    OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p), dmin = OXI_ISA(row_halves)(p + 2 * OXI_REPACKED_ROWS);
     OXI_UNROLL
-    for (int v = 0; v < OXI_ISA(row_vectors); v++) sum[v] = vrf_zero();
-    for (; n > 0; n -= 256, x++, p += OXI_REPACKED_ROWS * bytes) {
-        vrs total[OXI_ISA(row_vectors)];
-        vrf step = vrf_set1(x->step), less = vrf_set1(-x->step);
-        OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p), dmin = OXI_ISA(row_halves)(p + 2 * OXI_REPACKED_ROWS);
+    for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+        OXI_ISA(row_scales) scales = OXI_ISA(row_scales_k)(p, v);
+        vrs taken = vrs_zero();
         OXI_UNROLL
-        for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-            OXI_ISA(row_scales) scales = OXI_ISA(row_scales_k)(p, v);
-            vrs taken = vrs_zero();
-            OXI_UNROLL
-            for (int i = 0; i < 4; i++) { /* groups 0 and 2, 1 and 3 of each four */
-                vr four = scales.scale[i / 2], least = scales.least[i / 2];
-                const int16_t *ratio = x->crossed_ratio + 2 * i;
-                vrs two = vrw_mul(i % 2 ? vrw_odd(four, false) : vrw_even(four, false), ratio);
-                vrs_store(kept[i + i / 2 * 2] + OXI_ROWS * v, vrw_low(two));
-                vrs_store(kept[i + i / 2 * 2 + 2] + OXI_ROWS * v, vrw_high(two));
-                two = vrw_mul(i % 2 ? vrw_odd(least, false) : vrw_even(least, false), ratio);
-                taken = vrs_dot(taken, two, x->crossed_sum + 2 * i);
-            }
-            sum[v] = vrf_fma(vrf_mul(dmin.v[v], less), vrf_of(taken), sum[v]);
-            total[v] = vrs_zero();
+        for (int i = 0; i < 4; i++) { /* groups 0 and 2, 1 and 3 of each four */
+            vr four = scales.scale[i / 2], least = scales.least[i / 2];
+            const int16_t *ratio = x->crossed_ratio + 2 * i;
+            vrs two = vrw_mul(i % 2 ? vrw_odd(four, false) : vrw_even(four, false), ratio);
+            vrs_store(kept[i + i / 2 * 2] + OXI_ROWS * v, vrw_low(two));
+            vrs_store(kept[i + i / 2 * 2 + 2] + OXI_ROWS * v, vrw_high(two));
+            two = vrw_mul(i % 2 ? vrw_odd(least, false) : vrw_even(least, false), ratio);
+            taken = vrs_dot(taken, two, x->crossed_sum + 2 * i);
         }
-        OXI_ISA(prefetch_rows)(p, OXI_REPACKED_ROWS * bytes);
-        if (dtype == OX_Q4_K) {
-            for (int part = 0; part < 4; part++)
-                OXI_ISA(rows_part_k)(dtype, p, part, x->q, kept, total, at_once, extra);
-        } else { /* each part has bits of its own */
-            OXI_ISA(rows_part_k)(dtype, p, 0, x->q, kept, total, at_once, extra);
-            OXI_ISA(rows_part_k)(dtype, p, 1, x->q, kept, total, at_once, extra);
-            OXI_ISA(rows_part_k)(dtype, p, 2, x->q, kept, total, at_once, extra);
-            OXI_ISA(rows_part_k)(dtype, p, 3, x->q, kept, total, at_once, extra);
-        }
-        OXI_UNROLL
-        for (int v = 0; v < OXI_ISA(row_vectors); v++)
-            sum[v] = vrf_fma(vrf_mul(d.v[v], step), vrf_of(total[v]), sum[v]);
+        sum.v[v] = vrf_fma(vrf_mul(dmin.v[v], less), vrf_of(taken), sum.v[v]);
+        total[v] = vrs_zero();
+    }
+    if (dtype == OX_Q4_K) {
+        for (int part = 0; part < 4; part++)
+            OXI_ISA(rows_part_k)(dtype, bytes, p, part, x->q, kept, total, at_once, extra);
+    } else { /* each part has bits of its own */
+        OXI_ISA(rows_part_k)(dtype, bytes, p, 0, x->q, kept, total, at_once, extra);
+        OXI_ISA(rows_part_k)(dtype, bytes, p, 1, x->q, kept, total, at_once, extra);
+        OXI_ISA(rows_part_k)(dtype, bytes, p, 2, x->q, kept, total, at_once, extra);
+        OXI_ISA(rows_part_k)(dtype, bytes, p, 3, x->q, kept, total, at_once, extra);
     }
     OXI_UNROLL
-    for (int v = 0; v < OXI_ISA(row_vectors); v++) vrf_store(out + OXI_ROWS * v, sum[v]);
+    for (int v = 0; v < OXI_ISA(row_vectors); v++)
+        sum.v[v] = vrf_fma(vrf_mul(d.v[v], step), vrf_of(total[v]), sum.v[v]);
+    OXI_ISA(row_store)(out, sum);
 }
 
 /* q6_k: a scale for 16 numbers; a lane's sum of 64 products of codes up to 63 fits int32. */
-OXI_INLINE void OXI_ISA(rows_dot_q6_k)(int64_t n, const uint8_t *p, const oxi_q8 *x, float *out, int extra) {
+OXI_INLINE void OXI_ISA(rows_dot_q6_k)(const uint8_t *p, const oxi_q8 *x, float *out, int extra) {
     enum { bytes = OXI_BYTES_OX_Q6_K };
-    vrf sum[OXI_ISA(row_vectors)];
     int32_t kept[8][OXI_REPACKED_ROWS]; /* of half a block: scales of groups of 16 */
+    OXI_ISA(row_numbers) sum = OXI_ISA(row_load)(out);
+    OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p + OXI_REPACKED_ROWS * 208);
     OXI_UNROLL
-    for (int v = 0; v < OXI_ISA(row_vectors); v++) sum[v] = vrf_zero();
-    for (; n > 0; n -= 256, x++, p += OXI_REPACKED_ROWS * bytes) {
-        OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p + OXI_REPACKED_ROWS * 208);
+    for (int v = 0; v < OXI_ISA(row_vectors); v++) d.v[v] = vrf_mul(d.v[v], vrf_set1(x->step));
+    for (int part = 0; part < 2; part++) {
         OXI_UNROLL
-        for (int v = 0; v < OXI_ISA(row_vectors); v++) d.v[v] = vrf_mul(d.v[v], vrf_set1(x->step));
-        for (int part = 0; part < 2; part++) {
-            OXI_ISA(prefetch_rows)(p + part * OXI_REPACKED_ROWS / 2 * bytes, OXI_REPACKED_ROWS / 2 * bytes);
+        for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+            vrs taken = vrs_zero();
             OXI_UNROLL
-            for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                vrs taken = vrs_zero();
+            for (int i = 0; i < 4; i++) { /* groups 0 and 2, 1 and 3 of each four, of 16 numbers */
+                vr four = OXI_ISA(four_of_rows)(p, 192 + 8 * part, i / 2, v);
+                vrs two = vrw_mul(i % 2 ? vrw_odd(four, true) : vrw_even(four, true),
+                                  x->ratio + 4 * part + i / 2 * 2);
+                vrs_store(kept[i + i / 2 * 2] + OXI_ROWS * v, vrw_low(two));
+                vrs_store(kept[i + i / 2 * 2 + 2] + OXI_ROWS * v, vrw_high(two));
+                taken = vrs_dot(taken, two, x->crossed_total + 8 * part + 2 * i);
+            }
+            sum.v[v] = vrf_fma(vrf_mul(d.v[v], vrf_set1(-32)), vrf_of(taken), sum.v[v]);
+        }
+        OXI_UNROLL
+        for (int half = 0; half < 2; half++) {
+            vrs total[OXI_ISA(row_vectors)];
+            OXI_UNROLL
+            for (int v = 0; v < OXI_ISA(row_vectors); v++) total[v] = vrs_zero();
+            OXI_UNROLL
+            for (int pair = 0; pair < 8; pair++) {
+                int group = pair / 2, step = 8 * group + 4 * half + 2 * (pair % 2);
+                const int8_t *q = x->q + 128 * part + 4 * step;
+                vr first = vr_spread(q), second = vr_spread(q + 4);
+                OXI_ISA(prefetch_rows)(p, bytes, 16 * part + 8 * half + pair);
                 OXI_UNROLL
-                for (int i = 0; i < 4; i++) { /* groups 0 and 2, 1 and 3 of each four, of 16 numbers */
-                    vr four = OXI_ISA(four_of_rows)(p, 192 + 8 * part, i / 2, v);
-                    vrs two = vrw_mul(i % 2 ? vrw_odd(four, true) : vrw_even(four, true),
-                                      x->ratio + 4 * part + i / 2 * 2);
-                    vrs_store(kept[i + i / 2 * 2] + OXI_ROWS * v, vrw_low(two));
-                    vrs_store(kept[i + i / 2 * 2 + 2] + OXI_ROWS * v, vrw_high(two));
-                    taken = vrs_dot(taken, two, x->crossed_total + 8 * part + 2 * i);
+                for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+                    vrs sums = vrs_step(vrs_zero(), OXI_ISA(row_codes)(OX_Q6_K, p, part, step, v), first, extra);
+                    sums = vrs_step(sums, OXI_ISA(row_codes)(OX_Q6_K, p, part, step + 1, v), second, extra);
+                    total[v] = vrs_scaled(total[v], sums, vrs_load(kept[2 * group + half] + OXI_ROWS * v));
                 }
-                sum[v] = vrf_fma(vrf_mul(d.v[v], vrf_set1(-32)), vrf_of(taken), sum[v]);
             }
             OXI_UNROLL
-            for (int half = 0; half < 2; half++) {
-                vrs total[OXI_ISA(row_vectors)];
-                OXI_UNROLL
-                for (int v = 0; v < OXI_ISA(row_vectors); v++) total[v] = vrs_zero();
-                OXI_UNROLL
-                for (int pair = 0; pair < 8; pair++) {
-                    int group = pair / 2, step = 8 * group + 4 * half + 2 * (pair % 2);
-                    const int8_t *q = x->q + 128 * part + 4 * step;
-                    vr first = vr_spread(q), second = vr_spread(q + 4);
-                    OXI_UNROLL
-                    for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                        vrs sums = vrs_step(vrs_zero(), OXI_ISA(row_codes)(OX_Q6_K, p, part, step, v), first, extra);
-                        sums = vrs_step(sums, OXI_ISA(row_codes)(OX_Q6_K, p, part, step + 1, v), second, extra);
-                        total[v] = vrs_scaled(total[v], sums, vrs_load(kept[2 * group + half] + OXI_ROWS * v));
-                    }
-                }
-                OXI_UNROLL
-                for (int v = 0; v < OXI_ISA(row_vectors); v++) sum[v] = vrf_fma(d.v[v], vrf_of(total[v]), sum[v]);
-            }
+            for (int v = 0; v < OXI_ISA(row_vectors); v++) sum.v[v] = vrf_fma(d.v[v], vrf_of(total[v]), sum.v[v]);
         }
     }
-    OXI_UNROLL
-    for (int v = 0; v < OXI_ISA(row_vectors); v++) vrf_store(out + OXI_ROWS * v, sum[v]);
+    OXI_ISA(row_store)(out, sum);
 }
 
-/* The types: name, dtype, numbers with a scale, of a part, offset of codes, where least numbers are. */
+/* Name, dtype, offset of codes, where least numbers are, steps at once. */
 #define OXI_EACH_REPACKED_32(X) \
     X(q4_0, OX_Q4_0, 8, 0, 8) X(q4_1, OX_Q4_1, 0, 2, 8) X(q5_0, OX_Q5_0, 16, 0, 4) X(q5_1, OX_Q5_1, 0, 2, 4)
 
 #define OXI_X(name, dtype, offset, least, at_once) \
-OXI_INLINE void OXI_ISA(rows_dot_##name)(int64_t n, const uint8_t *p, const oxi_q8 *x, float *out, int extra) { \
-    OXI_ISA(rows_dot_32)(dtype, OXI_BYTES_##dtype, n, p, x, out, offset, least, at_once, extra); \
+OXI_INLINE void OXI_ISA(rows_dot_##name)(const uint8_t *p, const oxi_q8 *x, float *out, int extra) { \
+    OXI_ISA(rows_dot_32)(dtype, OXI_BYTES_##dtype, p, x, out, offset, least, at_once, extra); \
 }
 OXI_EACH_REPACKED_32(OXI_X)
 #undef OXI_X
-OXI_INLINE void OXI_ISA(rows_dot_q4_k)(int64_t n, const uint8_t *p, const oxi_q8 *x, float *out, int extra) {
-    OXI_ISA(rows_dot_k)(OX_Q4_K, OXI_BYTES_OX_Q4_K, n, p, x, out, 8, extra);
+OXI_INLINE void OXI_ISA(rows_dot_q4_k)(const uint8_t *p, const oxi_q8 *x, float *out, int extra) {
+    OXI_ISA(rows_dot_k)(OX_Q4_K, OXI_BYTES_OX_Q4_K, p, x, out, 8, extra);
 }
-OXI_INLINE void OXI_ISA(rows_dot_q5_k)(int64_t n, const uint8_t *p, const oxi_q8 *x, float *out, int extra) {
-    OXI_ISA(rows_dot_k)(OX_Q5_K, OXI_BYTES_OX_Q5_K, n, p, x, out, 4, extra);
+OXI_INLINE void OXI_ISA(rows_dot_q5_k)(const uint8_t *p, const oxi_q8 *x, float *out, int extra) {
+    OXI_ISA(rows_dot_k)(OX_Q5_K, OXI_BYTES_OX_Q5_K, p, x, out, 4, extra);
 }
 
 /* ---- as panels of codes ----------------------------------------------------------------------------------- */
@@ -38673,29 +38716,40 @@ OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, in
             }
     }
 }
+#if defined(OXI_X86) && OXI_ROWS == 4 /* q6_k is as fast as it lies */
+#define OXI_REPACKED_Q6_K(X)
+#else
+#define OXI_REPACKED_Q6_K(X) X(q6_k, OX_Q6_K, 32, 16, 32)
+#endif
+/* name, dtype, steps of a part, numbers with a scale, offset of codes */
 #define OXI_REPACKED_TYPES(X) \
     X(q4_0, OX_Q4_0, 8, 32, 8) X(q4_1, OX_Q4_1, 8, 32, 0) X(q5_0, OX_Q5_0, 8, 32, 16) X(q5_1, OX_Q5_1, 8, 32, 0) \
-    X(q4_k, OX_Q4_K, 16, 32, 0) X(q5_k, OX_Q5_K, 16, 32, 0) X(q6_k, OX_Q6_K, 32, 16, 32)
+    X(q4_k, OX_Q4_K, 16, 32, 0) X(q5_k, OX_Q5_K, 16, 32, 0) OXI_REPACKED_Q6_K(X)
 #define OXI_X(name, dtype, steps, each, offset) \
 OXI_KERNEL void OXI_ISA(unpack_rows_##name)(int64_t n, const void *rows, int first, int count, int64_t width, \
                                             bool is_signed, const oxi_code_panel *to) { \
     OXI_ISA(rows_unpack)(dtype, OXI_ELEMENTS_##dtype, OXI_BYTES_##dtype, steps, each, offset, n, \
                          (const uint8_t *)rows, first, count, width, is_signed, to); \
 } \
-OXI_DOT_REPACKED(dot_repacked_##name, name, 0)
-#define OXI_DOT_REPACKED(kernel, name, extra) \
+OXI_DOT_REPACKED(dot_repacked_##name, name, dtype, 0)
+/* Two groups at a time, 256 numbers of one and of the other: two streams that the processor follows apart. */
+#define OXI_DOT_REPACKED(kernel, name, dtype, extra) \
 OXI_KERNEL void OXI_ISA(kernel)(int64_t groups, int64_t group_bytes, int64_t n, const void *blocks, \
                                 const oxi_q8 *x, float *out) { \
-    for (int64_t turn = 0; turn < groups; turn++) { \
-        int64_t i = oxi_row_of_turn(turn, groups); \
-        OXI_ISA(rows_dot_##name)(n, (const uint8_t *)blocks + i * group_bytes, x, out + OXI_REPACKED_ROWS * i, \
-                                 extra); \
-    } \
+    enum { bytes = OXI_REPACKED_ROWS * OXI_BYTES_##dtype * (256 / OXI_ELEMENTS_##dtype) }; \
+    const uint8_t *p = (const uint8_t *)blocks; \
+    int64_t half = (groups + 1) / 2; \
+    memset(out, 0, (size_t)(OXI_REPACKED_ROWS * groups) * sizeof *out); \
+    for (int64_t i = 0; i < half; i++) \
+        for (int64_t at = 0; at < n / 256; at++) \
+            for (int64_t j = i; j < groups; j += half) \
+                OXI_ISA(rows_dot_##name)(p + j * group_bytes + at * bytes, x + at, out + OXI_REPACKED_ROWS * j, \
+                                         extra); \
 }
 OXI_REPACKED_TYPES(OXI_X)
 #undef OXI_X
 #if !defined(OXI_X86)
-#define OXI_X(name, dtype, steps, each, offset) OXI_DOT_REPACKED(dot_extra_repacked_##name, name, 1)
+#define OXI_X(name, dtype, steps, each, offset) OXI_DOT_REPACKED(dot_extra_repacked_##name, name, dtype, 1)
 OXI_REPACKED_TYPES(OXI_X)
 #undef OXI_X
 #endif
@@ -38723,6 +38777,7 @@ static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels *k) {
 
 #undef OXI_REPACKED
 #undef OXI_REPACKED_TYPES
+#undef OXI_REPACKED_Q6_K
 #undef OXI_EACH_REPACKED_32
 #undef OXI_DOT_REPACKED
 #undef OXI_ROWS
@@ -43953,21 +44008,32 @@ OXI_INLINE vrs vrw_high(vrs a) { return vshrq_n_s32(a, 16); }
 OXI_INLINE vrf vrf_of(vrs a) { return vcvtq_f32_s32(a); }
 #endif
 
-/* The sixteen f16 numbers at p. */
 enum { OXI_ISA(row_vectors) = OXI_REPACKED_ROWS / OXI_ROWS };
 typedef struct OXI_ISA(row_numbers) { vrf v[OXI_REPACKED_ROWS / OXI_ROWS]; } OXI_ISA(row_numbers);
-OXI_INLINE OXI_ISA(row_numbers) OXI_ISA(row_halves)(const uint8_t *p) {
+
+OXI_INLINE OXI_ISA(row_numbers) OXI_ISA(row_load)(const float *p) {
     OXI_ISA(row_numbers) r;
+    OXI_UNROLL
+    for (int v = 0; v < OXI_ISA(row_vectors); v++) r.v[v] = vrf_load(p + OXI_ROWS * v);
+    return r;
+}
+OXI_INLINE void OXI_ISA(row_store)(float *p, OXI_ISA(row_numbers) a) {
+    OXI_UNROLL
+    for (int v = 0; v < OXI_ISA(row_vectors); v++) vrf_store(p + OXI_ROWS * v, a.v[v]);
+}
+
+/* The sixteen f16 numbers at p. */
+OXI_INLINE OXI_ISA(row_numbers) OXI_ISA(row_halves)(const uint8_t *p) {
 #if VF == 16
+    OXI_ISA(row_numbers) r;
     r.v[0] = _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)p));
+    return r;
 #else
     float all[OXI_REPACKED_ROWS];
     OXI_ISA(vs_halves_8)(p, 2, all);
     OXI_ISA(vs_halves_8)(p + 16, 2, all + 8);
-    OXI_UNROLL
-    for (int v = 0; v < OXI_ISA(row_vectors); v++) r.v[v] = vrf_load(all + OXI_ROWS * v);
+    return OXI_ISA(row_load)(all);
 #endif
-    return r;
 }
 
 /* ---- codes and scales of a block of sixteen rows ----------------------------------------------------------
@@ -44026,60 +44092,58 @@ OXI_INLINE OXI_ISA(row_scales) OXI_ISA(row_scales_k)(const uint8_t *p, int v) {
 }
 
 /* ---- rows against activations -----------------------------------------------------------------------------
- * Sixteen rows of n numbers, a multiple of 256, times x. Sums of 16 bits hold the products of eight steps of
+ * 256 numbers of sixteen rows, times x, are added to out. Sums of 16 bits hold the products of eight steps of
  * codes up to 15, of four of codes up to 31, of two of codes up to 63. */
-OXI_INLINE void OXI_ISA(prefetch_rows)(const uint8_t *p, int bytes) {
-    for (int i = 0; i < bytes; i += 64) OXI_PREFETCH_READ(p + OXI_PREFETCH_AHEAD + i);
+OXI_INLINE void OXI_ISA(prefetch_rows)(const uint8_t *p, int bytes, int turn) {
+    int each = OXI_REPACKED_ROWS * bytes * (bytes < 32 ? 8 : 1) / 32; /* of 32 turns for 256 numbers */
+    OXI_UNROLL
+    for (int i = 0; i < each; i += 64) OXI_PREFETCH_READ(p + OXI_PREFETCH_AHEAD + turn * each + i);
 }
 
 /* Types with a scale for 32 numbers. offset: what is taken from codes; `least` bytes behind the block's start
  * there is a number to be added, if not 0. */
-OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, int64_t n, const uint8_t *p, const oxi_q8 *x,
-                                     float *out, int offset, int least, int at_once, int extra) {
-    vrf sum[OXI_ISA(row_vectors)];
-    OXI_UNROLL
-    for (int v = 0; v < OXI_ISA(row_vectors); v++) sum[v] = vrf_zero();
-    for (; n > 0; n -= 256, x++)
-        for (int b = 0; b < 8; b++, p += OXI_REPACKED_ROWS * bytes) {
-            const int8_t *q = x->q + 32 * b;
-            vrf scale = vrf_set1(x->scale[b]), taken = vrf_set1((float)-offset * x->sum[b]);
-            vrs sums[OXI_ISA(row_vectors)], total[OXI_ISA(row_vectors)];
-            OXI_ISA(prefetch_rows)(p, OXI_REPACKED_ROWS * bytes);
+OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, const uint8_t *p, const oxi_q8 *x, float *out,
+                                     int offset, int least, int at_once, int extra) {
+    OXI_ISA(row_numbers) sum = OXI_ISA(row_load)(out);
+    for (int b = 0; b < 8; b++, p += OXI_REPACKED_ROWS * bytes) {
+        const int8_t *q = x->q + 32 * b;
+        vrf scale = vrf_set1(x->scale[b]), taken = vrf_set1((float)-offset * x->sum[b]);
+        vrs sums[OXI_ISA(row_vectors)], total[OXI_ISA(row_vectors)];
+        OXI_UNROLL
+        for (int half = 0; half < 2; half++) {
             OXI_UNROLL
-            for (int half = 0; half < 2; half++) {
+            for (int v = 0; v < OXI_ISA(row_vectors); v++)
+                if (half == 0 || at_once < 8) sums[v] = vrs_zero();
+            OXI_UNROLL
+            for (int i = 2 * half; i < 2 * half + 2; i++) {
+                vr low = vr_spread(q + 4 * i), high = vr_spread(q + 16 + 4 * i);
+                OXI_ISA(prefetch_rows)(p, bytes, i);
                 OXI_UNROLL
-                for (int v = 0; v < OXI_ISA(row_vectors); v++)
-                    if (half == 0 || at_once < 8) sums[v] = vrs_zero();
-                OXI_UNROLL
-                for (int i = 2 * half; i < 2 * half + 2; i++) {
-                    vr low = vr_spread(q + 4 * i), high = vr_spread(q + 16 + 4 * i);
-                    OXI_UNROLL
-                    for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                        sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, 0, i, v), low, extra);
-                        sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, 0, i + 4, v), high, extra);
-                    }
+                for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, 0, i, v), low, extra);
+                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, 0, i + 4, v), high, extra);
                 }
-                OXI_UNROLL
-                for (int v = 0; v < OXI_ISA(row_vectors); v++)
-                    if (half == 1 || at_once < 8)
-                        total[v] = vrs_scaled(half == 1 && at_once < 8 ? total[v] : vrs_zero(), sums[v], vrs_one());
             }
-            OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p);
             OXI_UNROLL
             for (int v = 0; v < OXI_ISA(row_vectors); v++)
-                sum[v] = vrf_fma(d.v[v], vrf_fma(vrf_of(total[v]), scale, taken), sum[v]);
-            if (!least) continue;
-            d = OXI_ISA(row_halves)(p + OXI_REPACKED_ROWS * least);
-            OXI_UNROLL
-            for (int v = 0; v < OXI_ISA(row_vectors); v++)
-                sum[v] = vrf_fma(d.v[v], vrf_set1(x->sum[b]), sum[v]);
+                if (half == 1 || at_once < 8)
+                    total[v] = vrs_scaled(half == 1 && at_once < 8 ? total[v] : vrs_zero(), sums[v], vrs_one());
         }
-    OXI_UNROLL
-    for (int v = 0; v < OXI_ISA(row_vectors); v++) vrf_store(out + OXI_ROWS * v, sum[v]);
+        OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p);
+        OXI_UNROLL
+        for (int v = 0; v < OXI_ISA(row_vectors); v++)
+            sum.v[v] = vrf_fma(d.v[v], vrf_fma(vrf_of(total[v]), scale, taken), sum.v[v]);
+        if (!least) continue;
+        d = OXI_ISA(row_halves)(p + OXI_REPACKED_ROWS * least);
+        OXI_UNROLL
+        for (int v = 0; v < OXI_ISA(row_vectors); v++)
+            sum.v[v] = vrf_fma(d.v[v], vrf_set1(x->sum[b]), sum.v[v]);
+    }
+    OXI_ISA(row_store)(out, sum);
 }
 
 /* 64 numbers of q4_k or q5_k. kept: scales of groups of 32. */
-OXI_INLINE void OXI_ISA(rows_part_k)(ox_dtype dtype, const uint8_t *p, int part, const int8_t *q,
+OXI_INLINE void OXI_ISA(rows_part_k)(ox_dtype dtype, int bytes, const uint8_t *p, int part, const int8_t *q,
                                      int32_t kept[][OXI_REPACKED_ROWS], vrs *total, int at_once, int extra) {
     OXI_UNROLL
     for (int first = 0; first < 8; first += at_once) {
@@ -44089,6 +44153,7 @@ OXI_INLINE void OXI_ISA(rows_part_k)(ox_dtype dtype, const uint8_t *p, int part,
         OXI_UNROLL
         for (int i = first; i < first + at_once; i++) {
             vr low = vr_spread(q + 64 * part + 4 * i), high = vr_spread(q + 64 * part + 32 + 4 * i);
+            OXI_ISA(prefetch_rows)(p, bytes, 8 * part + i);
             OXI_UNROLL
             for (int v = 0; v < OXI_ISA(row_vectors); v++) {
                 a[v] = vrs_step(a[v], OXI_ISA(row_codes)(dtype, p, part, i, v), low, extra);
@@ -44104,119 +44169,108 @@ OXI_INLINE void OXI_ISA(rows_part_k)(ox_dtype dtype, const uint8_t *p, int part,
 }
 
 /* q4_k and q5_k: floats are met once a block. */
-OXI_INLINE void OXI_ISA(rows_dot_k)(ox_dtype dtype, int bytes, int64_t n, const uint8_t *p, const oxi_q8 *x,
-                                    float *out, int at_once, int extra) {
-    vrf sum[OXI_ISA(row_vectors)];
+OXI_INLINE void OXI_ISA(rows_dot_k)(ox_dtype dtype, int bytes, const uint8_t *p, const oxi_q8 *x, float *out,
+                                    int at_once, int extra) {
     int32_t kept[8][OXI_REPACKED_ROWS];
+    OXI_ISA(row_numbers) sum = OXI_ISA(row_load)(out);
+    vrs total[OXI_ISA(row_vectors)];
+    vrf step = vrf_set1(x->step), less = vrf_set1(-x->step);
+    OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p), dmin = OXI_ISA(row_halves)(p + 2 * OXI_REPACKED_ROWS);
     OXI_UNROLL
-    for (int v = 0; v < OXI_ISA(row_vectors); v++) sum[v] = vrf_zero();
-    for (; n > 0; n -= 256, x++, p += OXI_REPACKED_ROWS * bytes) {
-        vrs total[OXI_ISA(row_vectors)];
-        vrf step = vrf_set1(x->step), less = vrf_set1(-x->step);
-        OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p), dmin = OXI_ISA(row_halves)(p + 2 * OXI_REPACKED_ROWS);
+    for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+        OXI_ISA(row_scales) scales = OXI_ISA(row_scales_k)(p, v);
+        vrs taken = vrs_zero();
         OXI_UNROLL
-        for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-            OXI_ISA(row_scales) scales = OXI_ISA(row_scales_k)(p, v);
-            vrs taken = vrs_zero();
-            OXI_UNROLL
-            for (int i = 0; i < 4; i++) { /* groups 0 and 2, 1 and 3 of each four */
-                vr four = scales.scale[i / 2], least = scales.least[i / 2];
-                const int16_t *ratio = x->crossed_ratio + 2 * i;
-                vrs two = vrw_mul(i % 2 ? vrw_odd(four, false) : vrw_even(four, false), ratio);
-                vrs_store(kept[i + i / 2 * 2] + OXI_ROWS * v, vrw_low(two));
-                vrs_store(kept[i + i / 2 * 2 + 2] + OXI_ROWS * v, vrw_high(two));
-                two = vrw_mul(i % 2 ? vrw_odd(least, false) : vrw_even(least, false), ratio);
-                taken = vrs_dot(taken, two, x->crossed_sum + 2 * i);
-            }
-            sum[v] = vrf_fma(vrf_mul(dmin.v[v], less), vrf_of(taken), sum[v]);
-            total[v] = vrs_zero();
+        for (int i = 0; i < 4; i++) { /* groups 0 and 2, 1 and 3 of each four */
+            vr four = scales.scale[i / 2], least = scales.least[i / 2];
+            const int16_t *ratio = x->crossed_ratio + 2 * i;
+            vrs two = vrw_mul(i % 2 ? vrw_odd(four, false) : vrw_even(four, false), ratio);
+            vrs_store(kept[i + i / 2 * 2] + OXI_ROWS * v, vrw_low(two));
+            vrs_store(kept[i + i / 2 * 2 + 2] + OXI_ROWS * v, vrw_high(two));
+            two = vrw_mul(i % 2 ? vrw_odd(least, false) : vrw_even(least, false), ratio);
+            taken = vrs_dot(taken, two, x->crossed_sum + 2 * i);
         }
-        OXI_ISA(prefetch_rows)(p, OXI_REPACKED_ROWS * bytes);
-        if (dtype == OX_Q4_K) {
-            for (int part = 0; part < 4; part++)
-                OXI_ISA(rows_part_k)(dtype, p, part, x->q, kept, total, at_once, extra);
-        } else { /* each part has bits of its own */
-            OXI_ISA(rows_part_k)(dtype, p, 0, x->q, kept, total, at_once, extra);
-            OXI_ISA(rows_part_k)(dtype, p, 1, x->q, kept, total, at_once, extra);
-            OXI_ISA(rows_part_k)(dtype, p, 2, x->q, kept, total, at_once, extra);
-            OXI_ISA(rows_part_k)(dtype, p, 3, x->q, kept, total, at_once, extra);
-        }
-        OXI_UNROLL
-        for (int v = 0; v < OXI_ISA(row_vectors); v++)
-            sum[v] = vrf_fma(vrf_mul(d.v[v], step), vrf_of(total[v]), sum[v]);
+        sum.v[v] = vrf_fma(vrf_mul(dmin.v[v], less), vrf_of(taken), sum.v[v]);
+        total[v] = vrs_zero();
+    }
+    if (dtype == OX_Q4_K) {
+        for (int part = 0; part < 4; part++)
+            OXI_ISA(rows_part_k)(dtype, bytes, p, part, x->q, kept, total, at_once, extra);
+    } else { /* each part has bits of its own */
+        OXI_ISA(rows_part_k)(dtype, bytes, p, 0, x->q, kept, total, at_once, extra);
+        OXI_ISA(rows_part_k)(dtype, bytes, p, 1, x->q, kept, total, at_once, extra);
+        OXI_ISA(rows_part_k)(dtype, bytes, p, 2, x->q, kept, total, at_once, extra);
+        OXI_ISA(rows_part_k)(dtype, bytes, p, 3, x->q, kept, total, at_once, extra);
     }
     OXI_UNROLL
-    for (int v = 0; v < OXI_ISA(row_vectors); v++) vrf_store(out + OXI_ROWS * v, sum[v]);
+    for (int v = 0; v < OXI_ISA(row_vectors); v++)
+        sum.v[v] = vrf_fma(vrf_mul(d.v[v], step), vrf_of(total[v]), sum.v[v]);
+    OXI_ISA(row_store)(out, sum);
 }
 
 /* q6_k: a scale for 16 numbers; a lane's sum of 64 products of codes up to 63 fits int32. */
-OXI_INLINE void OXI_ISA(rows_dot_q6_k)(int64_t n, const uint8_t *p, const oxi_q8 *x, float *out, int extra) {
+OXI_INLINE void OXI_ISA(rows_dot_q6_k)(const uint8_t *p, const oxi_q8 *x, float *out, int extra) {
     enum { bytes = OXI_BYTES_OX_Q6_K };
-    vrf sum[OXI_ISA(row_vectors)];
     int32_t kept[8][OXI_REPACKED_ROWS]; /* of half a block: scales of groups of 16 */
+    OXI_ISA(row_numbers) sum = OXI_ISA(row_load)(out);
+    OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p + OXI_REPACKED_ROWS * 208);
     OXI_UNROLL
-    for (int v = 0; v < OXI_ISA(row_vectors); v++) sum[v] = vrf_zero();
-    for (; n > 0; n -= 256, x++, p += OXI_REPACKED_ROWS * bytes) {
-        OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p + OXI_REPACKED_ROWS * 208);
+    for (int v = 0; v < OXI_ISA(row_vectors); v++) d.v[v] = vrf_mul(d.v[v], vrf_set1(x->step));
+    for (int part = 0; part < 2; part++) {
         OXI_UNROLL
-        for (int v = 0; v < OXI_ISA(row_vectors); v++) d.v[v] = vrf_mul(d.v[v], vrf_set1(x->step));
-        for (int part = 0; part < 2; part++) {
-            OXI_ISA(prefetch_rows)(p + part * OXI_REPACKED_ROWS / 2 * bytes, OXI_REPACKED_ROWS / 2 * bytes);
+        for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+            vrs taken = vrs_zero();
             OXI_UNROLL
-            for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                vrs taken = vrs_zero();
+            for (int i = 0; i < 4; i++) { /* groups 0 and 2, 1 and 3 of each four, of 16 numbers */
+                vr four = OXI_ISA(four_of_rows)(p, 192 + 8 * part, i / 2, v);
+                vrs two = vrw_mul(i % 2 ? vrw_odd(four, true) : vrw_even(four, true),
+                                  x->ratio + 4 * part + i / 2 * 2);
+                vrs_store(kept[i + i / 2 * 2] + OXI_ROWS * v, vrw_low(two));
+                vrs_store(kept[i + i / 2 * 2 + 2] + OXI_ROWS * v, vrw_high(two));
+                taken = vrs_dot(taken, two, x->crossed_total + 8 * part + 2 * i);
+            }
+            sum.v[v] = vrf_fma(vrf_mul(d.v[v], vrf_set1(-32)), vrf_of(taken), sum.v[v]);
+        }
+        OXI_UNROLL
+        for (int half = 0; half < 2; half++) {
+            vrs total[OXI_ISA(row_vectors)];
+            OXI_UNROLL
+            for (int v = 0; v < OXI_ISA(row_vectors); v++) total[v] = vrs_zero();
+            OXI_UNROLL
+            for (int pair = 0; pair < 8; pair++) {
+                int group = pair / 2, step = 8 * group + 4 * half + 2 * (pair % 2);
+                const int8_t *q = x->q + 128 * part + 4 * step;
+                vr first = vr_spread(q), second = vr_spread(q + 4);
+                OXI_ISA(prefetch_rows)(p, bytes, 16 * part + 8 * half + pair);
                 OXI_UNROLL
-                for (int i = 0; i < 4; i++) { /* groups 0 and 2, 1 and 3 of each four, of 16 numbers */
-                    vr four = OXI_ISA(four_of_rows)(p, 192 + 8 * part, i / 2, v);
-                    vrs two = vrw_mul(i % 2 ? vrw_odd(four, true) : vrw_even(four, true),
-                                      x->ratio + 4 * part + i / 2 * 2);
-                    vrs_store(kept[i + i / 2 * 2] + OXI_ROWS * v, vrw_low(two));
-                    vrs_store(kept[i + i / 2 * 2 + 2] + OXI_ROWS * v, vrw_high(two));
-                    taken = vrs_dot(taken, two, x->crossed_total + 8 * part + 2 * i);
+                for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+                    vrs sums = vrs_step(vrs_zero(), OXI_ISA(row_codes)(OX_Q6_K, p, part, step, v), first, extra);
+                    sums = vrs_step(sums, OXI_ISA(row_codes)(OX_Q6_K, p, part, step + 1, v), second, extra);
+                    total[v] = vrs_scaled(total[v], sums, vrs_load(kept[2 * group + half] + OXI_ROWS * v));
                 }
-                sum[v] = vrf_fma(vrf_mul(d.v[v], vrf_set1(-32)), vrf_of(taken), sum[v]);
             }
             OXI_UNROLL
-            for (int half = 0; half < 2; half++) {
-                vrs total[OXI_ISA(row_vectors)];
-                OXI_UNROLL
-                for (int v = 0; v < OXI_ISA(row_vectors); v++) total[v] = vrs_zero();
-                OXI_UNROLL
-                for (int pair = 0; pair < 8; pair++) {
-                    int group = pair / 2, step = 8 * group + 4 * half + 2 * (pair % 2);
-                    const int8_t *q = x->q + 128 * part + 4 * step;
-                    vr first = vr_spread(q), second = vr_spread(q + 4);
-                    OXI_UNROLL
-                    for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                        vrs sums = vrs_step(vrs_zero(), OXI_ISA(row_codes)(OX_Q6_K, p, part, step, v), first, extra);
-                        sums = vrs_step(sums, OXI_ISA(row_codes)(OX_Q6_K, p, part, step + 1, v), second, extra);
-                        total[v] = vrs_scaled(total[v], sums, vrs_load(kept[2 * group + half] + OXI_ROWS * v));
-                    }
-                }
-                OXI_UNROLL
-                for (int v = 0; v < OXI_ISA(row_vectors); v++) sum[v] = vrf_fma(d.v[v], vrf_of(total[v]), sum[v]);
-            }
+            for (int v = 0; v < OXI_ISA(row_vectors); v++) sum.v[v] = vrf_fma(d.v[v], vrf_of(total[v]), sum.v[v]);
         }
     }
-    OXI_UNROLL
-    for (int v = 0; v < OXI_ISA(row_vectors); v++) vrf_store(out + OXI_ROWS * v, sum[v]);
+    OXI_ISA(row_store)(out, sum);
 }
 
-/* The types: name, dtype, numbers with a scale, of a part, offset of codes, where least numbers are. */
+/* Name, dtype, offset of codes, where least numbers are, steps at once. */
 #define OXI_EACH_REPACKED_32(X) \
     X(q4_0, OX_Q4_0, 8, 0, 8) X(q4_1, OX_Q4_1, 0, 2, 8) X(q5_0, OX_Q5_0, 16, 0, 4) X(q5_1, OX_Q5_1, 0, 2, 4)
 
 #define OXI_X(name, dtype, offset, least, at_once) \
-OXI_INLINE void OXI_ISA(rows_dot_##name)(int64_t n, const uint8_t *p, const oxi_q8 *x, float *out, int extra) { \
-    OXI_ISA(rows_dot_32)(dtype, OXI_BYTES_##dtype, n, p, x, out, offset, least, at_once, extra); \
+OXI_INLINE void OXI_ISA(rows_dot_##name)(const uint8_t *p, const oxi_q8 *x, float *out, int extra) { \
+    OXI_ISA(rows_dot_32)(dtype, OXI_BYTES_##dtype, p, x, out, offset, least, at_once, extra); \
 }
 OXI_EACH_REPACKED_32(OXI_X)
 #undef OXI_X
-OXI_INLINE void OXI_ISA(rows_dot_q4_k)(int64_t n, const uint8_t *p, const oxi_q8 *x, float *out, int extra) {
-    OXI_ISA(rows_dot_k)(OX_Q4_K, OXI_BYTES_OX_Q4_K, n, p, x, out, 8, extra);
+OXI_INLINE void OXI_ISA(rows_dot_q4_k)(const uint8_t *p, const oxi_q8 *x, float *out, int extra) {
+    OXI_ISA(rows_dot_k)(OX_Q4_K, OXI_BYTES_OX_Q4_K, p, x, out, 8, extra);
 }
-OXI_INLINE void OXI_ISA(rows_dot_q5_k)(int64_t n, const uint8_t *p, const oxi_q8 *x, float *out, int extra) {
-    OXI_ISA(rows_dot_k)(OX_Q5_K, OXI_BYTES_OX_Q5_K, n, p, x, out, 4, extra);
+OXI_INLINE void OXI_ISA(rows_dot_q5_k)(const uint8_t *p, const oxi_q8 *x, float *out, int extra) {
+    OXI_ISA(rows_dot_k)(OX_Q5_K, OXI_BYTES_OX_Q5_K, p, x, out, 4, extra);
 }
 
 /* ---- as panels of codes ----------------------------------------------------------------------------------- */
@@ -44270,29 +44324,40 @@ OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, in
             }
     }
 }
+#if defined(OXI_X86) && OXI_ROWS == 4 /* q6_k is as fast as it lies */
+#define OXI_REPACKED_Q6_K(X)
+#else
+#define OXI_REPACKED_Q6_K(X) X(q6_k, OX_Q6_K, 32, 16, 32)
+#endif
+/* name, dtype, steps of a part, numbers with a scale, offset of codes */
 #define OXI_REPACKED_TYPES(X) \
     X(q4_0, OX_Q4_0, 8, 32, 8) X(q4_1, OX_Q4_1, 8, 32, 0) X(q5_0, OX_Q5_0, 8, 32, 16) X(q5_1, OX_Q5_1, 8, 32, 0) \
-    X(q4_k, OX_Q4_K, 16, 32, 0) X(q5_k, OX_Q5_K, 16, 32, 0) X(q6_k, OX_Q6_K, 32, 16, 32)
+    X(q4_k, OX_Q4_K, 16, 32, 0) X(q5_k, OX_Q5_K, 16, 32, 0) OXI_REPACKED_Q6_K(X)
 #define OXI_X(name, dtype, steps, each, offset) \
 OXI_KERNEL void OXI_ISA(unpack_rows_##name)(int64_t n, const void *rows, int first, int count, int64_t width, \
                                             bool is_signed, const oxi_code_panel *to) { \
     OXI_ISA(rows_unpack)(dtype, OXI_ELEMENTS_##dtype, OXI_BYTES_##dtype, steps, each, offset, n, \
                          (const uint8_t *)rows, first, count, width, is_signed, to); \
 } \
-OXI_DOT_REPACKED(dot_repacked_##name, name, 0)
-#define OXI_DOT_REPACKED(kernel, name, extra) \
+OXI_DOT_REPACKED(dot_repacked_##name, name, dtype, 0)
+/* Two groups at a time, 256 numbers of one and of the other: two streams that the processor follows apart. */
+#define OXI_DOT_REPACKED(kernel, name, dtype, extra) \
 OXI_KERNEL void OXI_ISA(kernel)(int64_t groups, int64_t group_bytes, int64_t n, const void *blocks, \
                                 const oxi_q8 *x, float *out) { \
-    for (int64_t turn = 0; turn < groups; turn++) { \
-        int64_t i = oxi_row_of_turn(turn, groups); \
-        OXI_ISA(rows_dot_##name)(n, (const uint8_t *)blocks + i * group_bytes, x, out + OXI_REPACKED_ROWS * i, \
-                                 extra); \
-    } \
+    enum { bytes = OXI_REPACKED_ROWS * OXI_BYTES_##dtype * (256 / OXI_ELEMENTS_##dtype) }; \
+    const uint8_t *p = (const uint8_t *)blocks; \
+    int64_t half = (groups + 1) / 2; \
+    memset(out, 0, (size_t)(OXI_REPACKED_ROWS * groups) * sizeof *out); \
+    for (int64_t i = 0; i < half; i++) \
+        for (int64_t at = 0; at < n / 256; at++) \
+            for (int64_t j = i; j < groups; j += half) \
+                OXI_ISA(rows_dot_##name)(p + j * group_bytes + at * bytes, x + at, out + OXI_REPACKED_ROWS * j, \
+                                         extra); \
 }
 OXI_REPACKED_TYPES(OXI_X)
 #undef OXI_X
 #if !defined(OXI_X86)
-#define OXI_X(name, dtype, steps, each, offset) OXI_DOT_REPACKED(dot_extra_repacked_##name, name, 1)
+#define OXI_X(name, dtype, steps, each, offset) OXI_DOT_REPACKED(dot_extra_repacked_##name, name, dtype, 1)
 OXI_REPACKED_TYPES(OXI_X)
 #undef OXI_X
 #endif
@@ -44320,6 +44385,7 @@ static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels *k) {
 
 #undef OXI_REPACKED
 #undef OXI_REPACKED_TYPES
+#undef OXI_REPACKED_Q6_K
 #undef OXI_EACH_REPACKED_32
 #undef OXI_DOT_REPACKED
 #undef OXI_ROWS
