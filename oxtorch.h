@@ -8538,12 +8538,15 @@ typedef struct oxi_packs {
 } oxi_packs;
 
 /* A micro-kernel for packed elements of 2 bf16 or 4 int8 that are neighbours along k; k counts elements. */
+struct oxi_code_panel;
 typedef struct oxi_gemm_groups {
     oxi_gemm_kernel kernel;
     oxi_pack_kernel interleave; /* pack_across of the numbers themselves, stride in numbers */
     oxi_packs pack_a; /* NULL, or panels of A in a layout of their own */
     /* what is not NULL: to bf16, to nearest even, where numbers that are subnormal count as zero */
     void (*round)(int64_t n, const float *x, uint16_t *out);
+    /* the same of a panel of n signed codes, `group` of which share a scale, for each of nr lines */
+    void (*of_codes)(int64_t n, int group, const struct oxi_code_panel *codes, void *panel);
 } oxi_gemm_groups;
 
 /* A micro-kernel for f16 as sums of two bf16, high and low: four products, each of them exact in f32. Panels
@@ -13331,6 +13334,35 @@ OXI_KERNEL void OXI_ISA(round_bf16)(int64_t n, const float *x, uint16_t *out) {
     }
 }
 
+/* Byte j of 16 lanes times their scales, less extra. */
+#define OXI_CODES_TIMES(codes, j) \
+    _mm512_fmsub_ps(_mm512_cvtepi32_ps(_mm512_srai_epi32(_mm512_slli_epi32(codes, 24 - 8 * (j)), 24)), scale, extra)
+#define OXI_CODES_PAIR(codes, j, to) { \
+        __m512 low = OXI_CODES_TIMES(codes, j), high = OXI_CODES_TIMES(codes, (j) + 1); \
+        __m512i both; \
+        __asm__("vcvtne2ps2bf16 %2, %1, %0" : "=v"(both) : "v"(high), "v"(low)); \
+        _mm512_storeu_si512(to, _mm512_permutexvar_epi16(beside, both)); \
+    }
+OXI_KERNEL void OXI_ISA(pairs_of_codes)(int64_t n, int group, const oxi_code_panel *panel, void *out) {
+    const uint32_t *code = (const uint32_t *)panel->codes;
+    const float *scales = panel->scale, *extras = panel->extra;
+    uint32_t *to = (uint32_t *)out;
+    uint16_t order[32];
+    for (int i = 0; i < 32; i++) order[i] = (uint16_t)(i / 2 + i % 2 * 16);
+    __m512i beside = _mm512_loadu_si512(order);
+    for (int64_t at = 0; at < n; at += group, scales += 32, extras += 32, code += group / 4 * 32, to += group / 2 * 32)
+        for (int half = 0; half < 32; half += 16) {
+            __m512 scale = _mm512_loadu_ps(scales + half), extra = _mm512_loadu_ps(extras + half);
+            for (int step = 0; step < group / 4; step++) {
+                __m512i codes = _mm512_loadu_si512(code + 32 * step + half);
+                OXI_CODES_PAIR(codes, 0, to + 64 * step + half)
+                OXI_CODES_PAIR(codes, 2, to + 64 * step + 32 + half)
+            }
+        }
+}
+#undef OXI_CODES_TIMES
+#undef OXI_CODES_PAIR
+
 /* A tier of its own in tiers.c. */
 static void OXI_ISA(fill_tiles)(oxi_kernels *k) {
     oxi_gemm_kernel tiles;
@@ -13348,7 +13380,10 @@ static void OXI_ISA(fill_tiles)(oxi_kernels *k) {
         k->bf16_pairs.kernel.run = OXI_ISA(gemm_bf16_tiles);
         k->bf16_pairs.interleave = OXI_ISA(pack_across_2);
         k->bf16_pairs.pack_a = pack_a;
-        if (oxi_cpu_info()->features & OXI_CPU_AVX512_BF16) k->bf16_pairs.round = OXI_ISA(round_bf16);
+        if (oxi_cpu_info()->features & OXI_CPU_AVX512_BF16) {
+            k->bf16_pairs.round = OXI_ISA(round_bf16);
+            k->bf16_pairs.of_codes = OXI_ISA(pairs_of_codes);
+        }
         k->f16_pieces.kernel.run = OXI_ISA(gemm_f16_tiles);
         k->f16_pieces.kernel.tile_k = 32;
         k->f16_pieces.pack_a.across = OXI_ISA(pack_a_across_pieces);
@@ -19103,6 +19138,35 @@ OXI_KERNEL void OXI_ISA(round_bf16)(int64_t n, const float *x, uint16_t *out) {
     }
 }
 
+/* Byte j of 16 lanes times their scales, less extra. */
+#define OXI_CODES_TIMES(codes, j) \
+    _mm512_fmsub_ps(_mm512_cvtepi32_ps(_mm512_srai_epi32(_mm512_slli_epi32(codes, 24 - 8 * (j)), 24)), scale, extra)
+#define OXI_CODES_PAIR(codes, j, to) { \
+        __m512 low = OXI_CODES_TIMES(codes, j), high = OXI_CODES_TIMES(codes, (j) + 1); \
+        __m512i both; \
+        __asm__("vcvtne2ps2bf16 %2, %1, %0" : "=v"(both) : "v"(high), "v"(low)); \
+        _mm512_storeu_si512(to, _mm512_permutexvar_epi16(beside, both)); \
+    }
+OXI_KERNEL void OXI_ISA(pairs_of_codes)(int64_t n, int group, const oxi_code_panel *panel, void *out) {
+    const uint32_t *code = (const uint32_t *)panel->codes;
+    const float *scales = panel->scale, *extras = panel->extra;
+    uint32_t *to = (uint32_t *)out;
+    uint16_t order[32];
+    for (int i = 0; i < 32; i++) order[i] = (uint16_t)(i / 2 + i % 2 * 16);
+    __m512i beside = _mm512_loadu_si512(order);
+    for (int64_t at = 0; at < n; at += group, scales += 32, extras += 32, code += group / 4 * 32, to += group / 2 * 32)
+        for (int half = 0; half < 32; half += 16) {
+            __m512 scale = _mm512_loadu_ps(scales + half), extra = _mm512_loadu_ps(extras + half);
+            for (int step = 0; step < group / 4; step++) {
+                __m512i codes = _mm512_loadu_si512(code + 32 * step + half);
+                OXI_CODES_PAIR(codes, 0, to + 64 * step + half)
+                OXI_CODES_PAIR(codes, 2, to + 64 * step + 32 + half)
+            }
+        }
+}
+#undef OXI_CODES_TIMES
+#undef OXI_CODES_PAIR
+
 /* A tier of its own in tiers.c. */
 static void OXI_ISA(fill_tiles)(oxi_kernels *k) {
     oxi_gemm_kernel tiles;
@@ -19120,7 +19184,10 @@ static void OXI_ISA(fill_tiles)(oxi_kernels *k) {
         k->bf16_pairs.kernel.run = OXI_ISA(gemm_bf16_tiles);
         k->bf16_pairs.interleave = OXI_ISA(pack_across_2);
         k->bf16_pairs.pack_a = pack_a;
-        if (oxi_cpu_info()->features & OXI_CPU_AVX512_BF16) k->bf16_pairs.round = OXI_ISA(round_bf16);
+        if (oxi_cpu_info()->features & OXI_CPU_AVX512_BF16) {
+            k->bf16_pairs.round = OXI_ISA(round_bf16);
+            k->bf16_pairs.of_codes = OXI_ISA(pairs_of_codes);
+        }
         k->f16_pieces.kernel.run = OXI_ISA(gemm_f16_tiles);
         k->f16_pieces.kernel.tile_k = 32;
         k->f16_pieces.pack_a.across = OXI_ISA(pack_a_across_pieces);
@@ -24808,6 +24875,35 @@ OXI_KERNEL void OXI_ISA(round_bf16)(int64_t n, const float *x, uint16_t *out) {
     }
 }
 
+/* Byte j of 16 lanes times their scales, less extra. */
+#define OXI_CODES_TIMES(codes, j) \
+    _mm512_fmsub_ps(_mm512_cvtepi32_ps(_mm512_srai_epi32(_mm512_slli_epi32(codes, 24 - 8 * (j)), 24)), scale, extra)
+#define OXI_CODES_PAIR(codes, j, to) { \
+        __m512 low = OXI_CODES_TIMES(codes, j), high = OXI_CODES_TIMES(codes, (j) + 1); \
+        __m512i both; \
+        __asm__("vcvtne2ps2bf16 %2, %1, %0" : "=v"(both) : "v"(high), "v"(low)); \
+        _mm512_storeu_si512(to, _mm512_permutexvar_epi16(beside, both)); \
+    }
+OXI_KERNEL void OXI_ISA(pairs_of_codes)(int64_t n, int group, const oxi_code_panel *panel, void *out) {
+    const uint32_t *code = (const uint32_t *)panel->codes;
+    const float *scales = panel->scale, *extras = panel->extra;
+    uint32_t *to = (uint32_t *)out;
+    uint16_t order[32];
+    for (int i = 0; i < 32; i++) order[i] = (uint16_t)(i / 2 + i % 2 * 16);
+    __m512i beside = _mm512_loadu_si512(order);
+    for (int64_t at = 0; at < n; at += group, scales += 32, extras += 32, code += group / 4 * 32, to += group / 2 * 32)
+        for (int half = 0; half < 32; half += 16) {
+            __m512 scale = _mm512_loadu_ps(scales + half), extra = _mm512_loadu_ps(extras + half);
+            for (int step = 0; step < group / 4; step++) {
+                __m512i codes = _mm512_loadu_si512(code + 32 * step + half);
+                OXI_CODES_PAIR(codes, 0, to + 64 * step + half)
+                OXI_CODES_PAIR(codes, 2, to + 64 * step + 32 + half)
+            }
+        }
+}
+#undef OXI_CODES_TIMES
+#undef OXI_CODES_PAIR
+
 /* A tier of its own in tiers.c. */
 static void OXI_ISA(fill_tiles)(oxi_kernels *k) {
     oxi_gemm_kernel tiles;
@@ -24825,7 +24921,10 @@ static void OXI_ISA(fill_tiles)(oxi_kernels *k) {
         k->bf16_pairs.kernel.run = OXI_ISA(gemm_bf16_tiles);
         k->bf16_pairs.interleave = OXI_ISA(pack_across_2);
         k->bf16_pairs.pack_a = pack_a;
-        if (oxi_cpu_info()->features & OXI_CPU_AVX512_BF16) k->bf16_pairs.round = OXI_ISA(round_bf16);
+        if (oxi_cpu_info()->features & OXI_CPU_AVX512_BF16) {
+            k->bf16_pairs.round = OXI_ISA(round_bf16);
+            k->bf16_pairs.of_codes = OXI_ISA(pairs_of_codes);
+        }
         k->f16_pieces.kernel.run = OXI_ISA(gemm_f16_tiles);
         k->f16_pieces.kernel.tile_k = 32;
         k->f16_pieces.pack_a.across = OXI_ISA(pack_a_across_pieces);
@@ -30429,6 +30528,35 @@ OXI_KERNEL void OXI_ISA(round_bf16)(int64_t n, const float *x, uint16_t *out) {
     }
 }
 
+/* Byte j of 16 lanes times their scales, less extra. */
+#define OXI_CODES_TIMES(codes, j) \
+    _mm512_fmsub_ps(_mm512_cvtepi32_ps(_mm512_srai_epi32(_mm512_slli_epi32(codes, 24 - 8 * (j)), 24)), scale, extra)
+#define OXI_CODES_PAIR(codes, j, to) { \
+        __m512 low = OXI_CODES_TIMES(codes, j), high = OXI_CODES_TIMES(codes, (j) + 1); \
+        __m512i both; \
+        __asm__("vcvtne2ps2bf16 %2, %1, %0" : "=v"(both) : "v"(high), "v"(low)); \
+        _mm512_storeu_si512(to, _mm512_permutexvar_epi16(beside, both)); \
+    }
+OXI_KERNEL void OXI_ISA(pairs_of_codes)(int64_t n, int group, const oxi_code_panel *panel, void *out) {
+    const uint32_t *code = (const uint32_t *)panel->codes;
+    const float *scales = panel->scale, *extras = panel->extra;
+    uint32_t *to = (uint32_t *)out;
+    uint16_t order[32];
+    for (int i = 0; i < 32; i++) order[i] = (uint16_t)(i / 2 + i % 2 * 16);
+    __m512i beside = _mm512_loadu_si512(order);
+    for (int64_t at = 0; at < n; at += group, scales += 32, extras += 32, code += group / 4 * 32, to += group / 2 * 32)
+        for (int half = 0; half < 32; half += 16) {
+            __m512 scale = _mm512_loadu_ps(scales + half), extra = _mm512_loadu_ps(extras + half);
+            for (int step = 0; step < group / 4; step++) {
+                __m512i codes = _mm512_loadu_si512(code + 32 * step + half);
+                OXI_CODES_PAIR(codes, 0, to + 64 * step + half)
+                OXI_CODES_PAIR(codes, 2, to + 64 * step + 32 + half)
+            }
+        }
+}
+#undef OXI_CODES_TIMES
+#undef OXI_CODES_PAIR
+
 /* A tier of its own in tiers.c. */
 static void OXI_ISA(fill_tiles)(oxi_kernels *k) {
     oxi_gemm_kernel tiles;
@@ -30446,7 +30574,10 @@ static void OXI_ISA(fill_tiles)(oxi_kernels *k) {
         k->bf16_pairs.kernel.run = OXI_ISA(gemm_bf16_tiles);
         k->bf16_pairs.interleave = OXI_ISA(pack_across_2);
         k->bf16_pairs.pack_a = pack_a;
-        if (oxi_cpu_info()->features & OXI_CPU_AVX512_BF16) k->bf16_pairs.round = OXI_ISA(round_bf16);
+        if (oxi_cpu_info()->features & OXI_CPU_AVX512_BF16) {
+            k->bf16_pairs.round = OXI_ISA(round_bf16);
+            k->bf16_pairs.of_codes = OXI_ISA(pairs_of_codes);
+        }
         k->f16_pieces.kernel.run = OXI_ISA(gemm_f16_tiles);
         k->f16_pieces.kernel.tile_k = 32;
         k->f16_pieces.pack_a.across = OXI_ISA(pack_a_across_pieces);
@@ -36042,6 +36173,35 @@ OXI_KERNEL void OXI_ISA(round_bf16)(int64_t n, const float *x, uint16_t *out) {
     }
 }
 
+/* Byte j of 16 lanes times their scales, less extra. */
+#define OXI_CODES_TIMES(codes, j) \
+    _mm512_fmsub_ps(_mm512_cvtepi32_ps(_mm512_srai_epi32(_mm512_slli_epi32(codes, 24 - 8 * (j)), 24)), scale, extra)
+#define OXI_CODES_PAIR(codes, j, to) { \
+        __m512 low = OXI_CODES_TIMES(codes, j), high = OXI_CODES_TIMES(codes, (j) + 1); \
+        __m512i both; \
+        __asm__("vcvtne2ps2bf16 %2, %1, %0" : "=v"(both) : "v"(high), "v"(low)); \
+        _mm512_storeu_si512(to, _mm512_permutexvar_epi16(beside, both)); \
+    }
+OXI_KERNEL void OXI_ISA(pairs_of_codes)(int64_t n, int group, const oxi_code_panel *panel, void *out) {
+    const uint32_t *code = (const uint32_t *)panel->codes;
+    const float *scales = panel->scale, *extras = panel->extra;
+    uint32_t *to = (uint32_t *)out;
+    uint16_t order[32];
+    for (int i = 0; i < 32; i++) order[i] = (uint16_t)(i / 2 + i % 2 * 16);
+    __m512i beside = _mm512_loadu_si512(order);
+    for (int64_t at = 0; at < n; at += group, scales += 32, extras += 32, code += group / 4 * 32, to += group / 2 * 32)
+        for (int half = 0; half < 32; half += 16) {
+            __m512 scale = _mm512_loadu_ps(scales + half), extra = _mm512_loadu_ps(extras + half);
+            for (int step = 0; step < group / 4; step++) {
+                __m512i codes = _mm512_loadu_si512(code + 32 * step + half);
+                OXI_CODES_PAIR(codes, 0, to + 64 * step + half)
+                OXI_CODES_PAIR(codes, 2, to + 64 * step + 32 + half)
+            }
+        }
+}
+#undef OXI_CODES_TIMES
+#undef OXI_CODES_PAIR
+
 /* A tier of its own in tiers.c. */
 static void OXI_ISA(fill_tiles)(oxi_kernels *k) {
     oxi_gemm_kernel tiles;
@@ -36059,7 +36219,10 @@ static void OXI_ISA(fill_tiles)(oxi_kernels *k) {
         k->bf16_pairs.kernel.run = OXI_ISA(gemm_bf16_tiles);
         k->bf16_pairs.interleave = OXI_ISA(pack_across_2);
         k->bf16_pairs.pack_a = pack_a;
-        if (oxi_cpu_info()->features & OXI_CPU_AVX512_BF16) k->bf16_pairs.round = OXI_ISA(round_bf16);
+        if (oxi_cpu_info()->features & OXI_CPU_AVX512_BF16) {
+            k->bf16_pairs.round = OXI_ISA(round_bf16);
+            k->bf16_pairs.of_codes = OXI_ISA(pairs_of_codes);
+        }
         k->f16_pieces.kernel.run = OXI_ISA(gemm_f16_tiles);
         k->f16_pieces.kernel.tile_k = 32;
         k->f16_pieces.pack_a.across = OXI_ISA(pack_a_across_pieces);
@@ -41650,6 +41813,35 @@ OXI_KERNEL void OXI_ISA(round_bf16)(int64_t n, const float *x, uint16_t *out) {
     }
 }
 
+/* Byte j of 16 lanes times their scales, less extra. */
+#define OXI_CODES_TIMES(codes, j) \
+    _mm512_fmsub_ps(_mm512_cvtepi32_ps(_mm512_srai_epi32(_mm512_slli_epi32(codes, 24 - 8 * (j)), 24)), scale, extra)
+#define OXI_CODES_PAIR(codes, j, to) { \
+        __m512 low = OXI_CODES_TIMES(codes, j), high = OXI_CODES_TIMES(codes, (j) + 1); \
+        __m512i both; \
+        __asm__("vcvtne2ps2bf16 %2, %1, %0" : "=v"(both) : "v"(high), "v"(low)); \
+        _mm512_storeu_si512(to, _mm512_permutexvar_epi16(beside, both)); \
+    }
+OXI_KERNEL void OXI_ISA(pairs_of_codes)(int64_t n, int group, const oxi_code_panel *panel, void *out) {
+    const uint32_t *code = (const uint32_t *)panel->codes;
+    const float *scales = panel->scale, *extras = panel->extra;
+    uint32_t *to = (uint32_t *)out;
+    uint16_t order[32];
+    for (int i = 0; i < 32; i++) order[i] = (uint16_t)(i / 2 + i % 2 * 16);
+    __m512i beside = _mm512_loadu_si512(order);
+    for (int64_t at = 0; at < n; at += group, scales += 32, extras += 32, code += group / 4 * 32, to += group / 2 * 32)
+        for (int half = 0; half < 32; half += 16) {
+            __m512 scale = _mm512_loadu_ps(scales + half), extra = _mm512_loadu_ps(extras + half);
+            for (int step = 0; step < group / 4; step++) {
+                __m512i codes = _mm512_loadu_si512(code + 32 * step + half);
+                OXI_CODES_PAIR(codes, 0, to + 64 * step + half)
+                OXI_CODES_PAIR(codes, 2, to + 64 * step + 32 + half)
+            }
+        }
+}
+#undef OXI_CODES_TIMES
+#undef OXI_CODES_PAIR
+
 /* A tier of its own in tiers.c. */
 static void OXI_ISA(fill_tiles)(oxi_kernels *k) {
     oxi_gemm_kernel tiles;
@@ -41667,7 +41859,10 @@ static void OXI_ISA(fill_tiles)(oxi_kernels *k) {
         k->bf16_pairs.kernel.run = OXI_ISA(gemm_bf16_tiles);
         k->bf16_pairs.interleave = OXI_ISA(pack_across_2);
         k->bf16_pairs.pack_a = pack_a;
-        if (oxi_cpu_info()->features & OXI_CPU_AVX512_BF16) k->bf16_pairs.round = OXI_ISA(round_bf16);
+        if (oxi_cpu_info()->features & OXI_CPU_AVX512_BF16) {
+            k->bf16_pairs.round = OXI_ISA(round_bf16);
+            k->bf16_pairs.of_codes = OXI_ISA(pairs_of_codes);
+        }
         k->f16_pieces.kernel.run = OXI_ISA(gemm_f16_tiles);
         k->f16_pieces.kernel.tile_k = 32;
         k->f16_pieces.pack_a.across = OXI_ISA(pack_a_across_pieces);
@@ -52310,6 +52505,7 @@ OX_API ox_status ox_prepack(ox_tensor *weight, bool keep) {
  * is cut at the depth of the tier's micro-kernel, whatever the threads do. */
 
 static ox_status oxi_block_product(const oxi_gemm *g); /* cpu/blocks.c: one operand of a block type */
+static int oxi_codes_group(ox_dtype dtype);            /* codes.c: so many codes share a scale */
 
 enum {
     OXI_GEMM_PIECE = 256,       /* numbers widened, expanded or rounded at a time */
@@ -52577,9 +52773,47 @@ static void oxi_gemm_prefetch(const oxi_gemm_plan *p, const oxi_gemm_side *s, in
     for (int64_t i = 0; i < touches; i += skip) OXI_PREFETCH_READ(from + i * step);
 }
 
+/* Repacked weights: whole groups of rows, whose codes lie almost as the panel does. */
+static bool oxi_gemm_packs_repacked(const oxi_gemm_plan *p, const oxi_gemm_side *s) {
+    return p->g->repacked && oxi_is_block(s->dtype) && p->type.groups && p->type.groups->of_codes;
+}
+
+static void oxi_gemm_pack_repacked(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line, int64_t lines,
+                                   int64_t k, int64_t depth, char *panels, char *stage) {
+    int64_t width = s->width, element = p->type.element, each = p->type.k_each;
+    oxi_code_panel all, part;
+    all.codes = stage;
+    all.scale = (float *)(void *)(stage + OXI_GEMM_PIECE * width);
+    all.extra = all.scale + OXI_GEMM_PIECE / 16 * width;
+    all.step = part.step = NULL;
+    for (int64_t first = 0; first < lines; first += width, panels += depth * width * element) {
+        int64_t here = oxi_min_i64(lines - first, width);
+        if (here < width) memset(stage, 0, (size_t)(OXI_GEMM_PIECE * width * 3 / 2));
+        for (int64_t at = 0; at < each * depth; at += OXI_GEMM_PIECE) {
+            int64_t count = oxi_min_i64(each * depth - at, OXI_GEMM_PIECE);
+            int64_t bytes = OXI_REPACKED_ROWS * oxi_signed_bytes(s->dtype, count);
+            for (int64_t i = 0; i < here; i += OXI_REPACKED_ROWS) {
+                const char *rows = oxi_gemm_at(s, line + first + i, 0);
+                rows += OXI_REPACKED_ROWS * oxi_signed_bytes(s->dtype, each * k + at);
+                const char *next = rows + oxi_signed_bytes(s->dtype, width * s->line_stride);
+                for (int64_t b = 0; b < bytes; b += 64) OXI_PREFETCH_READ(next + b);
+                part.codes = stage + 4 * i;
+                part.scale = all.scale + i;
+                part.extra = all.extra + i;
+                p->kernels->unpack_repacked[s->dtype](count, rows, 0, OXI_REPACKED_ROWS, width, true, &part);
+            }
+            p->type.groups->of_codes(count, oxi_codes_group(s->dtype), &all, panels + at / each * width * element);
+        }
+    }
+}
+
 static void oxi_gemm_pack_along(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line, int64_t lines,
                                 int64_t k, int64_t depth, char *panels, char *stage) {
     int64_t element = p->type.element, panel_stride = depth * s->width;
+    if (oxi_gemm_packs_repacked(p, s)) {
+        oxi_gemm_pack_repacked(p, s, line, lines, k, depth, panels, stage);
+        return;
+    }
     oxi_pack_kernel pack = s->k_stride == 1 ? oxi_gemm_pack_kernel(p, s, true) : NULL;
     if (pack && oxi_gemm_is_whole(p, s, k, depth, s->line_stride)) {
         pack(lines, depth, oxi_gemm_at(s, line, p->type.k_each * k), s->line_stride / p->type.k_each,
@@ -53649,6 +53883,8 @@ static const oxi_code_type *oxi_code_type_of(ox_dtype dtype) {
     while (row->dtype != dtype && row->dtype != OX_DTYPE_NONE) row++;
     return row;
 }
+
+static int oxi_codes_group(ox_dtype dtype) { return oxi_code_type_of(dtype)->group; }
 
 typedef struct oxi_code_product {
     const oxi_gemm *g; /* b is the weights: b_col its row stride, b_row 1 */

@@ -31,6 +31,8 @@ static const oxi_code_type *oxi_code_type_of(ox_dtype dtype) {
     return row;
 }
 
+static int oxi_codes_group(ox_dtype dtype) { return oxi_code_type_of(dtype)->group; }
+
 typedef struct oxi_code_product {
     const oxi_gemm *g; /* b is the weights: b_col its row stride, b_row 1 */
     const oxi_kernels *kernels;

@@ -5,6 +5,7 @@
  * is cut at the depth of the tier's micro-kernel, whatever the threads do. */
 
 static ox_status oxi_block_product(const oxi_gemm *g); /* cpu/blocks.c: one operand of a block type */
+static int oxi_codes_group(ox_dtype dtype);            /* codes.c: so many codes share a scale */
 
 enum {
     OXI_GEMM_PIECE = 256,       /* numbers widened, expanded or rounded at a time */
@@ -272,9 +273,47 @@ static void oxi_gemm_prefetch(const oxi_gemm_plan *p, const oxi_gemm_side *s, in
     for (int64_t i = 0; i < touches; i += skip) OXI_PREFETCH_READ(from + i * step);
 }
 
+/* Repacked weights: whole groups of rows, whose codes lie almost as the panel does. */
+static bool oxi_gemm_packs_repacked(const oxi_gemm_plan *p, const oxi_gemm_side *s) {
+    return p->g->repacked && oxi_is_block(s->dtype) && p->type.groups && p->type.groups->of_codes;
+}
+
+static void oxi_gemm_pack_repacked(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line, int64_t lines,
+                                   int64_t k, int64_t depth, char *panels, char *stage) {
+    int64_t width = s->width, element = p->type.element, each = p->type.k_each;
+    oxi_code_panel all, part;
+    all.codes = stage;
+    all.scale = (float *)(void *)(stage + OXI_GEMM_PIECE * width);
+    all.extra = all.scale + OXI_GEMM_PIECE / 16 * width;
+    all.step = part.step = NULL;
+    for (int64_t first = 0; first < lines; first += width, panels += depth * width * element) {
+        int64_t here = oxi_min_i64(lines - first, width);
+        if (here < width) memset(stage, 0, (size_t)(OXI_GEMM_PIECE * width * 3 / 2));
+        for (int64_t at = 0; at < each * depth; at += OXI_GEMM_PIECE) {
+            int64_t count = oxi_min_i64(each * depth - at, OXI_GEMM_PIECE);
+            int64_t bytes = OXI_REPACKED_ROWS * oxi_signed_bytes(s->dtype, count);
+            for (int64_t i = 0; i < here; i += OXI_REPACKED_ROWS) {
+                const char *rows = oxi_gemm_at(s, line + first + i, 0);
+                rows += OXI_REPACKED_ROWS * oxi_signed_bytes(s->dtype, each * k + at);
+                const char *next = rows + oxi_signed_bytes(s->dtype, width * s->line_stride);
+                for (int64_t b = 0; b < bytes; b += 64) OXI_PREFETCH_READ(next + b);
+                part.codes = stage + 4 * i;
+                part.scale = all.scale + i;
+                part.extra = all.extra + i;
+                p->kernels->unpack_repacked[s->dtype](count, rows, 0, OXI_REPACKED_ROWS, width, true, &part);
+            }
+            p->type.groups->of_codes(count, oxi_codes_group(s->dtype), &all, panels + at / each * width * element);
+        }
+    }
+}
+
 static void oxi_gemm_pack_along(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line, int64_t lines,
                                 int64_t k, int64_t depth, char *panels, char *stage) {
     int64_t element = p->type.element, panel_stride = depth * s->width;
+    if (oxi_gemm_packs_repacked(p, s)) {
+        oxi_gemm_pack_repacked(p, s, line, lines, k, depth, panels, stage);
+        return;
+    }
     oxi_pack_kernel pack = s->k_stride == 1 ? oxi_gemm_pack_kernel(p, s, true) : NULL;
     if (pack && oxi_gemm_is_whole(p, s, k, depth, s->line_stride)) {
         pack(lines, depth, oxi_gemm_at(s, line, p->type.k_each * k), s->line_stride / p->type.k_each,

@@ -90,12 +90,15 @@ typedef struct oxi_packs {
 } oxi_packs;
 
 /* A micro-kernel for packed elements of 2 bf16 or 4 int8 that are neighbours along k; k counts elements. */
+struct oxi_code_panel;
 typedef struct oxi_gemm_groups {
     oxi_gemm_kernel kernel;
     oxi_pack_kernel interleave; /* pack_across of the numbers themselves, stride in numbers */
     oxi_packs pack_a; /* NULL, or panels of A in a layout of their own */
     /* what is not NULL: to bf16, to nearest even, where numbers that are subnormal count as zero */
     void (*round)(int64_t n, const float *x, uint16_t *out);
+    /* the same of a panel of n signed codes, `group` of which share a scale, for each of nr lines */
+    void (*of_codes)(int64_t n, int group, const struct oxi_code_panel *codes, void *panel);
 } oxi_gemm_groups;
 
 /* A micro-kernel for f16 as sums of two bf16, high and low: four products, each of them exact in f32. Panels
