@@ -41,7 +41,7 @@ static ox_storage *mirror_storage_of(mirror_call *m, ox_storage *host, bool writ
         }
     ox_storage *device = m->count < 64 ? oxi_storage_new(mirror_device, host->bytes) : NULL;
     if (!device) return NULL;
-    (void)mirror_device->write(mirror_device, device->data, 0, host->data, host->bytes);
+    (void)mirror_device->write(mirror_device, device->data, 0, oxi_storage_data(host), host->bytes);
     m->storage[m->count].host = host;
     m->storage[m->count].device = device;
     m->storage[m->count++].written = written;
@@ -238,6 +238,7 @@ __attribute__((constructor)) static void mirror_begin(void) {
         printf("OX_MIRROR_PART=%s is none of n/parts\nsuite mirror: 0 passed, 1 failed, 0 skipped\n", part);
         exit(1);
     }
+    if (!name) (void)setenv("OX_MIRROR", "vulkan", 1); /* tests may ask */
     mirror_streams = name && strcmp(name, "stream") == 0;
     mirror_asks = name && strcmp(name, "asked") == 0;
     if (!mirror_open()) {
