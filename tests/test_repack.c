@@ -1,5 +1,5 @@
 /* test_repack.c - weights of block types that ox_prepack repacked in place: products as close to double
- * precision as without, bit for bit the same but for few rows, and everybody else sees the bytes as they were.
+ * precision as without, bit for bit the same but for few rows; everybody else sees the bytes as they were.
  * OX_TIERS OX_BASE OX_QEMU OX_TSAN OX_VULKAN_LONG: each tier has kernels of its own for that layout. */
 #include <math.h>
 #include <stdint.h>
@@ -10,6 +10,12 @@
 #include "oxtorch_stream.h"
 
 #include "check.h"
+#include "gguf_make.h"
+
+#if (defined(__unix__) || defined(__APPLE__)) && !defined(OX_NO_THREADS)
+#include <pthread.h>
+#define TEST_PTHREADS 1
+#endif
 
 /* ---- weights, and the same once more where nobody repacks them ----------------------------------------- */
 
@@ -526,8 +532,11 @@ static void test_scales(void) {
                     for (int64_t m = 1; m < 13; m += 11) {
                         ox_tensor *part = ox_narrow(x, 0, 0, m), *y = ox_linear(part, p.w, NULL),
                                   *plain = ox_linear(part, p.twin, NULL);
-                        check_against("scales", c->dtype, y, plain, size_of(part, p.twin),
-                                      exact != 0 || m > 8);
+                        bool bits = exact != 0 || m > 8;
+                        check_against("scales", c->dtype, y, plain, size_of(part, p.twin), exact != 0);
+                        check_against("finite scales", c->dtype, ox_narrow(y, 1, 0, 7),
+                                      ox_narrow(plain, 1, 0, 7), size_of(part, ox_narrow(p.twin, 0, 0, 7)),
+                                      bits);
                     }
                     ox_set_exact(false);
                     free(p.bytes);
@@ -827,6 +836,228 @@ static void test_stream(void) {
     ox_stream_close(stream);
 }
 
+/* ---- files --------------------------------------------------------------------------------------------- */
+
+static ox_file *open_weights(const char *path, bool copies) {
+    ox_file *file = copies ? ox_open_copy(path, NULL) : ox_open(path, NULL);
+    CHECK_MSG(file != NULL, "%s", ox_error_text());
+    return file;
+}
+
+/* Owned by the caller: outside of any scope. */
+static ox_tensor *load(ox_file *file, const char *name) {
+    ox_tensor *t = ox_load(file, name);
+    CHECK_MSG(t != NULL, "%s", ox_error_text());
+    return t;
+}
+
+/* Two matrices of a type with floats between them. */
+static void write_weights(const char *path, const repack_case *c, const uint8_t *w, const uint8_t *v) {
+    static const int64_t shapes[3][2] = {{32, 512}, {4, 8}, {16, 256}};
+    float floats[32];
+    for (int i = 0; i < 32; i++) floats[i] = (float)i;
+    gguf_make g;
+    memset(&g, 0, sizeof g);
+    int type = (int)ox_dtype_of(c->dtype)->gguf_id;
+    gguf_tensor(&g, "w", type, 2, shapes[0], w, (size_t)bytes_of(c->dtype, 32 * 512));
+    gguf_tensor(&g, "f", 0, 2, shapes[1], floats, sizeof floats);
+    gguf_tensor(&g, "v", type, 2, shapes[2], v, (size_t)bytes_of(c->dtype, 16 * 256));
+    CHECK(gguf_write(&g, path) == 0);
+}
+
+static bool is_as_before(ox_tensor *t, const uint8_t *bytes) {
+    return t && memcmp(ox_data(t), bytes, ox_nbytes(t)) == 0;
+}
+
+static bool lies_repacked(const void *lies, const uint8_t *bytes, ox_tensor *t) {
+    return memcmp(lies, bytes, ox_nbytes(t)) != 0;
+}
+
+/* Several tensors over the same bytes of a file, whose storages know nothing of each other. */
+static void check_file(const repack_case *c, const char *path, const uint8_t *w, const uint8_t *v,
+                       bool copies) {
+    ox_file *file = open_weights(path, copies), *again = open_weights(path, copies);
+    ox_tensor *a = load(file, "w"), *f = load(file, "f"), *other = load(again, "w");
+    OX_SCOPE {
+        ox_tensor *twin = ox_from_blob((void *)(uintptr_t)w, OX_SHAPE(32, 512), NULL, c->dtype, NULL, NULL);
+        ox_tensor *x = ox_randn(OX_SHAPE(2, 512), OX_F32), *plain = ox_linear(x, twin, NULL);
+        const void *lies = ox_data(a), *lie_others = ox_data(other);
+        CHECK(ox_prepack(a, true) == OX_OK && lies_repacked(lies, w, a));
+        CHECK(!lies_repacked(lie_others, w, other) && is_as_before(other, w)); /* a file of its own */
+        ox_tensor *b = load(file, "w"), *last = load(file, "v");
+        check_against("loaded later", c->dtype, ox_linear(x, b, NULL), plain, NULL, false);
+        CHECK(lies_repacked(lies, w, a) || is_mirrored()); /* used by the other tensor, too */
+        CHECK(ox_data(b) == lies && is_as_before(b, w) && is_as_before(a, w));
+        CHECK(ox_prepack(b, true) == OX_OK && lies_repacked(lies, w, a));
+        check_against("loaded before", c->dtype, ox_linear(x, a, NULL), plain, NULL, false);
+        CHECK(ox_prepack(b, true) == OX_OK && ox_prepack(last, true) == OX_OK &&
+              ox_prepack(f, true) == OX_OK);
+        CHECK(is_as_before(last, v) && (lies_repacked(lies, w, a) || is_mirrored())); /* each by itself */
+        CHECK(ox_prepack(last, true) == OX_OK && ox_prepack(b, false) == OX_OK && !lies_repacked(lies, w, a));
+        CHECK(ox_prepack(b, true) == OX_OK && ox_equal(ox_clone(a), twin) && is_as_before(last, v));
+        CHECK(ox_prepack(other, true) == OX_OK && lies_repacked(lie_others, w, other));
+        for (int i = 0; i < 32; i++) CHECK(((const float *)ox_data(f))[i] == (float)i);
+        ox_close(again);
+        CHECK(ox_prepack(b, true) == OX_OK && is_as_before(other, w));
+        ox_release(b);
+        ox_release(last);
+        CHECK(lies_repacked(lies, w, a)); /* until the file is closed or somebody looks */
+        ox_tensor *third = load(file, "w");
+        CHECK(is_as_before(third, w));
+        ox_release(third);
+    }
+    ox_release(other);
+    ox_release(a);
+    ox_release(f);
+    ox_close(file);
+}
+
+/* The file and two tensors of it go in every order, while weights are repacked. */
+static void check_orders(const char *path, const uint8_t *w, const uint8_t *v, bool copies) {
+    static const int orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+    for (int i = 0; i < 6; i++) {
+        ox_file *file = open_weights(path, copies);
+        ox_tensor *a = load(file, "w"), *b = load(file, i % 2 ? "w" : "v");
+        CHECK(ox_prepack(a, true) == OX_OK && ox_prepack(b, true) == OX_OK);
+        for (int j = 0; j < 3; j++) {
+            if (orders[i][j] == 0) ox_close(file);
+            if (orders[i][j] == 1) {
+                CHECK(j == 0 || is_as_before(a, w));
+                CHECK(ox_prepack(a, true) == OX_OK);
+                ox_release(a);
+            }
+            if (orders[i][j] == 2) {
+                CHECK(j == 0 || is_as_before(b, i % 2 ? w : v));
+                CHECK(ox_prepack(b, true) == OX_OK);
+                ox_release(b);
+            }
+        }
+    }
+}
+
+static void test_files(void) {
+    char path[1024];
+    snprintf(path, sizeof path, "%s", gguf_path("repack.gguf"));
+    for (int t = 0; t < taken_count; t++) {
+        uint8_t *w = random_blocks(taken[t], 32 * 512), *v = random_blocks(taken[t], 16 * 256);
+        size_t before = ox_stats().bytes_in_use;
+        write_weights(path, taken[t], w, v);
+        for (int copies = 0; copies < 2; copies++) {
+            check_file(taken[t], path, w, v, copies != 0);
+            check_orders(path, w, v, copies != 0);
+        }
+        ox_file *file = open_weights(path, false); /* what lies on the disk was not changed */
+        ox_tensor *a = load(file, "w"), *b = load(file, "v");
+        CHECK(is_as_before(a, w) && is_as_before(b, v));
+        ox_close(file);
+        ox_release(a);
+        ox_release(b);
+        CHECK(ox_stats().bytes_in_use == before);
+        free(w);
+        free(v);
+    }
+    remove(path);
+}
+
+/* Written as floats, or refused, as without. */
+static void test_saving(void) {
+    char path[1024];
+    const char *name = "w";
+    snprintf(path, sizeof path, "%s", gguf_path("repack.safetensors"));
+    for (int t = 0; t < taken_count; t++)
+        OX_SCOPE {
+            pair p = repacked_pair(taken[t], 32, 256);
+            ox_tensor *numbers = ox_cast(p.w, OX_F32);
+            CHECK(ox_save_safetensors(path, &name, &numbers, 1, NULL, 0, 0) == OX_OK);
+            CHECK(same_bits(ox_load_file(path), ox_cast(p.twin, OX_F32)));
+            CHECK(ox_prepack(p.w, true) == OX_OK);
+            ox_status with = ox_save_safetensors(path, &name, &p.w, 1, NULL, 0, 0);
+            ox_error_clear();
+            CHECK(with == ox_save_safetensors(path, &name, &p.twin, 1, NULL, 0, 0));
+            ox_error_clear();
+            CHECK(is_as_before(p.w, p.bytes));
+            free(p.bytes);
+        }
+    remove(path);
+}
+
+/* ---- threads ------------------------------------------------------------------------------------------- */
+
+#ifdef TEST_PTHREADS
+enum { TURNS = 8, ROUNDS = 12 };
+
+typedef struct user {
+    const pair *p;
+    ox_tensor *x, *plain, *numbers, *size; /* what products and casts must give */
+    int kind;
+    bool good;
+} user;
+
+static bool is_near(ox_tensor *y, const user *u) {
+    double *got = doubles_of(y), *want = doubles_of(u->plain), *size = doubles_of(u->size);
+    bool near = y != NULL;
+    for (int64_t i = 0; near && i < ox_numel(y); i++) near = fabs(got[i] - want[i]) <= 2e-6 * size[i];
+    free(got);
+    free(want);
+    free(size);
+    return near;
+}
+
+static ox_tensor *in_parts(ox_tensor *x, ox_tensor *w) {
+    ox_tensor *part[2];
+    part[0] = ox_linear(x, ox_narrow(w, 0, 0, 24), NULL);
+    part[1] = ox_linear(x, ox_narrow(w, 0, 24, 40), NULL);
+    return ox_cat(part, 2, 1);
+}
+
+/* 0, 1: products, which hold what is repacked; 2: looks, before which it is put back; 3: products with parts
+ * of the weights, likewise. The products begin, so that there is something to wait for. */
+static void *user_main(void *arg) {
+    user *u = (user *)arg;
+    u->good = true;
+    for (int i = 0; i < TURNS; i++)
+        OX_SCOPE {
+            if (u->kind < 2)
+                u->good = is_near(ox_linear(u->x, u->p->w, NULL), u) && u->good;
+            else if (u->kind == 3)
+                u->good = is_near(in_parts(u->x, u->p->w), u) && u->good;
+            else if (i % 2)
+                u->good = is_as_before(u->p->w, u->p->bytes) && u->good;
+            else
+                u->good = same_bits(ox_cast(u->p->w, OX_F32), u->numbers) && u->good;
+        }
+    return NULL;
+}
+
+static void test_threads(void) {
+    for (int t = 0; t < taken_count; t++)
+        for (int round = 0; round < ROUNDS; round++)
+            OX_SCOPE {
+                pair p = repacked_pair(taken[t], 64, 512);
+                user u[4];
+                pthread_t thread[4];
+                ox_tensor *x = ox_randn(OX_SHAPE(round % 4 ? 2 : 12, 512), OX_F32);
+                for (int i = 0; i < 4; i++) {
+                    u[i].p = &p;
+                    u[i].x = x;
+                    u[i].plain = ox_linear(x, p.twin, NULL);
+                    u[i].numbers = ox_cast(p.twin, OX_F32);
+                    u[i].size = size_of(x, p.twin);
+                    u[i].kind = i;
+                    pthread_create(&thread[i], NULL, user_main, &u[i]);
+                }
+                for (int i = 0; i < 4; i++) pthread_join(thread[i], NULL);
+                for (int i = 0; i < 4; i++)
+                    CHECK_MSG(u[i].good, "%s: thread %d of four", ox_dtype_name(taken[t]->dtype), i);
+                free(p.bytes);
+            }
+}
+#else
+static void test_threads(void) {
+    check_skip("threads", "no POSIX threads here");
+}
+#endif
+
 int main(void) {
     find_types();
     test_products();
@@ -841,6 +1072,9 @@ int main(void) {
     test_refused();
     test_reuse();
     test_stream();
+    test_files();
+    test_saving();
+    test_threads();
     CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
     ox_statistics s = ox_stats();
     CHECK(s.tensors == 0 && s.storages == 0 && s.bad_releases == 0);
