@@ -214,6 +214,25 @@ static int run_products(ox_tensor **out) {
     return n;
 }
 
+/* Weights that are repacked if there is memory for it; exact, as few rows have other bits then. */
+static int run_repacked(ox_tensor **out) {
+    int n = 0;
+    ox_tensor *w[2] = {ox_cast(numbers(32, 512, OX_F32), OX_Q4_K), ox_cast(numbers(48, 256, OX_F32), OX_Q5_0)};
+    ox_set_exact(true);
+    for (int i = 0; i < 2; i++) {
+        ox_tensor *x = numbers(3, i ? 256 : 512, OX_F32);
+        if (w[i]) (void)ox_prepack(w[i], true);
+        out[n++] = ox_linear(x, w[i], NULL);
+        out[n++] = ox_linear(x, ox_narrow(w[i], 0, 16, 16), NULL);
+        out[n++] = ox_linear(x, ox_narrow(w[i], 0, 8, 16), NULL); /* they are put back */
+        if (w[i]) (void)ox_prepack(w[i], true);
+        out[n++] = ox_cast(w[i], OX_F32);
+        if (w[i]) (void)ox_prepack(w[i], true); /* freed as they are */
+    }
+    ox_set_exact(false);
+    return n;
+}
+
 static int run_transformer(ox_tensor **out) {
     int n = 0;
     ox_rope_desc rope;
@@ -283,9 +302,10 @@ static const struct {
     const char *name;
     program run;
 } programs[] = {
-    {"elementwise", run_elementwise}, {"views", run_views},   {"complex", run_complex},
-    {"reductions", run_reductions},   {"index", run_index},   {"products", run_products},
-    {"transformer", run_transformer}, {"making", run_making}, {"texts", run_texts},
+    {"elementwise", run_elementwise}, {"views", run_views},       {"complex", run_complex},
+    {"reductions", run_reductions},   {"index", run_index},       {"products", run_products},
+    {"transformer", run_transformer}, {"repacked", run_repacked}, {"making", run_making},
+    {"texts", run_texts},
 };
 #define PROGRAM_COUNT ((int)(sizeof programs / sizeof *programs))
 
