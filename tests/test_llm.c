@@ -241,6 +241,68 @@ static void test_batches(int type, double tolerance) {
     free_model(&m);
 }
 
+/* A file that was read into memory, whose weights are repacked where a tier has kernels for that: the model
+ * is the one that stays in the file, bit for bit where products are exact. So are a second one of the same
+ * file, and tensors that somebody takes from it. */
+static void test_copies(void) {
+    static const int types[] = {TYPE_Q4_0, TYPE_Q4_K, TYPE_Q6_K};
+    for (int i = 0; i < 3; i++) {
+        model m;
+        gguf_make g;
+        sizes s = small;
+        s.type = types[i];
+        s.vocabulary = 64;
+        memset(&g, 0, sizeof g);
+        add_model(&g, &m, s);
+        char path[1024];
+        snprintf(path, sizeof path, "%s", gguf_path("copied.gguf"));
+        CHECK(gguf_write(&g, path) == 0);
+        ox_file *file = ox_open_copy(path, NULL), *plain = ox_open(path, NULL);
+        ox_llm *mapped = ox_llm_open(path, NULL), *copied = ox_llm_open_file(file), *second;
+        remove(path);
+        CHECK_MSG(file && plain && mapped && copied, "%s", ox_error_text());
+        float want[MOST_LOGITS], got[MOST_LOGITS];
+        const int count = TEXT * s.vocabulary;
+        for (int batch = 0; batch < 2; batch++) {
+            run_text(mapped, OX_F32, batch, want);
+            run_text(copied, OX_F32, batch, got);
+            CHECK_MSG(apart(got, want, count) <= 1e-3, "copied, %d: %g", batch, apart(got, want, count));
+            ox_set_exact(true);
+            run_text(mapped, OX_F32, batch, want);
+            run_text(copied, OX_F32, batch, got);
+            CHECK_MSG(memcmp(got, want, (size_t)count * sizeof *got) == 0, "copied, exact, %d", batch);
+            ox_set_exact(false);
+        }
+        expect_reference(copied, &m, "copied", type_row(s.type)->coarse);
+        second = ox_llm_open_file(file);
+        run_text(copied, OX_F32, 1, got);
+        run_text(second, OX_F32, 1, want);
+        CHECK_MSG(memcmp(got, want, (size_t)count * sizeof *got) == 0, "two models of a file differ");
+        for (int64_t t = 0; t < ox_file_count(file); t++)
+            OX_SCOPE {
+                ox_tensor *here = ox_load_at(file, t), *there = ox_load_at(plain, t);
+                CHECK(here && there && memcmp(ox_data(here), ox_data(there), ox_nbytes(there)) == 0);
+            }
+        run_text(copied, OX_F32, 1, got); /* put back by these looks */
+        CHECK_MSG(apart(got, want, count) <= 1e-3, "put back: %g", apart(got, want, count));
+        ox_set_exact(true);
+        expect_reference(second, &m, "copied, exact", 1e-5);
+        ox_set_exact(false);
+        ox_llm_close(copied);
+        copied = ox_llm_open_file(file); /* repacked once more */
+        ox_close(file);
+        ox_llm_close(second);
+        ox_set_exact(true);
+        expect_reference(copied, &m, "the last of three, exact", 1e-5);
+        ox_set_exact(false);
+        expect_reference(copied, &m, "the last of three", type_row(s.type)->coarse);
+        ox_llm_close(copied);
+        ox_llm_close(mapped);
+        ox_close(plain);
+        free_model(&m);
+    }
+}
+
 /* Past the first 256 positions the caches grow; what they hold stays. */
 static void test_growth(void) {
     enum { LONG = 600 };
@@ -731,6 +793,7 @@ int main(void) {
     test_shapes();
     test_batches(TYPE_F32, 1e-5);
     test_batches(TYPE_Q4_0, 0.02); /* one row multiplies in int8, many may do so in f32 */
+    test_copies();
     test_growth();
     test_threads();
     test_refusals();
