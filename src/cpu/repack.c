@@ -14,7 +14,7 @@ typedef struct oxi_repacked {
     ox_dtype dtype;
     int64_t k;
     int64_t users; /* products at work; guarded by the lock, as all of this */
-    bool ready;
+    bool ready;    /* for users: it is repacked, and nobody waits for its end */
 } oxi_repacked;
 
 static struct {
@@ -187,9 +187,11 @@ static bool oxi_repacks_add(const oxi_repacked *row, size_t rows_bytes) {
     return true;
 }
 
-/* Waits, with the lock, until nobody uses one, or until it is gone; then it is to be looked for anew. */
-static bool oxi_repacks_wait(const oxi_repacked *one) {
+/* Waits, with the lock, until nobody uses one, or until it is gone; then it is to be looked for anew. Nobody
+ * begins to use it meanwhile, as there might always be somebody. */
+static bool oxi_repacks_wait(oxi_repacked *one) {
     if (one->users == 0) return true;
+    one->ready = false;
     oxi_lock_give(&oxi_repacks.lock);
     oxi_yield();
     oxi_lock_take(&oxi_repacks.lock);
