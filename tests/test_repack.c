@@ -984,17 +984,23 @@ static void test_saving(void) {
 /* ---- threads ------------------------------------------------------------------------------------------- */
 
 #ifdef TEST_PTHREADS
-enum { TURNS = 8, ROUNDS = 12 };
+enum { MULTIPLIERS = 3, LOOKS = 6 };
+
+typedef struct shared {
+    pair p;
+    ox_tensor *x, *plain, *numbers, *size; /* what products and casts must give */
+    pthread_mutex_t lock;
+    int looking; /* threads; with the lock */
+} shared;
 
 typedef struct user {
-    const pair *p;
-    ox_tensor *x, *plain, *numbers, *size; /* what products and casts must give */
+    shared *s;
     int kind;
     bool good;
 } user;
 
-static bool is_near(ox_tensor *y, const user *u) {
-    double *got = doubles_of(y), *want = doubles_of(u->plain), *size = doubles_of(u->size);
+static bool is_near(ox_tensor *y, const shared *s) {
+    double *got = doubles_of(y), *want = doubles_of(s->plain), *size = doubles_of(s->size);
     bool near = y != NULL;
     for (int64_t i = 0; near && i < ox_numel(y); i++) near = fabs(got[i] - want[i]) <= 2e-6 * size[i];
     free(got);
@@ -1006,50 +1012,70 @@ static bool is_near(ox_tensor *y, const user *u) {
 static ox_tensor *in_parts(ox_tensor *x, ox_tensor *w) {
     ox_tensor *part[2];
     part[0] = ox_linear(x, ox_narrow(w, 0, 0, 24), NULL);
-    part[1] = ox_linear(x, ox_narrow(w, 0, 24, 40), NULL);
+    part[1] = ox_linear(x, ox_narrow(w, 0, 24, w->shape[0] - 24), NULL);
     return ox_cat(part, 2, 1);
 }
 
-/* 0, 1: products, which hold what is repacked; 2: looks, before which it is put back; 3: products with parts
- * of the weights, likewise. The products begin, so that there is something to wait for. */
-static void *user_main(void *arg) {
+static int change_looking(shared *s, int by) {
+    pthread_mutex_lock(&s->lock);
+    int looking = s->looking += by;
+    pthread_mutex_unlock(&s->lock);
+    return looking;
+}
+
+/* Products, which hold what is repacked, as long as anybody wants to look: one is always at work. */
+static void *multiply_main(void *arg) {
     user *u = (user *)arg;
-    u->good = true;
-    for (int i = 0; i < TURNS; i++)
+    do
         OX_SCOPE {
-            if (u->kind < 2)
-                u->good = is_near(ox_linear(u->x, u->p->w, NULL), u) && u->good;
-            else if (u->kind == 3)
-                u->good = is_near(in_parts(u->x, u->p->w), u) && u->good;
-            else if (i % 2)
-                u->good = is_as_before(u->p->w, u->p->bytes) && u->good;
-            else
-                u->good = same_bits(ox_cast(u->p->w, OX_F32), u->numbers) && u->good;
+            u->good = is_near(ox_linear(u->s->x, u->s->p.w, NULL), u->s) && u->good;
         }
+    while (change_looking(u->s, 0) > 0);
+    return NULL;
+}
+
+/* What makes the library put the bytes back: looks at them, casts, products with parts of the weights. */
+static void *look_main(void *arg) {
+    user *u = (user *)arg;
+    const pair *p = &u->s->p;
+    for (int i = 0; i < LOOKS; i++)
+        OX_SCOPE {
+            int way = (i + u->kind) % 3;
+            bool good = way == 0   ? is_as_before(p->w, p->bytes)
+                        : way == 1 ? same_bits(ox_cast(p->w, OX_F32), u->s->numbers)
+                                   : is_near(in_parts(u->s->x, p->w), u->s);
+            u->good = good && u->good;
+        }
+    change_looking(u->s, -1);
     return NULL;
 }
 
 static void test_threads(void) {
     for (int t = 0; t < taken_count; t++)
-        for (int round = 0; round < ROUNDS; round++)
+        for (int round = 0; round < 3; round++)
             OX_SCOPE {
-                pair p = repacked_pair(taken[t], 64, 512);
-                user u[4];
-                pthread_t thread[4];
-                ox_tensor *x = ox_randn(OX_SHAPE(round % 4 ? 2 : 12, 512), OX_F32);
-                for (int i = 0; i < 4; i++) {
-                    u[i].p = &p;
-                    u[i].x = x;
-                    u[i].plain = ox_linear(x, p.twin, NULL);
-                    u[i].numbers = ox_cast(p.twin, OX_F32);
-                    u[i].size = size_of(x, p.twin);
-                    u[i].kind = i;
-                    pthread_create(&thread[i], NULL, user_main, &u[i]);
+                enum { USERS = MULTIPLIERS + 2 };
+                shared s;
+                user u[USERS];
+                pthread_t thread[USERS];
+                s.p = repacked_pair(taken[t], 128, 512);
+                s.x = ox_randn(OX_SHAPE(round ? 4 : 12, 512), OX_F32);
+                s.plain = ox_linear(s.x, s.p.twin, NULL);
+                s.numbers = ox_cast(s.p.twin, OX_F32);
+                s.size = size_of(s.x, s.p.twin);
+                s.looking = USERS - MULTIPLIERS;
+                pthread_mutex_init(&s.lock, NULL);
+                for (int i = 0; i < USERS; i++) {
+                    u[i].s = &s;
+                    u[i].kind = round + i;
+                    u[i].good = true;
+                    pthread_create(&thread[i], NULL, i < MULTIPLIERS ? multiply_main : look_main, &u[i]);
                 }
-                for (int i = 0; i < 4; i++) pthread_join(thread[i], NULL);
-                for (int i = 0; i < 4; i++)
-                    CHECK_MSG(u[i].good, "%s: thread %d of four", ox_dtype_name(taken[t]->dtype), i);
-                free(p.bytes);
+                for (int i = 0; i < USERS; i++) pthread_join(thread[i], NULL);
+                for (int i = 0; i < USERS; i++)
+                    CHECK_MSG(u[i].good, "%s: thread %d", ox_dtype_name(taken[t]->dtype), i);
+                pthread_mutex_destroy(&s.lock);
+                free(s.p.bytes);
             }
 }
 #else
