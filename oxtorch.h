@@ -52344,7 +52344,8 @@ static void oxi_repack_task(void *arg, int64_t index, int lane) {
     oxi_repack_rows(job->type, job->first + index * bytes, job->row_bytes, job->copies + lane * bytes, false);
 }
 
-/* Repacks a matrix if there are kernels for that, if its bytes may be changed, and if there is memory. */
+/* Repacks a matrix if there are kernels for that, if its bytes may be changed, and if there is memory. One that
+ * is repacked stays as it lies: others, of the same bytes of a file, may be at work with it. */
 static void oxi_repack(ox_tensor *t) {
     ox_storage *storage = t->storage;
     const oxi_repack_type *type = oxi_repack_type_of(t->dtype);
@@ -52352,6 +52353,9 @@ static void oxi_repack(ox_tensor *t) {
     if (!type || !oxi_cpu_kernels()->dot_repacked[t->dtype] || !ours || t->ndim != 2) return;
     int64_t rows = t->shape[0], k = t->shape[1], groups = rows / OXI_REPACKED_ROWS;
     if (rows == 0 || k == 0 || rows % OXI_REPACKED_ROWS != 0 || k % 256 != 0 || !ox_is_contiguous(t)) return;
+    oxi_repacked *already = oxi_repacked_hold(t, rows, k, k);
+    oxi_repacked_let_go(already);
+    if (already) return;
     oxi_repack_job job;
     oxi_repacked row;
     memset(&row, 0, sizeof row);
