@@ -8568,6 +8568,9 @@ typedef struct oxi_codes {
 static const int8_t oxi_table_iq4[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
                                          1,    13,   25,  38,  53,  69,  89,  113};
 static const int8_t oxi_table_e2m1[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
+static const uint8_t oxi_table_iq4_plus_128[16] = {1,   24,  45,  63,  79,  93,  106, 118,
+                                                   129, 141, 153, 166, 181, 197, 217, 241};
+static const uint8_t oxi_table_e2m1_plus_12[16] = {12, 13, 14, 15, 16, 18, 20, 24, 12, 11, 10, 9, 8, 6, 4, 0};
 
 /* 256 neighbours of a row of activations as int8, in groups of 32: x[i] ~ scale[i / 32] * q[i]. scale = ratio
  * * step, ratios from 1 to OXI_Q8_RATIOS: times an integer scale of weights they still fit 16 bits. total: of
@@ -15544,8 +15547,9 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 /* ---- lanes ------------------------------------------------------------------------------------------------
  * vr: OXI_ROWS rows, four bytes each; vrs: as many int32; vrf: as many floats.
  * vr_spread: the four bytes at p in each lane. Shifts carry bits from byte to byte: a mask follows.
- * vrs_number: byte i of each lane. vrs_step adds up the products of unsigned codes and of q, on x86 in 16 bits,
- * which must hold them; vrs_scaled adds such sums times a scale to an int32. Scales are made two to a lane, as
+ * vrs_number: byte i of each lane. vrs_step adds up the products of codes and of q: on x86 unsigned codes, in 16
+ * bits, which must hold them, or by VNNI (extra) in 32; on Arm signed codes in 32, extra: by its dot products. vrs_scaled adds
+ * sums of 16 bits, on Arm of 32, times a scale to an int32. Scales are made two to a lane, as
  * words: vrw_even and vrw_odd widen bytes 0 and 2, 1 and 3; vrw_low and vrw_high make one of the two what
  * vrs_scaled takes; vrs_dot adds their products with two words, spread; vrs_one is a scale of 1. */
 #if defined(OXI_X86) && VF > 1
@@ -15567,8 +15571,10 @@ typedef __m256i OXI_ISA(vr);
 typedef __m128i OXI_ISA(vr);
 #endif
 typedef OXI_ISA(vr) OXI_ISA(vrs);
+#define OXI_ROW_MOST 255 /* of a code that is multiplied */
 #elif VF == 4
 #define OXI_REPACKED 1
+#define OXI_ROW_MOST 127
 #define OXI_ROWS 4
 typedef uint8x16_t OXI_ISA(vr);
 typedef int32x4_t OXI_ISA(vrs);
@@ -15586,6 +15592,7 @@ typedef int32x4_t OXI_ISA(vrs);
 #define vr_and OXI_ISA(vr_and)
 #define vr_or OXI_ISA(vr_or)
 #define vr_sub OXI_ISA(vr_sub)
+#define vr_look_up OXI_ISA(vr_look_up)
 #define vr_right OXI_ISA(vr_right)
 #define vr_left OXI_ISA(vr_left)
 #define vrs_number OXI_ISA(vrs_number)
@@ -15636,6 +15643,19 @@ OXI_INLINE vr vr_spread(const void *p) {
 OXI_INLINE vr vr_and(vr a, vr b) { return OXI_R_WHOLE(and)(a, b); }
 OXI_INLINE vr vr_or(vr a, vr b) { return OXI_R_WHOLE(or)(a, b); }
 OXI_INLINE vr vr_sub(vr a, vr b) { return OXI_R(sub_epi8)(a, b); }
+OXI_INLINE vr vr_look_up(const uint8_t *table, vr a) {
+    __m128i numbers = _mm_loadu_si128((const __m128i *)(const void *)table);
+#if VF == 16
+    return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(numbers), a);
+#elif OXI_ISA(FMA)
+    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(numbers), a);
+#elif VF == 8
+    return _mm_shuffle_epi8(numbers, a);
+#else
+    __asm__("pshufb %1, %0" : "+x"(numbers) : "x"(a));
+    return numbers;
+#endif
+}
 OXI_INLINE vr vr_right(vr a, int count) { return OXI_R(srli_epi16)(a, count); }
 OXI_INLINE vr vr_left(vr a, int count) { return OXI_R(slli_epi16)(a, count); }
 OXI_INLINE vrs vrs_number(vr a, int i, bool is_signed) {
@@ -15647,6 +15667,12 @@ OXI_INLINE vrs vrs_load(const int32_t *p) { return vr_load(p); }
 OXI_INLINE void vrs_store(int32_t *p, vrs a) { vr_store(p, a); }
 OXI_INLINE vrs vrs_one(void) { return OXI_R(set1_epi16)(1); }
 OXI_INLINE vrs vrs_step(vrs sums, vr codes, vr x, int extra) {
+#ifdef OXI_VNNI
+    if (extra) {
+        OXI_VNNI("vpdpbusd", sums, codes, x);
+        return sums;
+    }
+#endif
     (void)extra;
 #if VF == 4
     __asm__("pmaddubsw %1, %0" : "+x"(codes) : "x"(x));
@@ -15681,6 +15707,7 @@ OXI_INLINE vr vr_spread(const void *p) {
 OXI_INLINE vr vr_and(vr a, vr b) { return vandq_u8(a, b); }
 OXI_INLINE vr vr_or(vr a, vr b) { return vorrq_u8(a, b); }
 OXI_INLINE vr vr_sub(vr a, vr b) { return vsubq_u8(a, b); }
+OXI_INLINE vr vr_look_up(const uint8_t *table, vr a) { return vqtbl1q_u8(vld1q_u8(table), a); }
 OXI_INLINE vr vr_left(vr a, int count) { return vshlq_u8(a, vdupq_n_s8((int8_t)count)); }
 OXI_INLINE vr vr_right(vr a, int count) { return vr_left(a, -count); }
 OXI_INLINE vrs vrs_number(vr a, int i, bool is_signed) {
@@ -15692,7 +15719,6 @@ OXI_INLINE vrs vrs_zero(void) { return vdupq_n_s32(0); }
 OXI_INLINE vrs vrs_load(const int32_t *p) { return vld1q_s32(p); }
 OXI_INLINE void vrs_store(int32_t *p, vrs a) { vst1q_s32(p, a); }
 OXI_INLINE vrs vrs_one(void) { return vdupq_n_s32(1); }
-/* extra: by the dot product instruction. */
 OXI_INLINE vrs vrs_step(vrs sums, vr codes, vr x, int extra) {
     int8x16_t c = vreinterpretq_s8_u8(codes), q = vreinterpretq_s8_u8(x);
     if (extra) return OXI_ISA(vb_dot)(sums, c, q);
@@ -15772,6 +15798,14 @@ OXI_INLINE vr OXI_ISA(row_codes)(ox_dtype dtype, const uint8_t *p, int part, int
     bool high = dtype == OX_Q4_K || dtype == OX_Q5_K ? step >= 8 : step >= 4;
     int four = step & (dtype == OX_Q4_K || dtype == OX_Q5_K ? 7 : 3);
     switch (dtype) {
+    case OX_Q8_0: /* code + 128 */
+        return OXI_ROW_MOST == 127 ? OXI_ISA(four_of_rows)(p, 2, step, v)
+                                   : vr_sub(OXI_ISA(four_of_rows)(p, 2, step, v), vr_bytes(128));
+    case OX_IQ4_NL:
+        return vr_look_up(OXI_ROW_MOST == 127 ? (const uint8_t *)oxi_table_iq4 : oxi_table_iq4_plus_128,
+                          OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 2, four, v), high));
+    case OX_MXFP4:
+        return vr_look_up(oxi_table_e2m1_plus_12, OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 1, four, v), high));
     case OX_Q4_0: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 2, four, v), high);
     case OX_Q4_1: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 4, four, v), high);
     case OX_Q5_0:
@@ -15816,6 +15850,15 @@ OXI_INLINE void OXI_ISA(prefetch_rows)(const uint8_t *p, int bytes, int turn) {
     for (int i = 0; i < each; i += 64) OXI_PREFETCH_READ(p + OXI_PREFETCH_AHEAD + turn * each + i);
 }
 
+/* The scales of types that have one for 32 numbers. */
+OXI_INLINE OXI_ISA(row_numbers) OXI_ISA(row_factors)(ox_dtype dtype, const uint8_t *p) {
+    float all[OXI_REPACKED_ROWS];
+    if (dtype != OX_MXFP4) return OXI_ISA(row_halves)(p);
+    OXI_ISA(powers_8)(p, 1, all);
+    OXI_ISA(powers_8)(p + 8, 1, all + 8);
+    return OXI_ISA(row_load)(all);
+}
+
 /* Types with a scale for 32 numbers. offset: what is taken from codes; `least` bytes behind the block's start
  * there is a number to be added, if not 0. */
 OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, const uint8_t *p, const oxi_q8 *x, float *out,
@@ -15845,7 +15888,10 @@ OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, const uint8_t *p
                 if (half == 1 || at_once < 8)
                     total[v] = vrs_scaled(half == 1 && at_once < 8 ? total[v] : vrs_zero(), sums[v], vrs_one());
         }
-        OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p);
+        OXI_UNROLL
+        for (int v = 0; v < OXI_ISA(row_vectors); v++)
+            if (OXI_ROW_MOST == 255 && extra) total[v] = sums[v];
+        OXI_ISA(row_numbers) d = OXI_ISA(row_factors)(dtype, p);
         OXI_UNROLL
         for (int v = 0; v < OXI_ISA(row_vectors); v++)
             sum.v[v] = vrf_fma(d.v[v], vrf_fma(vrf_of(total[v]), scale, taken), sum.v[v]);
@@ -15974,6 +16020,8 @@ OXI_INLINE void OXI_ISA(rows_dot_q6_k)(const uint8_t *p, const oxi_q8 *x, float 
 
 /* Name, dtype, offset of codes, where least numbers are, steps at once. */
 #define OXI_EACH_REPACKED_32(X) \
+    X(mxfp4, OX_MXFP4, 12, 0, 4) X(q8_0, OX_Q8_0, OXI_ROW_MOST == 127 ? 0 : 128, 0, 8) \
+    X(iq4_nl, OX_IQ4_NL, OXI_ROW_MOST == 127 ? 0 : 128, 0, 8) \
     X(q4_0, OX_Q4_0, 8, 0, 8) X(q4_1, OX_Q4_1, 0, 2, 8) X(q5_0, OX_Q5_0, 16, 0, 4) X(q5_1, OX_Q5_1, 0, 2, 4)
 
 #define OXI_X(name, dtype, offset, least, at_once) \
@@ -16030,7 +16078,7 @@ OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, in
                 }
             }
         code += 4 * width * (elements / 4);
-        OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p + (dtype == OX_Q6_K ? OXI_REPACKED_ROWS * 208 : 0));
+        OXI_ISA(row_numbers) d = OXI_ISA(row_factors)(dtype, p + (dtype == OX_Q6_K ? OXI_REPACKED_ROWS * 208 : 0));
         OXI_ISA(row_numbers) least = OXI_ISA(row_halves)(p + 2 * OXI_REPACKED_ROWS);
         for (int group = 0; group < elements / each; group++, scale += width, extra += extra ? width : 0)
             for (int i = 0; i < count; i += OXI_ROWS) {
@@ -16048,14 +16096,10 @@ OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, in
 /* name, dtype, steps of a part, numbers with a scale, offset of codes */
 #define OXI_REPACKED_TYPES(X) \
     X(q4_0, OX_Q4_0, 8, 32, 8) X(q4_1, OX_Q4_1, 8, 32, 0) X(q5_0, OX_Q5_0, 8, 32, 16) X(q5_1, OX_Q5_1, 8, 32, 0) \
-    X(q4_k, OX_Q4_K, 16, 32, 0) X(q5_k, OX_Q5_K, 16, 32, 0) OXI_REPACKED_Q6_K(X)
-#define OXI_X(name, dtype, steps, each, offset) \
-OXI_KERNEL void OXI_ISA(unpack_rows_##name)(int64_t n, const void *rows, int first, int count, int64_t width, \
-                                            bool is_signed, const oxi_code_panel *to) { \
-    OXI_ISA(rows_unpack)(dtype, OXI_ELEMENTS_##dtype, OXI_BYTES_##dtype, steps, each, offset, n, \
-                         (const uint8_t *)rows, first, count, width, is_signed, to); \
-} \
-OXI_DOT_REPACKED(dot_repacked_##name, name, dtype, 0)
+    X(q4_k, OX_Q4_K, 16, 32, 0) X(q5_k, OX_Q5_K, 16, 32, 0) X(mxfp4, OX_MXFP4, 8, 32, 12) OXI_REPACKED_Q6_K(X)
+/* codes of eight bits */
+#define OXI_REPACKED_WIDE_TYPES(X) \
+    X(q8_0, OX_Q8_0, 8, 32, OXI_ROW_MOST == 127 ? 0 : 128) X(iq4_nl, OX_IQ4_NL, 8, 32, OXI_ROW_MOST == 127 ? 0 : 128)
 /* Two groups at a time, 256 numbers of one and of the other: two streams that the processor follows apart. */
 #define OXI_DOT_REPACKED(kernel, name, dtype, extra) \
 OXI_KERNEL void OXI_ISA(kernel)(int64_t groups, int64_t group_bytes, int64_t n, const void *blocks, \
@@ -16070,38 +16114,61 @@ OXI_KERNEL void OXI_ISA(kernel)(int64_t groups, int64_t group_bytes, int64_t n, 
                 OXI_ISA(rows_dot_##name)(p + j * group_bytes + at * bytes, x + at, out + OXI_REPACKED_ROWS * j, \
                                          extra); \
 }
-OXI_REPACKED_TYPES(OXI_X)
+#define OXI_X(name, dtype, steps, each, offset) \
+OXI_KERNEL void OXI_ISA(unpack_rows_##name)(int64_t n, const void *rows, int first, int count, int64_t width, \
+                                            bool is_signed, const oxi_code_panel *to) { \
+    OXI_ISA(rows_unpack)(dtype, OXI_ELEMENTS_##dtype, OXI_BYTES_##dtype, steps, each, offset, n, \
+                         (const uint8_t *)rows, first, count, width, is_signed, to); \
+}
+OXI_REPACKED_TYPES(OXI_X) OXI_REPACKED_WIDE_TYPES(OXI_X)
 #undef OXI_X
+#define OXI_X(name, dtype, steps, each, offset) OXI_DOT_REPACKED(dot_repacked_##name, name, dtype, 0)
+OXI_REPACKED_TYPES(OXI_X)
 #if !defined(OXI_X86)
-#define OXI_X(name, dtype, steps, each, offset) OXI_DOT_REPACKED(dot_extra_repacked_##name, name, dtype, 1)
-OXI_REPACKED_TYPES(OXI_X)
-#undef OXI_X
+OXI_REPACKED_WIDE_TYPES(OXI_X)
 #endif
+#undef OXI_X
+#define OXI_X(name, dtype, steps, each, offset) OXI_DOT_REPACKED(dot_extra_repacked_##name, name, dtype, 1)
+#if !defined(OXI_X86)
+OXI_REPACKED_TYPES(OXI_X)
+#endif
+#if defined(OXI_VNNI) || !defined(OXI_X86)
+OXI_REPACKED_WIDE_TYPES(OXI_X)
+#endif
+#undef OXI_X
 #endif
 
 static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels *k) {
     (void)k;
 #ifdef OXI_REPACKED
-#if defined(OXI_X86) && VF == 4
-    if (!(oxi_cpu_info()->features & OXI_CPU_SSSE3)) return;
-#endif
+    unsigned features = oxi_cpu_info()->features;
 #define OXI_X(name, dtype, steps, each, offset) \
     k->dot_repacked[dtype] = OXI_ISA(dot_repacked_##name); \
     k->unpack_repacked[dtype] = OXI_ISA(unpack_rows_##name);
-    OXI_REPACKED_TYPES(OXI_X)
-#undef OXI_X
-#if !defined(OXI_X86)
-    if (!(oxi_cpu_info()->features & OXI_CPU_DOTPROD)) return;
-#define OXI_X(name, dtype, steps, each, offset) k->dot_repacked[dtype] = OXI_ISA(dot_extra_repacked_##name);
-    OXI_REPACKED_TYPES(OXI_X)
-#undef OXI_X
+#if defined(OXI_X86)
+    if (VF == 4 && !(features & OXI_CPU_SSSE3)) return;
+#else
+    OXI_REPACKED_WIDE_TYPES(OXI_X)
 #endif
+    OXI_REPACKED_TYPES(OXI_X)
+#undef OXI_X
+#define OXI_X(name, dtype, steps, each, offset) \
+    k->dot_repacked[dtype] = OXI_ISA(dot_extra_repacked_##name); \
+    k->unpack_repacked[dtype] = OXI_ISA(unpack_rows_##name);
+#if defined(OXI_VNNI)
+    if (features & (VF == 16 ? OXI_CPU_AVX512_VNNI : OXI_CPU_AVX_VNNI)) { OXI_REPACKED_WIDE_TYPES(OXI_X) }
+#elif !defined(OXI_X86)
+    if (features & OXI_CPU_DOTPROD) { OXI_REPACKED_TYPES(OXI_X) OXI_REPACKED_WIDE_TYPES(OXI_X) }
+#endif
+#undef OXI_X
 #endif
 }
 
 #undef OXI_REPACKED
 #undef OXI_REPACKED_TYPES
 #undef OXI_REPACKED_Q6_K
+#undef OXI_REPACKED_WIDE_TYPES
+#undef OXI_ROW_MOST
 #undef OXI_EACH_REPACKED_32
 #undef OXI_DOT_REPACKED
 #undef OXI_ROWS
@@ -16141,6 +16208,7 @@ static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels *k) {
 #undef vrw_mul
 #undef vrw_low
 #undef vrw_high
+#undef vr_look_up
 OXI_STRAIGHT_END
 /* >>cpu/kernels/codes.inc */
 /* Products of panels of int8 codes of one tier: OXI_CODE_ROWS rows of activations against 2 VQ rows of
@@ -21348,8 +21416,9 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 /* ---- lanes ------------------------------------------------------------------------------------------------
  * vr: OXI_ROWS rows, four bytes each; vrs: as many int32; vrf: as many floats.
  * vr_spread: the four bytes at p in each lane. Shifts carry bits from byte to byte: a mask follows.
- * vrs_number: byte i of each lane. vrs_step adds up the products of unsigned codes and of q, on x86 in 16 bits,
- * which must hold them; vrs_scaled adds such sums times a scale to an int32. Scales are made two to a lane, as
+ * vrs_number: byte i of each lane. vrs_step adds up the products of codes and of q: on x86 unsigned codes, in 16
+ * bits, which must hold them, or by VNNI (extra) in 32; on Arm signed codes in 32, extra: by its dot products. vrs_scaled adds
+ * sums of 16 bits, on Arm of 32, times a scale to an int32. Scales are made two to a lane, as
  * words: vrw_even and vrw_odd widen bytes 0 and 2, 1 and 3; vrw_low and vrw_high make one of the two what
  * vrs_scaled takes; vrs_dot adds their products with two words, spread; vrs_one is a scale of 1. */
 #if defined(OXI_X86) && VF > 1
@@ -21371,8 +21440,10 @@ typedef __m256i OXI_ISA(vr);
 typedef __m128i OXI_ISA(vr);
 #endif
 typedef OXI_ISA(vr) OXI_ISA(vrs);
+#define OXI_ROW_MOST 255 /* of a code that is multiplied */
 #elif VF == 4
 #define OXI_REPACKED 1
+#define OXI_ROW_MOST 127
 #define OXI_ROWS 4
 typedef uint8x16_t OXI_ISA(vr);
 typedef int32x4_t OXI_ISA(vrs);
@@ -21390,6 +21461,7 @@ typedef int32x4_t OXI_ISA(vrs);
 #define vr_and OXI_ISA(vr_and)
 #define vr_or OXI_ISA(vr_or)
 #define vr_sub OXI_ISA(vr_sub)
+#define vr_look_up OXI_ISA(vr_look_up)
 #define vr_right OXI_ISA(vr_right)
 #define vr_left OXI_ISA(vr_left)
 #define vrs_number OXI_ISA(vrs_number)
@@ -21440,6 +21512,19 @@ OXI_INLINE vr vr_spread(const void *p) {
 OXI_INLINE vr vr_and(vr a, vr b) { return OXI_R_WHOLE(and)(a, b); }
 OXI_INLINE vr vr_or(vr a, vr b) { return OXI_R_WHOLE(or)(a, b); }
 OXI_INLINE vr vr_sub(vr a, vr b) { return OXI_R(sub_epi8)(a, b); }
+OXI_INLINE vr vr_look_up(const uint8_t *table, vr a) {
+    __m128i numbers = _mm_loadu_si128((const __m128i *)(const void *)table);
+#if VF == 16
+    return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(numbers), a);
+#elif OXI_ISA(FMA)
+    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(numbers), a);
+#elif VF == 8
+    return _mm_shuffle_epi8(numbers, a);
+#else
+    __asm__("pshufb %1, %0" : "+x"(numbers) : "x"(a));
+    return numbers;
+#endif
+}
 OXI_INLINE vr vr_right(vr a, int count) { return OXI_R(srli_epi16)(a, count); }
 OXI_INLINE vr vr_left(vr a, int count) { return OXI_R(slli_epi16)(a, count); }
 OXI_INLINE vrs vrs_number(vr a, int i, bool is_signed) {
@@ -21451,6 +21536,12 @@ OXI_INLINE vrs vrs_load(const int32_t *p) { return vr_load(p); }
 OXI_INLINE void vrs_store(int32_t *p, vrs a) { vr_store(p, a); }
 OXI_INLINE vrs vrs_one(void) { return OXI_R(set1_epi16)(1); }
 OXI_INLINE vrs vrs_step(vrs sums, vr codes, vr x, int extra) {
+#ifdef OXI_VNNI
+    if (extra) {
+        OXI_VNNI("vpdpbusd", sums, codes, x);
+        return sums;
+    }
+#endif
     (void)extra;
 #if VF == 4
     __asm__("pmaddubsw %1, %0" : "+x"(codes) : "x"(x));
@@ -21485,6 +21576,7 @@ OXI_INLINE vr vr_spread(const void *p) {
 OXI_INLINE vr vr_and(vr a, vr b) { return vandq_u8(a, b); }
 OXI_INLINE vr vr_or(vr a, vr b) { return vorrq_u8(a, b); }
 OXI_INLINE vr vr_sub(vr a, vr b) { return vsubq_u8(a, b); }
+OXI_INLINE vr vr_look_up(const uint8_t *table, vr a) { return vqtbl1q_u8(vld1q_u8(table), a); }
 OXI_INLINE vr vr_left(vr a, int count) { return vshlq_u8(a, vdupq_n_s8((int8_t)count)); }
 OXI_INLINE vr vr_right(vr a, int count) { return vr_left(a, -count); }
 OXI_INLINE vrs vrs_number(vr a, int i, bool is_signed) {
@@ -21496,7 +21588,6 @@ OXI_INLINE vrs vrs_zero(void) { return vdupq_n_s32(0); }
 OXI_INLINE vrs vrs_load(const int32_t *p) { return vld1q_s32(p); }
 OXI_INLINE void vrs_store(int32_t *p, vrs a) { vst1q_s32(p, a); }
 OXI_INLINE vrs vrs_one(void) { return vdupq_n_s32(1); }
-/* extra: by the dot product instruction. */
 OXI_INLINE vrs vrs_step(vrs sums, vr codes, vr x, int extra) {
     int8x16_t c = vreinterpretq_s8_u8(codes), q = vreinterpretq_s8_u8(x);
     if (extra) return OXI_ISA(vb_dot)(sums, c, q);
@@ -21576,6 +21667,14 @@ OXI_INLINE vr OXI_ISA(row_codes)(ox_dtype dtype, const uint8_t *p, int part, int
     bool high = dtype == OX_Q4_K || dtype == OX_Q5_K ? step >= 8 : step >= 4;
     int four = step & (dtype == OX_Q4_K || dtype == OX_Q5_K ? 7 : 3);
     switch (dtype) {
+    case OX_Q8_0: /* code + 128 */
+        return OXI_ROW_MOST == 127 ? OXI_ISA(four_of_rows)(p, 2, step, v)
+                                   : vr_sub(OXI_ISA(four_of_rows)(p, 2, step, v), vr_bytes(128));
+    case OX_IQ4_NL:
+        return vr_look_up(OXI_ROW_MOST == 127 ? (const uint8_t *)oxi_table_iq4 : oxi_table_iq4_plus_128,
+                          OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 2, four, v), high));
+    case OX_MXFP4:
+        return vr_look_up(oxi_table_e2m1_plus_12, OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 1, four, v), high));
     case OX_Q4_0: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 2, four, v), high);
     case OX_Q4_1: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 4, four, v), high);
     case OX_Q5_0:
@@ -21620,6 +21719,15 @@ OXI_INLINE void OXI_ISA(prefetch_rows)(const uint8_t *p, int bytes, int turn) {
     for (int i = 0; i < each; i += 64) OXI_PREFETCH_READ(p + OXI_PREFETCH_AHEAD + turn * each + i);
 }
 
+/* The scales of types that have one for 32 numbers. */
+OXI_INLINE OXI_ISA(row_numbers) OXI_ISA(row_factors)(ox_dtype dtype, const uint8_t *p) {
+    float all[OXI_REPACKED_ROWS];
+    if (dtype != OX_MXFP4) return OXI_ISA(row_halves)(p);
+    OXI_ISA(powers_8)(p, 1, all);
+    OXI_ISA(powers_8)(p + 8, 1, all + 8);
+    return OXI_ISA(row_load)(all);
+}
+
 /* Types with a scale for 32 numbers. offset: what is taken from codes; `least` bytes behind the block's start
  * there is a number to be added, if not 0. */
 OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, const uint8_t *p, const oxi_q8 *x, float *out,
@@ -21649,7 +21757,10 @@ OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, const uint8_t *p
                 if (half == 1 || at_once < 8)
                     total[v] = vrs_scaled(half == 1 && at_once < 8 ? total[v] : vrs_zero(), sums[v], vrs_one());
         }
-        OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p);
+        OXI_UNROLL
+        for (int v = 0; v < OXI_ISA(row_vectors); v++)
+            if (OXI_ROW_MOST == 255 && extra) total[v] = sums[v];
+        OXI_ISA(row_numbers) d = OXI_ISA(row_factors)(dtype, p);
         OXI_UNROLL
         for (int v = 0; v < OXI_ISA(row_vectors); v++)
             sum.v[v] = vrf_fma(d.v[v], vrf_fma(vrf_of(total[v]), scale, taken), sum.v[v]);
@@ -21778,6 +21889,8 @@ OXI_INLINE void OXI_ISA(rows_dot_q6_k)(const uint8_t *p, const oxi_q8 *x, float 
 
 /* Name, dtype, offset of codes, where least numbers are, steps at once. */
 #define OXI_EACH_REPACKED_32(X) \
+    X(mxfp4, OX_MXFP4, 12, 0, 4) X(q8_0, OX_Q8_0, OXI_ROW_MOST == 127 ? 0 : 128, 0, 8) \
+    X(iq4_nl, OX_IQ4_NL, OXI_ROW_MOST == 127 ? 0 : 128, 0, 8) \
     X(q4_0, OX_Q4_0, 8, 0, 8) X(q4_1, OX_Q4_1, 0, 2, 8) X(q5_0, OX_Q5_0, 16, 0, 4) X(q5_1, OX_Q5_1, 0, 2, 4)
 
 #define OXI_X(name, dtype, offset, least, at_once) \
@@ -21834,7 +21947,7 @@ OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, in
                 }
             }
         code += 4 * width * (elements / 4);
-        OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p + (dtype == OX_Q6_K ? OXI_REPACKED_ROWS * 208 : 0));
+        OXI_ISA(row_numbers) d = OXI_ISA(row_factors)(dtype, p + (dtype == OX_Q6_K ? OXI_REPACKED_ROWS * 208 : 0));
         OXI_ISA(row_numbers) least = OXI_ISA(row_halves)(p + 2 * OXI_REPACKED_ROWS);
         for (int group = 0; group < elements / each; group++, scale += width, extra += extra ? width : 0)
             for (int i = 0; i < count; i += OXI_ROWS) {
@@ -21852,14 +21965,10 @@ OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, in
 /* name, dtype, steps of a part, numbers with a scale, offset of codes */
 #define OXI_REPACKED_TYPES(X) \
     X(q4_0, OX_Q4_0, 8, 32, 8) X(q4_1, OX_Q4_1, 8, 32, 0) X(q5_0, OX_Q5_0, 8, 32, 16) X(q5_1, OX_Q5_1, 8, 32, 0) \
-    X(q4_k, OX_Q4_K, 16, 32, 0) X(q5_k, OX_Q5_K, 16, 32, 0) OXI_REPACKED_Q6_K(X)
-#define OXI_X(name, dtype, steps, each, offset) \
-OXI_KERNEL void OXI_ISA(unpack_rows_##name)(int64_t n, const void *rows, int first, int count, int64_t width, \
-                                            bool is_signed, const oxi_code_panel *to) { \
-    OXI_ISA(rows_unpack)(dtype, OXI_ELEMENTS_##dtype, OXI_BYTES_##dtype, steps, each, offset, n, \
-                         (const uint8_t *)rows, first, count, width, is_signed, to); \
-} \
-OXI_DOT_REPACKED(dot_repacked_##name, name, dtype, 0)
+    X(q4_k, OX_Q4_K, 16, 32, 0) X(q5_k, OX_Q5_K, 16, 32, 0) X(mxfp4, OX_MXFP4, 8, 32, 12) OXI_REPACKED_Q6_K(X)
+/* codes of eight bits */
+#define OXI_REPACKED_WIDE_TYPES(X) \
+    X(q8_0, OX_Q8_0, 8, 32, OXI_ROW_MOST == 127 ? 0 : 128) X(iq4_nl, OX_IQ4_NL, 8, 32, OXI_ROW_MOST == 127 ? 0 : 128)
 /* Two groups at a time, 256 numbers of one and of the other: two streams that the processor follows apart. */
 #define OXI_DOT_REPACKED(kernel, name, dtype, extra) \
 OXI_KERNEL void OXI_ISA(kernel)(int64_t groups, int64_t group_bytes, int64_t n, const void *blocks, \
@@ -21874,38 +21983,61 @@ OXI_KERNEL void OXI_ISA(kernel)(int64_t groups, int64_t group_bytes, int64_t n, 
                 OXI_ISA(rows_dot_##name)(p + j * group_bytes + at * bytes, x + at, out + OXI_REPACKED_ROWS * j, \
                                          extra); \
 }
-OXI_REPACKED_TYPES(OXI_X)
+#define OXI_X(name, dtype, steps, each, offset) \
+OXI_KERNEL void OXI_ISA(unpack_rows_##name)(int64_t n, const void *rows, int first, int count, int64_t width, \
+                                            bool is_signed, const oxi_code_panel *to) { \
+    OXI_ISA(rows_unpack)(dtype, OXI_ELEMENTS_##dtype, OXI_BYTES_##dtype, steps, each, offset, n, \
+                         (const uint8_t *)rows, first, count, width, is_signed, to); \
+}
+OXI_REPACKED_TYPES(OXI_X) OXI_REPACKED_WIDE_TYPES(OXI_X)
 #undef OXI_X
+#define OXI_X(name, dtype, steps, each, offset) OXI_DOT_REPACKED(dot_repacked_##name, name, dtype, 0)
+OXI_REPACKED_TYPES(OXI_X)
 #if !defined(OXI_X86)
-#define OXI_X(name, dtype, steps, each, offset) OXI_DOT_REPACKED(dot_extra_repacked_##name, name, dtype, 1)
-OXI_REPACKED_TYPES(OXI_X)
-#undef OXI_X
+OXI_REPACKED_WIDE_TYPES(OXI_X)
 #endif
+#undef OXI_X
+#define OXI_X(name, dtype, steps, each, offset) OXI_DOT_REPACKED(dot_extra_repacked_##name, name, dtype, 1)
+#if !defined(OXI_X86)
+OXI_REPACKED_TYPES(OXI_X)
+#endif
+#if defined(OXI_VNNI) || !defined(OXI_X86)
+OXI_REPACKED_WIDE_TYPES(OXI_X)
+#endif
+#undef OXI_X
 #endif
 
 static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels *k) {
     (void)k;
 #ifdef OXI_REPACKED
-#if defined(OXI_X86) && VF == 4
-    if (!(oxi_cpu_info()->features & OXI_CPU_SSSE3)) return;
-#endif
+    unsigned features = oxi_cpu_info()->features;
 #define OXI_X(name, dtype, steps, each, offset) \
     k->dot_repacked[dtype] = OXI_ISA(dot_repacked_##name); \
     k->unpack_repacked[dtype] = OXI_ISA(unpack_rows_##name);
-    OXI_REPACKED_TYPES(OXI_X)
-#undef OXI_X
-#if !defined(OXI_X86)
-    if (!(oxi_cpu_info()->features & OXI_CPU_DOTPROD)) return;
-#define OXI_X(name, dtype, steps, each, offset) k->dot_repacked[dtype] = OXI_ISA(dot_extra_repacked_##name);
-    OXI_REPACKED_TYPES(OXI_X)
-#undef OXI_X
+#if defined(OXI_X86)
+    if (VF == 4 && !(features & OXI_CPU_SSSE3)) return;
+#else
+    OXI_REPACKED_WIDE_TYPES(OXI_X)
 #endif
+    OXI_REPACKED_TYPES(OXI_X)
+#undef OXI_X
+#define OXI_X(name, dtype, steps, each, offset) \
+    k->dot_repacked[dtype] = OXI_ISA(dot_extra_repacked_##name); \
+    k->unpack_repacked[dtype] = OXI_ISA(unpack_rows_##name);
+#if defined(OXI_VNNI)
+    if (features & (VF == 16 ? OXI_CPU_AVX512_VNNI : OXI_CPU_AVX_VNNI)) { OXI_REPACKED_WIDE_TYPES(OXI_X) }
+#elif !defined(OXI_X86)
+    if (features & OXI_CPU_DOTPROD) { OXI_REPACKED_TYPES(OXI_X) OXI_REPACKED_WIDE_TYPES(OXI_X) }
+#endif
+#undef OXI_X
 #endif
 }
 
 #undef OXI_REPACKED
 #undef OXI_REPACKED_TYPES
 #undef OXI_REPACKED_Q6_K
+#undef OXI_REPACKED_WIDE_TYPES
+#undef OXI_ROW_MOST
 #undef OXI_EACH_REPACKED_32
 #undef OXI_DOT_REPACKED
 #undef OXI_ROWS
@@ -21945,6 +22077,7 @@ static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels *k) {
 #undef vrw_mul
 #undef vrw_low
 #undef vrw_high
+#undef vr_look_up
 OXI_STRAIGHT_END
 /* >>cpu/kernels/codes.inc */
 /* Products of panels of int8 codes of one tier: OXI_CODE_ROWS rows of activations against 2 VQ rows of
@@ -27085,8 +27218,9 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 /* ---- lanes ------------------------------------------------------------------------------------------------
  * vr: OXI_ROWS rows, four bytes each; vrs: as many int32; vrf: as many floats.
  * vr_spread: the four bytes at p in each lane. Shifts carry bits from byte to byte: a mask follows.
- * vrs_number: byte i of each lane. vrs_step adds up the products of unsigned codes and of q, on x86 in 16 bits,
- * which must hold them; vrs_scaled adds such sums times a scale to an int32. Scales are made two to a lane, as
+ * vrs_number: byte i of each lane. vrs_step adds up the products of codes and of q: on x86 unsigned codes, in 16
+ * bits, which must hold them, or by VNNI (extra) in 32; on Arm signed codes in 32, extra: by its dot products. vrs_scaled adds
+ * sums of 16 bits, on Arm of 32, times a scale to an int32. Scales are made two to a lane, as
  * words: vrw_even and vrw_odd widen bytes 0 and 2, 1 and 3; vrw_low and vrw_high make one of the two what
  * vrs_scaled takes; vrs_dot adds their products with two words, spread; vrs_one is a scale of 1. */
 #if defined(OXI_X86) && VF > 1
@@ -27108,8 +27242,10 @@ typedef __m256i OXI_ISA(vr);
 typedef __m128i OXI_ISA(vr);
 #endif
 typedef OXI_ISA(vr) OXI_ISA(vrs);
+#define OXI_ROW_MOST 255 /* of a code that is multiplied */
 #elif VF == 4
 #define OXI_REPACKED 1
+#define OXI_ROW_MOST 127
 #define OXI_ROWS 4
 typedef uint8x16_t OXI_ISA(vr);
 typedef int32x4_t OXI_ISA(vrs);
@@ -27127,6 +27263,7 @@ typedef int32x4_t OXI_ISA(vrs);
 #define vr_and OXI_ISA(vr_and)
 #define vr_or OXI_ISA(vr_or)
 #define vr_sub OXI_ISA(vr_sub)
+#define vr_look_up OXI_ISA(vr_look_up)
 #define vr_right OXI_ISA(vr_right)
 #define vr_left OXI_ISA(vr_left)
 #define vrs_number OXI_ISA(vrs_number)
@@ -27177,6 +27314,19 @@ OXI_INLINE vr vr_spread(const void *p) {
 OXI_INLINE vr vr_and(vr a, vr b) { return OXI_R_WHOLE(and)(a, b); }
 OXI_INLINE vr vr_or(vr a, vr b) { return OXI_R_WHOLE(or)(a, b); }
 OXI_INLINE vr vr_sub(vr a, vr b) { return OXI_R(sub_epi8)(a, b); }
+OXI_INLINE vr vr_look_up(const uint8_t *table, vr a) {
+    __m128i numbers = _mm_loadu_si128((const __m128i *)(const void *)table);
+#if VF == 16
+    return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(numbers), a);
+#elif OXI_ISA(FMA)
+    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(numbers), a);
+#elif VF == 8
+    return _mm_shuffle_epi8(numbers, a);
+#else
+    __asm__("pshufb %1, %0" : "+x"(numbers) : "x"(a));
+    return numbers;
+#endif
+}
 OXI_INLINE vr vr_right(vr a, int count) { return OXI_R(srli_epi16)(a, count); }
 OXI_INLINE vr vr_left(vr a, int count) { return OXI_R(slli_epi16)(a, count); }
 OXI_INLINE vrs vrs_number(vr a, int i, bool is_signed) {
@@ -27188,6 +27338,12 @@ OXI_INLINE vrs vrs_load(const int32_t *p) { return vr_load(p); }
 OXI_INLINE void vrs_store(int32_t *p, vrs a) { vr_store(p, a); }
 OXI_INLINE vrs vrs_one(void) { return OXI_R(set1_epi16)(1); }
 OXI_INLINE vrs vrs_step(vrs sums, vr codes, vr x, int extra) {
+#ifdef OXI_VNNI
+    if (extra) {
+        OXI_VNNI("vpdpbusd", sums, codes, x);
+        return sums;
+    }
+#endif
     (void)extra;
 #if VF == 4
     __asm__("pmaddubsw %1, %0" : "+x"(codes) : "x"(x));
@@ -27222,6 +27378,7 @@ OXI_INLINE vr vr_spread(const void *p) {
 OXI_INLINE vr vr_and(vr a, vr b) { return vandq_u8(a, b); }
 OXI_INLINE vr vr_or(vr a, vr b) { return vorrq_u8(a, b); }
 OXI_INLINE vr vr_sub(vr a, vr b) { return vsubq_u8(a, b); }
+OXI_INLINE vr vr_look_up(const uint8_t *table, vr a) { return vqtbl1q_u8(vld1q_u8(table), a); }
 OXI_INLINE vr vr_left(vr a, int count) { return vshlq_u8(a, vdupq_n_s8((int8_t)count)); }
 OXI_INLINE vr vr_right(vr a, int count) { return vr_left(a, -count); }
 OXI_INLINE vrs vrs_number(vr a, int i, bool is_signed) {
@@ -27233,7 +27390,6 @@ OXI_INLINE vrs vrs_zero(void) { return vdupq_n_s32(0); }
 OXI_INLINE vrs vrs_load(const int32_t *p) { return vld1q_s32(p); }
 OXI_INLINE void vrs_store(int32_t *p, vrs a) { vst1q_s32(p, a); }
 OXI_INLINE vrs vrs_one(void) { return vdupq_n_s32(1); }
-/* extra: by the dot product instruction. */
 OXI_INLINE vrs vrs_step(vrs sums, vr codes, vr x, int extra) {
     int8x16_t c = vreinterpretq_s8_u8(codes), q = vreinterpretq_s8_u8(x);
     if (extra) return OXI_ISA(vb_dot)(sums, c, q);
@@ -27313,6 +27469,14 @@ OXI_INLINE vr OXI_ISA(row_codes)(ox_dtype dtype, const uint8_t *p, int part, int
     bool high = dtype == OX_Q4_K || dtype == OX_Q5_K ? step >= 8 : step >= 4;
     int four = step & (dtype == OX_Q4_K || dtype == OX_Q5_K ? 7 : 3);
     switch (dtype) {
+    case OX_Q8_0: /* code + 128 */
+        return OXI_ROW_MOST == 127 ? OXI_ISA(four_of_rows)(p, 2, step, v)
+                                   : vr_sub(OXI_ISA(four_of_rows)(p, 2, step, v), vr_bytes(128));
+    case OX_IQ4_NL:
+        return vr_look_up(OXI_ROW_MOST == 127 ? (const uint8_t *)oxi_table_iq4 : oxi_table_iq4_plus_128,
+                          OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 2, four, v), high));
+    case OX_MXFP4:
+        return vr_look_up(oxi_table_e2m1_plus_12, OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 1, four, v), high));
     case OX_Q4_0: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 2, four, v), high);
     case OX_Q4_1: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 4, four, v), high);
     case OX_Q5_0:
@@ -27357,6 +27521,15 @@ OXI_INLINE void OXI_ISA(prefetch_rows)(const uint8_t *p, int bytes, int turn) {
     for (int i = 0; i < each; i += 64) OXI_PREFETCH_READ(p + OXI_PREFETCH_AHEAD + turn * each + i);
 }
 
+/* The scales of types that have one for 32 numbers. */
+OXI_INLINE OXI_ISA(row_numbers) OXI_ISA(row_factors)(ox_dtype dtype, const uint8_t *p) {
+    float all[OXI_REPACKED_ROWS];
+    if (dtype != OX_MXFP4) return OXI_ISA(row_halves)(p);
+    OXI_ISA(powers_8)(p, 1, all);
+    OXI_ISA(powers_8)(p + 8, 1, all + 8);
+    return OXI_ISA(row_load)(all);
+}
+
 /* Types with a scale for 32 numbers. offset: what is taken from codes; `least` bytes behind the block's start
  * there is a number to be added, if not 0. */
 OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, const uint8_t *p, const oxi_q8 *x, float *out,
@@ -27386,7 +27559,10 @@ OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, const uint8_t *p
                 if (half == 1 || at_once < 8)
                     total[v] = vrs_scaled(half == 1 && at_once < 8 ? total[v] : vrs_zero(), sums[v], vrs_one());
         }
-        OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p);
+        OXI_UNROLL
+        for (int v = 0; v < OXI_ISA(row_vectors); v++)
+            if (OXI_ROW_MOST == 255 && extra) total[v] = sums[v];
+        OXI_ISA(row_numbers) d = OXI_ISA(row_factors)(dtype, p);
         OXI_UNROLL
         for (int v = 0; v < OXI_ISA(row_vectors); v++)
             sum.v[v] = vrf_fma(d.v[v], vrf_fma(vrf_of(total[v]), scale, taken), sum.v[v]);
@@ -27515,6 +27691,8 @@ OXI_INLINE void OXI_ISA(rows_dot_q6_k)(const uint8_t *p, const oxi_q8 *x, float 
 
 /* Name, dtype, offset of codes, where least numbers are, steps at once. */
 #define OXI_EACH_REPACKED_32(X) \
+    X(mxfp4, OX_MXFP4, 12, 0, 4) X(q8_0, OX_Q8_0, OXI_ROW_MOST == 127 ? 0 : 128, 0, 8) \
+    X(iq4_nl, OX_IQ4_NL, OXI_ROW_MOST == 127 ? 0 : 128, 0, 8) \
     X(q4_0, OX_Q4_0, 8, 0, 8) X(q4_1, OX_Q4_1, 0, 2, 8) X(q5_0, OX_Q5_0, 16, 0, 4) X(q5_1, OX_Q5_1, 0, 2, 4)
 
 #define OXI_X(name, dtype, offset, least, at_once) \
@@ -27571,7 +27749,7 @@ OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, in
                 }
             }
         code += 4 * width * (elements / 4);
-        OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p + (dtype == OX_Q6_K ? OXI_REPACKED_ROWS * 208 : 0));
+        OXI_ISA(row_numbers) d = OXI_ISA(row_factors)(dtype, p + (dtype == OX_Q6_K ? OXI_REPACKED_ROWS * 208 : 0));
         OXI_ISA(row_numbers) least = OXI_ISA(row_halves)(p + 2 * OXI_REPACKED_ROWS);
         for (int group = 0; group < elements / each; group++, scale += width, extra += extra ? width : 0)
             for (int i = 0; i < count; i += OXI_ROWS) {
@@ -27589,14 +27767,10 @@ OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, in
 /* name, dtype, steps of a part, numbers with a scale, offset of codes */
 #define OXI_REPACKED_TYPES(X) \
     X(q4_0, OX_Q4_0, 8, 32, 8) X(q4_1, OX_Q4_1, 8, 32, 0) X(q5_0, OX_Q5_0, 8, 32, 16) X(q5_1, OX_Q5_1, 8, 32, 0) \
-    X(q4_k, OX_Q4_K, 16, 32, 0) X(q5_k, OX_Q5_K, 16, 32, 0) OXI_REPACKED_Q6_K(X)
-#define OXI_X(name, dtype, steps, each, offset) \
-OXI_KERNEL void OXI_ISA(unpack_rows_##name)(int64_t n, const void *rows, int first, int count, int64_t width, \
-                                            bool is_signed, const oxi_code_panel *to) { \
-    OXI_ISA(rows_unpack)(dtype, OXI_ELEMENTS_##dtype, OXI_BYTES_##dtype, steps, each, offset, n, \
-                         (const uint8_t *)rows, first, count, width, is_signed, to); \
-} \
-OXI_DOT_REPACKED(dot_repacked_##name, name, dtype, 0)
+    X(q4_k, OX_Q4_K, 16, 32, 0) X(q5_k, OX_Q5_K, 16, 32, 0) X(mxfp4, OX_MXFP4, 8, 32, 12) OXI_REPACKED_Q6_K(X)
+/* codes of eight bits */
+#define OXI_REPACKED_WIDE_TYPES(X) \
+    X(q8_0, OX_Q8_0, 8, 32, OXI_ROW_MOST == 127 ? 0 : 128) X(iq4_nl, OX_IQ4_NL, 8, 32, OXI_ROW_MOST == 127 ? 0 : 128)
 /* Two groups at a time, 256 numbers of one and of the other: two streams that the processor follows apart. */
 #define OXI_DOT_REPACKED(kernel, name, dtype, extra) \
 OXI_KERNEL void OXI_ISA(kernel)(int64_t groups, int64_t group_bytes, int64_t n, const void *blocks, \
@@ -27611,38 +27785,61 @@ OXI_KERNEL void OXI_ISA(kernel)(int64_t groups, int64_t group_bytes, int64_t n, 
                 OXI_ISA(rows_dot_##name)(p + j * group_bytes + at * bytes, x + at, out + OXI_REPACKED_ROWS * j, \
                                          extra); \
 }
-OXI_REPACKED_TYPES(OXI_X)
+#define OXI_X(name, dtype, steps, each, offset) \
+OXI_KERNEL void OXI_ISA(unpack_rows_##name)(int64_t n, const void *rows, int first, int count, int64_t width, \
+                                            bool is_signed, const oxi_code_panel *to) { \
+    OXI_ISA(rows_unpack)(dtype, OXI_ELEMENTS_##dtype, OXI_BYTES_##dtype, steps, each, offset, n, \
+                         (const uint8_t *)rows, first, count, width, is_signed, to); \
+}
+OXI_REPACKED_TYPES(OXI_X) OXI_REPACKED_WIDE_TYPES(OXI_X)
 #undef OXI_X
+#define OXI_X(name, dtype, steps, each, offset) OXI_DOT_REPACKED(dot_repacked_##name, name, dtype, 0)
+OXI_REPACKED_TYPES(OXI_X)
 #if !defined(OXI_X86)
-#define OXI_X(name, dtype, steps, each, offset) OXI_DOT_REPACKED(dot_extra_repacked_##name, name, dtype, 1)
-OXI_REPACKED_TYPES(OXI_X)
-#undef OXI_X
+OXI_REPACKED_WIDE_TYPES(OXI_X)
 #endif
+#undef OXI_X
+#define OXI_X(name, dtype, steps, each, offset) OXI_DOT_REPACKED(dot_extra_repacked_##name, name, dtype, 1)
+#if !defined(OXI_X86)
+OXI_REPACKED_TYPES(OXI_X)
+#endif
+#if defined(OXI_VNNI) || !defined(OXI_X86)
+OXI_REPACKED_WIDE_TYPES(OXI_X)
+#endif
+#undef OXI_X
 #endif
 
 static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels *k) {
     (void)k;
 #ifdef OXI_REPACKED
-#if defined(OXI_X86) && VF == 4
-    if (!(oxi_cpu_info()->features & OXI_CPU_SSSE3)) return;
-#endif
+    unsigned features = oxi_cpu_info()->features;
 #define OXI_X(name, dtype, steps, each, offset) \
     k->dot_repacked[dtype] = OXI_ISA(dot_repacked_##name); \
     k->unpack_repacked[dtype] = OXI_ISA(unpack_rows_##name);
-    OXI_REPACKED_TYPES(OXI_X)
-#undef OXI_X
-#if !defined(OXI_X86)
-    if (!(oxi_cpu_info()->features & OXI_CPU_DOTPROD)) return;
-#define OXI_X(name, dtype, steps, each, offset) k->dot_repacked[dtype] = OXI_ISA(dot_extra_repacked_##name);
-    OXI_REPACKED_TYPES(OXI_X)
-#undef OXI_X
+#if defined(OXI_X86)
+    if (VF == 4 && !(features & OXI_CPU_SSSE3)) return;
+#else
+    OXI_REPACKED_WIDE_TYPES(OXI_X)
 #endif
+    OXI_REPACKED_TYPES(OXI_X)
+#undef OXI_X
+#define OXI_X(name, dtype, steps, each, offset) \
+    k->dot_repacked[dtype] = OXI_ISA(dot_extra_repacked_##name); \
+    k->unpack_repacked[dtype] = OXI_ISA(unpack_rows_##name);
+#if defined(OXI_VNNI)
+    if (features & (VF == 16 ? OXI_CPU_AVX512_VNNI : OXI_CPU_AVX_VNNI)) { OXI_REPACKED_WIDE_TYPES(OXI_X) }
+#elif !defined(OXI_X86)
+    if (features & OXI_CPU_DOTPROD) { OXI_REPACKED_TYPES(OXI_X) OXI_REPACKED_WIDE_TYPES(OXI_X) }
+#endif
+#undef OXI_X
 #endif
 }
 
 #undef OXI_REPACKED
 #undef OXI_REPACKED_TYPES
 #undef OXI_REPACKED_Q6_K
+#undef OXI_REPACKED_WIDE_TYPES
+#undef OXI_ROW_MOST
 #undef OXI_EACH_REPACKED_32
 #undef OXI_DOT_REPACKED
 #undef OXI_ROWS
@@ -27682,6 +27879,7 @@ static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels *k) {
 #undef vrw_mul
 #undef vrw_low
 #undef vrw_high
+#undef vr_look_up
 OXI_STRAIGHT_END
 /* >>cpu/kernels/codes.inc */
 /* Products of panels of int8 codes of one tier: OXI_CODE_ROWS rows of activations against 2 VQ rows of
@@ -32738,8 +32936,9 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 /* ---- lanes ------------------------------------------------------------------------------------------------
  * vr: OXI_ROWS rows, four bytes each; vrs: as many int32; vrf: as many floats.
  * vr_spread: the four bytes at p in each lane. Shifts carry bits from byte to byte: a mask follows.
- * vrs_number: byte i of each lane. vrs_step adds up the products of unsigned codes and of q, on x86 in 16 bits,
- * which must hold them; vrs_scaled adds such sums times a scale to an int32. Scales are made two to a lane, as
+ * vrs_number: byte i of each lane. vrs_step adds up the products of codes and of q: on x86 unsigned codes, in 16
+ * bits, which must hold them, or by VNNI (extra) in 32; on Arm signed codes in 32, extra: by its dot products. vrs_scaled adds
+ * sums of 16 bits, on Arm of 32, times a scale to an int32. Scales are made two to a lane, as
  * words: vrw_even and vrw_odd widen bytes 0 and 2, 1 and 3; vrw_low and vrw_high make one of the two what
  * vrs_scaled takes; vrs_dot adds their products with two words, spread; vrs_one is a scale of 1. */
 #if defined(OXI_X86) && VF > 1
@@ -32761,8 +32960,10 @@ typedef __m256i OXI_ISA(vr);
 typedef __m128i OXI_ISA(vr);
 #endif
 typedef OXI_ISA(vr) OXI_ISA(vrs);
+#define OXI_ROW_MOST 255 /* of a code that is multiplied */
 #elif VF == 4
 #define OXI_REPACKED 1
+#define OXI_ROW_MOST 127
 #define OXI_ROWS 4
 typedef uint8x16_t OXI_ISA(vr);
 typedef int32x4_t OXI_ISA(vrs);
@@ -32780,6 +32981,7 @@ typedef int32x4_t OXI_ISA(vrs);
 #define vr_and OXI_ISA(vr_and)
 #define vr_or OXI_ISA(vr_or)
 #define vr_sub OXI_ISA(vr_sub)
+#define vr_look_up OXI_ISA(vr_look_up)
 #define vr_right OXI_ISA(vr_right)
 #define vr_left OXI_ISA(vr_left)
 #define vrs_number OXI_ISA(vrs_number)
@@ -32830,6 +33032,19 @@ OXI_INLINE vr vr_spread(const void *p) {
 OXI_INLINE vr vr_and(vr a, vr b) { return OXI_R_WHOLE(and)(a, b); }
 OXI_INLINE vr vr_or(vr a, vr b) { return OXI_R_WHOLE(or)(a, b); }
 OXI_INLINE vr vr_sub(vr a, vr b) { return OXI_R(sub_epi8)(a, b); }
+OXI_INLINE vr vr_look_up(const uint8_t *table, vr a) {
+    __m128i numbers = _mm_loadu_si128((const __m128i *)(const void *)table);
+#if VF == 16
+    return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(numbers), a);
+#elif OXI_ISA(FMA)
+    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(numbers), a);
+#elif VF == 8
+    return _mm_shuffle_epi8(numbers, a);
+#else
+    __asm__("pshufb %1, %0" : "+x"(numbers) : "x"(a));
+    return numbers;
+#endif
+}
 OXI_INLINE vr vr_right(vr a, int count) { return OXI_R(srli_epi16)(a, count); }
 OXI_INLINE vr vr_left(vr a, int count) { return OXI_R(slli_epi16)(a, count); }
 OXI_INLINE vrs vrs_number(vr a, int i, bool is_signed) {
@@ -32841,6 +33056,12 @@ OXI_INLINE vrs vrs_load(const int32_t *p) { return vr_load(p); }
 OXI_INLINE void vrs_store(int32_t *p, vrs a) { vr_store(p, a); }
 OXI_INLINE vrs vrs_one(void) { return OXI_R(set1_epi16)(1); }
 OXI_INLINE vrs vrs_step(vrs sums, vr codes, vr x, int extra) {
+#ifdef OXI_VNNI
+    if (extra) {
+        OXI_VNNI("vpdpbusd", sums, codes, x);
+        return sums;
+    }
+#endif
     (void)extra;
 #if VF == 4
     __asm__("pmaddubsw %1, %0" : "+x"(codes) : "x"(x));
@@ -32875,6 +33096,7 @@ OXI_INLINE vr vr_spread(const void *p) {
 OXI_INLINE vr vr_and(vr a, vr b) { return vandq_u8(a, b); }
 OXI_INLINE vr vr_or(vr a, vr b) { return vorrq_u8(a, b); }
 OXI_INLINE vr vr_sub(vr a, vr b) { return vsubq_u8(a, b); }
+OXI_INLINE vr vr_look_up(const uint8_t *table, vr a) { return vqtbl1q_u8(vld1q_u8(table), a); }
 OXI_INLINE vr vr_left(vr a, int count) { return vshlq_u8(a, vdupq_n_s8((int8_t)count)); }
 OXI_INLINE vr vr_right(vr a, int count) { return vr_left(a, -count); }
 OXI_INLINE vrs vrs_number(vr a, int i, bool is_signed) {
@@ -32886,7 +33108,6 @@ OXI_INLINE vrs vrs_zero(void) { return vdupq_n_s32(0); }
 OXI_INLINE vrs vrs_load(const int32_t *p) { return vld1q_s32(p); }
 OXI_INLINE void vrs_store(int32_t *p, vrs a) { vst1q_s32(p, a); }
 OXI_INLINE vrs vrs_one(void) { return vdupq_n_s32(1); }
-/* extra: by the dot product instruction. */
 OXI_INLINE vrs vrs_step(vrs sums, vr codes, vr x, int extra) {
     int8x16_t c = vreinterpretq_s8_u8(codes), q = vreinterpretq_s8_u8(x);
     if (extra) return OXI_ISA(vb_dot)(sums, c, q);
@@ -32966,6 +33187,14 @@ OXI_INLINE vr OXI_ISA(row_codes)(ox_dtype dtype, const uint8_t *p, int part, int
     bool high = dtype == OX_Q4_K || dtype == OX_Q5_K ? step >= 8 : step >= 4;
     int four = step & (dtype == OX_Q4_K || dtype == OX_Q5_K ? 7 : 3);
     switch (dtype) {
+    case OX_Q8_0: /* code + 128 */
+        return OXI_ROW_MOST == 127 ? OXI_ISA(four_of_rows)(p, 2, step, v)
+                                   : vr_sub(OXI_ISA(four_of_rows)(p, 2, step, v), vr_bytes(128));
+    case OX_IQ4_NL:
+        return vr_look_up(OXI_ROW_MOST == 127 ? (const uint8_t *)oxi_table_iq4 : oxi_table_iq4_plus_128,
+                          OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 2, four, v), high));
+    case OX_MXFP4:
+        return vr_look_up(oxi_table_e2m1_plus_12, OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 1, four, v), high));
     case OX_Q4_0: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 2, four, v), high);
     case OX_Q4_1: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 4, four, v), high);
     case OX_Q5_0:
@@ -33010,6 +33239,15 @@ OXI_INLINE void OXI_ISA(prefetch_rows)(const uint8_t *p, int bytes, int turn) {
     for (int i = 0; i < each; i += 64) OXI_PREFETCH_READ(p + OXI_PREFETCH_AHEAD + turn * each + i);
 }
 
+/* The scales of types that have one for 32 numbers. */
+OXI_INLINE OXI_ISA(row_numbers) OXI_ISA(row_factors)(ox_dtype dtype, const uint8_t *p) {
+    float all[OXI_REPACKED_ROWS];
+    if (dtype != OX_MXFP4) return OXI_ISA(row_halves)(p);
+    OXI_ISA(powers_8)(p, 1, all);
+    OXI_ISA(powers_8)(p + 8, 1, all + 8);
+    return OXI_ISA(row_load)(all);
+}
+
 /* Types with a scale for 32 numbers. offset: what is taken from codes; `least` bytes behind the block's start
  * there is a number to be added, if not 0. */
 OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, const uint8_t *p, const oxi_q8 *x, float *out,
@@ -33039,7 +33277,10 @@ OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, const uint8_t *p
                 if (half == 1 || at_once < 8)
                     total[v] = vrs_scaled(half == 1 && at_once < 8 ? total[v] : vrs_zero(), sums[v], vrs_one());
         }
-        OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p);
+        OXI_UNROLL
+        for (int v = 0; v < OXI_ISA(row_vectors); v++)
+            if (OXI_ROW_MOST == 255 && extra) total[v] = sums[v];
+        OXI_ISA(row_numbers) d = OXI_ISA(row_factors)(dtype, p);
         OXI_UNROLL
         for (int v = 0; v < OXI_ISA(row_vectors); v++)
             sum.v[v] = vrf_fma(d.v[v], vrf_fma(vrf_of(total[v]), scale, taken), sum.v[v]);
@@ -33168,6 +33409,8 @@ OXI_INLINE void OXI_ISA(rows_dot_q6_k)(const uint8_t *p, const oxi_q8 *x, float 
 
 /* Name, dtype, offset of codes, where least numbers are, steps at once. */
 #define OXI_EACH_REPACKED_32(X) \
+    X(mxfp4, OX_MXFP4, 12, 0, 4) X(q8_0, OX_Q8_0, OXI_ROW_MOST == 127 ? 0 : 128, 0, 8) \
+    X(iq4_nl, OX_IQ4_NL, OXI_ROW_MOST == 127 ? 0 : 128, 0, 8) \
     X(q4_0, OX_Q4_0, 8, 0, 8) X(q4_1, OX_Q4_1, 0, 2, 8) X(q5_0, OX_Q5_0, 16, 0, 4) X(q5_1, OX_Q5_1, 0, 2, 4)
 
 #define OXI_X(name, dtype, offset, least, at_once) \
@@ -33224,7 +33467,7 @@ OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, in
                 }
             }
         code += 4 * width * (elements / 4);
-        OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p + (dtype == OX_Q6_K ? OXI_REPACKED_ROWS * 208 : 0));
+        OXI_ISA(row_numbers) d = OXI_ISA(row_factors)(dtype, p + (dtype == OX_Q6_K ? OXI_REPACKED_ROWS * 208 : 0));
         OXI_ISA(row_numbers) least = OXI_ISA(row_halves)(p + 2 * OXI_REPACKED_ROWS);
         for (int group = 0; group < elements / each; group++, scale += width, extra += extra ? width : 0)
             for (int i = 0; i < count; i += OXI_ROWS) {
@@ -33242,14 +33485,10 @@ OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, in
 /* name, dtype, steps of a part, numbers with a scale, offset of codes */
 #define OXI_REPACKED_TYPES(X) \
     X(q4_0, OX_Q4_0, 8, 32, 8) X(q4_1, OX_Q4_1, 8, 32, 0) X(q5_0, OX_Q5_0, 8, 32, 16) X(q5_1, OX_Q5_1, 8, 32, 0) \
-    X(q4_k, OX_Q4_K, 16, 32, 0) X(q5_k, OX_Q5_K, 16, 32, 0) OXI_REPACKED_Q6_K(X)
-#define OXI_X(name, dtype, steps, each, offset) \
-OXI_KERNEL void OXI_ISA(unpack_rows_##name)(int64_t n, const void *rows, int first, int count, int64_t width, \
-                                            bool is_signed, const oxi_code_panel *to) { \
-    OXI_ISA(rows_unpack)(dtype, OXI_ELEMENTS_##dtype, OXI_BYTES_##dtype, steps, each, offset, n, \
-                         (const uint8_t *)rows, first, count, width, is_signed, to); \
-} \
-OXI_DOT_REPACKED(dot_repacked_##name, name, dtype, 0)
+    X(q4_k, OX_Q4_K, 16, 32, 0) X(q5_k, OX_Q5_K, 16, 32, 0) X(mxfp4, OX_MXFP4, 8, 32, 12) OXI_REPACKED_Q6_K(X)
+/* codes of eight bits */
+#define OXI_REPACKED_WIDE_TYPES(X) \
+    X(q8_0, OX_Q8_0, 8, 32, OXI_ROW_MOST == 127 ? 0 : 128) X(iq4_nl, OX_IQ4_NL, 8, 32, OXI_ROW_MOST == 127 ? 0 : 128)
 /* Two groups at a time, 256 numbers of one and of the other: two streams that the processor follows apart. */
 #define OXI_DOT_REPACKED(kernel, name, dtype, extra) \
 OXI_KERNEL void OXI_ISA(kernel)(int64_t groups, int64_t group_bytes, int64_t n, const void *blocks, \
@@ -33264,38 +33503,61 @@ OXI_KERNEL void OXI_ISA(kernel)(int64_t groups, int64_t group_bytes, int64_t n, 
                 OXI_ISA(rows_dot_##name)(p + j * group_bytes + at * bytes, x + at, out + OXI_REPACKED_ROWS * j, \
                                          extra); \
 }
-OXI_REPACKED_TYPES(OXI_X)
+#define OXI_X(name, dtype, steps, each, offset) \
+OXI_KERNEL void OXI_ISA(unpack_rows_##name)(int64_t n, const void *rows, int first, int count, int64_t width, \
+                                            bool is_signed, const oxi_code_panel *to) { \
+    OXI_ISA(rows_unpack)(dtype, OXI_ELEMENTS_##dtype, OXI_BYTES_##dtype, steps, each, offset, n, \
+                         (const uint8_t *)rows, first, count, width, is_signed, to); \
+}
+OXI_REPACKED_TYPES(OXI_X) OXI_REPACKED_WIDE_TYPES(OXI_X)
 #undef OXI_X
+#define OXI_X(name, dtype, steps, each, offset) OXI_DOT_REPACKED(dot_repacked_##name, name, dtype, 0)
+OXI_REPACKED_TYPES(OXI_X)
 #if !defined(OXI_X86)
-#define OXI_X(name, dtype, steps, each, offset) OXI_DOT_REPACKED(dot_extra_repacked_##name, name, dtype, 1)
-OXI_REPACKED_TYPES(OXI_X)
-#undef OXI_X
+OXI_REPACKED_WIDE_TYPES(OXI_X)
 #endif
+#undef OXI_X
+#define OXI_X(name, dtype, steps, each, offset) OXI_DOT_REPACKED(dot_extra_repacked_##name, name, dtype, 1)
+#if !defined(OXI_X86)
+OXI_REPACKED_TYPES(OXI_X)
+#endif
+#if defined(OXI_VNNI) || !defined(OXI_X86)
+OXI_REPACKED_WIDE_TYPES(OXI_X)
+#endif
+#undef OXI_X
 #endif
 
 static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels *k) {
     (void)k;
 #ifdef OXI_REPACKED
-#if defined(OXI_X86) && VF == 4
-    if (!(oxi_cpu_info()->features & OXI_CPU_SSSE3)) return;
-#endif
+    unsigned features = oxi_cpu_info()->features;
 #define OXI_X(name, dtype, steps, each, offset) \
     k->dot_repacked[dtype] = OXI_ISA(dot_repacked_##name); \
     k->unpack_repacked[dtype] = OXI_ISA(unpack_rows_##name);
-    OXI_REPACKED_TYPES(OXI_X)
-#undef OXI_X
-#if !defined(OXI_X86)
-    if (!(oxi_cpu_info()->features & OXI_CPU_DOTPROD)) return;
-#define OXI_X(name, dtype, steps, each, offset) k->dot_repacked[dtype] = OXI_ISA(dot_extra_repacked_##name);
-    OXI_REPACKED_TYPES(OXI_X)
-#undef OXI_X
+#if defined(OXI_X86)
+    if (VF == 4 && !(features & OXI_CPU_SSSE3)) return;
+#else
+    OXI_REPACKED_WIDE_TYPES(OXI_X)
 #endif
+    OXI_REPACKED_TYPES(OXI_X)
+#undef OXI_X
+#define OXI_X(name, dtype, steps, each, offset) \
+    k->dot_repacked[dtype] = OXI_ISA(dot_extra_repacked_##name); \
+    k->unpack_repacked[dtype] = OXI_ISA(unpack_rows_##name);
+#if defined(OXI_VNNI)
+    if (features & (VF == 16 ? OXI_CPU_AVX512_VNNI : OXI_CPU_AVX_VNNI)) { OXI_REPACKED_WIDE_TYPES(OXI_X) }
+#elif !defined(OXI_X86)
+    if (features & OXI_CPU_DOTPROD) { OXI_REPACKED_TYPES(OXI_X) OXI_REPACKED_WIDE_TYPES(OXI_X) }
+#endif
+#undef OXI_X
 #endif
 }
 
 #undef OXI_REPACKED
 #undef OXI_REPACKED_TYPES
 #undef OXI_REPACKED_Q6_K
+#undef OXI_REPACKED_WIDE_TYPES
+#undef OXI_ROW_MOST
 #undef OXI_EACH_REPACKED_32
 #undef OXI_DOT_REPACKED
 #undef OXI_ROWS
@@ -33335,6 +33597,7 @@ static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels *k) {
 #undef vrw_mul
 #undef vrw_low
 #undef vrw_high
+#undef vr_look_up
 OXI_STRAIGHT_END
 /* >>cpu/kernels/codes.inc */
 /* Products of panels of int8 codes of one tier: OXI_CODE_ROWS rows of activations against 2 VQ rows of
@@ -38383,8 +38646,9 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 /* ---- lanes ------------------------------------------------------------------------------------------------
  * vr: OXI_ROWS rows, four bytes each; vrs: as many int32; vrf: as many floats.
  * vr_spread: the four bytes at p in each lane. Shifts carry bits from byte to byte: a mask follows.
- * vrs_number: byte i of each lane. vrs_step adds up the products of unsigned codes and of q, on x86 in 16 bits,
- * which must hold them; vrs_scaled adds such sums times a scale to an int32. Scales are made two to a lane, as
+ * vrs_number: byte i of each lane. vrs_step adds up the products of codes and of q: on x86 unsigned codes, in 16
+ * bits, which must hold them, or by VNNI (extra) in 32; on Arm signed codes in 32, extra: by its dot products. vrs_scaled adds
+ * sums of 16 bits, on Arm of 32, times a scale to an int32. Scales are made two to a lane, as
  * words: vrw_even and vrw_odd widen bytes 0 and 2, 1 and 3; vrw_low and vrw_high make one of the two what
  * vrs_scaled takes; vrs_dot adds their products with two words, spread; vrs_one is a scale of 1. */
 #if defined(OXI_X86) && VF > 1
@@ -38406,8 +38670,10 @@ typedef __m256i OXI_ISA(vr);
 typedef __m128i OXI_ISA(vr);
 #endif
 typedef OXI_ISA(vr) OXI_ISA(vrs);
+#define OXI_ROW_MOST 255 /* of a code that is multiplied */
 #elif VF == 4
 #define OXI_REPACKED 1
+#define OXI_ROW_MOST 127
 #define OXI_ROWS 4
 typedef uint8x16_t OXI_ISA(vr);
 typedef int32x4_t OXI_ISA(vrs);
@@ -38425,6 +38691,7 @@ typedef int32x4_t OXI_ISA(vrs);
 #define vr_and OXI_ISA(vr_and)
 #define vr_or OXI_ISA(vr_or)
 #define vr_sub OXI_ISA(vr_sub)
+#define vr_look_up OXI_ISA(vr_look_up)
 #define vr_right OXI_ISA(vr_right)
 #define vr_left OXI_ISA(vr_left)
 #define vrs_number OXI_ISA(vrs_number)
@@ -38475,6 +38742,19 @@ OXI_INLINE vr vr_spread(const void *p) {
 OXI_INLINE vr vr_and(vr a, vr b) { return OXI_R_WHOLE(and)(a, b); }
 OXI_INLINE vr vr_or(vr a, vr b) { return OXI_R_WHOLE(or)(a, b); }
 OXI_INLINE vr vr_sub(vr a, vr b) { return OXI_R(sub_epi8)(a, b); }
+OXI_INLINE vr vr_look_up(const uint8_t *table, vr a) {
+    __m128i numbers = _mm_loadu_si128((const __m128i *)(const void *)table);
+#if VF == 16
+    return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(numbers), a);
+#elif OXI_ISA(FMA)
+    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(numbers), a);
+#elif VF == 8
+    return _mm_shuffle_epi8(numbers, a);
+#else
+    __asm__("pshufb %1, %0" : "+x"(numbers) : "x"(a));
+    return numbers;
+#endif
+}
 OXI_INLINE vr vr_right(vr a, int count) { return OXI_R(srli_epi16)(a, count); }
 OXI_INLINE vr vr_left(vr a, int count) { return OXI_R(slli_epi16)(a, count); }
 OXI_INLINE vrs vrs_number(vr a, int i, bool is_signed) {
@@ -38486,6 +38766,12 @@ OXI_INLINE vrs vrs_load(const int32_t *p) { return vr_load(p); }
 OXI_INLINE void vrs_store(int32_t *p, vrs a) { vr_store(p, a); }
 OXI_INLINE vrs vrs_one(void) { return OXI_R(set1_epi16)(1); }
 OXI_INLINE vrs vrs_step(vrs sums, vr codes, vr x, int extra) {
+#ifdef OXI_VNNI
+    if (extra) {
+        OXI_VNNI("vpdpbusd", sums, codes, x);
+        return sums;
+    }
+#endif
     (void)extra;
 #if VF == 4
     __asm__("pmaddubsw %1, %0" : "+x"(codes) : "x"(x));
@@ -38520,6 +38806,7 @@ OXI_INLINE vr vr_spread(const void *p) {
 OXI_INLINE vr vr_and(vr a, vr b) { return vandq_u8(a, b); }
 OXI_INLINE vr vr_or(vr a, vr b) { return vorrq_u8(a, b); }
 OXI_INLINE vr vr_sub(vr a, vr b) { return vsubq_u8(a, b); }
+OXI_INLINE vr vr_look_up(const uint8_t *table, vr a) { return vqtbl1q_u8(vld1q_u8(table), a); }
 OXI_INLINE vr vr_left(vr a, int count) { return vshlq_u8(a, vdupq_n_s8((int8_t)count)); }
 OXI_INLINE vr vr_right(vr a, int count) { return vr_left(a, -count); }
 OXI_INLINE vrs vrs_number(vr a, int i, bool is_signed) {
@@ -38531,7 +38818,6 @@ OXI_INLINE vrs vrs_zero(void) { return vdupq_n_s32(0); }
 OXI_INLINE vrs vrs_load(const int32_t *p) { return vld1q_s32(p); }
 OXI_INLINE void vrs_store(int32_t *p, vrs a) { vst1q_s32(p, a); }
 OXI_INLINE vrs vrs_one(void) { return vdupq_n_s32(1); }
-/* extra: by the dot product instruction. */
 OXI_INLINE vrs vrs_step(vrs sums, vr codes, vr x, int extra) {
     int8x16_t c = vreinterpretq_s8_u8(codes), q = vreinterpretq_s8_u8(x);
     if (extra) return OXI_ISA(vb_dot)(sums, c, q);
@@ -38611,6 +38897,14 @@ OXI_INLINE vr OXI_ISA(row_codes)(ox_dtype dtype, const uint8_t *p, int part, int
     bool high = dtype == OX_Q4_K || dtype == OX_Q5_K ? step >= 8 : step >= 4;
     int four = step & (dtype == OX_Q4_K || dtype == OX_Q5_K ? 7 : 3);
     switch (dtype) {
+    case OX_Q8_0: /* code + 128 */
+        return OXI_ROW_MOST == 127 ? OXI_ISA(four_of_rows)(p, 2, step, v)
+                                   : vr_sub(OXI_ISA(four_of_rows)(p, 2, step, v), vr_bytes(128));
+    case OX_IQ4_NL:
+        return vr_look_up(OXI_ROW_MOST == 127 ? (const uint8_t *)oxi_table_iq4 : oxi_table_iq4_plus_128,
+                          OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 2, four, v), high));
+    case OX_MXFP4:
+        return vr_look_up(oxi_table_e2m1_plus_12, OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 1, four, v), high));
     case OX_Q4_0: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 2, four, v), high);
     case OX_Q4_1: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 4, four, v), high);
     case OX_Q5_0:
@@ -38655,6 +38949,15 @@ OXI_INLINE void OXI_ISA(prefetch_rows)(const uint8_t *p, int bytes, int turn) {
     for (int i = 0; i < each; i += 64) OXI_PREFETCH_READ(p + OXI_PREFETCH_AHEAD + turn * each + i);
 }
 
+/* The scales of types that have one for 32 numbers. */
+OXI_INLINE OXI_ISA(row_numbers) OXI_ISA(row_factors)(ox_dtype dtype, const uint8_t *p) {
+    float all[OXI_REPACKED_ROWS];
+    if (dtype != OX_MXFP4) return OXI_ISA(row_halves)(p);
+    OXI_ISA(powers_8)(p, 1, all);
+    OXI_ISA(powers_8)(p + 8, 1, all + 8);
+    return OXI_ISA(row_load)(all);
+}
+
 /* Types with a scale for 32 numbers. offset: what is taken from codes; `least` bytes behind the block's start
  * there is a number to be added, if not 0. */
 OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, const uint8_t *p, const oxi_q8 *x, float *out,
@@ -38684,7 +38987,10 @@ OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, const uint8_t *p
                 if (half == 1 || at_once < 8)
                     total[v] = vrs_scaled(half == 1 && at_once < 8 ? total[v] : vrs_zero(), sums[v], vrs_one());
         }
-        OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p);
+        OXI_UNROLL
+        for (int v = 0; v < OXI_ISA(row_vectors); v++)
+            if (OXI_ROW_MOST == 255 && extra) total[v] = sums[v];
+        OXI_ISA(row_numbers) d = OXI_ISA(row_factors)(dtype, p);
         OXI_UNROLL
         for (int v = 0; v < OXI_ISA(row_vectors); v++)
             sum.v[v] = vrf_fma(d.v[v], vrf_fma(vrf_of(total[v]), scale, taken), sum.v[v]);
@@ -38813,6 +39119,8 @@ OXI_INLINE void OXI_ISA(rows_dot_q6_k)(const uint8_t *p, const oxi_q8 *x, float 
 
 /* Name, dtype, offset of codes, where least numbers are, steps at once. */
 #define OXI_EACH_REPACKED_32(X) \
+    X(mxfp4, OX_MXFP4, 12, 0, 4) X(q8_0, OX_Q8_0, OXI_ROW_MOST == 127 ? 0 : 128, 0, 8) \
+    X(iq4_nl, OX_IQ4_NL, OXI_ROW_MOST == 127 ? 0 : 128, 0, 8) \
     X(q4_0, OX_Q4_0, 8, 0, 8) X(q4_1, OX_Q4_1, 0, 2, 8) X(q5_0, OX_Q5_0, 16, 0, 4) X(q5_1, OX_Q5_1, 0, 2, 4)
 
 #define OXI_X(name, dtype, offset, least, at_once) \
@@ -38869,7 +39177,7 @@ OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, in
                 }
             }
         code += 4 * width * (elements / 4);
-        OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p + (dtype == OX_Q6_K ? OXI_REPACKED_ROWS * 208 : 0));
+        OXI_ISA(row_numbers) d = OXI_ISA(row_factors)(dtype, p + (dtype == OX_Q6_K ? OXI_REPACKED_ROWS * 208 : 0));
         OXI_ISA(row_numbers) least = OXI_ISA(row_halves)(p + 2 * OXI_REPACKED_ROWS);
         for (int group = 0; group < elements / each; group++, scale += width, extra += extra ? width : 0)
             for (int i = 0; i < count; i += OXI_ROWS) {
@@ -38887,14 +39195,10 @@ OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, in
 /* name, dtype, steps of a part, numbers with a scale, offset of codes */
 #define OXI_REPACKED_TYPES(X) \
     X(q4_0, OX_Q4_0, 8, 32, 8) X(q4_1, OX_Q4_1, 8, 32, 0) X(q5_0, OX_Q5_0, 8, 32, 16) X(q5_1, OX_Q5_1, 8, 32, 0) \
-    X(q4_k, OX_Q4_K, 16, 32, 0) X(q5_k, OX_Q5_K, 16, 32, 0) OXI_REPACKED_Q6_K(X)
-#define OXI_X(name, dtype, steps, each, offset) \
-OXI_KERNEL void OXI_ISA(unpack_rows_##name)(int64_t n, const void *rows, int first, int count, int64_t width, \
-                                            bool is_signed, const oxi_code_panel *to) { \
-    OXI_ISA(rows_unpack)(dtype, OXI_ELEMENTS_##dtype, OXI_BYTES_##dtype, steps, each, offset, n, \
-                         (const uint8_t *)rows, first, count, width, is_signed, to); \
-} \
-OXI_DOT_REPACKED(dot_repacked_##name, name, dtype, 0)
+    X(q4_k, OX_Q4_K, 16, 32, 0) X(q5_k, OX_Q5_K, 16, 32, 0) X(mxfp4, OX_MXFP4, 8, 32, 12) OXI_REPACKED_Q6_K(X)
+/* codes of eight bits */
+#define OXI_REPACKED_WIDE_TYPES(X) \
+    X(q8_0, OX_Q8_0, 8, 32, OXI_ROW_MOST == 127 ? 0 : 128) X(iq4_nl, OX_IQ4_NL, 8, 32, OXI_ROW_MOST == 127 ? 0 : 128)
 /* Two groups at a time, 256 numbers of one and of the other: two streams that the processor follows apart. */
 #define OXI_DOT_REPACKED(kernel, name, dtype, extra) \
 OXI_KERNEL void OXI_ISA(kernel)(int64_t groups, int64_t group_bytes, int64_t n, const void *blocks, \
@@ -38909,38 +39213,61 @@ OXI_KERNEL void OXI_ISA(kernel)(int64_t groups, int64_t group_bytes, int64_t n, 
                 OXI_ISA(rows_dot_##name)(p + j * group_bytes + at * bytes, x + at, out + OXI_REPACKED_ROWS * j, \
                                          extra); \
 }
-OXI_REPACKED_TYPES(OXI_X)
+#define OXI_X(name, dtype, steps, each, offset) \
+OXI_KERNEL void OXI_ISA(unpack_rows_##name)(int64_t n, const void *rows, int first, int count, int64_t width, \
+                                            bool is_signed, const oxi_code_panel *to) { \
+    OXI_ISA(rows_unpack)(dtype, OXI_ELEMENTS_##dtype, OXI_BYTES_##dtype, steps, each, offset, n, \
+                         (const uint8_t *)rows, first, count, width, is_signed, to); \
+}
+OXI_REPACKED_TYPES(OXI_X) OXI_REPACKED_WIDE_TYPES(OXI_X)
 #undef OXI_X
+#define OXI_X(name, dtype, steps, each, offset) OXI_DOT_REPACKED(dot_repacked_##name, name, dtype, 0)
+OXI_REPACKED_TYPES(OXI_X)
 #if !defined(OXI_X86)
-#define OXI_X(name, dtype, steps, each, offset) OXI_DOT_REPACKED(dot_extra_repacked_##name, name, dtype, 1)
-OXI_REPACKED_TYPES(OXI_X)
-#undef OXI_X
+OXI_REPACKED_WIDE_TYPES(OXI_X)
 #endif
+#undef OXI_X
+#define OXI_X(name, dtype, steps, each, offset) OXI_DOT_REPACKED(dot_extra_repacked_##name, name, dtype, 1)
+#if !defined(OXI_X86)
+OXI_REPACKED_TYPES(OXI_X)
+#endif
+#if defined(OXI_VNNI) || !defined(OXI_X86)
+OXI_REPACKED_WIDE_TYPES(OXI_X)
+#endif
+#undef OXI_X
 #endif
 
 static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels *k) {
     (void)k;
 #ifdef OXI_REPACKED
-#if defined(OXI_X86) && VF == 4
-    if (!(oxi_cpu_info()->features & OXI_CPU_SSSE3)) return;
-#endif
+    unsigned features = oxi_cpu_info()->features;
 #define OXI_X(name, dtype, steps, each, offset) \
     k->dot_repacked[dtype] = OXI_ISA(dot_repacked_##name); \
     k->unpack_repacked[dtype] = OXI_ISA(unpack_rows_##name);
-    OXI_REPACKED_TYPES(OXI_X)
-#undef OXI_X
-#if !defined(OXI_X86)
-    if (!(oxi_cpu_info()->features & OXI_CPU_DOTPROD)) return;
-#define OXI_X(name, dtype, steps, each, offset) k->dot_repacked[dtype] = OXI_ISA(dot_extra_repacked_##name);
-    OXI_REPACKED_TYPES(OXI_X)
-#undef OXI_X
+#if defined(OXI_X86)
+    if (VF == 4 && !(features & OXI_CPU_SSSE3)) return;
+#else
+    OXI_REPACKED_WIDE_TYPES(OXI_X)
 #endif
+    OXI_REPACKED_TYPES(OXI_X)
+#undef OXI_X
+#define OXI_X(name, dtype, steps, each, offset) \
+    k->dot_repacked[dtype] = OXI_ISA(dot_extra_repacked_##name); \
+    k->unpack_repacked[dtype] = OXI_ISA(unpack_rows_##name);
+#if defined(OXI_VNNI)
+    if (features & (VF == 16 ? OXI_CPU_AVX512_VNNI : OXI_CPU_AVX_VNNI)) { OXI_REPACKED_WIDE_TYPES(OXI_X) }
+#elif !defined(OXI_X86)
+    if (features & OXI_CPU_DOTPROD) { OXI_REPACKED_TYPES(OXI_X) OXI_REPACKED_WIDE_TYPES(OXI_X) }
+#endif
+#undef OXI_X
 #endif
 }
 
 #undef OXI_REPACKED
 #undef OXI_REPACKED_TYPES
 #undef OXI_REPACKED_Q6_K
+#undef OXI_REPACKED_WIDE_TYPES
+#undef OXI_ROW_MOST
 #undef OXI_EACH_REPACKED_32
 #undef OXI_DOT_REPACKED
 #undef OXI_ROWS
@@ -38980,6 +39307,7 @@ static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels *k) {
 #undef vrw_mul
 #undef vrw_low
 #undef vrw_high
+#undef vr_look_up
 OXI_STRAIGHT_END
 /* >>cpu/kernels/codes.inc */
 /* Products of panels of int8 codes of one tier: OXI_CODE_ROWS rows of activations against 2 VQ rows of
@@ -44023,8 +44351,9 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 /* ---- lanes ------------------------------------------------------------------------------------------------
  * vr: OXI_ROWS rows, four bytes each; vrs: as many int32; vrf: as many floats.
  * vr_spread: the four bytes at p in each lane. Shifts carry bits from byte to byte: a mask follows.
- * vrs_number: byte i of each lane. vrs_step adds up the products of unsigned codes and of q, on x86 in 16 bits,
- * which must hold them; vrs_scaled adds such sums times a scale to an int32. Scales are made two to a lane, as
+ * vrs_number: byte i of each lane. vrs_step adds up the products of codes and of q: on x86 unsigned codes, in 16
+ * bits, which must hold them, or by VNNI (extra) in 32; on Arm signed codes in 32, extra: by its dot products. vrs_scaled adds
+ * sums of 16 bits, on Arm of 32, times a scale to an int32. Scales are made two to a lane, as
  * words: vrw_even and vrw_odd widen bytes 0 and 2, 1 and 3; vrw_low and vrw_high make one of the two what
  * vrs_scaled takes; vrs_dot adds their products with two words, spread; vrs_one is a scale of 1. */
 #if defined(OXI_X86) && VF > 1
@@ -44046,8 +44375,10 @@ typedef __m256i OXI_ISA(vr);
 typedef __m128i OXI_ISA(vr);
 #endif
 typedef OXI_ISA(vr) OXI_ISA(vrs);
+#define OXI_ROW_MOST 255 /* of a code that is multiplied */
 #elif VF == 4
 #define OXI_REPACKED 1
+#define OXI_ROW_MOST 127
 #define OXI_ROWS 4
 typedef uint8x16_t OXI_ISA(vr);
 typedef int32x4_t OXI_ISA(vrs);
@@ -44065,6 +44396,7 @@ typedef int32x4_t OXI_ISA(vrs);
 #define vr_and OXI_ISA(vr_and)
 #define vr_or OXI_ISA(vr_or)
 #define vr_sub OXI_ISA(vr_sub)
+#define vr_look_up OXI_ISA(vr_look_up)
 #define vr_right OXI_ISA(vr_right)
 #define vr_left OXI_ISA(vr_left)
 #define vrs_number OXI_ISA(vrs_number)
@@ -44115,6 +44447,19 @@ OXI_INLINE vr vr_spread(const void *p) {
 OXI_INLINE vr vr_and(vr a, vr b) { return OXI_R_WHOLE(and)(a, b); }
 OXI_INLINE vr vr_or(vr a, vr b) { return OXI_R_WHOLE(or)(a, b); }
 OXI_INLINE vr vr_sub(vr a, vr b) { return OXI_R(sub_epi8)(a, b); }
+OXI_INLINE vr vr_look_up(const uint8_t *table, vr a) {
+    __m128i numbers = _mm_loadu_si128((const __m128i *)(const void *)table);
+#if VF == 16
+    return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(numbers), a);
+#elif OXI_ISA(FMA)
+    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(numbers), a);
+#elif VF == 8
+    return _mm_shuffle_epi8(numbers, a);
+#else
+    __asm__("pshufb %1, %0" : "+x"(numbers) : "x"(a));
+    return numbers;
+#endif
+}
 OXI_INLINE vr vr_right(vr a, int count) { return OXI_R(srli_epi16)(a, count); }
 OXI_INLINE vr vr_left(vr a, int count) { return OXI_R(slli_epi16)(a, count); }
 OXI_INLINE vrs vrs_number(vr a, int i, bool is_signed) {
@@ -44126,6 +44471,12 @@ OXI_INLINE vrs vrs_load(const int32_t *p) { return vr_load(p); }
 OXI_INLINE void vrs_store(int32_t *p, vrs a) { vr_store(p, a); }
 OXI_INLINE vrs vrs_one(void) { return OXI_R(set1_epi16)(1); }
 OXI_INLINE vrs vrs_step(vrs sums, vr codes, vr x, int extra) {
+#ifdef OXI_VNNI
+    if (extra) {
+        OXI_VNNI("vpdpbusd", sums, codes, x);
+        return sums;
+    }
+#endif
     (void)extra;
 #if VF == 4
     __asm__("pmaddubsw %1, %0" : "+x"(codes) : "x"(x));
@@ -44160,6 +44511,7 @@ OXI_INLINE vr vr_spread(const void *p) {
 OXI_INLINE vr vr_and(vr a, vr b) { return vandq_u8(a, b); }
 OXI_INLINE vr vr_or(vr a, vr b) { return vorrq_u8(a, b); }
 OXI_INLINE vr vr_sub(vr a, vr b) { return vsubq_u8(a, b); }
+OXI_INLINE vr vr_look_up(const uint8_t *table, vr a) { return vqtbl1q_u8(vld1q_u8(table), a); }
 OXI_INLINE vr vr_left(vr a, int count) { return vshlq_u8(a, vdupq_n_s8((int8_t)count)); }
 OXI_INLINE vr vr_right(vr a, int count) { return vr_left(a, -count); }
 OXI_INLINE vrs vrs_number(vr a, int i, bool is_signed) {
@@ -44171,7 +44523,6 @@ OXI_INLINE vrs vrs_zero(void) { return vdupq_n_s32(0); }
 OXI_INLINE vrs vrs_load(const int32_t *p) { return vld1q_s32(p); }
 OXI_INLINE void vrs_store(int32_t *p, vrs a) { vst1q_s32(p, a); }
 OXI_INLINE vrs vrs_one(void) { return vdupq_n_s32(1); }
-/* extra: by the dot product instruction. */
 OXI_INLINE vrs vrs_step(vrs sums, vr codes, vr x, int extra) {
     int8x16_t c = vreinterpretq_s8_u8(codes), q = vreinterpretq_s8_u8(x);
     if (extra) return OXI_ISA(vb_dot)(sums, c, q);
@@ -44251,6 +44602,14 @@ OXI_INLINE vr OXI_ISA(row_codes)(ox_dtype dtype, const uint8_t *p, int part, int
     bool high = dtype == OX_Q4_K || dtype == OX_Q5_K ? step >= 8 : step >= 4;
     int four = step & (dtype == OX_Q4_K || dtype == OX_Q5_K ? 7 : 3);
     switch (dtype) {
+    case OX_Q8_0: /* code + 128 */
+        return OXI_ROW_MOST == 127 ? OXI_ISA(four_of_rows)(p, 2, step, v)
+                                   : vr_sub(OXI_ISA(four_of_rows)(p, 2, step, v), vr_bytes(128));
+    case OX_IQ4_NL:
+        return vr_look_up(OXI_ROW_MOST == 127 ? (const uint8_t *)oxi_table_iq4 : oxi_table_iq4_plus_128,
+                          OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 2, four, v), high));
+    case OX_MXFP4:
+        return vr_look_up(oxi_table_e2m1_plus_12, OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 1, four, v), high));
     case OX_Q4_0: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 2, four, v), high);
     case OX_Q4_1: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 4, four, v), high);
     case OX_Q5_0:
@@ -44295,6 +44654,15 @@ OXI_INLINE void OXI_ISA(prefetch_rows)(const uint8_t *p, int bytes, int turn) {
     for (int i = 0; i < each; i += 64) OXI_PREFETCH_READ(p + OXI_PREFETCH_AHEAD + turn * each + i);
 }
 
+/* The scales of types that have one for 32 numbers. */
+OXI_INLINE OXI_ISA(row_numbers) OXI_ISA(row_factors)(ox_dtype dtype, const uint8_t *p) {
+    float all[OXI_REPACKED_ROWS];
+    if (dtype != OX_MXFP4) return OXI_ISA(row_halves)(p);
+    OXI_ISA(powers_8)(p, 1, all);
+    OXI_ISA(powers_8)(p + 8, 1, all + 8);
+    return OXI_ISA(row_load)(all);
+}
+
 /* Types with a scale for 32 numbers. offset: what is taken from codes; `least` bytes behind the block's start
  * there is a number to be added, if not 0. */
 OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, const uint8_t *p, const oxi_q8 *x, float *out,
@@ -44324,7 +44692,10 @@ OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, const uint8_t *p
                 if (half == 1 || at_once < 8)
                     total[v] = vrs_scaled(half == 1 && at_once < 8 ? total[v] : vrs_zero(), sums[v], vrs_one());
         }
-        OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p);
+        OXI_UNROLL
+        for (int v = 0; v < OXI_ISA(row_vectors); v++)
+            if (OXI_ROW_MOST == 255 && extra) total[v] = sums[v];
+        OXI_ISA(row_numbers) d = OXI_ISA(row_factors)(dtype, p);
         OXI_UNROLL
         for (int v = 0; v < OXI_ISA(row_vectors); v++)
             sum.v[v] = vrf_fma(d.v[v], vrf_fma(vrf_of(total[v]), scale, taken), sum.v[v]);
@@ -44453,6 +44824,8 @@ OXI_INLINE void OXI_ISA(rows_dot_q6_k)(const uint8_t *p, const oxi_q8 *x, float 
 
 /* Name, dtype, offset of codes, where least numbers are, steps at once. */
 #define OXI_EACH_REPACKED_32(X) \
+    X(mxfp4, OX_MXFP4, 12, 0, 4) X(q8_0, OX_Q8_0, OXI_ROW_MOST == 127 ? 0 : 128, 0, 8) \
+    X(iq4_nl, OX_IQ4_NL, OXI_ROW_MOST == 127 ? 0 : 128, 0, 8) \
     X(q4_0, OX_Q4_0, 8, 0, 8) X(q4_1, OX_Q4_1, 0, 2, 8) X(q5_0, OX_Q5_0, 16, 0, 4) X(q5_1, OX_Q5_1, 0, 2, 4)
 
 #define OXI_X(name, dtype, offset, least, at_once) \
@@ -44509,7 +44882,7 @@ OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, in
                 }
             }
         code += 4 * width * (elements / 4);
-        OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p + (dtype == OX_Q6_K ? OXI_REPACKED_ROWS * 208 : 0));
+        OXI_ISA(row_numbers) d = OXI_ISA(row_factors)(dtype, p + (dtype == OX_Q6_K ? OXI_REPACKED_ROWS * 208 : 0));
         OXI_ISA(row_numbers) least = OXI_ISA(row_halves)(p + 2 * OXI_REPACKED_ROWS);
         for (int group = 0; group < elements / each; group++, scale += width, extra += extra ? width : 0)
             for (int i = 0; i < count; i += OXI_ROWS) {
@@ -44527,14 +44900,10 @@ OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, in
 /* name, dtype, steps of a part, numbers with a scale, offset of codes */
 #define OXI_REPACKED_TYPES(X) \
     X(q4_0, OX_Q4_0, 8, 32, 8) X(q4_1, OX_Q4_1, 8, 32, 0) X(q5_0, OX_Q5_0, 8, 32, 16) X(q5_1, OX_Q5_1, 8, 32, 0) \
-    X(q4_k, OX_Q4_K, 16, 32, 0) X(q5_k, OX_Q5_K, 16, 32, 0) OXI_REPACKED_Q6_K(X)
-#define OXI_X(name, dtype, steps, each, offset) \
-OXI_KERNEL void OXI_ISA(unpack_rows_##name)(int64_t n, const void *rows, int first, int count, int64_t width, \
-                                            bool is_signed, const oxi_code_panel *to) { \
-    OXI_ISA(rows_unpack)(dtype, OXI_ELEMENTS_##dtype, OXI_BYTES_##dtype, steps, each, offset, n, \
-                         (const uint8_t *)rows, first, count, width, is_signed, to); \
-} \
-OXI_DOT_REPACKED(dot_repacked_##name, name, dtype, 0)
+    X(q4_k, OX_Q4_K, 16, 32, 0) X(q5_k, OX_Q5_K, 16, 32, 0) X(mxfp4, OX_MXFP4, 8, 32, 12) OXI_REPACKED_Q6_K(X)
+/* codes of eight bits */
+#define OXI_REPACKED_WIDE_TYPES(X) \
+    X(q8_0, OX_Q8_0, 8, 32, OXI_ROW_MOST == 127 ? 0 : 128) X(iq4_nl, OX_IQ4_NL, 8, 32, OXI_ROW_MOST == 127 ? 0 : 128)
 /* Two groups at a time, 256 numbers of one and of the other: two streams that the processor follows apart. */
 #define OXI_DOT_REPACKED(kernel, name, dtype, extra) \
 OXI_KERNEL void OXI_ISA(kernel)(int64_t groups, int64_t group_bytes, int64_t n, const void *blocks, \
@@ -44549,38 +44918,61 @@ OXI_KERNEL void OXI_ISA(kernel)(int64_t groups, int64_t group_bytes, int64_t n, 
                 OXI_ISA(rows_dot_##name)(p + j * group_bytes + at * bytes, x + at, out + OXI_REPACKED_ROWS * j, \
                                          extra); \
 }
-OXI_REPACKED_TYPES(OXI_X)
+#define OXI_X(name, dtype, steps, each, offset) \
+OXI_KERNEL void OXI_ISA(unpack_rows_##name)(int64_t n, const void *rows, int first, int count, int64_t width, \
+                                            bool is_signed, const oxi_code_panel *to) { \
+    OXI_ISA(rows_unpack)(dtype, OXI_ELEMENTS_##dtype, OXI_BYTES_##dtype, steps, each, offset, n, \
+                         (const uint8_t *)rows, first, count, width, is_signed, to); \
+}
+OXI_REPACKED_TYPES(OXI_X) OXI_REPACKED_WIDE_TYPES(OXI_X)
 #undef OXI_X
+#define OXI_X(name, dtype, steps, each, offset) OXI_DOT_REPACKED(dot_repacked_##name, name, dtype, 0)
+OXI_REPACKED_TYPES(OXI_X)
 #if !defined(OXI_X86)
-#define OXI_X(name, dtype, steps, each, offset) OXI_DOT_REPACKED(dot_extra_repacked_##name, name, dtype, 1)
-OXI_REPACKED_TYPES(OXI_X)
-#undef OXI_X
+OXI_REPACKED_WIDE_TYPES(OXI_X)
 #endif
+#undef OXI_X
+#define OXI_X(name, dtype, steps, each, offset) OXI_DOT_REPACKED(dot_extra_repacked_##name, name, dtype, 1)
+#if !defined(OXI_X86)
+OXI_REPACKED_TYPES(OXI_X)
+#endif
+#if defined(OXI_VNNI) || !defined(OXI_X86)
+OXI_REPACKED_WIDE_TYPES(OXI_X)
+#endif
+#undef OXI_X
 #endif
 
 static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels *k) {
     (void)k;
 #ifdef OXI_REPACKED
-#if defined(OXI_X86) && VF == 4
-    if (!(oxi_cpu_info()->features & OXI_CPU_SSSE3)) return;
-#endif
+    unsigned features = oxi_cpu_info()->features;
 #define OXI_X(name, dtype, steps, each, offset) \
     k->dot_repacked[dtype] = OXI_ISA(dot_repacked_##name); \
     k->unpack_repacked[dtype] = OXI_ISA(unpack_rows_##name);
-    OXI_REPACKED_TYPES(OXI_X)
-#undef OXI_X
-#if !defined(OXI_X86)
-    if (!(oxi_cpu_info()->features & OXI_CPU_DOTPROD)) return;
-#define OXI_X(name, dtype, steps, each, offset) k->dot_repacked[dtype] = OXI_ISA(dot_extra_repacked_##name);
-    OXI_REPACKED_TYPES(OXI_X)
-#undef OXI_X
+#if defined(OXI_X86)
+    if (VF == 4 && !(features & OXI_CPU_SSSE3)) return;
+#else
+    OXI_REPACKED_WIDE_TYPES(OXI_X)
 #endif
+    OXI_REPACKED_TYPES(OXI_X)
+#undef OXI_X
+#define OXI_X(name, dtype, steps, each, offset) \
+    k->dot_repacked[dtype] = OXI_ISA(dot_extra_repacked_##name); \
+    k->unpack_repacked[dtype] = OXI_ISA(unpack_rows_##name);
+#if defined(OXI_VNNI)
+    if (features & (VF == 16 ? OXI_CPU_AVX512_VNNI : OXI_CPU_AVX_VNNI)) { OXI_REPACKED_WIDE_TYPES(OXI_X) }
+#elif !defined(OXI_X86)
+    if (features & OXI_CPU_DOTPROD) { OXI_REPACKED_TYPES(OXI_X) OXI_REPACKED_WIDE_TYPES(OXI_X) }
+#endif
+#undef OXI_X
 #endif
 }
 
 #undef OXI_REPACKED
 #undef OXI_REPACKED_TYPES
 #undef OXI_REPACKED_Q6_K
+#undef OXI_REPACKED_WIDE_TYPES
+#undef OXI_ROW_MOST
 #undef OXI_EACH_REPACKED_32
 #undef OXI_DOT_REPACKED
 #undef OXI_ROWS
@@ -44620,6 +45012,7 @@ static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels *k) {
 #undef vrw_mul
 #undef vrw_low
 #undef vrw_high
+#undef vr_look_up
 OXI_STRAIGHT_END
 /* >>cpu/kernels/codes.inc */
 /* Products of panels of int8 codes of one tier: OXI_CODE_ROWS rows of activations against 2 VQ rows of
@@ -52119,7 +52512,7 @@ static struct {
 /* ---- the layout ----------------------------------------------------------------------------------------- */
 
 typedef struct oxi_repack_field {
-    uint8_t bytes, unit; /* unit 0: four, whose bits are turned */
+    uint8_t bytes, unit; /* 1, 2 or 4; 0: four, whose bits are turned */
 } oxi_repack_field;
 
 typedef struct oxi_repack_type {
@@ -52132,6 +52525,9 @@ static const oxi_repack_type oxi_repack_types[] = {
     {OX_Q4_1, {{2, 2}, {2, 2}, {16, 4}}},
     {OX_Q5_0, {{2, 2}, {4, 0}, {16, 4}}},
     {OX_Q5_1, {{2, 2}, {2, 2}, {4, 0}, {16, 4}}},
+    {OX_Q8_0, {{2, 2}, {32, 4}}},
+    {OX_IQ4_NL, {{2, 2}, {16, 4}}},
+    {OX_MXFP4, {{1, 1}, {16, 4}}},
     {OX_Q4_K, {{2, 2}, {2, 2}, {140, 4}}},
     {OX_Q5_K, {{2, 2}, {2, 2}, {172, 4}}},
     {OX_Q6_K, {{208, 4}, {2, 2}}},
@@ -52163,6 +52559,7 @@ static void oxi_repack_units(char *rows, int64_t row_step, char *packed, int uni
         char *to = back ? rows : packed;
         if (unit == 4) memcpy(to, from, 4);
         else if (unit == 2) memcpy(to, from, 2);
+        else if (unit == 1) *to = *from;
         else oxi_repack_bits(from, to, back);
     }
 }

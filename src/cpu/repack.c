@@ -29,7 +29,7 @@ static struct {
 /* ---- the layout ----------------------------------------------------------------------------------------- */
 
 typedef struct oxi_repack_field {
-    uint8_t bytes, unit; /* unit 0: four, whose bits are turned */
+    uint8_t bytes, unit; /* 1, 2 or 4; 0: four, whose bits are turned */
 } oxi_repack_field;
 
 typedef struct oxi_repack_type {
@@ -42,6 +42,9 @@ static const oxi_repack_type oxi_repack_types[] = {
     {OX_Q4_1, {{2, 2}, {2, 2}, {16, 4}}},
     {OX_Q5_0, {{2, 2}, {4, 0}, {16, 4}}},
     {OX_Q5_1, {{2, 2}, {2, 2}, {4, 0}, {16, 4}}},
+    {OX_Q8_0, {{2, 2}, {32, 4}}},
+    {OX_IQ4_NL, {{2, 2}, {16, 4}}},
+    {OX_MXFP4, {{1, 1}, {16, 4}}},
     {OX_Q4_K, {{2, 2}, {2, 2}, {140, 4}}},
     {OX_Q5_K, {{2, 2}, {2, 2}, {172, 4}}},
     {OX_Q6_K, {{208, 4}, {2, 2}}},
@@ -73,6 +76,7 @@ static void oxi_repack_units(char *rows, int64_t row_step, char *packed, int uni
         char *to = back ? rows : packed;
         if (unit == 4) memcpy(to, from, 4);
         else if (unit == 2) memcpy(to, from, 2);
+        else if (unit == 1) *to = *from;
         else oxi_repack_bits(from, to, back);
     }
 }
