@@ -15152,8 +15152,9 @@ OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, p + 2, extr
 OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
 #if defined(OXI_X86)
     uint64_t bytes = 0;
+    if (step == 1) memcpy(&bytes, p, 8);
     OXI_UNROLL
-    for (int i = 7; i >= 0; i--) bytes = bytes << 8 | p[i * step];
+    for (int i = 7; i >= 0 && step > 1; i--) bytes = bytes << 8 | p[i * step];
     __m128i zero = _mm_setzero_si128(), e = _mm_sub_epi16(vw_bytes(bytes, false), _mm_set1_epi16(1));
     if (_mm_movemask_epi8(_mm_cmpgt_epi16(_mm_set1_epi16(1), e)) == 0) { /* no subnormal */
         e = _mm_slli_epi16(e, 7);
@@ -15547,7 +15548,7 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 /* ---- lanes ------------------------------------------------------------------------------------------------
  * vr: OXI_ROWS rows, four bytes each; vrs: as many int32; vrf: as many floats.
  * vr_spread: the four bytes at p in each lane. Shifts carry bits from byte to byte: a mask follows.
- * vrs_number: byte i of each lane. vrs_step adds up the products of codes and of q: on x86 unsigned codes, in 16
+ * vrs_number: byte i of each lane; vrs_bits: `count` bits from bit `from` on; vrs_words: the uint16 numbers at p. vrs_step adds up the products of codes and of q: on x86 unsigned codes, in 16
  * bits, which must hold them, or by VNNI (extra) in 32; on Arm signed codes in 32, extra: by its dot products. vrs_scaled adds
  * sums of 16 bits, on Arm of 32, times a scale to an int32. Scales are made two to a lane, as
  * words: vrw_even and vrw_odd widen bytes 0 and 2, 1 and 3; vrw_low and vrw_high make one of the two what
@@ -15596,6 +15597,8 @@ typedef int32x4_t OXI_ISA(vrs);
 #define vr_right OXI_ISA(vr_right)
 #define vr_left OXI_ISA(vr_left)
 #define vrs_number OXI_ISA(vrs_number)
+#define vrs_bits OXI_ISA(vrs_bits)
+#define vrs_words OXI_ISA(vrs_words)
 #define vrs_zero OXI_ISA(vrs_zero)
 #define vrs_load OXI_ISA(vrs_load)
 #define vrs_store OXI_ISA(vrs_store)
@@ -15662,6 +15665,18 @@ OXI_INLINE vrs vrs_number(vr a, int i, bool is_signed) {
     a = OXI_R(slli_epi32)(a, 24 - 8 * i);
     return is_signed ? OXI_R(srai_epi32)(a, 24) : OXI_R(srli_epi32)(a, 24);
 }
+OXI_INLINE vrs vrs_bits(vrs a, int from, int count) {
+    return vr_and(OXI_R(srl_epi32)(a, _mm_cvtsi32_si128(from)), OXI_R(set1_epi32)((1 << count) - 1));
+}
+OXI_INLINE vrs vrs_words(const uint8_t *p) {
+#if VF == 16
+    return _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)p));
+#elif OXI_ISA(FMA)
+    return _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(const void *)p));
+#else
+    return _mm_unpacklo_epi16(_mm_loadl_epi64((const __m128i *)(const void *)p), _mm_setzero_si128());
+#endif
+}
 OXI_INLINE vrs vrs_zero(void) { return OXI_R_WHOLE(setzero)(); }
 OXI_INLINE vrs vrs_load(const int32_t *p) { return vr_load(p); }
 OXI_INLINE void vrs_store(int32_t *p, vrs a) { vr_store(p, a); }
@@ -15714,6 +15729,15 @@ OXI_INLINE vrs vrs_number(vr a, int i, bool is_signed) {
     uint32x4_t high = vshlq_u32(vreinterpretq_u32_u8(a), vdupq_n_s32(24 - 8 * i));
     return is_signed ? vshrq_n_s32(vreinterpretq_s32_u32(high), 24)
                      : vreinterpretq_s32_u32(vshrq_n_u32(high, 24));
+}
+OXI_INLINE vrs vrs_bits(vrs a, int from, int count) {
+    uint32x4_t moved = vshlq_u32(vreinterpretq_u32_s32(a), vdupq_n_s32(-from));
+    return vreinterpretq_s32_u32(vandq_u32(moved, vdupq_n_u32((1u << count) - 1)));
+}
+OXI_INLINE vrs vrs_words(const uint8_t *p) {
+    uint16_t words[4];
+    memcpy(words, p, sizeof words);
+    return vreinterpretq_s32_u32(vmovl_u16(vld1_u16(words)));
 }
 OXI_INLINE vrs vrs_zero(void) { return vdupq_n_s32(0); }
 OXI_INLINE vrs vrs_load(const int32_t *p) { return vld1q_s32(p); }
@@ -15792,8 +15816,8 @@ OXI_INLINE vr OXI_ISA(row_nibbles)(vr a, bool high) {
 OXI_INLINE vr OXI_ISA(row_sixteens)(vr a, int from) {
     return vr_and(from < 4 ? vr_left(a, 4 - from) : vr_right(a, from - 4), vr_bytes(16));
 }
-/* Codes of numbers 4 step, ... of part `part` of a block, with the offset of their type: all steps of types of
- * 32 numbers, sixteen of types with scales for 32, 32 of q6_k. */
+/* Codes of numbers 4 step, ... of part `part` of a block, with the offset of their type. A part is 32 numbers,
+ * 64 of q4_k and q5_k, 128 of q6_k. */
 OXI_INLINE vr OXI_ISA(row_codes)(ox_dtype dtype, const uint8_t *p, int part, int step, int v) {
     bool high = dtype == OX_Q4_K || dtype == OX_Q5_K ? step >= 8 : step >= 4;
     int four = step & (dtype == OX_Q4_K || dtype == OX_Q5_K ? 7 : 3);
@@ -15802,8 +15826,10 @@ OXI_INLINE vr OXI_ISA(row_codes)(ox_dtype dtype, const uint8_t *p, int part, int
         return OXI_ROW_MOST == 127 ? OXI_ISA(four_of_rows)(p, 2, step, v)
                                    : vr_sub(OXI_ISA(four_of_rows)(p, 2, step, v), vr_bytes(128));
     case OX_IQ4_NL:
+    case OX_IQ4_XS:
         return vr_look_up(OXI_ROW_MOST == 127 ? (const uint8_t *)oxi_table_iq4 : oxi_table_iq4_plus_128,
-                          OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 2, four, v), high));
+                          OXI_ISA(row_nibbles)(
+                              OXI_ISA(four_of_rows)(p, dtype == OX_IQ4_NL ? 2 : 8 + 16 * part, four, v), high));
     case OX_MXFP4:
         return vr_look_up(oxi_table_e2m1_plus_12, OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 1, four, v), high));
     case OX_Q4_0: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 2, four, v), high);
@@ -15841,15 +15867,6 @@ OXI_INLINE OXI_ISA(row_scales) OXI_ISA(row_scales_k)(const uint8_t *p, int v) {
     return r;
 }
 
-/* ---- rows against activations -----------------------------------------------------------------------------
- * 256 numbers of sixteen rows, times x, are added to out. Sums of 16 bits hold the products of eight steps of
- * codes up to 15, of four of codes up to 31, of two of codes up to 63. */
-OXI_INLINE void OXI_ISA(prefetch_rows)(const uint8_t *p, int bytes, int turn) {
-    int each = OXI_REPACKED_ROWS * bytes * (bytes < 32 ? 8 : 1) / 32; /* of 32 turns for 256 numbers */
-    OXI_UNROLL
-    for (int i = 0; i < each; i += 64) OXI_PREFETCH_READ(p + OXI_PREFETCH_AHEAD + turn * each + i);
-}
-
 /* The scales of types that have one for 32 numbers. */
 OXI_INLINE OXI_ISA(row_numbers) OXI_ISA(row_factors)(ox_dtype dtype, const uint8_t *p) {
     float all[OXI_REPACKED_ROWS];
@@ -15859,13 +15876,48 @@ OXI_INLINE OXI_ISA(row_numbers) OXI_ISA(row_factors)(ox_dtype dtype, const uint8
     return OXI_ISA(row_load)(all);
 }
 
+/* The scales of group `group` of a block, and what is taken from numbers (less an offset of codes). */
+OXI_INLINE vrf OXI_ISA(row_group_scale)(ox_dtype dtype, const uint8_t *p, const OXI_ISA(row_numbers) *d,
+                                        const OXI_ISA(row_numbers) *least, int group, int v, vrf *taken) {
+    *taken = vrf_zero();
+    if (dtype == OX_Q6_K) {
+        vrs scale = vrs_number(OXI_ISA(four_of_rows)(p, 192, group / 4, v), group % 4, true);
+        return vrf_mul(d->v[v], vrf_of(scale));
+    }
+    if (dtype == OX_IQ4_XS) { /* four bits and, elsewhere, two */
+        vrs low = vrs_bits(vrs_load((const int32_t *)(const void *)(p + OXI_REPACKED_ROWS * 4 + 4 * OXI_ROWS * v)), 4 * group, 4);
+        vrs high = vrs_bits(vrs_words(p + 2 * OXI_REPACKED_ROWS + 2 * OXI_ROWS * v), 2 * group, 2);
+        vrf scale = vrf_fma(vrf_of(high), vrf_set1(16), vrf_of(low));
+        return vrf_mul(d->v[v], vrf_fma(scale, vrf_set1(1), vrf_set1(-32)));
+    }
+    if (dtype == OX_Q4_K || dtype == OX_Q5_K) {
+        OXI_ISA(row_scales) scales = OXI_ISA(row_scales_k)(p, v);
+        vr scale = group < 4 ? scales.scale[0] : scales.scale[1];
+        vr four = group < 4 ? scales.least[0] : scales.least[1];
+        *taken = vrf_mul(least->v[v], vrf_of(vrs_number(four, group % 4, false)));
+        return vrf_mul(d->v[v], vrf_of(vrs_number(scale, group % 4, false)));
+    }
+    if (dtype == OX_Q4_1 || dtype == OX_Q5_1) *taken = vrf_mul(least->v[v], vrf_set1(-1));
+    return d->v[v];
+}
+
+/* ---- rows against activations -----------------------------------------------------------------------------
+ * 256 numbers of sixteen rows, times x, are added to out. Sums of 16 bits hold the products of eight steps of
+ * codes up to 15, of four of codes up to 31, of two of codes up to 63. */
+OXI_INLINE void OXI_ISA(prefetch_rows)(const uint8_t *p, int bytes, int turn) {
+    int each = OXI_REPACKED_ROWS * bytes * (bytes < 32 ? 8 : 1) / 32; /* of 32 turns for 256 numbers */
+    OXI_UNROLL
+    for (int i = 0; i < each; i += 64) OXI_PREFETCH_READ(p + OXI_PREFETCH_AHEAD + turn * each + i);
+}
+
 /* Types with a scale for 32 numbers. offset: what is taken from codes; `least` bytes behind the block's start
  * there is a number to be added, if not 0. */
 OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, const uint8_t *p, const oxi_q8 *x, float *out,
                                      int offset, int least, int at_once, int extra) {
     OXI_ISA(row_numbers) sum = OXI_ISA(row_load)(out);
-    for (int b = 0; b < 8; b++, p += OXI_REPACKED_ROWS * bytes) {
+    for (int b = 0; b < 8; b++) {
         const int8_t *q = x->q + 32 * b;
+        int part = dtype == OX_IQ4_XS ? b : 0;
         vrf scale = vrf_set1(x->scale[b]), taken = vrf_set1((float)-offset * x->sum[b]);
         vrs sums[OXI_ISA(row_vectors)], total[OXI_ISA(row_vectors)];
         OXI_UNROLL
@@ -15876,11 +15928,11 @@ OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, const uint8_t *p
             OXI_UNROLL
             for (int i = 2 * half; i < 2 * half + 2; i++) {
                 vr low = vr_spread(q + 4 * i), high = vr_spread(q + 16 + 4 * i);
-                OXI_ISA(prefetch_rows)(p, bytes, i);
+                OXI_ISA(prefetch_rows)(p, bytes, 4 * part + i);
                 OXI_UNROLL
                 for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, 0, i, v), low, extra);
-                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, 0, i + 4, v), high, extra);
+                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, part, i, v), low, extra);
+                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, part, i + 4, v), high, extra);
                 }
             }
             OXI_UNROLL
@@ -15891,15 +15943,15 @@ OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, const uint8_t *p
         OXI_UNROLL
         for (int v = 0; v < OXI_ISA(row_vectors); v++)
             if (OXI_ROW_MOST == 255 && extra) total[v] = sums[v];
-        OXI_ISA(row_numbers) d = OXI_ISA(row_factors)(dtype, p);
+        OXI_ISA(row_numbers) d = OXI_ISA(row_factors)(dtype, p), more = d;
+        if (least) more = OXI_ISA(row_halves)(p + OXI_REPACKED_ROWS * least);
         OXI_UNROLL
-        for (int v = 0; v < OXI_ISA(row_vectors); v++)
-            sum.v[v] = vrf_fma(d.v[v], vrf_fma(vrf_of(total[v]), scale, taken), sum.v[v]);
-        if (!least) continue;
-        d = OXI_ISA(row_halves)(p + OXI_REPACKED_ROWS * least);
-        OXI_UNROLL
-        for (int v = 0; v < OXI_ISA(row_vectors); v++)
-            sum.v[v] = vrf_fma(d.v[v], vrf_set1(x->sum[b]), sum.v[v]);
+        for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+            vrf none, factor = dtype == OX_IQ4_XS ? OXI_ISA(row_group_scale)(dtype, p, &d, &d, b, v, &none) : d.v[v];
+            sum.v[v] = vrf_fma(factor, vrf_fma(vrf_of(total[v]), scale, taken), sum.v[v]);
+            if (least) sum.v[v] = vrf_fma(more.v[v], vrf_set1(x->sum[b]), sum.v[v]);
+        }
+        if (dtype != OX_IQ4_XS) p += OXI_REPACKED_ROWS * bytes;
     }
     OXI_ISA(row_store)(out, sum);
 }
@@ -16022,6 +16074,7 @@ OXI_INLINE void OXI_ISA(rows_dot_q6_k)(const uint8_t *p, const oxi_q8 *x, float 
 #define OXI_EACH_REPACKED_32(X) \
     X(mxfp4, OX_MXFP4, 12, 0, 4) X(q8_0, OX_Q8_0, OXI_ROW_MOST == 127 ? 0 : 128, 0, 8) \
     X(iq4_nl, OX_IQ4_NL, OXI_ROW_MOST == 127 ? 0 : 128, 0, 8) \
+    X(iq4_xs, OX_IQ4_XS, OXI_ROW_MOST == 127 ? 0 : 128, 0, 8) \
     X(q4_0, OX_Q4_0, 8, 0, 8) X(q4_1, OX_Q4_1, 0, 2, 8) X(q5_0, OX_Q5_0, 16, 0, 4) X(q5_1, OX_Q5_1, 0, 2, 4)
 
 #define OXI_X(name, dtype, offset, least, at_once) \
@@ -16038,25 +16091,6 @@ OXI_INLINE void OXI_ISA(rows_dot_q5_k)(const uint8_t *p, const oxi_q8 *x, float 
 }
 
 /* ---- as panels of codes ----------------------------------------------------------------------------------- */
-
-/* The scales of group `group` of a block, and what is taken from numbers (less an offset of codes). */
-OXI_INLINE vrf OXI_ISA(row_group_scale)(ox_dtype dtype, const uint8_t *p, const OXI_ISA(row_numbers) *d,
-                                        const OXI_ISA(row_numbers) *least, int group, int v, vrf *taken) {
-    *taken = vrf_zero();
-    if (dtype == OX_Q6_K) {
-        vrs scale = vrs_number(OXI_ISA(four_of_rows)(p, 192, group / 4, v), group % 4, true);
-        return vrf_mul(d->v[v], vrf_of(scale));
-    }
-    if (dtype == OX_Q4_K || dtype == OX_Q5_K) {
-        OXI_ISA(row_scales) scales = OXI_ISA(row_scales_k)(p, v);
-        vr scale = group < 4 ? scales.scale[0] : scales.scale[1];
-        vr four = group < 4 ? scales.least[0] : scales.least[1];
-        *taken = vrf_mul(least->v[v], vrf_of(vrs_number(four, group % 4, false)));
-        return vrf_mul(d->v[v], vrf_of(vrs_number(scale, group % 4, false)));
-    }
-    if (dtype == OX_Q4_1 || dtype == OX_Q5_1) *taken = vrf_mul(least->v[v], vrf_set1(-1));
-    return d->v[v];
-}
 
 /* n numbers of rows `first` to first + count as a panel of `width` lines. elements: of a block; steps: of a
  * part. */
@@ -16099,7 +16133,8 @@ OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, in
     X(q4_k, OX_Q4_K, 16, 32, 0) X(q5_k, OX_Q5_K, 16, 32, 0) X(mxfp4, OX_MXFP4, 8, 32, 12) OXI_REPACKED_Q6_K(X)
 /* codes of eight bits */
 #define OXI_REPACKED_WIDE_TYPES(X) \
-    X(q8_0, OX_Q8_0, 8, 32, OXI_ROW_MOST == 127 ? 0 : 128) X(iq4_nl, OX_IQ4_NL, 8, 32, OXI_ROW_MOST == 127 ? 0 : 128)
+    X(q8_0, OX_Q8_0, 8, 32, OXI_ROW_MOST == 127 ? 0 : 128) X(iq4_nl, OX_IQ4_NL, 8, 32, OXI_ROW_MOST == 127 ? 0 : 128) \
+    X(iq4_xs, OX_IQ4_XS, 8, 32, OXI_ROW_MOST == 127 ? 0 : 128)
 /* Two groups at a time, 256 numbers of one and of the other: two streams that the processor follows apart. */
 #define OXI_DOT_REPACKED(kernel, name, dtype, extra) \
 OXI_KERNEL void OXI_ISA(kernel)(int64_t groups, int64_t group_bytes, int64_t n, const void *blocks, \
@@ -16209,6 +16244,8 @@ static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels *k) {
 #undef vrw_low
 #undef vrw_high
 #undef vr_look_up
+#undef vrs_bits
+#undef vrs_words
 OXI_STRAIGHT_END
 /* >>cpu/kernels/codes.inc */
 /* Products of panels of int8 codes of one tier: OXI_CODE_ROWS rows of activations against 2 VQ rows of
@@ -21021,8 +21058,9 @@ OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, p + 2, extr
 OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
 #if defined(OXI_X86)
     uint64_t bytes = 0;
+    if (step == 1) memcpy(&bytes, p, 8);
     OXI_UNROLL
-    for (int i = 7; i >= 0; i--) bytes = bytes << 8 | p[i * step];
+    for (int i = 7; i >= 0 && step > 1; i--) bytes = bytes << 8 | p[i * step];
     __m128i zero = _mm_setzero_si128(), e = _mm_sub_epi16(vw_bytes(bytes, false), _mm_set1_epi16(1));
     if (_mm_movemask_epi8(_mm_cmpgt_epi16(_mm_set1_epi16(1), e)) == 0) { /* no subnormal */
         e = _mm_slli_epi16(e, 7);
@@ -21416,7 +21454,7 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 /* ---- lanes ------------------------------------------------------------------------------------------------
  * vr: OXI_ROWS rows, four bytes each; vrs: as many int32; vrf: as many floats.
  * vr_spread: the four bytes at p in each lane. Shifts carry bits from byte to byte: a mask follows.
- * vrs_number: byte i of each lane. vrs_step adds up the products of codes and of q: on x86 unsigned codes, in 16
+ * vrs_number: byte i of each lane; vrs_bits: `count` bits from bit `from` on; vrs_words: the uint16 numbers at p. vrs_step adds up the products of codes and of q: on x86 unsigned codes, in 16
  * bits, which must hold them, or by VNNI (extra) in 32; on Arm signed codes in 32, extra: by its dot products. vrs_scaled adds
  * sums of 16 bits, on Arm of 32, times a scale to an int32. Scales are made two to a lane, as
  * words: vrw_even and vrw_odd widen bytes 0 and 2, 1 and 3; vrw_low and vrw_high make one of the two what
@@ -21465,6 +21503,8 @@ typedef int32x4_t OXI_ISA(vrs);
 #define vr_right OXI_ISA(vr_right)
 #define vr_left OXI_ISA(vr_left)
 #define vrs_number OXI_ISA(vrs_number)
+#define vrs_bits OXI_ISA(vrs_bits)
+#define vrs_words OXI_ISA(vrs_words)
 #define vrs_zero OXI_ISA(vrs_zero)
 #define vrs_load OXI_ISA(vrs_load)
 #define vrs_store OXI_ISA(vrs_store)
@@ -21531,6 +21571,18 @@ OXI_INLINE vrs vrs_number(vr a, int i, bool is_signed) {
     a = OXI_R(slli_epi32)(a, 24 - 8 * i);
     return is_signed ? OXI_R(srai_epi32)(a, 24) : OXI_R(srli_epi32)(a, 24);
 }
+OXI_INLINE vrs vrs_bits(vrs a, int from, int count) {
+    return vr_and(OXI_R(srl_epi32)(a, _mm_cvtsi32_si128(from)), OXI_R(set1_epi32)((1 << count) - 1));
+}
+OXI_INLINE vrs vrs_words(const uint8_t *p) {
+#if VF == 16
+    return _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)p));
+#elif OXI_ISA(FMA)
+    return _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(const void *)p));
+#else
+    return _mm_unpacklo_epi16(_mm_loadl_epi64((const __m128i *)(const void *)p), _mm_setzero_si128());
+#endif
+}
 OXI_INLINE vrs vrs_zero(void) { return OXI_R_WHOLE(setzero)(); }
 OXI_INLINE vrs vrs_load(const int32_t *p) { return vr_load(p); }
 OXI_INLINE void vrs_store(int32_t *p, vrs a) { vr_store(p, a); }
@@ -21583,6 +21635,15 @@ OXI_INLINE vrs vrs_number(vr a, int i, bool is_signed) {
     uint32x4_t high = vshlq_u32(vreinterpretq_u32_u8(a), vdupq_n_s32(24 - 8 * i));
     return is_signed ? vshrq_n_s32(vreinterpretq_s32_u32(high), 24)
                      : vreinterpretq_s32_u32(vshrq_n_u32(high, 24));
+}
+OXI_INLINE vrs vrs_bits(vrs a, int from, int count) {
+    uint32x4_t moved = vshlq_u32(vreinterpretq_u32_s32(a), vdupq_n_s32(-from));
+    return vreinterpretq_s32_u32(vandq_u32(moved, vdupq_n_u32((1u << count) - 1)));
+}
+OXI_INLINE vrs vrs_words(const uint8_t *p) {
+    uint16_t words[4];
+    memcpy(words, p, sizeof words);
+    return vreinterpretq_s32_u32(vmovl_u16(vld1_u16(words)));
 }
 OXI_INLINE vrs vrs_zero(void) { return vdupq_n_s32(0); }
 OXI_INLINE vrs vrs_load(const int32_t *p) { return vld1q_s32(p); }
@@ -21661,8 +21722,8 @@ OXI_INLINE vr OXI_ISA(row_nibbles)(vr a, bool high) {
 OXI_INLINE vr OXI_ISA(row_sixteens)(vr a, int from) {
     return vr_and(from < 4 ? vr_left(a, 4 - from) : vr_right(a, from - 4), vr_bytes(16));
 }
-/* Codes of numbers 4 step, ... of part `part` of a block, with the offset of their type: all steps of types of
- * 32 numbers, sixteen of types with scales for 32, 32 of q6_k. */
+/* Codes of numbers 4 step, ... of part `part` of a block, with the offset of their type. A part is 32 numbers,
+ * 64 of q4_k and q5_k, 128 of q6_k. */
 OXI_INLINE vr OXI_ISA(row_codes)(ox_dtype dtype, const uint8_t *p, int part, int step, int v) {
     bool high = dtype == OX_Q4_K || dtype == OX_Q5_K ? step >= 8 : step >= 4;
     int four = step & (dtype == OX_Q4_K || dtype == OX_Q5_K ? 7 : 3);
@@ -21671,8 +21732,10 @@ OXI_INLINE vr OXI_ISA(row_codes)(ox_dtype dtype, const uint8_t *p, int part, int
         return OXI_ROW_MOST == 127 ? OXI_ISA(four_of_rows)(p, 2, step, v)
                                    : vr_sub(OXI_ISA(four_of_rows)(p, 2, step, v), vr_bytes(128));
     case OX_IQ4_NL:
+    case OX_IQ4_XS:
         return vr_look_up(OXI_ROW_MOST == 127 ? (const uint8_t *)oxi_table_iq4 : oxi_table_iq4_plus_128,
-                          OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 2, four, v), high));
+                          OXI_ISA(row_nibbles)(
+                              OXI_ISA(four_of_rows)(p, dtype == OX_IQ4_NL ? 2 : 8 + 16 * part, four, v), high));
     case OX_MXFP4:
         return vr_look_up(oxi_table_e2m1_plus_12, OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 1, four, v), high));
     case OX_Q4_0: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 2, four, v), high);
@@ -21710,15 +21773,6 @@ OXI_INLINE OXI_ISA(row_scales) OXI_ISA(row_scales_k)(const uint8_t *p, int v) {
     return r;
 }
 
-/* ---- rows against activations -----------------------------------------------------------------------------
- * 256 numbers of sixteen rows, times x, are added to out. Sums of 16 bits hold the products of eight steps of
- * codes up to 15, of four of codes up to 31, of two of codes up to 63. */
-OXI_INLINE void OXI_ISA(prefetch_rows)(const uint8_t *p, int bytes, int turn) {
-    int each = OXI_REPACKED_ROWS * bytes * (bytes < 32 ? 8 : 1) / 32; /* of 32 turns for 256 numbers */
-    OXI_UNROLL
-    for (int i = 0; i < each; i += 64) OXI_PREFETCH_READ(p + OXI_PREFETCH_AHEAD + turn * each + i);
-}
-
 /* The scales of types that have one for 32 numbers. */
 OXI_INLINE OXI_ISA(row_numbers) OXI_ISA(row_factors)(ox_dtype dtype, const uint8_t *p) {
     float all[OXI_REPACKED_ROWS];
@@ -21728,13 +21782,48 @@ OXI_INLINE OXI_ISA(row_numbers) OXI_ISA(row_factors)(ox_dtype dtype, const uint8
     return OXI_ISA(row_load)(all);
 }
 
+/* The scales of group `group` of a block, and what is taken from numbers (less an offset of codes). */
+OXI_INLINE vrf OXI_ISA(row_group_scale)(ox_dtype dtype, const uint8_t *p, const OXI_ISA(row_numbers) *d,
+                                        const OXI_ISA(row_numbers) *least, int group, int v, vrf *taken) {
+    *taken = vrf_zero();
+    if (dtype == OX_Q6_K) {
+        vrs scale = vrs_number(OXI_ISA(four_of_rows)(p, 192, group / 4, v), group % 4, true);
+        return vrf_mul(d->v[v], vrf_of(scale));
+    }
+    if (dtype == OX_IQ4_XS) { /* four bits and, elsewhere, two */
+        vrs low = vrs_bits(vrs_load((const int32_t *)(const void *)(p + OXI_REPACKED_ROWS * 4 + 4 * OXI_ROWS * v)), 4 * group, 4);
+        vrs high = vrs_bits(vrs_words(p + 2 * OXI_REPACKED_ROWS + 2 * OXI_ROWS * v), 2 * group, 2);
+        vrf scale = vrf_fma(vrf_of(high), vrf_set1(16), vrf_of(low));
+        return vrf_mul(d->v[v], vrf_fma(scale, vrf_set1(1), vrf_set1(-32)));
+    }
+    if (dtype == OX_Q4_K || dtype == OX_Q5_K) {
+        OXI_ISA(row_scales) scales = OXI_ISA(row_scales_k)(p, v);
+        vr scale = group < 4 ? scales.scale[0] : scales.scale[1];
+        vr four = group < 4 ? scales.least[0] : scales.least[1];
+        *taken = vrf_mul(least->v[v], vrf_of(vrs_number(four, group % 4, false)));
+        return vrf_mul(d->v[v], vrf_of(vrs_number(scale, group % 4, false)));
+    }
+    if (dtype == OX_Q4_1 || dtype == OX_Q5_1) *taken = vrf_mul(least->v[v], vrf_set1(-1));
+    return d->v[v];
+}
+
+/* ---- rows against activations -----------------------------------------------------------------------------
+ * 256 numbers of sixteen rows, times x, are added to out. Sums of 16 bits hold the products of eight steps of
+ * codes up to 15, of four of codes up to 31, of two of codes up to 63. */
+OXI_INLINE void OXI_ISA(prefetch_rows)(const uint8_t *p, int bytes, int turn) {
+    int each = OXI_REPACKED_ROWS * bytes * (bytes < 32 ? 8 : 1) / 32; /* of 32 turns for 256 numbers */
+    OXI_UNROLL
+    for (int i = 0; i < each; i += 64) OXI_PREFETCH_READ(p + OXI_PREFETCH_AHEAD + turn * each + i);
+}
+
 /* Types with a scale for 32 numbers. offset: what is taken from codes; `least` bytes behind the block's start
  * there is a number to be added, if not 0. */
 OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, const uint8_t *p, const oxi_q8 *x, float *out,
                                      int offset, int least, int at_once, int extra) {
     OXI_ISA(row_numbers) sum = OXI_ISA(row_load)(out);
-    for (int b = 0; b < 8; b++, p += OXI_REPACKED_ROWS * bytes) {
+    for (int b = 0; b < 8; b++) {
         const int8_t *q = x->q + 32 * b;
+        int part = dtype == OX_IQ4_XS ? b : 0;
         vrf scale = vrf_set1(x->scale[b]), taken = vrf_set1((float)-offset * x->sum[b]);
         vrs sums[OXI_ISA(row_vectors)], total[OXI_ISA(row_vectors)];
         OXI_UNROLL
@@ -21745,11 +21834,11 @@ OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, const uint8_t *p
             OXI_UNROLL
             for (int i = 2 * half; i < 2 * half + 2; i++) {
                 vr low = vr_spread(q + 4 * i), high = vr_spread(q + 16 + 4 * i);
-                OXI_ISA(prefetch_rows)(p, bytes, i);
+                OXI_ISA(prefetch_rows)(p, bytes, 4 * part + i);
                 OXI_UNROLL
                 for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, 0, i, v), low, extra);
-                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, 0, i + 4, v), high, extra);
+                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, part, i, v), low, extra);
+                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, part, i + 4, v), high, extra);
                 }
             }
             OXI_UNROLL
@@ -21760,15 +21849,15 @@ OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, const uint8_t *p
         OXI_UNROLL
         for (int v = 0; v < OXI_ISA(row_vectors); v++)
             if (OXI_ROW_MOST == 255 && extra) total[v] = sums[v];
-        OXI_ISA(row_numbers) d = OXI_ISA(row_factors)(dtype, p);
+        OXI_ISA(row_numbers) d = OXI_ISA(row_factors)(dtype, p), more = d;
+        if (least) more = OXI_ISA(row_halves)(p + OXI_REPACKED_ROWS * least);
         OXI_UNROLL
-        for (int v = 0; v < OXI_ISA(row_vectors); v++)
-            sum.v[v] = vrf_fma(d.v[v], vrf_fma(vrf_of(total[v]), scale, taken), sum.v[v]);
-        if (!least) continue;
-        d = OXI_ISA(row_halves)(p + OXI_REPACKED_ROWS * least);
-        OXI_UNROLL
-        for (int v = 0; v < OXI_ISA(row_vectors); v++)
-            sum.v[v] = vrf_fma(d.v[v], vrf_set1(x->sum[b]), sum.v[v]);
+        for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+            vrf none, factor = dtype == OX_IQ4_XS ? OXI_ISA(row_group_scale)(dtype, p, &d, &d, b, v, &none) : d.v[v];
+            sum.v[v] = vrf_fma(factor, vrf_fma(vrf_of(total[v]), scale, taken), sum.v[v]);
+            if (least) sum.v[v] = vrf_fma(more.v[v], vrf_set1(x->sum[b]), sum.v[v]);
+        }
+        if (dtype != OX_IQ4_XS) p += OXI_REPACKED_ROWS * bytes;
     }
     OXI_ISA(row_store)(out, sum);
 }
@@ -21891,6 +21980,7 @@ OXI_INLINE void OXI_ISA(rows_dot_q6_k)(const uint8_t *p, const oxi_q8 *x, float 
 #define OXI_EACH_REPACKED_32(X) \
     X(mxfp4, OX_MXFP4, 12, 0, 4) X(q8_0, OX_Q8_0, OXI_ROW_MOST == 127 ? 0 : 128, 0, 8) \
     X(iq4_nl, OX_IQ4_NL, OXI_ROW_MOST == 127 ? 0 : 128, 0, 8) \
+    X(iq4_xs, OX_IQ4_XS, OXI_ROW_MOST == 127 ? 0 : 128, 0, 8) \
     X(q4_0, OX_Q4_0, 8, 0, 8) X(q4_1, OX_Q4_1, 0, 2, 8) X(q5_0, OX_Q5_0, 16, 0, 4) X(q5_1, OX_Q5_1, 0, 2, 4)
 
 #define OXI_X(name, dtype, offset, least, at_once) \
@@ -21907,25 +21997,6 @@ OXI_INLINE void OXI_ISA(rows_dot_q5_k)(const uint8_t *p, const oxi_q8 *x, float 
 }
 
 /* ---- as panels of codes ----------------------------------------------------------------------------------- */
-
-/* The scales of group `group` of a block, and what is taken from numbers (less an offset of codes). */
-OXI_INLINE vrf OXI_ISA(row_group_scale)(ox_dtype dtype, const uint8_t *p, const OXI_ISA(row_numbers) *d,
-                                        const OXI_ISA(row_numbers) *least, int group, int v, vrf *taken) {
-    *taken = vrf_zero();
-    if (dtype == OX_Q6_K) {
-        vrs scale = vrs_number(OXI_ISA(four_of_rows)(p, 192, group / 4, v), group % 4, true);
-        return vrf_mul(d->v[v], vrf_of(scale));
-    }
-    if (dtype == OX_Q4_K || dtype == OX_Q5_K) {
-        OXI_ISA(row_scales) scales = OXI_ISA(row_scales_k)(p, v);
-        vr scale = group < 4 ? scales.scale[0] : scales.scale[1];
-        vr four = group < 4 ? scales.least[0] : scales.least[1];
-        *taken = vrf_mul(least->v[v], vrf_of(vrs_number(four, group % 4, false)));
-        return vrf_mul(d->v[v], vrf_of(vrs_number(scale, group % 4, false)));
-    }
-    if (dtype == OX_Q4_1 || dtype == OX_Q5_1) *taken = vrf_mul(least->v[v], vrf_set1(-1));
-    return d->v[v];
-}
 
 /* n numbers of rows `first` to first + count as a panel of `width` lines. elements: of a block; steps: of a
  * part. */
@@ -21968,7 +22039,8 @@ OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, in
     X(q4_k, OX_Q4_K, 16, 32, 0) X(q5_k, OX_Q5_K, 16, 32, 0) X(mxfp4, OX_MXFP4, 8, 32, 12) OXI_REPACKED_Q6_K(X)
 /* codes of eight bits */
 #define OXI_REPACKED_WIDE_TYPES(X) \
-    X(q8_0, OX_Q8_0, 8, 32, OXI_ROW_MOST == 127 ? 0 : 128) X(iq4_nl, OX_IQ4_NL, 8, 32, OXI_ROW_MOST == 127 ? 0 : 128)
+    X(q8_0, OX_Q8_0, 8, 32, OXI_ROW_MOST == 127 ? 0 : 128) X(iq4_nl, OX_IQ4_NL, 8, 32, OXI_ROW_MOST == 127 ? 0 : 128) \
+    X(iq4_xs, OX_IQ4_XS, 8, 32, OXI_ROW_MOST == 127 ? 0 : 128)
 /* Two groups at a time, 256 numbers of one and of the other: two streams that the processor follows apart. */
 #define OXI_DOT_REPACKED(kernel, name, dtype, extra) \
 OXI_KERNEL void OXI_ISA(kernel)(int64_t groups, int64_t group_bytes, int64_t n, const void *blocks, \
@@ -22078,6 +22150,8 @@ static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels *k) {
 #undef vrw_low
 #undef vrw_high
 #undef vr_look_up
+#undef vrs_bits
+#undef vrs_words
 OXI_STRAIGHT_END
 /* >>cpu/kernels/codes.inc */
 /* Products of panels of int8 codes of one tier: OXI_CODE_ROWS rows of activations against 2 VQ rows of
@@ -26823,8 +26897,9 @@ OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, p + 2, extr
 OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
 #if defined(OXI_X86)
     uint64_t bytes = 0;
+    if (step == 1) memcpy(&bytes, p, 8);
     OXI_UNROLL
-    for (int i = 7; i >= 0; i--) bytes = bytes << 8 | p[i * step];
+    for (int i = 7; i >= 0 && step > 1; i--) bytes = bytes << 8 | p[i * step];
     __m128i zero = _mm_setzero_si128(), e = _mm_sub_epi16(vw_bytes(bytes, false), _mm_set1_epi16(1));
     if (_mm_movemask_epi8(_mm_cmpgt_epi16(_mm_set1_epi16(1), e)) == 0) { /* no subnormal */
         e = _mm_slli_epi16(e, 7);
@@ -27218,7 +27293,7 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 /* ---- lanes ------------------------------------------------------------------------------------------------
  * vr: OXI_ROWS rows, four bytes each; vrs: as many int32; vrf: as many floats.
  * vr_spread: the four bytes at p in each lane. Shifts carry bits from byte to byte: a mask follows.
- * vrs_number: byte i of each lane. vrs_step adds up the products of codes and of q: on x86 unsigned codes, in 16
+ * vrs_number: byte i of each lane; vrs_bits: `count` bits from bit `from` on; vrs_words: the uint16 numbers at p. vrs_step adds up the products of codes and of q: on x86 unsigned codes, in 16
  * bits, which must hold them, or by VNNI (extra) in 32; on Arm signed codes in 32, extra: by its dot products. vrs_scaled adds
  * sums of 16 bits, on Arm of 32, times a scale to an int32. Scales are made two to a lane, as
  * words: vrw_even and vrw_odd widen bytes 0 and 2, 1 and 3; vrw_low and vrw_high make one of the two what
@@ -27267,6 +27342,8 @@ typedef int32x4_t OXI_ISA(vrs);
 #define vr_right OXI_ISA(vr_right)
 #define vr_left OXI_ISA(vr_left)
 #define vrs_number OXI_ISA(vrs_number)
+#define vrs_bits OXI_ISA(vrs_bits)
+#define vrs_words OXI_ISA(vrs_words)
 #define vrs_zero OXI_ISA(vrs_zero)
 #define vrs_load OXI_ISA(vrs_load)
 #define vrs_store OXI_ISA(vrs_store)
@@ -27333,6 +27410,18 @@ OXI_INLINE vrs vrs_number(vr a, int i, bool is_signed) {
     a = OXI_R(slli_epi32)(a, 24 - 8 * i);
     return is_signed ? OXI_R(srai_epi32)(a, 24) : OXI_R(srli_epi32)(a, 24);
 }
+OXI_INLINE vrs vrs_bits(vrs a, int from, int count) {
+    return vr_and(OXI_R(srl_epi32)(a, _mm_cvtsi32_si128(from)), OXI_R(set1_epi32)((1 << count) - 1));
+}
+OXI_INLINE vrs vrs_words(const uint8_t *p) {
+#if VF == 16
+    return _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)p));
+#elif OXI_ISA(FMA)
+    return _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(const void *)p));
+#else
+    return _mm_unpacklo_epi16(_mm_loadl_epi64((const __m128i *)(const void *)p), _mm_setzero_si128());
+#endif
+}
 OXI_INLINE vrs vrs_zero(void) { return OXI_R_WHOLE(setzero)(); }
 OXI_INLINE vrs vrs_load(const int32_t *p) { return vr_load(p); }
 OXI_INLINE void vrs_store(int32_t *p, vrs a) { vr_store(p, a); }
@@ -27385,6 +27474,15 @@ OXI_INLINE vrs vrs_number(vr a, int i, bool is_signed) {
     uint32x4_t high = vshlq_u32(vreinterpretq_u32_u8(a), vdupq_n_s32(24 - 8 * i));
     return is_signed ? vshrq_n_s32(vreinterpretq_s32_u32(high), 24)
                      : vreinterpretq_s32_u32(vshrq_n_u32(high, 24));
+}
+OXI_INLINE vrs vrs_bits(vrs a, int from, int count) {
+    uint32x4_t moved = vshlq_u32(vreinterpretq_u32_s32(a), vdupq_n_s32(-from));
+    return vreinterpretq_s32_u32(vandq_u32(moved, vdupq_n_u32((1u << count) - 1)));
+}
+OXI_INLINE vrs vrs_words(const uint8_t *p) {
+    uint16_t words[4];
+    memcpy(words, p, sizeof words);
+    return vreinterpretq_s32_u32(vmovl_u16(vld1_u16(words)));
 }
 OXI_INLINE vrs vrs_zero(void) { return vdupq_n_s32(0); }
 OXI_INLINE vrs vrs_load(const int32_t *p) { return vld1q_s32(p); }
@@ -27463,8 +27561,8 @@ OXI_INLINE vr OXI_ISA(row_nibbles)(vr a, bool high) {
 OXI_INLINE vr OXI_ISA(row_sixteens)(vr a, int from) {
     return vr_and(from < 4 ? vr_left(a, 4 - from) : vr_right(a, from - 4), vr_bytes(16));
 }
-/* Codes of numbers 4 step, ... of part `part` of a block, with the offset of their type: all steps of types of
- * 32 numbers, sixteen of types with scales for 32, 32 of q6_k. */
+/* Codes of numbers 4 step, ... of part `part` of a block, with the offset of their type. A part is 32 numbers,
+ * 64 of q4_k and q5_k, 128 of q6_k. */
 OXI_INLINE vr OXI_ISA(row_codes)(ox_dtype dtype, const uint8_t *p, int part, int step, int v) {
     bool high = dtype == OX_Q4_K || dtype == OX_Q5_K ? step >= 8 : step >= 4;
     int four = step & (dtype == OX_Q4_K || dtype == OX_Q5_K ? 7 : 3);
@@ -27473,8 +27571,10 @@ OXI_INLINE vr OXI_ISA(row_codes)(ox_dtype dtype, const uint8_t *p, int part, int
         return OXI_ROW_MOST == 127 ? OXI_ISA(four_of_rows)(p, 2, step, v)
                                    : vr_sub(OXI_ISA(four_of_rows)(p, 2, step, v), vr_bytes(128));
     case OX_IQ4_NL:
+    case OX_IQ4_XS:
         return vr_look_up(OXI_ROW_MOST == 127 ? (const uint8_t *)oxi_table_iq4 : oxi_table_iq4_plus_128,
-                          OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 2, four, v), high));
+                          OXI_ISA(row_nibbles)(
+                              OXI_ISA(four_of_rows)(p, dtype == OX_IQ4_NL ? 2 : 8 + 16 * part, four, v), high));
     case OX_MXFP4:
         return vr_look_up(oxi_table_e2m1_plus_12, OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 1, four, v), high));
     case OX_Q4_0: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 2, four, v), high);
@@ -27512,15 +27612,6 @@ OXI_INLINE OXI_ISA(row_scales) OXI_ISA(row_scales_k)(const uint8_t *p, int v) {
     return r;
 }
 
-/* ---- rows against activations -----------------------------------------------------------------------------
- * 256 numbers of sixteen rows, times x, are added to out. Sums of 16 bits hold the products of eight steps of
- * codes up to 15, of four of codes up to 31, of two of codes up to 63. */
-OXI_INLINE void OXI_ISA(prefetch_rows)(const uint8_t *p, int bytes, int turn) {
-    int each = OXI_REPACKED_ROWS * bytes * (bytes < 32 ? 8 : 1) / 32; /* of 32 turns for 256 numbers */
-    OXI_UNROLL
-    for (int i = 0; i < each; i += 64) OXI_PREFETCH_READ(p + OXI_PREFETCH_AHEAD + turn * each + i);
-}
-
 /* The scales of types that have one for 32 numbers. */
 OXI_INLINE OXI_ISA(row_numbers) OXI_ISA(row_factors)(ox_dtype dtype, const uint8_t *p) {
     float all[OXI_REPACKED_ROWS];
@@ -27530,13 +27621,48 @@ OXI_INLINE OXI_ISA(row_numbers) OXI_ISA(row_factors)(ox_dtype dtype, const uint8
     return OXI_ISA(row_load)(all);
 }
 
+/* The scales of group `group` of a block, and what is taken from numbers (less an offset of codes). */
+OXI_INLINE vrf OXI_ISA(row_group_scale)(ox_dtype dtype, const uint8_t *p, const OXI_ISA(row_numbers) *d,
+                                        const OXI_ISA(row_numbers) *least, int group, int v, vrf *taken) {
+    *taken = vrf_zero();
+    if (dtype == OX_Q6_K) {
+        vrs scale = vrs_number(OXI_ISA(four_of_rows)(p, 192, group / 4, v), group % 4, true);
+        return vrf_mul(d->v[v], vrf_of(scale));
+    }
+    if (dtype == OX_IQ4_XS) { /* four bits and, elsewhere, two */
+        vrs low = vrs_bits(vrs_load((const int32_t *)(const void *)(p + OXI_REPACKED_ROWS * 4 + 4 * OXI_ROWS * v)), 4 * group, 4);
+        vrs high = vrs_bits(vrs_words(p + 2 * OXI_REPACKED_ROWS + 2 * OXI_ROWS * v), 2 * group, 2);
+        vrf scale = vrf_fma(vrf_of(high), vrf_set1(16), vrf_of(low));
+        return vrf_mul(d->v[v], vrf_fma(scale, vrf_set1(1), vrf_set1(-32)));
+    }
+    if (dtype == OX_Q4_K || dtype == OX_Q5_K) {
+        OXI_ISA(row_scales) scales = OXI_ISA(row_scales_k)(p, v);
+        vr scale = group < 4 ? scales.scale[0] : scales.scale[1];
+        vr four = group < 4 ? scales.least[0] : scales.least[1];
+        *taken = vrf_mul(least->v[v], vrf_of(vrs_number(four, group % 4, false)));
+        return vrf_mul(d->v[v], vrf_of(vrs_number(scale, group % 4, false)));
+    }
+    if (dtype == OX_Q4_1 || dtype == OX_Q5_1) *taken = vrf_mul(least->v[v], vrf_set1(-1));
+    return d->v[v];
+}
+
+/* ---- rows against activations -----------------------------------------------------------------------------
+ * 256 numbers of sixteen rows, times x, are added to out. Sums of 16 bits hold the products of eight steps of
+ * codes up to 15, of four of codes up to 31, of two of codes up to 63. */
+OXI_INLINE void OXI_ISA(prefetch_rows)(const uint8_t *p, int bytes, int turn) {
+    int each = OXI_REPACKED_ROWS * bytes * (bytes < 32 ? 8 : 1) / 32; /* of 32 turns for 256 numbers */
+    OXI_UNROLL
+    for (int i = 0; i < each; i += 64) OXI_PREFETCH_READ(p + OXI_PREFETCH_AHEAD + turn * each + i);
+}
+
 /* Types with a scale for 32 numbers. offset: what is taken from codes; `least` bytes behind the block's start
  * there is a number to be added, if not 0. */
 OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, const uint8_t *p, const oxi_q8 *x, float *out,
                                      int offset, int least, int at_once, int extra) {
     OXI_ISA(row_numbers) sum = OXI_ISA(row_load)(out);
-    for (int b = 0; b < 8; b++, p += OXI_REPACKED_ROWS * bytes) {
+    for (int b = 0; b < 8; b++) {
         const int8_t *q = x->q + 32 * b;
+        int part = dtype == OX_IQ4_XS ? b : 0;
         vrf scale = vrf_set1(x->scale[b]), taken = vrf_set1((float)-offset * x->sum[b]);
         vrs sums[OXI_ISA(row_vectors)], total[OXI_ISA(row_vectors)];
         OXI_UNROLL
@@ -27547,11 +27673,11 @@ OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, const uint8_t *p
             OXI_UNROLL
             for (int i = 2 * half; i < 2 * half + 2; i++) {
                 vr low = vr_spread(q + 4 * i), high = vr_spread(q + 16 + 4 * i);
-                OXI_ISA(prefetch_rows)(p, bytes, i);
+                OXI_ISA(prefetch_rows)(p, bytes, 4 * part + i);
                 OXI_UNROLL
                 for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, 0, i, v), low, extra);
-                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, 0, i + 4, v), high, extra);
+                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, part, i, v), low, extra);
+                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, part, i + 4, v), high, extra);
                 }
             }
             OXI_UNROLL
@@ -27562,15 +27688,15 @@ OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, const uint8_t *p
         OXI_UNROLL
         for (int v = 0; v < OXI_ISA(row_vectors); v++)
             if (OXI_ROW_MOST == 255 && extra) total[v] = sums[v];
-        OXI_ISA(row_numbers) d = OXI_ISA(row_factors)(dtype, p);
+        OXI_ISA(row_numbers) d = OXI_ISA(row_factors)(dtype, p), more = d;
+        if (least) more = OXI_ISA(row_halves)(p + OXI_REPACKED_ROWS * least);
         OXI_UNROLL
-        for (int v = 0; v < OXI_ISA(row_vectors); v++)
-            sum.v[v] = vrf_fma(d.v[v], vrf_fma(vrf_of(total[v]), scale, taken), sum.v[v]);
-        if (!least) continue;
-        d = OXI_ISA(row_halves)(p + OXI_REPACKED_ROWS * least);
-        OXI_UNROLL
-        for (int v = 0; v < OXI_ISA(row_vectors); v++)
-            sum.v[v] = vrf_fma(d.v[v], vrf_set1(x->sum[b]), sum.v[v]);
+        for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+            vrf none, factor = dtype == OX_IQ4_XS ? OXI_ISA(row_group_scale)(dtype, p, &d, &d, b, v, &none) : d.v[v];
+            sum.v[v] = vrf_fma(factor, vrf_fma(vrf_of(total[v]), scale, taken), sum.v[v]);
+            if (least) sum.v[v] = vrf_fma(more.v[v], vrf_set1(x->sum[b]), sum.v[v]);
+        }
+        if (dtype != OX_IQ4_XS) p += OXI_REPACKED_ROWS * bytes;
     }
     OXI_ISA(row_store)(out, sum);
 }
@@ -27693,6 +27819,7 @@ OXI_INLINE void OXI_ISA(rows_dot_q6_k)(const uint8_t *p, const oxi_q8 *x, float 
 #define OXI_EACH_REPACKED_32(X) \
     X(mxfp4, OX_MXFP4, 12, 0, 4) X(q8_0, OX_Q8_0, OXI_ROW_MOST == 127 ? 0 : 128, 0, 8) \
     X(iq4_nl, OX_IQ4_NL, OXI_ROW_MOST == 127 ? 0 : 128, 0, 8) \
+    X(iq4_xs, OX_IQ4_XS, OXI_ROW_MOST == 127 ? 0 : 128, 0, 8) \
     X(q4_0, OX_Q4_0, 8, 0, 8) X(q4_1, OX_Q4_1, 0, 2, 8) X(q5_0, OX_Q5_0, 16, 0, 4) X(q5_1, OX_Q5_1, 0, 2, 4)
 
 #define OXI_X(name, dtype, offset, least, at_once) \
@@ -27709,25 +27836,6 @@ OXI_INLINE void OXI_ISA(rows_dot_q5_k)(const uint8_t *p, const oxi_q8 *x, float 
 }
 
 /* ---- as panels of codes ----------------------------------------------------------------------------------- */
-
-/* The scales of group `group` of a block, and what is taken from numbers (less an offset of codes). */
-OXI_INLINE vrf OXI_ISA(row_group_scale)(ox_dtype dtype, const uint8_t *p, const OXI_ISA(row_numbers) *d,
-                                        const OXI_ISA(row_numbers) *least, int group, int v, vrf *taken) {
-    *taken = vrf_zero();
-    if (dtype == OX_Q6_K) {
-        vrs scale = vrs_number(OXI_ISA(four_of_rows)(p, 192, group / 4, v), group % 4, true);
-        return vrf_mul(d->v[v], vrf_of(scale));
-    }
-    if (dtype == OX_Q4_K || dtype == OX_Q5_K) {
-        OXI_ISA(row_scales) scales = OXI_ISA(row_scales_k)(p, v);
-        vr scale = group < 4 ? scales.scale[0] : scales.scale[1];
-        vr four = group < 4 ? scales.least[0] : scales.least[1];
-        *taken = vrf_mul(least->v[v], vrf_of(vrs_number(four, group % 4, false)));
-        return vrf_mul(d->v[v], vrf_of(vrs_number(scale, group % 4, false)));
-    }
-    if (dtype == OX_Q4_1 || dtype == OX_Q5_1) *taken = vrf_mul(least->v[v], vrf_set1(-1));
-    return d->v[v];
-}
 
 /* n numbers of rows `first` to first + count as a panel of `width` lines. elements: of a block; steps: of a
  * part. */
@@ -27770,7 +27878,8 @@ OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, in
     X(q4_k, OX_Q4_K, 16, 32, 0) X(q5_k, OX_Q5_K, 16, 32, 0) X(mxfp4, OX_MXFP4, 8, 32, 12) OXI_REPACKED_Q6_K(X)
 /* codes of eight bits */
 #define OXI_REPACKED_WIDE_TYPES(X) \
-    X(q8_0, OX_Q8_0, 8, 32, OXI_ROW_MOST == 127 ? 0 : 128) X(iq4_nl, OX_IQ4_NL, 8, 32, OXI_ROW_MOST == 127 ? 0 : 128)
+    X(q8_0, OX_Q8_0, 8, 32, OXI_ROW_MOST == 127 ? 0 : 128) X(iq4_nl, OX_IQ4_NL, 8, 32, OXI_ROW_MOST == 127 ? 0 : 128) \
+    X(iq4_xs, OX_IQ4_XS, 8, 32, OXI_ROW_MOST == 127 ? 0 : 128)
 /* Two groups at a time, 256 numbers of one and of the other: two streams that the processor follows apart. */
 #define OXI_DOT_REPACKED(kernel, name, dtype, extra) \
 OXI_KERNEL void OXI_ISA(kernel)(int64_t groups, int64_t group_bytes, int64_t n, const void *blocks, \
@@ -27880,6 +27989,8 @@ static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels *k) {
 #undef vrw_low
 #undef vrw_high
 #undef vr_look_up
+#undef vrs_bits
+#undef vrs_words
 OXI_STRAIGHT_END
 /* >>cpu/kernels/codes.inc */
 /* Products of panels of int8 codes of one tier: OXI_CODE_ROWS rows of activations against 2 VQ rows of
@@ -32541,8 +32652,9 @@ OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, p + 2, extr
 OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
 #if defined(OXI_X86)
     uint64_t bytes = 0;
+    if (step == 1) memcpy(&bytes, p, 8);
     OXI_UNROLL
-    for (int i = 7; i >= 0; i--) bytes = bytes << 8 | p[i * step];
+    for (int i = 7; i >= 0 && step > 1; i--) bytes = bytes << 8 | p[i * step];
     __m128i zero = _mm_setzero_si128(), e = _mm_sub_epi16(vw_bytes(bytes, false), _mm_set1_epi16(1));
     if (_mm_movemask_epi8(_mm_cmpgt_epi16(_mm_set1_epi16(1), e)) == 0) { /* no subnormal */
         e = _mm_slli_epi16(e, 7);
@@ -32936,7 +33048,7 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 /* ---- lanes ------------------------------------------------------------------------------------------------
  * vr: OXI_ROWS rows, four bytes each; vrs: as many int32; vrf: as many floats.
  * vr_spread: the four bytes at p in each lane. Shifts carry bits from byte to byte: a mask follows.
- * vrs_number: byte i of each lane. vrs_step adds up the products of codes and of q: on x86 unsigned codes, in 16
+ * vrs_number: byte i of each lane; vrs_bits: `count` bits from bit `from` on; vrs_words: the uint16 numbers at p. vrs_step adds up the products of codes and of q: on x86 unsigned codes, in 16
  * bits, which must hold them, or by VNNI (extra) in 32; on Arm signed codes in 32, extra: by its dot products. vrs_scaled adds
  * sums of 16 bits, on Arm of 32, times a scale to an int32. Scales are made two to a lane, as
  * words: vrw_even and vrw_odd widen bytes 0 and 2, 1 and 3; vrw_low and vrw_high make one of the two what
@@ -32985,6 +33097,8 @@ typedef int32x4_t OXI_ISA(vrs);
 #define vr_right OXI_ISA(vr_right)
 #define vr_left OXI_ISA(vr_left)
 #define vrs_number OXI_ISA(vrs_number)
+#define vrs_bits OXI_ISA(vrs_bits)
+#define vrs_words OXI_ISA(vrs_words)
 #define vrs_zero OXI_ISA(vrs_zero)
 #define vrs_load OXI_ISA(vrs_load)
 #define vrs_store OXI_ISA(vrs_store)
@@ -33051,6 +33165,18 @@ OXI_INLINE vrs vrs_number(vr a, int i, bool is_signed) {
     a = OXI_R(slli_epi32)(a, 24 - 8 * i);
     return is_signed ? OXI_R(srai_epi32)(a, 24) : OXI_R(srli_epi32)(a, 24);
 }
+OXI_INLINE vrs vrs_bits(vrs a, int from, int count) {
+    return vr_and(OXI_R(srl_epi32)(a, _mm_cvtsi32_si128(from)), OXI_R(set1_epi32)((1 << count) - 1));
+}
+OXI_INLINE vrs vrs_words(const uint8_t *p) {
+#if VF == 16
+    return _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)p));
+#elif OXI_ISA(FMA)
+    return _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(const void *)p));
+#else
+    return _mm_unpacklo_epi16(_mm_loadl_epi64((const __m128i *)(const void *)p), _mm_setzero_si128());
+#endif
+}
 OXI_INLINE vrs vrs_zero(void) { return OXI_R_WHOLE(setzero)(); }
 OXI_INLINE vrs vrs_load(const int32_t *p) { return vr_load(p); }
 OXI_INLINE void vrs_store(int32_t *p, vrs a) { vr_store(p, a); }
@@ -33103,6 +33229,15 @@ OXI_INLINE vrs vrs_number(vr a, int i, bool is_signed) {
     uint32x4_t high = vshlq_u32(vreinterpretq_u32_u8(a), vdupq_n_s32(24 - 8 * i));
     return is_signed ? vshrq_n_s32(vreinterpretq_s32_u32(high), 24)
                      : vreinterpretq_s32_u32(vshrq_n_u32(high, 24));
+}
+OXI_INLINE vrs vrs_bits(vrs a, int from, int count) {
+    uint32x4_t moved = vshlq_u32(vreinterpretq_u32_s32(a), vdupq_n_s32(-from));
+    return vreinterpretq_s32_u32(vandq_u32(moved, vdupq_n_u32((1u << count) - 1)));
+}
+OXI_INLINE vrs vrs_words(const uint8_t *p) {
+    uint16_t words[4];
+    memcpy(words, p, sizeof words);
+    return vreinterpretq_s32_u32(vmovl_u16(vld1_u16(words)));
 }
 OXI_INLINE vrs vrs_zero(void) { return vdupq_n_s32(0); }
 OXI_INLINE vrs vrs_load(const int32_t *p) { return vld1q_s32(p); }
@@ -33181,8 +33316,8 @@ OXI_INLINE vr OXI_ISA(row_nibbles)(vr a, bool high) {
 OXI_INLINE vr OXI_ISA(row_sixteens)(vr a, int from) {
     return vr_and(from < 4 ? vr_left(a, 4 - from) : vr_right(a, from - 4), vr_bytes(16));
 }
-/* Codes of numbers 4 step, ... of part `part` of a block, with the offset of their type: all steps of types of
- * 32 numbers, sixteen of types with scales for 32, 32 of q6_k. */
+/* Codes of numbers 4 step, ... of part `part` of a block, with the offset of their type. A part is 32 numbers,
+ * 64 of q4_k and q5_k, 128 of q6_k. */
 OXI_INLINE vr OXI_ISA(row_codes)(ox_dtype dtype, const uint8_t *p, int part, int step, int v) {
     bool high = dtype == OX_Q4_K || dtype == OX_Q5_K ? step >= 8 : step >= 4;
     int four = step & (dtype == OX_Q4_K || dtype == OX_Q5_K ? 7 : 3);
@@ -33191,8 +33326,10 @@ OXI_INLINE vr OXI_ISA(row_codes)(ox_dtype dtype, const uint8_t *p, int part, int
         return OXI_ROW_MOST == 127 ? OXI_ISA(four_of_rows)(p, 2, step, v)
                                    : vr_sub(OXI_ISA(four_of_rows)(p, 2, step, v), vr_bytes(128));
     case OX_IQ4_NL:
+    case OX_IQ4_XS:
         return vr_look_up(OXI_ROW_MOST == 127 ? (const uint8_t *)oxi_table_iq4 : oxi_table_iq4_plus_128,
-                          OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 2, four, v), high));
+                          OXI_ISA(row_nibbles)(
+                              OXI_ISA(four_of_rows)(p, dtype == OX_IQ4_NL ? 2 : 8 + 16 * part, four, v), high));
     case OX_MXFP4:
         return vr_look_up(oxi_table_e2m1_plus_12, OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 1, four, v), high));
     case OX_Q4_0: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 2, four, v), high);
@@ -33230,15 +33367,6 @@ OXI_INLINE OXI_ISA(row_scales) OXI_ISA(row_scales_k)(const uint8_t *p, int v) {
     return r;
 }
 
-/* ---- rows against activations -----------------------------------------------------------------------------
- * 256 numbers of sixteen rows, times x, are added to out. Sums of 16 bits hold the products of eight steps of
- * codes up to 15, of four of codes up to 31, of two of codes up to 63. */
-OXI_INLINE void OXI_ISA(prefetch_rows)(const uint8_t *p, int bytes, int turn) {
-    int each = OXI_REPACKED_ROWS * bytes * (bytes < 32 ? 8 : 1) / 32; /* of 32 turns for 256 numbers */
-    OXI_UNROLL
-    for (int i = 0; i < each; i += 64) OXI_PREFETCH_READ(p + OXI_PREFETCH_AHEAD + turn * each + i);
-}
-
 /* The scales of types that have one for 32 numbers. */
 OXI_INLINE OXI_ISA(row_numbers) OXI_ISA(row_factors)(ox_dtype dtype, const uint8_t *p) {
     float all[OXI_REPACKED_ROWS];
@@ -33248,13 +33376,48 @@ OXI_INLINE OXI_ISA(row_numbers) OXI_ISA(row_factors)(ox_dtype dtype, const uint8
     return OXI_ISA(row_load)(all);
 }
 
+/* The scales of group `group` of a block, and what is taken from numbers (less an offset of codes). */
+OXI_INLINE vrf OXI_ISA(row_group_scale)(ox_dtype dtype, const uint8_t *p, const OXI_ISA(row_numbers) *d,
+                                        const OXI_ISA(row_numbers) *least, int group, int v, vrf *taken) {
+    *taken = vrf_zero();
+    if (dtype == OX_Q6_K) {
+        vrs scale = vrs_number(OXI_ISA(four_of_rows)(p, 192, group / 4, v), group % 4, true);
+        return vrf_mul(d->v[v], vrf_of(scale));
+    }
+    if (dtype == OX_IQ4_XS) { /* four bits and, elsewhere, two */
+        vrs low = vrs_bits(vrs_load((const int32_t *)(const void *)(p + OXI_REPACKED_ROWS * 4 + 4 * OXI_ROWS * v)), 4 * group, 4);
+        vrs high = vrs_bits(vrs_words(p + 2 * OXI_REPACKED_ROWS + 2 * OXI_ROWS * v), 2 * group, 2);
+        vrf scale = vrf_fma(vrf_of(high), vrf_set1(16), vrf_of(low));
+        return vrf_mul(d->v[v], vrf_fma(scale, vrf_set1(1), vrf_set1(-32)));
+    }
+    if (dtype == OX_Q4_K || dtype == OX_Q5_K) {
+        OXI_ISA(row_scales) scales = OXI_ISA(row_scales_k)(p, v);
+        vr scale = group < 4 ? scales.scale[0] : scales.scale[1];
+        vr four = group < 4 ? scales.least[0] : scales.least[1];
+        *taken = vrf_mul(least->v[v], vrf_of(vrs_number(four, group % 4, false)));
+        return vrf_mul(d->v[v], vrf_of(vrs_number(scale, group % 4, false)));
+    }
+    if (dtype == OX_Q4_1 || dtype == OX_Q5_1) *taken = vrf_mul(least->v[v], vrf_set1(-1));
+    return d->v[v];
+}
+
+/* ---- rows against activations -----------------------------------------------------------------------------
+ * 256 numbers of sixteen rows, times x, are added to out. Sums of 16 bits hold the products of eight steps of
+ * codes up to 15, of four of codes up to 31, of two of codes up to 63. */
+OXI_INLINE void OXI_ISA(prefetch_rows)(const uint8_t *p, int bytes, int turn) {
+    int each = OXI_REPACKED_ROWS * bytes * (bytes < 32 ? 8 : 1) / 32; /* of 32 turns for 256 numbers */
+    OXI_UNROLL
+    for (int i = 0; i < each; i += 64) OXI_PREFETCH_READ(p + OXI_PREFETCH_AHEAD + turn * each + i);
+}
+
 /* Types with a scale for 32 numbers. offset: what is taken from codes; `least` bytes behind the block's start
  * there is a number to be added, if not 0. */
 OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, const uint8_t *p, const oxi_q8 *x, float *out,
                                      int offset, int least, int at_once, int extra) {
     OXI_ISA(row_numbers) sum = OXI_ISA(row_load)(out);
-    for (int b = 0; b < 8; b++, p += OXI_REPACKED_ROWS * bytes) {
+    for (int b = 0; b < 8; b++) {
         const int8_t *q = x->q + 32 * b;
+        int part = dtype == OX_IQ4_XS ? b : 0;
         vrf scale = vrf_set1(x->scale[b]), taken = vrf_set1((float)-offset * x->sum[b]);
         vrs sums[OXI_ISA(row_vectors)], total[OXI_ISA(row_vectors)];
         OXI_UNROLL
@@ -33265,11 +33428,11 @@ OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, const uint8_t *p
             OXI_UNROLL
             for (int i = 2 * half; i < 2 * half + 2; i++) {
                 vr low = vr_spread(q + 4 * i), high = vr_spread(q + 16 + 4 * i);
-                OXI_ISA(prefetch_rows)(p, bytes, i);
+                OXI_ISA(prefetch_rows)(p, bytes, 4 * part + i);
                 OXI_UNROLL
                 for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, 0, i, v), low, extra);
-                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, 0, i + 4, v), high, extra);
+                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, part, i, v), low, extra);
+                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, part, i + 4, v), high, extra);
                 }
             }
             OXI_UNROLL
@@ -33280,15 +33443,15 @@ OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, const uint8_t *p
         OXI_UNROLL
         for (int v = 0; v < OXI_ISA(row_vectors); v++)
             if (OXI_ROW_MOST == 255 && extra) total[v] = sums[v];
-        OXI_ISA(row_numbers) d = OXI_ISA(row_factors)(dtype, p);
+        OXI_ISA(row_numbers) d = OXI_ISA(row_factors)(dtype, p), more = d;
+        if (least) more = OXI_ISA(row_halves)(p + OXI_REPACKED_ROWS * least);
         OXI_UNROLL
-        for (int v = 0; v < OXI_ISA(row_vectors); v++)
-            sum.v[v] = vrf_fma(d.v[v], vrf_fma(vrf_of(total[v]), scale, taken), sum.v[v]);
-        if (!least) continue;
-        d = OXI_ISA(row_halves)(p + OXI_REPACKED_ROWS * least);
-        OXI_UNROLL
-        for (int v = 0; v < OXI_ISA(row_vectors); v++)
-            sum.v[v] = vrf_fma(d.v[v], vrf_set1(x->sum[b]), sum.v[v]);
+        for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+            vrf none, factor = dtype == OX_IQ4_XS ? OXI_ISA(row_group_scale)(dtype, p, &d, &d, b, v, &none) : d.v[v];
+            sum.v[v] = vrf_fma(factor, vrf_fma(vrf_of(total[v]), scale, taken), sum.v[v]);
+            if (least) sum.v[v] = vrf_fma(more.v[v], vrf_set1(x->sum[b]), sum.v[v]);
+        }
+        if (dtype != OX_IQ4_XS) p += OXI_REPACKED_ROWS * bytes;
     }
     OXI_ISA(row_store)(out, sum);
 }
@@ -33411,6 +33574,7 @@ OXI_INLINE void OXI_ISA(rows_dot_q6_k)(const uint8_t *p, const oxi_q8 *x, float 
 #define OXI_EACH_REPACKED_32(X) \
     X(mxfp4, OX_MXFP4, 12, 0, 4) X(q8_0, OX_Q8_0, OXI_ROW_MOST == 127 ? 0 : 128, 0, 8) \
     X(iq4_nl, OX_IQ4_NL, OXI_ROW_MOST == 127 ? 0 : 128, 0, 8) \
+    X(iq4_xs, OX_IQ4_XS, OXI_ROW_MOST == 127 ? 0 : 128, 0, 8) \
     X(q4_0, OX_Q4_0, 8, 0, 8) X(q4_1, OX_Q4_1, 0, 2, 8) X(q5_0, OX_Q5_0, 16, 0, 4) X(q5_1, OX_Q5_1, 0, 2, 4)
 
 #define OXI_X(name, dtype, offset, least, at_once) \
@@ -33427,25 +33591,6 @@ OXI_INLINE void OXI_ISA(rows_dot_q5_k)(const uint8_t *p, const oxi_q8 *x, float 
 }
 
 /* ---- as panels of codes ----------------------------------------------------------------------------------- */
-
-/* The scales of group `group` of a block, and what is taken from numbers (less an offset of codes). */
-OXI_INLINE vrf OXI_ISA(row_group_scale)(ox_dtype dtype, const uint8_t *p, const OXI_ISA(row_numbers) *d,
-                                        const OXI_ISA(row_numbers) *least, int group, int v, vrf *taken) {
-    *taken = vrf_zero();
-    if (dtype == OX_Q6_K) {
-        vrs scale = vrs_number(OXI_ISA(four_of_rows)(p, 192, group / 4, v), group % 4, true);
-        return vrf_mul(d->v[v], vrf_of(scale));
-    }
-    if (dtype == OX_Q4_K || dtype == OX_Q5_K) {
-        OXI_ISA(row_scales) scales = OXI_ISA(row_scales_k)(p, v);
-        vr scale = group < 4 ? scales.scale[0] : scales.scale[1];
-        vr four = group < 4 ? scales.least[0] : scales.least[1];
-        *taken = vrf_mul(least->v[v], vrf_of(vrs_number(four, group % 4, false)));
-        return vrf_mul(d->v[v], vrf_of(vrs_number(scale, group % 4, false)));
-    }
-    if (dtype == OX_Q4_1 || dtype == OX_Q5_1) *taken = vrf_mul(least->v[v], vrf_set1(-1));
-    return d->v[v];
-}
 
 /* n numbers of rows `first` to first + count as a panel of `width` lines. elements: of a block; steps: of a
  * part. */
@@ -33488,7 +33633,8 @@ OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, in
     X(q4_k, OX_Q4_K, 16, 32, 0) X(q5_k, OX_Q5_K, 16, 32, 0) X(mxfp4, OX_MXFP4, 8, 32, 12) OXI_REPACKED_Q6_K(X)
 /* codes of eight bits */
 #define OXI_REPACKED_WIDE_TYPES(X) \
-    X(q8_0, OX_Q8_0, 8, 32, OXI_ROW_MOST == 127 ? 0 : 128) X(iq4_nl, OX_IQ4_NL, 8, 32, OXI_ROW_MOST == 127 ? 0 : 128)
+    X(q8_0, OX_Q8_0, 8, 32, OXI_ROW_MOST == 127 ? 0 : 128) X(iq4_nl, OX_IQ4_NL, 8, 32, OXI_ROW_MOST == 127 ? 0 : 128) \
+    X(iq4_xs, OX_IQ4_XS, 8, 32, OXI_ROW_MOST == 127 ? 0 : 128)
 /* Two groups at a time, 256 numbers of one and of the other: two streams that the processor follows apart. */
 #define OXI_DOT_REPACKED(kernel, name, dtype, extra) \
 OXI_KERNEL void OXI_ISA(kernel)(int64_t groups, int64_t group_bytes, int64_t n, const void *blocks, \
@@ -33598,6 +33744,8 @@ static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels *k) {
 #undef vrw_low
 #undef vrw_high
 #undef vr_look_up
+#undef vrs_bits
+#undef vrs_words
 OXI_STRAIGHT_END
 /* >>cpu/kernels/codes.inc */
 /* Products of panels of int8 codes of one tier: OXI_CODE_ROWS rows of activations against 2 VQ rows of
@@ -38251,8 +38399,9 @@ OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, p + 2, extr
 OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
 #if defined(OXI_X86)
     uint64_t bytes = 0;
+    if (step == 1) memcpy(&bytes, p, 8);
     OXI_UNROLL
-    for (int i = 7; i >= 0; i--) bytes = bytes << 8 | p[i * step];
+    for (int i = 7; i >= 0 && step > 1; i--) bytes = bytes << 8 | p[i * step];
     __m128i zero = _mm_setzero_si128(), e = _mm_sub_epi16(vw_bytes(bytes, false), _mm_set1_epi16(1));
     if (_mm_movemask_epi8(_mm_cmpgt_epi16(_mm_set1_epi16(1), e)) == 0) { /* no subnormal */
         e = _mm_slli_epi16(e, 7);
@@ -38646,7 +38795,7 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 /* ---- lanes ------------------------------------------------------------------------------------------------
  * vr: OXI_ROWS rows, four bytes each; vrs: as many int32; vrf: as many floats.
  * vr_spread: the four bytes at p in each lane. Shifts carry bits from byte to byte: a mask follows.
- * vrs_number: byte i of each lane. vrs_step adds up the products of codes and of q: on x86 unsigned codes, in 16
+ * vrs_number: byte i of each lane; vrs_bits: `count` bits from bit `from` on; vrs_words: the uint16 numbers at p. vrs_step adds up the products of codes and of q: on x86 unsigned codes, in 16
  * bits, which must hold them, or by VNNI (extra) in 32; on Arm signed codes in 32, extra: by its dot products. vrs_scaled adds
  * sums of 16 bits, on Arm of 32, times a scale to an int32. Scales are made two to a lane, as
  * words: vrw_even and vrw_odd widen bytes 0 and 2, 1 and 3; vrw_low and vrw_high make one of the two what
@@ -38695,6 +38844,8 @@ typedef int32x4_t OXI_ISA(vrs);
 #define vr_right OXI_ISA(vr_right)
 #define vr_left OXI_ISA(vr_left)
 #define vrs_number OXI_ISA(vrs_number)
+#define vrs_bits OXI_ISA(vrs_bits)
+#define vrs_words OXI_ISA(vrs_words)
 #define vrs_zero OXI_ISA(vrs_zero)
 #define vrs_load OXI_ISA(vrs_load)
 #define vrs_store OXI_ISA(vrs_store)
@@ -38761,6 +38912,18 @@ OXI_INLINE vrs vrs_number(vr a, int i, bool is_signed) {
     a = OXI_R(slli_epi32)(a, 24 - 8 * i);
     return is_signed ? OXI_R(srai_epi32)(a, 24) : OXI_R(srli_epi32)(a, 24);
 }
+OXI_INLINE vrs vrs_bits(vrs a, int from, int count) {
+    return vr_and(OXI_R(srl_epi32)(a, _mm_cvtsi32_si128(from)), OXI_R(set1_epi32)((1 << count) - 1));
+}
+OXI_INLINE vrs vrs_words(const uint8_t *p) {
+#if VF == 16
+    return _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)p));
+#elif OXI_ISA(FMA)
+    return _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(const void *)p));
+#else
+    return _mm_unpacklo_epi16(_mm_loadl_epi64((const __m128i *)(const void *)p), _mm_setzero_si128());
+#endif
+}
 OXI_INLINE vrs vrs_zero(void) { return OXI_R_WHOLE(setzero)(); }
 OXI_INLINE vrs vrs_load(const int32_t *p) { return vr_load(p); }
 OXI_INLINE void vrs_store(int32_t *p, vrs a) { vr_store(p, a); }
@@ -38813,6 +38976,15 @@ OXI_INLINE vrs vrs_number(vr a, int i, bool is_signed) {
     uint32x4_t high = vshlq_u32(vreinterpretq_u32_u8(a), vdupq_n_s32(24 - 8 * i));
     return is_signed ? vshrq_n_s32(vreinterpretq_s32_u32(high), 24)
                      : vreinterpretq_s32_u32(vshrq_n_u32(high, 24));
+}
+OXI_INLINE vrs vrs_bits(vrs a, int from, int count) {
+    uint32x4_t moved = vshlq_u32(vreinterpretq_u32_s32(a), vdupq_n_s32(-from));
+    return vreinterpretq_s32_u32(vandq_u32(moved, vdupq_n_u32((1u << count) - 1)));
+}
+OXI_INLINE vrs vrs_words(const uint8_t *p) {
+    uint16_t words[4];
+    memcpy(words, p, sizeof words);
+    return vreinterpretq_s32_u32(vmovl_u16(vld1_u16(words)));
 }
 OXI_INLINE vrs vrs_zero(void) { return vdupq_n_s32(0); }
 OXI_INLINE vrs vrs_load(const int32_t *p) { return vld1q_s32(p); }
@@ -38891,8 +39063,8 @@ OXI_INLINE vr OXI_ISA(row_nibbles)(vr a, bool high) {
 OXI_INLINE vr OXI_ISA(row_sixteens)(vr a, int from) {
     return vr_and(from < 4 ? vr_left(a, 4 - from) : vr_right(a, from - 4), vr_bytes(16));
 }
-/* Codes of numbers 4 step, ... of part `part` of a block, with the offset of their type: all steps of types of
- * 32 numbers, sixteen of types with scales for 32, 32 of q6_k. */
+/* Codes of numbers 4 step, ... of part `part` of a block, with the offset of their type. A part is 32 numbers,
+ * 64 of q4_k and q5_k, 128 of q6_k. */
 OXI_INLINE vr OXI_ISA(row_codes)(ox_dtype dtype, const uint8_t *p, int part, int step, int v) {
     bool high = dtype == OX_Q4_K || dtype == OX_Q5_K ? step >= 8 : step >= 4;
     int four = step & (dtype == OX_Q4_K || dtype == OX_Q5_K ? 7 : 3);
@@ -38901,8 +39073,10 @@ OXI_INLINE vr OXI_ISA(row_codes)(ox_dtype dtype, const uint8_t *p, int part, int
         return OXI_ROW_MOST == 127 ? OXI_ISA(four_of_rows)(p, 2, step, v)
                                    : vr_sub(OXI_ISA(four_of_rows)(p, 2, step, v), vr_bytes(128));
     case OX_IQ4_NL:
+    case OX_IQ4_XS:
         return vr_look_up(OXI_ROW_MOST == 127 ? (const uint8_t *)oxi_table_iq4 : oxi_table_iq4_plus_128,
-                          OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 2, four, v), high));
+                          OXI_ISA(row_nibbles)(
+                              OXI_ISA(four_of_rows)(p, dtype == OX_IQ4_NL ? 2 : 8 + 16 * part, four, v), high));
     case OX_MXFP4:
         return vr_look_up(oxi_table_e2m1_plus_12, OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 1, four, v), high));
     case OX_Q4_0: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 2, four, v), high);
@@ -38940,15 +39114,6 @@ OXI_INLINE OXI_ISA(row_scales) OXI_ISA(row_scales_k)(const uint8_t *p, int v) {
     return r;
 }
 
-/* ---- rows against activations -----------------------------------------------------------------------------
- * 256 numbers of sixteen rows, times x, are added to out. Sums of 16 bits hold the products of eight steps of
- * codes up to 15, of four of codes up to 31, of two of codes up to 63. */
-OXI_INLINE void OXI_ISA(prefetch_rows)(const uint8_t *p, int bytes, int turn) {
-    int each = OXI_REPACKED_ROWS * bytes * (bytes < 32 ? 8 : 1) / 32; /* of 32 turns for 256 numbers */
-    OXI_UNROLL
-    for (int i = 0; i < each; i += 64) OXI_PREFETCH_READ(p + OXI_PREFETCH_AHEAD + turn * each + i);
-}
-
 /* The scales of types that have one for 32 numbers. */
 OXI_INLINE OXI_ISA(row_numbers) OXI_ISA(row_factors)(ox_dtype dtype, const uint8_t *p) {
     float all[OXI_REPACKED_ROWS];
@@ -38958,13 +39123,48 @@ OXI_INLINE OXI_ISA(row_numbers) OXI_ISA(row_factors)(ox_dtype dtype, const uint8
     return OXI_ISA(row_load)(all);
 }
 
+/* The scales of group `group` of a block, and what is taken from numbers (less an offset of codes). */
+OXI_INLINE vrf OXI_ISA(row_group_scale)(ox_dtype dtype, const uint8_t *p, const OXI_ISA(row_numbers) *d,
+                                        const OXI_ISA(row_numbers) *least, int group, int v, vrf *taken) {
+    *taken = vrf_zero();
+    if (dtype == OX_Q6_K) {
+        vrs scale = vrs_number(OXI_ISA(four_of_rows)(p, 192, group / 4, v), group % 4, true);
+        return vrf_mul(d->v[v], vrf_of(scale));
+    }
+    if (dtype == OX_IQ4_XS) { /* four bits and, elsewhere, two */
+        vrs low = vrs_bits(vrs_load((const int32_t *)(const void *)(p + OXI_REPACKED_ROWS * 4 + 4 * OXI_ROWS * v)), 4 * group, 4);
+        vrs high = vrs_bits(vrs_words(p + 2 * OXI_REPACKED_ROWS + 2 * OXI_ROWS * v), 2 * group, 2);
+        vrf scale = vrf_fma(vrf_of(high), vrf_set1(16), vrf_of(low));
+        return vrf_mul(d->v[v], vrf_fma(scale, vrf_set1(1), vrf_set1(-32)));
+    }
+    if (dtype == OX_Q4_K || dtype == OX_Q5_K) {
+        OXI_ISA(row_scales) scales = OXI_ISA(row_scales_k)(p, v);
+        vr scale = group < 4 ? scales.scale[0] : scales.scale[1];
+        vr four = group < 4 ? scales.least[0] : scales.least[1];
+        *taken = vrf_mul(least->v[v], vrf_of(vrs_number(four, group % 4, false)));
+        return vrf_mul(d->v[v], vrf_of(vrs_number(scale, group % 4, false)));
+    }
+    if (dtype == OX_Q4_1 || dtype == OX_Q5_1) *taken = vrf_mul(least->v[v], vrf_set1(-1));
+    return d->v[v];
+}
+
+/* ---- rows against activations -----------------------------------------------------------------------------
+ * 256 numbers of sixteen rows, times x, are added to out. Sums of 16 bits hold the products of eight steps of
+ * codes up to 15, of four of codes up to 31, of two of codes up to 63. */
+OXI_INLINE void OXI_ISA(prefetch_rows)(const uint8_t *p, int bytes, int turn) {
+    int each = OXI_REPACKED_ROWS * bytes * (bytes < 32 ? 8 : 1) / 32; /* of 32 turns for 256 numbers */
+    OXI_UNROLL
+    for (int i = 0; i < each; i += 64) OXI_PREFETCH_READ(p + OXI_PREFETCH_AHEAD + turn * each + i);
+}
+
 /* Types with a scale for 32 numbers. offset: what is taken from codes; `least` bytes behind the block's start
  * there is a number to be added, if not 0. */
 OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, const uint8_t *p, const oxi_q8 *x, float *out,
                                      int offset, int least, int at_once, int extra) {
     OXI_ISA(row_numbers) sum = OXI_ISA(row_load)(out);
-    for (int b = 0; b < 8; b++, p += OXI_REPACKED_ROWS * bytes) {
+    for (int b = 0; b < 8; b++) {
         const int8_t *q = x->q + 32 * b;
+        int part = dtype == OX_IQ4_XS ? b : 0;
         vrf scale = vrf_set1(x->scale[b]), taken = vrf_set1((float)-offset * x->sum[b]);
         vrs sums[OXI_ISA(row_vectors)], total[OXI_ISA(row_vectors)];
         OXI_UNROLL
@@ -38975,11 +39175,11 @@ OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, const uint8_t *p
             OXI_UNROLL
             for (int i = 2 * half; i < 2 * half + 2; i++) {
                 vr low = vr_spread(q + 4 * i), high = vr_spread(q + 16 + 4 * i);
-                OXI_ISA(prefetch_rows)(p, bytes, i);
+                OXI_ISA(prefetch_rows)(p, bytes, 4 * part + i);
                 OXI_UNROLL
                 for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, 0, i, v), low, extra);
-                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, 0, i + 4, v), high, extra);
+                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, part, i, v), low, extra);
+                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, part, i + 4, v), high, extra);
                 }
             }
             OXI_UNROLL
@@ -38990,15 +39190,15 @@ OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, const uint8_t *p
         OXI_UNROLL
         for (int v = 0; v < OXI_ISA(row_vectors); v++)
             if (OXI_ROW_MOST == 255 && extra) total[v] = sums[v];
-        OXI_ISA(row_numbers) d = OXI_ISA(row_factors)(dtype, p);
+        OXI_ISA(row_numbers) d = OXI_ISA(row_factors)(dtype, p), more = d;
+        if (least) more = OXI_ISA(row_halves)(p + OXI_REPACKED_ROWS * least);
         OXI_UNROLL
-        for (int v = 0; v < OXI_ISA(row_vectors); v++)
-            sum.v[v] = vrf_fma(d.v[v], vrf_fma(vrf_of(total[v]), scale, taken), sum.v[v]);
-        if (!least) continue;
-        d = OXI_ISA(row_halves)(p + OXI_REPACKED_ROWS * least);
-        OXI_UNROLL
-        for (int v = 0; v < OXI_ISA(row_vectors); v++)
-            sum.v[v] = vrf_fma(d.v[v], vrf_set1(x->sum[b]), sum.v[v]);
+        for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+            vrf none, factor = dtype == OX_IQ4_XS ? OXI_ISA(row_group_scale)(dtype, p, &d, &d, b, v, &none) : d.v[v];
+            sum.v[v] = vrf_fma(factor, vrf_fma(vrf_of(total[v]), scale, taken), sum.v[v]);
+            if (least) sum.v[v] = vrf_fma(more.v[v], vrf_set1(x->sum[b]), sum.v[v]);
+        }
+        if (dtype != OX_IQ4_XS) p += OXI_REPACKED_ROWS * bytes;
     }
     OXI_ISA(row_store)(out, sum);
 }
@@ -39121,6 +39321,7 @@ OXI_INLINE void OXI_ISA(rows_dot_q6_k)(const uint8_t *p, const oxi_q8 *x, float 
 #define OXI_EACH_REPACKED_32(X) \
     X(mxfp4, OX_MXFP4, 12, 0, 4) X(q8_0, OX_Q8_0, OXI_ROW_MOST == 127 ? 0 : 128, 0, 8) \
     X(iq4_nl, OX_IQ4_NL, OXI_ROW_MOST == 127 ? 0 : 128, 0, 8) \
+    X(iq4_xs, OX_IQ4_XS, OXI_ROW_MOST == 127 ? 0 : 128, 0, 8) \
     X(q4_0, OX_Q4_0, 8, 0, 8) X(q4_1, OX_Q4_1, 0, 2, 8) X(q5_0, OX_Q5_0, 16, 0, 4) X(q5_1, OX_Q5_1, 0, 2, 4)
 
 #define OXI_X(name, dtype, offset, least, at_once) \
@@ -39137,25 +39338,6 @@ OXI_INLINE void OXI_ISA(rows_dot_q5_k)(const uint8_t *p, const oxi_q8 *x, float 
 }
 
 /* ---- as panels of codes ----------------------------------------------------------------------------------- */
-
-/* The scales of group `group` of a block, and what is taken from numbers (less an offset of codes). */
-OXI_INLINE vrf OXI_ISA(row_group_scale)(ox_dtype dtype, const uint8_t *p, const OXI_ISA(row_numbers) *d,
-                                        const OXI_ISA(row_numbers) *least, int group, int v, vrf *taken) {
-    *taken = vrf_zero();
-    if (dtype == OX_Q6_K) {
-        vrs scale = vrs_number(OXI_ISA(four_of_rows)(p, 192, group / 4, v), group % 4, true);
-        return vrf_mul(d->v[v], vrf_of(scale));
-    }
-    if (dtype == OX_Q4_K || dtype == OX_Q5_K) {
-        OXI_ISA(row_scales) scales = OXI_ISA(row_scales_k)(p, v);
-        vr scale = group < 4 ? scales.scale[0] : scales.scale[1];
-        vr four = group < 4 ? scales.least[0] : scales.least[1];
-        *taken = vrf_mul(least->v[v], vrf_of(vrs_number(four, group % 4, false)));
-        return vrf_mul(d->v[v], vrf_of(vrs_number(scale, group % 4, false)));
-    }
-    if (dtype == OX_Q4_1 || dtype == OX_Q5_1) *taken = vrf_mul(least->v[v], vrf_set1(-1));
-    return d->v[v];
-}
 
 /* n numbers of rows `first` to first + count as a panel of `width` lines. elements: of a block; steps: of a
  * part. */
@@ -39198,7 +39380,8 @@ OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, in
     X(q4_k, OX_Q4_K, 16, 32, 0) X(q5_k, OX_Q5_K, 16, 32, 0) X(mxfp4, OX_MXFP4, 8, 32, 12) OXI_REPACKED_Q6_K(X)
 /* codes of eight bits */
 #define OXI_REPACKED_WIDE_TYPES(X) \
-    X(q8_0, OX_Q8_0, 8, 32, OXI_ROW_MOST == 127 ? 0 : 128) X(iq4_nl, OX_IQ4_NL, 8, 32, OXI_ROW_MOST == 127 ? 0 : 128)
+    X(q8_0, OX_Q8_0, 8, 32, OXI_ROW_MOST == 127 ? 0 : 128) X(iq4_nl, OX_IQ4_NL, 8, 32, OXI_ROW_MOST == 127 ? 0 : 128) \
+    X(iq4_xs, OX_IQ4_XS, 8, 32, OXI_ROW_MOST == 127 ? 0 : 128)
 /* Two groups at a time, 256 numbers of one and of the other: two streams that the processor follows apart. */
 #define OXI_DOT_REPACKED(kernel, name, dtype, extra) \
 OXI_KERNEL void OXI_ISA(kernel)(int64_t groups, int64_t group_bytes, int64_t n, const void *blocks, \
@@ -39308,6 +39491,8 @@ static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels *k) {
 #undef vrw_low
 #undef vrw_high
 #undef vr_look_up
+#undef vrs_bits
+#undef vrs_words
 OXI_STRAIGHT_END
 /* >>cpu/kernels/codes.inc */
 /* Products of panels of int8 codes of one tier: OXI_CODE_ROWS rows of activations against 2 VQ rows of
@@ -43956,8 +44141,9 @@ OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, p + 2, extr
 OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
 #if defined(OXI_X86)
     uint64_t bytes = 0;
+    if (step == 1) memcpy(&bytes, p, 8);
     OXI_UNROLL
-    for (int i = 7; i >= 0; i--) bytes = bytes << 8 | p[i * step];
+    for (int i = 7; i >= 0 && step > 1; i--) bytes = bytes << 8 | p[i * step];
     __m128i zero = _mm_setzero_si128(), e = _mm_sub_epi16(vw_bytes(bytes, false), _mm_set1_epi16(1));
     if (_mm_movemask_epi8(_mm_cmpgt_epi16(_mm_set1_epi16(1), e)) == 0) { /* no subnormal */
         e = _mm_slli_epi16(e, 7);
@@ -44351,7 +44537,7 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 /* ---- lanes ------------------------------------------------------------------------------------------------
  * vr: OXI_ROWS rows, four bytes each; vrs: as many int32; vrf: as many floats.
  * vr_spread: the four bytes at p in each lane. Shifts carry bits from byte to byte: a mask follows.
- * vrs_number: byte i of each lane. vrs_step adds up the products of codes and of q: on x86 unsigned codes, in 16
+ * vrs_number: byte i of each lane; vrs_bits: `count` bits from bit `from` on; vrs_words: the uint16 numbers at p. vrs_step adds up the products of codes and of q: on x86 unsigned codes, in 16
  * bits, which must hold them, or by VNNI (extra) in 32; on Arm signed codes in 32, extra: by its dot products. vrs_scaled adds
  * sums of 16 bits, on Arm of 32, times a scale to an int32. Scales are made two to a lane, as
  * words: vrw_even and vrw_odd widen bytes 0 and 2, 1 and 3; vrw_low and vrw_high make one of the two what
@@ -44400,6 +44586,8 @@ typedef int32x4_t OXI_ISA(vrs);
 #define vr_right OXI_ISA(vr_right)
 #define vr_left OXI_ISA(vr_left)
 #define vrs_number OXI_ISA(vrs_number)
+#define vrs_bits OXI_ISA(vrs_bits)
+#define vrs_words OXI_ISA(vrs_words)
 #define vrs_zero OXI_ISA(vrs_zero)
 #define vrs_load OXI_ISA(vrs_load)
 #define vrs_store OXI_ISA(vrs_store)
@@ -44466,6 +44654,18 @@ OXI_INLINE vrs vrs_number(vr a, int i, bool is_signed) {
     a = OXI_R(slli_epi32)(a, 24 - 8 * i);
     return is_signed ? OXI_R(srai_epi32)(a, 24) : OXI_R(srli_epi32)(a, 24);
 }
+OXI_INLINE vrs vrs_bits(vrs a, int from, int count) {
+    return vr_and(OXI_R(srl_epi32)(a, _mm_cvtsi32_si128(from)), OXI_R(set1_epi32)((1 << count) - 1));
+}
+OXI_INLINE vrs vrs_words(const uint8_t *p) {
+#if VF == 16
+    return _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)p));
+#elif OXI_ISA(FMA)
+    return _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(const void *)p));
+#else
+    return _mm_unpacklo_epi16(_mm_loadl_epi64((const __m128i *)(const void *)p), _mm_setzero_si128());
+#endif
+}
 OXI_INLINE vrs vrs_zero(void) { return OXI_R_WHOLE(setzero)(); }
 OXI_INLINE vrs vrs_load(const int32_t *p) { return vr_load(p); }
 OXI_INLINE void vrs_store(int32_t *p, vrs a) { vr_store(p, a); }
@@ -44518,6 +44718,15 @@ OXI_INLINE vrs vrs_number(vr a, int i, bool is_signed) {
     uint32x4_t high = vshlq_u32(vreinterpretq_u32_u8(a), vdupq_n_s32(24 - 8 * i));
     return is_signed ? vshrq_n_s32(vreinterpretq_s32_u32(high), 24)
                      : vreinterpretq_s32_u32(vshrq_n_u32(high, 24));
+}
+OXI_INLINE vrs vrs_bits(vrs a, int from, int count) {
+    uint32x4_t moved = vshlq_u32(vreinterpretq_u32_s32(a), vdupq_n_s32(-from));
+    return vreinterpretq_s32_u32(vandq_u32(moved, vdupq_n_u32((1u << count) - 1)));
+}
+OXI_INLINE vrs vrs_words(const uint8_t *p) {
+    uint16_t words[4];
+    memcpy(words, p, sizeof words);
+    return vreinterpretq_s32_u32(vmovl_u16(vld1_u16(words)));
 }
 OXI_INLINE vrs vrs_zero(void) { return vdupq_n_s32(0); }
 OXI_INLINE vrs vrs_load(const int32_t *p) { return vld1q_s32(p); }
@@ -44596,8 +44805,8 @@ OXI_INLINE vr OXI_ISA(row_nibbles)(vr a, bool high) {
 OXI_INLINE vr OXI_ISA(row_sixteens)(vr a, int from) {
     return vr_and(from < 4 ? vr_left(a, 4 - from) : vr_right(a, from - 4), vr_bytes(16));
 }
-/* Codes of numbers 4 step, ... of part `part` of a block, with the offset of their type: all steps of types of
- * 32 numbers, sixteen of types with scales for 32, 32 of q6_k. */
+/* Codes of numbers 4 step, ... of part `part` of a block, with the offset of their type. A part is 32 numbers,
+ * 64 of q4_k and q5_k, 128 of q6_k. */
 OXI_INLINE vr OXI_ISA(row_codes)(ox_dtype dtype, const uint8_t *p, int part, int step, int v) {
     bool high = dtype == OX_Q4_K || dtype == OX_Q5_K ? step >= 8 : step >= 4;
     int four = step & (dtype == OX_Q4_K || dtype == OX_Q5_K ? 7 : 3);
@@ -44606,8 +44815,10 @@ OXI_INLINE vr OXI_ISA(row_codes)(ox_dtype dtype, const uint8_t *p, int part, int
         return OXI_ROW_MOST == 127 ? OXI_ISA(four_of_rows)(p, 2, step, v)
                                    : vr_sub(OXI_ISA(four_of_rows)(p, 2, step, v), vr_bytes(128));
     case OX_IQ4_NL:
+    case OX_IQ4_XS:
         return vr_look_up(OXI_ROW_MOST == 127 ? (const uint8_t *)oxi_table_iq4 : oxi_table_iq4_plus_128,
-                          OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 2, four, v), high));
+                          OXI_ISA(row_nibbles)(
+                              OXI_ISA(four_of_rows)(p, dtype == OX_IQ4_NL ? 2 : 8 + 16 * part, four, v), high));
     case OX_MXFP4:
         return vr_look_up(oxi_table_e2m1_plus_12, OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 1, four, v), high));
     case OX_Q4_0: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 2, four, v), high);
@@ -44645,15 +44856,6 @@ OXI_INLINE OXI_ISA(row_scales) OXI_ISA(row_scales_k)(const uint8_t *p, int v) {
     return r;
 }
 
-/* ---- rows against activations -----------------------------------------------------------------------------
- * 256 numbers of sixteen rows, times x, are added to out. Sums of 16 bits hold the products of eight steps of
- * codes up to 15, of four of codes up to 31, of two of codes up to 63. */
-OXI_INLINE void OXI_ISA(prefetch_rows)(const uint8_t *p, int bytes, int turn) {
-    int each = OXI_REPACKED_ROWS * bytes * (bytes < 32 ? 8 : 1) / 32; /* of 32 turns for 256 numbers */
-    OXI_UNROLL
-    for (int i = 0; i < each; i += 64) OXI_PREFETCH_READ(p + OXI_PREFETCH_AHEAD + turn * each + i);
-}
-
 /* The scales of types that have one for 32 numbers. */
 OXI_INLINE OXI_ISA(row_numbers) OXI_ISA(row_factors)(ox_dtype dtype, const uint8_t *p) {
     float all[OXI_REPACKED_ROWS];
@@ -44663,13 +44865,48 @@ OXI_INLINE OXI_ISA(row_numbers) OXI_ISA(row_factors)(ox_dtype dtype, const uint8
     return OXI_ISA(row_load)(all);
 }
 
+/* The scales of group `group` of a block, and what is taken from numbers (less an offset of codes). */
+OXI_INLINE vrf OXI_ISA(row_group_scale)(ox_dtype dtype, const uint8_t *p, const OXI_ISA(row_numbers) *d,
+                                        const OXI_ISA(row_numbers) *least, int group, int v, vrf *taken) {
+    *taken = vrf_zero();
+    if (dtype == OX_Q6_K) {
+        vrs scale = vrs_number(OXI_ISA(four_of_rows)(p, 192, group / 4, v), group % 4, true);
+        return vrf_mul(d->v[v], vrf_of(scale));
+    }
+    if (dtype == OX_IQ4_XS) { /* four bits and, elsewhere, two */
+        vrs low = vrs_bits(vrs_load((const int32_t *)(const void *)(p + OXI_REPACKED_ROWS * 4 + 4 * OXI_ROWS * v)), 4 * group, 4);
+        vrs high = vrs_bits(vrs_words(p + 2 * OXI_REPACKED_ROWS + 2 * OXI_ROWS * v), 2 * group, 2);
+        vrf scale = vrf_fma(vrf_of(high), vrf_set1(16), vrf_of(low));
+        return vrf_mul(d->v[v], vrf_fma(scale, vrf_set1(1), vrf_set1(-32)));
+    }
+    if (dtype == OX_Q4_K || dtype == OX_Q5_K) {
+        OXI_ISA(row_scales) scales = OXI_ISA(row_scales_k)(p, v);
+        vr scale = group < 4 ? scales.scale[0] : scales.scale[1];
+        vr four = group < 4 ? scales.least[0] : scales.least[1];
+        *taken = vrf_mul(least->v[v], vrf_of(vrs_number(four, group % 4, false)));
+        return vrf_mul(d->v[v], vrf_of(vrs_number(scale, group % 4, false)));
+    }
+    if (dtype == OX_Q4_1 || dtype == OX_Q5_1) *taken = vrf_mul(least->v[v], vrf_set1(-1));
+    return d->v[v];
+}
+
+/* ---- rows against activations -----------------------------------------------------------------------------
+ * 256 numbers of sixteen rows, times x, are added to out. Sums of 16 bits hold the products of eight steps of
+ * codes up to 15, of four of codes up to 31, of two of codes up to 63. */
+OXI_INLINE void OXI_ISA(prefetch_rows)(const uint8_t *p, int bytes, int turn) {
+    int each = OXI_REPACKED_ROWS * bytes * (bytes < 32 ? 8 : 1) / 32; /* of 32 turns for 256 numbers */
+    OXI_UNROLL
+    for (int i = 0; i < each; i += 64) OXI_PREFETCH_READ(p + OXI_PREFETCH_AHEAD + turn * each + i);
+}
+
 /* Types with a scale for 32 numbers. offset: what is taken from codes; `least` bytes behind the block's start
  * there is a number to be added, if not 0. */
 OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, const uint8_t *p, const oxi_q8 *x, float *out,
                                      int offset, int least, int at_once, int extra) {
     OXI_ISA(row_numbers) sum = OXI_ISA(row_load)(out);
-    for (int b = 0; b < 8; b++, p += OXI_REPACKED_ROWS * bytes) {
+    for (int b = 0; b < 8; b++) {
         const int8_t *q = x->q + 32 * b;
+        int part = dtype == OX_IQ4_XS ? b : 0;
         vrf scale = vrf_set1(x->scale[b]), taken = vrf_set1((float)-offset * x->sum[b]);
         vrs sums[OXI_ISA(row_vectors)], total[OXI_ISA(row_vectors)];
         OXI_UNROLL
@@ -44680,11 +44917,11 @@ OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, const uint8_t *p
             OXI_UNROLL
             for (int i = 2 * half; i < 2 * half + 2; i++) {
                 vr low = vr_spread(q + 4 * i), high = vr_spread(q + 16 + 4 * i);
-                OXI_ISA(prefetch_rows)(p, bytes, i);
+                OXI_ISA(prefetch_rows)(p, bytes, 4 * part + i);
                 OXI_UNROLL
                 for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, 0, i, v), low, extra);
-                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, 0, i + 4, v), high, extra);
+                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, part, i, v), low, extra);
+                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, part, i + 4, v), high, extra);
                 }
             }
             OXI_UNROLL
@@ -44695,15 +44932,15 @@ OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, const uint8_t *p
         OXI_UNROLL
         for (int v = 0; v < OXI_ISA(row_vectors); v++)
             if (OXI_ROW_MOST == 255 && extra) total[v] = sums[v];
-        OXI_ISA(row_numbers) d = OXI_ISA(row_factors)(dtype, p);
+        OXI_ISA(row_numbers) d = OXI_ISA(row_factors)(dtype, p), more = d;
+        if (least) more = OXI_ISA(row_halves)(p + OXI_REPACKED_ROWS * least);
         OXI_UNROLL
-        for (int v = 0; v < OXI_ISA(row_vectors); v++)
-            sum.v[v] = vrf_fma(d.v[v], vrf_fma(vrf_of(total[v]), scale, taken), sum.v[v]);
-        if (!least) continue;
-        d = OXI_ISA(row_halves)(p + OXI_REPACKED_ROWS * least);
-        OXI_UNROLL
-        for (int v = 0; v < OXI_ISA(row_vectors); v++)
-            sum.v[v] = vrf_fma(d.v[v], vrf_set1(x->sum[b]), sum.v[v]);
+        for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+            vrf none, factor = dtype == OX_IQ4_XS ? OXI_ISA(row_group_scale)(dtype, p, &d, &d, b, v, &none) : d.v[v];
+            sum.v[v] = vrf_fma(factor, vrf_fma(vrf_of(total[v]), scale, taken), sum.v[v]);
+            if (least) sum.v[v] = vrf_fma(more.v[v], vrf_set1(x->sum[b]), sum.v[v]);
+        }
+        if (dtype != OX_IQ4_XS) p += OXI_REPACKED_ROWS * bytes;
     }
     OXI_ISA(row_store)(out, sum);
 }
@@ -44826,6 +45063,7 @@ OXI_INLINE void OXI_ISA(rows_dot_q6_k)(const uint8_t *p, const oxi_q8 *x, float 
 #define OXI_EACH_REPACKED_32(X) \
     X(mxfp4, OX_MXFP4, 12, 0, 4) X(q8_0, OX_Q8_0, OXI_ROW_MOST == 127 ? 0 : 128, 0, 8) \
     X(iq4_nl, OX_IQ4_NL, OXI_ROW_MOST == 127 ? 0 : 128, 0, 8) \
+    X(iq4_xs, OX_IQ4_XS, OXI_ROW_MOST == 127 ? 0 : 128, 0, 8) \
     X(q4_0, OX_Q4_0, 8, 0, 8) X(q4_1, OX_Q4_1, 0, 2, 8) X(q5_0, OX_Q5_0, 16, 0, 4) X(q5_1, OX_Q5_1, 0, 2, 4)
 
 #define OXI_X(name, dtype, offset, least, at_once) \
@@ -44842,25 +45080,6 @@ OXI_INLINE void OXI_ISA(rows_dot_q5_k)(const uint8_t *p, const oxi_q8 *x, float 
 }
 
 /* ---- as panels of codes ----------------------------------------------------------------------------------- */
-
-/* The scales of group `group` of a block, and what is taken from numbers (less an offset of codes). */
-OXI_INLINE vrf OXI_ISA(row_group_scale)(ox_dtype dtype, const uint8_t *p, const OXI_ISA(row_numbers) *d,
-                                        const OXI_ISA(row_numbers) *least, int group, int v, vrf *taken) {
-    *taken = vrf_zero();
-    if (dtype == OX_Q6_K) {
-        vrs scale = vrs_number(OXI_ISA(four_of_rows)(p, 192, group / 4, v), group % 4, true);
-        return vrf_mul(d->v[v], vrf_of(scale));
-    }
-    if (dtype == OX_Q4_K || dtype == OX_Q5_K) {
-        OXI_ISA(row_scales) scales = OXI_ISA(row_scales_k)(p, v);
-        vr scale = group < 4 ? scales.scale[0] : scales.scale[1];
-        vr four = group < 4 ? scales.least[0] : scales.least[1];
-        *taken = vrf_mul(least->v[v], vrf_of(vrs_number(four, group % 4, false)));
-        return vrf_mul(d->v[v], vrf_of(vrs_number(scale, group % 4, false)));
-    }
-    if (dtype == OX_Q4_1 || dtype == OX_Q5_1) *taken = vrf_mul(least->v[v], vrf_set1(-1));
-    return d->v[v];
-}
 
 /* n numbers of rows `first` to first + count as a panel of `width` lines. elements: of a block; steps: of a
  * part. */
@@ -44903,7 +45122,8 @@ OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, in
     X(q4_k, OX_Q4_K, 16, 32, 0) X(q5_k, OX_Q5_K, 16, 32, 0) X(mxfp4, OX_MXFP4, 8, 32, 12) OXI_REPACKED_Q6_K(X)
 /* codes of eight bits */
 #define OXI_REPACKED_WIDE_TYPES(X) \
-    X(q8_0, OX_Q8_0, 8, 32, OXI_ROW_MOST == 127 ? 0 : 128) X(iq4_nl, OX_IQ4_NL, 8, 32, OXI_ROW_MOST == 127 ? 0 : 128)
+    X(q8_0, OX_Q8_0, 8, 32, OXI_ROW_MOST == 127 ? 0 : 128) X(iq4_nl, OX_IQ4_NL, 8, 32, OXI_ROW_MOST == 127 ? 0 : 128) \
+    X(iq4_xs, OX_IQ4_XS, 8, 32, OXI_ROW_MOST == 127 ? 0 : 128)
 /* Two groups at a time, 256 numbers of one and of the other: two streams that the processor follows apart. */
 #define OXI_DOT_REPACKED(kernel, name, dtype, extra) \
 OXI_KERNEL void OXI_ISA(kernel)(int64_t groups, int64_t group_bytes, int64_t n, const void *blocks, \
@@ -45013,6 +45233,8 @@ static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels *k) {
 #undef vrw_low
 #undef vrw_high
 #undef vr_look_up
+#undef vrs_bits
+#undef vrs_words
 OXI_STRAIGHT_END
 /* >>cpu/kernels/codes.inc */
 /* Products of panels of int8 codes of one tier: OXI_CODE_ROWS rows of activations against 2 VQ rows of
@@ -52528,6 +52750,7 @@ static const oxi_repack_type oxi_repack_types[] = {
     {OX_Q8_0, {{2, 2}, {32, 4}}},
     {OX_IQ4_NL, {{2, 2}, {16, 4}}},
     {OX_MXFP4, {{1, 1}, {16, 4}}},
+    {OX_IQ4_XS, {{2, 2}, {2, 2}, {132, 4}}},
     {OX_Q4_K, {{2, 2}, {2, 2}, {140, 4}}},
     {OX_Q5_K, {{2, 2}, {2, 2}, {172, 4}}},
     {OX_Q6_K, {{208, 4}, {2, 2}}},
