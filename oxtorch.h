@@ -15152,9 +15152,12 @@ OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, p + 2, extr
 OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
 #if defined(OXI_X86)
     uint64_t bytes = 0;
-    if (step == 1) memcpy(&bytes, p, 8);
-    OXI_UNROLL
-    for (int i = 7; i >= 0 && step > 1; i--) bytes = bytes << 8 | p[i * step];
+    if (step == 1) {
+        memcpy(&bytes, p, 8);
+    } else {
+        OXI_UNROLL
+        for (int i = 7; i >= 0; i--) bytes = bytes << 8 | p[i * step];
+    }
     __m128i zero = _mm_setzero_si128(), e = _mm_sub_epi16(vw_bytes(bytes, false), _mm_set1_epi16(1));
     if (_mm_movemask_epi8(_mm_cmpgt_epi16(_mm_set1_epi16(1), e)) == 0) { /* no subnormal */
         e = _mm_slli_epi16(e, 7);
@@ -15573,9 +15576,13 @@ typedef __m128i OXI_ISA(vr);
 #endif
 typedef OXI_ISA(vr) OXI_ISA(vrs);
 #define OXI_ROW_MOST 255 /* of a code that is multiplied */
+#if defined(OXI_VNNI) && (VF == 16 || OXI_ISA(FMA))
+#define OXI_WIDE_ROWS 1
+#endif
 #elif VF == 4
 #define OXI_REPACKED 1
 #define OXI_ROW_MOST 127
+#define OXI_WIDE_ROWS 1
 #define OXI_ROWS 4
 typedef uint8x16_t OXI_ISA(vr);
 typedef int32x4_t OXI_ISA(vrs);
@@ -15583,7 +15590,7 @@ typedef int32x4_t OXI_ISA(vrs);
 
 #ifdef OXI_REPACKED
 #define OXI_UNROLL _Pragma("GCC unroll 8")
-#define OXI_UNROLL_32 _Pragma("GCC unroll 32")
+#define OXI_UNROLL_4 _Pragma("GCC unroll 4")
 #define vr OXI_ISA(vr)
 #define vrs OXI_ISA(vrs)
 #define vr_load OXI_ISA(vr_load)
@@ -15816,41 +15823,43 @@ OXI_INLINE vr OXI_ISA(row_nibbles)(vr a, bool high) {
 OXI_INLINE vr OXI_ISA(row_sixteens)(vr a, int from) {
     return vr_and(from < 4 ? vr_left(a, 4 - from) : vr_right(a, from - 4), vr_bytes(16));
 }
-/* Codes of numbers 4 step, ... of part `part` of a block, with the offset of their type. A part is 32 numbers,
- * 64 of q4_k and q5_k, 128 of q6_k. */
-OXI_INLINE vr OXI_ISA(row_codes)(ox_dtype dtype, const uint8_t *p, int part, int step, int v) {
-    bool high = dtype == OX_Q4_K || dtype == OX_Q5_K ? step >= 8 : step >= 4;
-    int four = step & (dtype == OX_Q4_K || dtype == OX_Q5_K ? 7 : 3);
+/* A block has parts of 32 numbers, 64 of q4_k and q5_k, 128 of q6_k; a part two groups, of q6_k four, whose
+ * numbers are four times `four` fours. The codes of one of these, with the offset of their type. */
+OXI_INLINE vr OXI_ISA(row_codes)(ox_dtype dtype, const uint8_t *p, int part, int group, int four, int v) {
+    const uint8_t *iq4 = OXI_ROW_MOST == 127 ? (const uint8_t *)oxi_table_iq4 : oxi_table_iq4_plus_128;
+    vr a, b;
     switch (dtype) {
-    case OX_Q8_0: /* code + 128 */
-        return OXI_ROW_MOST == 127 ? OXI_ISA(four_of_rows)(p, 2, step, v)
-                                   : vr_sub(OXI_ISA(four_of_rows)(p, 2, step, v), vr_bytes(128));
+    case OX_Q8_0:
+        a = OXI_ISA(four_of_rows)(p, 2 + 16 * group, four, v);
+        return OXI_ROW_MOST == 127 ? a : vr_sub(a, vr_bytes(128)); /* code + 128 */
     case OX_IQ4_NL:
+        return vr_look_up(iq4, OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 2, four, v), group > 0));
     case OX_IQ4_XS:
-        return vr_look_up(OXI_ROW_MOST == 127 ? (const uint8_t *)oxi_table_iq4 : oxi_table_iq4_plus_128,
-                          OXI_ISA(row_nibbles)(
-                              OXI_ISA(four_of_rows)(p, dtype == OX_IQ4_NL ? 2 : 8 + 16 * part, four, v), high));
+        a = OXI_ISA(four_of_rows)(p, 8 + 16 * part, four, v);
+        return vr_look_up(iq4, OXI_ISA(row_nibbles)(a, group > 0));
     case OX_MXFP4:
-        return vr_look_up(oxi_table_e2m1_plus_12, OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 1, four, v), high));
-    case OX_Q4_0: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 2, four, v), high);
-    case OX_Q4_1: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 4, four, v), high);
+        a = OXI_ISA(four_of_rows)(p, 1, four, v);
+        return vr_look_up(oxi_table_e2m1_plus_12, OXI_ISA(row_nibbles)(a, group > 0));
+    case OX_Q4_0: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 2, four, v), group > 0);
+    case OX_Q4_1: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 4, four, v), group > 0);
     case OX_Q5_0:
-        return vr_or(OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 6, four, v), high),
-                     OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 2, 0, v), step));
+        a = OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 6, four, v), group > 0);
+        return vr_or(a, OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 2, 0, v), 4 * group + four));
     case OX_Q5_1:
-        return vr_or(OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 8, four, v), high),
-                     OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 4, 0, v), step));
-    case OX_Q4_K: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 16 + 32 * part, four, v), high);
+        a = OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 8, four, v), group > 0);
+        return vr_or(a, OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 4, 0, v), 4 * group + four));
+    case OX_Q4_K:
+        return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 16 + 32 * part, four, v), group > 0);
     case OX_Q5_K:
-        return vr_or(OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 48 + 32 * part, four, v), high),
-                     OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 16, four, v), 2 * part + high));
-    default: break;
+        a = OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 48 + 32 * part, four, v), group > 0);
+        b = vr_right(OXI_ISA(four_of_rows)(p, 16, four, v), 2 * part);
+        return vr_or(a, OXI_ISA(row_sixteens)(b, group));
+    default: /* q6_k */
+        a = OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 64 * part + 32 * (group & 1), four, v), group >= 2);
+        b = OXI_ISA(four_of_rows)(p, 128 + 32 * part, four, v);
+        b = group < 2 ? vr_left(b, 4 - 2 * group) : vr_right(b, 2 * group - 4);
+        return vr_or(a, vr_and(b, vr_bytes(48)));
     }
-    int group = step / 8; /* of q6_k */
-    vr low = OXI_ISA(four_of_rows)(p, 64 * part + 32 * (group & 1), step & 7, v);
-    vr two = OXI_ISA(four_of_rows)(p, 128 + 32 * part, step & 7, v);
-    two = group < 2 ? vr_left(two, 4 - 2 * group) : vr_right(two, 2 * group - 4);
-    return vr_or(OXI_ISA(row_nibbles)(low, group >= 2), vr_and(two, vr_bytes(48)));
 }
 
 /* Scales and minima of q4_k and q5_k, six bits each: four in the bytes of a lane. */
@@ -15931,8 +15940,8 @@ OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, const uint8_t *p
                 OXI_ISA(prefetch_rows)(p, bytes, 4 * part + i);
                 OXI_UNROLL
                 for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, part, i, v), low, extra);
-                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, part, i + 4, v), high, extra);
+                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, part, 0, i, v), low, extra);
+                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, part, 1, i, v), high, extra);
                 }
             }
             OXI_UNROLL
@@ -15954,32 +15963,6 @@ OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, const uint8_t *p
         if (dtype != OX_IQ4_XS) p += OXI_REPACKED_ROWS * bytes;
     }
     OXI_ISA(row_store)(out, sum);
-}
-
-/* 64 numbers of q4_k or q5_k. kept: scales of groups of 32. */
-OXI_INLINE void OXI_ISA(rows_part_k)(ox_dtype dtype, int bytes, const uint8_t *p, int part, const int8_t *q,
-                                     int32_t kept[][OXI_REPACKED_ROWS], vrs *total, int at_once, int extra) {
-    OXI_UNROLL
-    for (int first = 0; first < 8; first += at_once) {
-        vrs a[OXI_ISA(row_vectors)], b[OXI_ISA(row_vectors)];
-        OXI_UNROLL
-        for (int v = 0; v < OXI_ISA(row_vectors); v++) a[v] = b[v] = vrs_zero();
-        OXI_UNROLL
-        for (int i = first; i < first + at_once; i++) {
-            vr low = vr_spread(q + 64 * part + 4 * i), high = vr_spread(q + 64 * part + 32 + 4 * i);
-            OXI_ISA(prefetch_rows)(p, bytes, 8 * part + i);
-            OXI_UNROLL
-            for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                a[v] = vrs_step(a[v], OXI_ISA(row_codes)(dtype, p, part, i, v), low, extra);
-                b[v] = vrs_step(b[v], OXI_ISA(row_codes)(dtype, p, part, i + 8, v), high, extra);
-            }
-        }
-        OXI_UNROLL
-        for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-            total[v] = vrs_scaled(total[v], a[v], vrs_load(kept[2 * part] + OXI_ROWS * v));
-            total[v] = vrs_scaled(total[v], b[v], vrs_load(kept[2 * part + 1] + OXI_ROWS * v));
-        }
-    }
 }
 
 /* q4_k and q5_k: floats are met once a block. */
@@ -16007,14 +15990,28 @@ OXI_INLINE void OXI_ISA(rows_dot_k)(ox_dtype dtype, int bytes, const uint8_t *p,
         sum.v[v] = vrf_fma(vrf_mul(dmin.v[v], less), vrf_of(taken), sum.v[v]);
         total[v] = vrs_zero();
     }
-    if (dtype == OX_Q4_K) {
-        for (int part = 0; part < 4; part++)
-            OXI_ISA(rows_part_k)(dtype, bytes, p, part, x->q, kept, total, at_once, extra);
-    } else { /* each part has bits of its own */
-        OXI_ISA(rows_part_k)(dtype, bytes, p, 0, x->q, kept, total, at_once, extra);
-        OXI_ISA(rows_part_k)(dtype, bytes, p, 1, x->q, kept, total, at_once, extra);
-        OXI_ISA(rows_part_k)(dtype, bytes, p, 2, x->q, kept, total, at_once, extra);
-        OXI_ISA(rows_part_k)(dtype, bytes, p, 3, x->q, kept, total, at_once, extra);
+    for (int at = 0; at < 32; at += at_once) { /* of steps, eight of a part */
+        int part = at / 8, first = at_once == 8 ? 0 : at % 8;
+        const uint8_t *fours = p + OXI_REPACKED_ROWS * 4 * first;
+        const int8_t *q = x->q + 64 * part + 4 * first;
+        vrs a[OXI_ISA(row_vectors)], b[OXI_ISA(row_vectors)];
+        OXI_UNROLL
+        for (int v = 0; v < OXI_ISA(row_vectors); v++) a[v] = b[v] = vrs_zero();
+        OXI_UNROLL
+        for (int i = 0; i < at_once; i++) {
+            vr low = vr_spread(q + 4 * i), high = vr_spread(q + 32 + 4 * i);
+            OXI_ISA(prefetch_rows)(p, bytes, at + i);
+            OXI_UNROLL
+            for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+                a[v] = vrs_step(a[v], OXI_ISA(row_codes)(dtype, fours, part, 0, i, v), low, extra);
+                b[v] = vrs_step(b[v], OXI_ISA(row_codes)(dtype, fours, part, 1, i, v), high, extra);
+            }
+        }
+        OXI_UNROLL
+        for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+            total[v] = vrs_scaled(total[v], a[v], vrs_load(kept[2 * part] + OXI_ROWS * v));
+            total[v] = vrs_scaled(total[v], b[v], vrs_load(kept[2 * part + 1] + OXI_ROWS * v));
+        }
     }
     OXI_UNROLL
     for (int v = 0; v < OXI_ISA(row_vectors); v++)
@@ -16052,14 +16049,15 @@ OXI_INLINE void OXI_ISA(rows_dot_q6_k)(const uint8_t *p, const oxi_q8 *x, float 
             for (int v = 0; v < OXI_ISA(row_vectors); v++) total[v] = vrs_zero();
             OXI_UNROLL
             for (int pair = 0; pair < 8; pair++) {
-                int group = pair / 2, step = 8 * group + 4 * half + 2 * (pair % 2);
-                const int8_t *q = x->q + 128 * part + 4 * step;
+                int group = pair / 2, four = 4 * half + 2 * (pair % 2);
+                const int8_t *q = x->q + 128 * part + 32 * group + 4 * four;
                 vr first = vr_spread(q), second = vr_spread(q + 4);
                 OXI_ISA(prefetch_rows)(p, bytes, 16 * part + 8 * half + pair);
                 OXI_UNROLL
                 for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                    vrs sums = vrs_step(vrs_zero(), OXI_ISA(row_codes)(OX_Q6_K, p, part, step, v), first, extra);
-                    sums = vrs_step(sums, OXI_ISA(row_codes)(OX_Q6_K, p, part, step + 1, v), second, extra);
+                    vr a = OXI_ISA(row_codes)(OX_Q6_K, p, part, group, four, v);
+                    vr b = OXI_ISA(row_codes)(OX_Q6_K, p, part, group, four + 1, v);
+                    vrs sums = vrs_step(vrs_step(vrs_zero(), a, first, extra), b, second, extra);
                     total[v] = vrs_scaled(total[v], sums, vrs_load(kept[2 * group + half] + OXI_ROWS * v));
                 }
             }
@@ -16094,22 +16092,23 @@ OXI_INLINE void OXI_ISA(rows_dot_q5_k)(const uint8_t *p, const oxi_q8 *x, float 
 
 /* n numbers of rows `first` to first + count as a panel of `width` lines. elements: of a block; steps: of a
  * part. */
-OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, int steps, int each, int offset,
-                                     int64_t n, const uint8_t *p, int first, int count, int64_t width,
-                                     bool is_signed, const oxi_code_panel *to) {
+OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, int groups, int fours, int each,
+                                     int offset, int64_t n, const uint8_t *p, int first, int count,
+                                     int64_t width, bool is_signed, const oxi_code_panel *to) {
     char *code = (char *)to->codes;
     float *scale = to->scale, *extra = to->extra;
+    vr less = vr_bytes(is_signed ? offset : 0);
     for (; n > 0; n -= elements, p += OXI_REPACKED_ROWS * bytes) {
-        for (int part = 0; part < elements / (4 * steps); part++)
+        for (int part = 0; part < elements / (4 * groups * fours); part++)
             for (int i = 0; i < count; i += OXI_ROWS) {
-                int v = (first + i) / OXI_ROWS;
-                char *to_code = code + 4 * (width * part * steps + i);
-                OXI_UNROLL_32
-                for (int step = 0; step < steps; step++) {
-                    vr codes = OXI_ISA(row_codes)(dtype, p, part, step, v);
-                    if (is_signed && offset) codes = vr_sub(codes, vr_bytes(offset));
-                    vr_store(to_code + 4 * width * step, codes);
-                }
+                char *to_code = code + 4 * (width * part * groups * fours + i);
+                OXI_UNROLL_4
+                for (int group = 0; group < groups; group++)
+                    OXI_UNROLL_4
+                    for (int four = 0; four < fours; four++, to_code += 4 * width) {
+                        vr codes = OXI_ISA(row_codes)(dtype, p, part, group, four, (first + i) / OXI_ROWS);
+                        vr_store(to_code, vr_sub(codes, less));
+                    }
             }
         code += 4 * width * (elements / 4);
         OXI_ISA(row_numbers) d = OXI_ISA(row_factors)(dtype, p + (dtype == OX_Q6_K ? OXI_REPACKED_ROWS * 208 : 0));
@@ -16122,19 +16121,23 @@ OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, in
             }
     }
 }
-#if defined(OXI_X86) && OXI_ROWS == 4 /* q6_k is as fast as it lies */
-#define OXI_REPACKED_Q6_K(X)
+#if defined(OXI_X86) && OXI_ROWS == 4 /* they are as fast as they lie */
+#define OXI_REPACKED_MORE_BITS(X)
 #else
-#define OXI_REPACKED_Q6_K(X) X(q6_k, OX_Q6_K, 32, 16, 32)
+#define OXI_REPACKED_MORE_BITS(X) X(q5_k, OX_Q5_K, 2, 8, 32, 0) X(q6_k, OX_Q6_K, 4, 8, 16, 32)
 #endif
-/* name, dtype, steps of a part, numbers with a scale, offset of codes */
+/* Name, dtype, groups of a part, fours of a group, numbers with a scale, offset of codes. */
 #define OXI_REPACKED_TYPES(X) \
-    X(q4_0, OX_Q4_0, 8, 32, 8) X(q4_1, OX_Q4_1, 8, 32, 0) X(q5_0, OX_Q5_0, 8, 32, 16) X(q5_1, OX_Q5_1, 8, 32, 0) \
-    X(q4_k, OX_Q4_K, 16, 32, 0) X(q5_k, OX_Q5_K, 16, 32, 0) X(mxfp4, OX_MXFP4, 8, 32, 12) OXI_REPACKED_Q6_K(X)
-/* codes of eight bits */
+    X(q4_0, OX_Q4_0, 2, 4, 32, 8) X(q4_1, OX_Q4_1, 2, 4, 32, 0) X(q5_0, OX_Q5_0, 2, 4, 32, 16) X(q5_1, OX_Q5_1, 2, 4, 32, 0) \
+    X(q4_k, OX_Q4_K, 2, 8, 32, 0) X(mxfp4, OX_MXFP4, 2, 4, 32, 12) OXI_REPACKED_MORE_BITS(X)
+/* Codes of eight bits: where an instruction multiplies bytes whose sums pass 16 bits. */
+#ifdef OXI_WIDE_ROWS
 #define OXI_REPACKED_WIDE_TYPES(X) \
-    X(q8_0, OX_Q8_0, 8, 32, OXI_ROW_MOST == 127 ? 0 : 128) X(iq4_nl, OX_IQ4_NL, 8, 32, OXI_ROW_MOST == 127 ? 0 : 128) \
-    X(iq4_xs, OX_IQ4_XS, 8, 32, OXI_ROW_MOST == 127 ? 0 : 128)
+    X(q8_0, OX_Q8_0, 2, 4, 32, OXI_ROW_MOST == 127 ? 0 : 128) X(iq4_nl, OX_IQ4_NL, 2, 4, 32, OXI_ROW_MOST == 127 ? 0 : 128) \
+    X(iq4_xs, OX_IQ4_XS, 2, 4, 32, OXI_ROW_MOST == 127 ? 0 : 128)
+#else
+#define OXI_REPACKED_WIDE_TYPES(X)
+#endif
 /* Two groups at a time, 256 numbers of one and of the other: two streams that the processor follows apart. */
 #define OXI_DOT_REPACKED(kernel, name, dtype, extra) \
 OXI_KERNEL void OXI_ISA(kernel)(int64_t groups, int64_t group_bytes, int64_t n, const void *blocks, \
@@ -16149,27 +16152,26 @@ OXI_KERNEL void OXI_ISA(kernel)(int64_t groups, int64_t group_bytes, int64_t n, 
                 OXI_ISA(rows_dot_##name)(p + j * group_bytes + at * bytes, x + at, out + OXI_REPACKED_ROWS * j, \
                                          extra); \
 }
-#define OXI_X(name, dtype, steps, each, offset) \
+#define OXI_X(name, dtype, groups, fours, each, offset) \
 OXI_KERNEL void OXI_ISA(unpack_rows_##name)(int64_t n, const void *rows, int first, int count, int64_t width, \
                                             bool is_signed, const oxi_code_panel *to) { \
-    OXI_ISA(rows_unpack)(dtype, OXI_ELEMENTS_##dtype, OXI_BYTES_##dtype, steps, each, offset, n, \
+    OXI_ISA(rows_unpack)(dtype, OXI_ELEMENTS_##dtype, OXI_BYTES_##dtype, groups, fours, each, offset, n, \
                          (const uint8_t *)rows, first, count, width, is_signed, to); \
 }
-OXI_REPACKED_TYPES(OXI_X) OXI_REPACKED_WIDE_TYPES(OXI_X)
+OXI_REPACKED_TYPES(OXI_X)
+OXI_REPACKED_WIDE_TYPES(OXI_X)
 #undef OXI_X
-#define OXI_X(name, dtype, steps, each, offset) OXI_DOT_REPACKED(dot_repacked_##name, name, dtype, 0)
+#define OXI_X(name, dtype, groups, fours, each, offset) OXI_DOT_REPACKED(dot_repacked_##name, name, dtype, 0)
 OXI_REPACKED_TYPES(OXI_X)
 #if !defined(OXI_X86)
 OXI_REPACKED_WIDE_TYPES(OXI_X)
 #endif
 #undef OXI_X
-#define OXI_X(name, dtype, steps, each, offset) OXI_DOT_REPACKED(dot_extra_repacked_##name, name, dtype, 1)
+#define OXI_X(name, dtype, groups, fours, each, offset) OXI_DOT_REPACKED(dot_extra_repacked_##name, name, dtype, 1)
 #if !defined(OXI_X86)
 OXI_REPACKED_TYPES(OXI_X)
 #endif
-#if defined(OXI_VNNI) || !defined(OXI_X86)
 OXI_REPACKED_WIDE_TYPES(OXI_X)
-#endif
 #undef OXI_X
 #endif
 
@@ -16177,7 +16179,7 @@ static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels *k) {
     (void)k;
 #ifdef OXI_REPACKED
     unsigned features = oxi_cpu_info()->features;
-#define OXI_X(name, dtype, steps, each, offset) \
+#define OXI_X(name, dtype, groups, fours, each, offset) \
     k->dot_repacked[dtype] = OXI_ISA(dot_repacked_##name); \
     k->unpack_repacked[dtype] = OXI_ISA(unpack_rows_##name);
 #if defined(OXI_X86)
@@ -16187,10 +16189,10 @@ static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels *k) {
 #endif
     OXI_REPACKED_TYPES(OXI_X)
 #undef OXI_X
-#define OXI_X(name, dtype, steps, each, offset) \
+#define OXI_X(name, dtype, groups, fours, each, offset) \
     k->dot_repacked[dtype] = OXI_ISA(dot_extra_repacked_##name); \
     k->unpack_repacked[dtype] = OXI_ISA(unpack_rows_##name);
-#if defined(OXI_VNNI)
+#if defined(OXI_X86) && defined(OXI_WIDE_ROWS)
     if (features & (VF == 16 ? OXI_CPU_AVX512_VNNI : OXI_CPU_AVX_VNNI)) { OXI_REPACKED_WIDE_TYPES(OXI_X) }
 #elif !defined(OXI_X86)
     if (features & OXI_CPU_DOTPROD) { OXI_REPACKED_TYPES(OXI_X) OXI_REPACKED_WIDE_TYPES(OXI_X) }
@@ -16201,16 +16203,17 @@ static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels *k) {
 
 #undef OXI_REPACKED
 #undef OXI_REPACKED_TYPES
-#undef OXI_REPACKED_Q6_K
+#undef OXI_REPACKED_MORE_BITS
 #undef OXI_REPACKED_WIDE_TYPES
 #undef OXI_ROW_MOST
+#undef OXI_WIDE_ROWS
 #undef OXI_EACH_REPACKED_32
 #undef OXI_DOT_REPACKED
 #undef OXI_ROWS
 #undef OXI_R
 #undef OXI_R_WHOLE
 #undef OXI_UNROLL
-#undef OXI_UNROLL_32
+#undef OXI_UNROLL_4
 #undef vr
 #undef vrs
 #undef vr_load
@@ -21058,9 +21061,12 @@ OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, p + 2, extr
 OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
 #if defined(OXI_X86)
     uint64_t bytes = 0;
-    if (step == 1) memcpy(&bytes, p, 8);
-    OXI_UNROLL
-    for (int i = 7; i >= 0 && step > 1; i--) bytes = bytes << 8 | p[i * step];
+    if (step == 1) {
+        memcpy(&bytes, p, 8);
+    } else {
+        OXI_UNROLL
+        for (int i = 7; i >= 0; i--) bytes = bytes << 8 | p[i * step];
+    }
     __m128i zero = _mm_setzero_si128(), e = _mm_sub_epi16(vw_bytes(bytes, false), _mm_set1_epi16(1));
     if (_mm_movemask_epi8(_mm_cmpgt_epi16(_mm_set1_epi16(1), e)) == 0) { /* no subnormal */
         e = _mm_slli_epi16(e, 7);
@@ -21479,9 +21485,13 @@ typedef __m128i OXI_ISA(vr);
 #endif
 typedef OXI_ISA(vr) OXI_ISA(vrs);
 #define OXI_ROW_MOST 255 /* of a code that is multiplied */
+#if defined(OXI_VNNI) && (VF == 16 || OXI_ISA(FMA))
+#define OXI_WIDE_ROWS 1
+#endif
 #elif VF == 4
 #define OXI_REPACKED 1
 #define OXI_ROW_MOST 127
+#define OXI_WIDE_ROWS 1
 #define OXI_ROWS 4
 typedef uint8x16_t OXI_ISA(vr);
 typedef int32x4_t OXI_ISA(vrs);
@@ -21489,7 +21499,7 @@ typedef int32x4_t OXI_ISA(vrs);
 
 #ifdef OXI_REPACKED
 #define OXI_UNROLL _Pragma("GCC unroll 8")
-#define OXI_UNROLL_32 _Pragma("GCC unroll 32")
+#define OXI_UNROLL_4 _Pragma("GCC unroll 4")
 #define vr OXI_ISA(vr)
 #define vrs OXI_ISA(vrs)
 #define vr_load OXI_ISA(vr_load)
@@ -21722,41 +21732,43 @@ OXI_INLINE vr OXI_ISA(row_nibbles)(vr a, bool high) {
 OXI_INLINE vr OXI_ISA(row_sixteens)(vr a, int from) {
     return vr_and(from < 4 ? vr_left(a, 4 - from) : vr_right(a, from - 4), vr_bytes(16));
 }
-/* Codes of numbers 4 step, ... of part `part` of a block, with the offset of their type. A part is 32 numbers,
- * 64 of q4_k and q5_k, 128 of q6_k. */
-OXI_INLINE vr OXI_ISA(row_codes)(ox_dtype dtype, const uint8_t *p, int part, int step, int v) {
-    bool high = dtype == OX_Q4_K || dtype == OX_Q5_K ? step >= 8 : step >= 4;
-    int four = step & (dtype == OX_Q4_K || dtype == OX_Q5_K ? 7 : 3);
+/* A block has parts of 32 numbers, 64 of q4_k and q5_k, 128 of q6_k; a part two groups, of q6_k four, whose
+ * numbers are four times `four` fours. The codes of one of these, with the offset of their type. */
+OXI_INLINE vr OXI_ISA(row_codes)(ox_dtype dtype, const uint8_t *p, int part, int group, int four, int v) {
+    const uint8_t *iq4 = OXI_ROW_MOST == 127 ? (const uint8_t *)oxi_table_iq4 : oxi_table_iq4_plus_128;
+    vr a, b;
     switch (dtype) {
-    case OX_Q8_0: /* code + 128 */
-        return OXI_ROW_MOST == 127 ? OXI_ISA(four_of_rows)(p, 2, step, v)
-                                   : vr_sub(OXI_ISA(four_of_rows)(p, 2, step, v), vr_bytes(128));
+    case OX_Q8_0:
+        a = OXI_ISA(four_of_rows)(p, 2 + 16 * group, four, v);
+        return OXI_ROW_MOST == 127 ? a : vr_sub(a, vr_bytes(128)); /* code + 128 */
     case OX_IQ4_NL:
+        return vr_look_up(iq4, OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 2, four, v), group > 0));
     case OX_IQ4_XS:
-        return vr_look_up(OXI_ROW_MOST == 127 ? (const uint8_t *)oxi_table_iq4 : oxi_table_iq4_plus_128,
-                          OXI_ISA(row_nibbles)(
-                              OXI_ISA(four_of_rows)(p, dtype == OX_IQ4_NL ? 2 : 8 + 16 * part, four, v), high));
+        a = OXI_ISA(four_of_rows)(p, 8 + 16 * part, four, v);
+        return vr_look_up(iq4, OXI_ISA(row_nibbles)(a, group > 0));
     case OX_MXFP4:
-        return vr_look_up(oxi_table_e2m1_plus_12, OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 1, four, v), high));
-    case OX_Q4_0: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 2, four, v), high);
-    case OX_Q4_1: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 4, four, v), high);
+        a = OXI_ISA(four_of_rows)(p, 1, four, v);
+        return vr_look_up(oxi_table_e2m1_plus_12, OXI_ISA(row_nibbles)(a, group > 0));
+    case OX_Q4_0: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 2, four, v), group > 0);
+    case OX_Q4_1: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 4, four, v), group > 0);
     case OX_Q5_0:
-        return vr_or(OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 6, four, v), high),
-                     OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 2, 0, v), step));
+        a = OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 6, four, v), group > 0);
+        return vr_or(a, OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 2, 0, v), 4 * group + four));
     case OX_Q5_1:
-        return vr_or(OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 8, four, v), high),
-                     OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 4, 0, v), step));
-    case OX_Q4_K: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 16 + 32 * part, four, v), high);
+        a = OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 8, four, v), group > 0);
+        return vr_or(a, OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 4, 0, v), 4 * group + four));
+    case OX_Q4_K:
+        return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 16 + 32 * part, four, v), group > 0);
     case OX_Q5_K:
-        return vr_or(OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 48 + 32 * part, four, v), high),
-                     OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 16, four, v), 2 * part + high));
-    default: break;
+        a = OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 48 + 32 * part, four, v), group > 0);
+        b = vr_right(OXI_ISA(four_of_rows)(p, 16, four, v), 2 * part);
+        return vr_or(a, OXI_ISA(row_sixteens)(b, group));
+    default: /* q6_k */
+        a = OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 64 * part + 32 * (group & 1), four, v), group >= 2);
+        b = OXI_ISA(four_of_rows)(p, 128 + 32 * part, four, v);
+        b = group < 2 ? vr_left(b, 4 - 2 * group) : vr_right(b, 2 * group - 4);
+        return vr_or(a, vr_and(b, vr_bytes(48)));
     }
-    int group = step / 8; /* of q6_k */
-    vr low = OXI_ISA(four_of_rows)(p, 64 * part + 32 * (group & 1), step & 7, v);
-    vr two = OXI_ISA(four_of_rows)(p, 128 + 32 * part, step & 7, v);
-    two = group < 2 ? vr_left(two, 4 - 2 * group) : vr_right(two, 2 * group - 4);
-    return vr_or(OXI_ISA(row_nibbles)(low, group >= 2), vr_and(two, vr_bytes(48)));
 }
 
 /* Scales and minima of q4_k and q5_k, six bits each: four in the bytes of a lane. */
@@ -21837,8 +21849,8 @@ OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, const uint8_t *p
                 OXI_ISA(prefetch_rows)(p, bytes, 4 * part + i);
                 OXI_UNROLL
                 for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, part, i, v), low, extra);
-                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, part, i + 4, v), high, extra);
+                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, part, 0, i, v), low, extra);
+                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, part, 1, i, v), high, extra);
                 }
             }
             OXI_UNROLL
@@ -21860,32 +21872,6 @@ OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, const uint8_t *p
         if (dtype != OX_IQ4_XS) p += OXI_REPACKED_ROWS * bytes;
     }
     OXI_ISA(row_store)(out, sum);
-}
-
-/* 64 numbers of q4_k or q5_k. kept: scales of groups of 32. */
-OXI_INLINE void OXI_ISA(rows_part_k)(ox_dtype dtype, int bytes, const uint8_t *p, int part, const int8_t *q,
-                                     int32_t kept[][OXI_REPACKED_ROWS], vrs *total, int at_once, int extra) {
-    OXI_UNROLL
-    for (int first = 0; first < 8; first += at_once) {
-        vrs a[OXI_ISA(row_vectors)], b[OXI_ISA(row_vectors)];
-        OXI_UNROLL
-        for (int v = 0; v < OXI_ISA(row_vectors); v++) a[v] = b[v] = vrs_zero();
-        OXI_UNROLL
-        for (int i = first; i < first + at_once; i++) {
-            vr low = vr_spread(q + 64 * part + 4 * i), high = vr_spread(q + 64 * part + 32 + 4 * i);
-            OXI_ISA(prefetch_rows)(p, bytes, 8 * part + i);
-            OXI_UNROLL
-            for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                a[v] = vrs_step(a[v], OXI_ISA(row_codes)(dtype, p, part, i, v), low, extra);
-                b[v] = vrs_step(b[v], OXI_ISA(row_codes)(dtype, p, part, i + 8, v), high, extra);
-            }
-        }
-        OXI_UNROLL
-        for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-            total[v] = vrs_scaled(total[v], a[v], vrs_load(kept[2 * part] + OXI_ROWS * v));
-            total[v] = vrs_scaled(total[v], b[v], vrs_load(kept[2 * part + 1] + OXI_ROWS * v));
-        }
-    }
 }
 
 /* q4_k and q5_k: floats are met once a block. */
@@ -21913,14 +21899,28 @@ OXI_INLINE void OXI_ISA(rows_dot_k)(ox_dtype dtype, int bytes, const uint8_t *p,
         sum.v[v] = vrf_fma(vrf_mul(dmin.v[v], less), vrf_of(taken), sum.v[v]);
         total[v] = vrs_zero();
     }
-    if (dtype == OX_Q4_K) {
-        for (int part = 0; part < 4; part++)
-            OXI_ISA(rows_part_k)(dtype, bytes, p, part, x->q, kept, total, at_once, extra);
-    } else { /* each part has bits of its own */
-        OXI_ISA(rows_part_k)(dtype, bytes, p, 0, x->q, kept, total, at_once, extra);
-        OXI_ISA(rows_part_k)(dtype, bytes, p, 1, x->q, kept, total, at_once, extra);
-        OXI_ISA(rows_part_k)(dtype, bytes, p, 2, x->q, kept, total, at_once, extra);
-        OXI_ISA(rows_part_k)(dtype, bytes, p, 3, x->q, kept, total, at_once, extra);
+    for (int at = 0; at < 32; at += at_once) { /* of steps, eight of a part */
+        int part = at / 8, first = at_once == 8 ? 0 : at % 8;
+        const uint8_t *fours = p + OXI_REPACKED_ROWS * 4 * first;
+        const int8_t *q = x->q + 64 * part + 4 * first;
+        vrs a[OXI_ISA(row_vectors)], b[OXI_ISA(row_vectors)];
+        OXI_UNROLL
+        for (int v = 0; v < OXI_ISA(row_vectors); v++) a[v] = b[v] = vrs_zero();
+        OXI_UNROLL
+        for (int i = 0; i < at_once; i++) {
+            vr low = vr_spread(q + 4 * i), high = vr_spread(q + 32 + 4 * i);
+            OXI_ISA(prefetch_rows)(p, bytes, at + i);
+            OXI_UNROLL
+            for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+                a[v] = vrs_step(a[v], OXI_ISA(row_codes)(dtype, fours, part, 0, i, v), low, extra);
+                b[v] = vrs_step(b[v], OXI_ISA(row_codes)(dtype, fours, part, 1, i, v), high, extra);
+            }
+        }
+        OXI_UNROLL
+        for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+            total[v] = vrs_scaled(total[v], a[v], vrs_load(kept[2 * part] + OXI_ROWS * v));
+            total[v] = vrs_scaled(total[v], b[v], vrs_load(kept[2 * part + 1] + OXI_ROWS * v));
+        }
     }
     OXI_UNROLL
     for (int v = 0; v < OXI_ISA(row_vectors); v++)
@@ -21958,14 +21958,15 @@ OXI_INLINE void OXI_ISA(rows_dot_q6_k)(const uint8_t *p, const oxi_q8 *x, float 
             for (int v = 0; v < OXI_ISA(row_vectors); v++) total[v] = vrs_zero();
             OXI_UNROLL
             for (int pair = 0; pair < 8; pair++) {
-                int group = pair / 2, step = 8 * group + 4 * half + 2 * (pair % 2);
-                const int8_t *q = x->q + 128 * part + 4 * step;
+                int group = pair / 2, four = 4 * half + 2 * (pair % 2);
+                const int8_t *q = x->q + 128 * part + 32 * group + 4 * four;
                 vr first = vr_spread(q), second = vr_spread(q + 4);
                 OXI_ISA(prefetch_rows)(p, bytes, 16 * part + 8 * half + pair);
                 OXI_UNROLL
                 for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                    vrs sums = vrs_step(vrs_zero(), OXI_ISA(row_codes)(OX_Q6_K, p, part, step, v), first, extra);
-                    sums = vrs_step(sums, OXI_ISA(row_codes)(OX_Q6_K, p, part, step + 1, v), second, extra);
+                    vr a = OXI_ISA(row_codes)(OX_Q6_K, p, part, group, four, v);
+                    vr b = OXI_ISA(row_codes)(OX_Q6_K, p, part, group, four + 1, v);
+                    vrs sums = vrs_step(vrs_step(vrs_zero(), a, first, extra), b, second, extra);
                     total[v] = vrs_scaled(total[v], sums, vrs_load(kept[2 * group + half] + OXI_ROWS * v));
                 }
             }
@@ -22000,22 +22001,23 @@ OXI_INLINE void OXI_ISA(rows_dot_q5_k)(const uint8_t *p, const oxi_q8 *x, float 
 
 /* n numbers of rows `first` to first + count as a panel of `width` lines. elements: of a block; steps: of a
  * part. */
-OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, int steps, int each, int offset,
-                                     int64_t n, const uint8_t *p, int first, int count, int64_t width,
-                                     bool is_signed, const oxi_code_panel *to) {
+OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, int groups, int fours, int each,
+                                     int offset, int64_t n, const uint8_t *p, int first, int count,
+                                     int64_t width, bool is_signed, const oxi_code_panel *to) {
     char *code = (char *)to->codes;
     float *scale = to->scale, *extra = to->extra;
+    vr less = vr_bytes(is_signed ? offset : 0);
     for (; n > 0; n -= elements, p += OXI_REPACKED_ROWS * bytes) {
-        for (int part = 0; part < elements / (4 * steps); part++)
+        for (int part = 0; part < elements / (4 * groups * fours); part++)
             for (int i = 0; i < count; i += OXI_ROWS) {
-                int v = (first + i) / OXI_ROWS;
-                char *to_code = code + 4 * (width * part * steps + i);
-                OXI_UNROLL_32
-                for (int step = 0; step < steps; step++) {
-                    vr codes = OXI_ISA(row_codes)(dtype, p, part, step, v);
-                    if (is_signed && offset) codes = vr_sub(codes, vr_bytes(offset));
-                    vr_store(to_code + 4 * width * step, codes);
-                }
+                char *to_code = code + 4 * (width * part * groups * fours + i);
+                OXI_UNROLL_4
+                for (int group = 0; group < groups; group++)
+                    OXI_UNROLL_4
+                    for (int four = 0; four < fours; four++, to_code += 4 * width) {
+                        vr codes = OXI_ISA(row_codes)(dtype, p, part, group, four, (first + i) / OXI_ROWS);
+                        vr_store(to_code, vr_sub(codes, less));
+                    }
             }
         code += 4 * width * (elements / 4);
         OXI_ISA(row_numbers) d = OXI_ISA(row_factors)(dtype, p + (dtype == OX_Q6_K ? OXI_REPACKED_ROWS * 208 : 0));
@@ -22028,19 +22030,23 @@ OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, in
             }
     }
 }
-#if defined(OXI_X86) && OXI_ROWS == 4 /* q6_k is as fast as it lies */
-#define OXI_REPACKED_Q6_K(X)
+#if defined(OXI_X86) && OXI_ROWS == 4 /* they are as fast as they lie */
+#define OXI_REPACKED_MORE_BITS(X)
 #else
-#define OXI_REPACKED_Q6_K(X) X(q6_k, OX_Q6_K, 32, 16, 32)
+#define OXI_REPACKED_MORE_BITS(X) X(q5_k, OX_Q5_K, 2, 8, 32, 0) X(q6_k, OX_Q6_K, 4, 8, 16, 32)
 #endif
-/* name, dtype, steps of a part, numbers with a scale, offset of codes */
+/* Name, dtype, groups of a part, fours of a group, numbers with a scale, offset of codes. */
 #define OXI_REPACKED_TYPES(X) \
-    X(q4_0, OX_Q4_0, 8, 32, 8) X(q4_1, OX_Q4_1, 8, 32, 0) X(q5_0, OX_Q5_0, 8, 32, 16) X(q5_1, OX_Q5_1, 8, 32, 0) \
-    X(q4_k, OX_Q4_K, 16, 32, 0) X(q5_k, OX_Q5_K, 16, 32, 0) X(mxfp4, OX_MXFP4, 8, 32, 12) OXI_REPACKED_Q6_K(X)
-/* codes of eight bits */
+    X(q4_0, OX_Q4_0, 2, 4, 32, 8) X(q4_1, OX_Q4_1, 2, 4, 32, 0) X(q5_0, OX_Q5_0, 2, 4, 32, 16) X(q5_1, OX_Q5_1, 2, 4, 32, 0) \
+    X(q4_k, OX_Q4_K, 2, 8, 32, 0) X(mxfp4, OX_MXFP4, 2, 4, 32, 12) OXI_REPACKED_MORE_BITS(X)
+/* Codes of eight bits: where an instruction multiplies bytes whose sums pass 16 bits. */
+#ifdef OXI_WIDE_ROWS
 #define OXI_REPACKED_WIDE_TYPES(X) \
-    X(q8_0, OX_Q8_0, 8, 32, OXI_ROW_MOST == 127 ? 0 : 128) X(iq4_nl, OX_IQ4_NL, 8, 32, OXI_ROW_MOST == 127 ? 0 : 128) \
-    X(iq4_xs, OX_IQ4_XS, 8, 32, OXI_ROW_MOST == 127 ? 0 : 128)
+    X(q8_0, OX_Q8_0, 2, 4, 32, OXI_ROW_MOST == 127 ? 0 : 128) X(iq4_nl, OX_IQ4_NL, 2, 4, 32, OXI_ROW_MOST == 127 ? 0 : 128) \
+    X(iq4_xs, OX_IQ4_XS, 2, 4, 32, OXI_ROW_MOST == 127 ? 0 : 128)
+#else
+#define OXI_REPACKED_WIDE_TYPES(X)
+#endif
 /* Two groups at a time, 256 numbers of one and of the other: two streams that the processor follows apart. */
 #define OXI_DOT_REPACKED(kernel, name, dtype, extra) \
 OXI_KERNEL void OXI_ISA(kernel)(int64_t groups, int64_t group_bytes, int64_t n, const void *blocks, \
@@ -22055,27 +22061,26 @@ OXI_KERNEL void OXI_ISA(kernel)(int64_t groups, int64_t group_bytes, int64_t n, 
                 OXI_ISA(rows_dot_##name)(p + j * group_bytes + at * bytes, x + at, out + OXI_REPACKED_ROWS * j, \
                                          extra); \
 }
-#define OXI_X(name, dtype, steps, each, offset) \
+#define OXI_X(name, dtype, groups, fours, each, offset) \
 OXI_KERNEL void OXI_ISA(unpack_rows_##name)(int64_t n, const void *rows, int first, int count, int64_t width, \
                                             bool is_signed, const oxi_code_panel *to) { \
-    OXI_ISA(rows_unpack)(dtype, OXI_ELEMENTS_##dtype, OXI_BYTES_##dtype, steps, each, offset, n, \
+    OXI_ISA(rows_unpack)(dtype, OXI_ELEMENTS_##dtype, OXI_BYTES_##dtype, groups, fours, each, offset, n, \
                          (const uint8_t *)rows, first, count, width, is_signed, to); \
 }
-OXI_REPACKED_TYPES(OXI_X) OXI_REPACKED_WIDE_TYPES(OXI_X)
+OXI_REPACKED_TYPES(OXI_X)
+OXI_REPACKED_WIDE_TYPES(OXI_X)
 #undef OXI_X
-#define OXI_X(name, dtype, steps, each, offset) OXI_DOT_REPACKED(dot_repacked_##name, name, dtype, 0)
+#define OXI_X(name, dtype, groups, fours, each, offset) OXI_DOT_REPACKED(dot_repacked_##name, name, dtype, 0)
 OXI_REPACKED_TYPES(OXI_X)
 #if !defined(OXI_X86)
 OXI_REPACKED_WIDE_TYPES(OXI_X)
 #endif
 #undef OXI_X
-#define OXI_X(name, dtype, steps, each, offset) OXI_DOT_REPACKED(dot_extra_repacked_##name, name, dtype, 1)
+#define OXI_X(name, dtype, groups, fours, each, offset) OXI_DOT_REPACKED(dot_extra_repacked_##name, name, dtype, 1)
 #if !defined(OXI_X86)
 OXI_REPACKED_TYPES(OXI_X)
 #endif
-#if defined(OXI_VNNI) || !defined(OXI_X86)
 OXI_REPACKED_WIDE_TYPES(OXI_X)
-#endif
 #undef OXI_X
 #endif
 
@@ -22083,7 +22088,7 @@ static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels *k) {
     (void)k;
 #ifdef OXI_REPACKED
     unsigned features = oxi_cpu_info()->features;
-#define OXI_X(name, dtype, steps, each, offset) \
+#define OXI_X(name, dtype, groups, fours, each, offset) \
     k->dot_repacked[dtype] = OXI_ISA(dot_repacked_##name); \
     k->unpack_repacked[dtype] = OXI_ISA(unpack_rows_##name);
 #if defined(OXI_X86)
@@ -22093,10 +22098,10 @@ static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels *k) {
 #endif
     OXI_REPACKED_TYPES(OXI_X)
 #undef OXI_X
-#define OXI_X(name, dtype, steps, each, offset) \
+#define OXI_X(name, dtype, groups, fours, each, offset) \
     k->dot_repacked[dtype] = OXI_ISA(dot_extra_repacked_##name); \
     k->unpack_repacked[dtype] = OXI_ISA(unpack_rows_##name);
-#if defined(OXI_VNNI)
+#if defined(OXI_X86) && defined(OXI_WIDE_ROWS)
     if (features & (VF == 16 ? OXI_CPU_AVX512_VNNI : OXI_CPU_AVX_VNNI)) { OXI_REPACKED_WIDE_TYPES(OXI_X) }
 #elif !defined(OXI_X86)
     if (features & OXI_CPU_DOTPROD) { OXI_REPACKED_TYPES(OXI_X) OXI_REPACKED_WIDE_TYPES(OXI_X) }
@@ -22107,16 +22112,17 @@ static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels *k) {
 
 #undef OXI_REPACKED
 #undef OXI_REPACKED_TYPES
-#undef OXI_REPACKED_Q6_K
+#undef OXI_REPACKED_MORE_BITS
 #undef OXI_REPACKED_WIDE_TYPES
 #undef OXI_ROW_MOST
+#undef OXI_WIDE_ROWS
 #undef OXI_EACH_REPACKED_32
 #undef OXI_DOT_REPACKED
 #undef OXI_ROWS
 #undef OXI_R
 #undef OXI_R_WHOLE
 #undef OXI_UNROLL
-#undef OXI_UNROLL_32
+#undef OXI_UNROLL_4
 #undef vr
 #undef vrs
 #undef vr_load
@@ -26897,9 +26903,12 @@ OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, p + 2, extr
 OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
 #if defined(OXI_X86)
     uint64_t bytes = 0;
-    if (step == 1) memcpy(&bytes, p, 8);
-    OXI_UNROLL
-    for (int i = 7; i >= 0 && step > 1; i--) bytes = bytes << 8 | p[i * step];
+    if (step == 1) {
+        memcpy(&bytes, p, 8);
+    } else {
+        OXI_UNROLL
+        for (int i = 7; i >= 0; i--) bytes = bytes << 8 | p[i * step];
+    }
     __m128i zero = _mm_setzero_si128(), e = _mm_sub_epi16(vw_bytes(bytes, false), _mm_set1_epi16(1));
     if (_mm_movemask_epi8(_mm_cmpgt_epi16(_mm_set1_epi16(1), e)) == 0) { /* no subnormal */
         e = _mm_slli_epi16(e, 7);
@@ -27318,9 +27327,13 @@ typedef __m128i OXI_ISA(vr);
 #endif
 typedef OXI_ISA(vr) OXI_ISA(vrs);
 #define OXI_ROW_MOST 255 /* of a code that is multiplied */
+#if defined(OXI_VNNI) && (VF == 16 || OXI_ISA(FMA))
+#define OXI_WIDE_ROWS 1
+#endif
 #elif VF == 4
 #define OXI_REPACKED 1
 #define OXI_ROW_MOST 127
+#define OXI_WIDE_ROWS 1
 #define OXI_ROWS 4
 typedef uint8x16_t OXI_ISA(vr);
 typedef int32x4_t OXI_ISA(vrs);
@@ -27328,7 +27341,7 @@ typedef int32x4_t OXI_ISA(vrs);
 
 #ifdef OXI_REPACKED
 #define OXI_UNROLL _Pragma("GCC unroll 8")
-#define OXI_UNROLL_32 _Pragma("GCC unroll 32")
+#define OXI_UNROLL_4 _Pragma("GCC unroll 4")
 #define vr OXI_ISA(vr)
 #define vrs OXI_ISA(vrs)
 #define vr_load OXI_ISA(vr_load)
@@ -27561,41 +27574,43 @@ OXI_INLINE vr OXI_ISA(row_nibbles)(vr a, bool high) {
 OXI_INLINE vr OXI_ISA(row_sixteens)(vr a, int from) {
     return vr_and(from < 4 ? vr_left(a, 4 - from) : vr_right(a, from - 4), vr_bytes(16));
 }
-/* Codes of numbers 4 step, ... of part `part` of a block, with the offset of their type. A part is 32 numbers,
- * 64 of q4_k and q5_k, 128 of q6_k. */
-OXI_INLINE vr OXI_ISA(row_codes)(ox_dtype dtype, const uint8_t *p, int part, int step, int v) {
-    bool high = dtype == OX_Q4_K || dtype == OX_Q5_K ? step >= 8 : step >= 4;
-    int four = step & (dtype == OX_Q4_K || dtype == OX_Q5_K ? 7 : 3);
+/* A block has parts of 32 numbers, 64 of q4_k and q5_k, 128 of q6_k; a part two groups, of q6_k four, whose
+ * numbers are four times `four` fours. The codes of one of these, with the offset of their type. */
+OXI_INLINE vr OXI_ISA(row_codes)(ox_dtype dtype, const uint8_t *p, int part, int group, int four, int v) {
+    const uint8_t *iq4 = OXI_ROW_MOST == 127 ? (const uint8_t *)oxi_table_iq4 : oxi_table_iq4_plus_128;
+    vr a, b;
     switch (dtype) {
-    case OX_Q8_0: /* code + 128 */
-        return OXI_ROW_MOST == 127 ? OXI_ISA(four_of_rows)(p, 2, step, v)
-                                   : vr_sub(OXI_ISA(four_of_rows)(p, 2, step, v), vr_bytes(128));
+    case OX_Q8_0:
+        a = OXI_ISA(four_of_rows)(p, 2 + 16 * group, four, v);
+        return OXI_ROW_MOST == 127 ? a : vr_sub(a, vr_bytes(128)); /* code + 128 */
     case OX_IQ4_NL:
+        return vr_look_up(iq4, OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 2, four, v), group > 0));
     case OX_IQ4_XS:
-        return vr_look_up(OXI_ROW_MOST == 127 ? (const uint8_t *)oxi_table_iq4 : oxi_table_iq4_plus_128,
-                          OXI_ISA(row_nibbles)(
-                              OXI_ISA(four_of_rows)(p, dtype == OX_IQ4_NL ? 2 : 8 + 16 * part, four, v), high));
+        a = OXI_ISA(four_of_rows)(p, 8 + 16 * part, four, v);
+        return vr_look_up(iq4, OXI_ISA(row_nibbles)(a, group > 0));
     case OX_MXFP4:
-        return vr_look_up(oxi_table_e2m1_plus_12, OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 1, four, v), high));
-    case OX_Q4_0: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 2, four, v), high);
-    case OX_Q4_1: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 4, four, v), high);
+        a = OXI_ISA(four_of_rows)(p, 1, four, v);
+        return vr_look_up(oxi_table_e2m1_plus_12, OXI_ISA(row_nibbles)(a, group > 0));
+    case OX_Q4_0: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 2, four, v), group > 0);
+    case OX_Q4_1: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 4, four, v), group > 0);
     case OX_Q5_0:
-        return vr_or(OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 6, four, v), high),
-                     OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 2, 0, v), step));
+        a = OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 6, four, v), group > 0);
+        return vr_or(a, OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 2, 0, v), 4 * group + four));
     case OX_Q5_1:
-        return vr_or(OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 8, four, v), high),
-                     OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 4, 0, v), step));
-    case OX_Q4_K: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 16 + 32 * part, four, v), high);
+        a = OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 8, four, v), group > 0);
+        return vr_or(a, OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 4, 0, v), 4 * group + four));
+    case OX_Q4_K:
+        return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 16 + 32 * part, four, v), group > 0);
     case OX_Q5_K:
-        return vr_or(OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 48 + 32 * part, four, v), high),
-                     OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 16, four, v), 2 * part + high));
-    default: break;
+        a = OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 48 + 32 * part, four, v), group > 0);
+        b = vr_right(OXI_ISA(four_of_rows)(p, 16, four, v), 2 * part);
+        return vr_or(a, OXI_ISA(row_sixteens)(b, group));
+    default: /* q6_k */
+        a = OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 64 * part + 32 * (group & 1), four, v), group >= 2);
+        b = OXI_ISA(four_of_rows)(p, 128 + 32 * part, four, v);
+        b = group < 2 ? vr_left(b, 4 - 2 * group) : vr_right(b, 2 * group - 4);
+        return vr_or(a, vr_and(b, vr_bytes(48)));
     }
-    int group = step / 8; /* of q6_k */
-    vr low = OXI_ISA(four_of_rows)(p, 64 * part + 32 * (group & 1), step & 7, v);
-    vr two = OXI_ISA(four_of_rows)(p, 128 + 32 * part, step & 7, v);
-    two = group < 2 ? vr_left(two, 4 - 2 * group) : vr_right(two, 2 * group - 4);
-    return vr_or(OXI_ISA(row_nibbles)(low, group >= 2), vr_and(two, vr_bytes(48)));
 }
 
 /* Scales and minima of q4_k and q5_k, six bits each: four in the bytes of a lane. */
@@ -27676,8 +27691,8 @@ OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, const uint8_t *p
                 OXI_ISA(prefetch_rows)(p, bytes, 4 * part + i);
                 OXI_UNROLL
                 for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, part, i, v), low, extra);
-                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, part, i + 4, v), high, extra);
+                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, part, 0, i, v), low, extra);
+                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, part, 1, i, v), high, extra);
                 }
             }
             OXI_UNROLL
@@ -27699,32 +27714,6 @@ OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, const uint8_t *p
         if (dtype != OX_IQ4_XS) p += OXI_REPACKED_ROWS * bytes;
     }
     OXI_ISA(row_store)(out, sum);
-}
-
-/* 64 numbers of q4_k or q5_k. kept: scales of groups of 32. */
-OXI_INLINE void OXI_ISA(rows_part_k)(ox_dtype dtype, int bytes, const uint8_t *p, int part, const int8_t *q,
-                                     int32_t kept[][OXI_REPACKED_ROWS], vrs *total, int at_once, int extra) {
-    OXI_UNROLL
-    for (int first = 0; first < 8; first += at_once) {
-        vrs a[OXI_ISA(row_vectors)], b[OXI_ISA(row_vectors)];
-        OXI_UNROLL
-        for (int v = 0; v < OXI_ISA(row_vectors); v++) a[v] = b[v] = vrs_zero();
-        OXI_UNROLL
-        for (int i = first; i < first + at_once; i++) {
-            vr low = vr_spread(q + 64 * part + 4 * i), high = vr_spread(q + 64 * part + 32 + 4 * i);
-            OXI_ISA(prefetch_rows)(p, bytes, 8 * part + i);
-            OXI_UNROLL
-            for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                a[v] = vrs_step(a[v], OXI_ISA(row_codes)(dtype, p, part, i, v), low, extra);
-                b[v] = vrs_step(b[v], OXI_ISA(row_codes)(dtype, p, part, i + 8, v), high, extra);
-            }
-        }
-        OXI_UNROLL
-        for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-            total[v] = vrs_scaled(total[v], a[v], vrs_load(kept[2 * part] + OXI_ROWS * v));
-            total[v] = vrs_scaled(total[v], b[v], vrs_load(kept[2 * part + 1] + OXI_ROWS * v));
-        }
-    }
 }
 
 /* q4_k and q5_k: floats are met once a block. */
@@ -27752,14 +27741,28 @@ OXI_INLINE void OXI_ISA(rows_dot_k)(ox_dtype dtype, int bytes, const uint8_t *p,
         sum.v[v] = vrf_fma(vrf_mul(dmin.v[v], less), vrf_of(taken), sum.v[v]);
         total[v] = vrs_zero();
     }
-    if (dtype == OX_Q4_K) {
-        for (int part = 0; part < 4; part++)
-            OXI_ISA(rows_part_k)(dtype, bytes, p, part, x->q, kept, total, at_once, extra);
-    } else { /* each part has bits of its own */
-        OXI_ISA(rows_part_k)(dtype, bytes, p, 0, x->q, kept, total, at_once, extra);
-        OXI_ISA(rows_part_k)(dtype, bytes, p, 1, x->q, kept, total, at_once, extra);
-        OXI_ISA(rows_part_k)(dtype, bytes, p, 2, x->q, kept, total, at_once, extra);
-        OXI_ISA(rows_part_k)(dtype, bytes, p, 3, x->q, kept, total, at_once, extra);
+    for (int at = 0; at < 32; at += at_once) { /* of steps, eight of a part */
+        int part = at / 8, first = at_once == 8 ? 0 : at % 8;
+        const uint8_t *fours = p + OXI_REPACKED_ROWS * 4 * first;
+        const int8_t *q = x->q + 64 * part + 4 * first;
+        vrs a[OXI_ISA(row_vectors)], b[OXI_ISA(row_vectors)];
+        OXI_UNROLL
+        for (int v = 0; v < OXI_ISA(row_vectors); v++) a[v] = b[v] = vrs_zero();
+        OXI_UNROLL
+        for (int i = 0; i < at_once; i++) {
+            vr low = vr_spread(q + 4 * i), high = vr_spread(q + 32 + 4 * i);
+            OXI_ISA(prefetch_rows)(p, bytes, at + i);
+            OXI_UNROLL
+            for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+                a[v] = vrs_step(a[v], OXI_ISA(row_codes)(dtype, fours, part, 0, i, v), low, extra);
+                b[v] = vrs_step(b[v], OXI_ISA(row_codes)(dtype, fours, part, 1, i, v), high, extra);
+            }
+        }
+        OXI_UNROLL
+        for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+            total[v] = vrs_scaled(total[v], a[v], vrs_load(kept[2 * part] + OXI_ROWS * v));
+            total[v] = vrs_scaled(total[v], b[v], vrs_load(kept[2 * part + 1] + OXI_ROWS * v));
+        }
     }
     OXI_UNROLL
     for (int v = 0; v < OXI_ISA(row_vectors); v++)
@@ -27797,14 +27800,15 @@ OXI_INLINE void OXI_ISA(rows_dot_q6_k)(const uint8_t *p, const oxi_q8 *x, float 
             for (int v = 0; v < OXI_ISA(row_vectors); v++) total[v] = vrs_zero();
             OXI_UNROLL
             for (int pair = 0; pair < 8; pair++) {
-                int group = pair / 2, step = 8 * group + 4 * half + 2 * (pair % 2);
-                const int8_t *q = x->q + 128 * part + 4 * step;
+                int group = pair / 2, four = 4 * half + 2 * (pair % 2);
+                const int8_t *q = x->q + 128 * part + 32 * group + 4 * four;
                 vr first = vr_spread(q), second = vr_spread(q + 4);
                 OXI_ISA(prefetch_rows)(p, bytes, 16 * part + 8 * half + pair);
                 OXI_UNROLL
                 for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                    vrs sums = vrs_step(vrs_zero(), OXI_ISA(row_codes)(OX_Q6_K, p, part, step, v), first, extra);
-                    sums = vrs_step(sums, OXI_ISA(row_codes)(OX_Q6_K, p, part, step + 1, v), second, extra);
+                    vr a = OXI_ISA(row_codes)(OX_Q6_K, p, part, group, four, v);
+                    vr b = OXI_ISA(row_codes)(OX_Q6_K, p, part, group, four + 1, v);
+                    vrs sums = vrs_step(vrs_step(vrs_zero(), a, first, extra), b, second, extra);
                     total[v] = vrs_scaled(total[v], sums, vrs_load(kept[2 * group + half] + OXI_ROWS * v));
                 }
             }
@@ -27839,22 +27843,23 @@ OXI_INLINE void OXI_ISA(rows_dot_q5_k)(const uint8_t *p, const oxi_q8 *x, float 
 
 /* n numbers of rows `first` to first + count as a panel of `width` lines. elements: of a block; steps: of a
  * part. */
-OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, int steps, int each, int offset,
-                                     int64_t n, const uint8_t *p, int first, int count, int64_t width,
-                                     bool is_signed, const oxi_code_panel *to) {
+OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, int groups, int fours, int each,
+                                     int offset, int64_t n, const uint8_t *p, int first, int count,
+                                     int64_t width, bool is_signed, const oxi_code_panel *to) {
     char *code = (char *)to->codes;
     float *scale = to->scale, *extra = to->extra;
+    vr less = vr_bytes(is_signed ? offset : 0);
     for (; n > 0; n -= elements, p += OXI_REPACKED_ROWS * bytes) {
-        for (int part = 0; part < elements / (4 * steps); part++)
+        for (int part = 0; part < elements / (4 * groups * fours); part++)
             for (int i = 0; i < count; i += OXI_ROWS) {
-                int v = (first + i) / OXI_ROWS;
-                char *to_code = code + 4 * (width * part * steps + i);
-                OXI_UNROLL_32
-                for (int step = 0; step < steps; step++) {
-                    vr codes = OXI_ISA(row_codes)(dtype, p, part, step, v);
-                    if (is_signed && offset) codes = vr_sub(codes, vr_bytes(offset));
-                    vr_store(to_code + 4 * width * step, codes);
-                }
+                char *to_code = code + 4 * (width * part * groups * fours + i);
+                OXI_UNROLL_4
+                for (int group = 0; group < groups; group++)
+                    OXI_UNROLL_4
+                    for (int four = 0; four < fours; four++, to_code += 4 * width) {
+                        vr codes = OXI_ISA(row_codes)(dtype, p, part, group, four, (first + i) / OXI_ROWS);
+                        vr_store(to_code, vr_sub(codes, less));
+                    }
             }
         code += 4 * width * (elements / 4);
         OXI_ISA(row_numbers) d = OXI_ISA(row_factors)(dtype, p + (dtype == OX_Q6_K ? OXI_REPACKED_ROWS * 208 : 0));
@@ -27867,19 +27872,23 @@ OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, in
             }
     }
 }
-#if defined(OXI_X86) && OXI_ROWS == 4 /* q6_k is as fast as it lies */
-#define OXI_REPACKED_Q6_K(X)
+#if defined(OXI_X86) && OXI_ROWS == 4 /* they are as fast as they lie */
+#define OXI_REPACKED_MORE_BITS(X)
 #else
-#define OXI_REPACKED_Q6_K(X) X(q6_k, OX_Q6_K, 32, 16, 32)
+#define OXI_REPACKED_MORE_BITS(X) X(q5_k, OX_Q5_K, 2, 8, 32, 0) X(q6_k, OX_Q6_K, 4, 8, 16, 32)
 #endif
-/* name, dtype, steps of a part, numbers with a scale, offset of codes */
+/* Name, dtype, groups of a part, fours of a group, numbers with a scale, offset of codes. */
 #define OXI_REPACKED_TYPES(X) \
-    X(q4_0, OX_Q4_0, 8, 32, 8) X(q4_1, OX_Q4_1, 8, 32, 0) X(q5_0, OX_Q5_0, 8, 32, 16) X(q5_1, OX_Q5_1, 8, 32, 0) \
-    X(q4_k, OX_Q4_K, 16, 32, 0) X(q5_k, OX_Q5_K, 16, 32, 0) X(mxfp4, OX_MXFP4, 8, 32, 12) OXI_REPACKED_Q6_K(X)
-/* codes of eight bits */
+    X(q4_0, OX_Q4_0, 2, 4, 32, 8) X(q4_1, OX_Q4_1, 2, 4, 32, 0) X(q5_0, OX_Q5_0, 2, 4, 32, 16) X(q5_1, OX_Q5_1, 2, 4, 32, 0) \
+    X(q4_k, OX_Q4_K, 2, 8, 32, 0) X(mxfp4, OX_MXFP4, 2, 4, 32, 12) OXI_REPACKED_MORE_BITS(X)
+/* Codes of eight bits: where an instruction multiplies bytes whose sums pass 16 bits. */
+#ifdef OXI_WIDE_ROWS
 #define OXI_REPACKED_WIDE_TYPES(X) \
-    X(q8_0, OX_Q8_0, 8, 32, OXI_ROW_MOST == 127 ? 0 : 128) X(iq4_nl, OX_IQ4_NL, 8, 32, OXI_ROW_MOST == 127 ? 0 : 128) \
-    X(iq4_xs, OX_IQ4_XS, 8, 32, OXI_ROW_MOST == 127 ? 0 : 128)
+    X(q8_0, OX_Q8_0, 2, 4, 32, OXI_ROW_MOST == 127 ? 0 : 128) X(iq4_nl, OX_IQ4_NL, 2, 4, 32, OXI_ROW_MOST == 127 ? 0 : 128) \
+    X(iq4_xs, OX_IQ4_XS, 2, 4, 32, OXI_ROW_MOST == 127 ? 0 : 128)
+#else
+#define OXI_REPACKED_WIDE_TYPES(X)
+#endif
 /* Two groups at a time, 256 numbers of one and of the other: two streams that the processor follows apart. */
 #define OXI_DOT_REPACKED(kernel, name, dtype, extra) \
 OXI_KERNEL void OXI_ISA(kernel)(int64_t groups, int64_t group_bytes, int64_t n, const void *blocks, \
@@ -27894,27 +27903,26 @@ OXI_KERNEL void OXI_ISA(kernel)(int64_t groups, int64_t group_bytes, int64_t n, 
                 OXI_ISA(rows_dot_##name)(p + j * group_bytes + at * bytes, x + at, out + OXI_REPACKED_ROWS * j, \
                                          extra); \
 }
-#define OXI_X(name, dtype, steps, each, offset) \
+#define OXI_X(name, dtype, groups, fours, each, offset) \
 OXI_KERNEL void OXI_ISA(unpack_rows_##name)(int64_t n, const void *rows, int first, int count, int64_t width, \
                                             bool is_signed, const oxi_code_panel *to) { \
-    OXI_ISA(rows_unpack)(dtype, OXI_ELEMENTS_##dtype, OXI_BYTES_##dtype, steps, each, offset, n, \
+    OXI_ISA(rows_unpack)(dtype, OXI_ELEMENTS_##dtype, OXI_BYTES_##dtype, groups, fours, each, offset, n, \
                          (const uint8_t *)rows, first, count, width, is_signed, to); \
 }
-OXI_REPACKED_TYPES(OXI_X) OXI_REPACKED_WIDE_TYPES(OXI_X)
+OXI_REPACKED_TYPES(OXI_X)
+OXI_REPACKED_WIDE_TYPES(OXI_X)
 #undef OXI_X
-#define OXI_X(name, dtype, steps, each, offset) OXI_DOT_REPACKED(dot_repacked_##name, name, dtype, 0)
+#define OXI_X(name, dtype, groups, fours, each, offset) OXI_DOT_REPACKED(dot_repacked_##name, name, dtype, 0)
 OXI_REPACKED_TYPES(OXI_X)
 #if !defined(OXI_X86)
 OXI_REPACKED_WIDE_TYPES(OXI_X)
 #endif
 #undef OXI_X
-#define OXI_X(name, dtype, steps, each, offset) OXI_DOT_REPACKED(dot_extra_repacked_##name, name, dtype, 1)
+#define OXI_X(name, dtype, groups, fours, each, offset) OXI_DOT_REPACKED(dot_extra_repacked_##name, name, dtype, 1)
 #if !defined(OXI_X86)
 OXI_REPACKED_TYPES(OXI_X)
 #endif
-#if defined(OXI_VNNI) || !defined(OXI_X86)
 OXI_REPACKED_WIDE_TYPES(OXI_X)
-#endif
 #undef OXI_X
 #endif
 
@@ -27922,7 +27930,7 @@ static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels *k) {
     (void)k;
 #ifdef OXI_REPACKED
     unsigned features = oxi_cpu_info()->features;
-#define OXI_X(name, dtype, steps, each, offset) \
+#define OXI_X(name, dtype, groups, fours, each, offset) \
     k->dot_repacked[dtype] = OXI_ISA(dot_repacked_##name); \
     k->unpack_repacked[dtype] = OXI_ISA(unpack_rows_##name);
 #if defined(OXI_X86)
@@ -27932,10 +27940,10 @@ static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels *k) {
 #endif
     OXI_REPACKED_TYPES(OXI_X)
 #undef OXI_X
-#define OXI_X(name, dtype, steps, each, offset) \
+#define OXI_X(name, dtype, groups, fours, each, offset) \
     k->dot_repacked[dtype] = OXI_ISA(dot_extra_repacked_##name); \
     k->unpack_repacked[dtype] = OXI_ISA(unpack_rows_##name);
-#if defined(OXI_VNNI)
+#if defined(OXI_X86) && defined(OXI_WIDE_ROWS)
     if (features & (VF == 16 ? OXI_CPU_AVX512_VNNI : OXI_CPU_AVX_VNNI)) { OXI_REPACKED_WIDE_TYPES(OXI_X) }
 #elif !defined(OXI_X86)
     if (features & OXI_CPU_DOTPROD) { OXI_REPACKED_TYPES(OXI_X) OXI_REPACKED_WIDE_TYPES(OXI_X) }
@@ -27946,16 +27954,17 @@ static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels *k) {
 
 #undef OXI_REPACKED
 #undef OXI_REPACKED_TYPES
-#undef OXI_REPACKED_Q6_K
+#undef OXI_REPACKED_MORE_BITS
 #undef OXI_REPACKED_WIDE_TYPES
 #undef OXI_ROW_MOST
+#undef OXI_WIDE_ROWS
 #undef OXI_EACH_REPACKED_32
 #undef OXI_DOT_REPACKED
 #undef OXI_ROWS
 #undef OXI_R
 #undef OXI_R_WHOLE
 #undef OXI_UNROLL
-#undef OXI_UNROLL_32
+#undef OXI_UNROLL_4
 #undef vr
 #undef vrs
 #undef vr_load
@@ -32652,9 +32661,12 @@ OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, p + 2, extr
 OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
 #if defined(OXI_X86)
     uint64_t bytes = 0;
-    if (step == 1) memcpy(&bytes, p, 8);
-    OXI_UNROLL
-    for (int i = 7; i >= 0 && step > 1; i--) bytes = bytes << 8 | p[i * step];
+    if (step == 1) {
+        memcpy(&bytes, p, 8);
+    } else {
+        OXI_UNROLL
+        for (int i = 7; i >= 0; i--) bytes = bytes << 8 | p[i * step];
+    }
     __m128i zero = _mm_setzero_si128(), e = _mm_sub_epi16(vw_bytes(bytes, false), _mm_set1_epi16(1));
     if (_mm_movemask_epi8(_mm_cmpgt_epi16(_mm_set1_epi16(1), e)) == 0) { /* no subnormal */
         e = _mm_slli_epi16(e, 7);
@@ -33073,9 +33085,13 @@ typedef __m128i OXI_ISA(vr);
 #endif
 typedef OXI_ISA(vr) OXI_ISA(vrs);
 #define OXI_ROW_MOST 255 /* of a code that is multiplied */
+#if defined(OXI_VNNI) && (VF == 16 || OXI_ISA(FMA))
+#define OXI_WIDE_ROWS 1
+#endif
 #elif VF == 4
 #define OXI_REPACKED 1
 #define OXI_ROW_MOST 127
+#define OXI_WIDE_ROWS 1
 #define OXI_ROWS 4
 typedef uint8x16_t OXI_ISA(vr);
 typedef int32x4_t OXI_ISA(vrs);
@@ -33083,7 +33099,7 @@ typedef int32x4_t OXI_ISA(vrs);
 
 #ifdef OXI_REPACKED
 #define OXI_UNROLL _Pragma("GCC unroll 8")
-#define OXI_UNROLL_32 _Pragma("GCC unroll 32")
+#define OXI_UNROLL_4 _Pragma("GCC unroll 4")
 #define vr OXI_ISA(vr)
 #define vrs OXI_ISA(vrs)
 #define vr_load OXI_ISA(vr_load)
@@ -33316,41 +33332,43 @@ OXI_INLINE vr OXI_ISA(row_nibbles)(vr a, bool high) {
 OXI_INLINE vr OXI_ISA(row_sixteens)(vr a, int from) {
     return vr_and(from < 4 ? vr_left(a, 4 - from) : vr_right(a, from - 4), vr_bytes(16));
 }
-/* Codes of numbers 4 step, ... of part `part` of a block, with the offset of their type. A part is 32 numbers,
- * 64 of q4_k and q5_k, 128 of q6_k. */
-OXI_INLINE vr OXI_ISA(row_codes)(ox_dtype dtype, const uint8_t *p, int part, int step, int v) {
-    bool high = dtype == OX_Q4_K || dtype == OX_Q5_K ? step >= 8 : step >= 4;
-    int four = step & (dtype == OX_Q4_K || dtype == OX_Q5_K ? 7 : 3);
+/* A block has parts of 32 numbers, 64 of q4_k and q5_k, 128 of q6_k; a part two groups, of q6_k four, whose
+ * numbers are four times `four` fours. The codes of one of these, with the offset of their type. */
+OXI_INLINE vr OXI_ISA(row_codes)(ox_dtype dtype, const uint8_t *p, int part, int group, int four, int v) {
+    const uint8_t *iq4 = OXI_ROW_MOST == 127 ? (const uint8_t *)oxi_table_iq4 : oxi_table_iq4_plus_128;
+    vr a, b;
     switch (dtype) {
-    case OX_Q8_0: /* code + 128 */
-        return OXI_ROW_MOST == 127 ? OXI_ISA(four_of_rows)(p, 2, step, v)
-                                   : vr_sub(OXI_ISA(four_of_rows)(p, 2, step, v), vr_bytes(128));
+    case OX_Q8_0:
+        a = OXI_ISA(four_of_rows)(p, 2 + 16 * group, four, v);
+        return OXI_ROW_MOST == 127 ? a : vr_sub(a, vr_bytes(128)); /* code + 128 */
     case OX_IQ4_NL:
+        return vr_look_up(iq4, OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 2, four, v), group > 0));
     case OX_IQ4_XS:
-        return vr_look_up(OXI_ROW_MOST == 127 ? (const uint8_t *)oxi_table_iq4 : oxi_table_iq4_plus_128,
-                          OXI_ISA(row_nibbles)(
-                              OXI_ISA(four_of_rows)(p, dtype == OX_IQ4_NL ? 2 : 8 + 16 * part, four, v), high));
+        a = OXI_ISA(four_of_rows)(p, 8 + 16 * part, four, v);
+        return vr_look_up(iq4, OXI_ISA(row_nibbles)(a, group > 0));
     case OX_MXFP4:
-        return vr_look_up(oxi_table_e2m1_plus_12, OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 1, four, v), high));
-    case OX_Q4_0: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 2, four, v), high);
-    case OX_Q4_1: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 4, four, v), high);
+        a = OXI_ISA(four_of_rows)(p, 1, four, v);
+        return vr_look_up(oxi_table_e2m1_plus_12, OXI_ISA(row_nibbles)(a, group > 0));
+    case OX_Q4_0: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 2, four, v), group > 0);
+    case OX_Q4_1: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 4, four, v), group > 0);
     case OX_Q5_0:
-        return vr_or(OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 6, four, v), high),
-                     OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 2, 0, v), step));
+        a = OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 6, four, v), group > 0);
+        return vr_or(a, OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 2, 0, v), 4 * group + four));
     case OX_Q5_1:
-        return vr_or(OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 8, four, v), high),
-                     OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 4, 0, v), step));
-    case OX_Q4_K: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 16 + 32 * part, four, v), high);
+        a = OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 8, four, v), group > 0);
+        return vr_or(a, OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 4, 0, v), 4 * group + four));
+    case OX_Q4_K:
+        return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 16 + 32 * part, four, v), group > 0);
     case OX_Q5_K:
-        return vr_or(OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 48 + 32 * part, four, v), high),
-                     OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 16, four, v), 2 * part + high));
-    default: break;
+        a = OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 48 + 32 * part, four, v), group > 0);
+        b = vr_right(OXI_ISA(four_of_rows)(p, 16, four, v), 2 * part);
+        return vr_or(a, OXI_ISA(row_sixteens)(b, group));
+    default: /* q6_k */
+        a = OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 64 * part + 32 * (group & 1), four, v), group >= 2);
+        b = OXI_ISA(four_of_rows)(p, 128 + 32 * part, four, v);
+        b = group < 2 ? vr_left(b, 4 - 2 * group) : vr_right(b, 2 * group - 4);
+        return vr_or(a, vr_and(b, vr_bytes(48)));
     }
-    int group = step / 8; /* of q6_k */
-    vr low = OXI_ISA(four_of_rows)(p, 64 * part + 32 * (group & 1), step & 7, v);
-    vr two = OXI_ISA(four_of_rows)(p, 128 + 32 * part, step & 7, v);
-    two = group < 2 ? vr_left(two, 4 - 2 * group) : vr_right(two, 2 * group - 4);
-    return vr_or(OXI_ISA(row_nibbles)(low, group >= 2), vr_and(two, vr_bytes(48)));
 }
 
 /* Scales and minima of q4_k and q5_k, six bits each: four in the bytes of a lane. */
@@ -33431,8 +33449,8 @@ OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, const uint8_t *p
                 OXI_ISA(prefetch_rows)(p, bytes, 4 * part + i);
                 OXI_UNROLL
                 for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, part, i, v), low, extra);
-                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, part, i + 4, v), high, extra);
+                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, part, 0, i, v), low, extra);
+                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, part, 1, i, v), high, extra);
                 }
             }
             OXI_UNROLL
@@ -33454,32 +33472,6 @@ OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, const uint8_t *p
         if (dtype != OX_IQ4_XS) p += OXI_REPACKED_ROWS * bytes;
     }
     OXI_ISA(row_store)(out, sum);
-}
-
-/* 64 numbers of q4_k or q5_k. kept: scales of groups of 32. */
-OXI_INLINE void OXI_ISA(rows_part_k)(ox_dtype dtype, int bytes, const uint8_t *p, int part, const int8_t *q,
-                                     int32_t kept[][OXI_REPACKED_ROWS], vrs *total, int at_once, int extra) {
-    OXI_UNROLL
-    for (int first = 0; first < 8; first += at_once) {
-        vrs a[OXI_ISA(row_vectors)], b[OXI_ISA(row_vectors)];
-        OXI_UNROLL
-        for (int v = 0; v < OXI_ISA(row_vectors); v++) a[v] = b[v] = vrs_zero();
-        OXI_UNROLL
-        for (int i = first; i < first + at_once; i++) {
-            vr low = vr_spread(q + 64 * part + 4 * i), high = vr_spread(q + 64 * part + 32 + 4 * i);
-            OXI_ISA(prefetch_rows)(p, bytes, 8 * part + i);
-            OXI_UNROLL
-            for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                a[v] = vrs_step(a[v], OXI_ISA(row_codes)(dtype, p, part, i, v), low, extra);
-                b[v] = vrs_step(b[v], OXI_ISA(row_codes)(dtype, p, part, i + 8, v), high, extra);
-            }
-        }
-        OXI_UNROLL
-        for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-            total[v] = vrs_scaled(total[v], a[v], vrs_load(kept[2 * part] + OXI_ROWS * v));
-            total[v] = vrs_scaled(total[v], b[v], vrs_load(kept[2 * part + 1] + OXI_ROWS * v));
-        }
-    }
 }
 
 /* q4_k and q5_k: floats are met once a block. */
@@ -33507,14 +33499,28 @@ OXI_INLINE void OXI_ISA(rows_dot_k)(ox_dtype dtype, int bytes, const uint8_t *p,
         sum.v[v] = vrf_fma(vrf_mul(dmin.v[v], less), vrf_of(taken), sum.v[v]);
         total[v] = vrs_zero();
     }
-    if (dtype == OX_Q4_K) {
-        for (int part = 0; part < 4; part++)
-            OXI_ISA(rows_part_k)(dtype, bytes, p, part, x->q, kept, total, at_once, extra);
-    } else { /* each part has bits of its own */
-        OXI_ISA(rows_part_k)(dtype, bytes, p, 0, x->q, kept, total, at_once, extra);
-        OXI_ISA(rows_part_k)(dtype, bytes, p, 1, x->q, kept, total, at_once, extra);
-        OXI_ISA(rows_part_k)(dtype, bytes, p, 2, x->q, kept, total, at_once, extra);
-        OXI_ISA(rows_part_k)(dtype, bytes, p, 3, x->q, kept, total, at_once, extra);
+    for (int at = 0; at < 32; at += at_once) { /* of steps, eight of a part */
+        int part = at / 8, first = at_once == 8 ? 0 : at % 8;
+        const uint8_t *fours = p + OXI_REPACKED_ROWS * 4 * first;
+        const int8_t *q = x->q + 64 * part + 4 * first;
+        vrs a[OXI_ISA(row_vectors)], b[OXI_ISA(row_vectors)];
+        OXI_UNROLL
+        for (int v = 0; v < OXI_ISA(row_vectors); v++) a[v] = b[v] = vrs_zero();
+        OXI_UNROLL
+        for (int i = 0; i < at_once; i++) {
+            vr low = vr_spread(q + 4 * i), high = vr_spread(q + 32 + 4 * i);
+            OXI_ISA(prefetch_rows)(p, bytes, at + i);
+            OXI_UNROLL
+            for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+                a[v] = vrs_step(a[v], OXI_ISA(row_codes)(dtype, fours, part, 0, i, v), low, extra);
+                b[v] = vrs_step(b[v], OXI_ISA(row_codes)(dtype, fours, part, 1, i, v), high, extra);
+            }
+        }
+        OXI_UNROLL
+        for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+            total[v] = vrs_scaled(total[v], a[v], vrs_load(kept[2 * part] + OXI_ROWS * v));
+            total[v] = vrs_scaled(total[v], b[v], vrs_load(kept[2 * part + 1] + OXI_ROWS * v));
+        }
     }
     OXI_UNROLL
     for (int v = 0; v < OXI_ISA(row_vectors); v++)
@@ -33552,14 +33558,15 @@ OXI_INLINE void OXI_ISA(rows_dot_q6_k)(const uint8_t *p, const oxi_q8 *x, float 
             for (int v = 0; v < OXI_ISA(row_vectors); v++) total[v] = vrs_zero();
             OXI_UNROLL
             for (int pair = 0; pair < 8; pair++) {
-                int group = pair / 2, step = 8 * group + 4 * half + 2 * (pair % 2);
-                const int8_t *q = x->q + 128 * part + 4 * step;
+                int group = pair / 2, four = 4 * half + 2 * (pair % 2);
+                const int8_t *q = x->q + 128 * part + 32 * group + 4 * four;
                 vr first = vr_spread(q), second = vr_spread(q + 4);
                 OXI_ISA(prefetch_rows)(p, bytes, 16 * part + 8 * half + pair);
                 OXI_UNROLL
                 for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                    vrs sums = vrs_step(vrs_zero(), OXI_ISA(row_codes)(OX_Q6_K, p, part, step, v), first, extra);
-                    sums = vrs_step(sums, OXI_ISA(row_codes)(OX_Q6_K, p, part, step + 1, v), second, extra);
+                    vr a = OXI_ISA(row_codes)(OX_Q6_K, p, part, group, four, v);
+                    vr b = OXI_ISA(row_codes)(OX_Q6_K, p, part, group, four + 1, v);
+                    vrs sums = vrs_step(vrs_step(vrs_zero(), a, first, extra), b, second, extra);
                     total[v] = vrs_scaled(total[v], sums, vrs_load(kept[2 * group + half] + OXI_ROWS * v));
                 }
             }
@@ -33594,22 +33601,23 @@ OXI_INLINE void OXI_ISA(rows_dot_q5_k)(const uint8_t *p, const oxi_q8 *x, float 
 
 /* n numbers of rows `first` to first + count as a panel of `width` lines. elements: of a block; steps: of a
  * part. */
-OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, int steps, int each, int offset,
-                                     int64_t n, const uint8_t *p, int first, int count, int64_t width,
-                                     bool is_signed, const oxi_code_panel *to) {
+OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, int groups, int fours, int each,
+                                     int offset, int64_t n, const uint8_t *p, int first, int count,
+                                     int64_t width, bool is_signed, const oxi_code_panel *to) {
     char *code = (char *)to->codes;
     float *scale = to->scale, *extra = to->extra;
+    vr less = vr_bytes(is_signed ? offset : 0);
     for (; n > 0; n -= elements, p += OXI_REPACKED_ROWS * bytes) {
-        for (int part = 0; part < elements / (4 * steps); part++)
+        for (int part = 0; part < elements / (4 * groups * fours); part++)
             for (int i = 0; i < count; i += OXI_ROWS) {
-                int v = (first + i) / OXI_ROWS;
-                char *to_code = code + 4 * (width * part * steps + i);
-                OXI_UNROLL_32
-                for (int step = 0; step < steps; step++) {
-                    vr codes = OXI_ISA(row_codes)(dtype, p, part, step, v);
-                    if (is_signed && offset) codes = vr_sub(codes, vr_bytes(offset));
-                    vr_store(to_code + 4 * width * step, codes);
-                }
+                char *to_code = code + 4 * (width * part * groups * fours + i);
+                OXI_UNROLL_4
+                for (int group = 0; group < groups; group++)
+                    OXI_UNROLL_4
+                    for (int four = 0; four < fours; four++, to_code += 4 * width) {
+                        vr codes = OXI_ISA(row_codes)(dtype, p, part, group, four, (first + i) / OXI_ROWS);
+                        vr_store(to_code, vr_sub(codes, less));
+                    }
             }
         code += 4 * width * (elements / 4);
         OXI_ISA(row_numbers) d = OXI_ISA(row_factors)(dtype, p + (dtype == OX_Q6_K ? OXI_REPACKED_ROWS * 208 : 0));
@@ -33622,19 +33630,23 @@ OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, in
             }
     }
 }
-#if defined(OXI_X86) && OXI_ROWS == 4 /* q6_k is as fast as it lies */
-#define OXI_REPACKED_Q6_K(X)
+#if defined(OXI_X86) && OXI_ROWS == 4 /* they are as fast as they lie */
+#define OXI_REPACKED_MORE_BITS(X)
 #else
-#define OXI_REPACKED_Q6_K(X) X(q6_k, OX_Q6_K, 32, 16, 32)
+#define OXI_REPACKED_MORE_BITS(X) X(q5_k, OX_Q5_K, 2, 8, 32, 0) X(q6_k, OX_Q6_K, 4, 8, 16, 32)
 #endif
-/* name, dtype, steps of a part, numbers with a scale, offset of codes */
+/* Name, dtype, groups of a part, fours of a group, numbers with a scale, offset of codes. */
 #define OXI_REPACKED_TYPES(X) \
-    X(q4_0, OX_Q4_0, 8, 32, 8) X(q4_1, OX_Q4_1, 8, 32, 0) X(q5_0, OX_Q5_0, 8, 32, 16) X(q5_1, OX_Q5_1, 8, 32, 0) \
-    X(q4_k, OX_Q4_K, 16, 32, 0) X(q5_k, OX_Q5_K, 16, 32, 0) X(mxfp4, OX_MXFP4, 8, 32, 12) OXI_REPACKED_Q6_K(X)
-/* codes of eight bits */
+    X(q4_0, OX_Q4_0, 2, 4, 32, 8) X(q4_1, OX_Q4_1, 2, 4, 32, 0) X(q5_0, OX_Q5_0, 2, 4, 32, 16) X(q5_1, OX_Q5_1, 2, 4, 32, 0) \
+    X(q4_k, OX_Q4_K, 2, 8, 32, 0) X(mxfp4, OX_MXFP4, 2, 4, 32, 12) OXI_REPACKED_MORE_BITS(X)
+/* Codes of eight bits: where an instruction multiplies bytes whose sums pass 16 bits. */
+#ifdef OXI_WIDE_ROWS
 #define OXI_REPACKED_WIDE_TYPES(X) \
-    X(q8_0, OX_Q8_0, 8, 32, OXI_ROW_MOST == 127 ? 0 : 128) X(iq4_nl, OX_IQ4_NL, 8, 32, OXI_ROW_MOST == 127 ? 0 : 128) \
-    X(iq4_xs, OX_IQ4_XS, 8, 32, OXI_ROW_MOST == 127 ? 0 : 128)
+    X(q8_0, OX_Q8_0, 2, 4, 32, OXI_ROW_MOST == 127 ? 0 : 128) X(iq4_nl, OX_IQ4_NL, 2, 4, 32, OXI_ROW_MOST == 127 ? 0 : 128) \
+    X(iq4_xs, OX_IQ4_XS, 2, 4, 32, OXI_ROW_MOST == 127 ? 0 : 128)
+#else
+#define OXI_REPACKED_WIDE_TYPES(X)
+#endif
 /* Two groups at a time, 256 numbers of one and of the other: two streams that the processor follows apart. */
 #define OXI_DOT_REPACKED(kernel, name, dtype, extra) \
 OXI_KERNEL void OXI_ISA(kernel)(int64_t groups, int64_t group_bytes, int64_t n, const void *blocks, \
@@ -33649,27 +33661,26 @@ OXI_KERNEL void OXI_ISA(kernel)(int64_t groups, int64_t group_bytes, int64_t n, 
                 OXI_ISA(rows_dot_##name)(p + j * group_bytes + at * bytes, x + at, out + OXI_REPACKED_ROWS * j, \
                                          extra); \
 }
-#define OXI_X(name, dtype, steps, each, offset) \
+#define OXI_X(name, dtype, groups, fours, each, offset) \
 OXI_KERNEL void OXI_ISA(unpack_rows_##name)(int64_t n, const void *rows, int first, int count, int64_t width, \
                                             bool is_signed, const oxi_code_panel *to) { \
-    OXI_ISA(rows_unpack)(dtype, OXI_ELEMENTS_##dtype, OXI_BYTES_##dtype, steps, each, offset, n, \
+    OXI_ISA(rows_unpack)(dtype, OXI_ELEMENTS_##dtype, OXI_BYTES_##dtype, groups, fours, each, offset, n, \
                          (const uint8_t *)rows, first, count, width, is_signed, to); \
 }
-OXI_REPACKED_TYPES(OXI_X) OXI_REPACKED_WIDE_TYPES(OXI_X)
+OXI_REPACKED_TYPES(OXI_X)
+OXI_REPACKED_WIDE_TYPES(OXI_X)
 #undef OXI_X
-#define OXI_X(name, dtype, steps, each, offset) OXI_DOT_REPACKED(dot_repacked_##name, name, dtype, 0)
+#define OXI_X(name, dtype, groups, fours, each, offset) OXI_DOT_REPACKED(dot_repacked_##name, name, dtype, 0)
 OXI_REPACKED_TYPES(OXI_X)
 #if !defined(OXI_X86)
 OXI_REPACKED_WIDE_TYPES(OXI_X)
 #endif
 #undef OXI_X
-#define OXI_X(name, dtype, steps, each, offset) OXI_DOT_REPACKED(dot_extra_repacked_##name, name, dtype, 1)
+#define OXI_X(name, dtype, groups, fours, each, offset) OXI_DOT_REPACKED(dot_extra_repacked_##name, name, dtype, 1)
 #if !defined(OXI_X86)
 OXI_REPACKED_TYPES(OXI_X)
 #endif
-#if defined(OXI_VNNI) || !defined(OXI_X86)
 OXI_REPACKED_WIDE_TYPES(OXI_X)
-#endif
 #undef OXI_X
 #endif
 
@@ -33677,7 +33688,7 @@ static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels *k) {
     (void)k;
 #ifdef OXI_REPACKED
     unsigned features = oxi_cpu_info()->features;
-#define OXI_X(name, dtype, steps, each, offset) \
+#define OXI_X(name, dtype, groups, fours, each, offset) \
     k->dot_repacked[dtype] = OXI_ISA(dot_repacked_##name); \
     k->unpack_repacked[dtype] = OXI_ISA(unpack_rows_##name);
 #if defined(OXI_X86)
@@ -33687,10 +33698,10 @@ static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels *k) {
 #endif
     OXI_REPACKED_TYPES(OXI_X)
 #undef OXI_X
-#define OXI_X(name, dtype, steps, each, offset) \
+#define OXI_X(name, dtype, groups, fours, each, offset) \
     k->dot_repacked[dtype] = OXI_ISA(dot_extra_repacked_##name); \
     k->unpack_repacked[dtype] = OXI_ISA(unpack_rows_##name);
-#if defined(OXI_VNNI)
+#if defined(OXI_X86) && defined(OXI_WIDE_ROWS)
     if (features & (VF == 16 ? OXI_CPU_AVX512_VNNI : OXI_CPU_AVX_VNNI)) { OXI_REPACKED_WIDE_TYPES(OXI_X) }
 #elif !defined(OXI_X86)
     if (features & OXI_CPU_DOTPROD) { OXI_REPACKED_TYPES(OXI_X) OXI_REPACKED_WIDE_TYPES(OXI_X) }
@@ -33701,16 +33712,17 @@ static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels *k) {
 
 #undef OXI_REPACKED
 #undef OXI_REPACKED_TYPES
-#undef OXI_REPACKED_Q6_K
+#undef OXI_REPACKED_MORE_BITS
 #undef OXI_REPACKED_WIDE_TYPES
 #undef OXI_ROW_MOST
+#undef OXI_WIDE_ROWS
 #undef OXI_EACH_REPACKED_32
 #undef OXI_DOT_REPACKED
 #undef OXI_ROWS
 #undef OXI_R
 #undef OXI_R_WHOLE
 #undef OXI_UNROLL
-#undef OXI_UNROLL_32
+#undef OXI_UNROLL_4
 #undef vr
 #undef vrs
 #undef vr_load
@@ -38399,9 +38411,12 @@ OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, p + 2, extr
 OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
 #if defined(OXI_X86)
     uint64_t bytes = 0;
-    if (step == 1) memcpy(&bytes, p, 8);
-    OXI_UNROLL
-    for (int i = 7; i >= 0 && step > 1; i--) bytes = bytes << 8 | p[i * step];
+    if (step == 1) {
+        memcpy(&bytes, p, 8);
+    } else {
+        OXI_UNROLL
+        for (int i = 7; i >= 0; i--) bytes = bytes << 8 | p[i * step];
+    }
     __m128i zero = _mm_setzero_si128(), e = _mm_sub_epi16(vw_bytes(bytes, false), _mm_set1_epi16(1));
     if (_mm_movemask_epi8(_mm_cmpgt_epi16(_mm_set1_epi16(1), e)) == 0) { /* no subnormal */
         e = _mm_slli_epi16(e, 7);
@@ -38820,9 +38835,13 @@ typedef __m128i OXI_ISA(vr);
 #endif
 typedef OXI_ISA(vr) OXI_ISA(vrs);
 #define OXI_ROW_MOST 255 /* of a code that is multiplied */
+#if defined(OXI_VNNI) && (VF == 16 || OXI_ISA(FMA))
+#define OXI_WIDE_ROWS 1
+#endif
 #elif VF == 4
 #define OXI_REPACKED 1
 #define OXI_ROW_MOST 127
+#define OXI_WIDE_ROWS 1
 #define OXI_ROWS 4
 typedef uint8x16_t OXI_ISA(vr);
 typedef int32x4_t OXI_ISA(vrs);
@@ -38830,7 +38849,7 @@ typedef int32x4_t OXI_ISA(vrs);
 
 #ifdef OXI_REPACKED
 #define OXI_UNROLL _Pragma("GCC unroll 8")
-#define OXI_UNROLL_32 _Pragma("GCC unroll 32")
+#define OXI_UNROLL_4 _Pragma("GCC unroll 4")
 #define vr OXI_ISA(vr)
 #define vrs OXI_ISA(vrs)
 #define vr_load OXI_ISA(vr_load)
@@ -39063,41 +39082,43 @@ OXI_INLINE vr OXI_ISA(row_nibbles)(vr a, bool high) {
 OXI_INLINE vr OXI_ISA(row_sixteens)(vr a, int from) {
     return vr_and(from < 4 ? vr_left(a, 4 - from) : vr_right(a, from - 4), vr_bytes(16));
 }
-/* Codes of numbers 4 step, ... of part `part` of a block, with the offset of their type. A part is 32 numbers,
- * 64 of q4_k and q5_k, 128 of q6_k. */
-OXI_INLINE vr OXI_ISA(row_codes)(ox_dtype dtype, const uint8_t *p, int part, int step, int v) {
-    bool high = dtype == OX_Q4_K || dtype == OX_Q5_K ? step >= 8 : step >= 4;
-    int four = step & (dtype == OX_Q4_K || dtype == OX_Q5_K ? 7 : 3);
+/* A block has parts of 32 numbers, 64 of q4_k and q5_k, 128 of q6_k; a part two groups, of q6_k four, whose
+ * numbers are four times `four` fours. The codes of one of these, with the offset of their type. */
+OXI_INLINE vr OXI_ISA(row_codes)(ox_dtype dtype, const uint8_t *p, int part, int group, int four, int v) {
+    const uint8_t *iq4 = OXI_ROW_MOST == 127 ? (const uint8_t *)oxi_table_iq4 : oxi_table_iq4_plus_128;
+    vr a, b;
     switch (dtype) {
-    case OX_Q8_0: /* code + 128 */
-        return OXI_ROW_MOST == 127 ? OXI_ISA(four_of_rows)(p, 2, step, v)
-                                   : vr_sub(OXI_ISA(four_of_rows)(p, 2, step, v), vr_bytes(128));
+    case OX_Q8_0:
+        a = OXI_ISA(four_of_rows)(p, 2 + 16 * group, four, v);
+        return OXI_ROW_MOST == 127 ? a : vr_sub(a, vr_bytes(128)); /* code + 128 */
     case OX_IQ4_NL:
+        return vr_look_up(iq4, OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 2, four, v), group > 0));
     case OX_IQ4_XS:
-        return vr_look_up(OXI_ROW_MOST == 127 ? (const uint8_t *)oxi_table_iq4 : oxi_table_iq4_plus_128,
-                          OXI_ISA(row_nibbles)(
-                              OXI_ISA(four_of_rows)(p, dtype == OX_IQ4_NL ? 2 : 8 + 16 * part, four, v), high));
+        a = OXI_ISA(four_of_rows)(p, 8 + 16 * part, four, v);
+        return vr_look_up(iq4, OXI_ISA(row_nibbles)(a, group > 0));
     case OX_MXFP4:
-        return vr_look_up(oxi_table_e2m1_plus_12, OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 1, four, v), high));
-    case OX_Q4_0: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 2, four, v), high);
-    case OX_Q4_1: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 4, four, v), high);
+        a = OXI_ISA(four_of_rows)(p, 1, four, v);
+        return vr_look_up(oxi_table_e2m1_plus_12, OXI_ISA(row_nibbles)(a, group > 0));
+    case OX_Q4_0: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 2, four, v), group > 0);
+    case OX_Q4_1: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 4, four, v), group > 0);
     case OX_Q5_0:
-        return vr_or(OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 6, four, v), high),
-                     OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 2, 0, v), step));
+        a = OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 6, four, v), group > 0);
+        return vr_or(a, OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 2, 0, v), 4 * group + four));
     case OX_Q5_1:
-        return vr_or(OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 8, four, v), high),
-                     OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 4, 0, v), step));
-    case OX_Q4_K: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 16 + 32 * part, four, v), high);
+        a = OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 8, four, v), group > 0);
+        return vr_or(a, OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 4, 0, v), 4 * group + four));
+    case OX_Q4_K:
+        return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 16 + 32 * part, four, v), group > 0);
     case OX_Q5_K:
-        return vr_or(OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 48 + 32 * part, four, v), high),
-                     OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 16, four, v), 2 * part + high));
-    default: break;
+        a = OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 48 + 32 * part, four, v), group > 0);
+        b = vr_right(OXI_ISA(four_of_rows)(p, 16, four, v), 2 * part);
+        return vr_or(a, OXI_ISA(row_sixteens)(b, group));
+    default: /* q6_k */
+        a = OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 64 * part + 32 * (group & 1), four, v), group >= 2);
+        b = OXI_ISA(four_of_rows)(p, 128 + 32 * part, four, v);
+        b = group < 2 ? vr_left(b, 4 - 2 * group) : vr_right(b, 2 * group - 4);
+        return vr_or(a, vr_and(b, vr_bytes(48)));
     }
-    int group = step / 8; /* of q6_k */
-    vr low = OXI_ISA(four_of_rows)(p, 64 * part + 32 * (group & 1), step & 7, v);
-    vr two = OXI_ISA(four_of_rows)(p, 128 + 32 * part, step & 7, v);
-    two = group < 2 ? vr_left(two, 4 - 2 * group) : vr_right(two, 2 * group - 4);
-    return vr_or(OXI_ISA(row_nibbles)(low, group >= 2), vr_and(two, vr_bytes(48)));
 }
 
 /* Scales and minima of q4_k and q5_k, six bits each: four in the bytes of a lane. */
@@ -39178,8 +39199,8 @@ OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, const uint8_t *p
                 OXI_ISA(prefetch_rows)(p, bytes, 4 * part + i);
                 OXI_UNROLL
                 for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, part, i, v), low, extra);
-                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, part, i + 4, v), high, extra);
+                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, part, 0, i, v), low, extra);
+                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, part, 1, i, v), high, extra);
                 }
             }
             OXI_UNROLL
@@ -39201,32 +39222,6 @@ OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, const uint8_t *p
         if (dtype != OX_IQ4_XS) p += OXI_REPACKED_ROWS * bytes;
     }
     OXI_ISA(row_store)(out, sum);
-}
-
-/* 64 numbers of q4_k or q5_k. kept: scales of groups of 32. */
-OXI_INLINE void OXI_ISA(rows_part_k)(ox_dtype dtype, int bytes, const uint8_t *p, int part, const int8_t *q,
-                                     int32_t kept[][OXI_REPACKED_ROWS], vrs *total, int at_once, int extra) {
-    OXI_UNROLL
-    for (int first = 0; first < 8; first += at_once) {
-        vrs a[OXI_ISA(row_vectors)], b[OXI_ISA(row_vectors)];
-        OXI_UNROLL
-        for (int v = 0; v < OXI_ISA(row_vectors); v++) a[v] = b[v] = vrs_zero();
-        OXI_UNROLL
-        for (int i = first; i < first + at_once; i++) {
-            vr low = vr_spread(q + 64 * part + 4 * i), high = vr_spread(q + 64 * part + 32 + 4 * i);
-            OXI_ISA(prefetch_rows)(p, bytes, 8 * part + i);
-            OXI_UNROLL
-            for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                a[v] = vrs_step(a[v], OXI_ISA(row_codes)(dtype, p, part, i, v), low, extra);
-                b[v] = vrs_step(b[v], OXI_ISA(row_codes)(dtype, p, part, i + 8, v), high, extra);
-            }
-        }
-        OXI_UNROLL
-        for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-            total[v] = vrs_scaled(total[v], a[v], vrs_load(kept[2 * part] + OXI_ROWS * v));
-            total[v] = vrs_scaled(total[v], b[v], vrs_load(kept[2 * part + 1] + OXI_ROWS * v));
-        }
-    }
 }
 
 /* q4_k and q5_k: floats are met once a block. */
@@ -39254,14 +39249,28 @@ OXI_INLINE void OXI_ISA(rows_dot_k)(ox_dtype dtype, int bytes, const uint8_t *p,
         sum.v[v] = vrf_fma(vrf_mul(dmin.v[v], less), vrf_of(taken), sum.v[v]);
         total[v] = vrs_zero();
     }
-    if (dtype == OX_Q4_K) {
-        for (int part = 0; part < 4; part++)
-            OXI_ISA(rows_part_k)(dtype, bytes, p, part, x->q, kept, total, at_once, extra);
-    } else { /* each part has bits of its own */
-        OXI_ISA(rows_part_k)(dtype, bytes, p, 0, x->q, kept, total, at_once, extra);
-        OXI_ISA(rows_part_k)(dtype, bytes, p, 1, x->q, kept, total, at_once, extra);
-        OXI_ISA(rows_part_k)(dtype, bytes, p, 2, x->q, kept, total, at_once, extra);
-        OXI_ISA(rows_part_k)(dtype, bytes, p, 3, x->q, kept, total, at_once, extra);
+    for (int at = 0; at < 32; at += at_once) { /* of steps, eight of a part */
+        int part = at / 8, first = at_once == 8 ? 0 : at % 8;
+        const uint8_t *fours = p + OXI_REPACKED_ROWS * 4 * first;
+        const int8_t *q = x->q + 64 * part + 4 * first;
+        vrs a[OXI_ISA(row_vectors)], b[OXI_ISA(row_vectors)];
+        OXI_UNROLL
+        for (int v = 0; v < OXI_ISA(row_vectors); v++) a[v] = b[v] = vrs_zero();
+        OXI_UNROLL
+        for (int i = 0; i < at_once; i++) {
+            vr low = vr_spread(q + 4 * i), high = vr_spread(q + 32 + 4 * i);
+            OXI_ISA(prefetch_rows)(p, bytes, at + i);
+            OXI_UNROLL
+            for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+                a[v] = vrs_step(a[v], OXI_ISA(row_codes)(dtype, fours, part, 0, i, v), low, extra);
+                b[v] = vrs_step(b[v], OXI_ISA(row_codes)(dtype, fours, part, 1, i, v), high, extra);
+            }
+        }
+        OXI_UNROLL
+        for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+            total[v] = vrs_scaled(total[v], a[v], vrs_load(kept[2 * part] + OXI_ROWS * v));
+            total[v] = vrs_scaled(total[v], b[v], vrs_load(kept[2 * part + 1] + OXI_ROWS * v));
+        }
     }
     OXI_UNROLL
     for (int v = 0; v < OXI_ISA(row_vectors); v++)
@@ -39299,14 +39308,15 @@ OXI_INLINE void OXI_ISA(rows_dot_q6_k)(const uint8_t *p, const oxi_q8 *x, float 
             for (int v = 0; v < OXI_ISA(row_vectors); v++) total[v] = vrs_zero();
             OXI_UNROLL
             for (int pair = 0; pair < 8; pair++) {
-                int group = pair / 2, step = 8 * group + 4 * half + 2 * (pair % 2);
-                const int8_t *q = x->q + 128 * part + 4 * step;
+                int group = pair / 2, four = 4 * half + 2 * (pair % 2);
+                const int8_t *q = x->q + 128 * part + 32 * group + 4 * four;
                 vr first = vr_spread(q), second = vr_spread(q + 4);
                 OXI_ISA(prefetch_rows)(p, bytes, 16 * part + 8 * half + pair);
                 OXI_UNROLL
                 for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                    vrs sums = vrs_step(vrs_zero(), OXI_ISA(row_codes)(OX_Q6_K, p, part, step, v), first, extra);
-                    sums = vrs_step(sums, OXI_ISA(row_codes)(OX_Q6_K, p, part, step + 1, v), second, extra);
+                    vr a = OXI_ISA(row_codes)(OX_Q6_K, p, part, group, four, v);
+                    vr b = OXI_ISA(row_codes)(OX_Q6_K, p, part, group, four + 1, v);
+                    vrs sums = vrs_step(vrs_step(vrs_zero(), a, first, extra), b, second, extra);
                     total[v] = vrs_scaled(total[v], sums, vrs_load(kept[2 * group + half] + OXI_ROWS * v));
                 }
             }
@@ -39341,22 +39351,23 @@ OXI_INLINE void OXI_ISA(rows_dot_q5_k)(const uint8_t *p, const oxi_q8 *x, float 
 
 /* n numbers of rows `first` to first + count as a panel of `width` lines. elements: of a block; steps: of a
  * part. */
-OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, int steps, int each, int offset,
-                                     int64_t n, const uint8_t *p, int first, int count, int64_t width,
-                                     bool is_signed, const oxi_code_panel *to) {
+OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, int groups, int fours, int each,
+                                     int offset, int64_t n, const uint8_t *p, int first, int count,
+                                     int64_t width, bool is_signed, const oxi_code_panel *to) {
     char *code = (char *)to->codes;
     float *scale = to->scale, *extra = to->extra;
+    vr less = vr_bytes(is_signed ? offset : 0);
     for (; n > 0; n -= elements, p += OXI_REPACKED_ROWS * bytes) {
-        for (int part = 0; part < elements / (4 * steps); part++)
+        for (int part = 0; part < elements / (4 * groups * fours); part++)
             for (int i = 0; i < count; i += OXI_ROWS) {
-                int v = (first + i) / OXI_ROWS;
-                char *to_code = code + 4 * (width * part * steps + i);
-                OXI_UNROLL_32
-                for (int step = 0; step < steps; step++) {
-                    vr codes = OXI_ISA(row_codes)(dtype, p, part, step, v);
-                    if (is_signed && offset) codes = vr_sub(codes, vr_bytes(offset));
-                    vr_store(to_code + 4 * width * step, codes);
-                }
+                char *to_code = code + 4 * (width * part * groups * fours + i);
+                OXI_UNROLL_4
+                for (int group = 0; group < groups; group++)
+                    OXI_UNROLL_4
+                    for (int four = 0; four < fours; four++, to_code += 4 * width) {
+                        vr codes = OXI_ISA(row_codes)(dtype, p, part, group, four, (first + i) / OXI_ROWS);
+                        vr_store(to_code, vr_sub(codes, less));
+                    }
             }
         code += 4 * width * (elements / 4);
         OXI_ISA(row_numbers) d = OXI_ISA(row_factors)(dtype, p + (dtype == OX_Q6_K ? OXI_REPACKED_ROWS * 208 : 0));
@@ -39369,19 +39380,23 @@ OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, in
             }
     }
 }
-#if defined(OXI_X86) && OXI_ROWS == 4 /* q6_k is as fast as it lies */
-#define OXI_REPACKED_Q6_K(X)
+#if defined(OXI_X86) && OXI_ROWS == 4 /* they are as fast as they lie */
+#define OXI_REPACKED_MORE_BITS(X)
 #else
-#define OXI_REPACKED_Q6_K(X) X(q6_k, OX_Q6_K, 32, 16, 32)
+#define OXI_REPACKED_MORE_BITS(X) X(q5_k, OX_Q5_K, 2, 8, 32, 0) X(q6_k, OX_Q6_K, 4, 8, 16, 32)
 #endif
-/* name, dtype, steps of a part, numbers with a scale, offset of codes */
+/* Name, dtype, groups of a part, fours of a group, numbers with a scale, offset of codes. */
 #define OXI_REPACKED_TYPES(X) \
-    X(q4_0, OX_Q4_0, 8, 32, 8) X(q4_1, OX_Q4_1, 8, 32, 0) X(q5_0, OX_Q5_0, 8, 32, 16) X(q5_1, OX_Q5_1, 8, 32, 0) \
-    X(q4_k, OX_Q4_K, 16, 32, 0) X(q5_k, OX_Q5_K, 16, 32, 0) X(mxfp4, OX_MXFP4, 8, 32, 12) OXI_REPACKED_Q6_K(X)
-/* codes of eight bits */
+    X(q4_0, OX_Q4_0, 2, 4, 32, 8) X(q4_1, OX_Q4_1, 2, 4, 32, 0) X(q5_0, OX_Q5_0, 2, 4, 32, 16) X(q5_1, OX_Q5_1, 2, 4, 32, 0) \
+    X(q4_k, OX_Q4_K, 2, 8, 32, 0) X(mxfp4, OX_MXFP4, 2, 4, 32, 12) OXI_REPACKED_MORE_BITS(X)
+/* Codes of eight bits: where an instruction multiplies bytes whose sums pass 16 bits. */
+#ifdef OXI_WIDE_ROWS
 #define OXI_REPACKED_WIDE_TYPES(X) \
-    X(q8_0, OX_Q8_0, 8, 32, OXI_ROW_MOST == 127 ? 0 : 128) X(iq4_nl, OX_IQ4_NL, 8, 32, OXI_ROW_MOST == 127 ? 0 : 128) \
-    X(iq4_xs, OX_IQ4_XS, 8, 32, OXI_ROW_MOST == 127 ? 0 : 128)
+    X(q8_0, OX_Q8_0, 2, 4, 32, OXI_ROW_MOST == 127 ? 0 : 128) X(iq4_nl, OX_IQ4_NL, 2, 4, 32, OXI_ROW_MOST == 127 ? 0 : 128) \
+    X(iq4_xs, OX_IQ4_XS, 2, 4, 32, OXI_ROW_MOST == 127 ? 0 : 128)
+#else
+#define OXI_REPACKED_WIDE_TYPES(X)
+#endif
 /* Two groups at a time, 256 numbers of one and of the other: two streams that the processor follows apart. */
 #define OXI_DOT_REPACKED(kernel, name, dtype, extra) \
 OXI_KERNEL void OXI_ISA(kernel)(int64_t groups, int64_t group_bytes, int64_t n, const void *blocks, \
@@ -39396,27 +39411,26 @@ OXI_KERNEL void OXI_ISA(kernel)(int64_t groups, int64_t group_bytes, int64_t n, 
                 OXI_ISA(rows_dot_##name)(p + j * group_bytes + at * bytes, x + at, out + OXI_REPACKED_ROWS * j, \
                                          extra); \
 }
-#define OXI_X(name, dtype, steps, each, offset) \
+#define OXI_X(name, dtype, groups, fours, each, offset) \
 OXI_KERNEL void OXI_ISA(unpack_rows_##name)(int64_t n, const void *rows, int first, int count, int64_t width, \
                                             bool is_signed, const oxi_code_panel *to) { \
-    OXI_ISA(rows_unpack)(dtype, OXI_ELEMENTS_##dtype, OXI_BYTES_##dtype, steps, each, offset, n, \
+    OXI_ISA(rows_unpack)(dtype, OXI_ELEMENTS_##dtype, OXI_BYTES_##dtype, groups, fours, each, offset, n, \
                          (const uint8_t *)rows, first, count, width, is_signed, to); \
 }
-OXI_REPACKED_TYPES(OXI_X) OXI_REPACKED_WIDE_TYPES(OXI_X)
+OXI_REPACKED_TYPES(OXI_X)
+OXI_REPACKED_WIDE_TYPES(OXI_X)
 #undef OXI_X
-#define OXI_X(name, dtype, steps, each, offset) OXI_DOT_REPACKED(dot_repacked_##name, name, dtype, 0)
+#define OXI_X(name, dtype, groups, fours, each, offset) OXI_DOT_REPACKED(dot_repacked_##name, name, dtype, 0)
 OXI_REPACKED_TYPES(OXI_X)
 #if !defined(OXI_X86)
 OXI_REPACKED_WIDE_TYPES(OXI_X)
 #endif
 #undef OXI_X
-#define OXI_X(name, dtype, steps, each, offset) OXI_DOT_REPACKED(dot_extra_repacked_##name, name, dtype, 1)
+#define OXI_X(name, dtype, groups, fours, each, offset) OXI_DOT_REPACKED(dot_extra_repacked_##name, name, dtype, 1)
 #if !defined(OXI_X86)
 OXI_REPACKED_TYPES(OXI_X)
 #endif
-#if defined(OXI_VNNI) || !defined(OXI_X86)
 OXI_REPACKED_WIDE_TYPES(OXI_X)
-#endif
 #undef OXI_X
 #endif
 
@@ -39424,7 +39438,7 @@ static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels *k) {
     (void)k;
 #ifdef OXI_REPACKED
     unsigned features = oxi_cpu_info()->features;
-#define OXI_X(name, dtype, steps, each, offset) \
+#define OXI_X(name, dtype, groups, fours, each, offset) \
     k->dot_repacked[dtype] = OXI_ISA(dot_repacked_##name); \
     k->unpack_repacked[dtype] = OXI_ISA(unpack_rows_##name);
 #if defined(OXI_X86)
@@ -39434,10 +39448,10 @@ static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels *k) {
 #endif
     OXI_REPACKED_TYPES(OXI_X)
 #undef OXI_X
-#define OXI_X(name, dtype, steps, each, offset) \
+#define OXI_X(name, dtype, groups, fours, each, offset) \
     k->dot_repacked[dtype] = OXI_ISA(dot_extra_repacked_##name); \
     k->unpack_repacked[dtype] = OXI_ISA(unpack_rows_##name);
-#if defined(OXI_VNNI)
+#if defined(OXI_X86) && defined(OXI_WIDE_ROWS)
     if (features & (VF == 16 ? OXI_CPU_AVX512_VNNI : OXI_CPU_AVX_VNNI)) { OXI_REPACKED_WIDE_TYPES(OXI_X) }
 #elif !defined(OXI_X86)
     if (features & OXI_CPU_DOTPROD) { OXI_REPACKED_TYPES(OXI_X) OXI_REPACKED_WIDE_TYPES(OXI_X) }
@@ -39448,16 +39462,17 @@ static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels *k) {
 
 #undef OXI_REPACKED
 #undef OXI_REPACKED_TYPES
-#undef OXI_REPACKED_Q6_K
+#undef OXI_REPACKED_MORE_BITS
 #undef OXI_REPACKED_WIDE_TYPES
 #undef OXI_ROW_MOST
+#undef OXI_WIDE_ROWS
 #undef OXI_EACH_REPACKED_32
 #undef OXI_DOT_REPACKED
 #undef OXI_ROWS
 #undef OXI_R
 #undef OXI_R_WHOLE
 #undef OXI_UNROLL
-#undef OXI_UNROLL_32
+#undef OXI_UNROLL_4
 #undef vr
 #undef vrs
 #undef vr_load
@@ -44141,9 +44156,12 @@ OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, p + 2, extr
 OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
 #if defined(OXI_X86)
     uint64_t bytes = 0;
-    if (step == 1) memcpy(&bytes, p, 8);
-    OXI_UNROLL
-    for (int i = 7; i >= 0 && step > 1; i--) bytes = bytes << 8 | p[i * step];
+    if (step == 1) {
+        memcpy(&bytes, p, 8);
+    } else {
+        OXI_UNROLL
+        for (int i = 7; i >= 0; i--) bytes = bytes << 8 | p[i * step];
+    }
     __m128i zero = _mm_setzero_si128(), e = _mm_sub_epi16(vw_bytes(bytes, false), _mm_set1_epi16(1));
     if (_mm_movemask_epi8(_mm_cmpgt_epi16(_mm_set1_epi16(1), e)) == 0) { /* no subnormal */
         e = _mm_slli_epi16(e, 7);
@@ -44562,9 +44580,13 @@ typedef __m128i OXI_ISA(vr);
 #endif
 typedef OXI_ISA(vr) OXI_ISA(vrs);
 #define OXI_ROW_MOST 255 /* of a code that is multiplied */
+#if defined(OXI_VNNI) && (VF == 16 || OXI_ISA(FMA))
+#define OXI_WIDE_ROWS 1
+#endif
 #elif VF == 4
 #define OXI_REPACKED 1
 #define OXI_ROW_MOST 127
+#define OXI_WIDE_ROWS 1
 #define OXI_ROWS 4
 typedef uint8x16_t OXI_ISA(vr);
 typedef int32x4_t OXI_ISA(vrs);
@@ -44572,7 +44594,7 @@ typedef int32x4_t OXI_ISA(vrs);
 
 #ifdef OXI_REPACKED
 #define OXI_UNROLL _Pragma("GCC unroll 8")
-#define OXI_UNROLL_32 _Pragma("GCC unroll 32")
+#define OXI_UNROLL_4 _Pragma("GCC unroll 4")
 #define vr OXI_ISA(vr)
 #define vrs OXI_ISA(vrs)
 #define vr_load OXI_ISA(vr_load)
@@ -44805,41 +44827,43 @@ OXI_INLINE vr OXI_ISA(row_nibbles)(vr a, bool high) {
 OXI_INLINE vr OXI_ISA(row_sixteens)(vr a, int from) {
     return vr_and(from < 4 ? vr_left(a, 4 - from) : vr_right(a, from - 4), vr_bytes(16));
 }
-/* Codes of numbers 4 step, ... of part `part` of a block, with the offset of their type. A part is 32 numbers,
- * 64 of q4_k and q5_k, 128 of q6_k. */
-OXI_INLINE vr OXI_ISA(row_codes)(ox_dtype dtype, const uint8_t *p, int part, int step, int v) {
-    bool high = dtype == OX_Q4_K || dtype == OX_Q5_K ? step >= 8 : step >= 4;
-    int four = step & (dtype == OX_Q4_K || dtype == OX_Q5_K ? 7 : 3);
+/* A block has parts of 32 numbers, 64 of q4_k and q5_k, 128 of q6_k; a part two groups, of q6_k four, whose
+ * numbers are four times `four` fours. The codes of one of these, with the offset of their type. */
+OXI_INLINE vr OXI_ISA(row_codes)(ox_dtype dtype, const uint8_t *p, int part, int group, int four, int v) {
+    const uint8_t *iq4 = OXI_ROW_MOST == 127 ? (const uint8_t *)oxi_table_iq4 : oxi_table_iq4_plus_128;
+    vr a, b;
     switch (dtype) {
-    case OX_Q8_0: /* code + 128 */
-        return OXI_ROW_MOST == 127 ? OXI_ISA(four_of_rows)(p, 2, step, v)
-                                   : vr_sub(OXI_ISA(four_of_rows)(p, 2, step, v), vr_bytes(128));
+    case OX_Q8_0:
+        a = OXI_ISA(four_of_rows)(p, 2 + 16 * group, four, v);
+        return OXI_ROW_MOST == 127 ? a : vr_sub(a, vr_bytes(128)); /* code + 128 */
     case OX_IQ4_NL:
+        return vr_look_up(iq4, OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 2, four, v), group > 0));
     case OX_IQ4_XS:
-        return vr_look_up(OXI_ROW_MOST == 127 ? (const uint8_t *)oxi_table_iq4 : oxi_table_iq4_plus_128,
-                          OXI_ISA(row_nibbles)(
-                              OXI_ISA(four_of_rows)(p, dtype == OX_IQ4_NL ? 2 : 8 + 16 * part, four, v), high));
+        a = OXI_ISA(four_of_rows)(p, 8 + 16 * part, four, v);
+        return vr_look_up(iq4, OXI_ISA(row_nibbles)(a, group > 0));
     case OX_MXFP4:
-        return vr_look_up(oxi_table_e2m1_plus_12, OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 1, four, v), high));
-    case OX_Q4_0: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 2, four, v), high);
-    case OX_Q4_1: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 4, four, v), high);
+        a = OXI_ISA(four_of_rows)(p, 1, four, v);
+        return vr_look_up(oxi_table_e2m1_plus_12, OXI_ISA(row_nibbles)(a, group > 0));
+    case OX_Q4_0: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 2, four, v), group > 0);
+    case OX_Q4_1: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 4, four, v), group > 0);
     case OX_Q5_0:
-        return vr_or(OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 6, four, v), high),
-                     OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 2, 0, v), step));
+        a = OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 6, four, v), group > 0);
+        return vr_or(a, OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 2, 0, v), 4 * group + four));
     case OX_Q5_1:
-        return vr_or(OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 8, four, v), high),
-                     OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 4, 0, v), step));
-    case OX_Q4_K: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 16 + 32 * part, four, v), high);
+        a = OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 8, four, v), group > 0);
+        return vr_or(a, OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 4, 0, v), 4 * group + four));
+    case OX_Q4_K:
+        return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 16 + 32 * part, four, v), group > 0);
     case OX_Q5_K:
-        return vr_or(OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 48 + 32 * part, four, v), high),
-                     OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 16, four, v), 2 * part + high));
-    default: break;
+        a = OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 48 + 32 * part, four, v), group > 0);
+        b = vr_right(OXI_ISA(four_of_rows)(p, 16, four, v), 2 * part);
+        return vr_or(a, OXI_ISA(row_sixteens)(b, group));
+    default: /* q6_k */
+        a = OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 64 * part + 32 * (group & 1), four, v), group >= 2);
+        b = OXI_ISA(four_of_rows)(p, 128 + 32 * part, four, v);
+        b = group < 2 ? vr_left(b, 4 - 2 * group) : vr_right(b, 2 * group - 4);
+        return vr_or(a, vr_and(b, vr_bytes(48)));
     }
-    int group = step / 8; /* of q6_k */
-    vr low = OXI_ISA(four_of_rows)(p, 64 * part + 32 * (group & 1), step & 7, v);
-    vr two = OXI_ISA(four_of_rows)(p, 128 + 32 * part, step & 7, v);
-    two = group < 2 ? vr_left(two, 4 - 2 * group) : vr_right(two, 2 * group - 4);
-    return vr_or(OXI_ISA(row_nibbles)(low, group >= 2), vr_and(two, vr_bytes(48)));
 }
 
 /* Scales and minima of q4_k and q5_k, six bits each: four in the bytes of a lane. */
@@ -44920,8 +44944,8 @@ OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, const uint8_t *p
                 OXI_ISA(prefetch_rows)(p, bytes, 4 * part + i);
                 OXI_UNROLL
                 for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, part, i, v), low, extra);
-                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, part, i + 4, v), high, extra);
+                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, part, 0, i, v), low, extra);
+                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, part, 1, i, v), high, extra);
                 }
             }
             OXI_UNROLL
@@ -44943,32 +44967,6 @@ OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, const uint8_t *p
         if (dtype != OX_IQ4_XS) p += OXI_REPACKED_ROWS * bytes;
     }
     OXI_ISA(row_store)(out, sum);
-}
-
-/* 64 numbers of q4_k or q5_k. kept: scales of groups of 32. */
-OXI_INLINE void OXI_ISA(rows_part_k)(ox_dtype dtype, int bytes, const uint8_t *p, int part, const int8_t *q,
-                                     int32_t kept[][OXI_REPACKED_ROWS], vrs *total, int at_once, int extra) {
-    OXI_UNROLL
-    for (int first = 0; first < 8; first += at_once) {
-        vrs a[OXI_ISA(row_vectors)], b[OXI_ISA(row_vectors)];
-        OXI_UNROLL
-        for (int v = 0; v < OXI_ISA(row_vectors); v++) a[v] = b[v] = vrs_zero();
-        OXI_UNROLL
-        for (int i = first; i < first + at_once; i++) {
-            vr low = vr_spread(q + 64 * part + 4 * i), high = vr_spread(q + 64 * part + 32 + 4 * i);
-            OXI_ISA(prefetch_rows)(p, bytes, 8 * part + i);
-            OXI_UNROLL
-            for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                a[v] = vrs_step(a[v], OXI_ISA(row_codes)(dtype, p, part, i, v), low, extra);
-                b[v] = vrs_step(b[v], OXI_ISA(row_codes)(dtype, p, part, i + 8, v), high, extra);
-            }
-        }
-        OXI_UNROLL
-        for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-            total[v] = vrs_scaled(total[v], a[v], vrs_load(kept[2 * part] + OXI_ROWS * v));
-            total[v] = vrs_scaled(total[v], b[v], vrs_load(kept[2 * part + 1] + OXI_ROWS * v));
-        }
-    }
 }
 
 /* q4_k and q5_k: floats are met once a block. */
@@ -44996,14 +44994,28 @@ OXI_INLINE void OXI_ISA(rows_dot_k)(ox_dtype dtype, int bytes, const uint8_t *p,
         sum.v[v] = vrf_fma(vrf_mul(dmin.v[v], less), vrf_of(taken), sum.v[v]);
         total[v] = vrs_zero();
     }
-    if (dtype == OX_Q4_K) {
-        for (int part = 0; part < 4; part++)
-            OXI_ISA(rows_part_k)(dtype, bytes, p, part, x->q, kept, total, at_once, extra);
-    } else { /* each part has bits of its own */
-        OXI_ISA(rows_part_k)(dtype, bytes, p, 0, x->q, kept, total, at_once, extra);
-        OXI_ISA(rows_part_k)(dtype, bytes, p, 1, x->q, kept, total, at_once, extra);
-        OXI_ISA(rows_part_k)(dtype, bytes, p, 2, x->q, kept, total, at_once, extra);
-        OXI_ISA(rows_part_k)(dtype, bytes, p, 3, x->q, kept, total, at_once, extra);
+    for (int at = 0; at < 32; at += at_once) { /* of steps, eight of a part */
+        int part = at / 8, first = at_once == 8 ? 0 : at % 8;
+        const uint8_t *fours = p + OXI_REPACKED_ROWS * 4 * first;
+        const int8_t *q = x->q + 64 * part + 4 * first;
+        vrs a[OXI_ISA(row_vectors)], b[OXI_ISA(row_vectors)];
+        OXI_UNROLL
+        for (int v = 0; v < OXI_ISA(row_vectors); v++) a[v] = b[v] = vrs_zero();
+        OXI_UNROLL
+        for (int i = 0; i < at_once; i++) {
+            vr low = vr_spread(q + 4 * i), high = vr_spread(q + 32 + 4 * i);
+            OXI_ISA(prefetch_rows)(p, bytes, at + i);
+            OXI_UNROLL
+            for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+                a[v] = vrs_step(a[v], OXI_ISA(row_codes)(dtype, fours, part, 0, i, v), low, extra);
+                b[v] = vrs_step(b[v], OXI_ISA(row_codes)(dtype, fours, part, 1, i, v), high, extra);
+            }
+        }
+        OXI_UNROLL
+        for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+            total[v] = vrs_scaled(total[v], a[v], vrs_load(kept[2 * part] + OXI_ROWS * v));
+            total[v] = vrs_scaled(total[v], b[v], vrs_load(kept[2 * part + 1] + OXI_ROWS * v));
+        }
     }
     OXI_UNROLL
     for (int v = 0; v < OXI_ISA(row_vectors); v++)
@@ -45041,14 +45053,15 @@ OXI_INLINE void OXI_ISA(rows_dot_q6_k)(const uint8_t *p, const oxi_q8 *x, float 
             for (int v = 0; v < OXI_ISA(row_vectors); v++) total[v] = vrs_zero();
             OXI_UNROLL
             for (int pair = 0; pair < 8; pair++) {
-                int group = pair / 2, step = 8 * group + 4 * half + 2 * (pair % 2);
-                const int8_t *q = x->q + 128 * part + 4 * step;
+                int group = pair / 2, four = 4 * half + 2 * (pair % 2);
+                const int8_t *q = x->q + 128 * part + 32 * group + 4 * four;
                 vr first = vr_spread(q), second = vr_spread(q + 4);
                 OXI_ISA(prefetch_rows)(p, bytes, 16 * part + 8 * half + pair);
                 OXI_UNROLL
                 for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                    vrs sums = vrs_step(vrs_zero(), OXI_ISA(row_codes)(OX_Q6_K, p, part, step, v), first, extra);
-                    sums = vrs_step(sums, OXI_ISA(row_codes)(OX_Q6_K, p, part, step + 1, v), second, extra);
+                    vr a = OXI_ISA(row_codes)(OX_Q6_K, p, part, group, four, v);
+                    vr b = OXI_ISA(row_codes)(OX_Q6_K, p, part, group, four + 1, v);
+                    vrs sums = vrs_step(vrs_step(vrs_zero(), a, first, extra), b, second, extra);
                     total[v] = vrs_scaled(total[v], sums, vrs_load(kept[2 * group + half] + OXI_ROWS * v));
                 }
             }
@@ -45083,22 +45096,23 @@ OXI_INLINE void OXI_ISA(rows_dot_q5_k)(const uint8_t *p, const oxi_q8 *x, float 
 
 /* n numbers of rows `first` to first + count as a panel of `width` lines. elements: of a block; steps: of a
  * part. */
-OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, int steps, int each, int offset,
-                                     int64_t n, const uint8_t *p, int first, int count, int64_t width,
-                                     bool is_signed, const oxi_code_panel *to) {
+OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, int groups, int fours, int each,
+                                     int offset, int64_t n, const uint8_t *p, int first, int count,
+                                     int64_t width, bool is_signed, const oxi_code_panel *to) {
     char *code = (char *)to->codes;
     float *scale = to->scale, *extra = to->extra;
+    vr less = vr_bytes(is_signed ? offset : 0);
     for (; n > 0; n -= elements, p += OXI_REPACKED_ROWS * bytes) {
-        for (int part = 0; part < elements / (4 * steps); part++)
+        for (int part = 0; part < elements / (4 * groups * fours); part++)
             for (int i = 0; i < count; i += OXI_ROWS) {
-                int v = (first + i) / OXI_ROWS;
-                char *to_code = code + 4 * (width * part * steps + i);
-                OXI_UNROLL_32
-                for (int step = 0; step < steps; step++) {
-                    vr codes = OXI_ISA(row_codes)(dtype, p, part, step, v);
-                    if (is_signed && offset) codes = vr_sub(codes, vr_bytes(offset));
-                    vr_store(to_code + 4 * width * step, codes);
-                }
+                char *to_code = code + 4 * (width * part * groups * fours + i);
+                OXI_UNROLL_4
+                for (int group = 0; group < groups; group++)
+                    OXI_UNROLL_4
+                    for (int four = 0; four < fours; four++, to_code += 4 * width) {
+                        vr codes = OXI_ISA(row_codes)(dtype, p, part, group, four, (first + i) / OXI_ROWS);
+                        vr_store(to_code, vr_sub(codes, less));
+                    }
             }
         code += 4 * width * (elements / 4);
         OXI_ISA(row_numbers) d = OXI_ISA(row_factors)(dtype, p + (dtype == OX_Q6_K ? OXI_REPACKED_ROWS * 208 : 0));
@@ -45111,19 +45125,23 @@ OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, in
             }
     }
 }
-#if defined(OXI_X86) && OXI_ROWS == 4 /* q6_k is as fast as it lies */
-#define OXI_REPACKED_Q6_K(X)
+#if defined(OXI_X86) && OXI_ROWS == 4 /* they are as fast as they lie */
+#define OXI_REPACKED_MORE_BITS(X)
 #else
-#define OXI_REPACKED_Q6_K(X) X(q6_k, OX_Q6_K, 32, 16, 32)
+#define OXI_REPACKED_MORE_BITS(X) X(q5_k, OX_Q5_K, 2, 8, 32, 0) X(q6_k, OX_Q6_K, 4, 8, 16, 32)
 #endif
-/* name, dtype, steps of a part, numbers with a scale, offset of codes */
+/* Name, dtype, groups of a part, fours of a group, numbers with a scale, offset of codes. */
 #define OXI_REPACKED_TYPES(X) \
-    X(q4_0, OX_Q4_0, 8, 32, 8) X(q4_1, OX_Q4_1, 8, 32, 0) X(q5_0, OX_Q5_0, 8, 32, 16) X(q5_1, OX_Q5_1, 8, 32, 0) \
-    X(q4_k, OX_Q4_K, 16, 32, 0) X(q5_k, OX_Q5_K, 16, 32, 0) X(mxfp4, OX_MXFP4, 8, 32, 12) OXI_REPACKED_Q6_K(X)
-/* codes of eight bits */
+    X(q4_0, OX_Q4_0, 2, 4, 32, 8) X(q4_1, OX_Q4_1, 2, 4, 32, 0) X(q5_0, OX_Q5_0, 2, 4, 32, 16) X(q5_1, OX_Q5_1, 2, 4, 32, 0) \
+    X(q4_k, OX_Q4_K, 2, 8, 32, 0) X(mxfp4, OX_MXFP4, 2, 4, 32, 12) OXI_REPACKED_MORE_BITS(X)
+/* Codes of eight bits: where an instruction multiplies bytes whose sums pass 16 bits. */
+#ifdef OXI_WIDE_ROWS
 #define OXI_REPACKED_WIDE_TYPES(X) \
-    X(q8_0, OX_Q8_0, 8, 32, OXI_ROW_MOST == 127 ? 0 : 128) X(iq4_nl, OX_IQ4_NL, 8, 32, OXI_ROW_MOST == 127 ? 0 : 128) \
-    X(iq4_xs, OX_IQ4_XS, 8, 32, OXI_ROW_MOST == 127 ? 0 : 128)
+    X(q8_0, OX_Q8_0, 2, 4, 32, OXI_ROW_MOST == 127 ? 0 : 128) X(iq4_nl, OX_IQ4_NL, 2, 4, 32, OXI_ROW_MOST == 127 ? 0 : 128) \
+    X(iq4_xs, OX_IQ4_XS, 2, 4, 32, OXI_ROW_MOST == 127 ? 0 : 128)
+#else
+#define OXI_REPACKED_WIDE_TYPES(X)
+#endif
 /* Two groups at a time, 256 numbers of one and of the other: two streams that the processor follows apart. */
 #define OXI_DOT_REPACKED(kernel, name, dtype, extra) \
 OXI_KERNEL void OXI_ISA(kernel)(int64_t groups, int64_t group_bytes, int64_t n, const void *blocks, \
@@ -45138,27 +45156,26 @@ OXI_KERNEL void OXI_ISA(kernel)(int64_t groups, int64_t group_bytes, int64_t n, 
                 OXI_ISA(rows_dot_##name)(p + j * group_bytes + at * bytes, x + at, out + OXI_REPACKED_ROWS * j, \
                                          extra); \
 }
-#define OXI_X(name, dtype, steps, each, offset) \
+#define OXI_X(name, dtype, groups, fours, each, offset) \
 OXI_KERNEL void OXI_ISA(unpack_rows_##name)(int64_t n, const void *rows, int first, int count, int64_t width, \
                                             bool is_signed, const oxi_code_panel *to) { \
-    OXI_ISA(rows_unpack)(dtype, OXI_ELEMENTS_##dtype, OXI_BYTES_##dtype, steps, each, offset, n, \
+    OXI_ISA(rows_unpack)(dtype, OXI_ELEMENTS_##dtype, OXI_BYTES_##dtype, groups, fours, each, offset, n, \
                          (const uint8_t *)rows, first, count, width, is_signed, to); \
 }
-OXI_REPACKED_TYPES(OXI_X) OXI_REPACKED_WIDE_TYPES(OXI_X)
+OXI_REPACKED_TYPES(OXI_X)
+OXI_REPACKED_WIDE_TYPES(OXI_X)
 #undef OXI_X
-#define OXI_X(name, dtype, steps, each, offset) OXI_DOT_REPACKED(dot_repacked_##name, name, dtype, 0)
+#define OXI_X(name, dtype, groups, fours, each, offset) OXI_DOT_REPACKED(dot_repacked_##name, name, dtype, 0)
 OXI_REPACKED_TYPES(OXI_X)
 #if !defined(OXI_X86)
 OXI_REPACKED_WIDE_TYPES(OXI_X)
 #endif
 #undef OXI_X
-#define OXI_X(name, dtype, steps, each, offset) OXI_DOT_REPACKED(dot_extra_repacked_##name, name, dtype, 1)
+#define OXI_X(name, dtype, groups, fours, each, offset) OXI_DOT_REPACKED(dot_extra_repacked_##name, name, dtype, 1)
 #if !defined(OXI_X86)
 OXI_REPACKED_TYPES(OXI_X)
 #endif
-#if defined(OXI_VNNI) || !defined(OXI_X86)
 OXI_REPACKED_WIDE_TYPES(OXI_X)
-#endif
 #undef OXI_X
 #endif
 
@@ -45166,7 +45183,7 @@ static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels *k) {
     (void)k;
 #ifdef OXI_REPACKED
     unsigned features = oxi_cpu_info()->features;
-#define OXI_X(name, dtype, steps, each, offset) \
+#define OXI_X(name, dtype, groups, fours, each, offset) \
     k->dot_repacked[dtype] = OXI_ISA(dot_repacked_##name); \
     k->unpack_repacked[dtype] = OXI_ISA(unpack_rows_##name);
 #if defined(OXI_X86)
@@ -45176,10 +45193,10 @@ static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels *k) {
 #endif
     OXI_REPACKED_TYPES(OXI_X)
 #undef OXI_X
-#define OXI_X(name, dtype, steps, each, offset) \
+#define OXI_X(name, dtype, groups, fours, each, offset) \
     k->dot_repacked[dtype] = OXI_ISA(dot_extra_repacked_##name); \
     k->unpack_repacked[dtype] = OXI_ISA(unpack_rows_##name);
-#if defined(OXI_VNNI)
+#if defined(OXI_X86) && defined(OXI_WIDE_ROWS)
     if (features & (VF == 16 ? OXI_CPU_AVX512_VNNI : OXI_CPU_AVX_VNNI)) { OXI_REPACKED_WIDE_TYPES(OXI_X) }
 #elif !defined(OXI_X86)
     if (features & OXI_CPU_DOTPROD) { OXI_REPACKED_TYPES(OXI_X) OXI_REPACKED_WIDE_TYPES(OXI_X) }
@@ -45190,16 +45207,17 @@ static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels *k) {
 
 #undef OXI_REPACKED
 #undef OXI_REPACKED_TYPES
-#undef OXI_REPACKED_Q6_K
+#undef OXI_REPACKED_MORE_BITS
 #undef OXI_REPACKED_WIDE_TYPES
 #undef OXI_ROW_MOST
+#undef OXI_WIDE_ROWS
 #undef OXI_EACH_REPACKED_32
 #undef OXI_DOT_REPACKED
 #undef OXI_ROWS
 #undef OXI_R
 #undef OXI_R_WHOLE
 #undef OXI_UNROLL
-#undef OXI_UNROLL_32
+#undef OXI_UNROLL_4
 #undef vr
 #undef vrs
 #undef vr_load
