@@ -46798,6 +46798,305 @@ static OXI_UNUSED void oxi_walk_all(const oxi_walk *w, int64_t grain, int64_t mo
     oxi_parallel_for(oxi_walk_tasks(w, grain), oxi_walk_task, &work);
 }
 OXI_STRAIGHT_END
+/* >>cpu/repack.c */
+/* Weights of block types, repacked (ox_prepack): in place, sixteen rows side by side, as the kernels of
+ * kernels/repacked.inc read them. Everybody else sees them as they were: oxi_ptr, by which all others come to a
+ * tensor's bytes, has them put back first. What is repacked is noted by address, because several storages may
+ * lie over the same bytes of a file. Called by cpu/prepack.c, cpu/product.c, tensor/ and files/.
+ *
+ * The layout: block i of the sixteen rows lies where the first row's blocks i to i + 15 would (16 i block_bytes
+ * behind the start of the sixteen). In it the fields of the type follow one another, and in a field its units,
+ * sixteen of them each time, one of each row. The fifth bits of q5_0 and q5_1 are turned besides, so that bit
+ * i of byte j is that of number 4 i + j. */
+
+typedef struct oxi_repacked {
+    char *first;
+    size_t bytes;
+    ox_dtype dtype;
+    int64_t k;
+    int64_t users; /* products at work; guarded by the lock, as all of this */
+    bool ready, leaving; /* leaving: somebody waits until nobody uses it, and no more may */
+} oxi_repacked;
+
+static struct {
+    oxi_lock lock;
+    oxi_repacked **list; /* by address, none overlaps another */
+    int64_t count, room;
+    char *rows;          /* memory for the longest sixteen rows, so that nothing is wanting to put them back */
+    size_t rows_bytes;
+    int64_t any;         /* atomic: count */
+} oxi_repacks;
+
+/* Rows are whole pieces, and so much of one may be asked for at a time. */
+enum { OXI_REPACKED_PIECE = 256, OXI_REPACKED_PIECE_BYTES = 8 * OXI_BYTES_OX_Q8_0 };
+
+/* ---- the layout ----------------------------------------------------------------------------------------- */
+
+typedef struct oxi_repack_field {
+    uint8_t bytes, unit; /* 1, 2 or 4; 0: four, whose bits are turned */
+} oxi_repack_field;
+
+typedef struct oxi_repack_type {
+    ox_dtype dtype;
+    oxi_repack_field field[4]; /* one behind the other */
+} oxi_repack_type;
+
+static const oxi_repack_type oxi_repack_types[] = {
+    {OX_Q4_0, {{2, 2}, {16, 4}}},
+    {OX_Q4_1, {{2, 2}, {2, 2}, {16, 4}}},
+    {OX_Q5_0, {{2, 2}, {4, 0}, {16, 4}}},
+    {OX_Q5_1, {{2, 2}, {2, 2}, {4, 0}, {16, 4}}},
+    {OX_Q8_0, {{2, 2}, {32, 4}}},
+    {OX_IQ4_NL, {{2, 2}, {16, 4}}},
+    {OX_MXFP4, {{1, 1}, {16, 4}}},
+    {OX_IQ4_XS, {{2, 2}, {2, 2}, {132, 4}}},
+    {OX_Q4_K, {{2, 2}, {2, 2}, {140, 4}}},
+    {OX_Q5_K, {{2, 2}, {2, 2}, {172, 4}}},
+    {OX_Q6_K, {{208, 4}, {2, 2}}},
+};
+
+static const oxi_repack_type *oxi_repack_type_of(ox_dtype dtype) {
+    for (size_t i = 0; i < sizeof oxi_repack_types / sizeof *oxi_repack_types; i++)
+        if (oxi_repack_types[i].dtype == dtype) return &oxi_repack_types[i];
+    return NULL;
+}
+
+/* Bit 4 i + j goes to bit i of byte j, or back. */
+static void oxi_repack_bits(const char *from, char *to, bool back) {
+    uint8_t in[4], out[4] = {0, 0, 0, 0};
+    memcpy(in, from, 4);
+    for (int i = 0; i < 8; i++)
+        for (int j = 0; j < 4; j++) {
+            int plain = 4 * i + j, turned = 8 * j + i, source = back ? turned : plain, at = back ? plain : turned;
+            out[at / 8] = (uint8_t)(out[at / 8] | (in[source / 8] >> source % 8 & 1) << at % 8);
+        }
+    memcpy(to, out, 4);
+}
+
+/* A unit of each of `rows` rows, row_step apart on one side and side by side on the other. */
+static void oxi_repack_units(char *rows, int64_t row_step, char *packed, int unit, int count, bool back) {
+    int bytes = unit ? unit : 4;
+    for (int r = 0; r < count; r++, rows += row_step, packed += bytes) {
+        const char *from = back ? packed : rows;
+        char *to = back ? rows : packed;
+        if (unit == 4) memcpy(to, from, 4);
+        else if (unit == 2) memcpy(to, from, 2);
+        else if (unit == 1) *to = *from;
+        else oxi_repack_bits(from, to, back);
+    }
+}
+
+/* A block of `count` rows. */
+static void oxi_repack_block(const oxi_repack_type *type, char *rows, int64_t row_step, char *packed, int count,
+                             bool back) {
+    for (const oxi_repack_field *field = type->field; field < type->field + 4 && field->bytes; field++) {
+        int unit = field->unit ? field->unit : 4;
+        for (int at = 0; at < field->bytes; at += unit, rows += unit, packed += OXI_REPACKED_ROWS * unit)
+            oxi_repack_units(rows, row_step, packed, field->unit, count, back);
+    }
+}
+
+/* Sixteen rows in place. copy: memory for them. */
+static void oxi_repack_rows(const oxi_repack_type *type, char *rows, int64_t row_bytes, char *copy, bool back) {
+    int64_t bytes = ox_dtype_of(type->dtype)->block_bytes;
+    memcpy(copy, rows, (size_t)(OXI_REPACKED_ROWS * row_bytes));
+    for (int64_t at = 0; at < row_bytes; at += bytes) {
+        if (back) oxi_repack_block(type, rows + at, row_bytes, copy + OXI_REPACKED_ROWS * at, OXI_REPACKED_ROWS, true);
+        else oxi_repack_block(type, copy + at, row_bytes, rows + OXI_REPACKED_ROWS * at, OXI_REPACKED_ROWS, false);
+    }
+}
+
+/* `count` numbers, whole blocks, of row `row` of sixteen at `rows`, from number k on, as they were. */
+static void oxi_repacked_row(ox_dtype dtype, const char *rows, int64_t row, int64_t k, int64_t count, char *out) {
+    const oxi_repack_type *type = oxi_repack_type_of(dtype);
+    int64_t bytes = ox_dtype_of(dtype)->block_bytes;
+    size_t at = oxi_byte_offset(dtype, k), end = oxi_byte_offset(dtype, k + count);
+    for (; at < end; at += (size_t)bytes, out += bytes) {
+        const char *packed = rows + OXI_REPACKED_ROWS * at;
+        char *to = out;
+        for (const oxi_repack_field *field = type->field; field < type->field + 4 && field->bytes; field++) {
+            int unit = field->unit ? field->unit : 4;
+            for (int done = 0; done < field->bytes; done += unit, to += unit, packed += OXI_REPACKED_ROWS * unit)
+                oxi_repack_units(to, 0, (char *)(uintptr_t)(packed + row * unit), field->unit, 1, true);
+        }
+    }
+}
+
+/* ---- what is repacked ----------------------------------------------------------------------------------- */
+
+/* The first that ends behind `at`, as a place in the list. */
+static int64_t oxi_repacks_from(const char *at) {
+    int64_t low = 0, high = oxi_repacks.count;
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        const oxi_repacked *one = oxi_repacks.list[middle];
+        if (one->first + one->bytes <= at) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
+static oxi_repacked *oxi_repacks_over(const char *first, size_t bytes) {
+    int64_t i = oxi_repacks_from(first);
+    return i < oxi_repacks.count && oxi_repacks.list[i]->first < first + bytes ? oxi_repacks.list[i] : NULL;
+}
+
+/* Takes one out of the list; the last takes the memory along. */
+static void oxi_repacks_drop(oxi_repacked *one) {
+    int64_t i = oxi_repacks_from(one->first);
+    oxi_repacks.count--;
+    memmove(oxi_repacks.list + i, oxi_repacks.list + i + 1,
+            (size_t)(oxi_repacks.count - i) * sizeof *oxi_repacks.list);
+    oxi_atomic_store(&oxi_repacks.any, oxi_repacks.count);
+    oxi_free(one, sizeof *one);
+    if (oxi_repacks.count > 0) return;
+    oxi_free(oxi_repacks.list, (size_t)oxi_repacks.room * sizeof *oxi_repacks.list);
+    oxi_free(oxi_repacks.rows, oxi_repacks.rows_bytes);
+    oxi_repacks.list = NULL;
+    oxi_repacks.rows = NULL;
+    oxi_repacks.room = 0;
+    oxi_repacks.rows_bytes = 0;
+}
+
+/* Takes one in. false: there is no memory. */
+static bool oxi_repacks_add(const oxi_repacked *row, size_t rows_bytes) {
+    oxi_repacked *one = (oxi_repacked *)oxi_try_alloc(sizeof *one);
+    int64_t room = oxi_repacks.room ? 2 * oxi_repacks.room : 16;
+    oxi_repacked **list = oxi_repacks.count < oxi_repacks.room
+                              ? oxi_repacks.list
+                              : (oxi_repacked **)oxi_try_alloc((size_t)room * sizeof *list);
+    char *rows = rows_bytes <= oxi_repacks.rows_bytes ? oxi_repacks.rows : (char *)oxi_try_alloc(rows_bytes);
+    bool done = one && list && rows;
+    if (rows != oxi_repacks.rows && done) {
+        oxi_free(oxi_repacks.rows, oxi_repacks.rows_bytes);
+        oxi_repacks.rows = rows;
+        oxi_repacks.rows_bytes = rows_bytes;
+    } else if (rows != oxi_repacks.rows) {
+        oxi_free(rows, rows_bytes);
+    }
+    if (list != oxi_repacks.list && done) {
+        memcpy(list, oxi_repacks.list, (size_t)oxi_repacks.count * sizeof *list);
+        oxi_free(oxi_repacks.list, (size_t)oxi_repacks.room * sizeof *list);
+        oxi_repacks.list = list;
+        oxi_repacks.room = room;
+    } else if (list != oxi_repacks.list) {
+        oxi_free(list, (size_t)room * sizeof *list);
+    }
+    if (!done) {
+        oxi_free(one, sizeof *one);
+        return false;
+    }
+    int64_t i = oxi_repacks_from(row->first);
+    memmove(oxi_repacks.list + i + 1, oxi_repacks.list + i,
+            (size_t)(oxi_repacks.count - i) * sizeof *oxi_repacks.list);
+    *one = *row;
+    oxi_repacks.list[i] = one;
+    oxi_repacks.count++;
+    oxi_atomic_store(&oxi_repacks.any, oxi_repacks.count);
+    return true;
+}
+
+/* Waits, with the lock, until nobody uses one, or until it is gone; then it is to be looked for anew. */
+static bool oxi_repacks_wait(const oxi_repacked *one) {
+    if (one->users == 0) return true;
+    oxi_lock_give(&oxi_repacks.lock);
+    oxi_yield();
+    oxi_lock_take(&oxi_repacks.lock);
+    return false;
+}
+
+static void oxi_repacked_undo(void *memory, size_t bytes, bool keep) {
+    if (oxi_atomic_load(&oxi_repacks.any) == 0) return;
+    oxi_repacked *one;
+    oxi_lock_take(&oxi_repacks.lock);
+    while ((one = oxi_repacks_over((const char *)memory, bytes)) != NULL) {
+        one->leaving = true;
+        if (!oxi_repacks_wait(one)) continue;
+        int64_t row_bytes = (int64_t)oxi_byte_offset(one->dtype, one->k);
+        for (size_t at = 0; keep && at < one->bytes; at += (size_t)(OXI_REPACKED_ROWS * row_bytes))
+            oxi_repack_rows(oxi_repack_type_of(one->dtype), one->first + at, row_bytes, oxi_repacks.rows, true);
+        oxi_repacks_drop(one);
+    }
+    oxi_lock_give(&oxi_repacks.lock);
+}
+
+/* ---- users ---------------------------------------------------------------------------------------------- */
+
+/* Where a tensor starts, as it lies. */
+static char *oxi_repacked_bytes(const ox_tensor *t) {
+    return (char *)t->storage->data + oxi_byte_offset(t->dtype, t->offset);
+}
+
+/* `lines` lines of k numbers from the tensor's start on, if they are whole groups of something repacked: until
+ * oxi_repacked_let_go nobody has them put back. Otherwise NULL. */
+static oxi_repacked *oxi_repacked_hold(const ox_tensor *t, int64_t lines, int64_t line_stride, int64_t k) {
+    const char *first = oxi_repacked_bytes(t);
+    if (!t->storage->repackable || oxi_atomic_load(&oxi_repacks.any) == 0) return NULL;
+    if (line_stride != k || lines % OXI_REPACKED_ROWS != 0 || lines == 0) return NULL;
+    int64_t group = OXI_REPACKED_ROWS * (int64_t)oxi_byte_offset(t->dtype, k);
+    oxi_lock_take(&oxi_repacks.lock);
+    oxi_repacked *one = oxi_repacks_over(first, 1);
+    bool same = one && one->ready && !one->leaving && one->dtype == t->dtype && one->k == k && (first - one->first) % group == 0 &&
+                (size_t)(lines / OXI_REPACKED_ROWS * group) <= one->bytes - (size_t)(first - one->first);
+    if (same) one->users++;
+    oxi_lock_give(&oxi_repacks.lock);
+    return same ? one : NULL;
+}
+
+static void oxi_repacked_let_go(oxi_repacked *held) {
+    if (!held) return;
+    oxi_lock_take(&oxi_repacks.lock);
+    held->users--;
+    oxi_lock_give(&oxi_repacks.lock);
+}
+
+typedef struct oxi_repack_job {
+    const oxi_repack_type *type;
+    char *first, *copies; /* of each lane: sixteen rows */
+    int64_t row_bytes;
+} oxi_repack_job;
+
+static void oxi_repack_task(void *arg, int64_t index, int lane) {
+    const oxi_repack_job *job = (const oxi_repack_job *)arg;
+    int64_t bytes = OXI_REPACKED_ROWS * job->row_bytes;
+    oxi_repack_rows(job->type, job->first + index * bytes, job->row_bytes, job->copies + lane * bytes, false);
+}
+
+/* Repacks a matrix if there are kernels for that, if its bytes may be changed, and if there is memory. */
+static void oxi_repack(ox_tensor *t) {
+    ox_storage *storage = t->storage;
+    const oxi_repack_type *type = oxi_repack_type_of(t->dtype);
+    bool ours = storage->repackable || !storage->borrowed;
+    if (!type || !oxi_cpu_kernels()->dot_repacked[t->dtype] || !ours || t->ndim != 2) return;
+    int64_t rows = t->shape[0], k = t->shape[1], groups = rows / OXI_REPACKED_ROWS;
+    if (rows == 0 || k == 0 || rows % OXI_REPACKED_ROWS != 0 || k % OXI_REPACKED_PIECE != 0 || !ox_is_contiguous(t)) return;
+    oxi_repack_job job;
+    oxi_repacked row;
+    memset(&row, 0, sizeof row);
+    row.first = job.first = oxi_ptr(t); /* what overlaps it is put back */
+    row.bytes = ox_nbytes(t);
+    row.dtype = t->dtype;
+    row.k = k;
+    row.users = 1;
+    job.type = type;
+    job.row_bytes = (int64_t)oxi_byte_offset(t->dtype, k);
+    size_t group_bytes = (size_t)(OXI_REPACKED_ROWS * job.row_bytes);
+    size_t bytes = (size_t)oxi_lanes(groups) * group_bytes;
+    job.copies = (char *)oxi_try_alloc(bytes);
+    oxi_lock_take(&oxi_repacks.lock);
+    bool done = job.copies && !oxi_repacks_over(row.first, row.bytes) && oxi_repacks_add(&row, group_bytes);
+    storage->repackable = storage->repackable || done;
+    oxi_lock_give(&oxi_repacks.lock);
+    if (done) {
+        oxi_parallel_for(groups, oxi_repack_task, &job);
+        oxi_lock_take(&oxi_repacks.lock);
+        oxi_repacked *one = oxi_repacks_over(row.first, row.bytes);
+        one->ready = true;
+        one->users--;
+        oxi_lock_give(&oxi_repacks.lock);
+    }
+    oxi_free(job.copies, bytes);
+}
 /* >>cpu/copy.c */
 /* Copies between any strides and dtypes, and the moving of ranges that other executors need.
  * Runs that lie end to end are memcpy, rows that become columns are turned by the walk; other dtypes go
@@ -50948,21 +51247,33 @@ static int64_t oxi_index_row_grain(int64_t columns) {
 
 typedef struct oxi_embedding {
     const ox_tensor *table, *out;
+    const char *rows;
+    bool repacked; /* the rows are (cpu/repack.c) */
     oxi_store_kernel store;
     int64_t row_bytes;
     bool wide;
 } oxi_embedding;
 
+static void oxi_embedding_row(const oxi_embedding *job, int64_t id, char *to) {
+    const ox_tensor *table = job->table, *out = job->out;
+    int64_t n = table->shape[1], step = out->stride[out->ndim - 1], in_group = id % OXI_REPACKED_ROWS;
+    const char *row = job->rows + id * job->row_bytes, *group = row - in_group * job->row_bytes;
+    char piece[OXI_REPACKED_PIECE_BYTES];
+    if (!job->repacked) oxi_expand_run(table->dtype, n, row, out->dtype, job->store, to, step);
+    for (int64_t at = 0; job->repacked && at < n; at += OXI_REPACKED_PIECE) {
+        oxi_repacked_row(table->dtype, group, in_group, at, OXI_REPACKED_PIECE, piece);
+        oxi_expand_run(table->dtype, OXI_REPACKED_PIECE, piece, out->dtype, job->store,
+                       to + at * step * oxi_dtype_bytes(out->dtype), step);
+    }
+}
+
 /* Operands: out without its last dim, ids. */
 static void oxi_embedding_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, int lane) {
     (void)lane;
     const oxi_embedding *job = (const oxi_embedding *)arg;
-    const ox_tensor *out = job->out;
     for (int64_t i = 0; i < c->n; i++) {
         int64_t id = oxi_index_at(c->p[1] + i * w->step[1] * w->bytes[1], job->wide);
-        oxi_expand_run(job->table->dtype, job->table->shape[1], oxi_ptr(job->table) + id * job->row_bytes,
-                       out->dtype, job->store, c->p[0] + i * w->step[0] * w->bytes[0],
-                       out->stride[out->ndim - 1]);
+        oxi_embedding_row(job, id, c->p[0] + i * w->step[0] * w->bytes[0]);
     }
 }
 
@@ -51007,7 +51318,11 @@ static ox_status oxi_embedding_run(const oxi_call *call) {
     oxi_walk_add_raw(&w, oxi_ptr(out), oxi_dtype_bytes(out->dtype), out->stride);
     oxi_walk_add(&w, ids);
     oxi_walk_ready(&w, OXI_WALK_IN_ORDER);
+    oxi_repacked *held = oxi_repacked_hold(table, table->shape[0], table->stride[0], table->shape[1]);
+    job.repacked = held != NULL;
+    job.rows = held ? oxi_repacked_bytes(table) : oxi_ptr(table);
     oxi_walk_all(&w, oxi_index_row_grain(table->shape[1]), OXI_INDEX_GRAIN, oxi_embedding_piece, &job);
+    oxi_repacked_let_go(held);
     return OX_OK;
 }
 
@@ -52720,301 +53035,6 @@ static OXI_UNUSED ox_status oxi_cpu_row(const oxi_call *call) {
     oxi_row_close(&r);
     return status;
 }
-/* >>cpu/repack.c */
-/* Weights of block types, repacked (ox_prepack): in place, sixteen rows side by side, as the kernels of
- * kernels/repacked.inc read them. Everybody else sees them as they were: oxi_ptr, by which all others come to a
- * tensor's bytes, has them put back first. What is repacked is noted by address, because several storages may
- * lie over the same bytes of a file. Called by cpu/prepack.c, cpu/product.c, tensor/ and files/.
- *
- * The layout: block i of the sixteen rows lies where the first row's blocks i to i + 15 would (16 i block_bytes
- * behind the start of the sixteen). In it the fields of the type follow one another, and in a field its units,
- * sixteen of them each time, one of each row. The fifth bits of q5_0 and q5_1 are turned besides, so that bit
- * i of byte j is that of number 4 i + j. */
-
-typedef struct oxi_repacked {
-    char *first;
-    size_t bytes;
-    ox_dtype dtype;
-    int64_t k;
-    int64_t users; /* products at work; guarded by the lock, as all of this */
-    bool ready;
-} oxi_repacked;
-
-static struct {
-    oxi_lock lock;
-    oxi_repacked **list; /* by address, none overlaps another */
-    int64_t count, room;
-    char *rows;          /* memory for the longest sixteen rows, so that nothing is wanting to put them back */
-    size_t rows_bytes;
-    int64_t any;         /* atomic: count */
-} oxi_repacks;
-
-/* ---- the layout ----------------------------------------------------------------------------------------- */
-
-typedef struct oxi_repack_field {
-    uint8_t bytes, unit; /* 1, 2 or 4; 0: four, whose bits are turned */
-} oxi_repack_field;
-
-typedef struct oxi_repack_type {
-    ox_dtype dtype;
-    oxi_repack_field field[4]; /* one behind the other */
-} oxi_repack_type;
-
-static const oxi_repack_type oxi_repack_types[] = {
-    {OX_Q4_0, {{2, 2}, {16, 4}}},
-    {OX_Q4_1, {{2, 2}, {2, 2}, {16, 4}}},
-    {OX_Q5_0, {{2, 2}, {4, 0}, {16, 4}}},
-    {OX_Q5_1, {{2, 2}, {2, 2}, {4, 0}, {16, 4}}},
-    {OX_Q8_0, {{2, 2}, {32, 4}}},
-    {OX_IQ4_NL, {{2, 2}, {16, 4}}},
-    {OX_MXFP4, {{1, 1}, {16, 4}}},
-    {OX_IQ4_XS, {{2, 2}, {2, 2}, {132, 4}}},
-    {OX_Q4_K, {{2, 2}, {2, 2}, {140, 4}}},
-    {OX_Q5_K, {{2, 2}, {2, 2}, {172, 4}}},
-    {OX_Q6_K, {{208, 4}, {2, 2}}},
-};
-
-static const oxi_repack_type *oxi_repack_type_of(ox_dtype dtype) {
-    for (size_t i = 0; i < sizeof oxi_repack_types / sizeof *oxi_repack_types; i++)
-        if (oxi_repack_types[i].dtype == dtype) return &oxi_repack_types[i];
-    return NULL;
-}
-
-/* Bit 4 i + j goes to bit i of byte j, or back. */
-static void oxi_repack_bits(const char *from, char *to, bool back) {
-    uint8_t in[4], out[4] = {0, 0, 0, 0};
-    memcpy(in, from, 4);
-    for (int i = 0; i < 8; i++)
-        for (int j = 0; j < 4; j++) {
-            int plain = 4 * i + j, turned = 8 * j + i, source = back ? turned : plain, at = back ? plain : turned;
-            out[at / 8] = (uint8_t)(out[at / 8] | (in[source / 8] >> source % 8 & 1) << at % 8);
-        }
-    memcpy(to, out, 4);
-}
-
-/* A unit of each of `rows` rows, row_step apart on one side and side by side on the other. */
-static void oxi_repack_units(char *rows, int64_t row_step, char *packed, int unit, int count, bool back) {
-    int bytes = unit ? unit : 4;
-    for (int r = 0; r < count; r++, rows += row_step, packed += bytes) {
-        const char *from = back ? packed : rows;
-        char *to = back ? rows : packed;
-        if (unit == 4) memcpy(to, from, 4);
-        else if (unit == 2) memcpy(to, from, 2);
-        else if (unit == 1) *to = *from;
-        else oxi_repack_bits(from, to, back);
-    }
-}
-
-/* A block of `count` rows. */
-static void oxi_repack_block(const oxi_repack_type *type, char *rows, int64_t row_step, char *packed, int count,
-                             bool back) {
-    for (const oxi_repack_field *field = type->field; field < type->field + 4 && field->bytes; field++) {
-        int unit = field->unit ? field->unit : 4;
-        for (int at = 0; at < field->bytes; at += unit, rows += unit, packed += OXI_REPACKED_ROWS * unit)
-            oxi_repack_units(rows, row_step, packed, field->unit, count, back);
-    }
-}
-
-/* Sixteen rows in place. copy: memory for them. */
-static void oxi_repack_rows(const oxi_repack_type *type, char *rows, int64_t row_bytes, char *copy, bool back) {
-    int64_t bytes = ox_dtype_of(type->dtype)->block_bytes;
-    memcpy(copy, rows, (size_t)(OXI_REPACKED_ROWS * row_bytes));
-    for (int64_t at = 0; at < row_bytes; at += bytes) {
-        if (back) oxi_repack_block(type, rows + at, row_bytes, copy + OXI_REPACKED_ROWS * at, OXI_REPACKED_ROWS, true);
-        else oxi_repack_block(type, copy + at, row_bytes, rows + OXI_REPACKED_ROWS * at, OXI_REPACKED_ROWS, false);
-    }
-}
-
-/* `count` numbers, whole blocks, of row `row` of sixteen at `rows`, from number k on, as they were. */
-static void oxi_repacked_row(ox_dtype dtype, const char *rows, int64_t row, int64_t k, int64_t count, char *out) {
-    const oxi_repack_type *type = oxi_repack_type_of(dtype);
-    int64_t bytes = ox_dtype_of(dtype)->block_bytes;
-    size_t at = oxi_byte_offset(dtype, k), end = oxi_byte_offset(dtype, k + count);
-    for (; at < end; at += (size_t)bytes, out += bytes) {
-        const char *packed = rows + OXI_REPACKED_ROWS * at;
-        char *to = out;
-        for (const oxi_repack_field *field = type->field; field < type->field + 4 && field->bytes; field++) {
-            int unit = field->unit ? field->unit : 4;
-            for (int done = 0; done < field->bytes; done += unit, to += unit, packed += OXI_REPACKED_ROWS * unit)
-                oxi_repack_units(to, 0, (char *)(uintptr_t)(packed + row * unit), field->unit, 1, true);
-        }
-    }
-}
-
-/* ---- what is repacked ----------------------------------------------------------------------------------- */
-
-/* The first that ends behind `at`, as a place in the list. */
-static int64_t oxi_repacks_from(const char *at) {
-    int64_t low = 0, high = oxi_repacks.count;
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        const oxi_repacked *one = oxi_repacks.list[middle];
-        if (one->first + one->bytes <= at) low = middle + 1;
-        else high = middle;
-    }
-    return low;
-}
-
-static oxi_repacked *oxi_repacks_over(const char *first, size_t bytes) {
-    int64_t i = oxi_repacks_from(first);
-    return i < oxi_repacks.count && oxi_repacks.list[i]->first < first + bytes ? oxi_repacks.list[i] : NULL;
-}
-
-/* Takes one out of the list; the last takes the memory along. */
-static void oxi_repacks_drop(oxi_repacked *one) {
-    int64_t i = oxi_repacks_from(one->first);
-    oxi_repacks.count--;
-    memmove(oxi_repacks.list + i, oxi_repacks.list + i + 1,
-            (size_t)(oxi_repacks.count - i) * sizeof *oxi_repacks.list);
-    oxi_atomic_store(&oxi_repacks.any, oxi_repacks.count);
-    oxi_free(one, sizeof *one);
-    if (oxi_repacks.count > 0) return;
-    oxi_free(oxi_repacks.list, (size_t)oxi_repacks.room * sizeof *oxi_repacks.list);
-    oxi_free(oxi_repacks.rows, oxi_repacks.rows_bytes);
-    oxi_repacks.list = NULL;
-    oxi_repacks.rows = NULL;
-    oxi_repacks.room = 0;
-    oxi_repacks.rows_bytes = 0;
-}
-
-/* Takes one in. false: there is no memory. */
-static bool oxi_repacks_add(const oxi_repacked *row, size_t rows_bytes) {
-    oxi_repacked *one = (oxi_repacked *)oxi_try_alloc(sizeof *one);
-    int64_t room = oxi_repacks.room ? 2 * oxi_repacks.room : 16;
-    oxi_repacked **list = oxi_repacks.count < oxi_repacks.room
-                              ? oxi_repacks.list
-                              : (oxi_repacked **)oxi_try_alloc((size_t)room * sizeof *list);
-    char *rows = rows_bytes <= oxi_repacks.rows_bytes ? oxi_repacks.rows : (char *)oxi_try_alloc(rows_bytes);
-    bool done = one && list && rows;
-    if (rows != oxi_repacks.rows && done) {
-        oxi_free(oxi_repacks.rows, oxi_repacks.rows_bytes);
-        oxi_repacks.rows = rows;
-        oxi_repacks.rows_bytes = rows_bytes;
-    } else if (rows != oxi_repacks.rows) {
-        oxi_free(rows, rows_bytes);
-    }
-    if (list != oxi_repacks.list && done) {
-        memcpy(list, oxi_repacks.list, (size_t)oxi_repacks.count * sizeof *list);
-        oxi_free(oxi_repacks.list, (size_t)oxi_repacks.room * sizeof *list);
-        oxi_repacks.list = list;
-        oxi_repacks.room = room;
-    } else if (list != oxi_repacks.list) {
-        oxi_free(list, (size_t)room * sizeof *list);
-    }
-    if (!done) {
-        oxi_free(one, sizeof *one);
-        return false;
-    }
-    int64_t i = oxi_repacks_from(row->first);
-    memmove(oxi_repacks.list + i + 1, oxi_repacks.list + i,
-            (size_t)(oxi_repacks.count - i) * sizeof *oxi_repacks.list);
-    *one = *row;
-    oxi_repacks.list[i] = one;
-    oxi_repacks.count++;
-    oxi_atomic_store(&oxi_repacks.any, oxi_repacks.count);
-    return true;
-}
-
-/* Waits, with the lock, until nobody uses one, or until it is gone; then it is to be looked for anew. */
-static bool oxi_repacks_wait(const oxi_repacked *one) {
-    if (one->users == 0) return true;
-    oxi_lock_give(&oxi_repacks.lock);
-    oxi_yield();
-    oxi_lock_take(&oxi_repacks.lock);
-    return false;
-}
-
-static void oxi_repacked_undo(void *memory, size_t bytes, bool keep) {
-    if (oxi_atomic_load(&oxi_repacks.any) == 0) return;
-    oxi_repacked *one;
-    oxi_lock_take(&oxi_repacks.lock);
-    while ((one = oxi_repacks_over((const char *)memory, bytes)) != NULL) {
-        if (!oxi_repacks_wait(one)) continue;
-        int64_t row_bytes = (int64_t)oxi_byte_offset(one->dtype, one->k);
-        for (size_t at = 0; keep && at < one->bytes; at += (size_t)(OXI_REPACKED_ROWS * row_bytes))
-            oxi_repack_rows(oxi_repack_type_of(one->dtype), one->first + at, row_bytes, oxi_repacks.rows, true);
-        oxi_repacks_drop(one);
-    }
-    oxi_lock_give(&oxi_repacks.lock);
-}
-
-/* ---- users ---------------------------------------------------------------------------------------------- */
-
-/* Where a tensor starts, as it lies. */
-static char *oxi_repacked_bytes(const ox_tensor *t) {
-    return (char *)t->storage->data + oxi_byte_offset(t->dtype, t->offset);
-}
-
-/* `lines` lines of k numbers from the tensor's start on, if they are whole groups of something repacked: until
- * oxi_repacked_let_go nobody has them put back. Otherwise NULL. */
-static oxi_repacked *oxi_repacked_hold(const ox_tensor *t, int64_t lines, int64_t line_stride, int64_t k) {
-    const char *first = oxi_repacked_bytes(t);
-    if (!t->storage->repackable || oxi_atomic_load(&oxi_repacks.any) == 0) return NULL;
-    if (line_stride != k || lines % OXI_REPACKED_ROWS != 0 || lines == 0) return NULL;
-    int64_t group = OXI_REPACKED_ROWS * (int64_t)oxi_byte_offset(t->dtype, k);
-    oxi_lock_take(&oxi_repacks.lock);
-    oxi_repacked *one = oxi_repacks_over(first, 1);
-    bool same = one && one->ready && one->dtype == t->dtype && one->k == k && (first - one->first) % group == 0 &&
-                (size_t)(lines / OXI_REPACKED_ROWS * group) <= one->bytes - (size_t)(first - one->first);
-    if (same) one->users++;
-    oxi_lock_give(&oxi_repacks.lock);
-    return same ? one : NULL;
-}
-
-static void oxi_repacked_let_go(oxi_repacked *held) {
-    if (!held) return;
-    oxi_lock_take(&oxi_repacks.lock);
-    held->users--;
-    oxi_lock_give(&oxi_repacks.lock);
-}
-
-typedef struct oxi_repack_job {
-    const oxi_repack_type *type;
-    char *first, *copies; /* of each lane: sixteen rows */
-    int64_t row_bytes;
-} oxi_repack_job;
-
-static void oxi_repack_task(void *arg, int64_t index, int lane) {
-    const oxi_repack_job *job = (const oxi_repack_job *)arg;
-    int64_t bytes = OXI_REPACKED_ROWS * job->row_bytes;
-    oxi_repack_rows(job->type, job->first + index * bytes, job->row_bytes, job->copies + lane * bytes, false);
-}
-
-/* Repacks a matrix if there are kernels for that, if its bytes may be changed, and if there is memory. */
-static void oxi_repack(ox_tensor *t) {
-    ox_storage *storage = t->storage;
-    const oxi_repack_type *type = oxi_repack_type_of(t->dtype);
-    bool ours = storage->repackable || !storage->borrowed;
-    if (!type || !oxi_cpu_kernels()->dot_repacked[t->dtype] || !ours || t->ndim != 2) return;
-    int64_t rows = t->shape[0], k = t->shape[1], groups = rows / OXI_REPACKED_ROWS;
-    if (rows == 0 || k == 0 || rows % OXI_REPACKED_ROWS != 0 || k % 256 != 0 || !ox_is_contiguous(t)) return;
-    oxi_repack_job job;
-    oxi_repacked row;
-    memset(&row, 0, sizeof row);
-    row.first = job.first = oxi_ptr(t); /* what overlaps it is put back */
-    row.bytes = ox_nbytes(t);
-    row.dtype = t->dtype;
-    row.k = k;
-    row.users = 1;
-    job.type = type;
-    job.row_bytes = (int64_t)oxi_byte_offset(t->dtype, k);
-    size_t group_bytes = (size_t)(OXI_REPACKED_ROWS * job.row_bytes);
-    size_t bytes = (size_t)oxi_lanes(groups) * group_bytes;
-    job.copies = (char *)oxi_try_alloc(bytes);
-    oxi_lock_take(&oxi_repacks.lock);
-    bool done = job.copies && !oxi_repacks_over(row.first, row.bytes) && oxi_repacks_add(&row, group_bytes);
-    storage->repackable = storage->repackable || done;
-    oxi_lock_give(&oxi_repacks.lock);
-    if (done) {
-        oxi_parallel_for(groups, oxi_repack_task, &job);
-        oxi_lock_take(&oxi_repacks.lock);
-        oxi_repacked *one = oxi_repacks_over(row.first, row.bytes);
-        one->ready = true;
-        one->users--;
-        oxi_lock_give(&oxi_repacks.lock);
-    }
-    oxi_free(job.copies, bytes);
-}
 /* >>cpu/prepack.c */
 /* ox_prepack. Block types are repacked (cpu/repack.c); of others, packed panels are kept with their storage: the product that first wants
  * them makes them, later ones take them. Panels that were made before the storage was changed in place, as
@@ -53168,8 +53188,7 @@ static int64_t oxi_signed_bytes(ox_dtype dtype, int64_t elements) {
 }
 
 /* `count` numbers of line `line` of an operand of a block type, from number k on, as whole blocks, in `stage`
- * if they do not lie so. At most OXI_GEMM_PIECE of them. */
-enum { OXI_BLOCKS_PIECE = 320 };
+ * if they do not lie so: OXI_REPACKED_PIECE_BYTES. At most OXI_REPACKED_PIECE of them. */
 static const char *oxi_blocks_at(const oxi_gemm *g, const void *data, ox_dtype dtype, int64_t line_stride,
                                  int64_t line, int64_t k, int64_t count, char *stage) {
     int64_t row = g->repacked ? line % OXI_REPACKED_ROWS : 0;
@@ -53273,7 +53292,7 @@ static const char *oxi_gemm_at(const oxi_gemm_side *s, int64_t line, int64_t k) 
 static void oxi_gemm_expand(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line, int64_t k,
                             int64_t count, void *out) {
     float piece[OXI_GEMM_PIECE];
-    char blocks[OXI_BLOCKS_PIECE];
+    char blocks[OXI_REPACKED_PIECE_BYTES];
     for (int64_t at = 0; at < count; at += OXI_GEMM_PIECE) {
         int64_t part = oxi_min_i64(count - at, OXI_GEMM_PIECE);
         bool floats = p->type.lane == OXI_LANE_F32;
@@ -54350,7 +54369,7 @@ typedef struct oxi_block_rows {
 
 /* A line of the weights as floats. */
 static void oxi_expand_line(const oxi_gemm *g, int64_t line, float *out) {
-    char blocks[OXI_BLOCKS_PIECE];
+    char blocks[OXI_REPACKED_PIECE_BYTES];
     for (int64_t at = 0; at < g->k; at += OXI_CODES_PIECE) {
         int64_t part = oxi_min_i64(g->k - at, OXI_CODES_PIECE);
         oxi_expand_blocks(g->b_dtype, part,
@@ -54635,7 +54654,7 @@ static void oxi_code_rows_task(void *arg, int64_t index, int lane_index) {
 /* A piece of line `line` of the weights, unpacked. */
 static void oxi_code_piece(const oxi_code_product *p, int64_t line, int64_t k, int64_t count, oxi_codes c) {
     const oxi_gemm *g = p->g;
-    char blocks[OXI_BLOCKS_PIECE];
+    char blocks[OXI_REPACKED_PIECE_BYTES];
     p->kernels->unpack[g->b_dtype](
         count, oxi_blocks_at(g, g->b, g->b_dtype, g->b_col, line, k, count, blocks), c);
 }

@@ -14,7 +14,7 @@ typedef struct oxi_repacked {
     ox_dtype dtype;
     int64_t k;
     int64_t users; /* products at work; guarded by the lock, as all of this */
-    bool ready;
+    bool ready, leaving; /* leaving: somebody waits until nobody uses it, and no more may */
 } oxi_repacked;
 
 static struct {
@@ -25,6 +25,9 @@ static struct {
     size_t rows_bytes;
     int64_t any;         /* atomic: count */
 } oxi_repacks;
+
+/* Rows are whole pieces, and so much of one may be asked for at a time. */
+enum { OXI_REPACKED_PIECE = 256, OXI_REPACKED_PIECE_BYTES = 8 * OXI_BYTES_OX_Q8_0 };
 
 /* ---- the layout ----------------------------------------------------------------------------------------- */
 
@@ -206,6 +209,7 @@ static void oxi_repacked_undo(void *memory, size_t bytes, bool keep) {
     oxi_repacked *one;
     oxi_lock_take(&oxi_repacks.lock);
     while ((one = oxi_repacks_over((const char *)memory, bytes)) != NULL) {
+        one->leaving = true;
         if (!oxi_repacks_wait(one)) continue;
         int64_t row_bytes = (int64_t)oxi_byte_offset(one->dtype, one->k);
         for (size_t at = 0; keep && at < one->bytes; at += (size_t)(OXI_REPACKED_ROWS * row_bytes))
@@ -231,7 +235,7 @@ static oxi_repacked *oxi_repacked_hold(const ox_tensor *t, int64_t lines, int64_
     int64_t group = OXI_REPACKED_ROWS * (int64_t)oxi_byte_offset(t->dtype, k);
     oxi_lock_take(&oxi_repacks.lock);
     oxi_repacked *one = oxi_repacks_over(first, 1);
-    bool same = one && one->ready && one->dtype == t->dtype && one->k == k && (first - one->first) % group == 0 &&
+    bool same = one && one->ready && !one->leaving && one->dtype == t->dtype && one->k == k && (first - one->first) % group == 0 &&
                 (size_t)(lines / OXI_REPACKED_ROWS * group) <= one->bytes - (size_t)(first - one->first);
     if (same) one->users++;
     oxi_lock_give(&oxi_repacks.lock);
@@ -264,7 +268,7 @@ static void oxi_repack(ox_tensor *t) {
     bool ours = storage->repackable || !storage->borrowed;
     if (!type || !oxi_cpu_kernels()->dot_repacked[t->dtype] || !ours || t->ndim != 2) return;
     int64_t rows = t->shape[0], k = t->shape[1], groups = rows / OXI_REPACKED_ROWS;
-    if (rows == 0 || k == 0 || rows % OXI_REPACKED_ROWS != 0 || k % 256 != 0 || !ox_is_contiguous(t)) return;
+    if (rows == 0 || k == 0 || rows % OXI_REPACKED_ROWS != 0 || k % OXI_REPACKED_PIECE != 0 || !ox_is_contiguous(t)) return;
     oxi_repack_job job;
     oxi_repacked row;
     memset(&row, 0, sizeof row);
