@@ -144,7 +144,7 @@ static void oxi_code_rows_task(void *arg, int64_t index, int lane_index) {
 /* A piece of line `line` of the weights, unpacked. */
 static void oxi_code_piece(const oxi_code_product *p, int64_t line, int64_t k, int64_t count, oxi_codes c) {
     const oxi_gemm *g = p->g;
-    char blocks[OXI_BLOCKS_PIECE];
+    char blocks[OXI_REPACKED_PIECE_BYTES];
     p->kernels->unpack[g->b_dtype](
         count, oxi_blocks_at(g, g->b, g->b_dtype, g->b_col, line, k, count, blocks), c);
 }

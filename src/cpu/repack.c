@@ -14,7 +14,7 @@ typedef struct oxi_repacked {
     ox_dtype dtype;
     int64_t k;
     int64_t users; /* products at work; guarded by the lock, as all of this */
-    bool ready;    /* for users: it is repacked, and nobody waits for its end */
+    bool ready, leaving; /* leaving: somebody waits until nobody uses it, and no more may */
 } oxi_repacked;
 
 static struct {
@@ -26,10 +26,13 @@ static struct {
     int64_t any;         /* atomic: count */
 } oxi_repacks;
 
+/* Rows are whole pieces, and so much of one may be asked for at a time. */
+enum { OXI_REPACKED_PIECE = 256, OXI_REPACKED_PIECE_BYTES = 8 * OXI_BYTES_OX_Q8_0 };
+
 /* ---- the layout ----------------------------------------------------------------------------------------- */
 
 typedef struct oxi_repack_field {
-    uint8_t bytes, unit; /* unit 0: four, whose bits are turned */
+    uint8_t bytes, unit; /* 1, 2 or 4; 0: four, whose bits are turned */
 } oxi_repack_field;
 
 typedef struct oxi_repack_type {
@@ -42,6 +45,10 @@ static const oxi_repack_type oxi_repack_types[] = {
     {OX_Q4_1, {{2, 2}, {2, 2}, {16, 4}}},
     {OX_Q5_0, {{2, 2}, {4, 0}, {16, 4}}},
     {OX_Q5_1, {{2, 2}, {2, 2}, {4, 0}, {16, 4}}},
+    {OX_Q8_0, {{2, 2}, {32, 4}}},
+    {OX_IQ4_NL, {{2, 2}, {16, 4}}},
+    {OX_MXFP4, {{1, 1}, {16, 4}}},
+    {OX_IQ4_XS, {{2, 2}, {2, 2}, {132, 4}}},
     {OX_Q4_K, {{2, 2}, {2, 2}, {140, 4}}},
     {OX_Q5_K, {{2, 2}, {2, 2}, {172, 4}}},
     {OX_Q6_K, {{208, 4}, {2, 2}}},
@@ -73,6 +80,7 @@ static void oxi_repack_units(char *rows, int64_t row_step, char *packed, int uni
         char *to = back ? rows : packed;
         if (unit == 4) memcpy(to, from, 4);
         else if (unit == 2) memcpy(to, from, 2);
+        else if (unit == 1) *to = *from;
         else oxi_repack_bits(from, to, back);
     }
 }
@@ -187,11 +195,9 @@ static bool oxi_repacks_add(const oxi_repacked *row, size_t rows_bytes) {
     return true;
 }
 
-/* Waits, with the lock, until nobody uses one, or until it is gone; then it is to be looked for anew. Nobody
- * begins to use it meanwhile, as there might always be somebody. */
-static bool oxi_repacks_wait(oxi_repacked *one) {
+/* Waits, with the lock, until nobody uses one, or until it is gone; then it is to be looked for anew. */
+static bool oxi_repacks_wait(const oxi_repacked *one) {
     if (one->users == 0) return true;
-    one->ready = false;
     oxi_lock_give(&oxi_repacks.lock);
     oxi_yield();
     oxi_lock_take(&oxi_repacks.lock);
@@ -203,6 +209,7 @@ static void oxi_repacked_undo(void *memory, size_t bytes, bool keep) {
     oxi_repacked *one;
     oxi_lock_take(&oxi_repacks.lock);
     while ((one = oxi_repacks_over((const char *)memory, bytes)) != NULL) {
+        one->leaving = true;
         if (!oxi_repacks_wait(one)) continue;
         int64_t row_bytes = (int64_t)oxi_byte_offset(one->dtype, one->k);
         for (size_t at = 0; keep && at < one->bytes; at += (size_t)(OXI_REPACKED_ROWS * row_bytes))
@@ -228,7 +235,7 @@ static oxi_repacked *oxi_repacked_hold(const ox_tensor *t, int64_t lines, int64_
     int64_t group = OXI_REPACKED_ROWS * (int64_t)oxi_byte_offset(t->dtype, k);
     oxi_lock_take(&oxi_repacks.lock);
     oxi_repacked *one = oxi_repacks_over(first, 1);
-    bool same = one && one->ready && one->dtype == t->dtype && one->k == k && (first - one->first) % group == 0 &&
+    bool same = one && one->ready && !one->leaving && one->dtype == t->dtype && one->k == k && (first - one->first) % group == 0 &&
                 (size_t)(lines / OXI_REPACKED_ROWS * group) <= one->bytes - (size_t)(first - one->first);
     if (same) one->users++;
     oxi_lock_give(&oxi_repacks.lock);
@@ -262,7 +269,8 @@ static void oxi_repack(ox_tensor *t) {
     bool ours = storage->repackable || !storage->borrowed;
     if (!type || !oxi_cpu_kernels()->dot_repacked[t->dtype] || !ours || t->ndim != 2) return;
     int64_t rows = t->shape[0], k = t->shape[1], groups = rows / OXI_REPACKED_ROWS;
-    if (rows == 0 || k == 0 || rows % OXI_REPACKED_ROWS != 0 || k % 256 != 0 || !ox_is_contiguous(t)) return;
+    bool whole = rows % OXI_REPACKED_ROWS == 0 && k % OXI_REPACKED_PIECE == 0;
+    if (rows == 0 || k == 0 || !whole || !ox_is_contiguous(t)) return;
     oxi_repacked *already = oxi_repacked_hold(t, rows, k, k);
     oxi_repacked_let_go(already);
     if (already) return;
