@@ -19,17 +19,18 @@
 
 /* ---- weights, and the same once more where nobody repacks them ----------------------------------------- */
 
-/* scale_at: where a block's f16 numbers are, -1 = none; small_at, small_count: its integer scales. */
+/* scale_at: where a block's f16 numbers are, -1 = none; power_at: a power of two (e8m0), likewise; small_at,
+ * small_count: its integer scales. */
 typedef struct repack_case {
     ox_dtype dtype;
-    int scale_at[2], small_at, small_count;
+    int scale_at[2], power_at, small_at, small_count;
 } repack_case;
 
 static const repack_case cases[] = {
-    {OX_Q4_0, {0, -1}, 0, 0},      {OX_Q4_1, {0, 2}, 0, 0},  {OX_Q5_0, {0, -1}, 0, 0},
-    {OX_Q5_1, {0, 2}, 0, 0},       {OX_Q4_K, {0, 2}, 4, 12}, {OX_Q5_K, {0, 2}, 4, 12},
-    {OX_Q6_K, {208, -1}, 192, 16}, {OX_Q8_0, {0, -1}, 0, 0}, {OX_IQ4_NL, {0, -1}, 0, 0},
-    {OX_Q2_K, {80, 82}, 0, 16},
+    {OX_Q4_0, {0, -1}, -1, 0, 0},   {OX_Q4_1, {0, 2}, -1, 0, 0},       {OX_Q5_0, {0, -1}, -1, 0, 0},
+    {OX_Q5_1, {0, 2}, -1, 0, 0},    {OX_Q8_0, {0, -1}, -1, 0, 0},      {OX_IQ4_NL, {0, -1}, -1, 0, 0},
+    {OX_IQ4_XS, {0, -1}, -1, 2, 6}, {OX_MXFP4, {-1, -1}, 0, 0, 0},     {OX_Q4_K, {0, 2}, -1, 4, 12},
+    {OX_Q5_K, {0, 2}, -1, 4, 12},   {OX_Q6_K, {208, -1}, -1, 192, 16},
 };
 enum { CASES = (int)(sizeof cases / sizeof *cases) };
 
@@ -57,12 +58,14 @@ static uint8_t *random_blocks(const repack_case *c, int64_t count) {
     int64_t bytes = bytes_of(c->dtype, count);
     uint8_t *out = (uint8_t *)malloc((size_t)bytes + 1);
     for (int64_t i = 0; i < bytes; i++) out[i] = (uint8_t)random_bits();
-    for (int64_t i = 0; i < bytes; i += block_bytes(c->dtype))
+    for (int64_t i = 0; i < bytes; i += block_bytes(c->dtype)) {
+        if (c->power_at >= 0) out[i + c->power_at] = (uint8_t)(120 + random_bits() % 8);
         for (int j = 0; j < 2; j++)
             if (c->scale_at[j] >= 0) { /* 2^-5 to 2^-3, both signs */
                 uint8_t *scale = out + i + c->scale_at[j];
                 scale[1] = (uint8_t)((scale[1] & 0x87) | 0x24 | (random_bits() & 8));
             }
+    }
     return out;
 }
 
@@ -108,7 +111,7 @@ static void find_types(void) {
     for (int d = OX_Q4_0; d < OX_DTYPE_COUNT; d++) {
         const ox_dtype_info *info = ox_dtype_of((ox_dtype)d);
         if (info->cls != OX_CLASS_BLOCK) continue;
-        repack_case plain = {(ox_dtype)d, {-1, -1}, 0, 0};
+        repack_case plain = {(ox_dtype)d, {-1, -1}, -1, 0, 0};
         const repack_case *known = NULL;
         for (int i = 0; i < CASES; i++)
             if (cases[i].dtype == (ox_dtype)d) known = &cases[i];
@@ -289,8 +292,13 @@ static void check_against(const char *what, ox_dtype dtype, ox_tensor *y, ox_ten
     free(sizes);
 }
 
+/* Sums of activations without their signs, each times the largest weight of its group of 32: an offset that
+ * makes codes unsigned is multiplied, too, and taken off again. */
 static ox_tensor *size_of(ox_tensor *x, ox_tensor *w) {
-    return ox_matmul(ox_abs(ox_cast(x, OX_F64)), ox_t(ox_abs(ox_cast(w, OX_F64))));
+    int64_t n = w->shape[0], k = w->shape[1];
+    ox_tensor *numbers = ox_view(ox_abs(ox_cast(w, OX_F64)), OX_SHAPE(n, k / 32, 32));
+    ox_tensor *most = ox_expand(ox_amax(numbers, OX_DIMS(-1), true), OX_SHAPE(n, k / 32, 32));
+    return ox_matmul(ox_abs(ox_cast(x, OX_F64)), ox_t(ox_reshape(most, OX_SHAPE(n, k))));
 }
 
 typedef ox_tensor *(*product)(ox_tensor *w, ox_tensor *x);
@@ -469,9 +477,9 @@ static void test_same_bits(void) {
 /* Integer sums must not wrap: all codes are the largest or the smallest, all scales too, and all activations
  * are as large as each other, so that they are multiplied with no error by themselves. */
 static void test_largest(void) {
-    static const uint8_t codes[] = {0xff, 0x00, 0xf0, 0x0f}, scales[] = {0xff, 0x7f, 0x80, 0x00};
+    static const uint8_t codes[] = {0xff, 0x00, 0xf0, 0x0f, 0x7f, 0x80}, scales[] = {0xff, 0x7f, 0x80, 0x00};
     for (int t = 0; t < taken_count; t++)
-        for (int code = 0; code < 4; code++)
+        for (int code = 0; code < 6; code++)
             for (int scale = 0; scale < 4; scale++)
                 OX_SCOPE {
                     const repack_case *c = taken[t];
@@ -479,7 +487,7 @@ static void test_largest(void) {
                     uint8_t *bytes = random_blocks(c, 16 * 512);
                     for (int64_t i = 0; i < bytes_of(c->dtype, 16 * 512); i++) {
                         int at = (int)(i % block_bytes(c->dtype));
-                        bool of_scale = false;
+                        bool of_scale = at == c->power_at;
                         for (int j = 0; j < 2; j++) of_scale = of_scale || at / 2 * 2 == c->scale_at[j];
                         bool small = at >= c->small_at && at < c->small_at + c->small_count;
                         if (!of_scale) bytes[i] = small ? scales[scale] : codes[code];
@@ -495,6 +503,8 @@ static void test_largest(void) {
                         if (less) numbers[i] = -numbers[i];
                     }
                     reference r = reference_of(x, p.twin);
+                    for (int i = 0; i < 9 * 16; i++) /* all weights are zero */
+                        if (r.size[i] == 0) r.size[i] = 512 * 2.5;
                     CHECK(ox_prepack(p.w, true) == OX_OK);
                     for (int i = 0; i < 3; i++) {
                         int64_t m = i == 0 ? 1 : 7 + i;
@@ -508,9 +518,10 @@ static void test_largest(void) {
                 }
 }
 
-/* f16 scales that are zero, subnormal, the largest, infinite or NaN, in one block of a row each; the other
+/* Scales that are zero, subnormal, the largest, infinite or NaN, in one block of a row each; the other
  * rows do not notice. */
 static void test_scales(void) {
+    static const uint8_t powers[] = {0, 1, 2, 3, 40, 180, 200, 255, 255, 255};
     static const unsigned scales[] = {0x0000, 0x8000, 0x0001, 0x83ff, 0x0400,
                                       0x7bff, 0xfbff, 0x7c00, 0xfc00, 0x7e00};
     enum { SCALES = (int)(sizeof scales / sizeof *scales) };
@@ -519,12 +530,17 @@ static void test_scales(void) {
             for (int exact = 0; exact < 2; exact++)
                 OX_SCOPE {
                     const repack_case *c = taken[t];
-                    if (c->scale_at[which] < 0) continue;
+                    bool power = which == 0 && c->power_at >= 0;
+                    if (c->scale_at[which] < 0 && !power) continue;
                     uint8_t *bytes = random_blocks(c, 16 * 512);
-                    for (int row = 0; row < SCALES; row++)
-                        put_half(bytes + bytes_of(c->dtype, (row + 1) * 512) -
-                                     block_bytes(c->dtype) * (1 + row % 2) + c->scale_at[which],
-                                 scales[row]);
+                    for (int row = 0; row < SCALES; row++) {
+                        uint8_t *end = bytes + bytes_of(c->dtype, (row + 1) * 512);
+                        uint8_t *block = end - block_bytes(c->dtype) * (1 + row % 2);
+                        if (power)
+                            block[c->power_at] = powers[row];
+                        else
+                            put_half(block + c->scale_at[which], scales[row]);
+                    }
                     pair p = pair_over(c->dtype, 16, 512, bytes);
                     ox_tensor *x = ox_randn(OX_SHAPE(12, 512), OX_F32);
                     CHECK(ox_prepack(p.w, true) == OX_OK);
@@ -681,8 +697,13 @@ static void test_sights(void) {
             for (int i = 0; i < SIGHTS; i++)
                 OX_SCOPE {
                     CHECK(ox_prepack(p.w, true) == OX_OK && is_repacked(&p));
-                    ox_tensor *seen = sights[i].see(p.w);
-                    check_against(sights[i].name, taken[t]->dtype, seen, sights[i].see(p.twin), NULL, true);
+                    ox_tensor *seen = sights[i].see(p.w), *plain = sights[i].see(p.twin);
+                    if (!seen && !plain) { /* some types cannot be packed */
+                        CHECK(ox_error() == OX_ERR_UNSUPPORTED || ox_error() == OX_ERR_DTYPE);
+                        ox_error_clear();
+                        continue;
+                    }
+                    check_against(sights[i].name, taken[t]->dtype, seen, plain, NULL, true);
                 }
             CHECK(ox_prepack(p.w, true) == OX_OK && is_repacked(&p) && ox_equal(p.w, p.twin));
             CHECK(ox_prepack(p.w, true) == OX_OK && is_repacked(&p));
