@@ -242,8 +242,9 @@ static void test_batches(int type, double tolerance) {
 }
 
 /* A file that was read into memory, whose weights are repacked where a tier has kernels for that: the model
- * is the one that stays in the file, bit for bit where products are exact. So are a second one of the same
- * file, and tensors that somebody takes from it. */
+ * is the one that stays in the file, bit for bit where products are exact; else sums are added in another
+ * order, and an activation may be rounded to the next code. A second one of the same file is the same, and
+ * tensors that somebody takes from it. */
 static void test_copies(void) {
     static const int types[] = {TYPE_Q4_0, TYPE_Q4_K, TYPE_Q6_K};
     for (int i = 0; i < 3; i++) {
@@ -267,7 +268,7 @@ static void test_copies(void) {
         for (int batch = 0; batch < 2; batch++) {
             run_text(mapped, OX_F32, batch, want);
             run_text(copied, OX_F32, batch, got);
-            CHECK_MSG(apart(got, want, count) <= 1e-3, "copied, %d: %g", batch, apart(got, want, count));
+            CHECK_MSG(apart(got, want, count) <= 0.02, "copied, %d: %g", batch, apart(got, want, count));
             ox_set_exact(true);
             run_text(mapped, OX_F32, batch, want);
             run_text(copied, OX_F32, batch, got);
@@ -285,7 +286,7 @@ static void test_copies(void) {
                 CHECK(here && there && memcmp(ox_data(here), ox_data(there), ox_nbytes(there)) == 0);
             }
         run_text(copied, OX_F32, 1, got); /* put back by these looks */
-        CHECK_MSG(apart(got, want, count) <= 1e-3, "put back: %g", apart(got, want, count));
+        CHECK_MSG(apart(got, want, count) <= 0.02, "put back: %g", apart(got, want, count));
         ox_set_exact(true);
         expect_reference(second, &m, "copied, exact", 1e-5);
         ox_set_exact(false);
