@@ -881,16 +881,21 @@ OX_API ox_tensor *ox_dot(ox_tensor *a, ox_tensor *b);
  *           where a letter of one integer operand alone is summed over
  * source    torch.einsum */
 OX_API ox_tensor *ox_einsum(const char *equation, ox_tensor *const *list, int count);
-/* ox_prepack - keeps the packed form of a constant matrix, so that products need not pack it each time.
- * The first product with many rows that `weight`, or a view of it, takes part in makes the panels; the next
+/* ox_prepack - keeps a constant matrix in the form that products want, so that they need not make it each time.
+ * The first product with many rows that `weight`, or a view of it, takes part in makes panels; the next
  * ones, of any number of rows that need panels, take them. What is changed in place is packed anew.
- * dtypes    all but block types, which multiply as they lie
- * memory    as much again as the weight in f32 (f16 and bf16: twice as much, or as much where the processor
- *           multiplies bf16), until it is freed or keep is false; short of memory, nothing is kept
+ * Block types are repacked at once and in place, sixteen rows side by side: products of few rows and of many
+ * take them as they then lie, and ox_embedding its rows. Everybody else, ox_data too, has them put back first.
+ * dtypes    all; of block types the common ones, [rows, k] of a multiple of 16 rows and a k of a multiple of
+ *           256, where the processor gains from it. Others multiply as they lie
+ * memory    none for block types (pages of a mapped file become the program's own; memory that the caller lent
+ *           is left alone). Else as much again as the weight in f32 (f16 and bf16: twice as much, or as much
+ *           where the processor multiplies bf16), until it is freed or keep is false; short of memory, nothing
+ *           is kept
  * devices   the CPU; nothing to do on others
  * errors    OX_ERR_ARG, OX_ERR_NOMEM. Not while another thread multiplies with it. After changes by way of
  *           ox_data, which nobody sees, call it again
- * numerics  the same bits as without */
+ * numerics  the same bits as without; block types: sums of few rows are taken in another order */
 OX_API ox_status ox_prepack(ox_tensor *weight, bool keep);
 /* true: block types multiply as f32 after exact expansion; false (the default): int8 products with
  * quantised activations. On a GPU with cooperative matrices, false lets many f32 rows that meet the weights
@@ -984,7 +989,8 @@ typedef struct ox_file ox_file;
 OX_API ox_file *ox_open(const char *path, ox_device *device);
 /* The same, but the bytes of the file are read into memory at once, in huge pages where the system has them,
  * instead of being mapped. Weights that are read again and again, one pass a token, can be read half as fast
- * again from there; it takes the memory and the time that a mapped file does not. */
+ * again from there, and a language model repacks them (ox_prepack); it takes the memory and the time that a
+ * mapped file does not. */
 OX_API ox_file *ox_open_copy(const char *path, ox_device *device);
 OX_API void ox_close(ox_file *file);                                   /* tensors taken from it live on */
 OX_API const char *ox_file_format(const ox_file *file); /* "gguf", "safetensors", "npy", "npz" */
@@ -13341,7 +13347,8 @@ OXI_KERNEL void OXI_ISA(round_bf16)(int64_t n, const float *x, uint16_t *out) {
 
 /* Byte j of 16 lanes times their scales, less extra. */
 #define OXI_CODES_TIMES(codes, j) \
-    _mm512_fmsub_ps(_mm512_cvtepi32_ps(_mm512_srai_epi32(_mm512_slli_epi32(codes, 24 - 8 * (j)), 24)), scale, extra)
+    _mm512_fmsub_ps(_mm512_cvtepi32_ps(_mm512_srai_epi32(_mm512_slli_epi32(codes, 24 - 8 * (j)), 24)), \
+                    scale, extra)
 #define OXI_CODES_PAIR(codes, j, to) { \
         __m512 low = OXI_CODES_TIMES(codes, j), high = OXI_CODES_TIMES(codes, (j) + 1); \
         __m512i both; \
@@ -13355,7 +13362,7 @@ OXI_KERNEL void OXI_ISA(pairs_of_codes)(int64_t n, int group, const oxi_code_pan
     uint16_t order[32];
     for (int i = 0; i < 32; i++) order[i] = (uint16_t)(i / 2 + i % 2 * 16);
     __m512i beside = _mm512_loadu_si512(order);
-    for (int64_t at = 0; at < n; at += group, scales += 32, extras += 32, code += group / 4 * 32, to += group / 2 * 32)
+    for (int64_t at = 0; at < n; at += group) {
         for (int half = 0; half < 32; half += 16) {
             __m512 scale = _mm512_loadu_ps(scales + half), extra = _mm512_loadu_ps(extras + half);
             for (int step = 0; step < group / 4; step++) {
@@ -13364,6 +13371,11 @@ OXI_KERNEL void OXI_ISA(pairs_of_codes)(int64_t n, int group, const oxi_code_pan
                 OXI_CODES_PAIR(codes, 2, to + 64 * step + 32 + half)
             }
         }
+        scales += 32;
+        extras += 32;
+        code += group / 4 * 32;
+        to += group / 2 * 32;
+    }
 }
 #undef OXI_CODES_TIMES
 #undef OXI_CODES_PAIR
@@ -15462,7 +15474,8 @@ OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, oxi_q8 *
                     total = vf_add(total, vi_to_vf(codes));
                 }
                 halves[half] = vf_hsum(total);
-                out->total[2 * i + half] = out->crossed_total[oxi_crossed(2 * i + half)] = (int16_t)halves[half];
+                out->total[2 * i + half] = (int16_t)halves[half];
+                out->crossed_total[oxi_crossed(2 * i + half)] = (int16_t)halves[half];
             }
             out->ratio[i] = out->crossed_ratio[oxi_crossed(i)] = (int16_t)ratio;
             out->crossed_sum[oxi_crossed(i)] = (int16_t)(halves[0] + halves[1]);
@@ -15551,13 +15564,16 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
  * as panels of codes want them. Stamped by cpu/tiers.c; what reads f16 numbers and e8m0 is blocks.inc's. */
 
 /* ---- lanes ------------------------------------------------------------------------------------------------
- * vr: OXI_ROWS rows, four bytes each; vrs: as many int32; vrf: as many floats.
- * vr_spread: the four bytes at p in each lane. Shifts carry bits from byte to byte: a mask follows.
- * vrs_number: byte i of each lane; vrs_bits: `count` bits from bit `from` on; vrs_words: the uint16 numbers at p. vrs_step adds up the products of codes and of q: on x86 unsigned codes, in 16
- * bits, which must hold them, or by VNNI (extra) in 32; on Arm signed codes in 32, extra: by its dot products. vrs_scaled adds
- * sums of 16 bits, on Arm of 32, times a scale to an int32. Scales are made two to a lane, as
- * words: vrw_even and vrw_odd widen bytes 0 and 2, 1 and 3; vrw_low and vrw_high make one of the two what
- * vrs_scaled takes; vrs_dot adds their products with two words, spread; vrs_one is a scale of 1. */
+ * vr: OXI_ROWS rows, four bytes each; vrs: as many int32; vrf: as many floats. OXI_ROW_LESS: what
+ * codes of eight bits are raised by; OXI_WIDE_ROWS: where types that have such are.
+ * vr_spread    the four bytes at p in each lane. Shifts carry bits from byte to byte: a mask follows
+ * vrs_number   byte i of each lane; _bits: `count` bits from bit `from` on; vrs_words: the uint16 numbers at p
+ * vrs_step     adds up products of codes and of q: on x86 of unsigned codes, in 16 bits, which must hold them,
+ *              or in 32 by VNNI (extra); on Arm of signed ones in 32, by dot products if extra
+ * vrs_scaled   total + sums of vrs_step times a scale; vrs_one: the scale 1
+ * vrw          scales, two to a lane, as words: vrw_even and vrw_odd widen bytes 0 and 2, 1 and 3; vrw_low and
+ *              vrw_high make one of the two what vrs_scaled takes; vrs_dot adds the products of both with two
+ *              words */
 #if defined(OXI_X86) && VF > 1
 #define OXI_REPACKED 1
 #if VF == 16
@@ -15577,13 +15593,13 @@ typedef __m256i OXI_ISA(vr);
 typedef __m128i OXI_ISA(vr);
 #endif
 typedef OXI_ISA(vr) OXI_ISA(vrs);
-#define OXI_ROW_MOST 255 /* of a code that is multiplied */
+#define OXI_ROW_LESS 128
 #if defined(OXI_VNNI) && (VF == 16 || OXI_ISA(FMA))
 #define OXI_WIDE_ROWS 1
 #endif
 #elif VF == 4
 #define OXI_REPACKED 1
-#define OXI_ROW_MOST 127
+#define OXI_ROW_LESS 0
 #define OXI_WIDE_ROWS 1
 #define OXI_ROWS 4
 typedef uint8x16_t OXI_ISA(vr);
@@ -15755,7 +15771,8 @@ OXI_INLINE vrs vrs_one(void) { return vdupq_n_s32(1); }
 OXI_INLINE vrs vrs_step(vrs sums, vr codes, vr x, int extra) {
     int8x16_t c = vreinterpretq_s8_u8(codes), q = vreinterpretq_s8_u8(x);
     if (extra) return OXI_ISA(vb_dot)(sums, c, q);
-    int16x8_t low = vmull_s8(vget_low_s8(c), vget_low_s8(q)), high = vmull_s8(vget_high_s8(c), vget_high_s8(q));
+    int16x8_t low = vmull_s8(vget_low_s8(c), vget_low_s8(q));
+    int16x8_t high = vmull_s8(vget_high_s8(c), vget_high_s8(q));
     return vpadalq_s16(sums, vpaddq_s16(low, high));
 }
 OXI_INLINE vrs vrs_scaled(vrs total, vrs sums, vrs scale) { return vmlaq_s32(total, sums, scale); }
@@ -15764,7 +15781,8 @@ OXI_INLINE int16x8_t OXI_ISA(vrs_spread_words)(const int16_t *two) {
 }
 OXI_INLINE vrs vrs_dot(vrs total, vrs a, const int16_t *two) {
     int16x8_t b = OXI_ISA(vrs_spread_words)(two), w = vreinterpretq_s16_s32(a);
-    int32x4_t low = vmull_s16(vget_low_s16(w), vget_low_s16(b)), high = vmull_s16(vget_high_s16(w), vget_high_s16(b));
+    int32x4_t low = vmull_s16(vget_low_s16(w), vget_low_s16(b));
+    int32x4_t high = vmull_s16(vget_high_s16(w), vget_high_s16(b));
     return vaddq_s32(total, vpaddq_s32(low, high));
 }
 OXI_INLINE vrs vrw_odd(vr a, bool is_signed) {
@@ -15784,7 +15802,9 @@ OXI_INLINE vrf vrf_of(vrs a) { return vcvtq_f32_s32(a); }
 #endif
 
 enum { OXI_ISA(row_vectors) = OXI_REPACKED_ROWS / OXI_ROWS };
-typedef struct OXI_ISA(row_numbers) { vrf v[OXI_REPACKED_ROWS / OXI_ROWS]; } OXI_ISA(row_numbers);
+typedef struct OXI_ISA(row_numbers) {
+    vrf v[OXI_REPACKED_ROWS / OXI_ROWS];
+} OXI_ISA(row_numbers);
 
 OXI_INLINE OXI_ISA(row_numbers) OXI_ISA(row_load)(const float *p) {
     OXI_ISA(row_numbers) r;
@@ -15828,12 +15848,12 @@ OXI_INLINE vr OXI_ISA(row_sixteens)(vr a, int from) {
 /* A block has parts of 32 numbers, 64 of q4_k and q5_k, 128 of q6_k; a part two groups, of q6_k four, whose
  * numbers are four times `four` fours. The codes of one of these, with the offset of their type. */
 OXI_INLINE vr OXI_ISA(row_codes)(ox_dtype dtype, const uint8_t *p, int part, int group, int four, int v) {
-    const uint8_t *iq4 = OXI_ROW_MOST == 127 ? (const uint8_t *)oxi_table_iq4 : oxi_table_iq4_plus_128;
+    const uint8_t *iq4 = OXI_ROW_LESS ? oxi_table_iq4_plus_128 : (const uint8_t *)oxi_table_iq4;
     vr a, b;
     switch (dtype) {
     case OX_Q8_0:
         a = OXI_ISA(four_of_rows)(p, 2 + 16 * group, four, v);
-        return OXI_ROW_MOST == 127 ? a : vr_sub(a, vr_bytes(128)); /* code + 128 */
+        return vr_sub(a, vr_bytes(OXI_ROW_LESS)); /* modulo 256 it is as well added */
     case OX_IQ4_NL:
         return vr_look_up(iq4, OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 2, four, v), group > 0));
     case OX_IQ4_XS:
@@ -15850,8 +15870,7 @@ OXI_INLINE vr OXI_ISA(row_codes)(ox_dtype dtype, const uint8_t *p, int part, int
     case OX_Q5_1:
         a = OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 8, four, v), group > 0);
         return vr_or(a, OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 4, 0, v), 4 * group + four));
-    case OX_Q4_K:
-        return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 16 + 32 * part, four, v), group > 0);
+    case OX_Q4_K: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 16 + 32 * part, four, v), group > 0);
     case OX_Q5_K:
         a = OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 48 + 32 * part, four, v), group > 0);
         b = vr_right(OXI_ISA(four_of_rows)(p, 16, four, v), 2 * part);
@@ -15865,7 +15884,9 @@ OXI_INLINE vr OXI_ISA(row_codes)(ox_dtype dtype, const uint8_t *p, int part, int
 }
 
 /* Scales and minima of q4_k and q5_k, six bits each: four in the bytes of a lane. */
-typedef struct OXI_ISA(row_scales) { vr scale[2], least[2]; } OXI_ISA(row_scales);
+typedef struct OXI_ISA(row_scales) {
+    vr scale[2], least[2];
+} OXI_ISA(row_scales);
 OXI_INLINE OXI_ISA(row_scales) OXI_ISA(row_scales_k)(const uint8_t *p, int v) {
     OXI_ISA(row_scales) r;
     vr a = OXI_ISA(four_of_rows)(p, 4, 0, v), b = OXI_ISA(four_of_rows)(p, 4, 1, v),
@@ -15896,7 +15917,8 @@ OXI_INLINE vrf OXI_ISA(row_group_scale)(ox_dtype dtype, const uint8_t *p, const 
         return vrf_mul(d->v[v], vrf_of(scale));
     }
     if (dtype == OX_IQ4_XS) { /* four bits and, elsewhere, two */
-        vrs low = vrs_bits(vrs_load((const int32_t *)(const void *)(p + OXI_REPACKED_ROWS * 4 + 4 * OXI_ROWS * v)), 4 * group, 4);
+        const void *four = p + OXI_REPACKED_ROWS * 4 + 4 * OXI_ROWS * v;
+        vrs low = vrs_bits(vrs_load((const int32_t *)four), 4 * group, 4);
         vrs high = vrs_bits(vrs_words(p + 2 * OXI_REPACKED_ROWS + 2 * OXI_ROWS * v), 2 * group, 2);
         vrf scale = vrf_fma(vrf_of(high), vrf_set1(16), vrf_of(low));
         return vrf_mul(d->v[v], vrf_fma(scale, vrf_set1(1), vrf_set1(-32)));
@@ -15949,16 +15971,18 @@ OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, const uint8_t *p
             OXI_UNROLL
             for (int v = 0; v < OXI_ISA(row_vectors); v++)
                 if (half == 1 || at_once < 8)
-                    total[v] = vrs_scaled(half == 1 && at_once < 8 ? total[v] : vrs_zero(), sums[v], vrs_one());
+                    total[v] =
+                        vrs_scaled(half == 1 && at_once < 8 ? total[v] : vrs_zero(), sums[v], vrs_one());
         }
         OXI_UNROLL
         for (int v = 0; v < OXI_ISA(row_vectors); v++)
-            if (OXI_ROW_MOST == 255 && extra) total[v] = sums[v];
+            if (OXI_ROW_LESS && extra) total[v] = sums[v];
         OXI_ISA(row_numbers) d = OXI_ISA(row_factors)(dtype, p), more = d;
         if (least) more = OXI_ISA(row_halves)(p + OXI_REPACKED_ROWS * least);
         OXI_UNROLL
         for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-            vrf none, factor = dtype == OX_IQ4_XS ? OXI_ISA(row_group_scale)(dtype, p, &d, &d, b, v, &none) : d.v[v];
+            vrf none, factor = dtype == OX_IQ4_XS ? OXI_ISA(row_group_scale)(dtype, p, &d, &d, b, v, &none)
+                                                  : d.v[v];
             sum.v[v] = vrf_fma(factor, vrf_fma(vrf_of(total[v]), scale, taken), sum.v[v]);
             if (least) sum.v[v] = vrf_fma(more.v[v], vrf_set1(x->sum[b]), sum.v[v]);
         }
@@ -16064,7 +16088,8 @@ OXI_INLINE void OXI_ISA(rows_dot_q6_k)(const uint8_t *p, const oxi_q8 *x, float 
                 }
             }
             OXI_UNROLL
-            for (int v = 0; v < OXI_ISA(row_vectors); v++) sum.v[v] = vrf_fma(d.v[v], vrf_of(total[v]), sum.v[v]);
+            for (int v = 0; v < OXI_ISA(row_vectors); v++)
+                sum.v[v] = vrf_fma(d.v[v], vrf_of(total[v]), sum.v[v]);
         }
     }
     OXI_ISA(row_store)(out, sum);
@@ -16072,10 +16097,9 @@ OXI_INLINE void OXI_ISA(rows_dot_q6_k)(const uint8_t *p, const oxi_q8 *x, float 
 
 /* Name, dtype, offset of codes, where least numbers are, steps at once. */
 #define OXI_EACH_REPACKED_32(X) \
-    X(mxfp4, OX_MXFP4, 12, 0, 4) X(q8_0, OX_Q8_0, OXI_ROW_MOST == 127 ? 0 : 128, 0, 8) \
-    X(iq4_nl, OX_IQ4_NL, OXI_ROW_MOST == 127 ? 0 : 128, 0, 8) \
-    X(iq4_xs, OX_IQ4_XS, OXI_ROW_MOST == 127 ? 0 : 128, 0, 8) \
-    X(q4_0, OX_Q4_0, 8, 0, 8) X(q4_1, OX_Q4_1, 0, 2, 8) X(q5_0, OX_Q5_0, 16, 0, 4) X(q5_1, OX_Q5_1, 0, 2, 4)
+    X(q4_0, OX_Q4_0, 8, 0, 8) X(q4_1, OX_Q4_1, 0, 2, 8) X(q5_0, OX_Q5_0, 16, 0, 4) X(q5_1, OX_Q5_1, 0, 2, 4) \
+    X(mxfp4, OX_MXFP4, 12, 0, 4) X(q8_0, OX_Q8_0, OXI_ROW_LESS, 0, 8) \
+    X(iq4_nl, OX_IQ4_NL, OXI_ROW_LESS, 0, 8) X(iq4_xs, OX_IQ4_XS, OXI_ROW_LESS, 0, 8)
 
 #define OXI_X(name, dtype, offset, least, at_once) \
 OXI_INLINE void OXI_ISA(rows_dot_##name)(const uint8_t *p, const oxi_q8 *x, float *out, int extra) { \
@@ -16090,10 +16114,10 @@ OXI_INLINE void OXI_ISA(rows_dot_q5_k)(const uint8_t *p, const oxi_q8 *x, float 
     OXI_ISA(rows_dot_k)(OX_Q5_K, OXI_BYTES_OX_Q5_K, p, x, out, 4, extra);
 }
 
-/* ---- as panels of codes ----------------------------------------------------------------------------------- */
+/* ---- as panels of codes -------------------------------------------------------------------------------- */
 
-/* n numbers of rows `first` to first + count as a panel of `width` lines. elements: of a block; steps: of a
- * part. */
+/* n numbers of rows `first` to first + count as a panel of `width` lines. elements: of a block; a part has
+ * `groups` groups of `fours` fours; `each` numbers share a scale. */
 OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, int groups, int fours, int each,
                                      int offset, int64_t n, const uint8_t *p, int first, int count,
                                      int64_t width, bool is_signed, const oxi_code_panel *to) {
@@ -16113,13 +16137,16 @@ OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, in
                     }
             }
         code += 4 * width * (elements / 4);
-        OXI_ISA(row_numbers) d = OXI_ISA(row_factors)(dtype, p + (dtype == OX_Q6_K ? OXI_REPACKED_ROWS * 208 : 0));
+        const uint8_t *factors = p + (dtype == OX_Q6_K ? OXI_REPACKED_ROWS * 208 : 0);
+        OXI_ISA(row_numbers) d = OXI_ISA(row_factors)(dtype, factors);
         OXI_ISA(row_numbers) least = OXI_ISA(row_halves)(p + 2 * OXI_REPACKED_ROWS);
         for (int group = 0; group < elements / each; group++, scale += width, extra += extra ? width : 0)
             for (int i = 0; i < count; i += OXI_ROWS) {
-                vrf taken, s = OXI_ISA(row_group_scale)(dtype, p, &d, &least, group, (first + i) / OXI_ROWS, &taken);
+                int v = (first + i) / OXI_ROWS;
+                vrf taken, s = OXI_ISA(row_group_scale)(dtype, p, &d, &least, group, v, &taken);
                 vrf_store(scale + i, s);
-                if (extra) vrf_store(extra + i, is_signed ? taken : vrf_fma(s, vrf_set1((float)offset), taken));
+                if (extra)
+                    vrf_store(extra + i, is_signed ? taken : vrf_fma(s, vrf_set1((float)offset), taken));
             }
     }
 }
@@ -16130,46 +16157,51 @@ OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, in
 #endif
 /* Name, dtype, groups of a part, fours of a group, numbers with a scale, offset of codes. */
 #define OXI_REPACKED_TYPES(X) \
-    X(q4_0, OX_Q4_0, 2, 4, 32, 8) X(q4_1, OX_Q4_1, 2, 4, 32, 0) X(q5_0, OX_Q5_0, 2, 4, 32, 16) X(q5_1, OX_Q5_1, 2, 4, 32, 0) \
-    X(q4_k, OX_Q4_K, 2, 8, 32, 0) X(mxfp4, OX_MXFP4, 2, 4, 32, 12) OXI_REPACKED_MORE_BITS(X)
+    X(q4_0, OX_Q4_0, 2, 4, 32, 8) X(q4_1, OX_Q4_1, 2, 4, 32, 0) X(q5_0, OX_Q5_0, 2, 4, 32, 16) \
+    X(q5_1, OX_Q5_1, 2, 4, 32, 0) X(mxfp4, OX_MXFP4, 2, 4, 32, 12) X(q4_k, OX_Q4_K, 2, 8, 32, 0) \
+    OXI_REPACKED_MORE_BITS(X)
 /* Codes of eight bits: where an instruction multiplies bytes whose sums pass 16 bits. */
 #ifdef OXI_WIDE_ROWS
 #define OXI_REPACKED_WIDE_TYPES(X) \
-    X(q8_0, OX_Q8_0, 2, 4, 32, OXI_ROW_MOST == 127 ? 0 : 128) X(iq4_nl, OX_IQ4_NL, 2, 4, 32, OXI_ROW_MOST == 127 ? 0 : 128) \
-    X(iq4_xs, OX_IQ4_XS, 2, 4, 32, OXI_ROW_MOST == 127 ? 0 : 128)
+    X(q8_0, OX_Q8_0, 2, 4, 32, OXI_ROW_LESS) X(iq4_nl, OX_IQ4_NL, 2, 4, 32, OXI_ROW_LESS) \
+    X(iq4_xs, OX_IQ4_XS, 2, 4, 32, OXI_ROW_LESS)
 #else
 #define OXI_REPACKED_WIDE_TYPES(X)
 #endif
-/* Two groups at a time, 256 numbers of one and of the other: two streams that the processor follows apart. */
-#define OXI_DOT_REPACKED(kernel, name, dtype, extra) \
-OXI_KERNEL void OXI_ISA(kernel)(int64_t groups, int64_t group_bytes, int64_t n, const void *blocks, \
-                                const oxi_q8 *x, float *out) { \
-    enum { bytes = OXI_REPACKED_ROWS * OXI_BYTES_##dtype * (256 / OXI_ELEMENTS_##dtype) }; \
-    const uint8_t *p = (const uint8_t *)blocks; \
-    int64_t half = (groups + 1) / 2; \
-    memset(out, 0, (size_t)(OXI_REPACKED_ROWS * groups) * sizeof *out); \
-    for (int64_t i = 0; i < half; i++) \
-        for (int64_t at = 0; at < n / 256; at++) \
-            for (int64_t j = i; j < groups; j += half) \
-                OXI_ISA(rows_dot_##name)(p + j * group_bytes + at * bytes, x + at, out + OXI_REPACKED_ROWS * j, \
-                                         extra); \
-}
+
 #define OXI_X(name, dtype, groups, fours, each, offset) \
-OXI_KERNEL void OXI_ISA(unpack_rows_##name)(int64_t n, const void *rows, int first, int count, int64_t width, \
-                                            bool is_signed, const oxi_code_panel *to) { \
+OXI_KERNEL void OXI_ISA(unpack_rows_##name)(int64_t n, const void *rows, int first, int count, \
+                                            int64_t width, bool is_signed, const oxi_code_panel *to) { \
     OXI_ISA(rows_unpack)(dtype, OXI_ELEMENTS_##dtype, OXI_BYTES_##dtype, groups, fours, each, offset, n, \
                          (const uint8_t *)rows, first, count, width, is_signed, to); \
 }
 OXI_REPACKED_TYPES(OXI_X)
 OXI_REPACKED_WIDE_TYPES(OXI_X)
 #undef OXI_X
-#define OXI_X(name, dtype, groups, fours, each, offset) OXI_DOT_REPACKED(dot_repacked_##name, name, dtype, 0)
+
+/* Two groups at a time, 256 numbers of one and of the other: two streams that the processor follows apart. */
+#define OXI_DOT_REPACKED(kernel, name, dtype, extra) \
+OXI_KERNEL void OXI_ISA(kernel)(int64_t groups, int64_t group_bytes, int64_t n, const void *blocks, \
+                                const oxi_q8 *x, float *out) { \
+    enum { bytes = OXI_REPACKED_ROWS * OXI_BYTES_##dtype * (256 / OXI_ELEMENTS_##dtype) }; \
+    int64_t half = (groups + 1) / 2; \
+    memset(out, 0, (size_t)(OXI_REPACKED_ROWS * groups) * sizeof *out); \
+    for (int64_t i = 0; i < half; i++) \
+        for (int64_t at = 0; at < n / 256; at++) \
+            for (int64_t j = i; j < groups; j += half) { \
+                const uint8_t *p = (const uint8_t *)blocks + j * group_bytes + at * bytes; \
+                OXI_ISA(rows_dot_##name)(p, x + at, out + OXI_REPACKED_ROWS * j, extra); \
+            } \
+}
+#define OXI_X(name, dtype, groups, fours, each, offset) \
+    OXI_DOT_REPACKED(dot_repacked_##name, name, dtype, 0)
 OXI_REPACKED_TYPES(OXI_X)
 #if !defined(OXI_X86)
 OXI_REPACKED_WIDE_TYPES(OXI_X)
 #endif
 #undef OXI_X
-#define OXI_X(name, dtype, groups, fours, each, offset) OXI_DOT_REPACKED(dot_extra_repacked_##name, name, dtype, 1)
+#define OXI_X(name, dtype, groups, fours, each, offset) \
+    OXI_DOT_REPACKED(dot_extra_repacked_##name, name, dtype, 1)
 #if !defined(OXI_X86)
 OXI_REPACKED_TYPES(OXI_X)
 #endif
@@ -16207,7 +16239,7 @@ static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels *k) {
 #undef OXI_REPACKED_TYPES
 #undef OXI_REPACKED_MORE_BITS
 #undef OXI_REPACKED_WIDE_TYPES
-#undef OXI_ROW_MOST
+#undef OXI_ROW_LESS
 #undef OXI_WIDE_ROWS
 #undef OXI_EACH_REPACKED_32
 #undef OXI_DOT_REPACKED
@@ -19250,7 +19282,8 @@ OXI_KERNEL void OXI_ISA(round_bf16)(int64_t n, const float *x, uint16_t *out) {
 
 /* Byte j of 16 lanes times their scales, less extra. */
 #define OXI_CODES_TIMES(codes, j) \
-    _mm512_fmsub_ps(_mm512_cvtepi32_ps(_mm512_srai_epi32(_mm512_slli_epi32(codes, 24 - 8 * (j)), 24)), scale, extra)
+    _mm512_fmsub_ps(_mm512_cvtepi32_ps(_mm512_srai_epi32(_mm512_slli_epi32(codes, 24 - 8 * (j)), 24)), \
+                    scale, extra)
 #define OXI_CODES_PAIR(codes, j, to) { \
         __m512 low = OXI_CODES_TIMES(codes, j), high = OXI_CODES_TIMES(codes, (j) + 1); \
         __m512i both; \
@@ -19264,7 +19297,7 @@ OXI_KERNEL void OXI_ISA(pairs_of_codes)(int64_t n, int group, const oxi_code_pan
     uint16_t order[32];
     for (int i = 0; i < 32; i++) order[i] = (uint16_t)(i / 2 + i % 2 * 16);
     __m512i beside = _mm512_loadu_si512(order);
-    for (int64_t at = 0; at < n; at += group, scales += 32, extras += 32, code += group / 4 * 32, to += group / 2 * 32)
+    for (int64_t at = 0; at < n; at += group) {
         for (int half = 0; half < 32; half += 16) {
             __m512 scale = _mm512_loadu_ps(scales + half), extra = _mm512_loadu_ps(extras + half);
             for (int step = 0; step < group / 4; step++) {
@@ -19273,6 +19306,11 @@ OXI_KERNEL void OXI_ISA(pairs_of_codes)(int64_t n, int group, const oxi_code_pan
                 OXI_CODES_PAIR(codes, 2, to + 64 * step + 32 + half)
             }
         }
+        scales += 32;
+        extras += 32;
+        code += group / 4 * 32;
+        to += group / 2 * 32;
+    }
 }
 #undef OXI_CODES_TIMES
 #undef OXI_CODES_PAIR
@@ -21371,7 +21409,8 @@ OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, oxi_q8 *
                     total = vf_add(total, vi_to_vf(codes));
                 }
                 halves[half] = vf_hsum(total);
-                out->total[2 * i + half] = out->crossed_total[oxi_crossed(2 * i + half)] = (int16_t)halves[half];
+                out->total[2 * i + half] = (int16_t)halves[half];
+                out->crossed_total[oxi_crossed(2 * i + half)] = (int16_t)halves[half];
             }
             out->ratio[i] = out->crossed_ratio[oxi_crossed(i)] = (int16_t)ratio;
             out->crossed_sum[oxi_crossed(i)] = (int16_t)(halves[0] + halves[1]);
@@ -21460,13 +21499,16 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
  * as panels of codes want them. Stamped by cpu/tiers.c; what reads f16 numbers and e8m0 is blocks.inc's. */
 
 /* ---- lanes ------------------------------------------------------------------------------------------------
- * vr: OXI_ROWS rows, four bytes each; vrs: as many int32; vrf: as many floats.
- * vr_spread: the four bytes at p in each lane. Shifts carry bits from byte to byte: a mask follows.
- * vrs_number: byte i of each lane; vrs_bits: `count` bits from bit `from` on; vrs_words: the uint16 numbers at p. vrs_step adds up the products of codes and of q: on x86 unsigned codes, in 16
- * bits, which must hold them, or by VNNI (extra) in 32; on Arm signed codes in 32, extra: by its dot products. vrs_scaled adds
- * sums of 16 bits, on Arm of 32, times a scale to an int32. Scales are made two to a lane, as
- * words: vrw_even and vrw_odd widen bytes 0 and 2, 1 and 3; vrw_low and vrw_high make one of the two what
- * vrs_scaled takes; vrs_dot adds their products with two words, spread; vrs_one is a scale of 1. */
+ * vr: OXI_ROWS rows, four bytes each; vrs: as many int32; vrf: as many floats. OXI_ROW_LESS: what
+ * codes of eight bits are raised by; OXI_WIDE_ROWS: where types that have such are.
+ * vr_spread    the four bytes at p in each lane. Shifts carry bits from byte to byte: a mask follows
+ * vrs_number   byte i of each lane; _bits: `count` bits from bit `from` on; vrs_words: the uint16 numbers at p
+ * vrs_step     adds up products of codes and of q: on x86 of unsigned codes, in 16 bits, which must hold them,
+ *              or in 32 by VNNI (extra); on Arm of signed ones in 32, by dot products if extra
+ * vrs_scaled   total + sums of vrs_step times a scale; vrs_one: the scale 1
+ * vrw          scales, two to a lane, as words: vrw_even and vrw_odd widen bytes 0 and 2, 1 and 3; vrw_low and
+ *              vrw_high make one of the two what vrs_scaled takes; vrs_dot adds the products of both with two
+ *              words */
 #if defined(OXI_X86) && VF > 1
 #define OXI_REPACKED 1
 #if VF == 16
@@ -21486,13 +21528,13 @@ typedef __m256i OXI_ISA(vr);
 typedef __m128i OXI_ISA(vr);
 #endif
 typedef OXI_ISA(vr) OXI_ISA(vrs);
-#define OXI_ROW_MOST 255 /* of a code that is multiplied */
+#define OXI_ROW_LESS 128
 #if defined(OXI_VNNI) && (VF == 16 || OXI_ISA(FMA))
 #define OXI_WIDE_ROWS 1
 #endif
 #elif VF == 4
 #define OXI_REPACKED 1
-#define OXI_ROW_MOST 127
+#define OXI_ROW_LESS 0
 #define OXI_WIDE_ROWS 1
 #define OXI_ROWS 4
 typedef uint8x16_t OXI_ISA(vr);
@@ -21664,7 +21706,8 @@ OXI_INLINE vrs vrs_one(void) { return vdupq_n_s32(1); }
 OXI_INLINE vrs vrs_step(vrs sums, vr codes, vr x, int extra) {
     int8x16_t c = vreinterpretq_s8_u8(codes), q = vreinterpretq_s8_u8(x);
     if (extra) return OXI_ISA(vb_dot)(sums, c, q);
-    int16x8_t low = vmull_s8(vget_low_s8(c), vget_low_s8(q)), high = vmull_s8(vget_high_s8(c), vget_high_s8(q));
+    int16x8_t low = vmull_s8(vget_low_s8(c), vget_low_s8(q));
+    int16x8_t high = vmull_s8(vget_high_s8(c), vget_high_s8(q));
     return vpadalq_s16(sums, vpaddq_s16(low, high));
 }
 OXI_INLINE vrs vrs_scaled(vrs total, vrs sums, vrs scale) { return vmlaq_s32(total, sums, scale); }
@@ -21673,7 +21716,8 @@ OXI_INLINE int16x8_t OXI_ISA(vrs_spread_words)(const int16_t *two) {
 }
 OXI_INLINE vrs vrs_dot(vrs total, vrs a, const int16_t *two) {
     int16x8_t b = OXI_ISA(vrs_spread_words)(two), w = vreinterpretq_s16_s32(a);
-    int32x4_t low = vmull_s16(vget_low_s16(w), vget_low_s16(b)), high = vmull_s16(vget_high_s16(w), vget_high_s16(b));
+    int32x4_t low = vmull_s16(vget_low_s16(w), vget_low_s16(b));
+    int32x4_t high = vmull_s16(vget_high_s16(w), vget_high_s16(b));
     return vaddq_s32(total, vpaddq_s32(low, high));
 }
 OXI_INLINE vrs vrw_odd(vr a, bool is_signed) {
@@ -21693,7 +21737,9 @@ OXI_INLINE vrf vrf_of(vrs a) { return vcvtq_f32_s32(a); }
 #endif
 
 enum { OXI_ISA(row_vectors) = OXI_REPACKED_ROWS / OXI_ROWS };
-typedef struct OXI_ISA(row_numbers) { vrf v[OXI_REPACKED_ROWS / OXI_ROWS]; } OXI_ISA(row_numbers);
+typedef struct OXI_ISA(row_numbers) {
+    vrf v[OXI_REPACKED_ROWS / OXI_ROWS];
+} OXI_ISA(row_numbers);
 
 OXI_INLINE OXI_ISA(row_numbers) OXI_ISA(row_load)(const float *p) {
     OXI_ISA(row_numbers) r;
@@ -21737,12 +21783,12 @@ OXI_INLINE vr OXI_ISA(row_sixteens)(vr a, int from) {
 /* A block has parts of 32 numbers, 64 of q4_k and q5_k, 128 of q6_k; a part two groups, of q6_k four, whose
  * numbers are four times `four` fours. The codes of one of these, with the offset of their type. */
 OXI_INLINE vr OXI_ISA(row_codes)(ox_dtype dtype, const uint8_t *p, int part, int group, int four, int v) {
-    const uint8_t *iq4 = OXI_ROW_MOST == 127 ? (const uint8_t *)oxi_table_iq4 : oxi_table_iq4_plus_128;
+    const uint8_t *iq4 = OXI_ROW_LESS ? oxi_table_iq4_plus_128 : (const uint8_t *)oxi_table_iq4;
     vr a, b;
     switch (dtype) {
     case OX_Q8_0:
         a = OXI_ISA(four_of_rows)(p, 2 + 16 * group, four, v);
-        return OXI_ROW_MOST == 127 ? a : vr_sub(a, vr_bytes(128)); /* code + 128 */
+        return vr_sub(a, vr_bytes(OXI_ROW_LESS)); /* modulo 256 it is as well added */
     case OX_IQ4_NL:
         return vr_look_up(iq4, OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 2, four, v), group > 0));
     case OX_IQ4_XS:
@@ -21759,8 +21805,7 @@ OXI_INLINE vr OXI_ISA(row_codes)(ox_dtype dtype, const uint8_t *p, int part, int
     case OX_Q5_1:
         a = OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 8, four, v), group > 0);
         return vr_or(a, OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 4, 0, v), 4 * group + four));
-    case OX_Q4_K:
-        return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 16 + 32 * part, four, v), group > 0);
+    case OX_Q4_K: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 16 + 32 * part, four, v), group > 0);
     case OX_Q5_K:
         a = OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 48 + 32 * part, four, v), group > 0);
         b = vr_right(OXI_ISA(four_of_rows)(p, 16, four, v), 2 * part);
@@ -21774,7 +21819,9 @@ OXI_INLINE vr OXI_ISA(row_codes)(ox_dtype dtype, const uint8_t *p, int part, int
 }
 
 /* Scales and minima of q4_k and q5_k, six bits each: four in the bytes of a lane. */
-typedef struct OXI_ISA(row_scales) { vr scale[2], least[2]; } OXI_ISA(row_scales);
+typedef struct OXI_ISA(row_scales) {
+    vr scale[2], least[2];
+} OXI_ISA(row_scales);
 OXI_INLINE OXI_ISA(row_scales) OXI_ISA(row_scales_k)(const uint8_t *p, int v) {
     OXI_ISA(row_scales) r;
     vr a = OXI_ISA(four_of_rows)(p, 4, 0, v), b = OXI_ISA(four_of_rows)(p, 4, 1, v),
@@ -21805,7 +21852,8 @@ OXI_INLINE vrf OXI_ISA(row_group_scale)(ox_dtype dtype, const uint8_t *p, const 
         return vrf_mul(d->v[v], vrf_of(scale));
     }
     if (dtype == OX_IQ4_XS) { /* four bits and, elsewhere, two */
-        vrs low = vrs_bits(vrs_load((const int32_t *)(const void *)(p + OXI_REPACKED_ROWS * 4 + 4 * OXI_ROWS * v)), 4 * group, 4);
+        const void *four = p + OXI_REPACKED_ROWS * 4 + 4 * OXI_ROWS * v;
+        vrs low = vrs_bits(vrs_load((const int32_t *)four), 4 * group, 4);
         vrs high = vrs_bits(vrs_words(p + 2 * OXI_REPACKED_ROWS + 2 * OXI_ROWS * v), 2 * group, 2);
         vrf scale = vrf_fma(vrf_of(high), vrf_set1(16), vrf_of(low));
         return vrf_mul(d->v[v], vrf_fma(scale, vrf_set1(1), vrf_set1(-32)));
@@ -21858,16 +21906,18 @@ OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, const uint8_t *p
             OXI_UNROLL
             for (int v = 0; v < OXI_ISA(row_vectors); v++)
                 if (half == 1 || at_once < 8)
-                    total[v] = vrs_scaled(half == 1 && at_once < 8 ? total[v] : vrs_zero(), sums[v], vrs_one());
+                    total[v] =
+                        vrs_scaled(half == 1 && at_once < 8 ? total[v] : vrs_zero(), sums[v], vrs_one());
         }
         OXI_UNROLL
         for (int v = 0; v < OXI_ISA(row_vectors); v++)
-            if (OXI_ROW_MOST == 255 && extra) total[v] = sums[v];
+            if (OXI_ROW_LESS && extra) total[v] = sums[v];
         OXI_ISA(row_numbers) d = OXI_ISA(row_factors)(dtype, p), more = d;
         if (least) more = OXI_ISA(row_halves)(p + OXI_REPACKED_ROWS * least);
         OXI_UNROLL
         for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-            vrf none, factor = dtype == OX_IQ4_XS ? OXI_ISA(row_group_scale)(dtype, p, &d, &d, b, v, &none) : d.v[v];
+            vrf none, factor = dtype == OX_IQ4_XS ? OXI_ISA(row_group_scale)(dtype, p, &d, &d, b, v, &none)
+                                                  : d.v[v];
             sum.v[v] = vrf_fma(factor, vrf_fma(vrf_of(total[v]), scale, taken), sum.v[v]);
             if (least) sum.v[v] = vrf_fma(more.v[v], vrf_set1(x->sum[b]), sum.v[v]);
         }
@@ -21973,7 +22023,8 @@ OXI_INLINE void OXI_ISA(rows_dot_q6_k)(const uint8_t *p, const oxi_q8 *x, float 
                 }
             }
             OXI_UNROLL
-            for (int v = 0; v < OXI_ISA(row_vectors); v++) sum.v[v] = vrf_fma(d.v[v], vrf_of(total[v]), sum.v[v]);
+            for (int v = 0; v < OXI_ISA(row_vectors); v++)
+                sum.v[v] = vrf_fma(d.v[v], vrf_of(total[v]), sum.v[v]);
         }
     }
     OXI_ISA(row_store)(out, sum);
@@ -21981,10 +22032,9 @@ OXI_INLINE void OXI_ISA(rows_dot_q6_k)(const uint8_t *p, const oxi_q8 *x, float 
 
 /* Name, dtype, offset of codes, where least numbers are, steps at once. */
 #define OXI_EACH_REPACKED_32(X) \
-    X(mxfp4, OX_MXFP4, 12, 0, 4) X(q8_0, OX_Q8_0, OXI_ROW_MOST == 127 ? 0 : 128, 0, 8) \
-    X(iq4_nl, OX_IQ4_NL, OXI_ROW_MOST == 127 ? 0 : 128, 0, 8) \
-    X(iq4_xs, OX_IQ4_XS, OXI_ROW_MOST == 127 ? 0 : 128, 0, 8) \
-    X(q4_0, OX_Q4_0, 8, 0, 8) X(q4_1, OX_Q4_1, 0, 2, 8) X(q5_0, OX_Q5_0, 16, 0, 4) X(q5_1, OX_Q5_1, 0, 2, 4)
+    X(q4_0, OX_Q4_0, 8, 0, 8) X(q4_1, OX_Q4_1, 0, 2, 8) X(q5_0, OX_Q5_0, 16, 0, 4) X(q5_1, OX_Q5_1, 0, 2, 4) \
+    X(mxfp4, OX_MXFP4, 12, 0, 4) X(q8_0, OX_Q8_0, OXI_ROW_LESS, 0, 8) \
+    X(iq4_nl, OX_IQ4_NL, OXI_ROW_LESS, 0, 8) X(iq4_xs, OX_IQ4_XS, OXI_ROW_LESS, 0, 8)
 
 #define OXI_X(name, dtype, offset, least, at_once) \
 OXI_INLINE void OXI_ISA(rows_dot_##name)(const uint8_t *p, const oxi_q8 *x, float *out, int extra) { \
@@ -21999,10 +22049,10 @@ OXI_INLINE void OXI_ISA(rows_dot_q5_k)(const uint8_t *p, const oxi_q8 *x, float 
     OXI_ISA(rows_dot_k)(OX_Q5_K, OXI_BYTES_OX_Q5_K, p, x, out, 4, extra);
 }
 
-/* ---- as panels of codes ----------------------------------------------------------------------------------- */
+/* ---- as panels of codes -------------------------------------------------------------------------------- */
 
-/* n numbers of rows `first` to first + count as a panel of `width` lines. elements: of a block; steps: of a
- * part. */
+/* n numbers of rows `first` to first + count as a panel of `width` lines. elements: of a block; a part has
+ * `groups` groups of `fours` fours; `each` numbers share a scale. */
 OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, int groups, int fours, int each,
                                      int offset, int64_t n, const uint8_t *p, int first, int count,
                                      int64_t width, bool is_signed, const oxi_code_panel *to) {
@@ -22022,13 +22072,16 @@ OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, in
                     }
             }
         code += 4 * width * (elements / 4);
-        OXI_ISA(row_numbers) d = OXI_ISA(row_factors)(dtype, p + (dtype == OX_Q6_K ? OXI_REPACKED_ROWS * 208 : 0));
+        const uint8_t *factors = p + (dtype == OX_Q6_K ? OXI_REPACKED_ROWS * 208 : 0);
+        OXI_ISA(row_numbers) d = OXI_ISA(row_factors)(dtype, factors);
         OXI_ISA(row_numbers) least = OXI_ISA(row_halves)(p + 2 * OXI_REPACKED_ROWS);
         for (int group = 0; group < elements / each; group++, scale += width, extra += extra ? width : 0)
             for (int i = 0; i < count; i += OXI_ROWS) {
-                vrf taken, s = OXI_ISA(row_group_scale)(dtype, p, &d, &least, group, (first + i) / OXI_ROWS, &taken);
+                int v = (first + i) / OXI_ROWS;
+                vrf taken, s = OXI_ISA(row_group_scale)(dtype, p, &d, &least, group, v, &taken);
                 vrf_store(scale + i, s);
-                if (extra) vrf_store(extra + i, is_signed ? taken : vrf_fma(s, vrf_set1((float)offset), taken));
+                if (extra)
+                    vrf_store(extra + i, is_signed ? taken : vrf_fma(s, vrf_set1((float)offset), taken));
             }
     }
 }
@@ -22039,46 +22092,51 @@ OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, in
 #endif
 /* Name, dtype, groups of a part, fours of a group, numbers with a scale, offset of codes. */
 #define OXI_REPACKED_TYPES(X) \
-    X(q4_0, OX_Q4_0, 2, 4, 32, 8) X(q4_1, OX_Q4_1, 2, 4, 32, 0) X(q5_0, OX_Q5_0, 2, 4, 32, 16) X(q5_1, OX_Q5_1, 2, 4, 32, 0) \
-    X(q4_k, OX_Q4_K, 2, 8, 32, 0) X(mxfp4, OX_MXFP4, 2, 4, 32, 12) OXI_REPACKED_MORE_BITS(X)
+    X(q4_0, OX_Q4_0, 2, 4, 32, 8) X(q4_1, OX_Q4_1, 2, 4, 32, 0) X(q5_0, OX_Q5_0, 2, 4, 32, 16) \
+    X(q5_1, OX_Q5_1, 2, 4, 32, 0) X(mxfp4, OX_MXFP4, 2, 4, 32, 12) X(q4_k, OX_Q4_K, 2, 8, 32, 0) \
+    OXI_REPACKED_MORE_BITS(X)
 /* Codes of eight bits: where an instruction multiplies bytes whose sums pass 16 bits. */
 #ifdef OXI_WIDE_ROWS
 #define OXI_REPACKED_WIDE_TYPES(X) \
-    X(q8_0, OX_Q8_0, 2, 4, 32, OXI_ROW_MOST == 127 ? 0 : 128) X(iq4_nl, OX_IQ4_NL, 2, 4, 32, OXI_ROW_MOST == 127 ? 0 : 128) \
-    X(iq4_xs, OX_IQ4_XS, 2, 4, 32, OXI_ROW_MOST == 127 ? 0 : 128)
+    X(q8_0, OX_Q8_0, 2, 4, 32, OXI_ROW_LESS) X(iq4_nl, OX_IQ4_NL, 2, 4, 32, OXI_ROW_LESS) \
+    X(iq4_xs, OX_IQ4_XS, 2, 4, 32, OXI_ROW_LESS)
 #else
 #define OXI_REPACKED_WIDE_TYPES(X)
 #endif
-/* Two groups at a time, 256 numbers of one and of the other: two streams that the processor follows apart. */
-#define OXI_DOT_REPACKED(kernel, name, dtype, extra) \
-OXI_KERNEL void OXI_ISA(kernel)(int64_t groups, int64_t group_bytes, int64_t n, const void *blocks, \
-                                const oxi_q8 *x, float *out) { \
-    enum { bytes = OXI_REPACKED_ROWS * OXI_BYTES_##dtype * (256 / OXI_ELEMENTS_##dtype) }; \
-    const uint8_t *p = (const uint8_t *)blocks; \
-    int64_t half = (groups + 1) / 2; \
-    memset(out, 0, (size_t)(OXI_REPACKED_ROWS * groups) * sizeof *out); \
-    for (int64_t i = 0; i < half; i++) \
-        for (int64_t at = 0; at < n / 256; at++) \
-            for (int64_t j = i; j < groups; j += half) \
-                OXI_ISA(rows_dot_##name)(p + j * group_bytes + at * bytes, x + at, out + OXI_REPACKED_ROWS * j, \
-                                         extra); \
-}
+
 #define OXI_X(name, dtype, groups, fours, each, offset) \
-OXI_KERNEL void OXI_ISA(unpack_rows_##name)(int64_t n, const void *rows, int first, int count, int64_t width, \
-                                            bool is_signed, const oxi_code_panel *to) { \
+OXI_KERNEL void OXI_ISA(unpack_rows_##name)(int64_t n, const void *rows, int first, int count, \
+                                            int64_t width, bool is_signed, const oxi_code_panel *to) { \
     OXI_ISA(rows_unpack)(dtype, OXI_ELEMENTS_##dtype, OXI_BYTES_##dtype, groups, fours, each, offset, n, \
                          (const uint8_t *)rows, first, count, width, is_signed, to); \
 }
 OXI_REPACKED_TYPES(OXI_X)
 OXI_REPACKED_WIDE_TYPES(OXI_X)
 #undef OXI_X
-#define OXI_X(name, dtype, groups, fours, each, offset) OXI_DOT_REPACKED(dot_repacked_##name, name, dtype, 0)
+
+/* Two groups at a time, 256 numbers of one and of the other: two streams that the processor follows apart. */
+#define OXI_DOT_REPACKED(kernel, name, dtype, extra) \
+OXI_KERNEL void OXI_ISA(kernel)(int64_t groups, int64_t group_bytes, int64_t n, const void *blocks, \
+                                const oxi_q8 *x, float *out) { \
+    enum { bytes = OXI_REPACKED_ROWS * OXI_BYTES_##dtype * (256 / OXI_ELEMENTS_##dtype) }; \
+    int64_t half = (groups + 1) / 2; \
+    memset(out, 0, (size_t)(OXI_REPACKED_ROWS * groups) * sizeof *out); \
+    for (int64_t i = 0; i < half; i++) \
+        for (int64_t at = 0; at < n / 256; at++) \
+            for (int64_t j = i; j < groups; j += half) { \
+                const uint8_t *p = (const uint8_t *)blocks + j * group_bytes + at * bytes; \
+                OXI_ISA(rows_dot_##name)(p, x + at, out + OXI_REPACKED_ROWS * j, extra); \
+            } \
+}
+#define OXI_X(name, dtype, groups, fours, each, offset) \
+    OXI_DOT_REPACKED(dot_repacked_##name, name, dtype, 0)
 OXI_REPACKED_TYPES(OXI_X)
 #if !defined(OXI_X86)
 OXI_REPACKED_WIDE_TYPES(OXI_X)
 #endif
 #undef OXI_X
-#define OXI_X(name, dtype, groups, fours, each, offset) OXI_DOT_REPACKED(dot_extra_repacked_##name, name, dtype, 1)
+#define OXI_X(name, dtype, groups, fours, each, offset) \
+    OXI_DOT_REPACKED(dot_extra_repacked_##name, name, dtype, 1)
 #if !defined(OXI_X86)
 OXI_REPACKED_TYPES(OXI_X)
 #endif
@@ -22116,7 +22174,7 @@ static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels *k) {
 #undef OXI_REPACKED_TYPES
 #undef OXI_REPACKED_MORE_BITS
 #undef OXI_REPACKED_WIDE_TYPES
-#undef OXI_ROW_MOST
+#undef OXI_ROW_LESS
 #undef OXI_WIDE_ROWS
 #undef OXI_EACH_REPACKED_32
 #undef OXI_DOT_REPACKED
@@ -25092,7 +25150,8 @@ OXI_KERNEL void OXI_ISA(round_bf16)(int64_t n, const float *x, uint16_t *out) {
 
 /* Byte j of 16 lanes times their scales, less extra. */
 #define OXI_CODES_TIMES(codes, j) \
-    _mm512_fmsub_ps(_mm512_cvtepi32_ps(_mm512_srai_epi32(_mm512_slli_epi32(codes, 24 - 8 * (j)), 24)), scale, extra)
+    _mm512_fmsub_ps(_mm512_cvtepi32_ps(_mm512_srai_epi32(_mm512_slli_epi32(codes, 24 - 8 * (j)), 24)), \
+                    scale, extra)
 #define OXI_CODES_PAIR(codes, j, to) { \
         __m512 low = OXI_CODES_TIMES(codes, j), high = OXI_CODES_TIMES(codes, (j) + 1); \
         __m512i both; \
@@ -25106,7 +25165,7 @@ OXI_KERNEL void OXI_ISA(pairs_of_codes)(int64_t n, int group, const oxi_code_pan
     uint16_t order[32];
     for (int i = 0; i < 32; i++) order[i] = (uint16_t)(i / 2 + i % 2 * 16);
     __m512i beside = _mm512_loadu_si512(order);
-    for (int64_t at = 0; at < n; at += group, scales += 32, extras += 32, code += group / 4 * 32, to += group / 2 * 32)
+    for (int64_t at = 0; at < n; at += group) {
         for (int half = 0; half < 32; half += 16) {
             __m512 scale = _mm512_loadu_ps(scales + half), extra = _mm512_loadu_ps(extras + half);
             for (int step = 0; step < group / 4; step++) {
@@ -25115,6 +25174,11 @@ OXI_KERNEL void OXI_ISA(pairs_of_codes)(int64_t n, int group, const oxi_code_pan
                 OXI_CODES_PAIR(codes, 2, to + 64 * step + 32 + half)
             }
         }
+        scales += 32;
+        extras += 32;
+        code += group / 4 * 32;
+        to += group / 2 * 32;
+    }
 }
 #undef OXI_CODES_TIMES
 #undef OXI_CODES_PAIR
@@ -27213,7 +27277,8 @@ OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, oxi_q8 *
                     total = vf_add(total, vi_to_vf(codes));
                 }
                 halves[half] = vf_hsum(total);
-                out->total[2 * i + half] = out->crossed_total[oxi_crossed(2 * i + half)] = (int16_t)halves[half];
+                out->total[2 * i + half] = (int16_t)halves[half];
+                out->crossed_total[oxi_crossed(2 * i + half)] = (int16_t)halves[half];
             }
             out->ratio[i] = out->crossed_ratio[oxi_crossed(i)] = (int16_t)ratio;
             out->crossed_sum[oxi_crossed(i)] = (int16_t)(halves[0] + halves[1]);
@@ -27302,13 +27367,16 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
  * as panels of codes want them. Stamped by cpu/tiers.c; what reads f16 numbers and e8m0 is blocks.inc's. */
 
 /* ---- lanes ------------------------------------------------------------------------------------------------
- * vr: OXI_ROWS rows, four bytes each; vrs: as many int32; vrf: as many floats.
- * vr_spread: the four bytes at p in each lane. Shifts carry bits from byte to byte: a mask follows.
- * vrs_number: byte i of each lane; vrs_bits: `count` bits from bit `from` on; vrs_words: the uint16 numbers at p. vrs_step adds up the products of codes and of q: on x86 unsigned codes, in 16
- * bits, which must hold them, or by VNNI (extra) in 32; on Arm signed codes in 32, extra: by its dot products. vrs_scaled adds
- * sums of 16 bits, on Arm of 32, times a scale to an int32. Scales are made two to a lane, as
- * words: vrw_even and vrw_odd widen bytes 0 and 2, 1 and 3; vrw_low and vrw_high make one of the two what
- * vrs_scaled takes; vrs_dot adds their products with two words, spread; vrs_one is a scale of 1. */
+ * vr: OXI_ROWS rows, four bytes each; vrs: as many int32; vrf: as many floats. OXI_ROW_LESS: what
+ * codes of eight bits are raised by; OXI_WIDE_ROWS: where types that have such are.
+ * vr_spread    the four bytes at p in each lane. Shifts carry bits from byte to byte: a mask follows
+ * vrs_number   byte i of each lane; _bits: `count` bits from bit `from` on; vrs_words: the uint16 numbers at p
+ * vrs_step     adds up products of codes and of q: on x86 of unsigned codes, in 16 bits, which must hold them,
+ *              or in 32 by VNNI (extra); on Arm of signed ones in 32, by dot products if extra
+ * vrs_scaled   total + sums of vrs_step times a scale; vrs_one: the scale 1
+ * vrw          scales, two to a lane, as words: vrw_even and vrw_odd widen bytes 0 and 2, 1 and 3; vrw_low and
+ *              vrw_high make one of the two what vrs_scaled takes; vrs_dot adds the products of both with two
+ *              words */
 #if defined(OXI_X86) && VF > 1
 #define OXI_REPACKED 1
 #if VF == 16
@@ -27328,13 +27396,13 @@ typedef __m256i OXI_ISA(vr);
 typedef __m128i OXI_ISA(vr);
 #endif
 typedef OXI_ISA(vr) OXI_ISA(vrs);
-#define OXI_ROW_MOST 255 /* of a code that is multiplied */
+#define OXI_ROW_LESS 128
 #if defined(OXI_VNNI) && (VF == 16 || OXI_ISA(FMA))
 #define OXI_WIDE_ROWS 1
 #endif
 #elif VF == 4
 #define OXI_REPACKED 1
-#define OXI_ROW_MOST 127
+#define OXI_ROW_LESS 0
 #define OXI_WIDE_ROWS 1
 #define OXI_ROWS 4
 typedef uint8x16_t OXI_ISA(vr);
@@ -27506,7 +27574,8 @@ OXI_INLINE vrs vrs_one(void) { return vdupq_n_s32(1); }
 OXI_INLINE vrs vrs_step(vrs sums, vr codes, vr x, int extra) {
     int8x16_t c = vreinterpretq_s8_u8(codes), q = vreinterpretq_s8_u8(x);
     if (extra) return OXI_ISA(vb_dot)(sums, c, q);
-    int16x8_t low = vmull_s8(vget_low_s8(c), vget_low_s8(q)), high = vmull_s8(vget_high_s8(c), vget_high_s8(q));
+    int16x8_t low = vmull_s8(vget_low_s8(c), vget_low_s8(q));
+    int16x8_t high = vmull_s8(vget_high_s8(c), vget_high_s8(q));
     return vpadalq_s16(sums, vpaddq_s16(low, high));
 }
 OXI_INLINE vrs vrs_scaled(vrs total, vrs sums, vrs scale) { return vmlaq_s32(total, sums, scale); }
@@ -27515,7 +27584,8 @@ OXI_INLINE int16x8_t OXI_ISA(vrs_spread_words)(const int16_t *two) {
 }
 OXI_INLINE vrs vrs_dot(vrs total, vrs a, const int16_t *two) {
     int16x8_t b = OXI_ISA(vrs_spread_words)(two), w = vreinterpretq_s16_s32(a);
-    int32x4_t low = vmull_s16(vget_low_s16(w), vget_low_s16(b)), high = vmull_s16(vget_high_s16(w), vget_high_s16(b));
+    int32x4_t low = vmull_s16(vget_low_s16(w), vget_low_s16(b));
+    int32x4_t high = vmull_s16(vget_high_s16(w), vget_high_s16(b));
     return vaddq_s32(total, vpaddq_s32(low, high));
 }
 OXI_INLINE vrs vrw_odd(vr a, bool is_signed) {
@@ -27535,7 +27605,9 @@ OXI_INLINE vrf vrf_of(vrs a) { return vcvtq_f32_s32(a); }
 #endif
 
 enum { OXI_ISA(row_vectors) = OXI_REPACKED_ROWS / OXI_ROWS };
-typedef struct OXI_ISA(row_numbers) { vrf v[OXI_REPACKED_ROWS / OXI_ROWS]; } OXI_ISA(row_numbers);
+typedef struct OXI_ISA(row_numbers) {
+    vrf v[OXI_REPACKED_ROWS / OXI_ROWS];
+} OXI_ISA(row_numbers);
 
 OXI_INLINE OXI_ISA(row_numbers) OXI_ISA(row_load)(const float *p) {
     OXI_ISA(row_numbers) r;
@@ -27579,12 +27651,12 @@ OXI_INLINE vr OXI_ISA(row_sixteens)(vr a, int from) {
 /* A block has parts of 32 numbers, 64 of q4_k and q5_k, 128 of q6_k; a part two groups, of q6_k four, whose
  * numbers are four times `four` fours. The codes of one of these, with the offset of their type. */
 OXI_INLINE vr OXI_ISA(row_codes)(ox_dtype dtype, const uint8_t *p, int part, int group, int four, int v) {
-    const uint8_t *iq4 = OXI_ROW_MOST == 127 ? (const uint8_t *)oxi_table_iq4 : oxi_table_iq4_plus_128;
+    const uint8_t *iq4 = OXI_ROW_LESS ? oxi_table_iq4_plus_128 : (const uint8_t *)oxi_table_iq4;
     vr a, b;
     switch (dtype) {
     case OX_Q8_0:
         a = OXI_ISA(four_of_rows)(p, 2 + 16 * group, four, v);
-        return OXI_ROW_MOST == 127 ? a : vr_sub(a, vr_bytes(128)); /* code + 128 */
+        return vr_sub(a, vr_bytes(OXI_ROW_LESS)); /* modulo 256 it is as well added */
     case OX_IQ4_NL:
         return vr_look_up(iq4, OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 2, four, v), group > 0));
     case OX_IQ4_XS:
@@ -27601,8 +27673,7 @@ OXI_INLINE vr OXI_ISA(row_codes)(ox_dtype dtype, const uint8_t *p, int part, int
     case OX_Q5_1:
         a = OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 8, four, v), group > 0);
         return vr_or(a, OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 4, 0, v), 4 * group + four));
-    case OX_Q4_K:
-        return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 16 + 32 * part, four, v), group > 0);
+    case OX_Q4_K: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 16 + 32 * part, four, v), group > 0);
     case OX_Q5_K:
         a = OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 48 + 32 * part, four, v), group > 0);
         b = vr_right(OXI_ISA(four_of_rows)(p, 16, four, v), 2 * part);
@@ -27616,7 +27687,9 @@ OXI_INLINE vr OXI_ISA(row_codes)(ox_dtype dtype, const uint8_t *p, int part, int
 }
 
 /* Scales and minima of q4_k and q5_k, six bits each: four in the bytes of a lane. */
-typedef struct OXI_ISA(row_scales) { vr scale[2], least[2]; } OXI_ISA(row_scales);
+typedef struct OXI_ISA(row_scales) {
+    vr scale[2], least[2];
+} OXI_ISA(row_scales);
 OXI_INLINE OXI_ISA(row_scales) OXI_ISA(row_scales_k)(const uint8_t *p, int v) {
     OXI_ISA(row_scales) r;
     vr a = OXI_ISA(four_of_rows)(p, 4, 0, v), b = OXI_ISA(four_of_rows)(p, 4, 1, v),
@@ -27647,7 +27720,8 @@ OXI_INLINE vrf OXI_ISA(row_group_scale)(ox_dtype dtype, const uint8_t *p, const 
         return vrf_mul(d->v[v], vrf_of(scale));
     }
     if (dtype == OX_IQ4_XS) { /* four bits and, elsewhere, two */
-        vrs low = vrs_bits(vrs_load((const int32_t *)(const void *)(p + OXI_REPACKED_ROWS * 4 + 4 * OXI_ROWS * v)), 4 * group, 4);
+        const void *four = p + OXI_REPACKED_ROWS * 4 + 4 * OXI_ROWS * v;
+        vrs low = vrs_bits(vrs_load((const int32_t *)four), 4 * group, 4);
         vrs high = vrs_bits(vrs_words(p + 2 * OXI_REPACKED_ROWS + 2 * OXI_ROWS * v), 2 * group, 2);
         vrf scale = vrf_fma(vrf_of(high), vrf_set1(16), vrf_of(low));
         return vrf_mul(d->v[v], vrf_fma(scale, vrf_set1(1), vrf_set1(-32)));
@@ -27700,16 +27774,18 @@ OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, const uint8_t *p
             OXI_UNROLL
             for (int v = 0; v < OXI_ISA(row_vectors); v++)
                 if (half == 1 || at_once < 8)
-                    total[v] = vrs_scaled(half == 1 && at_once < 8 ? total[v] : vrs_zero(), sums[v], vrs_one());
+                    total[v] =
+                        vrs_scaled(half == 1 && at_once < 8 ? total[v] : vrs_zero(), sums[v], vrs_one());
         }
         OXI_UNROLL
         for (int v = 0; v < OXI_ISA(row_vectors); v++)
-            if (OXI_ROW_MOST == 255 && extra) total[v] = sums[v];
+            if (OXI_ROW_LESS && extra) total[v] = sums[v];
         OXI_ISA(row_numbers) d = OXI_ISA(row_factors)(dtype, p), more = d;
         if (least) more = OXI_ISA(row_halves)(p + OXI_REPACKED_ROWS * least);
         OXI_UNROLL
         for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-            vrf none, factor = dtype == OX_IQ4_XS ? OXI_ISA(row_group_scale)(dtype, p, &d, &d, b, v, &none) : d.v[v];
+            vrf none, factor = dtype == OX_IQ4_XS ? OXI_ISA(row_group_scale)(dtype, p, &d, &d, b, v, &none)
+                                                  : d.v[v];
             sum.v[v] = vrf_fma(factor, vrf_fma(vrf_of(total[v]), scale, taken), sum.v[v]);
             if (least) sum.v[v] = vrf_fma(more.v[v], vrf_set1(x->sum[b]), sum.v[v]);
         }
@@ -27815,7 +27891,8 @@ OXI_INLINE void OXI_ISA(rows_dot_q6_k)(const uint8_t *p, const oxi_q8 *x, float 
                 }
             }
             OXI_UNROLL
-            for (int v = 0; v < OXI_ISA(row_vectors); v++) sum.v[v] = vrf_fma(d.v[v], vrf_of(total[v]), sum.v[v]);
+            for (int v = 0; v < OXI_ISA(row_vectors); v++)
+                sum.v[v] = vrf_fma(d.v[v], vrf_of(total[v]), sum.v[v]);
         }
     }
     OXI_ISA(row_store)(out, sum);
@@ -27823,10 +27900,9 @@ OXI_INLINE void OXI_ISA(rows_dot_q6_k)(const uint8_t *p, const oxi_q8 *x, float 
 
 /* Name, dtype, offset of codes, where least numbers are, steps at once. */
 #define OXI_EACH_REPACKED_32(X) \
-    X(mxfp4, OX_MXFP4, 12, 0, 4) X(q8_0, OX_Q8_0, OXI_ROW_MOST == 127 ? 0 : 128, 0, 8) \
-    X(iq4_nl, OX_IQ4_NL, OXI_ROW_MOST == 127 ? 0 : 128, 0, 8) \
-    X(iq4_xs, OX_IQ4_XS, OXI_ROW_MOST == 127 ? 0 : 128, 0, 8) \
-    X(q4_0, OX_Q4_0, 8, 0, 8) X(q4_1, OX_Q4_1, 0, 2, 8) X(q5_0, OX_Q5_0, 16, 0, 4) X(q5_1, OX_Q5_1, 0, 2, 4)
+    X(q4_0, OX_Q4_0, 8, 0, 8) X(q4_1, OX_Q4_1, 0, 2, 8) X(q5_0, OX_Q5_0, 16, 0, 4) X(q5_1, OX_Q5_1, 0, 2, 4) \
+    X(mxfp4, OX_MXFP4, 12, 0, 4) X(q8_0, OX_Q8_0, OXI_ROW_LESS, 0, 8) \
+    X(iq4_nl, OX_IQ4_NL, OXI_ROW_LESS, 0, 8) X(iq4_xs, OX_IQ4_XS, OXI_ROW_LESS, 0, 8)
 
 #define OXI_X(name, dtype, offset, least, at_once) \
 OXI_INLINE void OXI_ISA(rows_dot_##name)(const uint8_t *p, const oxi_q8 *x, float *out, int extra) { \
@@ -27841,10 +27917,10 @@ OXI_INLINE void OXI_ISA(rows_dot_q5_k)(const uint8_t *p, const oxi_q8 *x, float 
     OXI_ISA(rows_dot_k)(OX_Q5_K, OXI_BYTES_OX_Q5_K, p, x, out, 4, extra);
 }
 
-/* ---- as panels of codes ----------------------------------------------------------------------------------- */
+/* ---- as panels of codes -------------------------------------------------------------------------------- */
 
-/* n numbers of rows `first` to first + count as a panel of `width` lines. elements: of a block; steps: of a
- * part. */
+/* n numbers of rows `first` to first + count as a panel of `width` lines. elements: of a block; a part has
+ * `groups` groups of `fours` fours; `each` numbers share a scale. */
 OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, int groups, int fours, int each,
                                      int offset, int64_t n, const uint8_t *p, int first, int count,
                                      int64_t width, bool is_signed, const oxi_code_panel *to) {
@@ -27864,13 +27940,16 @@ OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, in
                     }
             }
         code += 4 * width * (elements / 4);
-        OXI_ISA(row_numbers) d = OXI_ISA(row_factors)(dtype, p + (dtype == OX_Q6_K ? OXI_REPACKED_ROWS * 208 : 0));
+        const uint8_t *factors = p + (dtype == OX_Q6_K ? OXI_REPACKED_ROWS * 208 : 0);
+        OXI_ISA(row_numbers) d = OXI_ISA(row_factors)(dtype, factors);
         OXI_ISA(row_numbers) least = OXI_ISA(row_halves)(p + 2 * OXI_REPACKED_ROWS);
         for (int group = 0; group < elements / each; group++, scale += width, extra += extra ? width : 0)
             for (int i = 0; i < count; i += OXI_ROWS) {
-                vrf taken, s = OXI_ISA(row_group_scale)(dtype, p, &d, &least, group, (first + i) / OXI_ROWS, &taken);
+                int v = (first + i) / OXI_ROWS;
+                vrf taken, s = OXI_ISA(row_group_scale)(dtype, p, &d, &least, group, v, &taken);
                 vrf_store(scale + i, s);
-                if (extra) vrf_store(extra + i, is_signed ? taken : vrf_fma(s, vrf_set1((float)offset), taken));
+                if (extra)
+                    vrf_store(extra + i, is_signed ? taken : vrf_fma(s, vrf_set1((float)offset), taken));
             }
     }
 }
@@ -27881,46 +27960,51 @@ OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, in
 #endif
 /* Name, dtype, groups of a part, fours of a group, numbers with a scale, offset of codes. */
 #define OXI_REPACKED_TYPES(X) \
-    X(q4_0, OX_Q4_0, 2, 4, 32, 8) X(q4_1, OX_Q4_1, 2, 4, 32, 0) X(q5_0, OX_Q5_0, 2, 4, 32, 16) X(q5_1, OX_Q5_1, 2, 4, 32, 0) \
-    X(q4_k, OX_Q4_K, 2, 8, 32, 0) X(mxfp4, OX_MXFP4, 2, 4, 32, 12) OXI_REPACKED_MORE_BITS(X)
+    X(q4_0, OX_Q4_0, 2, 4, 32, 8) X(q4_1, OX_Q4_1, 2, 4, 32, 0) X(q5_0, OX_Q5_0, 2, 4, 32, 16) \
+    X(q5_1, OX_Q5_1, 2, 4, 32, 0) X(mxfp4, OX_MXFP4, 2, 4, 32, 12) X(q4_k, OX_Q4_K, 2, 8, 32, 0) \
+    OXI_REPACKED_MORE_BITS(X)
 /* Codes of eight bits: where an instruction multiplies bytes whose sums pass 16 bits. */
 #ifdef OXI_WIDE_ROWS
 #define OXI_REPACKED_WIDE_TYPES(X) \
-    X(q8_0, OX_Q8_0, 2, 4, 32, OXI_ROW_MOST == 127 ? 0 : 128) X(iq4_nl, OX_IQ4_NL, 2, 4, 32, OXI_ROW_MOST == 127 ? 0 : 128) \
-    X(iq4_xs, OX_IQ4_XS, 2, 4, 32, OXI_ROW_MOST == 127 ? 0 : 128)
+    X(q8_0, OX_Q8_0, 2, 4, 32, OXI_ROW_LESS) X(iq4_nl, OX_IQ4_NL, 2, 4, 32, OXI_ROW_LESS) \
+    X(iq4_xs, OX_IQ4_XS, 2, 4, 32, OXI_ROW_LESS)
 #else
 #define OXI_REPACKED_WIDE_TYPES(X)
 #endif
-/* Two groups at a time, 256 numbers of one and of the other: two streams that the processor follows apart. */
-#define OXI_DOT_REPACKED(kernel, name, dtype, extra) \
-OXI_KERNEL void OXI_ISA(kernel)(int64_t groups, int64_t group_bytes, int64_t n, const void *blocks, \
-                                const oxi_q8 *x, float *out) { \
-    enum { bytes = OXI_REPACKED_ROWS * OXI_BYTES_##dtype * (256 / OXI_ELEMENTS_##dtype) }; \
-    const uint8_t *p = (const uint8_t *)blocks; \
-    int64_t half = (groups + 1) / 2; \
-    memset(out, 0, (size_t)(OXI_REPACKED_ROWS * groups) * sizeof *out); \
-    for (int64_t i = 0; i < half; i++) \
-        for (int64_t at = 0; at < n / 256; at++) \
-            for (int64_t j = i; j < groups; j += half) \
-                OXI_ISA(rows_dot_##name)(p + j * group_bytes + at * bytes, x + at, out + OXI_REPACKED_ROWS * j, \
-                                         extra); \
-}
+
 #define OXI_X(name, dtype, groups, fours, each, offset) \
-OXI_KERNEL void OXI_ISA(unpack_rows_##name)(int64_t n, const void *rows, int first, int count, int64_t width, \
-                                            bool is_signed, const oxi_code_panel *to) { \
+OXI_KERNEL void OXI_ISA(unpack_rows_##name)(int64_t n, const void *rows, int first, int count, \
+                                            int64_t width, bool is_signed, const oxi_code_panel *to) { \
     OXI_ISA(rows_unpack)(dtype, OXI_ELEMENTS_##dtype, OXI_BYTES_##dtype, groups, fours, each, offset, n, \
                          (const uint8_t *)rows, first, count, width, is_signed, to); \
 }
 OXI_REPACKED_TYPES(OXI_X)
 OXI_REPACKED_WIDE_TYPES(OXI_X)
 #undef OXI_X
-#define OXI_X(name, dtype, groups, fours, each, offset) OXI_DOT_REPACKED(dot_repacked_##name, name, dtype, 0)
+
+/* Two groups at a time, 256 numbers of one and of the other: two streams that the processor follows apart. */
+#define OXI_DOT_REPACKED(kernel, name, dtype, extra) \
+OXI_KERNEL void OXI_ISA(kernel)(int64_t groups, int64_t group_bytes, int64_t n, const void *blocks, \
+                                const oxi_q8 *x, float *out) { \
+    enum { bytes = OXI_REPACKED_ROWS * OXI_BYTES_##dtype * (256 / OXI_ELEMENTS_##dtype) }; \
+    int64_t half = (groups + 1) / 2; \
+    memset(out, 0, (size_t)(OXI_REPACKED_ROWS * groups) * sizeof *out); \
+    for (int64_t i = 0; i < half; i++) \
+        for (int64_t at = 0; at < n / 256; at++) \
+            for (int64_t j = i; j < groups; j += half) { \
+                const uint8_t *p = (const uint8_t *)blocks + j * group_bytes + at * bytes; \
+                OXI_ISA(rows_dot_##name)(p, x + at, out + OXI_REPACKED_ROWS * j, extra); \
+            } \
+}
+#define OXI_X(name, dtype, groups, fours, each, offset) \
+    OXI_DOT_REPACKED(dot_repacked_##name, name, dtype, 0)
 OXI_REPACKED_TYPES(OXI_X)
 #if !defined(OXI_X86)
 OXI_REPACKED_WIDE_TYPES(OXI_X)
 #endif
 #undef OXI_X
-#define OXI_X(name, dtype, groups, fours, each, offset) OXI_DOT_REPACKED(dot_extra_repacked_##name, name, dtype, 1)
+#define OXI_X(name, dtype, groups, fours, each, offset) \
+    OXI_DOT_REPACKED(dot_extra_repacked_##name, name, dtype, 1)
 #if !defined(OXI_X86)
 OXI_REPACKED_TYPES(OXI_X)
 #endif
@@ -27958,7 +28042,7 @@ static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels *k) {
 #undef OXI_REPACKED_TYPES
 #undef OXI_REPACKED_MORE_BITS
 #undef OXI_REPACKED_WIDE_TYPES
-#undef OXI_ROW_MOST
+#undef OXI_ROW_LESS
 #undef OXI_WIDE_ROWS
 #undef OXI_EACH_REPACKED_32
 #undef OXI_DOT_REPACKED
@@ -30850,7 +30934,8 @@ OXI_KERNEL void OXI_ISA(round_bf16)(int64_t n, const float *x, uint16_t *out) {
 
 /* Byte j of 16 lanes times their scales, less extra. */
 #define OXI_CODES_TIMES(codes, j) \
-    _mm512_fmsub_ps(_mm512_cvtepi32_ps(_mm512_srai_epi32(_mm512_slli_epi32(codes, 24 - 8 * (j)), 24)), scale, extra)
+    _mm512_fmsub_ps(_mm512_cvtepi32_ps(_mm512_srai_epi32(_mm512_slli_epi32(codes, 24 - 8 * (j)), 24)), \
+                    scale, extra)
 #define OXI_CODES_PAIR(codes, j, to) { \
         __m512 low = OXI_CODES_TIMES(codes, j), high = OXI_CODES_TIMES(codes, (j) + 1); \
         __m512i both; \
@@ -30864,7 +30949,7 @@ OXI_KERNEL void OXI_ISA(pairs_of_codes)(int64_t n, int group, const oxi_code_pan
     uint16_t order[32];
     for (int i = 0; i < 32; i++) order[i] = (uint16_t)(i / 2 + i % 2 * 16);
     __m512i beside = _mm512_loadu_si512(order);
-    for (int64_t at = 0; at < n; at += group, scales += 32, extras += 32, code += group / 4 * 32, to += group / 2 * 32)
+    for (int64_t at = 0; at < n; at += group) {
         for (int half = 0; half < 32; half += 16) {
             __m512 scale = _mm512_loadu_ps(scales + half), extra = _mm512_loadu_ps(extras + half);
             for (int step = 0; step < group / 4; step++) {
@@ -30873,6 +30958,11 @@ OXI_KERNEL void OXI_ISA(pairs_of_codes)(int64_t n, int group, const oxi_code_pan
                 OXI_CODES_PAIR(codes, 2, to + 64 * step + 32 + half)
             }
         }
+        scales += 32;
+        extras += 32;
+        code += group / 4 * 32;
+        to += group / 2 * 32;
+    }
 }
 #undef OXI_CODES_TIMES
 #undef OXI_CODES_PAIR
@@ -32971,7 +33061,8 @@ OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, oxi_q8 *
                     total = vf_add(total, vi_to_vf(codes));
                 }
                 halves[half] = vf_hsum(total);
-                out->total[2 * i + half] = out->crossed_total[oxi_crossed(2 * i + half)] = (int16_t)halves[half];
+                out->total[2 * i + half] = (int16_t)halves[half];
+                out->crossed_total[oxi_crossed(2 * i + half)] = (int16_t)halves[half];
             }
             out->ratio[i] = out->crossed_ratio[oxi_crossed(i)] = (int16_t)ratio;
             out->crossed_sum[oxi_crossed(i)] = (int16_t)(halves[0] + halves[1]);
@@ -33060,13 +33151,16 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
  * as panels of codes want them. Stamped by cpu/tiers.c; what reads f16 numbers and e8m0 is blocks.inc's. */
 
 /* ---- lanes ------------------------------------------------------------------------------------------------
- * vr: OXI_ROWS rows, four bytes each; vrs: as many int32; vrf: as many floats.
- * vr_spread: the four bytes at p in each lane. Shifts carry bits from byte to byte: a mask follows.
- * vrs_number: byte i of each lane; vrs_bits: `count` bits from bit `from` on; vrs_words: the uint16 numbers at p. vrs_step adds up the products of codes and of q: on x86 unsigned codes, in 16
- * bits, which must hold them, or by VNNI (extra) in 32; on Arm signed codes in 32, extra: by its dot products. vrs_scaled adds
- * sums of 16 bits, on Arm of 32, times a scale to an int32. Scales are made two to a lane, as
- * words: vrw_even and vrw_odd widen bytes 0 and 2, 1 and 3; vrw_low and vrw_high make one of the two what
- * vrs_scaled takes; vrs_dot adds their products with two words, spread; vrs_one is a scale of 1. */
+ * vr: OXI_ROWS rows, four bytes each; vrs: as many int32; vrf: as many floats. OXI_ROW_LESS: what
+ * codes of eight bits are raised by; OXI_WIDE_ROWS: where types that have such are.
+ * vr_spread    the four bytes at p in each lane. Shifts carry bits from byte to byte: a mask follows
+ * vrs_number   byte i of each lane; _bits: `count` bits from bit `from` on; vrs_words: the uint16 numbers at p
+ * vrs_step     adds up products of codes and of q: on x86 of unsigned codes, in 16 bits, which must hold them,
+ *              or in 32 by VNNI (extra); on Arm of signed ones in 32, by dot products if extra
+ * vrs_scaled   total + sums of vrs_step times a scale; vrs_one: the scale 1
+ * vrw          scales, two to a lane, as words: vrw_even and vrw_odd widen bytes 0 and 2, 1 and 3; vrw_low and
+ *              vrw_high make one of the two what vrs_scaled takes; vrs_dot adds the products of both with two
+ *              words */
 #if defined(OXI_X86) && VF > 1
 #define OXI_REPACKED 1
 #if VF == 16
@@ -33086,13 +33180,13 @@ typedef __m256i OXI_ISA(vr);
 typedef __m128i OXI_ISA(vr);
 #endif
 typedef OXI_ISA(vr) OXI_ISA(vrs);
-#define OXI_ROW_MOST 255 /* of a code that is multiplied */
+#define OXI_ROW_LESS 128
 #if defined(OXI_VNNI) && (VF == 16 || OXI_ISA(FMA))
 #define OXI_WIDE_ROWS 1
 #endif
 #elif VF == 4
 #define OXI_REPACKED 1
-#define OXI_ROW_MOST 127
+#define OXI_ROW_LESS 0
 #define OXI_WIDE_ROWS 1
 #define OXI_ROWS 4
 typedef uint8x16_t OXI_ISA(vr);
@@ -33264,7 +33358,8 @@ OXI_INLINE vrs vrs_one(void) { return vdupq_n_s32(1); }
 OXI_INLINE vrs vrs_step(vrs sums, vr codes, vr x, int extra) {
     int8x16_t c = vreinterpretq_s8_u8(codes), q = vreinterpretq_s8_u8(x);
     if (extra) return OXI_ISA(vb_dot)(sums, c, q);
-    int16x8_t low = vmull_s8(vget_low_s8(c), vget_low_s8(q)), high = vmull_s8(vget_high_s8(c), vget_high_s8(q));
+    int16x8_t low = vmull_s8(vget_low_s8(c), vget_low_s8(q));
+    int16x8_t high = vmull_s8(vget_high_s8(c), vget_high_s8(q));
     return vpadalq_s16(sums, vpaddq_s16(low, high));
 }
 OXI_INLINE vrs vrs_scaled(vrs total, vrs sums, vrs scale) { return vmlaq_s32(total, sums, scale); }
@@ -33273,7 +33368,8 @@ OXI_INLINE int16x8_t OXI_ISA(vrs_spread_words)(const int16_t *two) {
 }
 OXI_INLINE vrs vrs_dot(vrs total, vrs a, const int16_t *two) {
     int16x8_t b = OXI_ISA(vrs_spread_words)(two), w = vreinterpretq_s16_s32(a);
-    int32x4_t low = vmull_s16(vget_low_s16(w), vget_low_s16(b)), high = vmull_s16(vget_high_s16(w), vget_high_s16(b));
+    int32x4_t low = vmull_s16(vget_low_s16(w), vget_low_s16(b));
+    int32x4_t high = vmull_s16(vget_high_s16(w), vget_high_s16(b));
     return vaddq_s32(total, vpaddq_s32(low, high));
 }
 OXI_INLINE vrs vrw_odd(vr a, bool is_signed) {
@@ -33293,7 +33389,9 @@ OXI_INLINE vrf vrf_of(vrs a) { return vcvtq_f32_s32(a); }
 #endif
 
 enum { OXI_ISA(row_vectors) = OXI_REPACKED_ROWS / OXI_ROWS };
-typedef struct OXI_ISA(row_numbers) { vrf v[OXI_REPACKED_ROWS / OXI_ROWS]; } OXI_ISA(row_numbers);
+typedef struct OXI_ISA(row_numbers) {
+    vrf v[OXI_REPACKED_ROWS / OXI_ROWS];
+} OXI_ISA(row_numbers);
 
 OXI_INLINE OXI_ISA(row_numbers) OXI_ISA(row_load)(const float *p) {
     OXI_ISA(row_numbers) r;
@@ -33337,12 +33435,12 @@ OXI_INLINE vr OXI_ISA(row_sixteens)(vr a, int from) {
 /* A block has parts of 32 numbers, 64 of q4_k and q5_k, 128 of q6_k; a part two groups, of q6_k four, whose
  * numbers are four times `four` fours. The codes of one of these, with the offset of their type. */
 OXI_INLINE vr OXI_ISA(row_codes)(ox_dtype dtype, const uint8_t *p, int part, int group, int four, int v) {
-    const uint8_t *iq4 = OXI_ROW_MOST == 127 ? (const uint8_t *)oxi_table_iq4 : oxi_table_iq4_plus_128;
+    const uint8_t *iq4 = OXI_ROW_LESS ? oxi_table_iq4_plus_128 : (const uint8_t *)oxi_table_iq4;
     vr a, b;
     switch (dtype) {
     case OX_Q8_0:
         a = OXI_ISA(four_of_rows)(p, 2 + 16 * group, four, v);
-        return OXI_ROW_MOST == 127 ? a : vr_sub(a, vr_bytes(128)); /* code + 128 */
+        return vr_sub(a, vr_bytes(OXI_ROW_LESS)); /* modulo 256 it is as well added */
     case OX_IQ4_NL:
         return vr_look_up(iq4, OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 2, four, v), group > 0));
     case OX_IQ4_XS:
@@ -33359,8 +33457,7 @@ OXI_INLINE vr OXI_ISA(row_codes)(ox_dtype dtype, const uint8_t *p, int part, int
     case OX_Q5_1:
         a = OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 8, four, v), group > 0);
         return vr_or(a, OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 4, 0, v), 4 * group + four));
-    case OX_Q4_K:
-        return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 16 + 32 * part, four, v), group > 0);
+    case OX_Q4_K: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 16 + 32 * part, four, v), group > 0);
     case OX_Q5_K:
         a = OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 48 + 32 * part, four, v), group > 0);
         b = vr_right(OXI_ISA(four_of_rows)(p, 16, four, v), 2 * part);
@@ -33374,7 +33471,9 @@ OXI_INLINE vr OXI_ISA(row_codes)(ox_dtype dtype, const uint8_t *p, int part, int
 }
 
 /* Scales and minima of q4_k and q5_k, six bits each: four in the bytes of a lane. */
-typedef struct OXI_ISA(row_scales) { vr scale[2], least[2]; } OXI_ISA(row_scales);
+typedef struct OXI_ISA(row_scales) {
+    vr scale[2], least[2];
+} OXI_ISA(row_scales);
 OXI_INLINE OXI_ISA(row_scales) OXI_ISA(row_scales_k)(const uint8_t *p, int v) {
     OXI_ISA(row_scales) r;
     vr a = OXI_ISA(four_of_rows)(p, 4, 0, v), b = OXI_ISA(four_of_rows)(p, 4, 1, v),
@@ -33405,7 +33504,8 @@ OXI_INLINE vrf OXI_ISA(row_group_scale)(ox_dtype dtype, const uint8_t *p, const 
         return vrf_mul(d->v[v], vrf_of(scale));
     }
     if (dtype == OX_IQ4_XS) { /* four bits and, elsewhere, two */
-        vrs low = vrs_bits(vrs_load((const int32_t *)(const void *)(p + OXI_REPACKED_ROWS * 4 + 4 * OXI_ROWS * v)), 4 * group, 4);
+        const void *four = p + OXI_REPACKED_ROWS * 4 + 4 * OXI_ROWS * v;
+        vrs low = vrs_bits(vrs_load((const int32_t *)four), 4 * group, 4);
         vrs high = vrs_bits(vrs_words(p + 2 * OXI_REPACKED_ROWS + 2 * OXI_ROWS * v), 2 * group, 2);
         vrf scale = vrf_fma(vrf_of(high), vrf_set1(16), vrf_of(low));
         return vrf_mul(d->v[v], vrf_fma(scale, vrf_set1(1), vrf_set1(-32)));
@@ -33458,16 +33558,18 @@ OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, const uint8_t *p
             OXI_UNROLL
             for (int v = 0; v < OXI_ISA(row_vectors); v++)
                 if (half == 1 || at_once < 8)
-                    total[v] = vrs_scaled(half == 1 && at_once < 8 ? total[v] : vrs_zero(), sums[v], vrs_one());
+                    total[v] =
+                        vrs_scaled(half == 1 && at_once < 8 ? total[v] : vrs_zero(), sums[v], vrs_one());
         }
         OXI_UNROLL
         for (int v = 0; v < OXI_ISA(row_vectors); v++)
-            if (OXI_ROW_MOST == 255 && extra) total[v] = sums[v];
+            if (OXI_ROW_LESS && extra) total[v] = sums[v];
         OXI_ISA(row_numbers) d = OXI_ISA(row_factors)(dtype, p), more = d;
         if (least) more = OXI_ISA(row_halves)(p + OXI_REPACKED_ROWS * least);
         OXI_UNROLL
         for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-            vrf none, factor = dtype == OX_IQ4_XS ? OXI_ISA(row_group_scale)(dtype, p, &d, &d, b, v, &none) : d.v[v];
+            vrf none, factor = dtype == OX_IQ4_XS ? OXI_ISA(row_group_scale)(dtype, p, &d, &d, b, v, &none)
+                                                  : d.v[v];
             sum.v[v] = vrf_fma(factor, vrf_fma(vrf_of(total[v]), scale, taken), sum.v[v]);
             if (least) sum.v[v] = vrf_fma(more.v[v], vrf_set1(x->sum[b]), sum.v[v]);
         }
@@ -33573,7 +33675,8 @@ OXI_INLINE void OXI_ISA(rows_dot_q6_k)(const uint8_t *p, const oxi_q8 *x, float 
                 }
             }
             OXI_UNROLL
-            for (int v = 0; v < OXI_ISA(row_vectors); v++) sum.v[v] = vrf_fma(d.v[v], vrf_of(total[v]), sum.v[v]);
+            for (int v = 0; v < OXI_ISA(row_vectors); v++)
+                sum.v[v] = vrf_fma(d.v[v], vrf_of(total[v]), sum.v[v]);
         }
     }
     OXI_ISA(row_store)(out, sum);
@@ -33581,10 +33684,9 @@ OXI_INLINE void OXI_ISA(rows_dot_q6_k)(const uint8_t *p, const oxi_q8 *x, float 
 
 /* Name, dtype, offset of codes, where least numbers are, steps at once. */
 #define OXI_EACH_REPACKED_32(X) \
-    X(mxfp4, OX_MXFP4, 12, 0, 4) X(q8_0, OX_Q8_0, OXI_ROW_MOST == 127 ? 0 : 128, 0, 8) \
-    X(iq4_nl, OX_IQ4_NL, OXI_ROW_MOST == 127 ? 0 : 128, 0, 8) \
-    X(iq4_xs, OX_IQ4_XS, OXI_ROW_MOST == 127 ? 0 : 128, 0, 8) \
-    X(q4_0, OX_Q4_0, 8, 0, 8) X(q4_1, OX_Q4_1, 0, 2, 8) X(q5_0, OX_Q5_0, 16, 0, 4) X(q5_1, OX_Q5_1, 0, 2, 4)
+    X(q4_0, OX_Q4_0, 8, 0, 8) X(q4_1, OX_Q4_1, 0, 2, 8) X(q5_0, OX_Q5_0, 16, 0, 4) X(q5_1, OX_Q5_1, 0, 2, 4) \
+    X(mxfp4, OX_MXFP4, 12, 0, 4) X(q8_0, OX_Q8_0, OXI_ROW_LESS, 0, 8) \
+    X(iq4_nl, OX_IQ4_NL, OXI_ROW_LESS, 0, 8) X(iq4_xs, OX_IQ4_XS, OXI_ROW_LESS, 0, 8)
 
 #define OXI_X(name, dtype, offset, least, at_once) \
 OXI_INLINE void OXI_ISA(rows_dot_##name)(const uint8_t *p, const oxi_q8 *x, float *out, int extra) { \
@@ -33599,10 +33701,10 @@ OXI_INLINE void OXI_ISA(rows_dot_q5_k)(const uint8_t *p, const oxi_q8 *x, float 
     OXI_ISA(rows_dot_k)(OX_Q5_K, OXI_BYTES_OX_Q5_K, p, x, out, 4, extra);
 }
 
-/* ---- as panels of codes ----------------------------------------------------------------------------------- */
+/* ---- as panels of codes -------------------------------------------------------------------------------- */
 
-/* n numbers of rows `first` to first + count as a panel of `width` lines. elements: of a block; steps: of a
- * part. */
+/* n numbers of rows `first` to first + count as a panel of `width` lines. elements: of a block; a part has
+ * `groups` groups of `fours` fours; `each` numbers share a scale. */
 OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, int groups, int fours, int each,
                                      int offset, int64_t n, const uint8_t *p, int first, int count,
                                      int64_t width, bool is_signed, const oxi_code_panel *to) {
@@ -33622,13 +33724,16 @@ OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, in
                     }
             }
         code += 4 * width * (elements / 4);
-        OXI_ISA(row_numbers) d = OXI_ISA(row_factors)(dtype, p + (dtype == OX_Q6_K ? OXI_REPACKED_ROWS * 208 : 0));
+        const uint8_t *factors = p + (dtype == OX_Q6_K ? OXI_REPACKED_ROWS * 208 : 0);
+        OXI_ISA(row_numbers) d = OXI_ISA(row_factors)(dtype, factors);
         OXI_ISA(row_numbers) least = OXI_ISA(row_halves)(p + 2 * OXI_REPACKED_ROWS);
         for (int group = 0; group < elements / each; group++, scale += width, extra += extra ? width : 0)
             for (int i = 0; i < count; i += OXI_ROWS) {
-                vrf taken, s = OXI_ISA(row_group_scale)(dtype, p, &d, &least, group, (first + i) / OXI_ROWS, &taken);
+                int v = (first + i) / OXI_ROWS;
+                vrf taken, s = OXI_ISA(row_group_scale)(dtype, p, &d, &least, group, v, &taken);
                 vrf_store(scale + i, s);
-                if (extra) vrf_store(extra + i, is_signed ? taken : vrf_fma(s, vrf_set1((float)offset), taken));
+                if (extra)
+                    vrf_store(extra + i, is_signed ? taken : vrf_fma(s, vrf_set1((float)offset), taken));
             }
     }
 }
@@ -33639,46 +33744,51 @@ OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, in
 #endif
 /* Name, dtype, groups of a part, fours of a group, numbers with a scale, offset of codes. */
 #define OXI_REPACKED_TYPES(X) \
-    X(q4_0, OX_Q4_0, 2, 4, 32, 8) X(q4_1, OX_Q4_1, 2, 4, 32, 0) X(q5_0, OX_Q5_0, 2, 4, 32, 16) X(q5_1, OX_Q5_1, 2, 4, 32, 0) \
-    X(q4_k, OX_Q4_K, 2, 8, 32, 0) X(mxfp4, OX_MXFP4, 2, 4, 32, 12) OXI_REPACKED_MORE_BITS(X)
+    X(q4_0, OX_Q4_0, 2, 4, 32, 8) X(q4_1, OX_Q4_1, 2, 4, 32, 0) X(q5_0, OX_Q5_0, 2, 4, 32, 16) \
+    X(q5_1, OX_Q5_1, 2, 4, 32, 0) X(mxfp4, OX_MXFP4, 2, 4, 32, 12) X(q4_k, OX_Q4_K, 2, 8, 32, 0) \
+    OXI_REPACKED_MORE_BITS(X)
 /* Codes of eight bits: where an instruction multiplies bytes whose sums pass 16 bits. */
 #ifdef OXI_WIDE_ROWS
 #define OXI_REPACKED_WIDE_TYPES(X) \
-    X(q8_0, OX_Q8_0, 2, 4, 32, OXI_ROW_MOST == 127 ? 0 : 128) X(iq4_nl, OX_IQ4_NL, 2, 4, 32, OXI_ROW_MOST == 127 ? 0 : 128) \
-    X(iq4_xs, OX_IQ4_XS, 2, 4, 32, OXI_ROW_MOST == 127 ? 0 : 128)
+    X(q8_0, OX_Q8_0, 2, 4, 32, OXI_ROW_LESS) X(iq4_nl, OX_IQ4_NL, 2, 4, 32, OXI_ROW_LESS) \
+    X(iq4_xs, OX_IQ4_XS, 2, 4, 32, OXI_ROW_LESS)
 #else
 #define OXI_REPACKED_WIDE_TYPES(X)
 #endif
-/* Two groups at a time, 256 numbers of one and of the other: two streams that the processor follows apart. */
-#define OXI_DOT_REPACKED(kernel, name, dtype, extra) \
-OXI_KERNEL void OXI_ISA(kernel)(int64_t groups, int64_t group_bytes, int64_t n, const void *blocks, \
-                                const oxi_q8 *x, float *out) { \
-    enum { bytes = OXI_REPACKED_ROWS * OXI_BYTES_##dtype * (256 / OXI_ELEMENTS_##dtype) }; \
-    const uint8_t *p = (const uint8_t *)blocks; \
-    int64_t half = (groups + 1) / 2; \
-    memset(out, 0, (size_t)(OXI_REPACKED_ROWS * groups) * sizeof *out); \
-    for (int64_t i = 0; i < half; i++) \
-        for (int64_t at = 0; at < n / 256; at++) \
-            for (int64_t j = i; j < groups; j += half) \
-                OXI_ISA(rows_dot_##name)(p + j * group_bytes + at * bytes, x + at, out + OXI_REPACKED_ROWS * j, \
-                                         extra); \
-}
+
 #define OXI_X(name, dtype, groups, fours, each, offset) \
-OXI_KERNEL void OXI_ISA(unpack_rows_##name)(int64_t n, const void *rows, int first, int count, int64_t width, \
-                                            bool is_signed, const oxi_code_panel *to) { \
+OXI_KERNEL void OXI_ISA(unpack_rows_##name)(int64_t n, const void *rows, int first, int count, \
+                                            int64_t width, bool is_signed, const oxi_code_panel *to) { \
     OXI_ISA(rows_unpack)(dtype, OXI_ELEMENTS_##dtype, OXI_BYTES_##dtype, groups, fours, each, offset, n, \
                          (const uint8_t *)rows, first, count, width, is_signed, to); \
 }
 OXI_REPACKED_TYPES(OXI_X)
 OXI_REPACKED_WIDE_TYPES(OXI_X)
 #undef OXI_X
-#define OXI_X(name, dtype, groups, fours, each, offset) OXI_DOT_REPACKED(dot_repacked_##name, name, dtype, 0)
+
+/* Two groups at a time, 256 numbers of one and of the other: two streams that the processor follows apart. */
+#define OXI_DOT_REPACKED(kernel, name, dtype, extra) \
+OXI_KERNEL void OXI_ISA(kernel)(int64_t groups, int64_t group_bytes, int64_t n, const void *blocks, \
+                                const oxi_q8 *x, float *out) { \
+    enum { bytes = OXI_REPACKED_ROWS * OXI_BYTES_##dtype * (256 / OXI_ELEMENTS_##dtype) }; \
+    int64_t half = (groups + 1) / 2; \
+    memset(out, 0, (size_t)(OXI_REPACKED_ROWS * groups) * sizeof *out); \
+    for (int64_t i = 0; i < half; i++) \
+        for (int64_t at = 0; at < n / 256; at++) \
+            for (int64_t j = i; j < groups; j += half) { \
+                const uint8_t *p = (const uint8_t *)blocks + j * group_bytes + at * bytes; \
+                OXI_ISA(rows_dot_##name)(p, x + at, out + OXI_REPACKED_ROWS * j, extra); \
+            } \
+}
+#define OXI_X(name, dtype, groups, fours, each, offset) \
+    OXI_DOT_REPACKED(dot_repacked_##name, name, dtype, 0)
 OXI_REPACKED_TYPES(OXI_X)
 #if !defined(OXI_X86)
 OXI_REPACKED_WIDE_TYPES(OXI_X)
 #endif
 #undef OXI_X
-#define OXI_X(name, dtype, groups, fours, each, offset) OXI_DOT_REPACKED(dot_extra_repacked_##name, name, dtype, 1)
+#define OXI_X(name, dtype, groups, fours, each, offset) \
+    OXI_DOT_REPACKED(dot_extra_repacked_##name, name, dtype, 1)
 #if !defined(OXI_X86)
 OXI_REPACKED_TYPES(OXI_X)
 #endif
@@ -33716,7 +33826,7 @@ static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels *k) {
 #undef OXI_REPACKED_TYPES
 #undef OXI_REPACKED_MORE_BITS
 #undef OXI_REPACKED_WIDE_TYPES
-#undef OXI_ROW_MOST
+#undef OXI_ROW_LESS
 #undef OXI_WIDE_ROWS
 #undef OXI_EACH_REPACKED_32
 #undef OXI_DOT_REPACKED
@@ -36600,7 +36710,8 @@ OXI_KERNEL void OXI_ISA(round_bf16)(int64_t n, const float *x, uint16_t *out) {
 
 /* Byte j of 16 lanes times their scales, less extra. */
 #define OXI_CODES_TIMES(codes, j) \
-    _mm512_fmsub_ps(_mm512_cvtepi32_ps(_mm512_srai_epi32(_mm512_slli_epi32(codes, 24 - 8 * (j)), 24)), scale, extra)
+    _mm512_fmsub_ps(_mm512_cvtepi32_ps(_mm512_srai_epi32(_mm512_slli_epi32(codes, 24 - 8 * (j)), 24)), \
+                    scale, extra)
 #define OXI_CODES_PAIR(codes, j, to) { \
         __m512 low = OXI_CODES_TIMES(codes, j), high = OXI_CODES_TIMES(codes, (j) + 1); \
         __m512i both; \
@@ -36614,7 +36725,7 @@ OXI_KERNEL void OXI_ISA(pairs_of_codes)(int64_t n, int group, const oxi_code_pan
     uint16_t order[32];
     for (int i = 0; i < 32; i++) order[i] = (uint16_t)(i / 2 + i % 2 * 16);
     __m512i beside = _mm512_loadu_si512(order);
-    for (int64_t at = 0; at < n; at += group, scales += 32, extras += 32, code += group / 4 * 32, to += group / 2 * 32)
+    for (int64_t at = 0; at < n; at += group) {
         for (int half = 0; half < 32; half += 16) {
             __m512 scale = _mm512_loadu_ps(scales + half), extra = _mm512_loadu_ps(extras + half);
             for (int step = 0; step < group / 4; step++) {
@@ -36623,6 +36734,11 @@ OXI_KERNEL void OXI_ISA(pairs_of_codes)(int64_t n, int group, const oxi_code_pan
                 OXI_CODES_PAIR(codes, 2, to + 64 * step + 32 + half)
             }
         }
+        scales += 32;
+        extras += 32;
+        code += group / 4 * 32;
+        to += group / 2 * 32;
+    }
 }
 #undef OXI_CODES_TIMES
 #undef OXI_CODES_PAIR
@@ -38721,7 +38837,8 @@ OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, oxi_q8 *
                     total = vf_add(total, vi_to_vf(codes));
                 }
                 halves[half] = vf_hsum(total);
-                out->total[2 * i + half] = out->crossed_total[oxi_crossed(2 * i + half)] = (int16_t)halves[half];
+                out->total[2 * i + half] = (int16_t)halves[half];
+                out->crossed_total[oxi_crossed(2 * i + half)] = (int16_t)halves[half];
             }
             out->ratio[i] = out->crossed_ratio[oxi_crossed(i)] = (int16_t)ratio;
             out->crossed_sum[oxi_crossed(i)] = (int16_t)(halves[0] + halves[1]);
@@ -38810,13 +38927,16 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
  * as panels of codes want them. Stamped by cpu/tiers.c; what reads f16 numbers and e8m0 is blocks.inc's. */
 
 /* ---- lanes ------------------------------------------------------------------------------------------------
- * vr: OXI_ROWS rows, four bytes each; vrs: as many int32; vrf: as many floats.
- * vr_spread: the four bytes at p in each lane. Shifts carry bits from byte to byte: a mask follows.
- * vrs_number: byte i of each lane; vrs_bits: `count` bits from bit `from` on; vrs_words: the uint16 numbers at p. vrs_step adds up the products of codes and of q: on x86 unsigned codes, in 16
- * bits, which must hold them, or by VNNI (extra) in 32; on Arm signed codes in 32, extra: by its dot products. vrs_scaled adds
- * sums of 16 bits, on Arm of 32, times a scale to an int32. Scales are made two to a lane, as
- * words: vrw_even and vrw_odd widen bytes 0 and 2, 1 and 3; vrw_low and vrw_high make one of the two what
- * vrs_scaled takes; vrs_dot adds their products with two words, spread; vrs_one is a scale of 1. */
+ * vr: OXI_ROWS rows, four bytes each; vrs: as many int32; vrf: as many floats. OXI_ROW_LESS: what
+ * codes of eight bits are raised by; OXI_WIDE_ROWS: where types that have such are.
+ * vr_spread    the four bytes at p in each lane. Shifts carry bits from byte to byte: a mask follows
+ * vrs_number   byte i of each lane; _bits: `count` bits from bit `from` on; vrs_words: the uint16 numbers at p
+ * vrs_step     adds up products of codes and of q: on x86 of unsigned codes, in 16 bits, which must hold them,
+ *              or in 32 by VNNI (extra); on Arm of signed ones in 32, by dot products if extra
+ * vrs_scaled   total + sums of vrs_step times a scale; vrs_one: the scale 1
+ * vrw          scales, two to a lane, as words: vrw_even and vrw_odd widen bytes 0 and 2, 1 and 3; vrw_low and
+ *              vrw_high make one of the two what vrs_scaled takes; vrs_dot adds the products of both with two
+ *              words */
 #if defined(OXI_X86) && VF > 1
 #define OXI_REPACKED 1
 #if VF == 16
@@ -38836,13 +38956,13 @@ typedef __m256i OXI_ISA(vr);
 typedef __m128i OXI_ISA(vr);
 #endif
 typedef OXI_ISA(vr) OXI_ISA(vrs);
-#define OXI_ROW_MOST 255 /* of a code that is multiplied */
+#define OXI_ROW_LESS 128
 #if defined(OXI_VNNI) && (VF == 16 || OXI_ISA(FMA))
 #define OXI_WIDE_ROWS 1
 #endif
 #elif VF == 4
 #define OXI_REPACKED 1
-#define OXI_ROW_MOST 127
+#define OXI_ROW_LESS 0
 #define OXI_WIDE_ROWS 1
 #define OXI_ROWS 4
 typedef uint8x16_t OXI_ISA(vr);
@@ -39014,7 +39134,8 @@ OXI_INLINE vrs vrs_one(void) { return vdupq_n_s32(1); }
 OXI_INLINE vrs vrs_step(vrs sums, vr codes, vr x, int extra) {
     int8x16_t c = vreinterpretq_s8_u8(codes), q = vreinterpretq_s8_u8(x);
     if (extra) return OXI_ISA(vb_dot)(sums, c, q);
-    int16x8_t low = vmull_s8(vget_low_s8(c), vget_low_s8(q)), high = vmull_s8(vget_high_s8(c), vget_high_s8(q));
+    int16x8_t low = vmull_s8(vget_low_s8(c), vget_low_s8(q));
+    int16x8_t high = vmull_s8(vget_high_s8(c), vget_high_s8(q));
     return vpadalq_s16(sums, vpaddq_s16(low, high));
 }
 OXI_INLINE vrs vrs_scaled(vrs total, vrs sums, vrs scale) { return vmlaq_s32(total, sums, scale); }
@@ -39023,7 +39144,8 @@ OXI_INLINE int16x8_t OXI_ISA(vrs_spread_words)(const int16_t *two) {
 }
 OXI_INLINE vrs vrs_dot(vrs total, vrs a, const int16_t *two) {
     int16x8_t b = OXI_ISA(vrs_spread_words)(two), w = vreinterpretq_s16_s32(a);
-    int32x4_t low = vmull_s16(vget_low_s16(w), vget_low_s16(b)), high = vmull_s16(vget_high_s16(w), vget_high_s16(b));
+    int32x4_t low = vmull_s16(vget_low_s16(w), vget_low_s16(b));
+    int32x4_t high = vmull_s16(vget_high_s16(w), vget_high_s16(b));
     return vaddq_s32(total, vpaddq_s32(low, high));
 }
 OXI_INLINE vrs vrw_odd(vr a, bool is_signed) {
@@ -39043,7 +39165,9 @@ OXI_INLINE vrf vrf_of(vrs a) { return vcvtq_f32_s32(a); }
 #endif
 
 enum { OXI_ISA(row_vectors) = OXI_REPACKED_ROWS / OXI_ROWS };
-typedef struct OXI_ISA(row_numbers) { vrf v[OXI_REPACKED_ROWS / OXI_ROWS]; } OXI_ISA(row_numbers);
+typedef struct OXI_ISA(row_numbers) {
+    vrf v[OXI_REPACKED_ROWS / OXI_ROWS];
+} OXI_ISA(row_numbers);
 
 OXI_INLINE OXI_ISA(row_numbers) OXI_ISA(row_load)(const float *p) {
     OXI_ISA(row_numbers) r;
@@ -39087,12 +39211,12 @@ OXI_INLINE vr OXI_ISA(row_sixteens)(vr a, int from) {
 /* A block has parts of 32 numbers, 64 of q4_k and q5_k, 128 of q6_k; a part two groups, of q6_k four, whose
  * numbers are four times `four` fours. The codes of one of these, with the offset of their type. */
 OXI_INLINE vr OXI_ISA(row_codes)(ox_dtype dtype, const uint8_t *p, int part, int group, int four, int v) {
-    const uint8_t *iq4 = OXI_ROW_MOST == 127 ? (const uint8_t *)oxi_table_iq4 : oxi_table_iq4_plus_128;
+    const uint8_t *iq4 = OXI_ROW_LESS ? oxi_table_iq4_plus_128 : (const uint8_t *)oxi_table_iq4;
     vr a, b;
     switch (dtype) {
     case OX_Q8_0:
         a = OXI_ISA(four_of_rows)(p, 2 + 16 * group, four, v);
-        return OXI_ROW_MOST == 127 ? a : vr_sub(a, vr_bytes(128)); /* code + 128 */
+        return vr_sub(a, vr_bytes(OXI_ROW_LESS)); /* modulo 256 it is as well added */
     case OX_IQ4_NL:
         return vr_look_up(iq4, OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 2, four, v), group > 0));
     case OX_IQ4_XS:
@@ -39109,8 +39233,7 @@ OXI_INLINE vr OXI_ISA(row_codes)(ox_dtype dtype, const uint8_t *p, int part, int
     case OX_Q5_1:
         a = OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 8, four, v), group > 0);
         return vr_or(a, OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 4, 0, v), 4 * group + four));
-    case OX_Q4_K:
-        return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 16 + 32 * part, four, v), group > 0);
+    case OX_Q4_K: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 16 + 32 * part, four, v), group > 0);
     case OX_Q5_K:
         a = OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 48 + 32 * part, four, v), group > 0);
         b = vr_right(OXI_ISA(four_of_rows)(p, 16, four, v), 2 * part);
@@ -39124,7 +39247,9 @@ OXI_INLINE vr OXI_ISA(row_codes)(ox_dtype dtype, const uint8_t *p, int part, int
 }
 
 /* Scales and minima of q4_k and q5_k, six bits each: four in the bytes of a lane. */
-typedef struct OXI_ISA(row_scales) { vr scale[2], least[2]; } OXI_ISA(row_scales);
+typedef struct OXI_ISA(row_scales) {
+    vr scale[2], least[2];
+} OXI_ISA(row_scales);
 OXI_INLINE OXI_ISA(row_scales) OXI_ISA(row_scales_k)(const uint8_t *p, int v) {
     OXI_ISA(row_scales) r;
     vr a = OXI_ISA(four_of_rows)(p, 4, 0, v), b = OXI_ISA(four_of_rows)(p, 4, 1, v),
@@ -39155,7 +39280,8 @@ OXI_INLINE vrf OXI_ISA(row_group_scale)(ox_dtype dtype, const uint8_t *p, const 
         return vrf_mul(d->v[v], vrf_of(scale));
     }
     if (dtype == OX_IQ4_XS) { /* four bits and, elsewhere, two */
-        vrs low = vrs_bits(vrs_load((const int32_t *)(const void *)(p + OXI_REPACKED_ROWS * 4 + 4 * OXI_ROWS * v)), 4 * group, 4);
+        const void *four = p + OXI_REPACKED_ROWS * 4 + 4 * OXI_ROWS * v;
+        vrs low = vrs_bits(vrs_load((const int32_t *)four), 4 * group, 4);
         vrs high = vrs_bits(vrs_words(p + 2 * OXI_REPACKED_ROWS + 2 * OXI_ROWS * v), 2 * group, 2);
         vrf scale = vrf_fma(vrf_of(high), vrf_set1(16), vrf_of(low));
         return vrf_mul(d->v[v], vrf_fma(scale, vrf_set1(1), vrf_set1(-32)));
@@ -39208,16 +39334,18 @@ OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, const uint8_t *p
             OXI_UNROLL
             for (int v = 0; v < OXI_ISA(row_vectors); v++)
                 if (half == 1 || at_once < 8)
-                    total[v] = vrs_scaled(half == 1 && at_once < 8 ? total[v] : vrs_zero(), sums[v], vrs_one());
+                    total[v] =
+                        vrs_scaled(half == 1 && at_once < 8 ? total[v] : vrs_zero(), sums[v], vrs_one());
         }
         OXI_UNROLL
         for (int v = 0; v < OXI_ISA(row_vectors); v++)
-            if (OXI_ROW_MOST == 255 && extra) total[v] = sums[v];
+            if (OXI_ROW_LESS && extra) total[v] = sums[v];
         OXI_ISA(row_numbers) d = OXI_ISA(row_factors)(dtype, p), more = d;
         if (least) more = OXI_ISA(row_halves)(p + OXI_REPACKED_ROWS * least);
         OXI_UNROLL
         for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-            vrf none, factor = dtype == OX_IQ4_XS ? OXI_ISA(row_group_scale)(dtype, p, &d, &d, b, v, &none) : d.v[v];
+            vrf none, factor = dtype == OX_IQ4_XS ? OXI_ISA(row_group_scale)(dtype, p, &d, &d, b, v, &none)
+                                                  : d.v[v];
             sum.v[v] = vrf_fma(factor, vrf_fma(vrf_of(total[v]), scale, taken), sum.v[v]);
             if (least) sum.v[v] = vrf_fma(more.v[v], vrf_set1(x->sum[b]), sum.v[v]);
         }
@@ -39323,7 +39451,8 @@ OXI_INLINE void OXI_ISA(rows_dot_q6_k)(const uint8_t *p, const oxi_q8 *x, float 
                 }
             }
             OXI_UNROLL
-            for (int v = 0; v < OXI_ISA(row_vectors); v++) sum.v[v] = vrf_fma(d.v[v], vrf_of(total[v]), sum.v[v]);
+            for (int v = 0; v < OXI_ISA(row_vectors); v++)
+                sum.v[v] = vrf_fma(d.v[v], vrf_of(total[v]), sum.v[v]);
         }
     }
     OXI_ISA(row_store)(out, sum);
@@ -39331,10 +39460,9 @@ OXI_INLINE void OXI_ISA(rows_dot_q6_k)(const uint8_t *p, const oxi_q8 *x, float 
 
 /* Name, dtype, offset of codes, where least numbers are, steps at once. */
 #define OXI_EACH_REPACKED_32(X) \
-    X(mxfp4, OX_MXFP4, 12, 0, 4) X(q8_0, OX_Q8_0, OXI_ROW_MOST == 127 ? 0 : 128, 0, 8) \
-    X(iq4_nl, OX_IQ4_NL, OXI_ROW_MOST == 127 ? 0 : 128, 0, 8) \
-    X(iq4_xs, OX_IQ4_XS, OXI_ROW_MOST == 127 ? 0 : 128, 0, 8) \
-    X(q4_0, OX_Q4_0, 8, 0, 8) X(q4_1, OX_Q4_1, 0, 2, 8) X(q5_0, OX_Q5_0, 16, 0, 4) X(q5_1, OX_Q5_1, 0, 2, 4)
+    X(q4_0, OX_Q4_0, 8, 0, 8) X(q4_1, OX_Q4_1, 0, 2, 8) X(q5_0, OX_Q5_0, 16, 0, 4) X(q5_1, OX_Q5_1, 0, 2, 4) \
+    X(mxfp4, OX_MXFP4, 12, 0, 4) X(q8_0, OX_Q8_0, OXI_ROW_LESS, 0, 8) \
+    X(iq4_nl, OX_IQ4_NL, OXI_ROW_LESS, 0, 8) X(iq4_xs, OX_IQ4_XS, OXI_ROW_LESS, 0, 8)
 
 #define OXI_X(name, dtype, offset, least, at_once) \
 OXI_INLINE void OXI_ISA(rows_dot_##name)(const uint8_t *p, const oxi_q8 *x, float *out, int extra) { \
@@ -39349,10 +39477,10 @@ OXI_INLINE void OXI_ISA(rows_dot_q5_k)(const uint8_t *p, const oxi_q8 *x, float 
     OXI_ISA(rows_dot_k)(OX_Q5_K, OXI_BYTES_OX_Q5_K, p, x, out, 4, extra);
 }
 
-/* ---- as panels of codes ----------------------------------------------------------------------------------- */
+/* ---- as panels of codes -------------------------------------------------------------------------------- */
 
-/* n numbers of rows `first` to first + count as a panel of `width` lines. elements: of a block; steps: of a
- * part. */
+/* n numbers of rows `first` to first + count as a panel of `width` lines. elements: of a block; a part has
+ * `groups` groups of `fours` fours; `each` numbers share a scale. */
 OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, int groups, int fours, int each,
                                      int offset, int64_t n, const uint8_t *p, int first, int count,
                                      int64_t width, bool is_signed, const oxi_code_panel *to) {
@@ -39372,13 +39500,16 @@ OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, in
                     }
             }
         code += 4 * width * (elements / 4);
-        OXI_ISA(row_numbers) d = OXI_ISA(row_factors)(dtype, p + (dtype == OX_Q6_K ? OXI_REPACKED_ROWS * 208 : 0));
+        const uint8_t *factors = p + (dtype == OX_Q6_K ? OXI_REPACKED_ROWS * 208 : 0);
+        OXI_ISA(row_numbers) d = OXI_ISA(row_factors)(dtype, factors);
         OXI_ISA(row_numbers) least = OXI_ISA(row_halves)(p + 2 * OXI_REPACKED_ROWS);
         for (int group = 0; group < elements / each; group++, scale += width, extra += extra ? width : 0)
             for (int i = 0; i < count; i += OXI_ROWS) {
-                vrf taken, s = OXI_ISA(row_group_scale)(dtype, p, &d, &least, group, (first + i) / OXI_ROWS, &taken);
+                int v = (first + i) / OXI_ROWS;
+                vrf taken, s = OXI_ISA(row_group_scale)(dtype, p, &d, &least, group, v, &taken);
                 vrf_store(scale + i, s);
-                if (extra) vrf_store(extra + i, is_signed ? taken : vrf_fma(s, vrf_set1((float)offset), taken));
+                if (extra)
+                    vrf_store(extra + i, is_signed ? taken : vrf_fma(s, vrf_set1((float)offset), taken));
             }
     }
 }
@@ -39389,46 +39520,51 @@ OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, in
 #endif
 /* Name, dtype, groups of a part, fours of a group, numbers with a scale, offset of codes. */
 #define OXI_REPACKED_TYPES(X) \
-    X(q4_0, OX_Q4_0, 2, 4, 32, 8) X(q4_1, OX_Q4_1, 2, 4, 32, 0) X(q5_0, OX_Q5_0, 2, 4, 32, 16) X(q5_1, OX_Q5_1, 2, 4, 32, 0) \
-    X(q4_k, OX_Q4_K, 2, 8, 32, 0) X(mxfp4, OX_MXFP4, 2, 4, 32, 12) OXI_REPACKED_MORE_BITS(X)
+    X(q4_0, OX_Q4_0, 2, 4, 32, 8) X(q4_1, OX_Q4_1, 2, 4, 32, 0) X(q5_0, OX_Q5_0, 2, 4, 32, 16) \
+    X(q5_1, OX_Q5_1, 2, 4, 32, 0) X(mxfp4, OX_MXFP4, 2, 4, 32, 12) X(q4_k, OX_Q4_K, 2, 8, 32, 0) \
+    OXI_REPACKED_MORE_BITS(X)
 /* Codes of eight bits: where an instruction multiplies bytes whose sums pass 16 bits. */
 #ifdef OXI_WIDE_ROWS
 #define OXI_REPACKED_WIDE_TYPES(X) \
-    X(q8_0, OX_Q8_0, 2, 4, 32, OXI_ROW_MOST == 127 ? 0 : 128) X(iq4_nl, OX_IQ4_NL, 2, 4, 32, OXI_ROW_MOST == 127 ? 0 : 128) \
-    X(iq4_xs, OX_IQ4_XS, 2, 4, 32, OXI_ROW_MOST == 127 ? 0 : 128)
+    X(q8_0, OX_Q8_0, 2, 4, 32, OXI_ROW_LESS) X(iq4_nl, OX_IQ4_NL, 2, 4, 32, OXI_ROW_LESS) \
+    X(iq4_xs, OX_IQ4_XS, 2, 4, 32, OXI_ROW_LESS)
 #else
 #define OXI_REPACKED_WIDE_TYPES(X)
 #endif
-/* Two groups at a time, 256 numbers of one and of the other: two streams that the processor follows apart. */
-#define OXI_DOT_REPACKED(kernel, name, dtype, extra) \
-OXI_KERNEL void OXI_ISA(kernel)(int64_t groups, int64_t group_bytes, int64_t n, const void *blocks, \
-                                const oxi_q8 *x, float *out) { \
-    enum { bytes = OXI_REPACKED_ROWS * OXI_BYTES_##dtype * (256 / OXI_ELEMENTS_##dtype) }; \
-    const uint8_t *p = (const uint8_t *)blocks; \
-    int64_t half = (groups + 1) / 2; \
-    memset(out, 0, (size_t)(OXI_REPACKED_ROWS * groups) * sizeof *out); \
-    for (int64_t i = 0; i < half; i++) \
-        for (int64_t at = 0; at < n / 256; at++) \
-            for (int64_t j = i; j < groups; j += half) \
-                OXI_ISA(rows_dot_##name)(p + j * group_bytes + at * bytes, x + at, out + OXI_REPACKED_ROWS * j, \
-                                         extra); \
-}
+
 #define OXI_X(name, dtype, groups, fours, each, offset) \
-OXI_KERNEL void OXI_ISA(unpack_rows_##name)(int64_t n, const void *rows, int first, int count, int64_t width, \
-                                            bool is_signed, const oxi_code_panel *to) { \
+OXI_KERNEL void OXI_ISA(unpack_rows_##name)(int64_t n, const void *rows, int first, int count, \
+                                            int64_t width, bool is_signed, const oxi_code_panel *to) { \
     OXI_ISA(rows_unpack)(dtype, OXI_ELEMENTS_##dtype, OXI_BYTES_##dtype, groups, fours, each, offset, n, \
                          (const uint8_t *)rows, first, count, width, is_signed, to); \
 }
 OXI_REPACKED_TYPES(OXI_X)
 OXI_REPACKED_WIDE_TYPES(OXI_X)
 #undef OXI_X
-#define OXI_X(name, dtype, groups, fours, each, offset) OXI_DOT_REPACKED(dot_repacked_##name, name, dtype, 0)
+
+/* Two groups at a time, 256 numbers of one and of the other: two streams that the processor follows apart. */
+#define OXI_DOT_REPACKED(kernel, name, dtype, extra) \
+OXI_KERNEL void OXI_ISA(kernel)(int64_t groups, int64_t group_bytes, int64_t n, const void *blocks, \
+                                const oxi_q8 *x, float *out) { \
+    enum { bytes = OXI_REPACKED_ROWS * OXI_BYTES_##dtype * (256 / OXI_ELEMENTS_##dtype) }; \
+    int64_t half = (groups + 1) / 2; \
+    memset(out, 0, (size_t)(OXI_REPACKED_ROWS * groups) * sizeof *out); \
+    for (int64_t i = 0; i < half; i++) \
+        for (int64_t at = 0; at < n / 256; at++) \
+            for (int64_t j = i; j < groups; j += half) { \
+                const uint8_t *p = (const uint8_t *)blocks + j * group_bytes + at * bytes; \
+                OXI_ISA(rows_dot_##name)(p, x + at, out + OXI_REPACKED_ROWS * j, extra); \
+            } \
+}
+#define OXI_X(name, dtype, groups, fours, each, offset) \
+    OXI_DOT_REPACKED(dot_repacked_##name, name, dtype, 0)
 OXI_REPACKED_TYPES(OXI_X)
 #if !defined(OXI_X86)
 OXI_REPACKED_WIDE_TYPES(OXI_X)
 #endif
 #undef OXI_X
-#define OXI_X(name, dtype, groups, fours, each, offset) OXI_DOT_REPACKED(dot_extra_repacked_##name, name, dtype, 1)
+#define OXI_X(name, dtype, groups, fours, each, offset) \
+    OXI_DOT_REPACKED(dot_extra_repacked_##name, name, dtype, 1)
 #if !defined(OXI_X86)
 OXI_REPACKED_TYPES(OXI_X)
 #endif
@@ -39466,7 +39602,7 @@ static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels *k) {
 #undef OXI_REPACKED_TYPES
 #undef OXI_REPACKED_MORE_BITS
 #undef OXI_REPACKED_WIDE_TYPES
-#undef OXI_ROW_MOST
+#undef OXI_ROW_LESS
 #undef OXI_WIDE_ROWS
 #undef OXI_EACH_REPACKED_32
 #undef OXI_DOT_REPACKED
@@ -42345,7 +42481,8 @@ OXI_KERNEL void OXI_ISA(round_bf16)(int64_t n, const float *x, uint16_t *out) {
 
 /* Byte j of 16 lanes times their scales, less extra. */
 #define OXI_CODES_TIMES(codes, j) \
-    _mm512_fmsub_ps(_mm512_cvtepi32_ps(_mm512_srai_epi32(_mm512_slli_epi32(codes, 24 - 8 * (j)), 24)), scale, extra)
+    _mm512_fmsub_ps(_mm512_cvtepi32_ps(_mm512_srai_epi32(_mm512_slli_epi32(codes, 24 - 8 * (j)), 24)), \
+                    scale, extra)
 #define OXI_CODES_PAIR(codes, j, to) { \
         __m512 low = OXI_CODES_TIMES(codes, j), high = OXI_CODES_TIMES(codes, (j) + 1); \
         __m512i both; \
@@ -42359,7 +42496,7 @@ OXI_KERNEL void OXI_ISA(pairs_of_codes)(int64_t n, int group, const oxi_code_pan
     uint16_t order[32];
     for (int i = 0; i < 32; i++) order[i] = (uint16_t)(i / 2 + i % 2 * 16);
     __m512i beside = _mm512_loadu_si512(order);
-    for (int64_t at = 0; at < n; at += group, scales += 32, extras += 32, code += group / 4 * 32, to += group / 2 * 32)
+    for (int64_t at = 0; at < n; at += group) {
         for (int half = 0; half < 32; half += 16) {
             __m512 scale = _mm512_loadu_ps(scales + half), extra = _mm512_loadu_ps(extras + half);
             for (int step = 0; step < group / 4; step++) {
@@ -42368,6 +42505,11 @@ OXI_KERNEL void OXI_ISA(pairs_of_codes)(int64_t n, int group, const oxi_code_pan
                 OXI_CODES_PAIR(codes, 2, to + 64 * step + 32 + half)
             }
         }
+        scales += 32;
+        extras += 32;
+        code += group / 4 * 32;
+        to += group / 2 * 32;
+    }
 }
 #undef OXI_CODES_TIMES
 #undef OXI_CODES_PAIR
@@ -44466,7 +44608,8 @@ OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, oxi_q8 *
                     total = vf_add(total, vi_to_vf(codes));
                 }
                 halves[half] = vf_hsum(total);
-                out->total[2 * i + half] = out->crossed_total[oxi_crossed(2 * i + half)] = (int16_t)halves[half];
+                out->total[2 * i + half] = (int16_t)halves[half];
+                out->crossed_total[oxi_crossed(2 * i + half)] = (int16_t)halves[half];
             }
             out->ratio[i] = out->crossed_ratio[oxi_crossed(i)] = (int16_t)ratio;
             out->crossed_sum[oxi_crossed(i)] = (int16_t)(halves[0] + halves[1]);
@@ -44555,13 +44698,16 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
  * as panels of codes want them. Stamped by cpu/tiers.c; what reads f16 numbers and e8m0 is blocks.inc's. */
 
 /* ---- lanes ------------------------------------------------------------------------------------------------
- * vr: OXI_ROWS rows, four bytes each; vrs: as many int32; vrf: as many floats.
- * vr_spread: the four bytes at p in each lane. Shifts carry bits from byte to byte: a mask follows.
- * vrs_number: byte i of each lane; vrs_bits: `count` bits from bit `from` on; vrs_words: the uint16 numbers at p. vrs_step adds up the products of codes and of q: on x86 unsigned codes, in 16
- * bits, which must hold them, or by VNNI (extra) in 32; on Arm signed codes in 32, extra: by its dot products. vrs_scaled adds
- * sums of 16 bits, on Arm of 32, times a scale to an int32. Scales are made two to a lane, as
- * words: vrw_even and vrw_odd widen bytes 0 and 2, 1 and 3; vrw_low and vrw_high make one of the two what
- * vrs_scaled takes; vrs_dot adds their products with two words, spread; vrs_one is a scale of 1. */
+ * vr: OXI_ROWS rows, four bytes each; vrs: as many int32; vrf: as many floats. OXI_ROW_LESS: what
+ * codes of eight bits are raised by; OXI_WIDE_ROWS: where types that have such are.
+ * vr_spread    the four bytes at p in each lane. Shifts carry bits from byte to byte: a mask follows
+ * vrs_number   byte i of each lane; _bits: `count` bits from bit `from` on; vrs_words: the uint16 numbers at p
+ * vrs_step     adds up products of codes and of q: on x86 of unsigned codes, in 16 bits, which must hold them,
+ *              or in 32 by VNNI (extra); on Arm of signed ones in 32, by dot products if extra
+ * vrs_scaled   total + sums of vrs_step times a scale; vrs_one: the scale 1
+ * vrw          scales, two to a lane, as words: vrw_even and vrw_odd widen bytes 0 and 2, 1 and 3; vrw_low and
+ *              vrw_high make one of the two what vrs_scaled takes; vrs_dot adds the products of both with two
+ *              words */
 #if defined(OXI_X86) && VF > 1
 #define OXI_REPACKED 1
 #if VF == 16
@@ -44581,13 +44727,13 @@ typedef __m256i OXI_ISA(vr);
 typedef __m128i OXI_ISA(vr);
 #endif
 typedef OXI_ISA(vr) OXI_ISA(vrs);
-#define OXI_ROW_MOST 255 /* of a code that is multiplied */
+#define OXI_ROW_LESS 128
 #if defined(OXI_VNNI) && (VF == 16 || OXI_ISA(FMA))
 #define OXI_WIDE_ROWS 1
 #endif
 #elif VF == 4
 #define OXI_REPACKED 1
-#define OXI_ROW_MOST 127
+#define OXI_ROW_LESS 0
 #define OXI_WIDE_ROWS 1
 #define OXI_ROWS 4
 typedef uint8x16_t OXI_ISA(vr);
@@ -44759,7 +44905,8 @@ OXI_INLINE vrs vrs_one(void) { return vdupq_n_s32(1); }
 OXI_INLINE vrs vrs_step(vrs sums, vr codes, vr x, int extra) {
     int8x16_t c = vreinterpretq_s8_u8(codes), q = vreinterpretq_s8_u8(x);
     if (extra) return OXI_ISA(vb_dot)(sums, c, q);
-    int16x8_t low = vmull_s8(vget_low_s8(c), vget_low_s8(q)), high = vmull_s8(vget_high_s8(c), vget_high_s8(q));
+    int16x8_t low = vmull_s8(vget_low_s8(c), vget_low_s8(q));
+    int16x8_t high = vmull_s8(vget_high_s8(c), vget_high_s8(q));
     return vpadalq_s16(sums, vpaddq_s16(low, high));
 }
 OXI_INLINE vrs vrs_scaled(vrs total, vrs sums, vrs scale) { return vmlaq_s32(total, sums, scale); }
@@ -44768,7 +44915,8 @@ OXI_INLINE int16x8_t OXI_ISA(vrs_spread_words)(const int16_t *two) {
 }
 OXI_INLINE vrs vrs_dot(vrs total, vrs a, const int16_t *two) {
     int16x8_t b = OXI_ISA(vrs_spread_words)(two), w = vreinterpretq_s16_s32(a);
-    int32x4_t low = vmull_s16(vget_low_s16(w), vget_low_s16(b)), high = vmull_s16(vget_high_s16(w), vget_high_s16(b));
+    int32x4_t low = vmull_s16(vget_low_s16(w), vget_low_s16(b));
+    int32x4_t high = vmull_s16(vget_high_s16(w), vget_high_s16(b));
     return vaddq_s32(total, vpaddq_s32(low, high));
 }
 OXI_INLINE vrs vrw_odd(vr a, bool is_signed) {
@@ -44788,7 +44936,9 @@ OXI_INLINE vrf vrf_of(vrs a) { return vcvtq_f32_s32(a); }
 #endif
 
 enum { OXI_ISA(row_vectors) = OXI_REPACKED_ROWS / OXI_ROWS };
-typedef struct OXI_ISA(row_numbers) { vrf v[OXI_REPACKED_ROWS / OXI_ROWS]; } OXI_ISA(row_numbers);
+typedef struct OXI_ISA(row_numbers) {
+    vrf v[OXI_REPACKED_ROWS / OXI_ROWS];
+} OXI_ISA(row_numbers);
 
 OXI_INLINE OXI_ISA(row_numbers) OXI_ISA(row_load)(const float *p) {
     OXI_ISA(row_numbers) r;
@@ -44832,12 +44982,12 @@ OXI_INLINE vr OXI_ISA(row_sixteens)(vr a, int from) {
 /* A block has parts of 32 numbers, 64 of q4_k and q5_k, 128 of q6_k; a part two groups, of q6_k four, whose
  * numbers are four times `four` fours. The codes of one of these, with the offset of their type. */
 OXI_INLINE vr OXI_ISA(row_codes)(ox_dtype dtype, const uint8_t *p, int part, int group, int four, int v) {
-    const uint8_t *iq4 = OXI_ROW_MOST == 127 ? (const uint8_t *)oxi_table_iq4 : oxi_table_iq4_plus_128;
+    const uint8_t *iq4 = OXI_ROW_LESS ? oxi_table_iq4_plus_128 : (const uint8_t *)oxi_table_iq4;
     vr a, b;
     switch (dtype) {
     case OX_Q8_0:
         a = OXI_ISA(four_of_rows)(p, 2 + 16 * group, four, v);
-        return OXI_ROW_MOST == 127 ? a : vr_sub(a, vr_bytes(128)); /* code + 128 */
+        return vr_sub(a, vr_bytes(OXI_ROW_LESS)); /* modulo 256 it is as well added */
     case OX_IQ4_NL:
         return vr_look_up(iq4, OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 2, four, v), group > 0));
     case OX_IQ4_XS:
@@ -44854,8 +45004,7 @@ OXI_INLINE vr OXI_ISA(row_codes)(ox_dtype dtype, const uint8_t *p, int part, int
     case OX_Q5_1:
         a = OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 8, four, v), group > 0);
         return vr_or(a, OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 4, 0, v), 4 * group + four));
-    case OX_Q4_K:
-        return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 16 + 32 * part, four, v), group > 0);
+    case OX_Q4_K: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 16 + 32 * part, four, v), group > 0);
     case OX_Q5_K:
         a = OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 48 + 32 * part, four, v), group > 0);
         b = vr_right(OXI_ISA(four_of_rows)(p, 16, four, v), 2 * part);
@@ -44869,7 +45018,9 @@ OXI_INLINE vr OXI_ISA(row_codes)(ox_dtype dtype, const uint8_t *p, int part, int
 }
 
 /* Scales and minima of q4_k and q5_k, six bits each: four in the bytes of a lane. */
-typedef struct OXI_ISA(row_scales) { vr scale[2], least[2]; } OXI_ISA(row_scales);
+typedef struct OXI_ISA(row_scales) {
+    vr scale[2], least[2];
+} OXI_ISA(row_scales);
 OXI_INLINE OXI_ISA(row_scales) OXI_ISA(row_scales_k)(const uint8_t *p, int v) {
     OXI_ISA(row_scales) r;
     vr a = OXI_ISA(four_of_rows)(p, 4, 0, v), b = OXI_ISA(four_of_rows)(p, 4, 1, v),
@@ -44900,7 +45051,8 @@ OXI_INLINE vrf OXI_ISA(row_group_scale)(ox_dtype dtype, const uint8_t *p, const 
         return vrf_mul(d->v[v], vrf_of(scale));
     }
     if (dtype == OX_IQ4_XS) { /* four bits and, elsewhere, two */
-        vrs low = vrs_bits(vrs_load((const int32_t *)(const void *)(p + OXI_REPACKED_ROWS * 4 + 4 * OXI_ROWS * v)), 4 * group, 4);
+        const void *four = p + OXI_REPACKED_ROWS * 4 + 4 * OXI_ROWS * v;
+        vrs low = vrs_bits(vrs_load((const int32_t *)four), 4 * group, 4);
         vrs high = vrs_bits(vrs_words(p + 2 * OXI_REPACKED_ROWS + 2 * OXI_ROWS * v), 2 * group, 2);
         vrf scale = vrf_fma(vrf_of(high), vrf_set1(16), vrf_of(low));
         return vrf_mul(d->v[v], vrf_fma(scale, vrf_set1(1), vrf_set1(-32)));
@@ -44953,16 +45105,18 @@ OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, const uint8_t *p
             OXI_UNROLL
             for (int v = 0; v < OXI_ISA(row_vectors); v++)
                 if (half == 1 || at_once < 8)
-                    total[v] = vrs_scaled(half == 1 && at_once < 8 ? total[v] : vrs_zero(), sums[v], vrs_one());
+                    total[v] =
+                        vrs_scaled(half == 1 && at_once < 8 ? total[v] : vrs_zero(), sums[v], vrs_one());
         }
         OXI_UNROLL
         for (int v = 0; v < OXI_ISA(row_vectors); v++)
-            if (OXI_ROW_MOST == 255 && extra) total[v] = sums[v];
+            if (OXI_ROW_LESS && extra) total[v] = sums[v];
         OXI_ISA(row_numbers) d = OXI_ISA(row_factors)(dtype, p), more = d;
         if (least) more = OXI_ISA(row_halves)(p + OXI_REPACKED_ROWS * least);
         OXI_UNROLL
         for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-            vrf none, factor = dtype == OX_IQ4_XS ? OXI_ISA(row_group_scale)(dtype, p, &d, &d, b, v, &none) : d.v[v];
+            vrf none, factor = dtype == OX_IQ4_XS ? OXI_ISA(row_group_scale)(dtype, p, &d, &d, b, v, &none)
+                                                  : d.v[v];
             sum.v[v] = vrf_fma(factor, vrf_fma(vrf_of(total[v]), scale, taken), sum.v[v]);
             if (least) sum.v[v] = vrf_fma(more.v[v], vrf_set1(x->sum[b]), sum.v[v]);
         }
@@ -45068,7 +45222,8 @@ OXI_INLINE void OXI_ISA(rows_dot_q6_k)(const uint8_t *p, const oxi_q8 *x, float 
                 }
             }
             OXI_UNROLL
-            for (int v = 0; v < OXI_ISA(row_vectors); v++) sum.v[v] = vrf_fma(d.v[v], vrf_of(total[v]), sum.v[v]);
+            for (int v = 0; v < OXI_ISA(row_vectors); v++)
+                sum.v[v] = vrf_fma(d.v[v], vrf_of(total[v]), sum.v[v]);
         }
     }
     OXI_ISA(row_store)(out, sum);
@@ -45076,10 +45231,9 @@ OXI_INLINE void OXI_ISA(rows_dot_q6_k)(const uint8_t *p, const oxi_q8 *x, float 
 
 /* Name, dtype, offset of codes, where least numbers are, steps at once. */
 #define OXI_EACH_REPACKED_32(X) \
-    X(mxfp4, OX_MXFP4, 12, 0, 4) X(q8_0, OX_Q8_0, OXI_ROW_MOST == 127 ? 0 : 128, 0, 8) \
-    X(iq4_nl, OX_IQ4_NL, OXI_ROW_MOST == 127 ? 0 : 128, 0, 8) \
-    X(iq4_xs, OX_IQ4_XS, OXI_ROW_MOST == 127 ? 0 : 128, 0, 8) \
-    X(q4_0, OX_Q4_0, 8, 0, 8) X(q4_1, OX_Q4_1, 0, 2, 8) X(q5_0, OX_Q5_0, 16, 0, 4) X(q5_1, OX_Q5_1, 0, 2, 4)
+    X(q4_0, OX_Q4_0, 8, 0, 8) X(q4_1, OX_Q4_1, 0, 2, 8) X(q5_0, OX_Q5_0, 16, 0, 4) X(q5_1, OX_Q5_1, 0, 2, 4) \
+    X(mxfp4, OX_MXFP4, 12, 0, 4) X(q8_0, OX_Q8_0, OXI_ROW_LESS, 0, 8) \
+    X(iq4_nl, OX_IQ4_NL, OXI_ROW_LESS, 0, 8) X(iq4_xs, OX_IQ4_XS, OXI_ROW_LESS, 0, 8)
 
 #define OXI_X(name, dtype, offset, least, at_once) \
 OXI_INLINE void OXI_ISA(rows_dot_##name)(const uint8_t *p, const oxi_q8 *x, float *out, int extra) { \
@@ -45094,10 +45248,10 @@ OXI_INLINE void OXI_ISA(rows_dot_q5_k)(const uint8_t *p, const oxi_q8 *x, float 
     OXI_ISA(rows_dot_k)(OX_Q5_K, OXI_BYTES_OX_Q5_K, p, x, out, 4, extra);
 }
 
-/* ---- as panels of codes ----------------------------------------------------------------------------------- */
+/* ---- as panels of codes -------------------------------------------------------------------------------- */
 
-/* n numbers of rows `first` to first + count as a panel of `width` lines. elements: of a block; steps: of a
- * part. */
+/* n numbers of rows `first` to first + count as a panel of `width` lines. elements: of a block; a part has
+ * `groups` groups of `fours` fours; `each` numbers share a scale. */
 OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, int groups, int fours, int each,
                                      int offset, int64_t n, const uint8_t *p, int first, int count,
                                      int64_t width, bool is_signed, const oxi_code_panel *to) {
@@ -45117,13 +45271,16 @@ OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, in
                     }
             }
         code += 4 * width * (elements / 4);
-        OXI_ISA(row_numbers) d = OXI_ISA(row_factors)(dtype, p + (dtype == OX_Q6_K ? OXI_REPACKED_ROWS * 208 : 0));
+        const uint8_t *factors = p + (dtype == OX_Q6_K ? OXI_REPACKED_ROWS * 208 : 0);
+        OXI_ISA(row_numbers) d = OXI_ISA(row_factors)(dtype, factors);
         OXI_ISA(row_numbers) least = OXI_ISA(row_halves)(p + 2 * OXI_REPACKED_ROWS);
         for (int group = 0; group < elements / each; group++, scale += width, extra += extra ? width : 0)
             for (int i = 0; i < count; i += OXI_ROWS) {
-                vrf taken, s = OXI_ISA(row_group_scale)(dtype, p, &d, &least, group, (first + i) / OXI_ROWS, &taken);
+                int v = (first + i) / OXI_ROWS;
+                vrf taken, s = OXI_ISA(row_group_scale)(dtype, p, &d, &least, group, v, &taken);
                 vrf_store(scale + i, s);
-                if (extra) vrf_store(extra + i, is_signed ? taken : vrf_fma(s, vrf_set1((float)offset), taken));
+                if (extra)
+                    vrf_store(extra + i, is_signed ? taken : vrf_fma(s, vrf_set1((float)offset), taken));
             }
     }
 }
@@ -45134,46 +45291,51 @@ OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, in
 #endif
 /* Name, dtype, groups of a part, fours of a group, numbers with a scale, offset of codes. */
 #define OXI_REPACKED_TYPES(X) \
-    X(q4_0, OX_Q4_0, 2, 4, 32, 8) X(q4_1, OX_Q4_1, 2, 4, 32, 0) X(q5_0, OX_Q5_0, 2, 4, 32, 16) X(q5_1, OX_Q5_1, 2, 4, 32, 0) \
-    X(q4_k, OX_Q4_K, 2, 8, 32, 0) X(mxfp4, OX_MXFP4, 2, 4, 32, 12) OXI_REPACKED_MORE_BITS(X)
+    X(q4_0, OX_Q4_0, 2, 4, 32, 8) X(q4_1, OX_Q4_1, 2, 4, 32, 0) X(q5_0, OX_Q5_0, 2, 4, 32, 16) \
+    X(q5_1, OX_Q5_1, 2, 4, 32, 0) X(mxfp4, OX_MXFP4, 2, 4, 32, 12) X(q4_k, OX_Q4_K, 2, 8, 32, 0) \
+    OXI_REPACKED_MORE_BITS(X)
 /* Codes of eight bits: where an instruction multiplies bytes whose sums pass 16 bits. */
 #ifdef OXI_WIDE_ROWS
 #define OXI_REPACKED_WIDE_TYPES(X) \
-    X(q8_0, OX_Q8_0, 2, 4, 32, OXI_ROW_MOST == 127 ? 0 : 128) X(iq4_nl, OX_IQ4_NL, 2, 4, 32, OXI_ROW_MOST == 127 ? 0 : 128) \
-    X(iq4_xs, OX_IQ4_XS, 2, 4, 32, OXI_ROW_MOST == 127 ? 0 : 128)
+    X(q8_0, OX_Q8_0, 2, 4, 32, OXI_ROW_LESS) X(iq4_nl, OX_IQ4_NL, 2, 4, 32, OXI_ROW_LESS) \
+    X(iq4_xs, OX_IQ4_XS, 2, 4, 32, OXI_ROW_LESS)
 #else
 #define OXI_REPACKED_WIDE_TYPES(X)
 #endif
-/* Two groups at a time, 256 numbers of one and of the other: two streams that the processor follows apart. */
-#define OXI_DOT_REPACKED(kernel, name, dtype, extra) \
-OXI_KERNEL void OXI_ISA(kernel)(int64_t groups, int64_t group_bytes, int64_t n, const void *blocks, \
-                                const oxi_q8 *x, float *out) { \
-    enum { bytes = OXI_REPACKED_ROWS * OXI_BYTES_##dtype * (256 / OXI_ELEMENTS_##dtype) }; \
-    const uint8_t *p = (const uint8_t *)blocks; \
-    int64_t half = (groups + 1) / 2; \
-    memset(out, 0, (size_t)(OXI_REPACKED_ROWS * groups) * sizeof *out); \
-    for (int64_t i = 0; i < half; i++) \
-        for (int64_t at = 0; at < n / 256; at++) \
-            for (int64_t j = i; j < groups; j += half) \
-                OXI_ISA(rows_dot_##name)(p + j * group_bytes + at * bytes, x + at, out + OXI_REPACKED_ROWS * j, \
-                                         extra); \
-}
+
 #define OXI_X(name, dtype, groups, fours, each, offset) \
-OXI_KERNEL void OXI_ISA(unpack_rows_##name)(int64_t n, const void *rows, int first, int count, int64_t width, \
-                                            bool is_signed, const oxi_code_panel *to) { \
+OXI_KERNEL void OXI_ISA(unpack_rows_##name)(int64_t n, const void *rows, int first, int count, \
+                                            int64_t width, bool is_signed, const oxi_code_panel *to) { \
     OXI_ISA(rows_unpack)(dtype, OXI_ELEMENTS_##dtype, OXI_BYTES_##dtype, groups, fours, each, offset, n, \
                          (const uint8_t *)rows, first, count, width, is_signed, to); \
 }
 OXI_REPACKED_TYPES(OXI_X)
 OXI_REPACKED_WIDE_TYPES(OXI_X)
 #undef OXI_X
-#define OXI_X(name, dtype, groups, fours, each, offset) OXI_DOT_REPACKED(dot_repacked_##name, name, dtype, 0)
+
+/* Two groups at a time, 256 numbers of one and of the other: two streams that the processor follows apart. */
+#define OXI_DOT_REPACKED(kernel, name, dtype, extra) \
+OXI_KERNEL void OXI_ISA(kernel)(int64_t groups, int64_t group_bytes, int64_t n, const void *blocks, \
+                                const oxi_q8 *x, float *out) { \
+    enum { bytes = OXI_REPACKED_ROWS * OXI_BYTES_##dtype * (256 / OXI_ELEMENTS_##dtype) }; \
+    int64_t half = (groups + 1) / 2; \
+    memset(out, 0, (size_t)(OXI_REPACKED_ROWS * groups) * sizeof *out); \
+    for (int64_t i = 0; i < half; i++) \
+        for (int64_t at = 0; at < n / 256; at++) \
+            for (int64_t j = i; j < groups; j += half) { \
+                const uint8_t *p = (const uint8_t *)blocks + j * group_bytes + at * bytes; \
+                OXI_ISA(rows_dot_##name)(p, x + at, out + OXI_REPACKED_ROWS * j, extra); \
+            } \
+}
+#define OXI_X(name, dtype, groups, fours, each, offset) \
+    OXI_DOT_REPACKED(dot_repacked_##name, name, dtype, 0)
 OXI_REPACKED_TYPES(OXI_X)
 #if !defined(OXI_X86)
 OXI_REPACKED_WIDE_TYPES(OXI_X)
 #endif
 #undef OXI_X
-#define OXI_X(name, dtype, groups, fours, each, offset) OXI_DOT_REPACKED(dot_extra_repacked_##name, name, dtype, 1)
+#define OXI_X(name, dtype, groups, fours, each, offset) \
+    OXI_DOT_REPACKED(dot_extra_repacked_##name, name, dtype, 1)
 #if !defined(OXI_X86)
 OXI_REPACKED_TYPES(OXI_X)
 #endif
@@ -45211,7 +45373,7 @@ static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels *k) {
 #undef OXI_REPACKED_TYPES
 #undef OXI_REPACKED_MORE_BITS
 #undef OXI_REPACKED_WIDE_TYPES
-#undef OXI_ROW_MOST
+#undef OXI_ROW_LESS
 #undef OXI_WIDE_ROWS
 #undef OXI_EACH_REPACKED_32
 #undef OXI_DOT_REPACKED
@@ -46816,7 +46978,7 @@ typedef struct oxi_repacked {
     size_t bytes;
     ox_dtype dtype;
     int64_t k;
-    int64_t users; /* products at work; guarded by the lock, as all of this */
+    int64_t users;       /* products at work; guarded by the lock, as all of this */
     bool ready, leaving; /* leaving: somebody waits until nobody uses it, and no more may */
 } oxi_repacked;
 
@@ -46824,9 +46986,9 @@ static struct {
     oxi_lock lock;
     oxi_repacked **list; /* by address, none overlaps another */
     int64_t count, room;
-    char *rows;          /* memory for the longest sixteen rows, so that nothing is wanting to put them back */
+    char *rows; /* memory for the longest sixteen rows, so that nothing is wanting to put them back */
     size_t rows_bytes;
-    int64_t any;         /* atomic: count */
+    int64_t any; /* atomic: count */
 } oxi_repacks;
 
 /* Rows are whole pieces, and so much of one may be asked for at a time. */
@@ -46844,16 +47006,11 @@ typedef struct oxi_repack_type {
 } oxi_repack_type;
 
 static const oxi_repack_type oxi_repack_types[] = {
-    {OX_Q4_0, {{2, 2}, {16, 4}}},
-    {OX_Q4_1, {{2, 2}, {2, 2}, {16, 4}}},
-    {OX_Q5_0, {{2, 2}, {4, 0}, {16, 4}}},
-    {OX_Q5_1, {{2, 2}, {2, 2}, {4, 0}, {16, 4}}},
-    {OX_Q8_0, {{2, 2}, {32, 4}}},
-    {OX_IQ4_NL, {{2, 2}, {16, 4}}},
-    {OX_MXFP4, {{1, 1}, {16, 4}}},
-    {OX_IQ4_XS, {{2, 2}, {2, 2}, {132, 4}}},
-    {OX_Q4_K, {{2, 2}, {2, 2}, {140, 4}}},
-    {OX_Q5_K, {{2, 2}, {2, 2}, {172, 4}}},
+    {OX_Q4_0, {{2, 2}, {16, 4}}},          {OX_Q4_1, {{2, 2}, {2, 2}, {16, 4}}},
+    {OX_Q5_0, {{2, 2}, {4, 0}, {16, 4}}},  {OX_Q5_1, {{2, 2}, {2, 2}, {4, 0}, {16, 4}}},
+    {OX_Q8_0, {{2, 2}, {32, 4}}},          {OX_IQ4_NL, {{2, 2}, {16, 4}}},
+    {OX_MXFP4, {{1, 1}, {16, 4}}},         {OX_IQ4_XS, {{2, 2}, {2, 2}, {132, 4}}},
+    {OX_Q4_K, {{2, 2}, {2, 2}, {140, 4}}}, {OX_Q5_K, {{2, 2}, {2, 2}, {172, 4}}},
     {OX_Q6_K, {{208, 4}, {2, 2}}},
 };
 
@@ -46869,7 +47026,8 @@ static void oxi_repack_bits(const char *from, char *to, bool back) {
     memcpy(in, from, 4);
     for (int i = 0; i < 8; i++)
         for (int j = 0; j < 4; j++) {
-            int plain = 4 * i + j, turned = 8 * j + i, source = back ? turned : plain, at = back ? plain : turned;
+            int plain = 4 * i + j, turned = 8 * j + i, source = back ? turned : plain,
+                at = back ? plain : turned;
             out[at / 8] = (uint8_t)(out[at / 8] | (in[source / 8] >> source % 8 & 1) << at % 8);
         }
     memcpy(to, out, 4);
@@ -46881,16 +47039,20 @@ static void oxi_repack_units(char *rows, int64_t row_step, char *packed, int uni
     for (int r = 0; r < count; r++, rows += row_step, packed += bytes) {
         const char *from = back ? packed : rows;
         char *to = back ? rows : packed;
-        if (unit == 4) memcpy(to, from, 4);
-        else if (unit == 2) memcpy(to, from, 2);
-        else if (unit == 1) *to = *from;
-        else oxi_repack_bits(from, to, back);
+        if (unit == 4)
+            memcpy(to, from, 4);
+        else if (unit == 2)
+            memcpy(to, from, 2);
+        else if (unit == 1)
+            *to = *from;
+        else
+            oxi_repack_bits(from, to, back);
     }
 }
 
 /* A block of `count` rows. */
-static void oxi_repack_block(const oxi_repack_type *type, char *rows, int64_t row_step, char *packed, int count,
-                             bool back) {
+static void oxi_repack_block(const oxi_repack_type *type, char *rows, int64_t row_step, char *packed,
+                             int count, bool back) {
     for (const oxi_repack_field *field = type->field; field < type->field + 4 && field->bytes; field++) {
         int unit = field->unit ? field->unit : 4;
         for (int at = 0; at < field->bytes; at += unit, rows += unit, packed += OXI_REPACKED_ROWS * unit)
@@ -46899,17 +47061,23 @@ static void oxi_repack_block(const oxi_repack_type *type, char *rows, int64_t ro
 }
 
 /* Sixteen rows in place. copy: memory for them. */
-static void oxi_repack_rows(const oxi_repack_type *type, char *rows, int64_t row_bytes, char *copy, bool back) {
+static void oxi_repack_rows(const oxi_repack_type *type, char *rows, int64_t row_bytes, char *copy,
+                            bool back) {
     int64_t bytes = ox_dtype_of(type->dtype)->block_bytes;
     memcpy(copy, rows, (size_t)(OXI_REPACKED_ROWS * row_bytes));
     for (int64_t at = 0; at < row_bytes; at += bytes) {
-        if (back) oxi_repack_block(type, rows + at, row_bytes, copy + OXI_REPACKED_ROWS * at, OXI_REPACKED_ROWS, true);
-        else oxi_repack_block(type, copy + at, row_bytes, rows + OXI_REPACKED_ROWS * at, OXI_REPACKED_ROWS, false);
+        if (back)
+            oxi_repack_block(type, rows + at, row_bytes, copy + OXI_REPACKED_ROWS * at, OXI_REPACKED_ROWS,
+                             true);
+        else
+            oxi_repack_block(type, copy + at, row_bytes, rows + OXI_REPACKED_ROWS * at, OXI_REPACKED_ROWS,
+                             false);
     }
 }
 
 /* `count` numbers, whole blocks, of row `row` of sixteen at `rows`, from number k on, as they were. */
-static void oxi_repacked_row(ox_dtype dtype, const char *rows, int64_t row, int64_t k, int64_t count, char *out) {
+static void oxi_repacked_row(ox_dtype dtype, const char *rows, int64_t row, int64_t k, int64_t count,
+                             char *out) {
     const oxi_repack_type *type = oxi_repack_type_of(dtype);
     int64_t bytes = ox_dtype_of(dtype)->block_bytes;
     size_t at = oxi_byte_offset(dtype, k), end = oxi_byte_offset(dtype, k + count);
@@ -46918,7 +47086,8 @@ static void oxi_repacked_row(ox_dtype dtype, const char *rows, int64_t row, int6
         char *to = out;
         for (const oxi_repack_field *field = type->field; field < type->field + 4 && field->bytes; field++) {
             int unit = field->unit ? field->unit : 4;
-            for (int done = 0; done < field->bytes; done += unit, to += unit, packed += OXI_REPACKED_ROWS * unit)
+            for (int done = 0; done < field->bytes;
+                 done += unit, to += unit, packed += OXI_REPACKED_ROWS * unit)
                 oxi_repack_units(to, 0, (char *)(uintptr_t)(packed + row * unit), field->unit, 1, true);
         }
     }
@@ -46932,8 +47101,10 @@ static int64_t oxi_repacks_from(const char *at) {
     while (low < high) {
         int64_t middle = low + (high - low) / 2;
         const oxi_repacked *one = oxi_repacks.list[middle];
-        if (one->first + one->bytes <= at) low = middle + 1;
-        else high = middle;
+        if (one->first + one->bytes <= at)
+            low = middle + 1;
+        else
+            high = middle;
     }
     return low;
 }
@@ -47016,7 +47187,8 @@ static void oxi_repacked_undo(void *memory, size_t bytes, bool keep) {
         if (!oxi_repacks_wait(one)) continue;
         int64_t row_bytes = (int64_t)oxi_byte_offset(one->dtype, one->k);
         for (size_t at = 0; keep && at < one->bytes; at += (size_t)(OXI_REPACKED_ROWS * row_bytes))
-            oxi_repack_rows(oxi_repack_type_of(one->dtype), one->first + at, row_bytes, oxi_repacks.rows, true);
+            oxi_repack_rows(oxi_repack_type_of(one->dtype), one->first + at, row_bytes, oxi_repacks.rows,
+                            true);
         oxi_repacks_drop(one);
     }
     oxi_lock_give(&oxi_repacks.lock);
@@ -47038,7 +47210,8 @@ static oxi_repacked *oxi_repacked_hold(const ox_tensor *t, int64_t lines, int64_
     int64_t group = OXI_REPACKED_ROWS * (int64_t)oxi_byte_offset(t->dtype, k);
     oxi_lock_take(&oxi_repacks.lock);
     oxi_repacked *one = oxi_repacks_over(first, 1);
-    bool same = one && one->ready && !one->leaving && one->dtype == t->dtype && one->k == k && (first - one->first) % group == 0 &&
+    bool same = one && one->ready && !one->leaving && one->dtype == t->dtype && one->k == k &&
+                (first - one->first) % group == 0 &&
                 (size_t)(lines / OXI_REPACKED_ROWS * group) <= one->bytes - (size_t)(first - one->first);
     if (same) one->users++;
     oxi_lock_give(&oxi_repacks.lock);
@@ -47064,16 +47237,17 @@ static void oxi_repack_task(void *arg, int64_t index, int lane) {
     oxi_repack_rows(job->type, job->first + index * bytes, job->row_bytes, job->copies + lane * bytes, false);
 }
 
-/* Repacks a matrix if there are kernels for that, if its bytes may be changed, and if there is memory. One that
- * is repacked stays as it lies: others, of the same bytes of a file, may be at work with it. */
+/* Repacks a matrix if there are kernels for that, if its bytes may be changed, and if there is memory. One
+ * that is repacked stays as it lies: others, of the same bytes of a file, may be at work with it. */
 static void oxi_repack(ox_tensor *t) {
     ox_storage *storage = t->storage;
     const oxi_repack_type *type = oxi_repack_type_of(t->dtype);
     bool ours = storage->repackable || !storage->borrowed;
     if (!type || !oxi_cpu_kernels()->dot_repacked[t->dtype] || !ours || t->ndim != 2) return;
     int64_t rows = t->shape[0], k = t->shape[1], groups = rows / OXI_REPACKED_ROWS;
-    bool whole = rows % OXI_REPACKED_ROWS == 0 && k % OXI_REPACKED_PIECE == 0;
-    if (rows == 0 || k == 0 || !whole || !ox_is_contiguous(t)) return;
+    if (rows == 0 || k == 0 || rows % OXI_REPACKED_ROWS != 0 || k % OXI_REPACKED_PIECE != 0 ||
+        !ox_is_contiguous(t))
+        return;
     oxi_repacked *already = oxi_repacked_hold(t, rows, k, k);
     oxi_repacked_let_go(already);
     if (already) return;
@@ -53043,9 +53217,9 @@ static OXI_UNUSED ox_status oxi_cpu_row(const oxi_call *call) {
     return status;
 }
 /* >>cpu/prepack.c */
-/* ox_prepack. Block types are repacked (cpu/repack.c); of others, packed panels are kept with their storage: the product that first wants
- * them makes them, later ones take them. Panels that were made before the storage was changed in place, as
- * its version tells, are dropped. Called by cpu/gemm.c; freed with the storage. */
+/* ox_prepack. Block types are repacked (cpu/repack.c). Of others packed panels are kept with their storage: the
+ * product that first wants them makes them, later ones take them. Panels that were made before the storage was
+ * changed in place, as its version tells, are dropped. Called by cpu/gemm.c; freed with the storage. */
 
 enum { OXI_PREPACKED_MOST = 64 }; /* sets of panels of one storage: its matrices, and what they multiply */
 
@@ -53442,8 +53616,8 @@ static bool oxi_gemm_packs_repacked(const oxi_gemm_plan *p, const oxi_gemm_side 
     return p->g->repacked && oxi_is_block(s->dtype) && p->type.groups && p->type.groups->of_codes;
 }
 
-static void oxi_gemm_pack_repacked(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line, int64_t lines,
-                                   int64_t k, int64_t depth, char *panels, char *stage) {
+static void oxi_gemm_pack_repacked(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line,
+                                   int64_t lines, int64_t k, int64_t depth, char *panels, char *stage) {
     int64_t width = s->width, element = p->type.element, each = p->type.k_each;
     oxi_code_panel all, part;
     all.codes = stage;
@@ -53466,7 +53640,8 @@ static void oxi_gemm_pack_repacked(const oxi_gemm_plan *p, const oxi_gemm_side *
                 part.extra = all.extra + i;
                 p->kernels->unpack_repacked[s->dtype](count, rows, 0, OXI_REPACKED_ROWS, width, true, &part);
             }
-            p->type.groups->of_codes(count, oxi_codes_group(s->dtype), &all, panels + at / each * width * element);
+            p->type.groups->of_codes(count, oxi_codes_group(s->dtype), &all,
+                                     panels + at / each * width * element);
         }
     }
 }
@@ -54691,8 +54866,8 @@ static bool oxi_code_unpack(const oxi_code_product *p, int64_t line, int64_t k0,
 }
 
 /* One line of k codes in 16 bits; one scale a piece. */
-static void oxi_code_unpack_wide(const oxi_code_product *p, int64_t line, int64_t k0, int64_t k, int16_t *code,
-                                 float *scale) {
+static void oxi_code_unpack_wide(const oxi_code_product *p, int64_t line, int64_t k0, int64_t k,
+                                 int16_t *code, float *scale) {
     int most = p->type->most - p->type->offset, bits = 0;
     while (1 << bits <= most || 1 << bits < p->type->offset) bits++;
     oxi_codes_piece piece;
@@ -54717,7 +54892,8 @@ static oxi_code_panel oxi_code_repacked(const oxi_code_product *p, char *lane, i
     bool extras = p->type->offset == 0 || !is_signed; /* types that have no offset have least numbers */
     panel.extra = extras ? (float *)(void *)(lane + p->panel_extra_at) : NULL;
     for (int64_t i = 0; i < lines;) {
-        int64_t first = (n + i) % OXI_REPACKED_ROWS, count = oxi_min_i64(lines - i, OXI_REPACKED_ROWS - first);
+        int64_t first = (n + i) % OXI_REPACKED_ROWS;
+        int64_t count = oxi_min_i64(lines - i, OXI_REPACKED_ROWS - first);
         const char *rows = (const char *)g->b + oxi_byte_offset(g->b_dtype, (n + i - first) * g->b_col);
         part.codes = (char *)panel.codes + 4 * i;
         part.scale = panel.scale + i;

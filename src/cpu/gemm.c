@@ -277,8 +277,8 @@ static bool oxi_gemm_packs_repacked(const oxi_gemm_plan *p, const oxi_gemm_side 
     return p->g->repacked && oxi_is_block(s->dtype) && p->type.groups && p->type.groups->of_codes;
 }
 
-static void oxi_gemm_pack_repacked(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line, int64_t lines,
-                                   int64_t k, int64_t depth, char *panels, char *stage) {
+static void oxi_gemm_pack_repacked(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line,
+                                   int64_t lines, int64_t k, int64_t depth, char *panels, char *stage) {
     int64_t width = s->width, element = p->type.element, each = p->type.k_each;
     oxi_code_panel all, part;
     all.codes = stage;
@@ -301,7 +301,8 @@ static void oxi_gemm_pack_repacked(const oxi_gemm_plan *p, const oxi_gemm_side *
                 part.extra = all.extra + i;
                 p->kernels->unpack_repacked[s->dtype](count, rows, 0, OXI_REPACKED_ROWS, width, true, &part);
             }
-            p->type.groups->of_codes(count, oxi_codes_group(s->dtype), &all, panels + at / each * width * element);
+            p->type.groups->of_codes(count, oxi_codes_group(s->dtype), &all,
+                                     panels + at / each * width * element);
         }
     }
 }
