@@ -217,7 +217,9 @@ static int run_products(ox_tensor **out) {
 /* Weights that are repacked if there is memory for it; exact, as few rows have other bits then. */
 static int run_repacked(ox_tensor **out) {
     int n = 0;
-    ox_tensor *w[2] = {ox_cast(numbers(32, 512, OX_F32), OX_Q4_K), ox_cast(numbers(48, 256, OX_F32), OX_Q5_0)};
+    ox_tensor *w[2];
+    w[0] = ox_cast(numbers(32, 512, OX_F32), OX_Q4_K);
+    w[1] = ox_cast(numbers(48, 256, OX_F32), OX_Q5_0);
     ox_set_exact(true);
     for (int i = 0; i < 2; i++) {
         ox_tensor *x = numbers(3, i ? 256 : 512, OX_F32);
