@@ -885,7 +885,8 @@ OX_API ox_tensor *ox_einsum(const char *equation, ox_tensor *const *list, int co
  * The first product with many rows that `weight`, or a view of it, takes part in makes panels; the next
  * ones, of any number of rows that need panels, take them. What is changed in place is packed anew.
  * Block types are repacked at once and in place, sixteen rows side by side: products of few rows and of many
- * take them as they then lie, and ox_embedding its rows. Everybody else, ox_data too, has them put back first.
+ * take them as they then lie, and ox_embedding its rows. Everybody else, ox_data too, has them put back first;
+ * pointers from before show them as they lie: ask again.
  * dtypes    all; of block types the common ones, [rows, k] of a multiple of 16 rows and a k of a multiple of
  *           256, where the processor gains from it. Others multiply as they lie
  * memory    none for block types (pages of a mapped file become the program's own; memory that the caller lent
@@ -47022,14 +47023,22 @@ static const oxi_repack_type *oxi_repack_type_of(ox_dtype dtype) {
 
 /* Bit 4 i + j goes to bit i of byte j, or back. */
 static void oxi_repack_bits(const char *from, char *to, bool back) {
-    uint8_t in[4], out[4] = {0, 0, 0, 0};
+    uint8_t in[4], out[4];
     memcpy(in, from, 4);
-    for (int i = 0; i < 8; i++)
-        for (int j = 0; j < 4; j++) {
-            int plain = 4 * i + j, turned = 8 * j + i, source = back ? turned : plain,
-                at = back ? plain : turned;
-            out[at / 8] = (uint8_t)(out[at / 8] | (in[source / 8] >> source % 8 & 1) << at % 8);
+    uint32_t all = in[0] | (uint32_t)in[1] << 8 | (uint32_t)in[2] << 16 | (uint32_t)in[3] << 24, made = 0;
+    for (int j = 0; j < 4; j++) { /* every fourth bit, moved together by halves, or apart */
+        uint32_t bits = back ? in[j] : all >> j & 0x11111111;
+        if (back) {
+            bits = (bits | bits << 12) & 0x000f000f;
+            bits = (bits | bits << 6) & 0x03030303;
+            made |= ((bits | bits << 3) & 0x11111111) << j;
+        } else {
+            bits = (bits | bits >> 3) & 0x03030303;
+            bits = (bits | bits >> 6) & 0x000f000f;
+            made |= ((bits | bits >> 12) & 0xff) << 8 * j;
         }
+    }
+    for (int j = 0; j < 4; j++) out[j] = (uint8_t)(made >> 8 * j);
     memcpy(to, out, 4);
 }
 

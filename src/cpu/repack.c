@@ -57,14 +57,22 @@ static const oxi_repack_type *oxi_repack_type_of(ox_dtype dtype) {
 
 /* Bit 4 i + j goes to bit i of byte j, or back. */
 static void oxi_repack_bits(const char *from, char *to, bool back) {
-    uint8_t in[4], out[4] = {0, 0, 0, 0};
+    uint8_t in[4], out[4];
     memcpy(in, from, 4);
-    for (int i = 0; i < 8; i++)
-        for (int j = 0; j < 4; j++) {
-            int plain = 4 * i + j, turned = 8 * j + i, source = back ? turned : plain,
-                at = back ? plain : turned;
-            out[at / 8] = (uint8_t)(out[at / 8] | (in[source / 8] >> source % 8 & 1) << at % 8);
+    uint32_t all = in[0] | (uint32_t)in[1] << 8 | (uint32_t)in[2] << 16 | (uint32_t)in[3] << 24, made = 0;
+    for (int j = 0; j < 4; j++) { /* every fourth bit, moved together by halves, or apart */
+        uint32_t bits = back ? in[j] : all >> j & 0x11111111;
+        if (back) {
+            bits = (bits | bits << 12) & 0x000f000f;
+            bits = (bits | bits << 6) & 0x03030303;
+            made |= ((bits | bits << 3) & 0x11111111) << j;
+        } else {
+            bits = (bits | bits >> 3) & 0x03030303;
+            bits = (bits | bits >> 6) & 0x000f000f;
+            made |= ((bits | bits >> 12) & 0xff) << 8 * j;
         }
+    }
+    for (int j = 0; j < 4; j++) out[j] = (uint8_t)(made >> 8 * j);
     memcpy(to, out, 4);
 }
 

@@ -308,7 +308,8 @@ OX_API ox_tensor *ox_einsum(const char *equation, ox_tensor *const *list, int co
  * The first product with many rows that `weight`, or a view of it, takes part in makes panels; the next
  * ones, of any number of rows that need panels, take them. What is changed in place is packed anew.
  * Block types are repacked at once and in place, sixteen rows side by side: products of few rows and of many
- * take them as they then lie, and ox_embedding its rows. Everybody else, ox_data too, has them put back first.
+ * take them as they then lie, and ox_embedding its rows. Everybody else, ox_data too, has them put back first;
+ * pointers from before show them as they lie: ask again.
  * dtypes    all; of block types the common ones, [rows, k] of a multiple of 16 rows and a k of a multiple of
  *           256, where the processor gains from it. Others multiply as they lie
  * memory    none for block types (pages of a mapped file become the program's own; memory that the caller lent
