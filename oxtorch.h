@@ -14080,6 +14080,7 @@ OXI_INLINE void OXI_ISA(row_measure_with)(oxi_row_sums *row, OXI_ISA(row_writing
             OXI_ISA(row_add_four)(&l, x + i + 4 * VF, about, centred, true);
             if (writing) (void)OXI_ISA(row_write_four)(writing);
         }
+        for (int64_t at = i; asks && at < end; at += 16) OXI_PREFETCH_READ(x + at + ahead);
         OXI_ISA(row_add_rest)(&l, row, i < end ? i : n, about, centred);
         vf left = vf_add(vf_add(l.a0, l.a1), vf_add(l.a2, l.a3));
         vf right = vf_add(vf_add(l.a4, l.a5), vf_add(l.a6, l.a7));
@@ -16852,10 +16853,13 @@ OXI_INLINE vf vf_constant(float a) { return _mm_set1_ps(a); }
 OXI_INLINE vd vd_constant(double a) { return _mm_set1_pd(a); }
 #endif
 OXI_INLINE vf vf_zero(void) { return _mm_setzero_ps(); }
+/* In registers: a vector read from where its lanes were just written singly waits for all earlier stores. */
 OXI_INLINE vf vf_load_n(const float *p, int64_t n) {
-    float all[4] = {0, 0, 0, 0};
-    for (int64_t i = 0; i < n; i++) all[i] = p[i];
-    return vf_load(all);
+    vf low = _mm_setzero_ps(), odd = low;
+    if (n >= 4) return vf_load(p);
+    if (n & 2) low = _mm_castsi128_ps(_mm_loadl_epi64((const __m128i *)(const void *)p));
+    if (n & 1) odd = _mm_load_ss(p + (n & 2));
+    return n & 2 ? _mm_movelh_ps(low, odd) : odd;
 }
 OXI_INLINE void vf_store_n(float *p, vf a, int64_t n) {
     float all[4];
@@ -19973,6 +19977,7 @@ OXI_INLINE void OXI_ISA(row_measure_with)(oxi_row_sums *row, OXI_ISA(row_writing
             OXI_ISA(row_add_four)(&l, x + i + 4 * VF, about, centred, true);
             if (writing) (void)OXI_ISA(row_write_four)(writing);
         }
+        for (int64_t at = i; asks && at < end; at += 16) OXI_PREFETCH_READ(x + at + ahead);
         OXI_ISA(row_add_rest)(&l, row, i < end ? i : n, about, centred);
         vf left = vf_add(vf_add(l.a0, l.a1), vf_add(l.a2, l.a3));
         vf right = vf_add(vf_add(l.a4, l.a5), vf_add(l.a6, l.a7));
@@ -25799,6 +25804,7 @@ OXI_INLINE void OXI_ISA(row_measure_with)(oxi_row_sums *row, OXI_ISA(row_writing
             OXI_ISA(row_add_four)(&l, x + i + 4 * VF, about, centred, true);
             if (writing) (void)OXI_ISA(row_write_four)(writing);
         }
+        for (int64_t at = i; asks && at < end; at += 16) OXI_PREFETCH_READ(x + at + ahead);
         OXI_ISA(row_add_rest)(&l, row, i < end ? i : n, about, centred);
         vf left = vf_add(vf_add(l.a0, l.a1), vf_add(l.a2, l.a3));
         vf right = vf_add(vf_add(l.a4, l.a5), vf_add(l.a6, l.a7));
@@ -31541,6 +31547,7 @@ OXI_INLINE void OXI_ISA(row_measure_with)(oxi_row_sums *row, OXI_ISA(row_writing
             OXI_ISA(row_add_four)(&l, x + i + 4 * VF, about, centred, true);
             if (writing) (void)OXI_ISA(row_write_four)(writing);
         }
+        for (int64_t at = i; asks && at < end; at += 16) OXI_PREFETCH_READ(x + at + ahead);
         OXI_ISA(row_add_rest)(&l, row, i < end ? i : n, about, centred);
         vf left = vf_add(vf_add(l.a0, l.a1), vf_add(l.a2, l.a3));
         vf right = vf_add(vf_add(l.a4, l.a5), vf_add(l.a6, l.a7));
@@ -37275,6 +37282,7 @@ OXI_INLINE void OXI_ISA(row_measure_with)(oxi_row_sums *row, OXI_ISA(row_writing
             OXI_ISA(row_add_four)(&l, x + i + 4 * VF, about, centred, true);
             if (writing) (void)OXI_ISA(row_write_four)(writing);
         }
+        for (int64_t at = i; asks && at < end; at += 16) OXI_PREFETCH_READ(x + at + ahead);
         OXI_ISA(row_add_rest)(&l, row, i < end ? i : n, about, centred);
         vf left = vf_add(vf_add(l.a0, l.a1), vf_add(l.a2, l.a3));
         vf right = vf_add(vf_add(l.a4, l.a5), vf_add(l.a6, l.a7));
@@ -43004,6 +43012,7 @@ OXI_INLINE void OXI_ISA(row_measure_with)(oxi_row_sums *row, OXI_ISA(row_writing
             OXI_ISA(row_add_four)(&l, x + i + 4 * VF, about, centred, true);
             if (writing) (void)OXI_ISA(row_write_four)(writing);
         }
+        for (int64_t at = i; asks && at < end; at += 16) OXI_PREFETCH_READ(x + at + ahead);
         OXI_ISA(row_add_rest)(&l, row, i < end ? i : n, about, centred);
         vf left = vf_add(vf_add(l.a0, l.a1), vf_add(l.a2, l.a3));
         vf right = vf_add(vf_add(l.a4, l.a5), vf_add(l.a6, l.a7));
@@ -49503,16 +49512,15 @@ static float oxi_row_about(int64_t n, const float *x) {
     return ((sum[0] + sum[1]) + (sum[2] + sum[3])) * 0.0625f;
 }
 
-/* The row that a kernel is to measure; n may be 0. */
-static oxi_row_sums oxi_row_sums_of(int64_t n, const float *x, bool centred) {
-    oxi_row_sums row;
-    row.x = x;
-    row.n = n;
-    row.centred = centred;
-    row.measured = n == 0;
-    row.about = centred && n > 0 ? oxi_row_about(n, x) : 0;
-    row.sum = row.squares = 0;
-    return row;
+/* The row that a kernel is to measure; n may be 0. Filled in place: vectors that copy what was just written
+ * singly wait until it has left the processor, and what it wrote past the caches before. */
+static void oxi_row_sums_begin(oxi_row_sums *row, int64_t n, const float *x, bool centred) {
+    row->x = x;
+    row->n = n;
+    row->centred = centred;
+    row->measured = n == 0;
+    row->about = centred && n > 0 ? oxi_row_about(n, x) : 0;
+    row->sum = row->squares = 0;
 }
 
 /* Adds a measured row to the sum of squares; in double where the kernel's f32 left its range. */
@@ -49523,15 +49531,16 @@ static void oxi_squares_take(const oxi_kernels *k, oxi_partial *p, oxi_row_sums 
 
 static void oxi_squares_row(const oxi_kernels *k, oxi_partial *p, int64_t n, const void *elements,
                             int64_t position) {
-    oxi_row_sums row = oxi_row_sums_of(n, (const float *)elements, false);
+    oxi_row_sums row;
     (void)position;
+    oxi_row_sums_begin(&row, n, (const float *)elements, false);
     k->row_measure(&row, p->asks);
     oxi_squares_take(k, p, &row);
 }
 
-/* Squared distances from a number that is amid the others give those from the mean (Chan, Golub & LeVeque 1983).
- * Where it is off by more than the deviation, the row is measured once more, about its mean: from what f32
- * holds of that, distances are exact where the deviation is small beside it. */
+/* Squared distances from a number that is amid the others give those from the mean (Chan, Golub & LeVeque
+ * 1983). Where it is off by more than the deviation, the row is measured once more, about its mean: from what
+ * f32 holds of that, distances are exact where the deviation is small beside it. */
 static void oxi_moments_take(const oxi_kernels *k, oxi_partial *p, oxi_row_sums *row) {
     double count = (double)row->n, off = row->sum / count;
     if (oxi_squares_fit(row->squares) && !(off * row->sum <= 0.5 * row->squares)) {
@@ -49549,8 +49558,9 @@ static void oxi_moments_take(const oxi_kernels *k, oxi_partial *p, oxi_row_sums 
 
 static void oxi_moments_row(const oxi_kernels *k, oxi_partial *p, int64_t n, const void *elements,
                             int64_t position) {
-    oxi_row_sums row = oxi_row_sums_of(n, (const float *)elements, true);
+    oxi_row_sums row;
     (void)position;
+    oxi_row_sums_begin(&row, n, (const float *)elements, true);
     k->row_measure(&row, p->asks);
     oxi_moments_take(k, p, &row);
 }
@@ -52119,29 +52129,45 @@ static void oxi_row_numbers(const oxi_row *r, double a, double b, double *shift,
 
 /* ---- norms of f32 past the caches ---------------------------------------------------------------------- */
 
-/* What a task keeps from one row to the next. The cache line in which a row ends and the next one begins is put
- * together here, for half a line takes as long as many whole ones; and a row is measured while the one before
- * it is written, for memory is to be read and written all the time. */
+/* What a task keeps from one row to the next. Cache lines in which a row ends and the next one begins are put
+ * together here, for half a line takes as long as many whole ones. Such a line is written when the next one is
+ * whole: by then its parts have left the processor, which would wait for them. And a row is measured while the
+ * one before it is written, for memory is to be read and written all the time. */
 typedef struct oxi_row_past {
-    float line[OXI_LINE / 4];
-    char *to;           /* where the line lies */
-    int64_t begin, end; /* its numbers that are here */
+    float line[2][OXI_LINE / 4];
+    int at;             /* which of them is being put together; the other one is whole, or nothing */
+    char *to, *whole;   /* where they lie; NULL: nothing */
+    int64_t begin, end; /* the numbers that are here */
     oxi_row_sums next;
 } oxi_row_past;
 
 static void oxi_row_past_begin(oxi_row_past *past) {
-    past->begin = past->end = 0;
-    past->to = NULL;
-    past->next = oxi_row_sums_of(0, NULL, false);
+    past->begin = past->end = past->at = 0;
+    past->to = past->whole = NULL;
+    oxi_row_sums_begin(&past->next, 0, NULL, false);
 }
 
-static void oxi_row_past_flush(const oxi_row *r, oxi_row_past *past) {
+static void oxi_row_past_write_whole(const oxi_row *r, oxi_row_past *past) {
+    if (past->whole) r->measure.kernels->stream(OXI_LINE, past->line[1 - past->at], past->whole);
+    past->whole = NULL;
+}
+
+/* The line at work is not gone on with. */
+static void oxi_row_past_leave(const oxi_row *r, oxi_row_past *past) {
     int64_t each = sizeof(float), bytes = (past->end - past->begin) * each;
-    if (bytes == OXI_LINE)
-        r->measure.kernels->stream(OXI_LINE, past->line, past->to);
-    else if (bytes > 0)
-        memcpy(past->to + past->begin * each, past->line + past->begin, (size_t)bytes);
+    if (bytes == OXI_LINE) {
+        oxi_row_past_write_whole(r, past);
+        past->whole = past->to;
+        past->at = 1 - past->at;
+    } else if (bytes > 0) {
+        memcpy(past->to + past->begin * each, past->line[past->at] + past->begin, (size_t)bytes);
+    }
     past->begin = past->end = 0;
+}
+
+static void oxi_row_past_end(const oxi_row *r, oxi_row_past *past) {
+    oxi_row_past_leave(r, past);
+    oxi_row_past_write_whole(r, past);
 }
 
 /* n elements up to the end of a line at most. */
@@ -52150,13 +52176,13 @@ static void oxi_row_past_edge(const oxi_row *r, oxi_row_past *past, int64_t n, c
     int64_t each = sizeof(float), at = (int64_t)((uintptr_t)out % OXI_LINE) / each;
     if (n == 0) return;
     if (past->to != out - at * each || past->end != at) {
-        oxi_row_past_flush(r, past);
+        oxi_row_past_leave(r, past);
         past->to = out - at * each;
         past->begin = at;
     }
-    r->finish(r, n, x, shift, scale, weight, bias, past->line + at, NULL);
+    r->finish(r, n, x, shift, scale, weight, bias, past->line[past->at] + at, NULL);
     past->end = at + n;
-    if (past->end == OXI_LINE / each) oxi_row_past_flush(r, past);
+    if (past->end == OXI_LINE / each) oxi_row_past_leave(r, past);
 }
 
 /* n elements of a row, while past->next is measured. */
@@ -52178,7 +52204,7 @@ static void oxi_row_past_measure(const oxi_row *r, oxi_row_past *past, int64_t n
                                  oxi_partial *p) {
     const oxi_reduce *m = &r->measure;
     if (past->next.x != x || !past->next.measured) {
-        past->next = oxi_row_sums_of(n, x, m->kind == OXI_REDUCE_MOMENTS);
+        oxi_row_sums_begin(&past->next, n, x, m->kind == OXI_REDUCE_MOMENTS);
         m->kernels->row_measure(&past->next, true);
     }
     m->reducer.take(m->kernels, p, &past->next);
@@ -52186,7 +52212,7 @@ static void oxi_row_past_measure(const oxi_row *r, oxi_row_past *past, int64_t n
 
 /* Which row is to be measured meanwhile: at x, or none (NULL). */
 static void oxi_row_past_look(const oxi_row *r, oxi_row_past *past, int64_t n, const float *x) {
-    past->next = oxi_row_sums_of(x ? n : 0, x, r->measure.kind == OXI_REDUCE_MOMENTS);
+    oxi_row_sums_begin(&past->next, x ? n : 0, x, r->measure.kind == OXI_REDUCE_MOMENTS);
 }
 
 /* ---- a row --------------------------------------------------------------------------------------------- */
@@ -52225,7 +52251,7 @@ static void oxi_row_write(const oxi_row *r, const oxi_walk *line, int64_t first,
             r->finish(r, c.n, from, shift, scale, w, b, to, NULL);
         if (to == x) r->store(c.n, x, c.p[OXI_ROW_OUT], line->step[OXI_ROW_OUT]);
     }
-    oxi_row_past_flush(r, &past);
+    oxi_row_past_end(r, &past);
 }
 
 static void oxi_row_measure(const oxi_row *r, const oxi_walk *line, int64_t first, int64_t count, double *a,
@@ -52436,7 +52462,7 @@ static void oxi_row_task(void *arg, int64_t index, int lane) {
                 oxi_row_line(r, &line, &past, r->streams ? oxi_row_behind(r, &c, i) : NULL, scratch);
         }
     }
-    oxi_row_past_flush(r, &past);
+    oxi_row_past_end(r, &past);
 }
 
 /* Long rows: their chunks are measured by oxi_reduce_task, joined by this ... */
@@ -52600,8 +52626,15 @@ static void oxi_row_shape(oxi_row *r) {
     m->scratch_bytes = 16 * m->width + buffer;
 }
 
+/* Larger tasks, where there are many: a task's first row has none before it that is written meanwhile. */
+static void oxi_row_join_groups(oxi_reduce *m) {
+    const int64_t groups = oxi_reduce_groups(m), times = groups / (16 * oxi_lanes(groups));
+    if (times > 1) m->group *= oxi_min_i64(times, 4);
+}
+
 static ox_status oxi_row_run(oxi_row *r) {
     oxi_reduce *m = &r->measure;
+    if (r->streams && m->chunks == 1) oxi_row_join_groups(m);
     int64_t groups = oxi_reduce_groups(m), tasks = groups * m->chunks;
     ox_status status = oxi_reduce_begin(m);
     if (status == OX_OK && m->chunks == 1) oxi_parallel_for(tasks, oxi_row_task, r);

@@ -222,16 +222,15 @@ static float oxi_row_about(int64_t n, const float *x) {
     return ((sum[0] + sum[1]) + (sum[2] + sum[3])) * 0.0625f;
 }
 
-/* The row that a kernel is to measure; n may be 0. */
-static oxi_row_sums oxi_row_sums_of(int64_t n, const float *x, bool centred) {
-    oxi_row_sums row;
-    row.x = x;
-    row.n = n;
-    row.centred = centred;
-    row.measured = n == 0;
-    row.about = centred && n > 0 ? oxi_row_about(n, x) : 0;
-    row.sum = row.squares = 0;
-    return row;
+/* The row that a kernel is to measure; n may be 0. Filled in place: vectors that copy what was just written
+ * singly wait until it has left the processor, and what it wrote past the caches before. */
+static void oxi_row_sums_begin(oxi_row_sums *row, int64_t n, const float *x, bool centred) {
+    row->x = x;
+    row->n = n;
+    row->centred = centred;
+    row->measured = n == 0;
+    row->about = centred && n > 0 ? oxi_row_about(n, x) : 0;
+    row->sum = row->squares = 0;
 }
 
 /* Adds a measured row to the sum of squares; in double where the kernel's f32 left its range. */
@@ -242,15 +241,16 @@ static void oxi_squares_take(const oxi_kernels *k, oxi_partial *p, oxi_row_sums 
 
 static void oxi_squares_row(const oxi_kernels *k, oxi_partial *p, int64_t n, const void *elements,
                             int64_t position) {
-    oxi_row_sums row = oxi_row_sums_of(n, (const float *)elements, false);
+    oxi_row_sums row;
     (void)position;
+    oxi_row_sums_begin(&row, n, (const float *)elements, false);
     k->row_measure(&row, p->asks);
     oxi_squares_take(k, p, &row);
 }
 
-/* Squared distances from a number that is amid the others give those from the mean (Chan, Golub & LeVeque 1983).
- * Where it is off by more than the deviation, the row is measured once more, about its mean: from what f32
- * holds of that, distances are exact where the deviation is small beside it. */
+/* Squared distances from a number that is amid the others give those from the mean (Chan, Golub & LeVeque
+ * 1983). Where it is off by more than the deviation, the row is measured once more, about its mean: from what
+ * f32 holds of that, distances are exact where the deviation is small beside it. */
 static void oxi_moments_take(const oxi_kernels *k, oxi_partial *p, oxi_row_sums *row) {
     double count = (double)row->n, off = row->sum / count;
     if (oxi_squares_fit(row->squares) && !(off * row->sum <= 0.5 * row->squares)) {
@@ -268,8 +268,9 @@ static void oxi_moments_take(const oxi_kernels *k, oxi_partial *p, oxi_row_sums 
 
 static void oxi_moments_row(const oxi_kernels *k, oxi_partial *p, int64_t n, const void *elements,
                             int64_t position) {
-    oxi_row_sums row = oxi_row_sums_of(n, (const float *)elements, true);
+    oxi_row_sums row;
     (void)position;
+    oxi_row_sums_begin(&row, n, (const float *)elements, true);
     k->row_measure(&row, p->asks);
     oxi_moments_take(k, p, &row);
 }

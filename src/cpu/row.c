@@ -136,29 +136,45 @@ static void oxi_row_numbers(const oxi_row *r, double a, double b, double *shift,
 
 /* ---- norms of f32 past the caches ---------------------------------------------------------------------- */
 
-/* What a task keeps from one row to the next. The cache line in which a row ends and the next one begins is put
- * together here, for half a line takes as long as many whole ones; and a row is measured while the one before
- * it is written, for memory is to be read and written all the time. */
+/* What a task keeps from one row to the next. Cache lines in which a row ends and the next one begins are put
+ * together here, for half a line takes as long as many whole ones. Such a line is written when the next one is
+ * whole: by then its parts have left the processor, which would wait for them. And a row is measured while the
+ * one before it is written, for memory is to be read and written all the time. */
 typedef struct oxi_row_past {
-    float line[OXI_LINE / 4];
-    char *to;           /* where the line lies */
-    int64_t begin, end; /* its numbers that are here */
+    float line[2][OXI_LINE / 4];
+    int at;             /* which of them is being put together; the other one is whole, or nothing */
+    char *to, *whole;   /* where they lie; NULL: nothing */
+    int64_t begin, end; /* the numbers that are here */
     oxi_row_sums next;
 } oxi_row_past;
 
 static void oxi_row_past_begin(oxi_row_past *past) {
-    past->begin = past->end = 0;
-    past->to = NULL;
-    past->next = oxi_row_sums_of(0, NULL, false);
+    past->begin = past->end = past->at = 0;
+    past->to = past->whole = NULL;
+    oxi_row_sums_begin(&past->next, 0, NULL, false);
 }
 
-static void oxi_row_past_flush(const oxi_row *r, oxi_row_past *past) {
+static void oxi_row_past_write_whole(const oxi_row *r, oxi_row_past *past) {
+    if (past->whole) r->measure.kernels->stream(OXI_LINE, past->line[1 - past->at], past->whole);
+    past->whole = NULL;
+}
+
+/* The line at work is not gone on with. */
+static void oxi_row_past_leave(const oxi_row *r, oxi_row_past *past) {
     int64_t each = sizeof(float), bytes = (past->end - past->begin) * each;
-    if (bytes == OXI_LINE)
-        r->measure.kernels->stream(OXI_LINE, past->line, past->to);
-    else if (bytes > 0)
-        memcpy(past->to + past->begin * each, past->line + past->begin, (size_t)bytes);
+    if (bytes == OXI_LINE) {
+        oxi_row_past_write_whole(r, past);
+        past->whole = past->to;
+        past->at = 1 - past->at;
+    } else if (bytes > 0) {
+        memcpy(past->to + past->begin * each, past->line[past->at] + past->begin, (size_t)bytes);
+    }
     past->begin = past->end = 0;
+}
+
+static void oxi_row_past_end(const oxi_row *r, oxi_row_past *past) {
+    oxi_row_past_leave(r, past);
+    oxi_row_past_write_whole(r, past);
 }
 
 /* n elements up to the end of a line at most. */
@@ -167,13 +183,13 @@ static void oxi_row_past_edge(const oxi_row *r, oxi_row_past *past, int64_t n, c
     int64_t each = sizeof(float), at = (int64_t)((uintptr_t)out % OXI_LINE) / each;
     if (n == 0) return;
     if (past->to != out - at * each || past->end != at) {
-        oxi_row_past_flush(r, past);
+        oxi_row_past_leave(r, past);
         past->to = out - at * each;
         past->begin = at;
     }
-    r->finish(r, n, x, shift, scale, weight, bias, past->line + at, NULL);
+    r->finish(r, n, x, shift, scale, weight, bias, past->line[past->at] + at, NULL);
     past->end = at + n;
-    if (past->end == OXI_LINE / each) oxi_row_past_flush(r, past);
+    if (past->end == OXI_LINE / each) oxi_row_past_leave(r, past);
 }
 
 /* n elements of a row, while past->next is measured. */
@@ -195,7 +211,7 @@ static void oxi_row_past_measure(const oxi_row *r, oxi_row_past *past, int64_t n
                                  oxi_partial *p) {
     const oxi_reduce *m = &r->measure;
     if (past->next.x != x || !past->next.measured) {
-        past->next = oxi_row_sums_of(n, x, m->kind == OXI_REDUCE_MOMENTS);
+        oxi_row_sums_begin(&past->next, n, x, m->kind == OXI_REDUCE_MOMENTS);
         m->kernels->row_measure(&past->next, true);
     }
     m->reducer.take(m->kernels, p, &past->next);
@@ -203,7 +219,7 @@ static void oxi_row_past_measure(const oxi_row *r, oxi_row_past *past, int64_t n
 
 /* Which row is to be measured meanwhile: at x, or none (NULL). */
 static void oxi_row_past_look(const oxi_row *r, oxi_row_past *past, int64_t n, const float *x) {
-    past->next = oxi_row_sums_of(x ? n : 0, x, r->measure.kind == OXI_REDUCE_MOMENTS);
+    oxi_row_sums_begin(&past->next, x ? n : 0, x, r->measure.kind == OXI_REDUCE_MOMENTS);
 }
 
 /* ---- a row --------------------------------------------------------------------------------------------- */
@@ -242,7 +258,7 @@ static void oxi_row_write(const oxi_row *r, const oxi_walk *line, int64_t first,
             r->finish(r, c.n, from, shift, scale, w, b, to, NULL);
         if (to == x) r->store(c.n, x, c.p[OXI_ROW_OUT], line->step[OXI_ROW_OUT]);
     }
-    oxi_row_past_flush(r, &past);
+    oxi_row_past_end(r, &past);
 }
 
 static void oxi_row_measure(const oxi_row *r, const oxi_walk *line, int64_t first, int64_t count, double *a,
@@ -453,7 +469,7 @@ static void oxi_row_task(void *arg, int64_t index, int lane) {
                 oxi_row_line(r, &line, &past, r->streams ? oxi_row_behind(r, &c, i) : NULL, scratch);
         }
     }
-    oxi_row_past_flush(r, &past);
+    oxi_row_past_end(r, &past);
 }
 
 /* Long rows: their chunks are measured by oxi_reduce_task, joined by this ... */
@@ -617,8 +633,15 @@ static void oxi_row_shape(oxi_row *r) {
     m->scratch_bytes = 16 * m->width + buffer;
 }
 
+/* Larger tasks, where there are many: a task's first row has none before it that is written meanwhile. */
+static void oxi_row_join_groups(oxi_reduce *m) {
+    const int64_t groups = oxi_reduce_groups(m), times = groups / (16 * oxi_lanes(groups));
+    if (times > 1) m->group *= oxi_min_i64(times, 4);
+}
+
 static ox_status oxi_row_run(oxi_row *r) {
     oxi_reduce *m = &r->measure;
+    if (r->streams && m->chunks == 1) oxi_row_join_groups(m);
     int64_t groups = oxi_reduce_groups(m), tasks = groups * m->chunks;
     ox_status status = oxi_reduce_begin(m);
     if (status == OX_OK && m->chunks == 1) oxi_parallel_for(tasks, oxi_row_task, r);
