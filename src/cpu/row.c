@@ -137,9 +137,9 @@ static void oxi_row_numbers(const oxi_row *r, double a, double b, double *shift,
 /* ---- norms of f32 past the caches ---------------------------------------------------------------------- */
 
 /* What a task keeps from one row to the next. Cache lines in which a row ends and the next one begins are put
- * together here, for half a line takes as long as many whole ones. Such a line is written when the next one is
- * whole: by then its parts have left the processor, which would wait for them. And a row is measured while the
- * one before it is written, for memory is to be read and written all the time. */
+ * together here, for half a line takes as long as many whole ones. Such a line is written when the next one
+ * is whole: by then its parts have left the processor, which would wait for them. And a row is measured while
+ * the one before it is written, for memory is to be read and written all the time. */
 typedef struct oxi_row_past {
     float line[2][OXI_LINE / 4];
     int at;             /* which of them is being put together; the other one is whole, or nothing */
