@@ -8635,6 +8635,16 @@ enum {
 #undef OXI_X
 };
 
+/* A contiguous row, and what its numbers add up to: their distances from `about`, a number amid them, and the
+ * squares of those; or where it is not centred, squares alone, and about is 0. */
+typedef struct oxi_row_sums {
+    const float *x;
+    int64_t n;
+    bool centred, measured;
+    float about;
+    double sum, squares;
+} oxi_row_sums;
+
 typedef struct oxi_kernels {
     const char *name;                               /* "avx2" */
     int vector_bytes;
@@ -8671,15 +8681,14 @@ typedef struct oxi_kernels {
     float (*row_min)(int64_t n, const float *x);
     /* asks: x lies in memory, and what is behind it is read next: it is asked for ahead */
     double (*row_sum)(int64_t n, const float *x, bool asks);
-    /* sum of (x - mean)^2; next: NULL, or n floats that are read soon and are asked for meanwhile */
-    double (*row_square_sum)(int64_t n, const float *x, float mean, const float *next);
+    void (*row_measure)(oxi_row_sums *row, bool asks); /* sums of row->x; asks: as of row_sum */
     /* out = e^(x-max) (out may be x or NULL), its sum */
     double (*row_exp_sum)(int64_t n, const float *x, float max, float *out);
     void (*row_scale)(int64_t n, const float *x, float scale, float *out);
+    /* (x - mean) * scale [* weight] [+ bias]; next: NULL, or a row (perhaps of nothing) that is measured
+     * meanwhile. Then results go past the caches, as by `stream`: n and out are whole lines of 64 bytes */
     void (*row_affine)(int64_t n, const float *x, float mean, float scale, const float *weight,
-                       const float *bias, float *out, const float *next);
-    /* (x - mean) * scale [* weight] [+ bias]; next: NULL, or n floats that are read soon. They are asked for
-     * meanwhile, and results go past the caches, as by `stream`: n and out are whole lines of 64 bytes */
+                       const float *bias, float *out, oxi_row_sums *next);
     /* memcpy past the caches, for tasks: what is larger than caches is not read first in order to be
      * written. Others see these bytes when the task is over */
     void (*stream)(size_t bytes, const void *from, void *to);
@@ -13829,12 +13838,6 @@ OXI_INLINE void OXI_ISA(wide_add)(OXI_ISA(wide_sum) * sum, vf a) {
     sum->low = vd_add(sum->low, vd_from_vf_lo(a));
     if (VF > 1) sum->high = vd_add(sum->high, vd_from_vf_hi(a));
 }
-/* Squared in f64: what is left of a row, or a short one, neither overflows nor is lost. */
-OXI_INLINE void OXI_ISA(wide_add_square)(OXI_ISA(wide_sum) * sum, vf a) {
-    vd low = vd_from_vf_lo(a), high = vd_from_vf_hi(a);
-    sum->low = vd_fma(low, low, sum->low);
-    if (VF > 1) sum->high = vd_fma(high, high, sum->high);
-}
 OXI_INLINE double OXI_ISA(wide_total)(const OXI_ISA(wide_sum) * sum) {
     return vd_hsum(vd_add(sum->low, sum->high));
 }
@@ -13866,42 +13869,6 @@ OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x, bool asks) {
     for (; i + VF <= n; i += VF) OXI_ISA(wide_add)(&total, vf_load(x + i));
     if (i < n) OXI_ISA(wide_add)(&total, vf_load_n(x + i, n - i));
     return OXI_ISA(wide_total)(&total);
-}
-
-OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean, const float *next) {
-    OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
-    vf m = vf_set1(mean);
-    int64_t i = 0;
-    while (i + 8 * VF <= n) {
-        vf a0 = vf_zero(), a1 = a0, a2 = a0, a3 = a0, a4 = a0, a5 = a0, a6 = a0, a7 = a0, d;
-        int64_t end = i + OXI_ROW_FLUSH * 8 * VF;
-        if (end > n) end = n;
-#define OXI_ADD_SQUARE(sum, at) d = vf_sub(vf_load(x + i + (at) * VF), m), sum = vf_fma(d, d, sum)
-        for (; i + 8 * VF <= end; i += 8 * VF) {
-            for (int at = 0; next && at < 8 * VF; at += 16) OXI_PREFETCH_READ(next + i + at);
-            OXI_ADD_SQUARE(a0, 0);
-            OXI_ADD_SQUARE(a1, 1);
-            OXI_ADD_SQUARE(a2, 2);
-            OXI_ADD_SQUARE(a3, 3);
-            OXI_ADD_SQUARE(a4, 4);
-            OXI_ADD_SQUARE(a5, 5);
-            OXI_ADD_SQUARE(a6, 6);
-            OXI_ADD_SQUARE(a7, 7);
-        }
-#undef OXI_ADD_SQUARE
-        vf left = vf_add(vf_add(a0, a1), vf_add(a2, a3)), right = vf_add(vf_add(a4, a5), vf_add(a6, a7));
-        OXI_ISA(wide_add)(&total, vf_add(left, right));
-    }
-    for (; i + VF <= n; i += VF) {
-        if (next) OXI_PREFETCH_READ(next + i);
-        OXI_ISA(wide_add_square)(&total, vf_sub(vf_load(x + i), m));
-    }
-    double rest = 0;
-    for (; i < n; i++) {
-        double d = (double)x[i] - (double)mean;
-        rest += d * d;
-    }
-    return OXI_ISA(wide_total)(&total) + rest;
 }
 
 /* NaN wins: a pair of vectors is unordered if either has one. */
@@ -14011,37 +13978,169 @@ OXI_INLINE vf OXI_ISA(row_affine_rest)(int64_t at, int64_t n, const float *x, vf
 }
 #undef OXI_AFFINE_OF
 
+/* A row that is written, and how far that is. */
+typedef struct OXI_ISA(row_writing) {
+    int64_t n, at;
+    const float *x, *weight, *bias;
+    float *out;
+    vf mean, scale;
+    bool weighted, biased, streams; /* out is whole lines then, and goes past the caches */
+} OXI_ISA(row_writing);
+
+/* The next four vectors, if there are as many. */
+OXI_INLINE bool OXI_ISA(row_write_four)(OXI_ISA(row_writing) * w) {
+    int64_t i = w->at;
+    if (i + 4 * VF > w->n) return false;
+#define OXI_AFFINE(at) \
+    OXI_ISA(row_affine_at)(at, w->x, w->mean, w->scale, w->weight, w->bias, w->weighted, w->biased)
+    vf a0 = OXI_AFFINE(i), a1 = OXI_AFFINE(i + VF);
+    vf a2 = OXI_AFFINE(i + 2 * VF), a3 = OXI_AFFINE(i + 3 * VF);
+#define OXI_WRITE_FOUR(store)       \
+    store(w->out + i, a0);          \
+    store(w->out + i + VF, a1);     \
+    store(w->out + i + 2 * VF, a2); \
+    store(w->out + i + 3 * VF, a3);
+    if (w->streams) {
+        OXI_WRITE_FOUR(vf_stream)
+    } else {
+        OXI_WRITE_FOUR(vf_store)
+    }
+#undef OXI_WRITE_FOUR
+    w->at = i + 4 * VF;
+    return true;
+}
+
+OXI_INLINE void OXI_ISA(row_write_rest)(OXI_ISA(row_writing) * w) {
+    while (OXI_ISA(row_write_four)(w)) {}
+    int64_t i = w->at;
+    for (; w->streams && i < w->n; i += VF) vf_stream(w->out + i, OXI_AFFINE(i));
+    for (; i + VF <= w->n; i += VF) vf_store(w->out + i, OXI_AFFINE(i));
+#undef OXI_AFFINE
+    if (i < w->n)
+        vf_store_n(w->out + i,
+                   OXI_ISA(row_affine_rest)(i, w->n - i, w->x, w->mean, w->scale, w->weight, w->bias,
+                                            w->weighted, w->biased),
+                   w->n - i);
+}
+
+/* Running sums of a row: of distances in four, of their squares in four, or of squares alone in eight. */
+typedef struct OXI_ISA(row_lanes) {
+    vf a0, a1, a2, a3, a4, a5, a6, a7;
+} OXI_ISA(row_lanes);
+
+OXI_INLINE void OXI_ISA(row_add_four)(OXI_ISA(row_lanes) * l, const float *x, vf about, bool centred,
+                                      bool second) {
+    vf d0 = vf_load(x), d1 = vf_load(x + VF), d2 = vf_load(x + 2 * VF), d3 = vf_load(x + 3 * VF);
+    if (centred) {
+        d0 = vf_sub(d0, about), d1 = vf_sub(d1, about), d2 = vf_sub(d2, about), d3 = vf_sub(d3, about);
+        l->a0 = vf_add(l->a0, d0);
+        l->a1 = vf_add(l->a1, d1);
+        l->a2 = vf_add(l->a2, d2);
+        l->a3 = vf_add(l->a3, d3);
+    }
+    if (centred || second) {
+        l->a4 = vf_fma(d0, d0, l->a4);
+        l->a5 = vf_fma(d1, d1, l->a5);
+        l->a6 = vf_fma(d2, d2, l->a6);
+        l->a7 = vf_fma(d3, d3, l->a7);
+    } else {
+        l->a0 = vf_fma(d0, d0, l->a0);
+        l->a1 = vf_fma(d1, d1, l->a1);
+        l->a2 = vf_fma(d2, d2, l->a2);
+        l->a3 = vf_fma(d3, d3, l->a3);
+    }
+}
+
+/* Distances of the last n of a row, fewer than a vector; other lanes are 0. */
+OXI_INLINE vf OXI_ISA(row_last)(const oxi_row_sums *row, int64_t n, vf about) {
+    static const int32_t first_not[32] = {0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,
+                                          -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
+    float abouts[VF];
+    if (row->n >= VF)
+        return vf_and(vf_sub(vf_load(row->x + row->n - VF), about),
+                      vi_as_vf(vi_load(first_not + 16 - VF + n)));
+    vf_store(abouts, about);
+    return vf_sub(vf_load_n(row->x, n), vf_load_n(abouts, n));
+}
+
+/* Numbers [i, row->n), fewer than eight vectors. */
+OXI_INLINE void OXI_ISA(row_add_rest)(OXI_ISA(row_lanes) * l, const oxi_row_sums *row, int64_t i, vf about,
+                                      bool centred) {
+    if (i + 4 * VF <= row->n) {
+        OXI_ISA(row_add_four)(l, row->x + i, about, centred, false);
+        i += 4 * VF;
+    }
+    for (; i < row->n; i += VF) {
+        vf d =
+            i + VF <= row->n ? vf_sub(vf_load(row->x + i), about) : OXI_ISA(row_last)(row, row->n - i, about);
+        if (centred) l->a0 = vf_add(l->a0, d);
+        l->a4 = vf_fma(d, d, l->a4);
+    }
+}
+
+/* Measures a row, and meanwhile, between its loads, writes another one where there is one: while memory is
+ * read it is written, and neither waits for the processor. The sums are the same with and without. */
+OXI_INLINE void OXI_ISA(row_measure_with)(oxi_row_sums *row, OXI_ISA(row_writing) * writing, bool centred,
+                                          bool asks) {
+    const int64_t n = row->n, ahead = OXI_PREFETCH_AHEAD / (int64_t)sizeof(float);
+    const int64_t flush = (centred ? OXI_ROW_FLUSH / 2 : OXI_ROW_FLUSH) * 8 * VF;
+    const float *x = row->x;
+    const vf about = vf_set1(row->about);
+    OXI_ISA(wide_sum) sum = OXI_ISA(wide_zero)(), squares = sum;
+    for (int64_t i = 0, end; i < n; i = end) {
+        OXI_ISA(row_lanes) l;
+        end = i + flush < n ? i + flush : n;
+        l.a0 = l.a1 = l.a2 = l.a3 = l.a4 = l.a5 = l.a6 = l.a7 = vf_zero();
+        for (; i + 8 * VF <= end; i += 8 * VF) {
+            for (int at = 0; asks && at < 8 * VF; at += 16) OXI_PREFETCH_READ(x + i + at + ahead);
+            OXI_ISA(row_add_four)(&l, x + i, about, centred, false);
+            if (writing) (void)OXI_ISA(row_write_four)(writing);
+            OXI_ISA(row_add_four)(&l, x + i + 4 * VF, about, centred, true);
+            if (writing) (void)OXI_ISA(row_write_four)(writing);
+        }
+        for (int64_t at = i; asks && at < end; at += 16) OXI_PREFETCH_READ(x + at + ahead);
+        OXI_ISA(row_add_rest)(&l, row, i < end ? i : n, about, centred);
+        vf left = vf_add(vf_add(l.a0, l.a1), vf_add(l.a2, l.a3));
+        vf right = vf_add(vf_add(l.a4, l.a5), vf_add(l.a6, l.a7));
+        OXI_ISA(wide_add)(&squares, centred ? right : vf_add(left, right));
+        if (centred) OXI_ISA(wide_add)(&sum, left);
+    }
+    row->sum = OXI_ISA(wide_total)(&sum);
+    row->squares = OXI_ISA(wide_total)(&squares);
+    row->measured = true;
+}
+
+OXI_KERNEL void OXI_ISA(row_measure)(oxi_row_sums *row, bool asks) {
+    if (row->centred)
+        OXI_ISA(row_measure_with)(row, NULL, true, asks);
+    else
+        OXI_ISA(row_measure_with)(row, NULL, false, asks);
+}
+
 OXI_INLINE void OXI_ISA(row_affine_with)(int64_t n, const float *x, float mean, float scale,
                                          const float *weight, const float *bias, float *out,
-                                         const float *next, bool weighted, bool biased) {
-    vf m = vf_set1(mean), s = vf_set1(scale);
-    int64_t i = 0;
-#define OXI_AFFINE(at) OXI_ISA(row_affine_at)(at, x, m, s, weight, bias, weighted, biased)
-#define OXI_AFFINE_FOUR(store)                                                            \
-    vf a0 = OXI_AFFINE(i), a1 = OXI_AFFINE(i + VF);                                       \
-    vf a2 = OXI_AFFINE(i + 2 * VF), a3 = OXI_AFFINE(i + 3 * VF);                          \
-    store(out + i, a0);                                                                   \
-    store(out + i + VF, a1);                                                              \
-    store(out + i + 2 * VF, a2);                                                          \
-    store(out + i + 3 * VF, a3);
-    for (; next && i + 4 * VF <= n; i += 4 * VF) {
-        for (int at = 0; at < 4 * VF; at += 16) OXI_PREFETCH_READ(next + i + at);
-        OXI_AFFINE_FOUR(vf_stream)
-    }
-    for (; next && i < n; i += VF) vf_stream(out + i, OXI_AFFINE(i));
-    for (; i + 4 * VF <= n; i += 4 * VF) {
-        OXI_AFFINE_FOUR(vf_store)
-    }
-    for (; i + VF <= n; i += VF) vf_store(out + i, OXI_AFFINE(i));
-#undef OXI_AFFINE
-#undef OXI_AFFINE_FOUR
-    if (i < n)
-        vf_store_n(out + i,
-                   OXI_ISA(row_affine_rest)(i, n - i, x, m, s, weight, bias, weighted, biased), n - i);
+                                         oxi_row_sums *next, bool weighted, bool biased) {
+    OXI_ISA(row_writing) w;
+    w.n = n;
+    w.at = 0;
+    w.x = x;
+    w.weight = weight;
+    w.bias = bias;
+    w.out = out;
+    w.mean = vf_set1(mean);
+    w.scale = vf_set1(scale);
+    w.weighted = weighted;
+    w.biased = biased;
+    w.streams = next != NULL;
+    if (next && next->centred)
+        OXI_ISA(row_measure_with)(next, &w, true, true);
+    else if (next)
+        OXI_ISA(row_measure_with)(next, &w, false, true);
+    OXI_ISA(row_write_rest)(&w);
 }
 
 OXI_KERNEL void OXI_ISA(row_affine)(int64_t n, const float *x, float mean, float scale, const float *weight,
-                                    const float *bias, float *out, const float *next) {
+                                    const float *bias, float *out, oxi_row_sums *next) {
     if (weight && bias)
         OXI_ISA(row_affine_with)(n, x, mean, scale, weight, bias, out, next, true, true);
     else if (weight)
@@ -14071,7 +14170,7 @@ OXI_KERNEL void OXI_ISA(stream)(size_t bytes, const void *from, void *to) {
 
 static void OXI_ISA(fill_rows)(oxi_kernels *k) {
     k->row_sum = OXI_ISA(row_sum);
-    k->row_square_sum = OXI_ISA(row_square_sum);
+    k->row_measure = OXI_ISA(row_measure);
     k->row_max = OXI_ISA(row_max);
     k->row_min = OXI_ISA(row_min);
     k->row_exp_sum = OXI_ISA(row_exp_sum);
@@ -16897,10 +16996,13 @@ OXI_INLINE vf vf_constant(float a) { return _mm_set1_ps(a); }
 OXI_INLINE vd vd_constant(double a) { return _mm_set1_pd(a); }
 #endif
 OXI_INLINE vf vf_zero(void) { return _mm_setzero_ps(); }
+/* In registers: a vector read from where its lanes were just written singly waits for all earlier stores. */
 OXI_INLINE vf vf_load_n(const float *p, int64_t n) {
-    float all[4] = {0, 0, 0, 0};
-    for (int64_t i = 0; i < n; i++) all[i] = p[i];
-    return vf_load(all);
+    vf low = _mm_setzero_ps(), odd = low;
+    if (n >= 4) return vf_load(p);
+    if (n & 2) low = _mm_castsi128_ps(_mm_loadl_epi64((const __m128i *)(const void *)p));
+    if (n & 1) odd = _mm_load_ss(p + (n & 2));
+    return n & 2 ? _mm_movelh_ps(low, odd) : odd;
 }
 OXI_INLINE void vf_store_n(float *p, vf a, int64_t n) {
     float all[4];
@@ -19764,12 +19866,6 @@ OXI_INLINE void OXI_ISA(wide_add)(OXI_ISA(wide_sum) * sum, vf a) {
     sum->low = vd_add(sum->low, vd_from_vf_lo(a));
     if (VF > 1) sum->high = vd_add(sum->high, vd_from_vf_hi(a));
 }
-/* Squared in f64: what is left of a row, or a short one, neither overflows nor is lost. */
-OXI_INLINE void OXI_ISA(wide_add_square)(OXI_ISA(wide_sum) * sum, vf a) {
-    vd low = vd_from_vf_lo(a), high = vd_from_vf_hi(a);
-    sum->low = vd_fma(low, low, sum->low);
-    if (VF > 1) sum->high = vd_fma(high, high, sum->high);
-}
 OXI_INLINE double OXI_ISA(wide_total)(const OXI_ISA(wide_sum) * sum) {
     return vd_hsum(vd_add(sum->low, sum->high));
 }
@@ -19801,42 +19897,6 @@ OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x, bool asks) {
     for (; i + VF <= n; i += VF) OXI_ISA(wide_add)(&total, vf_load(x + i));
     if (i < n) OXI_ISA(wide_add)(&total, vf_load_n(x + i, n - i));
     return OXI_ISA(wide_total)(&total);
-}
-
-OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean, const float *next) {
-    OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
-    vf m = vf_set1(mean);
-    int64_t i = 0;
-    while (i + 8 * VF <= n) {
-        vf a0 = vf_zero(), a1 = a0, a2 = a0, a3 = a0, a4 = a0, a5 = a0, a6 = a0, a7 = a0, d;
-        int64_t end = i + OXI_ROW_FLUSH * 8 * VF;
-        if (end > n) end = n;
-#define OXI_ADD_SQUARE(sum, at) d = vf_sub(vf_load(x + i + (at) * VF), m), sum = vf_fma(d, d, sum)
-        for (; i + 8 * VF <= end; i += 8 * VF) {
-            for (int at = 0; next && at < 8 * VF; at += 16) OXI_PREFETCH_READ(next + i + at);
-            OXI_ADD_SQUARE(a0, 0);
-            OXI_ADD_SQUARE(a1, 1);
-            OXI_ADD_SQUARE(a2, 2);
-            OXI_ADD_SQUARE(a3, 3);
-            OXI_ADD_SQUARE(a4, 4);
-            OXI_ADD_SQUARE(a5, 5);
-            OXI_ADD_SQUARE(a6, 6);
-            OXI_ADD_SQUARE(a7, 7);
-        }
-#undef OXI_ADD_SQUARE
-        vf left = vf_add(vf_add(a0, a1), vf_add(a2, a3)), right = vf_add(vf_add(a4, a5), vf_add(a6, a7));
-        OXI_ISA(wide_add)(&total, vf_add(left, right));
-    }
-    for (; i + VF <= n; i += VF) {
-        if (next) OXI_PREFETCH_READ(next + i);
-        OXI_ISA(wide_add_square)(&total, vf_sub(vf_load(x + i), m));
-    }
-    double rest = 0;
-    for (; i < n; i++) {
-        double d = (double)x[i] - (double)mean;
-        rest += d * d;
-    }
-    return OXI_ISA(wide_total)(&total) + rest;
 }
 
 /* NaN wins: a pair of vectors is unordered if either has one. */
@@ -19946,37 +20006,169 @@ OXI_INLINE vf OXI_ISA(row_affine_rest)(int64_t at, int64_t n, const float *x, vf
 }
 #undef OXI_AFFINE_OF
 
+/* A row that is written, and how far that is. */
+typedef struct OXI_ISA(row_writing) {
+    int64_t n, at;
+    const float *x, *weight, *bias;
+    float *out;
+    vf mean, scale;
+    bool weighted, biased, streams; /* out is whole lines then, and goes past the caches */
+} OXI_ISA(row_writing);
+
+/* The next four vectors, if there are as many. */
+OXI_INLINE bool OXI_ISA(row_write_four)(OXI_ISA(row_writing) * w) {
+    int64_t i = w->at;
+    if (i + 4 * VF > w->n) return false;
+#define OXI_AFFINE(at) \
+    OXI_ISA(row_affine_at)(at, w->x, w->mean, w->scale, w->weight, w->bias, w->weighted, w->biased)
+    vf a0 = OXI_AFFINE(i), a1 = OXI_AFFINE(i + VF);
+    vf a2 = OXI_AFFINE(i + 2 * VF), a3 = OXI_AFFINE(i + 3 * VF);
+#define OXI_WRITE_FOUR(store)       \
+    store(w->out + i, a0);          \
+    store(w->out + i + VF, a1);     \
+    store(w->out + i + 2 * VF, a2); \
+    store(w->out + i + 3 * VF, a3);
+    if (w->streams) {
+        OXI_WRITE_FOUR(vf_stream)
+    } else {
+        OXI_WRITE_FOUR(vf_store)
+    }
+#undef OXI_WRITE_FOUR
+    w->at = i + 4 * VF;
+    return true;
+}
+
+OXI_INLINE void OXI_ISA(row_write_rest)(OXI_ISA(row_writing) * w) {
+    while (OXI_ISA(row_write_four)(w)) {}
+    int64_t i = w->at;
+    for (; w->streams && i < w->n; i += VF) vf_stream(w->out + i, OXI_AFFINE(i));
+    for (; i + VF <= w->n; i += VF) vf_store(w->out + i, OXI_AFFINE(i));
+#undef OXI_AFFINE
+    if (i < w->n)
+        vf_store_n(w->out + i,
+                   OXI_ISA(row_affine_rest)(i, w->n - i, w->x, w->mean, w->scale, w->weight, w->bias,
+                                            w->weighted, w->biased),
+                   w->n - i);
+}
+
+/* Running sums of a row: of distances in four, of their squares in four, or of squares alone in eight. */
+typedef struct OXI_ISA(row_lanes) {
+    vf a0, a1, a2, a3, a4, a5, a6, a7;
+} OXI_ISA(row_lanes);
+
+OXI_INLINE void OXI_ISA(row_add_four)(OXI_ISA(row_lanes) * l, const float *x, vf about, bool centred,
+                                      bool second) {
+    vf d0 = vf_load(x), d1 = vf_load(x + VF), d2 = vf_load(x + 2 * VF), d3 = vf_load(x + 3 * VF);
+    if (centred) {
+        d0 = vf_sub(d0, about), d1 = vf_sub(d1, about), d2 = vf_sub(d2, about), d3 = vf_sub(d3, about);
+        l->a0 = vf_add(l->a0, d0);
+        l->a1 = vf_add(l->a1, d1);
+        l->a2 = vf_add(l->a2, d2);
+        l->a3 = vf_add(l->a3, d3);
+    }
+    if (centred || second) {
+        l->a4 = vf_fma(d0, d0, l->a4);
+        l->a5 = vf_fma(d1, d1, l->a5);
+        l->a6 = vf_fma(d2, d2, l->a6);
+        l->a7 = vf_fma(d3, d3, l->a7);
+    } else {
+        l->a0 = vf_fma(d0, d0, l->a0);
+        l->a1 = vf_fma(d1, d1, l->a1);
+        l->a2 = vf_fma(d2, d2, l->a2);
+        l->a3 = vf_fma(d3, d3, l->a3);
+    }
+}
+
+/* Distances of the last n of a row, fewer than a vector; other lanes are 0. */
+OXI_INLINE vf OXI_ISA(row_last)(const oxi_row_sums *row, int64_t n, vf about) {
+    static const int32_t first_not[32] = {0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,
+                                          -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
+    float abouts[VF];
+    if (row->n >= VF)
+        return vf_and(vf_sub(vf_load(row->x + row->n - VF), about),
+                      vi_as_vf(vi_load(first_not + 16 - VF + n)));
+    vf_store(abouts, about);
+    return vf_sub(vf_load_n(row->x, n), vf_load_n(abouts, n));
+}
+
+/* Numbers [i, row->n), fewer than eight vectors. */
+OXI_INLINE void OXI_ISA(row_add_rest)(OXI_ISA(row_lanes) * l, const oxi_row_sums *row, int64_t i, vf about,
+                                      bool centred) {
+    if (i + 4 * VF <= row->n) {
+        OXI_ISA(row_add_four)(l, row->x + i, about, centred, false);
+        i += 4 * VF;
+    }
+    for (; i < row->n; i += VF) {
+        vf d =
+            i + VF <= row->n ? vf_sub(vf_load(row->x + i), about) : OXI_ISA(row_last)(row, row->n - i, about);
+        if (centred) l->a0 = vf_add(l->a0, d);
+        l->a4 = vf_fma(d, d, l->a4);
+    }
+}
+
+/* Measures a row, and meanwhile, between its loads, writes another one where there is one: while memory is
+ * read it is written, and neither waits for the processor. The sums are the same with and without. */
+OXI_INLINE void OXI_ISA(row_measure_with)(oxi_row_sums *row, OXI_ISA(row_writing) * writing, bool centred,
+                                          bool asks) {
+    const int64_t n = row->n, ahead = OXI_PREFETCH_AHEAD / (int64_t)sizeof(float);
+    const int64_t flush = (centred ? OXI_ROW_FLUSH / 2 : OXI_ROW_FLUSH) * 8 * VF;
+    const float *x = row->x;
+    const vf about = vf_set1(row->about);
+    OXI_ISA(wide_sum) sum = OXI_ISA(wide_zero)(), squares = sum;
+    for (int64_t i = 0, end; i < n; i = end) {
+        OXI_ISA(row_lanes) l;
+        end = i + flush < n ? i + flush : n;
+        l.a0 = l.a1 = l.a2 = l.a3 = l.a4 = l.a5 = l.a6 = l.a7 = vf_zero();
+        for (; i + 8 * VF <= end; i += 8 * VF) {
+            for (int at = 0; asks && at < 8 * VF; at += 16) OXI_PREFETCH_READ(x + i + at + ahead);
+            OXI_ISA(row_add_four)(&l, x + i, about, centred, false);
+            if (writing) (void)OXI_ISA(row_write_four)(writing);
+            OXI_ISA(row_add_four)(&l, x + i + 4 * VF, about, centred, true);
+            if (writing) (void)OXI_ISA(row_write_four)(writing);
+        }
+        for (int64_t at = i; asks && at < end; at += 16) OXI_PREFETCH_READ(x + at + ahead);
+        OXI_ISA(row_add_rest)(&l, row, i < end ? i : n, about, centred);
+        vf left = vf_add(vf_add(l.a0, l.a1), vf_add(l.a2, l.a3));
+        vf right = vf_add(vf_add(l.a4, l.a5), vf_add(l.a6, l.a7));
+        OXI_ISA(wide_add)(&squares, centred ? right : vf_add(left, right));
+        if (centred) OXI_ISA(wide_add)(&sum, left);
+    }
+    row->sum = OXI_ISA(wide_total)(&sum);
+    row->squares = OXI_ISA(wide_total)(&squares);
+    row->measured = true;
+}
+
+OXI_KERNEL void OXI_ISA(row_measure)(oxi_row_sums *row, bool asks) {
+    if (row->centred)
+        OXI_ISA(row_measure_with)(row, NULL, true, asks);
+    else
+        OXI_ISA(row_measure_with)(row, NULL, false, asks);
+}
+
 OXI_INLINE void OXI_ISA(row_affine_with)(int64_t n, const float *x, float mean, float scale,
                                          const float *weight, const float *bias, float *out,
-                                         const float *next, bool weighted, bool biased) {
-    vf m = vf_set1(mean), s = vf_set1(scale);
-    int64_t i = 0;
-#define OXI_AFFINE(at) OXI_ISA(row_affine_at)(at, x, m, s, weight, bias, weighted, biased)
-#define OXI_AFFINE_FOUR(store)                                                            \
-    vf a0 = OXI_AFFINE(i), a1 = OXI_AFFINE(i + VF);                                       \
-    vf a2 = OXI_AFFINE(i + 2 * VF), a3 = OXI_AFFINE(i + 3 * VF);                          \
-    store(out + i, a0);                                                                   \
-    store(out + i + VF, a1);                                                              \
-    store(out + i + 2 * VF, a2);                                                          \
-    store(out + i + 3 * VF, a3);
-    for (; next && i + 4 * VF <= n; i += 4 * VF) {
-        for (int at = 0; at < 4 * VF; at += 16) OXI_PREFETCH_READ(next + i + at);
-        OXI_AFFINE_FOUR(vf_stream)
-    }
-    for (; next && i < n; i += VF) vf_stream(out + i, OXI_AFFINE(i));
-    for (; i + 4 * VF <= n; i += 4 * VF) {
-        OXI_AFFINE_FOUR(vf_store)
-    }
-    for (; i + VF <= n; i += VF) vf_store(out + i, OXI_AFFINE(i));
-#undef OXI_AFFINE
-#undef OXI_AFFINE_FOUR
-    if (i < n)
-        vf_store_n(out + i,
-                   OXI_ISA(row_affine_rest)(i, n - i, x, m, s, weight, bias, weighted, biased), n - i);
+                                         oxi_row_sums *next, bool weighted, bool biased) {
+    OXI_ISA(row_writing) w;
+    w.n = n;
+    w.at = 0;
+    w.x = x;
+    w.weight = weight;
+    w.bias = bias;
+    w.out = out;
+    w.mean = vf_set1(mean);
+    w.scale = vf_set1(scale);
+    w.weighted = weighted;
+    w.biased = biased;
+    w.streams = next != NULL;
+    if (next && next->centred)
+        OXI_ISA(row_measure_with)(next, &w, true, true);
+    else if (next)
+        OXI_ISA(row_measure_with)(next, &w, false, true);
+    OXI_ISA(row_write_rest)(&w);
 }
 
 OXI_KERNEL void OXI_ISA(row_affine)(int64_t n, const float *x, float mean, float scale, const float *weight,
-                                    const float *bias, float *out, const float *next) {
+                                    const float *bias, float *out, oxi_row_sums *next) {
     if (weight && bias)
         OXI_ISA(row_affine_with)(n, x, mean, scale, weight, bias, out, next, true, true);
     else if (weight)
@@ -20006,7 +20198,7 @@ OXI_KERNEL void OXI_ISA(stream)(size_t bytes, const void *from, void *to) {
 
 static void OXI_ISA(fill_rows)(oxi_kernels *k) {
     k->row_sum = OXI_ISA(row_sum);
-    k->row_square_sum = OXI_ISA(row_square_sum);
+    k->row_measure = OXI_ISA(row_measure);
     k->row_max = OXI_ISA(row_max);
     k->row_min = OXI_ISA(row_min);
     k->row_exp_sum = OXI_ISA(row_exp_sum);
@@ -25632,12 +25824,6 @@ OXI_INLINE void OXI_ISA(wide_add)(OXI_ISA(wide_sum) * sum, vf a) {
     sum->low = vd_add(sum->low, vd_from_vf_lo(a));
     if (VF > 1) sum->high = vd_add(sum->high, vd_from_vf_hi(a));
 }
-/* Squared in f64: what is left of a row, or a short one, neither overflows nor is lost. */
-OXI_INLINE void OXI_ISA(wide_add_square)(OXI_ISA(wide_sum) * sum, vf a) {
-    vd low = vd_from_vf_lo(a), high = vd_from_vf_hi(a);
-    sum->low = vd_fma(low, low, sum->low);
-    if (VF > 1) sum->high = vd_fma(high, high, sum->high);
-}
 OXI_INLINE double OXI_ISA(wide_total)(const OXI_ISA(wide_sum) * sum) {
     return vd_hsum(vd_add(sum->low, sum->high));
 }
@@ -25669,42 +25855,6 @@ OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x, bool asks) {
     for (; i + VF <= n; i += VF) OXI_ISA(wide_add)(&total, vf_load(x + i));
     if (i < n) OXI_ISA(wide_add)(&total, vf_load_n(x + i, n - i));
     return OXI_ISA(wide_total)(&total);
-}
-
-OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean, const float *next) {
-    OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
-    vf m = vf_set1(mean);
-    int64_t i = 0;
-    while (i + 8 * VF <= n) {
-        vf a0 = vf_zero(), a1 = a0, a2 = a0, a3 = a0, a4 = a0, a5 = a0, a6 = a0, a7 = a0, d;
-        int64_t end = i + OXI_ROW_FLUSH * 8 * VF;
-        if (end > n) end = n;
-#define OXI_ADD_SQUARE(sum, at) d = vf_sub(vf_load(x + i + (at) * VF), m), sum = vf_fma(d, d, sum)
-        for (; i + 8 * VF <= end; i += 8 * VF) {
-            for (int at = 0; next && at < 8 * VF; at += 16) OXI_PREFETCH_READ(next + i + at);
-            OXI_ADD_SQUARE(a0, 0);
-            OXI_ADD_SQUARE(a1, 1);
-            OXI_ADD_SQUARE(a2, 2);
-            OXI_ADD_SQUARE(a3, 3);
-            OXI_ADD_SQUARE(a4, 4);
-            OXI_ADD_SQUARE(a5, 5);
-            OXI_ADD_SQUARE(a6, 6);
-            OXI_ADD_SQUARE(a7, 7);
-        }
-#undef OXI_ADD_SQUARE
-        vf left = vf_add(vf_add(a0, a1), vf_add(a2, a3)), right = vf_add(vf_add(a4, a5), vf_add(a6, a7));
-        OXI_ISA(wide_add)(&total, vf_add(left, right));
-    }
-    for (; i + VF <= n; i += VF) {
-        if (next) OXI_PREFETCH_READ(next + i);
-        OXI_ISA(wide_add_square)(&total, vf_sub(vf_load(x + i), m));
-    }
-    double rest = 0;
-    for (; i < n; i++) {
-        double d = (double)x[i] - (double)mean;
-        rest += d * d;
-    }
-    return OXI_ISA(wide_total)(&total) + rest;
 }
 
 /* NaN wins: a pair of vectors is unordered if either has one. */
@@ -25814,37 +25964,169 @@ OXI_INLINE vf OXI_ISA(row_affine_rest)(int64_t at, int64_t n, const float *x, vf
 }
 #undef OXI_AFFINE_OF
 
+/* A row that is written, and how far that is. */
+typedef struct OXI_ISA(row_writing) {
+    int64_t n, at;
+    const float *x, *weight, *bias;
+    float *out;
+    vf mean, scale;
+    bool weighted, biased, streams; /* out is whole lines then, and goes past the caches */
+} OXI_ISA(row_writing);
+
+/* The next four vectors, if there are as many. */
+OXI_INLINE bool OXI_ISA(row_write_four)(OXI_ISA(row_writing) * w) {
+    int64_t i = w->at;
+    if (i + 4 * VF > w->n) return false;
+#define OXI_AFFINE(at) \
+    OXI_ISA(row_affine_at)(at, w->x, w->mean, w->scale, w->weight, w->bias, w->weighted, w->biased)
+    vf a0 = OXI_AFFINE(i), a1 = OXI_AFFINE(i + VF);
+    vf a2 = OXI_AFFINE(i + 2 * VF), a3 = OXI_AFFINE(i + 3 * VF);
+#define OXI_WRITE_FOUR(store)       \
+    store(w->out + i, a0);          \
+    store(w->out + i + VF, a1);     \
+    store(w->out + i + 2 * VF, a2); \
+    store(w->out + i + 3 * VF, a3);
+    if (w->streams) {
+        OXI_WRITE_FOUR(vf_stream)
+    } else {
+        OXI_WRITE_FOUR(vf_store)
+    }
+#undef OXI_WRITE_FOUR
+    w->at = i + 4 * VF;
+    return true;
+}
+
+OXI_INLINE void OXI_ISA(row_write_rest)(OXI_ISA(row_writing) * w) {
+    while (OXI_ISA(row_write_four)(w)) {}
+    int64_t i = w->at;
+    for (; w->streams && i < w->n; i += VF) vf_stream(w->out + i, OXI_AFFINE(i));
+    for (; i + VF <= w->n; i += VF) vf_store(w->out + i, OXI_AFFINE(i));
+#undef OXI_AFFINE
+    if (i < w->n)
+        vf_store_n(w->out + i,
+                   OXI_ISA(row_affine_rest)(i, w->n - i, w->x, w->mean, w->scale, w->weight, w->bias,
+                                            w->weighted, w->biased),
+                   w->n - i);
+}
+
+/* Running sums of a row: of distances in four, of their squares in four, or of squares alone in eight. */
+typedef struct OXI_ISA(row_lanes) {
+    vf a0, a1, a2, a3, a4, a5, a6, a7;
+} OXI_ISA(row_lanes);
+
+OXI_INLINE void OXI_ISA(row_add_four)(OXI_ISA(row_lanes) * l, const float *x, vf about, bool centred,
+                                      bool second) {
+    vf d0 = vf_load(x), d1 = vf_load(x + VF), d2 = vf_load(x + 2 * VF), d3 = vf_load(x + 3 * VF);
+    if (centred) {
+        d0 = vf_sub(d0, about), d1 = vf_sub(d1, about), d2 = vf_sub(d2, about), d3 = vf_sub(d3, about);
+        l->a0 = vf_add(l->a0, d0);
+        l->a1 = vf_add(l->a1, d1);
+        l->a2 = vf_add(l->a2, d2);
+        l->a3 = vf_add(l->a3, d3);
+    }
+    if (centred || second) {
+        l->a4 = vf_fma(d0, d0, l->a4);
+        l->a5 = vf_fma(d1, d1, l->a5);
+        l->a6 = vf_fma(d2, d2, l->a6);
+        l->a7 = vf_fma(d3, d3, l->a7);
+    } else {
+        l->a0 = vf_fma(d0, d0, l->a0);
+        l->a1 = vf_fma(d1, d1, l->a1);
+        l->a2 = vf_fma(d2, d2, l->a2);
+        l->a3 = vf_fma(d3, d3, l->a3);
+    }
+}
+
+/* Distances of the last n of a row, fewer than a vector; other lanes are 0. */
+OXI_INLINE vf OXI_ISA(row_last)(const oxi_row_sums *row, int64_t n, vf about) {
+    static const int32_t first_not[32] = {0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,
+                                          -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
+    float abouts[VF];
+    if (row->n >= VF)
+        return vf_and(vf_sub(vf_load(row->x + row->n - VF), about),
+                      vi_as_vf(vi_load(first_not + 16 - VF + n)));
+    vf_store(abouts, about);
+    return vf_sub(vf_load_n(row->x, n), vf_load_n(abouts, n));
+}
+
+/* Numbers [i, row->n), fewer than eight vectors. */
+OXI_INLINE void OXI_ISA(row_add_rest)(OXI_ISA(row_lanes) * l, const oxi_row_sums *row, int64_t i, vf about,
+                                      bool centred) {
+    if (i + 4 * VF <= row->n) {
+        OXI_ISA(row_add_four)(l, row->x + i, about, centred, false);
+        i += 4 * VF;
+    }
+    for (; i < row->n; i += VF) {
+        vf d =
+            i + VF <= row->n ? vf_sub(vf_load(row->x + i), about) : OXI_ISA(row_last)(row, row->n - i, about);
+        if (centred) l->a0 = vf_add(l->a0, d);
+        l->a4 = vf_fma(d, d, l->a4);
+    }
+}
+
+/* Measures a row, and meanwhile, between its loads, writes another one where there is one: while memory is
+ * read it is written, and neither waits for the processor. The sums are the same with and without. */
+OXI_INLINE void OXI_ISA(row_measure_with)(oxi_row_sums *row, OXI_ISA(row_writing) * writing, bool centred,
+                                          bool asks) {
+    const int64_t n = row->n, ahead = OXI_PREFETCH_AHEAD / (int64_t)sizeof(float);
+    const int64_t flush = (centred ? OXI_ROW_FLUSH / 2 : OXI_ROW_FLUSH) * 8 * VF;
+    const float *x = row->x;
+    const vf about = vf_set1(row->about);
+    OXI_ISA(wide_sum) sum = OXI_ISA(wide_zero)(), squares = sum;
+    for (int64_t i = 0, end; i < n; i = end) {
+        OXI_ISA(row_lanes) l;
+        end = i + flush < n ? i + flush : n;
+        l.a0 = l.a1 = l.a2 = l.a3 = l.a4 = l.a5 = l.a6 = l.a7 = vf_zero();
+        for (; i + 8 * VF <= end; i += 8 * VF) {
+            for (int at = 0; asks && at < 8 * VF; at += 16) OXI_PREFETCH_READ(x + i + at + ahead);
+            OXI_ISA(row_add_four)(&l, x + i, about, centred, false);
+            if (writing) (void)OXI_ISA(row_write_four)(writing);
+            OXI_ISA(row_add_four)(&l, x + i + 4 * VF, about, centred, true);
+            if (writing) (void)OXI_ISA(row_write_four)(writing);
+        }
+        for (int64_t at = i; asks && at < end; at += 16) OXI_PREFETCH_READ(x + at + ahead);
+        OXI_ISA(row_add_rest)(&l, row, i < end ? i : n, about, centred);
+        vf left = vf_add(vf_add(l.a0, l.a1), vf_add(l.a2, l.a3));
+        vf right = vf_add(vf_add(l.a4, l.a5), vf_add(l.a6, l.a7));
+        OXI_ISA(wide_add)(&squares, centred ? right : vf_add(left, right));
+        if (centred) OXI_ISA(wide_add)(&sum, left);
+    }
+    row->sum = OXI_ISA(wide_total)(&sum);
+    row->squares = OXI_ISA(wide_total)(&squares);
+    row->measured = true;
+}
+
+OXI_KERNEL void OXI_ISA(row_measure)(oxi_row_sums *row, bool asks) {
+    if (row->centred)
+        OXI_ISA(row_measure_with)(row, NULL, true, asks);
+    else
+        OXI_ISA(row_measure_with)(row, NULL, false, asks);
+}
+
 OXI_INLINE void OXI_ISA(row_affine_with)(int64_t n, const float *x, float mean, float scale,
                                          const float *weight, const float *bias, float *out,
-                                         const float *next, bool weighted, bool biased) {
-    vf m = vf_set1(mean), s = vf_set1(scale);
-    int64_t i = 0;
-#define OXI_AFFINE(at) OXI_ISA(row_affine_at)(at, x, m, s, weight, bias, weighted, biased)
-#define OXI_AFFINE_FOUR(store)                                                            \
-    vf a0 = OXI_AFFINE(i), a1 = OXI_AFFINE(i + VF);                                       \
-    vf a2 = OXI_AFFINE(i + 2 * VF), a3 = OXI_AFFINE(i + 3 * VF);                          \
-    store(out + i, a0);                                                                   \
-    store(out + i + VF, a1);                                                              \
-    store(out + i + 2 * VF, a2);                                                          \
-    store(out + i + 3 * VF, a3);
-    for (; next && i + 4 * VF <= n; i += 4 * VF) {
-        for (int at = 0; at < 4 * VF; at += 16) OXI_PREFETCH_READ(next + i + at);
-        OXI_AFFINE_FOUR(vf_stream)
-    }
-    for (; next && i < n; i += VF) vf_stream(out + i, OXI_AFFINE(i));
-    for (; i + 4 * VF <= n; i += 4 * VF) {
-        OXI_AFFINE_FOUR(vf_store)
-    }
-    for (; i + VF <= n; i += VF) vf_store(out + i, OXI_AFFINE(i));
-#undef OXI_AFFINE
-#undef OXI_AFFINE_FOUR
-    if (i < n)
-        vf_store_n(out + i,
-                   OXI_ISA(row_affine_rest)(i, n - i, x, m, s, weight, bias, weighted, biased), n - i);
+                                         oxi_row_sums *next, bool weighted, bool biased) {
+    OXI_ISA(row_writing) w;
+    w.n = n;
+    w.at = 0;
+    w.x = x;
+    w.weight = weight;
+    w.bias = bias;
+    w.out = out;
+    w.mean = vf_set1(mean);
+    w.scale = vf_set1(scale);
+    w.weighted = weighted;
+    w.biased = biased;
+    w.streams = next != NULL;
+    if (next && next->centred)
+        OXI_ISA(row_measure_with)(next, &w, true, true);
+    else if (next)
+        OXI_ISA(row_measure_with)(next, &w, false, true);
+    OXI_ISA(row_write_rest)(&w);
 }
 
 OXI_KERNEL void OXI_ISA(row_affine)(int64_t n, const float *x, float mean, float scale, const float *weight,
-                                    const float *bias, float *out, const float *next) {
+                                    const float *bias, float *out, oxi_row_sums *next) {
     if (weight && bias)
         OXI_ISA(row_affine_with)(n, x, mean, scale, weight, bias, out, next, true, true);
     else if (weight)
@@ -25874,7 +26156,7 @@ OXI_KERNEL void OXI_ISA(stream)(size_t bytes, const void *from, void *to) {
 
 static void OXI_ISA(fill_rows)(oxi_kernels *k) {
     k->row_sum = OXI_ISA(row_sum);
-    k->row_square_sum = OXI_ISA(row_square_sum);
+    k->row_measure = OXI_ISA(row_measure);
     k->row_max = OXI_ISA(row_max);
     k->row_min = OXI_ISA(row_min);
     k->row_exp_sum = OXI_ISA(row_exp_sum);
@@ -31416,12 +31698,6 @@ OXI_INLINE void OXI_ISA(wide_add)(OXI_ISA(wide_sum) * sum, vf a) {
     sum->low = vd_add(sum->low, vd_from_vf_lo(a));
     if (VF > 1) sum->high = vd_add(sum->high, vd_from_vf_hi(a));
 }
-/* Squared in f64: what is left of a row, or a short one, neither overflows nor is lost. */
-OXI_INLINE void OXI_ISA(wide_add_square)(OXI_ISA(wide_sum) * sum, vf a) {
-    vd low = vd_from_vf_lo(a), high = vd_from_vf_hi(a);
-    sum->low = vd_fma(low, low, sum->low);
-    if (VF > 1) sum->high = vd_fma(high, high, sum->high);
-}
 OXI_INLINE double OXI_ISA(wide_total)(const OXI_ISA(wide_sum) * sum) {
     return vd_hsum(vd_add(sum->low, sum->high));
 }
@@ -31453,42 +31729,6 @@ OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x, bool asks) {
     for (; i + VF <= n; i += VF) OXI_ISA(wide_add)(&total, vf_load(x + i));
     if (i < n) OXI_ISA(wide_add)(&total, vf_load_n(x + i, n - i));
     return OXI_ISA(wide_total)(&total);
-}
-
-OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean, const float *next) {
-    OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
-    vf m = vf_set1(mean);
-    int64_t i = 0;
-    while (i + 8 * VF <= n) {
-        vf a0 = vf_zero(), a1 = a0, a2 = a0, a3 = a0, a4 = a0, a5 = a0, a6 = a0, a7 = a0, d;
-        int64_t end = i + OXI_ROW_FLUSH * 8 * VF;
-        if (end > n) end = n;
-#define OXI_ADD_SQUARE(sum, at) d = vf_sub(vf_load(x + i + (at) * VF), m), sum = vf_fma(d, d, sum)
-        for (; i + 8 * VF <= end; i += 8 * VF) {
-            for (int at = 0; next && at < 8 * VF; at += 16) OXI_PREFETCH_READ(next + i + at);
-            OXI_ADD_SQUARE(a0, 0);
-            OXI_ADD_SQUARE(a1, 1);
-            OXI_ADD_SQUARE(a2, 2);
-            OXI_ADD_SQUARE(a3, 3);
-            OXI_ADD_SQUARE(a4, 4);
-            OXI_ADD_SQUARE(a5, 5);
-            OXI_ADD_SQUARE(a6, 6);
-            OXI_ADD_SQUARE(a7, 7);
-        }
-#undef OXI_ADD_SQUARE
-        vf left = vf_add(vf_add(a0, a1), vf_add(a2, a3)), right = vf_add(vf_add(a4, a5), vf_add(a6, a7));
-        OXI_ISA(wide_add)(&total, vf_add(left, right));
-    }
-    for (; i + VF <= n; i += VF) {
-        if (next) OXI_PREFETCH_READ(next + i);
-        OXI_ISA(wide_add_square)(&total, vf_sub(vf_load(x + i), m));
-    }
-    double rest = 0;
-    for (; i < n; i++) {
-        double d = (double)x[i] - (double)mean;
-        rest += d * d;
-    }
-    return OXI_ISA(wide_total)(&total) + rest;
 }
 
 /* NaN wins: a pair of vectors is unordered if either has one. */
@@ -31598,37 +31838,169 @@ OXI_INLINE vf OXI_ISA(row_affine_rest)(int64_t at, int64_t n, const float *x, vf
 }
 #undef OXI_AFFINE_OF
 
+/* A row that is written, and how far that is. */
+typedef struct OXI_ISA(row_writing) {
+    int64_t n, at;
+    const float *x, *weight, *bias;
+    float *out;
+    vf mean, scale;
+    bool weighted, biased, streams; /* out is whole lines then, and goes past the caches */
+} OXI_ISA(row_writing);
+
+/* The next four vectors, if there are as many. */
+OXI_INLINE bool OXI_ISA(row_write_four)(OXI_ISA(row_writing) * w) {
+    int64_t i = w->at;
+    if (i + 4 * VF > w->n) return false;
+#define OXI_AFFINE(at) \
+    OXI_ISA(row_affine_at)(at, w->x, w->mean, w->scale, w->weight, w->bias, w->weighted, w->biased)
+    vf a0 = OXI_AFFINE(i), a1 = OXI_AFFINE(i + VF);
+    vf a2 = OXI_AFFINE(i + 2 * VF), a3 = OXI_AFFINE(i + 3 * VF);
+#define OXI_WRITE_FOUR(store)       \
+    store(w->out + i, a0);          \
+    store(w->out + i + VF, a1);     \
+    store(w->out + i + 2 * VF, a2); \
+    store(w->out + i + 3 * VF, a3);
+    if (w->streams) {
+        OXI_WRITE_FOUR(vf_stream)
+    } else {
+        OXI_WRITE_FOUR(vf_store)
+    }
+#undef OXI_WRITE_FOUR
+    w->at = i + 4 * VF;
+    return true;
+}
+
+OXI_INLINE void OXI_ISA(row_write_rest)(OXI_ISA(row_writing) * w) {
+    while (OXI_ISA(row_write_four)(w)) {}
+    int64_t i = w->at;
+    for (; w->streams && i < w->n; i += VF) vf_stream(w->out + i, OXI_AFFINE(i));
+    for (; i + VF <= w->n; i += VF) vf_store(w->out + i, OXI_AFFINE(i));
+#undef OXI_AFFINE
+    if (i < w->n)
+        vf_store_n(w->out + i,
+                   OXI_ISA(row_affine_rest)(i, w->n - i, w->x, w->mean, w->scale, w->weight, w->bias,
+                                            w->weighted, w->biased),
+                   w->n - i);
+}
+
+/* Running sums of a row: of distances in four, of their squares in four, or of squares alone in eight. */
+typedef struct OXI_ISA(row_lanes) {
+    vf a0, a1, a2, a3, a4, a5, a6, a7;
+} OXI_ISA(row_lanes);
+
+OXI_INLINE void OXI_ISA(row_add_four)(OXI_ISA(row_lanes) * l, const float *x, vf about, bool centred,
+                                      bool second) {
+    vf d0 = vf_load(x), d1 = vf_load(x + VF), d2 = vf_load(x + 2 * VF), d3 = vf_load(x + 3 * VF);
+    if (centred) {
+        d0 = vf_sub(d0, about), d1 = vf_sub(d1, about), d2 = vf_sub(d2, about), d3 = vf_sub(d3, about);
+        l->a0 = vf_add(l->a0, d0);
+        l->a1 = vf_add(l->a1, d1);
+        l->a2 = vf_add(l->a2, d2);
+        l->a3 = vf_add(l->a3, d3);
+    }
+    if (centred || second) {
+        l->a4 = vf_fma(d0, d0, l->a4);
+        l->a5 = vf_fma(d1, d1, l->a5);
+        l->a6 = vf_fma(d2, d2, l->a6);
+        l->a7 = vf_fma(d3, d3, l->a7);
+    } else {
+        l->a0 = vf_fma(d0, d0, l->a0);
+        l->a1 = vf_fma(d1, d1, l->a1);
+        l->a2 = vf_fma(d2, d2, l->a2);
+        l->a3 = vf_fma(d3, d3, l->a3);
+    }
+}
+
+/* Distances of the last n of a row, fewer than a vector; other lanes are 0. */
+OXI_INLINE vf OXI_ISA(row_last)(const oxi_row_sums *row, int64_t n, vf about) {
+    static const int32_t first_not[32] = {0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,
+                                          -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
+    float abouts[VF];
+    if (row->n >= VF)
+        return vf_and(vf_sub(vf_load(row->x + row->n - VF), about),
+                      vi_as_vf(vi_load(first_not + 16 - VF + n)));
+    vf_store(abouts, about);
+    return vf_sub(vf_load_n(row->x, n), vf_load_n(abouts, n));
+}
+
+/* Numbers [i, row->n), fewer than eight vectors. */
+OXI_INLINE void OXI_ISA(row_add_rest)(OXI_ISA(row_lanes) * l, const oxi_row_sums *row, int64_t i, vf about,
+                                      bool centred) {
+    if (i + 4 * VF <= row->n) {
+        OXI_ISA(row_add_four)(l, row->x + i, about, centred, false);
+        i += 4 * VF;
+    }
+    for (; i < row->n; i += VF) {
+        vf d =
+            i + VF <= row->n ? vf_sub(vf_load(row->x + i), about) : OXI_ISA(row_last)(row, row->n - i, about);
+        if (centred) l->a0 = vf_add(l->a0, d);
+        l->a4 = vf_fma(d, d, l->a4);
+    }
+}
+
+/* Measures a row, and meanwhile, between its loads, writes another one where there is one: while memory is
+ * read it is written, and neither waits for the processor. The sums are the same with and without. */
+OXI_INLINE void OXI_ISA(row_measure_with)(oxi_row_sums *row, OXI_ISA(row_writing) * writing, bool centred,
+                                          bool asks) {
+    const int64_t n = row->n, ahead = OXI_PREFETCH_AHEAD / (int64_t)sizeof(float);
+    const int64_t flush = (centred ? OXI_ROW_FLUSH / 2 : OXI_ROW_FLUSH) * 8 * VF;
+    const float *x = row->x;
+    const vf about = vf_set1(row->about);
+    OXI_ISA(wide_sum) sum = OXI_ISA(wide_zero)(), squares = sum;
+    for (int64_t i = 0, end; i < n; i = end) {
+        OXI_ISA(row_lanes) l;
+        end = i + flush < n ? i + flush : n;
+        l.a0 = l.a1 = l.a2 = l.a3 = l.a4 = l.a5 = l.a6 = l.a7 = vf_zero();
+        for (; i + 8 * VF <= end; i += 8 * VF) {
+            for (int at = 0; asks && at < 8 * VF; at += 16) OXI_PREFETCH_READ(x + i + at + ahead);
+            OXI_ISA(row_add_four)(&l, x + i, about, centred, false);
+            if (writing) (void)OXI_ISA(row_write_four)(writing);
+            OXI_ISA(row_add_four)(&l, x + i + 4 * VF, about, centred, true);
+            if (writing) (void)OXI_ISA(row_write_four)(writing);
+        }
+        for (int64_t at = i; asks && at < end; at += 16) OXI_PREFETCH_READ(x + at + ahead);
+        OXI_ISA(row_add_rest)(&l, row, i < end ? i : n, about, centred);
+        vf left = vf_add(vf_add(l.a0, l.a1), vf_add(l.a2, l.a3));
+        vf right = vf_add(vf_add(l.a4, l.a5), vf_add(l.a6, l.a7));
+        OXI_ISA(wide_add)(&squares, centred ? right : vf_add(left, right));
+        if (centred) OXI_ISA(wide_add)(&sum, left);
+    }
+    row->sum = OXI_ISA(wide_total)(&sum);
+    row->squares = OXI_ISA(wide_total)(&squares);
+    row->measured = true;
+}
+
+OXI_KERNEL void OXI_ISA(row_measure)(oxi_row_sums *row, bool asks) {
+    if (row->centred)
+        OXI_ISA(row_measure_with)(row, NULL, true, asks);
+    else
+        OXI_ISA(row_measure_with)(row, NULL, false, asks);
+}
+
 OXI_INLINE void OXI_ISA(row_affine_with)(int64_t n, const float *x, float mean, float scale,
                                          const float *weight, const float *bias, float *out,
-                                         const float *next, bool weighted, bool biased) {
-    vf m = vf_set1(mean), s = vf_set1(scale);
-    int64_t i = 0;
-#define OXI_AFFINE(at) OXI_ISA(row_affine_at)(at, x, m, s, weight, bias, weighted, biased)
-#define OXI_AFFINE_FOUR(store)                                                            \
-    vf a0 = OXI_AFFINE(i), a1 = OXI_AFFINE(i + VF);                                       \
-    vf a2 = OXI_AFFINE(i + 2 * VF), a3 = OXI_AFFINE(i + 3 * VF);                          \
-    store(out + i, a0);                                                                   \
-    store(out + i + VF, a1);                                                              \
-    store(out + i + 2 * VF, a2);                                                          \
-    store(out + i + 3 * VF, a3);
-    for (; next && i + 4 * VF <= n; i += 4 * VF) {
-        for (int at = 0; at < 4 * VF; at += 16) OXI_PREFETCH_READ(next + i + at);
-        OXI_AFFINE_FOUR(vf_stream)
-    }
-    for (; next && i < n; i += VF) vf_stream(out + i, OXI_AFFINE(i));
-    for (; i + 4 * VF <= n; i += 4 * VF) {
-        OXI_AFFINE_FOUR(vf_store)
-    }
-    for (; i + VF <= n; i += VF) vf_store(out + i, OXI_AFFINE(i));
-#undef OXI_AFFINE
-#undef OXI_AFFINE_FOUR
-    if (i < n)
-        vf_store_n(out + i,
-                   OXI_ISA(row_affine_rest)(i, n - i, x, m, s, weight, bias, weighted, biased), n - i);
+                                         oxi_row_sums *next, bool weighted, bool biased) {
+    OXI_ISA(row_writing) w;
+    w.n = n;
+    w.at = 0;
+    w.x = x;
+    w.weight = weight;
+    w.bias = bias;
+    w.out = out;
+    w.mean = vf_set1(mean);
+    w.scale = vf_set1(scale);
+    w.weighted = weighted;
+    w.biased = biased;
+    w.streams = next != NULL;
+    if (next && next->centred)
+        OXI_ISA(row_measure_with)(next, &w, true, true);
+    else if (next)
+        OXI_ISA(row_measure_with)(next, &w, false, true);
+    OXI_ISA(row_write_rest)(&w);
 }
 
 OXI_KERNEL void OXI_ISA(row_affine)(int64_t n, const float *x, float mean, float scale, const float *weight,
-                                    const float *bias, float *out, const float *next) {
+                                    const float *bias, float *out, oxi_row_sums *next) {
     if (weight && bias)
         OXI_ISA(row_affine_with)(n, x, mean, scale, weight, bias, out, next, true, true);
     else if (weight)
@@ -31658,7 +32030,7 @@ OXI_KERNEL void OXI_ISA(stream)(size_t bytes, const void *from, void *to) {
 
 static void OXI_ISA(fill_rows)(oxi_kernels *k) {
     k->row_sum = OXI_ISA(row_sum);
-    k->row_square_sum = OXI_ISA(row_square_sum);
+    k->row_measure = OXI_ISA(row_measure);
     k->row_max = OXI_ISA(row_max);
     k->row_min = OXI_ISA(row_min);
     k->row_exp_sum = OXI_ISA(row_exp_sum);
@@ -37192,12 +37564,6 @@ OXI_INLINE void OXI_ISA(wide_add)(OXI_ISA(wide_sum) * sum, vf a) {
     sum->low = vd_add(sum->low, vd_from_vf_lo(a));
     if (VF > 1) sum->high = vd_add(sum->high, vd_from_vf_hi(a));
 }
-/* Squared in f64: what is left of a row, or a short one, neither overflows nor is lost. */
-OXI_INLINE void OXI_ISA(wide_add_square)(OXI_ISA(wide_sum) * sum, vf a) {
-    vd low = vd_from_vf_lo(a), high = vd_from_vf_hi(a);
-    sum->low = vd_fma(low, low, sum->low);
-    if (VF > 1) sum->high = vd_fma(high, high, sum->high);
-}
 OXI_INLINE double OXI_ISA(wide_total)(const OXI_ISA(wide_sum) * sum) {
     return vd_hsum(vd_add(sum->low, sum->high));
 }
@@ -37229,42 +37595,6 @@ OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x, bool asks) {
     for (; i + VF <= n; i += VF) OXI_ISA(wide_add)(&total, vf_load(x + i));
     if (i < n) OXI_ISA(wide_add)(&total, vf_load_n(x + i, n - i));
     return OXI_ISA(wide_total)(&total);
-}
-
-OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean, const float *next) {
-    OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
-    vf m = vf_set1(mean);
-    int64_t i = 0;
-    while (i + 8 * VF <= n) {
-        vf a0 = vf_zero(), a1 = a0, a2 = a0, a3 = a0, a4 = a0, a5 = a0, a6 = a0, a7 = a0, d;
-        int64_t end = i + OXI_ROW_FLUSH * 8 * VF;
-        if (end > n) end = n;
-#define OXI_ADD_SQUARE(sum, at) d = vf_sub(vf_load(x + i + (at) * VF), m), sum = vf_fma(d, d, sum)
-        for (; i + 8 * VF <= end; i += 8 * VF) {
-            for (int at = 0; next && at < 8 * VF; at += 16) OXI_PREFETCH_READ(next + i + at);
-            OXI_ADD_SQUARE(a0, 0);
-            OXI_ADD_SQUARE(a1, 1);
-            OXI_ADD_SQUARE(a2, 2);
-            OXI_ADD_SQUARE(a3, 3);
-            OXI_ADD_SQUARE(a4, 4);
-            OXI_ADD_SQUARE(a5, 5);
-            OXI_ADD_SQUARE(a6, 6);
-            OXI_ADD_SQUARE(a7, 7);
-        }
-#undef OXI_ADD_SQUARE
-        vf left = vf_add(vf_add(a0, a1), vf_add(a2, a3)), right = vf_add(vf_add(a4, a5), vf_add(a6, a7));
-        OXI_ISA(wide_add)(&total, vf_add(left, right));
-    }
-    for (; i + VF <= n; i += VF) {
-        if (next) OXI_PREFETCH_READ(next + i);
-        OXI_ISA(wide_add_square)(&total, vf_sub(vf_load(x + i), m));
-    }
-    double rest = 0;
-    for (; i < n; i++) {
-        double d = (double)x[i] - (double)mean;
-        rest += d * d;
-    }
-    return OXI_ISA(wide_total)(&total) + rest;
 }
 
 /* NaN wins: a pair of vectors is unordered if either has one. */
@@ -37374,37 +37704,169 @@ OXI_INLINE vf OXI_ISA(row_affine_rest)(int64_t at, int64_t n, const float *x, vf
 }
 #undef OXI_AFFINE_OF
 
+/* A row that is written, and how far that is. */
+typedef struct OXI_ISA(row_writing) {
+    int64_t n, at;
+    const float *x, *weight, *bias;
+    float *out;
+    vf mean, scale;
+    bool weighted, biased, streams; /* out is whole lines then, and goes past the caches */
+} OXI_ISA(row_writing);
+
+/* The next four vectors, if there are as many. */
+OXI_INLINE bool OXI_ISA(row_write_four)(OXI_ISA(row_writing) * w) {
+    int64_t i = w->at;
+    if (i + 4 * VF > w->n) return false;
+#define OXI_AFFINE(at) \
+    OXI_ISA(row_affine_at)(at, w->x, w->mean, w->scale, w->weight, w->bias, w->weighted, w->biased)
+    vf a0 = OXI_AFFINE(i), a1 = OXI_AFFINE(i + VF);
+    vf a2 = OXI_AFFINE(i + 2 * VF), a3 = OXI_AFFINE(i + 3 * VF);
+#define OXI_WRITE_FOUR(store)       \
+    store(w->out + i, a0);          \
+    store(w->out + i + VF, a1);     \
+    store(w->out + i + 2 * VF, a2); \
+    store(w->out + i + 3 * VF, a3);
+    if (w->streams) {
+        OXI_WRITE_FOUR(vf_stream)
+    } else {
+        OXI_WRITE_FOUR(vf_store)
+    }
+#undef OXI_WRITE_FOUR
+    w->at = i + 4 * VF;
+    return true;
+}
+
+OXI_INLINE void OXI_ISA(row_write_rest)(OXI_ISA(row_writing) * w) {
+    while (OXI_ISA(row_write_four)(w)) {}
+    int64_t i = w->at;
+    for (; w->streams && i < w->n; i += VF) vf_stream(w->out + i, OXI_AFFINE(i));
+    for (; i + VF <= w->n; i += VF) vf_store(w->out + i, OXI_AFFINE(i));
+#undef OXI_AFFINE
+    if (i < w->n)
+        vf_store_n(w->out + i,
+                   OXI_ISA(row_affine_rest)(i, w->n - i, w->x, w->mean, w->scale, w->weight, w->bias,
+                                            w->weighted, w->biased),
+                   w->n - i);
+}
+
+/* Running sums of a row: of distances in four, of their squares in four, or of squares alone in eight. */
+typedef struct OXI_ISA(row_lanes) {
+    vf a0, a1, a2, a3, a4, a5, a6, a7;
+} OXI_ISA(row_lanes);
+
+OXI_INLINE void OXI_ISA(row_add_four)(OXI_ISA(row_lanes) * l, const float *x, vf about, bool centred,
+                                      bool second) {
+    vf d0 = vf_load(x), d1 = vf_load(x + VF), d2 = vf_load(x + 2 * VF), d3 = vf_load(x + 3 * VF);
+    if (centred) {
+        d0 = vf_sub(d0, about), d1 = vf_sub(d1, about), d2 = vf_sub(d2, about), d3 = vf_sub(d3, about);
+        l->a0 = vf_add(l->a0, d0);
+        l->a1 = vf_add(l->a1, d1);
+        l->a2 = vf_add(l->a2, d2);
+        l->a3 = vf_add(l->a3, d3);
+    }
+    if (centred || second) {
+        l->a4 = vf_fma(d0, d0, l->a4);
+        l->a5 = vf_fma(d1, d1, l->a5);
+        l->a6 = vf_fma(d2, d2, l->a6);
+        l->a7 = vf_fma(d3, d3, l->a7);
+    } else {
+        l->a0 = vf_fma(d0, d0, l->a0);
+        l->a1 = vf_fma(d1, d1, l->a1);
+        l->a2 = vf_fma(d2, d2, l->a2);
+        l->a3 = vf_fma(d3, d3, l->a3);
+    }
+}
+
+/* Distances of the last n of a row, fewer than a vector; other lanes are 0. */
+OXI_INLINE vf OXI_ISA(row_last)(const oxi_row_sums *row, int64_t n, vf about) {
+    static const int32_t first_not[32] = {0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,
+                                          -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
+    float abouts[VF];
+    if (row->n >= VF)
+        return vf_and(vf_sub(vf_load(row->x + row->n - VF), about),
+                      vi_as_vf(vi_load(first_not + 16 - VF + n)));
+    vf_store(abouts, about);
+    return vf_sub(vf_load_n(row->x, n), vf_load_n(abouts, n));
+}
+
+/* Numbers [i, row->n), fewer than eight vectors. */
+OXI_INLINE void OXI_ISA(row_add_rest)(OXI_ISA(row_lanes) * l, const oxi_row_sums *row, int64_t i, vf about,
+                                      bool centred) {
+    if (i + 4 * VF <= row->n) {
+        OXI_ISA(row_add_four)(l, row->x + i, about, centred, false);
+        i += 4 * VF;
+    }
+    for (; i < row->n; i += VF) {
+        vf d =
+            i + VF <= row->n ? vf_sub(vf_load(row->x + i), about) : OXI_ISA(row_last)(row, row->n - i, about);
+        if (centred) l->a0 = vf_add(l->a0, d);
+        l->a4 = vf_fma(d, d, l->a4);
+    }
+}
+
+/* Measures a row, and meanwhile, between its loads, writes another one where there is one: while memory is
+ * read it is written, and neither waits for the processor. The sums are the same with and without. */
+OXI_INLINE void OXI_ISA(row_measure_with)(oxi_row_sums *row, OXI_ISA(row_writing) * writing, bool centred,
+                                          bool asks) {
+    const int64_t n = row->n, ahead = OXI_PREFETCH_AHEAD / (int64_t)sizeof(float);
+    const int64_t flush = (centred ? OXI_ROW_FLUSH / 2 : OXI_ROW_FLUSH) * 8 * VF;
+    const float *x = row->x;
+    const vf about = vf_set1(row->about);
+    OXI_ISA(wide_sum) sum = OXI_ISA(wide_zero)(), squares = sum;
+    for (int64_t i = 0, end; i < n; i = end) {
+        OXI_ISA(row_lanes) l;
+        end = i + flush < n ? i + flush : n;
+        l.a0 = l.a1 = l.a2 = l.a3 = l.a4 = l.a5 = l.a6 = l.a7 = vf_zero();
+        for (; i + 8 * VF <= end; i += 8 * VF) {
+            for (int at = 0; asks && at < 8 * VF; at += 16) OXI_PREFETCH_READ(x + i + at + ahead);
+            OXI_ISA(row_add_four)(&l, x + i, about, centred, false);
+            if (writing) (void)OXI_ISA(row_write_four)(writing);
+            OXI_ISA(row_add_four)(&l, x + i + 4 * VF, about, centred, true);
+            if (writing) (void)OXI_ISA(row_write_four)(writing);
+        }
+        for (int64_t at = i; asks && at < end; at += 16) OXI_PREFETCH_READ(x + at + ahead);
+        OXI_ISA(row_add_rest)(&l, row, i < end ? i : n, about, centred);
+        vf left = vf_add(vf_add(l.a0, l.a1), vf_add(l.a2, l.a3));
+        vf right = vf_add(vf_add(l.a4, l.a5), vf_add(l.a6, l.a7));
+        OXI_ISA(wide_add)(&squares, centred ? right : vf_add(left, right));
+        if (centred) OXI_ISA(wide_add)(&sum, left);
+    }
+    row->sum = OXI_ISA(wide_total)(&sum);
+    row->squares = OXI_ISA(wide_total)(&squares);
+    row->measured = true;
+}
+
+OXI_KERNEL void OXI_ISA(row_measure)(oxi_row_sums *row, bool asks) {
+    if (row->centred)
+        OXI_ISA(row_measure_with)(row, NULL, true, asks);
+    else
+        OXI_ISA(row_measure_with)(row, NULL, false, asks);
+}
+
 OXI_INLINE void OXI_ISA(row_affine_with)(int64_t n, const float *x, float mean, float scale,
                                          const float *weight, const float *bias, float *out,
-                                         const float *next, bool weighted, bool biased) {
-    vf m = vf_set1(mean), s = vf_set1(scale);
-    int64_t i = 0;
-#define OXI_AFFINE(at) OXI_ISA(row_affine_at)(at, x, m, s, weight, bias, weighted, biased)
-#define OXI_AFFINE_FOUR(store)                                                            \
-    vf a0 = OXI_AFFINE(i), a1 = OXI_AFFINE(i + VF);                                       \
-    vf a2 = OXI_AFFINE(i + 2 * VF), a3 = OXI_AFFINE(i + 3 * VF);                          \
-    store(out + i, a0);                                                                   \
-    store(out + i + VF, a1);                                                              \
-    store(out + i + 2 * VF, a2);                                                          \
-    store(out + i + 3 * VF, a3);
-    for (; next && i + 4 * VF <= n; i += 4 * VF) {
-        for (int at = 0; at < 4 * VF; at += 16) OXI_PREFETCH_READ(next + i + at);
-        OXI_AFFINE_FOUR(vf_stream)
-    }
-    for (; next && i < n; i += VF) vf_stream(out + i, OXI_AFFINE(i));
-    for (; i + 4 * VF <= n; i += 4 * VF) {
-        OXI_AFFINE_FOUR(vf_store)
-    }
-    for (; i + VF <= n; i += VF) vf_store(out + i, OXI_AFFINE(i));
-#undef OXI_AFFINE
-#undef OXI_AFFINE_FOUR
-    if (i < n)
-        vf_store_n(out + i,
-                   OXI_ISA(row_affine_rest)(i, n - i, x, m, s, weight, bias, weighted, biased), n - i);
+                                         oxi_row_sums *next, bool weighted, bool biased) {
+    OXI_ISA(row_writing) w;
+    w.n = n;
+    w.at = 0;
+    w.x = x;
+    w.weight = weight;
+    w.bias = bias;
+    w.out = out;
+    w.mean = vf_set1(mean);
+    w.scale = vf_set1(scale);
+    w.weighted = weighted;
+    w.biased = biased;
+    w.streams = next != NULL;
+    if (next && next->centred)
+        OXI_ISA(row_measure_with)(next, &w, true, true);
+    else if (next)
+        OXI_ISA(row_measure_with)(next, &w, false, true);
+    OXI_ISA(row_write_rest)(&w);
 }
 
 OXI_KERNEL void OXI_ISA(row_affine)(int64_t n, const float *x, float mean, float scale, const float *weight,
-                                    const float *bias, float *out, const float *next) {
+                                    const float *bias, float *out, oxi_row_sums *next) {
     if (weight && bias)
         OXI_ISA(row_affine_with)(n, x, mean, scale, weight, bias, out, next, true, true);
     else if (weight)
@@ -37434,7 +37896,7 @@ OXI_KERNEL void OXI_ISA(stream)(size_t bytes, const void *from, void *to) {
 
 static void OXI_ISA(fill_rows)(oxi_kernels *k) {
     k->row_sum = OXI_ISA(row_sum);
-    k->row_square_sum = OXI_ISA(row_square_sum);
+    k->row_measure = OXI_ISA(row_measure);
     k->row_max = OXI_ISA(row_max);
     k->row_min = OXI_ISA(row_min);
     k->row_exp_sum = OXI_ISA(row_exp_sum);
@@ -42963,12 +43425,6 @@ OXI_INLINE void OXI_ISA(wide_add)(OXI_ISA(wide_sum) * sum, vf a) {
     sum->low = vd_add(sum->low, vd_from_vf_lo(a));
     if (VF > 1) sum->high = vd_add(sum->high, vd_from_vf_hi(a));
 }
-/* Squared in f64: what is left of a row, or a short one, neither overflows nor is lost. */
-OXI_INLINE void OXI_ISA(wide_add_square)(OXI_ISA(wide_sum) * sum, vf a) {
-    vd low = vd_from_vf_lo(a), high = vd_from_vf_hi(a);
-    sum->low = vd_fma(low, low, sum->low);
-    if (VF > 1) sum->high = vd_fma(high, high, sum->high);
-}
 OXI_INLINE double OXI_ISA(wide_total)(const OXI_ISA(wide_sum) * sum) {
     return vd_hsum(vd_add(sum->low, sum->high));
 }
@@ -43000,42 +43456,6 @@ OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x, bool asks) {
     for (; i + VF <= n; i += VF) OXI_ISA(wide_add)(&total, vf_load(x + i));
     if (i < n) OXI_ISA(wide_add)(&total, vf_load_n(x + i, n - i));
     return OXI_ISA(wide_total)(&total);
-}
-
-OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean, const float *next) {
-    OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
-    vf m = vf_set1(mean);
-    int64_t i = 0;
-    while (i + 8 * VF <= n) {
-        vf a0 = vf_zero(), a1 = a0, a2 = a0, a3 = a0, a4 = a0, a5 = a0, a6 = a0, a7 = a0, d;
-        int64_t end = i + OXI_ROW_FLUSH * 8 * VF;
-        if (end > n) end = n;
-#define OXI_ADD_SQUARE(sum, at) d = vf_sub(vf_load(x + i + (at) * VF), m), sum = vf_fma(d, d, sum)
-        for (; i + 8 * VF <= end; i += 8 * VF) {
-            for (int at = 0; next && at < 8 * VF; at += 16) OXI_PREFETCH_READ(next + i + at);
-            OXI_ADD_SQUARE(a0, 0);
-            OXI_ADD_SQUARE(a1, 1);
-            OXI_ADD_SQUARE(a2, 2);
-            OXI_ADD_SQUARE(a3, 3);
-            OXI_ADD_SQUARE(a4, 4);
-            OXI_ADD_SQUARE(a5, 5);
-            OXI_ADD_SQUARE(a6, 6);
-            OXI_ADD_SQUARE(a7, 7);
-        }
-#undef OXI_ADD_SQUARE
-        vf left = vf_add(vf_add(a0, a1), vf_add(a2, a3)), right = vf_add(vf_add(a4, a5), vf_add(a6, a7));
-        OXI_ISA(wide_add)(&total, vf_add(left, right));
-    }
-    for (; i + VF <= n; i += VF) {
-        if (next) OXI_PREFETCH_READ(next + i);
-        OXI_ISA(wide_add_square)(&total, vf_sub(vf_load(x + i), m));
-    }
-    double rest = 0;
-    for (; i < n; i++) {
-        double d = (double)x[i] - (double)mean;
-        rest += d * d;
-    }
-    return OXI_ISA(wide_total)(&total) + rest;
 }
 
 /* NaN wins: a pair of vectors is unordered if either has one. */
@@ -43145,37 +43565,169 @@ OXI_INLINE vf OXI_ISA(row_affine_rest)(int64_t at, int64_t n, const float *x, vf
 }
 #undef OXI_AFFINE_OF
 
+/* A row that is written, and how far that is. */
+typedef struct OXI_ISA(row_writing) {
+    int64_t n, at;
+    const float *x, *weight, *bias;
+    float *out;
+    vf mean, scale;
+    bool weighted, biased, streams; /* out is whole lines then, and goes past the caches */
+} OXI_ISA(row_writing);
+
+/* The next four vectors, if there are as many. */
+OXI_INLINE bool OXI_ISA(row_write_four)(OXI_ISA(row_writing) * w) {
+    int64_t i = w->at;
+    if (i + 4 * VF > w->n) return false;
+#define OXI_AFFINE(at) \
+    OXI_ISA(row_affine_at)(at, w->x, w->mean, w->scale, w->weight, w->bias, w->weighted, w->biased)
+    vf a0 = OXI_AFFINE(i), a1 = OXI_AFFINE(i + VF);
+    vf a2 = OXI_AFFINE(i + 2 * VF), a3 = OXI_AFFINE(i + 3 * VF);
+#define OXI_WRITE_FOUR(store)       \
+    store(w->out + i, a0);          \
+    store(w->out + i + VF, a1);     \
+    store(w->out + i + 2 * VF, a2); \
+    store(w->out + i + 3 * VF, a3);
+    if (w->streams) {
+        OXI_WRITE_FOUR(vf_stream)
+    } else {
+        OXI_WRITE_FOUR(vf_store)
+    }
+#undef OXI_WRITE_FOUR
+    w->at = i + 4 * VF;
+    return true;
+}
+
+OXI_INLINE void OXI_ISA(row_write_rest)(OXI_ISA(row_writing) * w) {
+    while (OXI_ISA(row_write_four)(w)) {}
+    int64_t i = w->at;
+    for (; w->streams && i < w->n; i += VF) vf_stream(w->out + i, OXI_AFFINE(i));
+    for (; i + VF <= w->n; i += VF) vf_store(w->out + i, OXI_AFFINE(i));
+#undef OXI_AFFINE
+    if (i < w->n)
+        vf_store_n(w->out + i,
+                   OXI_ISA(row_affine_rest)(i, w->n - i, w->x, w->mean, w->scale, w->weight, w->bias,
+                                            w->weighted, w->biased),
+                   w->n - i);
+}
+
+/* Running sums of a row: of distances in four, of their squares in four, or of squares alone in eight. */
+typedef struct OXI_ISA(row_lanes) {
+    vf a0, a1, a2, a3, a4, a5, a6, a7;
+} OXI_ISA(row_lanes);
+
+OXI_INLINE void OXI_ISA(row_add_four)(OXI_ISA(row_lanes) * l, const float *x, vf about, bool centred,
+                                      bool second) {
+    vf d0 = vf_load(x), d1 = vf_load(x + VF), d2 = vf_load(x + 2 * VF), d3 = vf_load(x + 3 * VF);
+    if (centred) {
+        d0 = vf_sub(d0, about), d1 = vf_sub(d1, about), d2 = vf_sub(d2, about), d3 = vf_sub(d3, about);
+        l->a0 = vf_add(l->a0, d0);
+        l->a1 = vf_add(l->a1, d1);
+        l->a2 = vf_add(l->a2, d2);
+        l->a3 = vf_add(l->a3, d3);
+    }
+    if (centred || second) {
+        l->a4 = vf_fma(d0, d0, l->a4);
+        l->a5 = vf_fma(d1, d1, l->a5);
+        l->a6 = vf_fma(d2, d2, l->a6);
+        l->a7 = vf_fma(d3, d3, l->a7);
+    } else {
+        l->a0 = vf_fma(d0, d0, l->a0);
+        l->a1 = vf_fma(d1, d1, l->a1);
+        l->a2 = vf_fma(d2, d2, l->a2);
+        l->a3 = vf_fma(d3, d3, l->a3);
+    }
+}
+
+/* Distances of the last n of a row, fewer than a vector; other lanes are 0. */
+OXI_INLINE vf OXI_ISA(row_last)(const oxi_row_sums *row, int64_t n, vf about) {
+    static const int32_t first_not[32] = {0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,
+                                          -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
+    float abouts[VF];
+    if (row->n >= VF)
+        return vf_and(vf_sub(vf_load(row->x + row->n - VF), about),
+                      vi_as_vf(vi_load(first_not + 16 - VF + n)));
+    vf_store(abouts, about);
+    return vf_sub(vf_load_n(row->x, n), vf_load_n(abouts, n));
+}
+
+/* Numbers [i, row->n), fewer than eight vectors. */
+OXI_INLINE void OXI_ISA(row_add_rest)(OXI_ISA(row_lanes) * l, const oxi_row_sums *row, int64_t i, vf about,
+                                      bool centred) {
+    if (i + 4 * VF <= row->n) {
+        OXI_ISA(row_add_four)(l, row->x + i, about, centred, false);
+        i += 4 * VF;
+    }
+    for (; i < row->n; i += VF) {
+        vf d =
+            i + VF <= row->n ? vf_sub(vf_load(row->x + i), about) : OXI_ISA(row_last)(row, row->n - i, about);
+        if (centred) l->a0 = vf_add(l->a0, d);
+        l->a4 = vf_fma(d, d, l->a4);
+    }
+}
+
+/* Measures a row, and meanwhile, between its loads, writes another one where there is one: while memory is
+ * read it is written, and neither waits for the processor. The sums are the same with and without. */
+OXI_INLINE void OXI_ISA(row_measure_with)(oxi_row_sums *row, OXI_ISA(row_writing) * writing, bool centred,
+                                          bool asks) {
+    const int64_t n = row->n, ahead = OXI_PREFETCH_AHEAD / (int64_t)sizeof(float);
+    const int64_t flush = (centred ? OXI_ROW_FLUSH / 2 : OXI_ROW_FLUSH) * 8 * VF;
+    const float *x = row->x;
+    const vf about = vf_set1(row->about);
+    OXI_ISA(wide_sum) sum = OXI_ISA(wide_zero)(), squares = sum;
+    for (int64_t i = 0, end; i < n; i = end) {
+        OXI_ISA(row_lanes) l;
+        end = i + flush < n ? i + flush : n;
+        l.a0 = l.a1 = l.a2 = l.a3 = l.a4 = l.a5 = l.a6 = l.a7 = vf_zero();
+        for (; i + 8 * VF <= end; i += 8 * VF) {
+            for (int at = 0; asks && at < 8 * VF; at += 16) OXI_PREFETCH_READ(x + i + at + ahead);
+            OXI_ISA(row_add_four)(&l, x + i, about, centred, false);
+            if (writing) (void)OXI_ISA(row_write_four)(writing);
+            OXI_ISA(row_add_four)(&l, x + i + 4 * VF, about, centred, true);
+            if (writing) (void)OXI_ISA(row_write_four)(writing);
+        }
+        for (int64_t at = i; asks && at < end; at += 16) OXI_PREFETCH_READ(x + at + ahead);
+        OXI_ISA(row_add_rest)(&l, row, i < end ? i : n, about, centred);
+        vf left = vf_add(vf_add(l.a0, l.a1), vf_add(l.a2, l.a3));
+        vf right = vf_add(vf_add(l.a4, l.a5), vf_add(l.a6, l.a7));
+        OXI_ISA(wide_add)(&squares, centred ? right : vf_add(left, right));
+        if (centred) OXI_ISA(wide_add)(&sum, left);
+    }
+    row->sum = OXI_ISA(wide_total)(&sum);
+    row->squares = OXI_ISA(wide_total)(&squares);
+    row->measured = true;
+}
+
+OXI_KERNEL void OXI_ISA(row_measure)(oxi_row_sums *row, bool asks) {
+    if (row->centred)
+        OXI_ISA(row_measure_with)(row, NULL, true, asks);
+    else
+        OXI_ISA(row_measure_with)(row, NULL, false, asks);
+}
+
 OXI_INLINE void OXI_ISA(row_affine_with)(int64_t n, const float *x, float mean, float scale,
                                          const float *weight, const float *bias, float *out,
-                                         const float *next, bool weighted, bool biased) {
-    vf m = vf_set1(mean), s = vf_set1(scale);
-    int64_t i = 0;
-#define OXI_AFFINE(at) OXI_ISA(row_affine_at)(at, x, m, s, weight, bias, weighted, biased)
-#define OXI_AFFINE_FOUR(store)                                                            \
-    vf a0 = OXI_AFFINE(i), a1 = OXI_AFFINE(i + VF);                                       \
-    vf a2 = OXI_AFFINE(i + 2 * VF), a3 = OXI_AFFINE(i + 3 * VF);                          \
-    store(out + i, a0);                                                                   \
-    store(out + i + VF, a1);                                                              \
-    store(out + i + 2 * VF, a2);                                                          \
-    store(out + i + 3 * VF, a3);
-    for (; next && i + 4 * VF <= n; i += 4 * VF) {
-        for (int at = 0; at < 4 * VF; at += 16) OXI_PREFETCH_READ(next + i + at);
-        OXI_AFFINE_FOUR(vf_stream)
-    }
-    for (; next && i < n; i += VF) vf_stream(out + i, OXI_AFFINE(i));
-    for (; i + 4 * VF <= n; i += 4 * VF) {
-        OXI_AFFINE_FOUR(vf_store)
-    }
-    for (; i + VF <= n; i += VF) vf_store(out + i, OXI_AFFINE(i));
-#undef OXI_AFFINE
-#undef OXI_AFFINE_FOUR
-    if (i < n)
-        vf_store_n(out + i,
-                   OXI_ISA(row_affine_rest)(i, n - i, x, m, s, weight, bias, weighted, biased), n - i);
+                                         oxi_row_sums *next, bool weighted, bool biased) {
+    OXI_ISA(row_writing) w;
+    w.n = n;
+    w.at = 0;
+    w.x = x;
+    w.weight = weight;
+    w.bias = bias;
+    w.out = out;
+    w.mean = vf_set1(mean);
+    w.scale = vf_set1(scale);
+    w.weighted = weighted;
+    w.biased = biased;
+    w.streams = next != NULL;
+    if (next && next->centred)
+        OXI_ISA(row_measure_with)(next, &w, true, true);
+    else if (next)
+        OXI_ISA(row_measure_with)(next, &w, false, true);
+    OXI_ISA(row_write_rest)(&w);
 }
 
 OXI_KERNEL void OXI_ISA(row_affine)(int64_t n, const float *x, float mean, float scale, const float *weight,
-                                    const float *bias, float *out, const float *next) {
+                                    const float *bias, float *out, oxi_row_sums *next) {
     if (weight && bias)
         OXI_ISA(row_affine_with)(n, x, mean, scale, weight, bias, out, next, true, true);
     else if (weight)
@@ -43205,7 +43757,7 @@ OXI_KERNEL void OXI_ISA(stream)(size_t bytes, const void *from, void *to) {
 
 static void OXI_ISA(fill_rows)(oxi_kernels *k) {
     k->row_sum = OXI_ISA(row_sum);
-    k->row_square_sum = OXI_ISA(row_square_sum);
+    k->row_measure = OXI_ISA(row_measure);
     k->row_max = OXI_ISA(row_max);
     k->row_min = OXI_ISA(row_min);
     k->row_exp_sum = OXI_ISA(row_exp_sum);
@@ -48359,13 +48911,16 @@ static oxi_partial oxi_partial_of(void *a, void *b) {
 typedef void (*oxi_reduce_row)(const oxi_kernels *k, oxi_partial *p, int64_t n, const void *elements,
                                int64_t position);
 
-/* How one kind is reduced in one lane. begin NULL = zeros; position = index of the first in its line. */
+/* How one kind is reduced in one lane. begin NULL = zeros; position = index of the first in its line; take
+ * NULL = not by oxi_row_sums. */
 typedef struct oxi_reducer {
     void (*begin)(oxi_partial *p, int64_t width);
     oxi_reduce_row row;
     void (*columns)(const oxi_kernels *k, oxi_partial *p, int64_t width, int64_t rows, const void *elements,
                     int64_t row_stride, int64_t position);
     void (*merge)(oxi_partial *p, int64_t width, const oxi_partial *later);
+    /* what `row` does with elements that are measured already */
+    void (*take)(const oxi_kernels *k, oxi_partial *p, oxi_row_sums *row);
 } oxi_reducer;
 
 /* ---- moments and log-sum-exp: merging ------------------------------------------------------------------ */
@@ -50054,12 +50609,6 @@ static void OXI_NAME(logsumexp_row)(const oxi_kernels *k, oxi_partial *p, int64_
 
 /* ---- f32 rows, by the tier's kernels ------------------------------------------------------------------- */
 
-/* Sum of squared distances from `mean`; again in double where the kernel's f32 squares leave their range. */
-static double oxi_square_sum(const oxi_kernels *k, int64_t n, const float *x, float mean, bool asks) {
-    double sum = k->row_square_sum(n, x, mean, asks ? x + n : NULL);
-    return sum > 1e-25 && sum < 1e38 ? sum : oxi_square_sum_f32(n, x, mean);
-}
-
 static void oxi_sum_row(const oxi_kernels *k, oxi_partial *p, int64_t n, const void *elements,
                         int64_t position) {
     double sum = k->row_sum(n, (const float *)elements, p->asks);
@@ -50069,47 +50618,73 @@ static void oxi_sum_row(const oxi_kernels *k, oxi_partial *p, int64_t n, const v
         oxi_sum_row_f32(k, p, n, elements, position); /* perhaps only f32 overflowed */
 }
 
-static void oxi_squares_row(const oxi_kernels *k, oxi_partial *p, int64_t n, const void *elements,
-                            int64_t position) {
-    (void)position;
-    for (int64_t done = 0, m; done < n; done += m) {
-        m = oxi_min_i64(n - done, OXI_REDUCE_BLOCK);
-        *(double *)p->a += oxi_square_sum(k, m, (const float *)elements + done, 0, p->asks);
-    }
+/* Whether squares added up in f32 have not left its range. */
+static bool oxi_squares_fit(double squares) {
+    return squares > 1e-25 && squares < 1e38;
 }
 
-/* A mean that is large beside the deviation is known too roughly for squared distances from it. Those from
- * the rounded mean are exact there, so their sum corrects both. */
-static void oxi_moments_block(const oxi_kernels *k, int64_t n, const float *x, bool asks, double *mean,
-                              double *squares) {
-    float distance[OXI_REDUCE_BLOCK], rounded;
-    double sum;
-    *mean = k->row_sum(n, x, false) / (double)n;
-    rounded = (float)*mean;
-    *squares = oxi_square_sum(k, n, x, rounded, asks);
-    if (*squares > 0.01 * (double)n * *mean * *mean) return;
-    k->row_affine(n, x, rounded, 1, NULL, NULL, distance, NULL);
-    sum = k->row_sum(n, distance, false);
-    *mean = rounded + sum / (double)n;
-    *squares = oxi_square_sum(k, n, distance, 0, false) - sum * sum / (double)n;
-    if (*squares < 0) *squares = 0;
+/* A number amid those of a row: the mean of sixteen in four places. */
+static float oxi_row_about(int64_t n, const float *x) {
+    float sum[4];
+    if (n < 16) return x[0];
+    for (int i = 0; i < 4; i++) {
+        const float *place = x + i * (n / 4);
+        sum[i] = (place[0] + place[1]) + (place[2] + place[3]);
+    }
+    return ((sum[0] + sum[1]) + (sum[2] + sum[3])) * 0.0625f;
+}
+
+/* The row that a kernel is to measure; n may be 0. Filled in place: vectors that copy what was just written
+ * singly wait until it has left the processor, and what it wrote past the caches before. */
+static void oxi_row_sums_begin(oxi_row_sums *row, int64_t n, const float *x, bool centred) {
+    row->x = x;
+    row->n = n;
+    row->centred = centred;
+    row->measured = n == 0;
+    row->about = centred && n > 0 ? oxi_row_about(n, x) : 0;
+    row->sum = row->squares = 0;
+}
+
+/* Adds a measured row to the sum of squares; in double where the kernel's f32 left its range. */
+static void oxi_squares_take(const oxi_kernels *k, oxi_partial *p, oxi_row_sums *row) {
+    (void)k;
+    *(double *)p->a += oxi_squares_fit(row->squares) ? row->squares : oxi_square_sum_f32(row->n, row->x, 0);
+}
+
+static void oxi_squares_row(const oxi_kernels *k, oxi_partial *p, int64_t n, const void *elements,
+                            int64_t position) {
+    oxi_row_sums row;
+    (void)position;
+    oxi_row_sums_begin(&row, n, (const float *)elements, false);
+    k->row_measure(&row, p->asks);
+    oxi_squares_take(k, p, &row);
+}
+
+/* Squared distances from a number that is amid the others give those from the mean (Chan, Golub & LeVeque
+ * 1983). Where it is off by more than the deviation, the row is measured once more, about its mean: from what
+ * f32 holds of that, distances are exact where the deviation is small beside it. */
+static void oxi_moments_take(const oxi_kernels *k, oxi_partial *p, oxi_row_sums *row) {
+    double count = (double)row->n, off = row->sum / count;
+    if (oxi_squares_fit(row->squares) && !(off * row->sum <= 0.5 * row->squares)) {
+        row->about = (float)(row->about + off);
+        k->row_measure(row, false);
+        off = row->sum / count;
+    }
+    double squares = row->squares - off * row->sum;
+    if (oxi_squares_fit(row->squares) && isfinite(off))
+        oxi_moments_add((double *)p->a, (double *)p->b, p->count, row->about + off, squares > 0 ? squares : 0,
+                        row->n);
+    else
+        oxi_moments_row_f32(k, p, row->n, row->x, 0);
 }
 
 static void oxi_moments_row(const oxi_kernels *k, oxi_partial *p, int64_t n, const void *elements,
                             int64_t position) {
-    for (int64_t done = 0, m; done < n; done += m) {
-        const float *x = (const float *)elements + done;
-        double mean, squares;
-        m = oxi_min_i64(n - done, OXI_REDUCE_BLOCK);
-        oxi_moments_block(k, m, x, p->asks, &mean, &squares);
-        if (isfinite(mean) && isfinite(squares)) {
-            oxi_moments_add((double *)p->a, (double *)p->b, p->count + done, mean, squares, m);
-        } else {
-            oxi_partial block = *p;
-            block.count += done;
-            oxi_moments_row_f32(k, &block, m, x, position);
-        }
-    }
+    oxi_row_sums row;
+    (void)position;
+    oxi_row_sums_begin(&row, n, (const float *)elements, true);
+    k->row_measure(&row, p->asks);
+    oxi_moments_take(k, p, &row);
 }
 
 /* ---- f32 columns: a few rows are added up in f32, then the sums in f64 ---------------------------------
@@ -50376,48 +50951,48 @@ static void oxi_prod_begin_c64(oxi_partial *p, int64_t width) {
 /* ---- the table ----------------------------------------------------------------------------------------- */
 
 #define OXI_NONE \
-    { NULL, NULL, NULL, NULL }
-#define OXI_EXTREMES(name)                                                                        \
-    {                                                                                             \
-        {NULL, oxi_##name##row_f32, oxi_##name##columns_f32, oxi_##name##merge_f32},              \
-            {NULL, oxi_##name##row_f64, oxi_##name##columns_f64, oxi_##name##merge_f64},          \
-            {NULL, oxi_##name##row_i64, oxi_##name##columns_i64, oxi_##name##merge_i64},          \
-            {NULL, oxi_##name##row_u64, oxi_##name##columns_u64, oxi_##name##merge_u64}, OXI_NONE \
+    { NULL, NULL, NULL, NULL, NULL }
+#define OXI_EXTREMES(name)                                                                              \
+    {                                                                                                   \
+        {NULL, oxi_##name##row_f32, oxi_##name##columns_f32, oxi_##name##merge_f32, NULL},              \
+            {NULL, oxi_##name##row_f64, oxi_##name##columns_f64, oxi_##name##merge_f64, NULL},          \
+            {NULL, oxi_##name##row_i64, oxi_##name##columns_i64, oxi_##name##merge_i64, NULL},          \
+            {NULL, oxi_##name##row_u64, oxi_##name##columns_u64, oxi_##name##merge_u64, NULL}, OXI_NONE \
     }
 
 /* Rows as in oxi_reduce_kind; lanes f32 f64 i64 u64 c64. */
 static const oxi_reducer oxi_reducers[OXI_REDUCE_KINDS][OXI_LANE_COUNT] = {
-    {{NULL, oxi_sum_row, oxi_sum_columns, oxi_sum_merge_f32},
-     {NULL, oxi_sum_row_f64, oxi_sum_columns_f64, oxi_sum_merge_f64},
-     {NULL, oxi_sum_row_u64, oxi_sum_columns_u64, oxi_sum_merge_u64},
-     {NULL, oxi_sum_row_u64, oxi_sum_columns_u64, oxi_sum_merge_u64},
-     {NULL, oxi_sum_row_c64, oxi_sum_columns_c64, oxi_sum_merge_c64}},
-    {{oxi_prod_begin_f32, oxi_prod_row_f32, oxi_prod_columns_f32, oxi_prod_merge_f32},
-     {oxi_prod_begin_f64, oxi_prod_row_f64, oxi_prod_columns_f64, oxi_prod_merge_f64},
-     {oxi_prod_begin_u64, oxi_prod_row_u64, oxi_prod_columns_u64, oxi_prod_merge_u64},
-     {oxi_prod_begin_u64, oxi_prod_row_u64, oxi_prod_columns_u64, oxi_prod_merge_u64},
-     {oxi_prod_begin_c64, oxi_prod_row_c64, oxi_prod_columns_c64, oxi_prod_merge_c64}},
-    {{NULL, oxi_count_row_f32, oxi_count_columns_f32, oxi_sum_merge_u64},
-     {NULL, oxi_count_row_f64, oxi_count_columns_f64, oxi_sum_merge_u64},
-     {NULL, oxi_count_row_u64, oxi_count_columns_u64, oxi_sum_merge_u64},
-     {NULL, oxi_count_row_u64, oxi_count_columns_u64, oxi_sum_merge_u64},
-     {NULL, oxi_count_row_c64, oxi_count_columns_c64, oxi_sum_merge_u64}},
+    {{NULL, oxi_sum_row, oxi_sum_columns, oxi_sum_merge_f32, NULL},
+     {NULL, oxi_sum_row_f64, oxi_sum_columns_f64, oxi_sum_merge_f64, NULL},
+     {NULL, oxi_sum_row_u64, oxi_sum_columns_u64, oxi_sum_merge_u64, NULL},
+     {NULL, oxi_sum_row_u64, oxi_sum_columns_u64, oxi_sum_merge_u64, NULL},
+     {NULL, oxi_sum_row_c64, oxi_sum_columns_c64, oxi_sum_merge_c64, NULL}},
+    {{oxi_prod_begin_f32, oxi_prod_row_f32, oxi_prod_columns_f32, oxi_prod_merge_f32, NULL},
+     {oxi_prod_begin_f64, oxi_prod_row_f64, oxi_prod_columns_f64, oxi_prod_merge_f64, NULL},
+     {oxi_prod_begin_u64, oxi_prod_row_u64, oxi_prod_columns_u64, oxi_prod_merge_u64, NULL},
+     {oxi_prod_begin_u64, oxi_prod_row_u64, oxi_prod_columns_u64, oxi_prod_merge_u64, NULL},
+     {oxi_prod_begin_c64, oxi_prod_row_c64, oxi_prod_columns_c64, oxi_prod_merge_c64, NULL}},
+    {{NULL, oxi_count_row_f32, oxi_count_columns_f32, oxi_sum_merge_u64, NULL},
+     {NULL, oxi_count_row_f64, oxi_count_columns_f64, oxi_sum_merge_u64, NULL},
+     {NULL, oxi_count_row_u64, oxi_count_columns_u64, oxi_sum_merge_u64, NULL},
+     {NULL, oxi_count_row_u64, oxi_count_columns_u64, oxi_sum_merge_u64, NULL},
+     {NULL, oxi_count_row_c64, oxi_count_columns_c64, oxi_sum_merge_u64, NULL}},
     OXI_EXTREMES(max_),
     OXI_EXTREMES(min_),
     OXI_EXTREMES(max_place_),
     OXI_EXTREMES(min_place_),
-    {{NULL, oxi_squares_row, oxi_squares_columns_f32, oxi_sum_merge_f64},
-     {NULL, oxi_squares_row_f64, oxi_squares_columns_f64, oxi_sum_merge_f64},
+    {{NULL, oxi_squares_row, oxi_squares_columns_f32, oxi_sum_merge_f64, oxi_squares_take},
+     {NULL, oxi_squares_row_f64, oxi_squares_columns_f64, oxi_sum_merge_f64, NULL},
      OXI_NONE,
      OXI_NONE,
      OXI_NONE},
-    {{NULL, oxi_moments_row, oxi_moments_columns, oxi_moments_merge},
-     {NULL, oxi_moments_row_f64, oxi_moments_columns_f64, oxi_moments_merge},
+    {{NULL, oxi_moments_row, oxi_moments_columns, oxi_moments_merge, oxi_moments_take},
+     {NULL, oxi_moments_row_f64, oxi_moments_columns_f64, oxi_moments_merge, NULL},
      OXI_NONE,
      OXI_NONE,
      OXI_NONE},
-    {{oxi_logsumexp_begin, oxi_logsumexp_row_f32, oxi_logsumexp_columns, oxi_logsumexp_merge},
-     {oxi_logsumexp_begin, oxi_logsumexp_row_f64, oxi_logsumexp_columns_f64, oxi_logsumexp_merge},
+    {{oxi_logsumexp_begin, oxi_logsumexp_row_f32, oxi_logsumexp_columns, oxi_logsumexp_merge, NULL},
+     {oxi_logsumexp_begin, oxi_logsumexp_row_f64, oxi_logsumexp_columns_f64, oxi_logsumexp_merge, NULL},
      OXI_NONE,
      OXI_NONE,
      OXI_NONE},
@@ -52565,9 +53140,9 @@ enum { OXI_ROW_X, OXI_ROW_OUT, OXI_ROW_WEIGHT, OXI_ROW_BIAS, OXI_ROW_OPERANDS };
 
 typedef struct oxi_row oxi_row;
 /* n elements in the lane's type, from shift and scale; weight and bias (lane type too) may be NULL, out may
- * be x. next: as of row_affine. */
+ * be x. next: as of row_affine, measured or not. */
 typedef void (*oxi_row_finish)(const oxi_row *r, int64_t n, const void *x, double shift, double scale,
-                               const void *weight, const void *bias, void *out, const void *next);
+                               const void *weight, const void *bias, void *out, oxi_row_sums *next);
 
 struct oxi_row {
     oxi_reduce measure; /* kept = the rows, line = the elements of a row; four operands each */
@@ -52588,7 +53163,7 @@ struct oxi_row {
 /* ---- finishing: f32 by the tier's kernels, f64 in plain loops ------------------------------------------ */
 
 static void oxi_softmax_finish_f32(const oxi_row *r, int64_t n, const void *x, double shift, double scale,
-                                   const void *weight, const void *bias, void *out, const void *next) {
+                                   const void *weight, const void *bias, void *out, oxi_row_sums *next) {
     const oxi_kernels *k = r->measure.kernels;
     (void)weight;
     (void)next;
@@ -52599,7 +53174,7 @@ static void oxi_softmax_finish_f32(const oxi_row *r, int64_t n, const void *x, d
 
 /* Two subtractions: (x - max) is small, x - (max + log sum) would lose what the sum rounds away. */
 static void oxi_log_softmax_finish_f32(const oxi_row *r, int64_t n, const void *x, double shift, double scale,
-                                       const void *weight, const void *bias, void *out, const void *next) {
+                                       const void *weight, const void *bias, void *out, oxi_row_sums *next) {
     const oxi_kernels *k = r->measure.kernels;
     (void)weight;
     (void)next;
@@ -52614,13 +53189,13 @@ static void oxi_log_softmax_finish_f32(const oxi_row *r, int64_t n, const void *
 
 /* A mean far larger than the deviation is taken off in two steps, for f32 cannot hold all of it. */
 static void oxi_norm_finish_f32(const oxi_row *r, int64_t n, const void *x, double shift, double scale,
-                                const void *weight, const void *bias, void *out, const void *next) {
+                                const void *weight, const void *bias, void *out, oxi_row_sums *next) {
     const oxi_kernels *k = r->measure.kernels;
     const float *from = (const float *)x, *w = (const float *)weight, *b = (const float *)bias;
     float *to = (float *)out, mean = (float)shift;
     double rest = shift - mean;
     if (!(fabs(rest) * scale > 1e-6)) {
-        k->row_affine(n, from, mean, (float)scale, w, b, to, (const float *)next);
+        k->row_affine(n, from, mean, (float)scale, w, b, to, next);
         return;
     }
     for (int64_t done = 0, m; done < n; done += m) {
@@ -52632,7 +53207,7 @@ static void oxi_norm_finish_f32(const oxi_row *r, int64_t n, const void *x, doub
 }
 
 static void oxi_softmax_finish_f64(const oxi_row *r, int64_t n, const void *x, double shift, double scale,
-                                   const void *weight, const void *bias, void *out, const void *next) {
+                                   const void *weight, const void *bias, void *out, oxi_row_sums *next) {
     double *to = (double *)out;
     const void *in[1];
     (void)weight;
@@ -52645,7 +53220,7 @@ static void oxi_softmax_finish_f64(const oxi_row *r, int64_t n, const void *x, d
 }
 
 static void oxi_log_softmax_finish_f64(const oxi_row *r, int64_t n, const void *x, double shift, double scale,
-                                       const void *weight, const void *bias, void *out, const void *next) {
+                                       const void *weight, const void *bias, void *out, oxi_row_sums *next) {
     (void)r;
     (void)weight;
     (void)next;
@@ -52654,7 +53229,7 @@ static void oxi_log_softmax_finish_f64(const oxi_row *r, int64_t n, const void *
 }
 
 static void oxi_norm_finish_f64(const oxi_row *r, int64_t n, const void *x, double shift, double scale,
-                                const void *weight, const void *bias, void *out, const void *next) {
+                                const void *weight, const void *bias, void *out, oxi_row_sums *next) {
     const double *w = (const double *)weight, *b = (const double *)bias;
     (void)next;
     (void)r;
@@ -52692,50 +53267,90 @@ static void oxi_row_numbers(const oxi_row *r, double a, double b, double *shift,
 
 /* ---- norms of f32 past the caches ---------------------------------------------------------------------- */
 
-/* The cache line in which a row ends and the next one begins: it is put together here, for half a line takes
- * as long as many whole ones. */
-typedef struct oxi_row_edge {
-    float line[OXI_LINE / 4];
-    char *to;           /* where the line lies */
-    int64_t begin, end; /* its numbers that are here */
-} oxi_row_edge;
+/* What a task keeps from one row to the next. Cache lines in which a row ends and the next one begins are put
+ * together here, for half a line takes as long as many whole ones. Such a line is written when the next one
+ * is whole: by then its parts have left the processor, which would wait for them. And a row is measured while
+ * the one before it is written, for memory is to be read and written all the time. */
+typedef struct oxi_row_past {
+    float line[2][OXI_LINE / 4];
+    int at;             /* which of them is being put together; the other one is whole, or nothing */
+    char *to, *whole;   /* where they lie; NULL: nothing */
+    int64_t begin, end; /* the numbers that are here */
+    oxi_row_sums next;
+} oxi_row_past;
 
-static void oxi_row_edge_write(const oxi_row *r, oxi_row_edge *edge) {
-    int64_t each = sizeof(float), bytes = (edge->end - edge->begin) * each;
-    if (bytes == OXI_LINE)
-        r->measure.kernels->stream(OXI_LINE, edge->line, edge->to);
-    else if (bytes > 0)
-        memcpy(edge->to + edge->begin * each, edge->line + edge->begin, (size_t)bytes);
-    edge->begin = edge->end = 0;
+static void oxi_row_past_begin(oxi_row_past *past) {
+    past->begin = past->end = past->at = 0;
+    past->to = past->whole = NULL;
+    oxi_row_sums_begin(&past->next, 0, NULL, false);
+}
+
+static void oxi_row_past_write_whole(const oxi_row *r, oxi_row_past *past) {
+    if (past->whole) r->measure.kernels->stream(OXI_LINE, past->line[1 - past->at], past->whole);
+    past->whole = NULL;
+}
+
+/* The line at work is not gone on with. */
+static void oxi_row_past_leave(const oxi_row *r, oxi_row_past *past) {
+    int64_t each = sizeof(float), bytes = (past->end - past->begin) * each;
+    if (bytes == OXI_LINE) {
+        oxi_row_past_write_whole(r, past);
+        past->whole = past->to;
+        past->at = 1 - past->at;
+    } else if (bytes > 0) {
+        memcpy(past->to + past->begin * each, past->line[past->at] + past->begin, (size_t)bytes);
+    }
+    past->begin = past->end = 0;
+}
+
+static void oxi_row_past_end(const oxi_row *r, oxi_row_past *past) {
+    oxi_row_past_leave(r, past);
+    oxi_row_past_write_whole(r, past);
 }
 
 /* n elements up to the end of a line at most. */
-static void oxi_row_edge_finish(const oxi_row *r, oxi_row_edge *edge, int64_t n, const float *x, double shift,
-                                double scale, const float *weight, const float *bias, char *out) {
+static void oxi_row_past_edge(const oxi_row *r, oxi_row_past *past, int64_t n, const float *x, double shift,
+                              double scale, const float *weight, const float *bias, char *out) {
     int64_t each = sizeof(float), at = (int64_t)((uintptr_t)out % OXI_LINE) / each;
     if (n == 0) return;
-    if (edge->to != out - at * each || edge->end != at) {
-        oxi_row_edge_write(r, edge);
-        edge->to = out - at * each;
-        edge->begin = at;
+    if (past->to != out - at * each || past->end != at) {
+        oxi_row_past_leave(r, past);
+        past->to = out - at * each;
+        past->begin = at;
     }
-    r->finish(r, n, x, shift, scale, weight, bias, edge->line + at, NULL);
-    edge->end = at + n;
-    if (edge->end == OXI_LINE / each) oxi_row_edge_write(r, edge);
+    r->finish(r, n, x, shift, scale, weight, bias, past->line[past->at] + at, NULL);
+    past->end = at + n;
+    if (past->end == OXI_LINE / each) oxi_row_past_leave(r, past);
 }
 
-/* n elements of a row; what lies behind it, mostly the next one, is asked for meanwhile. */
-static void oxi_row_finish_past(const oxi_row *r, oxi_row_edge *edge, int64_t n, const float *x, double shift,
+/* n elements of a row, while past->next is measured. */
+static void oxi_row_past_finish(const oxi_row *r, oxi_row_past *past, int64_t n, const float *x, double shift,
                                 double scale, const float *weight, const float *bias, char *out) {
     int64_t each = sizeof(float), in_line = OXI_LINE / each;
     int64_t head = oxi_min_i64(n, (int64_t)((0 - (uintptr_t)out) % OXI_LINE) / each);
     int64_t end = head + (n - head) / in_line * in_line;
-    oxi_row_edge_finish(r, edge, head, x, shift, scale, weight, bias, out);
+    oxi_row_past_edge(r, past, head, x, shift, scale, weight, bias, out);
     if (end > head)
         r->finish(r, end - head, x + head, shift, scale, weight ? weight + head : NULL,
-                  bias ? bias + head : NULL, out + head * each, x + n + head);
-    oxi_row_edge_finish(r, edge, n - end, x + end, shift, scale, weight ? weight + end : NULL,
-                        bias ? bias + end : NULL, out + end * each);
+                  bias ? bias + head : NULL, out + head * each, &past->next);
+    oxi_row_past_edge(r, past, n - end, x + end, shift, scale, weight ? weight + end : NULL,
+                      bias ? bias + end : NULL, out + end * each);
+}
+
+/* The row at x, unless it was measured already. */
+static void oxi_row_past_measure(const oxi_row *r, oxi_row_past *past, int64_t n, const float *x,
+                                 oxi_partial *p) {
+    const oxi_reduce *m = &r->measure;
+    if (past->next.x != x || !past->next.measured) {
+        oxi_row_sums_begin(&past->next, n, x, m->kind == OXI_REDUCE_MOMENTS);
+        m->kernels->row_measure(&past->next, true);
+    }
+    m->reducer.take(m->kernels, p, &past->next);
+}
+
+/* Which row is to be measured meanwhile: at x, or none (NULL). */
+static void oxi_row_past_look(const oxi_row *r, oxi_row_past *past, int64_t n, const float *x) {
+    oxi_row_sums_begin(&past->next, x ? n : 0, x, r->measure.kind == OXI_REDUCE_MOMENTS);
 }
 
 /* ---- a row --------------------------------------------------------------------------------------------- */
@@ -52753,10 +53368,9 @@ static const void *oxi_row_weight(const oxi_row *r, const oxi_walk *line, const 
 static void oxi_row_write(const oxi_row *r, const oxi_walk *line, int64_t first, int64_t count, double shift,
                           double scale) {
     double x[OXI_ROW_BLOCK], weight[OXI_ROW_BLOCK], bias[OXI_ROW_BLOCK];
-    oxi_row_edge edge;
+    oxi_row_past past;
     oxi_cursor c;
-    edge.begin = edge.end = 0;
-    edge.to = NULL;
+    oxi_row_past_begin(&past);
     oxi_walk_seek(line, &c, first, count, r->flat ? count : OXI_ROW_BLOCK);
     for (; c.n; oxi_walk_next(line, &c)) {
         const void *w = oxi_row_weight(r, line, &c, OXI_ROW_WEIGHT, weight);
@@ -52769,13 +53383,13 @@ static void oxi_row_write(const oxi_row *r, const oxi_walk *line, int64_t first,
         }
         if (r->native && line->step[OXI_ROW_OUT] == 1) to = c.p[OXI_ROW_OUT];
         if (r->streams)
-            oxi_row_finish_past(r, &edge, c.n, (const float *)from, shift, scale, (const float *)w,
+            oxi_row_past_finish(r, &past, c.n, (const float *)from, shift, scale, (const float *)w,
                                 (const float *)b, (char *)to);
         else
             r->finish(r, c.n, from, shift, scale, w, b, to, NULL);
         if (to == x) r->store(c.n, x, c.p[OXI_ROW_OUT], line->step[OXI_ROW_OUT]);
     }
-    oxi_row_edge_write(r, &edge);
+    oxi_row_past_end(r, &past);
 }
 
 static void oxi_row_measure(const oxi_row *r, const oxi_walk *line, int64_t first, int64_t count, double *a,
@@ -52914,41 +53528,52 @@ static void oxi_row_place_line(const oxi_row *r, const oxi_cursor *c, int64_t i,
     }
 }
 
-/* The last lines of the row at `next` are asked for before a long one is measured; the others, when it is
- * written: memory is to have something to do all the time. */
-static void oxi_row_ask(const float *next, int64_t n) {
-    const int64_t most = 512, in_line = OXI_LINE / (int64_t)sizeof(float);
-    for (int64_t i = n - oxi_min_i64(n / 2, most); i < n; i += in_line) OXI_PREFETCH_FAR(next + i);
+/* The x of the row behind row i of a piece; NULL where the task has no more. */
+static const float *oxi_row_behind(const oxi_row *r, const oxi_cursor *c, int64_t i) {
+    const oxi_walk *kept = &r->measure.kept;
+    oxi_cursor later = *c;
+    const char *row = c->p[OXI_ROW_X] + (i + 1) * kept->step[OXI_ROW_X] * kept->bytes[OXI_ROW_X];
+    if (i + 1 == c->n) {
+        oxi_walk_next(kept, &later);
+        row = later.p[OXI_ROW_X];
+    }
+    return later.n ? (const float *)(const void *)(row + r->line_shift[OXI_ROW_X]) : NULL;
 }
 
-/* A row that is one run of x, out and weights. */
-static void oxi_row_flat(const oxi_row *r, const oxi_walk *line, oxi_row_edge *edge) {
+/* A row that is one run of x, out and weights; next: of r->streams, the row behind it, or NULL. */
+static void oxi_row_flat(const oxi_row *r, const oxi_walk *line, oxi_row_past *past, const float *next) {
     const oxi_reduce *m = &r->measure;
     const void *x = line->base[OXI_ROW_X];
+    char *out = line->base[OXI_ROW_OUT];
+    int64_t n = line->numel;
     double a = 0, b = 0, shift, scale;
     oxi_partial p = oxi_partial_of(&a, &b);
     if (r->op == OXI_OP_softmax && m->lane == OXI_LANE_F32) {
-        oxi_softmax_cached(r, line->numel, (const float *)x, (float *)(void *)line->base[OXI_ROW_OUT]);
+        oxi_softmax_cached(r, n, (const float *)x, (float *)(void *)out);
         return;
     }
     if (m->reducer.begin) m->reducer.begin(&p, 1);
-    p.asks = r->streams && line->numel <= OXI_REDUCE_BLOCK; /* the first cache holds two rows */
-    if (r->streams && !p.asks) oxi_row_ask((const float *)x + line->numel, line->numel);
-    m->reducer.row(m->kernels, &p, line->numel, x, 0);
+    if (r->streams)
+        oxi_row_past_measure(r, past, n, (const float *)x, &p);
+    else
+        m->reducer.row(m->kernels, &p, n, x, 0);
     oxi_row_numbers(r, a, b, &shift, &scale);
     const void *weight = r->weights[0] ? line->base[OXI_ROW_WEIGHT] : NULL;
     const void *bias = r->weights[1] ? line->base[OXI_ROW_BIAS] : NULL;
-    if (r->streams)
-        oxi_row_finish_past(r, edge, line->numel, (const float *)x, shift, scale, (const float *)weight,
-                            (const float *)bias, line->base[OXI_ROW_OUT]);
-    else
-        r->finish(r, line->numel, x, shift, scale, weight, bias, line->base[OXI_ROW_OUT], NULL);
+    if (r->streams) {
+        oxi_row_past_look(r, past, n, next);
+        oxi_row_past_finish(r, past, n, (const float *)x, shift, scale, (const float *)weight,
+                            (const float *)bias, out);
+    } else {
+        r->finish(r, n, x, shift, scale, weight, bias, out, NULL);
+    }
 }
 
-static void oxi_row_line(const oxi_row *r, const oxi_walk *line, oxi_row_edge *edge, char *scratch) {
+static void oxi_row_line(const oxi_row *r, const oxi_walk *line, oxi_row_past *past, const float *next,
+                         char *scratch) {
     double a, b, shift, scale;
     if (r->flat) {
-        oxi_row_flat(r, line, edge);
+        oxi_row_flat(r, line, past, next);
     } else if (r->op == OXI_OP_softmax && r->measure.lane == OXI_LANE_F32 && line->numel <= OXI_ROW_CACHED) {
         oxi_softmax_line(r, line, scratch);
     } else {
@@ -52963,20 +53588,19 @@ static void oxi_row_task(void *arg, int64_t index, int lane) {
     const oxi_reduce *m = &r->measure;
     char *scratch = m->scratch + lane * m->scratch_bytes;
     oxi_walk line = m->line;
-    oxi_row_edge edge;
+    oxi_row_past past;
     oxi_cursor c;
-    edge.begin = edge.end = 0;
-    edge.to = NULL;
+    oxi_row_past_begin(&past);
     for (oxi_reduce_seek_group(m, index, &c); c.n; oxi_walk_next(&m->kept, &c)) {
         for (int64_t i = 0; i < (m->by_columns ? 1 : c.n); i++) {
             oxi_row_place_line(r, &c, i, &line);
             if (m->by_columns)
                 oxi_row_tile(r, &line, &c, scratch);
             else
-                oxi_row_line(r, &line, &edge, scratch);
+                oxi_row_line(r, &line, &past, r->streams ? oxi_row_behind(r, &c, i) : NULL, scratch);
         }
     }
-    oxi_row_edge_write(r, &edge);
+    oxi_row_past_end(r, &past);
 }
 
 /* Long rows: their chunks are measured by oxi_reduce_task, joined by this ... */
@@ -53121,8 +53745,8 @@ static void oxi_row_shape(oxi_row *r) {
     int64_t n = line->numel, step = llabs(m->kept.step[OXI_ROW_X]), buffer = 8 * OXI_REDUCE_BUFFER;
     r->flat = r->native && oxi_walk_flat(line, OXI_ROW_X) && oxi_walk_flat(line, OXI_ROW_OUT);
     for (int k = 0; k < 2; k++) r->flat = r->flat && (!r->weights[k] || line->step[OXI_ROW_WEIGHT + k] == 1);
-    r->streams = r->flat && m->kind != OXI_REDUCE_LOGSUMEXP && m->lane == OXI_LANE_F32 &&
-                 oxi_streams(m->call->out[0]) && (uintptr_t)oxi_ptr(m->call->out[0]) % sizeof(float) == 0;
+    r->streams = r->flat && m->reducer.take && oxi_streams(m->call->out[0]) &&
+                 (uintptr_t)oxi_ptr(m->call->out[0]) % sizeof(float) == 0;
     const oxi_attrs *told = &m->call->attr; /* i[2], i[3]: see oxi_row_tell */
     m->by_columns = m->kept.length >= 16 && ((step != 0 && step < llabs(line->step[OXI_ROW_X])) || n < 16);
     if (told->i[2]) m->by_columns = told->i[2] == 2;
@@ -53140,8 +53764,15 @@ static void oxi_row_shape(oxi_row *r) {
     m->scratch_bytes = 16 * m->width + buffer;
 }
 
+/* Larger tasks, where there are many: a task's first row has none before it that is written meanwhile. */
+static void oxi_row_join_groups(oxi_reduce *m) {
+    const int64_t groups = oxi_reduce_groups(m), times = groups / (16 * oxi_lanes(groups));
+    if (times > 1) m->group *= oxi_min_i64(times, 4);
+}
+
 static ox_status oxi_row_run(oxi_row *r) {
     oxi_reduce *m = &r->measure;
+    if (r->streams && m->chunks == 1) oxi_row_join_groups(m);
     int64_t groups = oxi_reduce_groups(m), tasks = groups * m->chunks;
     ox_status status = oxi_reduce_begin(m);
     if (status == OX_OK && m->chunks == 1) oxi_parallel_for(tasks, oxi_row_task, r);

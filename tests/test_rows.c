@@ -264,6 +264,14 @@ static void test_far_means(void) {
         check_rows(LAYER_NORM, x, 1, NULL, NULL, "far from 0");
         check_rows(LAYER_NORM, ox_t(x), 1, NULL, NULL, "far from 0");
         check_rows(GROUP_NORM, x, 4, NULL, NULL, "far from 0");
+        /* a few numbers that are far from all others, where a first look at a row may fall */
+        ox_tensor *odd = random_big(OX_SHAPE(20, 500), OX_F32);
+        for (int64_t i = 0; i < 10000; i++)
+            if (i % 500 % 125 < 4 && i / 500 % 5 != 0)
+                store_real(OX_F32, element(odd, i), i / 500 % 2 ? 1e3 : 1e12);
+        check_rows(LAYER_NORM, odd, 1, NULL, NULL, "a few numbers far away");
+        check_rows(RMS_NORM, odd, 1, NULL, NULL, "a few numbers far away");
+        check_rows(GROUP_NORM, odd, 4, NULL, NULL, "a few numbers far away");
         ox_tensor *y = ox_layer_norm(same, 1, NULL, NULL, 1e-5);
         for (int64_t i = 0; i < 10000; i += 977) CHECK(fabs(at(y, i)) < 1e-3);
         ox_tensor *tiny = ox_full(OX_SHAPE(3, 50), 1e-25, OX_F32),
@@ -282,9 +290,15 @@ static void test_large_norms(void) {
             const int64_t n = lengths[s], rows = 2100000 / n + 8;
             ox_tensor *x = ox_randn(OX_SHAPE(rows, n), OX_F32);
             ox_tensor *weight = ox_randn(OX_SHAPE(n), OX_F32), *bias = ox_randn(OX_SHAPE(n), OX_F32);
-            ox_tensor *some = ox_narrow(x, 0, rows / 2, 4), *all[3], *few[3];
-            store_real(OX_F32, element(some, n / 2), 1e6); /* one row is far from 0 */
-            for (int64_t i = 0; i < n; i++) store_real(OX_F32, element(some, n + i), 1e6 + (double)(i % 5));
+            ox_tensor *some = ox_narrow(x, 0, rows / 2, 8), *all[3], *few[3];
+            store_real(OX_F32, element(some, n / 2), 1e6);
+            /* far from 0; all the same; squares beyond f32; not finite */
+            for (int64_t i = 0; i < n; i++) {
+                store_real(OX_F32, element(some, n + i), 1e6 + (double)(i % 5));
+                store_real(OX_F32, element(some, 3 * n + i), 3);
+                store_real(OX_F32, element(some, 6 * n + i), 1e25 * (double)(i % 3 + 1));
+            }
+            store_real(OX_F32, element(some, 4 * n + n / 4), (double)INFINITY);
             for (int part = 0; part < 2; part++) {
                 ox_tensor *rows_of_it = part ? some : x, **result = part ? few : all;
                 result[0] = ox_layer_norm(rows_of_it, 1, weight, bias, 1e-5);
@@ -292,23 +306,50 @@ static void test_large_norms(void) {
                 result[2] = ox_rms_norm(rows_of_it, 1, weight, 1e-5);
             }
             for (int k = 0; k < 3; k++)
-                CHECK_MSG(same_bits(ox_narrow(all[k], 0, rows / 2, 4), few[k]), "norm %d of rows of %d", k,
+                CHECK_MSG(same_bits(ox_narrow(all[k], 0, rows / 2, 8), few[k]), "norm %d of rows of %d", k,
                           (int)n);
             check_rows(LAYER_NORM, ox_narrow(x, 0, rows / 3, 6), 1, weight, bias, "of many rows");
         }
 }
 
+/* Rows of a large view have the bits of its copy: cut out of longer ones, upside down, one row again and again,
+ * with the middle dims swapped. */
+static void test_large_views(void) {
+    OX_SCOPE {
+        ox_tensor *x = ox_randn(OX_SHAPE(2100, 1033), OX_F32), *views[5];
+        ox_tensor *weight = ox_randn(OX_SHAPE(1001), OX_F32), *bias = ox_randn(OX_SHAPE(1001), OX_F32);
+        ox_tensor *part = ox_narrow(x, 1, 7, 1001);
+        views[0] = part;
+        views[1] = ox_flip(part, OX_DIMS(0));
+        views[2] = ox_expand(ox_narrow(part, 0, 5, 1), OX_SHAPE(2100, 1001));
+        views[3] = ox_transpose(ox_view(part, OX_SHAPE(30, 70, 1001)), 0, 1);
+        views[4] = ox_flip(part, OX_DIMS(1));
+        for (int v = 0; v < 5; v++) {
+            ox_tensor *copy = plain_copy(views[v]);
+            ox_tensor *of_view = ox_layer_norm(views[v], 1, weight, bias, 1e-5),
+                      *of_copy = ox_layer_norm(copy, 1, weight, bias, 1e-5);
+            if (v < 4)
+                CHECK_MSG(of_view && same_bits(of_view, of_copy), "layer_norm of view %d", v);
+            else
+                check_rows(LAYER_NORM, views[v], 1, weight, bias, "each row backwards");
+            of_view = ox_rms_norm(views[v], 1, weight, 1e-5);
+            of_copy = ox_rms_norm(copy, 1, weight, 1e-5);
+            if (v < 4) CHECK_MSG(of_view && same_bits(of_view, of_copy), "rms_norm of view %d", v);
+        }
+        check_rows(LAYER_NORM, ox_narrow(views[1], 0, 0, 300), 1, weight, bias, "part of a view");
+    }
+}
+
 /* ---- in place, threads --------------------------------------------------------------------------------- */
 
 static void test_thread_counts(void) {
-    static const int64_t shapes[][2] = {{1, 66000}, {300, 90}, {300, 3}, {7, 1500}};
-    for (int s = 0; s < 4; s++)
+    static const int64_t shapes[][2] = {{1, 66000}, {300, 90}, {300, 3}, {7, 1500}, {2200, 1001}};
+    for (int s = 0; s < 5; s++)
         for (int op = 0; op < ROW_OPS; op++)
             for (int turned = 0; turned < 2; turned++)
                 OX_SCOPE {
-                    ox_tensor *x =
-                                  random_big(OX_SHAPE(shapes[s][0], shapes[s][1]), op % 2 ? OX_F32 : OX_BF16),
-                              *first = NULL;
+                    ox_dtype dtype = op % 2 || s == 4 ? OX_F32 : OX_BF16;
+                    ox_tensor *x = random_big(OX_SHAPE(shapes[s][0], shapes[s][1]), dtype), *first = NULL;
                     if (turned) x = ox_t(x);
                     for (int threads = 1; threads <= 4; threads += 3) {
                         rows r = rows_of((row_op)op, x, 1);
@@ -327,6 +368,7 @@ int main(void) {
     test_infinities();
     test_far_means();
     test_large_norms();
+    test_large_views();
     test_thread_counts();
     CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
     return check_done("rows");

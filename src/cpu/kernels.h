@@ -178,6 +178,16 @@ enum {
 #undef OXI_X
 };
 
+/* A contiguous row, and what its numbers add up to: their distances from `about`, a number amid them, and the
+ * squares of those; or where it is not centred, squares alone, and about is 0. */
+typedef struct oxi_row_sums {
+    const float *x;
+    int64_t n;
+    bool centred, measured;
+    float about;
+    double sum, squares;
+} oxi_row_sums;
+
 typedef struct oxi_kernels {
     const char *name;                               /* "avx2" */
     int vector_bytes;
@@ -214,15 +224,14 @@ typedef struct oxi_kernels {
     float (*row_min)(int64_t n, const float *x);
     /* asks: x lies in memory, and what is behind it is read next: it is asked for ahead */
     double (*row_sum)(int64_t n, const float *x, bool asks);
-    /* sum of (x - mean)^2; next: NULL, or n floats that are read soon and are asked for meanwhile */
-    double (*row_square_sum)(int64_t n, const float *x, float mean, const float *next);
+    void (*row_measure)(oxi_row_sums *row, bool asks); /* sums of row->x; asks: as of row_sum */
     /* out = e^(x-max) (out may be x or NULL), its sum */
     double (*row_exp_sum)(int64_t n, const float *x, float max, float *out);
     void (*row_scale)(int64_t n, const float *x, float scale, float *out);
+    /* (x - mean) * scale [* weight] [+ bias]; next: NULL, or a row (perhaps of nothing) that is measured
+     * meanwhile. Then results go past the caches, as by `stream`: n and out are whole lines of 64 bytes */
     void (*row_affine)(int64_t n, const float *x, float mean, float scale, const float *weight,
-                       const float *bias, float *out, const float *next);
-    /* (x - mean) * scale [* weight] [+ bias]; next: NULL, or n floats that are read soon. They are asked for
-     * meanwhile, and results go past the caches, as by `stream`: n and out are whole lines of 64 bytes */
+                       const float *bias, float *out, oxi_row_sums *next);
     /* memcpy past the caches, for tasks: what is larger than caches is not read first in order to be
      * written. Others see these bytes when the task is over */
     void (*stream)(size_t bytes, const void *from, void *to);

@@ -46,13 +46,16 @@ static oxi_partial oxi_partial_of(void *a, void *b) {
 typedef void (*oxi_reduce_row)(const oxi_kernels *k, oxi_partial *p, int64_t n, const void *elements,
                                int64_t position);
 
-/* How one kind is reduced in one lane. begin NULL = zeros; position = index of the first in its line. */
+/* How one kind is reduced in one lane. begin NULL = zeros; position = index of the first in its line; take
+ * NULL = not by oxi_row_sums. */
 typedef struct oxi_reducer {
     void (*begin)(oxi_partial *p, int64_t width);
     oxi_reduce_row row;
     void (*columns)(const oxi_kernels *k, oxi_partial *p, int64_t width, int64_t rows, const void *elements,
                     int64_t row_stride, int64_t position);
     void (*merge)(oxi_partial *p, int64_t width, const oxi_partial *later);
+    /* what `row` does with elements that are measured already */
+    void (*take)(const oxi_kernels *k, oxi_partial *p, oxi_row_sums *row);
 } oxi_reducer;
 
 /* ---- moments and log-sum-exp: merging ------------------------------------------------------------------ */
@@ -194,12 +197,6 @@ static double oxi_exp_sum_f64(const oxi_kernels *k, int64_t n, const double *x, 
 
 /* ---- f32 rows, by the tier's kernels ------------------------------------------------------------------- */
 
-/* Sum of squared distances from `mean`; again in double where the kernel's f32 squares leave their range. */
-static double oxi_square_sum(const oxi_kernels *k, int64_t n, const float *x, float mean, bool asks) {
-    double sum = k->row_square_sum(n, x, mean, asks ? x + n : NULL);
-    return sum > 1e-25 && sum < 1e38 ? sum : oxi_square_sum_f32(n, x, mean);
-}
-
 static void oxi_sum_row(const oxi_kernels *k, oxi_partial *p, int64_t n, const void *elements,
                         int64_t position) {
     double sum = k->row_sum(n, (const float *)elements, p->asks);
@@ -209,47 +206,73 @@ static void oxi_sum_row(const oxi_kernels *k, oxi_partial *p, int64_t n, const v
         oxi_sum_row_f32(k, p, n, elements, position); /* perhaps only f32 overflowed */
 }
 
-static void oxi_squares_row(const oxi_kernels *k, oxi_partial *p, int64_t n, const void *elements,
-                            int64_t position) {
-    (void)position;
-    for (int64_t done = 0, m; done < n; done += m) {
-        m = oxi_min_i64(n - done, OXI_REDUCE_BLOCK);
-        *(double *)p->a += oxi_square_sum(k, m, (const float *)elements + done, 0, p->asks);
-    }
+/* Whether squares added up in f32 have not left its range. */
+static bool oxi_squares_fit(double squares) {
+    return squares > 1e-25 && squares < 1e38;
 }
 
-/* A mean that is large beside the deviation is known too roughly for squared distances from it. Those from
- * the rounded mean are exact there, so their sum corrects both. */
-static void oxi_moments_block(const oxi_kernels *k, int64_t n, const float *x, bool asks, double *mean,
-                              double *squares) {
-    float distance[OXI_REDUCE_BLOCK], rounded;
-    double sum;
-    *mean = k->row_sum(n, x, false) / (double)n;
-    rounded = (float)*mean;
-    *squares = oxi_square_sum(k, n, x, rounded, asks);
-    if (*squares > 0.01 * (double)n * *mean * *mean) return;
-    k->row_affine(n, x, rounded, 1, NULL, NULL, distance, NULL);
-    sum = k->row_sum(n, distance, false);
-    *mean = rounded + sum / (double)n;
-    *squares = oxi_square_sum(k, n, distance, 0, false) - sum * sum / (double)n;
-    if (*squares < 0) *squares = 0;
+/* A number amid those of a row: the mean of sixteen in four places. */
+static float oxi_row_about(int64_t n, const float *x) {
+    float sum[4];
+    if (n < 16) return x[0];
+    for (int i = 0; i < 4; i++) {
+        const float *place = x + i * (n / 4);
+        sum[i] = (place[0] + place[1]) + (place[2] + place[3]);
+    }
+    return ((sum[0] + sum[1]) + (sum[2] + sum[3])) * 0.0625f;
+}
+
+/* The row that a kernel is to measure; n may be 0. Filled in place: vectors that copy what was just written
+ * singly wait until it has left the processor, and what it wrote past the caches before. */
+static void oxi_row_sums_begin(oxi_row_sums *row, int64_t n, const float *x, bool centred) {
+    row->x = x;
+    row->n = n;
+    row->centred = centred;
+    row->measured = n == 0;
+    row->about = centred && n > 0 ? oxi_row_about(n, x) : 0;
+    row->sum = row->squares = 0;
+}
+
+/* Adds a measured row to the sum of squares; in double where the kernel's f32 left its range. */
+static void oxi_squares_take(const oxi_kernels *k, oxi_partial *p, oxi_row_sums *row) {
+    (void)k;
+    *(double *)p->a += oxi_squares_fit(row->squares) ? row->squares : oxi_square_sum_f32(row->n, row->x, 0);
+}
+
+static void oxi_squares_row(const oxi_kernels *k, oxi_partial *p, int64_t n, const void *elements,
+                            int64_t position) {
+    oxi_row_sums row;
+    (void)position;
+    oxi_row_sums_begin(&row, n, (const float *)elements, false);
+    k->row_measure(&row, p->asks);
+    oxi_squares_take(k, p, &row);
+}
+
+/* Squared distances from a number that is amid the others give those from the mean (Chan, Golub & LeVeque
+ * 1983). Where it is off by more than the deviation, the row is measured once more, about its mean: from what
+ * f32 holds of that, distances are exact where the deviation is small beside it. */
+static void oxi_moments_take(const oxi_kernels *k, oxi_partial *p, oxi_row_sums *row) {
+    double count = (double)row->n, off = row->sum / count;
+    if (oxi_squares_fit(row->squares) && !(off * row->sum <= 0.5 * row->squares)) {
+        row->about = (float)(row->about + off);
+        k->row_measure(row, false);
+        off = row->sum / count;
+    }
+    double squares = row->squares - off * row->sum;
+    if (oxi_squares_fit(row->squares) && isfinite(off))
+        oxi_moments_add((double *)p->a, (double *)p->b, p->count, row->about + off, squares > 0 ? squares : 0,
+                        row->n);
+    else
+        oxi_moments_row_f32(k, p, row->n, row->x, 0);
 }
 
 static void oxi_moments_row(const oxi_kernels *k, oxi_partial *p, int64_t n, const void *elements,
                             int64_t position) {
-    for (int64_t done = 0, m; done < n; done += m) {
-        const float *x = (const float *)elements + done;
-        double mean, squares;
-        m = oxi_min_i64(n - done, OXI_REDUCE_BLOCK);
-        oxi_moments_block(k, m, x, p->asks, &mean, &squares);
-        if (isfinite(mean) && isfinite(squares)) {
-            oxi_moments_add((double *)p->a, (double *)p->b, p->count + done, mean, squares, m);
-        } else {
-            oxi_partial block = *p;
-            block.count += done;
-            oxi_moments_row_f32(k, &block, m, x, position);
-        }
-    }
+    oxi_row_sums row;
+    (void)position;
+    oxi_row_sums_begin(&row, n, (const float *)elements, true);
+    k->row_measure(&row, p->asks);
+    oxi_moments_take(k, p, &row);
 }
 
 /* ---- f32 columns: a few rows are added up in f32, then the sums in f64 ---------------------------------
@@ -516,48 +539,48 @@ static void oxi_prod_begin_c64(oxi_partial *p, int64_t width) {
 /* ---- the table ----------------------------------------------------------------------------------------- */
 
 #define OXI_NONE \
-    { NULL, NULL, NULL, NULL }
-#define OXI_EXTREMES(name)                                                                        \
-    {                                                                                             \
-        {NULL, oxi_##name##row_f32, oxi_##name##columns_f32, oxi_##name##merge_f32},              \
-            {NULL, oxi_##name##row_f64, oxi_##name##columns_f64, oxi_##name##merge_f64},          \
-            {NULL, oxi_##name##row_i64, oxi_##name##columns_i64, oxi_##name##merge_i64},          \
-            {NULL, oxi_##name##row_u64, oxi_##name##columns_u64, oxi_##name##merge_u64}, OXI_NONE \
+    { NULL, NULL, NULL, NULL, NULL }
+#define OXI_EXTREMES(name)                                                                              \
+    {                                                                                                   \
+        {NULL, oxi_##name##row_f32, oxi_##name##columns_f32, oxi_##name##merge_f32, NULL},              \
+            {NULL, oxi_##name##row_f64, oxi_##name##columns_f64, oxi_##name##merge_f64, NULL},          \
+            {NULL, oxi_##name##row_i64, oxi_##name##columns_i64, oxi_##name##merge_i64, NULL},          \
+            {NULL, oxi_##name##row_u64, oxi_##name##columns_u64, oxi_##name##merge_u64, NULL}, OXI_NONE \
     }
 
 /* Rows as in oxi_reduce_kind; lanes f32 f64 i64 u64 c64. */
 static const oxi_reducer oxi_reducers[OXI_REDUCE_KINDS][OXI_LANE_COUNT] = {
-    {{NULL, oxi_sum_row, oxi_sum_columns, oxi_sum_merge_f32},
-     {NULL, oxi_sum_row_f64, oxi_sum_columns_f64, oxi_sum_merge_f64},
-     {NULL, oxi_sum_row_u64, oxi_sum_columns_u64, oxi_sum_merge_u64},
-     {NULL, oxi_sum_row_u64, oxi_sum_columns_u64, oxi_sum_merge_u64},
-     {NULL, oxi_sum_row_c64, oxi_sum_columns_c64, oxi_sum_merge_c64}},
-    {{oxi_prod_begin_f32, oxi_prod_row_f32, oxi_prod_columns_f32, oxi_prod_merge_f32},
-     {oxi_prod_begin_f64, oxi_prod_row_f64, oxi_prod_columns_f64, oxi_prod_merge_f64},
-     {oxi_prod_begin_u64, oxi_prod_row_u64, oxi_prod_columns_u64, oxi_prod_merge_u64},
-     {oxi_prod_begin_u64, oxi_prod_row_u64, oxi_prod_columns_u64, oxi_prod_merge_u64},
-     {oxi_prod_begin_c64, oxi_prod_row_c64, oxi_prod_columns_c64, oxi_prod_merge_c64}},
-    {{NULL, oxi_count_row_f32, oxi_count_columns_f32, oxi_sum_merge_u64},
-     {NULL, oxi_count_row_f64, oxi_count_columns_f64, oxi_sum_merge_u64},
-     {NULL, oxi_count_row_u64, oxi_count_columns_u64, oxi_sum_merge_u64},
-     {NULL, oxi_count_row_u64, oxi_count_columns_u64, oxi_sum_merge_u64},
-     {NULL, oxi_count_row_c64, oxi_count_columns_c64, oxi_sum_merge_u64}},
+    {{NULL, oxi_sum_row, oxi_sum_columns, oxi_sum_merge_f32, NULL},
+     {NULL, oxi_sum_row_f64, oxi_sum_columns_f64, oxi_sum_merge_f64, NULL},
+     {NULL, oxi_sum_row_u64, oxi_sum_columns_u64, oxi_sum_merge_u64, NULL},
+     {NULL, oxi_sum_row_u64, oxi_sum_columns_u64, oxi_sum_merge_u64, NULL},
+     {NULL, oxi_sum_row_c64, oxi_sum_columns_c64, oxi_sum_merge_c64, NULL}},
+    {{oxi_prod_begin_f32, oxi_prod_row_f32, oxi_prod_columns_f32, oxi_prod_merge_f32, NULL},
+     {oxi_prod_begin_f64, oxi_prod_row_f64, oxi_prod_columns_f64, oxi_prod_merge_f64, NULL},
+     {oxi_prod_begin_u64, oxi_prod_row_u64, oxi_prod_columns_u64, oxi_prod_merge_u64, NULL},
+     {oxi_prod_begin_u64, oxi_prod_row_u64, oxi_prod_columns_u64, oxi_prod_merge_u64, NULL},
+     {oxi_prod_begin_c64, oxi_prod_row_c64, oxi_prod_columns_c64, oxi_prod_merge_c64, NULL}},
+    {{NULL, oxi_count_row_f32, oxi_count_columns_f32, oxi_sum_merge_u64, NULL},
+     {NULL, oxi_count_row_f64, oxi_count_columns_f64, oxi_sum_merge_u64, NULL},
+     {NULL, oxi_count_row_u64, oxi_count_columns_u64, oxi_sum_merge_u64, NULL},
+     {NULL, oxi_count_row_u64, oxi_count_columns_u64, oxi_sum_merge_u64, NULL},
+     {NULL, oxi_count_row_c64, oxi_count_columns_c64, oxi_sum_merge_u64, NULL}},
     OXI_EXTREMES(max_),
     OXI_EXTREMES(min_),
     OXI_EXTREMES(max_place_),
     OXI_EXTREMES(min_place_),
-    {{NULL, oxi_squares_row, oxi_squares_columns_f32, oxi_sum_merge_f64},
-     {NULL, oxi_squares_row_f64, oxi_squares_columns_f64, oxi_sum_merge_f64},
+    {{NULL, oxi_squares_row, oxi_squares_columns_f32, oxi_sum_merge_f64, oxi_squares_take},
+     {NULL, oxi_squares_row_f64, oxi_squares_columns_f64, oxi_sum_merge_f64, NULL},
      OXI_NONE,
      OXI_NONE,
      OXI_NONE},
-    {{NULL, oxi_moments_row, oxi_moments_columns, oxi_moments_merge},
-     {NULL, oxi_moments_row_f64, oxi_moments_columns_f64, oxi_moments_merge},
+    {{NULL, oxi_moments_row, oxi_moments_columns, oxi_moments_merge, oxi_moments_take},
+     {NULL, oxi_moments_row_f64, oxi_moments_columns_f64, oxi_moments_merge, NULL},
      OXI_NONE,
      OXI_NONE,
      OXI_NONE},
-    {{oxi_logsumexp_begin, oxi_logsumexp_row_f32, oxi_logsumexp_columns, oxi_logsumexp_merge},
-     {oxi_logsumexp_begin, oxi_logsumexp_row_f64, oxi_logsumexp_columns_f64, oxi_logsumexp_merge},
+    {{oxi_logsumexp_begin, oxi_logsumexp_row_f32, oxi_logsumexp_columns, oxi_logsumexp_merge, NULL},
+     {oxi_logsumexp_begin, oxi_logsumexp_row_f64, oxi_logsumexp_columns_f64, oxi_logsumexp_merge, NULL},
      OXI_NONE,
      OXI_NONE,
      OXI_NONE},

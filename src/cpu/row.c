@@ -9,9 +9,9 @@ enum { OXI_ROW_X, OXI_ROW_OUT, OXI_ROW_WEIGHT, OXI_ROW_BIAS, OXI_ROW_OPERANDS };
 
 typedef struct oxi_row oxi_row;
 /* n elements in the lane's type, from shift and scale; weight and bias (lane type too) may be NULL, out may
- * be x. next: as of row_affine. */
+ * be x. next: as of row_affine, measured or not. */
 typedef void (*oxi_row_finish)(const oxi_row *r, int64_t n, const void *x, double shift, double scale,
-                               const void *weight, const void *bias, void *out, const void *next);
+                               const void *weight, const void *bias, void *out, oxi_row_sums *next);
 
 struct oxi_row {
     oxi_reduce measure; /* kept = the rows, line = the elements of a row; four operands each */
@@ -32,7 +32,7 @@ struct oxi_row {
 /* ---- finishing: f32 by the tier's kernels, f64 in plain loops ------------------------------------------ */
 
 static void oxi_softmax_finish_f32(const oxi_row *r, int64_t n, const void *x, double shift, double scale,
-                                   const void *weight, const void *bias, void *out, const void *next) {
+                                   const void *weight, const void *bias, void *out, oxi_row_sums *next) {
     const oxi_kernels *k = r->measure.kernels;
     (void)weight;
     (void)next;
@@ -43,7 +43,7 @@ static void oxi_softmax_finish_f32(const oxi_row *r, int64_t n, const void *x, d
 
 /* Two subtractions: (x - max) is small, x - (max + log sum) would lose what the sum rounds away. */
 static void oxi_log_softmax_finish_f32(const oxi_row *r, int64_t n, const void *x, double shift, double scale,
-                                       const void *weight, const void *bias, void *out, const void *next) {
+                                       const void *weight, const void *bias, void *out, oxi_row_sums *next) {
     const oxi_kernels *k = r->measure.kernels;
     (void)weight;
     (void)next;
@@ -58,13 +58,13 @@ static void oxi_log_softmax_finish_f32(const oxi_row *r, int64_t n, const void *
 
 /* A mean far larger than the deviation is taken off in two steps, for f32 cannot hold all of it. */
 static void oxi_norm_finish_f32(const oxi_row *r, int64_t n, const void *x, double shift, double scale,
-                                const void *weight, const void *bias, void *out, const void *next) {
+                                const void *weight, const void *bias, void *out, oxi_row_sums *next) {
     const oxi_kernels *k = r->measure.kernels;
     const float *from = (const float *)x, *w = (const float *)weight, *b = (const float *)bias;
     float *to = (float *)out, mean = (float)shift;
     double rest = shift - mean;
     if (!(fabs(rest) * scale > 1e-6)) {
-        k->row_affine(n, from, mean, (float)scale, w, b, to, (const float *)next);
+        k->row_affine(n, from, mean, (float)scale, w, b, to, next);
         return;
     }
     for (int64_t done = 0, m; done < n; done += m) {
@@ -76,7 +76,7 @@ static void oxi_norm_finish_f32(const oxi_row *r, int64_t n, const void *x, doub
 }
 
 static void oxi_softmax_finish_f64(const oxi_row *r, int64_t n, const void *x, double shift, double scale,
-                                   const void *weight, const void *bias, void *out, const void *next) {
+                                   const void *weight, const void *bias, void *out, oxi_row_sums *next) {
     double *to = (double *)out;
     const void *in[1];
     (void)weight;
@@ -89,7 +89,7 @@ static void oxi_softmax_finish_f64(const oxi_row *r, int64_t n, const void *x, d
 }
 
 static void oxi_log_softmax_finish_f64(const oxi_row *r, int64_t n, const void *x, double shift, double scale,
-                                       const void *weight, const void *bias, void *out, const void *next) {
+                                       const void *weight, const void *bias, void *out, oxi_row_sums *next) {
     (void)r;
     (void)weight;
     (void)next;
@@ -98,7 +98,7 @@ static void oxi_log_softmax_finish_f64(const oxi_row *r, int64_t n, const void *
 }
 
 static void oxi_norm_finish_f64(const oxi_row *r, int64_t n, const void *x, double shift, double scale,
-                                const void *weight, const void *bias, void *out, const void *next) {
+                                const void *weight, const void *bias, void *out, oxi_row_sums *next) {
     const double *w = (const double *)weight, *b = (const double *)bias;
     (void)next;
     (void)r;
@@ -136,50 +136,90 @@ static void oxi_row_numbers(const oxi_row *r, double a, double b, double *shift,
 
 /* ---- norms of f32 past the caches ---------------------------------------------------------------------- */
 
-/* The cache line in which a row ends and the next one begins: it is put together here, for half a line takes
- * as long as many whole ones. */
-typedef struct oxi_row_edge {
-    float line[OXI_LINE / 4];
-    char *to;           /* where the line lies */
-    int64_t begin, end; /* its numbers that are here */
-} oxi_row_edge;
+/* What a task keeps from one row to the next. Cache lines in which a row ends and the next one begins are put
+ * together here, for half a line takes as long as many whole ones. Such a line is written when the next one
+ * is whole: by then its parts have left the processor, which would wait for them. And a row is measured while
+ * the one before it is written, for memory is to be read and written all the time. */
+typedef struct oxi_row_past {
+    float line[2][OXI_LINE / 4];
+    int at;             /* which of them is being put together; the other one is whole, or nothing */
+    char *to, *whole;   /* where they lie; NULL: nothing */
+    int64_t begin, end; /* the numbers that are here */
+    oxi_row_sums next;
+} oxi_row_past;
 
-static void oxi_row_edge_write(const oxi_row *r, oxi_row_edge *edge) {
-    int64_t each = sizeof(float), bytes = (edge->end - edge->begin) * each;
-    if (bytes == OXI_LINE)
-        r->measure.kernels->stream(OXI_LINE, edge->line, edge->to);
-    else if (bytes > 0)
-        memcpy(edge->to + edge->begin * each, edge->line + edge->begin, (size_t)bytes);
-    edge->begin = edge->end = 0;
+static void oxi_row_past_begin(oxi_row_past *past) {
+    past->begin = past->end = past->at = 0;
+    past->to = past->whole = NULL;
+    oxi_row_sums_begin(&past->next, 0, NULL, false);
+}
+
+static void oxi_row_past_write_whole(const oxi_row *r, oxi_row_past *past) {
+    if (past->whole) r->measure.kernels->stream(OXI_LINE, past->line[1 - past->at], past->whole);
+    past->whole = NULL;
+}
+
+/* The line at work is not gone on with. */
+static void oxi_row_past_leave(const oxi_row *r, oxi_row_past *past) {
+    int64_t each = sizeof(float), bytes = (past->end - past->begin) * each;
+    if (bytes == OXI_LINE) {
+        oxi_row_past_write_whole(r, past);
+        past->whole = past->to;
+        past->at = 1 - past->at;
+    } else if (bytes > 0) {
+        memcpy(past->to + past->begin * each, past->line[past->at] + past->begin, (size_t)bytes);
+    }
+    past->begin = past->end = 0;
+}
+
+static void oxi_row_past_end(const oxi_row *r, oxi_row_past *past) {
+    oxi_row_past_leave(r, past);
+    oxi_row_past_write_whole(r, past);
 }
 
 /* n elements up to the end of a line at most. */
-static void oxi_row_edge_finish(const oxi_row *r, oxi_row_edge *edge, int64_t n, const float *x, double shift,
-                                double scale, const float *weight, const float *bias, char *out) {
+static void oxi_row_past_edge(const oxi_row *r, oxi_row_past *past, int64_t n, const float *x, double shift,
+                              double scale, const float *weight, const float *bias, char *out) {
     int64_t each = sizeof(float), at = (int64_t)((uintptr_t)out % OXI_LINE) / each;
     if (n == 0) return;
-    if (edge->to != out - at * each || edge->end != at) {
-        oxi_row_edge_write(r, edge);
-        edge->to = out - at * each;
-        edge->begin = at;
+    if (past->to != out - at * each || past->end != at) {
+        oxi_row_past_leave(r, past);
+        past->to = out - at * each;
+        past->begin = at;
     }
-    r->finish(r, n, x, shift, scale, weight, bias, edge->line + at, NULL);
-    edge->end = at + n;
-    if (edge->end == OXI_LINE / each) oxi_row_edge_write(r, edge);
+    r->finish(r, n, x, shift, scale, weight, bias, past->line[past->at] + at, NULL);
+    past->end = at + n;
+    if (past->end == OXI_LINE / each) oxi_row_past_leave(r, past);
 }
 
-/* n elements of a row; what lies behind it, mostly the next one, is asked for meanwhile. */
-static void oxi_row_finish_past(const oxi_row *r, oxi_row_edge *edge, int64_t n, const float *x, double shift,
+/* n elements of a row, while past->next is measured. */
+static void oxi_row_past_finish(const oxi_row *r, oxi_row_past *past, int64_t n, const float *x, double shift,
                                 double scale, const float *weight, const float *bias, char *out) {
     int64_t each = sizeof(float), in_line = OXI_LINE / each;
     int64_t head = oxi_min_i64(n, (int64_t)((0 - (uintptr_t)out) % OXI_LINE) / each);
     int64_t end = head + (n - head) / in_line * in_line;
-    oxi_row_edge_finish(r, edge, head, x, shift, scale, weight, bias, out);
+    oxi_row_past_edge(r, past, head, x, shift, scale, weight, bias, out);
     if (end > head)
         r->finish(r, end - head, x + head, shift, scale, weight ? weight + head : NULL,
-                  bias ? bias + head : NULL, out + head * each, x + n + head);
-    oxi_row_edge_finish(r, edge, n - end, x + end, shift, scale, weight ? weight + end : NULL,
-                        bias ? bias + end : NULL, out + end * each);
+                  bias ? bias + head : NULL, out + head * each, &past->next);
+    oxi_row_past_edge(r, past, n - end, x + end, shift, scale, weight ? weight + end : NULL,
+                      bias ? bias + end : NULL, out + end * each);
+}
+
+/* The row at x, unless it was measured already. */
+static void oxi_row_past_measure(const oxi_row *r, oxi_row_past *past, int64_t n, const float *x,
+                                 oxi_partial *p) {
+    const oxi_reduce *m = &r->measure;
+    if (past->next.x != x || !past->next.measured) {
+        oxi_row_sums_begin(&past->next, n, x, m->kind == OXI_REDUCE_MOMENTS);
+        m->kernels->row_measure(&past->next, true);
+    }
+    m->reducer.take(m->kernels, p, &past->next);
+}
+
+/* Which row is to be measured meanwhile: at x, or none (NULL). */
+static void oxi_row_past_look(const oxi_row *r, oxi_row_past *past, int64_t n, const float *x) {
+    oxi_row_sums_begin(&past->next, x ? n : 0, x, r->measure.kind == OXI_REDUCE_MOMENTS);
 }
 
 /* ---- a row --------------------------------------------------------------------------------------------- */
@@ -197,10 +237,9 @@ static const void *oxi_row_weight(const oxi_row *r, const oxi_walk *line, const 
 static void oxi_row_write(const oxi_row *r, const oxi_walk *line, int64_t first, int64_t count, double shift,
                           double scale) {
     double x[OXI_ROW_BLOCK], weight[OXI_ROW_BLOCK], bias[OXI_ROW_BLOCK];
-    oxi_row_edge edge;
+    oxi_row_past past;
     oxi_cursor c;
-    edge.begin = edge.end = 0;
-    edge.to = NULL;
+    oxi_row_past_begin(&past);
     oxi_walk_seek(line, &c, first, count, r->flat ? count : OXI_ROW_BLOCK);
     for (; c.n; oxi_walk_next(line, &c)) {
         const void *w = oxi_row_weight(r, line, &c, OXI_ROW_WEIGHT, weight);
@@ -213,13 +252,13 @@ static void oxi_row_write(const oxi_row *r, const oxi_walk *line, int64_t first,
         }
         if (r->native && line->step[OXI_ROW_OUT] == 1) to = c.p[OXI_ROW_OUT];
         if (r->streams)
-            oxi_row_finish_past(r, &edge, c.n, (const float *)from, shift, scale, (const float *)w,
+            oxi_row_past_finish(r, &past, c.n, (const float *)from, shift, scale, (const float *)w,
                                 (const float *)b, (char *)to);
         else
             r->finish(r, c.n, from, shift, scale, w, b, to, NULL);
         if (to == x) r->store(c.n, x, c.p[OXI_ROW_OUT], line->step[OXI_ROW_OUT]);
     }
-    oxi_row_edge_write(r, &edge);
+    oxi_row_past_end(r, &past);
 }
 
 static void oxi_row_measure(const oxi_row *r, const oxi_walk *line, int64_t first, int64_t count, double *a,
@@ -358,41 +397,52 @@ static void oxi_row_place_line(const oxi_row *r, const oxi_cursor *c, int64_t i,
     }
 }
 
-/* The last lines of the row at `next` are asked for before a long one is measured; the others, when it is
- * written: memory is to have something to do all the time. */
-static void oxi_row_ask(const float *next, int64_t n) {
-    const int64_t most = 512, in_line = OXI_LINE / (int64_t)sizeof(float);
-    for (int64_t i = n - oxi_min_i64(n / 2, most); i < n; i += in_line) OXI_PREFETCH_FAR(next + i);
+/* The x of the row behind row i of a piece; NULL where the task has no more. */
+static const float *oxi_row_behind(const oxi_row *r, const oxi_cursor *c, int64_t i) {
+    const oxi_walk *kept = &r->measure.kept;
+    oxi_cursor later = *c;
+    const char *row = c->p[OXI_ROW_X] + (i + 1) * kept->step[OXI_ROW_X] * kept->bytes[OXI_ROW_X];
+    if (i + 1 == c->n) {
+        oxi_walk_next(kept, &later);
+        row = later.p[OXI_ROW_X];
+    }
+    return later.n ? (const float *)(const void *)(row + r->line_shift[OXI_ROW_X]) : NULL;
 }
 
-/* A row that is one run of x, out and weights. */
-static void oxi_row_flat(const oxi_row *r, const oxi_walk *line, oxi_row_edge *edge) {
+/* A row that is one run of x, out and weights; next: of r->streams, the row behind it, or NULL. */
+static void oxi_row_flat(const oxi_row *r, const oxi_walk *line, oxi_row_past *past, const float *next) {
     const oxi_reduce *m = &r->measure;
     const void *x = line->base[OXI_ROW_X];
+    char *out = line->base[OXI_ROW_OUT];
+    int64_t n = line->numel;
     double a = 0, b = 0, shift, scale;
     oxi_partial p = oxi_partial_of(&a, &b);
     if (r->op == OXI_OP_softmax && m->lane == OXI_LANE_F32) {
-        oxi_softmax_cached(r, line->numel, (const float *)x, (float *)(void *)line->base[OXI_ROW_OUT]);
+        oxi_softmax_cached(r, n, (const float *)x, (float *)(void *)out);
         return;
     }
     if (m->reducer.begin) m->reducer.begin(&p, 1);
-    p.asks = r->streams && line->numel <= OXI_REDUCE_BLOCK; /* the first cache holds two rows */
-    if (r->streams && !p.asks) oxi_row_ask((const float *)x + line->numel, line->numel);
-    m->reducer.row(m->kernels, &p, line->numel, x, 0);
+    if (r->streams)
+        oxi_row_past_measure(r, past, n, (const float *)x, &p);
+    else
+        m->reducer.row(m->kernels, &p, n, x, 0);
     oxi_row_numbers(r, a, b, &shift, &scale);
     const void *weight = r->weights[0] ? line->base[OXI_ROW_WEIGHT] : NULL;
     const void *bias = r->weights[1] ? line->base[OXI_ROW_BIAS] : NULL;
-    if (r->streams)
-        oxi_row_finish_past(r, edge, line->numel, (const float *)x, shift, scale, (const float *)weight,
-                            (const float *)bias, line->base[OXI_ROW_OUT]);
-    else
-        r->finish(r, line->numel, x, shift, scale, weight, bias, line->base[OXI_ROW_OUT], NULL);
+    if (r->streams) {
+        oxi_row_past_look(r, past, n, next);
+        oxi_row_past_finish(r, past, n, (const float *)x, shift, scale, (const float *)weight,
+                            (const float *)bias, out);
+    } else {
+        r->finish(r, n, x, shift, scale, weight, bias, out, NULL);
+    }
 }
 
-static void oxi_row_line(const oxi_row *r, const oxi_walk *line, oxi_row_edge *edge, char *scratch) {
+static void oxi_row_line(const oxi_row *r, const oxi_walk *line, oxi_row_past *past, const float *next,
+                         char *scratch) {
     double a, b, shift, scale;
     if (r->flat) {
-        oxi_row_flat(r, line, edge);
+        oxi_row_flat(r, line, past, next);
     } else if (r->op == OXI_OP_softmax && r->measure.lane == OXI_LANE_F32 && line->numel <= OXI_ROW_CACHED) {
         oxi_softmax_line(r, line, scratch);
     } else {
@@ -407,20 +457,19 @@ static void oxi_row_task(void *arg, int64_t index, int lane) {
     const oxi_reduce *m = &r->measure;
     char *scratch = m->scratch + lane * m->scratch_bytes;
     oxi_walk line = m->line;
-    oxi_row_edge edge;
+    oxi_row_past past;
     oxi_cursor c;
-    edge.begin = edge.end = 0;
-    edge.to = NULL;
+    oxi_row_past_begin(&past);
     for (oxi_reduce_seek_group(m, index, &c); c.n; oxi_walk_next(&m->kept, &c)) {
         for (int64_t i = 0; i < (m->by_columns ? 1 : c.n); i++) {
             oxi_row_place_line(r, &c, i, &line);
             if (m->by_columns)
                 oxi_row_tile(r, &line, &c, scratch);
             else
-                oxi_row_line(r, &line, &edge, scratch);
+                oxi_row_line(r, &line, &past, r->streams ? oxi_row_behind(r, &c, i) : NULL, scratch);
         }
     }
-    oxi_row_edge_write(r, &edge);
+    oxi_row_past_end(r, &past);
 }
 
 /* Long rows: their chunks are measured by oxi_reduce_task, joined by this ... */
@@ -565,8 +614,8 @@ static void oxi_row_shape(oxi_row *r) {
     int64_t n = line->numel, step = llabs(m->kept.step[OXI_ROW_X]), buffer = 8 * OXI_REDUCE_BUFFER;
     r->flat = r->native && oxi_walk_flat(line, OXI_ROW_X) && oxi_walk_flat(line, OXI_ROW_OUT);
     for (int k = 0; k < 2; k++) r->flat = r->flat && (!r->weights[k] || line->step[OXI_ROW_WEIGHT + k] == 1);
-    r->streams = r->flat && m->kind != OXI_REDUCE_LOGSUMEXP && m->lane == OXI_LANE_F32 &&
-                 oxi_streams(m->call->out[0]) && (uintptr_t)oxi_ptr(m->call->out[0]) % sizeof(float) == 0;
+    r->streams = r->flat && m->reducer.take && oxi_streams(m->call->out[0]) &&
+                 (uintptr_t)oxi_ptr(m->call->out[0]) % sizeof(float) == 0;
     const oxi_attrs *told = &m->call->attr; /* i[2], i[3]: see oxi_row_tell */
     m->by_columns = m->kept.length >= 16 && ((step != 0 && step < llabs(line->step[OXI_ROW_X])) || n < 16);
     if (told->i[2]) m->by_columns = told->i[2] == 2;
@@ -584,8 +633,15 @@ static void oxi_row_shape(oxi_row *r) {
     m->scratch_bytes = 16 * m->width + buffer;
 }
 
+/* Larger tasks, where there are many: a task's first row has none before it that is written meanwhile. */
+static void oxi_row_join_groups(oxi_reduce *m) {
+    const int64_t groups = oxi_reduce_groups(m), times = groups / (16 * oxi_lanes(groups));
+    if (times > 1) m->group *= oxi_min_i64(times, 4);
+}
+
 static ox_status oxi_row_run(oxi_row *r) {
     oxi_reduce *m = &r->measure;
+    if (r->streams && m->chunks == 1) oxi_row_join_groups(m);
     int64_t groups = oxi_reduce_groups(m), tasks = groups * m->chunks;
     ox_status status = oxi_reduce_begin(m);
     if (status == OX_OK && m->chunks == 1) oxi_parallel_for(tasks, oxi_row_task, r);

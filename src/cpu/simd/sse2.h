@@ -58,10 +58,13 @@ OXI_INLINE vf vf_constant(float a) { return _mm_set1_ps(a); }
 OXI_INLINE vd vd_constant(double a) { return _mm_set1_pd(a); }
 #endif
 OXI_INLINE vf vf_zero(void) { return _mm_setzero_ps(); }
+/* In registers: a vector read from where its lanes were just written singly waits for all earlier stores. */
 OXI_INLINE vf vf_load_n(const float *p, int64_t n) {
-    float all[4] = {0, 0, 0, 0};
-    for (int64_t i = 0; i < n; i++) all[i] = p[i];
-    return vf_load(all);
+    vf low = _mm_setzero_ps(), odd = low;
+    if (n >= 4) return vf_load(p);
+    if (n & 2) low = _mm_castsi128_ps(_mm_loadl_epi64((const __m128i *)(const void *)p));
+    if (n & 1) odd = _mm_load_ss(p + (n & 2));
+    return n & 2 ? _mm_movelh_ps(low, odd) : odd;
 }
 OXI_INLINE void vf_store_n(float *p, vf a, int64_t n) {
     float all[4];
