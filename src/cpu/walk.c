@@ -464,7 +464,8 @@ static void oxi_tiling_begin(oxi_tiling *t, const oxi_walk *w, int64_t grain, in
     while (!moved && oxi_tiling_pitch(t, ahead) > bytes / least && t->rows > 128) t->rows /= 2;
     int64_t fit = bytes / oxi_tiling_pitch(t, ahead) - t->beyond;
     if (!moved && t->columns > fit) t->columns = fit >= 16 ? fit / 16 * 16 : fit;
-    int64_t width = grain > t->rows ? grain / t->rows : 1;
+    /* A task is whole columns where operands are turned into a tile, so that threads share no line of them. */
+    int64_t run = moved || result || w->streams ? t->rows : w->length, width = grain > run ? grain / run : 1;
     width = oxi_parts(across, oxi_parts(across, width)); /* equal strips */
     t->width = oxi_min_i64(oxi_round_up(width, t->columns), across);
     t->strips_along = oxi_parts(w->length, t->rows);
