@@ -881,16 +881,21 @@ OX_API ox_tensor *ox_dot(ox_tensor *a, ox_tensor *b);
  *           where a letter of one integer operand alone is summed over
  * source    torch.einsum */
 OX_API ox_tensor *ox_einsum(const char *equation, ox_tensor *const *list, int count);
-/* ox_prepack - keeps the packed form of a constant matrix, so that products need not pack it each time.
- * The first product with many rows that `weight`, or a view of it, takes part in makes the panels; the next
+/* ox_prepack - keeps a constant matrix in the form that products want, so that they need not make it each time.
+ * The first product with many rows that `weight`, or a view of it, takes part in makes panels; the next
  * ones, of any number of rows that need panels, take them. What is changed in place is packed anew.
- * dtypes    all but block types, which multiply as they lie
- * memory    as much again as the weight in f32 (f16 and bf16: twice as much, or as much where the processor
- *           multiplies bf16), until it is freed or keep is false; short of memory, nothing is kept
+ * Block types are repacked at once and in place, sixteen rows side by side: products of few rows and of many
+ * take them as they then lie, and ox_embedding its rows. Everybody else, ox_data too, has them put back first.
+ * dtypes    all; of block types the common ones, [rows, k] of a multiple of 16 rows and a k of a multiple of
+ *           256, where the processor gains from it. Others multiply as they lie
+ * memory    none for block types (pages of a mapped file become the program's own; memory that the caller lent
+ *           is left alone). Else as much again as the weight in f32 (f16 and bf16: twice as much, or as much
+ *           where the processor multiplies bf16), until it is freed or keep is false; short of memory, nothing
+ *           is kept
  * devices   the CPU; nothing to do on others
  * errors    OX_ERR_ARG, OX_ERR_NOMEM. Not while another thread multiplies with it. After changes by way of
  *           ox_data, which nobody sees, call it again
- * numerics  the same bits as without */
+ * numerics  the same bits as without; block types: sums of few rows are taken in another order */
 OX_API ox_status ox_prepack(ox_tensor *weight, bool keep);
 /* true: block types multiply as f32 after exact expansion; false (the default): int8 products with
  * quantised activations. On a GPU with cooperative matrices, false lets many f32 rows that meet the weights
@@ -984,7 +989,8 @@ typedef struct ox_file ox_file;
 OX_API ox_file *ox_open(const char *path, ox_device *device);
 /* The same, but the bytes of the file are read into memory at once, in huge pages where the system has them,
  * instead of being mapped. Weights that are read again and again, one pass a token, can be read half as fast
- * again from there; it takes the memory and the time that a mapped file does not. */
+ * again from there, and a language model repacks them (ox_prepack); it takes the memory and the time that a
+ * mapped file does not. */
 OX_API ox_file *ox_open_copy(const char *path, ox_device *device);
 OX_API void ox_close(ox_file *file);                                   /* tensors taken from it live on */
 OX_API const char *ox_file_format(const ox_file *file); /* "gguf", "safetensors", "npy", "npz" */
@@ -2351,13 +2357,15 @@ static int64_t oxi_look(int64_t *p) { return oxi_atomic_add(p, 0); }
 static bool oxi_spin_for(double seconds, bool (*ready)(void)) {
     if (oxi_atomic_load(&oxi_pool_spins) == 0) return ready();
     double start = 0;
-    for (int round = 0; !ready(); round++) {
-        for (int i = 0; i < 16; i++) oxi_pause();
+    for (int round = 0;; round++) { /* a pause takes up to 140 cycles, asking for the time not much less */
+        for (int i = 0; i < 16; i++) {
+            if (ready()) return true;
+            oxi_pause();
+        }
         double now = oxi_now();
         if (round == 0) start = now;
-        if (now - start > seconds) return false;
+        if (now - start > seconds) return ready();
     }
-    return true;
 }
 
 static bool oxi_worker_called(void) {
@@ -8568,6 +8576,9 @@ typedef struct oxi_codes {
 static const int8_t oxi_table_iq4[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
                                          1,    13,   25,  38,  53,  69,  89,  113};
 static const int8_t oxi_table_e2m1[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
+static const uint8_t oxi_table_iq4_plus_128[16] = {1,   24,  45,  63,  79,  93,  106, 118,
+                                                   129, 141, 153, 166, 181, 197, 217, 241};
+static const uint8_t oxi_table_e2m1_plus_12[16] = {12, 13, 14, 15, 16, 18, 20, 24, 12, 11, 10, 9, 8, 6, 4, 0};
 
 /* 256 neighbours of a row of activations as int8, in groups of 32: x[i] ~ scale[i / 32] * q[i]. scale = ratio
  * * step, ratios from 1 to OXI_Q8_RATIOS: times an integer scale of weights they still fit 16 bits. total: of
@@ -13336,7 +13347,8 @@ OXI_KERNEL void OXI_ISA(round_bf16)(int64_t n, const float *x, uint16_t *out) {
 
 /* Byte j of 16 lanes times their scales, less extra. */
 #define OXI_CODES_TIMES(codes, j) \
-    _mm512_fmsub_ps(_mm512_cvtepi32_ps(_mm512_srai_epi32(_mm512_slli_epi32(codes, 24 - 8 * (j)), 24)), scale, extra)
+    _mm512_fmsub_ps(_mm512_cvtepi32_ps(_mm512_srai_epi32(_mm512_slli_epi32(codes, 24 - 8 * (j)), 24)), \
+                    scale, extra)
 #define OXI_CODES_PAIR(codes, j, to) { \
         __m512 low = OXI_CODES_TIMES(codes, j), high = OXI_CODES_TIMES(codes, (j) + 1); \
         __m512i both; \
@@ -13350,7 +13362,7 @@ OXI_KERNEL void OXI_ISA(pairs_of_codes)(int64_t n, int group, const oxi_code_pan
     uint16_t order[32];
     for (int i = 0; i < 32; i++) order[i] = (uint16_t)(i / 2 + i % 2 * 16);
     __m512i beside = _mm512_loadu_si512(order);
-    for (int64_t at = 0; at < n; at += group, scales += 32, extras += 32, code += group / 4 * 32, to += group / 2 * 32)
+    for (int64_t at = 0; at < n; at += group) {
         for (int half = 0; half < 32; half += 16) {
             __m512 scale = _mm512_loadu_ps(scales + half), extra = _mm512_loadu_ps(extras + half);
             for (int step = 0; step < group / 4; step++) {
@@ -13359,6 +13371,11 @@ OXI_KERNEL void OXI_ISA(pairs_of_codes)(int64_t n, int group, const oxi_code_pan
                 OXI_CODES_PAIR(codes, 2, to + 64 * step + 32 + half)
             }
         }
+        scales += 32;
+        extras += 32;
+        code += group / 4 * 32;
+        to += group / 2 * 32;
+    }
 }
 #undef OXI_CODES_TIMES
 #undef OXI_CODES_PAIR
@@ -15149,8 +15166,12 @@ OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, p + 2, extr
 OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
 #if defined(OXI_X86)
     uint64_t bytes = 0;
-    OXI_UNROLL
-    for (int i = 7; i >= 0; i--) bytes = bytes << 8 | p[i * step];
+    if (step == 1) {
+        memcpy(&bytes, p, 8);
+    } else {
+        OXI_UNROLL
+        for (int i = 7; i >= 0; i--) bytes = bytes << 8 | p[i * step];
+    }
     __m128i zero = _mm_setzero_si128(), e = _mm_sub_epi16(vw_bytes(bytes, false), _mm_set1_epi16(1));
     if (_mm_movemask_epi8(_mm_cmpgt_epi16(_mm_set1_epi16(1), e)) == 0) { /* no subnormal */
         e = _mm_slli_epi16(e, 7);
@@ -15453,7 +15474,8 @@ OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, oxi_q8 *
                     total = vf_add(total, vi_to_vf(codes));
                 }
                 halves[half] = vf_hsum(total);
-                out->total[2 * i + half] = out->crossed_total[oxi_crossed(2 * i + half)] = (int16_t)halves[half];
+                out->total[2 * i + half] = (int16_t)halves[half];
+                out->crossed_total[oxi_crossed(2 * i + half)] = (int16_t)halves[half];
             }
             out->ratio[i] = out->crossed_ratio[oxi_crossed(i)] = (int16_t)ratio;
             out->crossed_sum[oxi_crossed(i)] = (int16_t)(halves[0] + halves[1]);
@@ -15542,12 +15564,16 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
  * as panels of codes want them. Stamped by cpu/tiers.c; what reads f16 numbers and e8m0 is blocks.inc's. */
 
 /* ---- lanes ------------------------------------------------------------------------------------------------
- * vr: OXI_ROWS rows, four bytes each; vrs: as many int32; vrf: as many floats.
- * vr_spread: the four bytes at p in each lane. Shifts carry bits from byte to byte: a mask follows.
- * vrs_number: byte i of each lane. vrs_step adds up the products of unsigned codes and of q, on x86 in 16 bits,
- * which must hold them; vrs_scaled adds such sums times a scale to an int32. Scales are made two to a lane, as
- * words: vrw_even and vrw_odd widen bytes 0 and 2, 1 and 3; vrw_low and vrw_high make one of the two what
- * vrs_scaled takes; vrs_dot adds their products with two words, spread; vrs_one is a scale of 1. */
+ * vr: OXI_ROWS rows, four bytes each; vrs: as many int32; vrf: as many floats. OXI_ROW_LESS: what
+ * codes of eight bits are raised by; OXI_WIDE_ROWS: where types that have such are.
+ * vr_spread    the four bytes at p in each lane. Shifts carry bits from byte to byte: a mask follows
+ * vrs_number   byte i of each lane; _bits: `count` bits from bit `from` on; vrs_words: the uint16 numbers at p
+ * vrs_step     adds up products of codes and of q: on x86 of unsigned codes, in 16 bits, which must hold them,
+ *              or in 32 by VNNI (extra); on Arm of signed ones in 32, by dot products if extra
+ * vrs_scaled   total + sums of vrs_step times a scale; vrs_one: the scale 1
+ * vrw          scales, two to a lane, as words: vrw_even and vrw_odd widen bytes 0 and 2, 1 and 3; vrw_low and
+ *              vrw_high make one of the two what vrs_scaled takes; vrs_dot adds the products of both with two
+ *              words */
 #if defined(OXI_X86) && VF > 1
 #define OXI_REPACKED 1
 #if VF == 16
@@ -15567,8 +15593,14 @@ typedef __m256i OXI_ISA(vr);
 typedef __m128i OXI_ISA(vr);
 #endif
 typedef OXI_ISA(vr) OXI_ISA(vrs);
+#define OXI_ROW_LESS 128
+#if defined(OXI_VNNI) && (VF == 16 || OXI_ISA(FMA))
+#define OXI_WIDE_ROWS 1
+#endif
 #elif VF == 4
 #define OXI_REPACKED 1
+#define OXI_ROW_LESS 0
+#define OXI_WIDE_ROWS 1
 #define OXI_ROWS 4
 typedef uint8x16_t OXI_ISA(vr);
 typedef int32x4_t OXI_ISA(vrs);
@@ -15576,7 +15608,7 @@ typedef int32x4_t OXI_ISA(vrs);
 
 #ifdef OXI_REPACKED
 #define OXI_UNROLL _Pragma("GCC unroll 8")
-#define OXI_UNROLL_32 _Pragma("GCC unroll 32")
+#define OXI_UNROLL_4 _Pragma("GCC unroll 4")
 #define vr OXI_ISA(vr)
 #define vrs OXI_ISA(vrs)
 #define vr_load OXI_ISA(vr_load)
@@ -15586,9 +15618,12 @@ typedef int32x4_t OXI_ISA(vrs);
 #define vr_and OXI_ISA(vr_and)
 #define vr_or OXI_ISA(vr_or)
 #define vr_sub OXI_ISA(vr_sub)
+#define vr_look_up OXI_ISA(vr_look_up)
 #define vr_right OXI_ISA(vr_right)
 #define vr_left OXI_ISA(vr_left)
 #define vrs_number OXI_ISA(vrs_number)
+#define vrs_bits OXI_ISA(vrs_bits)
+#define vrs_words OXI_ISA(vrs_words)
 #define vrs_zero OXI_ISA(vrs_zero)
 #define vrs_load OXI_ISA(vrs_load)
 #define vrs_store OXI_ISA(vrs_store)
@@ -15636,17 +15671,48 @@ OXI_INLINE vr vr_spread(const void *p) {
 OXI_INLINE vr vr_and(vr a, vr b) { return OXI_R_WHOLE(and)(a, b); }
 OXI_INLINE vr vr_or(vr a, vr b) { return OXI_R_WHOLE(or)(a, b); }
 OXI_INLINE vr vr_sub(vr a, vr b) { return OXI_R(sub_epi8)(a, b); }
+OXI_INLINE vr vr_look_up(const uint8_t *table, vr a) {
+    __m128i numbers = _mm_loadu_si128((const __m128i *)(const void *)table);
+#if VF == 16
+    return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(numbers), a);
+#elif OXI_ISA(FMA)
+    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(numbers), a);
+#elif VF == 8
+    return _mm_shuffle_epi8(numbers, a);
+#else
+    __asm__("pshufb %1, %0" : "+x"(numbers) : "x"(a));
+    return numbers;
+#endif
+}
 OXI_INLINE vr vr_right(vr a, int count) { return OXI_R(srli_epi16)(a, count); }
 OXI_INLINE vr vr_left(vr a, int count) { return OXI_R(slli_epi16)(a, count); }
 OXI_INLINE vrs vrs_number(vr a, int i, bool is_signed) {
     a = OXI_R(slli_epi32)(a, 24 - 8 * i);
     return is_signed ? OXI_R(srai_epi32)(a, 24) : OXI_R(srli_epi32)(a, 24);
 }
+OXI_INLINE vrs vrs_bits(vrs a, int from, int count) {
+    return vr_and(OXI_R(srl_epi32)(a, _mm_cvtsi32_si128(from)), OXI_R(set1_epi32)((1 << count) - 1));
+}
+OXI_INLINE vrs vrs_words(const uint8_t *p) {
+#if VF == 16
+    return _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)p));
+#elif OXI_ISA(FMA)
+    return _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(const void *)p));
+#else
+    return _mm_unpacklo_epi16(_mm_loadl_epi64((const __m128i *)(const void *)p), _mm_setzero_si128());
+#endif
+}
 OXI_INLINE vrs vrs_zero(void) { return OXI_R_WHOLE(setzero)(); }
 OXI_INLINE vrs vrs_load(const int32_t *p) { return vr_load(p); }
 OXI_INLINE void vrs_store(int32_t *p, vrs a) { vr_store(p, a); }
 OXI_INLINE vrs vrs_one(void) { return OXI_R(set1_epi16)(1); }
 OXI_INLINE vrs vrs_step(vrs sums, vr codes, vr x, int extra) {
+#ifdef OXI_VNNI
+    if (extra) {
+        OXI_VNNI("vpdpbusd", sums, codes, x);
+        return sums;
+    }
+#endif
     (void)extra;
 #if VF == 4
     __asm__("pmaddubsw %1, %0" : "+x"(codes) : "x"(x));
@@ -15681,6 +15747,7 @@ OXI_INLINE vr vr_spread(const void *p) {
 OXI_INLINE vr vr_and(vr a, vr b) { return vandq_u8(a, b); }
 OXI_INLINE vr vr_or(vr a, vr b) { return vorrq_u8(a, b); }
 OXI_INLINE vr vr_sub(vr a, vr b) { return vsubq_u8(a, b); }
+OXI_INLINE vr vr_look_up(const uint8_t *table, vr a) { return vqtbl1q_u8(vld1q_u8(table), a); }
 OXI_INLINE vr vr_left(vr a, int count) { return vshlq_u8(a, vdupq_n_s8((int8_t)count)); }
 OXI_INLINE vr vr_right(vr a, int count) { return vr_left(a, -count); }
 OXI_INLINE vrs vrs_number(vr a, int i, bool is_signed) {
@@ -15688,15 +15755,24 @@ OXI_INLINE vrs vrs_number(vr a, int i, bool is_signed) {
     return is_signed ? vshrq_n_s32(vreinterpretq_s32_u32(high), 24)
                      : vreinterpretq_s32_u32(vshrq_n_u32(high, 24));
 }
+OXI_INLINE vrs vrs_bits(vrs a, int from, int count) {
+    uint32x4_t moved = vshlq_u32(vreinterpretq_u32_s32(a), vdupq_n_s32(-from));
+    return vreinterpretq_s32_u32(vandq_u32(moved, vdupq_n_u32((1u << count) - 1)));
+}
+OXI_INLINE vrs vrs_words(const uint8_t *p) {
+    uint16_t words[4];
+    memcpy(words, p, sizeof words);
+    return vreinterpretq_s32_u32(vmovl_u16(vld1_u16(words)));
+}
 OXI_INLINE vrs vrs_zero(void) { return vdupq_n_s32(0); }
 OXI_INLINE vrs vrs_load(const int32_t *p) { return vld1q_s32(p); }
 OXI_INLINE void vrs_store(int32_t *p, vrs a) { vst1q_s32(p, a); }
 OXI_INLINE vrs vrs_one(void) { return vdupq_n_s32(1); }
-/* extra: by the dot product instruction. */
 OXI_INLINE vrs vrs_step(vrs sums, vr codes, vr x, int extra) {
     int8x16_t c = vreinterpretq_s8_u8(codes), q = vreinterpretq_s8_u8(x);
     if (extra) return OXI_ISA(vb_dot)(sums, c, q);
-    int16x8_t low = vmull_s8(vget_low_s8(c), vget_low_s8(q)), high = vmull_s8(vget_high_s8(c), vget_high_s8(q));
+    int16x8_t low = vmull_s8(vget_low_s8(c), vget_low_s8(q));
+    int16x8_t high = vmull_s8(vget_high_s8(c), vget_high_s8(q));
     return vpadalq_s16(sums, vpaddq_s16(low, high));
 }
 OXI_INLINE vrs vrs_scaled(vrs total, vrs sums, vrs scale) { return vmlaq_s32(total, sums, scale); }
@@ -15705,7 +15781,8 @@ OXI_INLINE int16x8_t OXI_ISA(vrs_spread_words)(const int16_t *two) {
 }
 OXI_INLINE vrs vrs_dot(vrs total, vrs a, const int16_t *two) {
     int16x8_t b = OXI_ISA(vrs_spread_words)(two), w = vreinterpretq_s16_s32(a);
-    int32x4_t low = vmull_s16(vget_low_s16(w), vget_low_s16(b)), high = vmull_s16(vget_high_s16(w), vget_high_s16(b));
+    int32x4_t low = vmull_s16(vget_low_s16(w), vget_low_s16(b));
+    int32x4_t high = vmull_s16(vget_high_s16(w), vget_high_s16(b));
     return vaddq_s32(total, vpaddq_s32(low, high));
 }
 OXI_INLINE vrs vrw_odd(vr a, bool is_signed) {
@@ -15725,7 +15802,9 @@ OXI_INLINE vrf vrf_of(vrs a) { return vcvtq_f32_s32(a); }
 #endif
 
 enum { OXI_ISA(row_vectors) = OXI_REPACKED_ROWS / OXI_ROWS };
-typedef struct OXI_ISA(row_numbers) { vrf v[OXI_REPACKED_ROWS / OXI_ROWS]; } OXI_ISA(row_numbers);
+typedef struct OXI_ISA(row_numbers) {
+    vrf v[OXI_REPACKED_ROWS / OXI_ROWS];
+} OXI_ISA(row_numbers);
 
 OXI_INLINE OXI_ISA(row_numbers) OXI_ISA(row_load)(const float *p) {
     OXI_ISA(row_numbers) r;
@@ -15766,35 +15845,48 @@ OXI_INLINE vr OXI_ISA(row_nibbles)(vr a, bool high) {
 OXI_INLINE vr OXI_ISA(row_sixteens)(vr a, int from) {
     return vr_and(from < 4 ? vr_left(a, 4 - from) : vr_right(a, from - 4), vr_bytes(16));
 }
-/* Codes of numbers 4 step, ... of part `part` of a block, with the offset of their type: all steps of types of
- * 32 numbers, sixteen of types with scales for 32, 32 of q6_k. */
-OXI_INLINE vr OXI_ISA(row_codes)(ox_dtype dtype, const uint8_t *p, int part, int step, int v) {
-    bool high = dtype == OX_Q4_K || dtype == OX_Q5_K ? step >= 8 : step >= 4;
-    int four = step & (dtype == OX_Q4_K || dtype == OX_Q5_K ? 7 : 3);
+/* A block has parts of 32 numbers, 64 of q4_k and q5_k, 128 of q6_k; a part two groups, of q6_k four, whose
+ * numbers are four times `four` fours. The codes of one of these, with the offset of their type. */
+OXI_INLINE vr OXI_ISA(row_codes)(ox_dtype dtype, const uint8_t *p, int part, int group, int four, int v) {
+    const uint8_t *iq4 = OXI_ROW_LESS ? oxi_table_iq4_plus_128 : (const uint8_t *)oxi_table_iq4;
+    vr a, b;
     switch (dtype) {
-    case OX_Q4_0: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 2, four, v), high);
-    case OX_Q4_1: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 4, four, v), high);
+    case OX_Q8_0:
+        a = OXI_ISA(four_of_rows)(p, 2 + 16 * group, four, v);
+        return vr_sub(a, vr_bytes(OXI_ROW_LESS)); /* modulo 256 it is as well added */
+    case OX_IQ4_NL:
+        return vr_look_up(iq4, OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 2, four, v), group > 0));
+    case OX_IQ4_XS:
+        a = OXI_ISA(four_of_rows)(p, 8 + 16 * part, four, v);
+        return vr_look_up(iq4, OXI_ISA(row_nibbles)(a, group > 0));
+    case OX_MXFP4:
+        a = OXI_ISA(four_of_rows)(p, 1, four, v);
+        return vr_look_up(oxi_table_e2m1_plus_12, OXI_ISA(row_nibbles)(a, group > 0));
+    case OX_Q4_0: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 2, four, v), group > 0);
+    case OX_Q4_1: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 4, four, v), group > 0);
     case OX_Q5_0:
-        return vr_or(OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 6, four, v), high),
-                     OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 2, 0, v), step));
+        a = OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 6, four, v), group > 0);
+        return vr_or(a, OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 2, 0, v), 4 * group + four));
     case OX_Q5_1:
-        return vr_or(OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 8, four, v), high),
-                     OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 4, 0, v), step));
-    case OX_Q4_K: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 16 + 32 * part, four, v), high);
+        a = OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 8, four, v), group > 0);
+        return vr_or(a, OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 4, 0, v), 4 * group + four));
+    case OX_Q4_K: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 16 + 32 * part, four, v), group > 0);
     case OX_Q5_K:
-        return vr_or(OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 48 + 32 * part, four, v), high),
-                     OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 16, four, v), 2 * part + high));
-    default: break;
+        a = OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 48 + 32 * part, four, v), group > 0);
+        b = vr_right(OXI_ISA(four_of_rows)(p, 16, four, v), 2 * part);
+        return vr_or(a, OXI_ISA(row_sixteens)(b, group));
+    default: /* q6_k */
+        a = OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 64 * part + 32 * (group & 1), four, v), group >= 2);
+        b = OXI_ISA(four_of_rows)(p, 128 + 32 * part, four, v);
+        b = group < 2 ? vr_left(b, 4 - 2 * group) : vr_right(b, 2 * group - 4);
+        return vr_or(a, vr_and(b, vr_bytes(48)));
     }
-    int group = step / 8; /* of q6_k */
-    vr low = OXI_ISA(four_of_rows)(p, 64 * part + 32 * (group & 1), step & 7, v);
-    vr two = OXI_ISA(four_of_rows)(p, 128 + 32 * part, step & 7, v);
-    two = group < 2 ? vr_left(two, 4 - 2 * group) : vr_right(two, 2 * group - 4);
-    return vr_or(OXI_ISA(row_nibbles)(low, group >= 2), vr_and(two, vr_bytes(48)));
 }
 
 /* Scales and minima of q4_k and q5_k, six bits each: four in the bytes of a lane. */
-typedef struct OXI_ISA(row_scales) { vr scale[2], least[2]; } OXI_ISA(row_scales);
+typedef struct OXI_ISA(row_scales) {
+    vr scale[2], least[2];
+} OXI_ISA(row_scales);
 OXI_INLINE OXI_ISA(row_scales) OXI_ISA(row_scales_k)(const uint8_t *p, int v) {
     OXI_ISA(row_scales) r;
     vr a = OXI_ISA(four_of_rows)(p, 4, 0, v), b = OXI_ISA(four_of_rows)(p, 4, 1, v),
@@ -15805,6 +15897,41 @@ OXI_INLINE OXI_ISA(row_scales) OXI_ISA(row_scales_k)(const uint8_t *p, int v) {
     r.scale[1] = vr_or(vr_and(c, low), vr_and(vr_right(a, 2), high));
     r.least[1] = vr_or(vr_and(vr_right(c, 4), low), vr_and(vr_right(b, 2), high));
     return r;
+}
+
+/* The scales of types that have one for 32 numbers. */
+OXI_INLINE OXI_ISA(row_numbers) OXI_ISA(row_factors)(ox_dtype dtype, const uint8_t *p) {
+    float all[OXI_REPACKED_ROWS];
+    if (dtype != OX_MXFP4) return OXI_ISA(row_halves)(p);
+    OXI_ISA(powers_8)(p, 1, all);
+    OXI_ISA(powers_8)(p + 8, 1, all + 8);
+    return OXI_ISA(row_load)(all);
+}
+
+/* The scales of group `group` of a block, and what is taken from numbers (less an offset of codes). */
+OXI_INLINE vrf OXI_ISA(row_group_scale)(ox_dtype dtype, const uint8_t *p, const OXI_ISA(row_numbers) *d,
+                                        const OXI_ISA(row_numbers) *least, int group, int v, vrf *taken) {
+    *taken = vrf_zero();
+    if (dtype == OX_Q6_K) {
+        vrs scale = vrs_number(OXI_ISA(four_of_rows)(p, 192, group / 4, v), group % 4, true);
+        return vrf_mul(d->v[v], vrf_of(scale));
+    }
+    if (dtype == OX_IQ4_XS) { /* four bits and, elsewhere, two */
+        const void *four = p + OXI_REPACKED_ROWS * 4 + 4 * OXI_ROWS * v;
+        vrs low = vrs_bits(vrs_load((const int32_t *)four), 4 * group, 4);
+        vrs high = vrs_bits(vrs_words(p + 2 * OXI_REPACKED_ROWS + 2 * OXI_ROWS * v), 2 * group, 2);
+        vrf scale = vrf_fma(vrf_of(high), vrf_set1(16), vrf_of(low));
+        return vrf_mul(d->v[v], vrf_fma(scale, vrf_set1(1), vrf_set1(-32)));
+    }
+    if (dtype == OX_Q4_K || dtype == OX_Q5_K) {
+        OXI_ISA(row_scales) scales = OXI_ISA(row_scales_k)(p, v);
+        vr scale = group < 4 ? scales.scale[0] : scales.scale[1];
+        vr four = group < 4 ? scales.least[0] : scales.least[1];
+        *taken = vrf_mul(least->v[v], vrf_of(vrs_number(four, group % 4, false)));
+        return vrf_mul(d->v[v], vrf_of(vrs_number(scale, group % 4, false)));
+    }
+    if (dtype == OX_Q4_1 || dtype == OX_Q5_1) *taken = vrf_mul(least->v[v], vrf_set1(-1));
+    return d->v[v];
 }
 
 /* ---- rows against activations -----------------------------------------------------------------------------
@@ -15821,8 +15948,9 @@ OXI_INLINE void OXI_ISA(prefetch_rows)(const uint8_t *p, int bytes, int turn) {
 OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, const uint8_t *p, const oxi_q8 *x, float *out,
                                      int offset, int least, int at_once, int extra) {
     OXI_ISA(row_numbers) sum = OXI_ISA(row_load)(out);
-    for (int b = 0; b < 8; b++, p += OXI_REPACKED_ROWS * bytes) {
+    for (int b = 0; b < 8; b++) {
         const int8_t *q = x->q + 32 * b;
+        int part = dtype == OX_IQ4_XS ? b : 0;
         vrf scale = vrf_set1(x->scale[b]), taken = vrf_set1((float)-offset * x->sum[b]);
         vrs sums[OXI_ISA(row_vectors)], total[OXI_ISA(row_vectors)];
         OXI_UNROLL
@@ -15833,55 +15961,34 @@ OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, const uint8_t *p
             OXI_UNROLL
             for (int i = 2 * half; i < 2 * half + 2; i++) {
                 vr low = vr_spread(q + 4 * i), high = vr_spread(q + 16 + 4 * i);
-                OXI_ISA(prefetch_rows)(p, bytes, i);
+                OXI_ISA(prefetch_rows)(p, bytes, 4 * part + i);
                 OXI_UNROLL
                 for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, 0, i, v), low, extra);
-                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, 0, i + 4, v), high, extra);
+                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, part, 0, i, v), low, extra);
+                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, part, 1, i, v), high, extra);
                 }
             }
             OXI_UNROLL
             for (int v = 0; v < OXI_ISA(row_vectors); v++)
                 if (half == 1 || at_once < 8)
-                    total[v] = vrs_scaled(half == 1 && at_once < 8 ? total[v] : vrs_zero(), sums[v], vrs_one());
+                    total[v] =
+                        vrs_scaled(half == 1 && at_once < 8 ? total[v] : vrs_zero(), sums[v], vrs_one());
         }
-        OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p);
         OXI_UNROLL
         for (int v = 0; v < OXI_ISA(row_vectors); v++)
-            sum.v[v] = vrf_fma(d.v[v], vrf_fma(vrf_of(total[v]), scale, taken), sum.v[v]);
-        if (!least) continue;
-        d = OXI_ISA(row_halves)(p + OXI_REPACKED_ROWS * least);
-        OXI_UNROLL
-        for (int v = 0; v < OXI_ISA(row_vectors); v++)
-            sum.v[v] = vrf_fma(d.v[v], vrf_set1(x->sum[b]), sum.v[v]);
-    }
-    OXI_ISA(row_store)(out, sum);
-}
-
-/* 64 numbers of q4_k or q5_k. kept: scales of groups of 32. */
-OXI_INLINE void OXI_ISA(rows_part_k)(ox_dtype dtype, int bytes, const uint8_t *p, int part, const int8_t *q,
-                                     int32_t kept[][OXI_REPACKED_ROWS], vrs *total, int at_once, int extra) {
-    OXI_UNROLL
-    for (int first = 0; first < 8; first += at_once) {
-        vrs a[OXI_ISA(row_vectors)], b[OXI_ISA(row_vectors)];
-        OXI_UNROLL
-        for (int v = 0; v < OXI_ISA(row_vectors); v++) a[v] = b[v] = vrs_zero();
-        OXI_UNROLL
-        for (int i = first; i < first + at_once; i++) {
-            vr low = vr_spread(q + 64 * part + 4 * i), high = vr_spread(q + 64 * part + 32 + 4 * i);
-            OXI_ISA(prefetch_rows)(p, bytes, 8 * part + i);
-            OXI_UNROLL
-            for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                a[v] = vrs_step(a[v], OXI_ISA(row_codes)(dtype, p, part, i, v), low, extra);
-                b[v] = vrs_step(b[v], OXI_ISA(row_codes)(dtype, p, part, i + 8, v), high, extra);
-            }
-        }
+            if (OXI_ROW_LESS && extra) total[v] = sums[v];
+        OXI_ISA(row_numbers) d = OXI_ISA(row_factors)(dtype, p), more = d;
+        if (least) more = OXI_ISA(row_halves)(p + OXI_REPACKED_ROWS * least);
         OXI_UNROLL
         for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-            total[v] = vrs_scaled(total[v], a[v], vrs_load(kept[2 * part] + OXI_ROWS * v));
-            total[v] = vrs_scaled(total[v], b[v], vrs_load(kept[2 * part + 1] + OXI_ROWS * v));
+            vrf none, factor = dtype == OX_IQ4_XS ? OXI_ISA(row_group_scale)(dtype, p, &d, &d, b, v, &none)
+                                                  : d.v[v];
+            sum.v[v] = vrf_fma(factor, vrf_fma(vrf_of(total[v]), scale, taken), sum.v[v]);
+            if (least) sum.v[v] = vrf_fma(more.v[v], vrf_set1(x->sum[b]), sum.v[v]);
         }
+        if (dtype != OX_IQ4_XS) p += OXI_REPACKED_ROWS * bytes;
     }
+    OXI_ISA(row_store)(out, sum);
 }
 
 /* q4_k and q5_k: floats are met once a block. */
@@ -15909,14 +16016,28 @@ OXI_INLINE void OXI_ISA(rows_dot_k)(ox_dtype dtype, int bytes, const uint8_t *p,
         sum.v[v] = vrf_fma(vrf_mul(dmin.v[v], less), vrf_of(taken), sum.v[v]);
         total[v] = vrs_zero();
     }
-    if (dtype == OX_Q4_K) {
-        for (int part = 0; part < 4; part++)
-            OXI_ISA(rows_part_k)(dtype, bytes, p, part, x->q, kept, total, at_once, extra);
-    } else { /* each part has bits of its own */
-        OXI_ISA(rows_part_k)(dtype, bytes, p, 0, x->q, kept, total, at_once, extra);
-        OXI_ISA(rows_part_k)(dtype, bytes, p, 1, x->q, kept, total, at_once, extra);
-        OXI_ISA(rows_part_k)(dtype, bytes, p, 2, x->q, kept, total, at_once, extra);
-        OXI_ISA(rows_part_k)(dtype, bytes, p, 3, x->q, kept, total, at_once, extra);
+    for (int at = 0; at < 32; at += at_once) { /* of steps, eight of a part */
+        int part = at / 8, first = at_once == 8 ? 0 : at % 8;
+        const uint8_t *fours = p + OXI_REPACKED_ROWS * 4 * first;
+        const int8_t *q = x->q + 64 * part + 4 * first;
+        vrs a[OXI_ISA(row_vectors)], b[OXI_ISA(row_vectors)];
+        OXI_UNROLL
+        for (int v = 0; v < OXI_ISA(row_vectors); v++) a[v] = b[v] = vrs_zero();
+        OXI_UNROLL
+        for (int i = 0; i < at_once; i++) {
+            vr low = vr_spread(q + 4 * i), high = vr_spread(q + 32 + 4 * i);
+            OXI_ISA(prefetch_rows)(p, bytes, at + i);
+            OXI_UNROLL
+            for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+                a[v] = vrs_step(a[v], OXI_ISA(row_codes)(dtype, fours, part, 0, i, v), low, extra);
+                b[v] = vrs_step(b[v], OXI_ISA(row_codes)(dtype, fours, part, 1, i, v), high, extra);
+            }
+        }
+        OXI_UNROLL
+        for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+            total[v] = vrs_scaled(total[v], a[v], vrs_load(kept[2 * part] + OXI_ROWS * v));
+            total[v] = vrs_scaled(total[v], b[v], vrs_load(kept[2 * part + 1] + OXI_ROWS * v));
+        }
     }
     OXI_UNROLL
     for (int v = 0; v < OXI_ISA(row_vectors); v++)
@@ -15954,19 +16075,21 @@ OXI_INLINE void OXI_ISA(rows_dot_q6_k)(const uint8_t *p, const oxi_q8 *x, float 
             for (int v = 0; v < OXI_ISA(row_vectors); v++) total[v] = vrs_zero();
             OXI_UNROLL
             for (int pair = 0; pair < 8; pair++) {
-                int group = pair / 2, step = 8 * group + 4 * half + 2 * (pair % 2);
-                const int8_t *q = x->q + 128 * part + 4 * step;
+                int group = pair / 2, four = 4 * half + 2 * (pair % 2);
+                const int8_t *q = x->q + 128 * part + 32 * group + 4 * four;
                 vr first = vr_spread(q), second = vr_spread(q + 4);
                 OXI_ISA(prefetch_rows)(p, bytes, 16 * part + 8 * half + pair);
                 OXI_UNROLL
                 for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                    vrs sums = vrs_step(vrs_zero(), OXI_ISA(row_codes)(OX_Q6_K, p, part, step, v), first, extra);
-                    sums = vrs_step(sums, OXI_ISA(row_codes)(OX_Q6_K, p, part, step + 1, v), second, extra);
+                    vr a = OXI_ISA(row_codes)(OX_Q6_K, p, part, group, four, v);
+                    vr b = OXI_ISA(row_codes)(OX_Q6_K, p, part, group, four + 1, v);
+                    vrs sums = vrs_step(vrs_step(vrs_zero(), a, first, extra), b, second, extra);
                     total[v] = vrs_scaled(total[v], sums, vrs_load(kept[2 * group + half] + OXI_ROWS * v));
                 }
             }
             OXI_UNROLL
-            for (int v = 0; v < OXI_ISA(row_vectors); v++) sum.v[v] = vrf_fma(d.v[v], vrf_of(total[v]), sum.v[v]);
+            for (int v = 0; v < OXI_ISA(row_vectors); v++)
+                sum.v[v] = vrf_fma(d.v[v], vrf_of(total[v]), sum.v[v]);
         }
     }
     OXI_ISA(row_store)(out, sum);
@@ -15974,7 +16097,9 @@ OXI_INLINE void OXI_ISA(rows_dot_q6_k)(const uint8_t *p, const oxi_q8 *x, float 
 
 /* Name, dtype, offset of codes, where least numbers are, steps at once. */
 #define OXI_EACH_REPACKED_32(X) \
-    X(q4_0, OX_Q4_0, 8, 0, 8) X(q4_1, OX_Q4_1, 0, 2, 8) X(q5_0, OX_Q5_0, 16, 0, 4) X(q5_1, OX_Q5_1, 0, 2, 4)
+    X(q4_0, OX_Q4_0, 8, 0, 8) X(q4_1, OX_Q4_1, 0, 2, 8) X(q5_0, OX_Q5_0, 16, 0, 4) X(q5_1, OX_Q5_1, 0, 2, 4) \
+    X(mxfp4, OX_MXFP4, 12, 0, 4) X(q8_0, OX_Q8_0, OXI_ROW_LESS, 0, 8) \
+    X(iq4_nl, OX_IQ4_NL, OXI_ROW_LESS, 0, 8) X(iq4_xs, OX_IQ4_XS, OXI_ROW_LESS, 0, 8)
 
 #define OXI_X(name, dtype, offset, least, at_once) \
 OXI_INLINE void OXI_ISA(rows_dot_##name)(const uint8_t *p, const oxi_q8 *x, float *out, int extra) { \
@@ -15989,126 +16114,140 @@ OXI_INLINE void OXI_ISA(rows_dot_q5_k)(const uint8_t *p, const oxi_q8 *x, float 
     OXI_ISA(rows_dot_k)(OX_Q5_K, OXI_BYTES_OX_Q5_K, p, x, out, 4, extra);
 }
 
-/* ---- as panels of codes ----------------------------------------------------------------------------------- */
+/* ---- as panels of codes -------------------------------------------------------------------------------- */
 
-/* The scales of group `group` of a block, and what is taken from numbers (less an offset of codes). */
-OXI_INLINE vrf OXI_ISA(row_group_scale)(ox_dtype dtype, const uint8_t *p, const OXI_ISA(row_numbers) *d,
-                                        const OXI_ISA(row_numbers) *least, int group, int v, vrf *taken) {
-    *taken = vrf_zero();
-    if (dtype == OX_Q6_K) {
-        vrs scale = vrs_number(OXI_ISA(four_of_rows)(p, 192, group / 4, v), group % 4, true);
-        return vrf_mul(d->v[v], vrf_of(scale));
-    }
-    if (dtype == OX_Q4_K || dtype == OX_Q5_K) {
-        OXI_ISA(row_scales) scales = OXI_ISA(row_scales_k)(p, v);
-        vr scale = group < 4 ? scales.scale[0] : scales.scale[1];
-        vr four = group < 4 ? scales.least[0] : scales.least[1];
-        *taken = vrf_mul(least->v[v], vrf_of(vrs_number(four, group % 4, false)));
-        return vrf_mul(d->v[v], vrf_of(vrs_number(scale, group % 4, false)));
-    }
-    if (dtype == OX_Q4_1 || dtype == OX_Q5_1) *taken = vrf_mul(least->v[v], vrf_set1(-1));
-    return d->v[v];
-}
-
-/* n numbers of rows `first` to first + count as a panel of `width` lines. elements: of a block; steps: of a
- * part. */
-OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, int steps, int each, int offset,
-                                     int64_t n, const uint8_t *p, int first, int count, int64_t width,
-                                     bool is_signed, const oxi_code_panel *to) {
+/* n numbers of rows `first` to first + count as a panel of `width` lines. elements: of a block; a part has
+ * `groups` groups of `fours` fours; `each` numbers share a scale. */
+OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, int groups, int fours, int each,
+                                     int offset, int64_t n, const uint8_t *p, int first, int count,
+                                     int64_t width, bool is_signed, const oxi_code_panel *to) {
     char *code = (char *)to->codes;
     float *scale = to->scale, *extra = to->extra;
+    vr less = vr_bytes(is_signed ? offset : 0);
     for (; n > 0; n -= elements, p += OXI_REPACKED_ROWS * bytes) {
-        for (int part = 0; part < elements / (4 * steps); part++)
+        for (int part = 0; part < elements / (4 * groups * fours); part++)
             for (int i = 0; i < count; i += OXI_ROWS) {
-                int v = (first + i) / OXI_ROWS;
-                char *to_code = code + 4 * (width * part * steps + i);
-                OXI_UNROLL_32
-                for (int step = 0; step < steps; step++) {
-                    vr codes = OXI_ISA(row_codes)(dtype, p, part, step, v);
-                    if (is_signed && offset) codes = vr_sub(codes, vr_bytes(offset));
-                    vr_store(to_code + 4 * width * step, codes);
-                }
+                char *to_code = code + 4 * (width * part * groups * fours + i);
+                OXI_UNROLL_4
+                for (int group = 0; group < groups; group++)
+                    OXI_UNROLL_4
+                    for (int four = 0; four < fours; four++, to_code += 4 * width) {
+                        vr codes = OXI_ISA(row_codes)(dtype, p, part, group, four, (first + i) / OXI_ROWS);
+                        vr_store(to_code, vr_sub(codes, less));
+                    }
             }
         code += 4 * width * (elements / 4);
-        OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p + (dtype == OX_Q6_K ? OXI_REPACKED_ROWS * 208 : 0));
+        const uint8_t *factors = p + (dtype == OX_Q6_K ? OXI_REPACKED_ROWS * 208 : 0);
+        OXI_ISA(row_numbers) d = OXI_ISA(row_factors)(dtype, factors);
         OXI_ISA(row_numbers) least = OXI_ISA(row_halves)(p + 2 * OXI_REPACKED_ROWS);
         for (int group = 0; group < elements / each; group++, scale += width, extra += extra ? width : 0)
             for (int i = 0; i < count; i += OXI_ROWS) {
-                vrf taken, s = OXI_ISA(row_group_scale)(dtype, p, &d, &least, group, (first + i) / OXI_ROWS, &taken);
+                int v = (first + i) / OXI_ROWS;
+                vrf taken, s = OXI_ISA(row_group_scale)(dtype, p, &d, &least, group, v, &taken);
                 vrf_store(scale + i, s);
-                if (extra) vrf_store(extra + i, is_signed ? taken : vrf_fma(s, vrf_set1((float)offset), taken));
+                if (extra)
+                    vrf_store(extra + i, is_signed ? taken : vrf_fma(s, vrf_set1((float)offset), taken));
             }
     }
 }
-#if defined(OXI_X86) && OXI_ROWS == 4 /* q6_k is as fast as it lies */
-#define OXI_REPACKED_Q6_K(X)
+#if defined(OXI_X86) && OXI_ROWS == 4 /* they are as fast as they lie */
+#define OXI_REPACKED_MORE_BITS(X)
 #else
-#define OXI_REPACKED_Q6_K(X) X(q6_k, OX_Q6_K, 32, 16, 32)
+#define OXI_REPACKED_MORE_BITS(X) X(q5_k, OX_Q5_K, 2, 8, 32, 0) X(q6_k, OX_Q6_K, 4, 8, 16, 32)
 #endif
-/* name, dtype, steps of a part, numbers with a scale, offset of codes */
+/* Name, dtype, groups of a part, fours of a group, numbers with a scale, offset of codes. */
 #define OXI_REPACKED_TYPES(X) \
-    X(q4_0, OX_Q4_0, 8, 32, 8) X(q4_1, OX_Q4_1, 8, 32, 0) X(q5_0, OX_Q5_0, 8, 32, 16) X(q5_1, OX_Q5_1, 8, 32, 0) \
-    X(q4_k, OX_Q4_K, 16, 32, 0) X(q5_k, OX_Q5_K, 16, 32, 0) OXI_REPACKED_Q6_K(X)
-#define OXI_X(name, dtype, steps, each, offset) \
-OXI_KERNEL void OXI_ISA(unpack_rows_##name)(int64_t n, const void *rows, int first, int count, int64_t width, \
-                                            bool is_signed, const oxi_code_panel *to) { \
-    OXI_ISA(rows_unpack)(dtype, OXI_ELEMENTS_##dtype, OXI_BYTES_##dtype, steps, each, offset, n, \
+    X(q4_0, OX_Q4_0, 2, 4, 32, 8) X(q4_1, OX_Q4_1, 2, 4, 32, 0) X(q5_0, OX_Q5_0, 2, 4, 32, 16) \
+    X(q5_1, OX_Q5_1, 2, 4, 32, 0) X(mxfp4, OX_MXFP4, 2, 4, 32, 12) X(q4_k, OX_Q4_K, 2, 8, 32, 0) \
+    OXI_REPACKED_MORE_BITS(X)
+/* Codes of eight bits: where an instruction multiplies bytes whose sums pass 16 bits. */
+#ifdef OXI_WIDE_ROWS
+#define OXI_REPACKED_WIDE_TYPES(X) \
+    X(q8_0, OX_Q8_0, 2, 4, 32, OXI_ROW_LESS) X(iq4_nl, OX_IQ4_NL, 2, 4, 32, OXI_ROW_LESS) \
+    X(iq4_xs, OX_IQ4_XS, 2, 4, 32, OXI_ROW_LESS)
+#else
+#define OXI_REPACKED_WIDE_TYPES(X)
+#endif
+
+#define OXI_X(name, dtype, groups, fours, each, offset) \
+OXI_KERNEL void OXI_ISA(unpack_rows_##name)(int64_t n, const void *rows, int first, int count, \
+                                            int64_t width, bool is_signed, const oxi_code_panel *to) { \
+    OXI_ISA(rows_unpack)(dtype, OXI_ELEMENTS_##dtype, OXI_BYTES_##dtype, groups, fours, each, offset, n, \
                          (const uint8_t *)rows, first, count, width, is_signed, to); \
-} \
-OXI_DOT_REPACKED(dot_repacked_##name, name, dtype, 0)
+}
+OXI_REPACKED_TYPES(OXI_X)
+OXI_REPACKED_WIDE_TYPES(OXI_X)
+#undef OXI_X
+
 /* Two groups at a time, 256 numbers of one and of the other: two streams that the processor follows apart. */
 #define OXI_DOT_REPACKED(kernel, name, dtype, extra) \
 OXI_KERNEL void OXI_ISA(kernel)(int64_t groups, int64_t group_bytes, int64_t n, const void *blocks, \
                                 const oxi_q8 *x, float *out) { \
     enum { bytes = OXI_REPACKED_ROWS * OXI_BYTES_##dtype * (256 / OXI_ELEMENTS_##dtype) }; \
-    const uint8_t *p = (const uint8_t *)blocks; \
     int64_t half = (groups + 1) / 2; \
     memset(out, 0, (size_t)(OXI_REPACKED_ROWS * groups) * sizeof *out); \
     for (int64_t i = 0; i < half; i++) \
         for (int64_t at = 0; at < n / 256; at++) \
-            for (int64_t j = i; j < groups; j += half) \
-                OXI_ISA(rows_dot_##name)(p + j * group_bytes + at * bytes, x + at, out + OXI_REPACKED_ROWS * j, \
-                                         extra); \
+            for (int64_t j = i; j < groups; j += half) { \
+                const uint8_t *p = (const uint8_t *)blocks + j * group_bytes + at * bytes; \
+                OXI_ISA(rows_dot_##name)(p, x + at, out + OXI_REPACKED_ROWS * j, extra); \
+            } \
 }
+#define OXI_X(name, dtype, groups, fours, each, offset) \
+    OXI_DOT_REPACKED(dot_repacked_##name, name, dtype, 0)
 OXI_REPACKED_TYPES(OXI_X)
-#undef OXI_X
 #if !defined(OXI_X86)
-#define OXI_X(name, dtype, steps, each, offset) OXI_DOT_REPACKED(dot_extra_repacked_##name, name, dtype, 1)
-OXI_REPACKED_TYPES(OXI_X)
-#undef OXI_X
+OXI_REPACKED_WIDE_TYPES(OXI_X)
 #endif
+#undef OXI_X
+#define OXI_X(name, dtype, groups, fours, each, offset) \
+    OXI_DOT_REPACKED(dot_extra_repacked_##name, name, dtype, 1)
+#if !defined(OXI_X86)
+OXI_REPACKED_TYPES(OXI_X)
+#endif
+OXI_REPACKED_WIDE_TYPES(OXI_X)
+#undef OXI_X
 #endif
 
 static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels *k) {
     (void)k;
 #ifdef OXI_REPACKED
-#if defined(OXI_X86) && VF == 4
-    if (!(oxi_cpu_info()->features & OXI_CPU_SSSE3)) return;
-#endif
-#define OXI_X(name, dtype, steps, each, offset) \
+    unsigned features = oxi_cpu_info()->features;
+#define OXI_X(name, dtype, groups, fours, each, offset) \
     k->dot_repacked[dtype] = OXI_ISA(dot_repacked_##name); \
     k->unpack_repacked[dtype] = OXI_ISA(unpack_rows_##name);
-    OXI_REPACKED_TYPES(OXI_X)
-#undef OXI_X
-#if !defined(OXI_X86)
-    if (!(oxi_cpu_info()->features & OXI_CPU_DOTPROD)) return;
-#define OXI_X(name, dtype, steps, each, offset) k->dot_repacked[dtype] = OXI_ISA(dot_extra_repacked_##name);
-    OXI_REPACKED_TYPES(OXI_X)
-#undef OXI_X
+#if defined(OXI_X86)
+    if (VF == 4 && !(features & OXI_CPU_SSSE3)) return;
+#else
+    OXI_REPACKED_WIDE_TYPES(OXI_X)
 #endif
+    OXI_REPACKED_TYPES(OXI_X)
+#undef OXI_X
+#define OXI_X(name, dtype, groups, fours, each, offset) \
+    k->dot_repacked[dtype] = OXI_ISA(dot_extra_repacked_##name); \
+    k->unpack_repacked[dtype] = OXI_ISA(unpack_rows_##name);
+#if defined(OXI_X86) && defined(OXI_WIDE_ROWS)
+    if (features & (VF == 16 ? OXI_CPU_AVX512_VNNI : OXI_CPU_AVX_VNNI)) { OXI_REPACKED_WIDE_TYPES(OXI_X) }
+#elif !defined(OXI_X86)
+    if (features & OXI_CPU_DOTPROD) { OXI_REPACKED_TYPES(OXI_X) OXI_REPACKED_WIDE_TYPES(OXI_X) }
+#endif
+#undef OXI_X
 #endif
 }
 
 #undef OXI_REPACKED
 #undef OXI_REPACKED_TYPES
-#undef OXI_REPACKED_Q6_K
+#undef OXI_REPACKED_MORE_BITS
+#undef OXI_REPACKED_WIDE_TYPES
+#undef OXI_ROW_LESS
+#undef OXI_WIDE_ROWS
 #undef OXI_EACH_REPACKED_32
 #undef OXI_DOT_REPACKED
 #undef OXI_ROWS
 #undef OXI_R
 #undef OXI_R_WHOLE
 #undef OXI_UNROLL
-#undef OXI_UNROLL_32
+#undef OXI_UNROLL_4
 #undef vr
 #undef vrs
 #undef vr_load
@@ -16141,6 +16280,9 @@ static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels *k) {
 #undef vrw_mul
 #undef vrw_low
 #undef vrw_high
+#undef vr_look_up
+#undef vrs_bits
+#undef vrs_words
 OXI_STRAIGHT_END
 /* >>cpu/kernels/codes.inc */
 /* Products of panels of int8 codes of one tier: OXI_CODE_ROWS rows of activations against 2 VQ rows of
@@ -19140,7 +19282,8 @@ OXI_KERNEL void OXI_ISA(round_bf16)(int64_t n, const float *x, uint16_t *out) {
 
 /* Byte j of 16 lanes times their scales, less extra. */
 #define OXI_CODES_TIMES(codes, j) \
-    _mm512_fmsub_ps(_mm512_cvtepi32_ps(_mm512_srai_epi32(_mm512_slli_epi32(codes, 24 - 8 * (j)), 24)), scale, extra)
+    _mm512_fmsub_ps(_mm512_cvtepi32_ps(_mm512_srai_epi32(_mm512_slli_epi32(codes, 24 - 8 * (j)), 24)), \
+                    scale, extra)
 #define OXI_CODES_PAIR(codes, j, to) { \
         __m512 low = OXI_CODES_TIMES(codes, j), high = OXI_CODES_TIMES(codes, (j) + 1); \
         __m512i both; \
@@ -19154,7 +19297,7 @@ OXI_KERNEL void OXI_ISA(pairs_of_codes)(int64_t n, int group, const oxi_code_pan
     uint16_t order[32];
     for (int i = 0; i < 32; i++) order[i] = (uint16_t)(i / 2 + i % 2 * 16);
     __m512i beside = _mm512_loadu_si512(order);
-    for (int64_t at = 0; at < n; at += group, scales += 32, extras += 32, code += group / 4 * 32, to += group / 2 * 32)
+    for (int64_t at = 0; at < n; at += group) {
         for (int half = 0; half < 32; half += 16) {
             __m512 scale = _mm512_loadu_ps(scales + half), extra = _mm512_loadu_ps(extras + half);
             for (int step = 0; step < group / 4; step++) {
@@ -19163,6 +19306,11 @@ OXI_KERNEL void OXI_ISA(pairs_of_codes)(int64_t n, int group, const oxi_code_pan
                 OXI_CODES_PAIR(codes, 2, to + 64 * step + 32 + half)
             }
         }
+        scales += 32;
+        extras += 32;
+        code += group / 4 * 32;
+        to += group / 2 * 32;
+    }
 }
 #undef OXI_CODES_TIMES
 #undef OXI_CODES_PAIR
@@ -20953,8 +21101,12 @@ OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, p + 2, extr
 OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
 #if defined(OXI_X86)
     uint64_t bytes = 0;
-    OXI_UNROLL
-    for (int i = 7; i >= 0; i--) bytes = bytes << 8 | p[i * step];
+    if (step == 1) {
+        memcpy(&bytes, p, 8);
+    } else {
+        OXI_UNROLL
+        for (int i = 7; i >= 0; i--) bytes = bytes << 8 | p[i * step];
+    }
     __m128i zero = _mm_setzero_si128(), e = _mm_sub_epi16(vw_bytes(bytes, false), _mm_set1_epi16(1));
     if (_mm_movemask_epi8(_mm_cmpgt_epi16(_mm_set1_epi16(1), e)) == 0) { /* no subnormal */
         e = _mm_slli_epi16(e, 7);
@@ -21257,7 +21409,8 @@ OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, oxi_q8 *
                     total = vf_add(total, vi_to_vf(codes));
                 }
                 halves[half] = vf_hsum(total);
-                out->total[2 * i + half] = out->crossed_total[oxi_crossed(2 * i + half)] = (int16_t)halves[half];
+                out->total[2 * i + half] = (int16_t)halves[half];
+                out->crossed_total[oxi_crossed(2 * i + half)] = (int16_t)halves[half];
             }
             out->ratio[i] = out->crossed_ratio[oxi_crossed(i)] = (int16_t)ratio;
             out->crossed_sum[oxi_crossed(i)] = (int16_t)(halves[0] + halves[1]);
@@ -21346,12 +21499,16 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
  * as panels of codes want them. Stamped by cpu/tiers.c; what reads f16 numbers and e8m0 is blocks.inc's. */
 
 /* ---- lanes ------------------------------------------------------------------------------------------------
- * vr: OXI_ROWS rows, four bytes each; vrs: as many int32; vrf: as many floats.
- * vr_spread: the four bytes at p in each lane. Shifts carry bits from byte to byte: a mask follows.
- * vrs_number: byte i of each lane. vrs_step adds up the products of unsigned codes and of q, on x86 in 16 bits,
- * which must hold them; vrs_scaled adds such sums times a scale to an int32. Scales are made two to a lane, as
- * words: vrw_even and vrw_odd widen bytes 0 and 2, 1 and 3; vrw_low and vrw_high make one of the two what
- * vrs_scaled takes; vrs_dot adds their products with two words, spread; vrs_one is a scale of 1. */
+ * vr: OXI_ROWS rows, four bytes each; vrs: as many int32; vrf: as many floats. OXI_ROW_LESS: what
+ * codes of eight bits are raised by; OXI_WIDE_ROWS: where types that have such are.
+ * vr_spread    the four bytes at p in each lane. Shifts carry bits from byte to byte: a mask follows
+ * vrs_number   byte i of each lane; _bits: `count` bits from bit `from` on; vrs_words: the uint16 numbers at p
+ * vrs_step     adds up products of codes and of q: on x86 of unsigned codes, in 16 bits, which must hold them,
+ *              or in 32 by VNNI (extra); on Arm of signed ones in 32, by dot products if extra
+ * vrs_scaled   total + sums of vrs_step times a scale; vrs_one: the scale 1
+ * vrw          scales, two to a lane, as words: vrw_even and vrw_odd widen bytes 0 and 2, 1 and 3; vrw_low and
+ *              vrw_high make one of the two what vrs_scaled takes; vrs_dot adds the products of both with two
+ *              words */
 #if defined(OXI_X86) && VF > 1
 #define OXI_REPACKED 1
 #if VF == 16
@@ -21371,8 +21528,14 @@ typedef __m256i OXI_ISA(vr);
 typedef __m128i OXI_ISA(vr);
 #endif
 typedef OXI_ISA(vr) OXI_ISA(vrs);
+#define OXI_ROW_LESS 128
+#if defined(OXI_VNNI) && (VF == 16 || OXI_ISA(FMA))
+#define OXI_WIDE_ROWS 1
+#endif
 #elif VF == 4
 #define OXI_REPACKED 1
+#define OXI_ROW_LESS 0
+#define OXI_WIDE_ROWS 1
 #define OXI_ROWS 4
 typedef uint8x16_t OXI_ISA(vr);
 typedef int32x4_t OXI_ISA(vrs);
@@ -21380,7 +21543,7 @@ typedef int32x4_t OXI_ISA(vrs);
 
 #ifdef OXI_REPACKED
 #define OXI_UNROLL _Pragma("GCC unroll 8")
-#define OXI_UNROLL_32 _Pragma("GCC unroll 32")
+#define OXI_UNROLL_4 _Pragma("GCC unroll 4")
 #define vr OXI_ISA(vr)
 #define vrs OXI_ISA(vrs)
 #define vr_load OXI_ISA(vr_load)
@@ -21390,9 +21553,12 @@ typedef int32x4_t OXI_ISA(vrs);
 #define vr_and OXI_ISA(vr_and)
 #define vr_or OXI_ISA(vr_or)
 #define vr_sub OXI_ISA(vr_sub)
+#define vr_look_up OXI_ISA(vr_look_up)
 #define vr_right OXI_ISA(vr_right)
 #define vr_left OXI_ISA(vr_left)
 #define vrs_number OXI_ISA(vrs_number)
+#define vrs_bits OXI_ISA(vrs_bits)
+#define vrs_words OXI_ISA(vrs_words)
 #define vrs_zero OXI_ISA(vrs_zero)
 #define vrs_load OXI_ISA(vrs_load)
 #define vrs_store OXI_ISA(vrs_store)
@@ -21440,17 +21606,48 @@ OXI_INLINE vr vr_spread(const void *p) {
 OXI_INLINE vr vr_and(vr a, vr b) { return OXI_R_WHOLE(and)(a, b); }
 OXI_INLINE vr vr_or(vr a, vr b) { return OXI_R_WHOLE(or)(a, b); }
 OXI_INLINE vr vr_sub(vr a, vr b) { return OXI_R(sub_epi8)(a, b); }
+OXI_INLINE vr vr_look_up(const uint8_t *table, vr a) {
+    __m128i numbers = _mm_loadu_si128((const __m128i *)(const void *)table);
+#if VF == 16
+    return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(numbers), a);
+#elif OXI_ISA(FMA)
+    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(numbers), a);
+#elif VF == 8
+    return _mm_shuffle_epi8(numbers, a);
+#else
+    __asm__("pshufb %1, %0" : "+x"(numbers) : "x"(a));
+    return numbers;
+#endif
+}
 OXI_INLINE vr vr_right(vr a, int count) { return OXI_R(srli_epi16)(a, count); }
 OXI_INLINE vr vr_left(vr a, int count) { return OXI_R(slli_epi16)(a, count); }
 OXI_INLINE vrs vrs_number(vr a, int i, bool is_signed) {
     a = OXI_R(slli_epi32)(a, 24 - 8 * i);
     return is_signed ? OXI_R(srai_epi32)(a, 24) : OXI_R(srli_epi32)(a, 24);
 }
+OXI_INLINE vrs vrs_bits(vrs a, int from, int count) {
+    return vr_and(OXI_R(srl_epi32)(a, _mm_cvtsi32_si128(from)), OXI_R(set1_epi32)((1 << count) - 1));
+}
+OXI_INLINE vrs vrs_words(const uint8_t *p) {
+#if VF == 16
+    return _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)p));
+#elif OXI_ISA(FMA)
+    return _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(const void *)p));
+#else
+    return _mm_unpacklo_epi16(_mm_loadl_epi64((const __m128i *)(const void *)p), _mm_setzero_si128());
+#endif
+}
 OXI_INLINE vrs vrs_zero(void) { return OXI_R_WHOLE(setzero)(); }
 OXI_INLINE vrs vrs_load(const int32_t *p) { return vr_load(p); }
 OXI_INLINE void vrs_store(int32_t *p, vrs a) { vr_store(p, a); }
 OXI_INLINE vrs vrs_one(void) { return OXI_R(set1_epi16)(1); }
 OXI_INLINE vrs vrs_step(vrs sums, vr codes, vr x, int extra) {
+#ifdef OXI_VNNI
+    if (extra) {
+        OXI_VNNI("vpdpbusd", sums, codes, x);
+        return sums;
+    }
+#endif
     (void)extra;
 #if VF == 4
     __asm__("pmaddubsw %1, %0" : "+x"(codes) : "x"(x));
@@ -21485,6 +21682,7 @@ OXI_INLINE vr vr_spread(const void *p) {
 OXI_INLINE vr vr_and(vr a, vr b) { return vandq_u8(a, b); }
 OXI_INLINE vr vr_or(vr a, vr b) { return vorrq_u8(a, b); }
 OXI_INLINE vr vr_sub(vr a, vr b) { return vsubq_u8(a, b); }
+OXI_INLINE vr vr_look_up(const uint8_t *table, vr a) { return vqtbl1q_u8(vld1q_u8(table), a); }
 OXI_INLINE vr vr_left(vr a, int count) { return vshlq_u8(a, vdupq_n_s8((int8_t)count)); }
 OXI_INLINE vr vr_right(vr a, int count) { return vr_left(a, -count); }
 OXI_INLINE vrs vrs_number(vr a, int i, bool is_signed) {
@@ -21492,15 +21690,24 @@ OXI_INLINE vrs vrs_number(vr a, int i, bool is_signed) {
     return is_signed ? vshrq_n_s32(vreinterpretq_s32_u32(high), 24)
                      : vreinterpretq_s32_u32(vshrq_n_u32(high, 24));
 }
+OXI_INLINE vrs vrs_bits(vrs a, int from, int count) {
+    uint32x4_t moved = vshlq_u32(vreinterpretq_u32_s32(a), vdupq_n_s32(-from));
+    return vreinterpretq_s32_u32(vandq_u32(moved, vdupq_n_u32((1u << count) - 1)));
+}
+OXI_INLINE vrs vrs_words(const uint8_t *p) {
+    uint16_t words[4];
+    memcpy(words, p, sizeof words);
+    return vreinterpretq_s32_u32(vmovl_u16(vld1_u16(words)));
+}
 OXI_INLINE vrs vrs_zero(void) { return vdupq_n_s32(0); }
 OXI_INLINE vrs vrs_load(const int32_t *p) { return vld1q_s32(p); }
 OXI_INLINE void vrs_store(int32_t *p, vrs a) { vst1q_s32(p, a); }
 OXI_INLINE vrs vrs_one(void) { return vdupq_n_s32(1); }
-/* extra: by the dot product instruction. */
 OXI_INLINE vrs vrs_step(vrs sums, vr codes, vr x, int extra) {
     int8x16_t c = vreinterpretq_s8_u8(codes), q = vreinterpretq_s8_u8(x);
     if (extra) return OXI_ISA(vb_dot)(sums, c, q);
-    int16x8_t low = vmull_s8(vget_low_s8(c), vget_low_s8(q)), high = vmull_s8(vget_high_s8(c), vget_high_s8(q));
+    int16x8_t low = vmull_s8(vget_low_s8(c), vget_low_s8(q));
+    int16x8_t high = vmull_s8(vget_high_s8(c), vget_high_s8(q));
     return vpadalq_s16(sums, vpaddq_s16(low, high));
 }
 OXI_INLINE vrs vrs_scaled(vrs total, vrs sums, vrs scale) { return vmlaq_s32(total, sums, scale); }
@@ -21509,7 +21716,8 @@ OXI_INLINE int16x8_t OXI_ISA(vrs_spread_words)(const int16_t *two) {
 }
 OXI_INLINE vrs vrs_dot(vrs total, vrs a, const int16_t *two) {
     int16x8_t b = OXI_ISA(vrs_spread_words)(two), w = vreinterpretq_s16_s32(a);
-    int32x4_t low = vmull_s16(vget_low_s16(w), vget_low_s16(b)), high = vmull_s16(vget_high_s16(w), vget_high_s16(b));
+    int32x4_t low = vmull_s16(vget_low_s16(w), vget_low_s16(b));
+    int32x4_t high = vmull_s16(vget_high_s16(w), vget_high_s16(b));
     return vaddq_s32(total, vpaddq_s32(low, high));
 }
 OXI_INLINE vrs vrw_odd(vr a, bool is_signed) {
@@ -21529,7 +21737,9 @@ OXI_INLINE vrf vrf_of(vrs a) { return vcvtq_f32_s32(a); }
 #endif
 
 enum { OXI_ISA(row_vectors) = OXI_REPACKED_ROWS / OXI_ROWS };
-typedef struct OXI_ISA(row_numbers) { vrf v[OXI_REPACKED_ROWS / OXI_ROWS]; } OXI_ISA(row_numbers);
+typedef struct OXI_ISA(row_numbers) {
+    vrf v[OXI_REPACKED_ROWS / OXI_ROWS];
+} OXI_ISA(row_numbers);
 
 OXI_INLINE OXI_ISA(row_numbers) OXI_ISA(row_load)(const float *p) {
     OXI_ISA(row_numbers) r;
@@ -21570,35 +21780,48 @@ OXI_INLINE vr OXI_ISA(row_nibbles)(vr a, bool high) {
 OXI_INLINE vr OXI_ISA(row_sixteens)(vr a, int from) {
     return vr_and(from < 4 ? vr_left(a, 4 - from) : vr_right(a, from - 4), vr_bytes(16));
 }
-/* Codes of numbers 4 step, ... of part `part` of a block, with the offset of their type: all steps of types of
- * 32 numbers, sixteen of types with scales for 32, 32 of q6_k. */
-OXI_INLINE vr OXI_ISA(row_codes)(ox_dtype dtype, const uint8_t *p, int part, int step, int v) {
-    bool high = dtype == OX_Q4_K || dtype == OX_Q5_K ? step >= 8 : step >= 4;
-    int four = step & (dtype == OX_Q4_K || dtype == OX_Q5_K ? 7 : 3);
+/* A block has parts of 32 numbers, 64 of q4_k and q5_k, 128 of q6_k; a part two groups, of q6_k four, whose
+ * numbers are four times `four` fours. The codes of one of these, with the offset of their type. */
+OXI_INLINE vr OXI_ISA(row_codes)(ox_dtype dtype, const uint8_t *p, int part, int group, int four, int v) {
+    const uint8_t *iq4 = OXI_ROW_LESS ? oxi_table_iq4_plus_128 : (const uint8_t *)oxi_table_iq4;
+    vr a, b;
     switch (dtype) {
-    case OX_Q4_0: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 2, four, v), high);
-    case OX_Q4_1: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 4, four, v), high);
+    case OX_Q8_0:
+        a = OXI_ISA(four_of_rows)(p, 2 + 16 * group, four, v);
+        return vr_sub(a, vr_bytes(OXI_ROW_LESS)); /* modulo 256 it is as well added */
+    case OX_IQ4_NL:
+        return vr_look_up(iq4, OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 2, four, v), group > 0));
+    case OX_IQ4_XS:
+        a = OXI_ISA(four_of_rows)(p, 8 + 16 * part, four, v);
+        return vr_look_up(iq4, OXI_ISA(row_nibbles)(a, group > 0));
+    case OX_MXFP4:
+        a = OXI_ISA(four_of_rows)(p, 1, four, v);
+        return vr_look_up(oxi_table_e2m1_plus_12, OXI_ISA(row_nibbles)(a, group > 0));
+    case OX_Q4_0: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 2, four, v), group > 0);
+    case OX_Q4_1: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 4, four, v), group > 0);
     case OX_Q5_0:
-        return vr_or(OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 6, four, v), high),
-                     OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 2, 0, v), step));
+        a = OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 6, four, v), group > 0);
+        return vr_or(a, OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 2, 0, v), 4 * group + four));
     case OX_Q5_1:
-        return vr_or(OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 8, four, v), high),
-                     OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 4, 0, v), step));
-    case OX_Q4_K: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 16 + 32 * part, four, v), high);
+        a = OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 8, four, v), group > 0);
+        return vr_or(a, OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 4, 0, v), 4 * group + four));
+    case OX_Q4_K: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 16 + 32 * part, four, v), group > 0);
     case OX_Q5_K:
-        return vr_or(OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 48 + 32 * part, four, v), high),
-                     OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 16, four, v), 2 * part + high));
-    default: break;
+        a = OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 48 + 32 * part, four, v), group > 0);
+        b = vr_right(OXI_ISA(four_of_rows)(p, 16, four, v), 2 * part);
+        return vr_or(a, OXI_ISA(row_sixteens)(b, group));
+    default: /* q6_k */
+        a = OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 64 * part + 32 * (group & 1), four, v), group >= 2);
+        b = OXI_ISA(four_of_rows)(p, 128 + 32 * part, four, v);
+        b = group < 2 ? vr_left(b, 4 - 2 * group) : vr_right(b, 2 * group - 4);
+        return vr_or(a, vr_and(b, vr_bytes(48)));
     }
-    int group = step / 8; /* of q6_k */
-    vr low = OXI_ISA(four_of_rows)(p, 64 * part + 32 * (group & 1), step & 7, v);
-    vr two = OXI_ISA(four_of_rows)(p, 128 + 32 * part, step & 7, v);
-    two = group < 2 ? vr_left(two, 4 - 2 * group) : vr_right(two, 2 * group - 4);
-    return vr_or(OXI_ISA(row_nibbles)(low, group >= 2), vr_and(two, vr_bytes(48)));
 }
 
 /* Scales and minima of q4_k and q5_k, six bits each: four in the bytes of a lane. */
-typedef struct OXI_ISA(row_scales) { vr scale[2], least[2]; } OXI_ISA(row_scales);
+typedef struct OXI_ISA(row_scales) {
+    vr scale[2], least[2];
+} OXI_ISA(row_scales);
 OXI_INLINE OXI_ISA(row_scales) OXI_ISA(row_scales_k)(const uint8_t *p, int v) {
     OXI_ISA(row_scales) r;
     vr a = OXI_ISA(four_of_rows)(p, 4, 0, v), b = OXI_ISA(four_of_rows)(p, 4, 1, v),
@@ -21609,6 +21832,41 @@ OXI_INLINE OXI_ISA(row_scales) OXI_ISA(row_scales_k)(const uint8_t *p, int v) {
     r.scale[1] = vr_or(vr_and(c, low), vr_and(vr_right(a, 2), high));
     r.least[1] = vr_or(vr_and(vr_right(c, 4), low), vr_and(vr_right(b, 2), high));
     return r;
+}
+
+/* The scales of types that have one for 32 numbers. */
+OXI_INLINE OXI_ISA(row_numbers) OXI_ISA(row_factors)(ox_dtype dtype, const uint8_t *p) {
+    float all[OXI_REPACKED_ROWS];
+    if (dtype != OX_MXFP4) return OXI_ISA(row_halves)(p);
+    OXI_ISA(powers_8)(p, 1, all);
+    OXI_ISA(powers_8)(p + 8, 1, all + 8);
+    return OXI_ISA(row_load)(all);
+}
+
+/* The scales of group `group` of a block, and what is taken from numbers (less an offset of codes). */
+OXI_INLINE vrf OXI_ISA(row_group_scale)(ox_dtype dtype, const uint8_t *p, const OXI_ISA(row_numbers) *d,
+                                        const OXI_ISA(row_numbers) *least, int group, int v, vrf *taken) {
+    *taken = vrf_zero();
+    if (dtype == OX_Q6_K) {
+        vrs scale = vrs_number(OXI_ISA(four_of_rows)(p, 192, group / 4, v), group % 4, true);
+        return vrf_mul(d->v[v], vrf_of(scale));
+    }
+    if (dtype == OX_IQ4_XS) { /* four bits and, elsewhere, two */
+        const void *four = p + OXI_REPACKED_ROWS * 4 + 4 * OXI_ROWS * v;
+        vrs low = vrs_bits(vrs_load((const int32_t *)four), 4 * group, 4);
+        vrs high = vrs_bits(vrs_words(p + 2 * OXI_REPACKED_ROWS + 2 * OXI_ROWS * v), 2 * group, 2);
+        vrf scale = vrf_fma(vrf_of(high), vrf_set1(16), vrf_of(low));
+        return vrf_mul(d->v[v], vrf_fma(scale, vrf_set1(1), vrf_set1(-32)));
+    }
+    if (dtype == OX_Q4_K || dtype == OX_Q5_K) {
+        OXI_ISA(row_scales) scales = OXI_ISA(row_scales_k)(p, v);
+        vr scale = group < 4 ? scales.scale[0] : scales.scale[1];
+        vr four = group < 4 ? scales.least[0] : scales.least[1];
+        *taken = vrf_mul(least->v[v], vrf_of(vrs_number(four, group % 4, false)));
+        return vrf_mul(d->v[v], vrf_of(vrs_number(scale, group % 4, false)));
+    }
+    if (dtype == OX_Q4_1 || dtype == OX_Q5_1) *taken = vrf_mul(least->v[v], vrf_set1(-1));
+    return d->v[v];
 }
 
 /* ---- rows against activations -----------------------------------------------------------------------------
@@ -21625,8 +21883,9 @@ OXI_INLINE void OXI_ISA(prefetch_rows)(const uint8_t *p, int bytes, int turn) {
 OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, const uint8_t *p, const oxi_q8 *x, float *out,
                                      int offset, int least, int at_once, int extra) {
     OXI_ISA(row_numbers) sum = OXI_ISA(row_load)(out);
-    for (int b = 0; b < 8; b++, p += OXI_REPACKED_ROWS * bytes) {
+    for (int b = 0; b < 8; b++) {
         const int8_t *q = x->q + 32 * b;
+        int part = dtype == OX_IQ4_XS ? b : 0;
         vrf scale = vrf_set1(x->scale[b]), taken = vrf_set1((float)-offset * x->sum[b]);
         vrs sums[OXI_ISA(row_vectors)], total[OXI_ISA(row_vectors)];
         OXI_UNROLL
@@ -21637,55 +21896,34 @@ OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, const uint8_t *p
             OXI_UNROLL
             for (int i = 2 * half; i < 2 * half + 2; i++) {
                 vr low = vr_spread(q + 4 * i), high = vr_spread(q + 16 + 4 * i);
-                OXI_ISA(prefetch_rows)(p, bytes, i);
+                OXI_ISA(prefetch_rows)(p, bytes, 4 * part + i);
                 OXI_UNROLL
                 for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, 0, i, v), low, extra);
-                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, 0, i + 4, v), high, extra);
+                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, part, 0, i, v), low, extra);
+                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, part, 1, i, v), high, extra);
                 }
             }
             OXI_UNROLL
             for (int v = 0; v < OXI_ISA(row_vectors); v++)
                 if (half == 1 || at_once < 8)
-                    total[v] = vrs_scaled(half == 1 && at_once < 8 ? total[v] : vrs_zero(), sums[v], vrs_one());
+                    total[v] =
+                        vrs_scaled(half == 1 && at_once < 8 ? total[v] : vrs_zero(), sums[v], vrs_one());
         }
-        OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p);
         OXI_UNROLL
         for (int v = 0; v < OXI_ISA(row_vectors); v++)
-            sum.v[v] = vrf_fma(d.v[v], vrf_fma(vrf_of(total[v]), scale, taken), sum.v[v]);
-        if (!least) continue;
-        d = OXI_ISA(row_halves)(p + OXI_REPACKED_ROWS * least);
-        OXI_UNROLL
-        for (int v = 0; v < OXI_ISA(row_vectors); v++)
-            sum.v[v] = vrf_fma(d.v[v], vrf_set1(x->sum[b]), sum.v[v]);
-    }
-    OXI_ISA(row_store)(out, sum);
-}
-
-/* 64 numbers of q4_k or q5_k. kept: scales of groups of 32. */
-OXI_INLINE void OXI_ISA(rows_part_k)(ox_dtype dtype, int bytes, const uint8_t *p, int part, const int8_t *q,
-                                     int32_t kept[][OXI_REPACKED_ROWS], vrs *total, int at_once, int extra) {
-    OXI_UNROLL
-    for (int first = 0; first < 8; first += at_once) {
-        vrs a[OXI_ISA(row_vectors)], b[OXI_ISA(row_vectors)];
-        OXI_UNROLL
-        for (int v = 0; v < OXI_ISA(row_vectors); v++) a[v] = b[v] = vrs_zero();
-        OXI_UNROLL
-        for (int i = first; i < first + at_once; i++) {
-            vr low = vr_spread(q + 64 * part + 4 * i), high = vr_spread(q + 64 * part + 32 + 4 * i);
-            OXI_ISA(prefetch_rows)(p, bytes, 8 * part + i);
-            OXI_UNROLL
-            for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                a[v] = vrs_step(a[v], OXI_ISA(row_codes)(dtype, p, part, i, v), low, extra);
-                b[v] = vrs_step(b[v], OXI_ISA(row_codes)(dtype, p, part, i + 8, v), high, extra);
-            }
-        }
+            if (OXI_ROW_LESS && extra) total[v] = sums[v];
+        OXI_ISA(row_numbers) d = OXI_ISA(row_factors)(dtype, p), more = d;
+        if (least) more = OXI_ISA(row_halves)(p + OXI_REPACKED_ROWS * least);
         OXI_UNROLL
         for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-            total[v] = vrs_scaled(total[v], a[v], vrs_load(kept[2 * part] + OXI_ROWS * v));
-            total[v] = vrs_scaled(total[v], b[v], vrs_load(kept[2 * part + 1] + OXI_ROWS * v));
+            vrf none, factor = dtype == OX_IQ4_XS ? OXI_ISA(row_group_scale)(dtype, p, &d, &d, b, v, &none)
+                                                  : d.v[v];
+            sum.v[v] = vrf_fma(factor, vrf_fma(vrf_of(total[v]), scale, taken), sum.v[v]);
+            if (least) sum.v[v] = vrf_fma(more.v[v], vrf_set1(x->sum[b]), sum.v[v]);
         }
+        if (dtype != OX_IQ4_XS) p += OXI_REPACKED_ROWS * bytes;
     }
+    OXI_ISA(row_store)(out, sum);
 }
 
 /* q4_k and q5_k: floats are met once a block. */
@@ -21713,14 +21951,28 @@ OXI_INLINE void OXI_ISA(rows_dot_k)(ox_dtype dtype, int bytes, const uint8_t *p,
         sum.v[v] = vrf_fma(vrf_mul(dmin.v[v], less), vrf_of(taken), sum.v[v]);
         total[v] = vrs_zero();
     }
-    if (dtype == OX_Q4_K) {
-        for (int part = 0; part < 4; part++)
-            OXI_ISA(rows_part_k)(dtype, bytes, p, part, x->q, kept, total, at_once, extra);
-    } else { /* each part has bits of its own */
-        OXI_ISA(rows_part_k)(dtype, bytes, p, 0, x->q, kept, total, at_once, extra);
-        OXI_ISA(rows_part_k)(dtype, bytes, p, 1, x->q, kept, total, at_once, extra);
-        OXI_ISA(rows_part_k)(dtype, bytes, p, 2, x->q, kept, total, at_once, extra);
-        OXI_ISA(rows_part_k)(dtype, bytes, p, 3, x->q, kept, total, at_once, extra);
+    for (int at = 0; at < 32; at += at_once) { /* of steps, eight of a part */
+        int part = at / 8, first = at_once == 8 ? 0 : at % 8;
+        const uint8_t *fours = p + OXI_REPACKED_ROWS * 4 * first;
+        const int8_t *q = x->q + 64 * part + 4 * first;
+        vrs a[OXI_ISA(row_vectors)], b[OXI_ISA(row_vectors)];
+        OXI_UNROLL
+        for (int v = 0; v < OXI_ISA(row_vectors); v++) a[v] = b[v] = vrs_zero();
+        OXI_UNROLL
+        for (int i = 0; i < at_once; i++) {
+            vr low = vr_spread(q + 4 * i), high = vr_spread(q + 32 + 4 * i);
+            OXI_ISA(prefetch_rows)(p, bytes, at + i);
+            OXI_UNROLL
+            for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+                a[v] = vrs_step(a[v], OXI_ISA(row_codes)(dtype, fours, part, 0, i, v), low, extra);
+                b[v] = vrs_step(b[v], OXI_ISA(row_codes)(dtype, fours, part, 1, i, v), high, extra);
+            }
+        }
+        OXI_UNROLL
+        for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+            total[v] = vrs_scaled(total[v], a[v], vrs_load(kept[2 * part] + OXI_ROWS * v));
+            total[v] = vrs_scaled(total[v], b[v], vrs_load(kept[2 * part + 1] + OXI_ROWS * v));
+        }
     }
     OXI_UNROLL
     for (int v = 0; v < OXI_ISA(row_vectors); v++)
@@ -21758,19 +22010,21 @@ OXI_INLINE void OXI_ISA(rows_dot_q6_k)(const uint8_t *p, const oxi_q8 *x, float 
             for (int v = 0; v < OXI_ISA(row_vectors); v++) total[v] = vrs_zero();
             OXI_UNROLL
             for (int pair = 0; pair < 8; pair++) {
-                int group = pair / 2, step = 8 * group + 4 * half + 2 * (pair % 2);
-                const int8_t *q = x->q + 128 * part + 4 * step;
+                int group = pair / 2, four = 4 * half + 2 * (pair % 2);
+                const int8_t *q = x->q + 128 * part + 32 * group + 4 * four;
                 vr first = vr_spread(q), second = vr_spread(q + 4);
                 OXI_ISA(prefetch_rows)(p, bytes, 16 * part + 8 * half + pair);
                 OXI_UNROLL
                 for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                    vrs sums = vrs_step(vrs_zero(), OXI_ISA(row_codes)(OX_Q6_K, p, part, step, v), first, extra);
-                    sums = vrs_step(sums, OXI_ISA(row_codes)(OX_Q6_K, p, part, step + 1, v), second, extra);
+                    vr a = OXI_ISA(row_codes)(OX_Q6_K, p, part, group, four, v);
+                    vr b = OXI_ISA(row_codes)(OX_Q6_K, p, part, group, four + 1, v);
+                    vrs sums = vrs_step(vrs_step(vrs_zero(), a, first, extra), b, second, extra);
                     total[v] = vrs_scaled(total[v], sums, vrs_load(kept[2 * group + half] + OXI_ROWS * v));
                 }
             }
             OXI_UNROLL
-            for (int v = 0; v < OXI_ISA(row_vectors); v++) sum.v[v] = vrf_fma(d.v[v], vrf_of(total[v]), sum.v[v]);
+            for (int v = 0; v < OXI_ISA(row_vectors); v++)
+                sum.v[v] = vrf_fma(d.v[v], vrf_of(total[v]), sum.v[v]);
         }
     }
     OXI_ISA(row_store)(out, sum);
@@ -21778,7 +22032,9 @@ OXI_INLINE void OXI_ISA(rows_dot_q6_k)(const uint8_t *p, const oxi_q8 *x, float 
 
 /* Name, dtype, offset of codes, where least numbers are, steps at once. */
 #define OXI_EACH_REPACKED_32(X) \
-    X(q4_0, OX_Q4_0, 8, 0, 8) X(q4_1, OX_Q4_1, 0, 2, 8) X(q5_0, OX_Q5_0, 16, 0, 4) X(q5_1, OX_Q5_1, 0, 2, 4)
+    X(q4_0, OX_Q4_0, 8, 0, 8) X(q4_1, OX_Q4_1, 0, 2, 8) X(q5_0, OX_Q5_0, 16, 0, 4) X(q5_1, OX_Q5_1, 0, 2, 4) \
+    X(mxfp4, OX_MXFP4, 12, 0, 4) X(q8_0, OX_Q8_0, OXI_ROW_LESS, 0, 8) \
+    X(iq4_nl, OX_IQ4_NL, OXI_ROW_LESS, 0, 8) X(iq4_xs, OX_IQ4_XS, OXI_ROW_LESS, 0, 8)
 
 #define OXI_X(name, dtype, offset, least, at_once) \
 OXI_INLINE void OXI_ISA(rows_dot_##name)(const uint8_t *p, const oxi_q8 *x, float *out, int extra) { \
@@ -21793,126 +22049,140 @@ OXI_INLINE void OXI_ISA(rows_dot_q5_k)(const uint8_t *p, const oxi_q8 *x, float 
     OXI_ISA(rows_dot_k)(OX_Q5_K, OXI_BYTES_OX_Q5_K, p, x, out, 4, extra);
 }
 
-/* ---- as panels of codes ----------------------------------------------------------------------------------- */
+/* ---- as panels of codes -------------------------------------------------------------------------------- */
 
-/* The scales of group `group` of a block, and what is taken from numbers (less an offset of codes). */
-OXI_INLINE vrf OXI_ISA(row_group_scale)(ox_dtype dtype, const uint8_t *p, const OXI_ISA(row_numbers) *d,
-                                        const OXI_ISA(row_numbers) *least, int group, int v, vrf *taken) {
-    *taken = vrf_zero();
-    if (dtype == OX_Q6_K) {
-        vrs scale = vrs_number(OXI_ISA(four_of_rows)(p, 192, group / 4, v), group % 4, true);
-        return vrf_mul(d->v[v], vrf_of(scale));
-    }
-    if (dtype == OX_Q4_K || dtype == OX_Q5_K) {
-        OXI_ISA(row_scales) scales = OXI_ISA(row_scales_k)(p, v);
-        vr scale = group < 4 ? scales.scale[0] : scales.scale[1];
-        vr four = group < 4 ? scales.least[0] : scales.least[1];
-        *taken = vrf_mul(least->v[v], vrf_of(vrs_number(four, group % 4, false)));
-        return vrf_mul(d->v[v], vrf_of(vrs_number(scale, group % 4, false)));
-    }
-    if (dtype == OX_Q4_1 || dtype == OX_Q5_1) *taken = vrf_mul(least->v[v], vrf_set1(-1));
-    return d->v[v];
-}
-
-/* n numbers of rows `first` to first + count as a panel of `width` lines. elements: of a block; steps: of a
- * part. */
-OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, int steps, int each, int offset,
-                                     int64_t n, const uint8_t *p, int first, int count, int64_t width,
-                                     bool is_signed, const oxi_code_panel *to) {
+/* n numbers of rows `first` to first + count as a panel of `width` lines. elements: of a block; a part has
+ * `groups` groups of `fours` fours; `each` numbers share a scale. */
+OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, int groups, int fours, int each,
+                                     int offset, int64_t n, const uint8_t *p, int first, int count,
+                                     int64_t width, bool is_signed, const oxi_code_panel *to) {
     char *code = (char *)to->codes;
     float *scale = to->scale, *extra = to->extra;
+    vr less = vr_bytes(is_signed ? offset : 0);
     for (; n > 0; n -= elements, p += OXI_REPACKED_ROWS * bytes) {
-        for (int part = 0; part < elements / (4 * steps); part++)
+        for (int part = 0; part < elements / (4 * groups * fours); part++)
             for (int i = 0; i < count; i += OXI_ROWS) {
-                int v = (first + i) / OXI_ROWS;
-                char *to_code = code + 4 * (width * part * steps + i);
-                OXI_UNROLL_32
-                for (int step = 0; step < steps; step++) {
-                    vr codes = OXI_ISA(row_codes)(dtype, p, part, step, v);
-                    if (is_signed && offset) codes = vr_sub(codes, vr_bytes(offset));
-                    vr_store(to_code + 4 * width * step, codes);
-                }
+                char *to_code = code + 4 * (width * part * groups * fours + i);
+                OXI_UNROLL_4
+                for (int group = 0; group < groups; group++)
+                    OXI_UNROLL_4
+                    for (int four = 0; four < fours; four++, to_code += 4 * width) {
+                        vr codes = OXI_ISA(row_codes)(dtype, p, part, group, four, (first + i) / OXI_ROWS);
+                        vr_store(to_code, vr_sub(codes, less));
+                    }
             }
         code += 4 * width * (elements / 4);
-        OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p + (dtype == OX_Q6_K ? OXI_REPACKED_ROWS * 208 : 0));
+        const uint8_t *factors = p + (dtype == OX_Q6_K ? OXI_REPACKED_ROWS * 208 : 0);
+        OXI_ISA(row_numbers) d = OXI_ISA(row_factors)(dtype, factors);
         OXI_ISA(row_numbers) least = OXI_ISA(row_halves)(p + 2 * OXI_REPACKED_ROWS);
         for (int group = 0; group < elements / each; group++, scale += width, extra += extra ? width : 0)
             for (int i = 0; i < count; i += OXI_ROWS) {
-                vrf taken, s = OXI_ISA(row_group_scale)(dtype, p, &d, &least, group, (first + i) / OXI_ROWS, &taken);
+                int v = (first + i) / OXI_ROWS;
+                vrf taken, s = OXI_ISA(row_group_scale)(dtype, p, &d, &least, group, v, &taken);
                 vrf_store(scale + i, s);
-                if (extra) vrf_store(extra + i, is_signed ? taken : vrf_fma(s, vrf_set1((float)offset), taken));
+                if (extra)
+                    vrf_store(extra + i, is_signed ? taken : vrf_fma(s, vrf_set1((float)offset), taken));
             }
     }
 }
-#if defined(OXI_X86) && OXI_ROWS == 4 /* q6_k is as fast as it lies */
-#define OXI_REPACKED_Q6_K(X)
+#if defined(OXI_X86) && OXI_ROWS == 4 /* they are as fast as they lie */
+#define OXI_REPACKED_MORE_BITS(X)
 #else
-#define OXI_REPACKED_Q6_K(X) X(q6_k, OX_Q6_K, 32, 16, 32)
+#define OXI_REPACKED_MORE_BITS(X) X(q5_k, OX_Q5_K, 2, 8, 32, 0) X(q6_k, OX_Q6_K, 4, 8, 16, 32)
 #endif
-/* name, dtype, steps of a part, numbers with a scale, offset of codes */
+/* Name, dtype, groups of a part, fours of a group, numbers with a scale, offset of codes. */
 #define OXI_REPACKED_TYPES(X) \
-    X(q4_0, OX_Q4_0, 8, 32, 8) X(q4_1, OX_Q4_1, 8, 32, 0) X(q5_0, OX_Q5_0, 8, 32, 16) X(q5_1, OX_Q5_1, 8, 32, 0) \
-    X(q4_k, OX_Q4_K, 16, 32, 0) X(q5_k, OX_Q5_K, 16, 32, 0) OXI_REPACKED_Q6_K(X)
-#define OXI_X(name, dtype, steps, each, offset) \
-OXI_KERNEL void OXI_ISA(unpack_rows_##name)(int64_t n, const void *rows, int first, int count, int64_t width, \
-                                            bool is_signed, const oxi_code_panel *to) { \
-    OXI_ISA(rows_unpack)(dtype, OXI_ELEMENTS_##dtype, OXI_BYTES_##dtype, steps, each, offset, n, \
+    X(q4_0, OX_Q4_0, 2, 4, 32, 8) X(q4_1, OX_Q4_1, 2, 4, 32, 0) X(q5_0, OX_Q5_0, 2, 4, 32, 16) \
+    X(q5_1, OX_Q5_1, 2, 4, 32, 0) X(mxfp4, OX_MXFP4, 2, 4, 32, 12) X(q4_k, OX_Q4_K, 2, 8, 32, 0) \
+    OXI_REPACKED_MORE_BITS(X)
+/* Codes of eight bits: where an instruction multiplies bytes whose sums pass 16 bits. */
+#ifdef OXI_WIDE_ROWS
+#define OXI_REPACKED_WIDE_TYPES(X) \
+    X(q8_0, OX_Q8_0, 2, 4, 32, OXI_ROW_LESS) X(iq4_nl, OX_IQ4_NL, 2, 4, 32, OXI_ROW_LESS) \
+    X(iq4_xs, OX_IQ4_XS, 2, 4, 32, OXI_ROW_LESS)
+#else
+#define OXI_REPACKED_WIDE_TYPES(X)
+#endif
+
+#define OXI_X(name, dtype, groups, fours, each, offset) \
+OXI_KERNEL void OXI_ISA(unpack_rows_##name)(int64_t n, const void *rows, int first, int count, \
+                                            int64_t width, bool is_signed, const oxi_code_panel *to) { \
+    OXI_ISA(rows_unpack)(dtype, OXI_ELEMENTS_##dtype, OXI_BYTES_##dtype, groups, fours, each, offset, n, \
                          (const uint8_t *)rows, first, count, width, is_signed, to); \
-} \
-OXI_DOT_REPACKED(dot_repacked_##name, name, dtype, 0)
+}
+OXI_REPACKED_TYPES(OXI_X)
+OXI_REPACKED_WIDE_TYPES(OXI_X)
+#undef OXI_X
+
 /* Two groups at a time, 256 numbers of one and of the other: two streams that the processor follows apart. */
 #define OXI_DOT_REPACKED(kernel, name, dtype, extra) \
 OXI_KERNEL void OXI_ISA(kernel)(int64_t groups, int64_t group_bytes, int64_t n, const void *blocks, \
                                 const oxi_q8 *x, float *out) { \
     enum { bytes = OXI_REPACKED_ROWS * OXI_BYTES_##dtype * (256 / OXI_ELEMENTS_##dtype) }; \
-    const uint8_t *p = (const uint8_t *)blocks; \
     int64_t half = (groups + 1) / 2; \
     memset(out, 0, (size_t)(OXI_REPACKED_ROWS * groups) * sizeof *out); \
     for (int64_t i = 0; i < half; i++) \
         for (int64_t at = 0; at < n / 256; at++) \
-            for (int64_t j = i; j < groups; j += half) \
-                OXI_ISA(rows_dot_##name)(p + j * group_bytes + at * bytes, x + at, out + OXI_REPACKED_ROWS * j, \
-                                         extra); \
+            for (int64_t j = i; j < groups; j += half) { \
+                const uint8_t *p = (const uint8_t *)blocks + j * group_bytes + at * bytes; \
+                OXI_ISA(rows_dot_##name)(p, x + at, out + OXI_REPACKED_ROWS * j, extra); \
+            } \
 }
+#define OXI_X(name, dtype, groups, fours, each, offset) \
+    OXI_DOT_REPACKED(dot_repacked_##name, name, dtype, 0)
 OXI_REPACKED_TYPES(OXI_X)
-#undef OXI_X
 #if !defined(OXI_X86)
-#define OXI_X(name, dtype, steps, each, offset) OXI_DOT_REPACKED(dot_extra_repacked_##name, name, dtype, 1)
-OXI_REPACKED_TYPES(OXI_X)
-#undef OXI_X
+OXI_REPACKED_WIDE_TYPES(OXI_X)
 #endif
+#undef OXI_X
+#define OXI_X(name, dtype, groups, fours, each, offset) \
+    OXI_DOT_REPACKED(dot_extra_repacked_##name, name, dtype, 1)
+#if !defined(OXI_X86)
+OXI_REPACKED_TYPES(OXI_X)
+#endif
+OXI_REPACKED_WIDE_TYPES(OXI_X)
+#undef OXI_X
 #endif
 
 static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels *k) {
     (void)k;
 #ifdef OXI_REPACKED
-#if defined(OXI_X86) && VF == 4
-    if (!(oxi_cpu_info()->features & OXI_CPU_SSSE3)) return;
-#endif
-#define OXI_X(name, dtype, steps, each, offset) \
+    unsigned features = oxi_cpu_info()->features;
+#define OXI_X(name, dtype, groups, fours, each, offset) \
     k->dot_repacked[dtype] = OXI_ISA(dot_repacked_##name); \
     k->unpack_repacked[dtype] = OXI_ISA(unpack_rows_##name);
-    OXI_REPACKED_TYPES(OXI_X)
-#undef OXI_X
-#if !defined(OXI_X86)
-    if (!(oxi_cpu_info()->features & OXI_CPU_DOTPROD)) return;
-#define OXI_X(name, dtype, steps, each, offset) k->dot_repacked[dtype] = OXI_ISA(dot_extra_repacked_##name);
-    OXI_REPACKED_TYPES(OXI_X)
-#undef OXI_X
+#if defined(OXI_X86)
+    if (VF == 4 && !(features & OXI_CPU_SSSE3)) return;
+#else
+    OXI_REPACKED_WIDE_TYPES(OXI_X)
 #endif
+    OXI_REPACKED_TYPES(OXI_X)
+#undef OXI_X
+#define OXI_X(name, dtype, groups, fours, each, offset) \
+    k->dot_repacked[dtype] = OXI_ISA(dot_extra_repacked_##name); \
+    k->unpack_repacked[dtype] = OXI_ISA(unpack_rows_##name);
+#if defined(OXI_X86) && defined(OXI_WIDE_ROWS)
+    if (features & (VF == 16 ? OXI_CPU_AVX512_VNNI : OXI_CPU_AVX_VNNI)) { OXI_REPACKED_WIDE_TYPES(OXI_X) }
+#elif !defined(OXI_X86)
+    if (features & OXI_CPU_DOTPROD) { OXI_REPACKED_TYPES(OXI_X) OXI_REPACKED_WIDE_TYPES(OXI_X) }
+#endif
+#undef OXI_X
 #endif
 }
 
 #undef OXI_REPACKED
 #undef OXI_REPACKED_TYPES
-#undef OXI_REPACKED_Q6_K
+#undef OXI_REPACKED_MORE_BITS
+#undef OXI_REPACKED_WIDE_TYPES
+#undef OXI_ROW_LESS
+#undef OXI_WIDE_ROWS
 #undef OXI_EACH_REPACKED_32
 #undef OXI_DOT_REPACKED
 #undef OXI_ROWS
 #undef OXI_R
 #undef OXI_R_WHOLE
 #undef OXI_UNROLL
-#undef OXI_UNROLL_32
+#undef OXI_UNROLL_4
 #undef vr
 #undef vrs
 #undef vr_load
@@ -21945,6 +22215,9 @@ static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels *k) {
 #undef vrw_mul
 #undef vrw_low
 #undef vrw_high
+#undef vr_look_up
+#undef vrs_bits
+#undef vrs_words
 OXI_STRAIGHT_END
 /* >>cpu/kernels/codes.inc */
 /* Products of panels of int8 codes of one tier: OXI_CODE_ROWS rows of activations against 2 VQ rows of
@@ -24877,7 +25150,8 @@ OXI_KERNEL void OXI_ISA(round_bf16)(int64_t n, const float *x, uint16_t *out) {
 
 /* Byte j of 16 lanes times their scales, less extra. */
 #define OXI_CODES_TIMES(codes, j) \
-    _mm512_fmsub_ps(_mm512_cvtepi32_ps(_mm512_srai_epi32(_mm512_slli_epi32(codes, 24 - 8 * (j)), 24)), scale, extra)
+    _mm512_fmsub_ps(_mm512_cvtepi32_ps(_mm512_srai_epi32(_mm512_slli_epi32(codes, 24 - 8 * (j)), 24)), \
+                    scale, extra)
 #define OXI_CODES_PAIR(codes, j, to) { \
         __m512 low = OXI_CODES_TIMES(codes, j), high = OXI_CODES_TIMES(codes, (j) + 1); \
         __m512i both; \
@@ -24891,7 +25165,7 @@ OXI_KERNEL void OXI_ISA(pairs_of_codes)(int64_t n, int group, const oxi_code_pan
     uint16_t order[32];
     for (int i = 0; i < 32; i++) order[i] = (uint16_t)(i / 2 + i % 2 * 16);
     __m512i beside = _mm512_loadu_si512(order);
-    for (int64_t at = 0; at < n; at += group, scales += 32, extras += 32, code += group / 4 * 32, to += group / 2 * 32)
+    for (int64_t at = 0; at < n; at += group) {
         for (int half = 0; half < 32; half += 16) {
             __m512 scale = _mm512_loadu_ps(scales + half), extra = _mm512_loadu_ps(extras + half);
             for (int step = 0; step < group / 4; step++) {
@@ -24900,6 +25174,11 @@ OXI_KERNEL void OXI_ISA(pairs_of_codes)(int64_t n, int group, const oxi_code_pan
                 OXI_CODES_PAIR(codes, 2, to + 64 * step + 32 + half)
             }
         }
+        scales += 32;
+        extras += 32;
+        code += group / 4 * 32;
+        to += group / 2 * 32;
+    }
 }
 #undef OXI_CODES_TIMES
 #undef OXI_CODES_PAIR
@@ -26690,8 +26969,12 @@ OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, p + 2, extr
 OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
 #if defined(OXI_X86)
     uint64_t bytes = 0;
-    OXI_UNROLL
-    for (int i = 7; i >= 0; i--) bytes = bytes << 8 | p[i * step];
+    if (step == 1) {
+        memcpy(&bytes, p, 8);
+    } else {
+        OXI_UNROLL
+        for (int i = 7; i >= 0; i--) bytes = bytes << 8 | p[i * step];
+    }
     __m128i zero = _mm_setzero_si128(), e = _mm_sub_epi16(vw_bytes(bytes, false), _mm_set1_epi16(1));
     if (_mm_movemask_epi8(_mm_cmpgt_epi16(_mm_set1_epi16(1), e)) == 0) { /* no subnormal */
         e = _mm_slli_epi16(e, 7);
@@ -26994,7 +27277,8 @@ OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, oxi_q8 *
                     total = vf_add(total, vi_to_vf(codes));
                 }
                 halves[half] = vf_hsum(total);
-                out->total[2 * i + half] = out->crossed_total[oxi_crossed(2 * i + half)] = (int16_t)halves[half];
+                out->total[2 * i + half] = (int16_t)halves[half];
+                out->crossed_total[oxi_crossed(2 * i + half)] = (int16_t)halves[half];
             }
             out->ratio[i] = out->crossed_ratio[oxi_crossed(i)] = (int16_t)ratio;
             out->crossed_sum[oxi_crossed(i)] = (int16_t)(halves[0] + halves[1]);
@@ -27083,12 +27367,16 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
  * as panels of codes want them. Stamped by cpu/tiers.c; what reads f16 numbers and e8m0 is blocks.inc's. */
 
 /* ---- lanes ------------------------------------------------------------------------------------------------
- * vr: OXI_ROWS rows, four bytes each; vrs: as many int32; vrf: as many floats.
- * vr_spread: the four bytes at p in each lane. Shifts carry bits from byte to byte: a mask follows.
- * vrs_number: byte i of each lane. vrs_step adds up the products of unsigned codes and of q, on x86 in 16 bits,
- * which must hold them; vrs_scaled adds such sums times a scale to an int32. Scales are made two to a lane, as
- * words: vrw_even and vrw_odd widen bytes 0 and 2, 1 and 3; vrw_low and vrw_high make one of the two what
- * vrs_scaled takes; vrs_dot adds their products with two words, spread; vrs_one is a scale of 1. */
+ * vr: OXI_ROWS rows, four bytes each; vrs: as many int32; vrf: as many floats. OXI_ROW_LESS: what
+ * codes of eight bits are raised by; OXI_WIDE_ROWS: where types that have such are.
+ * vr_spread    the four bytes at p in each lane. Shifts carry bits from byte to byte: a mask follows
+ * vrs_number   byte i of each lane; _bits: `count` bits from bit `from` on; vrs_words: the uint16 numbers at p
+ * vrs_step     adds up products of codes and of q: on x86 of unsigned codes, in 16 bits, which must hold them,
+ *              or in 32 by VNNI (extra); on Arm of signed ones in 32, by dot products if extra
+ * vrs_scaled   total + sums of vrs_step times a scale; vrs_one: the scale 1
+ * vrw          scales, two to a lane, as words: vrw_even and vrw_odd widen bytes 0 and 2, 1 and 3; vrw_low and
+ *              vrw_high make one of the two what vrs_scaled takes; vrs_dot adds the products of both with two
+ *              words */
 #if defined(OXI_X86) && VF > 1
 #define OXI_REPACKED 1
 #if VF == 16
@@ -27108,8 +27396,14 @@ typedef __m256i OXI_ISA(vr);
 typedef __m128i OXI_ISA(vr);
 #endif
 typedef OXI_ISA(vr) OXI_ISA(vrs);
+#define OXI_ROW_LESS 128
+#if defined(OXI_VNNI) && (VF == 16 || OXI_ISA(FMA))
+#define OXI_WIDE_ROWS 1
+#endif
 #elif VF == 4
 #define OXI_REPACKED 1
+#define OXI_ROW_LESS 0
+#define OXI_WIDE_ROWS 1
 #define OXI_ROWS 4
 typedef uint8x16_t OXI_ISA(vr);
 typedef int32x4_t OXI_ISA(vrs);
@@ -27117,7 +27411,7 @@ typedef int32x4_t OXI_ISA(vrs);
 
 #ifdef OXI_REPACKED
 #define OXI_UNROLL _Pragma("GCC unroll 8")
-#define OXI_UNROLL_32 _Pragma("GCC unroll 32")
+#define OXI_UNROLL_4 _Pragma("GCC unroll 4")
 #define vr OXI_ISA(vr)
 #define vrs OXI_ISA(vrs)
 #define vr_load OXI_ISA(vr_load)
@@ -27127,9 +27421,12 @@ typedef int32x4_t OXI_ISA(vrs);
 #define vr_and OXI_ISA(vr_and)
 #define vr_or OXI_ISA(vr_or)
 #define vr_sub OXI_ISA(vr_sub)
+#define vr_look_up OXI_ISA(vr_look_up)
 #define vr_right OXI_ISA(vr_right)
 #define vr_left OXI_ISA(vr_left)
 #define vrs_number OXI_ISA(vrs_number)
+#define vrs_bits OXI_ISA(vrs_bits)
+#define vrs_words OXI_ISA(vrs_words)
 #define vrs_zero OXI_ISA(vrs_zero)
 #define vrs_load OXI_ISA(vrs_load)
 #define vrs_store OXI_ISA(vrs_store)
@@ -27177,17 +27474,48 @@ OXI_INLINE vr vr_spread(const void *p) {
 OXI_INLINE vr vr_and(vr a, vr b) { return OXI_R_WHOLE(and)(a, b); }
 OXI_INLINE vr vr_or(vr a, vr b) { return OXI_R_WHOLE(or)(a, b); }
 OXI_INLINE vr vr_sub(vr a, vr b) { return OXI_R(sub_epi8)(a, b); }
+OXI_INLINE vr vr_look_up(const uint8_t *table, vr a) {
+    __m128i numbers = _mm_loadu_si128((const __m128i *)(const void *)table);
+#if VF == 16
+    return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(numbers), a);
+#elif OXI_ISA(FMA)
+    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(numbers), a);
+#elif VF == 8
+    return _mm_shuffle_epi8(numbers, a);
+#else
+    __asm__("pshufb %1, %0" : "+x"(numbers) : "x"(a));
+    return numbers;
+#endif
+}
 OXI_INLINE vr vr_right(vr a, int count) { return OXI_R(srli_epi16)(a, count); }
 OXI_INLINE vr vr_left(vr a, int count) { return OXI_R(slli_epi16)(a, count); }
 OXI_INLINE vrs vrs_number(vr a, int i, bool is_signed) {
     a = OXI_R(slli_epi32)(a, 24 - 8 * i);
     return is_signed ? OXI_R(srai_epi32)(a, 24) : OXI_R(srli_epi32)(a, 24);
 }
+OXI_INLINE vrs vrs_bits(vrs a, int from, int count) {
+    return vr_and(OXI_R(srl_epi32)(a, _mm_cvtsi32_si128(from)), OXI_R(set1_epi32)((1 << count) - 1));
+}
+OXI_INLINE vrs vrs_words(const uint8_t *p) {
+#if VF == 16
+    return _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)p));
+#elif OXI_ISA(FMA)
+    return _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(const void *)p));
+#else
+    return _mm_unpacklo_epi16(_mm_loadl_epi64((const __m128i *)(const void *)p), _mm_setzero_si128());
+#endif
+}
 OXI_INLINE vrs vrs_zero(void) { return OXI_R_WHOLE(setzero)(); }
 OXI_INLINE vrs vrs_load(const int32_t *p) { return vr_load(p); }
 OXI_INLINE void vrs_store(int32_t *p, vrs a) { vr_store(p, a); }
 OXI_INLINE vrs vrs_one(void) { return OXI_R(set1_epi16)(1); }
 OXI_INLINE vrs vrs_step(vrs sums, vr codes, vr x, int extra) {
+#ifdef OXI_VNNI
+    if (extra) {
+        OXI_VNNI("vpdpbusd", sums, codes, x);
+        return sums;
+    }
+#endif
     (void)extra;
 #if VF == 4
     __asm__("pmaddubsw %1, %0" : "+x"(codes) : "x"(x));
@@ -27222,6 +27550,7 @@ OXI_INLINE vr vr_spread(const void *p) {
 OXI_INLINE vr vr_and(vr a, vr b) { return vandq_u8(a, b); }
 OXI_INLINE vr vr_or(vr a, vr b) { return vorrq_u8(a, b); }
 OXI_INLINE vr vr_sub(vr a, vr b) { return vsubq_u8(a, b); }
+OXI_INLINE vr vr_look_up(const uint8_t *table, vr a) { return vqtbl1q_u8(vld1q_u8(table), a); }
 OXI_INLINE vr vr_left(vr a, int count) { return vshlq_u8(a, vdupq_n_s8((int8_t)count)); }
 OXI_INLINE vr vr_right(vr a, int count) { return vr_left(a, -count); }
 OXI_INLINE vrs vrs_number(vr a, int i, bool is_signed) {
@@ -27229,15 +27558,24 @@ OXI_INLINE vrs vrs_number(vr a, int i, bool is_signed) {
     return is_signed ? vshrq_n_s32(vreinterpretq_s32_u32(high), 24)
                      : vreinterpretq_s32_u32(vshrq_n_u32(high, 24));
 }
+OXI_INLINE vrs vrs_bits(vrs a, int from, int count) {
+    uint32x4_t moved = vshlq_u32(vreinterpretq_u32_s32(a), vdupq_n_s32(-from));
+    return vreinterpretq_s32_u32(vandq_u32(moved, vdupq_n_u32((1u << count) - 1)));
+}
+OXI_INLINE vrs vrs_words(const uint8_t *p) {
+    uint16_t words[4];
+    memcpy(words, p, sizeof words);
+    return vreinterpretq_s32_u32(vmovl_u16(vld1_u16(words)));
+}
 OXI_INLINE vrs vrs_zero(void) { return vdupq_n_s32(0); }
 OXI_INLINE vrs vrs_load(const int32_t *p) { return vld1q_s32(p); }
 OXI_INLINE void vrs_store(int32_t *p, vrs a) { vst1q_s32(p, a); }
 OXI_INLINE vrs vrs_one(void) { return vdupq_n_s32(1); }
-/* extra: by the dot product instruction. */
 OXI_INLINE vrs vrs_step(vrs sums, vr codes, vr x, int extra) {
     int8x16_t c = vreinterpretq_s8_u8(codes), q = vreinterpretq_s8_u8(x);
     if (extra) return OXI_ISA(vb_dot)(sums, c, q);
-    int16x8_t low = vmull_s8(vget_low_s8(c), vget_low_s8(q)), high = vmull_s8(vget_high_s8(c), vget_high_s8(q));
+    int16x8_t low = vmull_s8(vget_low_s8(c), vget_low_s8(q));
+    int16x8_t high = vmull_s8(vget_high_s8(c), vget_high_s8(q));
     return vpadalq_s16(sums, vpaddq_s16(low, high));
 }
 OXI_INLINE vrs vrs_scaled(vrs total, vrs sums, vrs scale) { return vmlaq_s32(total, sums, scale); }
@@ -27246,7 +27584,8 @@ OXI_INLINE int16x8_t OXI_ISA(vrs_spread_words)(const int16_t *two) {
 }
 OXI_INLINE vrs vrs_dot(vrs total, vrs a, const int16_t *two) {
     int16x8_t b = OXI_ISA(vrs_spread_words)(two), w = vreinterpretq_s16_s32(a);
-    int32x4_t low = vmull_s16(vget_low_s16(w), vget_low_s16(b)), high = vmull_s16(vget_high_s16(w), vget_high_s16(b));
+    int32x4_t low = vmull_s16(vget_low_s16(w), vget_low_s16(b));
+    int32x4_t high = vmull_s16(vget_high_s16(w), vget_high_s16(b));
     return vaddq_s32(total, vpaddq_s32(low, high));
 }
 OXI_INLINE vrs vrw_odd(vr a, bool is_signed) {
@@ -27266,7 +27605,9 @@ OXI_INLINE vrf vrf_of(vrs a) { return vcvtq_f32_s32(a); }
 #endif
 
 enum { OXI_ISA(row_vectors) = OXI_REPACKED_ROWS / OXI_ROWS };
-typedef struct OXI_ISA(row_numbers) { vrf v[OXI_REPACKED_ROWS / OXI_ROWS]; } OXI_ISA(row_numbers);
+typedef struct OXI_ISA(row_numbers) {
+    vrf v[OXI_REPACKED_ROWS / OXI_ROWS];
+} OXI_ISA(row_numbers);
 
 OXI_INLINE OXI_ISA(row_numbers) OXI_ISA(row_load)(const float *p) {
     OXI_ISA(row_numbers) r;
@@ -27307,35 +27648,48 @@ OXI_INLINE vr OXI_ISA(row_nibbles)(vr a, bool high) {
 OXI_INLINE vr OXI_ISA(row_sixteens)(vr a, int from) {
     return vr_and(from < 4 ? vr_left(a, 4 - from) : vr_right(a, from - 4), vr_bytes(16));
 }
-/* Codes of numbers 4 step, ... of part `part` of a block, with the offset of their type: all steps of types of
- * 32 numbers, sixteen of types with scales for 32, 32 of q6_k. */
-OXI_INLINE vr OXI_ISA(row_codes)(ox_dtype dtype, const uint8_t *p, int part, int step, int v) {
-    bool high = dtype == OX_Q4_K || dtype == OX_Q5_K ? step >= 8 : step >= 4;
-    int four = step & (dtype == OX_Q4_K || dtype == OX_Q5_K ? 7 : 3);
+/* A block has parts of 32 numbers, 64 of q4_k and q5_k, 128 of q6_k; a part two groups, of q6_k four, whose
+ * numbers are four times `four` fours. The codes of one of these, with the offset of their type. */
+OXI_INLINE vr OXI_ISA(row_codes)(ox_dtype dtype, const uint8_t *p, int part, int group, int four, int v) {
+    const uint8_t *iq4 = OXI_ROW_LESS ? oxi_table_iq4_plus_128 : (const uint8_t *)oxi_table_iq4;
+    vr a, b;
     switch (dtype) {
-    case OX_Q4_0: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 2, four, v), high);
-    case OX_Q4_1: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 4, four, v), high);
+    case OX_Q8_0:
+        a = OXI_ISA(four_of_rows)(p, 2 + 16 * group, four, v);
+        return vr_sub(a, vr_bytes(OXI_ROW_LESS)); /* modulo 256 it is as well added */
+    case OX_IQ4_NL:
+        return vr_look_up(iq4, OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 2, four, v), group > 0));
+    case OX_IQ4_XS:
+        a = OXI_ISA(four_of_rows)(p, 8 + 16 * part, four, v);
+        return vr_look_up(iq4, OXI_ISA(row_nibbles)(a, group > 0));
+    case OX_MXFP4:
+        a = OXI_ISA(four_of_rows)(p, 1, four, v);
+        return vr_look_up(oxi_table_e2m1_plus_12, OXI_ISA(row_nibbles)(a, group > 0));
+    case OX_Q4_0: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 2, four, v), group > 0);
+    case OX_Q4_1: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 4, four, v), group > 0);
     case OX_Q5_0:
-        return vr_or(OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 6, four, v), high),
-                     OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 2, 0, v), step));
+        a = OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 6, four, v), group > 0);
+        return vr_or(a, OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 2, 0, v), 4 * group + four));
     case OX_Q5_1:
-        return vr_or(OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 8, four, v), high),
-                     OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 4, 0, v), step));
-    case OX_Q4_K: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 16 + 32 * part, four, v), high);
+        a = OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 8, four, v), group > 0);
+        return vr_or(a, OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 4, 0, v), 4 * group + four));
+    case OX_Q4_K: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 16 + 32 * part, four, v), group > 0);
     case OX_Q5_K:
-        return vr_or(OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 48 + 32 * part, four, v), high),
-                     OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 16, four, v), 2 * part + high));
-    default: break;
+        a = OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 48 + 32 * part, four, v), group > 0);
+        b = vr_right(OXI_ISA(four_of_rows)(p, 16, four, v), 2 * part);
+        return vr_or(a, OXI_ISA(row_sixteens)(b, group));
+    default: /* q6_k */
+        a = OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 64 * part + 32 * (group & 1), four, v), group >= 2);
+        b = OXI_ISA(four_of_rows)(p, 128 + 32 * part, four, v);
+        b = group < 2 ? vr_left(b, 4 - 2 * group) : vr_right(b, 2 * group - 4);
+        return vr_or(a, vr_and(b, vr_bytes(48)));
     }
-    int group = step / 8; /* of q6_k */
-    vr low = OXI_ISA(four_of_rows)(p, 64 * part + 32 * (group & 1), step & 7, v);
-    vr two = OXI_ISA(four_of_rows)(p, 128 + 32 * part, step & 7, v);
-    two = group < 2 ? vr_left(two, 4 - 2 * group) : vr_right(two, 2 * group - 4);
-    return vr_or(OXI_ISA(row_nibbles)(low, group >= 2), vr_and(two, vr_bytes(48)));
 }
 
 /* Scales and minima of q4_k and q5_k, six bits each: four in the bytes of a lane. */
-typedef struct OXI_ISA(row_scales) { vr scale[2], least[2]; } OXI_ISA(row_scales);
+typedef struct OXI_ISA(row_scales) {
+    vr scale[2], least[2];
+} OXI_ISA(row_scales);
 OXI_INLINE OXI_ISA(row_scales) OXI_ISA(row_scales_k)(const uint8_t *p, int v) {
     OXI_ISA(row_scales) r;
     vr a = OXI_ISA(four_of_rows)(p, 4, 0, v), b = OXI_ISA(four_of_rows)(p, 4, 1, v),
@@ -27346,6 +27700,41 @@ OXI_INLINE OXI_ISA(row_scales) OXI_ISA(row_scales_k)(const uint8_t *p, int v) {
     r.scale[1] = vr_or(vr_and(c, low), vr_and(vr_right(a, 2), high));
     r.least[1] = vr_or(vr_and(vr_right(c, 4), low), vr_and(vr_right(b, 2), high));
     return r;
+}
+
+/* The scales of types that have one for 32 numbers. */
+OXI_INLINE OXI_ISA(row_numbers) OXI_ISA(row_factors)(ox_dtype dtype, const uint8_t *p) {
+    float all[OXI_REPACKED_ROWS];
+    if (dtype != OX_MXFP4) return OXI_ISA(row_halves)(p);
+    OXI_ISA(powers_8)(p, 1, all);
+    OXI_ISA(powers_8)(p + 8, 1, all + 8);
+    return OXI_ISA(row_load)(all);
+}
+
+/* The scales of group `group` of a block, and what is taken from numbers (less an offset of codes). */
+OXI_INLINE vrf OXI_ISA(row_group_scale)(ox_dtype dtype, const uint8_t *p, const OXI_ISA(row_numbers) *d,
+                                        const OXI_ISA(row_numbers) *least, int group, int v, vrf *taken) {
+    *taken = vrf_zero();
+    if (dtype == OX_Q6_K) {
+        vrs scale = vrs_number(OXI_ISA(four_of_rows)(p, 192, group / 4, v), group % 4, true);
+        return vrf_mul(d->v[v], vrf_of(scale));
+    }
+    if (dtype == OX_IQ4_XS) { /* four bits and, elsewhere, two */
+        const void *four = p + OXI_REPACKED_ROWS * 4 + 4 * OXI_ROWS * v;
+        vrs low = vrs_bits(vrs_load((const int32_t *)four), 4 * group, 4);
+        vrs high = vrs_bits(vrs_words(p + 2 * OXI_REPACKED_ROWS + 2 * OXI_ROWS * v), 2 * group, 2);
+        vrf scale = vrf_fma(vrf_of(high), vrf_set1(16), vrf_of(low));
+        return vrf_mul(d->v[v], vrf_fma(scale, vrf_set1(1), vrf_set1(-32)));
+    }
+    if (dtype == OX_Q4_K || dtype == OX_Q5_K) {
+        OXI_ISA(row_scales) scales = OXI_ISA(row_scales_k)(p, v);
+        vr scale = group < 4 ? scales.scale[0] : scales.scale[1];
+        vr four = group < 4 ? scales.least[0] : scales.least[1];
+        *taken = vrf_mul(least->v[v], vrf_of(vrs_number(four, group % 4, false)));
+        return vrf_mul(d->v[v], vrf_of(vrs_number(scale, group % 4, false)));
+    }
+    if (dtype == OX_Q4_1 || dtype == OX_Q5_1) *taken = vrf_mul(least->v[v], vrf_set1(-1));
+    return d->v[v];
 }
 
 /* ---- rows against activations -----------------------------------------------------------------------------
@@ -27362,8 +27751,9 @@ OXI_INLINE void OXI_ISA(prefetch_rows)(const uint8_t *p, int bytes, int turn) {
 OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, const uint8_t *p, const oxi_q8 *x, float *out,
                                      int offset, int least, int at_once, int extra) {
     OXI_ISA(row_numbers) sum = OXI_ISA(row_load)(out);
-    for (int b = 0; b < 8; b++, p += OXI_REPACKED_ROWS * bytes) {
+    for (int b = 0; b < 8; b++) {
         const int8_t *q = x->q + 32 * b;
+        int part = dtype == OX_IQ4_XS ? b : 0;
         vrf scale = vrf_set1(x->scale[b]), taken = vrf_set1((float)-offset * x->sum[b]);
         vrs sums[OXI_ISA(row_vectors)], total[OXI_ISA(row_vectors)];
         OXI_UNROLL
@@ -27374,55 +27764,34 @@ OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, const uint8_t *p
             OXI_UNROLL
             for (int i = 2 * half; i < 2 * half + 2; i++) {
                 vr low = vr_spread(q + 4 * i), high = vr_spread(q + 16 + 4 * i);
-                OXI_ISA(prefetch_rows)(p, bytes, i);
+                OXI_ISA(prefetch_rows)(p, bytes, 4 * part + i);
                 OXI_UNROLL
                 for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, 0, i, v), low, extra);
-                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, 0, i + 4, v), high, extra);
+                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, part, 0, i, v), low, extra);
+                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, part, 1, i, v), high, extra);
                 }
             }
             OXI_UNROLL
             for (int v = 0; v < OXI_ISA(row_vectors); v++)
                 if (half == 1 || at_once < 8)
-                    total[v] = vrs_scaled(half == 1 && at_once < 8 ? total[v] : vrs_zero(), sums[v], vrs_one());
+                    total[v] =
+                        vrs_scaled(half == 1 && at_once < 8 ? total[v] : vrs_zero(), sums[v], vrs_one());
         }
-        OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p);
         OXI_UNROLL
         for (int v = 0; v < OXI_ISA(row_vectors); v++)
-            sum.v[v] = vrf_fma(d.v[v], vrf_fma(vrf_of(total[v]), scale, taken), sum.v[v]);
-        if (!least) continue;
-        d = OXI_ISA(row_halves)(p + OXI_REPACKED_ROWS * least);
-        OXI_UNROLL
-        for (int v = 0; v < OXI_ISA(row_vectors); v++)
-            sum.v[v] = vrf_fma(d.v[v], vrf_set1(x->sum[b]), sum.v[v]);
-    }
-    OXI_ISA(row_store)(out, sum);
-}
-
-/* 64 numbers of q4_k or q5_k. kept: scales of groups of 32. */
-OXI_INLINE void OXI_ISA(rows_part_k)(ox_dtype dtype, int bytes, const uint8_t *p, int part, const int8_t *q,
-                                     int32_t kept[][OXI_REPACKED_ROWS], vrs *total, int at_once, int extra) {
-    OXI_UNROLL
-    for (int first = 0; first < 8; first += at_once) {
-        vrs a[OXI_ISA(row_vectors)], b[OXI_ISA(row_vectors)];
-        OXI_UNROLL
-        for (int v = 0; v < OXI_ISA(row_vectors); v++) a[v] = b[v] = vrs_zero();
-        OXI_UNROLL
-        for (int i = first; i < first + at_once; i++) {
-            vr low = vr_spread(q + 64 * part + 4 * i), high = vr_spread(q + 64 * part + 32 + 4 * i);
-            OXI_ISA(prefetch_rows)(p, bytes, 8 * part + i);
-            OXI_UNROLL
-            for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                a[v] = vrs_step(a[v], OXI_ISA(row_codes)(dtype, p, part, i, v), low, extra);
-                b[v] = vrs_step(b[v], OXI_ISA(row_codes)(dtype, p, part, i + 8, v), high, extra);
-            }
-        }
+            if (OXI_ROW_LESS && extra) total[v] = sums[v];
+        OXI_ISA(row_numbers) d = OXI_ISA(row_factors)(dtype, p), more = d;
+        if (least) more = OXI_ISA(row_halves)(p + OXI_REPACKED_ROWS * least);
         OXI_UNROLL
         for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-            total[v] = vrs_scaled(total[v], a[v], vrs_load(kept[2 * part] + OXI_ROWS * v));
-            total[v] = vrs_scaled(total[v], b[v], vrs_load(kept[2 * part + 1] + OXI_ROWS * v));
+            vrf none, factor = dtype == OX_IQ4_XS ? OXI_ISA(row_group_scale)(dtype, p, &d, &d, b, v, &none)
+                                                  : d.v[v];
+            sum.v[v] = vrf_fma(factor, vrf_fma(vrf_of(total[v]), scale, taken), sum.v[v]);
+            if (least) sum.v[v] = vrf_fma(more.v[v], vrf_set1(x->sum[b]), sum.v[v]);
         }
+        if (dtype != OX_IQ4_XS) p += OXI_REPACKED_ROWS * bytes;
     }
+    OXI_ISA(row_store)(out, sum);
 }
 
 /* q4_k and q5_k: floats are met once a block. */
@@ -27450,14 +27819,28 @@ OXI_INLINE void OXI_ISA(rows_dot_k)(ox_dtype dtype, int bytes, const uint8_t *p,
         sum.v[v] = vrf_fma(vrf_mul(dmin.v[v], less), vrf_of(taken), sum.v[v]);
         total[v] = vrs_zero();
     }
-    if (dtype == OX_Q4_K) {
-        for (int part = 0; part < 4; part++)
-            OXI_ISA(rows_part_k)(dtype, bytes, p, part, x->q, kept, total, at_once, extra);
-    } else { /* each part has bits of its own */
-        OXI_ISA(rows_part_k)(dtype, bytes, p, 0, x->q, kept, total, at_once, extra);
-        OXI_ISA(rows_part_k)(dtype, bytes, p, 1, x->q, kept, total, at_once, extra);
-        OXI_ISA(rows_part_k)(dtype, bytes, p, 2, x->q, kept, total, at_once, extra);
-        OXI_ISA(rows_part_k)(dtype, bytes, p, 3, x->q, kept, total, at_once, extra);
+    for (int at = 0; at < 32; at += at_once) { /* of steps, eight of a part */
+        int part = at / 8, first = at_once == 8 ? 0 : at % 8;
+        const uint8_t *fours = p + OXI_REPACKED_ROWS * 4 * first;
+        const int8_t *q = x->q + 64 * part + 4 * first;
+        vrs a[OXI_ISA(row_vectors)], b[OXI_ISA(row_vectors)];
+        OXI_UNROLL
+        for (int v = 0; v < OXI_ISA(row_vectors); v++) a[v] = b[v] = vrs_zero();
+        OXI_UNROLL
+        for (int i = 0; i < at_once; i++) {
+            vr low = vr_spread(q + 4 * i), high = vr_spread(q + 32 + 4 * i);
+            OXI_ISA(prefetch_rows)(p, bytes, at + i);
+            OXI_UNROLL
+            for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+                a[v] = vrs_step(a[v], OXI_ISA(row_codes)(dtype, fours, part, 0, i, v), low, extra);
+                b[v] = vrs_step(b[v], OXI_ISA(row_codes)(dtype, fours, part, 1, i, v), high, extra);
+            }
+        }
+        OXI_UNROLL
+        for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+            total[v] = vrs_scaled(total[v], a[v], vrs_load(kept[2 * part] + OXI_ROWS * v));
+            total[v] = vrs_scaled(total[v], b[v], vrs_load(kept[2 * part + 1] + OXI_ROWS * v));
+        }
     }
     OXI_UNROLL
     for (int v = 0; v < OXI_ISA(row_vectors); v++)
@@ -27495,19 +27878,21 @@ OXI_INLINE void OXI_ISA(rows_dot_q6_k)(const uint8_t *p, const oxi_q8 *x, float 
             for (int v = 0; v < OXI_ISA(row_vectors); v++) total[v] = vrs_zero();
             OXI_UNROLL
             for (int pair = 0; pair < 8; pair++) {
-                int group = pair / 2, step = 8 * group + 4 * half + 2 * (pair % 2);
-                const int8_t *q = x->q + 128 * part + 4 * step;
+                int group = pair / 2, four = 4 * half + 2 * (pair % 2);
+                const int8_t *q = x->q + 128 * part + 32 * group + 4 * four;
                 vr first = vr_spread(q), second = vr_spread(q + 4);
                 OXI_ISA(prefetch_rows)(p, bytes, 16 * part + 8 * half + pair);
                 OXI_UNROLL
                 for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                    vrs sums = vrs_step(vrs_zero(), OXI_ISA(row_codes)(OX_Q6_K, p, part, step, v), first, extra);
-                    sums = vrs_step(sums, OXI_ISA(row_codes)(OX_Q6_K, p, part, step + 1, v), second, extra);
+                    vr a = OXI_ISA(row_codes)(OX_Q6_K, p, part, group, four, v);
+                    vr b = OXI_ISA(row_codes)(OX_Q6_K, p, part, group, four + 1, v);
+                    vrs sums = vrs_step(vrs_step(vrs_zero(), a, first, extra), b, second, extra);
                     total[v] = vrs_scaled(total[v], sums, vrs_load(kept[2 * group + half] + OXI_ROWS * v));
                 }
             }
             OXI_UNROLL
-            for (int v = 0; v < OXI_ISA(row_vectors); v++) sum.v[v] = vrf_fma(d.v[v], vrf_of(total[v]), sum.v[v]);
+            for (int v = 0; v < OXI_ISA(row_vectors); v++)
+                sum.v[v] = vrf_fma(d.v[v], vrf_of(total[v]), sum.v[v]);
         }
     }
     OXI_ISA(row_store)(out, sum);
@@ -27515,7 +27900,9 @@ OXI_INLINE void OXI_ISA(rows_dot_q6_k)(const uint8_t *p, const oxi_q8 *x, float 
 
 /* Name, dtype, offset of codes, where least numbers are, steps at once. */
 #define OXI_EACH_REPACKED_32(X) \
-    X(q4_0, OX_Q4_0, 8, 0, 8) X(q4_1, OX_Q4_1, 0, 2, 8) X(q5_0, OX_Q5_0, 16, 0, 4) X(q5_1, OX_Q5_1, 0, 2, 4)
+    X(q4_0, OX_Q4_0, 8, 0, 8) X(q4_1, OX_Q4_1, 0, 2, 8) X(q5_0, OX_Q5_0, 16, 0, 4) X(q5_1, OX_Q5_1, 0, 2, 4) \
+    X(mxfp4, OX_MXFP4, 12, 0, 4) X(q8_0, OX_Q8_0, OXI_ROW_LESS, 0, 8) \
+    X(iq4_nl, OX_IQ4_NL, OXI_ROW_LESS, 0, 8) X(iq4_xs, OX_IQ4_XS, OXI_ROW_LESS, 0, 8)
 
 #define OXI_X(name, dtype, offset, least, at_once) \
 OXI_INLINE void OXI_ISA(rows_dot_##name)(const uint8_t *p, const oxi_q8 *x, float *out, int extra) { \
@@ -27530,126 +27917,140 @@ OXI_INLINE void OXI_ISA(rows_dot_q5_k)(const uint8_t *p, const oxi_q8 *x, float 
     OXI_ISA(rows_dot_k)(OX_Q5_K, OXI_BYTES_OX_Q5_K, p, x, out, 4, extra);
 }
 
-/* ---- as panels of codes ----------------------------------------------------------------------------------- */
+/* ---- as panels of codes -------------------------------------------------------------------------------- */
 
-/* The scales of group `group` of a block, and what is taken from numbers (less an offset of codes). */
-OXI_INLINE vrf OXI_ISA(row_group_scale)(ox_dtype dtype, const uint8_t *p, const OXI_ISA(row_numbers) *d,
-                                        const OXI_ISA(row_numbers) *least, int group, int v, vrf *taken) {
-    *taken = vrf_zero();
-    if (dtype == OX_Q6_K) {
-        vrs scale = vrs_number(OXI_ISA(four_of_rows)(p, 192, group / 4, v), group % 4, true);
-        return vrf_mul(d->v[v], vrf_of(scale));
-    }
-    if (dtype == OX_Q4_K || dtype == OX_Q5_K) {
-        OXI_ISA(row_scales) scales = OXI_ISA(row_scales_k)(p, v);
-        vr scale = group < 4 ? scales.scale[0] : scales.scale[1];
-        vr four = group < 4 ? scales.least[0] : scales.least[1];
-        *taken = vrf_mul(least->v[v], vrf_of(vrs_number(four, group % 4, false)));
-        return vrf_mul(d->v[v], vrf_of(vrs_number(scale, group % 4, false)));
-    }
-    if (dtype == OX_Q4_1 || dtype == OX_Q5_1) *taken = vrf_mul(least->v[v], vrf_set1(-1));
-    return d->v[v];
-}
-
-/* n numbers of rows `first` to first + count as a panel of `width` lines. elements: of a block; steps: of a
- * part. */
-OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, int steps, int each, int offset,
-                                     int64_t n, const uint8_t *p, int first, int count, int64_t width,
-                                     bool is_signed, const oxi_code_panel *to) {
+/* n numbers of rows `first` to first + count as a panel of `width` lines. elements: of a block; a part has
+ * `groups` groups of `fours` fours; `each` numbers share a scale. */
+OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, int groups, int fours, int each,
+                                     int offset, int64_t n, const uint8_t *p, int first, int count,
+                                     int64_t width, bool is_signed, const oxi_code_panel *to) {
     char *code = (char *)to->codes;
     float *scale = to->scale, *extra = to->extra;
+    vr less = vr_bytes(is_signed ? offset : 0);
     for (; n > 0; n -= elements, p += OXI_REPACKED_ROWS * bytes) {
-        for (int part = 0; part < elements / (4 * steps); part++)
+        for (int part = 0; part < elements / (4 * groups * fours); part++)
             for (int i = 0; i < count; i += OXI_ROWS) {
-                int v = (first + i) / OXI_ROWS;
-                char *to_code = code + 4 * (width * part * steps + i);
-                OXI_UNROLL_32
-                for (int step = 0; step < steps; step++) {
-                    vr codes = OXI_ISA(row_codes)(dtype, p, part, step, v);
-                    if (is_signed && offset) codes = vr_sub(codes, vr_bytes(offset));
-                    vr_store(to_code + 4 * width * step, codes);
-                }
+                char *to_code = code + 4 * (width * part * groups * fours + i);
+                OXI_UNROLL_4
+                for (int group = 0; group < groups; group++)
+                    OXI_UNROLL_4
+                    for (int four = 0; four < fours; four++, to_code += 4 * width) {
+                        vr codes = OXI_ISA(row_codes)(dtype, p, part, group, four, (first + i) / OXI_ROWS);
+                        vr_store(to_code, vr_sub(codes, less));
+                    }
             }
         code += 4 * width * (elements / 4);
-        OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p + (dtype == OX_Q6_K ? OXI_REPACKED_ROWS * 208 : 0));
+        const uint8_t *factors = p + (dtype == OX_Q6_K ? OXI_REPACKED_ROWS * 208 : 0);
+        OXI_ISA(row_numbers) d = OXI_ISA(row_factors)(dtype, factors);
         OXI_ISA(row_numbers) least = OXI_ISA(row_halves)(p + 2 * OXI_REPACKED_ROWS);
         for (int group = 0; group < elements / each; group++, scale += width, extra += extra ? width : 0)
             for (int i = 0; i < count; i += OXI_ROWS) {
-                vrf taken, s = OXI_ISA(row_group_scale)(dtype, p, &d, &least, group, (first + i) / OXI_ROWS, &taken);
+                int v = (first + i) / OXI_ROWS;
+                vrf taken, s = OXI_ISA(row_group_scale)(dtype, p, &d, &least, group, v, &taken);
                 vrf_store(scale + i, s);
-                if (extra) vrf_store(extra + i, is_signed ? taken : vrf_fma(s, vrf_set1((float)offset), taken));
+                if (extra)
+                    vrf_store(extra + i, is_signed ? taken : vrf_fma(s, vrf_set1((float)offset), taken));
             }
     }
 }
-#if defined(OXI_X86) && OXI_ROWS == 4 /* q6_k is as fast as it lies */
-#define OXI_REPACKED_Q6_K(X)
+#if defined(OXI_X86) && OXI_ROWS == 4 /* they are as fast as they lie */
+#define OXI_REPACKED_MORE_BITS(X)
 #else
-#define OXI_REPACKED_Q6_K(X) X(q6_k, OX_Q6_K, 32, 16, 32)
+#define OXI_REPACKED_MORE_BITS(X) X(q5_k, OX_Q5_K, 2, 8, 32, 0) X(q6_k, OX_Q6_K, 4, 8, 16, 32)
 #endif
-/* name, dtype, steps of a part, numbers with a scale, offset of codes */
+/* Name, dtype, groups of a part, fours of a group, numbers with a scale, offset of codes. */
 #define OXI_REPACKED_TYPES(X) \
-    X(q4_0, OX_Q4_0, 8, 32, 8) X(q4_1, OX_Q4_1, 8, 32, 0) X(q5_0, OX_Q5_0, 8, 32, 16) X(q5_1, OX_Q5_1, 8, 32, 0) \
-    X(q4_k, OX_Q4_K, 16, 32, 0) X(q5_k, OX_Q5_K, 16, 32, 0) OXI_REPACKED_Q6_K(X)
-#define OXI_X(name, dtype, steps, each, offset) \
-OXI_KERNEL void OXI_ISA(unpack_rows_##name)(int64_t n, const void *rows, int first, int count, int64_t width, \
-                                            bool is_signed, const oxi_code_panel *to) { \
-    OXI_ISA(rows_unpack)(dtype, OXI_ELEMENTS_##dtype, OXI_BYTES_##dtype, steps, each, offset, n, \
+    X(q4_0, OX_Q4_0, 2, 4, 32, 8) X(q4_1, OX_Q4_1, 2, 4, 32, 0) X(q5_0, OX_Q5_0, 2, 4, 32, 16) \
+    X(q5_1, OX_Q5_1, 2, 4, 32, 0) X(mxfp4, OX_MXFP4, 2, 4, 32, 12) X(q4_k, OX_Q4_K, 2, 8, 32, 0) \
+    OXI_REPACKED_MORE_BITS(X)
+/* Codes of eight bits: where an instruction multiplies bytes whose sums pass 16 bits. */
+#ifdef OXI_WIDE_ROWS
+#define OXI_REPACKED_WIDE_TYPES(X) \
+    X(q8_0, OX_Q8_0, 2, 4, 32, OXI_ROW_LESS) X(iq4_nl, OX_IQ4_NL, 2, 4, 32, OXI_ROW_LESS) \
+    X(iq4_xs, OX_IQ4_XS, 2, 4, 32, OXI_ROW_LESS)
+#else
+#define OXI_REPACKED_WIDE_TYPES(X)
+#endif
+
+#define OXI_X(name, dtype, groups, fours, each, offset) \
+OXI_KERNEL void OXI_ISA(unpack_rows_##name)(int64_t n, const void *rows, int first, int count, \
+                                            int64_t width, bool is_signed, const oxi_code_panel *to) { \
+    OXI_ISA(rows_unpack)(dtype, OXI_ELEMENTS_##dtype, OXI_BYTES_##dtype, groups, fours, each, offset, n, \
                          (const uint8_t *)rows, first, count, width, is_signed, to); \
-} \
-OXI_DOT_REPACKED(dot_repacked_##name, name, dtype, 0)
+}
+OXI_REPACKED_TYPES(OXI_X)
+OXI_REPACKED_WIDE_TYPES(OXI_X)
+#undef OXI_X
+
 /* Two groups at a time, 256 numbers of one and of the other: two streams that the processor follows apart. */
 #define OXI_DOT_REPACKED(kernel, name, dtype, extra) \
 OXI_KERNEL void OXI_ISA(kernel)(int64_t groups, int64_t group_bytes, int64_t n, const void *blocks, \
                                 const oxi_q8 *x, float *out) { \
     enum { bytes = OXI_REPACKED_ROWS * OXI_BYTES_##dtype * (256 / OXI_ELEMENTS_##dtype) }; \
-    const uint8_t *p = (const uint8_t *)blocks; \
     int64_t half = (groups + 1) / 2; \
     memset(out, 0, (size_t)(OXI_REPACKED_ROWS * groups) * sizeof *out); \
     for (int64_t i = 0; i < half; i++) \
         for (int64_t at = 0; at < n / 256; at++) \
-            for (int64_t j = i; j < groups; j += half) \
-                OXI_ISA(rows_dot_##name)(p + j * group_bytes + at * bytes, x + at, out + OXI_REPACKED_ROWS * j, \
-                                         extra); \
+            for (int64_t j = i; j < groups; j += half) { \
+                const uint8_t *p = (const uint8_t *)blocks + j * group_bytes + at * bytes; \
+                OXI_ISA(rows_dot_##name)(p, x + at, out + OXI_REPACKED_ROWS * j, extra); \
+            } \
 }
+#define OXI_X(name, dtype, groups, fours, each, offset) \
+    OXI_DOT_REPACKED(dot_repacked_##name, name, dtype, 0)
 OXI_REPACKED_TYPES(OXI_X)
-#undef OXI_X
 #if !defined(OXI_X86)
-#define OXI_X(name, dtype, steps, each, offset) OXI_DOT_REPACKED(dot_extra_repacked_##name, name, dtype, 1)
-OXI_REPACKED_TYPES(OXI_X)
-#undef OXI_X
+OXI_REPACKED_WIDE_TYPES(OXI_X)
 #endif
+#undef OXI_X
+#define OXI_X(name, dtype, groups, fours, each, offset) \
+    OXI_DOT_REPACKED(dot_extra_repacked_##name, name, dtype, 1)
+#if !defined(OXI_X86)
+OXI_REPACKED_TYPES(OXI_X)
+#endif
+OXI_REPACKED_WIDE_TYPES(OXI_X)
+#undef OXI_X
 #endif
 
 static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels *k) {
     (void)k;
 #ifdef OXI_REPACKED
-#if defined(OXI_X86) && VF == 4
-    if (!(oxi_cpu_info()->features & OXI_CPU_SSSE3)) return;
-#endif
-#define OXI_X(name, dtype, steps, each, offset) \
+    unsigned features = oxi_cpu_info()->features;
+#define OXI_X(name, dtype, groups, fours, each, offset) \
     k->dot_repacked[dtype] = OXI_ISA(dot_repacked_##name); \
     k->unpack_repacked[dtype] = OXI_ISA(unpack_rows_##name);
-    OXI_REPACKED_TYPES(OXI_X)
-#undef OXI_X
-#if !defined(OXI_X86)
-    if (!(oxi_cpu_info()->features & OXI_CPU_DOTPROD)) return;
-#define OXI_X(name, dtype, steps, each, offset) k->dot_repacked[dtype] = OXI_ISA(dot_extra_repacked_##name);
-    OXI_REPACKED_TYPES(OXI_X)
-#undef OXI_X
+#if defined(OXI_X86)
+    if (VF == 4 && !(features & OXI_CPU_SSSE3)) return;
+#else
+    OXI_REPACKED_WIDE_TYPES(OXI_X)
 #endif
+    OXI_REPACKED_TYPES(OXI_X)
+#undef OXI_X
+#define OXI_X(name, dtype, groups, fours, each, offset) \
+    k->dot_repacked[dtype] = OXI_ISA(dot_extra_repacked_##name); \
+    k->unpack_repacked[dtype] = OXI_ISA(unpack_rows_##name);
+#if defined(OXI_X86) && defined(OXI_WIDE_ROWS)
+    if (features & (VF == 16 ? OXI_CPU_AVX512_VNNI : OXI_CPU_AVX_VNNI)) { OXI_REPACKED_WIDE_TYPES(OXI_X) }
+#elif !defined(OXI_X86)
+    if (features & OXI_CPU_DOTPROD) { OXI_REPACKED_TYPES(OXI_X) OXI_REPACKED_WIDE_TYPES(OXI_X) }
+#endif
+#undef OXI_X
 #endif
 }
 
 #undef OXI_REPACKED
 #undef OXI_REPACKED_TYPES
-#undef OXI_REPACKED_Q6_K
+#undef OXI_REPACKED_MORE_BITS
+#undef OXI_REPACKED_WIDE_TYPES
+#undef OXI_ROW_LESS
+#undef OXI_WIDE_ROWS
 #undef OXI_EACH_REPACKED_32
 #undef OXI_DOT_REPACKED
 #undef OXI_ROWS
 #undef OXI_R
 #undef OXI_R_WHOLE
 #undef OXI_UNROLL
-#undef OXI_UNROLL_32
+#undef OXI_UNROLL_4
 #undef vr
 #undef vrs
 #undef vr_load
@@ -27682,6 +28083,9 @@ static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels *k) {
 #undef vrw_mul
 #undef vrw_low
 #undef vrw_high
+#undef vr_look_up
+#undef vrs_bits
+#undef vrs_words
 OXI_STRAIGHT_END
 /* >>cpu/kernels/codes.inc */
 /* Products of panels of int8 codes of one tier: OXI_CODE_ROWS rows of activations against 2 VQ rows of
@@ -30530,7 +30934,8 @@ OXI_KERNEL void OXI_ISA(round_bf16)(int64_t n, const float *x, uint16_t *out) {
 
 /* Byte j of 16 lanes times their scales, less extra. */
 #define OXI_CODES_TIMES(codes, j) \
-    _mm512_fmsub_ps(_mm512_cvtepi32_ps(_mm512_srai_epi32(_mm512_slli_epi32(codes, 24 - 8 * (j)), 24)), scale, extra)
+    _mm512_fmsub_ps(_mm512_cvtepi32_ps(_mm512_srai_epi32(_mm512_slli_epi32(codes, 24 - 8 * (j)), 24)), \
+                    scale, extra)
 #define OXI_CODES_PAIR(codes, j, to) { \
         __m512 low = OXI_CODES_TIMES(codes, j), high = OXI_CODES_TIMES(codes, (j) + 1); \
         __m512i both; \
@@ -30544,7 +30949,7 @@ OXI_KERNEL void OXI_ISA(pairs_of_codes)(int64_t n, int group, const oxi_code_pan
     uint16_t order[32];
     for (int i = 0; i < 32; i++) order[i] = (uint16_t)(i / 2 + i % 2 * 16);
     __m512i beside = _mm512_loadu_si512(order);
-    for (int64_t at = 0; at < n; at += group, scales += 32, extras += 32, code += group / 4 * 32, to += group / 2 * 32)
+    for (int64_t at = 0; at < n; at += group) {
         for (int half = 0; half < 32; half += 16) {
             __m512 scale = _mm512_loadu_ps(scales + half), extra = _mm512_loadu_ps(extras + half);
             for (int step = 0; step < group / 4; step++) {
@@ -30553,6 +30958,11 @@ OXI_KERNEL void OXI_ISA(pairs_of_codes)(int64_t n, int group, const oxi_code_pan
                 OXI_CODES_PAIR(codes, 2, to + 64 * step + 32 + half)
             }
         }
+        scales += 32;
+        extras += 32;
+        code += group / 4 * 32;
+        to += group / 2 * 32;
+    }
 }
 #undef OXI_CODES_TIMES
 #undef OXI_CODES_PAIR
@@ -32343,8 +32753,12 @@ OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, p + 2, extr
 OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
 #if defined(OXI_X86)
     uint64_t bytes = 0;
-    OXI_UNROLL
-    for (int i = 7; i >= 0; i--) bytes = bytes << 8 | p[i * step];
+    if (step == 1) {
+        memcpy(&bytes, p, 8);
+    } else {
+        OXI_UNROLL
+        for (int i = 7; i >= 0; i--) bytes = bytes << 8 | p[i * step];
+    }
     __m128i zero = _mm_setzero_si128(), e = _mm_sub_epi16(vw_bytes(bytes, false), _mm_set1_epi16(1));
     if (_mm_movemask_epi8(_mm_cmpgt_epi16(_mm_set1_epi16(1), e)) == 0) { /* no subnormal */
         e = _mm_slli_epi16(e, 7);
@@ -32647,7 +33061,8 @@ OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, oxi_q8 *
                     total = vf_add(total, vi_to_vf(codes));
                 }
                 halves[half] = vf_hsum(total);
-                out->total[2 * i + half] = out->crossed_total[oxi_crossed(2 * i + half)] = (int16_t)halves[half];
+                out->total[2 * i + half] = (int16_t)halves[half];
+                out->crossed_total[oxi_crossed(2 * i + half)] = (int16_t)halves[half];
             }
             out->ratio[i] = out->crossed_ratio[oxi_crossed(i)] = (int16_t)ratio;
             out->crossed_sum[oxi_crossed(i)] = (int16_t)(halves[0] + halves[1]);
@@ -32736,12 +33151,16 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
  * as panels of codes want them. Stamped by cpu/tiers.c; what reads f16 numbers and e8m0 is blocks.inc's. */
 
 /* ---- lanes ------------------------------------------------------------------------------------------------
- * vr: OXI_ROWS rows, four bytes each; vrs: as many int32; vrf: as many floats.
- * vr_spread: the four bytes at p in each lane. Shifts carry bits from byte to byte: a mask follows.
- * vrs_number: byte i of each lane. vrs_step adds up the products of unsigned codes and of q, on x86 in 16 bits,
- * which must hold them; vrs_scaled adds such sums times a scale to an int32. Scales are made two to a lane, as
- * words: vrw_even and vrw_odd widen bytes 0 and 2, 1 and 3; vrw_low and vrw_high make one of the two what
- * vrs_scaled takes; vrs_dot adds their products with two words, spread; vrs_one is a scale of 1. */
+ * vr: OXI_ROWS rows, four bytes each; vrs: as many int32; vrf: as many floats. OXI_ROW_LESS: what
+ * codes of eight bits are raised by; OXI_WIDE_ROWS: where types that have such are.
+ * vr_spread    the four bytes at p in each lane. Shifts carry bits from byte to byte: a mask follows
+ * vrs_number   byte i of each lane; _bits: `count` bits from bit `from` on; vrs_words: the uint16 numbers at p
+ * vrs_step     adds up products of codes and of q: on x86 of unsigned codes, in 16 bits, which must hold them,
+ *              or in 32 by VNNI (extra); on Arm of signed ones in 32, by dot products if extra
+ * vrs_scaled   total + sums of vrs_step times a scale; vrs_one: the scale 1
+ * vrw          scales, two to a lane, as words: vrw_even and vrw_odd widen bytes 0 and 2, 1 and 3; vrw_low and
+ *              vrw_high make one of the two what vrs_scaled takes; vrs_dot adds the products of both with two
+ *              words */
 #if defined(OXI_X86) && VF > 1
 #define OXI_REPACKED 1
 #if VF == 16
@@ -32761,8 +33180,14 @@ typedef __m256i OXI_ISA(vr);
 typedef __m128i OXI_ISA(vr);
 #endif
 typedef OXI_ISA(vr) OXI_ISA(vrs);
+#define OXI_ROW_LESS 128
+#if defined(OXI_VNNI) && (VF == 16 || OXI_ISA(FMA))
+#define OXI_WIDE_ROWS 1
+#endif
 #elif VF == 4
 #define OXI_REPACKED 1
+#define OXI_ROW_LESS 0
+#define OXI_WIDE_ROWS 1
 #define OXI_ROWS 4
 typedef uint8x16_t OXI_ISA(vr);
 typedef int32x4_t OXI_ISA(vrs);
@@ -32770,7 +33195,7 @@ typedef int32x4_t OXI_ISA(vrs);
 
 #ifdef OXI_REPACKED
 #define OXI_UNROLL _Pragma("GCC unroll 8")
-#define OXI_UNROLL_32 _Pragma("GCC unroll 32")
+#define OXI_UNROLL_4 _Pragma("GCC unroll 4")
 #define vr OXI_ISA(vr)
 #define vrs OXI_ISA(vrs)
 #define vr_load OXI_ISA(vr_load)
@@ -32780,9 +33205,12 @@ typedef int32x4_t OXI_ISA(vrs);
 #define vr_and OXI_ISA(vr_and)
 #define vr_or OXI_ISA(vr_or)
 #define vr_sub OXI_ISA(vr_sub)
+#define vr_look_up OXI_ISA(vr_look_up)
 #define vr_right OXI_ISA(vr_right)
 #define vr_left OXI_ISA(vr_left)
 #define vrs_number OXI_ISA(vrs_number)
+#define vrs_bits OXI_ISA(vrs_bits)
+#define vrs_words OXI_ISA(vrs_words)
 #define vrs_zero OXI_ISA(vrs_zero)
 #define vrs_load OXI_ISA(vrs_load)
 #define vrs_store OXI_ISA(vrs_store)
@@ -32830,17 +33258,48 @@ OXI_INLINE vr vr_spread(const void *p) {
 OXI_INLINE vr vr_and(vr a, vr b) { return OXI_R_WHOLE(and)(a, b); }
 OXI_INLINE vr vr_or(vr a, vr b) { return OXI_R_WHOLE(or)(a, b); }
 OXI_INLINE vr vr_sub(vr a, vr b) { return OXI_R(sub_epi8)(a, b); }
+OXI_INLINE vr vr_look_up(const uint8_t *table, vr a) {
+    __m128i numbers = _mm_loadu_si128((const __m128i *)(const void *)table);
+#if VF == 16
+    return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(numbers), a);
+#elif OXI_ISA(FMA)
+    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(numbers), a);
+#elif VF == 8
+    return _mm_shuffle_epi8(numbers, a);
+#else
+    __asm__("pshufb %1, %0" : "+x"(numbers) : "x"(a));
+    return numbers;
+#endif
+}
 OXI_INLINE vr vr_right(vr a, int count) { return OXI_R(srli_epi16)(a, count); }
 OXI_INLINE vr vr_left(vr a, int count) { return OXI_R(slli_epi16)(a, count); }
 OXI_INLINE vrs vrs_number(vr a, int i, bool is_signed) {
     a = OXI_R(slli_epi32)(a, 24 - 8 * i);
     return is_signed ? OXI_R(srai_epi32)(a, 24) : OXI_R(srli_epi32)(a, 24);
 }
+OXI_INLINE vrs vrs_bits(vrs a, int from, int count) {
+    return vr_and(OXI_R(srl_epi32)(a, _mm_cvtsi32_si128(from)), OXI_R(set1_epi32)((1 << count) - 1));
+}
+OXI_INLINE vrs vrs_words(const uint8_t *p) {
+#if VF == 16
+    return _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)p));
+#elif OXI_ISA(FMA)
+    return _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(const void *)p));
+#else
+    return _mm_unpacklo_epi16(_mm_loadl_epi64((const __m128i *)(const void *)p), _mm_setzero_si128());
+#endif
+}
 OXI_INLINE vrs vrs_zero(void) { return OXI_R_WHOLE(setzero)(); }
 OXI_INLINE vrs vrs_load(const int32_t *p) { return vr_load(p); }
 OXI_INLINE void vrs_store(int32_t *p, vrs a) { vr_store(p, a); }
 OXI_INLINE vrs vrs_one(void) { return OXI_R(set1_epi16)(1); }
 OXI_INLINE vrs vrs_step(vrs sums, vr codes, vr x, int extra) {
+#ifdef OXI_VNNI
+    if (extra) {
+        OXI_VNNI("vpdpbusd", sums, codes, x);
+        return sums;
+    }
+#endif
     (void)extra;
 #if VF == 4
     __asm__("pmaddubsw %1, %0" : "+x"(codes) : "x"(x));
@@ -32875,6 +33334,7 @@ OXI_INLINE vr vr_spread(const void *p) {
 OXI_INLINE vr vr_and(vr a, vr b) { return vandq_u8(a, b); }
 OXI_INLINE vr vr_or(vr a, vr b) { return vorrq_u8(a, b); }
 OXI_INLINE vr vr_sub(vr a, vr b) { return vsubq_u8(a, b); }
+OXI_INLINE vr vr_look_up(const uint8_t *table, vr a) { return vqtbl1q_u8(vld1q_u8(table), a); }
 OXI_INLINE vr vr_left(vr a, int count) { return vshlq_u8(a, vdupq_n_s8((int8_t)count)); }
 OXI_INLINE vr vr_right(vr a, int count) { return vr_left(a, -count); }
 OXI_INLINE vrs vrs_number(vr a, int i, bool is_signed) {
@@ -32882,15 +33342,24 @@ OXI_INLINE vrs vrs_number(vr a, int i, bool is_signed) {
     return is_signed ? vshrq_n_s32(vreinterpretq_s32_u32(high), 24)
                      : vreinterpretq_s32_u32(vshrq_n_u32(high, 24));
 }
+OXI_INLINE vrs vrs_bits(vrs a, int from, int count) {
+    uint32x4_t moved = vshlq_u32(vreinterpretq_u32_s32(a), vdupq_n_s32(-from));
+    return vreinterpretq_s32_u32(vandq_u32(moved, vdupq_n_u32((1u << count) - 1)));
+}
+OXI_INLINE vrs vrs_words(const uint8_t *p) {
+    uint16_t words[4];
+    memcpy(words, p, sizeof words);
+    return vreinterpretq_s32_u32(vmovl_u16(vld1_u16(words)));
+}
 OXI_INLINE vrs vrs_zero(void) { return vdupq_n_s32(0); }
 OXI_INLINE vrs vrs_load(const int32_t *p) { return vld1q_s32(p); }
 OXI_INLINE void vrs_store(int32_t *p, vrs a) { vst1q_s32(p, a); }
 OXI_INLINE vrs vrs_one(void) { return vdupq_n_s32(1); }
-/* extra: by the dot product instruction. */
 OXI_INLINE vrs vrs_step(vrs sums, vr codes, vr x, int extra) {
     int8x16_t c = vreinterpretq_s8_u8(codes), q = vreinterpretq_s8_u8(x);
     if (extra) return OXI_ISA(vb_dot)(sums, c, q);
-    int16x8_t low = vmull_s8(vget_low_s8(c), vget_low_s8(q)), high = vmull_s8(vget_high_s8(c), vget_high_s8(q));
+    int16x8_t low = vmull_s8(vget_low_s8(c), vget_low_s8(q));
+    int16x8_t high = vmull_s8(vget_high_s8(c), vget_high_s8(q));
     return vpadalq_s16(sums, vpaddq_s16(low, high));
 }
 OXI_INLINE vrs vrs_scaled(vrs total, vrs sums, vrs scale) { return vmlaq_s32(total, sums, scale); }
@@ -32899,7 +33368,8 @@ OXI_INLINE int16x8_t OXI_ISA(vrs_spread_words)(const int16_t *two) {
 }
 OXI_INLINE vrs vrs_dot(vrs total, vrs a, const int16_t *two) {
     int16x8_t b = OXI_ISA(vrs_spread_words)(two), w = vreinterpretq_s16_s32(a);
-    int32x4_t low = vmull_s16(vget_low_s16(w), vget_low_s16(b)), high = vmull_s16(vget_high_s16(w), vget_high_s16(b));
+    int32x4_t low = vmull_s16(vget_low_s16(w), vget_low_s16(b));
+    int32x4_t high = vmull_s16(vget_high_s16(w), vget_high_s16(b));
     return vaddq_s32(total, vpaddq_s32(low, high));
 }
 OXI_INLINE vrs vrw_odd(vr a, bool is_signed) {
@@ -32919,7 +33389,9 @@ OXI_INLINE vrf vrf_of(vrs a) { return vcvtq_f32_s32(a); }
 #endif
 
 enum { OXI_ISA(row_vectors) = OXI_REPACKED_ROWS / OXI_ROWS };
-typedef struct OXI_ISA(row_numbers) { vrf v[OXI_REPACKED_ROWS / OXI_ROWS]; } OXI_ISA(row_numbers);
+typedef struct OXI_ISA(row_numbers) {
+    vrf v[OXI_REPACKED_ROWS / OXI_ROWS];
+} OXI_ISA(row_numbers);
 
 OXI_INLINE OXI_ISA(row_numbers) OXI_ISA(row_load)(const float *p) {
     OXI_ISA(row_numbers) r;
@@ -32960,35 +33432,48 @@ OXI_INLINE vr OXI_ISA(row_nibbles)(vr a, bool high) {
 OXI_INLINE vr OXI_ISA(row_sixteens)(vr a, int from) {
     return vr_and(from < 4 ? vr_left(a, 4 - from) : vr_right(a, from - 4), vr_bytes(16));
 }
-/* Codes of numbers 4 step, ... of part `part` of a block, with the offset of their type: all steps of types of
- * 32 numbers, sixteen of types with scales for 32, 32 of q6_k. */
-OXI_INLINE vr OXI_ISA(row_codes)(ox_dtype dtype, const uint8_t *p, int part, int step, int v) {
-    bool high = dtype == OX_Q4_K || dtype == OX_Q5_K ? step >= 8 : step >= 4;
-    int four = step & (dtype == OX_Q4_K || dtype == OX_Q5_K ? 7 : 3);
+/* A block has parts of 32 numbers, 64 of q4_k and q5_k, 128 of q6_k; a part two groups, of q6_k four, whose
+ * numbers are four times `four` fours. The codes of one of these, with the offset of their type. */
+OXI_INLINE vr OXI_ISA(row_codes)(ox_dtype dtype, const uint8_t *p, int part, int group, int four, int v) {
+    const uint8_t *iq4 = OXI_ROW_LESS ? oxi_table_iq4_plus_128 : (const uint8_t *)oxi_table_iq4;
+    vr a, b;
     switch (dtype) {
-    case OX_Q4_0: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 2, four, v), high);
-    case OX_Q4_1: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 4, four, v), high);
+    case OX_Q8_0:
+        a = OXI_ISA(four_of_rows)(p, 2 + 16 * group, four, v);
+        return vr_sub(a, vr_bytes(OXI_ROW_LESS)); /* modulo 256 it is as well added */
+    case OX_IQ4_NL:
+        return vr_look_up(iq4, OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 2, four, v), group > 0));
+    case OX_IQ4_XS:
+        a = OXI_ISA(four_of_rows)(p, 8 + 16 * part, four, v);
+        return vr_look_up(iq4, OXI_ISA(row_nibbles)(a, group > 0));
+    case OX_MXFP4:
+        a = OXI_ISA(four_of_rows)(p, 1, four, v);
+        return vr_look_up(oxi_table_e2m1_plus_12, OXI_ISA(row_nibbles)(a, group > 0));
+    case OX_Q4_0: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 2, four, v), group > 0);
+    case OX_Q4_1: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 4, four, v), group > 0);
     case OX_Q5_0:
-        return vr_or(OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 6, four, v), high),
-                     OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 2, 0, v), step));
+        a = OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 6, four, v), group > 0);
+        return vr_or(a, OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 2, 0, v), 4 * group + four));
     case OX_Q5_1:
-        return vr_or(OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 8, four, v), high),
-                     OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 4, 0, v), step));
-    case OX_Q4_K: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 16 + 32 * part, four, v), high);
+        a = OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 8, four, v), group > 0);
+        return vr_or(a, OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 4, 0, v), 4 * group + four));
+    case OX_Q4_K: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 16 + 32 * part, four, v), group > 0);
     case OX_Q5_K:
-        return vr_or(OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 48 + 32 * part, four, v), high),
-                     OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 16, four, v), 2 * part + high));
-    default: break;
+        a = OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 48 + 32 * part, four, v), group > 0);
+        b = vr_right(OXI_ISA(four_of_rows)(p, 16, four, v), 2 * part);
+        return vr_or(a, OXI_ISA(row_sixteens)(b, group));
+    default: /* q6_k */
+        a = OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 64 * part + 32 * (group & 1), four, v), group >= 2);
+        b = OXI_ISA(four_of_rows)(p, 128 + 32 * part, four, v);
+        b = group < 2 ? vr_left(b, 4 - 2 * group) : vr_right(b, 2 * group - 4);
+        return vr_or(a, vr_and(b, vr_bytes(48)));
     }
-    int group = step / 8; /* of q6_k */
-    vr low = OXI_ISA(four_of_rows)(p, 64 * part + 32 * (group & 1), step & 7, v);
-    vr two = OXI_ISA(four_of_rows)(p, 128 + 32 * part, step & 7, v);
-    two = group < 2 ? vr_left(two, 4 - 2 * group) : vr_right(two, 2 * group - 4);
-    return vr_or(OXI_ISA(row_nibbles)(low, group >= 2), vr_and(two, vr_bytes(48)));
 }
 
 /* Scales and minima of q4_k and q5_k, six bits each: four in the bytes of a lane. */
-typedef struct OXI_ISA(row_scales) { vr scale[2], least[2]; } OXI_ISA(row_scales);
+typedef struct OXI_ISA(row_scales) {
+    vr scale[2], least[2];
+} OXI_ISA(row_scales);
 OXI_INLINE OXI_ISA(row_scales) OXI_ISA(row_scales_k)(const uint8_t *p, int v) {
     OXI_ISA(row_scales) r;
     vr a = OXI_ISA(four_of_rows)(p, 4, 0, v), b = OXI_ISA(four_of_rows)(p, 4, 1, v),
@@ -32999,6 +33484,41 @@ OXI_INLINE OXI_ISA(row_scales) OXI_ISA(row_scales_k)(const uint8_t *p, int v) {
     r.scale[1] = vr_or(vr_and(c, low), vr_and(vr_right(a, 2), high));
     r.least[1] = vr_or(vr_and(vr_right(c, 4), low), vr_and(vr_right(b, 2), high));
     return r;
+}
+
+/* The scales of types that have one for 32 numbers. */
+OXI_INLINE OXI_ISA(row_numbers) OXI_ISA(row_factors)(ox_dtype dtype, const uint8_t *p) {
+    float all[OXI_REPACKED_ROWS];
+    if (dtype != OX_MXFP4) return OXI_ISA(row_halves)(p);
+    OXI_ISA(powers_8)(p, 1, all);
+    OXI_ISA(powers_8)(p + 8, 1, all + 8);
+    return OXI_ISA(row_load)(all);
+}
+
+/* The scales of group `group` of a block, and what is taken from numbers (less an offset of codes). */
+OXI_INLINE vrf OXI_ISA(row_group_scale)(ox_dtype dtype, const uint8_t *p, const OXI_ISA(row_numbers) *d,
+                                        const OXI_ISA(row_numbers) *least, int group, int v, vrf *taken) {
+    *taken = vrf_zero();
+    if (dtype == OX_Q6_K) {
+        vrs scale = vrs_number(OXI_ISA(four_of_rows)(p, 192, group / 4, v), group % 4, true);
+        return vrf_mul(d->v[v], vrf_of(scale));
+    }
+    if (dtype == OX_IQ4_XS) { /* four bits and, elsewhere, two */
+        const void *four = p + OXI_REPACKED_ROWS * 4 + 4 * OXI_ROWS * v;
+        vrs low = vrs_bits(vrs_load((const int32_t *)four), 4 * group, 4);
+        vrs high = vrs_bits(vrs_words(p + 2 * OXI_REPACKED_ROWS + 2 * OXI_ROWS * v), 2 * group, 2);
+        vrf scale = vrf_fma(vrf_of(high), vrf_set1(16), vrf_of(low));
+        return vrf_mul(d->v[v], vrf_fma(scale, vrf_set1(1), vrf_set1(-32)));
+    }
+    if (dtype == OX_Q4_K || dtype == OX_Q5_K) {
+        OXI_ISA(row_scales) scales = OXI_ISA(row_scales_k)(p, v);
+        vr scale = group < 4 ? scales.scale[0] : scales.scale[1];
+        vr four = group < 4 ? scales.least[0] : scales.least[1];
+        *taken = vrf_mul(least->v[v], vrf_of(vrs_number(four, group % 4, false)));
+        return vrf_mul(d->v[v], vrf_of(vrs_number(scale, group % 4, false)));
+    }
+    if (dtype == OX_Q4_1 || dtype == OX_Q5_1) *taken = vrf_mul(least->v[v], vrf_set1(-1));
+    return d->v[v];
 }
 
 /* ---- rows against activations -----------------------------------------------------------------------------
@@ -33015,8 +33535,9 @@ OXI_INLINE void OXI_ISA(prefetch_rows)(const uint8_t *p, int bytes, int turn) {
 OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, const uint8_t *p, const oxi_q8 *x, float *out,
                                      int offset, int least, int at_once, int extra) {
     OXI_ISA(row_numbers) sum = OXI_ISA(row_load)(out);
-    for (int b = 0; b < 8; b++, p += OXI_REPACKED_ROWS * bytes) {
+    for (int b = 0; b < 8; b++) {
         const int8_t *q = x->q + 32 * b;
+        int part = dtype == OX_IQ4_XS ? b : 0;
         vrf scale = vrf_set1(x->scale[b]), taken = vrf_set1((float)-offset * x->sum[b]);
         vrs sums[OXI_ISA(row_vectors)], total[OXI_ISA(row_vectors)];
         OXI_UNROLL
@@ -33027,55 +33548,34 @@ OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, const uint8_t *p
             OXI_UNROLL
             for (int i = 2 * half; i < 2 * half + 2; i++) {
                 vr low = vr_spread(q + 4 * i), high = vr_spread(q + 16 + 4 * i);
-                OXI_ISA(prefetch_rows)(p, bytes, i);
+                OXI_ISA(prefetch_rows)(p, bytes, 4 * part + i);
                 OXI_UNROLL
                 for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, 0, i, v), low, extra);
-                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, 0, i + 4, v), high, extra);
+                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, part, 0, i, v), low, extra);
+                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, part, 1, i, v), high, extra);
                 }
             }
             OXI_UNROLL
             for (int v = 0; v < OXI_ISA(row_vectors); v++)
                 if (half == 1 || at_once < 8)
-                    total[v] = vrs_scaled(half == 1 && at_once < 8 ? total[v] : vrs_zero(), sums[v], vrs_one());
+                    total[v] =
+                        vrs_scaled(half == 1 && at_once < 8 ? total[v] : vrs_zero(), sums[v], vrs_one());
         }
-        OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p);
         OXI_UNROLL
         for (int v = 0; v < OXI_ISA(row_vectors); v++)
-            sum.v[v] = vrf_fma(d.v[v], vrf_fma(vrf_of(total[v]), scale, taken), sum.v[v]);
-        if (!least) continue;
-        d = OXI_ISA(row_halves)(p + OXI_REPACKED_ROWS * least);
-        OXI_UNROLL
-        for (int v = 0; v < OXI_ISA(row_vectors); v++)
-            sum.v[v] = vrf_fma(d.v[v], vrf_set1(x->sum[b]), sum.v[v]);
-    }
-    OXI_ISA(row_store)(out, sum);
-}
-
-/* 64 numbers of q4_k or q5_k. kept: scales of groups of 32. */
-OXI_INLINE void OXI_ISA(rows_part_k)(ox_dtype dtype, int bytes, const uint8_t *p, int part, const int8_t *q,
-                                     int32_t kept[][OXI_REPACKED_ROWS], vrs *total, int at_once, int extra) {
-    OXI_UNROLL
-    for (int first = 0; first < 8; first += at_once) {
-        vrs a[OXI_ISA(row_vectors)], b[OXI_ISA(row_vectors)];
-        OXI_UNROLL
-        for (int v = 0; v < OXI_ISA(row_vectors); v++) a[v] = b[v] = vrs_zero();
-        OXI_UNROLL
-        for (int i = first; i < first + at_once; i++) {
-            vr low = vr_spread(q + 64 * part + 4 * i), high = vr_spread(q + 64 * part + 32 + 4 * i);
-            OXI_ISA(prefetch_rows)(p, bytes, 8 * part + i);
-            OXI_UNROLL
-            for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                a[v] = vrs_step(a[v], OXI_ISA(row_codes)(dtype, p, part, i, v), low, extra);
-                b[v] = vrs_step(b[v], OXI_ISA(row_codes)(dtype, p, part, i + 8, v), high, extra);
-            }
-        }
+            if (OXI_ROW_LESS && extra) total[v] = sums[v];
+        OXI_ISA(row_numbers) d = OXI_ISA(row_factors)(dtype, p), more = d;
+        if (least) more = OXI_ISA(row_halves)(p + OXI_REPACKED_ROWS * least);
         OXI_UNROLL
         for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-            total[v] = vrs_scaled(total[v], a[v], vrs_load(kept[2 * part] + OXI_ROWS * v));
-            total[v] = vrs_scaled(total[v], b[v], vrs_load(kept[2 * part + 1] + OXI_ROWS * v));
+            vrf none, factor = dtype == OX_IQ4_XS ? OXI_ISA(row_group_scale)(dtype, p, &d, &d, b, v, &none)
+                                                  : d.v[v];
+            sum.v[v] = vrf_fma(factor, vrf_fma(vrf_of(total[v]), scale, taken), sum.v[v]);
+            if (least) sum.v[v] = vrf_fma(more.v[v], vrf_set1(x->sum[b]), sum.v[v]);
         }
+        if (dtype != OX_IQ4_XS) p += OXI_REPACKED_ROWS * bytes;
     }
+    OXI_ISA(row_store)(out, sum);
 }
 
 /* q4_k and q5_k: floats are met once a block. */
@@ -33103,14 +33603,28 @@ OXI_INLINE void OXI_ISA(rows_dot_k)(ox_dtype dtype, int bytes, const uint8_t *p,
         sum.v[v] = vrf_fma(vrf_mul(dmin.v[v], less), vrf_of(taken), sum.v[v]);
         total[v] = vrs_zero();
     }
-    if (dtype == OX_Q4_K) {
-        for (int part = 0; part < 4; part++)
-            OXI_ISA(rows_part_k)(dtype, bytes, p, part, x->q, kept, total, at_once, extra);
-    } else { /* each part has bits of its own */
-        OXI_ISA(rows_part_k)(dtype, bytes, p, 0, x->q, kept, total, at_once, extra);
-        OXI_ISA(rows_part_k)(dtype, bytes, p, 1, x->q, kept, total, at_once, extra);
-        OXI_ISA(rows_part_k)(dtype, bytes, p, 2, x->q, kept, total, at_once, extra);
-        OXI_ISA(rows_part_k)(dtype, bytes, p, 3, x->q, kept, total, at_once, extra);
+    for (int at = 0; at < 32; at += at_once) { /* of steps, eight of a part */
+        int part = at / 8, first = at_once == 8 ? 0 : at % 8;
+        const uint8_t *fours = p + OXI_REPACKED_ROWS * 4 * first;
+        const int8_t *q = x->q + 64 * part + 4 * first;
+        vrs a[OXI_ISA(row_vectors)], b[OXI_ISA(row_vectors)];
+        OXI_UNROLL
+        for (int v = 0; v < OXI_ISA(row_vectors); v++) a[v] = b[v] = vrs_zero();
+        OXI_UNROLL
+        for (int i = 0; i < at_once; i++) {
+            vr low = vr_spread(q + 4 * i), high = vr_spread(q + 32 + 4 * i);
+            OXI_ISA(prefetch_rows)(p, bytes, at + i);
+            OXI_UNROLL
+            for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+                a[v] = vrs_step(a[v], OXI_ISA(row_codes)(dtype, fours, part, 0, i, v), low, extra);
+                b[v] = vrs_step(b[v], OXI_ISA(row_codes)(dtype, fours, part, 1, i, v), high, extra);
+            }
+        }
+        OXI_UNROLL
+        for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+            total[v] = vrs_scaled(total[v], a[v], vrs_load(kept[2 * part] + OXI_ROWS * v));
+            total[v] = vrs_scaled(total[v], b[v], vrs_load(kept[2 * part + 1] + OXI_ROWS * v));
+        }
     }
     OXI_UNROLL
     for (int v = 0; v < OXI_ISA(row_vectors); v++)
@@ -33148,19 +33662,21 @@ OXI_INLINE void OXI_ISA(rows_dot_q6_k)(const uint8_t *p, const oxi_q8 *x, float 
             for (int v = 0; v < OXI_ISA(row_vectors); v++) total[v] = vrs_zero();
             OXI_UNROLL
             for (int pair = 0; pair < 8; pair++) {
-                int group = pair / 2, step = 8 * group + 4 * half + 2 * (pair % 2);
-                const int8_t *q = x->q + 128 * part + 4 * step;
+                int group = pair / 2, four = 4 * half + 2 * (pair % 2);
+                const int8_t *q = x->q + 128 * part + 32 * group + 4 * four;
                 vr first = vr_spread(q), second = vr_spread(q + 4);
                 OXI_ISA(prefetch_rows)(p, bytes, 16 * part + 8 * half + pair);
                 OXI_UNROLL
                 for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                    vrs sums = vrs_step(vrs_zero(), OXI_ISA(row_codes)(OX_Q6_K, p, part, step, v), first, extra);
-                    sums = vrs_step(sums, OXI_ISA(row_codes)(OX_Q6_K, p, part, step + 1, v), second, extra);
+                    vr a = OXI_ISA(row_codes)(OX_Q6_K, p, part, group, four, v);
+                    vr b = OXI_ISA(row_codes)(OX_Q6_K, p, part, group, four + 1, v);
+                    vrs sums = vrs_step(vrs_step(vrs_zero(), a, first, extra), b, second, extra);
                     total[v] = vrs_scaled(total[v], sums, vrs_load(kept[2 * group + half] + OXI_ROWS * v));
                 }
             }
             OXI_UNROLL
-            for (int v = 0; v < OXI_ISA(row_vectors); v++) sum.v[v] = vrf_fma(d.v[v], vrf_of(total[v]), sum.v[v]);
+            for (int v = 0; v < OXI_ISA(row_vectors); v++)
+                sum.v[v] = vrf_fma(d.v[v], vrf_of(total[v]), sum.v[v]);
         }
     }
     OXI_ISA(row_store)(out, sum);
@@ -33168,7 +33684,9 @@ OXI_INLINE void OXI_ISA(rows_dot_q6_k)(const uint8_t *p, const oxi_q8 *x, float 
 
 /* Name, dtype, offset of codes, where least numbers are, steps at once. */
 #define OXI_EACH_REPACKED_32(X) \
-    X(q4_0, OX_Q4_0, 8, 0, 8) X(q4_1, OX_Q4_1, 0, 2, 8) X(q5_0, OX_Q5_0, 16, 0, 4) X(q5_1, OX_Q5_1, 0, 2, 4)
+    X(q4_0, OX_Q4_0, 8, 0, 8) X(q4_1, OX_Q4_1, 0, 2, 8) X(q5_0, OX_Q5_0, 16, 0, 4) X(q5_1, OX_Q5_1, 0, 2, 4) \
+    X(mxfp4, OX_MXFP4, 12, 0, 4) X(q8_0, OX_Q8_0, OXI_ROW_LESS, 0, 8) \
+    X(iq4_nl, OX_IQ4_NL, OXI_ROW_LESS, 0, 8) X(iq4_xs, OX_IQ4_XS, OXI_ROW_LESS, 0, 8)
 
 #define OXI_X(name, dtype, offset, least, at_once) \
 OXI_INLINE void OXI_ISA(rows_dot_##name)(const uint8_t *p, const oxi_q8 *x, float *out, int extra) { \
@@ -33183,126 +33701,140 @@ OXI_INLINE void OXI_ISA(rows_dot_q5_k)(const uint8_t *p, const oxi_q8 *x, float 
     OXI_ISA(rows_dot_k)(OX_Q5_K, OXI_BYTES_OX_Q5_K, p, x, out, 4, extra);
 }
 
-/* ---- as panels of codes ----------------------------------------------------------------------------------- */
+/* ---- as panels of codes -------------------------------------------------------------------------------- */
 
-/* The scales of group `group` of a block, and what is taken from numbers (less an offset of codes). */
-OXI_INLINE vrf OXI_ISA(row_group_scale)(ox_dtype dtype, const uint8_t *p, const OXI_ISA(row_numbers) *d,
-                                        const OXI_ISA(row_numbers) *least, int group, int v, vrf *taken) {
-    *taken = vrf_zero();
-    if (dtype == OX_Q6_K) {
-        vrs scale = vrs_number(OXI_ISA(four_of_rows)(p, 192, group / 4, v), group % 4, true);
-        return vrf_mul(d->v[v], vrf_of(scale));
-    }
-    if (dtype == OX_Q4_K || dtype == OX_Q5_K) {
-        OXI_ISA(row_scales) scales = OXI_ISA(row_scales_k)(p, v);
-        vr scale = group < 4 ? scales.scale[0] : scales.scale[1];
-        vr four = group < 4 ? scales.least[0] : scales.least[1];
-        *taken = vrf_mul(least->v[v], vrf_of(vrs_number(four, group % 4, false)));
-        return vrf_mul(d->v[v], vrf_of(vrs_number(scale, group % 4, false)));
-    }
-    if (dtype == OX_Q4_1 || dtype == OX_Q5_1) *taken = vrf_mul(least->v[v], vrf_set1(-1));
-    return d->v[v];
-}
-
-/* n numbers of rows `first` to first + count as a panel of `width` lines. elements: of a block; steps: of a
- * part. */
-OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, int steps, int each, int offset,
-                                     int64_t n, const uint8_t *p, int first, int count, int64_t width,
-                                     bool is_signed, const oxi_code_panel *to) {
+/* n numbers of rows `first` to first + count as a panel of `width` lines. elements: of a block; a part has
+ * `groups` groups of `fours` fours; `each` numbers share a scale. */
+OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, int groups, int fours, int each,
+                                     int offset, int64_t n, const uint8_t *p, int first, int count,
+                                     int64_t width, bool is_signed, const oxi_code_panel *to) {
     char *code = (char *)to->codes;
     float *scale = to->scale, *extra = to->extra;
+    vr less = vr_bytes(is_signed ? offset : 0);
     for (; n > 0; n -= elements, p += OXI_REPACKED_ROWS * bytes) {
-        for (int part = 0; part < elements / (4 * steps); part++)
+        for (int part = 0; part < elements / (4 * groups * fours); part++)
             for (int i = 0; i < count; i += OXI_ROWS) {
-                int v = (first + i) / OXI_ROWS;
-                char *to_code = code + 4 * (width * part * steps + i);
-                OXI_UNROLL_32
-                for (int step = 0; step < steps; step++) {
-                    vr codes = OXI_ISA(row_codes)(dtype, p, part, step, v);
-                    if (is_signed && offset) codes = vr_sub(codes, vr_bytes(offset));
-                    vr_store(to_code + 4 * width * step, codes);
-                }
+                char *to_code = code + 4 * (width * part * groups * fours + i);
+                OXI_UNROLL_4
+                for (int group = 0; group < groups; group++)
+                    OXI_UNROLL_4
+                    for (int four = 0; four < fours; four++, to_code += 4 * width) {
+                        vr codes = OXI_ISA(row_codes)(dtype, p, part, group, four, (first + i) / OXI_ROWS);
+                        vr_store(to_code, vr_sub(codes, less));
+                    }
             }
         code += 4 * width * (elements / 4);
-        OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p + (dtype == OX_Q6_K ? OXI_REPACKED_ROWS * 208 : 0));
+        const uint8_t *factors = p + (dtype == OX_Q6_K ? OXI_REPACKED_ROWS * 208 : 0);
+        OXI_ISA(row_numbers) d = OXI_ISA(row_factors)(dtype, factors);
         OXI_ISA(row_numbers) least = OXI_ISA(row_halves)(p + 2 * OXI_REPACKED_ROWS);
         for (int group = 0; group < elements / each; group++, scale += width, extra += extra ? width : 0)
             for (int i = 0; i < count; i += OXI_ROWS) {
-                vrf taken, s = OXI_ISA(row_group_scale)(dtype, p, &d, &least, group, (first + i) / OXI_ROWS, &taken);
+                int v = (first + i) / OXI_ROWS;
+                vrf taken, s = OXI_ISA(row_group_scale)(dtype, p, &d, &least, group, v, &taken);
                 vrf_store(scale + i, s);
-                if (extra) vrf_store(extra + i, is_signed ? taken : vrf_fma(s, vrf_set1((float)offset), taken));
+                if (extra)
+                    vrf_store(extra + i, is_signed ? taken : vrf_fma(s, vrf_set1((float)offset), taken));
             }
     }
 }
-#if defined(OXI_X86) && OXI_ROWS == 4 /* q6_k is as fast as it lies */
-#define OXI_REPACKED_Q6_K(X)
+#if defined(OXI_X86) && OXI_ROWS == 4 /* they are as fast as they lie */
+#define OXI_REPACKED_MORE_BITS(X)
 #else
-#define OXI_REPACKED_Q6_K(X) X(q6_k, OX_Q6_K, 32, 16, 32)
+#define OXI_REPACKED_MORE_BITS(X) X(q5_k, OX_Q5_K, 2, 8, 32, 0) X(q6_k, OX_Q6_K, 4, 8, 16, 32)
 #endif
-/* name, dtype, steps of a part, numbers with a scale, offset of codes */
+/* Name, dtype, groups of a part, fours of a group, numbers with a scale, offset of codes. */
 #define OXI_REPACKED_TYPES(X) \
-    X(q4_0, OX_Q4_0, 8, 32, 8) X(q4_1, OX_Q4_1, 8, 32, 0) X(q5_0, OX_Q5_0, 8, 32, 16) X(q5_1, OX_Q5_1, 8, 32, 0) \
-    X(q4_k, OX_Q4_K, 16, 32, 0) X(q5_k, OX_Q5_K, 16, 32, 0) OXI_REPACKED_Q6_K(X)
-#define OXI_X(name, dtype, steps, each, offset) \
-OXI_KERNEL void OXI_ISA(unpack_rows_##name)(int64_t n, const void *rows, int first, int count, int64_t width, \
-                                            bool is_signed, const oxi_code_panel *to) { \
-    OXI_ISA(rows_unpack)(dtype, OXI_ELEMENTS_##dtype, OXI_BYTES_##dtype, steps, each, offset, n, \
+    X(q4_0, OX_Q4_0, 2, 4, 32, 8) X(q4_1, OX_Q4_1, 2, 4, 32, 0) X(q5_0, OX_Q5_0, 2, 4, 32, 16) \
+    X(q5_1, OX_Q5_1, 2, 4, 32, 0) X(mxfp4, OX_MXFP4, 2, 4, 32, 12) X(q4_k, OX_Q4_K, 2, 8, 32, 0) \
+    OXI_REPACKED_MORE_BITS(X)
+/* Codes of eight bits: where an instruction multiplies bytes whose sums pass 16 bits. */
+#ifdef OXI_WIDE_ROWS
+#define OXI_REPACKED_WIDE_TYPES(X) \
+    X(q8_0, OX_Q8_0, 2, 4, 32, OXI_ROW_LESS) X(iq4_nl, OX_IQ4_NL, 2, 4, 32, OXI_ROW_LESS) \
+    X(iq4_xs, OX_IQ4_XS, 2, 4, 32, OXI_ROW_LESS)
+#else
+#define OXI_REPACKED_WIDE_TYPES(X)
+#endif
+
+#define OXI_X(name, dtype, groups, fours, each, offset) \
+OXI_KERNEL void OXI_ISA(unpack_rows_##name)(int64_t n, const void *rows, int first, int count, \
+                                            int64_t width, bool is_signed, const oxi_code_panel *to) { \
+    OXI_ISA(rows_unpack)(dtype, OXI_ELEMENTS_##dtype, OXI_BYTES_##dtype, groups, fours, each, offset, n, \
                          (const uint8_t *)rows, first, count, width, is_signed, to); \
-} \
-OXI_DOT_REPACKED(dot_repacked_##name, name, dtype, 0)
+}
+OXI_REPACKED_TYPES(OXI_X)
+OXI_REPACKED_WIDE_TYPES(OXI_X)
+#undef OXI_X
+
 /* Two groups at a time, 256 numbers of one and of the other: two streams that the processor follows apart. */
 #define OXI_DOT_REPACKED(kernel, name, dtype, extra) \
 OXI_KERNEL void OXI_ISA(kernel)(int64_t groups, int64_t group_bytes, int64_t n, const void *blocks, \
                                 const oxi_q8 *x, float *out) { \
     enum { bytes = OXI_REPACKED_ROWS * OXI_BYTES_##dtype * (256 / OXI_ELEMENTS_##dtype) }; \
-    const uint8_t *p = (const uint8_t *)blocks; \
     int64_t half = (groups + 1) / 2; \
     memset(out, 0, (size_t)(OXI_REPACKED_ROWS * groups) * sizeof *out); \
     for (int64_t i = 0; i < half; i++) \
         for (int64_t at = 0; at < n / 256; at++) \
-            for (int64_t j = i; j < groups; j += half) \
-                OXI_ISA(rows_dot_##name)(p + j * group_bytes + at * bytes, x + at, out + OXI_REPACKED_ROWS * j, \
-                                         extra); \
+            for (int64_t j = i; j < groups; j += half) { \
+                const uint8_t *p = (const uint8_t *)blocks + j * group_bytes + at * bytes; \
+                OXI_ISA(rows_dot_##name)(p, x + at, out + OXI_REPACKED_ROWS * j, extra); \
+            } \
 }
+#define OXI_X(name, dtype, groups, fours, each, offset) \
+    OXI_DOT_REPACKED(dot_repacked_##name, name, dtype, 0)
 OXI_REPACKED_TYPES(OXI_X)
-#undef OXI_X
 #if !defined(OXI_X86)
-#define OXI_X(name, dtype, steps, each, offset) OXI_DOT_REPACKED(dot_extra_repacked_##name, name, dtype, 1)
-OXI_REPACKED_TYPES(OXI_X)
-#undef OXI_X
+OXI_REPACKED_WIDE_TYPES(OXI_X)
 #endif
+#undef OXI_X
+#define OXI_X(name, dtype, groups, fours, each, offset) \
+    OXI_DOT_REPACKED(dot_extra_repacked_##name, name, dtype, 1)
+#if !defined(OXI_X86)
+OXI_REPACKED_TYPES(OXI_X)
+#endif
+OXI_REPACKED_WIDE_TYPES(OXI_X)
+#undef OXI_X
 #endif
 
 static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels *k) {
     (void)k;
 #ifdef OXI_REPACKED
-#if defined(OXI_X86) && VF == 4
-    if (!(oxi_cpu_info()->features & OXI_CPU_SSSE3)) return;
-#endif
-#define OXI_X(name, dtype, steps, each, offset) \
+    unsigned features = oxi_cpu_info()->features;
+#define OXI_X(name, dtype, groups, fours, each, offset) \
     k->dot_repacked[dtype] = OXI_ISA(dot_repacked_##name); \
     k->unpack_repacked[dtype] = OXI_ISA(unpack_rows_##name);
-    OXI_REPACKED_TYPES(OXI_X)
-#undef OXI_X
-#if !defined(OXI_X86)
-    if (!(oxi_cpu_info()->features & OXI_CPU_DOTPROD)) return;
-#define OXI_X(name, dtype, steps, each, offset) k->dot_repacked[dtype] = OXI_ISA(dot_extra_repacked_##name);
-    OXI_REPACKED_TYPES(OXI_X)
-#undef OXI_X
+#if defined(OXI_X86)
+    if (VF == 4 && !(features & OXI_CPU_SSSE3)) return;
+#else
+    OXI_REPACKED_WIDE_TYPES(OXI_X)
 #endif
+    OXI_REPACKED_TYPES(OXI_X)
+#undef OXI_X
+#define OXI_X(name, dtype, groups, fours, each, offset) \
+    k->dot_repacked[dtype] = OXI_ISA(dot_extra_repacked_##name); \
+    k->unpack_repacked[dtype] = OXI_ISA(unpack_rows_##name);
+#if defined(OXI_X86) && defined(OXI_WIDE_ROWS)
+    if (features & (VF == 16 ? OXI_CPU_AVX512_VNNI : OXI_CPU_AVX_VNNI)) { OXI_REPACKED_WIDE_TYPES(OXI_X) }
+#elif !defined(OXI_X86)
+    if (features & OXI_CPU_DOTPROD) { OXI_REPACKED_TYPES(OXI_X) OXI_REPACKED_WIDE_TYPES(OXI_X) }
+#endif
+#undef OXI_X
 #endif
 }
 
 #undef OXI_REPACKED
 #undef OXI_REPACKED_TYPES
-#undef OXI_REPACKED_Q6_K
+#undef OXI_REPACKED_MORE_BITS
+#undef OXI_REPACKED_WIDE_TYPES
+#undef OXI_ROW_LESS
+#undef OXI_WIDE_ROWS
 #undef OXI_EACH_REPACKED_32
 #undef OXI_DOT_REPACKED
 #undef OXI_ROWS
 #undef OXI_R
 #undef OXI_R_WHOLE
 #undef OXI_UNROLL
-#undef OXI_UNROLL_32
+#undef OXI_UNROLL_4
 #undef vr
 #undef vrs
 #undef vr_load
@@ -33335,6 +33867,9 @@ static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels *k) {
 #undef vrw_mul
 #undef vrw_low
 #undef vrw_high
+#undef vr_look_up
+#undef vrs_bits
+#undef vrs_words
 OXI_STRAIGHT_END
 /* >>cpu/kernels/codes.inc */
 /* Products of panels of int8 codes of one tier: OXI_CODE_ROWS rows of activations against 2 VQ rows of
@@ -36175,7 +36710,8 @@ OXI_KERNEL void OXI_ISA(round_bf16)(int64_t n, const float *x, uint16_t *out) {
 
 /* Byte j of 16 lanes times their scales, less extra. */
 #define OXI_CODES_TIMES(codes, j) \
-    _mm512_fmsub_ps(_mm512_cvtepi32_ps(_mm512_srai_epi32(_mm512_slli_epi32(codes, 24 - 8 * (j)), 24)), scale, extra)
+    _mm512_fmsub_ps(_mm512_cvtepi32_ps(_mm512_srai_epi32(_mm512_slli_epi32(codes, 24 - 8 * (j)), 24)), \
+                    scale, extra)
 #define OXI_CODES_PAIR(codes, j, to) { \
         __m512 low = OXI_CODES_TIMES(codes, j), high = OXI_CODES_TIMES(codes, (j) + 1); \
         __m512i both; \
@@ -36189,7 +36725,7 @@ OXI_KERNEL void OXI_ISA(pairs_of_codes)(int64_t n, int group, const oxi_code_pan
     uint16_t order[32];
     for (int i = 0; i < 32; i++) order[i] = (uint16_t)(i / 2 + i % 2 * 16);
     __m512i beside = _mm512_loadu_si512(order);
-    for (int64_t at = 0; at < n; at += group, scales += 32, extras += 32, code += group / 4 * 32, to += group / 2 * 32)
+    for (int64_t at = 0; at < n; at += group) {
         for (int half = 0; half < 32; half += 16) {
             __m512 scale = _mm512_loadu_ps(scales + half), extra = _mm512_loadu_ps(extras + half);
             for (int step = 0; step < group / 4; step++) {
@@ -36198,6 +36734,11 @@ OXI_KERNEL void OXI_ISA(pairs_of_codes)(int64_t n, int group, const oxi_code_pan
                 OXI_CODES_PAIR(codes, 2, to + 64 * step + 32 + half)
             }
         }
+        scales += 32;
+        extras += 32;
+        code += group / 4 * 32;
+        to += group / 2 * 32;
+    }
 }
 #undef OXI_CODES_TIMES
 #undef OXI_CODES_PAIR
@@ -37988,8 +38529,12 @@ OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, p + 2, extr
 OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
 #if defined(OXI_X86)
     uint64_t bytes = 0;
-    OXI_UNROLL
-    for (int i = 7; i >= 0; i--) bytes = bytes << 8 | p[i * step];
+    if (step == 1) {
+        memcpy(&bytes, p, 8);
+    } else {
+        OXI_UNROLL
+        for (int i = 7; i >= 0; i--) bytes = bytes << 8 | p[i * step];
+    }
     __m128i zero = _mm_setzero_si128(), e = _mm_sub_epi16(vw_bytes(bytes, false), _mm_set1_epi16(1));
     if (_mm_movemask_epi8(_mm_cmpgt_epi16(_mm_set1_epi16(1), e)) == 0) { /* no subnormal */
         e = _mm_slli_epi16(e, 7);
@@ -38292,7 +38837,8 @@ OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, oxi_q8 *
                     total = vf_add(total, vi_to_vf(codes));
                 }
                 halves[half] = vf_hsum(total);
-                out->total[2 * i + half] = out->crossed_total[oxi_crossed(2 * i + half)] = (int16_t)halves[half];
+                out->total[2 * i + half] = (int16_t)halves[half];
+                out->crossed_total[oxi_crossed(2 * i + half)] = (int16_t)halves[half];
             }
             out->ratio[i] = out->crossed_ratio[oxi_crossed(i)] = (int16_t)ratio;
             out->crossed_sum[oxi_crossed(i)] = (int16_t)(halves[0] + halves[1]);
@@ -38381,12 +38927,16 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
  * as panels of codes want them. Stamped by cpu/tiers.c; what reads f16 numbers and e8m0 is blocks.inc's. */
 
 /* ---- lanes ------------------------------------------------------------------------------------------------
- * vr: OXI_ROWS rows, four bytes each; vrs: as many int32; vrf: as many floats.
- * vr_spread: the four bytes at p in each lane. Shifts carry bits from byte to byte: a mask follows.
- * vrs_number: byte i of each lane. vrs_step adds up the products of unsigned codes and of q, on x86 in 16 bits,
- * which must hold them; vrs_scaled adds such sums times a scale to an int32. Scales are made two to a lane, as
- * words: vrw_even and vrw_odd widen bytes 0 and 2, 1 and 3; vrw_low and vrw_high make one of the two what
- * vrs_scaled takes; vrs_dot adds their products with two words, spread; vrs_one is a scale of 1. */
+ * vr: OXI_ROWS rows, four bytes each; vrs: as many int32; vrf: as many floats. OXI_ROW_LESS: what
+ * codes of eight bits are raised by; OXI_WIDE_ROWS: where types that have such are.
+ * vr_spread    the four bytes at p in each lane. Shifts carry bits from byte to byte: a mask follows
+ * vrs_number   byte i of each lane; _bits: `count` bits from bit `from` on; vrs_words: the uint16 numbers at p
+ * vrs_step     adds up products of codes and of q: on x86 of unsigned codes, in 16 bits, which must hold them,
+ *              or in 32 by VNNI (extra); on Arm of signed ones in 32, by dot products if extra
+ * vrs_scaled   total + sums of vrs_step times a scale; vrs_one: the scale 1
+ * vrw          scales, two to a lane, as words: vrw_even and vrw_odd widen bytes 0 and 2, 1 and 3; vrw_low and
+ *              vrw_high make one of the two what vrs_scaled takes; vrs_dot adds the products of both with two
+ *              words */
 #if defined(OXI_X86) && VF > 1
 #define OXI_REPACKED 1
 #if VF == 16
@@ -38406,8 +38956,14 @@ typedef __m256i OXI_ISA(vr);
 typedef __m128i OXI_ISA(vr);
 #endif
 typedef OXI_ISA(vr) OXI_ISA(vrs);
+#define OXI_ROW_LESS 128
+#if defined(OXI_VNNI) && (VF == 16 || OXI_ISA(FMA))
+#define OXI_WIDE_ROWS 1
+#endif
 #elif VF == 4
 #define OXI_REPACKED 1
+#define OXI_ROW_LESS 0
+#define OXI_WIDE_ROWS 1
 #define OXI_ROWS 4
 typedef uint8x16_t OXI_ISA(vr);
 typedef int32x4_t OXI_ISA(vrs);
@@ -38415,7 +38971,7 @@ typedef int32x4_t OXI_ISA(vrs);
 
 #ifdef OXI_REPACKED
 #define OXI_UNROLL _Pragma("GCC unroll 8")
-#define OXI_UNROLL_32 _Pragma("GCC unroll 32")
+#define OXI_UNROLL_4 _Pragma("GCC unroll 4")
 #define vr OXI_ISA(vr)
 #define vrs OXI_ISA(vrs)
 #define vr_load OXI_ISA(vr_load)
@@ -38425,9 +38981,12 @@ typedef int32x4_t OXI_ISA(vrs);
 #define vr_and OXI_ISA(vr_and)
 #define vr_or OXI_ISA(vr_or)
 #define vr_sub OXI_ISA(vr_sub)
+#define vr_look_up OXI_ISA(vr_look_up)
 #define vr_right OXI_ISA(vr_right)
 #define vr_left OXI_ISA(vr_left)
 #define vrs_number OXI_ISA(vrs_number)
+#define vrs_bits OXI_ISA(vrs_bits)
+#define vrs_words OXI_ISA(vrs_words)
 #define vrs_zero OXI_ISA(vrs_zero)
 #define vrs_load OXI_ISA(vrs_load)
 #define vrs_store OXI_ISA(vrs_store)
@@ -38475,17 +39034,48 @@ OXI_INLINE vr vr_spread(const void *p) {
 OXI_INLINE vr vr_and(vr a, vr b) { return OXI_R_WHOLE(and)(a, b); }
 OXI_INLINE vr vr_or(vr a, vr b) { return OXI_R_WHOLE(or)(a, b); }
 OXI_INLINE vr vr_sub(vr a, vr b) { return OXI_R(sub_epi8)(a, b); }
+OXI_INLINE vr vr_look_up(const uint8_t *table, vr a) {
+    __m128i numbers = _mm_loadu_si128((const __m128i *)(const void *)table);
+#if VF == 16
+    return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(numbers), a);
+#elif OXI_ISA(FMA)
+    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(numbers), a);
+#elif VF == 8
+    return _mm_shuffle_epi8(numbers, a);
+#else
+    __asm__("pshufb %1, %0" : "+x"(numbers) : "x"(a));
+    return numbers;
+#endif
+}
 OXI_INLINE vr vr_right(vr a, int count) { return OXI_R(srli_epi16)(a, count); }
 OXI_INLINE vr vr_left(vr a, int count) { return OXI_R(slli_epi16)(a, count); }
 OXI_INLINE vrs vrs_number(vr a, int i, bool is_signed) {
     a = OXI_R(slli_epi32)(a, 24 - 8 * i);
     return is_signed ? OXI_R(srai_epi32)(a, 24) : OXI_R(srli_epi32)(a, 24);
 }
+OXI_INLINE vrs vrs_bits(vrs a, int from, int count) {
+    return vr_and(OXI_R(srl_epi32)(a, _mm_cvtsi32_si128(from)), OXI_R(set1_epi32)((1 << count) - 1));
+}
+OXI_INLINE vrs vrs_words(const uint8_t *p) {
+#if VF == 16
+    return _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)p));
+#elif OXI_ISA(FMA)
+    return _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(const void *)p));
+#else
+    return _mm_unpacklo_epi16(_mm_loadl_epi64((const __m128i *)(const void *)p), _mm_setzero_si128());
+#endif
+}
 OXI_INLINE vrs vrs_zero(void) { return OXI_R_WHOLE(setzero)(); }
 OXI_INLINE vrs vrs_load(const int32_t *p) { return vr_load(p); }
 OXI_INLINE void vrs_store(int32_t *p, vrs a) { vr_store(p, a); }
 OXI_INLINE vrs vrs_one(void) { return OXI_R(set1_epi16)(1); }
 OXI_INLINE vrs vrs_step(vrs sums, vr codes, vr x, int extra) {
+#ifdef OXI_VNNI
+    if (extra) {
+        OXI_VNNI("vpdpbusd", sums, codes, x);
+        return sums;
+    }
+#endif
     (void)extra;
 #if VF == 4
     __asm__("pmaddubsw %1, %0" : "+x"(codes) : "x"(x));
@@ -38520,6 +39110,7 @@ OXI_INLINE vr vr_spread(const void *p) {
 OXI_INLINE vr vr_and(vr a, vr b) { return vandq_u8(a, b); }
 OXI_INLINE vr vr_or(vr a, vr b) { return vorrq_u8(a, b); }
 OXI_INLINE vr vr_sub(vr a, vr b) { return vsubq_u8(a, b); }
+OXI_INLINE vr vr_look_up(const uint8_t *table, vr a) { return vqtbl1q_u8(vld1q_u8(table), a); }
 OXI_INLINE vr vr_left(vr a, int count) { return vshlq_u8(a, vdupq_n_s8((int8_t)count)); }
 OXI_INLINE vr vr_right(vr a, int count) { return vr_left(a, -count); }
 OXI_INLINE vrs vrs_number(vr a, int i, bool is_signed) {
@@ -38527,15 +39118,24 @@ OXI_INLINE vrs vrs_number(vr a, int i, bool is_signed) {
     return is_signed ? vshrq_n_s32(vreinterpretq_s32_u32(high), 24)
                      : vreinterpretq_s32_u32(vshrq_n_u32(high, 24));
 }
+OXI_INLINE vrs vrs_bits(vrs a, int from, int count) {
+    uint32x4_t moved = vshlq_u32(vreinterpretq_u32_s32(a), vdupq_n_s32(-from));
+    return vreinterpretq_s32_u32(vandq_u32(moved, vdupq_n_u32((1u << count) - 1)));
+}
+OXI_INLINE vrs vrs_words(const uint8_t *p) {
+    uint16_t words[4];
+    memcpy(words, p, sizeof words);
+    return vreinterpretq_s32_u32(vmovl_u16(vld1_u16(words)));
+}
 OXI_INLINE vrs vrs_zero(void) { return vdupq_n_s32(0); }
 OXI_INLINE vrs vrs_load(const int32_t *p) { return vld1q_s32(p); }
 OXI_INLINE void vrs_store(int32_t *p, vrs a) { vst1q_s32(p, a); }
 OXI_INLINE vrs vrs_one(void) { return vdupq_n_s32(1); }
-/* extra: by the dot product instruction. */
 OXI_INLINE vrs vrs_step(vrs sums, vr codes, vr x, int extra) {
     int8x16_t c = vreinterpretq_s8_u8(codes), q = vreinterpretq_s8_u8(x);
     if (extra) return OXI_ISA(vb_dot)(sums, c, q);
-    int16x8_t low = vmull_s8(vget_low_s8(c), vget_low_s8(q)), high = vmull_s8(vget_high_s8(c), vget_high_s8(q));
+    int16x8_t low = vmull_s8(vget_low_s8(c), vget_low_s8(q));
+    int16x8_t high = vmull_s8(vget_high_s8(c), vget_high_s8(q));
     return vpadalq_s16(sums, vpaddq_s16(low, high));
 }
 OXI_INLINE vrs vrs_scaled(vrs total, vrs sums, vrs scale) { return vmlaq_s32(total, sums, scale); }
@@ -38544,7 +39144,8 @@ OXI_INLINE int16x8_t OXI_ISA(vrs_spread_words)(const int16_t *two) {
 }
 OXI_INLINE vrs vrs_dot(vrs total, vrs a, const int16_t *two) {
     int16x8_t b = OXI_ISA(vrs_spread_words)(two), w = vreinterpretq_s16_s32(a);
-    int32x4_t low = vmull_s16(vget_low_s16(w), vget_low_s16(b)), high = vmull_s16(vget_high_s16(w), vget_high_s16(b));
+    int32x4_t low = vmull_s16(vget_low_s16(w), vget_low_s16(b));
+    int32x4_t high = vmull_s16(vget_high_s16(w), vget_high_s16(b));
     return vaddq_s32(total, vpaddq_s32(low, high));
 }
 OXI_INLINE vrs vrw_odd(vr a, bool is_signed) {
@@ -38564,7 +39165,9 @@ OXI_INLINE vrf vrf_of(vrs a) { return vcvtq_f32_s32(a); }
 #endif
 
 enum { OXI_ISA(row_vectors) = OXI_REPACKED_ROWS / OXI_ROWS };
-typedef struct OXI_ISA(row_numbers) { vrf v[OXI_REPACKED_ROWS / OXI_ROWS]; } OXI_ISA(row_numbers);
+typedef struct OXI_ISA(row_numbers) {
+    vrf v[OXI_REPACKED_ROWS / OXI_ROWS];
+} OXI_ISA(row_numbers);
 
 OXI_INLINE OXI_ISA(row_numbers) OXI_ISA(row_load)(const float *p) {
     OXI_ISA(row_numbers) r;
@@ -38605,35 +39208,48 @@ OXI_INLINE vr OXI_ISA(row_nibbles)(vr a, bool high) {
 OXI_INLINE vr OXI_ISA(row_sixteens)(vr a, int from) {
     return vr_and(from < 4 ? vr_left(a, 4 - from) : vr_right(a, from - 4), vr_bytes(16));
 }
-/* Codes of numbers 4 step, ... of part `part` of a block, with the offset of their type: all steps of types of
- * 32 numbers, sixteen of types with scales for 32, 32 of q6_k. */
-OXI_INLINE vr OXI_ISA(row_codes)(ox_dtype dtype, const uint8_t *p, int part, int step, int v) {
-    bool high = dtype == OX_Q4_K || dtype == OX_Q5_K ? step >= 8 : step >= 4;
-    int four = step & (dtype == OX_Q4_K || dtype == OX_Q5_K ? 7 : 3);
+/* A block has parts of 32 numbers, 64 of q4_k and q5_k, 128 of q6_k; a part two groups, of q6_k four, whose
+ * numbers are four times `four` fours. The codes of one of these, with the offset of their type. */
+OXI_INLINE vr OXI_ISA(row_codes)(ox_dtype dtype, const uint8_t *p, int part, int group, int four, int v) {
+    const uint8_t *iq4 = OXI_ROW_LESS ? oxi_table_iq4_plus_128 : (const uint8_t *)oxi_table_iq4;
+    vr a, b;
     switch (dtype) {
-    case OX_Q4_0: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 2, four, v), high);
-    case OX_Q4_1: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 4, four, v), high);
+    case OX_Q8_0:
+        a = OXI_ISA(four_of_rows)(p, 2 + 16 * group, four, v);
+        return vr_sub(a, vr_bytes(OXI_ROW_LESS)); /* modulo 256 it is as well added */
+    case OX_IQ4_NL:
+        return vr_look_up(iq4, OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 2, four, v), group > 0));
+    case OX_IQ4_XS:
+        a = OXI_ISA(four_of_rows)(p, 8 + 16 * part, four, v);
+        return vr_look_up(iq4, OXI_ISA(row_nibbles)(a, group > 0));
+    case OX_MXFP4:
+        a = OXI_ISA(four_of_rows)(p, 1, four, v);
+        return vr_look_up(oxi_table_e2m1_plus_12, OXI_ISA(row_nibbles)(a, group > 0));
+    case OX_Q4_0: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 2, four, v), group > 0);
+    case OX_Q4_1: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 4, four, v), group > 0);
     case OX_Q5_0:
-        return vr_or(OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 6, four, v), high),
-                     OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 2, 0, v), step));
+        a = OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 6, four, v), group > 0);
+        return vr_or(a, OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 2, 0, v), 4 * group + four));
     case OX_Q5_1:
-        return vr_or(OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 8, four, v), high),
-                     OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 4, 0, v), step));
-    case OX_Q4_K: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 16 + 32 * part, four, v), high);
+        a = OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 8, four, v), group > 0);
+        return vr_or(a, OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 4, 0, v), 4 * group + four));
+    case OX_Q4_K: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 16 + 32 * part, four, v), group > 0);
     case OX_Q5_K:
-        return vr_or(OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 48 + 32 * part, four, v), high),
-                     OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 16, four, v), 2 * part + high));
-    default: break;
+        a = OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 48 + 32 * part, four, v), group > 0);
+        b = vr_right(OXI_ISA(four_of_rows)(p, 16, four, v), 2 * part);
+        return vr_or(a, OXI_ISA(row_sixteens)(b, group));
+    default: /* q6_k */
+        a = OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 64 * part + 32 * (group & 1), four, v), group >= 2);
+        b = OXI_ISA(four_of_rows)(p, 128 + 32 * part, four, v);
+        b = group < 2 ? vr_left(b, 4 - 2 * group) : vr_right(b, 2 * group - 4);
+        return vr_or(a, vr_and(b, vr_bytes(48)));
     }
-    int group = step / 8; /* of q6_k */
-    vr low = OXI_ISA(four_of_rows)(p, 64 * part + 32 * (group & 1), step & 7, v);
-    vr two = OXI_ISA(four_of_rows)(p, 128 + 32 * part, step & 7, v);
-    two = group < 2 ? vr_left(two, 4 - 2 * group) : vr_right(two, 2 * group - 4);
-    return vr_or(OXI_ISA(row_nibbles)(low, group >= 2), vr_and(two, vr_bytes(48)));
 }
 
 /* Scales and minima of q4_k and q5_k, six bits each: four in the bytes of a lane. */
-typedef struct OXI_ISA(row_scales) { vr scale[2], least[2]; } OXI_ISA(row_scales);
+typedef struct OXI_ISA(row_scales) {
+    vr scale[2], least[2];
+} OXI_ISA(row_scales);
 OXI_INLINE OXI_ISA(row_scales) OXI_ISA(row_scales_k)(const uint8_t *p, int v) {
     OXI_ISA(row_scales) r;
     vr a = OXI_ISA(four_of_rows)(p, 4, 0, v), b = OXI_ISA(four_of_rows)(p, 4, 1, v),
@@ -38644,6 +39260,41 @@ OXI_INLINE OXI_ISA(row_scales) OXI_ISA(row_scales_k)(const uint8_t *p, int v) {
     r.scale[1] = vr_or(vr_and(c, low), vr_and(vr_right(a, 2), high));
     r.least[1] = vr_or(vr_and(vr_right(c, 4), low), vr_and(vr_right(b, 2), high));
     return r;
+}
+
+/* The scales of types that have one for 32 numbers. */
+OXI_INLINE OXI_ISA(row_numbers) OXI_ISA(row_factors)(ox_dtype dtype, const uint8_t *p) {
+    float all[OXI_REPACKED_ROWS];
+    if (dtype != OX_MXFP4) return OXI_ISA(row_halves)(p);
+    OXI_ISA(powers_8)(p, 1, all);
+    OXI_ISA(powers_8)(p + 8, 1, all + 8);
+    return OXI_ISA(row_load)(all);
+}
+
+/* The scales of group `group` of a block, and what is taken from numbers (less an offset of codes). */
+OXI_INLINE vrf OXI_ISA(row_group_scale)(ox_dtype dtype, const uint8_t *p, const OXI_ISA(row_numbers) *d,
+                                        const OXI_ISA(row_numbers) *least, int group, int v, vrf *taken) {
+    *taken = vrf_zero();
+    if (dtype == OX_Q6_K) {
+        vrs scale = vrs_number(OXI_ISA(four_of_rows)(p, 192, group / 4, v), group % 4, true);
+        return vrf_mul(d->v[v], vrf_of(scale));
+    }
+    if (dtype == OX_IQ4_XS) { /* four bits and, elsewhere, two */
+        const void *four = p + OXI_REPACKED_ROWS * 4 + 4 * OXI_ROWS * v;
+        vrs low = vrs_bits(vrs_load((const int32_t *)four), 4 * group, 4);
+        vrs high = vrs_bits(vrs_words(p + 2 * OXI_REPACKED_ROWS + 2 * OXI_ROWS * v), 2 * group, 2);
+        vrf scale = vrf_fma(vrf_of(high), vrf_set1(16), vrf_of(low));
+        return vrf_mul(d->v[v], vrf_fma(scale, vrf_set1(1), vrf_set1(-32)));
+    }
+    if (dtype == OX_Q4_K || dtype == OX_Q5_K) {
+        OXI_ISA(row_scales) scales = OXI_ISA(row_scales_k)(p, v);
+        vr scale = group < 4 ? scales.scale[0] : scales.scale[1];
+        vr four = group < 4 ? scales.least[0] : scales.least[1];
+        *taken = vrf_mul(least->v[v], vrf_of(vrs_number(four, group % 4, false)));
+        return vrf_mul(d->v[v], vrf_of(vrs_number(scale, group % 4, false)));
+    }
+    if (dtype == OX_Q4_1 || dtype == OX_Q5_1) *taken = vrf_mul(least->v[v], vrf_set1(-1));
+    return d->v[v];
 }
 
 /* ---- rows against activations -----------------------------------------------------------------------------
@@ -38660,8 +39311,9 @@ OXI_INLINE void OXI_ISA(prefetch_rows)(const uint8_t *p, int bytes, int turn) {
 OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, const uint8_t *p, const oxi_q8 *x, float *out,
                                      int offset, int least, int at_once, int extra) {
     OXI_ISA(row_numbers) sum = OXI_ISA(row_load)(out);
-    for (int b = 0; b < 8; b++, p += OXI_REPACKED_ROWS * bytes) {
+    for (int b = 0; b < 8; b++) {
         const int8_t *q = x->q + 32 * b;
+        int part = dtype == OX_IQ4_XS ? b : 0;
         vrf scale = vrf_set1(x->scale[b]), taken = vrf_set1((float)-offset * x->sum[b]);
         vrs sums[OXI_ISA(row_vectors)], total[OXI_ISA(row_vectors)];
         OXI_UNROLL
@@ -38672,55 +39324,34 @@ OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, const uint8_t *p
             OXI_UNROLL
             for (int i = 2 * half; i < 2 * half + 2; i++) {
                 vr low = vr_spread(q + 4 * i), high = vr_spread(q + 16 + 4 * i);
-                OXI_ISA(prefetch_rows)(p, bytes, i);
+                OXI_ISA(prefetch_rows)(p, bytes, 4 * part + i);
                 OXI_UNROLL
                 for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, 0, i, v), low, extra);
-                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, 0, i + 4, v), high, extra);
+                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, part, 0, i, v), low, extra);
+                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, part, 1, i, v), high, extra);
                 }
             }
             OXI_UNROLL
             for (int v = 0; v < OXI_ISA(row_vectors); v++)
                 if (half == 1 || at_once < 8)
-                    total[v] = vrs_scaled(half == 1 && at_once < 8 ? total[v] : vrs_zero(), sums[v], vrs_one());
+                    total[v] =
+                        vrs_scaled(half == 1 && at_once < 8 ? total[v] : vrs_zero(), sums[v], vrs_one());
         }
-        OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p);
         OXI_UNROLL
         for (int v = 0; v < OXI_ISA(row_vectors); v++)
-            sum.v[v] = vrf_fma(d.v[v], vrf_fma(vrf_of(total[v]), scale, taken), sum.v[v]);
-        if (!least) continue;
-        d = OXI_ISA(row_halves)(p + OXI_REPACKED_ROWS * least);
-        OXI_UNROLL
-        for (int v = 0; v < OXI_ISA(row_vectors); v++)
-            sum.v[v] = vrf_fma(d.v[v], vrf_set1(x->sum[b]), sum.v[v]);
-    }
-    OXI_ISA(row_store)(out, sum);
-}
-
-/* 64 numbers of q4_k or q5_k. kept: scales of groups of 32. */
-OXI_INLINE void OXI_ISA(rows_part_k)(ox_dtype dtype, int bytes, const uint8_t *p, int part, const int8_t *q,
-                                     int32_t kept[][OXI_REPACKED_ROWS], vrs *total, int at_once, int extra) {
-    OXI_UNROLL
-    for (int first = 0; first < 8; first += at_once) {
-        vrs a[OXI_ISA(row_vectors)], b[OXI_ISA(row_vectors)];
-        OXI_UNROLL
-        for (int v = 0; v < OXI_ISA(row_vectors); v++) a[v] = b[v] = vrs_zero();
-        OXI_UNROLL
-        for (int i = first; i < first + at_once; i++) {
-            vr low = vr_spread(q + 64 * part + 4 * i), high = vr_spread(q + 64 * part + 32 + 4 * i);
-            OXI_ISA(prefetch_rows)(p, bytes, 8 * part + i);
-            OXI_UNROLL
-            for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                a[v] = vrs_step(a[v], OXI_ISA(row_codes)(dtype, p, part, i, v), low, extra);
-                b[v] = vrs_step(b[v], OXI_ISA(row_codes)(dtype, p, part, i + 8, v), high, extra);
-            }
-        }
+            if (OXI_ROW_LESS && extra) total[v] = sums[v];
+        OXI_ISA(row_numbers) d = OXI_ISA(row_factors)(dtype, p), more = d;
+        if (least) more = OXI_ISA(row_halves)(p + OXI_REPACKED_ROWS * least);
         OXI_UNROLL
         for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-            total[v] = vrs_scaled(total[v], a[v], vrs_load(kept[2 * part] + OXI_ROWS * v));
-            total[v] = vrs_scaled(total[v], b[v], vrs_load(kept[2 * part + 1] + OXI_ROWS * v));
+            vrf none, factor = dtype == OX_IQ4_XS ? OXI_ISA(row_group_scale)(dtype, p, &d, &d, b, v, &none)
+                                                  : d.v[v];
+            sum.v[v] = vrf_fma(factor, vrf_fma(vrf_of(total[v]), scale, taken), sum.v[v]);
+            if (least) sum.v[v] = vrf_fma(more.v[v], vrf_set1(x->sum[b]), sum.v[v]);
         }
+        if (dtype != OX_IQ4_XS) p += OXI_REPACKED_ROWS * bytes;
     }
+    OXI_ISA(row_store)(out, sum);
 }
 
 /* q4_k and q5_k: floats are met once a block. */
@@ -38748,14 +39379,28 @@ OXI_INLINE void OXI_ISA(rows_dot_k)(ox_dtype dtype, int bytes, const uint8_t *p,
         sum.v[v] = vrf_fma(vrf_mul(dmin.v[v], less), vrf_of(taken), sum.v[v]);
         total[v] = vrs_zero();
     }
-    if (dtype == OX_Q4_K) {
-        for (int part = 0; part < 4; part++)
-            OXI_ISA(rows_part_k)(dtype, bytes, p, part, x->q, kept, total, at_once, extra);
-    } else { /* each part has bits of its own */
-        OXI_ISA(rows_part_k)(dtype, bytes, p, 0, x->q, kept, total, at_once, extra);
-        OXI_ISA(rows_part_k)(dtype, bytes, p, 1, x->q, kept, total, at_once, extra);
-        OXI_ISA(rows_part_k)(dtype, bytes, p, 2, x->q, kept, total, at_once, extra);
-        OXI_ISA(rows_part_k)(dtype, bytes, p, 3, x->q, kept, total, at_once, extra);
+    for (int at = 0; at < 32; at += at_once) { /* of steps, eight of a part */
+        int part = at / 8, first = at_once == 8 ? 0 : at % 8;
+        const uint8_t *fours = p + OXI_REPACKED_ROWS * 4 * first;
+        const int8_t *q = x->q + 64 * part + 4 * first;
+        vrs a[OXI_ISA(row_vectors)], b[OXI_ISA(row_vectors)];
+        OXI_UNROLL
+        for (int v = 0; v < OXI_ISA(row_vectors); v++) a[v] = b[v] = vrs_zero();
+        OXI_UNROLL
+        for (int i = 0; i < at_once; i++) {
+            vr low = vr_spread(q + 4 * i), high = vr_spread(q + 32 + 4 * i);
+            OXI_ISA(prefetch_rows)(p, bytes, at + i);
+            OXI_UNROLL
+            for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+                a[v] = vrs_step(a[v], OXI_ISA(row_codes)(dtype, fours, part, 0, i, v), low, extra);
+                b[v] = vrs_step(b[v], OXI_ISA(row_codes)(dtype, fours, part, 1, i, v), high, extra);
+            }
+        }
+        OXI_UNROLL
+        for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+            total[v] = vrs_scaled(total[v], a[v], vrs_load(kept[2 * part] + OXI_ROWS * v));
+            total[v] = vrs_scaled(total[v], b[v], vrs_load(kept[2 * part + 1] + OXI_ROWS * v));
+        }
     }
     OXI_UNROLL
     for (int v = 0; v < OXI_ISA(row_vectors); v++)
@@ -38793,19 +39438,21 @@ OXI_INLINE void OXI_ISA(rows_dot_q6_k)(const uint8_t *p, const oxi_q8 *x, float 
             for (int v = 0; v < OXI_ISA(row_vectors); v++) total[v] = vrs_zero();
             OXI_UNROLL
             for (int pair = 0; pair < 8; pair++) {
-                int group = pair / 2, step = 8 * group + 4 * half + 2 * (pair % 2);
-                const int8_t *q = x->q + 128 * part + 4 * step;
+                int group = pair / 2, four = 4 * half + 2 * (pair % 2);
+                const int8_t *q = x->q + 128 * part + 32 * group + 4 * four;
                 vr first = vr_spread(q), second = vr_spread(q + 4);
                 OXI_ISA(prefetch_rows)(p, bytes, 16 * part + 8 * half + pair);
                 OXI_UNROLL
                 for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                    vrs sums = vrs_step(vrs_zero(), OXI_ISA(row_codes)(OX_Q6_K, p, part, step, v), first, extra);
-                    sums = vrs_step(sums, OXI_ISA(row_codes)(OX_Q6_K, p, part, step + 1, v), second, extra);
+                    vr a = OXI_ISA(row_codes)(OX_Q6_K, p, part, group, four, v);
+                    vr b = OXI_ISA(row_codes)(OX_Q6_K, p, part, group, four + 1, v);
+                    vrs sums = vrs_step(vrs_step(vrs_zero(), a, first, extra), b, second, extra);
                     total[v] = vrs_scaled(total[v], sums, vrs_load(kept[2 * group + half] + OXI_ROWS * v));
                 }
             }
             OXI_UNROLL
-            for (int v = 0; v < OXI_ISA(row_vectors); v++) sum.v[v] = vrf_fma(d.v[v], vrf_of(total[v]), sum.v[v]);
+            for (int v = 0; v < OXI_ISA(row_vectors); v++)
+                sum.v[v] = vrf_fma(d.v[v], vrf_of(total[v]), sum.v[v]);
         }
     }
     OXI_ISA(row_store)(out, sum);
@@ -38813,7 +39460,9 @@ OXI_INLINE void OXI_ISA(rows_dot_q6_k)(const uint8_t *p, const oxi_q8 *x, float 
 
 /* Name, dtype, offset of codes, where least numbers are, steps at once. */
 #define OXI_EACH_REPACKED_32(X) \
-    X(q4_0, OX_Q4_0, 8, 0, 8) X(q4_1, OX_Q4_1, 0, 2, 8) X(q5_0, OX_Q5_0, 16, 0, 4) X(q5_1, OX_Q5_1, 0, 2, 4)
+    X(q4_0, OX_Q4_0, 8, 0, 8) X(q4_1, OX_Q4_1, 0, 2, 8) X(q5_0, OX_Q5_0, 16, 0, 4) X(q5_1, OX_Q5_1, 0, 2, 4) \
+    X(mxfp4, OX_MXFP4, 12, 0, 4) X(q8_0, OX_Q8_0, OXI_ROW_LESS, 0, 8) \
+    X(iq4_nl, OX_IQ4_NL, OXI_ROW_LESS, 0, 8) X(iq4_xs, OX_IQ4_XS, OXI_ROW_LESS, 0, 8)
 
 #define OXI_X(name, dtype, offset, least, at_once) \
 OXI_INLINE void OXI_ISA(rows_dot_##name)(const uint8_t *p, const oxi_q8 *x, float *out, int extra) { \
@@ -38828,126 +39477,140 @@ OXI_INLINE void OXI_ISA(rows_dot_q5_k)(const uint8_t *p, const oxi_q8 *x, float 
     OXI_ISA(rows_dot_k)(OX_Q5_K, OXI_BYTES_OX_Q5_K, p, x, out, 4, extra);
 }
 
-/* ---- as panels of codes ----------------------------------------------------------------------------------- */
+/* ---- as panels of codes -------------------------------------------------------------------------------- */
 
-/* The scales of group `group` of a block, and what is taken from numbers (less an offset of codes). */
-OXI_INLINE vrf OXI_ISA(row_group_scale)(ox_dtype dtype, const uint8_t *p, const OXI_ISA(row_numbers) *d,
-                                        const OXI_ISA(row_numbers) *least, int group, int v, vrf *taken) {
-    *taken = vrf_zero();
-    if (dtype == OX_Q6_K) {
-        vrs scale = vrs_number(OXI_ISA(four_of_rows)(p, 192, group / 4, v), group % 4, true);
-        return vrf_mul(d->v[v], vrf_of(scale));
-    }
-    if (dtype == OX_Q4_K || dtype == OX_Q5_K) {
-        OXI_ISA(row_scales) scales = OXI_ISA(row_scales_k)(p, v);
-        vr scale = group < 4 ? scales.scale[0] : scales.scale[1];
-        vr four = group < 4 ? scales.least[0] : scales.least[1];
-        *taken = vrf_mul(least->v[v], vrf_of(vrs_number(four, group % 4, false)));
-        return vrf_mul(d->v[v], vrf_of(vrs_number(scale, group % 4, false)));
-    }
-    if (dtype == OX_Q4_1 || dtype == OX_Q5_1) *taken = vrf_mul(least->v[v], vrf_set1(-1));
-    return d->v[v];
-}
-
-/* n numbers of rows `first` to first + count as a panel of `width` lines. elements: of a block; steps: of a
- * part. */
-OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, int steps, int each, int offset,
-                                     int64_t n, const uint8_t *p, int first, int count, int64_t width,
-                                     bool is_signed, const oxi_code_panel *to) {
+/* n numbers of rows `first` to first + count as a panel of `width` lines. elements: of a block; a part has
+ * `groups` groups of `fours` fours; `each` numbers share a scale. */
+OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, int groups, int fours, int each,
+                                     int offset, int64_t n, const uint8_t *p, int first, int count,
+                                     int64_t width, bool is_signed, const oxi_code_panel *to) {
     char *code = (char *)to->codes;
     float *scale = to->scale, *extra = to->extra;
+    vr less = vr_bytes(is_signed ? offset : 0);
     for (; n > 0; n -= elements, p += OXI_REPACKED_ROWS * bytes) {
-        for (int part = 0; part < elements / (4 * steps); part++)
+        for (int part = 0; part < elements / (4 * groups * fours); part++)
             for (int i = 0; i < count; i += OXI_ROWS) {
-                int v = (first + i) / OXI_ROWS;
-                char *to_code = code + 4 * (width * part * steps + i);
-                OXI_UNROLL_32
-                for (int step = 0; step < steps; step++) {
-                    vr codes = OXI_ISA(row_codes)(dtype, p, part, step, v);
-                    if (is_signed && offset) codes = vr_sub(codes, vr_bytes(offset));
-                    vr_store(to_code + 4 * width * step, codes);
-                }
+                char *to_code = code + 4 * (width * part * groups * fours + i);
+                OXI_UNROLL_4
+                for (int group = 0; group < groups; group++)
+                    OXI_UNROLL_4
+                    for (int four = 0; four < fours; four++, to_code += 4 * width) {
+                        vr codes = OXI_ISA(row_codes)(dtype, p, part, group, four, (first + i) / OXI_ROWS);
+                        vr_store(to_code, vr_sub(codes, less));
+                    }
             }
         code += 4 * width * (elements / 4);
-        OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p + (dtype == OX_Q6_K ? OXI_REPACKED_ROWS * 208 : 0));
+        const uint8_t *factors = p + (dtype == OX_Q6_K ? OXI_REPACKED_ROWS * 208 : 0);
+        OXI_ISA(row_numbers) d = OXI_ISA(row_factors)(dtype, factors);
         OXI_ISA(row_numbers) least = OXI_ISA(row_halves)(p + 2 * OXI_REPACKED_ROWS);
         for (int group = 0; group < elements / each; group++, scale += width, extra += extra ? width : 0)
             for (int i = 0; i < count; i += OXI_ROWS) {
-                vrf taken, s = OXI_ISA(row_group_scale)(dtype, p, &d, &least, group, (first + i) / OXI_ROWS, &taken);
+                int v = (first + i) / OXI_ROWS;
+                vrf taken, s = OXI_ISA(row_group_scale)(dtype, p, &d, &least, group, v, &taken);
                 vrf_store(scale + i, s);
-                if (extra) vrf_store(extra + i, is_signed ? taken : vrf_fma(s, vrf_set1((float)offset), taken));
+                if (extra)
+                    vrf_store(extra + i, is_signed ? taken : vrf_fma(s, vrf_set1((float)offset), taken));
             }
     }
 }
-#if defined(OXI_X86) && OXI_ROWS == 4 /* q6_k is as fast as it lies */
-#define OXI_REPACKED_Q6_K(X)
+#if defined(OXI_X86) && OXI_ROWS == 4 /* they are as fast as they lie */
+#define OXI_REPACKED_MORE_BITS(X)
 #else
-#define OXI_REPACKED_Q6_K(X) X(q6_k, OX_Q6_K, 32, 16, 32)
+#define OXI_REPACKED_MORE_BITS(X) X(q5_k, OX_Q5_K, 2, 8, 32, 0) X(q6_k, OX_Q6_K, 4, 8, 16, 32)
 #endif
-/* name, dtype, steps of a part, numbers with a scale, offset of codes */
+/* Name, dtype, groups of a part, fours of a group, numbers with a scale, offset of codes. */
 #define OXI_REPACKED_TYPES(X) \
-    X(q4_0, OX_Q4_0, 8, 32, 8) X(q4_1, OX_Q4_1, 8, 32, 0) X(q5_0, OX_Q5_0, 8, 32, 16) X(q5_1, OX_Q5_1, 8, 32, 0) \
-    X(q4_k, OX_Q4_K, 16, 32, 0) X(q5_k, OX_Q5_K, 16, 32, 0) OXI_REPACKED_Q6_K(X)
-#define OXI_X(name, dtype, steps, each, offset) \
-OXI_KERNEL void OXI_ISA(unpack_rows_##name)(int64_t n, const void *rows, int first, int count, int64_t width, \
-                                            bool is_signed, const oxi_code_panel *to) { \
-    OXI_ISA(rows_unpack)(dtype, OXI_ELEMENTS_##dtype, OXI_BYTES_##dtype, steps, each, offset, n, \
+    X(q4_0, OX_Q4_0, 2, 4, 32, 8) X(q4_1, OX_Q4_1, 2, 4, 32, 0) X(q5_0, OX_Q5_0, 2, 4, 32, 16) \
+    X(q5_1, OX_Q5_1, 2, 4, 32, 0) X(mxfp4, OX_MXFP4, 2, 4, 32, 12) X(q4_k, OX_Q4_K, 2, 8, 32, 0) \
+    OXI_REPACKED_MORE_BITS(X)
+/* Codes of eight bits: where an instruction multiplies bytes whose sums pass 16 bits. */
+#ifdef OXI_WIDE_ROWS
+#define OXI_REPACKED_WIDE_TYPES(X) \
+    X(q8_0, OX_Q8_0, 2, 4, 32, OXI_ROW_LESS) X(iq4_nl, OX_IQ4_NL, 2, 4, 32, OXI_ROW_LESS) \
+    X(iq4_xs, OX_IQ4_XS, 2, 4, 32, OXI_ROW_LESS)
+#else
+#define OXI_REPACKED_WIDE_TYPES(X)
+#endif
+
+#define OXI_X(name, dtype, groups, fours, each, offset) \
+OXI_KERNEL void OXI_ISA(unpack_rows_##name)(int64_t n, const void *rows, int first, int count, \
+                                            int64_t width, bool is_signed, const oxi_code_panel *to) { \
+    OXI_ISA(rows_unpack)(dtype, OXI_ELEMENTS_##dtype, OXI_BYTES_##dtype, groups, fours, each, offset, n, \
                          (const uint8_t *)rows, first, count, width, is_signed, to); \
-} \
-OXI_DOT_REPACKED(dot_repacked_##name, name, dtype, 0)
+}
+OXI_REPACKED_TYPES(OXI_X)
+OXI_REPACKED_WIDE_TYPES(OXI_X)
+#undef OXI_X
+
 /* Two groups at a time, 256 numbers of one and of the other: two streams that the processor follows apart. */
 #define OXI_DOT_REPACKED(kernel, name, dtype, extra) \
 OXI_KERNEL void OXI_ISA(kernel)(int64_t groups, int64_t group_bytes, int64_t n, const void *blocks, \
                                 const oxi_q8 *x, float *out) { \
     enum { bytes = OXI_REPACKED_ROWS * OXI_BYTES_##dtype * (256 / OXI_ELEMENTS_##dtype) }; \
-    const uint8_t *p = (const uint8_t *)blocks; \
     int64_t half = (groups + 1) / 2; \
     memset(out, 0, (size_t)(OXI_REPACKED_ROWS * groups) * sizeof *out); \
     for (int64_t i = 0; i < half; i++) \
         for (int64_t at = 0; at < n / 256; at++) \
-            for (int64_t j = i; j < groups; j += half) \
-                OXI_ISA(rows_dot_##name)(p + j * group_bytes + at * bytes, x + at, out + OXI_REPACKED_ROWS * j, \
-                                         extra); \
+            for (int64_t j = i; j < groups; j += half) { \
+                const uint8_t *p = (const uint8_t *)blocks + j * group_bytes + at * bytes; \
+                OXI_ISA(rows_dot_##name)(p, x + at, out + OXI_REPACKED_ROWS * j, extra); \
+            } \
 }
+#define OXI_X(name, dtype, groups, fours, each, offset) \
+    OXI_DOT_REPACKED(dot_repacked_##name, name, dtype, 0)
 OXI_REPACKED_TYPES(OXI_X)
-#undef OXI_X
 #if !defined(OXI_X86)
-#define OXI_X(name, dtype, steps, each, offset) OXI_DOT_REPACKED(dot_extra_repacked_##name, name, dtype, 1)
-OXI_REPACKED_TYPES(OXI_X)
-#undef OXI_X
+OXI_REPACKED_WIDE_TYPES(OXI_X)
 #endif
+#undef OXI_X
+#define OXI_X(name, dtype, groups, fours, each, offset) \
+    OXI_DOT_REPACKED(dot_extra_repacked_##name, name, dtype, 1)
+#if !defined(OXI_X86)
+OXI_REPACKED_TYPES(OXI_X)
+#endif
+OXI_REPACKED_WIDE_TYPES(OXI_X)
+#undef OXI_X
 #endif
 
 static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels *k) {
     (void)k;
 #ifdef OXI_REPACKED
-#if defined(OXI_X86) && VF == 4
-    if (!(oxi_cpu_info()->features & OXI_CPU_SSSE3)) return;
-#endif
-#define OXI_X(name, dtype, steps, each, offset) \
+    unsigned features = oxi_cpu_info()->features;
+#define OXI_X(name, dtype, groups, fours, each, offset) \
     k->dot_repacked[dtype] = OXI_ISA(dot_repacked_##name); \
     k->unpack_repacked[dtype] = OXI_ISA(unpack_rows_##name);
-    OXI_REPACKED_TYPES(OXI_X)
-#undef OXI_X
-#if !defined(OXI_X86)
-    if (!(oxi_cpu_info()->features & OXI_CPU_DOTPROD)) return;
-#define OXI_X(name, dtype, steps, each, offset) k->dot_repacked[dtype] = OXI_ISA(dot_extra_repacked_##name);
-    OXI_REPACKED_TYPES(OXI_X)
-#undef OXI_X
+#if defined(OXI_X86)
+    if (VF == 4 && !(features & OXI_CPU_SSSE3)) return;
+#else
+    OXI_REPACKED_WIDE_TYPES(OXI_X)
 #endif
+    OXI_REPACKED_TYPES(OXI_X)
+#undef OXI_X
+#define OXI_X(name, dtype, groups, fours, each, offset) \
+    k->dot_repacked[dtype] = OXI_ISA(dot_extra_repacked_##name); \
+    k->unpack_repacked[dtype] = OXI_ISA(unpack_rows_##name);
+#if defined(OXI_X86) && defined(OXI_WIDE_ROWS)
+    if (features & (VF == 16 ? OXI_CPU_AVX512_VNNI : OXI_CPU_AVX_VNNI)) { OXI_REPACKED_WIDE_TYPES(OXI_X) }
+#elif !defined(OXI_X86)
+    if (features & OXI_CPU_DOTPROD) { OXI_REPACKED_TYPES(OXI_X) OXI_REPACKED_WIDE_TYPES(OXI_X) }
+#endif
+#undef OXI_X
 #endif
 }
 
 #undef OXI_REPACKED
 #undef OXI_REPACKED_TYPES
-#undef OXI_REPACKED_Q6_K
+#undef OXI_REPACKED_MORE_BITS
+#undef OXI_REPACKED_WIDE_TYPES
+#undef OXI_ROW_LESS
+#undef OXI_WIDE_ROWS
 #undef OXI_EACH_REPACKED_32
 #undef OXI_DOT_REPACKED
 #undef OXI_ROWS
 #undef OXI_R
 #undef OXI_R_WHOLE
 #undef OXI_UNROLL
-#undef OXI_UNROLL_32
+#undef OXI_UNROLL_4
 #undef vr
 #undef vrs
 #undef vr_load
@@ -38980,6 +39643,9 @@ static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels *k) {
 #undef vrw_mul
 #undef vrw_low
 #undef vrw_high
+#undef vr_look_up
+#undef vrs_bits
+#undef vrs_words
 OXI_STRAIGHT_END
 /* >>cpu/kernels/codes.inc */
 /* Products of panels of int8 codes of one tier: OXI_CODE_ROWS rows of activations against 2 VQ rows of
@@ -41815,7 +42481,8 @@ OXI_KERNEL void OXI_ISA(round_bf16)(int64_t n, const float *x, uint16_t *out) {
 
 /* Byte j of 16 lanes times their scales, less extra. */
 #define OXI_CODES_TIMES(codes, j) \
-    _mm512_fmsub_ps(_mm512_cvtepi32_ps(_mm512_srai_epi32(_mm512_slli_epi32(codes, 24 - 8 * (j)), 24)), scale, extra)
+    _mm512_fmsub_ps(_mm512_cvtepi32_ps(_mm512_srai_epi32(_mm512_slli_epi32(codes, 24 - 8 * (j)), 24)), \
+                    scale, extra)
 #define OXI_CODES_PAIR(codes, j, to) { \
         __m512 low = OXI_CODES_TIMES(codes, j), high = OXI_CODES_TIMES(codes, (j) + 1); \
         __m512i both; \
@@ -41829,7 +42496,7 @@ OXI_KERNEL void OXI_ISA(pairs_of_codes)(int64_t n, int group, const oxi_code_pan
     uint16_t order[32];
     for (int i = 0; i < 32; i++) order[i] = (uint16_t)(i / 2 + i % 2 * 16);
     __m512i beside = _mm512_loadu_si512(order);
-    for (int64_t at = 0; at < n; at += group, scales += 32, extras += 32, code += group / 4 * 32, to += group / 2 * 32)
+    for (int64_t at = 0; at < n; at += group) {
         for (int half = 0; half < 32; half += 16) {
             __m512 scale = _mm512_loadu_ps(scales + half), extra = _mm512_loadu_ps(extras + half);
             for (int step = 0; step < group / 4; step++) {
@@ -41838,6 +42505,11 @@ OXI_KERNEL void OXI_ISA(pairs_of_codes)(int64_t n, int group, const oxi_code_pan
                 OXI_CODES_PAIR(codes, 2, to + 64 * step + 32 + half)
             }
         }
+        scales += 32;
+        extras += 32;
+        code += group / 4 * 32;
+        to += group / 2 * 32;
+    }
 }
 #undef OXI_CODES_TIMES
 #undef OXI_CODES_PAIR
@@ -43628,8 +44300,12 @@ OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, p + 2, extr
 OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
 #if defined(OXI_X86)
     uint64_t bytes = 0;
-    OXI_UNROLL
-    for (int i = 7; i >= 0; i--) bytes = bytes << 8 | p[i * step];
+    if (step == 1) {
+        memcpy(&bytes, p, 8);
+    } else {
+        OXI_UNROLL
+        for (int i = 7; i >= 0; i--) bytes = bytes << 8 | p[i * step];
+    }
     __m128i zero = _mm_setzero_si128(), e = _mm_sub_epi16(vw_bytes(bytes, false), _mm_set1_epi16(1));
     if (_mm_movemask_epi8(_mm_cmpgt_epi16(_mm_set1_epi16(1), e)) == 0) { /* no subnormal */
         e = _mm_slli_epi16(e, 7);
@@ -43932,7 +44608,8 @@ OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, oxi_q8 *
                     total = vf_add(total, vi_to_vf(codes));
                 }
                 halves[half] = vf_hsum(total);
-                out->total[2 * i + half] = out->crossed_total[oxi_crossed(2 * i + half)] = (int16_t)halves[half];
+                out->total[2 * i + half] = (int16_t)halves[half];
+                out->crossed_total[oxi_crossed(2 * i + half)] = (int16_t)halves[half];
             }
             out->ratio[i] = out->crossed_ratio[oxi_crossed(i)] = (int16_t)ratio;
             out->crossed_sum[oxi_crossed(i)] = (int16_t)(halves[0] + halves[1]);
@@ -44021,12 +44698,16 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
  * as panels of codes want them. Stamped by cpu/tiers.c; what reads f16 numbers and e8m0 is blocks.inc's. */
 
 /* ---- lanes ------------------------------------------------------------------------------------------------
- * vr: OXI_ROWS rows, four bytes each; vrs: as many int32; vrf: as many floats.
- * vr_spread: the four bytes at p in each lane. Shifts carry bits from byte to byte: a mask follows.
- * vrs_number: byte i of each lane. vrs_step adds up the products of unsigned codes and of q, on x86 in 16 bits,
- * which must hold them; vrs_scaled adds such sums times a scale to an int32. Scales are made two to a lane, as
- * words: vrw_even and vrw_odd widen bytes 0 and 2, 1 and 3; vrw_low and vrw_high make one of the two what
- * vrs_scaled takes; vrs_dot adds their products with two words, spread; vrs_one is a scale of 1. */
+ * vr: OXI_ROWS rows, four bytes each; vrs: as many int32; vrf: as many floats. OXI_ROW_LESS: what
+ * codes of eight bits are raised by; OXI_WIDE_ROWS: where types that have such are.
+ * vr_spread    the four bytes at p in each lane. Shifts carry bits from byte to byte: a mask follows
+ * vrs_number   byte i of each lane; _bits: `count` bits from bit `from` on; vrs_words: the uint16 numbers at p
+ * vrs_step     adds up products of codes and of q: on x86 of unsigned codes, in 16 bits, which must hold them,
+ *              or in 32 by VNNI (extra); on Arm of signed ones in 32, by dot products if extra
+ * vrs_scaled   total + sums of vrs_step times a scale; vrs_one: the scale 1
+ * vrw          scales, two to a lane, as words: vrw_even and vrw_odd widen bytes 0 and 2, 1 and 3; vrw_low and
+ *              vrw_high make one of the two what vrs_scaled takes; vrs_dot adds the products of both with two
+ *              words */
 #if defined(OXI_X86) && VF > 1
 #define OXI_REPACKED 1
 #if VF == 16
@@ -44046,8 +44727,14 @@ typedef __m256i OXI_ISA(vr);
 typedef __m128i OXI_ISA(vr);
 #endif
 typedef OXI_ISA(vr) OXI_ISA(vrs);
+#define OXI_ROW_LESS 128
+#if defined(OXI_VNNI) && (VF == 16 || OXI_ISA(FMA))
+#define OXI_WIDE_ROWS 1
+#endif
 #elif VF == 4
 #define OXI_REPACKED 1
+#define OXI_ROW_LESS 0
+#define OXI_WIDE_ROWS 1
 #define OXI_ROWS 4
 typedef uint8x16_t OXI_ISA(vr);
 typedef int32x4_t OXI_ISA(vrs);
@@ -44055,7 +44742,7 @@ typedef int32x4_t OXI_ISA(vrs);
 
 #ifdef OXI_REPACKED
 #define OXI_UNROLL _Pragma("GCC unroll 8")
-#define OXI_UNROLL_32 _Pragma("GCC unroll 32")
+#define OXI_UNROLL_4 _Pragma("GCC unroll 4")
 #define vr OXI_ISA(vr)
 #define vrs OXI_ISA(vrs)
 #define vr_load OXI_ISA(vr_load)
@@ -44065,9 +44752,12 @@ typedef int32x4_t OXI_ISA(vrs);
 #define vr_and OXI_ISA(vr_and)
 #define vr_or OXI_ISA(vr_or)
 #define vr_sub OXI_ISA(vr_sub)
+#define vr_look_up OXI_ISA(vr_look_up)
 #define vr_right OXI_ISA(vr_right)
 #define vr_left OXI_ISA(vr_left)
 #define vrs_number OXI_ISA(vrs_number)
+#define vrs_bits OXI_ISA(vrs_bits)
+#define vrs_words OXI_ISA(vrs_words)
 #define vrs_zero OXI_ISA(vrs_zero)
 #define vrs_load OXI_ISA(vrs_load)
 #define vrs_store OXI_ISA(vrs_store)
@@ -44115,17 +44805,48 @@ OXI_INLINE vr vr_spread(const void *p) {
 OXI_INLINE vr vr_and(vr a, vr b) { return OXI_R_WHOLE(and)(a, b); }
 OXI_INLINE vr vr_or(vr a, vr b) { return OXI_R_WHOLE(or)(a, b); }
 OXI_INLINE vr vr_sub(vr a, vr b) { return OXI_R(sub_epi8)(a, b); }
+OXI_INLINE vr vr_look_up(const uint8_t *table, vr a) {
+    __m128i numbers = _mm_loadu_si128((const __m128i *)(const void *)table);
+#if VF == 16
+    return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(numbers), a);
+#elif OXI_ISA(FMA)
+    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(numbers), a);
+#elif VF == 8
+    return _mm_shuffle_epi8(numbers, a);
+#else
+    __asm__("pshufb %1, %0" : "+x"(numbers) : "x"(a));
+    return numbers;
+#endif
+}
 OXI_INLINE vr vr_right(vr a, int count) { return OXI_R(srli_epi16)(a, count); }
 OXI_INLINE vr vr_left(vr a, int count) { return OXI_R(slli_epi16)(a, count); }
 OXI_INLINE vrs vrs_number(vr a, int i, bool is_signed) {
     a = OXI_R(slli_epi32)(a, 24 - 8 * i);
     return is_signed ? OXI_R(srai_epi32)(a, 24) : OXI_R(srli_epi32)(a, 24);
 }
+OXI_INLINE vrs vrs_bits(vrs a, int from, int count) {
+    return vr_and(OXI_R(srl_epi32)(a, _mm_cvtsi32_si128(from)), OXI_R(set1_epi32)((1 << count) - 1));
+}
+OXI_INLINE vrs vrs_words(const uint8_t *p) {
+#if VF == 16
+    return _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)p));
+#elif OXI_ISA(FMA)
+    return _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(const void *)p));
+#else
+    return _mm_unpacklo_epi16(_mm_loadl_epi64((const __m128i *)(const void *)p), _mm_setzero_si128());
+#endif
+}
 OXI_INLINE vrs vrs_zero(void) { return OXI_R_WHOLE(setzero)(); }
 OXI_INLINE vrs vrs_load(const int32_t *p) { return vr_load(p); }
 OXI_INLINE void vrs_store(int32_t *p, vrs a) { vr_store(p, a); }
 OXI_INLINE vrs vrs_one(void) { return OXI_R(set1_epi16)(1); }
 OXI_INLINE vrs vrs_step(vrs sums, vr codes, vr x, int extra) {
+#ifdef OXI_VNNI
+    if (extra) {
+        OXI_VNNI("vpdpbusd", sums, codes, x);
+        return sums;
+    }
+#endif
     (void)extra;
 #if VF == 4
     __asm__("pmaddubsw %1, %0" : "+x"(codes) : "x"(x));
@@ -44160,6 +44881,7 @@ OXI_INLINE vr vr_spread(const void *p) {
 OXI_INLINE vr vr_and(vr a, vr b) { return vandq_u8(a, b); }
 OXI_INLINE vr vr_or(vr a, vr b) { return vorrq_u8(a, b); }
 OXI_INLINE vr vr_sub(vr a, vr b) { return vsubq_u8(a, b); }
+OXI_INLINE vr vr_look_up(const uint8_t *table, vr a) { return vqtbl1q_u8(vld1q_u8(table), a); }
 OXI_INLINE vr vr_left(vr a, int count) { return vshlq_u8(a, vdupq_n_s8((int8_t)count)); }
 OXI_INLINE vr vr_right(vr a, int count) { return vr_left(a, -count); }
 OXI_INLINE vrs vrs_number(vr a, int i, bool is_signed) {
@@ -44167,15 +44889,24 @@ OXI_INLINE vrs vrs_number(vr a, int i, bool is_signed) {
     return is_signed ? vshrq_n_s32(vreinterpretq_s32_u32(high), 24)
                      : vreinterpretq_s32_u32(vshrq_n_u32(high, 24));
 }
+OXI_INLINE vrs vrs_bits(vrs a, int from, int count) {
+    uint32x4_t moved = vshlq_u32(vreinterpretq_u32_s32(a), vdupq_n_s32(-from));
+    return vreinterpretq_s32_u32(vandq_u32(moved, vdupq_n_u32((1u << count) - 1)));
+}
+OXI_INLINE vrs vrs_words(const uint8_t *p) {
+    uint16_t words[4];
+    memcpy(words, p, sizeof words);
+    return vreinterpretq_s32_u32(vmovl_u16(vld1_u16(words)));
+}
 OXI_INLINE vrs vrs_zero(void) { return vdupq_n_s32(0); }
 OXI_INLINE vrs vrs_load(const int32_t *p) { return vld1q_s32(p); }
 OXI_INLINE void vrs_store(int32_t *p, vrs a) { vst1q_s32(p, a); }
 OXI_INLINE vrs vrs_one(void) { return vdupq_n_s32(1); }
-/* extra: by the dot product instruction. */
 OXI_INLINE vrs vrs_step(vrs sums, vr codes, vr x, int extra) {
     int8x16_t c = vreinterpretq_s8_u8(codes), q = vreinterpretq_s8_u8(x);
     if (extra) return OXI_ISA(vb_dot)(sums, c, q);
-    int16x8_t low = vmull_s8(vget_low_s8(c), vget_low_s8(q)), high = vmull_s8(vget_high_s8(c), vget_high_s8(q));
+    int16x8_t low = vmull_s8(vget_low_s8(c), vget_low_s8(q));
+    int16x8_t high = vmull_s8(vget_high_s8(c), vget_high_s8(q));
     return vpadalq_s16(sums, vpaddq_s16(low, high));
 }
 OXI_INLINE vrs vrs_scaled(vrs total, vrs sums, vrs scale) { return vmlaq_s32(total, sums, scale); }
@@ -44184,7 +44915,8 @@ OXI_INLINE int16x8_t OXI_ISA(vrs_spread_words)(const int16_t *two) {
 }
 OXI_INLINE vrs vrs_dot(vrs total, vrs a, const int16_t *two) {
     int16x8_t b = OXI_ISA(vrs_spread_words)(two), w = vreinterpretq_s16_s32(a);
-    int32x4_t low = vmull_s16(vget_low_s16(w), vget_low_s16(b)), high = vmull_s16(vget_high_s16(w), vget_high_s16(b));
+    int32x4_t low = vmull_s16(vget_low_s16(w), vget_low_s16(b));
+    int32x4_t high = vmull_s16(vget_high_s16(w), vget_high_s16(b));
     return vaddq_s32(total, vpaddq_s32(low, high));
 }
 OXI_INLINE vrs vrw_odd(vr a, bool is_signed) {
@@ -44204,7 +44936,9 @@ OXI_INLINE vrf vrf_of(vrs a) { return vcvtq_f32_s32(a); }
 #endif
 
 enum { OXI_ISA(row_vectors) = OXI_REPACKED_ROWS / OXI_ROWS };
-typedef struct OXI_ISA(row_numbers) { vrf v[OXI_REPACKED_ROWS / OXI_ROWS]; } OXI_ISA(row_numbers);
+typedef struct OXI_ISA(row_numbers) {
+    vrf v[OXI_REPACKED_ROWS / OXI_ROWS];
+} OXI_ISA(row_numbers);
 
 OXI_INLINE OXI_ISA(row_numbers) OXI_ISA(row_load)(const float *p) {
     OXI_ISA(row_numbers) r;
@@ -44245,35 +44979,48 @@ OXI_INLINE vr OXI_ISA(row_nibbles)(vr a, bool high) {
 OXI_INLINE vr OXI_ISA(row_sixteens)(vr a, int from) {
     return vr_and(from < 4 ? vr_left(a, 4 - from) : vr_right(a, from - 4), vr_bytes(16));
 }
-/* Codes of numbers 4 step, ... of part `part` of a block, with the offset of their type: all steps of types of
- * 32 numbers, sixteen of types with scales for 32, 32 of q6_k. */
-OXI_INLINE vr OXI_ISA(row_codes)(ox_dtype dtype, const uint8_t *p, int part, int step, int v) {
-    bool high = dtype == OX_Q4_K || dtype == OX_Q5_K ? step >= 8 : step >= 4;
-    int four = step & (dtype == OX_Q4_K || dtype == OX_Q5_K ? 7 : 3);
+/* A block has parts of 32 numbers, 64 of q4_k and q5_k, 128 of q6_k; a part two groups, of q6_k four, whose
+ * numbers are four times `four` fours. The codes of one of these, with the offset of their type. */
+OXI_INLINE vr OXI_ISA(row_codes)(ox_dtype dtype, const uint8_t *p, int part, int group, int four, int v) {
+    const uint8_t *iq4 = OXI_ROW_LESS ? oxi_table_iq4_plus_128 : (const uint8_t *)oxi_table_iq4;
+    vr a, b;
     switch (dtype) {
-    case OX_Q4_0: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 2, four, v), high);
-    case OX_Q4_1: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 4, four, v), high);
+    case OX_Q8_0:
+        a = OXI_ISA(four_of_rows)(p, 2 + 16 * group, four, v);
+        return vr_sub(a, vr_bytes(OXI_ROW_LESS)); /* modulo 256 it is as well added */
+    case OX_IQ4_NL:
+        return vr_look_up(iq4, OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 2, four, v), group > 0));
+    case OX_IQ4_XS:
+        a = OXI_ISA(four_of_rows)(p, 8 + 16 * part, four, v);
+        return vr_look_up(iq4, OXI_ISA(row_nibbles)(a, group > 0));
+    case OX_MXFP4:
+        a = OXI_ISA(four_of_rows)(p, 1, four, v);
+        return vr_look_up(oxi_table_e2m1_plus_12, OXI_ISA(row_nibbles)(a, group > 0));
+    case OX_Q4_0: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 2, four, v), group > 0);
+    case OX_Q4_1: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 4, four, v), group > 0);
     case OX_Q5_0:
-        return vr_or(OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 6, four, v), high),
-                     OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 2, 0, v), step));
+        a = OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 6, four, v), group > 0);
+        return vr_or(a, OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 2, 0, v), 4 * group + four));
     case OX_Q5_1:
-        return vr_or(OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 8, four, v), high),
-                     OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 4, 0, v), step));
-    case OX_Q4_K: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 16 + 32 * part, four, v), high);
+        a = OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 8, four, v), group > 0);
+        return vr_or(a, OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 4, 0, v), 4 * group + four));
+    case OX_Q4_K: return OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 16 + 32 * part, four, v), group > 0);
     case OX_Q5_K:
-        return vr_or(OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 48 + 32 * part, four, v), high),
-                     OXI_ISA(row_sixteens)(OXI_ISA(four_of_rows)(p, 16, four, v), 2 * part + high));
-    default: break;
+        a = OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 48 + 32 * part, four, v), group > 0);
+        b = vr_right(OXI_ISA(four_of_rows)(p, 16, four, v), 2 * part);
+        return vr_or(a, OXI_ISA(row_sixteens)(b, group));
+    default: /* q6_k */
+        a = OXI_ISA(row_nibbles)(OXI_ISA(four_of_rows)(p, 64 * part + 32 * (group & 1), four, v), group >= 2);
+        b = OXI_ISA(four_of_rows)(p, 128 + 32 * part, four, v);
+        b = group < 2 ? vr_left(b, 4 - 2 * group) : vr_right(b, 2 * group - 4);
+        return vr_or(a, vr_and(b, vr_bytes(48)));
     }
-    int group = step / 8; /* of q6_k */
-    vr low = OXI_ISA(four_of_rows)(p, 64 * part + 32 * (group & 1), step & 7, v);
-    vr two = OXI_ISA(four_of_rows)(p, 128 + 32 * part, step & 7, v);
-    two = group < 2 ? vr_left(two, 4 - 2 * group) : vr_right(two, 2 * group - 4);
-    return vr_or(OXI_ISA(row_nibbles)(low, group >= 2), vr_and(two, vr_bytes(48)));
 }
 
 /* Scales and minima of q4_k and q5_k, six bits each: four in the bytes of a lane. */
-typedef struct OXI_ISA(row_scales) { vr scale[2], least[2]; } OXI_ISA(row_scales);
+typedef struct OXI_ISA(row_scales) {
+    vr scale[2], least[2];
+} OXI_ISA(row_scales);
 OXI_INLINE OXI_ISA(row_scales) OXI_ISA(row_scales_k)(const uint8_t *p, int v) {
     OXI_ISA(row_scales) r;
     vr a = OXI_ISA(four_of_rows)(p, 4, 0, v), b = OXI_ISA(four_of_rows)(p, 4, 1, v),
@@ -44284,6 +45031,41 @@ OXI_INLINE OXI_ISA(row_scales) OXI_ISA(row_scales_k)(const uint8_t *p, int v) {
     r.scale[1] = vr_or(vr_and(c, low), vr_and(vr_right(a, 2), high));
     r.least[1] = vr_or(vr_and(vr_right(c, 4), low), vr_and(vr_right(b, 2), high));
     return r;
+}
+
+/* The scales of types that have one for 32 numbers. */
+OXI_INLINE OXI_ISA(row_numbers) OXI_ISA(row_factors)(ox_dtype dtype, const uint8_t *p) {
+    float all[OXI_REPACKED_ROWS];
+    if (dtype != OX_MXFP4) return OXI_ISA(row_halves)(p);
+    OXI_ISA(powers_8)(p, 1, all);
+    OXI_ISA(powers_8)(p + 8, 1, all + 8);
+    return OXI_ISA(row_load)(all);
+}
+
+/* The scales of group `group` of a block, and what is taken from numbers (less an offset of codes). */
+OXI_INLINE vrf OXI_ISA(row_group_scale)(ox_dtype dtype, const uint8_t *p, const OXI_ISA(row_numbers) *d,
+                                        const OXI_ISA(row_numbers) *least, int group, int v, vrf *taken) {
+    *taken = vrf_zero();
+    if (dtype == OX_Q6_K) {
+        vrs scale = vrs_number(OXI_ISA(four_of_rows)(p, 192, group / 4, v), group % 4, true);
+        return vrf_mul(d->v[v], vrf_of(scale));
+    }
+    if (dtype == OX_IQ4_XS) { /* four bits and, elsewhere, two */
+        const void *four = p + OXI_REPACKED_ROWS * 4 + 4 * OXI_ROWS * v;
+        vrs low = vrs_bits(vrs_load((const int32_t *)four), 4 * group, 4);
+        vrs high = vrs_bits(vrs_words(p + 2 * OXI_REPACKED_ROWS + 2 * OXI_ROWS * v), 2 * group, 2);
+        vrf scale = vrf_fma(vrf_of(high), vrf_set1(16), vrf_of(low));
+        return vrf_mul(d->v[v], vrf_fma(scale, vrf_set1(1), vrf_set1(-32)));
+    }
+    if (dtype == OX_Q4_K || dtype == OX_Q5_K) {
+        OXI_ISA(row_scales) scales = OXI_ISA(row_scales_k)(p, v);
+        vr scale = group < 4 ? scales.scale[0] : scales.scale[1];
+        vr four = group < 4 ? scales.least[0] : scales.least[1];
+        *taken = vrf_mul(least->v[v], vrf_of(vrs_number(four, group % 4, false)));
+        return vrf_mul(d->v[v], vrf_of(vrs_number(scale, group % 4, false)));
+    }
+    if (dtype == OX_Q4_1 || dtype == OX_Q5_1) *taken = vrf_mul(least->v[v], vrf_set1(-1));
+    return d->v[v];
 }
 
 /* ---- rows against activations -----------------------------------------------------------------------------
@@ -44300,8 +45082,9 @@ OXI_INLINE void OXI_ISA(prefetch_rows)(const uint8_t *p, int bytes, int turn) {
 OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, const uint8_t *p, const oxi_q8 *x, float *out,
                                      int offset, int least, int at_once, int extra) {
     OXI_ISA(row_numbers) sum = OXI_ISA(row_load)(out);
-    for (int b = 0; b < 8; b++, p += OXI_REPACKED_ROWS * bytes) {
+    for (int b = 0; b < 8; b++) {
         const int8_t *q = x->q + 32 * b;
+        int part = dtype == OX_IQ4_XS ? b : 0;
         vrf scale = vrf_set1(x->scale[b]), taken = vrf_set1((float)-offset * x->sum[b]);
         vrs sums[OXI_ISA(row_vectors)], total[OXI_ISA(row_vectors)];
         OXI_UNROLL
@@ -44312,55 +45095,34 @@ OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype, int bytes, const uint8_t *p
             OXI_UNROLL
             for (int i = 2 * half; i < 2 * half + 2; i++) {
                 vr low = vr_spread(q + 4 * i), high = vr_spread(q + 16 + 4 * i);
-                OXI_ISA(prefetch_rows)(p, bytes, i);
+                OXI_ISA(prefetch_rows)(p, bytes, 4 * part + i);
                 OXI_UNROLL
                 for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, 0, i, v), low, extra);
-                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, 0, i + 4, v), high, extra);
+                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, part, 0, i, v), low, extra);
+                    sums[v] = vrs_step(sums[v], OXI_ISA(row_codes)(dtype, p, part, 1, i, v), high, extra);
                 }
             }
             OXI_UNROLL
             for (int v = 0; v < OXI_ISA(row_vectors); v++)
                 if (half == 1 || at_once < 8)
-                    total[v] = vrs_scaled(half == 1 && at_once < 8 ? total[v] : vrs_zero(), sums[v], vrs_one());
+                    total[v] =
+                        vrs_scaled(half == 1 && at_once < 8 ? total[v] : vrs_zero(), sums[v], vrs_one());
         }
-        OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p);
         OXI_UNROLL
         for (int v = 0; v < OXI_ISA(row_vectors); v++)
-            sum.v[v] = vrf_fma(d.v[v], vrf_fma(vrf_of(total[v]), scale, taken), sum.v[v]);
-        if (!least) continue;
-        d = OXI_ISA(row_halves)(p + OXI_REPACKED_ROWS * least);
-        OXI_UNROLL
-        for (int v = 0; v < OXI_ISA(row_vectors); v++)
-            sum.v[v] = vrf_fma(d.v[v], vrf_set1(x->sum[b]), sum.v[v]);
-    }
-    OXI_ISA(row_store)(out, sum);
-}
-
-/* 64 numbers of q4_k or q5_k. kept: scales of groups of 32. */
-OXI_INLINE void OXI_ISA(rows_part_k)(ox_dtype dtype, int bytes, const uint8_t *p, int part, const int8_t *q,
-                                     int32_t kept[][OXI_REPACKED_ROWS], vrs *total, int at_once, int extra) {
-    OXI_UNROLL
-    for (int first = 0; first < 8; first += at_once) {
-        vrs a[OXI_ISA(row_vectors)], b[OXI_ISA(row_vectors)];
-        OXI_UNROLL
-        for (int v = 0; v < OXI_ISA(row_vectors); v++) a[v] = b[v] = vrs_zero();
-        OXI_UNROLL
-        for (int i = first; i < first + at_once; i++) {
-            vr low = vr_spread(q + 64 * part + 4 * i), high = vr_spread(q + 64 * part + 32 + 4 * i);
-            OXI_ISA(prefetch_rows)(p, bytes, 8 * part + i);
-            OXI_UNROLL
-            for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                a[v] = vrs_step(a[v], OXI_ISA(row_codes)(dtype, p, part, i, v), low, extra);
-                b[v] = vrs_step(b[v], OXI_ISA(row_codes)(dtype, p, part, i + 8, v), high, extra);
-            }
-        }
+            if (OXI_ROW_LESS && extra) total[v] = sums[v];
+        OXI_ISA(row_numbers) d = OXI_ISA(row_factors)(dtype, p), more = d;
+        if (least) more = OXI_ISA(row_halves)(p + OXI_REPACKED_ROWS * least);
         OXI_UNROLL
         for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-            total[v] = vrs_scaled(total[v], a[v], vrs_load(kept[2 * part] + OXI_ROWS * v));
-            total[v] = vrs_scaled(total[v], b[v], vrs_load(kept[2 * part + 1] + OXI_ROWS * v));
+            vrf none, factor = dtype == OX_IQ4_XS ? OXI_ISA(row_group_scale)(dtype, p, &d, &d, b, v, &none)
+                                                  : d.v[v];
+            sum.v[v] = vrf_fma(factor, vrf_fma(vrf_of(total[v]), scale, taken), sum.v[v]);
+            if (least) sum.v[v] = vrf_fma(more.v[v], vrf_set1(x->sum[b]), sum.v[v]);
         }
+        if (dtype != OX_IQ4_XS) p += OXI_REPACKED_ROWS * bytes;
     }
+    OXI_ISA(row_store)(out, sum);
 }
 
 /* q4_k and q5_k: floats are met once a block. */
@@ -44388,14 +45150,28 @@ OXI_INLINE void OXI_ISA(rows_dot_k)(ox_dtype dtype, int bytes, const uint8_t *p,
         sum.v[v] = vrf_fma(vrf_mul(dmin.v[v], less), vrf_of(taken), sum.v[v]);
         total[v] = vrs_zero();
     }
-    if (dtype == OX_Q4_K) {
-        for (int part = 0; part < 4; part++)
-            OXI_ISA(rows_part_k)(dtype, bytes, p, part, x->q, kept, total, at_once, extra);
-    } else { /* each part has bits of its own */
-        OXI_ISA(rows_part_k)(dtype, bytes, p, 0, x->q, kept, total, at_once, extra);
-        OXI_ISA(rows_part_k)(dtype, bytes, p, 1, x->q, kept, total, at_once, extra);
-        OXI_ISA(rows_part_k)(dtype, bytes, p, 2, x->q, kept, total, at_once, extra);
-        OXI_ISA(rows_part_k)(dtype, bytes, p, 3, x->q, kept, total, at_once, extra);
+    for (int at = 0; at < 32; at += at_once) { /* of steps, eight of a part */
+        int part = at / 8, first = at_once == 8 ? 0 : at % 8;
+        const uint8_t *fours = p + OXI_REPACKED_ROWS * 4 * first;
+        const int8_t *q = x->q + 64 * part + 4 * first;
+        vrs a[OXI_ISA(row_vectors)], b[OXI_ISA(row_vectors)];
+        OXI_UNROLL
+        for (int v = 0; v < OXI_ISA(row_vectors); v++) a[v] = b[v] = vrs_zero();
+        OXI_UNROLL
+        for (int i = 0; i < at_once; i++) {
+            vr low = vr_spread(q + 4 * i), high = vr_spread(q + 32 + 4 * i);
+            OXI_ISA(prefetch_rows)(p, bytes, at + i);
+            OXI_UNROLL
+            for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+                a[v] = vrs_step(a[v], OXI_ISA(row_codes)(dtype, fours, part, 0, i, v), low, extra);
+                b[v] = vrs_step(b[v], OXI_ISA(row_codes)(dtype, fours, part, 1, i, v), high, extra);
+            }
+        }
+        OXI_UNROLL
+        for (int v = 0; v < OXI_ISA(row_vectors); v++) {
+            total[v] = vrs_scaled(total[v], a[v], vrs_load(kept[2 * part] + OXI_ROWS * v));
+            total[v] = vrs_scaled(total[v], b[v], vrs_load(kept[2 * part + 1] + OXI_ROWS * v));
+        }
     }
     OXI_UNROLL
     for (int v = 0; v < OXI_ISA(row_vectors); v++)
@@ -44433,19 +45209,21 @@ OXI_INLINE void OXI_ISA(rows_dot_q6_k)(const uint8_t *p, const oxi_q8 *x, float 
             for (int v = 0; v < OXI_ISA(row_vectors); v++) total[v] = vrs_zero();
             OXI_UNROLL
             for (int pair = 0; pair < 8; pair++) {
-                int group = pair / 2, step = 8 * group + 4 * half + 2 * (pair % 2);
-                const int8_t *q = x->q + 128 * part + 4 * step;
+                int group = pair / 2, four = 4 * half + 2 * (pair % 2);
+                const int8_t *q = x->q + 128 * part + 32 * group + 4 * four;
                 vr first = vr_spread(q), second = vr_spread(q + 4);
                 OXI_ISA(prefetch_rows)(p, bytes, 16 * part + 8 * half + pair);
                 OXI_UNROLL
                 for (int v = 0; v < OXI_ISA(row_vectors); v++) {
-                    vrs sums = vrs_step(vrs_zero(), OXI_ISA(row_codes)(OX_Q6_K, p, part, step, v), first, extra);
-                    sums = vrs_step(sums, OXI_ISA(row_codes)(OX_Q6_K, p, part, step + 1, v), second, extra);
+                    vr a = OXI_ISA(row_codes)(OX_Q6_K, p, part, group, four, v);
+                    vr b = OXI_ISA(row_codes)(OX_Q6_K, p, part, group, four + 1, v);
+                    vrs sums = vrs_step(vrs_step(vrs_zero(), a, first, extra), b, second, extra);
                     total[v] = vrs_scaled(total[v], sums, vrs_load(kept[2 * group + half] + OXI_ROWS * v));
                 }
             }
             OXI_UNROLL
-            for (int v = 0; v < OXI_ISA(row_vectors); v++) sum.v[v] = vrf_fma(d.v[v], vrf_of(total[v]), sum.v[v]);
+            for (int v = 0; v < OXI_ISA(row_vectors); v++)
+                sum.v[v] = vrf_fma(d.v[v], vrf_of(total[v]), sum.v[v]);
         }
     }
     OXI_ISA(row_store)(out, sum);
@@ -44453,7 +45231,9 @@ OXI_INLINE void OXI_ISA(rows_dot_q6_k)(const uint8_t *p, const oxi_q8 *x, float 
 
 /* Name, dtype, offset of codes, where least numbers are, steps at once. */
 #define OXI_EACH_REPACKED_32(X) \
-    X(q4_0, OX_Q4_0, 8, 0, 8) X(q4_1, OX_Q4_1, 0, 2, 8) X(q5_0, OX_Q5_0, 16, 0, 4) X(q5_1, OX_Q5_1, 0, 2, 4)
+    X(q4_0, OX_Q4_0, 8, 0, 8) X(q4_1, OX_Q4_1, 0, 2, 8) X(q5_0, OX_Q5_0, 16, 0, 4) X(q5_1, OX_Q5_1, 0, 2, 4) \
+    X(mxfp4, OX_MXFP4, 12, 0, 4) X(q8_0, OX_Q8_0, OXI_ROW_LESS, 0, 8) \
+    X(iq4_nl, OX_IQ4_NL, OXI_ROW_LESS, 0, 8) X(iq4_xs, OX_IQ4_XS, OXI_ROW_LESS, 0, 8)
 
 #define OXI_X(name, dtype, offset, least, at_once) \
 OXI_INLINE void OXI_ISA(rows_dot_##name)(const uint8_t *p, const oxi_q8 *x, float *out, int extra) { \
@@ -44468,126 +45248,140 @@ OXI_INLINE void OXI_ISA(rows_dot_q5_k)(const uint8_t *p, const oxi_q8 *x, float 
     OXI_ISA(rows_dot_k)(OX_Q5_K, OXI_BYTES_OX_Q5_K, p, x, out, 4, extra);
 }
 
-/* ---- as panels of codes ----------------------------------------------------------------------------------- */
+/* ---- as panels of codes -------------------------------------------------------------------------------- */
 
-/* The scales of group `group` of a block, and what is taken from numbers (less an offset of codes). */
-OXI_INLINE vrf OXI_ISA(row_group_scale)(ox_dtype dtype, const uint8_t *p, const OXI_ISA(row_numbers) *d,
-                                        const OXI_ISA(row_numbers) *least, int group, int v, vrf *taken) {
-    *taken = vrf_zero();
-    if (dtype == OX_Q6_K) {
-        vrs scale = vrs_number(OXI_ISA(four_of_rows)(p, 192, group / 4, v), group % 4, true);
-        return vrf_mul(d->v[v], vrf_of(scale));
-    }
-    if (dtype == OX_Q4_K || dtype == OX_Q5_K) {
-        OXI_ISA(row_scales) scales = OXI_ISA(row_scales_k)(p, v);
-        vr scale = group < 4 ? scales.scale[0] : scales.scale[1];
-        vr four = group < 4 ? scales.least[0] : scales.least[1];
-        *taken = vrf_mul(least->v[v], vrf_of(vrs_number(four, group % 4, false)));
-        return vrf_mul(d->v[v], vrf_of(vrs_number(scale, group % 4, false)));
-    }
-    if (dtype == OX_Q4_1 || dtype == OX_Q5_1) *taken = vrf_mul(least->v[v], vrf_set1(-1));
-    return d->v[v];
-}
-
-/* n numbers of rows `first` to first + count as a panel of `width` lines. elements: of a block; steps: of a
- * part. */
-OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, int steps, int each, int offset,
-                                     int64_t n, const uint8_t *p, int first, int count, int64_t width,
-                                     bool is_signed, const oxi_code_panel *to) {
+/* n numbers of rows `first` to first + count as a panel of `width` lines. elements: of a block; a part has
+ * `groups` groups of `fours` fours; `each` numbers share a scale. */
+OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype, int elements, int bytes, int groups, int fours, int each,
+                                     int offset, int64_t n, const uint8_t *p, int first, int count,
+                                     int64_t width, bool is_signed, const oxi_code_panel *to) {
     char *code = (char *)to->codes;
     float *scale = to->scale, *extra = to->extra;
+    vr less = vr_bytes(is_signed ? offset : 0);
     for (; n > 0; n -= elements, p += OXI_REPACKED_ROWS * bytes) {
-        for (int part = 0; part < elements / (4 * steps); part++)
+        for (int part = 0; part < elements / (4 * groups * fours); part++)
             for (int i = 0; i < count; i += OXI_ROWS) {
-                int v = (first + i) / OXI_ROWS;
-                char *to_code = code + 4 * (width * part * steps + i);
-                OXI_UNROLL_32
-                for (int step = 0; step < steps; step++) {
-                    vr codes = OXI_ISA(row_codes)(dtype, p, part, step, v);
-                    if (is_signed && offset) codes = vr_sub(codes, vr_bytes(offset));
-                    vr_store(to_code + 4 * width * step, codes);
-                }
+                char *to_code = code + 4 * (width * part * groups * fours + i);
+                OXI_UNROLL_4
+                for (int group = 0; group < groups; group++)
+                    OXI_UNROLL_4
+                    for (int four = 0; four < fours; four++, to_code += 4 * width) {
+                        vr codes = OXI_ISA(row_codes)(dtype, p, part, group, four, (first + i) / OXI_ROWS);
+                        vr_store(to_code, vr_sub(codes, less));
+                    }
             }
         code += 4 * width * (elements / 4);
-        OXI_ISA(row_numbers) d = OXI_ISA(row_halves)(p + (dtype == OX_Q6_K ? OXI_REPACKED_ROWS * 208 : 0));
+        const uint8_t *factors = p + (dtype == OX_Q6_K ? OXI_REPACKED_ROWS * 208 : 0);
+        OXI_ISA(row_numbers) d = OXI_ISA(row_factors)(dtype, factors);
         OXI_ISA(row_numbers) least = OXI_ISA(row_halves)(p + 2 * OXI_REPACKED_ROWS);
         for (int group = 0; group < elements / each; group++, scale += width, extra += extra ? width : 0)
             for (int i = 0; i < count; i += OXI_ROWS) {
-                vrf taken, s = OXI_ISA(row_group_scale)(dtype, p, &d, &least, group, (first + i) / OXI_ROWS, &taken);
+                int v = (first + i) / OXI_ROWS;
+                vrf taken, s = OXI_ISA(row_group_scale)(dtype, p, &d, &least, group, v, &taken);
                 vrf_store(scale + i, s);
-                if (extra) vrf_store(extra + i, is_signed ? taken : vrf_fma(s, vrf_set1((float)offset), taken));
+                if (extra)
+                    vrf_store(extra + i, is_signed ? taken : vrf_fma(s, vrf_set1((float)offset), taken));
             }
     }
 }
-#if defined(OXI_X86) && OXI_ROWS == 4 /* q6_k is as fast as it lies */
-#define OXI_REPACKED_Q6_K(X)
+#if defined(OXI_X86) && OXI_ROWS == 4 /* they are as fast as they lie */
+#define OXI_REPACKED_MORE_BITS(X)
 #else
-#define OXI_REPACKED_Q6_K(X) X(q6_k, OX_Q6_K, 32, 16, 32)
+#define OXI_REPACKED_MORE_BITS(X) X(q5_k, OX_Q5_K, 2, 8, 32, 0) X(q6_k, OX_Q6_K, 4, 8, 16, 32)
 #endif
-/* name, dtype, steps of a part, numbers with a scale, offset of codes */
+/* Name, dtype, groups of a part, fours of a group, numbers with a scale, offset of codes. */
 #define OXI_REPACKED_TYPES(X) \
-    X(q4_0, OX_Q4_0, 8, 32, 8) X(q4_1, OX_Q4_1, 8, 32, 0) X(q5_0, OX_Q5_0, 8, 32, 16) X(q5_1, OX_Q5_1, 8, 32, 0) \
-    X(q4_k, OX_Q4_K, 16, 32, 0) X(q5_k, OX_Q5_K, 16, 32, 0) OXI_REPACKED_Q6_K(X)
-#define OXI_X(name, dtype, steps, each, offset) \
-OXI_KERNEL void OXI_ISA(unpack_rows_##name)(int64_t n, const void *rows, int first, int count, int64_t width, \
-                                            bool is_signed, const oxi_code_panel *to) { \
-    OXI_ISA(rows_unpack)(dtype, OXI_ELEMENTS_##dtype, OXI_BYTES_##dtype, steps, each, offset, n, \
+    X(q4_0, OX_Q4_0, 2, 4, 32, 8) X(q4_1, OX_Q4_1, 2, 4, 32, 0) X(q5_0, OX_Q5_0, 2, 4, 32, 16) \
+    X(q5_1, OX_Q5_1, 2, 4, 32, 0) X(mxfp4, OX_MXFP4, 2, 4, 32, 12) X(q4_k, OX_Q4_K, 2, 8, 32, 0) \
+    OXI_REPACKED_MORE_BITS(X)
+/* Codes of eight bits: where an instruction multiplies bytes whose sums pass 16 bits. */
+#ifdef OXI_WIDE_ROWS
+#define OXI_REPACKED_WIDE_TYPES(X) \
+    X(q8_0, OX_Q8_0, 2, 4, 32, OXI_ROW_LESS) X(iq4_nl, OX_IQ4_NL, 2, 4, 32, OXI_ROW_LESS) \
+    X(iq4_xs, OX_IQ4_XS, 2, 4, 32, OXI_ROW_LESS)
+#else
+#define OXI_REPACKED_WIDE_TYPES(X)
+#endif
+
+#define OXI_X(name, dtype, groups, fours, each, offset) \
+OXI_KERNEL void OXI_ISA(unpack_rows_##name)(int64_t n, const void *rows, int first, int count, \
+                                            int64_t width, bool is_signed, const oxi_code_panel *to) { \
+    OXI_ISA(rows_unpack)(dtype, OXI_ELEMENTS_##dtype, OXI_BYTES_##dtype, groups, fours, each, offset, n, \
                          (const uint8_t *)rows, first, count, width, is_signed, to); \
-} \
-OXI_DOT_REPACKED(dot_repacked_##name, name, dtype, 0)
+}
+OXI_REPACKED_TYPES(OXI_X)
+OXI_REPACKED_WIDE_TYPES(OXI_X)
+#undef OXI_X
+
 /* Two groups at a time, 256 numbers of one and of the other: two streams that the processor follows apart. */
 #define OXI_DOT_REPACKED(kernel, name, dtype, extra) \
 OXI_KERNEL void OXI_ISA(kernel)(int64_t groups, int64_t group_bytes, int64_t n, const void *blocks, \
                                 const oxi_q8 *x, float *out) { \
     enum { bytes = OXI_REPACKED_ROWS * OXI_BYTES_##dtype * (256 / OXI_ELEMENTS_##dtype) }; \
-    const uint8_t *p = (const uint8_t *)blocks; \
     int64_t half = (groups + 1) / 2; \
     memset(out, 0, (size_t)(OXI_REPACKED_ROWS * groups) * sizeof *out); \
     for (int64_t i = 0; i < half; i++) \
         for (int64_t at = 0; at < n / 256; at++) \
-            for (int64_t j = i; j < groups; j += half) \
-                OXI_ISA(rows_dot_##name)(p + j * group_bytes + at * bytes, x + at, out + OXI_REPACKED_ROWS * j, \
-                                         extra); \
+            for (int64_t j = i; j < groups; j += half) { \
+                const uint8_t *p = (const uint8_t *)blocks + j * group_bytes + at * bytes; \
+                OXI_ISA(rows_dot_##name)(p, x + at, out + OXI_REPACKED_ROWS * j, extra); \
+            } \
 }
+#define OXI_X(name, dtype, groups, fours, each, offset) \
+    OXI_DOT_REPACKED(dot_repacked_##name, name, dtype, 0)
 OXI_REPACKED_TYPES(OXI_X)
-#undef OXI_X
 #if !defined(OXI_X86)
-#define OXI_X(name, dtype, steps, each, offset) OXI_DOT_REPACKED(dot_extra_repacked_##name, name, dtype, 1)
-OXI_REPACKED_TYPES(OXI_X)
-#undef OXI_X
+OXI_REPACKED_WIDE_TYPES(OXI_X)
 #endif
+#undef OXI_X
+#define OXI_X(name, dtype, groups, fours, each, offset) \
+    OXI_DOT_REPACKED(dot_extra_repacked_##name, name, dtype, 1)
+#if !defined(OXI_X86)
+OXI_REPACKED_TYPES(OXI_X)
+#endif
+OXI_REPACKED_WIDE_TYPES(OXI_X)
+#undef OXI_X
 #endif
 
 static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels *k) {
     (void)k;
 #ifdef OXI_REPACKED
-#if defined(OXI_X86) && VF == 4
-    if (!(oxi_cpu_info()->features & OXI_CPU_SSSE3)) return;
-#endif
-#define OXI_X(name, dtype, steps, each, offset) \
+    unsigned features = oxi_cpu_info()->features;
+#define OXI_X(name, dtype, groups, fours, each, offset) \
     k->dot_repacked[dtype] = OXI_ISA(dot_repacked_##name); \
     k->unpack_repacked[dtype] = OXI_ISA(unpack_rows_##name);
-    OXI_REPACKED_TYPES(OXI_X)
-#undef OXI_X
-#if !defined(OXI_X86)
-    if (!(oxi_cpu_info()->features & OXI_CPU_DOTPROD)) return;
-#define OXI_X(name, dtype, steps, each, offset) k->dot_repacked[dtype] = OXI_ISA(dot_extra_repacked_##name);
-    OXI_REPACKED_TYPES(OXI_X)
-#undef OXI_X
+#if defined(OXI_X86)
+    if (VF == 4 && !(features & OXI_CPU_SSSE3)) return;
+#else
+    OXI_REPACKED_WIDE_TYPES(OXI_X)
 #endif
+    OXI_REPACKED_TYPES(OXI_X)
+#undef OXI_X
+#define OXI_X(name, dtype, groups, fours, each, offset) \
+    k->dot_repacked[dtype] = OXI_ISA(dot_extra_repacked_##name); \
+    k->unpack_repacked[dtype] = OXI_ISA(unpack_rows_##name);
+#if defined(OXI_X86) && defined(OXI_WIDE_ROWS)
+    if (features & (VF == 16 ? OXI_CPU_AVX512_VNNI : OXI_CPU_AVX_VNNI)) { OXI_REPACKED_WIDE_TYPES(OXI_X) }
+#elif !defined(OXI_X86)
+    if (features & OXI_CPU_DOTPROD) { OXI_REPACKED_TYPES(OXI_X) OXI_REPACKED_WIDE_TYPES(OXI_X) }
+#endif
+#undef OXI_X
 #endif
 }
 
 #undef OXI_REPACKED
 #undef OXI_REPACKED_TYPES
-#undef OXI_REPACKED_Q6_K
+#undef OXI_REPACKED_MORE_BITS
+#undef OXI_REPACKED_WIDE_TYPES
+#undef OXI_ROW_LESS
+#undef OXI_WIDE_ROWS
 #undef OXI_EACH_REPACKED_32
 #undef OXI_DOT_REPACKED
 #undef OXI_ROWS
 #undef OXI_R
 #undef OXI_R_WHOLE
 #undef OXI_UNROLL
-#undef OXI_UNROLL_32
+#undef OXI_UNROLL_4
 #undef vr
 #undef vrs
 #undef vr_load
@@ -44620,6 +45414,9 @@ static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels *k) {
 #undef vrw_mul
 #undef vrw_low
 #undef vrw_high
+#undef vr_look_up
+#undef vrs_bits
+#undef vrs_words
 OXI_STRAIGHT_END
 /* >>cpu/kernels/codes.inc */
 /* Products of panels of int8 codes of one tier: OXI_CODE_ROWS rows of activations against 2 VQ rows of
@@ -46178,6 +46975,318 @@ static OXI_UNUSED void oxi_walk_all(const oxi_walk *w, int64_t grain, int64_t mo
     oxi_parallel_for(oxi_walk_tasks(w, grain), oxi_walk_task, &work);
 }
 OXI_STRAIGHT_END
+/* >>cpu/repack.c */
+/* Weights of block types, repacked (ox_prepack): in place, sixteen rows side by side, as the kernels of
+ * kernels/repacked.inc read them. Everybody else sees them as they were: oxi_ptr, by which all others come to a
+ * tensor's bytes, has them put back first. What is repacked is noted by address, because several storages may
+ * lie over the same bytes of a file. Called by cpu/prepack.c, cpu/product.c, tensor/ and files/.
+ *
+ * The layout: block i of the sixteen rows lies where the first row's blocks i to i + 15 would (16 i block_bytes
+ * behind the start of the sixteen). In it the fields of the type follow one another, and in a field its units,
+ * sixteen of them each time, one of each row. The fifth bits of q5_0 and q5_1 are turned besides, so that bit
+ * i of byte j is that of number 4 i + j. */
+
+typedef struct oxi_repacked {
+    char *first;
+    size_t bytes;
+    ox_dtype dtype;
+    int64_t k;
+    int64_t users;       /* products at work; guarded by the lock, as all of this */
+    bool ready, leaving; /* leaving: somebody waits until nobody uses it, and no more may */
+} oxi_repacked;
+
+static struct {
+    oxi_lock lock;
+    oxi_repacked **list; /* by address, none overlaps another */
+    int64_t count, room;
+    char *rows; /* memory for the longest sixteen rows, so that nothing is wanting to put them back */
+    size_t rows_bytes;
+    int64_t any; /* atomic: count */
+} oxi_repacks;
+
+/* Rows are whole pieces, and so much of one may be asked for at a time. */
+enum { OXI_REPACKED_PIECE = 256, OXI_REPACKED_PIECE_BYTES = 8 * OXI_BYTES_OX_Q8_0 };
+
+/* ---- the layout ----------------------------------------------------------------------------------------- */
+
+typedef struct oxi_repack_field {
+    uint8_t bytes, unit; /* 1, 2 or 4; 0: four, whose bits are turned */
+} oxi_repack_field;
+
+typedef struct oxi_repack_type {
+    ox_dtype dtype;
+    oxi_repack_field field[4]; /* one behind the other */
+} oxi_repack_type;
+
+static const oxi_repack_type oxi_repack_types[] = {
+    {OX_Q4_0, {{2, 2}, {16, 4}}},          {OX_Q4_1, {{2, 2}, {2, 2}, {16, 4}}},
+    {OX_Q5_0, {{2, 2}, {4, 0}, {16, 4}}},  {OX_Q5_1, {{2, 2}, {2, 2}, {4, 0}, {16, 4}}},
+    {OX_Q8_0, {{2, 2}, {32, 4}}},          {OX_IQ4_NL, {{2, 2}, {16, 4}}},
+    {OX_MXFP4, {{1, 1}, {16, 4}}},         {OX_IQ4_XS, {{2, 2}, {2, 2}, {132, 4}}},
+    {OX_Q4_K, {{2, 2}, {2, 2}, {140, 4}}}, {OX_Q5_K, {{2, 2}, {2, 2}, {172, 4}}},
+    {OX_Q6_K, {{208, 4}, {2, 2}}},
+};
+
+static const oxi_repack_type *oxi_repack_type_of(ox_dtype dtype) {
+    for (size_t i = 0; i < sizeof oxi_repack_types / sizeof *oxi_repack_types; i++)
+        if (oxi_repack_types[i].dtype == dtype) return &oxi_repack_types[i];
+    return NULL;
+}
+
+/* Bit 4 i + j goes to bit i of byte j, or back. */
+static void oxi_repack_bits(const char *from, char *to, bool back) {
+    uint8_t in[4], out[4] = {0, 0, 0, 0};
+    memcpy(in, from, 4);
+    for (int i = 0; i < 8; i++)
+        for (int j = 0; j < 4; j++) {
+            int plain = 4 * i + j, turned = 8 * j + i, source = back ? turned : plain,
+                at = back ? plain : turned;
+            out[at / 8] = (uint8_t)(out[at / 8] | (in[source / 8] >> source % 8 & 1) << at % 8);
+        }
+    memcpy(to, out, 4);
+}
+
+/* A unit of each of `rows` rows, row_step apart on one side and side by side on the other. */
+static void oxi_repack_units(char *rows, int64_t row_step, char *packed, int unit, int count, bool back) {
+    int bytes = unit ? unit : 4;
+    for (int r = 0; r < count; r++, rows += row_step, packed += bytes) {
+        const char *from = back ? packed : rows;
+        char *to = back ? rows : packed;
+        if (unit == 4)
+            memcpy(to, from, 4);
+        else if (unit == 2)
+            memcpy(to, from, 2);
+        else if (unit == 1)
+            *to = *from;
+        else
+            oxi_repack_bits(from, to, back);
+    }
+}
+
+/* A block of `count` rows. */
+static void oxi_repack_block(const oxi_repack_type *type, char *rows, int64_t row_step, char *packed,
+                             int count, bool back) {
+    for (const oxi_repack_field *field = type->field; field < type->field + 4 && field->bytes; field++) {
+        int unit = field->unit ? field->unit : 4;
+        for (int at = 0; at < field->bytes; at += unit, rows += unit, packed += OXI_REPACKED_ROWS * unit)
+            oxi_repack_units(rows, row_step, packed, field->unit, count, back);
+    }
+}
+
+/* Sixteen rows in place. copy: memory for them. */
+static void oxi_repack_rows(const oxi_repack_type *type, char *rows, int64_t row_bytes, char *copy,
+                            bool back) {
+    int64_t bytes = ox_dtype_of(type->dtype)->block_bytes;
+    memcpy(copy, rows, (size_t)(OXI_REPACKED_ROWS * row_bytes));
+    for (int64_t at = 0; at < row_bytes; at += bytes) {
+        if (back)
+            oxi_repack_block(type, rows + at, row_bytes, copy + OXI_REPACKED_ROWS * at, OXI_REPACKED_ROWS,
+                             true);
+        else
+            oxi_repack_block(type, copy + at, row_bytes, rows + OXI_REPACKED_ROWS * at, OXI_REPACKED_ROWS,
+                             false);
+    }
+}
+
+/* `count` numbers, whole blocks, of row `row` of sixteen at `rows`, from number k on, as they were. */
+static void oxi_repacked_row(ox_dtype dtype, const char *rows, int64_t row, int64_t k, int64_t count,
+                             char *out) {
+    const oxi_repack_type *type = oxi_repack_type_of(dtype);
+    int64_t bytes = ox_dtype_of(dtype)->block_bytes;
+    size_t at = oxi_byte_offset(dtype, k), end = oxi_byte_offset(dtype, k + count);
+    for (; at < end; at += (size_t)bytes, out += bytes) {
+        const char *packed = rows + OXI_REPACKED_ROWS * at;
+        char *to = out;
+        for (const oxi_repack_field *field = type->field; field < type->field + 4 && field->bytes; field++) {
+            int unit = field->unit ? field->unit : 4;
+            for (int done = 0; done < field->bytes;
+                 done += unit, to += unit, packed += OXI_REPACKED_ROWS * unit)
+                oxi_repack_units(to, 0, (char *)(uintptr_t)(packed + row * unit), field->unit, 1, true);
+        }
+    }
+}
+
+/* ---- what is repacked ----------------------------------------------------------------------------------- */
+
+/* The first that ends behind `at`, as a place in the list. */
+static int64_t oxi_repacks_from(const char *at) {
+    int64_t low = 0, high = oxi_repacks.count;
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        const oxi_repacked *one = oxi_repacks.list[middle];
+        if (one->first + one->bytes <= at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static oxi_repacked *oxi_repacks_over(const char *first, size_t bytes) {
+    int64_t i = oxi_repacks_from(first);
+    return i < oxi_repacks.count && oxi_repacks.list[i]->first < first + bytes ? oxi_repacks.list[i] : NULL;
+}
+
+/* Takes one out of the list; the last takes the memory along. */
+static void oxi_repacks_drop(oxi_repacked *one) {
+    int64_t i = oxi_repacks_from(one->first);
+    oxi_repacks.count--;
+    memmove(oxi_repacks.list + i, oxi_repacks.list + i + 1,
+            (size_t)(oxi_repacks.count - i) * sizeof *oxi_repacks.list);
+    oxi_atomic_store(&oxi_repacks.any, oxi_repacks.count);
+    oxi_free(one, sizeof *one);
+    if (oxi_repacks.count > 0) return;
+    oxi_free(oxi_repacks.list, (size_t)oxi_repacks.room * sizeof *oxi_repacks.list);
+    oxi_free(oxi_repacks.rows, oxi_repacks.rows_bytes);
+    oxi_repacks.list = NULL;
+    oxi_repacks.rows = NULL;
+    oxi_repacks.room = 0;
+    oxi_repacks.rows_bytes = 0;
+}
+
+/* Takes one in. false: there is no memory. */
+static bool oxi_repacks_add(const oxi_repacked *row, size_t rows_bytes) {
+    oxi_repacked *one = (oxi_repacked *)oxi_try_alloc(sizeof *one);
+    int64_t room = oxi_repacks.room ? 2 * oxi_repacks.room : 16;
+    oxi_repacked **list = oxi_repacks.count < oxi_repacks.room
+                              ? oxi_repacks.list
+                              : (oxi_repacked **)oxi_try_alloc((size_t)room * sizeof *list);
+    char *rows = rows_bytes <= oxi_repacks.rows_bytes ? oxi_repacks.rows : (char *)oxi_try_alloc(rows_bytes);
+    bool done = one && list && rows;
+    if (rows != oxi_repacks.rows && done) {
+        oxi_free(oxi_repacks.rows, oxi_repacks.rows_bytes);
+        oxi_repacks.rows = rows;
+        oxi_repacks.rows_bytes = rows_bytes;
+    } else if (rows != oxi_repacks.rows) {
+        oxi_free(rows, rows_bytes);
+    }
+    if (list != oxi_repacks.list && done) {
+        memcpy(list, oxi_repacks.list, (size_t)oxi_repacks.count * sizeof *list);
+        oxi_free(oxi_repacks.list, (size_t)oxi_repacks.room * sizeof *list);
+        oxi_repacks.list = list;
+        oxi_repacks.room = room;
+    } else if (list != oxi_repacks.list) {
+        oxi_free(list, (size_t)room * sizeof *list);
+    }
+    if (!done) {
+        oxi_free(one, sizeof *one);
+        return false;
+    }
+    int64_t i = oxi_repacks_from(row->first);
+    memmove(oxi_repacks.list + i + 1, oxi_repacks.list + i,
+            (size_t)(oxi_repacks.count - i) * sizeof *oxi_repacks.list);
+    *one = *row;
+    oxi_repacks.list[i] = one;
+    oxi_repacks.count++;
+    oxi_atomic_store(&oxi_repacks.any, oxi_repacks.count);
+    return true;
+}
+
+/* Waits, with the lock, until nobody uses one, or until it is gone; then it is to be looked for anew. */
+static bool oxi_repacks_wait(const oxi_repacked *one) {
+    if (one->users == 0) return true;
+    oxi_lock_give(&oxi_repacks.lock);
+    oxi_yield();
+    oxi_lock_take(&oxi_repacks.lock);
+    return false;
+}
+
+static void oxi_repacked_undo(void *memory, size_t bytes, bool keep) {
+    if (oxi_atomic_load(&oxi_repacks.any) == 0) return;
+    oxi_repacked *one;
+    oxi_lock_take(&oxi_repacks.lock);
+    while ((one = oxi_repacks_over((const char *)memory, bytes)) != NULL) {
+        one->leaving = true;
+        if (!oxi_repacks_wait(one)) continue;
+        int64_t row_bytes = (int64_t)oxi_byte_offset(one->dtype, one->k);
+        for (size_t at = 0; keep && at < one->bytes; at += (size_t)(OXI_REPACKED_ROWS * row_bytes))
+            oxi_repack_rows(oxi_repack_type_of(one->dtype), one->first + at, row_bytes, oxi_repacks.rows,
+                            true);
+        oxi_repacks_drop(one);
+    }
+    oxi_lock_give(&oxi_repacks.lock);
+}
+
+/* ---- users ---------------------------------------------------------------------------------------------- */
+
+/* Where a tensor starts, as it lies. */
+static char *oxi_repacked_bytes(const ox_tensor *t) {
+    return (char *)t->storage->data + oxi_byte_offset(t->dtype, t->offset);
+}
+
+/* `lines` lines of k numbers from the tensor's start on, if they are whole groups of something repacked: until
+ * oxi_repacked_let_go nobody has them put back. Otherwise NULL. */
+static oxi_repacked *oxi_repacked_hold(const ox_tensor *t, int64_t lines, int64_t line_stride, int64_t k) {
+    const char *first = oxi_repacked_bytes(t);
+    if (!t->storage->repackable || oxi_atomic_load(&oxi_repacks.any) == 0) return NULL;
+    if (line_stride != k || lines % OXI_REPACKED_ROWS != 0 || lines == 0) return NULL;
+    int64_t group = OXI_REPACKED_ROWS * (int64_t)oxi_byte_offset(t->dtype, k);
+    oxi_lock_take(&oxi_repacks.lock);
+    oxi_repacked *one = oxi_repacks_over(first, 1);
+    bool same = one && one->ready && !one->leaving && one->dtype == t->dtype && one->k == k &&
+                (first - one->first) % group == 0 &&
+                (size_t)(lines / OXI_REPACKED_ROWS * group) <= one->bytes - (size_t)(first - one->first);
+    if (same) one->users++;
+    oxi_lock_give(&oxi_repacks.lock);
+    return same ? one : NULL;
+}
+
+static void oxi_repacked_let_go(oxi_repacked *held) {
+    if (!held) return;
+    oxi_lock_take(&oxi_repacks.lock);
+    held->users--;
+    oxi_lock_give(&oxi_repacks.lock);
+}
+
+typedef struct oxi_repack_job {
+    const oxi_repack_type *type;
+    char *first, *copies; /* of each lane: sixteen rows */
+    int64_t row_bytes;
+} oxi_repack_job;
+
+static void oxi_repack_task(void *arg, int64_t index, int lane) {
+    const oxi_repack_job *job = (const oxi_repack_job *)arg;
+    int64_t bytes = OXI_REPACKED_ROWS * job->row_bytes;
+    oxi_repack_rows(job->type, job->first + index * bytes, job->row_bytes, job->copies + lane * bytes, false);
+}
+
+/* Repacks a matrix if there are kernels for that, if its bytes may be changed, and if there is memory. */
+static void oxi_repack(ox_tensor *t) {
+    ox_storage *storage = t->storage;
+    const oxi_repack_type *type = oxi_repack_type_of(t->dtype);
+    bool ours = storage->repackable || !storage->borrowed;
+    if (!type || !oxi_cpu_kernels()->dot_repacked[t->dtype] || !ours || t->ndim != 2) return;
+    int64_t rows = t->shape[0], k = t->shape[1], groups = rows / OXI_REPACKED_ROWS;
+    if (rows == 0 || k == 0 || rows % OXI_REPACKED_ROWS != 0 || k % OXI_REPACKED_PIECE != 0 ||
+        !ox_is_contiguous(t))
+        return;
+    oxi_repack_job job;
+    oxi_repacked row;
+    memset(&row, 0, sizeof row);
+    row.first = job.first = oxi_ptr(t); /* what overlaps it is put back */
+    row.bytes = ox_nbytes(t);
+    row.dtype = t->dtype;
+    row.k = k;
+    row.users = 1;
+    job.type = type;
+    job.row_bytes = (int64_t)oxi_byte_offset(t->dtype, k);
+    size_t group_bytes = (size_t)(OXI_REPACKED_ROWS * job.row_bytes);
+    size_t bytes = (size_t)oxi_lanes(groups) * group_bytes;
+    job.copies = (char *)oxi_try_alloc(bytes);
+    oxi_lock_take(&oxi_repacks.lock);
+    bool done = job.copies && !oxi_repacks_over(row.first, row.bytes) && oxi_repacks_add(&row, group_bytes);
+    storage->repackable = storage->repackable || done;
+    oxi_lock_give(&oxi_repacks.lock);
+    if (done) {
+        oxi_parallel_for(groups, oxi_repack_task, &job);
+        oxi_lock_take(&oxi_repacks.lock);
+        oxi_repacked *one = oxi_repacks_over(row.first, row.bytes);
+        one->ready = true;
+        one->users--;
+        oxi_lock_give(&oxi_repacks.lock);
+    }
+    oxi_free(job.copies, bytes);
+}
 /* >>cpu/copy.c */
 /* Copies between any strides and dtypes, and the moving of ranges that other executors need.
  * Runs that lie end to end are memcpy, rows that become columns are turned by the walk; other dtypes go
@@ -50328,21 +51437,33 @@ static int64_t oxi_index_row_grain(int64_t columns) {
 
 typedef struct oxi_embedding {
     const ox_tensor *table, *out;
+    const char *rows;
+    bool repacked; /* the rows are (cpu/repack.c) */
     oxi_store_kernel store;
     int64_t row_bytes;
     bool wide;
 } oxi_embedding;
 
+static void oxi_embedding_row(const oxi_embedding *job, int64_t id, char *to) {
+    const ox_tensor *table = job->table, *out = job->out;
+    int64_t n = table->shape[1], step = out->stride[out->ndim - 1], in_group = id % OXI_REPACKED_ROWS;
+    const char *row = job->rows + id * job->row_bytes, *group = row - in_group * job->row_bytes;
+    char piece[OXI_REPACKED_PIECE_BYTES];
+    if (!job->repacked) oxi_expand_run(table->dtype, n, row, out->dtype, job->store, to, step);
+    for (int64_t at = 0; job->repacked && at < n; at += OXI_REPACKED_PIECE) {
+        oxi_repacked_row(table->dtype, group, in_group, at, OXI_REPACKED_PIECE, piece);
+        oxi_expand_run(table->dtype, OXI_REPACKED_PIECE, piece, out->dtype, job->store,
+                       to + at * step * oxi_dtype_bytes(out->dtype), step);
+    }
+}
+
 /* Operands: out without its last dim, ids. */
 static void oxi_embedding_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, int lane) {
     (void)lane;
     const oxi_embedding *job = (const oxi_embedding *)arg;
-    const ox_tensor *out = job->out;
     for (int64_t i = 0; i < c->n; i++) {
         int64_t id = oxi_index_at(c->p[1] + i * w->step[1] * w->bytes[1], job->wide);
-        oxi_expand_run(job->table->dtype, job->table->shape[1], oxi_ptr(job->table) + id * job->row_bytes,
-                       out->dtype, job->store, c->p[0] + i * w->step[0] * w->bytes[0],
-                       out->stride[out->ndim - 1]);
+        oxi_embedding_row(job, id, c->p[0] + i * w->step[0] * w->bytes[0]);
     }
 }
 
@@ -50387,7 +51508,11 @@ static ox_status oxi_embedding_run(const oxi_call *call) {
     oxi_walk_add_raw(&w, oxi_ptr(out), oxi_dtype_bytes(out->dtype), out->stride);
     oxi_walk_add(&w, ids);
     oxi_walk_ready(&w, OXI_WALK_IN_ORDER);
+    oxi_repacked *held = oxi_repacked_hold(table, table->shape[0], table->stride[0], table->shape[1]);
+    job.repacked = held != NULL;
+    job.rows = held ? oxi_repacked_bytes(table) : oxi_ptr(table);
     oxi_walk_all(&w, oxi_index_row_grain(table->shape[1]), OXI_INDEX_GRAIN, oxi_embedding_piece, &job);
+    oxi_repacked_let_go(held);
     return OX_OK;
 }
 
@@ -52100,300 +53225,10 @@ static OXI_UNUSED ox_status oxi_cpu_row(const oxi_call *call) {
     oxi_row_close(&r);
     return status;
 }
-/* >>cpu/repack.c */
-/* Weights of block types, repacked (ox_prepack): in place, sixteen rows side by side, as the kernels of
- * kernels/repacked.inc read them. Everybody else sees them as they were: oxi_ptr, by which all others come to a
- * tensor's bytes, has them put back first. What is repacked is noted by address, because several storages may
- * lie over the same bytes of a file. Called by cpu/prepack.c, cpu/product.c, tensor/ and files/.
- *
- * The layout: block i of the sixteen rows lies where the first row's blocks i to i + 15 would (16 i block_bytes
- * behind the start of the sixteen). In it the fields of the type follow one another, and in a field its units,
- * sixteen of them each time, one of each row. The fifth bits of q5_0 and q5_1 are turned besides, so that bit
- * i of byte j is that of number 4 i + j. */
-
-typedef struct oxi_repacked {
-    char *first;
-    size_t bytes;
-    ox_dtype dtype;
-    int64_t k;
-    int64_t users; /* products at work; guarded by the lock, as all of this */
-    bool ready;
-} oxi_repacked;
-
-static struct {
-    oxi_lock lock;
-    oxi_repacked **list; /* by address, none overlaps another */
-    int64_t count, room;
-    char *rows;          /* memory for the longest sixteen rows, so that nothing is wanting to put them back */
-    size_t rows_bytes;
-    int64_t any;         /* atomic: count */
-} oxi_repacks;
-
-/* ---- the layout ----------------------------------------------------------------------------------------- */
-
-typedef struct oxi_repack_field {
-    uint8_t bytes, unit; /* unit 0: four, whose bits are turned */
-} oxi_repack_field;
-
-typedef struct oxi_repack_type {
-    ox_dtype dtype;
-    oxi_repack_field field[4]; /* one behind the other */
-} oxi_repack_type;
-
-static const oxi_repack_type oxi_repack_types[] = {
-    {OX_Q4_0, {{2, 2}, {16, 4}}},
-    {OX_Q4_1, {{2, 2}, {2, 2}, {16, 4}}},
-    {OX_Q5_0, {{2, 2}, {4, 0}, {16, 4}}},
-    {OX_Q5_1, {{2, 2}, {2, 2}, {4, 0}, {16, 4}}},
-    {OX_Q4_K, {{2, 2}, {2, 2}, {140, 4}}},
-    {OX_Q5_K, {{2, 2}, {2, 2}, {172, 4}}},
-    {OX_Q6_K, {{208, 4}, {2, 2}}},
-};
-
-static const oxi_repack_type *oxi_repack_type_of(ox_dtype dtype) {
-    for (size_t i = 0; i < sizeof oxi_repack_types / sizeof *oxi_repack_types; i++)
-        if (oxi_repack_types[i].dtype == dtype) return &oxi_repack_types[i];
-    return NULL;
-}
-
-/* Bit 4 i + j goes to bit i of byte j, or back. */
-static void oxi_repack_bits(const char *from, char *to, bool back) {
-    uint8_t in[4], out[4] = {0, 0, 0, 0};
-    memcpy(in, from, 4);
-    for (int i = 0; i < 8; i++)
-        for (int j = 0; j < 4; j++) {
-            int plain = 4 * i + j, turned = 8 * j + i, source = back ? turned : plain, at = back ? plain : turned;
-            out[at / 8] = (uint8_t)(out[at / 8] | (in[source / 8] >> source % 8 & 1) << at % 8);
-        }
-    memcpy(to, out, 4);
-}
-
-/* A unit of each of `rows` rows, row_step apart on one side and side by side on the other. */
-static void oxi_repack_units(char *rows, int64_t row_step, char *packed, int unit, int count, bool back) {
-    int bytes = unit ? unit : 4;
-    for (int r = 0; r < count; r++, rows += row_step, packed += bytes) {
-        const char *from = back ? packed : rows;
-        char *to = back ? rows : packed;
-        if (unit == 4) memcpy(to, from, 4);
-        else if (unit == 2) memcpy(to, from, 2);
-        else oxi_repack_bits(from, to, back);
-    }
-}
-
-/* A block of `count` rows. */
-static void oxi_repack_block(const oxi_repack_type *type, char *rows, int64_t row_step, char *packed, int count,
-                             bool back) {
-    for (const oxi_repack_field *field = type->field; field < type->field + 4 && field->bytes; field++) {
-        int unit = field->unit ? field->unit : 4;
-        for (int at = 0; at < field->bytes; at += unit, rows += unit, packed += OXI_REPACKED_ROWS * unit)
-            oxi_repack_units(rows, row_step, packed, field->unit, count, back);
-    }
-}
-
-/* Sixteen rows in place. copy: memory for them. */
-static void oxi_repack_rows(const oxi_repack_type *type, char *rows, int64_t row_bytes, char *copy, bool back) {
-    int64_t bytes = ox_dtype_of(type->dtype)->block_bytes;
-    memcpy(copy, rows, (size_t)(OXI_REPACKED_ROWS * row_bytes));
-    for (int64_t at = 0; at < row_bytes; at += bytes) {
-        if (back) oxi_repack_block(type, rows + at, row_bytes, copy + OXI_REPACKED_ROWS * at, OXI_REPACKED_ROWS, true);
-        else oxi_repack_block(type, copy + at, row_bytes, rows + OXI_REPACKED_ROWS * at, OXI_REPACKED_ROWS, false);
-    }
-}
-
-/* `count` numbers, whole blocks, of row `row` of sixteen at `rows`, from number k on, as they were. */
-static void oxi_repacked_row(ox_dtype dtype, const char *rows, int64_t row, int64_t k, int64_t count, char *out) {
-    const oxi_repack_type *type = oxi_repack_type_of(dtype);
-    int64_t bytes = ox_dtype_of(dtype)->block_bytes;
-    size_t at = oxi_byte_offset(dtype, k), end = oxi_byte_offset(dtype, k + count);
-    for (; at < end; at += (size_t)bytes, out += bytes) {
-        const char *packed = rows + OXI_REPACKED_ROWS * at;
-        char *to = out;
-        for (const oxi_repack_field *field = type->field; field < type->field + 4 && field->bytes; field++) {
-            int unit = field->unit ? field->unit : 4;
-            for (int done = 0; done < field->bytes; done += unit, to += unit, packed += OXI_REPACKED_ROWS * unit)
-                oxi_repack_units(to, 0, (char *)(uintptr_t)(packed + row * unit), field->unit, 1, true);
-        }
-    }
-}
-
-/* ---- what is repacked ----------------------------------------------------------------------------------- */
-
-/* The first that ends behind `at`, as a place in the list. */
-static int64_t oxi_repacks_from(const char *at) {
-    int64_t low = 0, high = oxi_repacks.count;
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        const oxi_repacked *one = oxi_repacks.list[middle];
-        if (one->first + one->bytes <= at) low = middle + 1;
-        else high = middle;
-    }
-    return low;
-}
-
-static oxi_repacked *oxi_repacks_over(const char *first, size_t bytes) {
-    int64_t i = oxi_repacks_from(first);
-    return i < oxi_repacks.count && oxi_repacks.list[i]->first < first + bytes ? oxi_repacks.list[i] : NULL;
-}
-
-/* Takes one out of the list; the last takes the memory along. */
-static void oxi_repacks_drop(oxi_repacked *one) {
-    int64_t i = oxi_repacks_from(one->first);
-    oxi_repacks.count--;
-    memmove(oxi_repacks.list + i, oxi_repacks.list + i + 1,
-            (size_t)(oxi_repacks.count - i) * sizeof *oxi_repacks.list);
-    oxi_atomic_store(&oxi_repacks.any, oxi_repacks.count);
-    oxi_free(one, sizeof *one);
-    if (oxi_repacks.count > 0) return;
-    oxi_free(oxi_repacks.list, (size_t)oxi_repacks.room * sizeof *oxi_repacks.list);
-    oxi_free(oxi_repacks.rows, oxi_repacks.rows_bytes);
-    oxi_repacks.list = NULL;
-    oxi_repacks.rows = NULL;
-    oxi_repacks.room = 0;
-    oxi_repacks.rows_bytes = 0;
-}
-
-/* Takes one in. false: there is no memory. */
-static bool oxi_repacks_add(const oxi_repacked *row, size_t rows_bytes) {
-    oxi_repacked *one = (oxi_repacked *)oxi_try_alloc(sizeof *one);
-    int64_t room = oxi_repacks.room ? 2 * oxi_repacks.room : 16;
-    oxi_repacked **list = oxi_repacks.count < oxi_repacks.room
-                              ? oxi_repacks.list
-                              : (oxi_repacked **)oxi_try_alloc((size_t)room * sizeof *list);
-    char *rows = rows_bytes <= oxi_repacks.rows_bytes ? oxi_repacks.rows : (char *)oxi_try_alloc(rows_bytes);
-    bool done = one && list && rows;
-    if (rows != oxi_repacks.rows && done) {
-        oxi_free(oxi_repacks.rows, oxi_repacks.rows_bytes);
-        oxi_repacks.rows = rows;
-        oxi_repacks.rows_bytes = rows_bytes;
-    } else if (rows != oxi_repacks.rows) {
-        oxi_free(rows, rows_bytes);
-    }
-    if (list != oxi_repacks.list && done) {
-        memcpy(list, oxi_repacks.list, (size_t)oxi_repacks.count * sizeof *list);
-        oxi_free(oxi_repacks.list, (size_t)oxi_repacks.room * sizeof *list);
-        oxi_repacks.list = list;
-        oxi_repacks.room = room;
-    } else if (list != oxi_repacks.list) {
-        oxi_free(list, (size_t)room * sizeof *list);
-    }
-    if (!done) {
-        oxi_free(one, sizeof *one);
-        return false;
-    }
-    int64_t i = oxi_repacks_from(row->first);
-    memmove(oxi_repacks.list + i + 1, oxi_repacks.list + i,
-            (size_t)(oxi_repacks.count - i) * sizeof *oxi_repacks.list);
-    *one = *row;
-    oxi_repacks.list[i] = one;
-    oxi_repacks.count++;
-    oxi_atomic_store(&oxi_repacks.any, oxi_repacks.count);
-    return true;
-}
-
-/* Waits, with the lock, until nobody uses one, or until it is gone; then it is to be looked for anew. */
-static bool oxi_repacks_wait(const oxi_repacked *one) {
-    if (one->users == 0) return true;
-    oxi_lock_give(&oxi_repacks.lock);
-    oxi_yield();
-    oxi_lock_take(&oxi_repacks.lock);
-    return false;
-}
-
-static void oxi_repacked_undo(void *memory, size_t bytes, bool keep) {
-    if (oxi_atomic_load(&oxi_repacks.any) == 0) return;
-    oxi_repacked *one;
-    oxi_lock_take(&oxi_repacks.lock);
-    while ((one = oxi_repacks_over((const char *)memory, bytes)) != NULL) {
-        if (!oxi_repacks_wait(one)) continue;
-        int64_t row_bytes = (int64_t)oxi_byte_offset(one->dtype, one->k);
-        for (size_t at = 0; keep && at < one->bytes; at += (size_t)(OXI_REPACKED_ROWS * row_bytes))
-            oxi_repack_rows(oxi_repack_type_of(one->dtype), one->first + at, row_bytes, oxi_repacks.rows, true);
-        oxi_repacks_drop(one);
-    }
-    oxi_lock_give(&oxi_repacks.lock);
-}
-
-/* ---- users ---------------------------------------------------------------------------------------------- */
-
-/* Where a tensor starts, as it lies. */
-static char *oxi_repacked_bytes(const ox_tensor *t) {
-    return (char *)t->storage->data + oxi_byte_offset(t->dtype, t->offset);
-}
-
-/* `lines` lines of k numbers from the tensor's start on, if they are whole groups of something repacked: until
- * oxi_repacked_let_go nobody has them put back. Otherwise NULL. */
-static oxi_repacked *oxi_repacked_hold(const ox_tensor *t, int64_t lines, int64_t line_stride, int64_t k) {
-    const char *first = oxi_repacked_bytes(t);
-    if (!t->storage->repackable || oxi_atomic_load(&oxi_repacks.any) == 0) return NULL;
-    if (line_stride != k || lines % OXI_REPACKED_ROWS != 0 || lines == 0) return NULL;
-    int64_t group = OXI_REPACKED_ROWS * (int64_t)oxi_byte_offset(t->dtype, k);
-    oxi_lock_take(&oxi_repacks.lock);
-    oxi_repacked *one = oxi_repacks_over(first, 1);
-    bool same = one && one->ready && one->dtype == t->dtype && one->k == k && (first - one->first) % group == 0 &&
-                (size_t)(lines / OXI_REPACKED_ROWS * group) <= one->bytes - (size_t)(first - one->first);
-    if (same) one->users++;
-    oxi_lock_give(&oxi_repacks.lock);
-    return same ? one : NULL;
-}
-
-static void oxi_repacked_let_go(oxi_repacked *held) {
-    if (!held) return;
-    oxi_lock_take(&oxi_repacks.lock);
-    held->users--;
-    oxi_lock_give(&oxi_repacks.lock);
-}
-
-typedef struct oxi_repack_job {
-    const oxi_repack_type *type;
-    char *first, *copies; /* of each lane: sixteen rows */
-    int64_t row_bytes;
-} oxi_repack_job;
-
-static void oxi_repack_task(void *arg, int64_t index, int lane) {
-    const oxi_repack_job *job = (const oxi_repack_job *)arg;
-    int64_t bytes = OXI_REPACKED_ROWS * job->row_bytes;
-    oxi_repack_rows(job->type, job->first + index * bytes, job->row_bytes, job->copies + lane * bytes, false);
-}
-
-/* Repacks a matrix if there are kernels for that, if its bytes may be changed, and if there is memory. */
-static void oxi_repack(ox_tensor *t) {
-    ox_storage *storage = t->storage;
-    const oxi_repack_type *type = oxi_repack_type_of(t->dtype);
-    bool ours = storage->repackable || !storage->borrowed;
-    if (!type || !oxi_cpu_kernels()->dot_repacked[t->dtype] || !ours || t->ndim != 2) return;
-    int64_t rows = t->shape[0], k = t->shape[1], groups = rows / OXI_REPACKED_ROWS;
-    if (rows == 0 || k == 0 || rows % OXI_REPACKED_ROWS != 0 || k % 256 != 0 || !ox_is_contiguous(t)) return;
-    oxi_repack_job job;
-    oxi_repacked row;
-    memset(&row, 0, sizeof row);
-    row.first = job.first = oxi_ptr(t); /* what overlaps it is put back */
-    row.bytes = ox_nbytes(t);
-    row.dtype = t->dtype;
-    row.k = k;
-    row.users = 1;
-    job.type = type;
-    job.row_bytes = (int64_t)oxi_byte_offset(t->dtype, k);
-    size_t group_bytes = (size_t)(OXI_REPACKED_ROWS * job.row_bytes);
-    size_t bytes = (size_t)oxi_lanes(groups) * group_bytes;
-    job.copies = (char *)oxi_try_alloc(bytes);
-    oxi_lock_take(&oxi_repacks.lock);
-    bool done = job.copies && !oxi_repacks_over(row.first, row.bytes) && oxi_repacks_add(&row, group_bytes);
-    storage->repackable = storage->repackable || done;
-    oxi_lock_give(&oxi_repacks.lock);
-    if (done) {
-        oxi_parallel_for(groups, oxi_repack_task, &job);
-        oxi_lock_take(&oxi_repacks.lock);
-        oxi_repacked *one = oxi_repacks_over(row.first, row.bytes);
-        one->ready = true;
-        one->users--;
-        oxi_lock_give(&oxi_repacks.lock);
-    }
-    oxi_free(job.copies, bytes);
-}
 /* >>cpu/prepack.c */
-/* ox_prepack. Block types are repacked (cpu/repack.c); of others, packed panels are kept with their storage: the product that first wants
- * them makes them, later ones take them. Panels that were made before the storage was changed in place, as
- * its version tells, are dropped. Called by cpu/gemm.c; freed with the storage. */
+/* ox_prepack. Block types are repacked (cpu/repack.c). Of others packed panels are kept with their storage: the
+ * product that first wants them makes them, later ones take them. Panels that were made before the storage was
+ * changed in place, as its version tells, are dropped. Called by cpu/gemm.c; freed with the storage. */
 
 enum { OXI_PREPACKED_MOST = 64 }; /* sets of panels of one storage: its matrices, and what they multiply */
 
@@ -52543,8 +53378,7 @@ static int64_t oxi_signed_bytes(ox_dtype dtype, int64_t elements) {
 }
 
 /* `count` numbers of line `line` of an operand of a block type, from number k on, as whole blocks, in `stage`
- * if they do not lie so. At most OXI_GEMM_PIECE of them. */
-enum { OXI_BLOCKS_PIECE = 320 };
+ * if they do not lie so: OXI_REPACKED_PIECE_BYTES. At most OXI_REPACKED_PIECE of them. */
 static const char *oxi_blocks_at(const oxi_gemm *g, const void *data, ox_dtype dtype, int64_t line_stride,
                                  int64_t line, int64_t k, int64_t count, char *stage) {
     int64_t row = g->repacked ? line % OXI_REPACKED_ROWS : 0;
@@ -52648,7 +53482,7 @@ static const char *oxi_gemm_at(const oxi_gemm_side *s, int64_t line, int64_t k) 
 static void oxi_gemm_expand(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line, int64_t k,
                             int64_t count, void *out) {
     float piece[OXI_GEMM_PIECE];
-    char blocks[OXI_BLOCKS_PIECE];
+    char blocks[OXI_REPACKED_PIECE_BYTES];
     for (int64_t at = 0; at < count; at += OXI_GEMM_PIECE) {
         int64_t part = oxi_min_i64(count - at, OXI_GEMM_PIECE);
         bool floats = p->type.lane == OXI_LANE_F32;
@@ -52791,8 +53625,8 @@ static bool oxi_gemm_packs_repacked(const oxi_gemm_plan *p, const oxi_gemm_side 
     return p->g->repacked && oxi_is_block(s->dtype) && p->type.groups && p->type.groups->of_codes;
 }
 
-static void oxi_gemm_pack_repacked(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line, int64_t lines,
-                                   int64_t k, int64_t depth, char *panels, char *stage) {
+static void oxi_gemm_pack_repacked(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line,
+                                   int64_t lines, int64_t k, int64_t depth, char *panels, char *stage) {
     int64_t width = s->width, element = p->type.element, each = p->type.k_each;
     oxi_code_panel all, part;
     all.codes = stage;
@@ -52815,7 +53649,8 @@ static void oxi_gemm_pack_repacked(const oxi_gemm_plan *p, const oxi_gemm_side *
                 part.extra = all.extra + i;
                 p->kernels->unpack_repacked[s->dtype](count, rows, 0, OXI_REPACKED_ROWS, width, true, &part);
             }
-            p->type.groups->of_codes(count, oxi_codes_group(s->dtype), &all, panels + at / each * width * element);
+            p->type.groups->of_codes(count, oxi_codes_group(s->dtype), &all,
+                                     panels + at / each * width * element);
         }
     }
 }
@@ -53725,7 +54560,7 @@ typedef struct oxi_block_rows {
 
 /* A line of the weights as floats. */
 static void oxi_expand_line(const oxi_gemm *g, int64_t line, float *out) {
-    char blocks[OXI_BLOCKS_PIECE];
+    char blocks[OXI_REPACKED_PIECE_BYTES];
     for (int64_t at = 0; at < g->k; at += OXI_CODES_PIECE) {
         int64_t part = oxi_min_i64(g->k - at, OXI_CODES_PIECE);
         oxi_expand_blocks(g->b_dtype, part,
@@ -54010,7 +54845,7 @@ static void oxi_code_rows_task(void *arg, int64_t index, int lane_index) {
 /* A piece of line `line` of the weights, unpacked. */
 static void oxi_code_piece(const oxi_code_product *p, int64_t line, int64_t k, int64_t count, oxi_codes c) {
     const oxi_gemm *g = p->g;
-    char blocks[OXI_BLOCKS_PIECE];
+    char blocks[OXI_REPACKED_PIECE_BYTES];
     p->kernels->unpack[g->b_dtype](
         count, oxi_blocks_at(g, g->b, g->b_dtype, g->b_col, line, k, count, blocks), c);
 }
@@ -54040,8 +54875,8 @@ static bool oxi_code_unpack(const oxi_code_product *p, int64_t line, int64_t k0,
 }
 
 /* One line of k codes in 16 bits; one scale a piece. */
-static void oxi_code_unpack_wide(const oxi_code_product *p, int64_t line, int64_t k0, int64_t k, int16_t *code,
-                                 float *scale) {
+static void oxi_code_unpack_wide(const oxi_code_product *p, int64_t line, int64_t k0, int64_t k,
+                                 int16_t *code, float *scale) {
     int most = p->type->most - p->type->offset, bits = 0;
     while (1 << bits <= most || 1 << bits < p->type->offset) bits++;
     oxi_codes_piece piece;
@@ -54066,7 +54901,8 @@ static oxi_code_panel oxi_code_repacked(const oxi_code_product *p, char *lane, i
     bool extras = p->type->offset == 0 || !is_signed; /* types that have no offset have least numbers */
     panel.extra = extras ? (float *)(void *)(lane + p->panel_extra_at) : NULL;
     for (int64_t i = 0; i < lines;) {
-        int64_t first = (n + i) % OXI_REPACKED_ROWS, count = oxi_min_i64(lines - i, OXI_REPACKED_ROWS - first);
+        int64_t first = (n + i) % OXI_REPACKED_ROWS;
+        int64_t count = oxi_min_i64(lines - i, OXI_REPACKED_ROWS - first);
         const char *rows = (const char *)g->b + oxi_byte_offset(g->b_dtype, (n + i - first) * g->b_col);
         part.codes = (char *)panel.codes + 4 * i;
         part.scale = panel.scale + i;

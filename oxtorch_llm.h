@@ -171,7 +171,8 @@ typedef struct ox_llm_config {
  *           missing; OX_ERR_SHAPE, OX_ERR_DTYPE of a tensor; OX_ERR_UNSUPPORTED another architecture,
  *           experts, a rope scaling other than linear; OX_ERR_NOMEM. untrusted input: yes */
 OX_API ox_llm *ox_llm_open(const char *path, ox_device *device);
-/* The same from a file that is open, on its device; it may be closed afterwards. */
+/* The same from a file that is open, on its device; it may be closed afterwards. If ox_open_copy opened it,
+ * weights of block types are repacked in their place (ox_prepack): faster, in the same memory. */
 OX_API ox_llm *ox_llm_open_file(ox_file *file);
 OX_API void ox_llm_close(ox_llm *model); /* its contexts keep it as long as they live */
 OX_API const ox_llm_config *ox_llm_config_of(const ox_llm *model);
@@ -1581,13 +1582,13 @@ static ox_status oxi_llm_load_weights(ox_llm *model, ox_file *file) {
     return OX_OK;
 }
 
-/* Matrices of a file that was read into memory are kept as products want them, but for the embedding, whose
- * rows are read one by one. Mapped ones stay in the file. */
+/* Matrices of block types in a file that was read into memory are kept as products want them. Mapped ones stay
+ * in the file. */
 static ox_status oxi_llm_prepack(const ox_llm *model, const ox_file *file) {
-    ox_tensor *output = model->config.tied ? NULL : model->weight[OXI_LLM_OUTPUT];
+    ox_tensor *output = model->weight[OXI_LLM_OUTPUT];
     ox_status status = OX_OK;
     if (!file->copies) return OX_OK;
-    if (output && oxi_is_block(output->dtype)) status = ox_prepack(output, true);
+    if (oxi_is_block(output->dtype)) status = ox_prepack(output, true);
     for (int64_t i = 0; i < model->config.layers; i++)
         for (int role = 0; role < OXI_LLM_LAYER_WEIGHT_COUNT && !status; role++) {
             ox_tensor *t = model->layers[i].weight[role];

@@ -1,7 +1,7 @@
 /* bench_blocks.c - products with weights of block types: one row of activations as a fraction of the read
  * bandwidth (a new token of a language model), many rows as a fraction of what the tier's instructions for
- * products of bytes can do (a prompt). Weights of random numbers, 4096 x 4096 each, several of them in turn,
- * which few caches hold. */
+ * products of bytes can do (a prompt). Then the same with the weights repacked (ox_prepack), as a factor.
+ * Weights of random numbers, 4096 x 4096 each, several of them in turn, which few caches hold. */
 #include "oxtorch.h"
 #include "peaks.h"
 
@@ -54,7 +54,8 @@ int main(void) {
     printf("tier %s, %d threads: reads %.1f GB/s, copies %.1f GB/s, products of bytes %.0f Gop/s, f32 %.0f "
            "GFLOP/s\n",
            ox_isa(), threads, read, peaks_copy(threads, (size_t)256 << 20), i8, f32);
-    printf("%-8s %12s %8s %14s %8s\n", "weights", "1 row, GB/s", "of read", "rows, Gop/s", "of peak");
+    printf("%-8s %12s %8s %14s %8s %9s %6s\n", "weights", "1 row, GB/s", "of read", "rows, Gop/s", "of peak",
+           "repacked", "rows");
     ox_scope all = ox_scope_begin();
     ox_tensor *numbers = ox_randn(OX_SHAPE(SIDE, SIDE), OX_F32), *one = ox_randn(OX_SHAPE(1, SIDE), OX_F32);
     ox_tensor *many = ox_randn(OX_SHAPE(ROWS, SIDE), OX_F32);
@@ -68,8 +69,12 @@ int main(void) {
             w.x = many;
             double ops = 2e-9 * SIDE * SIDE * ROWS * MATRICES / seconds_of(&w);
             double peak = dtypes[d] == OX_F16 ? f32 : i8;
-            printf("%-8s %12.1f %8.2f %14.1f %8.2f\n", ox_dtype_name(dtypes[d]), rate, rate / read, ops,
+            printf("%-8s %12.1f %8.2f %14.1f %8.2f", ox_dtype_name(dtypes[d]), rate, rate / read, ops,
                    peak > 0 ? ops / peak : 0);
+            for (int i = 0; i < MATRICES; i++) (void)ox_prepack(w.weights[i], true);
+            double many_again = 2e-9 * SIDE * SIDE * ROWS * MATRICES / seconds_of(&w);
+            w.x = one;
+            printf(" %9.2f %6.2f\n", bytes / seconds_of(&w) * 1e-9 / rate, many_again / ops);
             fflush(stdout);
         }
     }

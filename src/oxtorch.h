@@ -187,6 +187,7 @@ OXI_STRAIGHT_END
 OXI_STRAIGHT_BEGIN
 #include "cpu/walk.c"
 OXI_STRAIGHT_END
+#include "cpu/repack.c"
 #include "cpu/copy.c"
 #include "cpu/fill.c"
 #include "cpu/reduce_kernels.c"
@@ -199,7 +200,6 @@ OXI_LIGHT_BEGIN
 #include "cpu/map.c"
 #include "cpu/reduce.c"
 #include "cpu/row.c"
-#include "cpu/repack.c"
 #include "cpu/prepack.c"
 #include "cpu/gemm.c"
 #include "cpu/blocks.c"

@@ -303,13 +303,15 @@ static int64_t oxi_look(int64_t *p) { return oxi_atomic_add(p, 0); }
 static bool oxi_spin_for(double seconds, bool (*ready)(void)) {
     if (oxi_atomic_load(&oxi_pool_spins) == 0) return ready();
     double start = 0;
-    for (int round = 0; !ready(); round++) {
-        for (int i = 0; i < 16; i++) oxi_pause();
+    for (int round = 0;; round++) { /* a pause takes up to 140 cycles, asking for the time not much less */
+        for (int i = 0; i < 16; i++) {
+            if (ready()) return true;
+            oxi_pause();
+        }
         double now = oxi_now();
         if (round == 0) start = now;
-        if (now - start > seconds) return false;
+        if (now - start > seconds) return ready();
     }
-    return true;
 }
 
 static bool oxi_worker_called(void) {

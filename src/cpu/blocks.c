@@ -91,7 +91,7 @@ typedef struct oxi_block_rows {
 
 /* A line of the weights as floats. */
 static void oxi_expand_line(const oxi_gemm *g, int64_t line, float *out) {
-    char blocks[OXI_BLOCKS_PIECE];
+    char blocks[OXI_REPACKED_PIECE_BYTES];
     for (int64_t at = 0; at < g->k; at += OXI_CODES_PIECE) {
         int64_t part = oxi_min_i64(g->k - at, OXI_CODES_PIECE);
         oxi_expand_blocks(g->b_dtype, part,

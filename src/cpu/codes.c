@@ -144,7 +144,7 @@ static void oxi_code_rows_task(void *arg, int64_t index, int lane_index) {
 /* A piece of line `line` of the weights, unpacked. */
 static void oxi_code_piece(const oxi_code_product *p, int64_t line, int64_t k, int64_t count, oxi_codes c) {
     const oxi_gemm *g = p->g;
-    char blocks[OXI_BLOCKS_PIECE];
+    char blocks[OXI_REPACKED_PIECE_BYTES];
     p->kernels->unpack[g->b_dtype](
         count, oxi_blocks_at(g, g->b, g->b_dtype, g->b_col, line, k, count, blocks), c);
 }
@@ -174,8 +174,8 @@ static bool oxi_code_unpack(const oxi_code_product *p, int64_t line, int64_t k0,
 }
 
 /* One line of k codes in 16 bits; one scale a piece. */
-static void oxi_code_unpack_wide(const oxi_code_product *p, int64_t line, int64_t k0, int64_t k, int16_t *code,
-                                 float *scale) {
+static void oxi_code_unpack_wide(const oxi_code_product *p, int64_t line, int64_t k0, int64_t k,
+                                 int16_t *code, float *scale) {
     int most = p->type->most - p->type->offset, bits = 0;
     while (1 << bits <= most || 1 << bits < p->type->offset) bits++;
     oxi_codes_piece piece;
@@ -200,7 +200,8 @@ static oxi_code_panel oxi_code_repacked(const oxi_code_product *p, char *lane, i
     bool extras = p->type->offset == 0 || !is_signed; /* types that have no offset have least numbers */
     panel.extra = extras ? (float *)(void *)(lane + p->panel_extra_at) : NULL;
     for (int64_t i = 0; i < lines;) {
-        int64_t first = (n + i) % OXI_REPACKED_ROWS, count = oxi_min_i64(lines - i, OXI_REPACKED_ROWS - first);
+        int64_t first = (n + i) % OXI_REPACKED_ROWS;
+        int64_t count = oxi_min_i64(lines - i, OXI_REPACKED_ROWS - first);
         const char *rows = (const char *)g->b + oxi_byte_offset(g->b_dtype, (n + i - first) * g->b_col);
         part.codes = (char *)panel.codes + 4 * i;
         part.scale = panel.scale + i;

@@ -30,8 +30,7 @@ static int64_t oxi_signed_bytes(ox_dtype dtype, int64_t elements) {
 }
 
 /* `count` numbers of line `line` of an operand of a block type, from number k on, as whole blocks, in `stage`
- * if they do not lie so. At most OXI_GEMM_PIECE of them. */
-enum { OXI_BLOCKS_PIECE = 320 };
+ * if they do not lie so: OXI_REPACKED_PIECE_BYTES. At most OXI_REPACKED_PIECE of them. */
 static const char *oxi_blocks_at(const oxi_gemm *g, const void *data, ox_dtype dtype, int64_t line_stride,
                                  int64_t line, int64_t k, int64_t count, char *stage) {
     int64_t row = g->repacked ? line % OXI_REPACKED_ROWS : 0;
@@ -135,7 +134,7 @@ static const char *oxi_gemm_at(const oxi_gemm_side *s, int64_t line, int64_t k) 
 static void oxi_gemm_expand(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line, int64_t k,
                             int64_t count, void *out) {
     float piece[OXI_GEMM_PIECE];
-    char blocks[OXI_BLOCKS_PIECE];
+    char blocks[OXI_REPACKED_PIECE_BYTES];
     for (int64_t at = 0; at < count; at += OXI_GEMM_PIECE) {
         int64_t part = oxi_min_i64(count - at, OXI_GEMM_PIECE);
         bool floats = p->type.lane == OXI_LANE_F32;
@@ -278,8 +277,8 @@ static bool oxi_gemm_packs_repacked(const oxi_gemm_plan *p, const oxi_gemm_side 
     return p->g->repacked && oxi_is_block(s->dtype) && p->type.groups && p->type.groups->of_codes;
 }
 
-static void oxi_gemm_pack_repacked(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line, int64_t lines,
-                                   int64_t k, int64_t depth, char *panels, char *stage) {
+static void oxi_gemm_pack_repacked(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line,
+                                   int64_t lines, int64_t k, int64_t depth, char *panels, char *stage) {
     int64_t width = s->width, element = p->type.element, each = p->type.k_each;
     oxi_code_panel all, part;
     all.codes = stage;
@@ -302,7 +301,8 @@ static void oxi_gemm_pack_repacked(const oxi_gemm_plan *p, const oxi_gemm_side *
                 part.extra = all.extra + i;
                 p->kernels->unpack_repacked[s->dtype](count, rows, 0, OXI_REPACKED_ROWS, width, true, &part);
             }
-            p->type.groups->of_codes(count, oxi_codes_group(s->dtype), &all, panels + at / each * width * element);
+            p->type.groups->of_codes(count, oxi_codes_group(s->dtype), &all,
+                                     panels + at / each * width * element);
         }
     }
 }

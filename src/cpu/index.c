@@ -399,21 +399,33 @@ static int64_t oxi_index_row_grain(int64_t columns) {
 
 typedef struct oxi_embedding {
     const ox_tensor *table, *out;
+    const char *rows;
+    bool repacked; /* the rows are (cpu/repack.c) */
     oxi_store_kernel store;
     int64_t row_bytes;
     bool wide;
 } oxi_embedding;
 
+static void oxi_embedding_row(const oxi_embedding *job, int64_t id, char *to) {
+    const ox_tensor *table = job->table, *out = job->out;
+    int64_t n = table->shape[1], step = out->stride[out->ndim - 1], in_group = id % OXI_REPACKED_ROWS;
+    const char *row = job->rows + id * job->row_bytes, *group = row - in_group * job->row_bytes;
+    char piece[OXI_REPACKED_PIECE_BYTES];
+    if (!job->repacked) oxi_expand_run(table->dtype, n, row, out->dtype, job->store, to, step);
+    for (int64_t at = 0; job->repacked && at < n; at += OXI_REPACKED_PIECE) {
+        oxi_repacked_row(table->dtype, group, in_group, at, OXI_REPACKED_PIECE, piece);
+        oxi_expand_run(table->dtype, OXI_REPACKED_PIECE, piece, out->dtype, job->store,
+                       to + at * step * oxi_dtype_bytes(out->dtype), step);
+    }
+}
+
 /* Operands: out without its last dim, ids. */
 static void oxi_embedding_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, int lane) {
     (void)lane;
     const oxi_embedding *job = (const oxi_embedding *)arg;
-    const ox_tensor *out = job->out;
     for (int64_t i = 0; i < c->n; i++) {
         int64_t id = oxi_index_at(c->p[1] + i * w->step[1] * w->bytes[1], job->wide);
-        oxi_expand_run(job->table->dtype, job->table->shape[1], oxi_ptr(job->table) + id * job->row_bytes,
-                       out->dtype, job->store, c->p[0] + i * w->step[0] * w->bytes[0],
-                       out->stride[out->ndim - 1]);
+        oxi_embedding_row(job, id, c->p[0] + i * w->step[0] * w->bytes[0]);
     }
 }
 
@@ -458,7 +470,11 @@ static ox_status oxi_embedding_run(const oxi_call *call) {
     oxi_walk_add_raw(&w, oxi_ptr(out), oxi_dtype_bytes(out->dtype), out->stride);
     oxi_walk_add(&w, ids);
     oxi_walk_ready(&w, OXI_WALK_IN_ORDER);
+    oxi_repacked *held = oxi_repacked_hold(table, table->shape[0], table->stride[0], table->shape[1]);
+    job.repacked = held != NULL;
+    job.rows = held ? oxi_repacked_bytes(table) : oxi_ptr(table);
     oxi_walk_all(&w, oxi_index_row_grain(table->shape[1]), OXI_INDEX_GRAIN, oxi_embedding_piece, &job);
+    oxi_repacked_let_go(held);
     return OX_OK;
 }
 

@@ -13,23 +13,26 @@ typedef struct oxi_repacked {
     size_t bytes;
     ox_dtype dtype;
     int64_t k;
-    int64_t users; /* products at work; guarded by the lock, as all of this */
-    bool ready;
+    int64_t users;       /* products at work; guarded by the lock, as all of this */
+    bool ready, leaving; /* leaving: somebody waits until nobody uses it, and no more may */
 } oxi_repacked;
 
 static struct {
     oxi_lock lock;
     oxi_repacked **list; /* by address, none overlaps another */
     int64_t count, room;
-    char *rows;          /* memory for the longest sixteen rows, so that nothing is wanting to put them back */
+    char *rows; /* memory for the longest sixteen rows, so that nothing is wanting to put them back */
     size_t rows_bytes;
-    int64_t any;         /* atomic: count */
+    int64_t any; /* atomic: count */
 } oxi_repacks;
+
+/* Rows are whole pieces, and so much of one may be asked for at a time. */
+enum { OXI_REPACKED_PIECE = 256, OXI_REPACKED_PIECE_BYTES = 8 * OXI_BYTES_OX_Q8_0 };
 
 /* ---- the layout ----------------------------------------------------------------------------------------- */
 
 typedef struct oxi_repack_field {
-    uint8_t bytes, unit; /* unit 0: four, whose bits are turned */
+    uint8_t bytes, unit; /* 1, 2 or 4; 0: four, whose bits are turned */
 } oxi_repack_field;
 
 typedef struct oxi_repack_type {
@@ -38,12 +41,11 @@ typedef struct oxi_repack_type {
 } oxi_repack_type;
 
 static const oxi_repack_type oxi_repack_types[] = {
-    {OX_Q4_0, {{2, 2}, {16, 4}}},
-    {OX_Q4_1, {{2, 2}, {2, 2}, {16, 4}}},
-    {OX_Q5_0, {{2, 2}, {4, 0}, {16, 4}}},
-    {OX_Q5_1, {{2, 2}, {2, 2}, {4, 0}, {16, 4}}},
-    {OX_Q4_K, {{2, 2}, {2, 2}, {140, 4}}},
-    {OX_Q5_K, {{2, 2}, {2, 2}, {172, 4}}},
+    {OX_Q4_0, {{2, 2}, {16, 4}}},          {OX_Q4_1, {{2, 2}, {2, 2}, {16, 4}}},
+    {OX_Q5_0, {{2, 2}, {4, 0}, {16, 4}}},  {OX_Q5_1, {{2, 2}, {2, 2}, {4, 0}, {16, 4}}},
+    {OX_Q8_0, {{2, 2}, {32, 4}}},          {OX_IQ4_NL, {{2, 2}, {16, 4}}},
+    {OX_MXFP4, {{1, 1}, {16, 4}}},         {OX_IQ4_XS, {{2, 2}, {2, 2}, {132, 4}}},
+    {OX_Q4_K, {{2, 2}, {2, 2}, {140, 4}}}, {OX_Q5_K, {{2, 2}, {2, 2}, {172, 4}}},
     {OX_Q6_K, {{208, 4}, {2, 2}}},
 };
 
@@ -59,7 +61,8 @@ static void oxi_repack_bits(const char *from, char *to, bool back) {
     memcpy(in, from, 4);
     for (int i = 0; i < 8; i++)
         for (int j = 0; j < 4; j++) {
-            int plain = 4 * i + j, turned = 8 * j + i, source = back ? turned : plain, at = back ? plain : turned;
+            int plain = 4 * i + j, turned = 8 * j + i, source = back ? turned : plain,
+                at = back ? plain : turned;
             out[at / 8] = (uint8_t)(out[at / 8] | (in[source / 8] >> source % 8 & 1) << at % 8);
         }
     memcpy(to, out, 4);
@@ -71,15 +74,20 @@ static void oxi_repack_units(char *rows, int64_t row_step, char *packed, int uni
     for (int r = 0; r < count; r++, rows += row_step, packed += bytes) {
         const char *from = back ? packed : rows;
         char *to = back ? rows : packed;
-        if (unit == 4) memcpy(to, from, 4);
-        else if (unit == 2) memcpy(to, from, 2);
-        else oxi_repack_bits(from, to, back);
+        if (unit == 4)
+            memcpy(to, from, 4);
+        else if (unit == 2)
+            memcpy(to, from, 2);
+        else if (unit == 1)
+            *to = *from;
+        else
+            oxi_repack_bits(from, to, back);
     }
 }
 
 /* A block of `count` rows. */
-static void oxi_repack_block(const oxi_repack_type *type, char *rows, int64_t row_step, char *packed, int count,
-                             bool back) {
+static void oxi_repack_block(const oxi_repack_type *type, char *rows, int64_t row_step, char *packed,
+                             int count, bool back) {
     for (const oxi_repack_field *field = type->field; field < type->field + 4 && field->bytes; field++) {
         int unit = field->unit ? field->unit : 4;
         for (int at = 0; at < field->bytes; at += unit, rows += unit, packed += OXI_REPACKED_ROWS * unit)
@@ -88,17 +96,23 @@ static void oxi_repack_block(const oxi_repack_type *type, char *rows, int64_t ro
 }
 
 /* Sixteen rows in place. copy: memory for them. */
-static void oxi_repack_rows(const oxi_repack_type *type, char *rows, int64_t row_bytes, char *copy, bool back) {
+static void oxi_repack_rows(const oxi_repack_type *type, char *rows, int64_t row_bytes, char *copy,
+                            bool back) {
     int64_t bytes = ox_dtype_of(type->dtype)->block_bytes;
     memcpy(copy, rows, (size_t)(OXI_REPACKED_ROWS * row_bytes));
     for (int64_t at = 0; at < row_bytes; at += bytes) {
-        if (back) oxi_repack_block(type, rows + at, row_bytes, copy + OXI_REPACKED_ROWS * at, OXI_REPACKED_ROWS, true);
-        else oxi_repack_block(type, copy + at, row_bytes, rows + OXI_REPACKED_ROWS * at, OXI_REPACKED_ROWS, false);
+        if (back)
+            oxi_repack_block(type, rows + at, row_bytes, copy + OXI_REPACKED_ROWS * at, OXI_REPACKED_ROWS,
+                             true);
+        else
+            oxi_repack_block(type, copy + at, row_bytes, rows + OXI_REPACKED_ROWS * at, OXI_REPACKED_ROWS,
+                             false);
     }
 }
 
 /* `count` numbers, whole blocks, of row `row` of sixteen at `rows`, from number k on, as they were. */
-static void oxi_repacked_row(ox_dtype dtype, const char *rows, int64_t row, int64_t k, int64_t count, char *out) {
+static void oxi_repacked_row(ox_dtype dtype, const char *rows, int64_t row, int64_t k, int64_t count,
+                             char *out) {
     const oxi_repack_type *type = oxi_repack_type_of(dtype);
     int64_t bytes = ox_dtype_of(dtype)->block_bytes;
     size_t at = oxi_byte_offset(dtype, k), end = oxi_byte_offset(dtype, k + count);
@@ -107,7 +121,8 @@ static void oxi_repacked_row(ox_dtype dtype, const char *rows, int64_t row, int6
         char *to = out;
         for (const oxi_repack_field *field = type->field; field < type->field + 4 && field->bytes; field++) {
             int unit = field->unit ? field->unit : 4;
-            for (int done = 0; done < field->bytes; done += unit, to += unit, packed += OXI_REPACKED_ROWS * unit)
+            for (int done = 0; done < field->bytes;
+                 done += unit, to += unit, packed += OXI_REPACKED_ROWS * unit)
                 oxi_repack_units(to, 0, (char *)(uintptr_t)(packed + row * unit), field->unit, 1, true);
         }
     }
@@ -121,8 +136,10 @@ static int64_t oxi_repacks_from(const char *at) {
     while (low < high) {
         int64_t middle = low + (high - low) / 2;
         const oxi_repacked *one = oxi_repacks.list[middle];
-        if (one->first + one->bytes <= at) low = middle + 1;
-        else high = middle;
+        if (one->first + one->bytes <= at)
+            low = middle + 1;
+        else
+            high = middle;
     }
     return low;
 }
@@ -201,10 +218,12 @@ static void oxi_repacked_undo(void *memory, size_t bytes, bool keep) {
     oxi_repacked *one;
     oxi_lock_take(&oxi_repacks.lock);
     while ((one = oxi_repacks_over((const char *)memory, bytes)) != NULL) {
+        one->leaving = true;
         if (!oxi_repacks_wait(one)) continue;
         int64_t row_bytes = (int64_t)oxi_byte_offset(one->dtype, one->k);
         for (size_t at = 0; keep && at < one->bytes; at += (size_t)(OXI_REPACKED_ROWS * row_bytes))
-            oxi_repack_rows(oxi_repack_type_of(one->dtype), one->first + at, row_bytes, oxi_repacks.rows, true);
+            oxi_repack_rows(oxi_repack_type_of(one->dtype), one->first + at, row_bytes, oxi_repacks.rows,
+                            true);
         oxi_repacks_drop(one);
     }
     oxi_lock_give(&oxi_repacks.lock);
@@ -226,7 +245,8 @@ static oxi_repacked *oxi_repacked_hold(const ox_tensor *t, int64_t lines, int64_
     int64_t group = OXI_REPACKED_ROWS * (int64_t)oxi_byte_offset(t->dtype, k);
     oxi_lock_take(&oxi_repacks.lock);
     oxi_repacked *one = oxi_repacks_over(first, 1);
-    bool same = one && one->ready && one->dtype == t->dtype && one->k == k && (first - one->first) % group == 0 &&
+    bool same = one && one->ready && !one->leaving && one->dtype == t->dtype && one->k == k &&
+                (first - one->first) % group == 0 &&
                 (size_t)(lines / OXI_REPACKED_ROWS * group) <= one->bytes - (size_t)(first - one->first);
     if (same) one->users++;
     oxi_lock_give(&oxi_repacks.lock);
@@ -259,7 +279,9 @@ static void oxi_repack(ox_tensor *t) {
     bool ours = storage->repackable || !storage->borrowed;
     if (!type || !oxi_cpu_kernels()->dot_repacked[t->dtype] || !ours || t->ndim != 2) return;
     int64_t rows = t->shape[0], k = t->shape[1], groups = rows / OXI_REPACKED_ROWS;
-    if (rows == 0 || k == 0 || rows % OXI_REPACKED_ROWS != 0 || k % 256 != 0 || !ox_is_contiguous(t)) return;
+    if (rows == 0 || k == 0 || rows % OXI_REPACKED_ROWS != 0 || k % OXI_REPACKED_PIECE != 0 ||
+        !ox_is_contiguous(t))
+        return;
     oxi_repack_job job;
     oxi_repacked row;
     memset(&row, 0, sizeof row);

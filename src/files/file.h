@@ -18,7 +18,8 @@ typedef struct ox_file ox_file;
 OX_API ox_file *ox_open(const char *path, ox_device *device);
 /* The same, but the bytes of the file are read into memory at once, in huge pages where the system has them,
  * instead of being mapped. Weights that are read again and again, one pass a token, can be read half as fast
- * again from there; it takes the memory and the time that a mapped file does not. */
+ * again from there, and a language model repacks them (ox_prepack); it takes the memory and the time that a
+ * mapped file does not. */
 OX_API ox_file *ox_open_copy(const char *path, ox_device *device);
 OX_API void ox_close(ox_file *file);                                   /* tensors taken from it live on */
 OX_API const char *ox_file_format(const ox_file *file); /* "gguf", "safetensors", "npy", "npz" */

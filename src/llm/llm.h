@@ -131,7 +131,8 @@ typedef struct ox_llm_config {
  *           missing; OX_ERR_SHAPE, OX_ERR_DTYPE of a tensor; OX_ERR_UNSUPPORTED another architecture,
  *           experts, a rope scaling other than linear; OX_ERR_NOMEM. untrusted input: yes */
 OX_API ox_llm *ox_llm_open(const char *path, ox_device *device);
-/* The same from a file that is open, on its device; it may be closed afterwards. */
+/* The same from a file that is open, on its device; it may be closed afterwards. If ox_open_copy opened it,
+ * weights of block types are repacked in their place (ox_prepack): faster, in the same memory. */
 OX_API ox_llm *ox_llm_open_file(ox_file *file);
 OX_API void ox_llm_close(ox_llm *model); /* its contexts keep it as long as they live */
 OX_API const ox_llm_config *ox_llm_config_of(const ox_llm *model);

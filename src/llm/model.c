@@ -250,13 +250,13 @@ static ox_status oxi_llm_load_weights(ox_llm *model, ox_file *file) {
     return OX_OK;
 }
 
-/* Matrices of a file that was read into memory are kept as products want them, but for the embedding, whose
- * rows are read one by one. Mapped ones stay in the file. */
+/* Matrices of block types in a file that was read into memory are kept as products want them. Mapped ones stay
+ * in the file. */
 static ox_status oxi_llm_prepack(const ox_llm *model, const ox_file *file) {
-    ox_tensor *output = model->config.tied ? NULL : model->weight[OXI_LLM_OUTPUT];
+    ox_tensor *output = model->weight[OXI_LLM_OUTPUT];
     ox_status status = OX_OK;
     if (!file->copies) return OX_OK;
-    if (output && oxi_is_block(output->dtype)) status = ox_prepack(output, true);
+    if (oxi_is_block(output->dtype)) status = ox_prepack(output, true);
     for (int64_t i = 0; i < model->config.layers; i++)
         for (int role = 0; role < OXI_LLM_LAYER_WEIGHT_COUNT && !status; role++) {
             ox_tensor *t = model->layers[i].weight[role];

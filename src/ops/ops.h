@@ -304,16 +304,21 @@ OX_API ox_tensor *ox_dot(ox_tensor *a, ox_tensor *b);
  *           where a letter of one integer operand alone is summed over
  * source    torch.einsum */
 OX_API ox_tensor *ox_einsum(const char *equation, ox_tensor *const *list, int count);
-/* ox_prepack - keeps the packed form of a constant matrix, so that products need not pack it each time.
- * The first product with many rows that `weight`, or a view of it, takes part in makes the panels; the next
+/* ox_prepack - keeps a constant matrix in the form that products want, so that they need not make it each time.
+ * The first product with many rows that `weight`, or a view of it, takes part in makes panels; the next
  * ones, of any number of rows that need panels, take them. What is changed in place is packed anew.
- * dtypes    all but block types, which multiply as they lie
- * memory    as much again as the weight in f32 (f16 and bf16: twice as much, or as much where the processor
- *           multiplies bf16), until it is freed or keep is false; short of memory, nothing is kept
+ * Block types are repacked at once and in place, sixteen rows side by side: products of few rows and of many
+ * take them as they then lie, and ox_embedding its rows. Everybody else, ox_data too, has them put back first.
+ * dtypes    all; of block types the common ones, [rows, k] of a multiple of 16 rows and a k of a multiple of
+ *           256, where the processor gains from it. Others multiply as they lie
+ * memory    none for block types (pages of a mapped file become the program's own; memory that the caller lent
+ *           is left alone). Else as much again as the weight in f32 (f16 and bf16: twice as much, or as much
+ *           where the processor multiplies bf16), until it is freed or keep is false; short of memory, nothing
+ *           is kept
  * devices   the CPU; nothing to do on others
  * errors    OX_ERR_ARG, OX_ERR_NOMEM. Not while another thread multiplies with it. After changes by way of
  *           ox_data, which nobody sees, call it again
- * numerics  the same bits as without */
+ * numerics  the same bits as without; block types: sums of few rows are taken in another order */
 OX_API ox_status ox_prepack(ox_tensor *weight, bool keep);
 /* true: block types multiply as f32 after exact expansion; false (the default): int8 products with
  * quantised activations. On a GPU with cooperative matrices, false lets many f32 rows that meet the weights
