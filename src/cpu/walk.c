@@ -348,11 +348,11 @@ static OXI_UNUSED int64_t oxi_walk_tasks(const oxi_walk *w, int64_t grain) {
 /* A tile: `rows` positions along the walk's last dim, `columns` along the dim `across`, in which the turned
  * operands lie side by side. Strips of tiles, next to each other across, are what tasks are made of; tasks
  * follow each other so that what each core writes lies in one piece: lines in which two meet go to and fro.
- * What is small is turned in L1, on the stack. Of what is large, tiles as long as a second cache holds: memory
- * is read and written the faster, the longer the runs are. What is turned right into operand 0 needs no tile:
- * long columns, as lines are cut where those end; few rows of what is larger, so that the lines that the
- * processor fetches by itself behind each are used soon, and where rows share sets of a cache. A tile of
- * results is filled column by column and then turned into operand 0. */
+ * What is small is turned in L1, on the stack. Of what is large, tiles as long as a second cache holds:
+ * memory is read and written the faster, the longer the runs are. What is turned right into operand 0
+ * needs no tile: long columns, as lines are cut where those end; few rows of what is larger, so that the lines
+ * that the processor fetches by itself behind each are used soon, and where rows share sets of a cache. A
+ * tile of results is filled column by column and then turned into operand 0. */
 enum {
     OXI_TILE_BYTES = 32 << 10,      /* of all turned operands, on the stack */
     OXI_TILE_FAR_BYTES = 288 << 10, /* the same of a large walk */
@@ -464,7 +464,7 @@ static void oxi_tiling_begin(oxi_tiling *t, const oxi_walk *w, int64_t grain, in
     while (!moved && oxi_tiling_pitch(t, ahead) > bytes / least && t->rows > 128) t->rows /= 2;
     int64_t fit = bytes / oxi_tiling_pitch(t, ahead) - t->beyond;
     if (!moved && t->columns > fit) t->columns = fit >= 16 ? fit / 16 * 16 : fit;
-    /* A task is whole columns where operands are turned into a tile, so that threads share no line of them. */
+    /* A task is whole columns where operands are turned into a tile: threads share no line of them. */
     int64_t run = moved || result || w->streams ? t->rows : w->length, width = grain > run ? grain / run : 1;
     width = oxi_parts(across, oxi_parts(across, width)); /* equal strips */
     t->width = oxi_min_i64(oxi_round_up(width, t->columns), across);
