@@ -46642,9 +46642,9 @@ static OXI_UNUSED int64_t oxi_walk_tasks(const oxi_walk *w, int64_t grain) {
  * follow each other so that what each core writes lies in one piece: lines in which two meet go to and fro.
  * What is small is turned in L1, on the stack. Of what is large, tiles as long as a second cache holds:
  * memory is read and written the faster, the longer the runs are. What is turned right into operand 0
- * needs no tile: long columns, as lines are cut where those end; few rows of what is larger, so that the lines
- * that the processor fetches by itself behind each are used soon, and where rows share sets of a cache. A
- * tile of results is filled column by column and then turned into operand 0. */
+ * needs no tile: long columns, as lines are cut where those end; few rows of what is larger, so that the
+ * lines that the processor fetches by itself behind each are used soon, and where rows share sets of a cache.
+ * A tile of results is filled column by column and then turned into operand 0. */
 enum {
     OXI_TILE_BYTES = 32 << 10,      /* of all turned operands, on the stack */
     OXI_TILE_FAR_BYTES = 288 << 10, /* the same of a large walk */
@@ -46719,8 +46719,8 @@ static int64_t oxi_power_in(int64_t x) {
     return x & -x;
 }
 
-/* At most so many rows of a tile, whole lines of operand 0 if there are several tiles: as many in each. Copies
- * keep to rows that share no sets; what calls a kernel for each column is better off with long ones. */
+/* At most so many rows of a tile, whole lines of operand 0 if there are several tiles: as many in each.
+ * Copies keep to rows that share no sets; what calls a kernel for each column is better off with long ones. */
 static int64_t oxi_tile_rows(const oxi_walk *w, int64_t most) {
     int64_t step = w->moves ? w->stride[1][w->ndim - 1] * w->bytes[1] : 0;
     while (most >= 2 * OXI_TILE_LEAST && most * oxi_power_in(step) > OXI_TILE_SETS) most /= 2;
