@@ -47191,25 +47191,26 @@ static OXI_UNUSED int64_t oxi_walk_tasks(const oxi_walk *w, int64_t grain) {
 /* ---- turning ------------------------------------------------------------------------------------------- */
 
 /* A tile: `rows` positions along the walk's last dim, `columns` along the dim `across`, in which the turned
- * operands lie side by side. Strips of tiles, next to each other across, are what tasks are made of. What is
- * small is turned in L1, on the stack. Of what is large, tiles as long as a second cache holds: memory is
- * read and written the faster, the longer the runs are. What is turned right into operand 0 needs no tile:
- * tasks are whole columns where they fit, so that each core keeps to its lines; of what is larger few rows,
- * so that the lines that the processor fetches by itself behind each are used soon. A tile of results is
- * filled column by column and then turned into operand 0. */
+ * operands lie side by side. Strips of tiles, next to each other across, are what tasks are made of; tasks
+ * follow each other so that what each core writes lies in one piece: lines in which two meet go to and fro.
+ * What is small is turned in L1, on the stack. Of what is large, tiles as long as a second cache holds:
+ * memory is read and written the faster, the longer the runs are. What is turned right into operand 0
+ * needs no tile: long columns, as lines are cut where those end; few rows of what is larger, so that the
+ * lines that the processor fetches by itself behind each are used soon, and where rows share sets of a cache.
+ * A tile of results is filled column by column and then turned into operand 0. */
 enum {
     OXI_TILE_BYTES = 32 << 10,      /* of all turned operands, on the stack */
     OXI_TILE_FAR_BYTES = 288 << 10, /* the same of a large walk */
     OXI_TILE_GAPS = 64,             /* room beside them: each operand's part starts aligned */
     OXI_TILE_RUN = 2048,            /* bytes of a column of a tile, of the widest operand */
     OXI_TILE_ROWS = 1024,           /* that are turned right into operand 0 */
-    OXI_TILE_FAR_ROWS = 256,        /* the same of a large walk */
+    OXI_TILE_FEW_ROWS = 256,        /* the same of a large walk, and where rows share sets of a cache */
     OXI_TILE_WIDE = 512,            /* bytes of a row of a tile, of the narrowest operand of a large walk */
     OXI_TILE_COLUMNS = 256,         /* at most */
     OXI_TILE_SETS = 1 << 20,        /* rows of a tile times the power of two in their distance, bytes: rows */
     OXI_TILE_LEAST = 128,           /* that share few sets of a cache push each other out; rows at least */
-    OXI_TILE_NEAR = 1 << 20,        /* bytes of all operands: from here on they are asked for early, */
-    OXI_TILE_FAR = 1 << 22,         /* and from here on a walk is large */
+    OXI_TILE_FAR = 1 << 22,         /* bytes of all operands: from here on a walk is large, */
+    OXI_TILE_FARTHER = 1 << 24,     /* and from here on operands are asked for early */
     OXI_TILE_FETCH = 16,            /* rows that are fetched ahead */
     OXI_TILE_STRIP = 64,            /* rows turned at a time where nothing is fetched, */
     OXI_TILE_LEAP = 256,            /* unless more than this power of two is in their distance, bytes */
@@ -47266,11 +47267,16 @@ static int64_t oxi_tiling_pitch(oxi_tiling *t, int64_t ahead) {
     return sum;
 }
 
-/* At most so many rows of a tile, whole lines of operand 0 if there are several tiles: as many in each. Copies
- * keep to rows that share no sets; what calls a kernel for each column is better off with long ones. */
+/* The largest power of two in x. */
+static int64_t oxi_power_in(int64_t x) {
+    return x & -x;
+}
+
+/* At most so many rows of a tile, whole lines of operand 0 if there are several tiles: as many in each.
+ * Copies keep to rows that share no sets; what calls a kernel for each column is better off with long ones. */
 static int64_t oxi_tile_rows(const oxi_walk *w, int64_t most) {
-    int64_t step = w->moves ? llabs(w->stride[1][w->ndim - 1]) * w->bytes[1] : 0;
-    while (most >= 2 * OXI_TILE_LEAST && most * (step & -step) > OXI_TILE_SETS) most /= 2;
+    int64_t step = w->moves ? w->stride[1][w->ndim - 1] * w->bytes[1] : 0;
+    while (most >= 2 * OXI_TILE_LEAST && most * oxi_power_in(step) > OXI_TILE_SETS) most /= 2;
     if (w->length <= most) return w->length;
     int64_t each = oxi_parts(w->length, oxi_parts(w->length, most));
     return oxi_min_i64(oxi_round_up(each, OXI_LINE / oxi_min_i64(w->bytes[0], OXI_LINE)), most);
@@ -47281,6 +47287,7 @@ static void oxi_tiling_begin(oxi_tiling *t, const oxi_walk *w, int64_t grain, in
     int64_t widest = w->bytes[0], narrowest = 16, all = oxi_walk_bytes(w);
     int64_t across = w->shape[w->across], line = OXI_LINE / w->bytes[0], ahead = w->streams ? line - 1 : 0;
     bool large = bytes > OXI_TILE_BYTES, moved = oxi_tiles_are_moved(w), result = w->turned & 1u;
+    bool leaps = moved && oxi_power_in(w->stride[1][w->ndim - 1] * w->bytes[1]) > OXI_TILE_LEAP;
     for (int k = 0; k < w->operands; k++) {
         if (!result && !(w->turned >> k & 1)) continue;
         if (w->bytes[k] > widest) widest = w->bytes[k];
@@ -47288,13 +47295,13 @@ static void oxi_tiling_begin(oxi_tiling *t, const oxi_walk *w, int64_t grain, in
     }
     t->w = w;
     t->most = most;
-    t->fetches = all > OXI_TILE_NEAR && !moved;
+    t->fetches = all > OXI_TILE_FARTHER && !moved;
     t->beyond = result ? ahead : 0;
     t->rows = OXI_TILE_RUN / widest;
     if (result) ahead = 0;
-    if (moved) t->rows = all > OXI_TILE_FAR ? OXI_TILE_FAR_ROWS : OXI_TILE_ROWS;
+    if (moved) t->rows = leaps || all > OXI_TILE_FAR ? OXI_TILE_FEW_ROWS : OXI_TILE_ROWS;
     t->rows = oxi_tile_rows(w, oxi_min_i64(t->rows, most - ahead));
-    t->columns = (large ? OXI_TILE_WIDE : moved ? 2 * OXI_LINE : OXI_LINE) / narrowest;
+    t->columns = (large ? OXI_TILE_WIDE : moved && !leaps ? 2 * OXI_LINE : OXI_LINE) / narrowest;
     t->columns = oxi_min_i64(t->columns, oxi_min_i64(OXI_TILE_COLUMNS, across));
     int64_t least = oxi_min_i64(t->columns, large ? OXI_TILE_WIDE / widest : 16) + t->beyond;
     if (result && w->streams) /* room for the lines that go past the caches */
@@ -47302,7 +47309,10 @@ static void oxi_tiling_begin(oxi_tiling *t, const oxi_walk *w, int64_t grain, in
     while (!moved && oxi_tiling_pitch(t, ahead) > bytes / least && t->rows > 128) t->rows /= 2;
     int64_t fit = bytes / oxi_tiling_pitch(t, ahead) - t->beyond;
     if (!moved && t->columns > fit) t->columns = fit >= 16 ? fit / 16 * 16 : fit;
-    t->width = oxi_min_i64(oxi_round_up(grain / t->rows + 1, t->columns), across);
+    /* A task is whole columns where operands are turned into a tile: threads share no line of them. */
+    int64_t run = moved || result || w->streams ? t->rows : w->length, width = grain > run ? grain / run : 1;
+    width = oxi_parts(across, oxi_parts(across, width)); /* equal strips */
+    t->width = oxi_min_i64(oxi_round_up(width, t->columns), across);
     t->strips_along = oxi_parts(w->length, t->rows);
     t->strips_across = oxi_parts(across, t->width);
     t->strips = w->numel / w->length / across * t->strips_along * t->strips_across;
@@ -47321,7 +47331,7 @@ static void oxi_tile_turn(const oxi_tiling *t, int k, int64_t rows, int64_t colu
             step = w->stride[k][w->across] * bytes;
     int64_t strip = OXI_LINE / bytes;
     if (strip < OXI_TILE_FETCH) strip = OXI_TILE_FETCH;
-    if (!t->fetches && (along & -along) <= OXI_TILE_LEAP) strip = OXI_TILE_STRIP;
+    if (!t->fetches && oxi_power_in(along) <= OXI_TILE_LEAP) strip = OXI_TILE_STRIP;
     const char *next = from + columns * step; /* of the next tile */
     if (step < 0) {
         from += (columns - 1) * step;
@@ -47450,10 +47460,13 @@ static void oxi_tile_strip(const oxi_tiling *t, int64_t index, char *tile, int l
     const oxi_walk *w = t->w;
     int last = w->ndim - 1;
     int64_t at[OX_MAX_DIMS];
-    at[w->across] = index % t->strips_across * t->width;
-    index /= t->strips_across;
-    at[last] = index % t->strips_along * t->rows;
-    index /= t->strips_along;
+    bool across_first = w->turned & 1u || w->streams;
+    for (int turn = 0; turn < 2; turn++) {
+        bool across = across_first == (turn == 0);
+        int64_t strips = across ? t->strips_across : t->strips_along;
+        at[across ? w->across : last] = index % strips * (across ? t->width : t->rows);
+        index /= strips;
+    }
     for (int d = last - 1; d >= 0; d--) {
         if (d == w->across) continue;
         at[d] = index % w->shape[d];
