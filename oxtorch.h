@@ -13365,7 +13365,7 @@ OXI_KERNEL void OXI_ISA(round_bf16)(int64_t n, const float *x, uint16_t *out) {
         __asm__("vcvtne2ps2bf16 %2, %1, %0" : "=v"(both) : "v"(high), "v"(low)); \
         _mm512_storeu_si512(to, _mm512_permutexvar_epi16(beside, both)); \
     }
-OXI_KERNEL void OXI_ISA(pairs_of_codes)(int64_t n, int group, const oxi_code_panel *panel, void *out) {
+OXI_KERNEL void OXI_ISA(bf16_of_codes)(int64_t n, int group, const oxi_code_panel *panel, void *out) {
     const uint32_t *code = (const uint32_t *)panel->codes;
     const float *scales = panel->scale, *extras = panel->extra;
     uint32_t *to = (uint32_t *)out;
@@ -13409,7 +13409,7 @@ static void OXI_ISA(fill_tiles)(oxi_kernels *k) {
         k->bf16_pairs.pack_a = pack_a;
         if (oxi_cpu_info()->features & OXI_CPU_AVX512_BF16) {
             k->bf16_pairs.round = OXI_ISA(round_bf16);
-            k->bf16_pairs.of_codes = OXI_ISA(pairs_of_codes);
+            k->bf16_pairs.of_codes = OXI_ISA(bf16_of_codes);
         }
         k->f16_pieces.kernel.run = OXI_ISA(gemm_f16_tiles);
         k->f16_pieces.kernel.tile_k = 32;
@@ -19393,7 +19393,7 @@ OXI_KERNEL void OXI_ISA(round_bf16)(int64_t n, const float *x, uint16_t *out) {
         __asm__("vcvtne2ps2bf16 %2, %1, %0" : "=v"(both) : "v"(high), "v"(low)); \
         _mm512_storeu_si512(to, _mm512_permutexvar_epi16(beside, both)); \
     }
-OXI_KERNEL void OXI_ISA(pairs_of_codes)(int64_t n, int group, const oxi_code_panel *panel, void *out) {
+OXI_KERNEL void OXI_ISA(bf16_of_codes)(int64_t n, int group, const oxi_code_panel *panel, void *out) {
     const uint32_t *code = (const uint32_t *)panel->codes;
     const float *scales = panel->scale, *extras = panel->extra;
     uint32_t *to = (uint32_t *)out;
@@ -19437,7 +19437,7 @@ static void OXI_ISA(fill_tiles)(oxi_kernels *k) {
         k->bf16_pairs.pack_a = pack_a;
         if (oxi_cpu_info()->features & OXI_CPU_AVX512_BF16) {
             k->bf16_pairs.round = OXI_ISA(round_bf16);
-            k->bf16_pairs.of_codes = OXI_ISA(pairs_of_codes);
+            k->bf16_pairs.of_codes = OXI_ISA(bf16_of_codes);
         }
         k->f16_pieces.kernel.run = OXI_ISA(gemm_f16_tiles);
         k->f16_pieces.kernel.tile_k = 32;
@@ -25351,7 +25351,7 @@ OXI_KERNEL void OXI_ISA(round_bf16)(int64_t n, const float *x, uint16_t *out) {
         __asm__("vcvtne2ps2bf16 %2, %1, %0" : "=v"(both) : "v"(high), "v"(low)); \
         _mm512_storeu_si512(to, _mm512_permutexvar_epi16(beside, both)); \
     }
-OXI_KERNEL void OXI_ISA(pairs_of_codes)(int64_t n, int group, const oxi_code_panel *panel, void *out) {
+OXI_KERNEL void OXI_ISA(bf16_of_codes)(int64_t n, int group, const oxi_code_panel *panel, void *out) {
     const uint32_t *code = (const uint32_t *)panel->codes;
     const float *scales = panel->scale, *extras = panel->extra;
     uint32_t *to = (uint32_t *)out;
@@ -25395,7 +25395,7 @@ static void OXI_ISA(fill_tiles)(oxi_kernels *k) {
         k->bf16_pairs.pack_a = pack_a;
         if (oxi_cpu_info()->features & OXI_CPU_AVX512_BF16) {
             k->bf16_pairs.round = OXI_ISA(round_bf16);
-            k->bf16_pairs.of_codes = OXI_ISA(pairs_of_codes);
+            k->bf16_pairs.of_codes = OXI_ISA(bf16_of_codes);
         }
         k->f16_pieces.kernel.run = OXI_ISA(gemm_f16_tiles);
         k->f16_pieces.kernel.tile_k = 32;
@@ -31225,7 +31225,7 @@ OXI_KERNEL void OXI_ISA(round_bf16)(int64_t n, const float *x, uint16_t *out) {
         __asm__("vcvtne2ps2bf16 %2, %1, %0" : "=v"(both) : "v"(high), "v"(low)); \
         _mm512_storeu_si512(to, _mm512_permutexvar_epi16(beside, both)); \
     }
-OXI_KERNEL void OXI_ISA(pairs_of_codes)(int64_t n, int group, const oxi_code_panel *panel, void *out) {
+OXI_KERNEL void OXI_ISA(bf16_of_codes)(int64_t n, int group, const oxi_code_panel *panel, void *out) {
     const uint32_t *code = (const uint32_t *)panel->codes;
     const float *scales = panel->scale, *extras = panel->extra;
     uint32_t *to = (uint32_t *)out;
@@ -31269,7 +31269,7 @@ static void OXI_ISA(fill_tiles)(oxi_kernels *k) {
         k->bf16_pairs.pack_a = pack_a;
         if (oxi_cpu_info()->features & OXI_CPU_AVX512_BF16) {
             k->bf16_pairs.round = OXI_ISA(round_bf16);
-            k->bf16_pairs.of_codes = OXI_ISA(pairs_of_codes);
+            k->bf16_pairs.of_codes = OXI_ISA(bf16_of_codes);
         }
         k->f16_pieces.kernel.run = OXI_ISA(gemm_f16_tiles);
         k->f16_pieces.kernel.tile_k = 32;
@@ -37091,7 +37091,7 @@ OXI_KERNEL void OXI_ISA(round_bf16)(int64_t n, const float *x, uint16_t *out) {
         __asm__("vcvtne2ps2bf16 %2, %1, %0" : "=v"(both) : "v"(high), "v"(low)); \
         _mm512_storeu_si512(to, _mm512_permutexvar_epi16(beside, both)); \
     }
-OXI_KERNEL void OXI_ISA(pairs_of_codes)(int64_t n, int group, const oxi_code_panel *panel, void *out) {
+OXI_KERNEL void OXI_ISA(bf16_of_codes)(int64_t n, int group, const oxi_code_panel *panel, void *out) {
     const uint32_t *code = (const uint32_t *)panel->codes;
     const float *scales = panel->scale, *extras = panel->extra;
     uint32_t *to = (uint32_t *)out;
@@ -37135,7 +37135,7 @@ static void OXI_ISA(fill_tiles)(oxi_kernels *k) {
         k->bf16_pairs.pack_a = pack_a;
         if (oxi_cpu_info()->features & OXI_CPU_AVX512_BF16) {
             k->bf16_pairs.round = OXI_ISA(round_bf16);
-            k->bf16_pairs.of_codes = OXI_ISA(pairs_of_codes);
+            k->bf16_pairs.of_codes = OXI_ISA(bf16_of_codes);
         }
         k->f16_pieces.kernel.run = OXI_ISA(gemm_f16_tiles);
         k->f16_pieces.kernel.tile_k = 32;
@@ -42952,7 +42952,7 @@ OXI_KERNEL void OXI_ISA(round_bf16)(int64_t n, const float *x, uint16_t *out) {
         __asm__("vcvtne2ps2bf16 %2, %1, %0" : "=v"(both) : "v"(high), "v"(low)); \
         _mm512_storeu_si512(to, _mm512_permutexvar_epi16(beside, both)); \
     }
-OXI_KERNEL void OXI_ISA(pairs_of_codes)(int64_t n, int group, const oxi_code_panel *panel, void *out) {
+OXI_KERNEL void OXI_ISA(bf16_of_codes)(int64_t n, int group, const oxi_code_panel *panel, void *out) {
     const uint32_t *code = (const uint32_t *)panel->codes;
     const float *scales = panel->scale, *extras = panel->extra;
     uint32_t *to = (uint32_t *)out;
@@ -42996,7 +42996,7 @@ static void OXI_ISA(fill_tiles)(oxi_kernels *k) {
         k->bf16_pairs.pack_a = pack_a;
         if (oxi_cpu_info()->features & OXI_CPU_AVX512_BF16) {
             k->bf16_pairs.round = OXI_ISA(round_bf16);
-            k->bf16_pairs.of_codes = OXI_ISA(pairs_of_codes);
+            k->bf16_pairs.of_codes = OXI_ISA(bf16_of_codes);
         }
         k->f16_pieces.kernel.run = OXI_ISA(gemm_f16_tiles);
         k->f16_pieces.kernel.tile_k = 32;

@@ -31,7 +31,7 @@ function no(what) {
     if (tier == "c" || tier == "sse2") {
         if (vex) no("AVX")
         if (op ~ /^(addsub|h(add|sub)p|lddqu|mov(d|sl|sh)dup|p(shufb|maddubsw|alignr|abs|hadd|hsub|sign|mulhrsw))/ &&
-            !(tier == "sse2" && name ~ /_dot_extra_|_codes_bytes$/)) no("SSE3 or SSSE3")
+            !(tier == "sse2" && name ~ /_dot_extra_|_codes_bytes$|_dot_repacked_|_unpack_rows_/)) no("SSE3 or SSSE3")
         if (op ~ /^(p(mov[sz]x|m(in|ax)(sb|sd|uw|ud)|mulld|muldq|blend|cmpeqq|cmpgtq|extr[bdq]|insr[bdq]|ackusdw|test)|(blend|round|dp)[vps]|insertps|extractps|popcnt|crc32|aes|pclmul)/)
             no("SSE4")
     }
