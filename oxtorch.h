@@ -47722,7 +47722,7 @@ static bool oxi_repacks_add(const oxi_repacked *row, size_t rows_bytes) {
         oxi_free(rows, rows_bytes);
     }
     if (list != oxi_repacks.list && done) {
-        memcpy(list, oxi_repacks.list, (size_t)oxi_repacks.count * sizeof *list);
+        if (oxi_repacks.count > 0) memcpy(list, oxi_repacks.list, (size_t)oxi_repacks.count * sizeof *list);
         oxi_free(oxi_repacks.list, (size_t)oxi_repacks.room * sizeof *list);
         oxi_repacks.list = list;
         oxi_repacks.room = room;
