@@ -16178,7 +16178,8 @@ OXI_INLINE void OXI_ISA(rows_dot_q6_k)(const uint8_t *p, const oxi_q8 *x, float 
                 int group = pair / 2, four = 4 * half + 2 * (pair % 2);
                 const int8_t *q = x->q + 128 * part + 32 * group + 4 * four;
                 vr first = vr_spread(q), second = vr_spread(q + 4);
-                OXI_ISA(prefetch_rows)(p, bytes, 16 * part + 8 * half + pair);
+                /* what is met first of the next block, scales, lies behind its codes */
+                OXI_ISA(prefetch_rows)(p + OXI_REPACKED_ROWS * 128, bytes, 16 * part + 8 * half + pair);
                 OXI_UNROLL
                 for (int v = 0; v < OXI_ISA(row_vectors); v++) {
                     vr a = OXI_ISA(row_codes)(OX_Q6_K, p, part, group, four, v);
@@ -22206,7 +22207,8 @@ OXI_INLINE void OXI_ISA(rows_dot_q6_k)(const uint8_t *p, const oxi_q8 *x, float 
                 int group = pair / 2, four = 4 * half + 2 * (pair % 2);
                 const int8_t *q = x->q + 128 * part + 32 * group + 4 * four;
                 vr first = vr_spread(q), second = vr_spread(q + 4);
-                OXI_ISA(prefetch_rows)(p, bytes, 16 * part + 8 * half + pair);
+                /* what is met first of the next block, scales, lies behind its codes */
+                OXI_ISA(prefetch_rows)(p + OXI_REPACKED_ROWS * 128, bytes, 16 * part + 8 * half + pair);
                 OXI_UNROLL
                 for (int v = 0; v < OXI_ISA(row_vectors); v++) {
                     vr a = OXI_ISA(row_codes)(OX_Q6_K, p, part, group, four, v);
@@ -28164,7 +28166,8 @@ OXI_INLINE void OXI_ISA(rows_dot_q6_k)(const uint8_t *p, const oxi_q8 *x, float 
                 int group = pair / 2, four = 4 * half + 2 * (pair % 2);
                 const int8_t *q = x->q + 128 * part + 32 * group + 4 * four;
                 vr first = vr_spread(q), second = vr_spread(q + 4);
-                OXI_ISA(prefetch_rows)(p, bytes, 16 * part + 8 * half + pair);
+                /* what is met first of the next block, scales, lies behind its codes */
+                OXI_ISA(prefetch_rows)(p + OXI_REPACKED_ROWS * 128, bytes, 16 * part + 8 * half + pair);
                 OXI_UNROLL
                 for (int v = 0; v < OXI_ISA(row_vectors); v++) {
                     vr a = OXI_ISA(row_codes)(OX_Q6_K, p, part, group, four, v);
@@ -34038,7 +34041,8 @@ OXI_INLINE void OXI_ISA(rows_dot_q6_k)(const uint8_t *p, const oxi_q8 *x, float 
                 int group = pair / 2, four = 4 * half + 2 * (pair % 2);
                 const int8_t *q = x->q + 128 * part + 32 * group + 4 * four;
                 vr first = vr_spread(q), second = vr_spread(q + 4);
-                OXI_ISA(prefetch_rows)(p, bytes, 16 * part + 8 * half + pair);
+                /* what is met first of the next block, scales, lies behind its codes */
+                OXI_ISA(prefetch_rows)(p + OXI_REPACKED_ROWS * 128, bytes, 16 * part + 8 * half + pair);
                 OXI_UNROLL
                 for (int v = 0; v < OXI_ISA(row_vectors); v++) {
                     vr a = OXI_ISA(row_codes)(OX_Q6_K, p, part, group, four, v);
@@ -39904,7 +39908,8 @@ OXI_INLINE void OXI_ISA(rows_dot_q6_k)(const uint8_t *p, const oxi_q8 *x, float 
                 int group = pair / 2, four = 4 * half + 2 * (pair % 2);
                 const int8_t *q = x->q + 128 * part + 32 * group + 4 * four;
                 vr first = vr_spread(q), second = vr_spread(q + 4);
-                OXI_ISA(prefetch_rows)(p, bytes, 16 * part + 8 * half + pair);
+                /* what is met first of the next block, scales, lies behind its codes */
+                OXI_ISA(prefetch_rows)(p + OXI_REPACKED_ROWS * 128, bytes, 16 * part + 8 * half + pair);
                 OXI_UNROLL
                 for (int v = 0; v < OXI_ISA(row_vectors); v++) {
                     vr a = OXI_ISA(row_codes)(OX_Q6_K, p, part, group, four, v);
@@ -45765,7 +45770,8 @@ OXI_INLINE void OXI_ISA(rows_dot_q6_k)(const uint8_t *p, const oxi_q8 *x, float 
                 int group = pair / 2, four = 4 * half + 2 * (pair % 2);
                 const int8_t *q = x->q + 128 * part + 32 * group + 4 * four;
                 vr first = vr_spread(q), second = vr_spread(q + 4);
-                OXI_ISA(prefetch_rows)(p, bytes, 16 * part + 8 * half + pair);
+                /* what is met first of the next block, scales, lies behind its codes */
+                OXI_ISA(prefetch_rows)(p + OXI_REPACKED_ROWS * 128, bytes, 16 * part + 8 * half + pair);
                 OXI_UNROLL
                 for (int v = 0; v < OXI_ISA(row_vectors); v++) {
                     vr a = OXI_ISA(row_codes)(OX_Q6_K, p, part, group, four, v);
