@@ -3,10 +3,10 @@
  * tensor's bytes, has them put back first. What is repacked is noted by address, because several storages may
  * lie over the same bytes of a file. Called by cpu/prepack.c, cpu/product.c, tensor/ and files/.
  *
- * The layout: block i of the sixteen rows lies where the first row's blocks i to i + 15 would (16 i block_bytes
- * behind the start of the sixteen). In it the fields of the type follow one another, and in a field its units,
- * sixteen of them each time, one of each row. The fifth bits of q5_0 and q5_1 are turned besides, so that bit
- * i of byte j is that of number 4 i + j. */
+ * The layout: the sixteen rows' blocks of number i lie together, 16 i block_bytes behind the rows' start. In
+ * them the fields of the type follow one another, and in a field its units, sixteen of them each time, one of
+ * each row. The fifth bits of q5_0 and q5_1 are turned besides, so that bit i of byte j is that of number
+ * 4 i + j. */
 
 typedef struct oxi_repacked {
     char *first;
@@ -76,7 +76,7 @@ static void oxi_repack_bits(const char *from, char *to, bool back) {
     memcpy(to, out, 4);
 }
 
-/* A unit of each of `rows` rows, row_step apart on one side and side by side on the other. */
+/* A unit of each of `count` rows, row_step apart on one side and side by side on the other. */
 static void oxi_repack_units(char *rows, int64_t row_step, char *packed, int unit, int count, bool back) {
     int bytes = unit ? unit : 4;
     for (int r = 0; r < count; r++, rows += row_step, packed += bytes) {
