@@ -47550,8 +47550,8 @@ typedef struct oxi_repacked {
     size_t bytes;
     ox_dtype dtype;
     int64_t k;
-    int64_t users;       /* products at work; guarded by the lock, as all of this */
-    bool ready, leaving; /* leaving: somebody waits until nobody uses it, and no more may */
+    int64_t users; /* products at work; guarded by the lock, as all of this */
+    bool ready;    /* for more of them: it is repacked, and nobody waits for its end */
 } oxi_repacked;
 
 static struct {
@@ -47630,13 +47630,13 @@ static void oxi_repack_units(char *rows, int64_t row_step, char *packed, int uni
     }
 }
 
-/* A block of `count` rows. */
+/* A block of `count` rows, of those packed from row `first` on. */
 static void oxi_repack_block(const oxi_repack_type *type, char *rows, int64_t row_step, char *packed,
-                             int count, bool back) {
+                             int64_t first, int count, bool back) {
     for (const oxi_repack_field *field = type->field; field < type->field + 4 && field->bytes; field++) {
         int unit = field->unit ? field->unit : 4;
         for (int at = 0; at < field->bytes; at += unit, rows += unit, packed += OXI_REPACKED_ROWS * unit)
-            oxi_repack_units(rows, row_step, packed, field->unit, count, back);
+            oxi_repack_units(rows, row_step, packed + first * unit, field->unit, count, back);
     }
 }
 
@@ -47647,11 +47647,11 @@ static void oxi_repack_rows(const oxi_repack_type *type, char *rows, int64_t row
     memcpy(copy, rows, (size_t)(OXI_REPACKED_ROWS * row_bytes));
     for (int64_t at = 0; at < row_bytes; at += bytes) {
         if (back)
-            oxi_repack_block(type, rows + at, row_bytes, copy + OXI_REPACKED_ROWS * at, OXI_REPACKED_ROWS,
-                             true);
+            oxi_repack_block(type, rows + at, row_bytes, copy + OXI_REPACKED_ROWS * at, 0,
+                             OXI_REPACKED_ROWS, true);
         else
-            oxi_repack_block(type, copy + at, row_bytes, rows + OXI_REPACKED_ROWS * at, OXI_REPACKED_ROWS,
-                             false);
+            oxi_repack_block(type, copy + at, row_bytes, rows + OXI_REPACKED_ROWS * at, 0,
+                             OXI_REPACKED_ROWS, false);
     }
 }
 
@@ -47661,15 +47661,25 @@ static void oxi_repacked_row(ox_dtype dtype, const char *rows, int64_t row, int6
     const oxi_repack_type *type = oxi_repack_type_of(dtype);
     int64_t bytes = ox_dtype_of(dtype)->block_bytes;
     size_t at = oxi_byte_offset(dtype, k), end = oxi_byte_offset(dtype, k + count);
-    for (; at < end; at += (size_t)bytes, out += bytes) {
-        const char *packed = rows + OXI_REPACKED_ROWS * at;
-        char *to = out;
-        for (const oxi_repack_field *field = type->field; field < type->field + 4 && field->bytes; field++) {
-            int unit = field->unit ? field->unit : 4;
-            for (int done = 0; done < field->bytes;
-                 done += unit, to += unit, packed += OXI_REPACKED_ROWS * unit)
-                oxi_repack_units(to, 0, (char *)(uintptr_t)(packed + row * unit), field->unit, 1, true);
-        }
+    for (; at < end; at += (size_t)bytes, out += bytes)
+        oxi_repack_block(type, out, 0, (char *)(uintptr_t)(rows + OXI_REPACKED_ROWS * at), row, 1, true);
+}
+
+/* `count` numbers of `lines` lines from line `line` on, from number k on, as a panel of `width` lines. */
+static void oxi_repacked_panel(ox_dtype dtype, const char *data, int64_t line, int64_t lines, int64_t row_bytes,
+                               int64_t k, int64_t count, int64_t width, bool is_signed,
+                               const oxi_code_panel *to) {
+    for (int64_t i = 0, here; i < lines; i += here) {
+        int64_t first = (line + i) % OXI_REPACKED_ROWS;
+        const char *rows = data + (line + i - first) * row_bytes;
+        oxi_code_panel part;
+        here = oxi_min_i64(lines - i, OXI_REPACKED_ROWS - first);
+        part.codes = (char *)to->codes + 4 * i;
+        part.scale = to->scale + i;
+        part.extra = to->extra ? to->extra + i : NULL;
+        part.step = NULL;
+        oxi_cpu_kernels()->unpack_repacked[dtype](count, rows + OXI_REPACKED_ROWS * oxi_byte_offset(dtype, k),
+                                                  (int)first, (int)here, width, is_signed, &part);
     }
 }
 
@@ -47763,7 +47773,7 @@ static void oxi_repacked_undo(void *memory, size_t bytes, bool keep) {
     oxi_repacked *one;
     oxi_lock_take(&oxi_repacks.lock);
     while ((one = oxi_repacks_over((const char *)memory, bytes)) != NULL) {
-        one->leaving = true;
+        one->ready = false;
         if (!oxi_repacks_wait(one)) continue;
         int64_t row_bytes = (int64_t)oxi_byte_offset(one->dtype, one->k);
         for (size_t at = 0; keep && at < one->bytes; at += (size_t)(OXI_REPACKED_ROWS * row_bytes))
@@ -47790,7 +47800,7 @@ static oxi_repacked *oxi_repacked_hold(const ox_tensor *t, int64_t lines, int64_
     int64_t group = OXI_REPACKED_ROWS * (int64_t)oxi_byte_offset(t->dtype, k);
     oxi_lock_take(&oxi_repacks.lock);
     oxi_repacked *one = oxi_repacks_over(first, 1);
-    bool same = one && one->ready && !one->leaving && one->dtype == t->dtype && one->k == k &&
+    bool same = one && one->ready && one->dtype == t->dtype && one->k == k &&
                 (first - one->first) % group == 0 &&
                 (size_t)(lines / OXI_REPACKED_ROWS * group) <= one->bytes - (size_t)(first - one->first);
     if (same) one->users++;
@@ -54128,17 +54138,29 @@ static const char *oxi_gemm_at(const oxi_gemm_side *s, int64_t line, int64_t k) 
     return s->data + oxi_signed_bytes(s->dtype, line * s->line_stride + k * s->k_stride);
 }
 
+/* `count` numbers of a line of an operand of a block type, as floats. */
+static void oxi_expand_line(const oxi_gemm *g, const void *data, ox_dtype dtype, int64_t line_stride,
+                            int64_t line, int64_t k, int64_t count, float *out) {
+    char blocks[OXI_REPACKED_PIECE_BYTES];
+    for (int64_t at = 0; at < count; at += OXI_REPACKED_PIECE) {
+        int64_t part = oxi_min_i64(count - at, OXI_REPACKED_PIECE);
+        const char *from = oxi_blocks_at(g, data, dtype, line_stride, line, k + at, part, blocks);
+        oxi_expand_blocks(dtype, part, from, out + at);
+    }
+}
+
 /* Blocks of a line as floats, or as doubles. */
 static void oxi_gemm_expand(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line, int64_t k,
                             int64_t count, void *out) {
     float piece[OXI_GEMM_PIECE];
-    char blocks[OXI_REPACKED_PIECE_BYTES];
+    if (p->type.lane == OXI_LANE_F32) {
+        oxi_expand_line(p->g, s->data, s->dtype, s->line_stride, line, k, count, (float *)out);
+        return;
+    }
     for (int64_t at = 0; at < count; at += OXI_GEMM_PIECE) {
         int64_t part = oxi_min_i64(count - at, OXI_GEMM_PIECE);
-        bool floats = p->type.lane == OXI_LANE_F32;
-        const char *from = oxi_blocks_at(p->g, s->data, s->dtype, s->line_stride, line, k + at, part, blocks);
-        oxi_expand_blocks(s->dtype, part, from, floats ? (float *)out + at : piece);
-        if (!floats) p->kernels->load[OX_F32][p->type.lane](part, piece, 1, (double *)out + at);
+        oxi_expand_line(p->g, s->data, s->dtype, s->line_stride, line, k + at, part, piece);
+        p->kernels->load[OX_F32][p->type.lane](part, piece, 1, (double *)out + at);
     }
 }
 
@@ -54278,27 +54300,25 @@ static bool oxi_gemm_packs_repacked(const oxi_gemm_plan *p, const oxi_gemm_side 
 static void oxi_gemm_pack_repacked(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line,
                                    int64_t lines, int64_t k, int64_t depth, char *panels, char *stage) {
     int64_t width = s->width, element = p->type.element, each = p->type.k_each;
-    oxi_code_panel all, part;
+    int64_t row_bytes = oxi_signed_bytes(s->dtype, s->line_stride);
+    oxi_code_panel all;
     all.codes = stage;
     all.scale = (float *)(void *)(stage + OXI_GEMM_PIECE * width);
     all.extra = all.scale + OXI_GEMM_PIECE / 16 * width;
-    all.step = part.step = NULL;
+    all.step = NULL;
     for (int64_t first = 0; first < lines; first += width, panels += depth * width * element) {
         int64_t here = oxi_min_i64(lines - first, width);
         if (here < width) memset(stage, 0, (size_t)(OXI_GEMM_PIECE * width * 3 / 2));
         for (int64_t at = 0; at < each * depth; at += OXI_GEMM_PIECE) {
             int64_t count = oxi_min_i64(each * depth - at, OXI_GEMM_PIECE);
             int64_t bytes = OXI_REPACKED_ROWS * oxi_signed_bytes(s->dtype, count);
-            for (int64_t i = 0; i < here; i += OXI_REPACKED_ROWS) {
-                const char *rows = oxi_gemm_at(s, line + first + i, 0);
-                rows += OXI_REPACKED_ROWS * oxi_signed_bytes(s->dtype, each * k + at);
-                const char *next = rows + oxi_signed_bytes(s->dtype, width * s->line_stride);
+            for (int64_t i = 0; i < here; i += OXI_REPACKED_ROWS) { /* of the next panel */
+                const char *next = oxi_gemm_at(s, line + first + width + i, 0);
+                next += OXI_REPACKED_ROWS * oxi_signed_bytes(s->dtype, each * k + at);
                 for (int64_t b = 0; b < bytes; b += 64) OXI_PREFETCH_READ(next + b);
-                part.codes = stage + 4 * i;
-                part.scale = all.scale + i;
-                part.extra = all.extra + i;
-                p->kernels->unpack_repacked[s->dtype](count, rows, 0, OXI_REPACKED_ROWS, width, true, &part);
             }
+            oxi_repacked_panel(s->dtype, s->data, line + first, here, row_bytes, each * k + at, count, width,
+                               true, &all);
             p->type.groups->of_codes(count, oxi_codes_group(s->dtype), &all,
                                      panels + at / each * width * element);
         }
@@ -55208,16 +55228,6 @@ typedef struct oxi_block_rows {
     size_t lane_bytes;
 } oxi_block_rows;
 
-/* A line of the weights as floats. */
-static void oxi_expand_line(const oxi_gemm *g, int64_t line, float *out) {
-    char blocks[OXI_REPACKED_PIECE_BYTES];
-    for (int64_t at = 0; at < g->k; at += OXI_CODES_PIECE) {
-        int64_t part = oxi_min_i64(g->k - at, OXI_CODES_PIECE);
-        oxi_expand_blocks(g->b_dtype, part,
-                          oxi_blocks_at(g, g->b, g->b_dtype, g->b_col, line, at, part, blocks), out + at);
-    }
-}
-
 static void oxi_block_rows_task(void *arg, int64_t index, int lane) {
     const oxi_block_rows *r = (const oxi_block_rows *)arg;
     const oxi_gemm *g = r->g;
@@ -55231,7 +55241,7 @@ static void oxi_block_rows_task(void *arg, int64_t index, int lane) {
         (g->repacked ? oxi_dot_repacked : oxi_dot_rows)(r->kernels, g->b_dtype, rows, row_bytes, g->k, blocks,
                                                         r->q + m * r->pieces, sums + m * rows);
     for (int64_t i = 0; r->exact && i < rows; i++) {
-        oxi_expand_line(g, first + i, expanded);
+        oxi_expand_line(g, g->b, g->b_dtype, g->b_col, first + i, 0, g->k, expanded);
         for (int64_t m = 0; m < g->m; m++)
             sums[m * rows + i] = r->kernels->dot_f32(g->k, expanded, r->x + m * g->k);
     }
@@ -55544,23 +55554,14 @@ static oxi_code_panel oxi_code_repacked(const oxi_code_product *p, char *lane, i
                                         int64_t k0, int64_t k) {
     const oxi_gemm *g = p->g;
     bool is_signed = p->kernel->is_signed;
-    oxi_code_panel panel, part;
+    oxi_code_panel panel;
     panel.step = NULL;
     panel.codes = lane + p->panel_at;
     panel.scale = (float *)(void *)(lane + p->panel_scale_at);
     bool extras = p->type->offset == 0 || !is_signed; /* types that have no offset have least numbers */
     panel.extra = extras ? (float *)(void *)(lane + p->panel_extra_at) : NULL;
-    for (int64_t i = 0; i < lines;) {
-        int64_t first = (n + i) % OXI_REPACKED_ROWS;
-        int64_t count = oxi_min_i64(lines - i, OXI_REPACKED_ROWS - first);
-        const char *rows = (const char *)g->b + oxi_byte_offset(g->b_dtype, (n + i - first) * g->b_col);
-        part.codes = (char *)panel.codes + 4 * i;
-        part.scale = panel.scale + i;
-        part.extra = panel.extra ? panel.extra + i : NULL;
-        p->kernels->unpack_repacked[g->b_dtype](k, rows + OXI_REPACKED_ROWS * oxi_byte_offset(g->b_dtype, k0),
-                                                (int)first, (int)count, p->kernel->nr, is_signed, &part);
-        i += count;
-    }
+    oxi_repacked_panel(g->b_dtype, (const char *)g->b, n, lines, oxi_signed_bytes(g->b_dtype, g->b_col), k0, k,
+                       p->kernel->nr, is_signed, &panel);
     return panel;
 }
 

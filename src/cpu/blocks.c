@@ -89,16 +89,6 @@ typedef struct oxi_block_rows {
     size_t lane_bytes;
 } oxi_block_rows;
 
-/* A line of the weights as floats. */
-static void oxi_expand_line(const oxi_gemm *g, int64_t line, float *out) {
-    char blocks[OXI_REPACKED_PIECE_BYTES];
-    for (int64_t at = 0; at < g->k; at += OXI_CODES_PIECE) {
-        int64_t part = oxi_min_i64(g->k - at, OXI_CODES_PIECE);
-        oxi_expand_blocks(g->b_dtype, part,
-                          oxi_blocks_at(g, g->b, g->b_dtype, g->b_col, line, at, part, blocks), out + at);
-    }
-}
-
 static void oxi_block_rows_task(void *arg, int64_t index, int lane) {
     const oxi_block_rows *r = (const oxi_block_rows *)arg;
     const oxi_gemm *g = r->g;
@@ -112,7 +102,7 @@ static void oxi_block_rows_task(void *arg, int64_t index, int lane) {
         (g->repacked ? oxi_dot_repacked : oxi_dot_rows)(r->kernels, g->b_dtype, rows, row_bytes, g->k, blocks,
                                                         r->q + m * r->pieces, sums + m * rows);
     for (int64_t i = 0; r->exact && i < rows; i++) {
-        oxi_expand_line(g, first + i, expanded);
+        oxi_expand_line(g, g->b, g->b_dtype, g->b_col, first + i, 0, g->k, expanded);
         for (int64_t m = 0; m < g->m; m++)
             sums[m * rows + i] = r->kernels->dot_f32(g->k, expanded, r->x + m * g->k);
     }

@@ -193,23 +193,14 @@ static oxi_code_panel oxi_code_repacked(const oxi_code_product *p, char *lane, i
                                         int64_t k0, int64_t k) {
     const oxi_gemm *g = p->g;
     bool is_signed = p->kernel->is_signed;
-    oxi_code_panel panel, part;
+    oxi_code_panel panel;
     panel.step = NULL;
     panel.codes = lane + p->panel_at;
     panel.scale = (float *)(void *)(lane + p->panel_scale_at);
     bool extras = p->type->offset == 0 || !is_signed; /* types that have no offset have least numbers */
     panel.extra = extras ? (float *)(void *)(lane + p->panel_extra_at) : NULL;
-    for (int64_t i = 0; i < lines;) {
-        int64_t first = (n + i) % OXI_REPACKED_ROWS;
-        int64_t count = oxi_min_i64(lines - i, OXI_REPACKED_ROWS - first);
-        const char *rows = (const char *)g->b + oxi_byte_offset(g->b_dtype, (n + i - first) * g->b_col);
-        part.codes = (char *)panel.codes + 4 * i;
-        part.scale = panel.scale + i;
-        part.extra = panel.extra ? panel.extra + i : NULL;
-        p->kernels->unpack_repacked[g->b_dtype](k, rows + OXI_REPACKED_ROWS * oxi_byte_offset(g->b_dtype, k0),
-                                                (int)first, (int)count, p->kernel->nr, is_signed, &part);
-        i += count;
-    }
+    oxi_repacked_panel(g->b_dtype, (const char *)g->b, n, lines, oxi_signed_bytes(g->b_dtype, g->b_col), k0, k,
+                       p->kernel->nr, is_signed, &panel);
     return panel;
 }
 

@@ -130,17 +130,29 @@ static const char *oxi_gemm_at(const oxi_gemm_side *s, int64_t line, int64_t k) 
     return s->data + oxi_signed_bytes(s->dtype, line * s->line_stride + k * s->k_stride);
 }
 
+/* `count` numbers of a line of an operand of a block type, as floats. */
+static void oxi_expand_line(const oxi_gemm *g, const void *data, ox_dtype dtype, int64_t line_stride,
+                            int64_t line, int64_t k, int64_t count, float *out) {
+    char blocks[OXI_REPACKED_PIECE_BYTES];
+    for (int64_t at = 0; at < count; at += OXI_REPACKED_PIECE) {
+        int64_t part = oxi_min_i64(count - at, OXI_REPACKED_PIECE);
+        const char *from = oxi_blocks_at(g, data, dtype, line_stride, line, k + at, part, blocks);
+        oxi_expand_blocks(dtype, part, from, out + at);
+    }
+}
+
 /* Blocks of a line as floats, or as doubles. */
 static void oxi_gemm_expand(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line, int64_t k,
                             int64_t count, void *out) {
     float piece[OXI_GEMM_PIECE];
-    char blocks[OXI_REPACKED_PIECE_BYTES];
+    if (p->type.lane == OXI_LANE_F32) {
+        oxi_expand_line(p->g, s->data, s->dtype, s->line_stride, line, k, count, (float *)out);
+        return;
+    }
     for (int64_t at = 0; at < count; at += OXI_GEMM_PIECE) {
         int64_t part = oxi_min_i64(count - at, OXI_GEMM_PIECE);
-        bool floats = p->type.lane == OXI_LANE_F32;
-        const char *from = oxi_blocks_at(p->g, s->data, s->dtype, s->line_stride, line, k + at, part, blocks);
-        oxi_expand_blocks(s->dtype, part, from, floats ? (float *)out + at : piece);
-        if (!floats) p->kernels->load[OX_F32][p->type.lane](part, piece, 1, (double *)out + at);
+        oxi_expand_line(p->g, s->data, s->dtype, s->line_stride, line, k + at, part, piece);
+        p->kernels->load[OX_F32][p->type.lane](part, piece, 1, (double *)out + at);
     }
 }
 
@@ -280,27 +292,25 @@ static bool oxi_gemm_packs_repacked(const oxi_gemm_plan *p, const oxi_gemm_side 
 static void oxi_gemm_pack_repacked(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line,
                                    int64_t lines, int64_t k, int64_t depth, char *panels, char *stage) {
     int64_t width = s->width, element = p->type.element, each = p->type.k_each;
-    oxi_code_panel all, part;
+    int64_t row_bytes = oxi_signed_bytes(s->dtype, s->line_stride);
+    oxi_code_panel all;
     all.codes = stage;
     all.scale = (float *)(void *)(stage + OXI_GEMM_PIECE * width);
     all.extra = all.scale + OXI_GEMM_PIECE / 16 * width;
-    all.step = part.step = NULL;
+    all.step = NULL;
     for (int64_t first = 0; first < lines; first += width, panels += depth * width * element) {
         int64_t here = oxi_min_i64(lines - first, width);
         if (here < width) memset(stage, 0, (size_t)(OXI_GEMM_PIECE * width * 3 / 2));
         for (int64_t at = 0; at < each * depth; at += OXI_GEMM_PIECE) {
             int64_t count = oxi_min_i64(each * depth - at, OXI_GEMM_PIECE);
             int64_t bytes = OXI_REPACKED_ROWS * oxi_signed_bytes(s->dtype, count);
-            for (int64_t i = 0; i < here; i += OXI_REPACKED_ROWS) {
-                const char *rows = oxi_gemm_at(s, line + first + i, 0);
-                rows += OXI_REPACKED_ROWS * oxi_signed_bytes(s->dtype, each * k + at);
-                const char *next = rows + oxi_signed_bytes(s->dtype, width * s->line_stride);
+            for (int64_t i = 0; i < here; i += OXI_REPACKED_ROWS) { /* of the next panel */
+                const char *next = oxi_gemm_at(s, line + first + width + i, 0);
+                next += OXI_REPACKED_ROWS * oxi_signed_bytes(s->dtype, each * k + at);
                 for (int64_t b = 0; b < bytes; b += 64) OXI_PREFETCH_READ(next + b);
-                part.codes = stage + 4 * i;
-                part.scale = all.scale + i;
-                part.extra = all.extra + i;
-                p->kernels->unpack_repacked[s->dtype](count, rows, 0, OXI_REPACKED_ROWS, width, true, &part);
             }
+            oxi_repacked_panel(s->dtype, s->data, line + first, here, row_bytes, each * k + at, count, width,
+                               true, &all);
             p->type.groups->of_codes(count, oxi_codes_group(s->dtype), &all,
                                      panels + at / each * width * element);
         }

@@ -13,8 +13,8 @@ typedef struct oxi_repacked {
     size_t bytes;
     ox_dtype dtype;
     int64_t k;
-    int64_t users;       /* products at work; guarded by the lock, as all of this */
-    bool ready, leaving; /* leaving: somebody waits until nobody uses it, and no more may */
+    int64_t users; /* products at work; guarded by the lock, as all of this */
+    bool ready;    /* for more of them: it is repacked, and nobody waits for its end */
 } oxi_repacked;
 
 static struct {
@@ -93,13 +93,13 @@ static void oxi_repack_units(char *rows, int64_t row_step, char *packed, int uni
     }
 }
 
-/* A block of `count` rows. */
+/* A block of `count` rows, of those packed from row `first` on. */
 static void oxi_repack_block(const oxi_repack_type *type, char *rows, int64_t row_step, char *packed,
-                             int count, bool back) {
+                             int64_t first, int count, bool back) {
     for (const oxi_repack_field *field = type->field; field < type->field + 4 && field->bytes; field++) {
         int unit = field->unit ? field->unit : 4;
         for (int at = 0; at < field->bytes; at += unit, rows += unit, packed += OXI_REPACKED_ROWS * unit)
-            oxi_repack_units(rows, row_step, packed, field->unit, count, back);
+            oxi_repack_units(rows, row_step, packed + first * unit, field->unit, count, back);
     }
 }
 
@@ -110,11 +110,11 @@ static void oxi_repack_rows(const oxi_repack_type *type, char *rows, int64_t row
     memcpy(copy, rows, (size_t)(OXI_REPACKED_ROWS * row_bytes));
     for (int64_t at = 0; at < row_bytes; at += bytes) {
         if (back)
-            oxi_repack_block(type, rows + at, row_bytes, copy + OXI_REPACKED_ROWS * at, OXI_REPACKED_ROWS,
-                             true);
+            oxi_repack_block(type, rows + at, row_bytes, copy + OXI_REPACKED_ROWS * at, 0,
+                             OXI_REPACKED_ROWS, true);
         else
-            oxi_repack_block(type, copy + at, row_bytes, rows + OXI_REPACKED_ROWS * at, OXI_REPACKED_ROWS,
-                             false);
+            oxi_repack_block(type, copy + at, row_bytes, rows + OXI_REPACKED_ROWS * at, 0,
+                             OXI_REPACKED_ROWS, false);
     }
 }
 
@@ -124,15 +124,25 @@ static void oxi_repacked_row(ox_dtype dtype, const char *rows, int64_t row, int6
     const oxi_repack_type *type = oxi_repack_type_of(dtype);
     int64_t bytes = ox_dtype_of(dtype)->block_bytes;
     size_t at = oxi_byte_offset(dtype, k), end = oxi_byte_offset(dtype, k + count);
-    for (; at < end; at += (size_t)bytes, out += bytes) {
-        const char *packed = rows + OXI_REPACKED_ROWS * at;
-        char *to = out;
-        for (const oxi_repack_field *field = type->field; field < type->field + 4 && field->bytes; field++) {
-            int unit = field->unit ? field->unit : 4;
-            for (int done = 0; done < field->bytes;
-                 done += unit, to += unit, packed += OXI_REPACKED_ROWS * unit)
-                oxi_repack_units(to, 0, (char *)(uintptr_t)(packed + row * unit), field->unit, 1, true);
-        }
+    for (; at < end; at += (size_t)bytes, out += bytes)
+        oxi_repack_block(type, out, 0, (char *)(uintptr_t)(rows + OXI_REPACKED_ROWS * at), row, 1, true);
+}
+
+/* `count` numbers of `lines` lines from line `line` on, from number k on, as a panel of `width` lines. */
+static void oxi_repacked_panel(ox_dtype dtype, const char *data, int64_t line, int64_t lines, int64_t row_bytes,
+                               int64_t k, int64_t count, int64_t width, bool is_signed,
+                               const oxi_code_panel *to) {
+    for (int64_t i = 0, here; i < lines; i += here) {
+        int64_t first = (line + i) % OXI_REPACKED_ROWS;
+        const char *rows = data + (line + i - first) * row_bytes;
+        oxi_code_panel part;
+        here = oxi_min_i64(lines - i, OXI_REPACKED_ROWS - first);
+        part.codes = (char *)to->codes + 4 * i;
+        part.scale = to->scale + i;
+        part.extra = to->extra ? to->extra + i : NULL;
+        part.step = NULL;
+        oxi_cpu_kernels()->unpack_repacked[dtype](count, rows + OXI_REPACKED_ROWS * oxi_byte_offset(dtype, k),
+                                                  (int)first, (int)here, width, is_signed, &part);
     }
 }
 
@@ -226,7 +236,7 @@ static void oxi_repacked_undo(void *memory, size_t bytes, bool keep) {
     oxi_repacked *one;
     oxi_lock_take(&oxi_repacks.lock);
     while ((one = oxi_repacks_over((const char *)memory, bytes)) != NULL) {
-        one->leaving = true;
+        one->ready = false;
         if (!oxi_repacks_wait(one)) continue;
         int64_t row_bytes = (int64_t)oxi_byte_offset(one->dtype, one->k);
         for (size_t at = 0; keep && at < one->bytes; at += (size_t)(OXI_REPACKED_ROWS * row_bytes))
@@ -253,7 +263,7 @@ static oxi_repacked *oxi_repacked_hold(const ox_tensor *t, int64_t lines, int64_
     int64_t group = OXI_REPACKED_ROWS * (int64_t)oxi_byte_offset(t->dtype, k);
     oxi_lock_take(&oxi_repacks.lock);
     oxi_repacked *one = oxi_repacks_over(first, 1);
-    bool same = one && one->ready && !one->leaving && one->dtype == t->dtype && one->k == k &&
+    bool same = one && one->ready && one->dtype == t->dtype && one->k == k &&
                 (first - one->first) % group == 0 &&
                 (size_t)(lines / OXI_REPACKED_ROWS * group) <= one->bytes - (size_t)(first - one->first);
     if (same) one->users++;
