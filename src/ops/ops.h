@@ -103,6 +103,10 @@ OX_API ox_tensor *ox_glu(ox_tensor *x, int dim);
  * dtypes    promoted as torch.promote_types does; 0-dim tensors and numbers by category only
  * add_scaled a + s b        div true division: integers give f32    floor_divide, trunc_divide: a/b rounded
  * remainder sign of b       fmod sign of a                          maximum, minimum: NaN wins
+ * numerics  f16 and bf16 compute in f32 and round once. Numbers and 0-dim tensors beside them are taken in
+ *           f32 as they are (torch does so in products and quotients, and rounds them first in sums and
+ *           comparisons: f16 2048 == 2049 is true there); tensors of integers are rounded to f16 or bf16 first
+ * bool      sums are "or", their scale a whole number that is 0 or not
  * integers  division by zero and negative powers are OX_ERR_ARG; shifting by the width or more gives 0
  *           (-1 for negative a shifted right) */
 OX_API ox_tensor *ox_add(ox_tensor *a, ox_tensor *b);
