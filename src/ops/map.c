@@ -188,7 +188,13 @@ OX_API ox_tensor *ox_glu(ox_tensor *x, int dim) {
                              oxi_tensor_text(x));
     int64_t half = x->shape[d] / 2;
     oxi_work work = oxi_work_begin("glu");
-    return oxi_work_end(&work, ox_mul(ox_narrow(x, d, 0, half), ox_sigmoid(ox_narrow(x, d, half, half))));
+    ox_tensor *a = ox_narrow(x, d, 0, half), *b = ox_narrow(x, d, half, half);
+    if (x->dtype == OX_F32 || x->dtype == OX_F64) return oxi_work_end(&work, ox_mul(a, ox_sigmoid(b)));
+    /* in f32, rounded once */
+    ox_tensor *in[2], *result = a ? ox_empty_like(a) : NULL;
+    in[0] = a;
+    in[1] = ox_sigmoid_(ox_cast(b, OX_F32));
+    return oxi_work_end(&work, result && in[1] ? oxi_apply_list(OXI_OP_mul, NULL, in, 2, result) : NULL);
 }
 
 /* ---- complex numbers ----------------------------------------------------------------------------------- */
