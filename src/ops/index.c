@@ -177,13 +177,17 @@ OX_API ox_tensor *ox_scatter_add_(ox_tensor *x, int dim, ox_tensor *index, ox_te
     ox_tensor *in[3] = {x, index, source};
     return oxi_indexed(OXI_OP_scatter_add, in, 3, dim, 0, true);
 }
+/* A sum of bool is "or", and an alpha of it true or false. */
+static double oxi_index_alpha(const ox_tensor *x, double alpha) {
+    return x && x->dtype == OX_BOOL ? alpha != 0 : alpha;
+}
 OX_API ox_tensor *ox_index_add(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source, double alpha) {
     ox_tensor *in[3] = {x, index, source};
-    return oxi_indexed(OXI_OP_index_add, in, 3, dim, alpha, false);
+    return oxi_indexed(OXI_OP_index_add, in, 3, dim, oxi_index_alpha(x, alpha), false);
 }
 OX_API ox_tensor *ox_index_add_(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source, double alpha) {
     ox_tensor *in[3] = {x, index, source};
-    return oxi_indexed(OXI_OP_index_add, in, 3, dim, alpha, true);
+    return oxi_indexed(OXI_OP_index_add, in, 3, dim, oxi_index_alpha(x, alpha), true);
 }
 
 /* a with dims of size 1 grown to like's, all but `dim`. */

@@ -148,11 +148,17 @@ static ox_tensor *oxi_map_2(const char *name, oxi_op op, ox_tensor *a, ox_tensor
 OX_INPLACE_2(OXI_X)
 #undef OXI_X
 
+/* A sum of bool is "or": whole scales are true or false there. Others are refused, as in torch. */
+static ox_tensor *oxi_add_scaled(const char *name, ox_tensor *a, ox_tensor *b, bool in_place, double scale) {
+    bool truths = a && b && a->dtype == OX_BOOL && b->dtype == OX_BOOL;
+    if (truths && scale == trunc(scale)) scale = scale != 0;
+    return oxi_map_2(name, OXI_OP_add, a, b, in_place, scale);
+}
 OX_API ox_tensor *ox_add_scaled(ox_tensor *a, ox_tensor *b, double scale) {
-    return oxi_map_2("add_scaled", OXI_OP_add, a, b, false, scale);
+    return oxi_add_scaled("add_scaled", a, b, false, scale);
 }
 OX_API ox_tensor *ox_add_scaled_(ox_tensor *a, ox_tensor *b, double scale) {
-    return oxi_map_2("add_scaled_", OXI_OP_add, a, b, true, scale);
+    return oxi_add_scaled("add_scaled_", a, b, true, scale);
 }
 
 /* A number made for one call goes when the call is done. */
