@@ -198,12 +198,23 @@ static ox_tensor *oxi_expand_beside(ox_tensor *a, const ox_tensor *like, int dim
     return ox_expand(a, shape);
 }
 
+/* Indices into `size` elements with those from the end counted from the start; others stay as they are, for
+ * gather to refuse what is out of range. */
+static ox_tensor *oxi_from_start(ox_tensor *index, int64_t size) {
+    if (!oxi_is_int(index->dtype)) return index;
+    if (size > INT32_MAX) index = ox_cast(index, OX_I64);
+    ox_tensor *ends = ox_lt(index, ox_integer(0));
+    ends = ends ? ox_logical_and_(ends, ox_ge(index, ox_integer(-size))) : NULL;
+    return ends ? ox_add_scaled(index, ends, (double)size) : NULL;
+}
+
 OX_API ox_tensor *ox_take_along_dim(ox_tensor *x, ox_tensor *index, int dim) {
     ox_tensor *in[2] = {x, index};
     if (oxi_any_null("take_along_dim", in, 2)) return NULL;
     if (dim == OX_NO_DIM) {
         oxi_work flat = oxi_work_begin("take_along_dim");
-        return oxi_work_end(&flat, ox_gather(ox_flatten(x, 0, -1), 0, ox_flatten(index, 0, -1)));
+        ox_tensor *places = oxi_from_start(ox_flatten(index, 0, -1), ox_numel(x));
+        return oxi_work_end(&flat, ox_gather(ox_flatten(x, 0, -1), 0, places));
     }
     int at = oxi_wrap_dim("take_along_dim", dim, x->ndim);
     if (at < 0) return NULL;
@@ -211,7 +222,9 @@ OX_API ox_tensor *ox_take_along_dim(ox_tensor *x, ox_tensor *index, int dim) {
         return OXI_FAIL_NULL(OX_ERR_SHAPE, "take_along_dim: %s by %s", oxi_tensor_text(x),
                              oxi_tensor_text(index));
     oxi_work work = oxi_work_begin("take_along_dim");
-    ox_tensor *wide = oxi_expand_beside(x, index, at), *places = oxi_expand_beside(index, x, at);
+    ox_tensor *wide = oxi_expand_beside(x, index, at);
+    ox_tensor *places = oxi_from_start(index, x->ndim ? x->shape[at] : 1);
+    if (places) places = oxi_expand_beside(places, x, at);
     bool fits = wide && places;
     for (int d = 0; fits && d < x->ndim; d++) fits = d == at || wide->shape[d] == places->shape[d];
     if (wide && places && !fits)

@@ -103,30 +103,77 @@ static ox_status oxi_broadcast(const oxi_call *call, ox_tensor *out, ox_dtype dt
     return OX_OK;
 }
 
-/* Integers take whole numbers only, where torch says so: the scale of add and sub, the bounds of clamp. */
-static ox_status oxi_check_whole_numbers(const oxi_call *call, ox_dtype dtype) {
-    int count = call->op == OXI_OP_clamp ? 2 : call->op == OXI_OP_add || call->op == OXI_OP_sub ? 1 : 0;
-    if (ox_dtype_of(dtype)->cls > OX_CLASS_INT) return OX_OK;
-    for (int i = 0; i < count; i++) {
+/* Smallest and largest number of an integer type, as the doubles that no number of it lies beyond. */
+static double oxi_integer_least(ox_dtype dtype) {
+    return oxi_is_unsigned(dtype) ? 0 : -ldexp(1.0, 8 * ox_dtype_of(dtype)->block_bytes - 1);
+}
+static double oxi_integer_end(ox_dtype dtype) { /* one more than the largest */
+    return ldexp(1.0, 8 * ox_dtype_of(dtype)->block_bytes - !oxi_is_unsigned(dtype));
+}
+
+/* Whether the whole part of a number is one of this integer type; unsigned types take negative ones too,
+ * which wrap, as in torch.full. */
+static bool oxi_fits_integer(ox_dtype dtype, double value) {
+    double whole = trunc(value), end = oxi_integer_end(dtype);
+    return whole < end && (oxi_is_unsigned(dtype) ? whole > -end : whole >= oxi_integer_least(dtype));
+}
+
+/* The whole part of a number that fits some integer type, as the bits of one of 64; 0 of all others. */
+static int64_t oxi_whole_bits(double value) {
+    const double end = 18446744073709551616.0;
+    if (!(value > -end && value < end)) return 0;
+    return (int64_t)(value < 0 ? 0 - (uint64_t)-value : (uint64_t)value);
+}
+
+static ox_status oxi_fail_number(const oxi_call *call, ox_status status, double number, ox_dtype dtype) {
+    return oxi_fail(status, "%s: %g does not fit %s", oxi_op_name(call), number, ox_dtype_name(dtype));
+}
+
+/* A factor of integers: whole where torch wants that, else truncated, as there. Products wrap. */
+static ox_status oxi_check_factor(const oxi_call *call, double f, bool whole, ox_dtype dtype) {
+    bool fits = oxi_fits_integer(OX_I64, f) && !(whole && f != trunc(f));
+    return fits ? OX_OK : oxi_fail_number(call, whole ? OX_ERR_DTYPE : OX_ERR_ARG, f, dtype);
+}
+
+/* Bounds of integers: whole ones for clamp, truncated for hardtanh, as in torch. One that lies beyond the
+ * type's other end bounds nothing; one that leaves no number of the type is refused, as there. */
+static ox_status oxi_check_bounds(const oxi_call *call, ox_dtype dtype) {
+    for (int i = 0; i < 2; i++) {
         double f = call->attr.f[i];
-        bool endless = call->op == OXI_OP_clamp && isinf(f);
-        if (!endless && !(f == trunc(f) && fabs(f) < 9223372036854775808.0))
-            return oxi_fail(OX_ERR_DTYPE, "%s: %g is no number of %s", oxi_op_name(call), f,
-                            ox_dtype_name(dtype));
+        if (isnan(f) || (call->op == OXI_OP_clamp && !isinf(f) && f != trunc(f)))
+            return oxi_fail_number(call, OX_ERR_DTYPE, f, dtype);
+        if (i == 0 ? trunc(f) >= oxi_integer_end(dtype) : trunc(f) < oxi_integer_least(dtype))
+            return oxi_fail_number(call, OX_ERR_ARG, f, dtype);
     }
     return OX_OK;
 }
 
-static bool oxi_fits_integer(ox_dtype dtype, double value);
+static ox_status oxi_check_threshold(const oxi_call *call, ox_dtype dtype) {
+    const double *f = call->attr.f;
+    if (isnan(f[0])) return oxi_fail_number(call, OX_ERR_ARG, f[0], dtype);
+    return oxi_fits_integer(dtype, f[1]) ? OX_OK : oxi_fail_number(call, OX_ERR_ARG, f[1], dtype);
+}
+
+/* What the numbers of an elementwise call must be where it computes integers or bool. */
+static ox_status oxi_check_integer_numbers(const oxi_call *call, ox_dtype dtype) {
+    if (dtype != OX_BOOL && !oxi_is_int(dtype)) return OX_OK;
+    switch (call->op) {
+    case OXI_OP_add:
+    case OXI_OP_sub: return oxi_check_factor(call, call->attr.f[0], true, dtype);
+    case OXI_OP_addcmul: return oxi_check_factor(call, call->attr.f[0], false, dtype);
+    case OXI_OP_clamp:
+    case OXI_OP_hardtanh: return oxi_check_bounds(call, dtype);
+    case OXI_OP_threshold: return oxi_check_threshold(call, dtype);
+    default: return OX_OK;
+    }
+}
 
 /* Numbers of activations that torch refuses. */
-static ox_status oxi_check_activation(const oxi_call *call, ox_dtype dtype) {
+static ox_status oxi_check_activation(const oxi_call *call) {
     const double *f = call->attr.f;
     if (call->op == OXI_OP_celu && f[0] == 0) return oxi_fail(OX_ERR_ARG, "celu: alpha is 0");
     if (call->op == OXI_OP_hardtanh && f[0] > f[1])
         return oxi_fail(OX_ERR_ARG, "hardtanh: low %g is above high %g", f[0], f[1]);
-    if (call->op == OXI_OP_threshold && oxi_is_int(dtype) && !oxi_fits_integer(dtype, f[1]))
-        return oxi_fail(OX_ERR_ARG, "threshold: %g does not fit %s", f[1], ox_dtype_name(dtype));
     return OX_OK;
 }
 
@@ -135,8 +182,8 @@ static ox_status oxi_rule_map(const oxi_call *call, ox_tensor *out, bool to_bool
     ox_status status = oxi_promoted(call, &dtype);
     if (status == OX_OK && !(oxi_class_bit(dtype) & oxi_op_row_of(call->op)->accepts))
         status = oxi_fail(OX_ERR_DTYPE, "%s: not defined for %s", oxi_op_name(call), ox_dtype_name(dtype));
-    if (status == OX_OK) status = oxi_check_whole_numbers(call, dtype);
-    if (status == OX_OK) status = oxi_check_activation(call, dtype);
+    if (status == OX_OK) status = oxi_check_integer_numbers(call, dtype);
+    if (status == OX_OK) status = oxi_check_activation(call);
     return status == OX_OK ? oxi_broadcast(call, out, to_bool ? OX_BOOL : dtype) : status;
 }
 
@@ -185,12 +232,12 @@ OXI_RULE(copy) {
     ox_dtype dtype = call->attr.dtype ? call->attr.dtype : x->dtype;
     if (call->out[0]) { /* copy_: the source broadcasts to the destination */
         const ox_tensor *to = call->out[0];
-        for (int d = 0; d < x->ndim; d++) {
-            int at = to->ndim - x->ndim + d;
-            if (at < 0 ? x->shape[d] != 1 : x->shape[d] != 1 && x->shape[d] != to->shape[at])
-                return oxi_fail(OX_ERR_SHAPE, "copy_: %s does not broadcast to %s", oxi_tensor_text(x),
-                                oxi_tensor_text(to));
-        }
+        bool fits = x->ndim <= to->ndim;
+        for (int d = 0; fits && d < x->ndim; d++)
+            fits = x->shape[d] == 1 || x->shape[d] == to->shape[to->ndim - x->ndim + d];
+        if (!fits)
+            return oxi_fail(OX_ERR_SHAPE, "copy_: %s does not broadcast to %s", oxi_tensor_text(x),
+                            oxi_tensor_text(to));
         dtype = to->dtype;
         oxi_meta(out, dtype, to->ndim, to->shape);
     } else {
@@ -203,15 +250,6 @@ OXI_RULE(copy) {
         return oxi_fail(OX_ERR_DTYPE, "copy: %s expands to floats only, not to %s", oxi_tensor_text(x),
                         ox_dtype_name(dtype));
     return oxi_check_shape("copy", dtype, out->ndim, out->shape, NULL);
-}
-
-/* Whether the whole part of a number is one of this integer type; unsigned types take negative ones too,
- * which wrap, as in torch.full. */
-static bool oxi_fits_integer(ox_dtype dtype, double value) {
-    int bits = 8 * ox_dtype_of(dtype)->block_bytes;
-    bool is_unsigned = dtype == OX_U8 || oxi_is_wide_unsigned(dtype);
-    double whole = trunc(value), top = ldexp(1.0, is_unsigned ? bits : bits - 1);
-    return whole < top && (is_unsigned ? whole > -top : whole >= -top);
 }
 
 /* The largest finite number of a float dtype. */
@@ -229,10 +267,7 @@ static double oxi_dtype_max(ox_dtype dtype) {
 /* Whether an end of linspace is a number of this dtype: -0.5 is none of an unsigned one, as in torch. */
 static bool oxi_fits_linspace(ox_dtype dtype, double value) {
     if (!oxi_is_int(dtype)) return !isfinite(value) || fabs(value) <= oxi_dtype_max(dtype);
-    int bits = 8 * ox_dtype_of(dtype)->block_bytes;
-    bool is_unsigned = dtype == OX_U8 || oxi_is_wide_unsigned(dtype);
-    double top = ldexp(1.0, is_unsigned ? bits : bits - 1);
-    return value < top && value >= (is_unsigned ? 0 : -top);
+    return value < oxi_integer_end(dtype) && value >= oxi_integer_least(dtype);
 }
 
 OXI_RULE(fill) {
@@ -245,11 +280,10 @@ OXI_RULE(fill) {
     if (!(oxi_class_bit(dtype) & oxi_op_row_of(call->op)->accepts))
         return oxi_fail(OX_ERR_DTYPE, "%s: not defined for %s", oxi_op_name(call), ox_dtype_name(dtype));
     if (call->op == OXI_OP_fill && oxi_is_int(dtype) && !oxi_fits_integer(dtype, call->attr.f[0]))
-        return oxi_fail(OX_ERR_ARG, "fill: %g does not fit %s", call->attr.f[0], ox_dtype_name(dtype));
+        return oxi_fail_number(call, OX_ERR_ARG, call->attr.f[0], dtype);
     for (int i = 0; i < 2 && call->op == OXI_OP_linspace; i++)
         if (!oxi_fits_linspace(dtype, call->attr.f[i]))
-            return oxi_fail(OX_ERR_ARG, "linspace: %g does not fit %s", call->attr.f[i],
-                            ox_dtype_name(dtype));
+            return oxi_fail_number(call, OX_ERR_ARG, call->attr.f[i], dtype);
     oxi_meta(out, dtype, shape->ndim, shape->dim);
     return OX_OK;
 }
@@ -484,7 +518,9 @@ OXI_RULE(index_add) {
     bool fits = source->ndim == x->ndim && (x->ndim > 0 || ox_numel(call->in[1]) == 1);
     for (int d = 0; fits && d < x->ndim; d++)
         fits = source->shape[d] == (d == call->attr.dim ? ox_numel(call->in[1]) : x->shape[d]);
-    return fits ? oxi_rule_row(call, out) : oxi_fail_fit(call, source);
+    if (!fits) return oxi_fail_fit(call, source);
+    if (oxi_is_int(x->dtype)) status = oxi_check_factor(call, call->attr.f[0], false, x->dtype);
+    return status == OX_OK ? oxi_rule_row(call, out) : status;
 }
 
 OXI_RULE(masked_select) {
@@ -680,8 +716,10 @@ OXI_RULE(addmm) {
     if (!fits || c->dtype != dtype)
         return oxi_fail(OX_ERR_SHAPE, "addmm: %s does not fit the product %s%s", oxi_tensor_text(c),
                         ox_dtype_name(dtype), oxi_shape_text(2, shape));
+    for (int i = 0; i < 2 && status == OX_OK && oxi_is_int(dtype); i++)
+        status = oxi_check_factor(call, call->attr.f[i], false, dtype);
     oxi_meta(out, dtype, 2, shape);
-    return OX_OK;
+    return status;
 }
 
 /* ---- transformers -------------------------------------------------------------------------------------- */
@@ -949,11 +987,14 @@ OXI_RULE(unfold) {
 
 OXI_RULE(view_as_real) {
     const ox_tensor *x = call->in[0];
-    if (x->ndim == OX_MAX_DIMS) return oxi_fail(OX_ERR_SHAPE, "view_as_real: %d dims already", OX_MAX_DIMS);
+    int part = call->attr.mode;
+    if (x->ndim == OX_MAX_DIMS && !part)
+        return oxi_fail(OX_ERR_SHAPE, "view_as_real: %d dims already", OX_MAX_DIMS);
     oxi_view_of(x, out);
     out->dtype = OX_F32;
-    out->offset *= 2;
+    out->offset = 2 * x->offset + (part == 2);
     for (int d = 0; d < x->ndim; d++) out->stride[d] *= 2;
+    if (part) return OX_OK;
     out->shape[x->ndim] = 2;
     out->stride[x->ndim] = 1;
     out->ndim++;
