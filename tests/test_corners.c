@@ -282,6 +282,15 @@ static void test_random(void) {
         CHECK(ox_bernoulli_(x, 0.25) == x);
         double mean = ox_item(ox_mean(x, OX_ALL_DIMS, false)), most = ox_item(ox_amax(x, OX_ALL_DIMS, false));
         CHECK_MSG(mean > 0.23 && mean < 0.27 && most == 1, "%g", mean);
+        /* results without elements: indices are in range all the same */
+        ox_tensor *none = ox_zeros(OX_SHAPE(3, 0), OX_F32), *bad = OF(OX_I64, 0, 7), *seven = OF(OX_I64, 7);
+        refused(ox_embedding(none, bad), "embedding: index 7 at [1] is out of range for a table of size 3");
+        refused(ox_embedding(none, seven), "embedding: index 7 at [0] is out of range for a table of size 3");
+        refused(ox_index_select(none, 0, bad), "index_select: index 7 at [1] is out of range for dim 0");
+        refused(ox_index_add(none, 0, bad, ox_zeros(OX_SHAPE(2, 0), OX_F32), 1), "index_add: index 7 at [1]");
+        CHECK(ox_numel(ox_index_select(none, 0, OF(OX_I64, 0, 2))) == 0);
+        CHECK(ox_numel(ox_gather(none, 1, ox_zeros(OX_SHAPE(3, 0), OX_I64))) == 0);
+        CHECK(ox_numel(ox_scatter(none, 1, ox_zeros(OX_SHAPE(3, 0), OX_I64), none)) == 0);
         refused(ox_bernoulli_(x, 1.5), "bernoulli_: probability 1.5");
     }
     CHECK(ox_error() == OX_OK);
