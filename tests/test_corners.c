@@ -188,6 +188,34 @@ static void test_glu(void) {
     CHECK(ox_error() == OX_OK);
 }
 
+/* Many terms meet in one element: 257 is no bf16, 2049 no f16. */
+static void test_added_by_index(void) {
+    static const ox_dtype dtypes[] = {OX_BF16, OX_F16, OX_F32};
+    OX_SCOPE {
+        ox_tensor *at = ox_zeros(OX_SHAPE(300), OX_I64);
+        ox_tensor *two = ox_expand(ox_view(at, OX_SHAPE(300, 1)), OX_SHAPE(300, 2));
+        for (int i = 0; i < 3; i++) {
+            double first = i == 1 ? 2048 : 256;
+            ox_tensor *x = ox_full(OX_SHAPE(1), first, dtypes[i]), *ones = ox_ones(OX_SHAPE(300), dtypes[i]);
+            HOLDS(ox_scatter_add(x, 0, at, ones), first + 300);
+            HOLDS(ox_index_add(x, 0, at, ones, 1), first + 300);
+            HOLDS(ox_index_add(x, 0, at, ones, -0.5), first - 150);
+            ox_tensor *same = ox_clone(x);
+            CHECK(ox_scatter_add_(same, 0, at, ones) == same);
+            HOLDS(same, first + 300);
+            same = ox_clone(x);
+            CHECK(ox_index_add_(same, 0, at, ones, 1) == same);
+            HOLDS(same, first + 300);
+            ox_tensor *row = ox_full(OX_SHAPE(1, 2), first, dtypes[i]);
+            ox_tensor *rows = ox_ones(OX_SHAPE(300, 2), dtypes[i]);
+            HOLDS(ox_flatten(ox_scatter_add(row, 0, two, rows), 0, -1), first + 300, first + 300);
+            HOLDS(ox_flatten(ox_index_add(row, 0, at, rows, 1), 0, -1), first + 300, first + 300);
+            refused(ox_scatter_add(x, 0, at, ox_cast(ones, OX_F64)), "scatter_add: source f64[300], target");
+        }
+    }
+    CHECK(ox_error() == OX_OK);
+}
+
 /* What is a matter of meaning, not of numbers. */
 static void test_meaning(void) {
     OX_SCOPE {
@@ -254,6 +282,15 @@ static void test_places(void) {
         CHECK(holds(ox_index_add(x, 0, index, ox_full(OX_NO_DIMS, 2, OX_F32), 1), three, 1));
         refused(ox_take_along_dim(ox_zeros(OX_SHAPE(5, 67), OX_F32), ox_zeros(OX_SHAPE(2, 69), OX_I64), 1),
                 "take_along_dim: shapes do not broadcast");
+        /* results without elements: indices are in range all the same */
+        ox_tensor *none = ox_zeros(OX_SHAPE(3, 0), OX_F32), *bad = OF(OX_I64, 0, 7), *seven = OF(OX_I64, 7);
+        refused(ox_embedding(none, bad), "embedding: index 7 at [1] is out of range for a table of size 3");
+        refused(ox_embedding(none, seven), "embedding: index 7 at [0] is out of range for a table of size 3");
+        refused(ox_index_select(none, 0, bad), "index_select: index 7 at [1] is out of range for dim 0");
+        refused(ox_index_add(none, 0, bad, ox_zeros(OX_SHAPE(2, 0), OX_F32), 1), "index_add: index 7 at [1]");
+        CHECK(ox_numel(ox_index_select(none, 0, OF(OX_I64, 0, 2))) == 0);
+        CHECK(ox_numel(ox_gather(none, 1, ox_zeros(OX_SHAPE(3, 0), OX_I64))) == 0);
+        CHECK(ox_numel(ox_scatter(none, 1, ox_zeros(OX_SHAPE(3, 0), OX_I64), none)) == 0);
         ox_tensor *wide = ox_expand(ox_zeros(OX_SHAPE(1, 0, 3), OX_F32), OX_SHAPE(2, 0, 3));
         CHECK(ox_add_(wide, ox_number(1)) != NULL);
         CHECK(ox_numel(ox_fmod(ox_zeros(OX_SHAPE(0), OX_I64), ox_zeros(OX_SHAPE(1), OX_I64))) == 0);
@@ -282,15 +319,6 @@ static void test_random(void) {
         CHECK(ox_bernoulli_(x, 0.25) == x);
         double mean = ox_item(ox_mean(x, OX_ALL_DIMS, false)), most = ox_item(ox_amax(x, OX_ALL_DIMS, false));
         CHECK_MSG(mean > 0.23 && mean < 0.27 && most == 1, "%g", mean);
-        /* results without elements: indices are in range all the same */
-        ox_tensor *none = ox_zeros(OX_SHAPE(3, 0), OX_F32), *bad = OF(OX_I64, 0, 7), *seven = OF(OX_I64, 7);
-        refused(ox_embedding(none, bad), "embedding: index 7 at [1] is out of range for a table of size 3");
-        refused(ox_embedding(none, seven), "embedding: index 7 at [0] is out of range for a table of size 3");
-        refused(ox_index_select(none, 0, bad), "index_select: index 7 at [1] is out of range for dim 0");
-        refused(ox_index_add(none, 0, bad, ox_zeros(OX_SHAPE(2, 0), OX_F32), 1), "index_add: index 7 at [1]");
-        CHECK(ox_numel(ox_index_select(none, 0, OF(OX_I64, 0, 2))) == 0);
-        CHECK(ox_numel(ox_gather(none, 1, ox_zeros(OX_SHAPE(3, 0), OX_I64))) == 0);
-        CHECK(ox_numel(ox_scatter(none, 1, ox_zeros(OX_SHAPE(3, 0), OX_I64), none)) == 0);
         refused(ox_bernoulli_(x, 1.5), "bernoulli_: probability 1.5");
     }
     CHECK(ox_error() == OX_OK);
@@ -362,6 +390,7 @@ int main(void) {
     test_scaled_truths();
     test_ramps();
     test_glu();
+    test_added_by_index();
     test_meaning();
     test_joins();
     test_places();

@@ -143,12 +143,41 @@ OX_API ox_tensor *ox_roll(ox_tensor *x, ox_shape shifts, ox_shape dims) {
 
 /* ---- along one dim, by an index tensor ----------------------------------------------------------------- */
 
+/* Whether a call adds several narrow floats to some element, which would be rounded after each of them. */
+static bool oxi_adds_narrow(oxi_op op, const oxi_attrs *attr, ox_tensor *const *in) {
+    if (op != OXI_OP_scatter_add && op != OXI_OP_index_add) return false;
+    if (!oxi_is_float(in[0]->dtype) || ox_dtype_of(in[0]->dtype)->block_bytes >= 4) return false;
+    oxi_call call = oxi_call_of(op, in, 3, NULL);
+    ox_tensor meta;
+    call.attr = *attr;
+    if (oxi_op_row_of(op)->rule(&call, &meta) != OX_OK) return false; /* said */
+    int64_t terms = op == OXI_OP_index_add ? ox_numel(in[1]) : in[1]->ndim ? in[1]->shape[attr->dim] : 1;
+    return terms > 1;
+}
+
+/* The same in f32, rounded once. */
+static ox_tensor *oxi_added_in_f32(oxi_op op, const oxi_attrs *attr, ox_tensor *const *in, bool in_place) {
+    oxi_work work = oxi_work_begin(oxi_op_row_of(op)->name);
+    ox_tensor *wide[3], *result = NULL;
+    wide[0] = ox_cast(in[0], OX_F32);
+    wide[1] = in[1];
+    wide[2] = ox_cast(in[2], OX_F32);
+    if (wide[0] && wide[2]) result = oxi_apply_list(op, attr, wide, 3, wide[0]);
+    if (result) result = in_place ? ox_copy_(in[0], result) : ox_cast(result, in[0]->dtype);
+    (void)oxi_work_end(&work, in_place ? NULL : result);
+    return result;
+}
+
 static ox_tensor *oxi_indexed(oxi_op op, ox_tensor *const *in, int count, int dim, double f0, bool in_place) {
     const char *name = oxi_op_row_of(op)->name;
     oxi_attrs attr = oxi_numbers(f0, 0, 0);
     bool speaks = oxi_speak_for(name, in_place);
     attr.dim = oxi_any_null(name, in, count) ? -1 : oxi_wrap_dim(name, dim, in[0]->ndim);
-    ox_tensor *result = attr.dim < 0 ? NULL : oxi_apply_list(op, &attr, in, count, in_place ? in[0] : NULL);
+    ox_tensor *result = NULL;
+    if (attr.dim >= 0 && oxi_adds_narrow(op, &attr, in))
+        result = oxi_added_in_f32(op, &attr, in, in_place);
+    else if (attr.dim >= 0)
+        result = oxi_apply_list(op, &attr, in, count, in_place ? in[0] : NULL);
     oxi_speak_end(speaks);
     return result;
 }

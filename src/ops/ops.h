@@ -270,6 +270,8 @@ OX_API ox_tensor *ox_gather(ox_tensor *x, int dim, ox_tensor *index);
  * tensor. */
 OX_API ox_tensor *ox_take_along_dim(ox_tensor *x, ox_tensor *index, int dim);
 OX_API ox_tensor *ox_scatter(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source);
+/* scatter_add, index_add: f16 and bf16 are added up in f32 and rounded once, where torch's index_add of one dim
+ * rounds after each term; terms of an element in their order, so the same bits for any thread count. */
 OX_API ox_tensor *ox_scatter_add(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source);
 OX_API ox_tensor *ox_index_select(ox_tensor *x, int dim, ox_tensor *index);
 OX_API ox_tensor *ox_index_add(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source, double alpha);
