@@ -1,4 +1,5 @@
-/* test_corners.c - corners where PyTorch's rules decide; every expected number is torch 2.14's. OX_VULKAN */
+/* test_corners.c - corners where PyTorch's rules decide; every expected number is torch 2.14's.
+ * OX_TIERS OX_VULKAN */
 #include <stdlib.h>
 #include <string.h>
 
@@ -216,6 +217,94 @@ static void test_added_by_index(void) {
     CHECK(ox_error() == OX_OK);
 }
 
+/* x is a mask whose true bytes are 1 in one turn, anything but 0 in the other: the results are the same. */
+static void check_truths(ox_shape shape, const uint8_t *bytes, const uint8_t *truths) {
+    ox_tensor *f = ox_randn(shape, OX_F32), *i16 = ox_cast(ox_mul_number(f, 100), OX_I16);
+    ox_tensor *m = ox_from_data(truths, shape, OX_BOOL), *at = ox_zeros(shape, OX_I64), *list[2];
+#define SAME(call)                                                               \
+    do {                                                                         \
+        ox_tensor *x = ox_from_data(bytes, shape, OX_BOOL), *got = call;         \
+        x = ox_from_data(truths, shape, OX_BOOL);                                \
+        CHECK(got && ox_equal(got, call));                                       \
+    } while (0)
+#define SAME_ALONG(d)                                                            \
+    SAME(ox_sum(x, OX_DIMS(d), false));                                          \
+    SAME(ox_prod(x, OX_DIMS(d), false));                                         \
+    SAME(ox_amax(x, OX_DIMS(d), false));                                         \
+    SAME(ox_amin(x, OX_DIMS(d), false));                                         \
+    SAME(ox_all(x, OX_DIMS(d), false));                                          \
+    SAME(ox_any(x, OX_DIMS(d), false));                                          \
+    SAME(ox_logsumexp(x, OX_DIMS(d), false));                                    \
+    SAME(ox_count_nonzero(x, OX_DIMS(d)));                                       \
+    SAME(ox_argmax(x, d, false));                                                \
+    SAME(ox_argmin(x, d, false));                                                \
+    SAME(ox_max(x, d, false).indices);                                           \
+    SAME(ox_min(x, d, false).values);                                            \
+    SAME(ox_cumsum(x, d));                                                       \
+    SAME(ox_cumprod(x, d));                                                      \
+    SAME(ox_sort(x, d, true).indices);                                           \
+    SAME(ox_topk(x, 3, d, false).indices)
+    SAME_ALONG(0);
+    SAME_ALONG(1);
+    SAME(ox_sum(x, OX_ALL_DIMS, false));
+    SAME(ox_sum(ox_flip(x, OX_DIMS(0, 1)), OX_ALL_DIMS, false));
+    SAME(ox_sum(ox_slice(x, 1, 0, OX_END, 2), OX_DIMS(1), false));
+    for (int d = OX_BOOL; d <= OX_C64; d++) SAME(ox_cast(x, (ox_dtype)d));
+    SAME(ox_add(x, m));
+    SAME(ox_add_scaled(m, x, -1));
+    SAME(ox_mul(x, f));
+    SAME(ox_add(x, ox_integer(2)));
+    SAME(ox_maximum(x, m));
+    SAME(ox_eq(x, m));
+    SAME(ox_lt(m, x));
+    SAME(ox_bitwise_and(x, m));
+    SAME(ox_bitwise_xor(x, m));
+    SAME(ox_bitwise_not(x));
+    SAME(ox_logical_not_(ox_clone(x)));
+    SAME(ox_exp(x));
+    SAME(ox_sign(x));
+    SAME(ox_atan2(x, m));
+    SAME(ox_where(x, f, ox_neg(f)));
+    SAME(ox_where(x, i16, ox_neg(i16)));
+    SAME(ox_where(ox_flip(x, OX_DIMS(0)), f, ox_neg(f)));
+    SAME(ox_where(m, x, i16));
+    SAME(ox_masked_fill(f, x, 3));
+    SAME(ox_masked_select(f, x));
+    SAME(ox_nonzero(x));
+    SAME(ox_index_add(m, 1, ox_select(at, 0, 0), x, 1));
+    SAME(ox_scatter_add(x, 0, at, m));
+    SAME((list[0] = x, list[1] = i16, ox_cat(list, 2, 0)));
+    SAME((list[0] = x, ox_einsum("ij->i", list, 1)));
+#undef SAME_ALONG
+#undef SAME
+}
+
+/* Any byte but 0 is true: bool from memory or a file may hold more than 0 and 1. */
+static void test_truths(void) {
+    uint8_t bytes[4096], truths[4096];
+    for (int i = 0; i < 4096; i++) {
+        unsigned draw = (unsigned)i * 2654435761u >> 16;
+        bytes[i] = draw % 3 == 0 ? 0 : (uint8_t)(draw % 3 == 1 ? 190 : 1 + (draw >> 3) % 255);
+        truths[i] = bytes[i] != 0;
+    }
+    OX_SCOPE {
+        ox_manual_seed(9);
+        check_truths(OX_SHAPE(64, 64), bytes, truths);
+        check_truths(OX_SHAPE(5, 7), bytes, truths);
+        ox_tensor *mask = ox_from_data(bytes, OX_SHAPE(32, 64), OX_BOOL);
+        ox_tensor *q = ox_randn(OX_SHAPE(2, 32, 16), OX_F32);
+        ox_tensor *k = ox_randn(OX_SHAPE(2, 64, 16), OX_F32);
+        ox_tensor *plain = ox_from_data(truths, OX_SHAPE(32, 64), OX_BOOL);
+        ox_attention_desc desc;
+        memset(&desc, 0, sizeof desc);
+        desc.mask = mask;
+        ox_tensor *got = ox_scaled_dot_product_attention(q, k, k, &desc);
+        desc.mask = plain;
+        CHECK(got && ox_equal(got, ox_scaled_dot_product_attention(q, k, k, &desc)));
+    }
+    CHECK(ox_error() == OX_OK);
+}
+
 /* What is a matter of meaning, not of numbers. */
 static void test_meaning(void) {
     OX_SCOPE {
@@ -391,6 +480,7 @@ int main(void) {
     test_ramps();
     test_glu();
     test_added_by_index();
+    test_truths();
     test_meaning();
     test_joins();
     test_places();
