@@ -21,7 +21,8 @@ OPT = -O2 -g
 TEST_OPT = -O1 -g
 endif
 ifeq ($(SAN),asan)
-OPT = -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
+OPT = -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined,float-cast-overflow \
+    -fno-sanitize-recover=undefined,float-cast-overflow
 TEST_OPT = $(OPT)
 endif
 ifeq ($(SAN),tsan)
