@@ -62,6 +62,20 @@ typedef struct oxi_lock { int64_t state; } oxi_lock;          /* zero = open; sp
 static void oxi_lock_take(oxi_lock *lock);
 static void oxi_lock_give(oxi_lock *lock);
 
+/* ---- fork ---------------------------------------------------------------------------------------------- */
+
+/* What is shared by threads goes one of two ways over a fork (base/fork.c). Memory that a lock guards is whole in
+ * the child: the lock is in the table there, fork waits for it, so it is held for a moment only. What lives in
+ * threads or in the kernel is the parent's alone: the pool is made anew, a stream and a GPU's device notice by
+ * the two functions below, take no lock of their own any more, and are errors in words. */
+
+/* A number that is another one in a child. */
+static int64_t oxi_forks(void);
+/* in_child will be called in children. Asking twice for the same function is harmless. */
+static void oxi_on_fork(void (*in_child)(void));
+/* Before anything is made that threads share. */
+static void oxi_watch_fork(void);
+
 /* ---- threads ------------------------------------------------------------------------------------------- */
 
 /* task(arg, index, lane): index in [0, count), each once; lane in [0, oxi_lanes(count)) tells concurrent

@@ -207,6 +207,7 @@ static ox_status oxi_file_visit(const ox_file *file, size_t part, size_t at, siz
 }
 
 static void oxi_file_free(ox_file *file) {
+    ox_device *device = file->device;
     if (file->format && file->format->close) file->format->close(file);
     for (size_t i = 0; i < file->part_count; i++) {
         oxi_mapping *mapping = &file->parts[i].mapping;
@@ -223,6 +224,7 @@ static void oxi_file_free(ox_file *file) {
         oxi_free(chunk, sizeof *chunk + (size_t)chunk->room);
     }
     oxi_free(file, sizeof *file);
+    if (device->hold) (void)device->hold(device, false);
 }
 
 static void oxi_file_release(ox_file *file) {

@@ -34,10 +34,15 @@ static const oxi_format *oxi_find_format(const oxi_file_part *part) {
 /* ---- opening ----------------------------------------------------------------------------------------- */
 
 static ox_file *oxi_file_new(ox_device *device) {
+    if (!device) device = ox_cpu();
+    if (device->hold && device->hold(device, true) != OX_OK) return NULL;
     ox_file *file = (ox_file *)oxi_calloc(1, sizeof *file);
-    if (!file) return NULL;
+    if (!file) {
+        if (device->hold) (void)device->hold(device, false);
+        return NULL;
+    }
     file->references = 1;
-    file->device = device ? device : ox_cpu();
+    file->device = device;
     return file;
 }
 

@@ -201,9 +201,10 @@ static bool oxi_profile_write(FILE *file, const oxi_profile_record *r, double or
     return true;
 }
 
-/* When the first of all began. */
-static double oxi_profile_origin(void) {
+/* When the first of all began, and how many there are. */
+static double oxi_profile_origin(size_t *count) {
     oxi_lock_take(&oxi_profile_lock);
+    *count = oxi_profile_count;
     double origin = oxi_profile_count > 0 ? oxi_profile_records[0].start : 0;
     for (size_t i = 1; i < oxi_profile_count; i++)
         if (oxi_profile_records[i].start < origin) origin = oxi_profile_records[i].start;
@@ -231,8 +232,9 @@ OX_API ox_status ox_profile_trace(const char *path) {
         ok = fprintf(file, "%s{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":1,\"tid\":%d,\"args\":"
                            "{\"name\":\"%s\"}}", i ? ",\n" : "", 1 + i, oxi_profile_lane_names[i][0]) > 0;
     oxi_profile_record record;
-    double origin = oxi_profile_origin();
-    for (size_t i = 0; ok && oxi_profile_get(i, &record); i++)
+    size_t count = 0;
+    double origin = oxi_profile_origin(&count);
+    for (size_t i = 0; ok && i < count && oxi_profile_get(i, &record); i++)
         ok = oxi_profile_write(file, &record, origin, i);
     ok = ok && fprintf(file, "\n]}\n") > 0;
     ok = fclose(file) == 0 && ok;

@@ -139,7 +139,7 @@ static ox_status oxi_vk_ahead_take(ox_device *self, int64_t number, void *out) {
     oxi_vk_box *box = &d->ahead.box[number & 1];
     ox_status status = OX_OK;
     oxi_lock_take(&d->lock);
-    if (out) status = d->lost ? oxi_vk_check_open(d) : oxi_vk_wait(d, box->serial);
+    if (out) status = d->lost || !d->open ? oxi_vk_check_open(d) : oxi_vk_wait(d, box->serial);
     if (status == OX_OK && out && box->told)
         status = oxi_vk_tell_fault(d, d->ahead.mail.mapped + oxi_vk_box_fault(d, box));
     if (status == OX_OK && out) {
