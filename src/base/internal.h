@@ -101,18 +101,17 @@ typedef struct oxi_mapping {
     const unsigned char *data;
     size_t bytes;
     void *handle;
-    intptr_t file;               /* of a mapping in parts: what they are read from */
+    intptr_t file;               /* of a mapping in parts: what they are read from; data is NULL */
     oxi_file_id id;
 } oxi_mapping;
 /* Maps a whole file for reading (copy-on-write pages: a write does not reach the file), or reads it into memory
  * (copies). An empty file maps to bytes 0. Errors OX_ERR_IO with path and cause; directories are refused. */
 static ox_status oxi_map_file(const char *path, bool copies, oxi_mapping *out);
-/* The same in parts: memory of the file's size, whose bytes may be used when oxi_mapping_bring has read them.
- * They stay as they are, whatever becomes of the file. Systems without it map the file. */
+/* The same in parts: the file is open, and takes neither memory nor addresses; oxi_mapping_copy reads from it.
+ * Systems without reads at an offset map the file. */
 static ox_status oxi_map_parts(const char *path, oxi_mapping *out);
-/* Reads bytes [at, at + bytes) of the file to their place, or to `out`; of a mapped one nothing is to do, or
- * it is copied. Errors OX_ERR_IO, also when the file became shorter or was written to since it was mapped. */
-static ox_status oxi_mapping_bring(const oxi_mapping *mapping, const char *path, size_t at, size_t bytes);
+/* Bytes [at, at + bytes) of the file to `out`. Errors of one in parts: OX_ERR_IO, also when the file became
+ * shorter or was written to since it was opened. */
 static ox_status oxi_mapping_copy(const oxi_mapping *mapping, const char *path, size_t at, void *out,
                                   size_t bytes);
 static bool oxi_mapping_is_in_parts(const oxi_mapping *mapping);
