@@ -74,6 +74,7 @@ static void *oxi_system_alloc(size_t bytes) {
 }
 
 static void *oxi_source_alloc(size_t bytes) {
+    oxi_watch_fork();
     (void)oxi_atomic_add(&oxi_system_allocs, 1);
     if (!oxi_hooks.alloc) return oxi_system_alloc(bytes);
     void *memory = oxi_hooks.alloc(oxi_hooks.user, bytes);
@@ -347,6 +348,7 @@ OX_API ox_status ox_set_allocator(const ox_allocator *allocator) {
 
 OX_API ox_status ox_set_arena(void *memory, size_t bytes) {
     if (!memory) return ox_set_allocator(NULL);
+    oxi_watch_fork();
     size_t skip = (size_t)(-(intptr_t)memory & (OXI_ALIGN - 1));
     if (bytes < skip + OXI_ALIGN) {
         return oxi_fail(OX_ERR_ARG, "ox_set_arena: %llu bytes are too few", (unsigned long long)bytes);

@@ -201,12 +201,13 @@ static ox_status oxi_run_detour(ox_device *device, const oxi_call *call) {
 }
 
 static ox_status oxi_run(ox_device *device, const oxi_call *call) {
-    double start = oxi_profiling ? oxi_now() : 0;
+    bool timed = oxi_profiling() && !device->times_calls;
+    double start = timed ? oxi_now() : 0;
     ox_status status =
         device->supports(device, call) ? device->run(device, call) : oxi_run_detour(device, call);
     if (status != OX_OK) return status;
     oxi_atomic_add(&oxi_stat_calls, 1);
-    if (oxi_profiling && !device->times_calls) oxi_profile_add(call, start, oxi_now());
+    if (timed) oxi_profile_add(call, start, oxi_now());
     return OX_OK;
 }
 
