@@ -45,6 +45,8 @@ static void *oxi_realloc(void *memory, size_t old_bytes, size_t new_bytes);
 static void oxi_free(void *memory, size_t bytes);
 /* oxi_alloc without recording an error, for callers that can do without. */
 static void *oxi_try_alloc(size_t bytes);
+/* The error of an oxi_try_alloc that nothing can take the place of. */
+static ox_status oxi_fail_memory(size_t bytes);
 /* give_back will be called, while no tensor is alive, by ox_shutdown and before memory comes from elsewhere:
  * for rooms that keep memory beyond the last tensor. Asking twice for the same function is harmless. */
 static void oxi_on_memory_change(void (*give_back)(void));

@@ -223,12 +223,14 @@ OXI_UNUSED static void *oxi_try_alloc(size_t bytes) {
     return memory;
 }
 
+OXI_UNUSED static ox_status oxi_fail_memory(size_t bytes) {
+    return oxi_fail(OX_ERR_NOMEM, "out of memory: %llu bytes asked for, %llu in use",
+                    (unsigned long long)bytes, (unsigned long long)ox_stats().bytes_in_use);
+}
+
 OXI_UNUSED static void *oxi_alloc(size_t bytes) {
     void *memory = oxi_try_alloc(bytes);
-    if (!memory) {
-        (void)oxi_fail(OX_ERR_NOMEM, "out of memory: %llu bytes asked for, %llu in use",
-                       (unsigned long long)bytes, (unsigned long long)ox_stats().bytes_in_use);
-    }
+    if (!memory) (void)oxi_fail_memory(bytes);
     return memory;
 }
 

@@ -94,6 +94,9 @@ static ox_tensor *oxi_tensor_over(ox_storage *storage, const ox_tensor *meta);
 static void oxi_meta(ox_tensor *meta, ox_dtype dtype, int ndim, const int64_t *shape);
 /* A header over the elements of t, to be changed at will; it holds no reference. */
 static ox_tensor oxi_borrowed(const ox_tensor *t);
+/* Strides that no element is reached by may be any number of the caller's: what is empty gets those of a
+ * contiguous tensor, a dim of one element 0 where sums of strides and bytes would not fit 64 bits. */
+static void oxi_settle_strides(ox_tensor *meta);
 
 /* Checks a shape: dims >= 0, at most OX_MAX_DIMS, numel and bytes fit. `op` starts the message. */
 static ox_status oxi_check_shape(const char *op, ox_dtype dtype, int ndim, const int64_t *shape,
@@ -108,6 +111,9 @@ static char *oxi_ptr(const ox_tensor *t);
 /* "[2,3]" and "f32[2,3]" into one of a few rotating per-thread buffers, for messages. */
 static const char *oxi_shape_text(int ndim, const int64_t *shape);
 static const char *oxi_tensor_text(const ox_tensor *t);
+/* One of those buffers. */
+#define OXI_TEXT_ROOM 224
+static char *oxi_text_buffer(void);
 
 static bool oxi_is_float(ox_dtype dtype);
 static bool oxi_is_block(ox_dtype dtype);

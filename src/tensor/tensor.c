@@ -78,6 +78,20 @@ static void oxi_meta(ox_tensor *meta, ox_dtype dtype, int ndim, const int64_t *s
     }
 }
 
+static void oxi_settle_strides(ox_tensor *meta) {
+    bool empty = false;
+    for (int d = 0; d < meta->ndim; d++) empty = empty || meta->shape[d] == 0;
+    int64_t stride = 1;
+    for (int d = meta->ndim - 1; d >= 0; d--) {
+        if (empty)
+            meta->stride[d] = stride;
+        else if (meta->shape[d] == 1 &&
+                 (meta->stride[d] > INT64_MAX / 64 || meta->stride[d] < INT64_MIN / 64))
+            meta->stride[d] = 0;
+        if (empty && meta->shape[d] > 0) stride *= meta->shape[d];
+    }
+}
+
 /* Field by field: another thread may be counting references in t. */
 static ox_tensor oxi_borrowed(const ox_tensor *t) {
     ox_tensor header;
@@ -95,14 +109,14 @@ static ox_tensor oxi_borrowed(const ox_tensor *t) {
 
 /* A message may name four tensors: four buffers take turns. */
 static char *oxi_text_buffer(void) {
-    static OXI_THREAD_LOCAL char buffers[4][224];
+    static OXI_THREAD_LOCAL char buffers[4][OXI_TEXT_ROOM];
     static OXI_THREAD_LOCAL unsigned turn;
     return buffers[turn++ % 4];
 }
 
 static const char *oxi_dims_text(const char *prefix, int ndim, const int64_t *shape) {
     char *out = oxi_text_buffer();
-    size_t room = sizeof(char[224]), used = (size_t)snprintf(out, room, "%s[", prefix);
+    size_t room = OXI_TEXT_ROOM, used = (size_t)snprintf(out, room, "%s[", prefix);
     for (int d = 0; d < ndim && d < OX_MAX_DIMS; d++)
         used += (size_t)snprintf(out + used, room - used, "%s%lld", d ? "," : "", (long long)shape[d]);
     snprintf(out + used, room - used, "]");
