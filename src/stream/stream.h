@@ -17,8 +17,8 @@ typedef enum ox_stream_reading {
 /* All zeros is a good description. */
 typedef struct ox_stream_desc {
     size_t ram_bytes;    /* the budget: what the library may hold in RAM beyond what it holds when the stream
-                          * is opened; 0 = half of what the system and the limits of the process's
-                          * groups leave, 256 MiB if less than twice that */
+                          * is opened; 0 = half of what the system, the memory limits of the process's
+                          * groups (cgroups) and its own (ulimit) leave */
     size_t tile_bytes;   /* most bytes of an operand that are in one tile; 0 = 8 MiB, less if the budget is
                           * small, and after the first tiles what suits the disk: some milliseconds of it,
                           * 4 to 16 MiB. Rounded to 4 KiB, at least 16 KiB */
