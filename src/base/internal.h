@@ -122,6 +122,8 @@ static bool oxi_is_file_page(const void *at);
 
 /* ---- random: Philox4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3") --------- */
 
+/* 64 bits that nobody can foresee: names of temporary files, keys of hash tables. Not for tensors. */
+static uint64_t oxi_unpredictable(void);
 /* Four 32-bit words for (key, counter): the same on every device. */
 static void oxi_philox(uint64_t key, uint64_t counter_hi, uint64_t counter_lo, uint32_t out[4]);
 

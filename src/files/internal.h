@@ -159,15 +159,16 @@ static bool oxi_is_folder(const char *path);
 static bool oxi_is_file(const char *path);
 /* Visits each name in a folder, in no order. */
 static ox_status oxi_list_folder(const char *path, oxi_folder_fn visit, void *user);
-static FILE *oxi_create_file(const char *path);
+/* A file that was not there, to be written to, in the place of `old`: who may not see that may not see it. An
+ * errno of EEXIST: there is something of that name, if only a link. */
+static FILE *oxi_create_file(const char *path, const char *old);
 static void oxi_remove_file(const char *path);
 static bool oxi_rename_file(const char *from, const char *to);       /* replaces `to` */
 /* Closes the stream when its bytes are on the disk. */
-static bool oxi_close_synced(FILE *stream, const char *path);
+static bool oxi_close_synced(FILE *stream);
 /* Puts the names in a folder on the disk, where the system can. These five leave the cause of a failure in
  * errno. */
 static bool oxi_sync_folder(const char *path);
-static long long oxi_process_id(void);
 static size_t oxi_folder_length(const char *path);
 static bool oxi_ends_with(const char *text, const char *ending);
 
