@@ -287,7 +287,8 @@ static void test_saved_modes(void) {
     *slash = 0;
     DIR *folder = opendir(path);
     for (struct dirent *entry; folder && (entry = readdir(folder)) != NULL;)
-        others += strncmp(entry->d_name, "modes.npy.", 10) == 0 || strncmp(entry->d_name, "linked.npy.", 11) == 0;
+        others +=
+            strncmp(entry->d_name, "modes.npy.", 10) == 0 || strncmp(entry->d_name, "linked.npy.", 11) == 0;
     CHECK(folder && closedir(folder) == 0 && others == 0);
     *slash = '/';
     remove(path);

@@ -1,5 +1,5 @@
-/* test_stream_budget.c - the budget of a stream when nobody gives one: half of what is left, as a system tells
- * that is made of files, down to the least that a ring takes; and memory stays under a group's limit.
+/* test_stream_budget.c - the budget of a stream when nobody gives one: half of what is left, as a system
+ * tells that is made of files, down to the least that a ring takes; and memory stays under a group's limit.
  * OX_OWN_IMPLEMENTATION: tests internals. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,7 +42,8 @@ static void start_system(size_t available) {
     char command[1200];
     snprintf(command, sizeof command, "rm -rf '%s' && mkdir '%s'", root, root);
     CHECK(system(command) == 0);
-    put("/proc/meminfo", "MemTotal: 99999999 kB\nMemAvailable: %llu kB\n", (unsigned long long)available / 1024);
+    put("/proc/meminfo", "MemTotal: 99999999 kB\nMemAvailable: %llu kB\n",
+        (unsigned long long)available / 1024);
 }
 
 /* A group of version 2 with `used` bytes, of which `files` are pages of files that were not used lately. */
@@ -85,8 +86,8 @@ static void test_half(void) {
     put("/proc/self/cgroup", "4:memory:/old\n3:cpu:/\n");
     put("/sys/fs/cgroup/memory/old/memory.limit_in_bytes", "%d\n", 50 << 20);
     put("/sys/fs/cgroup/memory/old/memory.usage_in_bytes", "%d\n", 30 << 20);
-    put("/sys/fs/cgroup/memory/old/memory.stat", "inactive_file 1\ntotal_inactive_file %d\ntotal_active_file %d\n",
-        8 << 20, 4 << 20);
+    put("/sys/fs/cgroup/memory/old/memory.stat",
+        "inactive_file 1\ntotal_inactive_file %d\ntotal_active_file %d\n", 8 << 20, 4 << 20);
     CHECK(budget() == 15 * mib);
     CHECK(ox_error() == OX_OK);
 }

@@ -6,13 +6,13 @@
 
 /* ---- what an open file is (files/directory.c) -------------------------------------------------------- */
 
-/* One file of an open one; a sharded model has several. It is mapped, or, for a device that reads files itself,
- * mapped in parts. Formats see its bytes through oxi_file_window and oxi_file_copy. Those of a mapped file change
- * when somebody writes to it: what is checked is copied first, and not read again. */
+/* One file of an open one; a sharded model has several. It is mapped, or, for a device that reads files
+ * itself, mapped in parts. Formats see its bytes through oxi_file_window and oxi_file_copy. Those of a mapped
+ * file change when somebody writes to it: what is checked is copied first, and not read again. */
 typedef struct oxi_file_part {
     oxi_mapping mapping;
     const char *path;
-    const unsigned char *window; /* in parts: what oxi_file_window read last, window_bytes from window_at on */
+    const unsigned char *window; /* in parts: what oxi_file_window read last */
     size_t window_at, window_bytes;
     bool borrowed;               /* the caller's memory: not unmapped */
 } oxi_file_part;
@@ -111,9 +111,9 @@ static oxi_file_item *oxi_file_add_item(ox_file *file);
 static oxi_meta_item *oxi_file_add_meta(ox_file *file);
 /* Maps the file at `path` as a new part. */
 static ox_status oxi_file_map_part(ox_file *file, const char *path);
-/* *out receives where bytes [at, at + bytes) of a part, which it has, can be seen as long as the file is open.
- * In parts they are read, with some more behind them: for what is read from front to back. Errors OX_ERR_IO,
- * OX_ERR_NOMEM. */
+/* *out receives where bytes [at, at + bytes) of a part, which it has, can be seen as long as the file is
+ * open. In parts they are read, with some more behind them: for what is read from front to back. Errors
+ * OX_ERR_IO, OX_ERR_NOMEM. */
 static ox_status oxi_file_window(ox_file *file, size_t part, size_t at, size_t bytes,
                                  const unsigned char **out);
 /* Copies them to `out`. */

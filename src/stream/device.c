@@ -22,8 +22,8 @@ static ox_stream *oxi_stream_of(ox_device *device) {
     return (ox_stream *)device->state;
 }
 
-/* In the child of a fork a stream's ring in the kernel, its threads and its spill file are the parent's, and its
- * lock may be held for ever: nothing of it is touched, and its memory stays until the process ends. */
+/* In the child of a fork a stream's ring in the kernel, its threads and its spill file are the parent's, and
+ * its lock may be held for ever: nothing of it is touched, and its memory stays until the process ends. */
 static bool oxi_stream_is_inherited(const ox_stream *stream) {
     return stream->forks != oxi_forks();
 }
@@ -31,8 +31,9 @@ static bool oxi_stream_is_inherited(const ox_stream *stream) {
 /* Takes the lock. */
 static ox_status oxi_stream_enter(ox_stream *stream) {
     if (oxi_stream_is_inherited(stream))
-        return oxi_fail(OX_ERR_DEVICE, "%s: the stream was opened before a fork, by the parent process; a child "
-                                       "opens one of its own", stream->name);
+        return oxi_fail(OX_ERR_DEVICE,
+                        "%s: the stream was opened before a fork, by the parent process; a child opens its own",
+                        stream->name);
     oxi_stream_lock(stream);
     return OX_OK;
 }
