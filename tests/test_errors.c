@@ -286,7 +286,7 @@ static void check_null_views_and_making(ox_tensor *x) {
 
 /* ---- nonsense ---------------------------------------------------------------------------------------- */
 
-/* Shapes that were not made by OX_SHAPE: a number of dims that no tensor has is refused before any is read. */
+/* Shapes made without OX_SHAPE: a number of dims that no tensor has is refused before any is read. */
 static void check_shapes_by_hand(void) {
     const int counts[] = {9, 40, 64, INT32_MAX, -1, -2, INT32_MIN};
     const float f[1] = {1};
