@@ -17,7 +17,7 @@
 #define STACK_PAINTED (192 << 10)
 
 /* What any public call may use. Sanitizers put gaps around every variable, and without optimisation each
- * vector of a kernel has a place of its own: there a thread of 64 KiB is enough without vectors (OX_ISA=c). */
+ * vector of a kernel has a place of its own: there calls without vectors (OX_ISA=c) fit a thread of 64 KiB. */
 #ifdef __OPTIMIZE__
 #define STACK_MOST (32 << 10)
 #else
@@ -48,7 +48,7 @@ STACK_FRAME_OF_ITS_OWN static void stack_paint(void) {
     for (size_t i = 0; i < sizeof area; i++) area[i] = 0xa5;
 }
 
-/* Bytes of the stack that were written since it was painted, by the same caller: this reads what others left. */
+/* Bytes of the stack that the same caller saw written since it was painted: reads what others left there. */
 #ifdef __GNUC__
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wuninitialized"
