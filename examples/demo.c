@@ -152,7 +152,7 @@ int main(int count, char **words) {
     const char *tier = NULL;
     const option plain[] = {
         {"TIER", read_tier, &tier, "wants one of c, sse2, avx, avx2, avx512, amx and neon"}};
-    const command demo = {"demo", help, NULL, 0, plain, 1};
+    const command_line demo = {"demo", help, NULL, 0, plain, 1};
     if (!options_read(&demo, count, words)) return 2;
     if (tier) return print_tier(tier);
     printf("OxTorch %s\n\nThis machine\n", ox_version());

@@ -96,7 +96,7 @@ static bool read_options(int count, char **words, options *o) {
         {"--ram", read_bytes, &o->stream.ram_bytes, "wants a size such as 512M or 2G"},
     };
     const option plain[] = {{"MODEL.gguf", read_text, &o->model, "wants a path"}};
-    const command generate = {"generate", help, known, sizeof known / sizeof *known, plain, 1};
+    const command_line generate = {"generate", help, known, sizeof known / sizeof *known, plain, 1};
     memset(o, 0, sizeof *o);
     o->prompt = "";
     o->generate.steps = 200;

@@ -18,13 +18,13 @@ typedef struct option {
     const char *wants; /* what the value must be, in words */
 } option;
 
-typedef struct command {
+typedef struct command_line {
     const char *program, *help;
     const option *options;
     size_t option_count;
     const option *plain; /* what words that are no options are, in order; each may be missing */
     size_t plain_count;
-} command;
+} command_line;
 
 static inline bool read_text(const char *text, void *out) {
     *(const char **)out = text;
@@ -62,14 +62,14 @@ static inline bool read_real(const char *text, void *out) {
     return end != text && !*end && number > -1e9 && number < 1e9;
 }
 
-static inline const option *options_find(const command *c, const char *name) {
+static inline const option *options_find(const command_line *c, const char *name) {
     for (size_t k = 0; k < c->option_count; k++)
         if (strcmp(name, c->options[k].name) == 0) return &c->options[k];
     return NULL;
 }
 
 /* Takes all words. On failure says why. */
-static inline bool options_read(const command *c, int count, char **words) {
+static inline bool options_read(const command_line *c, int count, char **words) {
     size_t plain = 0;
     for (int i = 1; i < count; i++) {
         const char *name = words[i], *value = i + 1 < count ? words[i + 1] : NULL;

@@ -46,7 +46,7 @@ static bool read_options(int count, char **words, options *o) {
     };
     const option plain[] = {{"MODEL.gguf", read_text, &o->model, "wants a path"},
                             {"TEXT.txt", read_text, &o->text, "wants a path"}};
-    const command perplexity = {"perplexity", help, known, sizeof known / sizeof *known, plain, 2};
+    const command_line perplexity = {"perplexity", help, known, sizeof known / sizeof *known, plain, 2};
     memset(o, 0, sizeof *o);
     o->tokens = 2000;
     o->window = 512;

@@ -68,7 +68,7 @@ int main(int count, char **words) {
     const option plain[] = {{"MIB", read_mib, &mib, wants},
                             {"MEMORY", read_mib, &ram, wants},
                             {"FOLDER", read_text, &folder, "wants a path"}};
-    const command stream_relu = {"stream_relu", help, NULL, 0, plain, 3};
+    const command_line stream_relu = {"stream_relu", help, NULL, 0, plain, 3};
     if (!options_read(&stream_relu, count, words)) return 2;
     char path[1024];
     bar progress = {0, 0};

@@ -116,7 +116,7 @@ static double speed(ox_device *gpu, ox_tensor *x, int64_t n) {
 int main(int count, char **words) {
     int64_t n = 192;
     const option plain[] = {{"SIZE", read_size, &n, "wants a whole number from 1 to 16384"}};
-    const command vulkan_matmul = {"vulkan_matmul", help, NULL, 0, plain, 1};
+    const command_line vulkan_matmul = {"vulkan_matmul", help, NULL, 0, plain, 1};
     if (!options_read(&vulkan_matmul, count, words)) return 2;
     static const ox_dtype dtypes[] = {OX_F32, OX_F16};
     ox_device *gpu = ox_vulkan(0);

@@ -17,7 +17,7 @@
 #define STACK_PAINTED (192 << 10)
 
 /* What any public call may use. Sanitizers put gaps around every variable, and without optimisation each
- * vector of a kernel has a place of its own: there calls without vectors (OX_ISA=c) fit a thread of 64 KiB. */
+ * vector of a kernel has a place of its own: there the tier without vectors has to fit a thread of 64 KiB. */
 #ifdef __OPTIMIZE__
 #define STACK_MOST (32 << 10)
 #else

@@ -1,7 +1,7 @@
 /* test_stack.c - stack: every public call stays under STACK_MOST, so that it can be made from a thread of a
  * server or a plugin. Here are calls on operands that are larger than a tile, on streams, files and language
- * models; test_coverage.c has every row of the table on every dtype and layout. At last all of them once more in
- * a thread with 64 KiB.
+ * models; test_coverage.c has every row of the table on every dtype and layout. At last all of them once more
+ * in a thread with 64 KiB.
  * OX_TIERS */
 #include "check.h"
 #include "llm_make.h"
@@ -284,7 +284,8 @@ static void *run_small(void *unused) {
     return unused;
 }
 
-/* The guard page lies within the 64 KiB or beside them, as the system likes; thread-local variables within. */
+/* The guard page lies within the 64 KiB or beside them, as the system likes; thread-local variables within.
+ */
 static void check_small_thread(void) {
     pthread_attr_t attr;
     pthread_t thread;
