@@ -303,7 +303,8 @@ static ox_status oxi_sort_run(oxi_sort *s) {
     size_t bytes = (size_t)room, each = s->packed ? 16 : 32;
     if (oxi_mul_size(bytes, each, &bytes)) s->scratch_bytes = (int64_t)bytes;
     if (s->scratch_bytes == 0 || !oxi_mul_size(bytes, (size_t)oxi_lanes(groups), &bytes)) {
-        return oxi_fail(OX_ERR_NOMEM, "sort of %lld elements", (long long)s->size);
+        return oxi_fail(OX_ERR_NOMEM, "sort: the keys of %lld elements are more than memory can hold",
+                        (long long)s->size);
     }
     s->scratch = (char *)oxi_alloc(bytes);
     if (!s->scratch) return OX_ERR_NOMEM;

@@ -37,8 +37,8 @@ OX_API ox_tensor *ox_randn(ox_shape shape, ox_dtype dtype) {
 static ox_tensor *oxi_randint(const char *name, int64_t low, int64_t high, ox_shape shape, ox_dtype dtype,
                               ox_device *device) {
     if (low >= high)
-        return OXI_FAIL_NULL(OX_ERR_ARG, "%s: from %lld to below %lld", name, (long long)low,
-                             (long long)high);
+        return OXI_FAIL_NULL(OX_ERR_ARG, "%s: there is no number from %lld to below %lld", name,
+                             (long long)low, (long long)high);
     dtype = oxi_default_dtype(dtype, OX_I64);
     bool is_unsigned = dtype == OX_U8 || oxi_is_wide_unsigned(dtype);
     bool fits = !(is_unsigned && low < 0) && oxi_fits_integer(dtype, (double)low);
@@ -87,7 +87,7 @@ static ox_tensor *oxi_fill_in_place(const char *name, oxi_op op, ox_tensor *x, o
 OX_API ox_tensor *ox_uniform_(ox_tensor *x, double low, double high) {
     oxi_attrs attr = oxi_numbers(low, high, 0);
     if (!(low <= high && high - low < INFINITY))
-        return OXI_FAIL_NULL(OX_ERR_ARG, "uniform_: from %g to %g", low, high);
+        return OXI_FAIL_NULL(OX_ERR_ARG, "uniform_: from %g to %g is no finite range", low, high);
     oxi_random_attrs(&attr);
     return oxi_fill_in_place("uniform_", OXI_OP_uniform, x, &attr);
 }
@@ -116,7 +116,8 @@ OX_API ox_tensor *ox_bernoulli(ox_tensor *probabilities) {
 
 OX_API ox_tensor *ox_bernoulli_(ox_tensor *x, double p) {
     if (oxi_any_null("bernoulli_", &x, 1)) return NULL;
-    if (!(p >= 0 && p <= 1)) return OXI_FAIL_NULL(OX_ERR_ARG, "bernoulli_: probability %g", p);
+    if (!(p >= 0 && p <= 1))
+        return OXI_FAIL_NULL(OX_ERR_ARG, "bernoulli_: the probability %g is not in [0, 1]", p);
     oxi_work work = oxi_work_begin("bernoulli_");
     ox_tensor *drawn = ox_bernoulli(oxi_full("bernoulli_", ox_shape_of(x), p, OX_F32, ox_device_of(x))),
               *done = drawn ? ox_copy_(x, drawn) : NULL;
@@ -141,7 +142,8 @@ OX_API ox_tensor *ox_dropout_(ox_tensor *x, double p, bool training) {
 
 OX_API ox_tensor *ox_dropout(ox_tensor *x, double p, bool training) {
     if (oxi_any_null("dropout", &x, 1)) return NULL;
-    if (!(p >= 0 && p <= 1)) return OXI_FAIL_NULL(OX_ERR_ARG, "dropout: probability %g", p);
+    if (!(p >= 0 && p <= 1))
+        return OXI_FAIL_NULL(OX_ERR_ARG, "dropout: the probability %g is not in [0, 1]", p);
     if (!oxi_is_float(x->dtype))
         return OXI_FAIL_NULL(OX_ERR_DTYPE, "dropout: not defined for %s", oxi_tensor_text(x));
     oxi_work work = oxi_work_begin("dropout");
