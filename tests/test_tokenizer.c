@@ -368,7 +368,7 @@ static const struct {
     ox_status status;
     const char *words;
 } hostile[] = {{OX_ERR_NOT_FOUND, "tokenizer.ggml.model"},
-               {OX_ERR_UNSUPPORTED, "gpt2"},
+               {OX_ERR_UNSUPPORTED, "the tokenizer's kind \"gpt2\" is not supported"},
                {OX_ERR_NOT_FOUND, "tokenizer.ggml.tokens"},
                {OX_ERR_FORMAT, "tokenizer.ggml.tokens"},
                {OX_ERR_FORMAT, "0 tokens"},

@@ -63,7 +63,8 @@ static ox_tokenizer *oxi_tokenizer_read_file(const ox_file *file) {
         char text[32] = "";
         if (name.type == OX_META_STRING) oxi_llm_copy_text(name.text, text, sizeof text);
         (void)(name.type == OX_META_STRING
-                   ? oxi_fail(OX_ERR_UNSUPPORTED, "tokenizer: the kind \"%s\" is not supported", text)
+                   ? oxi_fail(OX_ERR_UNSUPPORTED, "tokenizer: the tokenizer's kind \"%s\" is not supported",
+                              text)
                    : oxi_fail(OX_ERR_NOT_FOUND, "tokenizer: the file has no tokenizer.ggml.model"));
         return NULL;
     }

@@ -249,7 +249,7 @@ OX_API ox_scope ox_scope_begin(void) {
     scope.thread = oxi_scope_thread;
     scope.open = true;
     if (oxi_scope_depth == OXI_MAX_SCOPES) {
-        (void)oxi_fail(OX_ERR_ARG, "scope: more than %d open in one thread", OXI_MAX_SCOPES);
+        (void)oxi_fail(OX_ERR_ARG, "scope: more than %d scopes are open in one thread", OXI_MAX_SCOPES);
         return scope;
     }
     scope.scope = &oxi_scopes[oxi_scope_depth++];
