@@ -41,17 +41,19 @@ OXI_UNUSED static bool oxi_atomic_cas(int64_t *p, int64_t expected, int64_t desi
 
 #elif __GCC_ATOMIC_LLONG_LOCK_FREE == 2
 
-OXI_UNUSED static int64_t oxi_atomic_load(const int64_t *p) { return __atomic_load_n(p, __ATOMIC_ACQUIRE); }
+OXI_UNUSED static inline int64_t oxi_atomic_load(const int64_t *p) {
+    return __atomic_load_n(p, __ATOMIC_ACQUIRE);
+}
 
-OXI_UNUSED static void oxi_atomic_store(int64_t *p, int64_t value) {
+OXI_UNUSED static inline void oxi_atomic_store(int64_t *p, int64_t value) {
     __atomic_store_n(p, value, __ATOMIC_RELEASE);
 }
 
-OXI_UNUSED static int64_t oxi_atomic_add(int64_t *p, int64_t delta) {
+OXI_UNUSED static inline int64_t oxi_atomic_add(int64_t *p, int64_t delta) {
     return __atomic_add_fetch(p, delta, __ATOMIC_SEQ_CST);
 }
 
-OXI_UNUSED static bool oxi_atomic_cas(int64_t *p, int64_t expected, int64_t desired) {
+OXI_UNUSED static inline bool oxi_atomic_cas(int64_t *p, int64_t expected, int64_t desired) {
     return __atomic_compare_exchange_n(p, &expected, desired, false, __ATOMIC_SEQ_CST, __ATOMIC_ACQUIRE);
 }
 
@@ -107,7 +109,7 @@ OXI_UNUSED static void oxi_atomics_hold(void) { oxi_atomic_enter(); }
 OXI_UNUSED static void oxi_atomics_let_go(void) { oxi_atomic_leave(); }
 #endif
 
-OXI_UNUSED static bool oxi_lock_try(oxi_lock *lock) {
+OXI_UNUSED static inline bool oxi_lock_try(oxi_lock *lock) {
     return oxi_atomic_load(&lock->state) == 0 && oxi_atomic_cas(&lock->state, 0, 1);
 }
 
