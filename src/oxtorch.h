@@ -158,6 +158,7 @@ OXI_PLAIN_END
 OXI_LIGHT_BEGIN
 
 #include "ops/call.h"
+#include "ops/attributes.c"
 #include "ops/rules.c"
 #include "ops/profile.c"
 #include "ops/call.c"

@@ -138,7 +138,7 @@ static void run_maps(void) {
                         bool power = strcmp(c->name, "pow") == 0 && is_integral(dtype);
                         in[k] = random_layout((layout)((l + k) % LAYOUT_COUNT),
                                               power ? DOMAIN_COUNT : c->domains[k], 2, shape,
-                                              k == 0 && row->flags & FLAG_COND ? OX_BOOL : dtype);
+                                              k == 0 && strcmp(row->flag, "MASKED") == 0 ? OX_BOOL : dtype);
                         plain[k] = plain_copy(in[k]);
                     }
                     ox_profile_begin();
@@ -152,7 +152,7 @@ static void run_maps(void) {
                     ox_error_clear();
                 }
         }
-        if (row && row->flags & FLAG_INPLACE)
+        if (row && strcmp(row->flag, "INPLACE") == 0)
             CHECK_MSG(c->run_in_place || strcmp(c->name, "softplus") == 0, "%s has no in-place form",
                       c->name);
     }

@@ -256,7 +256,7 @@ static void oxi_linear_plan(oxi_product *p, const oxi_call *call) {
     p->g.b_col = w->stride[0];
     p->g.c_row = last > 0 ? out->stride[last - 1] : 0;
     p->g.c_col = out->stride[last];
-    p->g.activation = (oxi_activation)call->attr.mode;
+    p->g.activation = call->attr.activation.activation;
     for (int d = 0; d < p->ndim; d++) {
         p->shape[d] = x->shape[d];
         p->a_stride[d] = x->stride[d];
@@ -275,16 +275,17 @@ static void oxi_addmm_plan(oxi_product *p, const oxi_call *call) {
     p->g.b_col = b->stride[1];
     p->g.c_row = out->stride[0];
     p->g.c_col = out->stride[1];
-    p->g.beta = call->attr.f[0];
-    p->g.alpha = call->attr.f[1];
+    p->g.beta = call->attr.addmm.beta;
+    p->g.alpha = call->attr.addmm.alpha;
 }
 
 static void oxi_product_plan(oxi_product *p, const oxi_call *call) {
-    int a = call->op == OXI_OP_addmm;
+    int a = oxi_product_first(call->op);
     memset(p, 0, sizeof *p);
     p->g.a_dtype = call->in[a]->dtype;
     p->g.b_dtype = call->in[a + 1]->dtype;
     p->g.c_dtype = call->out[0]->dtype;
+    p->g.exact = call->exact;
     p->g.alpha = 1;
     if (call->op == OXI_OP_matmul)
         oxi_matmul_plan(p, call);
@@ -346,17 +347,17 @@ static char *oxi_product_operand(const oxi_product *p, const ox_tensor *t) {
     return as_it_lies ? oxi_repacked_bytes(t) : oxi_ptr(t);
 }
 
-static ox_status oxi_cpu_product(const oxi_call *call) {
+static ox_status oxi_cpu_product(const oxi_call *call, const oxi_part *part) {
     bool linear = call->op == OXI_OP_linear, addmm = call->op == OXI_OP_addmm;
     oxi_product p, whole;
     float *floats = NULL;
     oxi_product_plan(&p, call);
     if (ox_numel(call->out[0]) == 0) return OX_OK;
-    if (call->whole) {
-        oxi_product_plan(&whole, call->whole);
+    if (part && part->whole) {
+        oxi_product_plan(&whole, part->whole);
         p.g.way = whole.g.way;
     }
-    p.g.shared = call->shared;
+    if (part) p.g.shared = part->shared;
     oxi_repacked *held = oxi_product_hold(&p, call->in[addmm], call->in[addmm + 1]);
     p.g.a = oxi_product_operand(&p, call->in[addmm]);
     p.g.b = oxi_product_operand(&p, call->in[addmm + 1]);

@@ -21,7 +21,7 @@ static oxi_reduce_kind oxi_reduce_kind_of(const oxi_call *call) {
     case OXI_OP_var:
     case OXI_OP_std: return OXI_REDUCE_MOMENTS;
     case OXI_OP_logsumexp: return OXI_REDUCE_LOGSUMEXP;
-    case OXI_OP_norm: return oxi_norm_kind(call->attr.f[0]);
+    case OXI_OP_norm: return oxi_norm_kind(call->attr.power.p);
     case OXI_OP_argmax:
     case OXI_OP_max_dim: return OXI_REDUCE_MAX_PLACE;
     case OXI_OP_argmin:
@@ -92,7 +92,7 @@ static void oxi_reduce_pairs(oxi_partial *p, int64_t n, double divisor) {
 }
 
 static void oxi_reduce_norms(const oxi_reduce *r, oxi_partial *p, int64_t n) {
-    double power = r->call->attr.f[0], *x = (double *)p->a;
+    double power = r->call->attr.power.p, *x = (double *)p->a;
     for (int64_t i = 0; i < n; i++) {
         if (r->kind == OXI_REDUCE_SQUARES)
             x[i] = sqrt(x[i]);
@@ -107,7 +107,7 @@ static void oxi_reduce_norms(const oxi_reduce *r, oxi_partial *p, int64_t n) {
 static oxi_lane oxi_reduce_results(const oxi_reduce *r, oxi_partial *p, int64_t n) {
     double *x = (double *)p->a, *b = (double *)p->b, count = (double)p->count;
     int64_t *whole = (int64_t *)p->a;
-    double freedom = count - r->call->attr.f[0];
+    double freedom = count - r->call->attr.moments.correction;
     switch (r->call->op) {
     case OXI_OP_mean:
         if (r->lane == OXI_LANE_C64) break;
@@ -157,9 +157,9 @@ static bool oxi_reduce_plain_power(double power) {
 
 static void oxi_reduce_powers(const oxi_reduce *r, void *x, int64_t n) {
     const void *in[1];
-    double *wide = (double *)x, power = r->call->attr.f[0];
+    double *wide = (double *)x, power = r->call->attr.power.p;
     in[0] = x;
-    r->kernels->map[OXI_OP_abs][r->lane](n, in, x, &oxi_plain_attrs);
+    r->kernels->map[OXI_OP_abs][r->lane](n, in, x, &oxi_plain_numbers);
     if (oxi_reduce_plain_power(power)) return;
     for (int64_t i = 0; i < n; i++) wide[i] = power == 3 ? wide[i] * wide[i] * wide[i] : pow(wide[i], power);
 }
@@ -321,7 +321,7 @@ static void oxi_reduce_split(oxi_reduce *r) {
     int kept_dims = 0, line_dims = 0, bytes = (int)oxi_dtype_bytes(x->dtype);
     bool places = r->kind == OXI_REDUCE_MAX_PLACE || r->kind == OXI_REDUCE_MIN_PLACE;
     for (int d = 0; d < x->ndim; d++) {
-        if (call->attr.dims >> d & 1) {
+        if (call->attr.reduce.dims >> d & 1) {
             line[line_dims] = x->shape[d];
             stride[3][line_dims++] = x->stride[d];
             continue;
@@ -329,7 +329,7 @@ static void oxi_reduce_split(oxi_reduce *r) {
         kept[kept_dims] = x->shape[d];
         stride[0][kept_dims] = x->stride[d];
         for (int o = 0; o < call->out_count; o++) {
-            stride[1 + o][kept_dims] = call->out[o]->stride[call->attr.keepdim ? d : kept_dims];
+            stride[1 + o][kept_dims] = call->out[o]->stride[call->attr.reduce.keepdim ? d : kept_dims];
         }
         kept_dims++;
     }
@@ -413,7 +413,7 @@ static oxi_lane oxi_reduce_lane(const oxi_reduce *r) {
     const oxi_call *call = r->call;
     oxi_lane lane = oxi_reduce_takes_sizes(r) ? OXI_LANE_F32 : oxi_lane_of(call->in[0]->dtype);
     bool whole = lane == OXI_LANE_I64 || lane == OXI_LANE_U64, powers = r->powers;
-    powers = powers && !oxi_reduce_plain_power(call->attr.f[0]);
+    powers = powers && !oxi_reduce_plain_power(call->attr.power.p);
     return powers || (call->op == OXI_OP_logsumexp && whole) ? OXI_LANE_F64 : lane;
 }
 

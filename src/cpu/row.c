@@ -17,6 +17,7 @@ struct oxi_row {
     oxi_reduce measure; /* kept = the rows, line = the elements of a row; four operands each */
     oxi_row_finish finish;
     oxi_op op;
+    const oxi_part *part; /* NULL: it is a whole */
     double eps;
     bool native;  /* x and out are of the lane's own dtype */
     bool flat;    /* and so are weights; a row is one contiguous run of all of them */
@@ -84,7 +85,7 @@ static void oxi_softmax_finish_f64(const oxi_row *r, int64_t n, const void *x, d
     (void)bias;
     in[0] = out;
     for (int64_t i = 0; i < n; i++) to[i] = ((const double *)x)[i] - shift;
-    r->measure.kernels->map[OXI_OP_exp][OXI_LANE_F64](n, in, out, &oxi_plain_attrs);
+    r->measure.kernels->map[OXI_OP_exp][OXI_LANE_F64](n, in, out, &oxi_plain_numbers);
     for (int64_t i = 0; i < n; i++) to[i] *= scale;
 }
 
@@ -317,11 +318,9 @@ static void oxi_row_tile_number(const oxi_row *r, oxi_row_tile_numbers *t, int64
 
 static void oxi_row_map(const oxi_row *r, oxi_op op, int64_t n, const void *a, const void *b, void *out) {
     const void *in[2];
-    oxi_attrs attr = oxi_plain_attrs;
     in[0] = a;
     in[1] = b;
-    attr.f[0] = 1;
-    r->measure.kernels->map[op][r->measure.lane](n, in, out, &attr);
+    r->measure.kernels->map[op][r->measure.lane](n, in, out, &oxi_plain_numbers);
 }
 
 /* f32 takes the exponential that rows take. */
@@ -579,10 +578,10 @@ static void oxi_row_split(oxi_row *r) {
     memset(&rows, 0, sizeof rows);
     memset(&line, 0, sizeof line);
     for (int d = 0; d < x->ndim; d++) {
-        bool inside = norm ? d >= x->ndim - (int)call->attr.i[0] : grouped ? d > 1 : d == call->attr.dim;
+        bool inside = norm ? d >= x->ndim - (int)call->attr.norm.last_dims : grouped ? d > 1 : d == call->attr.along.dim;
         if (grouped && d == 1) {
-            channels = x->shape[1] / call->attr.i[0];
-            oxi_row_add_dim(&rows, call->attr.i[0], x->stride[1] * channels, out->stride[1] * channels,
+            channels = x->shape[1] / call->attr.groups.groups;
+            oxi_row_add_dim(&rows, call->attr.groups.groups, x->stride[1] * channels, out->stride[1] * channels,
                             channels);
             oxi_row_add_dim(&line, channels, x->stride[1], out->stride[1], 1);
         } else if (inside) {
@@ -616,14 +615,14 @@ static void oxi_row_shape(oxi_row *r) {
     for (int k = 0; k < 2; k++) r->flat = r->flat && (!r->weights[k] || line->step[OXI_ROW_WEIGHT + k] == 1);
     r->streams = r->flat && m->reducer.take && oxi_streams(m->call->out[0]) &&
                  (uintptr_t)oxi_ptr(m->call->out[0]) % sizeof(float) == 0;
-    const oxi_attrs *told = &m->call->attr; /* i[2], i[3]: see oxi_row_tell */
+    const oxi_part *told = r->part && r->part->rows_planned ? r->part : NULL;
     m->by_columns = m->kept.length >= 16 && ((step != 0 && step < llabs(line->step[OXI_ROW_X])) || n < 16);
-    if (told->i[2]) m->by_columns = told->i[2] == 2;
+    if (told) m->by_columns = told->by_columns;
     m->width = m->by_columns ? OXI_ROW_BLOCK : OXI_STRIP;
     m->chunk = OXI_REDUCE_LINE;
     /* A tile of up to this many rows stays in the cache between measuring and writing. */
     if (m->by_columns) m->chunk = m->kept.numel >= 32 * m->width ? n : 1024;
-    if (told->i[2]) m->chunk = told->i[3];
+    if (told) m->chunk = told->chunk;
     m->chunks = (n - 1) / m->chunk + 1;
     m->group = OXI_REDUCE_LINE / oxi_min_i64(n, m->chunk);
     if (m->by_columns) m->group = m->group / m->width * m->width;
@@ -676,10 +675,12 @@ static void oxi_row_choose(oxi_row *r) {
     r->native = m->direct = dtype == oxi_lane_dtype(m->lane);
 }
 
-static void oxi_row_start(oxi_row *r, const oxi_call *call) {
+static void oxi_row_start(oxi_row *r, const oxi_call *call, const oxi_part *part) {
     memset(r, 0, sizeof *r);
     r->op = call->op;
-    r->eps = call->attr.f[0];
+    double none[3];
+    r->part = part;
+    if (oxi_attrs_numbers(call->op, &call->attr, none, 3) > 0) r->eps = none[0];
     r->measure.call = call;
     oxi_row_choose(r);
 }
@@ -687,15 +688,16 @@ static void oxi_row_start(oxi_row *r, const oxi_call *call) {
 /* Parts of a call compute as the whole does when they are told what that chooses by its shape and strides:
  * whether by columns, and the elements of a chunk. Operands may lie nowhere. True when parts may be packed,
  * for what else strides decide makes no difference by columns of one stride. */
-static OXI_UNUSED bool oxi_row_tell(const oxi_call *call, oxi_attrs *attr) {
+static OXI_UNUSED bool oxi_row_tell(const oxi_call *call, oxi_part *part) {
     oxi_row r;
-    oxi_row_start(&r, call);
+    oxi_row_start(&r, call, NULL);
     for (int k = 0; k < 2; k++)
         if (call->in_count > 1 + k && call->in[1 + k]) r.weights[k] = oxi_ptr(call->in[0]);
     oxi_row_split(&r);
     oxi_row_shape(&r);
-    attr->i[2] = r.measure.by_columns ? 2 : 1;
-    attr->i[3] = r.measure.chunk;
+    part->rows_planned = true;
+    part->by_columns = r.measure.by_columns;
+    part->chunk = r.measure.chunk;
     return r.measure.by_columns && r.measure.line.ndim == 1;
 }
 
@@ -705,9 +707,9 @@ static void oxi_row_close(oxi_row *r) {
 
 /* How the call is computed, by shapes, strides and dtypes alone; x has elements. To be closed also after an
  * error. */
-static ox_status oxi_row_plan(oxi_row *r, const oxi_call *call) {
+static ox_status oxi_row_plan(oxi_row *r, const oxi_call *call, const oxi_part *part) {
     ox_status status = OX_OK;
-    oxi_row_start(r, call);
+    oxi_row_start(r, call, part);
     for (int k = 0; k < 2 && status == OX_OK; k++) {
         if (call->in_count > 1 + k) status = oxi_row_convert(r, k, call->in[1 + k]);
     }
@@ -717,10 +719,10 @@ static ox_status oxi_row_plan(oxi_row *r, const oxi_call *call) {
     return OX_OK;
 }
 
-static OXI_UNUSED ox_status oxi_cpu_row(const oxi_call *call) {
+static OXI_UNUSED ox_status oxi_cpu_row(const oxi_call *call, const oxi_part *part) {
     oxi_row r;
     if (ox_numel(call->in[0]) == 0) return OX_OK;
-    ox_status status = oxi_row_plan(&r, call);
+    ox_status status = oxi_row_plan(&r, call, part);
     if (status == OX_OK) status = oxi_row_run(&r);
     oxi_row_close(&r);
     return status;

@@ -141,7 +141,7 @@ static oxi_vk_reduction oxi_vk_reduction_of(const oxi_call *call) {
     case OXI_OP_var: return oxi_vk_reduction_make(OXI_VK_MOMENTS, OXI_VK_VARIANCE, 0);
     case OXI_OP_std: return oxi_vk_reduction_make(OXI_VK_MOMENTS, OXI_VK_DEVIATION, 0);
     case OXI_OP_logsumexp: return oxi_vk_reduction_make(OXI_VK_LOGSUMEXP, OXI_VK_PLAIN, 0);
-    case OXI_OP_norm: return oxi_vk_norm_of(call->attr.f[0]);
+    case OXI_OP_norm: return oxi_vk_norm_of(call->attr.power.p);
     case OXI_OP_argmax: return oxi_vk_reduction_make(OXI_VK_MOST, OXI_VK_PLAIN, 2);
     case OXI_OP_argmin: return oxi_vk_reduction_make(OXI_VK_LEAST, OXI_VK_PLAIN, 2);
     case OXI_OP_max_dim: return oxi_vk_reduction_make(OXI_VK_MOST, OXI_VK_PLAIN, 1);
@@ -227,16 +227,18 @@ static void oxi_vk_reduce_prepare(const oxi_call *call, oxi_vk_reduction r, oxi_
         const ox_tensor *out = o < call->out_count ? call->out[o] : NULL;
         oxi_vk_line_operand_of(&operands[1 + o], out, 0);
         for (int i = 0, k = 0; out && i < x->ndim; i++) {
-            if (call->attr.dims >> i & 1) continue;
-            operands[1 + o].stride[i] = out->stride[call->attr.keepdim ? i : k++];
+            if (call->attr.reduce.dims >> i & 1) continue;
+            operands[1 + o].stride[i] = out->stride[call->attr.reduce.keepdim ? i : k++];
         }
         oxi_vk_bind(dispatch, 1 + o, out ? out : call->out[0], true);
     }
     oxi_vk_bind(dispatch, 0, x, false);
-    oxi_vk_lines_cut(&job->l, x->ndim, x->shape, call->attr.dims, r.places != 0, operands, 3);
+    oxi_vk_lines_cut(&job->l, x->ndim, x->shape, call->attr.reduce.dims, r.places != 0, operands, 3);
     job->quads = oxi_vk_lines_quads(&job->l, operands, 0, 1);
-    for (int i = 0; i < 3; i++) job->l.params.f[i] = oxi_vk_float_bits(call->attr.f[i]);
-    oxi_vk_double_words(call->attr.f[0], job->params.f0);
+    double number[1] = {0}; /* of norm, var and std */
+    oxi_attrs_numbers(call->op, &call->attr, number, 1);
+    job->l.params.f[0] = oxi_vk_float_bits(number[0]);
+    oxi_vk_double_words(number[0], job->params.f0);
     dispatch->special[0] = (uint32_t)r.kind;
     dispatch->special[1] = oxi_vk_reduce_lane(call, r);
     dispatch->shader =
@@ -326,8 +328,8 @@ static ox_status oxi_vk_reduce_twice(oxi_vk_device *d, const oxi_call *call, oxi
     out.stride[0] = 1;
     second.in = &in;
     second.out[0] = &out;
-    second.attr.dims = 2;
-    second.attr.keepdim = false;
+    second.attr.reduce.dims = 2;
+    second.attr.reduce.keepdim = false;
     oxi_vk_reduce_prepare(&second, r, &last);
     last.l.params.extra = length;
     if (status == OX_OK) status = oxi_vk_reduce_record(d, &last);
@@ -416,7 +418,7 @@ static ox_status oxi_vk_scan(oxi_vk_device *d, const oxi_call *call) {
     memset(&dispatch, 0, sizeof dispatch);
     oxi_vk_line_operand_of(&o[0], out, x->ndim);
     oxi_vk_line_operand_of(&o[1], x, x->ndim);
-    oxi_vk_lines_cut(&l, x->ndim, x->shape, x->ndim ? 1u << call->attr.dim : 0, true, o, 2);
+    oxi_vk_lines_cut(&l, x->ndim, x->shape, x->ndim ? 1u << call->attr.along.dim : 0, true, o, 2);
     oxi_vk_bind(&dispatch, 0, out, true);
     oxi_vk_bind(&dispatch, 1, x, false);
     dispatch.shader = oxi_vk_scans_double(call) ? OXI_VK_SHADER_scan_double : OXI_VK_SHADER_scan;

@@ -63,7 +63,7 @@ static bool oxi_vk_product_reads(ox_dtype dtype) {
 
 /* Integers meet their own kind, in product_integer.comp. */
 static bool oxi_vk_can_product_integer(const oxi_call *call) {
-    bool known = call->op != OXI_OP_linear || call->attr.mode == OXI_ACT_NONE;
+    bool known = call->op != OXI_OP_linear || call->attr.activation.activation == OXI_ACT_NONE;
     for (int i = 0; i < call->in_count; i++)
         known = known && (!call->in[i] || (oxi_is_int(call->in[i]->dtype) && oxi_vk_fits(call->in[i])));
     return known;
@@ -71,7 +71,7 @@ static bool oxi_vk_can_product_integer(const oxi_call *call) {
 
 /* f64 meets f64, and block types, which are expanded to it. */
 static bool oxi_vk_can_product_double(const oxi_vk_device *d, const oxi_call *call) {
-    bool known = call->op != OXI_OP_linear || call->attr.mode <= OXI_ACT_RELU;
+    bool known = call->op != OXI_OP_linear || call->attr.activation.activation <= OXI_ACT_RELU;
     for (int i = 0; i < call->in_count; i++) {
         const ox_tensor *t = call->in[i];
         known = known && (!t || ((t->dtype == OX_F64 || oxi_vk_expands(t->dtype)) && oxi_vk_fits(t)));
@@ -185,9 +185,10 @@ static void oxi_vk_product_swap(oxi_vk_product *p) {
     }
 }
 
-static oxi_vk_product oxi_vk_product_of(const oxi_call *call) {
+/* whole: of which the call is a part, or NULL. */
+static oxi_vk_product oxi_vk_product_of(const oxi_call *call, const oxi_call *whole_call) {
     oxi_vk_product p;
-    int x = call->op == OXI_OP_addmm ? 1 : 0;
+    int x = oxi_product_first(call->op);
     memset(&p, 0, sizeof p);
     p.t[0] = call->out[0];
     p.t[1] = call->in[x];
@@ -195,11 +196,11 @@ static oxi_vk_product oxi_vk_product_of(const oxi_call *call) {
     p.alpha = 1;
     if (call->op == OXI_OP_linear) {
         p.bias = call->in[2];
-        p.activation = (oxi_activation)call->attr.mode;
+        p.activation = call->attr.activation.activation;
         oxi_vk_product_linear(&p);
     } else if (call->op == OXI_OP_addmm) {
-        p.alpha = call->attr.f[1];
-        p.beta = call->attr.f[0];
+        p.alpha = call->attr.addmm.alpha;
+        p.beta = call->attr.addmm.beta;
         if (p.beta != 0) p.t[3] = call->in[0];
         if (p.t[3])
             oxi_vk_product_addmm(&p);
@@ -212,7 +213,7 @@ static oxi_vk_product oxi_vk_product_of(const oxi_call *call) {
     p.weights = call->op == OXI_OP_linear || oxi_is_block(p.t[2]->dtype);
     oxi_vk_product_join(&p);
     oxi_vk_product whole = p;
-    if (call->whole) whole = oxi_vk_product_of(call->whole);
+    if (whole_call) whole = oxi_vk_product_of(whole_call, NULL);
     p.whole_m = whole.m;
     p.whole_n = whole.n;
     return p;
@@ -314,7 +315,7 @@ typedef struct oxi_vk_product_group {
     const oxi_call *norm;       /* rms_norm that makes a, or NULL */
     bool writes_normal;         /* its result is not in memory yet */
     const oxi_call *tail;       /* add_ of the only product, silu_mul or gelu_mul of both, or NULL */
-    bool exact;                 /* ox_set_exact, when the products were called */
+    const oxi_call *whole;      /* of which the product is a part, or NULL */
 } oxi_vk_product_group;
 
 static bool oxi_vk_product_is_few(const oxi_vk_product *p) {
@@ -407,7 +408,7 @@ static void oxi_vk_product_joined(const oxi_vk_product_group *g, oxi_vk_product_
     params->at[1] = oxi_vk_element_at(x);
     params->row[1] = (uint32_t)(x->ndim > 1 ? x->stride[x->ndim - 2] : 0);
     params->norm_weight = oxi_vk_element_at(weight);
-    params->epsilon = oxi_vk_float_bits(g->norm->attr.f[0]);
+    params->epsilon = oxi_vk_float_bits(g->norm->attr.norm.eps);
     params->normal = oxi_vk_element_at(g->norm->out[0]);
     dispatch->special[19] = 1 + (uint32_t)g->writes_normal;
     oxi_vk_bind(dispatch, 1, x, false);
@@ -601,7 +602,7 @@ static ox_status oxi_vk_product_in_parts(oxi_vk_device *d, const oxi_vk_product_
     c.stride[0] = p->row[0];
     c.stride[1] = p->column[0];
     oxi_call sum = oxi_call_of(OXI_OP_sum, &in, 1, &c);
-    sum.attr.dims = 1;
+    sum.attr.reduce.dims = 1;
     if (status == OX_OK) status = oxi_vk_reduce(d, &sum);
     oxi_vk_chunk_give(d, chunk);
     return status;
@@ -639,11 +640,11 @@ static ox_status oxi_vk_product_whole(oxi_vk_device *d, const oxi_vk_product_gro
 
 /* Large weights are expanded some columns at a time. */
 static ox_status oxi_vk_product_group_run(oxi_vk_device *d, const oxi_vk_product_group *group) {
-    oxi_vk_product p = oxi_vk_product_of(group->product[0]);
+    oxi_vk_product p = oxi_vk_product_of(group->product[0], group->whole);
     ox_tensor operand[5];
     ox_status status = OX_OK;
     if (ox_numel(p.t[0]) == 0) return OX_OK;
-    p.rough = p.weights && !group->exact;
+    p.rough = p.weights && !group->product[0]->exact;
     ox_dtype expand = p.k > 0 ? oxi_vk_product_expands(d, &p) : OX_DTYPE_NONE;
     int64_t each = p.n;
     if (expand != OX_DTYPE_NONE && p.ndim == 0) {
@@ -658,10 +659,14 @@ static ox_status oxi_vk_product_group_run(oxi_vk_device *d, const oxi_vk_product
     return status;
 }
 
-static ox_status oxi_vk_product_run(oxi_vk_device *d, const oxi_call *call) {
+static ox_status oxi_vk_product_part(oxi_vk_device *d, const oxi_call *call, const oxi_call *whole) {
     oxi_vk_product_group alone;
     memset(&alone, 0, sizeof alone);
     alone.product[0] = call;
-    alone.exact = oxi_atomic_load(&oxi_exact) != 0;
+    alone.whole = whole;
     return oxi_vk_product_group_run(d, &alone);
+}
+
+static ox_status oxi_vk_product_run(oxi_vk_device *d, const oxi_call *call) {
+    return oxi_vk_product_part(d, call, NULL);
 }

@@ -22,8 +22,8 @@ static uint32_t oxi_vk_row_operands(const oxi_call *call, int64_t *shape, int *n
     for (int i = 2; i < 4; i++)
         oxi_vk_line_operand_of(&o[i], i - 1 < call->in_count ? call->in[i - 1] : NULL, 0);
     if (call->op == OXI_OP_softmax || call->op == OXI_OP_log_softmax)
-        return x->ndim ? 1u << call->attr.dim : 0;
-    int last = (int)call->attr.i[0];
+        return x->ndim ? 1u << call->attr.along.dim : 0;
+    int last = (int)call->attr.norm.last_dims;
     if (call->op != OXI_OP_group_norm) {
         for (int i = x->ndim - last; i < x->ndim; i++) {
             dims |= 1u << i;
@@ -32,7 +32,7 @@ static uint32_t oxi_vk_row_operands(const oxi_call *call, int64_t *shape, int *n
         }
         return dims;
     }
-    int64_t groups = call->attr.i[0], each = x->shape[1] / groups;
+    int64_t groups = call->attr.groups.groups, each = x->shape[1] / groups;
     *ndim = x->ndim + 1;
     for (int i = x->ndim; i > 2; i--) shape[i] = x->shape[i - 1];
     shape[1] = groups;
@@ -80,7 +80,9 @@ static ox_status oxi_vk_row(oxi_vk_device *d, const oxi_call *call) {
     uint32_t dims = oxi_vk_row_operands(call, shape, &ndim, o);
     if (oxi_vk_is_row_double(call)) return oxi_vk_row_double(d, call, ndim, shape, dims, o);
     oxi_vk_lines_cut(&l, ndim, shape, dims, false, o, 4);
-    l.params.f[0] = oxi_vk_float_bits(call->attr.f[0]);
+    double eps[1] = {0};
+    oxi_attrs_numbers(call->op, &call->attr, eps, 1);
+    l.params.f[0] = oxi_vk_float_bits(eps[0]);
     for (int i = 0; i < 4; i++)
         if (o[i].t) oxi_vk_bind(&dispatch, i, o[i].t, i == 0);
     oxi_vk_bind_rest(&dispatch);
