@@ -105,6 +105,7 @@ RUN(cast_bf16, ox_clone(in[0]); out[0] = ox_cast(in[0], OX_BF16))
 GIVES(repeat, ox_repeat(in[0], OX_SHAPE(2, 3)))
 RUN(bernoulli, ox_manual_seed(1); out[0] = ox_bernoulli(in[0]))
 RUN(multinomial, ox_manual_seed(2); out[0] = ox_multinomial(in[0], 3, false))
+GIVES(alias, ox_cast(in[0], in[0]->dtype))
 GIVES(permute, ox_permute(in[0], OX_DIMS(2, 0, 1)))
 GIVES(view, ox_unsqueeze(in[0], 1))
 GIVES(slice, ox_slice(in[0], 1, OX_END, OX_END, -3))
@@ -209,7 +210,7 @@ static const cover covers[] = {
      cover_bernoulli, ""},
     {"multinomial", "multinomial", {{'x', 2, {4, 33}, DOMAIN_POSITIVE, 0}, NOTHING, NOTHING, NOTHING},
      cover_multinomial, ""},
-    ONE_X3(permute, permute) ONE_X3(view, view) ONE_X3(slice, slice) ONE_X3(select, select)
+    ONE_X3(alias, alias) ONE_X3(permute, permute) ONE_X3(view, view) ONE_X3(slice, slice) ONE_X3(select, select)
     ONE_X3(expand, expand) ONE_X3(flip, flip)
     ONE_X3(diagonal, diagonal) ONE_X3(unfold, unfold) ONE_X3(as_strided, as_strided)
     ONE_X3(view_dtype, view_dtype)

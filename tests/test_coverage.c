@@ -6,10 +6,12 @@
  * OX_VULKAN_ASKED OX_VULKAN_LONG OX_TIERS */
 #include "covers.h"
 
+#include "oxtorch_stream.h"
+
 #include <stdio.h>
 
-/* view_as_complex wants pairs side by side, so its layouts are its own. */
-static const char *const covered_below[] = {"view_as_complex"};
+/* view_as_complex wants pairs side by side, so its layouts are its own; `to` wants a second device. */
+static const char *const covered_below[] = {"view_as_complex", "to"};
 
 /* ---- running a case ---------------------------------------------------------------------------------- */
 
@@ -172,6 +174,30 @@ static void run_view_as_complex(void) {
         }
 }
 
+/* To the memory of a stream, which is a file, and back. */
+static void run_to(void) {
+    const op_row *row = op_row_named("to");
+    const int64_t shape[2] = {4, 5};
+    const char *folder = getenv("OX_TEST_TMP");
+    ox_stream_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.spill = folder ? folder : ".";
+    ox_stream *stream = ox_stream_open(&desc);
+    CHECK_MSG(stream != NULL, "no stream: %s", ox_error_text());
+    for (int d = OX_BOOL; stream && d <= PLAIN_DTYPES; d++)
+        for (int l = 0; l < LAYOUT_COUNT; l++)
+            OX_SCOPE {
+                ox_tensor *x = random_layout((layout)l, DOMAIN_ANY, 2, shape, (ox_dtype)d),
+                          *there = ox_to(x, ox_stream_device(stream)), *back = ox_to(there, ox_cpu());
+                CHECK_MSG(back && same_bits(back, x) && ox_device_of(there) == ox_stream_device(stream),
+                          "to, %s, %s: %s", ox_dtype_name((ox_dtype)d), layout_name((layout)l),
+                          ox_error_text());
+                covered[row - op_rows][d] = true;
+                ox_error_clear();
+            }
+    ox_stream_close(stream);
+}
+
 /* ---- block types: where the row accepts them --------------------------------------------------------- */
 
 static ox_tensor *random_blocks(ox_dtype dtype, int64_t rows, int64_t columns) {
@@ -241,6 +267,7 @@ int main(void) {
     run_covers();
     run_maps();
     run_view_as_complex();
+    run_to();
     run_blocks();
     for (int r = 0; r < OP_ROW_COUNT; r++) {
         int cases = 0;
