@@ -71,7 +71,7 @@ static bool oxi_make_arange(const oxi_fill_job *job, int64_t first, int64_t n, v
         for (int64_t i = 0; i < n; i++) out[i] = ramp->start + (double)(first + i) * ramp->step;
     } else { /* integers step by whole numbers, as torch.arange does */
         int64_t *out = (int64_t *)values;
-        uint64_t start = (uint64_t)(int64_t)ramp->start, step = (uint64_t)(int64_t)ramp->step;
+        uint64_t start = (uint64_t)oxi_whole_bits(ramp->start), step = (uint64_t)oxi_whole_bits(ramp->step);
         for (int64_t i = 0; i < n; i++) out[i] = (int64_t)(start + (uint64_t)(first + i) * step);
     }
     return true;

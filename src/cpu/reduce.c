@@ -419,7 +419,7 @@ static oxi_lane oxi_reduce_lane(const oxi_reduce *r) {
 
 static oxi_reduce_row oxi_reduce_narrow(oxi_reduce_kind kind, ox_dtype dtype) {
     static const oxi_reduce_row sums[] = {NULL,
-                                          oxi_sum_row_u8,
+                                          oxi_count_row_u8, /* bool: any byte but 0 is true */
                                           oxi_sum_row_u8,
                                           oxi_sum_row_i8,
                                           oxi_sum_row_u16,

@@ -69,7 +69,7 @@ OXI_UNUSED static uint64_t oxi_attrs_hash(oxi_op op, const oxi_attrs *attr) {
 OXI_UNUSED static int oxi_attrs_numbers(oxi_op op, const oxi_attrs *attr, double *numbers, int most) {
     int count = 0;
     for (const oxi_attr_member *m = oxi_op_row_of(op)->attributes(); m->name && count < most; m++)
-        if (m->kind == OXI_ATTR_F64 || m->kind == OXI_ATTR_SCALAR || m->kind == OXI_ATTR_BOUND)
+        if (m->kind == OXI_ATTR_F64 || m->kind == OXI_ATTR_SCALAR || m->kind == OXI_ATTR_FACTOR)
             memcpy(&numbers[count++], oxi_attr_at(attr, m), sizeof *numbers);
     return count;
 }
@@ -98,7 +98,7 @@ static const char *oxi_dims_set_text(uint32_t set) {
 static int oxi_attr_text(const oxi_attr_member *m, const void *at, char *out, size_t room) {
     switch (m->kind) {
     case OXI_ATTR_F64:
-    case OXI_ATTR_BOUND:
+    case OXI_ATTR_FACTOR:
     case OXI_ATTR_SCALAR: return snprintf(out, room, "%.17g", *(const double *)at);
     case OXI_ATTR_I64: return snprintf(out, room, "%lld", (long long)*(const int64_t *)at);
     case OXI_ATTR_FLAG: return snprintf(out, room, "%s", *(const bool *)at ? "true" : "false");

@@ -63,7 +63,7 @@ typedef struct oxi_order {
 #define OXI_TYPE_NOTHING char
 #define OXI_TYPE_F64 double
 #define OXI_TYPE_SCALAR double
-#define OXI_TYPE_BOUND double
+#define OXI_TYPE_FACTOR double
 #define OXI_TYPE_I64 int64_t
 #define OXI_TYPE_FLAG bool
 #define OXI_TYPE_DIM int
@@ -92,7 +92,7 @@ typedef union oxi_attrs {
 #define OXI_DEFAULT_SIZES(a, otherwise)
 #define OXI_DEFAULT_F64(a, otherwise) a = otherwise;
 #define OXI_DEFAULT_SCALAR(a, otherwise) a = otherwise;
-#define OXI_DEFAULT_BOUND(a, otherwise) a = otherwise;
+#define OXI_DEFAULT_FACTOR(a, otherwise) a = otherwise;
 #define OXI_DEFAULT_I64(a, otherwise) a = otherwise;
 #define OXI_DEFAULT_FLAG(a, otherwise) a = otherwise;
 #define OXI_DEFAULT_DIM(a, otherwise) a = otherwise;
@@ -157,7 +157,7 @@ typedef enum oxi_attr_kind {
     OXI_ATTR_NOTHING,
     OXI_ATTR_F64,
     OXI_ATTR_SCALAR,
-    OXI_ATTR_BOUND,
+    OXI_ATTR_FACTOR,
     OXI_ATTR_I64,
     OXI_ATTR_FLAG,
     OXI_ATTR_DIM,

@@ -41,7 +41,7 @@ static oxi_draw oxi_no_draw(void) {
 static oxi_attrs oxi_fill_attrs(double value) {
     oxi_attrs attr = oxi_attrs_fill();
     attr.fill.value = value;
-    if (value >= -9223372036854775808.0 && value < 9223372036854775808.0) attr.fill.whole = (int64_t)value;
+    attr.fill.whole = oxi_whole_bits(value);
     return attr;
 }
 
@@ -87,16 +87,31 @@ OX_API ox_tensor *ox_empty_like(const ox_tensor *t) {
     return oxi_named_new("empty_like", ox_device_of(t), t->dtype, &shape);
 }
 
+/* What is wrong with a ramp; NULL = nothing. Integers are counted in i64 (u64) and keep the low bits. */
+static const char *oxi_arange_fault(double start, double end, double step, double count, ox_dtype dtype) {
+    if (step == 0) return "the step is 0";
+    if (!isfinite(start) || !isfinite(end) || isnan(step)) return "the ends must be finite numbers";
+    if (step > 0 ? end < start : end > start) return "the step leads away from the end";
+    if (count > 9e15) return "too many numbers";
+    ox_dtype wide = dtype == OX_U64 ? OX_U64 : OX_I64;
+    double last = count > 1 ? start + (count - 1) * step : start;
+    if (oxi_is_int(dtype) && !(oxi_fits_integer(wide, start) && oxi_fits_integer(wide, step) &&
+                               oxi_fits_integer(wide, last)))
+        return wide == OX_U64 ? "beyond what u64 holds" : "beyond what i64 holds";
+    return NULL;
+}
+
 OX_API ox_tensor *ox_arange(double start, double end, double step, ox_dtype dtype) {
     double count = ceil((end - start) / step);
-    if (step == 0 || !(count > -1.0) || count > 9e15)
-        return OXI_FAIL_NULL(OX_ERR_ARG, "arange: from %g to %g by %g", start, end, step);
+    dtype = oxi_default_dtype(dtype, OX_I64);
+    const char *fault = oxi_arange_fault(start, end, step, count, dtype);
+    if (fault)
+        return OXI_FAIL_NULL(OX_ERR_ARG, "arange: from %g to %g by %g: %s", start, end, step, fault);
     oxi_attrs attr = oxi_attrs_ramp();
     attr.ramp.start = start;
     attr.ramp.step = step;
     int64_t size = count > 0 ? (int64_t)count : 0;
-    return oxi_fill_new(NULL, OXI_OP_arange, attr, ox_shape_from(1, &size), oxi_default_dtype(dtype, OX_I64),
-                        ox_cpu(), oxi_no_draw());
+    return oxi_fill_new(NULL, OXI_OP_arange, attr, ox_shape_from(1, &size), dtype, ox_cpu(), oxi_no_draw());
 }
 
 OX_API ox_tensor *ox_linspace(double start, double end, int64_t steps, ox_dtype dtype) {

@@ -11,7 +11,9 @@ OX_API ox_tensor *ox_empty(ox_shape shape, ox_dtype dtype);    /* not cleared; b
 OX_API ox_tensor *ox_zeros(ox_shape shape, ox_dtype dtype);
 OX_API ox_tensor *ox_ones(ox_shape shape, ox_dtype dtype);
 OX_API ox_tensor *ox_full(ox_shape shape, double value, ox_dtype dtype);
-OX_API ox_tensor *ox_arange(double start, double end, double step, ox_dtype dtype);   /* [start, end) */
+/* [start, end). Integers step by whole numbers, counted in i64 (u64 in its own), and keep the low bits, as in
+ * torch. OX_ERR_ARG: a step of 0 or away from the end, ends that are not finite, integers beyond i64 */
+OX_API ox_tensor *ox_arange(double start, double end, double step, ox_dtype dtype);
 /* Both ends are in; OX_ERR_ARG if one does not fit the dtype (a negative one an unsigned type). Numbers are
  * made in f64 from the end that is nearer, then rounded to floats; integers get whole ends and truncate what
  * lies between. torch makes floats in their own type, and fuses products and sums where the processor can:
@@ -30,7 +32,8 @@ OX_API ox_tensor *ox_full_like(const ox_tensor *t, double value);
 OX_API void ox_manual_seed(uint64_t seed);
 OX_API ox_tensor *ox_rand(ox_shape shape, ox_dtype dtype);     /* uniform in [0, 1) */
 OX_API ox_tensor *ox_randn(ox_shape shape, ox_dtype dtype);    /* normal, mean 0, deviation 1 */
-OX_API ox_tensor *ox_randint(int64_t low, int64_t high, ox_shape shape, ox_dtype dtype); /* [low, high) */
+/* [low, high), whose numbers the dtype holds (floats rounded): OX_ERR_ARG otherwise */
+OX_API ox_tensor *ox_randint(int64_t low, int64_t high, ox_shape shape, ox_dtype dtype);
 OX_API ox_tensor *ox_randperm(int64_t n, ox_dtype dtype);
 OX_API ox_tensor *ox_rand_like(const ox_tensor *t);            /* shape, dtype and device of t */
 OX_API ox_tensor *ox_randn_like(const ox_tensor *t);

@@ -143,6 +143,31 @@ OX_API ox_tensor *ox_roll(ox_tensor *x, ox_shape shifts, ox_shape dims) {
 
 /* ---- along one dim, by an index tensor ----------------------------------------------------------------- */
 
+/* Whether a call adds several narrow floats to some element, which would be rounded after each of them. */
+static bool oxi_adds_narrow(oxi_op op, const oxi_attrs *attr, ox_tensor *const *in) {
+    if (op != OXI_OP_scatter_add && op != OXI_OP_index_add) return false;
+    if (!oxi_is_float(in[0]->dtype) || ox_dtype_of(in[0]->dtype)->block_bytes >= 4) return false;
+    oxi_call call = oxi_call_of(op, in, 3, NULL);
+    ox_tensor meta;
+    call.attr = *attr;
+    if (oxi_op_row_of(op)->rule(&call, &meta) != OX_OK) return false; /* said */
+    int64_t terms = op == OXI_OP_index_add ? ox_numel(in[1]) : in[1]->ndim ? in[1]->shape[attr->along.dim] : 1;
+    return terms > 1;
+}
+
+/* The same in f32, rounded once. */
+static ox_tensor *oxi_added_in_f32(oxi_op op, const oxi_attrs *attr, ox_tensor *const *in, bool in_place) {
+    oxi_work work = oxi_work_begin(oxi_op_row_of(op)->name);
+    ox_tensor *wide[3], *result = NULL;
+    wide[0] = ox_cast(in[0], OX_F32);
+    wide[1] = in[1];
+    wide[2] = ox_cast(in[2], OX_F32);
+    if (wide[0] && wide[2]) result = oxi_apply_list(op, attr, wide, 3, wide[0]);
+    if (result) result = in_place ? ox_copy_(in[0], result) : ox_cast(result, in[0]->dtype);
+    (void)oxi_work_end(&work, in_place ? NULL : result);
+    return result;
+}
+
 static ox_tensor *oxi_indexed(oxi_op op, ox_tensor *const *in, int count, int dim, double alpha,
                               bool in_place) {
     const char *name = oxi_op_row_of(op)->name;
@@ -150,7 +175,11 @@ static ox_tensor *oxi_indexed(oxi_op op, ox_tensor *const *in, int count, int di
     bool speaks = oxi_speak_for(name, in_place);
     int at = attr.index_add.dim = oxi_any_null(name, in, count) ? -1 : oxi_wrap_dim(name, dim, in[0]->ndim);
     attr.index_add.alpha = alpha;
-    ox_tensor *result = at < 0 ? NULL : oxi_apply_list(op, &attr, in, count, in_place ? in[0] : NULL);
+    ox_tensor *result = NULL;
+    if (at >= 0 && oxi_adds_narrow(op, &attr, in))
+        result = oxi_added_in_f32(op, &attr, in, in_place);
+    else if (at >= 0)
+        result = oxi_apply_list(op, &attr, in, count, in_place ? in[0] : NULL);
     oxi_speak_end(speaks);
     return result;
 }
@@ -179,13 +208,17 @@ OX_API ox_tensor *ox_scatter_add_(ox_tensor *x, int dim, ox_tensor *index, ox_te
     ox_tensor *in[3] = {x, index, source};
     return oxi_indexed(OXI_OP_scatter_add, in, 3, dim, 0, true);
 }
+/* A sum of bool is "or", and an alpha of it true or false. */
+static double oxi_index_alpha(const ox_tensor *x, double alpha) {
+    return x && x->dtype == OX_BOOL ? alpha != 0 : alpha;
+}
 OX_API ox_tensor *ox_index_add(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source, double alpha) {
     ox_tensor *in[3] = {x, index, source};
-    return oxi_indexed(OXI_OP_index_add, in, 3, dim, alpha, false);
+    return oxi_indexed(OXI_OP_index_add, in, 3, dim, oxi_index_alpha(x, alpha), false);
 }
 OX_API ox_tensor *ox_index_add_(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source, double alpha) {
     ox_tensor *in[3] = {x, index, source};
-    return oxi_indexed(OXI_OP_index_add, in, 3, dim, alpha, true);
+    return oxi_indexed(OXI_OP_index_add, in, 3, dim, oxi_index_alpha(x, alpha), true);
 }
 
 /* a with dims of size 1 grown to like's, all but `dim`. */
@@ -196,12 +229,23 @@ static ox_tensor *oxi_expand_beside(ox_tensor *a, const ox_tensor *like, int dim
     return ox_expand(a, shape);
 }
 
+/* Indices into `size` elements with those from the end counted from the start; others stay as they are, for
+ * gather to refuse what is out of range. */
+static ox_tensor *oxi_from_start(ox_tensor *index, int64_t size) {
+    if (!oxi_is_int(index->dtype)) return index;
+    if (size > INT32_MAX) index = ox_cast(index, OX_I64);
+    ox_tensor *ends = ox_lt(index, ox_integer(0));
+    ends = ends ? ox_logical_and_(ends, ox_ge(index, ox_integer(-size))) : NULL;
+    return ends ? ox_add_scaled(index, ends, (double)size) : NULL;
+}
+
 OX_API ox_tensor *ox_take_along_dim(ox_tensor *x, ox_tensor *index, int dim) {
     ox_tensor *in[2] = {x, index};
     if (oxi_any_null("take_along_dim", in, 2)) return NULL;
     if (dim == OX_NO_DIM) {
         oxi_work flat = oxi_work_begin("take_along_dim");
-        return oxi_work_end(&flat, ox_gather(ox_flatten(x, 0, -1), 0, ox_flatten(index, 0, -1)));
+        ox_tensor *places = oxi_from_start(ox_flatten(index, 0, -1), ox_numel(x));
+        return oxi_work_end(&flat, ox_gather(ox_flatten(x, 0, -1), 0, places));
     }
     int at = oxi_wrap_dim("take_along_dim", dim, x->ndim);
     if (at < 0) return NULL;
@@ -209,7 +253,9 @@ OX_API ox_tensor *ox_take_along_dim(ox_tensor *x, ox_tensor *index, int dim) {
         return OXI_FAIL_NULL(OX_ERR_SHAPE, "take_along_dim: %s by %s", oxi_tensor_text(x),
                              oxi_tensor_text(index));
     oxi_work work = oxi_work_begin("take_along_dim");
-    ox_tensor *wide = oxi_expand_beside(x, index, at), *places = oxi_expand_beside(index, x, at);
+    ox_tensor *wide = oxi_expand_beside(x, index, at);
+    ox_tensor *places = oxi_from_start(index, x->ndim ? x->shape[at] : 1);
+    if (places) places = oxi_expand_beside(places, x, at);
     bool fits = wide && places;
     for (int d = 0; fits && d < x->ndim; d++) fits = d == at || wide->shape[d] == places->shape[d];
     if (wide && places && !fits)

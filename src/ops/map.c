@@ -97,11 +97,42 @@ static bool oxi_check_integer_operand(const char *name, oxi_op op, ox_tensor *a,
     return looked && found == 0;
 }
 
-/* Kernels compute f16 and bf16 in f32, which holds more of an integer beside them than they do: such an
- * operand is rounded to their dtype first, as torch does. */
-static bool oxi_rounds_first(const ox_tensor *a, const ox_tensor *b) {
-    bool narrow = b->dtype == OX_F16 || b->dtype == OX_BF16;
-    return narrow && oxi_is_int(a->dtype) && ox_dtype_of(a->dtype)->block_bytes > 1;
+/* Bit i: operand i is rounded before it is computed with. Kernels compute f16 and bf16 in f32, which holds
+ * more of the integers beside them than they do: tensors of integers are rounded to their dtype first, as in
+ * torch. Numbers and 0-dim tensors are not, whatever their dtype. What `where` moves is rounded once anyway,
+ * and lerp refuses integers. */
+static unsigned oxi_rounded_first(oxi_op op, ox_tensor *const *in, int count, bool in_place) {
+    unsigned integers = 0;
+    bool narrow = false;
+    if (op == OXI_OP_where || op == OXI_OP_lerp) return 0;
+    for (int i = 0; i < count; i++) {
+        bool whole = oxi_is_int(in[i]->dtype) && ox_dtype_of(in[i]->dtype)->block_bytes > 1;
+        if (whole && in[i]->ndim > 0 && !(in_place && i == 0)) integers |= 1u << i;
+        narrow = narrow || in[i]->dtype == OX_F16 || in[i]->dtype == OX_BF16;
+    }
+    if (!integers || !narrow) return 0;
+    oxi_call call = oxi_call_of(op, in, count, NULL);
+    ox_dtype computed = oxi_compute_dtype(&call);
+    return computed == OX_F16 || computed == OX_BF16 ? integers : 0;
+}
+
+/* A map of operands that are there, into the first one or a new tensor. */
+static ox_tensor *oxi_map_any(const char *name, oxi_op op, const oxi_attrs *attr, ox_tensor *const *in,
+                              int count, bool in_place) {
+    unsigned rounded = oxi_rounded_first(op, in, count, in_place);
+    if (!rounded) return oxi_apply_as(name, op, attr, in, count, in_place ? in[0] : NULL);
+    oxi_call call = oxi_call_of(op, in, count, NULL);
+    ox_dtype computed = oxi_compute_dtype(&call);
+    ox_tensor *cast[3] = {NULL, NULL, NULL}, *result = NULL;
+    bool made = true;
+    oxi_work work = oxi_work_begin(name);
+    for (int i = 0; made && i < count; i++) {
+        cast[i] = rounded >> i & 1 ? ox_cast(in[i], computed) : in[i];
+        made = cast[i] != NULL;
+    }
+    if (made) result = oxi_apply_as(name, op, attr, cast, count, in_place ? in[0] : NULL);
+    (void)oxi_work_end(&work, in_place ? NULL : result);
+    return result;
 }
 
 static ox_tensor *oxi_map_2(const char *name, oxi_op op, ox_tensor *a, ox_tensor *b, bool in_place,
@@ -110,15 +141,7 @@ static ox_tensor *oxi_map_2(const char *name, oxi_op op, ox_tensor *a, ox_tensor
     oxi_attrs attr = oxi_attrs_scale(); /* of add and sub; the others do not look at it */
     attr.scale.scale = scale;
     if (oxi_any_null(name, in, 2) || !oxi_check_integer_operand(name, op, a, b)) return NULL;
-    bool first = !in_place && oxi_rounds_first(a, b), second = oxi_rounds_first(b, a);
-    if (!first && !second) return oxi_apply_as(name, op, &attr, in, 2, in_place ? a : NULL);
-    oxi_work work = oxi_work_begin(name);
-    int at = first ? 0 : 1;
-    in[at] = ox_cast(in[at], in[1 - at]->dtype);
-    ox_tensor *result = in[at] ? oxi_apply_as(name, op, &attr, in, 2, in_place ? a : NULL) : NULL;
-    if (!in_place) return oxi_work_end(&work, result);
-    (void)oxi_work_end(&work, NULL);
-    return result;
+    return oxi_map_any(name, op, &attr, in, 2, in_place);
 }
 
 #define OXI_X(name)                                              \
@@ -131,11 +154,17 @@ static ox_tensor *oxi_map_2(const char *name, oxi_op op, ox_tensor *a, ox_tensor
 OX_INPLACE_2(OXI_X)
 #undef OXI_X
 
+/* A sum of bool is "or": whole scales are true or false there. Others are refused, as in torch. */
+static ox_tensor *oxi_add_scaled(const char *name, ox_tensor *a, ox_tensor *b, bool in_place, double scale) {
+    bool truths = a && b && a->dtype == OX_BOOL && b->dtype == OX_BOOL;
+    if (truths && scale == trunc(scale)) scale = scale != 0;
+    return oxi_map_2(name, OXI_OP_add, a, b, in_place, scale);
+}
 OX_API ox_tensor *ox_add_scaled(ox_tensor *a, ox_tensor *b, double scale) {
-    return oxi_map_2("add_scaled", OXI_OP_add, a, b, false, scale);
+    return oxi_add_scaled("add_scaled", a, b, false, scale);
 }
 OX_API ox_tensor *ox_add_scaled_(ox_tensor *a, ox_tensor *b, double scale) {
-    return oxi_map_2("add_scaled_", OXI_OP_add, a, b, true, scale);
+    return oxi_add_scaled("add_scaled_", a, b, true, scale);
 }
 
 /* A number made for one call goes when the call is done. */
@@ -171,7 +200,13 @@ OX_API ox_tensor *ox_glu(ox_tensor *x, int dim) {
                              oxi_tensor_text(x));
     int64_t half = x->shape[d] / 2;
     oxi_work work = oxi_work_begin("glu");
-    return oxi_work_end(&work, ox_mul(ox_narrow(x, d, 0, half), ox_sigmoid(ox_narrow(x, d, half, half))));
+    ox_tensor *a = ox_narrow(x, d, 0, half), *b = ox_narrow(x, d, half, half);
+    if (x->dtype == OX_F32 || x->dtype == OX_F64) return oxi_work_end(&work, ox_mul(a, ox_sigmoid(b)));
+    /* in f32, rounded once */
+    ox_tensor *in[2], *result = a ? ox_empty_like(a) : NULL;
+    in[0] = a;
+    in[1] = ox_sigmoid_(ox_cast(b, OX_F32));
+    return oxi_work_end(&work, result && in[1] ? oxi_apply_list(OXI_OP_mul, NULL, in, 2, result) : NULL);
 }
 
 /* ---- complex numbers ----------------------------------------------------------------------------------- */
@@ -200,8 +235,12 @@ static ox_tensor *oxi_map_3(oxi_op op, ox_tensor *a, ox_tensor *b, ox_tensor *c,
                             double value) {
     ox_tensor *in[3] = {a, b, c};
     oxi_attrs attr = oxi_attrs_value(); /* of addcmul and addcdiv; the others do not look at it */
+    const char *name = oxi_op_row_of(op)->name;
+    bool speaks = oxi_speak_for(name, in_place);
     attr.value.value = value;
-    return in_place ? oxi_apply_in_place(op, &attr, in, 3) : oxi_apply_3(op, &attr, a, b, c);
+    ox_tensor *result = oxi_any_null(name, in, 3) ? NULL : oxi_map_any(name, op, &attr, in, 3, in_place);
+    oxi_speak_end(speaks);
+    return result;
 }
 OX_API ox_tensor *ox_where(ox_tensor *condition, ox_tensor *a, ox_tensor *b) {
     return oxi_map_3(OXI_OP_where, condition, a, b, false, 0);

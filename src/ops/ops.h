@@ -62,7 +62,9 @@ OX_API ox_tensor *ox_logical_not(ox_tensor *x);
 OX_API ox_tensor *ox_conj(ox_tensor *x);
 OX_API ox_tensor *ox_angle(ox_tensor *x);
 /* -INFINITY, INFINITY for none. Bounds of integers are whole numbers, OX_ERR_DTYPE otherwise: torch.clamp
- * gives floats then, for which cast x first. */
+ * gives floats then, for which cast x first. One that leaves no number of the type (a low one above its
+ * largest, a high one below its smallest) is OX_ERR_ARG; one beyond its other end bounds nothing, where torch
+ * refuses or wraps it. */
 OX_API ox_tensor *ox_clamp(ox_tensor *x, double low, double high);
 /* NaN -> nan, infinities -> positive, negative; torch's defaults are 0, the dtype's max and min (pass
  * INFINITY). */
@@ -76,9 +78,9 @@ OX_API ox_tensor *ox_nan_to_num(ox_tensor *x, double nan, double positive, doubl
  * softplus log(1+e^(beta x))/beta, x above threshold/beta             logsigmoid log(sigmoid(x))
  * hardtanh clamp                     hardsigmoid min(max(x+3,0),6)/6  hardswish x hardsigmoid(x)
  * threshold x>threshold ? x : value  glu a sigmoid(b), x = [a b] along dim
- * numbers   for integers they are truncated, as in torch
+ * numbers   for integers they are truncated, as in torch; bounds of hardtanh beyond the type as in ox_clamp
  * errors    OX_ERR_ARG celu with alpha 0, hardtanh with low above high, threshold with a value that does not
- *           fit the integer type */
+ *           fit the integer type; OX_ERR_DTYPE, OX_ERR_ARG NaN beside integers */
 OX_API ox_tensor *ox_relu(ox_tensor *x);
 OX_API ox_tensor *ox_relu6(ox_tensor *x);
 OX_API ox_tensor *ox_leaky_relu(ox_tensor *x, double slope);
@@ -101,6 +103,10 @@ OX_API ox_tensor *ox_glu(ox_tensor *x, int dim);
 /* ---- elementwise, two and three operands ------------------------------------------------------------------
  * shapes    broadcast
  * dtypes    promoted as torch.promote_types does; 0-dim tensors and numbers by category only
+ * numerics  f16 and bf16 compute in f32 and round once. Numbers and 0-dim tensors beside them are taken in
+ *           f32 as they are (torch does so in products and quotients, and rounds them first in sums and
+ *           comparisons: f16 2048 == 2049 is true there); tensors of integers are rounded to f16 or bf16 first
+ * bool      sums are "or", their scale a whole number that is 0 or not
  * add_scaled a + s b        div true division: integers give f32    floor_divide, trunc_divide: a/b rounded
  * remainder sign of b       fmod sign of a                          maximum, minimum: NaN wins
  * integers  division by zero and negative powers are OX_ERR_ARG; shifting by the width or more gives 0
@@ -138,7 +144,8 @@ OX_API ox_tensor *ox_silu_mul(ox_tensor *a, ox_tensor *b);              /* silu(
 OX_API ox_tensor *ox_gelu_mul(ox_tensor *a, ox_tensor *b);              /* gelu_tanh(a) b: GeGLU */
 OX_API ox_tensor *ox_where(ox_tensor *condition, ox_tensor *a, ox_tensor *b);   /* condition: bool */
 OX_API ox_tensor *ox_lerp(ox_tensor *a, ox_tensor *b, ox_tensor *weight);       /* a + weight (b - a) */
-OX_API ox_tensor *ox_addcmul(ox_tensor *t, ox_tensor *a, ox_tensor *b, double value);   /* t + value a b */
+/* t + value a b; for integers value is truncated and products wrap */
+OX_API ox_tensor *ox_addcmul(ox_tensor *t, ox_tensor *a, ox_tensor *b, double value);
 OX_API ox_tensor *ox_addcdiv(ox_tensor *t, ox_tensor *a, ox_tensor *b, double value);   /* t + value a / b */
 /* The value takes x's dtype: for integers and bool it must be a whole number (OX_ERR_DTYPE; torch truncates)
  * that fits as in ox_full (OX_ERR_ARG). mask: bool */
@@ -259,9 +266,12 @@ OX_API ox_tensor *ox_tile(ox_tensor *x, ox_shape times);
 /* OX_ALL_DIMS: flattened, one shift */
 OX_API ox_tensor *ox_roll(ox_tensor *x, ox_shape shifts, ox_shape dims);
 OX_API ox_tensor *ox_gather(ox_tensor *x, int dim, ox_tensor *index);
-/* The other dims broadcast. OX_NO_DIM: indices of the flattened tensor. */
+/* The other dims broadcast; negative indices count from the end. OX_NO_DIM: indices of the flattened
+ * tensor. */
 OX_API ox_tensor *ox_take_along_dim(ox_tensor *x, ox_tensor *index, int dim);
 OX_API ox_tensor *ox_scatter(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source);
+/* scatter_add, index_add: f16 and bf16 are added up in f32 and rounded once, where torch's index_add of one dim
+ * rounds after each term; terms of an element in their order, so the same bits for any thread count. */
 OX_API ox_tensor *ox_scatter_add(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source);
 OX_API ox_tensor *ox_index_select(ox_tensor *x, int dim, ox_tensor *index);
 OX_API ox_tensor *ox_index_add(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source, double alpha);

@@ -29,16 +29,22 @@ OX_API ox_tensor *ox_randn(ox_shape shape, ox_dtype dtype) {
     return oxi_rand("randn", OXI_OP_normal, shape, dtype, ox_cpu());
 }
 
+/* Whether all numbers from low to high are some of the dtype; floats hold what they round, not infinity. */
+static bool oxi_holds_range(ox_dtype dtype, int64_t low, int64_t high) {
+    if (dtype == OX_I64) return true;
+    if (dtype == OX_BOOL) return low >= 0 && high <= 1;
+    double most = oxi_dtype_max(dtype);
+    if (!oxi_is_int(dtype)) return -(double)low <= most && (double)high <= most;
+    return (double)low >= oxi_integer_least(dtype) && (double)high < oxi_integer_end(dtype);
+}
+
 static ox_tensor *oxi_randint(const char *name, int64_t low, int64_t high, ox_shape shape, ox_dtype dtype,
                               ox_device *device) {
     if (low >= high)
         return OXI_FAIL_NULL(OX_ERR_ARG, "%s: from %lld to below %lld", name, (long long)low,
                              (long long)high);
     dtype = oxi_default_dtype(dtype, OX_I64);
-    bool is_unsigned = dtype == OX_U8 || oxi_is_wide_unsigned(dtype);
-    bool fits = !(is_unsigned && low < 0) && oxi_fits_integer(dtype, (double)low);
-    fits = fits && (dtype == OX_I64 || oxi_fits_integer(dtype, (double)(high - 1)));
-    if (oxi_is_int(dtype) && !fits)
+    if (!oxi_holds_range(dtype, low, high - 1))
         return OXI_FAIL_NULL(OX_ERR_ARG, "%s: %lld to %lld does not fit %s", name, (long long)low,
                              (long long)(high - 1), ox_dtype_name(dtype));
     oxi_attrs attr = oxi_attrs_randint();
@@ -83,6 +89,8 @@ OX_API ox_tensor *ox_uniform_(ox_tensor *x, double low, double high) {
     attr.uniform.high = high;
     if (!(low <= high && high - low < INFINITY))
         return OXI_FAIL_NULL(OX_ERR_ARG, "uniform_: from %g to %g", low, high);
+    if (x && oxi_is_float(x->dtype) && (-low > oxi_dtype_max(x->dtype) || high > oxi_dtype_max(x->dtype)))
+        return OXI_FAIL_NULL(OX_ERR_ARG, "uniform_: %g to %g does not fit %s", low, high, oxi_tensor_text(x));
     return oxi_fill_in_place("uniform_", OXI_OP_uniform, x, attr, oxi_next_draw());
 }
 
@@ -91,7 +99,7 @@ OX_API ox_tensor *ox_normal_(ox_tensor *x, double mean, double deviation) {
     oxi_draw draw = oxi_next_draw();
     attr.normal.mean = mean;
     attr.normal.deviation = deviation;
-    if (deviation < 0) return OXI_FAIL_NULL(OX_ERR_ARG, "normal_: deviation %g", deviation);
+    if (!(deviation >= 0)) return OXI_FAIL_NULL(OX_ERR_ARG, "normal_: deviation %g", deviation);
     return oxi_fill_in_place("normal_", OXI_OP_normal, x, attr, draw);
 }
 
@@ -142,10 +150,11 @@ OX_API ox_tensor *ox_dropout_(ox_tensor *x, double p, bool training) {
 OX_API ox_tensor *ox_dropout(ox_tensor *x, double p, bool training) {
     if (oxi_any_null("dropout", &x, 1)) return NULL;
     if (!(p >= 0 && p <= 1)) return OXI_FAIL_NULL(OX_ERR_ARG, "dropout: probability %g", p);
-    if (!oxi_is_float(x->dtype))
+    bool draws = training && p > 0;
+    if (draws && !oxi_is_float(x->dtype))
         return OXI_FAIL_NULL(OX_ERR_DTYPE, "dropout: not defined for %s", oxi_tensor_text(x));
     oxi_work work = oxi_work_begin("dropout");
-    if (!training || p == 0) return oxi_work_end(&work, ox_clone(x));
+    if (!draws) return oxi_work_end(&work, ox_clone(x));
     ox_tensor *result = ox_mul(x, ox_bernoulli(ox_full_like(x, 1 - p)));
     return oxi_work_end(&work, p < 1 ? ox_mul_number(result, 1 / (1 - p)) : result);
 }

@@ -111,17 +111,47 @@ static ox_status oxi_broadcast(const oxi_call *call, ox_tensor *out, ox_dtype dt
     return OX_OK;
 }
 
-/* Integers take whole numbers only, where torch says so: the scale of add and sub, the bounds of clamp. */
-static ox_status oxi_check_scalars(const oxi_call *call, ox_dtype dtype) {
-    if (ox_dtype_of(dtype)->cls > OX_CLASS_INT) return OX_OK;
+/* Smallest and largest number of an integer type, as the doubles that no number of it lies beyond. */
+static double oxi_integer_least(ox_dtype dtype) {
+    return oxi_is_unsigned(dtype) ? 0 : -ldexp(1.0, 8 * ox_dtype_of(dtype)->block_bytes - 1);
+}
+static double oxi_integer_end(ox_dtype dtype) { /* one more than the largest */
+    return ldexp(1.0, 8 * ox_dtype_of(dtype)->block_bytes - !oxi_is_unsigned(dtype));
+}
+
+/* Whether the whole part of a number is one of this integer type; unsigned types take negative ones too,
+ * which wrap, as in torch.full. */
+static bool oxi_fits_integer(ox_dtype dtype, double value) {
+    double whole = trunc(value), end = oxi_integer_end(dtype);
+    return whole < end && (oxi_is_unsigned(dtype) ? whole > -end : whole >= oxi_integer_least(dtype));
+}
+
+/* The whole part of a number that fits some integer type, as the bits of one of 64; 0 of all others. */
+static int64_t oxi_whole_bits(double value) {
+    const double end = 18446744073709551616.0;
+    if (!(value > -end && value < end)) return 0;
+    return (int64_t)(value < 0 ? 0 - (uint64_t)-value : (uint64_t)value);
+}
+
+static ox_status oxi_fail_number(const oxi_call *call, ox_status status, double number, ox_dtype dtype) {
+    return oxi_fail(status, "%s: %g does not fit %s", oxi_op_name(call), number, ox_dtype_name(dtype));
+}
+
+/* A factor of integers: whole where torch wants that, else truncated, as there. Products wrap. */
+static ox_status oxi_check_factor(const oxi_call *call, double f, bool whole, ox_dtype dtype) {
+    bool fits = oxi_fits_integer(OX_I64, f) && !(whole && f != trunc(f));
+    return fits ? OX_OK : oxi_fail_number(call, whole ? OX_ERR_DTYPE : OX_ERR_ARG, f, dtype);
+}
+
+/* The factors among a call's numbers, where it computes integers or bool. */
+static ox_status oxi_check_factors(const oxi_call *call, ox_dtype dtype) {
+    if (dtype != OX_BOOL && !oxi_is_int(dtype)) return OX_OK;
     for (const oxi_attr_member *m = oxi_op_row_of(call->op)->attributes(); m->name; m++) {
         double f;
-        if (m->kind != OXI_ATTR_SCALAR && m->kind != OXI_ATTR_BOUND) continue;
+        if (m->kind != OXI_ATTR_SCALAR && m->kind != OXI_ATTR_FACTOR) continue;
         memcpy(&f, oxi_attr_at(&call->attr, m), sizeof f);
-        bool endless = m->kind == OXI_ATTR_BOUND && isinf(f);
-        if (!endless && !(f == trunc(f) && fabs(f) < 9223372036854775808.0))
-            return oxi_fail(OX_ERR_DTYPE, "%s: %g is no number of %s", oxi_op_name(call), f,
-                            ox_dtype_name(dtype));
+        ox_status status = oxi_check_factor(call, f, m->kind == OXI_ATTR_SCALAR, dtype);
+        if (status != OX_OK) return status;
     }
     return OX_OK;
 }
@@ -131,7 +161,7 @@ OXI_RULE(map) {
     ox_status status = oxi_promoted(call, &dtype);
     if (status == OX_OK && !(oxi_class_bit(dtype) & oxi_op_row_of(call->op)->accepts))
         status = oxi_fail(OX_ERR_DTYPE, "%s: not defined for %s", oxi_op_name(call), ox_dtype_name(dtype));
-    if (status == OX_OK) status = oxi_check_scalars(call, dtype);
+    if (status == OX_OK) status = oxi_check_factors(call, dtype);
     return status == OX_OK ? oxi_broadcast(call, out, oxi_given_dtype(call, dtype)) : status;
 }
 
@@ -141,19 +171,39 @@ OXI_RULE(map_celu) {
     if (call->attr.alpha.alpha == 0) return oxi_fail(OX_ERR_ARG, "celu: alpha is 0");
     return oxi_rule_map(call, out);
 }
+/* Bounds of integers: whole ones for clamp, truncated for hardtanh, as in torch. One that lies beyond the
+ * type's other end bounds nothing; one that leaves no number of the type is refused, as there. */
+static ox_status oxi_check_bounds(const oxi_call *call, ox_dtype dtype, bool whole) {
+    const double bounds[2] = {call->attr.range.low, call->attr.range.high};
+    for (int i = 0; i < 2 && oxi_is_int(dtype); i++) {
+        double f = bounds[i];
+        if (isnan(f) || (whole && !isinf(f) && f != trunc(f)))
+            return oxi_fail_number(call, OX_ERR_DTYPE, f, dtype);
+        if (i == 0 ? trunc(f) >= oxi_integer_end(dtype) : trunc(f) < oxi_integer_least(dtype))
+            return oxi_fail_number(call, OX_ERR_ARG, f, dtype);
+    }
+    return OX_OK;
+}
+
+OXI_RULE(map_clamp) {
+    ox_status status = oxi_rule_map(call, out);
+    return status == OX_OK ? oxi_check_bounds(call, out->dtype, true) : status;
+}
 OXI_RULE(map_hardtanh) {
     const oxi_attr_range *range = &call->attr.range;
-    if (range->low > range->high)
-        return oxi_fail(OX_ERR_ARG, "hardtanh: low %g is above high %g", range->low, range->high);
-    return oxi_rule_map(call, out);
-}
-static bool oxi_fits_integer(ox_dtype dtype, double value);
-OXI_RULE(map_threshold) {
     ox_status status = oxi_rule_map(call, out);
-    double value = call->attr.threshold.value;
-    if (status == OX_OK && oxi_is_int(out->dtype) && !oxi_fits_integer(out->dtype, value))
-        return oxi_fail(OX_ERR_ARG, "threshold: %g does not fit %s", value, ox_dtype_name(out->dtype));
+    if (status == OX_OK) status = oxi_check_bounds(call, out->dtype, false);
+    if (status == OX_OK && range->low > range->high)
+        return oxi_fail(OX_ERR_ARG, "hardtanh: low %g is above high %g", range->low, range->high);
     return status;
+}
+OXI_RULE(map_threshold) {
+    const oxi_attr_threshold *told = &call->attr.threshold;
+    ox_status status = oxi_rule_map(call, out);
+    if (status != OX_OK || !oxi_is_int(out->dtype)) return status;
+    if (isnan(told->threshold)) return oxi_fail_number(call, OX_ERR_ARG, told->threshold, out->dtype);
+    bool fits = oxi_fits_integer(out->dtype, told->value);
+    return fits ? OX_OK : oxi_fail_number(call, OX_ERR_ARG, told->value, out->dtype);
 }
 /* The size of a complex number is no complex number, and cannot take its place. */
 OXI_RULE(map_abs) {
@@ -188,12 +238,12 @@ OXI_RULE(copy) {
     ox_dtype dtype = call->attr.dtype.dtype ? call->attr.dtype.dtype : x->dtype;
     if (call->out[0]) { /* copy_: the source broadcasts to the destination */
         const ox_tensor *to = call->out[0];
-        for (int d = 0; d < x->ndim; d++) {
-            int at = to->ndim - x->ndim + d;
-            if (at < 0 ? x->shape[d] != 1 : x->shape[d] != 1 && x->shape[d] != to->shape[at])
-                return oxi_fail(OX_ERR_SHAPE, "copy_: %s does not broadcast to %s", oxi_tensor_text(x),
-                                oxi_tensor_text(to));
-        }
+        bool fits = x->ndim <= to->ndim;
+        for (int d = 0; fits && d < x->ndim; d++)
+            fits = x->shape[d] == 1 || x->shape[d] == to->shape[to->ndim - x->ndim + d];
+        if (!fits)
+            return oxi_fail(OX_ERR_SHAPE, "copy_: %s does not broadcast to %s", oxi_tensor_text(x),
+                            oxi_tensor_text(to));
         dtype = to->dtype;
         oxi_meta(out, dtype, to->ndim, to->shape);
     } else {
@@ -206,15 +256,6 @@ OXI_RULE(copy) {
         return oxi_fail(OX_ERR_DTYPE, "copy: %s expands to floats only, not to %s", oxi_tensor_text(x),
                         ox_dtype_name(dtype));
     return oxi_check_shape("copy", dtype, out->ndim, out->shape, NULL);
-}
-
-/* Whether the whole part of a number is one of this integer type; unsigned types take negative ones too,
- * which wrap, as in torch.full. */
-static bool oxi_fits_integer(ox_dtype dtype, double value) {
-    int bits = 8 * ox_dtype_of(dtype)->block_bytes;
-    bool is_unsigned = dtype == OX_U8 || oxi_is_wide_unsigned(dtype);
-    double whole = trunc(value), top = ldexp(1.0, is_unsigned ? bits : bits - 1);
-    return whole < top && (is_unsigned ? whole > -top : whole >= -top);
 }
 
 /* The largest finite number of a float dtype. */
@@ -232,10 +273,7 @@ static double oxi_dtype_max(ox_dtype dtype) {
 /* Whether an end of linspace is a number of this dtype: -0.5 is none of an unsigned one, as in torch. */
 static bool oxi_fits_linspace(ox_dtype dtype, double value) {
     if (!oxi_is_int(dtype)) return !isfinite(value) || fabs(value) <= oxi_dtype_max(dtype);
-    int bits = 8 * ox_dtype_of(dtype)->block_bytes;
-    bool is_unsigned = dtype == OX_U8 || oxi_is_wide_unsigned(dtype);
-    double top = ldexp(1.0, is_unsigned ? bits : bits - 1);
-    return value < top && value >= (is_unsigned ? 0 : -top);
+    return value < oxi_integer_end(dtype) && value >= oxi_integer_least(dtype);
 }
 
 /* All sets of FILL begin with shape and dtype. */
@@ -256,7 +294,7 @@ OXI_RULE(fill) {
     ox_status status = oxi_rule_made(call, out);
     double value = call->attr.fill.value;
     if (status == OX_OK && oxi_is_int(out->dtype) && !oxi_fits_integer(out->dtype, value))
-        return oxi_fail(OX_ERR_ARG, "fill: %g does not fit %s", value, ox_dtype_name(out->dtype));
+        return oxi_fail_number(call, OX_ERR_ARG, value, out->dtype);
     return status;
 }
 
@@ -265,7 +303,7 @@ OXI_RULE(linspace) {
     const double ends[2] = {call->attr.ends.start, call->attr.ends.end};
     for (int i = 0; i < 2 && status == OX_OK; i++)
         if (!oxi_fits_linspace(out->dtype, ends[i]))
-            return oxi_fail(OX_ERR_ARG, "linspace: %g does not fit %s", ends[i], ox_dtype_name(out->dtype));
+            return oxi_fail_number(call, OX_ERR_ARG, ends[i], out->dtype);
     return status;
 }
 
@@ -482,7 +520,9 @@ OXI_RULE(index_add) {
     bool fits = source->ndim == x->ndim && (x->ndim > 0 || ox_numel(call->in[1]) == 1);
     for (int d = 0; fits && d < x->ndim; d++)
         fits = source->shape[d] == (d == call->attr.along.dim ? ox_numel(call->in[1]) : x->shape[d]);
-    return fits ? oxi_rule_row(call, out) : oxi_fail_fit(call, source);
+    if (!fits) return oxi_fail_fit(call, source);
+    status = oxi_check_factors(call, x->dtype);
+    return status == OX_OK ? oxi_rule_row(call, out) : status;
 }
 
 OXI_RULE(masked_select) {
@@ -681,7 +721,7 @@ OXI_RULE(addmm) {
         return oxi_fail(OX_ERR_SHAPE, "addmm: %s does not fit the product %s%s", oxi_tensor_text(c),
                         ox_dtype_name(dtype), oxi_shape_text(2, shape));
     oxi_meta(out, dtype, 2, shape);
-    return OX_OK;
+    return oxi_check_factors(call, dtype);
 }
 
 /* ---- transformers -------------------------------------------------------------------------------------- */
@@ -955,11 +995,14 @@ OXI_RULE(unfold) {
 
 OXI_RULE(view_as_real) {
     const ox_tensor *x = call->in[0];
-    if (x->ndim == OX_MAX_DIMS) return oxi_fail(OX_ERR_SHAPE, "view_as_real: %d dims already", OX_MAX_DIMS);
+    int64_t part = call->attr.part.part;
+    if (x->ndim == OX_MAX_DIMS && !part)
+        return oxi_fail(OX_ERR_SHAPE, "view_as_real: %d dims already", OX_MAX_DIMS);
     oxi_view_of(x, out);
     out->dtype = OX_F32;
-    out->offset *= 2;
+    out->offset = 2 * x->offset + (part == 2);
     for (int d = 0; d < x->ndim; d++) out->stride[d] *= 2;
+    if (part) return OX_OK;
     out->shape[x->ndim] = 2;
     out->stride[x->ndim] = 1;
     out->ndim++;

@@ -326,16 +326,16 @@ OX_API ox_tensor *ox_view_as_real(ox_tensor *x) {
 OX_API ox_tensor *ox_view_as_complex(ox_tensor *x) {
     return oxi_apply_1(OXI_OP_view_as_complex, NULL, x);
 }
-static ox_tensor *oxi_part_view(const char *name, ox_tensor *x, int64_t part) {
-    if (oxi_any_null(name, &x, 1)) return NULL;
-    oxi_work work = oxi_work_begin(name);
-    return oxi_work_end(&work, ox_select(ox_view_as_real(x), -1, part));
+static ox_tensor *oxi_part_view(const char *name, ox_tensor *x, int part) {
+    oxi_attrs attr = oxi_attrs_part();
+    attr.part.part = part;
+    return oxi_any_null(name, &x, 1) ? NULL : oxi_apply_as(name, OXI_OP_view_as_real, &attr, &x, 1, NULL);
 }
 OX_API ox_tensor *ox_real(ox_tensor *x) {
-    return oxi_part_view("real", x, 0);
+    return oxi_part_view("real", x, 1);
 }
 OX_API ox_tensor *ox_imag(ox_tensor *x) {
-    return oxi_part_view("imag", x, 1);
+    return oxi_part_view("imag", x, 2);
 }
 
 OX_API ox_tensor *ox_view_dtype(ox_tensor *x, ox_dtype dtype) {
@@ -385,7 +385,7 @@ OX_API int64_t ox_split_with_sizes(ox_tensor *x, const int64_t *sizes, int64_t c
     int at = oxi_own_dim("split_with_sizes", x, dim);
     if (at < 0) return -1;
     int64_t sum = 0;
-    bool fits = count >= 1 && sizes;
+    bool fits = count >= 0 && (sizes || count == 0);
     for (int64_t i = 0; fits && i < count; i++) fits = sizes[i] >= 0 && oxi_add_i64(sum, sizes[i], &sum);
     if (!fits || sum != x->shape[at]) {
         (void)oxi_fail(OX_ERR_ARG, "split_with_sizes: %lld sizes do not make up dim %d of %s",

@@ -38,7 +38,7 @@ OX_API ox_tensor *ox_unsqueeze(ox_tensor *x, int dim);
 OX_API ox_tensor *ox_unfold(ox_tensor *x, int dim, int64_t size, int64_t step);
 OX_API ox_tensor *ox_view_as_real(ox_tensor *x);                         /* c64 [..] -> f32 [..,2] */
 OX_API ox_tensor *ox_view_as_complex(ox_tensor *x);                      /* f32 [..,2] -> c64 [..] */
-OX_API ox_tensor *ox_real(ox_tensor *x);                                 /* c64 -> f32, up to 7 dims */
+OX_API ox_tensor *ox_real(ox_tensor *x);                                 /* c64 -> f32 */
 OX_API ox_tensor *ox_imag(ox_tensor *x);
 /* The same bytes as another dtype of the same width. */
 OX_API ox_tensor *ox_view_dtype(ox_tensor *x, ox_dtype dtype);

@@ -146,10 +146,31 @@ static ox_status oxi_stream_run_locked(ox_stream *stream, const oxi_call *call) 
     return oxi_stream_run_cut(stream, &plan);
 }
 
+static bool oxi_stream_has_index(const oxi_call *call) {
+    return oxi_op_row_of(call->op)->family == OXI_FAMILY_INDEX && call->in_count > 1 &&
+           oxi_is_int(call->in[1]->dtype);
+}
+
+/* Indices in range are asked for even where they move nothing, as on the CPU. */
+static ox_status oxi_stream_check_index(ox_stream *stream, const oxi_call *call) {
+    const char *name = oxi_op_row_of(call->op)->name;
+    ox_tensor *index = NULL, x = oxi_at_least_1d(call->in[0]);
+    oxi_stream_lock(stream);
+    ox_status status = oxi_ring_settle(stream);
+    if (status == OX_OK) status = oxi_stream_near(stream, call->in[1], &index);
+    oxi_stream_unlock(stream);
+    if (status == OX_OK)
+        status = call->op == OXI_OP_embedding ? oxi_check_indices(name, index, x.shape[0], "a table")
+                                              : oxi_check_dim_indices(name, index, &x, call->attr.along.dim);
+    ox_release(index);
+    return status;
+}
+
 /* Nothing is read or written, but what the CPU refuses is refused. */
 static ox_status oxi_stream_run_empty(ox_stream *stream, const oxi_call *call) {
     oxi_stream_plan plan;
     oxi_stream_step step;
+    if (oxi_stream_has_index(call)) return oxi_stream_check_index(stream, call);
     if (call->in_count > OXI_MAX_IN || !stream->desc.compute->host) return OX_OK;
     memset(&step, 0, sizeof step);
     oxi_plan_operands(&plan, stream->desc.compute, call);

@@ -44,6 +44,9 @@ static bool oxi_is_f8(ox_dtype dtype) {
 static bool oxi_is_wide_unsigned(ox_dtype dtype) {
     return dtype == OX_U16 || dtype == OX_U32 || dtype == OX_U64;
 }
+static bool oxi_is_unsigned(ox_dtype dtype) {
+    return dtype == OX_U8 || oxi_is_wide_unsigned(dtype);
+}
 
 /* Two different integer types: the wider signed one; u8 needs one more bit than itself. */
 static ox_dtype oxi_promote_ints(ox_dtype a, ox_dtype b) {

@@ -12,10 +12,17 @@ typedef struct oxi_vk_gather_params {
     uint32_t shape[OX_MAX_DIMS];
 } oxi_vk_gather_params;
 
+/* Indices that move nothing, of results without elements: the CPU looks at them. */
+static bool oxi_vk_only_looks(const oxi_call *call) {
+    bool looks =
+        call->op == OXI_OP_index_select || call->op == OXI_OP_embedding || call->op == OXI_OP_index_add;
+    return looks && ox_numel(call->out[0]) == 0 && ox_numel(call->in[1]) > 0;
+}
+
 static bool oxi_vk_can_index(const oxi_vk_device *d, const oxi_call *call) {
     const ox_tensor *x = call->in[0], *out = call->out[0];
     bool f64 = d->caps & OX_VULKAN_F64;
-    if (!oxi_vk_fits(out) || !oxi_vk_fits(x)) return false;
+    if (!oxi_vk_fits(out) || !oxi_vk_fits(x) || oxi_vk_only_looks(call)) return false;
     switch (call->op) {
     case OXI_OP_gather:
     case OXI_OP_index_select: return x->ndim > 0 && x->shape[call->attr.along.dim] > 0 && x->dtype == out->dtype;

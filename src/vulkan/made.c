@@ -98,8 +98,8 @@ static void oxi_vk_made_numbers(const oxi_call *call, oxi_vk_made_params *p) {
     }
     if (call->op == OXI_OP_uniform && f0 < f1) below = oxi_number_below(dtype, f0, f1);
     if (call->op == OXI_OP_arange && !oxi_is_float(dtype)) {
-        low = (int64_t)f0;
-        range = (int64_t)f1;
+        low = oxi_whole_bits(f0);
+        range = oxi_whole_bits(f1);
     }
     if (call->op == OXI_OP_linspace) {
         if (oxi_is_int(dtype)) {
