@@ -21,7 +21,8 @@ OPT = -O2 -g
 TEST_OPT = -O1 -g
 endif
 ifeq ($(SAN),asan)
-OPT = -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
+OPT = -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined,float-cast-overflow \
+    -fno-sanitize-recover=undefined,float-cast-overflow
 TEST_OPT = $(OPT)
 endif
 ifeq ($(SAN),tsan)
@@ -32,6 +33,8 @@ endif
 WARN = -Wall -Wextra
 LIBS = -lm -lpthread
 # io_uring for oxtorch_stream.h, where liburing is installed. LIBURING= does without.
+# This is looked up when the file is read, so not yet after `deps`: whatever follows it there starts another make
+# (tests/run.sh does), and what links with impl.o outside of this file takes its libraries from impl.libs.
 LIBURING := $(shell echo 'int main(void) { return 0; }' | \
     $(CC) -include liburing.h -x c - -luring -o /dev/null 2> /dev/null && echo 1)
 ifeq ($(LIBURING),1)
@@ -56,7 +59,7 @@ PROGRAMS = $(TESTS) $(if $(T)$(filter tsan,$(SAN)),,$(REPLAYS) $(EXAMPLES) $(if 
 
 MODEL_PATH := $(value MODEL)
 PROMPT_TEXT := $(value PROMPT)
-export BUILD CC CXX SAN DEBUG T MODEL_PATH PROMPT_TEXT LIBS
+export BUILD CC CXX SAN DEBUG T MODEL_PATH PROMPT_TEXT
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -128,13 +131,14 @@ check-shaders:
 # Changes only when the set of headers or the flags change.
 $(BUILD)/impl.c: FORCE
 	@mkdir -p $(@D)
-	@{ echo '/* $(CC) $(OPT) $(CFLAGS) */'; echo '#define OX_C_TIER'; echo '#define OX_IMPLEMENTATION'; \
+	@{ echo '/* $(CC) $(OPT) $(CFLAGS) $(LIBS) */'; echo '#define OX_C_TIER'; echo '#define OX_IMPLEMENTATION'; \
 	   for page in $(PAGES); do echo "#include \"$$page\""; done; } > $@.new
 	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
 $(BUILD)/impl.o: $(BUILD)/impl.c
 	@echo "cc $@" >&2
 	@$(CC) $(OPT) $(WARN) $(INCLUDE) $(CFLAGS) $(DEPEND) -c $< -o $@
+	@echo '$(LIBS)' > $(@:.o=.libs)
 
 $(BUILD)/tests/test_%: tests/test_%.c $(BUILD)/impl.o
 	@mkdir -p $(@D)

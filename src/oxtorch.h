@@ -228,4 +228,6 @@ OXI_PLAIN_BEGIN
 OXI_PLAIN_END
 #endif
 
+#include "base/fork.c"
+
 #endif /* OX_IMPLEMENTATION */

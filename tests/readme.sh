@@ -6,7 +6,8 @@
 # and the declarations of a line `<!-- given: ox_tensor *x; -->` above it, if there is one.
 set -u
 cd "$(dirname "$0")/.." || exit 1
-BUILD=${BUILD:-build} CC=${CC:-cc} CXX=${CXX:-g++} LIBS=${LIBS:--lm -lpthread}
+BUILD=${BUILD:-build} CC=${CC:-cc} CXX=${CXX:-g++}
+LIBS=$(cat "$BUILD/impl.libs") || exit 1 # what impl.o was built to link with
 dir=$BUILD/readme
 rm -rf $dir
 mkdir -p $dir

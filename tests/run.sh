@@ -185,6 +185,7 @@ fi
 if [ -z "$T$SAN" ] && [ "$DEBUG" != 1 ]; then
     limit=${TEST_TIMEOUT:-600}
     suite instructions tests/instructions.sh "$BUILD/impl.o"
+    suite fresh tests/fresh.sh
     suite readme tests/readme.sh
     suite matrix tests/matrix.sh --short
 fi

@@ -217,6 +217,30 @@ static void test_added_by_index(void) {
     CHECK(ox_error() == OX_OK);
 }
 
+/* Parts are added on their own, and scaled by a real number; products multiply all parts. */
+static void test_infinite_complex(void) {
+    const double inf = INFINITY, nan = NAN;
+    OX_SCOPE {
+        ox_tensor *x = ox_view_as_complex(ox_view(OF(OX_F32, inf, 0, 1, -inf, 2, 3), OX_SHAPE(3, 2)));
+        ox_tensor *y = ox_view_as_complex(ox_view(OF(OX_F32, 1, 1, 2, 1, -inf, 1), OX_SHAPE(3, 2)));
+        ox_tensor *at = ox_arange(0, 3, 1, OX_I64);
+#define PARTS(call, ...) HOLDS(ox_flatten(ox_view_as_real(call), 0, -1), __VA_ARGS__)
+        PARTS(ox_add(x, y), inf, 1, 3, -inf, -inf, 4);
+        PARTS(ox_add(y, x), inf, 1, 3, -inf, -inf, 4);
+        PARTS(ox_sub(x, y), inf, -1, -1, -inf, inf, 2);
+        PARTS(ox_add_scaled(x, y, 2), inf, 2, 5, -inf, -inf, 5);
+        PARTS(ox_add_scaled(y, x, -1), -inf, 1, 1, inf, -inf, -2);
+        PARTS(ox_add_number(x, 1), inf, 0, 2, -inf, 3, 3);
+        PARTS(ox_index_add(x, 0, at, y, 2), inf, 2, 5, -inf, -inf, 5);
+        PARTS(ox_scatter_add(x, 0, at, y), inf, 1, 3, -inf, -inf, 4);
+        PARTS(ox_mul(x, y), inf, inf, inf, -inf, -inf, -inf);
+        PARTS(ox_mul_number(x, 2), inf, nan, nan, -inf, 4, 6);
+        PARTS(ox_mul(x, OF(OX_F32, 1, 1, 1)), inf, nan, nan, -inf, 2, 3);
+#undef PARTS
+    }
+    CHECK(ox_error() == OX_OK);
+}
+
 /* x is a mask whose true bytes are 1 in one turn, anything but 0 in the other: the results are the same. */
 static void check_truths(ox_shape shape, const uint8_t *bytes, const uint8_t *truths) {
     ox_tensor *f = ox_randn(shape, OX_F32), *i16 = ox_cast(ox_mul_number(f, 100), OX_I16);
@@ -481,6 +505,7 @@ int main(void) {
     test_glu();
     test_added_by_index();
     test_truths();
+    test_infinite_complex();
     test_meaning();
     test_joins();
     test_places();

@@ -5,6 +5,7 @@
  * profiler. Numbers are checked by the suite of each family.
  * OX_VULKAN_ASKED OX_VULKAN_LONG OX_TIERS */
 #include "covers.h"
+#include "stack_use.h"
 
 #include "oxtorch_stream.h"
 
@@ -12,6 +13,13 @@
 
 /* view_as_complex wants pairs side by side, so its layouts are its own; `to` wants a second device. */
 static const char *const covered_below[] = {"view_as_complex", "to"};
+
+/* ---- stack ------------------------------------------------------------------------------------------- */
+
+static void check_stack(size_t used, const char *label, ox_dtype dtype, layout l) {
+    CHECK_MSG(used <= STACK_MOST || !stack_is_measured(), "%s %s, %s: %u bytes of stack", label,
+              ox_dtype_name(dtype), layout_name(l), (unsigned)used);
+}
 
 /* ---- running a case ---------------------------------------------------------------------------------- */
 
@@ -67,7 +75,9 @@ static void run_case(const cover *c, ox_dtype dtype, layout l, bool *ran) {
         plain[k] = views[k] ? plain_copy(views[k]) : NULL;
     }
     ox_profile_begin();
+    stack_paint();
     c->run(views, a);
+    check_stack(stack_used(), c->label, dtype, l);
     ox_profile_end();
     bool named = is_view_row(c->row) || profile_names(c->row);
     c->run(plain, b);
@@ -144,7 +154,9 @@ static void run_maps(void) {
                         plain[k] = plain_copy(in[k]);
                     }
                     ox_profile_begin();
+                    stack_paint();
                     ox_tensor *result = c->run(in);
+                    check_stack(stack_used(), c->label, dtype, (layout)l);
                     ox_profile_end();
                     CHECK_MSG(result && profile_names(c->name), "%s %s: %s", c->label, ox_dtype_name(dtype),
                               ox_error_text());

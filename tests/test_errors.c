@@ -286,6 +286,60 @@ static void check_null_views_and_making(ox_tensor *x) {
 
 /* ---- nonsense ---------------------------------------------------------------------------------------- */
 
+/* Shapes that were not made by OX_SHAPE: a number of dims that no tensor has is refused before any is read. */
+static void check_shapes_by_hand(void) {
+    const int counts[] = {9, 40, 64, INT32_MAX, -1, -2, INT32_MIN};
+    const float f[1] = {1};
+    const double f64[1] = {1};
+    const int64_t whole[1] = {1};
+    float memory[1] = {1};
+    ox_tensor *x = ox_ones(OX_SHAPE(1), OX_F32), *xx = ox_ones(OX_SHAPE(1, 1), OX_F32);
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        ox_shape s, one = OX_SHAPE(1);
+        for (int d = 0; d < OX_MAX_DIMS; d++) s.dim[d] = 1;
+        s.ndim = counts[i];
+        REFUSES(empty, OX_ERR_SHAPE, !ox_empty(s, OX_F32));
+        REFUSES(zeros, OX_ERR_SHAPE, !ox_zeros(s, OX_F32));
+        REFUSES(ones, OX_ERR_SHAPE, !ox_ones(s, OX_F32));
+        REFUSES(full, OX_ERR_SHAPE, !ox_full(s, 1, OX_F32));
+        REFUSES(rand, OX_ERR_SHAPE, !ox_rand(s, OX_F32));
+        REFUSES(randn, OX_ERR_SHAPE, !ox_randn(s, OX_F32));
+        REFUSES(randint, OX_ERR_SHAPE, !ox_randint(0, 5, s, OX_I64));
+        REFUSES(from_data, OX_ERR_SHAPE, !ox_from_data(f, s, OX_F32));
+        REFUSES(from_floats, OX_ERR_SHAPE, !ox_from_floats(f, s, OX_F32));
+        REFUSES(from_doubles, OX_ERR_SHAPE, !ox_from_doubles(f64, s, OX_F32));
+        REFUSES(from_ints, OX_ERR_SHAPE, !ox_from_ints(whole, s, OX_I64));
+        REFUSES(from_blob, OX_ERR_SHAPE, !ox_from_blob(memory, s, NULL, OX_F32, NULL, NULL));
+        REFUSES(from_blob, OX_ERR_SHAPE, !ox_from_blob(memory, s, s.dim, OX_F32, NULL, NULL));
+        REFUSES(view, OX_ERR_SHAPE, !ox_view(x, s));
+        REFUSES(reshape, OX_ERR_SHAPE, !ox_reshape(x, s));
+        REFUSES(expand, OX_ERR_SHAPE, !ox_expand(x, s));
+        REFUSES(unflatten, OX_ERR_SHAPE, !ox_unflatten(x, 0, s));
+        REFUSES(unflatten, OX_ERR_SHAPE, !ox_unflatten(xx, -1, s));
+        REFUSES(permute, OX_ERR_DIM, !ox_permute(x, s));
+        REFUSES(as_strided, OX_ERR_SHAPE, !ox_as_strided(x, s, s, 0));
+        REFUSES(as_strided, OX_ERR_SHAPE, !ox_as_strided(x, one, s, 0));
+        REFUSES(repeat, OX_ERR_SHAPE, !ox_repeat(x, s));
+        REFUSES(tile, OX_ERR_SHAPE, !ox_tile(x, s));
+        REFUSES(roll, OX_ERR_ARG, !ox_roll(x, s, s));
+        REFUSES(roll, OX_ERR_ARG, !ox_roll(x, one, s));
+        REFUSES(roll, OX_ERR_ARG, !ox_roll(x, s, OX_DIMS(0)));
+        REFUSES(flip, OX_ERR_DIM, !ox_flip(x, s));
+        REFUSES(sum, OX_ERR_DIM, !ox_sum(x, s, false));
+        REFUSES(mean, OX_ERR_DIM, !ox_mean(x, s, false));
+        REFUSES(prod, OX_ERR_DIM, !ox_prod(x, s, false));
+        REFUSES(amax, OX_ERR_DIM, !ox_amax(x, s, false));
+        REFUSES(amin, OX_ERR_DIM, !ox_amin(x, s, false));
+        REFUSES(all, OX_ERR_DIM, !ox_all(x, s, false));
+        REFUSES(any, OX_ERR_DIM, !ox_any(x, s, false));
+        REFUSES(var, OX_ERR_DIM, !ox_var(x, s, 1, false));
+        REFUSES(std, OX_ERR_DIM, !ox_std(x, s, 1, false));
+        REFUSES(logsumexp, OX_ERR_DIM, !ox_logsumexp(x, s, false));
+        REFUSES(norm, OX_ERR_DIM, !ox_norm(x, 2, s, false));
+        REFUSES(count_nonzero, OX_ERR_DIM, !ox_count_nonzero(x, s));
+    }
+}
+
 static void check_nonsense_making(void) {
     const float f[4] = {1, 2, 3, 4};
     const int64_t strides[2] = {INT64_MAX, 1};
@@ -305,6 +359,7 @@ static void check_nonsense_making(void) {
     SHAPES(full, , 1, OX_F32);
     SHAPES(rand, , OX_F32);
     SHAPES(randn, , OX_F32);
+    check_shapes_by_hand();
     REFUSES(empty, OX_ERR_DTYPE, !ox_empty(OX_SHAPE(2), (ox_dtype)999));
     REFUSES(empty, OX_ERR_SHAPE, !ox_empty(OX_SHAPE(31), OX_Q4_0));
     REFUSES(empty, OX_ERR_SHAPE, !ox_empty(OX_NO_DIMS, OX_Q4_0));

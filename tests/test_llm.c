@@ -500,7 +500,7 @@ static const struct {
 static void put_back(gguf_make *g, int i) {
     const char *key = hostile[i].key;
     const double number = hostile[i].number;
-    const int64_t count = (int64_t)number;
+    const int64_t count = fabs(number) < 1e18 ? (int64_t)number : 0;
     const unsigned char zeros[256] = {0};
     switch (hostile[i].how) {
     case AS_U32: gguf_u32(g, key, (uint32_t)number); break;

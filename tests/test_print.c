@@ -27,7 +27,7 @@ static ox_tensor *floats(const double *data, ox_shape shape, ox_dtype dtype) {
     for (int64_t i = 0; i < ox_numel(t); i++) {
         void *to = (char *)ox_data(t) + (size_t)i * (size_t)ox_dtype_of(dtype)->block_bytes;
         float f32 = (float)data[i];
-        int64_t i64 = isfinite(data[i]) ? (int64_t)data[i] : 0;
+        int64_t i64 = fabs(data[i]) < 1e18 ? (int64_t)data[i] : 0;
         uint16_t bits = dtype == OX_F16 ? oxi_f32_to_f16(f32) : oxi_f32_to_bf16(f32);
         uint8_t byte = dtype == OX_F8_E4M3 ? oxi_f32_to_f8_e4m3(f32) : oxi_f32_to_f8_e5m2(f32);
         if (dtype == OX_F32) memcpy(to, &f32, 4);

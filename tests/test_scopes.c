@@ -294,7 +294,122 @@ static void check_threads(int64_t tensors, int64_t storages) {
     ox_release(shared);
     CHECK(alive(tensors, storages));
 }
+
+/* Tensors of one thread's scope whose last reference another thread gives back: they go at once, and the scope
+ * ends as ever. Middle, first and last of its list, some of them retained. */
+enum { HANDED = 64 };
+static ox_tensor *handed[HANDED];
+
+static void *release_handed(void *arg) {
+    (void)arg;
+    for (int i = 0; i < HANDED; i++)
+        if (i % 3 != 1) ox_release(handed[i]);
+    return NULL;
+}
+
+static void check_foreign_releases(int64_t tensors, int64_t storages) {
+    int64_t bad = ox_stats().bad_releases;
+    for (int round = 0; round < 20; round++) {
+        pthread_t thread;
+        OX_SCOPE {
+            for (int i = 0; i < HANDED; i++) handed[i] = ones();
+            CHECK(pthread_create(&thread, NULL, release_handed, NULL) == 0);
+            for (int i = 0; i < HANDED; i++) (void)ones(); /* meanwhile the list grows */
+            pthread_join(thread, NULL);
+            int64_t left = HANDED + HANDED / 3;
+            CHECK(alive(tensors + left, storages + left));
+            for (int i = 1; i < HANDED; i += 6) ox_release(handed[i]); /* neighbours of those that went */
+            OX_SCOPE {
+                CHECK(ones() != NULL);
+            }
+        }
+        CHECK(alive(tensors, storages));
+    }
+    CHECK(ox_stats().bad_releases == bad && ox_error() == OX_OK);
+}
+
+/* References that a thread took itself, given back while the scope ends. */
+static void *release_retained(void *arg) {
+    (void)arg;
+    for (int i = 0; i < HANDED; i++) ox_release(handed[i]);
+    return NULL;
+}
+
+static void check_racing_releases(int64_t tensors, int64_t storages) {
+    int64_t bad = ox_stats().bad_releases;
+    for (int round = 0; round < 200; round++) {
+        pthread_t thread;
+        OX_SCOPE {
+            for (int i = 0; i < HANDED; i++) handed[i] = ox_retain(ones());
+            CHECK(pthread_create(&thread, NULL, release_retained, NULL) == 0);
+        }
+        pthread_join(thread, NULL);
+        CHECK(alive(tensors, storages));
+    }
+    CHECK(ox_stats().bad_releases == bad);
+}
+
+/* A scope that another thread began, which is still there or has ended: words, and nothing else happens. */
+typedef struct lent_scope {
+    ox_scope scope;
+    int64_t go_on; /* under the mutex */
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+} lent_scope;
+
+static void *lend_scope(void *arg) {
+    lent_scope *lent = (lent_scope *)arg;
+    ox_scope own = ox_scope_begin();
+    (void)ones();
+    pthread_mutex_lock(&lent->mutex);
+    lent->scope = own;
+    lent->go_on = 1;
+    pthread_cond_signal(&lent->changed);
+    while (lent->go_on != 2) pthread_cond_wait(&lent->changed, &lent->mutex);
+    pthread_mutex_unlock(&lent->mutex);
+    ox_scope_end(&own);
+    return NULL;
+}
+
+static void check_foreign_scopes(int64_t tensors, int64_t storages) {
+    lent_scope lent;
+    pthread_t thread;
+    memset(&lent, 0, sizeof lent);
+    pthread_mutex_init(&lent.mutex, NULL);
+    pthread_cond_init(&lent.changed, NULL);
+    for (int inside = 0; inside < 2; inside++) {
+        ox_scope mine = ox_scope_begin();
+        ox_tensor *t = ones();
+        CHECK(pthread_create(&thread, NULL, lend_scope, &lent) == 0);
+        pthread_mutex_lock(&lent.mutex);
+        while (lent.go_on != 1) pthread_cond_wait(&lent.changed, &lent.mutex);
+        pthread_mutex_unlock(&lent.mutex);
+        if (inside) ox_scope_end(&mine);
+        ox_scope_end(&lent.scope);
+        CHECK(ox_error() == OX_ERR_ARG && strstr(ox_error_text(), "another thread") && !lent.scope.open);
+        ox_error_clear();
+        ox_scope_end(&lent.scope);
+        CHECK(ox_error() == OX_OK && alive(tensors + 1 + !inside, storages + 1 + !inside));
+        pthread_mutex_lock(&lent.mutex);
+        lent.go_on = 2;
+        pthread_cond_signal(&lent.changed);
+        pthread_mutex_unlock(&lent.mutex);
+        pthread_join(thread, NULL);
+        CHECK(inside || ox_item(ox_select(ox_select(t, 0, 0), 0, 0)) == 1);
+        ox_scope_end(&mine);
+        CHECK(alive(tensors, storages));
+    }
+}
 #else
+static void check_foreign_releases(int64_t tensors, int64_t storages) {
+    CHECK(alive(tensors, storages));
+}
+static void check_racing_releases(int64_t tensors, int64_t storages) {
+    CHECK(alive(tensors, storages));
+}
+static void check_foreign_scopes(int64_t tensors, int64_t storages) {
+    CHECK(alive(tensors, storages));
+}
 static void check_threads(int64_t tensors, int64_t storages) {
     check_skip("scopes on threads", "no POSIX threads here");
     CHECK(alive(tensors, storages));
@@ -313,5 +428,8 @@ int main(void) {
     check_steady_loop(tensors, storages);
     check_many(tensors, storages);
     check_threads(tensors, storages);
+    check_foreign_releases(tensors, storages);
+    check_racing_releases(tensors, storages);
+    check_foreign_scopes(tensors, storages);
     return check_done("scopes");
 }

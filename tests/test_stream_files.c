@@ -6,6 +6,7 @@
 
 #include <limits.h>
 #include <pthread.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 /* ---- formats ------------------------------------------------------------------------------------------ */
@@ -790,6 +791,84 @@ static void test_threads(const stream_case *c) {
     remove(path);
 }
 
+/* A file that is open keeps the stream that it is open on. */
+static void test_kept_open(const stream_case *c) {
+    char path[320];
+    snprintf(path, sizeof path, "%s/oxtorch-open.npy", c->folder);
+    size_t before = ox_stats().bytes_in_use;
+    OX_SCOPE {
+        ox_tensor *x = numbers(OX_SHAPE(70, 30), OX_F32, 1);
+        CHECK(ox_save_npy(path, x) == OX_OK);
+        ox_stream *stream = case_open(c);
+        ox_file *file = ox_open(path, ox_stream_device(stream)), *bad;
+        ox_stream_close(stream);
+        bad = ox_open("/nowhere", ox_stream_device(stream));
+        CHECK(!bad && ox_error() == OX_ERR_IO);
+        ox_error_clear();
+        ox_tensor *t = ox_load_at(file, 0);
+        CHECK_MSG(t && same_bits(ox_exp(t), ox_exp(x)), "%s", ox_error_text());
+        ox_close(file);
+        CHECK(same_bits(t, x)); /* and then the tensor does */
+    }
+    CHECK(ox_stats().bytes_in_use == before);
+    remove(path);
+}
+
+/* A file of a gibibyte, opened where the process may have a few hundred MiB of addresses. */
+static void test_addresses(const stream_case *c) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__linux__)
+    (void)c;
+    check_skip("few addresses", "a sanitizer takes them all, or it is not Linux");
+#else
+    static const char *const kinds[] = {"gguf", "safetensors", "npy"};
+    enum { LONG = 1 << 30 };
+    for (int kind = 0; kind < 3; kind++) {
+        char path[320], text[160];
+        gguf_bytes all = {NULL, 0, 0};
+        gguf_make g = {{NULL, 0, 0}, {NULL, 0, 0}, {NULL, 0, 0}, 0, 0};
+        snprintf(path, sizeof path, "%s/oxtorch-long.%s", c->folder, kinds[kind]);
+        if (kind == 0) {
+            const int64_t shape = LONG - 256;
+            gguf_tensor(&g, "w", 24, 1, &shape, NULL, 0); /* i8 */
+            CHECK(gguf_write(&g, path) == 0);
+        } else if (kind == 1) {
+            int length = snprintf(text, sizeof text, "{\"w\":{\"dtype\":\"I8\",\"shape\":[%d],"
+                                  "\"data_offsets\":[0,%d]}}", LONG - 256, LONG - 256);
+            gguf_number(&all, (uint64_t)length, 8);
+            gguf_put(&all, text, (size_t)length);
+        } else {
+            int length = snprintf(text, sizeof text, "{'descr': '|i1', 'fortran_order': False, 'shape': (%d,)}",
+                                  LONG - 256);
+            gguf_put(&all, "\x93NUMPY\1\0", 8);
+            gguf_number(&all, 118, 2);
+            gguf_put(&all, text, (size_t)length);
+            while (all.count < 128) gguf_put(&all, all.count == 127 ? "\n" : " ", 1);
+        }
+        FILE *file = fopen(path, kind == 0 ? "ab" : "wb");
+        CHECK(file && (kind == 0 || fwrite(all.data, 1, all.count, file) == all.count) && fclose(file) == 0);
+        long head = kind == 0 ? 96 : (long)all.count;
+        CHECK(truncate(path, (off_t)LONG - 256 + head) == 0);
+        free(all.data);
+        struct rlimit usual, few;
+        CHECK(getrlimit(RLIMIT_AS, &usual) == 0);
+        ox_stream *stream = case_open(c);
+        few = usual;
+        few.rlim_cur = (rlim_t)768 << 20;
+        CHECK(setrlimit(RLIMIT_AS, &few) == 0);
+        OX_SCOPE {
+            ox_file *far = ox_open(path, ox_stream_device(stream));
+            ox_tensor *t = far ? ox_load_at(far, 0) : NULL, *part = t ? ox_narrow(t, 0, 5, 1000) : NULL;
+            CHECK_MSG(part && ox_item(ox_sum(part, OX_ALL_DIMS, false)) == 0, "%s: %s", path, ox_error_text());
+            ox_close(far);
+        }
+        CHECK(setrlimit(RLIMIT_AS, &usual) == 0);
+        ox_stream_close(stream);
+        remove(path);
+        ox_error_clear();
+    }
+#endif
+}
+
 int main(void) {
     check_cases();
     for (int i = 0; i < case_count(); i++) {
@@ -820,6 +899,8 @@ int main(void) {
         for (size_t b = 0; b < sizeof budgets / sizeof *budgets; b++) test_kept(&c, budgets[b], 24);
         test_first_pass(&c, true);
         test_first_pass(&c, false);
+        test_kept_open(&c);
+        test_addresses(&c);
     }
     ox_statistics stats = ox_stats();
     CHECK(stats.tensors == 0 && stats.storages == 0 && stats.bad_releases == 0);

@@ -196,6 +196,42 @@ static void test_prepacked(void) {
     CHECK(ox_stats().bytes_in_use == before);
 }
 
+/* The profiler goes on and off beside calls: what it notes is whole. */
+static int64_t profiled_stop;
+
+static void *profiled_main(void *arg) {
+    int64_t *calls = (int64_t *)arg;
+    while (oxi_atomic_load(&profiled_stop) == 0) OX_SCOPE {
+            ox_tensor *x = ox_ones(OX_SHAPE(3, 4), OX_F32);
+            if (ox_add(x, x) && ox_sum(x, OX_ALL_DIMS, false)) oxi_atomic_add(calls, 1);
+        }
+    return NULL;
+}
+
+static void test_profiler(void) {
+    pthread_t thread[2];
+    int64_t calls[2] = {0, 0}, wrong = 0;
+    char table[4096], path[] = "build/threads-profile.json";
+    oxi_atomic_store(&profiled_stop, 0);
+    for (int i = 0; i < 2; i++) pthread_create(&thread[i], NULL, profiled_main, &calls[i]);
+    for (int round = 0; round < 30 || !oxi_atomic_load(&calls[0]) || !oxi_atomic_load(&calls[1]); round++) {
+        ox_profile_begin();
+        OX_SCOPE { (void)ox_ones(OX_SHAPE(2), OX_F32); }
+        if (round % 10 == 0) CHECK(ox_profile_trace(path) == OX_OK);
+        ox_profile_end();
+        (void)ox_profile_table(table, sizeof table);
+        oxi_lock_take(&oxi_profile_lock);
+        for (size_t i = 0; i < oxi_profile_count; i++)
+            wrong += oxi_profile_records[i].seconds < 0 || oxi_profile_records[i].seconds > 100;
+        oxi_lock_give(&oxi_profile_lock);
+    }
+    oxi_atomic_store(&profiled_stop, 1);
+    for (int i = 0; i < 2; i++) pthread_join(thread[i], NULL);
+    CHECK_MSG(wrong == 0, "%lld records of no time", (long long)wrong);
+    CHECK(ox_error() == OX_OK);
+    (void)remove(path);
+}
+
 static void test_fork(void) {
 #if defined(__SANITIZE_THREAD__)
     check_skip("fork", "the thread sanitizer does not follow threads made after a fork");
@@ -305,6 +341,7 @@ int main(void) {
     test_host(host_threads);
     test_callers();
     test_prepacked();
+    test_profiler();
     test_fork();
 #else
     check_skip("callers", "no POSIX threads here");

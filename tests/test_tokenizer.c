@@ -468,6 +468,39 @@ static char *read_file(const char *path) {
 }
 
 /* name.inp holds texts with a line of their own between, name.out the ids, a line for each. */
+/* Somebody writes into a file that is mapped: lengths that were checked are those that hold. */
+static void test_changed_file(void) {
+#if defined(__unix__) && !defined(OX_NO_MMAP)
+    gguf_make g = {{NULL, 0, 0}, {NULL, 0, 0}, {NULL, 0, 0}, 0, 0};
+    static char all[1 << 16];
+    static const unsigned char longer[][8] = {
+        {0, 0, 16}, {0, 0, 0, 0, 0, 1}, {255, 255, 255, 255, 255, 255, 255, 255}};
+    const char *path = gguf_path("changed.gguf");
+    options o;
+    memset(&o, 0, sizeof o);
+    put_vocabulary(&g, o);
+    CHECK(gguf_write(&g, path) == 0);
+    FILE *file = fopen(path, "r+b");
+    size_t count = file ? fread(all, 1, sizeof all, file) : 0, at = 0;
+    ox_file *open = ox_open(path, NULL);
+    const ox_meta tokens = ox_meta_find(open, "tokenizer.ggml.tokens");
+    const ox_text before = ox_meta_at(open, &tokens, 5).text;
+    while (at + 8 + 6 < count && memcmp(all + at + 8, before.data, (size_t)before.length) != 0) at++;
+    for (size_t i = 0; i < sizeof longer / sizeof *longer; i++) {
+        CHECK(file && fseek(file, (long)at, SEEK_SET) == 0 && fwrite(longer[i], 8, 1, file) == 1);
+        CHECK(file && fflush(file) == 0);
+        CHECK(ox_meta_at(open, &tokens, 5).text.length == before.length);
+        ox_tokenizer *t = ox_tokenizer_open(open);
+        CHECK_MSG(t && ox_tokenizer_token(t, 5).text.length == before.length, "%s", ox_error_text());
+        ox_tokenizer_close(t);
+        ox_error_clear();
+    }
+    if (file) fclose(file);
+    ox_close(open);
+    remove(path);
+#endif
+}
+
 static void test_vocabulary(const char *folder, const char *name) {
     static const char between[] = "\n__ggml_vocab_test__\n";
     char path[1200];
@@ -520,6 +553,7 @@ int main(void) {
     test_hostile();
     test_nulls();
     test_scarce_memory();
+    test_changed_file();
     test_vocabulary(folder ? folder : "../shared/data", "ggml-vocab-llama-spm.gguf");
     CHECK(ox_stats().bytes_in_use == before && ox_stats().tensors == 0);
     return check_done("tokenizer");

@@ -98,6 +98,15 @@ OXI_UNUSED static bool oxi_atomic_cas(int64_t *p, int64_t expected, int64_t desi
 
 #endif
 
+/* Over a fork: where atomics share a byte, no other thread is in the middle of one. */
+#if (defined(_MSC_VER) && !defined(__clang__)) || __GCC_ATOMIC_LLONG_LOCK_FREE == 2
+OXI_UNUSED static void oxi_atomics_hold(void) {}
+OXI_UNUSED static void oxi_atomics_let_go(void) {}
+#else
+OXI_UNUSED static void oxi_atomics_hold(void) { oxi_atomic_enter(); }
+OXI_UNUSED static void oxi_atomics_let_go(void) { oxi_atomic_leave(); }
+#endif
+
 OXI_UNUSED static bool oxi_lock_try(oxi_lock *lock) {
     return oxi_atomic_load(&lock->state) == 0 && oxi_atomic_cas(&lock->state, 0, 1);
 }

@@ -45,6 +45,8 @@ static void *oxi_realloc(void *memory, size_t old_bytes, size_t new_bytes);
 static void oxi_free(void *memory, size_t bytes);
 /* oxi_alloc without recording an error, for callers that can do without. */
 static void *oxi_try_alloc(size_t bytes);
+/* The error of an oxi_try_alloc that nothing can take the place of. */
+static ox_status oxi_fail_memory(size_t bytes);
 /* give_back will be called, while no tensor is alive, by ox_shutdown and before memory comes from elsewhere:
  * for rooms that keep memory beyond the last tensor. Asking twice for the same function is harmless. */
 static void oxi_on_memory_change(void (*give_back)(void));
@@ -61,6 +63,20 @@ static bool oxi_atomic_cas(int64_t *p, int64_t expected, int64_t desired);
 typedef struct oxi_lock { int64_t state; } oxi_lock;          /* zero = open; spins briefly, then yields */
 static void oxi_lock_take(oxi_lock *lock);
 static void oxi_lock_give(oxi_lock *lock);
+
+/* ---- fork ---------------------------------------------------------------------------------------------- */
+
+/* What is shared by threads goes one of two ways over a fork (base/fork.c). Memory that a lock guards is whole in
+ * the child: the lock is in the table there, fork waits for it, so it is held for a moment only. What lives in
+ * threads or in the kernel is the parent's alone: the pool is made anew, a stream and a GPU's device notice by
+ * the two functions below, take no lock of their own any more, and are errors in words. */
+
+/* A number that is another one in a child. */
+static int64_t oxi_forks(void);
+/* in_child will be called in children. Asking twice for the same function is harmless. */
+static void oxi_on_fork(void (*in_child)(void));
+/* Before anything is made that threads share. */
+static void oxi_watch_fork(void);
 
 /* ---- threads ------------------------------------------------------------------------------------------- */
 
@@ -87,18 +103,17 @@ typedef struct oxi_mapping {
     const unsigned char *data;
     size_t bytes;
     void *handle;
-    intptr_t file;               /* of a mapping in parts: what they are read from */
+    intptr_t file;               /* of a mapping in parts: what they are read from; data is NULL */
     oxi_file_id id;
 } oxi_mapping;
 /* Maps a whole file for reading (copy-on-write pages: a write does not reach the file), or reads it into memory
  * (copies). An empty file maps to bytes 0. Errors OX_ERR_IO with path and cause; directories are refused. */
 static ox_status oxi_map_file(const char *path, bool copies, oxi_mapping *out);
-/* The same in parts: memory of the file's size, whose bytes may be used when oxi_mapping_bring has read them.
- * They stay as they are, whatever becomes of the file. Systems without it map the file. */
+/* The same in parts: the file is open, and takes neither memory nor addresses; oxi_mapping_copy reads from it.
+ * Systems without reads at an offset map the file. */
 static ox_status oxi_map_parts(const char *path, oxi_mapping *out);
-/* Reads bytes [at, at + bytes) of the file to their place, or to `out`; of a mapped one nothing is to do, or
- * it is copied. Errors OX_ERR_IO, also when the file became shorter or was written to since it was mapped. */
-static ox_status oxi_mapping_bring(const oxi_mapping *mapping, const char *path, size_t at, size_t bytes);
+/* Bytes [at, at + bytes) of the file to `out`. Errors of one in parts: OX_ERR_IO, also when the file became
+ * shorter or was written to since it was opened. */
 static ox_status oxi_mapping_copy(const oxi_mapping *mapping, const char *path, size_t at, void *out,
                                   size_t bytes);
 static bool oxi_mapping_is_in_parts(const oxi_mapping *mapping);

@@ -74,6 +74,7 @@ static void *oxi_system_alloc(size_t bytes) {
 }
 
 static void *oxi_source_alloc(size_t bytes) {
+    oxi_watch_fork();
     (void)oxi_atomic_add(&oxi_system_allocs, 1);
     if (!oxi_hooks.alloc) return oxi_system_alloc(bytes);
     void *memory = oxi_hooks.alloc(oxi_hooks.user, bytes);
@@ -222,12 +223,14 @@ OXI_UNUSED static void *oxi_try_alloc(size_t bytes) {
     return memory;
 }
 
+OXI_UNUSED static ox_status oxi_fail_memory(size_t bytes) {
+    return oxi_fail(OX_ERR_NOMEM, "out of memory: %llu bytes asked for, %llu in use",
+                    (unsigned long long)bytes, (unsigned long long)ox_stats().bytes_in_use);
+}
+
 OXI_UNUSED static void *oxi_alloc(size_t bytes) {
     void *memory = oxi_try_alloc(bytes);
-    if (!memory) {
-        (void)oxi_fail(OX_ERR_NOMEM, "out of memory: %llu bytes asked for, %llu in use",
-                       (unsigned long long)bytes, (unsigned long long)ox_stats().bytes_in_use);
-    }
+    if (!memory) (void)oxi_fail_memory(bytes);
     return memory;
 }
 
@@ -347,6 +350,7 @@ OX_API ox_status ox_set_allocator(const ox_allocator *allocator) {
 
 OX_API ox_status ox_set_arena(void *memory, size_t bytes) {
     if (!memory) return ox_set_allocator(NULL);
+    oxi_watch_fork();
     size_t skip = (size_t)(-(intptr_t)memory & (OXI_ALIGN - 1));
     if (bytes < skip + OXI_ALIGN) {
         return oxi_fail(OX_ERR_ARG, "ox_set_arena: %llu bytes are too few", (unsigned long long)bytes);

@@ -1,6 +1,6 @@
 /* Clock and mapped files.
  * A file is mapped copy-on-write; on wish, and where the system refuses that, it is read into memory; or
- * parts of it are, as they are asked for.
+ * it is only held open, and parts of it are copied out.
  * Used by the file readers and the profiler. */
 
 OXI_UNUSED static double oxi_now(void) {
@@ -119,28 +119,19 @@ static ox_status oxi_map_path(const char *path, bool copies, oxi_mapping *out) {
 }
 
 static ox_status oxi_map_path_in_parts(const char *path, oxi_mapping *out) {
-#ifdef MAP_ANONYMOUS
     size_t bytes = 0;
     int file = oxi_map_handle(path);
     if (file < 0) return oxi_fail(OX_ERR_IO, "%s: %s", path, strerror(errno));
     ox_status status = oxi_map_look(file, path, out, &bytes);
-    void *data = status == OX_OK && bytes > 0
-                     ? mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-                            MAP_PRIVATE | MAP_NORESERVE | MAP_ANONYMOUS, -1, 0)
-                     : MAP_FAILED;
-    if (data == MAP_FAILED) {
-        if (status == OX_OK && bytes > 0) status = oxi_fail(OX_ERR_NOMEM, "%s: %s", path, strerror(errno));
+    if (status != OX_OK || bytes == 0) {
         close(file);
         return status;
     }
-    out->data = (const unsigned char *)data;
+    out->data = NULL;
     out->bytes = bytes;
     out->handle = (void *)(intptr_t)&oxi_is_in_parts;
     out->file = file;
     return OX_OK;
-#else
-    return oxi_map_path(path, false, out);
-#endif
 }
 
 /* Bytes of the file as it was when it was mapped. */
@@ -166,10 +157,7 @@ static ox_status oxi_read_part(const oxi_mapping *mapping, const char *path, siz
                     (unsigned long long)at);
 }
 
-static void oxi_close_parts(const oxi_mapping *mapping) {
-    munmap((void *)(intptr_t)mapping->data, mapping->bytes);
-    close((int)mapping->file);
-}
+static void oxi_close_parts(const oxi_mapping *mapping) { close((int)mapping->file); }
 
 static void oxi_unmap_pages(const void *data, size_t bytes) {
     OXI_UNPOISON((char *)(intptr_t)data + bytes, oxi_page_rest(bytes));
@@ -358,12 +346,6 @@ OXI_UNUSED static ox_status oxi_mapping_copy(const oxi_mapping *mapping, const c
     if (mapping->handle == &oxi_is_in_parts) return oxi_read_part(mapping, path, at, out, bytes);
     if (bytes > 0) memcpy(out, mapping->data + at, bytes);
     return OX_OK;
-}
-
-OXI_UNUSED static ox_status oxi_mapping_bring(const oxi_mapping *mapping, const char *path, size_t at,
-                                              size_t bytes) {
-    if (mapping->handle != &oxi_is_in_parts) return OX_OK;
-    return oxi_read_part(mapping, path, at, (void *)(intptr_t)(mapping->data + at), bytes);
 }
 
 OXI_UNUSED static void oxi_unmap_file(oxi_mapping *mapping) {

@@ -379,8 +379,6 @@ static void oxi_thread_join(oxi_thread thread) {
     CloseHandle(thread);
 }
 
-static void oxi_watch_fork(void) {}
-
 #else
 
 static void *oxi_worker_main(void *unused) {
@@ -399,21 +397,12 @@ static bool oxi_thread_start(oxi_thread *out) {
 
 static void oxi_thread_join(oxi_thread thread) { pthread_join(thread, NULL); }
 
-/* fork copies the calling thread alone: the child gets open locks around whole data, and an empty pool. */
-static void oxi_before_fork(void) {
-    oxi_lock_take(&oxi_log_lock);
-    oxi_lock_take(&oxi_memory_lock);
-}
+#endif
 
-static void oxi_after_fork(void) {
-    oxi_lock_give(&oxi_memory_lock);
-    oxi_lock_give(&oxi_log_lock);
-}
-
-static void oxi_after_fork_in_child(void) {
+/* In the child of a fork: its threads are not there, nor the region that they may have been at. */
+OXI_UNUSED static void oxi_pool_forget(void) {
     static const oxi_mutex open_mutex = OXI_MUTEX_OPEN;
     static const oxi_condition new_condition = OXI_CONDITION_NEW;
-    oxi_after_fork();
     oxi_sleep_mutex = open_mutex;
     oxi_work_condition = oxi_done_condition = new_condition;
     oxi_atomic_store(&oxi_gate, 0);
@@ -423,16 +412,8 @@ static void oxi_after_fork_in_child(void) {
     oxi_workers = 0;
     oxi_pool_refused = false;
     oxi_lock_give(&oxi_pool_region.error_lock);
-    oxi_lock_give(&oxi_host_lock);
     oxi_lock_give(&oxi_pool_lock);
 }
-
-static void oxi_watch_fork(void) {
-    static bool watching;
-    if (!watching) watching = pthread_atfork(oxi_before_fork, oxi_after_fork, oxi_after_fork_in_child) == 0;
-}
-
-#endif
 
 /* With the pool lock held. Fewer threads than wanted are not an error. */
 static void oxi_pool_start(int workers) {

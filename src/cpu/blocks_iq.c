@@ -198,19 +198,20 @@ static void oxi_open_book(const oxi_book *book, uint64_t *group) {
     }
 }
 
+static oxi_lock oxi_groups_lock; /* while they are made */
+
 /* All groups, a number in each byte, the first one lowest. Made when first asked for. */
 static const uint64_t *oxi_groups(void) {
     static uint64_t groups[OXI_BOOK_GROUPS];
-    static oxi_lock lock;
     static int64_t made;
     if (oxi_atomic_load(&made)) return groups;
-    oxi_lock_take(&lock);
+    oxi_lock_take(&oxi_groups_lock);
     if (!oxi_atomic_load(&made)) {
         for (size_t i = 0; i < sizeof oxi_books / sizeof *oxi_books; i++)
             oxi_open_book(&oxi_books[i], groups + oxi_books[i].first);
         oxi_atomic_store(&made, 1);
     }
-    oxi_lock_give(&lock);
+    oxi_lock_give(&oxi_groups_lock);
     return groups;
 }
 

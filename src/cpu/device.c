@@ -76,7 +76,7 @@ static ox_device oxi_cpu_device = {
     oxi_cpu_read, oxi_cpu_write, oxi_cpu_move,  oxi_cpu_supports,
     oxi_cpu_run,  oxi_cpu_run_part, oxi_cpu_sync, oxi_cpu_expand,
     NULL,         NULL,          0,             NULL,
-    false,        NULL,
+    false,        NULL,          NULL,
 };
 
 OX_API ox_device *ox_cpu(void) {

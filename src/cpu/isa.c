@@ -151,13 +151,14 @@ static void oxi_detect_caches(oxi_cpu *cpu) {
     if (cpu->own_cache < 128 << 10) cpu->own_cache = 512 << 10;
 }
 
+static oxi_lock oxi_cpu_lock; /* while it is found out */
+
 /* This processor, found out once. */
 static const oxi_cpu *oxi_cpu_info(void) {
     static oxi_cpu cpu;
-    static oxi_lock lock;
     static int64_t known;
     if (!oxi_atomic_load(&known)) {
-        oxi_lock_take(&lock);
+        oxi_lock_take(&oxi_cpu_lock);
         if (!oxi_atomic_load(&known)) {
             cpu.runs[OXI_TIER_C] = true;
             oxi_detect_cpu(&cpu);
@@ -165,7 +166,7 @@ static const oxi_cpu *oxi_cpu_info(void) {
             if (oxi_wants_base(getenv("OX_ISA"))) cpu.features = 0;
             oxi_atomic_store(&known, 1);
         }
-        oxi_lock_give(&lock);
+        oxi_lock_give(&oxi_cpu_lock);
     }
     return &cpu;
 }

@@ -3,7 +3,8 @@
  * kernel runs on contiguous lanes, and the result is stored; operands that already are contiguous lanes are
  * used where they lie. */
 
-#define OXI_MAP_TILE 512 /* elements of 8 bytes */
+#define OXI_MAP_TILE 512        /* elements of 8 bytes */
+#define OXI_MAP_NEAR (10 << 10) /* bytes: up to this many, tiles lie on the stack */
 
 typedef struct oxi_map_work {
     oxi_map_numbers numbers;
@@ -15,41 +16,45 @@ typedef struct oxi_map_work {
     oxi_store_kernel store;                                   /* NULL: the kernel writes the result itself */
     void (*stream)(size_t bytes, const void *from, void *to); /* takes the place of `store` if not NULL */
     oxi_load_kernel widen; /* bool results for a non-bool tensor: bool -> lane before the store */
+    char *tiles;           /* of each lane `lane_bytes`; what a call does not use has no room: */
+    int64_t lane_bytes;
+    int64_t tile[3];  /* bytes from a lane's start: operands that are loaded or gathered, */
+    int64_t result;   /* the result before it is stored, */
+    int64_t gathered; /* 8-byte elements that become lanes of 4, */
+    int64_t truth;    /* and bools that are widened */
 } oxi_map_work;
 
 static void oxi_map_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, int lane) {
     const oxi_map_work *work = (const oxi_map_work *)arg;
-    double tiles[4][OXI_MAP_TILE];     /* three operands and the result; double: the strictest alignment */
-    double gathered[2 * OXI_MAP_TILE]; /* 8-byte elements that become lanes of 4 */
-    uint8_t truth[2 * OXI_MAP_TILE];
+    char *tiles = work->tiles + lane * work->lane_bytes, *result = tiles + work->result;
     const void *in[3];
-    (void)lane;
     for (int k = 0; k < work->in_count; k++) {
         int64_t step = w->step[k + 1], bytes = w->bytes[k + 1];
+        char *tile = tiles + work->tile[k];
         in[k] = work->constant[k] ? work->constant[k] : c->p[k + 1];
         if ((!work->load[k] && step == 1) || work->constant[k]) continue;
         if (work->load[k]) {
-            in[k] = oxi_side_by_side(c->n, bytes, in[k], &step, gathered);
-            work->load[k](c->n, in[k], step, tiles[k]);
+            in[k] = oxi_side_by_side(c->n, bytes, in[k], &step, tiles + work->gathered);
+            work->load[k](c->n, in[k], step, tile);
         } else if (step == 0) {
-            oxi_splat_run(c->n, bytes, c->p[k + 1], (char *)tiles[k], bytes);
+            oxi_splat_run(c->n, bytes, c->p[k + 1], tile, bytes);
         } else {
-            oxi_copy_run(c->n, bytes, c->p[k + 1], step * bytes, (char *)tiles[k], bytes);
+            oxi_copy_run(c->n, bytes, c->p[k + 1], step * bytes, tile, bytes);
         }
-        in[k] = tiles[k];
+        in[k] = tile;
     }
     if (work->stream) {
-        work->kernel(c->n, in, tiles[3], &work->numbers);
-        work->stream((size_t)(c->n * w->bytes[0]), tiles[3], c->p[0]);
+        work->kernel(c->n, in, result, &work->numbers);
+        work->stream((size_t)(c->n * w->bytes[0]), result, c->p[0]);
     } else if (!work->store) {
         work->kernel(c->n, in, c->p[0], &work->numbers);
     } else if (work->widen) {
-        work->kernel(c->n, in, truth, &work->numbers);
-        work->widen(c->n, truth, 1, tiles[3]);
-        work->store(c->n, tiles[3], c->p[0], w->step[0]);
+        work->kernel(c->n, in, tiles + work->truth, &work->numbers);
+        work->widen(c->n, tiles + work->truth, 1, result);
+        work->store(c->n, result, c->p[0], w->step[0]);
     } else {
-        work->kernel(c->n, in, tiles[3], &work->numbers);
-        work->store(c->n, tiles[3], c->p[0], w->step[0]);
+        work->kernel(c->n, in, result, &work->numbers);
+        work->store(c->n, result, c->p[0], w->step[0]);
     }
 }
 
@@ -102,6 +107,55 @@ static bool oxi_map_any_number(const oxi_call *call) {
     return false;
 }
 
+/* Room for so many bytes behind *end, from a cache line on; returns where it is. */
+static int64_t oxi_map_part(int64_t *end, int64_t bytes) {
+    int64_t at = *end;
+    *end = oxi_round_up(at + bytes, OXI_LINE);
+    return at;
+}
+
+/* Says where the tiles of a lane are, for pieces of at most `most` elements, and where the constants are, of
+ * operands that are one number; returns the bytes of these. */
+static int64_t oxi_map_layout(oxi_map_work *work, const oxi_walk *w, const oxi_call *call, oxi_lane lane,
+                              int64_t most, int64_t *constants) {
+    int64_t each = oxi_lane_bytes(lane), shared = 0;
+    bool gathers = false;
+    for (int i = 0; i < call->in_count; i++) {
+        int64_t step = w->step[i + 1];
+        if (ox_numel(call->in[i]) == 1) {
+            constants[i] = oxi_map_part(&shared, most * each);
+        } else if (work->load[i] || step != 1) {
+            work->tile[i] = oxi_map_part(&work->lane_bytes, most * each);
+            gathers = gathers || (work->load[i] && step != 0 && step != 1);
+        }
+    }
+    if (work->widen) each = oxi_lane_bytes(oxi_lane_of(call->out[0]->dtype));
+    if (work->store || work->stream) work->result = oxi_map_part(&work->lane_bytes, most * each);
+    if (gathers) work->gathered = oxi_map_part(&work->lane_bytes, most * 8);
+    if (work->widen) work->truth = oxi_map_part(&work->lane_bytes, most);
+    return shared;
+}
+
+/* Operand i is the number t: fills `to` with what the kernel reads, unless it is that already. */
+static void oxi_map_constant(oxi_map_work *work, const oxi_walk *w, const ox_tensor *t, int i,
+                             ox_dtype compute, int64_t most, char *to) {
+    const oxi_kernels *k = oxi_cpu_kernels();
+    oxi_lane lane = oxi_lane_of(compute);
+    bool narrows = t->dtype != compute && !oxi_is_float(compute) && compute != OX_C64;
+    bool lies = !work->load[i] && w->step[i + 1] == 1;
+    if (lies && !narrows) return;
+    if (work->load[i] || narrows)
+        k->load[t->dtype][lane](most, oxi_ptr(t), 0, to);
+    else
+        oxi_splat_run(most, w->bytes[i + 1], (const char *)oxi_ptr(t), to, w->bytes[i + 1]);
+    if (narrows) { /* a wider 0-dim integer counts as a number of the computing dtype, as in torch */
+        uint64_t one;
+        k->store[compute][lane](1, to, &one, 1);
+        k->load[compute][lane](most, &one, 0, to);
+    }
+    work->constant[i] = to;
+}
+
 static ox_status oxi_cpu_map(const oxi_call *call) {
     const oxi_kernels *k = oxi_cpu_kernels();
     const oxi_op_row *row = oxi_op_row_of(call->op);
@@ -123,27 +177,23 @@ static ox_status oxi_cpu_map(const oxi_call *call) {
     oxi_walk_add(&w, out);
     for (int i = 0; i < call->in_count; i++) oxi_walk_add(&w, call->in[i]);
     oxi_walk_ready(&w, OXI_WALK_TILED);
+    if (w.numel == 0) return OX_OK;
     int64_t most = oxi_map_plan(&work, k, &w, call, lane, truth);
     if (oxi_map_any_number(call)) most = oxi_min_i64(most, oxi_map_tile(lane));
     int first = oxi_first_valued_operand(call);
-    double constants[3][OXI_MAP_TILE];
-    for (int i = 0; i < call->in_count; i++) {
-        const ox_tensor *t = call->in[i];
-        bool narrows = t->dtype != compute && !oxi_is_float(compute) && compute != OX_C64 && i >= first;
-        bool lies = !work.load[i] && w.step[i + 1] == 1;
-        if (ox_numel(t) != 1 || (lies && !narrows)) continue;
-        if (work.load[i] || narrows)
-            k->load[t->dtype][lane](most, oxi_ptr(t), 0, constants[i]);
-        else
-            oxi_splat_run(most, w.bytes[i + 1], (const char *)oxi_ptr(t), (char *)constants[i],
-                          w.bytes[i + 1]);
-        if (narrows) { /* a wider 0-dim integer counts as a number of the computing dtype, as in torch */
-            uint64_t one;
-            k->store[compute][lane](1, constants[i], &one, 1);
-            k->load[compute][lane](most, &one, 0, constants[i]);
-        }
-        work.constant[i] = constants[i];
-    }
-    oxi_walk_all(&w, row->flops > 4 ? 1 << 13 : 1 << 15, most, oxi_map_piece, &work);
-    return OX_OK;
+    most = oxi_min_i64(most, w.numel);
+    int64_t grain = row->flops > 4 ? 1 << 13 : 1 << 15;
+    int64_t constants[3], shared = oxi_map_layout(&work, &w, call, lane, most, constants);
+    uint64_t near_by[OXI_MAP_NEAR / 8];
+    size_t held = (size_t)(shared + oxi_walk_lanes(&w, grain) * work.lane_bytes);
+    char *room = held <= sizeof near_by ? (char *)near_by : (char *)oxi_alloc(held);
+    if (!room) return OX_ERR_NOMEM;
+    work.tiles = room + shared;
+    for (int i = 0; i < call->in_count; i++)
+        if (ox_numel(call->in[i]) == 1)
+            oxi_map_constant(&work, &w, call->in[i], i, i >= first ? compute : OX_BOOL, most,
+                             room + constants[i]);
+    ox_status status = oxi_walk_all(&w, grain, most, oxi_map_piece, &work);
+    if (room != (char *)near_by) oxi_free(room, held);
+    return status;
 }

@@ -24,9 +24,9 @@ typedef struct oxi_panels {
 } oxi_panels;
 
 struct oxi_prepacked {
-    oxi_lock lock;
     oxi_panels *first; /* the newest */
 };
+static oxi_lock oxi_panels_lock; /* guards the lists of all storages */
 
 static bool oxi_panels_match(const oxi_panels_key *a, const oxi_panels_key *b) {
     return a->data == b->data && a->dtype == b->dtype && a->lines == b->lines && a->k == b->k &&
@@ -43,11 +43,11 @@ static void oxi_panels_release(oxi_panels *panels) {
 
 /* A reference to the panels of that key, or NULL. */
 static oxi_panels *oxi_panels_find(oxi_prepacked *home, const oxi_panels_key *key) {
-    oxi_lock_take(&home->lock);
+    oxi_lock_take(&oxi_panels_lock);
     oxi_panels *panels = home->first;
     while (panels && !oxi_panels_match(&panels->key, key)) panels = panels->next;
     if (panels) oxi_atomic_add(&panels->references, 1);
-    oxi_lock_give(&home->lock);
+    oxi_lock_give(&oxi_panels_lock);
     return panels;
 }
 
@@ -70,7 +70,7 @@ static oxi_panels *oxi_panels_new(const oxi_panels_key *key, size_t bytes) {
 static void oxi_panels_keep(oxi_prepacked *home, oxi_panels *panels) {
     oxi_panels *gone = NULL, **at = &home->first;
     oxi_atomic_add(&panels->references, 1);
-    oxi_lock_take(&home->lock);
+    oxi_lock_take(&oxi_panels_lock);
     panels->next = home->first;
     home->first = panels;
     for (int count = 0; *at; count++) {
@@ -84,7 +84,7 @@ static void oxi_panels_keep(oxi_prepacked *home, oxi_panels *panels) {
         one->next = gone;
         gone = one;
     }
-    oxi_lock_give(&home->lock);
+    oxi_lock_give(&oxi_panels_lock);
     while (gone) {
         oxi_panels *next = gone->next;
         oxi_panels_release(gone);

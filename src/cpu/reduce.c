@@ -229,7 +229,11 @@ static void oxi_reduce_tile(const oxi_reduce *r, const oxi_walk *line, oxi_parti
             rows = buffer;
             row_stride = width;
         }
-        r->reducer.columns(r->kernels, p, width, c.n, rows, row_stride, c.position);
+        for (int64_t at = 0; at < width; at += OXI_REDUCE_COLUMNS) {
+            oxi_partial some = oxi_partial_at(p, at, oxi_reduce_value_bytes(r));
+            r->reducer.columns(r->kernels, &some, oxi_min_i64(width - at, OXI_REDUCE_COLUMNS), c.n,
+                               (const char *)rows + at * bytes, row_stride, c.position);
+        }
         p->count += c.n;
     }
 }

@@ -5,7 +5,8 @@
 #define OXI_REDUCE_BLOCK 2048  /* elements that several passes read while they are in the L1 cache */
 #define OXI_REDUCE_LINE 65536  /* elements of a chunk of a line, and of a task */
 #define OXI_REDUCE_BUFFER 1024 /* elements converted at a time; most kept positions of a tile */
-#define OXI_REDUCE_ROWS 16     /* rows of a tile handled at a time */
+#define OXI_REDUCE_ROWS 16     /* rows of a tile handled at a time, */
+#define OXI_REDUCE_COLUMNS 512 /* and the most columns, which kernels of columns keep on the stack */
 #define OXI_STRIP 64           /* columns handled together, a constant so that compilers vectorise */
 
 typedef enum oxi_reduce_kind {
@@ -289,14 +290,14 @@ static int64_t oxi_columns_alike(const bool *holds, int64_t first, int64_t width
 static void oxi_sum_columns(const oxi_kernels *k, oxi_partial *p, int64_t width, int64_t rows,
                             const void *elements, int64_t row_stride, int64_t position) {
     const float *x = (const float *)elements;
-    float sum[OXI_REDUCE_BUFFER];
+    float sum[OXI_REDUCE_COLUMNS];
     memcpy(sum, x, (size_t)width * sizeof *sum);
     for (int64_t r = 1; r < rows; r++) k->axpy_f32(width, 1, x + r * row_stride, sum);
     if (isfinite(k->row_sum(width, sum, false))) {
         oxi_sum_columns_f32(k, p, width, 1, sum, width, position);
         return;
     }
-    bool holds[OXI_REDUCE_BUFFER];
+    bool holds[OXI_REDUCE_COLUMNS];
     for (int64_t c = 0; c < width; c++) holds[c] = isfinite(sum[c]);
     for (int64_t c = 0, end; c < width; c = end) {
         oxi_partial some = oxi_partial_of((double *)p->a + c, NULL);
@@ -312,7 +313,7 @@ static void oxi_sum_columns(const oxi_kernels *k, oxi_partial *p, int64_t width,
 /* sum = the columns' sums, squares = their sums of squares, of x - mean. */
 static void oxi_distance_sums(const oxi_kernels *k, int64_t width, int64_t rows, const float *x,
                               int64_t row_stride, const float *mean, float *sum, float *squares) {
-    float distance[OXI_REDUCE_BUFFER];
+    float distance[OXI_REDUCE_COLUMNS];
     const void *sub[2], *fma[3];
     sub[1] = mean;
     fma[0] = squares;
@@ -331,8 +332,8 @@ static void oxi_distance_sums(const oxi_kernels *k, int64_t width, int64_t rows,
 static void oxi_moments_columns(const oxi_kernels *k, oxi_partial *p, int64_t width, int64_t rows,
                                 const void *elements, int64_t row_stride, int64_t position) {
     const float *x = (const float *)elements;
-    float mean[OXI_REDUCE_BUFFER], sum[OXI_REDUCE_BUFFER], squares[OXI_REDUCE_BUFFER];
-    bool holds[OXI_REDUCE_BUFFER];
+    float mean[OXI_REDUCE_COLUMNS], sum[OXI_REDUCE_COLUMNS], squares[OXI_REDUCE_COLUMNS];
+    bool holds[OXI_REDUCE_COLUMNS];
     memcpy(mean, x, (size_t)width * sizeof *mean);
     for (int64_t r = 1; r < rows; r++) k->axpy_f32(width, 1, x + r * row_stride, mean);
     k->row_scale(width, mean, 1 / (float)rows, mean);
@@ -357,8 +358,8 @@ static void oxi_moments_columns(const oxi_kernels *k, oxi_partial *p, int64_t wi
 static void oxi_logsumexp_columns(const oxi_kernels *k, oxi_partial *p, int64_t width, int64_t rows,
                                   const void *elements, int64_t row_stride, int64_t position) {
     const float *x = (const float *)elements;
-    float most[OXI_REDUCE_BUFFER], shift[OXI_REDUCE_BUFFER], shifted[OXI_REDUCE_BUFFER],
-        sum[OXI_REDUCE_BUFFER];
+    float most[OXI_REDUCE_COLUMNS], shift[OXI_REDUCE_COLUMNS], shifted[OXI_REDUCE_COLUMNS],
+        sum[OXI_REDUCE_COLUMNS];
     const void *in[2];
     oxi_partial block = oxi_partial_of(NULL, NULL);
     block.a = most;
@@ -398,7 +399,7 @@ static double oxi_exp_sum_f64(const oxi_kernels *k, int64_t n, const double *x, 
 static void oxi_logsumexp_columns_f64(const oxi_kernels *k, oxi_partial *p, int64_t width, int64_t rows,
                                       const void *elements, int64_t row_stride, int64_t position) {
     const double *x = (const double *)elements;
-    double most[OXI_REDUCE_BUFFER], shifted[OXI_REDUCE_BUFFER], sum[OXI_REDUCE_BUFFER];
+    double most[OXI_REDUCE_COLUMNS], shifted[OXI_REDUCE_COLUMNS], sum[OXI_REDUCE_COLUMNS];
     oxi_partial block = oxi_partial_of(NULL, NULL);
     block.a = most;
     oxi_max_columns_f64(k, &block, width, rows, elements, row_stride, position);

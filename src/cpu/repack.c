@@ -23,7 +23,8 @@ static struct {
     int64_t count, room;
     char *rows; /* memory for the longest sixteen rows, so that nothing is wanting to put them back */
     size_t rows_bytes;
-    int64_t any; /* atomic: count */
+    int64_t packing; /* of them, those that are being repacked: a fork waits for their end */
+    int64_t any;     /* atomic: count */
 } oxi_repacks;
 
 /* Rows are whole pieces, and so much of one may be asked for at a time. */
@@ -247,6 +248,26 @@ static void oxi_repacked_undo(void *memory, size_t bytes, bool keep) {
     oxi_lock_give(&oxi_repacks.lock);
 }
 
+/* ---- fork ----------------------------------------------------------------------------------------------- */
+
+/* Takes the lock while nothing is half repacked. */
+OXI_UNUSED static void oxi_repacks_before_fork(void) {
+    oxi_lock_take(&oxi_repacks.lock);
+    while (oxi_repacks.packing > 0) {
+        oxi_lock_give(&oxi_repacks.lock);
+        oxi_yield();
+        oxi_lock_take(&oxi_repacks.lock);
+    }
+}
+
+/* With the lock, in the child: the threads of the products at work are not there, nor those that wait. */
+OXI_UNUSED static void oxi_repacks_in_child(void) {
+    for (int64_t i = 0; i < oxi_repacks.count; i++) {
+        oxi_repacks.list[i]->users = 0;
+        oxi_repacks.list[i]->ready = true;
+    }
+}
+
 /* ---- users ---------------------------------------------------------------------------------------------- */
 
 /* Where a tensor starts, as it lies. */
@@ -320,6 +341,7 @@ static void oxi_repack(ox_tensor *t) {
     oxi_lock_take(&oxi_repacks.lock);
     bool done = job.copies && !oxi_repacks_over(row.first, row.bytes) && oxi_repacks_add(&row, group_bytes);
     storage->repackable = storage->repackable || done;
+    oxi_repacks.packing += done;
     oxi_lock_give(&oxi_repacks.lock);
     if (done) {
         oxi_parallel_for(groups, oxi_repack_task, &job);
@@ -327,6 +349,7 @@ static void oxi_repack(ox_tensor *t) {
         oxi_repacked *one = oxi_repacks_over(row.first, row.bytes);
         one->ready = true;
         one->users--;
+        oxi_repacks.packing--;
         oxi_lock_give(&oxi_repacks.lock);
     }
     oxi_free(job.copies, bytes);

@@ -377,12 +377,19 @@ static void oxi_row_write_tile(const oxi_row *r, const oxi_walk *line, int64_t n
     }
 }
 
+/* Of a lane's scratch, in which they lie last; NULL where rows are taken singly. */
+static oxi_row_tile_numbers *oxi_row_numbers_of(const oxi_row *r, char *scratch) {
+    const oxi_reduce *m = &r->measure;
+    if (!m->by_columns) return NULL;
+    return (oxi_row_tile_numbers *)(void *)(scratch + m->scratch_bytes - sizeof(oxi_row_tile_numbers));
+}
+
 static void oxi_row_tile(const oxi_row *r, oxi_walk *line, const oxi_cursor *c, char *scratch) {
-    oxi_row_tile_numbers t;
+    oxi_row_tile_numbers *t = oxi_row_numbers_of(r, scratch);
     oxi_partial p = oxi_partial_of(scratch, scratch + 8 * r->measure.width);
     oxi_reduce_piece(&r->measure, line, c, &p, 0, line->numel, scratch + 16 * r->measure.width);
-    oxi_row_set_tile(r, &p, c->n, &t);
-    oxi_row_write_tile(r, line, c->n, 0, line->numel, &t);
+    oxi_row_set_tile(r, &p, c->n, t);
+    oxi_row_write_tile(r, line, c->n, 0, line->numel, t);
 }
 
 /* ---- tasks --------------------------------------------------------------------------------------------- */
@@ -481,19 +488,19 @@ static void oxi_row_join_task(void *arg, int64_t index, int lane) {
 }
 
 /* ... and written by this: elements [first, first + count) of the rows of one group. */
-static void oxi_row_write_part(const oxi_row *r, int64_t group, int64_t first, int64_t count) {
+static void oxi_row_write_part(const oxi_row *r, int64_t group, int64_t first, int64_t count, int lane) {
     const oxi_reduce *m = &r->measure;
-    oxi_row_tile_numbers t;
+    oxi_row_tile_numbers *t = oxi_row_numbers_of(r, m->scratch + lane * m->scratch_bytes);
     oxi_walk line = m->line;
     oxi_cursor c;
     for (oxi_reduce_seek_group(m, group, &c); c.n; oxi_walk_next(&m->kept, &c)) {
         oxi_partial p = oxi_reduce_stored(m, 0, c.position);
-        if (m->by_columns) oxi_row_set_tile(r, &p, c.n, &t);
+        if (m->by_columns) oxi_row_set_tile(r, &p, c.n, t);
         for (int64_t i = 0; i < (m->by_columns ? 1 : c.n); i++) {
             double shift, scale;
             oxi_row_place_line(r, &c, i, &line);
             if (m->by_columns) {
-                oxi_row_write_tile(r, &line, c.n, first, count, &t);
+                oxi_row_write_tile(r, &line, c.n, first, count, t);
             } else {
                 oxi_row_numbers(r, ((double *)p.a)[i], ((double *)p.b)[i], &shift, &scale);
                 oxi_row_write(r, &line, first, count, shift, scale);
@@ -504,10 +511,9 @@ static void oxi_row_write_part(const oxi_row *r, int64_t group, int64_t first, i
 
 static void oxi_row_write_task(void *arg, int64_t index, int lane) {
     const oxi_row *r = (const oxi_row *)arg;
-    int64_t first = index % r->measure.chunks * r->measure.chunk;
-    (void)lane;
-    oxi_row_write_part(r, index / r->measure.chunks, first,
-                       oxi_min_i64(r->measure.line.numel - first, r->measure.chunk));
+    const oxi_reduce *m = &r->measure;
+    int64_t first = index % m->chunks * m->chunk;
+    oxi_row_write_part(r, index / m->chunks, first, oxi_min_i64(m->line.numel - first, m->chunk), lane);
 }
 
 /* ---- planning ------------------------------------------------------------------------------------------ */
@@ -630,6 +636,7 @@ static void oxi_row_shape(oxi_row *r) {
     if (m->by_columns) buffer = 8 * OXI_REDUCE_ROWS * m->width;
     if (r->op == OXI_OP_softmax && buffer < 4 * OXI_ROW_CACHED) buffer = 4 * OXI_ROW_CACHED;
     m->scratch_bytes = 16 * m->width + buffer;
+    if (m->by_columns) m->scratch_bytes += (int64_t)sizeof(oxi_row_tile_numbers);
 }
 
 /* Larger tasks, where there are many: a task's first row has none before it that is written meanwhile. */

@@ -96,7 +96,7 @@ static void oxi_sort_scatter(oxi_sort_items from, oxi_sort_items to, int64_t n, 
 
 /* Radix sort by bytes, lowest first; bytes that are the same in all keys are passed over. Returns where it
  * ended. */
-static oxi_sort_items oxi_sort_radix(oxi_sort_items items, oxi_sort_items other, int64_t n) {
+static OXI_NOINLINE oxi_sort_items oxi_sort_radix(oxi_sort_items items, oxi_sort_items other, int64_t n) {
     int64_t counts[8][256];
     int first = items.places ? 0 : 4; /* packed: the low half is the place, in order already */
     memset(counts, 0, sizeof counts);
@@ -119,8 +119,8 @@ static oxi_sort_items oxi_sort_radix(oxi_sort_items items, oxi_sort_items other,
     return items;
 }
 
-static oxi_sort_items oxi_sort_line(const oxi_sort *s, const char *x, oxi_sort_items items,
-                                    oxi_sort_items other) {
+/* The keys of a whole line. */
+static OXI_NOINLINE void oxi_sort_read(const oxi_sort *s, const char *x, oxi_sort_items items) {
     uint64_t numbers[OXI_SORT_BLOCK];
     for (int64_t first = 0, n; first < s->size; first += n) {
         uint64_t *keys = items.keys + first;
@@ -130,6 +130,11 @@ static oxi_sort_items oxi_sort_line(const oxi_sort *s, const char *x, oxi_sort_i
         for (int64_t i = 0; i < n; i++) keys[i] = oxi_sort_key(s, keys[i], first + i);
     }
     for (int64_t i = 0; items.places && i < s->size; i++) items.places[i] = i;
+}
+
+static oxi_sort_items oxi_sort_line(const oxi_sort *s, const char *x, oxi_sort_items items,
+                                    oxi_sort_items other) {
+    oxi_sort_read(s, x, items);
     if (s->size > OXI_SORT_SMALL) return oxi_sort_radix(items, other, s->size);
     oxi_sort_insertion(items, s->size);
     return items;

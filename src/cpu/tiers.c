@@ -148,13 +148,14 @@ static void oxi_warn_of_tier(const char *used) {
             wanted, used);
 }
 
+static oxi_lock oxi_tiers_lock; /* while the table is filled */
+
 static const oxi_kernels *oxi_cpu_kernels(void) {
     static oxi_kernels table;
-    static oxi_lock lock;
     static int64_t filled;
     if (!oxi_atomic_load(&filled)) {
         bool first = false;
-        oxi_lock_take(&lock);
+        oxi_lock_take(&oxi_tiers_lock);
         if (!oxi_atomic_load(&filled)) {
             int best = oxi_pick_tier();
             first = true;
@@ -170,7 +171,7 @@ static const oxi_kernels *oxi_cpu_kernels(void) {
             }
             oxi_atomic_store(&filled, 1);
         }
-        oxi_lock_give(&lock);
+        oxi_lock_give(&oxi_tiers_lock);
         if (first)
             oxi_warn_of_tier(table.name); /* the program's log callback may call back: not under the lock */
     }

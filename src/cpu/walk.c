@@ -345,14 +345,15 @@ static OXI_UNUSED int64_t oxi_walk_tasks(const oxi_walk *w, int64_t grain) {
 /* A tile: `rows` positions along the walk's last dim, `columns` along the dim `across`, in which the turned
  * operands lie side by side. Strips of tiles, next to each other across, are what tasks are made of; tasks
  * follow each other so that what each core writes lies in one piece: lines in which two meet go to and fro.
- * What is small is turned in L1, on the stack. Of what is large, tiles as long as a second cache holds:
- * memory is read and written the faster, the longer the runs are. What is turned right into operand 0
- * needs no tile: long columns, as lines are cut where those end; few rows of what is larger, so that the
- * lines that the processor fetches by itself behind each are used soon, and where rows share sets of a cache.
+ * What is small is turned in L1. Of what is large, tiles as long as a second cache holds: memory is read
+ * and written the faster, the longer the runs are. What is turned right into operand 0 needs no tile: long
+ * columns, as lines are cut where those end; few rows of what is larger, so that the lines that the processor
+ * fetches by itself behind each are used soon, and where rows share sets of a cache.
  * A tile of results is filled column by column and then turned into operand 0. */
 enum {
-    OXI_TILE_BYTES = 32 << 10,      /* of all turned operands, on the stack */
+    OXI_TILE_BYTES = 32 << 10,      /* of all turned operands */
     OXI_TILE_FAR_BYTES = 288 << 10, /* the same of a large walk */
+    OXI_TILE_NEAR_BYTES = 2 << 10,  /* up to this many, of all lanes, lie on the stack */
     OXI_TILE_GAPS = 64,             /* room beside them: each operand's part starts aligned */
     OXI_TILE_RUN = 2048,            /* bytes of a column of a tile, of the widest operand */
     OXI_TILE_ROWS = 1024,           /* that are turned right into operand 0 */
@@ -380,8 +381,9 @@ typedef struct oxi_tiling {
     int64_t beyond; /* columns of results behind a tile, up to where its last lines end */
     int64_t strips_along, strips_across, strips, group; /* group: strips of a task */
     int64_t pitch[OXI_WALK_MAX];                        /* bytes from column to column of a tile */
-    bool fetches;  /* what a tile is made of is asked for before it is used */
-    char *scratch; /* tiles of each lane, or NULL: on the stack */
+    bool fetches;       /* what a tile is made of is asked for before it is used */
+    char *scratch;      /* tiles of each lane */
+    int64_t tile_bytes; /* of a lane */
 } oxi_tiling;
 
 /* Elements from p to the next line of operand 0. */
@@ -470,6 +472,7 @@ static void oxi_tiling_begin(oxi_tiling *t, const oxi_walk *w, int64_t grain, in
     t->strips = w->numel / w->length / across * t->strips_along * t->strips_across;
     t->group = grain / (t->rows * t->width);
     if (t->group < 1) t->group = 1;
+    if (w->numel <= grain) t->group = t->strips; /* one task, as oxi_walk_lanes promises */
 }
 
 /* Turns operand k; from: its first element in a tile of so many rows and columns, to: where columns go,
@@ -647,30 +650,56 @@ static void oxi_tile_strip(const oxi_tiling *t, int64_t index, char *tile, int l
 static void oxi_tile_task(void *arg, int64_t index, int lane) {
     const oxi_tiling *t = (const oxi_tiling *)arg;
     int64_t end = oxi_min_i64((index + 1) * t->group, t->strips);
-    uint64_t stack[(OXI_TILE_BYTES + OXI_TILE_GAPS) / 8];
-    char *tile = t->scratch ? t->scratch + lane * (OXI_TILE_FAR_BYTES + OXI_TILE_GAPS) : (char *)stack;
+    char *tile = t->scratch + lane * t->tile_bytes;
     for (int64_t i = index * t->group; i < end; i++) oxi_tile_strip(t, i, tile, lane);
 }
 
-static void oxi_walk_turned(const oxi_walk *w, int64_t grain, int64_t most, oxi_walk_piece piece, void *arg) {
-    bool large = oxi_walk_bytes(w) > OXI_TILE_FAR && !oxi_tiles_are_moved(w);
-    const size_t each = OXI_TILE_FAR_BYTES + OXI_TILE_GAPS;
-    size_t scratch_bytes = large ? (size_t)oxi_lanes(INT32_MAX) * each : 0;
-    oxi_tiling tiling;
-    tiling.scratch = large ? (char *)oxi_try_alloc(scratch_bytes) : NULL;
-    tiling.piece = piece;
-    tiling.arg = arg;
-    oxi_tiling_begin(&tiling, w, grain, most, tiling.scratch ? OXI_TILE_FAR_BYTES : OXI_TILE_BYTES);
-    oxi_parallel_for(oxi_parts(tiling.strips, tiling.group), oxi_tile_task, &tiling);
-    oxi_free(tiling.scratch, scratch_bytes);
+/* Room for a lane's tile, a multiple of 64 bytes: all turned operands, or the result with the lines of it
+ * that go past the caches. */
+static int64_t oxi_tiling_bytes(const oxi_tiling *t) {
+    const oxi_walk *w = t->w;
+    int64_t bytes = 0, columns = t->columns + t->beyond;
+    if (oxi_tiles_are_moved(w)) return 0;
+    for (int k = 0; k < w->operands; k++)
+        if (w->turned >> k & 1) bytes += oxi_round_up(columns * t->pitch[k], 8);
+    if (w->turned & 1u && w->streams) bytes += OXI_TILE_STREAM * oxi_line_pitch(columns * w->bytes[0]);
+    return oxi_round_up(bytes, OXI_TILE_GAPS);
 }
 
-static OXI_UNUSED void oxi_walk_all(const oxi_walk *w, int64_t grain, int64_t most, oxi_walk_piece piece,
-                                    void *arg) {
-    if (w->turned) {
-        oxi_walk_turned(w, grain, most, piece, arg);
-        return;
-    }
+/* Tiles of at most so many bytes, and their memory, of *held bytes; NULL when there is none. */
+static char *oxi_tiling_take(oxi_tiling *t, const oxi_walk *w, int64_t grain, int64_t most, int64_t bytes,
+                             void *near_by, size_t *held) {
+    oxi_tiling_begin(t, w, grain, most, bytes);
+    t->tile_bytes = oxi_tiling_bytes(t);
+    *held = (size_t)(oxi_lanes(oxi_parts(t->strips, t->group)) * t->tile_bytes);
+    return *held <= OXI_TILE_NEAR_BYTES ? (char *)near_by : (char *)oxi_try_alloc(*held);
+}
+
+static ox_status oxi_walk_turned(const oxi_walk *w, int64_t grain, int64_t most, oxi_walk_piece piece,
+                                 void *arg) {
+    bool large = oxi_walk_bytes(w) > OXI_TILE_FAR && !oxi_tiles_are_moved(w);
+    uint64_t near_by[OXI_TILE_NEAR_BYTES / 8];
+    size_t held = 0;
+    oxi_tiling t;
+    t.piece = piece;
+    t.arg = arg;
+    t.scratch = large ? oxi_tiling_take(&t, w, grain, most, OXI_TILE_FAR_BYTES, near_by, &held) : NULL;
+    if (!t.scratch) t.scratch = oxi_tiling_take(&t, w, grain, most, OXI_TILE_BYTES, near_by, &held);
+    if (!t.scratch) return oxi_fail_memory(held);
+    oxi_parallel_for(oxi_parts(t.strips, t.group), oxi_tile_task, &t);
+    if (t.scratch != (char *)near_by) oxi_free(t.scratch, held);
+    return OX_OK;
+}
+
+/* The lanes that oxi_walk_all has at most. */
+static OXI_UNUSED int64_t oxi_walk_lanes(const oxi_walk *w, int64_t grain) {
+    return w->numel <= grain ? 1 : oxi_lanes(w->turned ? INT32_MAX : oxi_walk_tasks(w, grain));
+}
+
+/* Fails where there is no memory for tiles only: never in an order other than OXI_WALK_TILED. */
+static OXI_UNUSED ox_status oxi_walk_all(const oxi_walk *w, int64_t grain, int64_t most, oxi_walk_piece piece,
+                                         void *arg) {
+    if (w->turned) return oxi_walk_turned(w, grain, most, piece, arg);
     oxi_walk_work work;
     work.w = w;
     work.grain = grain;
@@ -678,4 +707,5 @@ static OXI_UNUSED void oxi_walk_all(const oxi_walk *w, int64_t grain, int64_t mo
     work.piece = piece;
     work.arg = arg;
     oxi_parallel_for(oxi_walk_tasks(w, grain), oxi_walk_task, &work);
+    return OX_OK;
 }

@@ -3,8 +3,8 @@
  * which no hostile choice of names slows down. Called by every format. */
 
 enum {
-    OXI_FILE_PROBED = 64 << 10, /* what is read of a file before its format is known */
-    OXI_FILE_PIECE = 1 << 20
+    OXI_FILE_PROBED = 64 << 10, /* the first window */
+    OXI_FILE_PIECE = 1 << 20    /* the largest, unless more is asked for at once */
 };
 
 /* ---- messages ---------------------------------------------------------------------------------------- */
@@ -168,24 +168,35 @@ static ox_status oxi_file_map_part(ox_file *file, const char *path) {
     }
     part->mapping = mapping;
     part->path = copy;
-    return oxi_file_head(file, file->part_count - 1, OXI_FILE_PROBED);
+    return OX_OK;
 }
 
-static ox_status oxi_file_head(ox_file *file, size_t part, size_t end) {
+static ox_status oxi_file_window(ox_file *file, size_t part, size_t at, size_t bytes,
+                                 const unsigned char **out) {
     oxi_file_part *p = &file->parts[part];
-    if (end > p->mapping.bytes) end = p->mapping.bytes;
-    if (end <= p->head) return OX_OK;
-    size_t more = OXI_FILE_PIECE, left = p->mapping.bytes - p->head;
-    if (more > p->head) more = p->head; /* small ones are many */
-    if (end - p->head < more) end = p->head + (left < more ? left : more);
-    ox_status status = oxi_file_bring(file, part, p->head, end - p->head);
-    if (status == OX_OK) p->head = end;
-    return status;
+    bool inside = at >= p->window_at && at - p->window_at <= p->window_bytes &&
+                  bytes <= p->window_bytes - (at - p->window_at);
+    *out = p->window + (inside ? at - p->window_at : 0);
+    if (!oxi_mapping_is_in_parts(&p->mapping)) *out = p->mapping.data + at;
+    if (inside || !oxi_mapping_is_in_parts(&p->mapping)) return OX_OK;
+    size_t room = 2 * p->window_bytes, left = p->mapping.bytes - at; /* small ones are many */
+    if (room < OXI_FILE_PROBED) room = OXI_FILE_PROBED;
+    if (room > OXI_FILE_PIECE) room = OXI_FILE_PIECE;
+    if (room > left) room = left;
+    if (room < bytes) room = bytes;
+    unsigned char *window = (unsigned char *)oxi_file_take(file, room);
+    if (!window) return OX_ERR_NOMEM;
+    ox_status status = oxi_file_copy(file, part, at, window, room);
+    if (status != OX_OK) return status;
+    *out = p->window = window;
+    p->window_at = at;
+    p->window_bytes = room;
+    return OX_OK;
 }
 
-static ox_status oxi_file_bring(const ox_file *file, size_t part, size_t at, size_t bytes) {
+static ox_status oxi_file_copy(const ox_file *file, size_t part, size_t at, void *out, size_t bytes) {
     const oxi_file_part *p = &file->parts[part];
-    return oxi_mapping_bring(&p->mapping, oxi_path_text(p->path), at, bytes);
+    return oxi_mapping_copy(&p->mapping, oxi_path_text(p->path), at, out, bytes);
 }
 
 static ox_status oxi_file_visit(const ox_file *file, size_t part, size_t at, size_t bytes,
@@ -207,6 +218,7 @@ static ox_status oxi_file_visit(const ox_file *file, size_t part, size_t at, siz
 }
 
 static void oxi_file_free(ox_file *file) {
+    ox_device *device = file->device;
     if (file->format && file->format->close) file->format->close(file);
     for (size_t i = 0; i < file->part_count; i++) {
         oxi_mapping *mapping = &file->parts[i].mapping;
@@ -223,6 +235,7 @@ static void oxi_file_free(ox_file *file) {
         oxi_free(chunk, sizeof *chunk + (size_t)chunk->room);
     }
     oxi_free(file, sizeof *file);
+    if (device->hold) (void)device->hold(device, false);
 }
 
 static void oxi_file_release(ox_file *file) {

@@ -20,11 +20,11 @@ static OXI_UNUSED bool oxi_file_register(const oxi_format *format) {
 }
 
 /* The last that was added whose probe says yes; when none does, the one of the path's extension; or NULL. */
-static const oxi_format *oxi_find_format(const oxi_file_part *part) {
+static const oxi_format *oxi_find_format(const oxi_file_part *part, const unsigned char *lead) {
     const oxi_format *found = NULL;
     oxi_lock_take(&oxi_format_lock);
     for (int64_t i = oxi_format_count - 1; i >= 0 && !found; i--)
-        if (oxi_formats[i]->probe(part->mapping.data, part->mapping.bytes)) found = oxi_formats[i];
+        if (oxi_formats[i]->probe(lead, part->mapping.bytes)) found = oxi_formats[i];
     for (int64_t i = oxi_format_count - 1; i >= 0 && !found; i--)
         if (oxi_ends_with(part->path, oxi_formats[i]->extension)) found = oxi_formats[i];
     oxi_lock_give(&oxi_format_lock);
@@ -34,23 +34,31 @@ static const oxi_format *oxi_find_format(const oxi_file_part *part) {
 /* ---- opening ----------------------------------------------------------------------------------------- */
 
 static ox_file *oxi_file_new(ox_device *device) {
+    if (!device) device = ox_cpu();
+    if (device->hold && device->hold(device, true) != OX_OK) return NULL;
     ox_file *file = (ox_file *)oxi_calloc(1, sizeof *file);
-    if (!file) return NULL;
+    if (!file) {
+        if (device->hold) (void)device->hold(device, false);
+        return NULL;
+    }
     file->references = 1;
-    file->device = device ? device : ox_cpu();
+    file->device = device;
     return file;
 }
 
 /* Reads the directory of a file whose part 0 is there; gives NULL and frees the file when that fails. */
 static ox_file *oxi_file_read(ox_file *file) {
+    enum { PROBED = 16 }; /* what a format's probe looks at */
     const oxi_file_part *part = &file->parts[0];
-    ox_status status;
-    file->format = oxi_find_format(part);
+    const unsigned char *lead = NULL;
+    size_t bytes = part->mapping.bytes;
+    ox_status status = oxi_file_window(file, 0, 0, bytes < PROBED ? bytes : PROBED, &lead);
+    if (status == OX_OK) file->format = oxi_find_format(part, lead);
     if (file->format)
         status = file->format->open(file);
-    else if (part->mapping.bytes == 0)
+    else if (status == OX_OK && bytes == 0)
         status = oxi_file_fail(OX_ERR_FORMAT, file, 0, SIZE_MAX, "the file is empty");
-    else
+    else if (status == OX_OK)
         status = oxi_file_fail(OX_ERR_FORMAT, file, 0, 0,
                                "neither the first bytes nor the name are of a known format "
                                "(GGUF, safetensors, npy, npz)");
@@ -292,11 +300,9 @@ OX_API ox_meta ox_meta_at(const ox_file *file, const ox_meta *array, int64_t ind
     out.key = array->key;
     if (from->inner) {
         oxi_meta_set_array(&out, &from->inner[index]);
-    } else if (from->starts) {
-        const unsigned char *p = from->data + from->starts[index];
+    } else if (from->texts) {
         out.type = OX_META_STRING;
-        out.text.data = (const char *)p + 8;
-        out.text.length = (int64_t)oxi_read_u64(p);
+        out.text = from->texts[index];
     } else {
         oxi_gguf_number(from->data + index * oxi_gguf_types[from->type].bytes, from->type, &out);
     }

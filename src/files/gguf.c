@@ -32,7 +32,6 @@ enum {
 
 typedef struct oxi_gguf {
     ox_file *file;
-    const unsigned char *data;
     size_t bytes, at;
     const char *what; /* "tensor " */
     oxi_quoted where; /* "'x'": what is being read, for messages */
@@ -55,26 +54,26 @@ static ox_status oxi_gguf_short(const oxi_gguf *g, const char *field) {
     return oxi_gguf_bad(g, g->at, "file ends in its %s", field);
 }
 
-/* The next `bytes` are there, and may be used. */
-static ox_status oxi_gguf_need(oxi_gguf *g, size_t bytes, const char *field) {
+/* *out receives where the next `bytes` are, which are passed. Nothing is read twice: it may have changed. */
+static ox_status oxi_gguf_take(oxi_gguf *g, size_t bytes, const char *field, const unsigned char **out) {
     if (oxi_gguf_left(g) < bytes) return oxi_gguf_short(g, field);
-    return oxi_file_head(g->file, 0, g->at + bytes);
+    ox_status status = oxi_file_window(g->file, 0, g->at, bytes, out);
+    if (status == OX_OK) g->at += bytes;
+    return status;
 }
 
 static ox_status oxi_gguf_u32(oxi_gguf *g, uint32_t *out, const char *field) {
-    ox_status status = oxi_gguf_need(g, 4, field);
-    if (status != OX_OK) return status;
-    *out = oxi_read_u32(g->data + g->at);
-    g->at += 4;
-    return OX_OK;
+    const unsigned char *p;
+    ox_status status = oxi_gguf_take(g, 4, field, &p);
+    if (status == OX_OK) *out = oxi_read_u32(p);
+    return status;
 }
 
 static ox_status oxi_gguf_u64(oxi_gguf *g, uint64_t *out, const char *field) {
-    ox_status status = oxi_gguf_need(g, 8, field);
-    if (status != OX_OK) return status;
-    *out = oxi_read_u64(g->data + g->at);
-    g->at += 8;
-    return OX_OK;
+    const unsigned char *p;
+    ox_status status = oxi_gguf_take(g, 8, field, &p);
+    if (status == OX_OK) *out = oxi_read_u64(p);
+    return status;
 }
 
 /* A length and that many bytes, which stay where they are. */
@@ -90,29 +89,29 @@ static ox_status oxi_gguf_string(oxi_gguf *g, const char **text, size_t *length,
     if (count > oxi_gguf_left(g))
         return oxi_gguf_bad(g, start, "%s has length %llu, but %llu bytes are left", field,
                             (unsigned long long)count, (unsigned long long)oxi_gguf_left(g));
-    *text = (const char *)g->data + g->at;
+    const unsigned char *p;
+    status = oxi_gguf_take(g, (size_t)count, field, &p);
+    if (status != OX_OK) return status;
+    *text = (const char *)p;
     *length = (size_t)count;
-    status = oxi_gguf_need(g, (size_t)count, field);
-    g->at += (size_t)count;
-    return status;
+    return OX_OK;
 }
 
 /* ---- metadata ---------------------------------------------------------------------------------------- */
 
 static ox_status oxi_gguf_array(oxi_gguf *g, oxi_meta_array *out, int depth);
 
-/* Walks `count` strings and notes where each starts. */
+/* Walks `count` strings and notes where each is. */
 static ox_status oxi_gguf_strings(oxi_gguf *g, oxi_meta_array *out) {
-    size_t *starts = (size_t *)oxi_file_take(g->file, (size_t)out->count * sizeof *starts), base = g->at;
-    if (!starts) return OX_ERR_NOMEM;
+    ox_text *texts = (ox_text *)oxi_file_take(g->file, (size_t)out->count * sizeof *texts);
+    if (!texts) return OX_ERR_NOMEM;
     for (int64_t i = 0; i < out->count; i++) {
-        const char *text;
         size_t length;
-        starts[i] = g->at - base;
-        ox_status status = oxi_gguf_string(g, &text, &length, UINT64_MAX, "array element");
+        ox_status status = oxi_gguf_string(g, &texts[i].data, &length, UINT64_MAX, "array element");
         if (status != OX_OK) return status;
+        texts[i].length = (int64_t)length;
     }
-    out->starts = starts;
+    out->texts = texts;
     return OX_OK;
 }
 
@@ -147,14 +146,11 @@ static ox_status oxi_gguf_array(oxi_gguf *g, oxi_meta_array *out, int depth) {
                             (unsigned long long)count, oxi_gguf_types[type].name,
                             (unsigned long long)oxi_gguf_left(g));
     memset(out, 0, sizeof *out);
-    out->data = g->data + g->at;
     out->count = (int64_t)count;
     out->type = (int)type;
     if (type == OXI_GGUF_STRING) return oxi_gguf_strings(g, out);
     if (type == OXI_GGUF_ARRAY) return oxi_gguf_arrays(g, out, depth);
-    status = oxi_gguf_need(g, (size_t)count * least, "array");
-    g->at += (size_t)count * least;
-    return status;
+    return oxi_gguf_take(g, (size_t)count * least, "array", &out->data);
 }
 
 /* A number of type `type` at p. */
@@ -185,10 +181,12 @@ static void oxi_gguf_number(const unsigned char *p, int type, ox_meta *out) {
     out->f = (double)out->i;
 }
 
-static ox_status oxi_gguf_value(oxi_gguf *g, oxi_meta_item *meta) {
+/* *read_type receives its type as the file has it. */
+static ox_status oxi_gguf_value(oxi_gguf *g, oxi_meta_item *meta, uint32_t *read_type) {
     uint32_t type = 0;
     size_t start = g->at;
     ox_status status = oxi_gguf_u32(g, &type, "value type");
+    *read_type = type;
     if (status != OX_OK) return status;
     if (type >= OXI_GGUF_TYPES)
         return oxi_gguf_bad(g, start, "value type is %u (0 to %d exist)", (unsigned)type, OXI_GGUF_TYPES - 1);
@@ -209,21 +207,21 @@ static ox_status oxi_gguf_value(oxi_gguf *g, oxi_meta_item *meta) {
         return oxi_gguf_array(g, array, 0);
     }
     ox_meta number;
-    size_t size = (size_t)oxi_gguf_types[type].bytes;
-    status = oxi_gguf_need(g, size, "value");
+    const unsigned char *p;
+    status = oxi_gguf_take(g, (size_t)oxi_gguf_types[type].bytes, "value", &p);
     if (status != OX_OK) return status;
     memset(&number, 0, sizeof number);
-    oxi_gguf_number(g->data + g->at, (int)type, &number);
+    oxi_gguf_number(p, (int)type, &number);
     if (number.type == OX_META_FLOAT)
         meta->value.f = number.f;
     else
         meta->value.i = number.i;
-    g->at += size;
     return OX_OK;
 }
 
 static ox_status oxi_gguf_pair(oxi_gguf *g, uint64_t index, uint32_t *align) {
     size_t start = g->at, length;
+    uint32_t type = 0;
     const char *key;
     g->what = "metadata key ";
     snprintf(g->where.text, sizeof g->where.text, "%llu", (unsigned long long)index);
@@ -237,11 +235,10 @@ static ox_status oxi_gguf_pair(oxi_gguf *g, uint64_t index, uint32_t *align) {
     meta->key = key;
     meta->key_length = (uint32_t)length;
     start = g->at;
-    status = oxi_gguf_value(g, meta);
+    status = oxi_gguf_value(g, meta, &type);
     if (status != OX_OK || oxi_compare_text(key, length, "general.alignment", 17) != 0) return status;
-    if (oxi_read_u32(g->data + start) != OXI_GGUF_U32)
-        return oxi_gguf_bad(g, start, "is of type %s (must be u32)",
-                            oxi_gguf_types[oxi_read_u32(g->data + start)].name);
+    if (type != OXI_GGUF_U32)
+        return oxi_gguf_bad(g, start, "is of type %s (must be u32)", oxi_gguf_types[type].name);
     int64_t value = meta->value.i;
     if (value < 1 || value > OXI_GGUF_ALIGN_MOST || (value & (value - 1)))
         return oxi_gguf_bad(g, start + 4, "is %lld (must be a power of 2, at most 2^20)", (long long)value);
@@ -374,9 +371,11 @@ static bool oxi_gguf_probe(const unsigned char *data, size_t bytes) {
 
 static ox_status oxi_gguf_version(oxi_gguf *g) {
     uint32_t version = 0;
-    if (!oxi_gguf_probe(g->data, g->bytes)) return oxi_gguf_bad(g, 0, "no GGUF magic");
-    g->at = 4;
-    ox_status status = oxi_gguf_u32(g, &version, "version");
+    const unsigned char *magic;
+    if (g->bytes < 4) return oxi_gguf_bad(g, 0, "no GGUF magic");
+    ox_status status = oxi_gguf_take(g, 4, "magic", &magic);
+    if (status == OX_OK && !oxi_gguf_probe(magic, 4)) return oxi_gguf_bad(g, 0, "no GGUF magic");
+    if (status == OX_OK) status = oxi_gguf_u32(g, &version, "version");
     if (status != OX_OK) return status;
     if (version == 2 || version == 3) return OX_OK;
     if (version != 0 && (version & 0xFFFF) == 0)
@@ -409,7 +408,6 @@ static ox_status oxi_gguf_open(ox_file *file) {
     uint32_t align = 32;
     memset(&g, 0, sizeof g);
     g.file = file;
-    g.data = file->parts[0].mapping.data;
     g.bytes = file->parts[0].mapping.bytes;
     g.what = "header";
     ox_status status = oxi_gguf_version(&g);

@@ -6,13 +6,14 @@
 
 /* ---- what an open file is (files/directory.c) -------------------------------------------------------- */
 
-/* One mapped file; a sharded model has several. For a device that reads files itself it is mapped in parts: a
- * format asks for what it reads (oxi_file_head, oxi_file_bring), and nothing that it uses goes when the file
- * becomes shorter. */
+/* One file of an open one; a sharded model has several. It is mapped, or, for a device that reads files itself,
+ * mapped in parts. Formats see its bytes through oxi_file_window and oxi_file_copy. Those of a mapped file change
+ * when somebody writes to it: what is checked is copied first, and not read again. */
 typedef struct oxi_file_part {
     oxi_mapping mapping;
     const char *path;
-    size_t head;                 /* bytes from its start that may be used, when it is in parts */
+    const unsigned char *window; /* in parts: what oxi_file_window read last, window_bytes from window_at on */
+    size_t window_at, window_bytes;
     bool borrowed;               /* the caller's memory: not unmapped */
 } oxi_file_part;
 
@@ -34,9 +35,9 @@ typedef struct oxi_file_item {
 
 /* One array of the metadata. */
 typedef struct oxi_meta_array {
-    const unsigned char *data;   /* first element, little-endian */
+    const unsigned char *data;   /* numbers: the first element, little-endian */
     int64_t count;
-    const size_t *starts;        /* STRING: bytes from data to each element's length field */
+    const ox_text *texts;        /* STRING: the elements */
     const struct oxi_meta_array *inner;  /* ARRAY: the elements */
     int type;                    /* GGUF value type of the elements */
 } oxi_meta_array;
@@ -110,10 +111,13 @@ static oxi_file_item *oxi_file_add_item(ox_file *file);
 static oxi_meta_item *oxi_file_add_meta(ox_file *file);
 /* Maps the file at `path` as a new part. */
 static ox_status oxi_file_map_part(ox_file *file, const char *path);
-/* Before bytes of a part's mapping are used: the first `end` (or all, if it has less), or those from `at` on.
- * Errors OX_ERR_IO. */
-static ox_status oxi_file_head(ox_file *file, size_t part, size_t end);
-static ox_status oxi_file_bring(const ox_file *file, size_t part, size_t at, size_t bytes);
+/* *out receives where bytes [at, at + bytes) of a part, which it has, can be seen as long as the file is open.
+ * In parts they are read, with some more behind them: for what is read from front to back. Errors OX_ERR_IO,
+ * OX_ERR_NOMEM. */
+static ox_status oxi_file_window(ox_file *file, size_t part, size_t at, size_t bytes,
+                                 const unsigned char **out);
+/* Copies them to `out`. */
+static ox_status oxi_file_copy(const ox_file *file, size_t part, size_t at, void *out, size_t bytes);
 /* Visits bytes of a part: at once where they are mapped, else in pieces of OXI_FILE_PIECE bytes. */
 typedef ox_status (*oxi_piece_fn)(void *user, size_t done, const unsigned char *data, size_t bytes);
 static ox_status oxi_file_visit(const ox_file *file, size_t part, size_t at, size_t bytes,
@@ -270,7 +274,7 @@ typedef struct oxi_zip {
 } oxi_zip;
 
 /* Reads and checks the directory of an archive: part 0 of `file`. */
-static ox_status oxi_zip_open(const ox_file *file, oxi_zip *out);
+static ox_status oxi_zip_open(ox_file *file, oxi_zip *out);
 static void oxi_zip_close(oxi_zip *zip);
 /* The first `bytes` (at most unpacked) of a member; the CRC is checked when that is all of it. */
 static ox_status oxi_zip_read(const ox_file *file, const oxi_zip_member *member, void *out, size_t bytes);

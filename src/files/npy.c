@@ -218,12 +218,18 @@ static ox_status oxi_npy_item(ox_file *file, oxi_file_item *item, const oxi_npy_
 }
 
 static ox_status oxi_npy_open(ox_file *file) {
-    const oxi_mapping *map = &file->parts[0].mapping;
+    unsigned char data[OXI_NPY_HEADER_MOST + OXI_NPY_LEAD];
+    const size_t bytes = file->parts[0].mapping.bytes;
     oxi_npy_header header;
-    ox_status status = oxi_npy_length(map->data, map->bytes, &header);
-    ox_status there = status == OX_OK ? oxi_file_head(file, 0, header.bytes) : OX_OK;
+    ox_status there = oxi_file_copy(file, 0, 0, data, bytes < OXI_NPY_LEAD ? bytes : OXI_NPY_LEAD);
     if (there != OX_OK) return there;
-    if (status == OX_OK) status = oxi_npy_read_header(map->data, map->bytes, &header);
+    ox_status status = oxi_npy_length(data, bytes, &header);
+    if (status == OX_OK) { /* the lead is not read again: it may have changed */
+        size_t more = header.bytes > OXI_NPY_LEAD ? header.bytes - OXI_NPY_LEAD : 0;
+        there = oxi_file_copy(file, 0, OXI_NPY_LEAD, data + OXI_NPY_LEAD, more);
+        if (there != OX_OK) return there;
+        status = oxi_npy_read_header(data, bytes, &header);
+    }
     if (status != OX_OK) return oxi_file_fail(status, file, 0, header.at, "%s", header.words);
     oxi_file_item *item = oxi_file_add_item(file);
     if (!item) return OX_ERR_NOMEM;

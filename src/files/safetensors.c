@@ -279,13 +279,45 @@ static ox_status oxi_header_place(oxi_header *header, size_t first, size_t data,
     return OX_OK;
 }
 
-/* Reads the header of one mapped part and adds its tensors. */
+/* A copy of a part's bytes from `at` on, to be parsed: a file may change while it is open. */
+static ox_status oxi_header_copy(oxi_header *header, size_t at, size_t length, char **text) {
+    *text = (char *)oxi_alloc(length);
+    if (!*text) return OX_ERR_NOMEM;
+    ox_status status = oxi_file_copy(header->file, header->part, at, *text, length);
+    header->start = at;
+    oxi_json_start(&header->json, *text, length);
+    return status;
+}
+
+/* Reads the header's text, and adds the tensors that it names, whose data have `room` bytes. */
+static ox_status oxi_safetensors_parse(oxi_header *header, size_t room) {
+    if (oxi_json_next(&header->json) != OXI_JSON_OBJECT || header->json.start > 0) {
+        header->json.error = NULL;
+        header->json.start = 0;
+        return oxi_header_fail(header, NULL, "header does not start with '{'");
+    }
+    for (;;) {
+        oxi_json_type type = oxi_json_next(&header->json);
+        if (type == OXI_JSON_OBJECT_END) break;
+        if (type != OXI_JSON_KEY) return oxi_header_fail(header, NULL, "expected a key");
+        ox_status status = oxi_header_entry(header, room);
+        if (status != OX_OK) return status;
+    }
+    if (oxi_json_next(&header->json) != OXI_JSON_END)
+        return oxi_header_fail(header, NULL, "text after the header");
+    return OX_OK;
+}
+
+/* Reads the header of one part and adds its tensors. */
 static ox_status oxi_safetensors_read(ox_file *file, size_t part) {
     const oxi_mapping *map = &file->parts[part].mapping;
     size_t first = file->item_count;
+    unsigned char lead[8];
     if (map->bytes < 8)
         return oxi_file_fail(OX_ERR_FORMAT, file, part, map->bytes, "safetensors header is cut short");
-    uint64_t length = oxi_read_u64(map->data);
+    ox_status status = oxi_file_copy(file, part, 0, lead, sizeof lead);
+    if (status != OX_OK) return status;
+    uint64_t length = oxi_read_u64(lead);
     if (length > OXI_SAFETENSORS_HEADER_MOST)
         return oxi_file_fail(OX_ERR_FORMAT, file, part, 0, "header length is %llu (at most %u)",
                              (unsigned long long)length, OXI_SAFETENSORS_HEADER_MOST);
@@ -294,26 +326,14 @@ static ox_status oxi_safetensors_read(ox_file *file, size_t part) {
                              "header length is %llu, but the file ends after %llu bytes",
                              (unsigned long long)length, (unsigned long long)map->bytes);
     size_t data = 8 + (size_t)length, room = map->bytes - data;
-    ox_status there = oxi_file_head(file, part, data);
-    if (there != OX_OK) return there;
     oxi_header header;
+    char *text;
     header.file = file;
     header.part = part;
-    header.start = 8;
-    oxi_json_start(&header.json, (const char *)map->data + 8, (size_t)length);
-    if (length == 0 || map->data[8] != '{')
-        return oxi_file_fail(OX_ERR_FORMAT, file, part, 8, "header does not start with '{'");
-    (void)oxi_json_next(&header.json);
-    for (;;) {
-        oxi_json_type type = oxi_json_next(&header.json);
-        if (type == OXI_JSON_OBJECT_END) break;
-        if (type != OXI_JSON_KEY) return oxi_header_fail(&header, NULL, "expected a key");
-        ox_status status = oxi_header_entry(&header, room);
-        if (status != OX_OK) return status;
-    }
-    if (oxi_json_next(&header.json) != OXI_JSON_END)
-        return oxi_header_fail(&header, NULL, "text after the header");
-    return oxi_header_place(&header, first, data, room);
+    status = oxi_header_copy(&header, 8, (size_t)length, &text);
+    if (status == OX_OK) status = oxi_safetensors_parse(&header, room);
+    oxi_free(text, (size_t)length);
+    return status == OX_OK ? oxi_header_place(&header, first, data, room) : status;
 }
 
 static bool oxi_safetensors_probe(const unsigned char *data, size_t bytes) {
@@ -414,41 +434,50 @@ static ox_status oxi_shards_metadata(oxi_header *header) {
     }
 }
 
-static ox_status oxi_shards_index(ox_file *file, oxi_shard_map *map) {
-    oxi_header header;
+/* Reads an index's text. */
+static ox_status oxi_shards_parse(oxi_header *header, oxi_shard_map *map) {
     bool seen = false;
-    header.file = file;
-    header.part = 0;
-    header.start = 0;
-    ox_status there = oxi_file_head(file, 0, SIZE_MAX);
-    if (there != OX_OK) return there;
-    oxi_json_start(&header.json, (const char *)file->parts[0].mapping.data, file->parts[0].mapping.bytes);
-    if (oxi_json_next(&header.json) != OXI_JSON_OBJECT)
-        return oxi_header_fail(&header, NULL, "index is no object");
+    if (oxi_json_next(&header->json) != OXI_JSON_OBJECT)
+        return oxi_header_fail(header, NULL, "index is no object");
     for (;;) {
-        oxi_json_type type = oxi_json_next(&header.json);
+        oxi_json_type type = oxi_json_next(&header->json);
         ox_status status = OX_OK;
         if (type == OXI_JSON_OBJECT_END) break;
-        if (type != OXI_JSON_KEY) return oxi_header_fail(&header, NULL, "expected a key");
-        if (oxi_json_is(&header.json, "weight_map")) {
-            if (seen) return oxi_header_fail(&header, NULL, "weight_map occurs twice");
+        if (type != OXI_JSON_KEY) return oxi_header_fail(header, NULL, "expected a key");
+        if (oxi_json_is(&header->json, "weight_map")) {
+            if (seen) return oxi_header_fail(header, NULL, "weight_map occurs twice");
             seen = true;
-            status = oxi_shards_weight_map(&header, map);
-        } else if (oxi_json_is(&header.json, "metadata")) {
-            status = oxi_shards_metadata(&header);
+            status = oxi_shards_weight_map(header, map);
+        } else if (oxi_json_is(&header->json, "metadata")) {
+            status = oxi_shards_metadata(header);
         } else {
-            type = oxi_json_next(&header.json);
+            type = oxi_json_next(&header->json);
             bool list = type == OXI_JSON_ARRAY || type == OXI_JSON_OBJECT;
-            if (type == OXI_JSON_ERROR || (list && !oxi_json_skip(&header.json)))
-                return oxi_header_fail(&header, NULL, "bad JSON");
+            if (type == OXI_JSON_ERROR || (list && !oxi_json_skip(&header->json)))
+                return oxi_header_fail(header, NULL, "bad JSON");
         }
         if (status != OX_OK) return status;
     }
-    if (oxi_json_next(&header.json) != OXI_JSON_END)
-        return oxi_header_fail(&header, NULL, "text after the index");
+    if (oxi_json_next(&header->json) != OXI_JSON_END)
+        return oxi_header_fail(header, NULL, "text after the index");
     return seen ? OX_OK
-                : oxi_file_fail(OX_ERR_FORMAT, file, 0, SIZE_MAX,
+                : oxi_file_fail(OX_ERR_FORMAT, header->file, 0, SIZE_MAX,
                                 "a JSON file without a weight_map: no index of safetensors shards");
+}
+
+static ox_status oxi_shards_index(ox_file *file, oxi_shard_map *map) {
+    oxi_header header;
+    char *text;
+    size_t length = file->parts[0].mapping.bytes;
+    header.file = file;
+    header.part = 0;
+    if (length > OXI_SAFETENSORS_HEADER_MOST)
+        return oxi_file_fail(OX_ERR_FORMAT, file, 0, SIZE_MAX, "an index of %llu bytes (at most %u are read)",
+                             (unsigned long long)length, OXI_SAFETENSORS_HEADER_MOST);
+    ox_status status = oxi_header_copy(&header, 0, length, &text);
+    if (status == OX_OK) status = oxi_shards_parse(&header, map);
+    oxi_free(text, length);
+    return status;
 }
 
 /* Maps the shard and reads its header. */

@@ -283,22 +283,23 @@ typedef struct oxi_zip_end {
 } oxi_zip_end;
 
 /* Finds the end record: its comment must reach exactly to the end of the file. */
-static ox_status oxi_zip_find_end(const ox_file *file, oxi_zip_end *end) {
-    const unsigned char *data = file->parts[0].mapping.data;
-    size_t bytes = file->parts[0].mapping.bytes, at, most = OXI_ZIP_END + 65535 + OXI_ZIP_LOCATOR;
+static ox_status oxi_zip_find_end(ox_file *file, oxi_zip_end *end) {
+    const unsigned char *tail = NULL;
+    unsigned char record[OXI_ZIP_WIDE_END];
+    size_t bytes = file->parts[0].mapping.bytes, most = OXI_ZIP_END + 65535 + OXI_ZIP_LOCATOR;
     bool found = false;
     if (most > bytes) most = bytes;
-    ox_status status = oxi_file_bring(file, 0, bytes - most, most);
+    ox_status status = oxi_file_window(file, 0, bytes - most, most, &tail);
     if (status != OX_OK) return status;
     for (size_t back = OXI_ZIP_END; back <= bytes && back <= OXI_ZIP_END + 65535 && !found; back++) {
-        at = bytes - back;
-        found = oxi_read_u32(data + at) == 0x06054B50u && oxi_read_u16(data + at + 20) == back - OXI_ZIP_END;
-        end->at = at;
+        const unsigned char *at = tail + (most - back);
+        found = oxi_read_u32(at) == 0x06054B50u && oxi_read_u16(at + 20) == back - OXI_ZIP_END;
+        end->at = bytes - back;
     }
     if (!found)
         return oxi_file_fail(OX_ERR_FORMAT, file, 0, bytes,
                              "zip archive without its directory: the file is cut short");
-    const unsigned char *p = data + end->at;
+    const unsigned char *p = tail + (most - (bytes - end->at));
     end->entries = oxi_read_u16(p + 10);
     end->bytes = oxi_read_u32(p + 12);
     end->offset = oxi_read_u32(p + 16);
@@ -307,12 +308,12 @@ static ox_status oxi_zip_find_end(const ox_file *file, oxi_zip_end *end) {
         uint64_t wide = oxi_read_u64(p - 12);
         size_t locator = end->at - OXI_ZIP_LOCATOR;
         bool fits = wide <= locator && locator - wide >= OXI_ZIP_WIDE_END;
-        if (fits) status = oxi_file_bring(file, 0, (size_t)wide, OXI_ZIP_WIDE_END);
+        if (fits) status = oxi_file_copy(file, 0, (size_t)wide, record, sizeof record);
         if (status != OX_OK) return status;
-        if (!fits || oxi_read_u32(data + wide) != 0x06064B50u)
+        if (!fits || oxi_read_u32(record) != 0x06064B50u)
             return oxi_file_fail(OX_ERR_FORMAT, file, 0, locator,
                                  "zip64 end record is not where its locator says");
-        p = data + wide;
+        p = record;
         parted = oxi_read_u32(p + 16) != 0 || oxi_read_u32(p + 20) != 0 ||
                  oxi_read_u64(p + 24) != oxi_read_u64(p + 32);
         end->entries = oxi_read_u64(p + 32);
@@ -356,22 +357,33 @@ static bool oxi_zip_wide_sizes(const unsigned char *extra, size_t left, uint64_t
     return true;
 }
 
+/* Whether the name in the local header is the directory's. */
+static ox_status oxi_zip_same_name(const ox_file *file, const oxi_zip_member *member, bool *same) {
+    size_t bytes = (size_t)member->name.length;
+    void *name = oxi_alloc(bytes);
+    if (!name) return OX_ERR_NOMEM;
+    ox_status status = oxi_file_copy(file, 0, member->at + OXI_ZIP_LOCAL, name, bytes);
+    *same = status == OX_OK && memcmp(name, member->name.data, bytes) == 0;
+    oxi_free(name, bytes);
+    return status;
+}
+
 /* Checks the local header against the directory and finds the bytes of the member. */
 static ox_status oxi_zip_local(const ox_file *file, size_t limit, oxi_zip_member *member, int flags) {
-    const unsigned char *data = file->parts[0].mapping.data, *p = data + member->at;
+    unsigned char p[OXI_ZIP_LOCAL];
     oxi_quoted quoted = oxi_quote(member->name.data, (size_t)member->name.length);
     const char *name = quoted.text;
     bool fits = limit >= OXI_ZIP_LOCAL && member->at <= limit - OXI_ZIP_LOCAL;
-    ox_status status = fits ? oxi_file_bring(file, 0, member->at, OXI_ZIP_LOCAL) : OX_OK;
+    ox_status status = fits ? oxi_file_copy(file, 0, member->at, p, sizeof p) : OX_OK;
     if (status != OX_OK) return status;
     if (!fits || oxi_read_u32(p) != 0x04034B50u)
         return oxi_file_fail(OX_ERR_FORMAT, file, 0, member->at, "zip member %s: no local header here", name);
     size_t name_bytes = oxi_read_u16(p + 26), skip = OXI_ZIP_LOCAL + name_bytes + oxi_read_u16(p + 28);
     bool same = skip <= limit - member->at && name_bytes == (size_t)member->name.length &&
                 oxi_read_u16(p + 8) == member->method;
-    if (same) status = oxi_file_bring(file, 0, member->at + OXI_ZIP_LOCAL, name_bytes);
+    if (same) status = oxi_zip_same_name(file, member, &same);
     if (status != OX_OK) return status;
-    if (!same || memcmp(p + OXI_ZIP_LOCAL, member->name.data, name_bytes) != 0)
+    if (!same)
         return oxi_file_fail(OX_ERR_FORMAT, file, 0, member->at,
                              "zip member %s: local header differs from the directory", name);
     member->offset = member->at + skip;
@@ -396,10 +408,10 @@ static ox_status oxi_zip_local(const ox_file *file, size_t limit, oxi_zip_member
     return OX_OK;
 }
 
-/* One entry of the directory at p, which has `left` bytes; *used receives its length. */
+/* One entry of the directory at p, the last `left` bytes of it; *used receives its length. */
 static ox_status oxi_zip_entry(const ox_file *file, const oxi_zip_end *end, const unsigned char *p,
                                size_t left, oxi_zip_member *member, size_t *used) {
-    size_t at = (size_t)(p - file->parts[0].mapping.data);
+    size_t at = end->at - left;
     if (left < 46 || oxi_read_u32(p) != 0x02014B50u)
         return oxi_file_fail(OX_ERR_FORMAT, file, 0, at, "zip directory: no entry here");
     size_t name = oxi_read_u16(p + 28), extra = oxi_read_u16(p + 30), comment = oxi_read_u16(p + 32);
@@ -460,7 +472,8 @@ static void oxi_zip_close(oxi_zip *zip) {
     memset(zip, 0, sizeof *zip);
 }
 
-static ox_status oxi_zip_open(const ox_file *file, oxi_zip *out) {
+static ox_status oxi_zip_open(ox_file *file, oxi_zip *out) {
+    const unsigned char *p = NULL;
     oxi_zip_end end;
     memset(&end, 0, sizeof end);
     memset(out, 0, sizeof *out);
@@ -468,9 +481,8 @@ static ox_status oxi_zip_open(const ox_file *file, oxi_zip *out) {
     if (status != OX_OK) return status;
     if (end.entries > UINT32_MAX / 4)
         return oxi_file_fail(OX_ERR_FORMAT, file, 0, end.at, "zip archive of more than 2^30 members");
-    status = oxi_file_bring(file, 0, (size_t)end.offset, (size_t)end.bytes);
+    status = oxi_file_window(file, 0, (size_t)end.offset, (size_t)end.bytes, &p);
     if (status != OX_OK) return status;
-    const unsigned char *p = file->parts[0].mapping.data + end.offset;
     size_t left = (size_t)end.bytes, used = 0;
     for (uint64_t i = 0; i < end.entries && status == OX_OK; i++, p += used, left -= used) {
         void *grown = oxi_grow(out->members, &out->room, out->count + 1, sizeof *out->members, false);

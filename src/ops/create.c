@@ -207,6 +207,7 @@ OX_API ox_tensor *ox_from_blob(void *data, ox_shape shape, const int64_t *stride
     if (!fits) return OXI_FAIL_NULL(OX_ERR_SHAPE, "from_blob: strides reach beyond memory");
     if (strides && bytes > 0) bytes = (size_t)span_bytes;
     meta.offset = -first;
+    if (strides) oxi_settle_strides(&meta);
     ox_storage *storage = oxi_storage_borrow(
         ox_cpu(), bytes > 0 ? (char *)data + first * width : (char *)data, bytes, NULL, NULL);
     if (!storage) return NULL;

@@ -62,7 +62,9 @@ OX_API ox_tensor *ox_stack(ox_tensor *const *list, int count, int dim) {
 
 /* x [a,b] repeated: a view [ta,a,tb,b] with stride 0 along the t dims, copied. */
 static ox_tensor *oxi_repeated(ox_tensor *x, ox_shape times) {
-    if (times.ndim < x->ndim || times.ndim > OX_MAX_DIMS)
+    if (times.ndim < 0 || times.ndim > OX_MAX_DIMS)
+        return OXI_FAIL_NULL(OX_ERR_SHAPE, "repeat: more than %d dims", OX_MAX_DIMS);
+    if (times.ndim < x->ndim)
         return OXI_FAIL_NULL(OX_ERR_SHAPE, "repeat: %d counts for %s", times.ndim, oxi_tensor_text(x));
     int64_t shape[OX_MAX_DIMS];
     int lead = times.ndim - x->ndim;
@@ -106,7 +108,6 @@ OX_API ox_tensor *ox_repeat(ox_tensor *x, ox_shape times) {
 OX_API ox_tensor *ox_tile(ox_tensor *x, ox_shape times) {
     if (oxi_any_null("tile", &x, 1)) return NULL;
     ox_shape full = times;
-    if (times.ndim > OX_MAX_DIMS) return OXI_FAIL_NULL(OX_ERR_SHAPE, "tile: more than %d dims", OX_MAX_DIMS);
     if (times.ndim >= 0 && times.ndim < x->ndim) {
         full.ndim = x->ndim;
         for (int d = 0; d < x->ndim; d++)
@@ -127,7 +128,9 @@ OX_API ox_tensor *ox_roll(ox_tensor *x, ox_shape shifts, ox_shape dims) {
         return oxi_work_end(&work, ox_view(ox_roll(flat, shifts, OX_DIMS(0)), ox_shape_of(x)));
     }
     if (dims.ndim == 0 && shifts.ndim == 1) dims = OX_DIMS(0);
-    if (dims.ndim < 0 || dims.ndim > OX_MAX_DIMS || shifts.ndim != dims.ndim)
+    if (dims.ndim < 0 || dims.ndim > OX_MAX_DIMS || shifts.ndim < 0 || shifts.ndim > OX_MAX_DIMS)
+        return OXI_FAIL_NULL(OX_ERR_ARG, "roll: more than %d dims", OX_MAX_DIMS);
+    if (shifts.ndim != dims.ndim)
         return OXI_FAIL_NULL(OX_ERR_ARG, "roll: %d shifts for %d dims", shifts.ndim, dims.ndim);
     attr.roll.shifts = shifts;
     attr.roll.dims.count = (int8_t)dims.ndim;

@@ -107,6 +107,9 @@ OX_API ox_tensor *ox_glu(ox_tensor *x, int dim);
  *           f32 as they are (torch does so in products and quotients, and rounds them first in sums and
  *           comparisons: f16 2048 == 2049 is true there); tensors of integers are rounded to f16 or bf16 first
  * bool      sums are "or", their scale a whole number that is 0 or not
+ * c64       sums add the parts, and a scale multiplies both: an infinite part leaves the other as it is, where
+ *           torch multiplies by scale + 0i, 1 too, and makes it NaN. Products and quotients are torch's, with
+ *           (inf + 0i)(1 + 0i) = inf + NaN i
  * add_scaled a + s b        div true division: integers give f32    floor_divide, trunc_divide: a/b rounded
  * remainder sign of b       fmod sign of a                          maximum, minimum: NaN wins
  * integers  division by zero and negative powers are OX_ERR_ARG; shifting by the width or more gives 0
@@ -271,7 +274,8 @@ OX_API ox_tensor *ox_gather(ox_tensor *x, int dim, ox_tensor *index);
 OX_API ox_tensor *ox_take_along_dim(ox_tensor *x, ox_tensor *index, int dim);
 OX_API ox_tensor *ox_scatter(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source);
 /* scatter_add, index_add: f16 and bf16 are added up in f32 and rounded once, where torch's index_add of one dim
- * rounds after each term; terms of an element in their order, so the same bits for any thread count. */
+ * rounds after each term; terms of an element in their order, so the same bits for any thread count. alpha:
+ * as the scale of ox_add_scaled, of integers truncated, of bool 0 or not. */
 OX_API ox_tensor *ox_scatter_add(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source);
 OX_API ox_tensor *ox_index_select(ox_tensor *x, int dim, ox_tensor *index);
 OX_API ox_tensor *ox_index_add(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source, double alpha);

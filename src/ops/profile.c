@@ -6,11 +6,13 @@
 static const char *const oxi_profile_lane_names[OXI_PROFILE_LANES][2] = {
     {"calls", ""}, {"gpu", ""}, {"disk", "transfer"}, {"ring", "wait"}, {"compute", "tile"}};
 
-static bool oxi_profiling;
+static int64_t oxi_profile_on; /* atomic: 1 while it is */
 static OXI_THREAD_LOCAL double oxi_profile_started; /* when the call began that is heard */
-static oxi_lock oxi_profile_lock;
+static oxi_lock oxi_profile_lock; /* guards the next two lines */
 static oxi_profile_record *oxi_profile_records;
 static size_t oxi_profile_count, oxi_profile_room, oxi_profile_lost;
+
+static bool oxi_profiling(void) { return oxi_atomic_load(&oxi_profile_on) != 0; }
 
 static void oxi_profile_drop(void) {
     oxi_free(oxi_profile_records, oxi_profile_room * sizeof *oxi_profile_records);
@@ -102,18 +104,18 @@ static oxi_listener oxi_profiler = {oxi_profile_before, oxi_profile_after, NULL}
 OX_API void ox_profile_begin(void) {
     oxi_profile_forget();
     oxi_on_memory_change(oxi_profile_forget);
-    oxi_profiling = true;
+    oxi_atomic_store(&oxi_profile_on, 1);
     (void)oxi_listen(&oxi_profiler);
 }
 
 OX_API void ox_profile_end(void) {
-    oxi_profiling = false;
+    oxi_atomic_store(&oxi_profile_on, 0);
     oxi_listen_end(&oxi_profiler);
 }
 
 static OXI_UNUSED void oxi_profile_span(oxi_profile_lane lane, double start, double end, double bytes) {
     oxi_profile_record record;
-    if (!oxi_profiling) return;
+    if (!oxi_profiling()) return;
     memset(&record, 0, sizeof record);
     record.lane = lane;
     record.start = start;
@@ -213,6 +215,27 @@ static bool oxi_profile_write(FILE *file, const oxi_profile_record *r, double or
     return true;
 }
 
+/* When the first of all began, and how many there are. */
+static double oxi_profile_origin(size_t *count) {
+    oxi_lock_take(&oxi_profile_lock);
+    *count = oxi_profile_count;
+    double origin = oxi_profile_count > 0 ? oxi_profile_records[0].start : 0;
+    for (size_t i = 1; i < oxi_profile_count; i++)
+        if (oxi_profile_records[i].start < origin) origin = oxi_profile_records[i].start;
+    oxi_lock_give(&oxi_profile_lock);
+    return origin;
+}
+
+/* Record i, if there are so many. One at a time: whoever reads the file may be slow, and calls wait for the
+ * lock. */
+static bool oxi_profile_get(size_t i, oxi_profile_record *out) {
+    oxi_lock_take(&oxi_profile_lock);
+    bool there = i < oxi_profile_count;
+    if (there) *out = oxi_profile_records[i];
+    oxi_lock_give(&oxi_profile_lock);
+    return there;
+}
+
 OX_API ox_status ox_profile_trace(const char *path) {
     FILE *file = path ? fopen(path, "wb") : NULL;
     if (!file)
@@ -222,13 +245,11 @@ OX_API ox_status ox_profile_trace(const char *path) {
     for (int i = 0; i < OXI_PROFILE_LANES && ok; i++)
         ok = fprintf(file, "%s{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":1,\"tid\":%d,\"args\":"
                            "{\"name\":\"%s\"}}", i ? ",\n" : "", 1 + i, oxi_profile_lane_names[i][0]) > 0;
-    oxi_lock_take(&oxi_profile_lock);
-    double origin = oxi_profile_count > 0 ? oxi_profile_records[0].start : 0;
-    for (size_t i = 1; i < oxi_profile_count; i++)
-        if (oxi_profile_records[i].start < origin) origin = oxi_profile_records[i].start;
-    for (size_t i = 0; i < oxi_profile_count && ok; i++)
-        ok = oxi_profile_write(file, &oxi_profile_records[i], origin, i);
-    oxi_lock_give(&oxi_profile_lock);
+    oxi_profile_record record;
+    size_t count = 0;
+    double origin = oxi_profile_origin(&count);
+    for (size_t i = 0; ok && i < count && oxi_profile_get(i, &record); i++)
+        ok = oxi_profile_write(file, &record, origin, i);
     ok = ok && fprintf(file, "\n]}\n") > 0;
     ok = fclose(file) == 0 && ok;
     return ok ? OX_OK : oxi_fail(OX_ERR_IO, "profile: %s could not be written whole", path);

@@ -790,6 +790,11 @@ OXI_RULE(attention) {
 
 /* ---- views --------------------------------------------------------------------------------------------- */
 
+/* What is worked out here fits 64 bits: the elements of a shape, dims of size 0 left out, are checked where
+ * it comes up, and what strides times sizes reach lies in memory. In a dim of one element, or where there are
+ * none, a stride could be any number: the caller's are settled (oxi_settle_strides), steps that are never
+ * taken are left out, and what is empty keeps its offset. */
+
 static void oxi_view_of(const ox_tensor *x, ox_tensor *out) {
     *out = oxi_borrowed(x);
 }
@@ -823,7 +828,7 @@ static bool oxi_view_strides(const ox_tensor *x, int ndim, const int64_t *shape,
         int64_t step = 1;
         for (int d = ndim - 1; d >= 0; d--) {
             stride[d] = step;
-            step *= shape[d] > 0 ? shape[d] : 1;
+            if (!oxi_mul_i64(step, shape[d] > 0 ? shape[d] : 1, &step)) return false;
         }
         return true;
     }
@@ -834,7 +839,7 @@ static bool oxi_view_strides(const ox_tensor *x, int ndim, const int64_t *shape,
         bool chunk_ends = d == 0 || (x->shape[d - 1] != 1 && x->stride[d - 1] != old_count * base);
         if (!chunk_ends) continue;
         while (to >= 0 && (new_count < old_count || shape[to] == 1)) {
-            stride[to] = new_count * base;
+            if (!oxi_mul_i64(new_count, base, &stride[to])) stride[to] = 0; /* of a dim of one element */
             new_count *= shape[to--];
         }
         if (new_count != old_count) return false;
@@ -856,6 +861,8 @@ OXI_RULE(view) {
     int64_t block = ox_dtype_of(x->dtype)->block_elements;
     bool whole = shape->ndim > 0 && x->ndim > 0 && shape->dim[shape->ndim - 1] % block == 0;
     ox_status status = oxi_check_block_view(call, whole);
+    if (status == OX_OK && ox_numel(x) == 0)
+        status = oxi_check_shape("view", x->dtype, shape->ndim, shape->dim, NULL);
     if (status == OX_OK && !oxi_view_strides(x, shape->ndim, shape->dim, out->stride))
         status = oxi_fail(OX_ERR_SHAPE, "view: the strides of %s do not allow %s; use reshape",
                           oxi_tensor_text(x), oxi_shape_text(shape->ndim, shape->dim));
@@ -871,8 +878,8 @@ OXI_RULE(slice) {
     int64_t block = ox_dtype_of(x->dtype)->block_elements;
     oxi_view_of(x, out);
     out->shape[dim] = length;
-    if (length > 0) out->offset += start * x->stride[dim];
-    if (length > 1 || step > 0) out->stride[dim] = x->stride[dim] * step;
+    if (ox_numel(out) > 0) out->offset += start * x->stride[dim];
+    if (length > 1) out->stride[dim] = x->stride[dim] * step;
     bool whole_blocks = start % block == 0 && length % block == 0 && step == 1;
     return oxi_check_block_view(call, x->stride[dim] != 1 || whole_blocks);
 }
@@ -881,7 +888,7 @@ OXI_RULE(select) {
     const ox_tensor *x = call->in[0];
     int dim = call->attr.select.dim;
     oxi_view_of(x, out);
-    out->offset += call->attr.select.index * x->stride[dim];
+    if (ox_numel(x) > 0) out->offset += call->attr.select.index * x->stride[dim];
     out->ndim--;
     for (int d = dim; d < out->ndim; d++) {
         out->shape[d] = x->shape[d + 1];
@@ -894,6 +901,8 @@ OXI_RULE(expand) {
     const ox_tensor *x = call->in[0];
     const ox_shape *shape = &call->attr.sizes.shape;
     oxi_view_of(x, out);
+    if (shape->ndim < 0 || shape->ndim > OX_MAX_DIMS)
+        return oxi_fail(OX_ERR_SHAPE, "expand: more than %d dims", OX_MAX_DIMS);
     out->ndim = shape->ndim;
     for (int d = 0; d < shape->ndim; d++) {
         int from = d - (shape->ndim - x->ndim);
@@ -916,7 +925,7 @@ OXI_RULE(flip) {
     bool whole = true;
     for (int d = 0; d < x->ndim; d++) {
         if (!(call->attr.dims.dims >> d & 1)) continue;
-        if (x->shape[d] > 0) out->offset += (x->shape[d] - 1) * x->stride[d];
+        if (ox_numel(x) > 0) out->offset += (x->shape[d] - 1) * x->stride[d];
         out->stride[d] = -x->stride[d];
         whole = whole && x->stride[d] != 1;
     }
@@ -933,7 +942,8 @@ OXI_RULE(diagonal) {
                  ? (x->shape[dim2] - offset < x->shape[dim1] ? x->shape[dim2] - offset : x->shape[dim1])
                  : (x->shape[dim1] + offset < x->shape[dim2] ? x->shape[dim1] + offset : x->shape[dim2]);
     if (length < 0) length = 0;
-    if (length > 0) out->offset += offset >= 0 ? offset * x->stride[dim2] : -offset * x->stride[dim1];
+    if (length > 0 && ox_numel(x) > 0)
+        out->offset += offset >= 0 ? offset * x->stride[dim2] : -offset * x->stride[dim1];
     int n = 0;
     for (int d = 0; d < x->ndim; d++) {
         if (d == dim1 || d == dim2) continue;
@@ -941,7 +951,7 @@ OXI_RULE(diagonal) {
         out->stride[n++] = x->stride[d];
     }
     out->shape[n] = length;
-    out->stride[n] = x->stride[dim1] + x->stride[dim2];
+    if (!oxi_add_i64(x->stride[dim1], x->stride[dim2], &out->stride[n])) out->stride[n] = 0; /* none moves */
     out->ndim = n + 1;
     return OX_OK;
 }
@@ -963,13 +973,18 @@ OXI_RULE(as_strided) {
         out->shape[d] = shape->dim[d];
         out->stride[d] = stride->dim[d];
         empty = empty || shape->dim[d] == 0;
-        fits = fits && oxi_mul_i64(shape->dim[d] - 1, stride->dim[d], &far) &&
-               oxi_add_i64(far < 0 ? first : last, far, far < 0 ? &first : &last);
+        fits = fits &&
+               (shape->dim[d] == 0 || (oxi_mul_i64(shape->dim[d] - 1, stride->dim[d], &far) &&
+                                       oxi_add_i64(far < 0 ? first : last, far, far < 0 ? &first : &last)));
     }
     int64_t count = (int64_t)(x->storage->bytes / (size_t)ox_dtype_of(x->dtype)->block_bytes);
-    if (out->offset < 0 || !fits || (!empty && (first < 0 || last >= count)))
-        return oxi_fail(OX_ERR_SHAPE, "as_strided: %s reaches beyond a storage of %lld elements",
-                        oxi_shape_text(shape->ndim, shape->dim), (long long)count);
+    if (out->offset < 0 || (!empty && (!fits || first < 0 || last >= count)))
+        return oxi_fail(OX_ERR_SHAPE,
+                        "as_strided: %s by %s from %lld reaches beyond a storage of %lld elements",
+                        oxi_shape_text(shape->ndim, shape->dim), oxi_shape_text(stride->ndim, stride->dim),
+                        (long long)out->offset, (long long)count);
+    if (empty && out->offset > count) out->offset = count;
+    oxi_settle_strides(out);
     return OX_OK;
 }
 
@@ -985,7 +1000,7 @@ OXI_RULE(unfold) {
     int64_t old_stride = x->ndim ? x->stride[dim] : 1;
     if (x->ndim) {
         out->shape[dim] = (length - size) / step + 1;
-        out->stride[dim] = old_stride * step;
+        if (out->shape[dim] > 1) out->stride[dim] = old_stride * step;
     }
     out->shape[x->ndim] = size;
     out->stride[x->ndim] = old_stride;

@@ -38,6 +38,8 @@ OX_API ox_tensor *ox_t(ox_tensor *x) {
 
 OX_API ox_tensor *ox_permute(ox_tensor *x, ox_shape dims) {
     if (oxi_any_null("permute", &x, 1)) return NULL;
+    if (dims.ndim < 0 || dims.ndim > OX_MAX_DIMS)
+        return OXI_FAIL_NULL(OX_ERR_DIM, "permute: more than %d dims", OX_MAX_DIMS);
     if (dims.ndim != x->ndim)
         return OXI_FAIL_NULL(OX_ERR_DIM, "permute: %d dims for %s", dims.ndim, oxi_tensor_text(x));
     int order[OX_MAX_DIMS];
@@ -88,13 +90,39 @@ static bool oxi_fit_shape(int64_t total, ox_shape *shape) {
     return fits;
 }
 
+/* Why a shape of at most OX_MAX_DIMS dims does not hold `total` elements, for messages. */
+static const char *oxi_unfit_reason(int64_t total, const ox_shape *shape) {
+    int unknown = 0;
+    int64_t known = 1;
+    bool counted = true;
+    char *out = oxi_text_buffer();
+    for (int d = 0; d < shape->ndim; d++) {
+        if (shape->dim[d] < -1) {
+            snprintf(out, OXI_TEXT_ROOM, "dim %d has size %lld", d, (long long)shape->dim[d]);
+            return out;
+        }
+        unknown += shape->dim[d] == -1;
+        if (shape->dim[d] >= 0) counted = counted && oxi_mul_i64(known, shape->dim[d], &known);
+    }
+    if (unknown > 1) return "only one size may be -1";
+    if (!counted) return "it has more elements than 64 bits count";
+    if (unknown && known == 0) return "-1 could be any size beside a 0";
+    if (unknown)
+        snprintf(out, OXI_TEXT_ROOM, "%lld elements are no multiple of %lld", (long long)total,
+                 (long long)known);
+    else
+        snprintf(out, OXI_TEXT_ROOM, "%lld elements are not %lld", (long long)total, (long long)known);
+    return out;
+}
+
 static bool oxi_resolve_shape(const char *op, const ox_tensor *x, ox_shape *shape) {
+    const ox_shape wanted = *shape;
     if (oxi_fit_shape(ox_numel(x), shape)) return true;
-    if (shape->ndim < 0 || shape->ndim > OX_MAX_DIMS)
+    if (wanted.ndim < 0 || wanted.ndim > OX_MAX_DIMS)
         (void)oxi_fail(OX_ERR_SHAPE, "%s: more than %d dims", op, OX_MAX_DIMS);
     else
-        (void)oxi_fail(OX_ERR_SHAPE, "%s: %s to %s", op, oxi_tensor_text(x),
-                       oxi_shape_text(shape->ndim, shape->dim));
+        (void)oxi_fail(OX_ERR_SHAPE, "%s: %s to %s: %s", op, oxi_tensor_text(x),
+                       oxi_shape_text(wanted.ndim, wanted.dim), oxi_unfit_reason(ox_numel(x), &wanted));
     return false;
 }
 
@@ -138,13 +166,18 @@ OX_API ox_tensor *ox_unflatten(ox_tensor *x, int dim, ox_shape sizes) {
     if (oxi_any_null("unflatten", &x, 1)) return NULL;
     int at = oxi_wrap_dim("unflatten", dim, x->ndim);
     if (at < 0) return NULL;
-    if (x->ndim == 0 || sizes.ndim < 1 || x->ndim - 1 + sizes.ndim > OX_MAX_DIMS)
-        return OXI_FAIL_NULL(OX_ERR_SHAPE, "unflatten: dim %d of %s into %d", dim, oxi_tensor_text(x),
-                             sizes.ndim);
+    if (x->ndim == 0)
+        return OXI_FAIL_NULL(OX_ERR_SHAPE, "unflatten: %s has no dim to split", oxi_tensor_text(x));
+    if (sizes.ndim == 0) return OXI_FAIL_NULL(OX_ERR_SHAPE, "unflatten: no sizes for dim %d", dim);
+    if (sizes.ndim < 0 || sizes.ndim > OX_MAX_DIMS - (x->ndim - 1))
+        return OXI_FAIL_NULL(OX_ERR_SHAPE, "unflatten: dim %d of %s into that many dims makes more than %d",
+                             dim, oxi_tensor_text(x), OX_MAX_DIMS);
     ox_shape shape = ox_shape_from(0, NULL);
+    const ox_shape wanted = sizes;
     if (!oxi_fit_shape(x->shape[at], &sizes)) /* the dim alone, so that its -1 is worked out on its own */
-        return OXI_FAIL_NULL(OX_ERR_SHAPE, "unflatten: dim %d of %s into %s", dim, oxi_tensor_text(x),
-                             oxi_shape_text(sizes.ndim, sizes.dim));
+        return OXI_FAIL_NULL(OX_ERR_SHAPE, "unflatten: dim %d of %s into %s: %s", dim, oxi_tensor_text(x),
+                             oxi_shape_text(wanted.ndim, wanted.dim),
+                             oxi_unfit_reason(x->shape[at], &wanted));
     for (int d = 0; d < x->ndim; d++) {
         if (d != at) {
             shape.dim[shape.ndim++] = x->shape[d];
@@ -247,7 +280,6 @@ OX_API ox_tensor *ox_select(ox_tensor *x, int dim, int64_t index) {
 
 static ox_tensor *oxi_expanded(const char *name, ox_tensor *x, ox_shape shape) {
     if (oxi_any_null(name, &x, 1)) return NULL;
-    if (shape.ndim < 0) return OXI_FAIL_NULL(OX_ERR_SHAPE, "%s: more than %d dims", name, OX_MAX_DIMS);
     oxi_attrs attr = oxi_attrs_sizes();
     attr.sizes.shape = shape;
     return oxi_apply_as(name, OXI_OP_expand, &attr, &x, 1, NULL);

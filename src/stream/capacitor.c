@@ -52,12 +52,15 @@ static void oxi_range_touch(ox_stream *stream, oxi_stream_range *range) {
 
 /* ---- slabs ------------------------------------------------------------------------------------------- */
 
-/* Bytes that the budget still allows to be kept: a sixteenth is left for what operations need for a while. */
-static size_t oxi_budget_left(ox_stream *stream) {
+/* Bytes that the budget still allows to be kept: a sixteenth is left for what operations need for a while. What
+ * only the cache holds goes where that makes room for `wanted`. */
+static size_t oxi_budget_left(ox_stream *stream, size_t wanted) {
     ox_statistics now = ox_stats();
     size_t held = now.bytes_in_use + now.bytes_cached, budget = stream->desc.ram_bytes;
     size_t limit = stream->base_bytes + budget - budget / 16;
-    if (held >= limit && now.bytes_cached > 0) {
+    bool full = held >= limit || limit - held < wanted;
+    bool helps = now.bytes_in_use < limit && limit - now.bytes_in_use >= wanted;
+    if (full && (helps || held >= limit) && now.bytes_cached > 0) {
         ox_trim();
         held = ox_stats().bytes_in_use;
     }
@@ -97,7 +100,7 @@ static bool oxi_slab_free(ox_stream *stream, oxi_stream_slab *slab) {
 
 /* What was held before this operation's results may leave no room for kept tiles: the newest slabs go. */
 static void oxi_capacitor_yield(ox_stream *stream, size_t wanted) {
-    while (stream->slabs && oxi_budget_left(stream) < wanted)
+    while (stream->slabs && oxi_budget_left(stream, wanted) < wanted)
         if (!oxi_slab_free(stream, stream->slabs)) return;
 }
 
@@ -119,9 +122,9 @@ static void oxi_slab_touch(oxi_stream_slab *slab, size_t end) {
 }
 
 static oxi_stream_slab *oxi_slab_new(ox_stream *stream, size_t need) {
-    size_t left = oxi_budget_left(stream), bytes = OXI_SLAB_BYTES;
+    size_t left = oxi_budget_left(stream, need), bytes = OXI_SLAB_BYTES;
     if (bytes > left / 2) bytes = left / 2 / OXI_STREAM_PAGE * OXI_STREAM_PAGE;
-    if (bytes < need) bytes = need;
+    bytes = bytes < need ? need : bytes / need * need; /* ranges are mostly alike: no rest that holds none */
     if (bytes > left) return NULL;
     oxi_stream_slab *slab = (oxi_stream_slab *)oxi_try_alloc(sizeof *slab);
     if (!slab) return NULL;

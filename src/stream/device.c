@@ -22,6 +22,21 @@ static ox_stream *oxi_stream_of(ox_device *device) {
     return (ox_stream *)device->state;
 }
 
+/* In the child of a fork a stream's ring in the kernel, its threads and its spill file are the parent's, and its
+ * lock may be held for ever: nothing of it is touched, and its memory stays until the process ends. */
+static bool oxi_stream_is_inherited(const ox_stream *stream) {
+    return stream->forks != oxi_forks();
+}
+
+/* Takes the lock. */
+static ox_status oxi_stream_enter(ox_stream *stream) {
+    if (oxi_stream_is_inherited(stream))
+        return oxi_fail(OX_ERR_DEVICE, "%s: the stream was opened before a fork, by the parent process; a child "
+                                       "opens one of its own", stream->name);
+    oxi_stream_lock(stream);
+    return OX_OK;
+}
+
 static void oxi_stream_free(ox_stream *stream) {
     oxi_ring_free_cells(stream);
     oxi_capacitor_close(stream);
@@ -48,8 +63,10 @@ static void oxi_stream_release(ox_stream *stream) {
 static ox_status oxi_stream_alloc(ox_device *self, size_t bytes, void **out) {
     ox_stream *stream = oxi_stream_of(self);
     oxi_stream_region *region = NULL;
-    oxi_stream_lock(stream);
-    ox_status status = oxi_spill_alloc(stream, bytes, &region);
+    *out = NULL;
+    ox_status status = oxi_stream_enter(stream);
+    if (status != OX_OK) return status;
+    status = oxi_spill_alloc(stream, bytes, &region);
     oxi_stream_unlock(stream);
     *out = region;
     return status;
@@ -57,6 +74,7 @@ static ox_status oxi_stream_alloc(ox_device *self, size_t bytes, void **out) {
 
 static void oxi_stream_region_free(oxi_stream_region *region) {
     ox_stream *stream = region->stream;
+    if (oxi_stream_is_inherited(stream)) return;
     oxi_stream_lock(stream);
     oxi_stream_region_unlink(region);
     if (region->file == stream->spill)
@@ -93,8 +111,9 @@ static ox_status oxi_stream_move(const oxi_stream_region *region, size_t at, voi
 static ox_status oxi_stream_read(ox_device *self, const void *memory, size_t offset, void *out,
                                  size_t bytes) {
     ox_stream *stream = oxi_stream_of(self);
-    oxi_stream_lock(stream);
-    ox_status status = oxi_stream_move((const oxi_stream_region *)memory, offset, out, bytes, false);
+    ox_status status = oxi_stream_enter(stream);
+    if (status != OX_OK) return status;
+    status = oxi_stream_move((const oxi_stream_region *)memory, offset, out, bytes, false);
     oxi_stream_unlock(stream);
     return status;
 }
@@ -102,8 +121,9 @@ static ox_status oxi_stream_read(ox_device *self, const void *memory, size_t off
 static ox_status oxi_stream_write(ox_device *self, void *memory, size_t offset, const void *data,
                                   size_t bytes) {
     ox_stream *stream = oxi_stream_of(self);
-    oxi_stream_lock(stream);
-    ox_status status =
+    ox_status status = oxi_stream_enter(stream);
+    if (status != OX_OK) return status;
+    status =
         oxi_stream_move((const oxi_stream_region *)memory, offset, (void *)(uintptr_t)data, bytes, true);
     oxi_stream_unlock(stream);
     return status;
@@ -186,9 +206,10 @@ static ox_status oxi_stream_run(ox_device *self, const oxi_call *call) {
     bool empty = true;
     for (int i = 0; i < call->out_count; i++) empty = empty && ox_numel(call->out[i]) == 0;
     if (empty) return oxi_stream_run_empty(stream, call);
-    oxi_stream_lock(stream);
+    ox_status status = oxi_stream_enter(stream);
+    if (status != OX_OK) return status;
     stream->stats.calls++;
-    ox_status status = oxi_ring_settle(stream);
+    status = oxi_ring_settle(stream);
     if (status == OX_OK) status = oxi_stream_run_locked(stream, call);
     oxi_stream_unlock(stream);
     return status;
@@ -196,6 +217,20 @@ static ox_status oxi_stream_run(ox_device *self, const oxi_call *call) {
 
 static ox_status oxi_stream_sync(ox_device *self) {
     (void)self; /* a call returns when its results are written */
+    return OX_OK;
+}
+
+/* Files that are open read regions of it later. */
+static ox_status oxi_stream_hold(ox_device *self, bool holds) {
+    ox_stream *stream = oxi_stream_of(self);
+    if (!holds) {
+        ox_stream_close(stream);
+        return OX_OK;
+    }
+    ox_status status = oxi_stream_enter(stream);
+    if (status != OX_OK) return status;
+    stream->references++;
+    oxi_stream_unlock(stream);
     return OX_OK;
 }
 
@@ -215,8 +250,9 @@ static ox_storage *oxi_stream_storage_of(oxi_stream_region *region) {
 static ox_status oxi_stream_region_storage(ox_stream *stream, const char *path, const oxi_file_id *id,
                                            uint64_t offset, size_t bytes, ox_storage **out) {
     oxi_stream_region *region = NULL;
-    oxi_stream_lock(stream);
-    ox_status status = oxi_stream_region_open(stream, path, id, offset, bytes, &region);
+    ox_status status = oxi_stream_enter(stream);
+    if (status != OX_OK) return status;
+    status = oxi_stream_region_open(stream, path, id, offset, bytes, &region);
     oxi_stream_unlock(stream);
     if (status != OX_OK) return status;
     *out = oxi_stream_storage_of(region);
@@ -272,8 +308,7 @@ OX_API ox_tensor *ox_stream_named(ox_stream *stream, const char *name, ox_dtype 
     bool speaks = oxi_speak("stream_named");
     if (path) header = oxi_save_header_of(name, &meta, OXI_STREAM_PAGE, &header_bytes, &header_room);
     oxi_speak_end(speaks);
-    if (header) {
-        oxi_stream_lock(stream);
+    if (header && oxi_stream_enter(stream) == OX_OK) {
         (void)oxi_named_open(stream, path, header, header_bytes, bytes, &region);
         oxi_stream_unlock(stream);
     }
@@ -355,6 +390,7 @@ static void oxi_stream_make_device(ox_stream *stream) {
     device->partner = stream->desc.compute;
     device->partner_bytes = stream->desc.result_bytes;
     device->region = oxi_stream_open_region;
+    device->hold = oxi_stream_hold;
 }
 
 OX_API ox_stream *ox_stream_open(const ox_stream_desc *desc) {
@@ -370,6 +406,7 @@ OX_API ox_stream *ox_stream_open(const ox_stream_desc *desc) {
     stream->lock = open_mutex;
 #endif
     stream->references = 1;
+    stream->forks = oxi_forks();
     stream->desc = filled;
     stream->base_bytes = base;
     stream->pace.sets_tile = !desc || desc->tile_bytes == 0;
@@ -388,7 +425,7 @@ OX_API ox_stream *ox_stream_open(const ox_stream_desc *desc) {
 }
 
 OX_API void ox_stream_close(ox_stream *stream) {
-    if (!stream) return;
+    if (!stream || oxi_stream_is_inherited(stream)) return;
     oxi_stream_lock(stream);
     oxi_stream_release(stream);
 }
@@ -401,7 +438,7 @@ OX_API ox_device *ox_stream_device(ox_stream *stream) {
 OX_API ox_stream_statistics ox_stream_stats(ox_stream *stream) {
     ox_stream_statistics stats;
     memset(&stats, 0, sizeof stats);
-    if (!stream) return stats;
+    if (!stream || oxi_stream_is_inherited(stream)) return stats;
     oxi_stream_lock(stream);
     stats = stream->stats;
     stats.ring_bytes = stream->ring_block_bytes;

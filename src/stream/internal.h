@@ -214,7 +214,8 @@ enum { OXI_STREAM_BUCKETS = 4096, OXI_STREAM_RANGES_MOST = 1 << 18 };
 struct ox_stream {
     ox_device device;               /* its state is the stream */
     char name[32];                  /* "stream:0", of the device */
-    int64_t references;             /* the user's one, and one for each region */
+    int64_t references;             /* the user's one, and one for each region and each file that is open */
+    int64_t forks;                  /* oxi_forks of the process that opened it */
     oxi_stream_mutex lock;
     ox_stream_desc desc;            /* with its defaults filled in */
     size_t base_bytes;              /* what the library held when the stream was opened */

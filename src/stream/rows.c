@@ -17,8 +17,7 @@ static ox_status oxi_long_rows_prepare(oxi_stream_flow *flow, int64_t index, oxi
 
 static void oxi_long_rows_write(const oxi_stream_lines *job, int64_t group, int64_t first, int64_t count,
                                 int lane) {
-    (void)lane;
-    oxi_row_write_part(&((const oxi_stream_long_rows *)(const void *)job)->row, group, first, count);
+    oxi_row_write_part(&((const oxi_stream_long_rows *)(const void *)job)->row, group, first, count, lane);
 }
 
 static ox_status oxi_long_rows_compute(oxi_stream_flow *flow, int64_t index, const oxi_stream_step *step) {

@@ -53,7 +53,8 @@ typedef struct ox_stream_desc {
  *           OX_ERR_UNSUPPORTED a system without positioned reads
  * threads   one operation runs on a stream at a time; others wait for it */
 OX_API ox_stream *ox_stream_open(const ox_stream_desc *desc);
-/* Tensors that are alive keep the stream; the last of them closes it. NULL is nothing. */
+/* Tensors that are alive and files that are open keep the stream; the last of them closes it. NULL is nothing.
+ * A child process (fork) cannot use its parent's streams: OX_ERR_DEVICE, and closing them there is nothing. */
 OX_API void ox_stream_close(ox_stream *stream);
 
 /* ox_stream_device - the device: ox_open("model.gguf", ox_stream_device(s)) gives tensors that stay in the

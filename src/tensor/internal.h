@@ -50,6 +50,9 @@ struct ox_device {
      * OX_ERR_IO if that is not the file `id` (base/internal.h) any more. NULL: it does not. */
     ox_status (*region)(ox_device *self, const char *path, const struct oxi_file_id *id, size_t offset,
                         size_t bytes, ox_storage **out);
+    /* Somebody holds the device beside its tensors (holds), so that it stays, or lets it go. An error: it is of
+     * no use any more. NULL: it stays in any case. */
+    ox_status (*hold)(ox_device *self, bool holds);
 };
 
 /* Where a call over tensors of these two devices runs: one of them, or NULL when they do not go together. */
@@ -94,6 +97,9 @@ static ox_tensor *oxi_tensor_over(ox_storage *storage, const ox_tensor *meta);
 static void oxi_meta(ox_tensor *meta, ox_dtype dtype, int ndim, const int64_t *shape);
 /* A header over the elements of t, to be changed at will; it holds no reference. */
 static ox_tensor oxi_borrowed(const ox_tensor *t);
+/* Strides that no element is reached by may be any number of the caller's: what is empty gets those of a
+ * contiguous tensor, a dim of one element 0 where sums of strides and bytes would not fit 64 bits. */
+static void oxi_settle_strides(ox_tensor *meta);
 
 /* Checks a shape: dims >= 0, at most OX_MAX_DIMS, numel and bytes fit. `op` starts the message. */
 static ox_status oxi_check_shape(const char *op, ox_dtype dtype, int ndim, const int64_t *shape,
@@ -108,6 +114,9 @@ static char *oxi_ptr(const ox_tensor *t);
 /* "[2,3]" and "f32[2,3]" into one of a few rotating per-thread buffers, for messages. */
 static const char *oxi_shape_text(int ndim, const int64_t *shape);
 static const char *oxi_tensor_text(const ox_tensor *t);
+/* One of those buffers. */
+#define OXI_TEXT_ROOM 224
+static char *oxi_text_buffer(void);
 
 static bool oxi_is_float(ox_dtype dtype);
 static bool oxi_is_block(ox_dtype dtype);

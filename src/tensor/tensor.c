@@ -78,6 +78,20 @@ static void oxi_meta(ox_tensor *meta, ox_dtype dtype, int ndim, const int64_t *s
     }
 }
 
+static void oxi_settle_strides(ox_tensor *meta) {
+    bool empty = false;
+    for (int d = 0; d < meta->ndim; d++) empty = empty || meta->shape[d] == 0;
+    int64_t stride = 1;
+    for (int d = meta->ndim - 1; d >= 0; d--) {
+        if (empty)
+            meta->stride[d] = stride;
+        else if (meta->shape[d] == 1 &&
+                 (meta->stride[d] > INT64_MAX / 64 || meta->stride[d] < INT64_MIN / 64))
+            meta->stride[d] = 0;
+        if (empty && meta->shape[d] > 0) stride *= meta->shape[d];
+    }
+}
+
 /* Field by field: another thread may be counting references in t. */
 static ox_tensor oxi_borrowed(const ox_tensor *t) {
     ox_tensor header;
@@ -95,14 +109,14 @@ static ox_tensor oxi_borrowed(const ox_tensor *t) {
 
 /* A message may name four tensors: four buffers take turns. */
 static char *oxi_text_buffer(void) {
-    static OXI_THREAD_LOCAL char buffers[4][224];
+    static OXI_THREAD_LOCAL char buffers[4][OXI_TEXT_ROOM];
     static OXI_THREAD_LOCAL unsigned turn;
     return buffers[turn++ % 4];
 }
 
 static const char *oxi_dims_text(const char *prefix, int ndim, const int64_t *shape) {
     char *out = oxi_text_buffer();
-    size_t room = sizeof(char[224]), used = (size_t)snprintf(out, room, "%s[", prefix);
+    size_t room = OXI_TEXT_ROOM, used = (size_t)snprintf(out, room, "%s[", prefix);
     for (int d = 0; d < ndim && d < OX_MAX_DIMS; d++)
         used += (size_t)snprintf(out + used, room - used, "%s%lld", d ? "," : "", (long long)shape[d]);
     snprintf(out + used, room - used, "]");
@@ -183,22 +197,28 @@ static ox_tensor *oxi_header_take(void) {
     return oxi_header_take();
 }
 
-static void oxi_header_give(ox_tensor *t) {
+/* fewer: how many tensors less are alive by that. */
+static void oxi_header_give(ox_tensor *t, int fewer) {
     oxi_lock_take(&oxi_header_lock);
     t->scope_next = oxi_free_headers;
     oxi_free_headers = t;
-    oxi_count_tensors(-1);
+    oxi_count_tensors(-fewer);
     oxi_lock_give(&oxi_header_lock);
 }
 
 /* ---- scopes -------------------------------------------------------------------------------------------- */
 
+/* The list of a scope is its thread's alone. Another thread that gives the last reference to a tensor in it
+ * back leaves the header there, as OXI_SCOPE_LEFT references say, and the thread finds it when the scope ends.
+ * Threads have numbers, because a new one may have its scopes where those of an ended one were. */
 #define OXI_MAX_SCOPES 256
+#define OXI_SCOPE_LEFT (INT64_MIN / 2)
 typedef struct oxi_scope {
     ox_tensor *first;
 } oxi_scope;
 static OXI_THREAD_LOCAL oxi_scope oxi_scopes[OXI_MAX_SCOPES];
 static OXI_THREAD_LOCAL int oxi_scope_depth;
+static OXI_THREAD_LOCAL int64_t oxi_scope_thread; /* 0: this thread never began a scope */
 
 static void oxi_scope_link(oxi_scope *scope, ox_tensor *t) {
     t->scope = scope;
@@ -206,6 +226,7 @@ static void oxi_scope_link(oxi_scope *scope, ox_tensor *t) {
     t->scope_next = scope->first;
     if (scope->first) scope->first->scope_previous = t;
     scope->first = t;
+    oxi_atomic_store(&t->scope_thread, oxi_scope_thread);
 }
 
 static void oxi_scope_unlink(ox_tensor *t) {
@@ -217,11 +238,15 @@ static void oxi_scope_unlink(ox_tensor *t) {
     if (t->scope_next) t->scope_next->scope_previous = t->scope_previous;
     t->scope = NULL;
     t->scope_previous = t->scope_next = NULL;
+    oxi_atomic_store(&t->scope_thread, 0);
 }
 
 OX_API ox_scope ox_scope_begin(void) {
+    static int64_t threads;
     ox_scope scope;
+    if (oxi_scope_thread == 0) oxi_scope_thread = oxi_atomic_add(&threads, 1);
     scope.scope = NULL;
+    scope.thread = oxi_scope_thread;
     scope.open = true;
     if (oxi_scope_depth == OXI_MAX_SCOPES) {
         (void)oxi_fail(OX_ERR_ARG, "scope: more than %d open in one thread", OXI_MAX_SCOPES);
@@ -232,24 +257,47 @@ OX_API ox_scope ox_scope_begin(void) {
     return scope;
 }
 
+/* The memory and the header of a tensor without references. */
+static void oxi_tensor_free(ox_tensor *t) {
+    oxi_scope_unlink(t);
+    oxi_storage_release(t->storage);
+    t->storage = NULL;
+    oxi_header_give(t, 1);
+}
+
+/* Gives the reference of this thread's scope back, unless another thread has. */
+static void oxi_scope_release(ox_tensor *t) {
+    oxi_scope_unlink(t);
+    int64_t left = oxi_atomic_add(&t->references, -1);
+    if (left > 0) return;
+    if (left == 0) {
+        oxi_tensor_free(t);
+        return;
+    }
+    oxi_atomic_store(&t->references, 0);
+    t->storage = NULL;
+    oxi_header_give(t, 0);
+}
+
 OX_API void ox_scope_end(ox_scope *scope) {
     if (!scope || !scope->open) return;
     scope->open = false;
+    if (scope->thread != oxi_scope_thread) {
+        (void)oxi_fail(OX_ERR_ARG, "scope_end: the scope was begun by another thread");
+        return;
+    }
     if (!scope->scope) return;
     int depth = (int)(scope->scope - oxi_scopes);
     while (oxi_scope_depth > depth) {
         oxi_scope *top = &oxi_scopes[oxi_scope_depth - 1];
-        while (top->first) {
-            ox_tensor *t = top->first;
-            oxi_scope_unlink(t);
-            ox_release(t);
-        }
+        while (top->first) oxi_scope_release(top->first);
         oxi_scope_depth--;
     }
 }
 
 OX_API ox_tensor *ox_keep(ox_tensor *t) {
-    if (!t || !t->scope || oxi_scope_depth == 0 || t->scope != &oxi_scopes[oxi_scope_depth - 1]) return t;
+    if (!t || oxi_scope_depth == 0 || oxi_atomic_load(&t->scope_thread) != oxi_scope_thread) return t;
+    if (t->scope != &oxi_scopes[oxi_scope_depth - 1]) return t;
     oxi_scope_unlink(t);
     if (oxi_scope_depth > 1) oxi_scope_link(&oxi_scopes[oxi_scope_depth - 2], t);
     return t;
@@ -260,8 +308,32 @@ OX_API ox_tensor *ox_retain(ox_tensor *t) {
     return t;
 }
 
+static bool oxi_scope_is_foreign(const ox_tensor *t) {
+    int64_t thread = oxi_atomic_load(&t->scope_thread);
+    return thread != 0 && thread != oxi_scope_thread;
+}
+
+/* Gives a reference to a tensor in another thread's scope back; false when it has left that meanwhile. The last
+ * one and the mark are one step: from then on the header is the scope's. */
+static bool oxi_release_foreign(ox_tensor *t) {
+    for (;;) {
+        int64_t references = oxi_atomic_load(&t->references);
+        ox_storage *storage = t->storage;
+        if (references <= 0 || !oxi_scope_is_foreign(t)) return false;
+        if (!oxi_atomic_cas(&t->references, references, references > 1 ? references - 1 : OXI_SCOPE_LEFT))
+            continue;
+        if (references > 1) return true;
+        oxi_storage_release(storage);
+        oxi_lock_take(&oxi_header_lock);
+        oxi_count_tensors(-1);
+        oxi_lock_give(&oxi_header_lock);
+        return true;
+    }
+}
+
 OX_API void ox_release(ox_tensor *t) {
     if (!t) return;
+    if (oxi_scope_is_foreign(t) && oxi_release_foreign(t)) return;
     int64_t left = oxi_atomic_add(&t->references, -1);
     if (left > 0) return;
     if (left < 0) {
@@ -269,10 +341,7 @@ OX_API void ox_release(ox_tensor *t) {
         oxi_atomic_add(&oxi_stat_bad_releases, 1);
         return;
     }
-    oxi_scope_unlink(t);
-    oxi_storage_release(t->storage);
-    t->storage = NULL;
-    oxi_header_give(t);
+    oxi_tensor_free(t);
 }
 
 /* ---- making -------------------------------------------------------------------------------------------- */
@@ -289,6 +358,7 @@ static ox_tensor *oxi_tensor_of(ox_storage *storage, const ox_tensor *meta) {
     t->storage = storage;
     t->is_number = false;
     t->tape = NULL;
+    oxi_atomic_store(&t->scope_thread, 0);
     t->scope = NULL;
     t->scope_previous = t->scope_next = NULL;
     oxi_atomic_store(&t->references, 1);

@@ -21,7 +21,8 @@ struct ox_tensor {
     bool is_number;                 /* made by ox_number: promotes by category only */
 
     int64_t references;             /* private from here on */
-    struct oxi_scope *scope;
+    int64_t scope_thread;           /* whose scope it belongs to; 0: it belongs to none */
+    struct oxi_scope *scope;        /* this and its place there are that thread's alone */
     ox_tensor *scope_previous, *scope_next;
     void *tape;
 };
@@ -67,11 +68,13 @@ OX_API ox_tensor *ox_to(ox_tensor *t, ox_device *device);
 
 /* ---- ownership --------------------------------------------------------------------------------------------
  * A result belongs to the innermost open scope of its thread, or to the caller if none is open. The end of
- * a scope releases what belongs to it. OX_SCOPE { ... } may be left by break, goto or return (gcc, clang). */
+ * a scope releases what belongs to it. OX_SCOPE { ... } may be left by break, goto or return (gcc, clang).
+ * A thread ends the scopes that it began, and before it ends itself. */
 
-typedef struct ox_scope { struct oxi_scope *scope; bool open; } ox_scope;
+typedef struct ox_scope { struct oxi_scope *scope; int64_t thread; bool open; } ox_scope;
 OX_API ox_scope ox_scope_begin(void);
-OX_API void ox_scope_end(ox_scope *scope);                     /* ends scopes inside it as well */
+/* Ends scopes inside it as well. Error OX_ERR_ARG for a scope of another thread, which stays open there. */
+OX_API void ox_scope_end(ox_scope *scope);
 /* Named after its line, so that a scope within a scope hides nothing. */
 #define OX_SCOPE OXI_SCOPE_NAMED(OXI_PASTE(oxi_scope_at_, __LINE__))
 #if defined(__GNUC__) || defined(__clang__)
@@ -86,7 +89,7 @@ OX_API void ox_scope_end(ox_scope *scope);                     /* ends scopes in
 /* Hands t to the scope outside the innermost one (to the caller if there is none); returns t. */
 OX_API ox_tensor *ox_keep(ox_tensor *t);
 /* One more reference, which the caller owns and gives back with ox_release; returns t. NULL is allowed in
- * both. Releasing a scope's tensor early is allowed: it leaves the scope. */
+ * both. Releasing a scope's tensor early is allowed, from any thread: it leaves the scope. */
 OX_API ox_tensor *ox_retain(ox_tensor *t);
 OX_API void ox_release(ox_tensor *t);
 

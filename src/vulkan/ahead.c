@@ -83,7 +83,7 @@ static bool oxi_vk_ahead_begin(ox_device *self, void *memory, size_t bytes, size
     oxi_vk_box *box = NULL;
     const bool clear = ox_error() == OX_OK;
     oxi_vk_enter(d);
-    ox_status status = d->lost || !d->open || oxi_profiling ? OX_ERR_DEVICE : oxi_vk_flush(d);
+    ox_status status = d->lost || !d->open || oxi_profiling() ? OX_ERR_DEVICE : oxi_vk_flush(d);
     if (status == OX_OK) status = oxi_vk_submit(d);
     if (status == OX_OK) box = oxi_vk_next_box(d, bytes, out_bytes);
     if (box) status = oxi_vk_mail(d, (oxi_vk_chunk *)memory, 0, oxi_vk_box_up(d, box), bytes, true);
@@ -121,7 +121,7 @@ static bool oxi_vk_ahead_start(ox_device *self, int64_t number, const void *data
     oxi_vk_device *d = (oxi_vk_device *)self;
     oxi_vk_box *box = &d->ahead.box[number & 1];
     oxi_vk_enter(d);
-    bool there = number && d->ahead.waiting == number && !d->lost && !oxi_profiling;
+    bool there = number && d->ahead.waiting == number && !d->lost && !oxi_profiling();
     if (there) {
         memcpy(d->ahead.mail.mapped + oxi_vk_box_up(d, box), data, (size_t)box->up);
         d->counters.bytes_up += (int64_t)box->up;
@@ -139,7 +139,7 @@ static ox_status oxi_vk_ahead_take(ox_device *self, int64_t number, void *out) {
     oxi_vk_box *box = &d->ahead.box[number & 1];
     ox_status status = OX_OK;
     oxi_lock_take(&d->lock);
-    if (out) status = d->lost ? oxi_vk_check_open(d) : oxi_vk_wait(d, box->serial);
+    if (out) status = d->lost || !d->open ? oxi_vk_check_open(d) : oxi_vk_wait(d, box->serial);
     if (status == OX_OK && out && box->told)
         status = oxi_vk_tell_fault(d, d->ahead.mail.mapped + oxi_vk_box_fault(d, box));
     if (status == OX_OK && out) {

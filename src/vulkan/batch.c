@@ -20,6 +20,9 @@ static ox_status oxi_vk_check(oxi_vk_device *d, VkResult result, const char *wha
 }
 
 static ox_status oxi_vk_check_open(const oxi_vk_device *d) {
+    if (d->inherited)
+        return oxi_fail(OX_ERR_DEVICE, "%s: the device was opened before a fork, by the parent process",
+                        d->device_name);
     if (!d->open) return oxi_fail(OX_ERR_DEVICE, "%s: the device was closed", d->device_name);
     if (d->lost)
         return oxi_fail(OX_ERR_DEVICE, "%s: the device was lost; close it and open it again", d->device_name);

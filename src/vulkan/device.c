@@ -136,6 +136,7 @@ static int64_t oxi_vk_tensors_on(const oxi_vk_device *d) {
 /* Makes a device that has `physical` and, where it is shared, `device` filled in ready for use. */
 static ox_device *oxi_vk_open(oxi_vk_device *d) {
     oxi_vk_fill_base(d);
+    oxi_on_fork(oxi_vk_in_child);
     ox_status status = d->shared ? OX_OK : oxi_vk_make_device(d);
     oxi_on_memory_change(oxi_vk_close_all);
     d->open = status == OX_OK;
@@ -210,6 +211,11 @@ OX_API ox_status ox_vulkan_use_loader(ox_vulkan_loader loader) {
 static oxi_vk_device *oxi_vk_of(const char *what, ox_device *device) {
     for (int i = 0; i < OXI_VK_DEVICES; i++)
         if (device == &oxi_vk_devices[i].base && oxi_vk_devices[i].open) return &oxi_vk_devices[i];
+    for (int i = 0; i < OXI_VK_DEVICES; i++)
+        if (device == &oxi_vk_devices[i].base && oxi_vk_devices[i].inherited) {
+            (void)oxi_vk_check_open(&oxi_vk_devices[i]);
+            return NULL;
+        }
     (void)oxi_fail(OX_ERR_ARG, "%s: not an open Vulkan device", what);
     return NULL;
 }
@@ -236,7 +242,7 @@ OX_API ox_status ox_vulkan_info(ox_device *device, ox_vulkan_facts *out) {
 
 OX_API ox_status ox_vulkan_sync(ox_device *device) {
     oxi_vk_device *d = oxi_vk_of("vulkan_sync", device);
-    return d ? oxi_vk_sync(&d->base) : OX_ERR_ARG;
+    return d ? oxi_vk_sync(&d->base) : ox_error();
 }
 
 OX_API ox_vulkan_counters ox_vulkan_stats(ox_device *device) {
@@ -254,7 +260,7 @@ OX_API ox_vulkan_counters ox_vulkan_stats(ox_device *device) {
 
 OX_API ox_status ox_vulkan_close(ox_device *device) {
     oxi_vk_device *d = oxi_vk_of("vulkan_close", device);
-    if (!d) return OX_ERR_ARG;
+    if (!d) return ox_error();
     oxi_lock_take(&oxi_vk_open_lock);
     int64_t tensors = oxi_vk_tensors_on(d);
     if (tensors == 0) {

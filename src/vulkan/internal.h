@@ -212,6 +212,7 @@ typedef struct oxi_vk_held_call {
 typedef struct oxi_vk_device {
     ox_device base;                    /* first: an ox_device * is one of these */
     bool open, lost, shared;
+    bool inherited;                    /* of the parent process: this one is the child of a fork */
     char device_name[24];              /* "vulkan:0" */
     int place;
     oxi_lock lock;

@@ -13,7 +13,8 @@ static struct {
     oxi_vk_instance_functions vk;
     VkPhysicalDevice physical[OXI_VK_DEVICES];
     int count;
-    char why[256]; /* there is no device */
+    char why[256];  /* there is no device */
+    bool inherited; /* all of it is the parent process's: this one is the child of a fork */
 } oxi_vk_host;
 
 /* ---- functions ----------------------------------------------------------------------------------------- */
@@ -172,11 +173,36 @@ static const char *oxi_vk_make_instance(void) {
 
 /* Our instance goes, when no device of it is open; the next call of ox_vulkan makes another. */
 static void oxi_vk_forget_instance(void) {
+    if (oxi_vk_host.inherited) return;
     PFN_vkGetInstanceProcAddr loader = oxi_vk_host.loader;
     if (oxi_vk_host.instance && oxi_vk_host.vk.vkDestroyInstance)
         oxi_vk_host.vk.vkDestroyInstance(oxi_vk_host.instance, NULL);
     memset(&oxi_vk_host, 0, sizeof oxi_vk_host);
     oxi_vk_host.loader = loader;
+}
+
+/* In the child of a fork: what drivers have in threads and in the kernel is the parent's, and who held a lock is
+ * not there. Nothing of theirs is called any more, and their memory stays until the process ends. */
+static void oxi_vk_in_child(void) {
+    bool used = oxi_vk_host.instance || oxi_atomic_load(&oxi_vk_open_lock.state) != 0;
+    for (int i = 0; i < OXI_VK_DEVICES; i++) {
+        oxi_vk_device *d = &oxi_vk_devices[i];
+        if (!d->device) continue;
+        used = d->inherited = true;
+        d->open = d->lost = false;
+        d->held_norm = d->held_rope = false;
+        d->held_products = 0;
+        d->ahead.recorder = NULL;
+        d->ahead.waiting = 0;
+        oxi_lock_give(&d->lock);
+    }
+    if (used) {
+        oxi_vk_host.inherited = true;
+        oxi_vk_host.count = 0;
+        (void)snprintf(oxi_vk_host.why, sizeof oxi_vk_host.why,
+                       "it was opened before a fork, by the parent process; a child cannot use it");
+    }
+    oxi_lock_give(&oxi_vk_open_lock);
 }
 
 /* The next call of ox_vulkan looks around anew. An instance that has devices stays to the end of the process:
@@ -189,7 +215,8 @@ static void oxi_vk_look_again(void) {
 }
 
 static void oxi_vk_look_around(void) {
-    if (oxi_vk_host.tried) return;
+    if (oxi_vk_host.tried || oxi_vk_host.inherited) return;
+    oxi_on_fork(oxi_vk_in_child);
     oxi_vk_host.tried = true;
     const char *why = oxi_vk_host.instance ? NULL : oxi_vk_make_instance();
     if (!why) {

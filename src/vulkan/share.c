@@ -4,7 +4,7 @@
 
 static oxi_vk_device *oxi_vk_free_place(void) {
     for (int i = OXI_VK_DEVICES - 1; i >= oxi_vk_host.count; i--)
-        if (!oxi_vk_devices[i].open) return &oxi_vk_devices[i];
+        if (!oxi_vk_devices[i].open && !oxi_vk_devices[i].inherited) return &oxi_vk_devices[i];
     return NULL;
 }
 

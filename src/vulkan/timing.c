@@ -4,7 +4,7 @@
 
 /* What comes next belongs to this call. */
 static void oxi_vk_time_call(oxi_vk_device *d, const oxi_call *call) {
-    if (!oxi_profiling || !d->base.times_calls) return;
+    if (!oxi_profiling() || !d->base.times_calls) return;
     d->timed_call = oxi_profile_record_of(call, OXI_PROFILE_GPU);
     d->timed_number++;
 }
@@ -12,7 +12,7 @@ static void oxi_vk_time_call(oxi_vk_device *d, const oxi_call *call) {
 /* At the head of a submission: whether its dispatches are timed. */
 static void oxi_vk_time_begin(oxi_vk_device *d) {
     d->noted_stamps = 0;
-    if (!oxi_profiling || !d->base.times_calls) return;
+    if (!oxi_profiling() || !d->base.times_calls) return;
     if (!d->noted) d->noted = (oxi_vk_timed *)oxi_try_alloc(OXI_VK_STAMPS * sizeof *d->noted);
     if (d->noted) d->noted_stamps = 1;
 }
