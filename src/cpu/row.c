@@ -16,9 +16,8 @@ typedef void (*oxi_row_finish)(const oxi_row *r, int64_t n, const void *x, doubl
 struct oxi_row {
     oxi_reduce measure; /* kept = the rows, line = the elements of a row; four operands each */
     oxi_row_finish finish;
-    oxi_op op;
+    oxi_row_form form;
     const oxi_part *part; /* NULL: it is a whole */
-    double eps;
     bool native;  /* x and out are of the lane's own dtype */
     bool flat;    /* and so are weights; a row is one contiguous run of all of them */
     bool streams; /* flat f32 of a norm, and more than caches hold */
@@ -115,24 +114,14 @@ static void oxi_norm_finish_f64(const oxi_row *r, int64_t n, const void *x, doub
  * */
 static void oxi_row_numbers(const oxi_row *r, double a, double b, double *shift, double *scale) {
     double count = (double)r->measure.line.numel;
-    switch (r->op) {
-    case OXI_OP_softmax:
-        *shift = oxi_exp_shift(a);
-        *scale = isfinite(a) ? 1 / b : (double)NAN;
-        return;
-    case OXI_OP_log_softmax:
-        *shift = oxi_exp_shift(a);
-        *scale = isfinite(a) ? log(b) : (double)NAN;
-        return;
-    case OXI_OP_rms_norm:
-        *shift = 0;
-        *scale = 1 / sqrt(a / count + r->eps);
-        return;
-    default:
-        *shift = a;
-        *scale = 1 / sqrt(b / count + r->eps);
+    if (r->form.finish == OXI_ROW_NORM) {
+        bool centred = r->form.measure == OXI_REDUCES_MOMENTS;
+        *shift = centred ? a : 0;
+        *scale = 1 / sqrt((centred ? b : a) / count + r->form.eps);
         return;
     }
+    *shift = oxi_exp_shift(a);
+    *scale = !isfinite(a) ? (double)NAN : r->form.finish == OXI_ROW_SOFTMAX ? 1 / b : log(b);
 }
 
 /* ---- norms of f32 past the caches ---------------------------------------------------------------------- */
@@ -336,11 +325,11 @@ static void oxi_row_finish_columns(const oxi_row *r, int64_t n, const void *x, c
                                    const oxi_cursor *c, void *spread, void *out) {
     const oxi_walk *kept = &r->measure.kept;
     oxi_row_map(r, OXI_OP_sub, n, x, t->shift, out);
-    if (r->op == OXI_OP_softmax)
+    if (r->form.finish == OXI_ROW_SOFTMAX)
         oxi_row_exp(r, n, out);
     else if (t->has_rest)
         oxi_row_map(r, OXI_OP_sub, n, out, t->rest, out);
-    oxi_row_map(r, r->op == OXI_OP_log_softmax ? OXI_OP_sub : OXI_OP_mul, n, out, t->scale, out);
+    oxi_row_map(r, r->form.finish == OXI_ROW_LOG_SOFTMAX ? OXI_OP_sub : OXI_OP_mul, n, out, t->scale, out);
     for (int k = 0; k < 2; k++) {
         int operand = OXI_ROW_WEIGHT + k;
         if (!r->weights[k]) continue;
@@ -423,7 +412,7 @@ static void oxi_row_flat(const oxi_row *r, const oxi_walk *line, oxi_row_past *p
     int64_t n = line->numel;
     double a = 0, b = 0, shift, scale;
     oxi_partial p = oxi_partial_of(&a, &b);
-    if (r->op == OXI_OP_softmax && m->lane == OXI_LANE_F32) {
+    if (r->form.finish == OXI_ROW_SOFTMAX && m->lane == OXI_LANE_F32) {
         oxi_softmax_cached(r, n, (const float *)x, (float *)(void *)out);
         return;
     }
@@ -449,7 +438,7 @@ static void oxi_row_line(const oxi_row *r, const oxi_walk *line, oxi_row_past *p
     double a, b, shift, scale;
     if (r->flat) {
         oxi_row_flat(r, line, past, next);
-    } else if (r->op == OXI_OP_softmax && r->measure.lane == OXI_LANE_F32 && line->numel <= OXI_ROW_CACHED) {
+    } else if (r->form.finish == OXI_ROW_SOFTMAX && r->measure.lane == OXI_LANE_F32 && line->numel <= OXI_ROW_CACHED) {
         oxi_softmax_line(r, line, scratch);
     } else {
         oxi_row_measure(r, line, 0, line->numel, &a, &b, scratch);
@@ -574,21 +563,19 @@ static void oxi_row_walk(const oxi_row *r, oxi_walk *w, const oxi_row_dims *dims
     oxi_walk_ready(w, order);
 }
 
-/* Which dims are rows and which make up a row, by op. */
+/* Cuts the dims of x into rows and what makes up one. Weights lie along the dims of a row, or of groups. */
 static void oxi_row_split(oxi_row *r) {
     const oxi_call *call = r->measure.call;
     const ox_tensor *x = call->in[0], *out = call->out[0];
-    bool norm = r->op == OXI_OP_layer_norm || r->op == OXI_OP_rms_norm, grouped = r->op == OXI_OP_group_norm;
-    int64_t weight = 1, channels = 1;
+    int64_t weight = 1, groups = r->form.groups;
     oxi_row_dims rows, line;
     memset(&rows, 0, sizeof rows);
     memset(&line, 0, sizeof line);
     for (int d = 0; d < x->ndim; d++) {
-        bool inside = norm ? d >= x->ndim - (int)call->attr.norm.last_dims : grouped ? d > 1 : d == call->attr.along.dim;
-        if (grouped && d == 1) {
-            channels = x->shape[1] / call->attr.groups.groups;
-            oxi_row_add_dim(&rows, call->attr.groups.groups, x->stride[1] * channels, out->stride[1] * channels,
-                            channels);
+        bool inside = r->form.inside >> d & 1;
+        if (groups > 0 && d == 1) {
+            int64_t channels = x->shape[1] / groups;
+            oxi_row_add_dim(&rows, groups, x->stride[1] * channels, out->stride[1] * channels, channels);
             oxi_row_add_dim(&line, channels, x->stride[1], out->stride[1], 1);
         } else if (inside) {
             oxi_row_add_dim(&line, x->shape[d], x->stride[d], out->stride[d], 0);
@@ -596,7 +583,7 @@ static void oxi_row_split(oxi_row *r) {
             oxi_row_add_dim(&rows, x->shape[d], x->stride[d], out->stride[d], 0);
         }
     }
-    for (int d = line.ndim - 1; norm && d >= 0; d--) {
+    for (int d = line.ndim - 1; groups == 0 && d >= 0; d--) {
         line.stride[OXI_ROW_WEIGHT][d] = line.stride[OXI_ROW_BIAS][d] = weight;
         weight *= line.shape[d];
     }
@@ -634,7 +621,7 @@ static void oxi_row_shape(oxi_row *r) {
     if (m->by_columns) m->group = m->group / m->width * m->width;
     if (m->group < 1) m->group = m->by_columns ? m->width : 1;
     if (m->by_columns) buffer = 8 * OXI_REDUCE_ROWS * m->width;
-    if (r->op == OXI_OP_softmax && buffer < 4 * OXI_ROW_CACHED) buffer = 4 * OXI_ROW_CACHED;
+    if (r->form.finish == OXI_ROW_SOFTMAX && buffer < 4 * OXI_ROW_CACHED) buffer = 4 * OXI_ROW_CACHED;
     m->scratch_bytes = 16 * m->width + buffer;
     if (m->by_columns) m->scratch_bytes += (int64_t)sizeof(oxi_row_tile_numbers);
 }
@@ -668,26 +655,21 @@ static void oxi_row_choose(oxi_row *r) {
     };
     oxi_reduce *m = &r->measure;
     ox_dtype dtype = m->call->in[0]->dtype;
-    int which = r->op == OXI_OP_softmax ? 0 : r->op == OXI_OP_log_softmax ? 1 : 2;
-    m->kind = which < 2                  ? OXI_REDUCE_LOGSUMEXP
-              : r->op == OXI_OP_rms_norm ? OXI_REDUCE_SQUARES
-                                         : OXI_REDUCE_MOMENTS;
+    m->kind = oxi_reduce_kind_for(r->form.measure, OXI_PLACES_NONE);
     m->kernels = oxi_cpu_kernels();
     m->lane = oxi_lane_of(dtype);
     m->load = m->kernels->load[dtype][m->lane];
     m->reducer = oxi_reducers[m->kind][m->lane];
     r->store = m->kernels->store[dtype][m->lane];
     r->load_weight = m->kernels->load[oxi_lane_dtype(m->lane)][m->lane];
-    r->finish = finish[which][m->lane == OXI_LANE_F64];
+    r->finish = finish[r->form.finish][m->lane == OXI_LANE_F64];
     r->native = m->direct = dtype == oxi_lane_dtype(m->lane);
 }
 
 static void oxi_row_start(oxi_row *r, const oxi_call *call, const oxi_part *part) {
     memset(r, 0, sizeof *r);
-    r->op = call->op;
-    double none[3];
+    r->form = oxi_row_form_of(call);
     r->part = part;
-    if (oxi_attrs_numbers(call->op, &call->attr, none, 3) > 0) r->eps = none[0];
     r->measure.call = call;
     oxi_row_choose(r);
 }

@@ -40,9 +40,9 @@ static double oxi_call_flops(const oxi_call *call) {
         double half = call->attr.attention.causal ? 0.5 : 1.0;
         return half * 4.0 * (double)ox_numel(q) * (double)k->shape[k->ndim - 2];
     }
-    const ox_tensor *a = call->in[oxi_product_first(call->op)];
-    double each = a->dtype == OX_C64 ? 8.0 : 2.0;
-    return each * most * (double)(a->ndim ? a->shape[a->ndim - 1] : 1);
+    oxi_product_form product;
+    oxi_product_form_of(call, &product);
+    return oxi_product_form_flops(&product);
 }
 
 static double oxi_call_bytes(const oxi_call *call) {

@@ -62,16 +62,7 @@ static void oxi_space_one_dim(oxi_stream_plan *plan) {
 /* What the CPU chooses by strides holds for parts that have those of the whole, and are told the rest. */
 static void oxi_space_rows(oxi_stream_plan *plan) {
     const oxi_call *call = plan->call;
-    const ox_tensor *x = &plan->operand[0];
-    uint32_t whole = 0;
-    bool norm = call->op == OXI_OP_layer_norm || call->op == OXI_OP_rms_norm;
-    for (int d = 0; d < x->ndim; d++) {
-        bool inside = norm                            ? d >= x->ndim - (int)call->attr.norm.last_dims
-                      : call->op == OXI_OP_group_norm ? d > 0
-                                                      : d == call->attr.along.dim;
-        if (inside) whole |= 1u << d;
-    }
-    oxi_space_other_dims(plan, whole);
+    oxi_space_other_dims(plan, oxi_row_form_of(call).inside);
     plan->keeps_strides = !oxi_row_tell(call, &plan->told);
 }
 

@@ -58,7 +58,7 @@ static bool oxi_vk_can_hold_product(const oxi_vk_device *d, const oxi_call *call
     if (!oxi_vk_is_plain_f32(x) || !oxi_vk_is_plain_f32(call->out[0]) || ox_numel(call->out[0]) == 0)
         return false;
     oxi_vk_product p = oxi_vk_product_of(call, NULL);
-    return p.ndim == 0 && p.k > 0 && oxi_vk_product_is_few(&p);
+    return p.form.ndim == 0 && p.form.k > 0 && oxi_vk_product_is_few(&p);
 }
 
 /* Whether a product's a is what the held norm gives. */

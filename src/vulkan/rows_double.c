@@ -123,8 +123,8 @@ static bool oxi_vk_is_row_double(const oxi_call *call) {
 }
 
 /* o: the result, x, weight, bias over the shape that is cut at `dims`. */
-static ox_status oxi_vk_row_double(oxi_vk_device *d, const oxi_call *call, int ndim, const int64_t *shape,
-                                   uint32_t dims, const oxi_vk_line_operand *o) {
+static ox_status oxi_vk_row_double(oxi_vk_device *d, const oxi_row_form *form, int ndim,
+                                   const int64_t *shape, uint32_t dims, const oxi_vk_line_operand *o) {
     oxi_vk_row_job job;
     memset(&job, 0, sizeof job);
     job.d = d;
@@ -136,11 +136,10 @@ static ox_status oxi_vk_row_double(oxi_vk_device *d, const oxi_call *call, int n
     job.x = oxi_vk_row_view(&o[1], ndim, shape);
     if (o[2].t) job.weight = oxi_vk_row_view(&o[2], ndim, shape);
     if (o[3].t) job.bias = oxi_vk_row_view(&o[3], ndim, shape);
-    if (call->op == OXI_OP_softmax || call->op == OXI_OP_log_softmax)
-        oxi_vk_row_softmax(&job, call->op == OXI_OP_log_softmax);
+    if (form->finish == OXI_ROW_NORM)
+        oxi_vk_row_norm(&job, form->measure == OXI_REDUCES_MOMENTS, form->eps);
     else
-        oxi_vk_row_norm(&job, call->op != OXI_OP_rms_norm,
-                        call->op == OXI_OP_group_norm ? call->attr.groups.eps : call->attr.norm.eps);
+        oxi_vk_row_softmax(&job, form->finish == OXI_ROW_LOG_SOFTMAX);
     return job.status;
 }
 
