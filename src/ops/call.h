@@ -187,8 +187,6 @@ typedef struct oxi_op_row {
 } oxi_op_row;
 
 static const oxi_op_row *oxi_op_row_of(oxi_op op);
-/* Which operand of a product is its first factor: addmm has an addend before it. */
-static int oxi_product_first(oxi_op op);
 
 /* A call with one result, which is written to `out`; attributes are zeros. `in` lives as long as the call. */
 static oxi_call oxi_call_of(oxi_op op, ox_tensor *const *in, int in_count, ox_tensor *out);

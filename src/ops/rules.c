@@ -601,10 +601,6 @@ OXI_RULE(cat) {
 
 /* ---- products ------------------------------------------------------------------------------------------ */
 
-static int oxi_product_first(oxi_op op) {
-    return oxi_op_row_of(op)->operands == &oxi_operands_addmm;
-}
-
 /* Blocks are read as they are; mixes: so are floats that differ in dtype. */
 static ox_status oxi_product_dtype(const oxi_call *call, const ox_tensor *x, const ox_tensor *w, bool mixes,
                                    ox_dtype *dtype) {

@@ -250,7 +250,7 @@ static size_t oxi_stream_room(const ox_stream *stream) {
 
 /* The first operand of a product is packed, or quantised, once for all parts that have it whole. */
 static bool oxi_plan_shares(const oxi_stream_plan *plan) {
-    int x = oxi_product_first(plan->call->op);
+    int x = oxi_product_roles_of(plan->call->op).a;
     if (oxi_op_row_of(plan->call->op)->family != OXI_FAMILY_PRODUCT) return false;
     if (oxi_is_block(plan->operand[x].dtype)) x++;
     bool shares = !plan->streamed[x];
