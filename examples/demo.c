@@ -2,8 +2,9 @@
  *
  * Shows   ox_isa, ox_threads, ox_copy_; ox_t, ox_select, ox_slice over one storage; ox_softmax; ox_matmul.
  *         A tier is picked when a program starts (OX_ISA in the environment): the demo runs itself for each.
- * build   cc -O2 examples/demo.c -I. -o demo -lm -lpthread
+ * build   cc -O2 examples/demo.c -I. -o demo -lm -lpthread   (options.h beside it)
  * run     ./demo
+ * refuses avx3 => demo: TIER wants one of c, sse2, avx, avx2, avx512, amx and neon (avx3)
  * prints
  *     OxTorch ...
  *
@@ -29,10 +30,28 @@
 #define OX_IMPLEMENTATION
 #include "oxtorch.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "options.h"
+
 #include <time.h>
+
+static const char help[] =
+    "usage: demo [TIER]\n"
+    "a tour: what this machine can do, strided views, a softmax, matrix products on every tier\n"
+    "\n"
+    "  TIER          only measures products, if the program runs on that tier: c, sse2, avx, avx2, avx512,\n"
+    "                amx or neon\n"
+    "  --help, -h    this text\n"
+    "\n"
+    "example: OX_ISA=avx2 demo avx2\n";
+
+static const char *const tiers[] = {"c", "sse2", "avx", "avx2", "avx512", "amx", "neon"};
+
+static bool read_tier(const char *text, void *out) {
+    size_t i = 0;
+    while (i < sizeof tiers / sizeof *tiers && strcmp(text, tiers[i]) != 0) i++;
+    *(const char **)out = text;
+    return i < sizeof tiers / sizeof *tiers;
+}
 
 static double seconds(void) {
     struct timespec now;
@@ -130,14 +149,18 @@ static int print_tier(const char *tier) {
 }
 
 int main(int count, char **words) {
-    if (count > 1) return print_tier(words[1]);
+    const char *tier = NULL;
+    const option plain[] = {
+        {"TIER", read_tier, &tier, "wants one of c, sse2, avx, avx2, avx512, amx and neon"}};
+    const command_line demo = {"demo", help, NULL, 0, plain, 1};
+    if (!options_read(&demo, count, words)) return 2;
+    if (tier) return print_tier(tier);
     printf("OxTorch %s\n\nThis machine\n", ox_version());
     printf("    tier       %s\n    threads    %d\n", ox_isa(), ox_threads());
     print_caches();
     printf("    copy       %.1f GB/s\n", copy_bandwidth());
     show_views();
     printf("\nA product [512,512] x [512,512], GFLOP/s\n    tier        f32     bf16\n");
-    static const char *const tiers[] = {"c", "sse2", "avx", "avx2", "avx512", "amx", "neon"};
     setenv("OX_DEMO", words[0], 1);
     for (size_t i = 0; i < sizeof tiers / sizeof *tiers; i++) {
         char command[64];

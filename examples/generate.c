@@ -3,15 +3,11 @@
  * Shows   ox_llm_open (the weights stay in the mapped file), a context, ox_llm_generate with a callback that
  *         gets each piece of text as it is made, what the model says about itself, tokens per second.
  * build   cc -O2 examples/generate.c -I. -o generate -lm -lpthread   (options.h, bar.h beside it)
- * run     ./generate MODEL.gguf [-p PROMPT] [-n 200] [--temp 0] [--top-k K] [--top-p P] [--min-p P]
- *                    [--seed S] [--threads N] [--ctx N] [--batch 512] [--device vulkan] [--copy]
- *                    [--stream] [--ram 2G]
- *         --copy reads the weights into memory first instead of mapping the file
- *         --stream leaves the weights in the file and reads them layer by layer, with at most --ram of memory
- *         (512M, 2G ...) for what is kept of them: for models larger than memory
- *         -n 0 makes text until the model ends it or the context is full
+ * run     ./generate MODEL.gguf [-p PROMPT] [-n 200] [--temp 0] ...   (./generate --help lists all options)
  * refuses --temp abc => generate: --temp wants a number (abc)
  * refuses -n 0.5 => generate: -n wants a whole number >= 0 (0.5)
+ * refuses --tmp 1 => generate: --tmp is no option; generate --help lists what there is
+ * refuses -n 5 => generate: no model is named; generate --help says how
  * needs   a model: GGUF of the architecture "llama" with a SentencePiece tokenizer
  *
  * The prompt and its continuation, and nothing else, go to standard output; the rest goes to standard error:
@@ -29,6 +25,30 @@
 
 #include "bar.h"
 #include "options.h"
+
+static const char help[] =
+    "usage: generate MODEL.gguf [OPTIONS]\n"
+    "continues a text with a language model (GGUF, architecture llama, SentencePiece tokenizer)\n"
+    "\n"
+    "  -p PROMPT       the text to continue; without it the model begins by itself\n"
+    "  -n N            new tokens at most, 200; 0: until the model ends the text or the context is full\n"
+    "  --temp T        temperature of sampling, 0: always the likeliest token\n"
+    "  --top-k K       among the K likeliest tokens, 0: all\n"
+    "  --top-p P       among the likeliest tokens that together have the probability P\n"
+    "  --min-p P       among tokens that have at least P times the probability of the likeliest\n"
+    "  --seed S        of the random numbers, 0\n"
+    "  --threads N     threads, 0: as many as the process may use\n"
+    "  --ctx N         positions of the context, 0: as many as the model was trained for\n"
+    "  --batch N       tokens of the prompt that are computed at once, 0: 512\n"
+    "  --cache DTYPE   keys and values of the past as f32, f16, bf16 or q8_0\n"
+    "  --device NAME   cpu or vulkan\n"
+    "  --copy          reads the weights into memory first instead of mapping the file\n"
+    "  --stream        leaves the weights in the file and reads them layer by layer: for models larger than\n"
+    "                  memory\n"
+    "  --ram SIZE      memory for what --stream keeps of them, such as 512M or 2G\n"
+    "  --help, -h      this text\n"
+    "\n"
+    "example: generate model.gguf -p \"Once upon a time\" -n 100 --temp 0.8 --top-p 0.95 --seed 1\n";
 
 typedef struct options {
     const char *model, *prompt;
@@ -75,12 +95,15 @@ static bool read_options(int count, char **words, options *o) {
         {"--stream", NULL, &o->streams, NULL},
         {"--ram", read_bytes, &o->stream.ram_bytes, "wants a size such as 512M or 2G"},
     };
+    const option plain[] = {{"MODEL.gguf", read_text, &o->model, "wants a path"}};
+    const command_line generate = {"generate", help, known, sizeof known / sizeof *known, plain, 1};
     memset(o, 0, sizeof *o);
     o->prompt = "";
     o->generate.steps = 200;
     o->generate.text = print_piece;
-    if (!options_read("generate", count, words, known, sizeof known / sizeof *known, &o->model)) return false;
-    return o->model && o->threads <= INT32_MAX;
+    if (!options_read(&generate, count, words)) return false;
+    if (!o->model) fprintf(stderr, "generate: no model is named; generate --help says how\n");
+    return o->model != NULL;
 }
 
 static void print_facts(const ox_llm *model, ox_device *device) {
@@ -116,11 +139,8 @@ static void show_progress(void *user, int64_t tile, int64_t tiles, int64_t bytes
 
 int main(int count, char **words) {
     options o;
-    if (!read_options(count, words, &o)) {
-        fprintf(stderr, "usage: generate MODEL.gguf [OPTIONS]; examples/generate.c lists them\n");
-        return 2;
-    }
-    if (o.threads > 0) ox_set_threads((int)o.threads);
+    if (!read_options(count, words, &o)) return 2;
+    if (o.threads > 0) ox_set_threads(o.threads < INT32_MAX ? (int)o.threads : INT32_MAX);
     ox_generate_result result;
     bar progress = {0, 0};
     memset(&result, 0, sizeof result);

@@ -1,5 +1,6 @@
 /* options.h - words of a command line for the examples: a table of options, each with what its value must be
- * and where it goes. */
+ * and where it goes, and a table of words that are no options. --help and -h print the example's help and end
+ * it. */
 #ifndef OPTIONS_H
 #define OPTIONS_H
 
@@ -16,6 +17,14 @@ typedef struct option {
     void *out;
     const char *wants; /* what the value must be, in words */
 } option;
+
+typedef struct command_line {
+    const char *program, *help;
+    const option *options;
+    size_t option_count;
+    const option *plain; /* what words that are no options are, in order; each may be missing */
+    size_t plain_count;
+} command_line;
 
 static inline bool read_text(const char *text, void *out) {
     *(const char **)out = text;
@@ -53,28 +62,41 @@ static inline bool read_real(const char *text, void *out) {
     return end != text && !*end && number > -1e9 && number < 1e9;
 }
 
-/* Takes all words; the one that is no option goes to *plain. On failure says why, for `program`. */
-static inline bool options_read(const char *program, int count, char **words, const option *known, size_t all,
-                                const char **plain) {
+static inline const option *options_find(const command_line *c, const char *name) {
+    for (size_t k = 0; k < c->option_count; k++)
+        if (strcmp(name, c->options[k].name) == 0) return &c->options[k];
+    return NULL;
+}
+
+/* Takes all words. On failure says why. */
+static inline bool options_read(const command_line *c, int count, char **words) {
+    size_t plain = 0;
     for (int i = 1; i < count; i++) {
-        const char *name = words[i], *value = i + 1 < count ? words[i + 1] : NULL, *wrong = "is no option";
-        size_t k = 0;
-        while (k < all && strcmp(name, known[k].name) != 0) k++;
-        if (k == all && name[0] != '-' && !*plain) {
-            *plain = name;
-            continue;
+        const char *name = words[i], *value = i + 1 < count ? words[i + 1] : NULL;
+        const option *known = options_find(c, name);
+        if (!known && (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)) {
+            fputs(c->help, stdout);
+            exit(0);
         }
-        if (k < all && !known[k].read) {
-            *(bool *)known[k].out = true;
-            continue;
-        }
-        if (k < all && value && known[k].read(value, known[k].out)) {
+        if (known && !known->read) {
+            *(bool *)known->out = true;
+        } else if (known && value && known->read(value, known->out)) {
             i++;
-            continue;
+        } else if (known) {
+            fprintf(stderr, "%s: %s %s (%s)\n", c->program, name, known->wants,
+                    value ? value : "nothing follows");
+            return false;
+        } else if (name[0] == '-' || plain == c->plain_count) {
+            fprintf(stderr, "%s: %s is %s; %s --help lists what there is\n", c->program, name,
+                    name[0] == '-' ? "no option" : "a word too many", c->program);
+            return false;
+        } else if (!c->plain[plain].read(name, c->plain[plain].out)) {
+            fprintf(stderr, "%s: %s %s (%s)\n", c->program, c->plain[plain].name, c->plain[plain].wants,
+                    name);
+            return false;
+        } else {
+            plain++;
         }
-        if (k < all) wrong = known[k].wants;
-        fprintf(stderr, "%s: %s %s (%s)\n", program, name, wrong, value ? value : "nothing follows");
-        return false;
     }
     return true;
 }

@@ -1,9 +1,10 @@
 /* perplexity.c - how surprised a language model is by a text: e to the mean of -log p over its tokens.
  *
  * Shows   a tokenizer by itself, ox_llm_decode_all (logits after every token of a batch), ox_llm_rewind.
- * build   cc -O2 examples/perplexity.c -I. -o perplexity -lm -lpthread
+ * build   cc -O2 examples/perplexity.c -I. -o perplexity -lm -lpthread   (options.h beside it)
  * run     ./perplexity MODEL.gguf TEXT.txt [--tokens 2000] [--ctx 512] [--threads N]
- * refuses --ctx 1 => perplexity: --ctx wants a whole number >= 4 (1)
+ * refuses --ctx 1 => perplexity: --ctx wants a whole number from 4 to 2^24 (1)
+ * refuses model.gguf => perplexity: no text is named; perplexity --help says how
  * needs   a model with its tokenizer in the file, and a text
  *
  * As llama.cpp's tool of that name measures it: the text is cut into windows of --ctx tokens, each begins
@@ -13,50 +14,47 @@
 #define OX_IMPLEMENTATION
 #include "oxtorch_llm.h"
 
+#include "options.h"
+
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+
+static const char help[] = "usage: perplexity MODEL.gguf TEXT.txt [OPTIONS]\n"
+                           "measures how surprised a language model is by a text\n"
+                           "\n"
+                           "  --tokens N     of the text's beginning, 2000\n"
+                           "  --ctx N        tokens of a window, of which the second half is counted, 512\n"
+                           "  --threads N    threads, 0: as many as the process may use\n"
+                           "  --help, -h     this text\n"
+                           "\n"
+                           "example: perplexity model.gguf book.txt --tokens 8000 --ctx 1024\n";
 
 typedef struct options {
     const char *model, *text;
-    long tokens, window, threads;
+    int64_t tokens, window, threads;
 } options;
 
-static bool read_number(const char *name, const char *text, long least, long *out) {
-    char *end = NULL;
-    long number = text ? strtol(text, &end, 10) : 0;
-    if (!text || end == text || *end || number < least || number > 1 << 24) {
-        fprintf(stderr, "perplexity: %s wants a whole number >= %ld (%s)\n", name, least,
-                text ? text : "nothing follows");
-        return false;
-    }
-    *out = number;
-    return true;
+/* int64_t, from 4 to 2^24 */
+static bool read_tokens(const char *text, void *out) {
+    return read_whole(text, out) && *(int64_t *)out >= 4 && *(int64_t *)out <= 1 << 24;
 }
 
 static bool read_options(int count, char **words, options *o) {
+    const option known[] = {
+        {"--tokens", read_tokens, &o->tokens, "wants a whole number from 4 to 2^24"},
+        {"--ctx", read_tokens, &o->window, "wants a whole number from 4 to 2^24"},
+        {"--threads", read_whole, &o->threads, "wants a whole number >= 0"},
+    };
+    const option plain[] = {{"MODEL.gguf", read_text, &o->model, "wants a path"},
+                            {"TEXT.txt", read_text, &o->text, "wants a path"}};
+    const command_line perplexity = {"perplexity", help, known, sizeof known / sizeof *known, plain, 2};
     memset(o, 0, sizeof *o);
     o->tokens = 2000;
     o->window = 512;
-    for (int i = 1; i < count; i++) {
-        const char *name = words[i], *value = i + 1 < count ? words[i + 1] : NULL;
-        bool ok = true, option = name[0] == '-' && name[1] == '-';
-        if (strcmp(name, "--tokens") == 0) ok = read_number(name, value, 4, &o->tokens);
-        else if (strcmp(name, "--ctx") == 0) ok = read_number(name, value, 4, &o->window);
-        else if (strcmp(name, "--threads") == 0) ok = read_number(name, value, 0, &o->threads);
-        else if (!option && !o->model) o->model = name;
-        else if (!option && !o->text) o->text = name;
-        else {
-            fprintf(stderr, "perplexity: %s is no option\n", name);
-            return false;
-        }
-        if (!ok) return false;
-        if (option) i++;
-    }
-    if (o->text) return true;
-    fprintf(stderr, "usage: perplexity MODEL.gguf TEXT.txt [--tokens 2000] [--ctx 512] [--threads N]\n");
-    return false;
+    if (!options_read(&perplexity, count, words)) return false;
+    if (!o->text)
+        fprintf(stderr, "perplexity: no %s is named; perplexity --help says how\n",
+                o->model ? "text" : "model");
+    return o->text != NULL;
 }
 
 /* All of a file, to be freed. */
@@ -89,11 +87,11 @@ typedef struct totals {
 } totals;
 
 /* One window: its second half is counted. */
-static bool measure_window(ox_llm_context *context, const int32_t *tokens, long window, int64_t vocabulary,
+static bool measure_window(ox_llm_context *context, const int32_t *tokens, int64_t window, int64_t vocabulary,
                            float *logits, totals *t) {
     if (ox_llm_rewind(context, 0) != OX_OK || ox_llm_decode_all(context, tokens, window, logits) != OX_OK)
         return false;
-    for (long i = window / 2; i + 1 < window; i++) {
+    for (int64_t i = window / 2; i + 1 < window; i++) {
         double s = surprise(logits + i * vocabulary, vocabulary, tokens[i + 1]);
         t->sum += s;
         t->squares += s * s;
@@ -103,12 +101,12 @@ static bool measure_window(ox_llm_context *context, const int32_t *tokens, long 
 }
 
 static bool measure(const options *o, const ox_llm *model, ox_llm_context *context, int32_t *tokens,
-                    long count, totals *t) {
+                    int64_t count, totals *t) {
     int64_t vocabulary = ox_llm_config_of(model)->vocabulary;
     int32_t bos = ox_tokenizer_special(ox_llm_tokenizer(model), OX_SPECIAL_BOS);
     float *logits = (float *)malloc((size_t)o->window * (size_t)vocabulary * sizeof *logits);
     bool ok = logits != NULL;
-    for (long at = 0; ok && at + o->window <= count; at += o->window) {
+    for (int64_t at = 0; ok && at + o->window <= count; at += o->window) {
         if (bos >= 0) tokens[at] = bos;
         ok = measure_window(context, tokens + at, o->window, vocabulary, logits, t);
     }
@@ -119,11 +117,12 @@ static bool measure(const options *o, const ox_llm *model, ox_llm_context *conte
 int main(int count, char **words) {
     options o;
     totals t = {0, 0, 0};
-    long length = 0, ids = 0;
+    long length = 0;
+    int64_t ids = 0;
     if (!read_options(count, words, &o)) return 2;
     char *text = read_file(o.text, &length);
     if (!text) return 1;
-    if (o.threads > 0) ox_set_threads((int)o.threads);
+    if (o.threads > 0) ox_set_threads(o.threads < INT32_MAX ? (int)o.threads : INT32_MAX);
     ox_llm *model = ox_llm_open(o.model, NULL);
     ox_llm_context_desc desc;
     memset(&desc, 0, sizeof desc);
@@ -131,12 +130,13 @@ int main(int count, char **words) {
     ox_llm_context *context = model ? ox_llm_context_open(model, &desc) : NULL;
     const ox_tokenizer *tokenizer = context ? ox_llm_tokenizer(model) : NULL;
     int32_t *tokens = (int32_t *)malloc((size_t)o.tokens * sizeof *tokens);
-    if (tokenizer && tokens) ids = (long)ox_tokenizer_encode(tokenizer, text, length, NULL, tokens, o.tokens);
+    if (tokenizer && tokens) ids = ox_tokenizer_encode(tokenizer, text, length, NULL, tokens, o.tokens);
     if (ids > o.tokens) ids = o.tokens;
     bool ok = ids > 0 && measure(&o, model, context, tokens, ids, &t);
     if (!ok) fprintf(stderr, "perplexity: %s\n", ox_error_text());
     else if (t.count < 2)
-        fprintf(stderr, "perplexity: the text is shorter than a window of %ld tokens\n", o.window);
+        fprintf(stderr, "perplexity: the text is shorter than a window of %lld tokens\n",
+                (long long)o.window);
     else {
         double mean = t.sum / (double)t.count, variance = t.squares / (double)t.count - mean * mean;
         double spread = sqrt((variance > 0 ? variance : 0) / (double)(t.count - 1));

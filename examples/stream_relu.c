@@ -2,8 +2,9 @@
  *
  * Shows   ox_stream_open with a budget, a raw file as a tensor, a result that is made on the disk, a bar that
  *         tells how far an operation is, what the stream has counted, the most memory that the library had.
- * build   cc -O2 examples/stream_relu.c -I. -o stream_relu -lm -lpthread   (bar.h lies beside it)
- * run     ./stream_relu [MiB] [MiB of memory] [folder]
+ * build   cc -O2 examples/stream_relu.c -I. -o stream_relu -lm -lpthread   (bar.h, options.h beside it)
+ * run     ./stream_relu [MIB] [MEMORY] [FOLDER]
+ * refuses 0 => stream_relu: MIB wants a whole number from 1 to 2^24 (0)
  * prints
  *     64 MiB of f32, 16 MiB of memory
  *     relu: 16777216 numbers, 8388608 of them 0, sum 4194304
@@ -13,10 +14,22 @@
 #include "oxtorch_stream.h"
 
 #include "bar.h"
+#include "options.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+static const char help[] = "usage: stream_relu [MIB] [MEMORY] [FOLDER]\n"
+                           "an operation over a file of any size, with a fixed amount of memory\n"
+                           "\n"
+                           "  MIB           the size of the file that is made, 64\n"
+                           "  MEMORY        MiB of memory that the stream may use, 16\n"
+                           "  FOLDER        where the file and the result go, $TMPDIR or /tmp\n"
+                           "  --help, -h    this text\n"
+                           "\n"
+                           "example: stream_relu 1000 32 /var/tmp\n";
+
+/* int64_t */
+static bool read_mib(const char *text, void *out) {
+    return read_whole(text, out) && *(int64_t *)out >= 1 && *(int64_t *)out <= 1 << 24;
+}
 
 /* A file of f32, half of them above 0. */
 static bool write_numbers(const char *path, int64_t count) {
@@ -50,16 +63,21 @@ static void run(ox_stream *stream, const char *path, int64_t count) {
 }
 
 int main(int count, char **words) {
-    const long mib = count > 1 ? atol(words[1]) : 64, ram = count > 2 ? atol(words[2]) : 16;
-    const char *folder = count > 3 ? words[3] : getenv("TMPDIR");
+    int64_t mib = 64, ram = 16;
+    const char *folder = getenv("TMPDIR"), *wants = "wants a whole number from 1 to 2^24";
+    const option plain[] = {{"MIB", read_mib, &mib, wants},
+                            {"MEMORY", read_mib, &ram, wants},
+                            {"FOLDER", read_text, &folder, "wants a path"}};
+    const command_line stream_relu = {"stream_relu", help, NULL, 0, plain, 3};
+    if (!options_read(&stream_relu, count, words)) return 2;
     char path[1024];
     bar progress = {0, 0};
     snprintf(path, sizeof path, "%s/stream_relu.raw", folder ? folder : "/tmp");
-    if (mib < 1 || ram < 1 || !write_numbers(path, (int64_t)mib << 18)) {
-        fprintf(stderr, "stream_relu: cannot write %ld MiB to %s\n", mib, path);
+    if (!write_numbers(path, mib << 18)) {
+        fprintf(stderr, "stream_relu: cannot write %lld MiB to %s\n", (long long)mib, path);
         return 1;
     }
-    printf("%ld MiB of f32, %ld MiB of memory\n", mib, ram);
+    printf("%lld MiB of f32, %lld MiB of memory\n", (long long)mib, (long long)ram);
     ox_stream_desc desc;
     memset(&desc, 0, sizeof desc);
     desc.ram_bytes = (size_t)ram << 20;
@@ -67,7 +85,7 @@ int main(int count, char **words) {
     desc.progress = show_progress;
     desc.progress_user = &progress;
     ox_stream *stream = ox_stream_open(&desc);
-    if (stream) run(stream, path, (int64_t)mib << 18);
+    if (stream) run(stream, path, mib << 18);
     const ox_stream_statistics s = ox_stream_stats(stream);
     fprintf(stderr, "%.1f MB read, %.1f MB from RAM, %.1f MB written, %lld tiles, waited %.3f s, %s\n",
             (double)s.disk_bytes / 1e6, (double)s.ram_bytes / 1e6, (double)s.written_bytes / 1e6,

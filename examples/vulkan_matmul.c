@@ -3,9 +3,10 @@
  * Shows   tensors that live on a GPU, views of them (transposed, cut out, every second row, flipped), that a
  *         product of views is the product of the same numbers side by side, and, by the device's counters,
  *         that it takes one dispatch and no copy. Where there is no GPU the same program runs on the CPU.
- * build   cc -O2 examples/vulkan_matmul.c -I. -o vulkan_matmul -lm -lpthread
- * run     ./vulkan_matmul [size]
+ * build   cc -O2 examples/vulkan_matmul.c -I. -o vulkan_matmul -lm -lpthread   (options.h beside it)
+ * run     ./vulkan_matmul [SIZE]
  *         the device and its speed go to standard error
+ * refuses big => vulkan_matmul: SIZE wants a whole number from 1 to 16384 (big)
  * prints
  *     f32 plain: the same, copies 0
  *     f32 a transposed: the same, copies 0
@@ -24,9 +25,23 @@
 #include "oxtorch.h"
 #include "oxtorch_vulkan.h"
 
-#include <stdio.h>
-#include <stdlib.h>
+#include "options.h"
+
 #include <time.h>
+
+static const char help[] =
+    "usage: vulkan_matmul [SIZE]\n"
+    "matrix products on a GPU of operands as they lie in memory, or on the CPU where there is none\n"
+    "\n"
+    "  SIZE          rows and columns of the operands, 192; where it is given, the speed is measured, too\n"
+    "  --help, -h    this text\n"
+    "\n"
+    "example: vulkan_matmul 4096\n";
+
+/* int64_t */
+static bool read_size(const char *text, void *out) {
+    return read_whole(text, out) && *(int64_t *)out >= 1 && *(int64_t *)out <= 16384;
+}
 
 /* A view of numbers as they lie on the device: x [2n, 2n] -> [n, n]. */
 typedef ox_tensor *(*view_of)(ox_tensor *x, int64_t n);
@@ -99,7 +114,10 @@ static double speed(ox_device *gpu, ox_tensor *x, int64_t n) {
 }
 
 int main(int count, char **words) {
-    int64_t n = count > 1 ? atoi(words[1]) : 192;
+    int64_t n = 192;
+    const option plain[] = {{"SIZE", read_size, &n, "wants a whole number from 1 to 16384"}};
+    const command_line vulkan_matmul = {"vulkan_matmul", help, NULL, 0, plain, 1};
+    if (!options_read(&vulkan_matmul, count, words)) return 2;
     static const ox_dtype dtypes[] = {OX_F32, OX_F16};
     ox_device *gpu = ox_vulkan(0);
     ox_vulkan_facts facts;

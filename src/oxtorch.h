@@ -49,7 +49,7 @@
  *     allows. Files may be hostile: a bad one is an error that names file, offset and field.
  *
  * WHAT IT DOES NOT DO (YET)
- *     No gradients, convolutions, linear algebra beyond products, no complex matmul, no c128.
+ *     No gradients, convolutions, linear algebra beyond products, no c128.
  *     Floats are not packed into block types other than Q4_0 Q4_1 Q5_0 Q5_1 Q8_0 Q4_K Q5_K Q6_K.
  *
  * CONTENTS (search for the tag)

@@ -3,7 +3,8 @@
 # The head of an example may hold a line ` * needs ...` (it wants a file or an argument: it is only built), and
 # a line ` * prints` or ` * output`, after which every line of the comment is expected, less its ` * ` and its
 # common indent. A line ` * refuses ARGUMENTS => TEXT` is a call that must fail with TEXT as its first line on
-# standard error. In an expected line `...` stands for any text; a line of it alone, for any number of lines.
+# standard error. Every example answers --help and -h with its options and an example, and names what it does
+# not know. In an expected line `...` stands for any text; a line of it alone, for any number of lines.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 BUILD=${BUILD:-build}
@@ -71,12 +72,37 @@ refusals() {
     done < "$2.refusals"
 }
 
+# helps SOURCE PROGRAM NAME: exit code 0 if --help and -h print a usage with all options of the source
+helps() {
+    for word in --help -h; do
+        if ! "$2" $word > "$2.help" 2> "$2.errors" < /dev/null || [ -s "$2.errors" ]; then
+            echo "  $word: exit code not 0, or something on standard error"
+            return 1
+        fi
+        case "$(head -n 1 "$2.help")" in "usage: $3"*) ;; *) echo "  $word: no usage"; return 1 ;; esac
+        grep -q "^example: .*$3" "$2.help" || { echo "  $word: no example"; return 1; }
+        for option in $(sed -n 's/^ *{"\(-[a-z-]*\)", .*/\1/p' "$1") --help -h; do
+            grep -q -e "^  .*$option\([ ,]\|$\)" "$2.help" && continue
+            echo "  $word: does not say what $option is"
+            return 1
+        done
+    done
+    if "$2" --nonsense > /dev/null 2> "$2.errors" < /dev/null || ! grep -q "$3: --nonsense" "$2.errors"; then
+        echo "  takes --nonsense, or refuses it without a word"
+        return 1
+    fi
+}
+
 for source in examples/*.c; do
     [ -f "$source" ] || continue
     name=$(basename "$source" .c)
     program=$out/$name
     if [ ! -x "$program" ]; then
         fail "$source did not build"
+        continue
+    fi
+    if ! helps "$source" "$program" "$name"; then
+        fail "$source: --help"
         continue
     fi
     if ! refusals "$source" "$program"; then

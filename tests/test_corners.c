@@ -432,7 +432,7 @@ static void test_random(void) {
         CHECK(ox_bernoulli_(x, 0.25) == x);
         double mean = ox_item(ox_mean(x, OX_ALL_DIMS, false)), most = ox_item(ox_amax(x, OX_ALL_DIMS, false));
         CHECK_MSG(mean > 0.23 && mean < 0.27 && most == 1, "%g", mean);
-        refused(ox_bernoulli_(x, 1.5), "bernoulli_: probability 1.5");
+        refused(ox_bernoulli_(x, 1.5), "bernoulli_: the probability 1.5 is not in [0, 1]");
     }
     CHECK(ox_error() == OX_OK);
 }

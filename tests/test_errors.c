@@ -44,6 +44,7 @@ static void check_call(const char *name, const char *text, bool gave_error_value
               ox_error_text());
     CHECK_MSG(status == OX_OK || is_named(name, ox_error_text()), "%s: '%s' names another function", text,
               ox_error_text());
+    CHECK_MSG(!strstr(ox_error_text(), "(null)"), "%s: '%s'", text, ox_error_text());
     CHECK_MSG(after.tensors == before.tensors && after.storages == before.storages &&
                   after.bytes_in_use == before.bytes_in_use,
               "%s leaves %lld tensors, %lld bytes", text, (long long)(after.tensors - before.tensors),
@@ -286,7 +287,7 @@ static void check_null_views_and_making(ox_tensor *x) {
 
 /* ---- nonsense ---------------------------------------------------------------------------------------- */
 
-/* Shapes that were not made by OX_SHAPE: a number of dims that no tensor has is refused before any is read. */
+/* Shapes made without OX_SHAPE: a number of dims that no tensor has is refused before any is read. */
 static void check_shapes_by_hand(void) {
     const int counts[] = {9, 40, 64, INT32_MAX, -1, -2, INT32_MIN};
     const float f[1] = {1};
@@ -693,6 +694,63 @@ static void count_log(void *user, ox_log_level level, const char *text) {
     logged += level == OX_LOG_ERROR && text[0] != 0;
 }
 
+/* ---- the reason ---------------------------------------------------------------------------------------- */
+
+static void says(const ox_tensor *result, const char *words) {
+    CHECK_MSG(!result && strcmp(ox_error_text(), words) == 0, "\"%s\", not \"%s\"", ox_error_text(), words);
+    ox_error_clear();
+}
+
+/* What does not fit, and why, in words. */
+static void check_reasons(void) {
+    ox_tensor *x = ox_ones(OX_SHAPE(2, 3), OX_F32), *none = ox_ones(OX_SHAPE(0), OX_F32);
+    says(ox_view(x, OX_SHAPE(4, -1)), "view: f32[2,3] to [4,-1]: 6 elements are no multiple of 4");
+    says(ox_view(x, OX_SHAPE(-1, -1)), "view: f32[2,3] to [-1,-1]: only one size may be -1");
+    says(ox_view(x, OX_SHAPE(-2)), "view: f32[2,3] to [-2]: dim 0 has size -2");
+    says(ox_view(none, OX_SHAPE(0, -1)), "view: f32[0] to [0,-1]: -1 could be any size beside a 0");
+    says(ox_view(x, OX_SHAPE(INT64_C(1) << 62, 8)),
+         "view: f32[2,3] to [4611686018427387904,8]: it has more elements than 64 bits count");
+    says(ox_reshape(x, OX_SHAPE(7)), "reshape: f32[2,3] to [7]: 6 elements are not 7");
+    says(ox_unflatten(x, 1, OX_SHAPE(2, 2)), "unflatten: dim 1 of f32[2,3] into [2,2]: 3 elements are not 4");
+    says(ox_expand(x, OX_SHAPE(2, 4)), "expand: f32[2,3] to [2,4]: only dims of size 1 grow, not dim 1");
+    says(ox_expand(x, OX_SHAPE(2)), "expand: f32[2,3] to [2]: fewer dims");
+    says(ox_expand(x, OX_SHAPE(-1, 2, 3)), "expand: f32[2,3] to [-1,2,3]: dim 0 has size -1");
+    says(ox_repeat(x, OX_SHAPE(-1, 2)), "repeat: f32[2,3] by [-1,2]: a count is negative");
+    says(ox_unfold(x, 0, 5, 1),
+         "unfold: windows of 5 by steps of 1 along dim 0 of f32[2,3]: the dim is shorter");
+    says(ox_slice(x, 0, 0, 1, 0), "slice: a step of 0 leads nowhere");
+    says(ox_narrow(x, 0, 1, 5), "narrow: 5 elements from 1 on are not all within dim 0 of f32[2,3]");
+    says(ox_select(x, 0, 9), "select: index 9 is out of range for dim 0 of f32[2,3]");
+    says(ox_layer_norm(x, 3, NULL, NULL, 0), "layer_norm: f32[2,3] has no last 3 dims");
+    says(ox_one_hot(ox_zeros(OX_SHAPE(2), OX_I64), 0), "one_hot: 0 classes, at least one is needed");
+    CHECK(ox_profile_trace(NULL) == OX_ERR_ARG);
+    says(NULL, "profile_trace: no path");
+}
+
+/* einsum names the operand and its shape, the letter, the limit. */
+static void check_einsum_reasons(void) {
+    ox_tensor *x = ox_ones(OX_SHAPE(2, 3), OX_F32), *ones = ox_ones(OX_SHAPE(1, 1, 1, 1, 1, 1, 1, 1), OX_F32),
+              *few = ox_ones(OX_SHAPE(5, 3), OX_F32);
+    ox_tensor *two[2] = {x, x}, *many[2] = {ones, x}, *dots[2] = {x, few};
+    says(ox_einsum("ij,jk->ik", two, 2),
+         "einsum: 'ij,jk->ik': letter 'j' has size 3 in operand 1, but 2 in operand 2 (f32[2,3])");
+    says(ox_einsum("...i,...i->i...", dots, 2), "einsum: '...i,...i->i...': dim -1 of \"...\" has size 2 in "
+                                                "operand 1, but 5 in operand 2 (f32[5,3])");
+    says(ox_einsum("ij->i", two, 2), "einsum: 'ij->i': it has 1 operands, 2 are given");
+    says(ox_einsum("ij,ij,ij", two, 2), "einsum: 'ij,ij,ij': it has 3 operands, 2 are given");
+    says(ox_einsum("ij,ijk", two, 2), "einsum: 'ij,ijk': operand 2 (f32[2,3]) has 2 dims for 3 letters");
+    says(ox_einsum("ii", two, 1), "einsum: 'ii': letter 'i' has sizes 2 and 3 in operand 1 (f32[2,3])");
+    says(ox_einsum("i?", two, 1), "einsum: 'i?': operand 1 (f32[2,3]): byte 2, '?', is no letter");
+    says(ox_einsum("i..j", two, 1), "einsum: 'i..j': operand 1 (f32[2,3]): dots are \"...\", once");
+    says(ox_einsum("ij->iq", two, 1), "einsum: 'ij->iq': the result has letter 'q', which no operand has");
+    says(ox_einsum("iJ->JJ", two, 1), "einsum: 'iJ->JJ': the result has letter 'J', which it has before");
+    says(ox_einsum("abcdefghi", two, 1), "einsum: 'abcdefghi': operand 1 (f32[2,3]): at most 8 dims");
+    says(ox_einsum("abcdefgh,ij->abcdefghij", many, 2),
+         "einsum: 'abcdefgh,ij->abcdefghij': the result: at most 8 dims");
+    says(ox_einsum("abcdefgh,ij->abcdefgh", many, 2),
+         "einsum: 'abcdefgh,ij->abcdefgh': operands up to 2, multiplied, have 10 dims; 8 are the most");
+}
+
 static void check_sticky(void) {
     OX_SCOPE {
         CHECK(ox_error() == OX_OK && strcmp(ox_error_text(), "") == 0);
@@ -852,6 +910,12 @@ int main(void) {
     }
     OX_SCOPE {
         check_nonsense_products();
+    }
+    OX_SCOPE {
+        check_reasons();
+    }
+    OX_SCOPE {
+        check_einsum_reasons();
     }
     check_refused_numbers();
     check_names_of_composed();

@@ -8,7 +8,10 @@
 #include "gguf_make.h"
 
 #if !defined(_WIN32)
+#include <dirent.h>
 #include <pthread.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #endif
 
 static void write_file(const char *path, const void *data, size_t bytes) {
@@ -244,6 +247,56 @@ static void test_short_memory(void) {
 #if !defined(_WIN32) && !defined(OX_NO_THREADS)
 static ox_file *shared_file;
 
+/* Links in the way of a temporary file are not followed, none of it stays, and a file that is replaced keeps
+ * its mode, whoever may read it. */
+static void test_saved_modes(void) {
+    enum { FIRST_NAMES = 200 };
+    char victim[1024], path[1024], link_path[1024], name[1200], text[9] = "";
+    struct stat info;
+    const mode_t mask = umask(022);
+    snprintf(victim, sizeof victim, "%s", gguf_path("victim"));
+    snprintf(path, sizeof path, "%s", gguf_path("modes.npy"));
+    snprintf(link_path, sizeof link_path, "%s", gguf_path("linked.npy"));
+    (void)remove(path);
+    (void)remove(link_path);
+    write_file(victim, "precious", 8);
+    for (int i = 1; i <= FIRST_NAMES; i++) { /* as a process and a count tell them */
+        snprintf(name, sizeof name, "%s.%llx-%x.tmp", path, (unsigned long long)getpid(), (unsigned)i);
+        CHECK(symlink(victim, name) == 0);
+    }
+    OX_SCOPE {
+        ox_tensor *t = ox_ones(OX_SHAPE(3), OX_F32), *back;
+        CHECK(ox_save_npy(path, t) == OX_OK && stat(path, &info) == 0 && (info.st_mode & 07777) == 0644);
+        static const mode_t modes[] = {0600, 0640, 0444, 0755};
+        for (int i = 0; i < 4; i++) {
+            CHECK(chmod(path, modes[i]) == 0 && ox_save_npy(path, t) == OX_OK);
+            CHECK(stat(path, &info) == 0 && (info.st_mode & 07777) == modes[i]);
+        }
+        CHECK(chmod(path, 0600) == 0 && symlink(path, link_path) == 0 && ox_save_npy(link_path, t) == OX_OK);
+        CHECK(lstat(link_path, &info) == 0 && S_ISREG(info.st_mode) && (info.st_mode & 07777) == 0600);
+        CHECK((back = ox_load_file(link_path)) != NULL && ox_equal(back, t));
+    }
+    FILE *file = fopen(victim, "rb");
+    CHECK(file && fread(text, 1, 8, file) == 8 && memcmp(text, "precious", 8) == 0 && fclose(file) == 0);
+    int others = 0;
+    for (int i = 1; i <= FIRST_NAMES; i++) {
+        snprintf(name, sizeof name, "%s.%llx-%x.tmp", path, (unsigned long long)getpid(), (unsigned)i);
+        CHECK(remove(name) == 0);
+    }
+    char *slash = strrchr(path, '/');
+    *slash = 0;
+    DIR *folder = opendir(path);
+    for (struct dirent *entry; folder && (entry = readdir(folder)) != NULL;)
+        others +=
+            strncmp(entry->d_name, "modes.npy.", 10) == 0 || strncmp(entry->d_name, "linked.npy.", 11) == 0;
+    CHECK(folder && closedir(folder) == 0 && others == 0);
+    *slash = '/';
+    remove(path);
+    remove(link_path);
+    remove(victim);
+    umask(mask);
+}
+
 static void *load_many(void *arg) {
     int64_t *good = (int64_t *)arg;
     for (int i = 0; i < 200; i++) {
@@ -275,6 +328,7 @@ static void test_threads(void) {
 }
 #else
 static void test_threads(void) { check_skip("files from threads", "no POSIX threads"); }
+static void test_saved_modes(void) { check_skip("modes of files", "no POSIX files"); }
 #endif
 
 /* ---- real files, where they are ---------------------------------------------------------------------- */
@@ -379,6 +433,7 @@ int main(void) {
     test_copy();
     test_short_memory();
     test_threads();
+    test_saved_modes();
     test_real_files();
     CHECK(ox_set_allocator(NULL) == OX_OK); /* also gives headers of tensors back */
     ox_statistics stats = ox_stats();

@@ -46,7 +46,8 @@ static void run_child(const char *what, child_fn function) {
 static double product(void) {
     double result = -1;
     OX_SCOPE {
-        ox_tensor *a = ox_ones(OX_SHAPE(200, 200), OX_F32), *sum = ox_sum(ox_matmul(a, a), OX_ALL_DIMS, false);
+        ox_tensor *a = ox_ones(OX_SHAPE(200, 200), OX_F32),
+                  *sum = ox_sum(ox_matmul(a, a), OX_ALL_DIMS, false);
         if (sum) result = ox_item(sum);
     }
     return result;
@@ -142,7 +143,9 @@ static void open_stream(ox_stream_reading reading) {
     stream = ox_stream_open(&desc);
     streamed_file = ox_open(file_path, ox_stream_device(stream));
     streamed = ox_load_at(streamed_file, 0);
-    OX_SCOPE { spilled = ox_retain(ox_to(ox_ones(OX_SHAPE(100, 100), OX_F32), ox_stream_device(stream))); }
+    OX_SCOPE {
+        spilled = ox_retain(ox_to(ox_ones(OX_SHAPE(100, 100), OX_F32), ox_stream_device(stream)));
+    }
     CHECK_MSG(streamed && spilled, "%s", ox_error_text());
 }
 
@@ -188,7 +191,7 @@ static void check_streams(void) {
     CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
 }
 
-/* ---- other threads at work ------------------------------------------------------------------------------ */
+/* ---- other threads at work ----------------------------------------------------------------------------- */
 
 typedef void (*busy_fn)(void);
 
@@ -261,7 +264,7 @@ static void check_busy_threads(void) {
     }
 }
 
-/* ---- a GPU ---------------------------------------------------------------------------------------------- */
+/* ---- a GPU --------------------------------------------------------------------------------------------- */
 
 static ox_device *gpu;
 static ox_tensor *on_gpu;
@@ -287,9 +290,13 @@ static void check_gpu(void) {
         ox_error_clear();
         return;
     }
-    OX_SCOPE { on_gpu = ox_retain(ox_to(ox_ones(OX_SHAPE(3), OX_F32), gpu)); }
+    OX_SCOPE {
+        on_gpu = ox_retain(ox_to(ox_ones(OX_SHAPE(3), OX_F32), gpu));
+    }
     run_child("a GPU of the parent", child_uses_gpu);
-    OX_SCOPE { CHECK(ox_item(ox_sum(ox_add(on_gpu, on_gpu), OX_ALL_DIMS, false)) == 6); }
+    OX_SCOPE {
+        CHECK(ox_item(ox_sum(ox_add(on_gpu, on_gpu), OX_ALL_DIMS, false)) == 6);
+    }
     ox_release(on_gpu);
     CHECK(ox_vulkan_close(gpu) == OX_OK);
 }

@@ -404,7 +404,9 @@ static void test_refused_fields(void) {
         {"tensor 0 dims", 5, OX_ERR_FORMAT, "tensor 'w': 5 dimensions"},
         {"tensor 0 dims", UINT32_MAX, OX_ERR_FORMAT, "4294967295 dimensions"},
         {"tensor 0 dim 0", 9, OX_ERR_FORMAT, "tensor 'q': offset is 32, but its data must start at 96"},
-        {"tensor 0 dim 0", 0, OX_ERR_FORMAT, "tensor 'q': offset is 32, but its data must start at 0"},
+        {"tensor 0 dim 0", 0, OX_ERR_FORMAT,
+         "tensor 'q': offset is 32, but its data must start at 0: "
+         "tensor 'w' before it has a dim of size 0"},
         {"tensor 0 dim 0", (1ull << 42) + 1, OX_ERR_FORMAT, "tensor 'w'"},
         {"tensor 0 dim 0", 1ull << 61, OX_ERR_FORMAT, "more bytes than"},
         {"tensor 0 dim 0", 1ull << 62, OX_ERR_FORMAT, "more bytes than"},

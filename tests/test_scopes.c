@@ -295,8 +295,8 @@ static void check_threads(int64_t tensors, int64_t storages) {
     CHECK(alive(tensors, storages));
 }
 
-/* Tensors of one thread's scope whose last reference another thread gives back: they go at once, and the scope
- * ends as ever. Middle, first and last of its list, some of them retained. */
+/* Tensors of one thread's scope whose last reference another thread gives back: they go at once, and the
+ * scope ends as ever. Middle, first and last of its list, some of them retained. */
 enum { HANDED = 64 };
 static ox_tensor *handed[HANDED];
 

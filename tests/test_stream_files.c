@@ -837,8 +837,8 @@ static void test_addresses(const stream_case *c) {
             gguf_number(&all, (uint64_t)length, 8);
             gguf_put(&all, text, (size_t)length);
         } else {
-            int length = snprintf(text, sizeof text, "{'descr': '|i1', 'fortran_order': False, 'shape': (%d,)}",
-                                  LONG - 256);
+            int length =
+                snprintf(text, sizeof text, "{'descr': '|i1', 'fortran_order': False, 'shape': (%d,)}", LONG - 256);
             gguf_put(&all, "\x93NUMPY\1\0", 8);
             gguf_number(&all, 118, 2);
             gguf_put(&all, text, (size_t)length);
@@ -858,7 +858,8 @@ static void test_addresses(const stream_case *c) {
         OX_SCOPE {
             ox_file *far = ox_open(path, ox_stream_device(stream));
             ox_tensor *t = far ? ox_load_at(far, 0) : NULL, *part = t ? ox_narrow(t, 0, 5, 1000) : NULL;
-            CHECK_MSG(part && ox_item(ox_sum(part, OX_ALL_DIMS, false)) == 0, "%s: %s", path, ox_error_text());
+            CHECK_MSG(part && ox_item(ox_sum(part, OX_ALL_DIMS, false)) == 0, "%s: %s", path,
+                      ox_error_text());
             ox_close(far);
         }
         CHECK(setrlimit(RLIMIT_AS, &usual) == 0);

@@ -272,6 +272,62 @@ static void test_random_texts(void) {
 }
 
 /* Any bytes come back, and a long text is encoded at once. */
+/* Markers over two letters, so that they begin, end and lie in each other, against looking for each at each
+ * place. */
+static void test_random_markers(void) {
+    enum { MARKERS = 12, LONGEST = 6, LETTERS = 200 };
+    for (int round = 0; round < 60; round++) {
+        gguf_make g = {{NULL, 0, 0}, {NULL, 0, 0}, {NULL, 0, 0}, 0, 0};
+        char marker[MARKERS][LONGEST + 1], text[LETTERS + 1];
+        int32_t type[MARKERS], ids[LETTERS], expected[LETTERS];
+        gguf_text(&g, "tokenizer.ggml.model", "llama");
+        gguf_array(&g, "tokenizer.ggml.tokens", GGUF_TEXT, 3 + MARKERS);
+        gguf_string(&g.keys, "<unk>", 5);
+        gguf_string(&g.keys, "a", 1);
+        gguf_string(&g.keys, "b", 1);
+        for (int m = 0; m < MARKERS; m++) {
+            bool new_one = false;
+            while (!new_one) {
+                const int length = 2 + (int)random_below(LONGEST - 1);
+                for (int i = 0; i < length; i++) marker[m][i] = (char)('a' + random_below(2));
+                marker[m][length] = 0;
+                new_one = true;
+                for (int k = 0; k < m; k++) new_one = new_one && strcmp(marker[k], marker[m]) != 0;
+            }
+            type[m] = random_below(2) ? 3 : 4; /* control, user-defined */
+            gguf_string(&g.keys, marker[m], strlen(marker[m]));
+        }
+        gguf_array(&g, "tokenizer.ggml.scores", GGUF_F32, 3 + MARKERS);
+        for (int i = 0; i < 3 + MARKERS; i++) gguf_number(&g.keys, 0, 4);
+        gguf_array(&g, "tokenizer.ggml.token_type", GGUF_I32, 3 + MARKERS);
+        for (int i = 0; i < 3; i++) gguf_number(&g.keys, i ? 1 : 2, 4);
+        for (int m = 0; m < MARKERS; m++) gguf_number(&g.keys, (uint64_t)type[m], 4);
+        gguf_bool(&g, "tokenizer.ggml.add_space_prefix", 0);
+        gguf_bool(&g, "tokenizer.ggml.add_bos_token", 0);
+        ox_tokenizer *t = open_made(&g);
+        for (int i = 0; i < LETTERS; i++) text[i] = (char)('a' + random_below(round % 3 ? 2 : 5) % 2);
+        text[LETTERS] = 0;
+        for (int special = 0; special < 2; special++) {
+            ox_encode_desc desc;
+            int64_t count = 0;
+            memset(&desc, 0, sizeof desc);
+            desc.parse_special = special != 0;
+            for (int at = 0; at < LETTERS;) {
+                int best = -1;
+                for (int m = 0; m < MARKERS; m++)
+                    if ((special || type[m] == 4) && strncmp(text + at, marker[m], strlen(marker[m])) == 0 &&
+                        (best < 0 || strlen(marker[m]) > strlen(marker[best])))
+                        best = m;
+                expected[count++] = best < 0 ? 1 + (text[at] == 'b') : 3 + best;
+                at += best < 0 ? 1 : (int)strlen(marker[best]);
+            }
+            CHECK(ox_tokenizer_encode(t, text, LETTERS, &desc, ids, LETTERS) == count &&
+                  memcmp(ids, expected, (size_t)count * sizeof *ids) == 0);
+        }
+        ox_tokenizer_close(t);
+    }
+}
+
 static void test_long_text(void) {
     const options usual = {0, 0, 0, 0, 0};
     const ox_encode_desc special = {true, true};
@@ -312,7 +368,7 @@ static const struct {
     ox_status status;
     const char *words;
 } hostile[] = {{OX_ERR_NOT_FOUND, "tokenizer.ggml.model"},
-               {OX_ERR_UNSUPPORTED, "gpt2"},
+               {OX_ERR_UNSUPPORTED, "the tokenizer's kind \"gpt2\" is not supported"},
                {OX_ERR_NOT_FOUND, "tokenizer.ggml.tokens"},
                {OX_ERR_FORMAT, "tokenizer.ggml.tokens"},
                {OX_ERR_FORMAT, "0 tokens"},
@@ -549,6 +605,7 @@ int main(void) {
     test_unknown();
     test_pieces();
     test_random_texts();
+    test_random_markers();
     test_long_text();
     test_hostile();
     test_nulls();

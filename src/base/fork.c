@@ -1,10 +1,11 @@
-/* fork copies the calling thread alone. The table has every lock whose data outlives that, in the order in which
- * they may be taken: fork takes all of them, and the child gets them open, around whole data. What belongs to
- * threads is made anew, or refused (base/internal.h). Included last, for it knows the locks of all rooms. */
+/* fork copies the calling thread alone. The table has every lock whose data outlives that, in the order in
+ * which they may be taken: fork takes all of them, and the child gets them open, around whole data. What
+ * belongs to threads is made anew, or refused (base/internal.h). Included last: it knows the locks of all rooms. */
 
 #if defined(OXI_POSIX) && !defined(OX_NO_THREADS)
 
-/* Outermost first: whoever holds one takes only such as stand behind it. The repacked weights' come before. */
+/* Outermost first: whoever holds one takes only such as stand behind it. The repacked weights' come
+ * before. */
 static oxi_lock *const oxi_fork_locks[] = {
     &oxi_tiers_lock,  &oxi_cpu_lock,
 #ifndef OX_NO_IQ
@@ -57,13 +58,17 @@ OXI_UNUSED static void oxi_on_fork(void (*in_child)(void)) {
     oxi_lock_give(&oxi_memory_lock);
 }
 
-OXI_UNUSED static int64_t oxi_forks(void) { return oxi_atomic_load(&oxi_fork_count); }
+OXI_UNUSED static int64_t oxi_forks(void) {
+    return oxi_atomic_load(&oxi_fork_count);
+}
 
 #else
 
 /* Without threads no lock is held by another; without fork nothing is copied. */
 static void oxi_watch_fork(void) {}
-OXI_UNUSED static void oxi_on_fork(void (*in_child)(void)) { (void)in_child; }
+OXI_UNUSED static void oxi_on_fork(void (*in_child)(void)) {
+    (void)in_child;
+}
 
 OXI_UNUSED static int64_t oxi_forks(void) {
 #if defined(OXI_POSIX)

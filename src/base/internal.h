@@ -66,10 +66,10 @@ static void oxi_lock_give(oxi_lock *lock);
 
 /* ---- fork ---------------------------------------------------------------------------------------------- */
 
-/* What is shared by threads goes one of two ways over a fork (base/fork.c). Memory that a lock guards is whole in
- * the child: the lock is in the table there, fork waits for it, so it is held for a moment only. What lives in
- * threads or in the kernel is the parent's alone: the pool is made anew, a stream and a GPU's device notice by
- * the two functions below, take no lock of their own any more, and are errors in words. */
+/* What is shared by threads goes one of two ways over a fork (base/fork.c). Memory that a lock guards is whole
+ * in the child: the lock is in the table there, and fork waits for it, so it is held for a moment only. What
+ * lives in threads or in the kernel is the parent's alone: the pool is made anew, a stream and a GPU's device
+ * notice by the two functions below, take no lock of their own any more, and are errors in words. */
 
 /* A number that is another one in a child. */
 static int64_t oxi_forks(void);
@@ -109,8 +109,8 @@ typedef struct oxi_mapping {
 /* Maps a whole file for reading (copy-on-write pages: a write does not reach the file), or reads it into memory
  * (copies). An empty file maps to bytes 0. Errors OX_ERR_IO with path and cause; directories are refused. */
 static ox_status oxi_map_file(const char *path, bool copies, oxi_mapping *out);
-/* The same in parts: the file is open, and takes neither memory nor addresses; oxi_mapping_copy reads from it.
- * Systems without reads at an offset map the file. */
+/* The same in parts: the file is open, and takes neither memory nor addresses; oxi_mapping_copy reads from
+ * it. Systems without reads at an offset map the file. */
 static ox_status oxi_map_parts(const char *path, oxi_mapping *out);
 /* Bytes [at, at + bytes) of the file to `out`. Errors of one in parts: OX_ERR_IO, also when the file became
  * shorter or was written to since it was opened. */
@@ -124,6 +124,10 @@ static bool oxi_is_file_page(const void *at);
 
 /* ---- random: Philox4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3") --------- */
 
+/* 64 bits that nobody can foresee: names of temporary files, keys of hash tables. Not for tensors. */
+static uint64_t oxi_unpredictable(void);
+/* SipHash-1-3: with a key of oxi_unpredictable nobody can choose texts whose hashes meet. */
+static uint64_t oxi_keyed_hash(const uint64_t key[2], const void *data, size_t bytes);
 /* Four 32-bit words for (key, counter): the same on every device. */
 static void oxi_philox(uint64_t key, uint64_t counter_hi, uint64_t counter_lo, uint32_t out[4]);
 

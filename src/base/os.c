@@ -1,7 +1,7 @@
 /* Clock and mapped files.
  * A file is mapped copy-on-write; on wish, and where the system refuses that, it is read into memory; or
  * it is only held open, and parts of it are copied out.
- * Used by the file readers and the profiler. */
+ * Used by the file readers and the profiler; random bits of the system by writers and hash tables. */
 
 OXI_UNUSED static double oxi_now(void) {
 #if defined(_WIN32)
@@ -26,6 +26,59 @@ OXI_UNUSED static double oxi_now(void) {
     return (double)clock() / CLOCKS_PER_SEC;
 #endif
 }
+
+/* ---- what nobody can foresee --------------------------------------------------------------------------- */
+
+#if defined(OXI_POSIX)
+
+static bool oxi_system_random(void *out, size_t bytes) {
+#if defined(__linux__) && defined(SYS_getrandom)
+    const long without_waiting = 1;
+    if (syscall(SYS_getrandom, out, (long)bytes, without_waiting) == (long)bytes) return true;
+#endif
+    int file = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+    if (file < 0) return false;
+    bool done = read(file, out, bytes) == (ssize_t)bytes;
+    close(file);
+    return done;
+}
+
+#elif defined(_WIN32)
+
+/* RtlGenRandom, which has no import library everywhere. */
+static bool oxi_system_random(void *out, size_t bytes) {
+    typedef BOOLEAN(WINAPI * generate_fn)(void *, ULONG);
+    union { /* from the pointer type that all functions have there */
+        FARPROC given;
+        generate_fn wanted;
+    } function;
+    HMODULE library = LoadLibraryA("advapi32.dll");
+    function.given = library ? GetProcAddress(library, "SystemFunction036") : NULL;
+    bool done = function.given && function.wanted(out, (ULONG)bytes);
+    if (library) FreeLibrary(library);
+    return done;
+}
+
+#else
+
+static bool oxi_system_random(void *out, size_t bytes) { return (void)out, (void)bytes, false; }
+
+#endif
+
+/* Where the system has nothing: the time, addresses and a count, mixed. */
+OXI_UNUSED static uint64_t oxi_unpredictable(void) {
+    static int64_t count;
+    uint64_t word = 0, ticks;
+    uint32_t mixed[4];
+    double now = oxi_now();
+    if (oxi_system_random(&word, sizeof word)) return word;
+    memcpy(&ticks, &now, sizeof ticks);
+    oxi_philox(ticks ^ (uint64_t)time(NULL) << 32, (uint64_t)(uintptr_t)&word ^ (uint64_t)(uintptr_t)&count,
+               (uint64_t)oxi_atomic_add(&count, 1), mixed);
+    return (uint64_t)mixed[0] << 32 | mixed[1];
+}
+
+/* ---- mapped files -------------------------------------------------------------------------------------- */
 
 #ifndef OX_NO_STDIO
 

@@ -203,8 +203,8 @@ static ox_status oxi_block_product(const oxi_gemm *g) {
     oxi_gemm t = *g;
     if (oxi_is_block(g->a_dtype) && !(g->bias && g->addend)) t = oxi_gemm_transposed(g);
     if (oxi_is_block(t.a_dtype) || !oxi_is_float(t.a_dtype) || t.b_row != 1)
-        return oxi_fail(OX_ERR_UNSUPPORTED, "matmul: %s x %s", ox_dtype_name(g->a_dtype),
-                        ox_dtype_name(g->b_dtype));
+        return oxi_fail(OX_ERR_UNSUPPORTED, "matmul: no product of %s x %s that lie so",
+                        ox_dtype_name(g->a_dtype), ox_dtype_name(g->b_dtype));
     ox_status status = oxi_check_expandable(t.b_dtype);
     if (status != OX_OK) return status;
     bool exact = t.exact || t.a_dtype == OX_F64;

@@ -134,14 +134,16 @@ static bool oxi_converts_in_place(const oxi_conversion *how, int64_t from_step, 
 /* At most OXI_COPY_PIECE elements, any number in place; steps in elements. */
 static void oxi_convert_run(const oxi_conversion *how, int64_t n, const char *from, int64_t from_step,
                             char *to, int64_t to_step) {
-    double gathered[OXI_COPY_PIECE], lanes[OXI_COPY_PIECE], encoded[OXI_COPY_PIECE];
+    double gathered[OXI_COPY_PIECE], lanes[OXI_COPY_PIECE];
     if (oxi_converts_in_place(how, from_step, to_step)) {
         if (how->load) how->load(n, from, 1, to);
         if (how->store) how->store(n, from, to, 1);
         return;
     }
     const void *numbers = oxi_side_by_side(n, how->from_bytes, from, &from_step, gathered);
-    char *out = how->stream && to_step == 1 ? (char *)encoded : to;
+    bool from_lanes =
+        how->load ? how->store != NULL : from_step == 0; /* the last step; else from `gathered` */
+    char *out = how->stream && to_step == 1 ? (char *)(from_lanes ? gathered : lanes) : to;
     if (how->load) {
         void *loaded = how->store || to_step != 1 ? (void *)lanes : (void *)out;
         how->load(n, numbers, from_step, loaded);

@@ -355,7 +355,10 @@ static ox_status oxi_reduce_begin(oxi_reduce *r) {
     if (oxi_reduce_keeps_partials(r)) {
         bool fits = oxi_mul_size((size_t)r->chunks, (size_t)r->kept.numel, &r->partial_memory) &&
                     oxi_mul_size(r->partial_memory, 16, &r->partial_memory);
-        if (!fits) return oxi_fail(OX_ERR_NOMEM, "reduction of %s", oxi_tensor_text(r->call->in[0]));
+        if (!fits)
+            return oxi_fail(OX_ERR_NOMEM,
+                            "reduction of %s: its partial results are more than memory can hold",
+                            oxi_tensor_text(r->call->in[0]));
         r->partials = (char *)oxi_alloc(r->partial_memory);
         if (!r->partials) return OX_ERR_NOMEM;
     }

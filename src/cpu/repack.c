@@ -248,7 +248,7 @@ static void oxi_repacked_undo(void *memory, size_t bytes, bool keep) {
     oxi_lock_give(&oxi_repacks.lock);
 }
 
-/* ---- fork ----------------------------------------------------------------------------------------------- */
+/* ---- fork ---------------------------------------------------------------------------------------------- */
 
 /* Takes the lock while nothing is half repacked. */
 OXI_UNUSED static void oxi_repacks_before_fork(void) {

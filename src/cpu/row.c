@@ -223,10 +223,10 @@ static const void *oxi_row_weight(const oxi_row *r, const oxi_walk *line, const 
     return buffer;
 }
 
-/* Writes elements [first, first + count) of a row. */
+/* Writes elements [first, first + count) of a row; scratch: of a lane, with nothing in it. */
 static void oxi_row_write(const oxi_row *r, const oxi_walk *line, int64_t first, int64_t count, double shift,
-                          double scale) {
-    double x[OXI_ROW_BLOCK], weight[OXI_ROW_BLOCK], bias[OXI_ROW_BLOCK];
+                          double scale, char *scratch) {
+    double *x = (double *)(void *)scratch, *weight = x + OXI_ROW_BLOCK, *bias = weight + OXI_ROW_BLOCK;
     oxi_row_past past;
     oxi_cursor c;
     oxi_row_past_begin(&past);
@@ -443,7 +443,7 @@ static void oxi_row_line(const oxi_row *r, const oxi_walk *line, oxi_row_past *p
     } else {
         oxi_row_measure(r, line, 0, line->numel, &a, &b, scratch);
         oxi_row_numbers(r, a, b, &shift, &scale);
-        oxi_row_write(r, line, 0, line->numel, shift, scale);
+        oxi_row_write(r, line, 0, line->numel, shift, scale, scratch);
     }
 }
 
@@ -479,7 +479,8 @@ static void oxi_row_join_task(void *arg, int64_t index, int lane) {
 /* ... and written by this: elements [first, first + count) of the rows of one group. */
 static void oxi_row_write_part(const oxi_row *r, int64_t group, int64_t first, int64_t count, int lane) {
     const oxi_reduce *m = &r->measure;
-    oxi_row_tile_numbers *t = oxi_row_numbers_of(r, m->scratch + lane * m->scratch_bytes);
+    char *scratch = m->scratch + lane * m->scratch_bytes;
+    oxi_row_tile_numbers *t = oxi_row_numbers_of(r, scratch);
     oxi_walk line = m->line;
     oxi_cursor c;
     for (oxi_reduce_seek_group(m, group, &c); c.n; oxi_walk_next(&m->kept, &c)) {
@@ -492,7 +493,7 @@ static void oxi_row_write_part(const oxi_row *r, int64_t group, int64_t first, i
                 oxi_row_write_tile(r, &line, c.n, first, count, t);
             } else {
                 oxi_row_numbers(r, ((double *)p.a)[i], ((double *)p.b)[i], &shift, &scale);
-                oxi_row_write(r, &line, first, count, shift, scale);
+                oxi_row_write(r, &line, first, count, shift, scale, scratch);
             }
         }
     }
@@ -624,6 +625,8 @@ static void oxi_row_shape(oxi_row *r) {
     if (r->form.finish == OXI_ROW_SOFTMAX && buffer < 4 * OXI_ROW_CACHED) buffer = 4 * OXI_ROW_CACHED;
     m->scratch_bytes = 16 * m->width + buffer;
     if (m->by_columns) m->scratch_bytes += (int64_t)sizeof(oxi_row_tile_numbers);
+    const int64_t to_write = 3 * OXI_ROW_BLOCK * (int64_t)sizeof(double); /* see oxi_row_write */
+    if (m->scratch_bytes < to_write) m->scratch_bytes = to_write;
 }
 
 /* Larger tasks, where there are many: a task's first row has none before it that is written meanwhile. */

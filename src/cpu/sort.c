@@ -94,7 +94,8 @@ static void oxi_sort_scatter(oxi_sort_items from, oxi_sort_items to, int64_t n, 
     }
 }
 
-/* Radix sort by bytes, lowest first; bytes that are the same in all keys are passed over. Returns where it
+/* What follows has buffers on the stack, each in a frame of its own that goes before the next one comes.
+ * Radix sort by bytes, lowest first; bytes that are the same in all keys are passed over. Returns where it
  * ended. */
 static OXI_NOINLINE oxi_sort_items oxi_sort_radix(oxi_sort_items items, oxi_sort_items other, int64_t n) {
     int64_t counts[8][256];
@@ -197,7 +198,7 @@ static int64_t oxi_sort_offer(const oxi_sort *s, const void *numbers, int64_t fi
     return filled;
 }
 
-static void oxi_sort_best(const oxi_sort *s, const char *x, oxi_sort_items heap) {
+static OXI_NOINLINE void oxi_sort_best(const oxi_sort *s, const char *x, oxi_sort_items heap) {
     uint64_t numbers[OXI_SORT_BLOCK];
     int64_t filled = 0, bytes = oxi_lane_bytes(s->lane);
     for (int64_t first = 0, n; first < s->size; first += n) {
@@ -235,7 +236,7 @@ static void oxi_sort_gather(const oxi_sort *s, const char *x, const int64_t *pla
     }
 }
 
-static void oxi_sort_store(const oxi_sort *s, oxi_sort_items items, const oxi_cursor *c) {
+static OXI_NOINLINE void oxi_sort_store(const oxi_sort *s, oxi_sort_items items, const oxi_cursor *c) {
     int64_t places[OXI_SORT_BLOCK], to = s->step[2];
     for (int64_t first = 0, n; first < s->count; first += n) {
         int64_t *out = (int64_t *)(void *)c->p[2] + first * to;
@@ -302,7 +303,8 @@ static ox_status oxi_sort_run(oxi_sort *s) {
     size_t bytes = (size_t)room, each = s->packed ? 16 : 32;
     if (oxi_mul_size(bytes, each, &bytes)) s->scratch_bytes = (int64_t)bytes;
     if (s->scratch_bytes == 0 || !oxi_mul_size(bytes, (size_t)oxi_lanes(groups), &bytes)) {
-        return oxi_fail(OX_ERR_NOMEM, "sort of %lld elements", (long long)s->size);
+        return oxi_fail(OX_ERR_NOMEM, "sort: the keys of %lld elements are more than memory can hold",
+                        (long long)s->size);
     }
     s->scratch = (char *)oxi_alloc(bytes);
     if (!s->scratch) return OX_ERR_NOMEM;

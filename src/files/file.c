@@ -52,7 +52,7 @@ static ox_file *oxi_file_read(ox_file *file) {
     const oxi_file_part *part = &file->parts[0];
     const unsigned char *lead = NULL;
     size_t bytes = part->mapping.bytes;
-    ox_status status = oxi_file_window(file, 0, 0, bytes < PROBED ? bytes : PROBED, &lead);
+    ox_status status = oxi_file_window(file, 0, 0, bytes < (size_t)PROBED ? bytes : (size_t)PROBED, &lead);
     if (status == OX_OK) file->format = oxi_find_format(part, lead);
     if (file->format)
         status = file->format->open(file);

@@ -294,6 +294,12 @@ static ox_status oxi_gguf_shape(oxi_gguf *g, int64_t *shape, int *ndim) {
 }
 
 /* An entry of the directory; *sum is where its data must start, in the data region. */
+/* The tensor before the last one, if it has no elements; else NULL. */
+static const oxi_file_item *oxi_gguf_empty_before(const oxi_gguf *g) {
+    const oxi_file_item *before = g->file->item_count > 1 ? &g->file->items[g->file->item_count - 2] : NULL;
+    return before && before->bytes == 0 ? before : NULL;
+}
+
 static ox_status oxi_gguf_tensor(oxi_gguf *g, uint64_t index, uint32_t align, uint64_t *sum) {
     size_t start = g->at, length, bytes;
     const char *text;
@@ -330,6 +336,12 @@ static ox_status oxi_gguf_tensor(oxi_gguf *g, uint64_t index, uint32_t align, ui
     if (!oxi_item_shape(item, dtype, ndim, shape, &bytes))
         return oxi_gguf_bad(g, start, "%s%s has more bytes than 63 bits can count", ox_dtype_name(dtype),
                             oxi_shape_text(ndim, shape));
+    if (offset != *sum && oxi_gguf_empty_before(g))
+        return oxi_gguf_bad(g, g->at - 8,
+                            "offset is %llu, but its data must start at %llu: tensor %s before it has a dim "
+                            "of size 0",
+                            (unsigned long long)offset, (unsigned long long)*sum,
+                            OXI_QUOTE(oxi_gguf_empty_before(g)->name));
     if (offset != *sum)
         return oxi_gguf_bad(g, g->at - 8, "offset is %llu, but its data must start at %llu",
                             (unsigned long long)offset, (unsigned long long)*sum);

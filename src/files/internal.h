@@ -6,13 +6,13 @@
 
 /* ---- what an open file is (files/directory.c) -------------------------------------------------------- */
 
-/* One file of an open one; a sharded model has several. It is mapped, or, for a device that reads files itself,
- * mapped in parts. Formats see its bytes through oxi_file_window and oxi_file_copy. Those of a mapped file change
- * when somebody writes to it: what is checked is copied first, and not read again. */
+/* One file of an open one; a sharded model has several. It is mapped, or, for a device that reads files
+ * itself, mapped in parts. Formats see its bytes through oxi_file_window and oxi_file_copy. Those of a mapped
+ * file change when somebody writes to it: what is checked is copied first, and not read again. */
 typedef struct oxi_file_part {
     oxi_mapping mapping;
     const char *path;
-    const unsigned char *window; /* in parts: what oxi_file_window read last, window_bytes from window_at on */
+    const unsigned char *window; /* in parts: what oxi_file_window read last */
     size_t window_at, window_bytes;
     bool borrowed;               /* the caller's memory: not unmapped */
 } oxi_file_part;
@@ -111,9 +111,9 @@ static oxi_file_item *oxi_file_add_item(ox_file *file);
 static oxi_meta_item *oxi_file_add_meta(ox_file *file);
 /* Maps the file at `path` as a new part. */
 static ox_status oxi_file_map_part(ox_file *file, const char *path);
-/* *out receives where bytes [at, at + bytes) of a part, which it has, can be seen as long as the file is open.
- * In parts they are read, with some more behind them: for what is read from front to back. Errors OX_ERR_IO,
- * OX_ERR_NOMEM. */
+/* *out receives where bytes [at, at + bytes) of a part, which it has, can be seen as long as the file is
+ * open. In parts they are read, with some more behind them: for what is read from front to back. Errors
+ * OX_ERR_IO, OX_ERR_NOMEM. */
 static ox_status oxi_file_window(ox_file *file, size_t part, size_t at, size_t bytes,
                                  const unsigned char **out);
 /* Copies them to `out`. */
@@ -159,15 +159,16 @@ static bool oxi_is_folder(const char *path);
 static bool oxi_is_file(const char *path);
 /* Visits each name in a folder, in no order. */
 static ox_status oxi_list_folder(const char *path, oxi_folder_fn visit, void *user);
-static FILE *oxi_create_file(const char *path);
+/* A file that was not there, to be written to, in the place of `old`: who may not see that may not see it. An
+ * errno of EEXIST: there is something of that name, if only a link. */
+static FILE *oxi_create_file(const char *path, const char *old);
 static void oxi_remove_file(const char *path);
 static bool oxi_rename_file(const char *from, const char *to);       /* replaces `to` */
 /* Closes the stream when its bytes are on the disk. */
-static bool oxi_close_synced(FILE *stream, const char *path);
+static bool oxi_close_synced(FILE *stream);
 /* Puts the names in a folder on the disk, where the system can. These five leave the cause of a failure in
  * errno. */
 static bool oxi_sync_folder(const char *path);
-static long long oxi_process_id(void);
 static size_t oxi_folder_length(const char *path);
 static bool oxi_ends_with(const char *text, const char *ending);
 

@@ -294,6 +294,24 @@ static ox_status oxi_npz_member(ox_file *file, const oxi_zip *zip, size_t index)
     return OX_OK;
 }
 
+/* Says what the archive is, as far as its names tell. torch.save names its pickle NAME/data.pkl. */
+static ox_status oxi_npz_without_arrays(const ox_file *file, const oxi_zip *zip) {
+    static const char pickle[] = "data.pkl";
+    const size_t length = sizeof pickle - 1;
+    for (size_t i = 0; i < zip->count; i++) {
+        const ox_text name = zip->members[i].name;
+        if ((size_t)name.length < length) continue;
+        const char *end = name.data + name.length - length;
+        if (memcmp(end, pickle, length) == 0 && (end == name.data || end[-1] == '/'))
+            return oxi_file_fail(
+                OX_ERR_UNSUPPORTED, file, 0, SIZE_MAX,
+                "a PyTorch file (torch.save): its pickle is a program, which is not run; save "
+                "the tensors as safetensors");
+    }
+    return oxi_file_fail(OX_ERR_UNSUPPORTED, file, 0, SIZE_MAX,
+                         "a zip archive, but none of its members is an npy array");
+}
+
 static ox_status oxi_npz_open(ox_file *file) {
     oxi_zip *zip = (oxi_zip *)oxi_calloc(1, sizeof *zip);
     if (!zip) return OX_ERR_NOMEM;
@@ -301,8 +319,7 @@ static ox_status oxi_npz_open(ox_file *file) {
     ox_status status = oxi_zip_open(file, zip);
     for (size_t i = 0; i < zip->count && status == OX_OK; i++) status = oxi_npz_member(file, zip, i);
     if (status == OX_OK && zip->count > 0 && file->item_count == 0)
-        status = oxi_file_fail(OX_ERR_UNSUPPORTED, file, 0, SIZE_MAX,
-                               "a zip archive, but none of its members is an npy array");
+        status = oxi_npz_without_arrays(file, zip);
     return status;
 }
 

@@ -1,5 +1,6 @@
 /* Writing files whole or not at all: to a temporary name beside the target, flushed to the disk, then
- * renamed, and the folder flushed. The first failure sticks, so writers need one check at the end. Called by
+ * renamed, and the folder flushed. The name is one that nobody could have taken before, and what is replaced
+ * keeps its rights. The first failure sticks, so writers need one check at the end. Called by
  * the writers of every format. */
 
 static void oxi_output_drop(oxi_output *output) {
@@ -18,7 +19,7 @@ static ox_status oxi_output_failed(oxi_output *output, const char *what) {
 }
 
 static ox_status oxi_output_open(oxi_output *output, const char *name, const char *path) {
-    static int64_t counter;
+    enum { TRIES = 16 };
     memset(output, 0, sizeof *output);
     if (!path || !*path) return output->status = oxi_fail(OX_ERR_ARG, "%s: no path", name);
     size_t length = strlen(path);
@@ -33,9 +34,11 @@ static ox_status oxi_output_open(oxi_output *output, const char *name, const cha
         return output->status = OX_ERR_NOMEM;
     }
     memcpy(output->path, path, length + 1);
-    snprintf(output->temporary, output->temporary_bytes, "%s.%llx-%llx.tmp", path, oxi_process_id(),
-             (long long)oxi_atomic_add(&counter, 1));
-    output->stream = oxi_create_file(output->temporary);
+    for (int i = 0; !output->stream && i < TRIES && (i == 0 || errno == EEXIST); i++) {
+        snprintf(output->temporary, output->temporary_bytes, "%s.%016llx.tmp", path,
+                 (unsigned long long)oxi_unpredictable());
+        output->stream = oxi_create_file(output->temporary, path);
+    }
     if (output->stream) return OX_OK;
     ox_status status = oxi_output_failed(output, "created");
     oxi_free(output->temporary, output->temporary_bytes);
@@ -91,7 +94,7 @@ static ox_status oxi_output_finish(oxi_output *output) {
     if (output->status != OX_OK) return output->status;
     FILE *stream = output->stream;
     output->stream = NULL;
-    if (!oxi_close_synced(stream, output->temporary)) (void)oxi_output_failed(output, "written");
+    if (!oxi_close_synced(stream)) (void)oxi_output_failed(output, "written");
     return output->status;
 }
 

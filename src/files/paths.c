@@ -5,8 +5,14 @@
 #if defined(OXI_POSIX)
 
 #include <dirent.h>
-#ifndef __cplusplus
-int fsync(int file); /* hidden by strict C */
+#ifndef __cplusplus /* hidden by strict C */
+int fsync(int file);
+int fileno(FILE *stream);
+int fchmod(int file, mode_t mode);
+FILE *fdopen(int file, const char *mode);
+#endif
+#ifndef O_NOFOLLOW
+#define O_NOFOLLOW 0 /* O_EXCL follows no link either */
 #endif
 
 static bool oxi_is_folder(const char *path) {
@@ -29,29 +35,48 @@ static ox_status oxi_list_folder(const char *path, oxi_folder_fn visit, void *us
     return cause ? oxi_fail(OX_ERR_IO, "%s: %s", oxi_path_text(path), strerror(cause)) : OX_OK;
 }
 
-static FILE *oxi_create_file(const char *path) { return fopen(path, "wb"); }
+/* It is the owner's alone until it has the old one's mode. */
+static FILE *oxi_create_file(const char *path, const char *old) {
+    struct stat info;
+    bool there = stat(old, &info) == 0 && S_ISREG(info.st_mode);
+    int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, there ? 0600 : 0666);
+    if (file < 0) return NULL;
+    if (there) (void)fchmod(file, info.st_mode & 0777); /* a file system may have no modes */
+    FILE *stream = fdopen(file, "wb");
+    int cause = errno;
+    if (stream) return stream;
+    close(file);
+    (void)remove(path);
+    errno = cause;
+    return NULL;
+}
+
 static void oxi_remove_file(const char *path) { (void)remove(path); }
 static bool oxi_rename_file(const char *from, const char *to) { return rename(from, to) == 0; }
+
+/* A file system that cannot flush says EINVAL; everything else is a real failure. */
+static bool oxi_sync_file(int file) { return fsync(file) == 0 || errno == EINVAL; }
 
 static bool oxi_sync_path(const char *path) {
     int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0) return false;
-    /* A file system that cannot flush says EINVAL; everything else is a real failure. */
-    bool done = fsync(file) == 0 || errno == EINVAL;
+    bool done = oxi_sync_file(file);
     int cause = errno;
     close(file);
     errno = cause;
     return done;
 }
 
-static bool oxi_close_synced(FILE *stream, const char *path) {
-    return fclose(stream) == 0 && oxi_sync_path(path);
+static bool oxi_close_synced(FILE *stream) {
+    bool done = fflush(stream) == 0 && oxi_sync_file(fileno(stream));
+    int cause = errno;
+    bool closed = fclose(stream) == 0;
+    if (!done) errno = cause;
+    return done && closed;
 }
 
 /* One may write in a folder that one may not read: then there is no way to flush it. */
 static bool oxi_sync_folder(const char *path) { return oxi_sync_path(path) || errno == EACCES; }
-
-static long long oxi_process_id(void) { return (long long)getpid(); }
 
 #elif defined(_WIN32)
 
@@ -101,9 +126,22 @@ static ox_status oxi_list_folder(const char *path, oxi_folder_fn visit, void *us
     return OX_OK;
 }
 
-static FILE *oxi_create_file(const char *path) {
+static FILE *oxi_create_file(const char *path, const char *old) {
     wchar_t wide[OXI_WIDE_ROOM];
-    return oxi_wide_path(path, wide) ? _wfopen(wide, L"wb") : NULL;
+    (void)old; /* whose rights it gets when it takes its place */
+    if (!oxi_wide_path(path, wide)) return NULL;
+    HANDLE handle = CreateFileW(wide, GENERIC_WRITE, 0, NULL, CREATE_NEW, FILE_ATTRIBUTE_NORMAL, NULL);
+    errno = GetLastError() == ERROR_FILE_EXISTS ? EEXIST : EACCES;
+    if (handle == INVALID_HANDLE_VALUE) return NULL;
+    int file = _open_osfhandle((intptr_t)handle, 0);
+    FILE *stream = file >= 0 ? _fdopen(file, "wb") : NULL;
+    if (stream) return stream;
+    if (file >= 0)
+        _close(file);
+    else
+        CloseHandle(handle);
+    DeleteFileW(wide);
+    return NULL;
 }
 
 static void oxi_remove_file(const char *path) {
@@ -114,20 +152,19 @@ static void oxi_remove_file(const char *path) {
 static bool oxi_rename_file(const char *from, const char *to) {
     wchar_t wide_from[OXI_WIDE_ROOM], wide_to[OXI_WIDE_ROOM];
     if (!oxi_wide_path(from, wide_from) || !oxi_wide_path(to, wide_to)) return false;
-    bool done = MoveFileExW(wide_from, wide_to, MOVEFILE_REPLACE_EXISTING) != 0;
+    const DWORD though_rights_differ = 2; /* REPLACEFILE_IGNORE_MERGE_ERRORS */
+    bool done = ReplaceFileW(wide_to, wide_from, NULL, though_rights_differ, NULL, NULL) != 0 ||
+                MoveFileExW(wide_from, wide_to, MOVEFILE_REPLACE_EXISTING) != 0; /* nothing was there */
     if (!done) errno = EACCES;
     return done;
 }
 
-static bool oxi_close_synced(FILE *stream, const char *path) {
-    (void)path;
+static bool oxi_close_synced(FILE *stream) {
     bool done = fflush(stream) == 0 && _commit(_fileno(stream)) == 0;
     return (fclose(stream) == 0) && done;
 }
 
 static bool oxi_sync_folder(const char *path) { return (void)path, true; }
-
-static long long oxi_process_id(void) { return (long long)GetCurrentProcessId(); }
 
 #else
 
@@ -137,12 +174,11 @@ static ox_status oxi_list_folder(const char *path, oxi_folder_fn visit, void *us
     (void)visit, (void)user;
     return oxi_fail(OX_ERR_UNSUPPORTED, "%s: folders cannot be listed on this system", oxi_path_text(path));
 }
-static FILE *oxi_create_file(const char *path) { return fopen(path, "wb"); }
+static FILE *oxi_create_file(const char *path, const char *old) { return (void)old, fopen(path, "wbx"); }
 static void oxi_remove_file(const char *path) { (void)remove(path); }
 static bool oxi_rename_file(const char *from, const char *to) { return rename(from, to) == 0; }
-static bool oxi_close_synced(FILE *stream, const char *path) { return (void)path, fclose(stream) == 0; }
+static bool oxi_close_synced(FILE *stream) { return fclose(stream) == 0; }
 static bool oxi_sync_folder(const char *path) { return (void)path, true; }
-static long long oxi_process_id(void) { return 0; }
 
 #endif
 

@@ -265,8 +265,9 @@ OX_API ox_status ox_save_safetensors(const char *path, const char *const *names,
     save.metadata = metadata;
     save.count = count;
     save.pairs = pairs;
-    if (!path || !*path || max_shard_bytes < 0)
-        return oxi_fail(OX_ERR_ARG, "save_safetensors: no path, or a negative shard size");
+    if (!path || !*path) return oxi_fail(OX_ERR_ARG, "save_safetensors: no path");
+    if (max_shard_bytes < 0)
+        return oxi_fail(OX_ERR_ARG, "save_safetensors: shards of %lld bytes", (long long)max_shard_bytes);
     ox_status status = oxi_save_check(&save);
     if (status != OX_OK) return status;
     size_t bytes = ((size_t)count * 3 + 1) * sizeof(uint32_t);

@@ -42,7 +42,8 @@ typedef struct oxi_inflate_state {
     int missing; /* zero bytes made up beyond the end: real ones must never be needed */
     unsigned char *out;
     size_t made, room;
-    bool full; /* the stream has more than there is room for */
+    bool full;  /* the stream has more than there is room for */
+    bool fixed; /* the tables below are those of fixed codes: blocks of them may be empty, and many */
     oxi_huffman literals, distances;
 } oxi_inflate_state;
 
@@ -147,6 +148,8 @@ static const char *oxi_inflate_stored(oxi_inflate_state *s) {
 /* RFC 1951, 3.2.6; distance codes 30 and 31 exist but mean nothing. */
 static void oxi_inflate_fixed_codes(oxi_inflate_state *s) {
     uint8_t lengths[288];
+    if (s->fixed) return;
+    s->fixed = true;
     for (int i = 0; i < 288; i++) lengths[i] = i < 144 ? 8 : i < 256 ? 9 : i < 280 ? 7 : 8;
     (void)oxi_huffman_build(&s->literals, lengths, 288);
     memset(lengths, 5, 32);
@@ -158,6 +161,7 @@ static const char *oxi_inflate_dynamic_codes(oxi_inflate_state *s) {
     uint8_t lengths[320];
     int literals = (int)oxi_inflate_take(s, 5) + 257, distances = (int)oxi_inflate_take(s, 5) + 1;
     int codes = (int)oxi_inflate_take(s, 4) + 4, at = 0;
+    s->fixed = false;
     if (literals > 286 || distances > 30) return "too many codes";
     memset(lengths, 0, sizeof lengths);
     for (int i = 0; i < codes; i++) {

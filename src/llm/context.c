@@ -227,9 +227,10 @@ static ox_status oxi_llm_run_batch(oxi_llm_batch *batch, const int32_t *tokens, 
 static ox_status oxi_llm_check_tokens(const ox_llm_context *context, const int32_t *tokens, int64_t count) {
     if (!context) return oxi_fail_missing("llm: the context");
     if (!tokens) return oxi_fail_missing("llm: the list of tokens");
-    if (count < 1) return oxi_fail(OX_ERR_ARG, "llm: %lld tokens to run", (long long)count);
+    if (count < 1)
+        return oxi_fail(OX_ERR_ARG, "llm: %lld tokens to run, at least one is needed", (long long)count);
     if (count > context->capacity - context->length) {
-        return oxi_fail(OX_ERR_ARG, "llm: %lld tokens for a context that holds %lld of %lld",
+        return oxi_fail(OX_ERR_ARG, "llm: %lld tokens do not fit a context that holds %lld of %lld",
                         (long long)count, (long long)context->length, (long long)context->capacity);
     }
     for (int64_t i = 0; i < count; i++) {

@@ -17,12 +17,16 @@ static void oxi_llm_copy_text(ox_text text, char *out, size_t room);
 
 /* ---- vocabulary: texts, types and scores by id, ids by text (vocabulary.c) ----------------------------- */
 
-/* A token that is looked for in the text before anything is split. */
-typedef struct oxi_marker {
-    const char *text;
-    size_t length;
-    int32_t token;
-} oxi_marker;
+/* Markers are tokens that are looked for in the text before anything is split. They are found from its end to
+ * its start, by an automaton over the markers' texts read backwards (Aho and Corasick 1975): a node stands
+ * for the last bytes of a marker, and knows the longest marker that begins with what it stands for. */
+typedef struct oxi_marker_node {
+    int32_t child;   /* the first of its children, by byte; they end where those of the next node begin */
+    int32_t shorter; /* the node of the longest start of its text that is another's */
+    int32_t user;    /* the longest marker at its start: user-defined ones; -1 = none */
+    int32_t any;     /* the same of all kinds */
+    uint8_t byte;    /* its first one */
+} oxi_marker_node;
 
 typedef struct oxi_vocabulary {
     int64_t count;
@@ -32,10 +36,12 @@ typedef struct oxi_vocabulary {
     size_t *piece_length; /* [count] */
     uint8_t *type;        /* [count] of ox_token_type */
     float *score;         /* [count] */
+    size_t longest;       /* bytes of a text */
     int32_t *slots;       /* [slot_count] open addressing: id + 1, 0 = free */
     size_t slot_count;    /* a power of two */
-    oxi_marker *markers;  /* [marker_count] control, unknown and user-defined tokens, by text */
-    int64_t marker_count;
+    uint64_t key[2];      /* of the hash: texts come from strangers */
+    oxi_marker_node *nodes; /* [node_count + 1], the root first, then by depth; NULL: there are no markers */
+    int32_t node_count;
     int32_t byte_token[256]; /* -1 = none */
 } oxi_vocabulary;
 
@@ -43,8 +49,10 @@ typedef struct oxi_vocabulary {
 static ox_status oxi_vocabulary_read(oxi_vocabulary *v, const ox_file *file, bool needs_scores);
 static void oxi_vocabulary_free(oxi_vocabulary *v);
 static int32_t oxi_vocabulary_find(const oxi_vocabulary *v, const char *text, size_t length);
-/* The longest marker at the start of a text, control and unknown ones only if `control`; -1 = none. */
-static int32_t oxi_vocabulary_marker(const oxi_vocabulary *v, const char *text, size_t length, bool control);
+/* For each byte of a text the longest marker that begins there, control and unknown ones only if `control`;
+ * -1 = none. */
+static void oxi_vocabulary_markers(const oxi_vocabulary *v, const char *text, size_t length, bool control,
+                                   int32_t *out);
 static size_t oxi_vocabulary_length(const oxi_vocabulary *v, int32_t token);
 
 /* ---- tokenizer ----------------------------------------------------------------------------------------- */

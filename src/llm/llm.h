@@ -137,7 +137,8 @@ OX_API ox_llm *ox_llm_open(const char *path, ox_device *device);
 OX_API ox_llm *ox_llm_open_file(ox_file *file);
 OX_API void ox_llm_close(ox_llm *model); /* its contexts keep it as long as they live */
 OX_API const ox_llm_config *ox_llm_config_of(const ox_llm *model);
-/* The model's own. NULL: OX_ERR_UNSUPPORTED if it has none of a kind that is read here; ids still work. */
+/* The model's own. NULL: OX_ERR_NOT_FOUND if its file has none, OX_ERR_UNSUPPORTED if it is of a kind that is
+ * not read here; ids still work. */
 OX_API const ox_tokenizer *ox_llm_tokenizer(const ox_llm *model);
 
 /* ---- context: one text, with its keys and values ----------------------------------------------------------

@@ -81,9 +81,11 @@ static ox_status oxi_llm_read_rope_scaling(ox_llm *model, const ox_file *file) {
     double factor = 1;
     model->config.rope_scale = 1;
     if (type.type == OX_META_STRING && oxi_llm_text_is(type.text, "none")) return OX_OK;
-    if (type.type != OX_META_NONE && (type.type != OX_META_STRING || !oxi_llm_text_is(type.text, "linear"))) {
-        char name[32] = "";
-        if (type.type == OX_META_STRING) oxi_llm_copy_text(type.text, name, sizeof name);
+    if (type.type != OX_META_NONE && type.type != OX_META_STRING)
+        return oxi_fail(OX_ERR_FORMAT, "llm: metadata key %s is not a text", key);
+    if (type.type != OX_META_NONE && !oxi_llm_text_is(type.text, "linear")) {
+        char name[32];
+        oxi_llm_copy_text(type.text, name, sizeof name);
         return oxi_fail(OX_ERR_UNSUPPORTED, "llm: the rope scaling \"%s\" is not supported", name);
     }
     ox_status status =
@@ -180,7 +182,9 @@ static ox_status oxi_llm_check_weight(ox_llm_config *c, const char *name, const 
     }
     const ox_class cls = ox_dtype_of(t->dtype)->cls;
     if (cls != OX_CLASS_FLOAT && (cls != OX_CLASS_BLOCK || ndim == 1)) {
-        return oxi_fail(OX_ERR_DTYPE, "llm: tensor %s has dtype %s", name, ox_dtype_name(t->dtype));
+        return oxi_fail(OX_ERR_DTYPE,
+                        "llm: tensor %s has dtype %s: weights are floats, matrices also of block types", name,
+                        ox_dtype_name(t->dtype));
     }
     return OX_OK;
 }
@@ -347,10 +351,11 @@ OX_API const ox_tokenizer *ox_llm_tokenizer(const ox_llm *model) {
         (void)oxi_fail_missing("llm: the model");
         return NULL;
     }
-    if (!model->tokenizer) {
+    if (!model->tokenizer && !model->tokenizer_name[0])
+        (void)oxi_fail(OX_ERR_NOT_FOUND, "llm: the model's file has no tokenizer (tokenizer.ggml.model)");
+    else if (!model->tokenizer)
         (void)oxi_fail(OX_ERR_UNSUPPORTED,
                        "llm: the model's tokenizer is of the kind \"%s\", which is not supported yet",
                        model->tokenizer_name);
-    }
     return model->tokenizer;
 }

@@ -63,7 +63,8 @@ static ox_tokenizer *oxi_tokenizer_read_file(const ox_file *file) {
         char text[32] = "";
         if (name.type == OX_META_STRING) oxi_llm_copy_text(name.text, text, sizeof text);
         (void)(name.type == OX_META_STRING
-                   ? oxi_fail(OX_ERR_UNSUPPORTED, "tokenizer: the kind \"%s\" is not supported", text)
+                   ? oxi_fail(OX_ERR_UNSUPPORTED, "tokenizer: the tokenizer's kind \"%s\" is not supported",
+                              text)
                    : oxi_fail(OX_ERR_NOT_FOUND, "tokenizer: the file has no tokenizer.ggml.model"));
         return NULL;
     }
@@ -141,14 +142,14 @@ static void oxi_token_push(oxi_token_list *list, int32_t token) {
     list->count++;
 }
 
-/* Cuts the text at its markers; the text between two is the kind's business. */
-static ox_status oxi_tokenizer_encode_text(const ox_tokenizer *t, const char *text, size_t length,
-                                           bool control, oxi_token_list *list) {
-    size_t start = 0, at = 0;
+/* Cuts the text at its markers, which begin where `markers` (NULL: nowhere) says; the text between two is the
+ * kind's business. */
+static ox_status oxi_tokenizer_encode_parts(const ox_tokenizer *t, const char *text, size_t length,
+                                            const int32_t *markers, oxi_token_list *list) {
+    size_t start = 0, at = markers ? 0 : length;
     bool first = true;
     while (at < length) {
-        const int32_t marker = oxi_vocabulary_marker(&t->vocabulary, text + at, length - at, control);
-        if (marker < 0) {
+        if (markers[at] < 0) {
             at++;
             continue;
         }
@@ -156,12 +157,24 @@ static ox_status oxi_tokenizer_encode_text(const ox_tokenizer *t, const char *te
             const ox_status status = t->kind->encode(t, text + start, at - start, first, list);
             if (status) return status;
         }
-        oxi_token_push(list, marker);
-        at += oxi_vocabulary_length(&t->vocabulary, marker);
+        oxi_token_push(list, markers[at]);
+        at += oxi_vocabulary_length(&t->vocabulary, markers[at]);
         start = at;
         first = true;
     }
     return at > start ? t->kind->encode(t, text + start, at - start, first, list) : OX_OK;
+}
+
+static ox_status oxi_tokenizer_encode_text(const ox_tokenizer *t, const char *text, size_t length,
+                                           bool control, oxi_token_list *list) {
+    const oxi_vocabulary *v = &t->vocabulary;
+    if (!v->nodes || length == 0) return oxi_tokenizer_encode_parts(t, text, length, NULL, list);
+    int32_t *markers = (int32_t *)oxi_alloc(length * sizeof *markers);
+    if (!markers) return OX_ERR_NOMEM;
+    oxi_vocabulary_markers(v, text, length, control, markers);
+    const ox_status status = oxi_tokenizer_encode_parts(t, text, length, markers, list);
+    oxi_free(markers, length * sizeof *markers);
+    return status;
 }
 
 OX_API int64_t ox_tokenizer_encode(const ox_tokenizer *tokenizer, const char *text, int64_t length,

@@ -8,12 +8,15 @@
 
 typedef struct oxi_einsum_term {
     ox_tensor *t;
+    const ox_tensor *given; /* the operand, for messages, */
+    int operand;            /* and which, from 1 */
     int count;
     int label[OX_MAX_DIMS];
 } oxi_einsum_term;
 typedef struct oxi_einsum {
+    const char *equation;
     int64_t size[OXI_MAX_LABELS]; /* 0 = not seen yet; broadcast dims of "..." may grow from 1 */
-    bool seen[OXI_MAX_LABELS];
+    int seen[OXI_MAX_LABELS];     /* the operand that size is from, 0 = none */
     int ellipsis; /* the most dims any "..." stands for */
     int out_count;
     int out[OX_MAX_DIMS];
@@ -23,24 +26,67 @@ static int oxi_letter_label(char c) {
     return c >= 'a' && c <= 'z' ? c - 'a' : c >= 'A' && c <= 'Z' ? 26 + c - 'A' : -1;
 }
 
-/* One term's labels from its text up to `end`; dots become labels 52.. counted from the right. false:
- * syntax. */
-static bool oxi_einsum_labels(const char *text, const char *end, int ellipsis_dims, int *label, int *count) {
+/* ---- words --------------------------------------------------------------------------------------------- */
+
+#define OXI_EINSUM_SHOWN "einsum: '%.120s': " /* the equation, for messages */
+
+/* "letter 'i'", or which dim of "..." it is. */
+static const char *oxi_label_text(int label) {
+    char *out = oxi_text_buffer();
+    if (label >= 52)
+        snprintf(out, OXI_TEXT_ROOM, "dim %d of \"...\"", 51 - label);
+    else
+        snprintf(out, OXI_TEXT_ROOM, "letter '%c'", label < 26 ? 'a' + label : 'A' + label - 26);
+    return out;
+}
+
+/* "operand 2 (f32[3,4])", or "the result". */
+static const char *oxi_term_text(int operand, const ox_tensor *t) {
+    char *out = oxi_text_buffer();
+    if (operand == 0)
+        snprintf(out, OXI_TEXT_ROOM, "the result");
+    else
+        snprintf(out, OXI_TEXT_ROOM, "operand %d (%s)", operand, oxi_tensor_text(t));
+    return out;
+}
+
+/* ---- labels -------------------------------------------------------------------------------------------- */
+
+static bool oxi_einsum_too_long(const oxi_einsum *e, int operand, const ox_tensor *t) {
+    (void)oxi_fail(OX_ERR_ARG, OXI_EINSUM_SHOWN "%s: at most %d dims", e->equation, oxi_term_text(operand, t),
+                   OX_MAX_DIMS);
+    return false;
+}
+
+/* The labels of an operand (from 1) or the result (0), from its text up to `end`; dots become labels 52..
+ * counted from the right. False, and an error, when it is not well-formed. */
+static bool oxi_einsum_labels(const oxi_einsum *e, int operand, const ox_tensor *t, const char *text,
+                              const char *end, int ellipsis_dims, int *label, int *count) {
     bool dots = false;
     *count = 0;
     for (const char *p = text; p < end; p++) {
         if (*p == ' ') continue;
         if (*p == '.') {
-            if (dots || end - p < 3 || p[1] != '.' || p[2] != '.') return false;
+            if (dots || end - p < 3 || p[1] != '.' || p[2] != '.') {
+                (void)oxi_fail(OX_ERR_ARG, OXI_EINSUM_SHOWN "%s: dots are \"...\", once", e->equation,
+                               oxi_term_text(operand, t));
+                return false;
+            }
             dots = true;
             p += 2;
             for (int i = 0; i < ellipsis_dims; i++) {
-                if (*count == OX_MAX_DIMS) return false;
+                if (*count == OX_MAX_DIMS) return oxi_einsum_too_long(e, operand, t);
                 label[(*count)++] = 52 + (ellipsis_dims - 1 - i);
             }
             continue;
         }
-        if (oxi_letter_label(*p) < 0 || *count == OX_MAX_DIMS) return false;
+        if (oxi_letter_label(*p) < 0) {
+            (void)oxi_fail(OX_ERR_ARG, OXI_EINSUM_SHOWN "%s: byte %d, '%c', is no letter", e->equation,
+                           oxi_term_text(operand, t), (int)(p - e->equation) + 1,
+                           *p > ' ' && *p <= '~' ? *p : '?');
+            return false;
+        }
+        if (*count == OX_MAX_DIMS) return oxi_einsum_too_long(e, operand, t);
         label[(*count)++] = oxi_letter_label(*p);
     }
     return true;
@@ -57,13 +103,14 @@ static int oxi_count_letters(const char *text, const char *end, bool *dots) {
 }
 
 /* Joins dims that carry the same label into their diagonal. */
-static bool oxi_einsum_diagonals(oxi_einsum_term *term) {
+static bool oxi_einsum_diagonals(const oxi_einsum *e, oxi_einsum_term *term) {
     for (int i = 0; i < term->count; i++) {
         for (int j = i + 1; j < term->count; j++) {
             if (term->label[i] != term->label[j]) continue;
             if (term->t->shape[i] != term->t->shape[j]) {
-                (void)oxi_fail(OX_ERR_SHAPE, "einsum: a repeated letter has sizes %lld and %lld",
-                               (long long)term->t->shape[i], (long long)term->t->shape[j]);
+                (void)oxi_fail(OX_ERR_SHAPE, OXI_EINSUM_SHOWN "%s has sizes %lld and %lld in %s", e->equation,
+                               oxi_label_text(term->label[i]), (long long)term->t->shape[i],
+                               (long long)term->t->shape[j], oxi_term_text(term->operand, term->given));
                 return false;
             }
             int label = term->label[i];
@@ -85,14 +132,15 @@ static bool oxi_einsum_sizes(oxi_einsum *e, const oxi_einsum_term *term) {
     for (int d = 0; d < term->count; d++) {
         int label = term->label[d];
         int64_t size = term->t->shape[d];
-        if (!e->seen[label] || e->size[label] == 1)
+        if (!e->seen[label] || e->size[label] == 1) {
             e->size[label] = size;
-        else if (size != e->size[label] && size != 1) {
-            (void)oxi_fail(OX_ERR_SHAPE, "einsum: sizes %lld and %lld for one letter",
-                           (long long)e->size[label], (long long)size);
+            e->seen[label] = term->operand;
+        } else if (size != e->size[label] && size != 1) {
+            (void)oxi_fail(OX_ERR_SHAPE, OXI_EINSUM_SHOWN "%s has size %lld in operand %d, but %lld in %s",
+                           e->equation, oxi_label_text(label), (long long)e->size[label], e->seen[label],
+                           (long long)size, oxi_term_text(term->operand, term->given));
             return false;
         }
-        e->seen[label] = true;
     }
     return true;
 }
@@ -186,7 +234,9 @@ static bool oxi_einsum_contract(const oxi_einsum *e, oxi_einsum_term *a, const o
     oxi_einsum_roles r;
     oxi_einsum_sort_roles(e, a, b, rest, rest_count, &r);
     if (r.batches + r.row_count + r.column_count > OX_MAX_DIMS) {
-        (void)oxi_fail(OX_ERR_SHAPE, "einsum: an intermediate result has more than %d dims", OX_MAX_DIMS);
+        (void)oxi_fail(OX_ERR_SHAPE,
+                       OXI_EINSUM_SHOWN "operands up to %d, multiplied, have %d dims; %d are the most",
+                       e->equation, b->operand, r.batches + r.row_count + r.column_count, OX_MAX_DIMS);
         return false;
     }
     int left[OX_MAX_DIMS], right[OX_MAX_DIMS], result[OX_MAX_DIMS], left_count = 0, right_count = 0,
@@ -213,28 +263,39 @@ static bool oxi_einsum_contract(const oxi_einsum *e, oxi_einsum_term *a, const o
 
 /* ---- reading the equation ------------------------------------------------------------------------------ */
 
-static ox_tensor *oxi_einsum_refuse(const char *equation) {
-    return OXI_FAIL_NULL(OX_ERR_ARG, "einsum: '%s' does not fit its operands", equation);
-}
-
 /* The end of the term that starts at p: a comma, the arrow or the end of the text. */
 static const char *oxi_einsum_term_end(const char *p) {
     while (*p && *p != ',' && !(p[0] == '-' && p[1] == '>')) p++;
     return p;
 }
 
-/* Fills terms[] from the left side; returns what follows it, NULL on a mismatch. */
+/* How many operands the left side has. */
+static int oxi_einsum_terms(const char *text) {
+    int terms = 1;
+    while (*(text = oxi_einsum_term_end(text)) == ',') {
+        terms++;
+        text++;
+    }
+    return terms;
+}
+
+/* Fills terms[] from the left side; returns what follows it, NULL and an error on a mismatch. */
 static const char *oxi_einsum_read(oxi_einsum *e, const char *text, ox_tensor *const *list, int count,
                                    oxi_einsum_term *terms) {
     for (int i = 0; i < count; i++) {
         const char *end = oxi_einsum_term_end(text);
         bool dots;
-        int extra = list[i]->ndim - oxi_count_letters(text, end, &dots);
-        if (extra < 0 || (!dots && extra > 0)) return NULL;
-        if (!oxi_einsum_labels(text, end, extra, terms[i].label, &terms[i].count)) return NULL;
-        if (extra > e->ellipsis) e->ellipsis = extra;
+        int letters = oxi_count_letters(text, end, &dots), extra = list[i]->ndim - letters;
         terms[i].t = list[i];
-        if ((*end == ',') != (i + 1 < count)) return NULL;
+        terms[i].given = list[i];
+        terms[i].operand = i + 1;
+        if (!oxi_einsum_labels(e, i + 1, list[i], text, end, extra, terms[i].label, &terms[i].count))
+            return NULL;
+        if (extra < 0 || (!dots && extra > 0))
+            return (const char *)OXI_FAIL_NULL(OX_ERR_ARG, OXI_EINSUM_SHOWN "%s has %d dims for %d letters",
+                                               e->equation, oxi_term_text(i + 1, list[i]), list[i]->ndim,
+                                               letters);
+        if (extra > e->ellipsis) e->ellipsis = extra;
         text = *end == ',' ? end + 1 : end;
     }
     return text;
@@ -244,7 +305,8 @@ static const char *oxi_einsum_read(oxi_einsum *e, const char *text, ox_tensor *c
  * "...". */
 static bool oxi_einsum_result(oxi_einsum *e, const char *text, const char *left_start, const char *left_end) {
     if (text[0] == '-')
-        return oxi_einsum_labels(text + 2, text + strlen(text), e->ellipsis, e->out, &e->out_count);
+        return oxi_einsum_labels(e, 0, NULL, text + 2, text + strlen(text), e->ellipsis, e->out,
+                                 &e->out_count);
     int times[52] = {0};
     for (const char *p = left_start; p < left_end; p++)
         if (oxi_letter_label(*p) >= 0) times[oxi_letter_label(*p)]++;
@@ -252,7 +314,7 @@ static bool oxi_einsum_result(oxi_einsum *e, const char *text, const char *left_
     for (int turn = 0; turn < 52; turn++) {
         int label = turn < 26 ? 26 + turn : turn - 26; /* torch sorts by character: A-Z before a-z */
         if (times[label] != 1) continue;
-        if (e->out_count == OX_MAX_DIMS) return false;
+        if (e->out_count == OX_MAX_DIMS) return oxi_einsum_too_long(e, 0, NULL);
         e->out[e->out_count++] = label;
     }
     return true;
@@ -260,8 +322,11 @@ static bool oxi_einsum_result(oxi_einsum *e, const char *text, const char *left_
 
 static bool oxi_einsum_check_result(const oxi_einsum *e) {
     for (int i = 0; i < e->out_count; i++) {
-        if (!e->seen[e->out[i]] && e->out[i] < 52) return false;
-        if (oxi_has_label(e->out, i, e->out[i])) return false;
+        bool known = e->seen[e->out[i]] || e->out[i] >= 52;
+        if (known && !oxi_has_label(e->out, i, e->out[i])) continue;
+        (void)oxi_fail(OX_ERR_ARG, OXI_EINSUM_SHOWN "the result has %s, which %s", e->equation,
+                       oxi_label_text(e->out[i]), known ? "it has before" : "no operand has");
+        return false;
     }
     return true;
 }
@@ -278,11 +343,15 @@ static ox_tensor *oxi_einsum_run(const char *equation, ox_tensor *const *list, i
                                  oxi_einsum_term *terms) {
     oxi_einsum e;
     memset(&e, 0, sizeof e);
+    e.equation = equation;
+    if (oxi_einsum_terms(equation) != count)
+        return OXI_FAIL_NULL(OX_ERR_ARG, OXI_EINSUM_SHOWN "it has %d operands, %d are given", equation,
+                             oxi_einsum_terms(equation), count);
     const char *after = oxi_einsum_read(&e, equation, list, count, terms);
-    if (!after || !oxi_einsum_result(&e, after, equation, after)) return oxi_einsum_refuse(equation);
+    if (!after || !oxi_einsum_result(&e, after, equation, after)) return NULL;
     for (int i = 0; i < count; i++)
-        if (!oxi_einsum_diagonals(&terms[i]) || !oxi_einsum_sizes(&e, &terms[i])) return NULL;
-    if (!oxi_einsum_check_result(&e)) return oxi_einsum_refuse(equation);
+        if (!oxi_einsum_diagonals(&e, &terms[i]) || !oxi_einsum_sizes(&e, &terms[i])) return NULL;
+    if (!oxi_einsum_check_result(&e)) return NULL;
     for (int i = 0; i < count; i++)
         if (!oxi_einsum_grow(&e, &terms[i])) return NULL;
     oxi_einsum_term *sum = &terms[0];
@@ -297,12 +366,12 @@ static ox_tensor *oxi_einsum_run(const char *equation, ox_tensor *const *list, i
 }
 
 OX_API ox_tensor *ox_einsum(const char *equation, ox_tensor *const *list, int count) {
-    if (!equation || count < 1 || !list)
-        return OXI_FAIL_NULL(OX_ERR_ARG, "einsum: no equation or no operands");
+    if (!equation) return OXI_FAIL_NULL(OX_ERR_ARG, "einsum: no equation");
+    if (count < 1 || !list) return OXI_FAIL_NULL(OX_ERR_ARG, "einsum: no operands");
     if (oxi_any_null("einsum", list, count)) return NULL;
     size_t bytes;
     if (!oxi_mul_size((size_t)count, sizeof(oxi_einsum_term), &bytes))
-        return OXI_FAIL_NULL(OX_ERR_ARG, "einsum: %d operands", count);
+        return OXI_FAIL_NULL(OX_ERR_ARG, "einsum: %d operands are more than memory can hold", count);
     oxi_einsum_term *terms = (oxi_einsum_term *)oxi_alloc(bytes);
     if (!terms) return NULL;
     oxi_work work = oxi_work_begin("einsum");

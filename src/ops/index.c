@@ -23,7 +23,8 @@ static ox_tensor *oxi_cat_others(const oxi_attrs *attr, ox_tensor *const *list, 
 
 OX_API ox_tensor *ox_cat(ox_tensor *const *list, int count, int dim) {
     oxi_attrs attr = oxi_attrs_along();
-    if (count < 1 || !list) return OXI_FAIL_NULL(OX_ERR_ARG, "cat: %d tensors", count);
+    if (count < 1 || !list)
+        return OXI_FAIL_NULL(OX_ERR_ARG, "cat: %d tensors, at least one is needed", count);
     if (oxi_any_null("cat", list, count)) return NULL;
     const ox_tensor *first = list[0];
     bool empties = false;
@@ -38,7 +39,8 @@ OX_API ox_tensor *ox_cat(ox_tensor *const *list, int count, int dim) {
 }
 
 OX_API ox_tensor *ox_stack(ox_tensor *const *list, int count, int dim) {
-    if (count < 1 || !list) return OXI_FAIL_NULL(OX_ERR_ARG, "stack: %d tensors", count);
+    if (count < 1 || !list)
+        return OXI_FAIL_NULL(OX_ERR_ARG, "stack: %d tensors, at least one is needed", count);
     if (oxi_any_null("stack", list, count)) return NULL;
     int at = oxi_wrap_dim("stack", dim, list[0]->ndim + 1);
     if (at < 0) return NULL;
@@ -65,13 +67,16 @@ static ox_tensor *oxi_repeated(ox_tensor *x, ox_shape times) {
     if (times.ndim < 0 || times.ndim > OX_MAX_DIMS)
         return OXI_FAIL_NULL(OX_ERR_SHAPE, "repeat: more than %d dims", OX_MAX_DIMS);
     if (times.ndim < x->ndim)
-        return OXI_FAIL_NULL(OX_ERR_SHAPE, "repeat: %d counts for %s", times.ndim, oxi_tensor_text(x));
+        return OXI_FAIL_NULL(OX_ERR_SHAPE, "repeat: %d counts for %s, a dim without one", times.ndim,
+                             oxi_tensor_text(x));
     int64_t shape[OX_MAX_DIMS];
     int lead = times.ndim - x->ndim;
     for (int d = 0; d < times.ndim; d++) {
         if (times.dim[d] < 0 || !oxi_mul_i64(times.dim[d], d < lead ? 1 : x->shape[d - lead], &shape[d]))
-            return OXI_FAIL_NULL(OX_ERR_SHAPE, "repeat: %s by %s", oxi_tensor_text(x),
-                                 oxi_shape_text(times.ndim, times.dim));
+            return OXI_FAIL_NULL(OX_ERR_SHAPE, "repeat: %s by %s: %s", oxi_tensor_text(x),
+                                 oxi_shape_text(times.ndim, times.dim),
+                                 times.dim[d] < 0 ? "a count is negative"
+                                                  : "more elements than 64 bits count");
     }
     ox_tensor *out = oxi_tensor_new(ox_device_of(x), x->dtype, times.ndim, shape);
     if (!out || ox_numel(out) == 0) return out;
@@ -253,7 +258,7 @@ OX_API ox_tensor *ox_take_along_dim(ox_tensor *x, ox_tensor *index, int dim) {
     int at = oxi_wrap_dim("take_along_dim", dim, x->ndim);
     if (at < 0) return NULL;
     if (x->ndim != index->ndim)
-        return OXI_FAIL_NULL(OX_ERR_SHAPE, "take_along_dim: %s by %s", oxi_tensor_text(x),
+        return OXI_FAIL_NULL(OX_ERR_SHAPE, "take_along_dim: %s by %s: not as many dims", oxi_tensor_text(x),
                              oxi_tensor_text(index));
     oxi_work work = oxi_work_begin("take_along_dim");
     ox_tensor *wide = oxi_expand_beside(x, index, at);

@@ -237,10 +237,9 @@ static bool oxi_profile_get(size_t i, oxi_profile_record *out) {
 }
 
 OX_API ox_status ox_profile_trace(const char *path) {
-    FILE *file = path ? fopen(path, "wb") : NULL;
-    if (!file)
-        return oxi_fail(OX_ERR_IO, "profile: %s: %s", path ? path : "(null)",
-                        path ? strerror(errno) : "no path");
+    if (!path) return oxi_fail(OX_ERR_ARG, "profile_trace: no path");
+    FILE *file = fopen(path, "wb");
+    if (!file) return oxi_fail(OX_ERR_IO, "profile_trace: %s: %s", path, strerror(errno));
     bool ok = fprintf(file, "{\"traceEvents\":[\n") > 0;
     for (int i = 0; i < OXI_PROFILE_LANES && ok; i++)
         ok = fprintf(file, "%s{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":1,\"tid\":%d,\"args\":"
@@ -252,6 +251,6 @@ OX_API ox_status ox_profile_trace(const char *path) {
         ok = oxi_profile_write(file, &record, origin, i);
     ok = ok && fprintf(file, "\n]}\n") > 0;
     ok = fclose(file) == 0 && ok;
-    return ok ? OX_OK : oxi_fail(OX_ERR_IO, "profile: %s could not be written whole", path);
+    return ok ? OX_OK : oxi_fail(OX_ERR_IO, "profile_trace: %s could not be written whole", path);
 }
 #endif

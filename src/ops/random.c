@@ -41,8 +41,8 @@ static bool oxi_holds_range(ox_dtype dtype, int64_t low, int64_t high) {
 static ox_tensor *oxi_randint(const char *name, int64_t low, int64_t high, ox_shape shape, ox_dtype dtype,
                               ox_device *device) {
     if (low >= high)
-        return OXI_FAIL_NULL(OX_ERR_ARG, "%s: from %lld to below %lld", name, (long long)low,
-                             (long long)high);
+        return OXI_FAIL_NULL(OX_ERR_ARG, "%s: there is no number from %lld to below %lld", name,
+                             (long long)low, (long long)high);
     dtype = oxi_default_dtype(dtype, OX_I64);
     if (!oxi_holds_range(dtype, low, high - 1))
         return OXI_FAIL_NULL(OX_ERR_ARG, "%s: %lld to %lld does not fit %s", name, (long long)low,
@@ -88,7 +88,7 @@ OX_API ox_tensor *ox_uniform_(ox_tensor *x, double low, double high) {
     attr.uniform.low = low;
     attr.uniform.high = high;
     if (!(low <= high && high - low < INFINITY))
-        return OXI_FAIL_NULL(OX_ERR_ARG, "uniform_: from %g to %g", low, high);
+        return OXI_FAIL_NULL(OX_ERR_ARG, "uniform_: from %g to %g is no finite range", low, high);
     if (x && oxi_is_float(x->dtype) && (-low > oxi_dtype_max(x->dtype) || high > oxi_dtype_max(x->dtype)))
         return OXI_FAIL_NULL(OX_ERR_ARG, "uniform_: %g to %g does not fit %s", low, high, oxi_tensor_text(x));
     return oxi_fill_in_place("uniform_", OXI_OP_uniform, x, attr, oxi_next_draw());
@@ -125,7 +125,8 @@ OX_API ox_tensor *ox_bernoulli(ox_tensor *probabilities) {
 
 OX_API ox_tensor *ox_bernoulli_(ox_tensor *x, double p) {
     if (oxi_any_null("bernoulli_", &x, 1)) return NULL;
-    if (!(p >= 0 && p <= 1)) return OXI_FAIL_NULL(OX_ERR_ARG, "bernoulli_: probability %g", p);
+    if (!(p >= 0 && p <= 1))
+        return OXI_FAIL_NULL(OX_ERR_ARG, "bernoulli_: the probability %g is not in [0, 1]", p);
     oxi_work work = oxi_work_begin("bernoulli_");
     ox_tensor *drawn = ox_bernoulli(oxi_full("bernoulli_", ox_shape_of(x), p, OX_F32, ox_device_of(x))),
               *done = drawn ? ox_copy_(x, drawn) : NULL;
@@ -149,7 +150,8 @@ OX_API ox_tensor *ox_dropout_(ox_tensor *x, double p, bool training) {
 
 OX_API ox_tensor *ox_dropout(ox_tensor *x, double p, bool training) {
     if (oxi_any_null("dropout", &x, 1)) return NULL;
-    if (!(p >= 0 && p <= 1)) return OXI_FAIL_NULL(OX_ERR_ARG, "dropout: probability %g", p);
+    if (!(p >= 0 && p <= 1))
+        return OXI_FAIL_NULL(OX_ERR_ARG, "dropout: the probability %g is not in [0, 1]", p);
     bool draws = training && p > 0;
     if (draws && !oxi_is_float(x->dtype))
         return OXI_FAIL_NULL(OX_ERR_DTYPE, "dropout: not defined for %s", oxi_tensor_text(x));

@@ -311,7 +311,8 @@ OXI_RULE(multinomial) {
     const ox_tensor *x = call->in[0];
     int64_t samples = call->attr.multinomial.samples;
     if (x->ndim < 1) return oxi_fail(OX_ERR_SHAPE, "multinomial: weights need at least one dim");
-    if (samples < 1) return oxi_fail(OX_ERR_ARG, "multinomial: %lld samples", (long long)samples);
+    if (samples < 1)
+        return oxi_fail(OX_ERR_ARG, "multinomial: %lld samples, at least one is needed", (long long)samples);
     if (!call->attr.multinomial.replacement && samples > x->shape[x->ndim - 1])
         return oxi_fail(OX_ERR_ARG, "multinomial: %lld samples without replacement from %s",
                         (long long)samples, oxi_tensor_text(x));
@@ -383,7 +384,7 @@ OXI_RULE(topk) {
     int dim = call->attr.topk.dim;
     int64_t k = call->attr.topk.k, size = x->ndim ? x->shape[dim] : 1;
     if (k < 0 || k > size)
-        return oxi_fail(OX_ERR_ARG, "topk: k = %lld of %lld along dim %d of %s", (long long)k,
+        return oxi_fail(OX_ERR_ARG, "topk: k = %lld, there are %lld along dim %d of %s", (long long)k,
                         (long long)size, dim, oxi_tensor_text(x));
     int64_t shape[OX_MAX_DIMS];
     memcpy(shape, x->shape, sizeof shape);
@@ -411,8 +412,8 @@ OXI_RULE(norm_rows) {
     const ox_tensor *x = call->in[0];
     int64_t last = call->attr.norm.last_dims;
     if (last < 1 || last > x->ndim)
-        return oxi_fail(OX_ERR_DIM, "%s: the last %lld dims of %s", oxi_op_name(call), (long long)last,
-                        oxi_tensor_text(x));
+        return oxi_fail(OX_ERR_DIM, "%s: %s has no last %lld dims", oxi_op_name(call), oxi_tensor_text(x),
+                        (long long)last);
     for (int i = 1; i < call->in_count; i++) {
         const ox_tensor *w = call->in[i];
         bool fits = !w || (w->ndim == last && oxi_is_float(w->dtype));
@@ -433,8 +434,8 @@ OXI_RULE(group_norm) {
     int64_t groups = call->attr.groups.groups;
     if (x->ndim < 2) return oxi_fail(OX_ERR_SHAPE, "group_norm: %s has no channel dim", oxi_tensor_text(x));
     if (groups < 1 || x->shape[1] % groups)
-        return oxi_fail(OX_ERR_SHAPE, "group_norm: %lld channels in %lld groups", (long long)x->shape[1],
-                        (long long)groups);
+        return oxi_fail(OX_ERR_SHAPE, "group_norm: %lld channels do not fall into %lld groups",
+                        (long long)x->shape[1], (long long)groups);
     for (int i = 1; i < call->in_count; i++) {
         const ox_tensor *w = call->in[i];
         if (w && (w->ndim != 1 || w->shape[0] != x->shape[1] || !oxi_is_float(w->dtype)))
@@ -482,8 +483,8 @@ OXI_RULE(scatter) {
     ox_status status = oxi_check_index(call, index);
     if (status != OX_OK) return status;
     if (source->dtype != x->dtype)
-        return oxi_fail(OX_ERR_DTYPE, "%s: source %s, target %s", oxi_op_name(call), oxi_tensor_text(source),
-                        oxi_tensor_text(x));
+        return oxi_fail(OX_ERR_DTYPE, "%s: dtypes differ: source %s, target %s", oxi_op_name(call),
+                        oxi_tensor_text(source), oxi_tensor_text(x));
     if (!oxi_fits_beside(index, x, call->attr.along.dim)) return oxi_fail_fit(call, index);
     if (!oxi_fits_beside(index, source, -1)) return oxi_fail_fit(call, source);
     return oxi_rule_row(call, out);
@@ -515,8 +516,8 @@ OXI_RULE(index_add) {
     ox_status status = oxi_check_index_list(call, call->in[1]);
     if (status != OX_OK) return status;
     if (source->dtype != x->dtype)
-        return oxi_fail(OX_ERR_DTYPE, "index_add: source %s, target %s", oxi_tensor_text(source),
-                        oxi_tensor_text(x));
+        return oxi_fail(OX_ERR_DTYPE, "index_add: dtypes differ: source %s, target %s",
+                        oxi_tensor_text(source), oxi_tensor_text(x));
     bool fits = source->ndim == x->ndim && (x->ndim > 0 || ox_numel(call->in[1]) == 1);
     for (int d = 0; fits && d < x->ndim; d++)
         fits = source->shape[d] == (d == call->attr.along.dim ? ox_numel(call->in[1]) : x->shape[d]);
@@ -561,7 +562,8 @@ OXI_RULE(one_hot) {
     if (ids->ndim == OX_MAX_DIMS)
         return oxi_fail(OX_ERR_SHAPE, "one_hot: ids have %d dims already", OX_MAX_DIMS);
     int64_t classes = call->attr.classes.classes;
-    if (classes < 1) return oxi_fail(OX_ERR_ARG, "one_hot: %lld classes", (long long)classes);
+    if (classes < 1)
+        return oxi_fail(OX_ERR_ARG, "one_hot: %lld classes, at least one is needed", (long long)classes);
     int64_t shape[OX_MAX_DIMS];
     memcpy(shape, ids->shape, sizeof shape);
     shape[ids->ndim] = classes;
@@ -611,8 +613,8 @@ static ox_status oxi_product_dtype(const oxi_call *call, const ox_tensor *x, con
     bool block = oxi_is_block(x->dtype) || oxi_is_block(w->dtype);
     if (block || (oxi_is_float(x->dtype) && oxi_is_float(w->dtype) && mixes)) {
         if (block && !oxi_is_float(plain->dtype))
-            return oxi_fail(OX_ERR_DTYPE, "%s: %s x %s", oxi_op_name(call), oxi_tensor_text(x),
-                            oxi_tensor_text(w));
+            return oxi_fail(OX_ERR_DTYPE, "%s: block types meet floats only: %s x %s", oxi_op_name(call),
+                            oxi_tensor_text(x), oxi_tensor_text(w));
         *dtype = plain->dtype;
     } else if (x->dtype != w->dtype) {
         return oxi_fail(OX_ERR_DTYPE, "%s: operands of different dtypes: %s x %s", oxi_op_name(call),
@@ -685,7 +687,8 @@ OXI_RULE(linear) {
     if (status == OX_OK && !oxi_is_block(w->dtype)) status = oxi_check_weight_dtype(call, x, w);
     if (status == OX_OK) status = oxi_check_weight_dtype(call, x, bias);
     if (status == OX_OK && oxi_is_block(x->dtype))
-        status = oxi_fail(OX_ERR_DTYPE, "linear: x is %s", oxi_tensor_text(x));
+        status = oxi_fail(OX_ERR_DTYPE, "linear: x is %s; only the weight may be of a block type",
+                          oxi_tensor_text(x));
     if (status != OX_OK) return status;
     int64_t shape[OX_MAX_DIMS];
     memcpy(shape, x->shape, sizeof shape);
@@ -728,18 +731,18 @@ OXI_RULE(rope) {
     if (!oxi_is_float(x->dtype) || x->ndim < 2)
         return oxi_fail(OX_ERR_SHAPE, "rope: x is %s, not floats [..,S,D]", oxi_tensor_text(x));
     if (dims < 0 || dims % 2 || dims > x->shape[x->ndim - 1])
-        return oxi_fail(OX_ERR_ARG, "rope: %lld turning elements of rows %s", (long long)dims,
-                        oxi_tensor_text(x));
+        return oxi_fail(OX_ERR_ARG, "rope: %lld elements to turn, not an even number of a row of %s",
+                        (long long)dims, oxi_tensor_text(x));
     if (positions) {
         ox_status status = oxi_check_index(call, positions);
         if (status != OX_OK) return status;
         if (positions->ndim != 1 || positions->shape[0] != x->shape[x->ndim - 2])
-            return oxi_fail(OX_ERR_SHAPE, "rope: positions %s for x %s", oxi_tensor_text(positions),
-                            oxi_tensor_text(x));
+            return oxi_fail(OX_ERR_SHAPE, "rope: positions %s are not one for each row of x %s",
+                            oxi_tensor_text(positions), oxi_tensor_text(x));
     }
     if (factors && (factors->dtype != OX_F32 || factors->ndim != 1 || factors->shape[0] != dims / 2))
-        return oxi_fail(OX_ERR_SHAPE, "rope: factors %s for %lld turning elements", oxi_tensor_text(factors),
-                        (long long)dims);
+        return oxi_fail(OX_ERR_SHAPE, "rope: factors %s are not f32, one for each pair of %lld elements",
+                        oxi_tensor_text(factors), (long long)dims);
     return oxi_rule_row(call, out);
 }
 
@@ -774,8 +777,8 @@ OXI_RULE(attention) {
             ok = mask->shape[d] == 1 || mask->shape[d] == size;
         }
         if (!ok)
-            return oxi_fail(OX_ERR_SHAPE, "attention: mask %s for q %s, k %s", oxi_tensor_text(mask),
-                            oxi_tensor_text(q), oxi_tensor_text(k));
+            return oxi_fail(OX_ERR_SHAPE, "attention: mask %s does not broadcast to the scores of q %s, k %s",
+                            oxi_tensor_text(mask), oxi_tensor_text(q), oxi_tensor_text(k));
     }
     int64_t shape[OX_MAX_DIMS];
     memcpy(shape, q->shape, sizeof shape);
@@ -899,19 +902,22 @@ OXI_RULE(expand) {
     oxi_view_of(x, out);
     if (shape->ndim < 0 || shape->ndim > OX_MAX_DIMS)
         return oxi_fail(OX_ERR_SHAPE, "expand: more than %d dims", OX_MAX_DIMS);
+    if (shape->ndim < x->ndim)
+        return oxi_fail(OX_ERR_SHAPE, "expand: %s to %s: fewer dims", oxi_tensor_text(x),
+                        oxi_shape_text(shape->ndim, shape->dim));
     out->ndim = shape->ndim;
     for (int d = 0; d < shape->ndim; d++) {
         int from = d - (shape->ndim - x->ndim);
         int64_t old = from >= 0 ? x->shape[from] : 1;
         out->shape[d] = shape->dim[d] == -1 && from >= 0 ? old : shape->dim[d];
         out->stride[d] = from >= 0 && old == out->shape[d] ? x->stride[from] : 0;
-        if (out->shape[d] < 0 || (old != out->shape[d] && old != 1))
-            return oxi_fail(OX_ERR_SHAPE, "expand: %s to %s", oxi_tensor_text(x),
-                            oxi_shape_text(shape->ndim, shape->dim));
+        if (out->shape[d] < 0)
+            return oxi_fail(OX_ERR_SHAPE, "expand: %s to %s: dim %d has size %lld", oxi_tensor_text(x),
+                            oxi_shape_text(shape->ndim, shape->dim), d, (long long)out->shape[d]);
+        if (old != out->shape[d] && old != 1)
+            return oxi_fail(OX_ERR_SHAPE, "expand: %s to %s: only dims of size 1 grow, not dim %d",
+                            oxi_tensor_text(x), oxi_shape_text(shape->ndim, shape->dim), from);
     }
-    if (shape->ndim < x->ndim)
-        return oxi_fail(OX_ERR_SHAPE, "expand: %s to %s", oxi_tensor_text(x),
-                        oxi_shape_text(shape->ndim, shape->dim));
     return oxi_check_shape("expand", out->dtype, out->ndim, out->shape, NULL);
 }
 
@@ -956,7 +962,7 @@ OXI_RULE(as_strided) {
     const ox_tensor *x = call->in[0];
     const ox_shape *shape = &call->attr.strided.shape, *stride = &call->attr.strided.strides;
     if (shape->ndim < 0 || stride->ndim != shape->ndim)
-        return oxi_fail(OX_ERR_SHAPE, "as_strided: %d sizes, %d strides", shape->ndim, stride->ndim);
+        return oxi_fail(OX_ERR_SHAPE, "as_strided: %d sizes, but %d strides", shape->ndim, stride->ndim);
     ox_status status = oxi_check_shape("as_strided", x->dtype, shape->ndim, shape->dim, NULL);
     if (status != OX_OK) return status;
     oxi_view_of(x, out);
@@ -987,11 +993,15 @@ OXI_RULE(as_strided) {
 OXI_RULE(unfold) {
     const ox_tensor *x = call->in[0];
     int dim = call->attr.windows.dim;
-    int64_t size = call->attr.windows.size, step = call->attr.windows.step, length = x->ndim ? x->shape[dim] : 1;
+    int64_t size = call->attr.windows.size, step = call->attr.windows.step;
+    int64_t length = x->ndim ? x->shape[dim] : 1;
     if (x->ndim == OX_MAX_DIMS) return oxi_fail(OX_ERR_SHAPE, "unfold: %d dims already", x->ndim);
     if (step < 1 || size < 0 || size > length)
-        return oxi_fail(OX_ERR_ARG, "unfold: windows of %lld by %lld along dim %d of %s", (long long)size,
-                        (long long)step, dim, oxi_tensor_text(x));
+        return oxi_fail(OX_ERR_ARG, "unfold: windows of %lld by steps of %lld along dim %d of %s: %s",
+                        (long long)size, (long long)step, dim, oxi_tensor_text(x),
+                        step < 1   ? "steps are at least 1"
+                        : size < 0 ? "a negative size"
+                                   : "the dim is shorter");
     oxi_view_of(x, out);
     int64_t old_stride = x->ndim ? x->stride[dim] : 1;
     if (x->ndim) {

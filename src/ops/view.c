@@ -147,7 +147,7 @@ OX_API ox_tensor *ox_flatten(ox_tensor *x, int first_dim, int last_dim) {
     int first = oxi_wrap_dim("flatten", first_dim, x->ndim),
         last = oxi_wrap_dim("flatten", last_dim, x->ndim);
     if (first < 0 || last < 0) return NULL;
-    if (first > last) return OXI_FAIL_NULL(OX_ERR_DIM, "flatten: dims %d to %d", first, last);
+    if (first > last) return OXI_FAIL_NULL(OX_ERR_DIM, "flatten: dim %d lies behind dim %d", first, last);
     ox_shape shape = ox_shape_from(0, NULL);
     int64_t merged = 1;
     for (int d = 0; d < x->ndim; d++) {
@@ -243,7 +243,8 @@ OX_API ox_tensor *ox_narrow(ox_tensor *x, int dim, int64_t start, int64_t length
     if (at < 0) return NULL;
     int64_t size = x->shape[at], from = start < 0 ? start + size : start;
     if (from < 0 || from > size || length < 0 || length > size - from)
-        return OXI_FAIL_NULL(OX_ERR_INDEX, "narrow: %lld elements from %lld along dim %d of %s",
+        return OXI_FAIL_NULL(OX_ERR_INDEX,
+                             "narrow: %lld elements from %lld on are not all within dim %d of %s",
                              (long long)length, (long long)start, at, oxi_tensor_text(x));
     return oxi_sliced("narrow", x, at, from, length, 1);
 }
@@ -252,7 +253,9 @@ OX_API ox_tensor *ox_slice(ox_tensor *x, int dim, int64_t start, int64_t end, in
     if (oxi_any_null("slice", &x, 1)) return NULL;
     int at = oxi_own_dim("slice", x, dim);
     if (at < 0) return NULL;
-    if (step == 0 || step == INT64_MIN) return OXI_FAIL_NULL(OX_ERR_ARG, "slice: step %lld", (long long)step);
+    if (step == 0) return OXI_FAIL_NULL(OX_ERR_ARG, "slice: a step of 0 leads nowhere");
+    if (step == INT64_MIN)
+        return OXI_FAIL_NULL(OX_ERR_ARG, "slice: the step %lld is out of range", (long long)step);
     int64_t size = x->shape[at], low = step > 0 ? 0 : -1, high = step > 0 ? size : size - 1;
     int64_t from = start == OX_END ? high : start < 0 ? start + size : start;
     int64_t to = end == OX_END ? (step > 0 ? size : -1) : end < 0 ? end + size : end;
@@ -269,8 +272,8 @@ static ox_tensor *oxi_selected(const char *name, ox_tensor *x, int dim, int64_t 
     if (at < 0) return NULL;
     int64_t size = x->shape[at], from = index < 0 ? index + size : index;
     if (from < 0 || from >= size)
-        return OXI_FAIL_NULL(OX_ERR_INDEX, "select: index %lld along dim %d of %s", (long long)index, at,
-                             oxi_tensor_text(x));
+        return OXI_FAIL_NULL(OX_ERR_INDEX, "select: index %lld is out of range for dim %d of %s",
+                             (long long)index, at, oxi_tensor_text(x));
     attr.select.index = from;
     return oxi_apply_as(name, OXI_OP_select, &attr, &x, 1, NULL);
 }
@@ -330,7 +333,8 @@ OX_API ox_tensor *ox_diagonal(ox_tensor *x, int64_t offset, int dim1, int dim2) 
     attr.between.offset = offset;
     attr.between.first = oxi_own_dim("diagonal", x, dim1);
     attr.between.second = oxi_own_dim("diagonal", x, dim2);
-    if (offset == INT64_MIN) return OXI_FAIL_NULL(OX_ERR_ARG, "diagonal: offset %lld", (long long)offset);
+    if (offset == INT64_MIN)
+        return OXI_FAIL_NULL(OX_ERR_ARG, "diagonal: the offset %lld is out of range", (long long)offset);
     if (attr.between.first < 0 || attr.between.second < 0) return NULL;
     return oxi_apply_1(OXI_OP_diagonal, &attr, x);
 }
@@ -403,8 +407,8 @@ OX_API int64_t ox_split(ox_tensor *x, int64_t size, int dim, ox_tensor **out, in
     int at = oxi_own_dim("split", x, dim);
     if (at < 0) return -1;
     if (size < 0 || (size == 0 && x->shape[at] > 0)) {
-        (void)oxi_fail(OX_ERR_ARG, "split: parts of %lld along dim %d of %s", (long long)size, at,
-                       oxi_tensor_text(x));
+        (void)oxi_fail(OX_ERR_ARG, "split: parts of %lld elements cannot make up dim %d of %s",
+                       (long long)size, at, oxi_tensor_text(x));
         return -1;
     }
     return oxi_split("split", x, NULL, size, x->shape[at] == 0 ? 1 : (x->shape[at] - 1) / size + 1, at, out,
@@ -432,7 +436,7 @@ OX_API int64_t ox_chunk(ox_tensor *x, int64_t chunks, int dim, ox_tensor **out, 
     int at = oxi_own_dim("chunk", x, dim);
     if (at < 0) return -1;
     if (chunks < 1) {
-        (void)oxi_fail(OX_ERR_ARG, "chunk: %lld chunks", (long long)chunks);
+        (void)oxi_fail(OX_ERR_ARG, "chunk: %lld chunks, at least one is needed", (long long)chunks);
         return -1;
     }
     int64_t length = x->shape[at];

@@ -52,8 +52,8 @@ static void oxi_range_touch(ox_stream *stream, oxi_stream_range *range) {
 
 /* ---- slabs ------------------------------------------------------------------------------------------- */
 
-/* Bytes that the budget still allows to be kept: a sixteenth is left for what operations need for a while. What
- * only the cache holds goes where that makes room for `wanted`. */
+/* Bytes that the budget still allows to be kept: a sixteenth is left for what operations need for a while.
+ * What only the cache holds goes where that makes room for `wanted`. */
 static size_t oxi_budget_left(ox_stream *stream, size_t wanted) {
     ox_statistics now = ox_stats();
     size_t held = now.bytes_in_use + now.bytes_cached, budget = stream->desc.ram_bytes;

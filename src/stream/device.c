@@ -22,8 +22,8 @@ static ox_stream *oxi_stream_of(ox_device *device) {
     return (ox_stream *)device->state;
 }
 
-/* In the child of a fork a stream's ring in the kernel, its threads and its spill file are the parent's, and its
- * lock may be held for ever: nothing of it is touched, and its memory stays until the process ends. */
+/* In the child of a fork a stream's ring in the kernel, its threads and its spill file are the parent's, and
+ * its lock may be held for ever: nothing of it is touched, and its memory stays until the process ends. */
 static bool oxi_stream_is_inherited(const ox_stream *stream) {
     return stream->forks != oxi_forks();
 }
@@ -31,8 +31,9 @@ static bool oxi_stream_is_inherited(const ox_stream *stream) {
 /* Takes the lock. */
 static ox_status oxi_stream_enter(ox_stream *stream) {
     if (oxi_stream_is_inherited(stream))
-        return oxi_fail(OX_ERR_DEVICE, "%s: the stream was opened before a fork, by the parent process; a child "
-                                       "opens one of its own", stream->name);
+        return oxi_fail(OX_ERR_DEVICE,
+                        "%s: the stream was opened before a fork, by the parent process; a child opens its own",
+                        stream->name);
     oxi_stream_lock(stream);
     return OX_OK;
 }
@@ -349,11 +350,7 @@ static ox_status oxi_stream_describe(ox_stream_desc *desc) {
     if (!desc->compute) desc->compute = ox_cpu();
     if (desc->compute->partner)
         return oxi_fail(OX_ERR_ARG, "stream_open: %s leaves computing to others", desc->compute->name);
-    if (desc->ram_bytes == 0) {
-        const size_t free_bytes = oxi_available_memory(), some = (size_t)256 << 20;
-        desc->ram_bytes = free_bytes / 2 > some ? free_bytes / 2 : free_bytes < some ? free_bytes : some;
-        if (desc->ram_bytes < OXI_STREAM_RAM_LEAST) desc->ram_bytes = OXI_STREAM_RAM_LEAST;
-    }
+    if (desc->ram_bytes == 0) desc->ram_bytes = oxi_available_memory() / 2;
     desc->depth = oxi_stream_between(desc->depth, 4, OXI_STREAM_LEAST_DEPTH, OXI_STREAM_WINDOW);
     desc->queue = oxi_stream_between(desc->queue, 32, 1, 256);
     size_t most = desc->ram_bytes / (4 * (size_t)desc->depth) / page * page; /* half of the budget */

@@ -42,14 +42,12 @@ static void oxi_stream_handle_close(intptr_t handle) {
 
 /* A file that has no name, or loses it before anything is written. */
 static intptr_t oxi_stream_handle_unnamed(const char *folder, char *path, size_t room) {
-    static int64_t counter;
     int flags = O_RDWR | O_CLOEXEC | O_LARGEFILE;
 #ifdef OXI_STREAM_UNNAMED
     int file = open(folder, flags | OXI_STREAM_UNNAMED, 0600);
     if (file >= 0 || (errno != EISDIR && errno != EOPNOTSUPP && errno != ENOENT)) return file;
 #endif
-    (void)snprintf(path, room, "%s/oxtorch-%llx-%llx.spill", folder, oxi_process_id(),
-                   (long long)oxi_atomic_add(&counter, 1));
+    (void)snprintf(path, room, "%s/oxtorch-%016llx.spill", folder, (unsigned long long)oxi_unpredictable());
     int named = open(path, flags | O_CREAT | O_EXCL, 0600);
     if (named >= 0) (void)unlink(path);
     return named;
@@ -139,10 +137,8 @@ static void oxi_stream_handle_close(intptr_t handle) {
 }
 
 static intptr_t oxi_stream_handle_unnamed(const char *folder, char *path, size_t room) {
-    static int64_t counter;
     wchar_t wide[OXI_WIDE_ROOM];
-    (void)snprintf(path, room, "%s/oxtorch-%llx-%llx.spill", folder, oxi_process_id(),
-                   (long long)oxi_atomic_add(&counter, 1));
+    (void)snprintf(path, room, "%s/oxtorch-%016llx.spill", folder, (unsigned long long)oxi_unpredictable());
     if (!oxi_wide_path(path, wide)) return -1;
     HANDLE file = CreateFileW(wide, GENERIC_READ | GENERIC_WRITE, FILE_SHARE_DELETE, NULL, CREATE_NEW,
                               FILE_ATTRIBUTE_TEMPORARY | FILE_FLAG_DELETE_ON_CLOSE, NULL);

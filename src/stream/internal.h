@@ -10,7 +10,6 @@ enum {
     OXI_STREAM_OPERANDS = 6,        /* of a call that is cut: OXI_MAX_IN operands, then results */
     OXI_STREAM_WINDOW = 16,         /* most steps in flight */
     OXI_STREAM_LEAST_DEPTH = 3,
-    OXI_STREAM_RAM_LEAST = 16 << 20, /* of a budget that nobody gave */
     OXI_STREAM_SLOTS = 64,          /* files that io_uring keeps for itself */
     OXI_STREAM_PAST = 512,          /* ranges whose order is compared with what comes */
     OXI_STREAM_ENDED = -1           /* a cause: the file ends before what was asked for */

@@ -17,8 +17,8 @@ typedef enum ox_stream_reading {
 /* All zeros is a good description. */
 typedef struct ox_stream_desc {
     size_t ram_bytes;    /* the budget: what the library may hold in RAM beyond what it holds when the stream
-                          * is opened; 0 = half of what the system and the limits of the process's
-                          * groups leave, 256 MiB if less than twice that */
+                          * is opened; 0 = half of what the system, the memory limits of the process's
+                          * groups (cgroups) and its own (ulimit) leave */
     size_t tile_bytes;   /* most bytes of an operand that are in one tile; 0 = 8 MiB, less if the budget is
                           * small, and after the first tiles what suits the disk: some milliseconds of it,
                           * 4 to 16 MiB. Rounded to 4 KiB, at least 16 KiB */
@@ -53,8 +53,9 @@ typedef struct ox_stream_desc {
  *           OX_ERR_UNSUPPORTED a system without positioned reads
  * threads   one operation runs on a stream at a time; others wait for it */
 OX_API ox_stream *ox_stream_open(const ox_stream_desc *desc);
-/* Tensors that are alive and files that are open keep the stream; the last of them closes it. NULL is nothing.
- * A child process (fork) cannot use its parent's streams: OX_ERR_DEVICE, and closing them there is nothing. */
+/* Tensors that are alive and files that are open keep the stream; the last of them closes it. NULL is
+ * nothing. A child process (fork) cannot use its parent's streams: OX_ERR_DEVICE, and closing them there is
+ * nothing. */
 OX_API void ox_stream_close(ox_stream *stream);
 
 /* ox_stream_device - the device: ox_open("model.gguf", ox_stream_device(s)) gives tensors that stay in the

@@ -50,8 +50,8 @@ struct ox_device {
      * OX_ERR_IO if that is not the file `id` (base/internal.h) any more. NULL: it does not. */
     ox_status (*region)(ox_device *self, const char *path, const struct oxi_file_id *id, size_t offset,
                         size_t bytes, ox_storage **out);
-    /* Somebody holds the device beside its tensors (holds), so that it stays, or lets it go. An error: it is of
-     * no use any more. NULL: it stays in any case. */
+    /* Somebody holds the device beside its tensors (holds), so that it stays, or lets it go. An error: it is
+     * of no use any more. NULL: it stays in any case. */
     ox_status (*hold)(ox_device *self, bool holds);
 };
 

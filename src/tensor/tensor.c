@@ -209,8 +209,8 @@ static void oxi_header_give(ox_tensor *t, int fewer) {
 /* ---- scopes -------------------------------------------------------------------------------------------- */
 
 /* The list of a scope is its thread's alone. Another thread that gives the last reference to a tensor in it
- * back leaves the header there, as OXI_SCOPE_LEFT references say, and the thread finds it when the scope ends.
- * Threads have numbers, because a new one may have its scopes where those of an ended one were. */
+ * back leaves the header there, as OXI_SCOPE_LEFT references say, and the thread finds it when the scope
+ * ends. Threads have numbers, because a new one may have its scopes where those of an ended one were. */
 #define OXI_MAX_SCOPES 256
 #define OXI_SCOPE_LEFT (INT64_MIN / 2)
 typedef struct oxi_scope {
@@ -249,7 +249,7 @@ OX_API ox_scope ox_scope_begin(void) {
     scope.thread = oxi_scope_thread;
     scope.open = true;
     if (oxi_scope_depth == OXI_MAX_SCOPES) {
-        (void)oxi_fail(OX_ERR_ARG, "scope: more than %d open in one thread", OXI_MAX_SCOPES);
+        (void)oxi_fail(OX_ERR_ARG, "scope: more than %d scopes are open in one thread", OXI_MAX_SCOPES);
         return scope;
     }
     scope.scope = &oxi_scopes[oxi_scope_depth++];
@@ -313,8 +313,8 @@ static bool oxi_scope_is_foreign(const ox_tensor *t) {
     return thread != 0 && thread != oxi_scope_thread;
 }
 
-/* Gives a reference to a tensor in another thread's scope back; false when it has left that meanwhile. The last
- * one and the mark are one step: from then on the header is the scope's. */
+/* Gives a reference to a tensor in another thread's scope back; false when it has left that meanwhile. The
+ * last one and the mark are one step: from then on the header is the scope's. */
 static bool oxi_release_foreign(ox_tensor *t) {
     for (;;) {
         int64_t references = oxi_atomic_load(&t->references);

@@ -46,34 +46,31 @@ static void *oxi_vk_read_cache(const oxi_vk_device *d, FILE *file, size_t *bytes
     return NULL;
 }
 
-static bool oxi_vk_write_cache(const oxi_vk_device *d, const char *path, const void *data, size_t bytes) {
+/* Whole, in the place of the old one, or not at all. */
+static void oxi_vk_write_cache(const oxi_vk_device *d, const void *data, size_t bytes) {
     oxi_vk_cache_header h = oxi_vk_cache_header_of(d);
+    oxi_output output;
     h.bytes = bytes;
     h.sum = oxi_vk_hash(data, bytes);
-    FILE *file = fopen(path, "wb");
-    if (!file) return false;
-    bool written = fwrite(&h, sizeof h, 1, file) == 1 && fwrite(data, bytes, 1, file) == 1;
-    return fclose(file) == 0 && written;
+    if (oxi_output_open(&output, "vulkan_pipeline_cache", d->cache_path) != OX_OK) return;
+    oxi_output_write(&output, &h, sizeof h);
+    oxi_output_write(&output, data, bytes);
+    (void)oxi_output_finish(&output);
+    (void)oxi_output_rename(&output);
 }
 
-/* Written beside the old one and put in its place when it is complete. */
+/* A device closes well without it: nothing is told. */
 static void oxi_vk_save_cache(oxi_vk_device *d) {
-    char beside[1024];
+    const bool clear = ox_error() == OX_OK;
     size_t bytes = 0;
-    if (!d->cache_path || d->lost || strlen(d->cache_path) + 5 > sizeof beside) return;
+    if (!d->cache_path || d->lost) return;
     if (d->vk.vkGetPipelineCacheData(d->device, d->cache, &bytes, NULL) != VK_SUCCESS) return;
     void *data = oxi_try_alloc(bytes);
     size_t room = bytes;
-    (void)snprintf(beside, sizeof beside, "%s.new", d->cache_path);
-    if (data && d->vk.vkGetPipelineCacheData(d->device, d->cache, &bytes, data) == VK_SUCCESS) {
-        bool kept = oxi_vk_write_cache(d, beside, data, bytes);
-        if (kept && rename(beside, d->cache_path) != 0) { /* systems that do not rename over a file */
-            (void)remove(d->cache_path);
-            kept = rename(beside, d->cache_path) == 0;
-        }
-        if (!kept) (void)remove(beside);
-    }
+    if (data && d->vk.vkGetPipelineCacheData(d->device, d->cache, &bytes, data) == VK_SUCCESS)
+        oxi_vk_write_cache(d, data, bytes);
     oxi_free(data, room);
+    if (clear) ox_error_clear();
 }
 
 static void oxi_vk_forget_cache_path(oxi_vk_device *d) {

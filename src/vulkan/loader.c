@@ -181,8 +181,8 @@ static void oxi_vk_forget_instance(void) {
     oxi_vk_host.loader = loader;
 }
 
-/* In the child of a fork: what drivers have in threads and in the kernel is the parent's, and who held a lock is
- * not there. Nothing of theirs is called any more, and their memory stays until the process ends. */
+/* In the child of a fork: what drivers have in threads and in the kernel is the parent's, and who held a lock
+ * is not there. Nothing of theirs is called any more, and their memory stays until the process ends. */
 static void oxi_vk_in_child(void) {
     bool used = oxi_vk_host.instance || oxi_atomic_load(&oxi_vk_open_lock.state) != 0;
     for (int i = 0; i < OXI_VK_DEVICES; i++) {
