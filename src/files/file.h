@@ -75,8 +75,8 @@ OX_API ox_meta ox_meta_at(const ox_file *file, const ox_meta *array, int64_t ind
 OX_API int64_t ox_meta_int(const ox_file *file, const char *key, int64_t otherwise);
 OX_API double ox_meta_float(const ox_file *file, const char *key, double otherwise);
 
-/* ---- writing: to a temporary file beside `path`, renamed when it is whole; tensors of other devices in
- * pieces ----------------------------------------------------------------------------------------------- */
+/* ---- writing: to a new file beside `path`, renamed when it is whole, with the mode of what it replaces;
+ * tensors of other devices in pieces ------------------------------------------------------------------- */
 
 OX_API ox_status ox_save_npy(const char *path, ox_tensor *t);
 OX_API ox_status ox_save_npz(const char *path, const char *const *names, ox_tensor *const *tensors,
