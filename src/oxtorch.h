@@ -160,6 +160,11 @@ OXI_PLAIN_END
 OXI_LIGHT_BEGIN
 
 #include "ops/call.h"
+#include "ops/attributes.c"
+#include "form/form.h"
+#include "form/reduce.c"
+#include "form/rows.c"
+#include "form/product.c"
 #include "ops/rules.c"
 #include "ops/profile.c"
 #include "ops/call.c"

@@ -107,6 +107,14 @@ $1 @.o1 @.o2 -lm -lpthread -o @.exe
 @.exe"
 }
 
+renamed() { # renamed COMPILER: the header includes itself, whatever its name and wherever it lies
+    job "oxtorch.h renamed, $1" "mkdir -p @.tmp/deps && cp oxtorch.h @.tmp/deps/tensors.h
+printf '#define OX_TORCH_FILE \"tensors.h\"\\n#define OX_IMPLEMENTATION\\n#include \"deps/tensors.h\"\\n' > @.tmp/a.c
+printf 'int main(void) { return ox_isa()[0] == 0; }\\n' >> @.tmp/a.c
+$1 -O0 -Wall -Wextra -Werror @.tmp/a.c -lm -lpthread -o @.exe
+@.exe"
+}
+
 # The implementation and the tests that say OX_QEMU, compiled and run: run_tests WHAT "COMPILER FLAGS" LINK EMULATOR
 run_tests() {
     script="mkdir -p @.tmp
@@ -158,6 +166,7 @@ elif [ -n "$short" ]; then
     compile "gcc C11 -O0" "${CC:-cc} -std=c11" -O0 all_impl.c
     two_units "${CC:-cc}" -std=gnu11
     two_static "${CC:-cc}" -std=gnu11
+    renamed "${CC:-cc}"
     if have "${CXX:-g++}"; then
         compile "C++17 -O0" "${CXX:-g++} -x c++ -std=c++17" -O0 all_impl.c
     else
@@ -187,6 +196,7 @@ else
         done
         two_units $compiler -std=gnu11
         two_static $compiler -std=gnu11
+        renamed $compiler
     done
     for compiler in g++ clang++; do
         if ! have $compiler; then

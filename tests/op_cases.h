@@ -497,45 +497,36 @@ static const op_case op_cases[] = {
 /* ---- the rows of ops.def, as text and numbers -------------------------------------------------------- */
 
 enum { ACCEPT_BOOL = 1, ACCEPT_INT = 2, ACCEPT_FLOAT = 4, ACCEPT_COMPLEX = 8, ACCEPT_BLOCK = 16 };
-enum { FLAG_INPLACE = 1, FLAG_RANDOM = 2, FLAG_COND = 4 };
 typedef struct op_row {
-    const char *name, *family, *rule;
-    int in, out;
-    unsigned accepts, flags;
+    const char *name, *family, *operands, *gives, *classes, *flag, *attributes;
+    unsigned accepts;
 } op_row;
 
 /* clang-format off */
-static const op_row op_rows[] = {
-#define B ACCEPT_BOOL
-#define I ACCEPT_INT
-#define F ACCEPT_FLOAT
-#define C ACCEPT_COMPLEX
-#define Q ACCEPT_BLOCK
-#define INPLACE FLAG_INPLACE
-#define RANDOM FLAG_RANDOM
-#define COND FLAG_COND
-#define OXI_OP(name, family, in, out, rule, accepts, flags, flops, grad) \
-    {#name, #family, #rule, in, out, accepts, flags},
+static op_row op_rows[] = {
+#define OXI_OP(name, family, operands, rule, gives, accepts, flag, flops, attributes, gradient) \
+    {#name, #family, #operands, #gives, #accepts, #flag, #attributes, 0},
 #include "../src/ops/ops.def"
-#undef OXI_OP
-#undef B
-#undef I
-#undef F
-#undef C
-#undef Q
-#undef INPLACE
-#undef RANDOM
-#undef COND
 };
 /* clang-format on */
 #define OP_ROW_COUNT ((int)(sizeof op_rows / sizeof *op_rows))
 
-TEST_UNUSED static const op_row *op_row_named(const char *name) {
-    for (int i = 0; i < OP_ROW_COUNT; i++)
-        if (strcmp(op_rows[i].name, name) == 0) return &op_rows[i];
-    return NULL;
+/* The bits of a row's classes: "IF" are integers and floats. */
+TEST_UNUSED static unsigned accepted_classes(const char *letters) {
+    static const char known[] = "BIFCQ";
+    unsigned bits = 0;
+    for (; *letters; letters++) bits |= 1u << (strchr(known, *letters) - known);
+    return bits;
 }
 
+TEST_UNUSED static const op_row *op_row_named(const char *name) {
+    for (int i = 0; i < OP_ROW_COUNT; i++) {
+        if (strcmp(op_rows[i].name, name) != 0) continue;
+        op_rows[i].accepts = accepted_classes(op_rows[i].classes);
+        return &op_rows[i];
+    }
+    return NULL;
+}
 TEST_UNUSED static unsigned accept_bit(ox_dtype dtype) {
     switch (ox_dtype_of(dtype)->cls) {
     case OX_CLASS_BOOL: return ACCEPT_BOOL;
@@ -548,9 +539,9 @@ TEST_UNUSED static unsigned accept_bit(ox_dtype dtype) {
 
 /* The dtype of a map's result when all its operands have the same dtype. */
 TEST_UNUSED static ox_dtype map_result(const op_row *row, ox_dtype dtype) {
-    if (strcmp(row->rule, "map_bool") == 0) return OX_BOOL;
-    if (strcmp(row->rule, "map_abs") == 0 && dtype == OX_C64) return OX_F32;
-    return strcmp(row->rule, "map_float") == 0 && is_integral(dtype) ? OX_F32 : dtype;
+    if (strcmp(row->gives, "BOOL") == 0) return OX_BOOL;
+    if (strcmp(row->gives, "REAL") == 0 && dtype == OX_C64) return OX_F32;
+    return strcmp(row->gives, "FLOAT") == 0 && is_integral(dtype) ? OX_F32 : dtype;
 }
 
 #endif

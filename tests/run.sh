@@ -1,41 +1,28 @@
 #!/bin/sh
 # run.sh - what `make test` (and asan, tsan) does: build, run everything this machine can run, add up.
 # A suite is anything that prints `suite NAME: N passed, N failed, N skipped`; skips say why on a line
-# `skip NAME: why`. The last line is `N passed, N failed, N skipped`; the exit code is 0 when nothing failed.
+# `skip NAME: why`. Suites run side by side, as many as there are processors (JOBS=n), each with a folder of its
+# own for files. The last line is `N passed, N failed, N skipped`; the exit code is 0 when nothing failed.
 set -u
 cd "$(dirname "$0")/.." || exit 1
-MAKE=${MAKE:-make} BUILD=${BUILD:-build} SAN=${SAN:-} DEBUG=${DEBUG:-} T=${T:-}
-export BUILD SAN DEBUG CC="${CC:-cc}" CXX="${CXX:-g++}"
-export ASAN_OPTIONS="${ASAN_OPTIONS:-detect_leaks=1:detect_stack_use_after_return=1:allocator_may_return_null=1}"
-export UBSAN_OPTIONS="${UBSAN_OPTIONS:-print_stacktrace=1}"
-export TSAN_OPTIONS="${TSAN_OPTIONS:-suppressions=tests/tsan.supp}"
-limit=${TEST_TIMEOUT:-300}
-passed=0 failed=0 skipped=0
-logs=$BUILD/logs
-rm -rf "$logs"
-mkdir -p "$logs" "$BUILD/tmp"
-: > "$logs/skips"
-: > "$logs/failures"
-export OX_TEST_TMP="$BUILD/tmp" # where a test may write files
 
-with_limit() {
-    if command -v timeout > /dev/null; then timeout -k 5 "$limit" "$@"; else "$@"; fi
+with_limit() { # with_limit SECONDS COMMAND...
+    if command -v timeout > /dev/null; then timeout -k 5 "$@"; else shift && "$@"; fi
 }
 
-# add LABEL PASSED FAILED SKIPPED SECONDS: one line, and the totals
-add() {
-    passed=$((passed + $2)) failed=$((failed + $3)) skipped=$((skipped + $4))
-    echo "suite $1: $2 passed, $3 failed, $4 skipped ($5 s)"
-    [ "$3" = 0 ] || echo "$1" >> "$logs/failures"
-}
+# ---- one suite: run.sh --job FILE, whose lines are its label, its limit in seconds and its command ----
 
-# suite LABEL COMMAND...: runs it and adds up the suite lines that it prints
-suite() {
-    label=$1
-    shift
-    log=$logs/$(echo "$label" | tr -c 'A-Za-z0-9_.\n-' '_').log
+if [ "${1:-}" = --job ]; then
+    file=$2 log=$2.log
+    label=$(sed -n 1p "$file") limit=$(sed -n 2p "$file")
+    set --
+    while IFS= read -r word; do set -- "$@" "$word"; done << END
+$(sed 1,2d "$file")
+END
+    export OX_TEST_TMP="$OX_TEST_TMP/$(basename "$file")" # where a test may write files
+    mkdir -p "$OX_TEST_TMP"
     start=$(date +%s)
-    with_limit "$@" > "$log" 2>&1 < /dev/null
+    with_limit "$limit" "$@" > "$log" 2>&1 < /dev/null
     code=$?
     seconds=$(($(date +%s) - start))
     # shellcheck disable=SC2046 # three numbers
@@ -49,12 +36,44 @@ suite() {
         set -- "$1" 1 "$3"
         echo "$label: all checks passed, but the exit code is $code" >> "$log"
     fi
-    if [ "$2" != 0 ]; then
-        grep -v '^suite ' "$log" | tail -n 60 | sed 's/^/    /'
-    fi
-    sed -n "s/^skip \(.*: .*\)/  $(echo "$label" | tr '|&\\' '   '): \1/p" "$log" >> "$logs/skips"
-    sed -n 's/^\(matrix: .*\) skipped (\(.*\))$/  \1: \2/p' "$log" >> "$logs/skips"
-    add "$label" "$1" "$2" "$3" "$seconds"
+    {
+        [ "$2" = 0 ] || grep -v '^suite ' "$log" | tail -n 60 | sed 's/^/    /'
+        echo "suite $label: $1 passed, $2 failed, $3 skipped ($seconds s)"
+    } > "$file.said"
+    cat "$file.said"
+    echo "$1 $2 $3" > "$file.result"
+    rm -rf "$OX_TEST_TMP"
+    exit 0
+fi
+
+MAKE=${MAKE:-make} BUILD=${BUILD:-build} SAN=${SAN:-} DEBUG=${DEBUG:-} T=${T:-}
+export BUILD SAN DEBUG CC="${CC:-cc}" CXX="${CXX:-g++}"
+export ASAN_OPTIONS="${ASAN_OPTIONS:-detect_leaks=1:detect_stack_use_after_return=1:allocator_may_return_null=1}"
+export UBSAN_OPTIONS="${UBSAN_OPTIONS:-print_stacktrace=1}"
+export TSAN_OPTIONS="${TSAN_OPTIONS:-suppressions=tests/tsan.supp}"
+limit=${TEST_TIMEOUT:-300}
+passed=0 failed=0 skipped=0
+logs=$BUILD/logs
+rm -rf "$logs"
+mkdir -p "$logs/jobs" "$BUILD/tmp"
+: > "$logs/skips"
+: > "$logs/failures"
+export OX_TEST_TMP="$BUILD/tmp"
+
+# add LABEL PASSED FAILED SKIPPED SECONDS: one line, and the totals
+add() {
+    passed=$((passed + $2)) failed=$((failed + $3)) skipped=$((skipped + $4))
+    echo "suite $1: $2 passed, $3 failed, $4 skipped ($5 s)"
+    [ "$3" = 0 ] || echo "$1" >> "$logs/failures"
+}
+
+# suite LABEL COMMAND...: a job for later
+jobs=0
+suite() {
+    jobs=$((jobs + 1))
+    label=$1
+    shift
+    printf '%s\n' "$label" "$limit" "$@" > "$(printf '%s/jobs/%04d' "$logs" $jobs)"
 }
 
 head_says() {
@@ -70,9 +89,10 @@ fi
 # ---- build ----
 
 start=$(date +%s)
-jobs=
-case "${MAKEFLAGS:-}" in *jobserver*) ;; *) jobs=-j$(getconf _NPROCESSORS_ONLN 2> /dev/null || echo 2) ;; esac
-"$MAKE" -k --no-print-directory $jobs programs T="$T" > "$logs/build.log" 2>&1
+processors=$(getconf _NPROCESSORS_ONLN 2> /dev/null || echo 2)
+parallel=
+case "${MAKEFLAGS:-}" in *jobserver*) ;; *) parallel=-j$processors ;; esac
+"$MAKE" -k --no-print-directory $parallel programs T="$T" > "$logs/build.log" 2>&1
 code=$?
 grep -v '^cc ' "$logs/build.log" | head -n 100
 if [ $code = 0 ]; then add build 1 0 0 $(($(date +%s) - start)); else add build 0 1 0 $(($(date +%s) - start)); fi
@@ -126,7 +146,7 @@ if [ -z "$SAN" ]; then
             suite "${name#test_} [vulkan is asked]" env OX_MIRROR=asked "$program"
         head -n 10 "tests/$name.c" | grep -qw OX_VULKAN || continue
         suite "${name#test_} [stream]" env OX_MIRROR=stream "$program"
-        limit=${VULKAN_TIMEOUT:-1800} # a software driver compiles thousands of pipelines
+        limit=${VULKAN_TIMEOUT:-1800}
         suite "${name#test_} [vulkan]" "$program"
         limit=${TEST_TIMEOUT:-300}
     done
@@ -169,6 +189,32 @@ if [ -z "$T$SAN" ] && [ "$DEBUG" != 1 ]; then
     suite readme tests/readme.sh
     suite matrix tests/matrix.sh --short
 fi
+
+# ---- run them: what takes longest first ----
+
+# by the kind of suite: a software GPU driver compiles thousands of pipelines
+order() {
+    for job in "$logs"/jobs/????; do
+        [ -f "$job" ] || continue
+        case $(sed -n 1p "$job") in
+            *"[vulkan]"* | matrix | vulkan_ops | validation) echo "1 $job" ;;
+            *"[stream]"* | stream* | readme | instructions | examples) echo "2 $job" ;;
+            *) echo "3 $job" ;;
+        esac
+    done | LC_ALL=C sort | cut -d ' ' -f 2
+}
+order | xargs -n 1 -P "${JOBS:-$processors}" tests/run.sh --job
+
+for job in "$logs"/jobs/????; do
+    [ -f "$job" ] || continue
+    label=$(sed -n 1p "$job")
+    # shellcheck disable=SC2046 # three numbers
+    set -- $(cat "$job.result" 2> /dev/null || echo 0 1 0)
+    passed=$((passed + $1)) failed=$((failed + $2)) skipped=$((skipped + $3))
+    [ "$2" = 0 ] || echo "$label" >> "$logs/failures"
+    sed -n "s/^skip \(.*: .*\)/  $(echo "$label" | tr '|&\\' '   '): \1/p" "$job.log" >> "$logs/skips"
+    sed -n 's/^\(matrix: .*\) skipped (\(.*\))$/  \1: \2/p' "$job.log" >> "$logs/skips"
+done
 
 # ---- the closing lines ----
 

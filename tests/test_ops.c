@@ -119,7 +119,7 @@ static bool make_operands(const op_case *c, const op_row *row, ox_dtype dtype, l
     bool made = true;
     for (int k = 0; k < c->arity; k++) {
         layout own = l == LAYOUT_PLAIN ? l : (layout)((l + 4 * k) % LAYOUT_COUNT);
-        ox_dtype own_dtype = k == 0 && row->flags & FLAG_COND ? OX_BOOL : dtype;
+        ox_dtype own_dtype = k == 0 && strcmp(row->flag, "MASKED") == 0 ? OX_BOOL : dtype;
         views[k] = random_layout(own, domain_for(c, row, dtype, k), shape->ndim, shape->dim, own_dtype);
         plain[k] = views[k] ? plain_copy(views[k]) : NULL;
         made = made && plain[k];
@@ -168,7 +168,7 @@ static void check_in_place(const op_case *c, const op_row *row, ox_dtype dtype, 
     ox_tensor *before = plain_copy(base);
     views[0] = target;
     bool part =
-        strcmp(row->rule, "map_abs") == 0 && dtype == OX_C64; /* torch refuses abs_ of complex numbers */
+        strcmp(row->gives, "REAL") == 0 && dtype == OX_C64; /* torch refuses abs_ of complex numbers */
     bool allowed = ox_dtype_of(want->dtype)->cls <= ox_dtype_of(dtype)->cls && !part;
     ox_tensor *result = c->run_in_place(views);
     if (!allowed) {
@@ -197,7 +197,7 @@ static void check_refused(const op_case *c, const op_row *row, ox_dtype dtype) {
     ox_tensor *in[3];
     for (int k = 0; k < 3; k++)
         in[k] = random_layout(LAYOUT_PLAIN, DOMAIN_NOT_ZERO, 1, shape,
-                              k == 0 && row->flags & FLAG_COND ? OX_BOOL : dtype);
+                              k == 0 && strcmp(row->flag, "MASKED") == 0 ? OX_BOOL : dtype);
     CHECK_MSG(!c->run(in) && ox_error() == OX_ERR_DTYPE, "%s must refuse %s", c->label, ox_dtype_name(dtype));
     ox_error_clear();
 }
@@ -306,7 +306,7 @@ static void check_mixed_case(const op_case *c) {
             OX_SCOPE {
                 ox_tensor *in[3], *cast[3];
                 for (int k = 0; k < c->arity; k++) {
-                    bool mask = k == 0 && row->flags & FLAG_COND;
+                    bool mask = k == 0 && strcmp(row->flag, "MASKED") == 0;
                     in[k] = small_tensor(mask ? OX_BOOL : pairs[i][(k + turned) % 2], 1, 1 + k);
                     cast[k] = common && !mask ? ox_cast(in[k], common) : in[k];
                 }
@@ -369,7 +369,7 @@ static void check_broadcast(void) {
                     for (int k = 0; k < c->arity; k++) {
                         int at = (k + turn) % c->arity, lead = 4 - cases[i].n[at];
                         in[k] = random_layout(LAYOUT_PLAIN, c->domains[k], cases[i].n[at], cases[i].dim[at],
-                                              k == 0 && row->flags & FLAG_COND ? OX_BOOL : dtype);
+                                              k == 0 && strcmp(row->flag, "MASKED") == 0 ? OX_BOOL : dtype);
                         if (ndim < cases[i].n[at]) ndim = cases[i].n[at];
                         for (int d = lead; d < 4; d++)
                             if (cases[i].dim[at][d - lead] != 1) shape[d] = cases[i].dim[at][d - lead];

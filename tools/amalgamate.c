@@ -5,14 +5,20 @@
  * the file's text: .h and .c the first time only, .inc (templates) and .def (tables) every time. Another page
  * of the same folder stays an #include, as do <angle> includes. Conditionals are not evaluated, so a part
  * that is included first inside an #if lives inside that #if. Output depends on nothing but the sources.
+ *
+ * A template whose copies would be large is in the header once, behind its end: where it is wanted the header
+ * includes itself, with OXI_SECTION set to the template's number. The header's own name is the macro
+ * OX_TORCH_FILE (of oxtorch_llm.h: OX_TORCH_LLM_FILE), which whoever renames the file defines.
  */
 #include <ctype.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define PATH_LENGTH_MAX 1024
 #define DEPTH_MAX 64
+#define COPIES_MAX 16000 /* bytes of repeated text, from which on a template becomes a section */
 #define MARK "Generated from src/ by tools/amalgamate.c. Do not edit: edit src/ and run make headers."
 
 /* ---- text ---- */
@@ -44,6 +50,16 @@ static void text_add_string(text *t, const char *string) {
     text_add(t, string, strlen(string));
 }
 
+/* printf's format; at most 4 names long. */
+static void text_add_format(text *t, const char *format, ...) {
+    char line[5 * PATH_LENGTH_MAX];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    text_add_string(t, line);
+}
+
 /* Reads a file without carriage returns and with a newline at its end. Returns 0 if it cannot be opened. */
 static int text_read(text *t, const char *path) {
     FILE *file = fopen(path, "rb");
@@ -62,11 +78,24 @@ static int text_read(text *t, const char *path) {
 
 /* ---- the packer ---- */
 
+/* A .inc or .def part. */
+typedef struct template_part {
+    char *path;
+    int includes; /* in parts that are themselves counted once */
+    size_t size;  /* with what it includes */
+    int section;  /* its number, 0: it is copied */
+} template_part;
+
 typedef struct packer {
     char folder[PATH_LENGTH_MAX]; /* folder of the page; all other paths are relative to it */
+    char file_macro[PATH_LENGTH_MAX]; /* what the header calls itself */
     text output;
     char **seen; /* the .h and .c parts that are in */
     size_t seen_count;
+    int counting; /* the first of two passes: templates are counted, each is read once */
+    template_part *templates;
+    size_t template_count;
+    int sections; /* so many are to be written */
     const char *stack[DEPTH_MAX]; /* the page and the includes that lead to the present part */
     int depth;
 } packer;
@@ -193,7 +222,55 @@ static int seen_before(packer *p, const char *path) {
     return 0;
 }
 
+static template_part *template_of(packer *p, const char *path) {
+    size_t i;
+    template_part *t;
+    for (i = 0; i < p->template_count; i++)
+        if (strcmp(p->templates[i].path, path) == 0) return &p->templates[i];
+    p->templates = (template_part *)realloc(p->templates, (p->template_count + 1) * sizeof *p->templates);
+    if (!p->templates) die_out_of_memory();
+    t = &p->templates[p->template_count++];
+    memset(t, 0, sizeof *t);
+    t->path = (char *)malloc(strlen(path) + 1);
+    if (!t->path) die_out_of_memory();
+    strcpy(t->path, path);
+    return t;
+}
+
 static void pack(packer *p, const char *path, const text *content);
+
+/* Where a section is wanted. */
+static void write_section_include(packer *p, const template_part *t, const char *after, size_t after_size) {
+    text_add_format(&p->output, "#undef OXI_SECTION\n");
+    text_add_format(&p->output, "#define OXI_SECTION %d /* %s */", t->section, t->path);
+    text_add(&p->output, after, after_size);
+    text_add_format(&p->output, "\n#include %s\n#undef OXI_SECTION\n", p->file_macro);
+}
+
+/* The text of a .h or .c part, or of a template that is copied. */
+static void write_part(packer *p, const char *path, const text *content, const char *after,
+                       size_t after_size) {
+    if (p->depth == DEPTH_MAX) die_at(p, path, 1, "includes are nested too deeply at", path);
+    text_add_string(&p->output, "/* >>");
+    text_add_string(&p->output, path);
+    text_add_string(&p->output, " */");
+    text_add(&p->output, after, after_size);
+    text_add_string(&p->output, "\n");
+    pack(p, path, content);
+}
+
+static void pack_template(packer *p, const char *path, const text *content, const char *after,
+                          size_t after_size) {
+    template_part *t = template_of(p, path);
+    size_t before = p->output.size;
+    if (p->counting && t->includes++ > 0) return;
+    if (t->section > 0) {
+        write_section_include(p, t, after, after_size);
+        return;
+    }
+    write_part(p, path, content, after, after_size);
+    if (p->counting) template_of(p, path)->size = p->output.size - before; /* the list may have moved */
+}
 
 /* Handles one include line: `after` is what stands behind the name (a comment, as a rule). */
 static void pack_include(packer *p, const char *from, int line, const char *name, const char *after,
@@ -216,14 +293,10 @@ static void pack_include(packer *p, const char *from, int line, const char *name
         text_add_string(&p->output, "\"");
         text_add(&p->output, after, after_size);
         text_add_string(&p->output, "\n");
-    } else if (!once || !seen_before(p, path)) {
-        if (p->depth == DEPTH_MAX) die_at(p, from, line, "includes are nested too deeply at", name);
-        text_add_string(&p->output, "/* >>");
-        text_add_string(&p->output, path);
-        text_add_string(&p->output, " */");
-        text_add(&p->output, after, after_size);
-        text_add_string(&p->output, "\n");
-        pack(p, path, &content);
+    } else if (!once) {
+        pack_template(p, path, &content, after, after_size);
+    } else if (!seen_before(p, path)) {
+        write_part(p, path, &content, after, after_size);
     }
     free(content.data);
 }
@@ -253,10 +326,92 @@ static void pack(packer *p, const char *path, const text *content) {
     p->depth--;
 }
 
+static void forget_seen(packer *p) {
+    size_t i;
+    for (i = 0; i < p->seen_count; i++) free(p->seen[i]);
+    free(p->seen);
+    p->seen = NULL;
+    p->seen_count = 0;
+}
+
+/* Numbers the templates that are to be sections. */
+static void choose_sections(packer *p) {
+    size_t i;
+    for (i = 0; i < p->template_count; i++) {
+        template_part *t = &p->templates[i];
+        if (t->includes > 1 && t->size * (size_t)(t->includes - 1) > COPIES_MAX) t->section = ++p->sections;
+    }
+}
+
+/* "oxtorch_llm.h" calls itself OX_TORCH_LLM_FILE. */
+static void name_file_macro(packer *p, const char *page) {
+    size_t used = 0;
+    int i;
+    const char *rest = strncmp(page, "oxtorch", 7) == 0 ? page + 7 : page;
+    strcpy(p->file_macro, "OX_TORCH");
+    used = strlen(p->file_macro);
+    for (i = 0; rest[i] && rest[i] != '.' && used < PATH_LENGTH_MAX - 8; i++)
+        p->file_macro[used++] = (char)toupper((unsigned char)rest[i]);
+    strcpy(p->file_macro + used, "_FILE");
+}
+
+/* Of the sources: the parts of a header know each other by it. */
+static unsigned long text_hash(const text *t) {
+    unsigned long hash = 5381;
+    size_t i;
+    for (i = 0; i < t->size; i++) hash = (hash * 33 + (unsigned char)t->data[i]) & 0xffffffffUL;
+    return hash;
+}
+
+/* The end of the manual, behind which the header may begin to be conditional. */
+static size_t manual_end(const text *page) {
+    const char *end = strstr(page->data, "*/\n");
+    return end ? (size_t)(end - page->data) + 3 : 0;
+}
+
+/* Wraps what is packed, and writes the sections behind it. Sections may include others. */
+static void write_sections(packer *p, const char *page, unsigned long hash) {
+    text all = {0}, body = p->output;
+    const char *self = p->file_macro;
+    size_t i, head = manual_end(&body);
+    memset(&p->output, 0, sizeof p->output);
+    text_add(&all, body.data, head);
+    text_add_string(&all, "#ifndef OXI_SECTION\n"
+                          "/* Kernels are written once, behind the end of this header, and it includes itself "
+                          "for each kind of\n");
+    text_add_format(&all, " * processor. Another name than %s: #define %s \"name.h\" before it. */\n", page,
+                    self);
+    text_add_format(&all, "#ifndef %s\n#define %s \"%s\"\n#endif\n", self, self, page);
+    text_add_format(&all, "#define OXI_SECTION_OF_%s 0x%08lx\n\n", self, hash);
+    text_add(&all, body.data + head, body.size - head);
+    text_add_string(&all, "\n/* ==== sections: what is included several times "
+                          "======================================================== */\n");
+    text_add_format(&all, "#elif OXI_SECTION_OF_%s != 0x%08lx\n", self, hash);
+    text_add_format(&all, "#error \"%s names another version of %s\"\n", self, page);
+    for (i = 0; i < p->template_count; i++) {
+        text content = {0};
+        char path[PATH_LENGTH_MAX];
+        template_part t = p->templates[i];
+        if (t.section == 0 || !find_part(p, "", t.path, path, &content)) continue;
+        text_add_format(&all, "\n#elif OXI_SECTION == %d /* >>%s */\n", t.section, t.path);
+        p->stack[p->depth++] = page;
+        pack(p, path, &content);
+        p->depth--;
+        text_add(&all, p->output.data, p->output.size);
+        p->output.size = 0;
+        free(content.data);
+    }
+    text_add_string(&all, "#endif\n");
+    free(body.data);
+    free(p->output.data);
+    p->output = all;
+}
+
 int main(int argc, char **argv) {
     static packer p;
     text page = {0};
     const char *slash, *name;
+    unsigned long hash;
     size_t i;
     if (argc != 2 || strlen(argv[1]) >= PATH_LENGTH_MAX) {
         fprintf(stderr, "usage: amalgamate src/PAGE.h > PAGE.h\n");
@@ -268,17 +423,27 @@ int main(int argc, char **argv) {
         snprintf(p.folder, sizeof p.folder, "%.*s", (int)(slash - argv[1]), argv[1]);
     else
         strcpy(p.folder, ".");
+    name_file_macro(&p, name);
     if (!text_read(&page, argv[1])) {
         fprintf(stderr, "amalgamate: cannot read %s\n", argv[1]);
         return 1;
     }
+    p.counting = 1;
     pack(&p, name, &page);
+    hash = text_hash(&p.output);
+    p.counting = 0;
+    p.output.size = 0;
+    forget_seen(&p);
+    choose_sections(&p);
+    pack(&p, name, &page);
+    if (p.sections > 0) write_sections(&p, name, hash);
     if (fwrite(p.output.data, 1, p.output.size, stdout) != p.output.size || fflush(stdout) != 0) {
         fprintf(stderr, "amalgamate: cannot write\n");
         return 1;
     }
-    for (i = 0; i < p.seen_count; i++) free(p.seen[i]);
-    free(p.seen);
+    forget_seen(&p);
+    for (i = 0; i < p.template_count; i++) free(p.templates[i].path);
+    free(p.templates);
     free(p.output.data);
     free(page.data);
     return 0;

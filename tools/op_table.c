@@ -5,16 +5,14 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { B = 1, I = 2, F = 4, C = 8, Q = 16, INPLACE = 0, RANDOM = 0, COND = 0 };
 typedef struct row {
-    const char *name, *family;
-    int accepts;
+    const char *name, *family, *accepts;
 } row;
 
 static const row rows[] = {
-#define OXI_OP(name, family, in, out, rule, accepts, flags, flops, grad) {#name, #family, accepts},
+#define OXI_OP(name, family, operands, rule, gives, accepts, flag, flops, attributes, gradient) \
+    {#name, #family, #accepts},
 #include "../src/ops/ops.def"
-#undef OXI_OP
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 
@@ -26,16 +24,25 @@ static const title titles[] = {
     {"MAP", "elementwise"},    {"REDUCE", "reductions"},    {"SCAN", "along a dim"}, {"SORT", "along a dim"},
     {"ROW", "rows"},           {"INDEX", "by index"},       {"PRODUCT", "products"}, {"ROPE", "transformers"},
     {"RANDOM", "random"},      {"ATTENTION", "transformers"}, {"COPY", "copies"},    {"FILL", "made from nothing"},
-    {"VIEW", "views"},
+    {"VIEW", "views"},         {"MOVE", "between devices"},
 };
+
+static const char letters[] = "BIFCQ";
+
+/* Bits of the classes that a row accepts. */
+static int accepts_of(const row *r) {
+    int bits = 0;
+    for (const char *c = r->accepts; *c; c++) bits |= 1 << (strchr(letters, *c) - letters);
+    return bits;
+}
 
 static void print_group(const char *family, const char *text, int accepts) {
     int count = 0;
     printf("| %s |", text);
     for (int i = 0; i < ROWS; i++)
-        if (strcmp(rows[i].family, family) == 0 && rows[i].accepts == accepts)
+        if (strcmp(rows[i].family, family) == 0 && accepts_of(&rows[i]) == accepts)
             printf("%s `%s`", count++ ? "," : "", rows[i].name);
-    for (int bit = B; bit <= Q; bit *= 2) printf(" | %s", accepts & bit ? "yes" : "");
+    for (int bit = 1; bit < 32; bit *= 2) printf(" | %s", accepts & bit ? "yes" : "");
     printf(" |\n");
 }
 
@@ -44,7 +51,7 @@ static void print_table(void) {
     for (size_t t = 0; t < sizeof titles / sizeof *titles; t++)
         for (int accepts = 1; accepts < 32; accepts++)
             for (int i = 0; i < ROWS; i++)
-                if (strcmp(rows[i].family, titles[t].family) == 0 && rows[i].accepts == accepts) {
+                if (strcmp(rows[i].family, titles[t].family) == 0 && accepts_of(&rows[i]) == accepts) {
                     print_group(titles[t].family, titles[t].text, accepts);
                     break;
                 }

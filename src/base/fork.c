@@ -14,7 +14,8 @@ static oxi_lock *const oxi_fork_locks[] = {
 #ifndef OX_NO_STDIO
     &oxi_format_lock, &oxi_mapped_lock,
 #endif
-    &oxi_panels_lock, &oxi_header_lock, &oxi_profile_lock, &oxi_host_lock, &oxi_memory_lock, &oxi_log_lock,
+    &oxi_listener_lock, &oxi_panels_lock, &oxi_header_lock, &oxi_profile_lock,
+    &oxi_host_lock,   &oxi_memory_lock, &oxi_log_lock,
 };
 enum { OXI_FORK_LOCKS = (int)(sizeof oxi_fork_locks / sizeof *oxi_fork_locks), OXI_FORK_HOOKS = 8 };
 

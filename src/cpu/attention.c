@@ -21,6 +21,7 @@ typedef struct oxi_attention_side {
 
 typedef struct oxi_attention {
     const oxi_call *call;
+    const oxi_part *part; /* NULL: it is a whole */
     oxi_attention_side q, k, v, mask,
         out; /* q, out [..,H,S,D]; k, v [..,Hkv,T,D]; mask.t NULL or [..,H,S,T] */
     const oxi_kernels *kernels;
@@ -94,11 +95,9 @@ static void oxi_attention_rows_range(const oxi_attention *job, int64_t row, int6
 /* score -> softcap tanh(score / softcap) */
 static void oxi_attention_cap(const oxi_attention *job, int64_t n, float *scores) {
     const void *in = scores;
-    oxi_attrs attr;
     if (job->softcap <= 0) return;
-    memset(&attr, 0, sizeof attr);
     job->kernels->row_scale(n, scores, 1 / job->softcap, scores);
-    job->kernels->map[OXI_OP_tanh][OXI_LANE_F32](n, &in, scores, &attr);
+    job->kernels->map[OXI_OP_tanh][OXI_LANE_F32](n, &in, scores, &oxi_plain_numbers);
     job->kernels->row_scale(n, scores, job->softcap, scores);
 }
 
@@ -420,7 +419,7 @@ static void oxi_attention_few_task(void *arg, int64_t index, int lane) {
 /* Task: one query. Scratch: q [depth], a stage, out [value_depth], scores [keys]. */
 static void oxi_attention_f64_task(void *arg, int64_t index, int lane) {
     const oxi_attention *job = (const oxi_attention *)arg;
-    const oxi_attrs *attr = &job->call->attr;
+    const oxi_attr_attention *attr = &job->call->attr.attention;
     int64_t s = index % job->length, head = index / job->length % job->heads,
             batch = index / job->length / job->heads;
     int64_t first, end, depth = job->depth, value_depth = job->value_depth;
@@ -436,8 +435,8 @@ static void oxi_attention_f64_task(void *arg, int64_t index, int lane) {
         double score = 0;
         load(depth, k + t * job->k.row * 8, job->k.column, stage);
         for (int64_t d = 0; d < depth; d++) score += q[d] * stage[d];
-        score *= attr->f[0];
-        if (attr->f[1] > 0) score = attr->f[1] * tanh(score / attr->f[1]);
+        score *= attr->scale;
+        if (attr->softcap > 0) score = attr->softcap * tanh(score / attr->softcap);
         if (job->mask.t) {
             double added;
             const char *mask = oxi_attention_move(&job->mask, oxi_attention_at(job, &job->mask, batch, head),
@@ -482,11 +481,12 @@ static void oxi_attention_shape(oxi_attention *job, const oxi_call *call) {
     job->depth = q->shape[n - 1];
     job->value_depth = v->shape[n - 1];
     job->rows = job->length * job->group;
-    job->scale = (float)call->attr.f[0];
-    job->softcap = (float)call->attr.f[1];
-    job->causal = call->attr.mode == 1;
-    job->start = oxi_min_i64(call->attr.i[0], INT64_MAX / 4); /* so that positions do not overflow */
-    job->window = oxi_min_i64(call->attr.i[1], INT64_MAX / 4);
+    job->scale = (float)call->attr.attention.scale;
+    job->softcap = (float)call->attr.attention.softcap;
+    job->causal = call->attr.attention.causal;
+    /* so that positions do not overflow */
+    job->start = oxi_min_i64(call->attr.attention.query_start, INT64_MAX / 4);
+    job->window = oxi_min_i64(call->attr.attention.window, INT64_MAX / 4);
     oxi_attention_side_of(&job->q, q, job->heads, job->length, job->depth);
     oxi_attention_side_of(&job->k, k, job->kv_heads, job->keys, job->depth);
     oxi_attention_side_of(&job->v, v, job->kv_heads, job->keys, job->value_depth);
@@ -498,7 +498,7 @@ static void oxi_attention_shape(oxi_attention *job, const oxi_call *call) {
  * beside them. */
 static void oxi_attention_cut(oxi_attention *job) {
     int64_t width = job->depth + job->value_depth, units = job->batches * job->kv_heads;
-    if (job->call->attr.i[2] > 0) units = job->call->attr.i[2]; /* of the whole that this is a part of */
+    if (job->part && job->part->heads > 0) units = job->part->heads; /* of the whole */
     job->mr = job->kernels->gemm_f32.mr;
     job->nr = job->kernels->gemm_f32.nr;
     if (job->rows <= OXI_ATTENTION_FEW_ROWS) {
@@ -553,12 +553,13 @@ static ox_status oxi_attention_run(oxi_attention *job, int64_t count, oxi_lane_t
     return status;
 }
 
-static ox_status oxi_cpu_attention(const oxi_call *call) {
+static ox_status oxi_cpu_attention(const oxi_call *call, const oxi_part *part) {
     oxi_attention job;
     if (ox_numel(call->out[0]) == 0) return OX_OK;
     if (oxi_is_block(call->in[1]->dtype) && oxi_check_expandable(call->in[1]->dtype) != OX_OK)
         return OX_ERR_UNSUPPORTED;
     oxi_attention_shape(&job, call);
+    job.part = part;
     size_t depth = (size_t)job.depth, value_depth = (size_t)job.value_depth,
            widest = depth > value_depth ? depth : value_depth;
     if (job.q.t->dtype == OX_F64) {

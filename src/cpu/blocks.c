@@ -5,12 +5,6 @@
 
 static bool oxi_code_product_run(const oxi_gemm *g, ox_status *status); /* codes.c */
 
-static int64_t oxi_exact; /* atomic: ox_set_exact */
-
-OX_API void ox_set_exact(bool exact) {
-    oxi_atomic_store(&oxi_exact, exact);
-}
-
 static ox_status oxi_check_expandable(ox_dtype dtype) {
     if (oxi_cpu_kernels()->unpack[dtype]) return OX_OK;
     return oxi_fail(OX_ERR_UNSUPPORTED, "%s is left out of this build (OX_NO_IQ)", ox_dtype_name(dtype));
@@ -213,7 +207,7 @@ static ox_status oxi_block_product(const oxi_gemm *g) {
                         ox_dtype_name(g->a_dtype), ox_dtype_name(g->b_dtype));
     ox_status status = oxi_check_expandable(t.b_dtype);
     if (status != OX_OK) return status;
-    bool exact = oxi_atomic_load(&oxi_exact) != 0 || t.a_dtype == OX_F64;
+    bool exact = t.exact || t.a_dtype == OX_F64;
     if (t.way == OXI_WAY_FEW_ROWS && t.k > 0) return oxi_block_rows_run(&t, exact);
     t.rough = !exact && oxi_cpu_kernels()->bf16_pairs.kernel.run != NULL;
     if (!exact && !t.rough && t.k > 0 && oxi_code_product_run(&t, &status)) return status;

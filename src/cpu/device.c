@@ -36,18 +36,28 @@ static bool oxi_cpu_supports(ox_device *self, const oxi_call *call) {
     return true;
 }
 
-typedef ox_status (*oxi_cpu_executor)(const oxi_call *call);
-
-/* By family, in the order of oxi_family; a VIEW never gets here. */
-static const oxi_cpu_executor oxi_cpu_executors[OXI_FAMILY_COUNT] = {
-    oxi_cpu_map,  oxi_cpu_copy,      oxi_cpu_fill, oxi_cpu_random, oxi_cpu_reduce,
-    oxi_cpu_scan, oxi_cpu_sort,      oxi_cpu_row,  oxi_cpu_index,  oxi_cpu_product,
-    oxi_cpu_rope, oxi_cpu_attention, NULL,
-};
+/* The executors, by the name of the family: those whose parts are told something, and the others. */
+static ox_status oxi_cpu_run_part(ox_device *self, const oxi_call *call, const oxi_part *part) {
+    (void)self;
+    switch (oxi_op_row_of(call->op)->family) {
+    case OXI_FAMILY_MAP: return oxi_cpu_map(call);
+    case OXI_FAMILY_COPY: return oxi_cpu_copy(call);
+    case OXI_FAMILY_FILL: return oxi_cpu_fill(call);
+    case OXI_FAMILY_RANDOM: return oxi_cpu_random(call);
+    case OXI_FAMILY_REDUCE: return oxi_cpu_reduce(call);
+    case OXI_FAMILY_SCAN: return oxi_cpu_scan(call);
+    case OXI_FAMILY_SORT: return oxi_cpu_sort(call);
+    case OXI_FAMILY_ROW: return oxi_cpu_row(call, part);
+    case OXI_FAMILY_INDEX: return oxi_cpu_index(call);
+    case OXI_FAMILY_PRODUCT: return oxi_cpu_product(call, part);
+    case OXI_FAMILY_ROPE: return oxi_cpu_rope(call);
+    case OXI_FAMILY_ATTENTION: return oxi_cpu_attention(call, part);
+    default: return oxi_fail(OX_ERR_UNSUPPORTED, "%s: nothing to run", oxi_op_row_of(call->op)->name);
+    }
+}
 
 static ox_status oxi_cpu_run(ox_device *self, const oxi_call *call) {
-    (void)self;
-    return oxi_cpu_executors[oxi_op_row_of(call->op)->family](call);
+    return oxi_cpu_run_part(self, call, NULL);
 }
 
 static ox_status oxi_cpu_sync(ox_device *self) {
@@ -64,9 +74,9 @@ static ox_status oxi_cpu_expand(ox_dtype dtype, int64_t n, const void *blocks, f
 static ox_device oxi_cpu_device = {
     "cpu",        true,          oxi_cpu_alloc, oxi_cpu_free,
     oxi_cpu_read, oxi_cpu_write, oxi_cpu_move,  oxi_cpu_supports,
-    oxi_cpu_run,  oxi_cpu_sync,  oxi_cpu_expand, NULL,
-    NULL,         0,             NULL,           false,
-    NULL,         NULL,
+    oxi_cpu_run,  oxi_cpu_run_part, oxi_cpu_sync, oxi_cpu_expand,
+    NULL,         NULL,          0,             NULL,
+    false,        NULL,          NULL,
 };
 
 OX_API ox_device *ox_cpu(void) {

@@ -3,7 +3,7 @@
  * converts and honours strides. Called by the CPU device for the FILL and RANDOM families. */
 
 /* ---- random numbers: what every device gives --------------------------------------------------------------
- * Element e (row-major index) of a call depends on e, the seed (attr i0) and the call's counter (i1) alone,
+ * Element e (row-major index) of a call depends on e and on the call's seed and counter (call->draw) alone,
  * through w[0..3] = philox(key seed, counter_hi counter, counter_lo block):
  *   word         w[e % 4] of block e / 4
  *   double word  w[2 (e % 2)] << 32 | w[2 (e % 2) + 1] of block e / 2
@@ -65,13 +65,13 @@ static void oxi_fill_run(oxi_fill_job *job) {
 /* ---- ramps --------------------------------------------------------------------------------------------- */
 
 static bool oxi_make_arange(const oxi_fill_job *job, int64_t first, int64_t n, void *values) {
-    const double *f = job->call->attr.f;
+    const oxi_attr_ramp *ramp = &job->call->attr.ramp;
     if (job->lane == OXI_LANE_F64) {
         double *out = (double *)values;
-        for (int64_t i = 0; i < n; i++) out[i] = f[0] + (double)(first + i) * f[1];
+        for (int64_t i = 0; i < n; i++) out[i] = ramp->start + (double)(first + i) * ramp->step;
     } else { /* integers step by whole numbers, as torch.arange does */
         int64_t *out = (int64_t *)values;
-        uint64_t start = (uint64_t)oxi_whole_bits(f[0]), step = (uint64_t)oxi_whole_bits(f[1]);
+        uint64_t start = (uint64_t)oxi_whole_bits(ramp->start), step = (uint64_t)oxi_whole_bits(ramp->step);
         for (int64_t i = 0; i < n; i++) out[i] = (int64_t)(start + (uint64_t)(first + i) * step);
     }
     return true;
@@ -80,7 +80,7 @@ static bool oxi_make_arange(const oxi_fill_job *job, int64_t first, int64_t n, v
 /* From both ends to the middle, so that the ends are exact and the steps symmetric: torch.linspace. Integers
  * get whole ends, and numbers between them truncated. */
 static bool oxi_make_linspace(const oxi_fill_job *job, int64_t first, int64_t n, void *values) {
-    double start = job->call->attr.f[0], end = job->call->attr.f[1], *out = (double *)values;
+    double start = job->call->attr.ends.start, end = job->call->attr.ends.end, *out = (double *)values;
     if (oxi_is_int(job->out->dtype)) {
         start = trunc(start);
         end = trunc(end);
@@ -109,37 +109,37 @@ static uint64_t oxi_multiply_high(uint64_t a, uint64_t b) {
 }
 
 /* The double word of element e alone. */
-static uint64_t oxi_random_double_word_at(const oxi_attrs *attr, int64_t e) {
+static uint64_t oxi_random_double_word_at(const oxi_draw *draw, int64_t e) {
     uint32_t w[4];
-    oxi_philox((uint64_t)attr->i[0], (uint64_t)attr->i[1], (uint64_t)e / 2, w);
+    oxi_philox(draw->seed, draw->counter, (uint64_t)e / 2, w);
     return oxi_random_double_word(w + 2 * (e % 2));
 }
 
 /* n words from element `first` (a multiple of 4) on, as whole blocks: room for n rounded up to 4. */
-static void oxi_random_words(const oxi_attrs *attr, int64_t first, int64_t n, uint32_t *words) {
+static void oxi_random_words(const oxi_draw *draw, int64_t first, int64_t n, uint32_t *words) {
     for (int64_t i = 0; i < n; i += 4)
-        oxi_philox((uint64_t)attr->i[0], (uint64_t)attr->i[1], (uint64_t)(first + i) / 4, words + i);
+        oxi_philox(draw->seed, draw->counter, (uint64_t)(first + i) / 4, words + i);
 }
 
 /* n double words from element `first` (a multiple of 2) on: room for n rounded up to 2. */
-static void oxi_random_double_words(const oxi_attrs *attr, int64_t first, int64_t n, uint64_t *words) {
+static void oxi_random_double_words(const oxi_draw *draw, int64_t first, int64_t n, uint64_t *words) {
     uint32_t w[4];
     for (int64_t i = 0; i < n; i += 2) {
-        oxi_philox((uint64_t)attr->i[0], (uint64_t)attr->i[1], (uint64_t)(first + i) / 2, w);
+        oxi_philox(draw->seed, draw->counter, (uint64_t)(first + i) / 2, w);
         words[i] = oxi_random_double_word(w);
         words[i + 1] = oxi_random_double_word(w + 2);
     }
 }
 
 /* n numbers in [0, 1) of `bits` random bits: 53 from double words, fewer from words. */
-static void oxi_random_units(const oxi_attrs *attr, int bits, int64_t first, int64_t n, double *out) {
+static void oxi_random_units(const oxi_draw *draw, int bits, int64_t first, int64_t n, double *out) {
     if (bits > 32) {
         uint64_t words[OXI_FILL_PIECE];
-        oxi_random_double_words(attr, first, n, words);
+        oxi_random_double_words(draw, first, n, words);
         for (int64_t i = 0; i < n; i++) out[i] = (double)(words[i] >> 11) / 9007199254740992.0;
     } else {
         uint32_t words[OXI_FILL_PIECE];
-        oxi_random_words(attr, first, n, words);
+        oxi_random_words(draw, first, n, words);
         double unit = ldexp(1.0, -bits);
         for (int64_t i = 0; i < n; i++) out[i] = (double)(words[i] >> (32 - bits)) * unit;
     }
@@ -186,9 +186,8 @@ static double oxi_number_below(ox_dtype dtype, double low, double high) {
 }
 
 static bool oxi_make_uniform(const oxi_fill_job *job, int64_t first, int64_t n, void *values) {
-    const oxi_attrs *attr = &job->call->attr;
-    double low = attr->f[0], high = attr->f[1], *out = (double *)values;
-    oxi_random_units(attr, oxi_random_bits(job->out->dtype), first, n, out);
+    double low = job->call->attr.uniform.low, high = job->call->attr.uniform.high, *out = (double *)values;
+    oxi_random_units(&job->call->draw, oxi_random_bits(job->out->dtype), first, n, out);
     if (low == 0 && high == 1) return true;
     for (int64_t i = 0; i < n; i++) {
         out[i] = low + out[i] * (high - low);
@@ -281,20 +280,21 @@ static void oxi_random_turns(int64_t n, const double *u, double *cosines, double
 }
 
 static bool oxi_make_normal(const oxi_fill_job *job, int64_t first, int64_t n, void *values) {
-    const oxi_attrs *attr = &job->call->attr;
+    const oxi_attr_normal *normal = &job->call->attr.normal;
+    const oxi_draw *draw = &job->call->draw;
     double *out = (double *)values, u1[OXI_FILL_PIECE / 2], u2[OXI_FILL_PIECE / 2],
            cosines[OXI_FILL_PIECE / 2], sines[OXI_FILL_PIECE / 2];
     int64_t pairs = (n + 1) / 2, room = (pairs + 1) / 2 * 2;
     if (job->out->dtype == OX_F64) {
         uint64_t words[OXI_FILL_PIECE];
-        oxi_random_double_words(attr, first, 2 * room, words);
+        oxi_random_double_words(draw, first, 2 * room, words);
         for (int64_t i = 0; i < room; i++) {
             u1[i] = (double)(int64_t)((words[2 * i] >> 11) + 1) / 9007199254740992.0;
             u2[i] = (double)(int64_t)(words[2 * i + 1] >> 11) / 9007199254740992.0;
         }
     } else {
         uint32_t words[OXI_FILL_PIECE];
-        oxi_random_words(attr, first, 2 * room, words);
+        oxi_random_words(draw, first, 2 * room, words);
         for (int64_t i = 0; i < room; i++) {
             u1[i] = ((double)words[2 * i] + 1) / 4294967296.0;
             u2[i] = (double)words[2 * i + 1] / 4294967296.0;
@@ -303,45 +303,41 @@ static bool oxi_make_normal(const oxi_fill_job *job, int64_t first, int64_t n, v
     oxi_random_logs(pairs, u1);
     oxi_random_turns(pairs, u2, cosines, sines);
     for (int64_t i = 0; i < pairs; i++) {
-        double r = attr->f[1] * sqrt(-2 * u1[i]);
-        out[2 * i] = attr->f[0] + r * cosines[i];
-        if (2 * i + 1 < n) out[2 * i + 1] = attr->f[0] + r * sines[i];
+        double r = normal->deviation * sqrt(-2 * u1[i]);
+        out[2 * i] = normal->mean + r * cosines[i];
+        if (2 * i + 1 < n) out[2 * i + 1] = normal->mean + r * sines[i];
     }
     return true;
 }
 
 static bool oxi_make_randint(const oxi_fill_job *job, int64_t first, int64_t n, void *values) {
-    const oxi_attrs *attr = &job->call->attr;
-    uint64_t words[OXI_FILL_PIECE], range = (uint64_t)attr->i[3] - (uint64_t)attr->i[2];
+    uint64_t low = (uint64_t)job->call->attr.randint.low, range = (uint64_t)job->call->attr.randint.high - low;
+    uint64_t words[OXI_FILL_PIECE];
     int64_t *out = (int64_t *)values;
-    oxi_random_double_words(attr, first, n, words);
+    oxi_random_double_words(&job->call->draw, first, n, words);
     for (int64_t i = 0; i < n; i++)
-        out[i] = (int64_t)((uint64_t)attr->i[2] + oxi_multiply_high(words[i], range));
+        out[i] = (int64_t)(low + oxi_multiply_high(words[i], range));
     return true;
 }
 
 /* ---- constants and permutations ------------------------------------------------------------------------ */
 
-/* The element of dtype that attr f0 (i0 for integers) stands for. */
-static void oxi_fill_element(const oxi_attrs *attr, ox_dtype dtype, void *element) {
+/* An element of dtype: `whole` of integers, `value` of the others. */
+static void oxi_fill_element(double value, int64_t whole, ox_dtype dtype, void *element) {
     const oxi_kernels *kernels = oxi_cpu_kernels();
-    if (oxi_is_int(dtype)) {
-        kernels->store[dtype][OXI_LANE_I64](1, &attr->i[0], element, 1);
-    } else {
-        kernels->store[dtype][OXI_LANE_F64](1, &attr->f[0], element, 1);
-    }
+    if (oxi_is_int(dtype))
+        kernels->store[dtype][OXI_LANE_I64](1, &whole, element, 1);
+    else
+        kernels->store[dtype][OXI_LANE_F64](1, &value, element, 1);
 }
 
 static ox_status oxi_fill_eye(const oxi_call *call) {
     ox_tensor diagonal = oxi_borrowed(call->out[0]);
-    oxi_attrs one = call->attr;
     unsigned char element[8];
     memset(element, 0, sizeof element);
     oxi_fill_strided(&diagonal, element);
     if (diagonal.ndim != 2) return OX_OK;
-    one.f[0] = 1;
-    one.i[0] = 1;
-    oxi_fill_element(&one, diagonal.dtype, element);
+    oxi_fill_element(1, 1, diagonal.dtype, element);
     diagonal.ndim = 1;
     if (diagonal.shape[1] < diagonal.shape[0]) diagonal.shape[0] = diagonal.shape[1];
     diagonal.stride[0] += diagonal.stride[1];
@@ -366,7 +362,7 @@ static ox_status oxi_fill_randperm(const oxi_call *call) {
     for (int64_t first = (n - 1) / OXI_FILL_PIECE * OXI_FILL_PIECE; first >= 0; first -= OXI_FILL_PIECE) {
         uint64_t words[OXI_FILL_PIECE];
         int64_t count = oxi_min_i64(n - first, OXI_FILL_PIECE);
-        oxi_random_double_words(&call->attr, first, count, words);
+        oxi_random_double_words(&call->draw, first, count, words);
         for (int64_t i = 0; i < count; i++) {
             words[i] = oxi_multiply_high(words[i], (uint64_t)(first + i) + 1);
             OXI_PREFETCH_WRITE(order + words[i]);
@@ -393,7 +389,7 @@ static ox_status oxi_cpu_fill(const oxi_call *call) {
     unsigned char element[8];
     switch (call->op) {
     case OXI_OP_fill:
-        oxi_fill_element(&call->attr, out->dtype, element);
+        oxi_fill_element(call->attr.fill.value, call->attr.fill.whole, out->dtype, element);
         oxi_fill_strided(out, element);
         return OX_OK;
     case OXI_OP_eye: return oxi_fill_eye(call);
@@ -405,8 +401,9 @@ static ox_status oxi_cpu_fill(const oxi_call *call) {
     case OXI_OP_linspace: job.make = oxi_make_linspace; break;
     case OXI_OP_uniform:
         job.make = oxi_make_uniform;
-        if (call->attr.f[0] < call->attr.f[1])
-            job.last_below = oxi_number_below(out->dtype, call->attr.f[0], call->attr.f[1]);
+        if (call->attr.uniform.low < call->attr.uniform.high)
+            job.last_below =
+                oxi_number_below(out->dtype, call->attr.uniform.low, call->attr.uniform.high);
         break;
     case OXI_OP_normal: job.make = oxi_make_normal; break;
     case OXI_OP_randint:
@@ -425,7 +422,7 @@ static bool oxi_make_bernoulli(const oxi_fill_job *job, int64_t first, int64_t n
     const ox_tensor *probabilities = job->call->in[0];
     double unit[OXI_FILL_PIECE], *out = (double *)values;
     oxi_load_range(probabilities, first, n, OXI_LANE_F64, out);
-    oxi_random_units(&job->call->attr, probabilities->dtype == OX_F64 ? 53 : 24, first, n, unit);
+    oxi_random_units(&job->call->draw, probabilities->dtype == OX_F64 ? 53 : 24, first, n, unit);
     for (int64_t i = 0; i < n; i++) {
         if (!(out[i] >= 0 && out[i] <= 1)) return false;
         out[i] = unit[i] < out[i];
@@ -466,7 +463,7 @@ static void oxi_draw_with_replacement(const oxi_multinomial *job, int64_t row, c
                                       int64_t *out) {
     double total = sums[job->categories - 1];
     for (int64_t j = 0; j < job->samples; j++) {
-        double u = (double)(oxi_random_double_word_at(&job->call->attr, row * job->samples + j) >> 11) /
+        double u = (double)(oxi_random_double_word_at(&job->call->draw, row * job->samples + j) >> 11) /
                    9007199254740992.0 * total;
         int64_t low = 0, high = job->categories - 1;
         while (low < high) {
@@ -519,11 +516,11 @@ static void oxi_draw_smallest(const oxi_multinomial *job, const double *keys, in
 }
 
 /* Weights of elements first .. first + n become the keys of a draw without replacement. */
-static void oxi_race_keys(const oxi_attrs *attr, int64_t first, int64_t n, double *keys) {
+static void oxi_race_keys(const oxi_draw *draw, int64_t first, int64_t n, double *keys) {
     double units[OXI_FILL_PIECE];
     for (int64_t k = 0; k < n;) {
         int64_t skip = (first + k) % 2, part = oxi_min_i64(n - k, OXI_FILL_PIECE - skip);
-        oxi_random_units(attr, 53, first + k - skip, part + skip, units);
+        oxi_random_units(draw, 53, first + k - skip, part + skip, units);
         for (int64_t i = 0; i < part + skip; i++) units[i] = 1 - units[i];
         oxi_random_logs(part + skip, units);
         for (int64_t i = 0; i < part; i++)
@@ -534,7 +531,7 @@ static void oxi_race_keys(const oxi_attrs *attr, int64_t first, int64_t n, doubl
 
 static void oxi_multinomial_row(void *arg, int64_t row, int lane) {
     oxi_multinomial *job = (oxi_multinomial *)arg;
-    const oxi_attrs *attr = &job->call->attr;
+    bool replacement = job->call->attr.multinomial.replacement;
     double *keys = job->keys + lane * job->categories, total = 0;
     int64_t *order = job->order + lane * job->samples, positive = 0;
     oxi_load_range(job->call->in[0], row * job->categories, job->categories, OXI_LANE_F64, keys);
@@ -545,15 +542,15 @@ static void oxi_multinomial_row(void *arg, int64_t row, int lane) {
         }
         total += keys[k];
         positive += keys[k] > 0;
-        if (attr->keepdim) keys[k] = total;
+        if (replacement) keys[k] = total;
     }
-    if (!attr->keepdim) oxi_race_keys(attr, row * job->categories, job->categories, keys);
+    if (!replacement) oxi_race_keys(&job->call->draw, row * job->categories, job->categories, keys);
     if (positive == 0 || !(total <= DBL_MAX)) {
         oxi_multinomial_fail(job, row, positive ? OXI_MULTINOMIAL_BAD_WEIGHT : OXI_MULTINOMIAL_NO_WEIGHT);
-    } else if (!attr->keepdim && positive < job->samples) {
+    } else if (!replacement && positive < job->samples) {
         oxi_multinomial_fail(job, row, OXI_MULTINOMIAL_TOO_FEW);
     } else {
-        if (attr->keepdim)
+        if (replacement)
             oxi_draw_with_replacement(job, row, keys, order);
         else
             oxi_draw_smallest(job, keys, order);
@@ -567,15 +564,15 @@ static ox_status oxi_multinomial_run(const oxi_call *call) {
     memset(&job, 0, sizeof job);
     job.call = call;
     job.categories = weights->ndim ? weights->shape[weights->ndim - 1] : 1;
-    job.samples = call->attr.i[2];
+    job.samples = call->attr.multinomial.samples;
     int64_t rows = 1;
     for (int d = 0; d < weights->ndim - 1; d++) rows *= weights->shape[d];
     if (rows == 0 || job.samples == 0) return OX_OK;
     if (job.categories == 0 || job.samples < 0 || ox_numel(out) != rows * job.samples ||
-        (!call->attr.keepdim && job.samples > job.categories))
+        (!call->attr.multinomial.replacement && job.samples > job.categories))
         return oxi_fail(OX_ERR_ARG, "multinomial: cannot draw %lld samples from %lld categories%s",
                         (long long)job.samples, (long long)job.categories,
-                        call->attr.keepdim ? "" : " without replacement");
+                        call->attr.multinomial.replacement ? "" : " without replacement");
     size_t lanes = (size_t)oxi_lanes(rows), key_bytes, order_bytes;
     if (!oxi_mul_size((size_t)job.categories, lanes * sizeof(double), &key_bytes) ||
         !oxi_mul_size((size_t)job.samples, lanes * sizeof(int64_t), &order_bytes))

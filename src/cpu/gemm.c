@@ -455,10 +455,8 @@ static void oxi_gemm_epilogue(const oxi_gemm *g, const oxi_kernels *kernels, oxi
     }
     if (g->bias) oxi_gemm_add(kernels, lane, count, 1, OX_F32, g->bias + n, along_n ? 1 : 0, sums, stage);
     if (g->activation != OXI_ACT_NONE) {
-        oxi_attrs attr;
         const void *in = sums;
-        memset(&attr, 0, sizeof attr);
-        kernels->map[oxi_activation_op(g->activation)][lane](count, &in, sums, &attr);
+        kernels->map[oxi_activation_op(g->activation)][lane](count, &in, sums, &oxi_plain_numbers);
     }
 }
 

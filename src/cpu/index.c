@@ -179,8 +179,8 @@ static void oxi_gather_walk(const ox_tensor *out, const ox_tensor *index, const 
 static ox_status oxi_gather_run(const oxi_call *call) {
     ox_tensor x = oxi_at_least_1d(call->in[0]), index = oxi_at_least_1d(call->in[1]),
               out = oxi_at_least_1d(call->out[0]);
-    ox_status status = oxi_check_dim_indices("gather", &index, &x, call->attr.dim);
-    if (status == OX_OK) oxi_gather_walk(&out, &index, index.stride, &x, call->attr.dim);
+    ox_status status = oxi_check_dim_indices("gather", &index, &x, call->attr.along.dim);
+    if (status == OX_OK) oxi_gather_walk(&out, &index, index.stride, &x, call->attr.along.dim);
     return status;
 }
 
@@ -188,10 +188,10 @@ static ox_status oxi_index_select_run(const oxi_call *call) {
     ox_tensor x = oxi_at_least_1d(call->in[0]), index = oxi_at_least_1d(call->in[1]),
               out = oxi_at_least_1d(call->out[0]);
     int64_t index_stride[OX_MAX_DIMS] = {0};
-    ox_status status = oxi_check_dim_indices("index_select", &index, &x, call->attr.dim);
+    ox_status status = oxi_check_dim_indices("index_select", &index, &x, call->attr.along.dim);
     if (status != OX_OK) return status;
-    index_stride[call->attr.dim] = index.stride[0];
-    oxi_gather_walk(&out, &index, index_stride, &x, call->attr.dim);
+    index_stride[call->attr.along.dim] = index.stride[0];
+    oxi_gather_walk(&out, &index, index_stride, &x, call->attr.along.dim);
     return OX_OK;
 }
 
@@ -345,7 +345,7 @@ static void oxi_scatter_split(oxi_index_job *job, int dim) {
 static ox_status oxi_scatter_walk(const oxi_call *call, const ox_tensor *index, const int64_t *index_stride,
                                   const ox_tensor *source, bool add, double alpha) {
     ox_tensor out = oxi_at_least_1d(call->out[0]);
-    int dim = call->attr.dim;
+    int dim = call->attr.along.dim;
     oxi_index_job job;
     int64_t out_stride[OX_MAX_DIMS];
     memset(&job, 0, sizeof job);
@@ -375,7 +375,7 @@ static ox_status oxi_scatter_walk(const oxi_call *call, const ox_tensor *index, 
 static ox_status oxi_scatter_run(const oxi_call *call) {
     ox_tensor x = oxi_at_least_1d(call->in[0]), index = oxi_at_least_1d(call->in[1]),
               source = oxi_at_least_1d(call->in[2]);
-    ox_status status = oxi_check_dim_indices(oxi_op_row_of(call->op)->name, &index, &x, call->attr.dim);
+    ox_status status = oxi_check_dim_indices(oxi_op_row_of(call->op)->name, &index, &x, call->attr.along.dim);
     if (status != OX_OK) return status;
     return oxi_scatter_walk(call, &index, index.stride, &source, call->op == OXI_OP_scatter_add, 1);
 }
@@ -384,10 +384,10 @@ static ox_status oxi_index_add_run(const oxi_call *call) {
     ox_tensor x = oxi_at_least_1d(call->in[0]), index = oxi_at_least_1d(call->in[1]),
               source = oxi_at_least_1d(call->in[2]);
     int64_t index_stride[OX_MAX_DIMS] = {0};
-    ox_status status = oxi_check_dim_indices("index_add", &index, &x, call->attr.dim);
+    ox_status status = oxi_check_dim_indices("index_add", &index, &x, call->attr.along.dim);
     if (status != OX_OK) return status;
-    index_stride[call->attr.dim] = index.stride[0];
-    return oxi_scatter_walk(call, &index, index_stride, &source, true, call->attr.f[0]);
+    index_stride[call->attr.along.dim] = index.stride[0];
+    return oxi_scatter_walk(call, &index, index_stride, &source, true, call->attr.index_add.alpha);
 }
 
 /* Rows of a task. */
@@ -684,7 +684,7 @@ static ox_status oxi_triangle_run(const oxi_call *call) {
     oxi_triangle job;
     job.rows = x->shape[last - 1];
     job.columns = x->shape[last];
-    job.diagonal = call->attr.i[0];
+    job.diagonal = call->attr.diagonal.diagonal;
     job.out_step = out->stride[last] * bytes;
     job.in_step = x->stride[last] * bytes;
     job.upper = call->op == OXI_OP_triu;
@@ -702,7 +702,7 @@ static ox_status oxi_triangle_run(const oxi_call *call) {
 
 static ox_status oxi_cat_run(const oxi_call *call) {
     ox_tensor part = oxi_borrowed(call->out[0]);
-    int dim = call->attr.dim;
+    int dim = call->attr.along.dim;
     for (int i = 0; i < call->in_count; i++) {
         const ox_tensor *in = call->in[i];
         if (ox_numel(in) == 0) continue; /* also [0], which torch lets join anything */
@@ -736,9 +736,9 @@ static ox_status oxi_roll_dims(const ox_tensor *from, const ox_tensor *to, const
 static void oxi_roll_shifts(const oxi_call *call, int64_t *shift) {
     const ox_tensor *x = call->in[0];
     for (int i = 0; i < OX_MAX_DIMS; i++) shift[i] = 0;
-    for (int i = 0; i < call->attr.stride.ndim; i++) { /* a dim may be named twice */
-        int dim = (int)call->attr.stride.dim[i];
-        int64_t size = x->ndim > 0 ? x->shape[dim] : 1, by = call->attr.shape.dim[i] % size;
+    for (int i = 0; i < call->attr.roll.dims.count; i++) { /* a dim may be named twice */
+        int dim = call->attr.roll.dims.dim[i];
+        int64_t size = x->ndim > 0 ? x->shape[dim] : 1, by = call->attr.roll.shifts.dim[i] % size;
         shift[dim] = (shift[dim] + by + size) % size;
     }
 }

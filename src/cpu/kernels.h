@@ -47,11 +47,20 @@ typedef enum oxi_lane {
     OXI_LANE_COUNT
 } oxi_lane;
 
+/* What elementwise kernels are told: the op's numbers in the order of its attributes, and the width in bits of
+ * the dtype that is computed in, 0 for 64: shift counts from there on shift all bits out. */
+typedef struct oxi_map_numbers {
+    double f[3];
+    int bits;
+} oxi_map_numbers;
+/* For kernels that are called by others than their op: sums are not scaled, nor products added. */
+static const oxi_map_numbers oxi_plain_numbers = {{1, 0, 0}, 0};
+
 /* out[i] = op(in[0][i], ...): n contiguous elements, operands of the lane's C type (float, double, int64_t,
- * uint64_t, float[2]), results of the same type, or uint8_t 0/1 for ops whose rule is map_bool. The first
+ * uint64_t, float[2]), results of the same type, or uint8_t 0/1 for ops that give BOOL. The first
  * operand of `where` is uint8_t. abs of C64 gives float. out may be in[0] exactly (in place). No alignment
  * is promised. */
-typedef void (*oxi_map_kernel)(int64_t n, const void *const *in, void *out, const oxi_attrs *attr);
+typedef void (*oxi_map_kernel)(int64_t n, const void *const *in, void *out, const oxi_map_numbers *numbers);
 
 /* Converts n elements, source stride in elements; the destination is contiguous (load), or the other way
  * round (store). Stride-0 sources splat. Lane type as above. */
@@ -281,7 +290,7 @@ typedef struct oxi_kernels {
 static const oxi_kernels *oxi_cpu_kernels(void);
 
 /* A family's executor on the CPU. call->out are made; shapes and types are checked; nothing has NULL where
- * it may not. */
+ * it may not. part: what a part of a call is told, or NULL. */
 static ox_status oxi_cpu_map(const oxi_call *call);        /* cpu/map.c */
 static ox_status oxi_cpu_copy(const oxi_call *call);       /* cpu/copy.c */
 static ox_status oxi_cpu_fill(const oxi_call *call);       /* cpu/fill.c: FILL and RANDOM */
@@ -289,12 +298,12 @@ static ox_status oxi_cpu_random(const oxi_call *call);
 static ox_status oxi_cpu_reduce(const oxi_call *call);     /* cpu/reduce.c */
 static ox_status oxi_cpu_scan(const oxi_call *call);       /* cpu/scan.c */
 static ox_status oxi_cpu_sort(const oxi_call *call);       /* cpu/sort.c */
-static ox_status oxi_cpu_row(const oxi_call *call);        /* cpu/row.c: softmax, norms */
+static ox_status oxi_cpu_row(const oxi_call *call, const oxi_part *part); /* cpu/row.c: softmax, norms */
 static ox_status oxi_cpu_index(const oxi_call *call);      /* cpu/index.c */
 /* cpu/product.c over cpu/gemm.c and cpu/blocks.c */
-static ox_status oxi_cpu_product(const oxi_call *call);
+static ox_status oxi_cpu_product(const oxi_call *call, const oxi_part *part);
 static ox_status oxi_cpu_rope(const oxi_call *call);       /* cpu/rope.c */
-static ox_status oxi_cpu_attention(const oxi_call *call);  /* cpu/attention.c */
+static ox_status oxi_cpu_attention(const oxi_call *call, const oxi_part *part); /* cpu/attention.c */
 
 /* cpu/blocks.c: whether a block type can be expanded, OX_ERR_UNSUPPORTED by name if not; and n elements of
  * one that can (whole blocks) as floats. */
@@ -336,6 +345,7 @@ typedef struct oxi_gemm {
     double beta;
     const float *bias;                               /* NULL, or n floats */
     oxi_activation activation;
+    bool exact; /* ox_set_exact */
     bool rough; /* operands may be rounded to bf16, as int8 is too */
     oxi_shared *shared; /* NULL, or keeps a, packed or quantised, for further products with it */
     ox_storage *a_storage, *b_storage; /* of constant operands: where panels of them are kept; else NULL */

@@ -7,7 +7,7 @@
 #define OXI_MAP_NEAR (10 << 10) /* bytes: up to this many, tiles lie on the stack */
 
 typedef struct oxi_map_work {
-    const oxi_attrs *attr;
+    oxi_map_numbers numbers;
     oxi_map_kernel kernel;
     int in_count;
     oxi_load_kernel load[3]; /* NULL: the operand's elements are the lane's */
@@ -44,16 +44,16 @@ static void oxi_map_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, int
         in[k] = tile;
     }
     if (work->stream) {
-        work->kernel(c->n, in, result, work->attr);
+        work->kernel(c->n, in, result, &work->numbers);
         work->stream((size_t)(c->n * w->bytes[0]), result, c->p[0]);
     } else if (!work->store) {
-        work->kernel(c->n, in, c->p[0], work->attr);
+        work->kernel(c->n, in, c->p[0], &work->numbers);
     } else if (work->widen) {
-        work->kernel(c->n, in, tiles + work->truth, work->attr);
+        work->kernel(c->n, in, tiles + work->truth, &work->numbers);
         work->widen(c->n, tiles + work->truth, 1, result);
         work->store(c->n, result, c->p[0], w->step[0]);
     } else {
-        work->kernel(c->n, in, result, work->attr);
+        work->kernel(c->n, in, result, &work->numbers);
         work->store(c->n, result, c->p[0], w->step[0]);
     }
 }
@@ -72,7 +72,7 @@ static int64_t oxi_map_tile(oxi_lane lane) {
 static int64_t oxi_map_plan(oxi_map_work *work, const oxi_kernels *k, oxi_walk *w, const oxi_call *call,
                             oxi_lane lane, bool truth) {
     const ox_tensor *out = call->out[0];
-    int first = oxi_op_row_of(call->op)->flags & OXI_FLAG_COND ? 1 : 0;
+    int first = oxi_first_valued_operand(call);
     int64_t tile = oxi_map_tile(lane);
     bool tiled = false;
     for (int i = 0; i < call->in_count; i++) {
@@ -80,7 +80,8 @@ static int64_t oxi_map_plan(oxi_map_work *work, const oxi_kernels *k, oxi_walk *
         work->load[i] = same ? NULL : k->load[call->in[i]->dtype][lane];
         tiled = tiled || !same || w->step[i + 1] != 1;
     }
-    oxi_lane result = call->op == OXI_OP_abs && lane == OXI_LANE_C64 ? OXI_LANE_F32 : lane;
+    bool real = oxi_op_row_of(call->op)->gives == OXI_GIVES_REAL;
+    oxi_lane result = real && lane == OXI_LANE_C64 ? OXI_LANE_F32 : lane;
     bool writes = w->step[0] == 1 && (truth ? out->dtype == OX_BOOL : out->dtype == oxi_lane_dtype(result));
     work->widen = NULL;
     work->store = NULL;
@@ -162,18 +163,16 @@ static ox_status oxi_cpu_map(const oxi_call *call) {
     ox_dtype compute = oxi_compute_dtype(call);
     oxi_lane lane = oxi_lane_of(compute);
     oxi_op op = oxi_map_op_for(call->op, compute);
-    bool truth = row->rule == oxi_rule_map_bool || op == OXI_OP_logical_not;
-    oxi_attrs attr = call->attr;
+    bool truth = row->gives == OXI_GIVES_BOOL || op == OXI_OP_logical_not;
     oxi_map_work work;
     oxi_walk w;
     memset(&work, 0, sizeof work);
-    work.attr = &attr;
+    oxi_attrs_numbers(call->op, &call->attr, work.numbers.f, 3);
+    work.numbers.bits = 8 * ox_dtype_of(compute)->block_bytes;
     work.kernel = k->map[op][lane];
     work.in_count = call->in_count;
     if (!work.kernel)
         return oxi_fail(OX_ERR_UNSUPPORTED, "%s: no kernel for %s", row->name, ox_dtype_name(compute));
-    if (op == OXI_OP_bitwise_left_shift || op == OXI_OP_bitwise_right_shift)
-        attr.i[0] = 8 * ox_dtype_of(compute)->block_bytes; /* counts from this width on shift all bits out */
     oxi_walk_begin(&w, out->ndim, out->shape);
     oxi_walk_add(&w, out);
     for (int i = 0; i < call->in_count; i++) oxi_walk_add(&w, call->in[i]);
@@ -181,7 +180,7 @@ static ox_status oxi_cpu_map(const oxi_call *call) {
     if (w.numel == 0) return OX_OK;
     int64_t most = oxi_map_plan(&work, k, &w, call, lane, truth);
     if (oxi_map_any_number(call)) most = oxi_min_i64(most, oxi_map_tile(lane));
-    int first = row->flags & OXI_FLAG_COND ? 1 : 0;
+    int first = oxi_first_valued_operand(call);
     most = oxi_min_i64(most, w.numel);
     int64_t grain = row->flops > 4 ? 1 << 13 : 1 << 15;
     int64_t constants[3], shared = oxi_map_layout(&work, &w, call, lane, most, constants);

@@ -1,10 +1,10 @@
-/* matmul, linear and addmm calls as raw products: derives sizes and strides, walks the leading dims.
- * Leading dims that lie one behind the other are joined with the rows; small matrices of a batch are shared
- * out to the threads. Called by the CPU device; shapes and dtypes were checked by ops/rules.c. */
+/* The products of a form as raw ones: walks the leading dims, and shares small matrices of a batch out to the
+ * threads. Called by the CPU device; shapes and dtypes were checked by ops/rules.c. */
 
 /* A product for each position of the leading dims. g: the first of them. */
 typedef struct oxi_product {
     oxi_gemm g;
+    oxi_product_form form;
     bool pairs; /* of complex numbers; strides and dtypes are those of their parts */
     int ndim;
     int64_t shape[OX_MAX_DIMS], a_stride[OX_MAX_DIMS], b_stride[OX_MAX_DIMS], c_stride[OX_MAX_DIMS];
@@ -169,24 +169,6 @@ static void oxi_product_task(void *arg, int64_t index, int lane) {
     if (status != OX_OK) oxi_atomic_store(&p->failed, (int64_t)status);
 }
 
-/* Joins the last leading dim with the rows where b is the same for all of it and rows of a and c go on
- * evenly. */
-static void oxi_product_join(oxi_product *p) {
-    oxi_gemm *g = &p->g;
-    while (p->ndim > 0) {
-        int d = p->ndim - 1;
-        bool even = p->a_stride[d] == g->m * g->a_row && p->c_stride[d] == g->m * g->c_row;
-        if (g->m == 1) {
-            g->a_row = p->a_stride[d];
-            g->c_row = p->c_stride[d];
-            even = true;
-        }
-        if (p->shape[d] != 1 && (p->b_stride[d] != 0 || !even)) return;
-        if (p->shape[d] != 1) g->m *= p->shape[d];
-        p->ndim--;
-    }
-}
-
 static ox_status oxi_product_run(oxi_product *p) {
     int64_t count = 1;
     for (int d = 0; d < p->ndim; d++) count *= p->shape[d];
@@ -206,106 +188,49 @@ static ox_status oxi_product_run(oxi_product *p) {
     return OX_OK;
 }
 
-/* ---- the calls: sizes and strides, of operands that may lie anywhere ----------------------------------- */
-
-/* The stride of leading dim d of `ndim`, counted from the last one, of an operand with `own` leading dims; 0
- * if broadcast. */
-static int64_t oxi_leading_stride(const ox_tensor *t, int own, int ndim, int d) {
-    int at = d - (ndim - own);
-    return at < 0 || t->shape[at] == 1 ? 0 : t->stride[at];
-}
-
-static void oxi_matmul_plan(oxi_product *p, const oxi_call *call) {
-    const ox_tensor *a = call->in[0], *b = call->in[1], *c = call->out[0];
-    int a_leading = a->ndim > 2 ? a->ndim - 2 : 0, b_leading = b->ndim > 2 ? b->ndim - 2 : 0;
-    p->ndim = a_leading > b_leading ? a_leading : b_leading;
-    p->g.k = a->shape[a->ndim - 1];
-    p->g.a_col = a->stride[a->ndim - 1];
-    p->g.m = p->g.n = 1;
-    int c_dim = p->ndim; /* of c: the rows, if a has some, then the columns, if b has */
-    if (a->ndim > 1) {
-        p->g.m = a->shape[a->ndim - 2];
-        p->g.a_row = a->stride[a->ndim - 2];
-        p->g.c_row = c->stride[c_dim++];
-    }
-    p->g.b_row = b->stride[b->ndim > 1 ? b->ndim - 2 : 0];
-    p->g.c_col = 1;
-    if (b->ndim > 1) {
-        p->g.n = b->shape[b->ndim - 1];
-        p->g.b_col = b->stride[b->ndim - 1];
-        p->g.c_col = c->stride[c_dim];
-    }
-    for (int d = 0; d < p->ndim; d++) {
-        p->shape[d] = c->shape[d];
-        p->a_stride[d] = oxi_leading_stride(a, a_leading, p->ndim, d);
-        p->b_stride[d] = oxi_leading_stride(b, b_leading, p->ndim, d);
-        p->c_stride[d] = c->stride[d];
-    }
-}
-
-static void oxi_linear_plan(oxi_product *p, const oxi_call *call) {
-    const ox_tensor *x = call->in[0], *w = call->in[1], *out = call->out[0];
-    int last = x->ndim - 1;
-    p->ndim = last > 0 ? last - 1 : 0;
-    p->g.m = last > 0 ? x->shape[last - 1] : 1;
-    p->g.n = w->shape[0];
-    p->g.k = x->shape[last];
-    p->g.a_row = last > 0 ? x->stride[last - 1] : 0;
-    p->g.a_col = x->stride[last];
-    p->g.b_row = w->stride[1];
-    p->g.b_col = w->stride[0];
-    p->g.c_row = last > 0 ? out->stride[last - 1] : 0;
-    p->g.c_col = out->stride[last];
-    p->g.activation = (oxi_activation)call->attr.mode;
-    for (int d = 0; d < p->ndim; d++) {
-        p->shape[d] = x->shape[d];
-        p->a_stride[d] = x->stride[d];
-        p->c_stride[d] = out->stride[d];
-    }
-}
-
-static void oxi_addmm_plan(oxi_product *p, const oxi_call *call) {
-    const ox_tensor *a = call->in[1], *b = call->in[2], *out = call->out[0];
-    p->g.m = a->shape[0];
-    p->g.n = b->shape[1];
-    p->g.k = a->shape[1];
-    p->g.a_row = a->stride[0];
-    p->g.a_col = a->stride[1];
-    p->g.b_row = b->stride[0];
-    p->g.b_col = b->stride[1];
-    p->g.c_row = out->stride[0];
-    p->g.c_col = out->stride[1];
-    p->g.beta = call->attr.f[0];
-    p->g.alpha = call->attr.f[1];
-}
+/* ---- the call as raw products -------------------------------------------------------------------------- */
 
 static void oxi_product_plan(oxi_product *p, const oxi_call *call) {
-    int a = call->op == OXI_OP_addmm;
+    oxi_product_form form;
+    oxi_gemm *g = &p->g;
     memset(p, 0, sizeof *p);
-    p->g.a_dtype = call->in[a]->dtype;
-    p->g.b_dtype = call->in[a + 1]->dtype;
-    p->g.c_dtype = call->out[0]->dtype;
-    p->g.alpha = 1;
-    if (call->op == OXI_OP_matmul)
-        oxi_matmul_plan(p, call);
-    else if (call->op == OXI_OP_linear)
-        oxi_linear_plan(p, call);
-    else
-        oxi_addmm_plan(p, call);
-    oxi_product_join(p);
-    if (p->g.c_dtype == OX_C64) oxi_product_split_pairs(p);
-    p->g.way = oxi_gemm_judge(&p->g);
+    oxi_product_form_of(call, &form);
+    oxi_product_form_join(&form);
+    g->m = form.m;
+    g->n = form.n;
+    g->k = form.k;
+    g->a_dtype = form.t[OXI_PRODUCT_A]->dtype;
+    g->b_dtype = form.t[OXI_PRODUCT_B]->dtype;
+    g->c_dtype = form.t[OXI_PRODUCT_C]->dtype;
+    g->a_row = form.row[OXI_PRODUCT_A];
+    g->a_col = form.column[OXI_PRODUCT_A];
+    g->b_row = form.row[OXI_PRODUCT_B];
+    g->b_col = form.column[OXI_PRODUCT_B];
+    g->c_row = form.row[OXI_PRODUCT_C];
+    g->c_col = form.column[OXI_PRODUCT_C];
+    g->alpha = form.alpha;
+    g->beta = form.beta;
+    g->activation = form.activation;
+    g->exact = call->exact;
+    p->ndim = form.ndim;
+    memcpy(p->shape, form.shape, sizeof p->shape);
+    memcpy(p->a_stride, form.stride[OXI_PRODUCT_A], sizeof p->a_stride);
+    memcpy(p->b_stride, form.stride[OXI_PRODUCT_B], sizeof p->b_stride);
+    memcpy(p->c_stride, form.stride[OXI_PRODUCT_C], sizeof p->c_stride);
+    p->form = form;
+    if (g->c_dtype == OX_C64) oxi_product_split_pairs(p);
+    g->way = oxi_gemm_judge(g);
 }
 
 /* ---- running them -------------------------------------------------------------------------------------- */
 
-/* The addend of addmm. As in torch: with beta 0, NaN in c does not matter. */
-static void oxi_product_addend(oxi_gemm *g, const ox_tensor *c) {
-    if (g->beta == 0) return;
-    g->addend = oxi_ptr(c);
-    g->addend_dtype = c->dtype;
-    g->addend_row = oxi_leading_stride(c, c->ndim, 2, 0);
-    g->addend_col = oxi_leading_stride(c, c->ndim, 2, 1);
+static void oxi_product_addend(oxi_gemm *g, const oxi_product_form *form) {
+    const ox_tensor *addend = form->t[OXI_PRODUCT_ADDEND];
+    if (!addend) return;
+    g->addend = oxi_ptr(addend);
+    g->addend_dtype = addend->dtype;
+    g->addend_row = form->row[OXI_PRODUCT_ADDEND];
+    g->addend_col = form->column[OXI_PRODUCT_ADDEND];
 }
 
 /* The bias as n floats in *floats (to be freed), as it lies, or as an addend where f32 is not enough. */
@@ -346,25 +271,25 @@ static char *oxi_product_operand(const oxi_product *p, const ox_tensor *t) {
     return as_it_lies ? oxi_repacked_bytes(t) : oxi_ptr(t);
 }
 
-static ox_status oxi_cpu_product(const oxi_call *call) {
-    bool linear = call->op == OXI_OP_linear, addmm = call->op == OXI_OP_addmm;
+static ox_status oxi_cpu_product(const oxi_call *call, const oxi_part *part) {
     oxi_product p, whole;
     float *floats = NULL;
-    oxi_product_plan(&p, call);
     if (ox_numel(call->out[0]) == 0) return OX_OK;
-    if (call->whole) {
-        oxi_product_plan(&whole, call->whole);
+    oxi_product_plan(&p, call);
+    if (part && part->whole) {
+        oxi_product_plan(&whole, part->whole);
         p.g.way = whole.g.way;
     }
-    p.g.shared = call->shared;
-    oxi_repacked *held = oxi_product_hold(&p, call->in[addmm], call->in[addmm + 1]);
-    p.g.a = oxi_product_operand(&p, call->in[addmm]);
-    p.g.b = oxi_product_operand(&p, call->in[addmm + 1]);
+    if (part) p.g.shared = part->shared;
+    const ox_tensor *a = p.form.t[OXI_PRODUCT_A], *b = p.form.t[OXI_PRODUCT_B];
+    oxi_repacked *held = oxi_product_hold(&p, a, b);
+    p.g.a = oxi_product_operand(&p, a);
+    p.g.b = oxi_product_operand(&p, b);
     p.g.c = oxi_ptr(call->out[0]);
-    p.g.a_storage = call->in[addmm]->storage;
-    p.g.b_storage = call->in[addmm + 1]->storage;
-    if (addmm) oxi_product_addend(&p.g, call->in[0]);
-    ox_status status = linear ? oxi_product_bias(&p.g, call->in[2], &floats) : OX_OK;
+    p.g.a_storage = a->storage;
+    p.g.b_storage = b->storage;
+    oxi_product_addend(&p.g, &p.form);
+    ox_status status = oxi_product_bias(&p.g, p.form.bias, &floats);
     if (p.pairs) {
         p.g.addend_dtype = OX_F32;
         p.g.addend_row *= 2;

@@ -2,31 +2,21 @@
  * The operand is kept positions times a line of reduced ones. Lines are cut into chunks whatever the number
  * of threads; partial results are merged in order, in 64 bits. Called by the CPU device. */
 
-/* ---- the kind of a call -------------------------------------------------------------------------------- */
+/* ---- how a kind is reduced here ------------------------------------------------------------------------ */
 
-static oxi_reduce_kind oxi_norm_kind(double p) {
-    if (p == 2) return OXI_REDUCE_SQUARES;
-    if (p == 0) return OXI_REDUCE_COUNT;
-    return p == INFINITY ? OXI_REDUCE_MAX : p == -INFINITY ? OXI_REDUCE_MIN : OXI_REDUCE_SUM;
-}
-
-static oxi_reduce_kind oxi_reduce_kind_of(const oxi_call *call) {
-    switch (call->op) {
-    case OXI_OP_prod: return OXI_REDUCE_PROD;
-    case OXI_OP_amax: return OXI_REDUCE_MAX;
-    case OXI_OP_amin: return OXI_REDUCE_MIN;
-    case OXI_OP_all:
-    case OXI_OP_any:
-    case OXI_OP_count_nonzero: return OXI_REDUCE_COUNT;
-    case OXI_OP_var:
-    case OXI_OP_std: return OXI_REDUCE_MOMENTS;
-    case OXI_OP_logsumexp: return OXI_REDUCE_LOGSUMEXP;
-    case OXI_OP_norm: return oxi_norm_kind(call->attr.f[0]);
-    case OXI_OP_argmax:
-    case OXI_OP_max_dim: return OXI_REDUCE_MAX_PLACE;
-    case OXI_OP_argmin:
-    case OXI_OP_min_dim: return OXI_REDUCE_MIN_PLACE;
-    default: return OXI_REDUCE_SUM; /* sum, mean */
+/* |x|, and powers of it, are made before they are added up or compared. */
+static oxi_reduce_kind oxi_reduce_kind_for(oxi_reduction_kind kind, oxi_reduction_places places) {
+    switch (kind) {
+    case OXI_REDUCES_PRODUCT: return OXI_REDUCE_PROD;
+    case OXI_REDUCES_MOST: return places ? OXI_REDUCE_MAX_PLACE : OXI_REDUCE_MAX;
+    case OXI_REDUCES_LEAST: return places ? OXI_REDUCE_MIN_PLACE : OXI_REDUCE_MIN;
+    case OXI_REDUCES_MOST_ABSOLUTE: return OXI_REDUCE_MAX;
+    case OXI_REDUCES_LEAST_ABSOLUTE: return OXI_REDUCE_MIN;
+    case OXI_REDUCES_COUNT: return OXI_REDUCE_COUNT;
+    case OXI_REDUCES_MOMENTS: return OXI_REDUCE_MOMENTS;
+    case OXI_REDUCES_SQUARES: return OXI_REDUCE_SQUARES;
+    case OXI_REDUCES_LOGSUMEXP: return OXI_REDUCE_LOGSUMEXP;
+    default: return OXI_REDUCE_SUM;
     }
 }
 
@@ -34,6 +24,7 @@ static oxi_reduce_kind oxi_reduce_kind_of(const oxi_call *call) {
 
 typedef struct oxi_reduce {
     const oxi_call *call;
+    oxi_reduction form;
     const oxi_kernels *kernels;
     oxi_reducer reducer;
     oxi_reduce_kind kind;
@@ -91,56 +82,42 @@ static void oxi_reduce_pairs(oxi_partial *p, int64_t n, double divisor) {
     }
 }
 
-static void oxi_reduce_norms(const oxi_reduce *r, oxi_partial *p, int64_t n) {
-    double power = r->call->attr.f[0], *x = (double *)p->a;
-    for (int64_t i = 0; i < n; i++) {
-        if (r->kind == OXI_REDUCE_SQUARES)
-            x[i] = sqrt(x[i]);
-        else if (r->kind == OXI_REDUCE_COUNT)
-            x[i] = (double)((int64_t *)p->a)[i];
-        else if (r->kind == OXI_REDUCE_SUM && power != 1)
-            x[i] = pow(x[i], 1 / power);
-    }
+static void oxi_reduce_moments(const oxi_reduce *r, const double *squares, double count, int64_t n,
+                               double *out) {
+    double freedom = count - r->form.number;
+    for (int64_t i = 0; i < n; i++) out[i] = squares[i] / (freedom > 0 ? freedom : 0);
+    for (int64_t i = 0; i < n && r->form.finish == OXI_FINISH_DEVIATION; i++) out[i] = sqrt(out[i]);
+}
+
+/* The lane of what is known of a line, before its finish. */
+static oxi_lane oxi_reduce_known_lane(const oxi_reduce *r) {
+    if (r->kind == OXI_REDUCE_COUNT) return OXI_LANE_I64;
+    return r->lane == OXI_LANE_F32 && oxi_reduce_value_bytes(r) == 8 ? OXI_LANE_F64 : r->lane;
 }
 
 /* Turns p->a into results, in place; returns the lane that they are in. */
 static oxi_lane oxi_reduce_results(const oxi_reduce *r, oxi_partial *p, int64_t n) {
     double *x = (double *)p->a, *b = (double *)p->b, count = (double)p->count;
     int64_t *whole = (int64_t *)p->a;
-    double freedom = count - r->call->attr.f[0];
-    switch (r->call->op) {
-    case OXI_OP_mean:
-        if (r->lane == OXI_LANE_C64) break;
-        oxi_reduce_divide(x, n, count);
-        return OXI_LANE_F64;
-    case OXI_OP_var:
-    case OXI_OP_std:
-        for (int64_t i = 0; i < n; i++) x[i] = b[i] / (freedom > 0 ? freedom : 0);
-        for (int64_t i = 0; i < n && r->call->op == OXI_OP_std; i++) x[i] = sqrt(x[i]);
-        return OXI_LANE_F64;
-    case OXI_OP_logsumexp:
+    oxi_reduction_finish finish = r->form.finish;
+    if (r->kind == OXI_REDUCE_LOGSUMEXP)
         for (int64_t i = 0; i < n; i++) x[i] = log(b[i]) + oxi_exp_shift(x[i]);
-        return OXI_LANE_F64;
-    case OXI_OP_norm:
-        if (r->kind == OXI_REDUCE_MAX || r->kind == OXI_REDUCE_MIN) return r->lane;
-        oxi_reduce_norms(r, p, n);
-        return OXI_LANE_F64;
-    case OXI_OP_all:
-        for (int64_t i = 0; i < n; i++) whole[i] = whole[i] == p->count;
-        return OXI_LANE_I64;
-    case OXI_OP_any:
-    case OXI_OP_count_nonzero: return OXI_LANE_I64;
-    default: break;
-    }
-    if (r->lane == OXI_LANE_C64) oxi_reduce_pairs(p, n, r->call->op == OXI_OP_mean ? count : 1);
-    return r->lane == OXI_LANE_F32 && oxi_reduce_value_bytes(r) == 8 ? OXI_LANE_F64 : r->lane;
+    if (r->lane == OXI_LANE_C64 && r->kind != OXI_REDUCE_COUNT)
+        oxi_reduce_pairs(p, n, finish == OXI_FINISH_MEAN ? count : 1);
+    else if (finish == OXI_FINISH_MEAN)
+        oxi_reduce_divide(x, n, count);
+    if (finish == OXI_FINISH_VARIANCE || finish == OXI_FINISH_DEVIATION)
+        oxi_reduce_moments(r, b, count, n, x);
+    for (int64_t i = 0; i < n && finish == OXI_FINISH_ROOT; i++) x[i] = sqrt(x[i]);
+    for (int64_t i = 0; i < n && finish == OXI_FINISH_POWER; i++) x[i] = pow(x[i], 1 / r->form.number);
+    for (int64_t i = 0; i < n && finish == OXI_FINISH_ALL; i++) whole[i] = whole[i] == p->count;
+    return oxi_reduce_known_lane(r);
 }
 
 static void oxi_reduce_store(const oxi_reduce *r, const oxi_cursor *c, oxi_partial *p) {
     const oxi_call *call = r->call;
-    bool places = r->kind == OXI_REDUCE_MAX_PLACE || r->kind == OXI_REDUCE_MIN_PLACE;
-    if (places) {
-        int last = call->out[1] ? 1 : 0;
+    if (r->form.places) {
+        int last = r->form.places == OXI_PLACES_BESIDE ? 1 : 0;
         r->kernels->store[OX_I64][OXI_LANE_I64](c->n, p->b, c->p[1 + last], r->kept.step[1 + last]);
         if (last == 0) return;
     }
@@ -150,24 +127,19 @@ static void oxi_reduce_store(const oxi_reduce *r, const oxi_cursor *c, oxi_parti
 
 /* ---- one line, one tile -------------------------------------------------------------------------------- */
 
-/* Whether |x| alone is added up or compared. */
-static bool oxi_reduce_plain_power(double power) {
-    return power == 1 || isinf(power);
-}
-
 static void oxi_reduce_powers(const oxi_reduce *r, void *x, int64_t n) {
     const void *in[1];
-    double *wide = (double *)x, power = r->call->attr.f[0];
+    double *wide = (double *)x, power = r->form.number;
     in[0] = x;
-    r->kernels->map[OXI_OP_abs][r->lane](n, in, x, &oxi_plain_attrs);
-    if (oxi_reduce_plain_power(power)) return;
+    r->kernels->map[OXI_OP_abs][r->lane](n, in, x, &oxi_plain_numbers);
+    if (r->form.kind != OXI_REDUCES_POWERS) return;
     for (int64_t i = 0; i < n; i++) wide[i] = power == 3 ? wide[i] * wide[i] * wide[i] : pow(wide[i], power);
 }
 
 /* Whether more elements cannot change the answer. */
 static bool oxi_reduce_settled(const oxi_reduce *r, const oxi_partial *p) {
-    if (r->call->op == OXI_OP_any) return *(int64_t *)p->a > 0;
-    return r->call->op == OXI_OP_all && *(int64_t *)p->a < p->count;
+    if (r->form.finish == OXI_FINISH_ANY) return *(int64_t *)p->a > 0;
+    return r->form.finish == OXI_FINISH_ALL && *(int64_t *)p->a < p->count;
 }
 
 static void oxi_reduce_flush(const oxi_reduce *r, oxi_partial *p, int64_t n, void *buffer, int64_t position) {
@@ -323,9 +295,8 @@ static void oxi_reduce_split(oxi_reduce *r) {
     const ox_tensor *x = call->in[0];
     int64_t kept[OX_MAX_DIMS], line[OX_MAX_DIMS], stride[4][OX_MAX_DIMS];
     int kept_dims = 0, line_dims = 0, bytes = (int)oxi_dtype_bytes(x->dtype);
-    bool places = r->kind == OXI_REDUCE_MAX_PLACE || r->kind == OXI_REDUCE_MIN_PLACE;
     for (int d = 0; d < x->ndim; d++) {
-        if (call->attr.dims >> d & 1) {
+        if (call->attr.reduce.dims >> d & 1) {
             line[line_dims] = x->shape[d];
             stride[3][line_dims++] = x->stride[d];
             continue;
@@ -333,7 +304,7 @@ static void oxi_reduce_split(oxi_reduce *r) {
         kept[kept_dims] = x->shape[d];
         stride[0][kept_dims] = x->stride[d];
         for (int o = 0; o < call->out_count; o++) {
-            stride[1 + o][kept_dims] = call->out[o]->stride[call->attr.keepdim ? d : kept_dims];
+            stride[1 + o][kept_dims] = call->out[o]->stride[call->attr.reduce.keepdim ? d : kept_dims];
         }
         kept_dims++;
     }
@@ -346,7 +317,7 @@ static void oxi_reduce_split(oxi_reduce *r) {
     oxi_walk_ready(&r->kept, OXI_WALK_MEMORY_ORDER);
     oxi_walk_begin(&r->line, line_dims, line);
     oxi_walk_add_raw(&r->line, oxi_ptr(x), bytes, stride[3]);
-    oxi_walk_ready(&r->line, places ? OXI_WALK_IN_ORDER : OXI_WALK_ANY_ORDER);
+    oxi_walk_ready(&r->line, r->form.places ? OXI_WALK_IN_ORDER : OXI_WALK_ANY_ORDER);
     r->line_shift = r->line.base[0] - oxi_ptr(x);
 }
 
@@ -412,16 +383,14 @@ static ox_status oxi_reduce_run(oxi_reduce *r) {
 
 /* Whether complex numbers are loaded as their sizes. */
 static bool oxi_reduce_takes_sizes(const oxi_reduce *r) {
-    return r->call->op == OXI_OP_norm && r->call->in[0]->dtype == OX_C64 && r->kind != OXI_REDUCE_COUNT;
+    return r->call->in[0]->dtype == OX_C64 && oxi_reduction_takes_sizes(&r->form);
 }
 
 /* The lane to reduce in: integers have no exponentials, and powers want f64. */
 static oxi_lane oxi_reduce_lane(const oxi_reduce *r) {
-    const oxi_call *call = r->call;
-    oxi_lane lane = oxi_reduce_takes_sizes(r) ? OXI_LANE_F32 : oxi_lane_of(call->in[0]->dtype);
-    bool whole = lane == OXI_LANE_I64 || lane == OXI_LANE_U64, powers = r->powers;
-    powers = powers && !oxi_reduce_plain_power(call->attr.f[0]);
-    return powers || (call->op == OXI_OP_logsumexp && whole) ? OXI_LANE_F64 : lane;
+    oxi_lane lane = oxi_reduce_takes_sizes(r) ? OXI_LANE_F32 : oxi_lane_of(r->call->in[0]->dtype);
+    bool whole = lane == OXI_LANE_I64 || lane == OXI_LANE_U64, powers = r->form.kind == OXI_REDUCES_POWERS;
+    return powers || (r->kind == OXI_REDUCE_LOGSUMEXP && whole) ? OXI_LANE_F64 : lane;
 }
 
 static oxi_reduce_row oxi_reduce_narrow(oxi_reduce_kind kind, ox_dtype dtype) {
@@ -443,8 +412,9 @@ static void oxi_reduce_plan(oxi_reduce *r, const oxi_call *call) {
     memset(r, 0, sizeof *r);
     r->call = call;
     r->kernels = oxi_cpu_kernels();
-    r->kind = oxi_reduce_kind_of(call);
-    r->powers = call->op == OXI_OP_norm && r->kind != OXI_REDUCE_SQUARES && r->kind != OXI_REDUCE_COUNT;
+    r->form = oxi_reduction_of(call);
+    r->kind = oxi_reduce_kind_for(r->form.kind, r->form.places);
+    r->powers = oxi_reduction_takes_sizes(&r->form) && r->kind != OXI_REDUCE_SQUARES;
     r->lane = oxi_reduce_lane(r);
     r->load = r->kernels->load[dtype][r->lane];
     if (oxi_reduce_takes_sizes(r)) r->load = r->lane == OXI_LANE_F32 ? oxi_load_size_f32 : oxi_load_size_f64;

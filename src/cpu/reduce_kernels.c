@@ -315,8 +315,6 @@ static void oxi_distance_sums(const oxi_kernels *k, int64_t width, int64_t rows,
                               int64_t row_stride, const float *mean, float *sum, float *squares) {
     float distance[OXI_REDUCE_COLUMNS];
     const void *sub[2], *fma[3];
-    oxi_attrs attr = oxi_plain_attrs;
-    attr.f[0] = 1;
     sub[1] = mean;
     fma[0] = squares;
     fma[1] = fma[2] = distance;
@@ -324,9 +322,9 @@ static void oxi_distance_sums(const oxi_kernels *k, int64_t width, int64_t rows,
     memset(squares, 0, (size_t)width * sizeof *squares);
     for (int64_t r = 0; r < rows; r++) {
         sub[0] = x + r * row_stride;
-        k->map[OXI_OP_sub][OXI_LANE_F32](width, sub, distance, &attr);
+        k->map[OXI_OP_sub][OXI_LANE_F32](width, sub, distance, &oxi_plain_numbers);
         k->axpy_f32(width, 1, distance, sum);
-        k->map[OXI_OP_addcmul][OXI_LANE_F32](width, fma, squares, &attr);
+        k->map[OXI_OP_addcmul][OXI_LANE_F32](width, fma, squares, &oxi_plain_numbers);
     }
 }
 
@@ -363,9 +361,7 @@ static void oxi_logsumexp_columns(const oxi_kernels *k, oxi_partial *p, int64_t 
     float most[OXI_REDUCE_COLUMNS], shift[OXI_REDUCE_COLUMNS], shifted[OXI_REDUCE_COLUMNS],
         sum[OXI_REDUCE_COLUMNS];
     const void *in[2];
-    oxi_attrs attr = oxi_plain_attrs;
     oxi_partial block = oxi_partial_of(NULL, NULL);
-    attr.f[0] = 1;
     block.a = most;
     oxi_max_columns_f32(k, &block, width, rows, elements, row_stride, position);
     for (int64_t c = 0; c < width; c++) shift[c] = (float)oxi_exp_shift(most[c]);
@@ -373,7 +369,7 @@ static void oxi_logsumexp_columns(const oxi_kernels *k, oxi_partial *p, int64_t 
     in[1] = shift;
     for (int64_t r = 0; r < rows; r++) {
         in[0] = x + r * row_stride;
-        k->map[OXI_OP_sub][OXI_LANE_F32](width, in, shifted, &attr);
+        k->map[OXI_OP_sub][OXI_LANE_F32](width, in, shifted, &oxi_plain_numbers);
         k->row_exp_sum(width, shifted, 0, shifted);
         k->axpy_f32(width, 1, shifted, sum);
     }
@@ -386,7 +382,7 @@ static void oxi_logsumexp_columns(const oxi_kernels *k, oxi_partial *p, int64_t 
 static void oxi_exp_f64(const oxi_kernels *k, int64_t n, double *x) {
     const void *in[1];
     in[0] = x;
-    k->map[OXI_OP_exp][OXI_LANE_F64](n, in, x, &oxi_plain_attrs);
+    k->map[OXI_OP_exp][OXI_LANE_F64](n, in, x, &oxi_plain_numbers);
 }
 
 static double oxi_exp_sum_f64(const oxi_kernels *k, int64_t n, const double *x, double shift) {

@@ -47,20 +47,18 @@ static void oxi_rope_turn(const oxi_rope *job, int64_t n, const char *x, int64_t
     ox_dtype dtype = job->x->dtype;
     int64_t bytes = oxi_dtype_bytes(dtype);
     double a[OXI_ROPE_PIECE], b[OXI_ROPE_PIECE], turned[OXI_ROPE_PIECE];
-    oxi_attrs attr;
-    memset(&attr, 0, sizeof attr);
+    oxi_map_numbers minus = oxi_plain_numbers;
+    minus.f[0] = -1;
     kernels->load[dtype][job->lane](n, x, x_step, a);
     kernels->load[dtype][job->lane](n, x + x_other * bytes, x_step, b);
     const void *first[3] = {a, cosines, NULL}, *second[3] = {turned, b, sines};
-    kernels->map[OXI_OP_mul][job->lane](n, first, turned, &attr);
-    attr.f[0] = -1;
-    kernels->map[OXI_OP_addcmul][job->lane](n, second, turned, &attr);
+    kernels->map[OXI_OP_mul][job->lane](n, first, turned, &oxi_plain_numbers);
+    kernels->map[OXI_OP_addcmul][job->lane](n, second, turned, &minus);
     kernels->store[dtype][job->lane](n, turned, to, to_step);
     first[0] = b;
     second[1] = a;
-    kernels->map[OXI_OP_mul][job->lane](n, first, turned, &attr);
-    attr.f[0] = 1;
-    kernels->map[OXI_OP_addcmul][job->lane](n, second, turned, &attr);
+    kernels->map[OXI_OP_mul][job->lane](n, first, turned, &oxi_plain_numbers);
+    kernels->map[OXI_OP_addcmul][job->lane](n, second, turned, &oxi_plain_numbers);
     kernels->store[dtype][job->lane](n, turned, to + to_other * bytes, to_step);
 }
 
@@ -99,7 +97,7 @@ static void oxi_rope_rows(oxi_rope *job) {
 }
 
 static ox_status oxi_cpu_rope(const oxi_call *call) {
-    const oxi_attrs *attr = &call->attr;
+    const oxi_attr_rope *attr = &call->attr.rope;
     oxi_rope job;
     memset(&job, 0, sizeof job);
     job.x = call->in[0];
@@ -107,11 +105,11 @@ static ox_status oxi_cpu_rope(const oxi_call *call) {
     job.factors = call->in[2];
     job.out = call->out[0];
     job.length = job.x->shape[job.x->ndim - 2];
-    job.half = attr->i[0] / 2;
-    job.interleaved = attr->mode == 1;
+    job.half = attr->dims / 2;
+    job.interleaved = attr->interleaved;
     job.lane = job.x->dtype == OX_F64 ? OXI_LANE_F64 : OXI_LANE_F32;
-    job.scale = attr->f[1];
-    job.magnitude = attr->f[2];
+    job.scale = attr->scale;
+    job.magnitude = attr->magnitude;
     if (ox_numel(job.x) == 0) return OX_OK;
     size_t entries, bytes, row_bytes = (size_t)job.half * sizeof(double);
     if (!oxi_mul_size((size_t)job.length, (size_t)job.half, &entries) ||
@@ -124,7 +122,7 @@ static ox_status oxi_cpu_rope(const oxi_call *call) {
     job.cosines = memory + row_bytes;
     job.sines = job.cosines + entries * (size_t)oxi_lane_bytes(job.lane);
     for (int64_t i = 0; i < job.half; i++) {
-        job.frequencies[i] = pow(attr->f[0], -2.0 * (double)i / (double)attr->i[0]);
+        job.frequencies[i] = pow(attr->base, -2.0 * (double)i / (double)attr->dims);
         if (job.factors)
             job.frequencies[i] /=
                 (double)((const float *)(const void *)oxi_ptr(job.factors))[i * job.factors->stride[0]];

@@ -16,8 +16,8 @@ typedef void (*oxi_row_finish)(const oxi_row *r, int64_t n, const void *x, doubl
 struct oxi_row {
     oxi_reduce measure; /* kept = the rows, line = the elements of a row; four operands each */
     oxi_row_finish finish;
-    oxi_op op;
-    double eps;
+    oxi_row_form form;
+    const oxi_part *part; /* NULL: it is a whole */
     bool native;  /* x and out are of the lane's own dtype */
     bool flat;    /* and so are weights; a row is one contiguous run of all of them */
     bool streams; /* flat f32 of a norm, and more than caches hold */
@@ -84,7 +84,7 @@ static void oxi_softmax_finish_f64(const oxi_row *r, int64_t n, const void *x, d
     (void)bias;
     in[0] = out;
     for (int64_t i = 0; i < n; i++) to[i] = ((const double *)x)[i] - shift;
-    r->measure.kernels->map[OXI_OP_exp][OXI_LANE_F64](n, in, out, &oxi_plain_attrs);
+    r->measure.kernels->map[OXI_OP_exp][OXI_LANE_F64](n, in, out, &oxi_plain_numbers);
     for (int64_t i = 0; i < n; i++) to[i] *= scale;
 }
 
@@ -114,24 +114,14 @@ static void oxi_norm_finish_f64(const oxi_row *r, int64_t n, const void *x, doub
  * */
 static void oxi_row_numbers(const oxi_row *r, double a, double b, double *shift, double *scale) {
     double count = (double)r->measure.line.numel;
-    switch (r->op) {
-    case OXI_OP_softmax:
-        *shift = oxi_exp_shift(a);
-        *scale = isfinite(a) ? 1 / b : (double)NAN;
-        return;
-    case OXI_OP_log_softmax:
-        *shift = oxi_exp_shift(a);
-        *scale = isfinite(a) ? log(b) : (double)NAN;
-        return;
-    case OXI_OP_rms_norm:
-        *shift = 0;
-        *scale = 1 / sqrt(a / count + r->eps);
-        return;
-    default:
-        *shift = a;
-        *scale = 1 / sqrt(b / count + r->eps);
+    if (r->form.finish == OXI_ROW_NORM) {
+        bool centred = r->form.measure == OXI_REDUCES_MOMENTS;
+        *shift = centred ? a : 0;
+        *scale = 1 / sqrt((centred ? b : a) / count + r->form.eps);
         return;
     }
+    *shift = oxi_exp_shift(a);
+    *scale = !isfinite(a) ? (double)NAN : r->form.finish == OXI_ROW_SOFTMAX ? 1 / b : log(b);
 }
 
 /* ---- norms of f32 past the caches ---------------------------------------------------------------------- */
@@ -317,11 +307,9 @@ static void oxi_row_tile_number(const oxi_row *r, oxi_row_tile_numbers *t, int64
 
 static void oxi_row_map(const oxi_row *r, oxi_op op, int64_t n, const void *a, const void *b, void *out) {
     const void *in[2];
-    oxi_attrs attr = oxi_plain_attrs;
     in[0] = a;
     in[1] = b;
-    attr.f[0] = 1;
-    r->measure.kernels->map[op][r->measure.lane](n, in, out, &attr);
+    r->measure.kernels->map[op][r->measure.lane](n, in, out, &oxi_plain_numbers);
 }
 
 /* f32 takes the exponential that rows take. */
@@ -337,11 +325,11 @@ static void oxi_row_finish_columns(const oxi_row *r, int64_t n, const void *x, c
                                    const oxi_cursor *c, void *spread, void *out) {
     const oxi_walk *kept = &r->measure.kept;
     oxi_row_map(r, OXI_OP_sub, n, x, t->shift, out);
-    if (r->op == OXI_OP_softmax)
+    if (r->form.finish == OXI_ROW_SOFTMAX)
         oxi_row_exp(r, n, out);
     else if (t->has_rest)
         oxi_row_map(r, OXI_OP_sub, n, out, t->rest, out);
-    oxi_row_map(r, r->op == OXI_OP_log_softmax ? OXI_OP_sub : OXI_OP_mul, n, out, t->scale, out);
+    oxi_row_map(r, r->form.finish == OXI_ROW_LOG_SOFTMAX ? OXI_OP_sub : OXI_OP_mul, n, out, t->scale, out);
     for (int k = 0; k < 2; k++) {
         int operand = OXI_ROW_WEIGHT + k;
         if (!r->weights[k]) continue;
@@ -424,7 +412,7 @@ static void oxi_row_flat(const oxi_row *r, const oxi_walk *line, oxi_row_past *p
     int64_t n = line->numel;
     double a = 0, b = 0, shift, scale;
     oxi_partial p = oxi_partial_of(&a, &b);
-    if (r->op == OXI_OP_softmax && m->lane == OXI_LANE_F32) {
+    if (r->form.finish == OXI_ROW_SOFTMAX && m->lane == OXI_LANE_F32) {
         oxi_softmax_cached(r, n, (const float *)x, (float *)(void *)out);
         return;
     }
@@ -450,7 +438,7 @@ static void oxi_row_line(const oxi_row *r, const oxi_walk *line, oxi_row_past *p
     double a, b, shift, scale;
     if (r->flat) {
         oxi_row_flat(r, line, past, next);
-    } else if (r->op == OXI_OP_softmax && r->measure.lane == OXI_LANE_F32 && line->numel <= OXI_ROW_CACHED) {
+    } else if (r->form.finish == OXI_ROW_SOFTMAX && r->measure.lane == OXI_LANE_F32 && line->numel <= OXI_ROW_CACHED) {
         oxi_softmax_line(r, line, scratch);
     } else {
         oxi_row_measure(r, line, 0, line->numel, &a, &b, scratch);
@@ -576,21 +564,19 @@ static void oxi_row_walk(const oxi_row *r, oxi_walk *w, const oxi_row_dims *dims
     oxi_walk_ready(w, order);
 }
 
-/* Which dims are rows and which make up a row, by op. */
+/* Cuts the dims of x into rows and what makes up one. Weights lie along the dims of a row, or of groups. */
 static void oxi_row_split(oxi_row *r) {
     const oxi_call *call = r->measure.call;
     const ox_tensor *x = call->in[0], *out = call->out[0];
-    bool norm = r->op == OXI_OP_layer_norm || r->op == OXI_OP_rms_norm, grouped = r->op == OXI_OP_group_norm;
-    int64_t weight = 1, channels = 1;
+    int64_t weight = 1, groups = r->form.groups;
     oxi_row_dims rows, line;
     memset(&rows, 0, sizeof rows);
     memset(&line, 0, sizeof line);
     for (int d = 0; d < x->ndim; d++) {
-        bool inside = norm ? d >= x->ndim - (int)call->attr.i[0] : grouped ? d > 1 : d == call->attr.dim;
-        if (grouped && d == 1) {
-            channels = x->shape[1] / call->attr.i[0];
-            oxi_row_add_dim(&rows, call->attr.i[0], x->stride[1] * channels, out->stride[1] * channels,
-                            channels);
+        bool inside = r->form.inside >> d & 1;
+        if (groups > 0 && d == 1) {
+            int64_t channels = x->shape[1] / groups;
+            oxi_row_add_dim(&rows, groups, x->stride[1] * channels, out->stride[1] * channels, channels);
             oxi_row_add_dim(&line, channels, x->stride[1], out->stride[1], 1);
         } else if (inside) {
             oxi_row_add_dim(&line, x->shape[d], x->stride[d], out->stride[d], 0);
@@ -598,7 +584,7 @@ static void oxi_row_split(oxi_row *r) {
             oxi_row_add_dim(&rows, x->shape[d], x->stride[d], out->stride[d], 0);
         }
     }
-    for (int d = line.ndim - 1; norm && d >= 0; d--) {
+    for (int d = line.ndim - 1; groups == 0 && d >= 0; d--) {
         line.stride[OXI_ROW_WEIGHT][d] = line.stride[OXI_ROW_BIAS][d] = weight;
         weight *= line.shape[d];
     }
@@ -623,20 +609,20 @@ static void oxi_row_shape(oxi_row *r) {
     for (int k = 0; k < 2; k++) r->flat = r->flat && (!r->weights[k] || line->step[OXI_ROW_WEIGHT + k] == 1);
     r->streams = r->flat && m->reducer.take && oxi_streams(m->call->out[0]) &&
                  (uintptr_t)oxi_ptr(m->call->out[0]) % sizeof(float) == 0;
-    const oxi_attrs *told = &m->call->attr; /* i[2], i[3]: see oxi_row_tell */
+    const oxi_part *told = r->part && r->part->rows_planned ? r->part : NULL;
     m->by_columns = m->kept.length >= 16 && ((step != 0 && step < llabs(line->step[OXI_ROW_X])) || n < 16);
-    if (told->i[2]) m->by_columns = told->i[2] == 2;
+    if (told) m->by_columns = told->by_columns;
     m->width = m->by_columns ? OXI_ROW_BLOCK : OXI_STRIP;
     m->chunk = OXI_REDUCE_LINE;
     /* A tile of up to this many rows stays in the cache between measuring and writing. */
     if (m->by_columns) m->chunk = m->kept.numel >= 32 * m->width ? n : 1024;
-    if (told->i[2]) m->chunk = told->i[3];
+    if (told) m->chunk = told->chunk;
     m->chunks = (n - 1) / m->chunk + 1;
     m->group = OXI_REDUCE_LINE / oxi_min_i64(n, m->chunk);
     if (m->by_columns) m->group = m->group / m->width * m->width;
     if (m->group < 1) m->group = m->by_columns ? m->width : 1;
     if (m->by_columns) buffer = 8 * OXI_REDUCE_ROWS * m->width;
-    if (r->op == OXI_OP_softmax && buffer < 4 * OXI_ROW_CACHED) buffer = 4 * OXI_ROW_CACHED;
+    if (r->form.finish == OXI_ROW_SOFTMAX && buffer < 4 * OXI_ROW_CACHED) buffer = 4 * OXI_ROW_CACHED;
     m->scratch_bytes = 16 * m->width + buffer;
     if (m->by_columns) m->scratch_bytes += (int64_t)sizeof(oxi_row_tile_numbers);
     const int64_t to_write = 3 * OXI_ROW_BLOCK * (int64_t)sizeof(double); /* see oxi_row_write */
@@ -672,24 +658,21 @@ static void oxi_row_choose(oxi_row *r) {
     };
     oxi_reduce *m = &r->measure;
     ox_dtype dtype = m->call->in[0]->dtype;
-    int which = r->op == OXI_OP_softmax ? 0 : r->op == OXI_OP_log_softmax ? 1 : 2;
-    m->kind = which < 2                  ? OXI_REDUCE_LOGSUMEXP
-              : r->op == OXI_OP_rms_norm ? OXI_REDUCE_SQUARES
-                                         : OXI_REDUCE_MOMENTS;
+    m->kind = oxi_reduce_kind_for(r->form.measure, OXI_PLACES_NONE);
     m->kernels = oxi_cpu_kernels();
     m->lane = oxi_lane_of(dtype);
     m->load = m->kernels->load[dtype][m->lane];
     m->reducer = oxi_reducers[m->kind][m->lane];
     r->store = m->kernels->store[dtype][m->lane];
     r->load_weight = m->kernels->load[oxi_lane_dtype(m->lane)][m->lane];
-    r->finish = finish[which][m->lane == OXI_LANE_F64];
+    r->finish = finish[r->form.finish][m->lane == OXI_LANE_F64];
     r->native = m->direct = dtype == oxi_lane_dtype(m->lane);
 }
 
-static void oxi_row_start(oxi_row *r, const oxi_call *call) {
+static void oxi_row_start(oxi_row *r, const oxi_call *call, const oxi_part *part) {
     memset(r, 0, sizeof *r);
-    r->op = call->op;
-    r->eps = call->attr.f[0];
+    r->form = oxi_row_form_of(call);
+    r->part = part;
     r->measure.call = call;
     oxi_row_choose(r);
 }
@@ -697,15 +680,16 @@ static void oxi_row_start(oxi_row *r, const oxi_call *call) {
 /* Parts of a call compute as the whole does when they are told what that chooses by its shape and strides:
  * whether by columns, and the elements of a chunk. Operands may lie nowhere. True when parts may be packed,
  * for what else strides decide makes no difference by columns of one stride. */
-static OXI_UNUSED bool oxi_row_tell(const oxi_call *call, oxi_attrs *attr) {
+static OXI_UNUSED bool oxi_row_tell(const oxi_call *call, oxi_part *part) {
     oxi_row r;
-    oxi_row_start(&r, call);
+    oxi_row_start(&r, call, NULL);
     for (int k = 0; k < 2; k++)
         if (call->in_count > 1 + k && call->in[1 + k]) r.weights[k] = oxi_ptr(call->in[0]);
     oxi_row_split(&r);
     oxi_row_shape(&r);
-    attr->i[2] = r.measure.by_columns ? 2 : 1;
-    attr->i[3] = r.measure.chunk;
+    part->rows_planned = true;
+    part->by_columns = r.measure.by_columns;
+    part->chunk = r.measure.chunk;
     return r.measure.by_columns && r.measure.line.ndim == 1;
 }
 
@@ -715,9 +699,9 @@ static void oxi_row_close(oxi_row *r) {
 
 /* How the call is computed, by shapes, strides and dtypes alone; x has elements. To be closed also after an
  * error. */
-static ox_status oxi_row_plan(oxi_row *r, const oxi_call *call) {
+static ox_status oxi_row_plan(oxi_row *r, const oxi_call *call, const oxi_part *part) {
     ox_status status = OX_OK;
-    oxi_row_start(r, call);
+    oxi_row_start(r, call, part);
     for (int k = 0; k < 2 && status == OX_OK; k++) {
         if (call->in_count > 1 + k) status = oxi_row_convert(r, k, call->in[1 + k]);
     }
@@ -727,10 +711,10 @@ static ox_status oxi_row_plan(oxi_row *r, const oxi_call *call) {
     return OX_OK;
 }
 
-static OXI_UNUSED ox_status oxi_cpu_row(const oxi_call *call) {
+static OXI_UNUSED ox_status oxi_cpu_row(const oxi_call *call, const oxi_part *part) {
     oxi_row r;
     if (ox_numel(call->in[0]) == 0) return OX_OK;
-    ox_status status = oxi_row_plan(&r, call);
+    ox_status status = oxi_row_plan(&r, call, part);
     if (status == OX_OK) status = oxi_row_run(&r);
     oxi_row_close(&r);
     return status;

@@ -12,7 +12,7 @@ enum { OXI_MAP_VECTOR_BYTES = 128 };   /* at least VF elements of any lane */
 
 /* The last n - i elements of a map, padded with zeros to a whole vector. */
 static OXI_UNUSED void oxi_map_rest(oxi_map_kernel kernel, uint32_t shape, int64_t i, int64_t n,
-                                    const void *const *in, void *out, const oxi_attrs *attr) {
+                                    const void *const *in, void *out, const oxi_map_numbers *numbers) {
     double padded[3][OXI_MAP_VECTOR_BYTES / sizeof(double)], result[OXI_MAP_VECTOR_BYTES / sizeof(double)];
     const void *operands[3];
     size_t element = shape >> 8 & 255, result_element = shape >> 16 & 255, rest = (size_t)(n - i);
@@ -21,7 +21,7 @@ static OXI_UNUSED void oxi_map_rest(oxi_map_kernel kernel, uint32_t shape, int64
         memcpy(padded[k], (const char *)in[k] + (size_t)i * element, rest * element);
         operands[k] = padded[k];
     }
-    kernel(shape >> 24, operands, result, attr);
+    kernel(shape >> 24, operands, result, numbers);
     memcpy((char *)out + (size_t)i * result_element, result, rest * result_element);
 }
 
@@ -63,16 +63,16 @@ static OXI_UNUSED double oxi_reduce_large(float x, int32_t *quarter) {
  * In a formula x (or a, b, c) are the operands, f0, f1, f2 the attributes f[0..2] as the operands' type. */
 
 #define OXI_DEFINE_MAP_1(name, TYPE, CONVERT, RESULT, formula) \
-    static void name(int64_t n, const void *const *in, void *out, const oxi_attrs *attr) { \
+    static void name(int64_t n, const void *const *in, void *out, const oxi_map_numbers *numbers) { \
         const TYPE *p = (const TYPE *)in[0]; \
-        const TYPE f0 = CONVERT(attr->f[0]), f1 = CONVERT(attr->f[1]), f2 = CONVERT(attr->f[2]); \
+        const TYPE f0 = CONVERT(numbers->f[0]), f1 = CONVERT(numbers->f[1]), f2 = CONVERT(numbers->f[2]); \
         RESULT *result = (RESULT *)out; \
         (void)f0; (void)f1; (void)f2; \
         for (int64_t i = 0; i < n; i++) { const TYPE x = p[i]; (void)x; result[i] = (RESULT)(formula); } \
     }
 #define OXI_DEFINE_MAP_2(name, TYPE, CONVERT, RESULT, formula) \
-    static void name(int64_t n, const void *const *in, void *out, const oxi_attrs *attr) { \
-        const TYPE *p = (const TYPE *)in[0], *q = (const TYPE *)in[1], f0 = CONVERT(attr->f[0]); \
+    static void name(int64_t n, const void *const *in, void *out, const oxi_map_numbers *numbers) { \
+        const TYPE *p = (const TYPE *)in[0], *q = (const TYPE *)in[1], f0 = CONVERT(numbers->f[0]); \
         RESULT *result = (RESULT *)out; \
         (void)f0; \
         for (int64_t i = 0; i < n; i++) { const TYPE a = p[i], b = q[i]; result[i] = (RESULT)(formula); } \
@@ -171,9 +171,9 @@ static int64_t oxi_pow_i64(int64_t base, int64_t exponent) {
     return 0;
 }
 
-/* attr->i[0]: the width of the type in bits, 0 = 64. Counts outside [0, width) shift everything out. */
-static uint64_t oxi_shift_width(const oxi_attrs *attr) {
-    return attr->i[0] > 0 && attr->i[0] < 64 ? (uint64_t)attr->i[0] : 64;
+/* numbers->bits: the width of the type in bits, 0 = 64. Counts outside [0, width) shift everything out. */
+static uint64_t oxi_shift_width(const oxi_map_numbers *numbers) {
+    return numbers->bits > 0 && numbers->bits < 64 ? (uint64_t)numbers->bits : 64;
 }
 static uint64_t oxi_shift_left(uint64_t a, uint64_t count, uint64_t width) {
     return count < width ? a << count : 0;
@@ -195,7 +195,7 @@ static int64_t oxi_shift_right_i64(int64_t a, uint64_t count, uint64_t width) {
 #define OXI_INTEGER_2(X) \
     X(mul, OXI_U(a) * OXI_U(b)) X(maximum, a > b ? a : b) X(minimum, a < b ? a : b) X(bitwise_and, a & b) \
     X(bitwise_or, a | b) X(bitwise_xor, a ^ b) \
-    X(bitwise_left_shift, oxi_shift_left(OXI_U(a), OXI_U(b), oxi_shift_width(attr)))
+    X(bitwise_left_shift, oxi_shift_left(OXI_U(a), OXI_U(b), oxi_shift_width(numbers)))
 #define OXI_INTEGER_2_BOOL(X) \
     X(eq, a == b) X(ne, a != b) X(lt, a < b) X(le, a <= b) X(gt, a > b) X(ge, a >= b) \
     X(logical_and, a && b) X(logical_or, a || b) X(logical_xor, !a != !b)
@@ -204,11 +204,11 @@ static int64_t oxi_shift_right_i64(int64_t a, uint64_t count, uint64_t width) {
 #define OXI_I64_2(X) \
     X(floor_divide, oxi_floor_divide_i64(a, b)) X(trunc_divide, oxi_divide_i64(a, b)) \
     X(remainder, oxi_remainder_i64(a, b)) X(fmod, oxi_rest_i64(a, b)) X(pow, oxi_pow_i64(a, b)) \
-    X(bitwise_right_shift, oxi_shift_right_i64(a, OXI_U(b), oxi_shift_width(attr)))
+    X(bitwise_right_shift, oxi_shift_right_i64(a, OXI_U(b), oxi_shift_width(numbers)))
 #define OXI_U64_2(X) \
     X(floor_divide, oxi_divide_u64(a, b)) X(trunc_divide, oxi_divide_u64(a, b)) \
     X(remainder, oxi_rest_u64(a, b)) X(fmod, oxi_rest_u64(a, b)) X(pow, oxi_pow_u64(a, b)) \
-    X(bitwise_right_shift, oxi_shift_right_u64(a, b, oxi_shift_width(attr)))
+    X(bitwise_right_shift, oxi_shift_right_u64(a, b, oxi_shift_width(numbers)))
 /* Scaled by f0. */
 #define OXI_INTEGER_2_SCALED(X) X(add, OXI_U(a) + f0 * OXI_U(b)) X(sub, OXI_U(a) - f0 * OXI_U(b))
 
@@ -251,19 +251,19 @@ OXI_INTEGER_2_SCALED(OXI_X)
 #undef OXI_X
 #undef OXI_U
 
-static void oxi_scalar_addcmul_u64(int64_t n, const void *const *in, void *out, const oxi_attrs *attr) {
+static void oxi_scalar_addcmul_u64(int64_t n, const void *const *in, void *out, const oxi_map_numbers *numbers) {
     const uint64_t *t = (const uint64_t *)in[0], *a = (const uint64_t *)in[1], *b = (const uint64_t *)in[2];
-    const uint64_t factor = oxi_to_u64_wrapped(attr->f[0]);
+    const uint64_t factor = oxi_to_u64_wrapped(numbers->f[0]);
     uint64_t *result = (uint64_t *)out;
     for (int64_t i = 0; i < n; i++) result[i] = t[i] + factor * a[i] * b[i];
 }
 
 /* Elements of 8 bytes, whatever they are. */
-static void oxi_scalar_where_64(int64_t n, const void *const *in, void *out, const oxi_attrs *attr) {
+static void oxi_scalar_where_64(int64_t n, const void *const *in, void *out, const oxi_map_numbers *numbers) {
     const uint8_t *mask = (const uint8_t *)in[0];
     const char *from[2];
     char *result = (char *)out;
-    (void)attr;
+    (void)numbers;
     from[0] = (const char *)in[2];
     from[1] = (const char *)in[1];
     for (int64_t i = 0; i < n; i++) memcpy(result + 8 * i, from[mask[i] != 0] + 8 * i, 8);
@@ -375,10 +375,10 @@ static bool oxi_nonzero_complex(oxi_complex z) { return z.re != 0 || z.im != 0; 
     X(logical_xor, oxi_nonzero_complex(a) != oxi_nonzero_complex(b))
 
 #define OXI_X(op, formula) \
-    static void oxi_scalar_##op##_c64(int64_t n, const void *const *in, void *out, const oxi_attrs *attr) { \
+    static void oxi_scalar_##op##_c64(int64_t n, const void *const *in, void *out, const oxi_map_numbers *numbers) { \
         const float *p = (const float *)in[0]; \
         float *result = (float *)out; \
-        (void)attr; \
+        (void)numbers; \
         for (int64_t i = 0; i < n; i++) { \
             oxi_complex x = oxi_load_complex(p, i), y = formula; \
             result[2 * i] = (float)y.re; \
@@ -388,10 +388,10 @@ static bool oxi_nonzero_complex(oxi_complex z) { return z.re != 0 || z.im != 0; 
 OXI_C64_1(OXI_X)
 #undef OXI_X
 #define OXI_X(op, formula) \
-    static void oxi_scalar_##op##_c64(int64_t n, const void *const *in, void *out, const oxi_attrs *attr) { \
+    static void oxi_scalar_##op##_c64(int64_t n, const void *const *in, void *out, const oxi_map_numbers *numbers) { \
         const float *p = (const float *)in[0]; \
         uint8_t *result = (uint8_t *)out; \
-        (void)attr; \
+        (void)numbers; \
         for (int64_t i = 0; i < n; i++) { \
             oxi_complex x = oxi_load_complex(p, i); \
             result[i] = formula; \
@@ -400,9 +400,9 @@ OXI_C64_1(OXI_X)
 OXI_C64_1_BOOL(OXI_X)
 #undef OXI_X
 #define OXI_X(op, formula) \
-    static void oxi_scalar_##op##_c64(int64_t n, const void *const *in, void *out, const oxi_attrs *attr) { \
+    static void oxi_scalar_##op##_c64(int64_t n, const void *const *in, void *out, const oxi_map_numbers *numbers) { \
         const float *p = (const float *)in[0], *q = (const float *)in[1]; \
-        const double f0 = attr->f[0]; \
+        const double f0 = numbers->f[0]; \
         float *result = (float *)out; \
         (void)f0; \
         for (int64_t i = 0; i < n; i++) { \
@@ -414,10 +414,10 @@ OXI_C64_1_BOOL(OXI_X)
 OXI_C64_2(OXI_X)
 #undef OXI_X
 #define OXI_X(op, formula) \
-    static void oxi_scalar_##op##_c64(int64_t n, const void *const *in, void *out, const oxi_attrs *attr) { \
+    static void oxi_scalar_##op##_c64(int64_t n, const void *const *in, void *out, const oxi_map_numbers *numbers) { \
         const float *p = (const float *)in[0], *q = (const float *)in[1]; \
         uint8_t *result = (uint8_t *)out; \
-        (void)attr; \
+        (void)numbers; \
         for (int64_t i = 0; i < n; i++) { \
             oxi_complex a = oxi_load_complex(p, i), b = oxi_load_complex(q, i); \
             result[i] = formula; \
@@ -426,10 +426,10 @@ OXI_C64_2(OXI_X)
 OXI_C64_2_BOOL(OXI_X)
 #undef OXI_X
 
-static void oxi_scalar_abs_c64(int64_t n, const void *const *in, void *out, const oxi_attrs *attr) {
+static void oxi_scalar_abs_c64(int64_t n, const void *const *in, void *out, const oxi_map_numbers *numbers) {
     const float *p = (const float *)in[0];
     float *result = (float *)out;
-    (void)attr;
+    (void)numbers;
     for (int64_t i = 0; i < n; i++) result[i] = (float)hypot(p[2 * i], p[2 * i + 1]);
 }
 

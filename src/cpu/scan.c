@@ -241,7 +241,7 @@ static ox_status oxi_scan_run(oxi_scan *s) {
 static void oxi_scan_split(oxi_scan *s, const oxi_call *call) {
     const ox_tensor *t[2];
     int64_t shape[OX_MAX_DIMS], stride[2][OX_MAX_DIMS];
-    int dims = 0, along = call->attr.dim;
+    int dims = 0, along = call->attr.along.dim;
     t[0] = call->in[0];
     t[1] = call->out[0];
     s->size = t[0]->ndim ? t[0]->shape[along] : 1;

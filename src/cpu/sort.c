@@ -277,7 +277,7 @@ static void oxi_sort_task(void *arg, int64_t index, int lane) {
 static void oxi_sort_split(oxi_sort *s, const oxi_call *call) {
     const ox_tensor *t[3];
     int64_t shape[OX_MAX_DIMS], stride[3][OX_MAX_DIMS];
-    int dims = 0, along = call->attr.dim;
+    int dims = 0, along = call->attr.sort.dim;
     t[0] = call->in[0];
     t[1] = call->out[0];
     t[2] = call->out[1];
@@ -324,7 +324,7 @@ static OXI_UNUSED ox_status oxi_cpu_sort(const oxi_call *call) {
     oxi_sort_split(&s, call);
     if (s.count == 0 || s.others.numel == 0) return OX_OK;
     s.packed = dtype != OX_F64 && dtype != OX_I64 && dtype != OX_U64 && s.size <= UINT32_MAX;
-    if (call->attr.mode == 1) s.flip = s.packed ? UINT32_MAX : UINT64_MAX;
+    if (call->attr.sort.descending) s.flip = s.packed ? UINT32_MAX : UINT64_MAX;
     s.group = OXI_SORT_GRAIN / (s.size + 1);
     /* Neighbouring lines share cache lines. */
     if (s.group < 16 && llabs(s.others.step[0]) < llabs(s.step[0])) s.group = 16;

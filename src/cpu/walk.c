@@ -58,9 +58,6 @@ static OXI_UNUSED int64_t oxi_round_up(int64_t x, int64_t unit) {
     return oxi_parts(x, unit) * unit;
 }
 
-/* For kernels whose op has no attributes; never written (C++ wants no constants without values). */
-static oxi_attrs oxi_plain_attrs;
-
 /* ---- lanes --------------------------------------------------------------------------------------------- */
 
 /* The lane that holds every number of a plain dtype exactly and is computed in by default. */

@@ -3,31 +3,20 @@
  * Public functions of ops/ call it; autograd, capture and the profiler listen at its end. */
 
 static const oxi_op_row oxi_op_rows[OXI_OP_COUNT] = {
-#define B OXI_ACCEPT_B
-#define I OXI_ACCEPT_I
-#define F OXI_ACCEPT_F
-#define C OXI_ACCEPT_C
-#define Q OXI_ACCEPT_Q
-#define INPLACE OXI_FLAG_INPLACE
-#define RANDOM OXI_FLAG_RANDOM
-#define COND OXI_FLAG_COND
-#define OXI_OP(name, family, in, out, rule, accepts, flags, flops, grad) \
-    {#name, OXI_FAMILY_##family, in, out, oxi_rule_##rule, accepts, flags, flops},
+#define OXI_OP(name, family, operands, rule, gives, accepts, flag, flops, attributes, gradient)              \
+    {#name, OXI_FAMILY_##family, &oxi_operands_##operands, oxi_rule_##rule, OXI_GIVES_##gives,               \
+     OXI_ACCEPT_##accepts, OXI_FLAG_##flag, flops, oxi_attr_members_##attributes, OXI_GRADIENT_##gradient},
 #include "ops/ops.def"
-#undef OXI_OP
-#undef B
-#undef I
-#undef F
-#undef C
-#undef Q
-#undef INPLACE
-#undef RANDOM
-#undef COND
 };
 
 static const oxi_op_row *oxi_op_row_of(oxi_op op) {
     return &oxi_op_rows[op];
 }
+
+/* Of the calls of this thread. */
+static OXI_THREAD_LOCAL bool oxi_exact;
+
+OX_API void ox_set_exact(bool exact) { oxi_exact = exact; }
 
 static OXI_UNUSED oxi_call oxi_call_of(oxi_op op, ox_tensor *const *in, int in_count, ox_tensor *out) {
     oxi_call call;
@@ -37,6 +26,7 @@ static OXI_UNUSED oxi_call oxi_call_of(oxi_op op, ox_tensor *const *in, int in_c
     call.in_count = in_count;
     call.out[0] = out;
     call.out_count = 1;
+    call.exact = oxi_exact;
     return call;
 }
 
@@ -46,7 +36,7 @@ static OXI_UNUSED oxi_call oxi_call_of(oxi_op op, ox_tensor *const *in, int in_c
  * an elementwise op it is the promoted dtype, which the rule checks. */
 static bool oxi_accepts_operand(const oxi_op_row *row, int index) {
     if (row->family == OXI_FAMILY_MAP) return false;
-    if (row->family == OXI_FAMILY_PRODUCT || row->in_count < 0) return true;
+    if (row->family == OXI_FAMILY_PRODUCT || row->operands->in_count < 0) return true;
     return index == 0;
 }
 
@@ -114,8 +104,7 @@ static bool oxi_overlaps(const ox_tensor *t, const ox_tensor *out) {
  * end. */
 static bool oxi_needs_detached_result(const oxi_call *call, const oxi_op_row *row, const ox_tensor *meta) {
     const ox_tensor *out = call->out[0];
-    bool elementwise = row->family == OXI_FAMILY_MAP || row->family == OXI_FAMILY_COPY ||
-                       (row->family == OXI_FAMILY_RANDOM && row->flags & OXI_FLAG_INPLACE);
+    bool elementwise = row->family == OXI_FAMILY_MAP || row->family == OXI_FAMILY_COPY;
     if (meta->dtype != out->dtype && row->family != OXI_FAMILY_MAP && row->family != OXI_FAMILY_COPY)
         return true;
     for (int i = 0; i < call->in_count; i++) {
@@ -159,10 +148,25 @@ static void oxi_drop_results(oxi_call *call, const bool *made) {
     }
 }
 
+/* A copy that nobody hears, within a call. */
+static ox_status oxi_copy_quiet(ox_tensor *to, ox_tensor *from) {
+    oxi_call copy = oxi_call_of(OXI_OP_copy, &from, 1, to);
+    return oxi_apply_quiet(&copy);
+}
+
+/* t as `dtype`; a reference that the open scope has. */
+static ox_tensor *oxi_cast_quiet(ox_tensor *t, ox_dtype dtype) {
+    if (t->dtype == dtype) return t;
+    oxi_call cast = oxi_call_of(OXI_OP_copy, &t, 1, NULL);
+    cast.attr = oxi_attrs_dtype();
+    cast.attr.dtype.dtype = dtype;
+    return oxi_apply_quiet(&cast) == OX_OK ? cast.out[0] : NULL;
+}
+
 /* A result of a detour to where it belongs. Runs of bytes need no kernel: a device may lack one for copies of
  * this dtype, whose detour would end here again. */
 static ox_status oxi_detour_back(ox_device *device, const oxi_call *call, ox_tensor *out, ox_tensor *host) {
-    if (out->dtype != host->dtype) host = ox_cast(host, out->dtype); /* a copy into another dtype */
+    host = oxi_cast_quiet(host, out->dtype); /* a copy into another dtype */
     if (!host) return ox_error();
     if (ox_is_contiguous(out) && ox_is_contiguous(host))
         return device->write(device, out->storage->data, oxi_byte_offset(out->dtype, out->offset),
@@ -170,7 +174,14 @@ static ox_status oxi_detour_back(ox_device *device, const oxi_call *call, ox_ten
     if (call->op == OXI_OP_copy)
         return oxi_fail(OX_ERR_UNSUPPORTED, "copy: %s has no kernel for %s to %s in its memory", device->name,
                         oxi_tensor_text(host), oxi_tensor_text(out));
-    return ox_copy_(out, host) ? OX_OK : ox_error();
+    ox_tensor *there = oxi_moved(host, device);
+    return there ? oxi_copy_quiet(out, there) : ox_error();
+}
+
+/* An operand of a detour in host memory; a number stays one. */
+static ox_tensor *oxi_detour_operand(ox_tensor *t) {
+    if (ox_device_of(t) == ox_cpu()) return t;
+    return oxi_moved(t, ox_cpu());
 }
 
 /* A call the device has no kernel for: operands to the CPU, the op there, results back. */
@@ -183,13 +194,12 @@ static ox_status oxi_run_detour(ox_device *device, const oxi_call *call) {
     if (call->in_count > OXI_MAX_IN) in = (ox_tensor **)oxi_alloc(in_bytes);
     if (!in) status = OX_ERR_NOMEM;
     for (int i = 0; status == OX_OK && i < call->in_count; i++) {
-        in[i] = call->in[i] ? ox_to(call->in[i], ox_cpu()) : NULL;
+        in[i] = call->in[i] ? oxi_detour_operand(call->in[i]) : NULL;
         if (call->in[i] && !in[i]) status = ox_error();
-        else if (in[i]) in[i]->is_number = call->in[i]->is_number;
     }
     host.in = in;
     for (int i = 0; i < OXI_MAX_OUT; i++) host.out[i] = NULL;
-    if (status == OX_OK) status = oxi_apply(&host);
+    if (status == OX_OK) status = oxi_apply_quiet(&host);
     for (int i = 0; status == OX_OK && i < call->out_count; i++)
         status = oxi_detour_back(device, call, call->out[i], host.out[i]);
     if (in != few) oxi_free(in, in_bytes);
@@ -200,16 +210,16 @@ static ox_status oxi_run_detour(ox_device *device, const oxi_call *call) {
     return status;
 }
 
-static ox_status oxi_run(ox_device *device, const oxi_call *call) {
-    bool timed = oxi_profiling() && !device->times_calls;
-    double start = timed ? oxi_now() : 0;
-    ox_status status =
-        device->supports(device, call) ? device->run(device, call) : oxi_run_detour(device, call);
-    if (status != OX_OK) return status;
-    oxi_atomic_add(&oxi_stat_calls, 1);
-    if (timed) oxi_profile_add(call, start, oxi_now());
-    return OX_OK;
+/* part: what the device is told if the call is part of another, or NULL. */
+static ox_status oxi_run_part(ox_device *device, const oxi_call *call, const oxi_part *part) {
+    ox_status status = !device->supports(device, call) ? oxi_run_detour(device, call)
+                       : part && device->run_part      ? device->run_part(device, call, part)
+                                                       : device->run(device, call);
+    if (status == OX_OK) oxi_atomic_add(&oxi_stat_calls, 1);
+    return status;
 }
+
+static ox_status oxi_run(ox_device *device, const oxi_call *call) { return oxi_run_part(device, call, NULL); }
 
 /* A fresh result of a call that runs on `device`: there, or on its partner if it is small. */
 static ox_tensor *oxi_result_new(ox_device *device, const ox_tensor *meta) {
@@ -227,7 +237,7 @@ static ox_status oxi_run_detached(ox_device *device, const oxi_call *call, const
     detached.out[0] = oxi_result_new(device, meta);
     if (!detached.out[0]) return OX_ERR_NOMEM;
     ox_status status = oxi_run(device, &detached);
-    if (status == OX_OK && !ox_copy_(call->out[0], detached.out[0])) status = ox_error();
+    if (status == OX_OK) status = oxi_copy_quiet(call->out[0], detached.out[0]);
     ox_release(detached.out[0]);
     return status;
 }
@@ -236,44 +246,134 @@ static ox_status oxi_make_results(oxi_call *call, const oxi_op_row *row, ox_devi
                                   bool *made) {
     for (int i = 0; i < call->out_count; i++) {
         if (call->out[i]) continue;
-        call->out[i] = row->family == OXI_FAMILY_VIEW
-                           ? oxi_tensor_over(call->in[0]->storage, &meta[i])
-                           : oxi_result_new(device, &meta[i]);
-        if (!call->out[i]) return OX_ERR_NOMEM;
+        if (row->family == OXI_FAMILY_VIEW)
+            call->out[i] = oxi_tensor_over(call->in[0]->storage, &meta[i]);
+        else if (row->family == OXI_FAMILY_MOVE)
+            call->out[i] = oxi_moved(call->in[0], call->attr.device.device);
+        else
+            call->out[i] = oxi_result_new(device, &meta[i]);
+        if (!call->out[i]) return ox_error() != OX_OK ? ox_error() : OX_ERR_NOMEM;
         made[i] = true;
     }
     return OX_OK;
 }
 
-static ox_status oxi_apply(oxi_call *call) {
-    const oxi_op_row *row = oxi_op_row_of(call->op);
-    bool made[OXI_MAX_OUT] = {false, false}, given = call->out[0] != NULL;
-    ox_tensor meta[OXI_MAX_OUT];
-    ox_device *device = NULL;
-    call->out_count = row->out_count;
-    bool speaks = oxi_speak_for(call->attr.name ? call->attr.name : row->name, given);
+/* Everything but the run: what the call is, where it runs, what it gives. */
+static ox_status oxi_check_call(oxi_call *call, const oxi_op_row *row, ox_tensor *meta, ox_device **device) {
+    bool given = call->out[0] != NULL;
     ox_status status = oxi_check_operands(call, row);
-    if (status == OX_OK) status = oxi_find_device(call, row, &device);
+    if (status == OX_OK) status = oxi_find_device(call, row, device);
     if (status == OX_OK) status = row->rule(call, meta);
     if (status == OX_OK && given) status = oxi_check_given_result(call, row, &meta[0]);
-    if (status == OX_OK) status = oxi_make_results(call, row, device, meta, made);
-    if (status == OX_OK && row->family != OXI_FAMILY_VIEW)
+    return status;
+}
+
+/* Makes the results and computes them. */
+static ox_status oxi_carry_out(oxi_call *call, const oxi_op_row *row, ox_tensor *meta, ox_device *device) {
+    bool made[OXI_MAX_OUT] = {false, false}, given = call->out[0] != NULL;
+    ox_status status = oxi_make_results(call, row, device, meta, made);
+    if (status == OX_OK && row->family < OXI_FAMILY_COMPUTED)
         status = given && oxi_needs_detached_result(call, row, &meta[0])
                      ? oxi_run_detached(device, call, &meta[0])
                      : oxi_run(device, call);
-    if (status == OX_OK && given) oxi_atomic_add(&call->out[0]->storage->version, 1);
+    if (given) oxi_atomic_add(&call->out[0]->storage->version, 1); /* a part may be written after an error */
     if (status != OX_OK) oxi_drop_results(call, made);
+    return status;
+}
+
+/* ---- who listens --------------------------------------------------------------------------------------- */
+
+enum { OXI_LISTENERS = 8 };
+static oxi_lock oxi_listener_lock;
+static oxi_listener *oxi_listeners[OXI_LISTENERS]; /* guarded by it; read without it through an atomic */
+static int64_t oxi_listener_count;                 /* atomic: places in use */
+static OXI_THREAD_LOCAL bool oxi_unheard;          /* a listener is at work */
+
+OXI_UNUSED static bool oxi_listen(oxi_listener *listener) {
+    int64_t count;
+    bool known = false;
+    oxi_lock_take(&oxi_listener_lock);
+    count = oxi_atomic_load(&oxi_listener_count);
+    for (int i = 0; i < count; i++) known = known || oxi_listeners[i] == listener;
+    if (!known && count < OXI_LISTENERS) {
+        oxi_listeners[count] = listener;
+        oxi_atomic_store(&oxi_listener_count, count + 1);
+    }
+    oxi_lock_give(&oxi_listener_lock);
+    return known || count < OXI_LISTENERS;
+}
+
+OXI_UNUSED static void oxi_listen_end(oxi_listener *listener) {
+    oxi_lock_take(&oxi_listener_lock);
+    int64_t count = oxi_atomic_load(&oxi_listener_count);
+    for (int i = 0; i < count; i++) {
+        if (oxi_listeners[i] != listener) continue;
+        oxi_listeners[i] = oxi_listeners[count - 1];
+        oxi_atomic_store(&oxi_listener_count, count - 1);
+        break;
+    }
+    oxi_lock_give(&oxi_listener_lock);
+}
+
+/* Those of now; how many. */
+static int oxi_listeners_now(oxi_listener **now) {
+    oxi_lock_take(&oxi_listener_lock);
+    int count = (int)oxi_atomic_load(&oxi_listener_count);
+    memcpy(now, oxi_listeners, (size_t)count * sizeof *now);
+    oxi_lock_give(&oxi_listener_lock);
+    return count;
+}
+
+static ox_status oxi_carry_out_heard(oxi_call *call, const oxi_op_row *row, ox_tensor *meta,
+                                     ox_device *device) {
+    oxi_listener *now[OXI_LISTENERS];
+    int count = oxi_listeners_now(now);
+    oxi_unheard = true;
+    for (int i = 0; i < count; i++)
+        if (now[i]->before) now[i]->before(now[i], call, device);
+    ox_status status = oxi_carry_out(call, row, meta, device);
+    for (int i = count - 1; i >= 0; i--)
+        if (now[i]->after) now[i]->after(now[i], call, device, status);
+    oxi_unheard = false;
+    return status;
+}
+
+/* ---- applying ------------------------------------------------------------------------------------------ */
+
+static ox_status oxi_apply_to(oxi_call *call, bool heard) {
+    const oxi_op_row *row = oxi_op_row_of(call->op);
+    ox_tensor meta[OXI_MAX_OUT];
+    ox_device *device = NULL;
+    call->out_count = row->operands->out_count;
+    bool speaks = oxi_speak_for(call->name ? call->name : row->name, call->out[0] != NULL);
+    ox_status status = oxi_check_call(call, row, meta, &device);
+    if (status == OX_OK)
+        status = heard ? oxi_carry_out_heard(call, row, meta, device) : oxi_carry_out(call, row, meta, device);
     oxi_speak_end(speaks);
     return status;
 }
 
+static ox_status oxi_apply(oxi_call *call) {
+    return oxi_apply_to(call, oxi_atomic_load(&oxi_listener_count) > 0 && !oxi_unheard);
+}
+
+static ox_status oxi_apply_quiet(oxi_call *call) {
+    return oxi_apply_to(call, false);
+}
+
 /* ---- the common shapes of a call ----------------------------------------------------------------------- */
+
+static ox_tensor *oxi_apply_as(const char *name, oxi_op op, const oxi_attrs *attr, ox_tensor *const *in,
+                               int count, ox_tensor *out) {
+    oxi_call call = oxi_call_of(op, in, count, out);
+    call.name = name;
+    if (attr) call.attr = *attr;
+    return oxi_apply(&call) == OX_OK ? call.out[0] : NULL;
+}
 
 static ox_tensor *oxi_apply_list(oxi_op op, const oxi_attrs *attr, ox_tensor *const *in, int count,
                                  ox_tensor *out) {
-    oxi_call call = oxi_call_of(op, in, count, out);
-    if (attr) call.attr = *attr;
-    return oxi_apply(&call) == OX_OK ? call.out[0] : NULL;
+    return oxi_apply_as(NULL, op, attr, in, count, out);
 }
 
 /* NULL gives NULL. It comes from an earlier failure, whose error stands; if there is none, this is the
@@ -287,31 +387,60 @@ static bool oxi_any_null(const char *name, ox_tensor *const *in, int count) {
     return false;
 }
 
-static const char *oxi_called_name(oxi_op op, const oxi_attrs *attr) {
-    return attr && attr->name ? attr->name : oxi_op_row_of(op)->name;
-}
-
 static ox_tensor *oxi_apply_1(oxi_op op, const oxi_attrs *attr, ox_tensor *a) {
-    return oxi_any_null(oxi_called_name(op, attr), &a, 1) ? NULL : oxi_apply_list(op, attr, &a, 1, NULL);
+    return oxi_any_null(oxi_op_row_of(op)->name, &a, 1) ? NULL : oxi_apply_list(op, attr, &a, 1, NULL);
 }
 
 static ox_tensor *oxi_apply_2(oxi_op op, const oxi_attrs *attr, ox_tensor *a, ox_tensor *b) {
     ox_tensor *in[2] = {a, b};
-    return oxi_any_null(oxi_called_name(op, attr), in, 2) ? NULL : oxi_apply_list(op, attr, in, 2, NULL);
+    return oxi_any_null(oxi_op_row_of(op)->name, in, 2) ? NULL : oxi_apply_list(op, attr, in, 2, NULL);
 }
 
 static ox_tensor *oxi_apply_3(oxi_op op, const oxi_attrs *attr, ox_tensor *a, ox_tensor *b, ox_tensor *c) {
     ox_tensor *in[3] = {a, b, c};
-    return oxi_any_null(oxi_called_name(op, attr), in, 3) ? NULL : oxi_apply_list(op, attr, in, 3, NULL);
+    return oxi_any_null(oxi_op_row_of(op)->name, in, 3) ? NULL : oxi_apply_list(op, attr, in, 3, NULL);
 }
 
 /* The same, written into the first operand. */
 static ox_tensor *oxi_apply_in_place(oxi_op op, const oxi_attrs *attr, ox_tensor *const *in, int count) {
-    const char *name = oxi_called_name(op, attr);
+    const char *name = oxi_op_row_of(op)->name;
     bool speaks = oxi_speak_for(name, true);
     ox_tensor *out = oxi_any_null(name, in, count) ? NULL : oxi_apply_list(op, attr, in, count, in[0]);
     oxi_speak_end(speaks);
     return out;
+}
+
+/* ---- calls that are kept ------------------------------------------------------------------------------- */
+
+OXI_UNUSED static oxi_kept *oxi_call_keep(const oxi_call *call, bool writes) {
+    size_t list = (size_t)call->in_count * sizeof(ox_tensor *);
+    oxi_kept *kept = (oxi_kept *)oxi_alloc(sizeof *kept);
+    if (!kept) return NULL;
+    kept->call = *call;
+    kept->in = call->in_count > OXI_MAX_IN ? (ox_tensor **)oxi_alloc(list) : kept->few;
+    if (!kept->in) {
+        oxi_free(kept, sizeof *kept);
+        return NULL;
+    }
+    for (int i = 0; i < call->in_count; i++) kept->in[i] = ox_retain(call->in[i]);
+    for (int i = 0; i < OXI_MAX_OUT; i++) kept->call.out[i] = writes ? ox_retain(call->out[i]) : NULL;
+    kept->call.in = kept->in;
+    return kept;
+}
+
+OXI_UNUSED static ox_status oxi_kept_run(const oxi_kept *kept, ox_tensor *out[OXI_MAX_OUT]) {
+    oxi_call call = kept->call;
+    ox_status status = oxi_apply(&call);
+    for (int i = 0; i < OXI_MAX_OUT; i++) out[i] = call.out[i];
+    return status;
+}
+
+OXI_UNUSED static void oxi_kept_drop(oxi_kept *kept) {
+    if (!kept) return;
+    for (int i = 0; i < kept->call.in_count; i++) ox_release(kept->in[i]);
+    for (int i = 0; i < OXI_MAX_OUT; i++) ox_release(kept->call.out[i]);
+    if (kept->in != kept->few) oxi_free(kept->in, (size_t)kept->call.in_count * sizeof *kept->in);
+    oxi_free(kept, sizeof *kept);
 }
 
 /* ---- functions that work through others ---------------------------------------------------------------- */

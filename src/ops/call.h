@@ -1,13 +1,13 @@
 /* The call: the one currency between public functions, devices, autograd, capture and profiler.
  * A public function fills an oxi_call and hands it to oxi_apply, which checks it by the table, makes the
- * results and runs it on the device of its operands. */
+ * results and runs it on the device of its operands. A call is plain data: oxi_call_keep makes a copy of one
+ * that owns what it needs, to be run again (oxi_kept_run). */
 #ifndef OX_OPS_CALL_H
 #define OX_OPS_CALL_H
 
 typedef enum oxi_op {
-#define OXI_OP(name, family, in, out, rule, accepts, flags, flops, grad) OXI_OP_##name,
+#define OXI_OP(name, family, operands, rule, gives, accepts, flag, flops, attributes, gradient) OXI_OP_##name,
 #include "ops/ops.def"
-#undef OXI_OP
     OXI_OP_COUNT
 } oxi_op;
 
@@ -24,29 +24,111 @@ typedef enum oxi_family {
     OXI_FAMILY_PRODUCT,
     OXI_FAMILY_ROPE,
     OXI_FAMILY_ATTENTION,
-    OXI_FAMILY_VIEW,
+    OXI_FAMILY_COMPUTED,             /* so many families have executors on devices; the others are ops/'s own */
+    OXI_FAMILY_VIEW = OXI_FAMILY_COMPUTED,
+    OXI_FAMILY_MOVE,
     OXI_FAMILY_COUNT
 } oxi_family;
 
-enum { OXI_FLAG_INPLACE = 1, OXI_FLAG_RANDOM = 2, OXI_FLAG_COND = 4 };
-enum { OXI_ACCEPT_B = 1, OXI_ACCEPT_I = 2, OXI_ACCEPT_F = 4, OXI_ACCEPT_C = 8, OXI_ACCEPT_Q = 16 };
+enum { OXI_FLAG_PLAIN, OXI_FLAG_INPLACE, OXI_FLAG_RANDOM, OXI_FLAG_MASKED, OXI_FLAG_NONEMPTY };
+enum { OXI_GIVES_SAME, OXI_GIVES_FLOAT, OXI_GIVES_REAL, OXI_GIVES_BOOL, OXI_GIVES_INDEX, OXI_GIVES_TOTAL,
+       OXI_GIVES_OTHER };
+enum { OXI_GRADIENT_none, OXI_GRADIENT_flat, OXI_GRADIENT_yes };
+/* By the letters of the classes, as ops.def has them. */
+enum { OXI_ACCEPT_B = 1, OXI_ACCEPT_I = 2, OXI_ACCEPT_F = 4, OXI_ACCEPT_C = 8, OXI_ACCEPT_Q = 16,
+       OXI_ACCEPT_BI = 3, OXI_ACCEPT_IF = 6, OXI_ACCEPT_BIF = 7, OXI_ACCEPT_FC = 12, OXI_ACCEPT_IFC = 14,
+       OXI_ACCEPT_BIFC = 15, OXI_ACCEPT_FQ = 20, OXI_ACCEPT_IFCQ = 30, OXI_ACCEPT_BIFCQ = 31 };
 
-#define OXI_MAX_IN 4      /* operands of a fixed-arity op */
+#define OXI_MAX_IN 4      /* operands of an op that does not take a list */
 #define OXI_MAX_OUT 2
 
-/* Attributes are plain data; the comment of the op's row says which it uses and how. */
-typedef struct oxi_attrs {
-    double f[4];
-    int64_t i[4];
-    ox_shape shape;       /* sizes, permutation, shifts */
-    ox_shape stride;      /* strides of as_strided; dims of roll */
-    uint32_t dims;        /* bit d set: dim d takes part */
-    int dim;
-    int mode;
-    ox_dtype dtype;
-    bool keepdim;
-    const char *name;     /* the function that was called, for messages; NULL = the row's name */
+/* ---- attributes: a struct for each row of OXI_ATTRIBUTES, read as call->attr.<row>.<name> -------------- */
+
+/* Activation fused into linear. */
+typedef enum oxi_activation {
+    OXI_ACT_NONE = 0,
+    OXI_ACT_RELU,
+    OXI_ACT_GELU,
+    OXI_ACT_GELU_TANH,
+    OXI_ACT_SILU,
+    OXI_ACT_SIGMOID,
+    OXI_ACT_TANH
+} oxi_activation;
+
+/* A list of dims. */
+typedef struct oxi_order {
+    int8_t count, dim[OX_MAX_DIMS];
+} oxi_order;
+
+#define OXI_TYPE_NOTHING char
+#define OXI_TYPE_F64 double
+#define OXI_TYPE_SCALAR double
+#define OXI_TYPE_FACTOR double
+#define OXI_TYPE_I64 int64_t
+#define OXI_TYPE_FLAG bool
+#define OXI_TYPE_DIM int
+#define OXI_TYPE_DIMS uint32_t
+#define OXI_TYPE_ORDER oxi_order
+#define OXI_TYPE_SIZES ox_shape
+#define OXI_TYPE_DTYPE ox_dtype
+#define OXI_TYPE_DEVICE ox_device *
+#define OXI_TYPE_ACTIVATION oxi_activation
+
+#define OXI_ATTR(kind, name, otherwise) OXI_TYPE_##kind name;
+#define OXI_ATTRIBUTES(name, list) typedef struct oxi_attr_##name { list } oxi_attr_##name;
+#include "ops/ops.def"
+
+/* Sets that begin with the same members may be read as one another: a reduction's dims are attr.reduce.dims
+ * whatever else it is told. 152 bytes: two lists of sizes. */
+typedef union oxi_attrs {
+#define OXI_ATTR(kind, name, otherwise)
+#define OXI_ATTRIBUTES(name, list) oxi_attr_##name name;
+#include "ops/ops.def"
 } oxi_attrs;
+
+/* oxi_attrs_<row>(): its defaults. */
+#define OXI_DEFAULT_NOTHING(a, otherwise)
+#define OXI_DEFAULT_ORDER(a, otherwise)
+#define OXI_DEFAULT_SIZES(a, otherwise)
+#define OXI_DEFAULT_F64(a, otherwise) a = otherwise;
+#define OXI_DEFAULT_SCALAR(a, otherwise) a = otherwise;
+#define OXI_DEFAULT_FACTOR(a, otherwise) a = otherwise;
+#define OXI_DEFAULT_I64(a, otherwise) a = otherwise;
+#define OXI_DEFAULT_FLAG(a, otherwise) a = otherwise;
+#define OXI_DEFAULT_DIM(a, otherwise) a = otherwise;
+#define OXI_DEFAULT_DIMS(a, otherwise) a = otherwise;
+#define OXI_DEFAULT_DTYPE(a, otherwise) a = otherwise;
+#define OXI_DEFAULT_DEVICE(a, otherwise) a = otherwise;
+#define OXI_DEFAULT_ACTIVATION(a, otherwise) a = otherwise;
+#define OXI_ATTR(kind, name, otherwise) OXI_DEFAULT_##kind(own->name, otherwise)
+#define OXI_ATTRIBUTES(name, list)                       \
+    OXI_UNUSED static inline oxi_attrs oxi_attrs_##name(void) { \
+        oxi_attrs attr;                                  \
+        memset(&attr, 0, sizeof attr);                   \
+        oxi_attr_##name *own = &attr.name;               \
+        (void)own;                                       \
+        list                                             \
+        return attr;                                     \
+    }
+#include "ops/ops.def"
+
+/* ---- the call ------------------------------------------------------------------------------------------ */
+
+/* Of a call that draws: its numbers follow from these alone (Philox). */
+typedef struct oxi_draw {
+    uint64_t seed, counter;
+} oxi_draw;
+
+typedef struct oxi_call {
+    oxi_op op;
+    int in_count, out_count;
+    bool exact;                      /* ox_set_exact, when it was called */
+    ox_tensor *const *in;            /* operands marked with "?" may be NULL */
+    ox_tensor *out[OXI_MAX_OUT];     /* NULL: oxi_apply makes it; given: the result is written there */
+    oxi_attrs attr;
+    oxi_draw draw;
+    const char *name;                /* the function that was called, for messages; NULL: the row's name */
+} oxi_call;
 
 /* What the parts of a call that is cut have in common: made by the first that wants it, of operands that all
  * parts have whole, and freed by who cuts. */
@@ -56,23 +138,52 @@ typedef struct oxi_shared {
     int form; /* of what is there, as the maker counts its forms; 0: nothing */
 } oxi_shared;
 
-typedef struct oxi_call {
-    oxi_op op;
-    int in_count, out_count;
-    ox_tensor *const *in;            /* optional operands may be NULL where the row marks them with '?' */
-    ox_tensor *out[OXI_MAX_OUT];     /* NULL: oxi_apply makes it; given: the result is written there */
-    oxi_attrs attr;
+/* What a device is told with a part of a call, so that it computes as the whole does. Zeros: nothing. */
+typedef struct oxi_part {
+    const oxi_call *whole;
     oxi_shared *shared;              /* NULL, or for a product's first operand as it is multiplied */
-    const struct oxi_call *whole;    /* of a part: the call that it is a part of; else NULL */
-} oxi_call;
+    bool rows_planned, by_columns;   /* of rows: how the whole is walked ... */
+    int64_t chunk;                   /* ... and cut, elements (oxi_row_plan_part) */
+    int64_t heads;                   /* of attention: key heads of the whole, all batches; 0: not told */
+} oxi_part;
+
+typedef struct oxi_operand_names {
+    int in_count, out_count;         /* in_count -1 = any number */
+    const char *in, *out;            /* "q k v mask?" */
+} oxi_operand_names;
+
+/* A member of an attribute set. */
+typedef enum oxi_attr_kind {
+    OXI_ATTR_NOTHING,
+    OXI_ATTR_F64,
+    OXI_ATTR_SCALAR,
+    OXI_ATTR_FACTOR,
+    OXI_ATTR_I64,
+    OXI_ATTR_FLAG,
+    OXI_ATTR_DIM,
+    OXI_ATTR_DIMS,
+    OXI_ATTR_ORDER,
+    OXI_ATTR_SIZES,
+    OXI_ATTR_DTYPE,
+    OXI_ATTR_DEVICE,
+    OXI_ATTR_ACTIVATION
+} oxi_attr_kind;
+typedef struct oxi_attr_member {
+    const char *name;
+    oxi_attr_kind kind;
+    size_t offset, bytes;
+} oxi_attr_member;
 
 typedef struct oxi_op_row {
     const char *name;
     oxi_family family;
-    int in_count, out_count;         /* in_count -1 = any number */
+    const oxi_operand_names *operands;
     ox_status (*rule)(const oxi_call *call, ox_tensor *out);   /* out[0..]: headers to fill in, no storage */
-    unsigned accepts, flags;
-    int flops;
+    int gives;
+    unsigned accepts;
+    int flag, flops;
+    const oxi_attr_member *(*attributes)(void); /* the last one has no name */
+    int gradient;
 } oxi_op_row;
 
 static const oxi_op_row *oxi_op_row_of(oxi_op op);
@@ -82,10 +193,61 @@ static oxi_call oxi_call_of(oxi_op op, ox_tensor *const *in, int in_count, ox_te
 
 /* Checks, makes results, runs. On failure call->out holds NULLs and the error is recorded. */
 static ox_status oxi_apply(oxi_call *call);
+/* The same unheard, for what happens within a call: detours, results that are moved into place. */
+static ox_status oxi_apply_quiet(oxi_call *call);
 /* The common shapes of it: an op with 1..3 operands and attributes (NULL = zeros) and one result. */
 static ox_tensor *oxi_apply_1(oxi_op op, const oxi_attrs *attr, ox_tensor *a);
 static ox_tensor *oxi_apply_2(oxi_op op, const oxi_attrs *attr, ox_tensor *a, ox_tensor *b);
 static ox_tensor *oxi_apply_3(oxi_op op, const oxi_attrs *attr, ox_tensor *a, ox_tensor *b, ox_tensor *c);
+/* Any number of operands; out = NULL or the tensor to write into. */
+static ox_tensor *oxi_apply_list(oxi_op op, const oxi_attrs *attr, ox_tensor *const *in, int count,
+                                 ox_tensor *out);
+/* The same in another name than the row's. */
+static ox_tensor *oxi_apply_as(const char *name, oxi_op op, const oxi_attrs *attr, ox_tensor *const *in,
+                               int count, ox_tensor *out);
+/* Written into in[0]. */
+static ox_tensor *oxi_apply_in_place(oxi_op op, const oxi_attrs *attr, ox_tensor *const *in, int count);
+
+/* A copy of t in the memory of another device; t's numbers are read and written as bytes (ops/data.c). */
+static ox_tensor *oxi_moved(ox_tensor *t, ox_device *device);
+
+/* ---- who listens --------------------------------------------------------------------------------------- */
+
+/* Hears each call of a public function once, in the thread that made it: `before` with its operands, when it
+ * was checked, `after` with its results, when the device has taken it. Either may be NULL. A listener lives as
+ * long as the process; it may make calls itself, which nobody hears. */
+typedef struct oxi_listener {
+    void (*before)(struct oxi_listener *self, const oxi_call *call, ox_device *device);
+    void (*after)(struct oxi_listener *self, const oxi_call *call, ox_device *device, ox_status status);
+    void *state;
+} oxi_listener;
+static bool oxi_listen(oxi_listener *listener);        /* false: too many do */
+static void oxi_listen_end(oxi_listener *listener);
+
+/* ---- calls that are kept ------------------------------------------------------------------------------- */
+
+/* A call that owns its operands (references) and attributes. */
+typedef struct oxi_kept {
+    oxi_call call;
+    ox_tensor *few[OXI_MAX_IN], **in;
+} oxi_kept;
+/* writes: the results that it has are part of it, and it will write into them, as a call in place does before
+ * it has run. NULL and an error where memory ends. */
+static oxi_kept *oxi_call_keep(const oxi_call *call, bool writes);
+/* Runs it once more: results as from oxi_apply, made anew or written to; NULLs after an error. */
+static ox_status oxi_kept_run(const oxi_kept *kept, ox_tensor *out[OXI_MAX_OUT]);
+static void oxi_kept_drop(oxi_kept *kept);
+
+/* ---- attributes as data (ops/attributes.c) ------------------------------------------------------------- */
+
+static bool oxi_attrs_equal(oxi_op op, const oxi_attrs *a, const oxi_attrs *b);
+static uint64_t oxi_attrs_hash(oxi_op op, const oxi_attrs *attr);
+/* "dims=1, keepdim=true"; snprintf's length. */
+static int oxi_attrs_text(oxi_op op, const oxi_attrs *attr, char *out, size_t room);
+/* The numbers among them, in order; returns how many. */
+static int oxi_attrs_numbers(oxi_op op, const oxi_attrs *attr, double *numbers, int most);
+
+/* ---- the profiler -------------------------------------------------------------------------------------- */
 
 /* Lanes of the profiler's trace: calls, and what happens beside them on a GPU and in a stream. */
 typedef enum oxi_profile_lane {
@@ -110,13 +272,10 @@ static void oxi_profile_put(const oxi_profile_record *record);
 /* Notes a span of another lane than calls while the profiler is on. */
 static void oxi_profile_span(oxi_profile_lane lane, double start, double end, double bytes);
 
+/* ---- for functions that call -------------------------------------------------------------------------- */
+
 /* Operands that must be there: true (and an error recorded, if none was) when one is NULL. */
 static bool oxi_any_null(const char *name, ox_tensor *const *in, int count);
-/* Any number of operands; out = NULL or the tensor to write into. */
-static ox_tensor *oxi_apply_list(oxi_op op, const oxi_attrs *attr, ox_tensor *const *in, int count,
-                                 ox_tensor *out);
-/* Written into in[0]. */
-static ox_tensor *oxi_apply_in_place(oxi_op op, const oxi_attrs *attr, ox_tensor *const *in, int count);
 
 /* What a function that works through other functions opens around them: a scope for what they make, and its
  * name for what they say. The end keeps the result. */
@@ -128,18 +287,7 @@ static oxi_work oxi_work_begin(const char *name);
 static ox_tensor *oxi_work_end(oxi_work *work, ox_tensor *result);
 
 /* The dtype in which a call computes: operands promoted (numbers and 0-dim tensors by category), then
- * integers made f32 where the rule is map_float. Set by the rules; executors read it. */
+ * integers made f32 where the row gives FLOAT. */
 static ox_dtype oxi_compute_dtype(const oxi_call *call);
-
-/* Activation fused into linear. */
-typedef enum oxi_activation {
-    OXI_ACT_NONE = 0,
-    OXI_ACT_RELU,
-    OXI_ACT_GELU,
-    OXI_ACT_GELU_TANH,
-    OXI_ACT_SILU,
-    OXI_ACT_SIGMOID,
-    OXI_ACT_TANH
-} oxi_activation;
 
 #endif

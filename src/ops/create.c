@@ -7,20 +7,41 @@ static ox_tensor *oxi_named_new(const char *name, ox_device *device, ox_dtype dt
     return result;
 }
 
-static ox_tensor *oxi_fill_call(oxi_op op, ox_shape shape, ox_dtype dtype, ox_device *device,
-                                oxi_attrs *attr) {
-    attr->shape = shape;
-    attr->dtype = dtype;
-    if (device == ox_cpu()) return oxi_apply_list(op, attr, NULL, 0, NULL);
-    ox_tensor *made = oxi_named_new(attr->name ? attr->name : oxi_op_row_of(op)->name, device, dtype, &shape);
-    if (!made || oxi_apply_list(op, attr, NULL, 0, made)) return made;
+/* A call of FILL: all their attributes begin with shape and dtype. `out` is filled, or a new tensor. */
+static oxi_call oxi_fill_call_of(const char *name, oxi_op op, oxi_attrs attr, ox_shape shape, ox_dtype dtype,
+                                 ox_tensor *out) {
+    oxi_call call = oxi_call_of(op, NULL, 0, out);
+    call.name = name;
+    call.attr = attr;
+    call.attr.shape.shape = shape;
+    call.attr.shape.dtype = dtype;
+    return call;
+}
+
+/* name: NULL, the row's. */
+static ox_tensor *oxi_fill_new(const char *name, oxi_op op, oxi_attrs attr, ox_shape shape, ox_dtype dtype,
+                               ox_device *device, oxi_draw draw) {
+    ox_tensor *made = NULL;
+    if (device != ox_cpu()) { /* nothing else says where it is to be */
+        made = oxi_named_new(name ? name : oxi_op_row_of(op)->name, device, dtype, &shape);
+        if (!made) return NULL;
+    }
+    oxi_call call = oxi_fill_call_of(name, op, attr, shape, dtype, made);
+    call.draw = draw;
+    if (oxi_apply(&call) == OX_OK) return call.out[0];
     ox_release(made);
     return NULL;
 }
 
-static oxi_attrs oxi_fill_attrs(double f0, double f1) {
-    oxi_attrs attr = oxi_numbers(f0, f1, 0);
-    attr.i[0] = oxi_whole_bits(f0);
+static oxi_draw oxi_no_draw(void) {
+    oxi_draw draw = {0, 0};
+    return draw;
+}
+
+static oxi_attrs oxi_fill_attrs(double value) {
+    oxi_attrs attr = oxi_attrs_fill();
+    attr.fill.value = value;
+    attr.fill.whole = oxi_whole_bits(value);
     return attr;
 }
 
@@ -36,9 +57,7 @@ OX_API ox_tensor *ox_empty(ox_shape shape, ox_dtype dtype) {
 
 static ox_tensor *oxi_full(const char *name, ox_shape shape, double value, ox_dtype dtype,
                            ox_device *device) {
-    oxi_attrs attr = oxi_fill_attrs(value, 0);
-    attr.name = name;
-    return oxi_fill_call(OXI_OP_fill, shape, dtype, device, &attr);
+    return oxi_fill_new(name, OXI_OP_fill, oxi_fill_attrs(value), shape, dtype, device, oxi_no_draw());
 }
 OX_API ox_tensor *ox_full(ox_shape shape, double value, ox_dtype dtype) {
     return oxi_full("full", shape, value, oxi_default_dtype(dtype, OX_F32), ox_cpu());
@@ -88,21 +107,24 @@ OX_API ox_tensor *ox_arange(double start, double end, double step, ox_dtype dtyp
     const char *fault = oxi_arange_fault(start, end, step, count, dtype);
     if (fault)
         return OXI_FAIL_NULL(OX_ERR_ARG, "arange: from %g to %g by %g: %s", start, end, step, fault);
-    oxi_attrs attr = oxi_fill_attrs(start, step);
+    oxi_attrs attr = oxi_attrs_ramp();
+    attr.ramp.start = start;
+    attr.ramp.step = step;
     int64_t size = count > 0 ? (int64_t)count : 0;
-    return oxi_fill_call(OXI_OP_arange, ox_shape_from(1, &size), dtype, ox_cpu(), &attr);
+    return oxi_fill_new(NULL, OXI_OP_arange, attr, ox_shape_from(1, &size), dtype, ox_cpu(), oxi_no_draw());
 }
 
 OX_API ox_tensor *ox_linspace(double start, double end, int64_t steps, ox_dtype dtype) {
-    oxi_attrs attr = oxi_fill_attrs(start, end);
-    return oxi_fill_call(OXI_OP_linspace, ox_shape_from(1, &steps), oxi_default_dtype(dtype, OX_F32),
-                         ox_cpu(), &attr);
+    oxi_attrs attr = oxi_attrs_ends();
+    attr.ends.start = start;
+    attr.ends.end = end;
+    return oxi_fill_new(NULL, OXI_OP_linspace, attr, ox_shape_from(1, &steps),
+                        oxi_default_dtype(dtype, OX_F32), ox_cpu(), oxi_no_draw());
 }
 
 OX_API ox_tensor *ox_eye(int64_t rows, int64_t columns, ox_dtype dtype) {
-    oxi_attrs attr = oxi_fill_attrs(0, 0);
-    return oxi_fill_call(OXI_OP_eye, OX_SHAPE(rows, columns), oxi_default_dtype(dtype, OX_F32), ox_cpu(),
-                         &attr);
+    return oxi_fill_new(NULL, OXI_OP_eye, oxi_attrs_shape(), OX_SHAPE(rows, columns),
+                        oxi_default_dtype(dtype, OX_F32), ox_cpu(), oxi_no_draw());
 }
 
 static ox_tensor *oxi_make_number(ox_dtype dtype, const void *value, size_t bytes) {

@@ -1,19 +1,18 @@
 /* Copies, dtypes, devices, and numbers to and from the host. */
 
 static ox_tensor *oxi_copy_call(const char *name, ox_tensor *x, ox_dtype dtype) {
-    oxi_attrs attr = oxi_no_attrs();
-    attr.name = name;
-    attr.dtype = dtype;
-    return oxi_apply_1(OXI_OP_copy, &attr, x);
+    oxi_attrs attr = oxi_attrs_dtype();
+    attr.dtype.dtype = dtype;
+    return oxi_any_null(name, &x, 1) ? NULL : oxi_apply_as(name, OXI_OP_copy, &attr, &x, 1, NULL);
 }
 
 OX_API ox_tensor *ox_clone(ox_tensor *x) {
     return oxi_copy_call("clone", x, OX_DTYPE_NONE);
 }
 
-/* t itself as a result: one more reference, owned by the scope like any result's. */
+/* t itself as a result: a view of all of it, owned by the scope like any result. */
 static ox_tensor *oxi_same_again(ox_tensor *t) {
-    ox_tensor *again = oxi_tensor_over(t->storage, t);
+    ox_tensor *again = oxi_apply_1(OXI_OP_alias, NULL, t);
     if (again) again->is_number = t->is_number;
     return again;
 }
@@ -41,15 +40,13 @@ OX_API ox_tensor *ox_cast(ox_tensor *x, ox_dtype dtype) {
 OX_API ox_tensor *ox_copy_(ox_tensor *x, ox_tensor *source) {
     ox_tensor *in[2] = {x, source};
     if (oxi_any_null("copy_", in, 2)) return NULL;
-    oxi_attrs attr = oxi_no_attrs();
-    attr.name = "copy_";
     bool number = source->is_number && ox_device_of(source)->host; /* every device takes those */
     if (number || oxi_common_device(ox_device_of(x), ox_device_of(source)))
-        return oxi_apply_list(OXI_OP_copy, &attr, &source, 1, x);
+        return oxi_apply_as("copy_", OXI_OP_copy, NULL, &source, 1, x);
     bool speaks = oxi_speak("copy_");
     ox_scope scope = ox_scope_begin();
     ox_tensor *near = ox_to(source, ox_device_of(x));
-    ox_tensor *result = near ? oxi_apply_list(OXI_OP_copy, &attr, &near, 1, x) : NULL;
+    ox_tensor *result = near ? oxi_apply_as("copy_", OXI_OP_copy, NULL, &near, 1, x) : NULL;
     ox_scope_end(&scope);
     oxi_speak_end(speaks);
     return result;
@@ -104,10 +101,9 @@ OX_API ox_tensor *ox_to(ox_tensor *t, ox_device *device) {
     if (oxi_any_null("to", &t, 1)) return NULL;
     if (!device) return OXI_FAIL_NULL(OX_ERR_DEVICE, "to: no device");
     if (ox_device_of(t) == device) return oxi_same_again(t);
-    bool speaks = oxi_speak("to");
-    ox_tensor *result = oxi_moved(t, device);
-    oxi_speak_end(speaks);
-    return result;
+    oxi_attrs attr = oxi_attrs_device();
+    attr.device.device = device;
+    return oxi_apply_1(OXI_OP_to, &attr, t);
 }
 
 /* ---- numbers out --------------------------------------------------------------------------------------- */

@@ -22,7 +22,7 @@ static ox_tensor *oxi_cat_others(const oxi_attrs *attr, ox_tensor *const *list, 
 }
 
 OX_API ox_tensor *ox_cat(ox_tensor *const *list, int count, int dim) {
-    oxi_attrs attr = oxi_no_attrs();
+    oxi_attrs attr = oxi_attrs_along();
     if (count < 1 || !list)
         return OXI_FAIL_NULL(OX_ERR_ARG, "cat: %d tensors, at least one is needed", count);
     if (oxi_any_null("cat", list, count)) return NULL;
@@ -32,8 +32,8 @@ OX_API ox_tensor *ox_cat(ox_tensor *const *list, int count, int dim) {
         if (oxi_is_nothing(first)) first = list[i];
         empties = empties || oxi_is_nothing(list[i]);
     }
-    attr.dim = oxi_wrap_dim("cat", dim, first->ndim);
-    if (attr.dim < 0) return NULL;
+    attr.along.dim = oxi_wrap_dim("cat", dim, first->ndim);
+    if (attr.along.dim < 0) return NULL;
     return empties && !oxi_is_nothing(first) ? oxi_cat_others(&attr, list, count)
                                              : oxi_apply_list(OXI_OP_cat, &attr, list, count, NULL);
 }
@@ -126,7 +126,7 @@ OX_API ox_tensor *ox_tile(ox_tensor *x, ox_shape times) {
 
 OX_API ox_tensor *ox_roll(ox_tensor *x, ox_shape shifts, ox_shape dims) {
     if (oxi_any_null("roll", &x, 1)) return NULL;
-    oxi_attrs attr = oxi_no_attrs();
+    oxi_attrs attr = oxi_attrs_roll();
     if (dims.ndim == 0 && shifts.ndim == 1 && x->ndim != 1) {
         oxi_work work = oxi_work_begin("roll");
         ox_tensor *flat = ox_reshape(x, OX_SHAPE(-1));
@@ -137,14 +137,14 @@ OX_API ox_tensor *ox_roll(ox_tensor *x, ox_shape shifts, ox_shape dims) {
         return OXI_FAIL_NULL(OX_ERR_ARG, "roll: more than %d dims", OX_MAX_DIMS);
     if (shifts.ndim != dims.ndim)
         return OXI_FAIL_NULL(OX_ERR_ARG, "roll: %d shifts for %d dims", shifts.ndim, dims.ndim);
-    attr.shape = shifts;
-    attr.stride = dims;
+    attr.roll.shifts = shifts;
+    attr.roll.dims.count = (int8_t)dims.ndim;
     for (int i = 0; i < dims.ndim; i++) {
         int64_t wanted = dims.dim[i];
         int dim =
             oxi_wrap_dim("roll", wanted < INT32_MIN || wanted > INT32_MAX ? INT32_MAX : (int)wanted, x->ndim);
         if (dim < 0) return NULL;
-        attr.stride.dim[i] = dim;
+        attr.roll.dims.dim[i] = (int8_t)dim;
     }
     return oxi_apply_1(OXI_OP_roll, &attr, x);
 }
@@ -159,7 +159,7 @@ static bool oxi_adds_narrow(oxi_op op, const oxi_attrs *attr, ox_tensor *const *
     ox_tensor meta;
     call.attr = *attr;
     if (oxi_op_row_of(op)->rule(&call, &meta) != OX_OK) return false; /* said */
-    int64_t terms = op == OXI_OP_index_add ? ox_numel(in[1]) : in[1]->ndim ? in[1]->shape[attr->dim] : 1;
+    int64_t terms = op == OXI_OP_index_add ? ox_numel(in[1]) : in[1]->ndim ? in[1]->shape[attr->along.dim] : 1;
     return terms > 1;
 }
 
@@ -176,15 +176,17 @@ static ox_tensor *oxi_added_in_f32(oxi_op op, const oxi_attrs *attr, ox_tensor *
     return result;
 }
 
-static ox_tensor *oxi_indexed(oxi_op op, ox_tensor *const *in, int count, int dim, double f0, bool in_place) {
+static ox_tensor *oxi_indexed(oxi_op op, ox_tensor *const *in, int count, int dim, double alpha,
+                              bool in_place) {
     const char *name = oxi_op_row_of(op)->name;
-    oxi_attrs attr = oxi_numbers(f0, 0, 0);
+    oxi_attrs attr = oxi_attrs_index_add(); /* the others have its dim alone */
     bool speaks = oxi_speak_for(name, in_place);
-    attr.dim = oxi_any_null(name, in, count) ? -1 : oxi_wrap_dim(name, dim, in[0]->ndim);
+    int at = attr.index_add.dim = oxi_any_null(name, in, count) ? -1 : oxi_wrap_dim(name, dim, in[0]->ndim);
+    attr.index_add.alpha = alpha;
     ox_tensor *result = NULL;
-    if (attr.dim >= 0 && oxi_adds_narrow(op, &attr, in))
+    if (at >= 0 && oxi_adds_narrow(op, &attr, in))
         result = oxi_added_in_f32(op, &attr, in, in_place);
-    else if (attr.dim >= 0)
+    else if (at >= 0)
         result = oxi_apply_list(op, &attr, in, count, in_place ? in[0] : NULL);
     oxi_speak_end(speaks);
     return result;
@@ -285,30 +287,26 @@ static int64_t oxi_count_true(ox_tensor *x) {
 
 OX_API ox_tensor *ox_masked_select(ox_tensor *x, ox_tensor *mask) {
     ox_tensor *in[2] = {x, mask};
-    oxi_attrs attr = oxi_no_attrs();
+    oxi_attrs attr = oxi_attrs_counted();
     if (oxi_any_null("masked_select", in, 2)) return NULL;
     if (mask->dtype != OX_BOOL)
         return OXI_FAIL_NULL(OX_ERR_DTYPE, "masked_select: the mask is %s, not bool", oxi_tensor_text(mask));
-    oxi_call pair;
+    oxi_call pair = oxi_call_of(OXI_OP_masked_select, in, 2, NULL);
     ox_tensor common;
-    memset(&pair, 0, sizeof pair);
-    pair.op = OXI_OP_masked_select;
-    pair.in = in;
-    pair.in_count = 2;
     if (oxi_broadcast(&pair, &common, x->dtype) != OX_OK) return NULL;
     oxi_work work = oxi_work_begin("masked_select");
     ox_tensor *wide[2] = {ox_expand(x, ox_shape_of(&common)), ox_expand(mask, ox_shape_of(&common))};
-    attr.i[0] = wide[1] ? oxi_count_true(wide[1]) : -1;
+    attr.counted.count = wide[1] ? oxi_count_true(wide[1]) : -1;
     return oxi_work_end(&work,
-                        attr.i[0] < 0 ? NULL : oxi_apply_2(OXI_OP_masked_select, &attr, wide[0], wide[1]));
+                        attr.counted.count < 0 ? NULL : oxi_apply_2(OXI_OP_masked_select, &attr, wide[0], wide[1]));
 }
 
 OX_API ox_tensor *ox_nonzero(ox_tensor *x) {
-    oxi_attrs attr = oxi_no_attrs();
+    oxi_attrs attr = oxi_attrs_counted();
     if (oxi_any_null("nonzero", &x, 1)) return NULL;
     oxi_work work = oxi_work_begin("nonzero");
-    attr.i[0] = oxi_count_true(x);
-    return oxi_work_end(&work, attr.i[0] < 0 ? NULL : oxi_apply_1(OXI_OP_nonzero, &attr, x));
+    attr.counted.count = oxi_count_true(x);
+    return oxi_work_end(&work, attr.counted.count < 0 ? NULL : oxi_apply_1(OXI_OP_nonzero, &attr, x));
 }
 
 /* The largest id + 1, for classes -1. */
@@ -327,18 +325,18 @@ static bool oxi_count_classes(ox_tensor *ids, int64_t *count) {
 
 OX_API ox_tensor *ox_one_hot(ox_tensor *ids, int64_t classes) {
     if (oxi_any_null("one_hot", &ids, 1)) return NULL;
-    oxi_attrs attr = oxi_no_attrs();
-    attr.i[0] = classes;
+    oxi_attrs attr = oxi_attrs_classes();
+    attr.classes.classes = classes;
     oxi_work work = oxi_work_begin("one_hot");
-    bool counted = classes != -1 || oxi_count_classes(ids, &attr.i[0]);
+    bool counted = classes != -1 || oxi_count_classes(ids, &attr.classes.classes);
     return oxi_work_end(&work, counted ? oxi_apply_1(OXI_OP_one_hot, &attr, ids) : NULL);
 }
 
 /* ---- triangles ----------------------------------------------------------------------------------------- */
 
 static ox_tensor *oxi_call_triangle(oxi_op op, ox_tensor *x, int64_t diagonal, bool in_place) {
-    oxi_attrs attr = oxi_no_attrs();
-    attr.i[0] = diagonal;
+    oxi_attrs attr = oxi_attrs_diagonal();
+    attr.diagonal.diagonal = diagonal;
     return in_place ? oxi_apply_in_place(op, &attr, &x, 1) : oxi_apply_1(op, &attr, x);
 }
 OX_API ox_tensor *ox_triu(ox_tensor *x, int64_t diagonal) {

@@ -19,49 +19,55 @@ OX_INPLACE_1(OXI_X)
 
 /* ---- one operand and up to three numbers --------------------------------------------------------------- */
 
-static oxi_attrs oxi_numbers(double f0, double f1, double f2) {
-    oxi_attrs attr;
-    memset(&attr, 0, sizeof attr);
-    attr.f[0] = f0;
-    attr.f[1] = f1;
-    attr.f[2] = f2;
-    return attr;
+static ox_tensor *oxi_map_1(oxi_op op, const oxi_attrs *attr, ox_tensor *x, bool in_place) {
+    return in_place ? oxi_apply_in_place(op, attr, &x, 1) : oxi_apply_1(op, attr, x);
 }
 
-static ox_tensor *oxi_map_numbers(oxi_op op, ox_tensor *x, bool in_place, double f0, double f1, double f2) {
-    oxi_attrs attr = oxi_numbers(f0, f1, f2);
-    return in_place ? oxi_apply_in_place(op, &attr, &x, 1) : oxi_apply_1(op, &attr, x);
-}
-
-#define OXI_NUMBERS_1(name, a)                                    \
-    OX_API ox_tensor *ox_##name(ox_tensor *x, double a) {         \
-        return oxi_map_numbers(OXI_OP_##name, x, false, a, 0, 0); \
-    }                                                             \
-    OX_API ox_tensor *ox_##name##_(ox_tensor *x, double a) {      \
-        return oxi_map_numbers(OXI_OP_##name, x, true, a, 0, 0);  \
+/* Functions of one number, and of two: the members of their attributes. */
+#define OXI_NUMBER_1(name, set, a)                                  \
+    static ox_tensor *oxi_##name(ox_tensor *x, double a, bool in_place) { \
+        oxi_attrs attr = oxi_attrs_##set();                         \
+        attr.set.a = a;                                             \
+        return oxi_map_1(OXI_OP_##name, &attr, x, in_place);        \
+    }                                                               \
+    OX_API ox_tensor *ox_##name(ox_tensor *x, double a) {           \
+        return oxi_##name(x, a, false);                             \
+    }                                                               \
+    OX_API ox_tensor *ox_##name##_(ox_tensor *x, double a) {        \
+        return oxi_##name(x, a, true);                              \
     }
-#define OXI_NUMBERS_2(name, a, b)                                      \
-    OX_API ox_tensor *ox_##name(ox_tensor *x, double a, double b) {    \
-        return oxi_map_numbers(OXI_OP_##name, x, false, a, b, 0);      \
-    }                                                                  \
+#define OXI_NUMBER_2(name, set, a, b)                                           \
+    static ox_tensor *oxi_##name(ox_tensor *x, double a, double b, bool in_place) { \
+        oxi_attrs attr = oxi_attrs_##set();                                     \
+        attr.set.a = a;                                                         \
+        attr.set.b = b;                                                         \
+        return oxi_map_1(OXI_OP_##name, &attr, x, in_place);                    \
+    }                                                                           \
+    OX_API ox_tensor *ox_##name(ox_tensor *x, double a, double b) {             \
+        return oxi_##name(x, a, b, false);                                      \
+    }
+#define OXI_NUMBER_2_IN_PLACE(name)                                    \
     OX_API ox_tensor *ox_##name##_(ox_tensor *x, double a, double b) { \
-        return oxi_map_numbers(OXI_OP_##name, x, true, a, b, 0);       \
+        return oxi_##name(x, a, b, true);                              \
     }
-OXI_NUMBERS_1(leaky_relu, slope)
-OXI_NUMBERS_1(elu, alpha)
-OXI_NUMBERS_1(celu, alpha)
-OXI_NUMBERS_2(clamp, low, high)
-OXI_NUMBERS_2(hardtanh, low, high)
-OXI_NUMBERS_2(threshold, threshold, value)
-
-OX_API ox_tensor *ox_softplus(ox_tensor *x, double beta, double threshold) {
-    return oxi_map_numbers(OXI_OP_softplus, x, false, beta, threshold, 0);
-}
+OXI_NUMBER_1(leaky_relu, slope, slope)
+OXI_NUMBER_1(elu, alpha, alpha)
+OXI_NUMBER_1(celu, alpha, alpha)
+OXI_NUMBER_2(clamp, range, low, high)
+OXI_NUMBER_2_IN_PLACE(clamp)
+OXI_NUMBER_2(hardtanh, range, low, high)
+OXI_NUMBER_2_IN_PLACE(hardtanh)
+OXI_NUMBER_2(threshold, threshold, threshold, value)
+OXI_NUMBER_2_IN_PLACE(threshold)
+OXI_NUMBER_2(softplus, softplus, beta, threshold)
 
 static ox_tensor *oxi_nan_to_num(ox_tensor *x, bool in_place, double nan, double positive, double negative) {
     double most = x ? oxi_dtype_max(x->dtype) : 0;
-    return oxi_map_numbers(OXI_OP_nan_to_num, x, in_place, nan, positive == INFINITY ? most : positive,
-                           negative == -INFINITY ? -most : negative);
+    oxi_attrs attr = oxi_attrs_nan_to_num();
+    attr.nan_to_num.nan = nan;
+    attr.nan_to_num.positive = positive == INFINITY ? most : positive;
+    attr.nan_to_num.negative = negative == -INFINITY ? -most : negative;
+    return oxi_map_1(OXI_OP_nan_to_num, &attr, x, in_place);
 }
 OX_API ox_tensor *ox_nan_to_num(ox_tensor *x, double nan, double positive, double negative) {
     return oxi_nan_to_num(x, false, nan, positive, negative);
@@ -114,7 +120,7 @@ static unsigned oxi_rounded_first(oxi_op op, ox_tensor *const *in, int count, bo
 static ox_tensor *oxi_map_any(const char *name, oxi_op op, const oxi_attrs *attr, ox_tensor *const *in,
                               int count, bool in_place) {
     unsigned rounded = oxi_rounded_first(op, in, count, in_place);
-    if (!rounded) return oxi_apply_list(op, attr, in, count, in_place ? in[0] : NULL);
+    if (!rounded) return oxi_apply_as(name, op, attr, in, count, in_place ? in[0] : NULL);
     oxi_call call = oxi_call_of(op, in, count, NULL);
     ox_dtype computed = oxi_compute_dtype(&call);
     ox_tensor *cast[3] = {NULL, NULL, NULL}, *result = NULL;
@@ -124,7 +130,7 @@ static ox_tensor *oxi_map_any(const char *name, oxi_op op, const oxi_attrs *attr
         cast[i] = rounded >> i & 1 ? ox_cast(in[i], computed) : in[i];
         made = cast[i] != NULL;
     }
-    if (made) result = oxi_apply_list(op, attr, cast, count, in_place ? in[0] : NULL);
+    if (made) result = oxi_apply_as(name, op, attr, cast, count, in_place ? in[0] : NULL);
     (void)oxi_work_end(&work, in_place ? NULL : result);
     return result;
 }
@@ -132,8 +138,8 @@ static ox_tensor *oxi_map_any(const char *name, oxi_op op, const oxi_attrs *attr
 static ox_tensor *oxi_map_2(const char *name, oxi_op op, ox_tensor *a, ox_tensor *b, bool in_place,
                             double scale) {
     ox_tensor *in[2] = {a, b};
-    oxi_attrs attr = oxi_numbers(scale, 0, 0);
-    attr.name = name;
+    oxi_attrs attr = oxi_attrs_scale(); /* of add and sub; the others do not look at it */
+    attr.scale.scale = scale;
     if (oxi_any_null(name, in, 2) || !oxi_check_integer_operand(name, op, a, b)) return NULL;
     return oxi_map_any(name, op, &attr, in, 2, in_place);
 }
@@ -225,11 +231,13 @@ OX_API ox_tensor *ox_angle(ox_tensor *x) {
 
 /* ---- three operands ------------------------------------------------------------------------------------ */
 
-static ox_tensor *oxi_map_3(oxi_op op, ox_tensor *a, ox_tensor *b, ox_tensor *c, bool in_place, double f0) {
+static ox_tensor *oxi_map_3(oxi_op op, ox_tensor *a, ox_tensor *b, ox_tensor *c, bool in_place,
+                            double value) {
     ox_tensor *in[3] = {a, b, c};
-    oxi_attrs attr = oxi_numbers(f0, 0, 0);
+    oxi_attrs attr = oxi_attrs_value(); /* of addcmul and addcdiv; the others do not look at it */
     const char *name = oxi_op_row_of(op)->name;
     bool speaks = oxi_speak_for(name, in_place);
+    attr.value.value = value;
     ox_tensor *result = oxi_any_null(name, in, 3) ? NULL : oxi_map_any(name, op, &attr, in, 3, in_place);
     oxi_speak_end(speaks);
     return result;

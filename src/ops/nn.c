@@ -1,10 +1,11 @@
 /* The public functions of neural networks: norms, rope, attention. */
 
-static ox_tensor *oxi_call_norm(oxi_op op, ox_tensor *x, int64_t i0, ox_tensor *weight, ox_tensor *bias,
-                                int count, double eps) {
+static ox_tensor *oxi_call_norm(oxi_op op, ox_tensor *x, int64_t last_dims, ox_tensor *weight,
+                                ox_tensor *bias, int count, double eps) {
     ox_tensor *in[3] = {x, weight, bias};
-    oxi_attrs attr = oxi_numbers(eps, 0, 0);
-    attr.i[0] = i0;
+    oxi_attrs attr = oxi_attrs_norm();
+    attr.norm.last_dims = last_dims;
+    attr.norm.eps = eps;
     return oxi_any_null(oxi_op_row_of(op)->name, in, 1) ? NULL : oxi_apply_list(op, &attr, in, count, NULL);
 }
 OX_API ox_tensor *ox_layer_norm(ox_tensor *x, int last_dims, ox_tensor *weight, ox_tensor *bias, double eps) {
@@ -15,7 +16,11 @@ OX_API ox_tensor *ox_rms_norm(ox_tensor *x, int last_dims, ox_tensor *weight, do
 }
 OX_API ox_tensor *ox_group_norm(ox_tensor *x, int64_t groups, ox_tensor *weight, ox_tensor *bias,
                                 double eps) {
-    return oxi_call_norm(OXI_OP_group_norm, x, groups, weight, bias, 3, eps);
+    ox_tensor *in[3] = {x, weight, bias};
+    oxi_attrs attr = oxi_attrs_groups();
+    attr.groups.groups = groups;
+    attr.groups.eps = eps;
+    return oxi_any_null("group_norm", in, 1) ? NULL : oxi_apply_list(OXI_OP_group_norm, &attr, in, 3, NULL);
 }
 
 OX_API ox_tensor *ox_rope(ox_tensor *x, ox_tensor *positions, const ox_rope_desc *desc) {
@@ -24,10 +29,12 @@ OX_API ox_tensor *ox_rope(ox_tensor *x, ox_tensor *positions, const ox_rope_desc
     const ox_rope_desc *d = desc ? desc : &plain;
     if (oxi_any_null("rope", &x, 1)) return NULL;
     ox_tensor *in[3] = {x, positions, d->factors};
-    oxi_attrs attr = oxi_numbers(d->base > 0 ? d->base : 10000.0, d->scale > 0 ? d->scale : 1.0,
-                                 d->magnitude > 0 ? d->magnitude : 1.0);
-    attr.i[0] = d->dims ? d->dims : x->ndim ? x->shape[x->ndim - 1] : 0;
-    attr.mode = d->interleaved;
+    oxi_attrs attr = oxi_attrs_rope();
+    if (d->base > 0) attr.rope.base = d->base;
+    if (d->scale > 0) attr.rope.scale = d->scale;
+    if (d->magnitude > 0) attr.rope.magnitude = d->magnitude;
+    attr.rope.dims = d->dims ? d->dims : x->ndim ? x->shape[x->ndim - 1] : 0;
+    attr.rope.interleaved = d->interleaved;
     return oxi_apply_list(OXI_OP_rope, &attr, in, 3, NULL);
 }
 
@@ -43,13 +50,12 @@ OX_API ox_tensor *ox_scaled_dot_product_attention(ox_tensor *q, ox_tensor *k, ox
                              "scaled_dot_product_attention: query_start %lld, window %lld, softcap %g",
                              (long long)d->query_start, (long long)d->window, d->softcap);
     int64_t head = q->ndim ? q->shape[q->ndim - 1] : 1;
-    oxi_attrs attr = oxi_numbers(d->scale != 0 ? d->scale
-                                 : head > 0    ? 1 / sqrt((double)head)
-                                               : 1,
-                                 d->softcap, 0);
-    attr.name = "scaled_dot_product_attention";
-    attr.i[0] = d->query_start;
-    attr.i[1] = d->window;
-    attr.mode = d->causal;
-    return oxi_apply_list(OXI_OP_attention, &attr, in, 4, NULL);
+    oxi_attrs attr = oxi_attrs_attention();
+    if (head > 0) attr.attention.scale = 1 / sqrt((double)head);
+    if (d->scale != 0) attr.attention.scale = d->scale;
+    attr.attention.softcap = d->softcap;
+    attr.attention.query_start = d->query_start;
+    attr.attention.window = d->window;
+    attr.attention.causal = d->causal;
+    return oxi_apply_as("scaled_dot_product_attention", OXI_OP_attention, &attr, in, 4, NULL);
 }

@@ -7,10 +7,9 @@ OX_API ox_tensor *ox_matmul(ox_tensor *a, ox_tensor *b) {
 static ox_tensor *oxi_call_linear(const char *name, ox_tensor *x, ox_tensor *w, ox_tensor *bias,
                                   oxi_activation activation) {
     ox_tensor *in[3] = {x, w, bias};
-    oxi_attrs attr = oxi_no_attrs();
-    attr.name = name;
-    attr.mode = (int)activation;
-    return oxi_any_null(name, in, 2) ? NULL : oxi_apply_list(OXI_OP_linear, &attr, in, 3, NULL);
+    oxi_attrs attr = oxi_attrs_activation();
+    attr.activation.activation = activation;
+    return oxi_any_null(name, in, 2) ? NULL : oxi_apply_as(name, OXI_OP_linear, &attr, in, 3, NULL);
 }
 
 OX_API ox_tensor *ox_linear(ox_tensor *x, ox_tensor *w, ox_tensor *bias) {
@@ -18,28 +17,26 @@ OX_API ox_tensor *ox_linear(ox_tensor *x, ox_tensor *w, ox_tensor *bias) {
 }
 
 OX_API ox_tensor *ox_linear_act(ox_tensor *x, ox_tensor *w, ox_tensor *bias, const char *activation) {
-    static const struct {
-        const char *name;
-        oxi_activation activation;
-    } known[] = {
-        {"none", OXI_ACT_NONE},           {"relu", OXI_ACT_RELU}, {"gelu", OXI_ACT_GELU},
-        {"gelu_tanh", OXI_ACT_GELU_TANH}, {"silu", OXI_ACT_SILU}, {"sigmoid", OXI_ACT_SIGMOID},
-        {"tanh", OXI_ACT_TANH},
-    };
-    for (size_t i = 0; activation && i < sizeof known / sizeof *known; i++)
-        if (strcmp(known[i].name, activation) == 0)
-            return oxi_call_linear("linear_act", x, w, bias, known[i].activation);
+    for (int i = OXI_ACT_NONE; activation && i <= OXI_ACT_TANH; i++)
+        if (strcmp(oxi_activation_name((oxi_activation)i), activation) == 0)
+            return oxi_call_linear("linear_act", x, w, bias, (oxi_activation)i);
     if (!activation) return OXI_FAIL_NULL(OX_ERR_ARG, "linear_act: no activation given");
     return OXI_FAIL_NULL(OX_ERR_ARG, "linear_act: no activation named '%s'", activation);
 }
 
+static oxi_attrs oxi_addmm_attrs(double beta, double alpha) {
+    oxi_attrs attr = oxi_attrs_addmm();
+    attr.addmm.beta = beta;
+    attr.addmm.alpha = alpha;
+    return attr;
+}
 OX_API ox_tensor *ox_addmm(ox_tensor *c, ox_tensor *a, ox_tensor *b, double beta, double alpha) {
-    oxi_attrs attr = oxi_numbers(beta, alpha, 0);
+    oxi_attrs attr = oxi_addmm_attrs(beta, alpha);
     return oxi_apply_3(OXI_OP_addmm, &attr, c, a, b);
 }
 OX_API ox_tensor *ox_addmm_(ox_tensor *c, ox_tensor *a, ox_tensor *b, double beta, double alpha) {
     ox_tensor *in[3] = {c, a, b};
-    oxi_attrs attr = oxi_numbers(beta, alpha, 0);
+    oxi_attrs attr = oxi_addmm_attrs(beta, alpha);
     return oxi_apply_in_place(OXI_OP_addmm, &attr, in, 3);
 }
 
@@ -59,7 +56,6 @@ OX_API ox_tensor *ox_outer(ox_tensor *a, ox_tensor *b) {
 }
 
 OX_API ox_tensor *ox_dot(ox_tensor *a, ox_tensor *b) {
-    oxi_attrs attr = oxi_no_attrs();
-    attr.name = "dot";
-    return oxi_check_vectors("dot", a, b) ? oxi_apply_2(OXI_OP_matmul, &attr, a, b) : NULL;
+    ox_tensor *in[2] = {a, b};
+    return oxi_check_vectors("dot", a, b) ? oxi_apply_as("dot", OXI_OP_matmul, NULL, in, 2, NULL) : NULL;
 }

@@ -6,7 +6,8 @@
 static const char *const oxi_profile_lane_names[OXI_PROFILE_LANES][2] = {
     {"calls", ""}, {"gpu", ""}, {"disk", "transfer"}, {"ring", "wait"}, {"compute", "tile"}};
 
-static int64_t oxi_profile_on; /* atomic: 1 while it is; calls look once, and go by that to their end */
+static int64_t oxi_profile_on; /* atomic: 1 while it is */
+static OXI_THREAD_LOCAL double oxi_profile_started; /* when the call began that is heard */
 static oxi_lock oxi_profile_lock; /* guards the next two lines */
 static oxi_profile_record *oxi_profile_records;
 static size_t oxi_profile_count, oxi_profile_room, oxi_profile_lost;
@@ -25,16 +26,6 @@ static void oxi_profile_forget(void) {
     oxi_lock_give(&oxi_profile_lock);
 }
 
-OX_API void ox_profile_begin(void) {
-    oxi_profile_forget();
-    oxi_on_memory_change(oxi_profile_forget);
-    oxi_atomic_store(&oxi_profile_on, 1);
-}
-
-OX_API void ox_profile_end(void) {
-    oxi_atomic_store(&oxi_profile_on, 0);
-}
-
 /* Flops of a product or of attention come from its shapes, of other ops from the row. */
 static double oxi_call_flops(const oxi_call *call) {
     const oxi_op_row *row = oxi_op_row_of(call->op);
@@ -46,12 +37,12 @@ static double oxi_call_flops(const oxi_call *call) {
     }
     if (row->family == OXI_FAMILY_ATTENTION) {
         const ox_tensor *q = call->in[0], *k = call->in[1];
-        double half = call->attr.mode ? 0.5 : 1.0;
+        double half = call->attr.attention.causal ? 0.5 : 1.0;
         return half * 4.0 * (double)ox_numel(q) * (double)k->shape[k->ndim - 2];
     }
-    const ox_tensor *a = call->in[call->op == OXI_OP_addmm ? 1 : 0];
-    double each = a->dtype == OX_C64 ? 8.0 : 2.0;
-    return each * most * (double)(a->ndim ? a->shape[a->ndim - 1] : 1);
+    oxi_product_form product;
+    oxi_product_form_of(call, &product);
+    return oxi_product_form_flops(&product);
 }
 
 static double oxi_call_bytes(const oxi_call *call) {
@@ -92,11 +83,34 @@ static oxi_profile_record oxi_profile_record_of(const oxi_call *call, oxi_profil
     return record;
 }
 
-static void oxi_profile_add(const oxi_call *call, double start, double end) {
+static void oxi_profile_before(oxi_listener *self, const oxi_call *call, ox_device *device) {
+    (void)self, (void)call, (void)device;
+    oxi_profile_started = oxi_now();
+}
+
+static void oxi_profile_after(oxi_listener *self, const oxi_call *call, ox_device *device, ox_status status) {
+    double end = oxi_now();
+    (void)self;
+    if (status != OX_OK || device->times_calls || oxi_op_row_of(call->op)->family >= OXI_FAMILY_COMPUTED)
+        return;
     oxi_profile_record record = oxi_profile_record_of(call, OXI_PROFILE_CALLS);
-    record.start = start;
-    record.seconds = end - start;
+    record.start = oxi_profile_started;
+    record.seconds = end - record.start;
     oxi_profile_put(&record);
+}
+
+static oxi_listener oxi_profiler = {oxi_profile_before, oxi_profile_after, NULL};
+
+OX_API void ox_profile_begin(void) {
+    oxi_profile_forget();
+    oxi_on_memory_change(oxi_profile_forget);
+    oxi_atomic_store(&oxi_profile_on, 1);
+    (void)oxi_listen(&oxi_profiler);
+}
+
+OX_API void ox_profile_end(void) {
+    oxi_atomic_store(&oxi_profile_on, 0);
+    oxi_listen_end(&oxi_profiler);
 }
 
 static OXI_UNUSED void oxi_profile_span(oxi_profile_lane lane, double start, double end, double bytes) {

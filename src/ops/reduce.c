@@ -1,54 +1,66 @@
 /* The public reductions, scans, sorts and choices along a dim. */
 
-static ox_tensor *oxi_call_reduce(oxi_op op, ox_tensor *x, ox_shape dims, bool keepdim, double f0) {
-    oxi_attrs attr = oxi_numbers(f0, 0, 0);
+/* attr: what else the op is told; all sets of reductions begin with dims and keepdim. */
+static ox_tensor *oxi_call_reduce(oxi_op op, oxi_attrs attr, ox_tensor *x, ox_shape dims, bool keepdim) {
     if (oxi_any_null(oxi_op_row_of(op)->name, &x, 1) ||
-        !oxi_dim_set(oxi_op_row_of(op)->name, x, &dims, &attr.dims))
+        !oxi_dim_set(oxi_op_row_of(op)->name, x, &dims, &attr.reduce.dims))
         return NULL;
-    if (dims.ndim == 0) attr.dims = (1u << x->ndim) - 1;
-    attr.keepdim = keepdim;
+    if (dims.ndim == 0) attr.reduce.dims = (1u << x->ndim) - 1;
+    attr.reduce.keepdim = keepdim;
     return oxi_apply_1(op, &attr, x);
 }
 
+static ox_tensor *oxi_plain_reduce(oxi_op op, ox_tensor *x, ox_shape dims, bool keepdim) {
+    return oxi_call_reduce(op, oxi_attrs_reduce(), x, dims, keepdim);
+}
+
 OX_API ox_tensor *ox_sum(ox_tensor *x, ox_shape dims, bool keepdim) {
-    return oxi_call_reduce(OXI_OP_sum, x, dims, keepdim, 0);
+    return oxi_plain_reduce(OXI_OP_sum, x, dims, keepdim);
 }
 OX_API ox_tensor *ox_mean(ox_tensor *x, ox_shape dims, bool keepdim) {
-    return oxi_call_reduce(OXI_OP_mean, x, dims, keepdim, 0);
+    return oxi_plain_reduce(OXI_OP_mean, x, dims, keepdim);
 }
 OX_API ox_tensor *ox_prod(ox_tensor *x, ox_shape dims, bool keepdim) {
-    return oxi_call_reduce(OXI_OP_prod, x, dims, keepdim, 0);
+    return oxi_plain_reduce(OXI_OP_prod, x, dims, keepdim);
 }
 OX_API ox_tensor *ox_amax(ox_tensor *x, ox_shape dims, bool keepdim) {
-    return oxi_call_reduce(OXI_OP_amax, x, dims, keepdim, 0);
+    return oxi_plain_reduce(OXI_OP_amax, x, dims, keepdim);
 }
 OX_API ox_tensor *ox_amin(ox_tensor *x, ox_shape dims, bool keepdim) {
-    return oxi_call_reduce(OXI_OP_amin, x, dims, keepdim, 0);
+    return oxi_plain_reduce(OXI_OP_amin, x, dims, keepdim);
 }
 OX_API ox_tensor *ox_all(ox_tensor *x, ox_shape dims, bool keepdim) {
-    return oxi_call_reduce(OXI_OP_all, x, dims, keepdim, 0);
+    return oxi_plain_reduce(OXI_OP_all, x, dims, keepdim);
 }
 OX_API ox_tensor *ox_any(ox_tensor *x, ox_shape dims, bool keepdim) {
-    return oxi_call_reduce(OXI_OP_any, x, dims, keepdim, 0);
+    return oxi_plain_reduce(OXI_OP_any, x, dims, keepdim);
 }
 OX_API ox_tensor *ox_logsumexp(ox_tensor *x, ox_shape dims, bool keepdim) {
-    return oxi_call_reduce(OXI_OP_logsumexp, x, dims, keepdim, 0);
+    return oxi_plain_reduce(OXI_OP_logsumexp, x, dims, keepdim);
 }
 OX_API ox_tensor *ox_count_nonzero(ox_tensor *x, ox_shape dims) {
-    return oxi_call_reduce(OXI_OP_count_nonzero, x, dims, false, 0);
+    return oxi_plain_reduce(OXI_OP_count_nonzero, x, dims, false);
 }
 OX_API ox_tensor *ox_norm(ox_tensor *x, double p, ox_shape dims, bool keepdim) {
-    return oxi_call_reduce(OXI_OP_norm, x, dims, keepdim, p);
+    oxi_attrs attr = oxi_attrs_power();
+    attr.power.p = p;
+    return oxi_call_reduce(OXI_OP_norm, attr, x, dims, keepdim);
+}
+
+static ox_tensor *oxi_moments(oxi_op op, ox_tensor *x, ox_shape dims, double correction, bool keepdim) {
+    oxi_attrs attr = oxi_attrs_moments();
+    attr.moments.correction = correction;
+    return oxi_call_reduce(op, attr, x, dims, keepdim);
 }
 OX_API ox_tensor *ox_var(ox_tensor *x, ox_shape dims, double correction, bool keepdim) {
-    return oxi_call_reduce(OXI_OP_var, x, dims, keepdim, correction);
+    return oxi_moments(OXI_OP_var, x, dims, correction, keepdim);
 }
 OX_API ox_tensor *ox_std(ox_tensor *x, ox_shape dims, double correction, bool keepdim) {
-    return oxi_call_reduce(OXI_OP_std, x, dims, keepdim, correction);
+    return oxi_moments(OXI_OP_std, x, dims, correction, keepdim);
 }
 
 static ox_tensor *oxi_arg_reduce(oxi_op op, ox_tensor *x, int dim, bool keepdim) {
-    return oxi_call_reduce(op, x, dim == OX_NO_DIM ? OX_ALL_DIMS : OX_DIMS(dim), keepdim, 0);
+    return oxi_plain_reduce(op, x, dim == OX_NO_DIM ? OX_ALL_DIMS : OX_DIMS(dim), keepdim);
 }
 OX_API ox_tensor *ox_argmax(ox_tensor *x, int dim, bool keepdim) {
     return oxi_arg_reduce(OXI_OP_argmax, x, dim, keepdim);
@@ -59,22 +71,16 @@ OX_API ox_tensor *ox_argmin(ox_tensor *x, int dim, bool keepdim) {
 
 /* ---- ops along one dim --------------------------------------------------------------------------------- */
 
-static bool oxi_one_dim(const char *name, ox_tensor *x, int dim, oxi_attrs *attr) {
-    *attr = oxi_no_attrs();
-    attr->name = name;
-    if (oxi_any_null(name, &x, 1)) return false;
-    attr->dim = oxi_wrap_dim(name, dim, x->ndim);
-    return attr->dim >= 0;
+/* The dim as it counts from 0; -1 and an error where there is none, or no x. */
+static int oxi_one_dim(const char *name, ox_tensor *x, int dim) {
+    return oxi_any_null(name, &x, 1) ? -1 : oxi_wrap_dim(name, dim, x->ndim);
 }
 
-static ox_pair oxi_apply_pair(oxi_op op, const oxi_attrs *attr, ox_tensor *x) {
-    oxi_call call;
+static ox_pair oxi_apply_pair(const char *name, oxi_op op, const oxi_attrs *attr, ox_tensor *x) {
+    oxi_call call = oxi_call_of(op, &x, 1, NULL);
     ox_pair pair = {NULL, NULL};
-    memset(&call, 0, sizeof call);
-    call.op = op;
-    call.in = &x;
-    call.in_count = 1;
     call.attr = *attr;
+    call.name = name;
     if (oxi_apply(&call) != OX_OK) return pair;
     pair.values = call.out[0];
     pair.indices = call.out[1];
@@ -87,11 +93,12 @@ static ox_pair oxi_no_pair(void) {
 }
 
 static ox_pair oxi_extreme(const char *name, oxi_op op, ox_tensor *x, int dim, bool keepdim) {
-    oxi_attrs attr;
-    if (!oxi_one_dim(name, x, dim, &attr)) return oxi_no_pair();
-    attr.dims = x->ndim ? 1u << attr.dim : 0;
-    attr.keepdim = keepdim;
-    return oxi_apply_pair(op, &attr, x);
+    oxi_attrs attr = oxi_attrs_reduce();
+    int at = oxi_one_dim(name, x, dim);
+    if (at < 0) return oxi_no_pair();
+    attr.reduce.dims = x->ndim ? 1u << at : 0;
+    attr.reduce.keepdim = keepdim;
+    return oxi_apply_pair(name, op, &attr, x);
 }
 OX_API ox_pair ox_max(ox_tensor *x, int dim, bool keepdim) {
     return oxi_extreme("max", OXI_OP_max_dim, x, dim, keepdim);
@@ -101,10 +108,10 @@ OX_API ox_pair ox_min(ox_tensor *x, int dim, bool keepdim) {
 }
 
 static ox_pair oxi_sorted(const char *name, ox_tensor *x, int dim, bool descending) {
-    oxi_attrs attr;
-    if (!oxi_one_dim(name, x, dim, &attr)) return oxi_no_pair();
-    attr.mode = descending;
-    return oxi_apply_pair(OXI_OP_sort, &attr, x);
+    oxi_attrs attr = oxi_attrs_sort();
+    attr.sort.dim = oxi_one_dim(name, x, dim);
+    attr.sort.descending = descending;
+    return attr.sort.dim < 0 ? oxi_no_pair() : oxi_apply_pair(name, OXI_OP_sort, &attr, x);
 }
 OX_API ox_pair ox_sort(ox_tensor *x, int dim, bool descending) {
     return oxi_sorted("sort", x, dim, descending);
@@ -117,19 +124,20 @@ OX_API ox_tensor *ox_argsort(ox_tensor *x, int dim, bool descending) {
 }
 
 OX_API ox_pair ox_topk(ox_tensor *x, int64_t k, int dim, bool largest) {
-    oxi_attrs attr;
-    if (!oxi_one_dim("topk", x, dim, &attr)) return oxi_no_pair();
-    attr.i[0] = k;
-    attr.mode = largest;
-    return oxi_apply_pair(OXI_OP_topk, &attr, x);
+    oxi_attrs attr = oxi_attrs_topk();
+    attr.topk.dim = oxi_one_dim("topk", x, dim);
+    attr.topk.k = k;
+    attr.topk.largest = largest;
+    return attr.topk.dim < 0 ? oxi_no_pair() : oxi_apply_pair("topk", OXI_OP_topk, &attr, x);
 }
 
 static ox_tensor *oxi_along(oxi_op op, ox_tensor *x, int dim, bool in_place) {
-    oxi_attrs attr;
+    oxi_attrs attr = oxi_attrs_along();
     const char *name = oxi_op_row_of(op)->name;
     bool speaks = oxi_speak_for(name, in_place);
     ox_tensor *result = NULL;
-    if (oxi_one_dim(name, x, dim, &attr)) result = oxi_apply_list(op, &attr, &x, 1, in_place ? x : NULL);
+    attr.along.dim = oxi_one_dim(name, x, dim);
+    if (attr.along.dim >= 0) result = oxi_apply_list(op, &attr, &x, 1, in_place ? x : NULL);
     oxi_speak_end(speaks);
     return result;
 }

@@ -51,16 +51,24 @@ static ox_dtype oxi_result_type(const oxi_call *call, int first, const ox_tensor
 }
 
 static int oxi_first_valued_operand(const oxi_call *call) {
-    return oxi_op_row_of(call->op)->flags & OXI_FLAG_COND ? 1 : 0;
+    return oxi_op_row_of(call->op)->flag == OXI_FLAG_MASKED ? 1 : 0;
 }
 
-OXI_RULE(map_float);
-OXI_RULE(reduce_float);
 /* What a call whose operands promote to `dtype` computes in. */
 static ox_dtype oxi_computed_in(const oxi_call *call, ox_dtype dtype) {
-    const oxi_op_row *row = oxi_op_row_of(call->op);
-    bool wants_float = row->rule == oxi_rule_map_float || row->rule == oxi_rule_reduce_float;
+    bool wants_float = oxi_op_row_of(call->op)->gives == OXI_GIVES_FLOAT;
     return wants_float && ox_dtype_of(dtype)->cls < OX_CLASS_FLOAT && dtype ? OX_F32 : dtype;
+}
+
+/* What a call that computes in `dtype` gives. */
+static ox_dtype oxi_given_dtype(const oxi_call *call, ox_dtype dtype) {
+    switch (oxi_op_row_of(call->op)->gives) {
+    case OXI_GIVES_REAL: return dtype == OX_C64 ? OX_F32 : dtype;
+    case OXI_GIVES_BOOL: return OX_BOOL;
+    case OXI_GIVES_INDEX: return OX_I64;
+    case OXI_GIVES_TOTAL: return oxi_is_int(dtype) || dtype == OX_BOOL ? OX_I64 : dtype;
+    default: return dtype;
+    }
 }
 
 static ox_dtype oxi_compute_dtype(const oxi_call *call) {
@@ -135,12 +143,41 @@ static ox_status oxi_check_factor(const oxi_call *call, double f, bool whole, ox
     return fits ? OX_OK : oxi_fail_number(call, whole ? OX_ERR_DTYPE : OX_ERR_ARG, f, dtype);
 }
 
+/* The factors among a call's numbers, where it computes integers or bool. */
+static ox_status oxi_check_factors(const oxi_call *call, ox_dtype dtype) {
+    if (dtype != OX_BOOL && !oxi_is_int(dtype)) return OX_OK;
+    for (const oxi_attr_member *m = oxi_op_row_of(call->op)->attributes(); m->name; m++) {
+        double f;
+        if (m->kind != OXI_ATTR_SCALAR && m->kind != OXI_ATTR_FACTOR) continue;
+        memcpy(&f, oxi_attr_at(&call->attr, m), sizeof f);
+        ox_status status = oxi_check_factor(call, f, m->kind == OXI_ATTR_SCALAR, dtype);
+        if (status != OX_OK) return status;
+    }
+    return OX_OK;
+}
+
+OXI_RULE(map) {
+    ox_dtype dtype;
+    ox_status status = oxi_promoted(call, &dtype);
+    if (status == OX_OK && !(oxi_class_bit(dtype) & oxi_op_row_of(call->op)->accepts))
+        status = oxi_fail(OX_ERR_DTYPE, "%s: not defined for %s", oxi_op_name(call), ox_dtype_name(dtype));
+    if (status == OX_OK) status = oxi_check_factors(call, dtype);
+    return status == OX_OK ? oxi_broadcast(call, out, oxi_given_dtype(call, dtype)) : status;
+}
+
+/* ---- elementwise ops that torch refuses some numbers ---- */
+
+OXI_RULE(map_celu) {
+    if (call->attr.alpha.alpha == 0) return oxi_fail(OX_ERR_ARG, "celu: alpha is 0");
+    return oxi_rule_map(call, out);
+}
 /* Bounds of integers: whole ones for clamp, truncated for hardtanh, as in torch. One that lies beyond the
  * type's other end bounds nothing; one that leaves no number of the type is refused, as there. */
-static ox_status oxi_check_bounds(const oxi_call *call, ox_dtype dtype) {
-    for (int i = 0; i < 2; i++) {
-        double f = call->attr.f[i];
-        if (isnan(f) || (call->op == OXI_OP_clamp && !isinf(f) && f != trunc(f)))
+static ox_status oxi_check_bounds(const oxi_call *call, ox_dtype dtype, bool whole) {
+    const double bounds[2] = {call->attr.range.low, call->attr.range.high};
+    for (int i = 0; i < 2 && oxi_is_int(dtype); i++) {
+        double f = bounds[i];
+        if (isnan(f) || (whole && !isinf(f) && f != trunc(f)))
             return oxi_fail_number(call, OX_ERR_DTYPE, f, dtype);
         if (i == 0 ? trunc(f) >= oxi_integer_end(dtype) : trunc(f) < oxi_integer_least(dtype))
             return oxi_fail_number(call, OX_ERR_ARG, f, dtype);
@@ -148,47 +185,31 @@ static ox_status oxi_check_bounds(const oxi_call *call, ox_dtype dtype) {
     return OX_OK;
 }
 
-static ox_status oxi_check_threshold(const oxi_call *call, ox_dtype dtype) {
-    const double *f = call->attr.f;
-    if (isnan(f[0])) return oxi_fail_number(call, OX_ERR_ARG, f[0], dtype);
-    return oxi_fits_integer(dtype, f[1]) ? OX_OK : oxi_fail_number(call, OX_ERR_ARG, f[1], dtype);
+OXI_RULE(map_clamp) {
+    ox_status status = oxi_rule_map(call, out);
+    return status == OX_OK ? oxi_check_bounds(call, out->dtype, true) : status;
 }
-
-/* What the numbers of an elementwise call must be where it computes integers or bool. */
-static ox_status oxi_check_integer_numbers(const oxi_call *call, ox_dtype dtype) {
-    if (dtype != OX_BOOL && !oxi_is_int(dtype)) return OX_OK;
-    switch (call->op) {
-    case OXI_OP_add:
-    case OXI_OP_sub: return oxi_check_factor(call, call->attr.f[0], true, dtype);
-    case OXI_OP_addcmul: return oxi_check_factor(call, call->attr.f[0], false, dtype);
-    case OXI_OP_clamp:
-    case OXI_OP_hardtanh: return oxi_check_bounds(call, dtype);
-    case OXI_OP_threshold: return oxi_check_threshold(call, dtype);
-    default: return OX_OK;
-    }
+OXI_RULE(map_hardtanh) {
+    const oxi_attr_range *range = &call->attr.range;
+    ox_status status = oxi_rule_map(call, out);
+    if (status == OX_OK) status = oxi_check_bounds(call, out->dtype, false);
+    if (status == OX_OK && range->low > range->high)
+        return oxi_fail(OX_ERR_ARG, "hardtanh: low %g is above high %g", range->low, range->high);
+    return status;
 }
-
-/* Numbers of activations that torch refuses. */
-static ox_status oxi_check_activation(const oxi_call *call) {
-    const double *f = call->attr.f;
-    if (call->op == OXI_OP_celu && f[0] == 0) return oxi_fail(OX_ERR_ARG, "celu: alpha is 0");
-    if (call->op == OXI_OP_hardtanh && f[0] > f[1])
-        return oxi_fail(OX_ERR_ARG, "hardtanh: low %g is above high %g", f[0], f[1]);
-    return OX_OK;
+OXI_RULE(map_threshold) {
+    const oxi_attr_threshold *told = &call->attr.threshold;
+    ox_status status = oxi_rule_map(call, out);
+    if (status != OX_OK || !oxi_is_int(out->dtype)) return status;
+    if (isnan(told->threshold)) return oxi_fail_number(call, OX_ERR_ARG, told->threshold, out->dtype);
+    bool fits = oxi_fits_integer(out->dtype, told->value);
+    return fits ? OX_OK : oxi_fail_number(call, OX_ERR_ARG, told->value, out->dtype);
 }
-
-static ox_status oxi_rule_map(const oxi_call *call, ox_tensor *out, bool to_bool) {
-    ox_dtype dtype;
-    ox_status status = oxi_promoted(call, &dtype);
-    if (status == OX_OK && !(oxi_class_bit(dtype) & oxi_op_row_of(call->op)->accepts))
-        status = oxi_fail(OX_ERR_DTYPE, "%s: not defined for %s", oxi_op_name(call), ox_dtype_name(dtype));
-    if (status == OX_OK) status = oxi_check_integer_numbers(call, dtype);
-    if (status == OX_OK) status = oxi_check_activation(call);
-    return status == OX_OK ? oxi_broadcast(call, out, to_bool ? OX_BOOL : dtype) : status;
-}
-
-OXI_RULE(map_same) {
-    return oxi_rule_map(call, out, false);
+/* The size of a complex number is no complex number, and cannot take its place. */
+OXI_RULE(map_abs) {
+    if (call->out[0] && call->in[0]->dtype == OX_C64)
+        return oxi_fail(OX_ERR_DTYPE, "abs_: the result of %s is f32", oxi_tensor_text(call->in[0]));
+    return oxi_rule_map(call, out);
 }
 /* torch refuses tensors of different dtypes here, unlike elsewhere; a weight without dims is a number. */
 OXI_RULE(map_lerp) {
@@ -196,40 +217,25 @@ OXI_RULE(map_lerp) {
         if (call->in[i]->dtype != call->in[0]->dtype && (i == 1 || call->in[i]->ndim > 0))
             return oxi_fail(OX_ERR_DTYPE, "lerp: operands of different dtypes: %s x %s",
                             oxi_tensor_text(call->in[0]), oxi_tensor_text(call->in[i]));
-    return oxi_rule_map(call, out, false);
+    return oxi_rule_map(call, out);
 }
 /* torch: "subtraction with a bool tensor is not supported", whatever the other operand is. */
 OXI_RULE(map_sub) {
     for (int i = 0; i < call->in_count; i++)
         if (call->in[i]->dtype == OX_BOOL)
             return oxi_fail(OX_ERR_DTYPE, "sub: not defined for %s", oxi_tensor_text(call->in[i]));
-    return oxi_rule_map(call, out, false);
-}
-OXI_RULE(map_float) {
-    return oxi_rule_map(call, out, false);
-}
-OXI_RULE(map_bool) {
-    return oxi_rule_map(call, out, true);
-}
-
-OXI_RULE(map_abs) {
-    ox_status status = oxi_rule_map(call, out, false);
-    if (status != OX_OK || out->dtype != OX_C64) return status;
-    if (call->out[0])
-        return oxi_fail(OX_ERR_DTYPE, "abs_: the result of %s is f32", oxi_tensor_text(call->in[0]));
-    out->dtype = OX_F32;
-    return OX_OK;
+    return oxi_rule_map(call, out);
 }
 
 OXI_RULE(map_where) {
     if (call->in[0]->dtype != OX_BOOL)
         return oxi_fail(OX_ERR_DTYPE, "where: the condition is %s, not bool", oxi_tensor_text(call->in[0]));
-    return oxi_rule_map(call, out, false);
+    return oxi_rule_map(call, out);
 }
 
 OXI_RULE(copy) {
     const ox_tensor *x = call->in[0];
-    ox_dtype dtype = call->attr.dtype ? call->attr.dtype : x->dtype;
+    ox_dtype dtype = call->attr.dtype.dtype ? call->attr.dtype.dtype : x->dtype;
     if (call->out[0]) { /* copy_: the source broadcasts to the destination */
         const ox_tensor *to = call->out[0];
         bool fits = x->ndim <= to->ndim;
@@ -270,31 +276,44 @@ static bool oxi_fits_linspace(ox_dtype dtype, double value) {
     return value < oxi_integer_end(dtype) && value >= oxi_integer_least(dtype);
 }
 
-OXI_RULE(fill) {
-    const ox_shape *shape = &call->attr.shape;
-    ox_dtype dtype = call->attr.dtype;
+/* All sets of FILL begin with shape and dtype. */
+OXI_RULE(made) {
+    const ox_shape *shape = &call->attr.shape.shape;
+    ox_dtype dtype = call->attr.shape.dtype;
     if (shape->ndim < 0)
         return oxi_fail(OX_ERR_SHAPE, "%s: a shape of more than %d dims", oxi_op_name(call), OX_MAX_DIMS);
     ox_status status = oxi_check_shape(oxi_op_name(call), dtype, shape->ndim, shape->dim, NULL);
     if (status != OX_OK) return status;
     if (!(oxi_class_bit(dtype) & oxi_op_row_of(call->op)->accepts))
         return oxi_fail(OX_ERR_DTYPE, "%s: not defined for %s", oxi_op_name(call), ox_dtype_name(dtype));
-    if (call->op == OXI_OP_fill && oxi_is_int(dtype) && !oxi_fits_integer(dtype, call->attr.f[0]))
-        return oxi_fail_number(call, OX_ERR_ARG, call->attr.f[0], dtype);
-    for (int i = 0; i < 2 && call->op == OXI_OP_linspace; i++)
-        if (!oxi_fits_linspace(dtype, call->attr.f[i]))
-            return oxi_fail_number(call, OX_ERR_ARG, call->attr.f[i], dtype);
     oxi_meta(out, dtype, shape->ndim, shape->dim);
     return OX_OK;
 }
 
+OXI_RULE(fill) {
+    ox_status status = oxi_rule_made(call, out);
+    double value = call->attr.fill.value;
+    if (status == OX_OK && oxi_is_int(out->dtype) && !oxi_fits_integer(out->dtype, value))
+        return oxi_fail_number(call, OX_ERR_ARG, value, out->dtype);
+    return status;
+}
+
+OXI_RULE(linspace) {
+    ox_status status = oxi_rule_made(call, out);
+    const double ends[2] = {call->attr.ends.start, call->attr.ends.end};
+    for (int i = 0; i < 2 && status == OX_OK; i++)
+        if (!oxi_fits_linspace(out->dtype, ends[i]))
+            return oxi_fail_number(call, OX_ERR_ARG, ends[i], out->dtype);
+    return status;
+}
+
 OXI_RULE(multinomial) {
     const ox_tensor *x = call->in[0];
-    int64_t samples = call->attr.i[2];
+    int64_t samples = call->attr.multinomial.samples;
     if (x->ndim < 1) return oxi_fail(OX_ERR_SHAPE, "multinomial: weights need at least one dim");
     if (samples < 1)
         return oxi_fail(OX_ERR_ARG, "multinomial: %lld samples, at least one is needed", (long long)samples);
-    if (!call->attr.keepdim && samples > x->shape[x->ndim - 1])
+    if (!call->attr.multinomial.replacement && samples > x->shape[x->ndim - 1])
         return oxi_fail(OX_ERR_ARG, "multinomial: %lld samples without replacement from %s",
                         (long long)samples, oxi_tensor_text(x));
     int64_t shape[OX_MAX_DIMS];
@@ -311,10 +330,10 @@ static ox_status oxi_reduced(const oxi_call *call, ox_tensor *out, ox_dtype dtyp
     int64_t shape[OX_MAX_DIMS];
     int ndim = 0;
     for (int d = 0; d < x->ndim; d++) {
-        bool goes = call->attr.dims >> d & 1;
+        bool goes = call->attr.reduce.dims >> d & 1;
         if (!goes)
             shape[ndim++] = x->shape[d];
-        else if (call->attr.keepdim)
+        else if (call->attr.reduce.keepdim)
             shape[ndim++] = 1;
     }
     oxi_meta(out, dtype, ndim, shape);
@@ -325,49 +344,31 @@ static ox_status oxi_reduced(const oxi_call *call, ox_tensor *out, ox_dtype dtyp
 static ox_status oxi_check_not_empty(const oxi_call *call) {
     const ox_tensor *x = call->in[0];
     for (int d = 0; d < x->ndim; d++)
-        if (call->attr.dims >> d & 1 && x->shape[d] == 0)
+        if (call->attr.reduce.dims >> d & 1 && x->shape[d] == 0)
             return oxi_fail(OX_ERR_SHAPE, "%s: no elements along dim %d of %s", oxi_op_name(call), d,
                             oxi_tensor_text(x));
     return OX_OK;
 }
 
-OXI_RULE(reduce_sum) {
-    ox_dtype dtype = call->in[0]->dtype;
-    return oxi_reduced(call, out, oxi_is_int(dtype) || dtype == OX_BOOL ? OX_I64 : dtype);
+/* Values; of ops with two results also their places. */
+OXI_RULE(reduce) {
+    const oxi_op_row *row = oxi_op_row_of(call->op);
+    ox_status status = row->flag == OXI_FLAG_NONEMPTY ? oxi_check_not_empty(call) : OX_OK;
+    if (status != OX_OK) return status;
+    if (row->operands->out_count > 1) oxi_reduced(call, &out[1], OX_I64);
+    return oxi_reduced(call, out, oxi_given_dtype(call, oxi_compute_dtype(call)));
 }
 
-OXI_RULE(reduce_same) {
-    ox_status status = oxi_check_not_empty(call);
-    return status == OX_OK ? oxi_reduced(call, out, call->in[0]->dtype) : status;
-}
-
-OXI_RULE(reduce_float) {
-    bool has_identity = call->op != OXI_OP_norm || (call->attr.f[0] >= 0 && !isinf(call->attr.f[0]));
+OXI_RULE(reduce_norm) {
+    double p = call->attr.power.p;
+    bool has_identity = p >= 0 && !isinf(p);
     ox_status status = has_identity ? OX_OK : oxi_check_not_empty(call);
-    if (status != OX_OK) return status;
-    ox_dtype dtype = oxi_compute_dtype(call);
-    return oxi_reduced(call, out, call->op == OXI_OP_norm && dtype == OX_C64 ? OX_F32 : dtype);
-}
-OXI_RULE(reduce_bool) {
-    return oxi_reduced(call, out, OX_BOOL);
-}
-
-OXI_RULE(reduce_index) {
-    ox_status status = call->op == OXI_OP_count_nonzero ? OX_OK : oxi_check_not_empty(call);
-    return status == OX_OK ? oxi_reduced(call, out, OX_I64) : status;
-}
-
-OXI_RULE(reduce_pair) {
-    ox_status status = oxi_check_not_empty(call);
-    if (status != OX_OK) return status;
-    oxi_reduced(call, &out[0], call->in[0]->dtype);
-    return oxi_reduced(call, &out[1], OX_I64);
+    return status == OX_OK ? oxi_rule_reduce(call, out) : status;
 }
 
 OXI_RULE(scan) {
     const ox_tensor *x = call->in[0];
-    bool integer = oxi_is_int(x->dtype) || x->dtype == OX_BOOL;
-    oxi_meta(out, integer && !call->out[0] ? OX_I64 : x->dtype, x->ndim, x->shape);
+    oxi_meta(out, call->out[0] ? x->dtype : oxi_given_dtype(call, x->dtype), x->ndim, x->shape);
     return OX_OK;
 }
 
@@ -380,13 +381,14 @@ OXI_RULE(sort) {
 
 OXI_RULE(topk) {
     const ox_tensor *x = call->in[0];
-    int64_t k = call->attr.i[0], size = x->ndim ? x->shape[call->attr.dim] : 1;
+    int dim = call->attr.topk.dim;
+    int64_t k = call->attr.topk.k, size = x->ndim ? x->shape[dim] : 1;
     if (k < 0 || k > size)
         return oxi_fail(OX_ERR_ARG, "topk: k = %lld, there are %lld along dim %d of %s", (long long)k,
-                        (long long)size, call->attr.dim, oxi_tensor_text(x));
+                        (long long)size, dim, oxi_tensor_text(x));
     int64_t shape[OX_MAX_DIMS];
     memcpy(shape, x->shape, sizeof shape);
-    if (x->ndim) shape[call->attr.dim] = k;
+    if (x->ndim) shape[dim] = k;
     oxi_meta(&out[0], x->dtype, x->ndim, shape);
     oxi_meta(&out[1], OX_I64, x->ndim, shape);
     return OX_OK;
@@ -408,7 +410,7 @@ static ox_status oxi_check_weight_dtype(const oxi_call *call, const ox_tensor *x
 
 OXI_RULE(norm_rows) {
     const ox_tensor *x = call->in[0];
-    int64_t last = call->attr.i[0];
+    int64_t last = call->attr.norm.last_dims;
     if (last < 1 || last > x->ndim)
         return oxi_fail(OX_ERR_DIM, "%s: %s has no last %lld dims", oxi_op_name(call), oxi_tensor_text(x),
                         (long long)last);
@@ -429,7 +431,7 @@ OXI_RULE(norm_rows) {
 
 OXI_RULE(group_norm) {
     const ox_tensor *x = call->in[0];
-    int64_t groups = call->attr.i[0];
+    int64_t groups = call->attr.groups.groups;
     if (x->ndim < 2) return oxi_fail(OX_ERR_SHAPE, "group_norm: %s has no channel dim", oxi_tensor_text(x));
     if (groups < 1 || x->shape[1] % groups)
         return oxi_fail(OX_ERR_SHAPE, "group_norm: %lld channels do not fall into %lld groups",
@@ -455,7 +457,7 @@ static ox_status oxi_check_index(const oxi_call *call, const ox_tensor *index) {
 
 static ox_status oxi_fail_fit(const oxi_call *call, const ox_tensor *part) {
     return oxi_fail(OX_ERR_SHAPE, "%s: %s does not fit %s along dim %d", oxi_op_name(call),
-                    oxi_tensor_text(part), oxi_tensor_text(call->in[0]), call->attr.dim);
+                    oxi_tensor_text(part), oxi_tensor_text(call->in[0]), call->attr.along.dim);
 }
 
 /* part may not reach beyond whole in any dim but `dim`. */
@@ -471,7 +473,7 @@ OXI_RULE(gather) {
     const ox_tensor *x = call->in[0], *index = call->in[1];
     ox_status status = oxi_check_index(call, index);
     if (status != OX_OK) return status;
-    if (!oxi_fits_beside(index, x, call->attr.dim)) return oxi_fail_fit(call, index);
+    if (!oxi_fits_beside(index, x, call->attr.along.dim)) return oxi_fail_fit(call, index);
     oxi_meta(out, x->dtype, index->ndim, index->shape);
     return OX_OK;
 }
@@ -483,7 +485,7 @@ OXI_RULE(scatter) {
     if (source->dtype != x->dtype)
         return oxi_fail(OX_ERR_DTYPE, "%s: dtypes differ: source %s, target %s", oxi_op_name(call),
                         oxi_tensor_text(source), oxi_tensor_text(x));
-    if (!oxi_fits_beside(index, x, call->attr.dim)) return oxi_fail_fit(call, index);
+    if (!oxi_fits_beside(index, x, call->attr.along.dim)) return oxi_fail_fit(call, index);
     if (!oxi_fits_beside(index, source, -1)) return oxi_fail_fit(call, source);
     return oxi_rule_row(call, out);
 }
@@ -502,7 +504,7 @@ OXI_RULE(index_select) {
     int64_t shape[OX_MAX_DIMS];
     memcpy(shape, x->shape, sizeof shape);
     if (x->ndim)
-        shape[call->attr.dim] = ox_numel(call->in[1]);
+        shape[call->attr.along.dim] = ox_numel(call->in[1]);
     else if (ox_numel(call->in[1]) != 1)
         return oxi_fail_fit(call, call->in[1]);
     oxi_meta(out, x->dtype, x->ndim, shape);
@@ -518,9 +520,9 @@ OXI_RULE(index_add) {
                         oxi_tensor_text(source), oxi_tensor_text(x));
     bool fits = source->ndim == x->ndim && (x->ndim > 0 || ox_numel(call->in[1]) == 1);
     for (int d = 0; fits && d < x->ndim; d++)
-        fits = source->shape[d] == (d == call->attr.dim ? ox_numel(call->in[1]) : x->shape[d]);
+        fits = source->shape[d] == (d == call->attr.along.dim ? ox_numel(call->in[1]) : x->shape[d]);
     if (!fits) return oxi_fail_fit(call, source);
-    if (oxi_is_int(x->dtype)) status = oxi_check_factor(call, call->attr.f[0], false, x->dtype);
+    status = oxi_check_factors(call, x->dtype);
     return status == OX_OK ? oxi_rule_row(call, out) : status;
 }
 
@@ -528,12 +530,12 @@ OXI_RULE(masked_select) {
     if (call->in[1]->dtype != OX_BOOL)
         return oxi_fail(OX_ERR_DTYPE, "masked_select: the mask is %s, not bool",
                         oxi_tensor_text(call->in[1]));
-    oxi_meta(out, call->in[0]->dtype, 1, &call->attr.i[0]); /* i0: how many are true, counted by the caller */
+    oxi_meta(out, call->in[0]->dtype, 1, &call->attr.counted.count);
     return OX_OK;
 }
 
 OXI_RULE(nonzero) {
-    const int64_t shape[2] = {call->attr.i[0], call->in[0]->ndim}; /* i0: counted by the caller */
+    const int64_t shape[2] = {call->attr.counted.count, call->in[0]->ndim};
     oxi_meta(out, OX_I64, 2, shape);
     return OX_OK;
 }
@@ -559,12 +561,12 @@ OXI_RULE(one_hot) {
     if (status != OX_OK) return status;
     if (ids->ndim == OX_MAX_DIMS)
         return oxi_fail(OX_ERR_SHAPE, "one_hot: ids have %d dims already", OX_MAX_DIMS);
-    if (call->attr.i[0] < 1)
-        return oxi_fail(OX_ERR_ARG, "one_hot: %lld classes, at least one is needed",
-                        (long long)call->attr.i[0]);
+    int64_t classes = call->attr.classes.classes;
+    if (classes < 1)
+        return oxi_fail(OX_ERR_ARG, "one_hot: %lld classes, at least one is needed", (long long)classes);
     int64_t shape[OX_MAX_DIMS];
     memcpy(shape, ids->shape, sizeof shape);
-    shape[ids->ndim] = call->attr.i[0];
+    shape[ids->ndim] = classes;
     oxi_meta(out, OX_I64, ids->ndim + 1, shape);
     return OX_OK;
 }
@@ -576,14 +578,11 @@ OXI_RULE(triangle) {
     return oxi_rule_row(call, out);
 }
 
-OXI_RULE(roll) {
-    return oxi_rule_row(call, out);
-}
-
 OXI_RULE(cat) {
     const ox_tensor *first = call->in[0];
     const ox_tensor *refused = NULL;
     ox_dtype dtype = oxi_result_type(call, 0, &refused);
+    int dim = call->attr.along.dim;
     if (!dtype)
         return oxi_fail(OX_ERR_DTYPE, "cat: %s and %s have no common dtype", oxi_tensor_text(first),
                         oxi_tensor_text(refused));
@@ -594,8 +593,8 @@ OXI_RULE(cat) {
         const ox_tensor *t = call->in[i];
         bool fits = t->ndim == first->ndim;
         for (int d = 0; fits && d < t->ndim; d++)
-            fits = d == call->attr.dim || t->shape[d] == first->shape[d];
-        if (!fits || !oxi_add_i64(shape[call->attr.dim], t->shape[call->attr.dim], &shape[call->attr.dim]))
+            fits = d == dim || t->shape[d] == first->shape[d];
+        if (!fits || !oxi_add_i64(shape[dim], t->shape[dim], &shape[dim]))
             return oxi_fail_fit(call, t);
     }
     oxi_meta(out, dtype, first->ndim, shape);
@@ -604,15 +603,15 @@ OXI_RULE(cat) {
 
 /* ---- products ------------------------------------------------------------------------------------------ */
 
-/* Weights may differ from x in dtype: floats and blocks are read as they are. */
-static ox_status oxi_product_dtype(const oxi_call *call, const ox_tensor *x, const ox_tensor *w,
+/* Blocks are read as they are; mixes: so are floats that differ in dtype. */
+static ox_status oxi_product_dtype(const oxi_call *call, const ox_tensor *x, const ox_tensor *w, bool mixes,
                                    ox_dtype *dtype) {
     if (oxi_is_block(x->dtype) && oxi_is_block(w->dtype))
         return oxi_fail(OX_ERR_DTYPE, "%s: both operands are block types: %s x %s", oxi_op_name(call),
                         oxi_tensor_text(x), oxi_tensor_text(w));
     const ox_tensor *plain = oxi_is_block(x->dtype) ? w : x;
     bool block = oxi_is_block(x->dtype) || oxi_is_block(w->dtype);
-    if (block || (oxi_is_float(x->dtype) && oxi_is_float(w->dtype) && call->op == OXI_OP_linear)) {
+    if (block || (oxi_is_float(x->dtype) && oxi_is_float(w->dtype) && mixes)) {
         if (block && !oxi_is_float(plain->dtype))
             return oxi_fail(OX_ERR_DTYPE, "%s: block types meet floats only: %s x %s", oxi_op_name(call),
                             oxi_tensor_text(x), oxi_tensor_text(w));
@@ -637,7 +636,7 @@ static ox_status oxi_check_block_rows(const oxi_call *call, const ox_tensor *t, 
 OXI_RULE(matmul) {
     const ox_tensor *a = call->in[0], *b = call->in[1];
     ox_dtype dtype;
-    ox_status status = oxi_product_dtype(call, a, b, &dtype);
+    ox_status status = oxi_product_dtype(call, a, b, false, &dtype);
     if (status != OX_OK) return status;
     if (a->ndim == 0 || b->ndim == 0)
         return oxi_fail(OX_ERR_SHAPE, "matmul: 0-dim operand: %s x %s", oxi_tensor_text(a),
@@ -670,7 +669,7 @@ OXI_RULE(matmul) {
 OXI_RULE(linear) {
     const ox_tensor *x = call->in[0], *w = call->in[1], *bias = call->in[2];
     ox_dtype dtype;
-    ox_status status = oxi_product_dtype(call, x, w, &dtype);
+    ox_status status = oxi_product_dtype(call, x, w, true, &dtype);
     if (status != OX_OK) return status;
     if (x->ndim == 0 || w->ndim != 2)
         return oxi_fail(OX_ERR_SHAPE, "linear: x %s, weight %s: the weight is 2-d", oxi_tensor_text(x),
@@ -682,7 +681,7 @@ OXI_RULE(linear) {
                  ox_dtype_of(bias->dtype)->cls != ox_dtype_of(dtype)->cls))
         return oxi_fail(OX_ERR_SHAPE, "linear: bias %s does not fit weight %s", oxi_tensor_text(bias),
                         oxi_tensor_text(w));
-    if (call->attr.mode != OXI_ACT_NONE && !oxi_is_float(dtype))
+    if (call->attr.activation.activation != OXI_ACT_NONE && !oxi_is_float(dtype))
         return oxi_fail(OX_ERR_DTYPE, "linear: no activation of %s", ox_dtype_name(dtype));
     status = oxi_check_block_rows(call, w, 1);
     if (status == OX_OK && !oxi_is_block(w->dtype)) status = oxi_check_weight_dtype(call, x, w);
@@ -705,7 +704,7 @@ OXI_RULE(addmm) {
     if (a->ndim != 2 || b->ndim != 2)
         return oxi_fail(OX_ERR_SHAPE, "addmm: operands must be 2-d: %s x %s", oxi_tensor_text(a),
                         oxi_tensor_text(b));
-    ox_status status = oxi_product_dtype(call, a, b, &dtype);
+    ox_status status = oxi_product_dtype(call, a, b, false, &dtype);
     if (status != OX_OK) return status;
     if (a->shape[1] != b->shape[0])
         return oxi_fail(OX_ERR_SHAPE, "addmm: inner sizes differ: %s x %s", oxi_shape_text(2, a->shape),
@@ -720,17 +719,15 @@ OXI_RULE(addmm) {
     if (!fits || c->dtype != dtype)
         return oxi_fail(OX_ERR_SHAPE, "addmm: %s does not fit the product %s%s", oxi_tensor_text(c),
                         ox_dtype_name(dtype), oxi_shape_text(2, shape));
-    for (int i = 0; i < 2 && status == OX_OK && oxi_is_int(dtype); i++)
-        status = oxi_check_factor(call, call->attr.f[i], false, dtype);
     oxi_meta(out, dtype, 2, shape);
-    return status;
+    return oxi_check_factors(call, dtype);
 }
 
 /* ---- transformers -------------------------------------------------------------------------------------- */
 
 OXI_RULE(rope) {
     const ox_tensor *x = call->in[0], *positions = call->in[1], *factors = call->in[2];
-    int64_t dims = call->attr.i[0];
+    int64_t dims = call->attr.rope.dims;
     if (!oxi_is_float(x->dtype) || x->ndim < 2)
         return oxi_fail(OX_ERR_SHAPE, "rope: x is %s, not floats [..,S,D]", oxi_tensor_text(x));
     if (dims < 0 || dims % 2 || dims > x->shape[x->ndim - 1])
@@ -808,12 +805,17 @@ static ox_status oxi_check_block_view(const oxi_call *call, bool keeps_blocks) {
                     oxi_tensor_text(call->in[0]));
 }
 
+OXI_RULE(alias) {
+    oxi_view_of(call->in[0], out);
+    return OX_OK;
+}
+
 OXI_RULE(permute) {
     const ox_tensor *x = call->in[0];
     oxi_view_of(x, out);
     for (int d = 0; d < x->ndim; d++) {
-        out->shape[d] = x->shape[call->attr.shape.dim[d]];
-        out->stride[d] = x->stride[call->attr.shape.dim[d]];
+        out->shape[d] = x->shape[call->attr.order.dims.dim[d]];
+        out->stride[d] = x->stride[call->attr.order.dims.dim[d]];
     }
     return OX_OK;
 }
@@ -851,7 +853,7 @@ static bool oxi_view_strides(const ox_tensor *x, int ndim, const int64_t *shape,
 
 OXI_RULE(view) {
     const ox_tensor *x = call->in[0];
-    const ox_shape *shape = &call->attr.shape;
+    const ox_shape *shape = &call->attr.sizes.shape;
     oxi_view_of(x, out);
     out->ndim = shape->ndim;
     memcpy(out->shape, shape->dim, sizeof out->shape);
@@ -870,21 +872,22 @@ OXI_RULE(view) {
 
 OXI_RULE(slice) {
     const ox_tensor *x = call->in[0];
-    int dim = call->attr.dim;
-    int64_t start = call->attr.i[0], step = call->attr.i[2], block = ox_dtype_of(x->dtype)->block_elements;
+    int dim = call->attr.slice.dim;
+    int64_t start = call->attr.slice.start, length = call->attr.slice.length, step = call->attr.slice.step;
+    int64_t block = ox_dtype_of(x->dtype)->block_elements;
     oxi_view_of(x, out);
-    out->shape[dim] = call->attr.i[1];
+    out->shape[dim] = length;
     if (ox_numel(out) > 0) out->offset += start * x->stride[dim];
-    if (call->attr.i[1] > 1) out->stride[dim] = x->stride[dim] * step;
-    bool whole_blocks = start % block == 0 && call->attr.i[1] % block == 0 && step == 1;
+    if (length > 1) out->stride[dim] = x->stride[dim] * step;
+    bool whole_blocks = start % block == 0 && length % block == 0 && step == 1;
     return oxi_check_block_view(call, x->stride[dim] != 1 || whole_blocks);
 }
 
 OXI_RULE(select) {
     const ox_tensor *x = call->in[0];
-    int dim = call->attr.dim;
+    int dim = call->attr.select.dim;
     oxi_view_of(x, out);
-    if (ox_numel(x) > 0) out->offset += call->attr.i[0] * x->stride[dim];
+    if (ox_numel(x) > 0) out->offset += call->attr.select.index * x->stride[dim];
     out->ndim--;
     for (int d = dim; d < out->ndim; d++) {
         out->shape[d] = x->shape[d + 1];
@@ -895,7 +898,7 @@ OXI_RULE(select) {
 
 OXI_RULE(expand) {
     const ox_tensor *x = call->in[0];
-    const ox_shape *shape = &call->attr.shape;
+    const ox_shape *shape = &call->attr.sizes.shape;
     oxi_view_of(x, out);
     if (shape->ndim < 0 || shape->ndim > OX_MAX_DIMS)
         return oxi_fail(OX_ERR_SHAPE, "expand: more than %d dims", OX_MAX_DIMS);
@@ -923,7 +926,7 @@ OXI_RULE(flip) {
     oxi_view_of(x, out);
     bool whole = true;
     for (int d = 0; d < x->ndim; d++) {
-        if (!(call->attr.dims >> d & 1)) continue;
+        if (!(call->attr.dims.dims >> d & 1)) continue;
         if (ox_numel(x) > 0) out->offset += (x->shape[d] - 1) * x->stride[d];
         out->stride[d] = -x->stride[d];
         whole = whole && x->stride[d] != 1;
@@ -933,8 +936,8 @@ OXI_RULE(flip) {
 
 OXI_RULE(diagonal) {
     const ox_tensor *x = call->in[0];
-    int dim1 = call->attr.dim, dim2 = call->attr.mode;
-    int64_t offset = call->attr.i[0], length;
+    int dim1 = call->attr.between.first, dim2 = call->attr.between.second;
+    int64_t offset = call->attr.between.offset, length;
     if (dim1 == dim2) return oxi_fail(OX_ERR_DIM, "diagonal: dim %d twice", dim1);
     oxi_view_of(x, out);
     length = offset >= 0
@@ -957,14 +960,14 @@ OXI_RULE(diagonal) {
 
 OXI_RULE(as_strided) {
     const ox_tensor *x = call->in[0];
-    const ox_shape *shape = &call->attr.shape, *stride = &call->attr.stride;
+    const ox_shape *shape = &call->attr.strided.shape, *stride = &call->attr.strided.strides;
     if (shape->ndim < 0 || stride->ndim != shape->ndim)
         return oxi_fail(OX_ERR_SHAPE, "as_strided: %d sizes, but %d strides", shape->ndim, stride->ndim);
     ox_status status = oxi_check_shape("as_strided", x->dtype, shape->ndim, shape->dim, NULL);
     if (status != OX_OK) return status;
     oxi_view_of(x, out);
     out->ndim = shape->ndim;
-    out->offset = call->attr.i[0];
+    out->offset = call->attr.strided.offset;
     int64_t first = out->offset, last = out->offset;
     bool fits = true, empty = false;
     for (int d = 0; d < shape->ndim; d++) {
@@ -989,8 +992,9 @@ OXI_RULE(as_strided) {
 
 OXI_RULE(unfold) {
     const ox_tensor *x = call->in[0];
-    int dim = call->attr.dim;
-    int64_t size = call->attr.i[0], step = call->attr.i[1], length = x->ndim ? x->shape[dim] : 1;
+    int dim = call->attr.windows.dim;
+    int64_t size = call->attr.windows.size, step = call->attr.windows.step;
+    int64_t length = x->ndim ? x->shape[dim] : 1;
     if (x->ndim == OX_MAX_DIMS) return oxi_fail(OX_ERR_SHAPE, "unfold: %d dims already", x->ndim);
     if (step < 1 || size < 0 || size > length)
         return oxi_fail(OX_ERR_ARG, "unfold: windows of %lld by steps of %lld along dim %d of %s: %s",
@@ -1012,7 +1016,7 @@ OXI_RULE(unfold) {
 
 OXI_RULE(view_as_real) {
     const ox_tensor *x = call->in[0];
-    int part = call->attr.mode;
+    int64_t part = call->attr.part.part;
     if (x->ndim == OX_MAX_DIMS && !part)
         return oxi_fail(OX_ERR_SHAPE, "view_as_real: %d dims already", OX_MAX_DIMS);
     oxi_view_of(x, out);
@@ -1045,7 +1049,7 @@ OXI_RULE(view_as_complex) {
 
 OXI_RULE(view_dtype) {
     const ox_tensor *x = call->in[0];
-    ox_dtype dtype = call->attr.dtype;
+    ox_dtype dtype = call->attr.dtype.dtype;
     const ox_dtype_info *from = ox_dtype_of(x->dtype), *to = ox_dtype_of(dtype);
     if (to->cls == OX_CLASS_NONE || to->cls == OX_CLASS_BLOCK || to->block_bytes != from->block_bytes)
         return oxi_fail(OX_ERR_DTYPE, "view_dtype: %s as %s: the widths differ", oxi_tensor_text(x),

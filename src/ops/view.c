@@ -1,18 +1,11 @@
 /* The public views: each works out sizes, then makes a VIEW call whose rule does the strides. */
 
-static oxi_attrs oxi_no_attrs(void) {
-    oxi_attrs attr;
-    memset(&attr, 0, sizeof attr);
-    return attr;
-}
-
 /* x with its dims as given in order[]. */
 static ox_tensor *oxi_permuted(const char *name, ox_tensor *x, const int *order) {
-    oxi_attrs attr = oxi_no_attrs();
-    attr.name = name;
-    attr.shape.ndim = x->ndim;
-    for (int d = 0; d < x->ndim; d++) attr.shape.dim[d] = order[d];
-    return oxi_apply_1(OXI_OP_permute, &attr, x);
+    oxi_attrs attr = oxi_attrs_order();
+    attr.order.dims.count = (int8_t)x->ndim;
+    for (int d = 0; d < x->ndim; d++) attr.order.dims.dim[d] = (int8_t)order[d];
+    return oxi_apply_as(name, OXI_OP_permute, &attr, &x, 1, NULL);
 }
 
 static ox_tensor *oxi_transposed(const char *name, ox_tensor *x, int dim0, int dim1) {
@@ -30,10 +23,9 @@ OX_API ox_tensor *ox_transpose(ox_tensor *x, int dim0, int dim1) {
 }
 
 static ox_tensor *oxi_viewed(const char *name, ox_tensor *x, const ox_shape *shape) {
-    oxi_attrs attr = oxi_no_attrs();
-    attr.name = name;
-    attr.shape = *shape;
-    return oxi_apply_1(OXI_OP_view, &attr, x);
+    oxi_attrs attr = oxi_attrs_sizes();
+    attr.sizes.shape = *shape;
+    return oxi_any_null(name, &x, 1) ? NULL : oxi_apply_as(name, OXI_OP_view, &attr, &x, 1, NULL);
 }
 
 OX_API ox_tensor *ox_t(ox_tensor *x) {
@@ -230,13 +222,12 @@ OX_API ox_tensor *ox_unsqueeze(ox_tensor *x, int dim) {
 
 static ox_tensor *oxi_sliced(const char *name, ox_tensor *x, int dim, int64_t start, int64_t length,
                              int64_t step) {
-    oxi_attrs attr = oxi_no_attrs();
-    attr.name = name;
-    attr.dim = dim;
-    attr.i[0] = start;
-    attr.i[1] = length;
-    attr.i[2] = step;
-    return oxi_apply_1(OXI_OP_slice, &attr, x);
+    oxi_attrs attr = oxi_attrs_slice();
+    attr.slice.dim = dim;
+    attr.slice.start = start;
+    attr.slice.length = length;
+    attr.slice.step = step;
+    return oxi_apply_as(name, OXI_OP_slice, &attr, &x, 1, NULL);
 }
 
 /* A dim that really exists, for views that have no meaning on 0-dim tensors. */
@@ -276,16 +267,15 @@ OX_API ox_tensor *ox_slice(ox_tensor *x, int dim, int64_t start, int64_t end, in
 
 static ox_tensor *oxi_selected(const char *name, ox_tensor *x, int dim, int64_t index) {
     if (oxi_any_null(name, &x, 1)) return NULL;
-    oxi_attrs attr = oxi_no_attrs();
-    attr.name = name;
-    attr.dim = oxi_own_dim(name, x, dim);
-    if (attr.dim < 0) return NULL;
-    int64_t size = x->shape[attr.dim];
-    attr.i[0] = index < 0 ? index + size : index;
-    if (attr.i[0] < 0 || attr.i[0] >= size)
+    oxi_attrs attr = oxi_attrs_select();
+    int at = attr.select.dim = oxi_own_dim(name, x, dim);
+    if (at < 0) return NULL;
+    int64_t size = x->shape[at], from = index < 0 ? index + size : index;
+    if (from < 0 || from >= size)
         return OXI_FAIL_NULL(OX_ERR_INDEX, "select: index %lld is out of range for dim %d of %s",
-                             (long long)index, attr.dim, oxi_tensor_text(x));
-    return oxi_apply_1(OXI_OP_select, &attr, x);
+                             (long long)index, at, oxi_tensor_text(x));
+    attr.select.index = from;
+    return oxi_apply_as(name, OXI_OP_select, &attr, &x, 1, NULL);
 }
 OX_API ox_tensor *ox_select(ox_tensor *x, int dim, int64_t index) {
     return oxi_selected("select", x, dim, index);
@@ -293,10 +283,9 @@ OX_API ox_tensor *ox_select(ox_tensor *x, int dim, int64_t index) {
 
 static ox_tensor *oxi_expanded(const char *name, ox_tensor *x, ox_shape shape) {
     if (oxi_any_null(name, &x, 1)) return NULL;
-    oxi_attrs attr = oxi_no_attrs();
-    attr.name = name;
-    attr.shape = shape;
-    return oxi_apply_1(OXI_OP_expand, &attr, x);
+    oxi_attrs attr = oxi_attrs_sizes();
+    attr.sizes.shape = shape;
+    return oxi_apply_as(name, OXI_OP_expand, &attr, &x, 1, NULL);
 }
 OX_API ox_tensor *ox_expand(ox_tensor *x, ox_shape shape) {
     return oxi_expanded("expand", x, shape);
@@ -334,36 +323,37 @@ static bool oxi_dim_set(const char *op, const ox_tensor *x, const ox_shape *dims
 
 OX_API ox_tensor *ox_flip(ox_tensor *x, ox_shape dims) {
     if (oxi_any_null("flip", &x, 1)) return NULL;
-    oxi_attrs attr = oxi_no_attrs();
-    return oxi_dim_set("flip", x, &dims, &attr.dims) ? oxi_apply_1(OXI_OP_flip, &attr, x) : NULL;
+    oxi_attrs attr = oxi_attrs_dims();
+    return oxi_dim_set("flip", x, &dims, &attr.dims.dims) ? oxi_apply_1(OXI_OP_flip, &attr, x) : NULL;
 }
 
 OX_API ox_tensor *ox_diagonal(ox_tensor *x, int64_t offset, int dim1, int dim2) {
     if (oxi_any_null("diagonal", &x, 1)) return NULL;
-    oxi_attrs attr = oxi_no_attrs();
-    attr.i[0] = offset;
-    attr.dim = oxi_own_dim("diagonal", x, dim1);
-    attr.mode = oxi_own_dim("diagonal", x, dim2);
+    oxi_attrs attr = oxi_attrs_between();
+    attr.between.offset = offset;
+    attr.between.first = oxi_own_dim("diagonal", x, dim1);
+    attr.between.second = oxi_own_dim("diagonal", x, dim2);
     if (offset == INT64_MIN)
         return OXI_FAIL_NULL(OX_ERR_ARG, "diagonal: the offset %lld is out of range", (long long)offset);
-    return attr.dim < 0 || attr.mode < 0 ? NULL : oxi_apply_1(OXI_OP_diagonal, &attr, x);
+    if (attr.between.first < 0 || attr.between.second < 0) return NULL;
+    return oxi_apply_1(OXI_OP_diagonal, &attr, x);
 }
 
 OX_API ox_tensor *ox_as_strided(ox_tensor *x, ox_shape shape, ox_shape strides, int64_t offset) {
-    oxi_attrs attr = oxi_no_attrs();
-    attr.shape = shape;
-    attr.stride = strides;
-    attr.i[0] = offset;
+    oxi_attrs attr = oxi_attrs_strided();
+    attr.strided.shape = shape;
+    attr.strided.strides = strides;
+    attr.strided.offset = offset;
     return oxi_apply_1(OXI_OP_as_strided, &attr, x);
 }
 
 OX_API ox_tensor *ox_unfold(ox_tensor *x, int dim, int64_t size, int64_t step) {
     if (oxi_any_null("unfold", &x, 1)) return NULL;
-    oxi_attrs attr = oxi_no_attrs();
-    attr.dim = oxi_wrap_dim("unfold", dim, x->ndim);
-    attr.i[0] = size;
-    attr.i[1] = step;
-    return attr.dim < 0 ? NULL : oxi_apply_1(OXI_OP_unfold, &attr, x);
+    oxi_attrs attr = oxi_attrs_windows();
+    attr.windows.dim = oxi_wrap_dim("unfold", dim, x->ndim);
+    attr.windows.size = size;
+    attr.windows.step = step;
+    return attr.windows.dim < 0 ? NULL : oxi_apply_1(OXI_OP_unfold, &attr, x);
 }
 
 OX_API ox_tensor *ox_view_as_real(ox_tensor *x) {
@@ -373,10 +363,9 @@ OX_API ox_tensor *ox_view_as_complex(ox_tensor *x) {
     return oxi_apply_1(OXI_OP_view_as_complex, NULL, x);
 }
 static ox_tensor *oxi_part_view(const char *name, ox_tensor *x, int part) {
-    oxi_attrs attr = oxi_no_attrs();
-    attr.name = name;
-    attr.mode = part;
-    return oxi_apply_1(OXI_OP_view_as_real, &attr, x);
+    oxi_attrs attr = oxi_attrs_part();
+    attr.part.part = part;
+    return oxi_any_null(name, &x, 1) ? NULL : oxi_apply_as(name, OXI_OP_view_as_real, &attr, &x, 1, NULL);
 }
 OX_API ox_tensor *ox_real(ox_tensor *x) {
     return oxi_part_view("real", x, 1);
@@ -386,8 +375,8 @@ OX_API ox_tensor *ox_imag(ox_tensor *x) {
 }
 
 OX_API ox_tensor *ox_view_dtype(ox_tensor *x, ox_dtype dtype) {
-    oxi_attrs attr = oxi_no_attrs();
-    attr.dtype = dtype;
+    oxi_attrs attr = oxi_attrs_dtype();
+    attr.dtype.dtype = dtype;
     return oxi_apply_1(OXI_OP_view_dtype, &attr, x);
 }
 

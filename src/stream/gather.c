@@ -15,7 +15,7 @@ static ox_status oxi_stream_copy_plan(ox_stream *stream, ox_tensor *from, ox_ten
 
 static ox_status oxi_stream_cat(ox_stream *stream, const oxi_call *call) {
     ox_tensor part = oxi_borrowed(call->out[0]);
-    int dim = call->attr.dim;
+    int dim = call->attr.along.dim;
     ox_status status = OX_OK;
     for (int i = 0; i < call->in_count && status == OX_OK; i++) {
         if (ox_numel(call->in[i]) == 0) continue;
@@ -111,6 +111,6 @@ static ox_status oxi_stream_rows(ox_stream *stream, const oxi_call *call) {
 
 static bool oxi_stream_picks(const oxi_call *call) {
     bool rows = call->op == OXI_OP_embedding ||
-                (call->op == OXI_OP_index_select && call->attr.dim == 0 && call->in[0]->ndim > 0);
+                (call->op == OXI_OP_index_select && call->attr.along.dim == 0 && call->in[0]->ndim > 0);
     return rows && call->in[0]->shape[0] > 0 && ox_numel(call->out[0]) > 0;
 }

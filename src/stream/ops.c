@@ -56,23 +56,14 @@ static void oxi_space_other_dims(oxi_stream_plan *plan, uint32_t whole) {
 }
 
 static void oxi_space_one_dim(oxi_stream_plan *plan) {
-    if (plan->operand[0].ndim > 0) oxi_space_other_dims(plan, 1u << plan->call->attr.dim);
+    if (plan->operand[0].ndim > 0) oxi_space_other_dims(plan, 1u << plan->call->attr.along.dim);
 }
 
 /* What the CPU chooses by strides holds for parts that have those of the whole, and are told the rest. */
 static void oxi_space_rows(oxi_stream_plan *plan) {
     const oxi_call *call = plan->call;
-    const ox_tensor *x = &plan->operand[0];
-    uint32_t whole = 0;
-    bool norm = call->op == OXI_OP_layer_norm || call->op == OXI_OP_rms_norm;
-    for (int d = 0; d < x->ndim; d++) {
-        bool inside = norm                            ? d >= x->ndim - (int)call->attr.i[0]
-                      : call->op == OXI_OP_group_norm ? d > 0
-                                                      : d == call->attr.dim;
-        if (inside) whole |= 1u << d;
-    }
-    oxi_space_other_dims(plan, whole);
-    plan->keeps_strides = !oxi_row_tell(call, &plan->attr);
+    oxi_space_other_dims(plan, oxi_row_form_of(call).inside);
+    plan->keeps_strides = !oxi_row_tell(call, &plan->told);
 }
 
 /* x [..,S,D]: without positions those of a part would begin at 0 again, so S stays whole. */
@@ -186,14 +177,14 @@ static void oxi_space_attention_dim(oxi_stream_plan *plan, int from_last, int64_
 }
 
 /* q, out [..,H,S,D], k, v [..,Hkv,T,D], mask [..,H,S,T] or broadcast: heads that share keys stay together.
- * How the keys of a head are cut depends on how many heads there are, so parts are told (attr.i[2]). */
+ * How the keys of a head are cut depends on how many heads there are, so parts are told. */
 static void oxi_space_attention(oxi_stream_plan *plan) {
     const ox_tensor *q = &plan->operand[0], *k = &plan->operand[1];
     if (q->ndim < 3 || k->ndim != q->ndim || plan->operand[2].ndim != q->ndim) return;
     int64_t heads = k->shape[k->ndim - 3], group = heads > 0 ? q->shape[q->ndim - 3] / heads : 1;
-    plan->attr.i[2] = heads;
+    plan->told.heads = heads;
     for (int d = 0; d < q->ndim - 3; d++) {
-        plan->attr.i[2] *= q->shape[d];
+        plan->told.heads *= q->shape[d];
         oxi_space_attention_dim(plan, q->ndim - d, q->shape[d], 1);
     }
     oxi_space_attention_dim(plan, 3, heads, group);
@@ -204,7 +195,7 @@ static void oxi_space_attention(oxi_stream_plan *plan) {
 typedef void (*oxi_space_fn)(oxi_stream_plan *plan);
 
 /* By family, in the order of oxi_family. NULL: nothing is cut. */
-static const oxi_space_fn oxi_spaces[OXI_FAMILY_COUNT] = {
+static const oxi_space_fn oxi_spaces[OXI_FAMILY_COMPUTED] = {
     oxi_space_elementwise,
     oxi_space_elementwise,
     oxi_space_fill,
@@ -217,7 +208,6 @@ static const oxi_space_fn oxi_spaces[OXI_FAMILY_COUNT] = {
     oxi_space_product,
     oxi_space_rope,
     oxi_space_attention,
-    NULL,
 };
 
 static void oxi_plan_operand(oxi_stream_plan *plan, int at, const ox_tensor *t) {
@@ -233,7 +223,7 @@ static void oxi_plan_operands(oxi_stream_plan *plan, ox_device *compute, const o
     memset(plan, 0, sizeof *plan);
     plan->compute = compute;
     plan->call = call;
-    plan->attr = call->attr;
+    plan->told.whole = call;
     plan->flow.prepare = oxi_plan_prepare;
     plan->flow.compute = oxi_plan_compute;
     for (int i = 0; i < call->in_count; i++) oxi_plan_operand(plan, i, call->in[i]);
@@ -260,7 +250,7 @@ static size_t oxi_stream_room(const ox_stream *stream) {
 
 /* The first operand of a product is packed, or quantised, once for all parts that have it whole. */
 static bool oxi_plan_shares(const oxi_stream_plan *plan) {
-    int x = plan->call->op == OXI_OP_addmm ? 1 : 0;
+    int x = oxi_product_roles_of(plan->call->op).a;
     if (oxi_op_row_of(plan->call->op)->family != OXI_FAMILY_PRODUCT) return false;
     if (oxi_is_block(plan->operand[x].dtype)) x++;
     bool shares = !plan->streamed[x];
@@ -271,7 +261,7 @@ static bool oxi_plan_shares(const oxi_stream_plan *plan) {
 
 static ox_status oxi_stream_run_cut(ox_stream *stream, oxi_stream_plan *plan) {
     if (plan->flow.cell_bytes > oxi_stream_room(stream)) stream->stats.whole_loads++;
-    plan->shares = oxi_plan_shares(plan);
+    plan->told.shared = oxi_plan_shares(plan) ? &plan->shared : NULL;
     ox_status status = oxi_flow_run_all(stream, &plan->flow);
     oxi_free(plan->shared.memory, plan->shared.bytes);
     return status;

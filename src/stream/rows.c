@@ -48,7 +48,7 @@ static ox_status oxi_long_rows_run(ox_stream *stream, const oxi_call *call, bool
     oxi_lines_call planned;
     oxi_reduce *r = &job.row.measure;
     oxi_lines_begin(&job.lines, call, oxi_is_streamed(call->out[0]), &planned);
-    ox_status status = oxi_row_plan(&job.row, &planned.call);
+    ox_status status = oxi_row_plan(&job.row, &planned.call, NULL);
     for (int k = 0; k < 2 && status == OX_OK; k++) job.lines.shift[k] = job.row.line_shift[k];
     if (status == OX_OK) oxi_lines_end(&job.lines, call, r, 2);
     *done = status != OX_OK || oxi_long_rows_cut(&job, stream);

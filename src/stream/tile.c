@@ -123,7 +123,6 @@ typedef struct oxi_stream_plan {
     oxi_stream_flow flow; /* first: the flow's functions get the plan */
     ox_device *compute;
     const oxi_call *call;
-    oxi_attrs attr;
     ox_tensor operand[OXI_STREAM_OPERANDS]; /* headers; may be reshaped */
     bool there[OXI_STREAM_OPERANDS], streamed[OXI_STREAM_OPERANDS];
     bool packs[OXI_STREAM_OPERANDS]; /* how the parts of an operand are put into cells */
@@ -131,8 +130,8 @@ typedef struct oxi_stream_plan {
     oxi_stream_space space;
     int64_t part[OX_MAX_DIMS]; /* the largest part's size */
     int64_t parts[OX_MAX_DIMS];
-    oxi_shared shared;   /* of all parts */
-    bool shares;
+    oxi_part told;       /* what each part is told of the whole; its shared memory is this plan's */
+    oxi_shared shared;
     const int64_t *rows; /* NULL, or which row of operand 0 is at each place along dim 0 */
 } oxi_stream_plan;
 
@@ -353,7 +352,7 @@ static ox_status oxi_plan_run_there(const oxi_stream_plan *plan, const oxi_strea
     memset(storage, 0, sizeof storage);
     for (int i = 0; i < OXI_STREAM_OPERANDS && status == OX_OK; i++)
         if (plan->streamed[i]) status = oxi_plan_carry(plan, &step->source[i], &part[i], &storage[i]);
-    if (status == OX_OK) status = oxi_run(device, call);
+    if (status == OX_OK) status = oxi_run_part(device, call, &plan->told);
     for (int i = OXI_MAX_IN; i < OXI_STREAM_OPERANDS && status == OX_OK; i++)
         if (storage[i])
             status = device->read(device, storage[i]->data, 0, step->source[i].data,
@@ -380,10 +379,8 @@ static ox_status oxi_plan_compute(oxi_stream_flow *flow, int64_t index, const ox
     for (int i = 0; i < call.in_count; i++) in[i] = plan->there[i] ? &part[i] : NULL;
     for (int i = 0; i < call.out_count; i++) call.out[i] = &part[OXI_MAX_IN + i];
     call.in = in;
-    call.attr = plan->attr;
-    call.shared = plan->shares ? &plan->shared : NULL;
-    call.whole = plan->call;
-    if (call.op == OXI_OP_fill)
-        call.attr.shape = ox_shape_from(part[OXI_MAX_IN].ndim, part[OXI_MAX_IN].shape);
-    return plan->compute->host ? oxi_run(plan->compute, &call) : oxi_plan_run_there(plan, step, part, &call);
+    if (oxi_op_row_of(call.op)->family == OXI_FAMILY_FILL)
+        call.attr.shape.shape = ox_shape_from(part[OXI_MAX_IN].ndim, part[OXI_MAX_IN].shape);
+    return plan->compute->host ? oxi_run_part(plan->compute, &call, &plan->told)
+                               : oxi_plan_run_there(plan, step, part, &call);
 }

@@ -4,6 +4,7 @@
 #define OX_TENSOR_INTERNAL_H
 
 struct oxi_call;
+struct oxi_part;
 struct oxi_file_id;
 
 /* A device is this struct. Pointers it hands out are its own handles; only `host` devices' are addresses. */
@@ -33,6 +34,8 @@ struct ox_device {
                       size_t bytes);
     bool (*supports)(ox_device *self, const struct oxi_call *call);
     ox_status (*run)(ox_device *self, const struct oxi_call *call);
+    /* A part of a call, computed as the whole would be (ops/call.h). NULL: parts run as calls. */
+    ox_status (*run_part)(ox_device *self, const struct oxi_call *call, const struct oxi_part *part);
     ox_status (*sync)(ox_device *self);
     /* Block types to floats, both in host memory; out NULL only asks whether it can. NULL: cannot. */
     ox_status (*expand)(ox_dtype dtype, int64_t n, const void *blocks, float *out);

@@ -17,7 +17,8 @@ static bool oxi_vk_can_attention_plain(const oxi_vk_device *d, const oxi_call *c
     uint64_t count = (uint64_t)k->shape[n - 2], lead = 1;
     if (n >= OX_MAX_DIMS || (wide && !(d->caps & OX_VULKAN_F64))) return false;
     if (oxi_is_block(k->dtype) && !oxi_vk_expands(k->dtype)) return false;
-    if (call->attr.i[0] >= (int64_t)1 << 30 || call->attr.i[1] >= (int64_t)1 << 30) return false;
+    if (call->attr.attention.query_start >= (int64_t)1 << 30 ||
+        call->attr.attention.window >= (int64_t)1 << 30) return false;
     for (int i = 0; i < n - 2; i++) lead *= (uint64_t)q->shape[i];
     count *= lead * (uint64_t)q->shape[n - 2];
     return lead <= 65535 && count < UINT32_MAX && count * 8 <= d->tensor_bytes_most && oxi_vk_fits(q) &&
@@ -78,24 +79,22 @@ static void oxi_vk_plain_where(oxi_vk_row_job *job, ox_tensor *condition, ox_ten
 /* seen [S,T] loses the keys behind (op tril) or before (triu) a diagonal. */
 static void oxi_vk_plain_cut(oxi_vk_row_job *job, oxi_op op, int64_t diagonal, ox_tensor *seen) {
     oxi_call call = oxi_call_of(op, &seen, 1, seen);
-    call.attr.i[0] = diagonal;
+    call.attr.diagonal.diagonal = diagonal;
     if (job->status == OX_OK) job->status = oxi_vk_pattern(job->d, &call);
 }
 
 /* What a query's position lets it see. */
 static void oxi_vk_plain_positions(oxi_vk_plain_attention *a) {
     oxi_vk_row_job *job = &a->job;
-    const int64_t start = a->call->attr.i[0], window = a->call->attr.i[1];
-    const bool causal = a->call->attr.mode == 1;
+    const oxi_attr_attention *told = &a->call->attr.attention;
+    const int64_t start = told->query_start, window = told->window;
+    const bool causal = told->causal;
     int n = a->scores.t.ndim;
     oxi_vk_temporary seen;
-    oxi_attrs one = a->call->attr;
     if ((!causal && window == 0) || job->status != OX_OK) return;
     memset(&seen, 0, sizeof seen);
     job->status = oxi_vk_temporary_make(job->d, &seen, OX_BOOL, 2, a->scores.t.shape + n - 2);
-    one.f[0] = 1;
-    one.i[0] = 1;
-    if (job->status == OX_OK) job->status = oxi_vk_fill_with(job->d, &one, &seen.t);
+    if (job->status == OX_OK) job->status = oxi_vk_fill_with(job->d, 1, 1, &seen.t);
     if (causal) oxi_vk_plain_cut(job, OXI_OP_tril, start, &seen.t);
     if (window > 0) oxi_vk_plain_cut(job, OXI_OP_triu, start - window + 1, &seen.t);
     if (job->status == OX_OK) {
@@ -108,18 +107,18 @@ static void oxi_vk_plain_positions(oxi_vk_plain_attention *a) {
 static void oxi_vk_plain_scores(oxi_vk_plain_attention *a) {
     oxi_vk_row_job *job = &a->job;
     ox_tensor *scores = &a->scores.t, *mask = &a->mask;
-    double softcap = a->call->attr.f[1];
+    double softcap = a->call->attr.attention.softcap;
     oxi_vk_plain_product(job, &a->q, &a->k, scores);
-    oxi_vk_row_number(job, OXI_OP_mul, scores, scores, a->call->attr.f[0]);
+    oxi_vk_row_number(job, OXI_OP_mul, scores, scores, a->call->attr.attention.scale);
     if (softcap > 0) {
         oxi_vk_row_number(job, OXI_OP_div, scores, scores, softcap);
-        oxi_vk_row_step(job, OXI_OP_tanh, 0, scores, scores, NULL);
+        oxi_vk_row_step(job, OXI_OP_tanh, scores, scores, NULL);
         oxi_vk_row_number(job, OXI_OP_mul, scores, scores, softcap);
     }
     if (mask->storage && mask->dtype == OX_BOOL)
         oxi_vk_plain_where(job, mask, scores, -INFINITY, true);
     else if (mask->storage)
-        oxi_vk_row_step(job, OXI_OP_add, 1, scores, scores, mask);
+        oxi_vk_row_step(job, OXI_OP_add, scores, scores, mask);
     oxi_vk_plain_positions(a);
 }
 
@@ -131,7 +130,7 @@ static void oxi_vk_plain_weights(oxi_vk_plain_attention *a) {
     int64_t shape[OX_MAX_DIMS];
     oxi_vk_temporary most, blind;
     oxi_call call = oxi_call_of(OXI_OP_softmax, &scores, 1, scores);
-    call.attr.dim = last;
+    call.attr.along.dim = last;
     memset(&most, 0, sizeof most);
     memset(&blind, 0, sizeof blind);
     memcpy(shape, scores->shape, sizeof shape);
@@ -141,7 +140,7 @@ static void oxi_vk_plain_weights(oxi_vk_plain_attention *a) {
     if (job->status == OX_OK)
         job->status = oxi_vk_temporary_make(job->d, &blind, OX_BOOL, scores->ndim, shape);
     job->dims = 1u << last;
-    oxi_vk_row_step(job, OXI_OP_amax, 0, &most.t, scores, NULL);
+    oxi_vk_row_step(job, OXI_OP_amax, &most.t, scores, NULL);
     oxi_vk_row_number(job, OXI_OP_eq, &blind.t, &most.t, -INFINITY);
     if (job->status == OX_OK) job->status = oxi_vk_row(job->d, &call);
     if (job->status == OX_OK) {

@@ -7,8 +7,8 @@ typedef struct oxi_vk_executor {
     ox_status (*run)(oxi_vk_device *d, const oxi_call *call);
 } oxi_vk_executor;
 
-/* By family, in the order of oxi_family; a VIEW never gets here. */
-static const oxi_vk_executor oxi_vk_executors[OXI_FAMILY_COUNT] = {
+/* By family, in the order of oxi_family. */
+static const oxi_vk_executor oxi_vk_executors[OXI_FAMILY_COMPUTED] = {
     {oxi_vk_can_map, oxi_vk_map},             /* MAP */
     {oxi_vk_can_copy, oxi_vk_copy_any},       /* COPY */
     {oxi_vk_can_draw, oxi_vk_draw},           /* FILL */
@@ -21,7 +21,6 @@ static const oxi_vk_executor oxi_vk_executors[OXI_FAMILY_COUNT] = {
     {oxi_vk_can_product, oxi_vk_product_run}, /* PRODUCT */
     {oxi_vk_can_rope, oxi_vk_rope_alone},     /* ROPE */
     {oxi_vk_can_attention, oxi_vk_attention}, /* ATTENTION */
-    {NULL, NULL},                             /* VIEW */
 };
 
 static bool oxi_vk_supports(ox_device *self, const oxi_call *call) {
@@ -29,7 +28,6 @@ static bool oxi_vk_supports(ox_device *self, const oxi_call *call) {
     const oxi_vk_executor *executor = &oxi_vk_executors[oxi_op_row_of(call->op)->family];
     /* of the host, as parameters */
     bool takes_numbers = executor->can == oxi_vk_can_map || executor->can == oxi_vk_can_copy;
-    if (!executor->can) return false;
     for (int i = 0; i < call->in_count; i++) {
         const ox_tensor *t = call->in[i];
         if (t && !oxi_vk_is_here(d, t) && !(takes_numbers && oxi_vk_is_immediate(t))) return false;
@@ -49,6 +47,19 @@ static ox_status oxi_vk_run(ox_device *self, const oxi_call *call) {
     return status;
 }
 
+/* A part of a product sums in the order of the whole; it is not held back, for the whole is there only now. */
+static ox_status oxi_vk_run_part(ox_device *self, const oxi_call *call, const oxi_part *part) {
+    oxi_vk_device *d = (oxi_vk_device *)self;
+    if (oxi_op_row_of(call->op)->family != OXI_FAMILY_PRODUCT) return oxi_vk_run(self, call);
+    oxi_vk_enter(d);
+    ox_status status = oxi_vk_check_open(d);
+    if (status == OX_OK) status = oxi_vk_flush(d);
+    oxi_vk_time_call(d, call);
+    if (status == OX_OK) status = oxi_vk_product_part(d, call, part->whole);
+    oxi_lock_give(&d->lock);
+    return status;
+}
+
 static void oxi_vk_fill_base(oxi_vk_device *d) {
     d->base.name = d->device_name;
     d->base.host = false;
@@ -59,6 +70,7 @@ static void oxi_vk_fill_base(oxi_vk_device *d) {
     d->base.copy = oxi_vk_move;
     d->base.supports = oxi_vk_supports;
     d->base.run = oxi_vk_run;
+    d->base.run_part = oxi_vk_run_part;
     d->base.sync = oxi_vk_sync;
     d->base.expand = NULL;
     d->base.ahead = &oxi_vk_ahead_functions;

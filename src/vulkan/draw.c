@@ -112,8 +112,8 @@ static oxi_vk_multinomial_params oxi_vk_multinomial_params_of(const oxi_vk_devic
     p.dims = (uint32_t)last;
     p.fault = (uint32_t)(d->fault->offset / 4);
     p.kind = (uint32_t)call->op + 1;
-    oxi_vk_words_of((uint64_t)call->attr.i[0], p.seed);
-    oxi_vk_words_of((uint64_t)call->attr.i[1], p.counter);
+    oxi_vk_words_of(call->draw.seed, p.seed);
+    oxi_vk_words_of(call->draw.counter, p.counter);
     p.at[0] = oxi_vk_element_at(weights);
     p.at[1] = oxi_vk_element_at(out);
     p.step[0] = (uint32_t)weights->stride[last];
@@ -141,7 +141,7 @@ static ox_status oxi_vk_multinomial_pass(oxi_vk_device *d, const oxi_call *call,
     dispatch.shader = OXI_VK_SHADER_multinomial;
     dispatch.special[0] = pass;
     dispatch.special[1] = (uint32_t)call->in[0]->dtype;
-    dispatch.special[2] = !call->attr.keepdim;
+    dispatch.special[2] = !call->attr.multinomial.replacement;
     dispatch.params = &params;
     dispatch.param_bytes = sizeof params;
     oxi_vk_groups(&dispatch, pass == 0 ? params.rows : (drawn + 255) / 256);
@@ -157,7 +157,7 @@ static ox_status oxi_vk_multinomial_least(oxi_vk_device *d, const oxi_call *call
     oxi_call best = oxi_call_of(OXI_OP_topk, &keys, 1, &least.t);
     best.out[1] = call->out[0];
     best.out_count = 2;
-    best.attr.dim = keys->ndim - 1;
+    best.attr.topk.dim = keys->ndim - 1;
     status = oxi_vk_sort(d, &best);
     oxi_vk_temporary_drop(d, &least);
     return status;
@@ -171,7 +171,7 @@ static ox_status oxi_vk_multinomial(oxi_vk_device *d, const oxi_call *call) {
     ox_status status = oxi_vk_temporary_make(d, &kept, OX_F64, weights->ndim, weights->shape);
     if (status == OX_OK) status = oxi_vk_multinomial_pass(d, call, &kept.t, 0);
     if (status == OX_OK)
-        status = call->attr.keepdim ? oxi_vk_multinomial_pass(d, call, &kept.t, 1)
+        status = call->attr.multinomial.replacement ? oxi_vk_multinomial_pass(d, call, &kept.t, 1)
                                     : oxi_vk_multinomial_least(d, call, &kept.t);
     oxi_vk_temporary_drop(d, &kept);
     return status;
@@ -180,7 +180,7 @@ static ox_status oxi_vk_multinomial(oxi_vk_device *d, const oxi_call *call) {
 /* Work memory: f64 of every weight, twice where they are sorted. */
 static bool oxi_vk_can_multinomial(const oxi_vk_device *d, const oxi_call *call) {
     const ox_tensor *weights = call->in[0];
-    uint64_t bytes = (uint64_t)ox_numel(weights) * (call->attr.keepdim ? 8 : 12);
+    uint64_t bytes = (uint64_t)ox_numel(weights) * (call->attr.multinomial.replacement ? 8 : 12);
     if (!(d->caps & OX_VULKAN_F64) || !oxi_vk_fits(weights) || bytes > d->tensor_bytes_most) return false;
     if (oxi_vk_byte_at(call->out[0]) % 8 != 0) return false;
     return weights->shape[weights->ndim - 1] > 0 && (uint64_t)ox_numel(call->out[0]) < UINT32_MAX;

@@ -43,7 +43,7 @@ static bool oxi_vk_is_plain_f32(const ox_tensor *t) {
 static bool oxi_vk_can_hold_norm(const oxi_vk_device *d, const oxi_call *call) {
     const ox_tensor *x = call->in[0], *weight = call->in[1];
     int64_t k = x->ndim > 0 ? x->shape[x->ndim - 1] : 0;
-    if (!weight || call->attr.i[0] != 1 || k == 0 || k % 32 != 0) return false;
+    if (!weight || call->attr.norm.last_dims != 1 || k == 0 || k % 32 != 0) return false;
     int64_t rows = ox_numel(x) / k;
     return rows > 0 && rows <= OXI_VK_FEW_NORMS && oxi_vk_is_plain_f32(x) && oxi_vk_is_plain_f32(weight) &&
            oxi_vk_is_plain_f32(call->out[0]) && oxi_vk_element_at(x) % 4 == 0 &&
@@ -53,12 +53,12 @@ static bool oxi_vk_can_hold_norm(const oxi_vk_device *d, const oxi_call *call) {
 
 static bool oxi_vk_can_hold_product(const oxi_vk_device *d, const oxi_call *call) {
     const ox_tensor *x = call->in[0];
-    if (call->whole || call->in[2] || call->attr.mode != OXI_ACT_NONE || !oxi_vk_can_product(d, call))
-        return false; /* of a part, the whole is there only now */
+    if (call->in[2] || call->attr.activation.activation != OXI_ACT_NONE || !oxi_vk_can_product(d, call))
+        return false;
     if (!oxi_vk_is_plain_f32(x) || !oxi_vk_is_plain_f32(call->out[0]) || ox_numel(call->out[0]) == 0)
         return false;
-    oxi_vk_product p = oxi_vk_product_of(call);
-    return p.ndim == 0 && p.k > 0 && oxi_vk_product_is_few(&p);
+    oxi_vk_product p = oxi_vk_product_of(call, NULL);
+    return p.form.ndim == 0 && p.form.k > 0 && oxi_vk_product_is_few(&p);
 }
 
 /* Whether a product's a is what the held norm gives. */
@@ -71,7 +71,7 @@ static bool oxi_vk_meets_norm(const oxi_vk_device *d, const oxi_call *product) {
 /* Whether a second product can share a dispatch with the held one. */
 static bool oxi_vk_makes_pair(const oxi_vk_device *d, const oxi_call *call) {
     const oxi_call *first = &d->product[0].call;
-    if (d->held_products != 1 || d->held_exact != (oxi_atomic_load(&oxi_exact) != 0)) return false;
+    if (d->held_products != 1 || d->product[0].call.exact != call->exact) return false;
     const ox_tensor *b = first->in[1], *c = first->out[0], *other = call->in[1];
     return oxi_vk_same_memory(first->in[0], call->in[0]) && b->dtype == other->dtype &&
            b->shape[0] == other->shape[0] && b->stride[0] == other->stride[0] &&
@@ -83,7 +83,7 @@ static bool oxi_vk_makes_pair(const oxi_vk_device *d, const oxi_call *call) {
 static bool oxi_vk_adds_product(const oxi_vk_device *d, const oxi_call *call) {
     const oxi_call *product = &d->product[0].call;
     const ox_tensor *x = call->out[0];
-    if (d->held_products != 1 || call->in_count != 2 || call->attr.f[0] != 1) return false;
+    if (d->held_products != 1 || call->in_count != 2 || call->attr.scale.scale != 1) return false;
     if (!oxi_vk_same_memory(call->in[0], x) || !oxi_vk_same_memory(call->in[1], product->out[0]))
         return false;
     const ox_tensor *a = oxi_vk_meets_norm(d, product) ? d->norm.call.in[0] : product->in[0];
@@ -121,7 +121,6 @@ static ox_status oxi_vk_record_products(oxi_vk_device *d, const oxi_call *tail) 
     oxi_vk_product_group group;
     memset(&group, 0, sizeof group);
     group.product[0] = &d->product[0].call;
-    group.exact = d->held_exact;
     if (d->held_products == 2) group.product[1] = &d->product[1].call;
     if (oxi_vk_meets_norm(d, group.product[0])) {
         group.norm = &d->norm.call;
@@ -168,7 +167,6 @@ static ox_status oxi_vk_join_product(oxi_vk_device *d, const oxi_call *call, boo
     if (status != OX_OK) return status;
     oxi_vk_hold(&d->product[0], call);
     d->held_products = 1;
-    d->held_exact = oxi_atomic_load(&oxi_exact) != 0;
     *joined = true;
     return OX_OK;
 }

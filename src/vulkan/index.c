@@ -25,7 +25,7 @@ static bool oxi_vk_can_index(const oxi_vk_device *d, const oxi_call *call) {
     if (!oxi_vk_fits(out) || !oxi_vk_fits(x) || oxi_vk_only_looks(call)) return false;
     switch (call->op) {
     case OXI_OP_gather:
-    case OXI_OP_index_select: return x->ndim > 0 && x->shape[call->attr.dim] > 0 && x->dtype == out->dtype;
+    case OXI_OP_index_select: return x->ndim > 0 && x->shape[call->attr.along.dim] > 0 && x->dtype == out->dtype;
     case OXI_OP_embedding:
         if (x->shape[0] == 0) return false;
         if (!oxi_is_block(x->dtype)) return x->dtype == out->dtype;
@@ -34,10 +34,10 @@ static bool oxi_vk_can_index(const oxi_vk_device *d, const oxi_call *call) {
         for (int i = 0; i < call->in_count; i++)
             if (oxi_is_block(call->in[i]->dtype)) return false;
         return true;
-    case OXI_OP_scatter: return x->ndim > 0 && x->shape[call->attr.dim] > 0;
+    case OXI_OP_scatter: return x->ndim > 0 && x->shape[call->attr.along.dim] > 0;
     case OXI_OP_scatter_add:
     case OXI_OP_index_add:
-        return x->ndim > 0 && x->shape[call->attr.dim] > 0 && (f64 || out->dtype != OX_F64);
+        return x->ndim > 0 && x->shape[call->attr.along.dim] > 0 && (f64 || out->dtype != OX_F64);
     case OXI_OP_masked_select: return oxi_vk_fits(call->in[1]);
     case OXI_OP_nonzero:
     case OXI_OP_triu:
@@ -51,7 +51,7 @@ static bool oxi_vk_can_index(const oxi_vk_device *d, const oxi_call *call) {
 /* ---- cat ----------------------------------------------------------------------------------------------- */
 
 static ox_status oxi_vk_cat(oxi_vk_device *d, const oxi_call *call) {
-    int dim = call->attr.dim;
+    int dim = call->attr.along.dim;
     int64_t at = 0;
     ox_status status = OX_OK;
     for (int i = 0; i < call->in_count && status == OX_OK; i++) {
@@ -112,7 +112,7 @@ static void oxi_vk_scatter_alpha(double alpha, ox_dtype dtype, uint32_t *words) 
 static ox_status oxi_vk_scatter(oxi_vk_device *d, const oxi_call *call) {
     ox_tensor x = oxi_at_least_1d(call->in[0]), index = oxi_at_least_1d(call->in[1]),
               source = oxi_at_least_1d(call->in[2]), out = oxi_at_least_1d(call->out[0]);
-    int dim = call->attr.dim;
+    int dim = call->attr.along.dim;
     bool whole = call->op == OXI_OP_index_add;
     oxi_vk_line_operand o[3];
     oxi_vk_dispatch dispatch;
@@ -134,7 +134,7 @@ static ox_status oxi_vk_scatter(oxi_vk_device *d, const oxi_call *call) {
     l.params.f[2] = (uint32_t)out.shape[dim];
     l.params.extra = (uint32_t)(d->fault->offset / 4);
     params.line = l.params;
-    oxi_vk_scatter_alpha(whole ? call->attr.f[0] : 1, out.dtype, params.alpha);
+    oxi_vk_scatter_alpha(whole ? call->attr.index_add.alpha : 1, out.dtype, params.alpha);
     bool doubles = out.dtype == OX_F64 && call->op != OXI_OP_scatter;
     dispatch.shader = doubles ? OXI_VK_SHADER_scatter_double : OXI_VK_SHADER_scatter;
     dispatch.special[0] = (uint32_t)out.dtype;
@@ -166,7 +166,7 @@ static ox_status oxi_vk_pattern(oxi_vk_device *d, const oxi_call *call) {
     const ox_tensor *x = call->in[0], *out = call->out[0];
     oxi_vk_pattern_params params;
     oxi_vk_dispatch dispatch;
-    int64_t number = call->attr.i[0];
+    int64_t number = call->attr.diagonal.diagonal;
     memset(&params, 0, sizeof params);
     memset(&dispatch, 0, sizeof dispatch);
     if (ox_numel(out) == 0) return OX_OK;
@@ -208,7 +208,7 @@ typedef struct oxi_vk_gather {
 
 static oxi_vk_gather oxi_vk_gather_of(const oxi_call *call) {
     oxi_vk_gather g;
-    int dim = call->attr.dim;
+    int dim = call->attr.along.dim;
     memset(&g, 0, sizeof g);
     g.out = oxi_at_least_1d(call->out[0]);
     g.x = oxi_at_least_1d(call->in[0]);

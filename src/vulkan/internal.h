@@ -276,7 +276,6 @@ typedef struct oxi_vk_device {
     oxi_vk_held_call norm, product[2], rope;
     int held_products;
     bool held_norm, held_rope;
-    bool held_exact;                   /* ox_set_exact, when the products were called */
     bool norm_written;                 /* a product that met the held norm has written its result */
 
     oxi_vk_ahead ahead;

@@ -81,99 +81,30 @@ static void oxi_vk_lines_cut(oxi_vk_lines *l, int ndim, const int64_t *shape, ui
 
 /* ---- reductions: operands are x, the result, the places ------------------------------------------------ */
 
-/* Mirror reduce.comp. */
-enum {
-    OXI_VK_SUM,
-    OXI_VK_SQUARES,
-    OXI_VK_ABSOLUTE,
-    OXI_VK_PRODUCT,
-    OXI_VK_MOST,
-    OXI_VK_LEAST,
-    OXI_VK_COUNT,
-    OXI_VK_MOMENTS,
-    OXI_VK_LOGSUMEXP,
-    OXI_VK_MOST_ABSOLUTE,
-    OXI_VK_LEAST_ABSOLUTE,
-    OXI_VK_POWERS
-};
-enum {
-    OXI_VK_PLAIN,
-    OXI_VK_MEAN,
-    OXI_VK_VARIANCE,
-    OXI_VK_DEVIATION,
-    OXI_VK_ROOT,
-    OXI_VK_ALL,
-    OXI_VK_ANY,
-    OXI_VK_POWER
-};
-
-typedef struct oxi_vk_reduction {
-    int kind, finish, places; /* kind -1: no shader */
-} oxi_vk_reduction;
-
-static oxi_vk_reduction oxi_vk_reduction_make(int kind, int finish, int places) {
-    oxi_vk_reduction r;
-    r.kind = kind;
-    r.finish = finish;
-    r.places = places;
-    return r;
-}
-
-static oxi_vk_reduction oxi_vk_norm_of(double p) {
-    if (p == 2) return oxi_vk_reduction_make(OXI_VK_SQUARES, OXI_VK_ROOT, 0);
-    if (p == 1) return oxi_vk_reduction_make(OXI_VK_ABSOLUTE, OXI_VK_PLAIN, 0);
-    if (p == 0) return oxi_vk_reduction_make(OXI_VK_COUNT, OXI_VK_PLAIN, 0);
-    if (p == INFINITY) return oxi_vk_reduction_make(OXI_VK_MOST_ABSOLUTE, OXI_VK_PLAIN, 0);
-    if (p == -INFINITY) return oxi_vk_reduction_make(OXI_VK_LEAST_ABSOLUTE, OXI_VK_PLAIN, 0);
-    return oxi_vk_reduction_make(OXI_VK_POWERS, OXI_VK_POWER, 0);
-}
-
-static oxi_vk_reduction oxi_vk_reduction_of(const oxi_call *call) {
-    switch (call->op) {
-    case OXI_OP_sum: return oxi_vk_reduction_make(OXI_VK_SUM, OXI_VK_PLAIN, 0);
-    case OXI_OP_mean: return oxi_vk_reduction_make(OXI_VK_SUM, OXI_VK_MEAN, 0);
-    case OXI_OP_prod: return oxi_vk_reduction_make(OXI_VK_PRODUCT, OXI_VK_PLAIN, 0);
-    case OXI_OP_amax: return oxi_vk_reduction_make(OXI_VK_MOST, OXI_VK_PLAIN, 0);
-    case OXI_OP_amin: return oxi_vk_reduction_make(OXI_VK_LEAST, OXI_VK_PLAIN, 0);
-    case OXI_OP_all: return oxi_vk_reduction_make(OXI_VK_COUNT, OXI_VK_ALL, 0);
-    case OXI_OP_any: return oxi_vk_reduction_make(OXI_VK_COUNT, OXI_VK_ANY, 0);
-    case OXI_OP_count_nonzero: return oxi_vk_reduction_make(OXI_VK_COUNT, OXI_VK_PLAIN, 0);
-    case OXI_OP_var: return oxi_vk_reduction_make(OXI_VK_MOMENTS, OXI_VK_VARIANCE, 0);
-    case OXI_OP_std: return oxi_vk_reduction_make(OXI_VK_MOMENTS, OXI_VK_DEVIATION, 0);
-    case OXI_OP_logsumexp: return oxi_vk_reduction_make(OXI_VK_LOGSUMEXP, OXI_VK_PLAIN, 0);
-    case OXI_OP_norm: return oxi_vk_norm_of(call->attr.f[0]);
-    case OXI_OP_argmax: return oxi_vk_reduction_make(OXI_VK_MOST, OXI_VK_PLAIN, 2);
-    case OXI_OP_argmin: return oxi_vk_reduction_make(OXI_VK_LEAST, OXI_VK_PLAIN, 2);
-    case OXI_OP_max_dim: return oxi_vk_reduction_make(OXI_VK_MOST, OXI_VK_PLAIN, 1);
-    case OXI_OP_min_dim: return oxi_vk_reduction_make(OXI_VK_LEAST, OXI_VK_PLAIN, 1);
-    default: return oxi_vk_reduction_make(-1, 0, 0);
-    }
-}
-
 /* Integers become floats first where the result is one; C64 stands for parts of sums. Numbers of f64, powers
  * and complex numbers that are only looked at are f64. */
-static uint32_t oxi_vk_reduce_lane(const oxi_call *call, oxi_vk_reduction r) {
-    bool real = call->op == OXI_OP_logsumexp || call->op == OXI_OP_mean;
+static uint32_t oxi_vk_reduce_lane(const oxi_call *call, oxi_reduction r) {
+    bool real = r.kind == OXI_REDUCES_LOGSUMEXP || r.finish == OXI_FINISH_MEAN;
     ox_dtype dtype = call->in[0]->dtype, to = call->out[0]->dtype;
     bool wide = dtype == OX_F64 || (to == OX_F64 && oxi_is_float(dtype));
-    if (wide || r.kind == OXI_VK_POWERS || (dtype == OX_C64 && r.kind == OXI_VK_COUNT)) return OXI_LANE_F64;
+    if (wide || r.kind == OXI_REDUCES_POWERS || (dtype == OX_C64 && r.kind == OXI_REDUCES_COUNT)) return OXI_LANE_F64;
     return real || dtype == OX_C64 ? (uint32_t)OXI_LANE_F32 : (uint32_t)oxi_lane_of(dtype);
 }
 
 /* Sums of complex numbers are sums of their parts: f32 with one dim more. */
 static bool oxi_vk_reduces_parts(const oxi_call *call) {
     return call->in[0]->dtype == OX_C64 && call->out[0]->dtype == OX_C64 && call->in[0]->ndim < OX_MAX_DIMS &&
-           (call->op == OXI_OP_sum || call->op == OXI_OP_mean);
+           oxi_reduction_of(call).kind == OXI_REDUCES_SUM;
 }
 
 static bool oxi_vk_can_reduce(const oxi_vk_device *d, const oxi_call *call) {
     const ox_tensor *x = call->in[0], *out = call->out[0];
-    oxi_vk_reduction r = oxi_vk_reduction_of(call);
-    if (r.kind < 0 || oxi_is_block(x->dtype) || !oxi_vk_fits(x) || !oxi_vk_fits(out)) return false;
+    oxi_reduction r = oxi_reduction_of(call);
+    if (oxi_is_block(x->dtype) || !oxi_vk_fits(x) || !oxi_vk_fits(out)) return false;
     if (oxi_vk_reduces_parts(call)) return true;
     if (oxi_vk_reduce_lane(call, r) == OXI_LANE_F64)
         return d->caps & OX_VULKAN_F64 && out->dtype != OX_C64 &&
-               (x->dtype != OX_C64 || r.kind == OXI_VK_COUNT);
+               (x->dtype != OX_C64 || r.kind == OXI_REDUCES_COUNT);
     return oxi_vk_map_reads(x->dtype) && oxi_vk_map_reads(out->dtype);
 }
 
@@ -217,7 +148,7 @@ typedef struct oxi_vk_reduce_job {
     bool quads;
 } oxi_vk_reduce_job;
 
-static void oxi_vk_reduce_prepare(const oxi_call *call, oxi_vk_reduction r, oxi_vk_reduce_job *job) {
+static void oxi_vk_reduce_prepare(const oxi_call *call, oxi_reduction r, oxi_vk_reduce_job *job) {
     const ox_tensor *x = call->in[0];
     oxi_vk_line_operand operands[3];
     oxi_vk_dispatch *dispatch = &job->dispatch;
@@ -227,16 +158,16 @@ static void oxi_vk_reduce_prepare(const oxi_call *call, oxi_vk_reduction r, oxi_
         const ox_tensor *out = o < call->out_count ? call->out[o] : NULL;
         oxi_vk_line_operand_of(&operands[1 + o], out, 0);
         for (int i = 0, k = 0; out && i < x->ndim; i++) {
-            if (call->attr.dims >> i & 1) continue;
-            operands[1 + o].stride[i] = out->stride[call->attr.keepdim ? i : k++];
+            if (call->attr.reduce.dims >> i & 1) continue;
+            operands[1 + o].stride[i] = out->stride[call->attr.reduce.keepdim ? i : k++];
         }
         oxi_vk_bind(dispatch, 1 + o, out ? out : call->out[0], true);
     }
     oxi_vk_bind(dispatch, 0, x, false);
-    oxi_vk_lines_cut(&job->l, x->ndim, x->shape, call->attr.dims, r.places != 0, operands, 3);
+    oxi_vk_lines_cut(&job->l, x->ndim, x->shape, call->attr.reduce.dims, r.places != 0, operands, 3);
     job->quads = oxi_vk_lines_quads(&job->l, operands, 0, 1);
-    for (int i = 0; i < 3; i++) job->l.params.f[i] = oxi_vk_float_bits(call->attr.f[i]);
-    oxi_vk_double_words(call->attr.f[0], job->params.f0);
+    job->l.params.f[0] = oxi_vk_float_bits(r.number);
+    oxi_vk_double_words(r.number, job->params.f0);
     dispatch->special[0] = (uint32_t)r.kind;
     dispatch->special[1] = oxi_vk_reduce_lane(call, r);
     dispatch->shader =
@@ -286,9 +217,9 @@ static ox_status oxi_vk_reduce_record(oxi_vk_device *d, oxi_vk_reduce_job *job) 
 enum { OXI_VK_SEGMENT = 1 << 14, OXI_VK_FEW_LINES = 64 };
 
 /* Into how many parts lines are cut: few long ones would leave most of the device idle. */
-static uint32_t oxi_vk_segments(const oxi_vk_reduce_job *job, oxi_vk_reduction r) {
+static uint32_t oxi_vk_segments(const oxi_vk_reduce_job *job, oxi_reduction r) {
     bool joins =
-        r.kind == OXI_VK_SUM || r.kind == OXI_VK_PRODUCT || r.kind == OXI_VK_MOST || r.kind == OXI_VK_LEAST;
+        r.kind == OXI_REDUCES_SUM || r.kind == OXI_REDUCES_PRODUCT || r.kind == OXI_REDUCES_MOST || r.kind == OXI_REDUCES_LEAST;
     int64_t kept = job->l.kept.numel, length = job->l.line.numel;
     if (!joins || r.places || kept == 0 || kept >= OXI_VK_FEW_LINES || length < 2 * OXI_VK_SEGMENT) return 1;
     int64_t most = OXI_VK_SEGMENTS / kept, parts = length / OXI_VK_SEGMENT;
@@ -297,7 +228,7 @@ static uint32_t oxi_vk_segments(const oxi_vk_reduce_job *job, oxi_vk_reduction r
 
 /* Segments' results, of floats an f32 and an exponent, go to memory that is given back at once: whoever gets
  * it next waits for their readers. */
-static ox_status oxi_vk_reduce_twice(oxi_vk_device *d, const oxi_call *call, oxi_vk_reduction r,
+static ox_status oxi_vk_reduce_twice(oxi_vk_device *d, const oxi_call *call, oxi_reduction r,
                                      oxi_vk_reduce_job *job, uint32_t segments) {
     ox_tensor parts, *in = &parts;
     ox_storage storage;
@@ -308,12 +239,12 @@ static ox_status oxi_vk_reduce_twice(oxi_vk_device *d, const oxi_call *call, oxi
     uint32_t lane = oxi_vk_reduce_lane(call, r);
     bool real = lane == OXI_LANE_F32;
     shape[0] = job->l.kept.numel;
-    shape[1] = segments * (real && r.kind == OXI_VK_SUM ? 2 : 1); /* a sum, and what it lost */
+    shape[1] = segments * (real && r.kind == OXI_REDUCES_SUM ? 2 : 1); /* a sum, and what it lost */
     oxi_meta(&parts, real ? OX_C64 : oxi_lane_dtype((oxi_lane)lane), 2, shape);
     oxi_vk_chunk *chunk = oxi_vk_borrow(d, &parts, &storage);
     if (!chunk) return OX_ERR_NOMEM;
     job->dispatch.special[2] = (uint32_t)parts.dtype;
-    job->dispatch.special[6] = OXI_VK_PLAIN;
+    job->dispatch.special[6] = OXI_FINISH_PLAIN;
     job->dispatch.special[8] = segments;
     job->l.params.at[1] = oxi_vk_element_at(&parts);
     oxi_vk_bind(&job->dispatch, 1, &parts, true);
@@ -326,8 +257,8 @@ static ox_status oxi_vk_reduce_twice(oxi_vk_device *d, const oxi_call *call, oxi
     out.stride[0] = 1;
     second.in = &in;
     second.out[0] = &out;
-    second.attr.dims = 2;
-    second.attr.keepdim = false;
+    second.attr.reduce.dims = 2;
+    second.attr.reduce.keepdim = false;
     oxi_vk_reduce_prepare(&second, r, &last);
     last.l.params.extra = length;
     if (status == OX_OK) status = oxi_vk_reduce_record(d, &last);
@@ -337,7 +268,7 @@ static ox_status oxi_vk_reduce_twice(oxi_vk_device *d, const oxi_call *call, oxi
 
 static ox_status oxi_vk_reduce_numbers(oxi_vk_device *d, const oxi_call *call) {
     oxi_vk_reduce_job job;
-    oxi_vk_reduction r = oxi_vk_reduction_of(call);
+    oxi_reduction r = oxi_reduction_of(call);
     oxi_vk_reduce_prepare(call, r, &job);
     uint32_t segments = oxi_vk_segments(&job, r);
     /* the second dispatch writes positions one behind the other */
@@ -416,7 +347,7 @@ static ox_status oxi_vk_scan(oxi_vk_device *d, const oxi_call *call) {
     memset(&dispatch, 0, sizeof dispatch);
     oxi_vk_line_operand_of(&o[0], out, x->ndim);
     oxi_vk_line_operand_of(&o[1], x, x->ndim);
-    oxi_vk_lines_cut(&l, x->ndim, x->shape, x->ndim ? 1u << call->attr.dim : 0, true, o, 2);
+    oxi_vk_lines_cut(&l, x->ndim, x->shape, x->ndim ? 1u << call->attr.along.dim : 0, true, o, 2);
     oxi_vk_bind(&dispatch, 0, out, true);
     oxi_vk_bind(&dispatch, 1, x, false);
     dispatch.shader = oxi_vk_scans_double(call) ? OXI_VK_SHADER_scan_double : OXI_VK_SHADER_scan;

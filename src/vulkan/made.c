@@ -47,7 +47,7 @@ static bool oxi_vk_made_in_double(const oxi_call *call) {
     switch (call->op) {
     case OXI_OP_normal:
     case OXI_OP_linspace: return true;
-    case OXI_OP_uniform: return call->attr.f[0] != 0 || call->attr.f[1] != 1;
+    case OXI_OP_uniform: return call->attr.uniform.low != 0 || call->attr.uniform.high != 1;
     case OXI_OP_arange: return oxi_is_float(call->out[0]->dtype);
     default: return false;
     }
@@ -61,12 +61,12 @@ static bool oxi_vk_can_make(const oxi_vk_device *d, const oxi_call *call) {
 
 /* ---- constants ----------------------------------------------------------------------------------------- */
 
-/* Every element of t becomes the number that f0 (i0 for integers) of attr stands for. */
-static ox_status oxi_vk_fill_with(oxi_vk_device *d, const oxi_attrs *attr, ox_tensor *t) {
+/* Every element of t becomes a number: oxi_fill_element. */
+static ox_status oxi_vk_fill_with(oxi_vk_device *d, double value, int64_t whole, ox_tensor *t) {
     ox_storage storage;
     unsigned char element[8];
     memset(element, 0, sizeof element);
-    oxi_fill_element(attr, t->dtype, element);
+    oxi_fill_element(value, whole, t->dtype, element);
     ox_tensor number = oxi_vk_number(t->dtype, element, &storage), *in = &number;
     oxi_call copy = oxi_call_of(OXI_OP_copy, &in, 1, t);
     return oxi_vk_map(d, &copy);
@@ -74,28 +74,28 @@ static ox_status oxi_vk_fill_with(oxi_vk_device *d, const oxi_attrs *attr, ox_te
 
 static ox_status oxi_vk_eye(oxi_vk_device *d, const oxi_call *call) {
     ox_tensor diagonal = oxi_borrowed(call->out[0]);
-    oxi_attrs number = call->attr;
-    number.f[0] = 0;
-    number.i[0] = 0;
-    ox_status status = oxi_vk_fill_with(d, &number, &diagonal);
+    ox_status status = oxi_vk_fill_with(d, 0, 0, &diagonal);
     if (status != OX_OK || diagonal.ndim != 2) return status;
-    number.f[0] = 1;
-    number.i[0] = 1;
     diagonal.ndim = 1;
     if (diagonal.shape[1] < diagonal.shape[0]) diagonal.shape[0] = diagonal.shape[1];
     diagonal.stride[0] += diagonal.stride[1];
-    return oxi_vk_fill_with(d, &number, &diagonal);
+    return oxi_vk_fill_with(d, 1, 1, &diagonal);
 }
 
 /* ---- ramps and random numbers -------------------------------------------------------------------------- */
 
 static void oxi_vk_made_numbers(const oxi_call *call, oxi_vk_made_params *p) {
-    const oxi_attrs *attr = &call->attr;
     ox_dtype dtype = call->out[0]->dtype;
-    double f0 = attr->f[0], f1 = attr->f[1], below = f1;
-    int64_t low = attr->i[2], range = (int64_t)((uint64_t)attr->i[3] - (uint64_t)attr->i[2]);
-    oxi_vk_words_of((uint64_t)attr->i[0], p->seed);
-    oxi_vk_words_of((uint64_t)attr->i[1], p->counter);
+    double f[2] = {0, 0};
+    oxi_attrs_numbers(call->op, &call->attr, f, 2);
+    double f0 = f[0], f1 = f[1], below = f1;
+    int64_t low = 0, range = 0;
+    oxi_vk_words_of(call->draw.seed, p->seed);
+    oxi_vk_words_of(call->draw.counter, p->counter);
+    if (call->op == OXI_OP_randint) {
+        low = call->attr.randint.low;
+        range = (int64_t)((uint64_t)call->attr.randint.high - (uint64_t)low);
+    }
     if (call->op == OXI_OP_uniform && f0 < f1) below = oxi_number_below(dtype, f0, f1);
     if (call->op == OXI_OP_arange && !oxi_is_float(dtype)) {
         low = oxi_whole_bits(f0);
@@ -123,7 +123,7 @@ static ox_status oxi_vk_make(oxi_vk_device *d, const oxi_call *call) {
     oxi_vk_dispatch dispatch;
     oxi_walk w;
     if (ox_numel(out) == 0) return OX_OK;
-    if (call->op == OXI_OP_fill) return oxi_vk_fill_with(d, &call->attr, out);
+    if (call->op == OXI_OP_fill) return oxi_vk_fill_with(d, call->attr.fill.value, call->attr.fill.whole, out);
     if (call->op == OXI_OP_eye) return oxi_vk_eye(d, call);
     memset(&params, 0, sizeof params);
     memset(&dispatch, 0, sizeof dispatch);
@@ -163,6 +163,6 @@ static ox_status oxi_vk_make(oxi_vk_device *d, const oxi_call *call) {
 /* 0, 1, .. in f64. */
 static ox_status oxi_vk_ramp(oxi_vk_device *d, ox_tensor *out) {
     oxi_call call = oxi_call_of(OXI_OP_arange, NULL, 0, out);
-    call.attr.f[1] = 1;
+    call.attr.ramp.step = 1;
     return oxi_vk_make(d, &call);
 }

@@ -115,20 +115,19 @@ static ox_dtype oxi_vk_map_immediate(const ox_tensor *t, uint32_t lane, uint32_t
 }
 
 /* f0 .. f2 as f64, for that lane. */
-static void oxi_vk_map_doubles(const oxi_call *call, oxi_vk_map_params *params) {
-    oxi_vk_double_words(call->attr.f[0], params->whole);
-    oxi_vk_double_words(call->attr.f[1], params->whole + 2);
-    oxi_vk_double_words(call->attr.f[2], params->immediate[3]);
+static void oxi_vk_map_doubles(const double *f, oxi_vk_map_params *params) {
+    oxi_vk_double_words(f[0], params->whole);
+    oxi_vk_double_words(f[1], params->whole + 2);
+    oxi_vk_double_words(f[2], params->immediate[3]);
 }
 
 /* f0 and f1 as integers of the lane: bounds stop at its ends, factors wrap. */
-static void oxi_vk_map_whole(const oxi_call *call, uint32_t lane, uint32_t *words) {
+static void oxi_vk_map_whole(const oxi_call *call, const double *f, uint32_t lane, uint32_t *words) {
     bool factor = call->op == OXI_OP_add || call->op == OXI_OP_sub || call->op == OXI_OP_addcmul;
     for (int i = 0; i < 2; i++) {
-        double f = call->attr.f[i];
-        uint64_t value = factor                 ? oxi_to_u64_wrapped(f)
-                         : lane == OXI_LANE_U64 ? oxi_to_u64_saturated(f)
-                                                : (uint64_t)oxi_to_i64_saturated(f);
+        uint64_t value = factor                 ? oxi_to_u64_wrapped(f[i])
+                         : lane == OXI_LANE_U64 ? oxi_to_u64_saturated(f[i])
+                                                : (uint64_t)oxi_to_i64_saturated(f[i]);
         oxi_vk_words_of(value, words + 2 * i);
     }
 }
@@ -247,13 +246,15 @@ static ox_status oxi_vk_map(oxi_vk_device *d, const oxi_call *call) {
     if (turned >= 0) return oxi_vk_turn(d, &w, turned, &dispatch);
     params.n = (uint32_t)w.numel;
     params.ndim = (uint32_t)w.ndim;
-    for (int i = 0; i < 3; i++) params.f[i] = oxi_vk_float_bits(call->attr.f[i]);
+    double f[3] = {0, 0, 0};
+    oxi_attrs_numbers(call->op, &call->attr, f, 3);
+    for (int i = 0; i < 3; i++) params.f[i] = oxi_vk_float_bits(f[i]);
     params.bits = 8u * (uint32_t)ox_dtype_of(compute)->block_bytes;
     bool wide = lane == OXI_LANE_F64 || lane == OXI_LANE_C64;
     if (wide)
-        oxi_vk_map_doubles(call, &params);
+        oxi_vk_map_doubles(f, &params);
     else
-        oxi_vk_map_whole(call, lane, params.whole);
+        oxi_vk_map_whole(call, f, lane, params.whole);
     for (int k = 0; k < 4; k++) {
         int place = k == 0 ? 0 : operand[k - 1];
         if (k > 0 && place == 0) continue; /* absent, or a number */

@@ -38,14 +38,8 @@ typedef struct oxi_vk_product_params {
 } oxi_vk_product_params;
 
 typedef struct oxi_vk_product {
-    const ox_tensor *t[4], *bias; /* c, a, b, addend */
-    int64_t m, n, k;
+    oxi_product_form form;     /* of block types, b is */
     int64_t whole_m, whole_n;  /* of the call that this is a part of: they decide in what order is summed */
-    int64_t row[4], column[4]; /* strides in elements */
-    int ndim;
-    int64_t shape[OX_MAX_DIMS], stride[4][OX_MAX_DIMS];
-    double alpha, beta;
-    oxi_activation activation;
     bool weights; /* b is a layer's: what meets it may be rounded */
     bool rough;   /* and ox_set_exact did not ask for more */
 } oxi_vk_product;
@@ -63,7 +57,7 @@ static bool oxi_vk_product_reads(ox_dtype dtype) {
 
 /* Integers meet their own kind, in product_integer.comp. */
 static bool oxi_vk_can_product_integer(const oxi_call *call) {
-    bool known = call->op != OXI_OP_linear || call->attr.mode == OXI_ACT_NONE;
+    bool known = call->op != OXI_OP_linear || call->attr.activation.activation == OXI_ACT_NONE;
     for (int i = 0; i < call->in_count; i++)
         known = known && (!call->in[i] || (oxi_is_int(call->in[i]->dtype) && oxi_vk_fits(call->in[i])));
     return known;
@@ -71,7 +65,7 @@ static bool oxi_vk_can_product_integer(const oxi_call *call) {
 
 /* f64 meets f64, and block types, which are expanded to it. */
 static bool oxi_vk_can_product_double(const oxi_vk_device *d, const oxi_call *call) {
-    bool known = call->op != OXI_OP_linear || call->attr.mode <= OXI_ACT_RELU;
+    bool known = call->op != OXI_OP_linear || call->attr.activation.activation <= OXI_ACT_RELU;
     for (int i = 0; i < call->in_count; i++) {
         const ox_tensor *t = call->in[i];
         known = known && (!t || ((t->dtype == OX_F64 || oxi_vk_expands(t->dtype)) && oxi_vk_fits(t)));
@@ -93,78 +87,8 @@ static bool oxi_vk_can_product(const oxi_vk_device *d, const oxi_call *call) {
     return oxi_vk_product_reads(c->dtype);
 }
 
-/* Leading dim `at` of a product with `lead` of them: the stride of t, whose last `own` dims are a matrix. */
-static int64_t oxi_vk_lead_stride(const ox_tensor *t, int own, int lead, int at) {
-    int place = at - (lead - (t->ndim - own));
-    return place >= 0 && t->shape[place] != 1 ? t->stride[place] : 0;
-}
-
-static void oxi_vk_product_matmul(oxi_vk_product *p) {
-    const ox_tensor *c = p->t[0], *a = p->t[1], *b = p->t[2];
-    int own_a = a->ndim > 1 ? 2 : 1, own_b = b->ndim > 1 ? 2 : 1, own_c = own_a + own_b - 2;
-    p->m = own_a == 2 ? a->shape[a->ndim - 2] : 1;
-    p->k = a->shape[a->ndim - 1];
-    p->n = own_b == 2 ? b->shape[b->ndim - 1] : 1;
-    p->row[1] = own_a == 2 ? a->stride[a->ndim - 2] : 0;
-    p->column[1] = a->stride[a->ndim - 1];
-    p->row[2] = b->stride[b->ndim - own_b];
-    p->column[2] = own_b == 2 ? b->stride[b->ndim - 1] : 0;
-    p->row[0] = own_a == 2 ? c->stride[c->ndim - own_c] : 0;
-    p->column[0] = own_b == 2 ? c->stride[c->ndim - 1] : 0;
-    p->ndim = c->ndim - own_c;
-    for (int i = 0; i < p->ndim; i++) {
-        p->shape[i] = c->shape[i];
-        p->stride[0][i] = c->stride[i];
-        p->stride[1][i] = oxi_vk_lead_stride(a, own_a, p->ndim, i);
-        p->stride[2][i] = oxi_vk_lead_stride(b, own_b, p->ndim, i);
-    }
-}
-
-/* x [.., K], w [N, K]: all but the last dim of x are rows or leading dims. */
-static void oxi_vk_product_linear(oxi_vk_product *p) {
-    const ox_tensor *c = p->t[0], *x = p->t[1], *w = p->t[2];
-    int last = x->ndim - 1;
-    p->k = x->shape[last];
-    p->n = w->shape[0];
-    p->m = last > 0 ? x->shape[last - 1] : 1;
-    p->row[1] = last > 0 ? x->stride[last - 1] : 0;
-    p->column[1] = x->stride[last];
-    p->row[2] = w->stride[1];
-    p->column[2] = w->stride[0];
-    p->row[0] = last > 0 ? c->stride[last - 1] : 0;
-    p->column[0] = c->stride[last];
-    for (int i = 0; i < last - 1; i++) {
-        p->shape[i] = x->shape[i];
-        p->stride[0][i] = c->stride[i];
-        p->stride[1][i] = x->stride[i];
-        p->ndim = i + 1;
-    }
-}
-
-static void oxi_vk_product_addmm(oxi_vk_product *p) {
-    const ox_tensor *addend = p->t[3];
-    oxi_vk_product_matmul(p);
-    int n = addend->ndim;
-    p->row[3] = n > 1 && addend->shape[0] != 1 ? addend->stride[0] : 0;
-    p->column[3] = n > 0 && addend->shape[n - 1] != 1 ? addend->stride[n - 1] : 0;
-}
-
-/* Leading dims that lie one behind the other with the rows of c and a, and along which b stands still, are
- * rows. */
-static void oxi_vk_product_join(oxi_vk_product *p) {
-    while (p->ndim > 0) {
-        int i = p->ndim - 1;
-        bool joins = p->stride[2][i] == 0 && p->stride[3][i] == 0 && !p->t[3];
-        for (int t = 0; t < 2; t++) joins = joins && (p->m == 1 || p->stride[t][i] == p->m * p->row[t]);
-        if (!joins) return;
-        for (int t = 0; t < 2 && p->m == 1; t++) p->row[t] = p->stride[t][i];
-        p->m *= p->shape[i];
-        p->ndim--;
-    }
-}
-
 /* c^T = b^T a^T: what is a becomes b, where shaders take block types. */
-static void oxi_vk_product_swap(oxi_vk_product *p) {
+static void oxi_vk_product_swap(oxi_product_form *p) {
     const ox_tensor *a = p->t[1];
     int64_t m = p->m, row[4], column[4];
     memcpy(row, p->row, sizeof row);
@@ -185,36 +109,21 @@ static void oxi_vk_product_swap(oxi_vk_product *p) {
     }
 }
 
-static oxi_vk_product oxi_vk_product_of(const oxi_call *call) {
+/* whole: of which the call is a part, or NULL. */
+static oxi_vk_product oxi_vk_product_of(const oxi_call *call, const oxi_call *whole_call) {
     oxi_vk_product p;
-    int x = call->op == OXI_OP_addmm ? 1 : 0;
     memset(&p, 0, sizeof p);
-    p.t[0] = call->out[0];
-    p.t[1] = call->in[x];
-    p.t[2] = call->in[x + 1];
-    p.alpha = 1;
-    if (call->op == OXI_OP_linear) {
-        p.bias = call->in[2];
-        p.activation = (oxi_activation)call->attr.mode;
-        oxi_vk_product_linear(&p);
-    } else if (call->op == OXI_OP_addmm) {
-        p.alpha = call->attr.f[1];
-        p.beta = call->attr.f[0];
-        if (p.beta != 0) p.t[3] = call->in[0];
-        if (p.t[3])
-            oxi_vk_product_addmm(&p);
-        else
-            oxi_vk_product_matmul(&p);
-    } else {
-        oxi_vk_product_matmul(&p);
+    oxi_product_form_of(call, &p.form);
+    if (oxi_is_block(p.form.t[OXI_PRODUCT_A]->dtype)) oxi_vk_product_swap(&p.form);
+    p.weights = p.form.layer || oxi_is_block(p.form.t[OXI_PRODUCT_B]->dtype);
+    oxi_product_form_join(&p.form);
+    p.whole_m = p.form.m;
+    p.whole_n = p.form.n;
+    if (whole_call) {
+        oxi_vk_product whole = oxi_vk_product_of(whole_call, NULL);
+        p.whole_m = whole.form.m;
+        p.whole_n = whole.form.n;
     }
-    if (oxi_is_block(p.t[1]->dtype)) oxi_vk_product_swap(&p);
-    p.weights = call->op == OXI_OP_linear || oxi_is_block(p.t[2]->dtype);
-    oxi_vk_product_join(&p);
-    oxi_vk_product whole = p;
-    if (call->whole) whole = oxi_vk_product_of(call->whole);
-    p.whole_m = whole.m;
-    p.whole_n = whole.n;
     return p;
 }
 
@@ -227,32 +136,32 @@ static uint32_t oxi_vk_product_units(const ox_tensor *t, int64_t elements) {
 
 static void oxi_vk_product_params_of(const oxi_vk_product *p, oxi_vk_product_params *out) {
     memset(out, 0, sizeof *out);
-    out->m = (uint32_t)p->m;
-    out->n = (uint32_t)p->n;
-    out->k = (uint32_t)p->k;
-    out->lead = (uint32_t)p->ndim;
-    out->alpha = oxi_vk_float_bits(p->alpha);
-    out->beta = oxi_vk_float_bits(p->beta);
+    out->m = (uint32_t)p->form.m;
+    out->n = (uint32_t)p->form.n;
+    out->k = (uint32_t)p->form.k;
+    out->lead = (uint32_t)p->form.ndim;
+    out->alpha = oxi_vk_float_bits(p->form.alpha);
+    out->beta = oxi_vk_float_bits(p->form.beta);
     for (int i = 0; i < 4; i++) {
-        const ox_tensor *t = p->t[i];
+        const ox_tensor *t = p->form.t[i];
         if (!t) continue;
         out->at[i] = oxi_is_block(t->dtype) ? (uint32_t)oxi_vk_byte_at(t) : oxi_vk_element_at(t);
-        out->row[i] = oxi_vk_product_units(t, p->row[i]);
-        out->column[i] = oxi_vk_product_units(t, p->column[i]);
-        for (int e = 0; e < p->ndim; e++) out->stride[e][i] = oxi_vk_product_units(t, p->stride[i][e]);
+        out->row[i] = oxi_vk_product_units(t, p->form.row[i]);
+        out->column[i] = oxi_vk_product_units(t, p->form.column[i]);
+        for (int e = 0; e < p->form.ndim; e++) out->stride[e][i] = oxi_vk_product_units(t, p->form.stride[i][e]);
     }
-    for (int e = 0; e < p->ndim; e++) out->shape[e] = (uint32_t)p->shape[e];
-    if (!p->ndim) out->shape[0] = 1;
-    if (!p->bias) return;
-    out->bias_at = oxi_vk_element_at(p->bias);
-    out->bias_stride = (uint32_t)p->bias->stride[0];
+    for (int e = 0; e < p->form.ndim; e++) out->shape[e] = (uint32_t)p->form.shape[e];
+    if (!p->form.ndim) out->shape[0] = 1;
+    if (!p->form.bias) return;
+    out->bias_at = oxi_vk_element_at(p->form.bias);
+    out->bias_stride = (uint32_t)p->form.bias->stride[0];
 }
 
 /* Whether operand t begins at a multiple of `each` elements in every matrix and every line of it. */
 static bool oxi_vk_product_aligned(const oxi_vk_product *p, const oxi_vk_product_params *params, int t,
                                    int64_t line, uint32_t each) {
     bool aligned = line % each == 0 && params->at[t] % each == 0;
-    for (int e = 0; e < p->ndim; e++) aligned = aligned && params->stride[e][t] % each == 0;
+    for (int e = 0; e < p->form.ndim; e++) aligned = aligned && params->stride[e][t] % each == 0;
     return aligned;
 }
 
@@ -282,11 +191,11 @@ static const oxi_vk_tiling *oxi_vk_tiling_of(const oxi_vk_device *d, const oxi_v
 /* Whether what is contiguous of operand t (1 = a, 2 = b) comes in aligned groups of `each` elements. */
 static bool oxi_vk_product_wide(const oxi_vk_product *p, const oxi_vk_product_params *params, int t,
                                 uint32_t each) {
-    bool along = t == 1 ? p->column[1] == 1 : p->row[2] == 1;
-    if (oxi_is_block(p->t[t]->dtype)) return true;
-    if (!along && (t == 1 ? p->row[1] : p->column[2]) != 1) return false;
-    int64_t size = along ? p->k : t == 1 ? p->m : p->n;
-    int64_t line = along == (t == 1) ? p->row[t] : p->column[t];
+    bool along = t == 1 ? p->form.column[1] == 1 : p->form.row[2] == 1;
+    if (oxi_is_block(p->form.t[t]->dtype)) return true;
+    if (!along && (t == 1 ? p->form.row[1] : p->form.column[2]) != 1) return false;
+    int64_t size = along ? p->form.k : t == 1 ? p->form.m : p->form.n;
+    int64_t line = along == (t == 1) ? p->form.row[t] : p->form.column[t];
     return size % each == 0 && oxi_vk_product_aligned(p, params, t, line, each);
 }
 
@@ -294,12 +203,12 @@ static bool oxi_vk_product_wide(const oxi_vk_product *p, const oxi_vk_product_pa
  * another type are rounded to what the matrices take. */
 static oxi_vk_shader oxi_vk_matrix_shader(const oxi_vk_device *d, const oxi_vk_product *p,
                                           const oxi_vk_product_params *params) {
-    ox_dtype a = p->t[1]->dtype, b = p->t[2]->dtype;
+    ox_dtype a = p->form.t[1]->dtype, b = p->form.t[2]->dtype;
     bool rough = p->rough && a == OX_F32;
     bool half = b == OX_F16 || b == OX_BF16;
-    if (p->whole_m < 32 || p->k < 32 || p->whole_n < 32) return OXI_VK_SHADER_COUNT;
+    if (p->whole_m < 32 || p->form.k < 32 || p->whole_n < 32) return OXI_VK_SHADER_COUNT;
     if (!(a == b && half) && !(rough && (half || oxi_is_block(b)))) return OXI_VK_SHADER_COUNT;
-    if (a == OX_F32 && p->column[1] != 1) return OXI_VK_SHADER_COUNT;
+    if (a == OX_F32 && p->form.column[1] != 1) return OXI_VK_SHADER_COUNT;
     if (!oxi_vk_product_wide(p, params, 1, 8) || !oxi_vk_product_wide(p, params, 2, 8))
         return OXI_VK_SHADER_COUNT;
     if (b != OX_F16 && d->caps & OX_VULKAN_BF16) return OXI_VK_SHADER_product_tiles_bf16;
@@ -314,11 +223,11 @@ typedef struct oxi_vk_product_group {
     const oxi_call *norm;       /* rms_norm that makes a, or NULL */
     bool writes_normal;         /* its result is not in memory yet */
     const oxi_call *tail;       /* add_ of the only product, silu_mul or gelu_mul of both, or NULL */
-    bool exact;                 /* ox_set_exact, when the products were called */
+    const oxi_call *whole;      /* of which the product is a part, or NULL */
 } oxi_vk_product_group;
 
 static bool oxi_vk_product_is_few(const oxi_vk_product *p) {
-    return p->whole_m <= OXI_VK_PRODUCT_ROWS && (oxi_is_block(p->t[2]->dtype) || p->row[2] == 1);
+    return p->whole_m <= OXI_VK_PRODUCT_ROWS && (oxi_is_block(p->form.t[2]->dtype) || p->form.row[2] == 1);
 }
 
 /* Sixteens of weights that an invocation of product_dot.comp takes at a time; 0: the type has no such way. */
@@ -350,15 +259,15 @@ static uint32_t oxi_vk_few_shared(const oxi_vk_few *f, const oxi_vk_product *p) 
 /* Few columns are shared by several lines, many are taken in pairs that read a once: what an H100 likes. */
 static oxi_vk_few oxi_vk_few_of(const oxi_vk_device *d, const oxi_vk_product *p, bool wide, bool pair,
                                 bool norm) {
-    ox_dtype b = p->t[2]->dtype;
-    uint32_t parts = oxi_vk_dot_parts(b), m = (uint32_t)p->whole_m, k = (uint32_t)p->k;
+    ox_dtype b = p->form.t[2]->dtype;
+    uint32_t parts = oxi_vk_dot_parts(b), m = (uint32_t)p->whole_m, k = (uint32_t)p->form.k;
     bool many = p->whole_n >= 4096 && m <= 4;
     oxi_vk_few f;
     memset(&f, 0, sizeof f);
     f.split = 1;
     f.columns = pair || many ? 2 : 1;
     f.shared = 24 * m * (k / 16); /* bytes, and two floats for sixteen of them */
-    f.dot = parts && d->caps & OX_VULKAN_DOT && p->rough && wide && p->t[1]->dtype == OX_F32 &&
+    f.dot = parts && d->caps & OX_VULKAN_DOT && p->rough && wide && p->form.t[1]->dtype == OX_F32 &&
             oxi_vk_few_shared(&f, p) <= d->limits.maxComputeSharedMemorySize;
     if (!f.dot) f.shared = norm ? 4 * m * k : 0;
     uint32_t units = f.dot ? k / 16 / parts : k / 16;
@@ -372,15 +281,15 @@ static oxi_vk_few oxi_vk_few_of(const oxi_vk_device *d, const oxi_vk_product *p,
 static void oxi_vk_product_few(const oxi_vk_product *p, const oxi_vk_few *f, bool pair,
                                oxi_vk_dispatch *dispatch) {
     uint64_t each = OXI_VK_LINES / f->split * f->columns / (pair ? 2 : 1);
-    uint64_t groups = ((uint64_t)p->n + each - 1) / each;
+    uint64_t groups = ((uint64_t)p->form.n + each - 1) / each;
     dispatch->shader = f->dot ? OXI_VK_SHADER_product_dot : OXI_VK_SHADER_product_rows;
     dispatch->special[12] = OXI_VK_LINE_LANES * OXI_VK_LINES;
-    dispatch->special[13] = (uint32_t)p->m;
+    dispatch->special[13] = (uint32_t)p->form.m;
     dispatch->special[14] = f->columns;
     dispatch->special[15] = f->ahead;
     dispatch->special[16] = f->split;
     dispatch->special[17] = pair;
-    dispatch->special[20] = f->shared ? (uint32_t)p->k : 32;
+    dispatch->special[20] = f->shared ? (uint32_t)p->form.k : 32;
     /* who has brought a into shared memory takes more columns */
     if (f->shared && groups > OXI_VK_FEW_GROUPS) groups = OXI_VK_FEW_GROUPS;
     oxi_vk_groups(dispatch, groups);
@@ -407,7 +316,7 @@ static void oxi_vk_product_joined(const oxi_vk_product_group *g, oxi_vk_product_
     params->at[1] = oxi_vk_element_at(x);
     params->row[1] = (uint32_t)(x->ndim > 1 ? x->stride[x->ndim - 2] : 0);
     params->norm_weight = oxi_vk_element_at(weight);
-    params->epsilon = oxi_vk_float_bits(g->norm->attr.f[0]);
+    params->epsilon = oxi_vk_float_bits(g->norm->attr.norm.eps);
     params->normal = oxi_vk_element_at(g->norm->out[0]);
     dispatch->special[19] = 1 + (uint32_t)g->writes_normal;
     oxi_vk_bind(dispatch, 1, x, false);
@@ -423,18 +332,18 @@ static void oxi_vk_product_many(const oxi_vk_device *d, const oxi_vk_product *p,
     oxi_vk_shader matrices = oxi_vk_matrix_shader(d, p, params);
     bool uses = matrices != OXI_VK_SHADER_COUNT;
     oxi_vk_way way = !uses                          ? OXI_VK_WAY_F32
-                     : oxi_is_block(p->t[2]->dtype) ? OXI_VK_WAY_BLOCKS
+                     : oxi_is_block(p->form.t[2]->dtype) ? OXI_VK_WAY_BLOCKS
                                                     : OXI_VK_WAY_MATRICES;
     const oxi_vk_tiling *row = oxi_vk_tiling_of(d, p, batches, way);
-    const ox_dtype c = p->t[0]->dtype, element = matrices == OXI_VK_SHADER_product_tiles ? OX_F16 : OX_BF16;
+    const ox_dtype c = p->form.t[0]->dtype, element = matrices == OXI_VK_SHADER_product_tiles ? OX_F16 : OX_BF16;
     int64_t whole = uses ? d->matrix_side : 4;
-    bool plain = !p->t[3] && !p->bias && p->alpha == 1 && p->activation == OXI_ACT_NONE &&
-                 p->column[0] == 1 && (c == OX_F32 || (uses && c == element));
-    plain = plain && p->n % whole == 0 && (!uses || p->m % whole == 0) &&
-            oxi_vk_product_aligned(p, params, 0, p->row[0], c == OX_F32 ? 4 : 8);
+    bool plain = !p->form.t[3] && !p->form.bias && p->form.alpha == 1 && p->form.activation == OXI_ACT_NONE &&
+                 p->form.column[0] == 1 && (c == OX_F32 || (uses && c == element));
+    plain = plain && p->form.n % whole == 0 && (!uses || p->form.m % whole == 0) &&
+            oxi_vk_product_aligned(p, params, 0, p->form.row[0], c == OX_F32 ? 4 : 8);
     dispatch->special[11] = plain;
-    dispatch->groups[0] = (uint32_t)((p->n + row->n - 1) / row->n);
-    dispatch->groups[1] = (uint32_t)((p->m + row->m - 1) / row->m);
+    dispatch->groups[0] = (uint32_t)((p->form.n + row->n - 1) / row->n);
+    dispatch->groups[1] = (uint32_t)((p->form.m + row->m - 1) / row->m);
     dispatch->shader = uses ? matrices : OXI_VK_SHADER_product;
     dispatch->special[12] = uses ? row->subs_m * row->subs_n * d->subgroup_size : row->m / 16;
     dispatch->special[13] = uses ? row->m : row->deep;
@@ -445,16 +354,16 @@ static void oxi_vk_product_many(const oxi_vk_device *d, const oxi_vk_product *p,
     dispatch->special[16] = row->subs_m;
     dispatch->special[17] = row->subs_n;
     dispatch->special[18] = d->matrix_side;
-    dispatch->special[20] = p->m % row->m == 0 && p->n % row->n == 0 && p->k % row->deep == 0;
+    dispatch->special[20] = p->form.m % row->m == 0 && p->form.n % row->n == 0 && p->form.k % row->deep == 0;
 }
 
 /* What weights of a block type are expanded to before they are multiplied; OX_DTYPE_NONE: they are taken
  * as they lie. Every tile of rows would expand them again, which takes longer than doing it once. */
 static ox_dtype oxi_vk_product_expands(const oxi_vk_device *d, const oxi_vk_product *p) {
     oxi_vk_product_params params;
-    ox_dtype b = p->t[2]->dtype;
+    ox_dtype b = p->form.t[2]->dtype;
     if (!oxi_is_block(b)) return OX_DTYPE_NONE;
-    if (p->t[0]->dtype == OX_F64) return OX_F64;
+    if (p->form.t[0]->dtype == OX_F64) return OX_F64;
     if (oxi_vk_product_is_few(p)) return OX_DTYPE_NONE;
     oxi_vk_product_params_of(p, &params);
     if (oxi_vk_matrix_shader(d, p, &params) == OXI_VK_SHADER_COUNT) return OX_F32;
@@ -464,42 +373,42 @@ static ox_dtype oxi_vk_product_expands(const oxi_vk_device *d, const oxi_vk_prod
 /* Records the expansion of b, [lead dims that b has, n, k], and puts its result in b's place. */
 static ox_status oxi_vk_product_expand(oxi_vk_device *d, oxi_vk_product *p, ox_dtype to,
                                        oxi_vk_temporary *made) {
-    ox_tensor blocks = oxi_borrowed(p->t[2]);
+    ox_tensor blocks = oxi_borrowed(p->form.t[2]);
     int place[OX_MAX_DIMS];
     blocks.ndim = 0;
-    for (int e = 0; e < p->ndim; e++) {
+    for (int e = 0; e < p->form.ndim; e++) {
         place[e] = -1;
-        if (p->stride[2][e] == 0) continue; /* the same for all of it */
+        if (p->form.stride[2][e] == 0) continue; /* the same for all of it */
         place[e] = blocks.ndim;
-        blocks.shape[blocks.ndim] = p->shape[e];
-        blocks.stride[blocks.ndim++] = p->stride[2][e];
+        blocks.shape[blocks.ndim] = p->form.shape[e];
+        blocks.stride[blocks.ndim++] = p->form.stride[2][e];
     }
-    blocks.shape[blocks.ndim] = p->n;
-    blocks.stride[blocks.ndim++] = p->column[2];
-    blocks.shape[blocks.ndim] = p->k;
+    blocks.shape[blocks.ndim] = p->form.n;
+    blocks.stride[blocks.ndim++] = p->form.column[2];
+    blocks.shape[blocks.ndim] = p->form.k;
     blocks.stride[blocks.ndim++] = 1;
     ox_status status = oxi_vk_temporary_make(d, made, to, blocks.ndim, blocks.shape);
     if (status == OX_OK)
         status =
             to == OX_F64 ? oxi_vk_from_blocks(d, &blocks, &made->t) : oxi_vk_expand(d, &blocks, &made->t);
-    for (int e = 0; e < p->ndim; e++)
-        if (place[e] >= 0) p->stride[2][e] = made->t.stride[place[e]];
-    p->t[2] = &made->t;
-    p->row[2] = 1;
-    p->column[2] = p->k;
+    for (int e = 0; e < p->form.ndim; e++)
+        if (place[e] >= 0) p->form.stride[2][e] = made->t.stride[place[e]];
+    p->form.t[2] = &made->t;
+    p->form.row[2] = 1;
+    p->form.column[2] = p->form.k;
     return status;
 }
 
 /* Numbers that are not f32. */
 static bool oxi_vk_product_is_simple(const oxi_vk_product *p) {
-    return p->t[0]->dtype == OX_F64 || oxi_is_int(p->t[0]->dtype);
+    return p->form.t[0]->dtype == OX_F64 || oxi_is_int(p->form.t[0]->dtype);
 }
 
 static void oxi_vk_product_many_simple(const oxi_vk_product *p, oxi_vk_product_params *params,
                                        oxi_vk_dispatch *dispatch) {
     const uint32_t tile = 64;
-    double factor[2] = {p->alpha, p->beta};
-    bool integer = oxi_is_int(p->t[0]->dtype);
+    double factor[2] = {p->form.alpha, p->form.beta};
+    bool integer = oxi_is_int(p->form.t[0]->dtype);
     for (int i = 0; i < 2; i++) {
         if (integer)
             oxi_vk_words_of((uint64_t)oxi_to_i64_saturated(factor[i]), params->factors[i]);
@@ -507,8 +416,8 @@ static void oxi_vk_product_many_simple(const oxi_vk_product *p, oxi_vk_product_p
             oxi_vk_double_words(factor[i], params->factors[i]);
     }
     dispatch->shader = integer ? OXI_VK_SHADER_product_integer : OXI_VK_SHADER_product_double;
-    dispatch->groups[0] = ((uint32_t)p->n + tile - 1) / tile;
-    dispatch->groups[1] = ((uint32_t)p->m + tile - 1) / tile;
+    dispatch->groups[0] = ((uint32_t)p->form.n + tile - 1) / tile;
+    dispatch->groups[1] = ((uint32_t)p->form.m + tile - 1) / tile;
 }
 
 /* p: the first product of the group, its weights perhaps expanded. */
@@ -516,29 +425,29 @@ static ox_status oxi_vk_product_dispatch(oxi_vk_device *d, const oxi_vk_product_
                                          const oxi_vk_product *p) {
     oxi_vk_product_params params;
     oxi_vk_dispatch dispatch;
-    const ox_tensor *c = p->t[0], *b = p->t[2];
+    const ox_tensor *c = p->form.t[0], *b = p->form.t[2];
     oxi_vk_product_params_of(p, &params);
     memset(&dispatch, 0, sizeof dispatch);
     for (int i = 0; i < 4; i++)
-        if (p->t[i]) oxi_vk_bind(&dispatch, i, p->t[i], i == 0);
-    if (p->bias) oxi_vk_bind(&dispatch, 4, p->bias, false);
-    bool along = oxi_is_block(b->dtype) || p->row[2] == 1, few = oxi_vk_product_is_few(p);
+        if (p->form.t[i]) oxi_vk_bind(&dispatch, i, p->form.t[i], i == 0);
+    if (p->form.bias) oxi_vk_bind(&dispatch, 4, p->form.bias, false);
+    bool along = oxi_is_block(b->dtype) || p->form.row[2] == 1, few = oxi_vk_product_is_few(p);
     uint32_t width = oxi_vk_width(c->dtype), each = width == 3 ? 1 : 4u >> width, wide = few ? 8 : 4;
     dispatch.special[0] = (uint32_t)c->dtype;
-    dispatch.special[1] = (uint32_t)p->t[1]->dtype;
+    dispatch.special[1] = (uint32_t)p->form.t[1]->dtype;
     dispatch.special[2] = (uint32_t)b->dtype;
-    dispatch.special[3] = p->t[3] ? (uint32_t)p->t[3]->dtype : 0;
-    dispatch.special[4] = p->bias ? (uint32_t)p->bias->dtype : 0;
-    dispatch.special[5] = (uint32_t)p->activation;
-    dispatch.special[6] = p->column[0] == 1 && oxi_vk_product_aligned(p, &params, 0, p->row[0], each);
-    dispatch.special[7] = p->column[1] == 1;
+    dispatch.special[3] = p->form.t[3] ? (uint32_t)p->form.t[3]->dtype : 0;
+    dispatch.special[4] = p->form.bias ? (uint32_t)p->form.bias->dtype : 0;
+    dispatch.special[5] = (uint32_t)p->form.activation;
+    dispatch.special[6] = p->form.column[0] == 1 && oxi_vk_product_aligned(p, &params, 0, p->form.row[0], each);
+    dispatch.special[7] = p->form.column[1] == 1;
     dispatch.special[8] = along;
-    dispatch.special[9] = oxi_vk_product_wide(p, &params, 1, wide) && (!few || p->column[1] == 1);
+    dispatch.special[9] = oxi_vk_product_wide(p, &params, 1, wide) && (!few || p->form.column[1] == 1);
     dispatch.special[10] = oxi_vk_product_wide(p, &params, 2, wide);
     dispatch.params = &params;
     dispatch.param_bytes = sizeof params;
     uint64_t batches = 1;
-    for (int e = 0; e < p->ndim; e++) batches *= (uint64_t)p->shape[e];
+    for (int e = 0; e < p->form.ndim; e++) batches *= (uint64_t)p->form.shape[e];
     if (oxi_vk_product_is_simple(p)) {
         oxi_vk_product_many_simple(p, &params, &dispatch);
     } else if (few) {
@@ -562,14 +471,14 @@ static ox_status oxi_vk_product_dispatch(oxi_vk_device *d, const oxi_vk_product_
 /* Into how many parts k is cut: few tiles that each take long would leave most of the device idle. */
 static int64_t oxi_vk_product_parts(const oxi_vk_device *d, const oxi_vk_product *p) {
     const oxi_vk_tiling *row = oxi_vk_tilings[OXI_VK_WAY_MATRICES];
-    bool plain = p->ndim == 0 && !p->t[3] && !p->bias && p->alpha == 1 && p->activation == OXI_ACT_NONE;
+    bool plain = p->form.ndim == 0 && !p->form.t[3] && !p->form.bias && p->form.alpha == 1 && p->form.activation == OXI_ACT_NONE;
     oxi_vk_product_params params;
     int64_t parts = 1;
-    if (!plain || oxi_is_block(p->t[2]->dtype) || oxi_vk_product_is_few(p)) return 1;
+    if (!plain || oxi_is_block(p->form.t[2]->dtype) || oxi_vk_product_is_few(p)) return 1;
     oxi_vk_product_params_of(p, &params);
     if (oxi_vk_matrix_shader(d, p, &params) == OXI_VK_SHADER_COUNT) return 1;
     while (parts < OXI_VK_PARTS && oxi_vk_tiles(p, row, (uint64_t)parts) < row->least &&
-           p->k % (2 * parts * row->deep) == 0 && p->k / (2 * parts) >= OXI_VK_PART_LEAST)
+           p->form.k % (2 * parts * row->deep) == 0 && p->form.k / (2 * parts) >= OXI_VK_PART_LEAST)
         parts *= 2;
     return parts;
 }
@@ -577,31 +486,31 @@ static int64_t oxi_vk_product_parts(const oxi_vk_device *d, const oxi_vk_product
 /* Each part of k is a product, [parts, m, n] in f32; c is their sum. */
 static ox_status oxi_vk_product_in_parts(oxi_vk_device *d, const oxi_vk_product_group *group,
                                          const oxi_vk_product *p, int64_t parts) {
-    const int64_t shape[3] = {parts, p->m, p->n};
-    ox_tensor sums, *in = &sums, c = oxi_borrowed(p->t[0]);
+    const int64_t shape[3] = {parts, p->form.m, p->form.n};
+    ox_tensor sums, *in = &sums, c = oxi_borrowed(p->form.t[0]);
     ox_storage storage;
     oxi_meta(&sums, OX_F32, 3, shape);
     oxi_vk_chunk *chunk = oxi_vk_borrow(d, &sums, &storage);
     if (!chunk) return OX_ERR_NOMEM;
     oxi_vk_product q = *p;
-    q.t[0] = &sums;
-    q.row[0] = p->n;
-    q.column[0] = 1;
-    q.ndim = 1;
-    q.shape[0] = parts;
-    q.k = p->k / parts;
-    q.stride[0][0] = p->m * p->n;
-    q.stride[1][0] = q.k * p->column[1];
-    q.stride[2][0] = q.k * p->row[2];
-    q.stride[3][0] = 0;
+    q.form.t[0] = &sums;
+    q.form.row[0] = p->form.n;
+    q.form.column[0] = 1;
+    q.form.ndim = 1;
+    q.form.shape[0] = parts;
+    q.form.k = p->form.k / parts;
+    q.form.stride[0][0] = p->form.m * p->form.n;
+    q.form.stride[1][0] = q.form.k * p->form.column[1];
+    q.form.stride[2][0] = q.form.k * p->form.row[2];
+    q.form.stride[3][0] = 0;
     ox_status status = oxi_vk_product_dispatch(d, group, &q);
     c.ndim = 2;
-    c.shape[0] = p->m;
-    c.shape[1] = p->n;
-    c.stride[0] = p->row[0];
-    c.stride[1] = p->column[0];
+    c.shape[0] = p->form.m;
+    c.shape[1] = p->form.n;
+    c.stride[0] = p->form.row[0];
+    c.stride[1] = p->form.column[0];
     oxi_call sum = oxi_call_of(OXI_OP_sum, &in, 1, &c);
-    sum.attr.dims = 1;
+    sum.attr.reduce.dims = 1;
     if (status == OX_OK) status = oxi_vk_reduce(d, &sum);
     oxi_vk_chunk_give(d, chunk);
     return status;
@@ -611,14 +520,14 @@ static ox_status oxi_vk_product_in_parts(oxi_vk_device *d, const oxi_vk_product_
 static oxi_vk_product oxi_vk_product_columns(const oxi_vk_product *p, int64_t first, int64_t n,
                                              ox_tensor t[5]) {
     oxi_vk_product part = *p;
-    const ox_tensor **operand[5] = {&part.t[0], &part.t[1], &part.t[2], &part.t[3], &part.bias};
+    const ox_tensor **operand[5] = {&part.form.t[0], &part.form.t[1], &part.form.t[2], &part.form.t[3], &part.form.bias};
     for (int i = 0; i < 5; i++) {
         if (!*operand[i] || i == 1) continue;
         t[i] = oxi_borrowed(*operand[i]);
-        t[i].offset += first * (i == 4 ? p->bias->stride[0] : p->column[i]);
+        t[i].offset += first * (i == 4 ? p->form.bias->stride[0] : p->form.column[i]);
         *operand[i] = &t[i];
     }
-    part.n = n;
+    part.form.n = n;
     return part;
 }
 
@@ -639,29 +548,33 @@ static ox_status oxi_vk_product_whole(oxi_vk_device *d, const oxi_vk_product_gro
 
 /* Large weights are expanded some columns at a time. */
 static ox_status oxi_vk_product_group_run(oxi_vk_device *d, const oxi_vk_product_group *group) {
-    oxi_vk_product p = oxi_vk_product_of(group->product[0]);
+    oxi_vk_product p = oxi_vk_product_of(group->product[0], group->whole);
     ox_tensor operand[5];
     ox_status status = OX_OK;
-    if (ox_numel(p.t[0]) == 0) return OX_OK;
-    p.rough = p.weights && !group->exact;
-    ox_dtype expand = p.k > 0 ? oxi_vk_product_expands(d, &p) : OX_DTYPE_NONE;
-    int64_t each = p.n;
-    if (expand != OX_DTYPE_NONE && p.ndim == 0) {
-        each = OXI_VK_EXPAND_BYTES / (p.k * ox_dtype_of(expand)->block_bytes) / 128 * 128;
+    if (ox_numel(p.form.t[0]) == 0) return OX_OK;
+    p.rough = p.weights && !group->product[0]->exact;
+    ox_dtype expand = p.form.k > 0 ? oxi_vk_product_expands(d, &p) : OX_DTYPE_NONE;
+    int64_t each = p.form.n;
+    if (expand != OX_DTYPE_NONE && p.form.ndim == 0) {
+        each = OXI_VK_EXPAND_BYTES / (p.form.k * ox_dtype_of(expand)->block_bytes) / 128 * 128;
         each = each < 128 ? 128 : each;
     }
-    for (int64_t first = 0; first < p.n && status == OX_OK; first += each) {
-        int64_t n = p.n - first < each ? p.n - first : each;
-        oxi_vk_product part = n < p.n ? oxi_vk_product_columns(&p, first, n, operand) : p;
+    for (int64_t first = 0; first < p.form.n && status == OX_OK; first += each) {
+        int64_t n = p.form.n - first < each ? p.form.n - first : each;
+        oxi_vk_product part = n < p.form.n ? oxi_vk_product_columns(&p, first, n, operand) : p;
         status = oxi_vk_product_whole(d, group, part, expand);
     }
     return status;
 }
 
-static ox_status oxi_vk_product_run(oxi_vk_device *d, const oxi_call *call) {
+static ox_status oxi_vk_product_part(oxi_vk_device *d, const oxi_call *call, const oxi_call *whole) {
     oxi_vk_product_group alone;
     memset(&alone, 0, sizeof alone);
     alone.product[0] = call;
-    alone.exact = oxi_atomic_load(&oxi_exact) != 0;
+    alone.whole = whole;
     return oxi_vk_product_group_run(d, &alone);
+}
+
+static ox_status oxi_vk_product_run(oxi_vk_device *d, const oxi_call *call) {
+    return oxi_vk_product_part(d, call, NULL);
 }

@@ -3,7 +3,7 @@
 enum { OXI_VK_SOFTMAX, OXI_VK_LOG_SOFTMAX, OXI_VK_LAYER, OXI_VK_RMS };
 
 static bool oxi_vk_can_row(const oxi_vk_device *d, const oxi_call *call) {
-    if (call->op == OXI_OP_group_norm && call->in[0]->ndim == OX_MAX_DIMS) return false;
+    if (oxi_row_form_of(call).groups > 0 && call->in[0]->ndim == OX_MAX_DIMS) return false;
     if (oxi_vk_is_row_double(call)) return d->caps & OX_VULKAN_F64 && oxi_vk_fits(call->in[0]);
     for (int i = 0; i < call->in_count; i++)
         if (call->in[i] && (!oxi_is_float(call->in[i]->dtype) || call->in[i]->dtype == OX_F64)) return false;
@@ -12,30 +12,26 @@ static bool oxi_vk_can_row(const oxi_vk_device *d, const oxi_call *call) {
 
 /* The shape that is cut, and the operands' strides over it; returns the dims of a line. group_norm's channels
  * become two dims, groups and channels of a group. */
-static uint32_t oxi_vk_row_operands(const oxi_call *call, int64_t *shape, int *ndim, oxi_vk_line_operand *o) {
+static uint32_t oxi_vk_row_operands(const oxi_call *call, const oxi_row_form *form, int64_t *shape, int *ndim,
+                                    oxi_vk_line_operand *o) {
     const ox_tensor *x = call->in[0];
-    uint32_t dims = 0;
     *ndim = x->ndim;
     memcpy(shape, x->shape, sizeof x->shape);
     oxi_vk_line_operand_of(&o[0], call->out[0], x->ndim);
     oxi_vk_line_operand_of(&o[1], x, x->ndim);
     for (int i = 2; i < 4; i++)
         oxi_vk_line_operand_of(&o[i], i - 1 < call->in_count ? call->in[i - 1] : NULL, 0);
-    if (call->op == OXI_OP_softmax || call->op == OXI_OP_log_softmax)
-        return x->ndim ? 1u << call->attr.dim : 0;
-    int last = (int)call->attr.i[0];
-    if (call->op != OXI_OP_group_norm) {
-        for (int i = x->ndim - last; i < x->ndim; i++) {
-            dims |= 1u << i;
-            for (int k = 2; k < 4; k++)
-                if (o[k].t) o[k].stride[i] = o[k].t->stride[i - (x->ndim - last)];
-        }
-        return dims;
+    if (form->groups == 0) {
+        for (int i = 0; i < x->ndim; i++) /* weights have the last dims */
+            for (int k = 2; k < 4 && form->inside >> i & 1; k++)
+                if (o[k].t) o[k].stride[i] = o[k].t->stride[i - (x->ndim - o[k].t->ndim)];
+        return form->inside;
     }
-    int64_t groups = call->attr.i[0], each = x->shape[1] / groups;
+    int64_t each = x->shape[1] / form->groups;
+    uint32_t dims = 0;
     *ndim = x->ndim + 1;
     for (int i = x->ndim; i > 2; i--) shape[i] = x->shape[i - 1];
-    shape[1] = groups;
+    shape[1] = form->groups;
     shape[2] = each;
     for (int k = 0; k < 4; k++) {
         if (!o[k].t) continue;
@@ -64,11 +60,7 @@ static uint32_t oxi_vk_row_lanes(const oxi_vk_device *d, const oxi_vk_lines *l, 
 }
 
 static ox_status oxi_vk_row(oxi_vk_device *d, const oxi_call *call) {
-    static const int kinds[][2] = {{OXI_OP_softmax, OXI_VK_SOFTMAX},
-                                   {OXI_OP_log_softmax, OXI_VK_LOG_SOFTMAX},
-                                   {OXI_OP_layer_norm, OXI_VK_LAYER},
-                                   {OXI_OP_rms_norm, OXI_VK_RMS},
-                                   {OXI_OP_group_norm, OXI_VK_LAYER}};
+    const oxi_row_form form = oxi_row_form_of(call);
     const ox_tensor *out = call->out[0];
     oxi_vk_line_operand o[4];
     oxi_vk_dispatch dispatch;
@@ -77,10 +69,10 @@ static ox_status oxi_vk_row(oxi_vk_device *d, const oxi_call *call) {
     int ndim;
     memset(&dispatch, 0, sizeof dispatch);
     if (ox_numel(out) == 0) return OX_OK;
-    uint32_t dims = oxi_vk_row_operands(call, shape, &ndim, o);
-    if (oxi_vk_is_row_double(call)) return oxi_vk_row_double(d, call, ndim, shape, dims, o);
+    uint32_t dims = oxi_vk_row_operands(call, &form, shape, &ndim, o);
+    if (oxi_vk_is_row_double(call)) return oxi_vk_row_double(d, &form, ndim, shape, dims, o);
     oxi_vk_lines_cut(&l, ndim, shape, dims, false, o, 4);
-    l.params.f[0] = oxi_vk_float_bits(call->attr.f[0]);
+    l.params.f[0] = oxi_vk_float_bits(form.eps);
     for (int i = 0; i < 4; i++)
         if (o[i].t) oxi_vk_bind(&dispatch, i, o[i].t, i == 0);
     oxi_vk_bind_rest(&dispatch);
@@ -89,8 +81,10 @@ static ox_status oxi_vk_row(oxi_vk_device *d, const oxi_call *call) {
         width < 2 && oxi_walk_flat(&l.line, 0) && l.params.length % each == 0 && l.params.at[0] % each == 0;
     for (uint32_t e = 0; e < l.params.kept_dims; e++)
         packed = packed && l.params.kept_stride[e][0] % each == 0;
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (kinds[i][0] == (int)call->op) dispatch.special[0] = (uint32_t)kinds[i][1];
+    dispatch.special[0] = form.finish == OXI_ROW_SOFTMAX       ? OXI_VK_SOFTMAX
+                          : form.finish == OXI_ROW_LOG_SOFTMAX ? OXI_VK_LOG_SOFTMAX
+                          : form.measure == OXI_REDUCES_MOMENTS ? OXI_VK_LAYER
+                                                                : OXI_VK_RMS;
     dispatch.shader = OXI_VK_SHADER_row;
     dispatch.special[2] = (uint32_t)out->dtype;
     dispatch.special[3] = (uint32_t)call->in[0]->dtype;

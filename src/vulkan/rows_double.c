@@ -45,18 +45,21 @@ static void oxi_vk_row_numbers_end(oxi_vk_row_job *job, oxi_vk_row_numbers *n) {
     if (n->chunk) oxi_vk_chunk_give(job->d, n->chunk);
 }
 
-/* out = op(a, b); b may be NULL. f0: the op's number, 1 for sums and differences. */
-static void oxi_vk_row_step(oxi_vk_row_job *job, oxi_op op, double f0, ox_tensor *out, ox_tensor *a,
-                            ox_tensor *b) {
+/* out = op(a, b); b may be NULL. */
+static void oxi_vk_row_step(oxi_vk_row_job *job, oxi_op op, ox_tensor *out, ox_tensor *a, ox_tensor *b) {
     ox_tensor *in[2];
     if (job->status != OX_OK) return;
     in[0] = a;
     in[1] = b;
     oxi_call call = oxi_call_of(op, in, b ? 2 : 1, out);
-    call.attr.f[0] = f0;
-    call.attr.dims = job->dims;
-    call.attr.keepdim = true;
     bool reduces = oxi_op_row_of(op)->family == OXI_FAMILY_REDUCE;
+    if (reduces) {
+        call.attr = op == OXI_OP_norm ? oxi_attrs_power() : oxi_attrs_reduce();
+        call.attr.reduce.dims = job->dims;
+        call.attr.reduce.keepdim = true;
+    } else {
+        call.attr = oxi_attrs_scale();
+    }
     job->status = reduces ? oxi_vk_reduce(job->d, &call) : oxi_vk_map(job->d, &call);
 }
 
@@ -64,7 +67,7 @@ static void oxi_vk_row_step(oxi_vk_row_job *job, oxi_op op, double f0, ox_tensor
 static void oxi_vk_row_number(oxi_vk_row_job *job, oxi_op op, ox_tensor *out, ox_tensor *a, double value) {
     ox_storage storage;
     ox_tensor number = oxi_vk_number(OX_F64, &value, &storage);
-    oxi_vk_row_step(job, op, 1, out, a, &number);
+    oxi_vk_row_step(job, op, out, a, &number);
 }
 
 static void oxi_vk_row_softmax(oxi_vk_row_job *job, bool logarithm) {
@@ -78,12 +81,12 @@ static void oxi_vk_row_softmax(oxi_vk_row_job *job, bool logarithm) {
         chunk = oxi_vk_borrow(job->d, &powers, &storage);
         if (!chunk) job->status = OX_ERR_NOMEM;
     }
-    oxi_vk_row_step(job, OXI_OP_amax, 0, &n.each, &job->x, NULL);
-    oxi_vk_row_step(job, OXI_OP_sub, 1, &job->out, &job->x, &n.beside);
-    oxi_vk_row_step(job, OXI_OP_exp, 0, &powers, &job->out, NULL);
-    oxi_vk_row_step(job, OXI_OP_sum, 0, &n.each, &powers, NULL);
-    if (logarithm) oxi_vk_row_step(job, OXI_OP_log, 0, &n.each, &n.each, NULL);
-    oxi_vk_row_step(job, logarithm ? OXI_OP_sub : OXI_OP_div, 1, &job->out, &job->out, &n.beside);
+    oxi_vk_row_step(job, OXI_OP_amax, &n.each, &job->x, NULL);
+    oxi_vk_row_step(job, OXI_OP_sub, &job->out, &job->x, &n.beside);
+    oxi_vk_row_step(job, OXI_OP_exp, &powers, &job->out, NULL);
+    oxi_vk_row_step(job, OXI_OP_sum, &n.each, &powers, NULL);
+    if (logarithm) oxi_vk_row_step(job, OXI_OP_log, &n.each, &n.each, NULL);
+    oxi_vk_row_step(job, logarithm ? OXI_OP_sub : OXI_OP_div, &job->out, &job->out, &n.beside);
     if (chunk) oxi_vk_chunk_give(job->d, chunk);
     oxi_vk_row_numbers_end(job, &n);
 }
@@ -95,20 +98,20 @@ static void oxi_vk_row_norm(oxi_vk_row_job *job, bool centred, double epsilon) {
     oxi_vk_row_numbers_begin(job, &mean);
     oxi_vk_row_numbers_begin(job, &factor);
     if (centred) {
-        oxi_vk_row_step(job, OXI_OP_mean, 0, &mean.each, x, NULL);
-        oxi_vk_row_step(job, OXI_OP_var, 0, &factor.each, x, NULL);
-        oxi_vk_row_step(job, OXI_OP_sub, 1, &job->out, x, &mean.beside);
+        oxi_vk_row_step(job, OXI_OP_mean, &mean.each, x, NULL);
+        oxi_vk_row_step(job, OXI_OP_var, &factor.each, x, NULL);
+        oxi_vk_row_step(job, OXI_OP_sub, &job->out, x, &mean.beside);
         x = &job->out;
     } else {
-        oxi_vk_row_step(job, OXI_OP_norm, 2, &factor.each, x, NULL);
-        oxi_vk_row_step(job, OXI_OP_square, 0, &factor.each, &factor.each, NULL);
+        oxi_vk_row_step(job, OXI_OP_norm, &factor.each, x, NULL);
+        oxi_vk_row_step(job, OXI_OP_square, &factor.each, &factor.each, NULL);
         oxi_vk_row_number(job, OXI_OP_div, &factor.each, &factor.each, (double)job->length);
     }
     oxi_vk_row_number(job, OXI_OP_add, &factor.each, &factor.each, epsilon);
-    oxi_vk_row_step(job, OXI_OP_rsqrt, 0, &factor.each, &factor.each, NULL);
-    oxi_vk_row_step(job, OXI_OP_mul, 0, &job->out, x, &factor.beside);
-    if (job->weight.storage) oxi_vk_row_step(job, OXI_OP_mul, 0, &job->out, &job->out, &job->weight);
-    if (job->bias.storage) oxi_vk_row_step(job, OXI_OP_add, 1, &job->out, &job->out, &job->bias);
+    oxi_vk_row_step(job, OXI_OP_rsqrt, &factor.each, &factor.each, NULL);
+    oxi_vk_row_step(job, OXI_OP_mul, &job->out, x, &factor.beside);
+    if (job->weight.storage) oxi_vk_row_step(job, OXI_OP_mul, &job->out, &job->out, &job->weight);
+    if (job->bias.storage) oxi_vk_row_step(job, OXI_OP_add, &job->out, &job->out, &job->bias);
     oxi_vk_row_numbers_end(job, &factor);
     oxi_vk_row_numbers_end(job, &mean);
 }
@@ -120,8 +123,8 @@ static bool oxi_vk_is_row_double(const oxi_call *call) {
 }
 
 /* o: the result, x, weight, bias over the shape that is cut at `dims`. */
-static ox_status oxi_vk_row_double(oxi_vk_device *d, const oxi_call *call, int ndim, const int64_t *shape,
-                                   uint32_t dims, const oxi_vk_line_operand *o) {
+static ox_status oxi_vk_row_double(oxi_vk_device *d, const oxi_row_form *form, int ndim,
+                                   const int64_t *shape, uint32_t dims, const oxi_vk_line_operand *o) {
     oxi_vk_row_job job;
     memset(&job, 0, sizeof job);
     job.d = d;
@@ -133,24 +136,24 @@ static ox_status oxi_vk_row_double(oxi_vk_device *d, const oxi_call *call, int n
     job.x = oxi_vk_row_view(&o[1], ndim, shape);
     if (o[2].t) job.weight = oxi_vk_row_view(&o[2], ndim, shape);
     if (o[3].t) job.bias = oxi_vk_row_view(&o[3], ndim, shape);
-    if (call->op == OXI_OP_softmax || call->op == OXI_OP_log_softmax)
-        oxi_vk_row_softmax(&job, call->op == OXI_OP_log_softmax);
+    if (form->finish == OXI_ROW_NORM)
+        oxi_vk_row_norm(&job, form->measure == OXI_REDUCES_MOMENTS, form->eps);
     else
-        oxi_vk_row_norm(&job, call->op != OXI_OP_rms_norm, call->attr.f[0]);
+        oxi_vk_row_softmax(&job, form->finish == OXI_ROW_LOG_SOFTMAX);
     return job.status;
 }
 
 /* ---- rope ---------------------------------------------------------------------------------------------- */
 
-/* out += f0 a b */
-static void oxi_vk_row_add_product(oxi_vk_row_job *job, double f0, ox_tensor *out, ox_tensor *a,
+/* out += factor a b */
+static void oxi_vk_row_add_product(oxi_vk_row_job *job, double factor, ox_tensor *out, ox_tensor *a,
                                    ox_tensor *b) {
     ox_tensor *in[3];
     in[0] = out;
     in[1] = a;
     in[2] = b;
     oxi_call call = oxi_call_of(OXI_OP_addcmul, in, 3, out);
-    call.attr.f[0] = f0;
+    call.attr.value.value = factor;
     if (job->status == OX_OK) job->status = oxi_vk_map(job->d, &call);
 }
 
@@ -197,13 +200,13 @@ static void oxi_vk_rope_angles(oxi_vk_row_job *job, const oxi_call *call, const 
         oxi_vk_row_copy(job, positions, &place.t);
     else if (job->status == OX_OK)
         job->status = oxi_vk_ramp(job->d, &place.t);
-    oxi_vk_row_number(job, OXI_OP_mul, &place.t, &place.t, call->attr.f[1]);
+    oxi_vk_row_number(job, OXI_OP_mul, &place.t, &place.t, call->attr.rope.scale);
     oxi_vk_row_copy(job, frequencies, &frequency.t);
     if (factors) {
         oxi_vk_temporary factor;
         oxi_vk_row_make(job, &factor, 1, &angle->shape[1]);
         oxi_vk_row_copy(job, factors, &factor.t);
-        oxi_vk_row_step(job, OXI_OP_div, 1, &frequency.t, &frequency.t, &factor.t);
+        oxi_vk_row_step(job, OXI_OP_div, &frequency.t, &frequency.t, &factor.t);
         oxi_vk_temporary_drop(job->d, &factor);
     }
     each = turned = *angle;
@@ -215,7 +218,7 @@ static void oxi_vk_rope_angles(oxi_vk_row_job *job, const oxi_call *call, const 
     turned.offset = frequency.t.offset;
     turned.stride[0] = 0;
     turned.stride[1] = 1;
-    oxi_vk_row_step(job, OXI_OP_mul, 1, angle, &each, &turned);
+    oxi_vk_row_step(job, OXI_OP_mul, angle, &each, &turned);
     oxi_vk_temporary_drop(job->d, &place);
     oxi_vk_temporary_drop(job->d, &frequency);
 }
@@ -224,8 +227,8 @@ static void oxi_vk_rope_angles(oxi_vk_row_job *job, const oxi_call *call, const 
 static ox_status oxi_vk_rope_double(oxi_vk_device *d, const oxi_call *call, const ox_tensor *frequencies) {
     const ox_tensor *x = call->in[0], *out = call->out[0];
     const int last = x->ndim - 1;
-    const int64_t half = call->attr.i[0] / 2, table[2] = {x->shape[last - 1], half};
-    const bool interleaved = call->attr.mode == 1;
+    const int64_t half = call->attr.rope.dims / 2, table[2] = {x->shape[last - 1], half};
+    const bool interleaved = call->attr.rope.interleaved;
     const int64_t step = interleaved ? 2 : 1, other = interleaved ? 1 : half;
     oxi_vk_temporary c, s, turned;
     oxi_vk_row_job job;
@@ -239,13 +242,13 @@ static ox_status oxi_vk_rope_double(oxi_vk_device *d, const oxi_call *call, cons
     if (job.status == OX_OK && half > 0) {
         ox_tensor cosines = oxi_vk_rope_beside(&c.t, &a), sines = oxi_vk_rope_beside(&s.t, &a);
         oxi_vk_rope_angles(&job, call, frequencies, &s.t);
-        oxi_vk_row_step(&job, OXI_OP_cos, 0, &c.t, &s.t, NULL);
-        oxi_vk_row_step(&job, OXI_OP_sin, 0, &s.t, &s.t, NULL);
-        oxi_vk_row_number(&job, OXI_OP_mul, &c.t, &c.t, call->attr.f[2]);
-        oxi_vk_row_number(&job, OXI_OP_mul, &s.t, &s.t, call->attr.f[2]);
-        oxi_vk_row_step(&job, OXI_OP_mul, 0, &turned.t, &a, &cosines);
+        oxi_vk_row_step(&job, OXI_OP_cos, &c.t, &s.t, NULL);
+        oxi_vk_row_step(&job, OXI_OP_sin, &s.t, &s.t, NULL);
+        oxi_vk_row_number(&job, OXI_OP_mul, &c.t, &c.t, call->attr.rope.magnitude);
+        oxi_vk_row_number(&job, OXI_OP_mul, &s.t, &s.t, call->attr.rope.magnitude);
+        oxi_vk_row_step(&job, OXI_OP_mul, &turned.t, &a, &cosines);
         oxi_vk_row_add_product(&job, -1, &turned.t, &b, &sines);
-        oxi_vk_row_step(&job, OXI_OP_mul, 0, &second, &b, &cosines);
+        oxi_vk_row_step(&job, OXI_OP_mul, &second, &b, &cosines);
         oxi_vk_row_add_product(&job, 1, &second, &a, &sines);
         oxi_vk_row_copy(&job, &turned.t, &first);
     }

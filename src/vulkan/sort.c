@@ -41,7 +41,7 @@ static uint64_t oxi_vk_sort_item_bytes(ox_dtype dtype) {
 
 /* Elements of the sorted dim: of x, or of a result. */
 static uint64_t oxi_vk_sort_size(const oxi_call *call, const ox_tensor *t) {
-    return t->ndim ? (uint64_t)t->shape[call->attr.dim] : 1;
+    return t->ndim ? (uint64_t)t->shape[call->attr.sort.dim] : 1;
 }
 
 /* Bytes of the items between the passes: most of them after the first. */
@@ -118,9 +118,9 @@ static ox_status oxi_vk_sort(oxi_vk_device *d, const oxi_call *call) {
     oxi_vk_line_operand_of(&o[0], call->out[0], x->ndim);
     oxi_vk_line_operand_of(&o[1], call->out[1], x->ndim);
     oxi_vk_line_operand_of(&o[2], x, x->ndim);
-    oxi_vk_lines_cut(&l, x->ndim, x->shape, x->ndim ? 1u << call->attr.dim : 0, true, o, 3);
+    oxi_vk_lines_cut(&l, x->ndim, x->shape, x->ndim ? 1u << call->attr.sort.dim : 0, true, o, 3);
     params.line = l.params;
-    params.flip = call->attr.mode == 1 ? UINT32_MAX : 0;
+    params.flip = call->attr.sort.descending ? UINT32_MAX : 0;
     ox_status status = OX_OK;
     for (int i = 0; i < 2 && bytes > 0 && status == OX_OK; i++) {
         chunk[i] = oxi_vk_chunk_alloc(d, bytes);

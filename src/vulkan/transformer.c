@@ -51,7 +51,7 @@ static ox_status oxi_vk_frequencies(oxi_vk_device *d, double base, int64_t dims,
 }
 
 static ox_status oxi_vk_rope_of_doubles(oxi_vk_device *d, const oxi_call *call, oxi_vk_chunk *frequencies) {
-    const int64_t half = call->attr.i[0] / 2;
+    const int64_t half = call->attr.rope.dims / 2;
     ox_tensor numbers;
     ox_storage storage;
     memset(&storage, 0, sizeof storage);
@@ -73,7 +73,7 @@ static ox_status oxi_vk_rope(oxi_vk_device *d, const oxi_call *call, const ox_te
     oxi_vk_chunk *frequencies = NULL;
     int last = x->ndim - 1;
     if (ox_numel(x) == 0) return OX_OK;
-    ox_status status = oxi_vk_frequencies(d, call->attr.f[0], call->attr.i[0], &frequencies);
+    ox_status status = oxi_vk_frequencies(d, call->attr.rope.base, call->attr.rope.dims, &frequencies);
     if (status != OX_OK) return status;
     if (x->dtype == OX_F64) return oxi_vk_rope_of_doubles(d, call, frequencies);
     oxi_vk_line_operand_of(&o[0], out, x->ndim);
@@ -88,11 +88,11 @@ static ox_status oxi_vk_rope(oxi_vk_device *d, const oxi_call *call, const ox_te
     params.lines.line_stride[0][0] = (uint32_t)out->stride[last];
     params.lines.line_stride[0][1] = (uint32_t)x->stride[last];
     if (copy) params.lines.line_stride[0][3] = (uint32_t)copy->stride[last];
-    double scale = call->attr.f[1];
+    double scale = call->attr.rope.scale;
     params.lines.f[0] = oxi_vk_float_bits(scale);
     params.lines.f[1] = oxi_vk_float_bits(scale - (double)(float)scale);
-    params.lines.f[2] = oxi_vk_float_bits(call->attr.f[2]);
-    params.lines.extra = (uint32_t)(call->attr.i[0] / 2);
+    params.lines.f[2] = oxi_vk_float_bits(call->attr.rope.magnitude);
+    params.lines.extra = (uint32_t)(call->attr.rope.dims / 2);
     params.frequencies = (uint32_t)(frequencies->offset / 4);
     params.origin = oxi_vk_element_at(positions ? positions : x);
     if (factors) {
@@ -111,12 +111,12 @@ static ox_status oxi_vk_rope(oxi_vk_device *d, const oxi_call *call, const ox_te
     dispatch.shader = OXI_VK_SHADER_rope;
     dispatch.special[0] = (uint32_t)x->dtype;
     dispatch.special[1] = positions ? (uint32_t)positions->dtype : 0;
-    dispatch.special[2] = call->attr.mode == 1;
+    dispatch.special[2] = call->attr.rope.interleaved;
     dispatch.special[3] = factors != NULL;
     dispatch.special[4] = copy ? (uint32_t)copy->dtype : 0;
     dispatch.params = &params;
     dispatch.param_bytes = sizeof params;
-    uint64_t each = (uint64_t)(x->shape[last] - call->attr.i[0] / 2);
+    uint64_t each = (uint64_t)(x->shape[last] - call->attr.rope.dims / 2);
     oxi_vk_groups(&dispatch, ((uint64_t)l.kept.numel * each + 255) / 256);
     return oxi_vk_record(d, &dispatch);
 }
@@ -161,7 +161,8 @@ static bool oxi_vk_has_attention(const oxi_call *call) {
     int64_t lead = 1;
     for (int i = 0; i < n - 3; i++) lead *= q->shape[i];
     if (lead > 65535 || (n > 2 && q->shape[n - 3] > 65535)) return false;
-    if (call->attr.i[0] >= (int64_t)1 << 30 || call->attr.i[1] >= (int64_t)1 << 30) return false;
+    if (call->attr.attention.query_start >= (int64_t)1 << 30 ||
+        call->attr.attention.window >= (int64_t)1 << 30) return false;
     return oxi_vk_fits(q) && oxi_vk_fits(k) && oxi_vk_fits(v);
 }
 
@@ -208,10 +209,10 @@ static void oxi_vk_attention_params_of(const oxi_call *call, oxi_vk_attention_pa
     p->value_depth = (uint32_t)v->shape[n - 1];
     p->heads = n > 2 ? (uint32_t)q->shape[n - 3] : 1;
     p->group = n > 2 && k->shape[n - 3] > 0 ? (uint32_t)(q->shape[n - 3] / k->shape[n - 3]) : 1;
-    p->scale = oxi_vk_float_bits(call->attr.f[0]);
-    p->softcap = oxi_vk_float_bits(call->attr.f[1]);
-    p->start = (uint32_t)call->attr.i[0];
-    p->window = (uint32_t)call->attr.i[1];
+    p->scale = oxi_vk_float_bits(call->attr.attention.scale);
+    p->softcap = oxi_vk_float_bits(call->attr.attention.softcap);
+    p->start = (uint32_t)call->attr.attention.query_start;
+    p->window = (uint32_t)call->attr.attention.window;
 }
 
 /* Whether rows of side `i` (0 result, 1 q, 2 k, 3 v) lie in aligned groups of `each` elements. */
@@ -276,7 +277,7 @@ static uint32_t oxi_vk_attention_keys(const oxi_vk_device *d, const oxi_call *ca
     const ox_dtype q = call->in[0]->dtype, cache = call->in[1]->dtype;
     uint32_t depth = (uint32_t)call->in[0]->shape[call->in[0]->ndim - 1], side = d->matrix_side;
     uint32_t cap = cache == OX_F16 ? OX_VULKAN_COOPERATIVE : cache == OX_BF16 ? OX_VULKAN_BF16 : 0;
-    if (oxi_atomic_load(&oxi_exact)) return 0; /* q and the softmax are rounded */
+    if (call->exact) return 0; /* q and the softmax are rounded */
     if (!(d->caps & cap) || !(q == cache || q == OX_F32) || p->length < side || p->keys < side) return 0;
     if (depth % side != 0 || p->value_depth % side != 0 || depth > 256 || p->value_depth > 256) return 0;
     if (!oxi_vk_attention_wide(p, 1, q == OX_F32 ? 4 : 8) || !oxi_vk_attention_wide(p, 2, 8) ||
@@ -332,8 +333,8 @@ static ox_status oxi_vk_attention_shader(oxi_vk_device *d, const oxi_call *call)
     dispatch.special[0] = (uint32_t)q->dtype;
     dispatch.special[1] = (uint32_t)call->in[1]->dtype;
     dispatch.special[2] = mask ? (uint32_t)mask->dtype : 0;
-    dispatch.special[3] = call->attr.mode == 1;
-    dispatch.special[4] = call->attr.f[1] > 0;
+    dispatch.special[3] = call->attr.attention.causal;
+    dispatch.special[4] = call->attr.attention.softcap > 0;
     dispatch.special[5] = (uint32_t)q->shape[q->ndim - 1];
     dispatch.special[6] = oxi_vk_attention_wide(&p, 0, each) && p.value_depth % each == 0;
     dispatch.params = &p;

@@ -189,5 +189,4 @@ OXI_INLINE void vf_store_bf16(uint16_t *p, vf a) {
     oxi_sse2_vf_store2_bf16(p, _mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
 }
 
-#include "cpu/simd/derived.inc"
 #endif

@@ -95,5 +95,4 @@ OXI_INLINE vd vd_from_vi_lo(vi a) { return _mm256_cvtepi32_pd(_mm256_castsi256_s
 OXI_INLINE vd vd_from_vi_hi(vi a) { return _mm256_cvtepi32_pd(_mm256_extracti128_si256(a, 1)); }
 
 #include "cpu/simd/bf16.inc"
-#include "cpu/simd/derived.inc"
 #endif

@@ -191,5 +191,4 @@ OXI_INLINE void vf_store_f16(uint16_t *p, vf a) {
 }
 
 #include "cpu/simd/bf16.inc"
-#include "cpu/simd/derived.inc"
 #endif

@@ -156,5 +156,4 @@ OXI_INLINE vl vl_or(vl a, vl b) { return a | b; }
 
 #include "cpu/simd/half.inc"
 #include "cpu/simd/bf16.inc"
-#include "cpu/simd/derived.inc"
 #endif

@@ -189,5 +189,4 @@ OXI_INLINE vf vf_load_f16(const uint16_t *p) { return vcvt_f32_f16(vreinterpret_
 OXI_INLINE void vf_store_f16(uint16_t *p, vf a) { vst1_u16(p, vreinterpret_u16_f16(vcvt_f16_f32(a))); }
 
 #include "cpu/simd/bf16.inc"
-#include "cpu/simd/derived.inc"
 #endif

@@ -316,5 +316,4 @@ OXI_INLINE void vf_store2_bf16(uint16_t *p, vf a, vf b) {
     vi x = vi_sra(OXI_ISA(bf16_round)(a), 16), y = vi_sra(OXI_ISA(bf16_round)(b), 16);
     _mm_storeu_si128((__m128i *)(void *)p, _mm_packs_epi32(x, y));
 }
-#include "cpu/simd/derived.inc"
 #endif

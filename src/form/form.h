@@ -1,0 +1,88 @@
+/* Forms: what a call is, worked out once for all devices. A form says which numbers meet (a reduction's kind, a
+ * row's dims, a product's sizes and strides), not how they are computed; operands may lie anywhere.
+ * Devices, streams and the profiler ask for the form of a call instead of looking at its op. */
+#ifndef OX_FORM_FORM_H
+#define OX_FORM_FORM_H
+
+/* ---- reductions (form/reduce.c) ------------------------------------------------------------------------ */
+
+/* In the order of shaders/reduce.glsl. */
+typedef enum oxi_reduction_kind {
+    OXI_REDUCES_SUM,
+    OXI_REDUCES_SQUARES,
+    OXI_REDUCES_ABSOLUTE,            /* sum of |x| */
+    OXI_REDUCES_PRODUCT,
+    OXI_REDUCES_MOST,
+    OXI_REDUCES_LEAST,
+    OXI_REDUCES_COUNT,               /* of what is not 0 */
+    OXI_REDUCES_MOMENTS,             /* mean, and squared distances from it */
+    OXI_REDUCES_LOGSUMEXP,
+    OXI_REDUCES_MOST_ABSOLUTE,
+    OXI_REDUCES_LEAST_ABSOLUTE,
+    OXI_REDUCES_POWERS,              /* sum of |x|^power */
+    OXI_REDUCES_BY_POWER             /* in the table alone */
+} oxi_reduction_kind;
+
+typedef enum oxi_reduction_finish {
+    OXI_FINISH_PLAIN,
+    OXI_FINISH_MEAN,
+    OXI_FINISH_VARIANCE,
+    OXI_FINISH_DEVIATION,
+    OXI_FINISH_ROOT,
+    OXI_FINISH_ALL,
+    OXI_FINISH_ANY,
+    OXI_FINISH_POWER                 /* result^(1 / power) */
+} oxi_reduction_finish;
+
+typedef enum oxi_reduction_places { OXI_PLACES_NONE, OXI_PLACES_BESIDE, OXI_PLACES_ONLY } oxi_reduction_places;
+
+typedef struct oxi_reduction {
+    oxi_reduction_kind kind;
+    oxi_reduction_finish finish;
+    oxi_reduction_places places;
+    double number;                   /* power of norm, correction of var and std; else 0 */
+} oxi_reduction;
+static oxi_reduction oxi_reduction_of(const oxi_call *call);
+/* Whether it is a norm: of complex numbers their sizes are taken. */
+static bool oxi_reduction_takes_sizes(const oxi_reduction *r);
+
+/* ---- rows (form/rows.c) -------------------------------------------------------------------------------- */
+
+typedef enum oxi_row_extent { OXI_ROW_ONE, OXI_ROW_LAST, OXI_ROW_GROUPS } oxi_row_extent;
+typedef enum oxi_row_kind { OXI_ROW_SOFTMAX, OXI_ROW_LOG_SOFTMAX, OXI_ROW_NORM } oxi_row_kind;
+
+/* x [..] is rows times the elements of a row: dim d of x is in a row where bit d of `inside` is set. Groups:
+ * dim 1 of x is `groups` times the channels of one, of which only these are in a row. */
+typedef struct oxi_row_form {
+    oxi_row_kind finish;
+    oxi_reduction_kind measure;
+    uint32_t inside;
+    int64_t groups;                  /* 0: x's dims as they are */
+    double eps;                      /* of norms */
+} oxi_row_form;
+static oxi_row_form oxi_row_form_of(const oxi_call *call);
+
+/* ---- products (form/product.c) ------------------------------------------------------------------------- */
+
+enum { OXI_PRODUCT_C, OXI_PRODUCT_A, OXI_PRODUCT_B, OXI_PRODUCT_ADDEND, OXI_PRODUCT_SIDES };
+
+/* c[m,n] = activation(alpha sum_k a[m,k] b[k,n] + beta addend[m,n] + bias[n]) for each position of the leading
+ * dims. Strides in elements, 0 where an operand is broadcast. */
+typedef struct oxi_product_form {
+    const ox_tensor *t[OXI_PRODUCT_SIDES], *bias; /* addend and bias may be NULL */
+    int64_t m, n, k;
+    int64_t row[OXI_PRODUCT_SIDES], column[OXI_PRODUCT_SIDES];
+    int ndim;
+    int64_t shape[OX_MAX_DIMS], stride[OXI_PRODUCT_SIDES][OX_MAX_DIMS];
+    double alpha, beta;
+    oxi_activation activation;
+    bool layer;                      /* b is a layer's weight */
+} oxi_product_form;
+static void oxi_product_form_of(const oxi_call *call, oxi_product_form *out);
+/* Leading dims that lie one behind the other with the rows of a and c, and along which b stands still, are
+ * rows. */
+static void oxi_product_form_join(oxi_product_form *p);
+/* Multiplications and additions. */
+static double oxi_product_form_flops(const oxi_product_form *p);
+
+#endif
