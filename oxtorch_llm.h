@@ -177,7 +177,8 @@ OX_API ox_llm *ox_llm_open(const char *path, ox_device *device);
 OX_API ox_llm *ox_llm_open_file(ox_file *file);
 OX_API void ox_llm_close(ox_llm *model); /* its contexts keep it as long as they live */
 OX_API const ox_llm_config *ox_llm_config_of(const ox_llm *model);
-/* The model's own. NULL: OX_ERR_UNSUPPORTED if it has none of a kind that is read here; ids still work. */
+/* The model's own. NULL: OX_ERR_NOT_FOUND if its file has none, OX_ERR_UNSUPPORTED if it is of a kind that is
+ * not read here; ids still work. */
 OX_API const ox_tokenizer *ox_llm_tokenizer(const ox_llm *model);
 
 /* ---- context: one text, with its keys and values ----------------------------------------------------------
@@ -280,12 +281,16 @@ static void oxi_llm_copy_text(ox_text text, char *out, size_t room);
 
 /* ---- vocabulary: texts, types and scores by id, ids by text (vocabulary.c) ----------------------------- */
 
-/* A token that is looked for in the text before anything is split. */
-typedef struct oxi_marker {
-    const char *text;
-    size_t length;
-    int32_t token;
-} oxi_marker;
+/* Markers are tokens that are looked for in the text before anything is split. They are found from its end to
+ * its start, by an automaton over the markers' texts read backwards (Aho and Corasick 1975): a node stands
+ * for the last bytes of a marker, and knows the longest marker that begins with what it stands for. */
+typedef struct oxi_marker_node {
+    int32_t child;   /* the first of its children, by byte; they end where those of the next node begin */
+    int32_t shorter; /* the node of the longest start of its text that is another's */
+    int32_t user;    /* the longest marker at its start: user-defined ones; -1 = none */
+    int32_t any;     /* the same of all kinds */
+    uint8_t byte;    /* its first one */
+} oxi_marker_node;
 
 typedef struct oxi_vocabulary {
     int64_t count;
@@ -295,10 +300,12 @@ typedef struct oxi_vocabulary {
     size_t *piece_length; /* [count] */
     uint8_t *type;        /* [count] of ox_token_type */
     float *score;         /* [count] */
+    size_t longest;       /* bytes of a text */
     int32_t *slots;       /* [slot_count] open addressing: id + 1, 0 = free */
     size_t slot_count;    /* a power of two */
-    oxi_marker *markers;  /* [marker_count] control, unknown and user-defined tokens, by text */
-    int64_t marker_count;
+    uint64_t key[2];      /* of the hash: texts come from strangers */
+    oxi_marker_node *nodes; /* [node_count + 1], the root first, then by depth; NULL: there are no markers */
+    int32_t node_count;
     int32_t byte_token[256]; /* -1 = none */
 } oxi_vocabulary;
 
@@ -306,8 +313,10 @@ typedef struct oxi_vocabulary {
 static ox_status oxi_vocabulary_read(oxi_vocabulary *v, const ox_file *file, bool needs_scores);
 static void oxi_vocabulary_free(oxi_vocabulary *v);
 static int32_t oxi_vocabulary_find(const oxi_vocabulary *v, const char *text, size_t length);
-/* The longest marker at the start of a text, control and unknown ones only if `control`; -1 = none. */
-static int32_t oxi_vocabulary_marker(const oxi_vocabulary *v, const char *text, size_t length, bool control);
+/* For each byte of a text the longest marker that begins there, control and unknown ones only if `control`;
+ * -1 = none. */
+static void oxi_vocabulary_markers(const oxi_vocabulary *v, const char *text, size_t length, bool control,
+                                   int32_t *out);
 static size_t oxi_vocabulary_length(const oxi_vocabulary *v, int32_t token);
 
 /* ---- tokenizer ----------------------------------------------------------------------------------------- */
@@ -482,7 +491,7 @@ static void oxi_llm_copy_text(ox_text text, char *out, size_t room) {
 }
 /* >>llm/vocabulary.c */
 /* The vocabulary under every tokenizer: token texts, types and scores by id, and ids by text.
- * Copied out of the file's metadata, every array checked; a hash table finds texts, a sorted list markers.
+ * Copied out of the file's metadata, every array checked; a hash table finds texts, an automaton markers.
  * Used by tokenizer.c and the kinds of tokenizers (spm.c). */
 
 /* ---- arrays -------------------------------------------------------------------------------------------- */
@@ -525,6 +534,7 @@ static ox_status oxi_vocabulary_read_texts(oxi_vocabulary *v, const ox_file *fil
         if (text.length < 0 || !oxi_add_size(v->start[i], (size_t)text.length, &v->start[i + 1])) {
             return oxi_fail(OX_ERR_FORMAT, "tokenizer: the texts of all tokens are too long");
         }
+        if ((size_t)text.length > v->longest) v->longest = (size_t)text.length;
     }
     v->texts = (char *)oxi_alloc(v->start[v->count]);
     if (!v->texts) return OX_ERR_NOMEM;
@@ -624,16 +634,9 @@ static ox_status oxi_vocabulary_make_pieces(oxi_vocabulary *v, bool typed) {
 
 /* ---- ids by text --------------------------------------------------------------------------------------- */
 
-/* FNV-1a, its high bits folded in. */
-static size_t oxi_text_hash(const char *text, size_t length) {
-    uint64_t hash = 0xcbf29ce484222325u;
-    for (size_t i = 0; i < length; i++) hash = (hash ^ (unsigned char)text[i]) * 0x100000001b3u;
-    return (size_t)(hash ^ (hash >> 32));
-}
-
 /* The slot that holds a text, or the free one where it would go. */
 static size_t oxi_vocabulary_slot(const oxi_vocabulary *v, const char *text, size_t length) {
-    size_t slot = oxi_text_hash(text, length) & (v->slot_count - 1);
+    size_t slot = (size_t)oxi_keyed_hash(v->key, text, length) & (v->slot_count - 1);
     while (v->slots[slot]) {
         const int32_t token = v->slots[slot] - 1;
         if (oxi_vocabulary_length(v, token) == length &&
@@ -646,12 +649,14 @@ static size_t oxi_vocabulary_slot(const oxi_vocabulary *v, const char *text, siz
 }
 
 static int32_t oxi_vocabulary_find(const oxi_vocabulary *v, const char *text, size_t length) {
-    return length ? v->slots[oxi_vocabulary_slot(v, text, length)] - 1 : -1;
+    return length && length <= v->longest ? v->slots[oxi_vocabulary_slot(v, text, length)] - 1 : -1;
 }
 
 /* Of equal texts the last one is found. */
 static ox_status oxi_vocabulary_index(oxi_vocabulary *v) {
     v->slot_count = 16;
+    v->key[0] = oxi_unpredictable();
+    v->key[1] = oxi_unpredictable();
     while (v->slot_count < (size_t)v->count * 2) v->slot_count *= 2;
     v->slots = (int32_t *)oxi_calloc(v->slot_count, sizeof *v->slots);
     if (!v->slots) return OX_ERR_NOMEM;
@@ -664,13 +669,6 @@ static ox_status oxi_vocabulary_index(oxi_vocabulary *v) {
 
 /* ---- markers ------------------------------------------------------------------------------------------- */
 
-static int oxi_marker_compare(const void *left, const void *right) {
-    const oxi_marker *a = (const oxi_marker *)left, *b = (const oxi_marker *)right;
-    const int order = memcmp(a->text, b->text, a->length < b->length ? a->length : b->length);
-    if (order) return order;
-    return a->length < b->length ? -1 : a->length > b->length;
-}
-
 /* Of equal texts only the one that oxi_vocabulary_find gives. */
 static bool oxi_is_marker(const oxi_vocabulary *v, int32_t token) {
     const uint8_t type = v->type[token];
@@ -678,49 +676,172 @@ static bool oxi_is_marker(const oxi_vocabulary *v, int32_t token) {
     return oxi_vocabulary_find(v, v->texts + v->start[token], oxi_vocabulary_length(v, token)) == token;
 }
 
-static ox_status oxi_vocabulary_sort_markers(oxi_vocabulary *v) {
-    for (int32_t i = 0; i < v->count; i++) v->marker_count += oxi_is_marker(v, i);
-    v->markers = (oxi_marker *)oxi_alloc((size_t)v->marker_count * sizeof *v->markers);
-    if (!v->markers) return OX_ERR_NOMEM;
-    oxi_marker *marker = v->markers;
-    for (int32_t i = 0; i < v->count; i++) {
-        if (!oxi_is_marker(v, i)) continue;
-        marker->text = v->texts + v->start[i];
-        marker->length = oxi_vocabulary_length(v, i);
-        marker->token = i;
-        marker++;
-    }
-    qsort(v->markers, (size_t)v->marker_count, sizeof *v->markers, oxi_marker_compare);
-    return OX_OK;
+/* While the automaton is made. */
+typedef struct oxi_marker_build {
+    oxi_vocabulary *v;
+    uint32_t *tokens, *order, *scratch; /* [count]: markers; their places in tokens, by text read backwards */
+    uint32_t count;
+    uint32_t *low, *high; /* [nodes]: the markers in order[low, high) end as a node says */
+} oxi_marker_build;
+
+static int32_t oxi_build_token(const oxi_marker_build *build, uint32_t place) {
+    return (int32_t)build->tokens[build->order[place]];
 }
 
-/* The first marker in [low, high), all of which agree up to `depth`, whose byte there is at least `byte`. */
-static int64_t oxi_marker_bound(const oxi_vocabulary *v, int64_t low, int64_t high, size_t depth, int byte) {
+/* The byte of a token's text that has `depth` bytes behind it; -1: the text is no longer than that. */
+static int oxi_byte_from_end(const oxi_vocabulary *v, int32_t token, size_t depth) {
+    const size_t length = oxi_vocabulary_length(v, token);
+    return depth < length ? (unsigned char)v->texts[v->start[token + 1] - 1 - depth] : -1;
+}
+
+/* Bytes at the ends of two texts that are the same. */
+static size_t oxi_same_end(const oxi_vocabulary *v, int32_t a, int32_t b) {
+    size_t depth = 0;
+    while (oxi_byte_from_end(v, a, depth) >= 0 &&
+           oxi_byte_from_end(v, a, depth) == oxi_byte_from_end(v, b, depth))
+        depth++;
+    return depth;
+}
+
+static int oxi_compare_ends(const void *user, uint32_t a, uint32_t b) {
+    const oxi_marker_build *build = (const oxi_marker_build *)user;
+    const int32_t x = (int32_t)build->tokens[a], y = (int32_t)build->tokens[b];
+    const size_t depth = oxi_same_end(build->v, x, y);
+    return oxi_byte_from_end(build->v, x, depth) - oxi_byte_from_end(build->v, y, depth);
+}
+
+/* The first marker of order[low, high), all of which agree in `depth` bytes, whose next one is another. */
+static uint32_t oxi_build_bound(const oxi_marker_build *build, uint32_t low, uint32_t high, size_t depth) {
+    const int byte = oxi_byte_from_end(build->v, oxi_build_token(build, low), depth);
     while (low < high) {
-        const int64_t middle = low + (high - low) / 2;
-        const oxi_marker *marker = &v->markers[middle];
-        if (marker->length > depth && (unsigned char)marker->text[depth] >= byte) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (oxi_byte_from_end(build->v, oxi_build_token(build, middle), depth) > byte)
             high = middle;
-        } else {
+        else
             low = middle + 1;
-        }
     }
     return low;
 }
 
-/* Narrows the sorted list byte by byte, so the cost follows the text, not the number of markers. */
-static int32_t oxi_vocabulary_marker(const oxi_vocabulary *v, const char *text, size_t length, bool control) {
-    int64_t low = 0, high = v->marker_count;
-    int32_t found = -1;
-    for (size_t depth = 0; depth < length && low < high; depth++) {
-        const int byte = (unsigned char)text[depth];
-        low = oxi_marker_bound(v, low, high, depth, byte);
-        high = oxi_marker_bound(v, low, high, depth, byte + 1);
-        if (low == high || v->markers[low].length != depth + 1) continue;
-        const int32_t token = v->markers[low].token;
-        if (control || v->type[token] == OX_TOKEN_USER_DEFINED) found = token;
+/* The child of a node, which has all of them, with a byte; -1 = none. */
+static int32_t oxi_marker_child(const oxi_vocabulary *v, int32_t node, uint8_t byte) {
+    int32_t low = v->nodes[node].child, high = v->nodes[node + 1].child;
+    const int32_t end = high;
+    while (low < high) {
+        const int32_t middle = low + (high - low) / 2;
+        if (v->nodes[middle].byte < byte)
+            low = middle + 1;
+        else
+            high = middle;
     }
-    return found;
+    return low < end && v->nodes[low].byte == byte ? low : -1;
+}
+
+/* Where a byte in front of a node's text leads: what is no start of a node is cut at its end. */
+static int32_t oxi_marker_step(const oxi_vocabulary *v, int32_t node, uint8_t byte) {
+    for (;;) {
+        const int32_t child = oxi_marker_child(v, node, byte);
+        if (child >= 0) return child;
+        if (node == 0) return 0;
+        node = v->nodes[node].shorter;
+    }
+}
+
+/* Adds a child of `parent`, which has `depth` bytes, for the markers of order[low, high). */
+static void oxi_build_child(oxi_marker_build *build, int32_t parent, size_t depth, uint32_t low,
+                            uint32_t high) {
+    oxi_vocabulary *v = build->v;
+    const int32_t token = oxi_build_token(build, low), index = v->node_count++;
+    oxi_marker_node *node = &v->nodes[index];
+    build->low[index] = low;
+    build->high[index] = high;
+    node->byte = (uint8_t)oxi_byte_from_end(v, token, depth);
+    node->shorter = parent == 0 ? 0 : oxi_marker_step(v, v->nodes[parent].shorter, node->byte);
+    const oxi_marker_node *shorter = &v->nodes[node->shorter];
+    const bool whole = oxi_vocabulary_length(v, token) == depth + 1;
+    node->any = whole ? token : shorter->any;
+    node->user = whole && v->type[token] == OX_TOKEN_USER_DEFINED ? token : shorter->user;
+}
+
+/* Nodes by depth, so that the shorter ones are there. */
+static void oxi_build_nodes(oxi_marker_build *build) {
+    oxi_vocabulary *v = build->v;
+    size_t depth = 0;
+    int32_t level_end = 1;
+    v->node_count = 1;
+    v->nodes[0].any = v->nodes[0].user = -1;
+    build->low[0] = 0;
+    build->high[0] = build->count;
+    for (int32_t i = 0; i < v->node_count; i++) {
+        if (i == level_end) {
+            level_end = v->node_count;
+            depth++;
+        }
+        v->nodes[i].child = v->node_count;
+        uint32_t at = build->low[i];
+        if (oxi_byte_from_end(v, oxi_build_token(build, at), depth) < 0) at++; /* it ends here */
+        while (at < build->high[i]) {
+            const uint32_t end = oxi_build_bound(build, at, build->high[i], depth);
+            oxi_build_child(build, i, depth, at, end);
+            at = end;
+        }
+    }
+    v->nodes[v->node_count].child = v->node_count;
+}
+
+/* One for the root, and one for each byte that a marker has beyond what it shares with the one before. */
+static uint64_t oxi_build_count(const oxi_marker_build *build) {
+    uint64_t nodes = 1;
+    for (uint32_t i = 0; i < build->count; i++) {
+        const int32_t token = oxi_build_token(build, i);
+        nodes += oxi_vocabulary_length(build->v, token);
+        if (i > 0) nodes -= oxi_same_end(build->v, oxi_build_token(build, i - 1), token);
+    }
+    return nodes;
+}
+
+static ox_status oxi_build_markers(oxi_marker_build *build) {
+    oxi_vocabulary *v = build->v;
+    uint32_t count = 0;
+    for (int32_t i = 0; i < v->count; i++)
+        if (oxi_is_marker(v, i)) build->tokens[count++] = (uint32_t)i;
+    oxi_sort_indexes(build->order, build->scratch, build->count, oxi_compare_ends, build);
+    const uint64_t nodes = oxi_build_count(build);
+    if (nodes >= INT32_MAX) return oxi_fail(OX_ERR_FORMAT, "tokenizer: the texts of all tokens are too long");
+    v->nodes = (oxi_marker_node *)oxi_calloc((size_t)nodes + 1, sizeof *v->nodes);
+    build->low = (uint32_t *)oxi_calloc((size_t)nodes, 2 * sizeof *build->low);
+    const bool made = v->nodes && build->low;
+    if (v->nodes) v->node_count = (int32_t)nodes;
+    if (made) {
+        build->high = build->low + nodes;
+        oxi_build_nodes(build);
+    }
+    oxi_free(build->low, (size_t)nodes * 2 * sizeof *build->low);
+    return made ? OX_OK : OX_ERR_NOMEM;
+}
+
+static ox_status oxi_vocabulary_find_markers(oxi_vocabulary *v) {
+    oxi_marker_build build;
+    memset(&build, 0, sizeof build);
+    build.v = v;
+    for (int32_t i = 0; i < v->count; i++) build.count += oxi_is_marker(v, i);
+    if (build.count == 0) return OX_OK;
+    build.tokens = (uint32_t *)oxi_calloc(build.count, 3 * sizeof *build.tokens);
+    if (!build.tokens) return OX_ERR_NOMEM;
+    build.order = build.tokens + build.count;
+    build.scratch = build.order + build.count;
+    const ox_status status = oxi_build_markers(&build);
+    oxi_free(build.tokens, build.count * 3 * sizeof *build.tokens);
+    return status;
+}
+
+static void oxi_vocabulary_markers(const oxi_vocabulary *v, const char *text, size_t length, bool control,
+                                   int32_t *out) {
+    int32_t node = 0;
+    for (size_t at = length; at-- > 0;) {
+        node = oxi_marker_step(v, node, (uint8_t)text[at]);
+        out[at] = control ? v->nodes[node].any : v->nodes[node].user;
+    }
 }
 
 /* ---- all of it ----------------------------------------------------------------------------------------- */
@@ -732,13 +853,13 @@ static ox_status oxi_vocabulary_read(oxi_vocabulary *v, const ox_file *file, boo
     if (!status && needs_scores) status = oxi_vocabulary_read_scores(v, file);
     if (!status) status = oxi_vocabulary_make_pieces(v, typed);
     if (!status) status = oxi_vocabulary_index(v);
-    if (!status) status = oxi_vocabulary_sort_markers(v);
+    if (!status) status = oxi_vocabulary_find_markers(v);
     return status;
 }
 
 static void oxi_vocabulary_free(oxi_vocabulary *v) {
     const size_t count = (size_t)v->count, text_bytes = v->start ? v->start[count] : 0;
-    oxi_free(v->markers, (size_t)v->marker_count * sizeof *v->markers);
+    oxi_free(v->nodes, ((size_t)v->node_count + 1) * sizeof *v->nodes);
     oxi_free(v->slots, v->slot_count * sizeof *v->slots);
     oxi_free(v->piece_length, count * sizeof *v->piece_length);
     oxi_free(v->pieces, text_bytes);
@@ -996,7 +1117,8 @@ static ox_tokenizer *oxi_tokenizer_read_file(const ox_file *file) {
         char text[32] = "";
         if (name.type == OX_META_STRING) oxi_llm_copy_text(name.text, text, sizeof text);
         (void)(name.type == OX_META_STRING
-                   ? oxi_fail(OX_ERR_UNSUPPORTED, "tokenizer: the kind \"%s\" is not supported", text)
+                   ? oxi_fail(OX_ERR_UNSUPPORTED, "tokenizer: the tokenizer's kind \"%s\" is not supported",
+                              text)
                    : oxi_fail(OX_ERR_NOT_FOUND, "tokenizer: the file has no tokenizer.ggml.model"));
         return NULL;
     }
@@ -1074,14 +1196,14 @@ static void oxi_token_push(oxi_token_list *list, int32_t token) {
     list->count++;
 }
 
-/* Cuts the text at its markers; the text between two is the kind's business. */
-static ox_status oxi_tokenizer_encode_text(const ox_tokenizer *t, const char *text, size_t length,
-                                           bool control, oxi_token_list *list) {
-    size_t start = 0, at = 0;
+/* Cuts the text at its markers, which begin where `markers` (NULL: nowhere) says; the text between two is the
+ * kind's business. */
+static ox_status oxi_tokenizer_encode_parts(const ox_tokenizer *t, const char *text, size_t length,
+                                            const int32_t *markers, oxi_token_list *list) {
+    size_t start = 0, at = markers ? 0 : length;
     bool first = true;
     while (at < length) {
-        const int32_t marker = oxi_vocabulary_marker(&t->vocabulary, text + at, length - at, control);
-        if (marker < 0) {
+        if (markers[at] < 0) {
             at++;
             continue;
         }
@@ -1089,12 +1211,24 @@ static ox_status oxi_tokenizer_encode_text(const ox_tokenizer *t, const char *te
             const ox_status status = t->kind->encode(t, text + start, at - start, first, list);
             if (status) return status;
         }
-        oxi_token_push(list, marker);
-        at += oxi_vocabulary_length(&t->vocabulary, marker);
+        oxi_token_push(list, markers[at]);
+        at += oxi_vocabulary_length(&t->vocabulary, markers[at]);
         start = at;
         first = true;
     }
     return at > start ? t->kind->encode(t, text + start, at - start, first, list) : OX_OK;
+}
+
+static ox_status oxi_tokenizer_encode_text(const ox_tokenizer *t, const char *text, size_t length,
+                                           bool control, oxi_token_list *list) {
+    const oxi_vocabulary *v = &t->vocabulary;
+    if (!v->nodes || length == 0) return oxi_tokenizer_encode_parts(t, text, length, NULL, list);
+    int32_t *markers = (int32_t *)oxi_alloc(length * sizeof *markers);
+    if (!markers) return OX_ERR_NOMEM;
+    oxi_vocabulary_markers(v, text, length, control, markers);
+    const ox_status status = oxi_tokenizer_encode_parts(t, text, length, markers, list);
+    oxi_free(markers, length * sizeof *markers);
+    return status;
 }
 
 OX_API int64_t ox_tokenizer_encode(const ox_tokenizer *tokenizer, const char *text, int64_t length,
@@ -1414,9 +1548,11 @@ static ox_status oxi_llm_read_rope_scaling(ox_llm *model, const ox_file *file) {
     double factor = 1;
     model->config.rope_scale = 1;
     if (type.type == OX_META_STRING && oxi_llm_text_is(type.text, "none")) return OX_OK;
-    if (type.type != OX_META_NONE && (type.type != OX_META_STRING || !oxi_llm_text_is(type.text, "linear"))) {
-        char name[32] = "";
-        if (type.type == OX_META_STRING) oxi_llm_copy_text(type.text, name, sizeof name);
+    if (type.type != OX_META_NONE && type.type != OX_META_STRING)
+        return oxi_fail(OX_ERR_FORMAT, "llm: metadata key %s is not a text", key);
+    if (type.type != OX_META_NONE && !oxi_llm_text_is(type.text, "linear")) {
+        char name[32];
+        oxi_llm_copy_text(type.text, name, sizeof name);
         return oxi_fail(OX_ERR_UNSUPPORTED, "llm: the rope scaling \"%s\" is not supported", name);
     }
     ox_status status =
@@ -1513,7 +1649,9 @@ static ox_status oxi_llm_check_weight(ox_llm_config *c, const char *name, const 
     }
     const ox_class cls = ox_dtype_of(t->dtype)->cls;
     if (cls != OX_CLASS_FLOAT && (cls != OX_CLASS_BLOCK || ndim == 1)) {
-        return oxi_fail(OX_ERR_DTYPE, "llm: tensor %s has dtype %s", name, ox_dtype_name(t->dtype));
+        return oxi_fail(OX_ERR_DTYPE,
+                        "llm: tensor %s has dtype %s: weights are floats, matrices also of block types", name,
+                        ox_dtype_name(t->dtype));
     }
     return OX_OK;
 }
@@ -1680,11 +1818,12 @@ OX_API const ox_tokenizer *ox_llm_tokenizer(const ox_llm *model) {
         (void)oxi_fail_missing("llm: the model");
         return NULL;
     }
-    if (!model->tokenizer) {
+    if (!model->tokenizer && !model->tokenizer_name[0])
+        (void)oxi_fail(OX_ERR_NOT_FOUND, "llm: the model's file has no tokenizer (tokenizer.ggml.model)");
+    else if (!model->tokenizer)
         (void)oxi_fail(OX_ERR_UNSUPPORTED,
                        "llm: the model's tokenizer is of the kind \"%s\", which is not supported yet",
                        model->tokenizer_name);
-    }
     return model->tokenizer;
 }
 /* >>llm/context.c */
@@ -1917,9 +2056,10 @@ static ox_status oxi_llm_run_batch(oxi_llm_batch *batch, const int32_t *tokens, 
 static ox_status oxi_llm_check_tokens(const ox_llm_context *context, const int32_t *tokens, int64_t count) {
     if (!context) return oxi_fail_missing("llm: the context");
     if (!tokens) return oxi_fail_missing("llm: the list of tokens");
-    if (count < 1) return oxi_fail(OX_ERR_ARG, "llm: %lld tokens to run", (long long)count);
+    if (count < 1)
+        return oxi_fail(OX_ERR_ARG, "llm: %lld tokens to run, at least one is needed", (long long)count);
     if (count > context->capacity - context->length) {
-        return oxi_fail(OX_ERR_ARG, "llm: %lld tokens for a context that holds %lld of %lld",
+        return oxi_fail(OX_ERR_ARG, "llm: %lld tokens do not fit a context that holds %lld of %lld",
                         (long long)count, (long long)context->length, (long long)context->capacity);
     }
     for (int64_t i = 0; i < count; i++) {

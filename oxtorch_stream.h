@@ -65,8 +65,8 @@ typedef enum ox_stream_reading {
 /* All zeros is a good description. */
 typedef struct ox_stream_desc {
     size_t ram_bytes;    /* the budget: what the library may hold in RAM beyond what it holds when the stream
-                          * is opened; 0 = half of what the system and the limits of the process's
-                          * groups leave, 256 MiB if less than twice that */
+                          * is opened; 0 = half of what the system, the memory limits of the process's
+                          * groups (cgroups) and its own (ulimit) leave */
     size_t tile_bytes;   /* most bytes of an operand that are in one tile; 0 = 8 MiB, less if the budget is
                           * small, and after the first tiles what suits the disk: some milliseconds of it,
                           * 4 to 16 MiB. Rounded to 4 KiB, at least 16 KiB */
@@ -101,7 +101,9 @@ typedef struct ox_stream_desc {
  *           OX_ERR_UNSUPPORTED a system without positioned reads
  * threads   one operation runs on a stream at a time; others wait for it */
 OX_API ox_stream *ox_stream_open(const ox_stream_desc *desc);
-/* Tensors that are alive keep the stream; the last of them closes it. NULL is nothing. */
+/* Tensors that are alive and files that are open keep the stream; the last of them closes it. NULL is
+ * nothing. A child process (fork) cannot use its parent's streams: OX_ERR_DEVICE, and closing them there is
+ * nothing. */
 OX_API void ox_stream_close(ox_stream *stream);
 
 /* ox_stream_device - the device: ox_open("model.gguf", ox_stream_device(s)) gives tensors that stay in the
@@ -177,7 +179,6 @@ enum {
     OXI_STREAM_OPERANDS = 6,        /* of a call that is cut: OXI_MAX_IN operands, then results */
     OXI_STREAM_WINDOW = 16,         /* most steps in flight */
     OXI_STREAM_LEAST_DEPTH = 3,
-    OXI_STREAM_RAM_LEAST = 16 << 20, /* of a budget that nobody gave */
     OXI_STREAM_SLOTS = 64,          /* files that io_uring keeps for itself */
     OXI_STREAM_PAST = 512,          /* ranges whose order is compared with what comes */
     OXI_STREAM_ENDED = -1           /* a cause: the file ends before what was asked for */
@@ -381,7 +382,8 @@ enum { OXI_STREAM_BUCKETS = 4096, OXI_STREAM_RANGES_MOST = 1 << 18 };
 struct ox_stream {
     ox_device device;               /* its state is the stream */
     char name[32];                  /* "stream:0", of the device */
-    int64_t references;             /* the user's one, and one for each region */
+    int64_t references;             /* the user's one, and one for each region and each file that is open */
+    int64_t forks;                  /* oxi_forks of the process that opened it */
     oxi_stream_mutex lock;
     ox_stream_desc desc;            /* with its defaults filled in */
     size_t base_bytes;              /* what the library held when the stream was opened */
@@ -463,14 +465,12 @@ static void oxi_stream_handle_close(intptr_t handle) {
 
 /* A file that has no name, or loses it before anything is written. */
 static intptr_t oxi_stream_handle_unnamed(const char *folder, char *path, size_t room) {
-    static int64_t counter;
     int flags = O_RDWR | O_CLOEXEC | O_LARGEFILE;
 #ifdef OXI_STREAM_UNNAMED
     int file = open(folder, flags | OXI_STREAM_UNNAMED, 0600);
     if (file >= 0 || (errno != EISDIR && errno != EOPNOTSUPP && errno != ENOENT)) return file;
 #endif
-    (void)snprintf(path, room, "%s/oxtorch-%llx-%llx.spill", folder, oxi_process_id(),
-                   (long long)oxi_atomic_add(&counter, 1));
+    (void)snprintf(path, room, "%s/oxtorch-%016llx.spill", folder, (unsigned long long)oxi_unpredictable());
     int named = open(path, flags | O_CREAT | O_EXCL, 0600);
     if (named >= 0) (void)unlink(path);
     return named;
@@ -560,10 +560,8 @@ static void oxi_stream_handle_close(intptr_t handle) {
 }
 
 static intptr_t oxi_stream_handle_unnamed(const char *folder, char *path, size_t room) {
-    static int64_t counter;
     wchar_t wide[OXI_WIDE_ROOM];
-    (void)snprintf(path, room, "%s/oxtorch-%llx-%llx.spill", folder, oxi_process_id(),
-                   (long long)oxi_atomic_add(&counter, 1));
+    (void)snprintf(path, room, "%s/oxtorch-%016llx.spill", folder, (unsigned long long)oxi_unpredictable());
     if (!oxi_wide_path(path, wide)) return -1;
     HANDLE file = CreateFileW(wide, GENERIC_READ | GENERIC_WRITE, FILE_SHARE_DELETE, NULL, CREATE_NEW,
                               FILE_ATTRIBUTE_TEMPORARY | FILE_FLAG_DELETE_ON_CLOSE, NULL);
@@ -1437,12 +1435,15 @@ static void oxi_range_touch(ox_stream *stream, oxi_stream_range *range) {
 
 /* ---- slabs ------------------------------------------------------------------------------------------- */
 
-/* Bytes that the budget still allows to be kept: a sixteenth is left for what operations need for a while. */
-static size_t oxi_budget_left(ox_stream *stream) {
+/* Bytes that the budget still allows to be kept: a sixteenth is left for what operations need for a while.
+ * What only the cache holds goes where that makes room for `wanted`. */
+static size_t oxi_budget_left(ox_stream *stream, size_t wanted) {
     ox_statistics now = ox_stats();
     size_t held = now.bytes_in_use + now.bytes_cached, budget = stream->desc.ram_bytes;
     size_t limit = stream->base_bytes + budget - budget / 16;
-    if (held >= limit && now.bytes_cached > 0) {
+    bool full = held >= limit || limit - held < wanted;
+    bool helps = now.bytes_in_use < limit && limit - now.bytes_in_use >= wanted;
+    if (full && (helps || held >= limit) && now.bytes_cached > 0) {
         ox_trim();
         held = ox_stats().bytes_in_use;
     }
@@ -1482,7 +1483,7 @@ static bool oxi_slab_free(ox_stream *stream, oxi_stream_slab *slab) {
 
 /* What was held before this operation's results may leave no room for kept tiles: the newest slabs go. */
 static void oxi_capacitor_yield(ox_stream *stream, size_t wanted) {
-    while (stream->slabs && oxi_budget_left(stream) < wanted)
+    while (stream->slabs && oxi_budget_left(stream, wanted) < wanted)
         if (!oxi_slab_free(stream, stream->slabs)) return;
 }
 
@@ -1504,9 +1505,9 @@ static void oxi_slab_touch(oxi_stream_slab *slab, size_t end) {
 }
 
 static oxi_stream_slab *oxi_slab_new(ox_stream *stream, size_t need) {
-    size_t left = oxi_budget_left(stream), bytes = OXI_SLAB_BYTES;
+    size_t left = oxi_budget_left(stream, need), bytes = OXI_SLAB_BYTES;
     if (bytes > left / 2) bytes = left / 2 / OXI_STREAM_PAGE * OXI_STREAM_PAGE;
-    if (bytes < need) bytes = need;
+    bytes = bytes < need ? need : bytes / need * need; /* ranges are mostly alike: no rest that holds none */
     if (bytes > left) return NULL;
     oxi_stream_slab *slab = (oxi_stream_slab *)oxi_try_alloc(sizeof *slab);
     if (!slab) return NULL;
@@ -2544,7 +2545,6 @@ typedef struct oxi_stream_plan {
     oxi_stream_flow flow; /* first: the flow's functions get the plan */
     ox_device *compute;
     const oxi_call *call;
-    oxi_attrs attr;
     ox_tensor operand[OXI_STREAM_OPERANDS]; /* headers; may be reshaped */
     bool there[OXI_STREAM_OPERANDS], streamed[OXI_STREAM_OPERANDS];
     bool packs[OXI_STREAM_OPERANDS]; /* how the parts of an operand are put into cells */
@@ -2552,8 +2552,8 @@ typedef struct oxi_stream_plan {
     oxi_stream_space space;
     int64_t part[OX_MAX_DIMS]; /* the largest part's size */
     int64_t parts[OX_MAX_DIMS];
-    oxi_shared shared;   /* of all parts */
-    bool shares;
+    oxi_part told;       /* what each part is told of the whole; its shared memory is this plan's */
+    oxi_shared shared;
     const int64_t *rows; /* NULL, or which row of operand 0 is at each place along dim 0 */
 } oxi_stream_plan;
 
@@ -2774,7 +2774,7 @@ static ox_status oxi_plan_run_there(const oxi_stream_plan *plan, const oxi_strea
     memset(storage, 0, sizeof storage);
     for (int i = 0; i < OXI_STREAM_OPERANDS && status == OX_OK; i++)
         if (plan->streamed[i]) status = oxi_plan_carry(plan, &step->source[i], &part[i], &storage[i]);
-    if (status == OX_OK) status = oxi_run(device, call);
+    if (status == OX_OK) status = oxi_run_part(device, call, &plan->told);
     for (int i = OXI_MAX_IN; i < OXI_STREAM_OPERANDS && status == OX_OK; i++)
         if (storage[i])
             status = device->read(device, storage[i]->data, 0, step->source[i].data,
@@ -2801,12 +2801,10 @@ static ox_status oxi_plan_compute(oxi_stream_flow *flow, int64_t index, const ox
     for (int i = 0; i < call.in_count; i++) in[i] = plan->there[i] ? &part[i] : NULL;
     for (int i = 0; i < call.out_count; i++) call.out[i] = &part[OXI_MAX_IN + i];
     call.in = in;
-    call.attr = plan->attr;
-    call.shared = plan->shares ? &plan->shared : NULL;
-    call.whole = plan->call;
-    if (call.op == OXI_OP_fill)
-        call.attr.shape = ox_shape_from(part[OXI_MAX_IN].ndim, part[OXI_MAX_IN].shape);
-    return plan->compute->host ? oxi_run(plan->compute, &call) : oxi_plan_run_there(plan, step, part, &call);
+    if (oxi_op_row_of(call.op)->family == OXI_FAMILY_FILL)
+        call.attr.shape.shape = ox_shape_from(part[OXI_MAX_IN].ndim, part[OXI_MAX_IN].shape);
+    return plan->compute->host ? oxi_run_part(plan->compute, &call, &plan->told)
+                               : oxi_plan_run_there(plan, step, part, &call);
 }
 /* >>stream/ops.c */
 /* Which dims of each family of operations may be cut, so that every part has the bits of the whole. A row of
@@ -2867,23 +2865,14 @@ static void oxi_space_other_dims(oxi_stream_plan *plan, uint32_t whole) {
 }
 
 static void oxi_space_one_dim(oxi_stream_plan *plan) {
-    if (plan->operand[0].ndim > 0) oxi_space_other_dims(plan, 1u << plan->call->attr.dim);
+    if (plan->operand[0].ndim > 0) oxi_space_other_dims(plan, 1u << plan->call->attr.along.dim);
 }
 
 /* What the CPU chooses by strides holds for parts that have those of the whole, and are told the rest. */
 static void oxi_space_rows(oxi_stream_plan *plan) {
     const oxi_call *call = plan->call;
-    const ox_tensor *x = &plan->operand[0];
-    uint32_t whole = 0;
-    bool norm = call->op == OXI_OP_layer_norm || call->op == OXI_OP_rms_norm;
-    for (int d = 0; d < x->ndim; d++) {
-        bool inside = norm                            ? d >= x->ndim - (int)call->attr.i[0]
-                      : call->op == OXI_OP_group_norm ? d > 0
-                                                      : d == call->attr.dim;
-        if (inside) whole |= 1u << d;
-    }
-    oxi_space_other_dims(plan, whole);
-    plan->keeps_strides = !oxi_row_tell(call, &plan->attr);
+    oxi_space_other_dims(plan, oxi_row_form_of(call).inside);
+    plan->keeps_strides = !oxi_row_tell(call, &plan->told);
 }
 
 /* x [..,S,D]: without positions those of a part would begin at 0 again, so S stays whole. */
@@ -2997,14 +2986,14 @@ static void oxi_space_attention_dim(oxi_stream_plan *plan, int from_last, int64_
 }
 
 /* q, out [..,H,S,D], k, v [..,Hkv,T,D], mask [..,H,S,T] or broadcast: heads that share keys stay together.
- * How the keys of a head are cut depends on how many heads there are, so parts are told (attr.i[2]). */
+ * How the keys of a head are cut depends on how many heads there are, so parts are told. */
 static void oxi_space_attention(oxi_stream_plan *plan) {
     const ox_tensor *q = &plan->operand[0], *k = &plan->operand[1];
     if (q->ndim < 3 || k->ndim != q->ndim || plan->operand[2].ndim != q->ndim) return;
     int64_t heads = k->shape[k->ndim - 3], group = heads > 0 ? q->shape[q->ndim - 3] / heads : 1;
-    plan->attr.i[2] = heads;
+    plan->told.heads = heads;
     for (int d = 0; d < q->ndim - 3; d++) {
-        plan->attr.i[2] *= q->shape[d];
+        plan->told.heads *= q->shape[d];
         oxi_space_attention_dim(plan, q->ndim - d, q->shape[d], 1);
     }
     oxi_space_attention_dim(plan, 3, heads, group);
@@ -3015,7 +3004,7 @@ static void oxi_space_attention(oxi_stream_plan *plan) {
 typedef void (*oxi_space_fn)(oxi_stream_plan *plan);
 
 /* By family, in the order of oxi_family. NULL: nothing is cut. */
-static const oxi_space_fn oxi_spaces[OXI_FAMILY_COUNT] = {
+static const oxi_space_fn oxi_spaces[OXI_FAMILY_COMPUTED] = {
     oxi_space_elementwise,
     oxi_space_elementwise,
     oxi_space_fill,
@@ -3028,7 +3017,6 @@ static const oxi_space_fn oxi_spaces[OXI_FAMILY_COUNT] = {
     oxi_space_product,
     oxi_space_rope,
     oxi_space_attention,
-    NULL,
 };
 
 static void oxi_plan_operand(oxi_stream_plan *plan, int at, const ox_tensor *t) {
@@ -3044,7 +3032,7 @@ static void oxi_plan_operands(oxi_stream_plan *plan, ox_device *compute, const o
     memset(plan, 0, sizeof *plan);
     plan->compute = compute;
     plan->call = call;
-    plan->attr = call->attr;
+    plan->told.whole = call;
     plan->flow.prepare = oxi_plan_prepare;
     plan->flow.compute = oxi_plan_compute;
     for (int i = 0; i < call->in_count; i++) oxi_plan_operand(plan, i, call->in[i]);
@@ -3071,7 +3059,7 @@ static size_t oxi_stream_room(const ox_stream *stream) {
 
 /* The first operand of a product is packed, or quantised, once for all parts that have it whole. */
 static bool oxi_plan_shares(const oxi_stream_plan *plan) {
-    int x = plan->call->op == OXI_OP_addmm ? 1 : 0;
+    int x = oxi_product_roles_of(plan->call->op).a;
     if (oxi_op_row_of(plan->call->op)->family != OXI_FAMILY_PRODUCT) return false;
     if (oxi_is_block(plan->operand[x].dtype)) x++;
     bool shares = !plan->streamed[x];
@@ -3082,7 +3070,7 @@ static bool oxi_plan_shares(const oxi_stream_plan *plan) {
 
 static ox_status oxi_stream_run_cut(ox_stream *stream, oxi_stream_plan *plan) {
     if (plan->flow.cell_bytes > oxi_stream_room(stream)) stream->stats.whole_loads++;
-    plan->shares = oxi_plan_shares(plan);
+    plan->told.shared = oxi_plan_shares(plan) ? &plan->shared : NULL;
     ox_status status = oxi_flow_run_all(stream, &plan->flow);
     oxi_free(plan->shared.memory, plan->shared.bytes);
     return status;
@@ -3110,7 +3098,7 @@ static ox_status oxi_stream_copy_plan(ox_stream *stream, ox_tensor *from, ox_ten
 
 static ox_status oxi_stream_cat(ox_stream *stream, const oxi_call *call) {
     ox_tensor part = oxi_borrowed(call->out[0]);
-    int dim = call->attr.dim;
+    int dim = call->attr.along.dim;
     ox_status status = OX_OK;
     for (int i = 0; i < call->in_count && status == OX_OK; i++) {
         if (ox_numel(call->in[i]) == 0) continue;
@@ -3206,7 +3194,7 @@ static ox_status oxi_stream_rows(ox_stream *stream, const oxi_call *call) {
 
 static bool oxi_stream_picks(const oxi_call *call) {
     bool rows = call->op == OXI_OP_embedding ||
-                (call->op == OXI_OP_index_select && call->attr.dim == 0 && call->in[0]->ndim > 0);
+                (call->op == OXI_OP_index_select && call->attr.along.dim == 0 && call->in[0]->ndim > 0);
     return rows && call->in[0]->shape[0] > 0 && ox_numel(call->out[0]) > 0;
 }
 /* >>stream/lines.c */
@@ -3602,8 +3590,7 @@ static ox_status oxi_long_rows_prepare(oxi_stream_flow *flow, int64_t index, oxi
 
 static void oxi_long_rows_write(const oxi_stream_lines *job, int64_t group, int64_t first, int64_t count,
                                 int lane) {
-    (void)lane;
-    oxi_row_write_part(&((const oxi_stream_long_rows *)(const void *)job)->row, group, first, count);
+    oxi_row_write_part(&((const oxi_stream_long_rows *)(const void *)job)->row, group, first, count, lane);
 }
 
 static ox_status oxi_long_rows_compute(oxi_stream_flow *flow, int64_t index, const oxi_stream_step *step) {
@@ -3634,7 +3621,7 @@ static ox_status oxi_long_rows_run(ox_stream *stream, const oxi_call *call, bool
     oxi_lines_call planned;
     oxi_reduce *r = &job.row.measure;
     oxi_lines_begin(&job.lines, call, oxi_is_streamed(call->out[0]), &planned);
-    ox_status status = oxi_row_plan(&job.row, &planned.call);
+    ox_status status = oxi_row_plan(&job.row, &planned.call, NULL);
     for (int k = 0; k < 2 && status == OX_OK; k++) job.lines.shift[k] = job.row.line_shift[k];
     if (status == OX_OK) oxi_lines_end(&job.lines, call, r, 2);
     *done = status != OX_OK || oxi_long_rows_cut(&job, stream);
@@ -3671,28 +3658,69 @@ static ox_status oxi_stream_long_rows_run(ox_stream *stream, const oxi_call *cal
 }
 /* >>stream/memory.c */
 /* How much memory there is for the taking, for the budget that a stream has when nobody says: what the system
- * counts as available, and what the memory limits of the groups that the process is in leave.
+ * counts as available, what the memory limits of the groups that the process is in leave, and its own limits.
  * Called by the device when a stream is opened. */
 
 #if defined(__linux__)
 
+#include <sys/resource.h>
+
+/* Where /proc and /sys are: tests have others. */
+static const char *oxi_system_root = "";
+
+static FILE *oxi_system_file(const char *folder, const char *group, const char *name) {
+    char path[1280];
+    int length = snprintf(path, sizeof path, "%s%s%s%s", oxi_system_root, folder, group, name);
+    return length < (int)sizeof path ? fopen(path, "r") : NULL;
+}
+
 /* The number at the start of a file, SIZE_MAX when there is none ("max"). */
 static size_t oxi_file_number(const char *folder, const char *group, const char *name) {
-    char path[1280];
     unsigned long long number = 0;
-    if (snprintf(path, sizeof path, "%s%s/%s", folder, group, name) >= (int)sizeof path) return SIZE_MAX;
-    FILE *file = fopen(path, "r");
+    FILE *file = oxi_system_file(folder, group, name);
     bool found = file && fscanf(file, "%llu", &number) == 1;
     if (file) fclose(file);
     return found && number < SIZE_MAX ? (size_t)number : SIZE_MAX;
 }
 
+/* The number after a word at the start of a line; 0 when there is none. */
+static size_t oxi_file_line(const char *folder, const char *group, const char *name, const char *word) {
+    char line[256];
+    unsigned long long number = 0;
+    size_t length = strlen(word);
+    FILE *file = oxi_system_file(folder, group, name);
+    while (file && fgets(line, (int)sizeof line, file))
+        if (strncmp(line, word, length) == 0 && sscanf(line + length, " %llu", &number) == 1) break;
+    if (file) fclose(file);
+    return number < SIZE_MAX ? (size_t)number : SIZE_MAX;
+}
+
+/* Names of a version's files, and of what a group's statistics call pages of files: of these the system takes
+ * back what was not used lately, and may take half of the rest. */
+typedef struct oxi_group_names {
+    const char *folder, *most, *high, *used, *idle_pages, *pages;
+} oxi_group_names;
+static const oxi_group_names oxi_groups_first = {
+    "/sys/fs/cgroup/memory",  "/memory.limit_in_bytes", "/memory.limit_in_bytes",
+    "/memory.usage_in_bytes", "total_inactive_file",    "total_active_file"};
+static const oxi_group_names oxi_groups_second = {
+    "/sys/fs/cgroup", "/memory.max", "/memory.high", "/memory.current", "inactive_file", "active_file"};
+
 /* What the limits of a group and of those around it leave. group is shortened to "" on the way. */
-static size_t oxi_group_room(const char *folder, char *group, const char *limit, const char *usage) {
+static size_t oxi_group_room(const oxi_group_names *names, char *group) {
     size_t least = SIZE_MAX;
     for (;;) {
-        size_t most = oxi_file_number(folder, group, limit), used = oxi_file_number(folder, group, usage);
-        if (most != SIZE_MAX && used != SIZE_MAX) most = most > used ? most - used : 0;
+        size_t most = oxi_file_number(names->folder, group, names->most);
+        size_t high = oxi_file_number(names->folder, group, names->high);
+        size_t used = oxi_file_number(names->folder, group, names->used);
+        if (high < most) most = high;
+        if (most != SIZE_MAX && used != SIZE_MAX) {
+            size_t idle = oxi_file_line(names->folder, group, "/memory.stat", names->idle_pages);
+            size_t pages = oxi_file_line(names->folder, group, "/memory.stat", names->pages) / 2;
+            used = used > idle ? used - idle : 0;
+            used = used > pages ? used - pages : 0;
+            most = most > used ? most - used : 0;
+        }
         if (most < least) least = most;
         char *end = strrchr(group, '/');
         if (!end) return least;
@@ -3704,7 +3732,7 @@ static size_t oxi_group_room(const char *folder, char *group, const char *limit,
 static size_t oxi_groups_room(void) {
     char line[1024];
     size_t least = SIZE_MAX;
-    FILE *file = fopen("/proc/self/cgroup", "r");
+    FILE *file = oxi_system_file("/proc/self/cgroup", "", "");
     while (file && fgets(line, (int)sizeof line, file)) {
         char *controllers = strchr(line, ':'), *path = controllers ? strchr(controllers + 1, ':') : NULL;
         if (!path) continue;
@@ -3712,26 +3740,44 @@ static size_t oxi_groups_room(void) {
         path[strcspn(path, "\n")] = 0;
         bool second = controllers[1] == 0;
         if (!second && strcmp(controllers + 1, "memory") != 0) continue;
-        size_t room = second ? oxi_group_room("/sys/fs/cgroup", path, "memory.max", "memory.current")
-                             : oxi_group_room("/sys/fs/cgroup/memory", path, "memory.limit_in_bytes",
-                                              "memory.usage_in_bytes");
+        size_t room = oxi_group_room(second ? &oxi_groups_second : &oxi_groups_first, path);
         if (room < least) least = room;
     }
     if (file) fclose(file);
     return least;
 }
 
-static size_t oxi_available_memory(void) {
-    char line[128];
-    unsigned long long kilobytes = 0;
-    FILE *file = fopen("/proc/meminfo", "r");
-    while (file && fgets(line, (int)sizeof line, file))
-        if (sscanf(line, "MemAvailable: %llu kB", &kilobytes) == 1) break;
+/* What a limit of the process (ulimit) leaves beside the pages that count in it. */
+static size_t oxi_process_room(int limit, unsigned long long pages) {
+    struct rlimit most;
+    const unsigned long long used = pages * (unsigned long long)sysconf(_SC_PAGESIZE);
+    if (getrlimit(limit, &most) != 0 || most.rlim_cur == RLIM_INFINITY) return SIZE_MAX;
+    const unsigned long long room = most.rlim_cur > used ? (unsigned long long)most.rlim_cur - used : 0;
+    return room < SIZE_MAX ? (size_t)room : SIZE_MAX;
+}
+
+/* /proc/self/statm: all addresses, resident, shared, text, 0, data, in pages. */
+static size_t oxi_processes_room(void) {
+    unsigned long long all = 0, data = 0;
+    FILE *file = oxi_system_file("/proc/self/statm", "", "");
+    bool read = file && fscanf(file, "%llu %*s %*s %*s %*s %llu", &all, &data) == 2;
     if (file) fclose(file);
-    size_t groups = oxi_groups_room();
+    size_t least = SIZE_MAX, room;
+    if (read && (room = oxi_process_room(RLIMIT_AS, all)) < least) least = room;
+    if (read && (room = oxi_process_room(RLIMIT_DATA, data)) < least) least = room;
+    return least;
+}
+
+static size_t oxi_available_memory(void) {
+    size_t kilobytes = oxi_file_line("/proc/meminfo", "", "", "MemAvailable:"), least = SIZE_MAX;
+    size_t rooms[3];
     if (kilobytes == 0) kilobytes = 2u << 20;
-    size_t system = kilobytes > SIZE_MAX / 2048 ? SIZE_MAX / 2 : (size_t)kilobytes * 1024;
-    return system < groups ? system : groups;
+    rooms[0] = kilobytes > SIZE_MAX / 2048 ? SIZE_MAX / 2 : kilobytes * 1024;
+    rooms[1] = oxi_groups_room();
+    rooms[2] = oxi_processes_room();
+    for (int i = 0; i < 3; i++)
+        if (rooms[i] < least) least = rooms[i];
+    return least;
 }
 
 #else
@@ -3766,6 +3812,22 @@ static ox_stream *oxi_stream_of(ox_device *device) {
     return (ox_stream *)device->state;
 }
 
+/* In the child of a fork a stream's ring in the kernel, its threads and its spill file are the parent's, and
+ * its lock may be held for ever: nothing of it is touched, and its memory stays until the process ends. */
+static bool oxi_stream_is_inherited(const ox_stream *stream) {
+    return stream->forks != oxi_forks();
+}
+
+/* Takes the lock. */
+static ox_status oxi_stream_enter(ox_stream *stream) {
+    if (oxi_stream_is_inherited(stream))
+        return oxi_fail(OX_ERR_DEVICE,
+                        "%s: the stream was opened before a fork, by the parent process; a child opens its own",
+                        stream->name);
+    oxi_stream_lock(stream);
+    return OX_OK;
+}
+
 static void oxi_stream_free(ox_stream *stream) {
     oxi_ring_free_cells(stream);
     oxi_capacitor_close(stream);
@@ -3792,8 +3854,10 @@ static void oxi_stream_release(ox_stream *stream) {
 static ox_status oxi_stream_alloc(ox_device *self, size_t bytes, void **out) {
     ox_stream *stream = oxi_stream_of(self);
     oxi_stream_region *region = NULL;
-    oxi_stream_lock(stream);
-    ox_status status = oxi_spill_alloc(stream, bytes, &region);
+    *out = NULL;
+    ox_status status = oxi_stream_enter(stream);
+    if (status != OX_OK) return status;
+    status = oxi_spill_alloc(stream, bytes, &region);
     oxi_stream_unlock(stream);
     *out = region;
     return status;
@@ -3801,6 +3865,7 @@ static ox_status oxi_stream_alloc(ox_device *self, size_t bytes, void **out) {
 
 static void oxi_stream_region_free(oxi_stream_region *region) {
     ox_stream *stream = region->stream;
+    if (oxi_stream_is_inherited(stream)) return;
     oxi_stream_lock(stream);
     oxi_stream_region_unlink(region);
     if (region->file == stream->spill)
@@ -3837,8 +3902,9 @@ static ox_status oxi_stream_move(const oxi_stream_region *region, size_t at, voi
 static ox_status oxi_stream_read(ox_device *self, const void *memory, size_t offset, void *out,
                                  size_t bytes) {
     ox_stream *stream = oxi_stream_of(self);
-    oxi_stream_lock(stream);
-    ox_status status = oxi_stream_move((const oxi_stream_region *)memory, offset, out, bytes, false);
+    ox_status status = oxi_stream_enter(stream);
+    if (status != OX_OK) return status;
+    status = oxi_stream_move((const oxi_stream_region *)memory, offset, out, bytes, false);
     oxi_stream_unlock(stream);
     return status;
 }
@@ -3846,8 +3912,9 @@ static ox_status oxi_stream_read(ox_device *self, const void *memory, size_t off
 static ox_status oxi_stream_write(ox_device *self, void *memory, size_t offset, const void *data,
                                   size_t bytes) {
     ox_stream *stream = oxi_stream_of(self);
-    oxi_stream_lock(stream);
-    ox_status status =
+    ox_status status = oxi_stream_enter(stream);
+    if (status != OX_OK) return status;
+    status =
         oxi_stream_move((const oxi_stream_region *)memory, offset, (void *)(uintptr_t)data, bytes, true);
     oxi_stream_unlock(stream);
     return status;
@@ -3890,10 +3957,31 @@ static ox_status oxi_stream_run_locked(ox_stream *stream, const oxi_call *call) 
     return oxi_stream_run_cut(stream, &plan);
 }
 
+static bool oxi_stream_has_index(const oxi_call *call) {
+    return oxi_op_row_of(call->op)->family == OXI_FAMILY_INDEX && call->in_count > 1 &&
+           oxi_is_int(call->in[1]->dtype);
+}
+
+/* Indices in range are asked for even where they move nothing, as on the CPU. */
+static ox_status oxi_stream_check_index(ox_stream *stream, const oxi_call *call) {
+    const char *name = oxi_op_row_of(call->op)->name;
+    ox_tensor *index = NULL, x = oxi_at_least_1d(call->in[0]);
+    oxi_stream_lock(stream);
+    ox_status status = oxi_ring_settle(stream);
+    if (status == OX_OK) status = oxi_stream_near(stream, call->in[1], &index);
+    oxi_stream_unlock(stream);
+    if (status == OX_OK)
+        status = call->op == OXI_OP_embedding ? oxi_check_indices(name, index, x.shape[0], "a table")
+                                              : oxi_check_dim_indices(name, index, &x, call->attr.along.dim);
+    ox_release(index);
+    return status;
+}
+
 /* Nothing is read or written, but what the CPU refuses is refused. */
 static ox_status oxi_stream_run_empty(ox_stream *stream, const oxi_call *call) {
     oxi_stream_plan plan;
     oxi_stream_step step;
+    if (oxi_stream_has_index(call)) return oxi_stream_check_index(stream, call);
     if (call->in_count > OXI_MAX_IN || !stream->desc.compute->host) return OX_OK;
     memset(&step, 0, sizeof step);
     oxi_plan_operands(&plan, stream->desc.compute, call);
@@ -3909,9 +3997,10 @@ static ox_status oxi_stream_run(ox_device *self, const oxi_call *call) {
     bool empty = true;
     for (int i = 0; i < call->out_count; i++) empty = empty && ox_numel(call->out[i]) == 0;
     if (empty) return oxi_stream_run_empty(stream, call);
-    oxi_stream_lock(stream);
+    ox_status status = oxi_stream_enter(stream);
+    if (status != OX_OK) return status;
     stream->stats.calls++;
-    ox_status status = oxi_ring_settle(stream);
+    status = oxi_ring_settle(stream);
     if (status == OX_OK) status = oxi_stream_run_locked(stream, call);
     oxi_stream_unlock(stream);
     return status;
@@ -3919,6 +4008,20 @@ static ox_status oxi_stream_run(ox_device *self, const oxi_call *call) {
 
 static ox_status oxi_stream_sync(ox_device *self) {
     (void)self; /* a call returns when its results are written */
+    return OX_OK;
+}
+
+/* Files that are open read regions of it later. */
+static ox_status oxi_stream_hold(ox_device *self, bool holds) {
+    ox_stream *stream = oxi_stream_of(self);
+    if (!holds) {
+        ox_stream_close(stream);
+        return OX_OK;
+    }
+    ox_status status = oxi_stream_enter(stream);
+    if (status != OX_OK) return status;
+    stream->references++;
+    oxi_stream_unlock(stream);
     return OX_OK;
 }
 
@@ -3938,8 +4041,9 @@ static ox_storage *oxi_stream_storage_of(oxi_stream_region *region) {
 static ox_status oxi_stream_region_storage(ox_stream *stream, const char *path, const oxi_file_id *id,
                                            uint64_t offset, size_t bytes, ox_storage **out) {
     oxi_stream_region *region = NULL;
-    oxi_stream_lock(stream);
-    ox_status status = oxi_stream_region_open(stream, path, id, offset, bytes, &region);
+    ox_status status = oxi_stream_enter(stream);
+    if (status != OX_OK) return status;
+    status = oxi_stream_region_open(stream, path, id, offset, bytes, &region);
     oxi_stream_unlock(stream);
     if (status != OX_OK) return status;
     *out = oxi_stream_storage_of(region);
@@ -3995,8 +4099,7 @@ OX_API ox_tensor *ox_stream_named(ox_stream *stream, const char *name, ox_dtype 
     bool speaks = oxi_speak("stream_named");
     if (path) header = oxi_save_header_of(name, &meta, OXI_STREAM_PAGE, &header_bytes, &header_room);
     oxi_speak_end(speaks);
-    if (header) {
-        oxi_stream_lock(stream);
+    if (header && oxi_stream_enter(stream) == OX_OK) {
         (void)oxi_named_open(stream, path, header, header_bytes, bytes, &region);
         oxi_stream_unlock(stream);
     }
@@ -4037,11 +4140,7 @@ static ox_status oxi_stream_describe(ox_stream_desc *desc) {
     if (!desc->compute) desc->compute = ox_cpu();
     if (desc->compute->partner)
         return oxi_fail(OX_ERR_ARG, "stream_open: %s leaves computing to others", desc->compute->name);
-    if (desc->ram_bytes == 0) {
-        const size_t free_bytes = oxi_available_memory(), some = (size_t)256 << 20;
-        desc->ram_bytes = free_bytes / 2 > some ? free_bytes / 2 : free_bytes < some ? free_bytes : some;
-        if (desc->ram_bytes < OXI_STREAM_RAM_LEAST) desc->ram_bytes = OXI_STREAM_RAM_LEAST;
-    }
+    if (desc->ram_bytes == 0) desc->ram_bytes = oxi_available_memory() / 2;
     desc->depth = oxi_stream_between(desc->depth, 4, OXI_STREAM_LEAST_DEPTH, OXI_STREAM_WINDOW);
     desc->queue = oxi_stream_between(desc->queue, 32, 1, 256);
     size_t most = desc->ram_bytes / (4 * (size_t)desc->depth) / page * page; /* half of the budget */
@@ -4078,6 +4177,7 @@ static void oxi_stream_make_device(ox_stream *stream) {
     device->partner = stream->desc.compute;
     device->partner_bytes = stream->desc.result_bytes;
     device->region = oxi_stream_open_region;
+    device->hold = oxi_stream_hold;
 }
 
 OX_API ox_stream *ox_stream_open(const ox_stream_desc *desc) {
@@ -4093,6 +4193,7 @@ OX_API ox_stream *ox_stream_open(const ox_stream_desc *desc) {
     stream->lock = open_mutex;
 #endif
     stream->references = 1;
+    stream->forks = oxi_forks();
     stream->desc = filled;
     stream->base_bytes = base;
     stream->pace.sets_tile = !desc || desc->tile_bytes == 0;
@@ -4111,7 +4212,7 @@ OX_API ox_stream *ox_stream_open(const ox_stream_desc *desc) {
 }
 
 OX_API void ox_stream_close(ox_stream *stream) {
-    if (!stream) return;
+    if (!stream || oxi_stream_is_inherited(stream)) return;
     oxi_stream_lock(stream);
     oxi_stream_release(stream);
 }
@@ -4124,7 +4225,7 @@ OX_API ox_device *ox_stream_device(ox_stream *stream) {
 OX_API ox_stream_statistics ox_stream_stats(ox_stream *stream) {
     ox_stream_statistics stats;
     memset(&stats, 0, sizeof stats);
-    if (!stream) return stats;
+    if (!stream || oxi_stream_is_inherited(stream)) return stats;
     oxi_stream_lock(stream);
     stats = stream->stats;
     stats.ring_bytes = stream->ring_block_bytes;

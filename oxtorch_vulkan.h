@@ -595,6 +595,7 @@ typedef struct oxi_vk_held_call {
 typedef struct oxi_vk_device {
     ox_device base;                    /* first: an ox_device * is one of these */
     bool open, lost, shared;
+    bool inherited;                    /* of the parent process: this one is the child of a fork */
     char device_name[24];              /* "vulkan:0" */
     int place;
     oxi_lock lock;
@@ -658,7 +659,6 @@ typedef struct oxi_vk_device {
     oxi_vk_held_call norm, product[2], rope;
     int held_products;
     bool held_norm, held_rope;
-    bool held_exact;                   /* ox_set_exact, when the products were called */
     bool norm_written;                 /* a product that met the held norm has written its result */
 
     oxi_vk_ahead ahead;
@@ -14075,7 +14075,7 @@ static void oxi_vk_free(ox_device *self, void *memory, size_t bytes) {
 
 /* What comes next belongs to this call. */
 static void oxi_vk_time_call(oxi_vk_device *d, const oxi_call *call) {
-    if (!oxi_profiling || !d->base.times_calls) return;
+    if (!oxi_profiling() || !d->base.times_calls) return;
     d->timed_call = oxi_profile_record_of(call, OXI_PROFILE_GPU);
     d->timed_number++;
 }
@@ -14083,7 +14083,7 @@ static void oxi_vk_time_call(oxi_vk_device *d, const oxi_call *call) {
 /* At the head of a submission: whether its dispatches are timed. */
 static void oxi_vk_time_begin(oxi_vk_device *d) {
     d->noted_stamps = 0;
-    if (!oxi_profiling || !d->base.times_calls) return;
+    if (!oxi_profiling() || !d->base.times_calls) return;
     if (!d->noted) d->noted = (oxi_vk_timed *)oxi_try_alloc(OXI_VK_STAMPS * sizeof *d->noted);
     if (d->noted) d->noted_stamps = 1;
 }
@@ -14237,6 +14237,9 @@ static ox_status oxi_vk_check(oxi_vk_device *d, VkResult result, const char *wha
 }
 
 static ox_status oxi_vk_check_open(const oxi_vk_device *d) {
+    if (d->inherited)
+        return oxi_fail(OX_ERR_DEVICE, "%s: the device was opened before a fork, by the parent process",
+                        d->device_name);
     if (!d->open) return oxi_fail(OX_ERR_DEVICE, "%s: the device was closed", d->device_name);
     if (d->lost)
         return oxi_fail(OX_ERR_DEVICE, "%s: the device was lost; close it and open it again", d->device_name);
@@ -15304,7 +15307,7 @@ static bool oxi_vk_ahead_begin(ox_device *self, void *memory, size_t bytes, size
     oxi_vk_box *box = NULL;
     const bool clear = ox_error() == OX_OK;
     oxi_vk_enter(d);
-    ox_status status = d->lost || !d->open || oxi_profiling ? OX_ERR_DEVICE : oxi_vk_flush(d);
+    ox_status status = d->lost || !d->open || oxi_profiling() ? OX_ERR_DEVICE : oxi_vk_flush(d);
     if (status == OX_OK) status = oxi_vk_submit(d);
     if (status == OX_OK) box = oxi_vk_next_box(d, bytes, out_bytes);
     if (box) status = oxi_vk_mail(d, (oxi_vk_chunk *)memory, 0, oxi_vk_box_up(d, box), bytes, true);
@@ -15342,7 +15345,7 @@ static bool oxi_vk_ahead_start(ox_device *self, int64_t number, const void *data
     oxi_vk_device *d = (oxi_vk_device *)self;
     oxi_vk_box *box = &d->ahead.box[number & 1];
     oxi_vk_enter(d);
-    bool there = number && d->ahead.waiting == number && !d->lost && !oxi_profiling;
+    bool there = number && d->ahead.waiting == number && !d->lost && !oxi_profiling();
     if (there) {
         memcpy(d->ahead.mail.mapped + oxi_vk_box_up(d, box), data, (size_t)box->up);
         d->counters.bytes_up += (int64_t)box->up;
@@ -15360,7 +15363,7 @@ static ox_status oxi_vk_ahead_take(ox_device *self, int64_t number, void *out) {
     oxi_vk_box *box = &d->ahead.box[number & 1];
     ox_status status = OX_OK;
     oxi_lock_take(&d->lock);
-    if (out) status = d->lost ? oxi_vk_check_open(d) : oxi_vk_wait(d, box->serial);
+    if (out) status = d->lost || !d->open ? oxi_vk_check_open(d) : oxi_vk_wait(d, box->serial);
     if (status == OX_OK && out && box->told)
         status = oxi_vk_tell_fault(d, d->ahead.mail.mapped + oxi_vk_box_fault(d, box));
     if (status == OX_OK && out) {
@@ -15394,7 +15397,8 @@ static struct {
     oxi_vk_instance_functions vk;
     VkPhysicalDevice physical[OXI_VK_DEVICES];
     int count;
-    char why[256]; /* there is no device */
+    char why[256];  /* there is no device */
+    bool inherited; /* all of it is the parent process's: this one is the child of a fork */
 } oxi_vk_host;
 
 /* ---- functions ----------------------------------------------------------------------------------------- */
@@ -15745,11 +15749,36 @@ static const char *oxi_vk_make_instance(void) {
 
 /* Our instance goes, when no device of it is open; the next call of ox_vulkan makes another. */
 static void oxi_vk_forget_instance(void) {
+    if (oxi_vk_host.inherited) return;
     PFN_vkGetInstanceProcAddr loader = oxi_vk_host.loader;
     if (oxi_vk_host.instance && oxi_vk_host.vk.vkDestroyInstance)
         oxi_vk_host.vk.vkDestroyInstance(oxi_vk_host.instance, NULL);
     memset(&oxi_vk_host, 0, sizeof oxi_vk_host);
     oxi_vk_host.loader = loader;
+}
+
+/* In the child of a fork: what drivers have in threads and in the kernel is the parent's, and who held a lock
+ * is not there. Nothing of theirs is called any more, and their memory stays until the process ends. */
+static void oxi_vk_in_child(void) {
+    bool used = oxi_vk_host.instance || oxi_atomic_load(&oxi_vk_open_lock.state) != 0;
+    for (int i = 0; i < OXI_VK_DEVICES; i++) {
+        oxi_vk_device *d = &oxi_vk_devices[i];
+        if (!d->device) continue;
+        used = d->inherited = true;
+        d->open = d->lost = false;
+        d->held_norm = d->held_rope = false;
+        d->held_products = 0;
+        d->ahead.recorder = NULL;
+        d->ahead.waiting = 0;
+        oxi_lock_give(&d->lock);
+    }
+    if (used) {
+        oxi_vk_host.inherited = true;
+        oxi_vk_host.count = 0;
+        (void)snprintf(oxi_vk_host.why, sizeof oxi_vk_host.why,
+                       "it was opened before a fork, by the parent process; a child cannot use it");
+    }
+    oxi_lock_give(&oxi_vk_open_lock);
 }
 
 /* The next call of ox_vulkan looks around anew. An instance that has devices stays to the end of the process:
@@ -15762,7 +15791,8 @@ static void oxi_vk_look_again(void) {
 }
 
 static void oxi_vk_look_around(void) {
-    if (oxi_vk_host.tried) return;
+    if (oxi_vk_host.tried || oxi_vk_host.inherited) return;
+    oxi_on_fork(oxi_vk_in_child);
     oxi_vk_host.tried = true;
     const char *why = oxi_vk_host.instance ? NULL : oxi_vk_make_instance();
     if (!why) {
@@ -16347,34 +16377,31 @@ static void *oxi_vk_read_cache(const oxi_vk_device *d, FILE *file, size_t *bytes
     return NULL;
 }
 
-static bool oxi_vk_write_cache(const oxi_vk_device *d, const char *path, const void *data, size_t bytes) {
+/* Whole, in the place of the old one, or not at all. */
+static void oxi_vk_write_cache(const oxi_vk_device *d, const void *data, size_t bytes) {
     oxi_vk_cache_header h = oxi_vk_cache_header_of(d);
+    oxi_output output;
     h.bytes = bytes;
     h.sum = oxi_vk_hash(data, bytes);
-    FILE *file = fopen(path, "wb");
-    if (!file) return false;
-    bool written = fwrite(&h, sizeof h, 1, file) == 1 && fwrite(data, bytes, 1, file) == 1;
-    return fclose(file) == 0 && written;
+    if (oxi_output_open(&output, "vulkan_pipeline_cache", d->cache_path) != OX_OK) return;
+    oxi_output_write(&output, &h, sizeof h);
+    oxi_output_write(&output, data, bytes);
+    (void)oxi_output_finish(&output);
+    (void)oxi_output_rename(&output);
 }
 
-/* Written beside the old one and put in its place when it is complete. */
+/* A device closes well without it: nothing is told. */
 static void oxi_vk_save_cache(oxi_vk_device *d) {
-    char beside[1024];
+    const bool clear = ox_error() == OX_OK;
     size_t bytes = 0;
-    if (!d->cache_path || d->lost || strlen(d->cache_path) + 5 > sizeof beside) return;
+    if (!d->cache_path || d->lost) return;
     if (d->vk.vkGetPipelineCacheData(d->device, d->cache, &bytes, NULL) != VK_SUCCESS) return;
     void *data = oxi_try_alloc(bytes);
     size_t room = bytes;
-    (void)snprintf(beside, sizeof beside, "%s.new", d->cache_path);
-    if (data && d->vk.vkGetPipelineCacheData(d->device, d->cache, &bytes, data) == VK_SUCCESS) {
-        bool kept = oxi_vk_write_cache(d, beside, data, bytes);
-        if (kept && rename(beside, d->cache_path) != 0) { /* systems that do not rename over a file */
-            (void)remove(d->cache_path);
-            kept = rename(beside, d->cache_path) == 0;
-        }
-        if (!kept) (void)remove(beside);
-    }
+    if (data && d->vk.vkGetPipelineCacheData(d->device, d->cache, &bytes, data) == VK_SUCCESS)
+        oxi_vk_write_cache(d, data, bytes);
     oxi_free(data, room);
+    if (clear) ox_error_clear();
 }
 
 static void oxi_vk_forget_cache_path(oxi_vk_device *d) {
@@ -16753,20 +16780,19 @@ static ox_dtype oxi_vk_map_immediate(const ox_tensor *t, uint32_t lane, uint32_t
 }
 
 /* f0 .. f2 as f64, for that lane. */
-static void oxi_vk_map_doubles(const oxi_call *call, oxi_vk_map_params *params) {
-    oxi_vk_double_words(call->attr.f[0], params->whole);
-    oxi_vk_double_words(call->attr.f[1], params->whole + 2);
-    oxi_vk_double_words(call->attr.f[2], params->immediate[3]);
+static void oxi_vk_map_doubles(const double *f, oxi_vk_map_params *params) {
+    oxi_vk_double_words(f[0], params->whole);
+    oxi_vk_double_words(f[1], params->whole + 2);
+    oxi_vk_double_words(f[2], params->immediate[3]);
 }
 
 /* f0 and f1 as integers of the lane: bounds stop at its ends, factors wrap. */
-static void oxi_vk_map_whole(const oxi_call *call, uint32_t lane, uint32_t *words) {
+static void oxi_vk_map_whole(const oxi_call *call, const double *f, uint32_t lane, uint32_t *words) {
     bool factor = call->op == OXI_OP_add || call->op == OXI_OP_sub || call->op == OXI_OP_addcmul;
     for (int i = 0; i < 2; i++) {
-        double f = call->attr.f[i];
-        uint64_t value = factor                 ? oxi_to_u64_wrapped(f)
-                         : lane == OXI_LANE_U64 ? oxi_to_u64_saturated(f)
-                                                : (uint64_t)oxi_to_i64_saturated(f);
+        uint64_t value = factor                 ? oxi_to_u64_wrapped(f[i])
+                         : lane == OXI_LANE_U64 ? oxi_to_u64_saturated(f[i])
+                                                : (uint64_t)oxi_to_i64_saturated(f[i]);
         oxi_vk_words_of(value, words + 2 * i);
     }
 }
@@ -16885,13 +16911,15 @@ static ox_status oxi_vk_map(oxi_vk_device *d, const oxi_call *call) {
     if (turned >= 0) return oxi_vk_turn(d, &w, turned, &dispatch);
     params.n = (uint32_t)w.numel;
     params.ndim = (uint32_t)w.ndim;
-    for (int i = 0; i < 3; i++) params.f[i] = oxi_vk_float_bits(call->attr.f[i]);
+    double f[3] = {0, 0, 0};
+    oxi_attrs_numbers(call->op, &call->attr, f, 3);
+    for (int i = 0; i < 3; i++) params.f[i] = oxi_vk_float_bits(f[i]);
     params.bits = 8u * (uint32_t)ox_dtype_of(compute)->block_bytes;
     bool wide = lane == OXI_LANE_F64 || lane == OXI_LANE_C64;
     if (wide)
-        oxi_vk_map_doubles(call, &params);
+        oxi_vk_map_doubles(f, &params);
     else
-        oxi_vk_map_whole(call, lane, params.whole);
+        oxi_vk_map_whole(call, f, lane, params.whole);
     for (int k = 0; k < 4; k++) {
         int place = k == 0 ? 0 : operand[k - 1];
         if (k > 0 && place == 0) continue; /* absent, or a number */
@@ -17251,7 +17279,7 @@ static bool oxi_vk_made_in_double(const oxi_call *call) {
     switch (call->op) {
     case OXI_OP_normal:
     case OXI_OP_linspace: return true;
-    case OXI_OP_uniform: return call->attr.f[0] != 0 || call->attr.f[1] != 1;
+    case OXI_OP_uniform: return call->attr.uniform.low != 0 || call->attr.uniform.high != 1;
     case OXI_OP_arange: return oxi_is_float(call->out[0]->dtype);
     default: return false;
     }
@@ -17265,12 +17293,12 @@ static bool oxi_vk_can_make(const oxi_vk_device *d, const oxi_call *call) {
 
 /* ---- constants ----------------------------------------------------------------------------------------- */
 
-/* Every element of t becomes the number that f0 (i0 for integers) of attr stands for. */
-static ox_status oxi_vk_fill_with(oxi_vk_device *d, const oxi_attrs *attr, ox_tensor *t) {
+/* Every element of t becomes a number: oxi_fill_element. */
+static ox_status oxi_vk_fill_with(oxi_vk_device *d, double value, int64_t whole, ox_tensor *t) {
     ox_storage storage;
     unsigned char element[8];
     memset(element, 0, sizeof element);
-    oxi_fill_element(attr, t->dtype, element);
+    oxi_fill_element(value, whole, t->dtype, element);
     ox_tensor number = oxi_vk_number(t->dtype, element, &storage), *in = &number;
     oxi_call copy = oxi_call_of(OXI_OP_copy, &in, 1, t);
     return oxi_vk_map(d, &copy);
@@ -17278,32 +17306,32 @@ static ox_status oxi_vk_fill_with(oxi_vk_device *d, const oxi_attrs *attr, ox_te
 
 static ox_status oxi_vk_eye(oxi_vk_device *d, const oxi_call *call) {
     ox_tensor diagonal = oxi_borrowed(call->out[0]);
-    oxi_attrs number = call->attr;
-    number.f[0] = 0;
-    number.i[0] = 0;
-    ox_status status = oxi_vk_fill_with(d, &number, &diagonal);
+    ox_status status = oxi_vk_fill_with(d, 0, 0, &diagonal);
     if (status != OX_OK || diagonal.ndim != 2) return status;
-    number.f[0] = 1;
-    number.i[0] = 1;
     diagonal.ndim = 1;
     if (diagonal.shape[1] < diagonal.shape[0]) diagonal.shape[0] = diagonal.shape[1];
     diagonal.stride[0] += diagonal.stride[1];
-    return oxi_vk_fill_with(d, &number, &diagonal);
+    return oxi_vk_fill_with(d, 1, 1, &diagonal);
 }
 
 /* ---- ramps and random numbers -------------------------------------------------------------------------- */
 
 static void oxi_vk_made_numbers(const oxi_call *call, oxi_vk_made_params *p) {
-    const oxi_attrs *attr = &call->attr;
     ox_dtype dtype = call->out[0]->dtype;
-    double f0 = attr->f[0], f1 = attr->f[1], below = f1;
-    int64_t low = attr->i[2], range = (int64_t)((uint64_t)attr->i[3] - (uint64_t)attr->i[2]);
-    oxi_vk_words_of((uint64_t)attr->i[0], p->seed);
-    oxi_vk_words_of((uint64_t)attr->i[1], p->counter);
+    double f[2] = {0, 0};
+    oxi_attrs_numbers(call->op, &call->attr, f, 2);
+    double f0 = f[0], f1 = f[1], below = f1;
+    int64_t low = 0, range = 0;
+    oxi_vk_words_of(call->draw.seed, p->seed);
+    oxi_vk_words_of(call->draw.counter, p->counter);
+    if (call->op == OXI_OP_randint) {
+        low = call->attr.randint.low;
+        range = (int64_t)((uint64_t)call->attr.randint.high - (uint64_t)low);
+    }
     if (call->op == OXI_OP_uniform && f0 < f1) below = oxi_number_below(dtype, f0, f1);
     if (call->op == OXI_OP_arange && !oxi_is_float(dtype)) {
-        low = (int64_t)f0;
-        range = (int64_t)f1;
+        low = oxi_whole_bits(f0);
+        range = oxi_whole_bits(f1);
     }
     if (call->op == OXI_OP_linspace) {
         if (oxi_is_int(dtype)) {
@@ -17327,7 +17355,7 @@ static ox_status oxi_vk_make(oxi_vk_device *d, const oxi_call *call) {
     oxi_vk_dispatch dispatch;
     oxi_walk w;
     if (ox_numel(out) == 0) return OX_OK;
-    if (call->op == OXI_OP_fill) return oxi_vk_fill_with(d, &call->attr, out);
+    if (call->op == OXI_OP_fill) return oxi_vk_fill_with(d, call->attr.fill.value, call->attr.fill.whole, out);
     if (call->op == OXI_OP_eye) return oxi_vk_eye(d, call);
     memset(&params, 0, sizeof params);
     memset(&dispatch, 0, sizeof dispatch);
@@ -17367,7 +17395,7 @@ static ox_status oxi_vk_make(oxi_vk_device *d, const oxi_call *call) {
 /* 0, 1, .. in f64. */
 static ox_status oxi_vk_ramp(oxi_vk_device *d, ox_tensor *out) {
     oxi_call call = oxi_call_of(OXI_OP_arange, NULL, 0, out);
-    call.attr.f[1] = 1;
+    call.attr.ramp.step = 1;
     return oxi_vk_make(d, &call);
 }
 /* >>vulkan/lines.c */
@@ -17454,99 +17482,30 @@ static void oxi_vk_lines_cut(oxi_vk_lines *l, int ndim, const int64_t *shape, ui
 
 /* ---- reductions: operands are x, the result, the places ------------------------------------------------ */
 
-/* Mirror reduce.comp. */
-enum {
-    OXI_VK_SUM,
-    OXI_VK_SQUARES,
-    OXI_VK_ABSOLUTE,
-    OXI_VK_PRODUCT,
-    OXI_VK_MOST,
-    OXI_VK_LEAST,
-    OXI_VK_COUNT,
-    OXI_VK_MOMENTS,
-    OXI_VK_LOGSUMEXP,
-    OXI_VK_MOST_ABSOLUTE,
-    OXI_VK_LEAST_ABSOLUTE,
-    OXI_VK_POWERS
-};
-enum {
-    OXI_VK_PLAIN,
-    OXI_VK_MEAN,
-    OXI_VK_VARIANCE,
-    OXI_VK_DEVIATION,
-    OXI_VK_ROOT,
-    OXI_VK_ALL,
-    OXI_VK_ANY,
-    OXI_VK_POWER
-};
-
-typedef struct oxi_vk_reduction {
-    int kind, finish, places; /* kind -1: no shader */
-} oxi_vk_reduction;
-
-static oxi_vk_reduction oxi_vk_reduction_make(int kind, int finish, int places) {
-    oxi_vk_reduction r;
-    r.kind = kind;
-    r.finish = finish;
-    r.places = places;
-    return r;
-}
-
-static oxi_vk_reduction oxi_vk_norm_of(double p) {
-    if (p == 2) return oxi_vk_reduction_make(OXI_VK_SQUARES, OXI_VK_ROOT, 0);
-    if (p == 1) return oxi_vk_reduction_make(OXI_VK_ABSOLUTE, OXI_VK_PLAIN, 0);
-    if (p == 0) return oxi_vk_reduction_make(OXI_VK_COUNT, OXI_VK_PLAIN, 0);
-    if (p == INFINITY) return oxi_vk_reduction_make(OXI_VK_MOST_ABSOLUTE, OXI_VK_PLAIN, 0);
-    if (p == -INFINITY) return oxi_vk_reduction_make(OXI_VK_LEAST_ABSOLUTE, OXI_VK_PLAIN, 0);
-    return oxi_vk_reduction_make(OXI_VK_POWERS, OXI_VK_POWER, 0);
-}
-
-static oxi_vk_reduction oxi_vk_reduction_of(const oxi_call *call) {
-    switch (call->op) {
-    case OXI_OP_sum: return oxi_vk_reduction_make(OXI_VK_SUM, OXI_VK_PLAIN, 0);
-    case OXI_OP_mean: return oxi_vk_reduction_make(OXI_VK_SUM, OXI_VK_MEAN, 0);
-    case OXI_OP_prod: return oxi_vk_reduction_make(OXI_VK_PRODUCT, OXI_VK_PLAIN, 0);
-    case OXI_OP_amax: return oxi_vk_reduction_make(OXI_VK_MOST, OXI_VK_PLAIN, 0);
-    case OXI_OP_amin: return oxi_vk_reduction_make(OXI_VK_LEAST, OXI_VK_PLAIN, 0);
-    case OXI_OP_all: return oxi_vk_reduction_make(OXI_VK_COUNT, OXI_VK_ALL, 0);
-    case OXI_OP_any: return oxi_vk_reduction_make(OXI_VK_COUNT, OXI_VK_ANY, 0);
-    case OXI_OP_count_nonzero: return oxi_vk_reduction_make(OXI_VK_COUNT, OXI_VK_PLAIN, 0);
-    case OXI_OP_var: return oxi_vk_reduction_make(OXI_VK_MOMENTS, OXI_VK_VARIANCE, 0);
-    case OXI_OP_std: return oxi_vk_reduction_make(OXI_VK_MOMENTS, OXI_VK_DEVIATION, 0);
-    case OXI_OP_logsumexp: return oxi_vk_reduction_make(OXI_VK_LOGSUMEXP, OXI_VK_PLAIN, 0);
-    case OXI_OP_norm: return oxi_vk_norm_of(call->attr.f[0]);
-    case OXI_OP_argmax: return oxi_vk_reduction_make(OXI_VK_MOST, OXI_VK_PLAIN, 2);
-    case OXI_OP_argmin: return oxi_vk_reduction_make(OXI_VK_LEAST, OXI_VK_PLAIN, 2);
-    case OXI_OP_max_dim: return oxi_vk_reduction_make(OXI_VK_MOST, OXI_VK_PLAIN, 1);
-    case OXI_OP_min_dim: return oxi_vk_reduction_make(OXI_VK_LEAST, OXI_VK_PLAIN, 1);
-    default: return oxi_vk_reduction_make(-1, 0, 0);
-    }
-}
-
 /* Integers become floats first where the result is one; C64 stands for parts of sums. Numbers of f64, powers
  * and complex numbers that are only looked at are f64. */
-static uint32_t oxi_vk_reduce_lane(const oxi_call *call, oxi_vk_reduction r) {
-    bool real = call->op == OXI_OP_logsumexp || call->op == OXI_OP_mean;
+static uint32_t oxi_vk_reduce_lane(const oxi_call *call, oxi_reduction r) {
+    bool real = r.kind == OXI_REDUCES_LOGSUMEXP || r.finish == OXI_FINISH_MEAN;
     ox_dtype dtype = call->in[0]->dtype, to = call->out[0]->dtype;
     bool wide = dtype == OX_F64 || (to == OX_F64 && oxi_is_float(dtype));
-    if (wide || r.kind == OXI_VK_POWERS || (dtype == OX_C64 && r.kind == OXI_VK_COUNT)) return OXI_LANE_F64;
+    if (wide || r.kind == OXI_REDUCES_POWERS || (dtype == OX_C64 && r.kind == OXI_REDUCES_COUNT)) return OXI_LANE_F64;
     return real || dtype == OX_C64 ? (uint32_t)OXI_LANE_F32 : (uint32_t)oxi_lane_of(dtype);
 }
 
 /* Sums of complex numbers are sums of their parts: f32 with one dim more. */
 static bool oxi_vk_reduces_parts(const oxi_call *call) {
     return call->in[0]->dtype == OX_C64 && call->out[0]->dtype == OX_C64 && call->in[0]->ndim < OX_MAX_DIMS &&
-           (call->op == OXI_OP_sum || call->op == OXI_OP_mean);
+           oxi_reduction_of(call).kind == OXI_REDUCES_SUM;
 }
 
 static bool oxi_vk_can_reduce(const oxi_vk_device *d, const oxi_call *call) {
     const ox_tensor *x = call->in[0], *out = call->out[0];
-    oxi_vk_reduction r = oxi_vk_reduction_of(call);
-    if (r.kind < 0 || oxi_is_block(x->dtype) || !oxi_vk_fits(x) || !oxi_vk_fits(out)) return false;
+    oxi_reduction r = oxi_reduction_of(call);
+    if (oxi_is_block(x->dtype) || !oxi_vk_fits(x) || !oxi_vk_fits(out)) return false;
     if (oxi_vk_reduces_parts(call)) return true;
     if (oxi_vk_reduce_lane(call, r) == OXI_LANE_F64)
         return d->caps & OX_VULKAN_F64 && out->dtype != OX_C64 &&
-               (x->dtype != OX_C64 || r.kind == OXI_VK_COUNT);
+               (x->dtype != OX_C64 || r.kind == OXI_REDUCES_COUNT);
     return oxi_vk_map_reads(x->dtype) && oxi_vk_map_reads(out->dtype);
 }
 
@@ -17590,7 +17549,7 @@ typedef struct oxi_vk_reduce_job {
     bool quads;
 } oxi_vk_reduce_job;
 
-static void oxi_vk_reduce_prepare(const oxi_call *call, oxi_vk_reduction r, oxi_vk_reduce_job *job) {
+static void oxi_vk_reduce_prepare(const oxi_call *call, oxi_reduction r, oxi_vk_reduce_job *job) {
     const ox_tensor *x = call->in[0];
     oxi_vk_line_operand operands[3];
     oxi_vk_dispatch *dispatch = &job->dispatch;
@@ -17600,16 +17559,16 @@ static void oxi_vk_reduce_prepare(const oxi_call *call, oxi_vk_reduction r, oxi_
         const ox_tensor *out = o < call->out_count ? call->out[o] : NULL;
         oxi_vk_line_operand_of(&operands[1 + o], out, 0);
         for (int i = 0, k = 0; out && i < x->ndim; i++) {
-            if (call->attr.dims >> i & 1) continue;
-            operands[1 + o].stride[i] = out->stride[call->attr.keepdim ? i : k++];
+            if (call->attr.reduce.dims >> i & 1) continue;
+            operands[1 + o].stride[i] = out->stride[call->attr.reduce.keepdim ? i : k++];
         }
         oxi_vk_bind(dispatch, 1 + o, out ? out : call->out[0], true);
     }
     oxi_vk_bind(dispatch, 0, x, false);
-    oxi_vk_lines_cut(&job->l, x->ndim, x->shape, call->attr.dims, r.places != 0, operands, 3);
+    oxi_vk_lines_cut(&job->l, x->ndim, x->shape, call->attr.reduce.dims, r.places != 0, operands, 3);
     job->quads = oxi_vk_lines_quads(&job->l, operands, 0, 1);
-    for (int i = 0; i < 3; i++) job->l.params.f[i] = oxi_vk_float_bits(call->attr.f[i]);
-    oxi_vk_double_words(call->attr.f[0], job->params.f0);
+    job->l.params.f[0] = oxi_vk_float_bits(r.number);
+    oxi_vk_double_words(r.number, job->params.f0);
     dispatch->special[0] = (uint32_t)r.kind;
     dispatch->special[1] = oxi_vk_reduce_lane(call, r);
     dispatch->shader =
@@ -17659,9 +17618,9 @@ static ox_status oxi_vk_reduce_record(oxi_vk_device *d, oxi_vk_reduce_job *job) 
 enum { OXI_VK_SEGMENT = 1 << 14, OXI_VK_FEW_LINES = 64 };
 
 /* Into how many parts lines are cut: few long ones would leave most of the device idle. */
-static uint32_t oxi_vk_segments(const oxi_vk_reduce_job *job, oxi_vk_reduction r) {
+static uint32_t oxi_vk_segments(const oxi_vk_reduce_job *job, oxi_reduction r) {
     bool joins =
-        r.kind == OXI_VK_SUM || r.kind == OXI_VK_PRODUCT || r.kind == OXI_VK_MOST || r.kind == OXI_VK_LEAST;
+        r.kind == OXI_REDUCES_SUM || r.kind == OXI_REDUCES_PRODUCT || r.kind == OXI_REDUCES_MOST || r.kind == OXI_REDUCES_LEAST;
     int64_t kept = job->l.kept.numel, length = job->l.line.numel;
     if (!joins || r.places || kept == 0 || kept >= OXI_VK_FEW_LINES || length < 2 * OXI_VK_SEGMENT) return 1;
     int64_t most = OXI_VK_SEGMENTS / kept, parts = length / OXI_VK_SEGMENT;
@@ -17670,7 +17629,7 @@ static uint32_t oxi_vk_segments(const oxi_vk_reduce_job *job, oxi_vk_reduction r
 
 /* Segments' results, of floats an f32 and an exponent, go to memory that is given back at once: whoever gets
  * it next waits for their readers. */
-static ox_status oxi_vk_reduce_twice(oxi_vk_device *d, const oxi_call *call, oxi_vk_reduction r,
+static ox_status oxi_vk_reduce_twice(oxi_vk_device *d, const oxi_call *call, oxi_reduction r,
                                      oxi_vk_reduce_job *job, uint32_t segments) {
     ox_tensor parts, *in = &parts;
     ox_storage storage;
@@ -17681,12 +17640,12 @@ static ox_status oxi_vk_reduce_twice(oxi_vk_device *d, const oxi_call *call, oxi
     uint32_t lane = oxi_vk_reduce_lane(call, r);
     bool real = lane == OXI_LANE_F32;
     shape[0] = job->l.kept.numel;
-    shape[1] = segments * (real && r.kind == OXI_VK_SUM ? 2 : 1); /* a sum, and what it lost */
+    shape[1] = segments * (real && r.kind == OXI_REDUCES_SUM ? 2 : 1); /* a sum, and what it lost */
     oxi_meta(&parts, real ? OX_C64 : oxi_lane_dtype((oxi_lane)lane), 2, shape);
     oxi_vk_chunk *chunk = oxi_vk_borrow(d, &parts, &storage);
     if (!chunk) return OX_ERR_NOMEM;
     job->dispatch.special[2] = (uint32_t)parts.dtype;
-    job->dispatch.special[6] = OXI_VK_PLAIN;
+    job->dispatch.special[6] = OXI_FINISH_PLAIN;
     job->dispatch.special[8] = segments;
     job->l.params.at[1] = oxi_vk_element_at(&parts);
     oxi_vk_bind(&job->dispatch, 1, &parts, true);
@@ -17699,8 +17658,8 @@ static ox_status oxi_vk_reduce_twice(oxi_vk_device *d, const oxi_call *call, oxi
     out.stride[0] = 1;
     second.in = &in;
     second.out[0] = &out;
-    second.attr.dims = 2;
-    second.attr.keepdim = false;
+    second.attr.reduce.dims = 2;
+    second.attr.reduce.keepdim = false;
     oxi_vk_reduce_prepare(&second, r, &last);
     last.l.params.extra = length;
     if (status == OX_OK) status = oxi_vk_reduce_record(d, &last);
@@ -17710,7 +17669,7 @@ static ox_status oxi_vk_reduce_twice(oxi_vk_device *d, const oxi_call *call, oxi
 
 static ox_status oxi_vk_reduce_numbers(oxi_vk_device *d, const oxi_call *call) {
     oxi_vk_reduce_job job;
-    oxi_vk_reduction r = oxi_vk_reduction_of(call);
+    oxi_reduction r = oxi_reduction_of(call);
     oxi_vk_reduce_prepare(call, r, &job);
     uint32_t segments = oxi_vk_segments(&job, r);
     /* the second dispatch writes positions one behind the other */
@@ -17789,7 +17748,7 @@ static ox_status oxi_vk_scan(oxi_vk_device *d, const oxi_call *call) {
     memset(&dispatch, 0, sizeof dispatch);
     oxi_vk_line_operand_of(&o[0], out, x->ndim);
     oxi_vk_line_operand_of(&o[1], x, x->ndim);
-    oxi_vk_lines_cut(&l, x->ndim, x->shape, x->ndim ? 1u << call->attr.dim : 0, true, o, 2);
+    oxi_vk_lines_cut(&l, x->ndim, x->shape, x->ndim ? 1u << call->attr.along.dim : 0, true, o, 2);
     oxi_vk_bind(&dispatch, 0, out, true);
     oxi_vk_bind(&dispatch, 1, x, false);
     dispatch.shader = oxi_vk_scans_double(call) ? OXI_VK_SHADER_scan_double : OXI_VK_SHADER_scan;
@@ -17852,18 +17811,21 @@ static void oxi_vk_row_numbers_end(oxi_vk_row_job *job, oxi_vk_row_numbers *n) {
     if (n->chunk) oxi_vk_chunk_give(job->d, n->chunk);
 }
 
-/* out = op(a, b); b may be NULL. f0: the op's number, 1 for sums and differences. */
-static void oxi_vk_row_step(oxi_vk_row_job *job, oxi_op op, double f0, ox_tensor *out, ox_tensor *a,
-                            ox_tensor *b) {
+/* out = op(a, b); b may be NULL. */
+static void oxi_vk_row_step(oxi_vk_row_job *job, oxi_op op, ox_tensor *out, ox_tensor *a, ox_tensor *b) {
     ox_tensor *in[2];
     if (job->status != OX_OK) return;
     in[0] = a;
     in[1] = b;
     oxi_call call = oxi_call_of(op, in, b ? 2 : 1, out);
-    call.attr.f[0] = f0;
-    call.attr.dims = job->dims;
-    call.attr.keepdim = true;
     bool reduces = oxi_op_row_of(op)->family == OXI_FAMILY_REDUCE;
+    if (reduces) {
+        call.attr = op == OXI_OP_norm ? oxi_attrs_power() : oxi_attrs_reduce();
+        call.attr.reduce.dims = job->dims;
+        call.attr.reduce.keepdim = true;
+    } else {
+        call.attr = oxi_attrs_scale();
+    }
     job->status = reduces ? oxi_vk_reduce(job->d, &call) : oxi_vk_map(job->d, &call);
 }
 
@@ -17871,7 +17833,7 @@ static void oxi_vk_row_step(oxi_vk_row_job *job, oxi_op op, double f0, ox_tensor
 static void oxi_vk_row_number(oxi_vk_row_job *job, oxi_op op, ox_tensor *out, ox_tensor *a, double value) {
     ox_storage storage;
     ox_tensor number = oxi_vk_number(OX_F64, &value, &storage);
-    oxi_vk_row_step(job, op, 1, out, a, &number);
+    oxi_vk_row_step(job, op, out, a, &number);
 }
 
 static void oxi_vk_row_softmax(oxi_vk_row_job *job, bool logarithm) {
@@ -17885,12 +17847,12 @@ static void oxi_vk_row_softmax(oxi_vk_row_job *job, bool logarithm) {
         chunk = oxi_vk_borrow(job->d, &powers, &storage);
         if (!chunk) job->status = OX_ERR_NOMEM;
     }
-    oxi_vk_row_step(job, OXI_OP_amax, 0, &n.each, &job->x, NULL);
-    oxi_vk_row_step(job, OXI_OP_sub, 1, &job->out, &job->x, &n.beside);
-    oxi_vk_row_step(job, OXI_OP_exp, 0, &powers, &job->out, NULL);
-    oxi_vk_row_step(job, OXI_OP_sum, 0, &n.each, &powers, NULL);
-    if (logarithm) oxi_vk_row_step(job, OXI_OP_log, 0, &n.each, &n.each, NULL);
-    oxi_vk_row_step(job, logarithm ? OXI_OP_sub : OXI_OP_div, 1, &job->out, &job->out, &n.beside);
+    oxi_vk_row_step(job, OXI_OP_amax, &n.each, &job->x, NULL);
+    oxi_vk_row_step(job, OXI_OP_sub, &job->out, &job->x, &n.beside);
+    oxi_vk_row_step(job, OXI_OP_exp, &powers, &job->out, NULL);
+    oxi_vk_row_step(job, OXI_OP_sum, &n.each, &powers, NULL);
+    if (logarithm) oxi_vk_row_step(job, OXI_OP_log, &n.each, &n.each, NULL);
+    oxi_vk_row_step(job, logarithm ? OXI_OP_sub : OXI_OP_div, &job->out, &job->out, &n.beside);
     if (chunk) oxi_vk_chunk_give(job->d, chunk);
     oxi_vk_row_numbers_end(job, &n);
 }
@@ -17902,20 +17864,20 @@ static void oxi_vk_row_norm(oxi_vk_row_job *job, bool centred, double epsilon) {
     oxi_vk_row_numbers_begin(job, &mean);
     oxi_vk_row_numbers_begin(job, &factor);
     if (centred) {
-        oxi_vk_row_step(job, OXI_OP_mean, 0, &mean.each, x, NULL);
-        oxi_vk_row_step(job, OXI_OP_var, 0, &factor.each, x, NULL);
-        oxi_vk_row_step(job, OXI_OP_sub, 1, &job->out, x, &mean.beside);
+        oxi_vk_row_step(job, OXI_OP_mean, &mean.each, x, NULL);
+        oxi_vk_row_step(job, OXI_OP_var, &factor.each, x, NULL);
+        oxi_vk_row_step(job, OXI_OP_sub, &job->out, x, &mean.beside);
         x = &job->out;
     } else {
-        oxi_vk_row_step(job, OXI_OP_norm, 2, &factor.each, x, NULL);
-        oxi_vk_row_step(job, OXI_OP_square, 0, &factor.each, &factor.each, NULL);
+        oxi_vk_row_step(job, OXI_OP_norm, &factor.each, x, NULL);
+        oxi_vk_row_step(job, OXI_OP_square, &factor.each, &factor.each, NULL);
         oxi_vk_row_number(job, OXI_OP_div, &factor.each, &factor.each, (double)job->length);
     }
     oxi_vk_row_number(job, OXI_OP_add, &factor.each, &factor.each, epsilon);
-    oxi_vk_row_step(job, OXI_OP_rsqrt, 0, &factor.each, &factor.each, NULL);
-    oxi_vk_row_step(job, OXI_OP_mul, 0, &job->out, x, &factor.beside);
-    if (job->weight.storage) oxi_vk_row_step(job, OXI_OP_mul, 0, &job->out, &job->out, &job->weight);
-    if (job->bias.storage) oxi_vk_row_step(job, OXI_OP_add, 1, &job->out, &job->out, &job->bias);
+    oxi_vk_row_step(job, OXI_OP_rsqrt, &factor.each, &factor.each, NULL);
+    oxi_vk_row_step(job, OXI_OP_mul, &job->out, x, &factor.beside);
+    if (job->weight.storage) oxi_vk_row_step(job, OXI_OP_mul, &job->out, &job->out, &job->weight);
+    if (job->bias.storage) oxi_vk_row_step(job, OXI_OP_add, &job->out, &job->out, &job->bias);
     oxi_vk_row_numbers_end(job, &factor);
     oxi_vk_row_numbers_end(job, &mean);
 }
@@ -17927,8 +17889,8 @@ static bool oxi_vk_is_row_double(const oxi_call *call) {
 }
 
 /* o: the result, x, weight, bias over the shape that is cut at `dims`. */
-static ox_status oxi_vk_row_double(oxi_vk_device *d, const oxi_call *call, int ndim, const int64_t *shape,
-                                   uint32_t dims, const oxi_vk_line_operand *o) {
+static ox_status oxi_vk_row_double(oxi_vk_device *d, const oxi_row_form *form, int ndim,
+                                   const int64_t *shape, uint32_t dims, const oxi_vk_line_operand *o) {
     oxi_vk_row_job job;
     memset(&job, 0, sizeof job);
     job.d = d;
@@ -17940,24 +17902,24 @@ static ox_status oxi_vk_row_double(oxi_vk_device *d, const oxi_call *call, int n
     job.x = oxi_vk_row_view(&o[1], ndim, shape);
     if (o[2].t) job.weight = oxi_vk_row_view(&o[2], ndim, shape);
     if (o[3].t) job.bias = oxi_vk_row_view(&o[3], ndim, shape);
-    if (call->op == OXI_OP_softmax || call->op == OXI_OP_log_softmax)
-        oxi_vk_row_softmax(&job, call->op == OXI_OP_log_softmax);
+    if (form->finish == OXI_ROW_NORM)
+        oxi_vk_row_norm(&job, form->measure == OXI_REDUCES_MOMENTS, form->eps);
     else
-        oxi_vk_row_norm(&job, call->op != OXI_OP_rms_norm, call->attr.f[0]);
+        oxi_vk_row_softmax(&job, form->finish == OXI_ROW_LOG_SOFTMAX);
     return job.status;
 }
 
 /* ---- rope ---------------------------------------------------------------------------------------------- */
 
-/* out += f0 a b */
-static void oxi_vk_row_add_product(oxi_vk_row_job *job, double f0, ox_tensor *out, ox_tensor *a,
+/* out += factor a b */
+static void oxi_vk_row_add_product(oxi_vk_row_job *job, double factor, ox_tensor *out, ox_tensor *a,
                                    ox_tensor *b) {
     ox_tensor *in[3];
     in[0] = out;
     in[1] = a;
     in[2] = b;
     oxi_call call = oxi_call_of(OXI_OP_addcmul, in, 3, out);
-    call.attr.f[0] = f0;
+    call.attr.value.value = factor;
     if (job->status == OX_OK) job->status = oxi_vk_map(job->d, &call);
 }
 
@@ -18004,13 +17966,13 @@ static void oxi_vk_rope_angles(oxi_vk_row_job *job, const oxi_call *call, const 
         oxi_vk_row_copy(job, positions, &place.t);
     else if (job->status == OX_OK)
         job->status = oxi_vk_ramp(job->d, &place.t);
-    oxi_vk_row_number(job, OXI_OP_mul, &place.t, &place.t, call->attr.f[1]);
+    oxi_vk_row_number(job, OXI_OP_mul, &place.t, &place.t, call->attr.rope.scale);
     oxi_vk_row_copy(job, frequencies, &frequency.t);
     if (factors) {
         oxi_vk_temporary factor;
         oxi_vk_row_make(job, &factor, 1, &angle->shape[1]);
         oxi_vk_row_copy(job, factors, &factor.t);
-        oxi_vk_row_step(job, OXI_OP_div, 1, &frequency.t, &frequency.t, &factor.t);
+        oxi_vk_row_step(job, OXI_OP_div, &frequency.t, &frequency.t, &factor.t);
         oxi_vk_temporary_drop(job->d, &factor);
     }
     each = turned = *angle;
@@ -18022,7 +17984,7 @@ static void oxi_vk_rope_angles(oxi_vk_row_job *job, const oxi_call *call, const 
     turned.offset = frequency.t.offset;
     turned.stride[0] = 0;
     turned.stride[1] = 1;
-    oxi_vk_row_step(job, OXI_OP_mul, 1, angle, &each, &turned);
+    oxi_vk_row_step(job, OXI_OP_mul, angle, &each, &turned);
     oxi_vk_temporary_drop(job->d, &place);
     oxi_vk_temporary_drop(job->d, &frequency);
 }
@@ -18031,8 +17993,8 @@ static void oxi_vk_rope_angles(oxi_vk_row_job *job, const oxi_call *call, const 
 static ox_status oxi_vk_rope_double(oxi_vk_device *d, const oxi_call *call, const ox_tensor *frequencies) {
     const ox_tensor *x = call->in[0], *out = call->out[0];
     const int last = x->ndim - 1;
-    const int64_t half = call->attr.i[0] / 2, table[2] = {x->shape[last - 1], half};
-    const bool interleaved = call->attr.mode == 1;
+    const int64_t half = call->attr.rope.dims / 2, table[2] = {x->shape[last - 1], half};
+    const bool interleaved = call->attr.rope.interleaved;
     const int64_t step = interleaved ? 2 : 1, other = interleaved ? 1 : half;
     oxi_vk_temporary c, s, turned;
     oxi_vk_row_job job;
@@ -18046,13 +18008,13 @@ static ox_status oxi_vk_rope_double(oxi_vk_device *d, const oxi_call *call, cons
     if (job.status == OX_OK && half > 0) {
         ox_tensor cosines = oxi_vk_rope_beside(&c.t, &a), sines = oxi_vk_rope_beside(&s.t, &a);
         oxi_vk_rope_angles(&job, call, frequencies, &s.t);
-        oxi_vk_row_step(&job, OXI_OP_cos, 0, &c.t, &s.t, NULL);
-        oxi_vk_row_step(&job, OXI_OP_sin, 0, &s.t, &s.t, NULL);
-        oxi_vk_row_number(&job, OXI_OP_mul, &c.t, &c.t, call->attr.f[2]);
-        oxi_vk_row_number(&job, OXI_OP_mul, &s.t, &s.t, call->attr.f[2]);
-        oxi_vk_row_step(&job, OXI_OP_mul, 0, &turned.t, &a, &cosines);
+        oxi_vk_row_step(&job, OXI_OP_cos, &c.t, &s.t, NULL);
+        oxi_vk_row_step(&job, OXI_OP_sin, &s.t, &s.t, NULL);
+        oxi_vk_row_number(&job, OXI_OP_mul, &c.t, &c.t, call->attr.rope.magnitude);
+        oxi_vk_row_number(&job, OXI_OP_mul, &s.t, &s.t, call->attr.rope.magnitude);
+        oxi_vk_row_step(&job, OXI_OP_mul, &turned.t, &a, &cosines);
         oxi_vk_row_add_product(&job, -1, &turned.t, &b, &sines);
-        oxi_vk_row_step(&job, OXI_OP_mul, 0, &second, &b, &cosines);
+        oxi_vk_row_step(&job, OXI_OP_mul, &second, &b, &cosines);
         oxi_vk_row_add_product(&job, 1, &second, &a, &sines);
         oxi_vk_row_copy(&job, &turned.t, &first);
     }
@@ -18070,7 +18032,7 @@ static ox_status oxi_vk_rope_double(oxi_vk_device *d, const oxi_call *call, cons
 enum { OXI_VK_SOFTMAX, OXI_VK_LOG_SOFTMAX, OXI_VK_LAYER, OXI_VK_RMS };
 
 static bool oxi_vk_can_row(const oxi_vk_device *d, const oxi_call *call) {
-    if (call->op == OXI_OP_group_norm && call->in[0]->ndim == OX_MAX_DIMS) return false;
+    if (oxi_row_form_of(call).groups > 0 && call->in[0]->ndim == OX_MAX_DIMS) return false;
     if (oxi_vk_is_row_double(call)) return d->caps & OX_VULKAN_F64 && oxi_vk_fits(call->in[0]);
     for (int i = 0; i < call->in_count; i++)
         if (call->in[i] && (!oxi_is_float(call->in[i]->dtype) || call->in[i]->dtype == OX_F64)) return false;
@@ -18079,30 +18041,26 @@ static bool oxi_vk_can_row(const oxi_vk_device *d, const oxi_call *call) {
 
 /* The shape that is cut, and the operands' strides over it; returns the dims of a line. group_norm's channels
  * become two dims, groups and channels of a group. */
-static uint32_t oxi_vk_row_operands(const oxi_call *call, int64_t *shape, int *ndim, oxi_vk_line_operand *o) {
+static uint32_t oxi_vk_row_operands(const oxi_call *call, const oxi_row_form *form, int64_t *shape, int *ndim,
+                                    oxi_vk_line_operand *o) {
     const ox_tensor *x = call->in[0];
-    uint32_t dims = 0;
     *ndim = x->ndim;
     memcpy(shape, x->shape, sizeof x->shape);
     oxi_vk_line_operand_of(&o[0], call->out[0], x->ndim);
     oxi_vk_line_operand_of(&o[1], x, x->ndim);
     for (int i = 2; i < 4; i++)
         oxi_vk_line_operand_of(&o[i], i - 1 < call->in_count ? call->in[i - 1] : NULL, 0);
-    if (call->op == OXI_OP_softmax || call->op == OXI_OP_log_softmax)
-        return x->ndim ? 1u << call->attr.dim : 0;
-    int last = (int)call->attr.i[0];
-    if (call->op != OXI_OP_group_norm) {
-        for (int i = x->ndim - last; i < x->ndim; i++) {
-            dims |= 1u << i;
-            for (int k = 2; k < 4; k++)
-                if (o[k].t) o[k].stride[i] = o[k].t->stride[i - (x->ndim - last)];
-        }
-        return dims;
+    if (form->groups == 0) {
+        for (int i = 0; i < x->ndim; i++) /* weights have the last dims */
+            for (int k = 2; k < 4 && form->inside >> i & 1; k++)
+                if (o[k].t) o[k].stride[i] = o[k].t->stride[i - (x->ndim - o[k].t->ndim)];
+        return form->inside;
     }
-    int64_t groups = call->attr.i[0], each = x->shape[1] / groups;
+    int64_t each = x->shape[1] / form->groups;
+    uint32_t dims = 0;
     *ndim = x->ndim + 1;
     for (int i = x->ndim; i > 2; i--) shape[i] = x->shape[i - 1];
-    shape[1] = groups;
+    shape[1] = form->groups;
     shape[2] = each;
     for (int k = 0; k < 4; k++) {
         if (!o[k].t) continue;
@@ -18131,11 +18089,7 @@ static uint32_t oxi_vk_row_lanes(const oxi_vk_device *d, const oxi_vk_lines *l, 
 }
 
 static ox_status oxi_vk_row(oxi_vk_device *d, const oxi_call *call) {
-    static const int kinds[][2] = {{OXI_OP_softmax, OXI_VK_SOFTMAX},
-                                   {OXI_OP_log_softmax, OXI_VK_LOG_SOFTMAX},
-                                   {OXI_OP_layer_norm, OXI_VK_LAYER},
-                                   {OXI_OP_rms_norm, OXI_VK_RMS},
-                                   {OXI_OP_group_norm, OXI_VK_LAYER}};
+    const oxi_row_form form = oxi_row_form_of(call);
     const ox_tensor *out = call->out[0];
     oxi_vk_line_operand o[4];
     oxi_vk_dispatch dispatch;
@@ -18144,10 +18098,10 @@ static ox_status oxi_vk_row(oxi_vk_device *d, const oxi_call *call) {
     int ndim;
     memset(&dispatch, 0, sizeof dispatch);
     if (ox_numel(out) == 0) return OX_OK;
-    uint32_t dims = oxi_vk_row_operands(call, shape, &ndim, o);
-    if (oxi_vk_is_row_double(call)) return oxi_vk_row_double(d, call, ndim, shape, dims, o);
+    uint32_t dims = oxi_vk_row_operands(call, &form, shape, &ndim, o);
+    if (oxi_vk_is_row_double(call)) return oxi_vk_row_double(d, &form, ndim, shape, dims, o);
     oxi_vk_lines_cut(&l, ndim, shape, dims, false, o, 4);
-    l.params.f[0] = oxi_vk_float_bits(call->attr.f[0]);
+    l.params.f[0] = oxi_vk_float_bits(form.eps);
     for (int i = 0; i < 4; i++)
         if (o[i].t) oxi_vk_bind(&dispatch, i, o[i].t, i == 0);
     oxi_vk_bind_rest(&dispatch);
@@ -18156,8 +18110,10 @@ static ox_status oxi_vk_row(oxi_vk_device *d, const oxi_call *call) {
         width < 2 && oxi_walk_flat(&l.line, 0) && l.params.length % each == 0 && l.params.at[0] % each == 0;
     for (uint32_t e = 0; e < l.params.kept_dims; e++)
         packed = packed && l.params.kept_stride[e][0] % each == 0;
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (kinds[i][0] == (int)call->op) dispatch.special[0] = (uint32_t)kinds[i][1];
+    dispatch.special[0] = form.finish == OXI_ROW_SOFTMAX       ? OXI_VK_SOFTMAX
+                          : form.finish == OXI_ROW_LOG_SOFTMAX ? OXI_VK_LOG_SOFTMAX
+                          : form.measure == OXI_REDUCES_MOMENTS ? OXI_VK_LAYER
+                                                                : OXI_VK_RMS;
     dispatch.shader = OXI_VK_SHADER_row;
     dispatch.special[2] = (uint32_t)out->dtype;
     dispatch.special[3] = (uint32_t)call->in[0]->dtype;
@@ -18215,7 +18171,7 @@ static uint64_t oxi_vk_sort_item_bytes(ox_dtype dtype) {
 
 /* Elements of the sorted dim: of x, or of a result. */
 static uint64_t oxi_vk_sort_size(const oxi_call *call, const ox_tensor *t) {
-    return t->ndim ? (uint64_t)t->shape[call->attr.dim] : 1;
+    return t->ndim ? (uint64_t)t->shape[call->attr.sort.dim] : 1;
 }
 
 /* Bytes of the items between the passes: most of them after the first. */
@@ -18292,9 +18248,9 @@ static ox_status oxi_vk_sort(oxi_vk_device *d, const oxi_call *call) {
     oxi_vk_line_operand_of(&o[0], call->out[0], x->ndim);
     oxi_vk_line_operand_of(&o[1], call->out[1], x->ndim);
     oxi_vk_line_operand_of(&o[2], x, x->ndim);
-    oxi_vk_lines_cut(&l, x->ndim, x->shape, x->ndim ? 1u << call->attr.dim : 0, true, o, 3);
+    oxi_vk_lines_cut(&l, x->ndim, x->shape, x->ndim ? 1u << call->attr.sort.dim : 0, true, o, 3);
     params.line = l.params;
-    params.flip = call->attr.mode == 1 ? UINT32_MAX : 0;
+    params.flip = call->attr.sort.descending ? UINT32_MAX : 0;
     ox_status status = OX_OK;
     for (int i = 0; i < 2 && bytes > 0 && status == OX_OK; i++) {
         chunk[i] = oxi_vk_chunk_alloc(d, bytes);
@@ -18346,14 +18302,8 @@ typedef struct oxi_vk_product_params {
 } oxi_vk_product_params;
 
 typedef struct oxi_vk_product {
-    const ox_tensor *t[4], *bias; /* c, a, b, addend */
-    int64_t m, n, k;
+    oxi_product_form form;     /* of block types, b is */
     int64_t whole_m, whole_n;  /* of the call that this is a part of: they decide in what order is summed */
-    int64_t row[4], column[4]; /* strides in elements */
-    int ndim;
-    int64_t shape[OX_MAX_DIMS], stride[4][OX_MAX_DIMS];
-    double alpha, beta;
-    oxi_activation activation;
     bool weights; /* b is a layer's: what meets it may be rounded */
     bool rough;   /* and ox_set_exact did not ask for more */
 } oxi_vk_product;
@@ -18371,7 +18321,7 @@ static bool oxi_vk_product_reads(ox_dtype dtype) {
 
 /* Integers meet their own kind, in product_integer.comp. */
 static bool oxi_vk_can_product_integer(const oxi_call *call) {
-    bool known = call->op != OXI_OP_linear || call->attr.mode == OXI_ACT_NONE;
+    bool known = call->op != OXI_OP_linear || call->attr.activation.activation == OXI_ACT_NONE;
     for (int i = 0; i < call->in_count; i++)
         known = known && (!call->in[i] || (oxi_is_int(call->in[i]->dtype) && oxi_vk_fits(call->in[i])));
     return known;
@@ -18379,7 +18329,7 @@ static bool oxi_vk_can_product_integer(const oxi_call *call) {
 
 /* f64 meets f64, and block types, which are expanded to it. */
 static bool oxi_vk_can_product_double(const oxi_vk_device *d, const oxi_call *call) {
-    bool known = call->op != OXI_OP_linear || call->attr.mode <= OXI_ACT_RELU;
+    bool known = call->op != OXI_OP_linear || call->attr.activation.activation <= OXI_ACT_RELU;
     for (int i = 0; i < call->in_count; i++) {
         const ox_tensor *t = call->in[i];
         known = known && (!t || ((t->dtype == OX_F64 || oxi_vk_expands(t->dtype)) && oxi_vk_fits(t)));
@@ -18401,78 +18351,8 @@ static bool oxi_vk_can_product(const oxi_vk_device *d, const oxi_call *call) {
     return oxi_vk_product_reads(c->dtype);
 }
 
-/* Leading dim `at` of a product with `lead` of them: the stride of t, whose last `own` dims are a matrix. */
-static int64_t oxi_vk_lead_stride(const ox_tensor *t, int own, int lead, int at) {
-    int place = at - (lead - (t->ndim - own));
-    return place >= 0 && t->shape[place] != 1 ? t->stride[place] : 0;
-}
-
-static void oxi_vk_product_matmul(oxi_vk_product *p) {
-    const ox_tensor *c = p->t[0], *a = p->t[1], *b = p->t[2];
-    int own_a = a->ndim > 1 ? 2 : 1, own_b = b->ndim > 1 ? 2 : 1, own_c = own_a + own_b - 2;
-    p->m = own_a == 2 ? a->shape[a->ndim - 2] : 1;
-    p->k = a->shape[a->ndim - 1];
-    p->n = own_b == 2 ? b->shape[b->ndim - 1] : 1;
-    p->row[1] = own_a == 2 ? a->stride[a->ndim - 2] : 0;
-    p->column[1] = a->stride[a->ndim - 1];
-    p->row[2] = b->stride[b->ndim - own_b];
-    p->column[2] = own_b == 2 ? b->stride[b->ndim - 1] : 0;
-    p->row[0] = own_a == 2 ? c->stride[c->ndim - own_c] : 0;
-    p->column[0] = own_b == 2 ? c->stride[c->ndim - 1] : 0;
-    p->ndim = c->ndim - own_c;
-    for (int i = 0; i < p->ndim; i++) {
-        p->shape[i] = c->shape[i];
-        p->stride[0][i] = c->stride[i];
-        p->stride[1][i] = oxi_vk_lead_stride(a, own_a, p->ndim, i);
-        p->stride[2][i] = oxi_vk_lead_stride(b, own_b, p->ndim, i);
-    }
-}
-
-/* x [.., K], w [N, K]: all but the last dim of x are rows or leading dims. */
-static void oxi_vk_product_linear(oxi_vk_product *p) {
-    const ox_tensor *c = p->t[0], *x = p->t[1], *w = p->t[2];
-    int last = x->ndim - 1;
-    p->k = x->shape[last];
-    p->n = w->shape[0];
-    p->m = last > 0 ? x->shape[last - 1] : 1;
-    p->row[1] = last > 0 ? x->stride[last - 1] : 0;
-    p->column[1] = x->stride[last];
-    p->row[2] = w->stride[1];
-    p->column[2] = w->stride[0];
-    p->row[0] = last > 0 ? c->stride[last - 1] : 0;
-    p->column[0] = c->stride[last];
-    for (int i = 0; i < last - 1; i++) {
-        p->shape[i] = x->shape[i];
-        p->stride[0][i] = c->stride[i];
-        p->stride[1][i] = x->stride[i];
-        p->ndim = i + 1;
-    }
-}
-
-static void oxi_vk_product_addmm(oxi_vk_product *p) {
-    const ox_tensor *addend = p->t[3];
-    oxi_vk_product_matmul(p);
-    int n = addend->ndim;
-    p->row[3] = n > 1 && addend->shape[0] != 1 ? addend->stride[0] : 0;
-    p->column[3] = n > 0 && addend->shape[n - 1] != 1 ? addend->stride[n - 1] : 0;
-}
-
-/* Leading dims that lie one behind the other with the rows of c and a, and along which b stands still, are
- * rows. */
-static void oxi_vk_product_join(oxi_vk_product *p) {
-    while (p->ndim > 0) {
-        int i = p->ndim - 1;
-        bool joins = p->stride[2][i] == 0 && p->stride[3][i] == 0 && !p->t[3];
-        for (int t = 0; t < 2; t++) joins = joins && (p->m == 1 || p->stride[t][i] == p->m * p->row[t]);
-        if (!joins) return;
-        for (int t = 0; t < 2 && p->m == 1; t++) p->row[t] = p->stride[t][i];
-        p->m *= p->shape[i];
-        p->ndim--;
-    }
-}
-
 /* c^T = b^T a^T: what is a becomes b, where shaders take block types. */
-static void oxi_vk_product_swap(oxi_vk_product *p) {
+static void oxi_vk_product_swap(oxi_product_form *p) {
     const ox_tensor *a = p->t[1];
     int64_t m = p->m, row[4], column[4];
     memcpy(row, p->row, sizeof row);
@@ -18493,36 +18373,21 @@ static void oxi_vk_product_swap(oxi_vk_product *p) {
     }
 }
 
-static oxi_vk_product oxi_vk_product_of(const oxi_call *call) {
+/* whole: of which the call is a part, or NULL. */
+static oxi_vk_product oxi_vk_product_of(const oxi_call *call, const oxi_call *whole_call) {
     oxi_vk_product p;
-    int x = call->op == OXI_OP_addmm ? 1 : 0;
     memset(&p, 0, sizeof p);
-    p.t[0] = call->out[0];
-    p.t[1] = call->in[x];
-    p.t[2] = call->in[x + 1];
-    p.alpha = 1;
-    if (call->op == OXI_OP_linear) {
-        p.bias = call->in[2];
-        p.activation = (oxi_activation)call->attr.mode;
-        oxi_vk_product_linear(&p);
-    } else if (call->op == OXI_OP_addmm) {
-        p.alpha = call->attr.f[1];
-        p.beta = call->attr.f[0];
-        if (p.beta != 0) p.t[3] = call->in[0];
-        if (p.t[3])
-            oxi_vk_product_addmm(&p);
-        else
-            oxi_vk_product_matmul(&p);
-    } else {
-        oxi_vk_product_matmul(&p);
+    oxi_product_form_of(call, &p.form);
+    if (oxi_is_block(p.form.t[OXI_PRODUCT_A]->dtype)) oxi_vk_product_swap(&p.form);
+    p.weights = p.form.layer || oxi_is_block(p.form.t[OXI_PRODUCT_B]->dtype);
+    oxi_product_form_join(&p.form);
+    p.whole_m = p.form.m;
+    p.whole_n = p.form.n;
+    if (whole_call) {
+        oxi_vk_product whole = oxi_vk_product_of(whole_call, NULL);
+        p.whole_m = whole.form.m;
+        p.whole_n = whole.form.n;
     }
-    if (oxi_is_block(p.t[1]->dtype)) oxi_vk_product_swap(&p);
-    p.weights = call->op == OXI_OP_linear || oxi_is_block(p.t[2]->dtype);
-    oxi_vk_product_join(&p);
-    oxi_vk_product whole = p;
-    if (call->whole) whole = oxi_vk_product_of(call->whole);
-    p.whole_m = whole.m;
-    p.whole_n = whole.n;
     return p;
 }
 
@@ -18535,32 +18400,32 @@ static uint32_t oxi_vk_product_units(const ox_tensor *t, int64_t elements) {
 
 static void oxi_vk_product_params_of(const oxi_vk_product *p, oxi_vk_product_params *out) {
     memset(out, 0, sizeof *out);
-    out->m = (uint32_t)p->m;
-    out->n = (uint32_t)p->n;
-    out->k = (uint32_t)p->k;
-    out->lead = (uint32_t)p->ndim;
-    out->alpha = oxi_vk_float_bits(p->alpha);
-    out->beta = oxi_vk_float_bits(p->beta);
+    out->m = (uint32_t)p->form.m;
+    out->n = (uint32_t)p->form.n;
+    out->k = (uint32_t)p->form.k;
+    out->lead = (uint32_t)p->form.ndim;
+    out->alpha = oxi_vk_float_bits(p->form.alpha);
+    out->beta = oxi_vk_float_bits(p->form.beta);
     for (int i = 0; i < 4; i++) {
-        const ox_tensor *t = p->t[i];
+        const ox_tensor *t = p->form.t[i];
         if (!t) continue;
         out->at[i] = oxi_is_block(t->dtype) ? (uint32_t)oxi_vk_byte_at(t) : oxi_vk_element_at(t);
-        out->row[i] = oxi_vk_product_units(t, p->row[i]);
-        out->column[i] = oxi_vk_product_units(t, p->column[i]);
-        for (int e = 0; e < p->ndim; e++) out->stride[e][i] = oxi_vk_product_units(t, p->stride[i][e]);
+        out->row[i] = oxi_vk_product_units(t, p->form.row[i]);
+        out->column[i] = oxi_vk_product_units(t, p->form.column[i]);
+        for (int e = 0; e < p->form.ndim; e++) out->stride[e][i] = oxi_vk_product_units(t, p->form.stride[i][e]);
     }
-    for (int e = 0; e < p->ndim; e++) out->shape[e] = (uint32_t)p->shape[e];
-    if (!p->ndim) out->shape[0] = 1;
-    if (!p->bias) return;
-    out->bias_at = oxi_vk_element_at(p->bias);
-    out->bias_stride = (uint32_t)p->bias->stride[0];
+    for (int e = 0; e < p->form.ndim; e++) out->shape[e] = (uint32_t)p->form.shape[e];
+    if (!p->form.ndim) out->shape[0] = 1;
+    if (!p->form.bias) return;
+    out->bias_at = oxi_vk_element_at(p->form.bias);
+    out->bias_stride = (uint32_t)p->form.bias->stride[0];
 }
 
 /* Whether operand t begins at a multiple of `each` elements in every matrix and every line of it. */
 static bool oxi_vk_product_aligned(const oxi_vk_product *p, const oxi_vk_product_params *params, int t,
                                    int64_t line, uint32_t each) {
     bool aligned = line % each == 0 && params->at[t] % each == 0;
-    for (int e = 0; e < p->ndim; e++) aligned = aligned && params->stride[e][t] % each == 0;
+    for (int e = 0; e < p->form.ndim; e++) aligned = aligned && params->stride[e][t] % each == 0;
     return aligned;
 }
 
@@ -18590,11 +18455,11 @@ static const oxi_vk_tiling *oxi_vk_tiling_of(const oxi_vk_device *d, const oxi_v
 /* Whether what is contiguous of operand t (1 = a, 2 = b) comes in aligned groups of `each` elements. */
 static bool oxi_vk_product_wide(const oxi_vk_product *p, const oxi_vk_product_params *params, int t,
                                 uint32_t each) {
-    bool along = t == 1 ? p->column[1] == 1 : p->row[2] == 1;
-    if (oxi_is_block(p->t[t]->dtype)) return true;
-    if (!along && (t == 1 ? p->row[1] : p->column[2]) != 1) return false;
-    int64_t size = along ? p->k : t == 1 ? p->m : p->n;
-    int64_t line = along == (t == 1) ? p->row[t] : p->column[t];
+    bool along = t == 1 ? p->form.column[1] == 1 : p->form.row[2] == 1;
+    if (oxi_is_block(p->form.t[t]->dtype)) return true;
+    if (!along && (t == 1 ? p->form.row[1] : p->form.column[2]) != 1) return false;
+    int64_t size = along ? p->form.k : t == 1 ? p->form.m : p->form.n;
+    int64_t line = along == (t == 1) ? p->form.row[t] : p->form.column[t];
     return size % each == 0 && oxi_vk_product_aligned(p, params, t, line, each);
 }
 
@@ -18602,12 +18467,12 @@ static bool oxi_vk_product_wide(const oxi_vk_product *p, const oxi_vk_product_pa
  * another type are rounded to what the matrices take. */
 static oxi_vk_shader oxi_vk_matrix_shader(const oxi_vk_device *d, const oxi_vk_product *p,
                                           const oxi_vk_product_params *params) {
-    ox_dtype a = p->t[1]->dtype, b = p->t[2]->dtype;
+    ox_dtype a = p->form.t[1]->dtype, b = p->form.t[2]->dtype;
     bool rough = p->rough && a == OX_F32;
     bool half = b == OX_F16 || b == OX_BF16;
-    if (p->whole_m < 32 || p->k < 32 || p->whole_n < 32) return OXI_VK_SHADER_COUNT;
+    if (p->whole_m < 32 || p->form.k < 32 || p->whole_n < 32) return OXI_VK_SHADER_COUNT;
     if (!(a == b && half) && !(rough && (half || oxi_is_block(b)))) return OXI_VK_SHADER_COUNT;
-    if (a == OX_F32 && p->column[1] != 1) return OXI_VK_SHADER_COUNT;
+    if (a == OX_F32 && p->form.column[1] != 1) return OXI_VK_SHADER_COUNT;
     if (!oxi_vk_product_wide(p, params, 1, 8) || !oxi_vk_product_wide(p, params, 2, 8))
         return OXI_VK_SHADER_COUNT;
     if (b != OX_F16 && d->caps & OX_VULKAN_BF16) return OXI_VK_SHADER_product_tiles_bf16;
@@ -18622,11 +18487,11 @@ typedef struct oxi_vk_product_group {
     const oxi_call *norm;       /* rms_norm that makes a, or NULL */
     bool writes_normal;         /* its result is not in memory yet */
     const oxi_call *tail;       /* add_ of the only product, silu_mul or gelu_mul of both, or NULL */
-    bool exact;                 /* ox_set_exact, when the products were called */
+    const oxi_call *whole;      /* of which the product is a part, or NULL */
 } oxi_vk_product_group;
 
 static bool oxi_vk_product_is_few(const oxi_vk_product *p) {
-    return p->whole_m <= OXI_VK_PRODUCT_ROWS && (oxi_is_block(p->t[2]->dtype) || p->row[2] == 1);
+    return p->whole_m <= OXI_VK_PRODUCT_ROWS && (oxi_is_block(p->form.t[2]->dtype) || p->form.row[2] == 1);
 }
 
 /* Sixteens of weights that an invocation of product_dot.comp takes at a time; 0: the type has no such way. */
@@ -18658,15 +18523,15 @@ static uint32_t oxi_vk_few_shared(const oxi_vk_few *f, const oxi_vk_product *p) 
 /* Few columns are shared by several lines, many are taken in pairs that read a once: what an H100 likes. */
 static oxi_vk_few oxi_vk_few_of(const oxi_vk_device *d, const oxi_vk_product *p, bool wide, bool pair,
                                 bool norm) {
-    ox_dtype b = p->t[2]->dtype;
-    uint32_t parts = oxi_vk_dot_parts(b), m = (uint32_t)p->whole_m, k = (uint32_t)p->k;
+    ox_dtype b = p->form.t[2]->dtype;
+    uint32_t parts = oxi_vk_dot_parts(b), m = (uint32_t)p->whole_m, k = (uint32_t)p->form.k;
     bool many = p->whole_n >= 4096 && m <= 4;
     oxi_vk_few f;
     memset(&f, 0, sizeof f);
     f.split = 1;
     f.columns = pair || many ? 2 : 1;
     f.shared = 24 * m * (k / 16); /* bytes, and two floats for sixteen of them */
-    f.dot = parts && d->caps & OX_VULKAN_DOT && p->rough && wide && p->t[1]->dtype == OX_F32 &&
+    f.dot = parts && d->caps & OX_VULKAN_DOT && p->rough && wide && p->form.t[1]->dtype == OX_F32 &&
             oxi_vk_few_shared(&f, p) <= d->limits.maxComputeSharedMemorySize;
     if (!f.dot) f.shared = norm ? 4 * m * k : 0;
     uint32_t units = f.dot ? k / 16 / parts : k / 16;
@@ -18680,15 +18545,15 @@ static oxi_vk_few oxi_vk_few_of(const oxi_vk_device *d, const oxi_vk_product *p,
 static void oxi_vk_product_few(const oxi_vk_product *p, const oxi_vk_few *f, bool pair,
                                oxi_vk_dispatch *dispatch) {
     uint64_t each = OXI_VK_LINES / f->split * f->columns / (pair ? 2 : 1);
-    uint64_t groups = ((uint64_t)p->n + each - 1) / each;
+    uint64_t groups = ((uint64_t)p->form.n + each - 1) / each;
     dispatch->shader = f->dot ? OXI_VK_SHADER_product_dot : OXI_VK_SHADER_product_rows;
     dispatch->special[12] = OXI_VK_LINE_LANES * OXI_VK_LINES;
-    dispatch->special[13] = (uint32_t)p->m;
+    dispatch->special[13] = (uint32_t)p->form.m;
     dispatch->special[14] = f->columns;
     dispatch->special[15] = f->ahead;
     dispatch->special[16] = f->split;
     dispatch->special[17] = pair;
-    dispatch->special[20] = f->shared ? (uint32_t)p->k : 32;
+    dispatch->special[20] = f->shared ? (uint32_t)p->form.k : 32;
     /* who has brought a into shared memory takes more columns */
     if (f->shared && groups > OXI_VK_FEW_GROUPS) groups = OXI_VK_FEW_GROUPS;
     oxi_vk_groups(dispatch, groups);
@@ -18715,7 +18580,7 @@ static void oxi_vk_product_joined(const oxi_vk_product_group *g, oxi_vk_product_
     params->at[1] = oxi_vk_element_at(x);
     params->row[1] = (uint32_t)(x->ndim > 1 ? x->stride[x->ndim - 2] : 0);
     params->norm_weight = oxi_vk_element_at(weight);
-    params->epsilon = oxi_vk_float_bits(g->norm->attr.f[0]);
+    params->epsilon = oxi_vk_float_bits(g->norm->attr.norm.eps);
     params->normal = oxi_vk_element_at(g->norm->out[0]);
     dispatch->special[19] = 1 + (uint32_t)g->writes_normal;
     oxi_vk_bind(dispatch, 1, x, false);
@@ -18731,18 +18596,18 @@ static void oxi_vk_product_many(const oxi_vk_device *d, const oxi_vk_product *p,
     oxi_vk_shader matrices = oxi_vk_matrix_shader(d, p, params);
     bool uses = matrices != OXI_VK_SHADER_COUNT;
     oxi_vk_way way = !uses                          ? OXI_VK_WAY_F32
-                     : oxi_is_block(p->t[2]->dtype) ? OXI_VK_WAY_BLOCKS
+                     : oxi_is_block(p->form.t[2]->dtype) ? OXI_VK_WAY_BLOCKS
                                                     : OXI_VK_WAY_MATRICES;
     const oxi_vk_tiling *row = oxi_vk_tiling_of(d, p, batches, way);
-    const ox_dtype c = p->t[0]->dtype, element = matrices == OXI_VK_SHADER_product_tiles ? OX_F16 : OX_BF16;
+    const ox_dtype c = p->form.t[0]->dtype, element = matrices == OXI_VK_SHADER_product_tiles ? OX_F16 : OX_BF16;
     int64_t whole = uses ? d->matrix_side : 4;
-    bool plain = !p->t[3] && !p->bias && p->alpha == 1 && p->activation == OXI_ACT_NONE &&
-                 p->column[0] == 1 && (c == OX_F32 || (uses && c == element));
-    plain = plain && p->n % whole == 0 && (!uses || p->m % whole == 0) &&
-            oxi_vk_product_aligned(p, params, 0, p->row[0], c == OX_F32 ? 4 : 8);
+    bool plain = !p->form.t[3] && !p->form.bias && p->form.alpha == 1 && p->form.activation == OXI_ACT_NONE &&
+                 p->form.column[0] == 1 && (c == OX_F32 || (uses && c == element));
+    plain = plain && p->form.n % whole == 0 && (!uses || p->form.m % whole == 0) &&
+            oxi_vk_product_aligned(p, params, 0, p->form.row[0], c == OX_F32 ? 4 : 8);
     dispatch->special[11] = plain;
-    dispatch->groups[0] = (uint32_t)((p->n + row->n - 1) / row->n);
-    dispatch->groups[1] = (uint32_t)((p->m + row->m - 1) / row->m);
+    dispatch->groups[0] = (uint32_t)((p->form.n + row->n - 1) / row->n);
+    dispatch->groups[1] = (uint32_t)((p->form.m + row->m - 1) / row->m);
     dispatch->shader = uses ? matrices : OXI_VK_SHADER_product;
     dispatch->special[12] = uses ? row->subs_m * row->subs_n * d->subgroup_size : row->m / 16;
     dispatch->special[13] = uses ? row->m : row->deep;
@@ -18753,16 +18618,16 @@ static void oxi_vk_product_many(const oxi_vk_device *d, const oxi_vk_product *p,
     dispatch->special[16] = row->subs_m;
     dispatch->special[17] = row->subs_n;
     dispatch->special[18] = d->matrix_side;
-    dispatch->special[20] = p->m % row->m == 0 && p->n % row->n == 0 && p->k % row->deep == 0;
+    dispatch->special[20] = p->form.m % row->m == 0 && p->form.n % row->n == 0 && p->form.k % row->deep == 0;
 }
 
 /* What weights of a block type are expanded to before they are multiplied; OX_DTYPE_NONE: they are taken
  * as they lie. Every tile of rows would expand them again, which takes longer than doing it once. */
 static ox_dtype oxi_vk_product_expands(const oxi_vk_device *d, const oxi_vk_product *p) {
     oxi_vk_product_params params;
-    ox_dtype b = p->t[2]->dtype;
+    ox_dtype b = p->form.t[2]->dtype;
     if (!oxi_is_block(b)) return OX_DTYPE_NONE;
-    if (p->t[0]->dtype == OX_F64) return OX_F64;
+    if (p->form.t[0]->dtype == OX_F64) return OX_F64;
     if (oxi_vk_product_is_few(p)) return OX_DTYPE_NONE;
     oxi_vk_product_params_of(p, &params);
     if (oxi_vk_matrix_shader(d, p, &params) == OXI_VK_SHADER_COUNT) return OX_F32;
@@ -18772,42 +18637,42 @@ static ox_dtype oxi_vk_product_expands(const oxi_vk_device *d, const oxi_vk_prod
 /* Records the expansion of b, [lead dims that b has, n, k], and puts its result in b's place. */
 static ox_status oxi_vk_product_expand(oxi_vk_device *d, oxi_vk_product *p, ox_dtype to,
                                        oxi_vk_temporary *made) {
-    ox_tensor blocks = oxi_borrowed(p->t[2]);
+    ox_tensor blocks = oxi_borrowed(p->form.t[2]);
     int place[OX_MAX_DIMS];
     blocks.ndim = 0;
-    for (int e = 0; e < p->ndim; e++) {
+    for (int e = 0; e < p->form.ndim; e++) {
         place[e] = -1;
-        if (p->stride[2][e] == 0) continue; /* the same for all of it */
+        if (p->form.stride[2][e] == 0) continue; /* the same for all of it */
         place[e] = blocks.ndim;
-        blocks.shape[blocks.ndim] = p->shape[e];
-        blocks.stride[blocks.ndim++] = p->stride[2][e];
+        blocks.shape[blocks.ndim] = p->form.shape[e];
+        blocks.stride[blocks.ndim++] = p->form.stride[2][e];
     }
-    blocks.shape[blocks.ndim] = p->n;
-    blocks.stride[blocks.ndim++] = p->column[2];
-    blocks.shape[blocks.ndim] = p->k;
+    blocks.shape[blocks.ndim] = p->form.n;
+    blocks.stride[blocks.ndim++] = p->form.column[2];
+    blocks.shape[blocks.ndim] = p->form.k;
     blocks.stride[blocks.ndim++] = 1;
     ox_status status = oxi_vk_temporary_make(d, made, to, blocks.ndim, blocks.shape);
     if (status == OX_OK)
         status =
             to == OX_F64 ? oxi_vk_from_blocks(d, &blocks, &made->t) : oxi_vk_expand(d, &blocks, &made->t);
-    for (int e = 0; e < p->ndim; e++)
-        if (place[e] >= 0) p->stride[2][e] = made->t.stride[place[e]];
-    p->t[2] = &made->t;
-    p->row[2] = 1;
-    p->column[2] = p->k;
+    for (int e = 0; e < p->form.ndim; e++)
+        if (place[e] >= 0) p->form.stride[2][e] = made->t.stride[place[e]];
+    p->form.t[2] = &made->t;
+    p->form.row[2] = 1;
+    p->form.column[2] = p->form.k;
     return status;
 }
 
 /* Numbers that are not f32. */
 static bool oxi_vk_product_is_simple(const oxi_vk_product *p) {
-    return p->t[0]->dtype == OX_F64 || oxi_is_int(p->t[0]->dtype);
+    return p->form.t[0]->dtype == OX_F64 || oxi_is_int(p->form.t[0]->dtype);
 }
 
 static void oxi_vk_product_many_simple(const oxi_vk_product *p, oxi_vk_product_params *params,
                                        oxi_vk_dispatch *dispatch) {
     const uint32_t tile = 64;
-    double factor[2] = {p->alpha, p->beta};
-    bool integer = oxi_is_int(p->t[0]->dtype);
+    double factor[2] = {p->form.alpha, p->form.beta};
+    bool integer = oxi_is_int(p->form.t[0]->dtype);
     for (int i = 0; i < 2; i++) {
         if (integer)
             oxi_vk_words_of((uint64_t)oxi_to_i64_saturated(factor[i]), params->factors[i]);
@@ -18815,8 +18680,8 @@ static void oxi_vk_product_many_simple(const oxi_vk_product *p, oxi_vk_product_p
             oxi_vk_double_words(factor[i], params->factors[i]);
     }
     dispatch->shader = integer ? OXI_VK_SHADER_product_integer : OXI_VK_SHADER_product_double;
-    dispatch->groups[0] = ((uint32_t)p->n + tile - 1) / tile;
-    dispatch->groups[1] = ((uint32_t)p->m + tile - 1) / tile;
+    dispatch->groups[0] = ((uint32_t)p->form.n + tile - 1) / tile;
+    dispatch->groups[1] = ((uint32_t)p->form.m + tile - 1) / tile;
 }
 
 /* p: the first product of the group, its weights perhaps expanded. */
@@ -18824,29 +18689,29 @@ static ox_status oxi_vk_product_dispatch(oxi_vk_device *d, const oxi_vk_product_
                                          const oxi_vk_product *p) {
     oxi_vk_product_params params;
     oxi_vk_dispatch dispatch;
-    const ox_tensor *c = p->t[0], *b = p->t[2];
+    const ox_tensor *c = p->form.t[0], *b = p->form.t[2];
     oxi_vk_product_params_of(p, &params);
     memset(&dispatch, 0, sizeof dispatch);
     for (int i = 0; i < 4; i++)
-        if (p->t[i]) oxi_vk_bind(&dispatch, i, p->t[i], i == 0);
-    if (p->bias) oxi_vk_bind(&dispatch, 4, p->bias, false);
-    bool along = oxi_is_block(b->dtype) || p->row[2] == 1, few = oxi_vk_product_is_few(p);
+        if (p->form.t[i]) oxi_vk_bind(&dispatch, i, p->form.t[i], i == 0);
+    if (p->form.bias) oxi_vk_bind(&dispatch, 4, p->form.bias, false);
+    bool along = oxi_is_block(b->dtype) || p->form.row[2] == 1, few = oxi_vk_product_is_few(p);
     uint32_t width = oxi_vk_width(c->dtype), each = width == 3 ? 1 : 4u >> width, wide = few ? 8 : 4;
     dispatch.special[0] = (uint32_t)c->dtype;
-    dispatch.special[1] = (uint32_t)p->t[1]->dtype;
+    dispatch.special[1] = (uint32_t)p->form.t[1]->dtype;
     dispatch.special[2] = (uint32_t)b->dtype;
-    dispatch.special[3] = p->t[3] ? (uint32_t)p->t[3]->dtype : 0;
-    dispatch.special[4] = p->bias ? (uint32_t)p->bias->dtype : 0;
-    dispatch.special[5] = (uint32_t)p->activation;
-    dispatch.special[6] = p->column[0] == 1 && oxi_vk_product_aligned(p, &params, 0, p->row[0], each);
-    dispatch.special[7] = p->column[1] == 1;
+    dispatch.special[3] = p->form.t[3] ? (uint32_t)p->form.t[3]->dtype : 0;
+    dispatch.special[4] = p->form.bias ? (uint32_t)p->form.bias->dtype : 0;
+    dispatch.special[5] = (uint32_t)p->form.activation;
+    dispatch.special[6] = p->form.column[0] == 1 && oxi_vk_product_aligned(p, &params, 0, p->form.row[0], each);
+    dispatch.special[7] = p->form.column[1] == 1;
     dispatch.special[8] = along;
-    dispatch.special[9] = oxi_vk_product_wide(p, &params, 1, wide) && (!few || p->column[1] == 1);
+    dispatch.special[9] = oxi_vk_product_wide(p, &params, 1, wide) && (!few || p->form.column[1] == 1);
     dispatch.special[10] = oxi_vk_product_wide(p, &params, 2, wide);
     dispatch.params = &params;
     dispatch.param_bytes = sizeof params;
     uint64_t batches = 1;
-    for (int e = 0; e < p->ndim; e++) batches *= (uint64_t)p->shape[e];
+    for (int e = 0; e < p->form.ndim; e++) batches *= (uint64_t)p->form.shape[e];
     if (oxi_vk_product_is_simple(p)) {
         oxi_vk_product_many_simple(p, &params, &dispatch);
     } else if (few) {
@@ -18870,14 +18735,14 @@ static ox_status oxi_vk_product_dispatch(oxi_vk_device *d, const oxi_vk_product_
 /* Into how many parts k is cut: few tiles that each take long would leave most of the device idle. */
 static int64_t oxi_vk_product_parts(const oxi_vk_device *d, const oxi_vk_product *p) {
     const oxi_vk_tiling *row = oxi_vk_tilings[OXI_VK_WAY_MATRICES];
-    bool plain = p->ndim == 0 && !p->t[3] && !p->bias && p->alpha == 1 && p->activation == OXI_ACT_NONE;
+    bool plain = p->form.ndim == 0 && !p->form.t[3] && !p->form.bias && p->form.alpha == 1 && p->form.activation == OXI_ACT_NONE;
     oxi_vk_product_params params;
     int64_t parts = 1;
-    if (!plain || oxi_is_block(p->t[2]->dtype) || oxi_vk_product_is_few(p)) return 1;
+    if (!plain || oxi_is_block(p->form.t[2]->dtype) || oxi_vk_product_is_few(p)) return 1;
     oxi_vk_product_params_of(p, &params);
     if (oxi_vk_matrix_shader(d, p, &params) == OXI_VK_SHADER_COUNT) return 1;
     while (parts < OXI_VK_PARTS && oxi_vk_tiles(p, row, (uint64_t)parts) < row->least &&
-           p->k % (2 * parts * row->deep) == 0 && p->k / (2 * parts) >= OXI_VK_PART_LEAST)
+           p->form.k % (2 * parts * row->deep) == 0 && p->form.k / (2 * parts) >= OXI_VK_PART_LEAST)
         parts *= 2;
     return parts;
 }
@@ -18885,31 +18750,31 @@ static int64_t oxi_vk_product_parts(const oxi_vk_device *d, const oxi_vk_product
 /* Each part of k is a product, [parts, m, n] in f32; c is their sum. */
 static ox_status oxi_vk_product_in_parts(oxi_vk_device *d, const oxi_vk_product_group *group,
                                          const oxi_vk_product *p, int64_t parts) {
-    const int64_t shape[3] = {parts, p->m, p->n};
-    ox_tensor sums, *in = &sums, c = oxi_borrowed(p->t[0]);
+    const int64_t shape[3] = {parts, p->form.m, p->form.n};
+    ox_tensor sums, *in = &sums, c = oxi_borrowed(p->form.t[0]);
     ox_storage storage;
     oxi_meta(&sums, OX_F32, 3, shape);
     oxi_vk_chunk *chunk = oxi_vk_borrow(d, &sums, &storage);
     if (!chunk) return OX_ERR_NOMEM;
     oxi_vk_product q = *p;
-    q.t[0] = &sums;
-    q.row[0] = p->n;
-    q.column[0] = 1;
-    q.ndim = 1;
-    q.shape[0] = parts;
-    q.k = p->k / parts;
-    q.stride[0][0] = p->m * p->n;
-    q.stride[1][0] = q.k * p->column[1];
-    q.stride[2][0] = q.k * p->row[2];
-    q.stride[3][0] = 0;
+    q.form.t[0] = &sums;
+    q.form.row[0] = p->form.n;
+    q.form.column[0] = 1;
+    q.form.ndim = 1;
+    q.form.shape[0] = parts;
+    q.form.k = p->form.k / parts;
+    q.form.stride[0][0] = p->form.m * p->form.n;
+    q.form.stride[1][0] = q.form.k * p->form.column[1];
+    q.form.stride[2][0] = q.form.k * p->form.row[2];
+    q.form.stride[3][0] = 0;
     ox_status status = oxi_vk_product_dispatch(d, group, &q);
     c.ndim = 2;
-    c.shape[0] = p->m;
-    c.shape[1] = p->n;
-    c.stride[0] = p->row[0];
-    c.stride[1] = p->column[0];
+    c.shape[0] = p->form.m;
+    c.shape[1] = p->form.n;
+    c.stride[0] = p->form.row[0];
+    c.stride[1] = p->form.column[0];
     oxi_call sum = oxi_call_of(OXI_OP_sum, &in, 1, &c);
-    sum.attr.dims = 1;
+    sum.attr.reduce.dims = 1;
     if (status == OX_OK) status = oxi_vk_reduce(d, &sum);
     oxi_vk_chunk_give(d, chunk);
     return status;
@@ -18919,14 +18784,14 @@ static ox_status oxi_vk_product_in_parts(oxi_vk_device *d, const oxi_vk_product_
 static oxi_vk_product oxi_vk_product_columns(const oxi_vk_product *p, int64_t first, int64_t n,
                                              ox_tensor t[5]) {
     oxi_vk_product part = *p;
-    const ox_tensor **operand[5] = {&part.t[0], &part.t[1], &part.t[2], &part.t[3], &part.bias};
+    const ox_tensor **operand[5] = {&part.form.t[0], &part.form.t[1], &part.form.t[2], &part.form.t[3], &part.form.bias};
     for (int i = 0; i < 5; i++) {
         if (!*operand[i] || i == 1) continue;
         t[i] = oxi_borrowed(*operand[i]);
-        t[i].offset += first * (i == 4 ? p->bias->stride[0] : p->column[i]);
+        t[i].offset += first * (i == 4 ? p->form.bias->stride[0] : p->form.column[i]);
         *operand[i] = &t[i];
     }
-    part.n = n;
+    part.form.n = n;
     return part;
 }
 
@@ -18947,31 +18812,35 @@ static ox_status oxi_vk_product_whole(oxi_vk_device *d, const oxi_vk_product_gro
 
 /* Large weights are expanded some columns at a time. */
 static ox_status oxi_vk_product_group_run(oxi_vk_device *d, const oxi_vk_product_group *group) {
-    oxi_vk_product p = oxi_vk_product_of(group->product[0]);
+    oxi_vk_product p = oxi_vk_product_of(group->product[0], group->whole);
     ox_tensor operand[5];
     ox_status status = OX_OK;
-    if (ox_numel(p.t[0]) == 0) return OX_OK;
-    p.rough = p.weights && !group->exact;
-    ox_dtype expand = p.k > 0 ? oxi_vk_product_expands(d, &p) : OX_DTYPE_NONE;
-    int64_t each = p.n;
-    if (expand != OX_DTYPE_NONE && p.ndim == 0) {
-        each = OXI_VK_EXPAND_BYTES / (p.k * ox_dtype_of(expand)->block_bytes) / 128 * 128;
+    if (ox_numel(p.form.t[0]) == 0) return OX_OK;
+    p.rough = p.weights && !group->product[0]->exact;
+    ox_dtype expand = p.form.k > 0 ? oxi_vk_product_expands(d, &p) : OX_DTYPE_NONE;
+    int64_t each = p.form.n;
+    if (expand != OX_DTYPE_NONE && p.form.ndim == 0) {
+        each = OXI_VK_EXPAND_BYTES / (p.form.k * ox_dtype_of(expand)->block_bytes) / 128 * 128;
         each = each < 128 ? 128 : each;
     }
-    for (int64_t first = 0; first < p.n && status == OX_OK; first += each) {
-        int64_t n = p.n - first < each ? p.n - first : each;
-        oxi_vk_product part = n < p.n ? oxi_vk_product_columns(&p, first, n, operand) : p;
+    for (int64_t first = 0; first < p.form.n && status == OX_OK; first += each) {
+        int64_t n = p.form.n - first < each ? p.form.n - first : each;
+        oxi_vk_product part = n < p.form.n ? oxi_vk_product_columns(&p, first, n, operand) : p;
         status = oxi_vk_product_whole(d, group, part, expand);
     }
     return status;
 }
 
-static ox_status oxi_vk_product_run(oxi_vk_device *d, const oxi_call *call) {
+static ox_status oxi_vk_product_part(oxi_vk_device *d, const oxi_call *call, const oxi_call *whole) {
     oxi_vk_product_group alone;
     memset(&alone, 0, sizeof alone);
     alone.product[0] = call;
-    alone.exact = oxi_atomic_load(&oxi_exact) != 0;
+    alone.whole = whole;
     return oxi_vk_product_group_run(d, &alone);
+}
+
+static ox_status oxi_vk_product_run(oxi_vk_device *d, const oxi_call *call) {
+    return oxi_vk_product_part(d, call, NULL);
 }
 /* >>vulkan/select.c */
 /* masked_select and nonzero: results whose size somebody counted before. Three dispatches: each workgroup
@@ -19066,13 +18935,20 @@ typedef struct oxi_vk_gather_params {
     uint32_t shape[OX_MAX_DIMS];
 } oxi_vk_gather_params;
 
+/* Indices that move nothing, of results without elements: the CPU looks at them. */
+static bool oxi_vk_only_looks(const oxi_call *call) {
+    bool looks =
+        call->op == OXI_OP_index_select || call->op == OXI_OP_embedding || call->op == OXI_OP_index_add;
+    return looks && ox_numel(call->out[0]) == 0 && ox_numel(call->in[1]) > 0;
+}
+
 static bool oxi_vk_can_index(const oxi_vk_device *d, const oxi_call *call) {
     const ox_tensor *x = call->in[0], *out = call->out[0];
     bool f64 = d->caps & OX_VULKAN_F64;
-    if (!oxi_vk_fits(out) || !oxi_vk_fits(x)) return false;
+    if (!oxi_vk_fits(out) || !oxi_vk_fits(x) || oxi_vk_only_looks(call)) return false;
     switch (call->op) {
     case OXI_OP_gather:
-    case OXI_OP_index_select: return x->ndim > 0 && x->shape[call->attr.dim] > 0 && x->dtype == out->dtype;
+    case OXI_OP_index_select: return x->ndim > 0 && x->shape[call->attr.along.dim] > 0 && x->dtype == out->dtype;
     case OXI_OP_embedding:
         if (x->shape[0] == 0) return false;
         if (!oxi_is_block(x->dtype)) return x->dtype == out->dtype;
@@ -19081,10 +18957,10 @@ static bool oxi_vk_can_index(const oxi_vk_device *d, const oxi_call *call) {
         for (int i = 0; i < call->in_count; i++)
             if (oxi_is_block(call->in[i]->dtype)) return false;
         return true;
-    case OXI_OP_scatter: return x->ndim > 0 && x->shape[call->attr.dim] > 0;
+    case OXI_OP_scatter: return x->ndim > 0 && x->shape[call->attr.along.dim] > 0;
     case OXI_OP_scatter_add:
     case OXI_OP_index_add:
-        return x->ndim > 0 && x->shape[call->attr.dim] > 0 && (f64 || out->dtype != OX_F64);
+        return x->ndim > 0 && x->shape[call->attr.along.dim] > 0 && (f64 || out->dtype != OX_F64);
     case OXI_OP_masked_select: return oxi_vk_fits(call->in[1]);
     case OXI_OP_nonzero:
     case OXI_OP_triu:
@@ -19098,7 +18974,7 @@ static bool oxi_vk_can_index(const oxi_vk_device *d, const oxi_call *call) {
 /* ---- cat ----------------------------------------------------------------------------------------------- */
 
 static ox_status oxi_vk_cat(oxi_vk_device *d, const oxi_call *call) {
-    int dim = call->attr.dim;
+    int dim = call->attr.along.dim;
     int64_t at = 0;
     ox_status status = OX_OK;
     for (int i = 0; i < call->in_count && status == OX_OK; i++) {
@@ -19159,7 +19035,7 @@ static void oxi_vk_scatter_alpha(double alpha, ox_dtype dtype, uint32_t *words) 
 static ox_status oxi_vk_scatter(oxi_vk_device *d, const oxi_call *call) {
     ox_tensor x = oxi_at_least_1d(call->in[0]), index = oxi_at_least_1d(call->in[1]),
               source = oxi_at_least_1d(call->in[2]), out = oxi_at_least_1d(call->out[0]);
-    int dim = call->attr.dim;
+    int dim = call->attr.along.dim;
     bool whole = call->op == OXI_OP_index_add;
     oxi_vk_line_operand o[3];
     oxi_vk_dispatch dispatch;
@@ -19181,7 +19057,7 @@ static ox_status oxi_vk_scatter(oxi_vk_device *d, const oxi_call *call) {
     l.params.f[2] = (uint32_t)out.shape[dim];
     l.params.extra = (uint32_t)(d->fault->offset / 4);
     params.line = l.params;
-    oxi_vk_scatter_alpha(whole ? call->attr.f[0] : 1, out.dtype, params.alpha);
+    oxi_vk_scatter_alpha(whole ? call->attr.index_add.alpha : 1, out.dtype, params.alpha);
     bool doubles = out.dtype == OX_F64 && call->op != OXI_OP_scatter;
     dispatch.shader = doubles ? OXI_VK_SHADER_scatter_double : OXI_VK_SHADER_scatter;
     dispatch.special[0] = (uint32_t)out.dtype;
@@ -19213,7 +19089,7 @@ static ox_status oxi_vk_pattern(oxi_vk_device *d, const oxi_call *call) {
     const ox_tensor *x = call->in[0], *out = call->out[0];
     oxi_vk_pattern_params params;
     oxi_vk_dispatch dispatch;
-    int64_t number = call->attr.i[0];
+    int64_t number = call->attr.diagonal.diagonal;
     memset(&params, 0, sizeof params);
     memset(&dispatch, 0, sizeof dispatch);
     if (ox_numel(out) == 0) return OX_OK;
@@ -19255,7 +19131,7 @@ typedef struct oxi_vk_gather {
 
 static oxi_vk_gather oxi_vk_gather_of(const oxi_call *call) {
     oxi_vk_gather g;
-    int dim = call->attr.dim;
+    int dim = call->attr.along.dim;
     memset(&g, 0, sizeof g);
     g.out = oxi_at_least_1d(call->out[0]);
     g.x = oxi_at_least_1d(call->in[0]);
@@ -19472,8 +19348,8 @@ static oxi_vk_multinomial_params oxi_vk_multinomial_params_of(const oxi_vk_devic
     p.dims = (uint32_t)last;
     p.fault = (uint32_t)(d->fault->offset / 4);
     p.kind = (uint32_t)call->op + 1;
-    oxi_vk_words_of((uint64_t)call->attr.i[0], p.seed);
-    oxi_vk_words_of((uint64_t)call->attr.i[1], p.counter);
+    oxi_vk_words_of(call->draw.seed, p.seed);
+    oxi_vk_words_of(call->draw.counter, p.counter);
     p.at[0] = oxi_vk_element_at(weights);
     p.at[1] = oxi_vk_element_at(out);
     p.step[0] = (uint32_t)weights->stride[last];
@@ -19501,7 +19377,7 @@ static ox_status oxi_vk_multinomial_pass(oxi_vk_device *d, const oxi_call *call,
     dispatch.shader = OXI_VK_SHADER_multinomial;
     dispatch.special[0] = pass;
     dispatch.special[1] = (uint32_t)call->in[0]->dtype;
-    dispatch.special[2] = !call->attr.keepdim;
+    dispatch.special[2] = !call->attr.multinomial.replacement;
     dispatch.params = &params;
     dispatch.param_bytes = sizeof params;
     oxi_vk_groups(&dispatch, pass == 0 ? params.rows : (drawn + 255) / 256);
@@ -19517,7 +19393,7 @@ static ox_status oxi_vk_multinomial_least(oxi_vk_device *d, const oxi_call *call
     oxi_call best = oxi_call_of(OXI_OP_topk, &keys, 1, &least.t);
     best.out[1] = call->out[0];
     best.out_count = 2;
-    best.attr.dim = keys->ndim - 1;
+    best.attr.topk.dim = keys->ndim - 1;
     status = oxi_vk_sort(d, &best);
     oxi_vk_temporary_drop(d, &least);
     return status;
@@ -19531,7 +19407,7 @@ static ox_status oxi_vk_multinomial(oxi_vk_device *d, const oxi_call *call) {
     ox_status status = oxi_vk_temporary_make(d, &kept, OX_F64, weights->ndim, weights->shape);
     if (status == OX_OK) status = oxi_vk_multinomial_pass(d, call, &kept.t, 0);
     if (status == OX_OK)
-        status = call->attr.keepdim ? oxi_vk_multinomial_pass(d, call, &kept.t, 1)
+        status = call->attr.multinomial.replacement ? oxi_vk_multinomial_pass(d, call, &kept.t, 1)
                                     : oxi_vk_multinomial_least(d, call, &kept.t);
     oxi_vk_temporary_drop(d, &kept);
     return status;
@@ -19540,7 +19416,7 @@ static ox_status oxi_vk_multinomial(oxi_vk_device *d, const oxi_call *call) {
 /* Work memory: f64 of every weight, twice where they are sorted. */
 static bool oxi_vk_can_multinomial(const oxi_vk_device *d, const oxi_call *call) {
     const ox_tensor *weights = call->in[0];
-    uint64_t bytes = (uint64_t)ox_numel(weights) * (call->attr.keepdim ? 8 : 12);
+    uint64_t bytes = (uint64_t)ox_numel(weights) * (call->attr.multinomial.replacement ? 8 : 12);
     if (!(d->caps & OX_VULKAN_F64) || !oxi_vk_fits(weights) || bytes > d->tensor_bytes_most) return false;
     if (oxi_vk_byte_at(call->out[0]) % 8 != 0) return false;
     return weights->shape[weights->ndim - 1] > 0 && (uint64_t)ox_numel(call->out[0]) < UINT32_MAX;
@@ -19580,7 +19456,8 @@ static bool oxi_vk_can_attention_plain(const oxi_vk_device *d, const oxi_call *c
     uint64_t count = (uint64_t)k->shape[n - 2], lead = 1;
     if (n >= OX_MAX_DIMS || (wide && !(d->caps & OX_VULKAN_F64))) return false;
     if (oxi_is_block(k->dtype) && !oxi_vk_expands(k->dtype)) return false;
-    if (call->attr.i[0] >= (int64_t)1 << 30 || call->attr.i[1] >= (int64_t)1 << 30) return false;
+    if (call->attr.attention.query_start >= (int64_t)1 << 30 ||
+        call->attr.attention.window >= (int64_t)1 << 30) return false;
     for (int i = 0; i < n - 2; i++) lead *= (uint64_t)q->shape[i];
     count *= lead * (uint64_t)q->shape[n - 2];
     return lead <= 65535 && count < UINT32_MAX && count * 8 <= d->tensor_bytes_most && oxi_vk_fits(q) &&
@@ -19641,24 +19518,22 @@ static void oxi_vk_plain_where(oxi_vk_row_job *job, ox_tensor *condition, ox_ten
 /* seen [S,T] loses the keys behind (op tril) or before (triu) a diagonal. */
 static void oxi_vk_plain_cut(oxi_vk_row_job *job, oxi_op op, int64_t diagonal, ox_tensor *seen) {
     oxi_call call = oxi_call_of(op, &seen, 1, seen);
-    call.attr.i[0] = diagonal;
+    call.attr.diagonal.diagonal = diagonal;
     if (job->status == OX_OK) job->status = oxi_vk_pattern(job->d, &call);
 }
 
 /* What a query's position lets it see. */
 static void oxi_vk_plain_positions(oxi_vk_plain_attention *a) {
     oxi_vk_row_job *job = &a->job;
-    const int64_t start = a->call->attr.i[0], window = a->call->attr.i[1];
-    const bool causal = a->call->attr.mode == 1;
+    const oxi_attr_attention *told = &a->call->attr.attention;
+    const int64_t start = told->query_start, window = told->window;
+    const bool causal = told->causal;
     int n = a->scores.t.ndim;
     oxi_vk_temporary seen;
-    oxi_attrs one = a->call->attr;
     if ((!causal && window == 0) || job->status != OX_OK) return;
     memset(&seen, 0, sizeof seen);
     job->status = oxi_vk_temporary_make(job->d, &seen, OX_BOOL, 2, a->scores.t.shape + n - 2);
-    one.f[0] = 1;
-    one.i[0] = 1;
-    if (job->status == OX_OK) job->status = oxi_vk_fill_with(job->d, &one, &seen.t);
+    if (job->status == OX_OK) job->status = oxi_vk_fill_with(job->d, 1, 1, &seen.t);
     if (causal) oxi_vk_plain_cut(job, OXI_OP_tril, start, &seen.t);
     if (window > 0) oxi_vk_plain_cut(job, OXI_OP_triu, start - window + 1, &seen.t);
     if (job->status == OX_OK) {
@@ -19671,18 +19546,18 @@ static void oxi_vk_plain_positions(oxi_vk_plain_attention *a) {
 static void oxi_vk_plain_scores(oxi_vk_plain_attention *a) {
     oxi_vk_row_job *job = &a->job;
     ox_tensor *scores = &a->scores.t, *mask = &a->mask;
-    double softcap = a->call->attr.f[1];
+    double softcap = a->call->attr.attention.softcap;
     oxi_vk_plain_product(job, &a->q, &a->k, scores);
-    oxi_vk_row_number(job, OXI_OP_mul, scores, scores, a->call->attr.f[0]);
+    oxi_vk_row_number(job, OXI_OP_mul, scores, scores, a->call->attr.attention.scale);
     if (softcap > 0) {
         oxi_vk_row_number(job, OXI_OP_div, scores, scores, softcap);
-        oxi_vk_row_step(job, OXI_OP_tanh, 0, scores, scores, NULL);
+        oxi_vk_row_step(job, OXI_OP_tanh, scores, scores, NULL);
         oxi_vk_row_number(job, OXI_OP_mul, scores, scores, softcap);
     }
     if (mask->storage && mask->dtype == OX_BOOL)
         oxi_vk_plain_where(job, mask, scores, -INFINITY, true);
     else if (mask->storage)
-        oxi_vk_row_step(job, OXI_OP_add, 1, scores, scores, mask);
+        oxi_vk_row_step(job, OXI_OP_add, scores, scores, mask);
     oxi_vk_plain_positions(a);
 }
 
@@ -19694,7 +19569,7 @@ static void oxi_vk_plain_weights(oxi_vk_plain_attention *a) {
     int64_t shape[OX_MAX_DIMS];
     oxi_vk_temporary most, blind;
     oxi_call call = oxi_call_of(OXI_OP_softmax, &scores, 1, scores);
-    call.attr.dim = last;
+    call.attr.along.dim = last;
     memset(&most, 0, sizeof most);
     memset(&blind, 0, sizeof blind);
     memcpy(shape, scores->shape, sizeof shape);
@@ -19704,7 +19579,7 @@ static void oxi_vk_plain_weights(oxi_vk_plain_attention *a) {
     if (job->status == OX_OK)
         job->status = oxi_vk_temporary_make(job->d, &blind, OX_BOOL, scores->ndim, shape);
     job->dims = 1u << last;
-    oxi_vk_row_step(job, OXI_OP_amax, 0, &most.t, scores, NULL);
+    oxi_vk_row_step(job, OXI_OP_amax, &most.t, scores, NULL);
     oxi_vk_row_number(job, OXI_OP_eq, &blind.t, &most.t, -INFINITY);
     if (job->status == OX_OK) job->status = oxi_vk_row(job->d, &call);
     if (job->status == OX_OK) {
@@ -19802,7 +19677,7 @@ static ox_status oxi_vk_frequencies(oxi_vk_device *d, double base, int64_t dims,
 }
 
 static ox_status oxi_vk_rope_of_doubles(oxi_vk_device *d, const oxi_call *call, oxi_vk_chunk *frequencies) {
-    const int64_t half = call->attr.i[0] / 2;
+    const int64_t half = call->attr.rope.dims / 2;
     ox_tensor numbers;
     ox_storage storage;
     memset(&storage, 0, sizeof storage);
@@ -19824,7 +19699,7 @@ static ox_status oxi_vk_rope(oxi_vk_device *d, const oxi_call *call, const ox_te
     oxi_vk_chunk *frequencies = NULL;
     int last = x->ndim - 1;
     if (ox_numel(x) == 0) return OX_OK;
-    ox_status status = oxi_vk_frequencies(d, call->attr.f[0], call->attr.i[0], &frequencies);
+    ox_status status = oxi_vk_frequencies(d, call->attr.rope.base, call->attr.rope.dims, &frequencies);
     if (status != OX_OK) return status;
     if (x->dtype == OX_F64) return oxi_vk_rope_of_doubles(d, call, frequencies);
     oxi_vk_line_operand_of(&o[0], out, x->ndim);
@@ -19839,11 +19714,11 @@ static ox_status oxi_vk_rope(oxi_vk_device *d, const oxi_call *call, const ox_te
     params.lines.line_stride[0][0] = (uint32_t)out->stride[last];
     params.lines.line_stride[0][1] = (uint32_t)x->stride[last];
     if (copy) params.lines.line_stride[0][3] = (uint32_t)copy->stride[last];
-    double scale = call->attr.f[1];
+    double scale = call->attr.rope.scale;
     params.lines.f[0] = oxi_vk_float_bits(scale);
     params.lines.f[1] = oxi_vk_float_bits(scale - (double)(float)scale);
-    params.lines.f[2] = oxi_vk_float_bits(call->attr.f[2]);
-    params.lines.extra = (uint32_t)(call->attr.i[0] / 2);
+    params.lines.f[2] = oxi_vk_float_bits(call->attr.rope.magnitude);
+    params.lines.extra = (uint32_t)(call->attr.rope.dims / 2);
     params.frequencies = (uint32_t)(frequencies->offset / 4);
     params.origin = oxi_vk_element_at(positions ? positions : x);
     if (factors) {
@@ -19862,12 +19737,12 @@ static ox_status oxi_vk_rope(oxi_vk_device *d, const oxi_call *call, const ox_te
     dispatch.shader = OXI_VK_SHADER_rope;
     dispatch.special[0] = (uint32_t)x->dtype;
     dispatch.special[1] = positions ? (uint32_t)positions->dtype : 0;
-    dispatch.special[2] = call->attr.mode == 1;
+    dispatch.special[2] = call->attr.rope.interleaved;
     dispatch.special[3] = factors != NULL;
     dispatch.special[4] = copy ? (uint32_t)copy->dtype : 0;
     dispatch.params = &params;
     dispatch.param_bytes = sizeof params;
-    uint64_t each = (uint64_t)(x->shape[last] - call->attr.i[0] / 2);
+    uint64_t each = (uint64_t)(x->shape[last] - call->attr.rope.dims / 2);
     oxi_vk_groups(&dispatch, ((uint64_t)l.kept.numel * each + 255) / 256);
     return oxi_vk_record(d, &dispatch);
 }
@@ -19912,7 +19787,8 @@ static bool oxi_vk_has_attention(const oxi_call *call) {
     int64_t lead = 1;
     for (int i = 0; i < n - 3; i++) lead *= q->shape[i];
     if (lead > 65535 || (n > 2 && q->shape[n - 3] > 65535)) return false;
-    if (call->attr.i[0] >= (int64_t)1 << 30 || call->attr.i[1] >= (int64_t)1 << 30) return false;
+    if (call->attr.attention.query_start >= (int64_t)1 << 30 ||
+        call->attr.attention.window >= (int64_t)1 << 30) return false;
     return oxi_vk_fits(q) && oxi_vk_fits(k) && oxi_vk_fits(v);
 }
 
@@ -19959,10 +19835,10 @@ static void oxi_vk_attention_params_of(const oxi_call *call, oxi_vk_attention_pa
     p->value_depth = (uint32_t)v->shape[n - 1];
     p->heads = n > 2 ? (uint32_t)q->shape[n - 3] : 1;
     p->group = n > 2 && k->shape[n - 3] > 0 ? (uint32_t)(q->shape[n - 3] / k->shape[n - 3]) : 1;
-    p->scale = oxi_vk_float_bits(call->attr.f[0]);
-    p->softcap = oxi_vk_float_bits(call->attr.f[1]);
-    p->start = (uint32_t)call->attr.i[0];
-    p->window = (uint32_t)call->attr.i[1];
+    p->scale = oxi_vk_float_bits(call->attr.attention.scale);
+    p->softcap = oxi_vk_float_bits(call->attr.attention.softcap);
+    p->start = (uint32_t)call->attr.attention.query_start;
+    p->window = (uint32_t)call->attr.attention.window;
 }
 
 /* Whether rows of side `i` (0 result, 1 q, 2 k, 3 v) lie in aligned groups of `each` elements. */
@@ -20027,7 +19903,7 @@ static uint32_t oxi_vk_attention_keys(const oxi_vk_device *d, const oxi_call *ca
     const ox_dtype q = call->in[0]->dtype, cache = call->in[1]->dtype;
     uint32_t depth = (uint32_t)call->in[0]->shape[call->in[0]->ndim - 1], side = d->matrix_side;
     uint32_t cap = cache == OX_F16 ? OX_VULKAN_COOPERATIVE : cache == OX_BF16 ? OX_VULKAN_BF16 : 0;
-    if (oxi_atomic_load(&oxi_exact)) return 0; /* q and the softmax are rounded */
+    if (call->exact) return 0; /* q and the softmax are rounded */
     if (!(d->caps & cap) || !(q == cache || q == OX_F32) || p->length < side || p->keys < side) return 0;
     if (depth % side != 0 || p->value_depth % side != 0 || depth > 256 || p->value_depth > 256) return 0;
     if (!oxi_vk_attention_wide(p, 1, q == OX_F32 ? 4 : 8) || !oxi_vk_attention_wide(p, 2, 8) ||
@@ -20083,8 +19959,8 @@ static ox_status oxi_vk_attention_shader(oxi_vk_device *d, const oxi_call *call)
     dispatch.special[0] = (uint32_t)q->dtype;
     dispatch.special[1] = (uint32_t)call->in[1]->dtype;
     dispatch.special[2] = mask ? (uint32_t)mask->dtype : 0;
-    dispatch.special[3] = call->attr.mode == 1;
-    dispatch.special[4] = call->attr.f[1] > 0;
+    dispatch.special[3] = call->attr.attention.causal;
+    dispatch.special[4] = call->attr.attention.softcap > 0;
     dispatch.special[5] = (uint32_t)q->shape[q->ndim - 1];
     dispatch.special[6] = oxi_vk_attention_wide(&p, 0, each) && p.value_depth % each == 0;
     dispatch.params = &p;
@@ -20167,7 +20043,7 @@ static bool oxi_vk_is_plain_f32(const ox_tensor *t) {
 static bool oxi_vk_can_hold_norm(const oxi_vk_device *d, const oxi_call *call) {
     const ox_tensor *x = call->in[0], *weight = call->in[1];
     int64_t k = x->ndim > 0 ? x->shape[x->ndim - 1] : 0;
-    if (!weight || call->attr.i[0] != 1 || k == 0 || k % 32 != 0) return false;
+    if (!weight || call->attr.norm.last_dims != 1 || k == 0 || k % 32 != 0) return false;
     int64_t rows = ox_numel(x) / k;
     return rows > 0 && rows <= OXI_VK_FEW_NORMS && oxi_vk_is_plain_f32(x) && oxi_vk_is_plain_f32(weight) &&
            oxi_vk_is_plain_f32(call->out[0]) && oxi_vk_element_at(x) % 4 == 0 &&
@@ -20177,12 +20053,12 @@ static bool oxi_vk_can_hold_norm(const oxi_vk_device *d, const oxi_call *call) {
 
 static bool oxi_vk_can_hold_product(const oxi_vk_device *d, const oxi_call *call) {
     const ox_tensor *x = call->in[0];
-    if (call->whole || call->in[2] || call->attr.mode != OXI_ACT_NONE || !oxi_vk_can_product(d, call))
-        return false; /* of a part, the whole is there only now */
+    if (call->in[2] || call->attr.activation.activation != OXI_ACT_NONE || !oxi_vk_can_product(d, call))
+        return false;
     if (!oxi_vk_is_plain_f32(x) || !oxi_vk_is_plain_f32(call->out[0]) || ox_numel(call->out[0]) == 0)
         return false;
-    oxi_vk_product p = oxi_vk_product_of(call);
-    return p.ndim == 0 && p.k > 0 && oxi_vk_product_is_few(&p);
+    oxi_vk_product p = oxi_vk_product_of(call, NULL);
+    return p.form.ndim == 0 && p.form.k > 0 && oxi_vk_product_is_few(&p);
 }
 
 /* Whether a product's a is what the held norm gives. */
@@ -20195,7 +20071,7 @@ static bool oxi_vk_meets_norm(const oxi_vk_device *d, const oxi_call *product) {
 /* Whether a second product can share a dispatch with the held one. */
 static bool oxi_vk_makes_pair(const oxi_vk_device *d, const oxi_call *call) {
     const oxi_call *first = &d->product[0].call;
-    if (d->held_products != 1 || d->held_exact != (oxi_atomic_load(&oxi_exact) != 0)) return false;
+    if (d->held_products != 1 || d->product[0].call.exact != call->exact) return false;
     const ox_tensor *b = first->in[1], *c = first->out[0], *other = call->in[1];
     return oxi_vk_same_memory(first->in[0], call->in[0]) && b->dtype == other->dtype &&
            b->shape[0] == other->shape[0] && b->stride[0] == other->stride[0] &&
@@ -20207,7 +20083,7 @@ static bool oxi_vk_makes_pair(const oxi_vk_device *d, const oxi_call *call) {
 static bool oxi_vk_adds_product(const oxi_vk_device *d, const oxi_call *call) {
     const oxi_call *product = &d->product[0].call;
     const ox_tensor *x = call->out[0];
-    if (d->held_products != 1 || call->in_count != 2 || call->attr.f[0] != 1) return false;
+    if (d->held_products != 1 || call->in_count != 2 || call->attr.scale.scale != 1) return false;
     if (!oxi_vk_same_memory(call->in[0], x) || !oxi_vk_same_memory(call->in[1], product->out[0]))
         return false;
     const ox_tensor *a = oxi_vk_meets_norm(d, product) ? d->norm.call.in[0] : product->in[0];
@@ -20245,7 +20121,6 @@ static ox_status oxi_vk_record_products(oxi_vk_device *d, const oxi_call *tail) 
     oxi_vk_product_group group;
     memset(&group, 0, sizeof group);
     group.product[0] = &d->product[0].call;
-    group.exact = d->held_exact;
     if (d->held_products == 2) group.product[1] = &d->product[1].call;
     if (oxi_vk_meets_norm(d, group.product[0])) {
         group.norm = &d->norm.call;
@@ -20292,7 +20167,6 @@ static ox_status oxi_vk_join_product(oxi_vk_device *d, const oxi_call *call, boo
     if (status != OX_OK) return status;
     oxi_vk_hold(&d->product[0], call);
     d->held_products = 1;
-    d->held_exact = oxi_atomic_load(&oxi_exact) != 0;
     *joined = true;
     return OX_OK;
 }
@@ -20345,8 +20219,8 @@ typedef struct oxi_vk_executor {
     ox_status (*run)(oxi_vk_device *d, const oxi_call *call);
 } oxi_vk_executor;
 
-/* By family, in the order of oxi_family; a VIEW never gets here. */
-static const oxi_vk_executor oxi_vk_executors[OXI_FAMILY_COUNT] = {
+/* By family, in the order of oxi_family. */
+static const oxi_vk_executor oxi_vk_executors[OXI_FAMILY_COMPUTED] = {
     {oxi_vk_can_map, oxi_vk_map},             /* MAP */
     {oxi_vk_can_copy, oxi_vk_copy_any},       /* COPY */
     {oxi_vk_can_draw, oxi_vk_draw},           /* FILL */
@@ -20359,7 +20233,6 @@ static const oxi_vk_executor oxi_vk_executors[OXI_FAMILY_COUNT] = {
     {oxi_vk_can_product, oxi_vk_product_run}, /* PRODUCT */
     {oxi_vk_can_rope, oxi_vk_rope_alone},     /* ROPE */
     {oxi_vk_can_attention, oxi_vk_attention}, /* ATTENTION */
-    {NULL, NULL},                             /* VIEW */
 };
 
 static bool oxi_vk_supports(ox_device *self, const oxi_call *call) {
@@ -20367,7 +20240,6 @@ static bool oxi_vk_supports(ox_device *self, const oxi_call *call) {
     const oxi_vk_executor *executor = &oxi_vk_executors[oxi_op_row_of(call->op)->family];
     /* of the host, as parameters */
     bool takes_numbers = executor->can == oxi_vk_can_map || executor->can == oxi_vk_can_copy;
-    if (!executor->can) return false;
     for (int i = 0; i < call->in_count; i++) {
         const ox_tensor *t = call->in[i];
         if (t && !oxi_vk_is_here(d, t) && !(takes_numbers && oxi_vk_is_immediate(t))) return false;
@@ -20387,6 +20259,19 @@ static ox_status oxi_vk_run(ox_device *self, const oxi_call *call) {
     return status;
 }
 
+/* A part of a product sums in the order of the whole; it is not held back, for the whole is there only now. */
+static ox_status oxi_vk_run_part(ox_device *self, const oxi_call *call, const oxi_part *part) {
+    oxi_vk_device *d = (oxi_vk_device *)self;
+    if (oxi_op_row_of(call->op)->family != OXI_FAMILY_PRODUCT) return oxi_vk_run(self, call);
+    oxi_vk_enter(d);
+    ox_status status = oxi_vk_check_open(d);
+    if (status == OX_OK) status = oxi_vk_flush(d);
+    oxi_vk_time_call(d, call);
+    if (status == OX_OK) status = oxi_vk_product_part(d, call, part->whole);
+    oxi_lock_give(&d->lock);
+    return status;
+}
+
 static void oxi_vk_fill_base(oxi_vk_device *d) {
     d->base.name = d->device_name;
     d->base.host = false;
@@ -20397,6 +20282,7 @@ static void oxi_vk_fill_base(oxi_vk_device *d) {
     d->base.copy = oxi_vk_move;
     d->base.supports = oxi_vk_supports;
     d->base.run = oxi_vk_run;
+    d->base.run_part = oxi_vk_run_part;
     d->base.sync = oxi_vk_sync;
     d->base.expand = NULL;
     d->base.ahead = &oxi_vk_ahead_functions;
@@ -20462,6 +20348,7 @@ static int64_t oxi_vk_tensors_on(const oxi_vk_device *d) {
 /* Makes a device that has `physical` and, where it is shared, `device` filled in ready for use. */
 static ox_device *oxi_vk_open(oxi_vk_device *d) {
     oxi_vk_fill_base(d);
+    oxi_on_fork(oxi_vk_in_child);
     ox_status status = d->shared ? OX_OK : oxi_vk_make_device(d);
     oxi_on_memory_change(oxi_vk_close_all);
     d->open = status == OX_OK;
@@ -20536,6 +20423,11 @@ OX_API ox_status ox_vulkan_use_loader(ox_vulkan_loader loader) {
 static oxi_vk_device *oxi_vk_of(const char *what, ox_device *device) {
     for (int i = 0; i < OXI_VK_DEVICES; i++)
         if (device == &oxi_vk_devices[i].base && oxi_vk_devices[i].open) return &oxi_vk_devices[i];
+    for (int i = 0; i < OXI_VK_DEVICES; i++)
+        if (device == &oxi_vk_devices[i].base && oxi_vk_devices[i].inherited) {
+            (void)oxi_vk_check_open(&oxi_vk_devices[i]);
+            return NULL;
+        }
     (void)oxi_fail(OX_ERR_ARG, "%s: not an open Vulkan device", what);
     return NULL;
 }
@@ -20562,7 +20454,7 @@ OX_API ox_status ox_vulkan_info(ox_device *device, ox_vulkan_facts *out) {
 
 OX_API ox_status ox_vulkan_sync(ox_device *device) {
     oxi_vk_device *d = oxi_vk_of("vulkan_sync", device);
-    return d ? oxi_vk_sync(&d->base) : OX_ERR_ARG;
+    return d ? oxi_vk_sync(&d->base) : ox_error();
 }
 
 OX_API ox_vulkan_counters ox_vulkan_stats(ox_device *device) {
@@ -20580,7 +20472,7 @@ OX_API ox_vulkan_counters ox_vulkan_stats(ox_device *device) {
 
 OX_API ox_status ox_vulkan_close(ox_device *device) {
     oxi_vk_device *d = oxi_vk_of("vulkan_close", device);
-    if (!d) return OX_ERR_ARG;
+    if (!d) return ox_error();
     oxi_lock_take(&oxi_vk_open_lock);
     int64_t tensors = oxi_vk_tensors_on(d);
     if (tensors == 0) {
@@ -20609,7 +20501,7 @@ OX_API ox_status ox_vulkan_pipeline_cache(ox_device *device, const char *path) {
 
 static oxi_vk_device *oxi_vk_free_place(void) {
     for (int i = OXI_VK_DEVICES - 1; i >= oxi_vk_host.count; i--)
-        if (!oxi_vk_devices[i].open) return &oxi_vk_devices[i];
+        if (!oxi_vk_devices[i].open && !oxi_vk_devices[i].inherited) return &oxi_vk_devices[i];
     return NULL;
 }
 
