@@ -338,7 +338,7 @@ OX_API ox_status ox_prepack(ox_tensor *weight, bool keep);
 /* true: block types multiply as f32 after exact expansion; false (the default): int8 products with
  * quantised activations. On a GPU with cooperative matrices, false lets many f32 rows that meet the weights
  * of ox_linear be rounded to their type (block types: to bf16), and queries and the softmax that meet keys
- * and values of f16 or bf16 to theirs. */
+ * and values of f16 or bf16 to theirs. A setting of the calling thread. */
 OX_API void ox_set_exact(bool exact);
 
 /* ---- neural network rows ------------------------------------------------------------------------------- */
