@@ -211,7 +211,9 @@ static void *profiled_main(void *arg) {
 static void test_profiler(void) {
     pthread_t thread[2];
     int64_t calls[2] = {0, 0}, wrong = 0;
-    char table[4096], path[] = "build/threads-profile.json";
+    char table[4096], path[512];
+    const char *folder = getenv("OX_TEST_TMP");
+    snprintf(path, sizeof path, "%s/oxtorch-profile.json", folder ? folder : "/tmp");
     oxi_atomic_store(&profiled_stop, 0);
     for (int i = 0; i < 2; i++) pthread_create(&thread[i], NULL, profiled_main, &calls[i]);
     for (int round = 0; round < 30 || !oxi_atomic_load(&calls[0]) || !oxi_atomic_load(&calls[1]); round++) {
