@@ -69,7 +69,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0x77dbcef4
+#define OXI_SECTION_OF_OX_TORCH_FILE 0x7156da49
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -932,7 +932,7 @@ OX_API ox_status ox_prepack(ox_tensor *weight, bool keep);
 /* true: block types multiply as f32 after exact expansion; false (the default): int8 products with
  * quantised activations. On a GPU with cooperative matrices, false lets many f32 rows that meet the weights
  * of ox_linear be rounded to their type (block types: to bf16), and queries and the softmax that meet keys
- * and values of f16 or bf16 to theirs. */
+ * and values of f16 or bf16 to theirs. A setting of the calling thread. */
 OX_API void ox_set_exact(bool exact);
 
 /* ---- neural network rows ------------------------------------------------------------------------------- */
@@ -26710,7 +26710,7 @@ OXI_UNUSED static int64_t oxi_forks(void) {
 #endif /* OX_IMPLEMENTATION */
 
 /* ==== sections: what is included several times ======================================================== */
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x77dbcef4
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x7156da49
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 
 #elif OXI_SECTION == 1 /* >>ops/ops.def */
