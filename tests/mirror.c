@@ -130,11 +130,10 @@ static ox_status mirror_compare(const mirror_call *m, const oxi_call *call, ox_s
 
 static ox_status mirror_run_there(const mirror_call *m, ox_device *cpu, const oxi_call *call,
                                   const oxi_call *there) {
-    bool exact = oxi_atomic_load(&oxi_exact);
+    oxi_call asked = *there;
     mirror_inside = true;
-    if (!mirror_streams) ox_set_exact(true); /* what is rounded otherwise, test_vulkan.c checks */
-    ox_status status = mirror_device->run(mirror_device, there);
-    ox_set_exact(exact);
+    if (!mirror_streams) asked.exact = true; /* what is rounded otherwise, test_vulkan.c checks */
+    ox_status status = mirror_device->run(mirror_device, &asked);
     if (mirror_streams) status = mirror_compare(m, call, mirror_cpu_run(cpu, call), status);
     mirror_inside = false;
     for (int i = 0; i < m->count && !mirror_streams; i++)

@@ -211,7 +211,8 @@ static void test_added_by_index(void) {
             ox_tensor *rows = ox_ones(OX_SHAPE(300, 2), dtypes[i]);
             HOLDS(ox_flatten(ox_scatter_add(row, 0, two, rows), 0, -1), first + 300, first + 300);
             HOLDS(ox_flatten(ox_index_add(row, 0, at, rows, 1), 0, -1), first + 300, first + 300);
-            refused(ox_scatter_add(x, 0, at, ox_cast(ones, OX_F64)), "scatter_add: dtypes differ: source f64[300], target");
+            refused(ox_scatter_add(x, 0, at, ox_cast(ones, OX_F64)),
+                    "scatter_add: dtypes differ: source f64[300], target");
         }
     }
     CHECK(ox_error() == OX_OK);
