@@ -69,7 +69,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0x7156da49
+#define OXI_SECTION_OF_OX_TORCH_FILE 0x1fde7786
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -18180,11 +18180,11 @@ static int64_t oxi_map_plan(oxi_map_work *work, const oxi_kernels *k, oxi_walk *
     return tiled || work->stream ? tile : 1 << 14;
 }
 
-/* Pieces are tiles when an operand is one number: its tile is made once. */
-static bool oxi_map_any_number(const oxi_call *call) {
-    for (int i = 0; i < call->in_count; i++)
-        if (ox_numel(call->in[i]) == 1) return true;
-    return false;
+/* The operands that are one number, as bits. Pieces are tiles then: such a tile is made once. */
+static unsigned oxi_map_which_numbers(const oxi_call *call) {
+    unsigned numbers = 0;
+    for (int i = 0; i < call->in_count; i++) numbers |= (unsigned)(ox_numel(call->in[i]) == 1) << i;
+    return numbers;
 }
 
 /* Room for so many bytes behind *end, from a cache line on; returns where it is. */
@@ -18197,12 +18197,12 @@ static int64_t oxi_map_part(int64_t *end, int64_t bytes) {
 /* Says where the tiles of a lane are, for pieces of at most `most` elements, and where the constants are, of
  * operands that are one number; returns the bytes of these. */
 static int64_t oxi_map_layout(oxi_map_work *work, const oxi_walk *w, const oxi_call *call, oxi_lane lane,
-                              int64_t most, int64_t *constants) {
+                              unsigned numbers, int64_t most, int64_t *constants) {
     int64_t each = oxi_lane_bytes(lane), shared = 0;
     bool gathers = false;
     for (int i = 0; i < call->in_count; i++) {
         int64_t step = w->step[i + 1];
-        if (ox_numel(call->in[i]) == 1) {
+        if (numbers >> i & 1) {
             constants[i] = oxi_map_part(&shared, most * each);
         } else if (work->load[i] || step != 1) {
             work->tile[i] = oxi_map_part(&work->lane_bytes, most * each);
@@ -18259,22 +18259,23 @@ static ox_status oxi_cpu_map(const oxi_call *call) {
     oxi_walk_ready(&w, OXI_WALK_TILED);
     if (w.numel == 0) return OX_OK;
     int64_t most = oxi_map_plan(&work, k, &w, call, lane, truth);
-    if (oxi_map_any_number(call)) most = oxi_min_i64(most, oxi_map_tile(lane));
+    unsigned numbers = oxi_map_which_numbers(call);
+    if (numbers) most = oxi_min_i64(most, oxi_map_tile(lane));
     int first = oxi_first_valued_operand(call);
     most = oxi_min_i64(most, w.numel);
     int64_t grain = row->flops > 4 ? 1 << 13 : 1 << 15;
-    int64_t constants[3], shared = oxi_map_layout(&work, &w, call, lane, most, constants);
-    uint64_t near_by[OXI_MAP_NEAR / 8];
+    int64_t constants[3], shared = oxi_map_layout(&work, &w, call, lane, numbers, most, constants);
+    char near_by[OXI_MAP_NEAR + OXI_LINE], *line = near_by + (0 - (uintptr_t)near_by) % OXI_LINE;
     size_t held = (size_t)(shared + oxi_walk_lanes(&w, grain) * work.lane_bytes);
-    char *room = held <= sizeof near_by ? (char *)near_by : (char *)oxi_alloc(held);
+    char *room = held <= OXI_MAP_NEAR ? line : (char *)oxi_alloc(held);
     if (!room) return OX_ERR_NOMEM;
     work.tiles = room + shared;
     for (int i = 0; i < call->in_count; i++)
-        if (ox_numel(call->in[i]) == 1)
+        if (numbers >> i & 1)
             oxi_map_constant(&work, &w, call->in[i], i, i >= first ? compute : OX_BOOL, most,
                              room + constants[i]);
     ox_status status = oxi_walk_all(&w, grain, most, oxi_map_piece, &work);
-    if (room != (char *)near_by) oxi_free(room, held);
+    if (room != line) oxi_free(room, held);
     return status;
 }
 /* >>cpu/reduce.c */
@@ -26710,7 +26711,7 @@ OXI_UNUSED static int64_t oxi_forks(void) {
 #endif /* OX_IMPLEMENTATION */
 
 /* ==== sections: what is included several times ======================================================== */
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x7156da49
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x1fde7786
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 
 #elif OXI_SECTION == 1 /* >>ops/ops.def */
