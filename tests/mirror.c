@@ -31,7 +31,7 @@ static bool mirror_streams, mirror_asks;
 static OXI_THREAD_LOCAL bool mirror_inside; /* the stream's own calls on the CPU */
 static uint32_t mirror_part = 1, mirror_parts = 1;
 static int64_t mirror_runs, mirror_stays[OXI_OP_COUNT][OX_DTYPE_COUNT];
-static ox_status (*mirror_cpu_run)(ox_device *self, const oxi_call *call);
+static ox_status (*mirror_cpu_run)(ox_device *self, const oxi_call *call, const oxi_part *part);
 
 static ox_storage *mirror_storage_of(mirror_call *m, ox_storage *host, bool written) {
     for (int i = 0; i < m->count; i++)
@@ -129,12 +129,13 @@ static ox_status mirror_compare(const mirror_call *m, const oxi_call *call, ox_s
 }
 
 static ox_status mirror_run_there(const mirror_call *m, ox_device *cpu, const oxi_call *call,
-                                  const oxi_call *there) {
+                                  const oxi_call *there, const oxi_part *part) {
     oxi_call asked = *there;
     mirror_inside = true;
     if (!mirror_streams) asked.exact = true; /* what is rounded otherwise, test_vulkan.c checks */
-    ox_status status = mirror_device->run(mirror_device, &asked);
-    if (mirror_streams) status = mirror_compare(m, call, mirror_cpu_run(cpu, call), status);
+    ox_status status = part ? mirror_device->run_part(mirror_device, &asked, part)
+                            : mirror_device->run(mirror_device, &asked);
+    if (mirror_streams) status = mirror_compare(m, call, mirror_cpu_run(cpu, call, part), status);
     mirror_inside = false;
     for (int i = 0; i < m->count && !mirror_streams; i++)
         if (status == OX_OK && m->storage[i].written)
@@ -172,24 +173,27 @@ static bool mirror_is_ours(const oxi_call *call) {
     return (key * 2654435761u >> 16) % mirror_parts + 1 == mirror_part;
 }
 
-static ox_status mirror_run(ox_device *self, const oxi_call *call) {
+/* In the place of the CPU's run_part: part NULL is a whole call. */
+static ox_status mirror_run_part(ox_device *self, const oxi_call *call, const oxi_part *part) {
     mirror_call m;
     ox_tensor *in[64];
     oxi_call there;
     ox_status status;
     memset(&m, 0, sizeof m);
     const bool ours = mirror_is_ours(call);
-    if (mirror_inside || call->in_count > 60 || (mirror_streams && !ours)) return mirror_cpu_run(self, call);
+    if (mirror_inside || call->in_count > 60 || (mirror_streams && !ours))
+        return mirror_cpu_run(self, call, part);
     /* a device is opened by whatever call comes first, before a test lets memory run out */
     const bool open = mirror_open();
     if (open && !ours) mirror_close();
-    if (!open || !ours) return mirror_cpu_run(self, call);
+    if (!open || !ours) return mirror_cpu_run(self, call, part);
     ox_scope scope = ox_scope_begin();
-    bool taken = mirror_operands(&m, call, in, &there) && mirror_device->supports(mirror_device, &there);
+    bool taken = mirror_operands(&m, call, in, &there) && mirror_device->supports(mirror_device, &there) &&
+                 (!part || mirror_device->run_part);
     if (taken && !mirror_asks) {
-        status = mirror_run_there(&m, self, call, &there);
+        status = mirror_run_there(&m, self, call, &there, part);
     } else {
-        status = mirror_cpu_run(self, call);
+        status = mirror_cpu_run(self, call, part);
     }
     if (!taken) {
         if (mirror_asks && status == OX_OK && !mirror_leaves(call)) status = mirror_not_taken(call);
@@ -199,6 +203,10 @@ static ox_status mirror_run(ox_device *self, const oxi_call *call) {
     for (int i = 0; i < m.count; i++) oxi_storage_release(m.storage[i].device);
     mirror_close();
     return status;
+}
+
+static ox_status mirror_run(ox_device *self, const oxi_call *call) {
+    return mirror_run_part(self, call, NULL);
 }
 
 static void mirror_report(void) {
@@ -251,7 +259,8 @@ __attribute__((constructor)) static void mirror_begin(void) {
     if (!mirror_streams) mirror_try_subnormals();
     mirror_close();
     ox_set_exact(!mirror_streams);
-    mirror_cpu_run = oxi_cpu_device.run;
+    mirror_cpu_run = oxi_cpu_device.run_part;
     oxi_cpu_device.run = mirror_run;
+    oxi_cpu_device.run_part = mirror_run_part;
     if (getenv("OX_MIRROR_REPORT")) atexit(mirror_report);
 }
