@@ -167,6 +167,7 @@ OXI_LIGHT_BEGIN
 #include "form/product.c"
 #include "ops/rules.c"
 #include "ops/profile.c"
+#include "ops/parts.c"
 #include "ops/call.c"
 #include "ops/view.c"
 #include "ops/map.c"

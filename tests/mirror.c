@@ -133,8 +133,7 @@ static ox_status mirror_run_there(const mirror_call *m, ox_device *cpu, const ox
     oxi_call asked = *there;
     mirror_inside = true;
     if (!mirror_streams) asked.exact = true; /* what is rounded otherwise, test_vulkan.c checks */
-    ox_status status = part ? mirror_device->run_part(mirror_device, &asked, part)
-                            : mirror_device->run(mirror_device, &asked);
+    ox_status status = oxi_run_part(mirror_device, &asked, part);
     if (mirror_streams) status = mirror_compare(m, call, mirror_cpu_run(cpu, call, part), status);
     mirror_inside = false;
     for (int i = 0; i < m->count && !mirror_streams; i++)
@@ -142,6 +141,11 @@ static ox_status mirror_run_there(const mirror_call *m, ox_device *cpu, const ox
             status = mirror_read(&m->storage[i], m->storage[i].host->data);
     mirror_runs++;
     return status;
+}
+
+/* By a kernel or by parts. */
+static bool mirror_takes(const oxi_call *there) {
+    return mirror_device->supports(mirror_device, there) || oxi_takes_parts(mirror_device, there);
 }
 
 static ox_status mirror_not_taken(const oxi_call *call) {
@@ -188,7 +192,7 @@ static ox_status mirror_run_part(ox_device *self, const oxi_call *call, const ox
     if (open && !ours) mirror_close();
     if (!open || !ours) return mirror_cpu_run(self, call, part);
     ox_scope scope = ox_scope_begin();
-    bool taken = mirror_operands(&m, call, in, &there) && mirror_device->supports(mirror_device, &there) &&
+    bool taken = mirror_operands(&m, call, in, &there) && mirror_takes(&there) &&
                  (!part || mirror_device->run_part);
     if (taken && !mirror_asks) {
         status = mirror_run_there(&m, self, call, &there, part);

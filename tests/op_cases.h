@@ -504,7 +504,7 @@ typedef struct op_row {
 
 /* clang-format off */
 static op_row op_rows[] = {
-#define OXI_OP(name, family, operands, rule, gives, accepts, flag, flops, attributes, gradient) \
+#define OXI_OP(name, family, operands, rule, gives, accepts, flag, flops, attributes, gradient, parts) \
     {#name, #family, #operands, #gives, #accepts, #flag, #attributes, 0},
 #include "../src/ops/ops.def"
 };

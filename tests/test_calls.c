@@ -248,6 +248,89 @@ static void test_keeping_a_model(void) {
     forget();
 }
 
+/* ---- parts --------------------------------------------------------------------------------------------- */
+
+static int part_calls[OXI_OP_COUNT];
+
+/* What a kernel gave against what the row's parts give, as far as numbers of its dtype go. */
+static void check_parts(const oxi_call *call, const char *what) {
+    ox_tensor *wanted = call->out[0];
+    oxi_call again = *call;
+    again.out[0] = oxi_tensor_new(ox_cpu(), wanted->dtype, wanted->ndim, wanted->shape);
+    ox_status status = oxi_run_by_parts(&again);
+    CHECK_MSG(status == OX_OK, "%s by parts: %s", what, ox_error_text());
+    if (status != OX_OK) return;
+    int64_t n = ox_numel(wanted);
+    double *a = (double *)calloc((size_t)n + 1, sizeof *a), *b = (double *)calloc((size_t)n + 1, sizeof *b);
+    CHECK(ox_to_doubles(wanted, a, n) == OX_OK && ox_to_doubles(again.out[0], b, n) == OX_OK);
+    double step = wanted->dtype == OX_F64   ? 1e-12
+                  : wanted->dtype == OX_F32 ? 1e-5
+                  : wanted->dtype == OX_F16 ? 2e-3
+                                            : 1.6e-2;
+    double most = 1, worst = 0;
+    if (ox_dtype_of(wanted->dtype)->block_bytes == 1) step = 0.3;
+    for (int64_t i = 0; i < n; i++)
+        if (isfinite(a[i]) && fabs(a[i]) > most) most = fabs(a[i]);
+    for (int64_t i = 0; i < n; i++) {
+        bool same = a[i] == b[i] || (isnan(a[i]) && isnan(b[i]));
+        double off = same ? 0 : fabs(a[i] - b[i]) / (step * most);
+        if (!(off <= worst)) worst = off;
+    }
+    CHECK_MSG(worst <= 1, "%s of %s by parts: %g times what is allowed", what, oxi_tensor_text(wanted),
+              worst);
+    free(a);
+    free(b);
+}
+
+static void hear_for_parts(oxi_listener *self, const oxi_call *call, ox_device *device, ox_status status) {
+    const oxi_op_row *row = oxi_op_row_of(call->op);
+    (void)self, (void)device;
+    if (status != OX_OK || !row->parts || row->family == OXI_FAMILY_PARTS) return;
+    for (int i = 0; i < call->in_count; i++)
+        if (call->in[i] && call->in[i]->storage == call->out[0]->storage) return; /* in place */
+    part_calls[call->op]++;
+    OX_SCOPE { check_parts(call, row->name); }
+}
+
+/* Rows whose kernels and parts are two ways to the same numbers, on views too. */
+static void test_parts(void) {
+    static const ox_dtype dtypes[] = {OX_F32, OX_F64, OX_F16, OX_BF16};
+    oxi_listener listener = {NULL, hear_for_parts, NULL};
+    ox_set_exact(true);
+    CHECK(oxi_listen(&listener));
+    for (int d = 0; d < 4; d++)
+        for (int l = 0; l < LAYOUT_COUNT; l++) {
+            for (int n = 0; n < COVER_COUNT; n++)
+                OX_SCOPE {
+                    const cover *c = &covers[n];
+                    ox_tensor *in[MOST_OPERANDS] = {NULL, NULL, NULL, NULL}, *out[MOST_RESULTS];
+                    if (!(op_row_named(c->row)->accepts & ACCEPT_FLOAT)) continue;
+                    for (int k = 0; k < MOST_OPERANDS && c->in[k].kind; k++)
+                        in[k] = make_operand(c, k, (layout)l, dtypes[d]);
+                    c->run(in, out);
+                    ox_error_clear();
+                }
+            for (int n = 0; n < OP_CASE_COUNT; n++)
+                OX_SCOPE {
+                    const int64_t shape[2] = {5, 33};
+                    const op_case *c = &op_cases[n];
+                    ox_tensor *in[3];
+                    if (!(op_row_named(c->name)->accepts & ACCEPT_FLOAT)) continue;
+                    for (int k = 0; k < c->arity; k++)
+                        in[k] = random_layout((layout)l, c->domains[k], 2, shape, dtypes[d]);
+                    (void)c->run(in);
+                    ox_error_clear();
+                }
+        }
+    oxi_listen_end(&listener);
+    ox_set_exact(false);
+    for (int op = 0; op < OXI_OP_COUNT; op++) {
+        const oxi_op_row *row = oxi_op_row_of((oxi_op)op);
+        if (row->parts && row->family != OXI_FAMILY_PARTS)
+            CHECK_MSG(part_calls[op] > 0, "no call of %s tried its parts", row->name);
+    }
+}
+
 /* ---- attributes ---------------------------------------------------------------------------------------- */
 
 static void test_attributes(void) {
@@ -300,6 +383,7 @@ int main(void) {
     test_heard_once();
     test_attributes();
     test_forms();
+    test_parts();
     test_keeping_covers();
     test_keeping_a_model();
     CHECK_MSG(ox_stats().tensors == 0, "%lld tensors are left", (long long)ox_stats().tensors);

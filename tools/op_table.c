@@ -10,7 +10,7 @@ typedef struct row {
 } row;
 
 static const row rows[] = {
-#define OXI_OP(name, family, operands, rule, gives, accepts, flag, flops, attributes, gradient) \
+#define OXI_OP(name, family, operands, rule, gives, accepts, flag, flops, attributes, gradient, parts) \
     {#name, #family, #accepts},
 #include "../src/ops/ops.def"
 };

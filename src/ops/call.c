@@ -3,9 +3,10 @@
  * Public functions of ops/ call it; autograd, capture and the profiler listen at its end. */
 
 static const oxi_op_row oxi_op_rows[OXI_OP_COUNT] = {
-#define OXI_OP(name, family, operands, rule, gives, accepts, flag, flops, attributes, gradient)              \
+#define OXI_OP(name, family, operands, rule, gives, accepts, flag, flops, attributes, gradient, parts)       \
     {#name, OXI_FAMILY_##family, &oxi_operands_##operands, oxi_rule_##rule, OXI_GIVES_##gives,               \
-     OXI_ACCEPT_##accepts, OXI_FLAG_##flag, flops, oxi_attr_members_##attributes, OXI_GRADIENT_##gradient},
+     OXI_ACCEPT_##accepts, OXI_FLAG_##flag, flops, oxi_attr_members_##attributes, OXI_GRADIENT_##gradient, \
+     oxi_parts_##parts},
 #include "ops/ops.def"
 };
 
@@ -141,6 +142,8 @@ static ox_status oxi_check_given_result(const oxi_call *call, const oxi_op_row *
 
 /* ---- running ------------------------------------------------------------------------------------------- */
 
+static OXI_THREAD_LOCAL bool oxi_unheard; /* calls within a call: no listener hears them */
+
 static void oxi_drop_results(oxi_call *call, const bool *made) {
     for (int i = 0; i < call->out_count; i++) {
         if (made[i]) ox_release(call->out[i]);
@@ -210,9 +213,50 @@ static ox_status oxi_run_detour(ox_device *device, const oxi_call *call) {
     return status;
 }
 
+/* Runs the row's parts; the result is one of the open scope's, of any float dtype. */
+static ox_tensor *oxi_made_of_parts(const oxi_call *call, const oxi_op_row *row) {
+    bool unheard = oxi_unheard, exact = oxi_exact;
+    oxi_unheard = true;
+    oxi_exact = call->exact;
+    ox_tensor *made = row->parts(call);
+    oxi_unheard = unheard;
+    oxi_exact = exact;
+    return made;
+}
+
+static ox_status oxi_run_by_parts(const oxi_call *call) {
+    if (ox_numel(call->out[0]) == 0) return OX_OK;
+    ox_scope scope = ox_scope_begin();
+    ox_tensor *made = oxi_made_of_parts(call, oxi_op_row_of(call->op));
+    ox_status status = made ? oxi_copy_quiet(call->out[0], made) : ox_error();
+    ox_scope_end(&scope);
+    return status;
+}
+
+/* Whether the device computes with numbers like those of the call, so that it has kernels for the parts. One
+ * with a partner gives the partner's bits, which parts would not. */
+static bool oxi_takes_parts(ox_device *device, const oxi_call *call) {
+    if (device->partner || !oxi_op_row_of(call->op)->parts) return false;
+    ox_tensor *in[2];
+    in[0] = in[1] = call->out[0];
+    oxi_call sum = oxi_call_of(OXI_OP_add, in, 2, call->out[0]);
+    sum.attr = oxi_attrs_scale();
+    return device->supports(device, &sum);
+}
+
+/* A call the device has no kernel for: by its parts there, which may want more memory than there is, or on
+ * the CPU. */
+static ox_status oxi_run_otherwise(ox_device *device, const oxi_call *call) {
+    if (!oxi_takes_parts(device, call)) return oxi_run_detour(device, call);
+    ox_status status = oxi_run_by_parts(call);
+    if (status != OX_ERR_NOMEM) return status;
+    ox_error_clear();
+    return oxi_run_detour(device, call);
+}
+
 /* part: what the device is told if the call is part of another, or NULL. */
 static ox_status oxi_run_part(ox_device *device, const oxi_call *call, const oxi_part *part) {
-    ox_status status = !device->supports(device, call) ? oxi_run_detour(device, call)
+    ox_status status = !device->supports(device, call) ? oxi_run_otherwise(device, call)
                        : part && device->run_part      ? device->run_part(device, call, part)
                                                        : device->run(device, call);
     if (status == OX_OK) oxi_atomic_add(&oxi_stat_calls, 1);
@@ -229,6 +273,15 @@ static ox_tensor *oxi_result_new(ox_device *device, const ox_tensor *meta) {
         if (bytes <= device->partner_bytes) device = device->partner;
     }
     return oxi_tensor_new(device, meta->dtype, meta->ndim, meta->shape);
+}
+
+/* What the parts of a row give, as its rule says. */
+static ox_tensor *oxi_result_of_parts(const oxi_call *call, const oxi_op_row *row, const ox_tensor *meta) {
+    oxi_call inner = *call;
+    oxi_work work = oxi_work_begin(call->name ? call->name : row->name);
+    ox_tensor *made = oxi_made_of_parts(&inner, row);
+    if (made) made = oxi_cast_quiet(made, meta->dtype);
+    return oxi_work_end(&work, made);
 }
 
 /* Runs into a fresh tensor and copies that into the given one. */
@@ -250,6 +303,8 @@ static ox_status oxi_make_results(oxi_call *call, const oxi_op_row *row, ox_devi
             call->out[i] = oxi_tensor_over(call->in[0]->storage, &meta[i]);
         else if (row->family == OXI_FAMILY_MOVE)
             call->out[i] = oxi_moved(call->in[0], call->attr.device.device);
+        else if (row->family == OXI_FAMILY_PARTS && ox_numel(&meta[i]) > 0)
+            call->out[i] = oxi_result_of_parts(call, row, &meta[i]);
         else
             call->out[i] = oxi_result_new(device, &meta[i]);
         if (!call->out[i]) return ox_error() != OX_OK ? ox_error() : OX_ERR_NOMEM;
@@ -276,6 +331,7 @@ static ox_status oxi_carry_out(oxi_call *call, const oxi_op_row *row, ox_tensor 
         status = given && oxi_needs_detached_result(call, row, &meta[0])
                      ? oxi_run_detached(device, call, &meta[0])
                      : oxi_run(device, call);
+    if (status == OX_OK && row->family == OXI_FAMILY_PARTS && given) status = oxi_run_by_parts(call);
     if (given) oxi_atomic_add(&call->out[0]->storage->version, 1); /* a part may be written after an error */
     if (status != OX_OK) oxi_drop_results(call, made);
     return status;
@@ -287,7 +343,6 @@ enum { OXI_LISTENERS = 8 };
 static oxi_lock oxi_listener_lock;
 static oxi_listener *oxi_listeners[OXI_LISTENERS]; /* guarded by it; read without it through an atomic */
 static int64_t oxi_listener_count;                 /* atomic: places in use */
-static OXI_THREAD_LOCAL bool oxi_unheard;          /* a listener is at work */
 
 OXI_UNUSED static bool oxi_listen(oxi_listener *listener) {
     int64_t count;

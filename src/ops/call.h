@@ -6,7 +6,8 @@
 #define OX_OPS_CALL_H
 
 typedef enum oxi_op {
-#define OXI_OP(name, family, operands, rule, gives, accepts, flag, flops, attributes, gradient) OXI_OP_##name,
+#define OXI_OP(name, family, operands, rule, gives, accepts, flag, flops, attributes, gradient, parts) \
+    OXI_OP_##name,
 #include "ops/ops.def"
     OXI_OP_COUNT
 } oxi_op;
@@ -24,8 +25,9 @@ typedef enum oxi_family {
     OXI_FAMILY_PRODUCT,
     OXI_FAMILY_ROPE,
     OXI_FAMILY_ATTENTION,
-    OXI_FAMILY_COMPUTED,             /* so many families have executors on devices; the others are ops/'s own */
+    OXI_FAMILY_COMPUTED,             /* so many have executors on devices; the others are ops/'s own */
     OXI_FAMILY_VIEW = OXI_FAMILY_COMPUTED,
+    OXI_FAMILY_PARTS,                /* made of other ops (ops/parts.c) */
     OXI_FAMILY_MOVE,
     OXI_FAMILY_COUNT
 } oxi_family;
@@ -184,6 +186,7 @@ typedef struct oxi_op_row {
     int flag, flops;
     const oxi_attr_member *(*attributes)(void); /* the last one has no name */
     int gradient;
+    ox_tensor *(*parts)(const oxi_call *call);  /* NULL: none (ops/parts.c) */
 } oxi_op_row;
 
 static const oxi_op_row *oxi_op_row_of(oxi_op op);
@@ -199,6 +202,8 @@ static ox_status oxi_apply_quiet(oxi_call *call);
 static ox_tensor *oxi_apply_1(oxi_op op, const oxi_attrs *attr, ox_tensor *a);
 static ox_tensor *oxi_apply_2(oxi_op op, const oxi_attrs *attr, ox_tensor *a, ox_tensor *b);
 static ox_tensor *oxi_apply_3(oxi_op op, const oxi_attrs *attr, ox_tensor *a, ox_tensor *b, ox_tensor *c);
+/* Computes a call whose results are there by the parts of its row. */
+static ox_status oxi_run_by_parts(const oxi_call *call);
 /* Any number of operands; out = NULL or the tensor to write into. */
 static ox_tensor *oxi_apply_list(oxi_op op, const oxi_attrs *attr, ox_tensor *const *in, int count,
                                  ox_tensor *out);

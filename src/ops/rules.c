@@ -432,15 +432,16 @@ OXI_RULE(norm_rows) {
 OXI_RULE(group_norm) {
     const ox_tensor *x = call->in[0];
     int64_t groups = call->attr.groups.groups;
-    if (x->ndim < 2) return oxi_fail(OX_ERR_SHAPE, "group_norm: %s has no channel dim", oxi_tensor_text(x));
+    if (x->ndim < 2) return oxi_fail(OX_ERR_SHAPE, "%s: %s has no channel dim", oxi_op_name(call),
+                                     oxi_tensor_text(x));
     if (groups < 1 || x->shape[1] % groups)
-        return oxi_fail(OX_ERR_SHAPE, "group_norm: %lld channels do not fall into %lld groups",
-                        (long long)x->shape[1], (long long)groups);
+        return oxi_fail(OX_ERR_SHAPE, "%s: %lld channels do not fall into %lld groups",
+                        oxi_op_name(call), (long long)x->shape[1], (long long)groups);
     for (int i = 1; i < call->in_count; i++) {
         const ox_tensor *w = call->in[i];
         if (w && (w->ndim != 1 || w->shape[0] != x->shape[1] || !oxi_is_float(w->dtype)))
-            return oxi_fail(OX_ERR_SHAPE, "group_norm: %s does not fit the %lld channels of %s",
-                            oxi_tensor_text(w), (long long)x->shape[1], oxi_tensor_text(x));
+            return oxi_fail(OX_ERR_SHAPE, "%s: %s does not fit the %lld channels of %s",
+                            oxi_op_name(call), oxi_tensor_text(w), (long long)x->shape[1], oxi_tensor_text(x));
         ox_status status = oxi_check_weight_dtype(call, x, w);
         if (status != OX_OK) return status;
     }

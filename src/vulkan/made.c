@@ -159,10 +159,3 @@ static ox_status oxi_vk_make(oxi_vk_device *d, const oxi_call *call) {
     oxi_vk_groups(&dispatch, ((uint64_t)w.numel + 1023) / 1024);
     return oxi_vk_record(d, &dispatch);
 }
-
-/* 0, 1, .. in f64. */
-static ox_status oxi_vk_ramp(oxi_vk_device *d, ox_tensor *out) {
-    oxi_call call = oxi_call_of(OXI_OP_arange, NULL, 0, out);
-    call.attr.ramp.step = 1;
-    return oxi_vk_make(d, &call);
-}

@@ -2,9 +2,10 @@
 
 enum { OXI_VK_SOFTMAX, OXI_VK_LOG_SOFTMAX, OXI_VK_LAYER, OXI_VK_RMS };
 
+/* f64 goes by the parts. */
 static bool oxi_vk_can_row(const oxi_vk_device *d, const oxi_call *call) {
+    (void)d;
     if (oxi_row_form_of(call).groups > 0 && call->in[0]->ndim == OX_MAX_DIMS) return false;
-    if (oxi_vk_is_row_double(call)) return d->caps & OX_VULKAN_F64 && oxi_vk_fits(call->in[0]);
     for (int i = 0; i < call->in_count; i++)
         if (call->in[i] && (!oxi_is_float(call->in[i]->dtype) || call->in[i]->dtype == OX_F64)) return false;
     return oxi_is_float(call->out[0]->dtype) && call->out[0]->dtype != OX_F64 && oxi_vk_fits(call->in[0]);
@@ -70,7 +71,6 @@ static ox_status oxi_vk_row(oxi_vk_device *d, const oxi_call *call) {
     memset(&dispatch, 0, sizeof dispatch);
     if (ox_numel(out) == 0) return OX_OK;
     uint32_t dims = oxi_vk_row_operands(call, &form, shape, &ndim, o);
-    if (oxi_vk_is_row_double(call)) return oxi_vk_row_double(d, &form, ndim, shape, dims, o);
     oxi_vk_lines_cut(&l, ndim, shape, dims, false, o, 4);
     l.params.f[0] = oxi_vk_float_bits(form.eps);
     for (int i = 0; i < 4; i++)

@@ -13,11 +13,11 @@ typedef struct oxi_vk_rope_params {
 
 static bool oxi_vk_can_rope(const oxi_vk_device *d, const oxi_call *call) {
     const ox_tensor *x = call->in[0];
-    bool reads = oxi_vk_product_reads(x->dtype) || (x->dtype == OX_F64 && d->caps & OX_VULKAN_F64);
-    return reads && call->out[0]->dtype == x->dtype && oxi_vk_fits(x);
+    (void)d;
+    return oxi_vk_product_reads(x->dtype) && call->out[0]->dtype == x->dtype && oxi_vk_fits(x);
 }
 
-/* The chunk with [half] frequencies base^(-2 i / dims), as two floats each, and once more in f64. */
+/* The chunk with [half] frequencies base^(-2 i / dims), as two floats each. */
 static ox_status oxi_vk_frequencies(oxi_vk_device *d, double base, int64_t dims, oxi_vk_chunk **out) {
     oxi_vk_frequency *row = &d->frequencies[0];
     for (int i = 0; i < OXI_VK_FREQUENCIES; i++) {
@@ -29,38 +29,23 @@ static ox_status oxi_vk_frequencies(oxi_vk_device *d, double base, int64_t dims,
         if (!row->chunk) break;
     }
     int64_t half = dims / 2;
-    size_t bytes = (size_t)half * 2 * sizeof(double);
-    double *memory = (double *)oxi_alloc(bytes), *whole = memory + half;
-    float *pairs = (float *)(void *)memory;
-    if (!memory) return OX_ERR_NOMEM;
+    size_t bytes = (size_t)half * 2 * sizeof(float);
+    float *pairs = (float *)oxi_alloc(bytes);
+    if (!pairs) return OX_ERR_NOMEM;
     for (int64_t i = 0; i < half; i++) {
         double f = pow(base, -2.0 * (double)i / (double)dims);
         pairs[2 * i] = (float)f;
         pairs[2 * i + 1] = (float)(f - (double)pairs[2 * i]);
-        whole[i] = f;
     }
     if (row->chunk) oxi_vk_chunk_give(d, row->chunk); /* the list is full: the last one goes */
     row->chunk = oxi_vk_chunk_alloc(d, bytes);
     ox_status status =
-        row->chunk ? oxi_vk_upload(d, row->chunk, 0, (const char *)memory, bytes) : OX_ERR_NOMEM;
+        row->chunk ? oxi_vk_upload(d, row->chunk, 0, (const char *)pairs, bytes) : OX_ERR_NOMEM;
     row->base = base;
     row->dims = dims;
-    oxi_free(memory, bytes);
+    oxi_free(pairs, bytes);
     *out = row->chunk;
     return status;
-}
-
-static ox_status oxi_vk_rope_of_doubles(oxi_vk_device *d, const oxi_call *call, oxi_vk_chunk *frequencies) {
-    const int64_t half = call->attr.rope.dims / 2;
-    ox_tensor numbers;
-    ox_storage storage;
-    memset(&storage, 0, sizeof storage);
-    oxi_meta(&numbers, OX_F64, 1, &half);
-    storage.data = frequencies;
-    storage.device = &d->base;
-    numbers.storage = &storage;
-    numbers.offset = half;
-    return oxi_vk_rope_double(d, call, &numbers);
 }
 
 /* copy: where the result goes as well, or NULL. */
@@ -75,7 +60,6 @@ static ox_status oxi_vk_rope(oxi_vk_device *d, const oxi_call *call, const ox_te
     if (ox_numel(x) == 0) return OX_OK;
     ox_status status = oxi_vk_frequencies(d, call->attr.rope.base, call->attr.rope.dims, &frequencies);
     if (status != OX_OK) return status;
-    if (x->dtype == OX_F64) return oxi_vk_rope_of_doubles(d, call, frequencies);
     oxi_vk_line_operand_of(&o[0], out, x->ndim);
     oxi_vk_line_operand_of(&o[1], x, x->ndim);
     oxi_vk_line_operand_of(&o[2], positions ? positions : x, 0);
@@ -148,13 +132,12 @@ typedef struct oxi_vk_attention_params {
     uint32_t mask_stride[8], shape[8];
 } oxi_vk_attention_params;
 
-/* Whether there is a shader for it. */
-static bool oxi_vk_has_attention(const oxi_call *call) {
+/* Whether there is a shader for it, whatever the dtype of keys and values. */
+static bool oxi_vk_fits_attention(const oxi_call *call) {
     const ox_tensor *q = call->in[0], *k = call->in[1], *v = call->in[2], *mask = call->in[3];
     int n = q->ndim;
     if (n > OXI_VK_ATTENTION_LEAD || !oxi_vk_product_reads(q->dtype) || call->out[0]->dtype != q->dtype)
         return false;
-    if (k->dtype != OX_Q8_0 && !oxi_vk_product_reads(k->dtype)) return false;
     if (mask && mask->dtype != OX_BOOL && !oxi_vk_product_reads(mask->dtype)) return false;
     if (q->shape[n - 1] == 0 && ox_numel(call->out[0]) > 0) return false; /* arrays of DEPTH elements */
     if (q->shape[n - 1] > OXI_VK_ATTENTION_DEPTH || v->shape[n - 1] > OXI_VK_ATTENTION_DEPTH) return false;
@@ -166,9 +149,12 @@ static bool oxi_vk_has_attention(const oxi_call *call) {
     return oxi_vk_fits(q) && oxi_vk_fits(k) && oxi_vk_fits(v);
 }
 
+static bool oxi_vk_reads_keys(ox_dtype dtype) { return dtype == OX_Q8_0 || oxi_vk_product_reads(dtype); }
+
 static bool oxi_vk_can_attention(const oxi_vk_device *d, const oxi_call *call) {
-    if (call->out[0]->dtype != call->in[0]->dtype) return false;
-    return oxi_vk_has_attention(call) || oxi_vk_can_attention_plain(d, call);
+    ox_dtype keys = call->in[1]->dtype;
+    (void)d;
+    return (oxi_vk_reads_keys(keys) || oxi_vk_expands(keys)) && oxi_vk_fits_attention(call);
 }
 
 /* Stride of t's dim that is `back` from the end, 0 where it is missing or broadcast. */
@@ -354,8 +340,7 @@ static ox_status oxi_vk_attention(oxi_vk_device *d, const oxi_call *call) {
     oxi_call expanded = *call;
     ox_status status = OX_OK;
     if (ox_numel(call->out[0]) == 0) return OX_OK;
-    if (oxi_vk_has_attention(call)) return oxi_vk_attention_shader(d, call);
-    if (!oxi_is_block(k->dtype)) return oxi_vk_attention_plain(d, call);
+    if (oxi_vk_reads_keys(k->dtype)) return oxi_vk_attention_shader(d, call);
     memset(plain, 0, sizeof plain);
     for (int i = 0; i < 4; i++) in[i] = call->in[i];
     for (int i = 0; i < 2 && status == OX_OK; i++) {
@@ -365,9 +350,7 @@ static ox_status oxi_vk_attention(oxi_vk_device *d, const oxi_call *call) {
         in[1 + i] = &plain[i].t;
     }
     expanded.in = in;
-    if (status == OX_OK)
-        status = oxi_vk_has_attention(&expanded) ? oxi_vk_attention_shader(d, &expanded)
-                                                 : oxi_vk_attention_plain(d, &expanded);
+    if (status == OX_OK) status = oxi_vk_attention_shader(d, &expanded);
     for (int i = 0; i < 2; i++) oxi_vk_temporary_drop(d, &plain[i]);
     return status;
 }

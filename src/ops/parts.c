@@ -1,0 +1,277 @@
+/* Parts: ops in terms of other ops. A row of ops.def names its parts in the last column; they are written
+ * here, once, with public functions alone.
+ * They serve where there is no kernel (a row of family PARTS has none anywhere, a device may lack one:
+ * call.c), and tests hold kernels against them. So they are plain rather than fast, and no less exact than
+ * kernels: what those add up in f32, parts compute in f32 (oxi_wide).
+ * Operands have passed the row's rule; the result is of any float dtype, the caller converts it. NULL, with
+ * an error recorded, where one of the functions gives that. */
+
+#define oxi_parts_none NULL
+#define OXI_PARTS(name) static ox_tensor *oxi_parts_##name(const oxi_call *call)
+
+/* Narrow floats and blocks as f32, the others as they are; NULL stays NULL. */
+static ox_tensor *oxi_wide(ox_tensor *t) {
+    bool narrow = t && t->dtype != OX_F64 && (oxi_is_float(t->dtype) || oxi_is_block(t->dtype));
+    return narrow ? ox_cast(t, OX_F32) : t;
+}
+
+/* The list of dims that a set holds. */
+static ox_shape oxi_dims_of_set(uint32_t set) {
+    ox_shape dims;
+    memset(&dims, 0, sizeof dims);
+    for (int d = 0; d < OX_MAX_DIMS; d++)
+        if (set >> d & 1) dims.dim[dims.ndim++] = d;
+    return dims;
+}
+
+/* 0, 1, 2 .. count - 1 as `dtype`, where t lies. */
+static ox_tensor *oxi_ramp_beside(const ox_tensor *t, int64_t count, ox_dtype dtype) {
+    return ox_to(ox_arange(0, (double)count, 1, dtype), oxi_working_device(ox_device_of(t)));
+}
+
+static ox_tensor *oxi_filled_beside(const ox_tensor *t, ox_shape shape, double value) {
+    ox_dtype dtype = t->dtype == OX_F64 ? OX_F64 : OX_F32;
+    return ox_to(ox_full(shape, value, dtype), oxi_working_device(ox_device_of(t)));
+}
+
+/* ---- elementwise --------------------------------------------------------------------------------------- */
+
+OXI_PARTS(silu) { return ox_mul(call->in[0], ox_sigmoid(call->in[0])); }
+OXI_PARTS(silu_mul) { return ox_mul(ox_silu(oxi_wide(call->in[0])), oxi_wide(call->in[1])); }
+OXI_PARTS(gelu_mul) { return ox_mul(ox_gelu_tanh(oxi_wide(call->in[0])), oxi_wide(call->in[1])); }
+
+OXI_PARTS(lerp) {
+    ox_tensor *a = oxi_wide(call->in[0]), *b = oxi_wide(call->in[1]), *weight = oxi_wide(call->in[2]);
+    ox_tensor *whole = ox_sub(b, a), *rest = ox_mul(whole, ox_sub(ox_number(1), weight));
+    return ox_where(ox_lt(ox_abs(weight), ox_number(0.5)), ox_add(a, ox_mul(whole, weight)),
+                    ox_sub(b, rest));
+}
+
+OXI_PARTS(addcdiv) {
+    ox_tensor *ratio = ox_div(ox_mul_number(oxi_wide(call->in[1]), call->attr.value.value),
+                              oxi_wide(call->in[2]));
+    return ox_add(oxi_wide(call->in[0]), ratio);
+}
+
+/* ---- reductions and rows ------------------------------------------------------------------------------- */
+
+static ox_tensor *oxi_variance(const oxi_call *call) {
+    const oxi_attr_moments *told = &call->attr.moments;
+    ox_tensor *x = oxi_wide(call->in[0]);
+    ox_shape dims = oxi_dims_of_set(told->dims);
+    double count = 1;
+    for (int i = 0; i < dims.ndim; i++) count *= (double)call->in[0]->shape[dims.dim[i]];
+    ox_tensor *apart = ox_square(ox_sub(x, ox_mean(x, dims, true)));
+    double freedom = count - told->correction;
+    return ox_div_number(ox_sum(apart, dims, told->keepdim), freedom > 0 ? freedom : 0);
+}
+OXI_PARTS(var) { return oxi_variance(call); }
+OXI_PARTS(std) { return ox_sqrt(oxi_variance(call)); }
+
+/* x less the largest of each line, where exp is safe; *most keeps the dims. Where a line's largest is
+ * infinite, x stays as it is. */
+static ox_tensor *oxi_below_most(ox_tensor *x, ox_shape dims, ox_tensor **most) {
+    ox_tensor *largest = ox_amax(x, dims, true);
+    *most = ox_where(ox_isinf(largest), ox_number(0), largest);
+    return ox_sub(x, *most);
+}
+
+OXI_PARTS(logsumexp) {
+    const oxi_attr_reduce *told = &call->attr.reduce;
+    ox_tensor *x = call->in[0], *most;
+    ox_shape dims = oxi_dims_of_set(told->dims);
+    if (ox_numel(x) == 0) return oxi_filled_beside(x, ox_shape_of(call->out[0]), -INFINITY);
+    x = oxi_is_float(x->dtype) ? oxi_wide(x) : ox_cast(x, OX_F32);
+    ox_tensor *powers = ox_exp(oxi_below_most(x, dims, &most));
+    ox_tensor *sums = ox_log(ox_sum(powers, dims, told->keepdim));
+    return ox_add(sums, told->keepdim ? most : ox_sum(most, dims, false)); /* sums of one number each */
+}
+
+static ox_shape oxi_line_of(const oxi_call *call) {
+    return oxi_dims_of_set(call->in[0]->ndim ? 1u << call->attr.along.dim : 0);
+}
+
+OXI_PARTS(softmax) {
+    ox_tensor *x = oxi_wide(call->in[0]);
+    ox_shape dims = oxi_line_of(call);
+    ox_tensor *powers = ox_exp(ox_sub(x, ox_amax(x, dims, true)));
+    return ox_div(powers, ox_sum(powers, dims, true));
+}
+
+OXI_PARTS(log_softmax) {
+    ox_tensor *x = oxi_wide(call->in[0]);
+    ox_shape dims = oxi_line_of(call);
+    ox_tensor *below = ox_sub(x, ox_amax(x, dims, true));
+    return ox_sub(below, ox_log(ox_sum(ox_exp(below), dims, true)));
+}
+
+/* ---- norms --------------------------------------------------------------------------------------------- */
+
+/* (x - mean) / sqrt(variance + eps) over `dims`; centred false: x / sqrt(mean square + eps). */
+static ox_tensor *oxi_normalized(ox_tensor *x, ox_shape dims, double eps, bool centred) {
+    ox_tensor *apart = centred ? ox_sub(x, ox_mean(x, dims, true)) : x;
+    ox_tensor *variance = ox_mean(ox_square(apart), dims, true);
+    return ox_mul(apart, ox_rsqrt(ox_add(variance, ox_number(eps))));
+}
+
+/* One number a channel of x [N, C, ..], as [C, 1 ..]. */
+static ox_tensor *oxi_by_channel(ox_tensor *numbers, const ox_tensor *x) {
+    ox_shape shape;
+    memset(&shape, 0, sizeof shape);
+    shape.ndim = x->ndim - 1;
+    for (int d = 0; d < shape.ndim; d++) shape.dim[d] = d ? 1 : x->shape[1];
+    return ox_reshape(numbers, shape);
+}
+
+/* y weight + bias, operands 1 and 2 if they are there. */
+static ox_tensor *oxi_scaled_and_moved(const oxi_call *call, ox_tensor *y, bool by_channel) {
+    for (int i = 1; i < call->in_count; i++) {
+        if (!call->in[i]) continue;
+        ox_tensor *numbers = oxi_wide(call->in[i]);
+        if (by_channel) numbers = oxi_by_channel(numbers, call->in[0]);
+        y = i == 1 ? ox_mul(y, numbers) : ox_add(y, numbers);
+    }
+    return y;
+}
+
+static ox_shape oxi_last_dims(const ox_tensor *x, int64_t count) {
+    uint32_t set = 0;
+    for (int d = x->ndim - (int)count; d < x->ndim; d++) set |= 1u << d;
+    return oxi_dims_of_set(set);
+}
+
+OXI_PARTS(layer_norm) {
+    ox_shape dims = oxi_last_dims(call->in[0], call->attr.norm.last_dims);
+    ox_tensor *y = oxi_normalized(oxi_wide(call->in[0]), dims, call->attr.norm.eps, true);
+    return oxi_scaled_and_moved(call, y, false);
+}
+
+OXI_PARTS(rms_norm) {
+    ox_shape dims = oxi_last_dims(call->in[0], call->attr.norm.last_dims);
+    ox_tensor *y = oxi_normalized(oxi_wide(call->in[0]), dims, call->attr.norm.eps, false);
+    return oxi_scaled_and_moved(call, y, false);
+}
+
+OXI_PARTS(group_norm) {
+    const ox_tensor *x = call->in[0];
+    int64_t groups = call->attr.groups.groups, each = ox_numel(x) / (x->shape[0] * groups);
+    ox_tensor *grouped = ox_reshape(oxi_wide(call->in[0]), OX_SHAPE(x->shape[0], groups, each));
+    ox_tensor *y = oxi_normalized(grouped, OX_DIMS(2), call->attr.groups.eps, true);
+    return oxi_scaled_and_moved(call, ox_view(y, ox_shape_of(x)), true);
+}
+
+/* ---- products ------------------------------------------------------------------------------------------ */
+
+static ox_tensor *oxi_activated(oxi_activation activation, ox_tensor *y) {
+    switch (activation) {
+    case OXI_ACT_RELU: return ox_relu(y);
+    case OXI_ACT_GELU: return ox_gelu(y);
+    case OXI_ACT_GELU_TANH: return ox_gelu_tanh(y);
+    case OXI_ACT_SILU: return ox_silu(y);
+    case OXI_ACT_SIGMOID: return ox_sigmoid(y);
+    case OXI_ACT_TANH: return ox_tanh(y);
+    default: return y;
+    }
+}
+
+OXI_PARTS(linear) {
+    ox_tensor *y = ox_matmul(oxi_wide(call->in[0]), ox_t(oxi_wide(call->in[1])));
+    if (call->in[2]) y = ox_add(y, oxi_wide(call->in[2]));
+    return oxi_activated(call->attr.activation.activation, y);
+}
+
+OXI_PARTS(addmm) {
+    const oxi_attr_addmm *told = &call->attr.addmm;
+    ox_tensor *product = ox_matmul(oxi_wide(call->in[1]), oxi_wide(call->in[2]));
+    product = ox_mul_number(product, told->alpha);
+    if (told->beta == 0) return product; /* whatever c is, NaN too */
+    return ox_add(ox_mul_number(oxi_wide(call->in[0]), told->beta), product);
+}
+
+/* ---- transformers -------------------------------------------------------------------------------------- */
+
+/* cos and sin of position * scale * base^(-2 i / dims) / factor[i], [S, dims / 2]. Angles are f64: positions
+ * go beyond 10^5, whose angles in f32 would be off by a hundredth. */
+static void oxi_rope_tables(const oxi_call *call, ox_tensor **cosine, ox_tensor **sine) {
+    const oxi_attr_rope *told = &call->attr.rope;
+    const ox_tensor *x = call->in[0];
+    ox_dtype dtype = x->dtype == OX_F64 ? OX_F64 : OX_F32;
+    int64_t half = told->dims / 2, rows = x->shape[x->ndim - 2];
+    ox_tensor *place = call->in[1] ? ox_cast(call->in[1], OX_F64) : oxi_ramp_beside(x, rows, OX_F64);
+    ox_tensor *pair = oxi_ramp_beside(x, half, OX_F64);
+    ox_tensor *frequency = ox_exp(ox_mul_number(pair, -2 * log(told->base) / (double)told->dims));
+    if (call->in[2]) frequency = ox_div(frequency, ox_cast(call->in[2], OX_F64));
+    ox_tensor *angle = ox_mul(ox_unsqueeze(ox_mul_number(place, told->scale), 1), frequency);
+    *cosine = ox_cast(ox_mul_number(ox_cos(angle), told->magnitude), dtype);
+    *sine = ox_cast(ox_mul_number(ox_sin(angle), told->magnitude), dtype);
+}
+
+OXI_PARTS(rope) {
+    const oxi_attr_rope *told = &call->attr.rope;
+    const bool pairs = told->interleaved;
+    const int64_t half = told->dims / 2, row = call->in[0]->shape[call->in[0]->ndim - 1];
+    ox_tensor *x = oxi_wide(call->in[0]), *turns = ox_narrow(x, -1, 0, told->dims), *cosine, *sine;
+    ox_tensor *a = pairs ? ox_slice(turns, -1, 0, OX_END, 2) : ox_narrow(turns, -1, 0, half);
+    ox_tensor *b = pairs ? ox_slice(turns, -1, 1, OX_END, 2) : ox_narrow(turns, -1, half, half);
+    oxi_rope_tables(call, &cosine, &sine);
+    ox_tensor *turned[2], *whole[2];
+    turned[0] = ox_sub(ox_mul(a, cosine), ox_mul(b, sine));
+    turned[1] = ox_add(ox_mul(b, cosine), ox_mul(a, sine));
+    if (!turned[0] || !turned[1]) return NULL;
+    whole[0] = pairs ? ox_flatten(ox_stack(turned, 2, -1), -2, -1) : ox_cat(turned, 2, -1);
+    whole[1] = ox_narrow(x, -1, told->dims, row - told->dims);
+    return whole[0] && whole[1] ? ox_cat(whole, 2, -1) : NULL;
+}
+
+/* t [.., heads, rows, columns] with its heads as [heads / group, group]; q's in groups of those that share a
+ * key, which stands alone. */
+static ox_tensor *oxi_grouped_heads(ox_tensor *t, int64_t group) {
+    if (!t || t->ndim < 3) return t;
+    return ox_unflatten(t, -3, OX_SHAPE(t->shape[t->ndim - 3] / group, group));
+}
+
+/* bool [S,T]: what a query's position lets it see, of causal attention and of a window; NULL: everything. */
+static ox_tensor *oxi_seen_by_place(const oxi_call *call, const ox_tensor *scores) {
+    const oxi_attr_attention *told = &call->attr.attention;
+    int64_t queries = scores->shape[scores->ndim - 2], keys = scores->shape[scores->ndim - 1];
+    ox_tensor *key = oxi_ramp_beside(scores, keys, OX_I64);
+    ox_tensor *query = ox_unsqueeze(oxi_ramp_beside(scores, queries, OX_I64), 1);
+    ox_tensor *behind = ox_add(ox_sub(query, key), ox_integer(told->query_start));
+    ox_tensor *seen = told->causal ? ox_ge(behind, ox_integer(0)) : NULL;
+    if (told->window == 0) return seen;
+    ox_tensor *near = ox_lt(behind, ox_integer(told->window));
+    return seen ? ox_logical_and(seen, near) : near;
+}
+
+/* scale q k^T, capped and masked; heads as [.., Hkv, H / Hkv, S, T]. */
+static ox_tensor *oxi_attention_scores(const oxi_call *call, int64_t group) {
+    const oxi_attr_attention *told = &call->attr.attention;
+    const ox_tensor *mask = call->in[3];
+    ox_tensor *q = oxi_grouped_heads(oxi_wide(call->in[0]), group),
+              *k = oxi_grouped_heads(oxi_wide(call->in[1]), 1);
+    ox_tensor *scores = ox_mul_number(ox_matmul(q, ox_transpose(k, -2, -1)), told->scale);
+    if (told->softcap > 0)
+        scores = ox_mul_number(ox_tanh(ox_div_number(scores, told->softcap)), told->softcap);
+    if (mask) {
+        bool own = mask->ndim > 2 && mask->shape[mask->ndim - 3] != 1; /* one a head of q */
+        ox_tensor *beside = oxi_grouped_heads(call->in[3], own ? group : 1);
+        scores = mask->dtype == OX_BOOL ? ox_where(beside, scores, ox_number(-INFINITY))
+                                        : ox_add(scores, oxi_wide(beside));
+    }
+    if (scores && (told->causal || told->window > 0))
+        scores = ox_where(oxi_seen_by_place(call, scores), scores, ox_number(-INFINITY));
+    return scores;
+}
+
+/* Rows that see nothing give 0. */
+OXI_PARTS(attention) {
+    const ox_tensor *q = call->in[0], *k = call->in[1];
+    int64_t own = q->ndim > 2 ? k->shape[q->ndim - 3] : 1;
+    ox_shape shape = ox_shape_of(call->out[0]);
+    if (k->shape[k->ndim - 2] == 0) return oxi_filled_beside(q, shape, 0);
+    ox_tensor *scores = oxi_attention_scores(call, q->ndim > 2 ? q->shape[q->ndim - 3] / own : 1);
+    ox_tensor *blind = ox_eq(ox_amax(scores, OX_DIMS(-1), true), ox_number(-INFINITY));
+    ox_tensor *weights = ox_where(blind, ox_number(0), ox_softmax(scores, -1));
+    ox_tensor *v = oxi_grouped_heads(oxi_wide(call->in[2]), 1);
+    return v ? ox_reshape(ox_matmul(ox_cast(weights, v->dtype), v), shape) : NULL; /* a mask may be f64 */
+}
