@@ -358,6 +358,9 @@ static void test_attributes(void) {
     (void)oxi_attrs_text(OXI_OP_norm, &a, text, sizeof text);
     CHECK_MSG(strcmp(text, "dims=[0,2], keepdim=true, p=2") == 0, "%s", text);
     CHECK(oxi_attrs_text(OXI_OP_norm, &a, text, 4) == (int)strlen("dims=[0,2], keepdim=true, p=2"));
+    oxi_span span = {{1, 2, 3}};
+    const oxi_attr_member spans = {"stride", OXI_ATTR_SPAN, 0, sizeof span};
+    CHECK(oxi_attr_text(&spans, &span, text, sizeof text) == 7 && strcmp(text, "[1,2,3]") == 0);
     double numbers[3];
     a = oxi_attrs_range();
     CHECK(oxi_attrs_numbers(OXI_OP_clamp, &a, numbers, 3) == 2 && numbers[0] == -INFINITY);

@@ -109,6 +109,7 @@ static int oxi_attr_text(const oxi_attr_member *m, const void *at, char *out, si
         const ox_shape *shape = (const ox_shape *)at;
         return snprintf(out, room, "%s", oxi_shape_text(shape->ndim, shape->dim));
     }
+    case OXI_ATTR_SPAN: return snprintf(out, room, "%s", oxi_shape_text(3, ((const oxi_span *)at)->n));
     case OXI_ATTR_DTYPE: return snprintf(out, room, "%s", ox_dtype_name(*(const ox_dtype *)at));
     case OXI_ATTR_DEVICE: return snprintf(out, room, "%s", ox_device_name(*(ox_device *const *)at));
     case OXI_ATTR_ACTIVATION:

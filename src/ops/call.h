@@ -62,6 +62,11 @@ typedef struct oxi_order {
     int8_t count, dim[OX_MAX_DIMS];
 } oxi_order;
 
+/* A number for each spatial dim of a convolution or pooling, up to three. */
+typedef struct oxi_span {
+    int64_t n[3];
+} oxi_span;
+
 #define OXI_TYPE_NOTHING char
 #define OXI_TYPE_F64 double
 #define OXI_TYPE_SCALAR double
@@ -72,6 +77,7 @@ typedef struct oxi_order {
 #define OXI_TYPE_DIMS uint32_t
 #define OXI_TYPE_ORDER oxi_order
 #define OXI_TYPE_SIZES ox_shape
+#define OXI_TYPE_SPAN oxi_span
 #define OXI_TYPE_DTYPE ox_dtype
 #define OXI_TYPE_DEVICE ox_device *
 #define OXI_TYPE_ACTIVATION oxi_activation
@@ -92,6 +98,7 @@ typedef union oxi_attrs {
 #define OXI_DEFAULT_NOTHING(a, otherwise)
 #define OXI_DEFAULT_ORDER(a, otherwise)
 #define OXI_DEFAULT_SIZES(a, otherwise)
+#define OXI_DEFAULT_SPAN(a, otherwise) a.n[0] = a.n[1] = a.n[2] = otherwise;
 #define OXI_DEFAULT_F64(a, otherwise) a = otherwise;
 #define OXI_DEFAULT_SCALAR(a, otherwise) a = otherwise;
 #define OXI_DEFAULT_FACTOR(a, otherwise) a = otherwise;
@@ -166,6 +173,7 @@ typedef enum oxi_attr_kind {
     OXI_ATTR_DIMS,
     OXI_ATTR_ORDER,
     OXI_ATTR_SIZES,
+    OXI_ATTR_SPAN,
     OXI_ATTR_DTYPE,
     OXI_ATTR_DEVICE,
     OXI_ATTR_ACTIVATION
