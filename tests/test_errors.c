@@ -209,6 +209,7 @@ static void check_null_rest(ox_tensor *x) {
     NULLS(log_softmax, !ox_log_softmax(NULL, 0));
     NULLS(layer_norm, !ox_layer_norm(NULL, 1, x, x, 1e-5));
     NULLS(rms_norm, !ox_rms_norm(NULL, 1, x, 1e-5));
+    NULLS(instance_norm, !ox_instance_norm(NULL, x, x, 1e-5));
     NULLS(group_norm, !ox_group_norm(NULL, 1, x, x, 1e-5));
     NULLS(rope, !ox_rope(NULL, x, &rope));
     NULLS(rope, !ox_rope(NULL, NULL, NULL));
@@ -563,6 +564,8 @@ static void check_nonsense_products(void) {
     REFUSES(rms_norm, OX_ERR_DTYPE, !ox_rms_norm(i, 1, NULL, 1e-5));
     REFUSES(group_norm, OX_ERR_SHAPE, !ox_group_norm(x, 2, NULL, NULL, 1e-5));
     REFUSES(group_norm, OX_ERR_SHAPE, !ox_group_norm(x, 0, NULL, NULL, 1e-5));
+    REFUSES(instance_norm, OX_ERR_SHAPE, !ox_instance_norm(v, NULL, NULL, 1e-5));
+    REFUSES(instance_norm, OX_ERR_SHAPE, !ox_instance_norm(x, y, NULL, 1e-5));
     REFUSES(group_norm, OX_ERR_SHAPE, !ox_group_norm(v, 1, NULL, NULL, 1e-5));
     REFUSES(group_norm, OX_ERR_SHAPE, !ox_group_norm(x, 1, y, NULL, 1e-5));
     REFUSES(rope, OX_ERR_ARG, !ox_rope(x, NULL, NULL));

@@ -349,6 +349,8 @@ OX_API ox_tensor *ox_layer_norm(ox_tensor *x, int last_dims, ox_tensor *weight, 
 OX_API ox_tensor *ox_rms_norm(ox_tensor *x, int last_dims, ox_tensor *weight, double eps);
 /* x [N,C,..] */
 OX_API ox_tensor *ox_group_norm(ox_tensor *x, int64_t groups, ox_tensor *weight, ox_tensor *bias, double eps);
+/* x [N,C,..]: each channel of a sample by its own mean and variance; weight, bias [C] or NULL. */
+OX_API ox_tensor *ox_instance_norm(ox_tensor *x, ox_tensor *weight, ox_tensor *bias, double eps);
 
 /* ox_rope - rotary position embedding.
  *   pair i of a row at position p turns by p * scale / (base^(2i/dims) * factor[i])

@@ -160,6 +160,21 @@ OXI_PARTS(group_norm) {
     return oxi_scaled_and_moved(call, ox_view(y, ox_shape_of(x)), true);
 }
 
+/* Each channel is a group of its own. */
+OXI_PARTS(instance_norm) {
+    const oxi_attr_groups *told = &call->attr.groups;
+    return ox_group_norm(call->in[0], told->groups, call->in[1], call->in[2], told->eps);
+}
+
+OX_API ox_tensor *ox_instance_norm(ox_tensor *x, ox_tensor *weight, ox_tensor *bias, double eps) {
+    ox_tensor *in[3] = {x, weight, bias};
+    oxi_attrs attr = oxi_attrs_groups();
+    if (oxi_any_null("instance_norm", in, 1)) return NULL;
+    if (x->ndim > 1 && x->shape[1] > 0) attr.groups.groups = x->shape[1];
+    attr.groups.eps = eps;
+    return oxi_apply_list(OXI_OP_instance_norm, &attr, in, 3, NULL);
+}
+
 /* ---- products ------------------------------------------------------------------------------------------ */
 
 static ox_tensor *oxi_activated(oxi_activation activation, ox_tensor *y) {
