@@ -170,8 +170,15 @@ static void run_on_gpu(const char *what) {
             ox_error_clear();
         }
 }
+
+static void close_gpu(void) {
+    ox_device *device = ox_vulkan(0);
+    if (device) CHECK_MSG(ox_vulkan_close(device) == OX_OK, "%s", ox_error_text());
+    ox_error_clear();
+}
 #else
 static void run_on_gpu(const char *what) { (void)what; }
+static void close_gpu(void) {}
 #endif
 
 /* Every row of the table on f32, where it takes that, else on its first dtype. Operands are contiguous, as the
@@ -389,6 +396,7 @@ int main(void) {
     test_parts();
     test_keeping_covers();
     test_keeping_a_model();
+    close_gpu();
     CHECK_MSG(ox_stats().tensors == 0, "%lld tensors are left", (long long)ox_stats().tensors);
     return check_done("calls");
 }
