@@ -26,8 +26,8 @@ typedef enum oxi_family {
     OXI_FAMILY_ROPE,
     OXI_FAMILY_ATTENTION,
     OXI_FAMILY_COMPUTED,             /* so many have executors on devices; the others are ops/'s own */
-    OXI_FAMILY_VIEW = OXI_FAMILY_COMPUTED,
-    OXI_FAMILY_PARTS,                /* made of other ops (ops/parts.c) */
+    OXI_FAMILY_PARTS = OXI_FAMILY_COMPUTED, /* made of other ops (ops/parts.c) */
+    OXI_FAMILY_VIEW,
     OXI_FAMILY_MOVE,
     OXI_FAMILY_COUNT
 } oxi_family;

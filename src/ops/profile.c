@@ -95,7 +95,7 @@ static void oxi_profile_before(oxi_listener *self, const oxi_call *call, ox_devi
 static void oxi_profile_after(oxi_listener *self, const oxi_call *call, ox_device *device, ox_status status) {
     double end = oxi_now();
     (void)self;
-    if (status != OX_OK || device->times_calls || oxi_op_row_of(call->op)->family >= OXI_FAMILY_COMPUTED)
+    if (status != OX_OK || device->times_calls || oxi_op_row_of(call->op)->family > OXI_FAMILY_PARTS)
         return;
     oxi_profile_record record = oxi_profile_record_of(call, OXI_PROFILE_CALLS);
     record.start = oxi_profile_started;
