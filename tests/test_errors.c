@@ -209,6 +209,8 @@ static void check_null_rest(ox_tensor *x) {
     NULLS(log_softmax, !ox_log_softmax(NULL, 0));
     NULLS(layer_norm, !ox_layer_norm(NULL, 1, x, x, 1e-5));
     NULLS(rms_norm, !ox_rms_norm(NULL, 1, x, 1e-5));
+    NULLS(conv2d, !ox_conv2d(NULL, x, x, NULL));
+    NULLS(conv2d, !ox_conv2d(x, NULL, x, NULL));
     NULLS(instance_norm, !ox_instance_norm(NULL, x, x, 1e-5));
     NULLS(group_norm, !ox_group_norm(NULL, 1, x, x, 1e-5));
     NULLS(rope, !ox_rope(NULL, x, &rope));

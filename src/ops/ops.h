@@ -385,6 +385,22 @@ typedef struct ox_attention_desc {
 OX_API ox_tensor *ox_scaled_dot_product_attention(ox_tensor *q, ox_tensor *k, ox_tensor *v,
                                                   const ox_attention_desc *desc);
 
+/* ---- convolution ---------------------------------------------------------------------------------------
+ * ox_conv2d - the cross-correlation of x [N,C,H,W] with weight [O,C/groups,h,w], plus bias [O] or NULL, as
+ * torch's conv2d: [N,O,H',W'], H' = floor((H + 2 padding - dilation (h - 1) - 1) / stride) + 1.
+ * dtypes    floats; x, weight and bias as in ox_layer_norm: f64 meets only its own
+ * memory    the windows lie side by side meanwhile: N C h w H' W' elements
+ * numerics  as ox_matmul; of f16 and bf16 the bias is added to a rounded product
+ * errors    OX_ERR_SHAPE channels, groups or bias do not fit, no window fits; OX_ERR_ARG a number below what
+ *           it may be; OX_ERR_DTYPE */
+typedef struct ox_conv_desc { /* of each spatial dim, rows first; all zeros, or NULL for it: torch's defaults */
+    int64_t stride[3];        /* 0 = 1 */
+    int64_t padding[3];       /* zeros on either side */
+    int64_t dilation[3];      /* 0 = 1: kernel elements side by side */
+    int64_t groups;           /* 0 = 1 */
+} ox_conv_desc;
+OX_API ox_tensor *ox_conv2d(ox_tensor *x, ox_tensor *weight, ox_tensor *bias, const ox_conv_desc *desc);
+
 /* ---- random -------------------------------------------------------------------------------------------- */
 OX_API ox_tensor *ox_bernoulli(ox_tensor *probabilities);
 /* [..,K] -> i64 [..,samples] */

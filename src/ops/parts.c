@@ -290,3 +290,108 @@ OXI_PARTS(attention) {
     ox_tensor *v = oxi_grouped_heads(oxi_wide(call->in[2]), 1);
     return v ? ox_reshape(ox_matmul(ox_cast(weights, v->dtype), v), shape) : NULL; /* a mask may be f64 */
 }
+
+/* ---- convolution --------------------------------------------------------------------------------------- */
+
+/* Places of a window along dim 2 + i of x, 0 if it does not fit:
+ * floor((size + 2 padding - dilation (kernel - 1) - 1) / stride) + 1. */
+static int64_t oxi_conv_places(const oxi_call *call, int i) {
+    const oxi_attr_conv *told = &call->attr.conv;
+    const ox_tensor *x = call->in[0], *weight = call->in[1];
+    int64_t reach = told->dilation.n[i] * (weight->shape[2 + i] - 1) + 1;
+    int64_t room = x->shape[2 + i] + 2 * told->padding.n[i] - reach;
+    return room < 0 ? 0 : room / told->stride.n[i] + 1;
+}
+
+static ox_status oxi_check_conv_numbers(const oxi_call *call, int dims) {
+    const oxi_attr_conv *told = &call->attr.conv;
+    for (int i = 0; i < dims; i++) {
+        const int64_t most = INT32_MAX, stride = told->stride.n[i], padding = told->padding.n[i],
+                      dilation = told->dilation.n[i];
+        if (stride >= 1 && stride <= most && padding >= 0 && padding <= most && dilation >= 1 &&
+            dilation <= most && call->in[1]->shape[2 + i] <= most)
+            continue;
+        return oxi_fail(OX_ERR_ARG, "%s: stride %lld, padding %lld, dilation %lld of a kernel of %lld",
+                        oxi_op_name(call), (long long)stride, (long long)padding, (long long)dilation,
+                        (long long)call->in[1]->shape[2 + i]);
+    }
+    return OX_OK;
+}
+
+OXI_RULE(conv2d) {
+    const ox_tensor *x = call->in[0], *weight = call->in[1], *bias = call->in[2];
+    const char *name = oxi_op_name(call);
+    bool floats = oxi_is_float(weight->dtype) && (!bias || oxi_is_float(bias->dtype));
+    if (x->ndim != 4 || weight->ndim != 4 || !floats || (bias && bias->ndim != 1))
+        return oxi_fail(OX_ERR_SHAPE,
+                        "%s: x %s, weight %s, bias %s are not floats [N,C,H,W], [O,C/groups,h,w], [O]", name,
+                        oxi_tensor_text(x), oxi_tensor_text(weight), bias ? oxi_tensor_text(bias) : "none");
+    int64_t groups = call->attr.conv.groups, outputs = weight->shape[0];
+    if (groups < 1 || x->shape[1] % groups || outputs % groups || x->shape[1] / groups != weight->shape[1])
+        return oxi_fail(OX_ERR_SHAPE, "%s: weight %s does not fit the channels of %s in %lld groups", name,
+                        oxi_tensor_text(weight), oxi_tensor_text(x), (long long)groups);
+    if (bias && bias->shape[0] != outputs)
+        return oxi_fail(OX_ERR_SHAPE, "%s: bias %s is not one number for each of %lld channels", name,
+                        oxi_tensor_text(bias), (long long)outputs);
+    for (int i = 1; i < call->in_count; i++) {
+        ox_status status = oxi_check_weight_dtype(call, x, call->in[i]);
+        if (status != OX_OK) return status;
+    }
+    ox_status status = oxi_check_conv_numbers(call, 2);
+    if (status != OX_OK) return status;
+    int64_t rows = oxi_conv_places(call, 0), columns = oxi_conv_places(call, 1);
+    if (rows < 1 || columns < 1 || weight->shape[2] < 1 || weight->shape[3] < 1)
+        return oxi_fail(OX_ERR_SHAPE, "%s: a window of %s does not fit into %s", name,
+                        oxi_tensor_text(weight), oxi_tensor_text(x));
+    oxi_meta(out, x->dtype, 4, OX_SHAPE(x->shape[0], outputs, rows, columns).dim);
+    return OX_OK;
+}
+
+/* x [N,C,H,W] with zeros around. */
+static ox_tensor *oxi_padded(ox_tensor *x, const oxi_span *padding) {
+    int64_t rows = padding->n[0], columns = padding->n[1];
+    if (!x || (rows == 0 && columns == 0)) return x;
+    ox_shape shape = ox_shape_of(x);
+    shape.dim[2] += 2 * rows;
+    shape.dim[3] += 2 * columns;
+    ox_tensor *wide = ox_to(ox_zeros(shape, x->dtype), oxi_working_device(ox_device_of(x)));
+    ox_tensor *middle = ox_narrow(ox_narrow(wide, 2, rows, x->shape[2]), 3, columns, x->shape[3]);
+    return ox_copy_(middle, x) ? wide : NULL;
+}
+
+/* Every window along `dim`, its elements in a new last dim; kernel elements `dilation` apart. */
+static ox_tensor *oxi_windows(ox_tensor *x, int dim, int64_t kernel, int64_t dilation, int64_t stride) {
+    return ox_slice(ox_unfold(x, dim, dilation * (kernel - 1) + 1, stride), -1, 0, OX_END, dilation);
+}
+
+/* A product for each group: its weights [O/g, K] by the windows of its channels [N, g, K, places]. */
+OXI_PARTS(conv2d) {
+    const oxi_attr_conv *told = &call->attr.conv;
+    const ox_tensor *x = call->in[0], *weight = call->in[1];
+    int64_t samples = x->shape[0], groups = told->groups, outputs = weight->shape[0], terms;
+    int64_t rows = oxi_conv_places(call, 0), columns = oxi_conv_places(call, 1);
+    terms = weight->shape[1] * weight->shape[2] * weight->shape[3];
+    bool mixed = x->dtype != weight->dtype; /* f16 by bf16, say */
+    ox_tensor *weights = mixed ? oxi_wide(call->in[1]) : call->in[1];
+    ox_tensor *windows = oxi_padded(mixed ? oxi_wide(call->in[0]) : call->in[0], &told->padding);
+    windows = oxi_windows(windows, 2, weight->shape[2], told->dilation.n[0], told->stride.n[0]);
+    windows = oxi_windows(windows, 3, weight->shape[3], told->dilation.n[1], told->stride.n[1]);
+    windows = ox_reshape(ox_permute(windows, OX_DIMS(0, 1, 4, 5, 2, 3)), /* of [N,C,rows,columns,h,w] */
+                         OX_SHAPE(samples, groups, terms, rows * columns));
+    ox_tensor *y = ox_matmul(ox_reshape(weights, OX_SHAPE(groups, outputs / groups, terms)), windows);
+    y = ox_reshape(y, OX_SHAPE(samples, outputs, rows, columns));
+    return call->in[2] ? ox_add(y, ox_reshape(call->in[2], OX_SHAPE(outputs, 1, 1))) : y;
+}
+
+OX_API ox_tensor *ox_conv2d(ox_tensor *x, ox_tensor *weight, ox_tensor *bias, const ox_conv_desc *desc) {
+    ox_tensor *in[3] = {x, weight, bias};
+    oxi_attrs attr = oxi_attrs_conv();
+    if (oxi_any_null("conv2d", in, 2)) return NULL;
+    for (int i = 0; desc && i < 3; i++) {
+        if (desc->stride[i]) attr.conv.stride.n[i] = desc->stride[i];
+        if (desc->dilation[i]) attr.conv.dilation.n[i] = desc->dilation[i];
+        attr.conv.padding.n[i] = desc->padding[i];
+    }
+    if (desc && desc->groups) attr.conv.groups = desc->groups;
+    return oxi_apply_list(OXI_OP_conv2d, &attr, in, 3, NULL);
+}
