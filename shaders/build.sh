@@ -49,7 +49,7 @@ optimise() {
 # and so are the marks of functions.
 words() {
     od -An -v -tu4 -w4 "$1" | awk '
-        { word[NR - 1] = $1 + 0 }
+        { text[NR - 1] = $1; word[NR - 1] = $1 + 0 } # as text: not every awk prints all 32 bits of a number
         END {
             for (code = 126; code <= 138; code += 2) whole[code] = 1 # OpSNegate, OpIAdd .. OpUDiv, OpSRem
             whole[135] = whole[137] = whole[139] = 1 # OpSDiv, OpUMod, OpSMod
@@ -57,10 +57,10 @@ words() {
             for (i = 5; i < NR; i += int(word[i] / 65536)) integer[word[i + 2]] = word[i] % 65536 in whole
             for (i = 0; i < NR; i += size) {
                 size = i == 0 ? 5 : int(word[i] / 65536)
-                if (word[i] == 5 * 65536 + 54) word[i + 3] = 0
+                if (word[i] == 5 * 65536 + 54) text[i + 3] = 0
                 if (word[i] == 3 * 65536 + 71 && word[i + 2] == 42 && integer[word[i + 1]]) continue
                 for (k = i; k < i + size; k++) {
-                    line = line word[k] ","
+                    line = line text[k] ","
                     if (length(line) > 90) { print line; line = "" }
                 }
             }
