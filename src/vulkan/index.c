@@ -48,46 +48,13 @@ static bool oxi_vk_can_index(const oxi_vk_device *d, const oxi_call *call) {
     }
 }
 
-/* ---- cat ----------------------------------------------------------------------------------------------- */
+/* ---- cat, roll ----------------------------------------------------------------------------------------- */
 
-static ox_status oxi_vk_cat(oxi_vk_device *d, const oxi_call *call) {
-    int dim = call->attr.along.dim;
-    int64_t at = 0;
+static ox_status oxi_vk_copies(oxi_vk_device *d, const oxi_call *call) {
+    oxi_copies copies = oxi_copies_of(call);
+    ox_tensor from, to;
     ox_status status = OX_OK;
-    for (int i = 0; i < call->in_count && status == OX_OK; i++) {
-        ox_tensor *t = call->in[i], part = oxi_borrowed(call->out[0]);
-        if (ox_numel(t) == 0) continue; /* also [0], which torch lets join anything */
-        part.shape[dim] = t->shape[dim];
-        part.offset += at * part.stride[dim];
-        at += t->shape[dim];
-        status = oxi_vk_copy(d, t, &part);
-    }
-    return status;
-}
-
-/* ---- roll: each dim falls into two pieces, every combination of pieces is a copy ----------------------- */
-
-static ox_status oxi_vk_roll(oxi_vk_device *d, const oxi_call *call) {
-    const ox_tensor *x = call->in[0];
-    int64_t shift[OX_MAX_DIMS];
-    ox_status status = OX_OK;
-    uint32_t rolled = 0;
-    if (ox_numel(x) == 0) return OX_OK;
-    oxi_roll_shifts(call, shift);
-    for (int i = 0; i < x->ndim; i++) rolled |= shift[i] ? 1u << i : 0;
-    for (uint32_t round = 0; round <= rolled && status == OX_OK; round++) {
-        if (round & ~rolled) continue; /* bit i: the piece of dim i that comes round */
-        ox_tensor from = oxi_borrowed(x), to = oxi_borrowed(call->out[0]);
-        for (int i = 0; i < x->ndim; i++) {
-            bool comes_round = round >> i & 1;
-            from.shape[i] = to.shape[i] = comes_round ? shift[i] : x->shape[i] - shift[i];
-            if (comes_round)
-                from.offset += (x->shape[i] - shift[i]) * from.stride[i];
-            else
-                to.offset += shift[i] * to.stride[i];
-        }
-        status = oxi_vk_copy(d, &from, &to);
-    }
+    while (status == OX_OK && oxi_copies_next(&copies, &from, &to)) status = oxi_vk_copy(d, &from, &to);
     return status;
 }
 
@@ -295,8 +262,8 @@ static ox_status oxi_vk_embed_blocks(oxi_vk_device *d, const oxi_call *call) {
 
 static ox_status oxi_vk_index(oxi_vk_device *d, const oxi_call *call) {
     switch (call->op) {
-    case OXI_OP_cat: return oxi_vk_cat(d, call);
-    case OXI_OP_roll: return oxi_vk_roll(d, call);
+    case OXI_OP_cat:
+    case OXI_OP_roll: return oxi_vk_copies(d, call);
     case OXI_OP_scatter:
     case OXI_OP_scatter_add:
     case OXI_OP_index_add: return oxi_vk_scatter(d, call);
