@@ -181,4 +181,7 @@ typedef struct oxi_made_form {
 } oxi_made_form;
 static oxi_made_form oxi_made_form_of(const oxi_call *call);
 
+/* Why a row of weights cannot be drawn from. */
+enum { OXI_MULTINOMIAL_FINE, OXI_MULTINOMIAL_BAD_WEIGHT, OXI_MULTINOMIAL_NO_WEIGHT, OXI_MULTINOMIAL_TOO_FEW };
+
 #endif

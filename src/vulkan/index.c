@@ -3,15 +3,6 @@
  * Indices are looked at on the device: one out of range makes its elements 0 and the next read an error.
  * Called by the Vulkan device for INDEX. */
 
-/* Mirrors param of gather.comp. */
-typedef struct oxi_vk_gather_params {
-    uint32_t n, ndim, kind, fault;
-    uint32_t at[3], step;
-    uint32_t size, unused[3];
-    uint32_t stride[OX_MAX_DIMS][4];
-    uint32_t shape[OX_MAX_DIMS];
-} oxi_vk_gather_params;
-
 /* Indices that move nothing, of results without elements: the CPU looks at them. */
 static bool oxi_vk_only_looks(const oxi_call *call) {
     bool looks =
@@ -60,12 +51,6 @@ static ox_status oxi_vk_copies(oxi_vk_device *d, const oxi_call *call) {
 
 /* ---- scatter, scatter_add, index_add ------------------------------------------------------------------- */
 
-/* Mirrors param of scatter.glsl. */
-typedef struct oxi_vk_scatter_params {
-    oxi_vk_line_params line;
-    uint32_t alpha[4];
-} oxi_vk_scatter_params;
-
 /* alpha as a number of the lane that dtype is added in. */
 static void oxi_vk_scatter_alpha(double alpha, ox_dtype dtype, uint32_t *words) {
     if (dtype == OX_F64)
@@ -104,11 +89,11 @@ static ox_status oxi_vk_scatter(oxi_vk_device *d, const oxi_call *call) {
     oxi_vk_scatter_alpha(whole ? call->attr.index_add.alpha : 1, out.dtype, params.alpha);
     bool doubles = out.dtype == OX_F64 && call->op != OXI_OP_scatter;
     dispatch.shader = doubles ? OXI_VK_SHADER_scatter_double : OXI_VK_SHADER_scatter;
-    dispatch.special[0] = (uint32_t)out.dtype;
-    dispatch.special[1] = (uint32_t)OXI_VK_LANE_RAW;
-    if (call->op != OXI_OP_scatter) dispatch.special[1] = (uint32_t)oxi_lane_of(out.dtype);
-    dispatch.special[2] = (uint32_t)index.dtype;
-    dispatch.special[3] = (uint32_t)call->op + 1;
+    dispatch.special.scatter.dtype = (uint32_t)out.dtype;
+    dispatch.special.scatter.lane = (uint32_t)OXI_VK_LANE_RAW;
+    if (call->op != OXI_OP_scatter) dispatch.special.scatter.lane = (uint32_t)oxi_lane_of(out.dtype);
+    dispatch.special.scatter.index = (uint32_t)index.dtype;
+    dispatch.special.scatter.kind = (uint32_t)call->op + 1;
     oxi_vk_bind(&dispatch, 0, &out, true);
     oxi_vk_bind(&dispatch, 1, &index, false);
     oxi_vk_bind(&dispatch, 2, &source, false);
@@ -120,14 +105,6 @@ static ox_status oxi_vk_scatter(oxi_vk_device *d, const oxi_call *call) {
 }
 
 /* ---- triangles and one_hot ----------------------------------------------------------------------------- */
-
-/* Mirrors param of pattern.comp. */
-typedef struct oxi_vk_pattern_params {
-    uint32_t n, ndim, fault, unused;
-    uint32_t at[2], number, none;
-    uint32_t stride[OX_MAX_DIMS][4];
-    uint32_t shape[OX_MAX_DIMS];
-} oxi_vk_pattern_params;
 
 static ox_status oxi_vk_pattern(oxi_vk_device *d, const oxi_call *call) {
     const ox_tensor *x = call->in[0], *out = call->out[0];
@@ -152,9 +129,9 @@ static ox_status oxi_vk_pattern(oxi_vk_device *d, const oxi_call *call) {
         params.shape[e] = (uint32_t)out->shape[e];
     }
     dispatch.shader = OXI_VK_SHADER_pattern;
-    dispatch.special[0] = (uint32_t)x->dtype;
-    dispatch.special[1] = call->op == OXI_OP_triu ? 0 : call->op == OXI_OP_tril ? 1 : 2;
-    dispatch.special[2] = (uint32_t)call->op + 1;
+    dispatch.special.pattern.dtype = (uint32_t)x->dtype;
+    dispatch.special.pattern.kind = call->op == OXI_OP_triu ? 0 : call->op == OXI_OP_tril ? 1 : 2;
+    dispatch.special.pattern.op = (uint32_t)call->op + 1;
     oxi_vk_bind(&dispatch, 0, out, true);
     oxi_vk_bind(&dispatch, 1, x, false);
     oxi_vk_bind_fault(d, &dispatch);
@@ -227,9 +204,9 @@ static ox_status oxi_vk_gather_run(oxi_vk_device *d, const oxi_call *call) {
     params.size = (uint32_t)g.size;
     uint32_t width = oxi_vk_width(g.out.dtype), each = oxi_vk_map_packs(&w) && width < 2 ? 4u >> width : 1;
     dispatch.shader = OXI_VK_SHADER_gather;
-    dispatch.special[0] = (uint32_t)g.x.dtype;
-    dispatch.special[1] = (uint32_t)g.index.dtype;
-    dispatch.special[2] = each;
+    dispatch.special.gather.dtype = (uint32_t)g.x.dtype;
+    dispatch.special.gather.index = (uint32_t)g.index.dtype;
+    dispatch.special.gather.each = each;
     oxi_vk_bind(&dispatch, 0, &g.out, true);
     oxi_vk_bind(&dispatch, 1, &g.index, false);
     oxi_vk_bind(&dispatch, 2, &g.x, false);

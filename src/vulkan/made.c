@@ -2,18 +2,6 @@
  * and random numbers have shaders, which give the bits of cpu/fill.c. Called by draw.c, which has the rest
  * of the FILL and RANDOM families. */
 
-/* Mirrors param of made.glsl. */
-typedef struct oxi_vk_made_params {
-    uint32_t n, ndim, fault, kind;
-    uint32_t seed[2], counter[2];
-    uint32_t at[4];
-    uint32_t f[2][2];
-    uint32_t below[2], low[2];
-    uint32_t range[2], unused[2];
-    uint32_t stride[OX_MAX_DIMS][4];
-    uint32_t shape[OX_MAX_DIMS];
-} oxi_vk_made_params;
-
 /* Mirror made.glsl; BY_COPY: a number is copied. */
 typedef enum oxi_vk_making {
     OXI_VK_UNIFORM,
@@ -146,10 +134,10 @@ static ox_status oxi_vk_make(oxi_vk_device *d, const oxi_call *call) {
     oxi_vk_made_numbers(call, &params);
     bool quads = oxi_walk_flat(&w, 0) && oxi_vk_width(out->dtype) < 3 && params.at[0] % 4 == 0;
     dispatch.shader = oxi_vk_made_in_double(call) ? OXI_VK_SHADER_made_double : OXI_VK_SHADER_made;
-    dispatch.special[0] = (uint32_t)oxi_vk_making_of(call->op);
-    dispatch.special[1] = (uint32_t)out->dtype;
-    dispatch.special[2] = odds ? (uint32_t)odds->dtype : 0;
-    dispatch.special[3] = quads;
+    dispatch.special.made.op = (uint32_t)oxi_vk_making_of(call->op);
+    dispatch.special.made.to = (uint32_t)out->dtype;
+    dispatch.special.made.from = odds ? (uint32_t)odds->dtype : 0;
+    dispatch.special.made.flat = quads;
     if (odds) {
         params.fault = (uint32_t)(d->fault->offset / 4);
         oxi_vk_bind_fault(d, &dispatch);

@@ -2,19 +2,6 @@
  * The lane that an op computes in is the CPU's choice (f32, or 64-bit integers), so results agree; copies
  * between equal dtypes move bits. Called by the Vulkan device for MAP and COPY. */
 
-/* Mirrors param of map_begin.glsl. */
-typedef struct oxi_vk_map_params {
-    uint32_t n, ndim, unused[2];
-    uint32_t f[3], bits;
-    uint32_t whole[4];
-    uint32_t at[4];
-    uint32_t stride[OX_MAX_DIMS][4];
-    uint32_t shape[OX_MAX_DIMS];
-    uint32_t immediate[4][2]; /* the last: f2 as f64 */
-} oxi_vk_map_params;
-
-enum { OXI_VK_LANE_RAW = 5 };
-
 /* An op's code in the shaders and the shader that has it; code -1: none. */
 typedef struct oxi_vk_map_row {
     int16_t code, shader;
@@ -116,19 +103,19 @@ static ox_dtype oxi_vk_map_immediate(const ox_tensor *t, uint32_t lane, uint32_t
 
 /* f0 .. f2 as f64, for that lane. */
 static void oxi_vk_map_doubles(const double *f, oxi_vk_map_params *params) {
-    oxi_vk_double_words(f[0], params->whole);
-    oxi_vk_double_words(f[1], params->whole + 2);
+    oxi_vk_double_words(f[0], params->whole[0]);
+    oxi_vk_double_words(f[1], params->whole[1]);
     oxi_vk_double_words(f[2], params->immediate[3]);
 }
 
 /* f0 and f1 as integers of the lane: bounds stop at its ends, factors wrap. */
-static void oxi_vk_map_whole(const oxi_call *call, const double *f, uint32_t lane, uint32_t *words) {
+static void oxi_vk_map_whole(const oxi_call *call, const double *f, uint32_t lane, uint32_t (*words)[2]) {
     bool factor = call->op == OXI_OP_add || call->op == OXI_OP_sub || call->op == OXI_OP_addcmul;
     for (int i = 0; i < 2; i++) {
         uint64_t value = factor                 ? oxi_to_u64_wrapped(f[i])
                          : lane == OXI_LANE_U64 ? oxi_to_u64_saturated(f[i])
                                                 : (uint64_t)oxi_to_i64_saturated(f[i]);
-        oxi_vk_words_of(value, words + 2 * i);
+        oxi_vk_words_of(value, words[i]);
     }
 }
 
@@ -166,16 +153,6 @@ static uint32_t oxi_vk_map_quads(const oxi_vk_device *d, const oxi_walk *w, cons
 }
 
 /* ---- copies that turn dims round ----------------------------------------------------------------------- */
-
-/* Mirrors param of turn.comp. */
-typedef struct oxi_vk_turn_params {
-    uint32_t rows, columns, outer, outer_dims;
-    uint32_t at[2], row_step, column_step;
-    uint32_t stride[OX_MAX_DIMS][4];
-    uint32_t shape[OX_MAX_DIMS];
-} oxi_vk_turn_params;
-
-enum { OXI_VK_TILE = 32 };
 
 /* The dim along which x (operand 1 of a walk of 32-bit elements) lies element behind element, where the
  * result does so along the last one and both are long enough for tiles; -1: none. */
@@ -273,16 +250,16 @@ static ox_status oxi_vk_map(oxi_vk_device *d, const oxi_call *call) {
     dispatch.shader = integer          ? OXI_VK_SHADER_map_integer
                       : !moves && wide ? OXI_VK_SHADER_map_double
                                        : (oxi_vk_shader)row.shader;
-    dispatch.special[0] = (uint32_t)row.code;
-    dispatch.special[1] = lane;
-    dispatch.special[2] = (uint32_t)out->dtype;
-    for (int i = 0; i < 3; i++) dispatch.special[3 + i] = (uint32_t)from[i];
-    dispatch.special[6] = packed && !quads;
-    dispatch.special[7] = immediate;
-    dispatch.special[8] = (uint32_t)compute;
-    dispatch.special[9] = quads ? 1 : each;
-    dispatch.special[10] = (uint32_t)call->in_count;
-    dispatch.special[11] = quads;
+    dispatch.special.map.op = (uint32_t)row.code;
+    dispatch.special.map.lane = lane;
+    dispatch.special.map.to = (uint32_t)out->dtype;
+    for (int i = 0; i < 3; i++) dispatch.special.map.from[i] = (uint32_t)from[i];
+    dispatch.special.map.packed = packed && !quads;
+    dispatch.special.map.immediate = immediate;
+    dispatch.special.map.compute = (uint32_t)compute;
+    dispatch.special.map.each = quads ? 1 : each;
+    dispatch.special.map.count = (uint32_t)call->in_count;
+    dispatch.special.map.quads = quads;
     dispatch.params = &params;
     dispatch.param_bytes = sizeof params;
     oxi_vk_groups(&dispatch, ((uint64_t)w.numel + 256 * each - 1) / (256 * each));
