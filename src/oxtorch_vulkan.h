@@ -98,6 +98,7 @@ OXI_LIGHT_BEGIN
 #include "vulkan/select.c"
 #include "vulkan/index.c"
 #include "vulkan/draw.c"
+#include "vulkan/fault.c"
 #include "vulkan/attention_plain.c"
 #include "vulkan/transformer.c"
 #include "vulkan/fuse.c"

@@ -103,11 +103,11 @@ typedef enum oxi_index_by {
     OXI_BY_SIZES
 } oxi_index_by;
 typedef enum oxi_index_does {
-    OXI_DOES_MOVES,
-    OXI_DOES_ADDS,
     OXI_DOES_KEEPS_UPPER,
     OXI_DOES_KEEPS_LOWER,
     OXI_DOES_ONE,
+    OXI_DOES_MOVES,
+    OXI_DOES_ADDS,
     OXI_DOES_COORDINATES,
     OXI_DOES_JOINS,
     OXI_DOES_ROLLS
@@ -180,6 +180,7 @@ typedef struct oxi_made_form {
     uint64_t range;                  /* whole: the step, how many numbers are drawn from */
 } oxi_made_form;
 static oxi_made_form oxi_made_form_of(const oxi_call *call);
+static oxi_made_kind oxi_made_kind_of(oxi_op op);
 
 /* Why a row of weights cannot be drawn from. */
 enum { OXI_MULTINOMIAL_FINE, OXI_MULTINOMIAL_BAD_WEIGHT, OXI_MULTINOMIAL_NO_WEIGHT, OXI_MULTINOMIAL_TOO_FEW };

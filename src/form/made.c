@@ -10,6 +10,16 @@ static const struct {
 #undef OXI_MADE
 };
 
+static size_t oxi_made_place(oxi_op op) {
+    size_t i = 0;
+    while (oxi_made_table[i].op != op) i++; /* every op of the families is there: tests/test_calls.c */
+    return i;
+}
+
+OXI_UNUSED static oxi_made_kind oxi_made_kind_of(oxi_op op) {
+    return oxi_made_table[oxi_made_place(op)].kind;
+}
+
 /* Integers get whole ends and steps. */
 static void oxi_made_ramp(oxi_made_form *form, ox_dtype dtype, int64_t count) {
     if (oxi_is_int(dtype)) {
@@ -27,9 +37,8 @@ OXI_UNUSED static oxi_made_form oxi_made_form_of(const oxi_call *call) {
     ox_dtype dtype = call->out[0]->dtype;
     oxi_made_form form;
     double two[2] = {0, 0};
-    size_t i = 0;
+    size_t i = oxi_made_place(call->op);
     memset(&form, 0, sizeof form);
-    while (oxi_made_table[i].op != call->op) i++; /* every op of the families is there: tests/test_calls.c */
     form.code = (int)i;
     form.kind = oxi_made_table[i].kind;
     form.numbers = oxi_made_table[i].numbers;

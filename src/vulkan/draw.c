@@ -171,15 +171,14 @@ static bool oxi_vk_can_multinomial(const oxi_vk_device *d, const oxi_call *call)
 
 /* ---- any of them --------------------------------------------------------------------------------------- */
 
+/* Of what is drawn together, categories have weights. */
 static bool oxi_vk_can_draw(const oxi_vk_device *d, const oxi_call *call) {
-    if (call->op == OXI_OP_multinomial) return oxi_vk_can_multinomial(d, call);
-    return oxi_vk_can_make(d, call) && (call->op != OXI_OP_randperm || oxi_vk_can_permute(d, call->out[0]));
+    bool together = oxi_made_kind_of(call->op) == OXI_MADE_TOGETHER;
+    if (together && call->in_count) return oxi_vk_can_multinomial(d, call);
+    return oxi_vk_can_make(d, call) && (!together || oxi_vk_can_permute(d, call->out[0]));
 }
 
 static ox_status oxi_vk_draw(oxi_vk_device *d, const oxi_call *call) {
-    switch (call->op) {
-    case OXI_OP_multinomial: return oxi_vk_multinomial(d, call);
-    case OXI_OP_randperm: return oxi_vk_permute(d, call);
-    default: return oxi_vk_make(d, call);
-    }
+    if (oxi_made_kind_of(call->op) != OXI_MADE_TOGETHER) return oxi_vk_make(d, call);
+    return call->in_count ? oxi_vk_multinomial(d, call) : oxi_vk_permute(d, call);
 }

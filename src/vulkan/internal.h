@@ -327,6 +327,25 @@ static void oxi_vk_ahead_stop(oxi_vk_device *d);
 /* ---- record.c ------------------------------------------------------------------------------------------ */
 
 /* An operand of a dispatch as far as hazards go. */
+/* What a shader has found wrong, in words (fault.c). */
+static ox_status oxi_vk_fault_error(const oxi_vk_fault *found);
+
+/* How a call becomes part of a dispatch with others: a row of fused.def. */
+typedef enum oxi_vk_joins {
+    OXI_VK_JOINS_NOTHING,
+    OXI_VK_JOINS_PRODUCT,
+    OXI_VK_JOINS_SUM,
+    OXI_VK_JOINS_GATE,
+    OXI_VK_JOINS_NORM,
+    OXI_VK_JOINS_ROPE,
+    OXI_VK_JOINS_COPY
+} oxi_vk_joins;
+typedef struct oxi_vk_fused {
+    oxi_op op;
+    oxi_vk_joins role;
+    uint32_t tail;
+} oxi_vk_fused;
+
 typedef struct oxi_vk_use {
     oxi_vk_chunk *chunk;
     bool writes;

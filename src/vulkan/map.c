@@ -30,17 +30,27 @@ static bool oxi_vk_map_reads(ox_dtype dtype) {
     return dtype != OX_F64 && dtype != OX_C64 && !oxi_is_block(dtype);
 }
 
+/* Whether the first operand says which of the others counts. */
+static bool oxi_vk_has_mask(const oxi_call *call) {
+    return oxi_op_row_of(call->op)->flag == OXI_FLAG_MASKED;
+}
+
+static bool oxi_vk_is_copy(const oxi_call *call) {
+    return oxi_op_row_of(call->op)->family == OXI_FAMILY_COPY;
+}
+
+static ox_dtype oxi_vk_map_compute(const oxi_call *call) {
+    return oxi_vk_is_copy(call) ? call->in[0]->dtype : oxi_compute_dtype(call);
+}
+
 /* Whether the op only moves elements of one dtype. */
 static bool oxi_vk_map_moves(const oxi_call *call) {
     ox_dtype to = call->out[0]->dtype;
     if (oxi_is_block(to)) return false;
-    if (call->op == OXI_OP_copy) return call->in[0]->dtype == to;
-    return call->op == OXI_OP_where && call->in[1]->dtype == to && call->in[2]->dtype == to &&
-           oxi_compute_dtype(call) == to;
-}
-
-static ox_dtype oxi_vk_map_compute(const oxi_call *call) {
-    return call->op == OXI_OP_copy ? call->in[0]->dtype : oxi_compute_dtype(call);
+    if (!(oxi_vk_is_copy(call) || oxi_vk_has_mask(call)) || oxi_vk_map_compute(call) != to) return false;
+    for (int i = oxi_vk_has_mask(call); i < call->in_count; i++)
+        if (call->in[i]->dtype != to) return false;
+    return true;
 }
 
 static uint32_t oxi_vk_map_lane(const oxi_call *call) {
@@ -56,16 +66,16 @@ static bool oxi_vk_has_blocks(const oxi_call *call) {
 
 /* In f64: whatever is computed in it, and complex numbers. `where` only moves and converts, by bits. */
 static bool oxi_vk_can_map_wide(const oxi_vk_device *d, const oxi_call *call) {
-    if (oxi_vk_has_blocks(call) || oxi_vk_map_row_of(call->op).shader == OXI_VK_SHADER_map_integer)
-        return false;
-    return call->op == OXI_OP_where || d->caps & OX_VULKAN_F64;
+    int shader = oxi_vk_map_row_of(call->op).shader;
+    if (oxi_vk_has_blocks(call) || shader == OXI_VK_SHADER_map_integer) return false;
+    return shader == OXI_VK_SHADER_move || d->caps & OX_VULKAN_F64;
 }
 
 static bool oxi_vk_can_map(const oxi_vk_device *d, const oxi_call *call) {
     ox_dtype to = call->out[0]->dtype;
     if (oxi_vk_map_row_of(call->op).code < 0 || !oxi_vk_fits(call->out[0])) return false;
     if (oxi_vk_map_moves(call)) return true;
-    if (call->op == OXI_OP_copy) return !oxi_vk_has_blocks(call);
+    if (oxi_vk_is_copy(call)) return !oxi_vk_has_blocks(call);
     uint32_t lane = oxi_vk_map_lane(call);
     if (lane == OXI_LANE_F64 || lane == OXI_LANE_C64) return oxi_vk_can_map_wide(d, call);
     if (!oxi_vk_map_reads(to)) return false;
@@ -110,7 +120,8 @@ static void oxi_vk_map_doubles(const double *f, oxi_vk_map_params *params) {
 
 /* f0 and f1 as integers of the lane: bounds stop at its ends, factors wrap. */
 static void oxi_vk_map_whole(const oxi_call *call, const double *f, uint32_t lane, uint32_t (*words)[2]) {
-    bool factor = call->op == OXI_OP_add || call->op == OXI_OP_sub || call->op == OXI_OP_addcmul;
+    oxi_attr_kind kind = oxi_op_row_of(call->op)->attributes()->kind;
+    bool factor = kind == OXI_ATTR_SCALAR || kind == OXI_ATTR_FACTOR;
     for (int i = 0; i < 2; i++) {
         uint64_t value = factor                 ? oxi_to_u64_wrapped(f[i])
                          : lane == OXI_LANE_U64 ? oxi_to_u64_saturated(f[i])
@@ -207,7 +218,7 @@ static ox_status oxi_vk_map(oxi_vk_device *d, const oxi_call *call) {
         const ox_tensor *t = call->in[i];
         from[i] = t->dtype;
         if (oxi_vk_is_immediate(t)) {
-            bool mask = call->op == OXI_OP_where && i == 0;
+            bool mask = i == 0 && oxi_vk_has_mask(call);
             from[i] = oxi_vk_map_immediate(t, mask ? (uint32_t)OXI_VK_LANE_RAW : lane, params.immediate[i]);
             immediate |= 2u << i;
             continue;
@@ -219,7 +230,7 @@ static ox_status oxi_vk_map(oxi_vk_device *d, const oxi_call *call) {
     oxi_vk_bind_rest(&dispatch);
     oxi_walk_ready(&w, OXI_WALK_MEMORY_ORDER);
     if (w.numel == 0) return OX_OK;
-    int turned = call->op == OXI_OP_copy && lane == OXI_VK_LANE_RAW ? oxi_vk_turned_dim(&w) : -1;
+    int turned = oxi_vk_is_copy(call) && lane == OXI_VK_LANE_RAW ? oxi_vk_turned_dim(&w) : -1;
     if (turned >= 0) return oxi_vk_turn(d, &w, turned, &dispatch);
     params.n = (uint32_t)w.numel;
     params.ndim = (uint32_t)w.ndim;
@@ -245,7 +256,7 @@ static ox_status oxi_vk_map(oxi_vk_device *d, const oxi_call *call) {
     uint32_t quads = oxi_vk_map_quads(d, &w, operand, call->in_count);
     if (quads) each = 4 * (quads & 255);
     oxi_vk_map_row row = oxi_vk_map_row_of(call->op);
-    bool moves = call->op == OXI_OP_copy || call->op == OXI_OP_where;
+    bool moves = row.shader == OXI_VK_SHADER_move;
     bool integer = !moves && (lane == OXI_LANE_I64 || lane == OXI_LANE_U64);
     dispatch.shader = integer          ? OXI_VK_SHADER_map_integer
                       : !moves && wide ? OXI_VK_SHADER_map_double

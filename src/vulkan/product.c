@@ -43,7 +43,9 @@ static bool oxi_vk_product_reads(ox_dtype dtype) {
 
 /* Integers meet their own kind, in product_integer.comp. */
 static bool oxi_vk_can_product_integer(const oxi_call *call) {
-    bool known = call->op != OXI_OP_linear || call->attr.activation.activation == OXI_ACT_NONE;
+    oxi_product_form form;
+    oxi_product_form_of(call, &form);
+    bool known = form.activation == OXI_ACT_NONE;
     for (int i = 0; i < call->in_count; i++)
         known = known && (!call->in[i] || (oxi_is_int(call->in[i]->dtype) && oxi_vk_fits(call->in[i])));
     return known;
@@ -51,7 +53,9 @@ static bool oxi_vk_can_product_integer(const oxi_call *call) {
 
 /* f64 meets f64, and block types, which are expanded to it. */
 static bool oxi_vk_can_product_double(const oxi_vk_device *d, const oxi_call *call) {
-    bool known = call->op != OXI_OP_linear || call->attr.activation.activation <= OXI_ACT_RELU;
+    oxi_product_form form;
+    oxi_product_form_of(call, &form);
+    bool known = form.activation <= OXI_ACT_RELU;
     for (int i = 0; i < call->in_count; i++) {
         const ox_tensor *t = call->in[i];
         known = known && (!t || ((t->dtype == OX_F64 || oxi_vk_expands(t->dtype)) && oxi_vk_fits(t)));
@@ -282,6 +286,19 @@ static void oxi_vk_product_few(const oxi_vk_product *p, const oxi_vk_few *f, boo
     oxi_vk_groups(dispatch, groups);
 }
 
+/* A row of fused.def; ops that are none of them join nothing. */
+static const oxi_vk_fused *oxi_vk_fused_of(oxi_op op) {
+    static const oxi_vk_fused rows[] = {
+#define OXI_FUSED(op, joins, tail) {OXI_OP_##op, OXI_VK_JOINS_##joins, OXI_VK_TAIL_##tail},
+#include "vulkan/fused.def"
+#undef OXI_FUSED
+    };
+    static const oxi_vk_fused none = {OXI_OP_COUNT, OXI_VK_JOINS_NOTHING, OXI_VK_TAIL_NONE};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].op == op) return &rows[i];
+    return &none;
+}
+
 /* What the group has beside its first product. */
 static void oxi_vk_product_joined(const oxi_vk_product_group *g, oxi_vk_product_params *params,
                                   oxi_vk_dispatch *dispatch) {
@@ -295,7 +312,7 @@ static void oxi_vk_product_joined(const oxi_vk_product_group *g, oxi_vk_product_
     }
     if (g->tail) {
         params->tail = oxi_vk_element_at(g->tail->out[0]);
-        dispatch->special.product_few.tail = g->tail->op == OXI_OP_add ? 1 : g->tail->op == OXI_OP_silu_mul ? 2 : 3;
+        dispatch->special.product_few.tail = oxi_vk_fused_of(g->tail->op)->tail;
         oxi_vk_bind(dispatch, more++, g->tail->out[0], true);
     }
     if (!g->norm) return;

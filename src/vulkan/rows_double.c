@@ -54,7 +54,7 @@ static void oxi_vk_row_step(oxi_vk_row_job *job, oxi_op op, ox_tensor *out, ox_t
     oxi_call call = oxi_call_of(op, in, b ? 2 : 1, out);
     bool reduces = oxi_op_row_of(op)->family == OXI_FAMILY_REDUCE;
     if (reduces) {
-        call.attr = op == OXI_OP_norm ? oxi_attrs_power() : oxi_attrs_reduce();
+        call.attr = oxi_attrs_power(); /* of norm; what others are told begins with the same members */
         call.attr.reduce.dims = job->dims;
         call.attr.reduce.keepdim = true;
     } else {

@@ -51,7 +51,8 @@ static ox_status oxi_vk_select(oxi_vk_device *d, const oxi_call *call) {
         dispatch.special.select.pass = pass;
         dispatch.special.select.tested = (uint32_t)tested->dtype;
         dispatch.special.select.dtype = (uint32_t)x->dtype;
-        dispatch.special.select.coordinates = call->op == OXI_OP_nonzero;
+        dispatch.special.select.coordinates =
+            oxi_index_form_of(call->op)->does == OXI_DOES_COORDINATES;
         oxi_vk_bind(&dispatch, 0, out, pass == OXI_VK_SELECT_WRITE);
         oxi_vk_bind(&dispatch, 1, tested, false);
         oxi_vk_bind(&dispatch, 2, x, false);

@@ -7,7 +7,6 @@
 
 enum { OXI_VK_LANE_RAW = OXI_LANE_COUNT };                     /* beside oxi_lane's: bits as they lie */
 enum { OXI_VK_SOFTMAX, OXI_VK_LOG_SOFTMAX, OXI_VK_LAYER, OXI_VK_RMS };
-enum { OXI_VK_UPPER, OXI_VK_LOWER, OXI_VK_ONE_HOT };
 /* Whole lines; what segments of lines come to; segments, which carry on from those. */
 enum { OXI_VK_SCAN_WHOLE, OXI_VK_SCAN_TOTALS, OXI_VK_SCAN_CARRIED };
 enum { OXI_VK_SELECT_COUNT, OXI_VK_SELECT_ADD_UP, OXI_VK_SELECT_WRITE, OXI_VK_SELECT_PASSES };
