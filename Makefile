@@ -117,12 +117,20 @@ check-headers: $(BUILD)/amalgamate $(BUILD)/op_table
 
 # ---- shaders ----
 
+# What shaders share with C by name: shaders/tables, from src/vulkan/*.def and the headers that C compiles with.
+$(BUILD)/tables: tools/tables.c FORCE
+	@mkdir -p $(@D)
+	@$(CC) -std=c11 -O1 $(WARN) -Isrc $(CFLAGS) $< -lm -o $@
+
 # Compiled ones are committed: users need no compiler. GLSLANG, SPIRV_VAL ... (build.sh) name other programs.
-shaders:
+shaders: $(BUILD)/tables
+	@mkdir -p shaders/tables
+	@$< shaders/tables
 	@shaders/build.sh
 
-# Compares the sources' hash with the one that was compiled.
-check-shaders:
+# Compares the tables with those that C has now, and the sources' hash with the one that was compiled.
+check-shaders: $(BUILD)/tables
+	@$< shaders/tables - || { echo "shaders/tables is older than src/: run make shaders"; false; }
 	@test "$$(shaders/build.sh --hash)" = "$$(cat src/vulkan/spirv/sources)" || \
 	    { echo "src/vulkan/spirv is older than shaders/: run make shaders"; false; }
 

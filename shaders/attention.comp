@@ -3,9 +3,7 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 layout(local_size_x = 256) in;
-layout(constant_id = 7) const uint QUERIES = 8;
-layout(constant_id = 8) const uint KEYS = 32;
-layout(constant_id = 9) const uint SUMS = 1;        // vec4 sums of an invocation
+#include "tables/attention_any.glsl"
 #include "attention.glsl"
 
 shared float queries[QUERIES * DEPTH], weights[QUERIES * KEYS], most[QUERIES], total[QUERIES],
@@ -28,13 +26,13 @@ DEFINE_FOUR(four_k, b2, load_k)
 DEFINE_FOUR(four_v, b3, load_v)
 
 void main() {
-    uint lane = gl_LocalInvocationID.x, length = param[0].x, depth_v = param[0].z,
+    uint lane = gl_LocalInvocationID.x, length = P_length, depth_v = P_value_depth,
          first = gl_WorkGroupID.x * QUERIES;
     uint mask_at;
     uvec4 at = head_places(gl_WorkGroupID.y, gl_WorkGroupID.z, mask_at);
     for (uint i = lane; i < QUERIES * DEPTH; i += 256) {
         uint s = first + i / DEPTH;
-        uint e = at.y + s * param[4].y + i % DEPTH * param[6].y;
+        uint e = at.y + s * P_row.y + i % DEPTH * P_column.y;
         queries[i] = s < length ? uintBitsToFloat(f32_of(DTYPE, load_q(DTYPE, e).x)) : 0;
     }
     if (lane < QUERIES) {
@@ -53,7 +51,7 @@ void main() {
             if (sees(s, key, end)) {
                 float dots = 0;
                 for (uint i = 0; i < DEPTH; i += 4) {
-                    vec4 k = four_k(at.z + key * param[4].z, param[6].z, i, DEPTH);
+                    vec4 k = four_k(at.z + key * P_row.z, P_column.z, i, DEPTH);
                     for (uint j = 0; j < 4 && i + j < DEPTH; j++)
                         dots += queries[query * DEPTH + i + j] * k[j];
                 }
@@ -89,7 +87,7 @@ void main() {
             vec4 more = sum[j] * rescale[query];
             for (uint key = 0; key < KEYS && key0 + key < end; key++) {
                 float w = weights[query * KEYS + key];
-                if (w != 0) more += w * four_v(at.w + (key0 + key) * param[4].w, param[6].w, column, depth_v);
+                if (w != 0) more += w * four_v(at.w + (key0 + key) * P_row.w, P_column.w, column, depth_v);
             }
             sum[j] = more;
         }
@@ -102,6 +100,6 @@ void main() {
         uint query = unit / fours, s = first + query;
         if (s >= length) break;
         vec4 r = total[query] == 0 ? vec4(0) : sum[j] / total[query];
-        write_four(r, at.x + s * param[4].x, unit % fours * 4);
+        write_four(r, at.x + s * P_row.x, unit % fours * 4);
     }
 }

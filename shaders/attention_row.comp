@@ -5,9 +5,7 @@
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
 layout(local_size_x = 256) in;
-layout(constant_id = 7) const uint DEPTH_V = 64;
-layout(constant_id = 8) const uint PARTS = 1;
-layout(constant_id = 9) const uint MERGE = 0;
+#include "tables/attention_row.glsl"
 #include "attention.glsl"
 #include "wide.glsl"
 
@@ -69,8 +67,8 @@ float sum_of_all(float x) {
 
 // Where the parts of a query of a head lie.
 uint parts_at(const uint s) {
-    return param[7].z +
-           ((gl_WorkGroupID.z * gl_NumWorkGroups.y + gl_WorkGroupID.y) * param[0].x + s) * PARTS * ROOM;
+    return P_parts_at +
+           ((gl_WorkGroupID.z * gl_NumWorkGroups.y + gl_WorkGroupID.y) * P_length + s) * PARTS * ROOM;
 }
 
 void merge(const uint s, const uint row) {
@@ -93,7 +91,7 @@ void main() {
     uint part = gl_WorkGroupID.x % PARTS;
     uvec4 at = head_places(gl_WorkGroupID.y, gl_WorkGroupID.z, mask_at);
     if (MERGE == 1) {
-        merge(s, at.x + s * param[4].x);
+        merge(s, at.x + s * P_row.x);
         return;
     }
     uvec2 range = keys_of(s, s);
@@ -101,7 +99,7 @@ void main() {
     uint end = min(range.y, begin + each), group = lane / EIGHTS, column = lane % EIGHTS * 8;
     for (uint i = lane; i < DEPTH; i += 256)
         query[i / 4][i & 3] =
-            uintBitsToFloat(f32_of(DTYPE, load_q(DTYPE, at.y + s * param[4].y + i * param[6].y).x));
+            uintBitsToFloat(f32_of(DTYPE, load_q(DTYPE, at.y + s * P_row.y + i * P_column.y).x));
     barrier();
     float most = -INF, total = 0;
     vec4 low = vec4(0), high = vec4(0);
@@ -112,7 +110,7 @@ void main() {
             vec4 dots = vec4(0);
             [[unroll]] for (uint i = 0; i < DEPTH; i += 8) {
                 vec4 x, y;
-                eight_k(at.z + key * param[4].z, i, x, y);
+                eight_k(at.z + key * P_row.z, i, x, y);
                 dots += query[i / 4] * x + query[i / 4 + 1] * y;
             }
             score = score_of(dot(dots, vec4(1)), mask_at, s, key);
@@ -129,7 +127,7 @@ void main() {
         if (group < GROUPS)
             for (uint j = group; j < here; j += GROUPS) {
                 vec4 x, y;
-                eight_v(at.w + (key0 + j) * param[4].w, column, x, y);
+                eight_v(at.w + (key0 + j) * P_row.w, column, x, y);
                 low += weights[j] * x;
                 high += weights[j] * y;
             }
@@ -143,7 +141,7 @@ void main() {
     vec4 sum = vec4(0);
     for (uint i = 0; i < GROUPS; i++) sum += sums[2 * EIGHTS * i + lane];
     if (PARTS == 1) {
-        write_four(total == 0 ? vec4(0) : sum / total, at.x + s * param[4].x, 4 * lane);
+        write_four(total == 0 ? vec4(0) : sum / total, at.x + s * P_row.x, 4 * lane);
         return;
     }
     uint to = parts_at(s) + part * ROOM;

@@ -11,11 +11,8 @@
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_KHR_memory_scope_semantics : require
 #extension GL_KHR_cooperative_matrix : require
-layout(local_size_x_id = 7) in;
-layout(constant_id = 8) const uint DEPTH_V = 64;
-layout(constant_id = 9) const uint SIDE = 16;
-layout(constant_id = 10) const uint SUBS = 4;
-layout(constant_id = 11) const uint KEYS = 64;
+#include "tables/attention_tiles.glsl"
+layout(local_size_x_id = THREADS_ID) in;
 #include "attention.glsl"
 #include "wide.glsl"
 #define IN_BF16 (CACHE != F16)
@@ -39,7 +36,7 @@ uvec4 next[FETCHES_K > FETCHES_V ? FETCHES_K : FETCHES_V];
 void fetch_keys(const uint e, const uint key0, const uint end) {
     [[unroll]] for (uint i = 0; i < FETCHES_K; i++) {
         uint u = gl_LocalInvocationID.x + i * THREADS, key = key0 + u / (DEPTH / 8);
-        next[i] = key < end ? w2.d[(e + key * param[4].z + u % (DEPTH / 8) * 8) >> 3] : uvec4(0);
+        next[i] = key < end ? w2.d[(e + key * P_row.z + u % (DEPTH / 8) * 8) >> 3] : uvec4(0);
     }
 }
 void put_keys() {
@@ -51,7 +48,7 @@ void put_keys() {
 void fetch_values(const uint e, const uint key0, const uint end) {
     [[unroll]] for (uint i = 0; i < FETCHES_V; i++) {
         uint u = gl_LocalInvocationID.x + i * THREADS, key = key0 + u / (DEPTH_V / 8);
-        next[i] = key < end ? w3.d[(e + key * param[4].w + u % (DEPTH_V / 8) * 8) >> 3] : uvec4(0);
+        next[i] = key < end ? w3.d[(e + key * P_row.w + u % (DEPTH_V / 8) * 8) >> 3] : uvec4(0);
     }
 }
 void put_values() {
@@ -67,7 +64,7 @@ uvec4 eight_q(const uint e) {
 }
 
 void main() {
-    uint lane = gl_LocalInvocationID.x, mask_at, length = param[0].x;
+    uint lane = gl_LocalInvocationID.x, mask_at, length = P_length;
     uint first = (gl_NumWorkGroups.x - 1 - gl_WorkGroupID.x) * QUERIES; /* those with most keys begin first */
     uvec4 at = head_places(gl_WorkGroupID.y, gl_WorkGroupID.z, mask_at);
     uint row0 = gl_SubgroupID * SIDE, own = row0 * LINE_P;
@@ -75,7 +72,7 @@ void main() {
     for (uint u = lane; u < QUERIES * (DEPTH / 8); u += THREADS) {
         uint row = u / (DEPTH / 8), column = u % (DEPTH / 8);
         tiles[row * LINE_K + column] =
-            first + row < length ? eight_q(at.y + (first + row) * param[4].y + 8 * column) : uvec4(0);
+            first + row < length ? eight_q(at.y + (first + row) * P_row.y + 8 * column) : uvec4(0);
     }
     if (lane < QUERIES) most[lane] = -INF;
     if (QUERIES > THREADS && lane + THREADS < QUERIES) most[lane + THREADS] = -INF;
@@ -89,7 +86,7 @@ void main() {
     uvec2 range = keys_of(first, min(first + QUERIES, length) - 1);
     /* keys before it are seen by all of the workgroup's queries: its subgroups go the same way, since a
      * driver (lavapipe) may let the whole workgroup wait at a subgroup's barrier */
-    uint sure = CAUSAL == 1 ? min(range.y, param[1].z + first + 1) : range.y;
+    uint sure = CAUSAL == 1 ? min(range.y, P_start + first + 1) : range.y;
     uint key0 = range.x / KEYS * KEYS;
     fetch_keys(at.z, key0, range.y);
     for (; key0 < range.y; key0 += KEYS) {
@@ -106,7 +103,7 @@ void main() {
                 score[j] = coopMatMulAdd(query[i], right, score[j]);
             }
         }
-        if (MASK != 0 || key0 + KEYS > sure || param[1].w > 0) {
+        if (MASK != 0 || key0 + KEYS > sure || P_window > 0) {
             /* where a component of a matrix is: numbers of rows and columns, loaded the same way */
             for (uint i = gl_SubgroupInvocationID; i < SIDE; i += gl_SubgroupSize)
                 factor[row0 + i] = float(i);
@@ -188,7 +185,7 @@ void main() {
         for (uint u = gl_SubgroupInvocationID; u < SIDE * SIDE / 4; u += gl_SubgroupSize) {
             uint row = u / (SIDE / 4), column = u % (SIDE / 4), s = first + row0 + row;
             vec4 r = uintBitsToFloat(weights[own + row * LINE_P + column]) * factor[row0 + row];
-            if (s < length) write_four(r, at.x + s * param[4].x, i * SIDE + 4 * column);
+            if (s < length) write_four(r, at.x + s * P_row.x, i * SIDE + 4 * column);
         }
         SUBGROUP_STEP
     }

@@ -7,10 +7,7 @@
 
 #include "words.glsl"
 
-const uint Q4_0 = 17, Q4_1 = 18, Q5_0 = 19, Q5_1 = 20, Q8_0 = 21, Q8_1 = 22, Q2_K = 23, Q3_K = 24, Q4_K = 25,
-           Q5_K = 26, Q6_K = 27, Q8_K = 28, IQ2_XXS = 29, IQ2_XS = 30, IQ3_XXS = 31, IQ1_S = 32, IQ4_NL = 33,
-           IQ3_S = 34, IQ2_S = 35, IQ4_XS = 36, IQ1_M = 37, TQ1_0 = 38, TQ2_0 = 39, MXFP4 = 40, NVFP4 = 41,
-           Q1_0 = 42, Q2_0 = 43;
+#include "tables/block_dtype.glsl"
 
 bool is_block(const uint dtype) {
     return dtype >= Q4_0;
@@ -106,8 +103,7 @@ uint block_bytes(const uint dtype) {
 #ifdef BOOKS
 // ---- iq1, iq2, iq3: numbers i .. i + 3 of the block at b come from group `group` of a book ----
 
-const uint BOOK_IQ2_XXS = 0, BOOK_IQ2_XS = 256, BOOK_IQ2_S = 768, BOOK_IQ1 = 1792, BOOK_IQ3_XXS = 3840,
-           BOOK_IQ3_S = 4096;
+#include "tables/book.glsl"
 
 vec4 in_book(const uint group, const uint upper) {
     return vec4(bytes_of(BOOKS.d[BOOKS_AT + 2 * group + upper]));

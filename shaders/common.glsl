@@ -1,5 +1,7 @@
 // common.glsl - what every shader sees: parameters, six blocks of memory as words, its place in the work.
 // A block holds many tensors; parameters give each operand's first element, counted from the block's start.
+// Parameters (P_name, ROW_name of those that are vectors), specialisation constants and codes have their names
+// and numbers in src/vulkan/params.def, specials.def and codes.def, from which tables/ is written.
 
 layout(set = 0, binding = 0, std140) uniform Params { uvec4 param[32]; };
 layout(set = 1, binding = 0, std430) buffer Block0 { uint d[]; } b0;
@@ -28,9 +30,7 @@ uvec4 places_of(uvec4 at, uint i, const uint dims, const uint strides, const uin
     return at + i * param[strides];
 }
 
-// dtypes, as in ox_dtype
-const uint BOOL = 1, U8 = 2, I8 = 3, U16 = 4, I16 = 5, U32 = 6, I32 = 7, U64 = 8, I64 = 9, F16 = 10,
-           BF16 = 11, F32 = 12, F64 = 13, C64 = 14, E4M3 = 15, E5M2 = 16;
+#include "tables/dtype.glsl"
 
 // log2 of an element's bytes
 uint width_of(const uint dtype) {

@@ -1,11 +1,8 @@
 // expand.comp - rows of a block type as bf16 or f32, element behind element: an invocation makes two fours.
-// param[0] rows, elements of a row, dims of the rows, the first element of the result, a multiple of 4; [1].x
-// first byte, .y the first word of the books; [2 + d].x bytes along dim d; [10], [11] shape of the rows.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 layout(local_size_x = 256) in;
-layout(constant_id = 0) const uint FROM = 17;
-layout(constant_id = 1) const uint TO = 12;         // BF16 or F32
+#include "tables/expand.glsl"
 
 #include "common.glsl"
 #include "number.glsl"
@@ -13,7 +10,7 @@ layout(constant_id = 1) const uint TO = 12;         // BF16 or F32
 #define WEIGHTS b1
 #define WIDE_WEIGHTS w1
 #define BOOKS b2
-#define BOOKS_AT param[1].y
+#define BOOKS_AT P_books
 #define IN_EIGHTS
 #define KEEPS_SUBNORMALS
 #include "blocks.glsl"
@@ -28,12 +25,12 @@ void store_four(const uint at, const vec4 x) {
 }
 
 void main() {
-    uint unit = group_index() * 256 + gl_LocalInvocationID.x, units = param[0].y / 8;
+    uint unit = group_index() * 256 + gl_LocalInvocationID.x, units = P_length / 8;
     uint row = unit / units, chunk = unit % units, pair = pair_distance(FROM);
-    uint k = chunk / (pair / 4) * 2 * pair + chunk % (pair / 4) * 4, at = param[0].w + row * param[0].y + k;
-    if (row >= param[0].x) return;
+    uint k = chunk / (pair / 4) * 2 * pair + chunk % (pair / 4) * 4, at = P_to + row * P_length + k;
+    if (row >= P_rows) return;
     vec4 x, y, terms;
-    block_eight(FROM, places_of(param[1], row, param[0].z, 2, 10).x, uvec2(k, k + pair), x, y, terms);
+    block_eight(FROM, places_of(param[ROW_at], row, P_dims, ROW_stride, ROW_shape).x, uvec2(k, k + pair), x, y, terms);
     precise vec4 low = x, high = y;
     if (FROM != MXFP4) { /* each rounded as ggml does it; MXFP4's subnormals stay what they are */
         low = terms.x * x;

@@ -1,14 +1,8 @@
 // made.glsl - tensors made from nothing: ramps and random numbers, to the bits that cpu/fill.c gives and
 // describes. An invocation makes four elements that follow each other in the row-major order of the result.
 // With DOUBLE defined, what is worked out in f64.
-// param[0] n, dims, the fault's place, op + 1; [1] seed, counter; [2] first elements of the result and the
-// probabilities; [3] f0, f1 as f64; [4] the number that stands for f1, as f64, i2; [5] i3 - i2, or the ramp's
-// step; [6 + d] strides along dim d; [14], [15] shape.
 layout(local_size_x = 256) in;
-layout(constant_id = 0) const uint OP = 0;
-layout(constant_id = 1) const uint TO = 12;
-layout(constant_id = 2) const uint FROM = 12;       // of probabilities
-layout(constant_id = 3) const uint FLAT = 0;        // 1: elements follow each other, from a quad on
+#include "tables/made.glsl"
 
 #define WIDE_DTYPES
 #include "common.glsl"
@@ -17,8 +11,6 @@ layout(constant_id = 3) const uint FLAT = 0;        // 1: elements follow each o
 #include "integer.glsl"
 #include "fault.glsl"
 #include "philox.glsl"
-
-const uint UNIFORM = 0, NORMAL = 1, RANDINT = 2, BERNOULLI = 3, SWAPS = 4, ARANGE = 5, LINSPACE = 6;
 
 DEFINE_LOAD(load_p, b1)
 DEFINE_STORE(store, b0)
@@ -67,13 +59,13 @@ uvec2 high_product(const uvec2 a, const uvec2 b) {
 }
 
 uvec4 places(const uint i) {
-    return places_of(param[2], i, param[0].y, 6, 14);
+    return places_of(param[ROW_at], i, P_ndim, ROW_stride, ROW_shape);
 }
 
 uvec2 drawn_by(const uint place, const uint j) {
     uvec2 raw = load_p(FROM, place), p = FROM == F64 ? raw : f64_of_f32(f32_of(FROM, raw.x));
     bool less = below(p, uvec2(0, 0x3ff00000u)) || p == uvec2(0, 0x3ff00000u) || p == uvec2(0, 0x80000000u);
-    if (!less) tell(param[0].z, param[0].w, p, 0);
+    if (!less) tell(P_fault, P_kind, p, 0);
     bool one = less && p.y >> 31 == 0 && below(unit_of(j, FROM == F64 ? 53 : 24), p);
     return uvec2(0, one ? 0x3ff00000u : 0);
 }
@@ -105,12 +97,12 @@ dvec2 turned(const double u) {
     return both;
 }
 uvec2 uniform_of(const uint j) {
-    double low = double_of(param[3].xy), high = double_of(param[3].zw);
+    double low = double_of(P_f0), high = double_of(P_f1);
     double u = double_of(unit_of(j, random_bits(TO)));
     precise double value = low + u * (high - low);
     uvec2 raw = raw_of_f64(TO, bits_of(value));
     double rounded = double_of(TO == F64 ? raw : f64_of_f32(f32_of(TO, raw.x)));
-    return low < high && rounded >= high ? param[4].xy : bits_of(value);
+    return low < high && rounded >= high ? P_below : bits_of(value);
 }
 uvec2 normal_of(const uint j) {
     uint even = j & ~1u;
@@ -122,16 +114,16 @@ uvec2 normal_of(const uint j) {
         u1 = double_of(fraction(plus(words[even], uvec2(1, 0)), 32));
         u2 = double_of(fraction(words[even + 1], 32));
     }
-    precise double r = double_of(param[3].zw) * root(-2.0lf * log_of(u1));
+    precise double r = double_of(P_f1) * root(-2.0lf * log_of(u1));
     dvec2 both = turned(u2);
-    precise double value = double_of(param[3].xy) + r * ((j & 1) != 0 ? both.y : both.x);
+    precise double value = double_of(P_f0) + r * ((j & 1) != 0 ? both.y : both.x);
     return bits_of(value);
 }
 uvec2 ramp_of(const uint i) {
-    double start = double_of(param[3].xy), step = double_of(param[4].xy), end = double_of(param[3].zw);
-    uint n = param[0].x;
+    double start = double_of(P_f0), step = double_of(P_below), end = double_of(P_f1);
+    uint n = P_n;
     precise double value = start + step * double(i);
-    if (OP == LINSPACE && i >= n / 2 && n > 1) value = end - step * double(n - 1 - i);
+    if (OP == MADE_linspace && i >= n / 2 && n > 1) value = end - step * double(n - 1 - i);
     return bits_of(value);
 }
 #endif
@@ -139,28 +131,28 @@ uvec2 ramp_of(const uint i) {
 // Element i, number j of its four, as an element of the result.
 uvec2 made(const uint i, const uint j) {
 #ifdef DOUBLE
-    return raw_of_f64(TO, OP == UNIFORM ? uniform_of(j) : OP == NORMAL ? normal_of(j) : ramp_of(i));
+    return raw_of_f64(TO, OP == MADE_uniform ? uniform_of(j) : OP == MADE_normal ? normal_of(j) : ramp_of(i));
 #else
     switch (OP) {
-    case UNIFORM: return raw_of_f64(TO, unit_of(j, random_bits(TO)));
-    case BERNOULLI: return raw_of_f64(TO, drawn_by(places(i).y, j));
-    case RANDINT: return raw_of(TO, plus(param[4].zw, high_product(words[j], param[5].xy)), LANE_I64);
-    case SWAPS: return high_product(words[j], uvec2(i + 1, 0)); /* of randperm: what each place swaps with */
-    default: return raw_of(TO, plus(param[4].zw, times(uvec2(i, 0), param[5].xy)), LANE_I64);
+    case MADE_uniform: return raw_of_f64(TO, unit_of(j, random_bits(TO)));
+    case MADE_bernoulli: return raw_of_f64(TO, drawn_by(places(i).y, j));
+    case MADE_randint: return raw_of(TO, plus(P_low, high_product(words[j], P_range)), LANE_I64);
+    case MADE_randperm: return high_product(words[j], uvec2(i + 1, 0)); /* of randperm: what each place swaps with */
+    default: return raw_of(TO, plus(P_low, times(uvec2(i, 0), P_range)), LANE_I64);
     }
 #endif
 }
 
 void main() {
-    uint n = param[0].x, first = 4 * (group_index() * 256 + gl_LocalInvocationID.x);
+    uint n = P_n, first = 4 * (group_index() * 256 + gl_LocalInvocationID.x);
     if (first >= n) return;
-    bool wide = OP == RANDINT || OP == SWAPS || (OP == BERNOULLI ? FROM : TO) == F64;
-    if (OP <= SWAPS) draw(first, wide);
+    bool wide = OP == MADE_randint || OP == MADE_randperm || (OP == MADE_bernoulli ? FROM : TO) == F64;
+    if (OP <= MADE_randperm) draw(first, wide);
     uvec2 raw[4];
     for (uint j = 0; j < 4; j++)
         if (first + j < n) raw[j] = made(first + j, j);
     if (FLAT == 1 && first + 4 <= n) {
-        store_quad(TO, param[2].x + first, uvec4(raw[0].x, raw[1].x, raw[2].x, raw[3].x));
+        store_quad(TO, P_at.x + first, uvec4(raw[0].x, raw[1].x, raw[2].x, raw[3].x));
         return;
     }
     for (uint j = 0; j < 4; j++)

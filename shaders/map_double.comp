@@ -78,7 +78,7 @@ double mapped_further(const double a, const double b, const double c, const doub
     }
 }
 uvec2 compute(const uvec2 a, const uvec2 b, const uvec2 c) {
-    double f0 = double_of(param[2].xy), f1 = double_of(param[2].zw), f2 = double_of(param[15].zw);
+    double f0 = double_of(P_whole0), f1 = double_of(P_whole1), f2 = double_of(P_immediate3);
     if (LANE == LANE_C64) return raw_of_complex(map_complex(complex_of(a), complex_of(b), f0));
     return bits_of(mapped_further(double_of(a), double_of(b), double_of(c), f0, f1, f2));
 }

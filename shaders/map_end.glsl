@@ -18,7 +18,7 @@ uvec2 result_of(uvec2 a, const uvec2 b, const uvec2 c) {
 }
 
 uvec4 places(const uint i) {
-    return (QUADS >> 16) != 0 ? param[3] + i : places_of(param[3], i, param[0].y, 4, 12);
+    return (QUADS >> 16) != 0 ? P_at + i : places_of(param[ROW_at], i, P_ndim, ROW_stride, ROW_shape);
 }
 
 #define LOAD_QUAD(bit, to, t, load_quad, load, dtype, e)                                                  \
@@ -32,7 +32,7 @@ uvec4 places(const uint i) {
 const uint QUADS_EACH = QUADS & 255, STEPS = QUADS == 0 ? 1 : QUADS_EACH, WIDE = QUADS == 0 ? EACH : 4;
 
 void main() {
-    uint n = param[0].x, first = group_index() * STEPS * 256 * WIDE + gl_LocalInvocationID.x * WIDE;
+    uint n = P_n, first = group_index() * STEPS * 256 * WIDE + gl_LocalInvocationID.x * WIDE;
     uint width = width_of(TO), to[STEPS * WIDE];
     uvec2 a[STEPS * WIDE], b[STEPS * WIDE], c[STEPS * WIDE];
     for (uint step = 0; step < STEPS; step++) {
@@ -63,9 +63,9 @@ void main() {
         }
     }
     for (uint t = 0; t < STEPS * WIDE; t++) {
-        uvec2 x = (IMMEDIATE & 2) != 0 ? param[14].xy : a[t];
-        uvec2 y = (IMMEDIATE & 4) != 0 ? param[14].zw : COUNT > 1 ? b[t] : uvec2(0);
-        uvec2 z = (IMMEDIATE & 8) != 0 ? param[15].xy : COUNT > 2 ? c[t] : uvec2(0);
+        uvec2 x = (IMMEDIATE & 2) != 0 ? P_immediate0 : a[t];
+        uvec2 y = (IMMEDIATE & 4) != 0 ? P_immediate1 : COUNT > 1 ? b[t] : uvec2(0);
+        uvec2 z = (IMMEDIATE & 8) != 0 ? P_immediate2 : COUNT > 2 ? c[t] : uvec2(0);
         a[t] = result_of(x, y, z);
     }
     for (uint step = 0; step < STEPS; step++) {

@@ -51,7 +51,7 @@ float map_f32(const float a, const float b, const float f0, const float f1) {
     return r;
 }
 uvec2 compute(const uvec2 a, const uvec2 b, const uvec2 c) {
-    vec2 f = uintBitsToFloat(param[1].xy);
+    vec2 f = uintBitsToFloat(P_f.xy);
     return uvec2(floatBitsToUint(map_f32(uintBitsToFloat(a.x), uintBitsToFloat(b.x), f.x, f.y)), 0);
 }
 

@@ -20,8 +20,8 @@ bool opposes(const uvec2 rest, const uvec2 divisor) {
 }
 
 uvec2 map_integer(const uvec2 a, const uvec2 b, const uvec2 c) {
-    uvec2 f0 = param[2].xy, f1 = param[2].zw, zero = uvec2(0), one = uvec2(1, 0), rest;
-    uint bits = param[1].w;
+    uvec2 f0 = P_whole0, f1 = P_whole1, zero = uvec2(0), one = uvec2(1, 0), rest;
+    uint bits = P_bits;
     bool negative = LANE == LANE_I64 && int(a.y) < 0;
     switch (OP) {
     case OP_abs: return negative ? negated(a) : a;

@@ -17,7 +17,7 @@ float mapped_further(const float a, const float b, const float c, const vec3 f) 
     }
 }
 uvec2 compute(const uvec2 a, const uvec2 b, const uvec2 c) {
-    vec3 f = uintBitsToFloat(param[1].xyz);
+    vec3 f = uintBitsToFloat(P_f);
     float r = mapped_further(uintBitsToFloat(a.x), uintBitsToFloat(b.x), uintBitsToFloat(c.x), f);
     return uvec2(floatBitsToUint(r), 0);
 }

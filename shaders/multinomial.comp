@@ -1,14 +1,11 @@
 // multinomial.comp - draws from rows of weights, to the bits that cpu/fill.c gives. A workgroup looks at a
 // row and writes its running sums or (RACE) the keys whose smallest are drawn; then invocations draw with
-// replacement. param[0] rows, categories, dims of the rows, the fault's place; [1] seed, counter; [2] first
-// elements of the weights and the result, the steps along their last dims; [3 + d].xy strides of the rows;
-// [11], [12] shape of them; [13] the place of the sums or keys in block 2 (f64), samples, op + 1.
+// replacement.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 layout(local_size_x = 256) in;
-layout(constant_id = 0) const uint PASS = 0;
-layout(constant_id = 1) const uint FROM = 12;
-layout(constant_id = 2) const uint RACE = 0;
+#include "tables/multinomial.glsl"
+#include "tables/fault.glsl"
 
 #define ONLY_F64
 #include "common.glsl"
@@ -17,8 +14,6 @@ layout(constant_id = 2) const uint RACE = 0;
 #define DOUBLE
 #include "philox.glsl"
 
-const uint LOOK = 0;
-const uint BAD_WEIGHT = 1, NO_WEIGHT = 2, TOO_FEW = 3; // as in cpu/fill.c
 #define MOST packDouble2x32(uvec2(~0u, 0x7fefffffu))
 #define INFINITE packDouble2x32(uvec2(0, 0x7ff00000u))
 
@@ -29,12 +24,12 @@ shared double weights[256];
 shared uint positive, bad;
 
 double kept(const uint i) {
-    return packDouble2x32(uvec2(b2.d[2 * (param[13].x + i)], b2.d[2 * (param[13].x + i) + 1]));
+    return packDouble2x32(uvec2(b2.d[2 * (P_kept + i)], b2.d[2 * (P_kept + i) + 1]));
 }
 void keep(const uint i, const double v) {
     uvec2 bits = unpackDouble2x32(v);
-    b2.d[2 * (param[13].x + i)] = bits.x;
-    b2.d[2 * (param[13].x + i) + 1] = bits.y;
+    b2.d[2 * (P_kept + i)] = bits.x;
+    b2.d[2 * (P_kept + i) + 1] = bits.y;
 }
 // The number of 53 random bits in [0, 1) of element e.
 double unit_of(const uint e) {
@@ -46,14 +41,14 @@ double key_of(const uint e, const double weight) {
     return weight > 0 ? min(quotient(log_u, weight), MOST) : INFINITE;
 }
 void look(const uint row) {
-    uint n = param[0].y, lane = gl_LocalInvocationID.x;
-    uint from = places_of(param[2], row, param[0].z, 3, 11).x;
+    uint n = P_categories, lane = gl_LocalInvocationID.x;
+    uint from = places_of(param[ROW_at], row, P_dims, ROW_stride, ROW_shape).x;
     precise double total = 0;
     if (lane == 0) positive = bad = 0;
     for (uint first = 0; first < n; first += 256) {
         uint k = first + lane, count = min(256, n - first);
         barrier();
-        double weight = k < n ? double_of(lane_of(FROM, load(FROM, from + k * param[2].z), LANE_F64)) : 0;
+        double weight = k < n ? double_of(lane_of(FROM, load(FROM, from + k * P_step0), LANE_F64)) : 0;
         if (!(weight >= 0 && weight <= MOST)) atomicMax(bad, 1);
         if (weight > 0) atomicAdd(positive, 1);
         weights[lane] = weight;
@@ -69,16 +64,16 @@ void look(const uint row) {
     if (lane != 0) return;
     uint why = bad != 0 || (positive > 0 && !(total <= MOST)) ? BAD_WEIGHT
                : positive == 0                                ? NO_WEIGHT
-               : RACE == 1 && positive < param[13].y          ? TOO_FEW
+               : RACE == 1 && positive < P_samples             ? TOO_FEW
                                                               : 0;
     if (why == 0) return;
-    uint place = param[0].w, before = atomicCompSwap(b5.d[place], 0, param[13].z); /* as in fault.glsl */
+    uint place = P_fault, before = atomicCompSwap(b5.d[place + FAULT_kind], 0, P_kind); /* as in fault.glsl */
     /* of several rows the first stays */
-    if (before == 0 || before == param[13].z) atomicMax(b5.d[place + 1], ~(4 * row + why));
+    if (before == 0 || before == P_kind) atomicMax(b5.d[place + FAULT_value_low], ~(4 * row + why));
 }
 void draw(const uint row, const uint j) {
-    uint n = param[0].y, from = row * n, least = 0, most = n - 1;
-    precise double u = unit_of(row * param[13].y + j) * kept(from + n - 1);
+    uint n = P_categories, from = row * n, least = 0, most = n - 1;
+    precise double u = unit_of(row * P_samples + j) * kept(from + n - 1);
     while (least < most) {
         uint middle = least + (most - least) / 2;
         if (kept(from + middle) > u) most = middle;
@@ -86,15 +81,15 @@ void draw(const uint row, const uint j) {
     }
     /* u rounded up to the sum: not a category of weight 0 */
     while (least > 0 && kept(from + least) == kept(from + least - 1)) least--;
-    uint to = places_of(param[2], row, param[0].z, 3, 11).y + j * param[2].w;
+    uint to = places_of(param[ROW_at], row, P_dims, ROW_stride, ROW_shape).y + j * P_step1;
     store(I64, to, uvec2(least, 0));
 }
 
 void main() {
     if (PASS == LOOK) {
-        if (group_index() < param[0].x) look(group_index());
+        if (group_index() < P_rows) look(group_index());
         return;
     }
     uint i = group_index() * 256 + gl_LocalInvocationID.x;
-    if (i < param[0].x * param[13].y) draw(i / param[13].y, i % param[13].y);
+    if (i < P_rows * P_samples) draw(i / P_samples, i % P_samples);
 }

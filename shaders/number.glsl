@@ -2,7 +2,7 @@
 // as two words, with WIDE_DTYPES defined also f64 bits and pairs of f32 bits. All by bits: rounding is to
 // nearest even, and subnormals are what they are.
 
-const uint LANE_F32 = 0, LANE_F64 = 1, LANE_I64 = 2, LANE_U64 = 3, LANE_C64 = 4, LANE_RAW = 5;
+#include "tables/lane.glsl"
 
 const uvec2 LEAST_I64 = uvec2(0, 0x80000000u);
 

@@ -29,8 +29,8 @@ uint signed_code(const float x) {
 
 void main() {
     uint block = group_index() * 64 + gl_LocalInvocationID.x;
-    if (block >= param[0].x) return;
-    uint from = param[0].y + 32 * block, to = param[0].z + BYTES * block;
+    if (block >= P_blocks) return;
+    uint from = P_from + 32 * block, to = P_to + BYTES * block;
     uint word = 0, fifths = 0, low_nibbles[4];
     float low = number_at(from), high = low;
     bool whole = true;

@@ -1,14 +1,14 @@
 // pack.glsl - what the ways of packing floats into block types share: f32 [blocks, elements], one behind
 // the other, become blocks, to the bytes that cpu/quantize.c gives: every product and sum is rounded by
-// itself, in its order. param[0] blocks, the first element of the floats, the first byte of the blocks.
+// itself, in its order.
 #extension GL_GOOGLE_include_directive : require
-layout(constant_id = 0) const uint DTYPE = 17;
+#include "tables/pack.glsl"
+#include "tables/block_dtype.glsl"
 
 #include "common.glsl"
 #include "number.glsl"
 #include "math.glsl"
 
-const uint Q4_0 = 17, Q4_1 = 18, Q5_0 = 19, Q5_1 = 20, Q8_0 = 21, Q4_K = 25, Q5_K = 26, Q6_K = 27;
 const uint HALF_NAN = 0x7e00;
 
 DEFINE_STORE(store, b0)

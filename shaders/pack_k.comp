@@ -339,8 +339,8 @@ void write_four_or_five(const uint to, const bool found) {
 
 void main() {
     uint block = group_index() * (64 / RUNS) + gl_LocalInvocationID.x / RUNS;
-    bool there = block < param[0].x;
-    uint from = param[0].y + 256 * (there ? block : 0) + RUN * run;
+    bool there = block < P_blocks;
+    uint from = P_from + 256 * (there ? block : 0) + RUN * run;
     float wrong = 0;
     for (uint i = 0; i < RUN; i++) {
         float y = number_at(from + i);
@@ -372,6 +372,6 @@ void main() {
     barrier();
     if (!there) return;
     found = found && is_finite(d) && is_finite(dmin);
-    if (SIX) write_six(param[0].z + BYTES * block, found);
-    else write_four_or_five(param[0].z + BYTES * block, found);
+    if (SIX) write_six(P_to + BYTES * block, found);
+    else write_four_or_five(P_to + BYTES * block, found);
 }

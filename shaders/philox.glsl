@@ -1,11 +1,11 @@
 // philox.glsl - random bits that depend on the element, the seed and the call's counter alone, as cpu/fill.c
 // describes, and what is made of them; with DOUBLE defined also the logarithms that random numbers need.
-// param[1] seed, counter.
+// The includer has seed and counter among its parameters.
 
 // Philox4x32-10 (Salmon et al. 2011).
 uvec4 philox(const uvec2 block) {
-    uvec4 c = uvec4(block, param[1].zw);
-    uvec2 key = param[1].xy;
+    uvec4 c = uvec4(block, P_counter);
+    uvec2 key = P_seed;
     for (uint i = 0; i < 10; i++) {
         uint high0, low0, high1, low1;
         umulExtended(0xD2511F53u, c.x, high0, low0);

@@ -7,9 +7,7 @@
 layout(local_size_x = 256) in;
 #include "product.glsl"
 
-layout(constant_id = 12) const uint EACH = 4;       // 4 or 8
-layout(constant_id = 13) const uint DEEP = 16;
-layout(constant_id = 19) const uint STAGES = 1;     // tiles in shared memory: 1, or 2 for one barrier less
+#include "tables/product_shared.glsl"
 
 const uint TILE = 16 * EACH, QUADS = EACH / 4, FETCHES = TILE * DEEP / 1024, LINE = TILE / 4 + 1;
 
@@ -33,8 +31,8 @@ bvec4 exist(const uvec2 p, const uint along, const uint across, const uint inner
                       : lessThan(p.x + step, uvec4(p.y < inner ? across : 0));
 }
 vec4 fetch_a(const uint e, const uvec2 p) {
-    bvec4 there = exist(p, A_ALONG, param[0].x, param[0].z);
-    uint first = e + p.x * param[4].y + p.y * param[5].y, step = A_ALONG == 1 ? param[5].y : param[4].y;
+    bvec4 there = exist(p, A_ALONG, P_m, P_k);
+    uint first = e + p.x * P_row.y + p.y * P_column.y, step = A_ALONG == 1 ? P_column.y : P_row.y;
     if (A_WIDE == 1) return there.x ? wide_a(DTYPE_A, first) : vec4(0);
     vec4 r = vec4(0);
     [[unroll]] for (uint j = 0; j < 4; j++)
@@ -42,8 +40,8 @@ vec4 fetch_a(const uint e, const uvec2 p) {
     return r;
 }
 vec4 fetch_b(const uint e, const uvec2 p) {
-    bvec4 there = exist(p, B_ALONG, param[0].y, param[0].z);
-    uint first = e + p.x * param[5].z + p.y * param[4].z, step = B_ALONG == 1 ? param[4].z : param[5].z;
+    bvec4 there = exist(p, B_ALONG, P_n, P_k);
+    uint first = e + p.x * P_column.z + p.y * P_row.z, step = B_ALONG == 1 ? P_row.z : P_column.z;
     if (B_WIDE == 1) return there.x ? wide_b(DTYPE_B, first) : vec4(0);
     vec4 r = vec4(0);
     [[unroll]] for (uint j = 0; j < 4; j++)
@@ -72,19 +70,19 @@ void put(const uint stage) {
 
 // Four neighbours of a row of c, as far as they exist.
 void write_four(const vec4 sum, const uvec4 at, const uint row, const uint column) {
-    uint columns = param[0].y, e = at.x + row * param[4].x + column * param[5].x, width = width_of(DTYPE_C);
+    uint columns = P_n, e = at.x + row * P_row.x + column * P_column.x, width = width_of(DTYPE_C);
     if (PLAIN == 1) { /* f32 in aligned fours */
-        if (row < param[0].x && column < columns) w0.d[e >> 2] = floatBitsToUint(sum);
+        if (row < P_m && column < columns) w0.d[e >> 2] = floatBitsToUint(sum);
         return;
     }
-    if (row >= param[0].x) return;
+    if (row >= P_m) return;
     bool whole = PACKED != 0 && column + 4 <= columns;
     uint each = 4 >> width, word = 0;
     for (uint j = 0; j < 4 && column + j < columns; j++) {
         float r = finished(sum[j], at, row, column + j);
         uint bits = narrow_of_f32(DTYPE_C, floatBitsToUint(r));
         if (!whole) {
-            store_c(DTYPE_C, e + j * param[5].x, uvec2(bits, 0));
+            store_c(DTYPE_C, e + j * P_column.x, uvec2(bits, 0));
             continue;
         }
         word |= bits << (j % each * (8 << width));
@@ -96,7 +94,7 @@ void write_four(const vec4 sum, const uvec4 at, const uint row, const uint colum
 }
 
 void main() {
-    uint inner = param[0].z, lane = gl_LocalInvocationID.x, tx = lane % 16, ty = lane / 16, stage = 0;
+    uint inner = P_k, lane = gl_LocalInvocationID.x, tx = lane % 16, ty = lane / 16, stage = 0;
     uvec2 tile = tile_of_group();
     uint row0 = tile.y * TILE, column0 = tile.x * TILE;
     uvec4 at = batch_places(gl_WorkGroupID.z);

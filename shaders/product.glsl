@@ -1,22 +1,6 @@
 // product.glsl - what the products share: parameters, operands, the epilogue. c = act(alpha a b + beta addend
-// + bias), for every position of the leading dims (workgroup z). param[0] rows M, columns N, inner size K,
-// leading dims; [1] alpha, beta; [2] first elements of c, a, b, addend; [3].x of the bias, .y its stride, .z
-// the first word of the books of block types; [4] strides from row to row of c, a, b (along k), addend; [5]
-// from column to column of c, a (along k), b, addend; [6 + d] along leading dim d; [14], [15] leading shape.
-// A block type b has bytes for elements, and its columns lie in rows of blocks.
-layout(constant_id = 0) const uint DTYPE_C = 12;
-layout(constant_id = 1) const uint DTYPE_A = 12;
-layout(constant_id = 2) const uint DTYPE_B = 12;
-layout(constant_id = 3) const uint DTYPE_ADDEND = 0;
-layout(constant_id = 4) const uint DTYPE_BIAS = 0;
-layout(constant_id = 5) const uint ACTIVATION = 0;
-layout(constant_id = 6) const uint PACKED = 0; // elements of c that fill words and lie side by side: 2 or 4
-layout(constant_id = 7) const uint A_ALONG = 0;     // 1: neighbours along k are neighbours in memory
-layout(constant_id = 8) const uint B_ALONG = 0;
-layout(constant_id = 9) const uint A_WIDE =
-    0; // 1: what is contiguous of a lies in aligned fours (tiles: eights)
-layout(constant_id = 10) const uint B_WIDE = 0;
-layout(constant_id = 11) const uint PLAIN = 0;      // 1: c = a b, in aligned fours (tiles: whole matrices)
+// + bias), for every position of the leading dims (workgroup z).
+#include "tables/product.glsl"
 
 #include "common.glsl"
 #include "number.glsl"
@@ -26,7 +10,7 @@ layout(constant_id = 11) const uint PLAIN = 0;      // 1: c = a b, in aligned fo
 #define WIDE_WEIGHTS w2
 #ifndef NO_BOOKS
 #define BOOKS b5
-#define BOOKS_AT param[3].z
+#define BOOKS_AT P_books
 #endif
 #include "blocks.glsl"
 #include "math_exp.glsl"
@@ -38,7 +22,7 @@ DEFINE_LOAD(load_bias, b4)
 DEFINE_STORE(store_c, b0)
 
 uvec4 batch_places(const uint i) {
-    return places_of(param[2], i, param[0].w, 6, 14);
+    return places_of(param[ROW_at], i, P_lead, ROW_stride, ROW_shape);
 }
 // The tile of c that a workgroup takes: neighbours share rows and columns, in strips of eight tiles down.
 uvec2 tile_of_group() {
@@ -64,8 +48,8 @@ vec4 four_of(const uint dtype, const uvec2 words) {
 #define DEFINE_FOUR(name, block, wide)                                                \
     vec4 name(const uint dtype, const uint e) {                                       \
         switch (width_of(dtype)) {                                                    \
-        case 2: return uintBitsToFloat(wide.d[e >> 2]);                               \
-        case 1: return four_of(dtype, uvec2(block.d[e >> 1], block.d[(e >> 1) + 1])); \
+        case ACT_GELU: return uintBitsToFloat(wide.d[e >> 2]);                               \
+        case ACT_RELU: return four_of(dtype, uvec2(block.d[e >> 1], block.d[(e >> 1) + 1])); \
         default: return four_of(dtype, uvec2(block.d[e >> 2], 0));                    \
         }                                                                             \
     }
@@ -73,23 +57,23 @@ DEFINE_FOUR(wide_a, b1, w1)
 DEFINE_FOUR(wide_b, b2, w2)
 
 float finished(const float sum, const uvec4 at, const uint row, const uint column) {
-    precise float r = sum * uintBitsToFloat(param[1].x);
+    precise float r = sum * uintBitsToFloat(P_alpha);
     if (DTYPE_ADDEND != 0) {
-        uint e = at.w + row * param[4].w + column * param[5].w;
-        r = r + uintBitsToFloat(param[1].y) *
+        uint e = at.w + row * P_row.w + column * P_column.w;
+        r = r + uintBitsToFloat(P_beta) *
                     uintBitsToFloat(f32_of(DTYPE_ADDEND, load_addend(DTYPE_ADDEND, e).x));
     }
     if (DTYPE_BIAS != 0) {
-        uint e = param[3].x + column * param[3].y;
+        uint e = P_bias_at + column * P_bias_stride;
         r = r + uintBitsToFloat(f32_of(DTYPE_BIAS, load_bias(DTYPE_BIAS, e).x));
     }
     switch (ACTIVATION) {
-    case 1: return is_nan(r) ? r : max(r, 0.0);
-    case 2: return my_gelu(r);
-    case 3: return my_gelu_tanh(r);
-    case 4: return my_silu(r);
-    case 5: return my_sigmoid(r);
-    case 6: return my_tanh(r);
+    case ACT_RELU: return is_nan(r) ? r : max(r, 0.0);
+    case ACT_GELU: return my_gelu(r);
+    case ACT_GELU_TANH: return my_gelu_tanh(r);
+    case ACT_SILU: return my_silu(r);
+    case ACT_SIGMOID: return my_sigmoid(r);
+    case ACT_TANH: return my_tanh(r);
     default: return r;
     }
 }

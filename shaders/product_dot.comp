@@ -40,7 +40,7 @@ float take_sixteens(const uint row, const uint from, const float size) {
 }
 void take_quants(const uint at) {
     for (uint row = 0; row < ROWS; row++) {
-        uint from = at + row * param[4].y;
+        uint from = at + row * P_row.y;
         float sum = take_sixteens(row, from, 1);
         if (NORM != 0) {
             float factor = norm_factor(from, sum);
@@ -154,7 +154,7 @@ int dot_of(const uvec4 x, const uvec4 y) {
 }
 
 void main() {
-    uint columns = param[0].y, units = INNER / 16 / PARTS, id = gl_LocalInvocationID.x, lane = id % TEAM;
+    uint columns = P_n, units = INNER / 16 / PARTS, id = gl_LocalInvocationID.x, lane = id % TEAM;
     uint team = id / TEAM;
     uvec4 at = batch_places(gl_WorkGroupID.z);
     take_quants(at.y);

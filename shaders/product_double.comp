@@ -15,5 +15,5 @@ double sum_of(const double a, const double b) {
     return a + b;
 }
 uvec2 raw_of_finished(const double number) {
-    return unpackDouble2x32(ACTIVATION == 1 && number < 0 ? 0.0lf : number);
+    return unpackDouble2x32(ACTIVATION == ACT_RELU && number < 0 ? 0.0lf : number);
 }

@@ -1,21 +1,11 @@
 // product_few.glsl - products with few rows of a (ROWS) and columns of b that lie along k, as when a language
 // model writes: a team of SPLIT lines of 32 invocations takes COLUMNS of them, so that each weight is read
 // once. What stands before and behind them may be part of it (fuse.c): the rms_norm that made a, two products
-// of one a, the gate that meets both, the residual that is added. param[16] places of the second b, of its c,
-// of what TAIL writes, of the normalised a; [17] the norm's weight, epsilon. All c's and the normalised a lie
+// of one a, the gate that meets both, the residual that is added. All c's and the normalised a lie
 // in block 0, both b's in block 2, the norm's weight in block 4; f32.
-layout(local_size_x_id = 12) in;
+#include "tables/product_few.glsl"
+layout(local_size_x_id = THREADS_ID) in;
 #include "product.glsl"
-
-layout(constant_id = 13) const uint ROWS = 1;       // rows of a
-layout(constant_id = 14) const uint COLUMNS = 1;    // columns of a line
-layout(constant_id = 15) const uint AHEAD = 2;      // chunks that are fetched before the first is used
-layout(constant_id = 16) const uint SPLIT = 1;      // lines that share columns, each with a part of k
-layout(constant_id = 17) const uint PAIR = 0;       // 1: COLUMNS is 2, the same column of two b's
-// 1: c is added to a sum; 2, 3: silu or gelu_tanh of c, times the other c
-layout(constant_id = 18) const uint TAIL = 0;
-layout(constant_id = 19) const uint NORM = 0;       // 1: a is rms_norm of what lies there; 2: and is written
-layout(constant_id = 20) const uint INNER = 32;     // K where a lies in shared memory, else 32
 
 const uint TEAMS = gl_WorkGroupSize.x / 32 / SPLIT, OUTPUTS = ROWS * COLUMNS, TEAM = 32 * SPLIT;
 const uint TAKES = TEAMS * COLUMNS / (1 + PAIR);    // columns of a workgroup at a time
@@ -24,7 +14,7 @@ shared float partial[TEAMS * OUTPUTS * (TEAM + 1) + 16];
 
 float sum_of_squares(const uint row, const float size) {
     float sum = 0;
-    for (uint k = 4 * gl_LocalInvocationID.x; k < param[0].z; k += 4 * gl_WorkGroupSize.x) {
+    for (uint k = 4 * gl_LocalInvocationID.x; k < P_k; k += 4 * gl_WorkGroupSize.x) {
         vec4 x = size * wide_a(F32, row + k);
         sum += dot(x, x);
     }
@@ -47,18 +37,18 @@ float norm_factor(const uint row, float sum) {
         barrier();
         sum = 0;
         [[unroll]] for (uint i = 0; i < 16; i++) sum += partial[gl_WorkGroupSize.x + i];
-        sum /= float(param[0].z);
+        sum /= float(P_k);
         if (size != 1) break;
         if (!(sum < 1e37)) size = 5.42101086e-20;
         else if (sum < 1e-25) size = 1.84467441e19;
         else break;
         sum = sum_of_squares(row, size);
     }
-    precise float squares = sum + uintBitsToFloat(param[17].y) * size * size;
+    precise float squares = sum + uintBitsToFloat(P_epsilon) * size * size;
     return size / sqrt(squares);
 }
 vec4 norm_weight(const uint k) {
-    return uintBitsToFloat(w4.d[(param[17].x + k) >> 2]);
+    return uintBitsToFloat(w4.d[(P_norm_weight + k) >> 2]);
 }
 // Numbers k .. k + 3 of a row of a, normalised.
 vec4 normalised(const uint from, const uint k, const float factor) {
@@ -69,14 +59,14 @@ vec4 normalised(const uint from, const uint k, const float factor) {
 // The first workgroup does it, where it has to be done.
 void write_normalised(const uint row, const uint from, const float factor) {
     if (NORM != 2 || group_index() != 0) return;
-    for (uint k = 4 * gl_LocalInvocationID.x; k < param[0].z; k += 4 * gl_WorkGroupSize.x)
-        w0.d[(param[16].w + row * param[0].z + k) >> 2] = floatBitsToUint(normalised(from, k, factor));
+    for (uint k = 4 * gl_LocalInvocationID.x; k < P_k; k += 4 * gl_WorkGroupSize.x)
+        w0.d[(P_normal + row * P_k + k) >> 2] = floatBitsToUint(normalised(from, k, factor));
 }
 
 // Where column j of a team lies in b; columns behind the last one repeat it.
 uint place_of_b(const uint b, const uint first, const uint team, const uint j) {
     uint column = first + (PAIR == 1 ? team : team * COLUMNS + j);
-    return (PAIR == 1 && j == 1 ? param[16].x : b) + min(column, param[0].y - 1) * param[5].z;
+    return (PAIR == 1 && j == 1 ? P_second_b : b) + min(column, P_n - 1) * P_column.z;
 }
 // The sum of what the invocations of a team have for an output.
 float total_of(const uint team, const uint place) {
@@ -87,22 +77,22 @@ float total_of(const uint team, const uint place) {
 }
 // All sums of the workgroup are in: outputs from column `first` on.
 void write_outputs(const uvec4 at, const uint first) {
-    uint columns = param[0].y, each = OUTPUTS / (1 + PAIR);
+    uint columns = P_n, each = OUTPUTS / (1 + PAIR);
     for (uint i = gl_LocalInvocationID.x; i < TEAMS * each; i += gl_WorkGroupSize.x) {
         uint team = i / each, place = i % each, row = place / (PAIR == 1 ? 1 : COLUMNS);
         uint column = first + (PAIR == 1 ? team : team * COLUMNS + place % COLUMNS);
         if (column >= columns) continue;
-        uint offset = row * param[4].x + column * param[5].x, e = at.x + offset;
+        uint offset = row * P_row.x + column * P_column.x, e = at.x + offset;
         float r = finished(total_of(team, PAIR == 1 ? 2 * place : place), at, row, column);
         store_c(DTYPE_C, e, uvec2(narrow_of_f32(DTYPE_C, floatBitsToUint(r)), 0));
         if (PAIR == 1) {
             float other = finished(total_of(team, 2 * place + 1), at, row, column);
-            b0.d[param[16].y + offset] = floatBitsToUint(other);
-            float gated = TAIL == 2 ? my_silu_times(r, other) : my_gelu_tanh_times(r, other);
-            if (TAIL != 0) b0.d[param[16].z + offset] = floatBitsToUint(gated);
-        } else if (TAIL == 1) {
-            precise float sum = uintBitsToFloat(b0.d[param[16].z + offset]) + r;
-            b0.d[param[16].z + offset] = floatBitsToUint(sum);
+            b0.d[P_second_c + offset] = floatBitsToUint(other);
+            float gated = TAIL == TAIL_SILU ? my_silu_times(r, other) : my_gelu_tanh_times(r, other);
+            if (TAIL != TAIL_NONE) b0.d[P_tail + offset] = floatBitsToUint(gated);
+        } else if (TAIL == TAIL_ADD) {
+            precise float sum = uintBitsToFloat(b0.d[P_tail + offset]) + r;
+            b0.d[P_tail + offset] = floatBitsToUint(sum);
         }
     }
 }

@@ -10,10 +10,10 @@ shared vec4 normal[NORM == 0 ? 1 : ROWS * INNER / 4];
 
 vec4 four_a(const uint at, const uint row, const uint k) {
     if (NORM != 0) return normal[(row * INNER + k) / 4];
-    uint step = param[5].y, e = at + row * param[4].y, first = e + k * step;
+    uint step = P_column.y, e = at + row * P_row.y, first = e + k * step;
     if (A_WIDE == 1) return wide_a(DTYPE_A, first);
     vec4 r;
-    [[unroll]] for (uint j = 0; j < 4; j++) r[j] = k + j < param[0].z ? number_a(first + j * step) : 0;
+    [[unroll]] for (uint j = 0; j < 4; j++) r[j] = k + j < P_k ? number_a(first + j * step) : 0;
     return r;
 }
 void eight_b(const uint e, const uvec2 k, inout vec4 x, inout vec4 y, inout vec4 terms) {
@@ -28,14 +28,14 @@ void eight_b(const uint e, const uvec2 k, inout vec4 x, inout vec4 y, inout vec4
         y = wide_b(DTYPE_B, e + k.y);
     } else {
         [[unroll]] for (uint j = 0; j < 4; j++) {
-            if (k.x + j < param[0].z) x[j] = number_b(e + k.x + j);
-            if (k.y + j < param[0].z) y[j] = number_b(e + k.y + j);
+            if (k.x + j < P_k) x[j] = number_b(e + k.x + j);
+            if (k.y + j < P_k) y[j] = number_b(e + k.y + j);
         }
     }
 }
 void take_norm(const uint at) {
     for (uint row = 0; row < ROWS; row++) {
-        uint from = at + row * param[4].y;
+        uint from = at + row * P_row.y;
         float factor = norm_factor(from, sum_of_squares(from, 1));
         for (uint k = 4 * gl_LocalInvocationID.x; k < INNER; k += 4 * gl_WorkGroupSize.x)
             normal[(row * INNER + k) / 4] = normalised(from, k, factor);
@@ -45,7 +45,7 @@ void take_norm(const uint at) {
 }
 
 void main() {
-    uint columns = param[0].y, inner = param[0].z, id = gl_LocalInvocationID.x, lane = id % TEAM,
+    uint columns = P_n, inner = P_k, id = gl_LocalInvocationID.x, lane = id % TEAM,
          team = id / TEAM;
     uvec4 at = batch_places(gl_WorkGroupID.z);
     uint pair = pair_distance(DTYPE_B);

@@ -1,6 +1,6 @@
 // product_simple.glsl - matrix products of numbers that are not f32: a workgroup takes 64 x 64 of c, an
 // invocation 4 x 4 of them; any strides. The includer brings NUMBER, operands as such and what is done with
-// them; param[18] alpha, beta as numbers.
+// them.
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
 layout(local_size_x = 256) in;
@@ -20,18 +20,18 @@ uvec2 place_of(const uint i, const uint along) {
     return along == 1 ? uvec2(t / DEEP, t % DEEP) : uvec2(t % TILE, t / TILE);
 }
 void finish(const NUMBER sum, const uvec4 at, const uint row, const uint column) {
-    NUMBER zero = taken(DTYPE_C, uvec2(0)), r = with_product(sum, NUMBER_OF_BITS(param[18].xy), zero);
+    NUMBER zero = taken(DTYPE_C, uvec2(0)), r = with_product(sum, NUMBER_OF_BITS(P_factors0), zero);
     if (DTYPE_ADDEND != 0) {
-        uint e = at.w + row * param[4].w + column * param[5].w;
-        r = with_product(taken(DTYPE_ADDEND, load_addend(DTYPE_ADDEND, e)), NUMBER_OF_BITS(param[18].zw), r);
+        uint e = at.w + row * P_row.w + column * P_column.w;
+        r = with_product(taken(DTYPE_ADDEND, load_addend(DTYPE_ADDEND, e)), NUMBER_OF_BITS(P_factors1), r);
     }
     if (DTYPE_BIAS != 0)
-        r = sum_of(r, taken(DTYPE_BIAS, load_bias(DTYPE_BIAS, param[3].x + column * param[3].y)));
-    store_c(DTYPE_C, at.x + row * param[4].x + column * param[5].x, raw_of_finished(r));
+        r = sum_of(r, taken(DTYPE_BIAS, load_bias(DTYPE_BIAS, P_bias_at + column * P_bias_stride)));
+    store_c(DTYPE_C, at.x + row * P_row.x + column * P_column.x, raw_of_finished(r));
 }
 
 void main() {
-    uint rows = param[0].x, columns = param[0].y, inner = param[0].z, lane = gl_LocalInvocationID.x;
+    uint rows = P_m, columns = P_n, inner = P_k, lane = gl_LocalInvocationID.x;
     uint tx = lane % 16, ty = lane / 16, row0 = tile_of_group().y * TILE, column0 = tile_of_group().x * TILE;
     uvec4 at = batch_places(gl_WorkGroupID.z);
     NUMBER zero = taken(DTYPE_C, uvec2(0)), sum[4][4];
@@ -41,8 +41,8 @@ void main() {
         for (uint i = 0; i < 4; i++) {
             uvec2 p = place_of(i, A_ALONG), q = place_of(i, B_ALONG);
             uvec2 a = p + uvec2(row0, k0), b = q + uvec2(column0, k0);
-            uint from_a = at.y + a.x * param[4].y + a.y * param[5].y,
-                 from_b = at.z + b.x * param[5].z + b.y * param[4].z;
+            uint from_a = at.y + a.x * P_row.y + a.y * P_column.y,
+                 from_b = at.z + b.x * P_column.z + b.y * P_row.z;
             bool a_there = a.x < rows && a.y < inner, b_there = b.x < columns && b.y < inner;
             tile_a[p.y * TILE + p.x] = a_there ? taken(DTYPE_A, load_a(DTYPE_A, from_a)) : zero;
             tile_b[q.y * TILE + q.x] = b_there ? taken(DTYPE_B, load_b(DTYPE_B, from_b)) : zero;

@@ -11,15 +11,8 @@
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_KHR_memory_scope_semantics : require
 #extension GL_KHR_cooperative_matrix : require
-layout(local_size_x_id = 12) in;
-layout(constant_id = 13) const uint TILE_M = 128;
-layout(constant_id = 14) const uint TILE_N = 128;
-layout(constant_id = 15) const uint DEEP = 32;
-layout(constant_id = 16) const uint SUBS_M = 2;
-layout(constant_id = 17) const uint SUBS_N = 4;
-layout(constant_id = 18) const uint SIDE = 16;
-layout(constant_id = 19) const uint STAGES = 1;     // tiles in shared memory: 1, or 2 for one barrier less
-layout(constant_id = 20) const uint EVEN = 0;       // 1: c consists of whole tiles, k of whole DEEPs
+#include "tables/product_tiles.glsl"
+layout(local_size_x_id = THREADS_ID) in;
 #define NO_BOOKS
 #include "product.glsl"
 #define IN_BF16 (DTYPE_B != F16)
@@ -54,14 +47,14 @@ void fetch(const uvec4 at, const uint row0, const uint column0, const uint k0) {
     [[unroll]] for (uint i = 0; i < FETCHES_A; i++) {
         uint u = lane + i * THREADS, across = u % ACROSS_A * 8, down = u / ACROSS_A;
         uint row = row0 + (A_ALONG == 1 ? down : across), k = k0 + (A_ALONG == 1 ? across : down);
-        bool there = EVEN == 1 || (row < param[0].x && k < param[0].z);
-        next_a[i] = there ? eight_a(at.y + row * param[4].y + k * param[5].y) : uvec4(0);
+        bool there = EVEN == 1 || (row < P_m && k < P_k);
+        next_a[i] = there ? eight_a(at.y + row * P_row.y + k * P_column.y) : uvec4(0);
     }
     [[unroll]] for (uint i = 0; i < FETCHES_B; i++) {
         uint u = lane + i * THREADS, across = u % ACROSS_B * 8, down = u / ACROSS_B;
         uint column = column0 + (B_ALONG == 1 ? down : across), k = k0 + (B_ALONG == 1 ? across : down);
-        uint place = at.z + column * param[5].z + (is_block(DTYPE_B) ? 0 : k * param[4].z);
-        bool there = EVEN == 1 || (column < param[0].y && k < param[0].z);
+        uint place = at.z + column * P_column.z + (is_block(DTYPE_B) ? 0 : k * P_row.z);
+        bool there = EVEN == 1 || (column < P_n && k < P_k);
         next_b[i] = there ? eight_b(place, k) : uvec4(0);
     }
 }
@@ -79,9 +72,9 @@ void put(const uint stage) {
 
 // Four neighbours of a row of c, from `column` on, as far as they exist.
 void write_four(const vec4 sum, const uvec4 at, const uint row, const uint column) {
-    uint columns = param[0].y, e = at.x + row * param[4].x + column * param[5].x;
+    uint columns = P_n, e = at.x + row * P_row.x + column * P_column.x;
     uvec4 bits;
-    if (row >= param[0].x) return;
+    if (row >= P_m) return;
     [[unroll]] for (uint j = 0; j < 4; j++) {
         float r = finished(sum[j], at, row, min(column + j, columns - 1));
         bits[j] = narrow_of_f32(DTYPE_C, floatBitsToUint(r));
@@ -98,11 +91,11 @@ void write_four(const vec4 sum, const uvec4 at, const uint row, const uint colum
         return;
     }
     [[unroll]] for (uint j = 0; j < 4; j++)
-        if (column + j < columns) store_c(DTYPE_C, e + j * param[5].x, uvec2(bits[j], 0));
+        if (column + j < columns) store_c(DTYPE_C, e + j * P_column.x, uvec2(bits[j], 0));
 }
 
 void main() {
-    uint inner = param[0].z, stage = 0;
+    uint inner = P_k, stage = 0;
     uvec2 tile = tile_of_group();
     uint row0 = tile.y * TILE_M, column0 = tile.x * TILE_N;
     uvec4 at = batch_places(gl_WorkGroupID.z);

@@ -142,10 +142,10 @@ uvec4 taken(const bool real_line, const uint at, const uint begin, const uint en
 }
 
 void write(const uvec4 s, const uvec4 at, const uint n) {
-    if (PLACES != 0) store_place(I64, PLACES == 2 ? at.y : at.z, uvec2(s.z, 0));
-    if (PLACES == 2) return;
+    if (PLACES != PLACES_NONE) store_place(I64, PLACES == PLACES_ONLY ? at.y : at.z, uvec2(s.z, 0));
+    if (PLACES == PLACES_ONLY) return;
     vec2 p = settled(pair_of(s));
-    float f0 = uintBitsToFloat(param[1].x);
+    float f0 = uintBitsToFloat(P_f0);
     int exponent = KIND == PRODUCT ? int(s.z) : -scale_exponent;
     bool two = REAL && (KIND <= PRODUCT || KIND == MOMENTS || KIND == LOGSUMEXP);
     uvec2 v = s.xy;
@@ -189,12 +189,12 @@ void write(const uvec4 s, const uvec4 at, const uint n) {
 
 void main() {
     uint position = group_index() / SEGMENTS * GROUP_LINES + line, segment = group_index() % SEGMENTS,
-         n = param[0].y;
-    bool real_line = position < param[0].x;
+         n = P_length;
+    bool real_line = position < P_kept;
     uvec4 at = kept_places(real_line ? position : 0);
     /* neighbouring segments take neighbouring units in turn: what is read at a time lies close together */
     uint unit = QUADS > 0 ? 4 * LANES * EACH : LANES, begin = segment * unit, end = n;
-    if (SEGMENTS > 1) at.y = param[2].y + (position * SEGMENTS + segment) * PART;
+    if (SEGMENTS > 1) at.y = P_at.y + (position * SEGMENTS + segment) * PART;
     uvec4 s;
     [[dont_unroll]] for (uint attempt = 0; attempt < ATTEMPTS; attempt++) {
         uvec4 fresh = taken(real_line, at.x, begin, end);
@@ -213,5 +213,5 @@ void main() {
         barrier();
         if (retakes == 0) break;
     }
-    if (real_line && lane == 0) write(s, at, param[1].w != 0 ? param[1].w : n);
+    if (real_line && lane == 0) write(s, at, P_extra != 0 ? P_extra : n);
 }

@@ -1,23 +1,11 @@
 // reduce.glsl - what reductions share: LANES invocations take a line, partial states are merged through
-// shared memory. Few long lines are cut into SEGMENTS, whose results a second dispatch reduces: param[1].w
-// is the length then. The includer brings numbers and what is done with them: lane_at, begun, added,
+// shared memory. Few long lines are cut into SEGMENTS, whose results a second dispatch reduces: P_extra is
+// the length then. The includer brings numbers and what is done with them: lane_at, begun, added,
 // merged.
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
 layout(local_size_x = 256) in;
-layout(constant_id = 0) const uint KIND = 0;
-layout(constant_id = 1) const uint LANE = 0;
-layout(constant_id = 2) const uint TO = 12;         // C64: a part, f32 and an exponent of 2
-layout(constant_id = 3) const uint FROM = 12;       // C64: parts
-layout(constant_id = 4) const uint LANES = 256;     // invocations of a line, a power of two
-layout(constant_id = 5) const uint ACROSS = 0; // 1: neighbours among invocations are neighbours in kept order
-layout(constant_id = 6) const uint FINISH = 0;
-layout(constant_id = 7) const uint PLACES = 0;      // 1: also stores indices, as I64; 2: stores these alone
-layout(constant_id = 8) const uint SEGMENTS =
-    1; // parts of a line, each with a result of its own (LANES is 256)
-layout(constant_id = 9) const uint QUADS =
-    0; // > 0: lines lie element behind element, from a quad on; so many
-       // times four are loaded at once
+#include "tables/reduce.glsl"
 
 #include "common.glsl"
 #ifndef ONLY_F64
@@ -27,9 +15,6 @@ layout(constant_id = 9) const uint QUADS =
 #include "integer.glsl"
 #include "lines.glsl"
 
-const uint SUM = 0, SQUARES = 1, ABSOLUTE = 2, PRODUCT = 3, MOST = 4, LEAST = 5, COUNT = 6, MOMENTS = 7,
-           LOGSUMEXP = 8, MOST_ABSOLUTE = 9, LEAST_ABSOLUTE = 10, POWERS = 11;
-const uint PLAIN = 0, MEAN = 1, VARIANCE = 2, DEVIATION = 3, ROOT = 4, ALL = 5, ANY = 6, POWER = 7;
 const uint EACH = QUADS == 0 ? 1 : QUADS;
 
 DEFINE_LOAD(load_x, b0)

@@ -61,7 +61,7 @@ uvec4 added(const uint what, const uvec4 s, uvec2 v, const uint place) {
     case SQUARES:
     case MOMENTS: return merged(what, s, state_of(square));
     case LOGSUMEXP: return merged(what, s, state_of(my_exp(y)));
-    case POWERS: return merged(what, s, state_of(my_pow(size_of(x), double_of(param[23].xy))));
+    case POWERS: return merged(what, s, state_of(my_pow(size_of(x), double_of(P_power))));
     default: return merged(what, s, uvec4(v, 0, 0));
     }
 }
@@ -78,16 +78,16 @@ uvec4 taken(const bool real_line, const uint at, const uint begin, const uint en
 double finished(const double x, const uint n) {
     switch (FINISH) {
     case MEAN: return n == 0 ? double(NOT_A_NUMBER) : quotient(x, double(n));
-    case VARIANCE: return quotient(x, max(double(n) - double_of(param[23].xy), 0.0lf));
-    case DEVIATION: return root(quotient(x, max(double(n) - double_of(param[23].xy), 0.0lf)));
+    case VARIANCE: return quotient(x, max(double(n) - double_of(P_power), 0.0lf));
+    case DEVIATION: return root(quotient(x, max(double(n) - double_of(P_power), 0.0lf)));
     case ROOT: return root(x);
-    case POWER: return my_pow(x, quotient(1, double_of(param[23].xy)));
+    case POWER: return my_pow(x, quotient(1, double_of(P_power)));
     default: return KIND == LOGSUMEXP ? my_log(x) + shift : x;
     }
 }
 void write(const uvec4 s, const uvec4 at, const uint n) {
-    if (PLACES != 0) store_place(I64, PLACES == 2 ? at.y : at.z, uvec2(s.z, 0));
-    if (PLACES == 2) return;
+    if (PLACES != PLACES_NONE) store_place(I64, PLACES == PLACES_ONLY ? at.y : at.z, uvec2(s.z, 0));
+    if (PLACES == PLACES_ONLY) return;
     uvec2 v = bits_of(finished(number_of(s), n));
     if (KIND == COUNT) {
         v = TO == I64 ? s.xy : raw_of(TO, f64_of_u64(s.xy), LANE);
@@ -101,10 +101,10 @@ void write(const uvec4 s, const uvec4 at, const uint n) {
 
 void main() {
     uint position = group_index() / SEGMENTS * GROUP_LINES + line, segment = group_index() % SEGMENTS,
-         n = param[0].y;
-    bool real_line = position < param[0].x;
+         n = P_length;
+    bool real_line = position < P_kept;
     uvec4 at = kept_places(real_line ? position : 0);
-    if (SEGMENTS > 1) at.y = param[2].y + position * SEGMENTS + segment;
+    if (SEGMENTS > 1) at.y = P_at.y + position * SEGMENTS + segment;
     uvec4 s = taken(real_line, at.x, segment * LANES, n);
-    if (real_line && lane == 0) write(s, at, param[1].w != 0 ? param[1].w : n);
+    if (real_line && lane == 0) write(s, at, P_extra != 0 ? P_extra : n);
 }

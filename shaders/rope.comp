@@ -3,11 +3,7 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 layout(local_size_x = 256) in;
-layout(constant_id = 0) const uint DTYPE = 12;
-layout(constant_id = 1) const uint POSITIONS = 0;   // dtype, 0 = none: a row's place is its position
-layout(constant_id = 2) const uint INTERLEAVED = 0;
-layout(constant_id = 3) const uint FACTORS = 0;     // 1: frequencies are divided by those of block 4
-layout(constant_id = 4) const uint COPY = 0;        // dtype of a copy of the result in block 5, 0 = none
+#include "tables/rope.glsl"
 
 #include "common.glsl"
 #include "number.glsl"
@@ -20,8 +16,6 @@ DEFINE_LOAD(load_position, b2)
 DEFINE_STORE(store, b0)
 DEFINE_STORE(store_copy, b5)
 
-// param[1] scale in two floats, magnitude, pairs; [24] the frequencies' place in block 3, the factors' place
-// in block 4 and their stride, what the place of position 0 is without positions
 float number(const uint e) {
     return uintBitsToFloat(f32_of(DTYPE, load_x(DTYPE, e).x));
 }
@@ -34,29 +28,29 @@ uvec2 raw_of_number(const float x) {
 }
 
 void main() {
-    uint pairs = param[1].w, each = param[0].y - pairs, i = group_index() * 256 + gl_LocalInvocationID.x;
-    if (i >= param[0].x * each) return;
+    uint pairs = P_extra, each = P_length - pairs, i = group_index() * 256 + gl_LocalInvocationID.x;
+    if (i >= P_kept * each) return;
     uint place = i % each;
     uvec4 row = kept_places(i / each);
     if (place >= pairs) { /* elements behind the turning ones stay */
-        uvec4 e = row + (place + pairs) * param[11];
+        uvec4 e = row + (place + pairs) * param[ROW_line_stride];
         write(e, load_x(DTYPE, e.y));
         return;
     }
-    int position = POSITIONS != 0 ? int(load_position(POSITIONS, row.z).x) : int(row.z - param[24].w);
-    uint f = param[24].x + 2 * place;
+    int position = POSITIONS != 0 ? int(load_position(POSITIONS, row.z).x) : int(row.z - P_origin);
+    uint f = P_frequencies + 2 * place;
     vec2 angle = vec2(uintBitsToFloat(b3.d[f]), uintBitsToFloat(b3.d[f + 1]));
-    if (FACTORS == 1) angle = div2(angle, vec2(uintBitsToFloat(b4.d[param[24].y + place * param[24].z]), 0));
+    if (FACTORS == 1) angle = div2(angle, vec2(uintBitsToFloat(b4.d[P_factors + place * P_factors_stride]), 0));
     vec2 at = vec2(float(position), float(position - int(float(position))));
-    angle = mul2(mul2(angle, at), vec2(uintBitsToFloat(param[1].x), uintBitsToFloat(param[1].y)));
+    angle = mul2(mul2(angle, at), vec2(uintBitsToFloat(P_f0), uintBitsToFloat(P_f1)));
     int quarter;
     vec2 r = turns_of(angle.x, quarter);
     r = add2(r, vec2(angle.y, 0));
-    precise float magnitude = uintBitsToFloat(param[1].z);
+    precise float magnitude = uintBitsToFloat(P_f2);
     precise float c = magnitude * sine_of_quarter(r, quarter + 1),
                   s = magnitude * sine_of_quarter(r, quarter);
     uint first = INTERLEAVED == 1 ? 2 * place : place, second = INTERLEAVED == 1 ? first + 1 : place + pairs;
-    uvec4 ea = row + first * param[11], eb = row + second * param[11];
+    uvec4 ea = row + first * param[ROW_line_stride], eb = row + second * param[ROW_line_stride];
     precise float a = number(ea.y), b = number(eb.y), x = a * c - b * s, y = b * c + a * s;
     write(ea, raw_of_number(x));
     write(eb, raw_of_number(y));

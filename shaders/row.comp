@@ -4,14 +4,7 @@
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
 layout(local_size_x = 256) in;
-layout(constant_id = 0) const uint KIND = 0;
-layout(constant_id = 2) const uint TO = 12;
-layout(constant_id = 3) const uint FROM = 12;
-layout(constant_id = 4) const uint WEIGHT = 0;      // dtype, 0 = none
-layout(constant_id = 5) const uint BIAS = 0;
-layout(constant_id = 6) const uint PACKED = 0;      // 1: a line's elements fill whole words
-layout(constant_id = 7) const uint LANES = 256;     // invocations of a line, a power of two
-layout(constant_id = 8) const uint HELD = 0; // quads that an invocation keeps; 0: the line is read again
+#include "tables/row.glsl"
 
 #include "common.glsl"
 #include "quads.glsl"
@@ -20,7 +13,6 @@ layout(constant_id = 8) const uint HELD = 0; // quads that an invocation keeps; 
 #include "sums.glsl"
 #include "lines.glsl"
 
-const uint SOFTMAX = 0, LOG_SOFTMAX = 1, LAYER = 2, RMS = 3;
 const uint KEPT = HELD == 0 ? 1 : HELD;
 
 DEFINE_LOAD(load_x, b1)
@@ -73,7 +65,7 @@ vec4 numbers_of(const uint dtype, uvec4 raw) {
 // What is done to each element: (x - shift - shift_rest) * factor, and so on.
 float shift = 0, shift_rest = 0, factor = 1;
 vec4 held[KEPT]; // softmax: later the powers
-uint n = param[0].y;
+uint n = P_length;
 uvec4 at;
 
 float finished(const float x, const float weight, const float bias) {
@@ -155,7 +147,7 @@ void learn_norm() {
         barrier();
         if (!retake) break;
     }
-    float epsilon = uintBitsToFloat(param[1].x);
+    float epsilon = uintBitsToFloat(P_f0);
     precise float squares = size == 1 ? mean.x + (mean.y + epsilon) : mean.x + epsilon * size * size;
     factor = size / sqrt(squares);
 }
@@ -176,7 +168,7 @@ void write_held() {
 
 void main() {
     uint position = group_index() * GROUP_LINES + gl_LocalInvocationID.x / LANES;
-    bool real_line = position < param[0].x;
+    bool real_line = position < P_kept;
     at = kept_places(real_line ? position : 0);
     retake = false;
     if (HELD > 0)

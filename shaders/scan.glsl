@@ -1,14 +1,9 @@
 // scan.glsl - running sums and products: a workgroup takes a line, 256 elements at a time, and carries the
 // last on. Few long lines are cut into up to 256 segments: one dispatch finds what they come to, the next
-// begins each with what is before it. param[1] segments of a line, their length, first word of what they
-// come to. The includer brings numbers: none, joined, settled.
+// begins each with what is before it. The includer brings numbers: none, joined, settled.
 #extension GL_GOOGLE_include_directive : require
 layout(local_size_x = 256) in;
-layout(constant_id = 0) const uint PRODUCT = 0;
-layout(constant_id = 1) const uint LANE = 0;
-layout(constant_id = 2) const uint TO = 12;
-layout(constant_id = 3) const uint FROM = 12;
-layout(constant_id = 4) const uint PART = 0; // 0: lines as a whole; 1: what segments come to; 2: segments
+#include "tables/scan.glsl"
 
 #include "common.glsl"
 #include "number.glsl"
@@ -39,14 +34,14 @@ uvec2 up_to_here(uvec2 s) {
 }
 
 void main() {
-    uint segments = PART == 0 ? 1 : param[1].x, position = group_index() / segments,
-         segment = group_index() % segments, n = param[0].y, lane = gl_LocalInvocationID.x;
-    if (position >= param[0].x) return;
+    uint segments = PART == SCAN_WHOLE ? 1 : P_f0, position = group_index() / segments,
+         segment = group_index() % segments, n = P_length, lane = gl_LocalInvocationID.x;
+    if (position >= P_kept) return;
     uvec4 at = kept_places(position);
     uvec2 carried = none();
-    uint begin = PART == 0 ? 0 : segment * param[1].y, end = PART == 0 ? n : min(begin + param[1].y, n);
-    uint totals = param[1].z + 2 * position * segments;
-    if (PART == 2) {
+    uint begin = PART == SCAN_WHOLE ? 0 : segment * P_f1, end = PART == SCAN_WHOLE ? n : min(begin + P_f1, n);
+    uint totals = P_f2 + 2 * position * segments;
+    if (PART == SCAN_CARRIED) {
         bool before = lane < segment;
         up_to_here(before ? uvec2(b2.d[totals + 2 * lane], b2.d[totals + 2 * lane + 1]) : none());
         carried = states[255];
@@ -58,10 +53,10 @@ void main() {
         uvec2 s = up_to_here(i < end ? lane_of(FROM, load_x(FROM, e.y), LANE) : none());
         s = joined(carried, s);
         carried = joined(carried, states[255]);
-        if (PART != 1 && i < end) store(TO, e.x, raw_of(TO, settled(s), LANE));
+        if (PART != SCAN_TOTALS && i < end) store(TO, e.x, raw_of(TO, settled(s), LANE));
         barrier();
     }
-    if (PART == 1 && lane == 0) {
+    if (PART == SCAN_TOTALS && lane == 0) {
         b2.d[totals + 2 * segment] = carried.x;
         b2.d[totals + 2 * segment + 1] = carried.y;
     }

@@ -5,7 +5,7 @@
 #include "integer.glsl"
 
 uvec2 sum_of(const uvec2 a, const uvec2 b) {
-    if (LANE != LANE_F32 && LANE != LANE_C64) return plus(a, times(param[23].xy, b));
-    precise vec2 sum = uintBitsToFloat(a) + uintBitsToFloat(param[23].x) * uintBitsToFloat(b);
+    if (LANE != LANE_F32 && LANE != LANE_C64) return plus(a, times(P_alpha, b));
+    precise vec2 sum = uintBitsToFloat(a) + uintBitsToFloat(P_alpha.x) * uintBitsToFloat(b);
     return floatBitsToUint(sum);
 }

@@ -5,6 +5,6 @@
 #include "scatter.glsl"
 
 uvec2 sum_of(const uvec2 a, const uvec2 b) {
-    precise double sum = packDouble2x32(a) + packDouble2x32(param[23].xy) * packDouble2x32(b);
+    precise double sum = packDouble2x32(a) + packDouble2x32(P_alpha) * packDouble2x32(b);
     return unpackDouble2x32(sum);
 }

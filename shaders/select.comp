@@ -1,15 +1,10 @@
 // select.comp - elements where a mask is true (masked_select) and where an operand is not 0 (nonzero), in
 // order: workgroups count what they will give, the counts are added up, then each writes behind those before
-// it. param[0] positions, dims, first word of the counts, how many there are; [1] first elements of the
-// result, of what is tested, of x; elements of the result (rows of coordinates); [2] strides of the result's
-// dims, the fault's place, op + 1; [3 + d] strides of what is tested and of x along dim d; [11], [12] shape.
+// it.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 layout(local_size_x = 256) in;
-layout(constant_id = 0) const uint PASS = 0;
-layout(constant_id = 1) const uint TESTED = 1;      // dtypes of what is tested and of x
-layout(constant_id = 2) const uint DTYPE = 12;
-layout(constant_id = 3) const uint COORDINATES = 0; // 1: the result is coordinates
+#include "tables/select.glsl"
 
 #include "common.glsl"
 #include "fault.glsl"
@@ -18,13 +13,11 @@ DEFINE_LOAD(load_tested, b1)
 DEFINE_LOAD(load_x, b2)
 DEFINE_STORE(store, b0)
 
-const uint COUNT = 0, ADD_UP = 1;
-const uint EACH = 16; // positions of an invocation, one behind the other
 
 shared uint sums[256];
 
 uvec4 places(const uint i) {
-    return places_of(param[1].yzyz, i, param[0].y, 3, 11);
+    return places_of(P_at.yzyz, i, P_ndim, ROW_stride, ROW_shape);
 }
 bool is_true(const uint dtype, const uvec2 raw) {
     uint sign = 0;
@@ -49,25 +42,25 @@ uint sum_before(const uint own, out uint all_of) {
 }
 
 void add_up() {
-    uint n = param[0].w, total = 0, part;
+    uint n = P_groups, total = 0, part;
     for (uint first = 0; first < n; first += 256) {
-        uint i = first + gl_LocalInvocationID.x, count = i < n ? b3.d[param[0].z + i] : 0;
+        uint i = first + gl_LocalInvocationID.x, count = i < n ? b3.d[P_counts + i] : 0;
         uint before = total + sum_before(count, part);
-        if (i < n) b3.d[param[0].z + i] = before;
+        if (i < n) b3.d[P_counts + i] = before;
         total += part;
     }
-    if (gl_LocalInvocationID.x == 0 && total != param[1].w) tell(param[2].z, param[2].w, uvec2(total, 0), 0);
+    if (gl_LocalInvocationID.x == 0 && total != P_size) tell(P_fault, P_kind, uvec2(total, 0), 0);
 }
 void write(const uint place, uint position, const uint x) {
-    if (place >= param[1].w) return; /* what is tested has changed since it was counted */
+    if (place >= P_size) return; /* what is tested has changed since it was counted */
     if (COORDINATES == 0) {
-        store(DTYPE, param[1].x + place * param[2].x, load_x(DTYPE, x));
+        store(DTYPE, P_at0 + place * P_row, load_x(DTYPE, x));
         return;
     }
-    uint row = param[1].x + place * param[2].x;
-    for (int d = int(param[0].y) - 1; d >= 0; d--) {
-        store(I64, row + d * param[2].y, uvec2(position % size_at(11, d), 0));
-        position /= size_at(11, d);
+    uint row = P_at0 + place * P_row;
+    for (int d = int(P_ndim) - 1; d >= 0; d--) {
+        store(I64, row + d * P_column, uvec2(position % size_at(ROW_shape, d), 0));
+        position /= size_at(ROW_shape, d);
     }
 }
 
@@ -76,16 +69,16 @@ void main() {
         add_up();
         return;
     }
-    uint first = (group_index() * 256 + gl_LocalInvocationID.x) * EACH, last = min(first + EACH, param[0].x);
+    uint first = (group_index() * 256 + gl_LocalInvocationID.x) * EACH, last = min(first + EACH, P_n);
     uint chosen = 0, total;
     for (uint i = first; i < last; i++)
         if (is_true(TESTED, load_tested(TESTED, places(i).x))) chosen |= 1u << (i - first);
     uint before = sum_before(bitCount(chosen), total), group = group_index();
     if (PASS == COUNT) {
-        if (gl_LocalInvocationID.x == 0 && group < param[0].w) b3.d[param[0].z + group] = total;
+        if (gl_LocalInvocationID.x == 0 && group < P_groups) b3.d[P_counts + group] = total;
         return;
     }
-    if (group < param[0].w) before += b3.d[param[0].z + group];
+    if (group < P_groups) before += b3.d[P_counts + group];
     for (; chosen != 0; chosen &= chosen - 1) {
         uint i = first + findLSB(chosen);
         write(before++, i, places(i).y);

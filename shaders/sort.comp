@@ -2,17 +2,11 @@
 // Batcher 1968), runs are merged two by two, each workgroup with a part of the merge path (Green, McColl,
 // Bader 2012). An item is a key, the number as an unsigned integer in its order, and the place in its line,
 // which tells equals apart: the result is stable. Of a run no more items go on than the result has room for.
-// lines.glsl with operands values, places, x. param[23] items of a line that come in, length of a chunk
-// (SORT) or run (MERGE), most items of a run that go on, chunks or pairs of a line; [24] items of a line that
-// go on, what keys are turned round with, first words of the items that come in and that go on; [25] items of
-// all lines that come in and go on, workgroups of a pair.
+// lines.glsl with operands values, places, x.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 layout(local_size_x = 256) in;
-layout(constant_id = 0) const uint MERGE = 0;       // 1: runs are merged, else chunks are sorted
-layout(constant_id = 1) const uint DTYPE = 12;
-layout(constant_id = 2) const uint FIRST = 1;       // 1: items come from x
-layout(constant_id = 3) const uint LAST = 1;        // 1: items go to the result
+#include "tables/sort.glsl"
 
 #include "common.glsl"
 #include "number.glsl"
@@ -22,7 +16,6 @@ DEFINE_LOAD(load_x, b2)
 DEFINE_STORE(store_value, b0)
 DEFINE_STORE(store_place, b1)
 
-const uint ROOM = 1024; // items of a workgroup
 const bool WIDE = DTYPE == F64 || DTYPE == I64 || DTYPE == U64;
 const uint PLANES = WIDE ? 3 : 2;
 
@@ -65,10 +58,10 @@ uvec2 key_of(const uvec2 raw) {
 
 Item fetched(const uint line, const uint i) {
     if (FIRST == 1) {
-        uvec2 key = key_of(load_x(DTYPE, kept_places(line).z + line_places(i).z)) ^ param[24].y;
+        uvec2 key = key_of(load_x(DTYPE, kept_places(line).z + line_places(i).z)) ^ P_flip;
         return Item(key.x, key.y, i);
     }
-    uint e = param[24].z + line * param[23].x + i, plane = param[25].x;
+    uint e = P_from + line * P_count + i, plane = P_plane_in;
     return Item(b3.d[e], WIDE ? b3.d[e + 2 * plane] : 0, b3.d[e + plane]);
 }
 void give(const uint line, const uint i, const Item item) {
@@ -78,7 +71,7 @@ void give(const uint line, const uint i, const Item item) {
         store_place(I64, to.y, uvec2(item.place, 0));
         return;
     }
-    uint e = param[24].w + line * param[24].x + i, plane = param[25].y;
+    uint e = P_to + line * P_count_out + i, plane = P_plane_out;
     b4.d[e] = item.low;
     b4.d[e + plane] = item.place;
     if (WIDE) b4.d[e + 2 * plane] = item.high;
@@ -86,12 +79,12 @@ void give(const uint line, const uint i, const Item item) {
 
 // Short lines share a workgroup; what lies behind a line's end sorts behind all else.
 void sort_chunks() {
-    uint lane = gl_LocalInvocationID.x, length = param[23].y, first = group_index() * (ROOM / length);
-    uint keep = param[23].z, chunks = param[23].w, lines = param[0].x;
+    uint lane = gl_LocalInvocationID.x, length = P_run, first = group_index() * (ROOM / length);
+    uint keep = P_keep, chunks = P_runs, lines = P_kept;
     for (uint t = lane; t < ROOM; t += 256) {
         uint chunk = first + t / length, line = chunk / chunks, i = chunk % chunks * length + t % length;
         Item item = Item(~0u, ~0u, ~0u);
-        if (line < lines && i < param[23].x) item = fetched(line, i);
+        if (line < lines && i < P_count) item = fetched(line, i);
         put(t, item);
     }
     barrier();
@@ -109,7 +102,7 @@ void sort_chunks() {
         }
     for (uint t = lane; t < ROOM; t += 256) {
         uint chunk = first + t / length, line = chunk / chunks, part = chunk % chunks, i = t % length;
-        bool goes_on = line < lines && i < min(keep, param[23].x - part * length);
+        bool goes_on = line < lines && i < min(keep, P_count - part * length);
         if (goes_on) give(line, part * keep + i, item_at(t));
     }
 }
@@ -127,12 +120,12 @@ uint split_at(const uint line, const uvec2 begin, const uvec2 length, const uint
 }
 
 void merge_runs() {
-    uint lane = gl_LocalInvocationID.x, run = param[23].y, keep = param[23].z, count = param[23].x;
-    uint part = group_index() % param[25].z, pair = group_index() / param[25].z % param[23].w,
-         line = group_index() / param[25].z / param[23].w;
+    uint lane = gl_LocalInvocationID.x, run = P_run, keep = P_keep, count = P_count;
+    uint part = group_index() % P_pair_groups, pair = group_index() / P_pair_groups % P_runs,
+         line = group_index() / P_pair_groups / P_runs;
     uvec2 begin = pair * 2 * run + uvec2(0, run), length = min(uvec2(run), count - min(begin, uvec2(count)));
     uint from = part * ROOM, to = min(from + ROOM, min(keep, length.x + length.y));
-    if (line >= param[0].x || from >= to) return;
+    if (line >= P_kept || from >= to) return;
     if (lane < 2) splits[lane] = split_at(line, begin, length, lane == 0 ? from : to);
     barrier();
     uint n = to - from, of_first = splits[1] - splits[0];

@@ -165,6 +165,8 @@ OXI_LIGHT_BEGIN
 #include "form/reduce.c"
 #include "form/rows.c"
 #include "form/product.c"
+#include "form/index.c"
+#include "form/made.c"
 #include "ops/rules.c"
 #include "ops/profile.c"
 #include "ops/parts.c"

@@ -97,6 +97,7 @@ OXI_LIGHT_BEGIN
 #include "vulkan/select.c"
 #include "vulkan/index.c"
 #include "vulkan/draw.c"
+#include "vulkan/fault.c"
 #include "vulkan/transformer.c"
 #include "vulkan/fuse.c"
 #include "vulkan/device.c"

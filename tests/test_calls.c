@@ -380,11 +380,17 @@ static void test_forms(void) {
     for (int op = 0; op < OXI_OP_COUNT; op++) {
         oxi_family family = oxi_op_row_of((oxi_op)op)->family;
         int rows = 0;
-        if (family != OXI_FAMILY_REDUCE && family != OXI_FAMILY_ROW) continue;
+        if (family != OXI_FAMILY_REDUCE && family != OXI_FAMILY_ROW && family != OXI_FAMILY_INDEX &&
+            family != OXI_FAMILY_FILL && family != OXI_FAMILY_RANDOM)
+            continue;
         for (size_t i = 0; i < sizeof oxi_reductions / sizeof *oxi_reductions; i++)
             rows += oxi_reductions[i].op == (oxi_op)op;
         for (size_t i = 0; i < sizeof oxi_row_table / sizeof *oxi_row_table; i++)
             rows += oxi_row_table[i].op == (oxi_op)op;
+        for (size_t i = 0; i < sizeof oxi_index_table / sizeof *oxi_index_table; i++)
+            rows += oxi_index_table[i].op == (oxi_op)op;
+        for (size_t i = 0; i < sizeof oxi_made_table / sizeof *oxi_made_table; i++)
+            rows += oxi_made_table[i].op == (oxi_op)op;
         CHECK_MSG(rows == 1, "%s has %d forms", oxi_op_row_of((oxi_op)op)->name, rows);
     }
 }

@@ -168,16 +168,6 @@ typedef struct oxi_book {
     uint8_t value[8];           /* of a level */
 } oxi_book;
 
-enum {
-    OXI_BOOK_IQ2_XXS = 0,
-    OXI_BOOK_IQ2_XS = OXI_BOOK_IQ2_XXS + 256,
-    OXI_BOOK_IQ2_S = OXI_BOOK_IQ2_XS + 512,
-    OXI_BOOK_IQ1 = OXI_BOOK_IQ2_S + 1024,
-    OXI_BOOK_IQ3_XXS = OXI_BOOK_IQ1 + 2048,
-    OXI_BOOK_IQ3_S = OXI_BOOK_IQ3_XXS + 256,
-    OXI_BOOK_GROUPS = OXI_BOOK_IQ3_S + 512
-};
-
 static const oxi_book oxi_books[] = {
     {oxi_book_iq2_xxs, 8, 3, OXI_BOOK_IQ2_XXS, {8, 25, 43, 0, 0, 0, 0, 0}},
     {oxi_book_iq2_xs, 8, 3, OXI_BOOK_IQ2_XS, {8, 25, 43, 0, 0, 0, 0, 0}},

@@ -430,8 +430,6 @@ static bool oxi_make_bernoulli(const oxi_fill_job *job, int64_t first, int64_t n
     return true;
 }
 
-enum { OXI_MULTINOMIAL_FINE, OXI_MULTINOMIAL_BAD_WEIGHT, OXI_MULTINOMIAL_NO_WEIGHT, OXI_MULTINOMIAL_TOO_FEW };
-
 static const char *oxi_multinomial_why(int bad) {
     switch (bad) {
     case OXI_MULTINOMIAL_BAD_WEIGHT: return "a weight is negative, infinite or NaN";

@@ -77,17 +77,6 @@ static ox_status oxi_check_dim_indices(const char *op, const ox_tensor *index, c
     return oxi_check_indices(op, index, x->shape[dim], what);
 }
 
-/* A header with at least one dim: a single number is a row of one. */
-static ox_tensor oxi_at_least_1d(const ox_tensor *t) {
-    ox_tensor row = oxi_borrowed(t);
-    if (row.ndim == 0) {
-        row.ndim = 1;
-        row.shape[0] = 1;
-        row.stride[0] = 1;
-    }
-    return row;
-}
-
 /* ---- runs: the tensor that is indexed stands still along dim, the index moves it ----------------------- */
 
 struct oxi_index_job;
@@ -700,55 +689,12 @@ static ox_status oxi_triangle_run(const oxi_call *call) {
 
 /* ---- cat, roll ----------------------------------------------------------------------------------------- */
 
-static ox_status oxi_cat_run(const oxi_call *call) {
-    ox_tensor part = oxi_borrowed(call->out[0]);
-    int dim = call->attr.along.dim;
-    for (int i = 0; i < call->in_count; i++) {
-        const ox_tensor *in = call->in[i];
-        if (ox_numel(in) == 0) continue; /* also [0], which torch lets join anything */
-        part.shape[dim] = in->shape[dim];
-        ox_status status = oxi_cpu_copy_strided(in, &part);
-        if (status != OX_OK) return status;
-        part.offset += in->shape[dim] * part.stride[dim];
-    }
-    return OX_OK;
-}
-
-/* Each rolled dim falls into two pieces, the one that moves up and the one that comes round; every
- * combination of pieces is a copy. shift[d] in [0, size of dim d), 0 for dims that stay. */
-static ox_status oxi_roll_dims(const ox_tensor *from, const ox_tensor *to, const int64_t *shift, int dim) {
-    while (dim < from->ndim && shift[dim] == 0) dim++;
-    if (dim == from->ndim) return oxi_cpu_copy_strided(from, to);
-    ox_tensor from_part = oxi_borrowed(from), to_part = oxi_borrowed(to);
-    int64_t size = from->shape[dim], by = shift[dim];
-    from_part.shape[dim] = to_part.shape[dim] = size - by;
-    to_part.offset += by * to->stride[dim];
-    ox_status status = oxi_roll_dims(&from_part, &to_part, shift, dim + 1);
-    if (status != OX_OK) return status;
-    from_part = oxi_borrowed(from);
-    to_part = oxi_borrowed(to);
-    from_part.shape[dim] = to_part.shape[dim] = by;
-    from_part.offset += (size - by) * from->stride[dim];
-    return oxi_roll_dims(&from_part, &to_part, shift, dim + 1);
-}
-
-/* How far each dim of a tensor with elements moves, in [0, its size). */
-static void oxi_roll_shifts(const oxi_call *call, int64_t *shift) {
-    const ox_tensor *x = call->in[0];
-    for (int i = 0; i < OX_MAX_DIMS; i++) shift[i] = 0;
-    for (int i = 0; i < call->attr.roll.dims.count; i++) { /* a dim may be named twice */
-        int dim = call->attr.roll.dims.dim[i];
-        int64_t size = x->ndim > 0 ? x->shape[dim] : 1, by = call->attr.roll.shifts.dim[i] % size;
-        shift[dim] = (shift[dim] + by + size) % size;
-    }
-}
-
-static ox_status oxi_roll_run(const oxi_call *call) {
-    const ox_tensor *x = call->in[0];
-    int64_t shift[OX_MAX_DIMS];
-    if (ox_numel(x) == 0) return OX_OK;
-    oxi_roll_shifts(call, shift);
-    return oxi_roll_dims(x, call->out[0], shift, 0);
+static ox_status oxi_copies_run(const oxi_call *call) {
+    oxi_copies copies = oxi_copies_of(call);
+    ox_tensor from, to;
+    ox_status status = OX_OK;
+    while (status == OX_OK && oxi_copies_next(&copies, &from, &to)) status = oxi_cpu_copy_strided(&from, &to);
+    return status;
 }
 
 static ox_status oxi_cpu_index(const oxi_call *call) {
@@ -764,8 +710,8 @@ static ox_status oxi_cpu_index(const oxi_call *call) {
     case OXI_OP_one_hot: return oxi_one_hot_run(call);
     case OXI_OP_triu:
     case OXI_OP_tril: return oxi_triangle_run(call);
-    case OXI_OP_cat: return oxi_cat_run(call);
-    case OXI_OP_roll: return oxi_roll_run(call);
+    case OXI_OP_cat:
+    case OXI_OP_roll: return oxi_copies_run(call);
     default: return oxi_fail(OX_ERR_UNSUPPORTED, "%s: not an op of indices", oxi_op_row_of(call->op)->name);
     }
 }

@@ -354,4 +354,16 @@ typedef struct oxi_gemm {
 } oxi_gemm;
 static ox_status oxi_gemm_run(const oxi_gemm *g);
 
+/* Books of groups that numbers of iq1, iq2 and iq3 are looked up in, one behind the other (cpu/blocks_iq.c):
+ * the first group of each. */
+enum {
+    OXI_BOOK_IQ2_XXS = 0,
+    OXI_BOOK_IQ2_XS = OXI_BOOK_IQ2_XXS + 256,
+    OXI_BOOK_IQ2_S = OXI_BOOK_IQ2_XS + 512,
+    OXI_BOOK_IQ1 = OXI_BOOK_IQ2_S + 1024,
+    OXI_BOOK_IQ3_XXS = OXI_BOOK_IQ1 + 2048,
+    OXI_BOOK_IQ3_S = OXI_BOOK_IQ3_XXS + 256,
+    OXI_BOOK_GROUPS = OXI_BOOK_IQ3_S + 512
+};
+
 #endif

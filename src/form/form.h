@@ -85,4 +85,104 @@ static void oxi_product_form_join(oxi_product_form *p);
 /* Multiplications and additions. */
 static double oxi_product_form_flops(const oxi_product_form *p);
 
+/* ---- indices (form/index.c) ---------------------------------------------------------------------------- */
+
+typedef enum oxi_index_kind {
+    OXI_INDEX_PICK,
+    OXI_INDEX_PUT,
+    OXI_INDEX_PATTERN,
+    OXI_INDEX_SELECT,
+    OXI_INDEX_COPIES
+} oxi_index_kind;
+typedef enum oxi_index_by {
+    OXI_BY_EACH,
+    OXI_BY_DIM,
+    OXI_BY_ROWS,
+    OXI_BY_TRUTH,
+    OXI_BY_DIAGONAL,
+    OXI_BY_SIZES
+} oxi_index_by;
+typedef enum oxi_index_does {
+    OXI_DOES_KEEPS_UPPER,
+    OXI_DOES_KEEPS_LOWER,
+    OXI_DOES_ONE,
+    OXI_DOES_MOVES,
+    OXI_DOES_ADDS,
+    OXI_DOES_COORDINATES,
+    OXI_DOES_JOINS,
+    OXI_DOES_ROLLS
+} oxi_index_does;
+
+/* A row of form/index.def, which says what the words mean. */
+typedef struct oxi_index_form {
+    oxi_op op;
+    oxi_index_kind kind;
+    oxi_index_by by;
+    oxi_index_does does;
+} oxi_index_form;
+static const oxi_index_form *oxi_index_form_of(oxi_op op);
+
+/* PICK and PUT: for each position p of `shape`, moved[p] and the element of `indexed` (operand 0, or the result
+ * that it was copied to) whose place along `dim` is index[p] meet. Headers have at least one dim. */
+typedef struct oxi_places {
+    ox_tensor indexed, index, moved;
+    int dim;                         /* of `indexed` */
+    int64_t size, step;              /* of `indexed` along that dim */
+    int ndim;
+    int64_t shape[OX_MAX_DIMS];
+    /* over `shape`, in elements; moved has its own. `indexed` stands still along its dim. */
+    int64_t indexed_stride[OX_MAX_DIMS], index_stride[OX_MAX_DIMS];
+    double alpha;                    /* of what is added */
+} oxi_places;
+static void oxi_places_of(const oxi_call *call, oxi_places *out);
+
+/* COPIES, one after the other: while (oxi_copies_next(&p, &from, &to)) from is copied to to. No two meet. */
+typedef struct oxi_copies {
+    const oxi_call *call;
+    bool rolls, ended;
+    uint32_t next, rolled;
+    int64_t at, shift[OX_MAX_DIMS];
+} oxi_copies;
+static oxi_copies oxi_copies_of(const oxi_call *call);
+static bool oxi_copies_next(oxi_copies *p, ox_tensor *from, ox_tensor *to);
+
+/* A header with at least one dim: a single number is a row of one. */
+static ox_tensor oxi_at_least_1d(const ox_tensor *t);
+
+/* ---- numbers that are made (form/made.c) --------------------------------------------------------------- */
+
+typedef enum oxi_made_kind {
+    OXI_MADE_CONSTANT,
+    OXI_MADE_DIAGONAL,
+    OXI_MADE_RAMP,
+    OXI_MADE_DRAW,
+    OXI_MADE_TOGETHER
+} oxi_made_kind;
+typedef enum oxi_made_numbers {
+    OXI_NUMBERS_OWN,
+    OXI_NUMBERS_DOUBLE,
+    OXI_NUMBERS_WHOLE,
+    OXI_NUMBERS_CLASS,
+    OXI_NUMBERS_UNIT
+} oxi_made_numbers;
+
+/* A row of form/made.def, and what a call adds to it. */
+typedef struct oxi_made_form {
+    oxi_made_kind kind;
+    oxi_made_numbers numbers;
+    int code;                        /* the row's place, which devices look up how an element is made by */
+    bool whole, in_double;           /* worked out in 64-bit integers; in f64; neither: exact in any */
+    /* the call's numbers: a constant; start and step or end of a ramp (whole ones for integers); low and high;
+     * mean and deviation */
+    double first, second;
+    double step;                     /* of a ramp */
+    int64_t low;                     /* whole: the constant, the start, the least number drawn */
+    uint64_t range;                  /* whole: the step, how many numbers are drawn from */
+} oxi_made_form;
+static oxi_made_form oxi_made_form_of(const oxi_call *call);
+static oxi_made_kind oxi_made_kind_of(oxi_op op);
+
+/* Why a row of weights cannot be drawn from. */
+enum { OXI_MULTINOMIAL_FINE, OXI_MULTINOMIAL_BAD_WEIGHT, OXI_MULTINOMIAL_NO_WEIGHT, OXI_MULTINOMIAL_TOO_FEW };
+
 #endif

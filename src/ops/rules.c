@@ -126,13 +126,6 @@ static bool oxi_fits_integer(ox_dtype dtype, double value) {
     return whole < end && (oxi_is_unsigned(dtype) ? whole > -end : whole >= oxi_integer_least(dtype));
 }
 
-/* The whole part of a number that fits some integer type, as the bits of one of 64; 0 of all others. */
-static int64_t oxi_whole_bits(double value) {
-    const double end = 18446744073709551616.0;
-    if (!(value > -end && value < end)) return 0;
-    return (int64_t)(value < 0 ? 0 - (uint64_t)-value : (uint64_t)value);
-}
-
 static ox_status oxi_fail_number(const oxi_call *call, ox_status status, double number, ox_dtype dtype) {
     return oxi_fail(status, "%s: %g does not fit %s", oxi_op_name(call), number, ox_dtype_name(dtype));
 }

@@ -142,3 +142,10 @@ OXI_UNUSED static double oxi_element_to_f64(ox_dtype dtype, const void *element)
     ox_class cls = ox_dtype_of(dtype)->cls;
     return cls == OX_CLASS_INT || cls == OX_CLASS_BOOL ? (double)oxi_element_to_i64(dtype, element) : 0;
 }
+
+/* The whole part of a number that fits some integer type, as the bits of one of 64; 0 of all others. */
+static int64_t oxi_whole_bits(double value) {
+    const double end = 18446744073709551616.0;
+    if (!(value > -end && value < end)) return 0;
+    return (int64_t)(value < 0 ? 0 - (uint64_t)-value : (uint64_t)value);
+}

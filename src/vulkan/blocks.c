@@ -82,14 +82,6 @@ static ox_dtype oxi_vk_unit_of(ox_dtype block) {
 
 /* ---- expanding ----------------------------------------------------------------------------------------- */
 
-/* Mirrors param of expand.comp. */
-typedef struct oxi_vk_expand_params {
-    uint32_t rows, length, dims, to;
-    uint32_t at, books, unused[2];
-    uint32_t stride[OX_MAX_DIMS][4];
-    uint32_t shape[OX_MAX_DIMS];
-} oxi_vk_expand_params;
-
 /* iq1, iq2 and iq3: their numbers are looked up in books (oxi_groups of cpu/blocks_iq.c). */
 static bool oxi_vk_needs_books(ox_dtype dtype) {
     switch (dtype) {
@@ -148,8 +140,8 @@ static ox_status oxi_vk_expand(oxi_vk_device *d, const ox_tensor *blocks, const 
     ox_status status = oxi_vk_bind_books(d, &dispatch, 2, blocks->dtype, &params.books);
     if (status != OX_OK) return status;
     dispatch.shader = OXI_VK_SHADER_expand;
-    dispatch.special[0] = (uint32_t)blocks->dtype;
-    dispatch.special[1] = (uint32_t)to->dtype;
+    dispatch.special.expand.from = (uint32_t)blocks->dtype;
+    dispatch.special.expand.to = (uint32_t)to->dtype;
     dispatch.params = &params;
     dispatch.param_bytes = sizeof params;
     oxi_vk_groups(&dispatch, ((uint64_t)ox_numel(to) / 8 + 255) / 256);
@@ -181,7 +173,7 @@ static ox_status oxi_vk_from_blocks(oxi_vk_device *d, const ox_tensor *from, con
 static ox_status oxi_vk_pack(oxi_vk_device *d, const ox_tensor *from, const ox_tensor *to) {
     const ox_dtype_info *info = ox_dtype_of(to->dtype);
     uint32_t count = (uint32_t)(ox_numel(to) / info->block_elements), each = 64; /* blocks of a workgroup */
-    uint32_t params[4] = {count, oxi_vk_element_at(from), (uint32_t)oxi_vk_byte_at(to), 0};
+    oxi_vk_pack_params params = {count, oxi_vk_element_at(from), (uint32_t)oxi_vk_byte_at(to), {0}};
     oxi_vk_dispatch dispatch;
     memset(&dispatch, 0, sizeof dispatch);
     oxi_vk_bind(&dispatch, 0, to, true);
@@ -191,8 +183,8 @@ static ox_status oxi_vk_pack(oxi_vk_device *d, const ox_tensor *from, const ox_t
         dispatch.shader = OXI_VK_SHADER_pack_k;
         each = to->dtype == OX_Q6_K ? 4 : 8;
     }
-    dispatch.special[0] = (uint32_t)to->dtype;
-    dispatch.params = params;
+    dispatch.special.pack.dtype = (uint32_t)to->dtype;
+    dispatch.params = &params;
     dispatch.param_bytes = sizeof params;
     oxi_vk_groups(&dispatch, (count + each - 1) / each);
     return oxi_vk_record(d, &dispatch);

@@ -4,14 +4,6 @@
 
 /* ---- randperm ------------------------------------------------------------------------------------------ */
 
-enum { OXI_VK_PERMUTE_LINK, OXI_VK_PERMUTE_DOUBLE_STEPS, OXI_VK_PERMUTE_GIVE };
-
-/* Mirrors param of permute.comp. */
-typedef struct oxi_vk_permute_params {
-    uint32_t n, to, swaps, unused;
-    uint32_t order, links_in, links_out, unused_too;
-} oxi_vk_permute_params;
-
 /* What swaps there are, in the order of the places that are swapped with; all [n]. */
 typedef struct oxi_vk_permutation {
     oxi_vk_temporary drawn, swaps, order, links[2], result; /* U32, but order I64 */
@@ -52,7 +44,7 @@ static ox_status oxi_vk_permute_pass(oxi_vk_device *d, const oxi_vk_permutation 
     oxi_vk_bind(&dispatch, 3, &in->t, false);
     oxi_vk_bind(&dispatch, 4, &out->t, !gives);
     dispatch.shader = OXI_VK_SHADER_permute;
-    dispatch.special[0] = pass;
+    dispatch.special.permute.pass = pass;
     dispatch.params = &params;
     dispatch.param_bytes = sizeof params;
     oxi_vk_groups(&dispatch, ((uint64_t)params.n + 255) / 256);
@@ -90,16 +82,6 @@ static ox_status oxi_vk_permute(oxi_vk_device *d, const oxi_call *call) {
 
 /* ---- multinomial --------------------------------------------------------------------------------------- */
 
-/* Mirrors param of multinomial.comp. */
-typedef struct oxi_vk_multinomial_params {
-    uint32_t rows, categories, dims, fault;
-    uint32_t seed[2], counter[2];
-    uint32_t at[2], step[2]; /* weights, result */
-    uint32_t stride[OX_MAX_DIMS][4];
-    uint32_t shape[OX_MAX_DIMS];
-    uint32_t kept, samples, kind, unused;
-} oxi_vk_multinomial_params;
-
 static oxi_vk_multinomial_params oxi_vk_multinomial_params_of(const oxi_vk_device *d, const oxi_call *call,
                                                               const ox_tensor *kept) {
     const ox_tensor *weights = call->in[0], *out = call->out[0];
@@ -127,24 +109,24 @@ static oxi_vk_multinomial_params oxi_vk_multinomial_params_of(const oxi_vk_devic
     return p;
 }
 
-/* pass 0: the sums or keys of all rows; 1: samples with replacement. */
+/* LOOK: the sums or keys of all rows; DRAW: samples with replacement. */
 static ox_status oxi_vk_multinomial_pass(oxi_vk_device *d, const oxi_call *call, const ox_tensor *kept,
                                          uint32_t pass) {
     oxi_vk_multinomial_params params = oxi_vk_multinomial_params_of(d, call, kept);
     oxi_vk_dispatch dispatch;
     uint64_t drawn = (uint64_t)params.rows * params.samples;
     memset(&dispatch, 0, sizeof dispatch);
-    oxi_vk_bind(&dispatch, 0, call->out[0], pass == 1);
+    oxi_vk_bind(&dispatch, 0, call->out[0], pass == OXI_VK_MULTINOMIAL_DRAW);
     oxi_vk_bind(&dispatch, 1, call->in[0], false);
-    oxi_vk_bind(&dispatch, 2, kept, pass == 0);
+    oxi_vk_bind(&dispatch, 2, kept, pass == OXI_VK_MULTINOMIAL_LOOK);
     oxi_vk_bind_fault(d, &dispatch);
     dispatch.shader = OXI_VK_SHADER_multinomial;
-    dispatch.special[0] = pass;
-    dispatch.special[1] = (uint32_t)call->in[0]->dtype;
-    dispatch.special[2] = !call->attr.multinomial.replacement;
+    dispatch.special.multinomial.pass = pass;
+    dispatch.special.multinomial.from = (uint32_t)call->in[0]->dtype;
+    dispatch.special.multinomial.race = !call->attr.multinomial.replacement;
     dispatch.params = &params;
     dispatch.param_bytes = sizeof params;
-    oxi_vk_groups(&dispatch, pass == 0 ? params.rows : (drawn + 255) / 256);
+    oxi_vk_groups(&dispatch, pass == OXI_VK_MULTINOMIAL_LOOK ? params.rows : (drawn + 255) / 256);
     return oxi_vk_record(d, &dispatch);
 }
 
@@ -169,10 +151,11 @@ static ox_status oxi_vk_multinomial(oxi_vk_device *d, const oxi_call *call) {
     if (ox_numel(call->out[0]) == 0) return OX_OK;
     memset(&kept, 0, sizeof kept);
     ox_status status = oxi_vk_temporary_make(d, &kept, OX_F64, weights->ndim, weights->shape);
-    if (status == OX_OK) status = oxi_vk_multinomial_pass(d, call, &kept.t, 0);
+    if (status == OX_OK) status = oxi_vk_multinomial_pass(d, call, &kept.t, OXI_VK_MULTINOMIAL_LOOK);
     if (status == OX_OK)
-        status = call->attr.multinomial.replacement ? oxi_vk_multinomial_pass(d, call, &kept.t, 1)
-                                    : oxi_vk_multinomial_least(d, call, &kept.t);
+        status = call->attr.multinomial.replacement
+                     ? oxi_vk_multinomial_pass(d, call, &kept.t, OXI_VK_MULTINOMIAL_DRAW)
+                     : oxi_vk_multinomial_least(d, call, &kept.t);
     oxi_vk_temporary_drop(d, &kept);
     return status;
 }
@@ -188,15 +171,14 @@ static bool oxi_vk_can_multinomial(const oxi_vk_device *d, const oxi_call *call)
 
 /* ---- any of them --------------------------------------------------------------------------------------- */
 
+/* Of what is drawn together, categories have weights. */
 static bool oxi_vk_can_draw(const oxi_vk_device *d, const oxi_call *call) {
-    if (call->op == OXI_OP_multinomial) return oxi_vk_can_multinomial(d, call);
-    return oxi_vk_can_make(d, call) && (call->op != OXI_OP_randperm || oxi_vk_can_permute(d, call->out[0]));
+    bool together = oxi_made_kind_of(call->op) == OXI_MADE_TOGETHER;
+    if (together && call->in_count) return oxi_vk_can_multinomial(d, call);
+    return oxi_vk_can_make(d, call) && (!together || oxi_vk_can_permute(d, call->out[0]));
 }
 
 static ox_status oxi_vk_draw(oxi_vk_device *d, const oxi_call *call) {
-    switch (call->op) {
-    case OXI_OP_multinomial: return oxi_vk_multinomial(d, call);
-    case OXI_OP_randperm: return oxi_vk_permute(d, call);
-    default: return oxi_vk_make(d, call);
-    }
+    if (oxi_made_kind_of(call->op) != OXI_MADE_TOGETHER) return oxi_vk_make(d, call);
+    return call->in_count ? oxi_vk_multinomial(d, call) : oxi_vk_permute(d, call);
 }

@@ -182,30 +182,30 @@ static ox_status oxi_vk_join_tail(oxi_vk_device *d, const oxi_call *call, bool f
 /* Takes a call that can be held or joins what is held; everything else finds nothing held any more. */
 static ox_status oxi_vk_join(oxi_vk_device *d, const oxi_call *call, bool *joined) {
     ox_status status = OX_OK;
-    switch (call->op) {
-    case OXI_OP_linear: return oxi_vk_join_product(d, call, joined);
-    case OXI_OP_add: return oxi_vk_join_tail(d, call, oxi_vk_adds_product(d, call), joined);
-    case OXI_OP_silu_mul:
-    case OXI_OP_gelu_mul: return oxi_vk_join_tail(d, call, oxi_vk_gates_products(d, call), joined);
-    case OXI_OP_rms_norm:
+    switch (oxi_vk_fused_of(call->op)->role) {
+    case OXI_VK_JOINS_PRODUCT: return oxi_vk_join_product(d, call, joined);
+    case OXI_VK_JOINS_SUM: return oxi_vk_join_tail(d, call, oxi_vk_adds_product(d, call), joined);
+    case OXI_VK_JOINS_GATE: return oxi_vk_join_tail(d, call, oxi_vk_gates_products(d, call), joined);
+    case OXI_VK_JOINS_NORM:
         status = oxi_vk_flush(d);
         if (status != OX_OK || !oxi_vk_can_hold_norm(d, call)) return status;
         oxi_vk_hold(&d->norm, call);
         d->held_norm = *joined = true;
         d->norm_written = false;
         return OX_OK;
-    case OXI_OP_rope:
+    case OXI_VK_JOINS_ROPE:
         status = oxi_vk_flush(d);
         if (status != OX_OK || ox_numel(call->in[0]) == 0 || call->in[0]->dtype == OX_F64) return status;
         oxi_vk_hold(&d->rope, call);
         d->held_rope = *joined = true;
         return OX_OK;
-    case OXI_OP_copy:
+    case OXI_VK_JOINS_COPY:
         if (!oxi_vk_copies_rope(d, call)) return oxi_vk_flush(d);
         *joined = true;
         oxi_vk_let_go(d);
         oxi_vk_time_call(d, &d->rope.call);
         return oxi_vk_rope(d, &d->rope.call, call->out[0]);
-    default: return oxi_vk_flush(d);
+    case OXI_VK_JOINS_NOTHING: break;
     }
+    return oxi_vk_flush(d);
 }

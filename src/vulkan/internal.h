@@ -4,6 +4,8 @@
 #ifndef OX_VULKAN_INTERNAL_H
 #define OX_VULKAN_INTERNAL_H
 
+#include "vulkan/shared.h"
+
 enum {
     OXI_VK_DEVICES = 16,               /* open at once */
     OXI_VK_BINDINGS = 6,               /* storage buffers of a shader */
@@ -19,7 +21,6 @@ enum {
     OXI_VK_SMALL_BLOCK = 32 << 20,
     OXI_VK_SIZES = 40,                 /* lists of free chunks: each holds sizes up to twice the last's */
     OXI_VK_BLOCKS = 1024,              /* then free ones are given back: drivers have few allocations, 4096 */
-    OXI_VK_SPECIALS = 24,              /* specialisation constants of a shader */
     OXI_VK_SETS = 256,                 /* descriptor sets of a pool */
     OXI_VK_FREQUENCIES = 4,            /* tables of rope that are kept */
     OXI_VK_FIRST_BATCH = 6,            /* dispatches after which work is submitted to a device that waits */
@@ -157,7 +158,7 @@ typedef struct oxi_vk_table {
 
 typedef struct oxi_vk_pipeline_key {
     uint32_t shader;
-    uint32_t special[OXI_VK_SPECIALS];
+    oxi_vk_specials special;
 } oxi_vk_pipeline_key;
 
 /* What shaders.def says of a shader. */
@@ -170,12 +171,6 @@ typedef enum oxi_vk_shader {
 #undef OXI_X
     OXI_VK_SHADER_COUNT
 } oxi_vk_shader;
-
-/* An error that a shader found: the first one since the last read. Mirrors shaders/fault.glsl. */
-typedef struct oxi_vk_fault {
-    uint32_t kind;                     /* 0 = none, else oxi_op + 1 */
-    uint32_t value_low, value_high, size;
-} oxi_vk_fault;
 
 /* Frequencies of rope that are on the device. */
 typedef struct oxi_vk_frequency {
@@ -332,6 +327,25 @@ static void oxi_vk_ahead_stop(oxi_vk_device *d);
 /* ---- record.c ------------------------------------------------------------------------------------------ */
 
 /* An operand of a dispatch as far as hazards go. */
+/* What a shader has found wrong, in words (fault.c). */
+static ox_status oxi_vk_fault_error(const oxi_vk_fault *found);
+
+/* How a call becomes part of a dispatch with others: a row of fused.def. */
+typedef enum oxi_vk_joins {
+    OXI_VK_JOINS_NOTHING,
+    OXI_VK_JOINS_PRODUCT,
+    OXI_VK_JOINS_SUM,
+    OXI_VK_JOINS_GATE,
+    OXI_VK_JOINS_NORM,
+    OXI_VK_JOINS_ROPE,
+    OXI_VK_JOINS_COPY
+} oxi_vk_joins;
+typedef struct oxi_vk_fused {
+    oxi_op op;
+    oxi_vk_joins role;
+    uint32_t tail;
+} oxi_vk_fused;
+
 typedef struct oxi_vk_use {
     oxi_vk_chunk *chunk;
     bool writes;
@@ -339,7 +353,7 @@ typedef struct oxi_vk_use {
 
 typedef struct oxi_vk_dispatch {
     oxi_vk_shader shader;
-    uint32_t special[OXI_VK_SPECIALS];
+    oxi_vk_specials special;
     oxi_vk_use use[OXI_VK_USES];       /* by binding, then others */
     int uses;
     const void *params;

@@ -2,15 +2,6 @@
  * The dims of up to four operands are split into kept ones and those of a line; invocations share a line, and
  * a workgroup takes as many lines as fit. Called by the Vulkan device for REDUCE and SCAN. */
 
-/* Mirrors lines.glsl. */
-typedef struct oxi_vk_line_params {
-    uint32_t kept, length, kept_dims, line_dims;
-    uint32_t f[3], extra;
-    uint32_t at[4];
-    uint32_t kept_stride[OX_MAX_DIMS][4], line_stride[OX_MAX_DIMS][4];
-    uint32_t kept_shape[OX_MAX_DIMS], line_shape[OX_MAX_DIMS];
-} oxi_vk_line_params;
-
 /* An operand of both walks: strides (elements) by dim of the shape that is cut, 0 where it stands still. */
 typedef struct oxi_vk_line_operand {
     const ox_tensor *t;
@@ -134,12 +125,6 @@ static bool oxi_vk_lines_quads(const oxi_vk_lines *l, const oxi_vk_line_operand 
     return true;
 }
 
-/* Mirrors reduce_double.comp. */
-typedef struct oxi_vk_reduce_params {
-    oxi_vk_line_params line;
-    uint32_t f0[4]; /* as f64 */
-} oxi_vk_reduce_params;
-
 /* A reduction that is ready but for its workgroups. */
 typedef struct oxi_vk_reduce_job {
     oxi_vk_lines l;
@@ -167,16 +152,16 @@ static void oxi_vk_reduce_prepare(const oxi_call *call, oxi_reduction r, oxi_vk_
     oxi_vk_lines_cut(&job->l, x->ndim, x->shape, call->attr.reduce.dims, r.places != 0, operands, 3);
     job->quads = oxi_vk_lines_quads(&job->l, operands, 0, 1);
     job->l.params.f[0] = oxi_vk_float_bits(r.number);
-    oxi_vk_double_words(r.number, job->params.f0);
-    dispatch->special[0] = (uint32_t)r.kind;
-    dispatch->special[1] = oxi_vk_reduce_lane(call, r);
+    oxi_vk_double_words(r.number, job->params.power);
+    dispatch->special.reduce.kind = (uint32_t)r.kind;
+    dispatch->special.reduce.lane = oxi_vk_reduce_lane(call, r);
     dispatch->shader =
-        dispatch->special[1] == OXI_LANE_F64 ? OXI_VK_SHADER_reduce_double : OXI_VK_SHADER_reduce;
-    dispatch->special[2] = (uint32_t)call->out[0]->dtype;
-    dispatch->special[3] = (uint32_t)x->dtype;
-    dispatch->special[6] = (uint32_t)r.finish;
-    dispatch->special[7] = (uint32_t)r.places;
-    dispatch->special[8] = 1;
+        dispatch->special.reduce.lane == OXI_LANE_F64 ? OXI_VK_SHADER_reduce_double : OXI_VK_SHADER_reduce;
+    dispatch->special.reduce.to = (uint32_t)call->out[0]->dtype;
+    dispatch->special.reduce.from = (uint32_t)x->dtype;
+    dispatch->special.reduce.finish = (uint32_t)r.finish;
+    dispatch->special.reduce.places = (uint32_t)r.places;
+    dispatch->special.reduce.segments = 1;
     dispatch->params = &job->params;
     dispatch->param_bytes = sizeof job->params;
 }
@@ -193,7 +178,7 @@ static ox_status oxi_vk_reduce_record(oxi_vk_device *d, oxi_vk_reduce_job *job) 
     bool across = kept->step[0] != 0 && llabs(kept->step[0]) < llabs(line->step[0]) && kept->numel >= 64;
     bool quads = job->quads && !across;
     uint64_t steps = (uint64_t)line->numel / (quads ? 4 : 1);
-    uint32_t lanes = oxi_vk_power_below(4, steps, 256), segments = job->dispatch.special[8];
+    uint32_t lanes = oxi_vk_power_below(4, steps, 256), segments = job->dispatch.special.reduce.segments;
     if (across && lanes > 8) lanes = kept->numel >= 4096 ? 8 : 16;
     if (across && steps <= 16 && kept->numel >= OXI_VK_MANY_LINES) lanes = 1;
     if (segments > 1) {
@@ -202,9 +187,9 @@ static ox_status oxi_vk_reduce_record(oxi_vk_device *d, oxi_vk_reduce_job *job) 
         lanes = 256;
     }
     bool long_lines = steps / segments / lanes >= OXI_VK_LINE_QUADS && !oxi_vk_is_software(d);
-    job->dispatch.special[9] = !quads ? 0 : long_lines ? OXI_VK_LINE_QUADS : 1;
-    job->dispatch.special[4] = lanes;
-    job->dispatch.special[5] = across;
+    job->dispatch.special.reduce.quads = !quads ? 0 : long_lines ? OXI_VK_LINE_QUADS : 1;
+    job->dispatch.special.reduce.lanes = lanes;
+    job->dispatch.special.reduce.across = across;
     job->params.line = job->l.params;
     uint32_t group_lines = 256 / lanes;
     oxi_vk_groups(&job->dispatch, ((uint64_t)kept->numel + group_lines - 1) / group_lines * segments);
@@ -243,9 +228,9 @@ static ox_status oxi_vk_reduce_twice(oxi_vk_device *d, const oxi_call *call, oxi
     oxi_meta(&parts, real ? OX_C64 : oxi_lane_dtype((oxi_lane)lane), 2, shape);
     oxi_vk_chunk *chunk = oxi_vk_borrow(d, &parts, &storage);
     if (!chunk) return OX_ERR_NOMEM;
-    job->dispatch.special[2] = (uint32_t)parts.dtype;
-    job->dispatch.special[6] = OXI_FINISH_PLAIN;
-    job->dispatch.special[8] = segments;
+    job->dispatch.special.reduce.to = (uint32_t)parts.dtype;
+    job->dispatch.special.reduce.finish = OXI_FINISH_PLAIN;
+    job->dispatch.special.reduce.segments = segments;
     job->l.params.at[1] = oxi_vk_element_at(&parts);
     oxi_vk_bind(&job->dispatch, 1, &parts, true);
     oxi_vk_bind(&job->dispatch, 2, &parts, true);
@@ -323,14 +308,14 @@ static ox_status oxi_vk_scan_twice(oxi_vk_device *d, oxi_vk_line_params *p, oxi_
                                    uint32_t segments) {
     oxi_vk_chunk *totals = oxi_vk_chunk_alloc(d, (uint64_t)p->kept * segments * 8);
     ox_status status = totals ? OX_OK : OX_ERR_NOMEM;
-    for (uint32_t part = 1; part <= 2 && status == OX_OK; part++) {
+    for (uint32_t part = OXI_VK_SCAN_TOTALS; part <= OXI_VK_SCAN_CARRIED && status == OX_OK; part++) {
         p->f[0] = segments;
         p->f[1] = (p->length + segments - 1) / segments;
         p->f[2] = (uint32_t)(totals->offset / 4);
         dispatch->use[2].chunk = totals;
-        dispatch->use[2].writes = part == 1;
+        dispatch->use[2].writes = part == OXI_VK_SCAN_TOTALS;
         dispatch->uses = 3;
-        dispatch->special[4] = part;
+        dispatch->special.scan.part = part;
         oxi_vk_groups(dispatch, (uint64_t)p->kept * segments);
         status = oxi_vk_record(d, dispatch);
     }
@@ -351,10 +336,10 @@ static ox_status oxi_vk_scan(oxi_vk_device *d, const oxi_call *call) {
     oxi_vk_bind(&dispatch, 0, out, true);
     oxi_vk_bind(&dispatch, 1, x, false);
     dispatch.shader = oxi_vk_scans_double(call) ? OXI_VK_SHADER_scan_double : OXI_VK_SHADER_scan;
-    dispatch.special[0] = call->op == OXI_OP_cumprod;
-    dispatch.special[1] = (uint32_t)oxi_lane_of(x->dtype);
-    dispatch.special[2] = (uint32_t)out->dtype;
-    dispatch.special[3] = (uint32_t)x->dtype;
+    dispatch.special.scan.product = call->op == OXI_OP_cumprod;
+    dispatch.special.scan.lane = (uint32_t)oxi_lane_of(x->dtype);
+    dispatch.special.scan.to = (uint32_t)out->dtype;
+    dispatch.special.scan.from = (uint32_t)x->dtype;
     dispatch.params = &l.params;
     dispatch.param_bytes = sizeof l.params;
     uint32_t segments = oxi_vk_scan_segments(&l.params);

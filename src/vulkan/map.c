@@ -2,19 +2,6 @@
  * The lane that an op computes in is the CPU's choice (f32, or 64-bit integers), so results agree; copies
  * between equal dtypes move bits. Called by the Vulkan device for MAP and COPY. */
 
-/* Mirrors param of map_begin.glsl. */
-typedef struct oxi_vk_map_params {
-    uint32_t n, ndim, unused[2];
-    uint32_t f[3], bits;
-    uint32_t whole[4];
-    uint32_t at[4];
-    uint32_t stride[OX_MAX_DIMS][4];
-    uint32_t shape[OX_MAX_DIMS];
-    uint32_t immediate[4][2]; /* the last: f2 as f64 */
-} oxi_vk_map_params;
-
-enum { OXI_VK_LANE_RAW = 5 };
-
 /* An op's code in the shaders and the shader that has it; code -1: none. */
 typedef struct oxi_vk_map_row {
     int16_t code, shader;
@@ -43,17 +30,27 @@ static bool oxi_vk_map_reads(ox_dtype dtype) {
     return dtype != OX_F64 && dtype != OX_C64 && !oxi_is_block(dtype);
 }
 
+/* Whether the first operand says which of the others counts. */
+static bool oxi_vk_has_mask(const oxi_call *call) {
+    return oxi_op_row_of(call->op)->flag == OXI_FLAG_MASKED;
+}
+
+static bool oxi_vk_is_copy(const oxi_call *call) {
+    return oxi_op_row_of(call->op)->family == OXI_FAMILY_COPY;
+}
+
+static ox_dtype oxi_vk_map_compute(const oxi_call *call) {
+    return oxi_vk_is_copy(call) ? call->in[0]->dtype : oxi_compute_dtype(call);
+}
+
 /* Whether the op only moves elements of one dtype. */
 static bool oxi_vk_map_moves(const oxi_call *call) {
     ox_dtype to = call->out[0]->dtype;
     if (oxi_is_block(to)) return false;
-    if (call->op == OXI_OP_copy) return call->in[0]->dtype == to;
-    return call->op == OXI_OP_where && call->in[1]->dtype == to && call->in[2]->dtype == to &&
-           oxi_compute_dtype(call) == to;
-}
-
-static ox_dtype oxi_vk_map_compute(const oxi_call *call) {
-    return call->op == OXI_OP_copy ? call->in[0]->dtype : oxi_compute_dtype(call);
+    if (!(oxi_vk_is_copy(call) || oxi_vk_has_mask(call)) || oxi_vk_map_compute(call) != to) return false;
+    for (int i = oxi_vk_has_mask(call); i < call->in_count; i++)
+        if (call->in[i]->dtype != to) return false;
+    return true;
 }
 
 static uint32_t oxi_vk_map_lane(const oxi_call *call) {
@@ -69,16 +66,16 @@ static bool oxi_vk_has_blocks(const oxi_call *call) {
 
 /* In f64: whatever is computed in it, and complex numbers. `where` only moves and converts, by bits. */
 static bool oxi_vk_can_map_wide(const oxi_vk_device *d, const oxi_call *call) {
-    if (oxi_vk_has_blocks(call) || oxi_vk_map_row_of(call->op).shader == OXI_VK_SHADER_map_integer)
-        return false;
-    return call->op == OXI_OP_where || d->caps & OX_VULKAN_F64;
+    int shader = oxi_vk_map_row_of(call->op).shader;
+    if (oxi_vk_has_blocks(call) || shader == OXI_VK_SHADER_map_integer) return false;
+    return shader == OXI_VK_SHADER_move || d->caps & OX_VULKAN_F64;
 }
 
 static bool oxi_vk_can_map(const oxi_vk_device *d, const oxi_call *call) {
     ox_dtype to = call->out[0]->dtype;
     if (oxi_vk_map_row_of(call->op).code < 0 || !oxi_vk_fits(call->out[0])) return false;
     if (oxi_vk_map_moves(call)) return true;
-    if (call->op == OXI_OP_copy) return !oxi_vk_has_blocks(call);
+    if (oxi_vk_is_copy(call)) return !oxi_vk_has_blocks(call);
     uint32_t lane = oxi_vk_map_lane(call);
     if (lane == OXI_LANE_F64 || lane == OXI_LANE_C64) return oxi_vk_can_map_wide(d, call);
     if (!oxi_vk_map_reads(to)) return false;
@@ -116,19 +113,20 @@ static ox_dtype oxi_vk_map_immediate(const ox_tensor *t, uint32_t lane, uint32_t
 
 /* f0 .. f2 as f64, for that lane. */
 static void oxi_vk_map_doubles(const double *f, oxi_vk_map_params *params) {
-    oxi_vk_double_words(f[0], params->whole);
-    oxi_vk_double_words(f[1], params->whole + 2);
+    oxi_vk_double_words(f[0], params->whole[0]);
+    oxi_vk_double_words(f[1], params->whole[1]);
     oxi_vk_double_words(f[2], params->immediate[3]);
 }
 
 /* f0 and f1 as integers of the lane: bounds stop at its ends, factors wrap. */
-static void oxi_vk_map_whole(const oxi_call *call, const double *f, uint32_t lane, uint32_t *words) {
-    bool factor = call->op == OXI_OP_add || call->op == OXI_OP_sub || call->op == OXI_OP_addcmul;
+static void oxi_vk_map_whole(const oxi_call *call, const double *f, uint32_t lane, uint32_t (*words)[2]) {
+    oxi_attr_kind kind = oxi_op_row_of(call->op)->attributes()->kind;
+    bool factor = kind == OXI_ATTR_SCALAR || kind == OXI_ATTR_FACTOR;
     for (int i = 0; i < 2; i++) {
         uint64_t value = factor                 ? oxi_to_u64_wrapped(f[i])
                          : lane == OXI_LANE_U64 ? oxi_to_u64_saturated(f[i])
                                                 : (uint64_t)oxi_to_i64_saturated(f[i]);
-        oxi_vk_words_of(value, words + 2 * i);
+        oxi_vk_words_of(value, words[i]);
     }
 }
 
@@ -166,16 +164,6 @@ static uint32_t oxi_vk_map_quads(const oxi_vk_device *d, const oxi_walk *w, cons
 }
 
 /* ---- copies that turn dims round ----------------------------------------------------------------------- */
-
-/* Mirrors param of turn.comp. */
-typedef struct oxi_vk_turn_params {
-    uint32_t rows, columns, outer, outer_dims;
-    uint32_t at[2], row_step, column_step;
-    uint32_t stride[OX_MAX_DIMS][4];
-    uint32_t shape[OX_MAX_DIMS];
-} oxi_vk_turn_params;
-
-enum { OXI_VK_TILE = 32 };
 
 /* The dim along which x (operand 1 of a walk of 32-bit elements) lies element behind element, where the
  * result does so along the last one and both are long enough for tiles; -1: none. */
@@ -230,7 +218,7 @@ static ox_status oxi_vk_map(oxi_vk_device *d, const oxi_call *call) {
         const ox_tensor *t = call->in[i];
         from[i] = t->dtype;
         if (oxi_vk_is_immediate(t)) {
-            bool mask = call->op == OXI_OP_where && i == 0;
+            bool mask = i == 0 && oxi_vk_has_mask(call);
             from[i] = oxi_vk_map_immediate(t, mask ? (uint32_t)OXI_VK_LANE_RAW : lane, params.immediate[i]);
             immediate |= 2u << i;
             continue;
@@ -242,7 +230,7 @@ static ox_status oxi_vk_map(oxi_vk_device *d, const oxi_call *call) {
     oxi_vk_bind_rest(&dispatch);
     oxi_walk_ready(&w, OXI_WALK_MEMORY_ORDER);
     if (w.numel == 0) return OX_OK;
-    int turned = call->op == OXI_OP_copy && lane == OXI_VK_LANE_RAW ? oxi_vk_turned_dim(&w) : -1;
+    int turned = oxi_vk_is_copy(call) && lane == OXI_VK_LANE_RAW ? oxi_vk_turned_dim(&w) : -1;
     if (turned >= 0) return oxi_vk_turn(d, &w, turned, &dispatch);
     params.n = (uint32_t)w.numel;
     params.ndim = (uint32_t)w.ndim;
@@ -268,21 +256,21 @@ static ox_status oxi_vk_map(oxi_vk_device *d, const oxi_call *call) {
     uint32_t quads = oxi_vk_map_quads(d, &w, operand, call->in_count);
     if (quads) each = 4 * (quads & 255);
     oxi_vk_map_row row = oxi_vk_map_row_of(call->op);
-    bool moves = call->op == OXI_OP_copy || call->op == OXI_OP_where;
+    bool moves = row.shader == OXI_VK_SHADER_move;
     bool integer = !moves && (lane == OXI_LANE_I64 || lane == OXI_LANE_U64);
     dispatch.shader = integer          ? OXI_VK_SHADER_map_integer
                       : !moves && wide ? OXI_VK_SHADER_map_double
                                        : (oxi_vk_shader)row.shader;
-    dispatch.special[0] = (uint32_t)row.code;
-    dispatch.special[1] = lane;
-    dispatch.special[2] = (uint32_t)out->dtype;
-    for (int i = 0; i < 3; i++) dispatch.special[3 + i] = (uint32_t)from[i];
-    dispatch.special[6] = packed && !quads;
-    dispatch.special[7] = immediate;
-    dispatch.special[8] = (uint32_t)compute;
-    dispatch.special[9] = quads ? 1 : each;
-    dispatch.special[10] = (uint32_t)call->in_count;
-    dispatch.special[11] = quads;
+    dispatch.special.map.op = (uint32_t)row.code;
+    dispatch.special.map.lane = lane;
+    dispatch.special.map.to = (uint32_t)out->dtype;
+    for (int i = 0; i < 3; i++) dispatch.special.map.from[i] = (uint32_t)from[i];
+    dispatch.special.map.packed = packed && !quads;
+    dispatch.special.map.immediate = immediate;
+    dispatch.special.map.compute = (uint32_t)compute;
+    dispatch.special.map.each = quads ? 1 : each;
+    dispatch.special.map.count = (uint32_t)call->in_count;
+    dispatch.special.map.quads = quads;
     dispatch.params = &params;
     dispatch.param_bytes = sizeof params;
     oxi_vk_groups(&dispatch, ((uint64_t)w.numel + 256 * each - 1) / (256 * each));

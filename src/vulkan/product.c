@@ -23,20 +23,6 @@ typedef struct oxi_vk_tiling {
     uint32_t least;
 } oxi_vk_tiling;
 
-/* Mirrors param of product.glsl; columns of the arrays: c, a, b, addend. */
-typedef struct oxi_vk_product_params {
-    uint32_t m, n, k, lead;
-    uint32_t alpha, beta, unused[2];
-    uint32_t at[4];
-    uint32_t bias_at, bias_stride, books, unused_too;
-    uint32_t row[4], column[4];
-    uint32_t stride[OX_MAX_DIMS][4];
-    uint32_t shape[OX_MAX_DIMS];
-    uint32_t second_b, second_c, tail, normal; /* product_few.glsl */
-    uint32_t norm_weight, epsilon, unused_still[2];
-    uint32_t factors[2][2]; /* alpha and beta as f64: product_double.comp */
-} oxi_vk_product_params;
-
 typedef struct oxi_vk_product {
     oxi_product_form form;     /* of block types, b is */
     int64_t whole_m, whole_n;  /* of the call that this is a part of: they decide in what order is summed */
@@ -57,7 +43,9 @@ static bool oxi_vk_product_reads(ox_dtype dtype) {
 
 /* Integers meet their own kind, in product_integer.comp. */
 static bool oxi_vk_can_product_integer(const oxi_call *call) {
-    bool known = call->op != OXI_OP_linear || call->attr.activation.activation == OXI_ACT_NONE;
+    oxi_product_form form;
+    oxi_product_form_of(call, &form);
+    bool known = form.activation == OXI_ACT_NONE;
     for (int i = 0; i < call->in_count; i++)
         known = known && (!call->in[i] || (oxi_is_int(call->in[i]->dtype) && oxi_vk_fits(call->in[i])));
     return known;
@@ -65,7 +53,9 @@ static bool oxi_vk_can_product_integer(const oxi_call *call) {
 
 /* f64 meets f64, and block types, which are expanded to it. */
 static bool oxi_vk_can_product_double(const oxi_vk_device *d, const oxi_call *call) {
-    bool known = call->op != OXI_OP_linear || call->attr.activation.activation <= OXI_ACT_RELU;
+    oxi_product_form form;
+    oxi_product_form_of(call, &form);
+    bool known = form.activation <= OXI_ACT_RELU;
     for (int i = 0; i < call->in_count; i++) {
         const ox_tensor *t = call->in[i];
         known = known && (!t || ((t->dtype == OX_F64 || oxi_vk_expands(t->dtype)) && oxi_vk_fits(t)));
@@ -283,16 +273,30 @@ static void oxi_vk_product_few(const oxi_vk_product *p, const oxi_vk_few *f, boo
     uint64_t each = OXI_VK_LINES / f->split * f->columns / (pair ? 2 : 1);
     uint64_t groups = ((uint64_t)p->form.n + each - 1) / each;
     dispatch->shader = f->dot ? OXI_VK_SHADER_product_dot : OXI_VK_SHADER_product_rows;
-    dispatch->special[12] = OXI_VK_LINE_LANES * OXI_VK_LINES;
-    dispatch->special[13] = (uint32_t)p->form.m;
-    dispatch->special[14] = f->columns;
-    dispatch->special[15] = f->ahead;
-    dispatch->special[16] = f->split;
-    dispatch->special[17] = pair;
-    dispatch->special[20] = f->shared ? (uint32_t)p->form.k : 32;
+    oxi_vk_product_few_specials *few = &dispatch->special.product_few;
+    few->threads = OXI_VK_LINE_LANES * OXI_VK_LINES;
+    few->rows = (uint32_t)p->form.m;
+    few->columns = f->columns;
+    few->ahead = f->ahead;
+    few->split = f->split;
+    few->pair = pair;
+    few->inner = f->shared ? (uint32_t)p->form.k : 32;
     /* who has brought a into shared memory takes more columns */
     if (f->shared && groups > OXI_VK_FEW_GROUPS) groups = OXI_VK_FEW_GROUPS;
     oxi_vk_groups(dispatch, groups);
+}
+
+/* A row of fused.def; ops that are none of them join nothing. */
+static const oxi_vk_fused *oxi_vk_fused_of(oxi_op op) {
+    static const oxi_vk_fused rows[] = {
+#define OXI_FUSED(op, joins, tail) {OXI_OP_##op, OXI_VK_JOINS_##joins, OXI_VK_TAIL_##tail},
+#include "vulkan/fused.def"
+#undef OXI_FUSED
+    };
+    static const oxi_vk_fused none = {OXI_OP_COUNT, OXI_VK_JOINS_NOTHING, OXI_VK_TAIL_NONE};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].op == op) return &rows[i];
+    return &none;
 }
 
 /* What the group has beside its first product. */
@@ -308,7 +312,7 @@ static void oxi_vk_product_joined(const oxi_vk_product_group *g, oxi_vk_product_
     }
     if (g->tail) {
         params->tail = oxi_vk_element_at(g->tail->out[0]);
-        dispatch->special[18] = g->tail->op == OXI_OP_add ? 1 : g->tail->op == OXI_OP_silu_mul ? 2 : 3;
+        dispatch->special.product_few.tail = oxi_vk_fused_of(g->tail->op)->tail;
         oxi_vk_bind(dispatch, more++, g->tail->out[0], true);
     }
     if (!g->norm) return;
@@ -318,7 +322,7 @@ static void oxi_vk_product_joined(const oxi_vk_product_group *g, oxi_vk_product_
     params->norm_weight = oxi_vk_element_at(weight);
     params->epsilon = oxi_vk_float_bits(g->norm->attr.norm.eps);
     params->normal = oxi_vk_element_at(g->norm->out[0]);
-    dispatch->special[19] = 1 + (uint32_t)g->writes_normal;
+    dispatch->special.product_few.norm = 1 + (uint32_t)g->writes_normal;
     oxi_vk_bind(dispatch, 1, x, false);
     oxi_vk_bind(dispatch, 4, weight, false);
     if (g->writes_normal) oxi_vk_bind(dispatch, more++, g->norm->out[0], true);
@@ -341,20 +345,26 @@ static void oxi_vk_product_many(const oxi_vk_device *d, const oxi_vk_product *p,
                  p->form.column[0] == 1 && (c == OX_F32 || (uses && c == element));
     plain = plain && p->form.n % whole == 0 && (!uses || p->form.m % whole == 0) &&
             oxi_vk_product_aligned(p, params, 0, p->form.row[0], c == OX_F32 ? 4 : 8);
-    dispatch->special[11] = plain;
+    dispatch->special.product.plain = plain;
     dispatch->groups[0] = (uint32_t)((p->form.n + row->n - 1) / row->n);
     dispatch->groups[1] = (uint32_t)((p->form.m + row->m - 1) / row->m);
     dispatch->shader = uses ? matrices : OXI_VK_SHADER_product;
-    dispatch->special[12] = uses ? row->subs_m * row->subs_n * d->subgroup_size : row->m / 16;
-    dispatch->special[13] = uses ? row->m : row->deep;
-    dispatch->special[19] = row->stages;
-    if (!uses) return;
-    dispatch->special[14] = row->n;
-    dispatch->special[15] = row->deep;
-    dispatch->special[16] = row->subs_m;
-    dispatch->special[17] = row->subs_n;
-    dispatch->special[18] = d->matrix_side;
-    dispatch->special[20] = p->form.m % row->m == 0 && p->form.n % row->n == 0 && p->form.k % row->deep == 0;
+    if (!uses) {
+        dispatch->special.product_shared.each = row->m / 16;
+        dispatch->special.product_shared.deep = row->deep;
+        dispatch->special.product_shared.stages = row->stages;
+        return;
+    }
+    oxi_vk_product_tiles_specials *tiles = &dispatch->special.product_tiles;
+    tiles->threads = row->subs_m * row->subs_n * d->subgroup_size;
+    tiles->tile_m = row->m;
+    tiles->tile_n = row->n;
+    tiles->deep = row->deep;
+    tiles->subs_m = row->subs_m;
+    tiles->subs_n = row->subs_n;
+    tiles->side = d->matrix_side;
+    tiles->stages = row->stages;
+    tiles->even = p->form.m % row->m == 0 && p->form.n % row->n == 0 && p->form.k % row->deep == 0;
 }
 
 /* What weights of a block type are expanded to before they are multiplied; OX_DTYPE_NONE: they are taken
@@ -433,17 +443,19 @@ static ox_status oxi_vk_product_dispatch(oxi_vk_device *d, const oxi_vk_product_
     if (p->form.bias) oxi_vk_bind(&dispatch, 4, p->form.bias, false);
     bool along = oxi_is_block(b->dtype) || p->form.row[2] == 1, few = oxi_vk_product_is_few(p);
     uint32_t width = oxi_vk_width(c->dtype), each = width == 3 ? 1 : 4u >> width, wide = few ? 8 : 4;
-    dispatch.special[0] = (uint32_t)c->dtype;
-    dispatch.special[1] = (uint32_t)p->form.t[1]->dtype;
-    dispatch.special[2] = (uint32_t)b->dtype;
-    dispatch.special[3] = p->form.t[3] ? (uint32_t)p->form.t[3]->dtype : 0;
-    dispatch.special[4] = p->form.bias ? (uint32_t)p->form.bias->dtype : 0;
-    dispatch.special[5] = (uint32_t)p->form.activation;
-    dispatch.special[6] = p->form.column[0] == 1 && oxi_vk_product_aligned(p, &params, 0, p->form.row[0], each);
-    dispatch.special[7] = p->form.column[1] == 1;
-    dispatch.special[8] = along;
-    dispatch.special[9] = oxi_vk_product_wide(p, &params, 1, wide) && (!few || p->form.column[1] == 1);
-    dispatch.special[10] = oxi_vk_product_wide(p, &params, 2, wide);
+    oxi_vk_product_specials *special = &dispatch.special.product;
+    special->dtype_c = (uint32_t)c->dtype;
+    special->dtype_a = (uint32_t)p->form.t[1]->dtype;
+    special->dtype_b = (uint32_t)b->dtype;
+    special->dtype_addend = p->form.t[3] ? (uint32_t)p->form.t[3]->dtype : 0;
+    special->dtype_bias = p->form.bias ? (uint32_t)p->form.bias->dtype : 0;
+    special->activation = (uint32_t)p->form.activation;
+    special->packed =
+        p->form.column[0] == 1 && oxi_vk_product_aligned(p, &params, 0, p->form.row[0], each);
+    special->a_along = p->form.column[1] == 1;
+    special->b_along = along;
+    special->a_wide = oxi_vk_product_wide(p, &params, 1, wide) && (!few || p->form.column[1] == 1);
+    special->b_wide = oxi_vk_product_wide(p, &params, 2, wide);
     dispatch.params = &params;
     dispatch.param_bytes = sizeof params;
     uint64_t batches = 1;
@@ -452,7 +464,7 @@ static ox_status oxi_vk_product_dispatch(oxi_vk_device *d, const oxi_vk_product_
         oxi_vk_product_many_simple(p, &params, &dispatch);
     } else if (few) {
         bool pair = group->product[1] != NULL;
-        oxi_vk_few f = oxi_vk_few_of(d, p, dispatch.special[9], pair, group->norm != NULL);
+        oxi_vk_few f = oxi_vk_few_of(d, p, special->a_wide, pair, group->norm != NULL);
         oxi_vk_product_few(p, &f, pair, &dispatch);
         oxi_vk_product_joined(group, &params, &dispatch);
     } else {

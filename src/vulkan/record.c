@@ -138,7 +138,7 @@ static ox_status oxi_vk_make_pipeline(oxi_vk_device *d, const oxi_vk_pipeline_ke
     special.mapEntryCount = OXI_VK_SPECIALS;
     special.pMapEntries = entries;
     special.dataSize = sizeof key->special;
-    special.pData = key->special;
+    special.pData = &key->special;
     info.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO;
     info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
     info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
@@ -161,7 +161,7 @@ static ox_status oxi_vk_make_pipeline(oxi_vk_device *d, const oxi_vk_pipeline_ke
 static ox_status oxi_vk_find_pipeline(oxi_vk_device *d, const oxi_vk_dispatch *dispatch, VkPipeline *out) {
     oxi_vk_pipeline_key key;
     key.shader = (uint32_t)dispatch->shader;
-    memcpy(key.special, dispatch->special, sizeof key.special);
+    key.special = dispatch->special;
     *out = (VkPipeline)oxi_vk_table_get(&d->pipelines, &key);
     if (*out) return OX_OK;
     ox_status status = oxi_vk_table_reserve(&d->pipelines, sizeof key);

@@ -1,7 +1,5 @@
 /* Softmax and norms: a line is a row. Called by the Vulkan device for ROW. */
 
-enum { OXI_VK_SOFTMAX, OXI_VK_LOG_SOFTMAX, OXI_VK_LAYER, OXI_VK_RMS };
-
 /* f64 goes by the parts. */
 static bool oxi_vk_can_row(const oxi_vk_device *d, const oxi_call *call) {
     (void)d;
@@ -81,18 +79,18 @@ static ox_status oxi_vk_row(oxi_vk_device *d, const oxi_call *call) {
         width < 2 && oxi_walk_flat(&l.line, 0) && l.params.length % each == 0 && l.params.at[0] % each == 0;
     for (uint32_t e = 0; e < l.params.kept_dims; e++)
         packed = packed && l.params.kept_stride[e][0] % each == 0;
-    dispatch.special[0] = form.finish == OXI_ROW_SOFTMAX       ? OXI_VK_SOFTMAX
+    dispatch.special.row.kind = form.finish == OXI_ROW_SOFTMAX       ? OXI_VK_SOFTMAX
                           : form.finish == OXI_ROW_LOG_SOFTMAX ? OXI_VK_LOG_SOFTMAX
                           : form.measure == OXI_REDUCES_MOMENTS ? OXI_VK_LAYER
                                                                 : OXI_VK_RMS;
     dispatch.shader = OXI_VK_SHADER_row;
-    dispatch.special[2] = (uint32_t)out->dtype;
-    dispatch.special[3] = (uint32_t)call->in[0]->dtype;
-    dispatch.special[4] = o[2].t ? (uint32_t)o[2].t->dtype : 0;
-    dispatch.special[5] = o[3].t ? (uint32_t)o[3].t->dtype : 0;
-    dispatch.special[6] = packed || width == 2;
-    uint32_t lanes = oxi_vk_row_lanes(d, &l, o, &dispatch.special[8]);
-    dispatch.special[7] = lanes;
+    dispatch.special.row.to = (uint32_t)out->dtype;
+    dispatch.special.row.from = (uint32_t)call->in[0]->dtype;
+    dispatch.special.row.weight = o[2].t ? (uint32_t)o[2].t->dtype : 0;
+    dispatch.special.row.bias = o[3].t ? (uint32_t)o[3].t->dtype : 0;
+    dispatch.special.row.packed = packed || width == 2;
+    uint32_t lanes = oxi_vk_row_lanes(d, &l, o, &dispatch.special.row.held);
+    dispatch.special.row.lanes = lanes;
     dispatch.params = &l.params;
     dispatch.param_bytes = sizeof l.params;
     oxi_vk_groups(&dispatch, ((uint64_t)l.kept.numel * lanes + 255) / 256);

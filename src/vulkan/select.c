@@ -1,16 +1,7 @@
 /* masked_select and nonzero: results whose size somebody counted before. Three dispatches: each workgroup
  * counts what it will give, the counts are added up, then all write. Called by index.c. */
 
-enum { OXI_VK_SELECT_EACH = 256 * 16 }; /* positions of a workgroup, as in select.comp */
-
-/* Mirrors param of select.comp. */
-typedef struct oxi_vk_select_params {
-    uint32_t n, ndim, counts, groups;
-    uint32_t at[3], size;
-    uint32_t row, column, fault, kind;
-    uint32_t stride[OX_MAX_DIMS][4]; /* of what is tested, of x */
-    uint32_t shape[OX_MAX_DIMS];
-} oxi_vk_select_params;
+enum { OXI_VK_SELECT_GROUP = 256 * OXI_VK_SELECT_EACH }; /* positions of a workgroup */
 
 /* t's stride along dim d of a shape of ndim dims that t broadcasts to. */
 static uint32_t oxi_vk_broadcast_stride(const ox_tensor *t, int d, int ndim) {
@@ -33,7 +24,7 @@ static oxi_vk_select_params oxi_vk_select_params_of(const oxi_vk_device *d, cons
         p.stride[e][1] = oxi_vk_broadcast_stride(x, e, (int)p.ndim);
         p.n *= (uint32_t)size;
     }
-    p.groups = (p.n + OXI_VK_SELECT_EACH - 1) / OXI_VK_SELECT_EACH;
+    p.groups = (p.n + OXI_VK_SELECT_GROUP - 1) / OXI_VK_SELECT_GROUP;
     p.at[0] = oxi_vk_element_at(out);
     p.at[1] = oxi_vk_element_at(tested);
     p.at[2] = oxi_vk_element_at(x);
@@ -53,23 +44,24 @@ static ox_status oxi_vk_select(oxi_vk_device *d, const oxi_call *call) {
     if (!counts) return OX_ERR_NOMEM;
     params.counts = (uint32_t)(counts->offset / 4);
     ox_status status = OX_OK;
-    for (uint32_t pass = 0; pass < 3 && status == OX_OK; pass++) {
+    for (uint32_t pass = 0; pass < OXI_VK_SELECT_PASSES && status == OX_OK; pass++) {
         oxi_vk_dispatch dispatch;
         memset(&dispatch, 0, sizeof dispatch);
         dispatch.shader = OXI_VK_SHADER_select;
-        dispatch.special[0] = pass;
-        dispatch.special[1] = (uint32_t)tested->dtype;
-        dispatch.special[2] = (uint32_t)x->dtype;
-        dispatch.special[3] = call->op == OXI_OP_nonzero;
-        oxi_vk_bind(&dispatch, 0, out, pass == 2);
+        dispatch.special.select.pass = pass;
+        dispatch.special.select.tested = (uint32_t)tested->dtype;
+        dispatch.special.select.dtype = (uint32_t)x->dtype;
+        dispatch.special.select.coordinates =
+            oxi_index_form_of(call->op)->does == OXI_DOES_COORDINATES;
+        oxi_vk_bind(&dispatch, 0, out, pass == OXI_VK_SELECT_WRITE);
         oxi_vk_bind(&dispatch, 1, tested, false);
         oxi_vk_bind(&dispatch, 2, x, false);
         dispatch.use[3].chunk = counts;
-        dispatch.use[3].writes = pass < 2;
+        dispatch.use[3].writes = pass < OXI_VK_SELECT_WRITE;
         oxi_vk_bind_fault(d, &dispatch);
         dispatch.params = &params;
         dispatch.param_bytes = sizeof params;
-        oxi_vk_groups(&dispatch, pass == 1 ? 1 : params.groups);
+        oxi_vk_groups(&dispatch, pass == OXI_VK_SELECT_ADD_UP ? 1 : params.groups);
         status = oxi_vk_record(d, &dispatch);
     }
     oxi_vk_chunk_give(d, counts);

@@ -2,16 +2,6 @@
  * few items of a line are wanted, sorted again, until a line is one run. Items wait in memory that is given
  * back at once, like parts of reductions. Called by the Vulkan device for SORT. */
 
-enum { OXI_VK_SORT_ROOM = 1024 }; /* items of a workgroup, as in sort.comp */
-
-/* Mirrors param of sort.comp. */
-typedef struct oxi_vk_sort_params {
-    oxi_vk_line_params line;
-    uint32_t count, length, keep, runs;
-    uint32_t count_out, flip, from, to;
-    uint32_t plane_in, plane_out, pair_groups, unused;
-} oxi_vk_sort_params;
-
 /* One dispatch: lines of `count` items become runs of up to `keep`, `count_out` items in all. */
 typedef struct oxi_vk_sort_pass {
     bool merges;
@@ -73,7 +63,7 @@ static ox_status oxi_vk_sort_record(oxi_vk_device *d, const oxi_call *call, oxi_
         oxi_vk_dispatch dispatch;
         memset(&dispatch, 0, sizeof dispatch);
         params->count = (uint32_t)p.count;
-        params->length = (uint32_t)p.length;
+        params->run = (uint32_t)p.length;
         params->keep = (uint32_t)p.keep;
         params->runs = (uint32_t)p.runs;
         params->count_out = (uint32_t)p.count_out;
@@ -83,10 +73,10 @@ static ox_status oxi_vk_sort_record(oxi_vk_device *d, const oxi_call *call, oxi_
         params->plane_out = (uint32_t)(lines * p.count_out);
         params->pair_groups = (uint32_t)((p.keep + OXI_VK_SORT_ROOM - 1) / OXI_VK_SORT_ROOM);
         dispatch.shader = OXI_VK_SHADER_sort;
-        dispatch.special[0] = p.merges;
-        dispatch.special[1] = (uint32_t)x->dtype;
-        dispatch.special[2] = pass == 0;
-        dispatch.special[3] = p.runs == 1;
+        dispatch.special.sort.merge = p.merges;
+        dispatch.special.sort.dtype = (uint32_t)x->dtype;
+        dispatch.special.sort.first = pass == 0;
+        dispatch.special.sort.last = p.runs == 1;
         oxi_vk_bind(&dispatch, 0, call->out[0], p.runs == 1);
         oxi_vk_bind(&dispatch, 1, call->out[1], p.runs == 1);
         oxi_vk_bind(&dispatch, 2, x, false);

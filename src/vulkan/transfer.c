@@ -145,23 +145,7 @@ static ox_status oxi_vk_tell_fault(oxi_vk_device *d, const void *copy) {
     d->fault_told = false;
     if (found.kind == 0) return OX_OK;
     ox_status status = oxi_vk_clear_fault(d);
-    if (status != OX_OK) return status;
-    int64_t value = (int64_t)((uint64_t)found.value_high << 32 | found.value_low);
-    const char *name = oxi_op_row_of((oxi_op)(found.kind - 1))->name;
-    switch (found.kind - 1) {
-    case OXI_OP_bernoulli:
-        return oxi_fail(OX_ERR_ARG, "%s: a probability is not in [0, 1] (found when numbers were read)",
-                        name);
-    case OXI_OP_multinomial:
-        return oxi_fail(OX_ERR_ARG, "%s: row %u: %s (found when numbers were read)", name,
-                        ~found.value_low / 4, oxi_multinomial_why((int)(~found.value_low % 4)));
-    case OXI_OP_masked_select:
-    case OXI_OP_nonzero: return oxi_fail(OX_ERR_ARG, "%s: the operand changed while it was read", name);
-    default: break;
-    }
-    return oxi_fail(OX_ERR_INDEX,
-                    "%s: index %lld is out of range for a size of %u (found when numbers were read)", name,
-                    (long long)value, found.size);
+    return status == OX_OK ? oxi_vk_fault_error(&found) : status;
 }
 
 /* When the copy that was asked for has come: what was read may have gone another way. */

@@ -5,12 +5,6 @@
 
 /* ---- rope: lines are rows of x; operands are the result, x, positions, a copy of the result ------------ */
 
-typedef struct oxi_vk_rope_params {
-    oxi_vk_line_params lines;
-    uint32_t unused[4]; /* param[23] */
-    uint32_t frequencies, factors, factors_stride, origin;
-} oxi_vk_rope_params;
-
 static bool oxi_vk_can_rope(const oxi_vk_device *d, const oxi_call *call) {
     const ox_tensor *x = call->in[0];
     (void)d;
@@ -68,15 +62,15 @@ static ox_status oxi_vk_rope(oxi_vk_device *d, const oxi_call *call, const ox_te
     oxi_vk_lines_cut(&l, x->ndim, x->shape, 1u << last, true, o, 4);
     /* a line may have been merged into one dim of any stride, or be a single element */
     memset(&params, 0, sizeof params);
-    params.lines = l.params;
-    params.lines.line_stride[0][0] = (uint32_t)out->stride[last];
-    params.lines.line_stride[0][1] = (uint32_t)x->stride[last];
-    if (copy) params.lines.line_stride[0][3] = (uint32_t)copy->stride[last];
+    params.line = l.params;
+    params.line.line_stride[0][0] = (uint32_t)out->stride[last];
+    params.line.line_stride[0][1] = (uint32_t)x->stride[last];
+    if (copy) params.line.line_stride[0][3] = (uint32_t)copy->stride[last];
     double scale = call->attr.rope.scale;
-    params.lines.f[0] = oxi_vk_float_bits(scale);
-    params.lines.f[1] = oxi_vk_float_bits(scale - (double)(float)scale);
-    params.lines.f[2] = oxi_vk_float_bits(call->attr.rope.magnitude);
-    params.lines.extra = (uint32_t)(call->attr.rope.dims / 2);
+    params.line.f[0] = oxi_vk_float_bits(scale);
+    params.line.f[1] = oxi_vk_float_bits(scale - (double)(float)scale);
+    params.line.f[2] = oxi_vk_float_bits(call->attr.rope.magnitude);
+    params.line.extra = (uint32_t)(call->attr.rope.dims / 2);
     params.frequencies = (uint32_t)(frequencies->offset / 4);
     params.origin = oxi_vk_element_at(positions ? positions : x);
     if (factors) {
@@ -93,11 +87,11 @@ static ox_status oxi_vk_rope(oxi_vk_device *d, const oxi_call *call, const ox_te
     if (copy) oxi_vk_bind(&dispatch, 5, copy, true);
     oxi_vk_bind_rest(&dispatch);
     dispatch.shader = OXI_VK_SHADER_rope;
-    dispatch.special[0] = (uint32_t)x->dtype;
-    dispatch.special[1] = positions ? (uint32_t)positions->dtype : 0;
-    dispatch.special[2] = call->attr.rope.interleaved;
-    dispatch.special[3] = factors != NULL;
-    dispatch.special[4] = copy ? (uint32_t)copy->dtype : 0;
+    dispatch.special.rope.dtype = (uint32_t)x->dtype;
+    dispatch.special.rope.positions = positions ? (uint32_t)positions->dtype : 0;
+    dispatch.special.rope.interleaved = call->attr.rope.interleaved;
+    dispatch.special.rope.factors = factors != NULL;
+    dispatch.special.rope.copy = copy ? (uint32_t)copy->dtype : 0;
     dispatch.params = &params;
     dispatch.param_bytes = sizeof params;
     uint64_t each = (uint64_t)(x->shape[last] - call->attr.rope.dims / 2);
@@ -113,24 +107,11 @@ static ox_status oxi_vk_rope_alone(oxi_vk_device *d, const oxi_call *call) {
 
 enum {
     OXI_VK_ATTENTION_DEPTH = 512,
-    OXI_VK_ATTENTION_LEAD = 6,
     OXI_VK_ATTENTION_FEW = 8,     /* queries that are taken one by one */
     OXI_VK_ATTENTION_RANGE = 512, /* keys of a part of them */
     OXI_VK_ATTENTION_PARTS = 64,
     OXI_VK_ATTENTION_SUBS = 4 /* subgroups of a workgroup with matrices */
 };
-
-/* Mirrors param of attention.glsl; columns of the arrays: result, q, k, v. */
-typedef struct oxi_vk_attention_params {
-    uint32_t length, keys, value_depth, heads;
-    uint32_t scale, softcap, start, window;
-    uint32_t at[4];
-    uint32_t mask_at, mask_row, mask_head, mask_column;
-    uint32_t row[4], head[4], column[4];
-    uint32_t group, lead, parts_at, unused;
-    uint32_t stride[OXI_VK_ATTENTION_LEAD][4];
-    uint32_t mask_stride[8], shape[8];
-} oxi_vk_attention_params;
 
 /* Whether there is a shader for it, whatever the dtype of keys and values. */
 static bool oxi_vk_fits_attention(const oxi_call *call) {
@@ -233,8 +214,8 @@ static ox_status oxi_vk_attention_few(oxi_vk_device *d, oxi_vk_dispatch *dispatc
     uint32_t parts = (most + OXI_VK_ATTENTION_RANGE - 1) / OXI_VK_ATTENTION_RANGE;
     if (parts > OXI_VK_ATTENTION_PARTS) parts = OXI_VK_ATTENTION_PARTS;
     dispatch->shader = OXI_VK_SHADER_attention_row;
-    dispatch->special[7] = p->value_depth;
-    dispatch->special[8] = parts;
+    dispatch->special.attention_row.depth_v = p->value_depth;
+    dispatch->special.attention_row.parts = parts;
     dispatch->groups[0] = p->length * parts;
     if (parts == 1) return oxi_vk_record(d, dispatch);
     uint64_t rows = (uint64_t)p->length * p->heads * dispatch->groups[2];
@@ -250,7 +231,7 @@ static ox_status oxi_vk_attention_few(oxi_vk_device *d, oxi_vk_dispatch *dispatc
     ox_status status = oxi_vk_record(d, dispatch);
     dispatch->use[0] = out;
     dispatch->use[5].writes = false;
-    dispatch->special[9] = 1;
+    dispatch->special.attention_row.merge = 1;
     dispatch->groups[0] = p->length;
     if (status == OX_OK) status = oxi_vk_record(d, dispatch);
     oxi_vk_chunk_give(d, chunk);
@@ -282,25 +263,25 @@ static uint32_t oxi_vk_attention_keys(const oxi_vk_device *d, const oxi_call *ca
 static ox_status oxi_vk_attention_many(oxi_vk_device *d, oxi_vk_dispatch *dispatch,
                                        const oxi_vk_attention_params *p, uint32_t keys) {
     uint32_t queries = OXI_VK_ATTENTION_SUBS * d->matrix_side;
-    dispatch->shader = dispatch->special[1] == (uint32_t)OX_F16 ? OXI_VK_SHADER_attention_tiles
+    dispatch->shader = dispatch->special.attention.cache == (uint32_t)OX_F16 ? OXI_VK_SHADER_attention_tiles
                                                                 : OXI_VK_SHADER_attention_tiles_bf16;
-    dispatch->special[7] = OXI_VK_ATTENTION_SUBS * d->subgroup_size;
-    dispatch->special[8] = p->value_depth;
-    dispatch->special[9] = d->matrix_side;
-    dispatch->special[10] = OXI_VK_ATTENTION_SUBS;
-    dispatch->special[11] = keys;
+    dispatch->special.attention_tiles.threads = OXI_VK_ATTENTION_SUBS * d->subgroup_size;
+    dispatch->special.attention_tiles.depth_v = p->value_depth;
+    dispatch->special.attention_tiles.side = d->matrix_side;
+    dispatch->special.attention_tiles.subs = OXI_VK_ATTENTION_SUBS;
+    dispatch->special.attention_tiles.keys = keys;
     dispatch->groups[0] = (p->length + queries - 1) / queries;
     return oxi_vk_record(d, dispatch);
 }
 
 static ox_status oxi_vk_attention_any(oxi_vk_device *d, oxi_vk_dispatch *dispatch,
                                       const oxi_vk_attention_params *p) {
-    uint32_t depth = dispatch->special[5], fours = (p->value_depth + 3) / 4;
+    uint32_t depth = dispatch->special.attention.depth, fours = (p->value_depth + 3) / 4;
     uint32_t queries = p->length == 1 || depth > 256 || p->value_depth > 256 ? 1 : 8;
     dispatch->shader = OXI_VK_SHADER_attention;
-    dispatch->special[7] = queries;
-    dispatch->special[8] = queries == 1 ? 256 : 32;
-    dispatch->special[9] = (queries * fours + 255) / 256;
+    dispatch->special.attention_any.queries = queries;
+    dispatch->special.attention_any.keys = queries == 1 ? 256 : 32;
+    dispatch->special.attention_any.sums = (queries * fours + 255) / 256;
     dispatch->groups[0] = (p->length + queries - 1) / queries;
     return oxi_vk_record(d, dispatch);
 }
@@ -316,13 +297,13 @@ static ox_status oxi_vk_attention_shader(oxi_vk_device *d, const oxi_call *call)
     oxi_vk_bind(&dispatch, 0, out, true);
     for (int i = 0; i < 3; i++) oxi_vk_bind(&dispatch, i + 1, call->in[i], false);
     if (mask) oxi_vk_bind(&dispatch, 4, mask, false);
-    dispatch.special[0] = (uint32_t)q->dtype;
-    dispatch.special[1] = (uint32_t)call->in[1]->dtype;
-    dispatch.special[2] = mask ? (uint32_t)mask->dtype : 0;
-    dispatch.special[3] = call->attr.attention.causal;
-    dispatch.special[4] = call->attr.attention.softcap > 0;
-    dispatch.special[5] = (uint32_t)q->shape[q->ndim - 1];
-    dispatch.special[6] = oxi_vk_attention_wide(&p, 0, each) && p.value_depth % each == 0;
+    dispatch.special.attention.dtype = (uint32_t)q->dtype;
+    dispatch.special.attention.cache = (uint32_t)call->in[1]->dtype;
+    dispatch.special.attention.mask = mask ? (uint32_t)mask->dtype : 0;
+    dispatch.special.attention.causal = call->attr.attention.causal;
+    dispatch.special.attention.softcap = call->attr.attention.softcap > 0;
+    dispatch.special.attention.depth = (uint32_t)q->shape[q->ndim - 1];
+    dispatch.special.attention.aligned = oxi_vk_attention_wide(&p, 0, each) && p.value_depth % each == 0;
     dispatch.params = &p;
     dispatch.param_bytes = sizeof p;
     dispatch.groups[1] = p.heads;

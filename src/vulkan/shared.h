@@ -1,0 +1,75 @@
+/* What C and shaders share: specialisation constants, parameters and codes. The .def files that are included here are
+ * the one source; tools/tables.c includes this and writes what shaders see of it to shaders/tables. */
+#ifndef OX_VULKAN_SHARED_H
+#define OX_VULKAN_SHARED_H
+
+/* ---- codes --------------------------------------------------------------------------------------------- */
+
+enum { OXI_VK_LANE_RAW = OXI_LANE_COUNT };                     /* beside oxi_lane's: bits as they lie */
+enum { OXI_VK_SOFTMAX, OXI_VK_LOG_SOFTMAX, OXI_VK_LAYER, OXI_VK_RMS };
+/* Whole lines; what segments of lines come to; segments, which carry on from those. */
+enum { OXI_VK_SCAN_WHOLE, OXI_VK_SCAN_TOTALS, OXI_VK_SCAN_CARRIED };
+enum { OXI_VK_SELECT_COUNT, OXI_VK_SELECT_ADD_UP, OXI_VK_SELECT_WRITE, OXI_VK_SELECT_PASSES };
+enum { OXI_VK_PERMUTE_LINK, OXI_VK_PERMUTE_DOUBLE_STEPS, OXI_VK_PERMUTE_GIVE };
+enum { OXI_VK_MULTINOMIAL_LOOK, OXI_VK_MULTINOMIAL_DRAW };
+/* What a product of few rows does with c: it is added to a sum, or its silu or gelu_tanh times another c. */
+enum { OXI_VK_TAIL_NONE, OXI_VK_TAIL_ADD, OXI_VK_TAIL_SILU, OXI_VK_TAIL_GELU };
+enum {
+    OXI_VK_SELECT_EACH = 16,          /* positions of an invocation of select.comp */
+    OXI_VK_SORT_ROOM = 1024,          /* items of a workgroup of sort.comp */
+    OXI_VK_TILE = 32,                 /* both sides of a tile of turn.comp */
+    OXI_VK_ATTENTION_LEAD = 6         /* leading dims of attention, at most */
+};
+
+/* An error that a shader found: the first one since the last read. */
+typedef struct oxi_vk_fault {
+    uint32_t kind;                    /* 0 = none, else oxi_op + 1 */
+    uint32_t value_low, value_high, size;
+} oxi_vk_fault;
+
+/* ---- specialisation constants -------------------------------------------------------------------------- */
+
+#define OXI_SPECIAL(member, otherwise) uint32_t member;
+#define OXI_SPECIAL_EACH(member, count, otherwise) uint32_t member[count];
+#define OXI_SPECIAL_BASE(name) oxi_vk_##name##_specials base;
+#define OXI_SPECIAL_THREADS(member) uint32_t member;
+#define OXI_SPECIAL_GAP(member, count) uint32_t member[count];
+#define OXI_SPECIALS(name, list) typedef struct oxi_vk_##name##_specials { list } oxi_vk_##name##_specials;
+#include "vulkan/specials.def"
+#undef OXI_SPECIAL
+#undef OXI_SPECIAL_EACH
+#undef OXI_SPECIAL_BASE
+#undef OXI_SPECIAL_THREADS
+#undef OXI_SPECIAL_GAP
+#undef OXI_SPECIALS
+
+/* Rows that begin with another's may be read as that one. */
+typedef union oxi_vk_specials {
+    uint32_t word[24];                /* most that a shader has: OXI_VK_SPECIALS */
+#define OXI_SPECIALS(name, list) oxi_vk_##name##_specials name;
+#include "vulkan/specials.def"
+#undef OXI_SPECIALS
+} oxi_vk_specials;
+enum { OXI_VK_SPECIALS = sizeof(oxi_vk_specials) / sizeof(uint32_t) };
+
+/* ---- parameters ---------------------------------------------------------------------------------------- */
+
+#define OXI_WORD(member) uint32_t member;
+#define OXI_WORDS(member, count) uint32_t member[count];
+#define OXI_PAIR(member) uint32_t member[2];
+#define OXI_PAIRS(member, count) uint32_t member[count][2];
+#define OXI_STRIDES(member, count) uint32_t member[count][4];
+#define OXI_LINES(member) oxi_vk_line_params member;
+#define OXI_UNUSED_WORDS(member, count) uint32_t member[count];
+#define OXI_PARAMS(name, list) typedef struct oxi_vk_##name##_params { list } oxi_vk_##name##_params;
+#include "vulkan/params.def"
+#undef OXI_WORD
+#undef OXI_WORDS
+#undef OXI_PAIR
+#undef OXI_PAIRS
+#undef OXI_STRIDES
+#undef OXI_LINES
+#undef OXI_UNUSED_WORDS
+#undef OXI_PARAMS
+
+#endif
