@@ -42,8 +42,8 @@ static ox_status oxi_cpu_run_part(ox_device *self, const oxi_call *call, const o
     switch (oxi_op_row_of(call->op)->family) {
     case OXI_FAMILY_MAP: return oxi_cpu_map(call);
     case OXI_FAMILY_COPY: return oxi_cpu_copy(call);
-    case OXI_FAMILY_FILL: return oxi_cpu_fill(call);
-    case OXI_FAMILY_RANDOM: return oxi_cpu_random(call);
+    case OXI_FAMILY_FILL:
+    case OXI_FAMILY_RANDOM: return oxi_cpu_fill(call);
     case OXI_FAMILY_REDUCE: return oxi_cpu_reduce(call);
     case OXI_FAMILY_SCAN: return oxi_cpu_scan(call);
     case OXI_FAMILY_SORT: return oxi_cpu_sort(call);

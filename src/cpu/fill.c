@@ -378,44 +378,6 @@ static ox_status oxi_fill_randperm(const oxi_call *call) {
     return OX_OK;
 }
 
-static ox_status oxi_cpu_fill(const oxi_call *call) {
-    const ox_tensor *out = call->out[0];
-    oxi_fill_job job;
-    memset(&job, 0, sizeof job);
-    job.call = call;
-    job.out = out;
-    job.count = ox_numel(out);
-    job.lane = OXI_LANE_F64;
-    unsigned char element[8];
-    switch (call->op) {
-    case OXI_OP_fill:
-        oxi_fill_element(call->attr.fill.value, call->attr.fill.whole, out->dtype, element);
-        oxi_fill_strided(out, element);
-        return OX_OK;
-    case OXI_OP_eye: return oxi_fill_eye(call);
-    case OXI_OP_randperm: return oxi_fill_randperm(call);
-    case OXI_OP_arange:
-        job.make = oxi_make_arange;
-        if (!oxi_is_float(out->dtype)) job.lane = OXI_LANE_I64;
-        break;
-    case OXI_OP_linspace: job.make = oxi_make_linspace; break;
-    case OXI_OP_uniform:
-        job.make = oxi_make_uniform;
-        if (call->attr.uniform.low < call->attr.uniform.high)
-            job.last_below =
-                oxi_number_below(out->dtype, call->attr.uniform.low, call->attr.uniform.high);
-        break;
-    case OXI_OP_normal: job.make = oxi_make_normal; break;
-    case OXI_OP_randint:
-        job.make = oxi_make_randint;
-        job.lane = OXI_LANE_I64;
-        break;
-    default: return oxi_fail(OX_ERR_UNSUPPORTED, "%s: not a fill", oxi_op_row_of(call->op)->name);
-    }
-    oxi_fill_run(&job);
-    return OX_OK;
-}
-
 /* ---- bernoulli and multinomial ------------------------------------------------------------------------- */
 
 static bool oxi_make_bernoulli(const oxi_fill_job *job, int64_t first, int64_t n, void *values) {
@@ -587,16 +549,49 @@ static ox_status oxi_multinomial_run(const oxi_call *call) {
     return status;
 }
 
-static ox_status oxi_cpu_random(const oxi_call *call) {
-    if (call->op == OXI_OP_multinomial) return oxi_multinomial_run(call);
+/* ---- the executor of FILL and RANDOM ------------------------------------------------------------------- */
+
+/* Who makes the elements of a row of form/made.def one by one: by its code. */
+static bool (*const oxi_makes[])(const oxi_fill_job *job, int64_t first, int64_t n, void *values) = {
+#define oxi_make_fill NULL
+#define oxi_make_eye NULL
+#define oxi_make_randperm NULL
+#define oxi_make_multinomial NULL
+#define OXI_MADE(op, kind, numbers) oxi_make_##op,
+#include "form/made.def"
+#undef OXI_MADE
+#undef oxi_make_fill
+#undef oxi_make_eye
+#undef oxi_make_randperm
+#undef oxi_make_multinomial
+};
+
+static ox_status oxi_fill_one_by_one(const oxi_call *call, const oxi_made_form *form) {
     oxi_fill_job job;
     memset(&job, 0, sizeof job);
     job.call = call;
     job.out = call->out[0];
     job.count = ox_numel(job.out);
-    job.lane = OXI_LANE_F64;
-    job.make = oxi_make_bernoulli;
+    job.lane = form->whole ? OXI_LANE_I64 : OXI_LANE_F64;
+    job.make = oxi_makes[form->code];
+    if (form->numbers == OXI_NUMBERS_UNIT && form->first < form->second)
+        job.last_below = oxi_number_below(job.out->dtype, form->first, form->second);
     oxi_fill_run(&job);
-    if (job.bad) return oxi_fail(OX_ERR_ARG, "bernoulli: a probability is not in [0, 1]");
+    if (job.bad)
+        return oxi_fail(OX_ERR_ARG, "%s: a probability is not in [0, 1]", oxi_op_row_of(call->op)->name);
     return OX_OK;
+}
+
+static ox_status oxi_cpu_fill(const oxi_call *call) {
+    oxi_made_form form = oxi_made_form_of(call);
+    unsigned char element[8];
+    switch (form.kind) {
+    case OXI_MADE_CONSTANT:
+        oxi_fill_element(form.first, form.low, call->out[0]->dtype, element);
+        oxi_fill_strided(call->out[0], element);
+        return OX_OK;
+    case OXI_MADE_DIAGONAL: return oxi_fill_eye(call);
+    case OXI_MADE_TOGETHER: return form.whole ? oxi_fill_randperm(call) : oxi_multinomial_run(call);
+    default: return oxi_fill_one_by_one(call, &form);
+    }
 }

@@ -361,12 +361,12 @@ static ox_status oxi_scatter_walk(const oxi_call *call, const ox_tensor *index, 
     return OX_OK;
 }
 
-static ox_status oxi_scatter_run(const oxi_call *call) {
+static ox_status oxi_scatter_run(const oxi_call *call, bool adds) {
     ox_tensor x = oxi_at_least_1d(call->in[0]), index = oxi_at_least_1d(call->in[1]),
               source = oxi_at_least_1d(call->in[2]);
     ox_status status = oxi_check_dim_indices(oxi_op_row_of(call->op)->name, &index, &x, call->attr.along.dim);
     if (status != OX_OK) return status;
-    return oxi_scatter_walk(call, &index, index.stride, &source, call->op == OXI_OP_scatter_add, 1);
+    return oxi_scatter_walk(call, &index, index.stride, &source, adds, 1);
 }
 
 static ox_status oxi_index_add_run(const oxi_call *call) {
@@ -666,7 +666,7 @@ static void oxi_triangle_piece(void *arg, const oxi_walk *w, const oxi_cursor *c
     }
 }
 
-static ox_status oxi_triangle_run(const oxi_call *call) {
+static ox_status oxi_triangle_run(const oxi_call *call, bool upper) {
     const ox_tensor *x = call->in[0], *out = call->out[0];
     int last = x->ndim - 1;
     int64_t bytes = oxi_dtype_bytes(x->dtype);
@@ -676,7 +676,7 @@ static ox_status oxi_triangle_run(const oxi_call *call) {
     job.diagonal = call->attr.diagonal.diagonal;
     job.out_step = out->stride[last] * bytes;
     job.in_step = x->stride[last] * bytes;
-    job.upper = call->op == OXI_OP_triu;
+    job.upper = upper;
     if (job.columns == 0) return OX_OK;
     oxi_walk w;
     oxi_walk_begin(&w, last, x->shape);
@@ -698,20 +698,20 @@ static ox_status oxi_copies_run(const oxi_call *call) {
 }
 
 static ox_status oxi_cpu_index(const oxi_call *call) {
-    switch (call->op) {
-    case OXI_OP_gather: return oxi_gather_run(call);
-    case OXI_OP_scatter:
-    case OXI_OP_scatter_add: return oxi_scatter_run(call);
-    case OXI_OP_index_select: return oxi_index_select_run(call);
-    case OXI_OP_index_add: return oxi_index_add_run(call);
-    case OXI_OP_masked_select: return oxi_masked_select_run(call);
-    case OXI_OP_nonzero: return oxi_nonzero_run(call);
-    case OXI_OP_embedding: return oxi_embedding_run(call);
-    case OXI_OP_one_hot: return oxi_one_hot_run(call);
-    case OXI_OP_triu:
-    case OXI_OP_tril: return oxi_triangle_run(call);
-    case OXI_OP_cat:
-    case OXI_OP_roll: return oxi_copies_run(call);
-    default: return oxi_fail(OX_ERR_UNSUPPORTED, "%s: not an op of indices", oxi_op_row_of(call->op)->name);
+    const oxi_index_form *form = oxi_index_form_of(call->op);
+    switch (form->kind) {
+    case OXI_INDEX_PICK:
+        return form->by == OXI_BY_EACH  ? oxi_gather_run(call)
+               : form->by == OXI_BY_DIM ? oxi_index_select_run(call)
+                                        : oxi_embedding_run(call);
+    case OXI_INDEX_PUT:
+        return form->by == OXI_BY_EACH ? oxi_scatter_run(call, form->does == OXI_DOES_ADDS)
+                                       : oxi_index_add_run(call);
+    case OXI_INDEX_SELECT:
+        return form->does == OXI_DOES_COORDINATES ? oxi_nonzero_run(call) : oxi_masked_select_run(call);
+    case OXI_INDEX_PATTERN:
+        return form->by == OXI_BY_DIAGONAL ? oxi_triangle_run(call, form->does == OXI_DOES_KEEPS_UPPER)
+                                           : oxi_one_hot_run(call);
+    default: return oxi_copies_run(call);
     }
 }

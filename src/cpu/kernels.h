@@ -294,7 +294,6 @@ static const oxi_kernels *oxi_cpu_kernels(void);
 static ox_status oxi_cpu_map(const oxi_call *call);        /* cpu/map.c */
 static ox_status oxi_cpu_copy(const oxi_call *call);       /* cpu/copy.c */
 static ox_status oxi_cpu_fill(const oxi_call *call);       /* cpu/fill.c: FILL and RANDOM */
-static ox_status oxi_cpu_random(const oxi_call *call);
 static ox_status oxi_cpu_reduce(const oxi_call *call);     /* cpu/reduce.c */
 static ox_status oxi_cpu_scan(const oxi_call *call);       /* cpu/scan.c */
 static ox_status oxi_cpu_sort(const oxi_call *call);       /* cpu/sort.c */

@@ -33,7 +33,7 @@ static void oxi_made_ramp(oxi_made_form *form, ox_dtype dtype, int64_t count) {
     form->range = (uint64_t)oxi_whole_bits(form->second);
 }
 
-OXI_UNUSED static oxi_made_form oxi_made_form_of(const oxi_call *call) {
+static oxi_made_form oxi_made_form_of(const oxi_call *call) {
     ox_dtype dtype = call->out[0]->dtype;
     oxi_made_form form;
     double two[2] = {0, 0};
