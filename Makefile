@@ -91,7 +91,7 @@ $(BUILD)/amalgamate: tools/amalgamate.c
 	@echo "cc $@" >&2
 	@$(CC) -std=c11 -O1 $(WARN) $(CFLAGS) $< -o $@
 
-# README.md's table of operations is generated as well.
+# The tables of docs/OPERATIONS.md are generated as well.
 $(BUILD)/op_table: tools/op_table.c src/ops/ops.def
 	@mkdir -p $(@D)
 	@echo "cc $@" >&2
@@ -99,8 +99,9 @@ $(BUILD)/op_table: tools/op_table.c src/ops/ops.def
 
 headers: $(BUILD)/amalgamate $(BUILD)/op_table
 	@mkdir -p $(BUILD)/headers
-	@$(BUILD)/op_table < README.md > $(BUILD)/README.md
-	@cmp -s $(BUILD)/README.md README.md || { cp $(BUILD)/README.md README.md && echo "wrote README.md" >&2; }
+	@$(BUILD)/op_table < docs/OPERATIONS.md > $(BUILD)/OPERATIONS.md
+	@cmp -s $(BUILD)/OPERATIONS.md docs/OPERATIONS.md || \
+	    { cp $(BUILD)/OPERATIONS.md docs/OPERATIONS.md && echo "wrote docs/OPERATIONS.md" >&2; }
 	@for page in $(PAGES); do \
 	    $(BUILD)/amalgamate src/$$page > $(BUILD)/headers/$$page || exit 1; \
 	    cmp -s $(BUILD)/headers/$$page $$page || { cp $(BUILD)/headers/$$page $$page && echo "wrote $$page" >&2; }; \
@@ -108,8 +109,9 @@ headers: $(BUILD)/amalgamate $(BUILD)/op_table
 
 check-headers: $(BUILD)/amalgamate $(BUILD)/op_table
 	@mkdir -p $(BUILD)/headers
-	@$(BUILD)/op_table < README.md > $(BUILD)/README.md
-	@cmp -s $(BUILD)/README.md README.md || { stale=1; echo "README.md's table differs from ops.def: run make headers"; }; \
+	@$(BUILD)/op_table < docs/OPERATIONS.md > $(BUILD)/OPERATIONS.md
+	@cmp -s $(BUILD)/OPERATIONS.md docs/OPERATIONS.md || \
+	    { stale=1; echo "docs/OPERATIONS.md differs from ops.def: run make headers"; }; \
 	for page in $(PAGES); do \
 	    $(BUILD)/amalgamate src/$$page > $(BUILD)/headers/$$page || exit 1; \
 	    cmp -s $(BUILD)/headers/$$page $$page || { stale=1; echo "$$page differs from src/: run make headers"; }; \

@@ -24,7 +24,7 @@ printf '#!/bin/sh\necho 0\n' > "$dir/bin/id"
 chmod +x "$dir"/bin/*
 
 cp Makefile README.md "$dir/work"
-cp -R shaders tools "$dir/work"
+cp -R docs shaders tools "$dir/work"
 cp src/oxtorch*.h "$dir/work/src"
 cp src/oxtorch*.h "$dir/work"
 cp src/ops/ops.def "$dir/work/src/ops"
