@@ -2,7 +2,7 @@
 # instructions.sh OBJECT - reads the implementation's instructions: each function may have those of its tier
 # alone, and what belongs to no tier those of every x86-64. Functions that are called where the processor says
 # that it has more (SSSE3, F16C, VNNI, BF16, AMX) are known by their names. Kernels that differ by a constant
-# share their source: compiled without optimisation they hold each other's instructions.
+# share their source: compiled without optimization they hold each other's instructions.
 set -u
 object=$1
 if ! command -v objdump > /dev/null || ! objdump -f "$object" 2> /dev/null | grep -q x86-64; then

@@ -113,7 +113,7 @@ static domain domain_for(const op_case *c, const op_row *row, ox_dtype dtype, in
     return c->domains[operand];
 }
 
-/* Operands in layout l and its neighbours, and plain copies of them. false when one could not be made. */
+/* Operands in layout l and its neighbors, and plain copies of them. false when one could not be made. */
 static bool make_operands(const op_case *c, const op_row *row, ox_dtype dtype, layout l,
                           const test_shape *shape, ox_tensor **views, ox_tensor **plain) {
     bool made = true;

@@ -36,10 +36,10 @@ static void want_softmax(row *r, bool logarithm) {
     }
 }
 
-static void want_norm(row *r, bool centred, double eps) {
+static void want_norm(row *r, bool centered, double eps) {
     double mean = 0, squares = 0, scale, count = (double)r->n;
     for (int64_t i = 0; i < r->n; i++) mean += r->x[i];
-    mean = centred ? mean / count : 0;
+    mean = centered ? mean / count : 0;
     for (int64_t i = 0; i < r->n; i++) squares += (r->x[i] - mean) * (r->x[i] - mean);
     scale = 1 / sqrt(squares / count + eps);
     for (int64_t i = 0; i < r->n; i++) {

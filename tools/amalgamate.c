@@ -170,7 +170,7 @@ static int has_suffix(const char *path, const char *suffix) {
 }
 
 /* Takes "x/./", "x/../" and "//" out of a relative path, in place: one file, one name. */
-static void path_normalise(char *path) {
+static void path_normalize(char *path) {
     char *read = path, *write = path; /* each component written is followed by a slash until the end */
     int more = 1;
     while (more) {
@@ -205,7 +205,7 @@ static int find_part(const packer *p, const char *from, const char *name, char *
         if (from_size + strlen(name) >= PATH_LENGTH_MAX) return 0;
         memcpy(path, from, from_size);
         strcpy(path + from_size, name);
-        path_normalise(path);
+        path_normalize(path);
         snprintf(full, sizeof full, "%s/%s", p->folder, path);
         if (text_read(content, full)) return 1;
     }
