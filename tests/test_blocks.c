@@ -1,7 +1,7 @@
 /* test_blocks.c - block types: exact expansion against gguf-py and a scalar reading of the layouts; products
- * with them. OX_VULKAN_LONG OX_TIERS OX_BASE OX_QEMU: each tier has kernels of its own, and some for what a processor has
- * beyond it. Fused products quantize activations: their error stays within half a step of each group of
- * 32. */
+ * with them. OX_VULKAN_LONG OX_TIERS OX_BASE OX_QEMU: each tier has kernels of its own, and some for what
+ * a processor has beyond it. Fused products quantize activations: their error stays within half a step of
+ * each group of 32. */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -892,7 +892,8 @@ static void check_turned_operands(void) {
 #endif
 }
 
-/* Rows cut out of wider ones, short and long, whose results are more than caches hold: the bits of few rows. */
+/* Rows cut out of wider ones, short and long, whose results are more than caches hold: the bits of few
+ * rows. */
 static void check_large_slices(void) {
     static const int64_t lengths[] = {21, 701, 1030, 5003};
     for (int s = 0; s < 4; s++)

@@ -312,8 +312,8 @@ static void test_large_norms(void) {
         }
 }
 
-/* Rows of a large view have the bits of its copy: cut out of longer ones, upside down, one row again and again,
- * with the middle dims swapped. */
+/* Rows of a large view have the bits of its copy: cut out of longer ones, upside down, one row again and
+ * again, with the middle dims swapped. */
 static void test_large_views(void) {
     OX_SCOPE {
         ox_tensor *x = ox_randn(OX_SHAPE(2100, 1033), OX_F32), *views[5];

@@ -377,8 +377,8 @@ static void write_sections(packer *p, const char *page, unsigned long hash) {
     memset(&p->output, 0, sizeof p->output);
     text_add(&all, body.data, head);
     text_add_string(&all, "#ifndef OXI_SECTION\n"
-                          "/* Kernels are written once, behind the end of this header, and it includes itself "
-                          "for each kind of\n");
+                          "/* Kernels are written once, behind the end of this header, and it includes "
+                          "itself for each kind of\n");
     text_add_format(&all, " * processor. Another name than %s: #define %s \"name.h\" before it. */\n", page,
                     self);
     text_add_format(&all, "#ifndef %s\n#define %s \"%s\"\n#endif\n", self, self, page);

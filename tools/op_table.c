@@ -80,7 +80,8 @@ static void print_row(const row *r) {
 static void print_tables(void) {
     for (size_t h = 0; h < sizeof headings / sizeof *headings; h++) {
         printf("\n### %s\n\n", headings[h].text);
-        printf("| operation | operands | options | bool | integers | floats | c64 | block types | result |\n");
+        printf("| operation | operands | options |");
+        printf(" bool | integers | floats | c64 | block types | result |\n");
         printf("|---|---|---|---|---|---|---|---|---|\n");
         for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
             if (strcmp(rows[i].family, headings[h].name) == 0) print_row(&rows[i]);
