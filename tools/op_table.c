@@ -1,4 +1,5 @@
-/* Writes the table of operations in docs/OPERATIONS.md from src/ops/ops.def, one line a row.
+/* Writes the tables of operations in docs/OPERATIONS.md from src/ops/ops.def, one line a row; where there is
+ * src/ops/api.def, with the public functions that call it.
  *     op_table < docs/OPERATIONS.md > OPERATIONS.new
  * Everything between the lines <!-- ops: begin --> and <!-- ops: end --> is replaced. */
 #include <stdio.h>
@@ -27,6 +28,21 @@ static const word attributes[] = {
 #define OXI_ATTR(kind, name, default) #name " "
 #define OXI_ATTRIBUTES(name, list) {#name, list},
 #include "../src/ops/ops.def"
+};
+
+/* Functions of api.def and what they come from: "ROW(abs)", "PARTS(...)". */
+static const word functions[] = {
+#if defined(__has_include)
+#if __has_include("../src/ops/api.def")
+#define OXI_API(function, schema, form, from, arguments, note) {#function, #from},
+#include "../src/ops/api.def"
+#define HAS_FUNCTIONS 1
+#endif
+#endif
+#ifndef HAS_FUNCTIONS
+#define HAS_FUNCTIONS 0
+#endif
+    {"", ""},
 };
 
 static const word headings[] = {
@@ -63,15 +79,36 @@ static const char *text_of(const word *words, size_t count, const char *name) {
 }
 #define TEXT_OF(words, name) text_of(words, sizeof words / sizeof *words, name)
 
-static void print_row(const row *r) {
-    const char *names = TEXT_OF(attributes, r->attributes);
-    printf("| `%s` | %s |", r->name, TEXT_OF(operands, r->operands));
-    if (strcmp(names, "nothing ") == 0) names = "";
-    if (*names) putchar(' ');
+/* The functions whose origin begins so; those that end in _ do what the others do, in place. */
+static void print_functions(const char *from) {
+    int count = 0;
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+        const char *name = functions[i].name;
+        if (strncmp(functions[i].text, from, strlen(from)) != 0 || name[strlen(name) - 1] == '_') continue;
+        printf("%s`%s`", count++ ? ", " : " ", name);
+    }
+}
+
+/* "dim eps " as " dim, eps" */
+static void print_options(const char *names) {
+    if (strcmp(names, "nothing ") == 0) return;
+    putchar(' ');
     for (const char *c = names; *c; c++) {
         if (*c != ' ') putchar(*c);
         else if (c[1]) printf(", ");
     }
+}
+
+static void print_row(const row *r) {
+    char from[80];
+    snprintf(from, sizeof from, "ROW(%s)", r->name);
+    printf("| `%s` |", r->name);
+    if (HAS_FUNCTIONS) {
+        print_functions(from);
+        printf(" |");
+    }
+    printf(" %s |", TEXT_OF(operands, r->operands));
+    print_options(TEXT_OF(attributes, r->attributes));
     printf(" |");
     for (const char *c = "BIFCQ"; *c; c++) printf(strchr(r->accepts, *c) ? " yes |" : " |");
     printf(" %s |\n", TEXT_OF(results, r->gives));
@@ -80,11 +117,16 @@ static void print_row(const row *r) {
 static void print_tables(void) {
     for (size_t h = 0; h < sizeof headings / sizeof *headings; h++) {
         printf("\n### %s\n\n", headings[h].text);
-        printf("| operation | operands | options |");
+        printf("| operation |%s operands | options |", HAS_FUNCTIONS ? " functions |" : "");
         printf(" bool | integers | floats | c64 | block types | result |\n");
-        printf("|---|---|---|---|---|---|---|---|---|\n");
+        printf("|---|---|---|---|---|---|---|---|---|%s\n", HAS_FUNCTIONS ? "---|" : "");
         for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
             if (strcmp(rows[i].family, headings[h].name) == 0) print_row(&rows[i]);
+    }
+    if (HAS_FUNCTIONS) {
+        printf("\n### Made of others\n\n");
+        print_functions("PARTS(");
+        printf("\n");
     }
     printf("\n");
 }
