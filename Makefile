@@ -33,8 +33,9 @@ endif
 WARN = -Wall -Wextra
 LIBS = -lm -lpthread
 # io_uring for oxtorch_stream.h, where liburing is installed. LIBURING= does without.
-# This is looked up when the file is read, so not yet after `deps`: whatever follows it there starts another make
-# (tests/run.sh does), and what links with impl.o outside of this file takes its libraries from impl.libs.
+# This is looked up when the file is read, so not yet after `deps`: whatever follows it there starts another
+# make (tests/run.sh does), and what links with impl.o outside of this file takes its libraries from
+# impl.libs.
 LIBURING := $(shell echo 'int main(void) { return 0; }' | \
     $(CC) -include liburing.h -x c - -luring -o /dev/null 2> /dev/null && echo 1)
 ifeq ($(LIBURING),1)
@@ -63,7 +64,8 @@ export BUILD CC CXX SAN DEBUG T MODEL_PATH PROMPT_TEXT
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: all headers check-headers shaders check-shaders mirror-programs vulkan-mirror vulkan-validate programs demo test bench deps matrix emulate fuzz asan tsan clean help FORCE
+.PHONY: all headers check-headers shaders check-shaders mirror-programs vulkan-mirror vulkan-validate programs
+.PHONY: demo test bench deps matrix emulate fuzz asan tsan clean help FORCE
 
 all: headers
 	@$(MAKE) --no-print-directory programs
@@ -91,28 +93,32 @@ $(BUILD)/amalgamate: tools/amalgamate.c
 	@echo "cc $@" >&2
 	@$(CC) -std=c11 -O1 $(WARN) $(CFLAGS) $< -o $@
 
-# README.md's table of operations is generated as well.
-$(BUILD)/op_table: tools/op_table.c src/ops/ops.def
+# The tables of docs/OPERATIONS.md are generated as well.
+$(BUILD)/op_table: tools/op_table.c src/ops/ops.def $(wildcard src/ops/api.def)
 	@mkdir -p $(@D)
 	@echo "cc $@" >&2
 	@$(CC) -std=c11 -O1 $(WARN) $(CFLAGS) $< -o $@
 
 headers: $(BUILD)/amalgamate $(BUILD)/op_table
 	@mkdir -p $(BUILD)/headers
-	@$(BUILD)/op_table < README.md > $(BUILD)/README.md
-	@cmp -s $(BUILD)/README.md README.md || { cp $(BUILD)/README.md README.md && echo "wrote README.md" >&2; }
+	@$(BUILD)/op_table < docs/OPERATIONS.md > $(BUILD)/OPERATIONS.md
+	@cmp -s $(BUILD)/OPERATIONS.md docs/OPERATIONS.md || \
+	    { cp $(BUILD)/OPERATIONS.md docs/OPERATIONS.md && echo "wrote docs/OPERATIONS.md" >&2; }
 	@for page in $(PAGES); do \
 	    $(BUILD)/amalgamate src/$$page > $(BUILD)/headers/$$page || exit 1; \
-	    cmp -s $(BUILD)/headers/$$page $$page || { cp $(BUILD)/headers/$$page $$page && echo "wrote $$page" >&2; }; \
+	    cmp -s $(BUILD)/headers/$$page $$page || \
+	        { cp $(BUILD)/headers/$$page $$page && echo "wrote $$page" >&2; }; \
 	done
 
 check-headers: $(BUILD)/amalgamate $(BUILD)/op_table
 	@mkdir -p $(BUILD)/headers
-	@$(BUILD)/op_table < README.md > $(BUILD)/README.md
-	@cmp -s $(BUILD)/README.md README.md || { stale=1; echo "README.md's table differs from ops.def: run make headers"; }; \
+	@$(BUILD)/op_table < docs/OPERATIONS.md > $(BUILD)/OPERATIONS.md
+	@cmp -s $(BUILD)/OPERATIONS.md docs/OPERATIONS.md || \
+	    { stale=1; echo "docs/OPERATIONS.md differs from ops.def: run make headers"; }; \
 	for page in $(PAGES); do \
 	    $(BUILD)/amalgamate src/$$page > $(BUILD)/headers/$$page || exit 1; \
-	    cmp -s $(BUILD)/headers/$$page $$page || { stale=1; echo "$$page differs from src/: run make headers"; }; \
+	    cmp -s $(BUILD)/headers/$$page $$page || \
+	        { stale=1; echo "$$page differs from src/: run make headers"; }; \
 	done; test -z "$$stale"
 
 # ---- shaders ----
@@ -153,10 +159,11 @@ $(BUILD)/tests/test_%: tests/test_%.c $(BUILD)/impl.o
 	@echo "cc $@" >&2
 	@$(CC) $(TEST_OPT) $(WARN) $(INCLUDE) -Itests $(CFLAGS) $(DEPEND) $< $(BUILD)/impl.o $(LIBS) -o $@
 
-# The suites of ops with every call on a stream or the GPU (tests/mirror.c): `make test` takes those whose head
-# says OX_VULKAN or OX_VULKAN_ASKED, `make vulkan-mirror` also those that take long on a software device,
-# OX_VULKAN_LONG.
-MIRRORED = $(foreach f,$(TEST_SOURCES),$(shell head -n 10 $(f) | grep -qw 'OX_VULKAN\|OX_VULKAN_ASKED$(if $(LONG),\|OX_VULKAN_LONG)' && echo $(f)))
+# The suites of ops with every call on a stream or the GPU (tests/mirror.c): `make test` takes those whose
+# head says OX_VULKAN or OX_VULKAN_ASKED, `make vulkan-mirror` also those that take long on a software
+# device, OX_VULKAN_LONG.
+MIRRORED_WORDS = OX_VULKAN\|OX_VULKAN_ASKED$(if $(LONG),\|OX_VULKAN_LONG)
+MIRRORED = $(foreach f,$(TEST_SOURCES),$(shell head -n 10 $(f) | grep -qw '$(MIRRORED_WORDS)' && echo $(f)))
 mirror-programs: $(MIRRORED:tests/%.c=$(BUILD)/mirror/%)
 # Both are cut into PARTS that run at once: the processor compiles shaders, whatever the device is.
 PARTS ?= $(shell nproc 2> /dev/null || echo 1)
@@ -183,7 +190,8 @@ $(BUILD)/mirror/test_%: tests/test_%.c $(BUILD)/mirror/mirror.o
 $(BUILD)/tests/fuzz_%: tests/fuzz_%.c tests/fuzz_main.c $(BUILD)/impl.o
 	@mkdir -p $(@D)
 	@echo "cc $@" >&2
-	@$(CC) $(TEST_OPT) $(WARN) $(INCLUDE) -Itests $(CFLAGS) $(DEPEND) $< tests/fuzz_main.c $(BUILD)/impl.o $(LIBS) -o $@
+	@$(CC) $(TEST_OPT) $(WARN) $(INCLUDE) -Itests $(CFLAGS) $(DEPEND) $< tests/fuzz_main.c $(BUILD)/impl.o \
+	    $(LIBS) -o $@
 
 # An example is a whole program with the implementation in it. Here it shares the object, which saves its
 # compile time; tests/readme.sh and tests/matrix.sh compile the implementation the way a user does.
@@ -205,14 +213,16 @@ $(BUILD)/tiers: tests/tiers.c
 $(TESTS) $(REPLAYS) $(EXAMPLES) $(BENCHES): Makefile
 programs: $(PROGRAMS) $(BUILD)/tiers
 
--include $(BUILD)/impl.o.d $(wildcard $(BUILD)/tests/*.d $(BUILD)/mirror/*.d $(BUILD)/examples/*.d $(BUILD)/bench/*.d)
+-include $(BUILD)/impl.o.d $(wildcard $(BUILD)/tests/*.d $(BUILD)/mirror/*.d $(BUILD)/examples/*.d)
+-include $(wildcard $(BUILD)/bench/*.d)
 
 # ---- what runs ----
 
 # Standard output is the program's text alone: compilers talk on standard error.
 ifneq ($(MODEL_PATH),)
 demo: $(BUILD)/examples/generate
-	@$(BUILD)/examples/generate "$$MODEL_PATH" -p "$$PROMPT_TEXT" -n 200 --temp 0 $(if $(THREADS),--threads $(THREADS))
+	@$(BUILD)/examples/generate "$$MODEL_PATH" -p "$$PROMPT_TEXT" -n 200 --temp 0 \
+	    $(if $(THREADS),--threads $(THREADS))
 else
 demo: $(BUILD)/examples/demo
 	@$(BUILD)/examples/demo

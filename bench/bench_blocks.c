@@ -11,7 +11,7 @@ static const ox_dtype dtypes[] = {OX_F16,  OX_Q8_0, OX_Q4_0, OX_Q4_1, OX_Q5_0,  
                                   OX_Q4_K, OX_Q5_K, OX_Q6_K, OX_Q2_K, OX_Q3_K,  OX_IQ4_NL,
                                   OX_IQ4_XS, OX_MXFP4};
 
-/* Weights: quantised where the type can be, otherwise any bytes, with scales that are small numbers. */
+/* Weights: quantized where the type can be, otherwise any bytes, with scales that are small numbers. */
 static ox_tensor *weights_of(ox_dtype dtype, ox_tensor *numbers) {
     const ox_dtype_info *info = ox_dtype_of(dtype);
     static const struct { ox_dtype dtype; int scale, least; } at[] = {

@@ -1,6 +1,7 @@
 /* bench_llm.c - a language model's tokens per second: prompts of some lengths, and new tokens one by one.
  *
- *     bench_llm MODEL.gguf [-p 128,512] [-n 64] [--threads N] [--runs 3] [--device vulkan] [--profile] [--copy]
+ *     bench_llm MODEL.gguf [-p 128,512] [-n 64] [--threads N] [--runs 3] [--device vulkan] [--profile]
+ *               [--copy]
  *
  * Tokens are arbitrary ids; nothing is sampled. A run that does not count comes first. One line a
  * measurement, medians: "prompt 128 345.6", or "new 64 78.9 (4.1 GB/s, 0.88 of the read bandwidth)": of the
@@ -96,7 +97,8 @@ static double weight_bytes(const char *path) {
     return bytes;
 }
 
-/* GB/s at which all threads read the file's pages, which are in memory, or as much memory as the file takes. */
+/* GB/s at which all threads read the file's pages, which are in memory, or as much memory as the file
+ * takes. */
 static double read_rate(const char *path, bool copies) {
     struct stat info;
     int file = open(path, O_RDONLY);
@@ -153,7 +155,8 @@ static bool measure(const options *o, ox_llm_context *context, const int32_t *to
     double rate = (double)count / bench_median(seconds, (int)o->runs);
     printf("%s %ld %.2f", at_once ? "prompt" : "new", count, rate);
     if (!at_once) {
-        double bytes = weight_bytes(o->model), read = o->gpu ? copy_rate(o->gpu) : read_rate(o->model, o->copies);
+        double bytes = weight_bytes(o->model);
+        double read = o->gpu ? copy_rate(o->gpu) : read_rate(o->model, o->copies);
         printf(" (%.1f GB/s, %.2f of the read bandwidth)", rate * bytes * 1e-9, rate * bytes * 1e-9 / read);
     }
     printf("\n");

@@ -17,18 +17,27 @@
  *     A tensor is (storage, offset, shape, strides, dtype), row-major, up to 8 dims; dims of size 0 are
  *     legal, and negative dims count from the end. Views (ox_t, ox_slice, ox_expand, ox_flip ...) share the
  *     storage, and every op gives on a view what it gives on a contiguous copy (float sums may take their
- *     terms in another order). Names and meaning follow PyTorch; a comment tells where they do not.
+ *     terms in another order). Names and meaning follow PyTorch; a comment tells where they do not. Forms
+ *     that end in _ write into their first operand.
+ *
+ * DTYPES
+ *     bool, u8 to u64, i8 to i64, f16, bf16, f32, f64, c64, f8_e4m3, f8_e5m2. Operands of different dtypes
+ *     are promoted as in PyTorch; numbers and 0-dim tensors by their category only. f16, bf16 and f8 compute
+ *     in f32 and round once. Block types (Q4_0, Q4_K ...) pack numbers of a row as GGUF files do. They are
+ *     weights: products, attention and ox_embedding read them, ox_cast packs and expands them. Products
+ *     round activations to 8 bits beside them, ox_set_exact(true) does not. ox_prepack makes products
+ *     with constant weights faster.
  *
  * OWNERSHIP
- *     A result belongs to the innermost open scope of its thread and goes when the scope ends; with no
- *     scope open it belongs to the caller, who gives it back with ox_release. ox_keep(t) hands a result to
- *     the scope outside. ox_retain adds a reference. ox_stats() counts what is alive.
+ *     A result belongs to the innermost open scope of its thread and is released when the scope ends; with
+ *     no scope open it belongs to the caller, who gives it back with ox_release. ox_keep(t) hands a result
+ *     to the scope outside. ox_retain adds a reference. ox_stats() counts what is alive.
  *
  * ERRORS
  *     A function that fails returns NULL (or false, 0, -1) and records why; NULL passed on gives NULL. The
  *     first error of a thread stays until ox_error_clear(), so a chain needs one check: ox_error() is its
  *     status, ox_error_text() says it in words, as in "matmul: inner sizes differ: [2,3] x [4,5]". The
- *     library never aborts, exits or prints on its own.
+ *     library never aborts, exits or prints on its own. ox_set_log hears of errors as they happen.
  *
  * THREADS AND BITS
  *     One pool with as many threads as the process may use; ox_set_threads(n) changes that,
@@ -36,6 +45,10 @@
  *     threads. Different tensors may be used from different threads at once; one tensor may be read by many.
  *     In the child of a fork everything in memory works, whatever other threads were at; streams and GPUs
  *     that the parent opened are errors in words there.
+ *
+ * RANDOM NUMBERS
+ *     Philox4x32-10 with a seed (ox_manual_seed) and a counter that each tensor advances: the same numbers
+ *     for any number of threads, and on a GPU.
  *
  * MEMORY
  *     Freed blocks are kept and reused: a steady loop asks the system for nothing. ox_set_allocator takes
@@ -48,10 +61,16 @@
  *
  * FILES
  *     ox_open reads GGUF, safetensors, .npy and .npz; tensors lie in the mapped file where the format
- *     allows. Files may be hostile: a bad one is an error that names file, offset and field.
+ *     allows. ox_open_copy reads the file into memory instead, for weights that are used again and again.
+ *     Files may be hostile: a bad one is an error that names file, offset and field. ox_save_safetensors,
+ *     ox_save_npy and ox_save_npz write; a file appears under its name when it is whole.
+ *
+ * WATCHING
+ *     ox_profile_begin ... ox_profile_end time each call; ox_profile_table shows seconds, flops and bytes by
+ *     op, ox_profile_trace writes a trace for Chrome's viewer.
  *
  * WHAT IT DOES NOT DO (YET)
- *     No gradients, convolutions, linear algebra beyond products, no c128.
+ *     No gradients, convolutions, linear algebra beyond products, no c128; some functions of c64 are missing.
  *     Floats are not packed into block types other than Q4_0 Q4_1 Q5_0 Q5_1 Q8_0 Q4_K Q5_K Q6_K.
  *
  * CONTENTS (search for the tag)
@@ -59,7 +78,7 @@
  *     >>base/error.h    errors, log             >>tensor/tensor.h  the tensor, ownership, scopes
  *     >>base/memory.h   allocators, counters    >>tensor/print.h   printing
  *     >>base/threads.h  the pool                >>ops/create.h     making tensors, numbers in and out
- *     >>ops/view.h      views                   >>ops/ops.h        the operations
+ *     >>ops/view.h      views                   >>ops/ops.h        the operations, the profiler
  *     >>files/file.h    model and array files
  */
 #ifndef OX_TORCH_H

@@ -7,7 +7,7 @@
  *
  *     ox_stream_desc desc;
  *     memset(&desc, 0, sizeof desc);
- *     desc.ram_bytes = (size_t)1 << 30;                                  never more than 1 GiB of RAM
+ *     desc.ram_bytes = (size_t)1 << 30;                                  1 GiB of RAM for all of it
  *     ox_stream *stream = ox_stream_open(&desc);
  *     ox_file *file = ox_open("model.safetensors", ox_stream_device(stream));
  *     ox_tensor *w = ox_load(file, "weight");                            stays in the file
@@ -17,28 +17,47 @@
  *     ox_stream_close(stream);
  *
  * HOW IT WORKS
- *     The stream is a device: its memory is files, its compute another device (the CPU, or a GPU). An
- *     operation on its tensors is cut into tiles. While one tile is computed the next ones are read, and
- *     results are written, through a ring of buffers. Results have the bits that the operation has in RAM.
- *     Small results are made in RAM, large ones in a spill file that has no name and goes with the stream.
- *     What fits of the budget keeps tiles of read-only files, so that a second pass over a model reads only
- *     the rest; the order of the first pass tells what to read ahead, also between operations. On the first
- *     pass over layers that are alike, each is read ahead as the one before was used.
+ *     The stream is a device: its memory is files, its compute another device (the CPU, or a GPU). A tensor
+ *     on it stays where it lies in a GGUF, safetensors, .npy, .npz or raw file (ox_stream_raw). An
+ *     operation is cut into tiles. While one tile is computed the next ones are read, and results are
+ *     written, through a ring of buffers. Results have the bits that the operation has in RAM. Small
+ *     results are made in RAM, large ones in a spill file that has no name and disappears with the stream,
+ *     also when the process is killed. ox_stream_named makes a tensor in a file that stays.
+ *
+ * MEMORY
+ *     ram_bytes is what the library may hold. The ring takes up to a quarter of it; the rest keeps tiles of
+ *     read-only files, so that a second pass over a model reads only what did not fit. The order of the
+ *     first pass tells what to prefetch, also between operations; on the first pass itself over layers that
+ *     are alike, each is prefetched as the one before it was used. With 0, a stream takes half of what the
+ *     system, the memory limits of the process's groups (cgroups) and its own (ulimit) leave.
+ *
+ * THE DISK
+ *     Files are read past the system's page cache where the file system allows it, by io_uring or by threads,
+ *     which take over where io_uring is forbidden. Tile size and depth follow from the speed of the first
+ *     tiles unless they are given. A read that fails, a file that became shorter, one that was replaced or
+ *     written to since ox_open, a full disk: each is OX_ERR_IO with path and offset.
+ *
+ * WITH A GPU
+ *     desc.compute = ox_vulkan(0) moves tiles there; operands in its memory may stand beside streamed ones.
+ *     The numbers are the GPU's then. Reductions, and rows longer than a tile, stay with the CPU, which adds
+ *     numbers up faster than they can be moved.
+ *
+ * WATCHING
+ *     ox_stream_stats counts bytes, tiles and waiting; desc.progress is called after each tile; the trace of
+ *     the profiler has lanes for disk, ring and compute.
  *
  * MACROS
  *     OX_USE_LIBURING      read through io_uring; it is asked at run time whether the system allows it.
  *                          liburing.h wants GNU C, as gcc and clang compile by themselves, not -std=c11
  *
  * LIMITS
- *     One operation at a time for each stream. Sorts and running sums along the only dim, attention over keys
- *     of one head beyond a tile, rows longer than a tile whose result lies in another order (softmax over the
- *     last dim of a transposed tensor), and other operations that cannot be cut load their operands as a
- *     whole, within the budget. Rows with gaps between their elements are read with the gaps.
- *     A file must not be written to while tensors lie in it; one that becomes shorter is an error, one that
- *     was replaced or written to since ox_open cannot be loaded from, and other bytes are an error if
- *     checksums are asked for. Compressed members of .npz archives are unpacked in RAM and moved to the spill
- *     folder, numbers in the other byte order a piece at a time. On a GPU the numbers are the GPU's; reductions,
- *     and rows that are longer than a tile, are the CPU's: there they take less time than on their way.
+ *     One operation at a time for each stream. Sorts and running sums along the only dim, attention over
+ *     keys of one head beyond a tile, rows longer than a tile whose result lies in another order (softmax
+ *     over the last dim of a transposed tensor), and other operations that cannot be cut load their
+ *     operands as a whole, within the budget. Rows with gaps between their elements are read with the gaps.
+ *     A file must not be written to while tensors lie in it; changed bytes are an error only if
+ *     desc.checksums asks for that. Compressed members of .npz archives are unpacked in RAM and moved to
+ *     the spill folder, numbers in the other byte order a piece at a time.
  */
 #ifndef OX_TORCH_STREAM_H
 #define OX_TORCH_STREAM_H

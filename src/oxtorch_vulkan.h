@@ -11,41 +11,53 @@
  *     ox_print(ox_to(c, ox_cpu()));                     reading numbers waits
  *
  * WHERE THINGS RUN
- *     Ops on tensors of a Vulkan device run there, with any strides. What has no shader (attention whose scores
- *     need more memory than a tensor may have, for one) takes a detour over the CPU, which ox_stats().detours
- *     counts; so do f64 and complex numbers on a device without f64. A few calls are held back until the next
- *     one is known, and may become one dispatch with it; whatever looks at memory comes behind them.
+ *     Ops on tensors of a Vulkan device run there, with any strides. What has no shader (attention whose
+ *     scores need more memory than a tensor may have, for one) takes a detour over the CPU, which
+ *     ox_stats().detours counts; so do f64 and complex numbers on a device without f64. A few calls are held
+ *     back until the next one is known, and may become one dispatch with it; whatever looks at memory comes
+ *     after them.
  *
  * NUMBERS
- *     Within the bounds of the CPU's kernels, but not the same bits, except for random numbers and draws, ramps,
- *     sort, topk, selections, products of integers, and block types expanded and packed, which are the CPU's. Sums are kept in two floats,
- *     and taken again, scaled, where a partial sum leaves the range of f32 (the CPU keeps f64). Up to 8 rows
- *     of f32 that meet weights of block types are rounded to 8 bits where the device has integer dot
- *     products, many rows to f16 or bf16 where it has matrices; not with ox_set_exact(true). An index out of
- *     range, or a probability that is none, is told by the next read or ox_vulkan_sync; elements that such an
- *     index picks are 0, what it would move stays.
+ *     Within the bounds of the CPU's kernels, but not the same bits. These have the CPU's: random numbers
+ *     and draws, ramps, sort, topk, selections, products of integers, block types expanded and packed.
+ *     Sums are kept in two floats, and taken again, scaled, where a partial sum leaves the range of f32
+ *     (the CPU keeps f64). Where the device has cooperative matrices (tensor cores), products and
+ *     attention of f16 and bf16 run on them, and so do many rows of f32 beside weights, rounded to f16 or
+ *     bf16. Where it has integer dot products, up to 8 rows of f32 that meet weights of block types are
+ *     rounded to 8 bits. ox_set_exact(true) keeps both in f32. Results that are subnormal f32 may be 0;
+ *     where the device can keep them (OX_VULKAN_SUBNORMALS), elementwise ops, reductions, norms and scans
+ *     do. An index out of range, or a probability that is none, is told by the next read or
+ *     ox_vulkan_sync; elements that such an index picks are 0, what it would move stays.
  *
  * MEMORY
- *     Tensors lie in blocks that are kept and used again; new ones are asked for while the driver's budget
- *     has room. A tensor is no larger than what a shader can bind at once (maxStorageBufferRange: 128 MiB at
+ *     Tensors lie in blocks that are kept and used again; new ones are taken while the driver's budget has
+ *     room. A tensor is no larger than what a shader can bind at once (maxStorageBufferRange: 128 MiB at
  *     least, 4 GiB on most GPUs; largest_tensor_bytes of ox_vulkan_info): a larger one is refused,
  *     OX_ERR_NOMEM with both numbers. Cut it along a dim, or leave it on a stream that computes here
  *     (oxtorch_stream.h). Transfers of 32 MiB or more read and write the host's memory themselves where the
  *     driver lets them (VK_EXT_external_memory_host), smaller ones go through a ring of mapped memory.
  *
- * FINDING FAULTS
+ * DEVICES AND THREADS
+ *     Several devices may be open, and several threads may use one. OX_VULKAN_DEVICE in the environment (a
+ *     number or a part of a name) says which one ox_vulkan(0) is.
+ *
+ * WHEN IT FAILS
+ *     A missing driver, a driver that computes wrong, memory that is used up and a lost device are errors in
+ *     words. ox_vulkan opens a lost device anew once its tensors are released.
  *     VK_INSTANCE_LAYERS=VK_LAYER_KHRONOS_validation in the environment checks what is asked of the driver.
  *     OX_VULKAN_BLOCKS=apart gives each tensor a buffer of its own, so that layers see exactly what a
- *     dispatch reaches; OX_VULKAN_CAPS=baseline does without all that is optional.
+ *     dispatch reaches; OX_VULKAN_CAPS=baseline does without all that is optional, a list such as
+ *     OX_VULKAN_CAPS=f16,subgroup without the rest.
  *
  * WITHOUT A GPU
  *     Programs compile and run as well without volk.h, the Vulkan headers or a driver: ox_vulkan gives NULL,
  *     ox_error_text() says what is missing.
  *
  * WITH A RENDERER
- *     ox_vulkan_open takes the program's VkInstance, VkDevice and queue. volk.h must come before vulkan.h,
- *     or vulkan.h with VK_NO_PROTOTYPES. A program that has volk's implementation already (or, with
- *     OX_STATIC, in another file) defines OX_NO_VOLK_IMPLEMENTATION.
+ *     ox_vulkan_open takes the program's VkInstance, VkDevice and queue, with its lock; ox_vulkan_from_buffer
+ *     and ox_vulkan_buffer_of pass buffers both ways. Nothing of the program is destroyed. volk.h must come
+ *     before vulkan.h, or vulkan.h with VK_NO_PROTOTYPES. A program that has volk's implementation already
+ *     (or, with OX_STATIC, in another file) defines OX_NO_VOLK_IMPLEMENTATION.
  */
 #ifndef OX_TORCH_VULKAN_H
 #define OX_TORCH_VULKAN_H

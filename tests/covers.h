@@ -1,5 +1,6 @@
 /* covers.h - calls of every row of ops.def that is not elementwise (op_cases.h has those), with operands for
- * each dtype and layout. One line a case. test_coverage.c checks them, bench/pair/bits.c compares two builds. */
+ * each dtype and layout. One line a case. test_coverage.c checks them, bench/pair/bits.c compares two
+ * builds. */
 #ifndef COVERS_H
 #define COVERS_H
 
@@ -214,8 +215,8 @@ static const cover covers[] = {
      cover_bernoulli, ""},
     {"multinomial", "multinomial", {{'x', 2, {4, 33}, DOMAIN_POSITIVE, 0}, NOTHING, NOTHING, NOTHING},
      cover_multinomial, ""},
-    ONE_X3(alias, alias) ONE_X3(permute, permute) ONE_X3(view, view) ONE_X3(slice, slice) ONE_X3(select, select)
-    ONE_X3(expand, expand) ONE_X3(flip, flip)
+    ONE_X3(alias, alias) ONE_X3(permute, permute) ONE_X3(view, view) ONE_X3(slice, slice)
+    ONE_X3(select, select) ONE_X3(expand, expand) ONE_X3(flip, flip)
     ONE_X3(diagonal, diagonal) ONE_X3(unfold, unfold) ONE_X3(as_strided, as_strided)
     ONE_X3(view_dtype, view_dtype)
     ONE_X3(view_as_real, view_as_real)

@@ -1,10 +1,11 @@
 #!/bin/sh
 # examples.sh - runs the examples and compares what they print with what their head comment says.
-# The head of an example may hold a line ` * needs ...` (it wants a file or an argument: it is only built), and
-# a line ` * prints` or ` * output`, after which every line of the comment is expected, less its ` * ` and its
-# common indent. A line ` * refuses ARGUMENTS => TEXT` is a call that must fail with TEXT as its first line on
-# standard error. Every example answers --help and -h with its options and an example, and names what it does
-# not know. In an expected line `...` stands for any text; a line of it alone, for any number of lines.
+# The head of an example may hold a line ` * needs ...` (it wants a file or an argument: it is only built),
+# and a line ` * prints` or ` * output`, after which every line of the comment is expected, less its ` * `
+# and its common indent. A line ` * refuses ARGUMENTS => TEXT` is a call that must fail with TEXT as its
+# first line on standard error. Every example answers --help and -h with its options and an example, and
+# names what it does not know. In an expected line `...` stands for any text; a line of it alone, for any
+# number of lines.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 BUILD=${BUILD:-build}
@@ -48,11 +49,13 @@ compare() {
             return length(line) >= length(pattern) &&
                    substr(line, length(line) - length(pattern) + 1) == pattern
         }
-        BEGIN { while ((getline line < expected_file) > 0) { sub(/[ \t]+$/, "", line); want[++wants] = line } j = 1 }
+        BEGIN { while ((getline line < expected_file) > 0) { sub(/[ \t]+$/, "", line); want[++wants] = line }
+                j = 1 }
         { sub(/[ \t\r]+$/, "")
           while (want[j] == "..." && j <= wants) { any = 1; j++ }
           if (j <= wants && fits(want[j], $0)) { j++; any = 0 }
-          else if (!any) { printf "  line %d\n    is       \"%s\"\n    expected \"%s\"\n", NR, $0, j <= wants ? want[j] : "(end)"
+          else if (!any) { printf "  line %d\n    is       \"%s\"\n", NR, $0
+                           printf "    expected \"%s\"\n", j <= wants ? want[j] : "(end)"
                            bad = 1; exit } }
         END { while (j <= wants && want[j] == "...") j++
               if (!bad && j <= wants) { printf "  ends before \"%s\"\n", want[j]; bad = 1 }

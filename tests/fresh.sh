@@ -1,7 +1,7 @@
 #!/bin/sh
 # fresh.sh - `make deps test` where liburing comes with `deps`: what is built with it must be linked with it.
-# The Makefile and the scripts run in a copy whose compilers write down their command lines and do nothing else,
-# and whose apt-get installs one thing, a file by which those compilers tell that liburing is there.
+# The Makefile and the scripts run in a copy whose compilers write down their command lines and do nothing
+# else, and whose apt-get installs one thing, a file by which those compilers tell that liburing is there.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 mkdir -p "${BUILD:-build}/fresh"
@@ -24,13 +24,14 @@ printf '#!/bin/sh\necho 0\n' > "$dir/bin/id"
 chmod +x "$dir"/bin/*
 
 cp Makefile README.md "$dir/work"
-cp -R shaders tools "$dir/work"
+cp -R docs shaders tools "$dir/work"
 cp src/oxtorch*.h "$dir/work/src"
 cp src/oxtorch*.h "$dir/work"
 cp src/ops/ops.def "$dir/work/src/ops"
 cp tests/*.sh "$dir/work/tests"
 echo 'int main(void) { return 0; }' > "$dir/work/tests/test_one.c"
-printf '#!/bin/sh\necho "suite fresh: 1 passed, 0 failed, 0 skipped"\n' > "$dir/work/tests/fresh.sh" # not itself again
+# not itself again
+printf '#!/bin/sh\necho "suite fresh: 1 passed, 0 failed, 0 skipped"\n' > "$dir/work/tests/fresh.sh"
 
 (cd "$dir/work" && env -i PATH="$dir/bin:$PATH" HOME="$dir" make deps test) > "$dir/log" 2>&1
 

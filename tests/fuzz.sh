@@ -1,7 +1,7 @@
 #!/bin/sh
 # fuzz.sh - what `make fuzz` does: builds tests/fuzz_*.c with clang and libFuzzer and runs each for
-# FUZZ_SECONDS, starting from tests/corpus/NAME. New inputs go to build/fuzz/corpus/NAME, crashes to build/fuzz/.
-# T="gguf npy" runs only the targets whose names contain one of the words.
+# FUZZ_SECONDS, starting from tests/corpus/NAME. New inputs go to build/fuzz/corpus/NAME, crashes to
+# build/fuzz/. T="gguf npy" runs only the targets whose names contain one of the words.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 dir=${BUILD:-build}/fuzz
@@ -14,7 +14,8 @@ if ! command -v clang > /dev/null; then
     exit 0
 fi
 
-{ echo '#define OX_IMPLEMENTATION'; for page in oxtorch*.h; do echo "#include \"$page\""; done; } > $dir/impl.c
+{ echo '#define OX_IMPLEMENTATION'
+  for page in oxtorch*.h; do echo "#include \"$page\""; done; } > $dir/impl.c
 newest=$(ls -t $dir/impl.o oxtorch*.h 2> /dev/null | head -n 1)
 if [ "$newest" != $dir/impl.o ]; then
     # shellcheck disable=SC2086 # a list of flags
@@ -34,7 +35,8 @@ for source in tests/fuzz_*.c; do
     name=${name#fuzz_}
     [ -f "$source" ] && [ "$name" != main ] && selected "$name" || continue
     # shellcheck disable=SC2086
-    if ! clang $flags -fsanitize=fuzzer,address,undefined "$source" $dir/impl.o -lm -lpthread -o "$dir/$name"; then
+    if ! clang $flags -fsanitize=fuzzer,address,undefined "$source" $dir/impl.o -lm -lpthread \
+        -o "$dir/$name"; then
         echo "fuzz: $name FAILED (does not build)"
         failed=1
         continue
@@ -44,7 +46,8 @@ for source in tests/fuzz_*.c; do
     [ -d "tests/corpus/$name" ] && set -- "$@" "tests/corpus/$name"
     if "$dir/$name" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
         -artifact_prefix="$dir/$name-" "$@" > "$dir/$name.log" 2>&1; then
-        echo "fuzz: $name ok ($(sed -n 's/^stat::number_of_executed_units: *//p' "$dir/$name.log") runs in $seconds s)"
+        runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$dir/$name.log")
+        echo "fuzz: $name ok ($runs runs in $seconds s)"
     else
         echo "fuzz: $name FAILED"
         tail -n 40 "$dir/$name.log"

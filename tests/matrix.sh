@@ -1,10 +1,10 @@
 #!/bin/sh
 # matrix.sh - what `make matrix` does: compiles the headers every way a user might, warnings being errors.
 # Compilers, C11 and C++17, every OX_NO_ macro, each header alone and all together, two translation units,
-# foreign processors (run under qemu-user), MinGW, a big-endian machine. `--short` is the part that `make test`
-# runs; `--emulated` is `make emulate`: the tests as on older processors, where a tier that runs an instruction
-# too many dies (hours). Each case prints `matrix: WHAT ok`, `FAILED` (with the start of its messages) or
-# `skipped (why)`.
+# foreign processors (run under qemu-user), MinGW, a big-endian machine. `--short` is the part that `make
+# test` runs; `--emulated` is `make emulate`: the tests as on older processors, where a tier that runs an
+# instruction too many dies (hours). Each case prints `matrix: WHAT ok`, `FAILED` (with the start of its
+# messages) or `skipped (why)`.
 set -u
 
 # ---- one case: matrix.sh --job FILE; line 1 of the file is its name, the rest a shell script ----
@@ -16,7 +16,8 @@ if [ "${1:-}" = --job ]; then
         echo "matrix: $name ok"
     else
         echo FAILED > "$2.result"
-        { echo "matrix: $name FAILED"; head -n 25 "$2.log" && sed '1,25d' "$2.log" | tail -n 10; } > "$2.report"
+        { echo "matrix: $name FAILED"
+          head -n 25 "$2.log" && sed '1,25d' "$2.log" | tail -n 10; } > "$2.report"
         cat "$2.report"
     fi
     rm -rf "$2".[oi]* "$2".exe* "$2".tmp
@@ -109,13 +110,15 @@ $1 @.o1 @.o2 -lm -lpthread -o @.exe
 
 renamed() { # renamed COMPILER: the header includes itself, whatever its name and wherever it lies
     job "oxtorch.h renamed, $1" "mkdir -p @.tmp/deps && cp oxtorch.h @.tmp/deps/tensors.h
-printf '#define OX_TORCH_FILE \"tensors.h\"\\n#define OX_IMPLEMENTATION\\n#include \"deps/tensors.h\"\\n' > @.tmp/a.c
+printf '#define OX_TORCH_FILE \"tensors.h\"\\n#define OX_IMPLEMENTATION\\n' > @.tmp/a.c
+printf '#include \"deps/tensors.h\"\\n' >> @.tmp/a.c
 printf 'int main(void) { return ox_isa()[0] == 0; }\\n' >> @.tmp/a.c
 $1 -O0 -Wall -Wextra -Werror @.tmp/a.c -lm -lpthread -o @.exe
 @.exe"
 }
 
-# The implementation and the tests that say OX_QEMU, compiled and run: run_tests WHAT "COMPILER FLAGS" LINK EMULATOR
+# The implementation and the tests that say OX_QEMU, compiled and run: run_tests WHAT "COMPILER FLAGS" LINK
+# EMULATOR
 run_tests() {
     script="mkdir -p @.tmp
 export OX_TEST_TMP=@.tmp # its own: other processors run beside it
@@ -208,7 +211,8 @@ else
         done
         compile "$compiler C++11 -O0" "$compiler -x c++ -std=c++11" -O0 all_impl.c
         for page in $pages; do
-            compile "$compiler, $page alone, declarations" "$compiler -x c++ -std=c++17" -O0 "${page%.h}_decl.c"
+            compile "$compiler, $page alone, declarations" "$compiler -x c++ -std=c++17" -O0 \
+                "${page%.h}_decl.c"
         done
         for macro in $macros; do
             compile "$compiler $macro -O0" "$compiler -x c++ -std=c++17" -O0 all_impl.c -D$macro
@@ -252,9 +256,11 @@ if [ -z "$short$emulated" ]; then
         have $compiler || continue
         build="$compiler -std=gnu11 -I. -o $dir/time.o -c $dir/src"
         whole=$(milliseconds 1 $build/all_impl.c -O2) &&
-            echo "matrix: the implementation compiles in $whole ms ($compiler -O2; it should stay under 20000 ms)"
+            echo "matrix: the implementation compiles in $whole ms" \
+                "($compiler -O2; it should stay under 20000 ms)"
         with=$(milliseconds 5 $build/all_decl.c) && without=$(milliseconds 5 $build/empty.c) &&
-            echo "matrix: the declarations take $((with - without)) ms ($compiler; they should stay under 50 ms)"
+            echo "matrix: the declarations take $((with - without)) ms" \
+                "($compiler; they should stay under 50 ms)"
     done
 fi
 

@@ -1,7 +1,7 @@
 /* mirror.c - the library for tests that know nothing of devices: every call on the CPU runs on another one.
  * The memory of its operands is copied there, the call runs, the memory of its results is copied back; so the
- * suites of ops check strides, dtypes and numbers of that device against their own references. Linked in place
- * of impl.o. OX_MIRROR in the environment names the device:
+ * suites of ops check strides, dtypes and numbers of that device against their own references. Linked in
+ * place of impl.o. OX_MIRROR in the environment names the device:
  *   vulkan  (or nothing) what it has no shader for stays on the CPU
  *   asked   the calls run on the CPU, but one that Vulkan would not take is an error
  *   stream  tiles of 64 KiB; the call runs on the CPU, too, and other bits are an error of the call

@@ -79,7 +79,7 @@ TEST_UNUSED static double decode_float(const float_format *f, unsigned bits) {
     return sign * ldexp((double)(fraction + (1 << f->mantissa)), exponent - f->bias - f->mantissa);
 }
 
-/* The distance between neighbours of the format around x. */
+/* The distance between neighbors of the format around x. */
 TEST_UNUSED static double spacing(const float_format *f, double x) {
     int exponent = 0, least = 1 - f->bias;
     if (!(fabs(x) <= f->largest)) x = f->largest;

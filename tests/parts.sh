@@ -2,8 +2,8 @@
 # parts.sh - runs suites side by side: those of mirror.c cut into parts, each a process with the calls of its
 # part on the device (OX_MIRROR_PART), since compiling shaders takes nearly all of their time; others whole.
 #   tests/parts.sh PARTS [--under COMMAND] PROGRAM ...     as many processes at once as PARTS
-# A line a suite, what fails in front of it; a part passes all checks of its suite, so `passed` is that of one.
-# Called by `make vulkan-mirror` and, under tests/validate.sh, by `make vulkan-validate`.
+# A line a suite, what fails in front of it; a part passes all checks of its suite, so `passed` is that of
+# one. Called by `make vulkan-mirror` and, under tests/validate.sh, by `make vulkan-validate`.
 set -u
 export PARTS_FOLDER="${OX_TEST_TMP:-${TMPDIR:-/tmp}}/parts" PARTS_UNDER=
 parts=$1
@@ -35,8 +35,8 @@ jobs "$@" | xargs -P "$parts" -n 2 sh -c '
 bad=0
 for program; do
     name=$(basename "$(dirname "$program")")-$(basename "$program")
-    grep -h ': failed\|Validation\|further failures\|messages of the layer\|^skip' "$PARTS_FOLDER/$name"-*/log |
-        sort -u | head -n 60
+    grep -h ': failed\|Validation\|further failures\|messages of the layer\|^skip' \
+        "$PARTS_FOLDER/$name"-*/log | sort -u | head -n 60
     # shellcheck disable=SC2046 # four numbers
     set -- $(cat "$PARTS_FOLDER/$name"-*/log | awk '
         /^suite .*: [0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$/ { if ($(NF - 5) > p) p = $(NF - 5)

@@ -21,7 +21,8 @@ fi
 
 awk -v dir=$dir '
     /^<!-- given: .* -->$/ { given = $0; sub(/^<!-- given: /, "", given); sub(/ -->$/, "", given); next }
-    !on && /^```c[ \t]*$/ { on = 1; file = sprintf("%s/block_%03d", dir, NR); text = ""; first = NR + 1; next }
+    !on && /^```c[ \t]*$/ { on = 1; text = ""; first = NR + 1
+                            file = sprintf("%s/block_%03d", dir, NR); next }
     on && /^```/ { on = 0
                    printf "#line %d \"README.md\"\n%s", first, text > (file ".c"); close(file ".c")
                    print given > (file ".given"); close(file ".given"); given = ""; next }
@@ -43,14 +44,18 @@ check() {
     return 1
 }
 
+# A name that nobody declares is an error: gcc before 14 takes it for a function that gives int.
+only='-I. -fsyntax-only -Werror=implicit-function-declaration'
+
+# shellcheck disable=SC2086 # several words
 fragment() {
     { for page in oxtorch*.h; do echo "#include \"$page\""; done
-      printf '#include <stdint.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n'; } > "$1.head"
+      for header in stdint stdio stdlib string; do echo "#include <$header.h>"; done; } > "$1.head"
     { cat "$1.head" "$1.given" "$1.c"; } > "$1.file.c"
-    $CC -I. -fsyntax-only "$1.file.c" 2> "$1.first" && return 0
+    $CC $only "$1.file.c" 2> "$1.first" && return 0
     { cat "$1.head"; echo 'void readme_block(void);'; echo 'void readme_block(void) {'
       cat "$1.given" "$1.c"; echo '}'; } > "$1.file.c"
-    $CC -I. -fsyntax-only "$1.file.c" && return 0
+    $CC $only "$1.file.c" && return 0
     echo "as file text:"
     cat "$1.first"
     return 1

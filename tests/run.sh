@@ -1,8 +1,9 @@
 #!/bin/sh
 # run.sh - what `make test` (and asan, tsan) does: build, run everything this machine can run, add up.
 # A suite is anything that prints `suite NAME: N passed, N failed, N skipped`; skips say why on a line
-# `skip NAME: why`. Suites run side by side, as many as there are processors (JOBS=n), each with a folder of its
-# own for files. The last line is `N passed, N failed, N skipped`; the exit code is 0 when nothing failed.
+# `skip NAME: why`. Suites run side by side, as many as there are processors (JOBS=n), each with a folder of
+# its own for files. The last line is `N passed, N failed, N skipped`; the exit code is 0 when nothing
+# failed.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
@@ -48,7 +49,8 @@ fi
 
 MAKE=${MAKE:-make} BUILD=${BUILD:-build} SAN=${SAN:-} DEBUG=${DEBUG:-} T=${T:-}
 export BUILD SAN DEBUG CC="${CC:-cc}" CXX="${CXX:-g++}"
-export ASAN_OPTIONS="${ASAN_OPTIONS:-detect_leaks=1:detect_stack_use_after_return=1:allocator_may_return_null=1}"
+asan="detect_leaks=1:detect_stack_use_after_return=1:allocator_may_return_null=1"
+export ASAN_OPTIONS="${ASAN_OPTIONS:-$asan}"
 export UBSAN_OPTIONS="${UBSAN_OPTIONS:-print_stacktrace=1}"
 export TSAN_OPTIONS="${TSAN_OPTIONS:-suppressions=tests/tsan.supp}"
 limit=${TEST_TIMEOUT:-300}
@@ -95,7 +97,8 @@ case "${MAKEFLAGS:-}" in *jobserver*) ;; *) parallel=-j$processors ;; esac
 "$MAKE" -k --no-print-directory $parallel programs T="$T" > "$logs/build.log" 2>&1
 code=$?
 grep -v '^cc ' "$logs/build.log" | head -n 100
-if [ $code = 0 ]; then add build 1 0 0 $(($(date +%s) - start)); else add build 0 1 0 $(($(date +%s) - start)); fi
+took=$(($(date +%s) - start))
+if [ $code = 0 ]; then add build 1 0 0 $took; else add build 0 1 0 $took; fi
 
 # ---- tests ----
 

@@ -16,7 +16,7 @@
 
 #define STACK_PAINTED (192 << 10)
 
-/* What any public call may use. Sanitizers put gaps around every variable, and without optimisation each
+/* What any public call may use. Sanitizers put gaps around every variable, and without optimization each
  * vector of a kernel has a place of its own: there the tier without vectors has to fit a thread of 64 KiB. */
 #ifdef __OPTIMIZE__
 #define STACK_MOST (32 << 10)
@@ -24,7 +24,7 @@
 #define STACK_MOST (48 << 10)
 #endif
 #define STACK_NOT_MEASURED \
-    "frames are larger under sanitizers, on mirrors and without optimisation (but OX_ISA=c)"
+    "frames are larger under sanitizers, on mirrors and without optimization (but OX_ISA=c)"
 
 static inline int stack_is_measured(void) {
 #if defined(STACK_USE_SANITIZED) || !defined(__GNUC__)

@@ -388,7 +388,7 @@ static int narrow(int format, float f) {
     }
 }
 
-/* Each code widens to its value and comes back; between two neighbours the nearer wins, halfway the even. */
+/* Each code widens to its value and comes back; between two neighbors the nearer wins, halfway the even. */
 static void test_small_float(int format, const small_format *f) {
     int codes = 1 << (8 * f->bytes), sign = codes / 2;
     int top = ((1 << f->exponent_bits) - 1) << f->mantissa_bits;

@@ -1,7 +1,7 @@
 /* test_blocks.c - block types: exact expansion against gguf-py and a scalar reading of the layouts; products
- * with them. OX_VULKAN_LONG OX_TIERS OX_BASE OX_QEMU: each tier has kernels of its own, and some for what a processor has
- * beyond it. Fused products quantise activations: their error stays within half a step of each group of
- * 32. */
+ * with them. OX_VULKAN_LONG OX_TIERS OX_BASE OX_QEMU: each tier has kernels of its own, and some for what
+ * a processor has beyond it. Fused products quantize activations: their error stays within half a step of
+ * each group of 32. */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -168,10 +168,10 @@ static ox_tensor *random_activations(ox_shape shape, uint32_t seed) {
     return ox_randn(shape, OX_F32);
 }
 
-/* y [m,n] against x [m,k] and expanded w [n,k]. quantised: activations may be off by half a step of their
+/* y [m,n] against x [m,k] and expanded w [n,k]. quantized: activations may be off by half a step of their
  * group of 32. */
 static void check_rows(const char *what, ox_dtype dtype, ox_tensor *y, ox_tensor *x, ox_tensor *w,
-                       ox_tensor *bias, bool quantised) {
+                       ox_tensor *bias, bool quantized) {
     int64_t k = w->shape[1], n = w->shape[0], m = ox_numel(x) / k;
     if (!y || ox_numel(y) != m * n) {
         CHECK_MSG(false, "%s %s: %s", what, ox_dtype_name(dtype), ox_error_text());
@@ -195,7 +195,7 @@ static void check_rows(const char *what, ox_dtype dtype, ox_tensor *y, ox_tensor
                 if (fabs(row[j]) > most) most = fabs(row[j]);
                 weight += fabs(weights[j]);
             }
-            if (quantised) allowed += most / 127 * 0.501 * weight;
+            if (quantized) allowed += most / 127 * 0.501 * weight;
         }
         allowed += 1e-6 * size + rounding * fabs(sum) + 1e-9;
         if (!(fabs(got[i] - sum) / allowed <= worst)) worst = fabs(got[i] - sum) / allowed;

@@ -405,7 +405,7 @@ static double least_time(void (*run)(const char *path, int n), const char *path,
 
 /* Times less than half a millisecond are not measured well. bytes: of the large one. */
 static void compare(const char *name, double small, double large, long bytes) {
-    const double each = 4e-6; /* seconds; this is met without an optimiser, and with sanitizers */
+    const double each = 4e-6; /* seconds; this is met without an optimizer, and with sanitizers */
     double base = small > 0.5e-3 ? small : 0.5e-3;
     if (getenv("OX_TEST_TALKS")) printf("%-24s %.5f s, %.5f s for %ld bytes\n", name, small, large, bytes);
     CHECK_MSG(large < base * TIMES * SLACK, "%s: %.4f s, of %d times that %.4f s", name, small, TIMES, large);

@@ -334,7 +334,7 @@ static void test_special_conversions(void) {
 }
 
 /* Conversions of transposed matrices go through tiles. */
-/* Every number of f16 and bf16 to f32, and the f32 at, beside and between all neighbours of these to them:
+/* Every number of f16 and bf16 to f32, and the f32 at, beside and between all neighbors of these to them:
  * mixed so that each lane of a vector meets what is unusual among what is usual, and in order. */
 static void test_sixteen_bits(void) {
     static const ox_dtype narrow[] = {OX_F16, OX_BF16};

@@ -90,7 +90,8 @@ static void test_read_only(void) {
 static void test_copy(void) {
     const char *path = gguf_path("copied.npz"), *const names[2] = {"a", "b"};
     OX_SCOPE {
-        ox_tensor *t[2] = {ox_arange(0, 1 << 21, 1, OX_F32), ox_full(OX_SHAPE(3), 7, OX_I64)}; /* huge pages */
+        /* huge pages */
+        ox_tensor *t[2] = {ox_arange(0, 1 << 21, 1, OX_F32), ox_full(OX_SHAPE(3), 7, OX_I64)};
         CHECK(ox_save_npz(path, names, t, 2) == OX_OK);
         ox_file *file = ox_open_copy(path, NULL);
         ox_tensor *early = ox_load(file, "a");

@@ -238,7 +238,7 @@ static void check_patterns(ox_dtype dtype, ox_dtype wide, bool reverse) {
     }
 }
 
-/* Between each number and the next: the middle, and its neighbours in f32 and f64, which must round to the
+/* Between each number and the next: the middle, and its neighbors in f32 and f64, which must round to the
  * nearer or even one. */
 static void check_rounding(ox_dtype dtype) {
     enum { STEPS = 31744 };
@@ -283,7 +283,7 @@ static void test_halves(void) {
 
 /* ---- NumPy's correctly rounded values: lines of dtype, input bits, output bits, ULP allowed ------------ */
 
-static const op_case *case_labelled(const char *label) {
+static const op_case *case_labeled(const char *label) {
     for (int i = 0; i < OP_CASE_COUNT; i++)
         if (strcmp(op_cases[i].label, label) == 0) return &op_cases[i];
     return NULL;
@@ -328,7 +328,7 @@ static void test_golden(void) {
         FILE *file = fopen(path, "r");
         if (!file) continue;
         found++;
-        OX_SCOPE { check_golden(file, case_labelled(names[i][1])); }
+        OX_SCOPE { check_golden(file, case_labeled(names[i][1])); }
         fclose(file);
     }
     if (!found) check_skip("golden values", "no folder of reference data (OX_TEST_DATA, ../shared/data)");

@@ -140,7 +140,8 @@ static void test_f16_is_exact(void) {
         ox_tensor *a = ox_empty(OX_SHAPE(N, K), OX_F32), *b = ox_empty(OX_SHAPE(K, N), OX_F32);
         float *x = (float *)ox_data(a), *y = (float *)ox_data(b);
         for (int i = 0; i < N * K; i++) x[i] = i % K % 2 ? -x[i - 1] : (float)(511 - i % 61);
-        for (int i = 0; i < N * K; i++) y[i] = i / N % 2 ? y[i - N] + (float)(i % 3 - 1) : (float)(257 + i % 97);
+        for (int i = 0; i < N * K; i++)
+            y[i] = i / N % 2 ? y[i - N] + (float)(i % 3 - 1) : (float)(257 + i % 97);
         double *xs = numbers_of(a), *ys = numbers_of(b), *c;
         c = numbers_of(ox_matmul(ox_cast(a, OX_F16), ox_cast(b, OX_F16)));
         int64_t wrong = 0;
@@ -182,8 +183,8 @@ static void test_not_finite(ox_dtype dtype) {
                 else if (!finite) wrong += c[i] != sum;
                 else wrong += !(fabs(c[i] - sum) <= tolerance(dtype, K, sum));
             }
-            CHECK_MSG(wrong == 0, "%s layout %d: %lld sums with infinities are wrong", ox_dtype_name(dtype), layout,
-                      (long long)wrong);
+            CHECK_MSG(wrong == 0, "%s layout %d: %lld sums with infinities are wrong", ox_dtype_name(dtype),
+                      layout, (long long)wrong);
             free(x);
             free(y);
             free(c);
@@ -603,8 +604,8 @@ static void test_memory(void) {
                 c = ox_linear(a, ox_t(b), NULL);
                 if (c) break;
                 CHECK_MSG(ox_error() == OX_ERR_NOMEM, "%s", ox_error_text());
-                CHECK_MSG(ox_stats().bytes_in_use == before, "size %d, %d allocations: %zu bytes, not %zu", s, left,
-                          ox_stats().bytes_in_use, before);
+                CHECK_MSG(ox_stats().bytes_in_use == before, "size %d, %d allocations: %zu bytes, not %zu", s,
+                          left, ox_stats().bytes_in_use, before);
                 ox_error_clear();
             }
             CHECK(c != NULL);

@@ -113,7 +113,7 @@ static domain domain_for(const op_case *c, const op_row *row, ox_dtype dtype, in
     return c->domains[operand];
 }
 
-/* Operands in layout l and its neighbours, and plain copies of them. false when one could not be made. */
+/* Operands in layout l and its neighbors, and plain copies of them. false when one could not be made. */
 static bool make_operands(const op_case *c, const op_row *row, ox_dtype dtype, layout l,
                           const test_shape *shape, ox_tensor **views, ox_tensor **plain) {
     bool made = true;
@@ -892,7 +892,8 @@ static void check_turned_operands(void) {
 #endif
 }
 
-/* Rows cut out of wider ones, short and long, whose results are more than caches hold: the bits of few rows. */
+/* Rows cut out of wider ones, short and long, whose results are more than caches hold: the bits of few
+ * rows. */
 static void check_large_slices(void) {
     static const int64_t lengths[] = {21, 701, 1030, 5003};
     for (int s = 0; s < 4; s++)

@@ -126,7 +126,7 @@ static void test_statistics(void) {
         ox_tensor *u = ox_rand(OX_SHAPE(N), OX_F32), *z = ox_normal_(ox_empty(OX_SHAPE(N), OX_F64), 3, 2),
                   *k = ox_randint(-3, 61, OX_SHAPE(N), OX_I32);
         int64_t uniform[64] = {0}, whole[64] = {0}, pairs[64] = {0}, beyond = 0;
-        double mean = 0, square = 0, cube = 0, fourth = 0, neighbours = 0, before = 0;
+        double mean = 0, square = 0, cube = 0, fourth = 0, neighbors = 0, before = 0;
         for (int64_t i = 0; i < N; i++) {
             double x = load_real(OX_F32, element(u, i)), y = (load_real(OX_F64, element(z, i)) - 3) / 2;
             int64_t n = load_int(OX_I32, element(k, i)) + 3;
@@ -138,7 +138,7 @@ static void test_statistics(void) {
             square += y * y / N;
             cube += y * y * y / N;
             fourth += y * y * y * y / N;
-            if (i) neighbours += y * (load_real(OX_F64, element(z, i - 1)) - 3) / 2 / N;
+            if (i) neighbors += y * (load_real(OX_F64, element(z, i - 1)) - 3) / 2 / N;
             beyond += fabs(y) > 1.959964;
         }
         double s = 1 / sqrt((double)N);
@@ -146,7 +146,7 @@ static void test_statistics(void) {
         CHECK_MSG(fabs(mean) < 5 * s && fabs(square - 1) < 5 * 1.42 * s && fabs(cube) < 5 * 3.9 * s &&
                       fabs(fourth - 3) < 5 * 9.8 * s,
                   "moments %g %g %g %g", mean, square, cube, fourth);
-        CHECK(fabs(neighbours) < 5 * s && fabs((double)beyond / N - 0.05) < 5 * 0.218 * s);
+        CHECK(fabs(neighbors) < 5 * s && fabs((double)beyond / N - 0.05) < 5 * 0.218 * s);
     }
 }
 

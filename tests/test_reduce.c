@@ -699,7 +699,7 @@ static void test_scans(void) {
 }
 
 /* Columns are added up some at a time; what one needs (infinities, no deviation) is its own affair. */
-static void test_neighbours(void) {
+static void test_neighbors(void) {
     enum { ROWS = 48, COLUMNS = 600, ODD = 3 };
     static const int64_t odd[ODD] = {17, 300, 599};
     OX_SCOPE {
@@ -735,7 +735,7 @@ int main(void) {
     test_first_of_equals();
     test_places_of_nan();
     test_numerics();
-    test_neighbours();
+    test_neighbors();
     test_scans();
     CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
     return check_done("reduce");

@@ -36,10 +36,10 @@ static void want_softmax(row *r, bool logarithm) {
     }
 }
 
-static void want_norm(row *r, bool centred, double eps) {
+static void want_norm(row *r, bool centered, double eps) {
     double mean = 0, squares = 0, scale, count = (double)r->n;
     for (int64_t i = 0; i < r->n; i++) mean += r->x[i];
-    mean = centred ? mean / count : 0;
+    mean = centered ? mean / count : 0;
     for (int64_t i = 0; i < r->n; i++) squares += (r->x[i] - mean) * (r->x[i] - mean);
     scale = 1 / sqrt(squares / count + eps);
     for (int64_t i = 0; i < r->n; i++) {
@@ -312,8 +312,8 @@ static void test_large_norms(void) {
         }
 }
 
-/* Rows of a large view have the bits of its copy: cut out of longer ones, upside down, one row again and again,
- * with the middle dims swapped. */
+/* Rows of a large view have the bits of its copy: cut out of longer ones, upside down, one row again and
+ * again, with the middle dims swapped. */
 static void test_large_views(void) {
     OX_SCOPE {
         ox_tensor *x = ox_randn(OX_SHAPE(2100, 1033), OX_F32), *views[5];

@@ -318,7 +318,7 @@ static void check_foreign_releases(int64_t tensors, int64_t storages) {
             pthread_join(thread, NULL);
             int64_t left = HANDED + HANDED / 3;
             CHECK(alive(tensors + left, storages + left));
-            for (int i = 1; i < HANDED; i += 6) ox_release(handed[i]); /* neighbours of those that went */
+            for (int i = 1; i < HANDED; i += 6) ox_release(handed[i]); /* neighbors of those that went */
             OX_SCOPE {
                 CHECK(ones() != NULL);
             }

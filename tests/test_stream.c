@@ -306,7 +306,7 @@ static ox_tensor *run_gather(ox_tensor *const *in) {
 static ox_tensor *run_expand(ox_tensor *const *in) {
     return ox_cast(in[0], OX_F32);
 }
-static ox_tensor *run_quantise(ox_tensor *const *in) {
+static ox_tensor *run_quantize(ox_tensor *const *in) {
     return ox_cast(in[0], OX_Q8_0);
 }
 
@@ -332,7 +332,7 @@ static void test_index(const stream_case *c) {
                                ox_randint(0, 100, OX_SHAPE(9, 30), OX_I64)};
         compare_masks(c, "gather", run_gather, whole, 2);
         ox_tensor *wide[1] = {numbers(OX_SHAPE(70, 2048), OX_F32, 1)};
-        compare(c, "quantise", run_quantise, wide, 1);
+        compare(c, "quantize", run_quantize, wide, 1);
     }
 }
 

@@ -262,7 +262,8 @@ static void check_later(ox_file *file, ox_tensor *x) {
 }
 
 /* A file grows, is replaced by another of the same layout, becomes shorter, goes: what was open has its
- * numbers or an error, what is opened afterwards has the new ones, and what is kept of the two never meets. */
+ * numbers or an error, what is opened afterwards has the new ones, and what is kept of the two never
+ * meets. */
 static void test_changed(const stream_case *small) {
     char path[320], other[340];
     const stream_case roomy = case_sized(small, 4 << 20, TILE), *c = &roomy;
@@ -838,7 +839,8 @@ static void test_addresses(const stream_case *c) {
             gguf_put(&all, text, (size_t)length);
         } else {
             int length =
-                snprintf(text, sizeof text, "{'descr': '|i1', 'fortran_order': False, 'shape': (%d,)}", LONG - 256);
+                snprintf(text, sizeof text, "{'descr': '|i1', 'fortran_order': False, 'shape': (%d,)}",
+                         LONG - 256);
             gguf_put(&all, "\x93NUMPY\1\0", 8);
             gguf_number(&all, 118, 2);
             gguf_put(&all, text, (size_t)length);

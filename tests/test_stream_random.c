@@ -1,6 +1,7 @@
 /* test_stream_random.c - random programs over tensors in files, in the spill file and in RAM: views of views,
  * operations, writes into views, under budgets and tiles of any size. Each is run in RAM as well, and all
- * that it makes has the same bits. With two words, FIRST and COUNT: that many programs from that number on. */
+ * that it makes has the same bits. With two words, FIRST and COUNT: that many programs from that number
+ * on. */
 #include "stream_check.h"
 
 #include <inttypes.h>

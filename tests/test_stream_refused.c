@@ -1,5 +1,6 @@
 /* test_stream_refused.c - what a system refuses: disks that are full, in earnest, io_uring, folders and files
- * that may not be used, budgets that are no budgets. Errors in words, nothing left behind, the stream works. */
+ * that may not be used, budgets that are no budgets. Errors in words, nothing left behind, the stream
+ * works. */
 #if defined(__linux__)
 #define _GNU_SOURCE
 #include <linux/filter.h>

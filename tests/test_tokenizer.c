@@ -217,7 +217,7 @@ static int mergeable(const char *text, size_t length) {
     return -1;
 }
 
-/* Cuts the normalised text into characters and merges the best pair until there is none. Returns the ids. */
+/* Cuts the normalized text into characters and merges the best pair until there is none. Returns the ids. */
 static int merge_slowly(const char *text, int32_t *ids) {
     size_t cut[200];
     int count = 0, found = 0;

@@ -257,7 +257,7 @@ static void check_in_place(void) {
 
 typedef struct product_case {
     int64_t m, n, k;
-    bool a_turned, b_turned; /* whether neighbours in memory lie across k */
+    bool a_turned, b_turned; /* whether neighbors in memory lie across k */
     int64_t cut;             /* elements that lie before each row */
 } product_case;
 

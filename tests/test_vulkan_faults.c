@@ -353,7 +353,8 @@ int main(void) {
     faulty f;
     memset(&f, 0, sizeof f);
     if (!between_begin() || ox_vulkan_use_loader(between_loader) != OX_OK || !(f.gpu = ox_vulkan(0))) {
-        return check_skipped("vulkan_faults", ox_error() ? ox_error_text() : "no Vulkan loader on this machine");
+        const char *why = ox_error() ? ox_error_text() : "no Vulkan loader on this machine";
+        return check_skipped("vulkan_faults", why);
     }
     OX_SCOPE {
         f.x = ox_randn(OX_SHAPE(40, 33), OX_F32);

@@ -403,7 +403,8 @@ static void check_threads(void) {
 int main(void) {
     ox_device *gpu = between_begin() ? ox_vulkan(0) : NULL;
     if (!gpu) {
-        return check_skipped("vulkan_share", ox_error() ? ox_error_text() : "no Vulkan loader on this machine");
+        const char *why = ox_error() ? ox_error_text() : "no Vulkan loader on this machine";
+        return check_skipped("vulkan_share", why);
     }
     CHECK(ox_vulkan_close(gpu) == OX_OK);
     check_threads();

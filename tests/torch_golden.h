@@ -78,7 +78,7 @@ typedef struct golden_row {
     const char *op, *bits;
 } golden_row;
 
-/* Results for those inputs, computed in f64 and rounded to f32 (the vectorised f32 paths of torch are less
+/* Results for those inputs, computed in f64 and rounded to f32 (the vectorized f32 paths of torch are less
  * exact); parameters: clamp(-1.5, 2.25), nan_to_num(0.5, 7, -9), leaky_relu(0.125), elu(1.25), celu(1.25),
  * softplus(1.5, 20), hardtanh(-1, 2), threshold(1, 2.5). Results of bool are 0 or 1. */
 static const golden_row golden_unary[] = {

@@ -1,7 +1,7 @@
 #!/bin/sh
 # validate.sh - runs programs under the Khronos validation layer and fails on any message: first with core
 # checks and best practices, then with each tensor in a buffer of its own (OX_VULKAN_BLOCKS=apart) and
-# synchronisation checks, which would otherwise take tensors that lie in one buffer for the same memory.
+# synchronization checks, which would otherwise take tensors that lie in one buffer for the same memory.
 #   tests/validate.sh PROGRAM ...      called by `make vulkan-validate`, and short by `make test`
 # Messages that are wrong for a library of tensors, by name, with the reason:
 #   SpirvDeprecated_WorkgroupSize   shaders are SPIR-V 1.3, which Vulkan 1.1 takes; LocalSizeId wants more
@@ -45,7 +45,7 @@ best_practices() {
     if old; then settings enables=VK_VALIDATION_FEATURE_ENABLE_BEST_PRACTICES_EXT
     else settings validate_best_practices=true validate_sync=true; fi
 }
-synchronisation() {
+synchronization() {
     if old; then settings enables=VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT
     else settings validate_sync=true syncval_shader_accesses_heuristic=true; fi
 }
@@ -71,9 +71,9 @@ for program; do
     unset OX_VULKAN_BLOCKS
     best_practices
     check 'best practices' "$program"
-    synchronisation
+    synchronization
     export OX_VULKAN_BLOCKS=apart
-    check synchronisation "$program"
+    check synchronization "$program"
 done
 echo "suite validation: $passed passed, $failed failed, 0 skipped"
 [ $failed = 0 ]

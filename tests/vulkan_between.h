@@ -1,8 +1,8 @@
 /* vulkan_between.h - a Vulkan loader between the library and the system's (ox_vulkan_use_loader,
  * ox_vulkan_desc): it lets the n-th call of a function fail, loses the device, shows other limits, a second
- * family of queues for transfers, each device twice, one that keeps subnormal numbers when it is asked to, and
- * counts what was made and not given back.
- * The functions are wrapped by name; all others are the driver's own. */
+ * family of queues for transfers, each device twice, one that keeps subnormal numbers when it is asked
+ * to, and counts what was made and not given back. The functions are wrapped by name; all others are the
+ * driver's own. */
 #ifndef VULKAN_BETWEEN_H
 #define VULKAN_BETWEEN_H
 

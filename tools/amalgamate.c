@@ -170,7 +170,7 @@ static int has_suffix(const char *path, const char *suffix) {
 }
 
 /* Takes "x/./", "x/../" and "//" out of a relative path, in place: one file, one name. */
-static void path_normalise(char *path) {
+static void path_normalize(char *path) {
     char *read = path, *write = path; /* each component written is followed by a slash until the end */
     int more = 1;
     while (more) {
@@ -205,7 +205,7 @@ static int find_part(const packer *p, const char *from, const char *name, char *
         if (from_size + strlen(name) >= PATH_LENGTH_MAX) return 0;
         memcpy(path, from, from_size);
         strcpy(path + from_size, name);
-        path_normalise(path);
+        path_normalize(path);
         snprintf(full, sizeof full, "%s/%s", p->folder, path);
         if (text_read(content, full)) return 1;
     }
@@ -377,8 +377,8 @@ static void write_sections(packer *p, const char *page, unsigned long hash) {
     memset(&p->output, 0, sizeof p->output);
     text_add(&all, body.data, head);
     text_add_string(&all, "#ifndef OXI_SECTION\n"
-                          "/* Kernels are written once, behind the end of this header, and it includes itself "
-                          "for each kind of\n");
+                          "/* Kernels are written once, behind the end of this header, and it includes "
+                          "itself for each kind of\n");
     text_add_format(&all, " * processor. Another name than %s: #define %s \"name.h\" before it. */\n", page,
                     self);
     text_add_format(&all, "#ifndef %s\n#define %s \"%s\"\n#endif\n", self, self, page);

@@ -15,7 +15,8 @@ libvulkan-dev libvulkan-volk-dev mesa-vulkan-drivers vulkan-validationlayers'
 missing=
 if command -v apt-get > /dev/null && command -v dpkg-query > /dev/null; then
     for package in $packages; do
-        dpkg-query -W -f '${Status}' "$package" 2> /dev/null | grep -q 'ok installed' || missing="$missing $package"
+        dpkg-query -W -f '${Status}' "$package" 2> /dev/null | grep -q 'ok installed' ||
+            missing="$missing $package"
     done
     [ -z "$missing" ] && exit 0
 else

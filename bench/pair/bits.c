@@ -1,6 +1,6 @@
 /* The results by which bits.py compares two builds of the library: a line `what hash` each.
- * Every row of the table, on every dtype and in every layout (tests/covers.h, tests/op_cases.h); larger operands,
- * where work is cut among threads; products of all block types; a model's text and logits.
+ * Every row of the table, on every dtype and in every layout (tests/covers.h, tests/op_cases.h); larger
+ * operands, where work is cut among threads; products of all block types; a model's text and logits.
  *
  *     bits THREADS [MODEL.gguf]     OX_ISA picks the tier */
 #define OX_IMPLEMENTATION
@@ -38,7 +38,8 @@ static uint64_t hash_of(const ox_tensor *t) {
 }
 
 /* Two results share a line; a refusal is one too, by its status. */
-static void show(const char *what, const char *dtype, const char *how, const ox_tensor *a, const ox_tensor *b) {
+static void show(const char *what, const char *dtype, const char *how, const ox_tensor *a,
+                 const ox_tensor *b) {
     if (a)
         printf("%s/%s/%s %016llx\n", what, dtype, how,
                (unsigned long long)(hash_of(a) ^ (b ? hash_of(b) * 31 : 0)));
@@ -61,7 +62,8 @@ static void show_covers(void) {
             for (int l = 0; l < LAYOUT_COUNT; l++)
                 OX_SCOPE {
                     const cover *c = &covers[n];
-                    ox_tensor *in[MOST_OPERANDS] = {NULL, NULL, NULL, NULL}, *out[MOST_RESULTS] = {NULL, NULL};
+                    ox_tensor *in[MOST_OPERANDS] = {NULL, NULL, NULL, NULL};
+                    ox_tensor *out[MOST_RESULTS] = {NULL, NULL};
                     seed_of(c->label, d);
                     for (int k = 0; k < MOST_OPERANDS && c->in[k].kind; k++)
                         in[k] = make_operand(c, k, (layout)((l + 2 * k) % LAYOUT_COUNT), (ox_dtype)d);
@@ -109,8 +111,10 @@ static void show_promotion(void) {
                     while (strcmp(c->label, binary[o]) != 0) c++;
                     seed_of(c->label, a * 64 + b);
                     in[0] = random_layout(LAYOUT_PLAIN, DOMAIN_COUNT, 2, shape, (ox_dtype)a);
-                    in[1] = b > PLAIN_DTYPES ? (b == PLAIN_DTYPES + 1 ? ox_number(2.5) : ox_integer(3))
-                                             : random_layout(LAYOUT_TRANSPOSED, DOMAIN_COUNT, 2, shape, (ox_dtype)b);
+                    in[1] = b == PLAIN_DTYPES + 1 ? ox_number(2.5)
+                            : b > PLAIN_DTYPES
+                                ? ox_integer(3)
+                                : random_layout(LAYOUT_TRANSPOSED, DOMAIN_COUNT, 2, shape, (ox_dtype)b);
                     snprintf(how, sizeof how, "with %s",
                              b > PLAIN_DTYPES ? (b == PLAIN_DTYPES + 1 ? "number" : "integer")
                                               : ox_dtype_name((ox_dtype)b));
@@ -184,8 +188,8 @@ static void show_attention(void) {
                 if (variant == 6) desc.mask = large(LAYOUT_STEP_LAST, DOMAIN_UNIT, 1, &k_shape[2], own);
                 if (blocks) k = ox_cast(k, OX_Q8_0), v = ox_cast(v, OX_Q8_0);
                 snprintf(how, sizeof how, "variant %d", variant);
-                show("attention", ox_dtype_name(dtypes[d]), how, ox_scaled_dot_product_attention(q, k, v, &desc),
-                     NULL);
+                show("attention", ox_dtype_name(dtypes[d]), how,
+                     ox_scaled_dot_product_attention(q, k, v, &desc), NULL);
             }
 }
 
@@ -199,7 +203,8 @@ static void show_blocks(void) {
                 seed_of("blocks", d);
                 ox_tensor *w = ox_empty(OX_SHAPE(72, 1024), (ox_dtype)d);
                 unsigned char *bytes = (unsigned char *)ox_data(w);
-                for (size_t i = 0; i < ox_nbytes(w); i++) bytes[i] = (unsigned char)(test_random() >> 40 & 0x2f);
+                for (size_t i = 0; i < ox_nbytes(w); i++)
+                    bytes[i] = (unsigned char)(test_random() >> 40 & 0x2f);
                 ox_tensor *x = large(LAYOUT_PLAIN, DOMAIN_UNIT, 2, shape, OX_F32);
                 for (int variant = 0; variant < 3; variant++) {
                     static const char *const names[] = {"", "exact", "repacked"};

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Compares the results of two builds of the library bit by bit: did a change alter any?
 
-    python3 bench/pair/bits.py OLD NEW [--model stories260K.gguf] [--tiers sse2,avx2] [--threads 1,2] [--cc gcc]
+    python3 bench/pair/bits.py OLD NEW [--model stories260K.gguf] [--tiers sse2,avx2] [--threads 1,2]
+                               [--cc gcc]
 
 OLD and NEW are folders with the headers in them (a checkout of another commit, say). Both are compiled with
 bits.c, which prints a hash of each result, and run on each tier of this machine and number of threads. What
@@ -19,8 +20,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 def build(folder, options, scratch):
     path = tempfile.mktemp(dir=scratch)
-    subprocess.run([options.cc, *options.flags.split(), '-w', '-I' + folder, HERE + '/bits.c', '-o', path, '-lm',
-                    '-lpthread'], check=True)
+    subprocess.run([options.cc, *options.flags.split(), '-w', '-I' + folder, HERE + '/bits.c', '-o', path,
+                    '-lm', '-lpthread'], check=True)
     return path
 
 
@@ -31,7 +32,8 @@ def results(program, tier, threads, model):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('old')
     parser.add_argument('new')
     parser.add_argument('--model', default='')
@@ -56,7 +58,8 @@ def main():
                 differences += len(changed)
                 print(f'{tier}, {threads} threads: {len(a)} results, {len(changed)} differ, '
                       f'{len(set(a) ^ set(b))} are in one build only'
-                      + ''.join(f'\n    {kind}: {count}' for kind, count in kinds.most_common(40)), flush=True)
+                      + ''.join(f'\n    {kind}: {count}' for kind, count in kinds.most_common(40)),
+                      flush=True)
                 for what in changed[:20]:
                     print(f'        {what}: {a[what]} -> {b[what]}')
     sys.exit(differences > 0)

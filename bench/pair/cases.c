@@ -1,5 +1,6 @@
 /* The calls by which pair.py compares two builds of the library. Compiled once for each of them, with
- * OX_STATIC, so that both can be loaded into one process. A case: its name, and a tensor that is made anew. */
+ * OX_STATIC, so that both can be loaded into one process. A case: its name, and a tensor that is made
+ * anew. */
 #define OX_STATIC
 #define OX_IMPLEMENTATION
 #include "oxtorch.h"

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Compares two builds of the library call by call: did a change make anything slower?
 
-    python3 bench/pair/pair.py OLD NEW [--only matmul,linear] [--threads 1] [--turns 15] [--cc gcc] [--flags -O2]
+    python3 bench/pair/pair.py OLD NEW [--only matmul,linear] [--threads 1] [--turns 15]
+                               [--cc gcc] [--flags -O2]
 
 OLD and NEW are folders with oxtorch.h in them (a checkout of another commit, say). Both are compiled with
 cases.c and loaded into one process, where they take turns (A B A B ...) of two milliseconds, so that what
-disturbs the machine disturbs both. Figures are medians of the turns' ratios of time, NEW / OLD: below 1, NEW is
-faster; the spread is that of the middle half. OX_ISA picks the tier.
+disturbs the machine disturbs both. Figures are medians of the turns' ratios of time, NEW / OLD: below 1, NEW
+is faster; the spread is that of the middle half. OX_ISA picks the tier.
 """
 import argparse
 import ctypes

@@ -7,10 +7,10 @@
 Needs python3 with numpy; libopenblas and libblis (the pthread builds), libdnnl and torch where they are to be
 compared with: f32 products with the best of the three. The library is built from the headers into
 build/liboxtorch.so with `cc`, or OXTORCH_LIB names one that is there already. Each tier runs in a process of
-its own, both sides held to the same instruction set. Within it the sides take turns (A B A B ...) with a pause
-between, so that no side pays for the other's spinning threads; figures are medians, ratios are OxTorch / peer
-in speed, with the least and the most of the turns: above 1, OxTorch is faster. report.py makes a table and a
-plot of them.
+its own, both sides held to the same instruction set. Within it the sides take turns (A B A B ...) with a
+pause between, so that no side pays for the other's spinning threads; figures are medians, ratios are OxTorch
+/ peer in speed, with the least and the most of the turns: above 1, OxTorch is faster. report.py makes tables
+and a plot of them.
 """
 import argparse
 import ctypes
@@ -156,8 +156,8 @@ class Products:
 
     @staticmethod
     def cblas(lib, n, a, b, c):
-        lib.cblas_sgemm(101, 111, 111, n, n, n, ctypes.c_float(1), ctypes.c_void_p(a), n, ctypes.c_void_p(b), n,
-                        ctypes.c_float(0), ctypes.c_void_p(c), n)
+        lib.cblas_sgemm(101, 111, 111, n, n, n, ctypes.c_float(1), ctypes.c_void_p(a), n,
+                        ctypes.c_void_p(b), n, ctypes.c_float(0), ctypes.c_void_p(c), n)
 
     def onednn(self, n, a, b, c):
         size = ctypes.c_int64(n)
@@ -277,8 +277,8 @@ def measure_ops(ox, torch, threads, runs, results):
 
 
 def measure_small(ox, torch, runs, results):
-    """Tensors that lie in the first cache, on one thread: a turn's calls go in hundreds, so that Python's clock
-    does not count. Both sides are called from Python, whose part of a call is in their times."""
+    """Tensors that lie in the first cache, on one thread: a turn's calls go in hundreds, so that Python's
+    clock does not count. Both sides are called from Python, whose part of a call is in their times."""
     import numpy as np
     functional, release, shape = torch.nn.functional, ox.lib.ox_release, ox.shape()
     for count in (1000, 10_000):

@@ -1,16 +1,22 @@
 #!/usr/bin/env python3
-"""OxTorch beside its peers: one table and one plot of what peers.py and llama.py measured.
+"""OxTorch beside its peers: tables and plot of bench/RESULTS.md, from what peers.py and llama.py measured.
 
-    python3 bench/peers/report.py [--install] [--measure] [--models a.gguf] [--svg build/peers.svg]
+    python3 bench/peers/report.py [--install] [--measure] [--models a.gguf] [--write]
 
 --install gets the peers from Debian's packages (as root). --measure runs both scripts first; --models are for
-llama.cpp. Otherwise the figures of their last runs are taken, build/peers.json and build/llama.json. The
-table (Markdown, on standard output) shows the speed of OxTorch / peer by tier: the median of the turns, the
-least and the most; the plot shows the medians.
+llama.cpp. What their last runs found (build/peers.json, build/llama.json) is printed as a table in Markdown:
+the speed of OxTorch / peer by tier, the median of the turns, the least and the most.
+
+--write adds these figures to measured.json beside this script, where they take the place of older ones of the
+same work, peer, tier and number of threads. From that file it then writes the plot, measured.svg (medians),
+and what stands between <!-- NAME: begin --> and <!-- NAME: end --> in bench/RESULTS.md.
 """
 import argparse
+import datetime
+import json
 import math
 import os
+import re
 import subprocess
 import sys
 from xml.sax.saxutils import escape
@@ -20,10 +26,18 @@ from measured import load
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
+MEASURED, PLOT, RESULTS = HERE + '/measured.json', HERE + '/measured.svg', ROOT + '/bench/RESULTS.md'
 PACKAGES = ['python3-numpy', 'python3-torch', 'libopenblas0-pthread', 'libblis4-pthread', 'libdnnl-dev',
             'llama.cpp-tools']
 TIERS = ['sse2-base', 'sse2', 'avx-base', 'avx', 'avx2', 'avx512-base', 'avx512', 'amx']
 COLORS = dict(zip(TIERS, ['#bbb', '#777', '#f3c98b', '#e08214', '#59a14f', '#a6cee3', '#1f78b4', '#b2182b']))
+# The tables of RESULTS.md: which figures each of them has.
+TABLES = {
+    'products': lambda work, peer: work.startswith('matmul'),
+    'operations': lambda work, peer: peer == 'PyTorch' and not work.startswith('matmul'),
+    'model of 110m': lambda work, peer: work.startswith('110m'),
+    'model of 1b': lambda work, peer: work.startswith('1b'),
+}
 
 
 def measure(options):
@@ -35,23 +49,38 @@ def measure(options):
                         '--llama', options.llama, '--tiers', options.llama_tiers], check=True)
 
 
-def figures(threads):
-    """{(work, peer): {tier: [median, least, most]}} of the last runs, in their order."""
-    found = {}
+def last_runs(threads):
+    """Rows of measured.json, of what the last runs of both scripts found."""
     peers = {'f32/openblas': ('OpenBLAS', ' f32'), 'f32/blis': ('BLIS', ' f32'),
              'f32/onednn': ('oneDNN', ' f32'), 'bf16/torch': ('PyTorch', ' bf16'),
              'f16/torch': ('PyTorch', ' f16'), 'of torch': ('PyTorch', '')}
-    rows = sorted(load(ROOT + '/build/peers.json'), key=lambda row: (len(row['work']), row['work'])
-                  if row['work'].startswith('matmul') else (0, ''))
-    for key, (peer, more) in peers.items():
-        for row in rows:
-            if key in row and row['threads'] == threads:
-                found.setdefault((row['work'] + more, peer), {})[row['tier']] = row[key]
+    date = str(datetime.date.today())
+    rows = [{'work': row['work'] + more, 'peer': peer, 'tier': row['tier'], 'threads': threads,
+             'ratio': row[key], 'date': date}
+            for row in load(ROOT + '/build/peers.json') if row['threads'] == threads
+            for key, (peer, more) in peers.items() if key in row]
     for row in load(ROOT + '/build/llama.json'):
         if row['threads'] == threads:
-            work = row['model'].removesuffix('.gguf') + ', ' + row['work']
-            tier = found.setdefault((work, 'llama.cpp'), {})
-            tier[LLAMA_TIERS[row['tier']]] = [row['ratio'], row['least'], row['most']]
+            work = row['model'].removesuffix('.gguf').replace('-', ' ') + ', ' + row['work']
+            ratio = [row['ratio'], row['least'], row['most']]
+            rows.append({'work': work, 'peer': 'llama.cpp', 'tier': LLAMA_TIERS[row['tier']],
+                         'threads': threads, 'ratio': ratio, 'date': date})
+    return rows
+
+
+def merged(old, new):
+    """Both lists of rows: where a new one has the work, peer, tier and threads of an old one, the new one."""
+    rows = {tuple(row[key] for key in ('work', 'peer', 'tier', 'threads')): row for row in old}
+    rows.update({tuple(row[key] for key in ('work', 'peer', 'tier', 'threads')): row for row in new})
+    return list(rows.values())
+
+
+def figures(rows, threads):
+    """{(work, peer): {tier: row}}, in the order of the rows."""
+    found = {}
+    for row in rows:
+        if row['threads'] == threads:
+            found.setdefault((row['work'], row['peer']), {})[row['tier']] = row
     return found
 
 
@@ -59,19 +88,27 @@ def tiers_of(found):
     return [tier for tier in TIERS if any(tier in row for row in found.values())]
 
 
+def cell(row):
+    """The median, with the least and the most of the turns where they were kept; a star if it is older."""
+    ratio = row['ratio']
+    digits = 2 if row['work'].startswith('matmul') else 1 if ratio[0] < 10 else 0
+    text = '%.2f (%.2f .. %.2f)' % tuple(ratio) if len(ratio) == 3 else '%.*f' % (digits, ratio[0])
+    return text + ('*' if row.get('note') == 'earlier' else '')
+
+
 def table(found):
     tiers = tiers_of(found)
     lines = ['| work | peer | ' + ' | '.join(tiers) + ' |', '|---|---|' + '---|' * len(tiers)]
     for (work, peer), row in found.items():
-        cells = ['%.2f (%.2f .. %.2f)' % tuple(row[tier]) if tier in row else '' for tier in tiers]
+        cells = [cell(row[tier]) if tier in row else '' for tier in tiers]
         lines.append(f'| {work} | {peer} | ' + ' | '.join(cells) + ' |')
     return '\n'.join(lines)
 
 
 def plot(found):
-    """A line for each kind of work, a dot for each tier, on a scale of powers of two; at 1 both are as fast."""
+    """A line for each work, a dot for each tier, on a scale of powers of two; at 1 both are as fast."""
     left, width, step, top = 300, 560, 15, 58
-    most = max(row[0] for tiers in found.values() for row in tiers.values())
+    most = max(row['ratio'][0] for tiers in found.values() for row in tiers.values())
     low, octaves = 0.5, 2
     while low * 2 ** octaves < most and octaves < 10:
         octaves += 1
@@ -98,10 +135,33 @@ def plot(found):
     for i, ((work, peer), row) in enumerate(found.items()):
         y = top + step * i + 4
         out.append(f'<text x="{left - 10}" y="{y + 4}" text-anchor="end">{escape(f"{work}: {peer}")}</text>')
-        out += [f'<circle cx="{x_of(row[tier][0]):.1f}" cy="{y}" r="4" fill="{COLORS[tier]}" '
-                'fill-opacity="0.8"/>' for tier in tiers if tier in row]
+        for tier in tiers:
+            if tier in row:
+                x = x_of(row[tier]['ratio'][0])
+                out.append(f'<circle cx="{x:.1f}" cy="{y}" r="4" fill="{COLORS[tier]}" fill-opacity="0.8"/>')
     out.append('</svg>')
     return '\n'.join(out) + '\n'
+
+
+def write(threads):
+    """measured.json with the last runs in it, then the plot and the tables that follow from it."""
+    rows = merged(load(MEASURED), last_runs(threads))
+    with open(MEASURED, 'w') as f:
+        f.write('[\n' + ',\n'.join(' ' + json.dumps(row) for row in rows) + '\n]\n')
+    found = figures(rows, threads)
+    with open(PLOT, 'w') as f:
+        f.write(plot(found))
+    with open(RESULTS) as f:
+        text = f.read()
+    for name, wanted in TABLES.items():
+        part = {key: row for key, row in found.items() if wanted(*key)}
+        begin, end = f'<!-- {name}: begin -->\n', f'<!-- {name}: end -->'
+        text, count = re.subn(re.escape(begin) + '.*?' + re.escape(end),
+                              lambda _: begin + table(part) + '\n' + end, text, flags=re.DOTALL)
+        if count != 1:
+            sys.exit(f'report.py: {RESULTS} has no place for the table "{name}"')
+    with open(RESULTS, 'w') as f:
+        f.write(text)
 
 
 def main():
@@ -113,18 +173,19 @@ def main():
     parser.add_argument('--llama', default='llama-bench')
     parser.add_argument('--llama-tiers', default='haswell,skylakex')
     parser.add_argument('--threads', type=int, default=2)
-    parser.add_argument('--svg', default=ROOT + '/build/peers.svg')
+    parser.add_argument('--write', action='store_true')
     options = parser.parse_args()
     if options.install:
         subprocess.run(['apt-get', 'install', '-y', '--no-install-recommends', *PACKAGES], check=True)
     if options.measure:
         measure(options)
-    found = figures(options.threads)
-    if not found:
+    found = figures(last_runs(options.threads), options.threads)
+    if found:
+        print(table(found))
+    elif not options.write:
         sys.exit('report.py: nothing measured yet; --measure runs the benchmarks')
-    print(table(found))
-    with open(options.svg, 'w') as f:
-        f.write(plot(found))
+    if options.write:
+        write(options.threads)
     return 0
 
 

@@ -1,6 +1,16 @@
 /* What the rooms above use of base/: failing with words, sizes, memory, threads, atomics, files, clock.
  * One page, so that nobody writes a second helper beside an existing one.
  * Included by every implementation part. */
+/* WORDS OF THIS ROOM
+ *     room, part     a folder of src/; an .h or .c file in one. A room uses only those before it in
+ *                    src/oxtorch.h
+ *     to fail        to record the thread's first error and return its status (oxi_fail)
+ *     region, task   one oxi_parallel_for; one index of it, done once, by any thread
+ *     lane           which of the threads that work on a region at the same time: an index of scratch memory
+ *     block          memory from oxi_alloc; freed ones are cached and handed out again
+ *     arena          a fixed block that all memory comes from (ox_set_arena)
+ *     mapping        the bytes of a file as addresses: mapped by the system, or read into memory
+ *     file id        what tells a file from another, and from itself before it was written to */
 #ifndef OX_BASE_INTERNAL_H
 #define OX_BASE_INTERNAL_H
 

@@ -1,6 +1,21 @@
 /* The table of kernels of one processor tier. Kernels are written once (cpu/kernels/<x>.inc) against the
  * vocabulary of cpu/simd/ and stamped per tier; oxi_cpu_kernels() is the table that was picked at start.
  * Executors (cpu/map.c, cpu/reduce.c, ...) walk strides and threads and call these on contiguous runs. */
+/* WORDS OF THIS ROOM
+ *     tier           an instruction set and its table of kernels; stamped: compiled once for each tier
+ *     executor       walks a call's strides, cuts it into tasks, calls kernels on contiguous runs
+ *     lane           what a map computes in (oxi_lane): all dtypes load into one of five. Of a vector: one of
+ *                    its elements. Of a region of tasks: which thread (base/internal.h)
+ *     panel          lines of a matrix packed side by side, as a micro-kernel reads them: panel[k][width]
+ *     micro-kernel   computes mr x nr results from two panels; depth: the k of one call that suits it
+ *     across, along  a line's neighbors in memory are other lines, or the next k
+ *     spread         panels of A with each element once per vector lane, where broadcasting is slow
+ *     tile           of a matrix: what is transposed in cache at once; of AMX: a tile register
+ *     codes          numbers of a block type as integers, before their scale; ratio: an integer scale
+ *     prepacked      packed panels that are kept with a constant weight (cpu/prepack.c)
+ *     repacked       weights of block types stored sixteen rows side by side, in place (cpu/repack.c)
+ *     way            one of the algorithms for a product, chosen from sizes and strides
+ *     to ask for     to prefetch. To stream: to write past the caches (the room stream/ is something else) */
 #ifndef OX_CPU_KERNELS_H
 #define OX_CPU_KERNELS_H
 

@@ -11,8 +11,8 @@ typedef struct ox_file ox_file;
 
 /* ox_open - opens a file and reads its directory, not its tensors. The format is told by the content; a
  * path to "x.safetensors.index.json" or to a folder that holds one opens all shards. device NULL = CPU.
- * memory    the caller's share, given back by ox_close; the file must not be shortened while it is open, but
- *           on a stream, where that is an error of what is read then
+ * memory    the caller's share, given back by ox_close; the file must not be shortened while it is open. On a
+ *           stream that is an error of what is read then
  * errors    NULL: OX_ERR_IO, OX_ERR_FORMAT, OX_ERR_NOMEM; OX_ERR_UNSUPPORTED well-formed, but a version or
  *           type that is not read; OX_ERR_NOT_FOUND a folder with nothing to open. untrusted input: yes */
 OX_API ox_file *ox_open(const char *path, ox_device *device);
@@ -31,7 +31,7 @@ typedef struct ox_file_entry {
     const char *name;
     ox_dtype dtype;                  /* OX_DTYPE_NONE: a type that cannot be loaded; ox_load says which */
     int ndim;
-    int64_t shape[OX_MAX_DIMS];      /* row-major: GGUF's reversed dims are turned round */
+    int64_t shape[OX_MAX_DIMS];      /* row-major, though GGUF has them reversed */
     int64_t bytes;
 } ox_file_entry;
 OX_API ox_status ox_file_entry_at(const ox_file *file, int64_t index, ox_file_entry *out);

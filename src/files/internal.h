@@ -1,6 +1,15 @@
 /* Inside the files room: what an open file is, what a format offers, and the JSON and zip readers under
  * the formats. A format is a row of functions; opening fills the file's directory (items and metadata),
  * loading is shared. Higher rooms register formats and region readers of their own here. */
+/* WORDS OF THIS ROOM
+ *     format         a row of functions: GGUF, safetensors, npy, npz
+ *     directory      what a file says about its arrays: items, names, shapes, metadata; read by ox_open
+ *     item           one array of a file; member: one file of a zip archive
+ *     part           one file of an open one (a shard). In parts: not mapped, read piece by piece
+ *     window         bytes of a part that can be seen at an address for a while
+ *     packed         compressed; swapped: in the other byte order than the host's
+ *     arena          memory for names and shapes that lives as long as the file
+ *     output         a file that is being written, and gets its name when it is whole */
 #ifndef OX_FILES_INTERNAL_H
 #define OX_FILES_INTERNAL_H
 

@@ -1,6 +1,15 @@
-/* Forms: what a call is, worked out once for all devices. A form says which numbers meet (a reduction's kind, a
- * row's dims, a product's sizes and strides), not how they are computed; operands may lie anywhere.
+/* Forms: what a call is, worked out once for all devices. A form says which numbers meet (a reduction's
+ * kind, a row's dims, a product's sizes and strides), not how they are computed; operands may lie anywhere.
  * Devices, streams and the profiler ask for the form of a call instead of looking at its op. */
+/* WORDS OF THIS ROOM
+ *     form           sizes, strides and kind of a call, whatever its op is called
+ *     kind, finish   how numbers are combined (sum, most ...); what is done to the result (root, mean ...)
+ *     places         whether a reduction gives indices: none, beside the values, or only them
+ *     inside         the dims of a row, as bits
+ *     row            the elements that a softmax or a norm takes together, however they lie
+ *     most, least    maximum, minimum
+ *     to join        to see several leading dims of a product as more rows of one
+ *     layer          a product whose b is a constant weight (ox_linear) */
 #ifndef OX_FORM_FORM_H
 #define OX_FORM_FORM_H
 

@@ -1,6 +1,14 @@
 /* What the parts of the llm room share: the vocabulary under every tokenizer, the model's weights by role.
  * Kinds of tokenizers and model architectures are rows of tables (tokenizer.c, model.c); nothing else asks.
  * Included before the .c parts of the room. */
+/* WORDS OF THIS ROOM
+ *     text, piece    a token as the file has it; the bytes that it adds to a text
+ *     marker         a token that is looked for before a text is split: control and user-defined ones
+ *     kind           of a tokenizer: a row of functions (SentencePiece)
+ *     role           what a weight is for: the query projection of a layer, the output norm ...
+ *     architecture   a row that says which roles a model has, and their sizes
+ *     context        one text with its keys and values; position: a place in it; capacity: how many it holds
+ *     prefill        to run the tokens of a prompt, `batch` at a time; decode: one token after another */
 #ifndef OX_LLM_INTERNAL_H
 #define OX_LLM_INTERNAL_H
 

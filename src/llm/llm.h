@@ -12,7 +12,7 @@ OX_EXTERN_C_BEGIN
 
 typedef struct ox_tokenizer ox_tokenizer;
 
-/* ox_tokenizer_open - the tokenizer in a GGUF file's metadata; the file may be closed afterwards.
+/* ox_tokenizer_open - the tokenizer in a GGUF file's metadata; the file may be closed after that.
  * kinds     tokenizer.ggml.model "llama": SentencePiece, merging by score, with byte fallback
  * errors    NULL: OX_ERR_NOT_FOUND a key is missing; OX_ERR_FORMAT a bad value; OX_ERR_UNSUPPORTED another
  *           kind; OX_ERR_NOMEM. untrusted input: yes */
@@ -118,7 +118,7 @@ typedef struct ox_llm_config {
     int64_t context;              /* positions it was trained for */
     double norm_epsilon;
     double rope_base, rope_scale; /* of the frequencies; of the positions */
-    int64_t rope_size;            /* elements of a head that turn */
+    int64_t rope_size;            /* elements of a head that are rotated */
     bool tied;                    /* the embedding is the output matrix too */
     int64_t parameters;
     int64_t bytes; /* of the weights, as they lie in the file */
@@ -132,8 +132,8 @@ typedef struct ox_llm_config {
  *           experts, a rope scaling other than linear; OX_ERR_NOMEM. untrusted input: yes */
 OX_API ox_llm *ox_llm_open(const char *path, ox_device *device);
 /* The same from a file that is open, on its device; it may be closed afterwards. If ox_open_copy opened it,
- * weights of block types are repacked in their place (ox_prepack): faster, in the same memory. That is not for
- * when other threads multiply with weights of the same ox_file. */
+ * weights of block types are repacked in their place (ox_prepack): faster, in the same memory. That is not
+ * for when other threads multiply with weights of the same ox_file. */
 OX_API ox_llm *ox_llm_open_file(ox_file *file);
 OX_API void ox_llm_close(ox_llm *model); /* its contexts keep it as long as they live */
 OX_API const ox_llm_config *ox_llm_config_of(const ox_llm *model);

@@ -2,6 +2,17 @@
  * A public function fills an oxi_call and hands it to oxi_apply, which checks it by the table, makes the
  * results and runs it on the device of its operands. A call is plain data: oxi_call_keep makes a copy of one
  * that owns what it needs, to be run again (oxi_kept_run). */
+/* WORDS OF THIS ROOM
+ *     op, row        an operation; its line in ops.def
+ *     family         ops that one executor of a device runs: MAP (elementwise), REDUCE, ROW, PRODUCT ...
+ *     executor       a device's function for a family
+ *     rule           what checks operands and describes the results: shape, dtype, strides
+ *     attribute      what an op is told besides operands: dims, eps, a scale ...
+ *     part           a piece of a call that was cut (streams); `whole` is the call before
+ *     detour         a call that its device does not support: the CPU runs it, its results go back
+ *     listener       hears each call of a public function; the profiler is one
+ *     kept call      a copy that owns its operands, to be run again
+ *     draw           seed and counter that a random call's numbers follow from */
 #ifndef OX_OPS_CALL_H
 #define OX_OPS_CALL_H
 

@@ -105,11 +105,12 @@ OX_API ox_tensor *ox_glu(ox_tensor *x, int dim);
  * dtypes    promoted as torch.promote_types does; 0-dim tensors and numbers by category only
  * numerics  f16 and bf16 compute in f32 and round once. Numbers and 0-dim tensors beside them are taken in
  *           f32 as they are (torch does so in products and quotients, and rounds them first in sums and
- *           comparisons: f16 2048 == 2049 is true there); tensors of integers are rounded to f16 or bf16 first
+ *           comparisons: f16 2048 == 2049 is true there); tensors of integers are rounded to f16 or bf16
+ *           first
  * bool      sums are "or", their scale a whole number that is 0 or not
- * c64       sums add the parts, and a scale multiplies both: an infinite part leaves the other as it is, where
- *           torch multiplies by scale + 0i, 1 too, and makes it NaN. Products and quotients are torch's, with
- *           (inf + 0i)(1 + 0i) = inf + NaN i
+ * c64       sums add the parts, and a scale multiplies both: an infinite part leaves the other as it is,
+ *           where torch multiplies by scale + 0i, 1 too, and makes it NaN. Products and quotients are
+ *           torch's, with (inf + 0i)(1 + 0i) = inf + NaN i
  * add_scaled a + s b        div true division: integers give f32    floor_divide, trunc_divide: a/b rounded
  * remainder sign of b       fmod sign of a                          maximum, minimum: NaN wins
  * integers  division by zero and negative powers are OX_ERR_ARG; shifting by the width or more gives 0
@@ -219,7 +220,7 @@ OX_API ox_tensor *ox_contiguous(ox_tensor *x);                          /* x its
  * -2^63 and gets 2^63 otherwise. torch on x86-64 does the same, but for corners of u32 and u64; its u32
  * differs between short and long tensors. Integers to narrower ones keep the low bits. Of c64, real types get
  * the real part, bool whether either part is not 0.
- * Block types expand to floats. Floats, and other block types, are quantised to Q4_0 Q4_1 Q5_0 Q5_1 Q8_0 with
+ * Block types expand to floats. Floats, and other block types, are quantized to Q4_0 Q4_1 Q5_0 Q5_1 Q8_0 with
  * ggml's bytes, and to Q4_K Q5_K Q6_K with smaller errors than ggml's; to other block types:
  * OX_ERR_UNSUPPORTED. NaN or an infinity makes its block NaN; numbers beyond what f16 scales reach become
  * infinite or NaN. The last dim is a multiple of the block. ox_copy_ does the same into whole blocks. */
@@ -273,9 +274,9 @@ OX_API ox_tensor *ox_gather(ox_tensor *x, int dim, ox_tensor *index);
  * tensor. */
 OX_API ox_tensor *ox_take_along_dim(ox_tensor *x, ox_tensor *index, int dim);
 OX_API ox_tensor *ox_scatter(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source);
-/* scatter_add, index_add: f16 and bf16 are added up in f32 and rounded once, where torch's index_add of one dim
- * rounds after each term; terms of an element in their order, so the same bits for any thread count. alpha:
- * as the scale of ox_add_scaled, of integers truncated, of bool 0 or not. */
+/* scatter_add, index_add: f16 and bf16 are added up in f32 and rounded once, where torch's index_add of one
+ * dim rounds after each term; terms of an element in their order, so the same bits for any thread count.
+ * alpha: as the scale of ox_add_scaled, of integers truncated, of bool 0 or not. */
 OX_API ox_tensor *ox_scatter_add(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source);
 OX_API ox_tensor *ox_index_select(ox_tensor *x, int dim, ox_tensor *index);
 OX_API ox_tensor *ox_index_add(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source, double alpha);
@@ -318,25 +319,25 @@ OX_API ox_tensor *ox_dot(ox_tensor *a, ox_tensor *b);
  *           where a letter of one integer operand alone is summed over
  * source    torch.einsum */
 OX_API ox_tensor *ox_einsum(const char *equation, ox_tensor *const *list, int count);
-/* ox_prepack - keeps a constant matrix in the form that products want, so that they need not make it each time.
- * The first product with many rows that `weight`, or a view of it, takes part in makes panels; the next
- * ones, of any number of rows that need panels, take them. What is changed in place is packed anew.
- * Block types are repacked at once and in place, sixteen rows side by side: products of few rows and of many
- * take them as they then lie, and ox_embedding its rows. Everybody else, ox_data too, has them put back first;
- * pointers from before show them as they lie: ask again.
+/* ox_prepack - keeps a constant matrix in the form that products want, so that they need not make it each
+ * time. The first product with many rows that `weight`, or a view of it, takes part in makes panels; the
+ * next ones, of any number of rows that need panels, take them. What is changed in place is packed anew.
+ * Block types are repacked at once and in place, sixteen rows side by side. Products and ox_embedding read
+ * them so; every other use, ox_data too, puts them back first. Take a pointer from ox_data anew after this
+ * call.
  * dtypes    all; of block types the common ones, [rows, k] of a multiple of 16 rows and a k of a multiple of
  *           256, where the processor gains from it. Others multiply as they lie
- * memory    none for block types (pages of a mapped file become the program's own; memory that the caller lent
- *           is left alone). Else as much again as the weight in f32 (f16 and bf16: twice as much, or as much
- *           where the processor multiplies bf16), until it is freed or keep is false; short of memory, nothing
- *           is kept
+ * memory    none for block types (pages of a mapped file become the program's own; memory that the caller
+ *           lent is left alone). Else as much again as the weight in f32 (f16 and bf16: twice as much, or
+ *           as much where the processor multiplies bf16), until it is freed or keep is false; short of
+ *           memory, nothing is kept
  * devices   the CPU; nothing to do on others
- * errors    OX_ERR_ARG, OX_ERR_NOMEM. Not while another thread multiplies with it. After changes by way of
- *           ox_data, which nobody sees, call it again
+ * errors    OX_ERR_ARG, OX_ERR_NOMEM. Not while another thread multiplies with it. Call it again after
+ *           changes through a pointer from ox_data, which the library cannot see
  * numerics  the same bits as without; block types: sums of few rows are taken in another order */
 OX_API ox_status ox_prepack(ox_tensor *weight, bool keep);
 /* true: block types multiply as f32 after exact expansion; false (the default): int8 products with
- * quantised activations. On a GPU with cooperative matrices, false lets many f32 rows that meet the weights
+ * quantized activations. On a GPU with cooperative matrices, false lets many f32 rows that meet the weights
  * of ox_linear be rounded to their type (block types: to bf16), and queries and the softmax that meet keys
  * and values of f16 or bf16 to theirs. A setting of the calling thread. */
 OX_API void ox_set_exact(bool exact);
@@ -353,13 +354,13 @@ OX_API ox_tensor *ox_group_norm(ox_tensor *x, int64_t groups, ox_tensor *weight,
 OX_API ox_tensor *ox_instance_norm(ox_tensor *x, ox_tensor *weight, ox_tensor *bias, double eps);
 
 /* ox_rope - rotary position embedding.
- *   pair i of a row at position p turns by p * scale / (base^(2i/dims) * factor[i])
+ *   pair i of a row at position p is rotated by p * scale / (base^(2i/dims) * factor[i])
  * shapes    x [..,S,D], positions i32 or i64 [S] (NULL = 0, 1, ..) -> as x
  * source    Su et al. 2021; pairs (2i, 2i+1) when interleaved, else (i, i + dims/2) as in GPT-NeoX */
 typedef struct ox_rope_desc {
     double base;             /* 0 = 10000 */
     double scale;            /* of the positions; 0 = 1 */
-    int dims;                /* leading elements of a row that turn; 0 = D */
+    int dims;                /* leading elements of a row that are rotated; 0 = D */
     bool interleaved;
     ox_tensor *factors;      /* f32 [dims/2] divisors of the frequencies (Llama 3), or NULL */
     double magnitude;        /* cos and sin are multiplied by this; 0 = 1 */
@@ -372,7 +373,7 @@ OX_API ox_tensor *ox_rope(ox_tensor *x, ox_tensor *positions, const ox_rope_desc
  * mask      bool (true = may attend) or float (added), broadcast to [B,H,S,T]
  * dtypes    f16 bf16 f32 f64; k and v may differ from q (a f16 cache), and be of a block type whose blocks
  *           run along D and Dv (a q8_0 cache); accumulates in f32 (f64: f64)
- * numerics  rows with nothing to attend to give 0, where torch gives NaN
+ * numerics  rows with nothing to attend to give 0, as in torch 2.14
  * source    torch.nn.functional.scaled_dot_product_attention; Milakov & Gimelshein 2018; Dao et al. 2022 */
 typedef struct ox_attention_desc {
     ox_tensor *mask;
@@ -409,8 +410,8 @@ OX_API ox_tensor *ox_dropout(ox_tensor *x, double p, bool training);
 OX_API ox_tensor *ox_dropout_(ox_tensor *x, double p, bool training);
 
 /* ---- watching ---------------------------------------------------------------------------------------------
- * The profiler times each call: flops, bytes and seconds per op. Calls on a GPU are timed there, and are noted
- * when something waits for them (a read, ox_vulkan_sync). */
+ * The profiler times each call: flops, bytes and seconds per op. Calls on a GPU are timed there, and are
+ * noted when something waits for them (a read, ox_vulkan_sync). */
 OX_API void ox_profile_begin(void);
 OX_API void ox_profile_end(void);
 /* A table, one line an op, most time first, into `out` (NULL with room 0 to measure); returns its length. */

@@ -1,6 +1,20 @@
 /* Inside the stream room: files and regions, requests and who carries them out, the ring of cells, kept
  * ranges, and the flow of steps that an operation becomes. Everything but the reader's queues belongs to the
  * thread that holds the stream's lock. */
+/* WORDS OF THIS ROOM
+ *     region         bytes of a file that a storage points at
+ *     flow, step     a call as a sequence of tiles; one of them: its sources are read, computed, written
+ *     tile           what one step computes; source: an operand or result of a step
+ *     ring, cell     the buffers that steps flow through; one buffer: one operand's part of one tile
+ *     layout         how a strided part of a region lies in the file and in a cell: runs, and loops over them
+ *     request, load  bytes to be read or written by the system; all requests of one piece of memory
+ *     capacitor      what remembers the order in which files were read, and keeps what fits the budget
+ *     range, slab    a run of a file that the capacitor knows; memory that kept ranges lie in
+ *     successor      the range that was read after this one the last time: what to prefetch
+ *     guessed        prefetched before an operation asked for it (stream/foresee.c)
+ *     far            of a tensor that the budget has no room for
+ *     spill file     a file without a name that large results lie in; gap: free bytes of it
+ *     pace           what the first tiles tell of the disk: bandwidth and latency */
 #ifndef OX_STREAM_INTERNAL_H
 #define OX_STREAM_INTERNAL_H
 

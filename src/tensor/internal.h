@@ -1,5 +1,15 @@
 /* What the rooms above use of tensor/: storages, devices, making tensors from parts, walking strides.
  * A tensor header comes from type-stable memory, so a late ox_release is counted, not a crash. */
+/* WORDS OF THIS ROOM
+ *     storage        reference-counted memory of one device; views share it
+ *     header         an ox_tensor without its storage. meta: one that only describes; borrowed: one that is a
+ *                    copy of another's and holds no reference
+ *     host device    one whose memory the CPU reads at its address
+ *     partner        the device whose tensors may stand beside a device's own in one call
+ *     part           a piece of a call that was cut, computed as in the whole (oxi_part of ops/call.h)
+ *     ahead          work that is recorded before its input is known, and started when it is
+ *     region         bytes of a file that a device reads itself, as a storage
+ *     version        counts changes in place, so that what was made of a storage can be seen to be stale */
 #ifndef OX_TENSOR_INTERNAL_H
 #define OX_TENSOR_INTERNAL_H
 

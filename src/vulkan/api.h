@@ -90,7 +90,7 @@ OX_API ox_device *ox_vulkan_open(const ox_vulkan_desc *desc);
 
 /* The tensor's VkBuffer (0 on error) and the place of its first byte in it. Work recorded so far is submitted
  * first; a caller's own work on the buffer goes to the same queue, after it. The buffer may be a storage
- * buffer and the source or goal of transfers. */
+ * buffer and the source or destination of transfers. */
 OX_API uint64_t ox_vulkan_buffer_of(ox_tensor *t, uint64_t *byte_offset);
 
 /* A tensor over bytes of a buffer of the caller, which must have been made on this device with

@@ -1,6 +1,20 @@
 /* What the parts of vulkan/ share: the device, its memory, the recorder, and how an op is dispatched.
  * A tensor's storage holds a chunk, a range of a block; shaders see whole blocks and take offsets.
  * Included by oxtorch_vulkan.h before the other parts. */
+/* WORDS OF THIS ROOM
+ *     block, chunk   device memory from the driver; a range of one, free or a tensor's
+ *     lent           of memory that other tensors may lie over as well (shared buffers)
+ *     epoch          counts barriers: when memory was last written and read
+ *     noted          put down to be recorded; a submission is written from its notes when it is sent
+ *     batch, serial  the dispatches of one submission; its number
+ *     slot           a command buffer and its fence; held: its commands, which may be submitted once more
+ *     held back      a call that waits for the next, with which it may become one dispatch (fuse.c)
+ *     ahead          a step recorded while the one before runs; box, mail: mapped memory for input and output
+ *     carrier        the queue for transfers; carried: sent by it
+ *     stage          a part of the staging ring, which small transfers go through
+ *     special        a specialization constant of a shader
+ *     fault          an error that a shader found, such as an index out of range
+ *     books          tables that the numbers of IQ1, IQ2 and IQ3 are looked up in */
 #ifndef OX_VULKAN_INTERNAL_H
 #define OX_VULKAN_INTERNAL_H
 
