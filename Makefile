@@ -92,7 +92,7 @@ $(BUILD)/amalgamate: tools/amalgamate.c
 	@$(CC) -std=c11 -O1 $(WARN) $(CFLAGS) $< -o $@
 
 # README.md's table of operations is generated as well.
-$(BUILD)/op_table: tools/op_table.c src/ops/ops.def
+$(BUILD)/op_table: tools/op_table.c src/ops/ops.def src/ops/api.def
 	@mkdir -p $(@D)
 	@echo "cc $@" >&2
 	@$(CC) -std=c11 -O1 $(WARN) $(CFLAGS) $< -o $@
@@ -109,7 +109,7 @@ headers: $(BUILD)/amalgamate $(BUILD)/op_table
 check-headers: $(BUILD)/amalgamate $(BUILD)/op_table
 	@mkdir -p $(BUILD)/headers
 	@$(BUILD)/op_table < README.md > $(BUILD)/README.md
-	@cmp -s $(BUILD)/README.md README.md || { stale=1; echo "README.md's table differs from ops.def: run make headers"; }; \
+	@cmp -s $(BUILD)/README.md README.md || { stale=1; echo "README.md's table differs from api.def and ops.def: run make headers"; }; \
 	for page in $(PAGES); do \
 	    $(BUILD)/amalgamate src/$$page > $(BUILD)/headers/$$page || exit 1; \
 	    cmp -s $(BUILD)/headers/$$page $$page || { stale=1; echo "$$page differs from src/: run make headers"; }; \

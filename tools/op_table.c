@@ -1,7 +1,7 @@
-/* Writes README.md's table of operations and dtypes from src/ops/ops.def.
+/* Writes README.md's table of operations: functions from src/ops/api.def, dtypes from src/ops/ops.def.
  *     op_table < README.md > README.new
- * Everything between the lines <!-- ops: begin --> and <!-- ops: end --> is replaced; ops of one family that take the
- * same dtypes share a line. */
+ * Everything between the lines <!-- ops: begin --> and <!-- ops: end --> is replaced; functions of one family
+ * that take the same dtypes share a line. Forms that end in _ take what the others do, and are left out. */
 #include <stdio.h>
 #include <string.h>
 
@@ -15,6 +15,16 @@ static const row rows[] = {
 #include "../src/ops/ops.def"
 };
 enum { ROWS = sizeof rows / sizeof *rows };
+
+typedef struct function {
+    const char *name, *from;
+} function;
+
+static const function functions[] = {
+#define OXI_API(function, schema, form, from, arguments, note) {#function, #from},
+#include "../src/ops/api.def"
+};
+enum { FUNCTIONS = sizeof functions / sizeof *functions };
 
 typedef struct title {
     const char *family, *text;
@@ -36,12 +46,25 @@ static int accepts_of(const row *r) {
     return bits;
 }
 
+/* The functions whose `from` begins so; returns how many there are by then. */
+static int print_functions(const char *from, int count) {
+    for (int i = 0; i < FUNCTIONS; i++) {
+        const char *name = functions[i].name + 3;
+        if (strncmp(functions[i].from, from, strlen(from)) != 0 || name[strlen(name) - 1] == '_') continue;
+        printf("%s `%s`", count++ ? "," : "", name);
+    }
+    return count;
+}
+
 static void print_group(const char *family, const char *text, int accepts) {
     int count = 0;
+    char from[80];
     printf("| %s |", text);
-    for (int i = 0; i < ROWS; i++)
-        if (strcmp(rows[i].family, family) == 0 && accepts_of(&rows[i]) == accepts)
-            printf("%s `%s`", count++ ? "," : "", rows[i].name);
+    for (int i = 0; i < ROWS; i++) {
+        if (strcmp(rows[i].family, family) != 0 || accepts_of(&rows[i]) != accepts) continue;
+        snprintf(from, sizeof from, "ROW(%s)", rows[i].name);
+        count = print_functions(from, count);
+    }
     for (int bit = 1; bit < 32; bit *= 2) printf(" | %s", accepts & bit ? "yes" : "");
     printf(" |\n");
 }
@@ -55,6 +78,9 @@ static void print_table(void) {
                     print_group(titles[t].family, titles[t].text, accepts);
                     break;
                 }
+    printf("| made of these |");
+    (void)print_functions("PARTS(", 0);
+    printf(" | | | | | |\n");
 }
 
 int main(void) {
