@@ -492,12 +492,14 @@ static void oxi_gate_close(void) {
 
 /* ---- whose pool it is ---------------------------------------------------------------------------------- */
 
-/* Seconds: a short region of another thread is worth a wait; what is over sooner than a claim's worth is done
- * alone, so that the small calls of one thread never keep the pool from the large ones of another. */
+/* Seconds: a short region of another thread is worth a wait. What is over sooner than a claim's worth, or has less
+ * to do than half of what had the pool last, is done alone: the short calls of one thread never keep the pool from
+ * the long ones of another. */
 #define OXI_SPIN_FOR_POOL 30e-6
 #define OXI_WORTH_A_CLAIM 100e-6
 
 static OXI_THREAD_LOCAL int64_t oxi_long_region; /* outlasted a wait of this thread: not worth another */
+static int64_t oxi_pool_work;                    /* nanoseconds of one thread in the last region */
 
 static bool oxi_pool_try(void) {
     return oxi_atomic_load(&oxi_pool_claims) == 0 && oxi_lock_try(&oxi_pool_lock);
@@ -511,6 +513,10 @@ static bool oxi_pool_wait(void) {
     return false;
 }
 
+static bool oxi_worth_a_claim(double left) {
+    return left > OXI_WORTH_A_CLAIM && left * 2e9 > (double)oxi_atomic_load(&oxi_pool_work);
+}
+
 /* Does tasks alone until the pool is this thread's or none is left; returns how many it did. */
 static int64_t oxi_run_until_pool(int64_t count, oxi_lane_task task, void *arg) {
     bool claims = false, ours = false;
@@ -520,7 +526,7 @@ static int64_t oxi_run_until_pool(int64_t count, oxi_lane_task task, void *arg) 
     while (done < count && !ours) {
         task(arg, done++, 0);
         if (done == count) break;
-        if (!claims && (oxi_now() - start) / (double)done * (double)(count - done) > OXI_WORTH_A_CLAIM) {
+        if (!claims && oxi_worth_a_claim((oxi_now() - start) / (double)done * (double)(count - done))) {
             claims = true;
             (void)oxi_atomic_add(&oxi_pool_claims, 1);
         }
@@ -537,10 +543,12 @@ static bool oxi_run_by_all(int lanes, int64_t first, int64_t count, oxi_lane_tas
     if (lanes > count - first) lanes = (int)(count - first);
     int helpers = oxi_workers < lanes - 1 ? oxi_workers : lanes - 1;
     if (helpers <= 0) return false;
+    double start = oxi_now();
     oxi_region_set(&oxi_pool_region, helpers + 1, first, count, task, arg);
     oxi_gate_open(helpers);
     oxi_run_tasks(&oxi_pool_region, 0);
     oxi_gate_close();
+    oxi_atomic_store(&oxi_pool_work, (int64_t)((oxi_now() - start) * 1e9) * (helpers + 1));
     oxi_error_adopt(&oxi_pool_region.error);
     return true;
 }
