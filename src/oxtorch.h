@@ -41,8 +41,10 @@
  *
  * THREADS AND BITS
  *     One pool with as many threads as the process may use; ox_set_threads(n) changes that,
- *     ox_set_parallel_for lends the host's job system. Results have the same bits for any number of
- *     threads. Different tensors may be used from different threads at once; one tensor may be read by many.
+ *     ox_set_parallel_for lends the host's job system. It helps one calling thread at a time, long calls
+ *     before short ones; ox_set_thread_limit(1) keeps the calling thread off it. Results have the same bits
+ *     for any number of threads. Different tensors may be used from different threads at once; one tensor
+ *     may be read by many.
  *     In the child of a fork everything in memory works, whatever other threads were at; streams and GPUs
  *     that the parent opened are errors in words there.
  *

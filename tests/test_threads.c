@@ -142,6 +142,178 @@ static void test_callers(void) {
     for (int i = 0; i < 4; i++) CHECK(w[i].clashes == 0);
 }
 
+/* ---- whose pool it is ---------------------------------------------------------------------------------- */
+
+static int64_t holder_state;             /* 1: a task of the holder's region runs; 2: it may end */
+
+static void holder_task(void *arg, int64_t index, int lane) {
+    (void)arg, (void)index, (void)lane;
+    (void)oxi_atomic_cas(&holder_state, 0, 1);
+    while (oxi_atomic_load(&holder_state) != 2) oxi_yield();
+}
+
+static void *holder_main(void *arg) {
+    oxi_parallel_for(2, holder_task, arg);
+    return NULL;
+}
+
+enum { LET_GO_AT = 5, MEETING = 3 };     /* threads that meet; as many as there are */
+
+typedef struct late_work {
+    int64_t done[LET_GO_AT + 1 + MEETING], inside, met, alone;
+} late_work;
+
+/* Lets the pool go in the middle of the region; the tasks behind that wait for each other, one a thread. */
+static void late_task(void *arg, int64_t index, int lane) {
+    late_work *w = (late_work *)arg;
+    (void)oxi_atomic_add(&w->done[index], 1);
+    if (index <= LET_GO_AT && lane == 0) (void)oxi_atomic_add(&w->alone, 1);
+    if (index == LET_GO_AT) {
+        oxi_atomic_store(&holder_state, 2);
+        while (oxi_atomic_load(&oxi_pool_lock.state) != 0) oxi_yield();
+    }
+    if (index <= LET_GO_AT) return;
+    double until = oxi_now() + 5;
+    (void)oxi_atomic_add(&w->inside, 1);
+    while (oxi_atomic_load(&w->inside) < MEETING && oxi_now() < until) oxi_yield();
+    if (oxi_atomic_load(&w->inside) == MEETING) (void)oxi_atomic_add(&w->met, 1);
+}
+
+/* A region that found the pool taken has all threads as soon as it is free. */
+static void test_late_pool(void) {
+    ox_set_threads(MEETING);
+    for (int round = 0; round < 10 && check_total.failed == 0; round++) {
+        late_work w;
+        pthread_t thread;
+        oxi_region_counts before = oxi_regions;
+        memset(&w, 0, sizeof w);
+        oxi_atomic_store(&holder_state, 0);
+        pthread_create(&thread, NULL, holder_main, NULL);
+        while (oxi_atomic_load(&holder_state) != 1) oxi_yield();
+        oxi_parallel_for(LET_GO_AT + 1 + MEETING, late_task, &w);
+        pthread_join(thread, NULL);
+        int64_t wrong = 0;
+        for (int i = 0; i < LET_GO_AT + 1 + MEETING; i++) wrong += w.done[i] != 1;
+        CHECK(wrong == 0 && w.alone == LET_GO_AT + 1 && w.met == MEETING);
+        CHECK(oxi_regions.later == before.later + 1 && oxi_regions.never == before.never);
+        CHECK(oxi_atomic_load(&oxi_pool_claims) == 0);
+    }
+}
+
+/* Long calls beside a thread of many short ones. A long region has a second of work for one thread, which is not
+ * needed any more once another thread helps: the pool comes to it, or the region ends as one that never had it. */
+enum { LONG_TASKS = 50000 };
+
+typedef struct long_work {
+    int64_t done, helped;
+} long_work;
+
+static int64_t short_stop, short_regions;
+
+static void short_task(void *arg, int64_t index, int lane) {
+    (void)arg, (void)index, (void)lane;
+    double until = oxi_now() + 5e-6;
+    while (oxi_now() < until) oxi_pause();
+}
+
+static void *short_main(void *arg) {
+    while (oxi_atomic_load(&short_stop) == 0) {
+        oxi_parallel_for(4, short_task, arg);
+        (void)oxi_atomic_add(&short_regions, 1);
+    }
+    return NULL;
+}
+
+static void long_task(void *arg, int64_t index, int lane) {
+    long_work *w = (long_work *)arg;
+    (void)index;
+    (void)oxi_atomic_add(&w->done, 1);
+    if (lane != 0) oxi_atomic_store(&w->helped, 1);
+    double until = oxi_now() + 20e-6;
+    while (oxi_atomic_load(&w->helped) == 0 && oxi_now() < until) oxi_pause();
+}
+
+static void test_long_beside_short(void) {
+    pthread_t thread;
+    oxi_region_counts before = oxi_regions;
+    enum { ROUNDS = 30 };
+    ox_set_threads(2);
+    oxi_atomic_store(&short_stop, 0);
+    oxi_atomic_store(&short_regions, 0);
+    pthread_create(&thread, NULL, short_main, NULL);
+    while (oxi_atomic_load(&short_regions) < 10) oxi_yield();
+    for (int round = 0; round < ROUNDS && oxi_regions.never == before.never; round++) {
+        long_work w = {0, 0};
+        oxi_parallel_for(LONG_TASKS, long_task, &w);
+        CHECK(w.done == LONG_TASKS && w.helped);
+    }
+    oxi_atomic_store(&short_stop, 1);
+    pthread_join(thread, NULL);
+    CHECK(oxi_regions.at_once + oxi_regions.later == before.at_once + before.later + ROUNDS);
+    CHECK(oxi_regions.never == before.never && oxi_atomic_load(&oxi_pool_claims) == 0);
+}
+
+/* The same with operations: products find the pool with a data loader, and get it nevertheless. Not every one, as
+ * the system may take the processor from the loader for longer than a product lasts. */
+static void *loader_main(void *arg) {
+    OX_SCOPE {
+        ox_tensor *x = ox_ones(OX_SHAPE(500, 500), OX_F32), *sum = ox_empty_like(x);
+        while (oxi_atomic_load(&short_stop) == 0)
+            if (ox_copy_(sum, x) && ox_add_(sum, x)) (void)oxi_atomic_add(&short_regions, 1);
+    }
+    return arg;
+}
+
+static void test_product_beside_loader(void) {
+    pthread_t thread;
+    int got = 0;
+    ox_set_threads(2);
+    oxi_atomic_store(&short_stop, 0);
+    oxi_atomic_store(&short_regions, 0);
+    pthread_create(&thread, NULL, loader_main, NULL);
+    while (oxi_atomic_load(&short_regions) < 2) oxi_yield();
+    OX_SCOPE {
+        ox_tensor *a = ox_rand(OX_SHAPE(256, 256), OX_F32), *b = ox_rand(OX_SHAPE(256, 256), OX_F32);
+        for (int round = 0; round < 1000 && got < 2; round++) OX_SCOPE {
+                int64_t before = oxi_regions.later;
+                CHECK(ox_matmul(a, b) != NULL);
+                got += oxi_regions.later > before;
+            }
+    }
+    oxi_atomic_store(&short_stop, 1);
+    pthread_join(thread, NULL);
+    CHECK_MSG(got == 2, "%d products got the pool that they found taken", got);
+}
+
+/* The limit is the thread's own, and who has it takes no pool. */
+static void *limited_main(void *arg) {
+    static work w;
+    int *wrong = (int *)arg;
+    *wrong += ox_thread_limit() != 0 || oxi_lanes(TASKS) != 3;
+    ox_set_thread_limit(2);
+    *wrong += ox_thread_limit() != 2 || oxi_lanes(TASKS) != 2 || ox_threads() != 3;
+    check_region(&w, TASKS);
+    *wrong += oxi_regions.at_once + oxi_regions.later + oxi_regions.never != 1;
+    ox_set_thread_limit(1);
+    *wrong += oxi_lanes(TASKS) != 1;
+    check_region(&w, TASKS);
+    *wrong += oxi_regions.at_once + oxi_regions.later + oxi_regions.never != 1;
+    ox_set_thread_limit(100);
+    *wrong += oxi_lanes(TASKS) != 3;
+    ox_set_thread_limit(-1);
+    *wrong += ox_thread_limit() != 0 || oxi_lanes(TASKS) != 3;
+    return NULL;
+}
+
+static void test_limit(void) {
+    int wrong = 0;
+    pthread_t thread;
+    ox_set_threads(3);
+    pthread_create(&thread, NULL, limited_main, &wrong);
+    pthread_join(thread, NULL);
+    CHECK(wrong == 0 && ox_thread_limit() == 0 && oxi_lanes(TASKS) == 3);
+}
+
 /* Threads of a host that meet the same prepacked weight: whoever packs it, all get the same. */
 typedef struct shared_weight {
     ox_tensor *weight, *x, *expected;
@@ -342,6 +514,10 @@ int main(void) {
 #ifdef TEST_PTHREADS
     test_host(host_threads);
     test_callers();
+    test_late_pool();
+    test_long_beside_short();
+    test_product_beside_loader();
+    test_limit();
     test_prepacked();
     test_profiler();
     test_fork();

@@ -1,7 +1,8 @@
 /* The thread pool: regions of numbered tasks. Each thread goes through a part of them in order, as what lies
  * side by side in memory is read fastest by one thread, and then helps others with what is left of theirs.
  * One atomic word, the gate, tells idle threads that lanes are open; late threads simply find it closed.
- * One region runs at a time: a second caller, and a nested one, does its tasks alone. */
+ * One region has the pool at a time. A second caller begins its tasks alone, and opens what is left of them to
+ * the pool as soon as that is free; a nested one does all of them alone. */
 
 #define OXI_MAX_THREADS 256
 #define OXI_MAX_PARTS 16 /* of a region; many threads share them */
@@ -22,7 +23,14 @@ typedef struct oxi_region {
     oxi_error error;                 /* the first error of a thread that helped */
 } oxi_region;
 
+/* Regions of more than one lane that this thread began, by when they had the pool; the tests look at them. */
+typedef struct oxi_region_counts {
+    int64_t at_once, later, never;
+} oxi_region_counts;
+
 static OXI_THREAD_LOCAL bool oxi_in_task;
+static OXI_THREAD_LOCAL int oxi_own_limit; /* threads that a call of this thread may use; 0 = all */
+OXI_UNUSED static OXI_THREAD_LOCAL oxi_region_counts oxi_regions;
 
 static int64_t oxi_wanted_threads;   /* atomic; 0 = not known yet */
 static oxi_lock oxi_host_lock;       /* guards the next two */
@@ -150,9 +158,13 @@ OX_API int ox_threads(void) {
     return (int)n;
 }
 
+OX_API void ox_set_thread_limit(int n) { oxi_own_limit = n > 0 ? n : 0; }
+OX_API int ox_thread_limit(void) { return oxi_own_limit; }
+
 OXI_UNUSED static int oxi_lanes(int64_t count) {
     if (oxi_in_task || count <= 1) return 1;
     int n = ox_threads();
+    if (oxi_own_limit > 0 && oxi_own_limit < n) n = oxi_own_limit;
     return count < n ? (int)count : n;
 }
 
@@ -184,18 +196,22 @@ static void oxi_help(oxi_region *region, int lane) {
     oxi_lock_give(&region->error_lock);
 }
 
-static void oxi_run_alone(int64_t count, oxi_lane_task task, void *arg) {
+/* Tasks [first, count). */
+static void oxi_run_alone(int64_t first, int64_t count, oxi_lane_task task, void *arg) {
     bool was_in_task = oxi_in_task;
     oxi_in_task = was_in_task || count > 1;              /* a single task may use the pool itself */
-    for (int64_t i = 0; i < count; i++) task(arg, i, 0);
+    for (int64_t i = first; i < count; i++) task(arg, i, 0);
     oxi_in_task = was_in_task;
     int64_t fence = 0;
     (void)oxi_atomic_add(&fence, 1);                     /* as oxi_run_tasks has it */
 }
 
-static void oxi_region_set(oxi_region *region, int lanes, int64_t count, oxi_lane_task task, void *arg) {
+/* Tasks [first, count). */
+static void oxi_region_set(oxi_region *region, int lanes, int64_t first, int64_t count, oxi_lane_task task,
+                           void *arg) {
     int parts = lanes < OXI_MAX_PARTS ? lanes : OXI_MAX_PARTS;
-    int64_t each = count / parts, more = count % parts, end = 0; /* the first ones get one more */
+    int64_t each = (count - first) / parts, more = (count - first) % parts; /* the first ones get one more */
+    int64_t end = first;
     region->task = task;
     region->arg = arg;
     region->parts = parts;
@@ -216,7 +232,7 @@ static void oxi_run_on_host(ox_parallel_for_fn parallel_for, void *user, int lan
                             oxi_lane_task task, void *arg) {
     oxi_region region;
     memset(&region, 0, sizeof region);
-    oxi_region_set(&region, lanes, count, task, arg);
+    oxi_region_set(&region, lanes, 0, count, task, arg);
     parallel_for(user, lanes, oxi_host_job, &region);
     oxi_run_tasks(&region, 0);       /* nothing is left, unless the host skipped jobs */
     oxi_error_adopt(&region.error);
@@ -235,7 +251,7 @@ OX_API void ox_set_parallel_for(ox_parallel_for_fn parallel_for, void *user) {
 
 static void oxi_run_on_pool(int lanes, int64_t count, oxi_lane_task task, void *arg) {
     (void)lanes;
-    oxi_run_alone(count, task, arg);
+    oxi_run_alone(0, count, task, arg);
 }
 
 static void oxi_pool_stop(void) {}
@@ -280,6 +296,7 @@ static int64_t oxi_pool_stopping;
 static int64_t oxi_pool_spins;       /* 1: threads do not outnumber processors, so waiting may spin */
 static oxi_region oxi_pool_region;
 
+static int64_t oxi_pool_claims;      /* callers with much to do that wait for the pool: others leave it alone */
 static oxi_lock oxi_pool_lock;       /* held by the caller of a region, and while threads start and stop */
 static int oxi_workers;              /* running; with the lock held */
 static bool oxi_pool_refused;        /* the system gave fewer threads than asked for: do not ask again */
@@ -409,6 +426,7 @@ OXI_UNUSED static void oxi_pool_forget(void) {
     oxi_atomic_store(&oxi_sleepers, 0);
     oxi_atomic_store(&oxi_caller_waits, 0);
     oxi_atomic_store(&oxi_pool_stopping, 0);
+    oxi_atomic_store(&oxi_pool_claims, 0);
     oxi_workers = 0;
     oxi_pool_refused = false;
     oxi_lock_give(&oxi_pool_region.error_lock);
@@ -472,22 +490,81 @@ static void oxi_gate_close(void) {
     oxi_mutex_give(&oxi_sleep_mutex);
 }
 
-static void oxi_run_on_pool(int lanes, int64_t count, oxi_lane_task task, void *arg) {
-    if (!oxi_lock_try(&oxi_pool_lock)) {                 /* another thread's region has the pool */
-        oxi_run_alone(count, task, arg);
-        return;
+/* ---- whose pool it is ---------------------------------------------------------------------------------- */
+
+/* Seconds: a short region of another thread is worth a wait. What is over sooner than a claim's worth, or has less
+ * to do than half of what had the pool last, is done alone: the short calls of one thread never keep the pool from
+ * the long ones of another. */
+#define OXI_SPIN_FOR_POOL 30e-6
+#define OXI_WORTH_A_CLAIM 100e-6
+
+static OXI_THREAD_LOCAL int64_t oxi_long_region; /* outlasted a wait of this thread: not worth another */
+static int64_t oxi_pool_work;                    /* nanoseconds of one thread in the last region */
+
+static bool oxi_pool_try(void) {
+    return oxi_atomic_load(&oxi_pool_claims) == 0 && oxi_lock_try(&oxi_pool_lock);
+}
+
+static bool oxi_pool_wait(void) {
+    int64_t region = oxi_atomic_load(&oxi_gate) / OXI_GATE_REGION;
+    if (region == oxi_long_region || oxi_atomic_load(&oxi_pool_claims) != 0) return false;
+    if (oxi_spin_for(OXI_SPIN_FOR_POOL, oxi_pool_try)) return true;
+    oxi_long_region = region;
+    return false;
+}
+
+static bool oxi_worth_a_claim(double left) {
+    return left > OXI_WORTH_A_CLAIM && left * 2e9 > (double)oxi_atomic_load(&oxi_pool_work);
+}
+
+/* Does tasks alone until the pool is this thread's or none is left; returns how many it did. */
+static int64_t oxi_run_until_pool(int64_t count, oxi_lane_task task, void *arg) {
+    bool claims = false, ours = false;
+    int64_t done = 0;
+    double start = oxi_now();
+    oxi_in_task = true;
+    while (done < count && !ours) {
+        task(arg, done++, 0);
+        if (done == count) break;
+        if (!claims && oxi_worth_a_claim((oxi_now() - start) / (double)done * (double)(count - done))) {
+            claims = true;
+            (void)oxi_atomic_add(&oxi_pool_claims, 1);
+        }
+        ours = claims ? oxi_lock_try(&oxi_pool_lock) : oxi_pool_try();
     }
+    oxi_in_task = false;
+    if (claims) (void)oxi_atomic_add(&oxi_pool_claims, -1);
+    return done;
+}
+
+/* Tasks [first, count) by all; false if there is nobody to help. With the pool's lock held. */
+static bool oxi_run_by_all(int lanes, int64_t first, int64_t count, oxi_lane_task task, void *arg) {
     oxi_pool_start(ox_threads() - 1);
+    if (lanes > count - first) lanes = (int)(count - first);
     int helpers = oxi_workers < lanes - 1 ? oxi_workers : lanes - 1;
-    if (helpers > 0) {
-        oxi_region_set(&oxi_pool_region, helpers + 1, count, task, arg);
-        oxi_gate_open(helpers);
-        oxi_run_tasks(&oxi_pool_region, 0);
-        oxi_gate_close();
-        oxi_error_adopt(&oxi_pool_region.error);
+    if (helpers <= 0) return false;
+    double start = oxi_now();
+    oxi_region_set(&oxi_pool_region, helpers + 1, first, count, task, arg);
+    oxi_gate_open(helpers);
+    oxi_run_tasks(&oxi_pool_region, 0);
+    oxi_gate_close();
+    oxi_atomic_store(&oxi_pool_work, (int64_t)((oxi_now() - start) * 1e9) * (helpers + 1));
+    oxi_error_adopt(&oxi_pool_region.error);
+    return true;
+}
+
+static void oxi_run_on_pool(int lanes, int64_t count, oxi_lane_task task, void *arg) {
+    int64_t first = 0;
+    bool shared = false;
+    if (!oxi_pool_try() && !oxi_pool_wait()) first = oxi_run_until_pool(count, task, arg);
+    if (first < count) {
+        shared = oxi_run_by_all(lanes, first, count, task, arg);
+        oxi_lock_give(&oxi_pool_lock);
     }
-    oxi_lock_give(&oxi_pool_lock);
-    if (helpers <= 0) oxi_run_alone(count, task, arg);
+    if (!shared) oxi_run_alone(first, count, task, arg);
+    if (!shared) oxi_regions.never++;
+    else if (first > 0) oxi_regions.later++;
+    else oxi_regions.at_once++;
 }
 
 #endif
@@ -495,7 +572,7 @@ static void oxi_run_on_pool(int lanes, int64_t count, oxi_lane_task task, void *
 OXI_UNUSED static void oxi_parallel_for(int64_t count, oxi_lane_task task, void *arg) {
     int lanes = oxi_lanes(count);
     if (lanes <= 1) {
-        oxi_run_alone(count, task, arg);
+        oxi_run_alone(0, count, task, arg);
         return;
     }
     oxi_lock_take(&oxi_host_lock);

@@ -12,6 +12,12 @@ OX_EXTERN_C_BEGIN
 OX_API void ox_set_threads(int n);
 OX_API int ox_threads(void);
 
+/* The calls of the calling thread use at most n threads, itself included; 0 = no limit of its own (the default).
+ * Several threads may compute at once: the pool helps one at a time, long calls before short ones, and who does not
+ * have it computes alone. With a limit of 1 a thread never asks for it: a data loader beside a trainer, say. */
+OX_API void ox_set_thread_limit(int n);
+OX_API int ox_thread_limit(void);
+
 /* Lets a host's job system do the work: `parallel_for` must call task(arg, i) once for each i in [0, count),
  * on any threads, and return when all are done. NULL restores the library's own pool. */
 typedef void (*ox_task_fn)(void *arg, int64_t index);
