@@ -33,7 +33,7 @@ static const api_reason api_no_row[] = {
 #include "../src/ops/api.def"
 };
 static const char *const op_names[] = {
-#define OXI_OP(name, family, operands, rule, gives, accepts, flag, flops, attributes, gradient) #name,
+#define OXI_OP(name, family, operands, rule, gives, accepts, flag, flops, attributes, gradient, parts) #name,
 #include "../src/ops/ops.def"
 };
 enum {

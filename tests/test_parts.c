@@ -63,7 +63,11 @@ static void test_instance_norm(void) {
 
 /* ---- conv2d -------------------------------------------------------------------------------------------- */
 
-static double conv_at(const ox_tensor *x, const ox_tensor *w, const ox_conv_desc *d, int64_t n, int64_t o,
+typedef struct conv_case {
+    int64_t x[4], w[4], stride[2], padding[2], dilation[2], groups;
+} conv_case;
+
+static double conv_at(const ox_tensor *x, const ox_tensor *w, const conv_case *d, int64_t n, int64_t o,
                       int64_t row, int64_t column, double *around) {
     int64_t each = w->shape[1], first = o / (w->shape[0] / d->groups) * each;
     double sum = 0;
@@ -82,16 +86,20 @@ static double conv_at(const ox_tensor *x, const ox_tensor *w, const ox_conv_desc
     return sum;
 }
 
-static void check_conv2d(ox_tensor *x, ox_tensor *w, ox_tensor *bias, ox_conv_desc d, const char *how) {
+static void check_conv2d(ox_tensor *x, ox_tensor *w, ox_tensor *bias, conv_case c, const char *how) {
+    ox_conv_desc d;
+    memset(&d, 0, sizeof d);
+    if (c.stride[0] != 1 || c.stride[1] != 1) d.stride = OX_DIMS(c.stride[0], c.stride[1]);
+    if (c.padding[0] == c.padding[1] && c.padding[0]) d.padding = OX_DIMS(c.padding[0]);
+    if (c.padding[0] != c.padding[1]) d.padding = OX_DIMS(c.padding[0], c.padding[1]);
+    if (c.dilation[0] > 1) d.dilation = OX_DIMS(c.dilation[0], c.dilation[1]);
+    if (c.groups > 1) d.groups = c.groups;
     ox_tensor *y = ox_conv2d(x, w, bias, &d);
     int64_t size[2];
     for (int i = 0; i < 2; i++) {
-        if (!d.stride[i]) d.stride[i] = 1;
-        if (!d.dilation[i]) d.dilation[i] = 1;
-        size[i] = (x->shape[2 + i] + 2 * d.padding[i] - d.dilation[i] * (w->shape[2 + i] - 1) - 1) /
-                      d.stride[i] + 1;
+        size[i] = (x->shape[2 + i] + 2 * c.padding[i] - c.dilation[i] * (w->shape[2 + i] - 1) - 1) /
+                      c.stride[i] + 1;
     }
-    if (!d.groups) d.groups = 1;
     bool fits = y && y->dtype == x->dtype && y->ndim == 4 && y->shape[0] == x->shape[0] &&
                 y->shape[1] == w->shape[0] && y->shape[2] == size[0] && y->shape[3] == size[1];
     CHECK_MSG(fits && ox_is_contiguous(y), "conv2d %s: %s", how, ox_error_text());
@@ -99,7 +107,7 @@ static void check_conv2d(ox_tensor *x, ox_tensor *w, ox_tensor *bias, ox_conv_de
     double worst = 0;
     for (int64_t i = 0; i < ox_numel(y); i++) {
         int64_t column = i % size[1], row = i / size[1] % size[0], o = i / (size[0] * size[1]) % w->shape[0];
-        double around = 0.1, want = conv_at(x, w, &d, i / (size[0] * size[1] * w->shape[0]), o, row, column,
+        double around = 0.1, want = conv_at(x, w, &c, i / (size[0] * size[1] * w->shape[0]), o, row, column,
                                             &around);
         if (bias) want += real_at(bias, o), around += fabs(real_at(bias, o));
         double off = fabs(real_at(y, i) - want) / allowed(y->dtype, around);
@@ -109,18 +117,14 @@ static void check_conv2d(ox_tensor *x, ox_tensor *w, ox_tensor *bias, ox_conv_de
               worst);
 }
 
-typedef struct conv_case {
-    int64_t x[4], w[4];
-    ox_conv_desc d;
-} conv_case;
 static const conv_case conv_cases[] = {
-    {{2, 3, 7, 6}, {4, 3, 3, 3}, {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, 0}},
-    {{2, 4, 7, 6}, {6, 2, 3, 2}, {{2, 1, 0}, {1, 0, 0}, {0, 0, 0}, 2}},
-    {{1, 4, 9, 8}, {4, 1, 3, 3}, {{1, 2, 0}, {2, 1, 0}, {2, 3, 0}, 4}},
-    {{3, 5, 4, 4}, {7, 5, 1, 1}, {{1, 1, 0}, {0, 0, 0}, {1, 1, 0}, 1}},
-    {{2, 2, 1, 1}, {3, 2, 3, 3}, {{3, 3, 0}, {1, 1, 0}, {1, 1, 0}, 1}},
-    {{1, 1, 5, 4}, {1, 1, 5, 4}, {{1, 1, 0}, {0, 0, 0}, {1, 1, 0}, 1}},
-    {{0, 2, 4, 4}, {3, 2, 2, 2}, {{1, 1, 0}, {0, 0, 0}, {1, 1, 0}, 1}},
+    {{2, 3, 7, 6}, {4, 3, 3, 3}, {1, 1}, {0, 0}, {1, 1}, 1},
+    {{2, 4, 7, 6}, {6, 2, 3, 2}, {2, 1}, {1, 0}, {1, 1}, 2},
+    {{1, 4, 9, 8}, {4, 1, 3, 3}, {1, 2}, {2, 1}, {2, 3}, 4},
+    {{3, 5, 4, 4}, {7, 5, 1, 1}, {1, 1}, {0, 0}, {1, 1}, 1},
+    {{2, 2, 1, 1}, {3, 2, 3, 3}, {3, 3}, {1, 1}, {1, 1}, 1},
+    {{1, 1, 5, 4}, {1, 1, 5, 4}, {1, 1}, {0, 0}, {1, 1}, 1},
+    {{0, 2, 4, 4}, {3, 2, 2, 2}, {1, 1}, {0, 0}, {1, 1}, 1},
 };
 
 static void test_conv2d(void) {
@@ -133,8 +137,8 @@ static void test_conv2d(void) {
                     ox_tensor *x = random_layout((layout)l, DOMAIN_UNIT, 4, c->x, float_dtypes[d]);
                     ox_tensor *w = random_layout(other, DOMAIN_UNIT, 4, c->w, float_dtypes[d]);
                     ox_tensor *bias = random_layout((layout)l, DOMAIN_UNIT, 1, c->w, float_dtypes[d]);
-                    check_conv2d(x, w, l & 1 ? bias : NULL, c->d, layout_name((layout)l));
-                    if (float_dtypes[d] == OX_F16) check_conv2d(x, ox_cast(w, OX_F32), bias, c->d, "mixed");
+                    check_conv2d(x, w, l & 1 ? bias : NULL, *c, layout_name((layout)l));
+                    if (float_dtypes[d] == OX_F16) check_conv2d(x, ox_cast(w, OX_F32), bias, *c, "mixed");
                 }
 }
 
@@ -159,18 +163,24 @@ static void test_conv2d_refuses(void) {
         d.groups = 3;
         REFUSED(ox_conv2d(x, w, NULL, &d), OX_ERR_SHAPE, "3 groups");
         d.groups = 1;
-        d.stride[1] = -1;
+        d.stride = OX_DIMS(1, -1);
         REFUSED(ox_conv2d(x, w, NULL, &d), OX_ERR_ARG, "stride -1");
-        d.stride[1] = INT64_MAX;
+        d.stride = OX_DIMS(0);
+        REFUSED(ox_conv2d(x, w, NULL, &d), OX_ERR_ARG, "stride 0");
+        d.stride = OX_DIMS(1, INT64_MAX);
         REFUSED(ox_conv2d(x, w, NULL, &d), OX_ERR_ARG, "stride 9223372036854775807");
-        d.stride[1] = 1;
-        d.padding[0] = INT64_MAX;
+        d.stride = OX_DIMS(1, 1, 1);
+        REFUSED(ox_conv2d(x, w, NULL, &d), OX_ERR_ARG, "3 numbers for the stride, not 1 or 2");
+        d.stride.ndim = INT32_MIN;
+        REFUSED(ox_conv2d(x, w, NULL, &d), OX_ERR_ARG, "numbers for the stride");
+        d.stride.ndim = 0;
+        d.padding = OX_DIMS(INT64_MAX);
         REFUSED(ox_conv2d(x, w, NULL, &d), OX_ERR_ARG, "padding");
-        d.padding[0] = 0;
-        d.dilation[0] = INT64_MAX / 2;
+        d.padding.ndim = 0;
+        d.dilation = OX_DIMS(INT64_MAX / 2, 1);
         REFUSED(ox_conv2d(x, w, NULL, &d), OX_ERR_ARG, "dilation");
-        d.dilation[0] = 1;
-        d.padding[0] = d.padding[1] = INT32_MAX; /* more than there is */
+        d.dilation.ndim = 0;
+        d.padding = OX_DIMS(INT32_MAX); /* more than there is */
         CHECK(!ox_conv2d(x, w, NULL, &d));
         ox_error_clear();
     }

@@ -394,12 +394,12 @@ OX_API ox_tensor *ox_scaled_dot_product_attention(ox_tensor *q, ox_tensor *k, ox
  * numerics  as ox_matmul; of f16 and bf16 the bias is added to a rounded product
  * errors    OX_ERR_SHAPE channels, groups or bias do not fit, no window fits; OX_ERR_ARG a number below what
  *           it may be; OX_ERR_DTYPE */
-typedef struct ox_conv_desc { /* of each spatial dim, rows first; all zeros, or NULL for it: torch's defaults */
-    int64_t stride[3];        /* 0 = 1 */
-    int64_t padding[3];       /* zeros on either side */
-    int64_t dilation[3];      /* 0 = 1: kernel elements side by side */
+typedef struct ox_conv_desc { /* OX_DIMS(2) for all spatial dims, OX_DIMS(2, 1) for rows and columns */
+    ox_shape stride;          /* empty = 1 */
+    ox_shape padding;         /* zeros on either side; empty = 0 */
+    ox_shape dilation;        /* between elements of a kernel; empty = 1: side by side */
     int64_t groups;           /* 0 = 1 */
-} ox_conv_desc;
+} ox_conv_desc;               /* all zeros, or NULL for it: torch's defaults */
 OX_API ox_tensor *ox_conv2d(ox_tensor *x, ox_tensor *weight, ox_tensor *bias, const ox_conv_desc *desc);
 
 /* ---- random -------------------------------------------------------------------------------------------- */

@@ -383,15 +383,25 @@ OXI_PARTS(conv2d) {
     return call->in[2] ? ox_add(y, ox_reshape(call->in[2], OX_SHAPE(outputs, 1, 1))) : y;
 }
 
+/* One number for all spatial dims, or one for each; none leaves the default. */
+static bool oxi_span_of(const char *function, const char *what, ox_shape numbers, int dims, oxi_span *out) {
+    if (numbers.ndim != 0 && numbers.ndim != 1 && numbers.ndim != dims) {
+        (void)oxi_fail(OX_ERR_ARG, "%s: %d numbers for the %s, not 1 or %d", function, numbers.ndim, what,
+                       dims);
+        return false;
+    }
+    for (int i = 0; numbers.ndim && i < dims; i++) out->n[i] = numbers.dim[numbers.ndim == 1 ? 0 : i];
+    return true;
+}
+
 OX_API ox_tensor *ox_conv2d(ox_tensor *x, ox_tensor *weight, ox_tensor *bias, const ox_conv_desc *desc) {
     ox_tensor *in[3] = {x, weight, bias};
     oxi_attrs attr = oxi_attrs_conv();
     if (oxi_any_null("conv2d", in, 2)) return NULL;
-    for (int i = 0; desc && i < 3; i++) {
-        if (desc->stride[i]) attr.conv.stride.n[i] = desc->stride[i];
-        if (desc->dilation[i]) attr.conv.dilation.n[i] = desc->dilation[i];
-        attr.conv.padding.n[i] = desc->padding[i];
-    }
+    if (desc && !(oxi_span_of("conv2d", "stride", desc->stride, 2, &attr.conv.stride) &&
+                  oxi_span_of("conv2d", "padding", desc->padding, 2, &attr.conv.padding) &&
+                  oxi_span_of("conv2d", "dilation", desc->dilation, 2, &attr.conv.dilation)))
+        return NULL;
     if (desc && desc->groups) attr.conv.groups = desc->groups;
     return oxi_apply_list(OXI_OP_conv2d, &attr, in, 3, NULL);
 }
