@@ -147,7 +147,7 @@ static void put_codes(void) {
     long long code = 0;
     current = file_of("map_ops");
 #define OXI_X(name, shader) put_code("OP_" #name, code++);
-#include "vulkan/map_ops.def"
+#include "vulkan/ops/map_ops.def"
     code = 0;
     current = file_of("made");
 #define OXI_MADE(op, kind, numbers) put_code("MADE_" #op, code++);

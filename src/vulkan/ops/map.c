@@ -13,7 +13,7 @@ static oxi_vk_map_row oxi_vk_map_row_of(oxi_op op) {
         oxi_vk_shader shader;
     } list[] = {
 #define OXI_X(name, shader) {OXI_OP_##name, OXI_VK_SHADER_##shader},
-#include "vulkan/map_ops.def"
+#include "vulkan/ops/map_ops.def"
 #undef OXI_X
     };
     oxi_vk_map_row row = {-1, 0};

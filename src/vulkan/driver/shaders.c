@@ -113,7 +113,7 @@ typedef struct oxi_vk_code {
 
 static const oxi_vk_code oxi_vk_shaders[OXI_VK_SHADER_COUNT] = {
 #define OXI_X(name, code, traits) {oxi_vk_code_##code, sizeof oxi_vk_code_##code, traits},
-#include "vulkan/shaders.def"
+#include "vulkan/driver/shaders.def"
 #undef OXI_X
 };
 
