@@ -5,8 +5,8 @@
 static const uint32_t oxi_vk_code_move[] = {
 #include "vulkan/spirv/move.inc"
 };
-static const uint32_t oxi_vk_code_turn[] = {
-#include "vulkan/spirv/turn.inc"
+static const uint32_t oxi_vk_code_transpose[] = {
+#include "vulkan/spirv/transpose.inc"
 };
 static const uint32_t oxi_vk_code_map_plain[] = {
 #include "vulkan/spirv/map_plain.inc"

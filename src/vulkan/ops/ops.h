@@ -1,10 +1,11 @@
-/* The executors of the Vulkan device: each family of calls as dispatches of shaders. Which shader takes what an op
- * needs follows from its form (form/form.h) and from map_ops.def and fused.def, not from its name.
+/* The executors of the Vulkan device: each family of calls as dispatches of shaders. Which shader takes what
+ * an op needs follows from its form (form/form.h) and from map_ops.def and fused.def, not from its name.
  * Included by oxtorch_vulkan.h behind the driver; device.c has the table of executors. */
 /* WORDS OF THIS ROOM
  *     place          of an operand: its first element, counted from the start of the block that it lies in
  *     walk           a shape and the strides of operands over it, dims merged where they can be (cpu/walk.c)
- *     line, kept     the elements that are reduced, scanned or normalized together; positions that there is one of
+ *     line, kept     the elements that are reduced, scanned or normalized together; positions that there is
+ *                    one of
  *     lane           what a map or a reduction computes in; raw: bits as they lie
  *     quad           four elements that lie one behind another and are loaded as one vector
  *     still          of an operand: its stride is 0, so all positions have the same element
