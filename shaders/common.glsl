@@ -1,7 +1,7 @@
 // common.glsl - what every shader sees: parameters, six blocks of memory as words, its place in the work.
 // A block holds many tensors; parameters give each operand's first element, counted from the block's start.
-// Parameters (P_name, ROW_name of those that are vectors), specialisation constants and codes have their names
-// and numbers in src/vulkan/params.def, specials.def and codes.def, from which tables/ is written.
+// Parameters (P_name, ROW_name of those that are vectors), specialisation constants and codes have their
+// names and numbers in src/vulkan/params.def, specials.def and codes.def, from which tables/ is written.
 
 layout(set = 0, binding = 0, std140) uniform Params { uvec4 param[32]; };
 layout(set = 1, binding = 0, std430) buffer Block0 { uint d[]; } b0;

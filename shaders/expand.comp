@@ -30,7 +30,8 @@ void main() {
     uint k = chunk / (pair / 4) * 2 * pair + chunk % (pair / 4) * 4, at = P_to + row * P_length + k;
     if (row >= P_rows) return;
     vec4 x, y, terms;
-    block_eight(FROM, places_of(param[ROW_at], row, P_dims, ROW_stride, ROW_shape).x, uvec2(k, k + pair), x, y, terms);
+    block_eight(FROM, places_of(param[ROW_at], row, P_dims, ROW_stride, ROW_shape).x, uvec2(k, k + pair), x,
+                y, terms);
     precise vec4 low = x, high = y;
     if (FROM != MXFP4) { /* each rounded as ggml does it; MXFP4's subnormals stay what they are */
         low = terms.x * x;

@@ -137,7 +137,7 @@ uvec2 made(const uint i, const uint j) {
     case MADE_uniform: return raw_of_f64(TO, unit_of(j, random_bits(TO)));
     case MADE_bernoulli: return raw_of_f64(TO, drawn_by(places(i).y, j));
     case MADE_randint: return raw_of(TO, plus(P_low, high_product(words[j], P_range)), LANE_I64);
-    case MADE_randperm: return high_product(words[j], uvec2(i + 1, 0)); /* of randperm: what each place swaps with */
+    case MADE_randperm: return high_product(words[j], uvec2(i + 1, 0)); /* what each place swaps with */
     default: return raw_of(TO, plus(P_low, times(uvec2(i, 0), P_range)), LANE_I64);
     }
 #endif

@@ -40,7 +40,8 @@ void main() {
     int position = POSITIONS != 0 ? int(load_position(POSITIONS, row.z).x) : int(row.z - P_origin);
     uint f = P_frequencies + 2 * place;
     vec2 angle = vec2(uintBitsToFloat(b3.d[f]), uintBitsToFloat(b3.d[f + 1]));
-    if (FACTORS == 1) angle = div2(angle, vec2(uintBitsToFloat(b4.d[P_factors + place * P_factors_stride]), 0));
+    if (FACTORS == 1)
+        angle = div2(angle, vec2(uintBitsToFloat(b4.d[P_factors + place * P_factors_stride]), 0));
     vec2 at = vec2(float(position), float(position - int(float(position))));
     angle = mul2(mul2(angle, at), vec2(uintBitsToFloat(P_f0), uintBitsToFloat(P_f1)));
     int quarter;

@@ -1,5 +1,5 @@
-/* Indices: which elements meet, for ops that read or write at an index, and which parts of operands a result is
- * made of. Whether indices are in range is for devices to see. */
+/* Indices: which elements meet, for ops that read or write at an index, and which parts of operands a result
+ * is made of. Whether indices are in range is for devices to see. */
 
 static const oxi_index_form oxi_index_table[] = {
 #define OXI_INDEX(op, kind, by, does) {OXI_OP_##op, OXI_INDEX_##kind, OXI_BY_##by, OXI_DOES_##does},
@@ -105,8 +105,8 @@ static bool oxi_copies_join(oxi_copies *p, ox_tensor *from, ox_tensor *to) {
     return true;
 }
 
-/* Each rolled dim falls into two pieces, the one that moves up and the one that comes round; every combination of
- * pieces is a part. Bit d of `next`: the piece of dim d that comes round. */
+/* Each rolled dim falls into two pieces, the one that moves up and the one that comes round; every
+ * combination of pieces is a part. Bit d of `next`: the piece of dim d that comes round. */
 static bool oxi_copies_roll(oxi_copies *p, ox_tensor *from, ox_tensor *to) {
     const ox_tensor *x = p->call->in[0];
     *from = oxi_borrowed(x);

@@ -54,7 +54,7 @@ typedef struct oxi_vk_instance_functions {
 #define OXI_GLOBAL(name) PFN_vk##name vk##name;
 #define OXI_INSTANCE(name) PFN_vk##name vk##name;
 #define OXI_DEVICE(name)
-#include "vulkan/functions.def"
+#include "vulkan/driver/functions.def"
 #undef OXI_GLOBAL
 #undef OXI_INSTANCE
 #undef OXI_DEVICE
@@ -64,7 +64,7 @@ typedef struct oxi_vk_device_functions {
 #define OXI_GLOBAL(name)
 #define OXI_INSTANCE(name)
 #define OXI_DEVICE(name) PFN_vk##name vk##name;
-#include "vulkan/functions.def"
+#include "vulkan/driver/functions.def"
 #undef OXI_GLOBAL
 #undef OXI_INSTANCE
 #undef OXI_DEVICE
@@ -141,7 +141,7 @@ typedef struct oxi_vk_host_buffer {
     uint64_t bytes;
 } oxi_vk_host_buffer;
 
-/* The queue for transfers (carry.c): a ring of pieces, and semaphores that count what is over. */
+/* The queue for transfers (transfer_queue.c): a ring of pieces, and semaphores that count what is over. */
 typedef struct oxi_vk_carried_piece {
     VkCommandPool pool;
     VkCommandBuffer commands;
@@ -181,7 +181,7 @@ enum { OXI_VK_KEEPS_SUBNORMALS = 1, OXI_VK_IN_BF16 = 2, OXI_VK_SUBGROUPS = 4 };
 /* The shaders; their code is in shaders.c. */
 typedef enum oxi_vk_shader {
 #define OXI_X(name, code, traits) OXI_VK_SHADER_##name,
-#include "vulkan/shaders.def"
+#include "vulkan/driver/shaders.def"
 #undef OXI_X
     OXI_VK_SHADER_COUNT
 } oxi_vk_shader;
@@ -296,7 +296,7 @@ typedef struct oxi_vk_device {
     int64_t timed_number;
     double clock_ahead;                /* seconds of our clock when the device's began; 0: not known yet */
 
-    /* transfer.c and carry.c */
+    /* transfer.c and transfer_queue.c */
     oxi_vk_carrier carrier;
     PFN_vkGetMemoryHostPointerPropertiesEXT host_pointer_properties; /* import.c; NULL: not here */
     uint64_t import_align;             /* of pages that can be imported */
@@ -341,25 +341,6 @@ static void oxi_vk_ahead_stop(oxi_vk_device *d);
 /* ---- record.c ------------------------------------------------------------------------------------------ */
 
 /* An operand of a dispatch as far as hazards go. */
-/* What a shader has found wrong, in words (fault.c). */
-static ox_status oxi_vk_fault_error(const oxi_vk_fault *found);
-
-/* How a call becomes part of a dispatch with others: a row of fused.def. */
-typedef enum oxi_vk_joins {
-    OXI_VK_JOINS_NOTHING,
-    OXI_VK_JOINS_PRODUCT,
-    OXI_VK_JOINS_SUM,
-    OXI_VK_JOINS_GATE,
-    OXI_VK_JOINS_NORM,
-    OXI_VK_JOINS_ROPE,
-    OXI_VK_JOINS_COPY
-} oxi_vk_joins;
-typedef struct oxi_vk_fused {
-    oxi_op op;
-    oxi_vk_joins role;
-    uint32_t tail;
-} oxi_vk_fused;
-
 typedef struct oxi_vk_use {
     oxi_vk_chunk *chunk;
     bool writes;
@@ -380,7 +361,7 @@ static ox_status oxi_vk_record(oxi_vk_device *d, const oxi_vk_dispatch *dispatch
 static ox_status oxi_vk_touch(oxi_vk_device *d, const oxi_vk_use *use, int count);
 static void oxi_vk_forget_sets(oxi_vk_device *d);
 static void oxi_vk_forget_commands(oxi_vk_device *d);
-static ox_status oxi_vk_carry_wait(oxi_vk_device *d);          /* until all transfers of carry.c are over */
+static ox_status oxi_vk_carry_wait(oxi_vk_device *d);          /* until all transfers of transfer_queue.c are over */
 static VkResult oxi_vk_make_commands(oxi_vk_device *d, uint32_t family, VkCommandPool *pool,
                                      VkCommandBuffer *commands);
 static ox_status oxi_vk_flush(oxi_vk_device *d);               /* records the calls that are held back */

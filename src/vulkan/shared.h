@@ -1,5 +1,5 @@
-/* What C and shaders share: specialisation constants, parameters and codes. The .def files that are included here are
- * the one source; tools/tables.c includes this and writes what shaders see of it to shaders/tables. */
+/* What C and shaders share: specialisation constants, parameters and codes. The .def files that are included
+ * here are the one source; tools/tables.c includes this and writes what shaders see of it. */
 #ifndef OX_VULKAN_SHARED_H
 #define OX_VULKAN_SHARED_H
 
@@ -17,7 +17,7 @@ enum { OXI_VK_TAIL_NONE, OXI_VK_TAIL_ADD, OXI_VK_TAIL_SILU, OXI_VK_TAIL_GELU };
 enum {
     OXI_VK_SELECT_EACH = 16,          /* positions of an invocation of select.comp */
     OXI_VK_SORT_ROOM = 1024,          /* items of a workgroup of sort.comp */
-    OXI_VK_TILE = 32,                 /* both sides of a tile of turn.comp */
+    OXI_VK_TILE = 32,                 /* both sides of a tile of transpose.comp */
     OXI_VK_ATTENTION_LEAD = 6         /* leading dims of attention, at most */
 };
 

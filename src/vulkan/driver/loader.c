@@ -35,7 +35,7 @@ static bool oxi_vk_load_global(PFN_vkGetInstanceProcAddr loader, oxi_vk_instance
     complete = complete && out->vk##name;
 #define OXI_INSTANCE(name)
 #define OXI_DEVICE(name)
-#include "vulkan/functions.def"
+#include "vulkan/driver/functions.def"
 #undef OXI_GLOBAL
 #undef OXI_INSTANCE
 #undef OXI_DEVICE
@@ -49,7 +49,7 @@ static bool oxi_vk_load_instance(VkInstance instance, oxi_vk_instance_functions 
     out->vk##name = (PFN_vk##name)out->vkGetInstanceProcAddr(instance, "vk" #name); \
     complete = complete && out->vk##name;
 #define OXI_DEVICE(name)
-#include "vulkan/functions.def"
+#include "vulkan/driver/functions.def"
 #undef OXI_GLOBAL
 #undef OXI_INSTANCE
 #undef OXI_DEVICE
@@ -64,7 +64,7 @@ static bool oxi_vk_load_device(const oxi_vk_instance_functions *host, VkDevice d
 #define OXI_DEVICE(name) \
     out->vk##name = (PFN_vk##name)host->vkGetDeviceProcAddr(device, "vk" #name); \
     complete = complete && out->vk##name;
-#include "vulkan/functions.def"
+#include "vulkan/driver/functions.def"
 #undef OXI_GLOBAL
 #undef OXI_INSTANCE
 #undef OXI_DEVICE

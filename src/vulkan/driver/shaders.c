@@ -5,8 +5,8 @@
 static const uint32_t oxi_vk_code_move[] = {
 #include "vulkan/spirv/move.inc"
 };
-static const uint32_t oxi_vk_code_turn[] = {
-#include "vulkan/spirv/turn.inc"
+static const uint32_t oxi_vk_code_transpose[] = {
+#include "vulkan/spirv/transpose.inc"
 };
 static const uint32_t oxi_vk_code_map_plain[] = {
 #include "vulkan/spirv/map_plain.inc"
@@ -113,7 +113,7 @@ typedef struct oxi_vk_code {
 
 static const oxi_vk_code oxi_vk_shaders[OXI_VK_SHADER_COUNT] = {
 #define OXI_X(name, code, traits) {oxi_vk_code_##code, sizeof oxi_vk_code_##code, traits},
-#include "vulkan/shaders.def"
+#include "vulkan/driver/shaders.def"
 #undef OXI_X
 };
 

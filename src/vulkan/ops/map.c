@@ -13,7 +13,7 @@ static oxi_vk_map_row oxi_vk_map_row_of(oxi_op op) {
         oxi_vk_shader shader;
     } list[] = {
 #define OXI_X(name, shader) {OXI_OP_##name, OXI_VK_SHADER_##shader},
-#include "vulkan/map_ops.def"
+#include "vulkan/ops/map_ops.def"
 #undef OXI_X
     };
     oxi_vk_map_row row = {-1, 0};
@@ -163,11 +163,11 @@ static uint32_t oxi_vk_map_quads(const oxi_vk_device *d, const oxi_walk *w, cons
     return quads | still << 8 | flat << 16;
 }
 
-/* ---- copies that turn dims round ----------------------------------------------------------------------- */
+/* ---- copies that transpose dims ----------------------------------------------------------------------- */
 
 /* The dim along which x (operand 1 of a walk of 32-bit elements) lies element behind element, where the
  * result does so along the last one and both are long enough for tiles; -1: none. */
-static int oxi_vk_turned_dim(const oxi_walk *w) {
+static int oxi_vk_transposed_dim(const oxi_walk *w) {
     int last = w->ndim - 1;
     if (w->operands != 2 || w->bytes[0] != 4 || w->step[0] != 1 || w->step[1] == 1) return -1;
     for (int e = 0; e < last && w->shape[last] >= OXI_VK_TILE / 2; e++)
@@ -175,22 +175,23 @@ static int oxi_vk_turned_dim(const oxi_walk *w) {
     return -1;
 }
 
-static ox_status oxi_vk_turn(oxi_vk_device *d, const oxi_walk *w, int turned, oxi_vk_dispatch *dispatch) {
-    oxi_vk_turn_params params;
+static ox_status oxi_vk_transpose(oxi_vk_device *d, const oxi_walk *w, int transposed,
+                                  oxi_vk_dispatch *dispatch) {
+    oxi_vk_transpose_params params;
     int last = w->ndim - 1;
     memset(&params, 0, sizeof params);
-    params.rows = (uint32_t)w->shape[turned];
+    params.rows = (uint32_t)w->shape[transposed];
     params.columns = (uint32_t)w->shape[last];
-    params.outer = (uint32_t)(w->numel / w->shape[turned] / w->shape[last]);
-    params.row_step = (uint32_t)w->stride[0][turned];
+    params.outer = (uint32_t)(w->numel / w->shape[transposed] / w->shape[last]);
+    params.row_step = (uint32_t)w->stride[0][transposed];
     params.column_step = (uint32_t)w->stride[1][last];
     for (int k = 0; k < 2; k++) params.at[k] = oxi_vk_walk_at(w, k);
     for (int e = 0; e < last; e++) {
-        if (e == turned) continue;
+        if (e == transposed) continue;
         for (int k = 0; k < 2; k++) params.stride[params.outer_dims][k] = (uint32_t)w->stride[k][e];
         params.shape[params.outer_dims++] = (uint32_t)w->shape[e];
     }
-    dispatch->shader = OXI_VK_SHADER_turn;
+    dispatch->shader = OXI_VK_SHADER_transpose;
     dispatch->params = &params;
     dispatch->param_bytes = sizeof params;
     uint64_t across = (params.columns + OXI_VK_TILE - 1) / OXI_VK_TILE,
@@ -230,8 +231,8 @@ static ox_status oxi_vk_map(oxi_vk_device *d, const oxi_call *call) {
     oxi_vk_bind_rest(&dispatch);
     oxi_walk_ready(&w, OXI_WALK_MEMORY_ORDER);
     if (w.numel == 0) return OX_OK;
-    int turned = oxi_vk_is_copy(call) && lane == OXI_VK_LANE_RAW ? oxi_vk_turned_dim(&w) : -1;
-    if (turned >= 0) return oxi_vk_turn(d, &w, turned, &dispatch);
+    int transposed = oxi_vk_is_copy(call) && lane == OXI_VK_LANE_RAW ? oxi_vk_transposed_dim(&w) : -1;
+    if (transposed >= 0) return oxi_vk_transpose(d, &w, transposed, &dispatch);
     params.n = (uint32_t)w.numel;
     params.ndim = (uint32_t)w.ndim;
     double f[3] = {0, 0, 0};

@@ -1,10 +1,10 @@
-// turn.comp - copies of 32-bit elements between operands that lie along different dims: tiles of SIDE x SIDE go
-// through shared memory, so that both sides are taken word behind word.
+// transpose.comp - copies of 32-bit elements between operands that lie along different dims: tiles of SIDE x
+// SIDE go through shared memory, so that both sides are taken word behind word.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 layout(local_size_x = 256) in;
 
-#include "tables/turn.glsl"
+#include "tables/transpose.glsl"
 #include "common.glsl"
 
 shared uint tile[SIDE][SIDE + 1];

@@ -1,6 +1,6 @@
-/* Ops of INDEX by the kinds of form/index.def: PICK in one shader, PUT in another, PATTERN in a third; COPIES are copies
- * into parts of the result; select.c has the rest. Indices are looked at on the device: one out of range makes its
- * elements 0 and the next read an error. Called by the Vulkan device. */
+/* Ops of INDEX by the kinds of form/index.def: PICK in one shader, PUT in another, PATTERN in a third; COPIES
+ * are copies into parts of the result; select.c has the rest. Indices are looked at on the device: one out of
+ * range makes its elements 0 and the next read an error. Called by the Vulkan device. */
 
 /* Indices that move nothing, of results without elements: the CPU looks at them. */
 static bool oxi_vk_only_looks(const oxi_call *call, const oxi_index_form *form) {

@@ -290,7 +290,7 @@ static void oxi_vk_product_few(const oxi_vk_product *p, const oxi_vk_few *f, boo
 static const oxi_vk_fused *oxi_vk_fused_of(oxi_op op) {
     static const oxi_vk_fused rows[] = {
 #define OXI_FUSED(op, joins, tail) {OXI_OP_##op, OXI_VK_JOINS_##joins, OXI_VK_TAIL_##tail},
-#include "vulkan/fused.def"
+#include "vulkan/ops/fused.def"
 #undef OXI_FUSED
     };
     static const oxi_vk_fused none = {OXI_OP_COUNT, OXI_VK_JOINS_NOTHING, OXI_VK_TAIL_NONE};
