@@ -200,8 +200,8 @@ static void test_late_pool(void) {
     }
 }
 
-/* Long calls beside a thread of many short ones. A long region has a second of work for one thread, which is not
- * needed any more once another thread helps: the pool comes to it, or the region ends as one that never had it. */
+/* Long calls beside a thread of many short ones. A long region has a second of work for one thread, which need
+ * not be done once another thread helps: the pool comes to it, or it ends as one that never had it. */
 enum { LONG_TASKS = 50000 };
 
 typedef struct long_work {
@@ -253,8 +253,8 @@ static void test_long_beside_short(void) {
     CHECK(oxi_regions.never == before.never && oxi_atomic_load(&oxi_pool_claims) == 0);
 }
 
-/* The same with operations: products find the pool with a data loader, and get it nevertheless. Not every one, as
- * the system may take the processor from the loader for longer than a product lasts. */
+/* The same with operations: products find the pool taken by a data loader, and get it nevertheless. Not every
+ * one, as the system may take the processor from the loader for longer than a product lasts. */
 static void *loader_main(void *arg) {
     OX_SCOPE {
         ox_tensor *x = ox_ones(OX_SHAPE(500, 500), OX_F32), *sum = ox_empty_like(x);

@@ -1,8 +1,8 @@
 /* The thread pool: regions of numbered tasks. Each thread goes through a part of them in order, as what lies
  * side by side in memory is read fastest by one thread, and then helps others with what is left of theirs.
  * One atomic word, the gate, tells idle threads that lanes are open; late threads simply find it closed.
- * One region has the pool at a time. A second caller begins its tasks alone, and opens what is left of them to
- * the pool as soon as that is free; a nested one does all of them alone. */
+ * One region has the pool at a time. A second caller begins its tasks alone, and opens what is left of them
+ * to the pool as soon as that is free; a nested one does all of them alone. */
 
 #define OXI_MAX_THREADS 256
 #define OXI_MAX_PARTS 16 /* of a region; many threads share them */
@@ -296,7 +296,7 @@ static int64_t oxi_pool_stopping;
 static int64_t oxi_pool_spins;       /* 1: threads do not outnumber processors, so waiting may spin */
 static oxi_region oxi_pool_region;
 
-static int64_t oxi_pool_claims;      /* callers with much to do that wait for the pool: others leave it alone */
+static int64_t oxi_pool_claims;      /* callers with much left to do: others leave the pool to them */
 static oxi_lock oxi_pool_lock;       /* held by the caller of a region, and while threads start and stop */
 static int oxi_workers;              /* running; with the lock held */
 static bool oxi_pool_refused;        /* the system gave fewer threads than asked for: do not ask again */
@@ -492,9 +492,9 @@ static void oxi_gate_close(void) {
 
 /* ---- whose pool it is ---------------------------------------------------------------------------------- */
 
-/* Seconds: a short region of another thread is worth a wait. What is over sooner than a claim's worth, or has less
- * to do than half of what had the pool last, is done alone: the short calls of one thread never keep the pool from
- * the long ones of another. */
+/* Seconds: a short region of another thread is worth a wait. What is over sooner than a claim's worth, or has
+ * less to do than half of what had the pool last, claims nothing: short calls of one thread do not keep the
+ * pool from long ones of another. */
 #define OXI_SPIN_FOR_POOL 30e-6
 #define OXI_WORTH_A_CLAIM 100e-6
 

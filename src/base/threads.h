@@ -12,9 +12,9 @@ OX_EXTERN_C_BEGIN
 OX_API void ox_set_threads(int n);
 OX_API int ox_threads(void);
 
-/* The calls of the calling thread use at most n threads, itself included; 0 = no limit of its own (the default).
- * Several threads may compute at once: the pool helps one at a time, long calls before short ones, and who does not
- * have it computes alone. With a limit of 1 a thread never asks for it: a data loader beside a trainer, say. */
+/* Calls of the calling thread use at most n threads, itself included; 0 = no limit of its own (the default).
+ * Several threads may compute at once: the pool helps one at a time, long calls before short ones, and the
+ * others compute alone meanwhile. With a limit of 1 a thread never asks for it: a data loader's, say. */
 OX_API void ox_set_thread_limit(int n);
 OX_API int ox_thread_limit(void);
 
