@@ -35,9 +35,9 @@
  * TRANSFERS
  *     Pinned memory (ox_empty_pinned, ox_pin) is read and written by the device itself, on a queue for transfers
  *     where it has one, beside what it computes; ox_to_async and ox_copy_async_ do not wait for that. Ordinary
- *     memory goes through a ring of mapped memory that all threads copy through; 32 MiB or more are read and
- *     written where they lie if the driver lets them (VK_EXT_external_memory_host). Two GPUs meet in pinned
- *     memory of the host: one writes a part while the other reads the part before.
+ *     memory goes through a ring of mapped memory that all threads copy through, nearly as fast where there are
+ *     enough of them. Two GPUs meet in pinned memory of the host: one writes a part while the other reads the
+ *     part before.
  *
  * FINDING FAULTS
  *     VK_INSTANCE_LAYERS=VK_LAYER_KHRONOS_validation in the environment checks what is asked of the driver.
@@ -85,7 +85,6 @@ OXI_LIGHT_BEGIN
 #include "vulkan/batch.c"
 #include "vulkan/record.c"
 #include "vulkan/carry.c"
-#include "vulkan/import.c"
 #include "vulkan/pin.c"
 #include "vulkan/transfer.c"
 #include "vulkan/ahead.c"

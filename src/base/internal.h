@@ -125,8 +125,6 @@ static ox_status oxi_mapping_copy(const oxi_mapping *mapping, const char *path, 
 static bool oxi_mapping_is_in_parts(const oxi_mapping *mapping);
 static void oxi_unmap_file(oxi_mapping *mapping);
 #endif
-/* Whether this byte is a page of a mapped file, which the system may still have to read. */
-static bool oxi_is_file_page(const void *at);
 
 /* ---- random: Philox4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3") --------- */
 

@@ -301,9 +301,8 @@ typedef struct oxi_vk_device {
 
     /* transfer.c and carry.c */
     oxi_vk_carrier carrier;
-    PFN_vkGetMemoryHostPointerPropertiesEXT host_pointer_properties; /* import.c; NULL: not here */
+    PFN_vkGetMemoryHostPointerPropertiesEXT host_pointer_properties; /* pin.c; NULL: not here */
     uint64_t import_align;             /* of pages that can be imported */
-    int imports_failed;
     oxi_vk_pin *pins;                  /* pin.c */
     int64_t pin_count;
     oxi_vk_host_buffer staging;

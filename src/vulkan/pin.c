@@ -9,6 +9,22 @@ enum {
 
 /* ---- pinning ------------------------------------------------------------------------------------------- */
 
+/* What of the host's memory can be imported. */
+static void oxi_vk_learn_import(oxi_vk_device *d) {
+    VkPhysicalDeviceExternalMemoryHostPropertiesEXT host;
+    VkPhysicalDeviceProperties2 all;
+    if (!(d->caps & OX_VULKAN_HOST_MEMORY)) return;
+    memset(&host, 0, sizeof host);
+    memset(&all, 0, sizeof all);
+    host.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_HOST_PROPERTIES_EXT;
+    all.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;
+    all.pNext = &host;
+    d->host.vkGetPhysicalDeviceProperties2(d->physical, &all);
+    d->import_align = host.minImportedHostPointerAlignment;
+    d->host_pointer_properties = (PFN_vkGetMemoryHostPointerPropertiesEXT)d->host.vkGetDeviceProcAddr(
+        d->device, "vkGetMemoryHostPointerPropertiesEXT");
+}
+
 /* Whole pages around [*memory, + bytes), or memory of the driver's. */
 static VkResult oxi_vk_pin_buffer(oxi_vk_device *d, oxi_vk_pin *pin, void **memory, uint64_t bytes) {
     const VkBufferUsageFlags usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;

@@ -24,27 +24,6 @@ static ox_status oxi_vk_stage_room(oxi_vk_device *d, uint64_t bytes, uint64_t *o
 }
 
 static ox_status oxi_vk_upload(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t offset, const char *data,
-                               uint64_t bytes);
-static ox_status oxi_vk_download(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t offset, char *out,
-                                 uint64_t bytes);
-
-/* From `up` or to `down`, one of which is NULL: whole pages by import, what lies around them by the ring.
- * False: not a byte was moved, and all of it has to go another way. */
-static bool oxi_vk_by_import(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t offset, const char *up,
-                             char *down, uint64_t bytes, ox_status *status) {
-    const char *host = up ? up : down;
-    uint64_t before = 0, pages = oxi_vk_can_import(d, host, bytes, &before), behind = before + pages;
-    if (!pages || !oxi_vk_import(d, chunk, offset + before, host + before, pages, up != NULL, status))
-        return false;
-    for (int end = 0; end < 2 && *status == OX_OK; end++) {
-        uint64_t at = end ? behind : 0, left = end ? bytes - behind : before;
-        *status = up ? oxi_vk_upload(d, chunk, offset + at, up + at, left)
-                     : oxi_vk_download(d, chunk, offset + at, down + at, left);
-    }
-    return true;
-}
-
-static ox_status oxi_vk_upload(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t offset, const char *data,
                                uint64_t bytes) {
     oxi_vk_use use;
     use.chunk = chunk;
@@ -52,7 +31,6 @@ static ox_status oxi_vk_upload(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t o
     ox_status status = OX_OK;
     d->ahead.keeps = true;
     if (oxi_vk_by_pin(d, chunk, offset, (char *)(uintptr_t)data, bytes, true, &status)) return status;
-    if (oxi_vk_by_import(d, chunk, offset, data, NULL, bytes, &status)) return status;
     if (oxi_vk_can_carry(d, chunk, bytes, true)) return oxi_vk_carry(d, chunk, offset, data, NULL, bytes);
     while (bytes > 0 && status == OX_OK) {
         uint64_t at, part;
@@ -93,12 +71,12 @@ static ox_status oxi_vk_download(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t
     use.chunk = chunk;
     use.writes = false;
     memset(&last, 0, sizeof last);
+    const uint64_t each = oxi_vk_piece_bytes(bytes);
     ox_status status = OX_OK;
     if (oxi_vk_by_pin(d, chunk, offset, out, bytes, false, &status)) return status;
-    if (oxi_vk_by_import(d, chunk, offset, NULL, out, bytes, &status)) return status;
     if (oxi_vk_can_carry(d, chunk, bytes, false)) return oxi_vk_carry(d, chunk, offset, NULL, out, bytes);
     while (bytes > 0 && status == OX_OK) {
-        status = oxi_vk_stage_room(d, bytes, &piece.at, &piece.bytes);
+        status = oxi_vk_stage_room(d, bytes < each ? bytes : each, &piece.at, &piece.bytes);
         if (status == OX_OK) status = oxi_vk_touch(d, &use, 1);
         if (status != OX_OK) return status;
         status = oxi_vk_copy_region(d, chunk->block->buffer, oxi_vk_chunk_at(chunk, offset),
