@@ -33,9 +33,11 @@ static void print_physical(VkPhysicalDevice physical) {
     VkPhysicalDeviceProperties facts;
     VkPhysicalDeviceMemoryProperties memory;
     VkQueueFamilyProperties families[32];
-    uint32_t count = 32;
+    uint32_t count = 0;
     vkGetPhysicalDeviceProperties(physical, &facts);
     vkGetPhysicalDeviceMemoryProperties(physical, &memory);
+    vkGetPhysicalDeviceQueueFamilyProperties(physical, &count, NULL);
+    if (count > 32) count = 32;
     vkGetPhysicalDeviceQueueFamilyProperties(physical, &count, families);
     printf("physical device: %s, API %u.%u.%u, driver %x\n", facts.deviceName, facts.apiVersion >> 22,
            facts.apiVersion >> 12 & 0x3ff, facts.apiVersion & 0xfff, facts.driverVersion);

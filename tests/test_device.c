@@ -460,7 +460,6 @@ static void test_vulkan(const char *caps, int transfers) {
     if (gpu) test_budget(gpu, 40 << 20, 200 << 20);
     test_closing(gpu);
     test_two(caps, transfers);
-    test_faults(caps, transfers);
 }
 
 static void test_all_vulkan(void) {
@@ -478,6 +477,8 @@ static void test_all_vulkan(void) {
     CHECK(ox_vulkan_close(gpu) == OX_OK);
     long alive = between.alive;
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) test_vulkan(ways[i].caps, ways[i].transfers);
+    test_faults(NULL, 1);
+    test_faults("baseline", 0);
     unsetenv("OX_VULKAN_CAPS");
     CHECK(ox_vulkan_use_loader(NULL) == OX_OK);
     CHECK_MSG(between.alive == alive, "%ld objects left", between.alive - alive);
