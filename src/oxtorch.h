@@ -54,7 +54,8 @@
  *
  * MEMORY
  *     Freed blocks are kept and reused: a steady loop asks the system for nothing. ox_set_allocator takes
- *     your own functions, ox_set_arena a fixed block, ox_trim gives the cache back.
+ *     your own functions, ox_set_arena a fixed block, ox_trim gives the cache back. ox_device_budget sets
+ *     the most that a device's memory may take: beyond it OX_ERR_NOMEM, and nothing is lost.
  *
  * PROCESSORS
  *     x86-64: sse2, avx, avx2 (with FMA and F16C), avx512, amx; ARM: neon; anything else: c, portable C
@@ -80,6 +81,7 @@
  *     >>base/error.h    errors, log             >>tensor/tensor.h  the tensor, ownership, scopes
  *     >>base/memory.h   allocators, counters    >>tensor/print.h   printing
  *     >>base/threads.h  the pool                >>ops/create.h     making tensors, numbers in and out
+ *     >>tensor/device.h budgets, names          >>ops/move.h       pinned memory, copies not waited for
  *     >>ops/view.h      views                   >>ops/ops.h        the operations, the profiler
  *     >>files/file.h    model and array files
  */
@@ -93,8 +95,10 @@
 #include "base/threads.h"
 #include "tensor/dtype.h"
 #include "tensor/tensor.h"
+#include "tensor/device.h"
 #include "tensor/print.h"
 #include "ops/create.h"
+#include "ops/move.h"
 #include "ops/view.h"
 #include "ops/ops.h"
 #include "files/file.h"
@@ -172,6 +176,7 @@ OXI_LIGHT_BEGIN
 #include "tensor/internal.h"
 #include "tensor/dtype.c"
 #include "tensor/convert.c"
+#include "tensor/device.c"
 #include "tensor/storage.c"
 #include "tensor/tensor.c"
 OXI_LIGHT_END
@@ -202,6 +207,7 @@ OXI_LIGHT_BEGIN
 #include "ops/nn.c"
 #include "ops/random.c"
 #include "ops/data.c"
+#include "ops/move.c"
 
 OXI_LIGHT_END
 

@@ -34,8 +34,14 @@
  *     room. A tensor is no larger than what a shader can bind at once (maxStorageBufferRange: 128 MiB at
  *     least, 4 GiB on most GPUs; largest_tensor_bytes of ox_vulkan_info): a larger one is refused,
  *     OX_ERR_NOMEM with both numbers. Cut it along a dim, or leave it on a stream that computes here
- *     (oxtorch_stream.h). Transfers of 32 MiB or more read and write the host's memory themselves where the
- *     driver lets them (VK_EXT_external_memory_host), smaller ones go through a ring of mapped memory.
+ *     (oxtorch_stream.h). ox_device_budget sets the most that is taken from the driver.
+ *
+ * TRANSFERS
+ *     Pinned memory (ox_empty_pinned, ox_pin) is read and written by the device itself, on a queue for transfers
+ *     where it has one, beside what it computes; ox_to_async and ox_copy_async_ do not wait for that. Ordinary
+ *     memory goes through a ring of mapped memory that all threads copy through, nearly as fast where there are
+ *     enough of them. Two GPUs meet in pinned memory of the host: one writes a part while the other reads the
+ *     part before.
  *
  * DEVICES AND THREADS
  *     Several devices may be open, and several threads may use one. OX_VULKAN_DEVICE in the environment (a
@@ -93,7 +99,7 @@ OXI_LIGHT_BEGIN
 #include "vulkan/driver/batch.c"
 #include "vulkan/driver/record.c"
 #include "vulkan/driver/transfer_queue.c"
-#include "vulkan/driver/import.c"
+#include "vulkan/driver/pin.c"
 #include "vulkan/driver/transfer.c"
 #include "vulkan/driver/ahead.c"
 #include "vulkan/driver/loader.c"

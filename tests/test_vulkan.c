@@ -37,22 +37,16 @@ static ox_tensor *back(ox_tensor *t) {
 
 /* ---- transfers ----------------------------------------------------------------------------------------- */
 
-/* Large ones, that the device reads and writes in the host's memory where it can, from anywhere in a page. */
+/* Large ones, several times round the ring, from anywhere in a page. */
 static void check_large_transfers(void) {
     const int64_t n = (33 << 20) + 12345;
-    ox_vulkan_facts facts;
-    CHECK(ox_vulkan_info(gpu, &facts) == OX_OK);
     for (int shift = 0; shift < 3; shift++)
         OX_SCOPE {
             ox_tensor *bytes = ox_randint(0, 256, OX_SHAPE(n + 3), OX_U8);
             ox_tensor *x = ox_narrow(bytes, 0, shift, n);
-            const int64_t before = ox_vulkan_stats(gpu).imports;
             ox_tensor *y = ox_to(x, gpu), *z = back(ox_add(y, ox_integer(1)));
             CHECK_MSG(y && same_bits(back(y), x), "%s", ox_error_text());
             CHECK_MSG(z && same_bits(z, ox_add(x, ox_integer(1))), "%s", ox_error_text());
-            const int64_t imports = ox_vulkan_stats(gpu).imports - before;
-            CHECK_MSG(facts.caps & OX_VULKAN_HOST_MEMORY ? imports > 0 : imports == 0, "%lld imports",
-                      (long long)imports);
         }
 }
 

@@ -57,6 +57,9 @@ static void oxi_free(void *memory, size_t bytes);
 static void *oxi_try_alloc(size_t bytes);
 /* The error of an oxi_try_alloc that nothing can take the place of. */
 static ox_status oxi_fail_memory(size_t bytes);
+/* The most that may be handed out and cached together; 0: no limit. Beyond it: as without memory. */
+static void oxi_set_budget(size_t bytes);
+static size_t oxi_budget(void);
 /* give_back will be called, while no tensor is alive, by ox_shutdown and before memory comes from elsewhere:
  * for rooms that keep memory beyond the last tensor. Asking twice for the same function is harmless. */
 static void oxi_on_memory_change(void (*give_back)(void));
@@ -99,6 +102,9 @@ typedef void (*oxi_lane_task)(void *arg, int64_t index, int lane);
 static void oxi_parallel_for(int64_t count, oxi_lane_task task, void *arg);
 /* How many lanes a region of `count` tasks may use from here: 1 inside a task. */
 static int oxi_lanes(int64_t count);
+/* memcpy by as many threads as it is worth. By the caller's alone where a host's job system does the work: the
+ * caller may hold a lock that other jobs want. */
+static void oxi_copy_bytes(void *to, const void *from, size_t bytes);
 
 /* ---- files and clock ----------------------------------------------------------------------------------- */
 
@@ -129,8 +135,6 @@ static ox_status oxi_mapping_copy(const oxi_mapping *mapping, const char *path, 
 static bool oxi_mapping_is_in_parts(const oxi_mapping *mapping);
 static void oxi_unmap_file(oxi_mapping *mapping);
 #endif
-/* Whether this byte is a page of a mapped file, which the system may still have to read. */
-static bool oxi_is_file_page(const void *at);
 
 /* ---- random: Philox4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3") --------- */
 

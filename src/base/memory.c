@@ -23,6 +23,8 @@ typedef struct oxi_free_block {
 static oxi_lock oxi_memory_lock;                         /* guards all of the following */
 static oxi_free_block *oxi_free_lists[OXI_CLASS_COUNT];
 static size_t oxi_bytes_in_use, oxi_bytes_peak, oxi_bytes_cached, oxi_bytes_most;
+static size_t oxi_bytes_asked;                           /* of the source, by requests that are under way */
+static size_t oxi_bytes_budget;                          /* the most of all four together; 0: no limit */
 static int64_t oxi_system_allocs;
 static ox_allocator oxi_hooks;                           /* alloc NULL: the system */
 static char *oxi_arena_start;                            /* NULL: no arena */
@@ -154,12 +156,26 @@ static void oxi_count_in_use(size_t bytes) {
     if (oxi_bytes_in_use > oxi_bytes_most) oxi_bytes_most = oxi_bytes_in_use;
 }
 
+/* With the lock held: whether so many bytes more may be held. */
+static bool oxi_budget_has(size_t bytes) {
+    size_t held = oxi_bytes_in_use + oxi_bytes_cached + oxi_bytes_asked;
+    return oxi_bytes_budget == 0 || (held <= oxi_bytes_budget && bytes <= oxi_bytes_budget - held);
+}
+
+static bool oxi_budget_ask(size_t bytes) {
+    oxi_lock_take(&oxi_memory_lock);
+    bool allowed = oxi_budget_has(bytes);
+    if (allowed) oxi_bytes_asked += bytes;
+    oxi_lock_give(&oxi_memory_lock);
+    return allowed;
+}
+
 /* From the arena or the cache; NULL means: ask the source. */
 static void *oxi_take_at_hand(size_t bytes, int index) {
     void *memory = NULL;
     oxi_lock_take(&oxi_memory_lock);
     if (oxi_arena_start) {
-        memory = oxi_arena_take(bytes);
+        memory = oxi_budget_has(bytes) ? oxi_arena_take(bytes) : NULL;
     } else if (oxi_free_lists[index]) {
         oxi_free_block *block = oxi_free_lists[index];
         oxi_free_lists[index] = block->next;
@@ -194,14 +210,18 @@ static void oxi_cache_empty(void) {
 }
 
 static void *oxi_take_from_source(size_t bytes) {
+    if (!oxi_budget_ask(bytes)) {
+        oxi_cache_empty();
+        if (!oxi_budget_ask(bytes)) return NULL;
+    }
     void *memory = oxi_source_alloc(bytes);
     if (!memory) {
         oxi_cache_empty();
         memory = oxi_source_alloc(bytes);
     }
-    if (!memory) return NULL;
     oxi_lock_take(&oxi_memory_lock);
-    oxi_count_in_use(bytes);
+    oxi_bytes_asked -= bytes;
+    if (memory) oxi_count_in_use(bytes);
     oxi_lock_give(&oxi_memory_lock);
     return memory;
 }
@@ -224,8 +244,12 @@ OXI_UNUSED static void *oxi_try_alloc(size_t bytes) {
 }
 
 OXI_UNUSED static ox_status oxi_fail_memory(size_t bytes) {
-    return oxi_fail(OX_ERR_NOMEM, "out of memory: %llu bytes asked for, %llu in use",
-                    (unsigned long long)bytes, (unsigned long long)ox_stats().bytes_in_use);
+    unsigned long long in_use = (unsigned long long)ox_stats().bytes_in_use;
+    if (oxi_bytes_budget == 0)
+        return oxi_fail(OX_ERR_NOMEM, "out of memory: %llu bytes asked for, %llu in use",
+                        (unsigned long long)bytes, in_use);
+    return oxi_fail(OX_ERR_NOMEM, "out of memory: %llu bytes asked for, %llu in use, a budget of %llu",
+                    (unsigned long long)bytes, in_use, (unsigned long long)oxi_bytes_budget);
 }
 
 OXI_UNUSED static void *oxi_alloc(size_t bytes) {
@@ -286,6 +310,21 @@ OXI_UNUSED static void *oxi_realloc(void *memory, size_t old_bytes, size_t new_b
     if (memory) memcpy(grown, memory, old_bytes < new_bytes ? old_bytes : new_bytes);
     oxi_free(memory, old_bytes);
     return grown;
+}
+
+OXI_UNUSED static void oxi_set_budget(size_t bytes) {
+    oxi_lock_take(&oxi_memory_lock);
+    oxi_bytes_budget = bytes;
+    bool full = !oxi_budget_has(0);
+    oxi_lock_give(&oxi_memory_lock);
+    if (full) oxi_cache_empty();
+}
+
+OXI_UNUSED static size_t oxi_budget(void) {
+    oxi_lock_take(&oxi_memory_lock);
+    size_t bytes = oxi_bytes_budget;
+    oxi_lock_give(&oxi_memory_lock);
+    return bytes;
 }
 
 /* ---- public -------------------------------------------------------------------------------------------- */

@@ -330,54 +330,12 @@ static ox_status oxi_read_part(const oxi_mapping *mapping, const char *path, siz
 static void oxi_close_parts(const oxi_mapping *mapping) { (void)mapping; }
 #endif
 
-/* The ranges that are mapped, of all files. */
-typedef struct oxi_mapped_range {
-    const unsigned char *first;
-    size_t bytes;
-    struct oxi_mapped_range *next;
-} oxi_mapped_range;
-static oxi_mapped_range *oxi_mapped_ranges;
-static oxi_lock oxi_mapped_lock;
-
-static ox_status oxi_mapped_add(const oxi_mapping *mapping) {
-    oxi_mapped_range *range = (oxi_mapped_range *)oxi_alloc(sizeof *range);
-    if (!range) return OX_ERR_NOMEM;
-    range->first = mapping->data;
-    range->bytes = mapping->bytes;
-    oxi_lock_take(&oxi_mapped_lock);
-    range->next = oxi_mapped_ranges;
-    oxi_mapped_ranges = range;
-    oxi_lock_give(&oxi_mapped_lock);
-    return OX_OK;
-}
-
-static void oxi_mapped_remove(const oxi_mapping *mapping) {
-    oxi_lock_take(&oxi_mapped_lock);
-    oxi_mapped_range **at = &oxi_mapped_ranges, *gone;
-    while (*at && (*at)->first != mapping->data) at = &(*at)->next;
-    gone = *at;
-    if (gone) *at = gone->next;
-    oxi_lock_give(&oxi_mapped_lock);
-    oxi_free(gone, sizeof *gone);
-}
-
-OXI_UNUSED static bool oxi_is_file_page(const void *at) {
-    const unsigned char *byte = (const unsigned char *)at;
-    bool found = false;
-    oxi_lock_take(&oxi_mapped_lock);
-    for (const oxi_mapped_range *r = oxi_mapped_ranges; r && !found; r = r->next)
-        found = byte >= r->first && byte < r->first + r->bytes;
-    oxi_lock_give(&oxi_mapped_lock);
-    return found;
-}
-
 static ox_status oxi_map_how(const char *path, bool copies, bool parts, oxi_mapping *out) {
     static const unsigned char nothing = 0;
     memset(out, 0, sizeof *out);
     out->data = &nothing;
     if (!path) return oxi_fail(OX_ERR_ARG, "path is NULL");
     ox_status status = parts ? oxi_map_path_in_parts(path, out) : oxi_map_path(path, copies, out);
-    if (status == OX_OK && out->handle == &oxi_is_mapped) status = oxi_mapped_add(out);
     if (status != OX_OK) oxi_unmap_file(out);
     return status;
 }
@@ -403,7 +361,6 @@ OXI_UNUSED static ox_status oxi_mapping_copy(const oxi_mapping *mapping, const c
 
 OXI_UNUSED static void oxi_unmap_file(oxi_mapping *mapping) {
     const void *handle = mapping->handle;
-    if (handle == &oxi_is_mapped) oxi_mapped_remove(mapping);
     if (handle == &oxi_is_mapped) oxi_unmap_pages(mapping->data, mapping->bytes);
     if (handle == &oxi_is_read) oxi_free((void *)(intptr_t)mapping->data, mapping->bytes);
     if (handle == &oxi_is_in_parts) oxi_close_parts(mapping);
@@ -412,9 +369,4 @@ OXI_UNUSED static void oxi_unmap_file(oxi_mapping *mapping) {
     mapping->handle = NULL;
 }
 
-#else
-OXI_UNUSED static bool oxi_is_file_page(const void *at) {
-    (void)at;
-    return false;
-}
 #endif

@@ -586,6 +586,36 @@ OXI_UNUSED static void oxi_parallel_for(int64_t count, oxi_lane_task task, void 
     }
 }
 
+enum { OXI_COPY_SLICE = 512 << 10 }; /* bytes of a task: some thousand times what waking a thread costs */
+
+typedef struct oxi_copying {
+    char *to;
+    const char *from;
+    size_t bytes;
+} oxi_copying;
+
+static void oxi_copy_slice(void *arg, int64_t index, int lane) {
+    const oxi_copying *copying = (const oxi_copying *)arg;
+    size_t at = (size_t)index * OXI_COPY_SLICE, left = copying->bytes - at;
+    (void)lane;
+    memcpy(copying->to + at, copying->from + at, left < OXI_COPY_SLICE ? left : (size_t)OXI_COPY_SLICE);
+}
+
+OXI_UNUSED static void oxi_copy_bytes(void *to, const void *from, size_t bytes) {
+    oxi_copying copying;
+    oxi_lock_take(&oxi_host_lock);
+    bool hosted = oxi_host_parallel_for != NULL;
+    oxi_lock_give(&oxi_host_lock);
+    copying.to = (char *)to;
+    copying.from = (const char *)from;
+    copying.bytes = bytes;
+    if (hosted || bytes <= OXI_COPY_SLICE) {
+        if (bytes > 0) memcpy(to, from, bytes);
+        return;
+    }
+    oxi_parallel_for((int64_t)((bytes + OXI_COPY_SLICE - 1) / OXI_COPY_SLICE), oxi_copy_slice, &copying);
+}
+
 OX_API void ox_set_threads(int n) {
     if (oxi_in_task) {
         (void)oxi_fail(OX_ERR_ARG, "ox_set_threads: not inside a task");

@@ -71,12 +71,72 @@ static ox_status oxi_cpu_expand(ox_dtype dtype, int64_t n, const void *blocks, f
     return OX_OK;
 }
 
+/* ---- copies, events and the budget: what is asked for is over on return --------------------------------- */
+
+static ox_status oxi_cpu_pin(ox_device *self, void **memory, size_t bytes, void **out) {
+    (void)self, (void)bytes;
+    *out = *memory;
+    return *memory ? OX_OK : OX_ERR_UNSUPPORTED;
+}
+
+static void oxi_cpu_unpin(ox_device *self, void *pin) {
+    (void)self, (void)pin;
+}
+
+static oxi_event oxi_cpu_pin_event(ox_device *self, void *pin) {
+    oxi_event over;
+    (void)self, (void)pin;
+    memset(&over, 0, sizeof over);
+    return over;
+}
+
+static ox_status oxi_cpu_copy_async(ox_device *self, const oxi_place *to, const oxi_place *from, size_t bytes,
+                                    const oxi_event *after, oxi_event *done) {
+    memset(done, 0, sizeof *done);
+    ox_status status = after ? oxi_event_wait(after) : OX_OK;
+    if (status != OX_OK) return status;
+    return oxi_cpu_move(self, to->memory, to->offset, from->memory, from->offset, bytes);
+}
+
+static bool oxi_cpu_event_done(ox_device *self, const oxi_event *event) {
+    (void)self, (void)event;
+    return true;
+}
+
+static ox_status oxi_cpu_event_wait(ox_device *self, const oxi_event *event) {
+    (void)self, (void)event;
+    return OX_OK;
+}
+
+static oxi_peer oxi_cpu_peer(ox_device *self, ox_device *other) {
+    if (other == self) return OXI_PEER_DIRECT;
+    return other->peer ? other->peer(other, self) : OXI_PEER_NONE;
+}
+
+static void oxi_cpu_statistics(ox_device *self, ox_device_statistics *out) {
+    ox_statistics now = ox_stats();
+    (void)self;
+    out->bytes_in_use = now.bytes_in_use;
+    out->bytes_peak = now.bytes_peak;
+    out->bytes_reserved = (uint64_t)now.bytes_in_use + now.bytes_cached;
+    out->bytes_budget = oxi_budget();
+}
+
+static ox_status oxi_cpu_set_budget(ox_device *self, uint64_t bytes) {
+    (void)self;
+    oxi_set_budget(bytes < SIZE_MAX ? (size_t)bytes : SIZE_MAX);
+    return OX_OK;
+}
+
 static ox_device oxi_cpu_device = {
     "cpu",        true,          oxi_cpu_alloc, oxi_cpu_free,
     oxi_cpu_read, oxi_cpu_write, oxi_cpu_move,  oxi_cpu_supports,
     oxi_cpu_run,  oxi_cpu_run_part, oxi_cpu_sync, oxi_cpu_expand,
     NULL,         NULL,          0,             NULL,
-    false,        NULL,          NULL,
+    false,        NULL,          NULL,          oxi_cpu_pin,
+    oxi_cpu_unpin, oxi_cpu_pin_event, oxi_cpu_copy_async, oxi_cpu_event_done,
+    oxi_cpu_event_wait, oxi_cpu_peer, oxi_cpu_statistics, oxi_cpu_set_budget,
+    {0},
 };
 
 OX_API ox_device *ox_cpu(void) {

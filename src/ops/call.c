@@ -53,7 +53,8 @@ static ox_status oxi_check_operands(const oxi_call *call, const oxi_op_row *row)
 
 /* The device of the operands; numbers may be anywhere, a device's partner beside it. */
 static ox_status oxi_find_device(const oxi_call *call, const oxi_op_row *row, ox_device **out) {
-    ox_device *device = call->out[0] ? ox_device_of(call->out[0]) : NULL;
+    bool moves = row->family == OXI_FAMILY_MOVE; /* into another device's memory, from its own */
+    ox_device *device = call->out[0] && !moves ? ox_device_of(call->out[0]) : NULL;
     for (int i = 0; i < call->in_count; i++) {
         const ox_tensor *t = call->in[i];
         if (!t || t->is_number) continue;
@@ -63,6 +64,8 @@ static ox_status oxi_find_device(const oxi_call *call, const oxi_op_row *row, ox
                             ox_device_of(t)->name);
         device = common;
     }
+    for (int i = 0; i < call->in_count && !device; i++) /* numbers alone: where one was moved to */
+        if (call->in[i] && !ox_device_of(call->in[i])->host) device = ox_device_of(call->in[i]);
     *out = device ? device : ox_cpu();
     return OX_OK;
 }
@@ -177,14 +180,14 @@ static ox_status oxi_detour_back(ox_device *device, const oxi_call *call, ox_ten
     if (call->op == OXI_OP_copy)
         return oxi_fail(OX_ERR_UNSUPPORTED, "copy: %s has no kernel for %s to %s in its memory", device->name,
                         oxi_tensor_text(host), oxi_tensor_text(out));
-    ox_tensor *there = oxi_moved(host, device);
+    ox_tensor *there = oxi_moved(host, device, true);
     return there ? oxi_copy_quiet(out, there) : ox_error();
 }
 
 /* An operand of a detour in host memory; a number stays one. */
 static ox_tensor *oxi_detour_operand(ox_tensor *t) {
     if (ox_device_of(t) == ox_cpu()) return t;
-    return oxi_moved(t, ox_cpu());
+    return oxi_moved(t, ox_cpu(), true);
 }
 
 /* A call the device has no kernel for: operands to the CPU, the op there, results back. */
@@ -302,7 +305,7 @@ static ox_status oxi_make_results(oxi_call *call, const oxi_op_row *row, ox_devi
         if (row->family == OXI_FAMILY_VIEW)
             call->out[i] = oxi_tensor_over(call->in[0]->storage, &meta[i]);
         else if (row->family == OXI_FAMILY_MOVE)
-            call->out[i] = oxi_moved(call->in[0], call->attr.device.device);
+            call->out[i] = oxi_moved(call->in[0], call->attr.device.device, !call->attr.device.non_blocking);
         else if (row->family == OXI_FAMILY_PARTS && ox_numel(&meta[i]) > 0)
             call->out[i] = oxi_result_of_parts(call, row, &meta[i]);
         else
@@ -332,6 +335,8 @@ static ox_status oxi_carry_out(oxi_call *call, const oxi_op_row *row, ox_tensor 
                      ? oxi_run_detached(device, call, &meta[0])
                      : oxi_run(device, call);
     if (status == OX_OK && row->family == OXI_FAMILY_PARTS && given) status = oxi_run_by_parts(call);
+    if (status == OX_OK && row->family == OXI_FAMILY_MOVE && given)
+        status = oxi_move_into(call->out[0], call->in[0], !call->attr.device.non_blocking);
     if (given) oxi_atomic_add(&call->out[0]->storage->version, 1); /* a part may be written after an error */
     if (status != OX_OK) oxi_drop_results(call, made);
     return status;

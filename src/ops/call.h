@@ -232,8 +232,11 @@ static ox_tensor *oxi_apply_as(const char *name, oxi_op op, const oxi_attrs *att
 /* Written into in[0]. */
 static ox_tensor *oxi_apply_in_place(oxi_op op, const oxi_attrs *attr, ox_tensor *const *in, int count);
 
-/* A copy of t in the memory of another device; t's numbers are read and written as bytes (ops/data.c). */
-static ox_tensor *oxi_moved(ox_tensor *t, ox_device *device);
+/* A copy of t in the memory of another device; t's numbers are read and written as bytes (ops/move.c). waits
+ * false: from and into pinned memory they may still be on their way on return. */
+static ox_tensor *oxi_moved(ox_tensor *t, ox_device *device, bool waits);
+/* The same into a contiguous tensor of t's shape and dtype. */
+static ox_status oxi_move_into(ox_tensor *to, ox_tensor *t, bool waits);
 
 /* ---- who listens --------------------------------------------------------------------------------------- */
 

@@ -1,4 +1,4 @@
-/* Copies, dtypes, devices, and numbers to and from the host. */
+/* Copies, dtypes, and numbers to and from the host. */
 
 static ox_tensor *oxi_copy_call(const char *name, ox_tensor *x, ox_dtype dtype) {
     oxi_attrs attr = oxi_attrs_dtype();
@@ -50,60 +50,6 @@ OX_API ox_tensor *ox_copy_(ox_tensor *x, ox_tensor *source) {
     ox_scope_end(&scope);
     oxi_speak_end(speaks);
     return result;
-}
-
-/* ---- devices ------------------------------------------------------------------------------------------- */
-
-/* Bytes from one device's memory to another's, neither the host's: a piece at a time, for they may be more
- * than the host has. */
-static ox_status oxi_move_across(const ox_tensor *from, const ox_tensor *to) {
-    const size_t most = (size_t)8 << 20;
-    ox_device *source = ox_device_of(from), *device = ox_device_of(to);
-    size_t bytes = ox_nbytes(from), room = bytes < most ? bytes : most, done = 0;
-    size_t offset = oxi_byte_offset(from->dtype, from->offset);
-    char *piece = (char *)oxi_alloc(room);
-    ox_status status = piece ? OX_OK : OX_ERR_NOMEM;
-    while (status == OX_OK && done < bytes) {
-        size_t part = bytes - done < room ? bytes - done : room;
-        status = source->read(source, from->storage->data, offset + done, piece, part);
-        if (status == OX_OK) status = device->write(device, to->storage->data, done, piece, part);
-        done += part;
-    }
-    oxi_free(piece, room);
-    return status;
-}
-
-/* Bytes go through host memory; a strided source is made contiguous on its own device first. */
-static ox_tensor *oxi_moved(ox_tensor *t, ox_device *device) {
-    ox_tensor *from = oxi_contiguous(t);
-    if (!from) return NULL;
-    ox_device *source = ox_device_of(from);
-    size_t bytes = ox_nbytes(from), offset = oxi_byte_offset(from->dtype, from->offset);
-    ox_tensor *to = oxi_tensor_new(device, from->dtype, from->ndim, from->shape);
-    ox_status status = to ? OX_OK : OX_ERR_NOMEM;
-    if (status == OX_OK && source->host) {
-        status = device->write(device, to->storage->data, 0, oxi_ptr(from), bytes);
-    } else if (status == OX_OK && device->host) {
-        status = source->read(source, from->storage->data, offset, to->storage->data, bytes);
-    } else if (status == OX_OK) {
-        status = oxi_move_across(from, to);
-    }
-    ox_release(from);
-    if (status == OX_OK) {
-        to->is_number = t->is_number;
-        return to;
-    }
-    ox_release(to);
-    return NULL;
-}
-
-OX_API ox_tensor *ox_to(ox_tensor *t, ox_device *device) {
-    if (oxi_any_null("to", &t, 1)) return NULL;
-    if (!device) return OXI_FAIL_NULL(OX_ERR_DEVICE, "to: no device");
-    if (ox_device_of(t) == device) return oxi_same_again(t);
-    oxi_attrs attr = oxi_attrs_device();
-    attr.device.device = device;
-    return oxi_apply_1(OXI_OP_to, &attr, t);
 }
 
 /* ---- numbers out --------------------------------------------------------------------------------------- */

@@ -145,6 +145,26 @@ static ox_status oxi_stream_copy(ox_device *self, void *to, size_t to_offset, co
     return status;
 }
 
+static void oxi_stream_statistics(ox_device *self, ox_device_statistics *out) {
+    ox_stream *stream = oxi_stream_of(self);
+    if (oxi_stream_is_inherited(stream)) return;
+    oxi_stream_lock(stream);
+    out->bytes_in_use = stream->stats.spilled_bytes;
+    out->bytes_peak = stream->spill_peak;
+    out->bytes_reserved = stream->spill_end;
+    out->bytes_budget = stream->spill_budget;
+    oxi_stream_unlock(stream);
+}
+
+static ox_status oxi_stream_budget(ox_device *self, uint64_t bytes) {
+    ox_stream *stream = oxi_stream_of(self);
+    ox_status status = oxi_stream_enter(stream);
+    if (status != OX_OK) return status;
+    stream->spill_budget = bytes;
+    oxi_stream_unlock(stream);
+    return OX_OK;
+}
+
 /* ---- calls -------------------------------------------------------------------------------------------- */
 
 static bool oxi_stream_supports(ox_device *self, const oxi_call *call) {
@@ -388,6 +408,8 @@ static void oxi_stream_make_device(ox_stream *stream) {
     device->partner_bytes = stream->desc.result_bytes;
     device->region = oxi_stream_open_region;
     device->hold = oxi_stream_hold;
+    device->statistics = oxi_stream_statistics;
+    device->budget = oxi_stream_budget;
 }
 
 OX_API ox_stream *ox_stream_open(const ox_stream_desc *desc) {

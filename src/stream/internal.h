@@ -260,6 +260,7 @@ struct ox_stream {
     size_t spill_folder_bytes;
     oxi_stream_gap *gaps;
     uint64_t spill_end;             /* bytes from here on were never used, or are free again */
+    uint64_t spill_budget, spill_peak; /* the most that may be in use, 0 = no limit; the most that ever was */
     ox_stream_statistics stats;
     double busy_seconds;
 };

@@ -95,7 +95,11 @@ static void oxi_spill_give(ox_stream *stream, uint64_t offset, uint64_t bytes) {
 static ox_status oxi_spill_alloc(ox_stream *stream, size_t bytes, oxi_stream_region **out) {
     ox_status status = oxi_spill_open(stream);
     if (status != OX_OK) return status;
-    uint64_t room = oxi_spill_round(bytes), offset = 0;
+    uint64_t room = oxi_spill_round(bytes), offset = 0, used = stream->stats.spilled_bytes;
+    if (stream->spill_budget > 0 && (used > stream->spill_budget || room > stream->spill_budget - used))
+        return oxi_fail(OX_ERR_NOMEM, "%s: out of memory: %llu bytes needed, %llu in use, a budget of %llu",
+                        stream->name, (unsigned long long)room, (unsigned long long)used,
+                        (unsigned long long)stream->spill_budget);
     if (!oxi_spill_take(stream, room, &offset))
         return oxi_fail(OX_ERR_IO, "%s: offset %llu: no room for %llu bytes of the spill file",
                         oxi_path_text(stream->spill_folder), (unsigned long long)stream->spill_end,
@@ -106,6 +110,7 @@ static ox_status oxi_spill_alloc(ox_stream *stream, size_t bytes, oxi_stream_reg
         return OX_ERR_NOMEM;
     }
     stream->stats.spilled_bytes += (size_t)room;
+    if (stream->stats.spilled_bytes > stream->spill_peak) stream->spill_peak = stream->stats.spilled_bytes;
     return OX_OK;
 }
 

@@ -33,6 +33,26 @@ typedef struct oxi_ahead {
     ox_status (*take)(ox_device *self, int64_t number, void *out);
 } oxi_ahead;
 
+/* A point in the work of a device. Plain data: nothing is to be freed. */
+typedef struct oxi_event {
+    ox_device *device;               /* whose work it is; NULL: it is over */
+    int64_t count[2];                /* the device's own counts */
+} oxi_event;
+
+/* Bytes from `offset` on of what a device's alloc gave; of a host device, of the memory at that address. */
+typedef struct oxi_place {
+    ox_device *device;
+    void *memory;
+    size_t offset;
+} oxi_place;
+
+/* How bytes come from one device's memory into another's. */
+typedef enum oxi_peer {
+    OXI_PEER_NONE = 0,               /* through ordinary memory of the host, by read and write */
+    OXI_PEER_PINNED,                 /* through host memory that is pinned for both, with copy_async */
+    OXI_PEER_DIRECT                  /* one of the two reads and writes the other's memory itself */
+} oxi_peer;
+
 struct ox_device {
     const char *name;                /* "cpu", "vulkan:0" */
     bool host;                       /* memory can be read by the CPU as it lies */
@@ -63,6 +83,26 @@ struct ox_device {
     /* Somebody holds the device beside its tensors (holds), so that it stays, or lets it go. An error: it is
      * of no use any more. NULL: it stays in any case. */
     ox_status (*hold)(ox_device *self, bool holds);
+    /* Copies that are not waited for; NULL: read and write do it, and callers wait.
+     * pin: the device will reach the host's memory at *memory itself; where that is NULL it makes memory, whose
+     * address comes back there. *out: what unpin takes, after waiting for what is under way. A refusal records
+     * no error: whoever asks has another way.
+     * copy_async: begins to copy between memory of the device and of the host, or within the device, when
+     * `after` (of any device; NULL: at once) is over. Later work of the device waits for it by itself. *done is
+     * when the bytes are there. Host memory that is not pinned was read, or is written, on return.
+     * pin_event: when all that was begun with pinned memory is over. */
+    ox_status (*pin)(ox_device *self, void **memory, size_t bytes, void **out);
+    void (*unpin)(ox_device *self, void *pin);
+    oxi_event (*pin_event)(ox_device *self, void *pin);
+    ox_status (*copy_async)(ox_device *self, const oxi_place *to, const oxi_place *from, size_t bytes,
+                            const oxi_event *after, oxi_event *done);
+    bool (*event_done)(ox_device *self, const oxi_event *event);
+    ox_status (*event_wait)(ox_device *self, const oxi_event *event);
+    oxi_peer (*peer)(ox_device *self, ox_device *other);
+    /* The accounting of its memory, and the most that alloc may make of it: 0 = no limit. */
+    void (*statistics)(ox_device *self, ox_device_statistics *out);
+    ox_status (*budget)(ox_device *self, uint64_t bytes);
+    uint8_t uuid[16];                /* the same in every process; zeros: it has none */
 };
 
 /* Where a call over tensors of these two devices runs: one of them, or NULL when they do not go together. */
@@ -83,6 +123,7 @@ struct ox_storage {
     bool read_only;                  /* in-place ops are refused */
     bool repackable;                 /* block types in it may be repacked, or are (cpu/repack.c) */
     int64_t version;                 /* counts in-place changes */
+    struct oxi_pin *pin;             /* NULL, or what it is pinned by (tensor/device.c) */
     struct oxi_prepacked *prepacked; /* NULL, or where products keep packed panels of it (cpu/prepack.c) */
 };
 typedef struct oxi_prepacked oxi_prepacked;
@@ -91,12 +132,43 @@ static void oxi_prepacked_free(oxi_prepacked *home);
  * the bytes go (cpu/repack.c). */
 static void oxi_repacked_undo(void *memory, size_t bytes, bool keep);
 
+/* ---- events and pinned memory (tensor/device.c) -------------------------------------------------------- */
+
+/* Host memory that a device reads and writes itself. */
+typedef struct oxi_pin {
+    ox_device *device;
+    void *memory, *handle;
+    size_t bytes;
+    void *block;                     /* of oxi_alloc, with block_bytes; NULL: the device's driver made it */
+    size_t block_bytes;
+    int64_t pending;                 /* atomic: copies begun since the last wait */
+} oxi_pin;
+
+static bool oxi_event_done(const oxi_event *event);
+static ox_status oxi_event_wait(const oxi_event *event);
+/* Memory of the host for `device`; false, and no error: there is none to be had. */
+static bool oxi_pin_make(ox_device *device, size_t bytes, oxi_pin *out);
+static void oxi_pin_drop(oxi_pin *pin);
+/* Until no copy that was begun with it is under way. */
+static ox_status oxi_pin_settle(oxi_pin *pin);
+/* A storage of the CPU that is pinned for `device`; NULL, and no error, where it cannot be. */
+static ox_storage *oxi_storage_pinned(ox_device *device, size_t bytes);
+static bool oxi_storage_is_pinned_for(const ox_storage *storage, const ox_device *device);
+/* Bytes from one storage's memory into another's, of other devices. waits false: with pinned memory they may
+ * still be on their way on return; oxi_storage_data of the storages waits for them. */
+static ox_status oxi_storage_move(ox_storage *to, size_t to_offset, ox_storage *from, size_t from_offset,
+                                  size_t bytes, bool waits);
+/* The device is about to close: nothing of its memory is kept here any more. */
+static void oxi_device_leaves(ox_device *device);
+
+/* ---- storages ------------------------------------------------------------------------------------------ */
+
 static ox_storage *oxi_storage_new(ox_device *device, size_t bytes);               /* one reference */
 static ox_storage *oxi_storage_borrow(ox_device *device, void *data, size_t bytes, ox_release_fn release,
                                       void *user);
 static void oxi_storage_retain(ox_storage *storage);
 static void oxi_storage_release(ox_storage *storage);
-/* storage->data, with the bytes as their dtypes have them. */
+/* storage->data, with the bytes as their dtypes have them, and all that are on their way there. */
 static void *oxi_storage_data(ox_storage *storage);
 
 /* A contiguous tensor with storage of its own, registered in the innermost scope. */

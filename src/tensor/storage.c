@@ -52,6 +52,7 @@ static void oxi_storage_release(ox_storage *storage) {
 
 static void *oxi_storage_data(ox_storage *storage) {
     if (storage->repackable) oxi_repacked_undo(storage->data, storage->bytes, true);
+    if (storage->pin) (void)oxi_pin_settle(storage->pin);
     return storage->data;
 }
 

@@ -36,7 +36,7 @@ OX_API ox_status ox_vulkan_use_loader(ox_vulkan_loader loader);
     X(OX_VULKAN_COOPERATIVE, 4, "coopmat")   /* KHR_cooperative_matrix: f16 tiles with f32 sums */ \
     X(OX_VULKAN_BUDGET, 5, "budget")         /* EXT_memory_budget */ \
     X(OX_VULKAN_PRIORITY, 6, "priority")     /* EXT_memory_priority: tensors are the last to leave */ \
-    X(OX_VULKAN_HOST_MEMORY, 11, "host_memory") /* EXT_external_memory_host: large transfers from it */ \
+    X(OX_VULKAN_HOST_MEMORY, 11, "host_memory") /* EXT_external_memory_host: pinned pages of ours */ \
     X(OX_VULKAN_BF16, 7, "bf16")             /* KHR_shader_bfloat16: coopmat of bf16 */ \
     X(OX_VULKAN_F64, 8, "f64")               /* shaderFloat64: arithmetic of f64 */ \
     X(OX_VULKAN_TRANSFER, 9, "transfer")     /* a queue for transfers; KHR_timeline_semaphore */ \
@@ -124,7 +124,7 @@ typedef struct ox_vulkan_counters {
     int64_t transfers;        /* submits to the queue for transfers */
     int64_t bytes_up, bytes_down;
     uint64_t bytes_in_use, bytes_reserved;
-    int64_t imports;          /* transfers that read or wrote the host's memory themselves */
+    int64_t imports;          /* transfers of pinned memory, which the device read or wrote itself */
     int64_t recordings;       /* command buffers that were written; other submits repeat one */
 } ox_vulkan_counters;
 

@@ -73,6 +73,15 @@ static void oxi_vk_fill_base(oxi_vk_device *d) {
     d->base.run_part = oxi_vk_run_part;
     d->base.sync = oxi_vk_sync;
     d->base.expand = NULL;
+    d->base.pin = oxi_vk_pin_memory;
+    d->base.unpin = oxi_vk_unpin;
+    d->base.pin_event = oxi_vk_pin_event;
+    d->base.copy_async = oxi_vk_copy_async;
+    d->base.event_done = oxi_vk_event_done;
+    d->base.event_wait = oxi_vk_event_wait;
+    d->base.peer = oxi_vk_peer;
+    d->base.statistics = oxi_vk_statistics;
+    d->base.budget = oxi_vk_set_budget;
     d->base.ahead = &oxi_vk_ahead_functions;
     d->base.state = NULL;
 }
@@ -120,17 +129,18 @@ static void oxi_vk_close_all(void) {
     for (int i = 0; i < OXI_VK_DEVICES; i++)
         if (oxi_vk_devices[i].open) {
             oxi_vk_forget_cache_path(&oxi_vk_devices[i]);
+            oxi_device_leaves(&oxi_vk_devices[i].base);
             oxi_vk_stop(&oxi_vk_devices[i]);
         }
     oxi_vk_look_again();
     oxi_lock_give(&oxi_vk_open_lock);
 }
 
-/* Tensors in its memory, beside what the device keeps for itself. */
+/* Tensors in its memory or pinned for it, beside what the device keeps for itself. */
 static int64_t oxi_vk_tensors_on(const oxi_vk_device *d) {
     int64_t ours = (d->fault != NULL) + (d->books != NULL);
     for (int i = 0; i < OXI_VK_FREQUENCIES; i++) ours += d->frequencies[i].chunk != NULL;
-    return d->chunks - ours;
+    return d->chunks - ours + d->pin_count;
 }
 
 /* Makes a device that has `physical` and, where it is shared, `device` filled in ready for use. */
@@ -158,6 +168,7 @@ static ox_device *oxi_vk_open_at(int index) {
         return NULL;
     }
     oxi_vk_device *d = &oxi_vk_devices[index];
+    if (d->open && d->lost) oxi_device_leaves(&d->base);
     if (d->open && d->lost && oxi_vk_tensors_on(d) == 0) {
         oxi_vk_forget_cache_path(d);
         oxi_vk_stop(d);
@@ -262,6 +273,7 @@ OX_API ox_status ox_vulkan_close(ox_device *device) {
     oxi_vk_device *d = oxi_vk_of("vulkan_close", device);
     if (!d) return ox_error();
     oxi_lock_take(&oxi_vk_open_lock);
+    oxi_device_leaves(&d->base);
     int64_t tensors = oxi_vk_tensors_on(d);
     if (tensors == 0) {
         oxi_vk_save_cache(d);

@@ -29,6 +29,7 @@ enum {
     OXI_VK_PARAM_BYTES = 512,          /* most that a dispatch takes */
     OXI_VK_PARAM_ROOM = 1 << 18,       /* for the dispatches of a command buffer */
     OXI_VK_STAGES = 4,                 /* parts of the staging ring */
+    OXI_VK_DIRECT = 8,                 /* transfers of pinned memory in flight */
     OXI_VK_STAGE_BYTES = 8 << 20,
     OXI_VK_ALIGN = 256,                /* of chunks */
     OXI_VK_SMALL = 1 << 20,            /* bytes of tensors that lie in blocks of their own */
@@ -141,20 +142,30 @@ typedef struct oxi_vk_host_buffer {
     uint64_t bytes;
 } oxi_vk_host_buffer;
 
+/* Host memory that the device reaches itself (pin.c); hazards see it as a chunk of a block like any other. */
+typedef struct oxi_vk_pin {
+    struct oxi_vk_pin *next;
+    oxi_vk_block block;
+    oxi_vk_chunk chunk;
+    char *host;                        /* where the buffer begins */
+} oxi_vk_pin;
+
 /* The queue for transfers (transfer_queue.c): a ring of pieces, and semaphores that count what is over. */
 typedef struct oxi_vk_carried_piece {
     VkCommandPool pool;
     VkCommandBuffer commands;
     VkFence fence;
+    int64_t serial;                    /* its number among all, 0 = none yet */
     char *out;                         /* where it goes when it has come down, or NULL */
     uint64_t bytes;
 } oxi_vk_carried_piece;
 
 typedef struct oxi_vk_carrier {
     VkSemaphore computed, carried;     /* count submissions, and pieces */
-    oxi_vk_carried_piece piece[OXI_VK_STAGES];
+    oxi_vk_carried_piece piece[OXI_VK_STAGES + OXI_VK_DIRECT]; /* of the ring, and without it (pin.c) */
     oxi_vk_host_buffer staging;
-    int64_t serial;                    /* pieces submitted */
+    int64_t serial, done;              /* pieces submitted, known to be over */
+    int64_t ringed, direct;            /* those of the ring, and the others */
     int64_t needed, waited;            /* those that recorded work needs, that a submission waits for */
 } oxi_vk_carrier;
 
@@ -248,6 +259,7 @@ typedef struct oxi_vk_device {
     /* memory.c */
     oxi_vk_block *blocks;
     uint64_t block_bytes, tensor_bytes_most;
+    uint64_t budget_bytes, bytes_peak; /* the most that may be reserved, 0 = no limit; the most ever in use */
     bool apart;                        /* each tensor in a block of its own: OX_VULKAN_BLOCKS=apart */
     int block_count;
     oxi_vk_chunk *free_chunks[2][OXI_VK_SIZES]; /* [in blocks for small tensors] */
@@ -298,9 +310,10 @@ typedef struct oxi_vk_device {
 
     /* transfer.c and transfer_queue.c */
     oxi_vk_carrier carrier;
-    PFN_vkGetMemoryHostPointerPropertiesEXT host_pointer_properties; /* import.c; NULL: not here */
+    PFN_vkGetMemoryHostPointerPropertiesEXT host_pointer_properties; /* pin.c; NULL: not here */
     uint64_t import_align;             /* of pages that can be imported */
-    int imports_failed;
+    oxi_vk_pin *pins;                  /* pin.c */
+    int64_t pin_count;
     oxi_vk_host_buffer staging;
     oxi_vk_stage stage[OXI_VK_STAGES];
     int stage_current;

@@ -203,6 +203,7 @@ static ox_status oxi_vk_choose_families(oxi_vk_device *d) {
 /* Names, limits, subgroups and what becomes of subnormals. */
 static void oxi_vk_learn_facts(oxi_vk_device *d, const VkExtensionProperties *list, uint32_t count) {
     VkPhysicalDeviceSubgroupProperties subgroup;
+    VkPhysicalDeviceIDProperties names;
     VkPhysicalDeviceDriverProperties driver;
     VkPhysicalDeviceSubgroupSizeControlPropertiesEXT sizes;
     VkPhysicalDeviceFloatControlsPropertiesKHR floats;
@@ -210,6 +211,7 @@ static void oxi_vk_learn_facts(oxi_vk_device *d, const VkExtensionProperties *li
     memset(&floats, 0, sizeof floats);
     memset(&sizes, 0, sizeof sizes);
     memset(&subgroup, 0, sizeof subgroup);
+    memset(&names, 0, sizeof names);
     memset(&driver, 0, sizeof driver);
     memset(&all, 0, sizeof all);
     all.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;
@@ -225,6 +227,9 @@ static void oxi_vk_learn_facts(oxi_vk_device *d, const VkExtensionProperties *li
     if (oxi_vk_has_extension(list, count, VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME))
         subgroup.pNext = &floats;
     driver.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES;
+    names.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES;
+    names.pNext = subgroup.pNext;
+    subgroup.pNext = &names;
     d->host.vkGetPhysicalDeviceProperties2(d->physical, &all);
     d->limits = all.properties.limits;
     d->api_version = all.properties.apiVersion;
@@ -232,6 +237,7 @@ static void oxi_vk_learn_facts(oxi_vk_device *d, const VkExtensionProperties *li
     d->subgroup_size = subgroup.subgroupSize;
     d->subgroup_stages = subgroup.supportedStages;
     d->sized_stages = sizes.requiredSubgroupSizeStages;
+    memcpy(d->base.uuid, names.deviceUUID, sizeof d->base.uuid);
     d->keeps_subnormals = floats.shaderDenormPreserveFloat32;
     (void)snprintf(d->model, sizeof d->model, "%.127s", all.properties.deviceName);
     (void)snprintf(d->driver, sizeof d->driver, "%.60s %.60s", driver.driverName, driver.driverInfo);

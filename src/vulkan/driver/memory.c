@@ -24,8 +24,8 @@ static VkResult oxi_vk_make_buffer(oxi_vk_device *d, uint64_t bytes, VkBufferUsa
     info.usage = usage;
     if (host) info.pNext = &external;
     uint32_t families[2] = {d->queue_family, d->transfer_family};
-    if (d->caps & OX_VULKAN_TRANSFER &&
-        usage & VK_BUFFER_USAGE_STORAGE_BUFFER_BIT) { /* tensors: both queues */
+    if (d->caps & OX_VULKAN_TRANSFER && usage & VK_BUFFER_USAGE_TRANSFER_SRC_BIT &&
+        usage & VK_BUFFER_USAGE_TRANSFER_DST_BIT) { /* tensors and pinned memory: both queues */
         info.sharingMode = VK_SHARING_MODE_CONCURRENT;
         info.queueFamilyIndexCount = 2;
         info.pQueueFamilyIndices = families;
@@ -154,6 +154,7 @@ static oxi_vk_chunk *oxi_vk_chunk_take(oxi_vk_device *d, oxi_vk_chunk *chunk, ui
     chunk->used = true;
     chunk->block->used += chunk->bytes;
     d->counters.bytes_in_use += chunk->bytes;
+    if (d->counters.bytes_in_use > d->bytes_peak) d->bytes_peak = d->counters.bytes_in_use;
     d->chunks++;
     return chunk;
 }
@@ -221,9 +222,16 @@ static uint64_t oxi_vk_free_bytes(const oxi_vk_device *d) {
     return size > ours ? size - ours : 0;
 }
 
+/* Whether the budget of ox_device_budget has so many bytes left. */
+static bool oxi_vk_budget_has(const oxi_vk_device *d, uint64_t bytes) {
+    uint64_t reserved = d->counters.bytes_reserved;
+    return d->budget_bytes == 0 || (reserved <= d->budget_bytes && bytes <= d->budget_bytes - reserved);
+}
+
 static VkResult oxi_vk_block_new(oxi_vk_device *d, uint64_t bytes, bool small, oxi_vk_block **out) {
     /* beyond the budget a driver may still give memory, and move some of it out and in from then on */
     if (d->caps & OX_VULKAN_BUDGET && oxi_vk_free_bytes(d) < bytes) return VK_ERROR_OUT_OF_DEVICE_MEMORY;
+    if (!oxi_vk_budget_has(d, bytes)) return VK_ERROR_OUT_OF_DEVICE_MEMORY;
     oxi_vk_block *block = (oxi_vk_block *)oxi_calloc(1, sizeof *block);
     oxi_vk_chunk *all = block ? oxi_vk_chunk_new(block, 0, bytes) : NULL;
     VkBufferUsageFlags usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
@@ -291,7 +299,7 @@ static oxi_vk_chunk *oxi_vk_chunk_alloc(oxi_vk_device *d, uint64_t least) {
     bool small = bytes <= OXI_VK_SMALL;
     uint64_t whole = d->block_bytes;
     if (small && whole > (uint64_t)OXI_VK_SMALL_BLOCK) whole = OXI_VK_SMALL_BLOCK;
-    uint64_t wanted = bytes > whole / 2 || d->apart ? bytes : whole;
+    uint64_t wanted = bytes > whole / 2 || d->apart || !oxi_vk_budget_has(d, whole) ? bytes : whole;
     if (d->block_count >= OXI_VK_BLOCKS) oxi_vk_trim(d);
     oxi_vk_block *block = NULL;
     VkResult result = oxi_vk_block_new(d, wanted, small, &block);
@@ -301,9 +309,14 @@ static oxi_vk_chunk *oxi_vk_chunk_alloc(oxi_vk_device *d, uint64_t least) {
         if (result != VK_SUCCESS && wanted > bytes) result = oxi_vk_block_new(d, bytes, small, &block);
     }
     if (result == VK_SUCCESS) return oxi_vk_chunk_take(d, block->first, bytes);
-    (void)oxi_fail(OX_ERR_NOMEM, "%s: out of memory: %llu bytes needed, %llu free, %llu in use",
-                   d->device_name, (unsigned long long)bytes, (unsigned long long)oxi_vk_free_bytes(d),
-                   (unsigned long long)d->counters.bytes_in_use);
+    unsigned long long in_use = (unsigned long long)d->counters.bytes_in_use;
+    unsigned long long needed = (unsigned long long)bytes;
+    if (d->budget_bytes > 0)
+        (void)oxi_fail(OX_ERR_NOMEM, "%s: out of memory: %llu bytes needed, %llu in use, a budget of %llu",
+                       d->device_name, needed, in_use, (unsigned long long)d->budget_bytes);
+    else
+        (void)oxi_fail(OX_ERR_NOMEM, "%s: out of memory: %llu bytes needed, %llu free, %llu in use",
+                       d->device_name, needed, (unsigned long long)oxi_vk_free_bytes(d), in_use);
     return NULL;
 }
 
@@ -320,6 +333,31 @@ static ox_status oxi_vk_alloc(ox_device *self, size_t bytes, void **out) {
     oxi_lock_give(&d->lock);
     *out = chunk;
     return chunk ? OX_OK : OX_ERR_NOMEM;
+}
+
+static void oxi_vk_statistics(ox_device *self, ox_device_statistics *out) {
+    oxi_vk_device *d = (oxi_vk_device *)self;
+    if (!d->open) return;
+    oxi_lock_take(&d->lock);
+    out->bytes_in_use = d->counters.bytes_in_use;
+    out->bytes_peak = d->bytes_peak;
+    out->bytes_reserved = d->counters.bytes_reserved;
+    out->bytes_budget = d->budget_bytes;
+    oxi_lock_give(&d->lock);
+}
+
+static ox_status oxi_vk_set_budget(ox_device *self, uint64_t bytes) {
+    oxi_vk_device *d = (oxi_vk_device *)self;
+    ox_status status = oxi_vk_check_open(d);
+    if (status != OX_OK) return status;
+    oxi_vk_enter(d);
+    d->budget_bytes = bytes;
+    if (bytes > 0 && d->counters.bytes_reserved > bytes) {
+        status = oxi_vk_flush(d);
+        oxi_vk_trim(d);
+    }
+    oxi_lock_give(&d->lock);
+    return status;
 }
 
 static void oxi_vk_free(ox_device *self, void *memory, size_t bytes) {

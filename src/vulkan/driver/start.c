@@ -153,6 +153,7 @@ static void oxi_vk_stop(oxi_vk_device *d) {
     if (!d->lost) (void)oxi_vk_submit(d);
     if (!d->lost) (void)oxi_vk_wait(d, d->serial);
     if (!d->shared) d->vk.vkDeviceWaitIdle(d->device);
+    oxi_vk_pins_stop(d);
     for (oxi_vk_block *b = d->blocks, *next; b; b = next) {
         next = b->next;
         oxi_vk_block_drop(d, b);

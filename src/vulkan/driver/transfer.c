@@ -24,41 +24,20 @@ static ox_status oxi_vk_stage_room(oxi_vk_device *d, uint64_t bytes, uint64_t *o
 }
 
 static ox_status oxi_vk_upload(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t offset, const char *data,
-                               uint64_t bytes);
-static ox_status oxi_vk_download(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t offset, char *out,
-                                 uint64_t bytes);
-
-/* From `up` or to `down`, one of which is NULL: whole pages by import, what lies around them by the ring.
- * False: not a byte was moved, and all of it has to go another way. */
-static bool oxi_vk_by_import(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t offset, const char *up,
-                             char *down, uint64_t bytes, ox_status *status) {
-    const char *host = up ? up : down;
-    uint64_t before = 0, pages = oxi_vk_can_import(d, host, bytes, &before), behind = before + pages;
-    if (!pages || !oxi_vk_import(d, chunk, offset + before, host + before, pages, up != NULL, status))
-        return false;
-    for (int end = 0; end < 2 && *status == OX_OK; end++) {
-        uint64_t at = end ? behind : 0, left = end ? bytes - behind : before;
-        *status = up ? oxi_vk_upload(d, chunk, offset + at, up + at, left)
-                     : oxi_vk_download(d, chunk, offset + at, down + at, left);
-    }
-    return true;
-}
-
-static ox_status oxi_vk_upload(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t offset, const char *data,
                                uint64_t bytes) {
     oxi_vk_use use;
     use.chunk = chunk;
     use.writes = true;
     ox_status status = OX_OK;
     d->ahead.keeps = true;
-    if (oxi_vk_by_import(d, chunk, offset, data, NULL, bytes, &status)) return status;
+    if (oxi_vk_by_pin(d, chunk, offset, (char *)(uintptr_t)data, bytes, true, &status)) return status;
     if (oxi_vk_can_carry(d, chunk, bytes, true)) return oxi_vk_carry(d, chunk, offset, data, NULL, bytes);
     while (bytes > 0 && status == OX_OK) {
         uint64_t at, part;
         status = oxi_vk_stage_room(d, bytes, &at, &part);
         if (status == OX_OK) status = oxi_vk_touch(d, &use, 1);
         if (status != OX_OK) return status;
-        memcpy(d->staging.mapped + at, data, (size_t)part);
+        oxi_copy_bytes(d->staging.mapped + at, data, (size_t)part);
         status = oxi_vk_copy_region(d, d->staging.buffer, at, chunk->block->buffer,
                                     oxi_vk_chunk_at(chunk, offset), part);
         if (status != OX_OK) return status;
@@ -81,7 +60,7 @@ static ox_status oxi_vk_take_piece(oxi_vk_device *d, const oxi_vk_piece *piece) 
     if (piece->bytes == 0) return OX_OK;
     ox_status status = oxi_vk_wait(d, piece->serial);
     if (status == OX_OK && d->lost) status = oxi_vk_check_open(d);
-    if (status == OX_OK) memcpy(piece->out, d->staging.mapped + piece->at, (size_t)piece->bytes);
+    if (status == OX_OK) oxi_copy_bytes(piece->out, d->staging.mapped + piece->at, (size_t)piece->bytes);
     return status;
 }
 
@@ -92,11 +71,12 @@ static ox_status oxi_vk_download(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t
     use.chunk = chunk;
     use.writes = false;
     memset(&last, 0, sizeof last);
+    const uint64_t each = oxi_vk_piece_bytes(bytes);
     ox_status status = OX_OK;
-    if (oxi_vk_by_import(d, chunk, offset, NULL, out, bytes, &status)) return status;
+    if (oxi_vk_by_pin(d, chunk, offset, out, bytes, false, &status)) return status;
     if (oxi_vk_can_carry(d, chunk, bytes, false)) return oxi_vk_carry(d, chunk, offset, NULL, out, bytes);
     while (bytes > 0 && status == OX_OK) {
-        status = oxi_vk_stage_room(d, bytes, &piece.at, &piece.bytes);
+        status = oxi_vk_stage_room(d, bytes < each ? bytes : each, &piece.at, &piece.bytes);
         if (status == OX_OK) status = oxi_vk_touch(d, &use, 1);
         if (status != OX_OK) return status;
         status = oxi_vk_copy_region(d, chunk->block->buffer, oxi_vk_chunk_at(chunk, offset),
@@ -188,23 +168,72 @@ static ox_status oxi_vk_write(ox_device *self, void *memory, size_t offset, cons
     return status;
 }
 
+static ox_status oxi_vk_copy_within(oxi_vk_device *d, oxi_vk_chunk *to, uint64_t to_offset,
+                                    oxi_vk_chunk *from, uint64_t from_offset, uint64_t bytes) {
+    oxi_vk_use use[2];
+    use[0].chunk = to;
+    use[0].writes = true;
+    use[1].chunk = from;
+    use[1].writes = false;
+    ox_status status = oxi_vk_touch(d, use, 2);
+    if (status != OX_OK) return status;
+    return oxi_vk_copy_region(d, from->block->buffer, oxi_vk_chunk_at(from, from_offset), to->block->buffer,
+                              oxi_vk_chunk_at(to, to_offset), bytes);
+}
+
 static ox_status oxi_vk_move(ox_device *self, void *to, size_t to_offset, const void *from,
                              size_t from_offset, size_t bytes) {
     oxi_vk_device *d = (oxi_vk_device *)self;
-    oxi_vk_use use[2];
-    use[0].chunk = (oxi_vk_chunk *)to;
-    use[0].writes = true;
-    use[1].chunk = (oxi_vk_chunk *)(uintptr_t)from;
-    use[1].writes = false;
     if (bytes == 0) return OX_OK;
     oxi_vk_enter(d);
     ox_status status = oxi_vk_check_open(d);
     if (status == OX_OK) status = oxi_vk_flush(d);
-    if (status == OX_OK) status = oxi_vk_touch(d, use, 2);
     if (status == OX_OK)
-        status = oxi_vk_copy_region(d, use[1].chunk->block->buffer,
-                                    oxi_vk_chunk_at(use[1].chunk, from_offset), use[0].chunk->block->buffer,
-                                    oxi_vk_chunk_at(use[0].chunk, to_offset), bytes);
+        status = oxi_vk_copy_within(d, (oxi_vk_chunk *)to, to_offset, (oxi_vk_chunk *)(uintptr_t)from,
+                                    from_offset, bytes);
+    oxi_lock_give(&d->lock);
+    return status;
+}
+
+/* ---- copies that are not waited for -------------------------------------------------------------------- */
+
+/* Between a chunk and host memory. Pinned: begun; ordinary: read, or written, on return. */
+static ox_status oxi_vk_begin_copy(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t offset, char *host,
+                                   uint64_t bytes, bool up, oxi_event *done) {
+    oxi_vk_pin *pin = oxi_vk_find_pin(d, host, bytes);
+    ox_status status = OX_OK;
+    if (up) d->ahead.keeps = true;
+    if (pin)
+        status = oxi_vk_direct(d, chunk, offset, pin, host, bytes, up);
+    else if (up)
+        status = oxi_vk_upload(d, chunk, offset, host, bytes);
+    else
+        return oxi_vk_download(d, chunk, offset, host, bytes);
+    *done = oxi_vk_event_of(d, chunk);
+    return status;
+}
+
+static ox_status oxi_vk_copy_async(ox_device *self, const oxi_place *to, const oxi_place *from, size_t bytes,
+                                   const oxi_event *after, oxi_event *done) {
+    oxi_vk_device *d = (oxi_vk_device *)self;
+    memset(done, 0, sizeof *done);
+    ox_status status = OX_OK;
+    if (after && after->device != self) status = oxi_event_wait(after);
+    if (bytes == 0 || status != OX_OK) return status;
+    oxi_vk_enter(d);
+    status = oxi_vk_check_open(d);
+    if (status == OX_OK) status = oxi_vk_flush(d);
+    if (status == OX_OK && after && after->device == self) status = oxi_vk_wait_for(d, after);
+    if (status == OX_OK && to->device == from->device) {
+        oxi_vk_chunk *goal = (oxi_vk_chunk *)to->memory, *source = (oxi_vk_chunk *)from->memory;
+        status = oxi_vk_copy_within(d, goal, to->offset, source, from->offset, bytes);
+        if (status == OX_OK) *done = oxi_vk_event_of(d, goal);
+    } else if (status == OX_OK) {
+        bool up = to->device == self;
+        const oxi_place *there = up ? to : from, *host = up ? from : to;
+        status = oxi_vk_begin_copy(d, (oxi_vk_chunk *)there->memory, there->offset,
+                                   (char *)host->memory + host->offset, bytes, up, done);
+    }
     oxi_lock_give(&d->lock);
     return status;
 }

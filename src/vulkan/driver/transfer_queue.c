@@ -30,7 +30,7 @@ static ox_status oxi_vk_carry_begin(oxi_vk_device *d) {
     fence.flags = VK_FENCE_CREATE_SIGNALED_BIT;
     VkResult result = d->vk.vkCreateSemaphore(d->device, &info, NULL, &c->computed);
     if (result == VK_SUCCESS) result = d->vk.vkCreateSemaphore(d->device, &info, NULL, &c->carried);
-    for (int i = 0; i < OXI_VK_STAGES && result == VK_SUCCESS; i++) {
+    for (int i = 0; i < OXI_VK_STAGES + OXI_VK_DIRECT && result == VK_SUCCESS; i++) {
         result = oxi_vk_make_commands(d, d->transfer_family, &c->piece[i].pool, &c->piece[i].commands);
         if (result == VK_SUCCESS) result = d->vk.vkCreateFence(d->device, &fence, NULL, &c->piece[i].fence);
     }
@@ -42,7 +42,7 @@ static ox_status oxi_vk_carry_begin(oxi_vk_device *d) {
 
 static void oxi_vk_carry_stop(oxi_vk_device *d) {
     oxi_vk_carrier *c = &d->carrier;
-    for (int i = 0; i < OXI_VK_STAGES; i++) {
+    for (int i = 0; i < OXI_VK_STAGES + OXI_VK_DIRECT; i++) {
         if (c->piece[i].fence) d->vk.vkDestroyFence(d->device, c->piece[i].fence, NULL);
         if (c->piece[i].pool) d->vk.vkDestroyCommandPool(d->device, c->piece[i].pool, NULL);
     }
@@ -51,30 +51,43 @@ static void oxi_vk_carry_stop(oxi_vk_device *d) {
     oxi_vk_host_buffer_drop(d, &c->staging);
 }
 
-/* Waits until a place of the ring is free, and copies out what came down there. */
+/* Waits until a place is free, and copies out what came down there. */
 static ox_status oxi_vk_carry_land(oxi_vk_device *d, int place) {
     oxi_vk_carried_piece *piece = &d->carrier.piece[place];
     if (d->lost) return oxi_vk_check_open(d);
     VkResult result = d->vk.vkWaitForFences(d->device, 1, &piece->fence, VK_TRUE, UINT64_MAX);
     if (result != VK_SUCCESS) return oxi_vk_check(d, result, "waiting for a transfer");
+    if (d->carrier.done < piece->serial) d->carrier.done = piece->serial; /* one queue, in order */
     if (piece->out)
-        memcpy(piece->out, d->carrier.staging.mapped + (size_t)place * OXI_VK_STAGE_BYTES,
-               (size_t)piece->bytes);
+        oxi_copy_bytes(piece->out, d->carrier.staging.mapped + (size_t)place * OXI_VK_STAGE_BYTES,
+                       (size_t)piece->bytes);
     piece->out = NULL;
     return OX_OK;
 }
 
 static ox_status oxi_vk_carry_wait(oxi_vk_device *d) {
     ox_status status = OX_OK;
-    for (int i = 0; i < OXI_VK_STAGES && d->caps & OX_VULKAN_TRANSFER; i++) {
+    for (int i = 0; i < OXI_VK_STAGES + OXI_VK_DIRECT && d->caps & OX_VULKAN_TRANSFER; i++) {
         ox_status landed = oxi_vk_carry_land(d, i);
         if (status == OX_OK) status = landed;
     }
     return status;
 }
 
-static VkResult oxi_vk_carry_record(oxi_vk_device *d, const oxi_vk_carried_piece *piece, oxi_vk_chunk *chunk,
-                                    uint64_t offset, uint64_t at, bool up) {
+/* Until transfer `number` and all before it are over. What came down through the ring was copied out then. */
+static ox_status oxi_vk_carry_reach(oxi_vk_device *d, int64_t number) {
+    oxi_vk_carrier *c = &d->carrier;
+    if (number <= c->done) return OX_OK;
+    for (int i = 0; i < OXI_VK_STAGES + OXI_VK_DIRECT; i++)
+        if (c->piece[i].serial == number) return oxi_vk_carry_land(d, i);
+    c->done = number; /* its place has been used again, so it is over */
+    return OX_OK;
+}
+
+/* Between a chunk and the bytes of `host` from `at` on. */
+static VkResult oxi_vk_carry_record(oxi_vk_device *d, const oxi_vk_carried_piece *piece,
+                                    const oxi_vk_chunk *chunk, uint64_t offset, VkBuffer host, uint64_t at,
+                                    bool up) {
     VkBufferCopy region;
     VkResult result = oxi_vk_open_commands(d, piece->pool, piece->commands,
                                            VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT);
@@ -85,21 +98,20 @@ static VkResult oxi_vk_carry_record(oxi_vk_device *d, const oxi_vk_carried_piece
     region.srcOffset = up ? at : oxi_vk_chunk_at(chunk, offset);
     region.dstOffset = up ? oxi_vk_chunk_at(chunk, offset) : at;
     region.size = piece->bytes;
-    VkBuffer ring = d->carrier.staging.buffer, block = chunk->block->buffer;
-    d->vk.vkCmdCopyBuffer(piece->commands, up ? ring : block, up ? block : ring, 1, &region);
+    VkBuffer block = chunk->block->buffer;
+    d->vk.vkCmdCopyBuffer(piece->commands, up ? host : block, up ? block : host, 1, &region);
     oxi_vk_order(d, piece->commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT,
                  VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
     result = d->vk.vkEndCommandBuffer(piece->commands);
     return result == VK_SUCCESS ? d->vk.vkResetFences(d->device, 1, &piece->fence) : result;
 }
 
-/* Behind the submission that touched the chunk last. */
-static VkResult oxi_vk_carry_submit(oxi_vk_device *d, const oxi_vk_carried_piece *piece,
-                                    const oxi_vk_chunk *chunk) {
+/* Behind submission `last`. The transfer's number is the piece's serial then. */
+static VkResult oxi_vk_carry_submit(oxi_vk_device *d, oxi_vk_carried_piece *piece, int64_t last) {
     VkTimelineSemaphoreSubmitInfo values;
     VkSubmitInfo info;
     VkPipelineStageFlags stage = VK_PIPELINE_STAGE_TRANSFER_BIT;
-    uint64_t before = (uint64_t)chunk->serial, behind = (uint64_t)d->carrier.serial + 1;
+    uint64_t before = (uint64_t)last, behind = (uint64_t)d->carrier.serial + 1;
     memset(&values, 0, sizeof values);
     memset(&info, 0, sizeof info);
     values.sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO;
@@ -113,44 +125,56 @@ static VkResult oxi_vk_carry_submit(oxi_vk_device *d, const oxi_vk_carried_piece
     info.pWaitDstStageMask = &stage;
     info.pSignalSemaphores = &d->carrier.carried;
     info.pCommandBuffers = &piece->commands;
-    return d->vk.vkQueueSubmit(d->transfer_queue, 1, &info, piece->fence);
+    VkResult result = d->vk.vkQueueSubmit(d->transfer_queue, 1, &info, piece->fence);
+    if (result != VK_SUCCESS) return result;
+    piece->serial = ++d->carrier.serial;
+    d->counters.transfers++;
+    return result;
 }
 
 /* Whether so many bytes of a chunk go this way: it is ours alone, and the open buffer does not touch it. */
 static bool oxi_vk_can_carry(const oxi_vk_device *d, const oxi_vk_chunk *chunk, uint64_t bytes, bool up) {
     if (!(d->caps & OX_VULKAN_TRANSFER) || chunk->block->lent || chunk->serial > d->serial) return false;
     if (up) return bytes >= OXI_VK_CARRY_UP;
-    /* a download only where later work would be waited for otherwise */
+    /* a short download only where later work would be waited for otherwise */
+    if (bytes >= OXI_VK_STAGE_BYTES) return true;
     return bytes >= OXI_VK_CARRY_DOWN && (d->recording || chunk->serial < d->serial);
+}
+
+/* Short transfers go in pieces, too, so that one is copied by the processor while others are on their way. */
+static uint64_t oxi_vk_piece_bytes(uint64_t bytes) {
+    const uint64_t least = 1 << 20;
+    uint64_t each = (bytes / 8 + least - 1) / least * least;
+    return each < least ? least : each > OXI_VK_STAGE_BYTES ? (uint64_t)OXI_VK_STAGE_BYTES : each;
 }
 
 /* Moves bytes of a chunk from `data` or, where that is NULL, to `out`, which is complete on return. */
 static ox_status oxi_vk_carry(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t offset, const char *data,
                               char *out, uint64_t bytes) {
     oxi_vk_carrier *c = &d->carrier;
+    const uint64_t each = oxi_vk_piece_bytes(bytes);
     ox_status status = OX_OK;
     for (uint64_t done = 0, part; done < bytes && status == OX_OK; done += part) {
-        int place = (int)(c->serial % OXI_VK_STAGES);
+        int place = (int)(c->ringed % OXI_VK_STAGES);
         oxi_vk_carried_piece *piece = &c->piece[place];
         uint64_t at = (uint64_t)place * OXI_VK_STAGE_BYTES;
-        part = bytes - done;
-        if (part > OXI_VK_STAGE_BYTES) part = OXI_VK_STAGE_BYTES;
+        part = bytes - done < each ? bytes - done : each;
         status = oxi_vk_carry_land(d, place);
         if (status != OX_OK) break;
         piece->bytes = part;
-        if (data) memcpy(c->staging.mapped + at, data + done, (size_t)part);
-        VkResult result = oxi_vk_carry_record(d, piece, chunk, offset + done, at, data != NULL);
-        if (result == VK_SUCCESS) result = oxi_vk_carry_submit(d, piece, chunk);
+        if (data) oxi_copy_bytes(c->staging.mapped + at, data + done, (size_t)part);
+        VkResult result =
+            oxi_vk_carry_record(d, piece, chunk, offset + done, c->staging.buffer, at, data != NULL);
+        if (result == VK_SUCCESS) result = oxi_vk_carry_submit(d, piece, chunk->serial);
         if (result !=
             VK_SUCCESS) { /* its fence will not be signalled any more: nothing goes this way again */
             d->lost = true;
             status = oxi_vk_check(d, result, "a transfer");
             break;
         }
-        c->serial++;
-        chunk->carried = c->serial;
+        c->ringed++;
+        chunk->carried = piece->serial;
         if (out) piece->out = out + done;
-        d->counters.transfers++;
         if (data)
             d->counters.bytes_up += (int64_t)part;
         else
