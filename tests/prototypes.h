@@ -87,10 +87,12 @@ static bool prototype_read(const char *name) {
 
 /* ---- declarations -------------------------------------------------------------------------------------- */
 
-/* "const ox_tensor *t" to its type and its name, which is the last word. */
+/* "const ox_tensor *t" to its type and its name, which is the last word; "out[16]" is named out. */
 static bool prototype_variable_of(const char *text, size_t length, prototype_variable *out) {
     size_t used = 0, type = 0, end = length;
     while (end > 0 && isspace((unsigned char)text[end - 1])) end--;
+    if (end > 0 && text[end - 1] == ']')
+        while (end > 0 && text[end] != '[') end--;
     size_t start = end;
     while (start > 0 && (isalnum((unsigned char)text[start - 1]) || text[start - 1] == '_')) start--;
     if (start == end || end - start >= PROTOTYPE_TEXT) return false;

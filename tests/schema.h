@@ -87,13 +87,30 @@ static bool schema_read_type(const char **at, schema_type *type) {
     return true;
 }
 
+/* The numbers of a list's default: "[1, 2]", or "1" where the type has a length, each of them; -1: neither. */
+static int schema_list_of(const schema_type *type, const char *value, long out[SCHEMA_MOST]) {
+    int count = 0;
+    char *end = NULL;
+    if (*value != '[') {
+        for (; count < type->length && count < SCHEMA_MOST; count++) out[count] = strtol(value, &end, 10);
+        return count > 0 && end != value && *end == 0 ? count : -1;
+    }
+    for (value++; *value != ']' && count < SCHEMA_MOST; value = end + (strncmp(end, ", ", 2) == 0 ? 2 : 0)) {
+        out[count++] = strtol(value, &end, 10);
+        if (end == value || (*end != ']' && strncmp(end, ", ", 2) != 0)) return -1;
+    }
+    bool fits = count == 0 || type->length == 0 || count == type->length;
+    return fits && strcmp(value, "]") == 0 ? count : -1;
+}
+
 /* Whether a default is one of the type; torch writes the dtype i64 as 4, people write long. */
 static bool schema_fits(const schema_type *type, const char *value) {
     static const char *const numbers[] = {"int", "SymInt", "float", "Scalar", NULL};
     size_t length = strlen(value);
     char *end = NULL;
     if (strcmp(value, "None") == 0) return type->optional;
-    if (type->list) return strcmp(value, "[]") == 0;
+    long list[SCHEMA_MOST];
+    if (type->list) return schema_list_of(type, value, list) >= 0;
     if (strcmp(type->base, "bool") == 0) return strcmp(value, "True") == 0 || strcmp(value, "False") == 0;
     if (strcmp(type->base, "str") == 0) return length >= 2 && value[0] == '"' && value[length - 1] == '"';
     if (strcmp(type->base, "ScalarType") == 0) return strcmp(value, "long") == 0 || strcmp(value, "4") == 0;
@@ -107,7 +124,10 @@ static bool schema_read_argument(const char **at, schema_argument *a) {
     memset(a, 0, sizeof *a);
     if (!schema_read_type(at, &a->type) || !schema_take(at, " ") || !schema_word(at, a->name)) return false;
     if (!schema_take(at, "=")) return true;
-    size_t length = **at == '"' ? strcspn(*at + 1, "\"") + 2 : strcspn(*at, ",)");
+    size_t length = **at == '"'   ? strcspn(*at + 1, "\"") + 2
+                    : **at == '[' ? strcspn(*at, "]") + 1
+                                  : strcspn(*at, ",)");
+    if (length > strlen(*at)) return false;
     if (length == 0 || length >= SCHEMA_TEXT) return false;
     memcpy(a->value, *at, length);
     *at += length;
@@ -179,6 +199,12 @@ static bool schema_same_value(const schema_argument *a, const schema_argument *b
     if (strcmp(a->type.base, "ScalarType") == 0)
         return (strcmp(a->value, "long") == 0 && strcmp(b->value, "4") == 0) ||
                (strcmp(a->value, "4") == 0 && strcmp(b->value, "long") == 0);
+    if (a->type.list && b->type.list) {
+        long x[SCHEMA_MOST], y[SCHEMA_MOST];
+        int count = schema_list_of(&a->type, a->value, x);
+        return count >= 0 && count == schema_list_of(&b->type, b->value, y) &&
+               memcmp(x, y, (size_t)count * sizeof *x) == 0;
+    }
     double x = strtod(a->value, &end_a), y = strtod(b->value, &end_b);
     return *end_a == 0 && *end_b == 0 && x == y;
 }

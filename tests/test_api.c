@@ -147,6 +147,8 @@ static void test_differences(void) {
         {"f(int a, *, int b) -> Tensor", "f(int a, int b) -> Tensor", "keyword b"},
         {"f(int a, int b=1) -> Tensor", "f(int a) -> Tensor", "adds b"},
         {"f(int a=1) -> Tensor", "f(int a=2) -> Tensor", "default of a"},
+        {"f(int[2] a=1, int b=0) -> Tensor", "f(int[2] a=[1, 1], int b=0) -> Tensor", ""},
+        {"f(int[2] a=1) -> Tensor", "f(int[2] a=[1, 2]) -> Tensor", "default of a"},
     };
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         schema a, b;
