@@ -569,12 +569,8 @@ static void oxi_run_on_pool(int lanes, int64_t count, oxi_lane_task task, void *
 
 #endif
 
-OXI_UNUSED static void oxi_parallel_for(int64_t count, oxi_lane_task task, void *arg) {
-    int lanes = oxi_lanes(count);
-    if (lanes <= 1) {
-        oxi_run_alone(0, count, task, arg);
-        return;
-    }
+/* Apart from those that run alone: short calls go through oxi_parallel_for too. */
+OXI_UNUSED static OXI_NOINLINE void oxi_run_together(int lanes, int64_t count, oxi_lane_task task, void *arg) {
     oxi_lock_take(&oxi_host_lock);
     ox_parallel_for_fn parallel_for = oxi_host_parallel_for;
     void *user = oxi_host_user;
@@ -583,6 +579,15 @@ OXI_UNUSED static void oxi_parallel_for(int64_t count, oxi_lane_task task, void 
         oxi_run_on_host(parallel_for, user, lanes, count, task, arg);
     } else {
         oxi_run_on_pool(lanes, count, task, arg);
+    }
+}
+
+OXI_UNUSED static void oxi_parallel_for(int64_t count, oxi_lane_task task, void *arg) {
+    int lanes = oxi_lanes(count);
+    if (lanes <= 1) {
+        oxi_run_alone(0, count, task, arg);
+    } else {
+        oxi_run_together(lanes, count, task, arg);
     }
 }
 
