@@ -31,7 +31,7 @@ OX_API ox_device_statistics ox_device_stats(ox_device *device);
 OX_API ox_status ox_device_budget(ox_device *device, uint64_t bytes);
 
 /* ox_device_uuid - 16 bytes that name a GPU in every process and after each start: deviceUUID of
- *   VkPhysicalDeviceIDProperties, which is CUDA's. False, and zeros: it has no such name, as the CPU and streams.
+ *   VkPhysicalDeviceIDProperties, which is CUDA's. False, and zeros: it has none, as the CPU and streams.
  * source    torch.cuda.get_device_properties(device).uuid
  */
 OX_API bool ox_device_uuid(ox_device *device, uint8_t out[16]);
