@@ -1,5 +1,5 @@
 // attention.comp - attention of any operands: a workgroup takes QUERIES positions of a head, KEYS keys at a
-// time; sums live in registers, four neighbours of a row an invocation.
+// time; sums live in registers, four neighbors of a row an invocation.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 layout(local_size_x = 256) in;

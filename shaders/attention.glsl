@@ -54,7 +54,7 @@ float score_of(const float dots, const uint mask_at, const uint query, const uin
     }
     return score;
 }
-// Up to four neighbours of a row of the result.
+// Up to four neighbors of a row of the result.
 void write_four(const vec4 r, const uint row, const uint column) {
     uint e = row + column * P_column.x, word = 0, width = width_of(DTYPE), each = 4 >> width;
     for (uint i = 0; i < 4 && column + i < P_value_depth; i++) {

@@ -20,14 +20,14 @@ if [ "${1:-}" = --hash ]; then
     hash_sources
     exit 0
 fi
-# optimise FROM TO. A function that is called from one place becomes part of its caller; the others stay
+# optimize FROM TO. A function that is called from one place becomes part of its caller; the others stay
 # functions, which are marked for the inlining pass: to inline all would make many times as much of it, and
 # drivers do that once constants are known.
 passes='--convert-local-access-chains --eliminate-local-single-block --eliminate-local-single-store
     --ssa-rewrite --ccp --vector-dce --eliminate-dead-inserts --redundancy-elimination --merge-blocks
     --simplify-instructions --redundancy-elimination --eliminate-dead-code-aggressive --remove-duplicates
     --unify-const --eliminate-dead-const'
-optimise() {
+optimize() {
     "$opt" --target-env=vulkan1.1 --strip-debug --eliminate-dead-functions "$1" -o "$1.used"
     "$dis" --raw-id --no-header --no-indent "$1.used" -o "$1.text"
     awk 'NR == FNR { if ($3 == "OpFunctionCall") calls[$5]++; next }
@@ -70,7 +70,7 @@ trap 'rm -rf "$temporary"' EXIT
 for name; do
     "$glslang" --quiet --target-env vulkan1.1 -I. -S comp "$name.comp" -o "$temporary/$name.spv"
     "$val" --target-env vulkan1.1 "$temporary/$name.spv"
-    optimise "$temporary/$name.spv" "$temporary/$name.small.spv"
+    optimize "$temporary/$name.spv" "$temporary/$name.small.spv"
     "$val" --target-env vulkan1.1 "$temporary/$name.small.spv"
     words "$temporary/$name.small.spv" > "$out/$name.inc"
     echo "$name: $(($(tr -cd , < "$out/$name.inc" | wc -c) * 4)) bytes"

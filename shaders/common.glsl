@@ -1,6 +1,6 @@
 // common.glsl - what every shader sees: parameters, six blocks of memory as words, its place in the work.
 // A block holds many tensors; parameters give each operand's first element, counted from the block's start.
-// Parameters (P_name, ROW_name of those that are vectors), specialisation constants and codes have their
+// Parameters (P_name, ROW_name of those that are vectors), specialization constants and codes have their
 // names and numbers in src/vulkan/params.def, specials.def and codes.def, from which tables/ is written.
 
 layout(set = 0, binding = 0, std140) uniform Params { uvec4 param[32]; };
@@ -59,7 +59,7 @@ uint ones_of(const uint width) {
         if (width == 3) return uvec2(block.d[2 * e], block.d[2 * e + 1]);                              \
         return uvec2(block.d[e >> (2 - width)] >> shift_of(width, e) & ones_of(width), 0);             \
     }
-// Writes one element; neighbours in the same word may be written by others at the same time.
+// Writes one element; neighbors in the same word may be written by others at the same time.
 #define DEFINE_STORE(name, block)                                                                      \
     void name(const uint dtype, const uint e, const uvec2 bits) {                                      \
         uint width = width_of(dtype), at = width == 3 ? 2 * e : e >> (2 - width);                      \

@@ -27,7 +27,7 @@ uvec4 places(const uint i) {
         for (uint j = 0; j < 4; j++) to[t + j] = uvec2(quad[j], 0);                                       \
     }
 
-// Elements of an invocation: EACH neighbours, or quads that are 256 quads apart. All are loaded before the
+// Elements of an invocation: EACH neighbors, or quads that are 256 quads apart. All are loaded before the
 // first is stored.
 const uint QUADS_EACH = QUADS & 255, STEPS = QUADS == 0 ? 1 : QUADS_EACH, WIDE = QUADS == 0 ? EACH : 4;
 

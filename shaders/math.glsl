@@ -102,7 +102,7 @@ vec2 sqrt2(const vec2 a) {
     precise float e = (((a.x - p.x) - p.y) + a.y) / (2 * s);
     return quick_sum(s, e);
 }
-// Rounded once also where a driver's root is a unit off: the neighbour whose side of the middle a lies on, by
+// Rounded once also where a driver's root is a unit off: the neighbor whose side of the middle a lies on, by
 // what is left of a. a is not negative.
 float root(const float a) {
     bool large = a > 1e30, small = a < 1e-25;

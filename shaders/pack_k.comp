@@ -215,8 +215,8 @@ void find_units() {
     dmin = common_unit(above, w, 0, 63);
     least_code = least_code_of(above);
 }
-// Tries the neighbours of the scale code, with the least number that goes with each.
-void try_neighbours() {
+// Tries the neighbors of the scale code, with the least number that goes with each.
+void try_neighbors() {
     float from = scale_code, least_from = least_code;
     for (int by = -1; by <= 1; by++) {
         float code = nearest_between(from + float(by), LOWEST, HIGHEST), below = 0;
@@ -352,7 +352,7 @@ void main() {
     vec2 t = scales_of(scale_code, least_code);
     cost = cost_of(t.x, t.y);
     for (uint round = 0; round < ROUNDS; round++) {
-        try_neighbours();
+        try_neighbors();
         refit();
     }
     t = scales_of(scale_code, least_code);

@@ -11,11 +11,11 @@ layout(local_size_x = 256) in;
 
 const uint TILE = 16 * EACH, QUADS = EACH / 4, FETCHES = TILE * DEEP / 1024, LINE = TILE / 4 + 1;
 
-// Four neighbours of a tile's row lie together.
+// Four neighbors of a tile's row lie together.
 shared vec4 tile_a[STAGES * DEEP * LINE], tile_b[STAGES * DEEP * LINE];
 vec4 next_a[FETCHES], next_b[FETCHES];
 
-// Fours of a line are rotated so that what is stored across lines (neighbours along k) meets no bank twice.
+// Fours of a line are rotated so that what is stored across lines (neighbors along k) meets no bank twice.
 uint turned(const uint four, const uint k, const uint along) {
     return along == 1 ? (four + 2 * (k >> 3)) % (TILE / 4) : four;
 }
@@ -68,7 +68,7 @@ void put(const uint stage) {
     }
 }
 
-// Four neighbours of a row of c, as far as they exist.
+// Four neighbors of a row of c, as far as they exist.
 void write_four(const vec4 sum, const uvec4 at, const uint row, const uint column) {
     uint columns = P_n, e = at.x + row * P_row.x + column * P_column.x, width = width_of(DTYPE_C);
     if (PLAIN == 1) { /* f32 in aligned fours */

@@ -24,7 +24,7 @@ DEFINE_STORE(store_c, b0)
 uvec4 batch_places(const uint i) {
     return places_of(param[ROW_at], i, P_lead, ROW_stride, ROW_shape);
 }
-// The tile of c that a workgroup takes: neighbours share rows and columns, in strips of eight tiles down.
+// The tile of c that a workgroup takes: neighbors share rows and columns, in strips of eight tiles down.
 uvec2 tile_of_group() {
     uint across = gl_NumWorkGroups.x, id = gl_WorkGroupID.y * across + gl_WorkGroupID.x,
          strip = id / (8 * across);
@@ -38,7 +38,7 @@ float number_b(const uint e) {
     return uintBitsToFloat(f32_of(DTYPE_B, load_b(DTYPE_B, e).x));
 }
 
-// Four or eight neighbours that lie in aligned words.
+// Four or eight neighbors that lie in aligned words.
 vec4 four_of(const uint dtype, const uvec2 words) {
     if (width_of(dtype) == 1) return four_halves(dtype, words);
     vec4 r;

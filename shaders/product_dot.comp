@@ -48,7 +48,7 @@ void take_quants(const uint at) {
                 factor < 1e-18 || factor > 1e12; /* numbers near the ends of the range are taken at size 1 */
             if (odd) take_sixteens(row, from, factor);
             if (gl_LocalInvocationID.x == 0) factors[row] = odd ? 1 : factor;
-            write_normalised(row, from, factor);
+            write_normalized(row, from, factor);
         } else if (gl_LocalInvocationID.x == 0) {
             factors[row] = 1;
         }

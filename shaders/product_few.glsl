@@ -1,7 +1,7 @@
 // product_few.glsl - products with few rows of a (ROWS) and columns of b that lie along k, as when a language
 // model writes: a team of SPLIT lines of 32 invocations takes COLUMNS of them, so that each weight is read
 // once. What stands before and behind them may be part of it (fuse.c): the rms_norm that made a, two products
-// of one a, the gate that meets both, the residual that is added. All c's and the normalised a lie
+// of one a, the gate that meets both, the residual that is added. All c's and the normalized a lie
 // in block 0, both b's in block 2, the norm's weight in block 4; f32.
 #include "tables/product_few.glsl"
 layout(local_size_x_id = THREADS_ID) in;
@@ -50,17 +50,17 @@ float norm_factor(const uint row, float sum) {
 vec4 norm_weight(const uint k) {
     return uintBitsToFloat(w4.d[(P_norm_weight + k) >> 2]);
 }
-// Numbers k .. k + 3 of a row of a, normalised.
-vec4 normalised(const uint from, const uint k, const float factor) {
+// Numbers k .. k + 3 of a row of a, normalized.
+vec4 normalized(const uint from, const uint k, const float factor) {
     precise vec4 r = wide_a(F32, from + k) * factor;
     r = r * norm_weight(k);
     return r;
 }
 // The first workgroup does it, where it has to be done.
-void write_normalised(const uint row, const uint from, const float factor) {
+void write_normalized(const uint row, const uint from, const float factor) {
     if (NORM != 2 || group_index() != 0) return;
     for (uint k = 4 * gl_LocalInvocationID.x; k < P_k; k += 4 * gl_WorkGroupSize.x)
-        w0.d[(P_normal + row * P_k + k) >> 2] = floatBitsToUint(normalised(from, k, factor));
+        w0.d[(P_normal + row * P_k + k) >> 2] = floatBitsToUint(normalized(from, k, factor));
 }
 
 // Where column j of a team lies in b; columns behind the last one repeat it.

@@ -38,8 +38,8 @@ void take_norm(const uint at) {
         uint from = at + row * P_row.y;
         float factor = norm_factor(from, sum_of_squares(from, 1));
         for (uint k = 4 * gl_LocalInvocationID.x; k < INNER; k += 4 * gl_WorkGroupSize.x)
-            normal[(row * INNER + k) / 4] = normalised(from, k, factor);
-        write_normalised(row, from, factor);
+            normal[(row * INNER + k) / 4] = normalized(from, k, factor);
+        write_normalized(row, from, factor);
     }
     barrier();
 }

@@ -14,7 +14,7 @@ NUMBER with_product(const NUMBER a, const NUMBER b, const NUMBER sum); // a b + 
 NUMBER sum_of(const NUMBER a, const NUMBER b);
 uvec2 raw_of_finished(const NUMBER number);         // activation and the result's dtype
 
-// Neighbours among invocations fetch neighbours in memory.
+// Neighbors among invocations fetch neighbors in memory.
 uvec2 place_of(const uint i, const uint along) {
     uint t = gl_LocalInvocationID.x + 256 * i;
     return along == 1 ? uvec2(t / DEEP, t % DEEP) : uvec2(t % TILE, t / TILE);

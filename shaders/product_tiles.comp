@@ -70,7 +70,7 @@ void put(const uint stage) {
     }
 }
 
-// Four neighbours of a row of c, from `column` on, as far as they exist.
+// Four neighbors of a row of c, from `column` on, as far as they exist.
 void write_four(const vec4 sum, const uvec4 at, const uint row, const uint column) {
     uint columns = P_n, e = at.x + row * P_row.x + column * P_column.x;
     uvec4 bits;

@@ -192,7 +192,7 @@ void main() {
          n = P_length;
     bool real_line = position < P_kept;
     uvec4 at = kept_places(real_line ? position : 0);
-    /* neighbouring segments take neighbouring units in turn: what is read at a time lies close together */
+    /* neighboring segments take neighboring units in turn: what is read at a time lies close together */
     uint unit = QUADS > 0 ? 4 * LANES * EACH : LANES, begin = segment * unit, end = n;
     if (SEGMENTS > 1) at.y = P_at.y + (position * SEGMENTS + segment) * PART;
     uvec4 s;

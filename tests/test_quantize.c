@@ -279,8 +279,8 @@ static void test_refusals(void) {
             check_refused(ox_copy_(ox_cast(wide, types[t]), ox_ones(OX_SHAPE(3, 256), OX_F32)), OX_ERR_SHAPE,
                           "does not broadcast");
         }
-        check_refused(ox_cast(wide, OX_Q2_K), OX_ERR_UNSUPPORTED, "cannot be quantised to q2_k");
-        check_refused(ox_cast(wide, OX_IQ2_XXS), OX_ERR_UNSUPPORTED, "cannot be quantised to iq2_xxs");
+        check_refused(ox_cast(wide, OX_Q2_K), OX_ERR_UNSUPPORTED, "cannot be quantized to q2_k");
+        check_refused(ox_cast(wide, OX_IQ2_XXS), OX_ERR_UNSUPPORTED, "cannot be quantized to iq2_xxs");
         check_refused(ox_cast(ox_zeros(OX_SHAPE(0, 256), OX_F32), OX_Q8_K), OX_ERR_UNSUPPORTED, "q8_k");
         check_refused(ox_cast(ox_cast(wide, OX_Q8_0), OX_MXFP4), OX_ERR_UNSUPPORTED, "mxfp4");
     }

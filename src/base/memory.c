@@ -101,7 +101,7 @@ static void oxi_source_free(void *memory, size_t bytes) {
 #endif
 }
 
-/* ---- the arena: first fit, free blocks merged with their neighbours; called with the lock held --------- */
+/* ---- the arena: first fit, free blocks merged with their neighbors; called with the lock held --------- */
 
 static void *oxi_arena_take(size_t bytes) {
     oxi_free_block **link = &oxi_arena_free;

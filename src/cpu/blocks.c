@@ -1,5 +1,5 @@
 /* Products with weights of block types, and their expansion.
- * Activations are quantised to int8. Few rows of them are multiplied by the blocks as they lie, which
+ * Activations are quantized to int8. Few rows of them are multiplied by the blocks as they lie, which
  * reads each weight once; many go through panels of codes (cpu/codes.c). ox_set_exact(true), and the c
  * tier with many rows, expand the weights instead. oxi_gemm_run and the index family call this. */
 
@@ -73,7 +73,7 @@ static void oxi_dot_repacked(const oxi_kernels *kernels, ox_dtype dtype, int64_t
 typedef struct oxi_block_rows {
     const oxi_gemm *g; /* b is w: b_col its row stride, b_row 1 */
     const oxi_kernels *kernels;
-    bool exact;        /* w is expanded, otherwise x is quantised */
+    bool exact;        /* w is expanded, otherwise x is quantized */
     float *x;          /* [m][k] */
     oxi_q8 *q;         /* [m][pieces of k] */
     int64_t pieces;
@@ -117,7 +117,7 @@ static void oxi_lower_row(int64_t k, const float *x, float *out) {
     for (int64_t i = 0; i < k; i++) out[i] = x[i] * (1 / OXI_ROW_LIFT);
 }
 
-/* A row of numbers, quantised. Returns what products of the row are to be multiplied by. stage: k floats,
+/* A row of numbers, quantized. Returns what products of the row are to be multiplied by. stage: k floats,
  * may be x itself. */
 static float oxi_quantize_row(const oxi_kernels *kernels, int64_t k, const float *x, float *stage,
                               oxi_q8 *out) {

@@ -1,5 +1,5 @@
 /* Products of many rows of activations with weights of block types, in integers.
- * Activations are quantised to int8 once; each task unpacks its rows of weights, a piece of k at a time,
+ * Activations are quantized to int8 once; each task unpacks its rows of weights, a piece of k at a time,
  * into a panel that stays in the first cache, and takes it against all activations. Nothing of the weights
  * is kept, so memory holds the file alone. Where a tier multiplies 16 bits by 16, both sides have one scale
  * for 256 numbers, of which weights keep 12 bits and activations 13. Called by cpu/blocks.c; the panels and
@@ -46,7 +46,7 @@ typedef struct oxi_code_product {
     float *scale, *sum; /* none if wide */
     float *step;        /* pieces of k elements of each line; NULL if the kernel takes scales of 32 */
     float *lift;        /* [rows] */
-    char *scratch;      /* of each lane: a quantised row, lines of codes, their scales and extras, panels of
+    char *scratch;      /* of each lane: a quantized row, lines of codes, their scales and extras, panels of
                          * these, sums, at the offsets below */
     size_t row_at, codes_at, scale_at, extra_at, step_at, panel_at, panel_scale_at, panel_extra_at;
     size_t sums_at, lane_bytes;
@@ -79,7 +79,7 @@ static oxi_code_panel oxi_code_rows_at(const oxi_code_product *p, int64_t index,
     return panel;
 }
 
-/* A quantised row as a line of codes, their scales or ratios, the sums of the type's groups, steps. */
+/* A quantized row as a line of codes, their scales or ratios, the sums of the type's groups, steps. */
 static void oxi_code_line(const oxi_code_product *p, const oxi_q8 *from, int8_t *code, float *scale,
                           float *sum, float *step) {
     int64_t k = p->g->k;

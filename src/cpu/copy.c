@@ -365,7 +365,7 @@ static ox_status oxi_copy_quantized(const ox_tensor *from, const ox_tensor *to) 
     job.load = kernels->load[from->dtype][OXI_LANE_F32];
     job.elements = ox_dtype_of(to->dtype)->block_elements;
     if (!job.quantize || along < 0)
-        return oxi_fail(OX_ERR_UNSUPPORTED, "copy: %s cannot be quantised to %s", oxi_tensor_text(from),
+        return oxi_fail(OX_ERR_UNSUPPORTED, "copy: %s cannot be quantized to %s", oxi_tensor_text(from),
                         oxi_tensor_text(to));
     for (int d = 0; d <= to->ndim; d++) { /* the dim of the blocks goes last */
         int dim = d < to->ndim ? d : along;

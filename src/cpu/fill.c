@@ -1,6 +1,6 @@
 /* Tensors made from nothing: constants, ramps, random numbers; and random draws from given weights.
  * Most ops are a generator that gives elements [first, first + n) in a lane type; one driver cuts the work,
- * converts and honours strides. Called by the CPU device for the FILL and RANDOM families. */
+ * converts and honors strides. Called by the CPU device for the FILL and RANDOM families. */
 
 /* ---- random numbers: what every device gives --------------------------------------------------------------
  * Element e (row-major index) of a call depends on e and on the call's seed and counter (call->draw) alone,

@@ -45,7 +45,7 @@ static const char *oxi_blocks_at(const oxi_gemm *g, const void *data, ox_dtype d
 /* What A becomes before it is multiplied. */
 typedef enum oxi_shared_form {
     OXI_SHARED_PANELS = 1, /* packed, all of it */
-    OXI_SHARED_ROWS,       /* quantised row by row (cpu/blocks.c) */
+    OXI_SHARED_ROWS,       /* quantized row by row (cpu/blocks.c) */
     OXI_SHARED_CODES       /* panels of codes (cpu/codes.c) */
 } oxi_shared_form;
 
@@ -69,7 +69,7 @@ static void oxi_shared_give(const oxi_gemm *g, char *memory, size_t bytes) {
 
 /* ---- the types ------------------------------------------------------------------------------------------ */
 
-/* What a product computes in. Packed elements: float, double, or groups of neighbours along k in four bytes:
+/* What a product computes in. Packed elements: float, double, or groups of neighbors along k in four bytes:
  * 2 int16_t (widened int8), 2 bf16, 4 int8. */
 typedef struct oxi_gemm_type {
     oxi_lane lane;
@@ -156,7 +156,7 @@ static void oxi_gemm_expand(const oxi_gemm_plan *p, const oxi_gemm_side *s, int6
     }
 }
 
-/* Neighbours along k in a rough product: rounded to bf16, zeros behind the end of k. */
+/* Neighbors along k in a rough product: rounded to bf16, zeros behind the end of k. */
 static void oxi_gemm_round(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line, int64_t k,
                            int64_t count, char *out) {
     float piece[OXI_GEMM_PIECE];
@@ -175,7 +175,7 @@ static void oxi_gemm_round(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64
     memset(out + 2 * numbers, 0, (size_t)(2 * (2 * count - numbers)));
 }
 
-/* Groups of neighbours along k, as they are; zeros behind the end of k. */
+/* Groups of neighbors along k, as they are; zeros behind the end of k. */
 static void oxi_gemm_gather(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line, int64_t k,
                             int64_t count, bool along, char *out) {
     int64_t each = p->type.k_each, bytes = p->type.element / each, left = s->k - each * k;
@@ -195,7 +195,7 @@ static void oxi_gemm_gather(const oxi_gemm_plan *p, const oxi_gemm_side *s, int6
         }
 }
 
-/* Widens `count` neighbours along k of one line (`along`), or lines of one k, into packed elements. */
+/* Widens `count` neighbors along k of one line (`along`), or lines of one k, into packed elements. */
 static void oxi_gemm_widen(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line, int64_t k,
                            int64_t count, bool along, void *out) {
     int64_t stride = along ? s->k_stride : s->line_stride;
@@ -230,7 +230,7 @@ static void oxi_gemm_widen(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64
     }
 }
 
-/* The kernel that packs a side whose neighbours in memory are neighbours along k, or lines; NULL if
+/* The kernel that packs a side whose neighbors in memory are neighbors along k, or lines; NULL if
  * numbers are first to be widened elsewhere. */
 static oxi_pack_kernel oxi_gemm_pack_kernel(const oxi_gemm_plan *p, const oxi_gemm_side *s, bool along) {
     const oxi_kernels *k = p->kernels;

@@ -85,7 +85,7 @@ typedef void (*oxi_scatter_kernel)(const struct oxi_index_job *job, int64_t n, c
                                    const char *from, int64_t from_step);
 
 typedef struct oxi_index_job {
-    int64_t dim_step; /* bytes between neighbours along dim in the indexed tensor */
+    int64_t dim_step; /* bytes between neighbors along dim in the indexed tensor */
     bool wide;
     int indexed; /* its place among the walk's operands; the index is operand 1 */
     /* scatters */

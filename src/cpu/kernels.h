@@ -101,8 +101,8 @@ typedef struct oxi_gemm_kernel {
 typedef void (*oxi_round_kernel)(int64_t rows, const float *from, int64_t ld, uint16_t *to, int64_t to_ld);
 
 /* Packs lines of 4-byte elements into panels of `width` lines: panel p at panels + p * panel_stride,
- * panel[k][width], zeros behind the last line. Across: neighbours in memory are neighbouring lines,
- * source[k * stride + line]; along: neighbours are neighbouring k, source[line * stride + k]. */
+ * panel[k][width], zeros behind the last line. Across: neighbors in memory are neighboring lines,
+ * source[k * stride + line]; along: neighbors are neighboring k, source[line * stride + k]. */
 typedef void (*oxi_pack_kernel)(int64_t lines, int64_t k, const void *source, int64_t stride, int width,
                                 void *panels, int64_t panel_stride);
 
@@ -113,7 +113,7 @@ typedef struct oxi_packs {
     oxi_pack_kernel across, along;
 } oxi_packs;
 
-/* A micro-kernel for packed elements of 2 bf16 or 4 int8 that are neighbours along k; k counts elements. */
+/* A micro-kernel for packed elements of 2 bf16 or 4 int8 that are neighbors along k; k counts elements. */
 struct oxi_code_panel;
 typedef struct oxi_gemm_groups {
     oxi_gemm_kernel kernel;
@@ -148,7 +148,7 @@ static const uint8_t oxi_table_iq4_plus_128[16] = {1,   24,  45,  63,  79,  93, 
                                                    129, 141, 153, 166, 181, 197, 217, 241};
 static const uint8_t oxi_table_e2m1_plus_12[16] = {12, 13, 14, 15, 16, 18, 20, 24, 12, 11, 10, 9, 8, 6, 4, 0};
 
-/* 256 neighbours of a row of activations as int8, in groups of 32: x[i] ~ scale[i / 32] * q[i]. scale = ratio
+/* 256 neighbors of a row of activations as int8, in groups of 32: x[i] ~ scale[i / 32] * q[i]. scale = ratio
  * * step, ratios from 1 to OXI_Q8_RATIOS: times an integer scale of weights they still fit 16 bits. total: of
  * 16 q each; sum: of a group's q times its scale. crossed: ratios, sums of 32 q, and totals in the order
  * 0 2 1 3 4 6 5 7 ..., as pairs lie beside bytes 0 and 2, 1 and 3. Behind the end of a row q is 0. */
@@ -203,11 +203,11 @@ enum {
 };
 
 /* A contiguous row, and what its numbers add up to: their distances from `about`, a number amid them, and the
- * squares of those; or where it is not centred, squares alone, and about is 0. */
+ * squares of those; or where it is not centered, squares alone, and about is 0. */
 typedef struct oxi_row_sums {
     const float *x;
     int64_t n;
-    bool centred, measured;
+    bool centered, measured;
     float about;
     double sum, squares;
 } oxi_row_sums;
@@ -219,7 +219,7 @@ typedef struct oxi_kernels {
     oxi_load_kernel load[OX_DTYPE_COUNT][OXI_LANE_COUNT];    /* plain dtypes only */
     oxi_store_kernel store[OX_DTYPE_COUNT][OXI_LANE_COUNT];
     /* elements of 1, 2, 4, 8 or 16 bytes (oxi_width_index) moved as they are, steps in bytes: to[i] =
-     * from[i * step], and to[c][r] = from[r][c], neighbours along c side by side, as those along r in to */
+     * from[i * step], and to[c][r] = from[r][c], neighbors along c side by side, as those along r in to */
     void (*gather[5])(int64_t n, const char *from, int64_t step, char *to);
     void (*transpose[5])(int64_t rows, int64_t columns, const char *from, int64_t from_step, char *to,
                          int64_t to_step);
@@ -275,7 +275,7 @@ typedef struct oxi_kernels {
     void (*expand_codes)(int64_t n, oxi_codes codes, float *out);
     /* n floats (a multiple of the block) as a block type; NULL for types that are only read */
     void (*quantize[OX_DTYPE_COUNT])(int64_t n, const float *x, void *blocks);
-    /* n floats, a multiple of 32, as quantised activations */
+    /* n floats, a multiple of 32, as quantized activations */
     void (*quantize_activation)(int64_t n, const float *x, oxi_q8 *out);
     /* out[i] = the row at blocks + i * row_bytes times x; n a multiple of 256. NULL: by dot_codes */
     void (*dot_rows[OX_DTYPE_COUNT])(int64_t rows, int64_t row_bytes, int64_t n, const void *blocks,
@@ -361,7 +361,7 @@ typedef struct oxi_gemm {
     oxi_activation activation;
     bool exact; /* ox_set_exact */
     bool rough; /* operands may be rounded to bf16, as int8 is too */
-    oxi_shared *shared; /* NULL, or keeps a, packed or quantised, for further products with it */
+    oxi_shared *shared; /* NULL, or keeps a, packed or quantized, for further products with it */
     ox_storage *a_storage, *b_storage; /* of constant operands: where panels of them are kept; else NULL */
     oxi_gemm_way way;
     bool repacked; /* the operand of a block type is (cpu/repack.c), and lies as whole groups of rows */

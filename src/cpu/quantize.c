@@ -78,12 +78,12 @@ static float oxi_first_equal(const float *x, float v, bool any_sign) {
 
 /* A block of 32 codes. Centred: number = d * (code - half), and the number of the largest magnitude is code
  * 0; else number = d * code + least. NaN or an infinity makes d NaN, and so the whole block. */
-static void oxi_quantize_32(const float *x, int bits, bool centred, uint8_t *p) {
+static void oxi_quantize_32(const float *x, int bits, bool centered, uint8_t *p) {
     OXI_ROUND_EACH
     uint8_t code[32];
     float low, high, d, least = 0, most = (float)((1 << bits) - 1), half = (float)(1 << (bits - 1));
     bool finite = oxi_find_range(32, x, &low, &high);
-    if (centred) {
+    if (centered) {
         float largest = high > -low ? high : low;
         if (high == -low) largest = high == 0 ? 0 : oxi_first_equal(x, high, true);
         d = largest / -half;
@@ -91,7 +91,7 @@ static void oxi_quantize_32(const float *x, int bits, bool centred, uint8_t *p) 
         d = (high - low) / most;
         least = oxi_first_equal(x, low, false);
     }
-    float inverse = d != 0 ? 1 / d : 0, shift = centred ? half + 0.5f : 0.5f;
+    float inverse = d != 0 ? 1 / d : 0, shift = centered ? half + 0.5f : 0.5f;
     for (int i = 0; i < 32; i++) {
         float v = (x[i] - least) * inverse;
         v = v + shift;
@@ -101,8 +101,8 @@ static void oxi_quantize_32(const float *x, int bits, bool centred, uint8_t *p) 
     }
     if (!finite) memset(code, 0, sizeof code);
     oxi_put_half(p, finite ? d : NAN);
-    if (!centred) oxi_put_half(p + 2, finite ? least : NAN);
-    oxi_store_codes_32(code, bits, p + (centred ? 2 : 4));
+    if (!centered) oxi_put_half(p + 2, finite ? least : NAN);
+    oxi_store_codes_32(code, bits, p + (centered ? 2 : 4));
 }
 
 static void oxi_quantize_q4_0(const float *x, uint8_t *p) {
@@ -399,7 +399,7 @@ static void oxi_k_begin(oxi_k_block *b) {
     oxi_k_least_codes(b->dmin, least, b->least_code[0]);
 }
 
-/* Tries the neighbours of every scale code, with the least numbers that go with them. */
+/* Tries the neighbors of every scale code, with the least numbers that go with them. */
 static void oxi_k_step(oxi_k_block *b, int part) {
     OXI_ROUND_EACH
     const oxi_runs *r = &b->runs[part];

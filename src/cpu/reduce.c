@@ -183,7 +183,7 @@ static void oxi_reduce_line(const oxi_reduce *r, const oxi_walk *line, oxi_parti
     }
 }
 
-/* The same elements of the lines of `width` neighbouring kept positions, a row of the tile at a time. */
+/* The same elements of the lines of `width` neighboring kept positions, a row of the tile at a time. */
 static void oxi_reduce_tile(const oxi_reduce *r, const oxi_walk *line, oxi_partial *p, int64_t width,
                             int64_t first, int64_t count, char *buffer) {
     bool direct = r->direct && r->kept.step[0] == 1;
@@ -321,7 +321,7 @@ static void oxi_reduce_split(oxi_reduce *r) {
     r->line_shift = r->line.base[0] - oxi_ptr(x);
 }
 
-/* Rows of a tile beat single lines where kept neighbours lie closer together, or where lines are short. */
+/* Rows of a tile beat single lines where kept neighbors lie closer together, or where lines are short. */
 static void oxi_reduce_shape(oxi_reduce *r) {
     int64_t kept_step = llabs(r->kept.step[0]), line_step = llabs(r->line.step[0]);
     int64_t positions = r->kept.numel, elements = r->line.numel;

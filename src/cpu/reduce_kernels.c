@@ -7,7 +7,7 @@
 #define OXI_REDUCE_BUFFER 1024 /* elements converted at a time; most kept positions of a tile */
 #define OXI_REDUCE_ROWS 16     /* rows of a tile handled at a time, */
 #define OXI_REDUCE_COLUMNS 512 /* and the most columns, which kernels of columns keep on the stack */
-#define OXI_STRIP 64           /* columns handled together, a constant so that compilers vectorise */
+#define OXI_STRIP 64           /* columns handled together, a constant so that compilers vectorize */
 
 typedef enum oxi_reduce_kind {
     OXI_REDUCE_SUM,
@@ -225,12 +225,12 @@ static float oxi_row_about(int64_t n, const float *x) {
 
 /* The row that a kernel is to measure; n may be 0. Filled in place: vectors that copy what was just written
  * singly wait until it has left the processor, and what it wrote past the caches before. */
-static void oxi_row_sums_begin(oxi_row_sums *row, int64_t n, const float *x, bool centred) {
+static void oxi_row_sums_begin(oxi_row_sums *row, int64_t n, const float *x, bool centered) {
     row->x = x;
     row->n = n;
-    row->centred = centred;
+    row->centered = centered;
     row->measured = n == 0;
-    row->about = centred && n > 0 ? oxi_row_about(n, x) : 0;
+    row->about = centered && n > 0 ? oxi_row_about(n, x) : 0;
     row->sum = row->squares = 0;
 }
 

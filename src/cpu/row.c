@@ -2,7 +2,7 @@
  * A row is measured by the reductions' machinery (cpu/reduce.c), which gives a shift and a scale; from them
  * every element is written. Long rows are cut into chunks. Called by the CPU device. */
 
-#define OXI_ROW_BLOCK 512    /* elements converted at a time; neighbouring rows of a tile */
+#define OXI_ROW_BLOCK 512    /* elements converted at a time; neighboring rows of a tile */
 #define OXI_ROW_CACHED 16384 /* a softmax row up to here keeps its exponentials */
 
 enum { OXI_ROW_X, OXI_ROW_OUT, OXI_ROW_WEIGHT, OXI_ROW_BIAS, OXI_ROW_OPERANDS };
@@ -115,9 +115,9 @@ static void oxi_norm_finish_f64(const oxi_row *r, int64_t n, const void *x, doub
 static void oxi_row_numbers(const oxi_row *r, double a, double b, double *shift, double *scale) {
     double count = (double)r->measure.line.numel;
     if (r->form.finish == OXI_ROW_NORM) {
-        bool centred = r->form.measure == OXI_REDUCES_MOMENTS;
-        *shift = centred ? a : 0;
-        *scale = 1 / sqrt((centred ? b : a) / count + r->form.eps);
+        bool centered = r->form.measure == OXI_REDUCES_MOMENTS;
+        *shift = centered ? a : 0;
+        *scale = 1 / sqrt((centered ? b : a) / count + r->form.eps);
         return;
     }
     *shift = oxi_exp_shift(a);
@@ -282,7 +282,7 @@ static void oxi_softmax_line(const oxi_row *r, const oxi_walk *line, char *scrat
     }
 }
 
-/* ---- a tile of neighbouring rows whose elements lie apart: element by element of all of them ----------- */
+/* ---- a tile of neighboring rows whose elements lie apart: element by element of all of them ----------- */
 
 /* One number a row of the tile; `rest` is what f32 cannot hold of the shifts. */
 typedef struct oxi_row_tile_numbers {
@@ -294,7 +294,7 @@ static void oxi_row_tile_number(const oxi_row *r, oxi_row_tile_numbers *t, int64
                                 double scale) {
     if (r->measure.lane == OXI_LANE_F32) {
         double rest = shift - (float)shift;
-        bool counts = fabs(rest) * scale > 1e-6; /* for this row, whatever its neighbours need */
+        bool counts = fabs(rest) * scale > 1e-6; /* for this row, whatever its neighbors need */
         ((float *)t->shift)[i] = (float)shift;
         ((float *)t->rest)[i] = counts ? (float)rest : 0;
         ((float *)t->scale)[i] = (float)scale;

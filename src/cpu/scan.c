@@ -105,7 +105,7 @@ typedef struct oxi_scan {
     int64_t size;          /* of the scanned dim */
     int64_t step[2];       /* its strides in x and in the result, elements */
     int64_t chunk, chunks; /* of a line */
-    int64_t group, width;  /* lines of a task; neighbouring lines walked together */
+    int64_t group, width;  /* lines of a task; neighboring lines walked together */
     int64_t words;         /* of 8 bytes, of a total */
     uint64_t *totals;      /* [lines][chunks][words]: of the numbers before each chunk */
 } oxi_scan;
@@ -144,7 +144,7 @@ static void oxi_scan_lines(const oxi_scan *s, char *const *x, char *const *out, 
     }
 }
 
-/* `width` neighbouring lines together, an element of each at a time. */
+/* `width` neighboring lines together, an element of each at a time. */
 static void oxi_scan_columns(const oxi_scan *s, const oxi_cursor *c) {
     uint64_t totals[2 * OXI_SCAN_BUFFER];
     double buffer[OXI_SCAN_BUFFER];
@@ -182,7 +182,7 @@ static void oxi_scan_task(void *arg, int64_t index, int lane) {
     }
 }
 
-/* The neighbouring lines of one group, by tiles. */
+/* The neighboring lines of one group, by tiles. */
 static void oxi_scan_column_task(void *arg, int64_t index, int lane) {
     const oxi_scan *s = (const oxi_scan *)arg;
     int64_t first = index * s->group;

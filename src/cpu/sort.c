@@ -326,7 +326,7 @@ static OXI_UNUSED ox_status oxi_cpu_sort(const oxi_call *call) {
     s.packed = dtype != OX_F64 && dtype != OX_I64 && dtype != OX_U64 && s.size <= UINT32_MAX;
     if (call->attr.sort.descending) s.flip = s.packed ? UINT32_MAX : UINT64_MAX;
     s.group = OXI_SORT_GRAIN / (s.size + 1);
-    /* Neighbouring lines share cache lines. */
+    /* Neighboring lines share cache lines. */
     if (s.group < 16 && llabs(s.others.step[0]) < llabs(s.step[0])) s.group = 16;
     if (s.group < 1) s.group = 1;
     return oxi_sort_run(&s);

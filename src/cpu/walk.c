@@ -1,5 +1,5 @@
 /* Walking strided operands: up to four over one shape, in runs as few and as long as their strides allow.
- * Dims of size 1 go, neighbours that lie end to end are merged; the last dim left is handed out in pieces
+ * Dims of size 1 go, neighbors that lie end to end are merged; the last dim left is handed out in pieces
  * (pointers, strides, length) that a kernel takes whole. An operand whose rows are the others' columns is
  * turned, tile by tile in L1, and handed out from there. Used by every executor of cpu/. */
 

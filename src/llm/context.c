@@ -153,7 +153,7 @@ static ox_tensor *oxi_llm_remember(const oxi_llm_batch *batch, ox_tensor *cache,
     return ox_narrow(cache, 1, 0, batch->start + batch->count);
 }
 
-/* x [S, width], normalised -> [S, width] */
+/* x [S, width], normalized -> [S, width] */
 static ox_tensor *oxi_llm_attention(const oxi_llm_batch *batch, int64_t index, ox_tensor *x) {
     const ox_llm_context *context = batch->context;
     const ox_llm_config *c = &context->model->config;
@@ -173,7 +173,7 @@ static ox_tensor *oxi_llm_attention(const oxi_llm_batch *batch, int64_t index, o
     return ox_linear(out, w[OXI_LLM_MERGE], w[OXI_LLM_MERGE_BIAS]);
 }
 
-/* x [S, width], normalised -> [S, width] */
+/* x [S, width], normalized -> [S, width] */
 static ox_tensor *oxi_llm_feed_forward(const ox_llm *model, int64_t index, ox_tensor *x) {
     ox_tensor *const *w = model->layers[index].weight;
     ox_tensor *gate = ox_linear(x, w[OXI_LLM_GATE], NULL);

@@ -1,8 +1,8 @@
-/* SentencePiece encoding by scores: neighbours that make a vocabulary text are merged, the best score first.
+/* SentencePiece encoding by scores: neighbors that make a vocabulary text are merged, the best score first.
  * A heap holds the pairs that could be merged; pairs whose sides have changed since are skipped: n log n.
  * A row of the table in tokenizer.c; source: Kudo & Richardson 2018, SentencePiece (bpe_model). */
 
-/* A run of bytes; merged into its left neighbour it has length 0. */
+/* A run of bytes; merged into its left neighbor it has length 0. */
 typedef struct oxi_spm_symbol {
     int32_t previous, next; /* -1 = none */
     int32_t start, length;
@@ -96,7 +96,7 @@ static void oxi_spm_merge(oxi_spm *spm) {
 /* ---- from text to symbols, from symbols to ids --------------------------------------------------------- */
 
 /* Every space as U+2581, one more in front if `prefix`. Returns the bytes written. */
-static size_t oxi_spm_normalise(const char *text, size_t length, bool prefix, char *out) {
+static size_t oxi_spm_normalize(const char *text, size_t length, bool prefix, char *out) {
     static const char space[3] = {'\xe2', '\x96', '\x81'};
     size_t written = 0;
     if (prefix) {
@@ -161,12 +161,12 @@ static ox_status oxi_spm_encode(const ox_tokenizer *tokenizer, const char *text,
     const size_t room = 3 * (length + 1);
     char *normal = (char *)oxi_alloc(room);
     if (!normal) return OX_ERR_NOMEM;
-    const size_t bytes = oxi_spm_normalise(text, length, prefix, normal);
+    const size_t bytes = oxi_spm_normalize(text, length, prefix, normal);
     oxi_spm spm;
     memset(&spm, 0, sizeof spm);
     spm.vocabulary = &tokenizer->vocabulary;
     spm.text = normal;
-    /* at most a symbol for each byte; normalising makes one character of one */
+    /* at most a symbol for each byte; normalizing makes one character of one */
     spm.symbols = (oxi_spm_symbol *)oxi_calloc(length + 1, sizeof *spm.symbols);
     spm.heap = (oxi_spm_pair *)oxi_calloc(length + 1, 3 * sizeof *spm.heap);
     ox_status status = OX_ERR_NOMEM;

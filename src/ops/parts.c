@@ -107,9 +107,9 @@ OXI_PARTS(log_softmax) {
 
 /* ---- norms --------------------------------------------------------------------------------------------- */
 
-/* (x - mean) / sqrt(variance + eps) over `dims`; centred false: x / sqrt(mean square + eps). */
-static ox_tensor *oxi_normalized(ox_tensor *x, ox_shape dims, double eps, bool centred) {
-    ox_tensor *apart = centred ? ox_sub(x, ox_mean(x, dims, true)) : x;
+/* (x - mean) / sqrt(variance + eps) over `dims`; centered false: x / sqrt(mean square + eps). */
+static ox_tensor *oxi_normalized(ox_tensor *x, ox_shape dims, double eps, bool centered) {
+    ox_tensor *apart = centered ? ox_sub(x, ox_mean(x, dims, true)) : x;
     ox_tensor *variance = ox_mean(ox_square(apart), dims, true);
     return ox_mul(apart, ox_rsqrt(ox_add(variance, ox_number(eps))));
 }

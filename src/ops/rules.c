@@ -243,7 +243,7 @@ OXI_RULE(copy) {
         oxi_meta(out, dtype, x->ndim, x->shape);
     }
     if (oxi_is_block(dtype) && !oxi_is_float(x->dtype) && !oxi_is_block(x->dtype))
-        return oxi_fail(OX_ERR_DTYPE, "copy: floats are quantised to %s, not %s", ox_dtype_name(dtype),
+        return oxi_fail(OX_ERR_DTYPE, "copy: floats are quantized to %s, not %s", ox_dtype_name(dtype),
                         oxi_tensor_text(x));
     if (oxi_is_block(x->dtype) && !oxi_is_float(dtype) && !oxi_is_block(dtype))
         return oxi_fail(OX_ERR_DTYPE, "copy: %s expands to floats only, not to %s", oxi_tensor_text(x),

@@ -248,7 +248,7 @@ static size_t oxi_stream_room(const ox_stream *stream) {
     return stream->desc.tile_bytes - 2 * OXI_STREAM_PAGE;
 }
 
-/* The first operand of a product is packed, or quantised, once for all parts that have it whole. */
+/* The first operand of a product is packed, or quantized, once for all parts that have it whole. */
 static bool oxi_plan_shares(const oxi_stream_plan *plan) {
     int x = oxi_product_roles_of(plan->call->op).a;
     if (oxi_op_row_of(plan->call->op)->family != OXI_FAMILY_PRODUCT) return false;

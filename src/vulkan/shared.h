@@ -1,4 +1,4 @@
-/* What C and shaders share: specialisation constants, parameters and codes. The .def files that are included
+/* What C and shaders share: specialization constants, parameters and codes. The .def files that are included
  * here are the one source; tools/tables.c includes this and writes what shaders see of it. */
 #ifndef OX_VULKAN_SHARED_H
 #define OX_VULKAN_SHARED_H
@@ -27,7 +27,7 @@ typedef struct oxi_vk_fault {
     uint32_t value_low, value_high, size;
 } oxi_vk_fault;
 
-/* ---- specialisation constants -------------------------------------------------------------------------- */
+/* ---- specialization constants -------------------------------------------------------------------------- */
 
 #define OXI_SPECIAL(member, otherwise) uint32_t member;
 #define OXI_SPECIAL_EACH(member, count, otherwise) uint32_t member[count];

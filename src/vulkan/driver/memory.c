@@ -1,5 +1,5 @@
 /* Device memory: blocks from the driver, chunks of blocks for tensors, host-visible buffers.
- * Freed chunks join their free neighbours and are handed out again in place; blocks stay until memory runs
+ * Freed chunks join their free neighbors and are handed out again in place; blocks stay until memory runs
  * out or the device closes, so a steady loop asks the driver for nothing. Called through ox_device. */
 
 /* A memory type of `allowed` with all of `wanted`; -1 if there is none. */

@@ -156,7 +156,7 @@ static ox_status oxi_vk_direct_carry(oxi_vk_device *d, oxi_vk_chunk *chunk, uint
     piece->bytes = bytes;
     VkResult result = oxi_vk_carry_record(d, piece, chunk, offset, pin->block.buffer, at, up);
     if (result == VK_SUCCESS) result = oxi_vk_carry_submit(d, piece, last);
-    if (result != VK_SUCCESS) { /* its fence will not be signalled any more */
+    if (result != VK_SUCCESS) { /* its fence will not be signaled any more */
         d->lost = true;
         return oxi_vk_check(d, result, "a transfer");
     }

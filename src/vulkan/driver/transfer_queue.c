@@ -167,7 +167,7 @@ static ox_status oxi_vk_carry(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t of
             oxi_vk_carry_record(d, piece, chunk, offset + done, c->staging.buffer, at, data != NULL);
         if (result == VK_SUCCESS) result = oxi_vk_carry_submit(d, piece, chunk->serial);
         if (result !=
-            VK_SUCCESS) { /* its fence will not be signalled any more: nothing goes this way again */
+            VK_SUCCESS) { /* its fence will not be signaled any more: nothing goes this way again */
             d->lost = true;
             status = oxi_vk_check(d, result, "a transfer");
             break;

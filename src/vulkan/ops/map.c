@@ -1,4 +1,4 @@
-/* Elementwise ops and copies: a shader for each kind of op (map_ops.def), specialised for op and dtypes.
+/* Elementwise ops and copies: a shader for each kind of op (map_ops.def), specialized for op and dtypes.
  * The lane that an op computes in is the CPU's choice (f32, or 64-bit integers), so results agree; copies
  * between equal dtypes move bits. Called by the Vulkan device for MAP and COPY. */
 
