@@ -18,29 +18,45 @@
  *     A tensor is (storage, offset, shape, strides, dtype), row-major, up to 8 dims; dims of size 0 are
  *     legal, and negative dims count from the end. Views (ox_t, ox_slice, ox_expand, ox_flip ...) share the
  *     storage, and every op gives on a view what it gives on a contiguous copy (float sums may take their
- *     terms in another order). Names and meaning follow PyTorch; a comment tells where they do not.
+ *     terms in another order). Names and meaning follow PyTorch; a comment tells where they do not. Forms
+ *     that end in _ write into their first operand.
+ *
+ * DTYPES
+ *     bool, u8 to u64, i8 to i64, f16, bf16, f32, f64, c64, f8_e4m3, f8_e5m2. Operands of different dtypes
+ *     are promoted as in PyTorch; numbers and 0-dim tensors by their category only. f16, bf16 and f8 compute
+ *     in f32 and round once. Block types (Q4_0, Q4_K ...) pack numbers of a row as GGUF files do. They are
+ *     weights: products, attention and ox_embedding read them, ox_cast packs and expands them. Products
+ *     round activations to 8 bits beside them, ox_set_exact(true) does not. ox_prepack makes products
+ *     with constant weights faster.
  *
  * OWNERSHIP
- *     A result belongs to the innermost open scope of its thread and goes when the scope ends; with no
- *     scope open it belongs to the caller, who gives it back with ox_release. ox_keep(t) hands a result to
- *     the scope outside. ox_retain adds a reference. ox_stats() counts what is alive.
+ *     A result belongs to the innermost open scope of its thread and is released when the scope ends; with
+ *     no scope open it belongs to the caller, who gives it back with ox_release. ox_keep(t) hands a result
+ *     to the scope outside. ox_retain adds a reference. ox_stats() counts what is alive.
  *
  * ERRORS
  *     A function that fails returns NULL (or false, 0, -1) and records why; NULL passed on gives NULL. The
  *     first error of a thread stays until ox_error_clear(), so a chain needs one check: ox_error() is its
  *     status, ox_error_text() says it in words, as in "matmul: inner sizes differ: [2,3] x [4,5]". The
- *     library never aborts, exits or prints on its own.
+ *     library never aborts, exits or prints on its own. ox_set_log hears of errors as they happen.
  *
  * THREADS AND BITS
  *     One pool with as many threads as the process may use; ox_set_threads(n) changes that,
- *     ox_set_parallel_for lends the host's job system. Results have the same bits for any number of
- *     threads. Different tensors may be used from different threads at once; one tensor may be read by many.
+ *     ox_set_parallel_for lends the host's job system. It helps one calling thread at a time, long calls
+ *     before short ones; ox_set_thread_limit(1) keeps the calling thread off it. Results have the same bits
+ *     for any number of threads. Different tensors may be used from different threads at once; one tensor
+ *     may be read by many.
  *     In the child of a fork everything in memory works, whatever other threads were at; streams and GPUs
  *     that the parent opened are errors in words there.
  *
+ * RANDOM NUMBERS
+ *     Philox4x32-10 with a seed (ox_manual_seed) and a counter that each tensor advances: the same numbers
+ *     for any number of threads, and on a GPU.
+ *
  * MEMORY
  *     Freed blocks are kept and reused: a steady loop asks the system for nothing. ox_set_allocator takes
- *     your own functions, ox_set_arena a fixed block, ox_trim gives the cache back.
+ *     your own functions, ox_set_arena a fixed block, ox_trim gives the cache back. ox_device_budget sets
+ *     the most that a device's memory may take: beyond it OX_ERR_NOMEM, and nothing is lost.
  *
  * PROCESSORS
  *     x86-64: sse2, avx, avx2 (with FMA and F16C), avx512, amx; ARM: neon; anything else: c, portable C
@@ -49,10 +65,16 @@
  *
  * FILES
  *     ox_open reads GGUF, safetensors, .npy and .npz; tensors lie in the mapped file where the format
- *     allows. Files may be hostile: a bad one is an error that names file, offset and field.
+ *     allows. ox_open_copy reads the file into memory instead, for weights that are used again and again.
+ *     Files may be hostile: a bad one is an error that names file, offset and field. ox_save_safetensors,
+ *     ox_save_npy and ox_save_npz write; a file appears under its name when it is whole.
+ *
+ * WATCHING
+ *     ox_profile_begin ... ox_profile_end time each call; ox_profile_table shows seconds, flops and bytes by
+ *     op, ox_profile_trace writes a trace for Chrome's viewer.
  *
  * WHAT IT DOES NOT DO (YET)
- *     No gradients, convolutions, linear algebra beyond products, no c128.
+ *     No gradients, convolutions, linear algebra beyond products, no c128; some functions of c64 are missing.
  *     Floats are not packed into block types other than Q4_0 Q4_1 Q5_0 Q5_1 Q8_0 Q4_K Q5_K Q6_K.
  *
  * CONTENTS (search for the tag)
@@ -60,7 +82,8 @@
  *     >>base/error.h    errors, log             >>tensor/tensor.h  the tensor, ownership, scopes
  *     >>base/memory.h   allocators, counters    >>tensor/print.h   printing
  *     >>base/threads.h  the pool                >>ops/create.h     making tensors, numbers in and out
- *     >>ops/view.h      views                   >>ops/ops.h        the operations
+ *     >>tensor/device.h budgets, names          >>ops/move.h       pinned memory, copies not waited for
+ *     >>ops/view.h      views                   >>ops/ops.h        the operations, the profiler
  *     >>files/file.h    model and array files
  */
 #ifndef OXI_SECTION
@@ -69,7 +92,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0x1fde7786
+#define OXI_SECTION_OF_OX_TORCH_FILE 0x3b8a241a
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -245,6 +268,12 @@ OX_EXTERN_C_BEGIN
  * threads. */
 OX_API void ox_set_threads(int n);
 OX_API int ox_threads(void);
+
+/* Calls of the calling thread use at most n threads, itself included; 0 = no limit of its own (the default).
+ * Several threads may compute at once: the pool helps one at a time, long calls before short ones, and the
+ * others compute alone meanwhile. With a limit of 1 a thread never asks for it: a data loader's, say. */
+OX_API void ox_set_thread_limit(int n);
+OX_API int ox_thread_limit(void);
 
 /* Lets a host's job system do the work: `parallel_for` must call task(arg, i) once for each i in [0, count),
  * on any threads, and return when all are done. NULL restores the library's own pool. */
@@ -444,6 +473,47 @@ OX_API void ox_release(ox_tensor *t);
 
 OX_EXTERN_C_END
 #endif
+/* >>tensor/device.h */
+/* What devices have in common: their memory and its budget, and what tells them apart.
+ * Pinned memory and copies that are not waited for are functions of tensors: ops/move.h. */
+#ifndef OX_TENSOR_DEVICE_H
+#define OX_TENSOR_DEVICE_H
+
+OX_EXTERN_C_BEGIN
+
+/* Bytes of a device's memory: RAM of ox_cpu(), device-local memory of a GPU, the spill file of a stream (what a
+ * stream holds in RAM is the CPU's, and has a budget beside this one: ox_stream_desc). */
+typedef struct ox_device_statistics {
+    uint64_t bytes_in_use;   /* of tensors, and of what ops hold while they run */
+    uint64_t bytes_peak;     /* the most since the device was opened */
+    uint64_t bytes_reserved; /* taken from the system or the driver: in use, and kept for reuse */
+    uint64_t bytes_budget;   /* the most that may be reserved, of a stream in use; 0 = no limit of ours */
+} ox_device_statistics;
+
+/* ox_device_stats - how much of a device's memory is used.
+ * memory    nothing is made
+ * errors    OX_ERR_ARG: device NULL; zeros are returned
+ * source    torch.cuda.memory_allocated, max_memory_allocated, memory_reserved
+ */
+OX_API ox_device_statistics ox_device_stats(ox_device *device);
+
+/* ox_device_budget - at most `bytes` of a device's memory are reserved from now on; 0 = no limit.
+ *   What is kept for reuse is given back first; then a tensor that does not fit is refused, and all others stay
+ *   as they are. A budget below what is in use refuses all that asks for more until enough is released.
+ * errors    OX_ERR_ARG: device NULL. Beyond the budget: OX_ERR_NOMEM with the bytes asked for, in use and
+ *           allowed, from whatever needed them
+ * source    torch.cuda.set_per_process_memory_fraction, in bytes
+ */
+OX_API ox_status ox_device_budget(ox_device *device, uint64_t bytes);
+
+/* ox_device_uuid - 16 bytes that name a GPU in every process and after each start: deviceUUID of
+ *   VkPhysicalDeviceIDProperties, which is CUDA's. False, and zeros: it has none, as the CPU and streams.
+ * source    torch.cuda.get_device_properties(device).uuid
+ */
+OX_API bool ox_device_uuid(ox_device *device, uint8_t out[16]);
+
+OX_EXTERN_C_END
+#endif
 /* >>tensor/print.h */
 /* Tensors as text, as PyTorch prints them: brackets, aligned columns, 4 digits, "..." beyond 1,000
  * elements, dtype at the end. ox_format works on any device. */
@@ -532,6 +602,78 @@ OX_API ox_status ox_to_ints(ox_tensor *t, int64_t *out, int64_t count);
 OX_API bool ox_equal(ox_tensor *a, ox_tensor *b);
 /* |a - b| <= atol + rtol |b| everywhere; shapes broadcast: torch.allclose. */
 OX_API bool ox_allclose(ox_tensor *a, ox_tensor *b, double rtol, double atol, bool equal_nan);
+
+OX_EXTERN_C_END
+#endif
+/* >>ops/move.h */
+/* Tensors between devices: pinned memory, and copies that are not waited for.
+ *
+ *     ox_tensor *batch = ox_empty_pinned(OX_SHAPE(256, 1024), OX_F32, gpu);     once
+ *     fill(ox_data(batch));                                   ox_data waits for a copy that still uses it
+ *     ox_tensor *x = ox_to_async(batch, gpu);                 returns at once; ops on x wait by themselves
+ *     ox_tensor *y = ox_to_async(ox_matmul(x, w), ox_cpu());  on its way, into pinned memory
+ *     ...                                                     the processor is free meanwhile
+ *     printf("%g\n", ox_item(ox_sum(y, OX_ALL_DIMS, false))); waits
+ *
+ * Nothing is read too early: ops, ox_data and every other function wait for the bytes that they need. Only an
+ * address that was kept from an earlier ox_data is the caller's own affair: ox_wait(t) before it is used. */
+#ifndef OX_OPS_MOVE_H
+#define OX_OPS_MOVE_H
+
+OX_EXTERN_C_BEGIN
+
+/* ox_empty_pinned - a tensor in RAM that `device` reads and writes itself, not cleared.
+ *   A GPU's copies from and to such memory run at the speed of its link, without the processor. It is a tensor
+ *   of ox_cpu() like any other. Pinning takes the system about as long as clearing the memory, so keep it for
+ *   many copies; it cannot be swapped out, so pin what moves often, not everything.
+ * shapes    any; dtype any, block types too
+ * memory    a new tensor, one reference; RAM under ox_cpu()'s budget, or of the driver where that does not
+ *           take pages of the process. The device cannot be closed before the tensor is released
+ * errors    OX_ERR_ARG device NULL; OX_ERR_SHAPE; OX_ERR_DTYPE; OX_ERR_NOMEM. A device that has no use for it,
+ *           as a stream, gives ordinary memory: ox_is_pinned is false
+ * source    torch.empty(pin_memory=True)
+ */
+OX_API ox_tensor *ox_empty_pinned(ox_shape shape, ox_dtype dtype, ox_device *device);
+
+/* ox_pin - a copy of t in such memory; another view of t if it lies there already. An ox_number stays as it is.
+ * shapes    t any -> the same, contiguous
+ * memory    a new tensor, one reference
+ * errors    as ox_empty_pinned
+ * source    torch.Tensor.pin_memory
+ */
+OX_API ox_tensor *ox_pin(ox_tensor *t, ox_device *device);
+
+/* Whether t lies in memory that is pinned for `device`: torch.Tensor.is_pinned. */
+OX_API bool ox_is_pinned(const ox_tensor *t, const ox_device *device);
+
+/* ox_to_async - ox_to that does not wait, where t or the result is pinned memory.
+ *   From pinned memory to a GPU: returns when the copy has begun. From a GPU to ox_cpu(): the result is
+ *   pinned, and its numbers may still be on their way. In all other cases the same as ox_to.
+ * shapes    t any -> the same; a view of t if it is on `device` already
+ * memory    a new tensor, one reference. Both may be released at once: releasing pinned memory waits
+ * errors    as ox_to; what goes wrong on the way is told by whatever waits, an index out of range in what was
+ *           computed before by the next ox_to or ox_vulkan_sync
+ * source    torch.Tensor.to(device, non_blocking=True)
+ */
+OX_API ox_tensor *ox_to_async(ox_tensor *t, ox_device *device);
+
+/* ox_copy_async_ - ox_copy_ that does not wait: source into x, in place, across devices.
+ *   Not waited for where the one in RAM is pinned for the other's device and both are contiguous and of one
+ *   shape and dtype; into a device also where shape or dtype differ. Otherwise the same as ox_copy_.
+ * shapes    source broadcasts to x
+ * memory    x, without another reference
+ * errors    as ox_copy_
+ * source    torch.Tensor.copy_(source, non_blocking=True)
+ */
+OX_API ox_tensor *ox_copy_async_(ox_tensor *x, ox_tensor *source);
+
+/* ox_is_ready - whether no copy that was begun with t's memory is under way: true for all but pinned tensors.
+ * ox_wait waits until it is so.
+ * errors    of ox_wait: those of the device, as OX_ERR_DEVICE when it was lost; OX_ERR_ARG: t NULL
+ * source    torch.cuda.Event.query, synchronize
+ */
+OX_API bool ox_is_ready(const ox_tensor *t);
+OX_API ox_status ox_wait(ox_tensor *t);
 
 OX_EXTERN_C_END
 #endif
@@ -699,11 +841,12 @@ OX_API ox_tensor *ox_glu(ox_tensor *x, int dim);
  * dtypes    promoted as torch.promote_types does; 0-dim tensors and numbers by category only
  * numerics  f16 and bf16 compute in f32 and round once. Numbers and 0-dim tensors beside them are taken in
  *           f32 as they are (torch does so in products and quotients, and rounds them first in sums and
- *           comparisons: f16 2048 == 2049 is true there); tensors of integers are rounded to f16 or bf16 first
+ *           comparisons: f16 2048 == 2049 is true there); tensors of integers are rounded to f16 or bf16
+ *           first
  * bool      sums are "or", their scale a whole number that is 0 or not
- * c64       sums add the parts, and a scale multiplies both: an infinite part leaves the other as it is, where
- *           torch multiplies by scale + 0i, 1 too, and makes it NaN. Products and quotients are torch's, with
- *           (inf + 0i)(1 + 0i) = inf + NaN i
+ * c64       sums add the parts, and a scale multiplies both: an infinite part leaves the other as it is,
+ *           where torch multiplies by scale + 0i, 1 too, and makes it NaN. Products and quotients are
+ *           torch's, with (inf + 0i)(1 + 0i) = inf + NaN i
  * add_scaled a + s b        div true division: integers give f32    floor_divide, trunc_divide: a/b rounded
  * remainder sign of b       fmod sign of a                          maximum, minimum: NaN wins
  * integers  division by zero and negative powers are OX_ERR_ARG; shifting by the width or more gives 0
@@ -813,7 +956,7 @@ OX_API ox_tensor *ox_contiguous(ox_tensor *x);                          /* x its
  * -2^63 and gets 2^63 otherwise. torch on x86-64 does the same, but for corners of u32 and u64; its u32
  * differs between short and long tensors. Integers to narrower ones keep the low bits. Of c64, real types get
  * the real part, bool whether either part is not 0.
- * Block types expand to floats. Floats, and other block types, are quantised to Q4_0 Q4_1 Q5_0 Q5_1 Q8_0 with
+ * Block types expand to floats. Floats, and other block types, are quantized to Q4_0 Q4_1 Q5_0 Q5_1 Q8_0 with
  * ggml's bytes, and to Q4_K Q5_K Q6_K with smaller errors than ggml's; to other block types:
  * OX_ERR_UNSUPPORTED. NaN or an infinity makes its block NaN; numbers beyond what f16 scales reach become
  * infinite or NaN. The last dim is a multiple of the block. ox_copy_ does the same into whole blocks. */
@@ -867,9 +1010,9 @@ OX_API ox_tensor *ox_gather(ox_tensor *x, int dim, ox_tensor *index);
  * tensor. */
 OX_API ox_tensor *ox_take_along_dim(ox_tensor *x, ox_tensor *index, int dim);
 OX_API ox_tensor *ox_scatter(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source);
-/* scatter_add, index_add: f16 and bf16 are added up in f32 and rounded once, where torch's index_add of one dim
- * rounds after each term; terms of an element in their order, so the same bits for any thread count. alpha:
- * as the scale of ox_add_scaled, of integers truncated, of bool 0 or not. */
+/* scatter_add, index_add: f16 and bf16 are added up in f32 and rounded once, where torch's index_add of one
+ * dim rounds after each term; terms of an element in their order, so the same bits for any thread count.
+ * alpha: as the scale of ox_add_scaled, of integers truncated, of bool 0 or not. */
 OX_API ox_tensor *ox_scatter_add(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source);
 OX_API ox_tensor *ox_index_select(ox_tensor *x, int dim, ox_tensor *index);
 OX_API ox_tensor *ox_index_add(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source, double alpha);
@@ -912,25 +1055,25 @@ OX_API ox_tensor *ox_dot(ox_tensor *a, ox_tensor *b);
  *           where a letter of one integer operand alone is summed over
  * source    torch.einsum */
 OX_API ox_tensor *ox_einsum(const char *equation, ox_tensor *const *list, int count);
-/* ox_prepack - keeps a constant matrix in the form that products want, so that they need not make it each time.
- * The first product with many rows that `weight`, or a view of it, takes part in makes panels; the next
- * ones, of any number of rows that need panels, take them. What is changed in place is packed anew.
- * Block types are repacked at once and in place, sixteen rows side by side: products of few rows and of many
- * take them as they then lie, and ox_embedding its rows. Everybody else, ox_data too, has them put back first;
- * pointers from before show them as they lie: ask again.
+/* ox_prepack - keeps a constant matrix in the form that products want, so that they need not make it each
+ * time. The first product with many rows that `weight`, or a view of it, takes part in makes panels; the
+ * next ones, of any number of rows that need panels, take them. What is changed in place is packed anew.
+ * Block types are repacked at once and in place, sixteen rows side by side. Products and ox_embedding read
+ * them so; every other use, ox_data too, puts them back first. Take a pointer from ox_data anew after this
+ * call.
  * dtypes    all; of block types the common ones, [rows, k] of a multiple of 16 rows and a k of a multiple of
  *           256, where the processor gains from it. Others multiply as they lie
- * memory    none for block types (pages of a mapped file become the program's own; memory that the caller lent
- *           is left alone). Else as much again as the weight in f32 (f16 and bf16: twice as much, or as much
- *           where the processor multiplies bf16), until it is freed or keep is false; short of memory, nothing
- *           is kept
+ * memory    none for block types (pages of a mapped file become the program's own; memory that the caller
+ *           lent is left alone). Else as much again as the weight in f32 (f16 and bf16: twice as much, or
+ *           as much where the processor multiplies bf16), until it is freed or keep is false; short of
+ *           memory, nothing is kept
  * devices   the CPU; nothing to do on others
- * errors    OX_ERR_ARG, OX_ERR_NOMEM. Not while another thread multiplies with it. After changes by way of
- *           ox_data, which nobody sees, call it again
+ * errors    OX_ERR_ARG, OX_ERR_NOMEM. Not while another thread multiplies with it. Call it again after
+ *           changes through a pointer from ox_data, which the library cannot see
  * numerics  the same bits as without; block types: sums of few rows are taken in another order */
 OX_API ox_status ox_prepack(ox_tensor *weight, bool keep);
 /* true: block types multiply as f32 after exact expansion; false (the default): int8 products with
- * quantised activations. On a GPU with cooperative matrices, false lets many f32 rows that meet the weights
+ * quantized activations. On a GPU with cooperative matrices, false lets many f32 rows that meet the weights
  * of ox_linear be rounded to their type (block types: to bf16), and queries and the softmax that meet keys
  * and values of f16 or bf16 to theirs. A setting of the calling thread. */
 OX_API void ox_set_exact(bool exact);
@@ -943,15 +1086,17 @@ OX_API ox_tensor *ox_layer_norm(ox_tensor *x, int last_dims, ox_tensor *weight, 
 OX_API ox_tensor *ox_rms_norm(ox_tensor *x, int last_dims, ox_tensor *weight, double eps);
 /* x [N,C,..] */
 OX_API ox_tensor *ox_group_norm(ox_tensor *x, int64_t groups, ox_tensor *weight, ox_tensor *bias, double eps);
+/* x [N,C,..]: each channel of a sample by its own mean and variance; weight, bias [C] or NULL. */
+OX_API ox_tensor *ox_instance_norm(ox_tensor *x, ox_tensor *weight, ox_tensor *bias, double eps);
 
 /* ox_rope - rotary position embedding.
- *   pair i of a row at position p turns by p * scale / (base^(2i/dims) * factor[i])
+ *   pair i of a row at position p is rotated by p * scale / (base^(2i/dims) * factor[i])
  * shapes    x [..,S,D], positions i32 or i64 [S] (NULL = 0, 1, ..) -> as x
  * source    Su et al. 2021; pairs (2i, 2i+1) when interleaved, else (i, i + dims/2) as in GPT-NeoX */
 typedef struct ox_rope_desc {
     double base;             /* 0 = 10000 */
     double scale;            /* of the positions; 0 = 1 */
-    int dims;                /* leading elements of a row that turn; 0 = D */
+    int dims;                /* leading elements of a row that are rotated; 0 = D */
     bool interleaved;
     ox_tensor *factors;      /* f32 [dims/2] divisors of the frequencies (Llama 3), or NULL */
     double magnitude;        /* cos and sin are multiplied by this; 0 = 1 */
@@ -964,7 +1109,7 @@ OX_API ox_tensor *ox_rope(ox_tensor *x, ox_tensor *positions, const ox_rope_desc
  * mask      bool (true = may attend) or float (added), broadcast to [B,H,S,T]
  * dtypes    f16 bf16 f32 f64; k and v may differ from q (a f16 cache), and be of a block type whose blocks
  *           run along D and Dv (a q8_0 cache); accumulates in f32 (f64: f64)
- * numerics  rows with nothing to attend to give 0, where torch gives NaN
+ * numerics  rows with nothing to attend to give 0, as in torch 2.14
  * source    torch.nn.functional.scaled_dot_product_attention; Milakov & Gimelshein 2018; Dao et al. 2022 */
 typedef struct ox_attention_desc {
     ox_tensor *mask;
@@ -977,6 +1122,22 @@ typedef struct ox_attention_desc {
 OX_API ox_tensor *ox_scaled_dot_product_attention(ox_tensor *q, ox_tensor *k, ox_tensor *v,
                                                   const ox_attention_desc *desc);
 
+/* ---- convolution ---------------------------------------------------------------------------------------
+ * ox_conv2d - the cross-correlation of x [N,C,H,W] with weight [O,C/groups,h,w], plus bias [O] or NULL, as
+ * torch's conv2d: [N,O,H',W'], H' = floor((H + 2 padding - dilation (h - 1) - 1) / stride) + 1.
+ * dtypes    floats; x, weight and bias as in ox_layer_norm: f64 meets only its own
+ * memory    the windows lie side by side meanwhile: N C h w H' W' elements
+ * numerics  as ox_matmul; of f16 and bf16 the bias is added to a rounded product
+ * errors    OX_ERR_SHAPE channels, groups or bias do not fit, no window fits; OX_ERR_ARG a number below what
+ *           it may be; OX_ERR_DTYPE */
+typedef struct ox_conv_desc { /* OX_DIMS(2) for all spatial dims, OX_DIMS(2, 1) for rows and columns */
+    ox_shape stride;          /* empty = 1 */
+    ox_shape padding;         /* zeros on either side; empty = 0 */
+    ox_shape dilation;        /* between elements of a kernel; empty = 1: side by side */
+    int64_t groups;           /* 0 = 1 */
+} ox_conv_desc;               /* all zeros, or NULL for it: torch's defaults */
+OX_API ox_tensor *ox_conv2d(ox_tensor *x, ox_tensor *weight, ox_tensor *bias, const ox_conv_desc *desc);
+
 /* ---- random -------------------------------------------------------------------------------------------- */
 OX_API ox_tensor *ox_bernoulli(ox_tensor *probabilities);
 /* [..,K] -> i64 [..,samples] */
@@ -985,8 +1146,8 @@ OX_API ox_tensor *ox_dropout(ox_tensor *x, double p, bool training);
 OX_API ox_tensor *ox_dropout_(ox_tensor *x, double p, bool training);
 
 /* ---- watching ---------------------------------------------------------------------------------------------
- * The profiler times each call: flops, bytes and seconds per op. Calls on a GPU are timed there, and are noted
- * when something waits for them (a read, ox_vulkan_sync). */
+ * The profiler times each call: flops, bytes and seconds per op. Calls on a GPU are timed there, and are
+ * noted when something waits for them (a read, ox_vulkan_sync). */
 OX_API void ox_profile_begin(void);
 OX_API void ox_profile_end(void);
 /* A table, one line an op, most time first, into `out` (NULL with room 0 to measure); returns its length. */
@@ -1015,8 +1176,8 @@ typedef struct ox_file ox_file;
 
 /* ox_open - opens a file and reads its directory, not its tensors. The format is told by the content; a
  * path to "x.safetensors.index.json" or to a folder that holds one opens all shards. device NULL = CPU.
- * memory    the caller's share, given back by ox_close; the file must not be shortened while it is open, but
- *           on a stream, where that is an error of what is read then
+ * memory    the caller's share, given back by ox_close; the file must not be shortened while it is open. On a
+ *           stream that is an error of what is read then
  * errors    NULL: OX_ERR_IO, OX_ERR_FORMAT, OX_ERR_NOMEM; OX_ERR_UNSUPPORTED well-formed, but a version or
  *           type that is not read; OX_ERR_NOT_FOUND a folder with nothing to open. untrusted input: yes */
 OX_API ox_file *ox_open(const char *path, ox_device *device);
@@ -1035,7 +1196,7 @@ typedef struct ox_file_entry {
     const char *name;
     ox_dtype dtype;                  /* OX_DTYPE_NONE: a type that cannot be loaded; ox_load says which */
     int ndim;
-    int64_t shape[OX_MAX_DIMS];      /* row-major: GGUF's reversed dims are turned round */
+    int64_t shape[OX_MAX_DIMS];      /* row-major, though GGUF has them reversed */
     int64_t bytes;
 } ox_file_entry;
 OX_API ox_status ox_file_entry_at(const ox_file *file, int64_t index, ox_file_entry *out);
@@ -1279,6 +1440,16 @@ OX_EXTERN_C_END
 /* What the rooms above use of base/: failing with words, sizes, memory, threads, atomics, files, clock.
  * One page, so that nobody writes a second helper beside an existing one.
  * Included by every implementation part. */
+/* WORDS OF THIS ROOM
+ *     room, part     a folder of src/; an .h or .c file in one. A room uses only those before it in
+ *                    src/oxtorch.h
+ *     to fail        to record the thread's first error and return its status (oxi_fail)
+ *     region, task   one oxi_parallel_for; one index of it, done once, by any thread
+ *     lane           which of the threads that work on a region at the same time: an index of scratch memory
+ *     block          memory from oxi_alloc; freed ones are cached and handed out again
+ *     arena          a fixed block that all memory comes from (ox_set_arena)
+ *     mapping        the bytes of a file as addresses: mapped by the system, or read into memory
+ *     file id        what tells a file from another, and from itself before it was written to */
 #ifndef OX_BASE_INTERNAL_H
 #define OX_BASE_INTERNAL_H
 
@@ -1325,6 +1496,9 @@ static void oxi_free(void *memory, size_t bytes);
 static void *oxi_try_alloc(size_t bytes);
 /* The error of an oxi_try_alloc that nothing can take the place of. */
 static ox_status oxi_fail_memory(size_t bytes);
+/* The most that may be handed out and cached together; 0: no limit. Beyond it: as without memory. */
+static void oxi_set_budget(size_t bytes);
+static size_t oxi_budget(void);
 /* give_back will be called, while no tensor is alive, by ox_shutdown and before memory comes from elsewhere:
  * for rooms that keep memory beyond the last tensor. Asking twice for the same function is harmless. */
 static void oxi_on_memory_change(void (*give_back)(void));
@@ -1367,6 +1541,9 @@ typedef void (*oxi_lane_task)(void *arg, int64_t index, int lane);
 static void oxi_parallel_for(int64_t count, oxi_lane_task task, void *arg);
 /* How many lanes a region of `count` tasks may use from here: 1 inside a task. */
 static int oxi_lanes(int64_t count);
+/* memcpy by as many threads as it is worth. By the caller's alone where a host's job system does the work: the
+ * caller may hold a lock that other jobs want. */
+static void oxi_copy_bytes(void *to, const void *from, size_t bytes);
 
 /* ---- files and clock ----------------------------------------------------------------------------------- */
 
@@ -1397,8 +1574,6 @@ static ox_status oxi_mapping_copy(const oxi_mapping *mapping, const char *path, 
 static bool oxi_mapping_is_in_parts(const oxi_mapping *mapping);
 static void oxi_unmap_file(oxi_mapping *mapping);
 #endif
-/* Whether this byte is a page of a mapped file, which the system may still have to read. */
-static bool oxi_is_file_page(const void *at);
 
 /* ---- random: Philox4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3") --------- */
 
@@ -1750,6 +1925,8 @@ typedef struct oxi_free_block {
 static oxi_lock oxi_memory_lock;                         /* guards all of the following */
 static oxi_free_block *oxi_free_lists[OXI_CLASS_COUNT];
 static size_t oxi_bytes_in_use, oxi_bytes_peak, oxi_bytes_cached, oxi_bytes_most;
+static size_t oxi_bytes_asked;                           /* of the source, by requests that are under way */
+static size_t oxi_bytes_budget;                          /* the most of all four together; 0: no limit */
 static int64_t oxi_system_allocs;
 static ox_allocator oxi_hooks;                           /* alloc NULL: the system */
 static char *oxi_arena_start;                            /* NULL: no arena */
@@ -1826,7 +2003,7 @@ static void oxi_source_free(void *memory, size_t bytes) {
 #endif
 }
 
-/* ---- the arena: first fit, free blocks merged with their neighbours; called with the lock held --------- */
+/* ---- the arena: first fit, free blocks merged with their neighbors; called with the lock held --------- */
 
 static void *oxi_arena_take(size_t bytes) {
     oxi_free_block **link = &oxi_arena_free;
@@ -1881,12 +2058,26 @@ static void oxi_count_in_use(size_t bytes) {
     if (oxi_bytes_in_use > oxi_bytes_most) oxi_bytes_most = oxi_bytes_in_use;
 }
 
+/* With the lock held: whether so many bytes more may be held. */
+static bool oxi_budget_has(size_t bytes) {
+    size_t held = oxi_bytes_in_use + oxi_bytes_cached + oxi_bytes_asked;
+    return oxi_bytes_budget == 0 || (held <= oxi_bytes_budget && bytes <= oxi_bytes_budget - held);
+}
+
+static bool oxi_budget_ask(size_t bytes) {
+    oxi_lock_take(&oxi_memory_lock);
+    bool allowed = oxi_budget_has(bytes);
+    if (allowed) oxi_bytes_asked += bytes;
+    oxi_lock_give(&oxi_memory_lock);
+    return allowed;
+}
+
 /* From the arena or the cache; NULL means: ask the source. */
 static void *oxi_take_at_hand(size_t bytes, int index) {
     void *memory = NULL;
     oxi_lock_take(&oxi_memory_lock);
     if (oxi_arena_start) {
-        memory = oxi_arena_take(bytes);
+        memory = oxi_budget_has(bytes) ? oxi_arena_take(bytes) : NULL;
     } else if (oxi_free_lists[index]) {
         oxi_free_block *block = oxi_free_lists[index];
         oxi_free_lists[index] = block->next;
@@ -1921,14 +2112,18 @@ static void oxi_cache_empty(void) {
 }
 
 static void *oxi_take_from_source(size_t bytes) {
+    if (!oxi_budget_ask(bytes)) {
+        oxi_cache_empty();
+        if (!oxi_budget_ask(bytes)) return NULL;
+    }
     void *memory = oxi_source_alloc(bytes);
     if (!memory) {
         oxi_cache_empty();
         memory = oxi_source_alloc(bytes);
     }
-    if (!memory) return NULL;
     oxi_lock_take(&oxi_memory_lock);
-    oxi_count_in_use(bytes);
+    oxi_bytes_asked -= bytes;
+    if (memory) oxi_count_in_use(bytes);
     oxi_lock_give(&oxi_memory_lock);
     return memory;
 }
@@ -1951,8 +2146,12 @@ OXI_UNUSED static void *oxi_try_alloc(size_t bytes) {
 }
 
 OXI_UNUSED static ox_status oxi_fail_memory(size_t bytes) {
-    return oxi_fail(OX_ERR_NOMEM, "out of memory: %llu bytes asked for, %llu in use",
-                    (unsigned long long)bytes, (unsigned long long)ox_stats().bytes_in_use);
+    unsigned long long in_use = (unsigned long long)ox_stats().bytes_in_use;
+    if (oxi_bytes_budget == 0)
+        return oxi_fail(OX_ERR_NOMEM, "out of memory: %llu bytes asked for, %llu in use",
+                        (unsigned long long)bytes, in_use);
+    return oxi_fail(OX_ERR_NOMEM, "out of memory: %llu bytes asked for, %llu in use, a budget of %llu",
+                    (unsigned long long)bytes, in_use, (unsigned long long)oxi_bytes_budget);
 }
 
 OXI_UNUSED static void *oxi_alloc(size_t bytes) {
@@ -2013,6 +2212,21 @@ OXI_UNUSED static void *oxi_realloc(void *memory, size_t old_bytes, size_t new_b
     if (memory) memcpy(grown, memory, old_bytes < new_bytes ? old_bytes : new_bytes);
     oxi_free(memory, old_bytes);
     return grown;
+}
+
+OXI_UNUSED static void oxi_set_budget(size_t bytes) {
+    oxi_lock_take(&oxi_memory_lock);
+    oxi_bytes_budget = bytes;
+    bool full = !oxi_budget_has(0);
+    oxi_lock_give(&oxi_memory_lock);
+    if (full) oxi_cache_empty();
+}
+
+OXI_UNUSED static size_t oxi_budget(void) {
+    oxi_lock_take(&oxi_memory_lock);
+    size_t bytes = oxi_bytes_budget;
+    oxi_lock_give(&oxi_memory_lock);
+    return bytes;
 }
 
 /* ---- public -------------------------------------------------------------------------------------------- */
@@ -2122,7 +2336,8 @@ OX_API void ox_reset_peak(void) {
 /* The thread pool: regions of numbered tasks. Each thread goes through a part of them in order, as what lies
  * side by side in memory is read fastest by one thread, and then helps others with what is left of theirs.
  * One atomic word, the gate, tells idle threads that lanes are open; late threads simply find it closed.
- * One region runs at a time: a second caller, and a nested one, does its tasks alone. */
+ * One region has the pool at a time. A second caller begins its tasks alone, and opens what is left of them
+ * to the pool as soon as that is free; a nested one does all of them alone. */
 
 #define OXI_MAX_THREADS 256
 #define OXI_MAX_PARTS 16 /* of a region; many threads share them */
@@ -2143,7 +2358,14 @@ typedef struct oxi_region {
     oxi_error error;                 /* the first error of a thread that helped */
 } oxi_region;
 
+/* Regions of more than one lane that this thread began, by when they had the pool; the tests look at them. */
+typedef struct oxi_region_counts {
+    int64_t at_once, later, never;
+} oxi_region_counts;
+
 static OXI_THREAD_LOCAL bool oxi_in_task;
+static OXI_THREAD_LOCAL int oxi_own_limit; /* threads that a call of this thread may use; 0 = all */
+OXI_UNUSED static OXI_THREAD_LOCAL oxi_region_counts oxi_regions;
 
 static int64_t oxi_wanted_threads;   /* atomic; 0 = not known yet */
 static oxi_lock oxi_host_lock;       /* guards the next two */
@@ -2271,9 +2493,13 @@ OX_API int ox_threads(void) {
     return (int)n;
 }
 
+OX_API void ox_set_thread_limit(int n) { oxi_own_limit = n > 0 ? n : 0; }
+OX_API int ox_thread_limit(void) { return oxi_own_limit; }
+
 OXI_UNUSED static int oxi_lanes(int64_t count) {
     if (oxi_in_task || count <= 1) return 1;
     int n = ox_threads();
+    if (oxi_own_limit > 0 && oxi_own_limit < n) n = oxi_own_limit;
     return count < n ? (int)count : n;
 }
 
@@ -2305,18 +2531,22 @@ static void oxi_help(oxi_region *region, int lane) {
     oxi_lock_give(&region->error_lock);
 }
 
-static void oxi_run_alone(int64_t count, oxi_lane_task task, void *arg) {
+/* Tasks [first, count). */
+static void oxi_run_alone(int64_t first, int64_t count, oxi_lane_task task, void *arg) {
     bool was_in_task = oxi_in_task;
     oxi_in_task = was_in_task || count > 1;              /* a single task may use the pool itself */
-    for (int64_t i = 0; i < count; i++) task(arg, i, 0);
+    for (int64_t i = first; i < count; i++) task(arg, i, 0);
     oxi_in_task = was_in_task;
     int64_t fence = 0;
     (void)oxi_atomic_add(&fence, 1);                     /* as oxi_run_tasks has it */
 }
 
-static void oxi_region_set(oxi_region *region, int lanes, int64_t count, oxi_lane_task task, void *arg) {
+/* Tasks [first, count). */
+static void oxi_region_set(oxi_region *region, int lanes, int64_t first, int64_t count, oxi_lane_task task,
+                           void *arg) {
     int parts = lanes < OXI_MAX_PARTS ? lanes : OXI_MAX_PARTS;
-    int64_t each = count / parts, more = count % parts, end = 0; /* the first ones get one more */
+    int64_t each = (count - first) / parts, more = (count - first) % parts; /* the first ones get one more */
+    int64_t end = first;
     region->task = task;
     region->arg = arg;
     region->parts = parts;
@@ -2337,7 +2567,7 @@ static void oxi_run_on_host(ox_parallel_for_fn parallel_for, void *user, int lan
                             oxi_lane_task task, void *arg) {
     oxi_region region;
     memset(&region, 0, sizeof region);
-    oxi_region_set(&region, lanes, count, task, arg);
+    oxi_region_set(&region, lanes, 0, count, task, arg);
     parallel_for(user, lanes, oxi_host_job, &region);
     oxi_run_tasks(&region, 0);       /* nothing is left, unless the host skipped jobs */
     oxi_error_adopt(&region.error);
@@ -2356,7 +2586,7 @@ OX_API void ox_set_parallel_for(ox_parallel_for_fn parallel_for, void *user) {
 
 static void oxi_run_on_pool(int lanes, int64_t count, oxi_lane_task task, void *arg) {
     (void)lanes;
-    oxi_run_alone(count, task, arg);
+    oxi_run_alone(0, count, task, arg);
 }
 
 static void oxi_pool_stop(void) {}
@@ -2401,6 +2631,7 @@ static int64_t oxi_pool_stopping;
 static int64_t oxi_pool_spins;       /* 1: threads do not outnumber processors, so waiting may spin */
 static oxi_region oxi_pool_region;
 
+static int64_t oxi_pool_claims;      /* callers with much left to do: others leave the pool to them */
 static oxi_lock oxi_pool_lock;       /* held by the caller of a region, and while threads start and stop */
 static int oxi_workers;              /* running; with the lock held */
 static bool oxi_pool_refused;        /* the system gave fewer threads than asked for: do not ask again */
@@ -2530,6 +2761,7 @@ OXI_UNUSED static void oxi_pool_forget(void) {
     oxi_atomic_store(&oxi_sleepers, 0);
     oxi_atomic_store(&oxi_caller_waits, 0);
     oxi_atomic_store(&oxi_pool_stopping, 0);
+    oxi_atomic_store(&oxi_pool_claims, 0);
     oxi_workers = 0;
     oxi_pool_refused = false;
     oxi_lock_give(&oxi_pool_region.error_lock);
@@ -2593,32 +2825,87 @@ static void oxi_gate_close(void) {
     oxi_mutex_give(&oxi_sleep_mutex);
 }
 
-static void oxi_run_on_pool(int lanes, int64_t count, oxi_lane_task task, void *arg) {
-    if (!oxi_lock_try(&oxi_pool_lock)) {                 /* another thread's region has the pool */
-        oxi_run_alone(count, task, arg);
-        return;
+/* ---- whose pool it is ---------------------------------------------------------------------------------- */
+
+/* Seconds: a short region of another thread is worth a wait. What is over sooner than a claim's worth, or has
+ * less to do than half of what had the pool last, claims nothing: short calls of one thread do not keep the
+ * pool from long ones of another. */
+#define OXI_SPIN_FOR_POOL 30e-6
+#define OXI_WORTH_A_CLAIM 100e-6
+
+static OXI_THREAD_LOCAL int64_t oxi_long_region; /* outlasted a wait of this thread: not worth another */
+static int64_t oxi_pool_work;                    /* nanoseconds of one thread in the last region */
+
+static bool oxi_pool_try(void) {
+    return oxi_atomic_load(&oxi_pool_claims) == 0 && oxi_lock_try(&oxi_pool_lock);
+}
+
+static bool oxi_pool_wait(void) {
+    int64_t region = oxi_atomic_load(&oxi_gate) / OXI_GATE_REGION;
+    if (region == oxi_long_region || oxi_atomic_load(&oxi_pool_claims) != 0) return false;
+    if (oxi_spin_for(OXI_SPIN_FOR_POOL, oxi_pool_try)) return true;
+    oxi_long_region = region;
+    return false;
+}
+
+static bool oxi_worth_a_claim(double left) {
+    return left > OXI_WORTH_A_CLAIM && left * 2e9 > (double)oxi_atomic_load(&oxi_pool_work);
+}
+
+/* Does tasks alone until the pool is this thread's or none is left; returns how many it did. */
+static int64_t oxi_run_until_pool(int64_t count, oxi_lane_task task, void *arg) {
+    bool claims = false, ours = false;
+    int64_t done = 0;
+    double start = oxi_now();
+    oxi_in_task = true;
+    while (done < count && !ours) {
+        task(arg, done++, 0);
+        if (done == count) break;
+        if (!claims && oxi_worth_a_claim((oxi_now() - start) / (double)done * (double)(count - done))) {
+            claims = true;
+            (void)oxi_atomic_add(&oxi_pool_claims, 1);
+        }
+        ours = claims ? oxi_lock_try(&oxi_pool_lock) : oxi_pool_try();
     }
+    oxi_in_task = false;
+    if (claims) (void)oxi_atomic_add(&oxi_pool_claims, -1);
+    return done;
+}
+
+/* Tasks [first, count) by all; false if there is nobody to help. With the pool's lock held. */
+static bool oxi_run_by_all(int lanes, int64_t first, int64_t count, oxi_lane_task task, void *arg) {
     oxi_pool_start(ox_threads() - 1);
+    if (lanes > count - first) lanes = (int)(count - first);
     int helpers = oxi_workers < lanes - 1 ? oxi_workers : lanes - 1;
-    if (helpers > 0) {
-        oxi_region_set(&oxi_pool_region, helpers + 1, count, task, arg);
-        oxi_gate_open(helpers);
-        oxi_run_tasks(&oxi_pool_region, 0);
-        oxi_gate_close();
-        oxi_error_adopt(&oxi_pool_region.error);
+    if (helpers <= 0) return false;
+    double start = oxi_now();
+    oxi_region_set(&oxi_pool_region, helpers + 1, first, count, task, arg);
+    oxi_gate_open(helpers);
+    oxi_run_tasks(&oxi_pool_region, 0);
+    oxi_gate_close();
+    oxi_atomic_store(&oxi_pool_work, (int64_t)((oxi_now() - start) * 1e9) * (helpers + 1));
+    oxi_error_adopt(&oxi_pool_region.error);
+    return true;
+}
+
+static void oxi_run_on_pool(int lanes, int64_t count, oxi_lane_task task, void *arg) {
+    int64_t first = 0;
+    bool shared = false;
+    if (!oxi_pool_try() && !oxi_pool_wait()) first = oxi_run_until_pool(count, task, arg);
+    if (first < count) {
+        shared = oxi_run_by_all(lanes, first, count, task, arg);
+        oxi_lock_give(&oxi_pool_lock);
     }
-    oxi_lock_give(&oxi_pool_lock);
-    if (helpers <= 0) oxi_run_alone(count, task, arg);
+    if (!shared) oxi_run_alone(first, count, task, arg);
+    if (!shared) oxi_regions.never++;
+    else if (first > 0) oxi_regions.later++;
+    else oxi_regions.at_once++;
 }
 
 #endif
 
-OXI_UNUSED static void oxi_parallel_for(int64_t count, oxi_lane_task task, void *arg) {
-    int lanes = oxi_lanes(count);
-    if (lanes <= 1) {
-        oxi_run_alone(count, task, arg);
-        return;
-    }
+/* Apart from those that run alone: short calls go through oxi_parallel_for too. */
+OXI_UNUSED static OXI_NOINLINE void oxi_run_together(int lanes, int64_t count, oxi_lane_task task, void *arg) {
     oxi_lock_take(&oxi_host_lock);
     ox_parallel_for_fn parallel_for = oxi_host_parallel_for;
     void *user = oxi_host_user;
@@ -2628,6 +2915,45 @@ OXI_UNUSED static void oxi_parallel_for(int64_t count, oxi_lane_task task, void 
     } else {
         oxi_run_on_pool(lanes, count, task, arg);
     }
+}
+
+OXI_UNUSED static void oxi_parallel_for(int64_t count, oxi_lane_task task, void *arg) {
+    int lanes = oxi_lanes(count);
+    if (lanes <= 1) {
+        oxi_run_alone(0, count, task, arg);
+    } else {
+        oxi_run_together(lanes, count, task, arg);
+    }
+}
+
+enum { OXI_COPY_SLICE = 512 << 10 }; /* bytes of a task: some thousand times what waking a thread costs */
+
+typedef struct oxi_copying {
+    char *to;
+    const char *from;
+    size_t bytes;
+} oxi_copying;
+
+static void oxi_copy_slice(void *arg, int64_t index, int lane) {
+    const oxi_copying *copying = (const oxi_copying *)arg;
+    size_t at = (size_t)index * OXI_COPY_SLICE, left = copying->bytes - at;
+    (void)lane;
+    memcpy(copying->to + at, copying->from + at, left < OXI_COPY_SLICE ? left : (size_t)OXI_COPY_SLICE);
+}
+
+OXI_UNUSED static void oxi_copy_bytes(void *to, const void *from, size_t bytes) {
+    oxi_copying copying;
+    oxi_lock_take(&oxi_host_lock);
+    bool hosted = oxi_host_parallel_for != NULL;
+    oxi_lock_give(&oxi_host_lock);
+    copying.to = (char *)to;
+    copying.from = (const char *)from;
+    copying.bytes = bytes;
+    if (hosted || bytes <= OXI_COPY_SLICE) {
+        if (bytes > 0) memcpy(to, from, bytes);
+        return;
+    }
+    oxi_parallel_for((int64_t)((bytes + OXI_COPY_SLICE - 1) / OXI_COPY_SLICE), oxi_copy_slice, &copying);
 }
 
 OX_API void ox_set_threads(int n) {
@@ -2979,54 +3305,12 @@ static ox_status oxi_read_part(const oxi_mapping *mapping, const char *path, siz
 static void oxi_close_parts(const oxi_mapping *mapping) { (void)mapping; }
 #endif
 
-/* The ranges that are mapped, of all files. */
-typedef struct oxi_mapped_range {
-    const unsigned char *first;
-    size_t bytes;
-    struct oxi_mapped_range *next;
-} oxi_mapped_range;
-static oxi_mapped_range *oxi_mapped_ranges;
-static oxi_lock oxi_mapped_lock;
-
-static ox_status oxi_mapped_add(const oxi_mapping *mapping) {
-    oxi_mapped_range *range = (oxi_mapped_range *)oxi_alloc(sizeof *range);
-    if (!range) return OX_ERR_NOMEM;
-    range->first = mapping->data;
-    range->bytes = mapping->bytes;
-    oxi_lock_take(&oxi_mapped_lock);
-    range->next = oxi_mapped_ranges;
-    oxi_mapped_ranges = range;
-    oxi_lock_give(&oxi_mapped_lock);
-    return OX_OK;
-}
-
-static void oxi_mapped_remove(const oxi_mapping *mapping) {
-    oxi_lock_take(&oxi_mapped_lock);
-    oxi_mapped_range **at = &oxi_mapped_ranges, *gone;
-    while (*at && (*at)->first != mapping->data) at = &(*at)->next;
-    gone = *at;
-    if (gone) *at = gone->next;
-    oxi_lock_give(&oxi_mapped_lock);
-    oxi_free(gone, sizeof *gone);
-}
-
-OXI_UNUSED static bool oxi_is_file_page(const void *at) {
-    const unsigned char *byte = (const unsigned char *)at;
-    bool found = false;
-    oxi_lock_take(&oxi_mapped_lock);
-    for (const oxi_mapped_range *r = oxi_mapped_ranges; r && !found; r = r->next)
-        found = byte >= r->first && byte < r->first + r->bytes;
-    oxi_lock_give(&oxi_mapped_lock);
-    return found;
-}
-
 static ox_status oxi_map_how(const char *path, bool copies, bool parts, oxi_mapping *out) {
     static const unsigned char nothing = 0;
     memset(out, 0, sizeof *out);
     out->data = &nothing;
     if (!path) return oxi_fail(OX_ERR_ARG, "path is NULL");
     ox_status status = parts ? oxi_map_path_in_parts(path, out) : oxi_map_path(path, copies, out);
-    if (status == OX_OK && out->handle == &oxi_is_mapped) status = oxi_mapped_add(out);
     if (status != OX_OK) oxi_unmap_file(out);
     return status;
 }
@@ -3052,7 +3336,6 @@ OXI_UNUSED static ox_status oxi_mapping_copy(const oxi_mapping *mapping, const c
 
 OXI_UNUSED static void oxi_unmap_file(oxi_mapping *mapping) {
     const void *handle = mapping->handle;
-    if (handle == &oxi_is_mapped) oxi_mapped_remove(mapping);
     if (handle == &oxi_is_mapped) oxi_unmap_pages(mapping->data, mapping->bytes);
     if (handle == &oxi_is_read) oxi_free((void *)(intptr_t)mapping->data, mapping->bytes);
     if (handle == &oxi_is_in_parts) oxi_close_parts(mapping);
@@ -3061,11 +3344,6 @@ OXI_UNUSED static void oxi_unmap_file(oxi_mapping *mapping) {
     mapping->handle = NULL;
 }
 
-#else
-OXI_UNUSED static bool oxi_is_file_page(const void *at) {
-    (void)at;
-    return false;
-}
 #endif
 OXI_STRAIGHT_END
 /* >>base/random.c */
@@ -3145,6 +3423,16 @@ OXI_LIGHT_BEGIN
 /* >>tensor/internal.h */
 /* What the rooms above use of tensor/: storages, devices, making tensors from parts, walking strides.
  * A tensor header comes from type-stable memory, so a late ox_release is counted, not a crash. */
+/* WORDS OF THIS ROOM
+ *     storage        reference-counted memory of one device; views share it
+ *     header         an ox_tensor without its storage. meta: one that only describes; borrowed: one that is a
+ *                    copy of another's and holds no reference
+ *     host device    one whose memory the CPU reads at its address
+ *     partner        the device whose tensors may stand beside a device's own in one call
+ *     part           a piece of a call that was cut, computed as in the whole (oxi_part of ops/call.h)
+ *     ahead          work that is recorded before its input is known, and started when it is
+ *     region         bytes of a file that a device reads itself, as a storage
+ *     version        counts changes in place, so that what was made of a storage can be seen to be stale */
 #ifndef OX_TENSOR_INTERNAL_H
 #define OX_TENSOR_INTERNAL_H
 
@@ -3167,6 +3455,26 @@ typedef struct oxi_ahead {
     /* Waits for the result. Before the one after the next is recorded. */
     ox_status (*take)(ox_device *self, int64_t number, void *out);
 } oxi_ahead;
+
+/* A point in the work of a device. Plain data: nothing is to be freed. */
+typedef struct oxi_event {
+    ox_device *device;               /* whose work it is; NULL: it is over */
+    int64_t count[2];                /* the device's own counts */
+} oxi_event;
+
+/* Bytes from `offset` on of what a device's alloc gave; of a host device, of the memory at that address. */
+typedef struct oxi_place {
+    ox_device *device;
+    void *memory;
+    size_t offset;
+} oxi_place;
+
+/* How bytes come from one device's memory into another's. */
+typedef enum oxi_peer {
+    OXI_PEER_NONE = 0,               /* through ordinary memory of the host, by read and write */
+    OXI_PEER_PINNED,                 /* through host memory that is pinned for both, with copy_async */
+    OXI_PEER_DIRECT                  /* one of the two reads and writes the other's memory itself */
+} oxi_peer;
 
 struct ox_device {
     const char *name;                /* "cpu", "vulkan:0" */
@@ -3198,6 +3506,26 @@ struct ox_device {
     /* Somebody holds the device beside its tensors (holds), so that it stays, or lets it go. An error: it is
      * of no use any more. NULL: it stays in any case. */
     ox_status (*hold)(ox_device *self, bool holds);
+    /* Copies that are not waited for; NULL: read and write do it, and callers wait.
+     * pin: the device will reach the host's memory at *memory itself; where that is NULL it makes memory, whose
+     * address comes back there. *out: what unpin takes, after waiting for what is under way. A refusal records
+     * no error: whoever asks has another way.
+     * copy_async: begins to copy between memory of the device and of the host, or within the device, when
+     * `after` (of any device; NULL: at once) is over. Later work of the device waits for it by itself. *done is
+     * when the bytes are there. Host memory that is not pinned was read, or is written, on return.
+     * pin_event: when all that was begun with pinned memory is over. */
+    ox_status (*pin)(ox_device *self, void **memory, size_t bytes, void **out);
+    void (*unpin)(ox_device *self, void *pin);
+    oxi_event (*pin_event)(ox_device *self, void *pin);
+    ox_status (*copy_async)(ox_device *self, const oxi_place *to, const oxi_place *from, size_t bytes,
+                            const oxi_event *after, oxi_event *done);
+    bool (*event_done)(ox_device *self, const oxi_event *event);
+    ox_status (*event_wait)(ox_device *self, const oxi_event *event);
+    oxi_peer (*peer)(ox_device *self, ox_device *other);
+    /* The accounting of its memory, and the most that alloc may make of it: 0 = no limit. */
+    void (*statistics)(ox_device *self, ox_device_statistics *out);
+    ox_status (*budget)(ox_device *self, uint64_t bytes);
+    uint8_t uuid[16];                /* the same in every process; zeros: it has none */
 };
 
 /* Where a call over tensors of these two devices runs: one of them, or NULL when they do not go together. */
@@ -3218,6 +3546,7 @@ struct ox_storage {
     bool read_only;                  /* in-place ops are refused */
     bool repackable;                 /* block types in it may be repacked, or are (cpu/repack.c) */
     int64_t version;                 /* counts in-place changes */
+    struct oxi_pin *pin;             /* NULL, or what it is pinned by (tensor/device.c) */
     struct oxi_prepacked *prepacked; /* NULL, or where products keep packed panels of it (cpu/prepack.c) */
 };
 typedef struct oxi_prepacked oxi_prepacked;
@@ -3226,12 +3555,43 @@ static void oxi_prepacked_free(oxi_prepacked *home);
  * the bytes go (cpu/repack.c). */
 static void oxi_repacked_undo(void *memory, size_t bytes, bool keep);
 
+/* ---- events and pinned memory (tensor/device.c) -------------------------------------------------------- */
+
+/* Host memory that a device reads and writes itself. */
+typedef struct oxi_pin {
+    ox_device *device;
+    void *memory, *handle;
+    size_t bytes;
+    void *block;                     /* of oxi_alloc, with block_bytes; NULL: the device's driver made it */
+    size_t block_bytes;
+    int64_t pending;                 /* atomic: copies begun since the last wait */
+} oxi_pin;
+
+static bool oxi_event_done(const oxi_event *event);
+static ox_status oxi_event_wait(const oxi_event *event);
+/* Memory of the host for `device`; false, and no error: there is none to be had. */
+static bool oxi_pin_make(ox_device *device, size_t bytes, oxi_pin *out);
+static void oxi_pin_drop(oxi_pin *pin);
+/* Until no copy that was begun with it is under way. */
+static ox_status oxi_pin_settle(oxi_pin *pin);
+/* A storage of the CPU that is pinned for `device`; NULL, and no error, where it cannot be. */
+static ox_storage *oxi_storage_pinned(ox_device *device, size_t bytes);
+static bool oxi_storage_is_pinned_for(const ox_storage *storage, const ox_device *device);
+/* Bytes from one storage's memory into another's, of other devices. waits false: with pinned memory they may
+ * still be on their way on return; oxi_storage_data of the storages waits for them. */
+static ox_status oxi_storage_move(ox_storage *to, size_t to_offset, ox_storage *from, size_t from_offset,
+                                  size_t bytes, bool waits);
+/* The device is about to close: nothing of its memory is kept here any more. */
+static void oxi_device_leaves(ox_device *device);
+
+/* ---- storages ------------------------------------------------------------------------------------------ */
+
 static ox_storage *oxi_storage_new(ox_device *device, size_t bytes);               /* one reference */
 static ox_storage *oxi_storage_borrow(ox_device *device, void *data, size_t bytes, ox_release_fn release,
                                       void *user);
 static void oxi_storage_retain(ox_storage *storage);
 static void oxi_storage_release(ox_storage *storage);
-/* storage->data, with the bytes as their dtypes have them. */
+/* storage->data, with the bytes as their dtypes have them, and all that are on their way there. */
 static void *oxi_storage_data(ox_storage *storage);
 
 /* A contiguous tensor with storage of its own, registered in the innermost scope. */
@@ -3505,6 +3865,271 @@ OXI_UNUSED static double oxi_element_to_f64(ox_dtype dtype, const void *element)
     ox_class cls = ox_dtype_of(dtype)->cls;
     return cls == OX_CLASS_INT || cls == OX_CLASS_BOOL ? (double)oxi_element_to_i64(dtype, element) : 0;
 }
+
+/* The whole part of a number that fits some integer type, as the bits of one of 64; 0 of all others. */
+static int64_t oxi_whole_bits(double value) {
+    const double end = 18446744073709551616.0;
+    if (!(value > -end && value < end)) return 0;
+    return (int64_t)(value < 0 ? 0 - (uint64_t)-value : (uint64_t)value);
+}
+/* >>tensor/device.c */
+/* What devices have in common: events, pinned host memory, and bytes from one device's memory into another.
+ * Two devices that are not the host meet in a ring of pinned memory: while one fills a part, the other empties
+ * the part before. Called by storages, the op `to` and the devices themselves. */
+
+/* ---- events -------------------------------------------------------------------------------------------- */
+
+static bool oxi_event_done(const oxi_event *event) {
+    return !event->device || event->device->event_done(event->device, event);
+}
+
+static ox_status oxi_event_wait(const oxi_event *event) {
+    return event->device ? event->device->event_wait(event->device, event) : OX_OK;
+}
+
+/* ---- pinned memory ------------------------------------------------------------------------------------- */
+
+enum { OXI_PIN_PAGE = 4096 };
+
+/* Pages of their own, so that no other memory is pinned with them. */
+static bool oxi_pin_block(oxi_pin *pin, size_t bytes) {
+    size_t room = (bytes + OXI_PIN_PAGE - 1) / OXI_PIN_PAGE * OXI_PIN_PAGE + OXI_PIN_PAGE;
+    pin->block = oxi_try_alloc(room);
+    if (!pin->block) return false;
+    pin->block_bytes = room;
+    pin->memory = (char *)pin->block + (OXI_PIN_PAGE - (uintptr_t)pin->block % OXI_PIN_PAGE) % OXI_PIN_PAGE;
+    return true;
+}
+
+static bool oxi_pin_make(ox_device *device, size_t bytes, oxi_pin *out) {
+    memset(out, 0, sizeof *out);
+    if (!device->pin || bytes == 0 || bytes > SIZE_MAX / 4) return false;
+    out->device = device;
+    out->bytes = bytes;
+    if (oxi_pin_block(out, bytes) && device->pin(device, &out->memory, bytes, &out->handle) == OX_OK)
+        return true;
+    oxi_free(out->block, out->block_bytes);
+    out->block = out->memory = NULL;
+    out->block_bytes = 0;
+    return device->pin(device, &out->memory, bytes, &out->handle) == OX_OK;
+}
+
+static void oxi_pin_drop(oxi_pin *pin) {
+    if (pin->handle) pin->device->unpin(pin->device, pin->handle);
+    oxi_free(pin->block, pin->block_bytes);
+    memset(pin, 0, sizeof *pin);
+}
+
+static ox_status oxi_pin_settle(oxi_pin *pin) {
+    int64_t pending = oxi_atomic_load(&pin->pending);
+    if (pending == 0) return OX_OK;
+    oxi_event last = pin->device->pin_event(pin->device, pin->handle);
+    ox_status status = oxi_event_wait(&last);
+    (void)oxi_atomic_cas(&pin->pending, pending, 0); /* unless another copy has begun meanwhile */
+    return status;
+}
+
+static void oxi_pin_released(void *user, void *data) {
+    oxi_pin *pin = (oxi_pin *)user;
+    (void)data;
+    oxi_pin_drop(pin);
+    oxi_free(pin, sizeof *pin);
+}
+
+static ox_storage *oxi_storage_pinned(ox_device *device, size_t bytes) {
+    oxi_pin *pin = device->pin ? (oxi_pin *)oxi_try_alloc(sizeof *pin) : NULL;
+    if (!pin) return NULL;
+    ox_storage *storage = NULL;
+    if (oxi_pin_make(device, bytes, pin)) {
+        storage = oxi_storage_borrow(ox_cpu(), pin->memory, bytes, oxi_pin_released, pin);
+        if (storage) {
+            storage->pin = pin;
+            return storage;
+        }
+        oxi_pin_drop(pin);
+    }
+    oxi_free(pin, sizeof *pin);
+    return NULL;
+}
+
+static bool oxi_storage_is_pinned_for(const ox_storage *storage, const ox_device *device) {
+    return storage->pin && storage->pin->device == device;
+}
+
+/* ---- across two devices -------------------------------------------------------------------------------- */
+
+enum { OXI_CROSS_PARTS = 4, OXI_CROSS_BYTES = 8 << 20 };
+
+/* Pinned for `from`, and for `to` where it can be: otherwise `to` takes ordinary memory on its way. */
+typedef struct oxi_cross {
+    ox_device *from, *to;
+    oxi_pin pin;
+    void *second; /* what `to` gave for the same memory, or NULL */
+} oxi_cross;
+
+static oxi_cross oxi_cross_ring; /* of the two devices that used it last */
+static oxi_lock oxi_cross_lock;
+
+static void oxi_cross_drop(void) {
+    oxi_cross *ring = &oxi_cross_ring;
+    if (ring->second) ring->to->unpin(ring->to, ring->second);
+    if (ring->from) oxi_pin_drop(&ring->pin);
+    memset(ring, 0, sizeof *ring);
+}
+
+static bool oxi_cross_make(ox_device *from, ox_device *to) {
+    oxi_cross *ring = &oxi_cross_ring;
+    if (ring->from == from && ring->to == to) return true;
+    oxi_cross_drop();
+    if (!from->peer || from->peer(from, to) != OXI_PEER_PINNED) return false;
+    if (!oxi_pin_make(from, (size_t)OXI_CROSS_PARTS * OXI_CROSS_BYTES, &ring->pin)) return false;
+    ring->from = from;
+    ring->to = to;
+    if (to->pin(to, &ring->pin.memory, ring->pin.bytes, &ring->second) != OX_OK) ring->second = NULL;
+    return true;
+}
+
+/* In the child of a fork the devices are the parent's. */
+static void oxi_cross_in_child(void) {
+    memset(&oxi_cross_ring, 0, sizeof oxi_cross_ring);
+    memset(&oxi_cross_lock, 0, sizeof oxi_cross_lock);
+}
+
+static void oxi_cross_forget(void) {
+    oxi_lock_take(&oxi_cross_lock);
+    oxi_cross_drop();
+    oxi_lock_give(&oxi_cross_lock);
+}
+
+OXI_UNUSED static void oxi_device_leaves(ox_device *device) {
+    oxi_lock_take(&oxi_cross_lock);
+    if (oxi_cross_ring.from == device || oxi_cross_ring.to == device) oxi_cross_drop();
+    oxi_lock_give(&oxi_cross_lock);
+}
+
+/* Part i comes down when part i - OXI_CROSS_PARTS has gone up; part i goes up while i + 1 comes down. */
+static ox_status oxi_cross_run(const oxi_place *to, const oxi_place *from, size_t bytes) {
+    oxi_event down[OXI_CROSS_PARTS], up[OXI_CROSS_PARTS];
+    const size_t each = OXI_CROSS_BYTES;
+    int64_t parts = (int64_t)((bytes + each - 1) / each);
+    ox_status status = OX_OK;
+    memset(down, 0, sizeof down);
+    memset(up, 0, sizeof up);
+    for (int64_t i = 0; i <= parts && status == OX_OK; i++) {
+        oxi_place source = *from, goal = *to, host;
+        host.device = ox_cpu();
+        host.memory = oxi_cross_ring.pin.memory;
+        if (i < parts) {
+            int place = (int)(i % OXI_CROSS_PARTS);
+            size_t at = (size_t)i * each;
+            host.offset = (size_t)place * each;
+            source.offset += at;
+            status =
+                from->device->copy_async(from->device, &host, &source, bytes - at < each ? bytes - at : each,
+                                         &up[place], &down[place]);
+        }
+        if (i > 0 && status == OX_OK) {
+            int place = (int)((i - 1) % OXI_CROSS_PARTS);
+            size_t at = (size_t)(i - 1) * each;
+            host.offset = (size_t)place * each;
+            goal.offset += at;
+            status = to->device->copy_async(to->device, &goal, &host, bytes - at < each ? bytes - at : each,
+                                            &down[place], &up[place]);
+        }
+    }
+    /* the ring is used again, and `from` may be changed by the host: all of it is over on return */
+    for (int i = 0; i < OXI_CROSS_PARTS; i++) {
+        ox_status over[2];
+        over[0] = oxi_event_wait(&down[i]);
+        over[1] = oxi_event_wait(&up[i]);
+        for (int k = 0; k < 2 && status == OX_OK; k++) status = over[k];
+    }
+    return status;
+}
+
+/* A piece at a time through ordinary memory, for they may be more than the host has. */
+static ox_status oxi_cross_plain(const oxi_place *to, const oxi_place *from, size_t bytes) {
+    size_t room = bytes < (size_t)OXI_CROSS_BYTES ? bytes : (size_t)OXI_CROSS_BYTES, done = 0;
+    char *piece = (char *)oxi_alloc(room);
+    ox_status status = piece ? OX_OK : OX_ERR_NOMEM;
+    while (status == OX_OK && done < bytes) {
+        size_t part = bytes - done < room ? bytes - done : room;
+        status = from->device->read(from->device, from->memory, from->offset + done, piece, part);
+        if (status == OX_OK)
+            status = to->device->write(to->device, to->memory, to->offset + done, piece, part);
+        done += part;
+    }
+    oxi_free(piece, room);
+    return status;
+}
+
+/* Few bytes are not worth pinning a ring, if there is none yet. */
+static ox_status oxi_cross_move(const oxi_place *to, const oxi_place *from, size_t bytes) {
+    bool ringed = false;
+    ox_status status = OX_OK;
+    if (bytes > (size_t)OXI_CROSS_BYTES && from->device->copy_async && to->device->copy_async) {
+        oxi_on_memory_change(oxi_cross_forget);
+        oxi_on_fork(oxi_cross_in_child);
+        oxi_lock_take(&oxi_cross_lock);
+        ringed = oxi_cross_make(from->device, to->device);
+        if (ringed) status = oxi_cross_run(to, from, bytes);
+        oxi_lock_give(&oxi_cross_lock);
+    }
+    return ringed ? status : oxi_cross_plain(to, from, bytes);
+}
+
+/* ---- between storages ---------------------------------------------------------------------------------- */
+
+/* Begins the copy, if the host's side is pinned for the other; false: nothing was done. */
+static bool oxi_storage_begin(const oxi_place *to, const oxi_place *from, ox_storage *host, size_t bytes,
+                              ox_status *status) {
+    ox_device *device = to->device->host ? from->device : to->device;
+    oxi_event done;
+    if (!oxi_storage_is_pinned_for(host, device)) return false;
+    (void)oxi_atomic_add(&host->pin->pending, 1);
+    *status = device->copy_async(device, to, from, bytes, NULL, &done);
+    return true;
+}
+
+static ox_status oxi_storage_move(ox_storage *to, size_t to_offset, ox_storage *from, size_t from_offset,
+                                  size_t bytes, bool waits) {
+    oxi_place goal = {to->device, to->data, to_offset}, source = {from->device, from->data, from_offset};
+    ox_status status = OX_OK;
+    if (bytes == 0) return OX_OK;
+    if (!to->device->host && !from->device->host) return oxi_cross_move(&goal, &source, bytes);
+    if (!waits && oxi_storage_begin(&goal, &source, to->device->host ? to : from, bytes, &status))
+        return status;
+    if (from->device->host)
+        return to->device->write(to->device, to->data, to_offset,
+                                 (const char *)oxi_storage_data(from) + from_offset, bytes);
+    return from->device->read(from->device, from->data, from_offset, (char *)oxi_storage_data(to) + to_offset,
+                              bytes);
+}
+
+/* ---- public -------------------------------------------------------------------------------------------- */
+
+OX_API ox_device_statistics ox_device_stats(ox_device *device) {
+    ox_device_statistics stats;
+    memset(&stats, 0, sizeof stats);
+    if (device)
+        device->statistics(device, &stats);
+    else
+        (void)oxi_fail_missing("device_stats: the device");
+    return stats;
+}
+
+OX_API ox_status ox_device_budget(ox_device *device, uint64_t bytes) {
+    return device ? device->budget(device, bytes) : oxi_fail_missing("device_budget: the device");
+}
+
+OX_API bool ox_device_uuid(ox_device *device, uint8_t out[16]) {
+    static const uint8_t none[16] = {0};
+    if (device)
+        memcpy(out, device->uuid, 16);
+    else
+        memset(out, 0, 16);
+    return memcmp(out, none, 16) != 0;
+}
 /* >>tensor/storage.c */
 /* Reference-counted device memory.
  * The last release gives borrowed memory back to its lender and the rest to the device.
@@ -3560,6 +4185,7 @@ static void oxi_storage_release(ox_storage *storage) {
 
 static void *oxi_storage_data(ox_storage *storage) {
     if (storage->repackable) oxi_repacked_undo(storage->data, storage->bytes, true);
+    if (storage->pin) (void)oxi_pin_settle(storage->pin);
     return storage->data;
 }
 
@@ -4430,11 +5056,23 @@ OXI_LIGHT_BEGIN
  * A public function fills an oxi_call and hands it to oxi_apply, which checks it by the table, makes the
  * results and runs it on the device of its operands. A call is plain data: oxi_call_keep makes a copy of one
  * that owns what it needs, to be run again (oxi_kept_run). */
+/* WORDS OF THIS ROOM
+ *     op, row        an operation; its line in ops.def
+ *     family         ops that one executor of a device runs: MAP (elementwise), REDUCE, ROW, PRODUCT ...
+ *     executor       a device's function for a family
+ *     rule           what checks operands and describes the results: shape, dtype, strides
+ *     attribute      what an op is told besides operands: dims, eps, a scale ...
+ *     part           a piece of a call that was cut (streams); `whole` is the call before
+ *     detour         a call that its device does not support: the CPU runs it, its results go back
+ *     listener       hears each call of a public function; the profiler is one
+ *     kept call      a copy that owns its operands, to be run again
+ *     draw           seed and counter that a random call's numbers follow from */
 #ifndef OX_OPS_CALL_H
 #define OX_OPS_CALL_H
 
 typedef enum oxi_op {
-#define OXI_OP(name, family, operands, rule, gives, accepts, flag, flops, attributes, gradient) OXI_OP_##name,
+#define OXI_OP(name, family, operands, rule, gives, accepts, flag, flops, attributes, gradient, parts) \
+    OXI_OP_##name,
 #undef OXI_SECTION
 #define OXI_SECTION 1 /* ops/ops.def */
 #include OX_TORCH_FILE
@@ -4455,8 +5093,9 @@ typedef enum oxi_family {
     OXI_FAMILY_PRODUCT,
     OXI_FAMILY_ROPE,
     OXI_FAMILY_ATTENTION,
-    OXI_FAMILY_COMPUTED,             /* so many families have executors on devices; the others are ops/'s own */
-    OXI_FAMILY_VIEW = OXI_FAMILY_COMPUTED,
+    OXI_FAMILY_COMPUTED,             /* so many have executors on devices; the others are ops/'s own */
+    OXI_FAMILY_PARTS = OXI_FAMILY_COMPUTED, /* made of other ops (ops/parts.c) */
+    OXI_FAMILY_VIEW,
     OXI_FAMILY_MOVE,
     OXI_FAMILY_COUNT
 } oxi_family;
@@ -4491,6 +5130,11 @@ typedef struct oxi_order {
     int8_t count, dim[OX_MAX_DIMS];
 } oxi_order;
 
+/* A number for each spatial dim of a convolution or pooling, up to three. */
+typedef struct oxi_span {
+    int64_t n[3];
+} oxi_span;
+
 #define OXI_TYPE_NOTHING char
 #define OXI_TYPE_F64 double
 #define OXI_TYPE_SCALAR double
@@ -4501,6 +5145,7 @@ typedef struct oxi_order {
 #define OXI_TYPE_DIMS uint32_t
 #define OXI_TYPE_ORDER oxi_order
 #define OXI_TYPE_SIZES ox_shape
+#define OXI_TYPE_SPAN oxi_span
 #define OXI_TYPE_DTYPE ox_dtype
 #define OXI_TYPE_DEVICE ox_device *
 #define OXI_TYPE_ACTIVATION oxi_activation
@@ -4527,6 +5172,7 @@ typedef union oxi_attrs {
 #define OXI_DEFAULT_NOTHING(a, otherwise)
 #define OXI_DEFAULT_ORDER(a, otherwise)
 #define OXI_DEFAULT_SIZES(a, otherwise)
+#define OXI_DEFAULT_SPAN(a, otherwise) a.n[0] = a.n[1] = a.n[2] = otherwise;
 #define OXI_DEFAULT_F64(a, otherwise) a = otherwise;
 #define OXI_DEFAULT_SCALAR(a, otherwise) a = otherwise;
 #define OXI_DEFAULT_FACTOR(a, otherwise) a = otherwise;
@@ -4604,6 +5250,7 @@ typedef enum oxi_attr_kind {
     OXI_ATTR_DIMS,
     OXI_ATTR_ORDER,
     OXI_ATTR_SIZES,
+    OXI_ATTR_SPAN,
     OXI_ATTR_DTYPE,
     OXI_ATTR_DEVICE,
     OXI_ATTR_ACTIVATION
@@ -4624,6 +5271,7 @@ typedef struct oxi_op_row {
     int flag, flops;
     const oxi_attr_member *(*attributes)(void); /* the last one has no name */
     int gradient;
+    ox_tensor *(*parts)(const oxi_call *call);  /* NULL: none (ops/parts.c) */
 } oxi_op_row;
 
 static const oxi_op_row *oxi_op_row_of(oxi_op op);
@@ -4639,6 +5287,8 @@ static ox_status oxi_apply_quiet(oxi_call *call);
 static ox_tensor *oxi_apply_1(oxi_op op, const oxi_attrs *attr, ox_tensor *a);
 static ox_tensor *oxi_apply_2(oxi_op op, const oxi_attrs *attr, ox_tensor *a, ox_tensor *b);
 static ox_tensor *oxi_apply_3(oxi_op op, const oxi_attrs *attr, ox_tensor *a, ox_tensor *b, ox_tensor *c);
+/* Computes a call whose results are there by the parts of its row. */
+static ox_status oxi_run_by_parts(const oxi_call *call);
 /* Any number of operands; out = NULL or the tensor to write into. */
 static ox_tensor *oxi_apply_list(oxi_op op, const oxi_attrs *attr, ox_tensor *const *in, int count,
                                  ox_tensor *out);
@@ -4648,8 +5298,11 @@ static ox_tensor *oxi_apply_as(const char *name, oxi_op op, const oxi_attrs *att
 /* Written into in[0]. */
 static ox_tensor *oxi_apply_in_place(oxi_op op, const oxi_attrs *attr, ox_tensor *const *in, int count);
 
-/* A copy of t in the memory of another device; t's numbers are read and written as bytes (ops/data.c). */
-static ox_tensor *oxi_moved(ox_tensor *t, ox_device *device);
+/* A copy of t in the memory of another device; t's numbers are read and written as bytes (ops/move.c). waits
+ * false: from and into pinned memory they may still be on their way on return. */
+static ox_tensor *oxi_moved(ox_tensor *t, ox_device *device, bool waits);
+/* The same into a contiguous tensor of t's shape and dtype. */
+static ox_status oxi_move_into(ox_tensor *to, ox_tensor *t, bool waits);
 
 /* ---- who listens --------------------------------------------------------------------------------------- */
 
@@ -4849,6 +5502,7 @@ static int oxi_attr_text(const oxi_attr_member *m, const void *at, char *out, si
         const ox_shape *shape = (const ox_shape *)at;
         return snprintf(out, room, "%s", oxi_shape_text(shape->ndim, shape->dim));
     }
+    case OXI_ATTR_SPAN: return snprintf(out, room, "%s", oxi_shape_text(3, ((const oxi_span *)at)->n));
     case OXI_ATTR_DTYPE: return snprintf(out, room, "%s", ox_dtype_name(*(const ox_dtype *)at));
     case OXI_ATTR_DEVICE: return snprintf(out, room, "%s", ox_device_name(*(ox_device *const *)at));
     case OXI_ATTR_ACTIVATION:
@@ -4872,9 +5526,18 @@ OXI_UNUSED static int oxi_attrs_text(oxi_op op, const oxi_attrs *attr, char *out
     return used;
 }
 /* >>form/form.h */
-/* Forms: what a call is, worked out once for all devices. A form says which numbers meet (a reduction's kind, a
- * row's dims, a product's sizes and strides), not how they are computed; operands may lie anywhere.
+/* Forms: what a call is, worked out once for all devices. A form says which numbers meet (a reduction's
+ * kind, a row's dims, a product's sizes and strides), not how they are computed; operands may lie anywhere.
  * Devices, streams and the profiler ask for the form of a call instead of looking at its op. */
+/* WORDS OF THIS ROOM
+ *     form           sizes, strides and kind of a call, whatever its op is called
+ *     kind, finish   how numbers are combined (sum, most ...); what is done to the result (root, mean ...)
+ *     places         whether a reduction gives indices: none, beside the values, or only them
+ *     inside         the dims of a row, as bits
+ *     row            the elements that a softmax or a norm takes together, however they lie
+ *     most, least    maximum, minimum
+ *     to join        to see several leading dims of a product as more rows of one
+ *     layer          a product whose b is a constant weight (ox_linear) */
 #ifndef OX_FORM_FORM_H
 #define OX_FORM_FORM_H
 
@@ -4958,6 +5621,106 @@ static void oxi_product_form_of(const oxi_call *call, oxi_product_form *out);
 static void oxi_product_form_join(oxi_product_form *p);
 /* Multiplications and additions. */
 static double oxi_product_form_flops(const oxi_product_form *p);
+
+/* ---- indices (form/index.c) ---------------------------------------------------------------------------- */
+
+typedef enum oxi_index_kind {
+    OXI_INDEX_PICK,
+    OXI_INDEX_PUT,
+    OXI_INDEX_PATTERN,
+    OXI_INDEX_SELECT,
+    OXI_INDEX_COPIES
+} oxi_index_kind;
+typedef enum oxi_index_by {
+    OXI_BY_EACH,
+    OXI_BY_DIM,
+    OXI_BY_ROWS,
+    OXI_BY_TRUTH,
+    OXI_BY_DIAGONAL,
+    OXI_BY_SIZES
+} oxi_index_by;
+typedef enum oxi_index_does {
+    OXI_DOES_KEEPS_UPPER,
+    OXI_DOES_KEEPS_LOWER,
+    OXI_DOES_ONE,
+    OXI_DOES_MOVES,
+    OXI_DOES_ADDS,
+    OXI_DOES_COORDINATES,
+    OXI_DOES_JOINS,
+    OXI_DOES_ROLLS
+} oxi_index_does;
+
+/* A row of form/index.def, which says what the words mean. */
+typedef struct oxi_index_form {
+    oxi_op op;
+    oxi_index_kind kind;
+    oxi_index_by by;
+    oxi_index_does does;
+} oxi_index_form;
+static const oxi_index_form *oxi_index_form_of(oxi_op op);
+
+/* PICK and PUT: for each position p of `shape`, moved[p] and the element of `indexed` (operand 0, or the result
+ * that it was copied to) whose place along `dim` is index[p] meet. Headers have at least one dim. */
+typedef struct oxi_places {
+    ox_tensor indexed, index, moved;
+    int dim;                         /* of `indexed` */
+    int64_t size, step;              /* of `indexed` along that dim */
+    int ndim;
+    int64_t shape[OX_MAX_DIMS];
+    /* over `shape`, in elements; moved has its own. `indexed` stands still along its dim. */
+    int64_t indexed_stride[OX_MAX_DIMS], index_stride[OX_MAX_DIMS];
+    double alpha;                    /* of what is added */
+} oxi_places;
+static void oxi_places_of(const oxi_call *call, oxi_places *out);
+
+/* COPIES, one after the other: while (oxi_copies_next(&p, &from, &to)) from is copied to to. No two meet. */
+typedef struct oxi_copies {
+    const oxi_call *call;
+    bool rolls, ended;
+    uint32_t next, rolled;
+    int64_t at, shift[OX_MAX_DIMS];
+} oxi_copies;
+static oxi_copies oxi_copies_of(const oxi_call *call);
+static bool oxi_copies_next(oxi_copies *p, ox_tensor *from, ox_tensor *to);
+
+/* A header with at least one dim: a single number is a row of one. */
+static ox_tensor oxi_at_least_1d(const ox_tensor *t);
+
+/* ---- numbers that are made (form/made.c) --------------------------------------------------------------- */
+
+typedef enum oxi_made_kind {
+    OXI_MADE_CONSTANT,
+    OXI_MADE_DIAGONAL,
+    OXI_MADE_RAMP,
+    OXI_MADE_DRAW,
+    OXI_MADE_TOGETHER
+} oxi_made_kind;
+typedef enum oxi_made_numbers {
+    OXI_NUMBERS_OWN,
+    OXI_NUMBERS_DOUBLE,
+    OXI_NUMBERS_WHOLE,
+    OXI_NUMBERS_CLASS,
+    OXI_NUMBERS_UNIT
+} oxi_made_numbers;
+
+/* A row of form/made.def, and what a call adds to it. */
+typedef struct oxi_made_form {
+    oxi_made_kind kind;
+    oxi_made_numbers numbers;
+    int code;                        /* the row's place, which devices look up how an element is made by */
+    bool whole, in_double;           /* worked out in 64-bit integers; in f64; neither: exact in any */
+    /* the call's numbers: a constant; start and step or end of a ramp (whole ones for integers); low and high;
+     * mean and deviation */
+    double first, second;
+    double step;                     /* of a ramp */
+    int64_t low;                     /* whole: the constant, the start, the least number drawn */
+    uint64_t range;                  /* whole: the step, how many numbers are drawn from */
+} oxi_made_form;
+static oxi_made_form oxi_made_form_of(const oxi_call *call);
+static oxi_made_kind oxi_made_kind_of(oxi_op op);
+
+/* Why a row of weights cannot be drawn from. */
+enum { OXI_MULTINOMIAL_FINE, OXI_MULTINOMIAL_BAD_WEIGHT, OXI_MULTINOMIAL_NO_WEIGHT, OXI_MULTINOMIAL_TOO_FEW };
 
 #endif
 /* >>form/reduce.c */
@@ -5161,6 +5924,253 @@ OXI_UNUSED static double oxi_product_form_flops(const oxi_product_form *p) {
     double each = p->t[OXI_PRODUCT_A]->dtype == OX_C64 ? 8.0 : 2.0;
     return each * (double)ox_numel(p->t[OXI_PRODUCT_C]) * (double)p->k;
 }
+/* >>form/index.c */
+/* Indices: which elements meet, for ops that read or write at an index, and which parts of operands a result
+ * is made of. Whether indices are in range is for devices to see. */
+
+static const oxi_index_form oxi_index_table[] = {
+#define OXI_INDEX(op, kind, by, does) {OXI_OP_##op, OXI_INDEX_##kind, OXI_BY_##by, OXI_DOES_##does},
+/* >>form/index.def */
+/* Ops that move elements by index or by place.
+ *   OXI_INDEX(op, kind, by, does)
+ *   kind  PICK     each element of the result is read from operand 0, where an index (operand 1) says
+ *         PUT      the result is operand 0; then each element of operand 2 goes where the index says
+ *         PATTERN  what an element becomes follows from its row and column
+ *         SELECT   what is true among the last operand's elements, in row-major order
+ *         COPIES   the result is made of copies of parts of operands
+ *   by    what says where: EACH an index an element, DIM an index a position along the attribute dim, ROWS an
+ *         index a row (its dims come before the row's), TRUTH elements, DIAGONAL the attribute of that name,
+ *         SIZES of operands
+ *   does  MOVES, ADDS (times the attribute alpha, where there is one), KEEPS_UPPER, KEEPS_LOWER (the rest is
+ *         0), ONE (at the index, else 0), COORDINATES (moves places instead of elements), JOINS end to end
+ *         along dim, ROLLS: dims in two pieces change places */
+OXI_INDEX(gather,        PICK,    EACH,     MOVES)
+OXI_INDEX(index_select,  PICK,    DIM,      MOVES)
+OXI_INDEX(embedding,     PICK,    ROWS,     MOVES)
+OXI_INDEX(scatter,       PUT,     EACH,     MOVES)
+OXI_INDEX(scatter_add,   PUT,     EACH,     ADDS)
+OXI_INDEX(index_add,     PUT,     DIM,      ADDS)
+OXI_INDEX(masked_select, SELECT,  TRUTH,    MOVES)
+OXI_INDEX(nonzero,       SELECT,  TRUTH,    COORDINATES)
+OXI_INDEX(triu,          PATTERN, DIAGONAL, KEEPS_UPPER)
+OXI_INDEX(tril,          PATTERN, DIAGONAL, KEEPS_LOWER)
+OXI_INDEX(one_hot,       PATTERN, ROWS,     ONE)
+OXI_INDEX(cat,           COPIES,  SIZES,    JOINS)
+OXI_INDEX(roll,          COPIES,  SIZES,    ROLLS)
+#undef OXI_INDEX
+};
+
+static const oxi_index_form *oxi_index_form_of(oxi_op op) {
+    size_t i = 0;
+    while (oxi_index_table[i].op != op) i++; /* every op of the family is there: tests/test_calls.c */
+    return &oxi_index_table[i];
+}
+
+/* A header with at least one dim: a single number is a row of one. */
+static ox_tensor oxi_at_least_1d(const ox_tensor *t) {
+    ox_tensor row = oxi_borrowed(t);
+    if (row.ndim == 0) {
+        row.ndim = 1;
+        row.shape[0] = 1;
+        row.stride[0] = 1;
+    }
+    return row;
+}
+
+/* ---- at an index --------------------------------------------------------------------------------------- */
+
+/* Rows of a table [V,D] for ids [..]: a result [..,D]. */
+static void oxi_places_of_rows(const oxi_call *call, oxi_places *p) {
+    p->index = oxi_borrowed(call->in[1]);
+    for (int d = 0; d < p->index.ndim; d++) p->index_stride[d] = p->index.stride[d];
+    p->indexed_stride[p->index.ndim] = p->indexed.stride[1];
+}
+
+static void oxi_places_along_dim(const oxi_call *call, const oxi_index_form *form, oxi_places *p) {
+    int dim = call->attr.along.dim;
+    p->index = oxi_at_least_1d(call->in[1]);
+    p->dim = dim;
+    for (int d = 0; d < p->indexed.ndim; d++) {
+        if (d != dim) p->indexed_stride[d] = p->indexed.stride[d];
+        if (form->by == OXI_BY_EACH) p->index_stride[d] = p->index.stride[d];
+    }
+    if (form->by == OXI_BY_DIM) p->index_stride[dim] = p->index.stride[0];
+}
+
+OXI_UNUSED static void oxi_places_of(const oxi_call *call, oxi_places *p) {
+    const oxi_index_form *form = oxi_index_form_of(call->op);
+    bool put = form->kind == OXI_INDEX_PUT;
+    memset(p, 0, sizeof *p);
+    p->indexed = oxi_at_least_1d(put ? call->out[0] : call->in[0]);
+    p->moved = oxi_at_least_1d(put ? call->in[2] : call->out[0]);
+    if (form->by == OXI_BY_ROWS)
+        oxi_places_of_rows(call, p);
+    else
+        oxi_places_along_dim(call, form, p);
+    p->step = p->indexed.stride[p->dim];
+    p->size = p->indexed.shape[p->dim];
+    /* of a source larger than the index, the part that has indices */
+    const ox_tensor *shape = put && form->by == OXI_BY_EACH ? &p->index : &p->moved;
+    p->ndim = shape->ndim;
+    for (int d = 0; d < p->ndim; d++) p->shape[d] = shape->shape[d];
+    p->alpha = 1;
+    (void)oxi_attrs_numbers(call->op, &call->attr, &p->alpha, 1);
+}
+
+/* ---- copies of parts ----------------------------------------------------------------------------------- */
+
+/* How far each dim of a tensor with elements moves, in [0, its size); bits of those that move. */
+static uint32_t oxi_roll_shifts(const oxi_call *call, int64_t *shift) {
+    const ox_tensor *x = call->in[0];
+    uint32_t rolled = 0;
+    for (int i = 0; i < call->attr.roll.dims.count; i++) { /* a dim may be named twice */
+        int dim = call->attr.roll.dims.dim[i];
+        int64_t size = x->ndim > 0 ? x->shape[dim] : 1, by = call->attr.roll.shifts.dim[i] % size;
+        shift[dim] = (shift[dim] + by + size) % size;
+    }
+    for (int d = 0; d < x->ndim; d++) rolled |= shift[d] ? 1u << d : 0;
+    return rolled;
+}
+
+static oxi_copies oxi_copies_of(const oxi_call *call) {
+    oxi_copies p;
+    memset(&p, 0, sizeof p);
+    p.call = call;
+    p.rolls = oxi_index_form_of(call->op)->does == OXI_DOES_ROLLS;
+    if (ox_numel(call->out[0]) == 0)
+        p.ended = true;
+    else if (p.rolls)
+        p.rolled = oxi_roll_shifts(call, p.shift);
+    return p;
+}
+
+static bool oxi_copies_join(oxi_copies *p, ox_tensor *from, ox_tensor *to) {
+    const oxi_call *call = p->call;
+    int dim = call->attr.along.dim;
+    while (p->next < (uint32_t)call->in_count && ox_numel(call->in[p->next]) == 0)
+        p->next++; /* also [0], which torch lets join anything */
+    if (p->next == (uint32_t)call->in_count) return false;
+    *from = oxi_borrowed(call->in[p->next++]);
+    *to = oxi_borrowed(call->out[0]);
+    to->shape[dim] = from->shape[dim];
+    to->offset += p->at * to->stride[dim];
+    p->at += from->shape[dim];
+    return true;
+}
+
+/* Each rolled dim falls into two pieces, the one that moves up and the one that comes round; every
+ * combination of pieces is a part. Bit d of `next`: the piece of dim d that comes round. */
+static bool oxi_copies_roll(oxi_copies *p, ox_tensor *from, ox_tensor *to) {
+    const ox_tensor *x = p->call->in[0];
+    *from = oxi_borrowed(x);
+    *to = oxi_borrowed(p->call->out[0]);
+    for (int d = 0; d < x->ndim; d++) {
+        int64_t size = x->shape[d], by = p->shift[d];
+        if (p->next >> d & 1) {
+            from->shape[d] = to->shape[d] = by;
+            from->offset += (size - by) * from->stride[d];
+        } else {
+            from->shape[d] = to->shape[d] = size - by;
+            to->offset += by * to->stride[d];
+        }
+    }
+    p->ended = p->next == p->rolled;
+    p->next = ((p->next | ~p->rolled) + 1) & p->rolled; /* the next set of rolled dims */
+    return true;
+}
+
+static bool oxi_copies_next(oxi_copies *p, ox_tensor *from, ox_tensor *to) {
+    if (p->ended) return false;
+    return p->rolls ? oxi_copies_roll(p, from, to) : oxi_copies_join(p, from, to);
+}
+/* >>form/made.c */
+/* Numbers that are made: what they are worked out in, and from which numbers of the call. */
+
+static const struct {
+    oxi_op op;
+    oxi_made_kind kind;
+    oxi_made_numbers numbers;
+} oxi_made_table[] = {
+#define OXI_MADE(op, kind, numbers) {OXI_OP_##op, OXI_MADE_##kind, OXI_NUMBERS_##numbers},
+/* >>form/made.def */
+/* Ops that make numbers: constants, ramps and random numbers. A row's place in this list is the op's code in
+ * the shaders, so new ones go to the end.
+ *   OXI_MADE(op, kind, numbers)
+ *   kind     CONSTANT one number everywhere, DIAGONAL that number on the diagonal and 0 elsewhere, RAMP a
+ *            number that follows from the element's place, DRAW from its random words, TOGETHER from those of
+ *            all
+ *   numbers  what they are worked out in: OWN the result's dtype, DOUBLE f64, WHOLE 64-bit integers, CLASS
+ *            one of these two by the result's dtype, UNIT a fraction of random bits, which is exact: f64 only
+ *            where two attributes scale it */
+OXI_MADE(uniform,     DRAW,     UNIT)
+OXI_MADE(normal,      DRAW,     DOUBLE)
+OXI_MADE(randint,     DRAW,     WHOLE)
+OXI_MADE(bernoulli,   DRAW,     UNIT)
+OXI_MADE(randperm,    TOGETHER, WHOLE)
+OXI_MADE(arange,      RAMP,     CLASS)
+OXI_MADE(linspace,    RAMP,     DOUBLE)
+OXI_MADE(fill,        CONSTANT, OWN)
+OXI_MADE(eye,         DIAGONAL, OWN)
+OXI_MADE(multinomial, TOGETHER, DOUBLE)
+#undef OXI_MADE
+};
+
+static size_t oxi_made_place(oxi_op op) {
+    size_t i = 0;
+    while (oxi_made_table[i].op != op) i++; /* every op of the families is there: tests/test_calls.c */
+    return i;
+}
+
+OXI_UNUSED static oxi_made_kind oxi_made_kind_of(oxi_op op) {
+    return oxi_made_table[oxi_made_place(op)].kind;
+}
+
+/* Integers get whole ends and steps. */
+static void oxi_made_ramp(oxi_made_form *form, ox_dtype dtype, int64_t count) {
+    if (oxi_is_int(dtype)) {
+        form->first = trunc(form->first);
+        form->second = trunc(form->second);
+    }
+    form->step = form->second;
+    if (form->numbers == OXI_NUMBERS_DOUBLE)
+        form->step = count > 1 ? (form->second - form->first) / (double)(count - 1) : 0;
+    form->low = oxi_whole_bits(form->first);
+    form->range = (uint64_t)oxi_whole_bits(form->second);
+}
+
+static oxi_made_form oxi_made_form_of(const oxi_call *call) {
+    ox_dtype dtype = call->out[0]->dtype;
+    oxi_made_form form;
+    double two[2] = {0, 0};
+    size_t i = oxi_made_place(call->op);
+    memset(&form, 0, sizeof form);
+    form.code = (int)i;
+    form.kind = oxi_made_table[i].kind;
+    form.numbers = oxi_made_table[i].numbers;
+    bool scaled = oxi_attrs_numbers(call->op, &call->attr, two, 2) == 2 && !(two[0] == 0 && two[1] == 1);
+    form.first = two[0];
+    form.second = two[1];
+    form.whole = form.numbers == OXI_NUMBERS_WHOLE ||
+                 (form.numbers == OXI_NUMBERS_CLASS && !oxi_is_float(dtype));
+    form.in_double = form.numbers == OXI_NUMBERS_DOUBLE ||
+                     (form.numbers == OXI_NUMBERS_CLASS && !form.whole) ||
+                     (form.numbers == OXI_NUMBERS_UNIT && scaled);
+    switch (form.kind) {
+    case OXI_MADE_CONSTANT: form.low = call->attr.fill.whole; break;
+    case OXI_MADE_DIAGONAL:
+        form.first = 1;
+        form.low = 1;
+        break;
+    case OXI_MADE_RAMP: oxi_made_ramp(&form, dtype, ox_numel(call->out[0])); break;
+    case OXI_MADE_DRAW:
+        if (!form.whole) break;
+        form.low = call->attr.randint.low;
+        form.range = (uint64_t)call->attr.randint.high - (uint64_t)form.low;
+        break;
+    default: break;
+    }
+    return form;
+}
 /* >>ops/rules.c */
 /* Shape and type rules: what a call's results are, or why it is refused.
  * A rule fills one header (no storage) per result; a VIEW rule also fills strides and offset.
@@ -5290,13 +6300,6 @@ static bool oxi_fits_integer(ox_dtype dtype, double value) {
     return whole < end && (oxi_is_unsigned(dtype) ? whole > -end : whole >= oxi_integer_least(dtype));
 }
 
-/* The whole part of a number that fits some integer type, as the bits of one of 64; 0 of all others. */
-static int64_t oxi_whole_bits(double value) {
-    const double end = 18446744073709551616.0;
-    if (!(value > -end && value < end)) return 0;
-    return (int64_t)(value < 0 ? 0 - (uint64_t)-value : (uint64_t)value);
-}
-
 static ox_status oxi_fail_number(const oxi_call *call, ox_status status, double number, ox_dtype dtype) {
     return oxi_fail(status, "%s: %g does not fit %s", oxi_op_name(call), number, ox_dtype_name(dtype));
 }
@@ -5414,7 +6417,7 @@ OXI_RULE(copy) {
         oxi_meta(out, dtype, x->ndim, x->shape);
     }
     if (oxi_is_block(dtype) && !oxi_is_float(x->dtype) && !oxi_is_block(x->dtype))
-        return oxi_fail(OX_ERR_DTYPE, "copy: floats are quantised to %s, not %s", ox_dtype_name(dtype),
+        return oxi_fail(OX_ERR_DTYPE, "copy: floats are quantized to %s, not %s", ox_dtype_name(dtype),
                         oxi_tensor_text(x));
     if (oxi_is_block(x->dtype) && !oxi_is_float(dtype) && !oxi_is_block(dtype))
         return oxi_fail(OX_ERR_DTYPE, "copy: %s expands to floats only, not to %s", oxi_tensor_text(x),
@@ -5596,15 +6599,16 @@ OXI_RULE(norm_rows) {
 OXI_RULE(group_norm) {
     const ox_tensor *x = call->in[0];
     int64_t groups = call->attr.groups.groups;
-    if (x->ndim < 2) return oxi_fail(OX_ERR_SHAPE, "group_norm: %s has no channel dim", oxi_tensor_text(x));
+    if (x->ndim < 2) return oxi_fail(OX_ERR_SHAPE, "%s: %s has no channel dim", oxi_op_name(call),
+                                     oxi_tensor_text(x));
     if (groups < 1 || x->shape[1] % groups)
-        return oxi_fail(OX_ERR_SHAPE, "group_norm: %lld channels do not fall into %lld groups",
-                        (long long)x->shape[1], (long long)groups);
+        return oxi_fail(OX_ERR_SHAPE, "%s: %lld channels do not fall into %lld groups",
+                        oxi_op_name(call), (long long)x->shape[1], (long long)groups);
     for (int i = 1; i < call->in_count; i++) {
         const ox_tensor *w = call->in[i];
         if (w && (w->ndim != 1 || w->shape[0] != x->shape[1] || !oxi_is_float(w->dtype)))
-            return oxi_fail(OX_ERR_SHAPE, "group_norm: %s does not fit the %lld channels of %s",
-                            oxi_tensor_text(w), (long long)x->shape[1], oxi_tensor_text(x));
+            return oxi_fail(OX_ERR_SHAPE, "%s: %s does not fit the %lld channels of %s",
+                            oxi_op_name(call), oxi_tensor_text(w), (long long)x->shape[1], oxi_tensor_text(x));
         ox_status status = oxi_check_weight_dtype(call, x, w);
         if (status != OX_OK) return status;
     }
@@ -6265,6 +7269,10 @@ static double oxi_call_flops(const oxi_call *call) {
         double half = call->attr.attention.causal ? 0.5 : 1.0;
         return half * 4.0 * (double)ox_numel(q) * (double)k->shape[k->ndim - 2];
     }
+    if (row->family == OXI_FAMILY_PARTS) { /* a layer: each number takes one of the weight's rows */
+        const ox_tensor *weight = call->in[1];
+        return weight->shape[0] ? 2 * most * (double)(ox_numel(weight) / weight->shape[0]) : 0;
+    }
     oxi_product_form product;
     oxi_product_form_of(call, &product);
     return oxi_product_form_flops(&product);
@@ -6316,7 +7324,7 @@ static void oxi_profile_before(oxi_listener *self, const oxi_call *call, ox_devi
 static void oxi_profile_after(oxi_listener *self, const oxi_call *call, ox_device *device, ox_status status) {
     double end = oxi_now();
     (void)self;
-    if (status != OX_OK || device->times_calls || oxi_op_row_of(call->op)->family >= OXI_FAMILY_COMPUTED)
+    if (status != OX_OK || device->times_calls || oxi_op_row_of(call->op)->family > OXI_FAMILY_PARTS)
         return;
     oxi_profile_record record = oxi_profile_record_of(call, OXI_PROFILE_CALLS);
     record.start = oxi_profile_started;
@@ -6479,15 +7487,424 @@ OX_API ox_status ox_profile_trace(const char *path) {
     return ok ? OX_OK : oxi_fail(OX_ERR_IO, "profile_trace: %s could not be written whole", path);
 }
 #endif
+/* >>ops/parts.c */
+/* Parts: ops in terms of other ops. A row of ops.def names its parts in the last column; they are written
+ * here, once, with public functions alone.
+ * They serve where there is no kernel (a row of family PARTS has none anywhere, a device may lack one:
+ * call.c), and tests hold kernels against them. So they are plain rather than fast, and no less exact than
+ * kernels: what those add up in f32, parts compute in f32 (oxi_wide).
+ * Operands have passed the row's rule; the result is of any float dtype, the caller converts it. NULL, with
+ * an error recorded, where one of the functions gives that. */
+
+#define oxi_parts_none NULL
+#define OXI_PARTS(name) static ox_tensor *oxi_parts_##name(const oxi_call *call)
+
+/* Narrow floats and blocks as f32, the others as they are; NULL stays NULL. */
+static ox_tensor *oxi_wide(ox_tensor *t) {
+    bool narrow = t && t->dtype != OX_F64 && (oxi_is_float(t->dtype) || oxi_is_block(t->dtype));
+    return narrow ? ox_cast(t, OX_F32) : t;
+}
+
+/* The list of dims that a set holds. */
+static ox_shape oxi_dims_of_set(uint32_t set) {
+    ox_shape dims;
+    memset(&dims, 0, sizeof dims);
+    for (int d = 0; d < OX_MAX_DIMS; d++)
+        if (set >> d & 1) dims.dim[dims.ndim++] = d;
+    return dims;
+}
+
+/* 0, 1, 2 .. count - 1 as `dtype`, where t lies. */
+static ox_tensor *oxi_ramp_beside(const ox_tensor *t, int64_t count, ox_dtype dtype) {
+    return ox_to(ox_arange(0, (double)count, 1, dtype), oxi_working_device(ox_device_of(t)));
+}
+
+static ox_tensor *oxi_filled_beside(const ox_tensor *t, ox_shape shape, double value) {
+    ox_dtype dtype = t->dtype == OX_F64 ? OX_F64 : OX_F32;
+    return ox_to(ox_full(shape, value, dtype), oxi_working_device(ox_device_of(t)));
+}
+
+/* ---- elementwise --------------------------------------------------------------------------------------- */
+
+OXI_PARTS(silu) { return ox_mul(call->in[0], ox_sigmoid(call->in[0])); }
+OXI_PARTS(silu_mul) { return ox_mul(ox_silu(oxi_wide(call->in[0])), oxi_wide(call->in[1])); }
+OXI_PARTS(gelu_mul) { return ox_mul(ox_gelu_tanh(oxi_wide(call->in[0])), oxi_wide(call->in[1])); }
+
+OXI_PARTS(lerp) {
+    ox_tensor *a = oxi_wide(call->in[0]), *b = oxi_wide(call->in[1]), *weight = oxi_wide(call->in[2]);
+    ox_tensor *whole = ox_sub(b, a), *rest = ox_mul(whole, ox_sub(ox_number(1), weight));
+    return ox_where(ox_lt(ox_abs(weight), ox_number(0.5)), ox_add(a, ox_mul(whole, weight)),
+                    ox_sub(b, rest));
+}
+
+OXI_PARTS(addcdiv) {
+    ox_tensor *ratio = ox_div(ox_mul_number(oxi_wide(call->in[1]), call->attr.value.value),
+                              oxi_wide(call->in[2]));
+    return ox_add(oxi_wide(call->in[0]), ratio);
+}
+
+/* ---- reductions and rows ------------------------------------------------------------------------------- */
+
+static ox_tensor *oxi_variance(const oxi_call *call) {
+    const oxi_attr_moments *told = &call->attr.moments;
+    ox_tensor *x = oxi_wide(call->in[0]);
+    ox_shape dims = oxi_dims_of_set(told->dims);
+    double count = 1;
+    for (int i = 0; i < dims.ndim; i++) count *= (double)call->in[0]->shape[dims.dim[i]];
+    ox_tensor *apart = ox_square(ox_sub(x, ox_mean(x, dims, true)));
+    double freedom = count - told->correction;
+    return ox_div_number(ox_sum(apart, dims, told->keepdim), freedom > 0 ? freedom : 0);
+}
+OXI_PARTS(var) { return oxi_variance(call); }
+OXI_PARTS(std) { return ox_sqrt(oxi_variance(call)); }
+
+/* x less the largest of each line, where exp is safe; *most keeps the dims. Where a line's largest is
+ * infinite, x stays as it is. */
+static ox_tensor *oxi_below_most(ox_tensor *x, ox_shape dims, ox_tensor **most) {
+    ox_tensor *largest = ox_amax(x, dims, true);
+    *most = ox_where(ox_isinf(largest), ox_number(0), largest);
+    return ox_sub(x, *most);
+}
+
+OXI_PARTS(logsumexp) {
+    const oxi_attr_reduce *told = &call->attr.reduce;
+    ox_tensor *x = call->in[0], *most;
+    ox_shape dims = oxi_dims_of_set(told->dims);
+    if (ox_numel(x) == 0) return oxi_filled_beside(x, ox_shape_of(call->out[0]), -INFINITY);
+    x = oxi_is_float(x->dtype) ? oxi_wide(x) : ox_cast(x, OX_F32);
+    ox_tensor *powers = ox_exp(oxi_below_most(x, dims, &most));
+    ox_tensor *sums = ox_log(ox_sum(powers, dims, told->keepdim));
+    return ox_add(sums, told->keepdim ? most : ox_sum(most, dims, false)); /* sums of one number each */
+}
+
+static ox_shape oxi_line_of(const oxi_call *call) {
+    return oxi_dims_of_set(call->in[0]->ndim ? 1u << call->attr.along.dim : 0);
+}
+
+OXI_PARTS(softmax) {
+    ox_tensor *x = oxi_wide(call->in[0]);
+    ox_shape dims = oxi_line_of(call);
+    ox_tensor *powers = ox_exp(ox_sub(x, ox_amax(x, dims, true)));
+    return ox_div(powers, ox_sum(powers, dims, true));
+}
+
+OXI_PARTS(log_softmax) {
+    ox_tensor *x = oxi_wide(call->in[0]);
+    ox_shape dims = oxi_line_of(call);
+    ox_tensor *below = ox_sub(x, ox_amax(x, dims, true));
+    return ox_sub(below, ox_log(ox_sum(ox_exp(below), dims, true)));
+}
+
+/* ---- norms --------------------------------------------------------------------------------------------- */
+
+/* (x - mean) / sqrt(variance + eps) over `dims`; centered false: x / sqrt(mean square + eps). */
+static ox_tensor *oxi_normalized(ox_tensor *x, ox_shape dims, double eps, bool centered) {
+    ox_tensor *apart = centered ? ox_sub(x, ox_mean(x, dims, true)) : x;
+    ox_tensor *variance = ox_mean(ox_square(apart), dims, true);
+    return ox_mul(apart, ox_rsqrt(ox_add(variance, ox_number(eps))));
+}
+
+/* One number a channel of x [N, C, ..], as [C, 1 ..]. */
+static ox_tensor *oxi_by_channel(ox_tensor *numbers, const ox_tensor *x) {
+    ox_shape shape;
+    memset(&shape, 0, sizeof shape);
+    shape.ndim = x->ndim - 1;
+    for (int d = 0; d < shape.ndim; d++) shape.dim[d] = d ? 1 : x->shape[1];
+    return ox_reshape(numbers, shape);
+}
+
+/* y weight + bias, operands 1 and 2 if they are there. */
+static ox_tensor *oxi_scaled_and_moved(const oxi_call *call, ox_tensor *y, bool by_channel) {
+    for (int i = 1; i < call->in_count; i++) {
+        if (!call->in[i]) continue;
+        ox_tensor *numbers = oxi_wide(call->in[i]);
+        if (by_channel) numbers = oxi_by_channel(numbers, call->in[0]);
+        y = i == 1 ? ox_mul(y, numbers) : ox_add(y, numbers);
+    }
+    return y;
+}
+
+static ox_shape oxi_last_dims(const ox_tensor *x, int64_t count) {
+    uint32_t set = 0;
+    for (int d = x->ndim - (int)count; d < x->ndim; d++) set |= 1u << d;
+    return oxi_dims_of_set(set);
+}
+
+OXI_PARTS(layer_norm) {
+    ox_shape dims = oxi_last_dims(call->in[0], call->attr.norm.last_dims);
+    ox_tensor *y = oxi_normalized(oxi_wide(call->in[0]), dims, call->attr.norm.eps, true);
+    return oxi_scaled_and_moved(call, y, false);
+}
+
+OXI_PARTS(rms_norm) {
+    ox_shape dims = oxi_last_dims(call->in[0], call->attr.norm.last_dims);
+    ox_tensor *y = oxi_normalized(oxi_wide(call->in[0]), dims, call->attr.norm.eps, false);
+    return oxi_scaled_and_moved(call, y, false);
+}
+
+OXI_PARTS(group_norm) {
+    const ox_tensor *x = call->in[0];
+    int64_t groups = call->attr.groups.groups, each = ox_numel(x) / (x->shape[0] * groups);
+    ox_tensor *grouped = ox_reshape(oxi_wide(call->in[0]), OX_SHAPE(x->shape[0], groups, each));
+    ox_tensor *y = oxi_normalized(grouped, OX_DIMS(2), call->attr.groups.eps, true);
+    return oxi_scaled_and_moved(call, ox_view(y, ox_shape_of(x)), true);
+}
+
+/* Each channel is a group of its own. */
+OXI_PARTS(instance_norm) {
+    const oxi_attr_groups *told = &call->attr.groups;
+    return ox_group_norm(call->in[0], told->groups, call->in[1], call->in[2], told->eps);
+}
+
+OX_API ox_tensor *ox_instance_norm(ox_tensor *x, ox_tensor *weight, ox_tensor *bias, double eps) {
+    ox_tensor *in[3] = {x, weight, bias};
+    oxi_attrs attr = oxi_attrs_groups();
+    if (oxi_any_null("instance_norm", in, 1)) return NULL;
+    if (x->ndim > 1 && x->shape[1] > 0) attr.groups.groups = x->shape[1];
+    attr.groups.eps = eps;
+    return oxi_apply_list(OXI_OP_instance_norm, &attr, in, 3, NULL);
+}
+
+/* ---- products ------------------------------------------------------------------------------------------ */
+
+static ox_tensor *oxi_activated(oxi_activation activation, ox_tensor *y) {
+    switch (activation) {
+    case OXI_ACT_RELU: return ox_relu(y);
+    case OXI_ACT_GELU: return ox_gelu(y);
+    case OXI_ACT_GELU_TANH: return ox_gelu_tanh(y);
+    case OXI_ACT_SILU: return ox_silu(y);
+    case OXI_ACT_SIGMOID: return ox_sigmoid(y);
+    case OXI_ACT_TANH: return ox_tanh(y);
+    default: return y;
+    }
+}
+
+OXI_PARTS(linear) {
+    ox_tensor *y = ox_matmul(oxi_wide(call->in[0]), ox_t(oxi_wide(call->in[1])));
+    if (call->in[2]) y = ox_add(y, oxi_wide(call->in[2]));
+    return oxi_activated(call->attr.activation.activation, y);
+}
+
+OXI_PARTS(addmm) {
+    const oxi_attr_addmm *told = &call->attr.addmm;
+    ox_tensor *product = ox_matmul(oxi_wide(call->in[1]), oxi_wide(call->in[2]));
+    product = ox_mul_number(product, told->alpha);
+    if (told->beta == 0) return product; /* whatever c is, NaN too */
+    return ox_add(ox_mul_number(oxi_wide(call->in[0]), told->beta), product);
+}
+
+/* ---- transformers -------------------------------------------------------------------------------------- */
+
+/* cos and sin of position * scale * base^(-2 i / dims) / factor[i], [S, dims / 2]. Angles are f64: positions
+ * go beyond 10^5, whose angles in f32 would be off by a hundredth. */
+static void oxi_rope_tables(const oxi_call *call, ox_tensor **cosine, ox_tensor **sine) {
+    const oxi_attr_rope *told = &call->attr.rope;
+    const ox_tensor *x = call->in[0];
+    ox_dtype dtype = x->dtype == OX_F64 ? OX_F64 : OX_F32;
+    int64_t half = told->dims / 2, rows = x->shape[x->ndim - 2];
+    ox_tensor *place = call->in[1] ? ox_cast(call->in[1], OX_F64) : oxi_ramp_beside(x, rows, OX_F64);
+    ox_tensor *pair = oxi_ramp_beside(x, half, OX_F64);
+    ox_tensor *frequency = ox_exp(ox_mul_number(pair, -2 * log(told->base) / (double)told->dims));
+    if (call->in[2]) frequency = ox_div(frequency, ox_cast(call->in[2], OX_F64));
+    ox_tensor *angle = ox_mul(ox_unsqueeze(ox_mul_number(place, told->scale), 1), frequency);
+    *cosine = ox_cast(ox_mul_number(ox_cos(angle), told->magnitude), dtype);
+    *sine = ox_cast(ox_mul_number(ox_sin(angle), told->magnitude), dtype);
+}
+
+OXI_PARTS(rope) {
+    const oxi_attr_rope *told = &call->attr.rope;
+    const bool pairs = told->interleaved;
+    const int64_t half = told->dims / 2, row = call->in[0]->shape[call->in[0]->ndim - 1];
+    ox_tensor *x = oxi_wide(call->in[0]), *turns = ox_narrow(x, -1, 0, told->dims), *cosine, *sine;
+    ox_tensor *a = pairs ? ox_slice(turns, -1, 0, OX_END, 2) : ox_narrow(turns, -1, 0, half);
+    ox_tensor *b = pairs ? ox_slice(turns, -1, 1, OX_END, 2) : ox_narrow(turns, -1, half, half);
+    oxi_rope_tables(call, &cosine, &sine);
+    ox_tensor *turned[2], *whole[2];
+    turned[0] = ox_sub(ox_mul(a, cosine), ox_mul(b, sine));
+    turned[1] = ox_add(ox_mul(b, cosine), ox_mul(a, sine));
+    if (!turned[0] || !turned[1]) return NULL;
+    whole[0] = pairs ? ox_flatten(ox_stack(turned, 2, -1), -2, -1) : ox_cat(turned, 2, -1);
+    whole[1] = ox_narrow(x, -1, told->dims, row - told->dims);
+    return whole[0] && whole[1] ? ox_cat(whole, 2, -1) : NULL;
+}
+
+/* t [.., heads, rows, columns] with its heads as [heads / group, group]; q's in groups of those that share a
+ * key, which stands alone. */
+static ox_tensor *oxi_grouped_heads(ox_tensor *t, int64_t group) {
+    if (!t || t->ndim < 3) return t;
+    return ox_unflatten(t, -3, OX_SHAPE(t->shape[t->ndim - 3] / group, group));
+}
+
+/* bool [S,T]: what a query's position lets it see, of causal attention and of a window; NULL: everything. */
+static ox_tensor *oxi_seen_by_place(const oxi_call *call, const ox_tensor *scores) {
+    const oxi_attr_attention *told = &call->attr.attention;
+    int64_t queries = scores->shape[scores->ndim - 2], keys = scores->shape[scores->ndim - 1];
+    ox_tensor *key = oxi_ramp_beside(scores, keys, OX_I64);
+    ox_tensor *query = ox_unsqueeze(oxi_ramp_beside(scores, queries, OX_I64), 1);
+    ox_tensor *behind = ox_add(ox_sub(query, key), ox_integer(told->query_start));
+    ox_tensor *seen = told->causal ? ox_ge(behind, ox_integer(0)) : NULL;
+    if (told->window == 0) return seen;
+    ox_tensor *near = ox_lt(behind, ox_integer(told->window));
+    return seen ? ox_logical_and(seen, near) : near;
+}
+
+/* scale q k^T, capped and masked; heads as [.., Hkv, H / Hkv, S, T]. */
+static ox_tensor *oxi_attention_scores(const oxi_call *call, int64_t group) {
+    const oxi_attr_attention *told = &call->attr.attention;
+    const ox_tensor *mask = call->in[3];
+    ox_tensor *q = oxi_grouped_heads(oxi_wide(call->in[0]), group),
+              *k = oxi_grouped_heads(oxi_wide(call->in[1]), 1);
+    ox_tensor *scores = ox_mul_number(ox_matmul(q, ox_transpose(k, -2, -1)), told->scale);
+    if (told->softcap > 0)
+        scores = ox_mul_number(ox_tanh(ox_div_number(scores, told->softcap)), told->softcap);
+    if (mask) {
+        bool own = mask->ndim > 2 && mask->shape[mask->ndim - 3] != 1; /* one a head of q */
+        ox_tensor *beside = oxi_grouped_heads(call->in[3], own ? group : 1);
+        scores = mask->dtype == OX_BOOL ? ox_where(beside, scores, ox_number(-INFINITY))
+                                        : ox_add(scores, oxi_wide(beside));
+    }
+    if (scores && (told->causal || told->window > 0))
+        scores = ox_where(oxi_seen_by_place(call, scores), scores, ox_number(-INFINITY));
+    return scores;
+}
+
+/* Rows that see nothing give 0. */
+OXI_PARTS(attention) {
+    const ox_tensor *q = call->in[0], *k = call->in[1];
+    int64_t own = q->ndim > 2 ? k->shape[q->ndim - 3] : 1;
+    ox_shape shape = ox_shape_of(call->out[0]);
+    if (k->shape[k->ndim - 2] == 0) return oxi_filled_beside(q, shape, 0);
+    ox_tensor *scores = oxi_attention_scores(call, q->ndim > 2 ? q->shape[q->ndim - 3] / own : 1);
+    ox_tensor *blind = ox_eq(ox_amax(scores, OX_DIMS(-1), true), ox_number(-INFINITY));
+    ox_tensor *weights = ox_where(blind, ox_number(0), ox_softmax(scores, -1));
+    ox_tensor *v = oxi_grouped_heads(oxi_wide(call->in[2]), 1);
+    return v ? ox_reshape(ox_matmul(ox_cast(weights, v->dtype), v), shape) : NULL; /* a mask may be f64 */
+}
+
+/* ---- convolution --------------------------------------------------------------------------------------- */
+
+/* Places of a window along dim 2 + i of x, 0 if it does not fit:
+ * floor((size + 2 padding - dilation (kernel - 1) - 1) / stride) + 1. */
+static int64_t oxi_conv_places(const oxi_call *call, int i) {
+    const oxi_attr_conv *told = &call->attr.conv;
+    const ox_tensor *x = call->in[0], *weight = call->in[1];
+    int64_t reach = told->dilation.n[i] * (weight->shape[2 + i] - 1) + 1;
+    int64_t room = x->shape[2 + i] + 2 * told->padding.n[i] - reach;
+    return room < 0 ? 0 : room / told->stride.n[i] + 1;
+}
+
+static ox_status oxi_check_conv_numbers(const oxi_call *call, int dims) {
+    const oxi_attr_conv *told = &call->attr.conv;
+    for (int i = 0; i < dims; i++) {
+        const int64_t most = INT32_MAX, stride = told->stride.n[i], padding = told->padding.n[i],
+                      dilation = told->dilation.n[i];
+        if (stride >= 1 && stride <= most && padding >= 0 && padding <= most && dilation >= 1 &&
+            dilation <= most && call->in[1]->shape[2 + i] <= most)
+            continue;
+        return oxi_fail(OX_ERR_ARG, "%s: stride %lld, padding %lld, dilation %lld of a kernel of %lld",
+                        oxi_op_name(call), (long long)stride, (long long)padding, (long long)dilation,
+                        (long long)call->in[1]->shape[2 + i]);
+    }
+    return OX_OK;
+}
+
+OXI_RULE(conv2d) {
+    const ox_tensor *x = call->in[0], *weight = call->in[1], *bias = call->in[2];
+    const char *name = oxi_op_name(call);
+    bool floats = oxi_is_float(weight->dtype) && (!bias || oxi_is_float(bias->dtype));
+    if (x->ndim != 4 || weight->ndim != 4 || !floats || (bias && bias->ndim != 1))
+        return oxi_fail(OX_ERR_SHAPE,
+                        "%s: x %s, weight %s, bias %s are not floats [N,C,H,W], [O,C/groups,h,w], [O]", name,
+                        oxi_tensor_text(x), oxi_tensor_text(weight), bias ? oxi_tensor_text(bias) : "none");
+    int64_t groups = call->attr.conv.groups, outputs = weight->shape[0];
+    if (groups < 1 || x->shape[1] % groups || outputs % groups || x->shape[1] / groups != weight->shape[1])
+        return oxi_fail(OX_ERR_SHAPE, "%s: weight %s does not fit the channels of %s in %lld groups", name,
+                        oxi_tensor_text(weight), oxi_tensor_text(x), (long long)groups);
+    if (bias && bias->shape[0] != outputs)
+        return oxi_fail(OX_ERR_SHAPE, "%s: bias %s is not one number for each of %lld channels", name,
+                        oxi_tensor_text(bias), (long long)outputs);
+    for (int i = 1; i < call->in_count; i++) {
+        ox_status status = oxi_check_weight_dtype(call, x, call->in[i]);
+        if (status != OX_OK) return status;
+    }
+    ox_status status = oxi_check_conv_numbers(call, 2);
+    if (status != OX_OK) return status;
+    int64_t rows = oxi_conv_places(call, 0), columns = oxi_conv_places(call, 1);
+    if (rows < 1 || columns < 1 || weight->shape[2] < 1 || weight->shape[3] < 1)
+        return oxi_fail(OX_ERR_SHAPE, "%s: a window of %s does not fit into %s", name,
+                        oxi_tensor_text(weight), oxi_tensor_text(x));
+    oxi_meta(out, x->dtype, 4, OX_SHAPE(x->shape[0], outputs, rows, columns).dim);
+    return OX_OK;
+}
+
+/* x [N,C,H,W] with zeros around. */
+static ox_tensor *oxi_padded(ox_tensor *x, const oxi_span *padding) {
+    int64_t rows = padding->n[0], columns = padding->n[1];
+    if (!x || (rows == 0 && columns == 0)) return x;
+    ox_shape shape = ox_shape_of(x);
+    shape.dim[2] += 2 * rows;
+    shape.dim[3] += 2 * columns;
+    ox_tensor *wide = ox_to(ox_zeros(shape, x->dtype), oxi_working_device(ox_device_of(x)));
+    ox_tensor *middle = ox_narrow(ox_narrow(wide, 2, rows, x->shape[2]), 3, columns, x->shape[3]);
+    return ox_copy_(middle, x) ? wide : NULL;
+}
+
+/* Every window along `dim`, its elements in a new last dim; kernel elements `dilation` apart. */
+static ox_tensor *oxi_windows(ox_tensor *x, int dim, int64_t kernel, int64_t dilation, int64_t stride) {
+    return ox_slice(ox_unfold(x, dim, dilation * (kernel - 1) + 1, stride), -1, 0, OX_END, dilation);
+}
+
+/* A product for each group: its weights [O/g, K] by the windows of its channels [N, g, K, places]. */
+OXI_PARTS(conv2d) {
+    const oxi_attr_conv *told = &call->attr.conv;
+    const ox_tensor *x = call->in[0], *weight = call->in[1];
+    int64_t samples = x->shape[0], groups = told->groups, outputs = weight->shape[0], terms;
+    int64_t rows = oxi_conv_places(call, 0), columns = oxi_conv_places(call, 1);
+    terms = weight->shape[1] * weight->shape[2] * weight->shape[3];
+    bool mixed = x->dtype != weight->dtype; /* f16 by bf16, say */
+    ox_tensor *weights = mixed ? oxi_wide(call->in[1]) : call->in[1];
+    ox_tensor *windows = oxi_padded(mixed ? oxi_wide(call->in[0]) : call->in[0], &told->padding);
+    windows = oxi_windows(windows, 2, weight->shape[2], told->dilation.n[0], told->stride.n[0]);
+    windows = oxi_windows(windows, 3, weight->shape[3], told->dilation.n[1], told->stride.n[1]);
+    windows = ox_reshape(ox_permute(windows, OX_DIMS(0, 1, 4, 5, 2, 3)), /* of [N,C,rows,columns,h,w] */
+                         OX_SHAPE(samples, groups, terms, rows * columns));
+    ox_tensor *y = ox_matmul(ox_reshape(weights, OX_SHAPE(groups, outputs / groups, terms)), windows);
+    y = ox_reshape(y, OX_SHAPE(samples, outputs, rows, columns));
+    return call->in[2] ? ox_add(y, ox_reshape(call->in[2], OX_SHAPE(outputs, 1, 1))) : y;
+}
+
+/* One number for all spatial dims, or one for each; none leaves the default. */
+static bool oxi_span_of(const char *function, const char *what, ox_shape numbers, int dims, oxi_span *out) {
+    if (numbers.ndim != 0 && numbers.ndim != 1 && numbers.ndim != dims) {
+        (void)oxi_fail(OX_ERR_ARG, "%s: %d numbers for the %s, not 1 or %d", function, numbers.ndim, what,
+                       dims);
+        return false;
+    }
+    for (int i = 0; numbers.ndim && i < dims; i++) out->n[i] = numbers.dim[numbers.ndim == 1 ? 0 : i];
+    return true;
+}
+
+OX_API ox_tensor *ox_conv2d(ox_tensor *x, ox_tensor *weight, ox_tensor *bias, const ox_conv_desc *desc) {
+    ox_tensor *in[3] = {x, weight, bias};
+    oxi_attrs attr = oxi_attrs_conv();
+    if (oxi_any_null("conv2d", in, 2)) return NULL;
+    if (desc && !(oxi_span_of("conv2d", "stride", desc->stride, 2, &attr.conv.stride) &&
+                  oxi_span_of("conv2d", "padding", desc->padding, 2, &attr.conv.padding) &&
+                  oxi_span_of("conv2d", "dilation", desc->dilation, 2, &attr.conv.dilation)))
+        return NULL;
+    if (desc && desc->groups) attr.conv.groups = desc->groups;
+    return oxi_apply_list(OXI_OP_conv2d, &attr, in, 3, NULL);
+}
 /* >>ops/call.c */
 /* The table of operations in memory, and oxi_apply: the one way every operation takes.
  * Check by the row's rule, make the results (or write into the given one), run on the operands' device.
  * Public functions of ops/ call it; autograd, capture and the profiler listen at its end. */
 
 static const oxi_op_row oxi_op_rows[OXI_OP_COUNT] = {
-#define OXI_OP(name, family, operands, rule, gives, accepts, flag, flops, attributes, gradient)              \
+#define OXI_OP(name, family, operands, rule, gives, accepts, flag, flops, attributes, gradient, parts)       \
     {#name, OXI_FAMILY_##family, &oxi_operands_##operands, oxi_rule_##rule, OXI_GIVES_##gives,               \
-     OXI_ACCEPT_##accepts, OXI_FLAG_##flag, flops, oxi_attr_members_##attributes, OXI_GRADIENT_##gradient},
+     OXI_ACCEPT_##accepts, OXI_FLAG_##flag, flops, oxi_attr_members_##attributes, OXI_GRADIENT_##gradient, \
+     oxi_parts_##parts},
 #undef OXI_SECTION
 #define OXI_SECTION 1 /* ops/ops.def */
 #include OX_TORCH_FILE
@@ -6537,7 +7954,8 @@ static ox_status oxi_check_operands(const oxi_call *call, const oxi_op_row *row)
 
 /* The device of the operands; numbers may be anywhere, a device's partner beside it. */
 static ox_status oxi_find_device(const oxi_call *call, const oxi_op_row *row, ox_device **out) {
-    ox_device *device = call->out[0] ? ox_device_of(call->out[0]) : NULL;
+    bool moves = row->family == OXI_FAMILY_MOVE; /* into another device's memory, from its own */
+    ox_device *device = call->out[0] && !moves ? ox_device_of(call->out[0]) : NULL;
     for (int i = 0; i < call->in_count; i++) {
         const ox_tensor *t = call->in[i];
         if (!t || t->is_number) continue;
@@ -6547,6 +7965,8 @@ static ox_status oxi_find_device(const oxi_call *call, const oxi_op_row *row, ox
                             ox_device_of(t)->name);
         device = common;
     }
+    for (int i = 0; i < call->in_count && !device; i++) /* numbers alone: where one was moved to */
+        if (call->in[i] && !ox_device_of(call->in[i])->host) device = ox_device_of(call->in[i]);
     *out = device ? device : ox_cpu();
     return OX_OK;
 }
@@ -6626,6 +8046,8 @@ static ox_status oxi_check_given_result(const oxi_call *call, const oxi_op_row *
 
 /* ---- running ------------------------------------------------------------------------------------------- */
 
+static OXI_THREAD_LOCAL bool oxi_unheard; /* calls within a call: no listener hears them */
+
 static void oxi_drop_results(oxi_call *call, const bool *made) {
     for (int i = 0; i < call->out_count; i++) {
         if (made[i]) ox_release(call->out[i]);
@@ -6659,14 +8081,14 @@ static ox_status oxi_detour_back(ox_device *device, const oxi_call *call, ox_ten
     if (call->op == OXI_OP_copy)
         return oxi_fail(OX_ERR_UNSUPPORTED, "copy: %s has no kernel for %s to %s in its memory", device->name,
                         oxi_tensor_text(host), oxi_tensor_text(out));
-    ox_tensor *there = oxi_moved(host, device);
+    ox_tensor *there = oxi_moved(host, device, true);
     return there ? oxi_copy_quiet(out, there) : ox_error();
 }
 
 /* An operand of a detour in host memory; a number stays one. */
 static ox_tensor *oxi_detour_operand(ox_tensor *t) {
     if (ox_device_of(t) == ox_cpu()) return t;
-    return oxi_moved(t, ox_cpu());
+    return oxi_moved(t, ox_cpu(), true);
 }
 
 /* A call the device has no kernel for: operands to the CPU, the op there, results back. */
@@ -6695,9 +8117,50 @@ static ox_status oxi_run_detour(ox_device *device, const oxi_call *call) {
     return status;
 }
 
+/* Runs the row's parts; the result is one of the open scope's, of any float dtype. */
+static ox_tensor *oxi_made_of_parts(const oxi_call *call, const oxi_op_row *row) {
+    bool unheard = oxi_unheard, exact = oxi_exact;
+    oxi_unheard = true;
+    oxi_exact = call->exact;
+    ox_tensor *made = row->parts(call);
+    oxi_unheard = unheard;
+    oxi_exact = exact;
+    return made;
+}
+
+static ox_status oxi_run_by_parts(const oxi_call *call) {
+    if (ox_numel(call->out[0]) == 0) return OX_OK;
+    ox_scope scope = ox_scope_begin();
+    ox_tensor *made = oxi_made_of_parts(call, oxi_op_row_of(call->op));
+    ox_status status = made ? oxi_copy_quiet(call->out[0], made) : ox_error();
+    ox_scope_end(&scope);
+    return status;
+}
+
+/* Whether the device computes with numbers like those of the call, so that it has kernels for the parts. One
+ * with a partner gives the partner's bits, which parts would not. */
+static bool oxi_takes_parts(ox_device *device, const oxi_call *call) {
+    if (device->partner || !oxi_op_row_of(call->op)->parts) return false;
+    ox_tensor *in[2];
+    in[0] = in[1] = call->out[0];
+    oxi_call sum = oxi_call_of(OXI_OP_add, in, 2, call->out[0]);
+    sum.attr = oxi_attrs_scale();
+    return device->supports(device, &sum);
+}
+
+/* A call the device has no kernel for: by its parts there, which may want more memory than there is, or on
+ * the CPU. */
+static ox_status oxi_run_otherwise(ox_device *device, const oxi_call *call) {
+    if (!oxi_takes_parts(device, call)) return oxi_run_detour(device, call);
+    ox_status status = oxi_run_by_parts(call);
+    if (status != OX_ERR_NOMEM) return status;
+    ox_error_clear();
+    return oxi_run_detour(device, call);
+}
+
 /* part: what the device is told if the call is part of another, or NULL. */
 static ox_status oxi_run_part(ox_device *device, const oxi_call *call, const oxi_part *part) {
-    ox_status status = !device->supports(device, call) ? oxi_run_detour(device, call)
+    ox_status status = !device->supports(device, call) ? oxi_run_otherwise(device, call)
                        : part && device->run_part      ? device->run_part(device, call, part)
                                                        : device->run(device, call);
     if (status == OX_OK) oxi_atomic_add(&oxi_stat_calls, 1);
@@ -6714,6 +8177,15 @@ static ox_tensor *oxi_result_new(ox_device *device, const ox_tensor *meta) {
         if (bytes <= device->partner_bytes) device = device->partner;
     }
     return oxi_tensor_new(device, meta->dtype, meta->ndim, meta->shape);
+}
+
+/* What the parts of a row give, as its rule says. */
+static ox_tensor *oxi_result_of_parts(const oxi_call *call, const oxi_op_row *row, const ox_tensor *meta) {
+    oxi_call inner = *call;
+    oxi_work work = oxi_work_begin(call->name ? call->name : row->name);
+    ox_tensor *made = oxi_made_of_parts(&inner, row);
+    if (made) made = oxi_cast_quiet(made, meta->dtype);
+    return oxi_work_end(&work, made);
 }
 
 /* Runs into a fresh tensor and copies that into the given one. */
@@ -6734,7 +8206,9 @@ static ox_status oxi_make_results(oxi_call *call, const oxi_op_row *row, ox_devi
         if (row->family == OXI_FAMILY_VIEW)
             call->out[i] = oxi_tensor_over(call->in[0]->storage, &meta[i]);
         else if (row->family == OXI_FAMILY_MOVE)
-            call->out[i] = oxi_moved(call->in[0], call->attr.device.device);
+            call->out[i] = oxi_moved(call->in[0], call->attr.device.device, !call->attr.device.non_blocking);
+        else if (row->family == OXI_FAMILY_PARTS && ox_numel(&meta[i]) > 0)
+            call->out[i] = oxi_result_of_parts(call, row, &meta[i]);
         else
             call->out[i] = oxi_result_new(device, &meta[i]);
         if (!call->out[i]) return ox_error() != OX_OK ? ox_error() : OX_ERR_NOMEM;
@@ -6761,6 +8235,9 @@ static ox_status oxi_carry_out(oxi_call *call, const oxi_op_row *row, ox_tensor 
         status = given && oxi_needs_detached_result(call, row, &meta[0])
                      ? oxi_run_detached(device, call, &meta[0])
                      : oxi_run(device, call);
+    if (status == OX_OK && row->family == OXI_FAMILY_PARTS && given) status = oxi_run_by_parts(call);
+    if (status == OX_OK && row->family == OXI_FAMILY_MOVE && given)
+        status = oxi_move_into(call->out[0], call->in[0], !call->attr.device.non_blocking);
     if (given) oxi_atomic_add(&call->out[0]->storage->version, 1); /* a part may be written after an error */
     if (status != OX_OK) oxi_drop_results(call, made);
     return status;
@@ -6772,7 +8249,6 @@ enum { OXI_LISTENERS = 8 };
 static oxi_lock oxi_listener_lock;
 static oxi_listener *oxi_listeners[OXI_LISTENERS]; /* guarded by it; read without it through an atomic */
 static int64_t oxi_listener_count;                 /* atomic: places in use */
-static OXI_THREAD_LOCAL bool oxi_unheard;          /* a listener is at work */
 
 OXI_UNUSED static bool oxi_listen(oxi_listener *listener) {
     int64_t count;
@@ -9104,7 +10580,7 @@ OX_API ox_tensor *ox_dropout(ox_tensor *x, double p, bool training) {
     return oxi_work_end(&work, p < 1 ? ox_mul_number(result, 1 / (1 - p)) : result);
 }
 /* >>ops/data.c */
-/* Copies, dtypes, devices, and numbers to and from the host. */
+/* Copies, dtypes, and numbers to and from the host. */
 
 static ox_tensor *oxi_copy_call(const char *name, ox_tensor *x, ox_dtype dtype) {
     oxi_attrs attr = oxi_attrs_dtype();
@@ -9156,60 +10632,6 @@ OX_API ox_tensor *ox_copy_(ox_tensor *x, ox_tensor *source) {
     ox_scope_end(&scope);
     oxi_speak_end(speaks);
     return result;
-}
-
-/* ---- devices ------------------------------------------------------------------------------------------- */
-
-/* Bytes from one device's memory to another's, neither the host's: a piece at a time, for they may be more
- * than the host has. */
-static ox_status oxi_move_across(const ox_tensor *from, const ox_tensor *to) {
-    const size_t most = (size_t)8 << 20;
-    ox_device *source = ox_device_of(from), *device = ox_device_of(to);
-    size_t bytes = ox_nbytes(from), room = bytes < most ? bytes : most, done = 0;
-    size_t offset = oxi_byte_offset(from->dtype, from->offset);
-    char *piece = (char *)oxi_alloc(room);
-    ox_status status = piece ? OX_OK : OX_ERR_NOMEM;
-    while (status == OX_OK && done < bytes) {
-        size_t part = bytes - done < room ? bytes - done : room;
-        status = source->read(source, from->storage->data, offset + done, piece, part);
-        if (status == OX_OK) status = device->write(device, to->storage->data, done, piece, part);
-        done += part;
-    }
-    oxi_free(piece, room);
-    return status;
-}
-
-/* Bytes go through host memory; a strided source is made contiguous on its own device first. */
-static ox_tensor *oxi_moved(ox_tensor *t, ox_device *device) {
-    ox_tensor *from = oxi_contiguous(t);
-    if (!from) return NULL;
-    ox_device *source = ox_device_of(from);
-    size_t bytes = ox_nbytes(from), offset = oxi_byte_offset(from->dtype, from->offset);
-    ox_tensor *to = oxi_tensor_new(device, from->dtype, from->ndim, from->shape);
-    ox_status status = to ? OX_OK : OX_ERR_NOMEM;
-    if (status == OX_OK && source->host) {
-        status = device->write(device, to->storage->data, 0, oxi_ptr(from), bytes);
-    } else if (status == OX_OK && device->host) {
-        status = source->read(source, from->storage->data, offset, to->storage->data, bytes);
-    } else if (status == OX_OK) {
-        status = oxi_move_across(from, to);
-    }
-    ox_release(from);
-    if (status == OX_OK) {
-        to->is_number = t->is_number;
-        return to;
-    }
-    ox_release(to);
-    return NULL;
-}
-
-OX_API ox_tensor *ox_to(ox_tensor *t, ox_device *device) {
-    if (oxi_any_null("to", &t, 1)) return NULL;
-    if (!device) return OXI_FAIL_NULL(OX_ERR_DEVICE, "to: no device");
-    if (ox_device_of(t) == device) return oxi_same_again(t);
-    oxi_attrs attr = oxi_attrs_device();
-    attr.device.device = device;
-    return oxi_apply_1(OXI_OP_to, &attr, t);
 }
 
 /* ---- numbers out --------------------------------------------------------------------------------------- */
@@ -9325,6 +10747,130 @@ OX_API bool ox_allclose(ox_tensor *a, ox_tensor *b, double rtol, double atol, bo
     (void)oxi_work_end(&work, NULL);
     return all;
 }
+/* >>ops/move.c */
+/* Between devices: the op `to`, pinned tensors, and copies that are not waited for. */
+
+/* Bytes of a contiguous tensor into another. */
+static ox_status oxi_move_bytes(ox_tensor *to, const ox_tensor *from, bool waits) {
+    return oxi_storage_move(to->storage, oxi_byte_offset(to->dtype, to->offset), from->storage,
+                            oxi_byte_offset(from->dtype, from->offset), ox_nbytes(from), waits);
+}
+
+/* A tensor in memory of the host that is pinned for `device`, or in ordinary memory where there is none. */
+static ox_tensor *oxi_tensor_pinned(ox_device *device, ox_dtype dtype, int ndim, const int64_t *shape) {
+    size_t bytes = 0;
+    ox_tensor meta;
+    if (oxi_check_shape("tensor", dtype, ndim, shape, &bytes) != OX_OK) return NULL;
+    ox_storage *storage = oxi_storage_pinned(device, bytes);
+    if (!storage) return oxi_tensor_new(ox_cpu(), dtype, ndim, shape);
+    oxi_meta(&meta, dtype, ndim, shape);
+    ox_tensor *t = oxi_tensor_over(storage, &meta);
+    oxi_storage_release(storage);
+    return t;
+}
+
+/* Bytes go through host memory; a strided source is made contiguous on its own device first. */
+static ox_tensor *oxi_moved(ox_tensor *t, ox_device *device, bool waits) {
+    ox_tensor *from = oxi_contiguous(t);
+    if (!from) return NULL;
+    ox_tensor *to = device->host && !waits && !t->is_number /* which devices read at once, as they lie */
+                        ? oxi_tensor_pinned(ox_device_of(from), from->dtype, from->ndim, from->shape)
+                        : oxi_tensor_new(device, from->dtype, from->ndim, from->shape);
+    ox_status status = to ? oxi_move_bytes(to, from, waits) : OX_ERR_NOMEM;
+    ox_release(from);
+    if (status == OX_OK) {
+        to->is_number = t->is_number;
+        return to;
+    }
+    ox_release(to);
+    return NULL;
+}
+
+static ox_status oxi_move_into(ox_tensor *to, ox_tensor *t, bool waits) {
+    ox_tensor *from = oxi_contiguous(t);
+    ox_status status = from ? oxi_move_bytes(to, from, waits) : ox_error();
+    ox_release(from);
+    return status;
+}
+
+static ox_tensor *oxi_to(const char *name, ox_tensor *t, ox_device *device, bool waits) {
+    if (oxi_any_null(name, &t, 1)) return NULL;
+    if (!device) return OXI_FAIL_NULL(OX_ERR_DEVICE, "%s: no device", name);
+    if (ox_device_of(t) == device) return oxi_same_again(t);
+    oxi_attrs attr = oxi_attrs_device();
+    attr.device.device = device;
+    attr.device.non_blocking = !waits;
+    return oxi_apply_1(OXI_OP_to, &attr, t);
+}
+
+OX_API ox_tensor *ox_to(ox_tensor *t, ox_device *device) {
+    return oxi_to("to", t, device, true);
+}
+
+OX_API ox_tensor *ox_to_async(ox_tensor *t, ox_device *device) {
+    return oxi_to("to_async", t, device, false);
+}
+
+/* ---- into a tensor that is there ----------------------------------------------------------------------- */
+
+static bool oxi_same_bytes(const ox_tensor *a, const ox_tensor *b) {
+    bool same = a->dtype == b->dtype && a->ndim == b->ndim && ox_is_contiguous(a) && ox_is_contiguous(b);
+    for (int d = 0; same && d < a->ndim; d++) same = a->shape[d] == b->shape[d];
+    return same;
+}
+
+OX_API ox_tensor *ox_copy_async_(ox_tensor *x, ox_tensor *source) {
+    ox_tensor *in[2] = {x, source};
+    if (oxi_any_null("copy_async_", in, 2)) return NULL;
+    ox_device *to = ox_device_of(x), *from = ox_device_of(source);
+    if (oxi_common_device(to, from) || (to->host && !oxi_same_bytes(x, source))) return ox_copy_(x, source);
+    if (oxi_same_bytes(x, source)) {
+        oxi_attrs attr = oxi_attrs_device();
+        attr.device.device = to;
+        attr.device.non_blocking = true;
+        return oxi_apply_as("copy_async_", OXI_OP_to, &attr, &source, 1, x);
+    }
+    ox_scope scope = ox_scope_begin();
+    ox_tensor *near = ox_to_async(source, to), *result = near ? ox_copy_(x, near) : NULL;
+    ox_scope_end(&scope);
+    return result;
+}
+
+/* ---- pinned tensors ------------------------------------------------------------------------------------ */
+
+OX_API ox_tensor *ox_empty_pinned(ox_shape shape, ox_dtype dtype, ox_device *device) {
+    if (!device) return OXI_FAIL_NULL(OX_ERR_ARG, "empty_pinned: no device");
+    if (dtype == OX_DTYPE_NONE) dtype = OX_F32;
+    return oxi_tensor_pinned(device, dtype, shape.ndim, shape.dim);
+}
+
+OX_API bool ox_is_pinned(const ox_tensor *t, const ox_device *device) {
+    return t && oxi_storage_is_pinned_for(t->storage, device);
+}
+
+OX_API ox_tensor *ox_pin(ox_tensor *t, ox_device *device) {
+    if (oxi_any_null("pin", &t, 1)) return NULL;
+    if (!device) return OXI_FAIL_NULL(OX_ERR_ARG, "pin: no device");
+    if (ox_is_pinned(t, device)) return oxi_same_again(t);
+    if (t->is_number) return ox_to(t, ox_cpu());
+    ox_tensor *pinned = ox_empty_pinned(ox_shape_of(t), t->dtype, device);
+    if (!pinned) return NULL;
+    if (ox_copy_async_(pinned, t)) return pinned;
+    ox_release(pinned);
+    return NULL;
+}
+
+OX_API bool ox_is_ready(const ox_tensor *t) {
+    if (!t || !t->storage->pin || oxi_atomic_load(&t->storage->pin->pending) == 0) return true;
+    const oxi_pin *pin = t->storage->pin;
+    oxi_event last = pin->device->pin_event(pin->device, pin->handle);
+    return oxi_event_done(&last);
+}
+
+OX_API ox_status ox_wait(ox_tensor *t) {
+    if (oxi_any_null("wait", &t, 1)) return ox_error();
+    return t->storage->pin ? oxi_pin_settle(t->storage->pin) : OX_OK;
+}
 
 OXI_LIGHT_END
 
@@ -9332,6 +10878,21 @@ OXI_LIGHT_END
 /* The table of kernels of one processor tier. Kernels are written once (cpu/kernels/<x>.inc) against the
  * vocabulary of cpu/simd/ and stamped per tier; oxi_cpu_kernels() is the table that was picked at start.
  * Executors (cpu/map.c, cpu/reduce.c, ...) walk strides and threads and call these on contiguous runs. */
+/* WORDS OF THIS ROOM
+ *     tier           an instruction set and its table of kernels; stamped: compiled once for each tier
+ *     executor       walks a call's strides, cuts it into tasks, calls kernels on contiguous runs
+ *     lane           what a map computes in (oxi_lane): all dtypes load into one of five. Of a vector: one of
+ *                    its elements. Of a region of tasks: which thread (base/internal.h)
+ *     panel          lines of a matrix packed side by side, as a micro-kernel reads them: panel[k][width]
+ *     micro-kernel   computes mr x nr results from two panels; depth: the k of one call that suits it
+ *     across, along  a line's neighbors in memory are other lines, or the next k
+ *     spread         panels of A with each element once per vector lane, where broadcasting is slow
+ *     tile           of a matrix: what is transposed in cache at once; of AMX: a tile register
+ *     codes          numbers of a block type as integers, before their scale; ratio: an integer scale
+ *     prepacked      packed panels that are kept with a constant weight (cpu/prepack.c)
+ *     repacked       weights of block types stored sixteen rows side by side, in place (cpu/repack.c)
+ *     way            one of the algorithms for a product, chosen from sizes and strides
+ *     to ask for     to prefetch. To stream: to write past the caches (the room stream/ is something else) */
 #ifndef OX_CPU_KERNELS_H
 #define OX_CPU_KERNELS_H
 
@@ -9417,8 +10978,8 @@ typedef struct oxi_gemm_kernel {
 typedef void (*oxi_round_kernel)(int64_t rows, const float *from, int64_t ld, uint16_t *to, int64_t to_ld);
 
 /* Packs lines of 4-byte elements into panels of `width` lines: panel p at panels + p * panel_stride,
- * panel[k][width], zeros behind the last line. Across: neighbours in memory are neighbouring lines,
- * source[k * stride + line]; along: neighbours are neighbouring k, source[line * stride + k]. */
+ * panel[k][width], zeros behind the last line. Across: neighbors in memory are neighboring lines,
+ * source[k * stride + line]; along: neighbors are neighboring k, source[line * stride + k]. */
 typedef void (*oxi_pack_kernel)(int64_t lines, int64_t k, const void *source, int64_t stride, int width,
                                 void *panels, int64_t panel_stride);
 
@@ -9429,7 +10990,7 @@ typedef struct oxi_packs {
     oxi_pack_kernel across, along;
 } oxi_packs;
 
-/* A micro-kernel for packed elements of 2 bf16 or 4 int8 that are neighbours along k; k counts elements. */
+/* A micro-kernel for packed elements of 2 bf16 or 4 int8 that are neighbors along k; k counts elements. */
 struct oxi_code_panel;
 typedef struct oxi_gemm_groups {
     oxi_gemm_kernel kernel;
@@ -9464,7 +11025,7 @@ static const uint8_t oxi_table_iq4_plus_128[16] = {1,   24,  45,  63,  79,  93, 
                                                    129, 141, 153, 166, 181, 197, 217, 241};
 static const uint8_t oxi_table_e2m1_plus_12[16] = {12, 13, 14, 15, 16, 18, 20, 24, 12, 11, 10, 9, 8, 6, 4, 0};
 
-/* 256 neighbours of a row of activations as int8, in groups of 32: x[i] ~ scale[i / 32] * q[i]. scale = ratio
+/* 256 neighbors of a row of activations as int8, in groups of 32: x[i] ~ scale[i / 32] * q[i]. scale = ratio
  * * step, ratios from 1 to OXI_Q8_RATIOS: times an integer scale of weights they still fit 16 bits. total: of
  * 16 q each; sum: of a group's q times its scale. crossed: ratios, sums of 32 q, and totals in the order
  * 0 2 1 3 4 6 5 7 ..., as pairs lie beside bytes 0 and 2, 1 and 3. Behind the end of a row q is 0. */
@@ -9519,11 +11080,11 @@ enum {
 };
 
 /* A contiguous row, and what its numbers add up to: their distances from `about`, a number amid them, and the
- * squares of those; or where it is not centred, squares alone, and about is 0. */
+ * squares of those; or where it is not centered, squares alone, and about is 0. */
 typedef struct oxi_row_sums {
     const float *x;
     int64_t n;
-    bool centred, measured;
+    bool centered, measured;
     float about;
     double sum, squares;
 } oxi_row_sums;
@@ -9535,7 +11096,7 @@ typedef struct oxi_kernels {
     oxi_load_kernel load[OX_DTYPE_COUNT][OXI_LANE_COUNT];    /* plain dtypes only */
     oxi_store_kernel store[OX_DTYPE_COUNT][OXI_LANE_COUNT];
     /* elements of 1, 2, 4, 8 or 16 bytes (oxi_width_index) moved as they are, steps in bytes: to[i] =
-     * from[i * step], and to[c][r] = from[r][c], neighbours along c side by side, as those along r in to */
+     * from[i * step], and to[c][r] = from[r][c], neighbors along c side by side, as those along r in to */
     void (*gather[5])(int64_t n, const char *from, int64_t step, char *to);
     void (*transpose[5])(int64_t rows, int64_t columns, const char *from, int64_t from_step, char *to,
                          int64_t to_step);
@@ -9591,7 +11152,7 @@ typedef struct oxi_kernels {
     void (*expand_codes)(int64_t n, oxi_codes codes, float *out);
     /* n floats (a multiple of the block) as a block type; NULL for types that are only read */
     void (*quantize[OX_DTYPE_COUNT])(int64_t n, const float *x, void *blocks);
-    /* n floats, a multiple of 32, as quantised activations */
+    /* n floats, a multiple of 32, as quantized activations */
     void (*quantize_activation)(int64_t n, const float *x, oxi_q8 *out);
     /* out[i] = the row at blocks + i * row_bytes times x; n a multiple of 256. NULL: by dot_codes */
     void (*dot_rows[OX_DTYPE_COUNT])(int64_t rows, int64_t row_bytes, int64_t n, const void *blocks,
@@ -9625,7 +11186,6 @@ static const oxi_kernels *oxi_cpu_kernels(void);
 static ox_status oxi_cpu_map(const oxi_call *call);        /* cpu/map.c */
 static ox_status oxi_cpu_copy(const oxi_call *call);       /* cpu/copy.c */
 static ox_status oxi_cpu_fill(const oxi_call *call);       /* cpu/fill.c: FILL and RANDOM */
-static ox_status oxi_cpu_random(const oxi_call *call);
 static ox_status oxi_cpu_reduce(const oxi_call *call);     /* cpu/reduce.c */
 static ox_status oxi_cpu_scan(const oxi_call *call);       /* cpu/scan.c */
 static ox_status oxi_cpu_sort(const oxi_call *call);       /* cpu/sort.c */
@@ -9678,12 +11238,24 @@ typedef struct oxi_gemm {
     oxi_activation activation;
     bool exact; /* ox_set_exact */
     bool rough; /* operands may be rounded to bf16, as int8 is too */
-    oxi_shared *shared; /* NULL, or keeps a, packed or quantised, for further products with it */
+    oxi_shared *shared; /* NULL, or keeps a, packed or quantized, for further products with it */
     ox_storage *a_storage, *b_storage; /* of constant operands: where panels of them are kept; else NULL */
     oxi_gemm_way way;
     bool repacked; /* the operand of a block type is (cpu/repack.c), and lies as whole groups of rows */
 } oxi_gemm;
 static ox_status oxi_gemm_run(const oxi_gemm *g);
+
+/* Books of groups that numbers of iq1, iq2 and iq3 are looked up in, one behind the other (cpu/blocks_iq.c):
+ * the first group of each. */
+enum {
+    OXI_BOOK_IQ2_XXS = 0,
+    OXI_BOOK_IQ2_XS = OXI_BOOK_IQ2_XXS + 256,
+    OXI_BOOK_IQ2_S = OXI_BOOK_IQ2_XS + 512,
+    OXI_BOOK_IQ1 = OXI_BOOK_IQ2_S + 1024,
+    OXI_BOOK_IQ3_XXS = OXI_BOOK_IQ1 + 2048,
+    OXI_BOOK_IQ3_S = OXI_BOOK_IQ3_XXS + 256,
+    OXI_BOOK_GROUPS = OXI_BOOK_IQ3_S + 512
+};
 
 #endif
 /* >>cpu/isa.c */
@@ -10679,12 +12251,12 @@ static float oxi_first_equal(const float *x, float v, bool any_sign) {
 
 /* A block of 32 codes. Centred: number = d * (code - half), and the number of the largest magnitude is code
  * 0; else number = d * code + least. NaN or an infinity makes d NaN, and so the whole block. */
-static void oxi_quantize_32(const float *x, int bits, bool centred, uint8_t *p) {
+static void oxi_quantize_32(const float *x, int bits, bool centered, uint8_t *p) {
     OXI_ROUND_EACH
     uint8_t code[32];
     float low, high, d, least = 0, most = (float)((1 << bits) - 1), half = (float)(1 << (bits - 1));
     bool finite = oxi_find_range(32, x, &low, &high);
-    if (centred) {
+    if (centered) {
         float largest = high > -low ? high : low;
         if (high == -low) largest = high == 0 ? 0 : oxi_first_equal(x, high, true);
         d = largest / -half;
@@ -10692,7 +12264,7 @@ static void oxi_quantize_32(const float *x, int bits, bool centred, uint8_t *p) 
         d = (high - low) / most;
         least = oxi_first_equal(x, low, false);
     }
-    float inverse = d != 0 ? 1 / d : 0, shift = centred ? half + 0.5f : 0.5f;
+    float inverse = d != 0 ? 1 / d : 0, shift = centered ? half + 0.5f : 0.5f;
     for (int i = 0; i < 32; i++) {
         float v = (x[i] - least) * inverse;
         v = v + shift;
@@ -10702,8 +12274,8 @@ static void oxi_quantize_32(const float *x, int bits, bool centred, uint8_t *p) 
     }
     if (!finite) memset(code, 0, sizeof code);
     oxi_put_half(p, finite ? d : NAN);
-    if (!centred) oxi_put_half(p + 2, finite ? least : NAN);
-    oxi_store_codes_32(code, bits, p + (centred ? 2 : 4));
+    if (!centered) oxi_put_half(p + 2, finite ? least : NAN);
+    oxi_store_codes_32(code, bits, p + (centered ? 2 : 4));
 }
 
 static void oxi_quantize_q4_0(const float *x, uint8_t *p) {
@@ -11000,7 +12572,7 @@ static void oxi_k_begin(oxi_k_block *b) {
     oxi_k_least_codes(b->dmin, least, b->least_code[0]);
 }
 
-/* Tries the neighbours of every scale code, with the least numbers that go with them. */
+/* Tries the neighbors of every scale code, with the least numbers that go with them. */
 static void oxi_k_step(oxi_k_block *b, int part) {
     OXI_ROUND_EACH
     const oxi_runs *r = &b->runs[part];
@@ -11351,16 +12923,6 @@ typedef struct oxi_book {
     int numbers, levels, first; /* of a group; its first group among all books' */
     uint8_t value[8];           /* of a level */
 } oxi_book;
-
-enum {
-    OXI_BOOK_IQ2_XXS = 0,
-    OXI_BOOK_IQ2_XS = OXI_BOOK_IQ2_XXS + 256,
-    OXI_BOOK_IQ2_S = OXI_BOOK_IQ2_XS + 512,
-    OXI_BOOK_IQ1 = OXI_BOOK_IQ2_S + 1024,
-    OXI_BOOK_IQ3_XXS = OXI_BOOK_IQ1 + 2048,
-    OXI_BOOK_IQ3_S = OXI_BOOK_IQ3_XXS + 256,
-    OXI_BOOK_GROUPS = OXI_BOOK_IQ3_S + 512
-};
 
 static const oxi_book oxi_books[] = {
     {oxi_book_iq2_xxs, 8, 3, OXI_BOOK_IQ2_XXS, {8, 25, 43, 0, 0, 0, 0, 0}},
@@ -11716,7 +13278,7 @@ static void oxi_fill_iq(oxi_kernels *k) {
  * nearest vd_nearest(x, &n): the nearest whole number to |x| < 2^31; n: its low 32 bits in i64 lanes
  * widen   vd_load_f32 and vd_store_f32 convert VD floats on their way
  * f16     _load_f16, _load_bf16 widen VF uint16_t exactly; the stores round to nearest even, NaN stays NaN
- *         _load2_, _store2_: two neighbouring vectors; OXI_ISA(TWO) is 1 where that is faster than one by one
+ *         _load2_, _store2_: two neighboring vectors; OXI_ISA(TWO) is 1 where that is faster than one by one
  *         _pairs_: lanes hold two numbers each, the first one in the low bits; of f16 where OXI_ISA(TWO) is 1
  * vi      _load_u8 ... widen VF integers; _store_8, _store_16 keep the low bits; shifts take a constant
  * bool    vm_load_bool: lane i is p[i] != 0; vm_store_bool writes 0 or 1, VF bytes */
@@ -11955,7 +13517,7 @@ static void oxi_fill_iq(oxi_kernels *k) {
 #ifdef OXI_BUILD_C
 /* >>cpu/simd/c.h */
 /* The c tier's vocabulary: one lane, plain C, any processor and byte order.
- * Written as the vector tiers are, so that the same kernels run on it; the compiler may vectorise the loops.
+ * Written as the vector tiers are, so that the same kernels run on it; the compiler may vectorize the loops.
  * Names and meaning: begin.inc. */
 #ifndef OX_CPU_SIMD_C_H
 #define OX_CPU_SIMD_C_H
@@ -12112,7 +13674,7 @@ OXI_INLINE vl vl_or(vl a, vl b) { return a | b; }
 
 /* >>cpu/simd/half.inc */
 /* f16 by integer arithmetic, for tiers without instructions for it. Included by simd/<isa>.h. f16:
- * exponent bias 15 -> 127 is an addition to the exponent field; subnormals are normalised by a
+ * exponent bias 15 -> 127 is an addition to the exponent field; subnormals are normalized by a
  * subtraction. Vectors of normal numbers alone, the usual case, take a short way. */
 
 OXI_INLINE vf OXI_ISA(f16_widen)(vi numbers) { /* in the low bits of lanes, anything above */
@@ -12428,7 +13990,7 @@ OXI_INLINE vl vl_srl(vl a, int count) { return _mm_srli_epi64(a, count); }
 
 /* >>cpu/simd/half.inc */
 /* f16 by integer arithmetic, for tiers without instructions for it. Included by simd/<isa>.h. f16:
- * exponent bias 15 -> 127 is an addition to the exponent field; subnormals are normalised by a
+ * exponent bias 15 -> 127 is an addition to the exponent field; subnormals are normalized by a
  * subtraction. Vectors of normal numbers alone, the usual case, take a short way. */
 
 OXI_INLINE vf OXI_ISA(f16_widen)(vi numbers) { /* in the low bits of lanes, anything above */
@@ -13843,7 +15405,7 @@ OX_API const char *ox_isa(void) {
 OXI_STRAIGHT_BEGIN
 /* >>cpu/walk.c */
 /* Walking strided operands: up to four over one shape, in runs as few and as long as their strides allow.
- * Dims of size 1 go, neighbours that lie end to end are merged; the last dim left is handed out in pieces
+ * Dims of size 1 go, neighbors that lie end to end are merged; the last dim left is handed out in pieces
  * (pointers, strides, length) that a kernel takes whole. An operand whose rows are the others' columns is
  * turned, tile by tile in L1, and handed out from there. Used by every executor of cpu/. */
 
@@ -15279,7 +16841,7 @@ static ox_status oxi_copy_quantized(const ox_tensor *from, const ox_tensor *to) 
     job.load = kernels->load[from->dtype][OXI_LANE_F32];
     job.elements = ox_dtype_of(to->dtype)->block_elements;
     if (!job.quantize || along < 0)
-        return oxi_fail(OX_ERR_UNSUPPORTED, "copy: %s cannot be quantised to %s", oxi_tensor_text(from),
+        return oxi_fail(OX_ERR_UNSUPPORTED, "copy: %s cannot be quantized to %s", oxi_tensor_text(from),
                         oxi_tensor_text(to));
     for (int d = 0; d <= to->ndim; d++) { /* the dim of the blocks goes last */
         int dim = d < to->ndim ? d : along;
@@ -15328,7 +16890,7 @@ static ox_status oxi_cpu_copy(const oxi_call *call) {
 /* >>cpu/fill.c */
 /* Tensors made from nothing: constants, ramps, random numbers; and random draws from given weights.
  * Most ops are a generator that gives elements [first, first + n) in a lane type; one driver cuts the work,
- * converts and honours strides. Called by the CPU device for the FILL and RANDOM families. */
+ * converts and honors strides. Called by the CPU device for the FILL and RANDOM families. */
 
 /* ---- random numbers: what every device gives --------------------------------------------------------------
  * Element e (row-major index) of a call depends on e and on the call's seed and counter (call->draw) alone,
@@ -15706,44 +17268,6 @@ static ox_status oxi_fill_randperm(const oxi_call *call) {
     return OX_OK;
 }
 
-static ox_status oxi_cpu_fill(const oxi_call *call) {
-    const ox_tensor *out = call->out[0];
-    oxi_fill_job job;
-    memset(&job, 0, sizeof job);
-    job.call = call;
-    job.out = out;
-    job.count = ox_numel(out);
-    job.lane = OXI_LANE_F64;
-    unsigned char element[8];
-    switch (call->op) {
-    case OXI_OP_fill:
-        oxi_fill_element(call->attr.fill.value, call->attr.fill.whole, out->dtype, element);
-        oxi_fill_strided(out, element);
-        return OX_OK;
-    case OXI_OP_eye: return oxi_fill_eye(call);
-    case OXI_OP_randperm: return oxi_fill_randperm(call);
-    case OXI_OP_arange:
-        job.make = oxi_make_arange;
-        if (!oxi_is_float(out->dtype)) job.lane = OXI_LANE_I64;
-        break;
-    case OXI_OP_linspace: job.make = oxi_make_linspace; break;
-    case OXI_OP_uniform:
-        job.make = oxi_make_uniform;
-        if (call->attr.uniform.low < call->attr.uniform.high)
-            job.last_below =
-                oxi_number_below(out->dtype, call->attr.uniform.low, call->attr.uniform.high);
-        break;
-    case OXI_OP_normal: job.make = oxi_make_normal; break;
-    case OXI_OP_randint:
-        job.make = oxi_make_randint;
-        job.lane = OXI_LANE_I64;
-        break;
-    default: return oxi_fail(OX_ERR_UNSUPPORTED, "%s: not a fill", oxi_op_row_of(call->op)->name);
-    }
-    oxi_fill_run(&job);
-    return OX_OK;
-}
-
 /* ---- bernoulli and multinomial ------------------------------------------------------------------------- */
 
 static bool oxi_make_bernoulli(const oxi_fill_job *job, int64_t first, int64_t n, void *values) {
@@ -15757,8 +17281,6 @@ static bool oxi_make_bernoulli(const oxi_fill_job *job, int64_t first, int64_t n
     }
     return true;
 }
-
-enum { OXI_MULTINOMIAL_FINE, OXI_MULTINOMIAL_BAD_WEIGHT, OXI_MULTINOMIAL_NO_WEIGHT, OXI_MULTINOMIAL_TOO_FEW };
 
 static const char *oxi_multinomial_why(int bad) {
     switch (bad) {
@@ -15917,18 +17439,70 @@ static ox_status oxi_multinomial_run(const oxi_call *call) {
     return status;
 }
 
-static ox_status oxi_cpu_random(const oxi_call *call) {
-    if (call->op == OXI_OP_multinomial) return oxi_multinomial_run(call);
+/* ---- the executor of FILL and RANDOM ------------------------------------------------------------------- */
+
+/* Who makes the elements of a row of form/made.def one by one: by its code. */
+static bool (*const oxi_makes[])(const oxi_fill_job *job, int64_t first, int64_t n, void *values) = {
+#define oxi_make_fill NULL
+#define oxi_make_eye NULL
+#define oxi_make_randperm NULL
+#define oxi_make_multinomial NULL
+#define OXI_MADE(op, kind, numbers) oxi_make_##op,
+/* >>form/made.def */
+/* Ops that make numbers: constants, ramps and random numbers. A row's place in this list is the op's code in
+ * the shaders, so new ones go to the end.
+ *   OXI_MADE(op, kind, numbers)
+ *   kind     CONSTANT one number everywhere, DIAGONAL that number on the diagonal and 0 elsewhere, RAMP a
+ *            number that follows from the element's place, DRAW from its random words, TOGETHER from those of
+ *            all
+ *   numbers  what they are worked out in: OWN the result's dtype, DOUBLE f64, WHOLE 64-bit integers, CLASS
+ *            one of these two by the result's dtype, UNIT a fraction of random bits, which is exact: f64 only
+ *            where two attributes scale it */
+OXI_MADE(uniform,     DRAW,     UNIT)
+OXI_MADE(normal,      DRAW,     DOUBLE)
+OXI_MADE(randint,     DRAW,     WHOLE)
+OXI_MADE(bernoulli,   DRAW,     UNIT)
+OXI_MADE(randperm,    TOGETHER, WHOLE)
+OXI_MADE(arange,      RAMP,     CLASS)
+OXI_MADE(linspace,    RAMP,     DOUBLE)
+OXI_MADE(fill,        CONSTANT, OWN)
+OXI_MADE(eye,         DIAGONAL, OWN)
+OXI_MADE(multinomial, TOGETHER, DOUBLE)
+#undef OXI_MADE
+#undef oxi_make_fill
+#undef oxi_make_eye
+#undef oxi_make_randperm
+#undef oxi_make_multinomial
+};
+
+static ox_status oxi_fill_one_by_one(const oxi_call *call, const oxi_made_form *form) {
     oxi_fill_job job;
     memset(&job, 0, sizeof job);
     job.call = call;
     job.out = call->out[0];
     job.count = ox_numel(job.out);
-    job.lane = OXI_LANE_F64;
-    job.make = oxi_make_bernoulli;
+    job.lane = form->whole ? OXI_LANE_I64 : OXI_LANE_F64;
+    job.make = oxi_makes[form->code];
+    if (form->numbers == OXI_NUMBERS_UNIT && form->first < form->second)
+        job.last_below = oxi_number_below(job.out->dtype, form->first, form->second);
     oxi_fill_run(&job);
-    if (job.bad) return oxi_fail(OX_ERR_ARG, "bernoulli: a probability is not in [0, 1]");
+    if (job.bad)
+        return oxi_fail(OX_ERR_ARG, "%s: a probability is not in [0, 1]", oxi_op_row_of(call->op)->name);
     return OX_OK;
+}
+
+static ox_status oxi_cpu_fill(const oxi_call *call) {
+    oxi_made_form form = oxi_made_form_of(call);
+    unsigned char element[8];
+    switch (form.kind) {
+    case OXI_MADE_CONSTANT:
+        oxi_fill_element(form.first, form.low, call->out[0]->dtype, element);
+        oxi_fill_strided(call->out[0], element);
+        return OX_OK;
+    case OXI_MADE_DIAGONAL: return oxi_fill_eye(call);
+    case OXI_MADE_TOGETHER: return form.whole ? oxi_fill_randperm(call) : oxi_multinomial_run(call);
+    default: return oxi_fill_one_by_one(call, &form);
+    }
 }
 /* >>cpu/reduce_kernels.c */
 /* What reductions do with contiguous elements: the kinds of reduction, and how each takes a row, or a few
@@ -15940,7 +17514,7 @@ static ox_status oxi_cpu_random(const oxi_call *call) {
 #define OXI_REDUCE_BUFFER 1024 /* elements converted at a time; most kept positions of a tile */
 #define OXI_REDUCE_ROWS 16     /* rows of a tile handled at a time, */
 #define OXI_REDUCE_COLUMNS 512 /* and the most columns, which kernels of columns keep on the stack */
-#define OXI_STRIP 64           /* columns handled together, a constant so that compilers vectorise */
+#define OXI_STRIP 64           /* columns handled together, a constant so that compilers vectorize */
 
 typedef enum oxi_reduce_kind {
     OXI_REDUCE_SUM,
@@ -16191,12 +17765,12 @@ static float oxi_row_about(int64_t n, const float *x) {
 
 /* The row that a kernel is to measure; n may be 0. Filled in place: vectors that copy what was just written
  * singly wait until it has left the processor, and what it wrote past the caches before. */
-static void oxi_row_sums_begin(oxi_row_sums *row, int64_t n, const float *x, bool centred) {
+static void oxi_row_sums_begin(oxi_row_sums *row, int64_t n, const float *x, bool centered) {
     row->x = x;
     row->n = n;
-    row->centred = centred;
+    row->centered = centered;
     row->measured = n == 0;
-    row->about = centred && n > 0 ? oxi_row_about(n, x) : 0;
+    row->about = centered && n > 0 ? oxi_row_about(n, x) : 0;
     row->sum = row->squares = 0;
 }
 
@@ -16656,7 +18230,7 @@ typedef struct oxi_scan {
     int64_t size;          /* of the scanned dim */
     int64_t step[2];       /* its strides in x and in the result, elements */
     int64_t chunk, chunks; /* of a line */
-    int64_t group, width;  /* lines of a task; neighbouring lines walked together */
+    int64_t group, width;  /* lines of a task; neighboring lines walked together */
     int64_t words;         /* of 8 bytes, of a total */
     uint64_t *totals;      /* [lines][chunks][words]: of the numbers before each chunk */
 } oxi_scan;
@@ -16695,7 +18269,7 @@ static void oxi_scan_lines(const oxi_scan *s, char *const *x, char *const *out, 
     }
 }
 
-/* `width` neighbouring lines together, an element of each at a time. */
+/* `width` neighboring lines together, an element of each at a time. */
 static void oxi_scan_columns(const oxi_scan *s, const oxi_cursor *c) {
     uint64_t totals[2 * OXI_SCAN_BUFFER];
     double buffer[OXI_SCAN_BUFFER];
@@ -16733,7 +18307,7 @@ static void oxi_scan_task(void *arg, int64_t index, int lane) {
     }
 }
 
-/* The neighbouring lines of one group, by tiles. */
+/* The neighboring lines of one group, by tiles. */
 static void oxi_scan_column_task(void *arg, int64_t index, int lane) {
     const oxi_scan *s = (const oxi_scan *)arg;
     int64_t first = index * s->group;
@@ -17163,7 +18737,7 @@ static OXI_UNUSED ox_status oxi_cpu_sort(const oxi_call *call) {
     s.packed = dtype != OX_F64 && dtype != OX_I64 && dtype != OX_U64 && s.size <= UINT32_MAX;
     if (call->attr.sort.descending) s.flip = s.packed ? UINT32_MAX : UINT64_MAX;
     s.group = OXI_SORT_GRAIN / (s.size + 1);
-    /* Neighbouring lines share cache lines. */
+    /* Neighboring lines share cache lines. */
     if (s.group < 16 && llabs(s.others.step[0]) < llabs(s.step[0])) s.group = 16;
     if (s.group < 1) s.group = 1;
     return oxi_sort_run(&s);
@@ -17248,17 +18822,6 @@ static ox_status oxi_check_dim_indices(const char *op, const ox_tensor *index, c
     return oxi_check_indices(op, index, x->shape[dim], what);
 }
 
-/* A header with at least one dim: a single number is a row of one. */
-static ox_tensor oxi_at_least_1d(const ox_tensor *t) {
-    ox_tensor row = oxi_borrowed(t);
-    if (row.ndim == 0) {
-        row.ndim = 1;
-        row.shape[0] = 1;
-        row.stride[0] = 1;
-    }
-    return row;
-}
-
 /* ---- runs: the tensor that is indexed stands still along dim, the index moves it ----------------------- */
 
 struct oxi_index_job;
@@ -17267,7 +18830,7 @@ typedef void (*oxi_scatter_kernel)(const struct oxi_index_job *job, int64_t n, c
                                    const char *from, int64_t from_step);
 
 typedef struct oxi_index_job {
-    int64_t dim_step; /* bytes between neighbours along dim in the indexed tensor */
+    int64_t dim_step; /* bytes between neighbors along dim in the indexed tensor */
     bool wide;
     int indexed; /* its place among the walk's operands; the index is operand 1 */
     /* scatters */
@@ -17543,12 +19106,12 @@ static ox_status oxi_scatter_walk(const oxi_call *call, const ox_tensor *index, 
     return OX_OK;
 }
 
-static ox_status oxi_scatter_run(const oxi_call *call) {
+static ox_status oxi_scatter_run(const oxi_call *call, bool adds) {
     ox_tensor x = oxi_at_least_1d(call->in[0]), index = oxi_at_least_1d(call->in[1]),
               source = oxi_at_least_1d(call->in[2]);
     ox_status status = oxi_check_dim_indices(oxi_op_row_of(call->op)->name, &index, &x, call->attr.along.dim);
     if (status != OX_OK) return status;
-    return oxi_scatter_walk(call, &index, index.stride, &source, call->op == OXI_OP_scatter_add, 1);
+    return oxi_scatter_walk(call, &index, index.stride, &source, adds, 1);
 }
 
 static ox_status oxi_index_add_run(const oxi_call *call) {
@@ -17848,7 +19411,7 @@ static void oxi_triangle_piece(void *arg, const oxi_walk *w, const oxi_cursor *c
     }
 }
 
-static ox_status oxi_triangle_run(const oxi_call *call) {
+static ox_status oxi_triangle_run(const oxi_call *call, bool upper) {
     const ox_tensor *x = call->in[0], *out = call->out[0];
     int last = x->ndim - 1;
     int64_t bytes = oxi_dtype_bytes(x->dtype);
@@ -17858,7 +19421,7 @@ static ox_status oxi_triangle_run(const oxi_call *call) {
     job.diagonal = call->attr.diagonal.diagonal;
     job.out_step = out->stride[last] * bytes;
     job.in_step = x->stride[last] * bytes;
-    job.upper = call->op == OXI_OP_triu;
+    job.upper = upper;
     if (job.columns == 0) return OX_OK;
     oxi_walk w;
     oxi_walk_begin(&w, last, x->shape);
@@ -17871,73 +19434,30 @@ static ox_status oxi_triangle_run(const oxi_call *call) {
 
 /* ---- cat, roll ----------------------------------------------------------------------------------------- */
 
-static ox_status oxi_cat_run(const oxi_call *call) {
-    ox_tensor part = oxi_borrowed(call->out[0]);
-    int dim = call->attr.along.dim;
-    for (int i = 0; i < call->in_count; i++) {
-        const ox_tensor *in = call->in[i];
-        if (ox_numel(in) == 0) continue; /* also [0], which torch lets join anything */
-        part.shape[dim] = in->shape[dim];
-        ox_status status = oxi_cpu_copy_strided(in, &part);
-        if (status != OX_OK) return status;
-        part.offset += in->shape[dim] * part.stride[dim];
-    }
-    return OX_OK;
-}
-
-/* Each rolled dim falls into two pieces, the one that moves up and the one that comes round; every
- * combination of pieces is a copy. shift[d] in [0, size of dim d), 0 for dims that stay. */
-static ox_status oxi_roll_dims(const ox_tensor *from, const ox_tensor *to, const int64_t *shift, int dim) {
-    while (dim < from->ndim && shift[dim] == 0) dim++;
-    if (dim == from->ndim) return oxi_cpu_copy_strided(from, to);
-    ox_tensor from_part = oxi_borrowed(from), to_part = oxi_borrowed(to);
-    int64_t size = from->shape[dim], by = shift[dim];
-    from_part.shape[dim] = to_part.shape[dim] = size - by;
-    to_part.offset += by * to->stride[dim];
-    ox_status status = oxi_roll_dims(&from_part, &to_part, shift, dim + 1);
-    if (status != OX_OK) return status;
-    from_part = oxi_borrowed(from);
-    to_part = oxi_borrowed(to);
-    from_part.shape[dim] = to_part.shape[dim] = by;
-    from_part.offset += (size - by) * from->stride[dim];
-    return oxi_roll_dims(&from_part, &to_part, shift, dim + 1);
-}
-
-/* How far each dim of a tensor with elements moves, in [0, its size). */
-static void oxi_roll_shifts(const oxi_call *call, int64_t *shift) {
-    const ox_tensor *x = call->in[0];
-    for (int i = 0; i < OX_MAX_DIMS; i++) shift[i] = 0;
-    for (int i = 0; i < call->attr.roll.dims.count; i++) { /* a dim may be named twice */
-        int dim = call->attr.roll.dims.dim[i];
-        int64_t size = x->ndim > 0 ? x->shape[dim] : 1, by = call->attr.roll.shifts.dim[i] % size;
-        shift[dim] = (shift[dim] + by + size) % size;
-    }
-}
-
-static ox_status oxi_roll_run(const oxi_call *call) {
-    const ox_tensor *x = call->in[0];
-    int64_t shift[OX_MAX_DIMS];
-    if (ox_numel(x) == 0) return OX_OK;
-    oxi_roll_shifts(call, shift);
-    return oxi_roll_dims(x, call->out[0], shift, 0);
+static ox_status oxi_copies_run(const oxi_call *call) {
+    oxi_copies copies = oxi_copies_of(call);
+    ox_tensor from, to;
+    ox_status status = OX_OK;
+    while (status == OX_OK && oxi_copies_next(&copies, &from, &to)) status = oxi_cpu_copy_strided(&from, &to);
+    return status;
 }
 
 static ox_status oxi_cpu_index(const oxi_call *call) {
-    switch (call->op) {
-    case OXI_OP_gather: return oxi_gather_run(call);
-    case OXI_OP_scatter:
-    case OXI_OP_scatter_add: return oxi_scatter_run(call);
-    case OXI_OP_index_select: return oxi_index_select_run(call);
-    case OXI_OP_index_add: return oxi_index_add_run(call);
-    case OXI_OP_masked_select: return oxi_masked_select_run(call);
-    case OXI_OP_nonzero: return oxi_nonzero_run(call);
-    case OXI_OP_embedding: return oxi_embedding_run(call);
-    case OXI_OP_one_hot: return oxi_one_hot_run(call);
-    case OXI_OP_triu:
-    case OXI_OP_tril: return oxi_triangle_run(call);
-    case OXI_OP_cat: return oxi_cat_run(call);
-    case OXI_OP_roll: return oxi_roll_run(call);
-    default: return oxi_fail(OX_ERR_UNSUPPORTED, "%s: not an op of indices", oxi_op_row_of(call->op)->name);
+    const oxi_index_form *form = oxi_index_form_of(call->op);
+    switch (form->kind) {
+    case OXI_INDEX_PICK:
+        return form->by == OXI_BY_EACH  ? oxi_gather_run(call)
+               : form->by == OXI_BY_DIM ? oxi_index_select_run(call)
+                                        : oxi_embedding_run(call);
+    case OXI_INDEX_PUT:
+        return form->by == OXI_BY_EACH ? oxi_scatter_run(call, form->does == OXI_DOES_ADDS)
+                                       : oxi_index_add_run(call);
+    case OXI_INDEX_SELECT:
+        return form->does == OXI_DOES_COORDINATES ? oxi_nonzero_run(call) : oxi_masked_select_run(call);
+    case OXI_INDEX_PATTERN:
+        return form->by == OXI_BY_DIAGONAL ? oxi_triangle_run(call, form->does == OXI_DOES_KEEPS_UPPER)
+                                           : oxi_one_hot_run(call);
+    default: return oxi_copies_run(call);
     }
 }
 /* >>cpu/rope.c */
@@ -18464,7 +19984,7 @@ static void oxi_reduce_line(const oxi_reduce *r, const oxi_walk *line, oxi_parti
     }
 }
 
-/* The same elements of the lines of `width` neighbouring kept positions, a row of the tile at a time. */
+/* The same elements of the lines of `width` neighboring kept positions, a row of the tile at a time. */
 static void oxi_reduce_tile(const oxi_reduce *r, const oxi_walk *line, oxi_partial *p, int64_t width,
                             int64_t first, int64_t count, char *buffer) {
     bool direct = r->direct && r->kept.step[0] == 1;
@@ -18602,7 +20122,7 @@ static void oxi_reduce_split(oxi_reduce *r) {
     r->line_shift = r->line.base[0] - oxi_ptr(x);
 }
 
-/* Rows of a tile beat single lines where kept neighbours lie closer together, or where lines are short. */
+/* Rows of a tile beat single lines where kept neighbors lie closer together, or where lines are short. */
 static void oxi_reduce_shape(oxi_reduce *r) {
     int64_t kept_step = llabs(r->kept.step[0]), line_step = llabs(r->line.step[0]);
     int64_t positions = r->kept.numel, elements = r->line.numel;
@@ -18716,7 +20236,7 @@ static OXI_UNUSED ox_status oxi_cpu_reduce(const oxi_call *call) {
  * A row is measured by the reductions' machinery (cpu/reduce.c), which gives a shift and a scale; from them
  * every element is written. Long rows are cut into chunks. Called by the CPU device. */
 
-#define OXI_ROW_BLOCK 512    /* elements converted at a time; neighbouring rows of a tile */
+#define OXI_ROW_BLOCK 512    /* elements converted at a time; neighboring rows of a tile */
 #define OXI_ROW_CACHED 16384 /* a softmax row up to here keeps its exponentials */
 
 enum { OXI_ROW_X, OXI_ROW_OUT, OXI_ROW_WEIGHT, OXI_ROW_BIAS, OXI_ROW_OPERANDS };
@@ -18829,9 +20349,9 @@ static void oxi_norm_finish_f64(const oxi_row *r, int64_t n, const void *x, doub
 static void oxi_row_numbers(const oxi_row *r, double a, double b, double *shift, double *scale) {
     double count = (double)r->measure.line.numel;
     if (r->form.finish == OXI_ROW_NORM) {
-        bool centred = r->form.measure == OXI_REDUCES_MOMENTS;
-        *shift = centred ? a : 0;
-        *scale = 1 / sqrt((centred ? b : a) / count + r->form.eps);
+        bool centered = r->form.measure == OXI_REDUCES_MOMENTS;
+        *shift = centered ? a : 0;
+        *scale = 1 / sqrt((centered ? b : a) / count + r->form.eps);
         return;
     }
     *shift = oxi_exp_shift(a);
@@ -18996,7 +20516,7 @@ static void oxi_softmax_line(const oxi_row *r, const oxi_walk *line, char *scrat
     }
 }
 
-/* ---- a tile of neighbouring rows whose elements lie apart: element by element of all of them ----------- */
+/* ---- a tile of neighboring rows whose elements lie apart: element by element of all of them ----------- */
 
 /* One number a row of the tile; `rest` is what f32 cannot hold of the shifts. */
 typedef struct oxi_row_tile_numbers {
@@ -19008,7 +20528,7 @@ static void oxi_row_tile_number(const oxi_row *r, oxi_row_tile_numbers *t, int64
                                 double scale) {
     if (r->measure.lane == OXI_LANE_F32) {
         double rest = shift - (float)shift;
-        bool counts = fabs(rest) * scale > 1e-6; /* for this row, whatever its neighbours need */
+        bool counts = fabs(rest) * scale > 1e-6; /* for this row, whatever its neighbors need */
         ((float *)t->shift)[i] = (float)shift;
         ((float *)t->rest)[i] = counts ? (float)rest : 0;
         ((float *)t->scale)[i] = (float)scale;
@@ -19601,7 +21121,7 @@ static const char *oxi_blocks_at(const oxi_gemm *g, const void *data, ox_dtype d
 /* What A becomes before it is multiplied. */
 typedef enum oxi_shared_form {
     OXI_SHARED_PANELS = 1, /* packed, all of it */
-    OXI_SHARED_ROWS,       /* quantised row by row (cpu/blocks.c) */
+    OXI_SHARED_ROWS,       /* quantized row by row (cpu/blocks.c) */
     OXI_SHARED_CODES       /* panels of codes (cpu/codes.c) */
 } oxi_shared_form;
 
@@ -19625,7 +21145,7 @@ static void oxi_shared_give(const oxi_gemm *g, char *memory, size_t bytes) {
 
 /* ---- the types ------------------------------------------------------------------------------------------ */
 
-/* What a product computes in. Packed elements: float, double, or groups of neighbours along k in four bytes:
+/* What a product computes in. Packed elements: float, double, or groups of neighbors along k in four bytes:
  * 2 int16_t (widened int8), 2 bf16, 4 int8. */
 typedef struct oxi_gemm_type {
     oxi_lane lane;
@@ -19712,7 +21232,7 @@ static void oxi_gemm_expand(const oxi_gemm_plan *p, const oxi_gemm_side *s, int6
     }
 }
 
-/* Neighbours along k in a rough product: rounded to bf16, zeros behind the end of k. */
+/* Neighbors along k in a rough product: rounded to bf16, zeros behind the end of k. */
 static void oxi_gemm_round(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line, int64_t k,
                            int64_t count, char *out) {
     float piece[OXI_GEMM_PIECE];
@@ -19731,7 +21251,7 @@ static void oxi_gemm_round(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64
     memset(out + 2 * numbers, 0, (size_t)(2 * (2 * count - numbers)));
 }
 
-/* Groups of neighbours along k, as they are; zeros behind the end of k. */
+/* Groups of neighbors along k, as they are; zeros behind the end of k. */
 static void oxi_gemm_gather(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line, int64_t k,
                             int64_t count, bool along, char *out) {
     int64_t each = p->type.k_each, bytes = p->type.element / each, left = s->k - each * k;
@@ -19751,7 +21271,7 @@ static void oxi_gemm_gather(const oxi_gemm_plan *p, const oxi_gemm_side *s, int6
         }
 }
 
-/* Widens `count` neighbours along k of one line (`along`), or lines of one k, into packed elements. */
+/* Widens `count` neighbors along k of one line (`along`), or lines of one k, into packed elements. */
 static void oxi_gemm_widen(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line, int64_t k,
                            int64_t count, bool along, void *out) {
     int64_t stride = along ? s->k_stride : s->line_stride;
@@ -19786,7 +21306,7 @@ static void oxi_gemm_widen(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64
     }
 }
 
-/* The kernel that packs a side whose neighbours in memory are neighbours along k, or lines; NULL if
+/* The kernel that packs a side whose neighbors in memory are neighbors along k, or lines; NULL if
  * numbers are first to be widened elsewhere. */
 static oxi_pack_kernel oxi_gemm_pack_kernel(const oxi_gemm_plan *p, const oxi_gemm_side *s, bool along) {
     const oxi_kernels *k = p->kernels;
@@ -20684,7 +22204,7 @@ static ox_status oxi_gemm_run(const oxi_gemm *g) {
 }
 /* >>cpu/blocks.c */
 /* Products with weights of block types, and their expansion.
- * Activations are quantised to int8. Few rows of them are multiplied by the blocks as they lie, which
+ * Activations are quantized to int8. Few rows of them are multiplied by the blocks as they lie, which
  * reads each weight once; many go through panels of codes (cpu/codes.c). ox_set_exact(true), and the c
  * tier with many rows, expand the weights instead. oxi_gemm_run and the index family call this. */
 
@@ -20758,7 +22278,7 @@ static void oxi_dot_repacked(const oxi_kernels *kernels, ox_dtype dtype, int64_t
 typedef struct oxi_block_rows {
     const oxi_gemm *g; /* b is w: b_col its row stride, b_row 1 */
     const oxi_kernels *kernels;
-    bool exact;        /* w is expanded, otherwise x is quantised */
+    bool exact;        /* w is expanded, otherwise x is quantized */
     float *x;          /* [m][k] */
     oxi_q8 *q;         /* [m][pieces of k] */
     int64_t pieces;
@@ -20802,7 +22322,7 @@ static void oxi_lower_row(int64_t k, const float *x, float *out) {
     for (int64_t i = 0; i < k; i++) out[i] = x[i] * (1 / OXI_ROW_LIFT);
 }
 
-/* A row of numbers, quantised. Returns what products of the row are to be multiplied by. stage: k floats,
+/* A row of numbers, quantized. Returns what products of the row are to be multiplied by. stage: k floats,
  * may be x itself. */
 static float oxi_quantize_row(const oxi_kernels *kernels, int64_t k, const float *x, float *stage,
                               oxi_q8 *out) {
@@ -20900,7 +22420,7 @@ static ox_status oxi_block_product(const oxi_gemm *g) {
 }
 /* >>cpu/codes.c */
 /* Products of many rows of activations with weights of block types, in integers.
- * Activations are quantised to int8 once; each task unpacks its rows of weights, a piece of k at a time,
+ * Activations are quantized to int8 once; each task unpacks its rows of weights, a piece of k at a time,
  * into a panel that stays in the first cache, and takes it against all activations. Nothing of the weights
  * is kept, so memory holds the file alone. Where a tier multiplies 16 bits by 16, both sides have one scale
  * for 256 numbers, of which weights keep 12 bits and activations 13. Called by cpu/blocks.c; the panels and
@@ -20947,7 +22467,7 @@ typedef struct oxi_code_product {
     float *scale, *sum; /* none if wide */
     float *step;        /* pieces of k elements of each line; NULL if the kernel takes scales of 32 */
     float *lift;        /* [rows] */
-    char *scratch;      /* of each lane: a quantised row, lines of codes, their scales and extras, panels of
+    char *scratch;      /* of each lane: a quantized row, lines of codes, their scales and extras, panels of
                          * these, sums, at the offsets below */
     size_t row_at, codes_at, scale_at, extra_at, step_at, panel_at, panel_scale_at, panel_extra_at;
     size_t sums_at, lane_bytes;
@@ -20980,7 +22500,7 @@ static oxi_code_panel oxi_code_rows_at(const oxi_code_product *p, int64_t index,
     return panel;
 }
 
-/* A quantised row as a line of codes, their scales or ratios, the sums of the type's groups, steps. */
+/* A quantized row as a line of codes, their scales or ratios, the sums of the type's groups, steps. */
 static void oxi_code_line(const oxi_code_product *p, const oxi_q8 *from, int8_t *code, float *scale,
                           float *sum, float *step) {
     int64_t k = p->g->k;
@@ -22195,8 +23715,8 @@ static ox_status oxi_cpu_run_part(ox_device *self, const oxi_call *call, const o
     switch (oxi_op_row_of(call->op)->family) {
     case OXI_FAMILY_MAP: return oxi_cpu_map(call);
     case OXI_FAMILY_COPY: return oxi_cpu_copy(call);
-    case OXI_FAMILY_FILL: return oxi_cpu_fill(call);
-    case OXI_FAMILY_RANDOM: return oxi_cpu_random(call);
+    case OXI_FAMILY_FILL:
+    case OXI_FAMILY_RANDOM: return oxi_cpu_fill(call);
     case OXI_FAMILY_REDUCE: return oxi_cpu_reduce(call);
     case OXI_FAMILY_SCAN: return oxi_cpu_scan(call);
     case OXI_FAMILY_SORT: return oxi_cpu_sort(call);
@@ -22224,12 +23744,72 @@ static ox_status oxi_cpu_expand(ox_dtype dtype, int64_t n, const void *blocks, f
     return OX_OK;
 }
 
+/* ---- copies, events and the budget: what is asked for is over on return --------------------------------- */
+
+static ox_status oxi_cpu_pin(ox_device *self, void **memory, size_t bytes, void **out) {
+    (void)self, (void)bytes;
+    *out = *memory;
+    return *memory ? OX_OK : OX_ERR_UNSUPPORTED;
+}
+
+static void oxi_cpu_unpin(ox_device *self, void *pin) {
+    (void)self, (void)pin;
+}
+
+static oxi_event oxi_cpu_pin_event(ox_device *self, void *pin) {
+    oxi_event over;
+    (void)self, (void)pin;
+    memset(&over, 0, sizeof over);
+    return over;
+}
+
+static ox_status oxi_cpu_copy_async(ox_device *self, const oxi_place *to, const oxi_place *from, size_t bytes,
+                                    const oxi_event *after, oxi_event *done) {
+    memset(done, 0, sizeof *done);
+    ox_status status = after ? oxi_event_wait(after) : OX_OK;
+    if (status != OX_OK) return status;
+    return oxi_cpu_move(self, to->memory, to->offset, from->memory, from->offset, bytes);
+}
+
+static bool oxi_cpu_event_done(ox_device *self, const oxi_event *event) {
+    (void)self, (void)event;
+    return true;
+}
+
+static ox_status oxi_cpu_event_wait(ox_device *self, const oxi_event *event) {
+    (void)self, (void)event;
+    return OX_OK;
+}
+
+static oxi_peer oxi_cpu_peer(ox_device *self, ox_device *other) {
+    if (other == self) return OXI_PEER_DIRECT;
+    return other->peer ? other->peer(other, self) : OXI_PEER_NONE;
+}
+
+static void oxi_cpu_statistics(ox_device *self, ox_device_statistics *out) {
+    ox_statistics now = ox_stats();
+    (void)self;
+    out->bytes_in_use = now.bytes_in_use;
+    out->bytes_peak = now.bytes_peak;
+    out->bytes_reserved = (uint64_t)now.bytes_in_use + now.bytes_cached;
+    out->bytes_budget = oxi_budget();
+}
+
+static ox_status oxi_cpu_set_budget(ox_device *self, uint64_t bytes) {
+    (void)self;
+    oxi_set_budget(bytes < SIZE_MAX ? (size_t)bytes : SIZE_MAX);
+    return OX_OK;
+}
+
 static ox_device oxi_cpu_device = {
     "cpu",        true,          oxi_cpu_alloc, oxi_cpu_free,
     oxi_cpu_read, oxi_cpu_write, oxi_cpu_move,  oxi_cpu_supports,
     oxi_cpu_run,  oxi_cpu_run_part, oxi_cpu_sync, oxi_cpu_expand,
     NULL,         NULL,          0,             NULL,
-    false,        NULL,          NULL,
+    false,        NULL,          NULL,          oxi_cpu_pin,
+    oxi_cpu_unpin, oxi_cpu_pin_event, oxi_cpu_copy_async, oxi_cpu_event_done,
+    oxi_cpu_event_wait, oxi_cpu_peer, oxi_cpu_statistics, oxi_cpu_set_budget,
+    {0},
 };
 
 OX_API ox_device *ox_cpu(void) {
@@ -22242,6 +23822,15 @@ OXI_LIGHT_END
 /* Inside the files room: what an open file is, what a format offers, and the JSON and zip readers under
  * the formats. A format is a row of functions; opening fills the file's directory (items and metadata),
  * loading is shared. Higher rooms register formats and region readers of their own here. */
+/* WORDS OF THIS ROOM
+ *     format         a row of functions: GGUF, safetensors, npy, npz
+ *     directory      what a file says about its arrays: items, names, shapes, metadata; read by ox_open
+ *     item           one array of a file; member: one file of a zip archive
+ *     part           one file of an open one (a shard). In parts: not mapped, read piece by piece
+ *     window         bytes of a part that can be seen at an address for a while
+ *     packed         compressed; swapped: in the other byte order than the host's
+ *     arena          memory for names and shapes that lives as long as the file
+ *     output         a file that is being written, and gets its name when it is whole */
 #ifndef OX_FILES_INTERNAL_H
 #define OX_FILES_INTERNAL_H
 
@@ -26640,7 +28229,7 @@ static oxi_lock *const oxi_fork_locks[] = {
     &oxi_groups_lock,
 #endif
 #ifndef OX_NO_STDIO
-    &oxi_format_lock, &oxi_mapped_lock,
+    &oxi_format_lock,
 #endif
     &oxi_listener_lock, &oxi_panels_lock, &oxi_header_lock, &oxi_profile_lock,
     &oxi_host_lock,   &oxi_memory_lock, &oxi_log_lock,
@@ -26711,13 +28300,13 @@ OXI_UNUSED static int64_t oxi_forks(void) {
 #endif /* OX_IMPLEMENTATION */
 
 /* ==== sections: what is included several times ======================================================== */
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x1fde7786
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x3b8a241a
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 
 #elif OXI_SECTION == 1 /* >>ops/ops.def */
 /* THE table of operations: what an operation takes, gives and is told. Everything else follows from it.
  *
- *   OXI_OP(name, family, operands, rule, gives, accepts, flag, flops, attributes, gradient)
+ *   OXI_OP(name, family, operands, rule, gives, accepts, flag, flops, attributes, gradient, parts)
  *
  *   name        the op; ox_<name> in the public header unless its comment says otherwise
  *   family      who runs it: a device has one executor a family (MAP walks elements, ROW walks rows, ...)
@@ -26731,6 +28320,8 @@ OXI_UNUSED static int64_t oxi_forks(void) {
  *   flops       for each element of the larger of operands and result; 0 moves bytes only; -1 from shapes
  *   attributes  what it is told besides: a row of OXI_ATTRIBUTES, read as call->attr.<row>.<name>
  *   gradient    yes, flat (zero wherever there is one) or none
+ *   parts       oxi_parts_<parts>(call) computes it by other ops (ops/parts.c), where a device has no kernel;
+ *               family PARTS has kernels nowhere. none: it is made of nothing else
  *
  * Whoever includes this defines the macros that he reads; all are gone behind it. */
 
@@ -26741,7 +28332,7 @@ OXI_UNUSED static int64_t oxi_forks(void) {
 #define OXI_ATTRIBUTES(name, list)
 #endif
 #ifndef OXI_OP
-#define OXI_OP(name, family, operands, rule, gives, accepts, flag, flops, attributes, gradient)
+#define OXI_OP(name, family, operands, rule, gives, accepts, flag, flops, attributes, gradient, parts)
 #endif
 
 /* ---- operands and results: how many (-1: any number), their names; "?": may be NULL -------------------- */
@@ -26766,7 +28357,8 @@ OXI_OPERANDS(attention,  4, "q k v mask?",         1, "out")
 
 /* ---- attributes: OXI_ATTR(kind, name, default), of kinds F64, I64, SCALAR (an F64 that must be a whole
  * number beside integers), FACTOR (an F64 that is truncated beside them), FLAG, DIM (counted from 0),
- * DIMS (bit d: dim d), ORDER (a list of dims), SIZES (an ox_shape), DTYPE, DEVICE, ACTIVATION ------ */
+ * DIMS (bit d: dim d), ORDER (a list of dims), SIZES (an ox_shape), SPAN (a number a spatial dim), DTYPE,
+ * DEVICE, ACTIVATION --------------------------------------------------------------------------------- */
 OXI_ATTRIBUTES(none,        OXI_ATTR(NOTHING, nothing, 0))
 OXI_ATTRIBUTES(slope,       OXI_ATTR(F64, slope, 0.01))
 OXI_ATTRIBUTES(alpha,       OXI_ATTR(F64, alpha, 1))
@@ -26777,7 +28369,7 @@ OXI_ATTRIBUTES(softplus,    OXI_ATTR(F64, beta, 1) OXI_ATTR(F64, threshold, 20))
 OXI_ATTRIBUTES(threshold,   OXI_ATTR(F64, threshold, 0) OXI_ATTR(F64, value, 0))
 OXI_ATTRIBUTES(scale,       OXI_ATTR(SCALAR, scale, 1))       /* of the second operand */
 OXI_ATTRIBUTES(value,       OXI_ATTR(FACTOR, value, 1))          /* of the product or quotient */
-OXI_ATTRIBUTES(device,      OXI_ATTR(DEVICE, device, NULL))
+OXI_ATTRIBUTES(device,      OXI_ATTR(DEVICE, device, NULL) OXI_ATTR(FLAG, non_blocking, false))
 OXI_ATTRIBUTES(dtype,       OXI_ATTR(DTYPE, dtype, OX_DTYPE_NONE))
 OXI_ATTRIBUTES(shape,       OXI_ATTR(SIZES, shape, 0) OXI_ATTR(DTYPE, dtype, OX_F32))
 OXI_ATTRIBUTES(fill,        OXI_ATTR(SIZES, shape, 0) OXI_ATTR(DTYPE, dtype, OX_F32)
@@ -26813,6 +28405,8 @@ OXI_ATTRIBUTES(rope,        OXI_ATTR(F64, base, 10000) OXI_ATTR(F64, scale, 1) O
                             OXI_ATTR(I64, dims, 0) OXI_ATTR(FLAG, interleaved, false))
 OXI_ATTRIBUTES(attention,   OXI_ATTR(F64, scale, 1) OXI_ATTR(F64, softcap, 0) OXI_ATTR(I64, query_start, 0)
                             OXI_ATTR(I64, window, 0) OXI_ATTR(FLAG, causal, false))
+OXI_ATTRIBUTES(conv,        OXI_ATTR(SPAN, stride, 1) OXI_ATTR(SPAN, padding, 0) OXI_ATTR(SPAN, dilation, 1)
+                            OXI_ATTR(I64, groups, 1))
 OXI_ATTRIBUTES(order,       OXI_ATTR(ORDER, dims, 0))
 OXI_ATTRIBUTES(sizes,       OXI_ATTR(SIZES, shape, 0))
 OXI_ATTRIBUTES(slice,       OXI_ATTR(DIM, dim, 0) OXI_ATTR(I64, start, 0) OXI_ATTR(I64, length, 0)
@@ -26825,181 +28419,184 @@ OXI_ATTRIBUTES(part,        OXI_ATTR(I64, part, 0))             /* 0 both, 1 rea
 OXI_ATTRIBUTES(windows,     OXI_ATTR(DIM, dim, 0) OXI_ATTR(I64, size, 1) OXI_ATTR(I64, step, 1))
 
 /* ---- elementwise, one operand: result as the operand --------------------------------------------------- */
-OXI_OP(abs,         MAP, unary, map_abs, REAL, IFC, INPLACE, 1, none,       yes)
-OXI_OP(neg,         MAP, unary, map, SAME, IFC, INPLACE, 1, none,       yes)
-OXI_OP(sign,        MAP, unary, map, SAME, BIF, INPLACE, 1, none,       flat)
-OXI_OP(square,      MAP, unary, map, SAME, IFC, INPLACE, 1, none,       yes)
-OXI_OP(floor,       MAP, unary, map, SAME, IF,  INPLACE, 1, none,       flat)
-OXI_OP(ceil,        MAP, unary, map, SAME, IF,  INPLACE, 1, none,       flat)
-OXI_OP(round,       MAP, unary, map, SAME, IF,  INPLACE, 1, none,       flat)
-OXI_OP(trunc,       MAP, unary, map, SAME, IF,  INPLACE, 1, none,       flat)
-OXI_OP(frac,        MAP, unary, map, SAME, F,   INPLACE, 2, none,       yes)
-OXI_OP(clamp,       MAP, unary, map_clamp, SAME, IF,  INPLACE, 2, range,      yes)
-OXI_OP(nan_to_num,  MAP, unary, map, SAME, BIF, INPLACE, 3, nan_to_num, yes)
-OXI_OP(bitwise_not, MAP, unary, map, SAME, BI,  INPLACE, 1, none,       none)
+OXI_OP(abs,         MAP, unary, map_abs, REAL, IFC, INPLACE, 1, none,       yes, none)
+OXI_OP(neg,         MAP, unary, map, SAME, IFC, INPLACE, 1, none,       yes, none)
+OXI_OP(sign,        MAP, unary, map, SAME, BIF, INPLACE, 1, none,       flat, none)
+OXI_OP(square,      MAP, unary, map, SAME, IFC, INPLACE, 1, none,       yes, none)
+OXI_OP(floor,       MAP, unary, map, SAME, IF,  INPLACE, 1, none,       flat, none)
+OXI_OP(ceil,        MAP, unary, map, SAME, IF,  INPLACE, 1, none,       flat, none)
+OXI_OP(round,       MAP, unary, map, SAME, IF,  INPLACE, 1, none,       flat, none)
+OXI_OP(trunc,       MAP, unary, map, SAME, IF,  INPLACE, 1, none,       flat, none)
+OXI_OP(frac,        MAP, unary, map, SAME, F,   INPLACE, 2, none,       yes, none)
+OXI_OP(clamp,       MAP, unary, map_clamp, SAME, IF,  INPLACE, 2, range,      yes, none)
+OXI_OP(nan_to_num,  MAP, unary, map, SAME, BIF, INPLACE, 3, nan_to_num, yes, none)
+OXI_OP(bitwise_not, MAP, unary, map, SAME, BI,  INPLACE, 1, none,       none, none)
 /* ---- elementwise, one operand: result is a float ------------------------------------------------------- */
-OXI_OP(exp,        MAP, unary, map, FLOAT, BIFC, INPLACE, 10, none, yes)
-OXI_OP(exp2,       MAP, unary, map, FLOAT, BIF,  INPLACE, 10, none, yes)
-OXI_OP(expm1,      MAP, unary, map, FLOAT, BIF,  INPLACE, 12, none, yes)
-OXI_OP(log,        MAP, unary, map, FLOAT, BIFC, INPLACE, 12, none, yes)
-OXI_OP(log2,       MAP, unary, map, FLOAT, BIF,  INPLACE, 12, none, yes)
-OXI_OP(log10,      MAP, unary, map, FLOAT, BIF,  INPLACE, 12, none, yes)
-OXI_OP(log1p,      MAP, unary, map, FLOAT, BIF,  INPLACE, 12, none, yes)
-OXI_OP(sqrt,       MAP, unary, map, FLOAT, BIFC, INPLACE, 1,  none, yes)
-OXI_OP(rsqrt,      MAP, unary, map, FLOAT, BIF,  INPLACE, 2,  none, yes)
-OXI_OP(reciprocal, MAP, unary, map, FLOAT, BIFC, INPLACE, 1,  none, yes)
-OXI_OP(sin,        MAP, unary, map, FLOAT, BIFC, INPLACE, 14, none, yes)
-OXI_OP(cos,        MAP, unary, map, FLOAT, BIFC, INPLACE, 14, none, yes)
-OXI_OP(tan,        MAP, unary, map, FLOAT, BIF,  INPLACE, 16, none, yes)
-OXI_OP(asin,       MAP, unary, map, FLOAT, BIF,  INPLACE, 16, none, yes)
-OXI_OP(acos,       MAP, unary, map, FLOAT, BIF,  INPLACE, 16, none, yes)
-OXI_OP(atan,       MAP, unary, map, FLOAT, BIF,  INPLACE, 16, none, yes)
-OXI_OP(sinh,       MAP, unary, map, FLOAT, BIF,  INPLACE, 16, none, yes)
-OXI_OP(cosh,       MAP, unary, map, FLOAT, BIF,  INPLACE, 16, none, yes)
-OXI_OP(tanh,       MAP, unary, map, FLOAT, BIFC, INPLACE, 16, none, yes)
-OXI_OP(asinh,      MAP, unary, map, FLOAT, BIF,  INPLACE, 16, none, yes)
-OXI_OP(acosh,      MAP, unary, map, FLOAT, BIF,  INPLACE, 16, none, yes)
-OXI_OP(atanh,      MAP, unary, map, FLOAT, BIF,  INPLACE, 16, none, yes)
-OXI_OP(sigmoid,    MAP, unary, map, FLOAT, BIF,  INPLACE, 12, none, yes)
-OXI_OP(erf,        MAP, unary, map, FLOAT, BIF,  INPLACE, 14, none, yes)
-OXI_OP(erfc,       MAP, unary, map, FLOAT, BIF,  INPLACE, 16, none, yes)
+OXI_OP(exp,        MAP, unary, map, FLOAT, BIFC, INPLACE, 10, none, yes, none)
+OXI_OP(exp2,       MAP, unary, map, FLOAT, BIF,  INPLACE, 10, none, yes, none)
+OXI_OP(expm1,      MAP, unary, map, FLOAT, BIF,  INPLACE, 12, none, yes, none)
+OXI_OP(log,        MAP, unary, map, FLOAT, BIFC, INPLACE, 12, none, yes, none)
+OXI_OP(log2,       MAP, unary, map, FLOAT, BIF,  INPLACE, 12, none, yes, none)
+OXI_OP(log10,      MAP, unary, map, FLOAT, BIF,  INPLACE, 12, none, yes, none)
+OXI_OP(log1p,      MAP, unary, map, FLOAT, BIF,  INPLACE, 12, none, yes, none)
+OXI_OP(sqrt,       MAP, unary, map, FLOAT, BIFC, INPLACE, 1,  none, yes, none)
+OXI_OP(rsqrt,      MAP, unary, map, FLOAT, BIF,  INPLACE, 2,  none, yes, none)
+OXI_OP(reciprocal, MAP, unary, map, FLOAT, BIFC, INPLACE, 1,  none, yes, none)
+OXI_OP(sin,        MAP, unary, map, FLOAT, BIFC, INPLACE, 14, none, yes, none)
+OXI_OP(cos,        MAP, unary, map, FLOAT, BIFC, INPLACE, 14, none, yes, none)
+OXI_OP(tan,        MAP, unary, map, FLOAT, BIF,  INPLACE, 16, none, yes, none)
+OXI_OP(asin,       MAP, unary, map, FLOAT, BIF,  INPLACE, 16, none, yes, none)
+OXI_OP(acos,       MAP, unary, map, FLOAT, BIF,  INPLACE, 16, none, yes, none)
+OXI_OP(atan,       MAP, unary, map, FLOAT, BIF,  INPLACE, 16, none, yes, none)
+OXI_OP(sinh,       MAP, unary, map, FLOAT, BIF,  INPLACE, 16, none, yes, none)
+OXI_OP(cosh,       MAP, unary, map, FLOAT, BIF,  INPLACE, 16, none, yes, none)
+OXI_OP(tanh,       MAP, unary, map, FLOAT, BIFC, INPLACE, 16, none, yes, none)
+OXI_OP(asinh,      MAP, unary, map, FLOAT, BIF,  INPLACE, 16, none, yes, none)
+OXI_OP(acosh,      MAP, unary, map, FLOAT, BIF,  INPLACE, 16, none, yes, none)
+OXI_OP(atanh,      MAP, unary, map, FLOAT, BIF,  INPLACE, 16, none, yes, none)
+OXI_OP(sigmoid,    MAP, unary, map, FLOAT, BIF,  INPLACE, 12, none, yes, none)
+OXI_OP(erf,        MAP, unary, map, FLOAT, BIF,  INPLACE, 14, none, yes, none)
+OXI_OP(erfc,       MAP, unary, map, FLOAT, BIF,  INPLACE, 16, none, yes, none)
 /* ---- elementwise, one operand: result is bool ---------------------------------------------------------- */
-OXI_OP(isnan,       MAP, unary, map, BOOL, BIFC, PLAIN,   1, none, none)
-OXI_OP(isinf,       MAP, unary, map, BOOL, BIFC, PLAIN,   1, none, none)
-OXI_OP(isfinite,    MAP, unary, map, BOOL, BIFC, PLAIN,   1, none, none)
-OXI_OP(logical_not, MAP, unary, map, BOOL, BIFC, INPLACE, 1, none, none)
+OXI_OP(isnan,       MAP, unary, map, BOOL, BIFC, PLAIN,   1, none, none, none)
+OXI_OP(isinf,       MAP, unary, map, BOOL, BIFC, PLAIN,   1, none, none, none)
+OXI_OP(isfinite,    MAP, unary, map, BOOL, BIFC, PLAIN,   1, none, none, none)
+OXI_OP(logical_not, MAP, unary, map, BOOL, BIFC, INPLACE, 1, none, none, none)
 /* ---- activations --------------------------------------------------------------------------------------- */
-OXI_OP(relu,        MAP, unary, map, SAME, IF, INPLACE, 1,  none,      yes)
-OXI_OP(relu6,       MAP, unary, map, SAME, IF, INPLACE, 2,  none,      yes)
-OXI_OP(leaky_relu,  MAP, unary, map, SAME, F,  INPLACE, 2,  slope,     yes)
-OXI_OP(elu,         MAP, unary, map, SAME, F,  INPLACE, 12, alpha,     yes)
-OXI_OP(selu,        MAP, unary, map, SAME, F,  INPLACE, 12, none,      yes)
-OXI_OP(celu,        MAP, unary, map_celu, SAME, F,  INPLACE, 12, alpha,     yes)
-OXI_OP(gelu,        MAP, unary, map, SAME, F,  INPLACE, 16, none,      yes)
-OXI_OP(gelu_tanh,   MAP, unary, map, SAME, F,  INPLACE, 18, none,      yes)
-OXI_OP(silu,        MAP, unary, map, SAME, F,  INPLACE, 13, none,      yes)
-OXI_OP(mish,        MAP, unary, map, SAME, F,  INPLACE, 26, none,      yes)
-OXI_OP(softplus,    MAP, unary, map, SAME, F,  INPLACE, 24, softplus,  yes)
-OXI_OP(softsign,    MAP, unary, map, SAME, F,  INPLACE, 3,  none,      yes)
-OXI_OP(hardtanh,    MAP, unary, map_hardtanh, SAME, IF, INPLACE, 2,  range,     yes)
-OXI_OP(hardsigmoid, MAP, unary, map, SAME, F,  INPLACE, 4,  none,      yes)
-OXI_OP(hardswish,   MAP, unary, map, SAME, F,  INPLACE, 5,  none,      yes)
-OXI_OP(logsigmoid,  MAP, unary, map, SAME, F,  INPLACE, 24, none,      yes)
-OXI_OP(threshold,   MAP, unary, map_threshold, SAME, IF, INPLACE, 1,  threshold, yes)
+OXI_OP(relu,        MAP, unary, map, SAME, IF, INPLACE, 1,  none,      yes, none)
+OXI_OP(relu6,       MAP, unary, map, SAME, IF, INPLACE, 2,  none,      yes, none)
+OXI_OP(leaky_relu,  MAP, unary, map, SAME, F,  INPLACE, 2,  slope,     yes, none)
+OXI_OP(elu,         MAP, unary, map, SAME, F,  INPLACE, 12, alpha,     yes, none)
+OXI_OP(selu,        MAP, unary, map, SAME, F,  INPLACE, 12, none,      yes, none)
+OXI_OP(celu,        MAP, unary, map_celu, SAME, F,  INPLACE, 12, alpha,     yes, none)
+OXI_OP(gelu,        MAP, unary, map, SAME, F,  INPLACE, 16, none,      yes, none)
+OXI_OP(gelu_tanh,   MAP, unary, map, SAME, F,  INPLACE, 18, none,      yes, none)
+OXI_OP(silu,        MAP, unary, map, SAME, F,  INPLACE, 13, none,      yes, silu)
+OXI_OP(mish,        MAP, unary, map, SAME, F,  INPLACE, 26, none,      yes, none)
+OXI_OP(softplus,    MAP, unary, map, SAME, F,  INPLACE, 24, softplus,  yes, none)
+OXI_OP(softsign,    MAP, unary, map, SAME, F,  INPLACE, 3,  none,      yes, none)
+OXI_OP(hardtanh,    MAP, unary, map_hardtanh, SAME, IF, INPLACE, 2,  range,     yes, none)
+OXI_OP(hardsigmoid, MAP, unary, map, SAME, F,  INPLACE, 4,  none,      yes, none)
+OXI_OP(hardswish,   MAP, unary, map, SAME, F,  INPLACE, 5,  none,      yes, none)
+OXI_OP(logsigmoid,  MAP, unary, map, SAME, F,  INPLACE, 24, none,      yes, none)
+OXI_OP(threshold,   MAP, unary, map_threshold, SAME, IF, INPLACE, 1,  threshold, yes, none)
 /* ---- elementwise, two operands, broadcast and promoted ------------------------------------------------- */
-OXI_OP(add,                 MAP, binary, map,     SAME,  BIFC, INPLACE, 1,  scale, yes)
-OXI_OP(sub,                 MAP, binary, map_sub, SAME,  IFC,  INPLACE, 1,  scale, yes)
-OXI_OP(mul,                 MAP, binary, map,     SAME,  BIFC, INPLACE, 1,  none,  yes)
-OXI_OP(div,                 MAP, binary, map,     FLOAT, BIFC, INPLACE, 1,  none,  yes)
-OXI_OP(floor_divide,        MAP, binary, map,     SAME,  IF,   INPLACE, 2,  none,  flat)
-OXI_OP(trunc_divide,        MAP, binary, map,     SAME,  IF,   INPLACE, 2,  none,  flat)
-OXI_OP(remainder,           MAP, binary, map,     SAME,  IF,   INPLACE, 3,  none,  yes)
-OXI_OP(fmod,                MAP, binary, map,     SAME,  IF,   INPLACE, 3,  none,  yes)
-OXI_OP(pow,                 MAP, binary, map,     SAME,  IF,   INPLACE, 30, none,  yes)
-OXI_OP(maximum,             MAP, binary, map,     SAME,  BIF,  INPLACE, 1,  none,  yes)
-OXI_OP(minimum,             MAP, binary, map,     SAME,  BIF,  INPLACE, 1,  none,  yes)
-OXI_OP(atan2,               MAP, binary, map,     FLOAT, BIF,  INPLACE, 20, none,  yes)
-OXI_OP(hypot,               MAP, binary, map,     SAME,  F,    INPLACE, 8,  none,  yes)
-OXI_OP(copysign,            MAP, binary, map,     FLOAT, BIF,  INPLACE, 1,  none,  yes)
-OXI_OP(eq,                  MAP, binary, map,     BOOL,  BIFC, INPLACE, 1,  none,  none)
-OXI_OP(ne,                  MAP, binary, map,     BOOL,  BIFC, INPLACE, 1,  none,  none)
-OXI_OP(lt,                  MAP, binary, map,     BOOL,  BIF,  INPLACE, 1,  none,  none)
-OXI_OP(le,                  MAP, binary, map,     BOOL,  BIF,  INPLACE, 1,  none,  none)
-OXI_OP(gt,                  MAP, binary, map,     BOOL,  BIF,  INPLACE, 1,  none,  none)
-OXI_OP(ge,                  MAP, binary, map,     BOOL,  BIF,  INPLACE, 1,  none,  none)
-OXI_OP(logical_and,         MAP, binary, map,     BOOL,  BIFC, INPLACE, 1,  none,  none)
-OXI_OP(logical_or,          MAP, binary, map,     BOOL,  BIFC, INPLACE, 1,  none,  none)
-OXI_OP(logical_xor,         MAP, binary, map,     BOOL,  BIFC, INPLACE, 1,  none,  none)
-OXI_OP(bitwise_and,         MAP, binary, map,     SAME,  BI,   INPLACE, 1,  none,  none)
-OXI_OP(bitwise_or,          MAP, binary, map,     SAME,  BI,   INPLACE, 1,  none,  none)
-OXI_OP(bitwise_xor,         MAP, binary, map,     SAME,  BI,   INPLACE, 1,  none,  none)
-OXI_OP(bitwise_left_shift,  MAP, binary, map,     SAME,  I,    INPLACE, 1,  none,  none)
-OXI_OP(bitwise_right_shift, MAP, binary, map,     SAME,  I,    INPLACE, 1,  none,  none)
-OXI_OP(silu_mul,            MAP, binary, map,     SAME,  F,    INPLACE, 14, none,  yes)
-OXI_OP(gelu_mul,            MAP, binary, map,     SAME,  F,    INPLACE, 18, none,  yes)
+OXI_OP(add,                 MAP, binary, map,     SAME,  BIFC, INPLACE, 1,  scale, yes, none)
+OXI_OP(sub,                 MAP, binary, map_sub, SAME,  IFC,  INPLACE, 1,  scale, yes, none)
+OXI_OP(mul,                 MAP, binary, map,     SAME,  BIFC, INPLACE, 1,  none,  yes, none)
+OXI_OP(div,                 MAP, binary, map,     FLOAT, BIFC, INPLACE, 1,  none,  yes, none)
+OXI_OP(floor_divide,        MAP, binary, map,     SAME,  IF,   INPLACE, 2,  none,  flat, none)
+OXI_OP(trunc_divide,        MAP, binary, map,     SAME,  IF,   INPLACE, 2,  none,  flat, none)
+OXI_OP(remainder,           MAP, binary, map,     SAME,  IF,   INPLACE, 3,  none,  yes, none)
+OXI_OP(fmod,                MAP, binary, map,     SAME,  IF,   INPLACE, 3,  none,  yes, none)
+OXI_OP(pow,                 MAP, binary, map,     SAME,  IF,   INPLACE, 30, none,  yes, none)
+OXI_OP(maximum,             MAP, binary, map,     SAME,  BIF,  INPLACE, 1,  none,  yes, none)
+OXI_OP(minimum,             MAP, binary, map,     SAME,  BIF,  INPLACE, 1,  none,  yes, none)
+OXI_OP(atan2,               MAP, binary, map,     FLOAT, BIF,  INPLACE, 20, none,  yes, none)
+OXI_OP(hypot,               MAP, binary, map,     SAME,  F,    INPLACE, 8,  none,  yes, none)
+OXI_OP(copysign,            MAP, binary, map,     FLOAT, BIF,  INPLACE, 1,  none,  yes, none)
+OXI_OP(eq,                  MAP, binary, map,     BOOL,  BIFC, INPLACE, 1,  none,  none, none)
+OXI_OP(ne,                  MAP, binary, map,     BOOL,  BIFC, INPLACE, 1,  none,  none, none)
+OXI_OP(lt,                  MAP, binary, map,     BOOL,  BIF,  INPLACE, 1,  none,  none, none)
+OXI_OP(le,                  MAP, binary, map,     BOOL,  BIF,  INPLACE, 1,  none,  none, none)
+OXI_OP(gt,                  MAP, binary, map,     BOOL,  BIF,  INPLACE, 1,  none,  none, none)
+OXI_OP(ge,                  MAP, binary, map,     BOOL,  BIF,  INPLACE, 1,  none,  none, none)
+OXI_OP(logical_and,         MAP, binary, map,     BOOL,  BIFC, INPLACE, 1,  none,  none, none)
+OXI_OP(logical_or,          MAP, binary, map,     BOOL,  BIFC, INPLACE, 1,  none,  none, none)
+OXI_OP(logical_xor,         MAP, binary, map,     BOOL,  BIFC, INPLACE, 1,  none,  none, none)
+OXI_OP(bitwise_and,         MAP, binary, map,     SAME,  BI,   INPLACE, 1,  none,  none, none)
+OXI_OP(bitwise_or,          MAP, binary, map,     SAME,  BI,   INPLACE, 1,  none,  none, none)
+OXI_OP(bitwise_xor,         MAP, binary, map,     SAME,  BI,   INPLACE, 1,  none,  none, none)
+OXI_OP(bitwise_left_shift,  MAP, binary, map,     SAME,  I,    INPLACE, 1,  none,  none, none)
+OXI_OP(bitwise_right_shift, MAP, binary, map,     SAME,  I,    INPLACE, 1,  none,  none, none)
+OXI_OP(silu_mul,            MAP, binary, map,     SAME,  F,    INPLACE, 14, none,  yes, silu_mul)
+OXI_OP(gelu_mul,            MAP, binary, map,     SAME,  F,    INPLACE, 18, none,  yes, gelu_mul)
 /* ---- elementwise, three operands ----------------------------------------------------------------------- */
-OXI_OP(where,   MAP, where, map_where, SAME, BIFC, MASKED,    1, none,  yes)
-OXI_OP(lerp,    MAP, lerp,  map_lerp,  SAME, F,    INPLACE, 3, none,  yes)
-OXI_OP(addcmul, MAP, fused,  map,       SAME, IF,   INPLACE, 3, value, yes)
-OXI_OP(addcdiv, MAP, fused,  map,       SAME, F,    INPLACE, 3, value, yes)
+OXI_OP(where,   MAP, where, map_where, SAME, BIFC, MASKED,    1, none,  yes, none)
+OXI_OP(lerp,    MAP, lerp,  map_lerp,  SAME, F,    INPLACE, 3, none,  yes, lerp)
+OXI_OP(addcmul, MAP, fused,  map,       SAME, IF,   INPLACE, 3, value, yes, none)
+OXI_OP(addcdiv, MAP, fused,  map,       SAME, F,    INPLACE, 3, value, yes, addcdiv)
 /* ---- copies: out = in, converted to the result's dtype ------------------------------------------------- */
-OXI_OP(copy, COPY, unary, copy, OTHER, BIFCQ, PLAIN, 0, dtype, yes)
-OXI_OP(to,   MOVE, unary, row,  SAME,  BIFCQ, PLAIN, 0, device, yes) /* to another device */
+OXI_OP(copy, COPY, unary, copy, OTHER, BIFCQ, PLAIN, 0, dtype, yes, none)
+OXI_OP(to,   MOVE, unary, row,  SAME,  BIFCQ, PLAIN, 0, device, yes, none) /* to another device */
 /* ---- made from nothing --------------------------------------------------------------------------------- */
-OXI_OP(fill,     FILL, made, fill, OTHER, BIFC, PLAIN,  0,  fill,    none)
-OXI_OP(arange,   FILL, made, made, OTHER, BIF,  PLAIN,  1,  ramp,    none)
-OXI_OP(linspace, FILL, made, linspace, OTHER, BIF,  PLAIN,  1,  ends,    none)
-OXI_OP(eye,      FILL, made, made, OTHER, BIFC, PLAIN,  0,  shape,   none)
-OXI_OP(uniform,  FILL, made, made, OTHER, F,    RANDOM, 10, uniform, none)
-OXI_OP(normal,   FILL, made, made, OTHER, F,    RANDOM, 20, normal,  none)
-OXI_OP(randint,  FILL, made, made, OTHER, BIF,  RANDOM, 10, randint, none)
-OXI_OP(randperm, FILL, made, made, OTHER, IF,   RANDOM, 10, shape,   none)
+OXI_OP(fill,     FILL, made, fill, OTHER, BIFC, PLAIN,  0,  fill,    none, none)
+OXI_OP(arange,   FILL, made, made, OTHER, BIF,  PLAIN,  1,  ramp,    none, none)
+OXI_OP(linspace, FILL, made, linspace, OTHER, BIF,  PLAIN,  1,  ends,    none, none)
+OXI_OP(eye,      FILL, made, made, OTHER, BIFC, PLAIN,  0,  shape,   none, none)
+OXI_OP(uniform,  FILL, made, made, OTHER, F,    RANDOM, 10, uniform, none, none)
+OXI_OP(normal,   FILL, made, made, OTHER, F,    RANDOM, 20, normal,  none, none)
+OXI_OP(randint,  FILL, made, made, OTHER, BIF,  RANDOM, 10, randint, none, none)
+OXI_OP(randperm, FILL, made, made, OTHER, IF,   RANDOM, 10, shape,   none, none)
 /* ---- drawn by probabilities ---------------------------------------------------------------------------- */
-OXI_OP(bernoulli,   RANDOM, unary, map,         SAME,  F, RANDOM, 10, none,        flat)
-OXI_OP(multinomial, RANDOM, unary, multinomial, INDEX, F, RANDOM, 10, multinomial, none)
+OXI_OP(bernoulli,   RANDOM, unary, map,         SAME,  F, RANDOM, 10, none,        flat, none)
+OXI_OP(multinomial, RANDOM, unary, multinomial, INDEX, F, RANDOM, 10, multinomial, none, none)
 /* ---- reductions ---------------------------------------------------------------------------------------- */
-OXI_OP(sum,           REDUCE, unary, reduce,      TOTAL, BIFC, PLAIN,    1,  reduce,  yes)
-OXI_OP(mean,          REDUCE, unary, reduce,      FLOAT, FC,   PLAIN,    1,  reduce,  yes)
-OXI_OP(prod,          REDUCE, unary, reduce,      TOTAL, BIFC, PLAIN,    1,  reduce,  yes)
-OXI_OP(amax,          REDUCE, unary, reduce,      SAME,  BIF,  NONEMPTY, 1,  reduce,  yes)
-OXI_OP(amin,          REDUCE, unary, reduce,      SAME,  BIF,  NONEMPTY, 1,  reduce,  yes)
-OXI_OP(all,           REDUCE, unary, reduce,      BOOL,  BIFC, PLAIN,    1,  reduce,  none)
-OXI_OP(any,           REDUCE, unary, reduce,      BOOL,  BIFC, PLAIN,    1,  reduce,  none)
-OXI_OP(var,           REDUCE, unary, reduce,      FLOAT, F,    PLAIN,    4,  moments, yes)
-OXI_OP(std,           REDUCE, unary, reduce,      FLOAT, F,    PLAIN,    4,  moments, yes)
-OXI_OP(logsumexp,     REDUCE, unary, reduce,      FLOAT, BIF,  PLAIN,    12, reduce,  yes)
-OXI_OP(norm,          REDUCE, unary, reduce_norm, REAL,  FC,   PLAIN,    3,  power,   yes)
-OXI_OP(count_nonzero, REDUCE, unary, reduce,      INDEX, BIFC, PLAIN,    1,  reduce,  none)
-OXI_OP(argmax,        REDUCE, unary, reduce,      INDEX, BIF,  NONEMPTY, 1,  reduce,  none)
-OXI_OP(argmin,        REDUCE, unary, reduce,      INDEX, BIF,  NONEMPTY, 1,  reduce,  none)
-OXI_OP(max_dim,       REDUCE, pair,  reduce,      SAME,  BIF,  NONEMPTY, 1,  reduce,  yes)
-OXI_OP(min_dim,       REDUCE, pair,  reduce,      SAME,  BIF,  NONEMPTY, 1,  reduce,  yes)
+OXI_OP(sum,           REDUCE, unary, reduce,      TOTAL, BIFC, PLAIN,    1,  reduce,  yes, none)
+OXI_OP(mean,          REDUCE, unary, reduce,      FLOAT, FC,   PLAIN,    1,  reduce,  yes, none)
+OXI_OP(prod,          REDUCE, unary, reduce,      TOTAL, BIFC, PLAIN,    1,  reduce,  yes, none)
+OXI_OP(amax,          REDUCE, unary, reduce,      SAME,  BIF,  NONEMPTY, 1,  reduce,  yes, none)
+OXI_OP(amin,          REDUCE, unary, reduce,      SAME,  BIF,  NONEMPTY, 1,  reduce,  yes, none)
+OXI_OP(all,           REDUCE, unary, reduce,      BOOL,  BIFC, PLAIN,    1,  reduce,  none, none)
+OXI_OP(any,           REDUCE, unary, reduce,      BOOL,  BIFC, PLAIN,    1,  reduce,  none, none)
+OXI_OP(var,           REDUCE, unary, reduce,      FLOAT, F,    PLAIN,    4,  moments, yes, var)
+OXI_OP(std,           REDUCE, unary, reduce,      FLOAT, F,    PLAIN,    4,  moments, yes, std)
+OXI_OP(logsumexp,     REDUCE, unary, reduce,      FLOAT, BIF,  PLAIN,    12, reduce,  yes, logsumexp)
+OXI_OP(norm,          REDUCE, unary, reduce_norm, REAL,  FC,   PLAIN,    3,  power,   yes, none)
+OXI_OP(count_nonzero, REDUCE, unary, reduce,      INDEX, BIFC, PLAIN,    1,  reduce,  none, none)
+OXI_OP(argmax,        REDUCE, unary, reduce,      INDEX, BIF,  NONEMPTY, 1,  reduce,  none, none)
+OXI_OP(argmin,        REDUCE, unary, reduce,      INDEX, BIF,  NONEMPTY, 1,  reduce,  none, none)
+OXI_OP(max_dim,       REDUCE, pair,  reduce,      SAME,  BIF,  NONEMPTY, 1,  reduce,  yes, none)
+OXI_OP(min_dim,       REDUCE, pair,  reduce,      SAME,  BIF,  NONEMPTY, 1,  reduce,  yes, none)
 /* ---- along one dim ------------------------------------------------------------------------------------- */
-OXI_OP(cumsum,      SCAN, unary, scan,  TOTAL, BIFC, INPLACE, 1,  along, yes)
-OXI_OP(cumprod,     SCAN, unary, scan,  TOTAL, BIFC, INPLACE, 1,  along, yes)
-OXI_OP(sort,        SORT, pair,  sort, SAME,  BIF,  PLAIN,   20, sort,  yes)
-OXI_OP(topk,        SORT, pair,  topk, SAME,  BIF,  PLAIN,   4,  topk,  yes)
-OXI_OP(softmax,     ROW,  unary, row,  SAME,  F,    INPLACE, 12, along, yes)
-OXI_OP(log_softmax, ROW,  unary, row,  SAME,  F,    INPLACE, 12, along, yes)
+OXI_OP(cumsum,      SCAN, unary, scan,  TOTAL, BIFC, INPLACE, 1,  along, yes, none)
+OXI_OP(cumprod,     SCAN, unary, scan,  TOTAL, BIFC, INPLACE, 1,  along, yes, none)
+OXI_OP(sort,        SORT, pair,  sort, SAME,  BIF,  PLAIN,   20, sort,  yes, none)
+OXI_OP(topk,        SORT, pair,  topk, SAME,  BIF,  PLAIN,   4,  topk,  yes, none)
+OXI_OP(softmax,     ROW,  unary, row,  SAME,  F,    INPLACE, 12, along, yes, softmax)
+OXI_OP(log_softmax, ROW,  unary, row,  SAME,  F,    INPLACE, 12, along, yes, log_softmax)
 /* ---- norms of rows ------------------------------------------------------------------------------------- */
-OXI_OP(layer_norm, ROW, norm,   norm_rows,  SAME, F, PLAIN, 8, norm,   yes)
-OXI_OP(rms_norm,   ROW, scaled, norm_rows,  SAME, F, PLAIN, 5, norm,   yes)
-OXI_OP(group_norm, ROW, norm,   group_norm, SAME, F, PLAIN, 8, groups, yes)
+OXI_OP(layer_norm, ROW, norm,   norm_rows,  SAME, F, PLAIN, 8, norm,   yes, layer_norm)
+OXI_OP(rms_norm,   ROW, scaled, norm_rows,  SAME, F, PLAIN, 5, norm,   yes, rms_norm)
+OXI_OP(group_norm, ROW, norm,   group_norm, SAME, F, PLAIN, 8, groups, yes, group_norm)
+/* ---- made of parts, no kernels yet --------------------------------------------------------------------- */
+OXI_OP(instance_norm, PARTS, norm, group_norm, SAME, F, PLAIN, 8, groups, yes, instance_norm)
+OXI_OP(conv2d, PARTS, linear, conv2d, SAME, F, PLAIN, -1, conv, yes, conv2d)
 /* ---- moving by index ----------------------------------------------------------------------------------- */
-OXI_OP(gather,        INDEX, indexed,   gather,        SAME,  BIFC, PLAIN,   0, along,     yes)
-OXI_OP(scatter,       INDEX, scattered, scatter,       SAME,  BIFC, INPLACE, 0, along,     yes)
-OXI_OP(scatter_add,   INDEX, scattered, scatter,       SAME,  BIFC, INPLACE, 1, along,     yes)
-OXI_OP(index_select,  INDEX, indexed,   index_select,  SAME,  BIFC, PLAIN,   0, along,     yes)
-OXI_OP(index_add,     INDEX, scattered, index_add,     SAME,  BIFC, INPLACE, 1, index_add, yes)
-OXI_OP(masked_select, INDEX, masked,    masked_select, SAME,  BIFC, PLAIN,   0, counted,   yes)
-OXI_OP(nonzero,       INDEX, unary,     nonzero,       INDEX, BIFC, PLAIN,   0, counted,   none)
-OXI_OP(embedding,     INDEX, table,     embedding,     OTHER, FQ,   PLAIN,   0, none,      yes)
-OXI_OP(one_hot,       INDEX, unary,       one_hot,       INDEX, I,    PLAIN,   0, classes,   none)
-OXI_OP(triu,          INDEX, unary,     triangle,      SAME,  BIFC, INPLACE, 0, diagonal,  yes)
-OXI_OP(tril,          INDEX, unary,     triangle,      SAME,  BIFC, INPLACE, 0, diagonal,  yes)
-OXI_OP(cat,           INDEX, list,      cat,           SAME,  BIFC, PLAIN,   0, along,     yes)
-OXI_OP(roll,          INDEX, unary,     row,           SAME,  BIFC, PLAIN,   0, roll,      yes)
+OXI_OP(gather,        INDEX, indexed,   gather,        SAME,  BIFC, PLAIN,   0, along,     yes, none)
+OXI_OP(scatter,       INDEX, scattered, scatter,       SAME,  BIFC, INPLACE, 0, along,     yes, none)
+OXI_OP(scatter_add,   INDEX, scattered, scatter,       SAME,  BIFC, INPLACE, 1, along,     yes, none)
+OXI_OP(index_select,  INDEX, indexed,   index_select,  SAME,  BIFC, PLAIN,   0, along,     yes, none)
+OXI_OP(index_add,     INDEX, scattered, index_add,     SAME,  BIFC, INPLACE, 1, index_add, yes, none)
+OXI_OP(masked_select, INDEX, masked,    masked_select, SAME,  BIFC, PLAIN,   0, counted,   yes, none)
+OXI_OP(nonzero,       INDEX, unary,     nonzero,       INDEX, BIFC, PLAIN,   0, counted,   none, none)
+OXI_OP(embedding,     INDEX, table,     embedding,     OTHER, FQ,   PLAIN,   0, none,      yes, none)
+OXI_OP(one_hot,       INDEX, unary,       one_hot,       INDEX, I,    PLAIN,   0, classes,   none, none)
+OXI_OP(triu,          INDEX, unary,     triangle,      SAME,  BIFC, INPLACE, 0, diagonal,  yes, none)
+OXI_OP(tril,          INDEX, unary,     triangle,      SAME,  BIFC, INPLACE, 0, diagonal,  yes, none)
+OXI_OP(cat,           INDEX, list,      cat,           SAME,  BIFC, PLAIN,   0, along,     yes, none)
+OXI_OP(roll,          INDEX, unary,     row,           SAME,  BIFC, PLAIN,   0, roll,      yes, none)
 /* ---- products ------------------------------------------------------------------------------------------ */
-OXI_OP(matmul, PRODUCT, binary, matmul, OTHER, IFCQ, PLAIN, -1, none,       yes)
-OXI_OP(linear, PRODUCT, linear, linear, OTHER, IFCQ, PLAIN, -1, activation, yes)
-OXI_OP(addmm,  PRODUCT, addmm,  addmm,  OTHER, IFCQ, PLAIN, -1, addmm,      yes)
+OXI_OP(matmul, PRODUCT, binary, matmul, OTHER, IFCQ, PLAIN, -1, none,       yes, none)
+OXI_OP(linear, PRODUCT, linear, linear, OTHER, IFCQ, PLAIN, -1, activation, yes, linear)
+OXI_OP(addmm,  PRODUCT, addmm,  addmm,  OTHER, IFCQ, PLAIN, -1, addmm,      yes, addmm)
 /* ---- transformers -------------------------------------------------------------------------------------- */
-OXI_OP(rope,      ROPE,      rope,      rope,      SAME, F,  PLAIN, 6,  rope,      yes)
-OXI_OP(attention, ATTENTION, attention, attention, SAME, FQ, PLAIN, -1, attention, yes)
+OXI_OP(rope,      ROPE,      rope,      rope,      SAME, F,  PLAIN, 6,  rope,      yes, rope)
+OXI_OP(attention, ATTENTION, attention, attention, SAME, FQ, PLAIN, -1, attention, yes, attention)
 /* ---- views: the rule describes the result, nothing runs ------------------------------------------------ */
-OXI_OP(alias, VIEW, unary, alias, SAME, BIFCQ, PLAIN, 0, none, yes) /* x again: cast to its own dtype ... */
-OXI_OP(permute,         VIEW, unary, permute,         SAME,  BIFCQ, PLAIN, 0, order,   yes)
-OXI_OP(view,            VIEW, unary, view,            SAME,  BIFCQ, PLAIN, 0, sizes,   yes)
-OXI_OP(slice,           VIEW, unary, slice,           SAME,  BIFCQ, PLAIN, 0, slice,   yes)
-OXI_OP(select,          VIEW, unary, select,          SAME,  BIFCQ, PLAIN, 0, select,  yes)
-OXI_OP(expand,          VIEW, unary, expand,          SAME,  BIFCQ, PLAIN, 0, sizes,   yes)
-OXI_OP(flip,            VIEW, unary, flip,            SAME,  BIFCQ, PLAIN, 0, dims,    yes)
-OXI_OP(diagonal,        VIEW, unary, diagonal,        SAME,  BIFC,  PLAIN, 0, between, yes)
-OXI_OP(as_strided,      VIEW, unary, as_strided,      SAME,  BIFC,  PLAIN, 0, strided, yes)
-OXI_OP(unfold,          VIEW, unary, unfold,          SAME,  BIFC,  PLAIN, 0, windows, yes)
-OXI_OP(view_as_real,    VIEW, unary, view_as_real,    OTHER, C,     PLAIN, 0, part,    yes)
-OXI_OP(view_as_complex, VIEW, unary, view_as_complex, OTHER, F,     PLAIN, 0, none,    yes)
-OXI_OP(view_dtype,      VIEW, unary, view_dtype,      OTHER, BIFC,  PLAIN, 0, dtype,   none)
+OXI_OP(alias, VIEW, unary, alias, SAME, BIFCQ, PLAIN, 0, none, yes, none) /* x again: a cast to its dtype */
+OXI_OP(permute,         VIEW, unary, permute,         SAME,  BIFCQ, PLAIN, 0, order,   yes, none)
+OXI_OP(view,            VIEW, unary, view,            SAME,  BIFCQ, PLAIN, 0, sizes,   yes, none)
+OXI_OP(slice,           VIEW, unary, slice,           SAME,  BIFCQ, PLAIN, 0, slice,   yes, none)
+OXI_OP(select,          VIEW, unary, select,          SAME,  BIFCQ, PLAIN, 0, select,  yes, none)
+OXI_OP(expand,          VIEW, unary, expand,          SAME,  BIFCQ, PLAIN, 0, sizes,   yes, none)
+OXI_OP(flip,            VIEW, unary, flip,            SAME,  BIFCQ, PLAIN, 0, dims,    yes, none)
+OXI_OP(diagonal,        VIEW, unary, diagonal,        SAME,  BIFC,  PLAIN, 0, between, yes, none)
+OXI_OP(as_strided,      VIEW, unary, as_strided,      SAME,  BIFC,  PLAIN, 0, strided, yes, none)
+OXI_OP(unfold,          VIEW, unary, unfold,          SAME,  BIFC,  PLAIN, 0, windows, yes, none)
+OXI_OP(view_as_real,    VIEW, unary, view_as_real,    OTHER, C,     PLAIN, 0, part,    yes, none)
+OXI_OP(view_as_complex, VIEW, unary, view_as_complex, OTHER, F,     PLAIN, 0, none,    yes, none)
+OXI_OP(view_dtype,      VIEW, unary, view_dtype,      OTHER, BIFC,  PLAIN, 0, dtype,   none, none)
 
 #undef OXI_OPERANDS
 #undef OXI_ATTRIBUTES
@@ -28283,7 +29880,7 @@ OXI_ROUND(f16c)
 #endif
 #undef OXI_ROUND
 
-/* ---- i8 products: two neighbours along k in one 32-bit lane, as int16 -------------------------------------
+/* ---- i8 products: two neighbors along k in one 32-bit lane, as int16 -------------------------------------
  * Sums of two products of int8 cannot overflow; sums over k wrap in 32 bits. c[MR][NR] int32_t. */
 #if defined(OXI_X86) && VF == 16
 #define OXI_MR16 14
@@ -28601,7 +30198,7 @@ OXI_INLINE void OXI_ISA(turn16_##type)(const uint16_t *from, int64_t stride, int
             vf_store(lines + w * 16 + j, vf_load_##type(from + w * stride + j)); \
     OXI_ISA(turn_lines)(lines, 16, to, width, here, steps); \
 }
-/* As pairs of neighbours along k, which are half as many to move, and widened from vectors of them. */
+/* As pairs of neighbors along k, which are half as many to move, and widened from vectors of them. */
 #define OXI_TURN_AND_WIDEN(type) \
 OXI_INLINE void OXI_ISA(turn16_##type)(const uint16_t *from, int64_t stride, int64_t steps, float *to, \
                                        int64_t width, int here) { \
@@ -28801,7 +30398,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef OXI_ASK_AHEAD
 /* >>cpu/kernels/tiles.inc */
 /* Products of bf16, f16 and int8 by tiles of 16 x 16: AMX, which is a tier of its own on top of avx512. Packed
- * elements are 2 or 4 neighbours along k, in four bytes. Sums of bf16 are f32; the instructions take numbers
+ * elements are 2 or 4 neighbors along k, in four bytes. Sums of bf16 are f32; the instructions take numbers
  * that are subnormal as zero. f16 is a sum of two bf16 that are never subnormal. In asm, because compilers
  * know these instructions only under targets of their own. (The pairs of AVX512-BF16 are not here: on Sapphire
  * Rapids they take twice as long as f32.) Stamped by cpu/tiers.c; there is something in it on avx512 alone.
@@ -29754,17 +31351,17 @@ typedef struct OXI_ISA(row_lanes) {
     vf a0, a1, a2, a3, a4, a5, a6, a7;
 } OXI_ISA(row_lanes);
 
-OXI_INLINE void OXI_ISA(row_add_four)(OXI_ISA(row_lanes) * l, const float *x, vf about, bool centred,
+OXI_INLINE void OXI_ISA(row_add_four)(OXI_ISA(row_lanes) * l, const float *x, vf about, bool centered,
                                       bool second) {
     vf d0 = vf_load(x), d1 = vf_load(x + VF), d2 = vf_load(x + 2 * VF), d3 = vf_load(x + 3 * VF);
-    if (centred) {
+    if (centered) {
         d0 = vf_sub(d0, about), d1 = vf_sub(d1, about), d2 = vf_sub(d2, about), d3 = vf_sub(d3, about);
         l->a0 = vf_add(l->a0, d0);
         l->a1 = vf_add(l->a1, d1);
         l->a2 = vf_add(l->a2, d2);
         l->a3 = vf_add(l->a3, d3);
     }
-    if (centred || second) {
+    if (centered || second) {
         l->a4 = vf_fma(d0, d0, l->a4);
         l->a5 = vf_fma(d1, d1, l->a5);
         l->a6 = vf_fma(d2, d2, l->a6);
@@ -29791,25 +31388,25 @@ OXI_INLINE vf OXI_ISA(row_last)(const oxi_row_sums *row, int64_t n, vf about) {
 
 /* Numbers [i, row->n), fewer than eight vectors. */
 OXI_INLINE void OXI_ISA(row_add_rest)(OXI_ISA(row_lanes) * l, const oxi_row_sums *row, int64_t i, vf about,
-                                      bool centred) {
+                                      bool centered) {
     if (i + 4 * VF <= row->n) {
-        OXI_ISA(row_add_four)(l, row->x + i, about, centred, false);
+        OXI_ISA(row_add_four)(l, row->x + i, about, centered, false);
         i += 4 * VF;
     }
     for (; i < row->n; i += VF) {
         vf d =
             i + VF <= row->n ? vf_sub(vf_load(row->x + i), about) : OXI_ISA(row_last)(row, row->n - i, about);
-        if (centred) l->a0 = vf_add(l->a0, d);
+        if (centered) l->a0 = vf_add(l->a0, d);
         l->a4 = vf_fma(d, d, l->a4);
     }
 }
 
 /* Measures a row, and meanwhile, between its loads, writes another one where there is one: while memory is
  * read it is written, and neither waits for the processor. The sums are the same with and without. */
-OXI_INLINE void OXI_ISA(row_measure_with)(oxi_row_sums *row, OXI_ISA(row_writing) * writing, bool centred,
+OXI_INLINE void OXI_ISA(row_measure_with)(oxi_row_sums *row, OXI_ISA(row_writing) * writing, bool centered,
                                           bool asks) {
     const int64_t n = row->n, ahead = OXI_PREFETCH_AHEAD / (int64_t)sizeof(float);
-    const int64_t flush = (centred ? OXI_ROW_FLUSH / 2 : OXI_ROW_FLUSH) * 8 * VF;
+    const int64_t flush = (centered ? OXI_ROW_FLUSH / 2 : OXI_ROW_FLUSH) * 8 * VF;
     const float *x = row->x;
     const vf about = vf_set1(row->about);
     OXI_ISA(wide_sum) sum = OXI_ISA(wide_zero)(), squares = sum;
@@ -29819,17 +31416,17 @@ OXI_INLINE void OXI_ISA(row_measure_with)(oxi_row_sums *row, OXI_ISA(row_writing
         l.a0 = l.a1 = l.a2 = l.a3 = l.a4 = l.a5 = l.a6 = l.a7 = vf_zero();
         for (; i + 8 * VF <= end; i += 8 * VF) {
             for (int at = 0; asks && at < 8 * VF; at += 16) OXI_PREFETCH_READ(x + i + at + ahead);
-            OXI_ISA(row_add_four)(&l, x + i, about, centred, false);
+            OXI_ISA(row_add_four)(&l, x + i, about, centered, false);
             if (writing) (void)OXI_ISA(row_write_four)(writing);
-            OXI_ISA(row_add_four)(&l, x + i + 4 * VF, about, centred, true);
+            OXI_ISA(row_add_four)(&l, x + i + 4 * VF, about, centered, true);
             if (writing) (void)OXI_ISA(row_write_four)(writing);
         }
         for (int64_t at = i; asks && at < end; at += 16) OXI_PREFETCH_READ(x + at + ahead);
-        OXI_ISA(row_add_rest)(&l, row, i < end ? i : n, about, centred);
+        OXI_ISA(row_add_rest)(&l, row, i < end ? i : n, about, centered);
         vf left = vf_add(vf_add(l.a0, l.a1), vf_add(l.a2, l.a3));
         vf right = vf_add(vf_add(l.a4, l.a5), vf_add(l.a6, l.a7));
-        OXI_ISA(wide_add)(&squares, centred ? right : vf_add(left, right));
-        if (centred) OXI_ISA(wide_add)(&sum, left);
+        OXI_ISA(wide_add)(&squares, centered ? right : vf_add(left, right));
+        if (centered) OXI_ISA(wide_add)(&sum, left);
     }
     row->sum = OXI_ISA(wide_total)(&sum);
     row->squares = OXI_ISA(wide_total)(&squares);
@@ -29837,7 +31434,7 @@ OXI_INLINE void OXI_ISA(row_measure_with)(oxi_row_sums *row, OXI_ISA(row_writing
 }
 
 OXI_KERNEL void OXI_ISA(row_measure)(oxi_row_sums *row, bool asks) {
-    if (row->centred)
+    if (row->centered)
         OXI_ISA(row_measure_with)(row, NULL, true, asks);
     else
         OXI_ISA(row_measure_with)(row, NULL, false, asks);
@@ -29858,7 +31455,7 @@ OXI_INLINE void OXI_ISA(row_affine_with)(int64_t n, const float *x, float mean, 
     w.weighted = weighted;
     w.biased = biased;
     w.streams = next != NULL;
-    if (next && next->centred)
+    if (next && next->centered)
         OXI_ISA(row_measure_with)(next, &w, true, true);
     else if (next)
         OXI_ISA(row_measure_with)(next, &w, false, true);
@@ -29905,7 +31502,7 @@ static void OXI_ISA(fill_rows)(oxi_kernels *k) {
     k->stream = OXI_ISA(stream);
 }
 /* >>cpu/kernels/blocks.inc */
-/* Block types of one tier: exact expansion, activations quantised on the fly, rows of blocks against them.
+/* Block types of one tier: exact expansion, activations quantized on the fly, rows of blocks against them.
  * Each type has one unpacking, into int8 codes and f32 scales: number = scale * code - least, in ggml's order
  * of roundings. Stamped by cpu/tiers.c; layouts from ggml-common.h, the numbers are those of gguf-py's
  * quants.py. */
@@ -30279,7 +31876,7 @@ OXI_INLINE __m128i OXI_ISA(all_lanes)(const int16_t *pair) {
     return _mm_shuffle_epi32(_mm_cvtsi32_si128(both), 0);
 #endif
 }
-/* Sums of two neighbours in 16 bits; codes are not negative. */
+/* Sums of two neighbors in 16 bits; codes are not negative. */
 #if VF == 8
 OXI_INLINE __m128i OXI_ISA(byte_products)(__m128i codes, __m128i q) { return _mm_maddubs_epi16(codes, q); }
 #else
@@ -30628,7 +32225,7 @@ OXI_INLINE float OXI_ISA(half)(const uint8_t *p) {
 #else
 /* Inline, because a function without the tier's target is slow in the middle of avx code. Without branches
  * and without arithmetic on subnormal floats, which takes processors a hundred times longer: scales often
- * are subnormal f16. The exponent's bias moves from 15 to 127; a subtraction normalises subnormals. */
+ * are subnormal f16. The exponent's bias moves from 15 to 127; a subtraction normalizes subnormals. */
 OXI_INLINE float OXI_ISA(half)(const uint8_t *p) {
     uint32_t h = p[0] | (uint32_t)p[1] << 8, size = (h & 0x7fff) << 13, least = 113u << 23, bits, small_bits;
     float small, base;
@@ -30856,7 +32453,7 @@ OXI_INLINE void OXI_ISA(unpack_q1_0)(const uint8_t *p, oxi_codes c) {
     OXI_ISA(set_scale)(c, 0, 8, OXI_ISA(half)(p), 0);
 }
 OXI_INLINE void OXI_ISA(unpack_q2_0)(const uint8_t *p, oxi_codes c) {
-    for (int i = 0; i < 64; i += 8) { /* four neighbours of two bits each lie in a byte */
+    for (int i = 0; i < 64; i += 8) { /* four neighbors of two bits each lie in a byte */
         uint64_t pairs = p[2 + i / 4] | (uint64_t)p[3 + i / 4] << 32;
         pairs |= pairs << 6 | pairs << 12 | pairs << 18;
         oxi_store_eight(c.code + i, pairs & UINT64_C(0x0303030303030303));
@@ -31017,7 +32614,7 @@ OXI_INLINE uint64_t OXI_ISA(spread_4_bytes)(uint64_t a) {
     return (a | a << 8) & UINT64_C(0x00ff00ff00ff00ff);
 }
 /* Eight scales of six bits, 32 for none, as signed bytes. */
-OXI_INLINE uint64_t OXI_ISA(centred_scales)(uint64_t bytes) {
+OXI_INLINE uint64_t OXI_ISA(centered_scales)(uint64_t bytes) {
     uint64_t top = UINT64_C(0x8080808080808080);
     return ((bytes | top) - UINT64_C(0x2020202020202020)) ^ top;
 }
@@ -31029,7 +32626,7 @@ OXI_INLINE uint64_t OXI_ISA(scales_iq4_xs)(const uint8_t *p) {
     high = (high | high << 24) & UINT64_C(0x000000ff000000ff);
     high = (high | high << 12) & UINT64_C(0x000f000f000f000f);
     high = (high | high << 6) & UINT64_C(0x0303030303030303);
-    return OXI_ISA(centred_scales)(even | OXI_ISA(spread_4_bytes)(low >> 4 & 0x0f0f0f0f) << 8 | high << 4);
+    return OXI_ISA(centered_scales)(even | OXI_ISA(spread_4_bytes)(low >> 4 & 0x0f0f0f0f) << 8 | high << 4);
 }
 OXI_INLINE float OXI_ISA(dot_any_iq4_xs)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) {
     vs sum = vs_zero(), more = vs_zero();
@@ -31186,7 +32783,7 @@ OXI_INLINE float OXI_ISA(dot_any_q2_k)(int64_t n, const void *blocks, const oxi_
 /* Half the scales of a q3_k block: low nibbles, and pairs of bits for four of the eight each. */
 OXI_INLINE uint64_t OXI_ISA(scales_q3_k)(uint64_t low, uint32_t first, uint32_t last) {
     uint64_t high = (first & 0x03030303) | (uint64_t)(last & 0x03030303) << 32;
-    return OXI_ISA(centred_scales)((low & UINT64_C(0x0f0f0f0f0f0f0f0f)) | high << 4);
+    return OXI_ISA(centered_scales)((low & UINT64_C(0x0f0f0f0f0f0f0f0f)) | high << 4);
 }
 /* Half a q3_k block: codes with their offset of 4, for one of four groups of 32. */
 OXI_INLINE vb OXI_ISA(codes_q3_k)(vb low, vb high, int half, int group) {
@@ -32114,7 +33711,7 @@ static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels *k) {
 OXI_STRAIGHT_END
 /* >>cpu/kernels/codes.inc */
 /* Products of panels of int8 codes of one tier: OXI_CODE_ROWS rows of activations against 2 VQ rows of
- * weights. Four neighbours along k (two, where codes take 16 bits) lie side by side in a 32-bit lane, a row a
+ * weights. Four neighbors along k (two, where codes take 16 bits) lie side by side in a 32-bit lane, a row a
  * lane; sums of a few steps stay integers, then the scales of their group make them floats. Stamped by
  * cpu/tiers.c; cpu/codes.c packs the panels. */
 

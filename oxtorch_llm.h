@@ -52,7 +52,7 @@ OX_EXTERN_C_BEGIN
 
 typedef struct ox_tokenizer ox_tokenizer;
 
-/* ox_tokenizer_open - the tokenizer in a GGUF file's metadata; the file may be closed afterwards.
+/* ox_tokenizer_open - the tokenizer in a GGUF file's metadata; the file may be closed after that.
  * kinds     tokenizer.ggml.model "llama": SentencePiece, merging by score, with byte fallback
  * errors    NULL: OX_ERR_NOT_FOUND a key is missing; OX_ERR_FORMAT a bad value; OX_ERR_UNSUPPORTED another
  *           kind; OX_ERR_NOMEM. untrusted input: yes */
@@ -158,7 +158,7 @@ typedef struct ox_llm_config {
     int64_t context;              /* positions it was trained for */
     double norm_epsilon;
     double rope_base, rope_scale; /* of the frequencies; of the positions */
-    int64_t rope_size;            /* elements of a head that turn */
+    int64_t rope_size;            /* elements of a head that are rotated */
     bool tied;                    /* the embedding is the output matrix too */
     int64_t parameters;
     int64_t bytes; /* of the weights, as they lie in the file */
@@ -172,8 +172,8 @@ typedef struct ox_llm_config {
  *           experts, a rope scaling other than linear; OX_ERR_NOMEM. untrusted input: yes */
 OX_API ox_llm *ox_llm_open(const char *path, ox_device *device);
 /* The same from a file that is open, on its device; it may be closed afterwards. If ox_open_copy opened it,
- * weights of block types are repacked in their place (ox_prepack): faster, in the same memory. That is not for
- * when other threads multiply with weights of the same ox_file. */
+ * weights of block types are repacked in their place (ox_prepack): faster, in the same memory. That is not
+ * for when other threads multiply with weights of the same ox_file. */
 OX_API ox_llm *ox_llm_open_file(ox_file *file);
 OX_API void ox_llm_close(ox_llm *model); /* its contexts keep it as long as they live */
 OX_API const ox_llm_config *ox_llm_config_of(const ox_llm *model);
@@ -265,6 +265,14 @@ OX_EXTERN_C_END
 /* What the parts of the llm room share: the vocabulary under every tokenizer, the model's weights by role.
  * Kinds of tokenizers and model architectures are rows of tables (tokenizer.c, model.c); nothing else asks.
  * Included before the .c parts of the room. */
+/* WORDS OF THIS ROOM
+ *     text, piece    a token as the file has it; the bytes that it adds to a text
+ *     marker         a token that is looked for before a text is split: control and user-defined ones
+ *     kind           of a tokenizer: a row of functions (SentencePiece)
+ *     role           what a weight is for: the query projection of a layer, the output norm ...
+ *     architecture   a row that says which roles a model has, and their sizes
+ *     context        one text with its keys and values; position: a place in it; capacity: how many it holds
+ *     prefill        to run the tokens of a prompt, `batch` at a time; decode: one token after another */
 #ifndef OX_LLM_INTERNAL_H
 #define OX_LLM_INTERNAL_H
 
@@ -869,11 +877,11 @@ static void oxi_vocabulary_free(oxi_vocabulary *v) {
     oxi_free(v->start, (count + 1) * sizeof *v->start);
 }
 /* >>llm/spm.c */
-/* SentencePiece encoding by scores: neighbours that make a vocabulary text are merged, the best score first.
+/* SentencePiece encoding by scores: neighbors that make a vocabulary text are merged, the best score first.
  * A heap holds the pairs that could be merged; pairs whose sides have changed since are skipped: n log n.
  * A row of the table in tokenizer.c; source: Kudo & Richardson 2018, SentencePiece (bpe_model). */
 
-/* A run of bytes; merged into its left neighbour it has length 0. */
+/* A run of bytes; merged into its left neighbor it has length 0. */
 typedef struct oxi_spm_symbol {
     int32_t previous, next; /* -1 = none */
     int32_t start, length;
@@ -967,7 +975,7 @@ static void oxi_spm_merge(oxi_spm *spm) {
 /* ---- from text to symbols, from symbols to ids --------------------------------------------------------- */
 
 /* Every space as U+2581, one more in front if `prefix`. Returns the bytes written. */
-static size_t oxi_spm_normalise(const char *text, size_t length, bool prefix, char *out) {
+static size_t oxi_spm_normalize(const char *text, size_t length, bool prefix, char *out) {
     static const char space[3] = {'\xe2', '\x96', '\x81'};
     size_t written = 0;
     if (prefix) {
@@ -1032,12 +1040,12 @@ static ox_status oxi_spm_encode(const ox_tokenizer *tokenizer, const char *text,
     const size_t room = 3 * (length + 1);
     char *normal = (char *)oxi_alloc(room);
     if (!normal) return OX_ERR_NOMEM;
-    const size_t bytes = oxi_spm_normalise(text, length, prefix, normal);
+    const size_t bytes = oxi_spm_normalize(text, length, prefix, normal);
     oxi_spm spm;
     memset(&spm, 0, sizeof spm);
     spm.vocabulary = &tokenizer->vocabulary;
     spm.text = normal;
-    /* at most a symbol for each byte; normalising makes one character of one */
+    /* at most a symbol for each byte; normalizing makes one character of one */
     spm.symbols = (oxi_spm_symbol *)oxi_calloc(length + 1, sizeof *spm.symbols);
     spm.heap = (oxi_spm_pair *)oxi_calloc(length + 1, 3 * sizeof *spm.heap);
     ox_status status = OX_ERR_NOMEM;
@@ -1982,7 +1990,7 @@ static ox_tensor *oxi_llm_remember(const oxi_llm_batch *batch, ox_tensor *cache,
     return ox_narrow(cache, 1, 0, batch->start + batch->count);
 }
 
-/* x [S, width], normalised -> [S, width] */
+/* x [S, width], normalized -> [S, width] */
 static ox_tensor *oxi_llm_attention(const oxi_llm_batch *batch, int64_t index, ox_tensor *x) {
     const ox_llm_context *context = batch->context;
     const ox_llm_config *c = &context->model->config;
@@ -2002,7 +2010,7 @@ static ox_tensor *oxi_llm_attention(const oxi_llm_batch *batch, int64_t index, o
     return ox_linear(out, w[OXI_LLM_MERGE], w[OXI_LLM_MERGE_BIAS]);
 }
 
-/* x [S, width], normalised -> [S, width] */
+/* x [S, width], normalized -> [S, width] */
 static ox_tensor *oxi_llm_feed_forward(const ox_llm *model, int64_t index, ox_tensor *x) {
     ox_tensor *const *w = model->layers[index].weight;
     ox_tensor *gate = ox_linear(x, w[OXI_LLM_GATE], NULL);

@@ -8,7 +8,7 @@
  *
  *     ox_stream_desc desc;
  *     memset(&desc, 0, sizeof desc);
- *     desc.ram_bytes = (size_t)1 << 30;                                  never more than 1 GiB of RAM
+ *     desc.ram_bytes = (size_t)1 << 30;                                  1 GiB of RAM for all of it
  *     ox_stream *stream = ox_stream_open(&desc);
  *     ox_file *file = ox_open("model.safetensors", ox_stream_device(stream));
  *     ox_tensor *w = ox_load(file, "weight");                            stays in the file
@@ -18,28 +18,47 @@
  *     ox_stream_close(stream);
  *
  * HOW IT WORKS
- *     The stream is a device: its memory is files, its compute another device (the CPU, or a GPU). An
- *     operation on its tensors is cut into tiles. While one tile is computed the next ones are read, and
- *     results are written, through a ring of buffers. Results have the bits that the operation has in RAM.
- *     Small results are made in RAM, large ones in a spill file that has no name and goes with the stream.
- *     What fits of the budget keeps tiles of read-only files, so that a second pass over a model reads only
- *     the rest; the order of the first pass tells what to read ahead, also between operations. On the first
- *     pass over layers that are alike, each is read ahead as the one before was used.
+ *     The stream is a device: its memory is files, its compute another device (the CPU, or a GPU). A tensor
+ *     on it stays where it lies in a GGUF, safetensors, .npy, .npz or raw file (ox_stream_raw). An
+ *     operation is cut into tiles. While one tile is computed the next ones are read, and results are
+ *     written, through a ring of buffers. Results have the bits that the operation has in RAM. Small
+ *     results are made in RAM, large ones in a spill file that has no name and disappears with the stream,
+ *     also when the process is killed. ox_stream_named makes a tensor in a file that stays.
+ *
+ * MEMORY
+ *     ram_bytes is what the library may hold. The ring takes up to a quarter of it; the rest keeps tiles of
+ *     read-only files, so that a second pass over a model reads only what did not fit. The order of the
+ *     first pass tells what to prefetch, also between operations; on the first pass itself over layers that
+ *     are alike, each is prefetched as the one before it was used. With 0, a stream takes half of what the
+ *     system, the memory limits of the process's groups (cgroups) and its own (ulimit) leave.
+ *
+ * THE DISK
+ *     Files are read past the system's page cache where the file system allows it, by io_uring or by threads,
+ *     which take over where io_uring is forbidden. Tile size and depth follow from the speed of the first
+ *     tiles unless they are given. A read that fails, a file that became shorter, one that was replaced or
+ *     written to since ox_open, a full disk: each is OX_ERR_IO with path and offset.
+ *
+ * WITH A GPU
+ *     desc.compute = ox_vulkan(0) moves tiles there; operands in its memory may stand beside streamed ones.
+ *     The numbers are the GPU's then. Reductions, and rows longer than a tile, stay with the CPU, which adds
+ *     numbers up faster than they can be moved.
+ *
+ * WATCHING
+ *     ox_stream_stats counts bytes, tiles and waiting; desc.progress is called after each tile; the trace of
+ *     the profiler has lanes for disk, ring and compute.
  *
  * MACROS
  *     OX_USE_LIBURING      read through io_uring; it is asked at run time whether the system allows it.
  *                          liburing.h wants GNU C, as gcc and clang compile by themselves, not -std=c11
  *
  * LIMITS
- *     One operation at a time for each stream. Sorts and running sums along the only dim, attention over keys
- *     of one head beyond a tile, rows longer than a tile whose result lies in another order (softmax over the
- *     last dim of a transposed tensor), and other operations that cannot be cut load their operands as a
- *     whole, within the budget. Rows with gaps between their elements are read with the gaps.
- *     A file must not be written to while tensors lie in it; one that becomes shorter is an error, one that
- *     was replaced or written to since ox_open cannot be loaded from, and other bytes are an error if
- *     checksums are asked for. Compressed members of .npz archives are unpacked in RAM and moved to the spill
- *     folder, numbers in the other byte order a piece at a time. On a GPU the numbers are the GPU's; reductions,
- *     and rows that are longer than a tile, are the CPU's: there they take less time than on their way.
+ *     One operation at a time for each stream. Sorts and running sums along the only dim, attention over
+ *     keys of one head beyond a tile, rows longer than a tile whose result lies in another order (softmax
+ *     over the last dim of a transposed tensor), and other operations that cannot be cut load their
+ *     operands as a whole, within the budget. Rows with gaps between their elements are read with the gaps.
+ *     A file must not be written to while tensors lie in it; changed bytes are an error only if
+ *     desc.checksums asks for that. Compressed members of .npz archives are unpacked in RAM and moved to
+ *     the spill folder, numbers in the other byte order a piece at a time.
  */
 #ifndef OX_TORCH_STREAM_H
 #define OX_TORCH_STREAM_H
@@ -170,6 +189,20 @@ OX_EXTERN_C_END
 /* Inside the stream room: files and regions, requests and who carries them out, the ring of cells, kept
  * ranges, and the flow of steps that an operation becomes. Everything but the reader's queues belongs to the
  * thread that holds the stream's lock. */
+/* WORDS OF THIS ROOM
+ *     region         bytes of a file that a storage points at
+ *     flow, step     a call as a sequence of tiles; one of them: its sources are read, computed, written
+ *     tile           what one step computes; source: an operand or result of a step
+ *     ring, cell     the buffers that steps flow through; one buffer: one operand's part of one tile
+ *     layout         how a strided part of a region lies in the file and in a cell: runs, and loops over them
+ *     request, load  bytes to be read or written by the system; all requests of one piece of memory
+ *     capacitor      what remembers the order in which files were read, and keeps what fits the budget
+ *     range, slab    a run of a file that the capacitor knows; memory that kept ranges lie in
+ *     successor      the range that was read after this one the last time: what to prefetch
+ *     guessed        prefetched before an operation asked for it (stream/foresee.c)
+ *     far            of a tensor that the budget has no room for
+ *     spill file     a file without a name that large results lie in; gap: free bytes of it
+ *     pace           what the first tiles tell of the disk: bandwidth and latency */
 #ifndef OX_STREAM_INTERNAL_H
 #define OX_STREAM_INTERNAL_H
 
@@ -415,6 +448,7 @@ struct ox_stream {
     size_t spill_folder_bytes;
     oxi_stream_gap *gaps;
     uint64_t spill_end;             /* bytes from here on were never used, or are free again */
+    uint64_t spill_budget, spill_peak; /* the most that may be in use, 0 = no limit; the most that ever was */
     ox_stream_statistics stats;
     double busy_seconds;
 };
@@ -891,7 +925,11 @@ static void oxi_spill_give(ox_stream *stream, uint64_t offset, uint64_t bytes) {
 static ox_status oxi_spill_alloc(ox_stream *stream, size_t bytes, oxi_stream_region **out) {
     ox_status status = oxi_spill_open(stream);
     if (status != OX_OK) return status;
-    uint64_t room = oxi_spill_round(bytes), offset = 0;
+    uint64_t room = oxi_spill_round(bytes), offset = 0, used = stream->stats.spilled_bytes;
+    if (stream->spill_budget > 0 && (used > stream->spill_budget || room > stream->spill_budget - used))
+        return oxi_fail(OX_ERR_NOMEM, "%s: out of memory: %llu bytes needed, %llu in use, a budget of %llu",
+                        stream->name, (unsigned long long)room, (unsigned long long)used,
+                        (unsigned long long)stream->spill_budget);
     if (!oxi_spill_take(stream, room, &offset))
         return oxi_fail(OX_ERR_IO, "%s: offset %llu: no room for %llu bytes of the spill file",
                         oxi_path_text(stream->spill_folder), (unsigned long long)stream->spill_end,
@@ -902,6 +940,7 @@ static ox_status oxi_spill_alloc(ox_stream *stream, size_t bytes, oxi_stream_reg
         return OX_ERR_NOMEM;
     }
     stream->stats.spilled_bytes += (size_t)room;
+    if (stream->stats.spilled_bytes > stream->spill_peak) stream->spill_peak = stream->stats.spilled_bytes;
     return OX_OK;
 }
 
@@ -3057,7 +3096,7 @@ static size_t oxi_stream_room(const ox_stream *stream) {
     return stream->desc.tile_bytes - 2 * OXI_STREAM_PAGE;
 }
 
-/* The first operand of a product is packed, or quantised, once for all parts that have it whole. */
+/* The first operand of a product is packed, or quantized, once for all parts that have it whole. */
 static bool oxi_plan_shares(const oxi_stream_plan *plan) {
     int x = oxi_product_roles_of(plan->call->op).a;
     if (oxi_op_row_of(plan->call->op)->family != OXI_FAMILY_PRODUCT) return false;
@@ -3935,6 +3974,26 @@ static ox_status oxi_stream_copy(ox_device *self, void *to, size_t to_offset, co
     return status;
 }
 
+static void oxi_stream_statistics(ox_device *self, ox_device_statistics *out) {
+    ox_stream *stream = oxi_stream_of(self);
+    if (oxi_stream_is_inherited(stream)) return;
+    oxi_stream_lock(stream);
+    out->bytes_in_use = stream->stats.spilled_bytes;
+    out->bytes_peak = stream->spill_peak;
+    out->bytes_reserved = stream->spill_end;
+    out->bytes_budget = stream->spill_budget;
+    oxi_stream_unlock(stream);
+}
+
+static ox_status oxi_stream_budget(ox_device *self, uint64_t bytes) {
+    ox_stream *stream = oxi_stream_of(self);
+    ox_status status = oxi_stream_enter(stream);
+    if (status != OX_OK) return status;
+    stream->spill_budget = bytes;
+    oxi_stream_unlock(stream);
+    return OX_OK;
+}
+
 /* ---- calls -------------------------------------------------------------------------------------------- */
 
 static bool oxi_stream_supports(ox_device *self, const oxi_call *call) {
@@ -4178,6 +4237,8 @@ static void oxi_stream_make_device(ox_stream *stream) {
     device->partner_bytes = stream->desc.result_bytes;
     device->region = oxi_stream_open_region;
     device->hold = oxi_stream_hold;
+    device->statistics = oxi_stream_statistics;
+    device->budget = oxi_stream_budget;
 }
 
 OX_API ox_stream *ox_stream_open(const ox_stream_desc *desc) {

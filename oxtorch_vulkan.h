@@ -12,41 +12,59 @@
  *     ox_print(ox_to(c, ox_cpu()));                     reading numbers waits
  *
  * WHERE THINGS RUN
- *     Ops on tensors of a Vulkan device run there, with any strides. What has no shader (attention whose scores
- *     need more memory than a tensor may have, for one) takes a detour over the CPU, which ox_stats().detours
- *     counts; so do f64 and complex numbers on a device without f64. A few calls are held back until the next
- *     one is known, and may become one dispatch with it; whatever looks at memory comes behind them.
+ *     Ops on tensors of a Vulkan device run there, with any strides. What has no shader (attention whose
+ *     scores need more memory than a tensor may have, for one) takes a detour over the CPU, which
+ *     ox_stats().detours counts; so do f64 and complex numbers on a device without f64. A few calls are held
+ *     back until the next one is known, and may become one dispatch with it; whatever looks at memory comes
+ *     after them.
  *
  * NUMBERS
- *     Within the bounds of the CPU's kernels, but not the same bits, except for random numbers and draws, ramps,
- *     sort, topk, selections, products of integers, and block types expanded and packed, which are the CPU's. Sums are kept in two floats,
- *     and taken again, scaled, where a partial sum leaves the range of f32 (the CPU keeps f64). Up to 8 rows
- *     of f32 that meet weights of block types are rounded to 8 bits where the device has integer dot
- *     products, many rows to f16 or bf16 where it has matrices; not with ox_set_exact(true). An index out of
- *     range, or a probability that is none, is told by the next read or ox_vulkan_sync; elements that such an
- *     index picks are 0, what it would move stays.
+ *     Within the bounds of the CPU's kernels, but not the same bits. These have the CPU's: random numbers
+ *     and draws, ramps, sort, topk, selections, products of integers, block types expanded and packed.
+ *     Sums are kept in two floats, and taken again, scaled, where a partial sum leaves the range of f32
+ *     (the CPU keeps f64). Where the device has cooperative matrices (tensor cores), products and
+ *     attention of f16 and bf16 run on them, and so do many rows of f32 beside weights, rounded to f16 or
+ *     bf16. Where it has integer dot products, up to 8 rows of f32 that meet weights of block types are
+ *     rounded to 8 bits. ox_set_exact(true) keeps both in f32. Results that are subnormal f32 may be 0;
+ *     where the device can keep them (OX_VULKAN_SUBNORMALS), elementwise ops, reductions, norms and scans
+ *     do. An index out of range, or a probability that is none, is told by the next read or
+ *     ox_vulkan_sync; elements that such an index picks are 0, what it would move stays.
  *
  * MEMORY
- *     Tensors lie in blocks that are kept and used again; new ones are asked for while the driver's budget
- *     has room. A tensor is no larger than what a shader can bind at once (maxStorageBufferRange: 128 MiB at
+ *     Tensors lie in blocks that are kept and used again; new ones are taken while the driver's budget has
+ *     room. A tensor is no larger than what a shader can bind at once (maxStorageBufferRange: 128 MiB at
  *     least, 4 GiB on most GPUs; largest_tensor_bytes of ox_vulkan_info): a larger one is refused,
  *     OX_ERR_NOMEM with both numbers. Cut it along a dim, or leave it on a stream that computes here
- *     (oxtorch_stream.h). Transfers of 32 MiB or more read and write the host's memory themselves where the
- *     driver lets them (VK_EXT_external_memory_host), smaller ones go through a ring of mapped memory.
+ *     (oxtorch_stream.h). ox_device_budget sets the most that is taken from the driver.
  *
- * FINDING FAULTS
+ * TRANSFERS
+ *     Pinned memory (ox_empty_pinned, ox_pin) is read and written by the device itself, on a queue for
+ *     transfers where it has one, beside what it computes; ox_to_async and ox_copy_async_ do not wait. Ordinary
+ *     memory goes through a ring of mapped memory that all threads copy through, nearly as fast where there are
+ *     enough of them. Two GPUs meet in pinned memory of the host: one writes a part while the other reads the
+ *     part before.
+ *
+ * DEVICES AND THREADS
+ *     Several devices may be open, and several threads may use one. OX_VULKAN_DEVICE in the environment (a
+ *     number or a part of a name) says which one ox_vulkan(0) is.
+ *
+ * WHEN IT FAILS
+ *     A missing driver, a driver that computes wrong, memory that is used up and a lost device are errors in
+ *     words. ox_vulkan opens a lost device anew once its tensors are released.
  *     VK_INSTANCE_LAYERS=VK_LAYER_KHRONOS_validation in the environment checks what is asked of the driver.
  *     OX_VULKAN_BLOCKS=apart gives each tensor a buffer of its own, so that layers see exactly what a
- *     dispatch reaches; OX_VULKAN_CAPS=baseline does without all that is optional.
+ *     dispatch reaches; OX_VULKAN_CAPS=baseline does without all that is optional, a list such as
+ *     OX_VULKAN_CAPS=f16,subgroup without the rest.
  *
  * WITHOUT A GPU
  *     Programs compile and run as well without volk.h, the Vulkan headers or a driver: ox_vulkan gives NULL,
  *     ox_error_text() says what is missing.
  *
  * WITH A RENDERER
- *     ox_vulkan_open takes the program's VkInstance, VkDevice and queue. volk.h must come before vulkan.h,
- *     or vulkan.h with VK_NO_PROTOTYPES. A program that has volk's implementation already (or, with
- *     OX_STATIC, in another file) defines OX_NO_VOLK_IMPLEMENTATION.
+ *     ox_vulkan_open takes the program's VkInstance, VkDevice and queue, with its lock; ox_vulkan_from_buffer
+ *     and ox_vulkan_buffer_of pass buffers both ways. Nothing of the program is destroyed. volk.h must come
+ *     before vulkan.h, or vulkan.h with VK_NO_PROTOTYPES. A program that has volk's implementation already
+ *     (or, with OX_STATIC, in another file) defines OX_NO_VOLK_IMPLEMENTATION.
  */
 #ifndef OX_TORCH_VULKAN_H
 #define OX_TORCH_VULKAN_H
@@ -91,7 +109,7 @@ OX_API ox_status ox_vulkan_use_loader(ox_vulkan_loader loader);
     X(OX_VULKAN_COOPERATIVE, 4, "coopmat")   /* KHR_cooperative_matrix: f16 tiles with f32 sums */ \
     X(OX_VULKAN_BUDGET, 5, "budget")         /* EXT_memory_budget */ \
     X(OX_VULKAN_PRIORITY, 6, "priority")     /* EXT_memory_priority: tensors are the last to leave */ \
-    X(OX_VULKAN_HOST_MEMORY, 11, "host_memory") /* EXT_external_memory_host: large transfers from it */ \
+    X(OX_VULKAN_HOST_MEMORY, 11, "host_memory") /* EXT_external_memory_host: pinned pages of ours */ \
     X(OX_VULKAN_BF16, 7, "bf16")             /* KHR_shader_bfloat16: coopmat of bf16 */ \
     X(OX_VULKAN_F64, 8, "f64")               /* shaderFloat64: arithmetic of f64 */ \
     X(OX_VULKAN_TRANSFER, 9, "transfer")     /* a queue for transfers; KHR_timeline_semaphore */ \
@@ -145,7 +163,7 @@ OX_API ox_device *ox_vulkan_open(const ox_vulkan_desc *desc);
 
 /* The tensor's VkBuffer (0 on error) and the place of its first byte in it. Work recorded so far is submitted
  * first; a caller's own work on the buffer goes to the same queue, after it. The buffer may be a storage
- * buffer and the source or goal of transfers. */
+ * buffer and the source or destination of transfers. */
 OX_API uint64_t ox_vulkan_buffer_of(ox_tensor *t, uint64_t *byte_offset);
 
 /* A tensor over bytes of a buffer of the caller, which must have been made on this device with
@@ -179,7 +197,7 @@ typedef struct ox_vulkan_counters {
     int64_t transfers;        /* submits to the queue for transfers */
     int64_t bytes_up, bytes_down;
     uint64_t bytes_in_use, bytes_reserved;
-    int64_t imports;          /* transfers that read or wrote the host's memory themselves */
+    int64_t imports;          /* transfers of pinned memory, which the device read or wrote itself */
     int64_t recordings;       /* command buffers that were written; other submits repeat one */
 } ox_vulkan_counters;
 
@@ -215,8 +233,594 @@ OXI_LIGHT_BEGIN
 /* What the parts of vulkan/ share: the device, its memory, the recorder, and how an op is dispatched.
  * A tensor's storage holds a chunk, a range of a block; shaders see whole blocks and take offsets.
  * Included by oxtorch_vulkan.h before the other parts. */
+/* WORDS OF THIS ROOM
+ *     block, chunk   device memory from the driver; a range of one, free or a tensor's
+ *     lent           of memory that other tensors may lie over as well (shared buffers)
+ *     epoch          counts barriers: when memory was last written and read
+ *     noted          put down to be recorded; a submission is written from its notes when it is sent
+ *     batch, serial  the dispatches of one submission; its number
+ *     slot           a command buffer and its fence; held: its commands, which may be submitted once more
+ *     held back      a call that waits for the next, with which it may become one dispatch (fuse.c)
+ *     ahead          a step recorded while the one before runs; box, mail: mapped memory for input and output
+ *     carrier        the queue for transfers; carried: sent by it
+ *     stage          a part of the staging ring, which small transfers go through
+ *     special        a specialization constant of a shader
+ *     fault          an error that a shader found, such as an index out of range
+ *     books          tables that the numbers of IQ1, IQ2 and IQ3 are looked up in */
 #ifndef OX_VULKAN_INTERNAL_H
 #define OX_VULKAN_INTERNAL_H
+
+/* >>vulkan/shared.h */
+/* What C and shaders share: specialization constants, parameters and codes. The .def files that are included
+ * here are the one source; tools/tables.c includes this and writes what shaders see of it. */
+#ifndef OX_VULKAN_SHARED_H
+#define OX_VULKAN_SHARED_H
+
+/* ---- codes --------------------------------------------------------------------------------------------- */
+
+enum { OXI_VK_LANE_RAW = OXI_LANE_COUNT };                     /* beside oxi_lane's: bits as they lie */
+enum { OXI_VK_SOFTMAX, OXI_VK_LOG_SOFTMAX, OXI_VK_LAYER, OXI_VK_RMS };
+/* Whole lines; what segments of lines come to; segments, which carry on from those. */
+enum { OXI_VK_SCAN_WHOLE, OXI_VK_SCAN_TOTALS, OXI_VK_SCAN_CARRIED };
+enum { OXI_VK_SELECT_COUNT, OXI_VK_SELECT_ADD_UP, OXI_VK_SELECT_WRITE, OXI_VK_SELECT_PASSES };
+enum { OXI_VK_PERMUTE_LINK, OXI_VK_PERMUTE_DOUBLE_STEPS, OXI_VK_PERMUTE_GIVE };
+enum { OXI_VK_MULTINOMIAL_LOOK, OXI_VK_MULTINOMIAL_DRAW };
+/* What a product of few rows does with c: it is added to a sum, or its silu or gelu_tanh times another c. */
+enum { OXI_VK_TAIL_NONE, OXI_VK_TAIL_ADD, OXI_VK_TAIL_SILU, OXI_VK_TAIL_GELU };
+enum {
+    OXI_VK_SELECT_EACH = 16,          /* positions of an invocation of select.comp */
+    OXI_VK_SORT_ROOM = 1024,          /* items of a workgroup of sort.comp */
+    OXI_VK_TILE = 32,                 /* both sides of a tile of transpose.comp */
+    OXI_VK_ATTENTION_LEAD = 6         /* leading dims of attention, at most */
+};
+
+/* An error that a shader found: the first one since the last read. */
+typedef struct oxi_vk_fault {
+    uint32_t kind;                    /* 0 = none, else oxi_op + 1 */
+    uint32_t value_low, value_high, size;
+} oxi_vk_fault;
+
+/* ---- specialization constants -------------------------------------------------------------------------- */
+
+#define OXI_SPECIAL(member, otherwise) uint32_t member;
+#define OXI_SPECIAL_EACH(member, count, otherwise) uint32_t member[count];
+#define OXI_SPECIAL_BASE(name) oxi_vk_##name##_specials base;
+#define OXI_SPECIAL_THREADS(member) uint32_t member;
+#define OXI_SPECIAL_GAP(member, count) uint32_t member[count];
+#define OXI_SPECIALS(name, list) typedef struct oxi_vk_##name##_specials { list } oxi_vk_##name##_specials;
+/* >>vulkan/specials.def */
+/* Specialization constants: numbers that a shader is compiled with. A shader sees them as constants in
+ * capitals (shaders/tables/<name>.glsl, which tools/tables.c writes), C as dispatch.special.<name>.<member>.
+ *   OXI_SPECIALS(name, list)          list, in the order of their numbers:
+ *     OXI_SPECIAL(member, default)
+ *     OXI_SPECIAL_EACH(member, count, default)   member[count]: MEMBER0, MEMBER1 ..
+ *     OXI_SPECIAL_BASE(name)          those of another row: shaders that begin with the same ones
+ *     OXI_SPECIAL_THREADS(member)     invocations of a workgroup: THREADS_ID is its number
+ *     OXI_SPECIAL_GAP(member, count)  numbers that nothing has
+ * Dtypes are ox_dtype's, lanes oxi_lane's. A number is part of the compiled shader: what is moved here has to
+ * be compiled again. */
+OXI_SPECIALS(map,
+    OXI_SPECIAL(op, 0)             /* a row's place in map_ops.def */
+    OXI_SPECIAL(lane, 0)
+    OXI_SPECIAL(to, OX_F32)            /* dtype of the result */
+    OXI_SPECIAL_EACH(from, 3, OX_F32)  /* dtypes of the operands */
+    OXI_SPECIAL(packed, 0)         /* 1: the result's elements, in order, fill words */
+    OXI_SPECIAL(immediate, 0)      /* bit k: operand k - 1 is a number among the parameters */
+    OXI_SPECIAL(compute, OX_F32)       /* dtype that the op computes in */
+    OXI_SPECIAL(each, 1)           /* elements of an invocation */
+    OXI_SPECIAL(count, 1)          /* operands */
+    OXI_SPECIAL(quads, 0)         /* > 0: so many times four neighbors an invocation; bits 8 .. 11: operand k
+                                    * stands still along them (bit 8 + k); bit 16: all operands lie element
+                                    * behind element */
+)
+OXI_SPECIALS(made,
+    OXI_SPECIAL(op, 0)             /* a row's place in form/made.def */
+    OXI_SPECIAL(to, OX_F32)
+    OXI_SPECIAL(from, OX_F32)          /* of probabilities */
+    OXI_SPECIAL(flat, 0)           /* 1: elements follow each other, from a quad on */
+)
+OXI_SPECIALS(reduce,
+    OXI_SPECIAL(kind, 0)
+    OXI_SPECIAL(lane, 0)
+    OXI_SPECIAL(to, OX_F32)            /* C64: a part, f32 and an exponent of 2 */
+    OXI_SPECIAL(from, OX_F32)          /* C64: parts */
+    OXI_SPECIAL(lanes, 256)        /* invocations of a line, a power of two */
+    OXI_SPECIAL(across, 0)         /* 1: neighbors among invocations are neighbors in kept order */
+    OXI_SPECIAL(finish, 0)
+    OXI_SPECIAL(places, 0)         /* 1: also stores indices, as I64; 2: stores these alone */
+    OXI_SPECIAL(segments, 1)       /* parts of a line, each with a result of its own (LANES is 256) */
+    OXI_SPECIAL(quads, 0)     /* > 0: lines lie element behind element, from a quad on; so many times four are
+                                    * loaded at once */
+)
+OXI_SPECIALS(row,
+    OXI_SPECIAL(kind, 0)
+    OXI_SPECIAL_GAP(unused, 1)
+    OXI_SPECIAL(to, OX_F32)
+    OXI_SPECIAL(from, OX_F32)
+    OXI_SPECIAL(weight, 0)         /* dtype, 0 = none */
+    OXI_SPECIAL(bias, 0)
+    OXI_SPECIAL(packed, 0)         /* 1: a line's elements fill whole words */
+    OXI_SPECIAL(lanes, 256)        /* invocations of a line, a power of two */
+    OXI_SPECIAL(held, 0)           /* quads that an invocation keeps; 0: the line is read again */
+)
+OXI_SPECIALS(scan,
+    OXI_SPECIAL(product, 0)
+    OXI_SPECIAL(lane, 0)
+    OXI_SPECIAL(to, OX_F32)
+    OXI_SPECIAL(from, OX_F32)
+    OXI_SPECIAL(part, 0)           /* 0: lines as a whole; 1: what segments come to; 2: segments */
+)
+OXI_SPECIALS(expand,
+    OXI_SPECIAL(from, OX_Q4_0)
+    OXI_SPECIAL(to, OX_F32)            /* BF16 or F32 */
+)
+OXI_SPECIALS(pack, OXI_SPECIAL(dtype, OX_Q4_0))
+OXI_SPECIALS(permute, OXI_SPECIAL(pass, 0))
+OXI_SPECIALS(multinomial,
+    OXI_SPECIAL(pass, 0)
+    OXI_SPECIAL(from, OX_F32)
+    OXI_SPECIAL(race, 0)           /* 1: without replacement, keys race */
+)
+OXI_SPECIALS(sort,
+    OXI_SPECIAL(merge, 0)          /* 1: runs are merged, else chunks are sorted */
+    OXI_SPECIAL(dtype, OX_F32)
+    OXI_SPECIAL(first, 1)          /* 1: items come from x */
+    OXI_SPECIAL(last, 1)           /* 1: items go to the result */
+)
+OXI_SPECIALS(gather,
+    OXI_SPECIAL(dtype, OX_F32)         /* of x */
+    OXI_SPECIAL(index, OX_I64)          /* I32 or I64 */
+    OXI_SPECIAL(each, 1)           /* elements of an invocation: those of a word of the result */
+)
+OXI_SPECIALS(scatter,
+    OXI_SPECIAL(dtype, OX_F32)
+    OXI_SPECIAL(lane, 0)           /* LANE_RAW: moved, else added */
+    OXI_SPECIAL(index, OX_I64)          /* I32 or I64 */
+    OXI_SPECIAL(kind, 1)           /* op + 1 */
+)
+OXI_SPECIALS(select,
+    OXI_SPECIAL(pass, 0)
+    OXI_SPECIAL(tested, OX_BOOL)         /* dtypes of what is tested and of x */
+    OXI_SPECIAL(dtype, OX_F32)
+    OXI_SPECIAL(coordinates, 0)    /* 1: the result is coordinates */
+)
+OXI_SPECIALS(pattern,
+    OXI_SPECIAL(dtype, OX_F32)         /* of x */
+    OXI_SPECIAL(kind, 0)           /* UPPER, LOWER, ONE_HOT */
+    OXI_SPECIAL(op, 1)             /* op + 1 */
+)
+OXI_SPECIALS(rope,
+    OXI_SPECIAL(dtype, OX_F32)
+    OXI_SPECIAL(positions, 0)      /* dtype, 0 = none: a row's place is its position */
+    OXI_SPECIAL(interleaved, 0)
+    OXI_SPECIAL(factors, 0)        /* 1: frequencies are divided by those of block 4 */
+    OXI_SPECIAL(copy, 0)           /* dtype of a copy of the result in block 5, 0 = none */
+)
+
+/* ---- products: what all of them have, then a kind's own ----------------------------------------------- */
+OXI_SPECIALS(product,
+    OXI_SPECIAL(dtype_c, OX_F32)
+    OXI_SPECIAL(dtype_a, OX_F32)
+    OXI_SPECIAL(dtype_b, OX_F32)
+    OXI_SPECIAL(dtype_addend, 0)
+    OXI_SPECIAL(dtype_bias, 0)
+    OXI_SPECIAL(activation, 0)     /* oxi_activation */
+    OXI_SPECIAL(packed, 0)         /* 1: elements of c that fill words lie side by side */
+    OXI_SPECIAL(a_along, 0)        /* 1: neighbors along k are neighbors in memory */
+    OXI_SPECIAL(b_along, 0)
+    OXI_SPECIAL(a_wide, 0)         /* 1: what is contiguous of a lies in aligned fours (tiles: eights) */
+    OXI_SPECIAL(b_wide, 0)
+    OXI_SPECIAL(plain, 0)          /* 1: c = a b, in aligned fours (tiles: whole matrices) */
+)
+OXI_SPECIALS(product_shared,
+    OXI_SPECIAL_BASE(product)
+    OXI_SPECIAL(each, 4)           /* 4 or 8 */
+    OXI_SPECIAL(deep, 16)
+    OXI_SPECIAL_GAP(unused, 5)
+    OXI_SPECIAL(stages, 1)         /* tiles in shared memory: 1, or 2 for one barrier less */
+)
+OXI_SPECIALS(product_few,
+    OXI_SPECIAL_BASE(product)
+    OXI_SPECIAL_THREADS(threads)
+    OXI_SPECIAL(rows, 1)           /* of a */
+    OXI_SPECIAL(columns, 1)        /* of a line */
+    OXI_SPECIAL(ahead, 2)          /* chunks that are fetched before the first is used */
+    OXI_SPECIAL(split, 1)          /* lines that share columns, each with a part of k */
+    OXI_SPECIAL(pair, 0)           /* 1: COLUMNS is 2, the same column of two b's */
+    OXI_SPECIAL(tail, 0)           /* what is done with c, TAIL_NONE .. */
+    OXI_SPECIAL(norm, 0)           /* 1: a is rms_norm of what lies there; 2: and is written */
+    OXI_SPECIAL(inner, 32)         /* K where a lies in shared memory, else 32 */
+)
+OXI_SPECIALS(product_tiles,
+    OXI_SPECIAL_BASE(product)
+    OXI_SPECIAL_THREADS(threads)
+    OXI_SPECIAL(tile_m, 128)
+    OXI_SPECIAL(tile_n, 128)
+    OXI_SPECIAL(deep, 32)
+    OXI_SPECIAL(subs_m, 2)
+    OXI_SPECIAL(subs_n, 4)
+    OXI_SPECIAL(side, 16)
+    OXI_SPECIAL(stages, 1)         /* tiles in shared memory: 1, or 2 for one barrier less */
+    OXI_SPECIAL(even, 0)           /* 1: c consists of whole tiles, k of whole DEEPs */
+)
+
+/* ---- attention: likewise ------------------------------------------------------------------------------ */
+OXI_SPECIALS(attention,
+    OXI_SPECIAL(dtype, OX_F32)         /* of q and the result */
+    OXI_SPECIAL(cache, OX_F32)         /* of k and v */
+    OXI_SPECIAL(mask, 0)           /* dtype, 0 = none */
+    OXI_SPECIAL(causal, 0)
+    OXI_SPECIAL(softcap, 0)
+    OXI_SPECIAL(depth, 64)         /* of q and k */
+    OXI_SPECIAL(aligned, 0)        /* 1: rows of the result are whole words */
+)
+OXI_SPECIALS(attention_any,
+    OXI_SPECIAL_BASE(attention)
+    OXI_SPECIAL(queries, 8)
+    OXI_SPECIAL(keys, 32)
+    OXI_SPECIAL(sums, 1)           /* vec4 sums of an invocation */
+)
+OXI_SPECIALS(attention_row,
+    OXI_SPECIAL_BASE(attention)
+    OXI_SPECIAL(depth_v, 64)
+    OXI_SPECIAL(parts, 1)
+    OXI_SPECIAL(merge, 0)
+)
+OXI_SPECIALS(attention_tiles,
+    OXI_SPECIAL_BASE(attention)
+    OXI_SPECIAL_THREADS(threads)
+    OXI_SPECIAL(depth_v, 64)
+    OXI_SPECIAL(side, 16)
+    OXI_SPECIAL(subs, 4)
+    OXI_SPECIAL(keys, 64)
+)
+#undef OXI_SPECIAL
+#undef OXI_SPECIAL_EACH
+#undef OXI_SPECIAL_BASE
+#undef OXI_SPECIAL_THREADS
+#undef OXI_SPECIAL_GAP
+#undef OXI_SPECIALS
+
+/* Rows that begin with another's may be read as that one. */
+typedef union oxi_vk_specials {
+    uint32_t word[24];                /* most that a shader has: OXI_VK_SPECIALS */
+#define OXI_SPECIALS(name, list) oxi_vk_##name##_specials name;
+/* >>vulkan/specials.def */
+/* Specialization constants: numbers that a shader is compiled with. A shader sees them as constants in
+ * capitals (shaders/tables/<name>.glsl, which tools/tables.c writes), C as dispatch.special.<name>.<member>.
+ *   OXI_SPECIALS(name, list)          list, in the order of their numbers:
+ *     OXI_SPECIAL(member, default)
+ *     OXI_SPECIAL_EACH(member, count, default)   member[count]: MEMBER0, MEMBER1 ..
+ *     OXI_SPECIAL_BASE(name)          those of another row: shaders that begin with the same ones
+ *     OXI_SPECIAL_THREADS(member)     invocations of a workgroup: THREADS_ID is its number
+ *     OXI_SPECIAL_GAP(member, count)  numbers that nothing has
+ * Dtypes are ox_dtype's, lanes oxi_lane's. A number is part of the compiled shader: what is moved here has to
+ * be compiled again. */
+OXI_SPECIALS(map,
+    OXI_SPECIAL(op, 0)             /* a row's place in map_ops.def */
+    OXI_SPECIAL(lane, 0)
+    OXI_SPECIAL(to, OX_F32)            /* dtype of the result */
+    OXI_SPECIAL_EACH(from, 3, OX_F32)  /* dtypes of the operands */
+    OXI_SPECIAL(packed, 0)         /* 1: the result's elements, in order, fill words */
+    OXI_SPECIAL(immediate, 0)      /* bit k: operand k - 1 is a number among the parameters */
+    OXI_SPECIAL(compute, OX_F32)       /* dtype that the op computes in */
+    OXI_SPECIAL(each, 1)           /* elements of an invocation */
+    OXI_SPECIAL(count, 1)          /* operands */
+    OXI_SPECIAL(quads, 0)         /* > 0: so many times four neighbors an invocation; bits 8 .. 11: operand k
+                                    * stands still along them (bit 8 + k); bit 16: all operands lie element
+                                    * behind element */
+)
+OXI_SPECIALS(made,
+    OXI_SPECIAL(op, 0)             /* a row's place in form/made.def */
+    OXI_SPECIAL(to, OX_F32)
+    OXI_SPECIAL(from, OX_F32)          /* of probabilities */
+    OXI_SPECIAL(flat, 0)           /* 1: elements follow each other, from a quad on */
+)
+OXI_SPECIALS(reduce,
+    OXI_SPECIAL(kind, 0)
+    OXI_SPECIAL(lane, 0)
+    OXI_SPECIAL(to, OX_F32)            /* C64: a part, f32 and an exponent of 2 */
+    OXI_SPECIAL(from, OX_F32)          /* C64: parts */
+    OXI_SPECIAL(lanes, 256)        /* invocations of a line, a power of two */
+    OXI_SPECIAL(across, 0)         /* 1: neighbors among invocations are neighbors in kept order */
+    OXI_SPECIAL(finish, 0)
+    OXI_SPECIAL(places, 0)         /* 1: also stores indices, as I64; 2: stores these alone */
+    OXI_SPECIAL(segments, 1)       /* parts of a line, each with a result of its own (LANES is 256) */
+    OXI_SPECIAL(quads, 0)     /* > 0: lines lie element behind element, from a quad on; so many times four are
+                                    * loaded at once */
+)
+OXI_SPECIALS(row,
+    OXI_SPECIAL(kind, 0)
+    OXI_SPECIAL_GAP(unused, 1)
+    OXI_SPECIAL(to, OX_F32)
+    OXI_SPECIAL(from, OX_F32)
+    OXI_SPECIAL(weight, 0)         /* dtype, 0 = none */
+    OXI_SPECIAL(bias, 0)
+    OXI_SPECIAL(packed, 0)         /* 1: a line's elements fill whole words */
+    OXI_SPECIAL(lanes, 256)        /* invocations of a line, a power of two */
+    OXI_SPECIAL(held, 0)           /* quads that an invocation keeps; 0: the line is read again */
+)
+OXI_SPECIALS(scan,
+    OXI_SPECIAL(product, 0)
+    OXI_SPECIAL(lane, 0)
+    OXI_SPECIAL(to, OX_F32)
+    OXI_SPECIAL(from, OX_F32)
+    OXI_SPECIAL(part, 0)           /* 0: lines as a whole; 1: what segments come to; 2: segments */
+)
+OXI_SPECIALS(expand,
+    OXI_SPECIAL(from, OX_Q4_0)
+    OXI_SPECIAL(to, OX_F32)            /* BF16 or F32 */
+)
+OXI_SPECIALS(pack, OXI_SPECIAL(dtype, OX_Q4_0))
+OXI_SPECIALS(permute, OXI_SPECIAL(pass, 0))
+OXI_SPECIALS(multinomial,
+    OXI_SPECIAL(pass, 0)
+    OXI_SPECIAL(from, OX_F32)
+    OXI_SPECIAL(race, 0)           /* 1: without replacement, keys race */
+)
+OXI_SPECIALS(sort,
+    OXI_SPECIAL(merge, 0)          /* 1: runs are merged, else chunks are sorted */
+    OXI_SPECIAL(dtype, OX_F32)
+    OXI_SPECIAL(first, 1)          /* 1: items come from x */
+    OXI_SPECIAL(last, 1)           /* 1: items go to the result */
+)
+OXI_SPECIALS(gather,
+    OXI_SPECIAL(dtype, OX_F32)         /* of x */
+    OXI_SPECIAL(index, OX_I64)          /* I32 or I64 */
+    OXI_SPECIAL(each, 1)           /* elements of an invocation: those of a word of the result */
+)
+OXI_SPECIALS(scatter,
+    OXI_SPECIAL(dtype, OX_F32)
+    OXI_SPECIAL(lane, 0)           /* LANE_RAW: moved, else added */
+    OXI_SPECIAL(index, OX_I64)          /* I32 or I64 */
+    OXI_SPECIAL(kind, 1)           /* op + 1 */
+)
+OXI_SPECIALS(select,
+    OXI_SPECIAL(pass, 0)
+    OXI_SPECIAL(tested, OX_BOOL)         /* dtypes of what is tested and of x */
+    OXI_SPECIAL(dtype, OX_F32)
+    OXI_SPECIAL(coordinates, 0)    /* 1: the result is coordinates */
+)
+OXI_SPECIALS(pattern,
+    OXI_SPECIAL(dtype, OX_F32)         /* of x */
+    OXI_SPECIAL(kind, 0)           /* UPPER, LOWER, ONE_HOT */
+    OXI_SPECIAL(op, 1)             /* op + 1 */
+)
+OXI_SPECIALS(rope,
+    OXI_SPECIAL(dtype, OX_F32)
+    OXI_SPECIAL(positions, 0)      /* dtype, 0 = none: a row's place is its position */
+    OXI_SPECIAL(interleaved, 0)
+    OXI_SPECIAL(factors, 0)        /* 1: frequencies are divided by those of block 4 */
+    OXI_SPECIAL(copy, 0)           /* dtype of a copy of the result in block 5, 0 = none */
+)
+
+/* ---- products: what all of them have, then a kind's own ----------------------------------------------- */
+OXI_SPECIALS(product,
+    OXI_SPECIAL(dtype_c, OX_F32)
+    OXI_SPECIAL(dtype_a, OX_F32)
+    OXI_SPECIAL(dtype_b, OX_F32)
+    OXI_SPECIAL(dtype_addend, 0)
+    OXI_SPECIAL(dtype_bias, 0)
+    OXI_SPECIAL(activation, 0)     /* oxi_activation */
+    OXI_SPECIAL(packed, 0)         /* 1: elements of c that fill words lie side by side */
+    OXI_SPECIAL(a_along, 0)        /* 1: neighbors along k are neighbors in memory */
+    OXI_SPECIAL(b_along, 0)
+    OXI_SPECIAL(a_wide, 0)         /* 1: what is contiguous of a lies in aligned fours (tiles: eights) */
+    OXI_SPECIAL(b_wide, 0)
+    OXI_SPECIAL(plain, 0)          /* 1: c = a b, in aligned fours (tiles: whole matrices) */
+)
+OXI_SPECIALS(product_shared,
+    OXI_SPECIAL_BASE(product)
+    OXI_SPECIAL(each, 4)           /* 4 or 8 */
+    OXI_SPECIAL(deep, 16)
+    OXI_SPECIAL_GAP(unused, 5)
+    OXI_SPECIAL(stages, 1)         /* tiles in shared memory: 1, or 2 for one barrier less */
+)
+OXI_SPECIALS(product_few,
+    OXI_SPECIAL_BASE(product)
+    OXI_SPECIAL_THREADS(threads)
+    OXI_SPECIAL(rows, 1)           /* of a */
+    OXI_SPECIAL(columns, 1)        /* of a line */
+    OXI_SPECIAL(ahead, 2)          /* chunks that are fetched before the first is used */
+    OXI_SPECIAL(split, 1)          /* lines that share columns, each with a part of k */
+    OXI_SPECIAL(pair, 0)           /* 1: COLUMNS is 2, the same column of two b's */
+    OXI_SPECIAL(tail, 0)           /* what is done with c, TAIL_NONE .. */
+    OXI_SPECIAL(norm, 0)           /* 1: a is rms_norm of what lies there; 2: and is written */
+    OXI_SPECIAL(inner, 32)         /* K where a lies in shared memory, else 32 */
+)
+OXI_SPECIALS(product_tiles,
+    OXI_SPECIAL_BASE(product)
+    OXI_SPECIAL_THREADS(threads)
+    OXI_SPECIAL(tile_m, 128)
+    OXI_SPECIAL(tile_n, 128)
+    OXI_SPECIAL(deep, 32)
+    OXI_SPECIAL(subs_m, 2)
+    OXI_SPECIAL(subs_n, 4)
+    OXI_SPECIAL(side, 16)
+    OXI_SPECIAL(stages, 1)         /* tiles in shared memory: 1, or 2 for one barrier less */
+    OXI_SPECIAL(even, 0)           /* 1: c consists of whole tiles, k of whole DEEPs */
+)
+
+/* ---- attention: likewise ------------------------------------------------------------------------------ */
+OXI_SPECIALS(attention,
+    OXI_SPECIAL(dtype, OX_F32)         /* of q and the result */
+    OXI_SPECIAL(cache, OX_F32)         /* of k and v */
+    OXI_SPECIAL(mask, 0)           /* dtype, 0 = none */
+    OXI_SPECIAL(causal, 0)
+    OXI_SPECIAL(softcap, 0)
+    OXI_SPECIAL(depth, 64)         /* of q and k */
+    OXI_SPECIAL(aligned, 0)        /* 1: rows of the result are whole words */
+)
+OXI_SPECIALS(attention_any,
+    OXI_SPECIAL_BASE(attention)
+    OXI_SPECIAL(queries, 8)
+    OXI_SPECIAL(keys, 32)
+    OXI_SPECIAL(sums, 1)           /* vec4 sums of an invocation */
+)
+OXI_SPECIALS(attention_row,
+    OXI_SPECIAL_BASE(attention)
+    OXI_SPECIAL(depth_v, 64)
+    OXI_SPECIAL(parts, 1)
+    OXI_SPECIAL(merge, 0)
+)
+OXI_SPECIALS(attention_tiles,
+    OXI_SPECIAL_BASE(attention)
+    OXI_SPECIAL_THREADS(threads)
+    OXI_SPECIAL(depth_v, 64)
+    OXI_SPECIAL(side, 16)
+    OXI_SPECIAL(subs, 4)
+    OXI_SPECIAL(keys, 64)
+)
+#undef OXI_SPECIALS
+} oxi_vk_specials;
+enum { OXI_VK_SPECIALS = sizeof(oxi_vk_specials) / sizeof(uint32_t) };
+
+/* ---- parameters ---------------------------------------------------------------------------------------- */
+
+#define OXI_WORD(member) uint32_t member;
+#define OXI_WORDS(member, count) uint32_t member[count];
+#define OXI_PAIR(member) uint32_t member[2];
+#define OXI_PAIRS(member, count) uint32_t member[count][2];
+#define OXI_STRIDES(member, count) uint32_t member[count][4];
+#define OXI_LINES(member) oxi_vk_line_params member;
+#define OXI_UNUSED_WORDS(member, count) uint32_t member[count];
+#define OXI_PARAMS(name, list) typedef struct oxi_vk_##name##_params { list } oxi_vk_##name##_params;
+/* >>vulkan/params.def */
+/* Parameters: what a dispatch tells its shader, in words of 32 bits. C has a struct for each row,
+ * oxi_vk_<name>_params; a shader has a name for each member (shaders/tables/<name>.glsl, which tools/tables.c
+ * writes): P_member the words themselves, ROW_member the first of its vectors of four, where it begins one.
+ *   OXI_PARAMS(name, list)        list:
+ *     OXI_WORD(member)
+ *     OXI_WORDS(member, count)    also P_member0, P_member1 .. for each of up to four; more are read by
+ *                                 ROW_member
+ *     OXI_PAIR(member)            a number of 64 bits, low word first
+ *     OXI_PAIRS(member, count)    P_member0, P_member1 ..
+ *     OXI_STRIDES(member, count)  [count][4]: a vector for each dim, an operand each
+ *     OXI_LINES(member)           those of `line`
+ *     OXI_UNUSED_WORDS(member, count)
+ * Members of two words or more lie within one vector or begin one. `at`: first elements of operands; `shape`:
+ * sizes of the dims that strides belong to. */
+
+/* Operands cut into lines: a place for each kept position, and the elements along the rest. f: row: epsilon;
+ * scan: segments of a line, their length, first word of what they come to; reduce: f0, extra: the length of
+ * lines that are reduced a second time. */
+OXI_PARAMS(line,
+    OXI_WORD(kept) OXI_WORD(length) OXI_WORD(kept_dims) OXI_WORD(line_dims)
+    OXI_WORDS(f, 3) OXI_WORD(extra)
+    OXI_WORDS(at, 4)
+    OXI_STRIDES(kept_stride, OX_MAX_DIMS) OXI_STRIDES(line_stride, OX_MAX_DIMS)
+    OXI_WORDS(kept_shape, OX_MAX_DIMS) OXI_WORDS(line_shape, OX_MAX_DIMS))
+
+OXI_PARAMS(map,
+    OXI_WORD(n) OXI_WORD(ndim) OXI_UNUSED_WORDS(unused, 2)
+    OXI_WORDS(f, 3) OXI_WORD(bits)               /* f0 f1 f2 as f32; width of the dtype that is computed in */
+    OXI_PAIRS(whole, 2)                           /* f0, f1 as 64-bit integers or f64 */
+    OXI_WORDS(at, 4)                              /* of the result and the operands */
+    OXI_STRIDES(stride, OX_MAX_DIMS)
+    OXI_WORDS(shape, OX_MAX_DIMS)
+    OXI_PAIRS(immediate, 4))             /* operands that are numbers, as raw elements; the last: f2 as f64 */
+OXI_PARAMS(transpose,
+    OXI_WORD(rows) OXI_WORD(columns) OXI_WORD(outer) OXI_WORD(outer_dims) /* outer: positions */
+    OXI_WORDS(at, 2)                              /* of the result and x */
+    OXI_WORD(row_step) OXI_WORD(column_step)      /* between rows of the result; between columns of x */
+    OXI_STRIDES(stride, OX_MAX_DIMS)
+    OXI_WORDS(shape, OX_MAX_DIMS))
+OXI_PARAMS(made,
+    OXI_WORD(n) OXI_WORD(ndim) OXI_WORD(fault) OXI_WORD(kind) /* kind: op + 1 */
+    OXI_PAIR(seed) OXI_PAIR(counter)
+    OXI_WORDS(at, 4)                              /* of the result and the probabilities */
+    OXI_PAIRS(f, 2)                               /* f0, f1 as f64 */
+    OXI_PAIR(below)                           /* as f64: what stands for f1; a ramp's step */
+    OXI_PAIR(low)                             /* the least number drawn, a ramp's start */
+    OXI_PAIR(range) OXI_UNUSED_WORDS(unused, 2) /* how many numbers are drawn from, a ramp's step */
+    OXI_STRIDES(stride, OX_MAX_DIMS)
+    OXI_WORDS(shape, OX_MAX_DIMS))
+OXI_PARAMS(reduce,
+    OXI_LINES(line)
+    OXI_PAIR(power) OXI_UNUSED_WORDS(unused, 2)) /* f0 as f64 */
+OXI_PARAMS(expand,
+    OXI_WORD(rows) OXI_WORD(length) OXI_WORD(dims) OXI_WORD(to) /* to: first element of the result */
+    OXI_WORD(at) OXI_WORD(books) OXI_UNUSED_WORDS(unused, 2)    /* at: first byte; books: their first word */
+    OXI_STRIDES(stride, OX_MAX_DIMS)              /* bytes */
+    OXI_WORDS(shape, OX_MAX_DIMS))
+OXI_PARAMS(pack,
+    OXI_WORD(blocks) OXI_WORD(from) OXI_WORD(to) OXI_UNUSED_WORDS(unused, 1)) /* first element; first byte */
+OXI_PARAMS(permute,
+    OXI_WORD(n) OXI_WORD(to) OXI_WORD(swaps) OXI_UNUSED_WORDS(unused, 1)
+    OXI_WORD(order) OXI_WORD(links_in) OXI_WORD(links_out) OXI_UNUSED_WORDS(unused_too, 1))
+OXI_PARAMS(multinomial,
+    OXI_WORD(rows) OXI_WORD(categories) OXI_WORD(dims) OXI_WORD(fault) /* dims of the rows */
+    OXI_PAIR(seed) OXI_PAIR(counter)
+    OXI_WORDS(at, 2) OXI_WORDS(step, 2)           /* of weights and the result; along their last dims */
+    OXI_STRIDES(stride, OX_MAX_DIMS)
+    OXI_WORDS(shape, OX_MAX_DIMS)
+    OXI_WORD(kept) OXI_WORD(samples) OXI_WORD(kind) OXI_UNUSED_WORDS(unused, 1)) /* sums or keys; op + 1 */
+OXI_PARAMS(sort,
+    OXI_LINES(line)                               /* operands: values, places, x */
+    OXI_WORD(count) OXI_WORD(run) OXI_WORD(keep) OXI_WORD(runs) /* items of a line that come in, length of a
+        * chunk or run, most items of a run that go on, chunks or pairs of a line */
+    OXI_WORD(count_out) OXI_WORD(flip) OXI_WORD(from) OXI_WORD(to) /* items of a line that go on, what keys
+        * are exclusive-or'd with, first words of the items that come in and that go on */
+    OXI_WORD(plane_in) OXI_WORD(plane_out) OXI_WORD(pair_groups) OXI_UNUSED_WORDS(unused, 1)) /* items of all
+        * lines that come in and go on, workgroups of a pair */
+OXI_PARAMS(gather,
+    OXI_WORD(n) OXI_WORD(ndim) OXI_WORD(kind) OXI_WORD(fault) /* kind: op + 1 */
+    OXI_WORDS(at, 3) OXI_WORD(step)           /* of the result, the index, x; along the dim that is indexed */
+    OXI_WORD(size) OXI_UNUSED_WORDS(unused, 3)    /* of that dim */
+    OXI_STRIDES(stride, OX_MAX_DIMS)
+    OXI_WORDS(shape, OX_MAX_DIMS))
+OXI_PARAMS(scatter,
+    OXI_LINES(line)                          /* operands: result, index, source; f1, f2: step along the dim of
+        * the result that is indexed, its size; extra: the fault's place */
+    OXI_PAIR(alpha) OXI_UNUSED_WORDS(unused, 2)) /* as a number of the lane */
+OXI_PARAMS(pattern,
+    OXI_WORD(n) OXI_WORD(ndim) OXI_WORD(fault) OXI_UNUSED_WORDS(unused, 1)
+    OXI_WORDS(at, 2) OXI_WORD(number) OXI_UNUSED_WORDS(none, 1) /* of the result and x; diagonal or classes */
+    OXI_STRIDES(stride, OX_MAX_DIMS)
+    OXI_WORDS(shape, OX_MAX_DIMS))
+OXI_PARAMS(select,
+    OXI_WORD(n) OXI_WORD(ndim) OXI_WORD(counts) OXI_WORD(groups) /* first of the counts, how many there are */
+    OXI_WORDS(at, 3) OXI_WORD(size)           /* of the result, of what is tested, of x; rows of the result */
+    OXI_WORD(row) OXI_WORD(column) OXI_WORD(fault) OXI_WORD(kind) /* strides of the result's dims; op + 1 */
+    OXI_STRIDES(stride, OX_MAX_DIMS)              /* of what is tested, of x */
+    OXI_WORDS(shape, OX_MAX_DIMS))
+OXI_PARAMS(rope,
+    OXI_LINES(line)                      /* operands: result, x, positions; f: scale in two floats, magnitude;
+        * extra: pairs */
+    OXI_UNUSED_WORDS(unused, 4)
+    OXI_WORD(frequencies) OXI_WORD(factors) OXI_WORD(factors_stride) OXI_WORD(origin)) /* places in blocks 3
+        * and 4, the factors' stride, what the place of position 0 is without positions */
+OXI_PARAMS(product,                               /* vectors: c, a, b, addend; b of a block type has bytes for
+        * elements, and its columns lie in rows of blocks */
+    OXI_WORD(m) OXI_WORD(n) OXI_WORD(k) OXI_WORD(lead) /* lead: leading dims */
+    OXI_WORD(alpha) OXI_WORD(beta) OXI_UNUSED_WORDS(unused, 2)
+    OXI_WORDS(at, 4)
+    OXI_WORD(bias_at) OXI_WORD(bias_stride) OXI_WORD(books) OXI_UNUSED_WORDS(unused_too, 1) /* first word */
+    OXI_WORDS(row, 4) OXI_WORDS(column, 4)        /* strides from row to row, from column to column */
+    OXI_STRIDES(stride, OX_MAX_DIMS)
+    OXI_WORDS(shape, OX_MAX_DIMS)
+    OXI_WORD(second_b) OXI_WORD(second_c) OXI_WORD(tail) OXI_WORD(normal) /* few rows: what goes together */
+    OXI_WORD(norm_weight) OXI_WORD(epsilon) OXI_UNUSED_WORDS(unused_still, 2)
+    OXI_PAIRS(factors, 2))                        /* alpha and beta as f64, or as integers */
+OXI_PARAMS(attention,                             /* vectors: result, q, k, v */
+    OXI_WORD(length) OXI_WORD(keys) OXI_WORD(value_depth) OXI_WORD(heads)
+    OXI_WORD(scale) OXI_WORD(softcap) OXI_WORD(start) OXI_WORD(window)
+    OXI_WORDS(at, 4)
+    OXI_WORD(mask_at) OXI_WORD(mask_row) OXI_WORD(mask_head) OXI_WORD(mask_column)
+    OXI_WORDS(row, 4) OXI_WORDS(head, 4) OXI_WORDS(column, 4)
+    OXI_WORD(group) OXI_WORD(lead) OXI_WORD(parts_at) OXI_UNUSED_WORDS(unused, 1)
+    OXI_STRIDES(stride, OXI_VK_ATTENTION_LEAD)
+    OXI_WORDS(mask_stride, 8) OXI_WORDS(shape, 8))
+#undef OXI_WORD
+#undef OXI_WORDS
+#undef OXI_PAIR
+#undef OXI_PAIRS
+#undef OXI_STRIDES
+#undef OXI_LINES
+#undef OXI_UNUSED_WORDS
+#undef OXI_PARAMS
+
+#endif
 
 enum {
     OXI_VK_DEVICES = 16,               /* open at once */
@@ -227,13 +831,13 @@ enum {
     OXI_VK_PARAM_BYTES = 512,          /* most that a dispatch takes */
     OXI_VK_PARAM_ROOM = 1 << 18,       /* for the dispatches of a command buffer */
     OXI_VK_STAGES = 4,                 /* parts of the staging ring */
+    OXI_VK_DIRECT = 8,                 /* transfers of pinned memory in flight */
     OXI_VK_STAGE_BYTES = 8 << 20,
     OXI_VK_ALIGN = 256,                /* of chunks */
     OXI_VK_SMALL = 1 << 20,            /* bytes of tensors that lie in blocks of their own */
     OXI_VK_SMALL_BLOCK = 32 << 20,
     OXI_VK_SIZES = 40,                 /* lists of free chunks: each holds sizes up to twice the last's */
     OXI_VK_BLOCKS = 1024,              /* then free ones are given back: drivers have few allocations, 4096 */
-    OXI_VK_SPECIALS = 24,              /* specialisation constants of a shader */
     OXI_VK_SETS = 256,                 /* descriptor sets of a pool */
     OXI_VK_FREQUENCIES = 4,            /* tables of rope that are kept */
     OXI_VK_FIRST_BATCH = 6,            /* dispatches after which work is submitted to a device that waits */
@@ -253,7 +857,7 @@ typedef struct oxi_vk_instance_functions {
 #define OXI_GLOBAL(name) PFN_vk##name vk##name;
 #define OXI_INSTANCE(name) PFN_vk##name vk##name;
 #define OXI_DEVICE(name)
-/* >>vulkan/functions.def */
+/* >>vulkan/driver/functions.def */
 /* The Vulkan functions that are called, by what they belong to. OXI_GLOBAL(name) needs nothing,
  * OXI_INSTANCE(name) an instance, OXI_DEVICE(name) a device. */
 OXI_GLOBAL(CreateInstance)
@@ -327,7 +931,7 @@ typedef struct oxi_vk_device_functions {
 #define OXI_GLOBAL(name)
 #define OXI_INSTANCE(name)
 #define OXI_DEVICE(name) PFN_vk##name vk##name;
-/* >>vulkan/functions.def */
+/* >>vulkan/driver/functions.def */
 /* The Vulkan functions that are called, by what they belong to. OXI_GLOBAL(name) needs nothing,
  * OXI_INSTANCE(name) an instance, OXI_DEVICE(name) a device. */
 OXI_GLOBAL(CreateInstance)
@@ -468,20 +1072,30 @@ typedef struct oxi_vk_host_buffer {
     uint64_t bytes;
 } oxi_vk_host_buffer;
 
-/* The queue for transfers (carry.c): a ring of pieces, and semaphores that count what is over. */
+/* Host memory that the device reaches itself (pin.c); hazards see it as a chunk of a block like any other. */
+typedef struct oxi_vk_pin {
+    struct oxi_vk_pin *next;
+    oxi_vk_block block;
+    oxi_vk_chunk chunk;
+    char *host;                        /* where the buffer begins */
+} oxi_vk_pin;
+
+/* The queue for transfers (transfer_queue.c): a ring of pieces, and semaphores that count what is over. */
 typedef struct oxi_vk_carried_piece {
     VkCommandPool pool;
     VkCommandBuffer commands;
     VkFence fence;
+    int64_t serial;                    /* its number among all, 0 = none yet */
     char *out;                         /* where it goes when it has come down, or NULL */
     uint64_t bytes;
 } oxi_vk_carried_piece;
 
 typedef struct oxi_vk_carrier {
     VkSemaphore computed, carried;     /* count submissions, and pieces */
-    oxi_vk_carried_piece piece[OXI_VK_STAGES];
+    oxi_vk_carried_piece piece[OXI_VK_STAGES + OXI_VK_DIRECT]; /* of the ring, and without it (pin.c) */
     oxi_vk_host_buffer staging;
-    int64_t serial;                    /* pieces submitted */
+    int64_t serial, done;              /* pieces submitted, known to be over */
+    int64_t ringed, direct;            /* those of the ring, and the others */
     int64_t needed, waited;            /* those that recorded work needs, that a submission waits for */
 } oxi_vk_carrier;
 
@@ -499,7 +1113,7 @@ typedef struct oxi_vk_table {
 
 typedef struct oxi_vk_pipeline_key {
     uint32_t shader;
-    uint32_t special[OXI_VK_SPECIALS];
+    oxi_vk_specials special;
 } oxi_vk_pipeline_key;
 
 /* What shaders.def says of a shader. */
@@ -508,14 +1122,14 @@ enum { OXI_VK_KEEPS_SUBNORMALS = 1, OXI_VK_IN_BF16 = 2, OXI_VK_SUBGROUPS = 4 };
 /* The shaders; their code is in shaders.c. */
 typedef enum oxi_vk_shader {
 #define OXI_X(name, code, traits) OXI_VK_SHADER_##name,
-/* >>vulkan/shaders.def */
+/* >>vulkan/driver/shaders.def */
 /* The shaders, one row each: OXI_X(name, code, traits). code: shaders/code.comp, embedded as
  * spirv/code.inc, makes it. Traits, of internal.h: KEEPS_SUBNORMALS where those of f32 are to be what they
  * are on the CPU, on devices that can keep them (products and attention, which round far more, go without,
  * since it takes time); IN_BF16: the module's f16 becomes bf16; SUBGROUPS: workgroups are counted out in
  * subgroups of the device's size. */
 OXI_X(move, move, 0)
-OXI_X(turn, turn, 0)
+OXI_X(transpose, transpose, 0)
 OXI_X(map_plain, map_plain, OXI_VK_KEEPS_SUBNORMALS)
 OXI_X(map_function, map_function, OXI_VK_KEEPS_SUBNORMALS)
 OXI_X(map_integer, map_integer, 0)
@@ -553,12 +1167,6 @@ OXI_X(attention_tiles_bf16, attention_tiles, OXI_VK_SUBGROUPS | OXI_VK_IN_BF16)
 #undef OXI_X
     OXI_VK_SHADER_COUNT
 } oxi_vk_shader;
-
-/* An error that a shader found: the first one since the last read. Mirrors shaders/fault.glsl. */
-typedef struct oxi_vk_fault {
-    uint32_t kind;                     /* 0 = none, else oxi_op + 1 */
-    uint32_t value_low, value_high, size;
-} oxi_vk_fault;
 
 /* Frequencies of rope that are on the device. */
 typedef struct oxi_vk_frequency {
@@ -622,6 +1230,7 @@ typedef struct oxi_vk_device {
     /* memory.c */
     oxi_vk_block *blocks;
     uint64_t block_bytes, tensor_bytes_most;
+    uint64_t budget_bytes, bytes_peak; /* the most that may be reserved, 0 = no limit; the most ever in use */
     bool apart;                        /* each tensor in a block of its own: OX_VULKAN_BLOCKS=apart */
     int block_count;
     oxi_vk_chunk *free_chunks[2][OXI_VK_SIZES]; /* [in blocks for small tensors] */
@@ -670,11 +1279,12 @@ typedef struct oxi_vk_device {
     int64_t timed_number;
     double clock_ahead;                /* seconds of our clock when the device's began; 0: not known yet */
 
-    /* transfer.c and carry.c */
+    /* transfer.c and transfer_queue.c */
     oxi_vk_carrier carrier;
-    PFN_vkGetMemoryHostPointerPropertiesEXT host_pointer_properties; /* import.c; NULL: not here */
+    PFN_vkGetMemoryHostPointerPropertiesEXT host_pointer_properties; /* pin.c; NULL: not here */
     uint64_t import_align;             /* of pages that can be imported */
-    int imports_failed;
+    oxi_vk_pin *pins;                  /* pin.c */
+    int64_t pin_count;
     oxi_vk_host_buffer staging;
     oxi_vk_stage stage[OXI_VK_STAGES];
     int stage_current;
@@ -722,7 +1332,7 @@ typedef struct oxi_vk_use {
 
 typedef struct oxi_vk_dispatch {
     oxi_vk_shader shader;
-    uint32_t special[OXI_VK_SPECIALS];
+    oxi_vk_specials special;
     oxi_vk_use use[OXI_VK_USES];       /* by binding, then others */
     int uses;
     const void *params;
@@ -735,7 +1345,7 @@ static ox_status oxi_vk_record(oxi_vk_device *d, const oxi_vk_dispatch *dispatch
 static ox_status oxi_vk_touch(oxi_vk_device *d, const oxi_vk_use *use, int count);
 static void oxi_vk_forget_sets(oxi_vk_device *d);
 static void oxi_vk_forget_commands(oxi_vk_device *d);
-static ox_status oxi_vk_carry_wait(oxi_vk_device *d);          /* until all transfers of carry.c are over */
+static ox_status oxi_vk_carry_wait(oxi_vk_device *d);          /* until all transfers of transfer_queue.c are over */
 static VkResult oxi_vk_make_commands(oxi_vk_device *d, uint32_t family, VkCommandPool *pool,
                                      VkCommandBuffer *commands);
 static ox_status oxi_vk_flush(oxi_vk_device *d);               /* records the calls that are held back */
@@ -743,7 +1353,72 @@ static void oxi_vk_let_go(oxi_vk_device *d);                   /* forgets them *
 static ox_status oxi_vk_check_open(const oxi_vk_device *d);    /* neither closed nor lost */
 
 #endif
-/* >>vulkan/shaders.c */
+/* >>vulkan/driver/driver.h */
+/* The driver's side of the Vulkan device: what is asked of Vulkan, and when. Nothing here knows what an op
+ * computes.
+ *   loader, capabilities, start, share   find devices, open one or take over a program's, close it
+ *   memory                               blocks from the driver, chunks of them for tensors
+ *   record, batch, ahead, table          dispatches are noted, submitted in batches, submitted once more
+ *   transfer, transfer_queue, import     bytes between host and device: through a ring of mapped memory, on a
+ *                                        queue of their own, or straight from the host's pages
+ *   shaders, cache                       compiled shaders: words in this file, pipelines on disk
+ *   timing                               timestamps for the profiler
+ * What these parts offer each other and the executors (ops/) is declared in internal.h. */
+/* WORDS OF THIS ROOM
+ *     submission     commands that go to a queue at once, and are over at once
+ *     ring           mapped memory whose parts (stages, pieces) are used one after the other, again and again
+ *     hazard         a dispatch reads or writes what an earlier one has written: a barrier must stand between
+ *                    them
+ *     steady         of a loop: it submits the same commands each time, with other parameters
+ *     import         host memory becomes a buffer of the device for the time of a transfer
+ *     trait          what is to be said to the driver of a shader (shaders.def)
+ *     twin           a module whose f16 has been made bf16 */
+#ifndef OX_VULKAN_DRIVER_H
+#define OX_VULKAN_DRIVER_H
+
+#endif
+/* >>vulkan/ops/ops.h */
+/* The executors of the Vulkan device: each family of calls as dispatches of shaders. Which shader takes what
+ * an op needs follows from its form (form/form.h) and from map_ops.def and fused.def, not from its name.
+ * Included by oxtorch_vulkan.h behind the driver; device.c has the table of executors. */
+/* WORDS OF THIS ROOM
+ *     place          of an operand: its first element, counted from the start of the block that it lies in
+ *     walk           a shape and the strides of operands over it, dims merged where they can be (cpu/walk.c)
+ *     line, kept     the elements that are reduced, scanned or normalized together; positions that there is
+ *                    one of
+ *     lane           what a map or a reduction computes in; raw: bits as they lie
+ *     quad           four elements that lie one behind another and are loaded as one vector
+ *     still          of an operand: its stride is 0, so all positions have the same element
+ *     immediate      a number of the host that travels among the parameters instead of in memory
+ *     each           how many elements an invocation takes
+ *     units          a tensor of a block type seen as integers of 8, 16 or 32 bits, to be moved as it is
+ *     few            of a product: so few rows of a that each weight is read once for all of them
+ *     tail           what a product's shader does with its result for the call behind it
+ *     temporary      a tensor that lives for one call, its memory taken from the device's and given back */
+#ifndef OX_VULKAN_OPS_H
+#define OX_VULKAN_OPS_H
+
+/* What a shader has found wrong, in words (fault.c). */
+static ox_status oxi_vk_fault_error(const oxi_vk_fault *found);
+
+/* How a call becomes part of a dispatch with others: a row of fused.def. */
+typedef enum oxi_vk_joins {
+    OXI_VK_JOINS_NOTHING,
+    OXI_VK_JOINS_PRODUCT,
+    OXI_VK_JOINS_SUM,
+    OXI_VK_JOINS_GATE,
+    OXI_VK_JOINS_NORM,
+    OXI_VK_JOINS_ROPE,
+    OXI_VK_JOINS_COPY
+} oxi_vk_joins;
+typedef struct oxi_vk_fused {
+    oxi_op op;
+    oxi_vk_joins role;
+    uint32_t tail;
+} oxi_vk_fused;
+
+#endif
+/* >>vulkan/driver/shaders.c */
 /* The compiled shaders as the driver takes them: SPIR-V words, one array a shader.
  * `make shaders` writes spirv/<name>.inc from shaders/<name>.comp; the rows are those of shaders.def.
  * Read by record.c when a pipeline is made. */
@@ -1189,8 +1864,8 @@ static const uint32_t oxi_vk_code_move[] = {
 1610,1610,1610,327812,43,1633,1632,1631,327808,43,1634,1613,1633,131321,1598,131320,1598,458997,
 43,1635,1604,1599,1634,1618,131326,1635,65592,
 };
-static const uint32_t oxi_vk_code_turn[] = {
-/* >>vulkan/spirv/turn.inc */
+static const uint32_t oxi_vk_code_transpose[] = {
+/* >>vulkan/spirv/transpose.inc */
 119734787,66304,458752,161,0,131089,1,393227,1,1280527431,1685353262,808793134,0,196622,0,1,
 524303,5,2,1852399981,0,3,4,5,393232,2,17,256,1,1,262215,3,11,26,262215,4,11,24,262215,6,6,
 16,196679,7,2,327752,7,0,35,0,262215,8,33,0,262215,8,34,0,262215,5,11,27,262215,9,6,4,196679,
@@ -13592,14 +14267,14 @@ typedef struct oxi_vk_code {
 
 static const oxi_vk_code oxi_vk_shaders[OXI_VK_SHADER_COUNT] = {
 #define OXI_X(name, code, traits) {oxi_vk_code_##code, sizeof oxi_vk_code_##code, traits},
-/* >>vulkan/shaders.def */
+/* >>vulkan/driver/shaders.def */
 /* The shaders, one row each: OXI_X(name, code, traits). code: shaders/code.comp, embedded as
  * spirv/code.inc, makes it. Traits, of internal.h: KEEPS_SUBNORMALS where those of f32 are to be what they
  * are on the CPU, on devices that can keep them (products and attention, which round far more, go without,
  * since it takes time); IN_BF16: the module's f16 becomes bf16; SUBGROUPS: workgroups are counted out in
  * subgroups of the device's size. */
 OXI_X(move, move, 0)
-OXI_X(turn, turn, 0)
+OXI_X(transpose, transpose, 0)
 OXI_X(map_plain, map_plain, OXI_VK_KEEPS_SUBNORMALS)
 OXI_X(map_function, map_function, OXI_VK_KEEPS_SUBNORMALS)
 OXI_X(map_integer, map_integer, 0)
@@ -13733,9 +14408,9 @@ static size_t oxi_vk_change_module(const oxi_vk_code *shader, uint32_t *out) {
     }
     return 4 * (size_t)(to - out);
 }
-/* >>vulkan/memory.c */
+/* >>vulkan/driver/memory.c */
 /* Device memory: blocks from the driver, chunks of blocks for tensors, host-visible buffers.
- * Freed chunks join their free neighbours and are handed out again in place; blocks stay until memory runs
+ * Freed chunks join their free neighbors and are handed out again in place; blocks stay until memory runs
  * out or the device closes, so a steady loop asks the driver for nothing. Called through ox_device. */
 
 /* A memory type of `allowed` with all of `wanted`; -1 if there is none. */
@@ -13760,8 +14435,8 @@ static VkResult oxi_vk_make_buffer(oxi_vk_device *d, uint64_t bytes, VkBufferUsa
     info.usage = usage;
     if (host) info.pNext = &external;
     uint32_t families[2] = {d->queue_family, d->transfer_family};
-    if (d->caps & OX_VULKAN_TRANSFER &&
-        usage & VK_BUFFER_USAGE_STORAGE_BUFFER_BIT) { /* tensors: both queues */
+    if (d->caps & OX_VULKAN_TRANSFER && usage & VK_BUFFER_USAGE_TRANSFER_SRC_BIT &&
+        usage & VK_BUFFER_USAGE_TRANSFER_DST_BIT) { /* tensors and pinned memory: both queues */
         info.sharingMode = VK_SHARING_MODE_CONCURRENT;
         info.queueFamilyIndexCount = 2;
         info.pQueueFamilyIndices = families;
@@ -13890,6 +14565,7 @@ static oxi_vk_chunk *oxi_vk_chunk_take(oxi_vk_device *d, oxi_vk_chunk *chunk, ui
     chunk->used = true;
     chunk->block->used += chunk->bytes;
     d->counters.bytes_in_use += chunk->bytes;
+    if (d->counters.bytes_in_use > d->bytes_peak) d->bytes_peak = d->counters.bytes_in_use;
     d->chunks++;
     return chunk;
 }
@@ -13957,9 +14633,16 @@ static uint64_t oxi_vk_free_bytes(const oxi_vk_device *d) {
     return size > ours ? size - ours : 0;
 }
 
+/* Whether the budget of ox_device_budget has so many bytes left. */
+static bool oxi_vk_budget_has(const oxi_vk_device *d, uint64_t bytes) {
+    uint64_t reserved = d->counters.bytes_reserved;
+    return d->budget_bytes == 0 || (reserved <= d->budget_bytes && bytes <= d->budget_bytes - reserved);
+}
+
 static VkResult oxi_vk_block_new(oxi_vk_device *d, uint64_t bytes, bool small, oxi_vk_block **out) {
     /* beyond the budget a driver may still give memory, and move some of it out and in from then on */
     if (d->caps & OX_VULKAN_BUDGET && oxi_vk_free_bytes(d) < bytes) return VK_ERROR_OUT_OF_DEVICE_MEMORY;
+    if (!oxi_vk_budget_has(d, bytes)) return VK_ERROR_OUT_OF_DEVICE_MEMORY;
     oxi_vk_block *block = (oxi_vk_block *)oxi_calloc(1, sizeof *block);
     oxi_vk_chunk *all = block ? oxi_vk_chunk_new(block, 0, bytes) : NULL;
     VkBufferUsageFlags usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
@@ -14027,7 +14710,7 @@ static oxi_vk_chunk *oxi_vk_chunk_alloc(oxi_vk_device *d, uint64_t least) {
     bool small = bytes <= OXI_VK_SMALL;
     uint64_t whole = d->block_bytes;
     if (small && whole > (uint64_t)OXI_VK_SMALL_BLOCK) whole = OXI_VK_SMALL_BLOCK;
-    uint64_t wanted = bytes > whole / 2 || d->apart ? bytes : whole;
+    uint64_t wanted = bytes > whole / 2 || d->apart || !oxi_vk_budget_has(d, whole) ? bytes : whole;
     if (d->block_count >= OXI_VK_BLOCKS) oxi_vk_trim(d);
     oxi_vk_block *block = NULL;
     VkResult result = oxi_vk_block_new(d, wanted, small, &block);
@@ -14037,9 +14720,14 @@ static oxi_vk_chunk *oxi_vk_chunk_alloc(oxi_vk_device *d, uint64_t least) {
         if (result != VK_SUCCESS && wanted > bytes) result = oxi_vk_block_new(d, bytes, small, &block);
     }
     if (result == VK_SUCCESS) return oxi_vk_chunk_take(d, block->first, bytes);
-    (void)oxi_fail(OX_ERR_NOMEM, "%s: out of memory: %llu bytes needed, %llu free, %llu in use",
-                   d->device_name, (unsigned long long)bytes, (unsigned long long)oxi_vk_free_bytes(d),
-                   (unsigned long long)d->counters.bytes_in_use);
+    unsigned long long in_use = (unsigned long long)d->counters.bytes_in_use;
+    unsigned long long needed = (unsigned long long)bytes;
+    if (d->budget_bytes > 0)
+        (void)oxi_fail(OX_ERR_NOMEM, "%s: out of memory: %llu bytes needed, %llu in use, a budget of %llu",
+                       d->device_name, needed, in_use, (unsigned long long)d->budget_bytes);
+    else
+        (void)oxi_fail(OX_ERR_NOMEM, "%s: out of memory: %llu bytes needed, %llu free, %llu in use",
+                       d->device_name, needed, (unsigned long long)oxi_vk_free_bytes(d), in_use);
     return NULL;
 }
 
@@ -14058,6 +14746,31 @@ static ox_status oxi_vk_alloc(ox_device *self, size_t bytes, void **out) {
     return chunk ? OX_OK : OX_ERR_NOMEM;
 }
 
+static void oxi_vk_statistics(ox_device *self, ox_device_statistics *out) {
+    oxi_vk_device *d = (oxi_vk_device *)self;
+    if (!d->open) return;
+    oxi_lock_take(&d->lock);
+    out->bytes_in_use = d->counters.bytes_in_use;
+    out->bytes_peak = d->bytes_peak;
+    out->bytes_reserved = d->counters.bytes_reserved;
+    out->bytes_budget = d->budget_bytes;
+    oxi_lock_give(&d->lock);
+}
+
+static ox_status oxi_vk_set_budget(ox_device *self, uint64_t bytes) {
+    oxi_vk_device *d = (oxi_vk_device *)self;
+    ox_status status = oxi_vk_check_open(d);
+    if (status != OX_OK) return status;
+    oxi_vk_enter(d);
+    d->budget_bytes = bytes;
+    if (bytes > 0 && d->counters.bytes_reserved > bytes) {
+        status = oxi_vk_flush(d);
+        oxi_vk_trim(d);
+    }
+    oxi_lock_give(&d->lock);
+    return status;
+}
+
 static void oxi_vk_free(ox_device *self, void *memory, size_t bytes) {
     oxi_vk_device *d = (oxi_vk_device *)self;
     (void)bytes;
@@ -14068,7 +14781,7 @@ static void oxi_vk_free(ox_device *self, void *memory, size_t bytes) {
     if (d->open) oxi_vk_chunk_give(d, (oxi_vk_chunk *)memory);
     oxi_lock_give(&d->lock);
 }
-/* >>vulkan/timing.c */
+/* >>vulkan/driver/timing.c */
 /* The profiler on a GPU: a timestamp behind each dispatch, read when the submission is over. What a dispatch
  * took is the time since the one before it ended, so that those that run at the same time share it. Called by
  * record.c and batch.c while the profiler is on; queries are made the first time. */
@@ -14151,7 +14864,7 @@ static void oxi_vk_time_stop(oxi_vk_device *d, oxi_vk_slot *slot) {
     if (slot->queries) d->vk.vkDestroyQueryPool(d->device, slot->queries, NULL);
     if (slot->timed) oxi_free(slot->timed, OXI_VK_STAMPS * sizeof *slot->timed);
 }
-/* >>vulkan/table.c */
+/* >>vulkan/driver/table.c */
 /* Driver objects that are made once and found again by what they were made from: pipelines, descriptor sets.
  * An open table of keys of one size, never more than half full. Used by record.c. */
 
@@ -14214,7 +14927,7 @@ static ox_status oxi_vk_table_reserve(oxi_vk_table *t, size_t key_bytes) {
     *t = grown;
     return OX_OK;
 }
-/* >>vulkan/batch.c */
+/* >>vulkan/driver/batch.c */
 /* Submissions: commands are noted first, and written into a command buffer when they are submitted. One that
  * holds the same already is submitted again, with new parameters: a steady loop, as a language model's tokens
  * are, writes none. Called by record.c and transfer.c. */
@@ -14539,7 +15252,7 @@ static void oxi_vk_forget_commands(oxi_vk_device *d) {
         slot->held_count = slot->held_room = 0;
     }
 }
-/* >>vulkan/record.c */
+/* >>vulkan/driver/record.c */
 /* Recording: dispatches are noted for the open submission (batch.c), which goes when it holds enough work or
  * when somebody reads. Pipelines and descriptor sets are made the first time they are needed and found again by
  * key; barriers stand only where a dispatch meets what an earlier one of the same epoch touched. */
@@ -14680,7 +15393,7 @@ static ox_status oxi_vk_make_pipeline(oxi_vk_device *d, const oxi_vk_pipeline_ke
     special.mapEntryCount = OXI_VK_SPECIALS;
     special.pMapEntries = entries;
     special.dataSize = sizeof key->special;
-    special.pData = key->special;
+    special.pData = &key->special;
     info.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO;
     info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
     info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
@@ -14703,7 +15416,7 @@ static ox_status oxi_vk_make_pipeline(oxi_vk_device *d, const oxi_vk_pipeline_ke
 static ox_status oxi_vk_find_pipeline(oxi_vk_device *d, const oxi_vk_dispatch *dispatch, VkPipeline *out) {
     oxi_vk_pipeline_key key;
     key.shader = (uint32_t)dispatch->shader;
-    memcpy(key.special, dispatch->special, sizeof key.special);
+    key.special = dispatch->special;
     *out = (VkPipeline)oxi_vk_table_get(&d->pipelines, &key);
     if (*out) return OX_OK;
     ox_status status = oxi_vk_table_reserve(&d->pipelines, sizeof key);
@@ -14751,7 +15464,7 @@ static ox_status oxi_vk_record(oxi_vk_device *d, const oxi_vk_dispatch *dispatch
     oxi_vk_time_dispatch(d);
     return oxi_vk_submit_enough(d);
 }
-/* >>vulkan/carry.c */
+/* >>vulkan/driver/transfer_queue.c */
 /* Transfers on a queue of their own, where the device has one (OX_VULKAN_TRANSFER): large pieces go between
  * host and device while the other queue computes. Two counting semaphores tie the queues together: a piece
  * waits for the submission that touched its memory last, what is computed with it waits for the piece.
@@ -14784,7 +15497,7 @@ static ox_status oxi_vk_carry_begin(oxi_vk_device *d) {
     fence.flags = VK_FENCE_CREATE_SIGNALED_BIT;
     VkResult result = d->vk.vkCreateSemaphore(d->device, &info, NULL, &c->computed);
     if (result == VK_SUCCESS) result = d->vk.vkCreateSemaphore(d->device, &info, NULL, &c->carried);
-    for (int i = 0; i < OXI_VK_STAGES && result == VK_SUCCESS; i++) {
+    for (int i = 0; i < OXI_VK_STAGES + OXI_VK_DIRECT && result == VK_SUCCESS; i++) {
         result = oxi_vk_make_commands(d, d->transfer_family, &c->piece[i].pool, &c->piece[i].commands);
         if (result == VK_SUCCESS) result = d->vk.vkCreateFence(d->device, &fence, NULL, &c->piece[i].fence);
     }
@@ -14796,7 +15509,7 @@ static ox_status oxi_vk_carry_begin(oxi_vk_device *d) {
 
 static void oxi_vk_carry_stop(oxi_vk_device *d) {
     oxi_vk_carrier *c = &d->carrier;
-    for (int i = 0; i < OXI_VK_STAGES; i++) {
+    for (int i = 0; i < OXI_VK_STAGES + OXI_VK_DIRECT; i++) {
         if (c->piece[i].fence) d->vk.vkDestroyFence(d->device, c->piece[i].fence, NULL);
         if (c->piece[i].pool) d->vk.vkDestroyCommandPool(d->device, c->piece[i].pool, NULL);
     }
@@ -14805,30 +15518,43 @@ static void oxi_vk_carry_stop(oxi_vk_device *d) {
     oxi_vk_host_buffer_drop(d, &c->staging);
 }
 
-/* Waits until a place of the ring is free, and copies out what came down there. */
+/* Waits until a place is free, and copies out what came down there. */
 static ox_status oxi_vk_carry_land(oxi_vk_device *d, int place) {
     oxi_vk_carried_piece *piece = &d->carrier.piece[place];
     if (d->lost) return oxi_vk_check_open(d);
     VkResult result = d->vk.vkWaitForFences(d->device, 1, &piece->fence, VK_TRUE, UINT64_MAX);
     if (result != VK_SUCCESS) return oxi_vk_check(d, result, "waiting for a transfer");
+    if (d->carrier.done < piece->serial) d->carrier.done = piece->serial; /* one queue, in order */
     if (piece->out)
-        memcpy(piece->out, d->carrier.staging.mapped + (size_t)place * OXI_VK_STAGE_BYTES,
-               (size_t)piece->bytes);
+        oxi_copy_bytes(piece->out, d->carrier.staging.mapped + (size_t)place * OXI_VK_STAGE_BYTES,
+                       (size_t)piece->bytes);
     piece->out = NULL;
     return OX_OK;
 }
 
 static ox_status oxi_vk_carry_wait(oxi_vk_device *d) {
     ox_status status = OX_OK;
-    for (int i = 0; i < OXI_VK_STAGES && d->caps & OX_VULKAN_TRANSFER; i++) {
+    for (int i = 0; i < OXI_VK_STAGES + OXI_VK_DIRECT && d->caps & OX_VULKAN_TRANSFER; i++) {
         ox_status landed = oxi_vk_carry_land(d, i);
         if (status == OX_OK) status = landed;
     }
     return status;
 }
 
-static VkResult oxi_vk_carry_record(oxi_vk_device *d, const oxi_vk_carried_piece *piece, oxi_vk_chunk *chunk,
-                                    uint64_t offset, uint64_t at, bool up) {
+/* Until transfer `number` and all before it are over. What came down through the ring was copied out then. */
+static ox_status oxi_vk_carry_reach(oxi_vk_device *d, int64_t number) {
+    oxi_vk_carrier *c = &d->carrier;
+    if (number <= c->done) return OX_OK;
+    for (int i = 0; i < OXI_VK_STAGES + OXI_VK_DIRECT; i++)
+        if (c->piece[i].serial == number) return oxi_vk_carry_land(d, i);
+    c->done = number; /* its place has been used again, so it is over */
+    return OX_OK;
+}
+
+/* Between a chunk and the bytes of `host` from `at` on. */
+static VkResult oxi_vk_carry_record(oxi_vk_device *d, const oxi_vk_carried_piece *piece,
+                                    const oxi_vk_chunk *chunk, uint64_t offset, VkBuffer host, uint64_t at,
+                                    bool up) {
     VkBufferCopy region;
     VkResult result = oxi_vk_open_commands(d, piece->pool, piece->commands,
                                            VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT);
@@ -14839,21 +15565,20 @@ static VkResult oxi_vk_carry_record(oxi_vk_device *d, const oxi_vk_carried_piece
     region.srcOffset = up ? at : oxi_vk_chunk_at(chunk, offset);
     region.dstOffset = up ? oxi_vk_chunk_at(chunk, offset) : at;
     region.size = piece->bytes;
-    VkBuffer ring = d->carrier.staging.buffer, block = chunk->block->buffer;
-    d->vk.vkCmdCopyBuffer(piece->commands, up ? ring : block, up ? block : ring, 1, &region);
+    VkBuffer block = chunk->block->buffer;
+    d->vk.vkCmdCopyBuffer(piece->commands, up ? host : block, up ? block : host, 1, &region);
     oxi_vk_order(d, piece->commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT,
                  VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
     result = d->vk.vkEndCommandBuffer(piece->commands);
     return result == VK_SUCCESS ? d->vk.vkResetFences(d->device, 1, &piece->fence) : result;
 }
 
-/* Behind the submission that touched the chunk last. */
-static VkResult oxi_vk_carry_submit(oxi_vk_device *d, const oxi_vk_carried_piece *piece,
-                                    const oxi_vk_chunk *chunk) {
+/* Behind submission `last`. The transfer's number is the piece's serial then. */
+static VkResult oxi_vk_carry_submit(oxi_vk_device *d, oxi_vk_carried_piece *piece, int64_t last) {
     VkTimelineSemaphoreSubmitInfo values;
     VkSubmitInfo info;
     VkPipelineStageFlags stage = VK_PIPELINE_STAGE_TRANSFER_BIT;
-    uint64_t before = (uint64_t)chunk->serial, behind = (uint64_t)d->carrier.serial + 1;
+    uint64_t before = (uint64_t)last, behind = (uint64_t)d->carrier.serial + 1;
     memset(&values, 0, sizeof values);
     memset(&info, 0, sizeof info);
     values.sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO;
@@ -14867,44 +15592,56 @@ static VkResult oxi_vk_carry_submit(oxi_vk_device *d, const oxi_vk_carried_piece
     info.pWaitDstStageMask = &stage;
     info.pSignalSemaphores = &d->carrier.carried;
     info.pCommandBuffers = &piece->commands;
-    return d->vk.vkQueueSubmit(d->transfer_queue, 1, &info, piece->fence);
+    VkResult result = d->vk.vkQueueSubmit(d->transfer_queue, 1, &info, piece->fence);
+    if (result != VK_SUCCESS) return result;
+    piece->serial = ++d->carrier.serial;
+    d->counters.transfers++;
+    return result;
 }
 
 /* Whether so many bytes of a chunk go this way: it is ours alone, and the open buffer does not touch it. */
 static bool oxi_vk_can_carry(const oxi_vk_device *d, const oxi_vk_chunk *chunk, uint64_t bytes, bool up) {
     if (!(d->caps & OX_VULKAN_TRANSFER) || chunk->block->lent || chunk->serial > d->serial) return false;
     if (up) return bytes >= OXI_VK_CARRY_UP;
-    /* a download only where later work would be waited for otherwise */
+    /* a short download only where later work would be waited for otherwise */
+    if (bytes >= OXI_VK_STAGE_BYTES) return true;
     return bytes >= OXI_VK_CARRY_DOWN && (d->recording || chunk->serial < d->serial);
+}
+
+/* Short transfers go in pieces, too, so that one is copied by the processor while others are on their way. */
+static uint64_t oxi_vk_piece_bytes(uint64_t bytes) {
+    const uint64_t least = 1 << 20;
+    uint64_t each = (bytes / 8 + least - 1) / least * least;
+    return each < least ? least : each > OXI_VK_STAGE_BYTES ? (uint64_t)OXI_VK_STAGE_BYTES : each;
 }
 
 /* Moves bytes of a chunk from `data` or, where that is NULL, to `out`, which is complete on return. */
 static ox_status oxi_vk_carry(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t offset, const char *data,
                               char *out, uint64_t bytes) {
     oxi_vk_carrier *c = &d->carrier;
+    const uint64_t each = oxi_vk_piece_bytes(bytes);
     ox_status status = OX_OK;
     for (uint64_t done = 0, part; done < bytes && status == OX_OK; done += part) {
-        int place = (int)(c->serial % OXI_VK_STAGES);
+        int place = (int)(c->ringed % OXI_VK_STAGES);
         oxi_vk_carried_piece *piece = &c->piece[place];
         uint64_t at = (uint64_t)place * OXI_VK_STAGE_BYTES;
-        part = bytes - done;
-        if (part > OXI_VK_STAGE_BYTES) part = OXI_VK_STAGE_BYTES;
+        part = bytes - done < each ? bytes - done : each;
         status = oxi_vk_carry_land(d, place);
         if (status != OX_OK) break;
         piece->bytes = part;
-        if (data) memcpy(c->staging.mapped + at, data + done, (size_t)part);
-        VkResult result = oxi_vk_carry_record(d, piece, chunk, offset + done, at, data != NULL);
-        if (result == VK_SUCCESS) result = oxi_vk_carry_submit(d, piece, chunk);
+        if (data) oxi_copy_bytes(c->staging.mapped + at, data + done, (size_t)part);
+        VkResult result =
+            oxi_vk_carry_record(d, piece, chunk, offset + done, c->staging.buffer, at, data != NULL);
+        if (result == VK_SUCCESS) result = oxi_vk_carry_submit(d, piece, chunk->serial);
         if (result !=
-            VK_SUCCESS) { /* its fence will not be signalled any more: nothing goes this way again */
+            VK_SUCCESS) { /* its fence will not be signaled any more: nothing goes this way again */
             d->lost = true;
             status = oxi_vk_check(d, result, "a transfer");
             break;
         }
-        c->serial++;
-        chunk->carried = c->serial;
+        c->ringed++;
+        chunk->carried = piece->serial;
         if (out) piece->out = out + done;
-        d->counters.transfers++;
         if (data)
             d->counters.bytes_up += (int64_t)part;
         else
@@ -14914,16 +15651,19 @@ static ox_status oxi_vk_carry(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t of
     for (int i = 0; i < OXI_VK_STAGES; i++) c->piece[i].out = NULL; /* also where a wait has failed */
     return status;
 }
-/* >>vulkan/import.c */
-/* Large transfers without the ring: whole pages of the host's memory become a buffer for as long as it takes
- * (VK_EXT_external_memory_host), and the device reads or writes them itself. Files' pages are slower to pin
- * than to copy, and some memory drivers refuse: that goes the usual way. Called by transfer.c. */
+/* >>vulkan/driver/pin.c */
+/* Pinned memory: host memory that the device reaches itself, imported (VK_EXT_external_memory_host) or of the
+ * driver's own. Its transfers go to the queue for them, where there is one, and are not waited for; an event
+ * is a submission of each of the two queues. Called by transfer.c and through ox_device. */
 
 enum {
-    OXI_VK_IMPORT_BYTES = 32 << 20, /* that are worth pinning */
-    OXI_VK_IMPORT_TRIES = 8         /* that fail, after which it is not tried again */
+    OXI_VK_PIN_UP = 1 << 20, /* bytes from which a copy that is waited for does without the ring */
+    OXI_VK_PIN_DOWN = 64 << 10
 };
 
+/* ---- pinning ------------------------------------------------------------------------------------------- */
+
+/* What of the host's memory can be imported. */
 static void oxi_vk_learn_import(oxi_vk_device *d) {
     VkPhysicalDeviceExternalMemoryHostPropertiesEXT host;
     VkPhysicalDeviceProperties2 all;
@@ -14939,47 +15679,259 @@ static void oxi_vk_learn_import(oxi_vk_device *d) {
         d->device, "vkGetMemoryHostPointerPropertiesEXT");
 }
 
-/* The whole pages of `bytes` at `host`: how many bytes, and how many before them; 0: too few, or not here. */
-static uint64_t oxi_vk_can_import(const oxi_vk_device *d, const char *host, uint64_t bytes,
-                                  uint64_t *before) {
-    if (!d->host_pointer_properties || d->import_align == 0 || bytes < OXI_VK_IMPORT_BYTES ||
-        d->imports_failed >= OXI_VK_IMPORT_TRIES || oxi_is_file_page(host))
-        return 0;
-    *before = (d->import_align - (uintptr_t)host % d->import_align) % d->import_align;
-    return (bytes - *before) / d->import_align * d->import_align;
+/* Whole pages around [*memory, + bytes), or memory of the driver's. */
+static VkResult oxi_vk_pin_buffer(oxi_vk_device *d, oxi_vk_pin *pin, void **memory, uint64_t bytes) {
+    const VkBufferUsageFlags usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+    const VkMemoryPropertyFlags least =
+        VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+    oxi_vk_block *block = &pin->block;
+    if (*memory) {
+        if (!d->host_pointer_properties || d->import_align == 0) return VK_ERROR_FEATURE_NOT_PRESENT;
+        uint64_t before = (uintptr_t)*memory % d->import_align;
+        pin->host = (char *)*memory - before;
+        block->bytes = (before + bytes + d->import_align - 1) / d->import_align * d->import_align;
+        return oxi_vk_make_buffer(d, block->bytes, usage, least, pin->host, &block->buffer, &block->memory);
+    }
+    void *mapped = NULL;
+    block->bytes = bytes;
+    VkResult result = oxi_vk_make_buffer(d, bytes, usage, least | VK_MEMORY_PROPERTY_HOST_CACHED_BIT, NULL,
+                                         &block->buffer, &block->memory);
+    if (result != VK_SUCCESS)
+        result = oxi_vk_make_buffer(d, bytes, usage, least, NULL, &block->buffer, &block->memory);
+    if (result != VK_SUCCESS) return result;
+    result = d->vk.vkMapMemory(d->device, block->memory, 0, VK_WHOLE_SIZE, 0, &mapped);
+    *memory = mapped;
+    pin->host = (char *)mapped;
+    return result;
 }
 
-/* Moves whole pages between a chunk and the host; false: they have to go another way. */
-static bool oxi_vk_import(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t offset, const char *host,
-                          uint64_t bytes, bool up, ox_status *status) {
-    VkBuffer pages = VK_NULL_HANDLE, block = chunk->block->buffer;
-    VkDeviceMemory memory = VK_NULL_HANDLE;
-    oxi_vk_use use;
-    use.chunk = chunk;
-    use.writes = up;
-    VkResult result =
-        oxi_vk_make_buffer(d, bytes, up ? VK_BUFFER_USAGE_TRANSFER_SRC_BIT : VK_BUFFER_USAGE_TRANSFER_DST_BIT,
-                           0, (void *)(uintptr_t)host, &pages, &memory);
-    if (result != VK_SUCCESS) {
-        d->imports_failed++;
-        return false;
+static void oxi_vk_pin_drop(oxi_vk_device *d, oxi_vk_pin *pin) {
+    if (pin->block.buffer) d->vk.vkDestroyBuffer(d->device, pin->block.buffer, NULL);
+    if (pin->block.memory) d->vk.vkFreeMemory(d->device, pin->block.memory, NULL);
+    oxi_free(pin, sizeof *pin);
+}
+
+static ox_status oxi_vk_pin_memory(ox_device *self, void **memory, size_t bytes, void **out) {
+    oxi_vk_device *d = (oxi_vk_device *)self;
+    oxi_vk_pin *pin = bytes > 0 ? (oxi_vk_pin *)oxi_try_alloc(sizeof *pin) : NULL;
+    if (!pin) return OX_ERR_NOMEM;
+    memset(pin, 0, sizeof *pin);
+    oxi_lock_take(&d->lock);
+    bool works = d->open && !d->lost;
+    if (works && oxi_vk_pin_buffer(d, pin, memory, bytes) == VK_SUCCESS) {
+        pin->chunk.block = &pin->block;
+        pin->chunk.bytes = pin->block.bytes;
+        pin->chunk.used = true;
+        pin->next = d->pins;
+        d->pins = pin;
+        d->pin_count++;
+        *out = pin;
+        pin = NULL;
     }
-    uint64_t at = oxi_vk_chunk_at(chunk, offset);
-    *status = oxi_vk_touch(d, &use, 1);
-    if (*status == OX_OK)
-        *status = up ? oxi_vk_copy_region(d, pages, 0, block, at, bytes)
-                     : oxi_vk_copy_region(d, block, at, pages, 0, bytes);
-    if (*status == OX_OK) *status = oxi_vk_submit(d);
-    if (*status == OX_OK) *status = oxi_vk_wait(d, d->serial);
-    if (*status == OX_OK) d->counters.imports++;
-    if (*status == OX_OK && up) d->counters.bytes_up += (int64_t)bytes;
-    if (*status == OX_OK && !up) d->counters.bytes_down += (int64_t)bytes;
+    if (pin) oxi_vk_pin_drop(d, pin);
+    oxi_lock_give(&d->lock);
+    return pin ? OX_ERR_UNSUPPORTED : OX_OK;
+}
+
+static oxi_event oxi_vk_event_of(oxi_vk_device *d, const oxi_vk_chunk *chunk) {
+    oxi_event event;
+    event.device = &d->base;
+    event.count[0] = chunk->serial;
+    event.count[1] = chunk->carried;
+    return event;
+}
+
+/* Submits what the event waits for, and waits. What the device does not know of was before it was opened. */
+static ox_status oxi_vk_reach(oxi_vk_device *d, const oxi_event *event) {
+    ox_status status = OX_OK;
+    if (event->count[0] > d->serial) status = oxi_vk_submit(d);
+    if (status == OX_OK && event->count[0] <= d->serial) status = oxi_vk_wait(d, event->count[0]);
+    if (status == OX_OK && event->count[1] <= d->carrier.serial)
+        status = oxi_vk_carry_reach(d, event->count[1]);
+    return status;
+}
+
+static void oxi_vk_unpin(ox_device *self, void *handle) {
+    oxi_vk_device *d = (oxi_vk_device *)self;
+    oxi_vk_pin *pin = (oxi_vk_pin *)handle;
+    if (d->inherited) return; /* the parent's */
+    oxi_lock_take(&d->lock);
+    oxi_event last = oxi_vk_event_of(d, &pin->chunk);
+    bool noted = d->recording && last.count[0] > d->serial;
+    if (!d->lost && (noted || last.count[0] > d->done || last.count[1] > d->carrier.done)) {
+        if (noted) (void)oxi_vk_flush(d);
+        (void)oxi_vk_reach(d, &last);
+    }
+    if (d->lost && d->open && !d->shared) /* what was submitted may still write into the memory */
+        (void)d->vk.vkDeviceWaitIdle(d->device);
     oxi_vk_forget_commands(d); /* they name the buffer, and another may get its name */
-    d->vk.vkDestroyBuffer(d->device, pages, NULL);
-    d->vk.vkFreeMemory(d->device, memory, NULL);
+    for (oxi_vk_pin **link = &d->pins; *link; link = &(*link)->next)
+        if (*link == pin) {
+            *link = pin->next;
+            d->pin_count--;
+            oxi_vk_pin_drop(d, pin);
+            break;
+        }
+    oxi_lock_give(&d->lock);
+}
+
+/* When the device goes. */
+static void oxi_vk_pins_stop(oxi_vk_device *d) {
+    while (d->pins) {
+        oxi_vk_pin *next = d->pins->next;
+        oxi_vk_pin_drop(d, d->pins);
+        d->pins = next;
+    }
+    d->pin_count = 0;
+}
+
+/* What has all of these bytes, or NULL. */
+static oxi_vk_pin *oxi_vk_find_pin(const oxi_vk_device *d, const char *host, uint64_t bytes) {
+    for (oxi_vk_pin *pin = d->pins; pin; pin = pin->next)
+        if ((uintptr_t)host >= (uintptr_t)pin->host &&
+            (uintptr_t)host - (uintptr_t)pin->host <= pin->block.bytes &&
+            bytes <= pin->block.bytes - ((uintptr_t)host - (uintptr_t)pin->host))
+            return pin;
+    return NULL;
+}
+
+/* ---- copies -------------------------------------------------------------------------------------------- */
+
+/* By the queue for transfers, in one piece. */
+static ox_status oxi_vk_direct_carry(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t offset, oxi_vk_pin *pin,
+                                     uint64_t at, uint64_t bytes, bool up) {
+    oxi_vk_carrier *c = &d->carrier;
+    int place = OXI_VK_STAGES + (int)(c->direct % OXI_VK_DIRECT);
+    oxi_vk_carried_piece *piece = &c->piece[place];
+    int64_t last = chunk->serial > pin->chunk.serial ? chunk->serial : pin->chunk.serial;
+    ox_status status = last > d->serial ? oxi_vk_submit(d) : OX_OK;
+    if (status == OX_OK) status = oxi_vk_carry_land(d, place);
+    if (status != OX_OK) return status;
+    piece->bytes = bytes;
+    VkResult result = oxi_vk_carry_record(d, piece, chunk, offset, pin->block.buffer, at, up);
+    if (result == VK_SUCCESS) result = oxi_vk_carry_submit(d, piece, last);
+    if (result != VK_SUCCESS) { /* its fence will not be signaled any more */
+        d->lost = true;
+        return oxi_vk_check(d, result, "a transfer");
+    }
+    c->direct++;
+    chunk->carried = pin->chunk.carried = piece->serial;
+    return OX_OK;
+}
+
+/* By the queue that computes: a copy like any other, in its order. */
+static ox_status oxi_vk_direct_note(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t offset, oxi_vk_pin *pin,
+                                    uint64_t at, uint64_t bytes, bool up) {
+    oxi_vk_use use[2];
+    VkBuffer block = chunk->block->buffer, host = pin->block.buffer;
+    uint64_t in_block = oxi_vk_chunk_at(chunk, offset);
+    use[0].chunk = chunk;
+    use[0].writes = up;
+    use[1].chunk = &pin->chunk;
+    use[1].writes = !up;
+    ox_status status = oxi_vk_touch(d, use, 2);
+    if (status == OX_OK)
+        status = up ? oxi_vk_copy_region(d, host, at, block, in_block, bytes)
+                    : oxi_vk_copy_region(d, block, in_block, host, at, bytes);
+    /* a download is wanted soon; an upload with what comes behind it, unless it keeps the device busy */
+    return status == OX_OK && (!up || bytes >= OXI_VK_PIN_UP) ? oxi_vk_submit(d) : status;
+}
+
+/* Begins to copy between a chunk and `host`, which is pinned. */
+static ox_status oxi_vk_direct(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t offset, oxi_vk_pin *pin,
+                               const char *host, uint64_t bytes, bool up) {
+    uint64_t at = (uint64_t)((uintptr_t)host - (uintptr_t)pin->host);
+    bool carries = d->caps & OX_VULKAN_TRANSFER && !chunk->block->lent && bytes >= OXI_VK_CARRY_UP;
+    ox_status status = carries ? oxi_vk_direct_carry(d, chunk, offset, pin, at, bytes, up)
+                               : oxi_vk_direct_note(d, chunk, offset, pin, at, bytes, up);
+    if (status != OX_OK) return status;
+    d->counters.imports++;
+    if (up)
+        d->counters.bytes_up += (int64_t)bytes;
+    else
+        d->counters.bytes_down += (int64_t)bytes;
+    return status;
+}
+
+/* The same, waited for; false: not pinned, or too few bytes, and nothing was done. */
+static bool oxi_vk_by_pin(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t offset, const char *host,
+                          uint64_t bytes, bool up, ox_status *status) {
+    uint64_t least = up ? OXI_VK_PIN_UP : OXI_VK_PIN_DOWN;
+    oxi_vk_pin *pin = bytes >= least ? oxi_vk_find_pin(d, host, bytes) : NULL;
+    if (!pin) return false;
+    *status = oxi_vk_direct(d, chunk, offset, pin, host, bytes, up);
+    oxi_event last = oxi_vk_event_of(d, &pin->chunk);
+    if (*status == OX_OK) *status = oxi_vk_reach(d, &last);
     return true;
 }
-/* >>vulkan/transfer.c */
+
+/* ---- events -------------------------------------------------------------------------------------------- */
+
+/* What is begun from now on comes behind the event, which is this device's. */
+static ox_status oxi_vk_wait_for(oxi_vk_device *d, const oxi_event *event) {
+    if (event->count[1] <= d->carrier.serial && event->count[1] > d->carrier.needed)
+        d->carrier.needed = event->count[1];
+    if (event->count[0] <= d->done || event->count[0] > d->serial + d->recording) return OX_OK;
+    ox_status status = oxi_vk_begin(d);
+    return status == OX_OK ? oxi_vk_barrier(d) : status;
+}
+
+static oxi_event oxi_vk_pin_event(ox_device *self, void *handle) {
+    oxi_vk_device *d = (oxi_vk_device *)self;
+    oxi_event event;
+    memset(&event, 0, sizeof event);
+    if (d->inherited) return event;
+    oxi_lock_take(&d->lock);
+    event = oxi_vk_event_of(d, &((oxi_vk_pin *)handle)->chunk);
+    oxi_lock_give(&d->lock);
+    return event;
+}
+
+/* Whether a submission is over, of those whose fences are known: without waiting. */
+static bool oxi_vk_is_over(oxi_vk_device *d, const oxi_event *event) {
+    oxi_vk_carrier *c = &d->carrier;
+    if (event->count[0] > d->serial) return !d->recording;
+    for (int i = 0; i < OXI_VK_SLOTS; i++)
+        if (event->count[0] > d->done && d->slot[i].serial >= event->count[0])
+            (void)oxi_vk_slot_is_over(d, &d->slot[i]);
+    for (int i = 0; i < OXI_VK_STAGES + OXI_VK_DIRECT && event->count[1] > c->done; i++)
+        if (c->piece[i].serial >= event->count[1] &&
+            d->vk.vkGetFenceStatus(d->device, c->piece[i].fence) == VK_SUCCESS)
+            c->done = c->piece[i].serial;
+    return event->count[0] <= d->done && event->count[1] <= c->done;
+}
+
+static bool oxi_vk_event_done(ox_device *self, const oxi_event *event) {
+    oxi_vk_device *d = (oxi_vk_device *)self;
+    if (d->inherited) return true;
+    oxi_lock_take(&d->lock);
+    if (d->open && !d->lost && d->recording && event->count[0] > d->serial) { /* or it would never be */
+        (void)oxi_vk_flush(d);
+        (void)oxi_vk_submit(d);
+    }
+    bool over = !d->open || d->lost || oxi_vk_is_over(d, event);
+    oxi_lock_give(&d->lock);
+    return over;
+}
+
+static ox_status oxi_vk_event_wait(ox_device *self, const oxi_event *event) {
+    oxi_vk_device *d = (oxi_vk_device *)self;
+    if (d->inherited) return oxi_vk_check_open(d);
+    oxi_lock_take(&d->lock);
+    ox_status status = OX_OK;
+    if (d->open && d->lost) status = oxi_vk_check_open(d);
+    if (status == OX_OK && d->open && d->recording && event->count[0] > d->serial) status = oxi_vk_flush(d);
+    if (status == OX_OK && d->open) status = oxi_vk_reach(d, event);
+    oxi_lock_give(&d->lock);
+    return status;
+}
+
+static oxi_peer oxi_vk_peer(ox_device *self, ox_device *other) {
+    const oxi_vk_device *d = (const oxi_vk_device *)self;
+    if (other == self || other->host) return OXI_PEER_DIRECT;
+    return d->open && !d->lost && other->pin && other->copy_async ? OXI_PEER_PINNED : OXI_PEER_NONE;
+}
+/* >>vulkan/driver/transfer.c */
 /* Bytes between host and device through a ring of mapped memory, and within the device.
  * An upload is copied into the ring and recorded like any op: it waits only when the ring is full. A download
  * is recorded behind what is under way, piece by piece: one is copied out while the next is on its way. */
@@ -15006,41 +15958,20 @@ static ox_status oxi_vk_stage_room(oxi_vk_device *d, uint64_t bytes, uint64_t *o
 }
 
 static ox_status oxi_vk_upload(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t offset, const char *data,
-                               uint64_t bytes);
-static ox_status oxi_vk_download(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t offset, char *out,
-                                 uint64_t bytes);
-
-/* From `up` or to `down`, one of which is NULL: whole pages by import, what lies around them by the ring.
- * False: not a byte was moved, and all of it has to go another way. */
-static bool oxi_vk_by_import(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t offset, const char *up,
-                             char *down, uint64_t bytes, ox_status *status) {
-    const char *host = up ? up : down;
-    uint64_t before = 0, pages = oxi_vk_can_import(d, host, bytes, &before), behind = before + pages;
-    if (!pages || !oxi_vk_import(d, chunk, offset + before, host + before, pages, up != NULL, status))
-        return false;
-    for (int end = 0; end < 2 && *status == OX_OK; end++) {
-        uint64_t at = end ? behind : 0, left = end ? bytes - behind : before;
-        *status = up ? oxi_vk_upload(d, chunk, offset + at, up + at, left)
-                     : oxi_vk_download(d, chunk, offset + at, down + at, left);
-    }
-    return true;
-}
-
-static ox_status oxi_vk_upload(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t offset, const char *data,
                                uint64_t bytes) {
     oxi_vk_use use;
     use.chunk = chunk;
     use.writes = true;
     ox_status status = OX_OK;
     d->ahead.keeps = true;
-    if (oxi_vk_by_import(d, chunk, offset, data, NULL, bytes, &status)) return status;
+    if (oxi_vk_by_pin(d, chunk, offset, (char *)(uintptr_t)data, bytes, true, &status)) return status;
     if (oxi_vk_can_carry(d, chunk, bytes, true)) return oxi_vk_carry(d, chunk, offset, data, NULL, bytes);
     while (bytes > 0 && status == OX_OK) {
         uint64_t at, part;
         status = oxi_vk_stage_room(d, bytes, &at, &part);
         if (status == OX_OK) status = oxi_vk_touch(d, &use, 1);
         if (status != OX_OK) return status;
-        memcpy(d->staging.mapped + at, data, (size_t)part);
+        oxi_copy_bytes(d->staging.mapped + at, data, (size_t)part);
         status = oxi_vk_copy_region(d, d->staging.buffer, at, chunk->block->buffer,
                                     oxi_vk_chunk_at(chunk, offset), part);
         if (status != OX_OK) return status;
@@ -15063,7 +15994,7 @@ static ox_status oxi_vk_take_piece(oxi_vk_device *d, const oxi_vk_piece *piece) 
     if (piece->bytes == 0) return OX_OK;
     ox_status status = oxi_vk_wait(d, piece->serial);
     if (status == OX_OK && d->lost) status = oxi_vk_check_open(d);
-    if (status == OX_OK) memcpy(piece->out, d->staging.mapped + piece->at, (size_t)piece->bytes);
+    if (status == OX_OK) oxi_copy_bytes(piece->out, d->staging.mapped + piece->at, (size_t)piece->bytes);
     return status;
 }
 
@@ -15074,11 +16005,12 @@ static ox_status oxi_vk_download(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t
     use.chunk = chunk;
     use.writes = false;
     memset(&last, 0, sizeof last);
+    const uint64_t each = oxi_vk_piece_bytes(bytes);
     ox_status status = OX_OK;
-    if (oxi_vk_by_import(d, chunk, offset, NULL, out, bytes, &status)) return status;
+    if (oxi_vk_by_pin(d, chunk, offset, out, bytes, false, &status)) return status;
     if (oxi_vk_can_carry(d, chunk, bytes, false)) return oxi_vk_carry(d, chunk, offset, NULL, out, bytes);
     while (bytes > 0 && status == OX_OK) {
-        status = oxi_vk_stage_room(d, bytes, &piece.at, &piece.bytes);
+        status = oxi_vk_stage_room(d, bytes < each ? bytes : each, &piece.at, &piece.bytes);
         if (status == OX_OK) status = oxi_vk_touch(d, &use, 1);
         if (status != OX_OK) return status;
         status = oxi_vk_copy_region(d, chunk->block->buffer, oxi_vk_chunk_at(chunk, offset),
@@ -15127,23 +16059,7 @@ static ox_status oxi_vk_tell_fault(oxi_vk_device *d, const void *copy) {
     d->fault_told = false;
     if (found.kind == 0) return OX_OK;
     ox_status status = oxi_vk_clear_fault(d);
-    if (status != OX_OK) return status;
-    int64_t value = (int64_t)((uint64_t)found.value_high << 32 | found.value_low);
-    const char *name = oxi_op_row_of((oxi_op)(found.kind - 1))->name;
-    switch (found.kind - 1) {
-    case OXI_OP_bernoulli:
-        return oxi_fail(OX_ERR_ARG, "%s: a probability is not in [0, 1] (found when numbers were read)",
-                        name);
-    case OXI_OP_multinomial:
-        return oxi_fail(OX_ERR_ARG, "%s: row %u: %s (found when numbers were read)", name,
-                        ~found.value_low / 4, oxi_multinomial_why((int)(~found.value_low % 4)));
-    case OXI_OP_masked_select:
-    case OXI_OP_nonzero: return oxi_fail(OX_ERR_ARG, "%s: the operand changed while it was read", name);
-    default: break;
-    }
-    return oxi_fail(OX_ERR_INDEX,
-                    "%s: index %lld is out of range for a size of %u (found when numbers were read)", name,
-                    (long long)value, found.size);
+    return status == OX_OK ? oxi_vk_fault_error(&found) : status;
 }
 
 /* When the copy that was asked for has come: what was read may have gone another way. */
@@ -15186,23 +16102,72 @@ static ox_status oxi_vk_write(ox_device *self, void *memory, size_t offset, cons
     return status;
 }
 
+static ox_status oxi_vk_copy_within(oxi_vk_device *d, oxi_vk_chunk *to, uint64_t to_offset,
+                                    oxi_vk_chunk *from, uint64_t from_offset, uint64_t bytes) {
+    oxi_vk_use use[2];
+    use[0].chunk = to;
+    use[0].writes = true;
+    use[1].chunk = from;
+    use[1].writes = false;
+    ox_status status = oxi_vk_touch(d, use, 2);
+    if (status != OX_OK) return status;
+    return oxi_vk_copy_region(d, from->block->buffer, oxi_vk_chunk_at(from, from_offset), to->block->buffer,
+                              oxi_vk_chunk_at(to, to_offset), bytes);
+}
+
 static ox_status oxi_vk_move(ox_device *self, void *to, size_t to_offset, const void *from,
                              size_t from_offset, size_t bytes) {
     oxi_vk_device *d = (oxi_vk_device *)self;
-    oxi_vk_use use[2];
-    use[0].chunk = (oxi_vk_chunk *)to;
-    use[0].writes = true;
-    use[1].chunk = (oxi_vk_chunk *)(uintptr_t)from;
-    use[1].writes = false;
     if (bytes == 0) return OX_OK;
     oxi_vk_enter(d);
     ox_status status = oxi_vk_check_open(d);
     if (status == OX_OK) status = oxi_vk_flush(d);
-    if (status == OX_OK) status = oxi_vk_touch(d, use, 2);
     if (status == OX_OK)
-        status = oxi_vk_copy_region(d, use[1].chunk->block->buffer,
-                                    oxi_vk_chunk_at(use[1].chunk, from_offset), use[0].chunk->block->buffer,
-                                    oxi_vk_chunk_at(use[0].chunk, to_offset), bytes);
+        status = oxi_vk_copy_within(d, (oxi_vk_chunk *)to, to_offset, (oxi_vk_chunk *)(uintptr_t)from,
+                                    from_offset, bytes);
+    oxi_lock_give(&d->lock);
+    return status;
+}
+
+/* ---- copies that are not waited for -------------------------------------------------------------------- */
+
+/* Between a chunk and host memory. Pinned: begun; ordinary: read, or written, on return. */
+static ox_status oxi_vk_begin_copy(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t offset, char *host,
+                                   uint64_t bytes, bool up, oxi_event *done) {
+    oxi_vk_pin *pin = oxi_vk_find_pin(d, host, bytes);
+    ox_status status = OX_OK;
+    if (up) d->ahead.keeps = true;
+    if (pin)
+        status = oxi_vk_direct(d, chunk, offset, pin, host, bytes, up);
+    else if (up)
+        status = oxi_vk_upload(d, chunk, offset, host, bytes);
+    else
+        return oxi_vk_download(d, chunk, offset, host, bytes);
+    *done = oxi_vk_event_of(d, chunk);
+    return status;
+}
+
+static ox_status oxi_vk_copy_async(ox_device *self, const oxi_place *to, const oxi_place *from, size_t bytes,
+                                   const oxi_event *after, oxi_event *done) {
+    oxi_vk_device *d = (oxi_vk_device *)self;
+    memset(done, 0, sizeof *done);
+    ox_status status = OX_OK;
+    if (after && after->device != self) status = oxi_event_wait(after);
+    if (bytes == 0 || status != OX_OK) return status;
+    oxi_vk_enter(d);
+    status = oxi_vk_check_open(d);
+    if (status == OX_OK) status = oxi_vk_flush(d);
+    if (status == OX_OK && after && after->device == self) status = oxi_vk_wait_for(d, after);
+    if (status == OX_OK && to->device == from->device) {
+        oxi_vk_chunk *goal = (oxi_vk_chunk *)to->memory, *source = (oxi_vk_chunk *)from->memory;
+        status = oxi_vk_copy_within(d, goal, to->offset, source, from->offset, bytes);
+        if (status == OX_OK) *done = oxi_vk_event_of(d, goal);
+    } else if (status == OX_OK) {
+        bool up = to->device == self;
+        const oxi_place *there = up ? to : from, *host = up ? from : to;
+        status = oxi_vk_begin_copy(d, (oxi_vk_chunk *)there->memory, there->offset,
+                                   (char *)host->memory + host->offset, bytes, up, done);
+    }
     oxi_lock_give(&d->lock);
     return status;
 }
@@ -15221,7 +16186,7 @@ static ox_status oxi_vk_sync(ox_device *self) {
     oxi_lock_give(&d->lock);
     return status;
 }
-/* >>vulkan/ahead.c */
+/* >>vulkan/driver/ahead.c */
 /* Work recorded ahead: one thread's calls are noted whole, and go in one submission when the bytes come that
  * they work on, so that the host makes the next step ready while the device computes this one. Nothing else
  * is ever noted behind them: whoever wants to makes them void. Called by a language model (ox_device). */
@@ -15381,7 +16346,7 @@ static const oxi_ahead oxi_vk_ahead_functions = {oxi_vk_ahead_begin, oxi_vk_ahea
 static void oxi_vk_ahead_stop(oxi_vk_device *d) {
     oxi_vk_host_buffer_drop(d, &d->ahead.mail);
 }
-/* >>vulkan/loader.c */
+/* >>vulkan/driver/loader.c */
 /* Finding devices: the loader, one VkInstance for all that ox_vulkan opens, its devices in order.
  * Functions are kept in tables of our own, one for each instance and device, so that a program that uses
  * Vulkan itself keeps what it has loaded. Called by the public functions of device.c and share.c. */
@@ -15419,7 +16384,7 @@ static bool oxi_vk_load_global(PFN_vkGetInstanceProcAddr loader, oxi_vk_instance
     complete = complete && out->vk##name;
 #define OXI_INSTANCE(name)
 #define OXI_DEVICE(name)
-/* >>vulkan/functions.def */
+/* >>vulkan/driver/functions.def */
 /* The Vulkan functions that are called, by what they belong to. OXI_GLOBAL(name) needs nothing,
  * OXI_INSTANCE(name) an instance, OXI_DEVICE(name) a device. */
 OXI_GLOBAL(CreateInstance)
@@ -15497,7 +16462,7 @@ static bool oxi_vk_load_instance(VkInstance instance, oxi_vk_instance_functions 
     out->vk##name = (PFN_vk##name)out->vkGetInstanceProcAddr(instance, "vk" #name); \
     complete = complete && out->vk##name;
 #define OXI_DEVICE(name)
-/* >>vulkan/functions.def */
+/* >>vulkan/driver/functions.def */
 /* The Vulkan functions that are called, by what they belong to. OXI_GLOBAL(name) needs nothing,
  * OXI_INSTANCE(name) an instance, OXI_DEVICE(name) a device. */
 OXI_GLOBAL(CreateInstance)
@@ -15576,7 +16541,7 @@ static bool oxi_vk_load_device(const oxi_vk_instance_functions *host, VkDevice d
 #define OXI_DEVICE(name) \
     out->vk##name = (PFN_vk##name)host->vkGetDeviceProcAddr(device, "vk" #name); \
     complete = complete && out->vk##name;
-/* >>vulkan/functions.def */
+/* >>vulkan/driver/functions.def */
 /* The Vulkan functions that are called, by what they belong to. OXI_GLOBAL(name) needs nothing,
  * OXI_INSTANCE(name) an instance, OXI_DEVICE(name) a device. */
 OXI_GLOBAL(CreateInstance)
@@ -15805,7 +16770,7 @@ static void oxi_vk_look_around(void) {
     }
     if (why && !oxi_vk_host.why[0]) (void)snprintf(oxi_vk_host.why, sizeof oxi_vk_host.why, "%s", why);
 }
-/* >>vulkan/capabilities.c */
+/* >>vulkan/driver/capabilities.c */
 /* What a device can do beyond the baseline: one row for each extension, what is found of them, restricted by
  * OX_VULKAN_CAPS, and a VkDevice that has all of it switched on; nothing else is ever assumed. Structures and
  * numbers are our own where headers may be older than an extension (from the Vulkan registry). Called by
@@ -16011,6 +16976,7 @@ static ox_status oxi_vk_choose_families(oxi_vk_device *d) {
 /* Names, limits, subgroups and what becomes of subnormals. */
 static void oxi_vk_learn_facts(oxi_vk_device *d, const VkExtensionProperties *list, uint32_t count) {
     VkPhysicalDeviceSubgroupProperties subgroup;
+    VkPhysicalDeviceIDProperties names;
     VkPhysicalDeviceDriverProperties driver;
     VkPhysicalDeviceSubgroupSizeControlPropertiesEXT sizes;
     VkPhysicalDeviceFloatControlsPropertiesKHR floats;
@@ -16018,6 +16984,7 @@ static void oxi_vk_learn_facts(oxi_vk_device *d, const VkExtensionProperties *li
     memset(&floats, 0, sizeof floats);
     memset(&sizes, 0, sizeof sizes);
     memset(&subgroup, 0, sizeof subgroup);
+    memset(&names, 0, sizeof names);
     memset(&driver, 0, sizeof driver);
     memset(&all, 0, sizeof all);
     all.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;
@@ -16033,6 +17000,9 @@ static void oxi_vk_learn_facts(oxi_vk_device *d, const VkExtensionProperties *li
     if (oxi_vk_has_extension(list, count, VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME))
         subgroup.pNext = &floats;
     driver.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES;
+    names.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES;
+    names.pNext = subgroup.pNext;
+    subgroup.pNext = &names;
     d->host.vkGetPhysicalDeviceProperties2(d->physical, &all);
     d->limits = all.properties.limits;
     d->api_version = all.properties.apiVersion;
@@ -16040,6 +17010,7 @@ static void oxi_vk_learn_facts(oxi_vk_device *d, const VkExtensionProperties *li
     d->subgroup_size = subgroup.subgroupSize;
     d->subgroup_stages = subgroup.supportedStages;
     d->sized_stages = sizes.requiredSubgroupSizeStages;
+    memcpy(d->base.uuid, names.deviceUUID, sizeof d->base.uuid);
     d->keeps_subnormals = floats.shaderDenormPreserveFloat32;
     (void)snprintf(d->model, sizeof d->model, "%.127s", all.properties.deviceName);
     (void)snprintf(d->driver, sizeof d->driver, "%.60s %.60s", driver.driverName, driver.driverInfo);
@@ -16140,7 +17111,7 @@ static ox_status oxi_vk_make_device(oxi_vk_device *d) {
         d->vk.vkGetDeviceQueue(d->device, d->transfer_family, 0, &d->transfer_queue);
     return OX_OK;
 }
-/* >>vulkan/start.c */
+/* >>vulkan/driver/start.c */
 /* What every open device has: layouts, parameters, command buffers, staging memory; and giving it all back.
  * Made once by oxi_vk_start, so that recording asks the driver for nothing but new pipelines and sets.
  * Called by device.c when a device is opened, and when it is closed. */
@@ -16296,6 +17267,7 @@ static void oxi_vk_stop(oxi_vk_device *d) {
     if (!d->lost) (void)oxi_vk_submit(d);
     if (!d->lost) (void)oxi_vk_wait(d, d->serial);
     if (!d->shared) d->vk.vkDeviceWaitIdle(d->device);
+    oxi_vk_pins_stop(d);
     for (oxi_vk_block *b = d->blocks, *next; b; b = next) {
         next = b->next;
         oxi_vk_block_drop(d, b);
@@ -16328,7 +17300,7 @@ static void oxi_vk_stop(oxi_vk_device *d) {
     d->device = VK_NULL_HANDLE;
     d->open = false;
 }
-/* >>vulkan/cache.c */
+/* >>vulkan/driver/cache.c */
 /* The pipeline cache on disk: compiled shaders outlive the process.
  * A file starts with a header of ours that names the driver and sums up what follows; anything that does not
  * fit is ignored, and written anew when the device closes. A driver believes what it is given, so the sum is
@@ -16446,7 +17418,7 @@ static ox_status oxi_vk_load_cache(oxi_vk_device *d, const char *path) {
                     d->device_name);
 }
 #endif
-/* >>vulkan/operand.c */
+/* >>vulkan/ops/operand.c */
 /* Tensors as operands of a dispatch: which block, which element of it, which strides.
  * Walks are those of cpu/walk.c over "addresses" that are places in a block, so that both devices merge and
  * turn dims alike. Used by every executor of vulkan/. */
@@ -16567,23 +17539,10 @@ static oxi_vk_chunk *oxi_vk_borrow(oxi_vk_device *d, ox_tensor *t, ox_storage *s
     t->storage = storage;
     return chunk;
 }
-/* >>vulkan/map.c */
-/* Elementwise ops and copies: a shader for each kind of op (map_ops.def), specialised for op and dtypes.
+/* >>vulkan/ops/map.c */
+/* Elementwise ops and copies: a shader for each kind of op (map_ops.def), specialized for op and dtypes.
  * The lane that an op computes in is the CPU's choice (f32, or 64-bit integers), so results agree; copies
  * between equal dtypes move bits. Called by the Vulkan device for MAP and COPY. */
-
-/* Mirrors param of map_begin.glsl. */
-typedef struct oxi_vk_map_params {
-    uint32_t n, ndim, unused[2];
-    uint32_t f[3], bits;
-    uint32_t whole[4];
-    uint32_t at[4];
-    uint32_t stride[OX_MAX_DIMS][4];
-    uint32_t shape[OX_MAX_DIMS];
-    uint32_t immediate[4][2]; /* the last: f2 as f64 */
-} oxi_vk_map_params;
-
-enum { OXI_VK_LANE_RAW = 5 };
 
 /* An op's code in the shaders and the shader that has it; code -1: none. */
 typedef struct oxi_vk_map_row {
@@ -16596,7 +17555,7 @@ static oxi_vk_map_row oxi_vk_map_row_of(oxi_op op) {
         oxi_vk_shader shader;
     } list[] = {
 #define OXI_X(name, shader) {OXI_OP_##name, OXI_VK_SHADER_##shader},
-/* >>vulkan/map_ops.def */
+/* >>vulkan/ops/map_ops.def */
 /* The elementwise ops and their shaders, OXI_X(op, shader). An op's code in the shaders is its place in this
  * list, not in ops.def, so that a row added there leaves compiled shaders as they are. New ones go to the end. */
 OXI_X(abs, map_plain)
@@ -16708,17 +17667,27 @@ static bool oxi_vk_map_reads(ox_dtype dtype) {
     return dtype != OX_F64 && dtype != OX_C64 && !oxi_is_block(dtype);
 }
 
+/* Whether the first operand says which of the others counts. */
+static bool oxi_vk_has_mask(const oxi_call *call) {
+    return oxi_op_row_of(call->op)->flag == OXI_FLAG_MASKED;
+}
+
+static bool oxi_vk_is_copy(const oxi_call *call) {
+    return oxi_op_row_of(call->op)->family == OXI_FAMILY_COPY;
+}
+
+static ox_dtype oxi_vk_map_compute(const oxi_call *call) {
+    return oxi_vk_is_copy(call) ? call->in[0]->dtype : oxi_compute_dtype(call);
+}
+
 /* Whether the op only moves elements of one dtype. */
 static bool oxi_vk_map_moves(const oxi_call *call) {
     ox_dtype to = call->out[0]->dtype;
     if (oxi_is_block(to)) return false;
-    if (call->op == OXI_OP_copy) return call->in[0]->dtype == to;
-    return call->op == OXI_OP_where && call->in[1]->dtype == to && call->in[2]->dtype == to &&
-           oxi_compute_dtype(call) == to;
-}
-
-static ox_dtype oxi_vk_map_compute(const oxi_call *call) {
-    return call->op == OXI_OP_copy ? call->in[0]->dtype : oxi_compute_dtype(call);
+    if (!(oxi_vk_is_copy(call) || oxi_vk_has_mask(call)) || oxi_vk_map_compute(call) != to) return false;
+    for (int i = oxi_vk_has_mask(call); i < call->in_count; i++)
+        if (call->in[i]->dtype != to) return false;
+    return true;
 }
 
 static uint32_t oxi_vk_map_lane(const oxi_call *call) {
@@ -16734,16 +17703,16 @@ static bool oxi_vk_has_blocks(const oxi_call *call) {
 
 /* In f64: whatever is computed in it, and complex numbers. `where` only moves and converts, by bits. */
 static bool oxi_vk_can_map_wide(const oxi_vk_device *d, const oxi_call *call) {
-    if (oxi_vk_has_blocks(call) || oxi_vk_map_row_of(call->op).shader == OXI_VK_SHADER_map_integer)
-        return false;
-    return call->op == OXI_OP_where || d->caps & OX_VULKAN_F64;
+    int shader = oxi_vk_map_row_of(call->op).shader;
+    if (oxi_vk_has_blocks(call) || shader == OXI_VK_SHADER_map_integer) return false;
+    return shader == OXI_VK_SHADER_move || d->caps & OX_VULKAN_F64;
 }
 
 static bool oxi_vk_can_map(const oxi_vk_device *d, const oxi_call *call) {
     ox_dtype to = call->out[0]->dtype;
     if (oxi_vk_map_row_of(call->op).code < 0 || !oxi_vk_fits(call->out[0])) return false;
     if (oxi_vk_map_moves(call)) return true;
-    if (call->op == OXI_OP_copy) return !oxi_vk_has_blocks(call);
+    if (oxi_vk_is_copy(call)) return !oxi_vk_has_blocks(call);
     uint32_t lane = oxi_vk_map_lane(call);
     if (lane == OXI_LANE_F64 || lane == OXI_LANE_C64) return oxi_vk_can_map_wide(d, call);
     if (!oxi_vk_map_reads(to)) return false;
@@ -16781,19 +17750,20 @@ static ox_dtype oxi_vk_map_immediate(const ox_tensor *t, uint32_t lane, uint32_t
 
 /* f0 .. f2 as f64, for that lane. */
 static void oxi_vk_map_doubles(const double *f, oxi_vk_map_params *params) {
-    oxi_vk_double_words(f[0], params->whole);
-    oxi_vk_double_words(f[1], params->whole + 2);
+    oxi_vk_double_words(f[0], params->whole[0]);
+    oxi_vk_double_words(f[1], params->whole[1]);
     oxi_vk_double_words(f[2], params->immediate[3]);
 }
 
 /* f0 and f1 as integers of the lane: bounds stop at its ends, factors wrap. */
-static void oxi_vk_map_whole(const oxi_call *call, const double *f, uint32_t lane, uint32_t *words) {
-    bool factor = call->op == OXI_OP_add || call->op == OXI_OP_sub || call->op == OXI_OP_addcmul;
+static void oxi_vk_map_whole(const oxi_call *call, const double *f, uint32_t lane, uint32_t (*words)[2]) {
+    oxi_attr_kind kind = oxi_op_row_of(call->op)->attributes()->kind;
+    bool factor = kind == OXI_ATTR_SCALAR || kind == OXI_ATTR_FACTOR;
     for (int i = 0; i < 2; i++) {
         uint64_t value = factor                 ? oxi_to_u64_wrapped(f[i])
                          : lane == OXI_LANE_U64 ? oxi_to_u64_saturated(f[i])
                                                 : (uint64_t)oxi_to_i64_saturated(f[i]);
-        oxi_vk_words_of(value, words + 2 * i);
+        oxi_vk_words_of(value, words[i]);
     }
 }
 
@@ -16830,21 +17800,11 @@ static uint32_t oxi_vk_map_quads(const oxi_vk_device *d, const oxi_walk *w, cons
     return quads | still << 8 | flat << 16;
 }
 
-/* ---- copies that turn dims round ----------------------------------------------------------------------- */
-
-/* Mirrors param of turn.comp. */
-typedef struct oxi_vk_turn_params {
-    uint32_t rows, columns, outer, outer_dims;
-    uint32_t at[2], row_step, column_step;
-    uint32_t stride[OX_MAX_DIMS][4];
-    uint32_t shape[OX_MAX_DIMS];
-} oxi_vk_turn_params;
-
-enum { OXI_VK_TILE = 32 };
+/* ---- copies that transpose dims ----------------------------------------------------------------------- */
 
 /* The dim along which x (operand 1 of a walk of 32-bit elements) lies element behind element, where the
  * result does so along the last one and both are long enough for tiles; -1: none. */
-static int oxi_vk_turned_dim(const oxi_walk *w) {
+static int oxi_vk_transposed_dim(const oxi_walk *w) {
     int last = w->ndim - 1;
     if (w->operands != 2 || w->bytes[0] != 4 || w->step[0] != 1 || w->step[1] == 1) return -1;
     for (int e = 0; e < last && w->shape[last] >= OXI_VK_TILE / 2; e++)
@@ -16852,22 +17812,23 @@ static int oxi_vk_turned_dim(const oxi_walk *w) {
     return -1;
 }
 
-static ox_status oxi_vk_turn(oxi_vk_device *d, const oxi_walk *w, int turned, oxi_vk_dispatch *dispatch) {
-    oxi_vk_turn_params params;
+static ox_status oxi_vk_transpose(oxi_vk_device *d, const oxi_walk *w, int transposed,
+                                  oxi_vk_dispatch *dispatch) {
+    oxi_vk_transpose_params params;
     int last = w->ndim - 1;
     memset(&params, 0, sizeof params);
-    params.rows = (uint32_t)w->shape[turned];
+    params.rows = (uint32_t)w->shape[transposed];
     params.columns = (uint32_t)w->shape[last];
-    params.outer = (uint32_t)(w->numel / w->shape[turned] / w->shape[last]);
-    params.row_step = (uint32_t)w->stride[0][turned];
+    params.outer = (uint32_t)(w->numel / w->shape[transposed] / w->shape[last]);
+    params.row_step = (uint32_t)w->stride[0][transposed];
     params.column_step = (uint32_t)w->stride[1][last];
     for (int k = 0; k < 2; k++) params.at[k] = oxi_vk_walk_at(w, k);
     for (int e = 0; e < last; e++) {
-        if (e == turned) continue;
+        if (e == transposed) continue;
         for (int k = 0; k < 2; k++) params.stride[params.outer_dims][k] = (uint32_t)w->stride[k][e];
         params.shape[params.outer_dims++] = (uint32_t)w->shape[e];
     }
-    dispatch->shader = OXI_VK_SHADER_turn;
+    dispatch->shader = OXI_VK_SHADER_transpose;
     dispatch->params = &params;
     dispatch->param_bytes = sizeof params;
     uint64_t across = (params.columns + OXI_VK_TILE - 1) / OXI_VK_TILE,
@@ -16895,7 +17856,7 @@ static ox_status oxi_vk_map(oxi_vk_device *d, const oxi_call *call) {
         const ox_tensor *t = call->in[i];
         from[i] = t->dtype;
         if (oxi_vk_is_immediate(t)) {
-            bool mask = call->op == OXI_OP_where && i == 0;
+            bool mask = i == 0 && oxi_vk_has_mask(call);
             from[i] = oxi_vk_map_immediate(t, mask ? (uint32_t)OXI_VK_LANE_RAW : lane, params.immediate[i]);
             immediate |= 2u << i;
             continue;
@@ -16907,8 +17868,8 @@ static ox_status oxi_vk_map(oxi_vk_device *d, const oxi_call *call) {
     oxi_vk_bind_rest(&dispatch);
     oxi_walk_ready(&w, OXI_WALK_MEMORY_ORDER);
     if (w.numel == 0) return OX_OK;
-    int turned = call->op == OXI_OP_copy && lane == OXI_VK_LANE_RAW ? oxi_vk_turned_dim(&w) : -1;
-    if (turned >= 0) return oxi_vk_turn(d, &w, turned, &dispatch);
+    int transposed = oxi_vk_is_copy(call) && lane == OXI_VK_LANE_RAW ? oxi_vk_transposed_dim(&w) : -1;
+    if (transposed >= 0) return oxi_vk_transpose(d, &w, transposed, &dispatch);
     params.n = (uint32_t)w.numel;
     params.ndim = (uint32_t)w.ndim;
     double f[3] = {0, 0, 0};
@@ -16933,27 +17894,27 @@ static ox_status oxi_vk_map(oxi_vk_device *d, const oxi_call *call) {
     uint32_t quads = oxi_vk_map_quads(d, &w, operand, call->in_count);
     if (quads) each = 4 * (quads & 255);
     oxi_vk_map_row row = oxi_vk_map_row_of(call->op);
-    bool moves = call->op == OXI_OP_copy || call->op == OXI_OP_where;
+    bool moves = row.shader == OXI_VK_SHADER_move;
     bool integer = !moves && (lane == OXI_LANE_I64 || lane == OXI_LANE_U64);
     dispatch.shader = integer          ? OXI_VK_SHADER_map_integer
                       : !moves && wide ? OXI_VK_SHADER_map_double
                                        : (oxi_vk_shader)row.shader;
-    dispatch.special[0] = (uint32_t)row.code;
-    dispatch.special[1] = lane;
-    dispatch.special[2] = (uint32_t)out->dtype;
-    for (int i = 0; i < 3; i++) dispatch.special[3 + i] = (uint32_t)from[i];
-    dispatch.special[6] = packed && !quads;
-    dispatch.special[7] = immediate;
-    dispatch.special[8] = (uint32_t)compute;
-    dispatch.special[9] = quads ? 1 : each;
-    dispatch.special[10] = (uint32_t)call->in_count;
-    dispatch.special[11] = quads;
+    dispatch.special.map.op = (uint32_t)row.code;
+    dispatch.special.map.lane = lane;
+    dispatch.special.map.to = (uint32_t)out->dtype;
+    for (int i = 0; i < 3; i++) dispatch.special.map.from[i] = (uint32_t)from[i];
+    dispatch.special.map.packed = packed && !quads;
+    dispatch.special.map.immediate = immediate;
+    dispatch.special.map.compute = (uint32_t)compute;
+    dispatch.special.map.each = quads ? 1 : each;
+    dispatch.special.map.count = (uint32_t)call->in_count;
+    dispatch.special.map.quads = quads;
     dispatch.params = &params;
     dispatch.param_bytes = sizeof params;
     oxi_vk_groups(&dispatch, ((uint64_t)w.numel + 256 * each - 1) / (256 * each));
     return oxi_vk_record(d, &dispatch);
 }
-/* >>vulkan/blocks.c */
+/* >>vulkan/ops/blocks.c */
 /* Block types beside plain ones: copies of blocks as they are, expanded to floats, packed from floats.
  * Shaders expand and pack rows of blocks that lie along the last dim of a temporary header; what else a
  * layout asks for is an elementwise copy before or behind. Called by the Vulkan device for COPY, by
@@ -17038,14 +17999,6 @@ static ox_dtype oxi_vk_unit_of(ox_dtype block) {
 
 /* ---- expanding ----------------------------------------------------------------------------------------- */
 
-/* Mirrors param of expand.comp. */
-typedef struct oxi_vk_expand_params {
-    uint32_t rows, length, dims, to;
-    uint32_t at, books, unused[2];
-    uint32_t stride[OX_MAX_DIMS][4];
-    uint32_t shape[OX_MAX_DIMS];
-} oxi_vk_expand_params;
-
 /* iq1, iq2 and iq3: their numbers are looked up in books (oxi_groups of cpu/blocks_iq.c). */
 static bool oxi_vk_needs_books(ox_dtype dtype) {
     switch (dtype) {
@@ -17104,8 +18057,8 @@ static ox_status oxi_vk_expand(oxi_vk_device *d, const ox_tensor *blocks, const 
     ox_status status = oxi_vk_bind_books(d, &dispatch, 2, blocks->dtype, &params.books);
     if (status != OX_OK) return status;
     dispatch.shader = OXI_VK_SHADER_expand;
-    dispatch.special[0] = (uint32_t)blocks->dtype;
-    dispatch.special[1] = (uint32_t)to->dtype;
+    dispatch.special.expand.from = (uint32_t)blocks->dtype;
+    dispatch.special.expand.to = (uint32_t)to->dtype;
     dispatch.params = &params;
     dispatch.param_bytes = sizeof params;
     oxi_vk_groups(&dispatch, ((uint64_t)ox_numel(to) / 8 + 255) / 256);
@@ -17137,7 +18090,7 @@ static ox_status oxi_vk_from_blocks(oxi_vk_device *d, const ox_tensor *from, con
 static ox_status oxi_vk_pack(oxi_vk_device *d, const ox_tensor *from, const ox_tensor *to) {
     const ox_dtype_info *info = ox_dtype_of(to->dtype);
     uint32_t count = (uint32_t)(ox_numel(to) / info->block_elements), each = 64; /* blocks of a workgroup */
-    uint32_t params[4] = {count, oxi_vk_element_at(from), (uint32_t)oxi_vk_byte_at(to), 0};
+    oxi_vk_pack_params params = {count, oxi_vk_element_at(from), (uint32_t)oxi_vk_byte_at(to), {0}};
     oxi_vk_dispatch dispatch;
     memset(&dispatch, 0, sizeof dispatch);
     oxi_vk_bind(&dispatch, 0, to, true);
@@ -17147,8 +18100,8 @@ static ox_status oxi_vk_pack(oxi_vk_device *d, const ox_tensor *from, const ox_t
         dispatch.shader = OXI_VK_SHADER_pack_k;
         each = to->dtype == OX_Q6_K ? 4 : 8;
     }
-    dispatch.special[0] = (uint32_t)to->dtype;
-    dispatch.params = params;
+    dispatch.special.pack.dtype = (uint32_t)to->dtype;
+    dispatch.params = &params;
     dispatch.param_bytes = sizeof params;
     oxi_vk_groups(&dispatch, (count + each - 1) / each);
     return oxi_vk_record(d, &dispatch);
@@ -17229,66 +18182,13 @@ static ox_status oxi_vk_copy_any(oxi_vk_device *d, const oxi_call *call) {
     oxi_vk_temporary_drop(d, &plain);
     return status;
 }
-/* >>vulkan/made.c */
+/* >>vulkan/ops/fill.c */
 /* Tensors made from nothing, and draws from given probabilities: constants are copies of a number, ramps
- * and random numbers have shaders, which give the bits of cpu/fill.c. Called by draw.c, which has the rest
+ * and random numbers have shaders, which give the bits of cpu/fill.c. Called by random.c, which has the rest
  * of the FILL and RANDOM families. */
 
-/* Mirrors param of made.glsl. */
-typedef struct oxi_vk_made_params {
-    uint32_t n, ndim, fault, kind;
-    uint32_t seed[2], counter[2];
-    uint32_t at[4];
-    uint32_t f[2][2];
-    uint32_t below[2], low[2];
-    uint32_t range[2], unused[2];
-    uint32_t stride[OX_MAX_DIMS][4];
-    uint32_t shape[OX_MAX_DIMS];
-} oxi_vk_made_params;
-
-/* Mirror made.glsl; BY_COPY: a number is copied. */
-typedef enum oxi_vk_making {
-    OXI_VK_UNIFORM,
-    OXI_VK_NORMAL,
-    OXI_VK_RANDINT,
-    OXI_VK_BERNOULLI,
-    OXI_VK_SWAPS,
-    OXI_VK_ARANGE,
-    OXI_VK_LINSPACE,
-    OXI_VK_BY_COPY,
-    OXI_VK_NOT_MADE
-} oxi_vk_making;
-
-static oxi_vk_making oxi_vk_making_of(oxi_op op) {
-    switch (op) {
-    case OXI_OP_uniform: return OXI_VK_UNIFORM;
-    case OXI_OP_normal: return OXI_VK_NORMAL;
-    case OXI_OP_randint: return OXI_VK_RANDINT;
-    case OXI_OP_bernoulli: return OXI_VK_BERNOULLI;
-    case OXI_OP_randperm: return OXI_VK_SWAPS;
-    case OXI_OP_arange: return OXI_VK_ARANGE;
-    case OXI_OP_linspace: return OXI_VK_LINSPACE;
-    case OXI_OP_fill:
-    case OXI_OP_eye: return OXI_VK_BY_COPY;
-    default: return OXI_VK_NOT_MADE;
-    }
-}
-
-/* Whether the CPU works the numbers out in f64. */
-static bool oxi_vk_made_in_double(const oxi_call *call) {
-    switch (call->op) {
-    case OXI_OP_normal:
-    case OXI_OP_linspace: return true;
-    case OXI_OP_uniform: return call->attr.uniform.low != 0 || call->attr.uniform.high != 1;
-    case OXI_OP_arange: return oxi_is_float(call->out[0]->dtype);
-    default: return false;
-    }
-}
-
 static bool oxi_vk_can_make(const oxi_vk_device *d, const oxi_call *call) {
-    oxi_vk_making making = oxi_vk_making_of(call->op);
-    if (making == OXI_VK_NOT_MADE || !oxi_vk_fits(call->out[0])) return false;
-    return d->caps & OX_VULKAN_F64 || !oxi_vk_made_in_double(call);
+    return oxi_vk_fits(call->out[0]) && (d->caps & OX_VULKAN_F64 || !oxi_made_form_of(call).in_double);
 }
 
 /* ---- constants ----------------------------------------------------------------------------------------- */
@@ -17304,59 +18204,41 @@ static ox_status oxi_vk_fill_with(oxi_vk_device *d, double value, int64_t whole,
     return oxi_vk_map(d, &copy);
 }
 
-static ox_status oxi_vk_eye(oxi_vk_device *d, const oxi_call *call) {
-    ox_tensor diagonal = oxi_borrowed(call->out[0]);
+static ox_status oxi_vk_diagonal(oxi_vk_device *d, const oxi_made_form *form, const ox_tensor *out) {
+    ox_tensor diagonal = oxi_borrowed(out);
     ox_status status = oxi_vk_fill_with(d, 0, 0, &diagonal);
     if (status != OX_OK || diagonal.ndim != 2) return status;
     diagonal.ndim = 1;
     if (diagonal.shape[1] < diagonal.shape[0]) diagonal.shape[0] = diagonal.shape[1];
     diagonal.stride[0] += diagonal.stride[1];
-    return oxi_vk_fill_with(d, 1, 1, &diagonal);
+    return oxi_vk_fill_with(d, form->first, form->low, &diagonal);
 }
 
 /* ---- ramps and random numbers -------------------------------------------------------------------------- */
 
-static void oxi_vk_made_numbers(const oxi_call *call, oxi_vk_made_params *p) {
-    ox_dtype dtype = call->out[0]->dtype;
-    double f[2] = {0, 0};
-    oxi_attrs_numbers(call->op, &call->attr, f, 2);
-    double f0 = f[0], f1 = f[1], below = f1;
-    int64_t low = 0, range = 0;
+static void oxi_vk_made_numbers(const oxi_call *call, const oxi_made_form *form, oxi_vk_made_params *p) {
+    double below = form->kind == OXI_MADE_RAMP ? form->step : form->second;
     oxi_vk_words_of(call->draw.seed, p->seed);
     oxi_vk_words_of(call->draw.counter, p->counter);
-    if (call->op == OXI_OP_randint) {
-        low = call->attr.randint.low;
-        range = (int64_t)((uint64_t)call->attr.randint.high - (uint64_t)low);
-    }
-    if (call->op == OXI_OP_uniform && f0 < f1) below = oxi_number_below(dtype, f0, f1);
-    if (call->op == OXI_OP_arange && !oxi_is_float(dtype)) {
-        low = oxi_whole_bits(f0);
-        range = oxi_whole_bits(f1);
-    }
-    if (call->op == OXI_OP_linspace) {
-        if (oxi_is_int(dtype)) {
-            f0 = trunc(f0);
-            f1 = trunc(f1);
-        }
-        below = p->n > 1 ? (f1 - f0) / (double)(p->n - 1) : 0;
-    }
-    if (call->op == OXI_OP_arange) below = f1;
-    oxi_vk_double_words(f0, p->f[0]);
-    oxi_vk_double_words(f1, p->f[1]);
+    if (form->numbers == OXI_NUMBERS_UNIT && form->first < form->second)
+        below = oxi_number_below(call->out[0]->dtype, form->first, form->second);
+    oxi_vk_double_words(form->first, p->f[0]);
+    oxi_vk_double_words(form->second, p->f[1]);
     oxi_vk_double_words(below, p->below);
-    oxi_vk_words_of((uint64_t)low, p->low);
-    oxi_vk_words_of((uint64_t)range, p->range);
+    oxi_vk_words_of((uint64_t)form->low, p->low);
+    oxi_vk_words_of(form->range, p->range);
 }
 
 static ox_status oxi_vk_make(oxi_vk_device *d, const oxi_call *call) {
     ox_tensor *out = call->out[0];
     const ox_tensor *odds = call->in_count ? call->in[0] : NULL;
+    const oxi_made_form form = oxi_made_form_of(call);
     oxi_vk_made_params params;
     oxi_vk_dispatch dispatch;
     oxi_walk w;
     if (ox_numel(out) == 0) return OX_OK;
-    if (call->op == OXI_OP_fill) return oxi_vk_fill_with(d, call->attr.fill.value, call->attr.fill.whole, out);
-    if (call->op == OXI_OP_eye) return oxi_vk_eye(d, call);
+    if (form.kind == OXI_MADE_CONSTANT) return oxi_vk_fill_with(d, form.first, form.low, out);
+    if (form.kind == OXI_MADE_DIAGONAL) return oxi_vk_diagonal(d, &form, out);
     memset(&params, 0, sizeof params);
     memset(&dispatch, 0, sizeof dispatch);
     oxi_walk_begin(&w, out->ndim, out->shape);
@@ -17375,13 +18257,13 @@ static ox_status oxi_vk_make(oxi_vk_device *d, const oxi_call *call) {
         for (int e = 0; e < w.ndim; e++) params.stride[e][k] = (uint32_t)w.stride[k][e];
     }
     for (int e = 0; e < w.ndim; e++) params.shape[e] = (uint32_t)w.shape[e];
-    oxi_vk_made_numbers(call, &params);
+    oxi_vk_made_numbers(call, &form, &params);
     bool quads = oxi_walk_flat(&w, 0) && oxi_vk_width(out->dtype) < 3 && params.at[0] % 4 == 0;
-    dispatch.shader = oxi_vk_made_in_double(call) ? OXI_VK_SHADER_made_double : OXI_VK_SHADER_made;
-    dispatch.special[0] = (uint32_t)oxi_vk_making_of(call->op);
-    dispatch.special[1] = (uint32_t)out->dtype;
-    dispatch.special[2] = odds ? (uint32_t)odds->dtype : 0;
-    dispatch.special[3] = quads;
+    dispatch.shader = form.in_double ? OXI_VK_SHADER_made_double : OXI_VK_SHADER_made;
+    dispatch.special.made.op = (uint32_t)form.code;
+    dispatch.special.made.to = (uint32_t)out->dtype;
+    dispatch.special.made.from = odds ? (uint32_t)odds->dtype : 0;
+    dispatch.special.made.flat = quads;
     if (odds) {
         params.fault = (uint32_t)(d->fault->offset / 4);
         oxi_vk_bind_fault(d, &dispatch);
@@ -17391,26 +18273,10 @@ static ox_status oxi_vk_make(oxi_vk_device *d, const oxi_call *call) {
     oxi_vk_groups(&dispatch, ((uint64_t)w.numel + 1023) / 1024);
     return oxi_vk_record(d, &dispatch);
 }
-
-/* 0, 1, .. in f64. */
-static ox_status oxi_vk_ramp(oxi_vk_device *d, ox_tensor *out) {
-    oxi_call call = oxi_call_of(OXI_OP_arange, NULL, 0, out);
-    call.attr.ramp.step = 1;
-    return oxi_vk_make(d, &call);
-}
-/* >>vulkan/lines.c */
+/* >>vulkan/ops/reduce.c */
 /* Ops that take lines of an operand: reductions and scans; rows.c has softmax and norms.
  * The dims of up to four operands are split into kept ones and those of a line; invocations share a line, and
  * a workgroup takes as many lines as fit. Called by the Vulkan device for REDUCE and SCAN. */
-
-/* Mirrors lines.glsl. */
-typedef struct oxi_vk_line_params {
-    uint32_t kept, length, kept_dims, line_dims;
-    uint32_t f[3], extra;
-    uint32_t at[4];
-    uint32_t kept_stride[OX_MAX_DIMS][4], line_stride[OX_MAX_DIMS][4];
-    uint32_t kept_shape[OX_MAX_DIMS], line_shape[OX_MAX_DIMS];
-} oxi_vk_line_params;
 
 /* An operand of both walks: strides (elements) by dim of the shape that is cut, 0 where it stands still. */
 typedef struct oxi_vk_line_operand {
@@ -17535,12 +18401,6 @@ static bool oxi_vk_lines_quads(const oxi_vk_lines *l, const oxi_vk_line_operand 
     return true;
 }
 
-/* Mirrors reduce_double.comp. */
-typedef struct oxi_vk_reduce_params {
-    oxi_vk_line_params line;
-    uint32_t f0[4]; /* as f64 */
-} oxi_vk_reduce_params;
-
 /* A reduction that is ready but for its workgroups. */
 typedef struct oxi_vk_reduce_job {
     oxi_vk_lines l;
@@ -17568,16 +18428,16 @@ static void oxi_vk_reduce_prepare(const oxi_call *call, oxi_reduction r, oxi_vk_
     oxi_vk_lines_cut(&job->l, x->ndim, x->shape, call->attr.reduce.dims, r.places != 0, operands, 3);
     job->quads = oxi_vk_lines_quads(&job->l, operands, 0, 1);
     job->l.params.f[0] = oxi_vk_float_bits(r.number);
-    oxi_vk_double_words(r.number, job->params.f0);
-    dispatch->special[0] = (uint32_t)r.kind;
-    dispatch->special[1] = oxi_vk_reduce_lane(call, r);
+    oxi_vk_double_words(r.number, job->params.power);
+    dispatch->special.reduce.kind = (uint32_t)r.kind;
+    dispatch->special.reduce.lane = oxi_vk_reduce_lane(call, r);
     dispatch->shader =
-        dispatch->special[1] == OXI_LANE_F64 ? OXI_VK_SHADER_reduce_double : OXI_VK_SHADER_reduce;
-    dispatch->special[2] = (uint32_t)call->out[0]->dtype;
-    dispatch->special[3] = (uint32_t)x->dtype;
-    dispatch->special[6] = (uint32_t)r.finish;
-    dispatch->special[7] = (uint32_t)r.places;
-    dispatch->special[8] = 1;
+        dispatch->special.reduce.lane == OXI_LANE_F64 ? OXI_VK_SHADER_reduce_double : OXI_VK_SHADER_reduce;
+    dispatch->special.reduce.to = (uint32_t)call->out[0]->dtype;
+    dispatch->special.reduce.from = (uint32_t)x->dtype;
+    dispatch->special.reduce.finish = (uint32_t)r.finish;
+    dispatch->special.reduce.places = (uint32_t)r.places;
+    dispatch->special.reduce.segments = 1;
     dispatch->params = &job->params;
     dispatch->param_bytes = sizeof job->params;
 }
@@ -17594,7 +18454,7 @@ static ox_status oxi_vk_reduce_record(oxi_vk_device *d, oxi_vk_reduce_job *job) 
     bool across = kept->step[0] != 0 && llabs(kept->step[0]) < llabs(line->step[0]) && kept->numel >= 64;
     bool quads = job->quads && !across;
     uint64_t steps = (uint64_t)line->numel / (quads ? 4 : 1);
-    uint32_t lanes = oxi_vk_power_below(4, steps, 256), segments = job->dispatch.special[8];
+    uint32_t lanes = oxi_vk_power_below(4, steps, 256), segments = job->dispatch.special.reduce.segments;
     if (across && lanes > 8) lanes = kept->numel >= 4096 ? 8 : 16;
     if (across && steps <= 16 && kept->numel >= OXI_VK_MANY_LINES) lanes = 1;
     if (segments > 1) {
@@ -17603,9 +18463,9 @@ static ox_status oxi_vk_reduce_record(oxi_vk_device *d, oxi_vk_reduce_job *job) 
         lanes = 256;
     }
     bool long_lines = steps / segments / lanes >= OXI_VK_LINE_QUADS && !oxi_vk_is_software(d);
-    job->dispatch.special[9] = !quads ? 0 : long_lines ? OXI_VK_LINE_QUADS : 1;
-    job->dispatch.special[4] = lanes;
-    job->dispatch.special[5] = across;
+    job->dispatch.special.reduce.quads = !quads ? 0 : long_lines ? OXI_VK_LINE_QUADS : 1;
+    job->dispatch.special.reduce.lanes = lanes;
+    job->dispatch.special.reduce.across = across;
     job->params.line = job->l.params;
     uint32_t group_lines = 256 / lanes;
     oxi_vk_groups(&job->dispatch, ((uint64_t)kept->numel + group_lines - 1) / group_lines * segments);
@@ -17644,9 +18504,9 @@ static ox_status oxi_vk_reduce_twice(oxi_vk_device *d, const oxi_call *call, oxi
     oxi_meta(&parts, real ? OX_C64 : oxi_lane_dtype((oxi_lane)lane), 2, shape);
     oxi_vk_chunk *chunk = oxi_vk_borrow(d, &parts, &storage);
     if (!chunk) return OX_ERR_NOMEM;
-    job->dispatch.special[2] = (uint32_t)parts.dtype;
-    job->dispatch.special[6] = OXI_FINISH_PLAIN;
-    job->dispatch.special[8] = segments;
+    job->dispatch.special.reduce.to = (uint32_t)parts.dtype;
+    job->dispatch.special.reduce.finish = OXI_FINISH_PLAIN;
+    job->dispatch.special.reduce.segments = segments;
     job->l.params.at[1] = oxi_vk_element_at(&parts);
     oxi_vk_bind(&job->dispatch, 1, &parts, true);
     oxi_vk_bind(&job->dispatch, 2, &parts, true);
@@ -17724,14 +18584,14 @@ static ox_status oxi_vk_scan_twice(oxi_vk_device *d, oxi_vk_line_params *p, oxi_
                                    uint32_t segments) {
     oxi_vk_chunk *totals = oxi_vk_chunk_alloc(d, (uint64_t)p->kept * segments * 8);
     ox_status status = totals ? OX_OK : OX_ERR_NOMEM;
-    for (uint32_t part = 1; part <= 2 && status == OX_OK; part++) {
+    for (uint32_t part = OXI_VK_SCAN_TOTALS; part <= OXI_VK_SCAN_CARRIED && status == OX_OK; part++) {
         p->f[0] = segments;
         p->f[1] = (p->length + segments - 1) / segments;
         p->f[2] = (uint32_t)(totals->offset / 4);
         dispatch->use[2].chunk = totals;
-        dispatch->use[2].writes = part == 1;
+        dispatch->use[2].writes = part == OXI_VK_SCAN_TOTALS;
         dispatch->uses = 3;
-        dispatch->special[4] = part;
+        dispatch->special.scan.part = part;
         oxi_vk_groups(dispatch, (uint64_t)p->kept * segments);
         status = oxi_vk_record(d, dispatch);
     }
@@ -17752,10 +18612,10 @@ static ox_status oxi_vk_scan(oxi_vk_device *d, const oxi_call *call) {
     oxi_vk_bind(&dispatch, 0, out, true);
     oxi_vk_bind(&dispatch, 1, x, false);
     dispatch.shader = oxi_vk_scans_double(call) ? OXI_VK_SHADER_scan_double : OXI_VK_SHADER_scan;
-    dispatch.special[0] = call->op == OXI_OP_cumprod;
-    dispatch.special[1] = (uint32_t)oxi_lane_of(x->dtype);
-    dispatch.special[2] = (uint32_t)out->dtype;
-    dispatch.special[3] = (uint32_t)x->dtype;
+    dispatch.special.scan.product = call->op == OXI_OP_cumprod;
+    dispatch.special.scan.lane = (uint32_t)oxi_lane_of(x->dtype);
+    dispatch.special.scan.to = (uint32_t)out->dtype;
+    dispatch.special.scan.from = (uint32_t)x->dtype;
     dispatch.params = &l.params;
     dispatch.param_bytes = sizeof l.params;
     uint32_t segments = oxi_vk_scan_segments(&l.params);
@@ -17763,277 +18623,13 @@ static ox_status oxi_vk_scan(oxi_vk_device *d, const oxi_call *call) {
     oxi_vk_groups(&dispatch, (uint64_t)l.kept.numel);
     return oxi_vk_record(d, &dispatch);
 }
-/* >>vulkan/rows_double.c */
-/* Softmax, log_softmax, norms and rotary embedding of f64: a few reductions and elementwise calls of the
- * same device, whose small results lie in memory that is given back at once. Rows of f64 are rare enough
- * to go without a shader of their own. Called by rows.c and transformer.c. */
-
-/* One number a row, seen as it is [.., 1, ..] and beside the row's elements. */
-typedef struct oxi_vk_row_numbers {
-    ox_tensor each, beside;
-    ox_storage storage;
-    oxi_vk_chunk *chunk;
-} oxi_vk_row_numbers;
-
-/* What the steps of a row have in common; status: of the first that failed. */
-typedef struct oxi_vk_row_job {
-    oxi_vk_device *d;
-    ox_status status;
-    uint32_t dims;                  /* of a line */
-    int64_t length;                 /* its elements */
-    ox_tensor out, x, weight, bias; /* of one shape; what stands still has stride 0 */
-} oxi_vk_row_job;
-
-static ox_tensor oxi_vk_row_view(const oxi_vk_line_operand *o, int ndim, const int64_t *shape) {
-    ox_tensor view = oxi_borrowed(o->t);
-    view.ndim = ndim;
-    for (int i = 0; i < ndim; i++) {
-        view.shape[i] = shape[i];
-        view.stride[i] = o->stride[i];
-    }
-    return view;
-}
-
-static void oxi_vk_row_numbers_begin(oxi_vk_row_job *job, oxi_vk_row_numbers *n) {
-    int64_t shape[OX_MAX_DIMS];
-    for (int i = 0; i < job->x.ndim; i++) shape[i] = job->dims >> i & 1 ? 1 : job->x.shape[i];
-    oxi_meta(&n->each, OX_F64, job->x.ndim, shape);
-    n->chunk = oxi_vk_borrow(job->d, &n->each, &n->storage);
-    if (!n->chunk) job->status = OX_ERR_NOMEM;
-    n->beside = n->each;
-    for (int i = 0; i < job->x.ndim; i++) {
-        n->beside.shape[i] = job->x.shape[i];
-        if (job->dims >> i & 1) n->beside.stride[i] = 0;
-    }
-}
-
-static void oxi_vk_row_numbers_end(oxi_vk_row_job *job, oxi_vk_row_numbers *n) {
-    if (n->chunk) oxi_vk_chunk_give(job->d, n->chunk);
-}
-
-/* out = op(a, b); b may be NULL. */
-static void oxi_vk_row_step(oxi_vk_row_job *job, oxi_op op, ox_tensor *out, ox_tensor *a, ox_tensor *b) {
-    ox_tensor *in[2];
-    if (job->status != OX_OK) return;
-    in[0] = a;
-    in[1] = b;
-    oxi_call call = oxi_call_of(op, in, b ? 2 : 1, out);
-    bool reduces = oxi_op_row_of(op)->family == OXI_FAMILY_REDUCE;
-    if (reduces) {
-        call.attr = op == OXI_OP_norm ? oxi_attrs_power() : oxi_attrs_reduce();
-        call.attr.reduce.dims = job->dims;
-        call.attr.reduce.keepdim = true;
-    } else {
-        call.attr = oxi_attrs_scale();
-    }
-    job->status = reduces ? oxi_vk_reduce(job->d, &call) : oxi_vk_map(job->d, &call);
-}
-
-/* out = op(a, number) */
-static void oxi_vk_row_number(oxi_vk_row_job *job, oxi_op op, ox_tensor *out, ox_tensor *a, double value) {
-    ox_storage storage;
-    ox_tensor number = oxi_vk_number(OX_F64, &value, &storage);
-    oxi_vk_row_step(job, op, out, a, &number);
-}
-
-static void oxi_vk_row_softmax(oxi_vk_row_job *job, bool logarithm) {
-    oxi_vk_row_numbers n;
-    ox_tensor powers = job->out;
-    ox_storage storage;
-    oxi_vk_chunk *chunk = NULL;
-    oxi_vk_row_numbers_begin(job, &n);
-    if (logarithm && job->status == OX_OK) {
-        oxi_meta(&powers, OX_F64, job->out.ndim, job->out.shape);
-        chunk = oxi_vk_borrow(job->d, &powers, &storage);
-        if (!chunk) job->status = OX_ERR_NOMEM;
-    }
-    oxi_vk_row_step(job, OXI_OP_amax, &n.each, &job->x, NULL);
-    oxi_vk_row_step(job, OXI_OP_sub, &job->out, &job->x, &n.beside);
-    oxi_vk_row_step(job, OXI_OP_exp, &powers, &job->out, NULL);
-    oxi_vk_row_step(job, OXI_OP_sum, &n.each, &powers, NULL);
-    if (logarithm) oxi_vk_row_step(job, OXI_OP_log, &n.each, &n.each, NULL);
-    oxi_vk_row_step(job, logarithm ? OXI_OP_sub : OXI_OP_div, &job->out, &job->out, &n.beside);
-    if (chunk) oxi_vk_chunk_give(job->d, chunk);
-    oxi_vk_row_numbers_end(job, &n);
-}
-
-/* The factor of a row is 1 / sqrt(the mean of squares + epsilon). */
-static void oxi_vk_row_norm(oxi_vk_row_job *job, bool centred, double epsilon) {
-    oxi_vk_row_numbers mean, factor;
-    ox_tensor *x = &job->x;
-    oxi_vk_row_numbers_begin(job, &mean);
-    oxi_vk_row_numbers_begin(job, &factor);
-    if (centred) {
-        oxi_vk_row_step(job, OXI_OP_mean, &mean.each, x, NULL);
-        oxi_vk_row_step(job, OXI_OP_var, &factor.each, x, NULL);
-        oxi_vk_row_step(job, OXI_OP_sub, &job->out, x, &mean.beside);
-        x = &job->out;
-    } else {
-        oxi_vk_row_step(job, OXI_OP_norm, &factor.each, x, NULL);
-        oxi_vk_row_step(job, OXI_OP_square, &factor.each, &factor.each, NULL);
-        oxi_vk_row_number(job, OXI_OP_div, &factor.each, &factor.each, (double)job->length);
-    }
-    oxi_vk_row_number(job, OXI_OP_add, &factor.each, &factor.each, epsilon);
-    oxi_vk_row_step(job, OXI_OP_rsqrt, &factor.each, &factor.each, NULL);
-    oxi_vk_row_step(job, OXI_OP_mul, &job->out, x, &factor.beside);
-    if (job->weight.storage) oxi_vk_row_step(job, OXI_OP_mul, &job->out, &job->out, &job->weight);
-    if (job->bias.storage) oxi_vk_row_step(job, OXI_OP_add, &job->out, &job->out, &job->bias);
-    oxi_vk_row_numbers_end(job, &factor);
-    oxi_vk_row_numbers_end(job, &mean);
-}
-
-static bool oxi_vk_is_row_double(const oxi_call *call) {
-    for (int i = 0; i < call->in_count; i++)
-        if (call->in[i] && call->in[i]->dtype != OX_F64) return false;
-    return call->out[0]->dtype == OX_F64;
-}
-
-/* o: the result, x, weight, bias over the shape that is cut at `dims`. */
-static ox_status oxi_vk_row_double(oxi_vk_device *d, const oxi_row_form *form, int ndim,
-                                   const int64_t *shape, uint32_t dims, const oxi_vk_line_operand *o) {
-    oxi_vk_row_job job;
-    memset(&job, 0, sizeof job);
-    job.d = d;
-    job.dims = dims;
-    job.length = 1;
-    for (int i = 0; i < ndim; i++)
-        if (dims >> i & 1) job.length *= shape[i];
-    job.out = oxi_vk_row_view(&o[0], ndim, shape);
-    job.x = oxi_vk_row_view(&o[1], ndim, shape);
-    if (o[2].t) job.weight = oxi_vk_row_view(&o[2], ndim, shape);
-    if (o[3].t) job.bias = oxi_vk_row_view(&o[3], ndim, shape);
-    if (form->finish == OXI_ROW_NORM)
-        oxi_vk_row_norm(&job, form->measure == OXI_REDUCES_MOMENTS, form->eps);
-    else
-        oxi_vk_row_softmax(&job, form->finish == OXI_ROW_LOG_SOFTMAX);
-    return job.status;
-}
-
-/* ---- rope ---------------------------------------------------------------------------------------------- */
-
-/* out += factor a b */
-static void oxi_vk_row_add_product(oxi_vk_row_job *job, double factor, ox_tensor *out, ox_tensor *a,
-                                   ox_tensor *b) {
-    ox_tensor *in[3];
-    in[0] = out;
-    in[1] = a;
-    in[2] = b;
-    oxi_call call = oxi_call_of(OXI_OP_addcmul, in, 3, out);
-    call.attr.value.value = factor;
-    if (job->status == OX_OK) job->status = oxi_vk_map(job->d, &call);
-}
-
-static void oxi_vk_row_copy(oxi_vk_row_job *job, const ox_tensor *from, const ox_tensor *to) {
-    if (job->status == OX_OK) job->status = oxi_vk_copy(job->d, from, to);
-}
-
-static void oxi_vk_row_make(oxi_vk_row_job *job, oxi_vk_temporary *made, int ndim, const int64_t *shape) {
-    memset(made, 0, sizeof *made);
-    if (job->status == OX_OK) job->status = oxi_vk_temporary_make(job->d, made, OX_F64, ndim, shape);
-}
-
-/* The turning elements of x [.., S, D]: `half` of them from element `first` on, `step` apart. */
-static ox_tensor oxi_vk_rope_half(const ox_tensor *x, int64_t first, int64_t half, int64_t step) {
-    ox_tensor view = oxi_borrowed(x);
-    int last = x->ndim - 1;
-    view.offset += first * x->stride[last];
-    view.shape[last] = half;
-    view.stride[last] = step * x->stride[last];
-    return view;
-}
-
-/* A table [S, half] seen beside x [.., S, half]. */
-static ox_tensor oxi_vk_rope_beside(const ox_tensor *table, const ox_tensor *x) {
-    ox_tensor view = oxi_borrowed(table);
-    view.ndim = x->ndim;
-    for (int i = 0; i < x->ndim; i++) {
-        bool own = i >= x->ndim - 2;
-        view.shape[i] = x->shape[i];
-        view.stride[i] = own ? table->stride[i - (x->ndim - 2)] : 0;
-    }
-    return view;
-}
-
-/* angle [S, half] = position * scale * frequency; frequencies [half]. */
-static void oxi_vk_rope_angles(oxi_vk_row_job *job, const oxi_call *call, const ox_tensor *frequencies,
-                               ox_tensor *angle) {
-    const ox_tensor *positions = call->in[1], *factors = call->in[2];
-    ox_tensor each, turned;
-    oxi_vk_temporary place, frequency;
-    oxi_vk_row_make(job, &place, 1, &angle->shape[0]);
-    oxi_vk_row_make(job, &frequency, 1, &angle->shape[1]);
-    if (positions)
-        oxi_vk_row_copy(job, positions, &place.t);
-    else if (job->status == OX_OK)
-        job->status = oxi_vk_ramp(job->d, &place.t);
-    oxi_vk_row_number(job, OXI_OP_mul, &place.t, &place.t, call->attr.rope.scale);
-    oxi_vk_row_copy(job, frequencies, &frequency.t);
-    if (factors) {
-        oxi_vk_temporary factor;
-        oxi_vk_row_make(job, &factor, 1, &angle->shape[1]);
-        oxi_vk_row_copy(job, factors, &factor.t);
-        oxi_vk_row_step(job, OXI_OP_div, &frequency.t, &frequency.t, &factor.t);
-        oxi_vk_temporary_drop(job->d, &factor);
-    }
-    each = turned = *angle;
-    each.storage = place.t.storage;
-    each.offset = place.t.offset;
-    each.stride[0] = 1;
-    each.stride[1] = 0;
-    turned.storage = frequency.t.storage;
-    turned.offset = frequency.t.offset;
-    turned.stride[0] = 0;
-    turned.stride[1] = 1;
-    oxi_vk_row_step(job, OXI_OP_mul, angle, &each, &turned);
-    oxi_vk_temporary_drop(job->d, &place);
-    oxi_vk_temporary_drop(job->d, &frequency);
-}
-
-/* x [.., S, D]; the result may be x itself, so the first half waits in memory of its own. */
-static ox_status oxi_vk_rope_double(oxi_vk_device *d, const oxi_call *call, const ox_tensor *frequencies) {
-    const ox_tensor *x = call->in[0], *out = call->out[0];
-    const int last = x->ndim - 1;
-    const int64_t half = call->attr.rope.dims / 2, table[2] = {x->shape[last - 1], half};
-    const bool interleaved = call->attr.rope.interleaved;
-    const int64_t step = interleaved ? 2 : 1, other = interleaved ? 1 : half;
-    oxi_vk_temporary c, s, turned;
-    oxi_vk_row_job job;
-    memset(&job, 0, sizeof job);
-    job.d = d;
-    ox_tensor a = oxi_vk_rope_half(x, 0, half, step), b = oxi_vk_rope_half(x, other, half, step);
-    ox_tensor first = oxi_vk_rope_half(out, 0, half, step), second = oxi_vk_rope_half(out, other, half, step);
-    oxi_vk_row_make(&job, &c, 2, table);
-    oxi_vk_row_make(&job, &s, 2, table);
-    oxi_vk_row_make(&job, &turned, a.ndim, a.shape);
-    if (job.status == OX_OK && half > 0) {
-        ox_tensor cosines = oxi_vk_rope_beside(&c.t, &a), sines = oxi_vk_rope_beside(&s.t, &a);
-        oxi_vk_rope_angles(&job, call, frequencies, &s.t);
-        oxi_vk_row_step(&job, OXI_OP_cos, &c.t, &s.t, NULL);
-        oxi_vk_row_step(&job, OXI_OP_sin, &s.t, &s.t, NULL);
-        oxi_vk_row_number(&job, OXI_OP_mul, &c.t, &c.t, call->attr.rope.magnitude);
-        oxi_vk_row_number(&job, OXI_OP_mul, &s.t, &s.t, call->attr.rope.magnitude);
-        oxi_vk_row_step(&job, OXI_OP_mul, &turned.t, &a, &cosines);
-        oxi_vk_row_add_product(&job, -1, &turned.t, &b, &sines);
-        oxi_vk_row_step(&job, OXI_OP_mul, &second, &b, &cosines);
-        oxi_vk_row_add_product(&job, 1, &second, &a, &sines);
-        oxi_vk_row_copy(&job, &turned.t, &first);
-    }
-    ox_tensor rest = oxi_vk_rope_half(x, 2 * half, x->shape[last] - 2 * half, 1),
-              rest_out = oxi_vk_rope_half(out, 2 * half, x->shape[last] - 2 * half, 1);
-    oxi_vk_row_copy(&job, &rest, &rest_out);
-    oxi_vk_temporary_drop(d, &turned);
-    oxi_vk_temporary_drop(d, &s);
-    oxi_vk_temporary_drop(d, &c);
-    return job.status;
-}
-/* >>vulkan/rows.c */
+/* >>vulkan/ops/rows.c */
 /* Softmax and norms: a line is a row. Called by the Vulkan device for ROW. */
 
-enum { OXI_VK_SOFTMAX, OXI_VK_LOG_SOFTMAX, OXI_VK_LAYER, OXI_VK_RMS };
-
+/* f64 goes by the parts. */
 static bool oxi_vk_can_row(const oxi_vk_device *d, const oxi_call *call) {
+    (void)d;
     if (oxi_row_form_of(call).groups > 0 && call->in[0]->ndim == OX_MAX_DIMS) return false;
-    if (oxi_vk_is_row_double(call)) return d->caps & OX_VULKAN_F64 && oxi_vk_fits(call->in[0]);
     for (int i = 0; i < call->in_count; i++)
         if (call->in[i] && (!oxi_is_float(call->in[i]->dtype) || call->in[i]->dtype == OX_F64)) return false;
     return oxi_is_float(call->out[0]->dtype) && call->out[0]->dtype != OX_F64 && oxi_vk_fits(call->in[0]);
@@ -18099,7 +18695,6 @@ static ox_status oxi_vk_row(oxi_vk_device *d, const oxi_call *call) {
     memset(&dispatch, 0, sizeof dispatch);
     if (ox_numel(out) == 0) return OX_OK;
     uint32_t dims = oxi_vk_row_operands(call, &form, shape, &ndim, o);
-    if (oxi_vk_is_row_double(call)) return oxi_vk_row_double(d, &form, ndim, shape, dims, o);
     oxi_vk_lines_cut(&l, ndim, shape, dims, false, o, 4);
     l.params.f[0] = oxi_vk_float_bits(form.eps);
     for (int i = 0; i < 4; i++)
@@ -18110,37 +18705,27 @@ static ox_status oxi_vk_row(oxi_vk_device *d, const oxi_call *call) {
         width < 2 && oxi_walk_flat(&l.line, 0) && l.params.length % each == 0 && l.params.at[0] % each == 0;
     for (uint32_t e = 0; e < l.params.kept_dims; e++)
         packed = packed && l.params.kept_stride[e][0] % each == 0;
-    dispatch.special[0] = form.finish == OXI_ROW_SOFTMAX       ? OXI_VK_SOFTMAX
+    dispatch.special.row.kind = form.finish == OXI_ROW_SOFTMAX       ? OXI_VK_SOFTMAX
                           : form.finish == OXI_ROW_LOG_SOFTMAX ? OXI_VK_LOG_SOFTMAX
                           : form.measure == OXI_REDUCES_MOMENTS ? OXI_VK_LAYER
                                                                 : OXI_VK_RMS;
     dispatch.shader = OXI_VK_SHADER_row;
-    dispatch.special[2] = (uint32_t)out->dtype;
-    dispatch.special[3] = (uint32_t)call->in[0]->dtype;
-    dispatch.special[4] = o[2].t ? (uint32_t)o[2].t->dtype : 0;
-    dispatch.special[5] = o[3].t ? (uint32_t)o[3].t->dtype : 0;
-    dispatch.special[6] = packed || width == 2;
-    uint32_t lanes = oxi_vk_row_lanes(d, &l, o, &dispatch.special[8]);
-    dispatch.special[7] = lanes;
+    dispatch.special.row.to = (uint32_t)out->dtype;
+    dispatch.special.row.from = (uint32_t)call->in[0]->dtype;
+    dispatch.special.row.weight = o[2].t ? (uint32_t)o[2].t->dtype : 0;
+    dispatch.special.row.bias = o[3].t ? (uint32_t)o[3].t->dtype : 0;
+    dispatch.special.row.packed = packed || width == 2;
+    uint32_t lanes = oxi_vk_row_lanes(d, &l, o, &dispatch.special.row.held);
+    dispatch.special.row.lanes = lanes;
     dispatch.params = &l.params;
     dispatch.param_bytes = sizeof l.params;
     oxi_vk_groups(&dispatch, ((uint64_t)l.kept.numel * lanes + 255) / 256);
     return oxi_vk_record(d, &dispatch);
 }
-/* >>vulkan/sort.c */
+/* >>vulkan/ops/sort.c */
 /* sort and topk along one dim: chunks of a line are sorted in shared memory, what is left is merged or, where
  * few items of a line are wanted, sorted again, until a line is one run. Items wait in memory that is given
  * back at once, like parts of reductions. Called by the Vulkan device for SORT. */
-
-enum { OXI_VK_SORT_ROOM = 1024 }; /* items of a workgroup, as in sort.comp */
-
-/* Mirrors param of sort.comp. */
-typedef struct oxi_vk_sort_params {
-    oxi_vk_line_params line;
-    uint32_t count, length, keep, runs;
-    uint32_t count_out, flip, from, to;
-    uint32_t plane_in, plane_out, pair_groups, unused;
-} oxi_vk_sort_params;
 
 /* One dispatch: lines of `count` items become runs of up to `keep`, `count_out` items in all. */
 typedef struct oxi_vk_sort_pass {
@@ -18203,7 +18788,7 @@ static ox_status oxi_vk_sort_record(oxi_vk_device *d, const oxi_call *call, oxi_
         oxi_vk_dispatch dispatch;
         memset(&dispatch, 0, sizeof dispatch);
         params->count = (uint32_t)p.count;
-        params->length = (uint32_t)p.length;
+        params->run = (uint32_t)p.length;
         params->keep = (uint32_t)p.keep;
         params->runs = (uint32_t)p.runs;
         params->count_out = (uint32_t)p.count_out;
@@ -18213,10 +18798,10 @@ static ox_status oxi_vk_sort_record(oxi_vk_device *d, const oxi_call *call, oxi_
         params->plane_out = (uint32_t)(lines * p.count_out);
         params->pair_groups = (uint32_t)((p.keep + OXI_VK_SORT_ROOM - 1) / OXI_VK_SORT_ROOM);
         dispatch.shader = OXI_VK_SHADER_sort;
-        dispatch.special[0] = p.merges;
-        dispatch.special[1] = (uint32_t)x->dtype;
-        dispatch.special[2] = pass == 0;
-        dispatch.special[3] = p.runs == 1;
+        dispatch.special.sort.merge = p.merges;
+        dispatch.special.sort.dtype = (uint32_t)x->dtype;
+        dispatch.special.sort.first = pass == 0;
+        dispatch.special.sort.last = p.runs == 1;
         oxi_vk_bind(&dispatch, 0, call->out[0], p.runs == 1);
         oxi_vk_bind(&dispatch, 1, call->out[1], p.runs == 1);
         oxi_vk_bind(&dispatch, 2, x, false);
@@ -18261,7 +18846,7 @@ static ox_status oxi_vk_sort(oxi_vk_device *d, const oxi_call *call) {
         if (chunk[i]) oxi_vk_chunk_give(d, chunk[i]);
     return status;
 }
-/* >>vulkan/product.c */
+/* >>vulkan/ops/product.c */
 /* Matrix products: matmul, linear and addmm as c = act(alpha a b + beta addend + bias) over strided memory.
  * Few rows against columns that lie along k take product_rows.comp or, with weights of block types,
  * product_dot.comp, which read each weight once; everything else goes through tiles in shared memory. Called
@@ -18287,20 +18872,6 @@ typedef struct oxi_vk_tiling {
     uint32_t least;
 } oxi_vk_tiling;
 
-/* Mirrors param of product.glsl; columns of the arrays: c, a, b, addend. */
-typedef struct oxi_vk_product_params {
-    uint32_t m, n, k, lead;
-    uint32_t alpha, beta, unused[2];
-    uint32_t at[4];
-    uint32_t bias_at, bias_stride, books, unused_too;
-    uint32_t row[4], column[4];
-    uint32_t stride[OX_MAX_DIMS][4];
-    uint32_t shape[OX_MAX_DIMS];
-    uint32_t second_b, second_c, tail, normal; /* product_few.glsl */
-    uint32_t norm_weight, epsilon, unused_still[2];
-    uint32_t factors[2][2]; /* alpha and beta as f64: product_double.comp */
-} oxi_vk_product_params;
-
 typedef struct oxi_vk_product {
     oxi_product_form form;     /* of block types, b is */
     int64_t whole_m, whole_n;  /* of the call that this is a part of: they decide in what order is summed */
@@ -18321,7 +18892,9 @@ static bool oxi_vk_product_reads(ox_dtype dtype) {
 
 /* Integers meet their own kind, in product_integer.comp. */
 static bool oxi_vk_can_product_integer(const oxi_call *call) {
-    bool known = call->op != OXI_OP_linear || call->attr.activation.activation == OXI_ACT_NONE;
+    oxi_product_form form;
+    oxi_product_form_of(call, &form);
+    bool known = form.activation == OXI_ACT_NONE;
     for (int i = 0; i < call->in_count; i++)
         known = known && (!call->in[i] || (oxi_is_int(call->in[i]->dtype) && oxi_vk_fits(call->in[i])));
     return known;
@@ -18329,7 +18902,9 @@ static bool oxi_vk_can_product_integer(const oxi_call *call) {
 
 /* f64 meets f64, and block types, which are expanded to it. */
 static bool oxi_vk_can_product_double(const oxi_vk_device *d, const oxi_call *call) {
-    bool known = call->op != OXI_OP_linear || call->attr.activation.activation <= OXI_ACT_RELU;
+    oxi_product_form form;
+    oxi_product_form_of(call, &form);
+    bool known = form.activation <= OXI_ACT_RELU;
     for (int i = 0; i < call->in_count; i++) {
         const ox_tensor *t = call->in[i];
         known = known && (!t || ((t->dtype == OX_F64 || oxi_vk_expands(t->dtype)) && oxi_vk_fits(t)));
@@ -18547,16 +19122,42 @@ static void oxi_vk_product_few(const oxi_vk_product *p, const oxi_vk_few *f, boo
     uint64_t each = OXI_VK_LINES / f->split * f->columns / (pair ? 2 : 1);
     uint64_t groups = ((uint64_t)p->form.n + each - 1) / each;
     dispatch->shader = f->dot ? OXI_VK_SHADER_product_dot : OXI_VK_SHADER_product_rows;
-    dispatch->special[12] = OXI_VK_LINE_LANES * OXI_VK_LINES;
-    dispatch->special[13] = (uint32_t)p->form.m;
-    dispatch->special[14] = f->columns;
-    dispatch->special[15] = f->ahead;
-    dispatch->special[16] = f->split;
-    dispatch->special[17] = pair;
-    dispatch->special[20] = f->shared ? (uint32_t)p->form.k : 32;
+    oxi_vk_product_few_specials *few = &dispatch->special.product_few;
+    few->threads = OXI_VK_LINE_LANES * OXI_VK_LINES;
+    few->rows = (uint32_t)p->form.m;
+    few->columns = f->columns;
+    few->ahead = f->ahead;
+    few->split = f->split;
+    few->pair = pair;
+    few->inner = f->shared ? (uint32_t)p->form.k : 32;
     /* who has brought a into shared memory takes more columns */
     if (f->shared && groups > OXI_VK_FEW_GROUPS) groups = OXI_VK_FEW_GROUPS;
     oxi_vk_groups(dispatch, groups);
+}
+
+/* A row of fused.def; ops that are none of them join nothing. */
+static const oxi_vk_fused *oxi_vk_fused_of(oxi_op op) {
+    static const oxi_vk_fused rows[] = {
+#define OXI_FUSED(op, joins, tail) {OXI_OP_##op, OXI_VK_JOINS_##joins, OXI_VK_TAIL_##tail},
+/* >>vulkan/ops/fused.def */
+/* Ops that can be part of one dispatch with others (fuse.c).
+ *   OXI_FUSED(op, joins, tail)
+ *   joins  PRODUCT is held until what follows it is known; SUM and GATE come behind one product and two; NORM is what
+ *          products take their first operand from; ROPE is held for the COPY of its result
+ *   tail   what the product's shader does with its result for SUM and GATE: NONE, ADD, SILU, GELU */
+OXI_FUSED(linear,   PRODUCT, NONE)
+OXI_FUSED(add,      SUM,     ADD)
+OXI_FUSED(silu_mul, GATE,    SILU)
+OXI_FUSED(gelu_mul, GATE,    GELU)
+OXI_FUSED(rms_norm, NORM,    NONE)
+OXI_FUSED(rope,     ROPE,    NONE)
+OXI_FUSED(copy,     COPY,    NONE)
+#undef OXI_FUSED
+    };
+    static const oxi_vk_fused none = {OXI_OP_COUNT, OXI_VK_JOINS_NOTHING, OXI_VK_TAIL_NONE};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].op == op) return &rows[i];
+    return &none;
 }
 
 /* What the group has beside its first product. */
@@ -18572,7 +19173,7 @@ static void oxi_vk_product_joined(const oxi_vk_product_group *g, oxi_vk_product_
     }
     if (g->tail) {
         params->tail = oxi_vk_element_at(g->tail->out[0]);
-        dispatch->special[18] = g->tail->op == OXI_OP_add ? 1 : g->tail->op == OXI_OP_silu_mul ? 2 : 3;
+        dispatch->special.product_few.tail = oxi_vk_fused_of(g->tail->op)->tail;
         oxi_vk_bind(dispatch, more++, g->tail->out[0], true);
     }
     if (!g->norm) return;
@@ -18582,7 +19183,7 @@ static void oxi_vk_product_joined(const oxi_vk_product_group *g, oxi_vk_product_
     params->norm_weight = oxi_vk_element_at(weight);
     params->epsilon = oxi_vk_float_bits(g->norm->attr.norm.eps);
     params->normal = oxi_vk_element_at(g->norm->out[0]);
-    dispatch->special[19] = 1 + (uint32_t)g->writes_normal;
+    dispatch->special.product_few.norm = 1 + (uint32_t)g->writes_normal;
     oxi_vk_bind(dispatch, 1, x, false);
     oxi_vk_bind(dispatch, 4, weight, false);
     if (g->writes_normal) oxi_vk_bind(dispatch, more++, g->norm->out[0], true);
@@ -18605,20 +19206,26 @@ static void oxi_vk_product_many(const oxi_vk_device *d, const oxi_vk_product *p,
                  p->form.column[0] == 1 && (c == OX_F32 || (uses && c == element));
     plain = plain && p->form.n % whole == 0 && (!uses || p->form.m % whole == 0) &&
             oxi_vk_product_aligned(p, params, 0, p->form.row[0], c == OX_F32 ? 4 : 8);
-    dispatch->special[11] = plain;
+    dispatch->special.product.plain = plain;
     dispatch->groups[0] = (uint32_t)((p->form.n + row->n - 1) / row->n);
     dispatch->groups[1] = (uint32_t)((p->form.m + row->m - 1) / row->m);
     dispatch->shader = uses ? matrices : OXI_VK_SHADER_product;
-    dispatch->special[12] = uses ? row->subs_m * row->subs_n * d->subgroup_size : row->m / 16;
-    dispatch->special[13] = uses ? row->m : row->deep;
-    dispatch->special[19] = row->stages;
-    if (!uses) return;
-    dispatch->special[14] = row->n;
-    dispatch->special[15] = row->deep;
-    dispatch->special[16] = row->subs_m;
-    dispatch->special[17] = row->subs_n;
-    dispatch->special[18] = d->matrix_side;
-    dispatch->special[20] = p->form.m % row->m == 0 && p->form.n % row->n == 0 && p->form.k % row->deep == 0;
+    if (!uses) {
+        dispatch->special.product_shared.each = row->m / 16;
+        dispatch->special.product_shared.deep = row->deep;
+        dispatch->special.product_shared.stages = row->stages;
+        return;
+    }
+    oxi_vk_product_tiles_specials *tiles = &dispatch->special.product_tiles;
+    tiles->threads = row->subs_m * row->subs_n * d->subgroup_size;
+    tiles->tile_m = row->m;
+    tiles->tile_n = row->n;
+    tiles->deep = row->deep;
+    tiles->subs_m = row->subs_m;
+    tiles->subs_n = row->subs_n;
+    tiles->side = d->matrix_side;
+    tiles->stages = row->stages;
+    tiles->even = p->form.m % row->m == 0 && p->form.n % row->n == 0 && p->form.k % row->deep == 0;
 }
 
 /* What weights of a block type are expanded to before they are multiplied; OX_DTYPE_NONE: they are taken
@@ -18697,17 +19304,19 @@ static ox_status oxi_vk_product_dispatch(oxi_vk_device *d, const oxi_vk_product_
     if (p->form.bias) oxi_vk_bind(&dispatch, 4, p->form.bias, false);
     bool along = oxi_is_block(b->dtype) || p->form.row[2] == 1, few = oxi_vk_product_is_few(p);
     uint32_t width = oxi_vk_width(c->dtype), each = width == 3 ? 1 : 4u >> width, wide = few ? 8 : 4;
-    dispatch.special[0] = (uint32_t)c->dtype;
-    dispatch.special[1] = (uint32_t)p->form.t[1]->dtype;
-    dispatch.special[2] = (uint32_t)b->dtype;
-    dispatch.special[3] = p->form.t[3] ? (uint32_t)p->form.t[3]->dtype : 0;
-    dispatch.special[4] = p->form.bias ? (uint32_t)p->form.bias->dtype : 0;
-    dispatch.special[5] = (uint32_t)p->form.activation;
-    dispatch.special[6] = p->form.column[0] == 1 && oxi_vk_product_aligned(p, &params, 0, p->form.row[0], each);
-    dispatch.special[7] = p->form.column[1] == 1;
-    dispatch.special[8] = along;
-    dispatch.special[9] = oxi_vk_product_wide(p, &params, 1, wide) && (!few || p->form.column[1] == 1);
-    dispatch.special[10] = oxi_vk_product_wide(p, &params, 2, wide);
+    oxi_vk_product_specials *special = &dispatch.special.product;
+    special->dtype_c = (uint32_t)c->dtype;
+    special->dtype_a = (uint32_t)p->form.t[1]->dtype;
+    special->dtype_b = (uint32_t)b->dtype;
+    special->dtype_addend = p->form.t[3] ? (uint32_t)p->form.t[3]->dtype : 0;
+    special->dtype_bias = p->form.bias ? (uint32_t)p->form.bias->dtype : 0;
+    special->activation = (uint32_t)p->form.activation;
+    special->packed =
+        p->form.column[0] == 1 && oxi_vk_product_aligned(p, &params, 0, p->form.row[0], each);
+    special->a_along = p->form.column[1] == 1;
+    special->b_along = along;
+    special->a_wide = oxi_vk_product_wide(p, &params, 1, wide) && (!few || p->form.column[1] == 1);
+    special->b_wide = oxi_vk_product_wide(p, &params, 2, wide);
     dispatch.params = &params;
     dispatch.param_bytes = sizeof params;
     uint64_t batches = 1;
@@ -18716,7 +19325,7 @@ static ox_status oxi_vk_product_dispatch(oxi_vk_device *d, const oxi_vk_product_
         oxi_vk_product_many_simple(p, &params, &dispatch);
     } else if (few) {
         bool pair = group->product[1] != NULL;
-        oxi_vk_few f = oxi_vk_few_of(d, p, dispatch.special[9], pair, group->norm != NULL);
+        oxi_vk_few f = oxi_vk_few_of(d, p, special->a_wide, pair, group->norm != NULL);
         oxi_vk_product_few(p, &f, pair, &dispatch);
         oxi_vk_product_joined(group, &params, &dispatch);
     } else {
@@ -18842,20 +19451,11 @@ static ox_status oxi_vk_product_part(oxi_vk_device *d, const oxi_call *call, con
 static ox_status oxi_vk_product_run(oxi_vk_device *d, const oxi_call *call) {
     return oxi_vk_product_part(d, call, NULL);
 }
-/* >>vulkan/select.c */
+/* >>vulkan/ops/select.c */
 /* masked_select and nonzero: results whose size somebody counted before. Three dispatches: each workgroup
  * counts what it will give, the counts are added up, then all write. Called by index.c. */
 
-enum { OXI_VK_SELECT_EACH = 256 * 16 }; /* positions of a workgroup, as in select.comp */
-
-/* Mirrors param of select.comp. */
-typedef struct oxi_vk_select_params {
-    uint32_t n, ndim, counts, groups;
-    uint32_t at[3], size;
-    uint32_t row, column, fault, kind;
-    uint32_t stride[OX_MAX_DIMS][4]; /* of what is tested, of x */
-    uint32_t shape[OX_MAX_DIMS];
-} oxi_vk_select_params;
+enum { OXI_VK_SELECT_GROUP = 256 * OXI_VK_SELECT_EACH }; /* positions of a workgroup */
 
 /* t's stride along dim d of a shape of ndim dims that t broadcasts to. */
 static uint32_t oxi_vk_broadcast_stride(const ox_tensor *t, int d, int ndim) {
@@ -18878,7 +19478,7 @@ static oxi_vk_select_params oxi_vk_select_params_of(const oxi_vk_device *d, cons
         p.stride[e][1] = oxi_vk_broadcast_stride(x, e, (int)p.ndim);
         p.n *= (uint32_t)size;
     }
-    p.groups = (p.n + OXI_VK_SELECT_EACH - 1) / OXI_VK_SELECT_EACH;
+    p.groups = (p.n + OXI_VK_SELECT_GROUP - 1) / OXI_VK_SELECT_GROUP;
     p.at[0] = oxi_vk_element_at(out);
     p.at[1] = oxi_vk_element_at(tested);
     p.at[2] = oxi_vk_element_at(x);
@@ -18898,129 +19498,82 @@ static ox_status oxi_vk_select(oxi_vk_device *d, const oxi_call *call) {
     if (!counts) return OX_ERR_NOMEM;
     params.counts = (uint32_t)(counts->offset / 4);
     ox_status status = OX_OK;
-    for (uint32_t pass = 0; pass < 3 && status == OX_OK; pass++) {
+    for (uint32_t pass = 0; pass < OXI_VK_SELECT_PASSES && status == OX_OK; pass++) {
         oxi_vk_dispatch dispatch;
         memset(&dispatch, 0, sizeof dispatch);
         dispatch.shader = OXI_VK_SHADER_select;
-        dispatch.special[0] = pass;
-        dispatch.special[1] = (uint32_t)tested->dtype;
-        dispatch.special[2] = (uint32_t)x->dtype;
-        dispatch.special[3] = call->op == OXI_OP_nonzero;
-        oxi_vk_bind(&dispatch, 0, out, pass == 2);
+        dispatch.special.select.pass = pass;
+        dispatch.special.select.tested = (uint32_t)tested->dtype;
+        dispatch.special.select.dtype = (uint32_t)x->dtype;
+        dispatch.special.select.coordinates =
+            oxi_index_form_of(call->op)->does == OXI_DOES_COORDINATES;
+        oxi_vk_bind(&dispatch, 0, out, pass == OXI_VK_SELECT_WRITE);
         oxi_vk_bind(&dispatch, 1, tested, false);
         oxi_vk_bind(&dispatch, 2, x, false);
         dispatch.use[3].chunk = counts;
-        dispatch.use[3].writes = pass < 2;
+        dispatch.use[3].writes = pass < OXI_VK_SELECT_WRITE;
         oxi_vk_bind_fault(d, &dispatch);
         dispatch.params = &params;
         dispatch.param_bytes = sizeof params;
-        oxi_vk_groups(&dispatch, pass == 1 ? 1 : params.groups);
+        oxi_vk_groups(&dispatch, pass == OXI_VK_SELECT_ADD_UP ? 1 : params.groups);
         status = oxi_vk_record(d, &dispatch);
     }
     oxi_vk_chunk_give(d, counts);
     return status;
 }
-/* >>vulkan/index.c */
-/* Moving by index: gather, index_select and embedding in one shader, scatter and index_add in another,
- * triangles and one_hot in a third; cat and roll are copies into parts of the result; select.c has the rest.
- * Indices are looked at on the device: one out of range makes its elements 0 and the next read an error.
- * Called by the Vulkan device for INDEX. */
-
-/* Mirrors param of gather.comp. */
-typedef struct oxi_vk_gather_params {
-    uint32_t n, ndim, kind, fault;
-    uint32_t at[3], step;
-    uint32_t size, unused[3];
-    uint32_t stride[OX_MAX_DIMS][4];
-    uint32_t shape[OX_MAX_DIMS];
-} oxi_vk_gather_params;
+/* >>vulkan/ops/index.c */
+/* Ops of INDEX by the kinds of form/index.def: PICK in one shader, PUT in another, PATTERN in a third; COPIES
+ * are copies into parts of the result; select.c has the rest. Indices are looked at on the device: one out of
+ * range makes its elements 0 and the next read an error. Called by the Vulkan device. */
 
 /* Indices that move nothing, of results without elements: the CPU looks at them. */
-static bool oxi_vk_only_looks(const oxi_call *call) {
-    bool looks =
-        call->op == OXI_OP_index_select || call->op == OXI_OP_embedding || call->op == OXI_OP_index_add;
+static bool oxi_vk_only_looks(const oxi_call *call, const oxi_index_form *form) {
+    bool looks = (form->kind == OXI_INDEX_PICK || form->kind == OXI_INDEX_PUT) && form->by != OXI_BY_EACH;
     return looks && ox_numel(call->out[0]) == 0 && ox_numel(call->in[1]) > 0;
 }
 
-static bool oxi_vk_can_index(const oxi_vk_device *d, const oxi_call *call) {
+/* Whether there is something along the dim that is indexed. */
+static bool oxi_vk_has_places(const oxi_call *call, const oxi_index_form *form) {
+    const ox_tensor *x = call->in[0];
+    return x->ndim > 0 && x->shape[form->by == OXI_BY_ROWS ? 0 : call->attr.along.dim] > 0;
+}
+
+static bool oxi_vk_can_pick(const oxi_call *call) {
     const ox_tensor *x = call->in[0], *out = call->out[0];
-    bool f64 = d->caps & OX_VULKAN_F64;
-    if (!oxi_vk_fits(out) || !oxi_vk_fits(x) || oxi_vk_only_looks(call)) return false;
-    switch (call->op) {
-    case OXI_OP_gather:
-    case OXI_OP_index_select: return x->ndim > 0 && x->shape[call->attr.along.dim] > 0 && x->dtype == out->dtype;
-    case OXI_OP_embedding:
-        if (x->shape[0] == 0) return false;
-        if (!oxi_is_block(x->dtype)) return x->dtype == out->dtype;
-        return oxi_vk_expands(x->dtype) && oxi_is_float(out->dtype) && x->stride[1] == 1;
-    case OXI_OP_cat:
+    if (!oxi_is_block(x->dtype)) return x->dtype == out->dtype;
+    return oxi_vk_expands(x->dtype) && oxi_is_float(out->dtype) && x->stride[1] == 1;
+}
+
+static bool oxi_vk_can_index(const oxi_vk_device *d, const oxi_call *call) {
+    const oxi_index_form *form = oxi_index_form_of(call->op);
+    const ox_tensor *out = call->out[0];
+    if (!oxi_vk_fits(out) || !oxi_vk_fits(call->in[0]) || oxi_vk_only_looks(call, form)) return false;
+    switch (form->kind) {
+    case OXI_INDEX_PICK: return oxi_vk_has_places(call, form) && oxi_vk_can_pick(call);
+    case OXI_INDEX_PUT:
+        return oxi_vk_has_places(call, form) &&
+               (form->does == OXI_DOES_MOVES || out->dtype != OX_F64 || d->caps & OX_VULKAN_F64);
+    case OXI_INDEX_SELECT: return oxi_vk_fits(call->in[call->in_count - 1]);
+    case OXI_INDEX_COPIES:
         for (int i = 0; i < call->in_count; i++)
             if (oxi_is_block(call->in[i]->dtype)) return false;
         return true;
-    case OXI_OP_scatter: return x->ndim > 0 && x->shape[call->attr.along.dim] > 0;
-    case OXI_OP_scatter_add:
-    case OXI_OP_index_add:
-        return x->ndim > 0 && x->shape[call->attr.along.dim] > 0 && (f64 || out->dtype != OX_F64);
-    case OXI_OP_masked_select: return oxi_vk_fits(call->in[1]);
-    case OXI_OP_nonzero:
-    case OXI_OP_triu:
-    case OXI_OP_tril:
-    case OXI_OP_one_hot:
-    case OXI_OP_roll: return true;
-    default: return false;
+    case OXI_INDEX_PATTERN: return true;
     }
+    return false;
 }
 
-/* ---- cat ----------------------------------------------------------------------------------------------- */
+/* ---- cat, roll ----------------------------------------------------------------------------------------- */
 
-static ox_status oxi_vk_cat(oxi_vk_device *d, const oxi_call *call) {
-    int dim = call->attr.along.dim;
-    int64_t at = 0;
+static ox_status oxi_vk_copies(oxi_vk_device *d, const oxi_call *call) {
+    oxi_copies copies = oxi_copies_of(call);
+    ox_tensor from, to;
     ox_status status = OX_OK;
-    for (int i = 0; i < call->in_count && status == OX_OK; i++) {
-        ox_tensor *t = call->in[i], part = oxi_borrowed(call->out[0]);
-        if (ox_numel(t) == 0) continue; /* also [0], which torch lets join anything */
-        part.shape[dim] = t->shape[dim];
-        part.offset += at * part.stride[dim];
-        at += t->shape[dim];
-        status = oxi_vk_copy(d, t, &part);
-    }
-    return status;
-}
-
-/* ---- roll: each dim falls into two pieces, every combination of pieces is a copy ----------------------- */
-
-static ox_status oxi_vk_roll(oxi_vk_device *d, const oxi_call *call) {
-    const ox_tensor *x = call->in[0];
-    int64_t shift[OX_MAX_DIMS];
-    ox_status status = OX_OK;
-    uint32_t rolled = 0;
-    if (ox_numel(x) == 0) return OX_OK;
-    oxi_roll_shifts(call, shift);
-    for (int i = 0; i < x->ndim; i++) rolled |= shift[i] ? 1u << i : 0;
-    for (uint32_t round = 0; round <= rolled && status == OX_OK; round++) {
-        if (round & ~rolled) continue; /* bit i: the piece of dim i that comes round */
-        ox_tensor from = oxi_borrowed(x), to = oxi_borrowed(call->out[0]);
-        for (int i = 0; i < x->ndim; i++) {
-            bool comes_round = round >> i & 1;
-            from.shape[i] = to.shape[i] = comes_round ? shift[i] : x->shape[i] - shift[i];
-            if (comes_round)
-                from.offset += (x->shape[i] - shift[i]) * from.stride[i];
-            else
-                to.offset += shift[i] * to.stride[i];
-        }
-        status = oxi_vk_copy(d, &from, &to);
-    }
+    while (status == OX_OK && oxi_copies_next(&copies, &from, &to)) status = oxi_vk_copy(d, &from, &to);
     return status;
 }
 
 /* ---- scatter, scatter_add, index_add ------------------------------------------------------------------- */
-
-/* Mirrors param of scatter.glsl. */
-typedef struct oxi_vk_scatter_params {
-    oxi_vk_line_params line;
-    uint32_t alpha[4];
-} oxi_vk_scatter_params;
 
 /* alpha as a number of the lane that dtype is added in. */
 static void oxi_vk_scatter_alpha(double alpha, ox_dtype dtype, uint32_t *words) {
@@ -19033,41 +19586,40 @@ static void oxi_vk_scatter_alpha(double alpha, ox_dtype dtype, uint32_t *words) 
 }
 
 static ox_status oxi_vk_scatter(oxi_vk_device *d, const oxi_call *call) {
-    ox_tensor x = oxi_at_least_1d(call->in[0]), index = oxi_at_least_1d(call->in[1]),
-              source = oxi_at_least_1d(call->in[2]), out = oxi_at_least_1d(call->out[0]);
-    int dim = call->attr.along.dim;
-    bool whole = call->op == OXI_OP_index_add;
+    const bool adds = oxi_index_form_of(call->op)->does == OXI_DOES_ADDS;
+    oxi_places p;
     oxi_vk_line_operand o[3];
     oxi_vk_dispatch dispatch;
     oxi_vk_lines l;
     oxi_vk_scatter_params params;
     memset(&dispatch, 0, sizeof dispatch);
     memset(&params, 0, sizeof params);
-    bool in_place = x.storage == out.storage && oxi_same_layout(&x, &out);
-    ox_status status = in_place ? OX_OK : oxi_vk_copy(d, &x, &out);
-    const ox_tensor *shape = whole ? &source : &index;
-    if (status != OX_OK || ox_numel(shape) == 0) return status;
-    oxi_vk_line_operand_of(&o[0], &out, out.ndim);
-    oxi_vk_line_operand_of(&o[1], &index, whole ? 0 : index.ndim);
-    oxi_vk_line_operand_of(&o[2], &source, source.ndim);
-    o[0].stride[dim] = 0;
-    if (whole) o[1].stride[dim] = index.stride[0];
-    oxi_vk_lines_cut(&l, shape->ndim, shape->shape, 1u << dim, true, o, 3);
-    l.params.f[1] = (uint32_t)out.stride[dim];
-    l.params.f[2] = (uint32_t)out.shape[dim];
+    oxi_places_of(call, &p);
+    ox_tensor x = oxi_at_least_1d(call->in[0]), *out = &p.indexed;
+    bool in_place = x.storage == out->storage && oxi_same_layout(&x, out);
+    ox_status status = in_place ? OX_OK : oxi_vk_copy(d, &x, out);
+    for (int i = 0; i < p.ndim; i++)
+        if (p.shape[i] == 0) return status;
+    if (status != OX_OK) return status;
+    oxi_vk_line_operand_of(&o[0], out, 0);
+    oxi_vk_line_operand_of(&o[1], &p.index, 0);
+    oxi_vk_line_operand_of(&o[2], &p.moved, p.moved.ndim);
+    memcpy(o[0].stride, p.indexed_stride, sizeof p.indexed_stride);
+    memcpy(o[1].stride, p.index_stride, sizeof p.index_stride);
+    oxi_vk_lines_cut(&l, p.ndim, p.shape, 1u << p.dim, true, o, 3);
+    l.params.f[1] = (uint32_t)p.step;
+    l.params.f[2] = (uint32_t)p.size;
     l.params.extra = (uint32_t)(d->fault->offset / 4);
     params.line = l.params;
-    oxi_vk_scatter_alpha(whole ? call->attr.index_add.alpha : 1, out.dtype, params.alpha);
-    bool doubles = out.dtype == OX_F64 && call->op != OXI_OP_scatter;
-    dispatch.shader = doubles ? OXI_VK_SHADER_scatter_double : OXI_VK_SHADER_scatter;
-    dispatch.special[0] = (uint32_t)out.dtype;
-    dispatch.special[1] = (uint32_t)OXI_VK_LANE_RAW;
-    if (call->op != OXI_OP_scatter) dispatch.special[1] = (uint32_t)oxi_lane_of(out.dtype);
-    dispatch.special[2] = (uint32_t)index.dtype;
-    dispatch.special[3] = (uint32_t)call->op + 1;
-    oxi_vk_bind(&dispatch, 0, &out, true);
-    oxi_vk_bind(&dispatch, 1, &index, false);
-    oxi_vk_bind(&dispatch, 2, &source, false);
+    oxi_vk_scatter_alpha(p.alpha, out->dtype, params.alpha);
+    dispatch.shader = out->dtype == OX_F64 && adds ? OXI_VK_SHADER_scatter_double : OXI_VK_SHADER_scatter;
+    dispatch.special.scatter.dtype = (uint32_t)out->dtype;
+    dispatch.special.scatter.lane = adds ? (uint32_t)oxi_lane_of(out->dtype) : (uint32_t)OXI_VK_LANE_RAW;
+    dispatch.special.scatter.index = (uint32_t)p.index.dtype;
+    dispatch.special.scatter.kind = (uint32_t)call->op + 1;
+    oxi_vk_bind(&dispatch, 0, out, true);
+    oxi_vk_bind(&dispatch, 1, &p.index, false);
+    oxi_vk_bind(&dispatch, 2, &p.moved, false);
     oxi_vk_bind_fault(d, &dispatch);
     dispatch.params = &params;
     dispatch.param_bytes = sizeof params;
@@ -19077,23 +19629,15 @@ static ox_status oxi_vk_scatter(oxi_vk_device *d, const oxi_call *call) {
 
 /* ---- triangles and one_hot ----------------------------------------------------------------------------- */
 
-/* Mirrors param of pattern.comp. */
-typedef struct oxi_vk_pattern_params {
-    uint32_t n, ndim, fault, unused;
-    uint32_t at[2], number, none;
-    uint32_t stride[OX_MAX_DIMS][4];
-    uint32_t shape[OX_MAX_DIMS];
-} oxi_vk_pattern_params;
-
 static ox_status oxi_vk_pattern(oxi_vk_device *d, const oxi_call *call) {
+    const oxi_index_form *form = oxi_index_form_of(call->op);
     const ox_tensor *x = call->in[0], *out = call->out[0];
     oxi_vk_pattern_params params;
     oxi_vk_dispatch dispatch;
-    int64_t number = call->attr.diagonal.diagonal;
     memset(&params, 0, sizeof params);
     memset(&dispatch, 0, sizeof dispatch);
     if (ox_numel(out) == 0) return OX_OK;
-    if (call->op == OXI_OP_one_hot) number = out->shape[out->ndim - 1];
+    int64_t number = form->by == OXI_BY_ROWS ? out->shape[out->ndim - 1] : call->attr.diagonal.diagonal;
     const int64_t most = (int64_t)1 << 30; /* a diagonal further away is as far outside */
     number = number > most ? most : number < -most ? -most : number;
     params.n = (uint32_t)ox_numel(out);
@@ -19108,9 +19652,9 @@ static ox_status oxi_vk_pattern(oxi_vk_device *d, const oxi_call *call) {
         params.shape[e] = (uint32_t)out->shape[e];
     }
     dispatch.shader = OXI_VK_SHADER_pattern;
-    dispatch.special[0] = (uint32_t)x->dtype;
-    dispatch.special[1] = call->op == OXI_OP_triu ? 0 : call->op == OXI_OP_tril ? 1 : 2;
-    dispatch.special[2] = (uint32_t)call->op + 1;
+    dispatch.special.pattern.dtype = (uint32_t)x->dtype;
+    dispatch.special.pattern.kind = (uint32_t)form->does;
+    dispatch.special.pattern.op = (uint32_t)call->op + 1;
     oxi_vk_bind(&dispatch, 0, out, true);
     oxi_vk_bind(&dispatch, 1, x, false);
     oxi_vk_bind_fault(d, &dispatch);
@@ -19122,53 +19666,23 @@ static ox_status oxi_vk_pattern(oxi_vk_device *d, const oxi_call *call) {
 
 /* ---- gather -------------------------------------------------------------------------------------------- */
 
-/* Strides of the index and of x over the result's shape; the dim that is indexed has none in x. */
-typedef struct oxi_vk_gather {
-    ox_tensor out, index, x;
-    int64_t index_stride[OX_MAX_DIMS], x_stride[OX_MAX_DIMS];
-    int64_t step, size; /* along the indexed dim of x */
-} oxi_vk_gather;
-
-static oxi_vk_gather oxi_vk_gather_of(const oxi_call *call) {
-    oxi_vk_gather g;
-    int dim = call->attr.along.dim;
-    memset(&g, 0, sizeof g);
-    g.out = oxi_at_least_1d(call->out[0]);
-    g.x = oxi_at_least_1d(call->in[0]);
-    g.index = call->op == OXI_OP_embedding ? oxi_borrowed(call->in[1]) : oxi_at_least_1d(call->in[1]);
-    if (call->op == OXI_OP_embedding) {
-        for (int i = 0; i < g.index.ndim; i++) g.index_stride[i] = g.index.stride[i];
-        g.x_stride[g.index.ndim] = g.x.stride[1];
-        g.step = g.x.stride[0];
-        g.size = g.x.shape[0];
-        return g;
-    }
-    for (int i = 0; i < g.out.ndim; i++) {
-        if (i != dim) g.x_stride[i] = g.x.stride[i];
-        if (call->op == OXI_OP_gather) g.index_stride[i] = g.index.stride[i];
-    }
-    if (call->op == OXI_OP_index_select) g.index_stride[dim] = g.index.stride[0];
-    g.step = g.x.stride[dim];
-    g.size = g.x.shape[dim];
-    return g;
-}
-
 static void oxi_vk_add_raw(oxi_walk *w, uint64_t byte_at, uint32_t width, const int64_t *stride) {
     oxi_walk_add_raw(w, (char *)(uintptr_t)(OXI_VK_ORIGIN + byte_at), (int64_t)1 << width, stride);
 }
 
 static ox_status oxi_vk_gather_run(oxi_vk_device *d, const oxi_call *call) {
-    oxi_vk_gather g = oxi_vk_gather_of(call);
+    oxi_places p;
     oxi_vk_gather_params params;
     oxi_vk_dispatch dispatch;
     oxi_walk w;
     memset(&params, 0, sizeof params);
     memset(&dispatch, 0, sizeof dispatch);
-    if (ox_numel(&g.out) == 0) return OX_OK;
-    oxi_walk_begin(&w, g.out.ndim, g.out.shape);
-    oxi_vk_walk_add(&w, &g.out);
-    oxi_vk_add_raw(&w, oxi_vk_byte_at(&g.index), oxi_vk_width(g.index.dtype), g.index_stride);
-    oxi_vk_add_raw(&w, oxi_vk_byte_at(&g.x), oxi_vk_width(g.x.dtype), g.x_stride);
+    oxi_places_of(call, &p);
+    if (ox_numel(&p.moved) == 0) return OX_OK;
+    oxi_walk_begin(&w, p.ndim, p.shape);
+    oxi_vk_walk_add(&w, &p.moved);
+    oxi_vk_add_raw(&w, oxi_vk_byte_at(&p.index), oxi_vk_width(p.index.dtype), p.index_stride);
+    oxi_vk_add_raw(&w, oxi_vk_byte_at(&p.indexed), oxi_vk_width(p.indexed.dtype), p.indexed_stride);
     oxi_walk_ready(&w, OXI_WALK_IN_ORDER);
     params.n = (uint32_t)w.numel;
     params.ndim = (uint32_t)w.ndim;
@@ -19179,16 +19693,16 @@ static ox_status oxi_vk_gather_run(oxi_vk_device *d, const oxi_call *call) {
         for (int e = 0; e < w.ndim; e++) params.stride[e][i] = (uint32_t)w.stride[i][e];
     }
     for (int e = 0; e < w.ndim; e++) params.shape[e] = (uint32_t)w.shape[e];
-    params.step = (uint32_t)g.step;
-    params.size = (uint32_t)g.size;
-    uint32_t width = oxi_vk_width(g.out.dtype), each = oxi_vk_map_packs(&w) && width < 2 ? 4u >> width : 1;
+    params.step = (uint32_t)p.step;
+    params.size = (uint32_t)p.size;
+    uint32_t width = oxi_vk_width(p.moved.dtype), each = oxi_vk_map_packs(&w) && width < 2 ? 4u >> width : 1;
     dispatch.shader = OXI_VK_SHADER_gather;
-    dispatch.special[0] = (uint32_t)g.x.dtype;
-    dispatch.special[1] = (uint32_t)g.index.dtype;
-    dispatch.special[2] = each;
-    oxi_vk_bind(&dispatch, 0, &g.out, true);
-    oxi_vk_bind(&dispatch, 1, &g.index, false);
-    oxi_vk_bind(&dispatch, 2, &g.x, false);
+    dispatch.special.gather.dtype = (uint32_t)p.indexed.dtype;
+    dispatch.special.gather.index = (uint32_t)p.index.dtype;
+    dispatch.special.gather.each = each;
+    oxi_vk_bind(&dispatch, 0, &p.moved, true);
+    oxi_vk_bind(&dispatch, 1, &p.index, false);
+    oxi_vk_bind(&dispatch, 2, &p.indexed, false);
     oxi_vk_bind_fault(d, &dispatch);
     dispatch.params = &params;
     dispatch.param_bytes = sizeof params;
@@ -19217,36 +19731,22 @@ static ox_status oxi_vk_embed_blocks(oxi_vk_device *d, const oxi_call *call) {
 }
 
 static ox_status oxi_vk_index(oxi_vk_device *d, const oxi_call *call) {
-    switch (call->op) {
-    case OXI_OP_cat: return oxi_vk_cat(d, call);
-    case OXI_OP_roll: return oxi_vk_roll(d, call);
-    case OXI_OP_scatter:
-    case OXI_OP_scatter_add:
-    case OXI_OP_index_add: return oxi_vk_scatter(d, call);
-    case OXI_OP_triu:
-    case OXI_OP_tril:
-    case OXI_OP_one_hot: return oxi_vk_pattern(d, call);
-    case OXI_OP_masked_select:
-    case OXI_OP_nonzero: return oxi_vk_select(d, call);
-    case OXI_OP_embedding:
+    switch (oxi_index_form_of(call->op)->kind) {
+    case OXI_INDEX_PICK:
         return oxi_is_block(call->in[0]->dtype) ? oxi_vk_embed_blocks(d, call) : oxi_vk_gather_run(d, call);
-    default: return oxi_vk_gather_run(d, call);
+    case OXI_INDEX_PUT: return oxi_vk_scatter(d, call);
+    case OXI_INDEX_PATTERN: return oxi_vk_pattern(d, call);
+    case OXI_INDEX_SELECT: return oxi_vk_select(d, call);
+    case OXI_INDEX_COPIES: break;
     }
+    return oxi_vk_copies(d, call);
 }
-/* >>vulkan/draw.c */
+/* >>vulkan/ops/random.c */
 /* Draws that take several steps: a permutation, whose swaps are sorted and followed as a tree, and
  * categories from rows of weights, by running sums or, without replacement, by the smallest of keys. The
  * numbers are those of cpu/fill.c, bit by bit. Called by the Vulkan device for FILL and RANDOM. */
 
 /* ---- randperm ------------------------------------------------------------------------------------------ */
-
-enum { OXI_VK_PERMUTE_LINK, OXI_VK_PERMUTE_DOUBLE_STEPS, OXI_VK_PERMUTE_GIVE };
-
-/* Mirrors param of permute.comp. */
-typedef struct oxi_vk_permute_params {
-    uint32_t n, to, swaps, unused;
-    uint32_t order, links_in, links_out, unused_too;
-} oxi_vk_permute_params;
 
 /* What swaps there are, in the order of the places that are swapped with; all [n]. */
 typedef struct oxi_vk_permutation {
@@ -19288,7 +19788,7 @@ static ox_status oxi_vk_permute_pass(oxi_vk_device *d, const oxi_vk_permutation 
     oxi_vk_bind(&dispatch, 3, &in->t, false);
     oxi_vk_bind(&dispatch, 4, &out->t, !gives);
     dispatch.shader = OXI_VK_SHADER_permute;
-    dispatch.special[0] = pass;
+    dispatch.special.permute.pass = pass;
     dispatch.params = &params;
     dispatch.param_bytes = sizeof params;
     oxi_vk_groups(&dispatch, ((uint64_t)params.n + 255) / 256);
@@ -19326,16 +19826,6 @@ static ox_status oxi_vk_permute(oxi_vk_device *d, const oxi_call *call) {
 
 /* ---- multinomial --------------------------------------------------------------------------------------- */
 
-/* Mirrors param of multinomial.comp. */
-typedef struct oxi_vk_multinomial_params {
-    uint32_t rows, categories, dims, fault;
-    uint32_t seed[2], counter[2];
-    uint32_t at[2], step[2]; /* weights, result */
-    uint32_t stride[OX_MAX_DIMS][4];
-    uint32_t shape[OX_MAX_DIMS];
-    uint32_t kept, samples, kind, unused;
-} oxi_vk_multinomial_params;
-
 static oxi_vk_multinomial_params oxi_vk_multinomial_params_of(const oxi_vk_device *d, const oxi_call *call,
                                                               const ox_tensor *kept) {
     const ox_tensor *weights = call->in[0], *out = call->out[0];
@@ -19363,24 +19853,24 @@ static oxi_vk_multinomial_params oxi_vk_multinomial_params_of(const oxi_vk_devic
     return p;
 }
 
-/* pass 0: the sums or keys of all rows; 1: samples with replacement. */
+/* LOOK: the sums or keys of all rows; DRAW: samples with replacement. */
 static ox_status oxi_vk_multinomial_pass(oxi_vk_device *d, const oxi_call *call, const ox_tensor *kept,
                                          uint32_t pass) {
     oxi_vk_multinomial_params params = oxi_vk_multinomial_params_of(d, call, kept);
     oxi_vk_dispatch dispatch;
     uint64_t drawn = (uint64_t)params.rows * params.samples;
     memset(&dispatch, 0, sizeof dispatch);
-    oxi_vk_bind(&dispatch, 0, call->out[0], pass == 1);
+    oxi_vk_bind(&dispatch, 0, call->out[0], pass == OXI_VK_MULTINOMIAL_DRAW);
     oxi_vk_bind(&dispatch, 1, call->in[0], false);
-    oxi_vk_bind(&dispatch, 2, kept, pass == 0);
+    oxi_vk_bind(&dispatch, 2, kept, pass == OXI_VK_MULTINOMIAL_LOOK);
     oxi_vk_bind_fault(d, &dispatch);
     dispatch.shader = OXI_VK_SHADER_multinomial;
-    dispatch.special[0] = pass;
-    dispatch.special[1] = (uint32_t)call->in[0]->dtype;
-    dispatch.special[2] = !call->attr.multinomial.replacement;
+    dispatch.special.multinomial.pass = pass;
+    dispatch.special.multinomial.from = (uint32_t)call->in[0]->dtype;
+    dispatch.special.multinomial.race = !call->attr.multinomial.replacement;
     dispatch.params = &params;
     dispatch.param_bytes = sizeof params;
-    oxi_vk_groups(&dispatch, pass == 0 ? params.rows : (drawn + 255) / 256);
+    oxi_vk_groups(&dispatch, pass == OXI_VK_MULTINOMIAL_LOOK ? params.rows : (drawn + 255) / 256);
     return oxi_vk_record(d, &dispatch);
 }
 
@@ -19405,10 +19895,11 @@ static ox_status oxi_vk_multinomial(oxi_vk_device *d, const oxi_call *call) {
     if (ox_numel(call->out[0]) == 0) return OX_OK;
     memset(&kept, 0, sizeof kept);
     ox_status status = oxi_vk_temporary_make(d, &kept, OX_F64, weights->ndim, weights->shape);
-    if (status == OX_OK) status = oxi_vk_multinomial_pass(d, call, &kept.t, 0);
+    if (status == OX_OK) status = oxi_vk_multinomial_pass(d, call, &kept.t, OXI_VK_MULTINOMIAL_LOOK);
     if (status == OX_OK)
-        status = call->attr.multinomial.replacement ? oxi_vk_multinomial_pass(d, call, &kept.t, 1)
-                                    : oxi_vk_multinomial_least(d, call, &kept.t);
+        status = call->attr.multinomial.replacement
+                     ? oxi_vk_multinomial_pass(d, call, &kept.t, OXI_VK_MULTINOMIAL_DRAW)
+                     : oxi_vk_multinomial_least(d, call, &kept.t);
     oxi_vk_temporary_drop(d, &kept);
     return status;
 }
@@ -19424,206 +19915,37 @@ static bool oxi_vk_can_multinomial(const oxi_vk_device *d, const oxi_call *call)
 
 /* ---- any of them --------------------------------------------------------------------------------------- */
 
+/* Of what is drawn together, categories have weights. */
 static bool oxi_vk_can_draw(const oxi_vk_device *d, const oxi_call *call) {
-    if (call->op == OXI_OP_multinomial) return oxi_vk_can_multinomial(d, call);
-    return oxi_vk_can_make(d, call) && (call->op != OXI_OP_randperm || oxi_vk_can_permute(d, call->out[0]));
+    bool together = oxi_made_kind_of(call->op) == OXI_MADE_TOGETHER;
+    if (together && call->in_count) return oxi_vk_can_multinomial(d, call);
+    return oxi_vk_can_make(d, call) && (!together || oxi_vk_can_permute(d, call->out[0]));
 }
 
 static ox_status oxi_vk_draw(oxi_vk_device *d, const oxi_call *call) {
-    switch (call->op) {
-    case OXI_OP_multinomial: return oxi_vk_multinomial(d, call);
-    case OXI_OP_randperm: return oxi_vk_permute(d, call);
-    default: return oxi_vk_make(d, call);
+    if (oxi_made_kind_of(call->op) != OXI_MADE_TOGETHER) return oxi_vk_make(d, call);
+    return call->in_count ? oxi_vk_multinomial(d, call) : oxi_vk_permute(d, call);
+}
+/* >>vulkan/ops/fault.c */
+/* What a shader has found wrong (shaders/fault.glsl), as the error that the CPU would have given. It is known
+ * when numbers are read, so the message says that. Called by transfer.c and ahead.c. */
+
+static ox_status oxi_vk_fault_error(const oxi_vk_fault *found) {
+    const oxi_op_row *row = oxi_op_row_of((oxi_op)(found->kind - 1));
+    const char *late = "(found when numbers were read)";
+    int64_t value = (int64_t)((uint64_t)found->value_high << 32 | found->value_low);
+    if (row->family == OXI_FAMILY_INDEX) {
+        if (oxi_index_form_of((oxi_op)(found->kind - 1))->kind == OXI_INDEX_SELECT)
+            return oxi_fail(OX_ERR_ARG, "%s: the operand changed while it was read", row->name);
+        return oxi_fail(OX_ERR_INDEX, "%s: index %lld is out of range for a size of %u %s", row->name,
+                        (long long)value, found->size, late);
     }
+    if (oxi_made_kind_of((oxi_op)(found->kind - 1)) == OXI_MADE_TOGETHER)
+        return oxi_fail(OX_ERR_ARG, "%s: row %u: %s %s", row->name, ~found->value_low / 4,
+                        oxi_multinomial_why((int)(~found->value_low % 4)), late);
+    return oxi_fail(OX_ERR_ARG, "%s: a probability is not in [0, 1] %s", row->name, late);
 }
-/* >>vulkan/attention_plain.c */
-/* Attention by products, softmax and elementwise calls of the same device: f64, rows of more than 512
- * elements and what else the shaders of attention do not take. Scores lie in memory that is given back at
- * once. Called by transformer.c. */
-
-typedef struct oxi_vk_plain_attention {
-    oxi_vk_row_job job;
-    const oxi_call *call;
-    ox_dtype compute;
-    ox_tensor q, k, v, mask, out; /* heads as [.., Hkv, H / Hkv, ..], k as [.., D, T] */
-    oxi_vk_temporary scores;      /* [.., Hkv, H / Hkv, S, T] */
-} oxi_vk_plain_attention;
-
-static bool oxi_vk_can_attention_plain(const oxi_vk_device *d, const oxi_call *call) {
-    const ox_tensor *q = call->in[0], *k = call->in[1];
-    int n = q->ndim;
-    bool wide = q->dtype == OX_F64 || (call->in[3] && call->in[3]->dtype == OX_F64);
-    uint64_t count = (uint64_t)k->shape[n - 2], lead = 1;
-    if (n >= OX_MAX_DIMS || (wide && !(d->caps & OX_VULKAN_F64))) return false;
-    if (oxi_is_block(k->dtype) && !oxi_vk_expands(k->dtype)) return false;
-    if (call->attr.attention.query_start >= (int64_t)1 << 30 ||
-        call->attr.attention.window >= (int64_t)1 << 30) return false;
-    for (int i = 0; i < n - 2; i++) lead *= (uint64_t)q->shape[i];
-    count *= lead * (uint64_t)q->shape[n - 2];
-    return lead <= 65535 && count < UINT32_MAX && count * 8 <= d->tensor_bytes_most && oxi_vk_fits(q) &&
-           oxi_vk_fits(k) && oxi_vk_fits(call->in[2]);
-}
-
-/* t [.., heads, rows, columns] as [.., heads / group, group, rows, columns]; group 1: the heads of k and
- * v. */
-static ox_tensor oxi_vk_heads_apart(const ox_tensor *t, int64_t group) {
-    ox_tensor view = oxi_borrowed(t);
-    int n = t->ndim;
-    if (n < 3) return view;
-    view.ndim = n + 1;
-    for (int i = n; i > n - 2; i--) {
-        view.shape[i] = t->shape[i - 1];
-        view.stride[i] = t->stride[i - 1];
-    }
-    view.shape[n - 2] = group;
-    view.stride[n - 2] = t->stride[n - 3];
-    view.shape[n - 3] = group ? t->shape[n - 3] / group : 0;
-    view.stride[n - 3] = t->stride[n - 3] * group;
-    return view;
-}
-
-/* The mask over all of q's dims; those that it lacks or that are 1 stand still. */
-static ox_tensor oxi_vk_mask_beside(const ox_tensor *mask, const ox_tensor *q, int64_t keys) {
-    ox_tensor view = oxi_borrowed(mask);
-    int lead = q->ndim - mask->ndim;
-    view.ndim = q->ndim;
-    for (int i = 0; i < q->ndim; i++) {
-        bool own = i >= lead && mask->shape[i - lead] != 1;
-        view.shape[i] = i == q->ndim - 1 ? keys : q->shape[i];
-        view.stride[i] = own ? mask->stride[i - lead] : 0;
-    }
-    return view;
-}
-
-static void oxi_vk_plain_product(oxi_vk_row_job *job, ox_tensor *a, ox_tensor *b, ox_tensor *c) {
-    ox_tensor *in[2];
-    in[0] = a;
-    in[1] = b;
-    oxi_call call = oxi_call_of(OXI_OP_matmul, in, 2, c);
-    if (job->status == OX_OK) job->status = oxi_vk_product_run(job->d, &call);
-}
-
-/* scores = where(condition, scores, number), or the other way round. */
-static void oxi_vk_plain_where(oxi_vk_row_job *job, ox_tensor *condition, ox_tensor *scores, double value,
-                               bool keeps) {
-    ox_storage storage;
-    ox_tensor number = oxi_vk_number(OX_F64, &value, &storage), *in[3];
-    in[0] = condition;
-    in[1] = keeps ? scores : &number;
-    in[2] = keeps ? &number : scores;
-    oxi_call call = oxi_call_of(OXI_OP_where, in, 3, scores);
-    if (job->status == OX_OK) job->status = oxi_vk_map(job->d, &call);
-}
-
-/* seen [S,T] loses the keys behind (op tril) or before (triu) a diagonal. */
-static void oxi_vk_plain_cut(oxi_vk_row_job *job, oxi_op op, int64_t diagonal, ox_tensor *seen) {
-    oxi_call call = oxi_call_of(op, &seen, 1, seen);
-    call.attr.diagonal.diagonal = diagonal;
-    if (job->status == OX_OK) job->status = oxi_vk_pattern(job->d, &call);
-}
-
-/* What a query's position lets it see. */
-static void oxi_vk_plain_positions(oxi_vk_plain_attention *a) {
-    oxi_vk_row_job *job = &a->job;
-    const oxi_attr_attention *told = &a->call->attr.attention;
-    const int64_t start = told->query_start, window = told->window;
-    const bool causal = told->causal;
-    int n = a->scores.t.ndim;
-    oxi_vk_temporary seen;
-    if ((!causal && window == 0) || job->status != OX_OK) return;
-    memset(&seen, 0, sizeof seen);
-    job->status = oxi_vk_temporary_make(job->d, &seen, OX_BOOL, 2, a->scores.t.shape + n - 2);
-    if (job->status == OX_OK) job->status = oxi_vk_fill_with(job->d, 1, 1, &seen.t);
-    if (causal) oxi_vk_plain_cut(job, OXI_OP_tril, start, &seen.t);
-    if (window > 0) oxi_vk_plain_cut(job, OXI_OP_triu, start - window + 1, &seen.t);
-    if (job->status == OX_OK) {
-        ox_tensor beside = oxi_vk_mask_beside(&seen.t, &a->scores.t, seen.t.shape[1]);
-        oxi_vk_plain_where(job, &beside, &a->scores.t, -INFINITY, true);
-    }
-    oxi_vk_temporary_drop(job->d, &seen);
-}
-
-static void oxi_vk_plain_scores(oxi_vk_plain_attention *a) {
-    oxi_vk_row_job *job = &a->job;
-    ox_tensor *scores = &a->scores.t, *mask = &a->mask;
-    double softcap = a->call->attr.attention.softcap;
-    oxi_vk_plain_product(job, &a->q, &a->k, scores);
-    oxi_vk_row_number(job, OXI_OP_mul, scores, scores, a->call->attr.attention.scale);
-    if (softcap > 0) {
-        oxi_vk_row_number(job, OXI_OP_div, scores, scores, softcap);
-        oxi_vk_row_step(job, OXI_OP_tanh, scores, scores, NULL);
-        oxi_vk_row_number(job, OXI_OP_mul, scores, scores, softcap);
-    }
-    if (mask->storage && mask->dtype == OX_BOOL)
-        oxi_vk_plain_where(job, mask, scores, -INFINITY, true);
-    else if (mask->storage)
-        oxi_vk_row_step(job, OXI_OP_add, scores, scores, mask);
-    oxi_vk_plain_positions(a);
-}
-
-/* Softmax of the scores, in their place; rows that see nothing are 0. */
-static void oxi_vk_plain_weights(oxi_vk_plain_attention *a) {
-    oxi_vk_row_job *job = &a->job;
-    ox_tensor *scores = &a->scores.t, lowest;
-    int last = scores->ndim - 1;
-    int64_t shape[OX_MAX_DIMS];
-    oxi_vk_temporary most, blind;
-    oxi_call call = oxi_call_of(OXI_OP_softmax, &scores, 1, scores);
-    call.attr.along.dim = last;
-    memset(&most, 0, sizeof most);
-    memset(&blind, 0, sizeof blind);
-    memcpy(shape, scores->shape, sizeof shape);
-    shape[last] = 1;
-    if (job->status == OX_OK)
-        job->status = oxi_vk_temporary_make(job->d, &most, a->compute, scores->ndim, shape);
-    if (job->status == OX_OK)
-        job->status = oxi_vk_temporary_make(job->d, &blind, OX_BOOL, scores->ndim, shape);
-    job->dims = 1u << last;
-    oxi_vk_row_step(job, OXI_OP_amax, &most.t, scores, NULL);
-    oxi_vk_row_number(job, OXI_OP_eq, &blind.t, &most.t, -INFINITY);
-    if (job->status == OX_OK) job->status = oxi_vk_row(job->d, &call);
-    if (job->status == OX_OK) {
-        lowest = oxi_vk_mask_beside(&blind.t, scores, scores->shape[last]);
-        oxi_vk_plain_where(job, &lowest, scores, 0, false);
-    }
-    oxi_vk_temporary_drop(job->d, &blind);
-    oxi_vk_temporary_drop(job->d, &most);
-}
-
-static ox_status oxi_vk_attention_plain(oxi_vk_device *d, const oxi_call *call) {
-    const ox_tensor *q = call->in[0], *k = call->in[1], *mask = call->in[3];
-    int n = q->ndim;
-    int64_t group = n > 2 && k->shape[n - 3] > 0 ? q->shape[n - 3] / k->shape[n - 3] : 1,
-            keys = k->shape[n - 2];
-    int64_t shape[OX_MAX_DIMS];
-    oxi_vk_plain_attention a;
-    memset(&a, 0, sizeof a);
-    a.job.d = d;
-    a.call = call;
-    a.compute = q->dtype == OX_F64 ? OX_F64 : OX_F32;
-    ox_tensor turned = oxi_borrowed(k);
-    turned.shape[n - 2] = k->shape[n - 1];
-    turned.shape[n - 1] = keys;
-    turned.stride[n - 2] = k->stride[n - 1];
-    turned.stride[n - 1] = k->stride[n - 2];
-    a.q = oxi_vk_heads_apart(q, group);
-    a.k = oxi_vk_heads_apart(&turned, 1);
-    a.v = oxi_vk_heads_apart(call->in[2], 1);
-    a.out = oxi_vk_heads_apart(call->out[0], group);
-    if (mask) {
-        ox_tensor beside = oxi_vk_mask_beside(mask, q, keys);
-        a.mask = oxi_vk_heads_apart(&beside, group);
-    }
-    memcpy(shape, a.q.shape, sizeof shape);
-    shape[a.q.ndim - 1] = keys;
-    a.job.status = oxi_vk_temporary_make(d, &a.scores, a.compute, a.q.ndim, shape);
-    if (keys > 0) oxi_vk_plain_scores(&a);
-    if (keys > 0) oxi_vk_plain_weights(&a);
-    oxi_vk_plain_product(&a.job, &a.scores.t, &a.v, &a.out);
-    oxi_vk_temporary_drop(d, &a.scores);
-    return a.job.status;
-}
-/* >>vulkan/transformer.c */
+/* >>vulkan/ops/transformer.c */
 /* Rotary position embedding and attention.
  * Frequencies of a base are worked out once, in double, and stay on the device as pairs of floats; attention
  * has a way for few queries, one for many on cooperative matrices, and one that takes any operands.
@@ -19631,19 +19953,13 @@ static ox_status oxi_vk_attention_plain(oxi_vk_device *d, const oxi_call *call) 
 
 /* ---- rope: lines are rows of x; operands are the result, x, positions, a copy of the result ------------ */
 
-typedef struct oxi_vk_rope_params {
-    oxi_vk_line_params lines;
-    uint32_t unused[4]; /* param[23] */
-    uint32_t frequencies, factors, factors_stride, origin;
-} oxi_vk_rope_params;
-
 static bool oxi_vk_can_rope(const oxi_vk_device *d, const oxi_call *call) {
     const ox_tensor *x = call->in[0];
-    bool reads = oxi_vk_product_reads(x->dtype) || (x->dtype == OX_F64 && d->caps & OX_VULKAN_F64);
-    return reads && call->out[0]->dtype == x->dtype && oxi_vk_fits(x);
+    (void)d;
+    return oxi_vk_product_reads(x->dtype) && call->out[0]->dtype == x->dtype && oxi_vk_fits(x);
 }
 
-/* The chunk with [half] frequencies base^(-2 i / dims), as two floats each, and once more in f64. */
+/* The chunk with [half] frequencies base^(-2 i / dims), as two floats each. */
 static ox_status oxi_vk_frequencies(oxi_vk_device *d, double base, int64_t dims, oxi_vk_chunk **out) {
     oxi_vk_frequency *row = &d->frequencies[0];
     for (int i = 0; i < OXI_VK_FREQUENCIES; i++) {
@@ -19655,38 +19971,23 @@ static ox_status oxi_vk_frequencies(oxi_vk_device *d, double base, int64_t dims,
         if (!row->chunk) break;
     }
     int64_t half = dims / 2;
-    size_t bytes = (size_t)half * 2 * sizeof(double);
-    double *memory = (double *)oxi_alloc(bytes), *whole = memory + half;
-    float *pairs = (float *)(void *)memory;
-    if (!memory) return OX_ERR_NOMEM;
+    size_t bytes = (size_t)half * 2 * sizeof(float);
+    float *pairs = (float *)oxi_alloc(bytes);
+    if (!pairs) return OX_ERR_NOMEM;
     for (int64_t i = 0; i < half; i++) {
         double f = pow(base, -2.0 * (double)i / (double)dims);
         pairs[2 * i] = (float)f;
         pairs[2 * i + 1] = (float)(f - (double)pairs[2 * i]);
-        whole[i] = f;
     }
     if (row->chunk) oxi_vk_chunk_give(d, row->chunk); /* the list is full: the last one goes */
     row->chunk = oxi_vk_chunk_alloc(d, bytes);
     ox_status status =
-        row->chunk ? oxi_vk_upload(d, row->chunk, 0, (const char *)memory, bytes) : OX_ERR_NOMEM;
+        row->chunk ? oxi_vk_upload(d, row->chunk, 0, (const char *)pairs, bytes) : OX_ERR_NOMEM;
     row->base = base;
     row->dims = dims;
-    oxi_free(memory, bytes);
+    oxi_free(pairs, bytes);
     *out = row->chunk;
     return status;
-}
-
-static ox_status oxi_vk_rope_of_doubles(oxi_vk_device *d, const oxi_call *call, oxi_vk_chunk *frequencies) {
-    const int64_t half = call->attr.rope.dims / 2;
-    ox_tensor numbers;
-    ox_storage storage;
-    memset(&storage, 0, sizeof storage);
-    oxi_meta(&numbers, OX_F64, 1, &half);
-    storage.data = frequencies;
-    storage.device = &d->base;
-    numbers.storage = &storage;
-    numbers.offset = half;
-    return oxi_vk_rope_double(d, call, &numbers);
 }
 
 /* copy: where the result goes as well, or NULL. */
@@ -19701,7 +20002,6 @@ static ox_status oxi_vk_rope(oxi_vk_device *d, const oxi_call *call, const ox_te
     if (ox_numel(x) == 0) return OX_OK;
     ox_status status = oxi_vk_frequencies(d, call->attr.rope.base, call->attr.rope.dims, &frequencies);
     if (status != OX_OK) return status;
-    if (x->dtype == OX_F64) return oxi_vk_rope_of_doubles(d, call, frequencies);
     oxi_vk_line_operand_of(&o[0], out, x->ndim);
     oxi_vk_line_operand_of(&o[1], x, x->ndim);
     oxi_vk_line_operand_of(&o[2], positions ? positions : x, 0);
@@ -19710,15 +20010,15 @@ static ox_status oxi_vk_rope(oxi_vk_device *d, const oxi_call *call, const ox_te
     oxi_vk_lines_cut(&l, x->ndim, x->shape, 1u << last, true, o, 4);
     /* a line may have been merged into one dim of any stride, or be a single element */
     memset(&params, 0, sizeof params);
-    params.lines = l.params;
-    params.lines.line_stride[0][0] = (uint32_t)out->stride[last];
-    params.lines.line_stride[0][1] = (uint32_t)x->stride[last];
-    if (copy) params.lines.line_stride[0][3] = (uint32_t)copy->stride[last];
+    params.line = l.params;
+    params.line.line_stride[0][0] = (uint32_t)out->stride[last];
+    params.line.line_stride[0][1] = (uint32_t)x->stride[last];
+    if (copy) params.line.line_stride[0][3] = (uint32_t)copy->stride[last];
     double scale = call->attr.rope.scale;
-    params.lines.f[0] = oxi_vk_float_bits(scale);
-    params.lines.f[1] = oxi_vk_float_bits(scale - (double)(float)scale);
-    params.lines.f[2] = oxi_vk_float_bits(call->attr.rope.magnitude);
-    params.lines.extra = (uint32_t)(call->attr.rope.dims / 2);
+    params.line.f[0] = oxi_vk_float_bits(scale);
+    params.line.f[1] = oxi_vk_float_bits(scale - (double)(float)scale);
+    params.line.f[2] = oxi_vk_float_bits(call->attr.rope.magnitude);
+    params.line.extra = (uint32_t)(call->attr.rope.dims / 2);
     params.frequencies = (uint32_t)(frequencies->offset / 4);
     params.origin = oxi_vk_element_at(positions ? positions : x);
     if (factors) {
@@ -19735,11 +20035,11 @@ static ox_status oxi_vk_rope(oxi_vk_device *d, const oxi_call *call, const ox_te
     if (copy) oxi_vk_bind(&dispatch, 5, copy, true);
     oxi_vk_bind_rest(&dispatch);
     dispatch.shader = OXI_VK_SHADER_rope;
-    dispatch.special[0] = (uint32_t)x->dtype;
-    dispatch.special[1] = positions ? (uint32_t)positions->dtype : 0;
-    dispatch.special[2] = call->attr.rope.interleaved;
-    dispatch.special[3] = factors != NULL;
-    dispatch.special[4] = copy ? (uint32_t)copy->dtype : 0;
+    dispatch.special.rope.dtype = (uint32_t)x->dtype;
+    dispatch.special.rope.positions = positions ? (uint32_t)positions->dtype : 0;
+    dispatch.special.rope.interleaved = call->attr.rope.interleaved;
+    dispatch.special.rope.factors = factors != NULL;
+    dispatch.special.rope.copy = copy ? (uint32_t)copy->dtype : 0;
     dispatch.params = &params;
     dispatch.param_bytes = sizeof params;
     uint64_t each = (uint64_t)(x->shape[last] - call->attr.rope.dims / 2);
@@ -19755,32 +20055,18 @@ static ox_status oxi_vk_rope_alone(oxi_vk_device *d, const oxi_call *call) {
 
 enum {
     OXI_VK_ATTENTION_DEPTH = 512,
-    OXI_VK_ATTENTION_LEAD = 6,
     OXI_VK_ATTENTION_FEW = 8,     /* queries that are taken one by one */
     OXI_VK_ATTENTION_RANGE = 512, /* keys of a part of them */
     OXI_VK_ATTENTION_PARTS = 64,
     OXI_VK_ATTENTION_SUBS = 4 /* subgroups of a workgroup with matrices */
 };
 
-/* Mirrors param of attention.glsl; columns of the arrays: result, q, k, v. */
-typedef struct oxi_vk_attention_params {
-    uint32_t length, keys, value_depth, heads;
-    uint32_t scale, softcap, start, window;
-    uint32_t at[4];
-    uint32_t mask_at, mask_row, mask_head, mask_column;
-    uint32_t row[4], head[4], column[4];
-    uint32_t group, lead, parts_at, unused;
-    uint32_t stride[OXI_VK_ATTENTION_LEAD][4];
-    uint32_t mask_stride[8], shape[8];
-} oxi_vk_attention_params;
-
-/* Whether there is a shader for it. */
-static bool oxi_vk_has_attention(const oxi_call *call) {
+/* Whether there is a shader for it, whatever the dtype of keys and values. */
+static bool oxi_vk_fits_attention(const oxi_call *call) {
     const ox_tensor *q = call->in[0], *k = call->in[1], *v = call->in[2], *mask = call->in[3];
     int n = q->ndim;
     if (n > OXI_VK_ATTENTION_LEAD || !oxi_vk_product_reads(q->dtype) || call->out[0]->dtype != q->dtype)
         return false;
-    if (k->dtype != OX_Q8_0 && !oxi_vk_product_reads(k->dtype)) return false;
     if (mask && mask->dtype != OX_BOOL && !oxi_vk_product_reads(mask->dtype)) return false;
     if (q->shape[n - 1] == 0 && ox_numel(call->out[0]) > 0) return false; /* arrays of DEPTH elements */
     if (q->shape[n - 1] > OXI_VK_ATTENTION_DEPTH || v->shape[n - 1] > OXI_VK_ATTENTION_DEPTH) return false;
@@ -19792,9 +20078,12 @@ static bool oxi_vk_has_attention(const oxi_call *call) {
     return oxi_vk_fits(q) && oxi_vk_fits(k) && oxi_vk_fits(v);
 }
 
+static bool oxi_vk_reads_keys(ox_dtype dtype) { return dtype == OX_Q8_0 || oxi_vk_product_reads(dtype); }
+
 static bool oxi_vk_can_attention(const oxi_vk_device *d, const oxi_call *call) {
-    if (call->out[0]->dtype != call->in[0]->dtype) return false;
-    return oxi_vk_has_attention(call) || oxi_vk_can_attention_plain(d, call);
+    ox_dtype keys = call->in[1]->dtype;
+    (void)d;
+    return (oxi_vk_reads_keys(keys) || oxi_vk_expands(keys)) && oxi_vk_fits_attention(call);
 }
 
 /* Stride of t's dim that is `back` from the end, 0 where it is missing or broadcast. */
@@ -19873,8 +20162,8 @@ static ox_status oxi_vk_attention_few(oxi_vk_device *d, oxi_vk_dispatch *dispatc
     uint32_t parts = (most + OXI_VK_ATTENTION_RANGE - 1) / OXI_VK_ATTENTION_RANGE;
     if (parts > OXI_VK_ATTENTION_PARTS) parts = OXI_VK_ATTENTION_PARTS;
     dispatch->shader = OXI_VK_SHADER_attention_row;
-    dispatch->special[7] = p->value_depth;
-    dispatch->special[8] = parts;
+    dispatch->special.attention_row.depth_v = p->value_depth;
+    dispatch->special.attention_row.parts = parts;
     dispatch->groups[0] = p->length * parts;
     if (parts == 1) return oxi_vk_record(d, dispatch);
     uint64_t rows = (uint64_t)p->length * p->heads * dispatch->groups[2];
@@ -19890,7 +20179,7 @@ static ox_status oxi_vk_attention_few(oxi_vk_device *d, oxi_vk_dispatch *dispatc
     ox_status status = oxi_vk_record(d, dispatch);
     dispatch->use[0] = out;
     dispatch->use[5].writes = false;
-    dispatch->special[9] = 1;
+    dispatch->special.attention_row.merge = 1;
     dispatch->groups[0] = p->length;
     if (status == OX_OK) status = oxi_vk_record(d, dispatch);
     oxi_vk_chunk_give(d, chunk);
@@ -19922,25 +20211,25 @@ static uint32_t oxi_vk_attention_keys(const oxi_vk_device *d, const oxi_call *ca
 static ox_status oxi_vk_attention_many(oxi_vk_device *d, oxi_vk_dispatch *dispatch,
                                        const oxi_vk_attention_params *p, uint32_t keys) {
     uint32_t queries = OXI_VK_ATTENTION_SUBS * d->matrix_side;
-    dispatch->shader = dispatch->special[1] == (uint32_t)OX_F16 ? OXI_VK_SHADER_attention_tiles
+    dispatch->shader = dispatch->special.attention.cache == (uint32_t)OX_F16 ? OXI_VK_SHADER_attention_tiles
                                                                 : OXI_VK_SHADER_attention_tiles_bf16;
-    dispatch->special[7] = OXI_VK_ATTENTION_SUBS * d->subgroup_size;
-    dispatch->special[8] = p->value_depth;
-    dispatch->special[9] = d->matrix_side;
-    dispatch->special[10] = OXI_VK_ATTENTION_SUBS;
-    dispatch->special[11] = keys;
+    dispatch->special.attention_tiles.threads = OXI_VK_ATTENTION_SUBS * d->subgroup_size;
+    dispatch->special.attention_tiles.depth_v = p->value_depth;
+    dispatch->special.attention_tiles.side = d->matrix_side;
+    dispatch->special.attention_tiles.subs = OXI_VK_ATTENTION_SUBS;
+    dispatch->special.attention_tiles.keys = keys;
     dispatch->groups[0] = (p->length + queries - 1) / queries;
     return oxi_vk_record(d, dispatch);
 }
 
 static ox_status oxi_vk_attention_any(oxi_vk_device *d, oxi_vk_dispatch *dispatch,
                                       const oxi_vk_attention_params *p) {
-    uint32_t depth = dispatch->special[5], fours = (p->value_depth + 3) / 4;
+    uint32_t depth = dispatch->special.attention.depth, fours = (p->value_depth + 3) / 4;
     uint32_t queries = p->length == 1 || depth > 256 || p->value_depth > 256 ? 1 : 8;
     dispatch->shader = OXI_VK_SHADER_attention;
-    dispatch->special[7] = queries;
-    dispatch->special[8] = queries == 1 ? 256 : 32;
-    dispatch->special[9] = (queries * fours + 255) / 256;
+    dispatch->special.attention_any.queries = queries;
+    dispatch->special.attention_any.keys = queries == 1 ? 256 : 32;
+    dispatch->special.attention_any.sums = (queries * fours + 255) / 256;
     dispatch->groups[0] = (p->length + queries - 1) / queries;
     return oxi_vk_record(d, dispatch);
 }
@@ -19956,13 +20245,13 @@ static ox_status oxi_vk_attention_shader(oxi_vk_device *d, const oxi_call *call)
     oxi_vk_bind(&dispatch, 0, out, true);
     for (int i = 0; i < 3; i++) oxi_vk_bind(&dispatch, i + 1, call->in[i], false);
     if (mask) oxi_vk_bind(&dispatch, 4, mask, false);
-    dispatch.special[0] = (uint32_t)q->dtype;
-    dispatch.special[1] = (uint32_t)call->in[1]->dtype;
-    dispatch.special[2] = mask ? (uint32_t)mask->dtype : 0;
-    dispatch.special[3] = call->attr.attention.causal;
-    dispatch.special[4] = call->attr.attention.softcap > 0;
-    dispatch.special[5] = (uint32_t)q->shape[q->ndim - 1];
-    dispatch.special[6] = oxi_vk_attention_wide(&p, 0, each) && p.value_depth % each == 0;
+    dispatch.special.attention.dtype = (uint32_t)q->dtype;
+    dispatch.special.attention.cache = (uint32_t)call->in[1]->dtype;
+    dispatch.special.attention.mask = mask ? (uint32_t)mask->dtype : 0;
+    dispatch.special.attention.causal = call->attr.attention.causal;
+    dispatch.special.attention.softcap = call->attr.attention.softcap > 0;
+    dispatch.special.attention.depth = (uint32_t)q->shape[q->ndim - 1];
+    dispatch.special.attention.aligned = oxi_vk_attention_wide(&p, 0, each) && p.value_depth % each == 0;
     dispatch.params = &p;
     dispatch.param_bytes = sizeof p;
     dispatch.groups[1] = p.heads;
@@ -19980,8 +20269,7 @@ static ox_status oxi_vk_attention(oxi_vk_device *d, const oxi_call *call) {
     oxi_call expanded = *call;
     ox_status status = OX_OK;
     if (ox_numel(call->out[0]) == 0) return OX_OK;
-    if (oxi_vk_has_attention(call)) return oxi_vk_attention_shader(d, call);
-    if (!oxi_is_block(k->dtype)) return oxi_vk_attention_plain(d, call);
+    if (oxi_vk_reads_keys(k->dtype)) return oxi_vk_attention_shader(d, call);
     memset(plain, 0, sizeof plain);
     for (int i = 0; i < 4; i++) in[i] = call->in[i];
     for (int i = 0; i < 2 && status == OX_OK; i++) {
@@ -19991,13 +20279,11 @@ static ox_status oxi_vk_attention(oxi_vk_device *d, const oxi_call *call) {
         in[1 + i] = &plain[i].t;
     }
     expanded.in = in;
-    if (status == OX_OK)
-        status = oxi_vk_has_attention(&expanded) ? oxi_vk_attention_shader(d, &expanded)
-                                                 : oxi_vk_attention_plain(d, &expanded);
+    if (status == OX_OK) status = oxi_vk_attention_shader(d, &expanded);
     for (int i = 0; i < 2; i++) oxi_vk_temporary_drop(d, &plain[i]);
     return status;
 }
-/* >>vulkan/fuse.c */
+/* >>vulkan/ops/fuse.c */
 /* Calls that become one dispatch: a few are held back until it is known whether what follows can be part of
  * them. rms_norm, one or two products of its result with few rows, the residual that is added or the gate
  * that joins both; rope and the copy of its result into a cache. Every result is written, so nobody sees a
@@ -20182,32 +20468,32 @@ static ox_status oxi_vk_join_tail(oxi_vk_device *d, const oxi_call *call, bool f
 /* Takes a call that can be held or joins what is held; everything else finds nothing held any more. */
 static ox_status oxi_vk_join(oxi_vk_device *d, const oxi_call *call, bool *joined) {
     ox_status status = OX_OK;
-    switch (call->op) {
-    case OXI_OP_linear: return oxi_vk_join_product(d, call, joined);
-    case OXI_OP_add: return oxi_vk_join_tail(d, call, oxi_vk_adds_product(d, call), joined);
-    case OXI_OP_silu_mul:
-    case OXI_OP_gelu_mul: return oxi_vk_join_tail(d, call, oxi_vk_gates_products(d, call), joined);
-    case OXI_OP_rms_norm:
+    switch (oxi_vk_fused_of(call->op)->role) {
+    case OXI_VK_JOINS_PRODUCT: return oxi_vk_join_product(d, call, joined);
+    case OXI_VK_JOINS_SUM: return oxi_vk_join_tail(d, call, oxi_vk_adds_product(d, call), joined);
+    case OXI_VK_JOINS_GATE: return oxi_vk_join_tail(d, call, oxi_vk_gates_products(d, call), joined);
+    case OXI_VK_JOINS_NORM:
         status = oxi_vk_flush(d);
         if (status != OX_OK || !oxi_vk_can_hold_norm(d, call)) return status;
         oxi_vk_hold(&d->norm, call);
         d->held_norm = *joined = true;
         d->norm_written = false;
         return OX_OK;
-    case OXI_OP_rope:
+    case OXI_VK_JOINS_ROPE:
         status = oxi_vk_flush(d);
         if (status != OX_OK || ox_numel(call->in[0]) == 0 || call->in[0]->dtype == OX_F64) return status;
         oxi_vk_hold(&d->rope, call);
         d->held_rope = *joined = true;
         return OX_OK;
-    case OXI_OP_copy:
+    case OXI_VK_JOINS_COPY:
         if (!oxi_vk_copies_rope(d, call)) return oxi_vk_flush(d);
         *joined = true;
         oxi_vk_let_go(d);
         oxi_vk_time_call(d, &d->rope.call);
         return oxi_vk_rope(d, &d->rope.call, call->out[0]);
-    default: return oxi_vk_flush(d);
+    case OXI_VK_JOINS_NOTHING: break;
     }
+    return oxi_vk_flush(d);
 }
 /* >>vulkan/device.c */
 /* The Vulkan device as the call sees it: which calls it takes, and who runs them.
@@ -20285,6 +20571,15 @@ static void oxi_vk_fill_base(oxi_vk_device *d) {
     d->base.run_part = oxi_vk_run_part;
     d->base.sync = oxi_vk_sync;
     d->base.expand = NULL;
+    d->base.pin = oxi_vk_pin_memory;
+    d->base.unpin = oxi_vk_unpin;
+    d->base.pin_event = oxi_vk_pin_event;
+    d->base.copy_async = oxi_vk_copy_async;
+    d->base.event_done = oxi_vk_event_done;
+    d->base.event_wait = oxi_vk_event_wait;
+    d->base.peer = oxi_vk_peer;
+    d->base.statistics = oxi_vk_statistics;
+    d->base.budget = oxi_vk_set_budget;
     d->base.ahead = &oxi_vk_ahead_functions;
     d->base.state = NULL;
 }
@@ -20332,17 +20627,18 @@ static void oxi_vk_close_all(void) {
     for (int i = 0; i < OXI_VK_DEVICES; i++)
         if (oxi_vk_devices[i].open) {
             oxi_vk_forget_cache_path(&oxi_vk_devices[i]);
+            oxi_device_leaves(&oxi_vk_devices[i].base);
             oxi_vk_stop(&oxi_vk_devices[i]);
         }
     oxi_vk_look_again();
     oxi_lock_give(&oxi_vk_open_lock);
 }
 
-/* Tensors in its memory, beside what the device keeps for itself. */
+/* Tensors in its memory or pinned for it, beside what the device keeps for itself. */
 static int64_t oxi_vk_tensors_on(const oxi_vk_device *d) {
     int64_t ours = (d->fault != NULL) + (d->books != NULL);
     for (int i = 0; i < OXI_VK_FREQUENCIES; i++) ours += d->frequencies[i].chunk != NULL;
-    return d->chunks - ours;
+    return d->chunks - ours + d->pin_count;
 }
 
 /* Makes a device that has `physical` and, where it is shared, `device` filled in ready for use. */
@@ -20370,6 +20666,7 @@ static ox_device *oxi_vk_open_at(int index) {
         return NULL;
     }
     oxi_vk_device *d = &oxi_vk_devices[index];
+    if (d->open && d->lost) oxi_device_leaves(&d->base);
     if (d->open && d->lost && oxi_vk_tensors_on(d) == 0) {
         oxi_vk_forget_cache_path(d);
         oxi_vk_stop(d);
@@ -20474,6 +20771,7 @@ OX_API ox_status ox_vulkan_close(ox_device *device) {
     oxi_vk_device *d = oxi_vk_of("vulkan_close", device);
     if (!d) return ox_error();
     oxi_lock_take(&oxi_vk_open_lock);
+    oxi_device_leaves(&d->base);
     int64_t tensors = oxi_vk_tensors_on(d);
     if (tensors == 0) {
         oxi_vk_save_cache(d);
@@ -20494,7 +20792,7 @@ OX_API ox_status ox_vulkan_pipeline_cache(ox_device *device, const char *path) {
     oxi_lock_give(&d->lock);
     return status;
 }
-/* >>vulkan/share.c */
+/* >>vulkan/driver/share.c */
 /* Sharing with a program that uses Vulkan itself: its device becomes ours, buffers go both ways.
  * Nothing here is needed by a program that only computes.
  * A buffer of the caller is a block of its own, without memory that we would free. */
