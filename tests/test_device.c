@@ -432,8 +432,8 @@ static void test_two(const char *caps, int transfers) {
                 ox_tensor *x = ramp(sizes[i], 1), *y = ox_mul_number(ox_to(x, a), 2);
                 ox_tensor *z = ox_add(ox_to(y, b), ox_to(x, b)),
                           *back = ox_to(ox_narrow(z, 0, 0, sizes[i]), a);
-                CHECK_MSG(back && ox_equal(ox_to(back, ox_cpu()), ox_mul_number(x, 3)), "%lld: %s",
-                          (long long)sizes[i], ox_error_text());
+                CHECK_MSG(back && ox_equal(ox_to(back, ox_cpu()), ox_mul_number(x, 3)), "%lld, %s, %d: %s",
+                          (long long)sizes[i], caps ? caps : "all", transfers, ox_error_text());
             }
             ox_tensor *wide = ox_to(ramp(4000000, 0), a);
             ox_tensor *turned = ox_to(ox_t(ox_view(wide, OX_SHAPE(2000, 2000))), b);

@@ -56,10 +56,13 @@ static struct {
 
 static PFN_vkGetInstanceProcAddr between_system;
 static PFN_vkGetDeviceProcAddr between_system_device;
-static VkQueue between_queue; /* the driver's, behind the one that is for transfers only */
+/* Queues for transfers only, of the devices opened last: the driver's queue behind each. */
+static struct between_transfer_queue {
+    VkQueue real;
+} between_queues[4];
+static int between_queue_next;
 static VkDeviceSize between_sizes[4096];
 static VkDeviceMemory between_memories[4096];
-static const VkQueue between_transfer_queue = (VkQueue)(void *)&between;
 
 static long between_count(long *counter, long change) { /* threads of a test count together */
     return __atomic_add_fetch(counter, change, __ATOMIC_RELAXED);
@@ -101,8 +104,12 @@ static inline void between_fail(between_call call, long at, VkResult result) {
 WRAP(vkQueueSubmit)
 (VkQueue queue, uint32_t count, const VkSubmitInfo *info, VkFence fence) {
     ASK(BETWEEN_SUBMIT);
-    if (queue == between_transfer_queue) between.on_transfer_queue++;
-    if (queue == between_transfer_queue) queue = between_queue;
+    for (int i = 0; i < 4; i++) {
+        if (queue != (VkQueue)(void *)&between_queues[i]) continue;
+        between.on_transfer_queue++;
+        queue = between_queues[i].real;
+        break;
+    }
     return between_real_vkQueueSubmit(queue, count, info, fence);
 }
 WRAP(vkWaitForFences)
@@ -320,20 +327,23 @@ WRAP_VOID(vkDestroyInstance)
 }
 WRAP_VOID(vkGetDeviceQueue)
 (VkDevice d, uint32_t family, uint32_t index, VkQueue *out) {
-    if (between.transfers) between_real_vkGetDeviceQueue(d, 0, 0, &between_queue);
-    if (between.transfers && family == 1)
-        *out = between_transfer_queue;
-    else
+    if (!between.transfers || family != 1) {
         between_real_vkGetDeviceQueue(d, family, index, out);
+        return;
+    }
+    struct between_transfer_queue *queue = &between_queues[between_queue_next++ % 4];
+    between_real_vkGetDeviceQueue(d, 0, 0, &queue->real);
+    *out = (VkQueue)(void *)queue;
 }
 WRAP(vkEnumeratePhysicalDevices)
 (VkInstance instance, uint32_t *count, VkPhysicalDevice *out) {
     uint32_t room = *count;
     VkResult result = between_real_vkEnumeratePhysicalDevices(instance, count, out);
     if (!between.twice || result != VK_SUCCESS) return result;
-    for (uint32_t i = 0; out && i < *count && *count + i < room; i++) out[*count + i] = out[i];
+    if (out && 2 * *count > room) return VK_INCOMPLETE;
+    for (uint32_t i = *count; out && i-- > 0;) out[2 * i] = out[2 * i + 1] = out[i];
     *count *= 2;
-    return out && *count > room ? VK_INCOMPLETE : VK_SUCCESS;
+    return VK_SUCCESS;
 }
 WRAP_VOID(vkGetPhysicalDeviceQueueFamilyProperties)
 (VkPhysicalDevice physical, uint32_t *count, VkQueueFamilyProperties *out) {

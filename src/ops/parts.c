@@ -205,16 +205,25 @@ OXI_PARTS(addmm) {
 
 /* ---- transformers -------------------------------------------------------------------------------------- */
 
-/* cos and sin of position * scale * base^(-2 i / dims) / factor[i], [S, dims / 2]. Angles are f64: positions
- * go beyond 10^5, whose angles in f32 would be off by a hundredth. */
+/* base^(-2 i / dims), beside x: worked out once, in double. */
+static ox_tensor *oxi_rope_frequencies(const oxi_call *call) {
+    const oxi_attr_rope *told = &call->attr.rope;
+    ox_tensor *made = ox_empty(OX_SHAPE(told->dims / 2), OX_F64);
+    double *numbers = made ? (double *)ox_data(made) : NULL;
+    for (int64_t i = 0; numbers && i < told->dims / 2; i++)
+        numbers[i] = pow(told->base, -2.0 * (double)i / (double)told->dims);
+    return ox_to(made, oxi_working_device(ox_device_of(call->in[0])));
+}
+
+/* cos and sin of position * scale * frequency / factor, [S, dims / 2]. Angles are f64: positions go beyond
+ * 10^5, whose angles in f32 would be off by a hundredth. */
 static void oxi_rope_tables(const oxi_call *call, ox_tensor **cosine, ox_tensor **sine) {
     const oxi_attr_rope *told = &call->attr.rope;
     const ox_tensor *x = call->in[0];
     ox_dtype dtype = x->dtype == OX_F64 ? OX_F64 : OX_F32;
-    int64_t half = told->dims / 2, rows = x->shape[x->ndim - 2];
+    int64_t rows = x->shape[x->ndim - 2];
     ox_tensor *place = call->in[1] ? ox_cast(call->in[1], OX_F64) : oxi_ramp_beside(x, rows, OX_F64);
-    ox_tensor *pair = oxi_ramp_beside(x, half, OX_F64);
-    ox_tensor *frequency = ox_exp(ox_mul_number(pair, -2 * log(told->base) / (double)told->dims));
+    ox_tensor *frequency = oxi_rope_frequencies(call);
     if (call->in[2]) frequency = ox_div(frequency, ox_cast(call->in[2], OX_F64));
     ox_tensor *angle = ox_mul(ox_unsqueeze(ox_mul_number(place, told->scale), 1), frequency);
     *cosine = ox_cast(ox_mul_number(ox_cos(angle), told->magnitude), dtype);
