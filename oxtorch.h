@@ -92,7 +92,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0x3b8a241a
+#define OXI_SECTION_OF_OX_TORCH_FILE 0x40dc98b7
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -481,7 +481,8 @@ OX_EXTERN_C_END
 
 OX_EXTERN_C_BEGIN
 
-/* Bytes of a device's memory: RAM of ox_cpu(), device-local memory of a GPU, the spill file of a stream (what a
+/* Bytes of a device's memory: RAM of ox_cpu(), device-local memory of a GPU, the spill file of a stream (what
+ * a
  * stream holds in RAM is the CPU's, and has a budget beside this one: ox_stream_desc). */
 typedef struct ox_device_statistics {
     uint64_t bytes_in_use;   /* of tensors, and of what ops hold while they run */
@@ -498,7 +499,8 @@ typedef struct ox_device_statistics {
 OX_API ox_device_statistics ox_device_stats(ox_device *device);
 
 /* ox_device_budget - at most `bytes` of a device's memory are reserved from now on; 0 = no limit.
- *   What is kept for reuse is given back first; then a tensor that does not fit is refused, and all others stay
+ *   What is kept for reuse is given back first; then a tensor that does not fit is refused, and all others
+ * stay
  *   as they are. A budget below what is in use refuses all that asks for more until enough is released.
  * errors    OX_ERR_ARG: device NULL. Beyond the budget: OX_ERR_NOMEM with the bytes asked for, in use and
  *           allowed, from whatever needed them
@@ -623,19 +625,22 @@ OX_EXTERN_C_END
 OX_EXTERN_C_BEGIN
 
 /* ox_empty_pinned - a tensor in RAM that `device` reads and writes itself, not cleared.
- *   A GPU's copies from and to such memory run at the speed of its link, without the processor. It is a tensor
+ *   A GPU's copies from and to such memory run at the speed of its link, without the processor. It is a
+ * tensor
  *   of ox_cpu() like any other. Pinning takes the system about as long as clearing the memory, so keep it for
  *   many copies; it cannot be swapped out, so pin what moves often, not everything.
  * shapes    any; dtype any, block types too
  * memory    a new tensor, one reference; RAM under ox_cpu()'s budget, or of the driver where that does not
  *           take pages of the process. The device cannot be closed before the tensor is released
- * errors    OX_ERR_ARG device NULL; OX_ERR_SHAPE; OX_ERR_DTYPE; OX_ERR_NOMEM. A device that has no use for it,
+ * errors    OX_ERR_ARG device NULL; OX_ERR_SHAPE; OX_ERR_DTYPE; OX_ERR_NOMEM. A device that has no use for
+ * it,
  *           as a stream, gives ordinary memory: ox_is_pinned is false
  * source    torch.empty(pin_memory=True)
  */
 OX_API ox_tensor *ox_empty_pinned(ox_shape shape, ox_dtype dtype, ox_device *device);
 
-/* ox_pin - a copy of t in such memory; another view of t if it lies there already. An ox_number stays as it is.
+/* ox_pin - a copy of t in such memory; another view of t if it lies there already. An ox_number stays as it
+ * is.
  * shapes    t any -> the same, contiguous
  * memory    a new tensor, one reference
  * errors    as ox_empty_pinned
@@ -1518,7 +1523,8 @@ static void oxi_lock_give(oxi_lock *lock);
 
 /* ---- fork ---------------------------------------------------------------------------------------------- */
 
-/* What is shared by threads goes one of two ways over a fork (base/fork.c). Memory that a lock guards is whole
+/* What is shared by threads goes one of two ways over a fork (base/fork.c). Memory that a lock guards is
+ * whole
  * in the child: the lock is in the table there, and fork waits for it, so it is held for a moment only. What
  * lives in threads or in the kernel is the parent's alone: the pool is made anew, a stream and a GPU's device
  * notice by the two functions below, take no lock of their own any more, and are errors in words. */
@@ -1533,7 +1539,8 @@ static void oxi_watch_fork(void);
 /* ---- threads ------------------------------------------------------------------------------------------- */
 
 /* task(arg, index, lane): index in [0, count), each once; lane in [0, oxi_lanes(count)) tells concurrent
- * calls apart, so scratch can be set aside per lane before the region starts. A lane goes through a part of the
+ * calls apart, so scratch can be set aside per lane before the region starts. A lane goes through a part of
+ * the
  * tasks in order, then helps with what is left of others.
  * Inside a task, a nested call runs inline on lane 0 of its own; a region's only task may use the pool.
  * An error recorded in a task is the caller's afterwards. Returns when all are done. */
@@ -1541,7 +1548,8 @@ typedef void (*oxi_lane_task)(void *arg, int64_t index, int lane);
 static void oxi_parallel_for(int64_t count, oxi_lane_task task, void *arg);
 /* How many lanes a region of `count` tasks may use from here: 1 inside a task. */
 static int oxi_lanes(int64_t count);
-/* memcpy by as many threads as it is worth. By the caller's alone where a host's job system does the work: the
+/* memcpy by as many threads as it is worth. By the caller's alone where a host's job system does the work:
+ * the
  * caller may hold a lock that other jobs want. */
 static void oxi_copy_bytes(void *to, const void *from, size_t bytes);
 
@@ -1561,7 +1569,8 @@ typedef struct oxi_mapping {
     intptr_t file;               /* of a mapping in parts: what they are read from; data is NULL */
     oxi_file_id id;
 } oxi_mapping;
-/* Maps a whole file for reading (copy-on-write pages: a write does not reach the file), or reads it into memory
+/* Maps a whole file for reading (copy-on-write pages: a write does not reach the file), or reads it into
+ * memory
  * (copies). An empty file maps to bytes 0. Errors OX_ERR_IO with path and cause; directories are refused. */
 static ox_status oxi_map_file(const char *path, bool copies, oxi_mapping *out);
 /* The same in parts: the file is open, and takes neither memory nor addresses; oxi_mapping_copy reads from
@@ -2905,7 +2914,8 @@ static void oxi_run_on_pool(int lanes, int64_t count, oxi_lane_task task, void *
 #endif
 
 /* Apart from those that run alone: short calls go through oxi_parallel_for too. */
-OXI_UNUSED static OXI_NOINLINE void oxi_run_together(int lanes, int64_t count, oxi_lane_task task, void *arg) {
+OXI_UNUSED static OXI_NOINLINE void oxi_run_together(int lanes, int64_t count, oxi_lane_task task,
+                                                     void *arg) {
     oxi_lock_take(&oxi_host_lock);
     ox_parallel_for_fn parallel_for = oxi_host_parallel_for;
     void *user = oxi_host_user;
@@ -3507,11 +3517,14 @@ struct ox_device {
      * of no use any more. NULL: it stays in any case. */
     ox_status (*hold)(ox_device *self, bool holds);
     /* Copies that are not waited for; NULL: read and write do it, and callers wait.
-     * pin: the device will reach the host's memory at *memory itself; where that is NULL it makes memory, whose
-     * address comes back there. *out: what unpin takes, after waiting for what is under way. A refusal records
+     * pin: the device will reach the host's memory at *memory itself; where that is NULL it makes memory,
+     * whose
+     * address comes back there. *out: what unpin takes, after waiting for what is under way. A refusal
+     * records
      * no error: whoever asks has another way.
      * copy_async: begins to copy between memory of the device and of the host, or within the device, when
-     * `after` (of any device; NULL: at once) is over. Later work of the device waits for it by itself. *done is
+     * `after` (of any device; NULL: at once) is over. Later work of the device waits for it by itself. *done
+     * is
      * when the bytes are there. Host memory that is not pinned was read, or is written, on return.
      * pin_event: when all that was begun with pinned memory is over. */
     ox_status (*pin)(ox_device *self, void **memory, size_t bytes, void **out);
@@ -3874,7 +3887,8 @@ static int64_t oxi_whole_bits(double value) {
 }
 /* >>tensor/device.c */
 /* What devices have in common: events, pinned host memory, and bytes from one device's memory into another.
- * Two devices that are not the host meet in a ring of pinned memory: while one fills a part, the other empties
+ * Two devices that are not the host meet in a ring of pinned memory: while one fills a part, the other
+ * empties
  * the part before. Called by storages, the op `to` and the devices themselves. */
 
 /* ---- events -------------------------------------------------------------------------------------------- */
@@ -5307,7 +5321,8 @@ static ox_status oxi_move_into(ox_tensor *to, ox_tensor *t, bool waits);
 /* ---- who listens --------------------------------------------------------------------------------------- */
 
 /* Hears each call of a public function once, in the thread that made it: `before` with its operands, when it
- * was checked, `after` with its results, when the device has taken it. Either may be NULL. A listener lives as
+ * was checked, `after` with its results, when the device has taken it. Either may be NULL. A listener lives
+ * as
  * long as the process; it may make calls itself, which nobody hears. */
 typedef struct oxi_listener {
     void (*before)(struct oxi_listener *self, const oxi_call *call, ox_device *device);
@@ -5571,7 +5586,11 @@ typedef enum oxi_reduction_finish {
     OXI_FINISH_POWER                 /* result^(1 / power) */
 } oxi_reduction_finish;
 
-typedef enum oxi_reduction_places { OXI_PLACES_NONE, OXI_PLACES_BESIDE, OXI_PLACES_ONLY } oxi_reduction_places;
+typedef enum oxi_reduction_places {
+    OXI_PLACES_NONE,
+    OXI_PLACES_BESIDE,
+    OXI_PLACES_ONLY
+} oxi_reduction_places;
 
 typedef struct oxi_reduction {
     oxi_reduction_kind kind;
@@ -5603,7 +5622,8 @@ static oxi_row_form oxi_row_form_of(const oxi_call *call);
 
 enum { OXI_PRODUCT_C, OXI_PRODUCT_A, OXI_PRODUCT_B, OXI_PRODUCT_ADDEND, OXI_PRODUCT_SIDES };
 
-/* c[m,n] = activation(alpha sum_k a[m,k] b[k,n] + beta addend[m,n] + bias[n]) for each position of the leading
+/* c[m,n] = activation(alpha sum_k a[m,k] b[k,n] + beta addend[m,n] + bias[n]) for each position of the
+ * leading
  * dims. Strides in elements, 0 where an operand is broadcast. */
 typedef struct oxi_product_form {
     const ox_tensor *t[OXI_PRODUCT_SIDES], *bias; /* addend and bias may be NULL */
@@ -5659,7 +5679,8 @@ typedef struct oxi_index_form {
 } oxi_index_form;
 static const oxi_index_form *oxi_index_form_of(oxi_op op);
 
-/* PICK and PUT: for each position p of `shape`, moved[p] and the element of `indexed` (operand 0, or the result
+/* PICK and PUT: for each position p of `shape`, moved[p] and the element of `indexed` (operand 0, or the
+ * result
  * that it was copied to) whose place along `dim` is index[p] meet. Headers have at least one dim. */
 typedef struct oxi_places {
     ox_tensor indexed, index, moved;
@@ -5709,7 +5730,8 @@ typedef struct oxi_made_form {
     oxi_made_numbers numbers;
     int code;                        /* the row's place, which devices look up how an element is made by */
     bool whole, in_double;           /* worked out in 64-bit integers; in f64; neither: exact in any */
-    /* the call's numbers: a constant; start and step or end of a ramp (whole ones for integers); low and high;
+    /* the call's numbers: a constant; start and step or end of a ramp (whole ones for integers); low and
+     * high;
      * mean and deviation */
     double first, second;
     double step;                     /* of a ramp */
@@ -5802,7 +5824,8 @@ static const struct {
 /* >>form/rows.def */
 /* Ops that measure a row and then write all of it.
  *   OXI_ROWS(op, row, measure, finish)
- *   row      which dims make up a row: ONE the attribute dim, LAST the last few, GROUPS channels of a group and
+ *   row      which dims make up a row: ONE the attribute dim, LAST the last few, GROUPS channels of a group
+ * and
  *            all behind them
  *   measure  a kind of reduction (form/form.h)
  *   finish   what every element becomes: SOFTMAX, LOG_SOFTMAX, NORM */
@@ -6607,8 +6630,8 @@ OXI_RULE(group_norm) {
     for (int i = 1; i < call->in_count; i++) {
         const ox_tensor *w = call->in[i];
         if (w && (w->ndim != 1 || w->shape[0] != x->shape[1] || !oxi_is_float(w->dtype)))
-            return oxi_fail(OX_ERR_SHAPE, "%s: %s does not fit the %lld channels of %s",
-                            oxi_op_name(call), oxi_tensor_text(w), (long long)x->shape[1], oxi_tensor_text(x));
+            return oxi_fail(OX_ERR_SHAPE, "%s: %s does not fit the %lld channels of %s", oxi_op_name(call),
+                            oxi_tensor_text(w), (long long)x->shape[1], oxi_tensor_text(x));
         ox_status status = oxi_check_weight_dtype(call, x, w);
         if (status != OX_OK) return status;
     }
@@ -7695,16 +7718,25 @@ OXI_PARTS(addmm) {
 
 /* ---- transformers -------------------------------------------------------------------------------------- */
 
-/* cos and sin of position * scale * base^(-2 i / dims) / factor[i], [S, dims / 2]. Angles are f64: positions
- * go beyond 10^5, whose angles in f32 would be off by a hundredth. */
+/* base^(-2 i / dims), beside x: worked out once, in double. */
+static ox_tensor *oxi_rope_frequencies(const oxi_call *call) {
+    const oxi_attr_rope *told = &call->attr.rope;
+    ox_tensor *made = ox_empty(OX_SHAPE(told->dims / 2), OX_F64);
+    double *numbers = made ? (double *)ox_data(made) : NULL;
+    for (int64_t i = 0; numbers && i < told->dims / 2; i++)
+        numbers[i] = pow(told->base, -2.0 * (double)i / (double)told->dims);
+    return ox_to(made, oxi_working_device(ox_device_of(call->in[0])));
+}
+
+/* cos and sin of position * scale * frequency / factor, [S, dims / 2]. Angles are f64: positions go beyond
+ * 10^5, whose angles in f32 would be off by a hundredth. */
 static void oxi_rope_tables(const oxi_call *call, ox_tensor **cosine, ox_tensor **sine) {
     const oxi_attr_rope *told = &call->attr.rope;
     const ox_tensor *x = call->in[0];
     ox_dtype dtype = x->dtype == OX_F64 ? OX_F64 : OX_F32;
-    int64_t half = told->dims / 2, rows = x->shape[x->ndim - 2];
+    int64_t rows = x->shape[x->ndim - 2];
     ox_tensor *place = call->in[1] ? ox_cast(call->in[1], OX_F64) : oxi_ramp_beside(x, rows, OX_F64);
-    ox_tensor *pair = oxi_ramp_beside(x, half, OX_F64);
-    ox_tensor *frequency = ox_exp(ox_mul_number(pair, -2 * log(told->base) / (double)told->dims));
+    ox_tensor *frequency = oxi_rope_frequencies(call);
     if (call->in[2]) frequency = ox_div(frequency, ox_cast(call->in[2], OX_F64));
     ox_tensor *angle = ox_mul(ox_unsqueeze(ox_mul_number(place, told->scale), 1), frequency);
     *cosine = ox_cast(ox_mul_number(ox_cos(angle), told->magnitude), dtype);
@@ -8309,7 +8341,8 @@ static ox_status oxi_apply_to(oxi_call *call, bool heard) {
     bool speaks = oxi_speak_for(call->name ? call->name : row->name, call->out[0] != NULL);
     ox_status status = oxi_check_call(call, row, meta, &device);
     if (status == OX_OK)
-        status = heard ? oxi_carry_out_heard(call, row, meta, device) : oxi_carry_out(call, row, meta, device);
+        status =
+            heard ? oxi_carry_out_heard(call, row, meta, device) : oxi_carry_out(call, row, meta, device);
     oxi_speak_end(speaks);
     return status;
 }
@@ -9718,7 +9751,9 @@ static bool oxi_adds_narrow(oxi_op op, const oxi_attrs *attr, ox_tensor *const *
     ox_tensor meta;
     call.attr = *attr;
     if (oxi_op_row_of(op)->rule(&call, &meta) != OX_OK) return false; /* said */
-    int64_t terms = op == OXI_OP_index_add ? ox_numel(in[1]) : in[1]->ndim ? in[1]->shape[attr->along.dim] : 1;
+    int64_t terms = op == OXI_OP_index_add ? ox_numel(in[1])
+                    : in[1]->ndim          ? in[1]->shape[attr->along.dim]
+                                           : 1;
     return terms > 1;
 }
 
@@ -9856,8 +9891,8 @@ OX_API ox_tensor *ox_masked_select(ox_tensor *x, ox_tensor *mask) {
     oxi_work work = oxi_work_begin("masked_select");
     ox_tensor *wide[2] = {ox_expand(x, ox_shape_of(&common)), ox_expand(mask, ox_shape_of(&common))};
     attr.counted.count = wide[1] ? oxi_count_true(wide[1]) : -1;
-    return oxi_work_end(&work,
-                        attr.counted.count < 0 ? NULL : oxi_apply_2(OXI_OP_masked_select, &attr, wide[0], wide[1]));
+    return oxi_work_end(
+        &work, attr.counted.count < 0 ? NULL : oxi_apply_2(OXI_OP_masked_select, &attr, wide[0], wide[1]));
 }
 
 OX_API ox_tensor *ox_nonzero(ox_tensor *x) {
@@ -10939,7 +10974,8 @@ typedef enum oxi_lane {
     OXI_LANE_COUNT
 } oxi_lane;
 
-/* What elementwise kernels are told: the op's numbers in the order of its attributes, and the width in bits of
+/* What elementwise kernels are told: the op's numbers in the order of its attributes, and the width in bits
+ * of
  * the dtype that is computed in, 0 for 64: shift counts from there on shift all bits out. */
 typedef struct oxi_map_numbers {
     double f[3];
@@ -10964,8 +11000,10 @@ enum { OXI_ASKED_A_STEP = 16 };
 
 /* A packed micro-kernel: c[mr][nr] (row stride ldc, elements) = or += sum_k a[k][mr] * b[k][nr]. Meanwhile
  * OXI_ASKED_A_STEP k bytes from `next` on are asked for into the second cache: what later calls read, or
- * anything that is there. depth: the k of one call that suits it best; tile_k: how much of it is taken at once,
- * where that is by tiles, or 0. enter, leave: NULL, or what a thread calls before the first and after the last
+ * anything that is there. depth: the k of one call that suits it best; tile_k: how much of it is taken at
+ * once,
+ * where that is by tiles, or 0. enter, leave: NULL, or what a thread calls before the first and after the
+ * last
  * use. */
 typedef struct oxi_gemm_kernel {
     int mr, nr, depth, tile_k;
@@ -11003,7 +11041,8 @@ typedef struct oxi_gemm_groups {
 } oxi_gemm_groups;
 
 /* A micro-kernel for f16 as sums of two bf16, high and low: four products, each of them exact in f32. Panels
- * are packed from f32, k a multiple of tile_k. Infinities have no low part: sums with them come out as NaN. */
+ * are packed from f32, k a multiple of tile_k. Infinities have no low part: sums with them come out as NaN.
+ * */
 typedef struct oxi_gemm_pieces {
     oxi_gemm_kernel kernel;
     oxi_packs pack_a, pack_b;
@@ -11163,7 +11202,8 @@ typedef struct oxi_kernels {
     void (*dot_repacked[OX_DTYPE_COUNT])(int64_t groups, int64_t group_bytes, int64_t n, const void *blocks,
                                          const oxi_q8 *x, float *out);
     /* n numbers of `count` of the rows of a group, from row `first` on, as codes, scales and, where there is
-     * room for them, extras of a panel `width` wide; is_signed: as oxi_codes_kernel has it. Both are multiples
+     * room for them, extras of a panel `width` wide; is_signed: as oxi_codes_kernel has it. Both are
+     * multiples
      * of 8 */
     void (*unpack_repacked[OX_DTYPE_COUNT])(int64_t n, const void *rows, int first, int count, int64_t width,
                                             bool is_signed, const oxi_code_panel *to);
@@ -11940,7 +11980,8 @@ OXI_INTEGER_2_SCALED(OXI_X)
 #undef OXI_X
 #undef OXI_U
 
-static void oxi_scalar_addcmul_u64(int64_t n, const void *const *in, void *out, const oxi_map_numbers *numbers) {
+static void oxi_scalar_addcmul_u64(int64_t n, const void *const *in, void *out,
+                                   const oxi_map_numbers *numbers) {
     const uint64_t *t = (const uint64_t *)in[0], *a = (const uint64_t *)in[1], *b = (const uint64_t *)in[2];
     const uint64_t factor = oxi_to_u64_wrapped(numbers->f[0]);
     uint64_t *result = (uint64_t *)out;
@@ -12063,54 +12104,58 @@ static bool oxi_nonzero_complex(oxi_complex z) { return z.re != 0 || z.im != 0; 
     X(logical_or, oxi_nonzero_complex(a) || oxi_nonzero_complex(b)) \
     X(logical_xor, oxi_nonzero_complex(a) != oxi_nonzero_complex(b))
 
-#define OXI_X(op, formula) \
-    static void oxi_scalar_##op##_c64(int64_t n, const void *const *in, void *out, const oxi_map_numbers *numbers) { \
-        const float *p = (const float *)in[0]; \
-        float *result = (float *)out; \
-        (void)numbers; \
-        for (int64_t i = 0; i < n; i++) { \
-            oxi_complex x = oxi_load_complex(p, i), y = formula; \
-            result[2 * i] = (float)y.re; \
-            result[2 * i + 1] = (float)y.im; \
-        } \
+#define OXI_X(op, formula)                                                         \
+    static void oxi_scalar_##op##_c64(int64_t n, const void *const *in, void *out, \
+                                      const oxi_map_numbers *numbers) {            \
+        const float *p = (const float *)in[0];                                     \
+        float *result = (float *)out;                                              \
+        (void)numbers;                                                             \
+        for (int64_t i = 0; i < n; i++) {                                          \
+            oxi_complex x = oxi_load_complex(p, i), y = formula;                   \
+            result[2 * i] = (float)y.re;                                           \
+            result[2 * i + 1] = (float)y.im;                                       \
+        }                                                                          \
     }
 OXI_C64_1(OXI_X)
 #undef OXI_X
-#define OXI_X(op, formula) \
-    static void oxi_scalar_##op##_c64(int64_t n, const void *const *in, void *out, const oxi_map_numbers *numbers) { \
-        const float *p = (const float *)in[0]; \
-        uint8_t *result = (uint8_t *)out; \
-        (void)numbers; \
-        for (int64_t i = 0; i < n; i++) { \
-            oxi_complex x = oxi_load_complex(p, i); \
-            result[i] = formula; \
-        } \
+#define OXI_X(op, formula)                                                         \
+    static void oxi_scalar_##op##_c64(int64_t n, const void *const *in, void *out, \
+                                      const oxi_map_numbers *numbers) {            \
+        const float *p = (const float *)in[0];                                     \
+        uint8_t *result = (uint8_t *)out;                                          \
+        (void)numbers;                                                             \
+        for (int64_t i = 0; i < n; i++) {                                          \
+            oxi_complex x = oxi_load_complex(p, i);                                \
+            result[i] = formula;                                                   \
+        }                                                                          \
     }
 OXI_C64_1_BOOL(OXI_X)
 #undef OXI_X
-#define OXI_X(op, formula) \
-    static void oxi_scalar_##op##_c64(int64_t n, const void *const *in, void *out, const oxi_map_numbers *numbers) { \
-        const float *p = (const float *)in[0], *q = (const float *)in[1]; \
-        const double f0 = numbers->f[0]; \
-        float *result = (float *)out; \
-        (void)f0; \
-        for (int64_t i = 0; i < n; i++) { \
+#define OXI_X(op, formula)                                                                   \
+    static void oxi_scalar_##op##_c64(int64_t n, const void *const *in, void *out,           \
+                                      const oxi_map_numbers *numbers) {                      \
+        const float *p = (const float *)in[0], *q = (const float *)in[1];                    \
+        const double f0 = numbers->f[0];                                                     \
+        float *result = (float *)out;                                                        \
+        (void)f0;                                                                            \
+        for (int64_t i = 0; i < n; i++) {                                                    \
             oxi_complex a = oxi_load_complex(p, i), b = oxi_load_complex(q, i), y = formula; \
-            result[2 * i] = (float)y.re; \
-            result[2 * i + 1] = (float)y.im; \
-        } \
+            result[2 * i] = (float)y.re;                                                     \
+            result[2 * i + 1] = (float)y.im;                                                 \
+        }                                                                                    \
     }
 OXI_C64_2(OXI_X)
 #undef OXI_X
-#define OXI_X(op, formula) \
-    static void oxi_scalar_##op##_c64(int64_t n, const void *const *in, void *out, const oxi_map_numbers *numbers) { \
-        const float *p = (const float *)in[0], *q = (const float *)in[1]; \
-        uint8_t *result = (uint8_t *)out; \
-        (void)numbers; \
-        for (int64_t i = 0; i < n; i++) { \
-            oxi_complex a = oxi_load_complex(p, i), b = oxi_load_complex(q, i); \
-            result[i] = formula; \
-        } \
+#define OXI_X(op, formula)                                                         \
+    static void oxi_scalar_##op##_c64(int64_t n, const void *const *in, void *out, \
+                                      const oxi_map_numbers *numbers) {            \
+        const float *p = (const float *)in[0], *q = (const float *)in[1];          \
+        uint8_t *result = (uint8_t *)out;                                          \
+        (void)numbers;                                                             \
+        for (int64_t i = 0; i < n; i++) {                                          \
+            oxi_complex a = oxi_load_complex(p, i), b = oxi_load_complex(q, i);    \
+            result[i] = formula;                                                   \
+        }                                                                          \
     }
 OXI_C64_2_BOOL(OXI_X)
 #undef OXI_X
@@ -15833,7 +15878,8 @@ static int64_t oxi_power_in(int64_t x) {
 }
 
 /* At most so many rows of a tile, whole lines of operand 0 if there are several tiles: as many in each.
- * Copies keep to rows that share no sets; what calls a kernel for each column is better off with long ones. */
+ * Copies keep to rows that share no sets; what calls a kernel for each column is better off with long ones.
+ * */
 static int64_t oxi_tile_rows(const oxi_walk *w, int64_t most) {
     int64_t step = w->moves ? w->stride[1][w->ndim - 1] * w->bytes[1] : 0;
     while (most >= 2 * OXI_TILE_LEAST && most * oxi_power_in(step) > OXI_TILE_SETS) most /= 2;
@@ -16118,7 +16164,8 @@ static OXI_UNUSED ox_status oxi_walk_all(const oxi_walk *w, int64_t grain, int64
 OXI_STRAIGHT_END
 /* >>cpu/repack.c */
 /* Weights of block types, repacked (ox_prepack): in place, sixteen rows side by side, as the kernels of
- * kernels/repacked.inc read them. Everybody else sees them as they were: oxi_ptr, by which all others come to a
+ * kernels/repacked.inc read them. Everybody else sees them as they were: oxi_ptr, by which all others come to
+ * a
  * tensor's bytes, has them put back first. What is repacked is noted by address, because several storages may
  * lie over the same bytes of a file. Called by cpu/prepack.c, cpu/product.c, tensor/ and files/.
  *
@@ -16149,7 +16196,8 @@ static struct {
 /* Rows are whole pieces, and so much of one may be asked for at a time. */
 enum { OXI_REPACKED_PIECE = 256, OXI_REPACKED_PIECE_BYTES = 8 * OXI_BYTES_OX_Q8_0 };
 
-/* ---- the layout ----------------------------------------------------------------------------------------- */
+/* ---- the layout -----------------------------------------------------------------------------------------
+ * */
 
 typedef struct oxi_repack_field {
     uint8_t bytes, unit; /* 1, 2 or 4; 0: four, whose bits are turned */
@@ -16249,8 +16297,8 @@ static void oxi_repacked_row(ox_dtype dtype, const char *rows, int64_t row, int6
 }
 
 /* `count` numbers of `lines` lines from line `line` on, from number k on, as a panel of `width` lines. */
-static void oxi_repacked_panel(ox_dtype dtype, const char *data, int64_t line, int64_t lines, int64_t row_bytes,
-                               int64_t k, int64_t count, int64_t width, bool is_signed,
+static void oxi_repacked_panel(ox_dtype dtype, const char *data, int64_t line, int64_t lines,
+                               int64_t row_bytes, int64_t k, int64_t count, int64_t width, bool is_signed,
                                const oxi_code_panel *to) {
     for (int64_t i = 0, here; i < lines; i += here) {
         int64_t first = (line + i) % OXI_REPACKED_ROWS;
@@ -16266,7 +16314,8 @@ static void oxi_repacked_panel(ox_dtype dtype, const char *data, int64_t line, i
     }
 }
 
-/* ---- what is repacked ----------------------------------------------------------------------------------- */
+/* ---- what is repacked -----------------------------------------------------------------------------------
+ * */
 
 /* The first that ends behind `at`, as a place in the list. */
 static int64_t oxi_repacks_from(const char *at) {
@@ -16387,14 +16436,16 @@ OXI_UNUSED static void oxi_repacks_in_child(void) {
     }
 }
 
-/* ---- users ---------------------------------------------------------------------------------------------- */
+/* ---- users ----------------------------------------------------------------------------------------------
+ * */
 
 /* Where a tensor starts, as it lies. */
 static char *oxi_repacked_bytes(const ox_tensor *t) {
     return (char *)t->storage->data + oxi_byte_offset(t->dtype, t->offset);
 }
 
-/* `lines` lines of k numbers from the tensor's start on, if they are whole groups of something repacked: until
+/* `lines` lines of k numbers from the tensor's start on, if they are whole groups of something repacked:
+ * until
  * oxi_repacked_let_go nobody has them put back. Otherwise NULL. */
 static oxi_repacked *oxi_repacked_hold(const ox_tensor *t, int64_t lines, int64_t line_stride, int64_t k) {
     const char *first = oxi_repacked_bytes(t);
@@ -17201,7 +17252,8 @@ static bool oxi_make_normal(const oxi_fill_job *job, int64_t first, int64_t n, v
 }
 
 static bool oxi_make_randint(const oxi_fill_job *job, int64_t first, int64_t n, void *values) {
-    uint64_t low = (uint64_t)job->call->attr.randint.low, range = (uint64_t)job->call->attr.randint.high - low;
+    uint64_t low = (uint64_t)job->call->attr.randint.low,
+             range = (uint64_t)job->call->attr.randint.high - low;
     uint64_t words[OXI_FILL_PIECE];
     int64_t *out = (int64_t *)values;
     oxi_random_double_words(&job->call->draw, first, n, words);
@@ -20672,7 +20724,8 @@ static void oxi_row_line(const oxi_row *r, const oxi_walk *line, oxi_row_past *p
     double a, b, shift, scale;
     if (r->flat) {
         oxi_row_flat(r, line, past, next);
-    } else if (r->form.finish == OXI_ROW_SOFTMAX && r->measure.lane == OXI_LANE_F32 && line->numel <= OXI_ROW_CACHED) {
+    } else if (r->form.finish == OXI_ROW_SOFTMAX && r->measure.lane == OXI_LANE_F32 &&
+               line->numel <= OXI_ROW_CACHED) {
         oxi_softmax_line(r, line, scratch);
     } else {
         oxi_row_measure(r, line, 0, line->numel, &a, &b, scratch);
@@ -20954,8 +21007,10 @@ static OXI_UNUSED ox_status oxi_cpu_row(const oxi_call *call, const oxi_part *pa
     return status;
 }
 /* >>cpu/prepack.c */
-/* ox_prepack. Block types are repacked (cpu/repack.c). Of others packed panels are kept with their storage: the
- * product that first wants them makes them, later ones take them. Panels that were made before the storage was
+/* ox_prepack. Block types are repacked (cpu/repack.c). Of others packed panels are kept with their storage:
+ * the
+ * product that first wants them makes them, later ones take them. Panels that were made before the storage
+ * was
  * changed in place, as its version tells, are dropped. Called by cpu/gemm.c; freed with the storage. */
 
 enum { OXI_PREPACKED_MOST = 64 }; /* sets of panels of one storage: its matrices, and what they multiply */
@@ -21116,7 +21171,8 @@ static const char *oxi_blocks_at(const oxi_gemm *g, const void *data, ox_dtype d
     return stage;
 }
 
-/* ---- A for the products of a call that is cut ----------------------------------------------------------- */
+/* ---- A for the products of a call that is cut -----------------------------------------------------------
+ * */
 
 /* What A becomes before it is multiplied. */
 typedef enum oxi_shared_form {
@@ -21143,7 +21199,8 @@ static void oxi_shared_give(const oxi_gemm *g, char *memory, size_t bytes) {
     if (!g->shared) oxi_free(memory, bytes);
 }
 
-/* ---- the types ------------------------------------------------------------------------------------------ */
+/* ---- the types ------------------------------------------------------------------------------------------
+ * */
 
 /* What a product computes in. Packed elements: float, double, or groups of neighbors along k in four bytes:
  * 2 int16_t (widened int8), 2 bf16, 4 int8. */
@@ -21625,7 +21682,8 @@ static void oxi_gemm_panels(const oxi_gemm_plan *p, const oxi_gemm_tile *t, int6
     int64_t mr = p->a.width, nr = p->b.width, a_bytes = depth * mr * p->type.element;
     int64_t b_bytes = depth * nr * p->type.element, asked = depth * OXI_ASKED_A_STEP;
     int64_t ahead = oxi_round_up(t->rows, mr) * t->next_depth * p->type.element; /* of A's next chunk */
-    int64_t b_calls = oxi_parts(b_bytes, asked), a_calls = oxi_parts(ahead, asked * oxi_parts(t->columns, nr));
+    int64_t b_calls = oxi_parts(b_bytes, asked),
+            a_calls = oxi_parts(ahead, asked * oxi_parts(t->columns, nr));
     char *own = t->lane + p->b_at;
     for (int64_t j = 0, a_asked = 0; j < t->columns; j += nr) {
         const char *a_panel = a, *b_panel = b ? b + j / nr * b_bytes : own;
@@ -21703,7 +21761,8 @@ static const char *oxi_gemm_panels_at(const oxi_gemm_plan *p, const oxi_gemm_sid
     return s->packed + (k * lines + depth * at) * p->type.element;
 }
 
-/* What is read when the chunk at step k of the tile at [i,j] of the block is done: the tile's next one, or the
+/* What is read when the chunk at step k of the tile at [i,j] of the block is done: the tile's next one, or
+ * the
  * first of the tile that a thread takes next. Panels that tiles pack themselves are not there yet. */
 static void oxi_gemm_foresee(const oxi_gemm_plan *p, oxi_gemm_tile *t, int64_t i, int64_t j, int64_t k) {
     k += p->depth;
@@ -22620,8 +22679,8 @@ static oxi_code_panel oxi_code_repacked(const oxi_code_product *p, char *lane, i
     panel.scale = (float *)(void *)(lane + p->panel_scale_at);
     bool extras = p->type->offset == 0 || !is_signed; /* types that have no offset have least numbers */
     panel.extra = extras ? (float *)(void *)(lane + p->panel_extra_at) : NULL;
-    oxi_repacked_panel(g->b_dtype, (const char *)g->b, n, lines, oxi_signed_bytes(g->b_dtype, g->b_col), k0, k,
-                       p->kernel->nr, is_signed, &panel);
+    oxi_repacked_panel(g->b_dtype, (const char *)g->b, n, lines, oxi_signed_bytes(g->b_dtype, g->b_col), k0,
+                       k, p->kernel->nr, is_signed, &panel);
     return panel;
 }
 
@@ -22873,7 +22932,8 @@ static ox_status oxi_int_run(const oxi_gemm *g) {
     return OX_OK;
 }
 
-/* ---- complex numbers: products of their parts, which are read and written as they lie -------------------- */
+/* ---- complex numbers: products of their parts, which are read and written as they lie --------------------
+ * */
 
 static const float *oxi_part_of(const void *pairs, int part) {
     return (const float *)pairs + part;
@@ -23744,7 +23804,8 @@ static ox_status oxi_cpu_expand(ox_dtype dtype, int64_t n, const void *blocks, f
     return OX_OK;
 }
 
-/* ---- copies, events and the budget: what is asked for is over on return --------------------------------- */
+/* ---- copies, events and the budget: what is asked for is over on return ---------------------------------
+ * */
 
 static ox_status oxi_cpu_pin(ox_device *self, void **memory, size_t bytes, void **out) {
     (void)self, (void)bytes;
@@ -24016,7 +24077,8 @@ typedef struct oxi_output {
 static ox_status oxi_output_open(oxi_output *output, const char *name, const char *path); /* for ox_<name> */
 static void oxi_output_write(oxi_output *output, const void *data, size_t bytes);
 static void oxi_output_fill(oxi_output *output, int byte, size_t bytes);
-/* Visits the numbers of a contiguous tensor of any device in the file's byte order, little-endian, in pieces. */
+/* Visits the numbers of a contiguous tensor of any device in the file's byte order, little-endian, in pieces.
+ * */
 typedef void (*oxi_bytes_fn)(void *user, const char *data, size_t bytes);
 static ox_status oxi_visit_numbers(const ox_tensor *t, oxi_bytes_fn visit, void *user);
 /* Writes them. */
@@ -28217,7 +28279,8 @@ OXI_PLAIN_END
 /* >>base/fork.c */
 /* fork copies the calling thread alone. The table has every lock whose data outlives that, in the order in
  * which they may be taken: fork takes all of them, and the child gets them open, around whole data. What
- * belongs to threads is made anew, or refused (base/internal.h). Included last: it knows the locks of all rooms. */
+ * belongs to threads is made anew, or refused (base/internal.h). Included last: it knows the locks of all
+ * rooms. */
 
 #if defined(OXI_POSIX) && !defined(OX_NO_THREADS)
 
@@ -28300,7 +28363,7 @@ OXI_UNUSED static int64_t oxi_forks(void) {
 #endif /* OX_IMPLEMENTATION */
 
 /* ==== sections: what is included several times ======================================================== */
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x3b8a241a
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x40dc98b7
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 
 #elif OXI_SECTION == 1 /* >>ops/ops.def */
@@ -30049,7 +30112,8 @@ OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a_panel, const void *b_
 
 /* ---- packing: 4-byte elements, moved as floats without looking at them --------------------------------- */
 
-/* Eight steps of k at a time, so that whole cache lines of narrow panels are written; the next eight are asked
+/* Eight steps of k at a time, so that whole cache lines of narrow panels are written; the next eight are
+ * asked
  * for, because no row is read for long. */
 OXI_KERNEL void OXI_ISA(pack_across)(int64_t lines, int64_t k, const void *source, int64_t stride, int width,
                                      void *panels, int64_t panel_stride) {
@@ -30397,10 +30461,12 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef OXI_PACK_AHEAD
 #undef OXI_ASK_AHEAD
 /* >>cpu/kernels/tiles.inc */
-/* Products of bf16, f16 and int8 by tiles of 16 x 16: AMX, which is a tier of its own on top of avx512. Packed
+/* Products of bf16, f16 and int8 by tiles of 16 x 16: AMX, which is a tier of its own on top of avx512.
+ * Packed
  * elements are 2 or 4 neighbors along k, in four bytes. Sums of bf16 are f32; the instructions take numbers
  * that are subnormal as zero. f16 is a sum of two bf16 that are never subnormal. In asm, because compilers
- * know these instructions only under targets of their own. (The pairs of AVX512-BF16 are not here: on Sapphire
+ * know these instructions only under targets of their own. (The pairs of AVX512-BF16 are not here: on
+ * Sapphire
  * Rapids they take twice as long as f32.) Stamped by cpu/tiers.c; there is something in it on avx512 alone.
  * Source: Intel SDM volume 2, chapters 3 to 5. */
 #if OXI_AMX && VF == 16
@@ -30516,7 +30582,8 @@ OXI_TILE_GEMM(gemm_bf16_tiles, "tdpbf16ps")
 OXI_TILE_GEMM(gemm_i8_tiles, "tdpbssd")
 
 #define OXI_TILE_DOT(sums, a, b) __asm__ volatile("tdpbf16ps %tmm" #b ", %tmm" #a ", %tmm" #sums)
-/* Pieces of f16: of each 32 steps of k the high ones, then the low ones. Panels of A are [k / 32][piece][32][16]
+/* Pieces of f16: of each 32 steps of k the high ones, then the low ones. Panels of A are [k /
+ * 32][piece][32][16]
  * and of B [k / 32][piece][16][32] pairs. A tile that is loaded meets all that it is multiplied by. */
 OXI_KERNEL void OXI_ISA(gemm_f16_tiles)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile,
                                         int64_t ldc, bool accumulate, const void *next) {
@@ -32991,11 +33058,14 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
  * vr: OXI_ROWS rows, four bytes each; vrs: as many int32; vrf: as many floats. OXI_ROW_LESS: what
  * codes of eight bits are raised by; OXI_WIDE_ROWS: where types that have such are.
  * vr_spread    the four bytes at p in each lane. Shifts carry bits from byte to byte: a mask follows
- * vrs_number   byte i of each lane; _bits: `count` bits from bit `from` on; vrs_words: the uint16 numbers at p
- * vrs_step     adds up products of codes and of q: on x86 of unsigned codes, in 16 bits, which must hold them,
+ * vrs_number   byte i of each lane; _bits: `count` bits from bit `from` on; vrs_words: the uint16 numbers at
+ * p
+ * vrs_step     adds up products of codes and of q: on x86 of unsigned codes, in 16 bits, which must hold
+ * them,
  *              or in 32 by VNNI (extra); on Arm of signed ones in 32, by dot products if extra
  * vrs_scaled   total + sums of vrs_step times a scale; vrs_one: the scale 1
- * vrw          scales, two to a lane, as words: vrw_even and vrw_odd widen bytes 0 and 2, 1 and 3; vrw_low and
+ * vrw          scales, two to a lane, as words: vrw_even and vrw_odd widen bytes 0 and 2, 1 and 3; vrw_low
+ * and
  *              vrw_high make one of the two what vrs_scaled takes; vrs_dot adds the products of both with two
  *              words */
 #if defined(OXI_X86) && VF > 1

@@ -446,9 +446,9 @@ struct ox_llm_context {
     int32_t pending; /* generated, but not run yet: goes first in the next ox_llm_generate; -1 = none */
     ox_dtype dtype;  /* of keys and values */
     ox_tensor **keys, **values; /* a layer's: [kv_heads, room, key_size], [.., value_size]; NULL = room 0 */
-    ox_tensor *next;            /* i32 [2]: token and position of a step that is recorded ahead; NULL at first */
+    ox_tensor *next; /* i32 [2]: token and position of a step that is recorded ahead; NULL at first */
     int64_t ahead, ahead_at;    /* the step that is recorded, by the device's number, or 0; its position */
-    int not_ahead;              /* steps that could not be recorded; after OXI_LLM_TRIES it is not tried again */
+    int not_ahead; /* steps that could not be recorded; after OXI_LLM_TRIES it is not tried again */
 };
 
 #endif
@@ -1729,7 +1729,8 @@ static ox_status oxi_llm_load_weights(ox_llm *model, ox_file *file) {
     return OX_OK;
 }
 
-/* Matrices of block types in a file that was read into memory are kept as products want them. Mapped ones stay
+/* Matrices of block types in a file that was read into memory are kept as products want them. Mapped ones
+ * stay
  * in the file. */
 static ox_status oxi_llm_prepack(const ox_llm *model, const ox_file *file) {
     ox_tensor *output = model->weight[OXI_LLM_OUTPUT];

@@ -3860,9 +3860,10 @@ static bool oxi_stream_is_inherited(const ox_stream *stream) {
 /* Takes the lock. */
 static ox_status oxi_stream_enter(ox_stream *stream) {
     if (oxi_stream_is_inherited(stream))
-        return oxi_fail(OX_ERR_DEVICE,
-                        "%s: the stream was opened before a fork, by the parent process; a child opens its own",
-                        stream->name);
+        return oxi_fail(
+            OX_ERR_DEVICE,
+            "%s: the stream was opened before a fork, by the parent process; a child opens its own",
+            stream->name);
     oxi_stream_lock(stream);
     return OX_OK;
 }
@@ -4208,11 +4209,11 @@ static ox_status oxi_stream_describe(ox_stream_desc *desc) {
     if (desc->tile_bytes > SIZE_MAX / 64) return oxi_fail(OX_ERR_ARG, "stream_open: tiles too large");
     desc->tile_bytes = (desc->tile_bytes + page - 1) / page * page;
     if (desc->tile_bytes > most)
-        return oxi_fail(OX_ERR_ARG,
-                        "stream_open: a ring of %d tiles of %llu bytes needs a budget of %llu bytes, not %llu",
-                        2 * desc->depth, (unsigned long long)desc->tile_bytes,
-                        4 * (unsigned long long)desc->depth * desc->tile_bytes,
-                        (unsigned long long)desc->ram_bytes);
+        return oxi_fail(
+            OX_ERR_ARG,
+            "stream_open: a ring of %d tiles of %llu bytes needs a budget of %llu bytes, not %llu",
+            2 * desc->depth, (unsigned long long)desc->tile_bytes,
+            4 * (unsigned long long)desc->depth * desc->tile_bytes, (unsigned long long)desc->ram_bytes);
     if (desc->result_bytes == 0) desc->result_bytes = desc->ram_bytes / 8;
     if (!desc->spill || !*desc->spill) desc->spill = oxi_stream_temporary();
     return OX_OK;

@@ -39,8 +39,10 @@
  *
  * TRANSFERS
  *     Pinned memory (ox_empty_pinned, ox_pin) is read and written by the device itself, on a queue for
- *     transfers where it has one, beside what it computes; ox_to_async and ox_copy_async_ do not wait. Ordinary
- *     memory goes through a ring of mapped memory that all threads copy through, nearly as fast where there are
+ *     transfers where it has one, beside what it computes; ox_to_async and ox_copy_async_ do not wait.
+ * Ordinary
+ *     memory goes through a ring of mapped memory that all threads copy through, nearly as fast where there
+ * are
  *     enough of them. Two GPUs meet in pinned memory of the host: one writes a part while the other reads the
  *     part before.
  *
@@ -1042,7 +1044,8 @@ typedef struct oxi_vk_timed {
     int64_t number;                    /* the call's */
 } oxi_vk_timed;
 
-/* A dispatch; with `from` a copy; with neither a barrier. Unused members are 0: commands are compared whole. */
+/* A dispatch; with `from` a copy; with neither a barrier. Unused members are 0: commands are compared whole.
+ * */
 typedef struct oxi_vk_command {
     VkPipeline pipeline;
     VkDescriptorSet set;
@@ -1345,7 +1348,7 @@ static ox_status oxi_vk_record(oxi_vk_device *d, const oxi_vk_dispatch *dispatch
 static ox_status oxi_vk_touch(oxi_vk_device *d, const oxi_vk_use *use, int count);
 static void oxi_vk_forget_sets(oxi_vk_device *d);
 static void oxi_vk_forget_commands(oxi_vk_device *d);
-static ox_status oxi_vk_carry_wait(oxi_vk_device *d);          /* until all transfers of transfer_queue.c are over */
+static ox_status oxi_vk_carry_wait(oxi_vk_device *d); /* until all transfers of transfer_queue.c are over */
 static VkResult oxi_vk_make_commands(oxi_vk_device *d, uint32_t family, VkCommandPool *pool,
                                      VkCommandBuffer *commands);
 static ox_status oxi_vk_flush(oxi_vk_device *d);               /* records the calls that are held back */
@@ -15088,7 +15091,8 @@ static void oxi_vk_write_end(oxi_vk_device *d, VkCommandBuffer to) {
                      OXI_VK_ANY_USE);
 }
 
-/* Room for copies of the commands in every slot at once: which of them is next hangs on how fast the device is,
+/* Room for copies of the commands in every slot at once: which of them is next hangs on how fast the device
+ * is,
  * and a steady loop asks for memory no more. */
 static void oxi_vk_grow_held(oxi_vk_device *d) {
     for (int i = 0; i < OXI_VK_SLOTS; i++) {
@@ -15254,7 +15258,8 @@ static void oxi_vk_forget_commands(oxi_vk_device *d) {
 }
 /* >>vulkan/driver/record.c */
 /* Recording: dispatches are noted for the open submission (batch.c), which goes when it holds enough work or
- * when somebody reads. Pipelines and descriptor sets are made the first time they are needed and found again by
+ * when somebody reads. Pipelines and descriptor sets are made the first time they are needed and found again
+ * by
  * key; barriers stand only where a dispatch meets what an earlier one of the same epoch touched. */
 
 /* ---- hazards ------------------------------------------------------------------------------------------- */
@@ -15427,7 +15432,8 @@ static ox_status oxi_vk_find_pipeline(oxi_vk_device *d, const oxi_vk_dispatch *d
 
 /* ---- a dispatch ---------------------------------------------------------------------------------------- */
 
-/* Notes the parameters for the slot that the dispatch will go to; where there is no room, what is noted so far
+/* Notes the parameters for the slot that the dispatch will go to; where there is no room, what is noted so
+ * far
  * is submitted first. */
 static ox_status oxi_vk_push_params(oxi_vk_device *d, const oxi_vk_dispatch *dispatch, uint32_t *offset) {
     uint32_t align = (uint32_t)d->limits.minUniformBufferOffsetAlignment;
@@ -17529,7 +17535,8 @@ static void oxi_vk_words_of(uint64_t value, uint32_t *words) {
     words[1] = (uint32_t)(value >> 32);
 }
 
-/* Memory for a tensor that a call makes for itself, [t->shape]; the caller gives the chunk back as soon as its
+/* Memory for a tensor that a call makes for itself, [t->shape]; the caller gives the chunk back as soon as
+ * its
  * last reader is recorded: whoever gets it next waits for that one. NULL: out of memory. */
 static oxi_vk_chunk *oxi_vk_borrow(oxi_vk_device *d, ox_tensor *t, ox_storage *storage) {
     oxi_vk_chunk *chunk = oxi_vk_chunk_alloc(d, (uint64_t)ox_nbytes(t));
@@ -17557,7 +17564,8 @@ static oxi_vk_map_row oxi_vk_map_row_of(oxi_op op) {
 #define OXI_X(name, shader) {OXI_OP_##name, OXI_VK_SHADER_##shader},
 /* >>vulkan/ops/map_ops.def */
 /* The elementwise ops and their shaders, OXI_X(op, shader). An op's code in the shaders is its place in this
- * list, not in ops.def, so that a row added there leaves compiled shaders as they are. New ones go to the end. */
+ * list, not in ops.def, so that a row added there leaves compiled shaders as they are. New ones go to the
+ * end. */
 OXI_X(abs, map_plain)
 OXI_X(neg, map_plain)
 OXI_X(sign, map_plain)
@@ -18354,7 +18362,8 @@ static uint32_t oxi_vk_reduce_lane(const oxi_call *call, oxi_reduction r) {
     bool real = r.kind == OXI_REDUCES_LOGSUMEXP || r.finish == OXI_FINISH_MEAN;
     ox_dtype dtype = call->in[0]->dtype, to = call->out[0]->dtype;
     bool wide = dtype == OX_F64 || (to == OX_F64 && oxi_is_float(dtype));
-    if (wide || r.kind == OXI_REDUCES_POWERS || (dtype == OX_C64 && r.kind == OXI_REDUCES_COUNT)) return OXI_LANE_F64;
+    if (wide || r.kind == OXI_REDUCES_POWERS || (dtype == OX_C64 && r.kind == OXI_REDUCES_COUNT))
+        return OXI_LANE_F64;
     return real || dtype == OX_C64 ? (uint32_t)OXI_LANE_F32 : (uint32_t)oxi_lane_of(dtype);
 }
 
@@ -18479,8 +18488,8 @@ enum { OXI_VK_SEGMENT = 1 << 14, OXI_VK_FEW_LINES = 64 };
 
 /* Into how many parts lines are cut: few long ones would leave most of the device idle. */
 static uint32_t oxi_vk_segments(const oxi_vk_reduce_job *job, oxi_reduction r) {
-    bool joins =
-        r.kind == OXI_REDUCES_SUM || r.kind == OXI_REDUCES_PRODUCT || r.kind == OXI_REDUCES_MOST || r.kind == OXI_REDUCES_LEAST;
+    bool joins = r.kind == OXI_REDUCES_SUM || r.kind == OXI_REDUCES_PRODUCT || r.kind == OXI_REDUCES_MOST ||
+                 r.kind == OXI_REDUCES_LEAST;
     int64_t kept = job->l.kept.numel, length = job->l.line.numel;
     if (!joins || r.places || kept == 0 || kept >= OXI_VK_FEW_LINES || length < 2 * OXI_VK_SEGMENT) return 1;
     int64_t most = OXI_VK_SEGMENTS / kept, parts = length / OXI_VK_SEGMENT;
@@ -18987,7 +18996,8 @@ static void oxi_vk_product_params_of(const oxi_vk_product *p, oxi_vk_product_par
         out->at[i] = oxi_is_block(t->dtype) ? (uint32_t)oxi_vk_byte_at(t) : oxi_vk_element_at(t);
         out->row[i] = oxi_vk_product_units(t, p->form.row[i]);
         out->column[i] = oxi_vk_product_units(t, p->form.column[i]);
-        for (int e = 0; e < p->form.ndim; e++) out->stride[e][i] = oxi_vk_product_units(t, p->form.stride[i][e]);
+        for (int e = 0; e < p->form.ndim; e++)
+            out->stride[e][i] = oxi_vk_product_units(t, p->form.stride[i][e]);
     }
     for (int e = 0; e < p->form.ndim; e++) out->shape[e] = (uint32_t)p->form.shape[e];
     if (!p->form.ndim) out->shape[0] = 1;
@@ -19142,7 +19152,8 @@ static const oxi_vk_fused *oxi_vk_fused_of(oxi_op op) {
 /* >>vulkan/ops/fused.def */
 /* Ops that can be part of one dispatch with others (fuse.c).
  *   OXI_FUSED(op, joins, tail)
- *   joins  PRODUCT is held until what follows it is known; SUM and GATE come behind one product and two; NORM is what
+ *   joins  PRODUCT is held until what follows it is known; SUM and GATE come behind one product and two; NORM
+ * is what
  *          products take their first operand from; ROPE is held for the COPY of its result
  *   tail   what the product's shader does with its result for SUM and GATE: NONE, ADD, SILU, GELU */
 OXI_FUSED(linear,   PRODUCT, NONE)
@@ -19200,7 +19211,8 @@ static void oxi_vk_product_many(const oxi_vk_device *d, const oxi_vk_product *p,
                      : oxi_is_block(p->form.t[2]->dtype) ? OXI_VK_WAY_BLOCKS
                                                     : OXI_VK_WAY_MATRICES;
     const oxi_vk_tiling *row = oxi_vk_tiling_of(d, p, batches, way);
-    const ox_dtype c = p->form.t[0]->dtype, element = matrices == OXI_VK_SHADER_product_tiles ? OX_F16 : OX_BF16;
+    const ox_dtype c = p->form.t[0]->dtype,
+                   element = matrices == OXI_VK_SHADER_product_tiles ? OX_F16 : OX_BF16;
     int64_t whole = uses ? d->matrix_side : 4;
     bool plain = !p->form.t[3] && !p->form.bias && p->form.alpha == 1 && p->form.activation == OXI_ACT_NONE &&
                  p->form.column[0] == 1 && (c == OX_F32 || (uses && c == element));
@@ -19344,7 +19356,8 @@ static ox_status oxi_vk_product_dispatch(oxi_vk_device *d, const oxi_vk_product_
 /* Into how many parts k is cut: few tiles that each take long would leave most of the device idle. */
 static int64_t oxi_vk_product_parts(const oxi_vk_device *d, const oxi_vk_product *p) {
     const oxi_vk_tiling *row = oxi_vk_tilings[OXI_VK_WAY_MATRICES];
-    bool plain = p->form.ndim == 0 && !p->form.t[3] && !p->form.bias && p->form.alpha == 1 && p->form.activation == OXI_ACT_NONE;
+    bool plain = p->form.ndim == 0 && !p->form.t[3] && !p->form.bias && p->form.alpha == 1 &&
+                 p->form.activation == OXI_ACT_NONE;
     oxi_vk_product_params params;
     int64_t parts = 1;
     if (!plain || oxi_is_block(p->form.t[2]->dtype) || oxi_vk_product_is_few(p)) return 1;
@@ -19393,7 +19406,8 @@ static ox_status oxi_vk_product_in_parts(oxi_vk_device *d, const oxi_vk_product_
 static oxi_vk_product oxi_vk_product_columns(const oxi_vk_product *p, int64_t first, int64_t n,
                                              ox_tensor t[5]) {
     oxi_vk_product part = *p;
-    const ox_tensor **operand[5] = {&part.form.t[0], &part.form.t[1], &part.form.t[2], &part.form.t[3], &part.form.bias};
+    const ox_tensor **operand[5] = {&part.form.t[0], &part.form.t[1], &part.form.t[2], &part.form.t[3],
+                                    &part.form.bias};
     for (int i = 0; i < 5; i++) {
         if (!*operand[i] || i == 1) continue;
         t[i] = oxi_borrowed(*operand[i]);
@@ -20545,7 +20559,8 @@ static ox_status oxi_vk_run(ox_device *self, const oxi_call *call) {
     return status;
 }
 
-/* A part of a product sums in the order of the whole; it is not held back, for the whole is there only now. */
+/* A part of a product sums in the order of the whole; it is not held back, for the whole is there only now.
+ * */
 static ox_status oxi_vk_run_part(ox_device *self, const oxi_call *call, const oxi_part *part) {
     oxi_vk_device *d = (oxi_vk_device *)self;
     if (oxi_op_row_of(call->op)->family != OXI_FAMILY_PRODUCT) return oxi_vk_run(self, call);

@@ -38,8 +38,10 @@
  *
  * TRANSFERS
  *     Pinned memory (ox_empty_pinned, ox_pin) is read and written by the device itself, on a queue for
- *     transfers where it has one, beside what it computes; ox_to_async and ox_copy_async_ do not wait. Ordinary
- *     memory goes through a ring of mapped memory that all threads copy through, nearly as fast where there are
+ *     transfers where it has one, beside what it computes; ox_to_async and ox_copy_async_ do not wait.
+ * Ordinary
+ *     memory goes through a ring of mapped memory that all threads copy through, nearly as fast where there
+ * are
  *     enough of them. Two GPUs meet in pinned memory of the host: one writes a part while the other reads the
  *     part before.
  *

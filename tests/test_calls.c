@@ -181,7 +181,8 @@ static void run_on_gpu(const char *what) { (void)what; }
 static void close_gpu(void) {}
 #endif
 
-/* Every row of the table on f32, where it takes that, else on its first dtype. Operands are contiguous, as the
+/* Every row of the table on f32, where it takes that, else on its first dtype. Operands are contiguous, as
+ * the
  * kept copies are: a sum over another order of elements may round otherwise. */
 static void test_keeping_covers(void) {
     keeps = true;

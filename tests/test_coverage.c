@@ -49,7 +49,8 @@ static const char *const rows_that_add[] = {
 static bool nearly_same(const char *row, const ox_tensor *a, const ox_tensor *b) {
     const float_format *f = format_of(a->dtype);
     double most = 0;
-    bool adds = strcmp(op_row_named(row)->family, "PARTS") == 0, same = a->dtype == b->dtype && a->ndim == b->ndim;
+    bool adds = strcmp(op_row_named(row)->family, "PARTS") == 0,
+         same = a->dtype == b->dtype && a->ndim == b->ndim;
     for (size_t i = 0; i < sizeof rows_that_add / sizeof *rows_that_add; i++)
         adds = adds || strcmp(row, rows_that_add[i]) == 0;
     for (int d = 0; same && d < a->ndim; d++) same = a->shape[d] == b->shape[d];

@@ -200,7 +200,8 @@ static void test_late_pool(void) {
     }
 }
 
-/* Long calls beside a thread of many short ones. A long region has a second of work for one thread, which need
+/* Long calls beside a thread of many short ones. A long region has a second of work for one thread, which
+ * need
  * not be done once another thread helps: the pool comes to it, or it ends as one that never had it. */
 enum { LONG_TASKS = 50000 };
 

@@ -10,7 +10,8 @@
 #define EXPORT __attribute__((visibility("default")))
 
 EXPORT void beside_open(int threads);
-EXPORT double beside_seconds(int64_t size, int64_t numbers, double seconds, double *helper_calls, double *own);
+EXPORT double beside_seconds(int64_t size, int64_t numbers, double seconds, double *helper_calls,
+                             double *own);
 
 static int64_t stopping, calls;
 
@@ -33,7 +34,8 @@ static double own_seconds(void) {
 
 /* The mean time of products of [size,size] while another thread adds `numbers` numbers at a time; 0: alone.
  * own: how long this thread had a processor for each. */
-EXPORT double beside_seconds(int64_t size, int64_t numbers, double seconds, double *helper_calls, double *own) {
+EXPORT double beside_seconds(int64_t size, int64_t numbers, double seconds, double *helper_calls,
+                             double *own) {
     pthread_t thread;
     int count = 0;
     ox_tensor *a = ox_rand(OX_SHAPE(size, size), OX_F32), *b = ox_rand(OX_SHAPE(size, size), OX_F32);

@@ -1,6 +1,7 @@
 /* fork copies the calling thread alone. The table has every lock whose data outlives that, in the order in
  * which they may be taken: fork takes all of them, and the child gets them open, around whole data. What
- * belongs to threads is made anew, or refused (base/internal.h). Included last: it knows the locks of all rooms. */
+ * belongs to threads is made anew, or refused (base/internal.h). Included last: it knows the locks of all
+ * rooms. */
 
 #if defined(OXI_POSIX) && !defined(OX_NO_THREADS)
 

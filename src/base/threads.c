@@ -570,7 +570,8 @@ static void oxi_run_on_pool(int lanes, int64_t count, oxi_lane_task task, void *
 #endif
 
 /* Apart from those that run alone: short calls go through oxi_parallel_for too. */
-OXI_UNUSED static OXI_NOINLINE void oxi_run_together(int lanes, int64_t count, oxi_lane_task task, void *arg) {
+OXI_UNUSED static OXI_NOINLINE void oxi_run_together(int lanes, int64_t count, oxi_lane_task task,
+                                                     void *arg) {
     oxi_lock_take(&oxi_host_lock);
     ox_parallel_for_fn parallel_for = oxi_host_parallel_for;
     void *user = oxi_host_user;

@@ -199,8 +199,8 @@ static oxi_code_panel oxi_code_repacked(const oxi_code_product *p, char *lane, i
     panel.scale = (float *)(void *)(lane + p->panel_scale_at);
     bool extras = p->type->offset == 0 || !is_signed; /* types that have no offset have least numbers */
     panel.extra = extras ? (float *)(void *)(lane + p->panel_extra_at) : NULL;
-    oxi_repacked_panel(g->b_dtype, (const char *)g->b, n, lines, oxi_signed_bytes(g->b_dtype, g->b_col), k0, k,
-                       p->kernel->nr, is_signed, &panel);
+    oxi_repacked_panel(g->b_dtype, (const char *)g->b, n, lines, oxi_signed_bytes(g->b_dtype, g->b_col), k0,
+                       k, p->kernel->nr, is_signed, &panel);
     return panel;
 }
 

@@ -311,7 +311,8 @@ static bool oxi_make_normal(const oxi_fill_job *job, int64_t first, int64_t n, v
 }
 
 static bool oxi_make_randint(const oxi_fill_job *job, int64_t first, int64_t n, void *values) {
-    uint64_t low = (uint64_t)job->call->attr.randint.low, range = (uint64_t)job->call->attr.randint.high - low;
+    uint64_t low = (uint64_t)job->call->attr.randint.low,
+             range = (uint64_t)job->call->attr.randint.high - low;
     uint64_t words[OXI_FILL_PIECE];
     int64_t *out = (int64_t *)values;
     oxi_random_double_words(&job->call->draw, first, n, words);

@@ -40,7 +40,8 @@ static const char *oxi_blocks_at(const oxi_gemm *g, const void *data, ox_dtype d
     return stage;
 }
 
-/* ---- A for the products of a call that is cut ----------------------------------------------------------- */
+/* ---- A for the products of a call that is cut -----------------------------------------------------------
+ * */
 
 /* What A becomes before it is multiplied. */
 typedef enum oxi_shared_form {
@@ -67,7 +68,8 @@ static void oxi_shared_give(const oxi_gemm *g, char *memory, size_t bytes) {
     if (!g->shared) oxi_free(memory, bytes);
 }
 
-/* ---- the types ------------------------------------------------------------------------------------------ */
+/* ---- the types ------------------------------------------------------------------------------------------
+ * */
 
 /* What a product computes in. Packed elements: float, double, or groups of neighbors along k in four bytes:
  * 2 int16_t (widened int8), 2 bf16, 4 int8. */
@@ -549,7 +551,8 @@ static void oxi_gemm_panels(const oxi_gemm_plan *p, const oxi_gemm_tile *t, int6
     int64_t mr = p->a.width, nr = p->b.width, a_bytes = depth * mr * p->type.element;
     int64_t b_bytes = depth * nr * p->type.element, asked = depth * OXI_ASKED_A_STEP;
     int64_t ahead = oxi_round_up(t->rows, mr) * t->next_depth * p->type.element; /* of A's next chunk */
-    int64_t b_calls = oxi_parts(b_bytes, asked), a_calls = oxi_parts(ahead, asked * oxi_parts(t->columns, nr));
+    int64_t b_calls = oxi_parts(b_bytes, asked),
+            a_calls = oxi_parts(ahead, asked * oxi_parts(t->columns, nr));
     char *own = t->lane + p->b_at;
     for (int64_t j = 0, a_asked = 0; j < t->columns; j += nr) {
         const char *a_panel = a, *b_panel = b ? b + j / nr * b_bytes : own;
@@ -627,7 +630,8 @@ static const char *oxi_gemm_panels_at(const oxi_gemm_plan *p, const oxi_gemm_sid
     return s->packed + (k * lines + depth * at) * p->type.element;
 }
 
-/* What is read when the chunk at step k of the tile at [i,j] of the block is done: the tile's next one, or the
+/* What is read when the chunk at step k of the tile at [i,j] of the block is done: the tile's next one, or
+ * the
  * first of the tile that a thread takes next. Panels that tiles pack themselves are not there yet. */
 static void oxi_gemm_foresee(const oxi_gemm_plan *p, oxi_gemm_tile *t, int64_t i, int64_t j, int64_t k) {
     k += p->depth;

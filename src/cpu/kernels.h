@@ -62,7 +62,8 @@ typedef enum oxi_lane {
     OXI_LANE_COUNT
 } oxi_lane;
 
-/* What elementwise kernels are told: the op's numbers in the order of its attributes, and the width in bits of
+/* What elementwise kernels are told: the op's numbers in the order of its attributes, and the width in bits
+ * of
  * the dtype that is computed in, 0 for 64: shift counts from there on shift all bits out. */
 typedef struct oxi_map_numbers {
     double f[3];
@@ -87,8 +88,10 @@ enum { OXI_ASKED_A_STEP = 16 };
 
 /* A packed micro-kernel: c[mr][nr] (row stride ldc, elements) = or += sum_k a[k][mr] * b[k][nr]. Meanwhile
  * OXI_ASKED_A_STEP k bytes from `next` on are asked for into the second cache: what later calls read, or
- * anything that is there. depth: the k of one call that suits it best; tile_k: how much of it is taken at once,
- * where that is by tiles, or 0. enter, leave: NULL, or what a thread calls before the first and after the last
+ * anything that is there. depth: the k of one call that suits it best; tile_k: how much of it is taken at
+ * once,
+ * where that is by tiles, or 0. enter, leave: NULL, or what a thread calls before the first and after the
+ * last
  * use. */
 typedef struct oxi_gemm_kernel {
     int mr, nr, depth, tile_k;
@@ -126,7 +129,8 @@ typedef struct oxi_gemm_groups {
 } oxi_gemm_groups;
 
 /* A micro-kernel for f16 as sums of two bf16, high and low: four products, each of them exact in f32. Panels
- * are packed from f32, k a multiple of tile_k. Infinities have no low part: sums with them come out as NaN. */
+ * are packed from f32, k a multiple of tile_k. Infinities have no low part: sums with them come out as NaN.
+ * */
 typedef struct oxi_gemm_pieces {
     oxi_gemm_kernel kernel;
     oxi_packs pack_a, pack_b;
@@ -286,7 +290,8 @@ typedef struct oxi_kernels {
     void (*dot_repacked[OX_DTYPE_COUNT])(int64_t groups, int64_t group_bytes, int64_t n, const void *blocks,
                                          const oxi_q8 *x, float *out);
     /* n numbers of `count` of the rows of a group, from row `first` on, as codes, scales and, where there is
-     * room for them, extras of a panel `width` wide; is_signed: as oxi_codes_kernel has it. Both are multiples
+     * room for them, extras of a panel `width` wide; is_signed: as oxi_codes_kernel has it. Both are
+     * multiples
      * of 8 */
     void (*unpack_repacked[OX_DTYPE_COUNT])(int64_t n, const void *rows, int first, int count, int64_t width,
                                             bool is_signed, const oxi_code_panel *to);

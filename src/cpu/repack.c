@@ -1,5 +1,6 @@
 /* Weights of block types, repacked (ox_prepack): in place, sixteen rows side by side, as the kernels of
- * kernels/repacked.inc read them. Everybody else sees them as they were: oxi_ptr, by which all others come to a
+ * kernels/repacked.inc read them. Everybody else sees them as they were: oxi_ptr, by which all others come to
+ * a
  * tensor's bytes, has them put back first. What is repacked is noted by address, because several storages may
  * lie over the same bytes of a file. Called by cpu/prepack.c, cpu/product.c, tensor/ and files/.
  *
@@ -30,7 +31,8 @@ static struct {
 /* Rows are whole pieces, and so much of one may be asked for at a time. */
 enum { OXI_REPACKED_PIECE = 256, OXI_REPACKED_PIECE_BYTES = 8 * OXI_BYTES_OX_Q8_0 };
 
-/* ---- the layout ----------------------------------------------------------------------------------------- */
+/* ---- the layout -----------------------------------------------------------------------------------------
+ * */
 
 typedef struct oxi_repack_field {
     uint8_t bytes, unit; /* 1, 2 or 4; 0: four, whose bits are turned */
@@ -130,8 +132,8 @@ static void oxi_repacked_row(ox_dtype dtype, const char *rows, int64_t row, int6
 }
 
 /* `count` numbers of `lines` lines from line `line` on, from number k on, as a panel of `width` lines. */
-static void oxi_repacked_panel(ox_dtype dtype, const char *data, int64_t line, int64_t lines, int64_t row_bytes,
-                               int64_t k, int64_t count, int64_t width, bool is_signed,
+static void oxi_repacked_panel(ox_dtype dtype, const char *data, int64_t line, int64_t lines,
+                               int64_t row_bytes, int64_t k, int64_t count, int64_t width, bool is_signed,
                                const oxi_code_panel *to) {
     for (int64_t i = 0, here; i < lines; i += here) {
         int64_t first = (line + i) % OXI_REPACKED_ROWS;
@@ -147,7 +149,8 @@ static void oxi_repacked_panel(ox_dtype dtype, const char *data, int64_t line, i
     }
 }
 
-/* ---- what is repacked ----------------------------------------------------------------------------------- */
+/* ---- what is repacked -----------------------------------------------------------------------------------
+ * */
 
 /* The first that ends behind `at`, as a place in the list. */
 static int64_t oxi_repacks_from(const char *at) {
@@ -268,14 +271,16 @@ OXI_UNUSED static void oxi_repacks_in_child(void) {
     }
 }
 
-/* ---- users ---------------------------------------------------------------------------------------------- */
+/* ---- users ----------------------------------------------------------------------------------------------
+ * */
 
 /* Where a tensor starts, as it lies. */
 static char *oxi_repacked_bytes(const ox_tensor *t) {
     return (char *)t->storage->data + oxi_byte_offset(t->dtype, t->offset);
 }
 
-/* `lines` lines of k numbers from the tensor's start on, if they are whole groups of something repacked: until
+/* `lines` lines of k numbers from the tensor's start on, if they are whole groups of something repacked:
+ * until
  * oxi_repacked_let_go nobody has them put back. Otherwise NULL. */
 static oxi_repacked *oxi_repacked_hold(const ox_tensor *t, int64_t lines, int64_t line_stride, int64_t k) {
     const char *first = oxi_repacked_bytes(t);

@@ -438,7 +438,8 @@ static void oxi_row_line(const oxi_row *r, const oxi_walk *line, oxi_row_past *p
     double a, b, shift, scale;
     if (r->flat) {
         oxi_row_flat(r, line, past, next);
-    } else if (r->form.finish == OXI_ROW_SOFTMAX && r->measure.lane == OXI_LANE_F32 && line->numel <= OXI_ROW_CACHED) {
+    } else if (r->form.finish == OXI_ROW_SOFTMAX && r->measure.lane == OXI_LANE_F32 &&
+               line->numel <= OXI_ROW_CACHED) {
         oxi_softmax_line(r, line, scratch);
     } else {
         oxi_row_measure(r, line, 0, line->numel, &a, &b, scratch);

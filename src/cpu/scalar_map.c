@@ -251,7 +251,8 @@ OXI_INTEGER_2_SCALED(OXI_X)
 #undef OXI_X
 #undef OXI_U
 
-static void oxi_scalar_addcmul_u64(int64_t n, const void *const *in, void *out, const oxi_map_numbers *numbers) {
+static void oxi_scalar_addcmul_u64(int64_t n, const void *const *in, void *out,
+                                   const oxi_map_numbers *numbers) {
     const uint64_t *t = (const uint64_t *)in[0], *a = (const uint64_t *)in[1], *b = (const uint64_t *)in[2];
     const uint64_t factor = oxi_to_u64_wrapped(numbers->f[0]);
     uint64_t *result = (uint64_t *)out;
@@ -374,54 +375,58 @@ static bool oxi_nonzero_complex(oxi_complex z) { return z.re != 0 || z.im != 0; 
     X(logical_or, oxi_nonzero_complex(a) || oxi_nonzero_complex(b)) \
     X(logical_xor, oxi_nonzero_complex(a) != oxi_nonzero_complex(b))
 
-#define OXI_X(op, formula) \
-    static void oxi_scalar_##op##_c64(int64_t n, const void *const *in, void *out, const oxi_map_numbers *numbers) { \
-        const float *p = (const float *)in[0]; \
-        float *result = (float *)out; \
-        (void)numbers; \
-        for (int64_t i = 0; i < n; i++) { \
-            oxi_complex x = oxi_load_complex(p, i), y = formula; \
-            result[2 * i] = (float)y.re; \
-            result[2 * i + 1] = (float)y.im; \
-        } \
+#define OXI_X(op, formula)                                                         \
+    static void oxi_scalar_##op##_c64(int64_t n, const void *const *in, void *out, \
+                                      const oxi_map_numbers *numbers) {            \
+        const float *p = (const float *)in[0];                                     \
+        float *result = (float *)out;                                              \
+        (void)numbers;                                                             \
+        for (int64_t i = 0; i < n; i++) {                                          \
+            oxi_complex x = oxi_load_complex(p, i), y = formula;                   \
+            result[2 * i] = (float)y.re;                                           \
+            result[2 * i + 1] = (float)y.im;                                       \
+        }                                                                          \
     }
 OXI_C64_1(OXI_X)
 #undef OXI_X
-#define OXI_X(op, formula) \
-    static void oxi_scalar_##op##_c64(int64_t n, const void *const *in, void *out, const oxi_map_numbers *numbers) { \
-        const float *p = (const float *)in[0]; \
-        uint8_t *result = (uint8_t *)out; \
-        (void)numbers; \
-        for (int64_t i = 0; i < n; i++) { \
-            oxi_complex x = oxi_load_complex(p, i); \
-            result[i] = formula; \
-        } \
+#define OXI_X(op, formula)                                                         \
+    static void oxi_scalar_##op##_c64(int64_t n, const void *const *in, void *out, \
+                                      const oxi_map_numbers *numbers) {            \
+        const float *p = (const float *)in[0];                                     \
+        uint8_t *result = (uint8_t *)out;                                          \
+        (void)numbers;                                                             \
+        for (int64_t i = 0; i < n; i++) {                                          \
+            oxi_complex x = oxi_load_complex(p, i);                                \
+            result[i] = formula;                                                   \
+        }                                                                          \
     }
 OXI_C64_1_BOOL(OXI_X)
 #undef OXI_X
-#define OXI_X(op, formula) \
-    static void oxi_scalar_##op##_c64(int64_t n, const void *const *in, void *out, const oxi_map_numbers *numbers) { \
-        const float *p = (const float *)in[0], *q = (const float *)in[1]; \
-        const double f0 = numbers->f[0]; \
-        float *result = (float *)out; \
-        (void)f0; \
-        for (int64_t i = 0; i < n; i++) { \
+#define OXI_X(op, formula)                                                                   \
+    static void oxi_scalar_##op##_c64(int64_t n, const void *const *in, void *out,           \
+                                      const oxi_map_numbers *numbers) {                      \
+        const float *p = (const float *)in[0], *q = (const float *)in[1];                    \
+        const double f0 = numbers->f[0];                                                     \
+        float *result = (float *)out;                                                        \
+        (void)f0;                                                                            \
+        for (int64_t i = 0; i < n; i++) {                                                    \
             oxi_complex a = oxi_load_complex(p, i), b = oxi_load_complex(q, i), y = formula; \
-            result[2 * i] = (float)y.re; \
-            result[2 * i + 1] = (float)y.im; \
-        } \
+            result[2 * i] = (float)y.re;                                                     \
+            result[2 * i + 1] = (float)y.im;                                                 \
+        }                                                                                    \
     }
 OXI_C64_2(OXI_X)
 #undef OXI_X
-#define OXI_X(op, formula) \
-    static void oxi_scalar_##op##_c64(int64_t n, const void *const *in, void *out, const oxi_map_numbers *numbers) { \
-        const float *p = (const float *)in[0], *q = (const float *)in[1]; \
-        uint8_t *result = (uint8_t *)out; \
-        (void)numbers; \
-        for (int64_t i = 0; i < n; i++) { \
-            oxi_complex a = oxi_load_complex(p, i), b = oxi_load_complex(q, i); \
-            result[i] = formula; \
-        } \
+#define OXI_X(op, formula)                                                         \
+    static void oxi_scalar_##op##_c64(int64_t n, const void *const *in, void *out, \
+                                      const oxi_map_numbers *numbers) {            \
+        const float *p = (const float *)in[0], *q = (const float *)in[1];          \
+        uint8_t *result = (uint8_t *)out;                                          \
+        (void)numbers;                                                             \
+        for (int64_t i = 0; i < n; i++) {                                          \
+            oxi_complex a = oxi_load_complex(p, i), b = oxi_load_complex(q, i);    \
+            result[i] = formula;                                                   \
+        }                                                                          \
     }
 OXI_C64_2_BOOL(OXI_X)
 #undef OXI_X

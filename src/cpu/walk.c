@@ -427,7 +427,8 @@ static int64_t oxi_power_in(int64_t x) {
 }
 
 /* At most so many rows of a tile, whole lines of operand 0 if there are several tiles: as many in each.
- * Copies keep to rows that share no sets; what calls a kernel for each column is better off with long ones. */
+ * Copies keep to rows that share no sets; what calls a kernel for each column is better off with long ones.
+ * */
 static int64_t oxi_tile_rows(const oxi_walk *w, int64_t most) {
     int64_t step = w->moves ? w->stride[1][w->ndim - 1] * w->bytes[1] : 0;
     while (most >= 2 * OXI_TILE_LEAST && most * oxi_power_in(step) > OXI_TILE_SETS) most /= 2;

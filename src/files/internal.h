@@ -195,7 +195,8 @@ typedef struct oxi_output {
 static ox_status oxi_output_open(oxi_output *output, const char *name, const char *path); /* for ox_<name> */
 static void oxi_output_write(oxi_output *output, const void *data, size_t bytes);
 static void oxi_output_fill(oxi_output *output, int byte, size_t bytes);
-/* Visits the numbers of a contiguous tensor of any device in the file's byte order, little-endian, in pieces. */
+/* Visits the numbers of a contiguous tensor of any device in the file's byte order, little-endian, in pieces.
+ * */
 typedef void (*oxi_bytes_fn)(void *user, const char *data, size_t bytes);
 static ox_status oxi_visit_numbers(const ox_tensor *t, oxi_bytes_fn visit, void *user);
 /* Writes them. */

@@ -43,7 +43,11 @@ typedef enum oxi_reduction_finish {
     OXI_FINISH_POWER                 /* result^(1 / power) */
 } oxi_reduction_finish;
 
-typedef enum oxi_reduction_places { OXI_PLACES_NONE, OXI_PLACES_BESIDE, OXI_PLACES_ONLY } oxi_reduction_places;
+typedef enum oxi_reduction_places {
+    OXI_PLACES_NONE,
+    OXI_PLACES_BESIDE,
+    OXI_PLACES_ONLY
+} oxi_reduction_places;
 
 typedef struct oxi_reduction {
     oxi_reduction_kind kind;
@@ -75,7 +79,8 @@ static oxi_row_form oxi_row_form_of(const oxi_call *call);
 
 enum { OXI_PRODUCT_C, OXI_PRODUCT_A, OXI_PRODUCT_B, OXI_PRODUCT_ADDEND, OXI_PRODUCT_SIDES };
 
-/* c[m,n] = activation(alpha sum_k a[m,k] b[k,n] + beta addend[m,n] + bias[n]) for each position of the leading
+/* c[m,n] = activation(alpha sum_k a[m,k] b[k,n] + beta addend[m,n] + bias[n]) for each position of the
+ * leading
  * dims. Strides in elements, 0 where an operand is broadcast. */
 typedef struct oxi_product_form {
     const ox_tensor *t[OXI_PRODUCT_SIDES], *bias; /* addend and bias may be NULL */
@@ -131,7 +136,8 @@ typedef struct oxi_index_form {
 } oxi_index_form;
 static const oxi_index_form *oxi_index_form_of(oxi_op op);
 
-/* PICK and PUT: for each position p of `shape`, moved[p] and the element of `indexed` (operand 0, or the result
+/* PICK and PUT: for each position p of `shape`, moved[p] and the element of `indexed` (operand 0, or the
+ * result
  * that it was copied to) whose place along `dim` is index[p] meet. Headers have at least one dim. */
 typedef struct oxi_places {
     ox_tensor indexed, index, moved;
@@ -181,7 +187,8 @@ typedef struct oxi_made_form {
     oxi_made_numbers numbers;
     int code;                        /* the row's place, which devices look up how an element is made by */
     bool whole, in_double;           /* worked out in 64-bit integers; in f64; neither: exact in any */
-    /* the call's numbers: a constant; start and step or end of a ramp (whole ones for integers); low and high;
+    /* the call's numbers: a constant; start and step or end of a ramp (whole ones for integers); low and
+     * high;
      * mean and deviation */
     double first, second;
     double step;                     /* of a ramp */

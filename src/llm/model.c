@@ -254,7 +254,8 @@ static ox_status oxi_llm_load_weights(ox_llm *model, ox_file *file) {
     return OX_OK;
 }
 
-/* Matrices of block types in a file that was read into memory are kept as products want them. Mapped ones stay
+/* Matrices of block types in a file that was read into memory are kept as products want them. Mapped ones
+ * stay
  * in the file. */
 static ox_status oxi_llm_prepack(const ox_llm *model, const ox_file *file) {
     ox_tensor *output = model->weight[OXI_LLM_OUTPUT];

@@ -408,7 +408,8 @@ static ox_status oxi_apply_to(oxi_call *call, bool heard) {
     bool speaks = oxi_speak_for(call->name ? call->name : row->name, call->out[0] != NULL);
     ox_status status = oxi_check_call(call, row, meta, &device);
     if (status == OX_OK)
-        status = heard ? oxi_carry_out_heard(call, row, meta, device) : oxi_carry_out(call, row, meta, device);
+        status =
+            heard ? oxi_carry_out_heard(call, row, meta, device) : oxi_carry_out(call, row, meta, device);
     oxi_speak_end(speaks);
     return status;
 }

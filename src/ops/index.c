@@ -159,7 +159,9 @@ static bool oxi_adds_narrow(oxi_op op, const oxi_attrs *attr, ox_tensor *const *
     ox_tensor meta;
     call.attr = *attr;
     if (oxi_op_row_of(op)->rule(&call, &meta) != OX_OK) return false; /* said */
-    int64_t terms = op == OXI_OP_index_add ? ox_numel(in[1]) : in[1]->ndim ? in[1]->shape[attr->along.dim] : 1;
+    int64_t terms = op == OXI_OP_index_add ? ox_numel(in[1])
+                    : in[1]->ndim          ? in[1]->shape[attr->along.dim]
+                                           : 1;
     return terms > 1;
 }
 
@@ -297,8 +299,8 @@ OX_API ox_tensor *ox_masked_select(ox_tensor *x, ox_tensor *mask) {
     oxi_work work = oxi_work_begin("masked_select");
     ox_tensor *wide[2] = {ox_expand(x, ox_shape_of(&common)), ox_expand(mask, ox_shape_of(&common))};
     attr.counted.count = wide[1] ? oxi_count_true(wide[1]) : -1;
-    return oxi_work_end(&work,
-                        attr.counted.count < 0 ? NULL : oxi_apply_2(OXI_OP_masked_select, &attr, wide[0], wide[1]));
+    return oxi_work_end(
+        &work, attr.counted.count < 0 ? NULL : oxi_apply_2(OXI_OP_masked_select, &attr, wide[0], wide[1]));
 }
 
 OX_API ox_tensor *ox_nonzero(ox_tensor *x) {

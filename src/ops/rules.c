@@ -433,8 +433,8 @@ OXI_RULE(group_norm) {
     for (int i = 1; i < call->in_count; i++) {
         const ox_tensor *w = call->in[i];
         if (w && (w->ndim != 1 || w->shape[0] != x->shape[1] || !oxi_is_float(w->dtype)))
-            return oxi_fail(OX_ERR_SHAPE, "%s: %s does not fit the %lld channels of %s",
-                            oxi_op_name(call), oxi_tensor_text(w), (long long)x->shape[1], oxi_tensor_text(x));
+            return oxi_fail(OX_ERR_SHAPE, "%s: %s does not fit the %lld channels of %s", oxi_op_name(call),
+                            oxi_tensor_text(w), (long long)x->shape[1], oxi_tensor_text(x));
         ox_status status = oxi_check_weight_dtype(call, x, w);
         if (status != OX_OK) return status;
     }

@@ -5,7 +5,8 @@
 
 OX_EXTERN_C_BEGIN
 
-/* Bytes of a device's memory: RAM of ox_cpu(), device-local memory of a GPU, the spill file of a stream (what a
+/* Bytes of a device's memory: RAM of ox_cpu(), device-local memory of a GPU, the spill file of a stream (what
+ * a
  * stream holds in RAM is the CPU's, and has a budget beside this one: ox_stream_desc). */
 typedef struct ox_device_statistics {
     uint64_t bytes_in_use;   /* of tensors, and of what ops hold while they run */
@@ -22,7 +23,8 @@ typedef struct ox_device_statistics {
 OX_API ox_device_statistics ox_device_stats(ox_device *device);
 
 /* ox_device_budget - at most `bytes` of a device's memory are reserved from now on; 0 = no limit.
- *   What is kept for reuse is given back first; then a tensor that does not fit is refused, and all others stay
+ *   What is kept for reuse is given back first; then a tensor that does not fit is refused, and all others
+ * stay
  *   as they are. A budget below what is in use refuses all that asks for more until enough is released.
  * errors    OX_ERR_ARG: device NULL. Beyond the budget: OX_ERR_NOMEM with the bytes asked for, in use and
  *           allowed, from whatever needed them

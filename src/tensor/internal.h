@@ -84,11 +84,14 @@ struct ox_device {
      * of no use any more. NULL: it stays in any case. */
     ox_status (*hold)(ox_device *self, bool holds);
     /* Copies that are not waited for; NULL: read and write do it, and callers wait.
-     * pin: the device will reach the host's memory at *memory itself; where that is NULL it makes memory, whose
-     * address comes back there. *out: what unpin takes, after waiting for what is under way. A refusal records
+     * pin: the device will reach the host's memory at *memory itself; where that is NULL it makes memory,
+     * whose
+     * address comes back there. *out: what unpin takes, after waiting for what is under way. A refusal
+     * records
      * no error: whoever asks has another way.
      * copy_async: begins to copy between memory of the device and of the host, or within the device, when
-     * `after` (of any device; NULL: at once) is over. Later work of the device waits for it by itself. *done is
+     * `after` (of any device; NULL: at once) is over. Later work of the device waits for it by itself. *done
+     * is
      * when the bytes are there. Host memory that is not pinned was read, or is written, on return.
      * pin_event: when all that was begun with pinned memory is over. */
     ox_status (*pin)(ox_device *self, void **memory, size_t bytes, void **out);

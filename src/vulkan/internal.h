@@ -112,7 +112,8 @@ typedef struct oxi_vk_timed {
     int64_t number;                    /* the call's */
 } oxi_vk_timed;
 
-/* A dispatch; with `from` a copy; with neither a barrier. Unused members are 0: commands are compared whole. */
+/* A dispatch; with `from` a copy; with neither a barrier. Unused members are 0: commands are compared whole.
+ * */
 typedef struct oxi_vk_command {
     VkPipeline pipeline;
     VkDescriptorSet set;
@@ -374,7 +375,7 @@ static ox_status oxi_vk_record(oxi_vk_device *d, const oxi_vk_dispatch *dispatch
 static ox_status oxi_vk_touch(oxi_vk_device *d, const oxi_vk_use *use, int count);
 static void oxi_vk_forget_sets(oxi_vk_device *d);
 static void oxi_vk_forget_commands(oxi_vk_device *d);
-static ox_status oxi_vk_carry_wait(oxi_vk_device *d);          /* until all transfers of transfer_queue.c are over */
+static ox_status oxi_vk_carry_wait(oxi_vk_device *d); /* until all transfers of transfer_queue.c are over */
 static VkResult oxi_vk_make_commands(oxi_vk_device *d, uint32_t family, VkCommandPool *pool,
                                      VkCommandBuffer *commands);
 static ox_status oxi_vk_flush(oxi_vk_device *d);               /* records the calls that are held back */

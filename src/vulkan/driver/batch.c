@@ -158,7 +158,8 @@ static void oxi_vk_write_end(oxi_vk_device *d, VkCommandBuffer to) {
                      OXI_VK_ANY_USE);
 }
 
-/* Room for copies of the commands in every slot at once: which of them is next hangs on how fast the device is,
+/* Room for copies of the commands in every slot at once: which of them is next hangs on how fast the device
+ * is,
  * and a steady loop asks for memory no more. */
 static void oxi_vk_grow_held(oxi_vk_device *d) {
     for (int i = 0; i < OXI_VK_SLOTS; i++) {

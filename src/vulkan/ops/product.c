@@ -138,7 +138,8 @@ static void oxi_vk_product_params_of(const oxi_vk_product *p, oxi_vk_product_par
         out->at[i] = oxi_is_block(t->dtype) ? (uint32_t)oxi_vk_byte_at(t) : oxi_vk_element_at(t);
         out->row[i] = oxi_vk_product_units(t, p->form.row[i]);
         out->column[i] = oxi_vk_product_units(t, p->form.column[i]);
-        for (int e = 0; e < p->form.ndim; e++) out->stride[e][i] = oxi_vk_product_units(t, p->form.stride[i][e]);
+        for (int e = 0; e < p->form.ndim; e++)
+            out->stride[e][i] = oxi_vk_product_units(t, p->form.stride[i][e]);
     }
     for (int e = 0; e < p->form.ndim; e++) out->shape[e] = (uint32_t)p->form.shape[e];
     if (!p->form.ndim) out->shape[0] = 1;
@@ -339,7 +340,8 @@ static void oxi_vk_product_many(const oxi_vk_device *d, const oxi_vk_product *p,
                      : oxi_is_block(p->form.t[2]->dtype) ? OXI_VK_WAY_BLOCKS
                                                     : OXI_VK_WAY_MATRICES;
     const oxi_vk_tiling *row = oxi_vk_tiling_of(d, p, batches, way);
-    const ox_dtype c = p->form.t[0]->dtype, element = matrices == OXI_VK_SHADER_product_tiles ? OX_F16 : OX_BF16;
+    const ox_dtype c = p->form.t[0]->dtype,
+                   element = matrices == OXI_VK_SHADER_product_tiles ? OX_F16 : OX_BF16;
     int64_t whole = uses ? d->matrix_side : 4;
     bool plain = !p->form.t[3] && !p->form.bias && p->form.alpha == 1 && p->form.activation == OXI_ACT_NONE &&
                  p->form.column[0] == 1 && (c == OX_F32 || (uses && c == element));
@@ -483,7 +485,8 @@ static ox_status oxi_vk_product_dispatch(oxi_vk_device *d, const oxi_vk_product_
 /* Into how many parts k is cut: few tiles that each take long would leave most of the device idle. */
 static int64_t oxi_vk_product_parts(const oxi_vk_device *d, const oxi_vk_product *p) {
     const oxi_vk_tiling *row = oxi_vk_tilings[OXI_VK_WAY_MATRICES];
-    bool plain = p->form.ndim == 0 && !p->form.t[3] && !p->form.bias && p->form.alpha == 1 && p->form.activation == OXI_ACT_NONE;
+    bool plain = p->form.ndim == 0 && !p->form.t[3] && !p->form.bias && p->form.alpha == 1 &&
+                 p->form.activation == OXI_ACT_NONE;
     oxi_vk_product_params params;
     int64_t parts = 1;
     if (!plain || oxi_is_block(p->form.t[2]->dtype) || oxi_vk_product_is_few(p)) return 1;
@@ -532,7 +535,8 @@ static ox_status oxi_vk_product_in_parts(oxi_vk_device *d, const oxi_vk_product_
 static oxi_vk_product oxi_vk_product_columns(const oxi_vk_product *p, int64_t first, int64_t n,
                                              ox_tensor t[5]) {
     oxi_vk_product part = *p;
-    const ox_tensor **operand[5] = {&part.form.t[0], &part.form.t[1], &part.form.t[2], &part.form.t[3], &part.form.bias};
+    const ox_tensor **operand[5] = {&part.form.t[0], &part.form.t[1], &part.form.t[2], &part.form.t[3],
+                                    &part.form.bias};
     for (int i = 0; i < 5; i++) {
         if (!*operand[i] || i == 1) continue;
         t[i] = oxi_borrowed(*operand[i]);

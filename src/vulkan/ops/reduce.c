@@ -78,7 +78,8 @@ static uint32_t oxi_vk_reduce_lane(const oxi_call *call, oxi_reduction r) {
     bool real = r.kind == OXI_REDUCES_LOGSUMEXP || r.finish == OXI_FINISH_MEAN;
     ox_dtype dtype = call->in[0]->dtype, to = call->out[0]->dtype;
     bool wide = dtype == OX_F64 || (to == OX_F64 && oxi_is_float(dtype));
-    if (wide || r.kind == OXI_REDUCES_POWERS || (dtype == OX_C64 && r.kind == OXI_REDUCES_COUNT)) return OXI_LANE_F64;
+    if (wide || r.kind == OXI_REDUCES_POWERS || (dtype == OX_C64 && r.kind == OXI_REDUCES_COUNT))
+        return OXI_LANE_F64;
     return real || dtype == OX_C64 ? (uint32_t)OXI_LANE_F32 : (uint32_t)oxi_lane_of(dtype);
 }
 
@@ -203,8 +204,8 @@ enum { OXI_VK_SEGMENT = 1 << 14, OXI_VK_FEW_LINES = 64 };
 
 /* Into how many parts lines are cut: few long ones would leave most of the device idle. */
 static uint32_t oxi_vk_segments(const oxi_vk_reduce_job *job, oxi_reduction r) {
-    bool joins =
-        r.kind == OXI_REDUCES_SUM || r.kind == OXI_REDUCES_PRODUCT || r.kind == OXI_REDUCES_MOST || r.kind == OXI_REDUCES_LEAST;
+    bool joins = r.kind == OXI_REDUCES_SUM || r.kind == OXI_REDUCES_PRODUCT || r.kind == OXI_REDUCES_MOST ||
+                 r.kind == OXI_REDUCES_LEAST;
     int64_t kept = job->l.kept.numel, length = job->l.line.numel;
     if (!joins || r.places || kept == 0 || kept >= OXI_VK_FEW_LINES || length < 2 * OXI_VK_SEGMENT) return 1;
     int64_t most = OXI_VK_SEGMENTS / kept, parts = length / OXI_VK_SEGMENT;
