@@ -15614,24 +15614,18 @@ static bool oxi_vk_can_carry(const oxi_vk_device *d, const oxi_vk_chunk *chunk, 
     return bytes >= OXI_VK_CARRY_DOWN && (d->recording || chunk->serial < d->serial);
 }
 
-/* Short transfers go in pieces, too, so that one is copied by the processor while others are on their way. */
-static uint64_t oxi_vk_piece_bytes(uint64_t bytes) {
-    const uint64_t least = 1 << 20;
-    uint64_t each = (bytes / 8 + least - 1) / least * least;
-    return each < least ? least : each > OXI_VK_STAGE_BYTES ? (uint64_t)OXI_VK_STAGE_BYTES : each;
-}
-
-/* Moves bytes of a chunk from `data` or, where that is NULL, to `out`, which is complete on return. */
+/* Moves bytes of a chunk from `data` or, where that is NULL, to `out`, which is complete on return. Pieces are
+ * whole parts of the ring: smaller ones cost more for their submissions than overlapping them wins. */
 static ox_status oxi_vk_carry(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t offset, const char *data,
                               char *out, uint64_t bytes) {
     oxi_vk_carrier *c = &d->carrier;
-    const uint64_t each = oxi_vk_piece_bytes(bytes);
     ox_status status = OX_OK;
     for (uint64_t done = 0, part; done < bytes && status == OX_OK; done += part) {
         int place = (int)(c->ringed % OXI_VK_STAGES);
         oxi_vk_carried_piece *piece = &c->piece[place];
         uint64_t at = (uint64_t)place * OXI_VK_STAGE_BYTES;
-        part = bytes - done < each ? bytes - done : each;
+        part = bytes - done;
+        if (part > OXI_VK_STAGE_BYTES) part = OXI_VK_STAGE_BYTES;
         status = oxi_vk_carry_land(d, place);
         if (status != OX_OK) break;
         piece->bytes = part;
@@ -16011,12 +16005,11 @@ static ox_status oxi_vk_download(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t
     use.chunk = chunk;
     use.writes = false;
     memset(&last, 0, sizeof last);
-    const uint64_t each = oxi_vk_piece_bytes(bytes);
     ox_status status = OX_OK;
     if (oxi_vk_by_pin(d, chunk, offset, out, bytes, false, &status)) return status;
     if (oxi_vk_can_carry(d, chunk, bytes, false)) return oxi_vk_carry(d, chunk, offset, NULL, out, bytes);
     while (bytes > 0 && status == OX_OK) {
-        status = oxi_vk_stage_room(d, bytes < each ? bytes : each, &piece.at, &piece.bytes);
+        status = oxi_vk_stage_room(d, bytes, &piece.at, &piece.bytes);
         if (status == OX_OK) status = oxi_vk_touch(d, &use, 1);
         if (status != OX_OK) return status;
         status = oxi_vk_copy_region(d, chunk->block->buffer, oxi_vk_chunk_at(chunk, offset),

@@ -71,12 +71,11 @@ static ox_status oxi_vk_download(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t
     use.chunk = chunk;
     use.writes = false;
     memset(&last, 0, sizeof last);
-    const uint64_t each = oxi_vk_piece_bytes(bytes);
     ox_status status = OX_OK;
     if (oxi_vk_by_pin(d, chunk, offset, out, bytes, false, &status)) return status;
     if (oxi_vk_can_carry(d, chunk, bytes, false)) return oxi_vk_carry(d, chunk, offset, NULL, out, bytes);
     while (bytes > 0 && status == OX_OK) {
-        status = oxi_vk_stage_room(d, bytes < each ? bytes : each, &piece.at, &piece.bytes);
+        status = oxi_vk_stage_room(d, bytes, &piece.at, &piece.bytes);
         if (status == OX_OK) status = oxi_vk_touch(d, &use, 1);
         if (status != OX_OK) return status;
         status = oxi_vk_copy_region(d, chunk->block->buffer, oxi_vk_chunk_at(chunk, offset),

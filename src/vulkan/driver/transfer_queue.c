@@ -141,24 +141,18 @@ static bool oxi_vk_can_carry(const oxi_vk_device *d, const oxi_vk_chunk *chunk, 
     return bytes >= OXI_VK_CARRY_DOWN && (d->recording || chunk->serial < d->serial);
 }
 
-/* Short transfers go in pieces, too, so that one is copied by the processor while others are on their way. */
-static uint64_t oxi_vk_piece_bytes(uint64_t bytes) {
-    const uint64_t least = 1 << 20;
-    uint64_t each = (bytes / 8 + least - 1) / least * least;
-    return each < least ? least : each > OXI_VK_STAGE_BYTES ? (uint64_t)OXI_VK_STAGE_BYTES : each;
-}
-
-/* Moves bytes of a chunk from `data` or, where that is NULL, to `out`, which is complete on return. */
+/* Moves bytes of a chunk from `data` or, where that is NULL, to `out`, which is complete on return. Pieces are
+ * whole parts of the ring: smaller ones cost more for their submissions than overlapping them wins. */
 static ox_status oxi_vk_carry(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t offset, const char *data,
                               char *out, uint64_t bytes) {
     oxi_vk_carrier *c = &d->carrier;
-    const uint64_t each = oxi_vk_piece_bytes(bytes);
     ox_status status = OX_OK;
     for (uint64_t done = 0, part; done < bytes && status == OX_OK; done += part) {
         int place = (int)(c->ringed % OXI_VK_STAGES);
         oxi_vk_carried_piece *piece = &c->piece[place];
         uint64_t at = (uint64_t)place * OXI_VK_STAGE_BYTES;
-        part = bytes - done < each ? bytes - done : each;
+        part = bytes - done;
+        if (part > OXI_VK_STAGE_BYTES) part = OXI_VK_STAGE_BYTES;
         status = oxi_vk_carry_land(d, place);
         if (status != OX_OK) break;
         piece->bytes = part;
