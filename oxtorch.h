@@ -92,7 +92,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0x40dc98b7
+#define OXI_SECTION_OF_OX_TORCH_FILE 0x2b2d6bb6
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -8212,8 +8212,12 @@ static ox_tensor *oxi_result_new(ox_device *device, const ox_tensor *meta) {
 }
 
 /* What the parts of a row give, as its rule says. */
-static ox_tensor *oxi_result_of_parts(const oxi_call *call, const oxi_op_row *row, const ox_tensor *meta) {
+static ox_tensor *oxi_result_of_parts(const oxi_call *call, const oxi_op_row *row, ox_device *device,
+                                      const ox_tensor *meta) {
+    size_t bytes;
     oxi_call inner = *call;
+    if (oxi_check_shape(row->name, meta->dtype, meta->ndim, meta->shape, &bytes) != OX_OK) return NULL;
+    if (bytes == 0) return oxi_result_new(device, meta);
     oxi_work work = oxi_work_begin(call->name ? call->name : row->name);
     ox_tensor *made = oxi_made_of_parts(&inner, row);
     if (made) made = oxi_cast_quiet(made, meta->dtype);
@@ -8239,8 +8243,8 @@ static ox_status oxi_make_results(oxi_call *call, const oxi_op_row *row, ox_devi
             call->out[i] = oxi_tensor_over(call->in[0]->storage, &meta[i]);
         else if (row->family == OXI_FAMILY_MOVE)
             call->out[i] = oxi_moved(call->in[0], call->attr.device.device, !call->attr.device.non_blocking);
-        else if (row->family == OXI_FAMILY_PARTS && ox_numel(&meta[i]) > 0)
-            call->out[i] = oxi_result_of_parts(call, row, &meta[i]);
+        else if (row->family == OXI_FAMILY_PARTS)
+            call->out[i] = oxi_result_of_parts(call, row, device, &meta[i]);
         else
             call->out[i] = oxi_result_new(device, &meta[i]);
         if (!call->out[i]) return ox_error() != OX_OK ? ox_error() : OX_ERR_NOMEM;
@@ -28363,7 +28367,7 @@ OXI_UNUSED static int64_t oxi_forks(void) {
 #endif /* OX_IMPLEMENTATION */
 
 /* ==== sections: what is included several times ======================================================== */
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x40dc98b7
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x2b2d6bb6
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 
 #elif OXI_SECTION == 1 /* >>ops/ops.def */
