@@ -13,7 +13,7 @@ static const ox_dtype dtypes[] = {OX_F16,  OX_Q8_0, OX_Q4_0, OX_Q4_1, OX_Q5_0,  
 
 /* Weights: quantized where the type can be, otherwise any bytes, with scales that are small numbers. */
 static ox_tensor *weights_of(ox_dtype dtype, ox_tensor *numbers) {
-    const ox_dtype_info *info = ox_dtype_of(dtype);
+    const ox_dtype_info *info = ox_dtype_get_info(dtype);
     static const struct { ox_dtype dtype; int scale, least; } at[] = {
         {OX_Q2_K, 80, 82}, {OX_Q3_K, 108, 108}, {OX_IQ4_NL, 0, 0}, {OX_IQ4_XS, 0, 0}, {OX_MXFP4, -1, -1}};
     for (size_t i = 0; i < sizeof at / sizeof *at; i++) {

@@ -79,21 +79,21 @@ static double run(ox_llm_context *context, const int32_t *tokens, long count, bo
     double start = bench_now();
     if (at_once && status == OX_OK) status = ox_llm_decode(context, tokens, count, logits);
     for (long i = 0; !at_once && status == OX_OK && i < count; i++)
-        status = ox_llm_step(context, tokens[i], logits);
+        status = ox_llm_decode_one(context, tokens[i], logits);
     return status == OX_OK ? bench_now() - start : -1;
 }
 
 /* Bytes that a new token reads: all tensors, without the embedding's rows if these are not the output too. */
 static double weight_bytes(const char *path) {
-    ox_file *file = ox_open(path, NULL);
+    ox_file *file = ox_file_open(path, NULL);
     double bytes = 0;
     for (int64_t i = 0; i < ox_file_count(file); i++) {
         ox_file_entry entry;
-        if (ox_file_entry_at(file, i, &entry) != OX_OK) break;
+        if (ox_file_get_entry(file, i, &entry) != OX_OK) break;
         bool embedding = strcmp(entry.name, "token_embd.weight") == 0;
         if (!embedding || !ox_file_has(file, "output.weight")) bytes += (double)entry.bytes;
     }
-    ox_close(file);
+    ox_file_close(file);
     return bytes;
 }
 
@@ -169,7 +169,7 @@ static bool measure_all(const options *o, ox_llm *model, ox_llm_context *context
                         float *logits) {
     bool ok = true;
     for (long i = 0; i < ox_llm_capacity(context); i++)
-        tokens[i] = (int32_t)(i * 7919 % ox_llm_config_of(model)->vocabulary);
+        tokens[i] = (int32_t)(i * 7919 % ox_llm_get_config(model)->vocabulary);
     for (long i = 0; ok && i < o->count; i++) ok = measure(o, context, tokens, o->prompts[i], true, logits);
     return ok && (o->steps == 0 || measure(o, context, tokens, o->steps, false, logits));
 }
@@ -192,12 +192,12 @@ int main(int argc, char **argv) {
     for (long i = 0; i < o.count; i++)
         if (o.prompts[i] > desc.capacity) desc.capacity = o.prompts[i];
     desc.cache = OX_F16;
-    ox_file *file = o.copies ? ox_open_copy(o.model, o.gpu) : ox_open(o.model, o.gpu);
+    ox_file *file = o.copies ? ox_file_open_copy(o.model, o.gpu) : ox_file_open(o.model, o.gpu);
     ox_llm *model = file ? ox_llm_open_file(file) : NULL;
-    ox_close(file);
+    ox_file_close(file);
     ox_llm_context *context = model ? ox_llm_context_open(model, &desc) : NULL;
     int32_t *tokens = (int32_t *)malloc((size_t)(desc.capacity + 1) * sizeof *tokens);
-    const size_t vocabulary = model ? (size_t)ox_llm_config_of(model)->vocabulary : 0;
+    const size_t vocabulary = model ? (size_t)ox_llm_get_config(model)->vocabulary : 0;
     float *logits = model ? (float *)malloc(vocabulary * sizeof *logits) : NULL;
     bool ok = context && tokens && logits && measure_all(&o, model, context, tokens, logits);
     if (!ok) fprintf(stderr, "bench_llm: %s\n", ox_error_text());

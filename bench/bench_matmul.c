@@ -101,7 +101,7 @@ static void bench_thin(FILE *json) {
         printf("%-8lld", (long long)m);
         for (int d = 0; d < 3; d++) {
             double rate = gflops(m, 4096, 4096, dtypes[d], PLAIN, TRANSPOSED, 0.1);
-            double bytes = rate / (2 * (double)m) * ox_dtype_of(dtypes[d])->block_bytes;
+            double bytes = rate / (2 * (double)m) * ox_dtype_get_info(dtypes[d])->block_bytes;
             printf(" %10.1f", bytes);
             fprintf(json, "  {\"m\": %lld, \"dtype\": \"%s\", \"gbytes\": %.1f, \"gflops\": %.1f},\n",
                     (long long)m, ox_dtype_name(dtypes[d]), bytes, rate);

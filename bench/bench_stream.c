@@ -51,20 +51,20 @@ static bool read_options(options *o, int argc, char **argv) {
 
 /* Begins and ends one measurement: what the stream counted in between, on one line. */
 typedef struct timed {
-    ox_stream_statistics before;
+    ox_stream_stats before;
     double start;
 } timed;
 
 static timed begin(ox_stream *stream) {
     timed t;
-    t.before = ox_stream_stats(stream);
+    t.before = ox_stream_get_stats(stream);
     t.start = bench_now();
     return t;
 }
 
 static void end(const timed *t, ox_stream *stream, const char *what, long count) {
     const double seconds = bench_now() - t->start;
-    const ox_stream_statistics s = ox_stream_stats(stream), *b = &t->before;
+    const ox_stream_stats s = ox_stream_get_stats(stream), *b = &t->before;
     printf("%s %ld seconds %.4f read %lld written %lld ram %lld waited %.3f computed %.3f kept %lld\n", what,
            count, seconds, (long long)(s.disk_bytes - b->disk_bytes),
            (long long)(s.written_bytes - b->written_bytes), (long long)(s.ram_bytes - b->ram_bytes),
@@ -112,7 +112,7 @@ static bool measure_file(const options *o, ox_stream *stream) {
 /* ---- a model ------------------------------------------------------------------------------------------- */
 
 static bool run_model(const options *o, ox_stream *stream, ox_llm *model, ox_llm_context *context) {
-    const int64_t vocabulary = ox_llm_config_of(model)->vocabulary;
+    const int64_t vocabulary = ox_llm_get_config(model)->vocabulary;
     int32_t *tokens = (int32_t *)malloc((size_t)(o->prompt + o->steps + 1) * sizeof *tokens);
     float *logits = (float *)malloc((size_t)vocabulary * sizeof *logits);
     bool ok = tokens && logits;
@@ -125,7 +125,7 @@ static bool run_model(const options *o, ox_stream *stream, ox_llm *model, ox_llm
     }
     for (long i = 0; ok && i < o->steps; i++) { /* each alone: the first one fills the memory */
         t = begin(stream);
-        ok = ox_llm_step(context, tokens[o->prompt + i], logits) == OX_OK;
+        ok = ox_llm_decode_one(context, tokens[o->prompt + i], logits) == OX_OK;
         if (ok) end(&t, stream, "new", 1);
     }
     free(logits);
@@ -169,7 +169,7 @@ int main(int argc, char **argv) {
     bool ok = stream || !o.ram;
     if (ok) ok = o.prompt + o.steps > 0 ? measure_model(&o, stream) : measure_file(&o, stream);
     if (!ok) fprintf(stderr, "bench_stream: %s\n", ox_error_text());
-    const ox_stream_statistics s = ox_stream_stats(stream);
+    const ox_stream_stats s = ox_stream_get_stats(stream);
     if (stream)
         fprintf(stderr, "tiles of %llu KiB, %d on their way, disk %.0f MB/s, latency %.2f ms\n",
                 (unsigned long long)s.tile_bytes / 1024, s.depth, s.bandwidth / 1e6, 1e3 * s.latency);

@@ -153,18 +153,18 @@ static double seconds_of(work *w, step begin) {
 
 static void report(work *w, const char *name, step begin, double passes) {
     double times[RUNS];
-    ox_vulkan_counters before = ox_vulkan_stats(w->gpu), after;
+    ox_vulkan_stats before = ox_vulkan_get_stats(w->gpu), after;
     double bytes = passes * (double)bytes_each;
     for (int i = -1; i < RUNS; i++) {
         wait_all(w);
-        before = ox_vulkan_stats(w->gpu);
+        before = ox_vulkan_get_stats(w->gpu);
         double start = bench_now();
         OX_SCOPE {
             begin(w);
             wait_all(w);
         }
         if (i >= 0) times[i] = bench_now() - start;
-        after = ox_vulkan_stats(w->gpu);
+        after = ox_vulkan_get_stats(w->gpu);
     }
     double middle = bench_median(times, RUNS); /* sorts them */
     printf("  %-34s best %6.2f  median %6.2f GB/s  %8.3f ms   transfers %lld submits %lld waits %lld direct "
@@ -323,16 +323,16 @@ static void bench_section(int index, const char *without, uint32_t missing) {
         }
     setenv("OX_VULKAN_CAPS", list, 1);
     ox_device *gpu = ox_vulkan(index);
-    ox_vulkan_facts facts;
-    if (!gpu || ox_vulkan_info(gpu, &facts) != OX_OK) {
+    ox_vulkan_info facts;
+    if (!gpu || ox_vulkan_get_info(gpu, &facts) != OX_OK) {
         printf("%s: %s\n", without, ox_error_text());
         return;
     }
     software = strcmp(facts.type, "software") == 0;
     if (bytes_each == 0) bytes_each = (int64_t)(software ? 64 : 1024) << 20;
     printf("\n%s: %s, %s, compute in family %d, transfer queue %s, host memory %s, %.0f MiB\n", without,
-           facts.name, facts.driver, facts.queue_family, facts.caps & OX_VULKAN_TRANSFER ? "yes" : "no",
-           facts.caps & OX_VULKAN_HOST_MEMORY ? "yes" : "no", (double)bytes_each / (1 << 20));
+           facts.name, facts.driver, facts.queue_family, facts.caps & OX_VULKAN_CAP_TRANSFER ? "yes" : "no",
+           facts.caps & OX_VULKAN_CAP_HOST_MEMORY ? "yes" : "no", (double)bytes_each / (1 << 20));
     bench_pinned(gpu);
     bench_ordinary(gpu);
     bench_file(gpu);
@@ -347,8 +347,8 @@ int main(int count, char **words) {
     const char *folder = count > 3 ? words[3] : getenv("TMPDIR");
     snprintf(file_path, sizeof file_path, "%s/bench_transfer.npy", folder ? folder : "/tmp");
     ox_device *gpu = ox_vulkan(index);
-    ox_vulkan_facts facts;
-    if (!gpu || ox_vulkan_info(gpu, &facts) != OX_OK) {
+    ox_vulkan_info facts;
+    if (!gpu || ox_vulkan_get_info(gpu, &facts) != OX_OK) {
         printf("bench_transfer: %s\n", ox_error_text());
         return 0;
     }
@@ -363,9 +363,9 @@ int main(int count, char **words) {
     }
     ox_error_clear();
     bench_section(index, "all that the device has", 0);
-    bench_section(index, "without import", OX_VULKAN_HOST_MEMORY);
-    bench_section(index, "without the transfer queue", OX_VULKAN_TRANSFER);
-    bench_section(index, "without either", OX_VULKAN_HOST_MEMORY | OX_VULKAN_TRANSFER);
+    bench_section(index, "without import", OX_VULKAN_CAP_HOST_MEMORY);
+    bench_section(index, "without the transfer queue", OX_VULKAN_CAP_TRANSFER);
+    bench_section(index, "without either", OX_VULKAN_CAP_HOST_MEMORY | OX_VULKAN_CAP_TRANSFER);
     unsetenv("OX_VULKAN_CAPS");
     if (ox_vulkan_count() > 1) {
         bench_pair(0, 1);

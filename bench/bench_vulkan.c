@@ -171,12 +171,12 @@ static void bench_small(ox_device *gpu) {
         ox_tensor *x = ox_to(ox_ones(OX_SHAPE(256), OX_F32), gpu), *y = ox_clone(x);
         double times[RUNS];
         for (int i = -1; i < RUNS; i++) {
-            ox_vulkan_counters before = ox_vulkan_stats(gpu), after;
+            ox_vulkan_stats before = ox_vulkan_get_stats(gpu), after;
             double start = bench_now();
             for (int j = 0; j < 1000; j++) ox_add_(y, x);
             ox_vulkan_sync(gpu);
             if (i >= 0) times[i] = bench_now() - start;
-            after = ox_vulkan_stats(gpu);
+            after = ox_vulkan_get_stats(gpu);
             if (i == RUNS - 1)
                 printf("1000 small adds   %.2f us each; %lld submits, %lld waits, %lld allocations, %lld "
                        "pipelines, %lld sets\n",
@@ -199,8 +199,8 @@ static bool asked(int count, char **words, const char *work) {
 int main(int count, char **words) {
     setvbuf(stdout, NULL, _IOLBF, 0);
     ox_device *gpu = ox_vulkan(count > 1 ? atoi(words[1]) : 0);
-    ox_vulkan_facts facts;
-    if (!gpu || ox_vulkan_info(gpu, &facts) != OX_OK) {
+    ox_vulkan_info facts;
+    if (!gpu || ox_vulkan_get_info(gpu, &facts) != OX_OK) {
         printf("bench_vulkan: %s\n", ox_error_text());
         return 0;
     }

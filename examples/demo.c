@@ -118,7 +118,7 @@ static void show_views(void) {
             ox_mul_(ox_select(x, 0, 1), ox_number(10));
         }
         print_numbers("    after x[1] *= 10", y);
-        printf("    %-24s%lld\n\n", "storages in use", (long long)ox_stats().storages);
+        printf("    %-24s%lld\n\n", "storages in use", (long long)ox_memory_get_stats().storages);
         print_numbers("softmax([1, 2, 3, 4])", ox_softmax(ox_arange(1, 5, 1, OX_F32), -1));
     }
 }

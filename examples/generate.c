@@ -52,7 +52,7 @@ static const char help[] =
 
 typedef struct options {
     const char *model, *prompt;
-    ox_generate_desc generate;
+    ox_llm_generate_desc generate;
     ox_llm_context_desc context;
     ox_stream_desc stream;
     int64_t threads;
@@ -77,7 +77,7 @@ static bool read_device(const char *text, void *out) {
 
 static bool read_options(int count, char **words, options *o) {
     const char *whole = "wants a whole number >= 0", *real = "wants a number";
-    ox_sampler_desc *sampling = &o->generate.sampling;
+    ox_llm_sampler_desc *sampling = &o->generate.sampling;
     const option known[] = {
         {"-p", read_text, &o->prompt, "wants a text"},
         {"-n", read_whole, &o->generate.steps, whole},
@@ -107,7 +107,7 @@ static bool read_options(int count, char **words, options *o) {
 }
 
 static void print_facts(const ox_llm *model, ox_device *device) {
-    const ox_llm_config *c = ox_llm_config_of(model);
+    const ox_llm_config *c = ox_llm_get_config(model);
     fprintf(stderr, "%s: %s, %.1f M parameters, %.1f MB\n", c->name[0] ? c->name : "a model", c->architecture,
             (double)c->parameters / 1e6, (double)c->bytes / 1e6);
     fprintf(stderr,
@@ -115,8 +115,8 @@ static void print_facts(const ox_llm *model, ox_device *device) {
             "context %lld\n",
             (long long)c->layers, (long long)c->width, (long long)c->heads, (long long)c->kv_heads,
             (long long)c->key_size, (long long)c->vocabulary, (long long)c->context);
-    ox_vulkan_facts facts;
-    if (device && ox_vulkan_info(device, &facts) == OX_OK) fprintf(stderr, "%s\n\n", facts.name);
+    ox_vulkan_info facts;
+    if (device && ox_vulkan_get_info(device, &facts) == OX_OK) fprintf(stderr, "%s\n\n", facts.name);
     else fprintf(stderr, "%s, %d threads\n\n", ox_isa(), ox_threads());
 }
 
@@ -126,7 +126,7 @@ static void print_speed(const char *what, int64_t tokens, int64_t steps, double 
 }
 
 static void print_stream(ox_stream *stream) {
-    const ox_stream_statistics s = ox_stream_stats(stream);
+    const ox_stream_stats s = ox_stream_get_stats(stream);
     fprintf(stderr, "stream %.1f MB from the disk, %.1f MB kept in RAM and used again, waited %.3f s\n",
             (double)s.disk_bytes / 1e6, (double)s.ram_bytes / 1e6, s.stall_seconds);
 }
@@ -141,7 +141,7 @@ int main(int count, char **words) {
     options o;
     if (!read_options(count, words, &o)) return 2;
     if (o.threads > 0) ox_set_threads(o.threads < INT32_MAX ? (int)o.threads : INT32_MAX);
-    ox_generate_result result;
+    ox_llm_generate_result result;
     bar progress = {0, 0};
     memset(&result, 0, sizeof result);
     o.stream.progress = show_progress;
@@ -149,11 +149,11 @@ int main(int count, char **words) {
     o.stream.compute = o.vulkan ? ox_vulkan(0) : ox_cpu();
     ox_stream *stream = o.streams && o.stream.compute ? ox_stream_open(&o.stream) : NULL;
     ox_device *device = stream ? ox_stream_device(stream) : o.streams ? NULL : o.stream.compute;
-    ox_file *file = !device ? NULL : o.copies ? ox_open_copy(o.model, device) : ox_open(o.model, device);
+    ox_file *file = !device ? NULL : o.copies ? ox_file_open_copy(o.model, device) : ox_file_open(o.model, device);
     ox_llm *model = file ? ox_llm_open_file(file) : NULL;
-    ox_close(file); /* the model keeps it */
+    ox_file_close(file); /* the model keeps it */
     if (model) print_facts(model, o.vulkan ? o.stream.compute : NULL);
-    if (model) progress.all = (int64_t)ox_llm_config_of(model)->bytes;
+    if (model) progress.all = (int64_t)ox_llm_get_config(model)->bytes;
     ox_llm_context *context = model ? ox_llm_context_open(model, &o.context) : NULL;
     ox_status status = OX_ERR_ARG;
     if (context) {

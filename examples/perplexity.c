@@ -102,8 +102,8 @@ static bool measure_window(ox_llm_context *context, const int32_t *tokens, int64
 
 static bool measure(const options *o, const ox_llm *model, ox_llm_context *context, int32_t *tokens,
                     int64_t count, totals *t) {
-    int64_t vocabulary = ox_llm_config_of(model)->vocabulary;
-    int32_t bos = ox_tokenizer_special(ox_llm_tokenizer(model), OX_SPECIAL_BOS);
+    int64_t vocabulary = ox_llm_get_config(model)->vocabulary;
+    int32_t bos = ox_tokenizer_role(ox_llm_tokenizer(model), OX_TOKEN_ROLE_BOS);
     float *logits = (float *)malloc((size_t)o->window * (size_t)vocabulary * sizeof *logits);
     bool ok = logits != NULL;
     for (int64_t at = 0; ok && at + o->window <= count; at += o->window) {

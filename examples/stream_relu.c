@@ -86,11 +86,11 @@ int main(int count, char **words) {
     desc.progress_user = &progress;
     ox_stream *stream = ox_stream_open(&desc);
     if (stream) run(stream, path, mib << 18);
-    const ox_stream_statistics s = ox_stream_stats(stream);
+    const ox_stream_stats s = ox_stream_get_stats(stream);
     fprintf(stderr, "%.1f MB read, %.1f MB from RAM, %.1f MB written, %lld tiles, waited %.3f s, %s\n",
             (double)s.disk_bytes / 1e6, (double)s.ram_bytes / 1e6, (double)s.written_bytes / 1e6,
             (long long)s.tiles, s.stall_seconds, s.uring ? "io_uring" : "threads");
-    printf("within the budget: %s\n", ox_stats().bytes_peak <= desc.ram_bytes ? "yes" : "no");
+    printf("within the budget: %s\n", ox_memory_get_stats().bytes_peak <= desc.ram_bytes ? "yes" : "no");
     ox_stream_close(stream);
     remove(path);
     if (ox_error()) fprintf(stderr, "stream_relu: %s\n", ox_error_text());

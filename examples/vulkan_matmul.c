@@ -78,9 +78,9 @@ static const struct {
 static void compare(ox_device *gpu, ox_tensor *x, ox_tensor *y, int64_t n, int at) {
     OX_SCOPE {
         ox_tensor *a = cases[at].a(x, n), *b = cases[at].b(y, n);
-        int64_t before = ox_vulkan_stats(gpu).dispatches;
+        int64_t before = ox_vulkan_get_stats(gpu).dispatches;
         ox_tensor *c = ox_matmul(a, b);
-        int64_t copies = gpu ? ox_vulkan_stats(gpu).dispatches - before - 1 : 0;
+        int64_t copies = gpu ? ox_vulkan_get_stats(gpu).dispatches - before - 1 : 0;
         ox_tensor *want = ox_matmul(ox_contiguous(a), ox_contiguous(b));
         bool half = x->dtype == OX_F16;
         bool same = ox_allclose(ox_to(c, ox_cpu()), ox_to(want, ox_cpu()), half ? 2e-3 : 1e-5,
@@ -120,8 +120,8 @@ int main(int count, char **words) {
     if (!options_read(&vulkan_matmul, count, words)) return 2;
     static const ox_dtype dtypes[] = {OX_F32, OX_F16};
     ox_device *gpu = ox_vulkan(0);
-    ox_vulkan_facts facts;
-    if (gpu && ox_vulkan_info(gpu, &facts) == OX_OK)
+    ox_vulkan_info facts;
+    if (gpu && ox_vulkan_get_info(gpu, &facts) == OX_OK)
         fprintf(stderr, "%s, %s\n", facts.name, facts.driver);
     else
         fprintf(stderr, "%s; on the CPU\n", ox_error_text());

@@ -1,7 +1,7 @@
 // blocks.glsl - block types: four neighbors of a row as floats. Layouts are ggml's; roundings are in its
 // order. A shader defines WEIGHTS, the words that hold the blocks, and WIDE_WEIGHTS, the same in sixteens
 // of bytes, before the include; where it takes iq1, iq2 and iq3, BOOKS and BOOKS_AT, the words of their
-// books (oxi_groups of cpu/blocks_iq.c: groups of eight or four numbers, each a byte) and the first of
+// books (oxi_groups of cpu/product/blocks_iq.c: groups of eight or four numbers, each a byte) and the first of
 // them; IN_EIGHTS where only block_eight is used; KEEPS_SUBNORMALS where the numbers themselves are asked
 // for, not their products with others. Places are bytes.
 

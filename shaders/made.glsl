@@ -1,4 +1,4 @@
-// made.glsl - tensors made from nothing: ramps and random numbers, to the bits that cpu/fill.c gives and
+// made.glsl - tensors made from nothing: ramps and random numbers, to the bits that cpu/move/fill.c gives and
 // describes. An invocation makes four elements that follow each other in the row-major order of the result.
 // With DOUBLE defined, what is worked out in f64.
 layout(local_size_x = 256) in;

@@ -1,4 +1,4 @@
-// multinomial.comp - draws from rows of weights, to the bits that cpu/fill.c gives. A workgroup looks at a
+// multinomial.comp - draws from rows of weights, to the bits that cpu/move/fill.c gives. A workgroup looks at a
 // row and writes its running sums or (RACE) the keys whose smallest are drawn; then invocations draw with
 // replacement.
 #version 450

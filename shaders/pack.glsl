@@ -1,5 +1,5 @@
 // pack.glsl - what the ways of packing floats into block types share: f32 [blocks, elements], one behind
-// the other, become blocks, to the bytes that cpu/quantize.c gives: every product and sum is rounded by
+// the other, become blocks, to the bytes that cpu/product/quantize.c gives: every product and sum is rounded by
 // itself, in its order.
 #extension GL_GOOGLE_include_directive : require
 #include "tables/pack.glsl"

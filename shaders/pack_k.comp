@@ -1,6 +1,6 @@
 // pack_k.comp - pack.glsl for the K types, whose scales are searched for, to the least weighted squared
 // error: an invocation takes a run of 16 or 32 numbers, eight or sixteen of them share a block. Names are
-// those of cpu/quantize.c: number = scale code - least, the scale is d times a code, least dmin times one
+// those of cpu/product/quantize.c: number = scale code - least, the scale is d times a code, least dmin times one
 // above low; or (ZERO) least is the scale times ZERO.
 #version 450
 #extension GL_GOOGLE_include_directive : require

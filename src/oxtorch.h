@@ -31,7 +31,7 @@
  * OWNERSHIP
  *     A result belongs to the innermost open scope of its thread and is released when the scope ends; with
  *     no scope open it belongs to the caller, who gives it back with ox_release. ox_keep(t) hands a result
- *     to the scope outside. ox_retain adds a reference. ox_stats() counts what is alive.
+ *     to the scope outside. ox_retain adds a reference. ox_memory_get_stats() counts what is alive.
  *
  * ERRORS
  *     A function that fails returns NULL (or false, 0, -1) and records why; NULL passed on gives NULL. The
@@ -54,7 +54,7 @@
  *
  * MEMORY
  *     Freed blocks are kept and reused: a steady loop asks the system for nothing. ox_set_allocator takes
- *     your own functions, ox_set_arena a fixed block, ox_trim gives the cache back. ox_device_budget sets
+ *     your own functions, ox_set_arena a fixed block, ox_trim gives the cache back. ox_device_set_budget sets
  *     the most that a device's memory may take: beyond it OX_ERR_NOMEM, and nothing is lost.
  *
  * PROCESSORS
@@ -63,8 +63,8 @@
  *     OX_ISA=avx in the environment picks a lower one; ox_isa() tells which it is.
  *
  * FILES
- *     ox_open reads GGUF, safetensors, .npy and .npz; tensors lie in the mapped file where the format
- *     allows. ox_open_copy reads the file into memory instead, for weights that are used again and again.
+ *     ox_file_open reads GGUF, safetensors, .npy and .npz; tensors lie in the mapped file where the format
+ *     allows. ox_file_open_copy reads the file into memory instead, for weights that are used again and again.
  *     Files may be hostile: a bad one is an error that names file, offset and field. ox_save_safetensors,
  *     ox_save_npy and ox_save_npz write; a file appears under its name when it is whole.
  *
@@ -185,64 +185,64 @@ OXI_PLAIN_BEGIN
 OXI_PLAIN_END
 OXI_LIGHT_BEGIN
 
-#include "ops/call.h"
-#include "ops/attributes.c"
+#include "ops/call/call.h"
+#include "ops/call/attributes.c"
 #include "form/form.h"
 #include "form/reduce.c"
 #include "form/rows.c"
 #include "form/product.c"
 #include "form/index.c"
 #include "form/made.c"
-#include "ops/rules.c"
-#include "ops/profile.c"
+#include "ops/call/rules.c"
+#include "ops/call/profile.c"
 #include "ops/parts.c"
-#include "ops/call.c"
-#include "ops/view.c"
-#include "ops/map.c"
-#include "ops/create.c"
-#include "ops/reduce.c"
-#include "ops/index.c"
-#include "ops/product.c"
-#include "ops/einsum.c"
-#include "ops/nn.c"
-#include "ops/random.c"
-#include "ops/data.c"
-#include "ops/move.c"
+#include "ops/call/call.c"
+#include "ops/functions/view.c"
+#include "ops/functions/map.c"
+#include "ops/functions/create.c"
+#include "ops/functions/reduce.c"
+#include "ops/functions/index.c"
+#include "ops/functions/product.c"
+#include "ops/functions/einsum.c"
+#include "ops/functions/nn.c"
+#include "ops/functions/random.c"
+#include "ops/functions/data.c"
+#include "ops/functions/move.c"
 
 OXI_LIGHT_END
 
 #include "cpu/kernels.h"
 #include "cpu/isa.c"
 OXI_STRAIGHT_BEGIN
-#include "cpu/convert.c"
-#include "cpu/move.c"
-#include "cpu/scalar_map.c"
-#include "cpu/quantize.c"
+#include "cpu/move/convert.c"
+#include "cpu/move/move.c"
+#include "cpu/map/scalar_map.c"
+#include "cpu/product/quantize.c"
 OXI_STRAIGHT_END
-#include "cpu/blocks_iq.c"
+#include "cpu/product/blocks_iq.c"
 #include "cpu/tiers.c"
 OXI_STRAIGHT_BEGIN
 #include "cpu/walk.c"
 OXI_STRAIGHT_END
-#include "cpu/repack.c"
-#include "cpu/copy.c"
-#include "cpu/fill.c"
-#include "cpu/reduce_kernels.c"
-#include "cpu/scan.c"
-#include "cpu/sort.c"
-#include "cpu/index.c"
-#include "cpu/rope.c"
+#include "cpu/product/repack.c"
+#include "cpu/move/copy.c"
+#include "cpu/move/fill.c"
+#include "cpu/reduce/reduce_kernels.c"
+#include "cpu/reduce/scan.c"
+#include "cpu/index/sort.c"
+#include "cpu/index/index.c"
+#include "cpu/rows/rope.c"
 
 OXI_LIGHT_BEGIN
-#include "cpu/map.c"
-#include "cpu/reduce.c"
-#include "cpu/row.c"
-#include "cpu/prepack.c"
-#include "cpu/gemm.c"
-#include "cpu/blocks.c"
-#include "cpu/codes.c"
-#include "cpu/product.c"
-#include "cpu/attention.c"
+#include "cpu/map/map.c"
+#include "cpu/reduce/reduce.c"
+#include "cpu/rows/row.c"
+#include "cpu/product/prepack.c"
+#include "cpu/product/gemm.c"
+#include "cpu/product/blocks.c"
+#include "cpu/product/codes.c"
+#include "cpu/product/product.c"
+#include "cpu/rows/attention.c"
 #include "cpu/device.c"
 OXI_LIGHT_END
 

@@ -11,7 +11,7 @@
  *     ...
  *     ox_llm *model = ox_llm_open("model.gguf", NULL);                   weights stay in the mapped file
  *     ox_llm_context *context = ox_llm_context_open(model, NULL);        one text with its keys and values
- *     ox_generate_desc desc;
+ *     ox_llm_generate_desc desc;
  *     memset(&desc, 0, sizeof desc);                                     greedy, until the text ends
  *     desc.text = print;
  *     if (ox_llm_generate(context, "Once upon a time", &desc, NULL)) puts(ox_error_text());
@@ -22,7 +22,7 @@
  *     ox_tokenizer      text to ids and back
  *     ox_llm            the weights and sizes of a model; any number of contexts share one
  *     ox_llm_context    ox_llm_decode runs ids (a prompt in batches, or one by one) and gives logits
- *     ox_sampler        logits to the next id: greedy, temperature, top_k, top_p, min_p
+ *     ox_llm_sampler        logits to the next id: greedy, temperature, top_k, top_p, min_p
  *
  * WHAT IT READS
  *     GGUF files of the architecture "llama" (LLaMA 1 to 3, TinyLlama, Mistral 7B and others that are stored

@@ -9,11 +9,11 @@
  *     memset(&desc, 0, sizeof desc);
  *     desc.ram_bytes = (size_t)1 << 30;                                  1 GiB of RAM for all of it
  *     ox_stream *stream = ox_stream_open(&desc);
- *     ox_file *file = ox_open("model.safetensors", ox_stream_device(stream));
- *     ox_tensor *w = ox_load(file, "weight");                            stays in the file
+ *     ox_file *file = ox_file_open("model.safetensors", ox_stream_device(stream));
+ *     ox_tensor *w = ox_file_tensor(file, "weight");                            stays in the file
  *     ox_tensor *y = ox_linear(x, w, NULL);                              x and y in RAM
  *     ...
- *     ox_close(file);
+ *     ox_file_close(file);
  *     ox_stream_close(stream);
  *
  * HOW IT WORKS
@@ -35,7 +35,7 @@
  *     Files are read past the system's page cache where the file system allows it, by io_uring or by threads,
  *     which take over where io_uring is forbidden. Tile size and depth follow from the speed of the first
  *     tiles unless they are given. A read that fails, a file that became shorter, one that was replaced or
- *     written to since ox_open, a full disk: each is OX_ERR_IO with path and offset.
+ *     written to since ox_file_open, a full disk: each is OX_ERR_IO with path and offset.
  *
  * WITH A GPU
  *     desc.compute = ox_vulkan(0) moves tiles there; operands in its memory may stand beside streamed ones.
@@ -43,7 +43,7 @@
  *     numbers up faster than they can be moved.
  *
  * WATCHING
- *     ox_stream_stats counts bytes, tiles and waiting; desc.progress is called after each tile; the trace of
+ *     ox_stream_get_stats counts bytes, tiles and waiting; desc.progress is called after each tile; the trace of
  *     the profiler has lanes for disk, ring and compute.
  *
  * MACROS
@@ -75,19 +75,19 @@
 #endif
 
 #include "stream/internal.h"
-#include "stream/file.c"
-#include "stream/spill.c"
-#include "stream/reader.c"
-#include "stream/capacitor.c"
-#include "stream/checksum.c"
-#include "stream/foresee.c"
-#include "stream/ring.c"
-#include "stream/tile.c"
-#include "stream/ops.c"
-#include "stream/gather.c"
-#include "stream/lines.c"
-#include "stream/reduce.c"
-#include "stream/rows.c"
+#include "stream/file/file.c"
+#include "stream/file/spill.c"
+#include "stream/file/reader.c"
+#include "stream/ring/capacitor.c"
+#include "stream/file/checksum.c"
+#include "stream/ring/prefetch.c"
+#include "stream/ring/ring.c"
+#include "stream/ops/tile.c"
+#include "stream/ops/ops.c"
+#include "stream/ops/gather.c"
+#include "stream/ops/lines.c"
+#include "stream/ops/reduce.c"
+#include "stream/ops/rows.c"
 #include "stream/memory.c"
 #include "stream/device.c"
 

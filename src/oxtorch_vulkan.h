@@ -13,7 +13,7 @@
  * WHERE THINGS RUN
  *     Ops on tensors of a Vulkan device run there, with any strides. What has no shader (attention whose
  *     scores need more memory than a tensor may have, for one) takes a detour over the CPU, which
- *     ox_stats().detours counts; so do f64 and complex numbers on a device without f64. A few calls are held
+ *     ox_memory_get_stats().detours counts; so do f64 and complex numbers on a device without f64. A few calls are held
  *     back until the next one is known, and may become one dispatch with it; whatever looks at memory comes
  *     after them.
  *
@@ -25,7 +25,7 @@
  *     attention of f16 and bf16 run on them, and so do many rows of f32 beside weights, rounded to f16 or
  *     bf16. Where it has integer dot products, up to 8 rows of f32 that meet weights of block types are
  *     rounded to 8 bits. ox_set_exact(true) keeps both in f32. Results that are subnormal f32 may be 0;
- *     where the device can keep them (OX_VULKAN_SUBNORMALS), elementwise ops, reductions, norms and scans
+ *     where the device can keep them (OX_VULKAN_CAP_SUBNORMALS), elementwise ops, reductions, norms and scans
  *     do. An index out of range, or a probability that is none, is told by the next read or
  *     ox_vulkan_sync; elements that such an index picks are 0, what it would move stays.
  *
@@ -34,7 +34,7 @@
  *     room. A tensor is no larger than what a shader can bind at once (maxStorageBufferRange: 128 MiB at
  *     least, 4 GiB on most GPUs; largest_tensor_bytes of ox_vulkan_info): a larger one is refused,
  *     OX_ERR_NOMEM with both numbers. Cut it along a dim, or leave it on a stream that computes here
- *     (oxtorch_stream.h). ox_device_budget sets the most that is taken from the driver.
+ *     (oxtorch_stream.h). ox_device_set_budget sets the most that is taken from the driver.
  *
  * TRANSFERS
  *     Pinned memory (ox_empty_pinned, ox_pin) is read and written by the device itself, on a queue for

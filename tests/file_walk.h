@@ -38,14 +38,14 @@ static const char *bytes_path(void) {
     return path;
 }
 
-/* ox_open over bytes. Only one such file at a time may be open. */
+/* ox_file_open over bytes. Only one such file at a time may be open. */
 static ox_file *open_bytes(const void *data, size_t bytes) {
     const char *path = bytes_path();
     FILE *file = fopen(path, "wb");
     if (!file) return NULL;
     size_t written = bytes ? fwrite(data, 1, bytes, file) : 0;
     if (fclose(file) != 0 || written != bytes) return NULL;
-    return ox_open(path, NULL);
+    return ox_file_open(path, NULL);
 }
 
 static uint64_t walk_sum; /* of every byte that was touched */
@@ -55,16 +55,16 @@ static void walk_bytes(const void *data, size_t bytes) {
     for (size_t i = 0; i < bytes; i++) walk_sum = walk_sum * 31 + p[i];
 }
 
-static void walk_meta(const ox_file *file, const ox_meta *meta, int depth) {
+static void walk_meta(const ox_file *file, const ox_file_meta *meta, int depth) {
     walk_bytes(meta->key.data, (size_t)meta->key.length);
-    if (meta->type == OX_META_STRING)
+    if (meta->type == OX_FILE_META_STRING)
         walk_bytes(meta->text.data, (size_t)meta->text.length);
     else
         walk_bytes(&meta->i, sizeof meta->i);
-    for (int64_t i = -1; meta->type == OX_META_ARRAY && i <= meta->count && depth < 16; i++) {
+    for (int64_t i = -1; meta->type == OX_FILE_META_ARRAY && i <= meta->count && depth < 16; i++) {
         if (i == 1000 && meta->count > 2000) i = meta->count - 1000;
-        ox_meta element = ox_meta_at(file, meta, i);
-        if (element.type != OX_META_NONE) walk_meta(file, &element, depth + 1);
+        ox_file_meta element = ox_file_meta_element(file, meta, i);
+        if (element.type != OX_FILE_META_NONE) walk_meta(file, &element, depth + 1);
     }
 }
 
@@ -74,18 +74,18 @@ static int64_t walk_file(ox_file *file) {
     for (int64_t i = 0; i < ox_file_count(file); i++) {
         const char *name = ox_file_name(file, i);
         ox_file_entry entry;
-        if (ox_file_entry_at(file, i, &entry) != OX_OK || !ox_file_has(file, name)) return -1;
+        if (ox_file_get_entry(file, i, &entry) != OX_OK || !ox_file_has(file, name)) return -1;
         walk_bytes(name, strlen(name));
         walk_bytes(entry.shape, sizeof entry.shape);
-        ox_tensor *t = ox_load(file, name);
+        ox_tensor *t = ox_file_tensor(file, name);
         if (t)
             walk_bytes(ox_data(t), ox_nbytes(t));
         else
             failed++;
         ox_release(t);
     }
-    for (int64_t i = 0; i < ox_meta_count(file); i++) {
-        ox_meta meta = ox_meta_entry(file, i);
+    for (int64_t i = 0; i < ox_file_meta_count(file); i++) {
+        ox_file_meta meta = ox_file_meta_at(file, i);
         walk_meta(file, &meta, 0);
     }
     return failed;
@@ -97,7 +97,7 @@ static int walk_input(const void *data, size_t bytes) {
     ox_error_clear();
     ox_file *file = open_bytes(data, bytes);
     if (file) (void)walk_file(file);
-    ox_close(file);
+    ox_file_close(file);
     ox_error_clear();
     return file != NULL;
 }
@@ -105,9 +105,9 @@ static int walk_input(const void *data, size_t bytes) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    ox_statistics before = ox_stats();
+    ox_memory_stats before = ox_memory_get_stats();
     (void)walk_input(data, size);
-    ox_statistics after = ox_stats();
+    ox_memory_stats after = ox_memory_get_stats();
     if (after.bytes_in_use != before.bytes_in_use || after.tensors != before.tensors) abort();
     return 0;
 }

@@ -217,7 +217,7 @@ static void mirror_report(void) {
     fprintf(stderr, "mirror: %lld calls on %s\n", (long long)mirror_runs,
             mirror_streams ? "a stream" : "Vulkan");
     if (!mirror_streams) {
-        ox_vulkan_counters counters = ox_vulkan_stats(mirror_device);
+        ox_vulkan_stats counters = ox_vulkan_get_stats(mirror_device);
         fprintf(stderr, "mirror: %lld pipelines, %lld submissions\n", (long long)counters.pipelines,
                 (long long)counters.submits);
     }
@@ -238,8 +238,8 @@ static void mirror_try_subnormals(void) {
 }
 
 static bool mirror_has_doubles(void) {
-    ox_vulkan_facts facts;
-    return ox_vulkan_info(mirror_device, &facts) == OX_OK && facts.caps & OX_VULKAN_F64;
+    ox_vulkan_info facts;
+    return ox_vulkan_get_info(mirror_device, &facts) == OX_OK && facts.caps & OX_VULKAN_CAP_F64;
 }
 
 __attribute__((constructor)) static void mirror_begin(void) {

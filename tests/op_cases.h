@@ -528,7 +528,7 @@ TEST_UNUSED static const op_row *op_row_named(const char *name) {
     return NULL;
 }
 TEST_UNUSED static unsigned accept_bit(ox_dtype dtype) {
-    switch (ox_dtype_of(dtype)->cls) {
+    switch (ox_dtype_get_info(dtype)->cls) {
     case OX_CLASS_BOOL: return ACCEPT_BOOL;
     case OX_CLASS_INT: return ACCEPT_INT;
     case OX_CLASS_FLOAT: return ACCEPT_FLOAT;

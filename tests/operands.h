@@ -131,7 +131,7 @@ TEST_UNUSED static bool is_real_float(ox_dtype d) {
     return (d >= OX_F16 && d <= OX_F64) || d == OX_F8_E4M3 || d == OX_F8_E5M2;
 }
 TEST_UNUSED static size_t width_of(ox_dtype d) {
-    return (size_t)ox_dtype_of(d)->block_bytes;
+    return (size_t)ox_dtype_get_info(d)->block_bytes;
 }
 
 /* Integers and bool, sign-extended; u64 as the same 64 bits. */

@@ -133,7 +133,7 @@ static int run_reductions(ox_tensor **out) {
     out[n++] = ox_std(ox_t(x), OX_DIMS(0), 1, false);
     out[n++] = ox_logsumexp(x, OX_DIMS(0), false);
     out[n++] = ox_norm(x, 2, OX_ALL_DIMS, false);
-    out[n++] = ox_argmax(x, OX_NO_DIM, false);
+    out[n++] = ox_argmax(x, OX_FLATTENED, false);
     pair = ox_max(x, 0, false);
     out[n++] = pair.values;
     out[n++] = pair.indices;
@@ -323,7 +323,7 @@ static uint64_t hash_of(ox_tensor *t) {
     uint64_t hash =
         14695981039346656037u; /* FNV-1a over elements, row by row, without asking the library for memory */
     if (!t) return 0;
-    size_t width = (size_t)ox_dtype_of(t->dtype)->block_bytes;
+    size_t width = (size_t)ox_dtype_get_info(t->dtype)->block_bytes;
     for (int64_t i = 0; i < ox_numel(t); i++) {
         int64_t rest = i, offset = 0;
         for (int d = t->ndim - 1; d >= 0; d--) {
@@ -362,7 +362,7 @@ static void check_outcome(const char *what, const char *name, int64_t n, const o
     CHECK_MSG(missing ? got->status == OX_ERR_NOMEM : got->status == OX_OK,
               "%s, %s %lld: status %d (%s) with %s results", name, what, (long long)n, (int)got->status,
               ox_error_text(), missing ? "missing" : "all");
-    ox_statistics s = ox_stats();
+    ox_memory_stats s = ox_memory_get_stats();
     CHECK_MSG(s.tensors == 0 && s.storages == 0 && s.bad_releases == 0,
               "%s, %s %lld: %lld tensors, %lld storages left", name, what, (long long)n, (long long)s.tensors,
               (long long)s.storages);
@@ -416,7 +416,7 @@ static void check_arenas(int number, const outcome *want) {
         for (int skew = 0; skew < 2; skew++) {
             memset(arena, 0xa5, sizeof arena);
             size_t bytes = sizes[i] - (size_t)skew * 7;
-            int64_t requests = ox_stats().system_allocs;
+            int64_t requests = ox_memory_get_stats().system_allocs;
             ox_status status = ox_set_arena(arena + skew * 3, bytes);
             if (status != OX_OK) {
                 CHECK_MSG(bytes < 128 && status == OX_ERR_ARG, "an arena of %lld bytes: %s", (long long)bytes,
@@ -430,7 +430,7 @@ static void check_arenas(int number, const outcome *want) {
             check_outcome("second run in an arena of", programs[number].name, (int64_t)bytes, &got, want);
             complete = true;
             for (int r = 0; r < got.count; r++) complete = complete && got.hash[r] != 0;
-            CHECK_MSG(ox_stats().system_allocs == requests, "an arena asked the system for memory");
+            CHECK_MSG(ox_memory_get_stats().system_allocs == requests, "an arena asked the system for memory");
             CHECK(ox_set_arena(NULL, 0) == OX_OK);
             bool untouched = true;
             for (size_t b = (size_t)skew * 3 + bytes; b < sizeof arena; b++)
@@ -459,7 +459,7 @@ static void check_changes(void) {
     OX_SCOPE {
         CHECK(ox_item(ox_sum(ox_ones(OX_SHAPE(3), OX_F32), OX_ALL_DIMS, false)) == 3);
     }
-    CHECK(ox_stats().tensors == 0 && ox_stats().storages == 0);
+    CHECK(ox_memory_get_stats().tensors == 0 && ox_memory_get_stats().storages == 0);
 }
 
 int main(void) {

@@ -287,10 +287,10 @@ static void test_long(void) {
         ox_attention_desc desc = plain_desc();
         desc.causal = true;
         for (desc.window = 0; desc.window <= 500; desc.window += 500) {
-            ox_reset_peak();
-            size_t before = ox_stats().bytes_in_use;
+            ox_memory_reset_peak();
+            size_t before = ox_memory_get_stats().bytes_in_use;
             ox_tensor *out = ox_scaled_dot_product_attention(q, k, v, &desc);
-            size_t more = ox_stats().bytes_peak - before;
+            size_t more = ox_memory_get_stats().bytes_peak - before;
             CHECK_MSG(more < ((size_t)8 + 2 * (size_t)ox_threads()) << 20, "%zu bytes", more);
             ox_attention_desc last = desc;
             last.query_start = 2490;
@@ -449,7 +449,7 @@ int main(void) {
     test_long();
     test_rope();
     CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
-    ox_statistics stats = ox_stats();
+    ox_memory_stats stats = ox_memory_get_stats();
     CHECK_MSG(stats.tensors == 0 && stats.storages == 0 && stats.bad_releases == 0, "%lld tensors are left",
               (long long)stats.tensors);
     return check_done("attention");

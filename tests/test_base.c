@@ -112,17 +112,17 @@ static void test_classes(void) {
 
 static void test_cache(void) {
     ox_shutdown();
-    ox_statistics before = ox_stats();
+    ox_memory_stats before = ox_memory_get_stats();
     CHECK(before.bytes_cached == 0);
     unsigned char *a = (unsigned char *)oxi_alloc(1000);
     CHECK(a && (uintptr_t)a % OXI_ALIGN == 0);
     memset(a, 1, 1000);
-    CHECK(ox_stats().bytes_in_use == before.bytes_in_use + 1024);
+    CHECK(ox_memory_get_stats().bytes_in_use == before.bytes_in_use + 1024);
     oxi_free(a, 1000);
-    CHECK(ox_stats().bytes_in_use == before.bytes_in_use && ox_stats().bytes_cached == 1024);
-    int64_t allocs = ox_stats().system_allocs;
+    CHECK(ox_memory_get_stats().bytes_in_use == before.bytes_in_use && ox_memory_get_stats().bytes_cached == 1024);
+    int64_t allocs = ox_memory_get_stats().system_allocs;
     unsigned char *b = (unsigned char *)oxi_alloc(900);
-    CHECK(b == a && ox_stats().system_allocs == allocs && ox_stats().bytes_cached == 0);
+    CHECK(b == a && ox_memory_get_stats().system_allocs == allocs && ox_memory_get_stats().bytes_cached == 0);
     unsigned char *same = (unsigned char *)oxi_realloc(b, 900, 1010);
     CHECK(same == b);
     memset(b, 5, 1010);
@@ -144,14 +144,14 @@ static void test_cache(void) {
     CHECK(huge && (uintptr_t)huge % OXI_ALIGN == 0);
     huge[0] = huge[big - 1] = 1;
     oxi_free(huge, big);
-    allocs = ox_stats().system_allocs;
-    CHECK(oxi_alloc(big) == huge && ox_stats().system_allocs == allocs);
-    CHECK(ox_stats().bytes_peak >= big);
+    allocs = ox_memory_get_stats().system_allocs;
+    CHECK(oxi_alloc(big) == huge && ox_memory_get_stats().system_allocs == allocs);
+    CHECK(ox_memory_get_stats().bytes_peak >= big);
     oxi_free(huge, big);
-    ox_reset_peak();
-    CHECK(ox_stats().bytes_peak == ox_stats().bytes_in_use);
+    ox_memory_reset_peak();
+    CHECK(ox_memory_get_stats().bytes_peak == ox_memory_get_stats().bytes_in_use);
     ox_trim();
-    CHECK(ox_stats().bytes_cached == 0);
+    CHECK(ox_memory_get_stats().bytes_cached == 0);
 }
 
 static void test_refusal(void) {
@@ -216,14 +216,14 @@ static void test_hooks(void) {
     CHECK(a == state.pool && b && state.alive == 2);
     oxi_free(a, 100);
     oxi_free(b, 5000);
-    CHECK(state.alive == 2 && ox_stats().bytes_cached > 0);
+    CHECK(state.alive == 2 && ox_memory_get_stats().bytes_cached > 0);
     ox_trim();
     CHECK(state.alive == 0);
     a = (char *)oxi_alloc(40000);                        /* fills the pool; then the cache must make room */
     CHECK(a != NULL);
     oxi_free(a, 40000);
     b = (char *)oxi_alloc(50000);
-    CHECK(b == state.pool && ox_stats().bytes_cached == 0);
+    CHECK(b == state.pool && ox_memory_get_stats().bytes_cached == 0);
     oxi_free(b, 50000);
     state.fail_from = state.calls + 1;
     ox_trim();
@@ -245,7 +245,7 @@ static void test_arena(void) {
     ox_error_clear();
     CHECK(ox_set_arena(room + 3, sizeof room - 3) == OX_OK);
     memset(block, 0, sizeof block);
-    int64_t allocs = ox_stats().system_allocs, refused = 0;
+    int64_t allocs = ox_memory_get_stats().system_allocs, refused = 0;
     for (int step = 0; step < 4000; step++) {
         random = random * 1664525u + 1013904223u;
         int i = (int)(random >> 8 & (BLOCKS - 1));
@@ -273,7 +273,7 @@ static void test_arena(void) {
     }
     CHECK(refused > 0);
     for (int i = 0; i < BLOCKS; i++) oxi_free(block[i], bytes[i]);
-    CHECK(ox_stats().bytes_in_use == 0 && ox_stats().system_allocs == allocs && ox_stats().bytes_cached == 0);
+    CHECK(ox_memory_get_stats().bytes_in_use == 0 && ox_memory_get_stats().system_allocs == allocs && ox_memory_get_stats().bytes_cached == 0);
     void *all = oxi_alloc(oxi_arena_bytes);              /* everything merged again */
     CHECK(all == oxi_arena_start);
     oxi_free(all, oxi_arena_bytes);
@@ -458,6 +458,6 @@ int main(void) {
     test_files();
     test_philox();
     test_convert();
-    CHECK(ox_stats().bytes_in_use == 0);
+    CHECK(ox_memory_get_stats().bytes_in_use == 0);
     return check_done("base");
 }

@@ -42,7 +42,7 @@ enum { CASES = (int)(sizeof cases / sizeof cases[0]) };
 /* The bytes of [rows, k] numbers, to be freed; scales are moderate f16 numbers. The first 1024 numbers of
  * seed = GGUF id are the ones that were hashed. */
 static uint8_t *random_blocks(const block_case *c, int64_t rows, int64_t k, uint32_t seed) {
-    const ox_dtype_info *info = ox_dtype_of(c->dtype);
+    const ox_dtype_info *info = ox_dtype_get_info(c->dtype);
     int64_t blocks = rows * k / info->block_elements, bytes = info->block_bytes;
     uint8_t *out = (uint8_t *)malloc((size_t)(blocks * bytes) + 1);
     for (int64_t i = 0; i < blocks * bytes; i++) {
@@ -110,7 +110,7 @@ static float number_at(ox_dtype dtype, const uint8_t *p, int i) {
 static void test_expansion(void) {
     for (int n = 0; n < CASES; n++) {
         const block_case *c = &cases[n];
-        const ox_dtype_info *info = ox_dtype_of(c->dtype);
+        const ox_dtype_info *info = ox_dtype_get_info(c->dtype);
         uint8_t *bytes = random_blocks(c, 4, 256, (uint32_t)info->gguf_id);
         float out[1024];
         uint32_t bits[1024];
@@ -337,7 +337,7 @@ static void test_all_types(void) {
 static void test_large_activations(void) {
     for (int n = 0; n < CASES; n++) {
         const block_case *c = &cases[n];
-        const ox_dtype_info *info = ox_dtype_of(c->dtype);
+        const ox_dtype_info *info = ox_dtype_get_info(c->dtype);
         uint8_t *bytes = random_blocks(c, 8, 512, 11);
         for (int64_t i = 0; i < 8 * 512 / info->block_elements; i++)
             for (int j = 0; j < 2; j++) /* scales of 2^-14 and a little more */
@@ -385,6 +385,6 @@ int main(void) {
     test_all_types();
     test_large_activations();
     test_threads();
-    CHECK(ox_stats().tensors == 0);
+    CHECK(ox_memory_get_stats().tensors == 0);
     return check_done("blocks");
 }

@@ -95,12 +95,12 @@ static void make_marker(const char *path, int n) {
 }
 
 static void open_tokenizer(const char *path, int n) {
-    ox_file *file = ox_open(path, NULL);
+    ox_file *file = ox_file_open(path, NULL);
     ox_tokenizer *t = ox_tokenizer_open(file);
     (void)n;
     CHECK_MSG(t != NULL, "%s", ox_error_text());
     ox_tokenizer_close(t);
-    ox_close(file);
+    ox_file_close(file);
 }
 
 /* Four tokens: two letters, and markers as long as the text, of which every place of it may be the start. */
@@ -180,18 +180,18 @@ static void make_arrays(const char *path, int n) { /* of empty texts, and of emp
 }
 
 static void open_file(const char *path, int n) {
-    ox_file *file = ox_open(path, NULL);
+    ox_file *file = ox_file_open(path, NULL);
     (void)n;
     CHECK_MSG(file != NULL, "%s", ox_error_text());
     for (int64_t i = 0; i < ox_file_count(file); i += 97)
-        CHECK(ox_file_has(file, ox_file_name(file, i)) && ox_meta_find(file, "none").type == OX_META_NONE);
-    ox_close(file);
+        CHECK(ox_file_has(file, ox_file_name(file, i)) && ox_file_meta_find(file, "none").type == OX_FILE_META_NONE);
+    ox_file_close(file);
 }
 static void open_bad_file(const char *path, int n) {
-    ox_file *file = ox_open(path, NULL);
+    ox_file *file = ox_file_open(path, NULL);
     (void)n;
     CHECK(!file && ox_error() == OX_ERR_FORMAT);
-    ox_close(file);
+    ox_file_close(file);
     ox_error_clear();
 }
 
@@ -441,7 +441,7 @@ static void test_texts(void) {
     enum { SHORT = 4000 };
     const char *path = gguf_path("munch.gguf");
     make_munch(path, SHORT * TIMES);
-    ox_file *file = ox_open(path, NULL);
+    ox_file *file = ox_file_open(path, NULL);
     munching = ox_tokenizer_open(file);
     CHECK_MSG(munching != NULL, "%s", ox_error_text());
     double alike = least_time(encode_alike, path, SHORT),
@@ -450,7 +450,7 @@ static void test_texts(void) {
     compare("a text of two letters", alternate, least_time(encode_alternate, path, SHORT * TIMES),
             SHORT * TIMES);
     ox_tokenizer_close(munching);
-    ox_close(file);
+    ox_file_close(file);
     remove(path);
 }
 

@@ -276,7 +276,7 @@ static void check_parts(const oxi_call *call, const char *what) {
                   : wanted->dtype == OX_F16 ? 2e-3
                                             : 1.6e-2;
     double most = 1, worst = 0;
-    if (ox_dtype_of(wanted->dtype)->block_bytes == 1) step = 0.3;
+    if (ox_dtype_get_info(wanted->dtype)->block_bytes == 1) step = 0.3;
     for (int64_t i = 0; i < n; i++)
         if (isfinite(a[i]) && fabs(a[i]) > most) most = fabs(a[i]);
     for (int64_t i = 0; i < n; i++) {
@@ -404,6 +404,6 @@ int main(void) {
     test_keeping_covers();
     test_keeping_a_model();
     close_gpu();
-    CHECK_MSG(ox_stats().tensors == 0, "%lld tensors are left", (long long)ox_stats().tensors);
+    CHECK_MSG(ox_memory_get_stats().tensors == 0, "%lld tensors are left", (long long)ox_memory_get_stats().tensors);
     return check_done("calls");
 }

@@ -484,7 +484,7 @@ int main(void) {
     test_blocks();
     test_large();
     CHECK(ox_error() == OX_OK);
-    ox_statistics stats = ox_stats();
+    ox_memory_stats stats = ox_memory_get_stats();
     CHECK_MSG(stats.tensors == 0 && stats.storages == 0 && stats.bad_releases == 0, "%lld tensors are left",
               (long long)stats.tensors);
     return check_done("copy");

@@ -59,8 +59,8 @@ static void test_numbers_beside_narrow_floats(void) {
         ox_tensor *many[6], *odd[6];
         static const ox_dtype dtypes[] = {OX_I64, OX_I32, OX_F32, OX_F64};
         for (int i = 0; i < 4; i++) {
-            many[i] = ox_full(OX_NO_DIMS, 65536, dtypes[i]);
-            odd[i] = ox_full(OX_NO_DIMS, 2049, dtypes[i]);
+            many[i] = ox_full(OX_SCALAR_SHAPE, 65536, dtypes[i]);
+            odd[i] = ox_full(OX_SCALAR_SHAPE, 2049, dtypes[i]);
         }
         many[4] = ox_integer(65536);
         odd[4] = ox_integer(2049);
@@ -336,12 +336,12 @@ static void test_meaning(void) {
         ox_tensor *x = OF(OX_F32, 1, 2, 9), *parts[2];
         refused(ox_copy_(ox_zeros(OX_SHAPE(3), OX_F32), ox_ones(OX_SHAPE(1, 3), OX_F32)),
                 "copy_: f32[1,3] does not broadcast to f32[3]");
-        refused(ox_copy_(ox_zeros(OX_NO_DIMS, OX_F32), ox_ones(OX_SHAPE(1), OX_F32)), "does not broadcast");
-        HOLDS(ox_copy_(ox_zeros(OX_SHAPE(3), OX_F32), ox_full(OX_NO_DIMS, 4, OX_I32)), 4, 4, 4);
+        refused(ox_copy_(ox_zeros(OX_SCALAR_SHAPE, OX_F32), ox_ones(OX_SHAPE(1), OX_F32)), "does not broadcast");
+        HOLDS(ox_copy_(ox_zeros(OX_SHAPE(3), OX_F32), ox_full(OX_SCALAR_SHAPE, 4, OX_I32)), 4, 4, 4);
         for (int i = 0; i < 2; i++) {
             ox_dtype dtype = i ? OX_I32 : OX_I64;
             HOLDS(ox_take_along_dim(x, OF(dtype, -1, 0, -3), 0), 9, 1, 1);
-            HOLDS(ox_take_along_dim(ox_view(x, OX_SHAPE(3, 1)), OF(dtype, -2), OX_NO_DIM), 2);
+            HOLDS(ox_take_along_dim(ox_view(x, OX_SHAPE(3, 1)), OF(dtype, -2), OX_FLATTENED), 2);
         }
         ox_tensor *ends = ox_view(OF(OX_I64, -1, 1), OX_SHAPE(2, 1));
         ox_tensor *rows = ox_take_along_dim(ox_view(x, OX_SHAPE(1, 3)), ends, 1);
@@ -392,8 +392,8 @@ static void test_joins(void) {
 static void test_places(void) {
     static const double three[] = {3};
     OX_SCOPE {
-        ox_tensor *x = ox_full(OX_NO_DIMS, 1, OX_F32), *index = ox_zeros(OX_SHAPE(1), OX_I64);
-        CHECK(holds(ox_index_add(x, 0, index, ox_full(OX_NO_DIMS, 2, OX_F32), 1), three, 1));
+        ox_tensor *x = ox_full(OX_SCALAR_SHAPE, 1, OX_F32), *index = ox_zeros(OX_SHAPE(1), OX_I64);
+        CHECK(holds(ox_index_add(x, 0, index, ox_full(OX_SCALAR_SHAPE, 2, OX_F32), 1), three, 1));
         refused(ox_take_along_dim(ox_zeros(OX_SHAPE(5, 67), OX_F32), ox_zeros(OX_SHAPE(2, 69), OX_I64), 1),
                 "take_along_dim: shapes do not broadcast");
         /* results without elements: indices are in range all the same */
@@ -453,7 +453,7 @@ static void test_addmm_in_place(void) {
 
 static void test_shapes(void) {
     OX_SCOPE {
-        ox_tensor *one = ox_full(OX_NO_DIMS, 3, OX_F32);
+        ox_tensor *one = ox_full(OX_SCALAR_SHAPE, 3, OX_F32);
         CHECK(ox_equal(ox_roll(one, OX_SHAPE(1), OX_DIMS(0)), one));
         CHECK(ox_equal(ox_roll(one, OX_SHAPE(-5), OX_DIMS(-1)), one));
         CHECK(ox_shape_from(2, NULL).ndim == -1 && ox_shape_from(0, NULL).ndim == 0);
@@ -512,6 +512,6 @@ int main(void) {
     test_places();
     test_random();
     test_addmm_in_place();
-    CHECK(ox_stats().tensors == 0);
+    CHECK(ox_memory_get_stats().tensors == 0);
     return check_done("corners");
 }

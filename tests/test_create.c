@@ -39,9 +39,9 @@ static void check_full(ox_dtype dtype) {
         CHECK(at(z, i) == 0 && at(o, i) == 1 && load_imaginary(dtype, element(o, i)) == 0);
     CHECK(same_bits(ox_zeros_like(o), z) && same_bits(ox_ones_like(z), o) &&
           is_new(ox_empty_like(z), dtype, 1, 17, 0));
-    CHECK(is_new(ox_empty(OX_NO_DIMS, dtype), dtype, 0, 0, 0) &&
+    CHECK(is_new(ox_empty(OX_SCALAR_SHAPE, dtype), dtype, 0, 0, 0) &&
           is_new(ox_zeros(OX_SHAPE(0, 4), dtype), dtype, 2, 0, 4));
-    CHECK(ox_numel(ox_ones(OX_NO_DIMS, dtype)) == 1 &&
+    CHECK(ox_numel(ox_ones(OX_SCALAR_SHAPE, dtype)) == 1 &&
           ox_nbytes(ox_ones(OX_SHAPE(2, 3), dtype)) == 6 * width_of(dtype));
     CHECK(ox_zero_(o) == o && same_bits(o, z));
     CHECK_MSG(ox_error() == OX_OK, "%s: %s", ox_dtype_name(dtype), ox_error_text());
@@ -305,7 +305,7 @@ static void check_from_blob(void) {
         for (int i = 0; i < 9; i++) CHECK(at(t, i) == i / 3 * 7 + i % 3 * 3);
         t = ox_from_blob(NULL, OX_SHAPE(0, 3), NULL, OX_F32, give_back, &l);
         CHECK(t && ox_numel(t) == 0);
-        CHECK(ox_from_blob(memory, OX_NO_DIMS, NULL, OX_F32, NULL, NULL)->ndim == 0);
+        CHECK(ox_from_blob(memory, OX_SCALAR_SHAPE, NULL, OX_F32, NULL, NULL)->ndim == 0);
         CHECK(ox_as_strided(ox_from_blob(memory, OX_SHAPE(24), NULL, OX_F32, NULL, NULL), OX_SHAPE(24),
                             OX_SHAPE(1), 0) != NULL);
     }
@@ -404,7 +404,7 @@ static void check_equal(void) {
 
 static void check_dtypes(void) {
     for (int d = 1; d < OX_DTYPE_COUNT; d++) {
-        const ox_dtype_info *info = ox_dtype_of((ox_dtype)d);
+        const ox_dtype_info *info = ox_dtype_get_info((ox_dtype)d);
         CHECK(ox_dtype_by_name(info->name) == (ox_dtype)d && info->block_bytes > 0 &&
               info->block_elements > 0 && info->cls != OX_CLASS_NONE);
         OX_SCOPE {
@@ -448,7 +448,7 @@ int main(void) {
     }
     check_equal();
     check_dtypes();
-    CHECK_MSG(ox_stats().tensors == 0 && ox_stats().storages == 0 && ox_stats().bad_releases == 0,
-              "%lld tensors left", (long long)ox_stats().tensors);
+    CHECK_MSG(ox_memory_get_stats().tensors == 0 && ox_memory_get_stats().storages == 0 && ox_memory_get_stats().bad_releases == 0,
+              "%lld tensors left", (long long)ox_memory_get_stats().tensors);
     return check_done("create");
 }

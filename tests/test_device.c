@@ -185,7 +185,7 @@ static void test_other_copies(ox_device *device) {
         CHECK(ox_is_ready(back));
         ox_tensor *three = ox_pin(ox_number(3), device), *nine = ox_to_async(three, device);
         CHECK(nine && ox_item(ox_mul(nine, three)) == 9);
-        ox_tensor *number = ox_to_async(ox_pin(ox_full(OX_NO_DIMS, 3, OX_F32), device), device);
+        ox_tensor *number = ox_to_async(ox_pin(ox_full(OX_SCALAR_SHAPE, 3, OX_F32), device), device);
         CHECK(number && ox_item(number) == 3);
         CHECK(ox_copy_async_(there, ox_zeros(OX_SHAPE(5), OX_F32)) == NULL && ox_error() == OX_ERR_SHAPE);
         ox_error_clear();
@@ -205,13 +205,13 @@ static void test_other_copies(ox_device *device) {
 static void test_budget(ox_device *device, size_t each, uint64_t room) {
     OX_SCOPE {
         ox_tensor *kept[64], *ones = ox_ones(OX_SHAPE((int64_t)each / 4), OX_F32);
-        uint64_t before = ox_device_stats(device).bytes_in_use, most = before + room;
+        uint64_t before = ox_device_get_stats(device).bytes_in_use, most = before + room;
         int count = 0;
         ox_trim();
-        CHECK(ox_device_budget(device, most) == OX_OK && ox_device_stats(device).bytes_budget == most);
+        CHECK(ox_device_set_budget(device, most) == OX_OK && ox_device_get_stats(device).bytes_budget == most);
         while (count < 64 && (kept[count] = oxi_tensor_new(device, OX_F32, 1, ones->shape)) != NULL) {
             CHECK(device->write(device, kept[count]->storage->data, 0, ox_data(ones), each) == OX_OK);
-            CHECK(ox_device_stats(device).bytes_in_use <= most);
+            CHECK(ox_device_get_stats(device).bytes_in_use <= most);
             count++;
         }
         CHECK_MSG(count >= (int)(room / each) - 2 && count <= (int)(room / each), "%s: %d of %d",
@@ -219,27 +219,27 @@ static void test_budget(ox_device *device, size_t each, uint64_t room) {
         CHECK_MSG(ox_error() == OX_ERR_NOMEM && strstr(ox_error_text(), "a budget of"), "%s: %s",
                   device->name, ox_error_text());
         ox_error_clear();
-        ox_device_statistics full = ox_device_stats(device);
+        ox_device_stats full = ox_device_get_stats(device);
         CHECK(full.bytes_in_use >= before + (uint64_t)count * each && full.bytes_peak >= full.bytes_in_use);
-        CHECK(device == ox_cpu() ? full.bytes_in_use == ox_stats().bytes_in_use
+        CHECK(device == ox_cpu() ? full.bytes_in_use == ox_memory_get_stats().bytes_in_use
                                  : full.bytes_reserved <= most || device->partner != NULL);
         ox_release(kept[--count]);
         kept[count] = oxi_tensor_new(device, OX_F32, 1, ones->shape);
         CHECK_MSG(kept[count] != NULL, "%s: %s", device->name, ox_error_text()); /* where one was, one fits */
         if (kept[count])
             CHECK(device->write(device, kept[count]->storage->data, 0, ox_data(ones), each) == OX_OK);
-        CHECK(ox_device_budget(device, before / 2 + 1) == OX_OK); /* below what is in use: all stays */
+        CHECK(ox_device_set_budget(device, before / 2 + 1) == OX_OK); /* below what is in use: all stays */
         CHECK(oxi_tensor_new(device, OX_F32, 1, ones->shape) == NULL && ox_error() == OX_ERR_NOMEM);
         ox_error_clear();
-        CHECK(ox_device_budget(device, 0) == OX_OK);
+        CHECK(ox_device_set_budget(device, 0) == OX_OK);
         for (int i = 0; i <= count; i++)
             CHECK(kept[i] && ox_item(ox_sum(kept[i], OX_ALL_DIMS, false)) == (double)(each / 4));
         CHECK(oxi_tensor_new(device, OX_F32, 1, ones->shape) != NULL);
     }
     CHECK_MSG(ox_error() == OX_OK, "%s: %s", device->name, ox_error_text());
-    CHECK(ox_device_budget(NULL, 1) == OX_ERR_ARG);
+    CHECK(ox_device_set_budget(NULL, 1) == OX_ERR_ARG);
     ox_error_clear();
-    CHECK(ox_device_stats(NULL).bytes_in_use == 0 && ox_error() == OX_ERR_ARG);
+    CHECK(ox_device_get_stats(NULL).bytes_in_use == 0 && ox_error() == OX_ERR_ARG);
     ox_error_clear();
 }
 
@@ -248,7 +248,7 @@ static void test_budget_of_ops(void) {
     OX_SCOPE {
         ox_tensor *x = ox_ones(OX_SHAPE(512, 1024), OX_F32); /* 2 MiB */
         ox_trim();
-        CHECK(ox_device_budget(ox_cpu(), ox_stats().bytes_in_use + (3 << 20)) == OX_OK);
+        CHECK(ox_device_set_budget(ox_cpu(), ox_memory_get_stats().bytes_in_use + (3 << 20)) == OX_OK);
         ox_tensor *y = ox_exp(x);
         CHECK(y && !ox_exp(x) && ox_error() == OX_ERR_NOMEM);
         ox_error_clear();
@@ -256,7 +256,7 @@ static void test_budget_of_ops(void) {
         ox_error_clear();
         ox_release(y);
         CHECK(ox_softmax(x, -1) != NULL);
-        CHECK(ox_device_budget(ox_cpu(), 0) == OX_OK && ox_exp(x) != NULL);
+        CHECK(ox_device_set_budget(ox_cpu(), 0) == OX_OK && ox_exp(x) != NULL);
     }
     CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
 }
@@ -294,7 +294,7 @@ static void test_no_memory(void) {
             fails_at = 0;
             ox_error_clear();
         }
-        CHECK(ox_stats().tensors == 0 && ox_stats().storages == 0);
+        CHECK(ox_memory_get_stats().tensors == 0 && ox_memory_get_stats().storages == 0);
     }
     CHECK(ox_set_allocator(NULL) == OX_OK);
 }
@@ -325,7 +325,7 @@ static void test_stream(void) {
     test_pinned(device);
     test_other_copies(device);
     test_budget(device, 1 << 20, 10 << 20);
-    CHECK(ox_device_stats(device).bytes_in_use == ox_stream_stats(stream).spilled_bytes);
+    CHECK(ox_device_get_stats(device).bytes_in_use == ox_stream_get_stats(stream).spilled_bytes);
     ox_stream_close(stream);
 }
 
@@ -357,7 +357,7 @@ static void test_closing(ox_device *gpu) {
     }
     ox_release(pinned);
     CHECK_MSG(ox_vulkan_close(gpu) == OX_OK, "%s", ox_error_text());
-    CHECK(ox_stats().tensors == 0 && ox_stats().storages == 0);
+    CHECK(ox_memory_get_stats().tensors == 0 && ox_memory_get_stats().storages == 0);
 }
 
 /* Work with pinned memory that gives 3 everywhere, or NULL. */
@@ -407,7 +407,7 @@ static void test_faults(const char *caps, int transfers) {
                           "fault %d at %ld", (int)i, at);
             }
             ox_error_clear();
-            CHECK(ox_stats().tensors == 0 && ox_stats().storages == 0);
+            CHECK(ox_memory_get_stats().tensors == 0 && ox_memory_get_stats().storages == 0);
             gpu = ox_vulkan(0); /* opens it again where it was lost */
             CHECK_MSG(gpu && works(gpu), "fault %d at %ld: afterwards: %s", (int)i, at, ox_error_text());
             ox_error_clear();
@@ -454,7 +454,7 @@ static void test_vulkan(const char *caps, int transfers) {
     test_pinned(gpu);
     test_other_copies(gpu);
     CHECK(transfers == 0 || between.on_transfer_queue > carried);
-    CHECK(ox_vulkan_stats(gpu).imports > 0);
+    CHECK(ox_vulkan_get_stats(gpu).imports > 0);
     CHECK_MSG(ox_vulkan_close(gpu) == OX_OK, "%s", ox_error_text());
     gpu = ox_vulkan(0); /* nothing is reserved yet but a little */
     if (gpu) test_budget(gpu, 40 << 20, 200 << 20);
@@ -508,8 +508,8 @@ int main(void) {
     ox_shutdown();
     test_no_memory();
     ox_shutdown();
-    CHECK_MSG(ox_stats().tensors == 0 && ox_stats().storages == 0 && ox_stats().bytes_in_use == 0,
-              "%lld tensors, %lld bytes left", (long long)ox_stats().tensors,
-              (long long)ox_stats().bytes_in_use);
+    CHECK_MSG(ox_memory_get_stats().tensors == 0 && ox_memory_get_stats().storages == 0 && ox_memory_get_stats().bytes_in_use == 0,
+              "%lld tensors, %lld bytes left", (long long)ox_memory_get_stats().tensors,
+              (long long)ox_memory_get_stats().bytes_in_use);
     return check_done("device");
 }

@@ -254,7 +254,7 @@ static void check_refusals(void) {
     REFUSES(OX_ERR_DTYPE, "ij,jk->ik", mixed, 2);
     REFUSES(OX_ERR_ARG, "ij,jk->ik", two, 1);
     REFUSES(OX_ERR_ARG, "ij,jk->ik", two, -1);
-    CHECK(ox_stats().tensors == 3);
+    CHECK(ox_memory_get_stats().tensors == 3);
 }
 
 static void check_dtypes(void) {
@@ -276,7 +276,7 @@ int main(void) {
     OX_SCOPE {
         check_refusals();
     }
-    CHECK_MSG(ox_stats().tensors == 0 && ox_stats().storages == 0 && ox_stats().bad_releases == 0,
-              "%lld tensors left", (long long)ox_stats().tensors);
+    CHECK_MSG(ox_memory_get_stats().tensors == 0 && ox_memory_get_stats().storages == 0 && ox_memory_get_stats().bad_releases == 0,
+              "%lld tensors left", (long long)ox_memory_get_stats().tensors);
     return check_done("einsum");
 }

@@ -24,7 +24,7 @@ static void mark_called(const char *name) {
     if (!was_called(name) && called_count < 512) called[called_count++] = name;
 }
 
-static ox_statistics before;
+static ox_memory_stats before;
 
 /* Whether an error speaks of ox_<name>, not of a function inside it. */
 static bool is_named(const char *name, const char *text) {
@@ -35,7 +35,7 @@ static bool is_named(const char *name, const char *text) {
 static void check_call(const char *name, const char *text, bool gave_error_value, ox_status want,
                        bool any_status) {
     ox_status status = ox_error();
-    ox_statistics after = ox_stats();
+    ox_memory_stats after = ox_memory_get_stats();
     mark_called(name);
     CHECK_MSG(gave_error_value, "%s does not give its error value", text);
     CHECK_MSG(any_status ? status != OX_OK : status == want, "%s records status %d: %s", text, (int)status,
@@ -55,11 +55,11 @@ static void check_call(const char *name, const char *text, bool gave_error_value
 /* NULLS: called with NULL, gives its error value and records an error. REFUSES: the same with a certain
  * status. QUIET: gives its value and records nothing. */
 /* clang-format off */
-#define NULLS(name, expression) (before = ox_stats(), check_call("ox_" #name, #expression, (expression), \
+#define NULLS(name, expression) (before = ox_memory_get_stats(), check_call("ox_" #name, #expression, (expression), \
     OX_OK, true))
-#define REFUSES(name, status, expression) (before = ox_stats(), check_call("ox_" #name, #expression, \
+#define REFUSES(name, status, expression) (before = ox_memory_get_stats(), check_call("ox_" #name, #expression, \
     (expression), status, false))
-#define QUIET(name, expression) (before = ox_stats(), check_call("ox_" #name, #expression, (expression), \
+#define QUIET(name, expression) (before = ox_memory_get_stats(), check_call("ox_" #name, #expression, (expression), \
     OX_OK, false))
 
 /* clang-format on */
@@ -366,7 +366,7 @@ static void check_nonsense_making(void) {
     check_shapes_by_hand();
     REFUSES(empty, OX_ERR_DTYPE, !ox_empty(OX_SHAPE(2), (ox_dtype)999));
     REFUSES(empty, OX_ERR_SHAPE, !ox_empty(OX_SHAPE(31), OX_Q4_0));
-    REFUSES(empty, OX_ERR_SHAPE, !ox_empty(OX_NO_DIMS, OX_Q4_0));
+    REFUSES(empty, OX_ERR_SHAPE, !ox_empty(OX_SCALAR_SHAPE, OX_Q4_0));
     REFUSES(zeros, OX_ERR_DTYPE, !ox_zeros(OX_SHAPE(2), (ox_dtype)-5));
     REFUSES(zeros, OX_ERR_DTYPE, !ox_zeros(OX_SHAPE(32), OX_Q4_0));
     REFUSES(full, OX_ERR_ARG, !ox_full(OX_SHAPE(2), 256, OX_U8));
@@ -439,7 +439,7 @@ static void check_nonsense_ops(void) {
               *none = ox_ones(OX_SHAPE(0, 3), OX_F32);
     ox_tensor *line = ox_zeros(OX_SHAPE(2), OX_I64), *seven = ox_full(OX_SHAPE(2, 3), 7, OX_I64),
               *minus = ox_full(OX_SHAPE(2, 3), -1, OX_I64);
-    ox_tensor *f64 = ox_ones(OX_SHAPE(2, 3), OX_F64), *zero = ox_ones(OX_NO_DIMS, OX_F32),
+    ox_tensor *f64 = ox_ones(OX_SHAPE(2, 3), OX_F64), *zero = ox_ones(OX_SCALAR_SHAPE, OX_F32),
               *u8 = ox_ones(OX_SHAPE(2, 3), OX_U8);
     ox_tensor *sevens = ox_select(seven, 1, 0), *b22 = ox_narrow(b, 1, 0, 2);
     ox_tensor *two[2] = {x, row}, *mixed[2] = {x, f64}, *dots[2] = {zero, zero};
@@ -453,7 +453,7 @@ static void check_nonsense_ops(void) {
     REFUSES(amax, OX_ERR_DTYPE, !ox_amax(c, OX_ALL_DIMS, false));
     REFUSES(amax, OX_ERR_SHAPE, !ox_amax(none, OX_ALL_DIMS, false));
     REFUSES(amin, OX_ERR_SHAPE, !ox_amin(none, OX_DIMS(0), true));
-    REFUSES(argmax, OX_ERR_SHAPE, !ox_argmax(none, OX_NO_DIM, false));
+    REFUSES(argmax, OX_ERR_SHAPE, !ox_argmax(none, OX_FLATTENED, false));
     REFUSES(argmin, OX_ERR_DIM, !ox_argmin(x, 2, false));
     REFUSES(max, OX_ERR_SHAPE, !ox_max(none, 0, false).values);
     REFUSES(min, OX_ERR_DIM, !ox_min(x, -3, false).values);
@@ -530,7 +530,7 @@ static void check_nonsense_products(void) {
     ox_tensor *x = ox_ones(OX_SHAPE(2, 3), OX_F32), *y = ox_ones(OX_SHAPE(4, 5), OX_F32),
               *i = ox_ones(OX_SHAPE(3, 2), OX_I64);
     ox_tensor *c = ox_ones(OX_SHAPE(3, 3), OX_C64), *v = ox_ones(OX_SHAPE(3), OX_F32),
-              *zero = ox_ones(OX_NO_DIMS, OX_F32);
+              *zero = ox_ones(OX_SCALAR_SHAPE, OX_F32);
     ox_tensor *q = ox_empty(OX_SHAPE(3, 32), OX_Q4_0), *b = ox_ones(OX_SHAPE(3, 3), OX_BOOL),
               *w = ox_ones(OX_SHAPE(5, 3), OX_F32);
     ox_tensor *x4 = ox_ones(OX_SHAPE(1, 2, 4, 8), OX_F32), *k4 = ox_ones(OX_SHAPE(1, 2, 6, 8), OX_F32),
@@ -930,7 +930,7 @@ int main(void) {
     check_header("src/ops/ops.h");
     check_header("src/ops/view.h");
     check_header("src/ops/create.h");
-    CHECK_MSG(ox_stats().tensors == 0 && ox_stats().storages == 0 && ox_stats().bad_releases == 0,
-              "%lld tensors left", (long long)ox_stats().tensors);
+    CHECK_MSG(ox_memory_get_stats().tensors == 0 && ox_memory_get_stats().storages == 0 && ox_memory_get_stats().bad_releases == 0,
+              "%lld tensors left", (long long)ox_memory_get_stats().tensors);
     return check_done("errors");
 }

@@ -25,10 +25,10 @@ static void write_file(const char *path, const void *data, size_t bytes) {
 static void check_open_fails(const char *path, ox_status status, const char *words) {
     for (int copies = 0; copies < 2; copies++) {
         ox_error_clear();
-        ox_file *file = copies ? ox_open_copy(path, NULL) : ox_open(path, NULL);
+        ox_file *file = copies ? ox_file_open_copy(path, NULL) : ox_file_open(path, NULL);
         CHECK_MSG(!file && ox_error() == status && strstr(ox_error_text(), words), "%s: %d %s",
                   path ? path : "NULL", (int)ox_error(), ox_error_text());
-        ox_close(file);
+        ox_file_close(file);
         ox_error_clear();
     }
 }
@@ -53,20 +53,20 @@ static void test_paths(void) {
     remove(path);
     ox_file *file = open_bytes("GGUF\3\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 24); /* told by the content */
     CHECK(file && strcmp(ox_file_format(file), "gguf") == 0);
-    ox_close(file);
+    ox_file_close(file);
     CHECK(!ox_load_file(gguf_path("not there.npy")) && ox_error() == OX_ERR_IO);
     ox_error_clear();
 }
 
 static void test_nothing(void) {
     ox_file_entry entry;
-    ox_meta none = ox_meta_find(NULL, "x");
-    ox_close(NULL);
+    ox_file_meta none = ox_file_meta_find(NULL, "x");
+    ox_file_close(NULL);
     CHECK(ox_file_count(NULL) == 0 && !ox_file_name(NULL, 0) && !ox_file_has(NULL, "x") &&
-          ox_meta_count(NULL) == 0);
-    CHECK(none.type == OX_META_NONE && ox_meta_at(NULL, &none, 0).type == OX_META_NONE &&
-          ox_meta_int(NULL, "x", 3) == 3);
-    CHECK(ox_file_entry_at(NULL, 0, &entry) == OX_ERR_ARG && !ox_load(NULL, "x") && !ox_load_at(NULL, 0));
+          ox_file_meta_count(NULL) == 0);
+    CHECK(none.type == OX_FILE_META_NONE && ox_file_meta_element(NULL, &none, 0).type == OX_FILE_META_NONE &&
+          ox_file_meta_int(NULL, "x", 3) == 3);
+    CHECK(ox_file_get_entry(NULL, 0, &entry) == OX_ERR_ARG && !ox_file_tensor(NULL, "x") && !ox_file_tensor_at(NULL, 0));
     ox_error_clear();
 }
 
@@ -93,13 +93,13 @@ static void test_copy(void) {
         /* huge pages */
         ox_tensor *t[2] = {ox_arange(0, 1 << 21, 1, OX_F32), ox_full(OX_SHAPE(3), 7, OX_I64)};
         CHECK(ox_save_npz(path, names, t, 2) == OX_OK);
-        ox_file *file = ox_open_copy(path, NULL);
-        ox_tensor *early = ox_load(file, "a");
+        ox_file *file = ox_file_open_copy(path, NULL);
+        ox_tensor *early = ox_file_tensor(file, "a");
         write_file(path, "", 0);
         remove(path);
         CHECK_MSG(early && ox_equal(early, t[0]), "%s", ox_error_text());
-        ox_tensor *late = ox_load(file, "b");
-        ox_close(file);
+        ox_tensor *late = ox_file_tensor(file, "b");
+        ox_file_close(file);
         CHECK(late && ox_equal(late, t[1]) && ox_equal(early, t[0]));
     }
 }
@@ -135,16 +135,16 @@ static void ration_free(void *user, void *memory, size_t bytes) {
 typedef bool (*attempt_fn)(const char *path);
 
 static bool attempt_open(const char *path) {
-    ox_file *file = ox_open(path, NULL);
+    ox_file *file = ox_file_open(path, NULL);
     bool whole = file && walk_file(file) == 0;
-    ox_close(file);
+    ox_file_close(file);
     return whole;
 }
 
 static bool attempt_copy(const char *path) {
-    ox_file *file = ox_open_copy(path, NULL);
+    ox_file *file = ox_file_open_copy(path, NULL);
     bool whole = file && walk_file(file) == 0;
-    ox_close(file);
+    ox_file_close(file);
     return whole;
 }
 
@@ -181,7 +181,7 @@ static void check_short_memory(const char *what, attempt_fn attempt, const char 
         ox_error_clear();
         CHECK_MSG(ox_set_allocator(NULL) == OX_OK, "%s, request %d: %s", what, (int)requests,
                   ox_error_text());
-        CHECK(ox_stats().bytes_in_use == 0 && ox_stats().tensors == 0 && ox_stats().storages == 0);
+        CHECK(ox_memory_get_stats().bytes_in_use == 0 && ox_memory_get_stats().tensors == 0 && ox_memory_get_stats().storages == 0);
         ox_error_clear();
     }
     CHECK_MSG(requests > 2 && requests < 1000, "%s: %d requests", what, (int)requests);
@@ -302,7 +302,7 @@ static void test_saved_modes(void) {
 static void *load_many(void *arg) {
     int64_t *good = (int64_t *)arg;
     for (int i = 0; i < 200; i++) {
-        ox_tensor *a = ox_load(shared_file, "a"), *b = ox_load(shared_file, "b");
+        ox_tensor *a = ox_file_tensor(shared_file, "a"), *b = ox_file_tensor(shared_file, "b");
         *good += a && b && ((const float *)ox_data(a))[99] == 99 && ((const float *)ox_data(b))[0] == 7;
         ox_release(a);
         ox_release(b);
@@ -319,13 +319,13 @@ static void test_threads(void) {
         ox_tensor *t[2] = {ox_arange(0, 100, 1, OX_F32), ox_full(OX_SHAPE(3), 7, OX_F32)};
         CHECK(ox_save_npz(path, names, t, 2) == OX_OK);
     }
-    shared_file = ox_open(path, NULL);
+    shared_file = ox_file_open(path, NULL);
     for (int i = 0; i < 4; i++) CHECK(pthread_create(&threads[i], NULL, load_many, &good[i]) == 0);
     for (int i = 0; i < 4; i++) {
         pthread_join(threads[i], NULL);
         CHECK(good[i] == 200);
     }
-    ox_close(shared_file);
+    ox_file_close(shared_file);
     remove(path);
 }
 #else
@@ -344,7 +344,7 @@ static ox_file *open_real(const char *name, ox_status expected) {
     char path[1200];
     snprintf(path, sizeof path, "%s/%s", data_folder(), name);
     ox_error_clear();
-    ox_file *file = ox_open(path, NULL);
+    ox_file *file = ox_file_open(path, NULL);
     CHECK_MSG((file != NULL) == (expected == OX_OK) && ox_error() == expected, "%s: %d %s", name,
               (int)ox_error(), ox_error_text());
     if (file) CHECK_MSG(walk_file(file) == 0, "%s: %s", name, ox_error_text());
@@ -405,27 +405,27 @@ static void test_real_files(void) {
     fclose(probe);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         ox_file *file = open_real(cases[i].name, cases[i].status);
-        CHECK_MSG(ox_file_count(file) == cases[i].tensors && ox_meta_count(file) == cases[i].keys,
+        CHECK_MSG(ox_file_count(file) == cases[i].tensors && ox_file_meta_count(file) == cases[i].keys,
                   "%s: %d tensors, %d keys", cases[i].name, (int)ox_file_count(file),
-                  (int)ox_meta_count(file));
-        ox_close(file);
+                  (int)ox_file_meta_count(file));
+        ox_file_close(file);
     }
     ox_file *file = open_real("models/stories260K/stories260K.gguf", OX_OK);
-    ox_meta tokens = ox_meta_find(file, "tokenizer.ggml.tokens");
-    ox_tensor *t = ox_load(file, "blk.0.ffn_gate.weight");
-    CHECK(tokens.count == 512 && ox_meta_int(file, "llama.block_count", 0) == 5 &&
-          ox_meta_int(file, "llama.feed_forward_length", 0) == 172);
+    ox_file_meta tokens = ox_file_meta_find(file, "tokenizer.ggml.tokens");
+    ox_tensor *t = ox_file_tensor(file, "blk.0.ffn_gate.weight");
+    CHECK(tokens.count == 512 && ox_file_meta_int(file, "llama.block_count", 0) == 5 &&
+          ox_file_meta_int(file, "llama.feed_forward_length", 0) == 172);
     CHECK(t && t->ndim == 2 && t->shape[0] == 172 && t->shape[1] == 64 && t->dtype == OX_F32);
-    ox_meta bos = ox_meta_at(file, &tokens, 1);
+    ox_file_meta bos = ox_file_meta_element(file, &tokens, 1);
     CHECK_MSG(bos.text.length == 3 && memcmp(bos.text.data, "<s>", 3) == 0, "%.*s", (int)bos.text.length,
               bos.text.data);
     ox_release(t);
-    ox_close(file);
+    ox_file_close(file);
     file = open_real("files/safetensors/samples_overall.safetensors", OX_OK);
     OX_SCOPE { /* each holds six numbers */
-        for (int64_t i = 0; i < ox_file_count(file); i++) CHECK(ox_numel(ox_load_at(file, i)) == 6);
+        for (int64_t i = 0; i < ox_file_count(file); i++) CHECK(ox_numel(ox_file_tensor_at(file, i)) == 6);
     }
-    ox_close(file);
+    ox_file_close(file);
 }
 
 int main(void) {
@@ -438,7 +438,7 @@ int main(void) {
     test_saved_modes();
     test_real_files();
     CHECK(ox_set_allocator(NULL) == OX_OK); /* also gives headers of tensors back */
-    ox_statistics stats = ox_stats();
+    ox_memory_stats stats = ox_memory_get_stats();
     CHECK(stats.tensors == 0 && stats.storages == 0 && stats.bytes_in_use == 0);
     return check_done("files");
 }

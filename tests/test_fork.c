@@ -63,12 +63,12 @@ static int child_computes(void) {
 }
 
 static int child_reads_files(void) {
-    ox_file *file = ox_open(file_path, NULL);
-    ox_tensor *t = ox_load_at(file, 0), *sum = ox_sum(t, OX_ALL_DIMS, false);
+    ox_file *file = ox_file_open(file_path, NULL);
+    ox_tensor *t = ox_file_tensor_at(file, 0), *sum = ox_sum(t, OX_ALL_DIMS, false);
     WANT(sum && ox_item(sum) == 5000);
     ox_release(sum);
     ox_release(t);
-    ox_close(file);
+    ox_file_close(file);
     WANT(product() == 8e6);
     return 0;
 }
@@ -90,12 +90,12 @@ static int child_opens_stream(void) {
     desc.ram_bytes = 4 << 20;
     desc.spill = folder;
     ox_stream *stream = ox_stream_open(&desc);
-    ox_file *file = ox_open(file_path, ox_stream_device(stream));
-    ox_tensor *t = ox_load_at(file, 0), *sum = ox_sum(t, OX_ALL_DIMS, false);
+    ox_file *file = ox_file_open(file_path, ox_stream_device(stream));
+    ox_tensor *t = ox_file_tensor_at(file, 0), *sum = ox_sum(t, OX_ALL_DIMS, false);
     WANT(sum && ox_item(sum) == 5000);
     ox_release(sum);
     ox_release(t);
-    ox_close(file);
+    ox_file_close(file);
     ox_stream_close(stream);
     return 0;
 }
@@ -120,14 +120,14 @@ static int child_uses_old_stream(void) {
     WANT(!ox_to(streamed, ox_cpu()) && told());
     WANT(!ox_to(one, device) && told());
     WANT(!ox_copy_(spilled, ox_ones(OX_SHAPE(100, 100), OX_F32)) && told());
-    WANT(!ox_load_at(streamed_file, 0) && told());
-    WANT(!ox_open(file_path, device) && told());
+    WANT(!ox_file_tensor_at(streamed_file, 0) && told());
+    WANT(!ox_file_open(file_path, device) && told());
     WANT(!ox_stream_raw(stream, file_path, 0, OX_U8, OX_SHAPE(8)) && told());
     WANT(!ox_stream_named(stream, "fork-child", OX_F32, OX_SHAPE(8)) && told());
-    WANT(ox_stream_stats(stream).calls == 0);
+    WANT(ox_stream_get_stats(stream).calls == 0);
     ox_release(spilled);
     ox_release(streamed);
-    ox_close(streamed_file);
+    ox_file_close(streamed_file);
     ox_stream_close(stream);
     WANT(ox_error() == OX_OK && product() == 8e6);
     return child_opens_stream();
@@ -141,8 +141,8 @@ static void open_stream(ox_stream_reading reading) {
     desc.spill = folder;
     desc.reading = reading;
     stream = ox_stream_open(&desc);
-    streamed_file = ox_open(file_path, ox_stream_device(stream));
-    streamed = ox_load_at(streamed_file, 0);
+    streamed_file = ox_file_open(file_path, ox_stream_device(stream));
+    streamed = ox_file_tensor_at(streamed_file, 0);
     OX_SCOPE {
         spilled = ox_retain(ox_to(ox_ones(OX_SHAPE(100, 100), OX_F32), ox_stream_device(stream)));
     }
@@ -161,7 +161,7 @@ static double stream_sums(void) {
 static void close_stream(void) {
     ox_release(streamed);
     ox_release(spilled);
-    ox_close(streamed_file);
+    ox_file_close(streamed_file);
     ox_stream_close(stream);
 }
 
@@ -205,9 +205,9 @@ static void busy_tensors(void) {
     ox_trim();
 }
 static void busy_files(void) {
-    ox_file *file = ox_open(file_path, NULL);
-    ox_release(ox_load_at(file, 0));
-    ox_close(file);
+    ox_file *file = ox_file_open(file_path, NULL);
+    ox_release(ox_file_tensor_at(file, 0));
+    ox_file_close(file);
 }
 static void busy_weights(void) {
     OX_SCOPE {
@@ -238,7 +238,7 @@ static void log_nothing(void *user, ox_log_level level, const char *text) {
 }
 static void busy_log(void) {
     ox_set_log(log_nothing, NULL, OX_LOG_INFO);
-    (void)ox_open("/nowhere", NULL);
+    (void)ox_file_open("/nowhere", NULL);
     ox_error_clear();
     ox_set_log(NULL, NULL, OX_LOG_NONE);
 }

@@ -11,18 +11,18 @@
 static char said[600];
 static ox_status open_status(const gguf_bytes *b) {
     ox_error_clear();
-    size_t before = ox_stats().bytes_in_use;
-    ox_reset_peak();
+    size_t before = ox_memory_get_stats().bytes_in_use;
+    ox_memory_reset_peak();
     ox_file *file = open_bytes(b->data, b->count);
-    size_t peak = ox_stats().bytes_peak - before;
+    size_t peak = ox_memory_get_stats().bytes_peak - before;
     ox_status status = ox_error();
     snprintf(said, sizeof said, "%s", ox_error_text());
     CHECK_MSG((file != NULL) == (status == OX_OK), "status %d: %s", (int)status, said);
     CHECK_MSG(peak <= 16 * b->count + 16384, "%d bytes took %d of memory", (int)b->count, (int)peak);
     if (file) (void)walk_file(file);
-    ox_close(file);
+    ox_file_close(file);
     ox_error_clear();
-    CHECK(ox_stats().bytes_in_use == before);
+    CHECK(ox_memory_get_stats().bytes_in_use == before);
     return status;
 }
 
@@ -32,7 +32,7 @@ static void check_refused(const char *what, const gguf_bytes *b, ox_status statu
               said, words);
 }
 
-static int same_text(ox_text text, const char *expected, size_t length) {
+static int same_text(ox_string text, const char *expected, size_t length) {
     return text.length == (int64_t)length && (length == 0 || memcmp(text.data, expected, length) == 0);
 }
 
@@ -112,9 +112,9 @@ static void patched_file(gguf_bytes *b, const char *name, uint64_t value) {
 
 /* ---- what must be read ------------------------------------------------------------------------------- */
 
-static void check_number(const ox_file *file, const char *key, ox_meta_type type, int64_t i, double f) {
-    ox_meta meta = ox_meta_find(file, key);
-    CHECK_MSG(meta.type == type && meta.f == f && (type == OX_META_FLOAT || meta.i == i) &&
+static void check_number(const ox_file *file, const char *key, ox_file_meta_type type, int64_t i, double f) {
+    ox_file_meta meta = ox_file_meta_find(file, key);
+    CHECK_MSG(meta.type == type && meta.f == f && (type == OX_FILE_META_FLOAT || meta.i == i) &&
                   same_text(meta.key, key, strlen(key)),
               "%s: type %d, %lld, %g", key, (int)meta.type, (long long)meta.i, meta.f);
 }
@@ -172,51 +172,51 @@ static void test_values(uint32_t version) {
     gguf_number(&b, GGUF_F32, 4);
     gguf_number(&b, 0, 8);
     ox_file *file = open_bytes(b.data, b.count);
-    CHECK_MSG(file && strcmp(ox_file_format(file), "gguf") == 0 && ox_meta_count(file) == 15, "%s",
+    CHECK_MSG(file && strcmp(ox_file_format(file), "gguf") == 0 && ox_file_meta_count(file) == 15, "%s",
               ox_error_text());
-    CHECK(ox_file_count(file) == 0 && !ox_file_name(file, 0) && !ox_load(file, "x") &&
+    CHECK(ox_file_count(file) == 0 && !ox_file_name(file, 0) && !ox_file_tensor(file, "x") &&
           ox_error() == OX_ERR_NOT_FOUND);
     ox_error_clear();
-    check_number(file, "u8", OX_META_UINT, 200, 200);
-    check_number(file, "i8", OX_META_INT, -100, -100);
-    check_number(file, "u16", OX_META_UINT, 60000, 60000);
-    check_number(file, "i16", OX_META_INT, -30000, -30000);
-    check_number(file, "u32", OX_META_UINT, 4000000000, 4000000000.0);
-    check_number(file, "i32", OX_META_INT, -2000000000, -2000000000.0);
-    check_number(file, "f32", OX_META_FLOAT, 0, (double)0.1f);
-    check_number(file, "bool", OX_META_BOOL, 1, 1);
-    check_number(file, "u64", OX_META_UINT, -1, 18446744073709551616.0);
-    check_number(file, "i64", OX_META_INT, INT64_MIN, -9223372036854775808.0);
-    check_number(file, "f64", OX_META_FLOAT, 0, -2.5);
-    CHECK(same_text(ox_meta_find(file, "string").text, "zero\0inside", 11));
-    ox_meta array = ox_meta_find(file, "strings");
-    CHECK(array.type == OX_META_ARRAY && array.element == OX_META_STRING && array.count == 3);
-    CHECK(same_text(ox_meta_at(file, &array, 0).text, "a", 1) &&
-          same_text(ox_meta_at(file, &array, 1).text, "", 0));
-    CHECK(same_text(ox_meta_at(file, &array, 2).text, "\xE2\x96\x81", 3));
-    CHECK(ox_meta_at(file, &array, 3).type == OX_META_NONE &&
-          ox_meta_at(file, &array, -1).type == OX_META_NONE);
-    array = ox_meta_find(file, "shorts");
-    CHECK(array.element == OX_META_INT && ox_meta_at(file, &array, 0).i == 1 &&
-          ox_meta_at(file, &array, 1).i == -2);
-    array = ox_meta_find(file, "nested");
-    CHECK(array.element == OX_META_ARRAY && array.count == 2);
-    ox_meta inner = ox_meta_at(file, &array, 0), none = ox_meta_at(file, &array, 1);
-    CHECK(inner.type == OX_META_ARRAY && inner.count == 1 &&
-          same_text(ox_meta_at(file, &inner, 0).text, "deep", 4));
-    CHECK(none.type == OX_META_ARRAY && none.element == OX_META_FLOAT && none.count == 0);
-    CHECK(ox_meta_at(file, &none, 0).type == OX_META_NONE);
-    CHECK(same_text(ox_meta_entry(file, 0).key, "u8", 2) &&
-          same_text(ox_meta_entry(file, 14).key, "nested", 6));
-    CHECK(ox_meta_entry(file, 15).type == OX_META_NONE && ox_meta_entry(file, -1).type == OX_META_NONE);
-    CHECK(ox_meta_find(file, "u").type == OX_META_NONE && ox_meta_find(file, "u88").type == OX_META_NONE);
-    CHECK(ox_meta_int(file, "i32", 7) == -2000000000 && ox_meta_int(file, "bool", 7) == 1 &&
-          ox_meta_int(file, "none", 7) == 7);
-    CHECK(ox_meta_int(file, "u64", 7) == 7 && ox_meta_int(file, "f32", 7) == 7 &&
-          ox_meta_int(file, "string", 7) == 7);
-    CHECK(ox_meta_float(file, "f64", 1) == -2.5 && ox_meta_float(file, "u8", 1) == 200 &&
-          ox_meta_float(file, "string", 1) == 1);
-    ox_close(file);
+    check_number(file, "u8", OX_FILE_META_UINT, 200, 200);
+    check_number(file, "i8", OX_FILE_META_INT, -100, -100);
+    check_number(file, "u16", OX_FILE_META_UINT, 60000, 60000);
+    check_number(file, "i16", OX_FILE_META_INT, -30000, -30000);
+    check_number(file, "u32", OX_FILE_META_UINT, 4000000000, 4000000000.0);
+    check_number(file, "i32", OX_FILE_META_INT, -2000000000, -2000000000.0);
+    check_number(file, "f32", OX_FILE_META_FLOAT, 0, (double)0.1f);
+    check_number(file, "bool", OX_FILE_META_BOOL, 1, 1);
+    check_number(file, "u64", OX_FILE_META_UINT, -1, 18446744073709551616.0);
+    check_number(file, "i64", OX_FILE_META_INT, INT64_MIN, -9223372036854775808.0);
+    check_number(file, "f64", OX_FILE_META_FLOAT, 0, -2.5);
+    CHECK(same_text(ox_file_meta_find(file, "string").text, "zero\0inside", 11));
+    ox_file_meta array = ox_file_meta_find(file, "strings");
+    CHECK(array.type == OX_FILE_META_ARRAY && array.element == OX_FILE_META_STRING && array.count == 3);
+    CHECK(same_text(ox_file_meta_element(file, &array, 0).text, "a", 1) &&
+          same_text(ox_file_meta_element(file, &array, 1).text, "", 0));
+    CHECK(same_text(ox_file_meta_element(file, &array, 2).text, "\xE2\x96\x81", 3));
+    CHECK(ox_file_meta_element(file, &array, 3).type == OX_FILE_META_NONE &&
+          ox_file_meta_element(file, &array, -1).type == OX_FILE_META_NONE);
+    array = ox_file_meta_find(file, "shorts");
+    CHECK(array.element == OX_FILE_META_INT && ox_file_meta_element(file, &array, 0).i == 1 &&
+          ox_file_meta_element(file, &array, 1).i == -2);
+    array = ox_file_meta_find(file, "nested");
+    CHECK(array.element == OX_FILE_META_ARRAY && array.count == 2);
+    ox_file_meta inner = ox_file_meta_element(file, &array, 0), none = ox_file_meta_element(file, &array, 1);
+    CHECK(inner.type == OX_FILE_META_ARRAY && inner.count == 1 &&
+          same_text(ox_file_meta_element(file, &inner, 0).text, "deep", 4));
+    CHECK(none.type == OX_FILE_META_ARRAY && none.element == OX_FILE_META_FLOAT && none.count == 0);
+    CHECK(ox_file_meta_element(file, &none, 0).type == OX_FILE_META_NONE);
+    CHECK(same_text(ox_file_meta_at(file, 0).key, "u8", 2) &&
+          same_text(ox_file_meta_at(file, 14).key, "nested", 6));
+    CHECK(ox_file_meta_at(file, 15).type == OX_FILE_META_NONE && ox_file_meta_at(file, -1).type == OX_FILE_META_NONE);
+    CHECK(ox_file_meta_find(file, "u").type == OX_FILE_META_NONE && ox_file_meta_find(file, "u88").type == OX_FILE_META_NONE);
+    CHECK(ox_file_meta_int(file, "i32", 7) == -2000000000 && ox_file_meta_int(file, "bool", 7) == 1 &&
+          ox_file_meta_int(file, "none", 7) == 7);
+    CHECK(ox_file_meta_int(file, "u64", 7) == 7 && ox_file_meta_int(file, "f32", 7) == 7 &&
+          ox_file_meta_int(file, "string", 7) == 7);
+    CHECK(ox_file_meta_float(file, "f64", 1) == -2.5 && ox_file_meta_float(file, "u8", 1) == 200 &&
+          ox_file_meta_float(file, "string", 1) == 1);
+    ox_file_close(file);
     free(b.data);
 }
 
@@ -229,20 +229,20 @@ static void test_types(void) {
     for (size_t i = 0; i < sizeof data; i++) data[i] = (unsigned char)(i * 7 + 1);
     int made = 0;
     for (int d = 1; d < OX_DTYPE_COUNT; d++) {
-        const ox_dtype_info *info = ox_dtype_of((ox_dtype)d);
+        const ox_dtype_info *info = ox_dtype_get_info((ox_dtype)d);
         const int64_t shape[2] = {2, 2 * info->block_elements};
         if (info->gguf_id < 0) continue;
         gguf_tensor(&make, info->name, info->gguf_id, 2, shape, data, 4 * (size_t)info->block_bytes);
         made++;
     }
     CHECK(gguf_write(&make, path) == 0);
-    ox_file *file = ox_open(path, NULL);
+    ox_file *file = ox_file_open(path, NULL);
     CHECK_MSG(file && ox_file_count(file) == made, "%s", ox_error_text());
     for (int64_t i = 0; i < ox_file_count(file); i++) {
         ox_file_entry entry;
-        CHECK(ox_file_entry_at(file, i, &entry) == OX_OK);
-        const ox_dtype_info *info = ox_dtype_of(entry.dtype);
-        ox_tensor *t = ox_load_at(file, i);
+        CHECK(ox_file_get_entry(file, i, &entry) == OX_OK);
+        const ox_dtype_info *info = ox_dtype_get_info(entry.dtype);
+        ox_tensor *t = ox_file_tensor_at(file, i);
         CHECK_MSG(t && strcmp(entry.name, info->name) == 0 && entry.ndim == 2 && entry.shape[0] == 2 &&
                       entry.shape[1] == 2 * info->block_elements && entry.bytes == 4 * info->block_bytes,
                   "%s", entry.name);
@@ -253,9 +253,9 @@ static void test_types(void) {
         CHECK_MSG(t && (!as_it_lies || memcmp(ox_data(t), data, (size_t)entry.bytes) == 0), "%s", entry.name);
         ox_release(t);
     }
-    CHECK(ox_file_entry_at(file, made, NULL) == OX_ERR_ARG);
+    CHECK(ox_file_get_entry(file, made, NULL) == OX_ERR_ARG);
     ox_error_clear();
-    ox_close(file);
+    ox_file_close(file);
     remove(path);
 }
 
@@ -275,18 +275,18 @@ static void test_shapes(void) {
     gguf_tensor(&make, "none", 0, 2, none, NULL, 0);
     gguf_tensor(&make, "scalar", 0, 0, NULL, numbers + 5, 4);
     CHECK(gguf_write(&make, path) == 0);
-    ox_file *file = ox_open(path, NULL);
-    ox_tensor *t = ox_load(file, "four"), *empty = ox_load(file, "none"), *scalar = ox_load(file, "scalar");
+    ox_file *file = ox_file_open(path, NULL);
+    ox_tensor *t = ox_file_tensor(file, "four"), *empty = ox_file_tensor(file, "none"), *scalar = ox_file_tensor(file, "scalar");
     CHECK_MSG(t && t->ndim == 4 && t->shape[0] == 2 && t->shape[3] == 4 && t->stride[0] == 12, "%s",
               ox_error_text());
     CHECK(empty && empty->ndim == 2 && empty->shape[0] == 3 && empty->shape[1] == 0 && ox_nbytes(empty) == 0);
-    ox_close(file); /* the tensors live on */
+    ox_file_close(file); /* the tensors live on */
     CHECK(t && ((const float *)ox_data(t))[23] == 23 && scalar && scalar->ndim == 0 &&
           *(const float *)ox_data(scalar) == 5);
     ox_release(t);
     ox_release(empty);
     ox_release(scalar);
-    CHECK(ox_stats().storages == 0);
+    CHECK(ox_memory_get_stats().storages == 0);
     remove(path);
 }
 
@@ -530,11 +530,11 @@ static void test_accepted_oddities(void) {
         gguf_number(&b, gguf_float_bits(1.5f), 4);
         gguf_number(&b, gguf_float_bits(-2.0f), 4);
         ox_file *file = open_bytes(b.data, b.count);
-        ox_tensor *t = ox_load(file, "b");
+        ox_tensor *t = ox_file_tensor(file, "b");
         CHECK_MSG(t && ((float *)ox_data(t))[0] == 1.5f && ((float *)ox_data(t))[1] == -2.0f,
                   "alignment %u: %s", (unsigned)align, ox_error_text());
         ox_release(t);
-        ox_close(file);
+        ox_file_close(file);
     }
     free(b.data);
 }
@@ -550,7 +550,7 @@ int main(void) {
     test_refused_wholes();
     test_accepted_oddities();
     CHECK(ox_set_allocator(NULL) == OX_OK); /* also gives headers of tensors back */
-    ox_statistics stats = ox_stats();
+    ox_memory_stats stats = ox_memory_get_stats();
     CHECK(stats.tensors == 0 && stats.storages == 0 && stats.bytes_in_use == 0);
     return check_done("gguf");
 }

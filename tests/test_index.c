@@ -146,20 +146,20 @@ static void test_gather_scatter(void) {
                                  a < b ? OX_I64 : OX_I32);
     OX_SCOPE { /* edges: nothing to move, one number */
         ox_tensor *x = ox_arange(0, 5, 1, OX_F32), *none = ox_zeros(OX_SHAPE(0), OX_I64),
-                  *one = ox_full(OX_NO_DIMS, 0, OX_I64);
+                  *one = ox_full(OX_SCALAR_SHAPE, 0, OX_I64);
         CHECK(ox_numel(ox_gather(x, 0, none)) == 0 &&
               same_bits(ox_scatter(x, 0, none, ox_zeros(OX_SHAPE(0), OX_F32)), x));
-        CHECK(ox_item(ox_gather(ox_full(OX_NO_DIMS, 3, OX_F32), 0, one)) == 3);
+        CHECK(ox_item(ox_gather(ox_full(OX_SCALAR_SHAPE, 3, OX_F32), 0, one)) == 3);
         ox_tensor *m = ox_reshape(ox_arange(0, 6, 1, OX_F32), OX_SHAPE(2, 3));
         ox_tensor *along = ox_take_along_dim(m, ox_view(ints("20", OX_I64), OX_SHAPE(2, 1)), 1);
         CHECK(along && load_real(OX_F32, element(along, 0)) == 2 &&
               load_real(OX_F32, element(along, 1)) == 3);
         ox_tensor *places = ox_view(ints("504", OX_I64), OX_SHAPE(3, 1)), *flat = ox_view(m, OX_SHAPE(6));
-        CHECK(same_bits(ox_take_along_dim(ox_t(m), places, OX_NO_DIM),
+        CHECK(same_bits(ox_take_along_dim(ox_t(m), places, OX_FLATTENED),
                         ox_gather(ox_flatten(ox_t(m), 0, -1), 0, ox_view(places, OX_SHAPE(3)))));
-        CHECK(same_bits(ox_take_along_dim(m, places, OX_NO_DIM),
+        CHECK(same_bits(ox_take_along_dim(m, places, OX_FLATTENED),
                         ox_gather(flat, 0, ox_view(places, OX_SHAPE(3)))));
-        CHECK(ox_item(ox_select(ox_take_along_dim(m, places, OX_NO_DIM), 0, 0)) == 5);
+        CHECK(ox_item(ox_select(ox_take_along_dim(m, places, OX_FLATTENED), 0, 0)) == 5);
     }
 }
 
@@ -259,7 +259,7 @@ static void test_embedding(void) {
                       (double)(b + 1) / 8.0 * (int8_t)blocks[b * 34 + 2 + j % 32]);
             }
             CHECK(ox_numel(ox_embedding(table, ox_zeros(OX_SHAPE(2, 0), OX_I32))) == 0);
-            CHECK(ox_embedding(table, ox_full(OX_NO_DIMS, 2, OX_I64))->ndim == 1);
+            CHECK(ox_embedding(table, ox_full(OX_SCALAR_SHAPE, 2, OX_I64))->ndim == 1);
         }
 }
 
@@ -462,7 +462,7 @@ int main(void) {
     test_bad_indices();
     test_threads();
     CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
-    ox_statistics stats = ox_stats();
+    ox_memory_stats stats = ox_memory_get_stats();
     CHECK_MSG(stats.tensors == 0 && stats.storages == 0 && stats.bad_releases == 0, "%lld tensors are left",
               (long long)stats.tensors);
     return check_done("index");

@@ -179,7 +179,7 @@ static void test_shapes(void) {
     model m;
     sizes s = odd;
     ox_llm *llm = open_model(&m, s);
-    const ox_llm_config *c = ox_llm_config_of(llm);
+    const ox_llm_config *c = ox_llm_get_config(llm);
     CHECK(c->layers == 3 && c->width == 48 && c->hidden == 40 && c->heads == 6 && c->kv_heads == 3);
     CHECK(c->key_size == 10 && c->value_size == 6 && c->rope_size == 8 && c->vocabulary == 37 &&
           c->context == 64);
@@ -236,7 +236,7 @@ static void test_batches(int type, double tolerance) {
     /* back to the third token, and on from there */
     CHECK(ox_llm_rewind(context, 3) == OX_OK && ox_llm_length(context) == 3);
     CHECK(ox_llm_decode(context, text + 3, TEXT - 4, NULL) == OX_OK);
-    CHECK(ox_llm_step(context, text[TEXT - 1], last) == OX_OK);
+    CHECK(ox_llm_decode_one(context, text[TEXT - 1], last) == OX_OK);
     CHECK(apart(last, all + (TEXT - 1) * s.vocabulary, s.vocabulary) <= tolerance);
     ox_llm_context_close(context);
     ox_llm_close(llm);
@@ -261,7 +261,7 @@ static void test_copies(void) {
         char path[1024];
         snprintf(path, sizeof path, "%s", gguf_path("copied.gguf"));
         CHECK(gguf_write(&g, path) == 0);
-        ox_file *file = ox_open_copy(path, NULL), *plain = ox_open(path, NULL);
+        ox_file *file = ox_file_open_copy(path, NULL), *plain = ox_file_open(path, NULL);
         ox_llm *mapped = ox_llm_open(path, NULL), *copied = ox_llm_open_file(file), *second;
         remove(path);
         CHECK_MSG(file && plain && mapped && copied, "%s", ox_error_text());
@@ -284,7 +284,7 @@ static void test_copies(void) {
         CHECK_MSG(memcmp(got, want, (size_t)count * sizeof *got) == 0, "two models of a file differ");
         for (int64_t t = 0; t < ox_file_count(file); t++)
             OX_SCOPE {
-                ox_tensor *here = ox_load_at(file, t), *there = ox_load_at(plain, t);
+                ox_tensor *here = ox_file_tensor_at(file, t), *there = ox_file_tensor_at(plain, t);
                 CHECK(here && there && memcmp(ox_data(here), ox_data(there), ox_nbytes(there)) == 0);
             }
         run_text(copied, OX_F32, 1, got); /* put back by these looks */
@@ -294,7 +294,7 @@ static void test_copies(void) {
         ox_set_exact(false);
         ox_llm_close(copied);
         copied = ox_llm_open_file(file); /* repacked once more */
-        ox_close(file);
+        ox_file_close(file);
         ox_llm_close(second);
         ox_set_exact(true);
         expect_reference(copied, &m, "the last of three, exact", 1e-5);
@@ -302,7 +302,7 @@ static void test_copies(void) {
         expect_reference(copied, &m, "the last of three", type_row(s.type)->coarse);
         ox_llm_close(copied);
         ox_llm_close(mapped);
-        ox_close(plain);
+        ox_file_close(plain);
         free_model(&m);
     }
 }
@@ -318,7 +318,7 @@ static void test_growth(void) {
     for (int i = 0; i < LONG; i++) tokens[i] = random_between(0, 31);
     CHECK(ox_llm_decode(once, tokens, LONG, b) == OX_OK);
     CHECK(ox_llm_decode(grown, tokens, 250, NULL) == OX_OK);
-    for (int i = 250; i < 260; i++) CHECK(ox_llm_step(grown, tokens[i], NULL) == OX_OK);
+    for (int i = 250; i < 260; i++) CHECK(ox_llm_decode_one(grown, tokens[i], NULL) == OX_OK);
     CHECK(ox_llm_decode(grown, tokens + 260, LONG - 260, a) == OX_OK && ox_llm_length(grown) == LONG);
     CHECK_MSG(apart(a, b, 32) <= 1e-5, "%g", apart(a, b, 32));
     ox_llm_context_close(grown);
@@ -370,7 +370,7 @@ static void test_refusals(void) {
     expect_error(ox_llm_decode(NULL, text, 1, logits), OX_ERR_ARG);
     expect_error(ox_llm_rewind(context, 1), OX_ERR_ARG);
     CHECK(ox_llm_decode(context, text, 8, logits) == OX_OK);
-    expect_error(ox_llm_step(context, 1, logits), OX_ERR_ARG);
+    expect_error(ox_llm_decode_one(context, 1, logits), OX_ERR_ARG);
     CHECK(ox_llm_length(context) == 8);
     ox_llm_close(llm); /* the context keeps it */
     CHECK(ox_llm_rewind(context, 0) == OX_OK && ox_llm_decode(context, text, 8, logits) == OX_OK);
@@ -406,19 +406,19 @@ static void expect_missing(int failed, const char *words) {
 static void test_nulls(void) {
     const char *no_model = "llm: the model is NULL", *no_context = "llm: the context is NULL";
     expect_missing(!ox_llm_open_file(NULL), "llm: the file is NULL");
-    expect_missing(!ox_llm_config_of(NULL), no_model);
+    expect_missing(!ox_llm_get_config(NULL), no_model);
     expect_missing(!ox_llm_tokenizer(NULL), no_model);
     expect_missing(!ox_llm_context_open(NULL, NULL), no_model);
     expect_missing(ox_llm_decode(NULL, text, 1, NULL) == OX_ERR_ARG, no_context);
     expect_missing(ox_llm_decode_all(NULL, text, 1, NULL) == OX_ERR_ARG, no_context);
-    expect_missing(ox_llm_step(NULL, 1, NULL) == OX_ERR_ARG, no_context);
+    expect_missing(ox_llm_decode_one(NULL, 1, NULL) == OX_ERR_ARG, no_context);
     expect_missing(ox_llm_rewind(NULL, 0) == OX_ERR_ARG, no_context);
     expect_missing(ox_llm_generate(NULL, "", NULL, NULL) == OX_ERR_ARG, no_context);
     CHECK(ox_llm_capacity(NULL) == 0 && ox_llm_length(NULL) == 0 && ox_error() == OX_OK);
     /* an error that is there stands, through a whole chain of calls */
     ox_llm *llm = ox_llm_open(gguf_path("no such file"), NULL);
     ox_llm_context *context = ox_llm_context_open(llm, NULL);
-    CHECK(!context && ox_llm_step(context, 1, NULL) == OX_ERR_IO);
+    CHECK(!context && ox_llm_decode_one(context, 1, NULL) == OX_ERR_IO);
     expect_error(ox_llm_generate(context, "", NULL, NULL), OX_ERR_IO);
 }
 
@@ -427,7 +427,7 @@ static void test_file_named(void) {
     model m;
     gguf_make g;
     ox_llm *llm = open_model(&m, tiny);
-    expect_missing(ox_llm_step(NULL, 1, NULL) == OX_ERR_ARG, "llm: the context is NULL");
+    expect_missing(ox_llm_decode_one(NULL, 1, NULL) == OX_ERR_ARG, "llm: the context is NULL");
     ox_llm_close(llm);
     free_model(&m);
     memset(&g, 0, sizeof g);
@@ -436,7 +436,7 @@ static void test_file_named(void) {
     left_out = "";
     CHECK(!write_and_open(&g) && strstr(ox_error_text(), "llm.gguf: tensor blk.0.ffn_up.weight is missing"));
     expect_error(ox_error(), OX_ERR_NOT_FOUND);
-    expect_missing(ox_llm_step(NULL, 1, NULL) == OX_ERR_ARG, "llm: the context is NULL");
+    expect_missing(ox_llm_decode_one(NULL, 1, NULL) == OX_ERR_ARG, "llm: the context is NULL");
     free_model(&m);
 }
 
@@ -558,7 +558,7 @@ static void scarce_free(void *user, void *memory, size_t bytes) {
 }
 
 static bool try_everything(const char *path) {
-    ox_generate_desc desc;
+    ox_llm_generate_desc desc;
     memset(&desc, 0, sizeof desc);
     desc.steps = 2;
     desc.sampling.temperature = 1;
@@ -584,7 +584,7 @@ static void test_scarce_memory(void) {
     CHECK_MSG(ox_set_allocator(&scarce) == OX_OK, "%s", ox_error_text());
     allocations_left = INT64_MAX;
     CHECK_MSG(try_everything(path), "%s", ox_error_text()); /* what is made once is made now */
-    const size_t before = ox_stats().bytes_in_use;
+    const size_t before = ox_memory_get_stats().bytes_in_use;
     bool done = false;
     for (int64_t most = 0; most < 2000 && !done; most++) {
         ox_trim();
@@ -592,9 +592,9 @@ static void test_scarce_memory(void) {
         done = try_everything(path);
         CHECK_MSG(done || ox_error() == OX_ERR_NOMEM, "%lld allocations: %d %s", (long long)most,
                   (int)ox_error(), ox_error_text());
-        CHECK_MSG(ox_stats().bytes_in_use == before && ox_stats().tensors == 0,
+        CHECK_MSG(ox_memory_get_stats().bytes_in_use == before && ox_memory_get_stats().tensors == 0,
                   "%lld allocations: %lld bytes lost", (long long)most,
-                  (long long)(ox_stats().bytes_in_use - before));
+                  (long long)(ox_memory_get_stats().bytes_in_use - before));
         ox_error_clear();
     }
     CHECK(done);
@@ -624,10 +624,10 @@ static bool listen(void *user, const char *bytes, int64_t length, int32_t token)
     return h->count != h->most;
 }
 
-static ox_generate_result generate(ox_llm_context *context, const char *prompt, int64_t steps, bool past_end,
+static ox_llm_generate_result generate(ox_llm_context *context, const char *prompt, int64_t steps, bool past_end,
                                    double temperature, heard *h) {
-    ox_generate_desc desc;
-    ox_generate_result result;
+    ox_llm_generate_desc desc;
+    ox_llm_generate_result result;
     memset(&desc, 0, sizeof desc);
     desc.steps = steps;
     desc.past_end = past_end;
@@ -654,15 +654,15 @@ static void test_generate(void) {
     memset(&second, 0, sizeof second);
     memset(&whole, 0, sizeof whole);
     /* greedy, against steps by hand */
-    ox_generate_result r = generate(a, "ABBA", 6, true, 0, &first);
+    ox_llm_generate_result r = generate(a, "ABBA", 6, true, 0, &first);
     const int32_t prompt[5] = {1, 3, 4, 4, 3};
     float logits[32];
-    CHECK(r.stop == OX_STOP_STEPS && r.prompt_tokens == 5 && r.new_tokens == 6 && first.count == 6);
+    CHECK(r.stop == OX_LLM_STOP_STEPS && r.prompt_tokens == 5 && r.new_tokens == 6 && first.count == 6);
     CHECK(ox_llm_length(a) == 10);
     CHECK(ox_llm_decode(b, prompt, 5, logits) == OX_OK);
     for (int i = 0; i < 6; i++) {
         const int32_t token = largest(logits, 32);
-        CHECK(first.tokens[i] == token && ox_llm_step(b, token, logits) == OX_OK);
+        CHECK(first.tokens[i] == token && ox_llm_decode_one(b, token, logits) == OX_OK);
     }
     /* in two parts as in one, also across a second prompt */
     r = generate(a, "", 5, true, 0, &second);
@@ -692,19 +692,19 @@ static void test_stops(void) {
     ox_llm_context *context = open_context(llm, 16, OX_F32, 0);
     heard h;
     memset(&h, 0, sizeof h);
-    ox_generate_result r = generate(context, "AB", 0, true, 1, &h);
-    CHECK(r.stop == OX_STOP_CONTEXT && r.new_tokens == 14 && ox_llm_length(context) == 16);
+    ox_llm_generate_result r = generate(context, "AB", 0, true, 1, &h);
+    CHECK(r.stop == OX_LLM_STOP_CONTEXT && r.new_tokens == 14 && ox_llm_length(context) == 16);
     CHECK(ox_llm_generate(context, "A", NULL, NULL) == OX_ERR_ARG); /* full */
     ox_error_clear();
     memset(&h, 0, sizeof h);
     h.most = 3;
     CHECK(ox_llm_rewind(context, 0) == OX_OK);
     r = generate(context, "AB", 0, true, 1, &h);
-    CHECK(r.stop == OX_STOP_CALLER && r.new_tokens == 3);
+    CHECK(r.stop == OX_LLM_STOP_CALLER && r.new_tokens == 3);
     /* an end token stops, sooner or later: high temperature picks it some day */
-    ox_stop stop = OX_STOP_NONE;
-    for (int i = 0; i < 40 && stop != OX_STOP_END; i++) {
-        ox_generate_desc desc;
+    ox_llm_stop stop = OX_LLM_STOP_NONE;
+    for (int i = 0; i < 40 && stop != OX_LLM_STOP_END; i++) {
+        ox_llm_generate_desc desc;
         memset(&desc, 0, sizeof desc);
         memset(&h, 0, sizeof h);
         desc.sampling.temperature = 100;
@@ -715,7 +715,7 @@ static void test_stops(void) {
         CHECK(r.prompt_tokens == 1);
         stop = r.stop;
     }
-    CHECK(stop == OX_STOP_END && (h.tokens[h.count - 1] == 1 || h.tokens[h.count - 1] == 2));
+    CHECK(stop == OX_LLM_STOP_END && (h.tokens[h.count - 1] == 1 || h.tokens[h.count - 1] == 2));
     CHECK(ox_llm_generate(NULL, "", NULL, NULL) == OX_ERR_ARG);
     ox_error_clear();
     ox_llm_context_close(context);
@@ -748,7 +748,7 @@ static void test_golden_logits(ox_llm *llm, const char *ids, const char *npy, si
     for (int i = 0; i < 64; i++) tokens[i] = (int32_t)strtol(ids, (char **)&ids, 10);
     ox_llm_context *context = open_context(llm, 0, OX_DTYPE_NONE, 0);
     CHECK(ox_llm_decode_all(context, tokens, 64, logits) == OX_OK && ox_llm_rewind(context, 0) == OX_OK);
-    for (int i = 0; i < 64; i++) CHECK(ox_llm_step(context, tokens[i], steps + 512 * i) == OX_OK);
+    for (int i = 0; i < 64; i++) CHECK(ox_llm_decode_one(context, tokens[i], steps + 512 * i) == OX_OK);
     for (int i = 0; i < 64 * 512; i++) {
         off = fmax(off, fmax(fabs(logits[i] - expected[i]), fabs(steps[i] - expected[i])));
     }
@@ -771,7 +771,7 @@ static void test_stories(const char *folder) {
     if (llm) {
         heard h;
         memset(&h, 0, sizeof h);
-        ox_generate_desc desc;
+        ox_llm_generate_desc desc;
         memset(&desc, 0, sizeof desc);
         test_golden_logits(llm, ids, npy, npy_bytes);
         ox_llm_context *context = open_context(llm, 0, OX_DTYPE_NONE, 0);
@@ -808,6 +808,6 @@ int main(void) {
     test_stops();
     test_scarce_memory();
     test_stories(folder ? folder : "../shared/data");
-    CHECK(ox_stats().tensors == 0 && ox_stats().storages == 0 && ox_stats().bad_releases == 0);
+    CHECK(ox_memory_get_stats().tensors == 0 && ox_memory_get_stats().storages == 0 && ox_memory_get_stats().bad_releases == 0);
     return check_done("llm");
 }

@@ -22,7 +22,7 @@ static double random_number(void) {
 static ox_tensor *random_tensor(ox_shape shape, ox_dtype dtype) {
     int64_t count = 1;
     for (int d = 0; d < shape.ndim; d++) count *= shape.dim[d];
-    bool ints = ox_dtype_of(dtype)->cls == OX_CLASS_INT;
+    bool ints = ox_dtype_get_info(dtype)->cls == OX_CLASS_INT;
     double *numbers = (double *)malloc(((size_t)count + 1) * sizeof(double));
     for (int64_t i = 0; i < count; i++) numbers[i] = ints ? floor(random_number() * 100) : random_number();
     if (dtype == OX_U8 || dtype == OX_U16 || dtype == OX_U32 || dtype == OX_U64)
@@ -462,7 +462,7 @@ static void test_addmm(void) {
         check_addmm(OX_SHAPE(17), 13, 17, 40, dtypes[d], 0.5, 2);
         check_addmm(OX_SHAPE(13, 1), 13, 17, 40, dtypes[d], -1, 0.25);
         check_addmm(OX_SHAPE(1), 1, 17, 40, dtypes[d], 2, -1);
-        check_addmm(OX_NO_DIMS, 13, 1, 40, dtypes[d], 2, 1);
+        check_addmm(OX_SCALAR_SHAPE, 13, 1, 40, dtypes[d], 2, 1);
         check_addmm(OX_SHAPE(13, 17), 13, 17, 0, dtypes[d], 1, 1);
     }
     check_addmm(OX_SHAPE(5, 6), 5, 6, 7, OX_I32, 3, 2);
@@ -599,13 +599,13 @@ static void test_memory(void) {
             CHECK(ox_prepack(b, s == 2) == OX_OK);
             for (int left = 0; !c && left < 50; left++) {
                 ox_trim();
-                size_t before = ox_stats().bytes_in_use;
+                size_t before = ox_memory_get_stats().bytes_in_use;
                 allocations_left = left;
                 c = ox_linear(a, ox_t(b), NULL);
                 if (c) break;
                 CHECK_MSG(ox_error() == OX_ERR_NOMEM, "%s", ox_error_text());
-                CHECK_MSG(ox_stats().bytes_in_use == before, "size %d, %d allocations: %zu bytes, not %zu", s,
-                          left, ox_stats().bytes_in_use, before);
+                CHECK_MSG(ox_memory_get_stats().bytes_in_use == before, "size %d, %d allocations: %zu bytes, not %zu", s,
+                          left, ox_memory_get_stats().bytes_in_use, before);
                 ox_error_clear();
             }
             CHECK(c != NULL);
@@ -636,7 +636,7 @@ int main(void) {
     test_threads();
     test_prepack();
     test_memory();
-    ox_statistics stats = ox_stats();
+    ox_memory_stats stats = ox_memory_get_stats();
     CHECK(stats.tensors == 0 && stats.bad_releases == 0);
     return check_done("matmul");
 }

@@ -69,15 +69,15 @@ static const unsigned char deflated_npz[440] = {
 static char said[600];
 static ox_status open_status(const void *data, size_t bytes) {
     ox_error_clear();
-    size_t before = ox_stats().bytes_in_use;
+    size_t before = ox_memory_get_stats().bytes_in_use;
     ox_file *file = open_bytes(data, bytes);
     ox_status status = ox_error();
     snprintf(said, sizeof said, "%s", ox_error_text());
     CHECK_MSG((file != NULL) == (status == OX_OK), "status %d: %s", (int)status, said);
     if (file) (void)walk_file(file);
-    ox_close(file);
+    ox_file_close(file);
     ox_error_clear();
-    CHECK(ox_stats().bytes_in_use == before);
+    CHECK(ox_memory_get_stats().bytes_in_use == before);
     return status;
 }
 
@@ -126,7 +126,7 @@ static void test_every_dtype(void) {
     unsigned char data[3 * 5 * 8];
     for (size_t i = 0; i < sizeof data; i++) data[i] = (unsigned char)(i * 37 + 11);
     for (int d = 1; d < OX_DTYPE_COUNT; d++) {
-        const ox_dtype_info *info = ox_dtype_of((ox_dtype)d);
+        const ox_dtype_info *info = ox_dtype_get_info((ox_dtype)d);
         if (info->block_elements != 1) continue;
         if (d == OX_BOOL) memset(data, 1, 8);
         OX_SCOPE {
@@ -322,7 +322,7 @@ static void test_orders(void) {
     gguf_bytes b = {NULL, 0, 0};
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
         for (int kind = 0; kind < 4; kind++) {
-            const ox_dtype_info *info = ox_dtype_of(types[i]);
+            const ox_dtype_info *info = ox_dtype_get_info(types[i]);
             int big = kind & 1, fortran = kind >> 1, size = info->block_bytes;
             char header[128];
             unsigned char data[48];
@@ -340,7 +340,7 @@ static void test_orders(void) {
                      big ? '>' : '<', info->npy + 1, fortran ? "True" : "False");
             make_npy(&b, 1, header, data, 6 * (size_t)size);
             ox_file *file = open_bytes(b.data, b.count);
-            ox_tensor *t = ox_load(file, "arr_0");
+            ox_tensor *t = ox_file_tensor(file, "arr_0");
             double out[6] = {9, 9, 9, 9, 9, 9};
             CHECK_MSG(t && t->dtype == types[i] && t->shape[0] == 2 && t->shape[1] == 3, "%s: %s", header,
                       ox_error_text());
@@ -349,16 +349,16 @@ static void test_orders(void) {
             CHECK(ox_to_doubles(t, out, 6) == OX_OK);
             for (int k = 0; k < 6; k++) CHECK_MSG(out[k] == k, "%s: [%d] is %g", header, k, out[k]);
             ox_release(t);
-            ox_close(file);
+            ox_file_close(file);
         }
     /* a complex number turns round in halves */
     const unsigned char number[8] = {0x3F, 0x80, 0, 0, 0xC0, 0, 0, 0};
     make_npy(&b, 1, "{'descr': '>c8', 'fortran_order': False, 'shape': ()}", number, 8);
     ox_file *file = open_bytes(b.data, b.count);
-    ox_tensor *t = ox_load_at(file, 0);
+    ox_tensor *t = ox_file_tensor_at(file, 0);
     CHECK(t && ((float *)ox_data(t))[0] == 1.0f && ((float *)ox_data(t))[1] == -2.0f);
     ox_release(t);
-    ox_close(file);
+    ox_file_close(file);
     free(b.data);
 }
 
@@ -368,20 +368,20 @@ static void test_numpy_archives(void) {
     ox_file *file = open_bytes(stored_npz, sizeof stored_npz);
     CHECK_MSG(file && strcmp(ox_file_format(file), "npz") == 0 && ox_file_count(file) == 2, "%s",
               ox_error_text());
-    ox_tensor *a = ox_load(file, "a"), *b = ox_load(file, "b");
+    ox_tensor *a = ox_file_tensor(file, "a"), *b = ox_file_tensor(file, "b");
     CHECK(a && a->dtype == OX_F32 && a->ndim == 1 && a->shape[0] == 2 && ((float *)ox_data(a))[1] == 1.0f);
     CHECK(b && b->dtype == OX_I64 && b->ndim == 0 && *(int64_t *)ox_data(b) == 7);
-    CHECK(!ox_load(file, "a.npy") && ox_error() == OX_ERR_NOT_FOUND);
+    CHECK(!ox_file_tensor(file, "a.npy") && ox_error() == OX_ERR_NOT_FOUND);
     ox_error_clear();
-    ox_close(file);
+    ox_file_close(file);
     ox_release(a);
     ox_release(b);
     file = open_bytes(deflated_npz, sizeof deflated_npz);
-    ox_tensor *x = ox_load(file, "x"), *y = ox_load(file, "y");
+    ox_tensor *x = ox_file_tensor(file, "x"), *y = ox_file_tensor(file, "y");
     CHECK_MSG(x && x->dtype == OX_I16 && x->shape[0] == 4 && x->shape[1] == 6, "%s", ox_error_text());
     for (int i = 0; x && i < 24; i++) CHECK(((int16_t *)ox_data(x))[i] == i);
     CHECK(y && y->dtype == OX_F64 && y->shape[0] == 300 && ((double *)ox_data(y))[299] == 0);
-    ox_close(file);
+    ox_file_close(file);
     ox_release(x);
     ox_release(y);
 }
@@ -390,12 +390,12 @@ static void test_numpy_archives(void) {
 static void check_damaged(const unsigned char *good, size_t bytes, const char *name) {
     unsigned char *copy = (unsigned char *)malloc(bytes);
     ox_file *whole = open_bytes(good, bytes);
-    ox_tensor *expected = ox_load(whole, name);
+    ox_tensor *expected = ox_file_tensor(whole, name);
     unsigned char numbers[64];
     size_t number_bytes = ox_nbytes(expected);
     CHECK(copy && number_bytes > 0 && ox_to_data(expected, numbers, number_bytes) == OX_OK);
     ox_release(expected);
-    ox_close(whole);
+    ox_file_close(whole);
     if (!copy) return;
     memcpy(copy, good, bytes);
     for (size_t cut = 0; cut < bytes; cut++)
@@ -406,11 +406,11 @@ static void check_damaged(const unsigned char *good, size_t bytes, const char *n
             copy[at] ^= flips[i];
             ox_error_clear();
             ox_file *file = open_bytes(copy, bytes);
-            ox_tensor *t = ox_file_has(file, name) ? ox_load(file, name) : NULL;
+            ox_tensor *t = ox_file_has(file, name) ? ox_file_tensor(file, name) : NULL;
             CHECK_MSG(!t || (ox_nbytes(t) == number_bytes && memcmp(ox_data(t), numbers, number_bytes) == 0),
                       "byte %d changed by %02x goes unseen", (int)at, flips[i]);
             ox_release(t);
-            ox_close(file);
+            ox_file_close(file);
             copy[at] ^= flips[i];
         }
     }
@@ -526,16 +526,16 @@ static void test_save_archive(void) {
         tensors[2] = ox_zeros(OX_SHAPE(2, 0), OX_U8);
         tensors[3] = ox_ones(OX_SHAPE(3), OX_BOOL);
         CHECK_MSG(ox_save_npz(path, names, tensors, 4) == OX_OK, "%s", ox_error_text());
-        ox_file *file = ox_open(path, NULL);
+        ox_file *file = ox_file_open(path, NULL);
         CHECK_MSG(file && ox_file_count(file) == 4, "%s", ox_error_text());
         for (int i = 0; i < 4; i++) {
-            ox_tensor *t = ox_load(file, names[i]);
+            ox_tensor *t = ox_file_tensor(file, names[i]);
             check_same(t, tensors[i], names[i]);
             CHECK(t && (size_t)(uintptr_t)ox_data(t) % 64 == 0);
         }
         CHECK(!ox_load_file(path) && ox_error() == OX_ERR_ARG);
         ox_error_clear();
-        ox_close(file);
+        ox_file_close(file);
         CHECK(ox_save_npz(path, twice, tensors, 2) == OX_ERR_ARG &&
               strstr(ox_error_text(), "'a' is given twice"));
         ox_error_clear();
@@ -547,13 +547,13 @@ static void test_save_archive(void) {
         tensors[1] = ox_ones(OX_SHAPE(3), OX_F8_E4M3);
         CHECK(ox_save_npz(path, names, tensors, 4) == OX_ERR_UNSUPPORTED);
         ox_error_clear();
-        file = ox_open(path, NULL); /* failures left the first file alone */
+        file = ox_file_open(path, NULL); /* failures left the first file alone */
         CHECK(file && ox_file_count(file) == 4);
-        ox_close(file);
+        ox_file_close(file);
         CHECK(ox_save_npz(path, NULL, NULL, 0) == OX_OK);
-        file = ox_open(path, NULL);
+        file = ox_file_open(path, NULL);
         CHECK(file && ox_file_count(file) == 0);
-        ox_close(file);
+        ox_file_close(file);
         CHECK(ox_save_npz(path, NULL, NULL, 1) == OX_ERR_ARG &&
               ox_save_npz(path, names, NULL, -1) == OX_ERR_ARG);
         ox_error_clear();
@@ -572,7 +572,7 @@ int main(void) {
     test_hostile_archives();
     test_save_archive();
     CHECK(ox_set_allocator(NULL) == OX_OK); /* also gives headers of tensors back */
-    ox_statistics stats = ox_stats();
+    ox_memory_stats stats = ox_memory_get_stats();
     CHECK(stats.tensors == 0 && stats.storages == 0 && stats.bytes_in_use == 0);
     return check_done("npy");
 }

@@ -205,7 +205,7 @@ static bool map_Shape(onnx_case *c) {
 }
 static bool map_Size(onnx_case *c) {
     int64_t count = ox_numel(c->in[0]);
-    return give(c, ox_from_ints(&count, OX_NO_DIMS, OX_I64));
+    return give(c, ox_from_ints(&count, OX_SCALAR_SHAPE, OX_I64));
 }
 
 /* a0 - a1 cos(2 pi i / n) + a2 cos(4 pi i / n) */
@@ -289,7 +289,7 @@ static bool map_CumProd(onnx_case *c) {
 }
 static bool map_TopK(onnx_case *c) {
     if (!attr_int(c, "sorted", 1)) return false;
-    ox_pair pair = ox_topk(c->in[0], ox_item_int(ox_view(c->in[1], OX_NO_DIMS)), attr_int(c, "axis", -1),
+    ox_pair pair = ox_topk(c->in[0], ox_item_int(ox_view(c->in[1], OX_SCALAR_SHAPE)), attr_int(c, "axis", -1),
                            attr_int(c, "largest", 1) != 0);
     c->out[1] = pair.indices;
     return give(c, pair.values);
@@ -542,7 +542,7 @@ static bool map_Compress(onnx_case *c) {
     return give(c, ox_index_select(x, attr_int(c, "axis", 0), ox_flatten(ox_nonzero(c->in[1]), 0, -1)));
 }
 static bool map_OneHot(onnx_case *c) { /* out of range is "off" there: by comparing */
-    int64_t depth = (int64_t)ox_item(ox_reshape(c->in[1], OX_NO_DIMS));
+    int64_t depth = (int64_t)ox_item(ox_reshape(c->in[1], OX_SCALAR_SHAPE));
     int axis = attr_int(c, "axis", -1);
     ox_tensor *ids = ox_unsqueeze(ox_cast(c->in[0], OX_I64), -1),
               *hot = ox_eq(ox_remainder(ids, ox_integer(depth)), ox_arange(0, (double)depth, 1, OX_I64));
@@ -645,7 +645,7 @@ static bool map_FlexAttention(onnx_case *c) {
 static ox_tensor *along_axis(const onnx_case *c, ox_tensor *t, const ox_tensor *x) {
     ox_shape shape = ox_shape_from(0, NULL);
     if (!t || ox_numel(t) == 1)
-        return t ? ox_reshape(ox_cast(t, OX_F32), OX_NO_DIMS) : ox_zeros(OX_NO_DIMS, OX_F32);
+        return t ? ox_reshape(ox_cast(t, OX_F32), OX_SCALAR_SHAPE) : ox_zeros(OX_SCALAR_SHAPE, OX_F32);
     for (int d = 0; d < x->ndim; d++)
         shape.dim[shape.ndim++] = d == wrap(attr_int(c, "axis", 1), x->ndim) ? x->shape[d] : 1;
     return ox_view(ox_cast(t, OX_F32), shape);
@@ -794,7 +794,7 @@ static void close_data(onnx_data *d) {
 
 static ox_dtype dtype_named(const char *name) {
     for (int t = OX_BOOL; t <= PLAIN_DTYPES; t++)
-        if (strcmp(ox_dtype_of((ox_dtype)t)->safetensors, name) == 0) return (ox_dtype)t;
+        if (strcmp(ox_dtype_get_info((ox_dtype)t)->safetensors, name) == 0) return (ox_dtype)t;
     return OX_DTYPE_NONE;
 }
 
@@ -939,7 +939,7 @@ int main(void) {
     print_tallies(tallies, used);
     free(pool.nodes);
     close_data(&d);
-    CHECK_MSG(ox_stats().tensors == 0 && ox_stats().bad_releases == 0, "%lld tensors left",
-              (long long)ox_stats().tensors);
+    CHECK_MSG(ox_memory_get_stats().tensors == 0 && ox_memory_get_stats().bad_releases == 0, "%lld tensors left",
+              (long long)ox_memory_get_stats().tensors);
     return check_done("onnx");
 }

@@ -169,7 +169,7 @@ static void check_in_place(const op_case *c, const op_row *row, ox_dtype dtype, 
     views[0] = target;
     bool part =
         strcmp(row->gives, "REAL") == 0 && dtype == OX_C64; /* torch refuses abs_ of complex numbers */
-    bool allowed = ox_dtype_of(want->dtype)->cls <= ox_dtype_of(dtype)->cls && !part;
+    bool allowed = ox_dtype_get_info(want->dtype)->cls <= ox_dtype_get_info(dtype)->cls && !part;
     ox_tensor *result = c->run_in_place(views);
     if (!allowed) {
         CHECK_MSG(!result && ox_error() == OX_ERR_DTYPE && same_bits(base, before), "%s_ %s must be refused",
@@ -487,7 +487,7 @@ static void check_in_place_refusals(void) {
         REFUSES(ox_pow(ox_ones(OX_SHAPE(4), OX_C64), ox_full(OX_SHAPE(4), -1, OX_I32)), OX_ERR_DTYPE);
         CHECK(ox_item(ox_sum(i32, OX_ALL_DIMS, false)) == 12);
         /* Within a category: computed in the wider dtype, rounded once to the target's. */
-        CHECK(ox_add_(half, ox_full(OX_NO_DIMS, 2048, OX_F32)) == half && half->dtype == OX_F16 &&
+        CHECK(ox_add_(half, ox_full(OX_SCALAR_SHAPE, 2048, OX_F32)) == half && half->dtype == OX_F16 &&
               ox_item(ox_amax(half, OX_ALL_DIMS, false)) == 2048);
         CHECK(ox_add_(i32, b) == i32 && ox_item_int(ox_sum(i32, OX_ALL_DIMS, false)) == 24);
         CHECK(ox_eq_(f32, f32) == f32 && f32->dtype == OX_F32 &&
@@ -971,7 +971,7 @@ int main(void) {
     check_large_slices();
     check_long_columns();
     check_wide_at_steps();
-    CHECK_MSG(ox_stats().tensors == 0 && ox_stats().storages == 0 && ox_stats().bad_releases == 0,
-              "%lld tensors left", (long long)ox_stats().tensors);
+    CHECK_MSG(ox_memory_get_stats().tensors == 0 && ox_memory_get_stats().storages == 0 && ox_memory_get_stats().bad_releases == 0,
+              "%lld tensors left", (long long)ox_memory_get_stats().tensors);
     return check_done("ops");
 }

@@ -25,7 +25,7 @@ static void check_text(ox_tensor *t, const char *expected, int line) {
 static ox_tensor *floats(const double *data, ox_shape shape, ox_dtype dtype) {
     ox_tensor *t = ox_empty(shape, dtype);
     for (int64_t i = 0; i < ox_numel(t); i++) {
-        void *to = (char *)ox_data(t) + (size_t)i * (size_t)ox_dtype_of(dtype)->block_bytes;
+        void *to = (char *)ox_data(t) + (size_t)i * (size_t)ox_dtype_get_info(dtype)->block_bytes;
         float f32 = (float)data[i];
         int64_t i64 = fabs(data[i]) < 1e18 ? (int64_t)data[i] : 0;
         uint16_t bits = dtype == OX_F16 ? oxi_f32_to_f16(f32) : oxi_f32_to_bf16(f32);
@@ -45,7 +45,7 @@ static void test_floats(void) {
     static const double large[] = {1, 2e9}, huge[] = {3e38, 0}, zeros[] = {0, 0, 0, 0};
     static const double signs[] = {-0.0, 0}, nans[] = {NAN, -NAN};
     static const double halves[] = {.1, 65504}, tenths[] = {.1, 1000}, eights[] = {.5, -2};
-    CHECK_TEXT(floats(pi, OX_NO_DIMS, OX_F32), "tensor(3.1416)");
+    CHECK_TEXT(floats(pi, OX_SCALAR_SHAPE, OX_F32), "tensor(3.1416)");
     CHECK_TEXT(floats(plain, OX_SHAPE(3), OX_F32), "tensor([ 1.0000,  2.5000, -3.2500])");
     CHECK_TEXT(floats(whole, OX_SHAPE(3), OX_F32), "tensor([  1.,   2., -30.])");
     CHECK_TEXT(floats(special, OX_SHAPE(5), OX_F32), "tensor([0.0000,    nan,    inf,   -inf, 1.5000])");
@@ -242,7 +242,7 @@ int main(void) {
     test_far_device();
     test_blocks();
     CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
-    CHECK(ox_stats().tensors == 0 && ox_stats().storages == 0 && ox_stats().bad_releases == 0);
+    CHECK(ox_memory_get_stats().tensors == 0 && ox_memory_get_stats().storages == 0 && ox_memory_get_stats().bad_releases == 0);
     ox_shutdown();
     return check_done("print");
 }

@@ -273,7 +273,7 @@ static void test_refusals(void) {
         for (int t = 0; t < TYPES; t++) {
             check_refused(ox_cast(x, types[t]), OX_ERR_SHAPE, "elements a block; the last dim is 257");
             check_refused(ox_cast(ox_t(x), types[t]), OX_ERR_SHAPE, "the last dim is 2");
-            check_refused(ox_cast(ox_ones(OX_NO_DIMS, OX_F32), types[t]), OX_ERR_SHAPE, "0-dim");
+            check_refused(ox_cast(ox_ones(OX_SCALAR_SHAPE, OX_F32), types[t]), OX_ERR_SHAPE, "0-dim");
             check_refused(ox_cast(ox_ones(OX_SHAPE(256), OX_I32), types[t]), OX_ERR_DTYPE, "not i32[256]");
             check_refused(ox_cast(ox_ones(OX_SHAPE(256), OX_BOOL), types[t]), OX_ERR_DTYPE, "not bool[256]");
             check_refused(ox_copy_(ox_cast(wide, types[t]), ox_ones(OX_SHAPE(3, 256), OX_F32)), OX_ERR_SHAPE,
@@ -292,7 +292,7 @@ static void test_refusals(void) {
 static void test_not_finite(void) {
     static const float bad[] = {NAN, -NAN, INFINITY, -INFINITY};
     for (int t = 0; t < TYPES; t++) {
-        int elements = ox_dtype_of(types[t])->block_elements;
+        int elements = ox_dtype_get_info(types[t])->block_elements;
         for (int b = 0; b < 4; b++)
             for (int at = 256; at < 512; at += 51)
                 OX_SCOPE {
@@ -367,6 +367,6 @@ int main(void) {
     test_threads();
     test_product();
     CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
-    CHECK(ox_stats().tensors == 0);
+    CHECK(ox_memory_get_stats().tensors == 0);
     return check_done("quantize");
 }

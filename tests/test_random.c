@@ -298,7 +298,7 @@ static void test_fill(void) {
             ox_dtype dtype = (ox_dtype)d;
             ox_tensor *three = ox_full(OX_SHAPE(3, 100), 3, dtype), *none = ox_zeros(OX_SHAPE(0, 2), dtype),
                       *eye = ox_eye(4, 6, dtype), *tall = ox_eye(5, 2, dtype),
-                      *number = ox_ones(OX_NO_DIMS, dtype);
+                      *number = ox_ones(OX_SCALAR_SHAPE, dtype);
             for (int64_t i = 0; i < 300; i++)
                 CHECK(load_real(dtype, element(three, i)) == (dtype == OX_BOOL ? 1 : 3) &&
                       load_imaginary(dtype, element(three, i)) == 0);
@@ -346,7 +346,7 @@ int main(void) {
     test_threads();
     test_fill();
     CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
-    ox_statistics stats = ox_stats();
+    ox_memory_stats stats = ox_memory_get_stats();
     CHECK_MSG(stats.tensors == 0 && stats.storages == 0 && stats.bad_releases == 0, "%lld tensors are left",
               (long long)stats.tensors);
     return check_done("random");

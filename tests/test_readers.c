@@ -234,7 +234,7 @@ static void test_json_document(void) {
     CHECK(oxi_json_parse("some.json", "[1,\n2,x]", 8, &json) == OX_ERR_FORMAT);
     CHECK_MSG(strcmp(ox_error_text(), "some.json: offset 6: JSON: not a value") == 0, "%s", ox_error_text());
     ox_error_clear();
-    CHECK(ox_stats().bytes_in_use == 0);
+    CHECK(ox_memory_get_stats().bytes_in_use == 0);
 }
 
 /* ---- inflate and CRC-32 (streams made by zlib 1.2) --------------------------------------------------- */
@@ -398,10 +398,10 @@ static void test_zip64(void) {
     size_t bytes = mapping.bytes;
     if (copy) memcpy(copy, mapping.data, bytes);
     oxi_unmap_file(&mapping);
-    ox_file *file = ox_open(path, NULL);
+    ox_file *file = ox_file_open(path, NULL);
     CHECK_MSG(file && ox_file_count(file) == 3, "%s", ox_error_text());
     for (int i = 0; i < 3; i++) {
-        ox_tensor *t = ox_load(file, names[i]);
+        ox_tensor *t = ox_file_tensor(file, names[i]);
         CHECK_MSG(t && t->dtype == tensors[i]->dtype && ox_nbytes(t) == ox_nbytes(tensors[i]) &&
                       memcmp(ox_data(t), ox_data(tensors[i]), ox_nbytes(t)) == 0,
                   "%s", ox_error_text());
@@ -410,12 +410,12 @@ static void test_zip64(void) {
         ox_release(t);
         ox_release(tensors[i]);
     }
-    ox_close(file);
+    ox_file_close(file);
     /* each bit of the records at the end and in the directory changed: opens or not, but nothing worse */
     for (size_t at = bytes > 400 ? bytes - 400 : 0; copy && at < bytes; at++)
         for (int bit = 0; bit < 8; bit++) {
             copy[at] ^= (unsigned char)(1 << bit);
-            ox_close(oxi_open_memory("zip64.npz", copy, bytes, NULL));
+            ox_file_close(oxi_open_memory("zip64.npz", copy, bytes, NULL));
             copy[at] ^= (unsigned char)(1 << bit);
         }
     ox_error_clear();
@@ -463,9 +463,9 @@ static void test_registering(void) {
     CHECK(oxi_file_register(&format_seven) && oxi_file_register(&format_seven));
     ox_file *file = oxi_open_memory("x", "SEVENabc", 8, NULL);
     CHECK(file && strcmp(ox_file_format(file), "seven") == 0);
-    ox_tensor *t = ox_load(file, "seven");
+    ox_tensor *t = ox_file_tensor(file, "seven");
     CHECK(t && ox_numel(t) == 3 && memcmp(ox_data(t), "abc", 3) == 0 && regions_asked == 0);
-    ox_close(file);
+    ox_file_close(file);
     CHECK(t && memcmp(ox_data(t), "abc", 3) == 0); /* outlives the file */
     ox_release(t);
     FILE *stream = fopen(path, "wb");
@@ -476,16 +476,16 @@ static void test_registering(void) {
     ox_device device = *ox_cpu();
     device.name = "files";
     device.region = count_region;
-    file = ox_open(path, &device);
-    t = ox_load(file, "seven");
+    file = ox_file_open(path, &device);
+    t = ox_file_tensor(file, "seven");
     CHECK_MSG(t && regions_asked == 1 && regions_known == 1 && region_offset == 5 &&
                   ((unsigned char *)ox_data(t))[2] == 9,
               "%s", ox_error_text());
     ox_release(t);
     device.name = "full";
-    CHECK(!ox_load(file, "seven") && ox_error() == OX_ERR_DEVICE);
+    CHECK(!ox_file_tensor(file, "seven") && ox_error() == OX_ERR_DEVICE);
     ox_error_clear();
-    ox_close(file);
+    ox_file_close(file);
     remove(path);
     file = oxi_open_memory("y", "EIGHTabc", 8, NULL);
     CHECK(!file && ox_error() == OX_ERR_FORMAT);
@@ -529,7 +529,7 @@ int main(void) {
     test_zip64();
     test_registering();
     CHECK(ox_set_allocator(NULL) == OX_OK); /* also gives headers of tensors back */
-    ox_statistics stats = ox_stats();
+    ox_memory_stats stats = ox_memory_get_stats();
     CHECK(stats.tensors == 0 && stats.storages == 0 && stats.bytes_in_use == 0);
     return check_done("readers");
 }

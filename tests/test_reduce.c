@@ -46,8 +46,8 @@ static ox_tensor *run_reduction(reduction op, ox_tensor *x, ox_shape dims, bool 
     case VAR: return ox_var(x, dims, correction, keepdim);
     case STD: return ox_std(x, dims, correction, keepdim);
     case LOGSUMEXP: return ox_logsumexp(x, dims, keepdim);
-    case ARGMAX: return ox_argmax(x, dims.ndim == 1 ? (int)dims.dim[0] : OX_NO_DIM, keepdim);
-    case ARGMIN: return ox_argmin(x, dims.ndim == 1 ? (int)dims.dim[0] : OX_NO_DIM, keepdim);
+    case ARGMAX: return ox_argmax(x, dims.ndim == 1 ? (int)dims.dim[0] : OX_FLATTENED, keepdim);
+    case ARGMIN: return ox_argmin(x, dims.ndim == 1 ? (int)dims.dim[0] : OX_FLATTENED, keepdim);
     default: return ox_norm(x, powers[op - NORM_0], dims, keepdim);
     }
 }
@@ -269,7 +269,7 @@ static const char *shape_words(const ox_tensor *x) {
 /* The result must have the right shape and dtype, and every element must be right. */
 static void check_reduction(reduction op, ox_tensor *x, unsigned mask, bool keepdim, double correction,
                             const char *how) {
-    ox_shape dims = OX_NO_DIMS;
+    ox_shape dims = OX_SCALAR_SHAPE;
     int64_t kept = 1, longest = 1;
     bool shape_fits = true;
     for (int d = 0, k = 0; d < x->ndim; d++) {
@@ -385,7 +385,7 @@ static void test_empty(void) {
         ox_tensor *x = ox_empty(OX_SHAPE(2, 0), OX_F32);
         CHECK(!ox_amax(x, OX_DIMS(1), false) && ox_error() == OX_ERR_SHAPE);
         ox_error_clear();
-        CHECK(!ox_argmax(x, OX_NO_DIM, false) && ox_error() == OX_ERR_SHAPE);
+        CHECK(!ox_argmax(x, OX_FLATTENED, false) && ox_error() == OX_ERR_SHAPE);
         ox_error_clear();
         CHECK(ox_numel(ox_amax(x, OX_DIMS(0), false)) == 0 && ox_error() == OX_OK);
         CHECK(isnan(ox_item(ox_mean(x, OX_ALL_DIMS, false))) && ox_item(ox_prod(x, OX_ALL_DIMS, false)) == 1);
@@ -526,7 +526,7 @@ static void test_first_of_equals(void) {
             ox_tensor *x = ox_full(OX_SHAPE(n), 2, n % 2 ? OX_F32 : OX_I16),
                       *pair = ox_expand(ox_view(x, OX_SHAPE(n, 1)), OX_SHAPE(n, 3));
             CHECK(ox_item_int(ox_argmax(x, 0, false)) == 0 &&
-                  ox_item_int(ox_argmin(x, OX_NO_DIM, false)) == 0);
+                  ox_item_int(ox_argmin(x, OX_FLATTENED, false)) == 0);
             for (int64_t place = n / 2; place < n; place += n / 4 + 1) {
                 store_real(x->dtype, element(x, place), 3);
                 CHECK(ox_item_int(ox_argmax(x, 0, false)) == n / 2 &&
@@ -550,8 +550,8 @@ static void test_places_of_nan(void) {
         CHECK(load_int(OX_I64, element(p.indices, 0)) == 0 &&
               load_int(OX_I64, element(p.indices, 1)) == 100000);
         CHECK(isnan(load_real(OX_F32, element(p.values, 1))) && load_real(OX_F32, element(p.values, 2)) == 0);
-        CHECK(ox_item_int(ox_argmax(x, OX_NO_DIM, false)) == 240000 &&
-              ox_item_int(ox_argmax(ox_t(x), OX_NO_DIM, false)) == 100000 * 3 + 1);
+        CHECK(ox_item_int(ox_argmax(x, OX_FLATTENED, false)) == 240000 &&
+              ox_item_int(ox_argmax(ox_t(x), OX_FLATTENED, false)) == 100000 * 3 + 1);
         CHECK(isnan(ox_item(ox_amax(x, OX_ALL_DIMS, false))) &&
               isnan(ox_item(ox_amin(x, OX_ALL_DIMS, false))));
     }
@@ -693,7 +693,7 @@ static void test_scans(void) {
         check_scan(1, ox_t(random_big(OX_SHAPE(700, 90), OX_C64, DOMAIN_UNIT)), 1, true, "long");
         check_scan(0, random_big(OX_SHAPE(300, 90), OX_C64, DOMAIN_MODEST), 0, false, "columns");
         check_scan(0, random_big(OX_SHAPE(1, 1), OX_F32, DOMAIN_UNIT), 1, true, "single");
-        ox_tensor *number = ox_cumsum(ox_full(OX_NO_DIMS, 3, OX_F32), 0);
+        ox_tensor *number = ox_cumsum(ox_full(OX_SCALAR_SHAPE, 3, OX_F32), 0);
         CHECK(number && number->ndim == 0 && ox_item(number) == 3);
     }
 }

@@ -47,10 +47,10 @@ static void put_half(uint8_t *p, unsigned bits) {
 }
 
 static int64_t block_bytes(ox_dtype dtype) {
-    return ox_dtype_of(dtype)->block_bytes;
+    return ox_dtype_get_info(dtype)->block_bytes;
 }
 static int64_t bytes_of(ox_dtype dtype, int64_t count) {
-    return count / ox_dtype_of(dtype)->block_elements * block_bytes(dtype);
+    return count / ox_dtype_get_info(dtype)->block_elements * block_bytes(dtype);
 }
 
 /* count numbers as blocks of random bytes with moderate scales, to be freed. */
@@ -109,7 +109,7 @@ static int taken_count;
 
 static void find_types(void) {
     for (int d = OX_Q4_0; d < OX_DTYPE_COUNT; d++) {
-        const ox_dtype_info *info = ox_dtype_of((ox_dtype)d);
+        const ox_dtype_info *info = ox_dtype_get_info((ox_dtype)d);
         if (info->cls != OX_CLASS_BLOCK) continue;
         repack_case plain = {(ox_dtype)d, {-1, -1}, -1, 0, 0};
         const repack_case *known = NULL;
@@ -797,7 +797,7 @@ static void test_refused(void) {
     for (int t = 0; t < taken_count; t++)
         for (int i = 0; i < 12; i++)
             OX_SCOPE {
-                bool k_types = ox_dtype_of(taken[t]->dtype)->block_elements == 256;
+                bool k_types = ox_dtype_get_info(taken[t]->dtype)->block_elements == 256;
                 int64_t rows = i == 0   ? 15
                                : i == 1 ? 17
                                : i == 2 ? 1
@@ -877,14 +877,14 @@ static void test_stream(void) {
 /* ---- files --------------------------------------------------------------------------------------------- */
 
 static ox_file *open_weights(const char *path, bool copies) {
-    ox_file *file = copies ? ox_open_copy(path, NULL) : ox_open(path, NULL);
+    ox_file *file = copies ? ox_file_open_copy(path, NULL) : ox_file_open(path, NULL);
     CHECK_MSG(file != NULL, "%s", ox_error_text());
     return file;
 }
 
 /* Owned by the caller: outside of any scope. */
 static ox_tensor *load(ox_file *file, const char *name) {
-    ox_tensor *t = ox_load(file, name);
+    ox_tensor *t = ox_file_tensor(file, name);
     CHECK_MSG(t != NULL, "%s", ox_error_text());
     return t;
 }
@@ -896,7 +896,7 @@ static void write_weights(const char *path, const repack_case *c, const uint8_t 
     for (int i = 0; i < 32; i++) floats[i] = (float)i;
     gguf_make g;
     memset(&g, 0, sizeof g);
-    int type = (int)ox_dtype_of(c->dtype)->gguf_id;
+    int type = (int)ox_dtype_get_info(c->dtype)->gguf_id;
     gguf_tensor(&g, "w", type, 2, shapes[0], w, (size_t)bytes_of(c->dtype, 32 * 512));
     gguf_tensor(&g, "f", 0, 2, shapes[1], floats, sizeof floats);
     gguf_tensor(&g, "v", type, 2, shapes[2], v, (size_t)bytes_of(c->dtype, 16 * 256));
@@ -935,7 +935,7 @@ static void check_file(const repack_case *c, const char *path, const uint8_t *w,
         CHECK(ox_prepack(b, true) == OX_OK && ox_equal(ox_clone(a), twin) && is_as_before(last, v));
         CHECK(ox_prepack(other, true) == OX_OK && lies_repacked(lie_others, w, other));
         for (int i = 0; i < 32; i++) CHECK(((const float *)ox_data(f))[i] == (float)i);
-        ox_close(again);
+        ox_file_close(again);
         CHECK(ox_prepack(b, true) == OX_OK && is_as_before(other, w));
         ox_release(b);
         ox_release(last);
@@ -947,7 +947,7 @@ static void check_file(const repack_case *c, const char *path, const uint8_t *w,
     ox_release(other);
     ox_release(a);
     ox_release(f);
-    ox_close(file);
+    ox_file_close(file);
 }
 
 /* The file and two tensors of it go in every order, while weights are repacked. */
@@ -958,7 +958,7 @@ static void check_orders(const char *path, const uint8_t *w, const uint8_t *v, b
         ox_tensor *a = load(file, "w"), *b = load(file, i % 2 ? "w" : "v");
         CHECK(ox_prepack(a, true) == OX_OK && ox_prepack(b, true) == OX_OK);
         for (int j = 0; j < 3; j++) {
-            if (orders[i][j] == 0) ox_close(file);
+            if (orders[i][j] == 0) ox_file_close(file);
             if (orders[i][j] == 1) {
                 CHECK(j == 0 || is_as_before(a, w));
                 CHECK(ox_prepack(a, true) == OX_OK);
@@ -978,7 +978,7 @@ static void test_files(void) {
     snprintf(path, sizeof path, "%s", gguf_path("repack.gguf"));
     for (int t = 0; t < taken_count; t++) {
         uint8_t *w = random_blocks(taken[t], 32 * 512), *v = random_blocks(taken[t], 16 * 256);
-        size_t before = ox_stats().bytes_in_use;
+        size_t before = ox_memory_get_stats().bytes_in_use;
         write_weights(path, taken[t], w, v);
         for (int copies = 0; copies < 2; copies++) {
             check_file(taken[t], path, w, v, copies != 0);
@@ -987,10 +987,10 @@ static void test_files(void) {
         ox_file *file = open_weights(path, false); /* what lies on the disk was not changed */
         ox_tensor *a = load(file, "w"), *b = load(file, "v");
         CHECK(is_as_before(a, w) && is_as_before(b, v));
-        ox_close(file);
+        ox_file_close(file);
         ox_release(a);
         ox_release(b);
-        CHECK(ox_stats().bytes_in_use == before);
+        CHECK(ox_memory_get_stats().bytes_in_use == before);
         free(w);
         free(v);
     }
@@ -1153,7 +1153,7 @@ int main(void) {
     test_saving();
     if (!is_mirrored()) test_threads(); /* there one call runs at a time */
     CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
-    ox_statistics s = ox_stats();
+    ox_memory_stats s = ox_memory_get_stats();
     CHECK(s.tensors == 0 && s.storages == 0 && s.bad_releases == 0);
     return check_done("repack");
 }

@@ -205,7 +205,7 @@ static void test_sizes(void) {
                    ox_cast(ox_narrow(weight, 0, 5, 12), OX_F64), NULL, "no pixels");
         CHECK(ox_numel(ox_softmax(ox_empty(OX_SHAPE(3, 0), OX_F32), 1)) == 0 &&
               ox_numel(ox_softmax(ox_empty(OX_SHAPE(0, 3), OX_F32), 1)) == 0);
-        CHECK(ox_item(ox_softmax(ox_full(OX_NO_DIMS, 3, OX_F32), 0)) == 1);
+        CHECK(ox_item(ox_softmax(ox_full(OX_SCALAR_SHAPE, 3, OX_F32), 0)) == 1);
     }
 }
 

@@ -27,19 +27,19 @@ static ox_status header_status(const char *header, size_t bytes) {
     ox_error_clear();
     gguf_string(&b, header, strlen(header));
     while (bytes--) gguf_put(&b, &one, 1);
-    size_t before = ox_stats().bytes_in_use;
-    ox_reset_peak();
+    size_t before = ox_memory_get_stats().bytes_in_use;
+    ox_memory_reset_peak();
     ox_file *file = open_bytes(b.data, b.count);
-    size_t peak = ox_stats().bytes_peak - before;
+    size_t peak = ox_memory_get_stats().bytes_peak - before;
     ox_status status = ox_error();
     snprintf(said, sizeof said, "%s", ox_error_text());
     CHECK_MSG((file != NULL) == (status == OX_OK), "status %d: %s", (int)status, said);
     CHECK_MSG(peak <= 16 * b.count + 16384, "%d bytes took %d of memory", (int)b.count, (int)peak);
     if (file) (void)walk_file(file);
-    ox_close(file);
+    ox_file_close(file);
     free(b.data);
     ox_error_clear();
-    CHECK(ox_stats().bytes_in_use == before);
+    CHECK(ox_memory_get_stats().bytes_in_use == before);
     return status;
 }
 
@@ -105,7 +105,7 @@ static void test_reference_bytes(void) {
         t[1] = ox_arange(0, 3, 1, OX_I64);
         t[2] = ox_arange(1, 3, 1, OX_U8);
         t[3] = ox_from_data(bools, OX_SHAPE(2), OX_BOOL);
-        t[4] = ox_full(OX_NO_DIMS, 1.5, OX_F16);
+        t[4] = ox_full(OX_SCALAR_SHAPE, 1.5, OX_F16);
         t[5] = ox_zeros(OX_SHAPE(2, 0), OX_F64);
         t[6] = ox_full(OX_SHAPE(1), 7, OX_I16);
         t[7] = ox_from_data(complex_number, OX_SHAPE(1), OX_C64);
@@ -120,16 +120,16 @@ static void test_reference_bytes(void) {
         CHECK(read[0] == 0xF8 && read[1] == 2 && sizeof header - 1 == 760 &&
               memcmp(read + 8, header, 760) == 0);
         CHECK(memcmp(read + 768, data, 75) == 0);
-        ox_file *file = ox_open(path, NULL);
+        ox_file *file = ox_file_open(path, NULL);
         CHECK_MSG(file && ox_file_count(file) == 13 && strcmp(ox_file_format(file), "safetensors") == 0, "%s",
                   ox_error_text());
         for (int i = 0; i < 13; i++)
-            CHECK_MSG(same_tensor(ox_load(file, names[i]), t[i]), "%s: %s", names[i], ox_error_text());
+            CHECK_MSG(same_tensor(ox_file_tensor(file, names[i]), t[i]), "%s: %s", names[i], ox_error_text());
         CHECK(strcmp(ox_file_name(file, 0), "U") == 0 && strcmp(ox_file_name(file, 12), "b") == 0);
-        ox_meta meta = ox_meta_find(file, "format");
-        CHECK(ox_meta_count(file) == 1 && meta.type == OX_META_STRING && meta.text.length == 2 &&
+        ox_file_meta meta = ox_file_meta_find(file, "format");
+        CHECK(ox_file_meta_count(file) == 1 && meta.type == OX_FILE_META_STRING && meta.text.length == 2 &&
               memcmp(meta.text.data, "pt", 2) == 0);
-        ox_close(file);
+        ox_file_close(file);
     }
     remove(path);
 }
@@ -142,7 +142,7 @@ static void test_every_dtype(void) {
     for (size_t i = 0; i < sizeof data; i++) data[i] = (unsigned char)(i * 37 + 11);
     OX_SCOPE {
         for (int d = 1; d < OX_DTYPE_COUNT; d++) {
-            const ox_dtype_info *info = ox_dtype_of((ox_dtype)d);
+            const ox_dtype_info *info = ox_dtype_get_info((ox_dtype)d);
             const char *name = info->name;
             if (info->safetensors[0]) {
                 if (d == OX_BOOL) memset(data, 1, 6);
@@ -156,10 +156,10 @@ static void test_every_dtype(void) {
             ox_error_clear();
         }
         CHECK_MSG(ox_save_safetensors(path, names, t, count, NULL, 0, 0) == OX_OK, "%s", ox_error_text());
-        ox_file *file = ox_open(path, NULL);
+        ox_file *file = ox_file_open(path, NULL);
         CHECK(ox_file_count(file) == count && count == 16);
-        for (int i = 0; i < count; i++) CHECK_MSG(same_tensor(ox_load(file, names[i]), t[i]), "%s", names[i]);
-        ox_close(file);
+        for (int i = 0; i < count; i++) CHECK_MSG(same_tensor(ox_file_tensor(file, names[i]), t[i]), "%s", names[i]);
+        ox_file_close(file);
     }
     remove(path);
 }
@@ -186,9 +186,9 @@ static void test_refused_saves(void) {
     CHECK(read_file(path, said, 1) == 0);
     ox_error_clear();
     CHECK(ox_save_safetensors(path, NULL, NULL, 0, NULL, 0, 0) == OX_OK);
-    ox_file *file = ox_open(path, NULL);
-    CHECK(file && ox_file_count(file) == 0 && ox_meta_count(file) == 0);
-    ox_close(file);
+    ox_file *file = ox_file_open(path, NULL);
+    CHECK(file && ox_file_count(file) == 0 && ox_file_meta_count(file) == 0);
+    ox_file_close(file);
     remove(path);
     ox_release(t[0]);
 }
@@ -320,7 +320,7 @@ static void test_lengths(void) {
         ox_file *file = open_bytes(b.data, b.count);
         CHECK_MSG(!file && ox_error() == OX_ERR_FORMAT, "length %llu: %s", (unsigned long long)lengths[i],
                   ox_error_text());
-        ox_close(file);
+        ox_file_close(file);
         ox_error_clear();
     }
     b.count = 0;
@@ -330,7 +330,7 @@ static void test_lengths(void) {
         ox_file *file = open_bytes(b.data, cut);
         CHECK_MSG((file != NULL) == (cut == b.count) && (file || ox_error() == OX_ERR_FORMAT),
                   "cut to %d: %s", (int)cut, ox_error_text());
-        ox_close(file);
+        ox_file_close(file);
         ox_error_clear();
     }
     free(b.data);
@@ -348,16 +348,16 @@ static void test_places(void) {
         gguf_number(&b, gguf_float_bits(2.5f), 4);
         gguf_number(&b, 0, 1);
         ox_file *file = open_bytes(b.data, b.count);
-        ox_tensor *t = ox_load(file, "a"), *again = ox_load_at(file, 0);
+        ox_tensor *t = ox_file_tensor(file, "a"), *again = ox_file_tensor_at(file, 0);
         CHECK_MSG(t && *(const float *)ox_data(t) == 2.5f, "%s", ox_error_text());
         int shared = little_endian() && (8 + strlen(header)) % 4 == 0;
         CHECK((ox_data(t) == ox_data(again)) == shared);
         ox_file_entry entry;
-        CHECK(ox_file_entry_at(file, 1, &entry) == OX_OK && entry.dtype == OX_DTYPE_NONE && entry.bytes == 1);
-        CHECK(!ox_load(file, "n") && ox_error() == OX_ERR_UNSUPPORTED &&
+        CHECK(ox_file_get_entry(file, 1, &entry) == OX_OK && entry.dtype == OX_DTYPE_NONE && entry.bytes == 1);
+        CHECK(!ox_file_tensor(file, "n") && ox_error() == OX_ERR_UNSUPPORTED &&
               strstr(ox_error_text(), "tensor 'n': dtype F4"));
         ox_error_clear();
-        ox_close(file);
+        ox_file_close(file);
         CHECK(t && *(const float *)ox_data(t) == 2.5f);
         ox_release(t);
         ox_release(again);
@@ -383,11 +383,11 @@ static ox_status index_status(const char *weight_map) {
     ox_error_clear();
     snprintf(text, sizeof text, "{\"weight_map\": %s}", weight_map);
     write_file(in_folder("x.safetensors.index.json"), text, strlen(text));
-    ox_file *file = ox_open(in_folder("x.safetensors.index.json"), NULL);
+    ox_file *file = ox_file_open(in_folder("x.safetensors.index.json"), NULL);
     ox_status status = ox_error();
     snprintf(said, sizeof said, "%s", ox_error_text());
     if (file) (void)walk_file(file);
-    ox_close(file);
+    ox_file_close(file);
     ox_error_clear();
     return status;
 }
@@ -422,7 +422,7 @@ static void test_hostile_indexes(void) {
     check_index("{}, \"other\": [{}]", OX_OK, "");
     check_index("{}} x", OX_ERR_FORMAT, "JSON");
     write_file(in_folder("x.safetensors.index.json"), "{\"other\": 1}", 12);
-    CHECK(!ox_open(in_folder("x.safetensors.index.json"), NULL) &&
+    CHECK(!ox_file_open(in_folder("x.safetensors.index.json"), NULL) &&
           strstr(ox_error_text(), "without a weight_map"));
     ox_error_clear();
     remove(in_folder("x.safetensors.index.json"));
@@ -455,37 +455,37 @@ static void test_shards(void) {
             const char *path = way % 3 == 0   ? in_folder("model.safetensors.index.json")
                                : way % 3 == 1 ? folder
                                               : in_folder("");
-            ox_file *file = way < 3 ? ox_open(path, NULL) : ox_open_copy(path, NULL);
+            ox_file *file = way < 3 ? ox_file_open(path, NULL) : ox_file_open_copy(path, NULL);
             CHECK_MSG(file && ox_file_count(file) == 5 && strcmp(ox_file_format(file), "safetensors") == 0,
                       "%s", ox_error_text());
             for (int i = 0; i < 5; i++) {
-                CHECK_MSG(same_tensor(ox_load(file, names[i]), t[i]), "%s", names[i]);
+                CHECK_MSG(same_tensor(ox_file_tensor(file, names[i]), t[i]), "%s", names[i]);
                 CHECK(strcmp(ox_file_name(file, i), names[i]) == 0);
             }
-            CHECK(ox_meta_int(file, "total_size", 0) == 200 &&
-                  ox_meta_find(file, "format").type == OX_META_STRING);
-            ox_close(file);
+            CHECK(ox_file_meta_int(file, "total_size", 0) == 200 &&
+                  ox_file_meta_find(file, "format").type == OX_FILE_META_STRING);
+            ox_file_close(file);
         }
         test_hostile_indexes();
         remove(in_folder(SHARD("2")));
-        CHECK(!ox_open(folder, NULL) && ox_error() == OX_ERR_IO && strstr(ox_error_text(), SHARD("2")));
+        CHECK(!ox_file_open(folder, NULL) && ox_error() == OX_ERR_IO && strstr(ox_error_text(), SHARD("2")));
         ox_error_clear();
         remove(in_folder("model.safetensors.index.json"));
-        ox_file *file = ox_open(folder, NULL);
+        ox_file *file = ox_file_open(folder, NULL);
         int listed = ox_error() == OX_ERR_NOT_FOUND;
         CHECK(!file && (!listed || strstr(ox_error_text(), "2 safetensors files and 0 indexes")));
         if (!listed) check_skip("folders without an index", ox_error_text()); /* 32-bit readdir under qemu */
         ox_error_clear();
         remove(in_folder(SHARD("3")));
-        file = ox_open(folder, NULL); /* the one file that is left */
+        file = ox_file_open(folder, NULL); /* the one file that is left */
         CHECK(!listed || (file && ox_file_count(file) == 2));
-        ox_close(file);
+        ox_file_close(file);
         CHECK(rename(in_folder(SHARD("1")), in_folder("model.safetensors")) == 0);
-        file = ox_open(folder, NULL);
+        file = ox_file_open(folder, NULL);
         CHECK(file && ox_file_count(file) == 2);
-        ox_close(file);
+        ox_file_close(file);
         remove(in_folder("model.safetensors"));
-        CHECK(!ox_open(folder, NULL) && (!listed || ox_error() == OX_ERR_NOT_FOUND));
+        CHECK(!ox_file_open(folder, NULL) && (!listed || ox_error() == OX_ERR_NOT_FOUND));
         ox_error_clear();
     }
     CHECK(remove_folder(folder) == 0); /* no temporary file is left */
@@ -500,7 +500,7 @@ int main(void) {
     test_places();
     test_shards();
     CHECK(ox_set_allocator(NULL) == OX_OK); /* also gives headers of tensors back */
-    ox_statistics stats = ox_stats();
+    ox_memory_stats stats = ox_memory_get_stats();
     CHECK(stats.tensors == 0 && stats.storages == 0 && stats.bytes_in_use == 0);
     return check_done("safetensors");
 }

@@ -1,4 +1,4 @@
-/* test_scopes.c - ownership: scopes, keep, retain, release, leaks and late releases as ox_stats() counts
+/* test_scopes.c - ownership: scopes, keep, retain, release, leaks and late releases as ox_memory_get_stats() counts
  * them, leaving a scope early, scopes and shared tensors on several threads.
  * OX_TSAN OX_QEMU */
 #include "check.h"
@@ -12,7 +12,7 @@
 #endif
 
 static bool alive(int64_t tensors, int64_t storages) {
-    ox_statistics s = ox_stats();
+    ox_memory_stats s = ox_memory_get_stats();
     return s.tensors == tensors && s.storages == storages;
 }
 
@@ -42,7 +42,7 @@ static void check_ownership(void) {
     CHECK(alive(2, 1));
 }
 
-/* The two views that check_ownership left behind cannot be reached any more: a leak that ox_stats() shows.
+/* The two views that check_ownership left behind cannot be reached any more: a leak that ox_memory_get_stats() shows.
  * This function starts from their number. */
 static void check_keep(int64_t tensors, int64_t storages) {
     ox_tensor *kept = NULL;
@@ -79,7 +79,7 @@ static void check_keep(int64_t tensors, int64_t storages) {
         }
         CHECK(alive(tensors + 1, storages + 1));
     }
-    CHECK(alive(tensors, storages) && ox_stats().bad_releases == 0);
+    CHECK(alive(tensors, storages) && ox_memory_get_stats().bad_releases == 0);
 }
 
 static void check_references(int64_t tensors, int64_t storages) {
@@ -107,7 +107,7 @@ static void check_references(int64_t tensors, int64_t storages) {
         ox_release(v);
         CHECK(alive(tensors + 1, storages + 1) && t);
     }
-    CHECK(alive(tensors, storages) && ox_stats().bad_releases == 0);
+    CHECK(alive(tensors, storages) && ox_memory_get_stats().bad_releases == 0);
     OX_SCOPE { /* in-place ops return their operand: no new reference */
         t = ones();
         CHECK(ox_add_(t, t) == t && ox_exp_(t) == t && t->references == 1);
@@ -119,17 +119,17 @@ static void check_references(int64_t tensors, int64_t storages) {
  * purpose. */
 static void check_bad_releases(int64_t tensors, int64_t storages) {
     ox_tensor *t = ones();
-    int64_t before = ox_stats().bad_releases;
+    int64_t before = ox_memory_get_stats().bad_releases;
     ox_release(t);
     ox_release(t);
-    CHECK(ox_stats().bad_releases == before + 1 && alive(tensors, storages));
+    CHECK(ox_memory_get_stats().bad_releases == before + 1 && alive(tensors, storages));
     ox_release(t);
-    CHECK(ox_stats().bad_releases == before + 2 && alive(tensors, storages));
+    CHECK(ox_memory_get_stats().bad_releases == before + 2 && alive(tensors, storages));
     OX_SCOPE { /* the library still works */
         ox_tensor *a = ones(), *b = ones();
         CHECK(a != b && ox_item(ox_sum(ox_add(a, b), OX_ALL_DIMS, false)) == 32);
     }
-    CHECK(alive(tensors, storages) && ox_stats().bad_releases == before + 2);
+    CHECK(alive(tensors, storages) && ox_memory_get_stats().bad_releases == before + 2);
 }
 
 /* ---- ways out of a scope ----------------------------------------------------------------------------- */
@@ -220,10 +220,10 @@ static void check_steady_loop(int64_t tensors, int64_t storages) {
                       *d = ox_sort(ox_sum(ox_mul(c, b), OX_DIMS(0), false), 0, true).values;
             CHECK(d && ox_error() == OX_OK);
         }
-        if (round == 9) allocs = ox_stats().system_allocs;
+        if (round == 9) allocs = ox_memory_get_stats().system_allocs;
     }
-    CHECK_MSG(ox_stats().system_allocs == allocs, "%lld more requests",
-              (long long)(ox_stats().system_allocs - allocs));
+    CHECK_MSG(ox_memory_get_stats().system_allocs == allocs, "%lld more requests",
+              (long long)(ox_memory_get_stats().system_allocs - allocs));
     CHECK(alive(tensors, storages));
     ox_error_clear();
 }
@@ -239,8 +239,8 @@ static void check_many(int64_t tensors, int64_t storages) {
         for (int i = 0; i < 1000; i += 7) ox_release(all[i]);
         CHECK(alive(tensors + 1001 - 143, storages + 1 + 334 - 48));
     }
-    CHECK(alive(tensors, storages) && ox_stats().bad_releases == 2);
-    CHECK(ox_stats().tensors_made > 1000 && ox_stats().calls > 100);
+    CHECK(alive(tensors, storages) && ox_memory_get_stats().bad_releases == 2);
+    CHECK(ox_memory_get_stats().tensors_made > 1000 && ox_memory_get_stats().calls > 100);
 }
 
 /* ---- threads ----------------------------------------------------------------------------------------- */
@@ -308,7 +308,7 @@ static void *release_handed(void *arg) {
 }
 
 static void check_foreign_releases(int64_t tensors, int64_t storages) {
-    int64_t bad = ox_stats().bad_releases;
+    int64_t bad = ox_memory_get_stats().bad_releases;
     for (int round = 0; round < 20; round++) {
         pthread_t thread;
         OX_SCOPE {
@@ -325,7 +325,7 @@ static void check_foreign_releases(int64_t tensors, int64_t storages) {
         }
         CHECK(alive(tensors, storages));
     }
-    CHECK(ox_stats().bad_releases == bad && ox_error() == OX_OK);
+    CHECK(ox_memory_get_stats().bad_releases == bad && ox_error() == OX_OK);
 }
 
 /* References that a thread took itself, given back while the scope ends. */
@@ -336,7 +336,7 @@ static void *release_retained(void *arg) {
 }
 
 static void check_racing_releases(int64_t tensors, int64_t storages) {
-    int64_t bad = ox_stats().bad_releases;
+    int64_t bad = ox_memory_get_stats().bad_releases;
     for (int round = 0; round < 200; round++) {
         pthread_t thread;
         OX_SCOPE {
@@ -346,7 +346,7 @@ static void check_racing_releases(int64_t tensors, int64_t storages) {
         pthread_join(thread, NULL);
         CHECK(alive(tensors, storages));
     }
-    CHECK(ox_stats().bad_releases == bad);
+    CHECK(ox_memory_get_stats().bad_releases == bad);
 }
 
 /* A scope that another thread began, which is still there or has ended: words, and nothing else happens. */
@@ -418,7 +418,7 @@ static void check_threads(int64_t tensors, int64_t storages) {
 
 int main(void) {
     check_ownership();
-    int64_t tensors = ox_stats().tensors, storages = ox_stats().storages;
+    int64_t tensors = ox_memory_get_stats().tensors, storages = ox_memory_get_stats().storages;
     CHECK(tensors == 2 && storages == 1);
     check_keep(tensors, storages);
     check_references(tensors, storages);

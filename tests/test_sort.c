@@ -130,7 +130,7 @@ static void test_special_values(void) {
         for (int d = OX_U8; d <= OX_I64; d++)
             check_sorts(ox_from_ints(edges, OX_SHAPE(12), (ox_dtype)d), 0, "edges");
         check_sorts(ox_full(OX_SHAPE(500), 7, OX_I64), 0, "all equal");
-        check_sorts(ox_full(OX_NO_DIMS, 7, OX_F32), 0, "a number");
+        check_sorts(ox_full(OX_SCALAR_SHAPE, 7, OX_F32), 0, "a number");
         CHECK(ox_sort(NULL, 0, false).values == NULL && ox_topk(NULL, 1, 0, true).indices == NULL);
         ox_error_clear();
         CHECK(!ox_topk(ox_zeros(OX_SHAPE(3), OX_F32), 4, 0, true).values && ox_error() == OX_ERR_ARG);

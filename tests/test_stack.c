@@ -193,10 +193,10 @@ static void use_the_rest(void) {
 static void use_file(const char *path) {
     ox_file *file = NULL;
     measured_what = path;
-    USES(file = ox_open(path, NULL));
-    for (int64_t i = 0; i < ox_file_count(file); i++) USES(ox_load_at(file, i));
-    USES(ox_meta_find(file, "none"));
-    USES(ox_close(file));
+    USES(file = ox_file_open(path, NULL));
+    for (int64_t i = 0; i < ox_file_count(file); i++) USES(ox_file_tensor_at(file, i));
+    USES(ox_file_meta_find(file, "none"));
+    USES(ox_file_close(file));
 }
 
 static void use_files(void) {
@@ -227,7 +227,7 @@ static void use_model(void) {
     measured_what = "model";
     ox_llm *llm = NULL;
     ox_llm_context *context = NULL;
-    ox_generate_desc desc;
+    ox_llm_generate_desc desc;
     float logits[64];
     int32_t tokens[64], one = 1;
     memset(&desc, 0, sizeof desc);
@@ -308,6 +308,6 @@ int main(void) {
 #ifdef HAVE_SMALL_THREADS
     check_small_thread();
 #endif
-    CHECK_MSG(ox_stats().tensors == 0, "%lld tensors left", (long long)ox_stats().tensors);
+    CHECK_MSG(ox_memory_get_stats().tensors == 0, "%lld tensors left", (long long)ox_memory_get_stats().tensors);
     return check_done("stack");
 }

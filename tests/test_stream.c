@@ -149,7 +149,7 @@ REDUCE(var, ox_var(in[0], OX_ALL_DIMS, 1, false))
 REDUCE(norm, ox_norm(in[0], 2, OX_DIMS(0), false))
 REDUCE(amax, ox_amax(in[0], OX_DIMS(-1), false))
 REDUCE(argmax, ox_argmax(in[0], 0, false))
-REDUCE(argmax_all, ox_argmax(in[0], OX_NO_DIM, false))
+REDUCE(argmax_all, ox_argmax(in[0], OX_FLATTENED, false))
 REDUCE(logsumexp, ox_logsumexp(in[0], OX_DIMS(-1), false))
 REDUCE(any, ox_any(ox_isnan(in[0]), OX_ALL_DIMS, false))
 REDUCE(max_values, ox_max(in[0], -1, false).values)
@@ -284,8 +284,8 @@ static void test_long_rows_in_tiles(const stream_case *small) {
         ox_tensor *wide = ox_to(numbers(OX_SHAPE(300, 17000), OX_F16, 1), ox_stream_device(stream)),
                   *line = ox_to(numbers(OX_SHAPE(6000000), OX_F32, 2), ox_stream_device(stream));
         CHECK(ox_softmax(wide, 0) && ox_sum(wide, OX_DIMS(0), false) && ox_softmax(line, 0));
-        CHECK_MSG(ox_stream_stats(stream).whole_loads == 0, "%lld whole loads",
-                  (long long)ox_stream_stats(stream).whole_loads);
+        CHECK_MSG(ox_stream_get_stats(stream).whole_loads == 0, "%lld whole loads",
+                  (long long)ox_stream_get_stats(stream).whole_loads);
         ox_stream_close(stream);
     }
     CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
@@ -381,7 +381,7 @@ static void test_long_attention(const stream_case *small) {
         ox_stream *stream = case_open(&c);
         for (int i = 0; i < 3; i++) far[i] = ox_to(near[i], ox_stream_device(stream));
         CHECK(same_bits(run_attention(far), run_attention(near)));
-        CHECK(ox_stream_stats(stream).whole_loads == 0);
+        CHECK(ox_stream_get_stats(stream).whole_loads == 0);
         ox_stream_close(stream);
     }
 }
@@ -414,7 +414,7 @@ static void test_moves(const stream_case *c) {
         if (ox_error()) printf("  %s\n", ox_error_text());
         ox_error_clear();
     }
-    CHECK(ox_stream_stats(stream).spilled_bytes == 0);
+    CHECK(ox_stream_get_stats(stream).spilled_bytes == 0);
     ox_stream_close(stream);
 }
 
@@ -484,7 +484,7 @@ int main(void) {
             test_long_attention(&c);
         }
     }
-    ox_statistics stats = ox_stats();
+    ox_memory_stats stats = ox_memory_get_stats();
     CHECK(stats.tensors == 0 && stats.storages == 0 && stats.bad_releases == 0);
     return check_done("stream");
 }

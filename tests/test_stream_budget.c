@@ -62,7 +62,7 @@ static void put_group(const char *group, size_t most, size_t used, size_t files)
 static size_t budget(void) {
     ox_stream *stream = ox_stream_open(NULL);
     size_t bytes = stream ? stream->desc.ram_bytes : 0;
-    if (stream) CHECK(ox_stream_stats(stream).ring_bytes <= bytes / 2 + 65536);
+    if (stream) CHECK(ox_stream_get_stats(stream).ring_bytes <= bytes / 2 + 65536);
     ox_stream_close(stream);
     return bytes;
 }

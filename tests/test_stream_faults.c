@@ -126,7 +126,7 @@ static void try_faults(ox_stream *stream, fault *f, int w, int first, ox_tensor 
                       kind, (long long)turns[t], ox_error_text()); /* what it read ahead is nobody's error */
             ox_error_clear();
         }
-    CHECK(ox_stream_stats(stream).tiles > 0);
+    CHECK(ox_stream_get_stats(stream).tiles > 0);
 }
 
 #ifdef __SANITIZE_THREAD__
@@ -434,7 +434,7 @@ int main(int count, char **words) {
         test_open_and_close(&c);
         if (i < 2) test_scarce_memory(&c);
     }
-    ox_statistics stats = ox_stats();
+    ox_memory_stats stats = ox_memory_get_stats();
     CHECK(stats.tensors == 0 && stats.storages == 0 && stats.bad_releases == 0);
     return check_done("stream_faults");
 }

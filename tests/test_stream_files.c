@@ -14,19 +14,19 @@
 /* Every tensor of a file, over the mapped file and over the stream. */
 static void compare_file(const stream_case *c, const char *path) {
     ox_stream *stream = case_open(c);
-    ox_file *near = ox_open(path, NULL), *far = ox_open(path, ox_stream_device(stream));
+    ox_file *near = ox_file_open(path, NULL), *far = ox_file_open(path, ox_stream_device(stream));
     CHECK_MSG(near && far && ox_file_count(near) > 0, "%s", ox_error_text());
     for (int64_t i = 0; i < ox_file_count(near); i++)
         OX_SCOPE {
-            ox_tensor *a = ox_load_at(near, i), *b = ox_load_at(far, i);
+            ox_tensor *a = ox_file_tensor_at(near, i), *b = ox_file_tensor_at(far, i);
             CHECK_MSG(a && b && ox_device_of(b) == ox_stream_device(stream), "%s", ox_error_text());
             CHECK_MSG(same_bits(a, b), "%s: %s", path, ox_file_name(near, i));
-            if (ox_dtype_of(a->dtype)->cls == OX_CLASS_FLOAT) CHECK(same_bits(ox_exp(a), ox_exp(b)));
+            if (ox_dtype_get_info(a->dtype)->cls == OX_CLASS_FLOAT) CHECK(same_bits(ox_exp(a), ox_exp(b)));
             CHECK(!ox_neg_(b) && ox_error() != OX_OK); /* files are for reading */
             ox_error_clear();
         }
-    ox_close(near);
-    ox_close(far);
+    ox_file_close(near);
+    ox_file_close(far);
     ox_stream_close(stream);
 }
 
@@ -82,9 +82,9 @@ static void test_unaligned(const stream_case *c) {
         compare_file(c, path);
         ox_stream *stream = case_open(c);
         file = NULL;
-        ox_file *far = ox_open(path, ox_stream_device(stream));
-        for (int i = 0; i < 4; i++) CHECK(far && same_bits(ox_load_at(far, i), t[i]));
-        ox_close(far);
+        ox_file *far = ox_file_open(path, ox_stream_device(stream));
+        for (int i = 0; i < 4; i++) CHECK(far && same_bits(ox_file_tensor_at(far, i), t[i]));
+        ox_file_close(far);
         ox_stream_close(stream);
     }
     remove(path);
@@ -102,13 +102,13 @@ static void test_save(const stream_case *small) {
         const char *names[2] = {"relu", "neg"};
         snprintf(path, sizeof path, "%s/oxtorch-saved.safetensors", c.folder);
         CHECK(ox_save_safetensors(path, names, t, 2, NULL, 0, 0) == OX_OK);
-        ox_file *file = ox_open(path, NULL);
-        for (int i = 0; i < 2; i++) CHECK(same_bits(ox_load(file, names[i]), ox_contiguous(right[i])));
-        ox_close(file);
+        ox_file *file = ox_file_open(path, NULL);
+        for (int i = 0; i < 2; i++) CHECK(same_bits(ox_file_tensor(file, names[i]), ox_contiguous(right[i])));
+        ox_file_close(file);
         CHECK(ox_save_npz(path, names, t, 2) == OX_OK);
-        file = ox_open(path, NULL);
-        for (int i = 0; i < 2; i++) CHECK(same_bits(ox_load(file, names[i]), ox_contiguous(right[i])));
-        ox_close(file);
+        file = ox_file_open(path, NULL);
+        for (int i = 0; i < 2; i++) CHECK(same_bits(ox_file_tensor(file, names[i]), ox_contiguous(right[i])));
+        ox_file_close(file);
     }
     CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
     ox_error_clear();
@@ -137,10 +137,10 @@ static void test_named(const stream_case *c) {
             CHECK(ox_error() == OX_OK);
             CHECK(!ox_stream_named(stream, name, OX_F32, OX_SHAPE(1)) && ox_error() == OX_ERR_IO);
             ox_error_clear();
-            ox_file *file = ox_open(path, NULL);
-            CHECK_MSG(file && ox_file_count(file) == 1 && same_bits(ox_load(file, name), t), "%s",
+            ox_file *file = ox_file_open(path, NULL);
+            CHECK_MSG(file && ox_file_count(file) == 1 && same_bits(ox_file_tensor(file, name), t), "%s",
                       ox_error_text());
-            ox_close(file);
+            ox_file_close(file);
             compare_file(c, path);
         }
     static const char *const wrong[] = {"", ".", "..", ".hidden", "a/b", "a\\b", "__metadata__", "\xff"};
@@ -169,7 +169,7 @@ static void add_weight(gguf_make *g, const char *name, int64_t rows, int64_t col
         t = ox_cast(t, rows ? dtype : OX_F32);
         size_t bytes;
         char *data = bytes_of(t, &bytes);
-        gguf_tensor(g, name, ox_dtype_of(t->dtype)->gguf_id, t->ndim, t->shape, data, bytes);
+        gguf_tensor(g, name, ox_dtype_get_info(t->dtype)->gguf_id, t->ndim, t->shape, data, bytes);
         free(data);
     }
 }
@@ -217,7 +217,7 @@ static bool run_model(const char *path, ox_device *device, float *logits) {
     ox_llm_context *context = model ? ox_llm_context_open(model, &desc) : NULL;
     bool done = context && ox_llm_decode(context, text, PROMPT, logits) == OX_OK;
     for (int i = PROMPT; done && i < TEXT; i++)
-        done = ox_llm_step(context, text[i], logits + (i - PROMPT + 1) * WORDS) == OX_OK;
+        done = ox_llm_decode_one(context, text[i], logits + (i - PROMPT + 1) * WORDS) == OX_OK;
     ox_llm_context_close(context);
     ox_llm_close(model);
     return done;
@@ -236,7 +236,7 @@ static void test_model(const stream_case *small, ox_dtype dtype) {
     CHECK_MSG(run_model(path, NULL, expected), "%s", ox_error_text());
     CHECK_MSG(run_model(path, ox_stream_device(stream), got), "%s", ox_error_text());
     CHECK_MSG(memcmp(expected, got, bytes) == 0, "%s weights: other logits", ox_dtype_name(dtype));
-    ox_stream_statistics s = ox_stream_stats(stream);
+    ox_stream_stats s = ox_stream_get_stats(stream);
     CHECK_MSG(s.disk_bytes > 0 && s.ram_bytes > 0 && s.written_bytes == 0 && s.whole_loads == 0,
               "%s: %lld read, %lld from RAM, %lld written, %lld whole", ox_dtype_name(dtype),
               (long long)s.disk_bytes, (long long)s.ram_bytes, (long long)s.written_bytes,
@@ -255,7 +255,7 @@ static void save_one(const char *path, ox_tensor *x) {
 
 /* The numbers of x in a file that was opened before it changed: x's, or an error. */
 static void check_later(ox_file *file, ox_tensor *x) {
-    ox_tensor *t = ox_load(file, "x");
+    ox_tensor *t = ox_file_tensor(file, "x");
     CHECK_MSG(t ? same_bits(t, x) : ox_error() == OX_ERR_IO, "%s", t ? "other numbers" : ox_error_text());
     CHECK(ox_file_count(file) == 1 && strcmp(ox_file_name(file, 0), "x") == 0);
     ox_error_clear();
@@ -273,8 +273,8 @@ static void test_changed(const stream_case *small) {
     OX_SCOPE {
         ox_tensor *x = numbers(OX_SHAPE(70, 300), OX_F32, 1), *y = numbers(OX_SHAPE(70, 300), OX_F32, 2);
         save_one(path, x);
-        ox_file *file = ox_open(path, ox_stream_device(stream));
-        ox_tensor *far = ox_load(file, "x");
+        ox_file *file = ox_file_open(path, ox_stream_device(stream));
+        ox_tensor *far = ox_file_tensor(file, "x");
         CHECK(same_bits(ox_neg(far), ox_neg(x)));
         FILE *longer = fopen(path, "ab");
         CHECK(longer && fwrite("more", 4, 1, longer) == 1 && fclose(longer) == 0);
@@ -282,14 +282,14 @@ static void test_changed(const stream_case *small) {
         check_later(file, x);
         save_one(other, y);
         CHECK(rename(other, path) == 0);
-        CHECK(!ox_load(file, "x") && ox_error() == OX_ERR_IO && strstr(ox_error_text(), "replaced"));
+        CHECK(!ox_file_tensor(file, "x") && ox_error() == OX_ERR_IO && strstr(ox_error_text(), "replaced"));
         ox_error_clear();
-        ox_file *later = ox_open(path, ox_stream_device(stream));
-        ox_tensor *fresh = ox_load(later, "x");
+        ox_file *later = ox_file_open(path, ox_stream_device(stream));
+        ox_tensor *fresh = ox_file_tensor(later, "x");
         for (int i = 0; i < 3; i++)
             CHECK(same_bits(ox_neg(far), ox_neg(x)) && same_bits(ox_neg(fresh), ox_neg(y)) &&
                   same_bits(ox_add(far, fresh), ox_add(x, y)));
-        CHECK(ox_stream_stats(stream).ram_bytes > 0);
+        CHECK(ox_stream_get_stats(stream).ram_bytes > 0);
         CHECK(truncate(path, 0) == 0);
         check_later(later, y);
         for (int i = 0; i < 2; i++) {
@@ -301,8 +301,8 @@ static void test_changed(const stream_case *small) {
         check_later(later, y);
         check_later(file, x);
         CHECK(same_bits(ox_neg(far), ox_neg(x)));
-        ox_close(file);
-        ox_close(later);
+        ox_file_close(file);
+        ox_file_close(later);
     }
     CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
     ox_stream_close(stream);
@@ -415,7 +415,7 @@ static void save_gguf(const char *path, ox_tensor *x) {
     char *data = bytes_of(x, &bytes);
     memset(&g, 0, sizeof g);
     gguf_text(&g, "general.architecture", "llama");
-    gguf_tensor(&g, "x", ox_dtype_of(x->dtype)->gguf_id, x->ndim, x->shape, data, bytes);
+    gguf_tensor(&g, "x", ox_dtype_get_info(x->dtype)->gguf_id, x->ndim, x->shape, data, bytes);
     CHECK(gguf_write(&g, path) == 0);
     free(data);
 }
@@ -430,7 +430,7 @@ static const struct {
 enum { SAVERS = sizeof savers / sizeof *savers, SAVED = 70001 };
 
 static ox_file *open_saved(ox_stream *stream, const char *path) {
-    ox_file *file = ox_open(path, ox_stream_device(stream));
+    ox_file *file = ox_file_open(path, ox_stream_device(stream));
     CHECK_MSG(file != NULL, "%s", ox_error_text());
     return file;
 }
@@ -444,13 +444,13 @@ static void test_savers(const stream_case *c) {
             snprintf(path, sizeof path, "%s/oxtorch-saved-%p.%s", c->folder, (void *)path, savers[s].ending);
             savers[s].save(path, x);
             ox_stream *stream = case_open(c);
-            ox_file *file = open_saved(stream, path), *here = ox_open(path, NULL);
-            ox_tensor *far = ox_load_at(file, 0), *near = ox_load_at(here, 0);
-            CHECK((ox_stream_stats(stream).spilled_bytes > 0) == savers[s].moves);
+            ox_file *file = open_saved(stream, path), *here = ox_file_open(path, NULL);
+            ox_tensor *far = ox_file_tensor_at(file, 0), *near = ox_file_tensor_at(here, 0);
+            CHECK((ox_stream_get_stats(stream).spilled_bytes > 0) == savers[s].moves);
             CHECK_MSG(far && near && same_bits(near, x) && same_bits(ox_neg(far), ox_neg(x)), "%s: %s", path,
                       ox_error_text());
-            ox_close(file);
-            ox_close(here);
+            ox_file_close(file);
+            ox_file_close(here);
             ox_stream_close(stream);
             remove(path);
         }
@@ -458,7 +458,7 @@ static void test_savers(const stream_case *c) {
 
 /* Loads what was opened before: x, or an error of the file. */
 static bool load_later(ox_file *file, ox_tensor *x) {
-    ox_tensor *far = ox_load_at(file, 0), *got = far ? ox_neg(far) : NULL;
+    ox_tensor *far = ox_file_tensor_at(file, 0), *got = far ? ox_neg(far) : NULL;
     bool fine = got ? same_bits(got, ox_neg(x)) : ox_error() == OX_ERR_IO;
     if (!fine) printf("  %s\n", got ? "other numbers" : ox_error_text());
     ox_error_clear();
@@ -484,7 +484,7 @@ static void test_cut_files(const stream_case *c) {
                 if (cut == 6) CHECK(rename(other, path) == 0);
                 CHECK_MSG(load_later(file, x), "%s, cut %d", path, cut);
                 CHECK_MSG(load_later(file, x), "%s, cut %d, again", path, cut);
-                ox_close(file);
+                ox_file_close(file);
                 ox_stream_close(stream);
                 remove(path);
             }
@@ -528,14 +528,14 @@ static void test_flicker(const stream_case *c) {
             CHECK(pthread_create(&thread, NULL, flicker_run, &f) == 0);
             for (int i = 0; i < 60; i++)
                 OX_SCOPE {
-                    ox_file *file = ox_open(f.path, ox_stream_device(stream));
+                    ox_file *file = ox_file_open(f.path, ox_stream_device(stream));
                     bool in_words = file || ox_error() == OX_ERR_IO || ox_error() == OX_ERR_FORMAT;
                     CHECK_MSG(in_words && (file || strstr(ox_error_text(), "oxtorch-flicker")), "%s",
                               ox_error_text());
                     ox_error_clear();
                     if (file) CHECK_MSG(load_later(file, x), "%s", f.path);
                     opened += file != NULL;
-                    ox_close(file);
+                    ox_file_close(file);
                 }
             __atomic_store_n(&f.stop, 1, __ATOMIC_RELEASE);
             pthread_join(thread, NULL);
@@ -553,26 +553,26 @@ static void test_cut_model(const stream_case *small) {
     snprintf(path, sizeof path, "%s/oxtorch-cut.gguf", c.folder);
     write_model(path, OX_Q8_0);
     ox_stream *stream = case_open(&c);
-    ox_file *file = ox_open(path, ox_stream_device(stream));
+    ox_file *file = ox_file_open(path, ox_stream_device(stream));
     ox_llm *model = ox_llm_open(path, ox_stream_device(stream));
     ox_llm_context *context = model ? ox_llm_context_open(model, NULL) : NULL;
-    CHECK_MSG(context && ox_llm_step(context, 5, logits) == OX_OK, "%s", ox_error_text());
+    CHECK_MSG(context && ox_llm_decode_one(context, 5, logits) == OX_OK, "%s", ox_error_text());
     CHECK(truncate(path, 0) == 0);
     CHECK(ox_llm_rewind(context, 0) == OX_OK);
     for (int i = 0; i < 3; i++) {
-        ox_status status = ox_llm_step(context, 5, logits); /* what was kept may be all of it */
+        ox_status status = ox_llm_decode_one(context, 5, logits); /* what was kept may be all of it */
         CHECK_MSG(status == OX_OK || (status == OX_ERR_IO && strstr(ox_error_text(), "shorter")), "%s",
                   ox_error_text());
         ox_error_clear();
     }
-    ox_meta meta = ox_meta_find(file, "general.architecture");
-    CHECK(meta.type == OX_META_STRING && meta.text.length == 5 && memcmp(meta.text.data, "llama", 5) == 0);
+    ox_file_meta meta = ox_file_meta_find(file, "general.architecture");
+    CHECK(meta.type == OX_FILE_META_STRING && meta.text.length == 5 && memcmp(meta.text.data, "llama", 5) == 0);
     for (int64_t i = 0; i < ox_file_count(file); i++) CHECK(strlen(ox_file_name(file, i)) > 0);
-    CHECK(!ox_load_at(file, 0) && ox_error() == OX_ERR_IO);
+    CHECK(!ox_file_tensor_at(file, 0) && ox_error() == OX_ERR_IO);
     ox_error_clear();
     ox_llm_context_close(context);
     ox_llm_close(model);
-    ox_close(file);
+    ox_file_close(file);
     ox_stream_close(stream);
     remove(path);
 }
@@ -597,7 +597,7 @@ static void test_kept(const stream_case *small, size_t ram, int64_t layers) {
             ox_tensor *y = x;
             for (int64_t i = 0; y && i < layers; i++)
                 y = ox_mul_number(ox_linear(y, ox_select(far, 0, i), NULL), 0.06);
-            ox_stream_statistics s = ox_stream_stats(stream);
+            ox_stream_stats s = ox_stream_get_stats(stream);
             int64_t now = s.disk_bytes - read, kept = (int64_t)s.kept_bytes;
             read = s.disk_bytes;
             if (!first) first = y;
@@ -616,7 +616,7 @@ static void test_kept(const stream_case *small, size_t ram, int64_t layers) {
             if (ram > (size_t)all * 2 && pass > 0) CHECK(now == 0);
             CHECK(s.kept_bytes + s.ring_bytes <= ram);
         }
-        CHECK(ox_stream_stats(stream).guesses > 0 || ram > (size_t)all * 2);
+        CHECK(ox_stream_get_stats(stream).guesses > 0 || ram > (size_t)all * 2);
         ox_stream_close(stream);
     }
     remove(path);
@@ -647,9 +647,9 @@ static void test_first_pass(const stream_case *small, bool alike) {
                 int w = alike ? (2 + 3 * i) % 4 : (int)((l * 7 + l * l * 3 + i * (l % 2 ? 1 : 3)) % 4);
                 ox_tensor *near = ox_narrow(ox_select(all, 0, l), 0, before[w], rows[w]);
                 CHECK(same_bits(ox_linear(x, far[l][w], NULL), ox_linear(x, near, NULL)));
-                if (l == 2 && i == 0) guesses = ox_stream_stats(stream).guesses;
+                if (l == 2 && i == 0) guesses = ox_stream_get_stats(stream).guesses;
             }
-        ox_stream_statistics s = ox_stream_stats(stream);
+        ox_stream_stats s = ox_stream_get_stats(stream);
         int64_t bytes = (int64_t)ox_nbytes(all), ahead = s.guesses - guesses;
         if (alike)
             CHECK_MSG(s.disk_bytes == bytes && ahead >= (LAYERS - 2) * 4 - 1,
@@ -796,22 +796,22 @@ static void test_threads(const stream_case *c) {
 static void test_kept_open(const stream_case *c) {
     char path[320];
     snprintf(path, sizeof path, "%s/oxtorch-open.npy", c->folder);
-    size_t before = ox_stats().bytes_in_use;
+    size_t before = ox_memory_get_stats().bytes_in_use;
     OX_SCOPE {
         ox_tensor *x = numbers(OX_SHAPE(70, 30), OX_F32, 1);
         CHECK(ox_save_npy(path, x) == OX_OK);
         ox_stream *stream = case_open(c);
-        ox_file *file = ox_open(path, ox_stream_device(stream)), *bad;
+        ox_file *file = ox_file_open(path, ox_stream_device(stream)), *bad;
         ox_stream_close(stream);
-        bad = ox_open("/nowhere", ox_stream_device(stream));
+        bad = ox_file_open("/nowhere", ox_stream_device(stream));
         CHECK(!bad && ox_error() == OX_ERR_IO);
         ox_error_clear();
-        ox_tensor *t = ox_load_at(file, 0);
+        ox_tensor *t = ox_file_tensor_at(file, 0);
         CHECK_MSG(t && same_bits(ox_exp(t), ox_exp(x)), "%s", ox_error_text());
-        ox_close(file);
+        ox_file_close(file);
         CHECK(same_bits(t, x)); /* and then the tensor does */
     }
-    CHECK(ox_stats().bytes_in_use == before);
+    CHECK(ox_memory_get_stats().bytes_in_use == before);
     remove(path);
 }
 
@@ -858,11 +858,11 @@ static void test_addresses(const stream_case *c) {
         few.rlim_cur = (rlim_t)768 << 20;
         CHECK(setrlimit(RLIMIT_AS, &few) == 0);
         OX_SCOPE {
-            ox_file *far = ox_open(path, ox_stream_device(stream));
-            ox_tensor *t = far ? ox_load_at(far, 0) : NULL, *part = t ? ox_narrow(t, 0, 5, 1000) : NULL;
+            ox_file *far = ox_file_open(path, ox_stream_device(stream));
+            ox_tensor *t = far ? ox_file_tensor_at(far, 0) : NULL, *part = t ? ox_narrow(t, 0, 5, 1000) : NULL;
             CHECK_MSG(part && ox_item(ox_sum(part, OX_ALL_DIMS, false)) == 0, "%s: %s", path,
                       ox_error_text());
-            ox_close(far);
+            ox_file_close(far);
         }
         CHECK(setrlimit(RLIMIT_AS, &usual) == 0);
         ox_stream_close(stream);
@@ -905,7 +905,7 @@ int main(void) {
         test_kept_open(&c);
         test_addresses(&c);
     }
-    ox_statistics stats = ox_stats();
+    ox_memory_stats stats = ox_memory_get_stats();
     CHECK(stats.tensors == 0 && stats.storages == 0 && stats.bad_releases == 0);
     return check_done("stream_files");
 }

@@ -26,7 +26,7 @@ static int64_t wait_a_while(void *user, int64_t number, int64_t bytes) {
 }
 
 /* 40 MiB twice: the second operation finds other tiles if the first one's came slowly. Same numbers. */
-static ox_stream_statistics run_on(const stream_case *c, double seconds, size_t tile, int depth) {
+static ox_stream_stats run_on(const stream_case *c, double seconds, size_t tile, int depth) {
     slow_disk disk = {seconds, 0};
     ox_stream_desc desc = case_desc(c);
     desc.ram_bytes = (size_t)1 << 30;
@@ -44,7 +44,7 @@ static ox_stream_statistics run_on(const stream_case *c, double seconds, size_t 
             CHECK_MSG(sum && ox_item(sum) == 1.5 * (10 << 20), "%s", ox_error_text());
         }
     }
-    ox_stream_statistics s = ox_stream_stats(stream);
+    ox_stream_stats s = ox_stream_get_stats(stream);
     CHECK(s.bandwidth > 0 && s.latency >= seconds && disk.transfers > 0);
     ox_stream_close(stream);
     return s;
@@ -52,7 +52,7 @@ static ox_stream_statistics run_on(const stream_case *c, double seconds, size_t 
 
 /* The tile is what comes in 16 ms, or in two latencies: 4 to 16 MiB, 8 where that is near. However busy the
  * machine was meanwhile. */
-static bool tile_suits(const ox_stream_statistics *s) {
+static bool tile_suits(const ox_stream_stats *s) {
     const double mib = 1 << 20, seconds = s->latency > 0.008 ? 2 * s->latency : 0.016;
     double wanted = fmin(fmax(s->bandwidth * seconds, 4 * mib), 16 * mib), tile = (double)s->tile_bytes;
     bool near = wanted >= 6 * mib - 4096 && wanted <= 32 * mib / 3 + 4096, same = fabs(tile - wanted) <= 4096;
@@ -63,10 +63,10 @@ static bool tile_suits(const ox_stream_statistics *s) {
 
 static void test_pace(const stream_case *c) {
     const size_t mib = (size_t)1 << 20;
-    ox_stream_statistics slow = run_on(c, 0.02, 0, 0), fast = run_on(c, 0, 0, 0);
+    ox_stream_stats slow = run_on(c, 0.02, 0, 0), fast = run_on(c, 0, 0, 0);
     CHECK(tile_suits(&slow) && tile_suits(&fast) && slow.latency >= 0.02 && slow.bandwidth < 60e6);
     CHECK(slow.depth >= 3 && fast.depth >= 3);
-    ox_stream_statistics fixed = run_on(c, 0.005, 3 * mib, 5);
+    ox_stream_stats fixed = run_on(c, 0.005, 3 * mib, 5);
     CHECK(fixed.tile_bytes == 3 * mib && fixed.depth == 5);
     CHECK(fixed.ring_bytes >= 30 * mib && fixed.ring_bytes < 32 * mib);
 }
@@ -110,7 +110,7 @@ static void test_progress(const stream_case *c) {
     CHECK_MSG(s.calls == s.tiles && s.calls >= 40 && s.in_order && s.bytes == (int64_t)40 << 20,
               "%lld calls, %lld tiles, %d, %lld bytes", (long long)s.calls, (long long)s.tiles,
               (int)s.in_order, (long long)s.bytes);
-    CHECK(ox_stream_stats(stream).tiles == s.calls);
+    CHECK(ox_stream_get_stats(stream).tiles == s.calls);
     ox_stream_close(stream);
     snprintf(trace, sizeof trace, "%s.json", path);
     CHECK(ox_profile_trace(trace) == OX_OK);
@@ -137,7 +137,7 @@ static void test_defaults(void) {
         ox_tensor *x = numbers(OX_SHAPE(1000), OX_F32, 1), *far = ox_to(x, ox_stream_device(stream));
         CHECK(far && same_bits(ox_relu(far), ox_relu(x)));
     }
-    ox_stream_statistics s = ox_stream_stats(stream);
+    ox_stream_stats s = ox_stream_get_stats(stream);
     CHECK(s.tile_bytes >= 16384 && s.depth >= 3 && s.ring_bytes > 0);
     ox_stream_close(stream);
 }
@@ -158,7 +158,7 @@ int main(void) {
     }
     test_defaults();
     remove(path);
-    ox_statistics stats = ox_stats();
+    ox_memory_stats stats = ox_memory_get_stats();
     CHECK(stats.tensors == 0 && stats.storages == 0 && stats.bad_releases == 0);
     return check_done("stream_insight");
 }

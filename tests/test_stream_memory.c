@@ -34,7 +34,7 @@ static void run(ox_stream *stream, const char *path, int64_t count) {
         CHECK(z &&
               ox_item(ox_sum(ox_cast(ox_narrow(z, 0, rows - 1, 1), OX_F32), OX_ALL_DIMS, false)) == 1536);
         z = ox_softmax(w, -1);
-        CHECK(z && ox_stream_stats(stream).whole_loads == 0);
+        CHECK(z && ox_stream_get_stats(stream).whole_loads == 0);
     }
     CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
     ox_error_clear();
@@ -54,7 +54,7 @@ int main(void) {
         int64_t before = most_memory();
         ox_stream *stream = case_open(&c);
         run(stream, path, count);
-        CHECK(ox_stats().bytes_peak <= RAM);
+        CHECK(ox_memory_get_stats().bytes_peak <= RAM);
         ox_stream_close(stream);
         remove(path);
         int64_t most = most_memory();
@@ -70,7 +70,7 @@ int main(void) {
         printf("most memory: %lld MiB, %lld before\n", (long long)most / MIB, (long long)before / MIB);
 #endif
     }
-    ox_statistics stats = ox_stats();
+    ox_memory_stats stats = ox_memory_get_stats();
     CHECK(stats.tensors == 0 && stats.storages == 0 && stats.bad_releases == 0);
     return check_done("stream_memory");
 }

@@ -294,7 +294,7 @@ static void run_program(uint64_t number) {
                 add_input(&p);
         }
     }
-    CHECK(ox_stream_stats(p.stream).spilled_bytes == 0);
+    CHECK(ox_stream_get_stats(p.stream).spilled_bytes == 0);
     ox_stream_close(p.stream);
 }
 
@@ -304,7 +304,7 @@ int main(int count, char **words) {
     check_cases();
     for (uint64_t i = 0; i < programs; i++) run_program(first + i);
     CHECK_MSG(compared > 6 * (int64_t)programs, "%" PRId64 " tensors", compared);
-    ox_statistics stats = ox_stats();
+    ox_memory_stats stats = ox_memory_get_stats();
     CHECK(stats.tensors == 0 && stats.storages == 0 && stats.bad_releases == 0);
     return check_done("stream_random");
 }

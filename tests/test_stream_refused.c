@@ -88,9 +88,9 @@ static int fill_up(ox_stream *stream, ox_tensor *far, ox_tensor *right) {
         CHECK(!y && ox_error() == OX_ERR_IO && strstr(ox_error_text(), "no room"));
         ox_error_clear();
         CHECK(same_bits(last, right));
-        CHECK(ox_stream_stats(stream).spilled_bytes <= (size_t)ROOM);
+        CHECK(ox_stream_get_stats(stream).spilled_bytes <= (size_t)ROOM);
     }
-    CHECK(ox_stream_stats(stream).spilled_bytes == 0);
+    CHECK(ox_stream_get_stats(stream).spilled_bytes == 0);
     return count;
 }
 
@@ -106,7 +106,7 @@ static void test_full_disk(const stream_case *c) {
         CHECK(failed(ox_to(x, device), OX_ERR_IO, "no room"));
         CHECK(failed(ox_neg(far), OX_ERR_IO, "no room"));
         CHECK(failed(ox_stream_named(stream, "large", OX_F32, OX_SHAPE(MIB)), OX_ERR_IO, "large"));
-        CHECK(files_in(folder) == 0 && ox_stream_stats(stream).spilled_bytes == 0);
+        CHECK(files_in(folder) == 0 && ox_stream_get_stats(stream).spilled_bytes == 0);
         ox_tensor *piece = ox_narrow(far, 0, 5, 70000);
         int first = fill_up(stream, piece, right), second = fill_up(stream, piece, right);
         CHECK_MSG(first >= 5 && first == second, "%d and %d results", first, second);
@@ -157,7 +157,7 @@ static int run_forbidden(const char *file, const char *spill) {
     stream_case c = case_at(0);
     snprintf(path, sizeof path, "%s", file);
     ox_stream *before = open_at(&c, spill);
-    bool uring = ox_stream_stats(before).uring, forbidden = false;
+    bool uring = ox_stream_get_stats(before).uring, forbidden = false;
     OX_SCOPE {
         ox_tensor *x = numbers(OX_SHAPE(200000), OX_F32, 1), *right = ox_neg(x);
         put_raw(path, x, 0);
@@ -167,13 +167,13 @@ static int run_forbidden(const char *file, const char *spill) {
         forbidden = forbid_uring();
         if (forbidden) {
             ox_stream *after = open_at(&c, spill);
-            CHECK(!ox_stream_stats(after).uring && ox_stream_stats(before).uring == uring);
+            CHECK(!ox_stream_get_stats(after).uring && ox_stream_get_stats(before).uring == uring);
             ox_tensor *other = ox_stream_raw(after, path, 0, OX_F32, OX_SHAPE(200000));
             for (int i = 0; i < 2; i++) {
                 CHECK_MSG(same_bits(ox_neg(far), right), "%s", ox_error_text());
                 CHECK_MSG(same_bits(ox_neg(other), right), "%s", ox_error_text());
             }
-            CHECK(!ox_stream_stats(before).uring);
+            CHECK(!ox_stream_get_stats(before).uring);
             ox_stream_close(after);
         }
         ox_stream_close(before);
@@ -212,7 +212,7 @@ static void test_rights(const stream_case *c) {
             CHECK(failed(ox_neg(far), OX_ERR_IO, strerror(EACCES)));
             CHECK(failed(ox_stream_named(stream, "none", OX_F32, OX_SHAPE(9)), OX_ERR_IO, strerror(EACCES)));
             CHECK(failed(ox_stream_raw(stream, path, 0, OX_F32, OX_SHAPE(1)), OX_ERR_IO, strerror(EACCES)));
-            CHECK(!ox_open(path, ox_stream_device(stream)) && ox_error() == OX_ERR_IO);
+            CHECK(!ox_file_open(path, ox_stream_device(stream)) && ox_error() == OX_ERR_IO);
             ox_error_clear();
             ox_tensor *sum = ox_sum(far, OX_ALL_DIMS, false); /* what is open stays so; 4 bytes fit in RAM */
             CHECK_MSG(!sum || ox_item(sum) == ox_item(right), "%s", ox_error_text());
@@ -291,7 +291,7 @@ static void test_least_budgets(const stream_case *c) {
                 CHECK_MSG(same_bits(ox_add(ox_neg(far), far), ox_add(ox_neg(x), x)), "%lld numbers: %s",
                           (long long)sizes[i], ox_error_text());
             CHECK(same_bits(ox_flip(far, OX_DIMS(0)), ox_flip(x, OX_DIMS(0))));
-            ox_stream_statistics s = ox_stream_stats(stream);
+            ox_stream_stats s = ox_stream_get_stats(stream);
             CHECK(s.ring_bytes + s.kept_bytes <= desc.ram_bytes);
         }
     ox_stream_close(stream);
@@ -315,7 +315,7 @@ int main(int count, char **words) {
         test_least_budgets(&c);
         CHECK(rmdir(folder) == 0);
     }
-    ox_statistics stats = ox_stats();
+    ox_memory_stats stats = ox_memory_get_stats();
     CHECK(stats.tensors == 0 && stats.storages == 0 && stats.bad_releases == 0);
     return check_done("stream_refused");
 }

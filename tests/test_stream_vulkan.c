@@ -82,7 +82,7 @@ static void test_blocks(const stream_case *c, int64_t rows, int64_t columns) {
                       *got = ox_linear(ox_to(x, gpu), far, NULL);
             CHECK_MSG(near && ox_equal(ox_to(got, ox_cpu()), ox_to(near, ox_cpu())), "%s: %s",
                       ox_dtype_name(types[i]), ox_error_text());
-            CHECK(ox_stream_stats(stream).tiles > 1);
+            CHECK(ox_stream_get_stats(stream).tiles > 1);
             ox_tensor *ids = ox_randint(0, columns, OX_SHAPE(9), OX_I64);
             CHECK_MSG(is_close(ox_embedding(far, ox_to(ids, gpu)), ox_embedding(w, ids)), "%s: %s",
                       ox_dtype_name(types[i]), ox_error_text());
@@ -105,7 +105,7 @@ static bool listen(void *user, const char *bytes, int64_t length, int32_t token)
 
 /* The likeliest words after a prompt that is read in two batches. */
 static said say(const char *path, ox_device *device) {
-    ox_generate_desc desc;
+    ox_llm_generate_desc desc;
     ox_llm_context_desc batches;
     said s;
     memset(&s, 0, sizeof s);
@@ -147,7 +147,7 @@ static void test_model(const stream_case *c, int type) {
     int different = 0;
     for (int i = 1; i < STEPS; i++) different += here.token[i] != here.token[i - 1];
     CHECK_MSG(different > 3, "%d", different);
-    ox_stream_statistics stats = ox_stream_stats(stream);
+    ox_stream_stats stats = ox_stream_get_stats(stream);
     CHECK_MSG(stats.disk_bytes > 2 * (int64_t)BUDGET_ON_GPU && stats.whole_loads == 0 &&
                   stats.written_bytes == 0 && stats.kept_bytes + stats.ring_bytes <= BUDGET_ON_GPU,
               "%lld read, %lld whole, %lld written", (long long)stats.disk_bytes,
@@ -173,7 +173,7 @@ int main(void) {
         test_model(&c, i == 0 ? TYPE_F32 : TYPE_F16);
     }
     CHECK(ox_vulkan_close(gpu) == OX_OK);
-    ox_statistics stats = ox_stats();
+    ox_memory_stats stats = ox_memory_get_stats();
     CHECK(stats.tensors == 0 && stats.storages == 0 && stats.bad_releases == 0);
     return check_done("stream_vulkan");
 }

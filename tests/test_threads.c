@@ -353,20 +353,20 @@ static void test_prepacked(void) {
             for (int i = 0; i < 2; i++) CHECK(ox_equal(expected, ox_matmul(a, b)));
         }
     }
-    size_t before = ox_stats().bytes_in_use;
+    size_t before = ox_memory_get_stats().bytes_in_use;
     OX_SCOPE {
         ox_tensor *w = ox_rand(OX_SHAPE(200, 300), OX_F32), *x = ox_rand(OX_SHAPE(20, 300), OX_F32);
         for (int products = 0; products < 3; products++) { /* what the first one makes is all that is kept */
             CHECK(ox_prepack(w, true) == OX_OK);
             for (int i = 0; i < products; i++) OX_SCOPE { CHECK(ox_linear(x, w, NULL) != NULL); }
-            size_t with = ox_stats().bytes_in_use;
+            size_t with = ox_memory_get_stats().bytes_in_use;
             CHECK(ox_prepack(w, false) == OX_OK);
-            size_t kept = with - ox_stats().bytes_in_use, panels = 200 * 300 * sizeof(float);
+            size_t kept = with - ox_memory_get_stats().bytes_in_use, panels = 200 * 300 * sizeof(float);
             CHECK_MSG(products ? kept >= panels && kept < 2 * panels : kept < panels / 2,
                       "%d products: %d bytes", products, (int)kept);
         }
     }
-    CHECK(ox_stats().bytes_in_use == before);
+    CHECK(ox_memory_get_stats().bytes_in_use == before);
 }
 
 /* The profiler goes on and off beside calls: what it notes is whole. */
@@ -526,6 +526,6 @@ int main(void) {
     check_skip("callers", "no POSIX threads here");
 #endif
     ox_shutdown();
-    CHECK(ox_stats().bytes_in_use == 0);
+    CHECK(ox_memory_get_stats().bytes_in_use == 0);
     return check_done("threads");
 }

@@ -85,14 +85,14 @@ static void put_vocabulary(gguf_make *g, options o) {
 static ox_tokenizer *open_made(gguf_make *g) {
     const char *path = gguf_path("tokenizer.gguf");
     CHECK(gguf_write(g, path) == 0);
-    ox_file *file = ox_open(path, NULL);
+    ox_file *file = ox_file_open(path, NULL);
     CHECK_MSG(file != NULL, "%s", ox_error_text());
     ox_tokenizer *tokenizer = ox_tokenizer_open(file);
     const size_t length = strlen(path);
     CHECK_MSG(tokenizer || (strncmp(ox_error_text(), path, length) == 0 &&
                             strncmp(ox_error_text() + length, ": ", 2) == 0),
               "the file is not named: %s", ox_error_text());
-    ox_close(file);
+    ox_file_close(file);
     remove(path);
     return tokenizer;
 }
@@ -108,7 +108,7 @@ static ox_tokenizer *open_with(options o) {
 
 /* ---- text to ids and back ------------------------------------------------------------------------------ */
 
-static void expect(const ox_tokenizer *t, const char *text, const ox_encode_desc *desc,
+static void expect(const ox_tokenizer *t, const char *text, const ox_tokenizer_encode_desc *desc,
                    const char *expected) {
     int32_t ids[64];
     char line[512] = "";
@@ -122,7 +122,7 @@ static void expect(const ox_tokenizer *t, const char *text, const ox_encode_desc
 static void test_encode(void) {
     const options usual = {0, 0, 0, 0, 0}, no_prefix = {0, 0, 1, 1, 0};
     ox_tokenizer *t = open_with(usual);
-    ox_encode_desc bare = {true, false}, special = {true, true};
+    ox_tokenizer_encode_desc bare = {true, false}, special = {true, true};
     expect(t, "", NULL, "1");
     expect(t, "", &bare, "");
     expect(t, "abc", NULL, "1 271"); /* the prefix takes part in merging */
@@ -150,7 +150,7 @@ static void test_encode(void) {
 
 static void test_unknown(void) {
     const options no_bytes = {1, 0, 0, 0, 0}, nothing = {1, 0, 0, 0, 1};
-    const ox_encode_desc bare = {true, false};
+    const ox_tokenizer_encode_desc bare = {true, false};
     ox_tokenizer *t = open_with(no_bytes);
     expect(t, "xa\xff", &bare, "259 0 260 0");
     ox_tokenizer_close(t);
@@ -161,7 +161,7 @@ static void test_unknown(void) {
 }
 
 static void expect_piece(const ox_tokenizer *t, int32_t previous, int32_t id, const char *expected) {
-    const ox_text piece = ox_tokenizer_piece(t, previous, id);
+    const ox_string piece = ox_tokenizer_piece(t, previous, id);
     CHECK_MSG(piece.length == (int64_t)strlen(expected) &&
                   memcmp(piece.data, expected, strlen(expected)) == 0,
               "piece of %d after %d: \"%.*s\"", (int)id, (int)previous, (int)piece.length, piece.data);
@@ -181,13 +181,13 @@ static void test_pieces(void) {
     expect_piece(t, 260, 3 + 0x41, "A");
     expect_piece(t, 260, -1, "");
     expect_piece(t, 260, COUNT, "");
-    const ox_token_info info = ox_tokenizer_token(t, 4);
+    const ox_token_info info = ox_tokenizer_get_token(t, 4);
     CHECK(info.type == OX_TOKEN_BYTE && info.text.length == 6 && memcmp(info.text.data, "<0x01>", 6) == 0);
-    CHECK(ox_tokenizer_token(t, COUNT).text.length == 0 && ox_tokenizer_token(t, 263).score == -5);
+    CHECK(ox_tokenizer_get_token(t, COUNT).text.length == 0 && ox_tokenizer_get_token(t, 263).score == -5);
     CHECK(ox_tokenizer_find(t, "<|end|>", -1) == 273 && ox_tokenizer_find(t, "abcd", 3) == 266);
     CHECK(ox_tokenizer_find(t, "zz", -1) == -1 && ox_tokenizer_find(t, "", 0) == -1);
-    CHECK(ox_tokenizer_special(t, OX_SPECIAL_BOS) == 1 && ox_tokenizer_special(t, OX_SPECIAL_EOS) == 2);
-    CHECK(ox_tokenizer_special(t, OX_SPECIAL_EOT) == -1 && ox_tokenizer_special(t, OX_SPECIAL_UNKNOWN) == 0);
+    CHECK(ox_tokenizer_role(t, OX_TOKEN_ROLE_BOS) == 1 && ox_tokenizer_role(t, OX_TOKEN_ROLE_EOS) == 2);
+    CHECK(ox_tokenizer_role(t, OX_TOKEN_ROLE_EOT) == -1 && ox_tokenizer_role(t, OX_TOKEN_ROLE_UNKNOWN) == 0);
     CHECK(ox_tokenizer_is_end(t, 2) && ox_tokenizer_is_end(t, 1) && !ox_tokenizer_is_end(t, -1));
     char out[4];
     const int32_t ids[3] = {1, 265, 263};
@@ -250,7 +250,7 @@ static int merge_slowly(const char *text, int32_t *ids) {
 static void test_random_texts(void) {
     static const char *const letters[] = {"a", "b", "c", "a", "b", " ", "<", "s", ">", "\xc3\xa4", "x", "|"};
     const options usual = {0, 0, 0, 0, 0};
-    const ox_encode_desc bare = {true, false};
+    const ox_tokenizer_encode_desc bare = {true, false};
     ox_tokenizer *t = open_with(usual);
     for (int round = 0; round < 500; round++) {
         char text[100] = "", normal[200] = SPACE, back[200];
@@ -308,7 +308,7 @@ static void test_random_markers(void) {
         for (int i = 0; i < LETTERS; i++) text[i] = (char)('a' + random_below(round % 3 ? 2 : 5) % 2);
         text[LETTERS] = 0;
         for (int special = 0; special < 2; special++) {
-            ox_encode_desc desc;
+            ox_tokenizer_encode_desc desc;
             int64_t count = 0;
             memset(&desc, 0, sizeof desc);
             desc.parse_special = special != 0;
@@ -330,7 +330,7 @@ static void test_random_markers(void) {
 
 static void test_long_text(void) {
     const options usual = {0, 0, 0, 0, 0};
-    const ox_encode_desc special = {true, true};
+    const ox_tokenizer_encode_desc special = {true, true};
     const int64_t length = 300000;
     ox_tokenizer *t = open_with(usual);
     char *text = (char *)malloc((size_t)length), *back = (char *)malloc((size_t)length + 1);
@@ -447,13 +447,13 @@ static void test_nulls(void) {
     expect_missing(ox_tokenizer_decode(t, NULL, 1, NULL, 0) == 0, "tokenizer: the list of tokens is NULL");
     CHECK(ox_tokenizer_decode(t, NULL, 0, NULL, 0) == 0 && ox_error() == OX_OK);
     ox_tokenizer_close(t);
-    CHECK(ox_tokenizer_count(NULL) == 0 && ox_tokenizer_token(NULL, 0).text.length == 0);
-    CHECK(ox_tokenizer_special(NULL, OX_SPECIAL_BOS) == -1 && !ox_tokenizer_is_end(NULL, 0));
+    CHECK(ox_tokenizer_count(NULL) == 0 && ox_tokenizer_get_token(NULL, 0).text.length == 0);
+    CHECK(ox_tokenizer_role(NULL, OX_TOKEN_ROLE_BOS) == -1 && !ox_tokenizer_is_end(NULL, 0));
     CHECK(ox_tokenizer_piece(NULL, -1, 0).length == 0);
     ox_tokenizer_close(NULL);
     CHECK(ox_error() == OX_OK);
     /* an error that is there stands */
-    CHECK(ox_open("", NULL) == NULL && ox_tokenizer_open(NULL) == NULL);
+    CHECK(ox_file_open("", NULL) == NULL && ox_tokenizer_open(NULL) == NULL);
     CHECK_MSG(strcmp(ox_error_text(), "open: no path") == 0, "%s", ox_error_text());
     ox_error_clear();
 }
@@ -491,19 +491,19 @@ static void test_scarce_memory(void) {
     const ox_allocator scarce = {scarce_alloc, scarce_free, NULL};
     ox_trim();
     CHECK(ox_set_allocator(&scarce) == OX_OK);
-    const size_t before = ox_stats().bytes_in_use;
+    const size_t before = ox_memory_get_stats().bytes_in_use;
     int64_t count = -1;
     for (int64_t most = 0; most < 200 && count < 0; most++) {
         allocations_left = most;
-        ox_file *file = ox_open(path, NULL);
+        ox_file *file = ox_file_open(path, NULL);
         ox_tokenizer *t = file ? ox_tokenizer_open(file) : NULL;
         count = t ? ox_tokenizer_encode(t, "abc abc", -1, NULL, NULL, 0) : -1;
         CHECK(count >= 0 || ox_error() == OX_ERR_NOMEM);
         ox_tokenizer_close(t);
-        ox_close(file);
+        ox_file_close(file);
         ox_error_clear();
         ox_trim();
-        CHECK(ox_stats().bytes_in_use == before);
+        CHECK(ox_memory_get_stats().bytes_in_use == before);
     }
     CHECK(count > 0);
     allocations_left = INT64_MAX;
@@ -538,21 +538,21 @@ static void test_changed_file(void) {
     CHECK(gguf_write(&g, path) == 0);
     FILE *file = fopen(path, "r+b");
     size_t count = file ? fread(all, 1, sizeof all, file) : 0, at = 0;
-    ox_file *open = ox_open(path, NULL);
-    const ox_meta tokens = ox_meta_find(open, "tokenizer.ggml.tokens");
-    const ox_text before = ox_meta_at(open, &tokens, 5).text;
+    ox_file *open = ox_file_open(path, NULL);
+    const ox_file_meta tokens = ox_file_meta_find(open, "tokenizer.ggml.tokens");
+    const ox_string before = ox_file_meta_element(open, &tokens, 5).text;
     while (at + 8 + 6 < count && memcmp(all + at + 8, before.data, (size_t)before.length) != 0) at++;
     for (size_t i = 0; i < sizeof longer / sizeof *longer; i++) {
         CHECK(file && fseek(file, (long)at, SEEK_SET) == 0 && fwrite(longer[i], 8, 1, file) == 1);
         CHECK(file && fflush(file) == 0);
-        CHECK(ox_meta_at(open, &tokens, 5).text.length == before.length);
+        CHECK(ox_file_meta_element(open, &tokens, 5).text.length == before.length);
         ox_tokenizer *t = ox_tokenizer_open(open);
-        CHECK_MSG(t && ox_tokenizer_token(t, 5).text.length == before.length, "%s", ox_error_text());
+        CHECK_MSG(t && ox_tokenizer_get_token(t, 5).text.length == before.length, "%s", ox_error_text());
         ox_tokenizer_close(t);
         ox_error_clear();
     }
     if (file) fclose(file);
-    ox_close(open);
+    ox_file_close(open);
     remove(path);
 #endif
 }
@@ -565,10 +565,10 @@ static void test_vocabulary(const char *folder, const char *name) {
     snprintf(path, sizeof path, "%s/vocab/%s.out", folder, name);
     char *lines = read_file(path);
     snprintf(path, sizeof path, "%s/vocab/%s", folder, name);
-    ox_file *file = texts && lines ? ox_open(path, NULL) : NULL;
+    ox_file *file = texts && lines ? ox_file_open(path, NULL) : NULL;
     ox_error_clear();
     ox_tokenizer *t = file ? ox_tokenizer_open(file) : NULL;
-    ox_close(file);
+    ox_file_close(file);
     CHECK_MSG(!file || t, "%s", ox_error_text());
     int cases = 0;
     for (char *text = texts, *line = lines; t && text && line && *line; cases++) {
@@ -577,7 +577,7 @@ static void test_vocabulary(const char *folder, const char *name) {
         if (text_end) *text_end = 0;
         if (line_end) *line_end = 0;
         int32_t ids[4096];
-        const ox_encode_desc bare = {true, false};
+        const ox_tokenizer_encode_desc bare = {true, false};
         const int64_t count = ox_tokenizer_encode(t, text, -1, &bare, ids, 4096);
         size_t at = 0;
         for (int64_t i = 0; i < count; i++)
@@ -600,7 +600,7 @@ static void test_vocabulary(const char *folder, const char *name) {
 
 int main(void) {
     const char *folder = getenv("OX_TEST_DATA");
-    const size_t before = ox_stats().bytes_in_use;
+    const size_t before = ox_memory_get_stats().bytes_in_use;
     test_encode();
     test_unknown();
     test_pieces();
@@ -612,6 +612,6 @@ int main(void) {
     test_scarce_memory();
     test_changed_file();
     test_vocabulary(folder ? folder : "../shared/data", "ggml-vocab-llama-spm.gguf");
-    CHECK(ox_stats().bytes_in_use == before && ox_stats().tensors == 0);
+    CHECK(ox_memory_get_stats().bytes_in_use == before && ox_memory_get_stats().tensors == 0);
     return check_done("tokenizer");
 }

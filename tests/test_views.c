@@ -109,7 +109,7 @@ static void check_plain_views(layout l) {
     VIEW(ox_select(x, 0, 2), select_first, 2, 5, 6);
     VIEW(ox_flip(x, OX_DIMS(0, -1)), flip, 3, 4, 5, 6);
     VIEW(ox_flip(ox_flip(x, OX_DIMS(1)), OX_DIMS(1)), same, 3, 4, 5, 6);
-    VIEW(ox_flip(x, OX_NO_DIMS), same, 3, 4, 5, 6);
+    VIEW(ox_flip(x, OX_SCALAR_SHAPE), same, 3, 4, 5, 6);
     VIEW(ox_diagonal(x, 0, 1, 2), diagonal, 2, 4, 5);
     VIEW(ox_diagonal(x, 2, 1, 2), diagonal_above, 2, 4, 4);
     VIEW(ox_diagonal(x, -3, -2, -1), diagonal_below, 2, 4, 2);
@@ -329,14 +329,14 @@ static void check_lists(layout l) {
     REFUSES(ox_split_with_sizes(x, sizes, 3, 2, out, 8) == -1, OX_ERR_DIM);
     REFUSES(ox_chunk(x, 0, 0, out, 8) == -1, OX_ERR_ARG);
     REFUSES(ox_unbind(x, 5, out, 8) == -1, OX_ERR_DIM);
-    REFUSES(ox_unbind(ox_zeros(OX_NO_DIMS, OX_F32), 0, out, 8) == -1, OX_ERR_DIM);
+    REFUSES(ox_unbind(ox_zeros(OX_SCALAR_SHAPE, OX_F32), 0, out, 8) == -1, OX_ERR_DIM);
     REFUSES(ox_split(NULL, 1, 0, out, 8) == -1, OX_ERR_ARG);
 }
 
 /* ---- what is refused --------------------------------------------------------------------------------- */
 
 static void check_refusals(void) {
-    ox_tensor *x = ox_zeros(OX_SHAPE(4, 5, 6), OX_F32), *zero = ox_zeros(OX_NO_DIMS, OX_F32);
+    ox_tensor *x = ox_zeros(OX_SHAPE(4, 5, 6), OX_F32), *zero = ox_zeros(OX_SCALAR_SHAPE, OX_F32);
     REFUSES(!ox_t(x), OX_ERR_DIM);
     REFUSES(!ox_transpose(x, 0, 3), OX_ERR_DIM);
     REFUSES(!ox_transpose(x, -4, 0), OX_ERR_DIM);
@@ -521,15 +521,15 @@ static void check_extreme_numbers(void) {
 }
 
 static void check_zero_dim(void) {
-    ox_tensor *zero = ox_full(OX_NO_DIMS, 7, OX_I32);
+    ox_tensor *zero = ox_full(OX_SCALAR_SHAPE, 7, OX_I32);
     CHECK(ox_t(zero)->ndim == 0 && ox_item(ox_t(zero)) == 7);
     CHECK(ox_view(zero, OX_SHAPE(1, 1))->ndim == 2 && ox_item(ox_view(zero, OX_SHAPE(1, 1))) == 7);
     CHECK(ox_view(zero, OX_SHAPE(-1))->ndim == 1);
-    CHECK(ox_view(ox_view(zero, OX_SHAPE(1, 1)), OX_NO_DIMS)->ndim == 0);
+    CHECK(ox_view(ox_view(zero, OX_SHAPE(1, 1)), OX_SCALAR_SHAPE)->ndim == 0);
     CHECK(ox_flatten(zero, 0, -1)->ndim == 1);
     CHECK(ox_squeeze(zero, 0)->ndim == 0 && ox_squeeze(zero, -1)->ndim == 0);
     CHECK(ox_unsqueeze(zero, 0)->ndim == 1 && ox_unsqueeze(zero, -1)->ndim == 1);
-    CHECK(ox_permute(zero, OX_NO_DIMS)->ndim == 0);
+    CHECK(ox_permute(zero, OX_SCALAR_SHAPE)->ndim == 0);
     CHECK(ox_expand(zero, OX_SHAPE(2, 3))->shape[1] == 3 &&
           ox_item(ox_select(ox_select(ox_expand(zero, OX_SHAPE(2, 3)), 0, 1), 0, 2)) == 7);
     CHECK(ox_unfold(zero, 0, 1, 1)->ndim == 1);
@@ -572,7 +572,7 @@ static void check_complex_and_bits(void) {
     for (int i = 0; s && i < 12; i++) CHECK(number_at(s, i) == 9 + i / 4 * 7 - i % 2 * 2);
     CHECK(ox_as_strided(x, OX_SHAPE(0, 5), OX_SHAPE(1000, 1000), 0) != NULL);
     CHECK(ox_as_strided(x, OX_SHAPE(42), OX_SHAPE(1), 0) != NULL &&
-          ox_as_strided(x, OX_NO_DIMS, OX_NO_DIMS, 41) != NULL);
+          ox_as_strided(x, OX_SCALAR_SHAPE, OX_SCALAR_SHAPE, 41) != NULL);
     CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
     ox_error_clear();
 }
@@ -663,7 +663,7 @@ int main(void) {
         check_blocks();
     }
     check_writes();
-    CHECK_MSG(ox_stats().tensors == 0 && ox_stats().storages == 0 && ox_stats().bad_releases == 0,
-              "%lld tensors left", (long long)ox_stats().tensors);
+    CHECK_MSG(ox_memory_get_stats().tensors == 0 && ox_memory_get_stats().storages == 0 && ox_memory_get_stats().bad_releases == 0,
+              "%lld tensors left", (long long)ox_memory_get_stats().tensors);
     return check_done("views");
 }

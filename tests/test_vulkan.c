@@ -82,7 +82,7 @@ static void check_views(ox_dtype dtype, double tolerance) {
     const int64_t shape[3] = {3, 9, 14};
     for (int l = 0; l < LAYOUT_COUNT; l++)
         OX_SCOPE {
-            int64_t detours = ox_stats().detours;
+            int64_t detours = ox_memory_get_stats().detours;
             ox_tensor *x = random_layout((layout)l, DOMAIN_MODEST, 3, shape, dtype), *y = there(x);
             ox_tensor *w = random_layout(LAYOUT_PLAIN, DOMAIN_UNIT, 1, shape + 2, dtype), *v = there(w);
             ox_tensor *got[] = {ox_contiguous(y),
@@ -98,7 +98,7 @@ static void check_views(ox_dtype dtype, double tolerance) {
                                 ox_matmul(y, v),
                                 ox_linear(y, ox_select(y, 0, 1), NULL),
                                 joined(y)};
-            int64_t made = ox_stats().detours;
+            int64_t made = ox_memory_get_stats().detours;
             ox_tensor *want[] = {ox_contiguous(x),
                                  ox_cast(x, OX_F32),
                                  ox_gelu(x),
@@ -175,9 +175,9 @@ static void check_detours(void) {
         ox_tensor *x = ox_randn(OX_SHAPE(6, 40), OX_F32), *ids = ox_randint(0, 6, OX_SHAPE(6, 40), OX_I64);
         ox_tensor *y = there(x), *places = there(ids);
         for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
-            int64_t before = ox_stats().detours;
+            int64_t before = ox_memory_get_stats().detours;
             ox_tensor *got = ops[i].run(y, places);
-            bool detours = ox_stats().detours != before;
+            bool detours = ox_memory_get_stats().detours != before;
             CHECK_MSG(detours == ops[i].detours, "%s: %s", ops[i].name, detours ? "a detour" : "no detour");
             CHECK_MSG(near(got, ops[i].run(x, ids), 1e-5), "%s differs: %s", ops[i].name, ox_error_text());
             ox_error_clear();
@@ -485,9 +485,9 @@ static void check_joined(ox_dtype dtype, int64_t rows, bool exact, double tolera
         ox_tensor *x = ox_randn(OX_SHAPE(rows, width), OX_F32), *y = ox_to(x, gpu);
         ox_tensor *cache = ox_zeros(OX_SHAPE(2, 9, 32), OX_F16), *there_cache = ox_to(cache, gpu);
         ox_tensor *positions = ox_arange(3, (double)(3 + rows), 1, OX_I32);
-        ox_vulkan_counters before = ox_vulkan_stats(gpu);
+        ox_vulkan_stats before = ox_vulkan_get_stats(gpu);
         joined_results got = joined_layer(y, there_cache, ox_to(positions, gpu), v);
-        ox_vulkan_counters after = ox_vulkan_stats(gpu);
+        ox_vulkan_stats after = ox_vulkan_get_stats(gpu);
         for (int i = 1; i < 7; i++) w[i] = ox_cast(ox_cast(w[i], OX_F32), OX_F32);
         joined_results want = joined_layer(x, cache, positions, w);
         for (int i = 0; i < want.count; i++) {
@@ -532,9 +532,9 @@ static void check_steady_loop(void) {
                   *w = ox_to(ox_randn(OX_SHAPE(40, 40), OX_F32), gpu);
         loop_body(x, w);
         CHECK(ox_vulkan_sync(gpu) == OX_OK);
-        ox_vulkan_counters before = ox_vulkan_stats(gpu);
+        ox_vulkan_stats before = ox_vulkan_get_stats(gpu);
         for (int i = 0; i < 50; i++) loop_body(x, w);
-        ox_vulkan_counters after = ox_vulkan_stats(gpu);
+        ox_vulkan_stats after = ox_vulkan_get_stats(gpu);
         CHECK(after.allocations == before.allocations && after.pipelines == before.pipelines);
         CHECK(after.descriptor_sets == before.descriptor_sets && after.waits == before.waits);
         CHECK_MSG(after.dispatches - before.dispatches == 200, "%lld dispatches",
@@ -547,7 +547,7 @@ static void check_steady_loop(void) {
 /* Submissions that repeat a command buffer take the numbers of their own turn. */
 static void check_repeats(void) {
     enum { TURNS = 40, SIZE = 300 };
-    ox_vulkan_counters before = ox_vulkan_stats(gpu);
+    ox_vulkan_stats before = ox_vulkan_get_stats(gpu);
     OX_SCOPE {
         ox_tensor *sum = ox_to(ox_zeros(OX_SHAPE(SIZE), OX_F32), gpu);
         double total = 0;
@@ -560,7 +560,7 @@ static void check_repeats(void) {
                 CHECK(ox_item(ox_sum(ox_add(sum, fresh), OX_ALL_DIMS, false)) == total + SIZE * i * 7);
             }
     }
-    ox_vulkan_counters after = ox_vulkan_stats(gpu);
+    ox_vulkan_stats after = ox_vulkan_get_stats(gpu);
     CHECK_MSG(after.recordings - before.recordings < after.submits - before.submits, "%lld of %lld written",
               (long long)(after.recordings - before.recordings), (long long)(after.submits - before.submits));
 }
@@ -580,12 +580,12 @@ static void check_errors(void) {
         ox_error_clear();
         CHECK(ox_vulkan_close(gpu) == OX_ERR_ARG); /* x is there */
         ox_error_clear();
-        ox_vulkan_facts facts;
-        CHECK(ox_vulkan_info(ox_cpu(), &facts) == OX_ERR_ARG);
+        ox_vulkan_info facts;
+        CHECK(ox_vulkan_get_info(ox_cpu(), &facts) == OX_ERR_ARG);
         ox_error_clear();
         CHECK(!ox_vulkan(99) && ox_error() == OX_ERR_DEVICE);
         ox_error_clear();
-        CHECK(ox_vulkan_info(gpu, &facts) == OX_OK && facts.name[0] && facts.memory_bytes > 0);
+        CHECK(ox_vulkan_get_info(gpu, &facts) == OX_OK && facts.name[0] && facts.memory_bytes > 0);
         ox_tensor *huge = ox_expand(x, OX_SHAPE((int64_t)1 << 36, 5, 3));
         CHECK(huge && !ox_contiguous(huge) && ox_error() == OX_ERR_NOMEM);
         ox_error_clear();
@@ -613,9 +613,9 @@ static void check_buffers(void) {
         CHECK_MSG(same && ox_item(ox_sum(same, OX_ALL_DIMS, false)) == 2016, "%s", ox_error_text());
         /* each waits for the one before, whose tensor is another one over the same bytes */
         CHECK(ox_vulkan_sync(gpu) == OX_OK);
-        int64_t barriers = ox_vulkan_stats(gpu).barriers;
+        int64_t barriers = ox_vulkan_get_stats(gpu).barriers;
         for (int i = 0; i < 4; i++) (void)ox_add_(i % 2 ? same : x, ox_number(1));
-        CHECK(ox_vulkan_stats(gpu).barriers - barriers >= 3);
+        CHECK(ox_vulkan_get_stats(gpu).barriers - barriers >= 3);
         CHECK(ox_item(ox_sum(x, OX_ALL_DIMS, false)) == 2016 + 4 * 64);
         CHECK(!ox_vulkan_from_buffer(gpu, buffer, offset, 255, OX_SHAPE(8, 8), OX_F32, NULL, NULL));
         ox_error_clear();
@@ -709,10 +709,10 @@ int main(void) {
     if (!gpu) {
         return check_skipped("vulkan", ox_error_text());
     }
-    ox_vulkan_facts facts;
-    software = ox_vulkan_info(gpu, &facts) == OX_OK && strcmp(facts.type, "software") == 0;
-    dots = facts.caps & OX_VULKAN_DOT;
-    doubles = facts.caps & OX_VULKAN_F64;
+    ox_vulkan_info facts;
+    software = ox_vulkan_get_info(gpu, &facts) == OX_OK && strcmp(facts.type, "software") == 0;
+    dots = facts.caps & OX_VULKAN_CAP_DOT;
+    doubles = facts.caps & OX_VULKAN_CAP_F64;
     check_round_trips();
     check_large_transfers();
     check_views(OX_F32, 1e-5);
@@ -732,7 +732,7 @@ int main(void) {
     check_buffers();
     check_cache_file();
     CHECK(ox_vulkan_close(gpu) == OX_OK);
-    CHECK_MSG(ox_stats().tensors == 0 && ox_stats().storages == 0, "%lld tensors left",
-              (long long)ox_stats().tensors);
+    CHECK_MSG(ox_memory_get_stats().tensors == 0 && ox_memory_get_stats().storages == 0, "%lld tensors left",
+              (long long)ox_memory_get_stats().tensors);
     return check_done("vulkan");
 }

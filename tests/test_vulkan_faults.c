@@ -167,9 +167,9 @@ static void check_tidings(ox_device *gpu) {
         ox_tensor *x = ox_to(ox_ones(OX_SHAPE(wrong), OX_F32), gpu), *y = ox_clone(x);
         ox_tensor *index = ox_to(ox_from_data(&wrong, OX_SHAPE(1), OX_I64), gpu);
         CHECK(ox_vulkan_sync(gpu) == OX_OK);
-        int64_t before = ox_vulkan_stats(gpu).transfers;
+        int64_t before = ox_vulkan_get_stats(gpu).transfers;
         CHECK(ox_index_select(x, 0, index) != NULL);
-        CHECK(!ox_to(y, ox_cpu()) && ox_error() == OX_ERR_INDEX && ox_vulkan_stats(gpu).transfers > before);
+        CHECK(!ox_to(y, ox_cpu()) && ox_error() == OX_ERR_INDEX && ox_vulkan_get_stats(gpu).transfers > before);
         ox_error_clear();
         CHECK(ox_to(y, ox_cpu()) != NULL);
     }
@@ -177,18 +177,18 @@ static void check_tidings(ox_device *gpu) {
 
 static void check_transfers(faulty *f) {
     static const between_call calls[] = {BETWEEN_SUBMIT, BETWEEN_WAIT, BETWEEN_BEGIN, BETWEEN_END};
-    ox_vulkan_facts facts;
+    ox_vulkan_info facts;
     between.transfers = 1;
     CHECK(ox_vulkan_use_loader(between_loader) == OX_OK);
     f->gpu = ox_vulkan(0);
-    CHECK_MSG(f->gpu && ox_vulkan_info(f->gpu, &facts) == OX_OK, "%s", ox_error_text());
+    CHECK_MSG(f->gpu && ox_vulkan_get_info(f->gpu, &facts) == OX_OK, "%s", ox_error_text());
     if (!f->gpu) return;
-    if (!(facts.caps & OX_VULKAN_TRANSFER)) {
+    if (!(facts.caps & OX_VULKAN_CAP_TRANSFER)) {
         check_skip("queue for transfers", "no counting semaphores, or not among OX_VULKAN_CAPS");
     } else {
         CHECK_MSG(gives_right(f), "%s", ox_error_text());
         CHECK(between.on_transfer_queue > 0 &&
-              ox_vulkan_stats(f->gpu).transfers == between.on_transfer_queue);
+              ox_vulkan_get_stats(f->gpu).transfers == between.on_transfer_queue);
         check_overlap(f->gpu);
         check_tidings(f->gpu);
         for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
@@ -261,12 +261,12 @@ static void check_out_of_memory(void) {
 /* The driver would give more than the budget leaves. */
 static void check_budget(void) {
     ox_device *gpu = ox_vulkan(0);
-    ox_vulkan_facts facts;
-    if (!gpu || ox_vulkan_info(gpu, &facts) != OX_OK || !(facts.caps & OX_VULKAN_BUDGET)) {
+    ox_vulkan_info facts;
+    if (!gpu || ox_vulkan_get_info(gpu, &facts) != OX_OK || !(facts.caps & OX_VULKAN_CAP_BUDGET)) {
         check_skip("memory budget", "the device does not tell one");
     } else {
         between.free_bytes = between.memory + ((VkDeviceSize)30 << 20);
-        CHECK(ox_vulkan_info(gpu, &facts) == OX_OK && facts.free_bytes == 30 << 20);
+        CHECK(ox_vulkan_get_info(gpu, &facts) == OX_OK && facts.free_bytes == 30 << 20);
         OX_SCOPE {
             CHECK(!ox_to(ox_full(OX_SHAPE(100 << 20), 1, OX_U8), gpu));
             CHECK_MSG(ox_error() == OX_ERR_NOMEM && strstr(ox_error_text(), "out of memory"), "%s",
@@ -301,14 +301,14 @@ static void check_range(faulty *f) {
 /* A device that keeps subnormals when it is asked to: it is asked by whole modules, and only then. */
 static void check_subnormals(faulty *f) {
     for (int keeps = 0; keeps < 2; keeps++) {
-        ox_vulkan_facts facts;
+        ox_vulkan_info facts;
         between.keeps = keeps;
         between.asked = between.asked_wrong = 0;
         f->gpu = ox_vulkan(0);
-        CHECK_MSG(f->gpu && ox_vulkan_info(f->gpu, &facts) == OX_OK, "%s", ox_error_text());
+        CHECK_MSG(f->gpu && ox_vulkan_get_info(f->gpu, &facts) == OX_OK, "%s", ox_error_text());
         if (!f->gpu) continue;
         CHECK_MSG(gives_right(f), "%s", ox_error_text());
-        bool used = (facts.caps & OX_VULKAN_SUBNORMALS) != 0;
+        bool used = (facts.caps & OX_VULKAN_CAP_SUBNORMALS) != 0;
         if (keeps && !used) check_skip("subnormals", "no float controls, or not among OX_VULKAN_CAPS");
         CHECK_MSG(used == (between.asked > 0) && between.asked_wrong == 0, "%ld shaders, %ld wrong",
                   between.asked, between.asked_wrong);
@@ -378,8 +378,8 @@ int main(void) {
     check_opening();
     CHECK_MSG(between.alive == 0 && between.memory == 0, "%ld objects, %llu bytes left", between.alive,
               (unsigned long long)between.memory);
-    CHECK_MSG(ox_stats().tensors == 0 && ox_stats().storages == 0, "%lld tensors left",
-              (long long)ox_stats().tensors);
+    CHECK_MSG(ox_memory_get_stats().tensors == 0 && ox_memory_get_stats().storages == 0, "%lld tensors left",
+              (long long)ox_memory_get_stats().tensors);
     return check_done("vulkan_faults");
 }
 

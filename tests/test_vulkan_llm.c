@@ -58,7 +58,7 @@ static bool open_pair(pair *p, ox_device *gpu, int type) {
     if (!p->there || !p->here) return false;
     ox_llm_context *context = open_context(p->here, 0);
     ox_set_exact(true); /* what activations in 8 bits may be off by is told of exact ones */
-    for (int i = 0; i < TOKENS; i++) CHECK(ox_llm_step(context, token_at(i), p->expected[i]) == OX_OK);
+    for (int i = 0; i < TOKENS; i++) CHECK(ox_llm_decode_one(context, token_at(i), p->expected[i]) == OX_OK);
     ox_set_exact(false);
     ox_llm_context_close(context);
     return true;
@@ -82,7 +82,7 @@ static void expect(const pair *p, int i, const float *logits, const char *when) 
 
 static void step(const pair *p, ox_llm_context *context, int i, const char *when) {
     float logits[VOCABULARY];
-    CHECK_MSG(ox_llm_step(context, token_at(i), logits) == OX_OK, "%s", ox_error_text());
+    CHECK_MSG(ox_llm_decode_one(context, token_at(i), logits) == OX_OK, "%s", ox_error_text());
     expect(p, i, logits, when);
     CHECK(ox_llm_length(context) == i + 1);
 }
@@ -97,10 +97,10 @@ static void test_counts(const pair *p) {
     }
     CHECK(ox_llm_rewind(context, 0) == OX_OK);
     for (int i = 0; i < 4; i++) step(p, context, i, "counted");
-    const ox_vulkan_counters a = ox_vulkan_stats(p->gpu);
-    const int64_t detours = ox_stats().detours, allocations = ox_stats().system_allocs;
+    const ox_vulkan_stats a = ox_vulkan_get_stats(p->gpu);
+    const int64_t detours = ox_memory_get_stats().detours, allocations = ox_memory_get_stats().system_allocs;
     for (int i = 4; i < TOKENS; i++) step(p, context, i, "counted");
-    const ox_vulkan_counters b = ox_vulkan_stats(p->gpu);
+    const ox_vulkan_stats b = ox_vulkan_get_stats(p->gpu);
     const int64_t tokens = TOKENS - 4;
     CHECK_MSG(b.submits - a.submits == tokens, "%lld submissions", (long long)(b.submits - a.submits));
     CHECK_MSG(b.waits - a.waits <= tokens, "%lld waits", (long long)(b.waits - a.waits));
@@ -109,7 +109,7 @@ static void test_counts(const pair *p) {
     CHECK(b.bytes_down - a.bytes_down == tokens * VOCABULARY * 4); /* the logits */
     CHECK(b.bytes_up - a.bytes_up == tokens * 8);                  /* a token, and where it stands */
     CHECK(b.bytes_in_use == a.bytes_in_use && b.dispatches > a.dispatches);
-    CHECK(ox_stats().detours == detours && ox_stats().system_allocs == allocations);
+    CHECK(ox_memory_get_stats().detours == detours && ox_memory_get_stats().system_allocs == allocations);
     ox_llm_context_close(context);
 }
 
@@ -160,18 +160,18 @@ static void test_mixed(const pair *p) {
     int32_t tokens[TOKENS];
     float logits[VOCABULARY];
     for (int i = 0; i < TOKENS; i++) tokens[i] = token_at(i);
-    for (int i = 0; i < 5; i++) CHECK(ox_llm_step(context, tokens[i], NULL) == OX_OK);
+    for (int i = 0; i < 5; i++) CHECK(ox_llm_decode_one(context, tokens[i], NULL) == OX_OK);
     step(p, context, 5, "after steps without logits");
     CHECK(ox_llm_decode(context, tokens + 6, 6, logits) == OX_OK);
     expect(p, 11, logits, "a prompt after steps");
     for (int i = 12; i < TOKENS; i++) step(p, context, i, "steps after a prompt");
-    CHECK(ox_llm_step(context, 0, logits) == OX_ERR_ARG); /* it is full */
+    CHECK(ox_llm_decode_one(context, 0, logits) == OX_ERR_ARG); /* it is full */
     ox_error_clear();
     CHECK(ox_llm_rewind(context, TOKENS - 1) == OX_OK);
     step(p, context, TOKENS - 1, "the last place again");
     CHECK(ox_llm_rewind(context, 3) == OX_OK);
     step(p, context, 3, "rewound");
-    CHECK(ox_llm_step(context, VOCABULARY, logits) == OX_ERR_INDEX && ox_llm_length(context) == 4);
+    CHECK(ox_llm_decode_one(context, VOCABULARY, logits) == OX_ERR_INDEX && ox_llm_length(context) == 4);
     ox_error_clear();
     step(p, context, 4, "after a token that does not exist");
     ox_llm_context_close(context);
@@ -183,7 +183,7 @@ static void test_growth(const pair *p) {
     float a[VOCABULARY], b[VOCABULARY];
     double off = 0, largest = 0;
     for (int i = 0; i < LONG; i++) {
-        CHECK(ox_llm_step(there, token_at(i), a) == OX_OK && ox_llm_step(here, token_at(i), b) == OX_OK);
+        CHECK(ox_llm_decode_one(there, token_at(i), a) == OX_OK && ox_llm_decode_one(here, token_at(i), b) == OX_OK);
         for (int k = 0; k < VOCABULARY; k++) {
             off = fmax(off, fabs(a[k] - b[k]));
             largest = fmax(largest, fabs(b[k]));
@@ -253,12 +253,12 @@ static void check_lost(between_call call, long at) {
     for (int i = 0; i < 3; i++) step(&p, context, i, "before the device is lost");
     between_fail(call, at, VK_ERROR_DEVICE_LOST);
     int i = 3;
-    while (i < TOKENS && ox_llm_step(context, token_at(i), logits) == OX_OK)
+    while (i < TOKENS && ox_llm_decode_one(context, token_at(i), logits) == OX_OK)
         expect(&p, i++, logits, "at last");
     CHECK_MSG(i < TOKENS && ox_llm_length(context) == i && strstr(ox_error_text(), "lost"), "token %d: %s", i,
               ox_error_text());
     ox_error_clear();
-    CHECK(ox_llm_step(context, 1, logits) != OX_OK && strstr(ox_error_text(), "lost"));
+    CHECK(ox_llm_decode_one(context, 1, logits) != OX_OK && strstr(ox_error_text(), "lost"));
     ox_error_clear();
     between.at = 0;
     ox_llm_context_close(context);
@@ -303,6 +303,6 @@ int main(void) {
     CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
     CHECK_MSG(ox_vulkan_close(gpu) == OX_OK, "%s", ox_error_text());
     test_lost();
-    CHECK(ox_stats().tensors == 0 && ox_stats().storages == 0);
+    CHECK(ox_memory_get_stats().tensors == 0 && ox_memory_get_stats().storages == 0);
     return check_done("vulkan_llm");
 }

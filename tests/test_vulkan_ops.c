@@ -27,7 +27,7 @@ static void check_pair(const char *what, ox_dtype dtype, int64_t k, ox_pair got,
 static void check_order(void) {
     static const ox_dtype dtypes[] = {OX_F32, OX_I64, OX_BF16, OX_U8};
     static const int64_t counts[] = {1, 100, 513, 700, 5000};
-    int64_t detours = ox_stats().detours;
+    int64_t detours = ox_memory_get_stats().detours;
     for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++)
         OX_SCOPE {
             ox_tensor *x = ox_cast(ox_mul_number(ox_randn(OX_SHAPE(5000, 3), OX_F32), 50), dtypes[d]);
@@ -40,7 +40,7 @@ static void check_order(void) {
             check_pair("sort of short lines", dtypes[d], 3, ox_sort(ox_t(y), -1, false),
                        ox_sort(ox_t(lines), -1, false));
         }
-    CHECK_MSG(ox_stats().detours == detours, "%lld detours", (long long)(ox_stats().detours - detours));
+    CHECK_MSG(ox_memory_get_stats().detours == detours, "%lld detours", (long long)(ox_memory_get_stats().detours - detours));
 }
 
 /* ---- made from nothing: in the tensors given ----------------------------------------------------------- */
@@ -68,9 +68,9 @@ static ox_tensor *drawn(int what, ox_tensor *t) {
 }
 
 static void check_random(void) {
-    ox_vulkan_facts facts;
-    bool doubles = ox_vulkan_info(gpu, &facts) == OX_OK && facts.caps & OX_VULKAN_F64;
-    int64_t detours = ox_stats().detours;
+    ox_vulkan_info facts;
+    bool doubles = ox_vulkan_get_info(gpu, &facts) == OX_OK && facts.caps & OX_VULKAN_CAP_F64;
+    int64_t detours = ox_memory_get_stats().detours;
     for (size_t d = 0; d < sizeof floats / sizeof *floats; d++)
         for (int what = 0; what < 8; what++)
             OX_SCOPE {
@@ -89,7 +89,7 @@ static void check_random(void) {
         CHECK(same(ox_randint_like(y, INT64_MIN, INT64_MAX), want));
     }
     if (doubles)
-        CHECK_MSG(ox_stats().detours == detours, "%lld detours", (long long)(ox_stats().detours - detours));
+        CHECK_MSG(ox_memory_get_stats().detours == detours, "%lld detours", (long long)(ox_memory_get_stats().detours - detours));
     OX_SCOPE { /* as with an index out of range, the next read tells */
         ox_tensor *bad = ox_bernoulli(there(ox_full(OX_SHAPE(3), 1.5, OX_F32)));
         CHECK(bad && !back(bad) && ox_error() == OX_ERR_ARG);
@@ -101,9 +101,9 @@ static void check_random(void) {
 
 static void check_selected(void) {
     static const ox_dtype dtypes[] = {OX_F32, OX_F16, OX_F8_E5M2, OX_F64, OX_C64, OX_BOOL, OX_I8, OX_U64};
-    ox_vulkan_facts facts;
-    bool doubles = ox_vulkan_info(gpu, &facts) == OX_OK && facts.caps & OX_VULKAN_F64;
-    int64_t detours = ox_stats().detours;
+    ox_vulkan_info facts;
+    bool doubles = ox_vulkan_get_info(gpu, &facts) == OX_OK && facts.caps & OX_VULKAN_CAP_F64;
+    int64_t detours = ox_memory_get_stats().detours;
     for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++)
         OX_SCOPE {
             ox_tensor *numbers = ox_relu(ox_randn(OX_SHAPE(7, 61, 41), OX_F32));
@@ -127,7 +127,7 @@ static void check_selected(void) {
         CHECK(ox_allclose(ox_cast(back(ox_cumsum(there(u), 0)), OX_F64), ox_cumsum(ox_cast(u, OX_F64), 0),
                           1e-6, 0, false));
     }
-    CHECK_MSG(ox_stats().detours == detours, "%lld detours", (long long)(ox_stats().detours - detours));
+    CHECK_MSG(ox_memory_get_stats().detours == detours, "%lld detours", (long long)(ox_memory_get_stats().detours - detours));
 }
 
 /* ---- block types: as weights, and expanded ------------------------------------------------------------- */
@@ -153,7 +153,7 @@ static double distance(ox_tensor *got, ox_tensor *want) {
 }
 
 static void check_blocks(void) {
-    int64_t detours = ox_stats().detours;
+    int64_t detours = ox_memory_get_stats().detours;
     for (int dtype = OX_Q4_0; dtype <= OX_Q2_0; dtype++)
         OX_SCOPE {
             ox_tensor *w = blocks_of((ox_dtype)dtype, 7, 512, 255), *v = there(w);
@@ -174,7 +174,7 @@ static void check_blocks(void) {
                 }
             ox_set_exact(false);
         }
-    CHECK_MSG(ox_stats().detours == detours, "%lld detours", (long long)(ox_stats().detours - detours));
+    CHECK_MSG(ox_memory_get_stats().detours == detours, "%lld detours", (long long)(ox_memory_get_stats().detours - detours));
 }
 
 /* A view of w [n,k] in every layout that leaves blocks whole. */
@@ -189,7 +189,7 @@ static ox_tensor *rows_of(ox_tensor *w, int which) {
 
 static void check_block_copies(void) {
     static const ox_dtype floating[] = {OX_F32, OX_BF16, OX_F16, OX_F64};
-    int64_t detours = ox_stats().detours;
+    int64_t detours = ox_memory_get_stats().detours;
     for (int dtype = OX_Q4_0; dtype <= OX_Q2_0; dtype++)
         for (int which = 0; which < 4; which++)
             OX_SCOPE {
@@ -206,7 +206,7 @@ static void check_block_copies(void) {
                     CHECK_MSG(same(ox_copy_(ox_t(there_to), b), ox_copy_(ox_t(to), a)), "%s transposed: %s",
                               name, ox_error_text());
             }
-    CHECK_MSG(ox_stats().detours == detours, "%lld detours", (long long)(ox_stats().detours - detours));
+    CHECK_MSG(ox_memory_get_stats().detours == detours, "%lld detours", (long long)(ox_memory_get_stats().detours - detours));
 }
 
 /* Numbers of all sizes, runs of equal ones, zeros of both signs, and a few that are none. */
@@ -224,9 +224,9 @@ static ox_tensor *numbers_to_pack(int64_t rows, int64_t columns, bool finite) {
 
 static void check_packing(void) {
     static const ox_dtype types[] = {OX_Q4_0, OX_Q4_1, OX_Q5_0, OX_Q5_1, OX_Q8_0, OX_Q4_K, OX_Q5_K, OX_Q6_K};
-    ox_vulkan_facts facts;
-    bool doubles = ox_vulkan_info(gpu, &facts) == OX_OK && facts.caps & OX_VULKAN_F64;
-    int64_t detours = ox_stats().detours;
+    ox_vulkan_info facts;
+    bool doubles = ox_vulkan_get_info(gpu, &facts) == OX_OK && facts.caps & OX_VULKAN_CAP_F64;
+    int64_t detours = ox_memory_get_stats().detours;
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         const char *name = ox_dtype_name(types[i]);
         if (types[i] >= OX_Q4_K && !doubles) continue;
@@ -257,12 +257,12 @@ static void check_packing(void) {
         ox_tensor *w = ox_cast(ox_randn(OX_SHAPE(6, 256), OX_F32), OX_Q4_0), *v = there(w);
         CHECK(same_bits(back(ox_cast(v, OX_Q8_0)), ox_cast(w, OX_Q8_0)));
     }
-    CHECK_MSG(ox_stats().detours == detours, "%lld detours", (long long)(ox_stats().detours - detours));
+    CHECK_MSG(ox_memory_get_stats().detours == detours, "%lld detours", (long long)(ox_memory_get_stats().detours - detours));
 }
 
 /* Blocks on the left, and weights that are a batch. */
 static void check_block_products(void) {
-    int64_t detours = ox_stats().detours;
+    int64_t detours = ox_memory_get_stats().detours;
     for (int rows = 3; rows < 200; rows *= 7)
         OX_SCOPE {
             ox_tensor *w = blocks_of(OX_Q5_1, 48, 256, 0x3f), *v = there(w), *full = ox_cast(w, OX_F64);
@@ -276,16 +276,16 @@ static void check_block_products(void) {
             CHECK_MSG(distance(ox_matmul(there_a, there_batch), want) < 1e-2, "a batch, %d rows: %s", rows,
                       ox_error_text());
         }
-    CHECK_MSG(ox_stats().detours == detours, "%lld detours", (long long)(ox_stats().detours - detours));
+    CHECK_MSG(ox_memory_get_stats().detours == detours, "%lld detours", (long long)(ox_memory_get_stats().detours - detours));
 }
 
 /* ---- draws --------------------------------------------------------------------------------------------- */
 
 static void check_draws(void) {
     static const ox_dtype dtypes[] = {OX_F32, OX_F16, OX_F64};
-    ox_vulkan_facts facts;
-    if (ox_vulkan_info(gpu, &facts) != OX_OK || !(facts.caps & OX_VULKAN_F64)) return;
-    int64_t detours = ox_stats().detours;
+    ox_vulkan_info facts;
+    if (ox_vulkan_get_info(gpu, &facts) != OX_OK || !(facts.caps & OX_VULKAN_CAP_F64)) return;
+    int64_t detours = ox_memory_get_stats().detours;
     for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++)
         for (int replacement = 0; replacement < 2; replacement++)
             OX_SCOPE {
@@ -299,7 +299,7 @@ static void check_draws(void) {
                               (long long)samples, ox_dtype_name(dtypes[d]), ox_error_text());
                 }
             }
-    CHECK_MSG(ox_stats().detours == detours, "%lld detours", (long long)(ox_stats().detours - detours));
+    CHECK_MSG(ox_memory_get_stats().detours == detours, "%lld detours", (long long)(ox_memory_get_stats().detours - detours));
     for (int wrong = 0; wrong < 3; wrong++)
         OX_SCOPE { /* the next read tells */
             float weights[2][4] = {{1, 2, 3, 4}, {0, 0, 1, 0}};
@@ -319,7 +319,7 @@ static ox_tensor *integers(ox_shape shape, ox_dtype dtype) {
 
 static void check_integer_products(void) {
     static const ox_dtype dtypes[] = {OX_U8, OX_I8, OX_U16, OX_I16, OX_U32, OX_I32, OX_U64, OX_I64};
-    int64_t detours = ox_stats().detours;
+    int64_t detours = ox_memory_get_stats().detours;
     for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++)
         OX_SCOPE {
             const char *name = ox_dtype_name(dtypes[d]);
@@ -341,7 +341,7 @@ static void check_integer_products(void) {
             CHECK_MSG(same(ox_matmul(ox_select(f, 0, 2), v), ox_matmul(ox_select(e, 0, 2), w)),
                       "%s, a row: %s", name, ox_error_text());
         }
-    CHECK_MSG(ox_stats().detours == detours, "%lld detours", (long long)(ox_stats().detours - detours));
+    CHECK_MSG(ox_memory_get_stats().detours == detours, "%lld detours", (long long)(ox_memory_get_stats().detours - detours));
 }
 
 /* ---- f64 ----------------------------------------------------------------------------------------------- */
@@ -412,9 +412,9 @@ static void check_plain_attention(void) {
 }
 
 static void check_doubles(void) {
-    ox_vulkan_facts facts;
-    if (ox_vulkan_info(gpu, &facts) != OX_OK || !(facts.caps & OX_VULKAN_F64)) return;
-    int64_t detours = ox_stats().detours;
+    ox_vulkan_info facts;
+    if (ox_vulkan_get_info(gpu, &facts) != OX_OK || !(facts.caps & OX_VULKAN_CAP_F64)) return;
+    int64_t detours = ox_memory_get_stats().detours;
     OX_SCOPE {
         ox_tensor *x = ox_randn(OX_SHAPE(3, 70, 33), OX_F64), *w = ox_randn(OX_SHAPE(33, 90), OX_F64);
         ox_tensor *bias = ox_randn(OX_SHAPE(90), OX_F64), *a = ox_flip(x, OX_DIMS(1)), *y = there(x);
@@ -438,7 +438,7 @@ static void check_doubles(void) {
         check_double_rope();
         check_plain_attention();
     }
-    CHECK_MSG(ox_stats().detours == detours, "%lld detours", (long long)(ox_stats().detours - detours));
+    CHECK_MSG(ox_memory_get_stats().detours == detours, "%lld detours", (long long)(ox_memory_get_stats().detours - detours));
 }
 
 int main(void) {
@@ -459,7 +459,7 @@ int main(void) {
     check_doubles();
     CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
     CHECK(ox_vulkan_close(gpu) == OX_OK);
-    CHECK_MSG(ox_stats().tensors == 0 && ox_stats().storages == 0, "%lld tensors left",
-              (long long)ox_stats().tensors);
+    CHECK_MSG(ox_memory_get_stats().tensors == 0 && ox_memory_get_stats().storages == 0, "%lld tensors left",
+              (long long)ox_memory_get_stats().tensors);
     return check_done("vulkan_ops");
 }

@@ -311,10 +311,10 @@ static void check_renderer(PFN_vkGetInstanceProcAddr loader, ox_vulkan_loader ha
     desc.unlock = give_lock;
     desc.user = &r;
     ox_device *gpu = ox_vulkan_open(&desc), *own = ox_vulkan(0);
-    ox_vulkan_facts facts;
+    ox_vulkan_info facts;
     CHECK_MSG(gpu && own && gpu != own, "%s", ox_error_text());
-    CHECK(ox_vulkan_info(gpu, &facts) == OX_OK && facts.shared);
-    CHECK(!(facts.caps & ~(uint32_t)OX_VULKAN_SUBGROUP)); /* the device was made with nothing else */
+    CHECK(ox_vulkan_get_info(gpu, &facts) == OX_OK && facts.shared);
+    CHECK(!(facts.caps & ~(uint32_t)OX_VULKAN_CAP_SUBGROUP)); /* the device was made with nothing else */
     check_frames(&r, gpu);
     if (own) check_pair(gpu, own);
     frames f = {&r, 0, 0};
@@ -373,8 +373,8 @@ static void *use_device(void *user) {
             ox_tensor *sums = ox_to(ox_sum(ox_t(y), OX_DIMS(1), false), ox_cpu());
             double want = (33 + w->number) * (w->number + 1) * pow(1.5, 10);
             double got = sums ? ox_item(ox_mean(sums, OX_ALL_DIMS, false)) : 0;
-            ox_vulkan_facts facts;
-            bool known = ox_vulkan_info(w->gpu, &facts) == OX_OK && ox_vulkan_stats(w->gpu).dispatches > 0;
+            ox_vulkan_info facts;
+            bool known = ox_vulkan_get_info(w->gpu, &facts) == OX_OK && ox_vulkan_get_stats(w->gpu).dispatches > 0;
             if (!(fabs(got - want) < 1e-4 * want) || !known || ox_error() != OX_OK) w->wrong++;
             ox_error_clear();
         }
@@ -413,8 +413,8 @@ int main(void) {
     check_renderer(between_system, NULL);
     check_volk();
     ox_shutdown();
-    CHECK_MSG(ox_stats().tensors == 0 && ox_stats().storages == 0, "%lld tensors left",
-              (long long)ox_stats().tensors);
+    CHECK_MSG(ox_memory_get_stats().tensors == 0 && ox_memory_get_stats().storages == 0, "%lld tensors left",
+              (long long)ox_memory_get_stats().tensors);
     return check_done("vulkan_share");
 }
 

@@ -20,7 +20,7 @@
 #include "oxtorch.h"
 #include "base/internal.h"
 #include "tensor/internal.h"
-#include "ops/call.h"
+#include "ops/call/call.h"
 #include "form/form.h"
 #include "cpu/kernels.h"
 #include "vulkan/shared.h"

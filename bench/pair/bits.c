@@ -33,7 +33,7 @@ static uint64_t hash_of(const ox_tensor *t) {
     int dtype = (int)t->dtype;
     hash = hash_bytes(hash, &dtype, sizeof dtype);
     hash = hash_bytes(hash, t->shape, (size_t)t->ndim * sizeof *t->shape);
-    return ox_dtype_of(t->dtype)->cls == OX_CLASS_BLOCK ? hash_bytes(hash, ox_data(t), ox_nbytes(t))
+    return ox_dtype_get_info(t->dtype)->cls == OX_CLASS_BLOCK ? hash_bytes(hash, ox_data(t), ox_nbytes(t))
                                                         : hash_numbers(hash, t);
 }
 

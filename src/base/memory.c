@@ -2,7 +2,7 @@
  * Blocks carry no header: oxi_free is told the bytes, which give the class. One short lock guards it all.
  * Everything in the library that needs memory comes here. */
 
-/* Counters of ox_stats that other rooms change, with oxi_atomic_add. */
+/* Counters of ox_memory_get_stats that other rooms change, with oxi_atomic_add. */
 static int64_t oxi_stat_tensors, oxi_stat_storages, oxi_stat_tensors_made;
 static int64_t oxi_stat_calls, oxi_stat_detours, oxi_stat_bad_releases;
 
@@ -244,7 +244,7 @@ OXI_UNUSED static void *oxi_try_alloc(size_t bytes) {
 }
 
 OXI_UNUSED static ox_status oxi_fail_memory(size_t bytes) {
-    unsigned long long in_use = (unsigned long long)ox_stats().bytes_in_use;
+    unsigned long long in_use = (unsigned long long)ox_memory_get_stats().bytes_in_use;
     if (oxi_bytes_budget == 0)
         return oxi_fail(OX_ERR_NOMEM, "out of memory: %llu bytes asked for, %llu in use",
                         (unsigned long long)bytes, in_use);
@@ -354,12 +354,12 @@ static void oxi_memory_let_go(void) {
 
 /* The same; fails while anything is handed out. */
 static ox_status oxi_memory_quiet(const char *who) {
-    ox_statistics now = ox_stats();
+    ox_memory_stats now = ox_memory_get_stats();
     if (now.tensors > 0 || now.storages > 0) {
         return oxi_fail(OX_ERR_ARG, "%s: %lld tensors are alive", who, (long long)now.tensors);
     }
     oxi_memory_let_go();
-    now = ox_stats();
+    now = ox_memory_get_stats();
     if (now.bytes_in_use > 0) {
         return oxi_fail(OX_ERR_ARG, "%s: %llu bytes are in use", who, (unsigned long long)now.bytes_in_use);
     }
@@ -407,8 +407,8 @@ OX_API ox_status ox_set_arena(void *memory, size_t bytes) {
 
 OX_API void ox_trim(void) { oxi_cache_empty(); }
 
-OX_API ox_statistics ox_stats(void) {
-    ox_statistics s;
+OX_API ox_memory_stats ox_memory_get_stats(void) {
+    ox_memory_stats s;
     memset(&s, 0, sizeof s);
     s.tensors = oxi_atomic_load(&oxi_stat_tensors);
     s.storages = oxi_atomic_load(&oxi_stat_storages);
@@ -425,7 +425,7 @@ OX_API ox_statistics ox_stats(void) {
     return s;
 }
 
-OX_API void ox_reset_peak(void) {
+OX_API void ox_memory_reset_peak(void) {
     oxi_lock_take(&oxi_memory_lock);
     oxi_bytes_peak = oxi_bytes_in_use;
     oxi_lock_give(&oxi_memory_lock);

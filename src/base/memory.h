@@ -26,7 +26,7 @@ OX_API ox_status ox_set_arena(void *memory, size_t bytes);
 /* ox_trim - gives every cached block back to the system. */
 OX_API void ox_trim(void);
 
-typedef struct ox_statistics {
+typedef struct ox_memory_stats {
     int64_t tensors;         /* alive now */
     int64_t storages;        /* alive now */
     int64_t tensors_made;    /* since the start */
@@ -37,11 +37,11 @@ typedef struct ox_statistics {
     size_t bytes_in_use;     /* handed out now */
     size_t bytes_peak;       /* the most ever handed out */
     size_t bytes_cached;     /* freed, kept for reuse */
-} ox_statistics;
+} ox_memory_stats;
 
-OX_API ox_statistics ox_stats(void);
+OX_API ox_memory_stats ox_memory_get_stats(void);
 /* Sets bytes_peak to bytes_in_use. */
-OX_API void ox_reset_peak(void);
+OX_API void ox_memory_reset_peak(void);
 
 OX_EXTERN_C_END
 #endif

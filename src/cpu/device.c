@@ -114,8 +114,8 @@ static oxi_peer oxi_cpu_peer(ox_device *self, ox_device *other) {
     return other->peer ? other->peer(other, self) : OXI_PEER_NONE;
 }
 
-static void oxi_cpu_statistics(ox_device *self, ox_device_statistics *out) {
-    ox_statistics now = ox_stats();
+static void oxi_cpu_statistics(ox_device *self, ox_device_stats *out) {
+    ox_memory_stats now = ox_memory_get_stats();
     (void)self;
     out->bytes_in_use = now.bytes_in_use;
     out->bytes_peak = now.bytes_peak;

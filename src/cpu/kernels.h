@@ -1,6 +1,6 @@
 /* The table of kernels of one processor tier. Kernels are written once (cpu/kernels/<x>.inc) against the
  * vocabulary of cpu/simd/ and stamped per tier; oxi_cpu_kernels() is the table that was picked at start.
- * Executors (cpu/map.c, cpu/reduce.c, ...) walk strides and threads and call these on contiguous runs. */
+ * Executors (cpu/map/map.c, cpu/reduce/reduce.c, ...) walk strides and threads and call these on contiguous runs. */
 /* WORDS OF THIS ROOM
  *     tier           an instruction set and its table of kernels; stamped: compiled once for each tier
  *     executor       walks a call's strides, cuts it into tasks, calls kernels on contiguous runs
@@ -12,8 +12,8 @@
  *     spread         panels of A with each element once per vector lane, where broadcasting is slow
  *     tile           of a matrix: what is transposed in cache at once; of AMX: a tile register
  *     codes          numbers of a block type as integers, before their scale; ratio: an integer scale
- *     prepacked      packed panels that are kept with a constant weight (cpu/prepack.c)
- *     repacked       weights of block types stored sixteen rows side by side, in place (cpu/repack.c)
+ *     prepacked      packed panels that are kept with a constant weight (cpu/product/prepack.c)
+ *     repacked       weights of block types stored sixteen rows side by side, in place (cpu/product/repack.c)
  *     way            one of the algorithms for a product, chosen from sizes and strides
  *     to ask for     to prefetch. To stream: to write past the caches (the room stream/ is something else) */
 #ifndef OX_CPU_KERNELS_H
@@ -285,7 +285,7 @@ typedef struct oxi_kernels {
     void (*dot_rows[OX_DTYPE_COUNT])(int64_t rows, int64_t row_bytes, int64_t n, const void *blocks,
                                      const oxi_q8 *x, float *out);
     float (*dot_codes)(int64_t n, oxi_codes codes, const oxi_q8 *x); /* n at most 256 */
-    /* the same for repacked rows (cpu/repack.c), OXI_REPACKED_ROWS of them in group_bytes; NULL: they are not
+    /* the same for repacked rows (cpu/product/repack.c), OXI_REPACKED_ROWS of them in group_bytes; NULL: they are not
      * worth repacking */
     void (*dot_repacked[OX_DTYPE_COUNT])(int64_t groups, int64_t group_bytes, int64_t n, const void *blocks,
                                          const oxi_q8 *x, float *out);
@@ -311,20 +311,20 @@ static const oxi_kernels *oxi_cpu_kernels(void);
 
 /* A family's executor on the CPU. call->out are made; shapes and types are checked; nothing has NULL where
  * it may not. part: what a part of a call is told, or NULL. */
-static ox_status oxi_cpu_map(const oxi_call *call);        /* cpu/map.c */
-static ox_status oxi_cpu_copy(const oxi_call *call);       /* cpu/copy.c */
-static ox_status oxi_cpu_fill(const oxi_call *call);       /* cpu/fill.c: FILL and RANDOM */
-static ox_status oxi_cpu_reduce(const oxi_call *call);     /* cpu/reduce.c */
-static ox_status oxi_cpu_scan(const oxi_call *call);       /* cpu/scan.c */
-static ox_status oxi_cpu_sort(const oxi_call *call);       /* cpu/sort.c */
-static ox_status oxi_cpu_row(const oxi_call *call, const oxi_part *part); /* cpu/row.c: softmax, norms */
-static ox_status oxi_cpu_index(const oxi_call *call);      /* cpu/index.c */
-/* cpu/product.c over cpu/gemm.c and cpu/blocks.c */
+static ox_status oxi_cpu_map(const oxi_call *call);        /* cpu/map/map.c */
+static ox_status oxi_cpu_copy(const oxi_call *call);       /* cpu/move/copy.c */
+static ox_status oxi_cpu_fill(const oxi_call *call);       /* cpu/move/fill.c: FILL and RANDOM */
+static ox_status oxi_cpu_reduce(const oxi_call *call);     /* cpu/reduce/reduce.c */
+static ox_status oxi_cpu_scan(const oxi_call *call);       /* cpu/reduce/scan.c */
+static ox_status oxi_cpu_sort(const oxi_call *call);       /* cpu/index/sort.c */
+static ox_status oxi_cpu_row(const oxi_call *call, const oxi_part *part); /* cpu/rows/row.c: softmax, norms */
+static ox_status oxi_cpu_index(const oxi_call *call);      /* cpu/index/index.c */
+/* cpu/product/product.c over cpu/product/gemm.c and cpu/product/blocks.c */
 static ox_status oxi_cpu_product(const oxi_call *call, const oxi_part *part);
-static ox_status oxi_cpu_rope(const oxi_call *call);       /* cpu/rope.c */
-static ox_status oxi_cpu_attention(const oxi_call *call, const oxi_part *part); /* cpu/attention.c */
+static ox_status oxi_cpu_rope(const oxi_call *call);       /* cpu/rows/rope.c */
+static ox_status oxi_cpu_attention(const oxi_call *call, const oxi_part *part); /* cpu/rows/attention.c */
 
-/* cpu/blocks.c: whether a block type can be expanded, OX_ERR_UNSUPPORTED by name if not; and n elements of
+/* cpu/product/blocks.c: whether a block type can be expanded, OX_ERR_UNSUPPORTED by name if not; and n elements of
  * one that can (whole blocks) as floats. */
 static ox_status oxi_check_expandable(ox_dtype dtype);
 static void oxi_expand_blocks(ox_dtype dtype, int64_t n, const void *blocks, float *out);
@@ -369,11 +369,11 @@ typedef struct oxi_gemm {
     oxi_shared *shared; /* NULL, or keeps a, packed or quantized, for further products with it */
     ox_storage *a_storage, *b_storage; /* of constant operands: where panels of them are kept; else NULL */
     oxi_gemm_way way;
-    bool repacked; /* the operand of a block type is (cpu/repack.c), and lies as whole groups of rows */
+    bool repacked; /* the operand of a block type is (cpu/product/repack.c), and lies as whole groups of rows */
 } oxi_gemm;
 static ox_status oxi_gemm_run(const oxi_gemm *g);
 
-/* Books of groups that numbers of iq1, iq2 and iq3 are looked up in, one behind the other (cpu/blocks_iq.c):
+/* Books of groups that numbers of iq1, iq2 and iq3 are looked up in, one behind the other (cpu/product/blocks_iq.c):
  * the first group of each. */
 enum {
     OXI_BOOK_IQ2_XXS = 0,

@@ -1,6 +1,6 @@
 /* The public functions over open files: which format it is, what is inside, tensors by name, metadata.
  * The table of formats is here; higher rooms add rows while the program runs.
- * ox_file is counted: tensors that lie in the mapping keep it open after ox_close. */
+ * ox_file is counted: tensors that lie in the mapping keep it open after ox_file_close. */
 
 /* ---- formats ----------------------------------------------------------------------------------------- */
 
@@ -136,9 +136,9 @@ static ox_file *oxi_open_path(const char *path, ox_device *device, bool copies) 
     return NULL;
 }
 
-OX_API ox_file *ox_open(const char *path, ox_device *device) { return oxi_open_path(path, device, false); }
+OX_API ox_file *ox_file_open(const char *path, ox_device *device) { return oxi_open_path(path, device, false); }
 
-OX_API ox_file *ox_open_copy(const char *path, ox_device *device) {
+OX_API ox_file *ox_file_open_copy(const char *path, ox_device *device) {
     return oxi_open_path(path, device, true);
 }
 
@@ -162,7 +162,7 @@ static OXI_UNUSED ox_file *oxi_open_memory(const char *label, const void *data, 
     return oxi_file_read(file);
 }
 
-OX_API void ox_close(ox_file *file) {
+OX_API void ox_file_close(ox_file *file) {
     if (file) oxi_file_release(file);
 }
 
@@ -179,7 +179,7 @@ OX_API bool ox_file_has(const ox_file *file, const char *name) {
     return file && name && oxi_file_find(file, name) >= 0;
 }
 
-OX_API ox_status ox_file_entry_at(const ox_file *file, int64_t index, ox_file_entry *out) {
+OX_API ox_status ox_file_get_entry(const ox_file *file, int64_t index, ox_file_entry *out) {
     if (!file || !out) return oxi_fail(OX_ERR_ARG, "file_entry_at: no file or nowhere to write");
     memset(out, 0, sizeof *out);
     if (index < 0 || index >= (int64_t)file->item_count)
@@ -220,7 +220,7 @@ static ox_tensor *oxi_load_item(ox_file *file, const oxi_file_item *item) {
     return oxi_item_tensor(file, item, part->mapping.data + item->offset);
 }
 
-OX_API ox_tensor *ox_load_at(ox_file *file, int64_t index) {
+OX_API ox_tensor *ox_file_tensor_at(ox_file *file, int64_t index) {
     if (!file) return OXI_FAIL_NULL(OX_ERR_ARG, "load: no file");
     if (index < 0 || index >= (int64_t)file->item_count)
         return OXI_FAIL_NULL(OX_ERR_NOT_FOUND, "%s: tensor %lld of %lld", oxi_path_text(file->parts[0].path),
@@ -228,7 +228,7 @@ OX_API ox_tensor *ox_load_at(ox_file *file, int64_t index) {
     return oxi_load_item(file, &file->items[index]);
 }
 
-OX_API ox_tensor *ox_load(ox_file *file, const char *name) {
+OX_API ox_tensor *ox_file_tensor(ox_file *file, const char *name) {
     if (!file || !name) return OXI_FAIL_NULL(OX_ERR_ARG, "load: no file or no name");
     int64_t index = oxi_file_find(file, name);
     if (index < 0)
@@ -240,7 +240,7 @@ OX_API ox_tensor *ox_load(ox_file *file, const char *name) {
 OX_API ox_tensor *ox_load_file(const char *path) {
     ox_tensor *t = NULL;
     bool speaks = !path && oxi_speak("load_file");
-    ox_file *file = ox_open(path, NULL);
+    ox_file *file = ox_file_open(path, NULL);
     oxi_speak_end(speaks);
     if (!file) return NULL;
     if (file->item_count == 1)
@@ -248,52 +248,52 @@ OX_API ox_tensor *ox_load_file(const char *path) {
     else
         (void)oxi_fail(OX_ERR_ARG, "%s: holds %lld tensors; ox_load_file is for files of one",
                        oxi_path_text(path), (long long)file->item_count);
-    ox_close(file);
+    ox_file_close(file);
     return t;
 }
 
 /* ---- metadata ---------------------------------------------------------------------------------------- */
 
-OX_API int64_t ox_meta_count(const ox_file *file) { return file ? (int64_t)file->meta_count : 0; }
+OX_API int64_t ox_file_meta_count(const ox_file *file) { return file ? (int64_t)file->meta_count : 0; }
 
-static void oxi_meta_set_array(ox_meta *meta, const oxi_meta_array *array) {
-    meta->type = OX_META_ARRAY;
+static void oxi_meta_set_array(ox_file_meta *meta, const oxi_meta_array *array) {
+    meta->type = OX_FILE_META_ARRAY;
     meta->element = oxi_gguf_types[array->type].type;
     meta->count = array->count;
     meta->array = array;
     meta->array_type = array->type;
 }
 
-OX_API ox_meta ox_meta_entry(const ox_file *file, int64_t index) {
-    ox_meta out;
+OX_API ox_file_meta ox_file_meta_at(const ox_file *file, int64_t index) {
+    ox_file_meta out;
     memset(&out, 0, sizeof out);
     if (!file || index < 0 || index >= (int64_t)file->meta_count) return out;
     const oxi_meta_item *item = &file->metas[index];
     out.key.data = item->key;
     out.key.length = item->key_length;
-    out.type = (ox_meta_type)item->type;
-    if (out.type == OX_META_STRING) {
+    out.type = (ox_file_meta_type)item->type;
+    if (out.type == OX_FILE_META_STRING) {
         out.text.data = (const char *)item->data;
         out.text.length = item->value.i;
-    } else if (out.type == OX_META_ARRAY) {
+    } else if (out.type == OX_FILE_META_ARRAY) {
         oxi_meta_set_array(&out, (const oxi_meta_array *)item->data);
-    } else if (out.type == OX_META_FLOAT) {
+    } else if (out.type == OX_FILE_META_FLOAT) {
         out.f = item->value.f;
     } else {
         out.i = item->value.i;
-        out.f = out.type == OX_META_UINT ? (double)(uint64_t)item->value.i : (double)item->value.i;
+        out.f = out.type == OX_FILE_META_UINT ? (double)(uint64_t)item->value.i : (double)item->value.i;
     }
     return out;
 }
 
-OX_API ox_meta ox_meta_find(const ox_file *file, const char *key) {
-    return ox_meta_entry(file, file && key ? oxi_file_find_meta(file, key) : -1);
+OX_API ox_file_meta ox_file_meta_find(const ox_file *file, const char *key) {
+    return ox_file_meta_at(file, file && key ? oxi_file_find_meta(file, key) : -1);
 }
 
-OX_API ox_meta ox_meta_at(const ox_file *file, const ox_meta *array, int64_t index) {
-    ox_meta out;
+OX_API ox_file_meta ox_file_meta_element(const ox_file *file, const ox_file_meta *array, int64_t index) {
+    ox_file_meta out;
     memset(&out, 0, sizeof out);
-    if (!file || !array || array->type != OX_META_ARRAY || !array->array || index < 0 ||
+    if (!file || !array || array->type != OX_FILE_META_ARRAY || !array->array || index < 0 ||
         index >= array->count)
         return out;
     const oxi_meta_array *from = (const oxi_meta_array *)array->array;
@@ -301,7 +301,7 @@ OX_API ox_meta ox_meta_at(const ox_file *file, const ox_meta *array, int64_t ind
     if (from->inner) {
         oxi_meta_set_array(&out, &from->inner[index]);
     } else if (from->texts) {
-        out.type = OX_META_STRING;
+        out.type = OX_FILE_META_STRING;
         out.text = from->texts[index];
     } else {
         oxi_gguf_number(from->data + index * oxi_gguf_types[from->type].bytes, from->type, &out);
@@ -309,15 +309,15 @@ OX_API ox_meta ox_meta_at(const ox_file *file, const ox_meta *array, int64_t ind
     return out;
 }
 
-OX_API int64_t ox_meta_int(const ox_file *file, const char *key, int64_t otherwise) {
-    ox_meta meta = ox_meta_find(file, key);
+OX_API int64_t ox_file_meta_int(const ox_file *file, const char *key, int64_t otherwise) {
+    ox_file_meta meta = ox_file_meta_find(file, key);
     bool fits =
-        meta.type == OX_META_INT || meta.type == OX_META_BOOL || (meta.type == OX_META_UINT && meta.i >= 0);
+        meta.type == OX_FILE_META_INT || meta.type == OX_FILE_META_BOOL || (meta.type == OX_FILE_META_UINT && meta.i >= 0);
     return fits ? meta.i : otherwise;
 }
 
-OX_API double ox_meta_float(const ox_file *file, const char *key, double otherwise) {
-    ox_meta meta = ox_meta_find(file, key);
-    bool fits = meta.type == OX_META_FLOAT || meta.type == OX_META_INT || meta.type == OX_META_UINT;
+OX_API double ox_file_meta_float(const ox_file *file, const char *key, double otherwise) {
+    ox_file_meta meta = ox_file_meta_find(file, key);
+    bool fits = meta.type == OX_FILE_META_FLOAT || meta.type == OX_FILE_META_INT || meta.type == OX_FILE_META_UINT;
     return fits ? meta.f : otherwise;
 }

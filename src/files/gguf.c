@@ -12,14 +12,14 @@
 typedef struct oxi_gguf_type {
     const char *name;
     int bytes;
-    ox_meta_type type;
+    ox_file_meta_type type;
 } oxi_gguf_type;
 static const oxi_gguf_type oxi_gguf_types[] = {
-    {"u8", 1, OX_META_UINT},     {"i8", 1, OX_META_INT},    {"u16", 2, OX_META_UINT},
-    {"i16", 2, OX_META_INT},     {"u32", 4, OX_META_UINT},  {"i32", 4, OX_META_INT},
-    {"f32", 4, OX_META_FLOAT},   {"bool", 1, OX_META_BOOL}, {"string", 0, OX_META_STRING},
-    {"array", 0, OX_META_ARRAY}, {"u64", 8, OX_META_UINT},  {"i64", 8, OX_META_INT},
-    {"f64", 8, OX_META_FLOAT},
+    {"u8", 1, OX_FILE_META_UINT},     {"i8", 1, OX_FILE_META_INT},    {"u16", 2, OX_FILE_META_UINT},
+    {"i16", 2, OX_FILE_META_INT},     {"u32", 4, OX_FILE_META_UINT},  {"i32", 4, OX_FILE_META_INT},
+    {"f32", 4, OX_FILE_META_FLOAT},   {"bool", 1, OX_FILE_META_BOOL}, {"string", 0, OX_FILE_META_STRING},
+    {"array", 0, OX_FILE_META_ARRAY}, {"u64", 8, OX_FILE_META_UINT},  {"i64", 8, OX_FILE_META_INT},
+    {"f64", 8, OX_FILE_META_FLOAT},
 };
 enum {
     OXI_GGUF_TYPES = (int)(sizeof oxi_gguf_types / sizeof oxi_gguf_types[0]),
@@ -103,7 +103,7 @@ static ox_status oxi_gguf_array(oxi_gguf *g, oxi_meta_array *out, int depth);
 
 /* Walks `count` strings and notes where each is. */
 static ox_status oxi_gguf_strings(oxi_gguf *g, oxi_meta_array *out) {
-    ox_text *texts = (ox_text *)oxi_file_take(g->file, (size_t)out->count * sizeof *texts);
+    ox_string *texts = (ox_string *)oxi_file_take(g->file, (size_t)out->count * sizeof *texts);
     if (!texts) return OX_ERR_NOMEM;
     for (int64_t i = 0; i < out->count; i++) {
         size_t length;
@@ -154,7 +154,7 @@ static ox_status oxi_gguf_array(oxi_gguf *g, oxi_meta_array *out, int depth) {
 }
 
 /* A number of type `type` at p. */
-static void oxi_gguf_number(const unsigned char *p, int type, ox_meta *out) {
+static void oxi_gguf_number(const unsigned char *p, int type, ox_file_meta *out) {
     uint32_t word = oxi_gguf_types[type].bytes == 4 ? oxi_read_u32(p) : 0;
     uint64_t wide = oxi_gguf_types[type].bytes == 8 ? oxi_read_u64(p) : 0;
     float narrow = 0;
@@ -206,13 +206,13 @@ static ox_status oxi_gguf_value(oxi_gguf *g, oxi_meta_item *meta, uint32_t *read
         meta->data = array;
         return oxi_gguf_array(g, array, 0);
     }
-    ox_meta number;
+    ox_file_meta number;
     const unsigned char *p;
     status = oxi_gguf_take(g, (size_t)oxi_gguf_types[type].bytes, "value", &p);
     if (status != OX_OK) return status;
     memset(&number, 0, sizeof number);
     oxi_gguf_number(p, (int)type, &number);
-    if (number.type == OX_META_FLOAT)
+    if (number.type == OX_FILE_META_FLOAT)
         meta->value.f = number.f;
     else
         meta->value.i = number.i;
@@ -250,7 +250,7 @@ static ox_status oxi_gguf_pair(oxi_gguf *g, uint64_t index, uint32_t *align) {
 
 static ox_dtype oxi_gguf_dtype(uint32_t id) {
     for (int d = 1; d < OX_DTYPE_COUNT; d++)
-        if (ox_dtype_of((ox_dtype)d)->gguf_id == (int)id && id < 1000) return (ox_dtype)d;
+        if (ox_dtype_get_info((ox_dtype)d)->gguf_id == (int)id && id < 1000) return (ox_dtype)d;
     return OX_DTYPE_NONE;
 }
 
@@ -330,9 +330,9 @@ static ox_status oxi_gguf_tensor(oxi_gguf *g, uint64_t index, uint32_t align, ui
         return oxi_file_fail(OX_ERR_UNSUPPORTED, g->file, 0, g->at - 12, "tensor %s: type %u is %s",
                              g->where.text, (unsigned)type, oxi_gguf_gone(type));
     int64_t row = ndim ? shape[ndim - 1] : 1;
-    if (row % ox_dtype_of(dtype)->block_elements)
+    if (row % ox_dtype_get_info(dtype)->block_elements)
         return oxi_gguf_bad(g, start, "rows of %lld elements are not whole %s blocks of %d", (long long)row,
-                            ox_dtype_name(dtype), ox_dtype_of(dtype)->block_elements);
+                            ox_dtype_name(dtype), ox_dtype_get_info(dtype)->block_elements);
     if (!oxi_item_shape(item, dtype, ndim, shape, &bytes))
         return oxi_gguf_bad(g, start, "%s%s has more bytes than 63 bits can count", ox_dtype_name(dtype),
                             oxi_shape_text(ndim, shape));

@@ -3,7 +3,7 @@
  * loading is shared. Higher rooms register formats and region readers of their own here. */
 /* WORDS OF THIS ROOM
  *     format         a row of functions: GGUF, safetensors, npy, npz
- *     directory      what a file says about its arrays: items, names, shapes, metadata; read by ox_open
+ *     directory      what a file says about its arrays: items, names, shapes, metadata; read by ox_file_open
  *     item           one array of a file; member: one file of a zip archive
  *     part           one file of an open one (a shard). In parts: not mapped, read piece by piece
  *     window         bytes of a part that can be seen at an address for a while
@@ -46,7 +46,7 @@ typedef struct oxi_file_item {
 typedef struct oxi_meta_array {
     const unsigned char *data;   /* numbers: the first element, little-endian */
     int64_t count;
-    const ox_text *texts;        /* STRING: the elements */
+    const ox_string *texts;        /* STRING: the elements */
     const struct oxi_meta_array *inner;  /* ARRAY: the elements */
     int type;                    /* GGUF value type of the elements */
 } oxi_meta_array;
@@ -56,7 +56,7 @@ typedef struct oxi_meta_item {
     const void *data;            /* STRING: its bytes; ARRAY: an oxi_meta_array */
     union { int64_t i; double f; } value;    /* STRING: i is its length */
     uint32_t key_length;
-    uint32_t type;               /* ox_meta_type */
+    uint32_t type;               /* ox_file_meta_type */
 } oxi_meta_item;
 
 struct oxi_format;
@@ -92,7 +92,7 @@ typedef struct oxi_format {
 /* Adds a format, asked before those that are there; `format` must stay. False when the table is full. */
 static bool oxi_file_register(const oxi_format *format);
 
-/* ox_open over memory that stays as it is until the file and its tensors are gone. `label` is the name in
+/* ox_file_open over memory that stays as it is until the file and its tensors are gone. `label` is the name in
  * messages. */
 static ox_file *oxi_open_memory(const char *label, const void *data, size_t bytes, ox_device *device);
 
@@ -271,7 +271,7 @@ static uint32_t oxi_json_duplicate(const oxi_json *json, uint32_t object, ox_sta
 /* ---- zip and inflate (files/zip.c) ------------------------------------------------------------------- */
 
 typedef struct oxi_zip_member {
-    ox_text name;
+    ox_string name;
     size_t at;                   /* of its local header */
     size_t offset;               /* of its bytes */
     size_t packed, unpacked;

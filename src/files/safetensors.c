@@ -83,7 +83,7 @@ static ox_status oxi_header_metadata(oxi_header *header) {
         if (!meta) return OX_ERR_NOMEM;
         meta->key = key;
         meta->key_length = (uint32_t)key_length;
-        meta->type = OX_META_STRING;
+        meta->type = OX_FILE_META_STRING;
         meta->data = text;
         meta->value.i = (int64_t)length;
     }
@@ -423,10 +423,10 @@ static ox_status oxi_shards_metadata(oxi_header *header) {
         meta->key = key;
         meta->key_length = (uint32_t)key_length;
         meta->data = text;
-        meta->type = type == OXI_JSON_STRING ? OX_META_STRING
-                     : type == OXI_JSON_BOOL ? OX_META_BOOL
-                     : type == OXI_JSON_INT  ? OX_META_INT
-                                             : OX_META_FLOAT;
+        meta->type = type == OXI_JSON_STRING ? OX_FILE_META_STRING
+                     : type == OXI_JSON_BOOL ? OX_FILE_META_BOOL
+                     : type == OXI_JSON_INT  ? OX_FILE_META_INT
+                                             : OX_FILE_META_FLOAT;
         if (type == OXI_JSON_FLOAT)
             meta->value.f = header->json.f;
         else
@@ -561,12 +561,12 @@ static ox_status oxi_shards_merge_metadata(ox_file *file) {
     oxi_sort_indexes(order, order + count, (uint32_t)count, oxi_compare_metas, file);
     for (size_t i = 1, leader = 0; i < count; i++) {
         if (oxi_compare_metas(file, order[leader], order[i]) == 0)
-            file->metas[order[i]].type = OX_META_NONE;
+            file->metas[order[i]].type = OX_FILE_META_NONE;
         else
             leader = i;
     }
     for (size_t i = 0; i < count; i++)
-        if (file->metas[i].type != OX_META_NONE) file->metas[kept++] = file->metas[i];
+        if (file->metas[i].type != OX_FILE_META_NONE) file->metas[kept++] = file->metas[i];
     file->meta_count = kept;
     oxi_free(order, count * 2 * sizeof *order);
     return OX_OK;

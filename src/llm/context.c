@@ -325,7 +325,7 @@ static void oxi_llm_look_ahead(ox_llm_context *context) {
     context->ahead = oxi_llm_record_step(context, position);
 }
 
-OX_API ox_status ox_llm_step(ox_llm_context *context, int32_t token, float *logits) {
+OX_API ox_status ox_llm_decode_one(ox_llm_context *context, int32_t token, float *logits) {
     ox_status status = oxi_llm_check_tokens(context, &token, 1);
     if (status) return status;
     ox_device *device = context->model->device;

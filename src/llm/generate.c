@@ -5,17 +5,17 @@
 typedef struct oxi_generation {
     ox_llm_context *context;
     const ox_tokenizer *tokenizer;
-    const ox_generate_desc *desc;
-    ox_generate_result result;
+    const ox_llm_generate_desc *desc;
+    ox_llm_generate_result result;
     int32_t *prompt; /* [prompt_room] */
     int64_t prompt_room;
     float *logits; /* [vocabulary] */
-    ox_sampler *sampler;
+    ox_llm_sampler *sampler;
 } oxi_generation;
 
 /* What goes into the context: the last token of the text before, or BOS; then the prompt's own tokens. */
 static ox_status oxi_generate_prepare(oxi_generation *g, const char *prompt) {
-    ox_encode_desc encode;
+    ox_tokenizer_encode_desc encode;
     encode.bare = true;
     encode.parse_special = g->desc->parse_special;
     const char *text = prompt ? prompt : "";
@@ -23,7 +23,7 @@ static ox_status oxi_generate_prepare(oxi_generation *g, const char *prompt) {
     if (own < 0) return oxi_llm_error();
     int32_t before = g->context->pending;
     if (g->context->length == 0 && before < 0 && (g->tokenizer->add_bos || own == 0)) {
-        before = ox_tokenizer_special(g->tokenizer, OX_SPECIAL_BOS);
+        before = ox_tokenizer_role(g->tokenizer, OX_TOKEN_ROLE_BOS);
     }
     const int64_t extra = before >= 0;
     if (own + extra == 0)
@@ -38,14 +38,14 @@ static ox_status oxi_generate_prepare(oxi_generation *g, const char *prompt) {
                                                                                             : OX_OK;
 }
 
-/* Hands the piece out; OX_STOP_NONE = go on. */
-static ox_stop oxi_generate_emit(const oxi_generation *g, int32_t previous, int32_t token) {
-    const ox_generate_desc *desc = g->desc;
-    const ox_text piece = ox_tokenizer_piece(g->tokenizer, previous, token);
-    if (desc->text && !desc->text(desc->user, piece.data, piece.length, token)) return OX_STOP_CALLER;
-    if (!desc->past_end && ox_tokenizer_is_end(g->tokenizer, token)) return OX_STOP_END;
-    if (desc->steps > 0 && g->result.new_tokens >= desc->steps) return OX_STOP_STEPS;
-    return g->context->length >= g->context->capacity ? OX_STOP_CONTEXT : OX_STOP_NONE;
+/* Hands the piece out; OX_LLM_STOP_NONE = go on. */
+static ox_llm_stop oxi_generate_emit(const oxi_generation *g, int32_t previous, int32_t token) {
+    const ox_llm_generate_desc *desc = g->desc;
+    const ox_string piece = ox_tokenizer_piece(g->tokenizer, previous, token);
+    if (desc->text && !desc->text(desc->user, piece.data, piece.length, token)) return OX_LLM_STOP_CALLER;
+    if (!desc->past_end && ox_tokenizer_is_end(g->tokenizer, token)) return OX_LLM_STOP_END;
+    if (desc->steps > 0 && g->result.new_tokens >= desc->steps) return OX_LLM_STOP_STEPS;
+    return g->context->length >= g->context->capacity ? OX_LLM_STOP_CONTEXT : OX_LLM_STOP_NONE;
 }
 
 static ox_status oxi_generate_run(oxi_generation *g) {
@@ -57,21 +57,21 @@ static ox_status oxi_generate_run(oxi_generation *g) {
     g->result.prompt_seconds = oxi_now() - clock;
     clock += g->result.prompt_seconds;
     while (!status && !g->result.stop) {
-        const int32_t token = ox_sampler_pick(g->sampler, g->logits, vocabulary);
+        const int32_t token = ox_llm_sampler_pick(g->sampler, g->logits, vocabulary);
         if (token < 0) return oxi_llm_error();
         g->result.new_tokens++;
         context->pending = token;
         g->result.stop = oxi_generate_emit(g, previous, token);
-        if (!g->result.stop) status = ox_llm_step(context, token, g->logits);
+        if (!g->result.stop) status = ox_llm_decode_one(context, token, g->logits);
         previous = token;
         g->result.new_seconds = oxi_now() - clock;
     }
     return status;
 }
 
-OX_API ox_status ox_llm_generate(ox_llm_context *context, const char *prompt, const ox_generate_desc *desc,
-                                 ox_generate_result *result) {
-    ox_generate_desc zero;
+OX_API ox_status ox_llm_generate(ox_llm_context *context, const char *prompt, const ox_llm_generate_desc *desc,
+                                 ox_llm_generate_result *result) {
+    ox_llm_generate_desc zero;
     memset(&zero, 0, sizeof zero);
     if (result) memset(result, 0, sizeof *result);
     if (!context) return oxi_fail_missing("llm: the context");
@@ -81,13 +81,13 @@ OX_API ox_status ox_llm_generate(ox_llm_context *context, const char *prompt, co
     g.desc = desc ? desc : &zero;
     const size_t logits_bytes = (size_t)context->model->config.vocabulary * sizeof *g.logits;
     g.tokenizer = ox_llm_tokenizer(context->model);
-    g.sampler = g.tokenizer ? ox_sampler_open(&g.desc->sampling) : NULL;
+    g.sampler = g.tokenizer ? ox_llm_sampler_open(&g.desc->sampling) : NULL;
     g.logits = g.sampler ? (float *)oxi_alloc(logits_bytes) : NULL;
     ox_status status = g.logits ? oxi_generate_prepare(&g, prompt) : oxi_llm_error();
     if (!status) status = oxi_generate_run(&g);
     oxi_free(g.prompt, (size_t)g.prompt_room * sizeof *g.prompt);
     oxi_free(g.logits, logits_bytes);
-    ox_sampler_close(g.sampler);
+    ox_llm_sampler_close(g.sampler);
     if (result) *result = g.result;
     return status;
 }

@@ -19,9 +19,9 @@
 static ox_status oxi_llm_meta_int(const ox_file *file, const char *key, int64_t low, int64_t high,
                                   int64_t otherwise, int64_t *out);
 static ox_status oxi_llm_meta_bool(const ox_file *file, const char *key, bool otherwise, bool *out);
-static bool oxi_llm_text_is(ox_text text, const char *expected);
+static bool oxi_llm_text_is(ox_string text, const char *expected);
 /* Text from a file, cut to fit and safe to print. */
-static void oxi_llm_copy_text(ox_text text, char *out, size_t room);
+static void oxi_llm_copy_text(ox_string text, char *out, size_t room);
 
 /* ---- vocabulary: texts, types and scores by id, ids by text (vocabulary.c) ----------------------------- */
 
@@ -77,7 +77,7 @@ typedef struct oxi_tokenizer_kind {
     const char *name; /* tokenizer.ggml.model */
     bool needs_scores;
     bool add_bos, add_eos, space_prefix; /* where the file does not say */
-    int32_t special[OX_SPECIAL_COUNT];   /* the same */
+    int32_t special[OX_TOKEN_ROLE_COUNT];   /* the same */
     /* Plain text to ids; `first` = at the start, or right after a marker. */
     ox_status (*encode)(const ox_tokenizer *tokenizer, const char *text, size_t length, bool first,
                         oxi_token_list *list);
@@ -86,7 +86,7 @@ typedef struct oxi_tokenizer_kind {
 struct ox_tokenizer {
     const oxi_tokenizer_kind *kind;
     bool add_bos, add_eos, space_prefix;
-    int32_t special[OX_SPECIAL_COUNT];
+    int32_t special[OX_TOKEN_ROLE_COUNT];
     oxi_vocabulary vocabulary;
 };
 

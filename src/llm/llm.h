@@ -20,10 +20,10 @@ OX_API ox_tokenizer *ox_tokenizer_open(const ox_file *file);
 OX_API void ox_tokenizer_close(ox_tokenizer *tokenizer);
 OX_API int64_t ox_tokenizer_count(const ox_tokenizer *tokenizer); /* ids are 0 .. count - 1 */
 
-typedef struct ox_encode_desc {
+typedef struct ox_tokenizer_encode_desc {
     bool bare;          /* no BOS and EOS around the text; otherwise as the file says */
     bool parse_special; /* control tokens in the text ("<s>") become their ids; otherwise plain text */
-} ox_encode_desc;
+} ox_tokenizer_encode_desc;
 
 /* ox_tokenizer_encode - text to ids.
  *   text    UTF-8 of `length` bytes, -1 = up to its final 0; what is not UTF-8 becomes byte tokens
@@ -33,12 +33,12 @@ typedef struct ox_encode_desc {
  * errors    OX_ERR_ARG a text of 2^28 bytes or more; OX_ERR_FORMAT the vocabulary has no token for it;
  *           OX_ERR_NOMEM. untrusted input: yes; n log n time */
 OX_API int64_t ox_tokenizer_encode(const ox_tokenizer *tokenizer, const char *text, int64_t length,
-                                   const ox_encode_desc *desc, int32_t *out, int64_t room);
+                                   const ox_tokenizer_encode_desc *desc, int32_t *out, int64_t room);
 
 /* ox_tokenizer_piece - the bytes that `token` adds to the text after `previous` (-1 = at its start).
  * May be part of a UTF-8 character (byte tokens). Control and unknown tokens add nothing; the space that
  * encoding puts before a text is taken off again. Ids out of range: length 0. Valid like the tokenizer. */
-OX_API ox_text ox_tokenizer_piece(const ox_tokenizer *tokenizer, int32_t previous, int32_t token);
+OX_API ox_string ox_tokenizer_piece(const ox_tokenizer *tokenizer, int32_t previous, int32_t token);
 /* The pieces of `count` ids into `out`, at most `room` bytes with a final 0 (NULL with room 0 to measure).
  * Returns the length of the whole text. */
 OX_API size_t ox_tokenizer_decode(const ox_tokenizer *tokenizer, const int32_t *tokens, int64_t count,
@@ -57,24 +57,24 @@ typedef enum ox_token_type {
 } ox_token_type;
 
 typedef struct ox_token_info {
-    ox_text text; /* as the file has it: U+2581 for a space, "<0x0A>" for a byte */
+    ox_string text; /* as the file has it: U+2581 for a space, "<0x0A>" for a byte */
     ox_token_type type;
     float score;
 } ox_token_info;
 
 /* Zeros out of range. */
-OX_API ox_token_info ox_tokenizer_token(const ox_tokenizer *tokenizer, int32_t token);
+OX_API ox_token_info ox_tokenizer_get_token(const ox_tokenizer *tokenizer, int32_t token);
 /* The id of a text as the file has it (the last of equals); -1 = none. length -1 = up to its final 0. */
 OX_API int32_t ox_tokenizer_find(const ox_tokenizer *tokenizer, const char *text, int64_t length);
 
-typedef enum ox_special {
-    OX_SPECIAL_BOS = 1, /* begin of text */
-    OX_SPECIAL_EOS,     /* end of text */
-    OX_SPECIAL_EOT,     /* end of a turn */
-    OX_SPECIAL_UNKNOWN,
-    OX_SPECIAL_COUNT
-} ox_special;
-OX_API int32_t ox_tokenizer_special(const ox_tokenizer *tokenizer, ox_special which); /* -1 = it has none */
+typedef enum ox_token_role {
+    OX_TOKEN_ROLE_BOS = 1, /* begin of text */
+    OX_TOKEN_ROLE_EOS,     /* end of text */
+    OX_TOKEN_ROLE_EOT,     /* end of a turn */
+    OX_TOKEN_ROLE_UNKNOWN,
+    OX_TOKEN_ROLE_COUNT
+} ox_token_role;
+OX_API int32_t ox_tokenizer_role(const ox_tokenizer *tokenizer, ox_token_role which); /* -1 = it has none */
 /* Whether generation should stop at this token: EOS, EOT, or BOS, which starts another text. */
 OX_API bool ox_tokenizer_is_end(const ox_tokenizer *tokenizer, int32_t token);
 
@@ -82,24 +82,24 @@ OX_API bool ox_tokenizer_is_end(const ox_tokenizer *tokenizer, int32_t token);
  * Picks a token by the logits. The filters come first, in this order: top_k, top_p, min_p; temperature scales
  * what is left. The n-th pick of a seed draws the same number everywhere (Philox). One thread at a time. */
 
-typedef struct ox_sampler ox_sampler;
+typedef struct ox_llm_sampler ox_llm_sampler;
 
-typedef struct ox_sampler_desc {
+typedef struct ox_llm_sampler_desc {
     double temperature; /* 0 = greedy: the largest logit, the first of equals; the rest is not used then */
     int64_t top_k;      /* keeps the k likeliest tokens; 0 = all */
     double top_p;       /* keeps the fewest that together reach probability p; 0 or >= 1 = all */
     double min_p;       /* keeps those at least p times as likely as the likeliest; 0 = all */
     uint64_t seed;
-} ox_sampler_desc;
+} ox_llm_sampler_desc;
 
 /* desc NULL = zeroed. errors NULL: OX_ERR_ARG an option negative or NaN, min_p above 1; OX_ERR_NOMEM
  * source    top_p: Holtzman et al. 2020; min_p: Nguyen et al. 2024 */
-OX_API ox_sampler *ox_sampler_open(const ox_sampler_desc *desc);
-OX_API void ox_sampler_close(ox_sampler *sampler);
+OX_API ox_llm_sampler *ox_llm_sampler_open(const ox_llm_sampler_desc *desc);
+OX_API void ox_llm_sampler_close(ox_llm_sampler *sampler);
 /* The next token from logits [count]; -infinity = never.
  * errors    -1: OX_ERR_ARG no token is possible, a logit is NaN or +infinity, count above 2^31 - 1;
  *           OX_ERR_NOMEM */
-OX_API int32_t ox_sampler_pick(ox_sampler *sampler, const float *logits, int64_t count);
+OX_API int32_t ox_llm_sampler_pick(ox_llm_sampler *sampler, const float *logits, int64_t count);
 
 /* ---- model --------------------------------------------------------------------------------------------- */
 
@@ -131,12 +131,12 @@ typedef struct ox_llm_config {
  *           missing; OX_ERR_SHAPE, OX_ERR_DTYPE of a tensor; OX_ERR_UNSUPPORTED another architecture,
  *           experts, a rope scaling other than linear; OX_ERR_NOMEM. untrusted input: yes */
 OX_API ox_llm *ox_llm_open(const char *path, ox_device *device);
-/* The same from a file that is open, on its device; it may be closed afterwards. If ox_open_copy opened it,
+/* The same from a file that is open, on its device; it may be closed afterwards. If ox_file_open_copy opened it,
  * weights of block types are repacked in their place (ox_prepack): faster, in the same memory. That is not
  * for when other threads multiply with weights of the same ox_file. */
 OX_API ox_llm *ox_llm_open_file(ox_file *file);
 OX_API void ox_llm_close(ox_llm *model); /* its contexts keep it as long as they live */
-OX_API const ox_llm_config *ox_llm_config_of(const ox_llm *model);
+OX_API const ox_llm_config *ox_llm_get_config(const ox_llm *model);
 /* The model's own. NULL: OX_ERR_NOT_FOUND if its file has none, OX_ERR_UNSUPPORTED if it is of a kind that is
  * not read here; ids still work. */
 OX_API const ox_tokenizer *ox_llm_tokenizer(const ox_llm *model);
@@ -172,34 +172,34 @@ OX_API ox_status ox_llm_decode_all(ox_llm_context *context, const int32_t *token
                                    float *logits);
 /* The same for one token. On a GPU the step after it is recorded while this one runs, and goes in one
  * submission when its token comes, unless the device was used for something else in between. */
-OX_API ox_status ox_llm_step(ox_llm_context *context, int32_t token, float *logits);
+OX_API ox_status ox_llm_decode_one(ox_llm_context *context, int32_t token, float *logits);
 
 /* ---- generation ---------------------------------------------------------------------------------------- */
 
-typedef enum ox_stop {
-    OX_STOP_NONE = 0,
-    OX_STOP_STEPS,   /* as many tokens as were asked for */
-    OX_STOP_END,     /* the model ended the text */
-    OX_STOP_CONTEXT, /* the context is full */
-    OX_STOP_CALLER   /* the callback said so */
-} ox_stop;
+typedef enum ox_llm_stop {
+    OX_LLM_STOP_NONE = 0,
+    OX_LLM_STOP_STEPS,   /* as many tokens as were asked for */
+    OX_LLM_STOP_END,     /* the model ended the text */
+    OX_LLM_STOP_CONTEXT, /* the context is full */
+    OX_LLM_STOP_CALLER   /* the callback said so */
+} ox_llm_stop;
 
-typedef struct ox_generate_desc {
+typedef struct ox_llm_generate_desc {
     int64_t steps;            /* new tokens at most; 0 = until the context is full */
-    ox_sampler_desc sampling; /* zeroed = greedy */
+    ox_llm_sampler_desc sampling; /* zeroed = greedy */
     bool past_end;            /* goes on after an end token */
-    bool parse_special;       /* of the prompt, as in ox_encode_desc */
+    bool parse_special;       /* of the prompt, as in ox_tokenizer_encode_desc */
     /* Called for each new token with its bytes, not terminated (see ox_tokenizer_piece). false stops. */
     bool (*text)(void *user, const char *bytes, int64_t length, int32_t token);
     void *user;
-} ox_generate_desc;
+} ox_llm_generate_desc;
 
-typedef struct ox_generate_result {
+typedef struct ox_llm_generate_result {
     int64_t prompt_tokens, new_tokens;
     double prompt_seconds; /* prefill: until the first logits */
     double new_seconds;    /* decode: from there on, new_tokens - 1 steps */
-    ox_stop stop;
-} ox_generate_result;
+    ox_llm_stop stop;
+} ox_llm_generate_result;
 
 /* ox_llm_generate - continues a text, which goes after what the context holds.
  *   prompt    UTF-8, terminated. "" or NULL: the model begins by itself, or goes on where the last
@@ -207,10 +207,10 @@ typedef struct ox_generate_result {
  *   desc      NULL = zeroed; result may be NULL
  * BOS comes before the first prompt of a context, if the file says so. The last new token is not in the
  * context yet: a next ox_llm_generate puts it there first.
- * errors    as ox_llm_tokenizer, ox_tokenizer_encode, ox_llm_decode, ox_sampler_pick; OX_ERR_ARG there is
+ * errors    as ox_llm_tokenizer, ox_tokenizer_encode, ox_llm_decode, ox_llm_sampler_pick; OX_ERR_ARG there is
  *           nothing to begin with. untrusted input: yes */
-OX_API ox_status ox_llm_generate(ox_llm_context *context, const char *prompt, const ox_generate_desc *desc,
-                                 ox_generate_result *result);
+OX_API ox_status ox_llm_generate(ox_llm_context *context, const char *prompt, const ox_llm_generate_desc *desc,
+                                 ox_llm_generate_result *result);
 
 OX_EXTERN_C_END
 #endif

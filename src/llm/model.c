@@ -28,8 +28,8 @@ static const oxi_llm_weight_row oxi_llm_layer_weights[] = {OXI_LLM_LAYER_WEIGHT_
 /* ---- metadata ------------------------------------------------------------------------------------------ */
 
 static ox_status oxi_llm_find_architecture(ox_llm *model, const ox_file *file) {
-    const ox_meta meta = ox_meta_find(file, "general.architecture");
-    if (meta.type != OX_META_STRING) {
+    const ox_file_meta meta = ox_file_meta_find(file, "general.architecture");
+    if (meta.type != OX_FILE_META_STRING) {
         return oxi_fail(OX_ERR_NOT_FOUND,
                         "llm: the file has no general.architecture, so it is no GGUF model");
     }
@@ -61,11 +61,11 @@ static ox_status oxi_llm_read_float(const ox_llm *model, const ox_file *file, co
                                     double otherwise, double *out) {
     char full[96];
     oxi_llm_key(model, key, full);
-    const ox_meta meta = ox_meta_find(file, full);
+    const ox_file_meta meta = ox_file_meta_find(file, full);
     *out = otherwise;
-    if (meta.type == OX_META_NONE && otherwise >= low) return OX_OK;
-    if (meta.type == OX_META_NONE) return oxi_fail(OX_ERR_NOT_FOUND, "llm: metadata key %s is missing", full);
-    const bool number = meta.type == OX_META_FLOAT || meta.type == OX_META_INT || meta.type == OX_META_UINT;
+    if (meta.type == OX_FILE_META_NONE && otherwise >= low) return OX_OK;
+    if (meta.type == OX_FILE_META_NONE) return oxi_fail(OX_ERR_NOT_FOUND, "llm: metadata key %s is missing", full);
+    const bool number = meta.type == OX_FILE_META_FLOAT || meta.type == OX_FILE_META_INT || meta.type == OX_FILE_META_UINT;
     if (!number || !isfinite(meta.f) || meta.f < low) {
         return oxi_fail(OX_ERR_FORMAT, "llm: metadata key %s is not a number of at least %g", full, low);
     }
@@ -77,13 +77,13 @@ static ox_status oxi_llm_read_float(const ox_llm *model, const ox_file *file, co
 static ox_status oxi_llm_read_rope_scaling(ox_llm *model, const ox_file *file) {
     char key[96];
     oxi_llm_key(model, "rope.scaling.type", key);
-    const ox_meta type = ox_meta_find(file, key);
+    const ox_file_meta type = ox_file_meta_find(file, key);
     double factor = 1;
     model->config.rope_scale = 1;
-    if (type.type == OX_META_STRING && oxi_llm_text_is(type.text, "none")) return OX_OK;
-    if (type.type != OX_META_NONE && type.type != OX_META_STRING)
+    if (type.type == OX_FILE_META_STRING && oxi_llm_text_is(type.text, "none")) return OX_OK;
+    if (type.type != OX_FILE_META_NONE && type.type != OX_FILE_META_STRING)
         return oxi_fail(OX_ERR_FORMAT, "llm: metadata key %s is not a text", key);
-    if (type.type != OX_META_NONE && !oxi_llm_text_is(type.text, "linear")) {
+    if (type.type != OX_FILE_META_NONE && !oxi_llm_text_is(type.text, "linear")) {
         char name[32];
         oxi_llm_copy_text(type.text, name, sizeof name);
         return oxi_fail(OX_ERR_UNSUPPORTED, "llm: the rope scaling \"%s\" is not supported", name);
@@ -98,7 +98,7 @@ static ox_status oxi_llm_read_rope_scaling(ox_llm *model, const ox_file *file) {
 static ox_status oxi_llm_refuse_experts(const ox_llm *model, const ox_file *file) {
     char key[96];
     oxi_llm_key(model, "expert_count", key);
-    const int64_t experts = ox_meta_int(file, key, 0);
+    const int64_t experts = ox_file_meta_int(file, key, 0);
     if (experts == 0) return OX_OK;
     return oxi_fail(OX_ERR_UNSUPPORTED, "llm: a mixture of %lld experts is not supported",
                     (long long)experts);
@@ -137,8 +137,8 @@ static ox_status oxi_llm_read_sizes(ox_llm *model, const ox_file *file) {
 static ox_status oxi_llm_read_config(ox_llm *model, const ox_file *file) {
     ox_llm_config *c = &model->config;
     c->architecture = model->architecture->name;
-    const ox_meta name = ox_meta_find(file, "general.name");
-    if (name.type == OX_META_STRING) oxi_llm_copy_text(name.text, c->name, sizeof c->name);
+    const ox_file_meta name = ox_file_meta_find(file, "general.name");
+    if (name.type == OX_FILE_META_STRING) oxi_llm_copy_text(name.text, c->name, sizeof c->name);
     ox_status status = oxi_llm_refuse_experts(model, file);
     if (!status) status = oxi_llm_read_sizes(model, file);
     if (!status) {
@@ -180,7 +180,7 @@ static ox_status oxi_llm_check_weight(ox_llm_config *c, const char *name, const 
         return oxi_fail(OX_ERR_SHAPE, "llm: tensor %s is %s, the metadata asks for %s", name,
                         oxi_tensor_text(t), oxi_shape_text(ndim, shape));
     }
-    const ox_class cls = ox_dtype_of(t->dtype)->cls;
+    const ox_dtype_class cls = ox_dtype_get_info(t->dtype)->cls;
     if (cls != OX_CLASS_FLOAT && (cls != OX_CLASS_BLOCK || ndim == 1)) {
         return oxi_fail(OX_ERR_DTYPE,
                         "llm: tensor %s has dtype %s: weights are floats, matrices also of block types", name,
@@ -204,7 +204,7 @@ static ox_status oxi_llm_load_weight(ox_llm *model, ox_file *file, const char *n
         return required ? oxi_fail(OX_ERR_NOT_FOUND, "llm: tensor %s is missing", name) : OX_OK;
     }
     ox_scope scope = ox_scope_begin();
-    ox_tensor *t = ox_load(file, name);
+    ox_tensor *t = ox_file_tensor(file, name);
     ox_status status = t ? oxi_llm_check_weight(&model->config, name, row, t) : oxi_llm_error();
     if (!status) {
         model->config.parameters += ox_numel(t);
@@ -274,8 +274,8 @@ static ox_status oxi_llm_prepack(const ox_llm *model, const ox_file *file) {
 
 /* A model without a tokenizer of a known kind still takes ids. */
 static ox_status oxi_llm_read_tokenizer(ox_llm *model, const ox_file *file) {
-    const ox_meta name = ox_meta_find(file, "tokenizer.ggml.model");
-    if (name.type == OX_META_STRING)
+    const ox_file_meta name = ox_file_meta_find(file, "tokenizer.ggml.model");
+    if (name.type == OX_FILE_META_STRING)
         oxi_llm_copy_text(name.text, model->tokenizer_name, sizeof model->tokenizer_name);
     if (!oxi_tokenizer_kind_of(file)) return OX_OK;
     model->tokenizer = ox_tokenizer_open(file);
@@ -323,10 +323,10 @@ OX_API ox_llm *ox_llm_open_file(ox_file *file) {
 }
 
 OX_API ox_llm *ox_llm_open(const char *path, ox_device *device) {
-    ox_file *file = ox_open(path, device);
+    ox_file *file = ox_file_open(path, device);
     if (!file) return NULL;
     ox_llm *model = ox_llm_open_file(file);
-    ox_close(file);
+    ox_file_close(file);
     return model;
 }
 
@@ -342,7 +342,7 @@ OX_API void ox_llm_close(ox_llm *model) {
     oxi_free(model, sizeof *model);
 }
 
-OX_API const ox_llm_config *ox_llm_config_of(const ox_llm *model) {
+OX_API const ox_llm_config *ox_llm_get_config(const ox_llm *model) {
     if (!model) (void)oxi_fail_missing("llm: the model");
     return model ? &model->config : NULL;
 }

@@ -7,15 +7,15 @@ typedef struct oxi_candidate {
     int32_t token;
 } oxi_candidate;
 
-struct ox_sampler {
-    ox_sampler_desc desc;
+struct ox_llm_sampler {
+    ox_llm_sampler_desc desc;
     uint64_t picks;            /* made so far: the counter of the random numbers */
     oxi_candidate *candidates; /* [room]: a heap in front, what was taken from it behind, the best one last */
     size_t room;
 };
 
-OX_API ox_sampler *ox_sampler_open(const ox_sampler_desc *desc) {
-    ox_sampler_desc zero;
+OX_API ox_llm_sampler *ox_llm_sampler_open(const ox_llm_sampler_desc *desc) {
+    ox_llm_sampler_desc zero;
     memset(&zero, 0, sizeof zero);
     if (!desc) desc = &zero;
     if (!(desc->temperature >= 0) || desc->top_k < 0 || !(desc->top_p >= 0) || !(desc->min_p >= 0) ||
@@ -25,12 +25,12 @@ OX_API ox_sampler *ox_sampler_open(const ox_sampler_desc *desc) {
                        desc->temperature, (long long)desc->top_k, desc->top_p, desc->min_p);
         return NULL;
     }
-    ox_sampler *sampler = (ox_sampler *)oxi_calloc(1, sizeof *sampler);
+    ox_llm_sampler *sampler = (ox_llm_sampler *)oxi_calloc(1, sizeof *sampler);
     if (sampler) sampler->desc = *desc;
     return sampler;
 }
 
-OX_API void ox_sampler_close(ox_sampler *sampler) {
+OX_API void ox_llm_sampler_close(ox_llm_sampler *sampler) {
     if (!sampler) return;
     oxi_free(sampler->candidates, sampler->room * sizeof *sampler->candidates);
     oxi_free(sampler, sizeof *sampler);
@@ -73,7 +73,7 @@ static double oxi_candidate_mass(const oxi_candidate *list, size_t count, double
 }
 
 /* top_k and top_p: leaves the kept ones at the end of list, the best last; returns how many they are. */
-static size_t oxi_sampler_keep_best(const ox_sampler_desc *desc, oxi_candidate *list, size_t count,
+static size_t oxi_sampler_keep_best(const ox_llm_sampler_desc *desc, oxi_candidate *list, size_t count,
                                     double max) {
     const bool top_k = desc->top_k > 0 && (uint64_t)desc->top_k < count;
     const bool top_p = desc->top_p > 0 && desc->top_p < 1;
@@ -94,7 +94,7 @@ static size_t oxi_sampler_keep_best(const ox_sampler_desc *desc, oxi_candidate *
 }
 
 /* Uniform in [0, 1), 53 bits. */
-static double oxi_sampler_uniform(ox_sampler *sampler) {
+static double oxi_sampler_uniform(ox_llm_sampler *sampler) {
     uint32_t words[4];
     oxi_philox(sampler->desc.seed, 0, sampler->picks++, words);
     return ((double)(words[0] >> 5) * 67108864.0 + (double)(words[1] >> 6)) / 9007199254740992.0;
@@ -116,7 +116,7 @@ static int32_t oxi_sampler_best(const float *logits, int64_t count) {
     return best;
 }
 
-static size_t oxi_sampler_fill(ox_sampler *sampler, const float *logits, int64_t count) {
+static size_t oxi_sampler_fill(ox_llm_sampler *sampler, const float *logits, int64_t count) {
     if ((size_t)count > sampler->room) {
         size_t bytes;
         oxi_candidate *list = NULL;
@@ -135,7 +135,7 @@ static size_t oxi_sampler_fill(ox_sampler *sampler, const float *logits, int64_t
     return used;
 }
 
-OX_API int32_t ox_sampler_pick(ox_sampler *sampler, const float *logits, int64_t count) {
+OX_API int32_t ox_llm_sampler_pick(ox_llm_sampler *sampler, const float *logits, int64_t count) {
     if (!sampler || !logits) {
         (void)oxi_fail_missing(sampler ? "sampler: the list of logits" : "sampler: the sampler");
         return -1;
@@ -146,7 +146,7 @@ OX_API int32_t ox_sampler_pick(ox_sampler *sampler, const float *logits, int64_t
                        (long long)count);
         return -1;
     }
-    const ox_sampler_desc *desc = &sampler->desc;
+    const ox_llm_sampler_desc *desc = &sampler->desc;
     if (!(desc->temperature > 0)) return best;
     const double max = logits[best];
     const size_t used = oxi_sampler_fill(sampler, logits, count);

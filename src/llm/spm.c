@@ -173,7 +173,7 @@ static ox_status oxi_spm_encode(const ox_tokenizer *tokenizer, const char *text,
     if (spm.symbols && spm.heap) {
         oxi_spm_split(&spm, bytes);
         oxi_spm_merge(&spm);
-        status = oxi_spm_emit(&spm, tokenizer->special[OX_SPECIAL_UNKNOWN], list);
+        status = oxi_spm_emit(&spm, tokenizer->special[OX_TOKEN_ROLE_UNKNOWN], list);
     }
     oxi_free(spm.heap, (length + 1) * 3 * sizeof *spm.heap);
     oxi_free(spm.symbols, (length + 1) * sizeof *spm.symbols);

@@ -8,8 +8,8 @@ static const oxi_tokenizer_kind oxi_tokenizer_kinds[] = {
 };
 
 static const oxi_tokenizer_kind *oxi_tokenizer_kind_of(const ox_file *file) {
-    const ox_meta name = ox_meta_find(file, "tokenizer.ggml.model");
-    if (name.type != OX_META_STRING) return NULL;
+    const ox_file_meta name = ox_file_meta_find(file, "tokenizer.ggml.model");
+    if (name.type != OX_FILE_META_STRING) return NULL;
     for (size_t i = 0; i < sizeof oxi_tokenizer_kinds / sizeof *oxi_tokenizer_kinds; i++) {
         if (oxi_llm_text_is(name.text, oxi_tokenizer_kinds[i].name)) return &oxi_tokenizer_kinds[i];
     }
@@ -19,14 +19,14 @@ static const oxi_tokenizer_kind *oxi_tokenizer_kind_of(const ox_file *file) {
 /* ---- opening ------------------------------------------------------------------------------------------- */
 
 /* A special token's id; 2^32 - 1 in the file means that there is none. */
-static ox_status oxi_tokenizer_read_special(ox_tokenizer *t, const ox_file *file, ox_special which,
+static ox_status oxi_tokenizer_read_special(ox_tokenizer *t, const ox_file *file, ox_token_role which,
                                             const char *key) {
     const int32_t usual = t->kind->special[which] < t->vocabulary.count ? t->kind->special[which] : -1;
-    const ox_meta meta = ox_meta_find(file, key);
+    const ox_file_meta meta = ox_file_meta_find(file, key);
     int64_t token = -1;
-    if (meta.type == OX_META_NONE) {
+    if (meta.type == OX_FILE_META_NONE) {
         token = usual;
-    } else if (meta.type != OX_META_UINT || meta.i != (int64_t)UINT32_MAX) {
+    } else if (meta.type != OX_FILE_META_UINT || meta.i != (int64_t)UINT32_MAX) {
         const ox_status status = oxi_llm_meta_int(file, key, -1, t->vocabulary.count - 1, -1, &token);
         if (status) return status;
     }
@@ -36,12 +36,12 @@ static ox_status oxi_tokenizer_read_special(ox_tokenizer *t, const ox_file *file
 
 static ox_status oxi_tokenizer_read(ox_tokenizer *t, const ox_file *file) {
     ox_status status = oxi_vocabulary_read(&t->vocabulary, file, t->kind->needs_scores);
-    t->special[OX_SPECIAL_BOS] = t->special[0] = -1;
-    if (!status) status = oxi_tokenizer_read_special(t, file, OX_SPECIAL_BOS, "tokenizer.ggml.bos_token_id");
-    if (!status) status = oxi_tokenizer_read_special(t, file, OX_SPECIAL_EOS, "tokenizer.ggml.eos_token_id");
-    if (!status) status = oxi_tokenizer_read_special(t, file, OX_SPECIAL_EOT, "tokenizer.ggml.eot_token_id");
+    t->special[OX_TOKEN_ROLE_BOS] = t->special[0] = -1;
+    if (!status) status = oxi_tokenizer_read_special(t, file, OX_TOKEN_ROLE_BOS, "tokenizer.ggml.bos_token_id");
+    if (!status) status = oxi_tokenizer_read_special(t, file, OX_TOKEN_ROLE_EOS, "tokenizer.ggml.eos_token_id");
+    if (!status) status = oxi_tokenizer_read_special(t, file, OX_TOKEN_ROLE_EOT, "tokenizer.ggml.eot_token_id");
     if (!status) {
-        status = oxi_tokenizer_read_special(t, file, OX_SPECIAL_UNKNOWN, "tokenizer.ggml.unknown_token_id");
+        status = oxi_tokenizer_read_special(t, file, OX_TOKEN_ROLE_UNKNOWN, "tokenizer.ggml.unknown_token_id");
     }
     if (!status) {
         status = oxi_llm_meta_bool(file, "tokenizer.ggml.add_bos_token", t->kind->add_bos, &t->add_bos);
@@ -59,10 +59,10 @@ static ox_status oxi_tokenizer_read(ox_tokenizer *t, const ox_file *file) {
 static ox_tokenizer *oxi_tokenizer_read_file(const ox_file *file) {
     const oxi_tokenizer_kind *kind = oxi_tokenizer_kind_of(file);
     if (!kind) {
-        const ox_meta name = ox_meta_find(file, "tokenizer.ggml.model");
+        const ox_file_meta name = ox_file_meta_find(file, "tokenizer.ggml.model");
         char text[32] = "";
-        if (name.type == OX_META_STRING) oxi_llm_copy_text(name.text, text, sizeof text);
-        (void)(name.type == OX_META_STRING
+        if (name.type == OX_FILE_META_STRING) oxi_llm_copy_text(name.text, text, sizeof text);
+        (void)(name.type == OX_FILE_META_STRING
                    ? oxi_fail(OX_ERR_UNSUPPORTED, "tokenizer: the tokenizer's kind \"%s\" is not supported",
                               text)
                    : oxi_fail(OX_ERR_NOT_FOUND, "tokenizer: the file has no tokenizer.ggml.model"));
@@ -105,7 +105,7 @@ static bool oxi_tokenizer_has(const ox_tokenizer *tokenizer, int32_t token) {
     return token >= 0 && token < ox_tokenizer_count(tokenizer);
 }
 
-OX_API ox_token_info ox_tokenizer_token(const ox_tokenizer *tokenizer, int32_t token) {
+OX_API ox_token_info ox_tokenizer_get_token(const ox_tokenizer *tokenizer, int32_t token) {
     ox_token_info info;
     memset(&info, 0, sizeof info);
     if (!oxi_tokenizer_has(tokenizer, token)) return info;
@@ -125,14 +125,14 @@ OX_API int32_t ox_tokenizer_find(const ox_tokenizer *tokenizer, const char *text
     return oxi_vocabulary_find(&tokenizer->vocabulary, text, length < 0 ? strlen(text) : (size_t)length);
 }
 
-OX_API int32_t ox_tokenizer_special(const ox_tokenizer *tokenizer, ox_special which) {
-    return tokenizer && which > 0 && which < OX_SPECIAL_COUNT ? tokenizer->special[which] : -1;
+OX_API int32_t ox_tokenizer_role(const ox_tokenizer *tokenizer, ox_token_role which) {
+    return tokenizer && which > 0 && which < OX_TOKEN_ROLE_COUNT ? tokenizer->special[which] : -1;
 }
 
 OX_API bool ox_tokenizer_is_end(const ox_tokenizer *tokenizer, int32_t token) {
     if (!oxi_tokenizer_has(tokenizer, token)) return false;
-    return token == tokenizer->special[OX_SPECIAL_EOS] || token == tokenizer->special[OX_SPECIAL_EOT] ||
-           token == tokenizer->special[OX_SPECIAL_BOS];
+    return token == tokenizer->special[OX_TOKEN_ROLE_EOS] || token == tokenizer->special[OX_TOKEN_ROLE_EOT] ||
+           token == tokenizer->special[OX_TOKEN_ROLE_BOS];
 }
 
 /* ---- text to ids --------------------------------------------------------------------------------------- */
@@ -178,7 +178,7 @@ static ox_status oxi_tokenizer_encode_text(const ox_tokenizer *t, const char *te
 }
 
 OX_API int64_t ox_tokenizer_encode(const ox_tokenizer *tokenizer, const char *text, int64_t length,
-                                   const ox_encode_desc *desc, int32_t *out, int64_t room) {
+                                   const ox_tokenizer_encode_desc *desc, int32_t *out, int64_t room) {
     if (!tokenizer) {
         (void)oxi_fail_missing("tokenizer: the tokenizer");
         return -1;
@@ -193,20 +193,20 @@ OX_API int64_t ox_tokenizer_encode(const ox_tokenizer *tokenizer, const char *te
     list.room = out ? room : 0;
     list.count = 0;
     const bool bare = desc && desc->bare;
-    if (!bare && tokenizer->add_bos && tokenizer->special[OX_SPECIAL_BOS] >= 0) {
-        oxi_token_push(&list, tokenizer->special[OX_SPECIAL_BOS]);
+    if (!bare && tokenizer->add_bos && tokenizer->special[OX_TOKEN_ROLE_BOS] >= 0) {
+        oxi_token_push(&list, tokenizer->special[OX_TOKEN_ROLE_BOS]);
     }
     if (oxi_tokenizer_encode_text(tokenizer, text, bytes, desc && desc->parse_special, &list)) return -1;
-    if (!bare && tokenizer->add_eos && tokenizer->special[OX_SPECIAL_EOS] >= 0) {
-        oxi_token_push(&list, tokenizer->special[OX_SPECIAL_EOS]);
+    if (!bare && tokenizer->add_eos && tokenizer->special[OX_TOKEN_ROLE_EOS] >= 0) {
+        oxi_token_push(&list, tokenizer->special[OX_TOKEN_ROLE_EOS]);
     }
     return list.count;
 }
 
 /* ---- ids to text --------------------------------------------------------------------------------------- */
 
-OX_API ox_text ox_tokenizer_piece(const ox_tokenizer *tokenizer, int32_t previous, int32_t token) {
-    ox_text piece;
+OX_API ox_string ox_tokenizer_piece(const ox_tokenizer *tokenizer, int32_t previous, int32_t token) {
+    ox_string piece;
     piece.data = "";
     piece.length = 0;
     if (!oxi_tokenizer_has(tokenizer, token)) return piece;
@@ -232,7 +232,7 @@ OX_API size_t ox_tokenizer_decode(const ox_tokenizer *tokenizer, const int32_t *
     if (!tokenizer) (void)oxi_fail_missing("tokenizer: the tokenizer");
     if (!tokens && count > 0) (void)oxi_fail_missing("tokenizer: the list of tokens");
     for (int64_t i = 0; tokens && i < count; i++) {
-        const ox_text piece = ox_tokenizer_piece(tokenizer, previous, tokens[i]);
+        const ox_string piece = ox_tokenizer_piece(tokenizer, previous, tokens[i]);
         for (int64_t b = 0; b < piece.length; b++, length++) {
             if (length + 1 < room) out[length] = piece.data[b];
         }

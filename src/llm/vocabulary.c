@@ -5,12 +5,12 @@
 /* ---- arrays -------------------------------------------------------------------------------------------- */
 
 /* An array under `key` of one of two element types with `count` elements (-1 = any number of them). */
-static ox_status oxi_vocabulary_array(const ox_file *file, const char *key, ox_meta_type a, ox_meta_type b,
-                                      int64_t count, ox_meta *out) {
-    *out = ox_meta_find(file, key);
-    if (out->type == OX_META_NONE)
+static ox_status oxi_vocabulary_array(const ox_file *file, const char *key, ox_file_meta_type a, ox_file_meta_type b,
+                                      int64_t count, ox_file_meta *out) {
+    *out = ox_file_meta_find(file, key);
+    if (out->type == OX_FILE_META_NONE)
         return oxi_fail(OX_ERR_NOT_FOUND, "tokenizer: metadata key %s is missing", key);
-    if (out->type != OX_META_ARRAY || (out->element != a && out->element != b)) {
+    if (out->type != OX_FILE_META_ARRAY || (out->element != a && out->element != b)) {
         return oxi_fail(OX_ERR_FORMAT, "tokenizer: metadata key %s has a wrong type", key);
     }
     if (count >= 0 && out->count != count) {
@@ -27,9 +27,9 @@ static size_t oxi_vocabulary_length(const oxi_vocabulary *v, int32_t token) {
 }
 
 static ox_status oxi_vocabulary_read_texts(oxi_vocabulary *v, const ox_file *file) {
-    ox_meta tokens;
+    ox_file_meta tokens;
     const ox_status status =
-        oxi_vocabulary_array(file, "tokenizer.ggml.tokens", OX_META_STRING, OX_META_STRING, -1, &tokens);
+        oxi_vocabulary_array(file, "tokenizer.ggml.tokens", OX_FILE_META_STRING, OX_FILE_META_STRING, -1, &tokens);
     if (status) return status;
     if (tokens.count < 1 || tokens.count > INT32_MAX / 4) {
         return oxi_fail(OX_ERR_FORMAT, "tokenizer: a vocabulary of %lld tokens", (long long)tokens.count);
@@ -38,7 +38,7 @@ static ox_status oxi_vocabulary_read_texts(oxi_vocabulary *v, const ox_file *fil
     if (!v->start) return OX_ERR_NOMEM;
     v->count = tokens.count;
     for (int64_t i = 0; i < v->count; i++) {
-        const ox_text text = ox_meta_at(file, &tokens, i).text;
+        const ox_string text = ox_file_meta_element(file, &tokens, i).text;
         if (text.length < 0 || !oxi_add_size(v->start[i], (size_t)text.length, &v->start[i + 1])) {
             return oxi_fail(OX_ERR_FORMAT, "tokenizer: the texts of all tokens are too long");
         }
@@ -48,7 +48,7 @@ static ox_status oxi_vocabulary_read_texts(oxi_vocabulary *v, const ox_file *fil
     if (!v->texts) return OX_ERR_NOMEM;
     for (int64_t i = 0; i < v->count; i++) {
         const size_t length = v->start[i + 1] - v->start[i];
-        if (length) memcpy(v->texts + v->start[i], ox_meta_at(file, &tokens, i).text.data, length);
+        if (length) memcpy(v->texts + v->start[i], ox_file_meta_element(file, &tokens, i).text.data, length);
     }
     return OX_OK;
 }
@@ -58,12 +58,12 @@ static ox_status oxi_vocabulary_read_types(oxi_vocabulary *v, const ox_file *fil
     const char *key = "tokenizer.ggml.token_type";
     v->type = (uint8_t *)oxi_calloc((size_t)v->count, sizeof *v->type);
     if (!v->type) return OX_ERR_NOMEM;
-    if (ox_meta_find(file, key).type == OX_META_NONE) return OX_OK;
-    ox_meta types;
-    const ox_status status = oxi_vocabulary_array(file, key, OX_META_INT, OX_META_UINT, v->count, &types);
+    if (ox_file_meta_find(file, key).type == OX_FILE_META_NONE) return OX_OK;
+    ox_file_meta types;
+    const ox_status status = oxi_vocabulary_array(file, key, OX_FILE_META_INT, OX_FILE_META_UINT, v->count, &types);
     if (status) return status;
     for (int64_t i = 0; i < v->count; i++) {
-        const int64_t type = ox_meta_at(file, &types, i).i;
+        const int64_t type = ox_file_meta_element(file, &types, i).i;
         if (type < 0 || type >= OX_TOKEN_TYPE_COUNT) {
             return oxi_fail(OX_ERR_FORMAT, "tokenizer: token %lld is of the unknown type %lld", (long long)i,
                             (long long)type);
@@ -74,14 +74,14 @@ static ox_status oxi_vocabulary_read_types(oxi_vocabulary *v, const ox_file *fil
 }
 
 static ox_status oxi_vocabulary_read_scores(oxi_vocabulary *v, const ox_file *file) {
-    ox_meta scores;
+    ox_file_meta scores;
     const ox_status status =
-        oxi_vocabulary_array(file, "tokenizer.ggml.scores", OX_META_FLOAT, OX_META_FLOAT, v->count, &scores);
+        oxi_vocabulary_array(file, "tokenizer.ggml.scores", OX_FILE_META_FLOAT, OX_FILE_META_FLOAT, v->count, &scores);
     if (status) return status;
     v->score = (float *)oxi_alloc((size_t)v->count * sizeof *v->score);
     if (!v->score) return OX_ERR_NOMEM;
     for (int64_t i = 0; i < v->count; i++) {
-        v->score[i] = (float)ox_meta_at(file, &scores, i).f;
+        v->score[i] = (float)ox_file_meta_element(file, &scores, i).f;
         if (isnan(v->score[i])) {
             return oxi_fail(OX_ERR_FORMAT, "tokenizer: the score of token %lld is NaN", (long long)i);
         }
@@ -355,7 +355,7 @@ static void oxi_vocabulary_markers(const oxi_vocabulary *v, const char *text, si
 /* ---- all of it ----------------------------------------------------------------------------------------- */
 
 static ox_status oxi_vocabulary_read(oxi_vocabulary *v, const ox_file *file, bool needs_scores) {
-    const bool typed = ox_meta_find(file, "tokenizer.ggml.token_type").type != OX_META_NONE;
+    const bool typed = ox_file_meta_find(file, "tokenizer.ggml.token_type").type != OX_FILE_META_NONE;
     ox_status status = oxi_vocabulary_read_texts(v, file);
     if (!status) status = oxi_vocabulary_read_types(v, file);
     if (!status && needs_scores) status = oxi_vocabulary_read_scores(v, file);

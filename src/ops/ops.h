@@ -247,8 +247,8 @@ OX_API ox_tensor *ox_logsumexp(ox_tensor *x, ox_shape dims, bool keepdim);
 /* p may be +-INFINITY, 0; OX_ERR_SHAPE where p is below 0 or INFINITY and there are no elements */
 OX_API ox_tensor *ox_norm(ox_tensor *x, double p, ox_shape dims, bool keepdim);
 OX_API ox_tensor *ox_count_nonzero(ox_tensor *x, ox_shape dims);
-/* One dim; OX_NO_DIM = over all elements, as an index into the flattened tensor. */
-#define OX_NO_DIM INT32_MIN
+/* One dim; OX_FLATTENED = over all elements, as an index into the flattened tensor. */
+#define OX_FLATTENED INT32_MIN
 OX_API ox_tensor *ox_argmax(ox_tensor *x, int dim, bool keepdim);
 OX_API ox_tensor *ox_argmin(ox_tensor *x, int dim, bool keepdim);
 typedef struct ox_pair { ox_tensor *values, *indices; } ox_pair;        /* both NULL on error */
@@ -270,7 +270,7 @@ OX_API ox_tensor *ox_tile(ox_tensor *x, ox_shape times);
 /* OX_ALL_DIMS: flattened, one shift */
 OX_API ox_tensor *ox_roll(ox_tensor *x, ox_shape shifts, ox_shape dims);
 OX_API ox_tensor *ox_gather(ox_tensor *x, int dim, ox_tensor *index);
-/* The other dims broadcast; negative indices count from the end. OX_NO_DIM: indices of the flattened
+/* The other dims broadcast; negative indices count from the end. OX_FLATTENED: indices of the flattened
  * tensor. */
 OX_API ox_tensor *ox_take_along_dim(ox_tensor *x, ox_tensor *index, int dim);
 OX_API ox_tensor *ox_scatter(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source);

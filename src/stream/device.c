@@ -146,7 +146,7 @@ static ox_status oxi_stream_copy(ox_device *self, void *to, size_t to_offset, co
     return status;
 }
 
-static void oxi_stream_statistics(ox_device *self, ox_device_statistics *out) {
+static void oxi_stream_statistics(ox_device *self, ox_device_stats *out) {
     ox_stream *stream = oxi_stream_of(self);
     if (oxi_stream_is_inherited(stream)) return;
     oxi_stream_lock(stream);
@@ -418,7 +418,7 @@ OX_API ox_stream *ox_stream_open(const ox_stream_desc *desc) {
     memset(&filled, 0, sizeof filled);
     if (desc) filled = *desc;
     if (oxi_stream_describe(&filled) != OX_OK) return NULL;
-    size_t base = ox_stats().bytes_in_use;
+    size_t base = ox_memory_get_stats().bytes_in_use;
     ox_stream *stream = (ox_stream *)oxi_calloc(1, sizeof *stream);
     if (!stream) return NULL;
 #ifndef OX_NO_THREADS
@@ -455,8 +455,8 @@ OX_API ox_device *ox_stream_device(ox_stream *stream) {
     return stream ? &stream->device : NULL;
 }
 
-OX_API ox_stream_statistics ox_stream_stats(ox_stream *stream) {
-    ox_stream_statistics stats;
+OX_API ox_stream_stats ox_stream_get_stats(ox_stream *stream) {
+    ox_stream_stats stats;
     memset(&stats, 0, sizeof stats);
     if (!stream || oxi_stream_is_inherited(stream)) return stats;
     oxi_stream_lock(stream);

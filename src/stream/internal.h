@@ -11,7 +11,7 @@
  *     capacitor      what remembers the order in which files were read, and keeps what fits the budget
  *     range, slab    a run of a file that the capacitor knows; memory that kept ranges lie in
  *     successor      the range that was read after this one the last time: what to prefetch
- *     guessed        prefetched before an operation asked for it (stream/foresee.c)
+ *     guessed        prefetched before an operation asked for it (stream/ring/prefetch.c)
  *     far            of a tensor that the budget has no room for
  *     spill file     a file without a name that large results lie in; gap: free bytes of it
  *     pace           what the first tiles tell of the disk: bandwidth and latency */
@@ -29,7 +29,7 @@ enum {
     OXI_STREAM_ENDED = -1           /* a cause: the file ends before what was asked for */
 };
 
-/* ---- files and regions (stream/file.c, stream/spill.c) ------------------------------------------------ */
+/* ---- files and regions (stream/file/file.c, stream/file/spill.c) ------------------------------------------------ */
 
 typedef struct oxi_stream_file {
     struct oxi_stream_file *next;
@@ -59,7 +59,7 @@ typedef struct oxi_stream_gap {
     uint64_t offset, bytes;
 } oxi_stream_gap;
 
-/* ---- requests (stream/reader.c) ----------------------------------------------------------------------- */
+/* ---- requests (stream/file/reader.c) ----------------------------------------------------------------------- */
 
 /* Bytes on their way to or from one piece of memory. */
 typedef struct oxi_stream_load {
@@ -120,7 +120,7 @@ typedef struct oxi_stream_reader {
 #endif
 } oxi_stream_reader;
 
-/* ---- kept ranges (stream/capacitor.c) ------------------------------------------------------------------ */
+/* ---- kept ranges (stream/ring/capacitor.c) ------------------------------------------------------------------ */
 
 /* A run of a read-only file that was read once: what followed it, and its bytes if they are kept. */
 typedef struct oxi_stream_range {
@@ -149,7 +149,7 @@ typedef struct oxi_stream_slab {
     uint64_t used_at;               /* when one of its ranges was read last */
 } oxi_stream_slab;
 
-/* ---- the ring (stream/ring.c) -------------------------------------------------------------------------- */
+/* ---- the ring (stream/ring/ring.c) -------------------------------------------------------------------------- */
 
 /* A buffer of the ring: one operand's part of one tile. */
 typedef struct oxi_stream_cell {
@@ -261,7 +261,7 @@ struct ox_stream {
     oxi_stream_gap *gaps;
     uint64_t spill_end;             /* bytes from here on were never used, or are free again */
     uint64_t spill_budget, spill_peak; /* the most that may be in use, 0 = no limit; the most that ever was */
-    ox_stream_statistics stats;
+    ox_stream_stats stats;
     double busy_seconds;
 };
 

@@ -58,7 +58,7 @@ OX_API ox_stream *ox_stream_open(const ox_stream_desc *desc);
  * nothing. */
 OX_API void ox_stream_close(ox_stream *stream);
 
-/* ox_stream_device - the device: ox_open("model.gguf", ox_stream_device(s)) gives tensors that stay in the
+/* ox_stream_device - the device: ox_file_open("model.gguf", ox_stream_device(s)) gives tensors that stay in the
  * file, ox_to(t, ox_stream_device(s)) moves one to the spill folder, ox_to(t, ox_cpu()) brings one into RAM.
  * Operands in RAM may stand beside streamed ones, and results lie in RAM up to result_bytes; when a GPU
  * computes, in its memory instead. Every operation has the same bits as in RAM (on a GPU: as in its memory,
@@ -82,7 +82,7 @@ OX_API ox_tensor *ox_stream_raw(ox_stream *stream, const char *path, int64_t off
  *           safetensors does not know, a big-endian machine */
 OX_API ox_tensor *ox_stream_named(ox_stream *stream, const char *name, ox_dtype dtype, ox_shape shape);
 
-typedef struct ox_stream_statistics {
+typedef struct ox_stream_stats {
     int64_t disk_bytes;     /* read from files */
     int64_t ram_bytes;      /* taken from tiles that were kept, instead of being read again */
     int64_t written_bytes;  /* to the spill file */
@@ -101,9 +101,9 @@ typedef struct ox_stream_statistics {
     int64_t ahead_bytes;    /* read ahead of operations and not used yet */
     size_t spilled_bytes;   /* live in the spill file now */
     bool uring;             /* requests go through io_uring */
-} ox_stream_statistics;
+} ox_stream_stats;
 /* Counts since the stream was opened. Zeros for NULL. */
-OX_API ox_stream_statistics ox_stream_stats(ox_stream *stream);
+OX_API ox_stream_stats ox_stream_get_stats(ox_stream *stream);
 
 OX_EXTERN_C_END
 #endif

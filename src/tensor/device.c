@@ -234,8 +234,8 @@ static ox_status oxi_storage_move(ox_storage *to, size_t to_offset, ox_storage *
 
 /* ---- public -------------------------------------------------------------------------------------------- */
 
-OX_API ox_device_statistics ox_device_stats(ox_device *device) {
-    ox_device_statistics stats;
+OX_API ox_device_stats ox_device_get_stats(ox_device *device) {
+    ox_device_stats stats;
     memset(&stats, 0, sizeof stats);
     if (device)
         device->statistics(device, &stats);
@@ -244,7 +244,7 @@ OX_API ox_device_statistics ox_device_stats(ox_device *device) {
     return stats;
 }
 
-OX_API ox_status ox_device_budget(ox_device *device, uint64_t bytes) {
+OX_API ox_status ox_device_set_budget(ox_device *device, uint64_t bytes) {
     return device ? device->budget(device, bytes) : oxi_fail_missing("device_budget: the device");
 }
 

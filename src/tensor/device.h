@@ -8,21 +8,21 @@ OX_EXTERN_C_BEGIN
 /* Bytes of a device's memory: RAM of ox_cpu(), device-local memory of a GPU, the spill file of a stream (what
  * a
  * stream holds in RAM is the CPU's, and has a budget beside this one: ox_stream_desc). */
-typedef struct ox_device_statistics {
+typedef struct ox_device_stats {
     uint64_t bytes_in_use;   /* of tensors, and of what ops hold while they run */
     uint64_t bytes_peak;     /* the most since the device was opened */
     uint64_t bytes_reserved; /* taken from the system or the driver: in use, and kept for reuse */
     uint64_t bytes_budget;   /* the most that may be reserved, of a stream in use; 0 = no limit of ours */
-} ox_device_statistics;
+} ox_device_stats;
 
-/* ox_device_stats - how much of a device's memory is used.
+/* ox_device_get_stats - how much of a device's memory is used.
  * memory    nothing is made
  * errors    OX_ERR_ARG: device NULL; zeros are returned
  * source    torch.cuda.memory_allocated, max_memory_allocated, memory_reserved
  */
-OX_API ox_device_statistics ox_device_stats(ox_device *device);
+OX_API ox_device_stats ox_device_get_stats(ox_device *device);
 
-/* ox_device_budget - at most `bytes` of a device's memory are reserved from now on; 0 = no limit.
+/* ox_device_set_budget - at most `bytes` of a device's memory are reserved from now on; 0 = no limit.
  *   What is kept for reuse is given back first; then a tensor that does not fit is refused, and all others
  * stay
  *   as they are. A budget below what is in use refuses all that asks for more until enough is released.
@@ -30,7 +30,7 @@ OX_API ox_device_statistics ox_device_stats(ox_device *device);
  *           allowed, from whatever needed them
  * source    torch.cuda.set_per_process_memory_fraction, in bytes
  */
-OX_API ox_status ox_device_budget(ox_device *device, uint64_t bytes);
+OX_API ox_status ox_device_set_budget(ox_device *device, uint64_t bytes);
 
 /* ox_device_uuid - 16 bytes that name a GPU in every process and after each start: deviceUUID of
  *   VkPhysicalDeviceIDProperties, which is CUDA's. False, and zeros: it has none, as the CPU and streams.

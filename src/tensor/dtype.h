@@ -60,22 +60,22 @@ typedef enum ox_dtype {
     OX_DTYPE_COUNT
 } ox_dtype;
 
-typedef enum ox_class {
+typedef enum ox_dtype_class {
     OX_CLASS_NONE = 0, OX_CLASS_BOOL, OX_CLASS_INT, OX_CLASS_FLOAT, OX_CLASS_COMPLEX, OX_CLASS_BLOCK
-} ox_class;
+} ox_dtype_class;
 
 typedef struct ox_dtype_info {
     const char *name;            /* "f32" */
     int block_elements;          /* 1 for plain types */
     int block_bytes;             /* bytes of one block; of one element for plain types */
-    ox_class cls;
+    ox_dtype_class cls;
     int gguf_id;                 /* -1 = not a GGUF type */
     const char *safetensors;     /* "" = not a safetensors type */
     const char *npy;             /* "" = not a NumPy type; little-endian descr */
 } ox_dtype_info;
 
 /* The table's row; a row named "none" for a value out of range, never NULL. */
-OX_API const ox_dtype_info *ox_dtype_of(ox_dtype dtype);
+OX_API const ox_dtype_info *ox_dtype_get_info(ox_dtype dtype);
 OX_API const char *ox_dtype_name(ox_dtype dtype);
 /* OX_DTYPE_NONE if no dtype has this name. */
 OX_API ox_dtype ox_dtype_by_name(const char *name);

@@ -6,7 +6,7 @@
  *                    copy of another's and holds no reference
  *     host device    one whose memory the CPU reads at its address
  *     partner        the device whose tensors may stand beside a device's own in one call
- *     part           a piece of a call that was cut, computed as in the whole (oxi_part of ops/call.h)
+ *     part           a piece of a call that was cut, computed as in the whole (oxi_part of ops/call/call.h)
  *     ahead          work that is recorded before its input is known, and started when it is
  *     region         bytes of a file that a device reads itself, as a storage
  *     version        counts changes in place, so that what was made of a storage can be seen to be stale */
@@ -64,7 +64,7 @@ struct ox_device {
                       size_t bytes);
     bool (*supports)(ox_device *self, const struct oxi_call *call);
     ox_status (*run)(ox_device *self, const struct oxi_call *call);
-    /* A part of a call, computed as the whole would be (ops/call.h). NULL: parts run as calls. */
+    /* A part of a call, computed as the whole would be (ops/call/call.h). NULL: parts run as calls. */
     ox_status (*run_part)(ox_device *self, const struct oxi_call *call, const struct oxi_part *part);
     ox_status (*sync)(ox_device *self);
     /* Block types to floats, both in host memory; out NULL only asks whether it can. NULL: cannot. */
@@ -103,7 +103,7 @@ struct ox_device {
     ox_status (*event_wait)(ox_device *self, const oxi_event *event);
     oxi_peer (*peer)(ox_device *self, ox_device *other);
     /* The accounting of its memory, and the most that alloc may make of it: 0 = no limit. */
-    void (*statistics)(ox_device *self, ox_device_statistics *out);
+    void (*statistics)(ox_device *self, ox_device_stats *out);
     ox_status (*budget)(ox_device *self, uint64_t bytes);
     uint8_t uuid[16];                /* the same in every process; zeros: it has none */
 };
@@ -124,15 +124,15 @@ struct ox_storage {
     void *release_data;              /* what release gets: the address the lender gave */
     bool borrowed;                   /* not from device->alloc */
     bool read_only;                  /* in-place ops are refused */
-    bool repackable;                 /* block types in it may be repacked, or are (cpu/repack.c) */
+    bool repackable;                 /* block types in it may be repacked, or are (cpu/product/repack.c) */
     int64_t version;                 /* counts in-place changes */
     struct oxi_pin *pin;             /* NULL, or what it is pinned by (tensor/device.c) */
-    struct oxi_prepacked *prepacked; /* NULL, or where products keep packed panels of it (cpu/prepack.c) */
+    struct oxi_prepacked *prepacked; /* NULL, or where products keep packed panels of it (cpu/product/prepack.c) */
 };
 typedef struct oxi_prepacked oxi_prepacked;
 static void oxi_prepacked_free(oxi_prepacked *home);
 /* Puts weights among these bytes that are repacked back as they were; keep false: only forgets them, because
- * the bytes go (cpu/repack.c). */
+ * the bytes go (cpu/product/repack.c). */
 static void oxi_repacked_undo(void *memory, size_t bytes, bool keep);
 
 /* ---- events and pinned memory (tensor/device.c) -------------------------------------------------------- */

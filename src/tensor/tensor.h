@@ -40,8 +40,8 @@ typedef struct ox_shape {
                   OXI_FIRST8(__VA_ARGS__, 0, 0, 0, 0, 0, 0, 0, 0, 0))
 #define OX_DIMS OX_SHAPE
 /* No dims: the shape of a single number; as the `dims` of a reduction, all of them. */
-#define OX_NO_DIMS ox_make_shape(0, 0, 0, 0, 0, 0, 0, 0, 0)
-#define OX_ALL_DIMS OX_NO_DIMS
+#define OX_SCALAR_SHAPE ox_make_shape(0, 0, 0, 0, 0, 0, 0, 0, 0)
+#define OX_ALL_DIMS OX_SCALAR_SHAPE
 #define OXI_COUNT(a, b, c, d, e, f, g, h, i, j, k, l, m, o, p, q, r, s, t, u, v, w, x, y, n, ...) n
 #define OXI_FIRST8(a, b, c, d, e, f, g, h, ...) a, b, c, d, e, f, g, h
 OX_API ox_shape ox_make_shape(int ndim, int64_t d0, int64_t d1, int64_t d2, int64_t d3, int64_t d4,

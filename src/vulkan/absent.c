@@ -18,7 +18,7 @@ OX_API ox_status ox_vulkan_use_loader(ox_vulkan_loader loader) {
     (void)loader;
     return oxi_vk_absent();
 }
-OX_API ox_status ox_vulkan_info(ox_device *device, ox_vulkan_facts *out) {
+OX_API ox_status ox_vulkan_get_info(ox_device *device, ox_vulkan_info *out) {
     (void)device;
     if (out) memset(out, 0, sizeof *out);
     return oxi_vk_absent();
@@ -57,8 +57,8 @@ OX_API ox_status ox_vulkan_sync(ox_device *device) {
     (void)device;
     return oxi_vk_absent();
 }
-OX_API ox_vulkan_counters ox_vulkan_stats(ox_device *device) {
-    ox_vulkan_counters none;
+OX_API ox_vulkan_stats ox_vulkan_get_stats(ox_device *device) {
+    ox_vulkan_stats none;
     (void)device;
     memset(&none, 0, sizeof none);
     return none;

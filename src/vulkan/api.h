@@ -27,20 +27,20 @@ typedef void *(*ox_vulkan_loader)(void *instance, const char *name);
  * errors   OX_ERR_ARG while a device of ox_vulkan is open */
 OX_API ox_status ox_vulkan_use_loader(ox_vulkan_loader loader);
 
-/* What the device can do beyond the baseline, Vulkan 1.1, and is used; bits of ox_vulkan_facts.caps. */
+/* What the device can do beyond the baseline, Vulkan 1.1, and is used; bits of ox_vulkan_info.caps. */
 #define OX_VULKAN_CAP_LIST(X) \
-    X(OX_VULKAN_F16, 0, "f16")               /* arithmetic of 16-bit floats: what coopmat stands on */ \
-    X(OX_VULKAN_SIZES, 1, "subgroup_size")   /* EXT_subgroup_size_control: subgroups of one size */ \
-    X(OX_VULKAN_DOT, 2, "dot")               /* KHR_shader_integer_dot_product */ \
-    X(OX_VULKAN_SUBGROUP, 3, "subgroup")     /* arithmetic within subgroups */ \
-    X(OX_VULKAN_COOPERATIVE, 4, "coopmat")   /* KHR_cooperative_matrix: f16 tiles with f32 sums */ \
-    X(OX_VULKAN_BUDGET, 5, "budget")         /* EXT_memory_budget */ \
-    X(OX_VULKAN_PRIORITY, 6, "priority")     /* EXT_memory_priority: tensors are the last to leave */ \
-    X(OX_VULKAN_HOST_MEMORY, 11, "host_memory") /* EXT_external_memory_host: pinned pages of ours */ \
-    X(OX_VULKAN_BF16, 7, "bf16")             /* KHR_shader_bfloat16: coopmat of bf16 */ \
-    X(OX_VULKAN_F64, 8, "f64")               /* shaderFloat64: arithmetic of f64 */ \
-    X(OX_VULKAN_TRANSFER, 9, "transfer")     /* a queue for transfers; KHR_timeline_semaphore */ \
-    X(OX_VULKAN_SUBNORMALS, 10, "subnormals") /* KHR_shader_float_controls: those of f32 are kept */
+    X(OX_VULKAN_CAP_F16, 0, "f16")               /* arithmetic of 16-bit floats: what coopmat stands on */ \
+    X(OX_VULKAN_CAP_SIZES, 1, "subgroup_size")   /* EXT_subgroup_size_control: subgroups of one size */ \
+    X(OX_VULKAN_CAP_DOT, 2, "dot")               /* KHR_shader_integer_dot_product */ \
+    X(OX_VULKAN_CAP_SUBGROUP, 3, "subgroup")     /* arithmetic within subgroups */ \
+    X(OX_VULKAN_CAP_COOPERATIVE, 4, "coopmat")   /* KHR_cooperative_matrix: f16 tiles with f32 sums */ \
+    X(OX_VULKAN_CAP_BUDGET, 5, "budget")         /* EXT_memory_budget */ \
+    X(OX_VULKAN_CAP_PRIORITY, 6, "priority")     /* EXT_memory_priority: tensors are the last to leave */ \
+    X(OX_VULKAN_CAP_HOST_MEMORY, 11, "host_memory") /* EXT_external_memory_host: pinned pages of ours */ \
+    X(OX_VULKAN_CAP_BF16, 7, "bf16")             /* KHR_shader_bfloat16: coopmat of bf16 */ \
+    X(OX_VULKAN_CAP_F64, 8, "f64")               /* shaderFloat64: arithmetic of f64 */ \
+    X(OX_VULKAN_CAP_TRANSFER, 9, "transfer")     /* a queue for transfers; KHR_timeline_semaphore */ \
+    X(OX_VULKAN_CAP_SUBNORMALS, 10, "subnormals") /* KHR_shader_float_controls: those of f32 are kept */
 
 enum {
 #define OXI_X(name, bit, text) name = 1 << (bit),
@@ -48,27 +48,27 @@ enum {
 #undef OXI_X
 };
 
-typedef struct ox_vulkan_facts {
+typedef struct ox_vulkan_info {
     char name[128], driver[128];      /* as the driver tells them */
     const char *type;                 /* "discrete", "integrated", "virtual", "software", "other" */
     uint32_t api_version;             /* VK_MAKE_API_VERSION's packing */
-    uint32_t caps;                    /* OX_VULKAN_F16 ... */
+    uint32_t caps;                    /* OX_VULKAN_CAP_F16 ... */
     int queue_family;
     uint32_t subgroup_size;
     uint64_t memory_bytes;            /* of device-local memory */
     uint64_t free_bytes;              /* by the driver's budget; memory_bytes less what is ours without one */
     uint64_t largest_tensor_bytes;
     bool shared;                      /* made by ox_vulkan_open from the caller's VkDevice */
-} ox_vulkan_facts;
+} ox_vulkan_info;
 
 /* errors   OX_ERR_ARG: not an open Vulkan device */
-OX_API ox_status ox_vulkan_info(ox_device *device, ox_vulkan_facts *out);
+OX_API ox_status ox_vulkan_get_info(ox_device *device, ox_vulkan_info *out);
 
 /* ---- sharing ------------------------------------------------------------------------------------------- */
 
 /* A device that the caller made. Handles are passed as they are: VkInstance and so on are pointers. The
  * queue must be able to compute. lock and unlock (both or neither) are called around each use of the queue.
- * caps: what the device was made with, of OX_VULKAN_F16 ...: the extension that the list above names and the
+ * caps: what the device was made with, of OX_VULKAN_CAP_F16 ...: the extension that the list above names and the
  * features of its structure (coopmat: also shaderFloat16 and vulkanMemoryModel with its DeviceScope); with 0
  * the baseline is used. The caller keeps everything alive until ox_vulkan_close, which destroys nothing of
  * it. */
@@ -113,7 +113,7 @@ OX_API ox_status ox_vulkan_pipeline_cache(ox_device *device, const char *path);
  * or with the next read of numbers. */
 OX_API ox_status ox_vulkan_sync(ox_device *device);
 
-typedef struct ox_vulkan_counters {
+typedef struct ox_vulkan_stats {
     int64_t allocations;      /* of device memory, from the driver */
     int64_t pipelines;        /* made */
     int64_t descriptor_sets;  /* made */
@@ -126,10 +126,10 @@ typedef struct ox_vulkan_counters {
     uint64_t bytes_in_use, bytes_reserved;
     int64_t imports;          /* transfers of pinned memory, which the device read or wrote itself */
     int64_t recordings;       /* command buffers that were written; other submits repeat one */
-} ox_vulkan_counters;
+} ox_vulkan_stats;
 
 /* Since the device was opened; zeros for anything else than an open Vulkan device. */
-OX_API ox_vulkan_counters ox_vulkan_stats(ox_device *device);
+OX_API ox_vulkan_stats ox_vulkan_get_stats(ox_device *device);
 
 /* Waits, gives everything back and closes. Tensors on the device must be gone.
  * errors   OX_ERR_ARG while there are some */

@@ -1,6 +1,6 @@
 /* The Vulkan device as the call sees it: which calls it takes, and who runs them.
  * One row a family: can(call) says yes only where the shader gives what the CPU gives; run records it.
- * Everything else takes the counted detour of ops/call.c. */
+ * Everything else takes the counted detour of ops/call/call.c. */
 
 typedef struct oxi_vk_executor {
     bool (*can)(const oxi_vk_device *d, const oxi_call *call);
@@ -232,7 +232,7 @@ static oxi_vk_device *oxi_vk_of(const char *what, ox_device *device) {
     return NULL;
 }
 
-OX_API ox_status ox_vulkan_info(ox_device *device, ox_vulkan_facts *out) {
+OX_API ox_status ox_vulkan_get_info(ox_device *device, ox_vulkan_info *out) {
     oxi_vk_device *d = oxi_vk_of("vulkan_info", device);
     if (!d || !out) return d ? oxi_fail_missing("vulkan_info: the facts") : OX_ERR_ARG;
     memset(out, 0, sizeof *out);
@@ -257,8 +257,8 @@ OX_API ox_status ox_vulkan_sync(ox_device *device) {
     return d ? oxi_vk_sync(&d->base) : ox_error();
 }
 
-OX_API ox_vulkan_counters ox_vulkan_stats(ox_device *device) {
-    ox_vulkan_counters counters;
+OX_API ox_vulkan_stats ox_vulkan_get_stats(ox_device *device) {
+    ox_vulkan_stats counters;
     memset(&counters, 0, sizeof counters);
     for (int i = 0; i < OXI_VK_DEVICES; i++) {
         oxi_vk_device *d = &oxi_vk_devices[i];

@@ -240,7 +240,7 @@ typedef struct oxi_vk_device {
     VkInstance instance;
     VkPhysicalDevice physical;
     VkDevice device;
-    VkQueue queue, transfer_queue;     /* the second only with OX_VULKAN_TRANSFER */
+    VkQueue queue, transfer_queue;     /* the second only with OX_VULKAN_CAP_TRANSFER */
     uint32_t queue_family, transfer_family;
     void (*host_lock)(void *user);
     void (*host_unlock)(void *user);
@@ -324,7 +324,7 @@ typedef struct oxi_vk_device {
     bool fault_told;                   /* one that may have was recorded since it was looked at */
     oxi_vk_frequency frequencies[OXI_VK_FREQUENCIES];
 
-    ox_vulkan_counters counters;
+    ox_vulkan_stats counters;
 } oxi_vk_device;
 
 /* ---- memory.c ------------------------------------------------------------------------------------------ */

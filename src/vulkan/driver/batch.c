@@ -266,7 +266,7 @@ static VkResult oxi_vk_queue_submit(oxi_vk_device *d, const oxi_vk_slot *slot) {
     uint64_t counts[2];
     VkSubmitInfo info;
     memset(&info, 0, sizeof info);
-    if (d->caps & OX_VULKAN_TRANSFER) oxi_vk_tie_queues(d, &info, &values, counts);
+    if (d->caps & OX_VULKAN_CAP_TRANSFER) oxi_vk_tie_queues(d, &info, &values, counts);
     info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
     info.commandBufferCount = 1;
     info.pCommandBuffers = &slot->commands;

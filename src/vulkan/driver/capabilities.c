@@ -27,20 +27,20 @@ typedef struct oxi_vk_extension {
 } oxi_vk_extension;
 
 static const oxi_vk_extension oxi_vk_extensions[] = {
-    {OX_VULKAN_F16 | OX_VULKAN_COOPERATIVE, "VK_KHR_shader_float16_int8", VK_API_VERSION_1_2, 1000082000, 1},
+    {OX_VULKAN_CAP_F16 | OX_VULKAN_CAP_COOPERATIVE, "VK_KHR_shader_float16_int8", VK_API_VERSION_1_2, 1000082000, 1},
     /* the model, and its scope of the whole device */
-    {OX_VULKAN_COOPERATIVE | OX_VULKAN_BF16, "VK_KHR_vulkan_memory_model", VK_API_VERSION_1_2, 1000211000, 3},
-    {OX_VULKAN_COOPERATIVE | OX_VULKAN_BF16, "VK_KHR_cooperative_matrix", 0, 1000506000, 1},
+    {OX_VULKAN_CAP_COOPERATIVE | OX_VULKAN_CAP_BF16, "VK_KHR_vulkan_memory_model", VK_API_VERSION_1_2, 1000211000, 3},
+    {OX_VULKAN_CAP_COOPERATIVE | OX_VULKAN_CAP_BF16, "VK_KHR_cooperative_matrix", 0, 1000506000, 1},
     /* the type, and matrices of it */
-    {OX_VULKAN_BF16, "VK_KHR_shader_bfloat16", 0, 1000141000, 5},
-    {OX_VULKAN_DOT, "VK_KHR_shader_integer_dot_product", VK_API_VERSION_1_3, 1000280000, 1},
+    {OX_VULKAN_CAP_BF16, "VK_KHR_shader_bfloat16", 0, 1000141000, 5},
+    {OX_VULKAN_CAP_DOT, "VK_KHR_shader_integer_dot_product", VK_API_VERSION_1_3, 1000280000, 1},
     /* sizes that are asked for, full subgroups */
-    {OX_VULKAN_SIZES, "VK_EXT_subgroup_size_control", VK_API_VERSION_1_3, 1000225002, 3},
-    {OX_VULKAN_HOST_MEMORY, "VK_EXT_external_memory_host", 0, 0, 0},
-    {OX_VULKAN_BUDGET, "VK_EXT_memory_budget", 0, 0, 0},
-    {OX_VULKAN_PRIORITY, "VK_EXT_memory_priority", 0, 1000238000, 1},
-    {OX_VULKAN_SUBNORMALS, "VK_KHR_shader_float_controls", VK_API_VERSION_1_2, 0, 0},
-    {OX_VULKAN_TRANSFER, "VK_KHR_timeline_semaphore", VK_API_VERSION_1_2, 1000207000, 1},
+    {OX_VULKAN_CAP_SIZES, "VK_EXT_subgroup_size_control", VK_API_VERSION_1_3, 1000225002, 3},
+    {OX_VULKAN_CAP_HOST_MEMORY, "VK_EXT_external_memory_host", 0, 0, 0},
+    {OX_VULKAN_CAP_BUDGET, "VK_EXT_memory_budget", 0, 0, 0},
+    {OX_VULKAN_CAP_PRIORITY, "VK_EXT_memory_priority", 0, 1000238000, 1},
+    {OX_VULKAN_CAP_SUBNORMALS, "VK_KHR_shader_float_controls", VK_API_VERSION_1_2, 0, 0},
+    {OX_VULKAN_CAP_TRANSFER, "VK_KHR_timeline_semaphore", VK_API_VERSION_1_2, 1000207000, 1},
 };
 
 enum { OXI_VK_EXTENSION_COUNT = (int)(sizeof oxi_vk_extensions / sizeof *oxi_vk_extensions) };
@@ -110,7 +110,7 @@ static uint32_t oxi_vk_found_caps(const oxi_vk_device *d, const VkExtensionPrope
         for (int k = 0; k < 4; k++)
             if (oxi_vk_extensions[i].wanted >> k & 1 && !features[i].has[k])
                 missing |= oxi_vk_extensions[i].caps;
-    return (any & ~missing) | (all.features.shaderFloat64 ? (uint32_t)OX_VULKAN_F64 : 0u);
+    return (any & ~missing) | (all.features.shaderFloat64 ? (uint32_t)OX_VULKAN_CAP_F64 : 0u);
 }
 
 /* ---- cooperative matrices ------------------------------------------------------------------------------ */
@@ -156,10 +156,10 @@ static uint32_t oxi_vk_usable_matrices(oxi_vk_device *d, uint32_t caps) {
     bool fits = d->subgroup_stages & VK_SHADER_STAGE_COMPUTE_BIT && d->subgroup_size <= 64 &&
                 8 * d->subgroup_size <= d->limits.maxComputeWorkGroupInvocations &&
                 d->limits.maxComputeSharedMemorySize >= 32768;
-    d->matrix_side = caps & OX_VULKAN_COOPERATIVE && fits ? oxi_vk_matrix_side(d, OXI_VK_COMPONENT_F16) : 0;
-    if (!d->matrix_side) return caps & ~(uint32_t)(OX_VULKAN_COOPERATIVE | OX_VULKAN_BF16);
-    if (caps & OX_VULKAN_BF16 && oxi_vk_matrix_side(d, OXI_VK_COMPONENT_BF16) != d->matrix_side)
-        caps &= ~(uint32_t)OX_VULKAN_BF16;
+    d->matrix_side = caps & OX_VULKAN_CAP_COOPERATIVE && fits ? oxi_vk_matrix_side(d, OXI_VK_COMPONENT_F16) : 0;
+    if (!d->matrix_side) return caps & ~(uint32_t)(OX_VULKAN_CAP_COOPERATIVE | OX_VULKAN_CAP_BF16);
+    if (caps & OX_VULKAN_CAP_BF16 && oxi_vk_matrix_side(d, OXI_VK_COMPONENT_BF16) != d->matrix_side)
+        caps &= ~(uint32_t)OX_VULKAN_CAP_BF16;
     return caps;
 }
 
@@ -193,7 +193,7 @@ static ox_status oxi_vk_choose_families(oxi_vk_device *d) {
     oxi_free(list, room * sizeof *list);
     if (!fits) return oxi_fail(OX_ERR_DEVICE, "%s: %s cannot compute", d->device_name, d->model);
     d->queue_family = (uint32_t)compute;
-    if (transfer < 0) d->caps &= ~(uint32_t)OX_VULKAN_TRANSFER;
+    if (transfer < 0) d->caps &= ~(uint32_t)OX_VULKAN_CAP_TRANSFER;
     d->transfer_family = (uint32_t)(transfer < 0 ? compute : transfer);
     return OX_OK;
 }
@@ -244,7 +244,7 @@ static void oxi_vk_learn_facts(oxi_vk_device *d, const VkExtensionProperties *li
     d->host.vkGetPhysicalDeviceMemoryProperties(d->physical, &d->memories);
     if (subgroup.supportedOperations & VK_SUBGROUP_FEATURE_ARITHMETIC_BIT &&
         subgroup.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT)
-        d->caps |= OX_VULKAN_SUBGROUP;
+        d->caps |= OX_VULKAN_CAP_SUBGROUP;
 }
 
 static ox_status oxi_vk_check_limits(const oxi_vk_device *d) {
@@ -273,8 +273,8 @@ static ox_status oxi_vk_learn(oxi_vk_device *d, uint32_t offered) {
     if (status == OX_OK) {
         d->caps = (d->caps | oxi_vk_found_caps(d, list, count)) & allowed & offered;
         d->caps = oxi_vk_usable_matrices(d, d->caps);
-        if (!(d->sized_stages & VK_SHADER_STAGE_COMPUTE_BIT)) d->caps &= ~(uint32_t)OX_VULKAN_SIZES;
-        if (!d->keeps_subnormals) d->caps &= ~(uint32_t)OX_VULKAN_SUBNORMALS;
+        if (!(d->sized_stages & VK_SHADER_STAGE_COMPUTE_BIT)) d->caps &= ~(uint32_t)OX_VULKAN_CAP_SIZES;
+        if (!d->keeps_subnormals) d->caps &= ~(uint32_t)OX_VULKAN_CAP_SUBNORMALS;
         status = oxi_vk_choose_families(d);
     }
     oxi_free(list, room * sizeof *list);
@@ -320,9 +320,9 @@ static ox_status oxi_vk_make_device(oxi_vk_device *d) {
         queue[i].pQueuePriorities = &priority;
     }
     info.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO;
-    info.queueCreateInfoCount = d->caps & OX_VULKAN_TRANSFER ? 2 : 1;
+    info.queueCreateInfoCount = d->caps & OX_VULKAN_CAP_TRANSFER ? 2 : 1;
     info.pQueueCreateInfos = queue;
-    core.shaderFloat64 = (d->caps & OX_VULKAN_F64) != 0;
+    core.shaderFloat64 = (d->caps & OX_VULKAN_CAP_F64) != 0;
     info.pEnabledFeatures = &core;
     info.enabledExtensionCount = oxi_vk_ask_extensions(d, features, names, &info);
     info.ppEnabledExtensionNames = names;
@@ -334,7 +334,7 @@ static ox_status oxi_vk_make_device(oxi_vk_device *d) {
     if (!oxi_vk_load_device(&d->host, d->device, &d->vk))
         return oxi_fail(OX_ERR_DEVICE, "%s: %s lacks functions of Vulkan 1.1", d->device_name, d->model);
     d->vk.vkGetDeviceQueue(d->device, d->queue_family, 0, &d->queue);
-    if (d->caps & OX_VULKAN_TRANSFER)
+    if (d->caps & OX_VULKAN_CAP_TRANSFER)
         d->vk.vkGetDeviceQueue(d->device, d->transfer_family, 0, &d->transfer_queue);
     return OX_OK;
 }

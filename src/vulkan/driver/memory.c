@@ -24,7 +24,7 @@ static VkResult oxi_vk_make_buffer(oxi_vk_device *d, uint64_t bytes, VkBufferUsa
     info.usage = usage;
     if (host) info.pNext = &external;
     uint32_t families[2] = {d->queue_family, d->transfer_family};
-    if (d->caps & OX_VULKAN_TRANSFER && usage & VK_BUFFER_USAGE_TRANSFER_SRC_BIT &&
+    if (d->caps & OX_VULKAN_CAP_TRANSFER && usage & VK_BUFFER_USAGE_TRANSFER_SRC_BIT &&
         usage & VK_BUFFER_USAGE_TRANSFER_DST_BIT) { /* tensors and pinned memory: both queues */
         info.sharingMode = VK_SHARING_MODE_CONCURRENT;
         info.queueFamilyIndexCount = 2;
@@ -53,7 +53,7 @@ static VkResult oxi_vk_make_buffer(oxi_vk_device *d, uint64_t bytes, VkBufferUsa
     import.handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
     import.pHostPointer = host;
     pages.sType = VK_STRUCTURE_TYPE_MEMORY_HOST_POINTER_PROPERTIES_EXT;
-    if (d->caps & OX_VULKAN_PRIORITY) allocate.pNext = &priority;
+    if (d->caps & OX_VULKAN_CAP_PRIORITY) allocate.pNext = &priority;
     allocate.allocationSize = needs.size;
     if (host) {
         result = d->host_pointer_properties(d->device, import.handleType, host, &pages);
@@ -207,7 +207,7 @@ static oxi_vk_chunk *oxi_vk_chunk_find(const oxi_vk_device *d, uint64_t bytes) {
 static uint64_t oxi_vk_free_bytes(const oxi_vk_device *d) {
     uint32_t heap = d->memories.memoryTypes[d->memory_type].heapIndex;
     uint64_t size = d->memories.memoryHeaps[heap].size, ours = d->counters.bytes_reserved;
-    if (d->caps & OX_VULKAN_BUDGET) {
+    if (d->caps & OX_VULKAN_CAP_BUDGET) {
         VkPhysicalDeviceMemoryBudgetPropertiesEXT budget;
         VkPhysicalDeviceMemoryProperties2 properties;
         memset(&budget, 0, sizeof budget);
@@ -222,7 +222,7 @@ static uint64_t oxi_vk_free_bytes(const oxi_vk_device *d) {
     return size > ours ? size - ours : 0;
 }
 
-/* Whether the budget of ox_device_budget has so many bytes left. */
+/* Whether the budget of ox_device_set_budget has so many bytes left. */
 static bool oxi_vk_budget_has(const oxi_vk_device *d, uint64_t bytes) {
     uint64_t reserved = d->counters.bytes_reserved;
     return d->budget_bytes == 0 || (reserved <= d->budget_bytes && bytes <= d->budget_bytes - reserved);
@@ -230,7 +230,7 @@ static bool oxi_vk_budget_has(const oxi_vk_device *d, uint64_t bytes) {
 
 static VkResult oxi_vk_block_new(oxi_vk_device *d, uint64_t bytes, bool small, oxi_vk_block **out) {
     /* beyond the budget a driver may still give memory, and move some of it out and in from then on */
-    if (d->caps & OX_VULKAN_BUDGET && oxi_vk_free_bytes(d) < bytes) return VK_ERROR_OUT_OF_DEVICE_MEMORY;
+    if (d->caps & OX_VULKAN_CAP_BUDGET && oxi_vk_free_bytes(d) < bytes) return VK_ERROR_OUT_OF_DEVICE_MEMORY;
     if (!oxi_vk_budget_has(d, bytes)) return VK_ERROR_OUT_OF_DEVICE_MEMORY;
     oxi_vk_block *block = (oxi_vk_block *)oxi_calloc(1, sizeof *block);
     oxi_vk_chunk *all = block ? oxi_vk_chunk_new(block, 0, bytes) : NULL;
@@ -335,7 +335,7 @@ static ox_status oxi_vk_alloc(ox_device *self, size_t bytes, void **out) {
     return chunk ? OX_OK : OX_ERR_NOMEM;
 }
 
-static void oxi_vk_statistics(ox_device *self, ox_device_statistics *out) {
+static void oxi_vk_statistics(ox_device *self, ox_device_stats *out) {
     oxi_vk_device *d = (oxi_vk_device *)self;
     if (!d->open) return;
     oxi_lock_take(&d->lock);

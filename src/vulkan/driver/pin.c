@@ -13,7 +13,7 @@ enum {
 static void oxi_vk_learn_import(oxi_vk_device *d) {
     VkPhysicalDeviceExternalMemoryHostPropertiesEXT host;
     VkPhysicalDeviceProperties2 all;
-    if (!(d->caps & OX_VULKAN_HOST_MEMORY)) return;
+    if (!(d->caps & OX_VULKAN_CAP_HOST_MEMORY)) return;
     memset(&host, 0, sizeof host);
     memset(&all, 0, sizeof all);
     host.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_HOST_PROPERTIES_EXT;
@@ -187,7 +187,7 @@ static ox_status oxi_vk_direct_note(oxi_vk_device *d, oxi_vk_chunk *chunk, uint6
 static ox_status oxi_vk_direct(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t offset, oxi_vk_pin *pin,
                                const char *host, uint64_t bytes, bool up) {
     uint64_t at = (uint64_t)((uintptr_t)host - (uintptr_t)pin->host);
-    bool carries = d->caps & OX_VULKAN_TRANSFER && !chunk->block->lent && bytes >= OXI_VK_CARRY_UP;
+    bool carries = d->caps & OX_VULKAN_CAP_TRANSFER && !chunk->block->lent && bytes >= OXI_VK_CARRY_UP;
     ox_status status = carries ? oxi_vk_direct_carry(d, chunk, offset, pin, at, bytes, up)
                                : oxi_vk_direct_note(d, chunk, offset, pin, at, bytes, up);
     if (status != OX_OK) return status;

@@ -108,7 +108,7 @@ static ox_status oxi_vk_find_set(oxi_vk_device *d, const oxi_vk_dispatch *dispat
 static ox_status oxi_vk_make_module(oxi_vk_device *d, uint32_t shader) {
     if (d->modules[shader]) return OX_OK;
     oxi_vk_code code = oxi_vk_shaders[shader];
-    if (!(d->caps & OX_VULKAN_SUBNORMALS)) code.traits &= ~(uint32_t)OXI_VK_KEEPS_SUBNORMALS;
+    if (!(d->caps & OX_VULKAN_CAP_SUBNORMALS)) code.traits &= ~(uint32_t)OXI_VK_KEEPS_SUBNORMALS;
     bool changes = code.traits & (OXI_VK_KEEPS_SUBNORMALS | OXI_VK_IN_BF16);
     size_t room = changes ? code.bytes + 4 * OXI_VK_CHANGE_WORDS : 0;
     uint32_t *changed = changes ? (uint32_t *)oxi_alloc(room) : NULL;
@@ -147,7 +147,7 @@ static ox_status oxi_vk_make_pipeline(oxi_vk_device *d, const oxi_vk_pipeline_ke
     info.stage.pName = "main";
     info.stage.pSpecializationInfo = &special;
     info.layout = d->layout;
-    if (d->caps & OX_VULKAN_SIZES && oxi_vk_shaders[key->shader].traits & OXI_VK_SUBGROUPS) {
+    if (d->caps & OX_VULKAN_CAP_SIZES && oxi_vk_shaders[key->shader].traits & OXI_VK_SUBGROUPS) {
         memset(&size, 0, sizeof size);
         size.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO_EXT;
         size.requiredSubgroupSize = d->subgroup_size;

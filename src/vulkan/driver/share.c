@@ -44,7 +44,7 @@ static ox_device *oxi_vk_adopt(const ox_vulkan_desc *desc) {
     (void)snprintf(d->device_name, sizeof d->device_name, "vulkan:%d", d->place);
     if (oxi_vk_adopt_functions(d, desc) != OX_OK) return NULL;
     /* a queue for transfers would be a second one of the caller's */
-    if (oxi_vk_learn(d, (desc->caps | OX_VULKAN_SUBGROUP) & ~(uint32_t)OX_VULKAN_TRANSFER) != OX_OK)
+    if (oxi_vk_learn(d, (desc->caps | OX_VULKAN_CAP_SUBGROUP) & ~(uint32_t)OX_VULKAN_CAP_TRANSFER) != OX_OK)
         return NULL;
     ox_device *device = oxi_vk_open(d);
     if (device && desc->pipeline_cache && ox_vulkan_pipeline_cache(device, desc->pipeline_cache) != OX_OK) {

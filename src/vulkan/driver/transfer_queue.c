@@ -1,4 +1,4 @@
-/* Transfers on a queue of their own, where the device has one (OX_VULKAN_TRANSFER): large pieces go between
+/* Transfers on a queue of their own, where the device has one (OX_VULKAN_CAP_TRANSFER): large pieces go between
  * host and device while the other queue computes. Two counting semaphores tie the queues together: a piece
  * waits for the submission that touched its memory last, what is computed with it waits for the piece.
  * Called by transfer.c; a ring of mapped memory of its own. */
@@ -18,7 +18,7 @@ static ox_status oxi_vk_carry_begin(oxi_vk_device *d) {
     VkSemaphoreTypeCreateInfo counting;
     VkSemaphoreCreateInfo info;
     VkFenceCreateInfo fence;
-    if (!(d->caps & OX_VULKAN_TRANSFER)) return OX_OK;
+    if (!(d->caps & OX_VULKAN_CAP_TRANSFER)) return OX_OK;
     memset(&counting, 0, sizeof counting);
     memset(&info, 0, sizeof info);
     memset(&fence, 0, sizeof fence);
@@ -67,7 +67,7 @@ static ox_status oxi_vk_carry_land(oxi_vk_device *d, int place) {
 
 static ox_status oxi_vk_carry_wait(oxi_vk_device *d) {
     ox_status status = OX_OK;
-    for (int i = 0; i < OXI_VK_STAGES + OXI_VK_DIRECT && d->caps & OX_VULKAN_TRANSFER; i++) {
+    for (int i = 0; i < OXI_VK_STAGES + OXI_VK_DIRECT && d->caps & OX_VULKAN_CAP_TRANSFER; i++) {
         ox_status landed = oxi_vk_carry_land(d, i);
         if (status == OX_OK) status = landed;
     }
@@ -134,7 +134,7 @@ static VkResult oxi_vk_carry_submit(oxi_vk_device *d, oxi_vk_carried_piece *piec
 
 /* Whether so many bytes of a chunk go this way: it is ours alone, and the open buffer does not touch it. */
 static bool oxi_vk_can_carry(const oxi_vk_device *d, const oxi_vk_chunk *chunk, uint64_t bytes, bool up) {
-    if (!(d->caps & OX_VULKAN_TRANSFER) || chunk->block->lent || chunk->serial > d->serial) return false;
+    if (!(d->caps & OX_VULKAN_CAP_TRANSFER) || chunk->block->lent || chunk->serial > d->serial) return false;
     if (up) return bytes >= OXI_VK_CARRY_UP;
     /* a short download only where later work would be waited for otherwise */
     if (bytes >= OXI_VK_STAGE_BYTES) return true;

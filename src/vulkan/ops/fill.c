@@ -1,9 +1,9 @@
 /* Tensors made from nothing, and draws from given probabilities: constants are copies of a number, ramps
- * and random numbers have shaders, which give the bits of cpu/fill.c. Called by random.c, which has the rest
+ * and random numbers have shaders, which give the bits of cpu/move/fill.c. Called by random.c, which has the rest
  * of the FILL and RANDOM families. */
 
 static bool oxi_vk_can_make(const oxi_vk_device *d, const oxi_call *call) {
-    return oxi_vk_fits(call->out[0]) && (d->caps & OX_VULKAN_F64 || !oxi_made_form_of(call).in_double);
+    return oxi_vk_fits(call->out[0]) && (d->caps & OX_VULKAN_CAP_F64 || !oxi_made_form_of(call).in_double);
 }
 
 /* ---- constants ----------------------------------------------------------------------------------------- */

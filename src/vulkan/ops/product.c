@@ -60,7 +60,7 @@ static bool oxi_vk_can_product_double(const oxi_vk_device *d, const oxi_call *ca
         const ox_tensor *t = call->in[i];
         known = known && (!t || ((t->dtype == OX_F64 || oxi_vk_expands(t->dtype)) && oxi_vk_fits(t)));
     }
-    return known && d->caps & OX_VULKAN_F64;
+    return known && d->caps & OX_VULKAN_CAP_F64;
 }
 
 static bool oxi_vk_product_takes(const ox_tensor *t) {
@@ -120,7 +120,7 @@ static oxi_vk_product oxi_vk_product_of(const oxi_call *call, const oxi_call *wh
 /* Strides and places as the shader counts: elements, or bytes of block types along their rows. */
 static uint32_t oxi_vk_product_units(const ox_tensor *t, int64_t elements) {
     if (!oxi_is_block(t->dtype)) return (uint32_t)elements;
-    const ox_dtype_info *info = ox_dtype_of(t->dtype);
+    const ox_dtype_info *info = ox_dtype_get_info(t->dtype);
     return (uint32_t)(elements / info->block_elements * info->block_bytes);
 }
 
@@ -202,8 +202,8 @@ static oxi_vk_shader oxi_vk_matrix_shader(const oxi_vk_device *d, const oxi_vk_p
     if (a == OX_F32 && p->form.column[1] != 1) return OXI_VK_SHADER_COUNT;
     if (!oxi_vk_product_wide(p, params, 1, 8) || !oxi_vk_product_wide(p, params, 2, 8))
         return OXI_VK_SHADER_COUNT;
-    if (b != OX_F16 && d->caps & OX_VULKAN_BF16) return OXI_VK_SHADER_product_tiles_bf16;
-    return b == OX_F16 && d->caps & OX_VULKAN_COOPERATIVE ? OXI_VK_SHADER_product_tiles : OXI_VK_SHADER_COUNT;
+    if (b != OX_F16 && d->caps & OX_VULKAN_CAP_BF16) return OXI_VK_SHADER_product_tiles_bf16;
+    return b == OX_F16 && d->caps & OX_VULKAN_CAP_COOPERATIVE ? OXI_VK_SHADER_product_tiles : OXI_VK_SHADER_COUNT;
 }
 
 /* ---- few rows ------------------------------------------------------------------------------------------ */
@@ -258,7 +258,7 @@ static oxi_vk_few oxi_vk_few_of(const oxi_vk_device *d, const oxi_vk_product *p,
     f.split = 1;
     f.columns = pair || many ? 2 : 1;
     f.shared = 24 * m * (k / 16); /* bytes, and two floats for sixteen of them */
-    f.dot = parts && d->caps & OX_VULKAN_DOT && p->rough && wide && p->form.t[1]->dtype == OX_F32 &&
+    f.dot = parts && d->caps & OX_VULKAN_CAP_DOT && p->rough && wide && p->form.t[1]->dtype == OX_F32 &&
             oxi_vk_few_shared(&f, p) <= d->limits.maxComputeSharedMemorySize;
     if (!f.dot) f.shared = norm ? 4 * m * k : 0;
     uint32_t units = f.dot ? k / 16 / parts : k / 16;
@@ -572,7 +572,7 @@ static ox_status oxi_vk_product_group_run(oxi_vk_device *d, const oxi_vk_product
     ox_dtype expand = p.form.k > 0 ? oxi_vk_product_expands(d, &p) : OX_DTYPE_NONE;
     int64_t each = p.form.n;
     if (expand != OX_DTYPE_NONE && p.form.ndim == 0) {
-        each = OXI_VK_EXPAND_BYTES / (p.form.k * ox_dtype_of(expand)->block_bytes) / 128 * 128;
+        each = OXI_VK_EXPAND_BYTES / (p.form.k * ox_dtype_get_info(expand)->block_bytes) / 128 * 128;
         each = each < 128 ? 128 : each;
     }
     for (int64_t first = 0; first < p.form.n && status == OX_OK; first += each) {

@@ -1,6 +1,6 @@
 /* Draws that take several steps: a permutation, whose swaps are sorted and followed as a tree, and
  * categories from rows of weights, by running sums or, without replacement, by the smallest of keys. The
- * numbers are those of cpu/fill.c, bit by bit. Called by the Vulkan device for FILL and RANDOM. */
+ * numbers are those of cpu/move/fill.c, bit by bit. Called by the Vulkan device for FILL and RANDOM. */
 
 /* ---- randperm ------------------------------------------------------------------------------------------ */
 
@@ -14,7 +14,7 @@ static bool oxi_vk_can_permute(const oxi_vk_device *d, const ox_tensor *out) {
     int64_t n = ox_numel(out);
     if ((uint64_t)n * 16 > d->tensor_bytes_most) return false;
     if (oxi_is_float(out->dtype)) return n <= (int64_t)1 << oxi_random_bits(out->dtype);
-    return ox_dtype_of(out->dtype)->block_bytes > 1 || n <= 128;
+    return ox_dtype_get_info(out->dtype)->block_bytes > 1 || n <= 128;
 }
 
 static ox_status oxi_vk_permute_sort(oxi_vk_device *d, oxi_vk_permutation *p) {
@@ -164,7 +164,7 @@ static ox_status oxi_vk_multinomial(oxi_vk_device *d, const oxi_call *call) {
 static bool oxi_vk_can_multinomial(const oxi_vk_device *d, const oxi_call *call) {
     const ox_tensor *weights = call->in[0];
     uint64_t bytes = (uint64_t)ox_numel(weights) * (call->attr.multinomial.replacement ? 8 : 12);
-    if (!(d->caps & OX_VULKAN_F64) || !oxi_vk_fits(weights) || bytes > d->tensor_bytes_most) return false;
+    if (!(d->caps & OX_VULKAN_CAP_F64) || !oxi_vk_fits(weights) || bytes > d->tensor_bytes_most) return false;
     if (oxi_vk_byte_at(call->out[0]) % 8 != 0) return false;
     return weights->shape[weights->ndim - 1] > 0 && (uint64_t)ox_numel(call->out[0]) < UINT32_MAX;
 }

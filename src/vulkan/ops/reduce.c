@@ -95,7 +95,7 @@ static bool oxi_vk_can_reduce(const oxi_vk_device *d, const oxi_call *call) {
     if (oxi_is_block(x->dtype) || !oxi_vk_fits(x) || !oxi_vk_fits(out)) return false;
     if (oxi_vk_reduces_parts(call)) return true;
     if (oxi_vk_reduce_lane(call, r) == OXI_LANE_F64)
-        return d->caps & OX_VULKAN_F64 && out->dtype != OX_C64 &&
+        return d->caps & OX_VULKAN_CAP_F64 && out->dtype != OX_C64 &&
                (x->dtype != OX_C64 || r.kind == OXI_REDUCES_COUNT);
     return oxi_vk_map_reads(x->dtype) && oxi_vk_map_reads(out->dtype);
 }
@@ -292,7 +292,7 @@ static bool oxi_vk_scans_double(const oxi_call *call) {
 
 static bool oxi_vk_can_scan(const oxi_vk_device *d, const oxi_call *call) {
     if (!oxi_vk_fits(call->in[0])) return false;
-    if (oxi_vk_scans_double(call)) return d->caps & OX_VULKAN_F64;
+    if (oxi_vk_scans_double(call)) return d->caps & OX_VULKAN_CAP_F64;
     return oxi_vk_map_reads(call->in[0]->dtype) && oxi_vk_map_reads(call->out[0]->dtype);
 }
 

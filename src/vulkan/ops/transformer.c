@@ -243,7 +243,7 @@ static uint32_t oxi_vk_attention_keys(const oxi_vk_device *d, const oxi_call *ca
                                       const oxi_vk_attention_params *p) {
     const ox_dtype q = call->in[0]->dtype, cache = call->in[1]->dtype;
     uint32_t depth = (uint32_t)call->in[0]->shape[call->in[0]->ndim - 1], side = d->matrix_side;
-    uint32_t cap = cache == OX_F16 ? OX_VULKAN_COOPERATIVE : cache == OX_BF16 ? OX_VULKAN_BF16 : 0;
+    uint32_t cap = cache == OX_F16 ? OX_VULKAN_CAP_COOPERATIVE : cache == OX_BF16 ? OX_VULKAN_CAP_BF16 : 0;
     if (call->exact) return 0; /* q and the softmax are rounded */
     if (!(d->caps & cap) || !(q == cache || q == OX_F32) || p->length < side || p->keys < side) return 0;
     if (depth % side != 0 || p->value_depth % side != 0 || depth > 256 || p->value_depth > 256) return 0;

@@ -1,8 +1,8 @@
-/* ox_prepack. Block types are repacked (cpu/repack.c). Of others packed panels are kept with their storage:
+/* ox_prepack. Block types are repacked (cpu/product/repack.c). Of others packed panels are kept with their storage:
  * the
  * product that first wants them makes them, later ones take them. Panels that were made before the storage
  * was
- * changed in place, as its version tells, are dropped. Called by cpu/gemm.c; freed with the storage. */
+ * changed in place, as its version tells, are dropped. Called by cpu/product/gemm.c; freed with the storage. */
 
 enum { OXI_PREPACKED_MOST = 64 }; /* sets of panels of one storage: its matrices, and what they multiply */
 

@@ -55,14 +55,14 @@ static void oxi_range_touch(ox_stream *stream, oxi_stream_range *range) {
 /* Bytes that the budget still allows to be kept: a sixteenth is left for what operations need for a while.
  * What only the cache holds goes where that makes room for `wanted`. */
 static size_t oxi_budget_left(ox_stream *stream, size_t wanted) {
-    ox_statistics now = ox_stats();
+    ox_memory_stats now = ox_memory_get_stats();
     size_t held = now.bytes_in_use + now.bytes_cached, budget = stream->desc.ram_bytes;
     size_t limit = stream->base_bytes + budget - budget / 16;
     bool full = held >= limit || limit - held < wanted;
     bool helps = now.bytes_in_use < limit && limit - now.bytes_in_use >= wanted;
     if (full && (helps || held >= limit) && now.bytes_cached > 0) {
         ox_trim();
-        held = ox_stats().bytes_in_use;
+        held = ox_memory_get_stats().bytes_in_use;
     }
     return held < limit ? limit - held : 0;
 }

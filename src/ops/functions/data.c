@@ -32,7 +32,7 @@ static ox_tensor *oxi_contiguous(ox_tensor *t) {
 
 OX_API ox_tensor *ox_cast(ox_tensor *x, ox_dtype dtype) {
     if (oxi_any_null("cast", &x, 1)) return NULL;
-    if (ox_dtype_of(dtype)->cls == OX_CLASS_NONE)
+    if (ox_dtype_get_info(dtype)->cls == OX_CLASS_NONE)
         return OXI_FAIL_NULL(OX_ERR_DTYPE, "cast: dtype %d does not exist", (int)dtype);
     return dtype == x->dtype ? oxi_same_again(x) : oxi_copy_call("cast", x, dtype);
 }

@@ -1,10 +1,10 @@
 /* Matrix products over raw strided memory: C = act(alpha A B + beta C' + bias).
  * Panels of A and B are packed once a block, which reads any strides and dtypes; tiles of C are handed out
  * to the threads and run through the tier's micro-kernel (Goto and van de Geijn 2008, "Anatomy of
- * high-performance matrix multiplication"). Called by cpu/product.c and attention. An element's sum over k
+ * high-performance matrix multiplication"). Called by cpu/product/product.c and attention. An element's sum over k
  * is cut at the depth of the tier's micro-kernel, whatever the threads do. */
 
-static ox_status oxi_block_product(const oxi_gemm *g); /* cpu/blocks.c: one operand of a block type */
+static ox_status oxi_block_product(const oxi_gemm *g); /* cpu/product/blocks.c: one operand of a block type */
 static int oxi_codes_group(ox_dtype dtype);            /* codes.c: so many codes share a scale */
 
 enum {
@@ -25,7 +25,7 @@ static size_t oxi_align_up(size_t bytes) { return (bytes + OXI_ALIGN - 1) / OXI_
 
 /* Bytes of a stride, which may be negative. */
 static int64_t oxi_signed_bytes(ox_dtype dtype, int64_t elements) {
-    const ox_dtype_info *info = ox_dtype_of(dtype);
+    const ox_dtype_info *info = ox_dtype_get_info(dtype);
     return elements / info->block_elements * info->block_bytes;
 }
 
@@ -46,8 +46,8 @@ static const char *oxi_blocks_at(const oxi_gemm *g, const void *data, ox_dtype d
 /* What A becomes before it is multiplied. */
 typedef enum oxi_shared_form {
     OXI_SHARED_PANELS = 1, /* packed, all of it */
-    OXI_SHARED_ROWS,       /* quantized row by row (cpu/blocks.c) */
-    OXI_SHARED_CODES       /* panels of codes (cpu/codes.c) */
+    OXI_SHARED_ROWS,       /* quantized row by row (cpu/product/blocks.c) */
+    OXI_SHARED_CODES       /* panels of codes (cpu/product/codes.c) */
 } oxi_shared_form;
 
 /* Memory for that. *done: it is there already, from a product before with the same A. */
@@ -451,7 +451,7 @@ static void oxi_gemm_epilogue(const oxi_gemm *g, const oxi_kernels *kernels, oxi
             kernels->row_scale(count, (const float *)sums, (float)g->alpha, (float *)sums);
     }
     if (g->addend) {
-        int64_t at = (m * g->addend_row + n * g->addend_col) * ox_dtype_of(g->addend_dtype)->block_bytes;
+        int64_t at = (m * g->addend_row + n * g->addend_col) * ox_dtype_get_info(g->addend_dtype)->block_bytes;
         oxi_gemm_add(kernels, lane, count, g->beta, g->addend_dtype, (const char *)g->addend + at,
                      along_n ? g->addend_col : g->addend_row, sums, stage);
     }
@@ -463,14 +463,14 @@ static void oxi_gemm_epilogue(const oxi_gemm *g, const oxi_kernels *kernels, oxi
 }
 
 static char *oxi_gemm_c(const oxi_gemm *g, int64_t m, int64_t n) {
-    return (char *)g->c + (m * g->c_row + n * g->c_col) * ox_dtype_of(g->c_dtype)->block_bytes;
+    return (char *)g->c + (m * g->c_row + n * g->c_col) * ox_dtype_get_info(g->c_dtype)->block_bytes;
 }
 
 /* A row of finished sums to C, past the caches by way of the stage if the plan says so; else what is to be
  * written two rows on is asked for. */
 static void oxi_gemm_store(const oxi_gemm_plan *p, int64_t columns, const char *row, char *to, char *stage) {
     const oxi_gemm *g = p->g;
-    int64_t each = ox_dtype_of(g->c_dtype)->block_bytes, bytes = columns * each;
+    int64_t each = ox_dtype_get_info(g->c_dtype)->block_bytes, bytes = columns * each;
     for (int64_t at = 0; !p->streams && g->c_col == 1 && at < bytes; at += 64)
         OXI_PREFETCH_FAR(to + 2 * g->c_row * each + at);
     oxi_store_kernel store = p->kernels->store[g->c_dtype][p->type.lane];
@@ -947,7 +947,7 @@ static ox_status oxi_gemm_packed(const oxi_gemm *g) {
     oxi_gemm_find_kept(&p, &p.b, g->b_storage, g->n);
     oxi_gemm_size_tiles(&p);
     oxi_gemm_size_blocks(&p);
-    int64_t c_bytes = ox_dtype_of(g->c_dtype)->block_bytes;
+    int64_t c_bytes = ox_dtype_get_info(g->c_dtype)->block_bytes;
     p.streams = !p.direct && g->c_col == 1 && p.tile_n * c_bytes <= OXI_GEMM_STAGE &&
                 g->m * g->n * c_bytes >= OXI_STREAM_BYTES;
     if (p.type.kernel == &p.kernels->spread_f32 && p.k > 0 && g->c_col == 1 && !p.streams &&
@@ -1005,7 +1005,7 @@ static float oxi_thin_dot(const oxi_thin *t, const char *line, const float *x) {
 
 /* sums [count][lines], all lines at once: memory is read along them. */
 static void oxi_thin_across(const oxi_thin *t, int64_t first, int64_t lines, float *sums, float *stage) {
-    int64_t element = ox_dtype_of(t->dtype)->block_bytes;
+    int64_t element = ox_dtype_get_info(t->dtype)->block_bytes;
     memset(sums, 0, (size_t)(t->count * lines) * sizeof(float));
     for (int64_t k = 0; k < t->k; k++) {
         const void *from = t->wide + (first + k * t->k_stride) * element;
@@ -1022,7 +1022,7 @@ static void oxi_thin_across(const oxi_thin *t, int64_t first, int64_t lines, flo
 static void oxi_thin_task(void *arg, int64_t index, int lane) {
     const oxi_thin *t = (const oxi_thin *)arg;
     const oxi_gemm *g = t->g;
-    int64_t first = index * t->task_lines, element = ox_dtype_of(t->dtype)->block_bytes;
+    int64_t first = index * t->task_lines, element = ox_dtype_get_info(t->dtype)->block_bytes;
     int64_t lines = t->lines - first < t->task_lines ? t->lines - first : t->task_lines;
     float *sums = (float *)(void *)(t->scratch + (size_t)lane * t->lane_bytes),
           *stage = sums + t->count * t->task_lines;
@@ -1056,7 +1056,7 @@ static int64_t oxi_rows_of_task(int64_t rows, int64_t row_bytes) {
 
 /* When lines lie side by side, a task has at least half a page of each k. */
 static int64_t oxi_thin_task_lines(const oxi_thin *t) {
-    int64_t line_bytes = t->k * ox_dtype_of(t->dtype)->block_bytes,
+    int64_t line_bytes = t->k * ox_dtype_get_info(t->dtype)->block_bytes,
             lines = oxi_rows_of_task(t->lines, line_bytes);
     return !t->across || lines > 512 ? oxi_min_i64(lines, 4096) : oxi_min_i64(t->lines, 512);
 }
@@ -1088,7 +1088,7 @@ static ox_status oxi_gemm_thin(const oxi_gemm *g) {
     ox_dtype dtype = thin_is_a ? g->a_dtype : g->b_dtype;
     int64_t line_stride = thin_is_a ? g->a_row : g->b_col, k_stride = thin_is_a ? g->a_col : g->b_row;
     for (int64_t i = 0; i < t.count; i++)
-        t.kernels->load[dtype][OXI_LANE_F32](t.k, from + i * line_stride * ox_dtype_of(dtype)->block_bytes,
+        t.kernels->load[dtype][OXI_LANE_F32](t.k, from + i * line_stride * ox_dtype_get_info(dtype)->block_bytes,
                                              k_stride, (float *)(void *)memory + i * t.k);
     t.thin = (const float *)(void *)memory;
     t.scratch = memory + thin_bytes;

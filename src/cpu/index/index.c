@@ -389,7 +389,7 @@ static int64_t oxi_index_row_grain(int64_t columns) {
 typedef struct oxi_embedding {
     const ox_tensor *table, *out;
     const char *rows;
-    bool repacked; /* the rows are (cpu/repack.c) */
+    bool repacked; /* the rows are (cpu/product/repack.c) */
     oxi_store_kernel store;
     int64_t row_bytes;
     bool wide;
@@ -444,7 +444,7 @@ static ox_status oxi_embedding_run(const oxi_call *call) {
     }
     status = oxi_check_expandable(table->dtype);
     if (status != OX_OK) return status;
-    const ox_dtype_info *info = ox_dtype_of(table->dtype);
+    const ox_dtype_info *info = ox_dtype_get_info(table->dtype);
     oxi_embedding job;
     job.table = table;
     job.out = out;

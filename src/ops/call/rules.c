@@ -10,7 +10,7 @@ static const char *oxi_op_name(const oxi_call *call) {
 /* The OXI_ACCEPT_ bit of a dtype's class. */
 static unsigned oxi_class_bit(ox_dtype dtype) {
     static const unsigned bits[] = {0, OXI_ACCEPT_B, OXI_ACCEPT_I, OXI_ACCEPT_F, OXI_ACCEPT_C, OXI_ACCEPT_Q};
-    return bits[ox_dtype_of(dtype)->cls];
+    return bits[ox_dtype_get_info(dtype)->cls];
 }
 
 /* ---- promotion: torch.result_type ---------------------------------------------------------------------- */
@@ -19,7 +19,7 @@ static unsigned oxi_class_bit(ox_dtype dtype) {
 static ox_dtype oxi_combine_groups(ox_dtype strong, ox_dtype weak) {
     if (strong == OX_DTYPE_NONE) return weak;
     if (weak == OX_DTYPE_NONE) return strong;
-    ox_class cs = ox_dtype_of(strong)->cls, cw = ox_dtype_of(weak)->cls;
+    ox_dtype_class cs = ox_dtype_get_info(strong)->cls, cw = ox_dtype_get_info(weak)->cls;
     if (cs >= cw) {
         if (cs == OX_CLASS_BOOL && cw == OX_CLASS_INT) return weak;
         return strong;
@@ -57,7 +57,7 @@ static int oxi_first_valued_operand(const oxi_call *call) {
 /* What a call whose operands promote to `dtype` computes in. */
 static ox_dtype oxi_computed_in(const oxi_call *call, ox_dtype dtype) {
     bool wants_float = oxi_op_row_of(call->op)->gives == OXI_GIVES_FLOAT;
-    return wants_float && ox_dtype_of(dtype)->cls < OX_CLASS_FLOAT && dtype ? OX_F32 : dtype;
+    return wants_float && ox_dtype_get_info(dtype)->cls < OX_CLASS_FLOAT && dtype ? OX_F32 : dtype;
 }
 
 /* What a call that computes in `dtype` gives. */
@@ -113,10 +113,10 @@ static ox_status oxi_broadcast(const oxi_call *call, ox_tensor *out, ox_dtype dt
 
 /* Smallest and largest number of an integer type, as the doubles that no number of it lies beyond. */
 static double oxi_integer_least(ox_dtype dtype) {
-    return oxi_is_unsigned(dtype) ? 0 : -ldexp(1.0, 8 * ox_dtype_of(dtype)->block_bytes - 1);
+    return oxi_is_unsigned(dtype) ? 0 : -ldexp(1.0, 8 * ox_dtype_get_info(dtype)->block_bytes - 1);
 }
 static double oxi_integer_end(ox_dtype dtype) { /* one more than the largest */
-    return ldexp(1.0, 8 * ox_dtype_of(dtype)->block_bytes - !oxi_is_unsigned(dtype));
+    return ldexp(1.0, 8 * ox_dtype_get_info(dtype)->block_bytes - !oxi_is_unsigned(dtype));
 }
 
 /* Whether the whole part of a number is one of this integer type; unsigned types take negative ones too,
@@ -622,7 +622,7 @@ static ox_status oxi_product_dtype(const oxi_call *call, const ox_tensor *x, con
 /* Blocks must run along the dim that is read row by row, in whole rows. */
 static ox_status oxi_check_block_rows(const oxi_call *call, const ox_tensor *t, int dim) {
     if (!oxi_is_block(t->dtype) || t->ndim == 0) return OX_OK;
-    if (t->stride[dim] == 1 && t->shape[dim] % ox_dtype_of(t->dtype)->block_elements == 0) return OX_OK;
+    if (t->stride[dim] == 1 && t->shape[dim] % ox_dtype_get_info(t->dtype)->block_elements == 0) return OX_OK;
     return oxi_fail(OX_ERR_DTYPE, "%s: the blocks of %s do not run along dim %d", oxi_op_name(call),
                     oxi_tensor_text(t), dim);
 }
@@ -672,7 +672,7 @@ OXI_RULE(linear) {
         return oxi_fail(OX_ERR_SHAPE, "linear: inner sizes differ: %s x %s",
                         oxi_shape_text(x->ndim, x->shape), oxi_shape_text(2, w->shape));
     if (bias && (bias->ndim != 1 || bias->shape[0] != w->shape[0] ||
-                 ox_dtype_of(bias->dtype)->cls != ox_dtype_of(dtype)->cls))
+                 ox_dtype_get_info(bias->dtype)->cls != ox_dtype_get_info(dtype)->cls))
         return oxi_fail(OX_ERR_SHAPE, "linear: bias %s does not fit weight %s", oxi_tensor_text(bias),
                         oxi_tensor_text(w));
     if (call->attr.activation.activation != OXI_ACT_NONE && !oxi_is_float(dtype))
@@ -851,7 +851,7 @@ OXI_RULE(view) {
     oxi_view_of(x, out);
     out->ndim = shape->ndim;
     memcpy(out->shape, shape->dim, sizeof out->shape);
-    int64_t block = ox_dtype_of(x->dtype)->block_elements;
+    int64_t block = ox_dtype_get_info(x->dtype)->block_elements;
     bool whole = shape->ndim > 0 && x->ndim > 0 && shape->dim[shape->ndim - 1] % block == 0;
     ox_status status = oxi_check_block_view(call, whole);
     if (status == OX_OK && ox_numel(x) == 0)
@@ -868,7 +868,7 @@ OXI_RULE(slice) {
     const ox_tensor *x = call->in[0];
     int dim = call->attr.slice.dim;
     int64_t start = call->attr.slice.start, length = call->attr.slice.length, step = call->attr.slice.step;
-    int64_t block = ox_dtype_of(x->dtype)->block_elements;
+    int64_t block = ox_dtype_get_info(x->dtype)->block_elements;
     oxi_view_of(x, out);
     out->shape[dim] = length;
     if (ox_numel(out) > 0) out->offset += start * x->stride[dim];
@@ -973,7 +973,7 @@ OXI_RULE(as_strided) {
                (shape->dim[d] == 0 || (oxi_mul_i64(shape->dim[d] - 1, stride->dim[d], &far) &&
                                        oxi_add_i64(far < 0 ? first : last, far, far < 0 ? &first : &last)));
     }
-    int64_t count = (int64_t)(x->storage->bytes / (size_t)ox_dtype_of(x->dtype)->block_bytes);
+    int64_t count = (int64_t)(x->storage->bytes / (size_t)ox_dtype_get_info(x->dtype)->block_bytes);
     if (out->offset < 0 || (!empty && (!fits || first < 0 || last >= count)))
         return oxi_fail(OX_ERR_SHAPE,
                         "as_strided: %s by %s from %lld reaches beyond a storage of %lld elements",
@@ -1044,7 +1044,7 @@ OXI_RULE(view_as_complex) {
 OXI_RULE(view_dtype) {
     const ox_tensor *x = call->in[0];
     ox_dtype dtype = call->attr.dtype.dtype;
-    const ox_dtype_info *from = ox_dtype_of(x->dtype), *to = ox_dtype_of(dtype);
+    const ox_dtype_info *from = ox_dtype_get_info(x->dtype), *to = ox_dtype_get_info(dtype);
     if (to->cls == OX_CLASS_NONE || to->cls == OX_CLASS_BLOCK || to->block_bytes != from->block_bytes)
         return oxi_fail(OX_ERR_DTYPE, "view_dtype: %s as %s: the widths differ", oxi_tensor_text(x),
                         to->name);

@@ -232,7 +232,7 @@ static ox_tensor *oxi_apply_as(const char *name, oxi_op op, const oxi_attrs *att
 /* Written into in[0]. */
 static ox_tensor *oxi_apply_in_place(oxi_op op, const oxi_attrs *attr, ox_tensor *const *in, int count);
 
-/* A copy of t in the memory of another device; t's numbers are read and written as bytes (ops/move.c). waits
+/* A copy of t in the memory of another device; t's numbers are read and written as bytes (ops/functions/move.c). waits
  * false: from and into pinned memory they may still be on their way on return. */
 static ox_tensor *oxi_moved(ox_tensor *t, ox_device *device, bool waits);
 /* The same into a contiguous tensor of t's shape and dtype. */
@@ -266,7 +266,7 @@ static oxi_kept *oxi_call_keep(const oxi_call *call, bool writes);
 static ox_status oxi_kept_run(const oxi_kept *kept, ox_tensor *out[OXI_MAX_OUT]);
 static void oxi_kept_drop(oxi_kept *kept);
 
-/* ---- attributes as data (ops/attributes.c) ------------------------------------------------------------- */
+/* ---- attributes as data (ops/call/attributes.c) ------------------------------------------------------------- */
 
 static bool oxi_attrs_equal(oxi_op op, const oxi_attrs *a, const oxi_attrs *b);
 static uint64_t oxi_attrs_hash(oxi_op op, const oxi_attrs *attr);

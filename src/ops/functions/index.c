@@ -154,7 +154,7 @@ OX_API ox_tensor *ox_roll(ox_tensor *x, ox_shape shifts, ox_shape dims) {
 /* Whether a call adds several narrow floats to some element, which would be rounded after each of them. */
 static bool oxi_adds_narrow(oxi_op op, const oxi_attrs *attr, ox_tensor *const *in) {
     if (op != OXI_OP_scatter_add && op != OXI_OP_index_add) return false;
-    if (!oxi_is_float(in[0]->dtype) || ox_dtype_of(in[0]->dtype)->block_bytes >= 4) return false;
+    if (!oxi_is_float(in[0]->dtype) || ox_dtype_get_info(in[0]->dtype)->block_bytes >= 4) return false;
     oxi_call call = oxi_call_of(op, in, 3, NULL);
     ox_tensor meta;
     call.attr = *attr;
@@ -252,7 +252,7 @@ static ox_tensor *oxi_from_start(ox_tensor *index, int64_t size) {
 OX_API ox_tensor *ox_take_along_dim(ox_tensor *x, ox_tensor *index, int dim) {
     ox_tensor *in[2] = {x, index};
     if (oxi_any_null("take_along_dim", in, 2)) return NULL;
-    if (dim == OX_NO_DIM) {
+    if (dim == OX_FLATTENED) {
         oxi_work flat = oxi_work_begin("take_along_dim");
         ox_tensor *places = oxi_from_start(ox_flatten(index, 0, -1), ox_numel(x));
         return oxi_work_end(&flat, ox_gather(ox_flatten(x, 0, -1), 0, places));

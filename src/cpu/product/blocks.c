@@ -1,6 +1,6 @@
 /* Products with weights of block types, and their expansion.
  * Activations are quantized to int8. Few rows of them are multiplied by the blocks as they lie, which
- * reads each weight once; many go through panels of codes (cpu/codes.c). ox_set_exact(true), and the c
+ * reads each weight once; many go through panels of codes (cpu/product/codes.c). ox_set_exact(true), and the c
  * tier with many rows, expand the weights instead. oxi_gemm_run and the index family call this. */
 
 static bool oxi_code_product_run(const oxi_gemm *g, ox_status *status); /* codes.c */
@@ -133,7 +133,7 @@ static float oxi_quantize_row(const oxi_kernels *kernels, int64_t k, const float
 
 static void oxi_block_rows_prepare(oxi_block_rows *r) {
     const oxi_gemm *g = r->g;
-    int64_t element = ox_dtype_of(g->a_dtype)->block_bytes;
+    int64_t element = ox_dtype_get_info(g->a_dtype)->block_bytes;
     for (int64_t m = 0; m < g->m; m++) {
         float *x = r->x + m * g->k;
         const char *from = (const char *)g->a + m * g->a_row * element;

@@ -201,7 +201,7 @@ OX_API ox_tensor *ox_from_blob(void *data, ox_shape shape, const int64_t *stride
                                       oxi_add_i64(far < 0 ? first : last, far, far < 0 ? &first : &last)));
     }
     /* Strides may reach below data: the storage starts at the lowest element. */
-    int64_t width = ox_dtype_of(type)->block_bytes, span = 0, span_bytes = 0;
+    int64_t width = ox_dtype_get_info(type)->block_bytes, span = 0, span_bytes = 0;
     fits = fits && first > INT64_MIN / 32 && last < INT64_MAX / 32 && oxi_add_i64(last, -first + 1, &span) &&
            oxi_mul_i64(span, width, &span_bytes);
     if (!fits) return OXI_FAIL_NULL(OX_ERR_SHAPE, "from_blob: strides reach beyond memory");

@@ -106,7 +106,7 @@ static unsigned oxi_rounded_first(oxi_op op, ox_tensor *const *in, int count, bo
     bool narrow = false;
     if (op == OXI_OP_where || op == OXI_OP_lerp) return 0;
     for (int i = 0; i < count; i++) {
-        bool whole = oxi_is_int(in[i]->dtype) && ox_dtype_of(in[i]->dtype)->block_bytes > 1;
+        bool whole = oxi_is_int(in[i]->dtype) && ox_dtype_get_info(in[i]->dtype)->block_bytes > 1;
         if (whole && in[i]->ndim > 0 && !(in_place && i == 0)) integers |= 1u << i;
         narrow = narrow || in[i]->dtype == OX_F16 || in[i]->dtype == OX_BF16;
     }
@@ -272,7 +272,7 @@ static ox_tensor *oxi_masked_fill(const char *name, ox_tensor *x, ox_tensor *mas
     if (!oxi_is_float(x->dtype) && x->dtype != OX_C64 && value != trunc(value))
         return OXI_FAIL_NULL(OX_ERR_DTYPE, "%s: %g does not fit %s", name, value, oxi_tensor_text(x));
     oxi_work work = oxi_work_begin(name);
-    ox_tensor *fill = ox_full(OX_NO_DIMS, value, x->dtype);
+    ox_tensor *fill = ox_full(OX_SCALAR_SHAPE, value, x->dtype);
     fill = fill && ox_device_of(x) != ox_cpu() ? ox_to(fill, ox_device_of(x)) : fill;
     ox_tensor *where[3] = {mask, fill, x};
     ox_tensor *result = fill ? oxi_apply_list(OXI_OP_where, NULL, where, 3, in_place ? x : NULL) : NULL;

@@ -2,7 +2,7 @@
  * Activations are quantized to int8 once; each task unpacks its rows of weights, a piece of k at a time,
  * into a panel that stays in the first cache, and takes it against all activations. Nothing of the weights
  * is kept, so memory holds the file alone. Where a tier multiplies 16 bits by 16, both sides have one scale
- * for 256 numbers, of which weights keep 12 bits and activations 13. Called by cpu/blocks.c; the panels and
+ * for 256 numbers, of which weights keep 12 bits and activations 13. Called by cpu/product/blocks.c; the panels and
  * their kernels are those of kernels/codes.inc. */
 
 enum {
@@ -120,7 +120,7 @@ static void oxi_code_rows_task(void *arg, int64_t index, int lane_index) {
     oxi_q8 *row = (oxi_q8 *)(void *)(lane + p->row_at);
     int64_t first = index * p->kernel->mr, lines = oxi_min_i64(p->kernel->mr, p->rows - first),
             group = p->type->group;
-    int64_t element = ox_dtype_of(g->a_dtype)->block_bytes;
+    int64_t element = ox_dtype_get_info(g->a_dtype)->block_bytes;
     for (int64_t i = 0; i < lines; i++) {
         const char *from = (const char *)g->a + (p->m0 + first + i) * g->a_row * element;
         const float *x = (const float *)(const void *)from;

@@ -1,5 +1,5 @@
 /* Rows: softmax, log_softmax, layer_norm, rms_norm, group_norm, for any dim and any strides.
- * A row is measured by the reductions' machinery (cpu/reduce.c), which gives a shift and a scale; from them
+ * A row is measured by the reductions' machinery (cpu/reduce/reduce.c), which gives a shift and a scale; from them
  * every element is written. Long rows are cut into chunks. Called by the CPU device. */
 
 #define OXI_ROW_BLOCK 512    /* elements converted at a time; neighboring rows of a tile */

@@ -1,6 +1,6 @@
 /* Floats into block types: kernels->quantize.
  * Q4_0 to Q8_0 are ggml's formulas, byte for byte. Of the K types only the layout is given: their scales are
- * searched for, to the least weighted squared error. cpu/copy.c calls them with rows of whole blocks. */
+ * searched for, to the least weighted squared error. cpu/move/copy.c calls them with rows of whole blocks. */
 
 /* Every product and sum is rounded by itself, as the formulas say, also where a processor could fuse the two:
  * the same numbers give the same bytes everywhere (but not if clang is told -ffp-contract=fast). */

@@ -60,7 +60,7 @@ OX_API ox_tensor *ox_std(ox_tensor *x, ox_shape dims, double correction, bool ke
 }
 
 static ox_tensor *oxi_arg_reduce(oxi_op op, ox_tensor *x, int dim, bool keepdim) {
-    return oxi_plain_reduce(op, x, dim == OX_NO_DIM ? OX_ALL_DIMS : OX_DIMS(dim), keepdim);
+    return oxi_plain_reduce(op, x, dim == OX_FLATTENED ? OX_ALL_DIMS : OX_DIMS(dim), keepdim);
 }
 OX_API ox_tensor *ox_argmax(ox_tensor *x, int dim, bool keepdim) {
     return oxi_arg_reduce(OXI_OP_argmax, x, dim, keepdim);

@@ -1,5 +1,5 @@
 /* Lines of a streamed operand, for reductions and for rows longer than a tile: the CPU plans the whole call
- * by its shape and strides (cpu/reduce.c, cpu/row.c), tiles bring the bytes of some groups of kept positions
+ * by its shape and strides (cpu/reduce/reduce.c, cpu/rows/row.c), tiles bring the bytes of some groups of kept positions
  * and of some part of their lines. Called by reduce.c and rows.c. */
 
 enum { OXI_LINES_OPERANDS = 1 + OXI_MAX_OUT };
@@ -50,7 +50,7 @@ static bool oxi_lines_span(const oxi_stream_lines *job, int operand, const oxi_l
                            oxi_stream_layout *out) {
     const oxi_reduce *r = job->r;
     const ox_tensor *t = &job->t[operand];
-    int64_t low = job->origin[operand], high = low, bytes = ox_dtype_of(t->dtype)->block_bytes;
+    int64_t low = job->origin[operand], high = low, bytes = ox_dtype_get_info(t->dtype)->block_bytes;
     int64_t kept = part->group * r->group;
     int64_t end = oxi_min_i64(kept + part->groups * r->group, r->kept.numel), elements = end - kept;
     oxi_walk_reach(&r->kept, operand, kept, end, &low, &high);
@@ -213,7 +213,7 @@ static void oxi_lines_end(oxi_stream_lines *job, const oxi_call *call, oxi_reduc
     job->r = r;
     r->call = call;
     for (int k = 0; k < job->operands; k++) {
-        int64_t bytes = ox_dtype_of(job->t[k].dtype)->block_bytes;
+        int64_t bytes = ox_dtype_get_info(job->t[k].dtype)->block_bytes;
         job->lined[k] = k < lined;
         if (!job->streamed[k]) continue;
         int64_t first = (int64_t)((uintptr_t)r->kept.base[k] - (uintptr_t)oxi_lines_nowhere);
@@ -269,7 +269,7 @@ static void oxi_lines_run(oxi_stream_lines *job, const oxi_lines_part *part, con
         const oxi_stream_source *source = &step->source[k == 0 ? 0 : OXI_PLAN_OUT + k - 1];
         if (source->use == OXI_STREAM_UNUSED) continue;
         /* Position 0 may lie outside the cell; only its distance to the part matters. */
-        int64_t from = (job->origin[k] + source->layout.offset) * ox_dtype_of(job->t[k].dtype)->block_bytes;
+        int64_t from = (job->origin[k] + source->layout.offset) * ox_dtype_get_info(job->t[k].dtype)->block_bytes;
         r->kept.base[k] = (char *)((uintptr_t)source->data + (uintptr_t)(from - job->shift[k]));
     }
     tasks.job = job;

@@ -121,12 +121,12 @@ static double oxi_exp_sum_f64(const oxi_kernels *k, int64_t n, const double *x, 
 #define OXI_BEATS OXI_BEATS_MAX
 #define OXI_MAP_OP OXI_OP_maximum
 #define OXI_EXTREME_OF(k, n, x) (k)->row_max(n, x)
-#include "cpu/reduce_extreme.inc"
+#include "cpu/reduce/reduce_extreme.inc"
 #define OXI_NAME(x) oxi_min_##x##_f32
 #define OXI_BEATS OXI_BEATS_MIN
 #define OXI_MAP_OP OXI_OP_minimum
 #define OXI_EXTREME_OF(k, n, x) (k)->row_min(n, x)
-#include "cpu/reduce_extreme.inc"
+#include "cpu/reduce/reduce_extreme.inc"
 #undef OXI_T
 #undef OXI_LANE
 
@@ -135,11 +135,11 @@ static double oxi_exp_sum_f64(const oxi_kernels *k, int64_t n, const double *x, 
 #define OXI_NAME(x) oxi_max_##x##_f64
 #define OXI_BEATS OXI_BEATS_MAX
 #define OXI_MAP_OP OXI_OP_maximum
-#include "cpu/reduce_extreme.inc"
+#include "cpu/reduce/reduce_extreme.inc"
 #define OXI_NAME(x) oxi_min_##x##_f64
 #define OXI_BEATS OXI_BEATS_MIN
 #define OXI_MAP_OP OXI_OP_minimum
-#include "cpu/reduce_extreme.inc"
+#include "cpu/reduce/reduce_extreme.inc"
 #undef OXI_T
 #undef OXI_LANE
 #undef OXI_IS_NAN
@@ -150,11 +150,11 @@ static double oxi_exp_sum_f64(const oxi_kernels *k, int64_t n, const double *x, 
 #define OXI_NAME(x) oxi_max_##x##_i64
 #define OXI_BEATS OXI_BEATS_MAX
 #define OXI_MAP_OP OXI_OP_maximum
-#include "cpu/reduce_extreme.inc"
+#include "cpu/reduce/reduce_extreme.inc"
 #define OXI_NAME(x) oxi_min_##x##_i64
 #define OXI_BEATS OXI_BEATS_MIN
 #define OXI_MAP_OP OXI_OP_minimum
-#include "cpu/reduce_extreme.inc"
+#include "cpu/reduce/reduce_extreme.inc"
 #undef OXI_T
 #undef OXI_LANE
 
@@ -163,11 +163,11 @@ static double oxi_exp_sum_f64(const oxi_kernels *k, int64_t n, const double *x, 
 #define OXI_NAME(x) oxi_max_##x##_u64
 #define OXI_BEATS OXI_BEATS_MAX
 #define OXI_MAP_OP OXI_OP_maximum
-#include "cpu/reduce_extreme.inc"
+#include "cpu/reduce/reduce_extreme.inc"
 #define OXI_NAME(x) oxi_min_##x##_u64
 #define OXI_BEATS OXI_BEATS_MIN
 #define OXI_MAP_OP OXI_OP_minimum
-#include "cpu/reduce_extreme.inc"
+#include "cpu/reduce/reduce_extreme.inc"
 #undef OXI_T
 #undef OXI_LANE
 #undef OXI_IS_NAN
@@ -178,7 +178,7 @@ static double oxi_exp_sum_f64(const oxi_kernels *k, int64_t n, const double *x, 
 #define OXI_REAL 1
 #define OXI_LANE OXI_LANE_F32
 #define OXI_EXP_SUM(k, n, x, shift) (k)->row_exp_sum(n, x, shift, NULL)
-#include "cpu/reduce_lane.inc"
+#include "cpu/reduce/reduce_lane.inc"
 
 #define OXI_T double
 #define OXI_A double
@@ -186,7 +186,7 @@ static double oxi_exp_sum_f64(const oxi_kernels *k, int64_t n, const double *x, 
 #define OXI_REAL 1
 #define OXI_LANE OXI_LANE_F64
 #define OXI_EXP_SUM(k, n, x, shift) oxi_exp_sum_f64(k, n, x, shift)
-#include "cpu/reduce_lane.inc"
+#include "cpu/reduce/reduce_lane.inc"
 
 /* Signed numbers as well: sums and products wrap, and have the same bits. */
 #define OXI_T uint64_t
@@ -194,7 +194,7 @@ static double oxi_exp_sum_f64(const oxi_kernels *k, int64_t n, const double *x, 
 #define OXI_NAME(x) oxi_##x##_u64
 #define OXI_REAL 0
 #define OXI_LANE OXI_LANE_U64
-#include "cpu/reduce_lane.inc"
+#include "cpu/reduce/reduce_lane.inc"
 
 /* ---- f32 rows, by the tier's kernels ------------------------------------------------------------------- */
 
