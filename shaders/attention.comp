@@ -2,7 +2,6 @@
 // time; sums live in registers, four neighbors of a row an invocation.
 #version 450
 #extension GL_GOOGLE_include_directive : require
-layout(local_size_x = 256) in;
 #include "tables/attention_any.glsl"
 #include "attention.glsl"
 
@@ -12,7 +11,7 @@ shared float queries[QUERIES * DEPTH], weights[QUERIES * KEYS], most[QUERIES], t
 #define DEFINE_FOUR(name, block, load)                                                                       \
     vec4 name(const uint e, const uint step, const uint i, const uint size) {                                \
         if (CACHE == Q8_0) {                                                                                 \
-            uint b = e + i / 32 * 34, h = b >> 1, w = b + 2 + i % 32;                                        \
+            uint b = e + i / 32 * BYTES_Q8_0, h = b >> 1, w = b + 2 + i % 32;                                        \
             float size_of_one = uintBitsToFloat(f32_of_f16(block.d[h >> 1] >> ((h & 1) * 16) & 0xffff));     \
             uint low = block.d[w >> 2], bits = (w & 2) == 0 ? low : low >> 16 | block.d[(w >> 2) + 1] << 16; \
             return size_of_one * signed_bytes(bits);                                                         \
@@ -30,7 +29,7 @@ void main() {
          first = gl_WorkGroupID.x * QUERIES;
     uint mask_at;
     uvec4 at = head_places(gl_WorkGroupID.y, gl_WorkGroupID.z, mask_at);
-    for (uint i = lane; i < QUERIES * DEPTH; i += 256) {
+    for (uint i = lane; i < QUERIES * DEPTH; i += THREADS) {
         uint s = first + i / DEPTH;
         uint e = at.y + s * P_row.y + i % DEPTH * P_column.y;
         queries[i] = s < length ? uintBitsToFloat(f32_of(DTYPE, load_q(DTYPE, e).x)) : 0;
@@ -45,7 +44,7 @@ void main() {
     uint end = range.y, fours = (depth_v + 3) / 4;
     barrier();
     for (uint key0 = range.x / KEYS * KEYS; key0 < end; key0 += KEYS) {
-        for (uint pair = lane; pair < QUERIES * KEYS; pair += 256) {
+        for (uint pair = lane; pair < QUERIES * KEYS; pair += THREADS) {
             uint query = pair / KEYS, key = key0 + pair % KEYS, s = first + query;
             float score = -INF;
             if (sees(s, key, end)) {
@@ -70,7 +69,7 @@ void main() {
             most[lane] = fresh;
         }
         barrier();
-        for (uint pair = lane; pair < QUERIES * KEYS; pair += 256) {
+        for (uint pair = lane; pair < QUERIES * KEYS; pair += THREADS) {
             float w = weights[pair];
             weights[pair] = w == -INF ? 0 : my_exp(w - most[pair / KEYS]);
         }
@@ -81,7 +80,7 @@ void main() {
             total[lane] = total[lane] * rescale[lane] + more;
         }
         for (uint j = 0; j < SUMS; j++) {
-            uint unit = lane + 256 * j;
+            uint unit = lane + THREADS * j;
             if (unit >= QUERIES * fours) break;
             uint query = unit / fours, column = unit % fours * 4;
             vec4 more = sum[j] * rescale[query];
@@ -95,7 +94,7 @@ void main() {
     }
     barrier();
     for (uint j = 0; j < SUMS; j++) {
-        uint unit = lane + 256 * j;
+        uint unit = lane + THREADS * j;
         if (unit >= QUERIES * fours) break;
         uint query = unit / fours, s = first + query;
         if (s >= length) break;

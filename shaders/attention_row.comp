@@ -1,25 +1,24 @@
 // attention_row.comp - attention of few queries to many keys, as when a model writes: a workgroup takes one
-// query of a head and one of PARTS ranges of its keys, 256 at a time; where there are several parts, a second
+// query of a head and one of PARTS ranges of its keys, THREADS at a time; where there are several parts, a second
 // dispatch (MERGE) joins their sums. k and v lie in aligned eights.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
-layout(local_size_x = 256) in;
 #include "tables/attention_row.glsl"
 #include "attention.glsl"
 #include "wide.glsl"
 
-const uint EIGHTS = DEPTH_V / 8, GROUPS = 256 / EIGHTS; // threads of a row of v; keys at a time
+const uint EIGHTS = DEPTH_V / 8, GROUPS = THREADS / EIGHTS; // threads of a row of v; keys at a time
 const uint ROOM = DEPTH_V + 4;                          // of a part: its sums, their maximum, the total
 
 shared vec4 query[DEPTH / 4];
-shared float weights[256], few[16];
+shared float weights[THREADS], few[16];
 shared vec4 sums[512];
 
 #define DEFINE_EIGHT(name, block, wide)                                                           \
     void name(const uint e, const uint i, out vec4 x, out vec4 y) {                               \
         if (CACHE == Q8_0) {                                                                      \
-            uint b = e + i / 32 * 34, w = b + 2 + i % 32, odd = w >> 1 & 1;                       \
+            uint b = e + i / 32 * BYTES_Q8_0, w = b + 2 + i % 32, odd = w >> 1 & 1;                       \
             uint p = block.d[w >> 2], q = block.d[(w >> 2) + 1], r = block.d[(w >> 2) + 1 + odd]; \
             float one = unpackHalf2x16(block.d[b >> 2] >> ((b & 2) * 8)).x;                       \
             x = one * signed_bytes(odd == 0 ? p : p >> 16 | q << 16);                             \
@@ -97,13 +96,13 @@ void main() {
     uvec2 range = keys_of(s, s);
     uint each = (range.y - min(range.x, range.y) + PARTS - 1) / PARTS, begin = range.x + part * each;
     uint end = min(range.y, begin + each), group = lane / EIGHTS, column = lane % EIGHTS * 8;
-    for (uint i = lane; i < DEPTH; i += 256)
+    for (uint i = lane; i < DEPTH; i += THREADS)
         query[i / 4][i & 3] =
             uintBitsToFloat(f32_of(DTYPE, load_q(DTYPE, at.y + s * P_row.y + i * P_column.y).x));
     barrier();
     float most = -INF, total = 0;
     vec4 low = vec4(0), high = vec4(0);
-    for (uint key0 = begin; key0 < end; key0 += 256) {
+    for (uint key0 = begin; key0 < end; key0 += THREADS) {
         uint key = key0 + lane;
         float score = -INF;
         if (key < end) {
@@ -123,7 +122,7 @@ void main() {
         barrier();
         low *= rescale;
         high *= rescale;
-        uint here = min(256, end - key0);
+        uint here = min(THREADS, end - key0);
         if (group < GROUPS)
             for (uint j = group; j < here; j += GROUPS) {
                 vec4 x, y;

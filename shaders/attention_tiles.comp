@@ -12,7 +12,6 @@
 #extension GL_KHR_memory_scope_semantics : require
 #extension GL_KHR_cooperative_matrix : require
 #include "tables/attention_tiles.glsl"
-layout(local_size_x_id = THREADS_ID) in;
 #include "attention.glsl"
 #include "wide.glsl"
 #define IN_BF16 (CACHE != F16)

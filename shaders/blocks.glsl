@@ -66,40 +66,6 @@ vec2 six_bits(const uint scales, const uint i) {
     return vec2((both & 15) | byte_at(scales + i - 4) >> 6 << 4, both >> 4 | byte_at(scales + i) >> 6 << 4);
 }
 
-uint block_elements(const uint dtype) {
-    switch (dtype) {
-    case Q4_0: case Q4_1: case Q5_0: case Q5_1: case Q8_0: case Q8_1: case IQ4_NL: case MXFP4: return 32;
-    case NVFP4: case Q2_0: return 64;
-    case Q1_0: return 128;
-    default: return 256;
-    }
-}
-uint block_bytes(const uint dtype) {
-    switch (dtype) {
-    case Q4_0: case IQ4_NL: case Q1_0: case Q2_0: return 18;
-    case Q8_1: case NVFP4: return 36;
-    case Q8_K: return 292;
-    case IQ2_XXS: case TQ2_0: return 66;
-    case IQ2_XS: return 74;
-    case IQ2_S: return 82;
-    case IQ3_XXS: return 98;
-    case IQ1_S: return 50;
-    case IQ1_M: return 56;
-    case TQ1_0: return 54;
-    case Q4_1: return 20;
-    case Q5_0: return 22;
-    case Q5_1: return 24;
-    case Q8_0: return 34;
-    case Q2_K: return 84;
-    case Q3_K: case IQ3_S: return 110;
-    case Q4_K: return 144;
-    case Q5_K: return 176;
-    case Q6_K: return 210;
-    case IQ4_XS: return 136;
-    default: return 17;
-    }
-}
-
 #ifdef BOOKS
 // ---- iq1, iq2, iq3: numbers i .. i + 3 of the block at b come from group `group` of a book ----
 

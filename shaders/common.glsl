@@ -3,13 +3,7 @@
 // Parameters (P_name, ROW_name of those that are vectors), specialization constants and codes have their
 // names and numbers in src/vulkan/params.def, specials.def and codes.def, from which tables/ is written.
 
-layout(set = 0, binding = 0, std140) uniform Params { uvec4 param[32]; };
-layout(set = 1, binding = 0, std430) buffer Block0 { uint d[]; } b0;
-layout(set = 1, binding = 1, std430) buffer Block1 { uint d[]; } b1;
-layout(set = 1, binding = 2, std430) buffer Block2 { uint d[]; } b2;
-layout(set = 1, binding = 3, std430) buffer Block3 { uint d[]; } b3;
-layout(set = 1, binding = 4, std430) buffer Block4 { uint d[]; } b4;
-layout(set = 1, binding = 5, std430) buffer Block5 { uint d[]; } b5;
+#include "tables/memory.glsl"
 
 // Workgroups are laid out in x and y where x alone does not reach.
 uint group_index() {
@@ -32,15 +26,6 @@ uvec4 places_of(uvec4 at, uint i, const uint dims, const uint strides, const uin
 
 #include "tables/dtype.glsl"
 
-// log2 of an element's bytes
-uint width_of(const uint dtype) {
-    switch (dtype) {
-    case BOOL: case U8: case I8: case E4M3: case E5M2: return 0;
-    case U16: case I16: case F16: case BF16: return 1;
-    case U64: case I64: case F64: case C64: return 3;
-    default: return 2;
-    }
-}
 bool is_float(const uint dtype) {
     return dtype == F16 || dtype == BF16 || dtype == F32 || dtype == E4M3 || dtype == E5M2;
 }

@@ -1,7 +1,6 @@
 // expand.comp - rows of a block type as bf16 or f32, element behind element: an invocation makes two fours.
 #version 450
 #extension GL_GOOGLE_include_directive : require
-layout(local_size_x = 256) in;
 #include "tables/expand.glsl"
 
 #include "common.glsl"
@@ -17,15 +16,15 @@ layout(local_size_x = 256) in;
 #define IN_BF16 true
 #include "element.glsl"
 
-layout(set = 1, binding = 0, std430) writeonly buffer Fours { uvec2 d[]; } fours;
+#include "tables/memory_fours.glsl"
 
 void store_four(const uint at, const vec4 x) {
     if (TO == F32) w0.d[at / 4] = floatBitsToUint(x);
-    else fours.d[at / 4] = uvec2(pack_two(x.xy), pack_two(x.zw));
+    else f0.d[at / 4] = uvec2(pack_two(x.xy), pack_two(x.zw));
 }
 
 void main() {
-    uint unit = group_index() * 256 + gl_LocalInvocationID.x, units = P_length / 8;
+    uint unit = group_index() * THREADS + gl_LocalInvocationID.x, units = P_length / 8;
     uint row = unit / units, chunk = unit % units, pair = pair_distance(FROM);
     uint k = chunk / (pair / 4) * 2 * pair + chunk % (pair / 4) * 4, at = P_to + row * P_length + k;
     if (row >= P_rows) return;

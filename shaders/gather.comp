@@ -1,7 +1,6 @@
 // gather.comp - elements picked by index along a dim: gather, index_select, embedding.
 #version 450
 #extension GL_GOOGLE_include_directive : require
-layout(local_size_x = 256) in;
 #include "tables/gather.glsl"
 
 #include "common.glsl"
@@ -24,7 +23,7 @@ uvec2 picked(const uint i, out uint to) {
 }
 
 void main() {
-    uint n = P_n, first = (group_index() * 256 + gl_LocalInvocationID.x) * EACH, word = 0, to;
+    uint n = P_n, first = (group_index() * THREADS + gl_LocalInvocationID.x) * EACH, word = 0, to;
     uint bits = 8u << width_of(DTYPE);
     for (uint i = first; i < min(first + EACH, n); i++) {
         uvec2 raw = picked(i, to);

@@ -1,7 +1,6 @@
 // made.glsl - tensors made from nothing: ramps and random numbers, to the bits that cpu/move/fill.c gives and
 // describes. An invocation makes four elements that follow each other in the row-major order of the result.
 // With DOUBLE defined, what is worked out in f64.
-layout(local_size_x = 256) in;
 #include "tables/made.glsl"
 
 #define WIDE_DTYPES
@@ -144,7 +143,7 @@ uvec2 made(const uint i, const uint j) {
 }
 
 void main() {
-    uint n = P_n, first = 4 * (group_index() * 256 + gl_LocalInvocationID.x);
+    uint n = P_n, first = 4 * (group_index() * THREADS + gl_LocalInvocationID.x);
     if (first >= n) return;
     bool wide = OP == MADE_randint || OP == MADE_randperm || (OP == MADE_bernoulli ? FROM : TO) == F64;
     if (OP <= MADE_randperm) draw(first, wide);

@@ -1,7 +1,6 @@
 // map_begin.glsl - the head of an elementwise shader: up to three operands of any dtype and strides,
 // computed in a lane. One pipeline for each op and mix of dtypes; constants fold all other branches away. A
 // shader defines OPERANDS, includes this, defines compute(a, b, c) on lanes, includes map_end.glsl.
-layout(local_size_x = 256) in;
 #include "tables/map.glsl"
 
 #include "common.glsl"

@@ -27,16 +27,16 @@ uvec4 places(const uint i) {
         for (uint j = 0; j < 4; j++) to[t + j] = uvec2(quad[j], 0);                                       \
     }
 
-// Elements of an invocation: EACH neighbors, or quads that are 256 quads apart. All are loaded before the
+// Elements of an invocation: EACH neighbors, or quads that are THREADS quads apart. All are loaded before the
 // first is stored.
 const uint QUADS_EACH = QUADS & 255, STEPS = QUADS == 0 ? 1 : QUADS_EACH, WIDE = QUADS == 0 ? EACH : 4;
 
 void main() {
-    uint n = P_n, first = group_index() * STEPS * 256 * WIDE + gl_LocalInvocationID.x * WIDE;
+    uint n = P_n, first = group_index() * STEPS * THREADS * WIDE + gl_LocalInvocationID.x * WIDE;
     uint width = width_of(TO), to[STEPS * WIDE];
     uvec2 a[STEPS * WIDE], b[STEPS * WIDE], c[STEPS * WIDE];
     for (uint step = 0; step < STEPS; step++) {
-        uint i = first + step * 1024, t = step * WIDE;
+        uint i = first + step * (4 * THREADS), t = step * WIDE;
         if (QUADS != 0 && i + 4 <= n) {
             uvec4 e = places(i);
             to[t] = e.x;
@@ -69,7 +69,7 @@ void main() {
         a[t] = result_of(x, y, z);
     }
     for (uint step = 0; step < STEPS; step++) {
-        uint i = first + step * 1024, t = step * WIDE, word = 0;
+        uint i = first + step * (4 * THREADS), t = step * WIDE, word = 0;
         if (QUADS != 0 && i + 4 <= n) {
             store_quad(TO, to[t], uvec4(a[t].x, a[t + 1].x, a[t + 2].x, a[t + 3].x));
             continue;

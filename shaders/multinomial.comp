@@ -3,7 +3,6 @@
 // replacement.
 #version 450
 #extension GL_GOOGLE_include_directive : require
-layout(local_size_x = 256) in;
 #include "tables/multinomial.glsl"
 #include "tables/fault.glsl"
 
@@ -20,7 +19,7 @@ layout(local_size_x = 256) in;
 DEFINE_LOAD(load, b1)
 DEFINE_STORE(store, b0)
 
-shared double weights[256];
+shared double weights[THREADS];
 shared uint positive, bad;
 
 double kept(const uint i) {
@@ -45,8 +44,8 @@ void look(const uint row) {
     uint from = places_of(param[ROW_at], row, P_dims, ROW_stride, ROW_shape).x;
     precise double total = 0;
     if (lane == 0) positive = bad = 0;
-    for (uint first = 0; first < n; first += 256) {
-        uint k = first + lane, count = min(256, n - first);
+    for (uint first = 0; first < n; first += THREADS) {
+        uint k = first + lane, count = min(THREADS, n - first);
         barrier();
         double weight = k < n ? double_of(lane_of(FROM, load(FROM, from + k * P_step0), LANE_F64)) : 0;
         if (!(weight >= 0 && weight <= MOST)) atomicMax(bad, 1);
@@ -67,9 +66,9 @@ void look(const uint row) {
                : RACE == 1 && positive < P_samples             ? TOO_FEW
                                                               : 0;
     if (why == 0) return;
-    uint place = P_fault, before = atomicCompSwap(b5.d[place + FAULT_kind], 0, P_kind); /* as in fault.glsl */
+    uint place = P_fault, before = atomicCompSwap(FAULT_BLOCK.d[place + FAULT_kind], 0, P_kind); /* as in fault.glsl */
     /* of several rows the first stays */
-    if (before == 0 || before == P_kind) atomicMax(b5.d[place + FAULT_value_low], ~(4 * row + why));
+    if (before == 0 || before == P_kind) atomicMax(FAULT_BLOCK.d[place + FAULT_value_low], ~(4 * row + why));
 }
 void draw(const uint row, const uint j) {
     uint n = P_categories, from = row * n, least = 0, most = n - 1;
@@ -90,6 +89,6 @@ void main() {
         if (group_index() < P_rows) look(group_index());
         return;
     }
-    uint i = group_index() * 256 + gl_LocalInvocationID.x;
+    uint i = group_index() * THREADS + gl_LocalInvocationID.x;
     if (i < P_rows * P_samples) draw(i / P_samples, i % P_samples);
 }

@@ -1,12 +1,11 @@
 // pack.comp - pack.glsl for the types of 32 numbers: an invocation makes a block.
 #version 450
 #extension GL_GOOGLE_include_directive : require
-layout(local_size_x = 64) in;
 #include "pack.glsl"
 
 const uint FIVE = DTYPE == Q5_0 || DTYPE == Q5_1 ? 1 : 0;
 const bool CENTRED = DTYPE == Q4_0 || DTYPE == Q5_0 || DTYPE == Q8_0;
-const uint BYTES = DTYPE == Q8_0 ? 34 : 16 + 4 * FIVE + (CENTRED ? 2 : 4);
+const uint BYTES = DTYPE == Q8_0 ? BYTES_Q8_0 : 16 + 4 * FIVE + (CENTRED ? 2 : 4);
 #define MOST (FIVE == 1 ? 31.0 : 15.0)
 #define HALF_WAY (FIVE == 1 ? 16.0 : 8.0)
 
@@ -28,7 +27,7 @@ uint signed_code(const float x) {
 }
 
 void main() {
-    uint block = group_index() * 64 + gl_LocalInvocationID.x;
+    uint block = group_index() * THREADS + gl_LocalInvocationID.x;
     if (block >= P_blocks) return;
     uint from = P_from + 32 * block, to = P_to + BYTES * block;
     uint word = 0, fifths = 0, low_nibbles[4];

@@ -4,14 +4,13 @@
 // above low; or (ZERO) least is the scale times ZERO.
 #version 450
 #extension GL_GOOGLE_include_directive : require
-layout(local_size_x = 64) in;
 #define ONLY_F64
 #include "pack.glsl"
 #include "math_double.glsl"
 
 const bool SIX = DTYPE == Q6_K;
 const uint RUN = SIX ? 16 : 32, RUNS = SIX ? 16 : 8, ROUNDS = SIX ? 1 : 2, GRIDS = SIX ? 8 : 6;
-const uint BYTES = SIX ? 210 : DTYPE == Q5_K ? 176 : 144;
+const uint BYTES = SIX ? BYTES_Q6_K : DTYPE == Q5_K ? BYTES_Q5_K : BYTES_Q4_K;
 #define ZERO (SIX ? 32.0 : 0.0)
 #define MOST (SIX ? 63.0 : DTYPE == Q5_K ? 31.0 : 15.0)
 #define LOWEST (SIX ? -128.0 : 0.0)
@@ -19,9 +18,9 @@ const uint BYTES = SIX ? 210 : DTYPE == Q5_K ? 176 : 144;
 #define FIRST (SIX ? -2.7 : -1.3)
 #define BY (SIX ? 0.45 : 0.35)
 
-shared float numbers[64], curves[64];               // of a run each
-shared double terms[5][64];
-shared uint codes[64 * 8];                          // four a word
+shared float numbers[THREADS], curves[THREADS];               // of a run each
+shared double terms[5][THREADS];
+shared uint codes[THREADS * 8];                          // four a word
 
 uint run = gl_LocalInvocationID.x % RUNS, first_run = gl_LocalInvocationID.x - run;
 float x[32], weight[32], low = 0, range, w = 0, wx = 0, wxx = 0;
@@ -338,7 +337,7 @@ void write_four_or_five(const uint to, const bool found) {
 }
 
 void main() {
-    uint block = group_index() * (64 / RUNS) + gl_LocalInvocationID.x / RUNS;
+    uint block = group_index() * (THREADS / RUNS) + gl_LocalInvocationID.x / RUNS;
     bool there = block < P_blocks;
     uint from = P_from + 256 * (there ? block : 0) + RUN * run;
     float wrong = 0;

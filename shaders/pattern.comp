@@ -1,7 +1,6 @@
 // pattern.comp - elements that depend on where they stand: triu and tril, one_hot.
 #version 450
 #extension GL_GOOGLE_include_directive : require
-layout(local_size_x = 256) in;
 #include "tables/pattern.glsl"
 
 #include "common.glsl"
@@ -11,7 +10,7 @@ DEFINE_LOAD(load, b1)
 DEFINE_STORE(store, b0)
 
 void main() {
-    uint i = group_index() * 256 + gl_LocalInvocationID.x, dims = P_ndim, last = size_at(ROW_shape, dims - 1);
+    uint i = group_index() * THREADS + gl_LocalInvocationID.x, dims = P_ndim, last = size_at(ROW_shape, dims - 1);
     if (i >= P_n) return;
     uvec4 e = places_of(param[ROW_at], i, dims, ROW_stride, ROW_shape);
     uvec2 place = uvec2(i % last, dims > 1 ? i / last % size_at(ROW_shape, dims - 2) : 0); /* column, row */

@@ -4,7 +4,6 @@
 // found by doubling steps. The swaps come in the order of h, equal ones in their own.
 #version 450
 #extension GL_GOOGLE_include_directive : require
-layout(local_size_x = 256) in;
 #include "tables/permute.glsl"
 
 #include "common.glsl"
@@ -34,7 +33,7 @@ uint link(const uint k) {
 }
 
 void main() {
-    uint j = group_index() * 256 + gl_LocalInvocationID.x;
+    uint j = group_index() * THREADS + gl_LocalInvocationID.x;
     if (j >= P_n) return;
     if (PASS == LINK) {
         b4.d[P_links_out + j] = parent_of(j);

@@ -4,12 +4,10 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
-layout(local_size_x = 256) in;
+#include "tables/product_shared.glsl"
 #include "product.glsl"
 
-#include "tables/product_shared.glsl"
-
-const uint TILE = 16 * EACH, QUADS = EACH / 4, FETCHES = TILE * DEEP / 1024, LINE = TILE / 4 + 1;
+const uint TILE = 16 * EACH, QUADS = EACH / 4, FETCHES = TILE * DEEP / (4 * THREADS), LINE = TILE / 4 + 1;
 
 // Four neighbors of a tile's row lie together.
 shared vec4 tile_a[STAGES * DEEP * LINE], tile_b[STAGES * DEEP * LINE];
@@ -21,7 +19,7 @@ uint turned(const uint four, const uint k, const uint along) {
 }
 // Place of fetch i of this invocation in a tile: the first of four along k, or of four in a line across it.
 uvec2 place_of(uint i, uint along) { // across, k
-    uint unit = gl_LocalInvocationID.x + 256 * i;
+    uint unit = gl_LocalInvocationID.x + THREADS * i;
     return along == 1 ? uvec2(unit / (DEEP / 4), unit % (DEEP / 4) * 4)
                       : uvec2(unit % (TILE / 4) * 4, unit / (TILE / 4));
 }

@@ -92,7 +92,7 @@ weights weights_of(const uint row, const uint unit) {
     [[unroll]] for (uint i = 0; i < PARTS; i++) t.place[i] = PARTS * unit + i;
     switch (DTYPE_B) {
     case Q8_0: {
-        uint b = row + unit / 2 * 34;
+        uint b = row + unit / 2 * BYTES_Q8_0;
         t.w[0] = words_at_even(b + 2 + 16 * (unit & 1));
         t.terms[0] = vec2(half_at_even(b), 0);
         break;

@@ -4,7 +4,6 @@
 // of one a, the gate that meets both, the residual that is added. All c's and the normalized a lie
 // in block 0, both b's in block 2, the norm's weight in block 4; f32.
 #include "tables/product_few.glsl"
-layout(local_size_x_id = THREADS_ID) in;
 #include "product.glsl"
 
 const uint TEAMS = gl_WorkGroupSize.x / 32 / SPLIT, OUTPUTS = ROWS * COLUMNS, TEAM = 32 * SPLIT;

@@ -1,12 +1,12 @@
-// product_simple.glsl - matrix products of numbers that are not f32: a workgroup takes 64 x 64 of c, an
+// product_simple.glsl - matrix products of numbers that are not f32: a workgroup takes TILE x TILE of c, an
 // invocation 4 x 4 of them; any strides. The includer brings NUMBER, operands as such and what is done with
 // them.
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
-layout(local_size_x = 256) in;
+#include "tables/product_simple.glsl"
 #include "product.glsl"
 
-const uint TILE = 64, DEEP = 16;
+const uint DEEP = 16;
 shared NUMBER tile_a[DEEP * TILE], tile_b[DEEP * TILE];
 
 NUMBER taken(const uint dtype, const uvec2 raw);
@@ -16,7 +16,7 @@ uvec2 raw_of_finished(const NUMBER number);         // activation and the result
 
 // Neighbors among invocations fetch neighbors in memory.
 uvec2 place_of(const uint i, const uint along) {
-    uint t = gl_LocalInvocationID.x + 256 * i;
+    uint t = gl_LocalInvocationID.x + THREADS * i;
     return along == 1 ? uvec2(t / DEEP, t % DEEP) : uvec2(t % TILE, t / TILE);
 }
 void finish(const NUMBER sum, const uvec4 at, const uint row, const uint column) {

@@ -12,7 +12,6 @@
 #extension GL_KHR_memory_scope_semantics : require
 #extension GL_KHR_cooperative_matrix : require
 #include "tables/product_tiles.glsl"
-layout(local_size_x_id = THREADS_ID) in;
 #define NO_BOOKS
 #include "product.glsl"
 #define IN_BF16 (DTYPE_B != F16)

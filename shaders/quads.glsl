@@ -3,14 +3,7 @@
 
 #include "words.glsl"
 
-layout(set = 1, binding = 0, std430) buffer Pairs0 { uvec2 d[]; } p0;
-layout(set = 1, binding = 1, std430) buffer Pairs1 { uvec2 d[]; } p1;
-layout(set = 1, binding = 2, std430) buffer Pairs2 { uvec2 d[]; } p2;
-layout(set = 1, binding = 3, std430) buffer Pairs3 { uvec2 d[]; } p3;
-layout(set = 1, binding = 0, std430) buffer Quads0 { uvec4 d[]; } q0;
-layout(set = 1, binding = 1, std430) buffer Quads1 { uvec4 d[]; } q1;
-layout(set = 1, binding = 2, std430) buffer Quads2 { uvec4 d[]; } q2;
-layout(set = 1, binding = 3, std430) buffer Quads3 { uvec4 d[]; } q3;
+#include "tables/memory_quads.glsl"
 
 uvec4 halfwords_of(const uvec2 p) {
     return uvec4(p.x & 0xffff, p.x >> 16, p.y & 0xffff, p.y >> 16);

@@ -4,7 +4,6 @@
 // merged.
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
-layout(local_size_x = 256) in;
 #include "tables/reduce.glsl"
 
 #include "common.glsl"
@@ -21,14 +20,14 @@ DEFINE_LOAD(load_x, b0)
 DEFINE_STORE(store, b1)
 DEFINE_STORE(store_place, b2)
 
-shared uvec4 states[256]; // numbers as bits
+shared uvec4 states[THREADS]; // numbers as bits
 
 uvec2 lane_at(const uint e);                        // an element as a number
 uvec4 begun(const uint what);                       // the state of no elements
 uvec4 added(const uint what, const uvec4 s, uvec2 v, const uint place);
 uvec4 merged(const uint what, const uvec4 s, const uvec4 t);
 
-const uint GROUP_LINES = 256 / LANES;
+const uint GROUP_LINES = THREADS / LANES;
 uint line = ACROSS == 1 ? gl_LocalInvocationID.x % GROUP_LINES : gl_LocalInvocationID.x / LANES;
 uint lane = ACROSS == 1 ? gl_LocalInvocationID.x / GROUP_LINES : gl_LocalInvocationID.x % LANES;
 uint slot_of(const uint lane) {

@@ -2,7 +2,6 @@
 // stays. Angles are formed in two floats and reduced exactly. Lines are rows; operands: result, x, positions.
 #version 450
 #extension GL_GOOGLE_include_directive : require
-layout(local_size_x = 256) in;
 #include "tables/rope.glsl"
 
 #include "common.glsl"
@@ -28,7 +27,7 @@ uvec2 raw_of_number(const float x) {
 }
 
 void main() {
-    uint pairs = P_extra, each = P_length - pairs, i = group_index() * 256 + gl_LocalInvocationID.x;
+    uint pairs = P_extra, each = P_length - pairs, i = group_index() * THREADS + gl_LocalInvocationID.x;
     if (i >= P_kept * each) return;
     uint place = i % each;
     uvec4 row = kept_places(i / each);

@@ -3,7 +3,6 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
-layout(local_size_x = 256) in;
 #include "tables/row.glsl"
 
 #include "common.glsl"
@@ -24,9 +23,9 @@ DEFINE_LOAD_QUAD(load_weights, b2, p2, q2)
 DEFINE_LOAD_QUAD(load_biases, b3, p3, q3)
 DEFINE_STORE_QUAD(store_quad, b0, p0, q0)
 
-shared vec2 pairs[256];
+shared vec2 pairs[THREADS];
 shared bool retake;
-const uint GROUP_LINES = 256 / LANES;
+const uint GROUP_LINES = THREADS / LANES;
 uint lane = gl_LocalInvocationID.x % LANES;
 
 vec2 sum_of_line(vec2 p) {

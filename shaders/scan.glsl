@@ -1,8 +1,7 @@
-// scan.glsl - running sums and products: a workgroup takes a line, 256 elements at a time, and carries the
+// scan.glsl - running sums and products: a workgroup takes a line, THREADS elements at a time, and carries the
 // last on. Few long lines are cut into up to 256 segments: one dispatch finds what they come to, the next
 // begins each with what is before it. The includer brings numbers: none, joined, settled.
 #extension GL_GOOGLE_include_directive : require
-layout(local_size_x = 256) in;
 #include "tables/scan.glsl"
 
 #include "common.glsl"
@@ -13,7 +12,7 @@ layout(local_size_x = 256) in;
 DEFINE_LOAD(load_x, b1)
 DEFINE_STORE(store, b0)
 
-shared uvec2 states[256];
+shared uvec2 states[THREADS];
 
 uvec2 none();                                        // the state of no elements
 uvec2 joined(const uvec2 a, const uvec2 b);          // b comes behind a
@@ -24,7 +23,7 @@ uvec2 up_to_here(uvec2 s) {
     uint lane = gl_LocalInvocationID.x;
     states[lane] = s;
     barrier();
-    for (uint reach = 1; reach < 256; reach *= 2) {
+    for (uint reach = 1; reach < THREADS; reach *= 2) {
         if (lane >= reach) s = joined(states[lane - reach], s);
         barrier();
         states[lane] = s;
@@ -44,15 +43,15 @@ void main() {
     if (PART == SCAN_CARRIED) {
         bool before = lane < segment;
         up_to_here(before ? uvec2(b2.d[totals + 2 * lane], b2.d[totals + 2 * lane + 1]) : none());
-        carried = states[255];
+        carried = states[THREADS - 1];
         barrier();
     }
-    for (uint first = begin; first < end; first += 256) {
+    for (uint first = begin; first < end; first += THREADS) {
         uint i = first + lane;
         uvec4 e = at + line_places(min(i, n - 1));
         uvec2 s = up_to_here(i < end ? lane_of(FROM, load_x(FROM, e.y), LANE) : none());
         s = joined(carried, s);
-        carried = joined(carried, states[255]);
+        carried = joined(carried, states[THREADS - 1]);
         if (PART != SCAN_TOTALS && i < end) store(TO, e.x, raw_of(TO, settled(s), LANE));
         barrier();
     }

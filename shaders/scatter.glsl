@@ -2,7 +2,6 @@
 // indexed dim, in order, so that equal indices act one after the other and results are the same every time.
 // lines.glsl with operands result, index, source. The includer brings sum_of.
 #extension GL_GOOGLE_include_directive : require
-layout(local_size_x = 64) in;
 #include "tables/scatter.glsl"
 
 #include "common.glsl"
@@ -18,7 +17,7 @@ DEFINE_STORE(store, b0)
 uvec2 sum_of(const uvec2 a, const uvec2 b);          // a + alpha b
 
 void main() {
-    uint position = group_index() * 64 + gl_LocalInvocationID.x, size = P_f2;
+    uint position = group_index() * THREADS + gl_LocalInvocationID.x, size = P_f2;
     if (position >= P_kept) return;
     uvec4 at = kept_places(position);
     for (uint i = 0; i < P_length; i++) {

@@ -3,7 +3,6 @@
 // it.
 #version 450
 #extension GL_GOOGLE_include_directive : require
-layout(local_size_x = 256) in;
 #include "tables/select.glsl"
 
 #include "common.glsl"
@@ -14,7 +13,7 @@ DEFINE_LOAD(load_x, b2)
 DEFINE_STORE(store, b0)
 
 
-shared uint sums[256];
+shared uint sums[THREADS];
 
 uvec4 places(const uint i) {
     return places_of(P_at.yzyz, i, P_ndim, ROW_stride, ROW_shape);
@@ -30,20 +29,20 @@ uint sum_before(const uint own, out uint all_of) {
     uint lane = gl_LocalInvocationID.x, sum = own;
     sums[lane] = sum;
     barrier();
-    for (uint reach = 1; reach < 256; reach *= 2) {
+    for (uint reach = 1; reach < THREADS; reach *= 2) {
         if (lane >= reach) sum += sums[lane - reach];
         barrier();
         sums[lane] = sum;
         barrier();
     }
-    all_of = sums[255];
+    all_of = sums[THREADS - 1];
     barrier();
     return sum - own;
 }
 
 void add_up() {
     uint n = P_groups, total = 0, part;
-    for (uint first = 0; first < n; first += 256) {
+    for (uint first = 0; first < n; first += THREADS) {
         uint i = first + gl_LocalInvocationID.x, count = i < n ? b3.d[P_counts + i] : 0;
         uint before = total + sum_before(count, part);
         if (i < n) b3.d[P_counts + i] = before;
@@ -69,7 +68,7 @@ void main() {
         add_up();
         return;
     }
-    uint first = (group_index() * 256 + gl_LocalInvocationID.x) * EACH, last = min(first + EACH, P_n);
+    uint first = (group_index() * THREADS + gl_LocalInvocationID.x) * EACH, last = min(first + EACH, P_n);
     uint chosen = 0, total;
     for (uint i = first; i < last; i++)
         if (is_true(TESTED, load_tested(TESTED, places(i).x))) chosen |= 1u << (i - first);

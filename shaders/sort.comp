@@ -5,7 +5,6 @@
 // lines.glsl with operands values, places, x.
 #version 450
 #extension GL_GOOGLE_include_directive : require
-layout(local_size_x = 256) in;
 #include "tables/sort.glsl"
 
 #include "common.glsl"
@@ -81,7 +80,7 @@ void give(const uint line, const uint i, const Item item) {
 void sort_chunks() {
     uint lane = gl_LocalInvocationID.x, length = P_run, first = group_index() * (ROOM / length);
     uint keep = P_keep, chunks = P_runs, lines = P_kept;
-    for (uint t = lane; t < ROOM; t += 256) {
+    for (uint t = lane; t < ROOM; t += THREADS) {
         uint chunk = first + t / length, line = chunk / chunks, i = chunk % chunks * length + t % length;
         Item item = Item(~0u, ~0u, ~0u);
         if (line < lines && i < P_count) item = fetched(line, i);
@@ -90,7 +89,7 @@ void sort_chunks() {
     barrier();
     for (uint size = 2; size <= length; size *= 2)
         for (uint reach = size / 2; reach > 0; reach /= 2) {
-            for (uint pair = lane; pair < ROOM / 2; pair += 256) {
+            for (uint pair = lane; pair < ROOM / 2; pair += THREADS) {
                 uint t = pair / reach * 2 * reach + pair % reach;
                 Item a = item_at(t), b = item_at(t + reach);
                 if (before(b, a) == ((t % length & size) == 0)) {
@@ -100,7 +99,7 @@ void sort_chunks() {
             }
             barrier();
         }
-    for (uint t = lane; t < ROOM; t += 256) {
+    for (uint t = lane; t < ROOM; t += THREADS) {
         uint chunk = first + t / length, line = chunk / chunks, part = chunk % chunks, i = t % length;
         bool goes_on = line < lines && i < min(keep, P_count - part * length);
         if (goes_on) give(line, part * keep + i, item_at(t));
@@ -129,11 +128,11 @@ void merge_runs() {
     if (lane < 2) splits[lane] = split_at(line, begin, length, lane == 0 ? from : to);
     barrier();
     uint n = to - from, of_first = splits[1] - splits[0];
-    for (uint t = lane; t < n; t += 256)
+    for (uint t = lane; t < n; t += THREADS)
         put(t, fetched(line, t < of_first ? begin.x + splits[0] + t
                                           : begin.y + from - splits[0] + t - of_first));
     barrier();
-    for (uint t = lane; t < n; t += 256) {
+    for (uint t = lane; t < n; t += THREADS) {
         Item item = item_at(t);
         bool first = t < of_first;
         uint start = first ? of_first : 0, least = start, most = first ? n : of_first;

@@ -2,7 +2,6 @@
 // SIDE go through shared memory, so that both sides are taken word behind word.
 #version 450
 #extension GL_GOOGLE_include_directive : require
-layout(local_size_x = 256) in;
 
 #include "tables/transpose.glsl"
 #include "common.glsl"
@@ -17,11 +16,11 @@ void main() {
     if (outer >= P_outer) return;
     uint row = i % (across * down) / across * SIDE, column = i % across * SIDE;
     uvec4 at = places_of(param[ROW_at], outer, P_outer_dims, ROW_stride, ROW_shape);
-    for (uint j = y; j < SIDE; j += 8)
+    for (uint j = y; j < SIDE; j += THREADS / SIDE)
         if (row + x < rows && column + j < columns)
             tile[j][x] = b1.d[at.y + row + x + (column + j) * P_column_step];
     barrier();
-    for (uint j = y; j < SIDE; j += 8)
+    for (uint j = y; j < SIDE; j += THREADS / SIDE)
         if (row + j < rows && column + x < columns)
             b0.d[at.x + (row + j) * P_row_step + column + x] = tile[x][j];
 }

@@ -22,11 +22,9 @@
 
 enum {
     OXI_VK_DEVICES = 16,               /* open at once */
-    OXI_VK_BINDINGS = 6,               /* storage buffers of a shader */
     OXI_VK_USES = 11,                  /* operands of a dispatch; those after the bindings lie in the blocks
                                         * of bound ones */
     OXI_VK_SLOTS = 8,                  /* command buffers in flight */
-    OXI_VK_PARAM_BYTES = 512,          /* most that a dispatch takes */
     OXI_VK_PARAM_ROOM = 1 << 18,       /* for the dispatches of a command buffer */
     OXI_VK_STAGES = 4,                 /* parts of the staging ring */
     OXI_VK_DIRECT = 8,                 /* transfers of pinned memory in flight */
@@ -192,7 +190,7 @@ enum { OXI_VK_KEEPS_SUBNORMALS = 1, OXI_VK_IN_BF16 = 2, OXI_VK_SUBGROUPS = 4 };
 
 /* The shaders; their code is in shaders.c. */
 typedef enum oxi_vk_shader {
-#define OXI_X(name, code, traits) OXI_VK_SHADER_##name,
+#define OXI_X(name, code, table, threads, traits) OXI_VK_SHADER_##name,
 #include "vulkan/driver/shaders.def"
 #undef OXI_X
     OXI_VK_SHADER_COUNT

@@ -135,11 +135,13 @@ static void oxi_vk_order(oxi_vk_device *d, VkCommandBuffer to, VkPipelineStageFl
 }
 
 static void oxi_vk_write_dispatch(oxi_vk_device *d, const oxi_vk_slot *slot, const oxi_vk_command *c) {
-    VkDescriptorSet sets[2] = {d->param_set, c->set};
+    VkDescriptorSet sets[OXI_VK_DESCRIPTOR_SETS];
     uint32_t offset = (uint32_t)(slot - d->slot) * OXI_VK_PARAM_ROOM + c->params;
+    sets[OXI_VK_PARAM_SET] = d->param_set;
+    sets[OXI_VK_BLOCK_SET] = c->set;
     d->vk.vkCmdBindPipeline(slot->commands, VK_PIPELINE_BIND_POINT_COMPUTE, c->pipeline);
-    d->vk.vkCmdBindDescriptorSets(slot->commands, VK_PIPELINE_BIND_POINT_COMPUTE, d->layout, 0, 2, sets, 1,
-                                  &offset);
+    d->vk.vkCmdBindDescriptorSets(slot->commands, VK_PIPELINE_BIND_POINT_COMPUTE, d->layout, 0,
+                                  OXI_VK_DESCRIPTOR_SETS, sets, 1, &offset);
     d->vk.vkCmdDispatch(slot->commands, c->groups[0], c->groups[1], c->groups[2]);
 }
 

@@ -250,7 +250,7 @@ static void oxi_vk_learn_facts(oxi_vk_device *d, const VkExtensionProperties *li
 static ox_status oxi_vk_check_limits(const oxi_vk_device *d) {
     if (d->api_version < VK_API_VERSION_1_1)
         return oxi_fail(OX_ERR_DEVICE, "%s: %s has Vulkan 1.0 only", d->device_name, d->model);
-    if (d->limits.maxComputeWorkGroupInvocations < 256 || d->limits.maxComputeSharedMemorySize < 16384 ||
+    if (d->limits.maxComputeWorkGroupInvocations < OXI_VK_THREADS || d->limits.maxComputeSharedMemorySize < 16384 ||
         d->limits.maxPerStageDescriptorStorageBuffers < OXI_VK_BINDINGS)
         return oxi_fail(OX_ERR_DEVICE, "%s: %s has workgroups of %u, %u storage buffers: too few",
                         d->device_name, d->model, d->limits.maxComputeWorkGroupInvocations,
