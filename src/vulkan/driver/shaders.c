@@ -1,6 +1,6 @@
 /* The compiled shaders as the driver takes them: SPIR-V words, one array a shader.
- * `make shaders` writes spirv/<name>.inc from shaders/<name>.comp; the rows are those of shaders.def.
- * Read by record.c when a pipeline is made. */
+ * `make shaders` writes spirv/<name>.inc from <name>.comp in the rooms of shaders/; the rows are those of
+ * shaders.def. Read by record.c when a pipeline is made. */
 
 static const uint32_t oxi_vk_code_move[] = {
 #include "vulkan/spirv/move.inc"
