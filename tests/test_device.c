@@ -449,11 +449,12 @@ static void test_two(const char *caps, int transfers) {
 static void test_vulkan(const char *caps, int transfers) {
     ox_device *gpu = open_gpu(caps, transfers);
     if (!gpu) return;
-    long carried = between.on_transfer_queue;
+    long carried = between.on_transfer_queue, ways[2] = {between.on_queue[0], between.on_queue[1]};
     test_copies(gpu);
     test_pinned(gpu);
     test_other_copies(gpu);
     CHECK(transfers == 0 || between.on_transfer_queue > carried);
+    for (int way = 0; way < transfers; way++) CHECK(between.on_queue[way] > ways[way]);
     CHECK(ox_vulkan_get_stats(gpu).imports > 0);
     CHECK_MSG(ox_vulkan_close(gpu) == OX_OK, "%s", ox_error_text());
     gpu = ox_vulkan(0); /* nothing is reserved yet but a little */
@@ -476,7 +477,7 @@ static void test_all_vulkan(void) {
     static const struct {
         const char *caps;
         int transfers;
-    } ways[] = {{NULL, 0}, {NULL, 1}, {"baseline", 0}, {"baseline,transfer", 1}};
+    } ways[] = {{NULL, 0}, {NULL, 1}, {NULL, 2}, {"baseline", 0}, {"baseline,transfer", 2}};
     ox_device *gpu = between_begin() ? ox_vulkan(0) : NULL;
     if (!gpu) {
         check_skip("pinned memory of a GPU",
@@ -488,7 +489,7 @@ static void test_all_vulkan(void) {
     CHECK(keep_driver() != VK_NULL_HANDLE);
     long alive = between.alive;
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) test_vulkan(ways[i].caps, ways[i].transfers);
-    test_faults(NULL, 1);
+    test_faults(NULL, 2);
     test_faults("baseline", 0);
     unsetenv("OX_VULKAN_CAPS");
     CHECK(ox_vulkan_use_loader(NULL) == OX_OK);

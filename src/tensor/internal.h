@@ -36,7 +36,7 @@ typedef struct oxi_ahead {
 /* A point in the work of a device. Plain data: nothing is to be freed. */
 typedef struct oxi_event {
     ox_device *device;               /* whose work it is; NULL: it is over */
-    int64_t count[2];                /* the device's own counts */
+    int64_t count[3];                /* the device's own counts */
 } oxi_event;
 
 /* Bytes from `offset` on of what a device's alloc gave; of a host device, of the memory at that address. */

@@ -1,6 +1,6 @@
-/* What C and shaders share: memory as it is bound, workgroups, specialization constants, parameters and codes.
- * This and the .def files are the one source; tools/tables.c includes them and writes what shaders see of
- * it. */
+/* What C and shaders share: memory as it is bound, workgroups, specialization constants, parameters and
+ * codes. This and the .def files are the one source; tools/tables.c includes them and writes what shaders see
+ * of it. */
 #ifndef OX_VULKAN_SHARED_H
 #define OX_VULKAN_SHARED_H
 

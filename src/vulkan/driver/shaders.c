@@ -112,7 +112,8 @@ typedef struct oxi_vk_code {
 } oxi_vk_code;
 
 static const oxi_vk_code oxi_vk_shaders[OXI_VK_SHADER_COUNT] = {
-#define OXI_X(name, code, table, threads, traits) {oxi_vk_code_##code, sizeof oxi_vk_code_##code, threads, traits},
+#define OXI_X(name, code, table, threads, traits) \
+    {oxi_vk_code_##code, sizeof oxi_vk_code_##code, threads, traits},
 #include "vulkan/driver/shaders.def"
 #undef OXI_X
 };
