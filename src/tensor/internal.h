@@ -149,9 +149,12 @@ typedef struct oxi_pin {
 
 static bool oxi_event_done(const oxi_event *event);
 static ox_status oxi_event_wait(const oxi_event *event);
-/* Memory of the host for `device`; false, and no error: there is none to be had. */
+/* Memory of the host for `device`, perhaps of a pin that was dropped; out->bytes are those asked for or some
+ * more. False, and no error: there is none to be had. */
 static bool oxi_pin_make(ox_device *device, size_t bytes, oxi_pin *out);
 static void oxi_pin_drop(oxi_pin *pin);
+/* Gives back what is kept of dropped pins, for `device` or (NULL) all; false: there was nothing. */
+static bool oxi_pins_trim(const ox_device *device);
 /* Until no copy that was begun with it is under way. */
 static ox_status oxi_pin_settle(oxi_pin *pin);
 /* A storage of the CPU that is pinned for `device`; NULL, and no error, where it cannot be. */
