@@ -836,7 +836,8 @@ static void oxi_gemm_block(oxi_gemm_plan *p, bool have_a, bool have_b, bool alon
 /* Panels of a constant operand: those that are kept, or new ones, to be filled in. */
 static void oxi_gemm_find_kept(const oxi_gemm_plan *p, oxi_gemm_side *s, ox_storage *storage, int64_t lines) {
     oxi_panels_key key;
-    if (!storage || !storage->prepacked || p->k == 0 || oxi_is_block(s->dtype)) return;
+    oxi_prepacked *home = oxi_prepacked_of(storage);
+    if (!home || p->k == 0 || oxi_is_block(s->dtype)) return;
     key.data = s->data;
     key.dtype = s->dtype;
     key.lines = lines;
@@ -849,7 +850,7 @@ static void oxi_gemm_find_kept(const oxi_gemm_plan *p, oxi_gemm_side *s, ox_stor
     key.depth = p->depth;
     key.version = oxi_atomic_load(&storage->version);
     lines = oxi_round_up(lines, s->width);
-    s->kept = oxi_panels_find(storage->prepacked, &key);
+    s->kept = oxi_panels_find(home, &key);
     s->filled = s->kept != NULL;
     if (!s->kept) s->kept = oxi_panels_new(&key, (size_t)lines * (size_t)p->k * (size_t)p->type.element);
     if (!s->kept) return;
@@ -865,8 +866,8 @@ static void oxi_gemm_fill_kept(oxi_gemm_plan *p, bool alone) {
     p->columns = p->g->n;
     p->ks = p->k;
     if (a || b) oxi_gemm_pack_block(p, a, b, alone);
-    if (a) oxi_panels_keep(p->g->a_storage->prepacked, p->a.kept);
-    if (b) oxi_panels_keep(p->g->b_storage->prepacked, p->b.kept);
+    if (a) oxi_panels_keep(oxi_prepacked_of(p->g->a_storage), p->a.kept);
+    if (b) oxi_panels_keep(oxi_prepacked_of(p->g->b_storage), p->b.kept);
 }
 
 /* have_a: all of it, from a product before. */
