@@ -1,5 +1,5 @@
 /* The products of a form as raw ones: walks the leading dims, and shares small matrices of a batch out to the
- * threads. Called by the CPU device; shapes and dtypes were checked by ops/call/rules.c. */
+ * threads. Called by the CPU device; shapes and dtypes were checked by ops/rules/. */
 
 /* A product for each position of the leading dims. g: the first of them. */
 typedef struct oxi_product {
