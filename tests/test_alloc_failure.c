@@ -174,7 +174,7 @@ static int run_index(ox_tensor **out) {
     out[n++] = ox_index_add(x, 0, i, ox_narrow(x, 0, 1, 4), 2);
     out[n++] = ox_masked_select(x, mask);
     out[n++] = ox_nonzero(mask);
-    out[n++] = ox_embedding(x, i);
+    out[n++] = ox_embedding(i, x);
     out[n++] = ox_one_hot(i, -1);
     out[n++] = ox_triu(x, 0);
     out[n++] = ox_tril_(ox_clone(x), 1);
@@ -210,7 +210,7 @@ static int run_products(ox_tensor **out) {
     out[n++] = ox_cast(ox_cast(blocks, OX_Q8_0), OX_F32);
     out[n++] =
         ox_linear(ox_narrow(ox_expand(a, OX_SHAPE(2, 33, 40)), 2, 0, 32), ox_narrow(blocks, 1, 32, 32), NULL);
-    out[n++] = ox_embedding(blocks, ox_arange(0, 3, 1, OX_I32));
+    out[n++] = ox_embedding(ox_arange(0, 3, 1, OX_I32), blocks);
     return n;
 }
 

@@ -398,8 +398,8 @@ static void test_places(void) {
                 "take_along_dim: shapes do not broadcast");
         /* results without elements: indices are in range all the same */
         ox_tensor *none = ox_zeros(OX_SHAPE(3, 0), OX_F32), *bad = OF(OX_I64, 0, 7), *seven = OF(OX_I64, 7);
-        refused(ox_embedding(none, bad), "embedding: index 7 at [1] is out of range for a table of size 3");
-        refused(ox_embedding(none, seven), "embedding: index 7 at [0] is out of range for a table of size 3");
+        refused(ox_embedding(bad, none), "embedding: index 7 at [1] is out of range for a table of size 3");
+        refused(ox_embedding(seven, none), "embedding: index 7 at [0] is out of range for a table of size 3");
         refused(ox_index_select(none, 0, bad), "index_select: index 7 at [1] is out of range for dim 0");
         refused(ox_index_add(none, 0, bad, ox_zeros(OX_SHAPE(2, 0), OX_F32), 1), "index_add: index 7 at [1]");
         CHECK(ox_numel(ox_index_select(none, 0, OF(OX_I64, 0, 2))) == 0);

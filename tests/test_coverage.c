@@ -256,7 +256,7 @@ static void run_blocks(void) {
             if (!known) continue;
             check_block_row("copy to f32", same_bits(full, ox_cast(plain, OX_F32)), dtype);
             check_block_row("copy to f16", same_bits(ox_cast(rows, OX_F16), ox_cast(full, OX_F16)), dtype);
-            check_block_row("embedding", same_bits(ox_embedding(rows, ids), ox_embedding(full, ids)), dtype);
+            check_block_row("embedding", same_bits(ox_embedding(ids, rows), ox_embedding(ids, full)), dtype);
             for (int exact = 0; exact < 2; exact++) {
                 ox_set_exact(exact != 0);
                 check_block_row("matmul",

@@ -183,7 +183,7 @@ static void check_null_rest(ox_tensor *x) {
     NULLS(masked_select, !ox_masked_select(x, NULL));
     NULLS(masked_select, !ox_masked_select(NULL, x));
     NULLS(nonzero, !ox_nonzero(NULL));
-    NULLS(embedding, !ox_embedding(x, NULL));
+    NULLS(embedding, !ox_embedding(NULL, x));
     NULLS(one_hot, !ox_one_hot(NULL, 3));
     NULLS(one_hot, !ox_one_hot(NULL, -1));
     NULLS(triu, !ox_triu(NULL, 0));
@@ -497,9 +497,9 @@ static void check_nonsense_ops(void) {
     REFUSES(index_add_, OX_ERR_DTYPE, !ox_index_add_(x, 0, line, f64, 1));
     REFUSES(masked_select, OX_ERR_DTYPE, !ox_masked_select(x, i));
     REFUSES(masked_select, OX_ERR_SHAPE, !ox_masked_select(x, b22));
-    REFUSES(embedding, OX_ERR_SHAPE, !ox_embedding(row, i));
-    REFUSES(embedding, OX_ERR_INDEX, !ox_embedding(x, seven));
-    REFUSES(embedding, OX_ERR_DTYPE, !ox_embedding(x, b));
+    REFUSES(embedding, OX_ERR_SHAPE, !ox_embedding(i, row));
+    REFUSES(embedding, OX_ERR_INDEX, !ox_embedding(seven, x));
+    REFUSES(embedding, OX_ERR_DTYPE, !ox_embedding(b, x));
     REFUSES(one_hot, OX_ERR_INDEX, !ox_one_hot(seven, 7));
     REFUSES(one_hot, OX_ERR_ARG, !ox_one_hot(i, 0));
     REFUSES(one_hot, OX_ERR_DTYPE, !ox_one_hot(x, 3));
@@ -854,7 +854,7 @@ static void check_parallel_error(void) {
         ox_tensor *table = ox_ones(OX_SHAPE(50, 64), OX_F32), *ids = ox_zeros(OX_SHAPE(4000), OX_I64);
         ((int64_t *)ox_data(ids))[3777] = 50;
         ox_set_threads(4);
-        CHECK(!ox_embedding(table, ids) && ox_error() == OX_ERR_INDEX);
+        CHECK(!ox_embedding(ids, table) && ox_error() == OX_ERR_INDEX);
         CHECK_MSG(strstr(ox_error_text(), "50"), "%s", ox_error_text());
         ox_error_clear();
         ox_set_threads(0);

@@ -223,7 +223,7 @@ static void test_blocks(void) {
         CHECK(!ox_linear(ox_ones(OX_SHAPE(1, 256), OX_F32), t, NULL) && ox_error() == OX_ERR_UNSUPPORTED);
         CHECK_MSG(strstr(ox_error_text(), words) != NULL, "%s", ox_error_text());
         ox_error_clear();
-        CHECK(!ox_embedding(t, ox_zeros(OX_SHAPE(2), OX_I64)) && ox_error() == OX_ERR_UNSUPPORTED);
+        CHECK(!ox_embedding(ox_zeros(OX_SHAPE(2), OX_I64), t) && ox_error() == OX_ERR_UNSUPPORTED);
         CHECK_MSG(strstr(ox_error_text(), words) != NULL, "%s", ox_error_text());
         ox_error_clear();
         CHECK(!ox_cast(t, OX_F32) && ox_error() == OX_ERR_UNSUPPORTED);

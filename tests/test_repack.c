@@ -636,19 +636,19 @@ static ox_tensor *empty(ox_tensor *w) {
 }
 static ox_tensor *looked_up(ox_tensor *w) {
     static const int64_t ids[] = {31, 0, 17, 17, 2};
-    return ox_embedding(w, ox_from_ints(ids, OX_SHAPE(5), OX_I64));
+    return ox_embedding(ox_from_ints(ids, OX_SHAPE(5), OX_I64), w);
 }
 static ox_tensor *looked_up_in_part(ox_tensor *w) {
     static const int64_t ids[] = {15, 0, 7, 7};
-    return ox_embedding(ox_narrow(w, 0, 16, 16), ox_t(ox_from_ints(ids, OX_SHAPE(2, 2), OX_I32)));
+    return ox_embedding(ox_t(ox_from_ints(ids, OX_SHAPE(2, 2), OX_I32)), ox_narrow(w, 0, 16, 16));
 }
 static ox_tensor *looked_up_across(ox_tensor *w) {
     static const int64_t ids[] = {15, 0, 7, 8};
-    return ox_embedding(ox_narrow(w, 0, 3, 16), ox_flip(ox_from_ints(ids, OX_SHAPE(4), OX_I64), OX_DIMS(0)));
+    return ox_embedding(ox_flip(ox_from_ints(ids, OX_SHAPE(4), OX_I64), OX_DIMS(0)), ox_narrow(w, 0, 3, 16));
 }
 static ox_tensor *looked_up_backwards(ox_tensor *w) {
     static const int64_t ids[] = {15, 0, 31};
-    return ox_embedding(ox_flip(w, OX_DIMS(0)), ox_from_ints(ids, OX_SHAPE(3), OX_I64));
+    return ox_embedding(ox_from_ints(ids, OX_SHAPE(3), OX_I64), ox_flip(w, OX_DIMS(0)));
 }
 static ox_tensor *copied(ox_tensor *w) {
     return ox_copy_(ox_zeros(OX_SHAPE(32, 512), OX_F32), w);

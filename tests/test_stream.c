@@ -205,7 +205,7 @@ static void test_rows(const stream_case *small) {
     }
 }
 
-REDUCE(embedding, ox_embedding(in[0], in[1]))
+REDUCE(embedding, ox_embedding(in[1], in[0]))
 REDUCE(select, ox_index_select(in[0], 0, in[1]))
 REDUCE(log_softmax_0, ox_log_softmax(in[0], 0))
 REDUCE(softmax_t, ox_softmax(ox_t(in[0]), -1))

@@ -54,7 +54,7 @@ static ox_tensor *work(ox_stream *stream, const char *path, ox_tensor *x) {
     b = ox_add_(b, a);
     ox_tensor *c = ox_linear(x, b, NULL);
     ox_tensor *d = ox_sum(ox_exp(ox_neg(b)), OX_DIMS(1), false);
-    ox_tensor *e = ox_embedding(a, ox_arange(0, 5, 1, OX_I64));
+    ox_tensor *e = ox_embedding(ox_arange(0, 5, 1, OX_I64), a);
     ox_tensor *parts[2] = {ox_add(c, d), ox_sum(e, OX_DIMS(0), false)};
     return ox_to(ox_cat(parts, 2, 0), ox_cpu());
 }

@@ -158,7 +158,7 @@ static void check_blocks(void) {
         OX_SCOPE {
             ox_tensor *w = blocks_of((ox_dtype)dtype, 7, 512, 255), *v = there(w);
             ox_tensor *ids = ox_arange(6, -1, -1, OX_I64);
-            CHECK_MSG(ox_allclose(back(ox_embedding(v, there(ids))), ox_embedding(w, ids), 0, 0, true),
+            CHECK_MSG(ox_allclose(back(ox_embedding(there(ids), v)), ox_embedding(ids, w), 0, 0, true),
                       "%s expanded: %s", ox_dtype_name((ox_dtype)dtype), ox_error_text());
             w = blocks_of((ox_dtype)dtype, 40, 512, 0x3f);
             v = there(w);
@@ -166,7 +166,7 @@ static void check_blocks(void) {
                 for (int exact = 0; exact < 2; exact++) {
                     ox_set_exact(exact != 0);
                     ox_tensor *x = ox_randn(OX_SHAPE(rows, 512), OX_F32), *got = ox_linear(there(x), v, NULL);
-                    ox_tensor *full = ox_cast(ox_embedding(w, ox_arange(0, 40, 1, OX_I64)), OX_F64);
+                    ox_tensor *full = ox_cast(ox_embedding(ox_arange(0, 40, 1, OX_I64), w), OX_F64);
                     double off = distance(got, ox_linear(ox_cast(x, OX_F64), full, NULL));
                     CHECK_MSG(off < (exact ? 1e-6 : 1e-2), "%s x %d rows%s: %g: %s",
                               ox_dtype_name((ox_dtype)dtype), rows, exact ? ", exact" : "", off,

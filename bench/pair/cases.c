@@ -41,7 +41,7 @@ static ox_attention_desc causal;
     X(layer_norm, ox_layer_norm(m, 1, ones, ones, 1e-5)) X(rms_norm, ox_rms_norm(m, 1, ones, 1e-5)) \
     X(argsort, ox_argsort(m, 1, false)) X(index_select, ox_index_select(m, 0, rows)) \
     X(gather, ox_gather(m, 1, places)) X(scatter, ox_scatter(m, 1, places, from)) \
-    X(scatter_add, ox_scatter_add(m, 1, places, from)) X(embedding, ox_embedding(m, rows)) \
+    X(scatter_add, ox_scatter_add(m, 1, places, from)) X(embedding, ox_embedding(rows, m)) \
     X(masked_select, ox_masked_select(x, is_more)) X(nonzero, ox_nonzero(is_more)) X(triu, ox_triu(m, 0)) \
     X(repeat, ox_repeat(m, OX_SHAPE(2, 2))) X(roll, ox_roll(m, OX_SHAPE(3), OX_DIMS(1))) \
     X(randn, ox_randn(OX_SHAPE(4096), OX_F32)) X(randperm, ox_randperm(4096, OX_I64)) \

@@ -282,8 +282,9 @@ OX_API ox_tensor *ox_index_select(ox_tensor *x, int dim, ox_tensor *index);
 OX_API ox_tensor *ox_index_add(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source, double alpha);
 OX_API ox_tensor *ox_masked_select(ox_tensor *x, ox_tensor *mask);
 OX_API ox_tensor *ox_nonzero(ox_tensor *x);                             /* i64 [count, ndim] */
-/* [V,D], [..] -> [..,D]; a block table gives f32 */
-OX_API ox_tensor *ox_embedding(ox_tensor *table, ox_tensor *ids);
+/* Rows of table [V,D] by ids [..], i32 or i64 -> [..,D]: torch.nn.functional.embedding. A table of a block
+ * type gives f32. */
+OX_API ox_tensor *ox_embedding(ox_tensor *ids, ox_tensor *table);
 OX_API ox_tensor *ox_one_hot(ox_tensor *ids, int64_t classes); /* i64 [.., classes]; -1 = largest id + 1 */
 OX_API ox_tensor *ox_triu(ox_tensor *x, int64_t diagonal);
 OX_API ox_tensor *ox_tril(ox_tensor *x, int64_t diagonal);
