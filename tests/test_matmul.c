@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backwards.h"
 #include "oxtorch.h"
 
 #include "check.h"
@@ -43,7 +44,7 @@ static ox_tensor *random_matrix(int64_t rows, int64_t columns, ox_dtype dtype, i
         ox_tensor *t = random_tensor(OX_SHAPE(2 * rows + 1, 3 * columns + 1), dtype);
         return ox_slice(ox_slice(t, 0, 1, 2 * rows + 1, 2), 1, 0, 3 * columns, 3);
     }
-    case 3: return ox_flip(random_tensor(OX_SHAPE(rows, columns), dtype), OX_DIMS(0, 1));
+    case 3: return backwards(random_tensor(OX_SHAPE(rows, columns), dtype), OX_DIMS(0, 1));
     case 4: return ox_narrow(random_tensor(OX_SHAPE(rows, columns + 5), dtype), 1, 3, columns);
     default: return ox_expand(random_tensor(OX_SHAPE(1, columns), dtype), OX_SHAPE(rows, columns));
     }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backwards.h"
 #include "oxtorch.h"
 #include "oxtorch_stream.h"
 
@@ -342,7 +343,7 @@ static ox_tensor *every_other(ox_tensor *w, ox_tensor *x) {
     return ox_linear(ox_slice(ox_cat(twice, 2, 1), 1, 0, OX_END, 2), w, NULL);
 }
 static ox_tensor *flipped_x(ox_tensor *w, ox_tensor *x) {
-    return ox_linear(ox_flip(x, OX_DIMS(0, 1)), w, NULL);
+    return ox_linear(backwards(x, OX_DIMS(0, 1)), w, NULL);
 }
 static ox_tensor *no_rows(ox_tensor *w, ox_tensor *x) {
     return ox_linear(ox_narrow(x, 0, 0, 0), w, NULL);
@@ -370,7 +371,7 @@ static ox_tensor *every_third(ox_tensor *w, ox_tensor *x) {
     return ox_linear(x, ox_slice(w, 0, 0, OX_END, 3), NULL);
 }
 static ox_tensor *last_first(ox_tensor *w, ox_tensor *x) {
-    return ox_linear(x, ox_flip(w, OX_DIMS(0)), NULL);
+    return ox_linear(x, backwards(w, OX_DIMS(0)), NULL);
 }
 static ox_tensor *part_of_k(ox_tensor *w, ox_tensor *x) {
     return ox_linear(ox_narrow(x, 1, 256, 256), ox_narrow(w, 1, 256, 256), NULL);
@@ -626,7 +627,7 @@ static ox_tensor *columns_of(ox_tensor *w) {
     return ox_contiguous(ox_narrow(w, 1, 256, 256));
 }
 static ox_tensor *flipped(ox_tensor *w) {
-    return ox_contiguous(ox_flip(w, OX_DIMS(0)));
+    return ox_contiguous(backwards(w, OX_DIMS(0)));
 }
 static ox_tensor *expanded(ox_tensor *w) {
     return ox_cast(ox_expand(ox_unsqueeze(w, 0), OX_SHAPE(2, -1, -1)), OX_F32);
@@ -644,11 +645,11 @@ static ox_tensor *looked_up_in_part(ox_tensor *w) {
 }
 static ox_tensor *looked_up_across(ox_tensor *w) {
     static const int64_t ids[] = {15, 0, 7, 8};
-    return ox_embedding(ox_flip(ox_from_ints(ids, OX_SHAPE(4), OX_I64), OX_DIMS(0)), ox_narrow(w, 0, 3, 16));
+    return ox_embedding(backwards(ox_from_ints(ids, OX_SHAPE(4), OX_I64), OX_DIMS(0)), ox_narrow(w, 0, 3, 16));
 }
 static ox_tensor *looked_up_backwards(ox_tensor *w) {
     static const int64_t ids[] = {15, 0, 31};
-    return ox_embedding(ox_from_ints(ids, OX_SHAPE(3), OX_I64), ox_flip(w, OX_DIMS(0)));
+    return ox_embedding(ox_from_ints(ids, OX_SHAPE(3), OX_I64), backwards(w, OX_DIMS(0)));
 }
 static ox_tensor *copied(ox_tensor *w) {
     return ox_copy_(ox_zeros(OX_SHAPE(32, 512), OX_F32), w);
@@ -810,7 +811,7 @@ static void test_refused(void) {
                                : i == 5  ? ox_view(p.w, OX_SHAPE(2, 16, 512))
                                : i == 6  ? ox_t(p.w)
                                : i == 7  ? ox_narrow(p.w, 1, 0, 256)
-                               : i == 8  ? ox_flip(p.w, OX_DIMS(0))
+                               : i == 8  ? backwards(p.w, OX_DIMS(0))
                                : i == 9  ? ox_slice(p.w, 0, 0, 32, 2)
                                : i == 10 ? ox_narrow(p.w, 0, 0, 0)
                                          : p.twin;

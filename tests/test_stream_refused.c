@@ -10,6 +10,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #endif
+#include "backwards.h"
 #include "stream_check.h"
 
 #include <dirent.h>
@@ -290,7 +291,7 @@ static void test_least_budgets(const stream_case *c) {
             for (int pass = 0; pass < 2; pass++)
                 CHECK_MSG(same_bits(ox_add(ox_neg(far), far), ox_add(ox_neg(x), x)), "%lld numbers: %s",
                           (long long)sizes[i], ox_error_text());
-            CHECK(same_bits(ox_flip(far, OX_DIMS(0)), ox_flip(x, OX_DIMS(0))));
+            CHECK(same_bits(backwards(far, OX_DIMS(0)), backwards(x, OX_DIMS(0))));
             ox_stream_stats s = ox_stream_get_stats(stream);
             CHECK(s.ring_bytes + s.kept_bytes <= desc.ram_bytes);
         }

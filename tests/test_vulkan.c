@@ -1,6 +1,7 @@
 /* test_vulkan.c - the Vulkan device: transfers, memory, recording, errors, and ops that the suites of ops,
  * run on it through mirror.c, do not see: what the counters say, deferred errors, sharing of buffers.
  * Skipped with the reason where there is no device. */
+#include "backwards.h"
 #include "operands.h"
 #include "oxtorch_vulkan.h"
 
@@ -130,14 +131,14 @@ static void check_views(ox_dtype dtype, double tolerance) {
         return expression;                                      \
     }
 OP(gather, ox_gather(x, 0, ids))
-OP(scatter, ox_scatter(x, 0, ids, ox_flip(x, OX_DIMS(1))))
-OP(scatter_add, ox_scatter_add(x, 0, ids, ox_flip(x, OX_DIMS(0))))
-OP(index_add, ox_index_add(x, 1, ox_select(ids, 0, 2), ox_flip(x, OX_DIMS(1)), -2))
+OP(scatter, ox_scatter(x, 0, ids, backwards(x, OX_DIMS(1))))
+OP(scatter_add, ox_scatter_add(x, 0, ids, backwards(x, OX_DIMS(0))))
+OP(index_add, ox_index_add(x, 1, ox_select(ids, 0, 2), backwards(x, OX_DIMS(1)), -2))
 OP(index_select, ox_index_select(ox_t(x), 1, ox_select(ids, 1, 3)))
 OP(embedding, ox_embedding(ids, x))
 OP(one_hot, ox_one_hot(ox_t(ids), 6))
 OP(triu, ox_triu(ox_t(x), 2))
-OP(tril, ox_tril(ox_flip(x, OX_DIMS(1)), -1))
+OP(tril, ox_tril(backwards(x, OX_DIMS(1)), -1))
 OP(roll, ox_roll(ox_t(x), OX_SHAPE(-3, 2), OX_SHAPE(0, 1)))
 OP(turned, ox_contiguous(ox_permute(ox_reshape(x, OX_SHAPE(2, 24, 5)), OX_DIMS(2, 0, 1))))
 OP(sum, ox_sum(x, OX_DIMS(1), false))
@@ -207,7 +208,7 @@ static void check_edges(void) {
                 ox_tensor *x = ox_mul(ox_rand(OX_SHAPE(lengths[l]), OX_F32), ox_number(sizes[s]));
                 ox_tensor *list[2];
                 list[0] = x;
-                list[1] = ox_neg(ox_flip(x, OX_DIMS(0)));
+                list[1] = ox_neg(backwards(x, OX_DIMS(0)));
                 ox_tensor *both = ox_cat(list, 2, 0), *y = there(both);
                 CHECK(fabs(ox_item(ox_sum(y, OX_ALL_DIMS, false))) <= 1e-7 * (double)lengths[l] * sizes[s]);
                 ox_tensor *mean = ox_cast(ox_mean(ox_cast(x, OX_F64), OX_ALL_DIMS, false), OX_F32);
@@ -241,8 +242,8 @@ static void check_in_place(void) {
             ox_tensor *odd = ox_narrow(x, 0, 61, 5), *there_odd = ox_narrow(y, 0, 61, 5);
             ox_copy_(part, ox_add(part, part));
             ox_copy_(there_part, ox_add(there_part, there_part));
-            ox_copy_(odd, ox_flip(odd, OX_DIMS(0)));
-            ox_copy_(there_odd, ox_flip(there_odd, OX_DIMS(0)));
+            ox_copy_(odd, backwards(odd, OX_DIMS(0)));
+            ox_copy_(there_odd, backwards(there_odd, OX_DIMS(0)));
             CHECK_MSG(same_bits(back(y), x), "%s: a copy into a view", ox_dtype_name(dtypes[d]));
         }
 }

@@ -2,6 +2,7 @@
  * while it is opened and while it works; memory that is used up, a budget, small limits, a driver that
  * computes wrong, no loader. An error in words or the right numbers, nothing left behind, and afterwards it
  * works. */
+#include "backwards.h"
 #include "operands.h"
 #include "oxtorch_vulkan.h"
 
@@ -23,7 +24,7 @@ static const char *const call_names[BETWEEN_CALLS] = {"submit", "wait",  "alloca
 /* Uploads, a few ops over views, downloads: the numbers in RAM, or NULL. */
 static ox_tensor *work(ox_device *gpu, ox_tensor *x, ox_tensor *large) {
     ox_tensor *y = ox_to(x, gpu), *z = ox_to(large, gpu);
-    ox_tensor *a = ox_add(ox_matmul(y, ox_t(y)), ox_sum(ox_flip(y, OX_DIMS(1)), OX_DIMS(1), true));
+    ox_tensor *a = ox_add(ox_matmul(y, ox_t(y)), ox_sum(backwards(y, OX_DIMS(1)), OX_DIMS(1), true));
     ox_tensor *b = ox_copy_(ox_slice(a, 1, 0, 40, 3), ox_number(2));
     ox_tensor *first = ox_to(a, ox_cpu());
     ox_tensor *c = ox_narrow(ox_to(z, ox_cpu()), 0, (5 << 20) + 3, 1600);

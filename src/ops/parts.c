@@ -53,6 +53,14 @@ OXI_PARTS(addcdiv) {
     return ox_add(oxi_wide(call->in[0]), ratio);
 }
 
+/* Every step of a flipped dim is one back. */
+OXI_PARTS(flip) {
+    ox_tensor *view = call->in[0];
+    for (int d = 0; d < call->in[0]->ndim; d++)
+        if (call->attr.dims.dims >> d & 1) view = ox_slice(view, d, OX_END, OX_END, -1);
+    return ox_clone(view);
+}
+
 /* ---- reductions and rows ------------------------------------------------------------------------------- */
 
 static ox_tensor *oxi_variance(const oxi_call *call) {

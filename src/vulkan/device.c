@@ -100,7 +100,8 @@ static const char *oxi_vk_test_ops(ox_device *device) {
     } pairs[] = {
         {"copies", ox_contiguous(ox_t(x)), ox_contiguous(ox_t(there))},
         {"f16", ox_cast(x, OX_F16), ox_cast(there, OX_F16)},
-        {"add", ox_add(x, ox_flip(x, OX_DIMS(1))), ox_add(there, ox_flip(there, OX_DIMS(1)))},
+        {"add", ox_add(x, ox_slice(x, 1, OX_END, OX_END, -1)),
+         ox_add(there, ox_slice(there, 1, OX_END, OX_END, -1))},
         {"exp", ox_exp(x), ox_exp(there)},
         {"integers", ox_mul(ox_cast(x, OX_I64), ox_integer(77)),
          ox_mul(ox_cast(there, OX_I64), ox_integer(77))},
