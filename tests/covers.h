@@ -89,6 +89,7 @@ RUN(stack, out[0] = ox_stack(in, 2, 1))
 GIVES(roll, ox_roll(in[0], OX_DIMS(2, -1), OX_DIMS(0, 2)))
 GIVES(roll_flat, ox_roll(in[0], OX_DIMS(7), OX_ALL_DIMS))
 GIVES(matmul, ox_matmul(in[0], in[1]))
+GIVES(int_mm, ox_int_mm(in[0], in[1]))
 GIVES(linear, ox_linear(in[0], in[1], in[2]))
 GIVES(linear_act, ox_linear_act(in[0], in[1], NULL, "relu"))
 GIVES(addmm, ox_addmm(in[0], in[1], in[2], 2, 3))
@@ -200,6 +201,8 @@ static const cover covers[] = {
     {"matmul", "matmul of a vector", {X2(33, 17), X1(17), NOTHING, NOTHING}, cover_matmul, ""},
     {"matmul", "matmul, batches broadcast", {X4(2, 1, 3, 4), X3(3, 4, 5), NOTHING, NOTHING}, cover_matmul,
      ""},
+    {"int_mm", "int_mm", {X3(2, 33, 65), X2(65, 40), NOTHING, NOTHING}, cover_int_mm,
+     ",u8,u16,i16,u32,i32,u64,i64,"},
     {"linear", "linear", {X2(5, 17), X2(9, 17), {'x', 1, {9}, DOMAIN_MODEST, 0}, NOTHING}, cover_linear, ""},
     {"linear", "linear_act", {X3(2, 5, 17), X2(9, 17), NOTHING, NOTHING}, cover_linear_act,
      ",u8,i8,u16,i16,u32,i32,u64,i64,c64,"},

@@ -195,6 +195,7 @@ static void check_null_rest(ox_tensor *x) {
     NULLS(prepack, ox_prepack(NULL, true) != OX_OK);
     NULLS(linear, !ox_linear(NULL, x, NULL));
     NULLS(linear, !ox_linear(x, NULL, NULL));
+    NULLS(int_mm, !ox_int_mm(x, NULL));
     NULLS(linear_act, !ox_linear_act(x, NULL, NULL, "relu"));
     NULLS(linear_act, !ox_linear_act(x, x, NULL, NULL));
     NULLS(addmm, !ox_addmm(NULL, x, x, 1, 1));

@@ -299,10 +299,13 @@ static void check_ints(ox_dtype dtype, int64_t m, int64_t n, int64_t k, int layo
             for (int64_t j = 0; j < k; j++) s += (uint64_t)x[i / n * k + j] * (uint64_t)y[j * n + i % n];
             sum[i] = (int64_t)s;
         }
-        ox_tensor *c = ox_matmul(a, b),
-                  *expected = ox_from_ints(sum, OX_SHAPE(m, n), dtype == OX_I8 ? OX_I32 : dtype);
+        ox_tensor *c = ox_matmul(a, b), *expected = ox_from_ints(sum, OX_SHAPE(m, n), dtype);
         CHECK_MSG(ox_equal(c, expected), "%s [%lld,%lld,%lld] layout %d: %s", ox_dtype_name(dtype),
                   (long long)m, (long long)n, (long long)k, layout, ox_error_text());
+        if (dtype == OX_I8)
+            CHECK_MSG(ox_equal(ox_int_mm(a, b), ox_from_ints(sum, OX_SHAPE(m, n), OX_I32)),
+                      "int_mm [%lld,%lld,%lld] layout %d: %s", (long long)m, (long long)n, (long long)k, layout,
+                      ox_error_text());
         free(x);
         free(y);
         free(sum);
@@ -322,9 +325,16 @@ static void test_ints(void) {
     check_ints(OX_I8, 61, 67, 516, 7, false);
     check_ints(OX_I8, 3, 1, 0, 0, false);
     OX_SCOPE { /* -128 * -128 * 65 needs 21 bits */
-        ox_tensor *c =
-            ox_matmul(ox_full(OX_SHAPE(9, 65), -128, OX_I8), ox_full(OX_SHAPE(65, 40), -128, OX_I8));
-        CHECK(c && ox_equal(c, ox_full(OX_SHAPE(9, 40), 128 * 128 * 65, OX_I32)));
+        ox_tensor *a = ox_full(OX_SHAPE(9, 65), -128, OX_I8), *b = ox_full(OX_SHAPE(65, 40), -128, OX_I8);
+        ox_tensor *c = ox_full(OX_SHAPE(9, 40), 100, OX_I8);
+        CHECK(ox_equal(ox_int_mm(a, b), ox_full(OX_SHAPE(9, 40), 128 * 128 * 65, OX_I32)));
+        CHECK(ox_equal(ox_matmul(a, b), ox_full(OX_SHAPE(9, 40), 0, OX_I8))); /* its low 8 bits */
+        CHECK(ox_equal(ox_addmm(c, a, b, 3, 1), ox_full(OX_SHAPE(9, 40), 44, OX_I8)));
+        CHECK(ox_equal(ox_linear(a, ox_t(b), ox_select(c, 0, 0)), ox_full(OX_SHAPE(9, 40), 100, OX_I8)));
+        CHECK(!ox_int_mm(ox_cast(a, OX_U8), b) && ox_error() == OX_ERR_DTYPE);
+        ox_error_clear();
+        CHECK(!ox_int_mm(a, a) && ox_error() == OX_ERR_SHAPE && strstr(ox_error_text(), "int_mm: inner"));
+        ox_error_clear();
     }
 }
 

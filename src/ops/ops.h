@@ -296,7 +296,8 @@ OX_API ox_tensor *ox_tril(ox_tensor *x, int64_t diagonal);
 /* ox_matmul - matrix product; leading dims broadcast.
  *   out[..,m,n] = sum_k a[..,m,k] * b[..,k,n]
  * shapes    a [..,M,K], b [..,K,N] -> [..,M,N]; 1-d operands as in torch.matmul
- * dtypes    f16 bf16 f32 f64 c64, both operands the same; i8 x i8 -> i32; other integers in their own type;
+ * dtypes    f16 bf16 f32 f64 c64, both operands the same; integers in their own type, whose low bits are
+ *           kept (ox_int_mm: i8 with sums of i32);
  *           one operand may be a block type (b given as [..,K,N] = ox_t of block rows [N,K]); f16 and bf16
  *           accumulate in f32
  * memory    a new tensor, one reference; transposed and sliced operands are read in place
@@ -305,6 +306,9 @@ OX_API ox_tensor *ox_tril(ox_tensor *x, int64_t diagonal);
  * grad      da = g b^T, db = a^T g
  * source    torch.matmul; blocking after Goto & van de Geijn 2008 */
 OX_API ox_tensor *ox_matmul(ox_tensor *a, ox_tensor *b);
+/* The same of i8 operands, as i32: sums beyond 32 bits keep their low ones. OX_ERR_DTYPE for others.
+ * torch._int_mm, which takes matrices only. */
+OX_API ox_tensor *ox_int_mm(ox_tensor *a, ox_tensor *b);
 /* x w^T + bias: x [..,K], w [N,K], bias [N] or NULL -> [..,N]. w and bias may be of any float type (f64 meets
  * only f64), w of any block type. */
 OX_API ox_tensor *ox_linear(ox_tensor *x, ox_tensor *w, ox_tensor *bias);

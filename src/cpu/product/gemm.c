@@ -478,6 +478,18 @@ static void oxi_gemm_store(const oxi_gemm_plan *p, int64_t columns, const char *
     if (p->streams) p->kernels->stream((size_t)bytes, stage, to);
 }
 
+/* A row of sums of i8 products, as they are or their low bits. */
+static void oxi_gemm_store_ints(const oxi_gemm *g, int64_t columns, const char *row, char *to) {
+    for (int64_t j = 0; j < columns; j++) {
+        uint32_t sum;
+        memcpy(&sum, row + j * 4, 4);
+        if (g->c_dtype == OX_I8)
+            ((uint8_t *)to)[j * g->c_col] = (uint8_t)sum;
+        else
+            memcpy(to + j * g->c_col * 4, &sum, 4);
+    }
+}
+
 /* Finishes a tile: rows x columns sums with row stride ld, which are C itself if the plan is direct. */
 static void oxi_gemm_finish(const oxi_gemm_plan *p, char *sums, int64_t ld, int64_t m, int64_t n,
                             int64_t rows, int64_t columns, char *stage) {
@@ -487,7 +499,7 @@ static void oxi_gemm_finish(const oxi_gemm_plan *p, char *sums, int64_t ld, int6
     for (int64_t i = 0; i < rows; i++) {
         char *row = sums + i * ld * p->type.element, *to = oxi_gemm_c(g, m + i, n);
         if (p->type.sums == OX_I32) {
-            for (int64_t j = 0; j < columns; j++) memcpy(to + j * g->c_col * 4, row + j * 4, 4);
+            oxi_gemm_store_ints(g, columns, row, to);
             continue;
         }
         if (!plain) oxi_gemm_epilogue(g, p->kernels, p->type.lane, m + i, n, columns, true, row, stage);
@@ -752,8 +764,8 @@ static ox_status oxi_gemm_type_of(const oxi_gemm *g, const oxi_kernels *kernels,
         type->k_each = quads ? 4 : 2;
         type->kernel = quads ? &kernels->i8_quads.kernel : &kernels->gemm_i16;
         if (quads) type->groups = &kernels->i8_quads;
-        if (g->c_dtype != OX_I32 || !oxi_gemm_is_plain(g))
-            return oxi_fail(OX_ERR_DTYPE, "matmul: i8 products give plain i32");
+        if ((g->c_dtype != OX_I32 && g->c_dtype != OX_I8) || !oxi_gemm_is_plain(g))
+            return oxi_fail(OX_ERR_DTYPE, "matmul: i8 products give plain i8 or i32");
     } else if (g->a_dtype == OX_F64 || g->b_dtype == OX_F64) {
         type->lane = OXI_LANE_F64;
         type->dtype = type->sums = OX_F64;

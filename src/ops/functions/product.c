@@ -4,6 +4,10 @@ OX_API ox_tensor *ox_matmul(ox_tensor *a, ox_tensor *b) {
     return oxi_apply_2(OXI_OP_matmul, NULL, a, b);
 }
 
+OX_API ox_tensor *ox_int_mm(ox_tensor *a, ox_tensor *b) {
+    return oxi_apply_2(OXI_OP_int_mm, NULL, a, b);
+}
+
 static ox_tensor *oxi_call_linear(const char *name, ox_tensor *x, ox_tensor *w, ox_tensor *bias,
                                   oxi_activation activation) {
     ox_tensor *in[3] = {x, w, bias};
