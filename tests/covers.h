@@ -91,7 +91,7 @@ GIVES(roll_flat, ox_roll(in[0], OX_DIMS(7), OX_ALL_DIMS))
 GIVES(matmul, ox_matmul(in[0], in[1]))
 GIVES(int_mm, ox_int_mm(in[0], in[1]))
 GIVES(linear, ox_linear(in[0], in[1], in[2]))
-GIVES(linear_act, ox_linear_act(in[0], in[1], NULL, "relu"))
+GIVES(linear_act, ox_linear_act(in[0], in[1], NULL, OX_ACTIVATION_RELU))
 GIVES(addmm, ox_addmm(in[0], in[1], in[2], 2, 3))
 RUN(rope, ox_rope_desc desc; memset(&desc, 0, sizeof desc); desc.interleaved = true; desc.factors = in[2];
     out[0] = ox_rope(in[0], in[1], &desc))
@@ -206,7 +206,7 @@ static const cover covers[] = {
     {"linear", "linear", {X2(5, 17), X2(9, 17), {'x', 1, {9}, DOMAIN_MODEST, 0}, NOTHING}, cover_linear, ""},
     {"linear", "linear_act", {X3(2, 5, 17), X2(9, 17), NOTHING, NOTHING}, cover_linear_act,
      ",u8,i8,u16,i16,u32,i32,u64,i64,c64,"},
-    {"addmm", "addmm", {X2(5, 9), X2(5, 7), X2(7, 9), NOTHING}, cover_addmm, ",i8,"},
+    {"addmm", "addmm", {X2(5, 9), X2(5, 7), X2(7, 9), NOTHING}, cover_addmm, ""},
     {"rope", "rope", {X3(2, 5, 8), INDEX1('i', 5, 100), {'f', 1, {4}, DOMAIN_POSITIVE, 0}, NOTHING},
      cover_rope, ",u8,i8,u16,i16,u32,i32,u64,i64,"},
     {"attention", "attention", {X4(2, 4, 5, 8), X4(2, 2, 7, 8), X4(2, 2, 7, 6), {'b', 2, {5, 7},

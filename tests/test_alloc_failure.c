@@ -194,7 +194,7 @@ static int run_products(ox_tensor **out) {
     out[n++] = ox_matmul(ox_expand(a, OX_SHAPE(2, 33, 40)), b);
     out[n++] = ox_matmul(a, ox_select(b, 1, 0));
     ox_tensor *bias = ox_select(b, 0, 0);
-    out[n++] = bias ? ox_linear_act(a, ox_t(b), bias, "gelu") : NULL;
+    out[n++] = bias ? ox_linear_act(a, ox_t(b), bias, OX_ACTIVATION_GELU) : NULL;
     out[n++] = ox_addmm(ox_zeros(OX_SHAPE(18), OX_F32), a, b, 1, 2);
     out[n++] = ox_outer(ox_select(a, 0, 0), ox_select(b, 0, 1));
     out[n++] = ox_dot(ox_select(a, 0, 0), ox_select(b, 1, 1));

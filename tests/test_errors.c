@@ -196,8 +196,8 @@ static void check_null_rest(ox_tensor *x) {
     NULLS(linear, !ox_linear(NULL, x, NULL));
     NULLS(linear, !ox_linear(x, NULL, NULL));
     NULLS(int_mm, !ox_int_mm(x, NULL));
-    NULLS(linear_act, !ox_linear_act(x, NULL, NULL, "relu"));
-    NULLS(linear_act, !ox_linear_act(x, x, NULL, NULL));
+    NULLS(linear_act, !ox_linear_act(x, NULL, NULL, OX_ACTIVATION_RELU));
+    NULLS(linear_act, !ox_linear_act(NULL, x, NULL, OX_ACTIVATION_NONE));
     NULLS(addmm, !ox_addmm(NULL, x, x, 1, 1));
     NULLS(addmm_, !ox_addmm_(NULL, x, x, 1, 1));
     NULLS(outer, !ox_outer(NULL, x));
@@ -549,7 +549,8 @@ static void check_nonsense_products(void) {
     REFUSES(linear, OX_ERR_SHAPE, !ox_linear(x, y, NULL));
     REFUSES(linear, OX_ERR_SHAPE, !ox_linear(x, v, NULL));
     REFUSES(linear, OX_ERR_SHAPE, !ox_linear(x, w, v));
-    REFUSES(linear_act, OX_ERR_ARG, !ox_linear_act(x, w, NULL, "sine"));
+    REFUSES(linear_act, OX_ERR_ARG, !ox_linear_act(x, w, NULL, (ox_activation)7));
+    REFUSES(linear_act, OX_ERR_ARG, !ox_linear_act(x, w, NULL, (ox_activation)-1));
     REFUSES(addmm, OX_ERR_SHAPE, !ox_addmm(y, x, y, 1, 1));
     REFUSES(addmm_, OX_ERR_SHAPE, !ox_addmm_(y, x, y, 1, 1));
     REFUSES(addmm, OX_ERR_SHAPE, !ox_addmm(x, v, v, 1, 1));
@@ -685,7 +686,7 @@ static void check_names_of_composed(void) {
         REFUSES(masked_fill_, OX_ERR_SHAPE, !ox_masked_fill_(x, mask, 1));
         REFUSES(max, OX_ERR_SHAPE, !ox_max(none, 0, false).values);
         REFUSES(argsort, OX_ERR_DIM, !ox_argsort(x, 2, false));
-        REFUSES(linear_act, OX_ERR_DTYPE, !ox_linear_act(x, i, x, "relu"));
+        REFUSES(linear_act, OX_ERR_DTYPE, !ox_linear_act(x, i, x, OX_ACTIVATION_RELU));
         REFUSES(outer, OX_ERR_SHAPE, !ox_outer(long_row, long_row));
         list[0] = list[1] = long_row;
         REFUSES(einsum, OX_ERR_SHAPE, !ox_einsum("i,j->ij", list, 2));

@@ -376,17 +376,22 @@ static void test_special(void) {
 
 /* ---- linear and addmm ---------------------------------------------------------------------------------- */
 
-static double activate(const char *name, double x) {
-    if (strcmp(name, "relu") == 0) return x > 0 ? x : 0;
-    if (strcmp(name, "gelu") == 0) return 0.5 * x * (1 + erf(x / sqrt(2.0)));
-    if (strcmp(name, "gelu_tanh") == 0)
+static const char *const activation_names[] = {"none", "relu", "gelu", "gelu_tanh", "silu", "sigmoid", "tanh"};
+
+static double activate(ox_activation activation, double x) {
+    switch (activation) {
+    case OX_ACTIVATION_RELU: return x > 0 ? x : 0;
+    case OX_ACTIVATION_GELU: return 0.5 * x * (1 + erf(x / sqrt(2.0)));
+    case OX_ACTIVATION_GELU_TANH:
         return 0.5 * x * (1 + tanh(sqrt(2 / 3.14159265358979323846) * (x + 0.044715 * x * x * x)));
-    if (strcmp(name, "silu") == 0) return x / (1 + exp(-x));
-    if (strcmp(name, "sigmoid") == 0) return 1 / (1 + exp(-x));
-    return strcmp(name, "tanh") == 0 ? tanh(x) : x;
+    case OX_ACTIVATION_SILU: return x / (1 + exp(-x));
+    case OX_ACTIVATION_SIGMOID: return 1 / (1 + exp(-x));
+    case OX_ACTIVATION_TANH: return tanh(x);
+    default: return x;
+    }
 }
 
-static void check_linear(ox_tensor *x, ox_tensor *w, ox_tensor *bias, const char *activation) {
+static void check_linear(ox_tensor *x, ox_tensor *w, ox_tensor *bias, ox_activation activation) {
     int64_t k = w->shape[1], n = w->shape[0], m = ox_numel(x) / k;
     ox_tensor *c = ox_linear_act(x, w, bias, activation);
     if (!c) {
@@ -404,7 +409,7 @@ static void check_linear(ox_tensor *x, ox_tensor *w, ox_tensor *bias, const char
         double off = fabs(got[i] - sum) / tolerance(c->dtype, k, sum);
         if (!(off <= worst)) worst = off;
     }
-    CHECK_MSG(worst <= 1, "linear %s, %s x %s, m %lld: error %g of what is allowed", activation,
+    CHECK_MSG(worst <= 1, "linear %s, %s x %s, m %lld: error %g of what is allowed", activation_names[activation],
               ox_dtype_name(x->dtype), ox_dtype_name(w->dtype), (long long)m, worst);
     free(a);
     free(b);
@@ -413,13 +418,12 @@ static void check_linear(ox_tensor *x, ox_tensor *w, ox_tensor *bias, const char
 }
 
 static void test_linear(void) {
-    static const char *const activations[] = {"none", "relu", "gelu", "gelu_tanh", "silu", "sigmoid", "tanh"};
     static const ox_dtype dtypes[] = {OX_F32, OX_F16, OX_BF16, OX_F64};
     OX_SCOPE {
         ox_tensor *w = random_tensor(OX_SHAPE(45, 70), OX_F32), *bias = random_tensor(OX_SHAPE(45), OX_F32);
         for (int i = 0; i < 7; i++)
             for (int64_t m = 1; m <= 21; m += 10)
-                check_linear(random_tensor(OX_SHAPE(m, 70), OX_F32), w, i & 1 ? bias : NULL, activations[i]);
+                check_linear(random_tensor(OX_SHAPE(m, 70), OX_F32), w, i & 1 ? bias : NULL, (ox_activation)i);
     }
     for (int i = 0; i < 4; i++)
         for (int j = 0; j < 4; j++)
@@ -428,16 +432,16 @@ static void test_linear(void) {
                 if (f64 != (dtypes[j] == OX_F64)) continue;
                 ox_tensor *w = random_tensor(OX_SHAPE(33, 64), dtypes[j]),
                           *bias = random_tensor(OX_SHAPE(33), f64 ? OX_F64 : dtypes[(i + j) % 3]);
-                check_linear(random_tensor(OX_SHAPE(1, 64), dtypes[i]), w, bias, "none");
-                check_linear(random_tensor(OX_SHAPE(2, 3, 64), dtypes[i]), w, bias, "relu");
-                check_linear(random_tensor(OX_SHAPE(64), dtypes[i]), w, NULL, "none");
+                check_linear(random_tensor(OX_SHAPE(1, 64), dtypes[i]), w, bias, OX_ACTIVATION_NONE);
+                check_linear(random_tensor(OX_SHAPE(2, 3, 64), dtypes[i]), w, bias, OX_ACTIVATION_RELU);
+                check_linear(random_tensor(OX_SHAPE(64), dtypes[i]), w, NULL, OX_ACTIVATION_NONE);
             }
     OX_SCOPE {
         ox_tensor *x =
             ox_transpose(random_tensor(OX_SHAPE(3, 4, 64), OX_F32), 0, 1); /* rows that do not join */
         ox_tensor *bias = ox_slice(random_tensor(OX_SHAPE(10), OX_F32), 0, 0, 10, 2);
-        check_linear(x, random_tensor(OX_SHAPE(5, 64), OX_F32), bias, "silu");
-        check_linear(x, ox_t(random_tensor(OX_SHAPE(64, 5), OX_F32)), bias, "none");
+        check_linear(x, random_tensor(OX_SHAPE(5, 64), OX_F32), bias, OX_ACTIVATION_SILU);
+        check_linear(x, ox_t(random_tensor(OX_SHAPE(64, 5), OX_F32)), bias, OX_ACTIVATION_NONE);
     }
 }
 
@@ -558,7 +562,7 @@ static void test_prepack(void) {
         ox_tensor *expected[4];
         for (int kept = 0; kept < 3; kept++) {
             ox_tensor *one = ox_select(w, 0, 1);
-            ox_tensor *out[4] = {ox_linear_act(x, one, bias, "gelu"),
+            ox_tensor *out[4] = {ox_linear_act(x, one, bias, OX_ACTIVATION_GELU),
                                  ox_addmm(ox_cast(bias, OX_BF16), ox_cast(x, OX_BF16), ox_t(one), 2, 0.5),
                                  ox_matmul(ox_cast(x, OX_BF16), ox_transpose(w, 1, 2)),
                                  ox_matmul(a, b)};

@@ -308,10 +308,10 @@ static ox_tensor *with_bias(ox_tensor *w, ox_tensor *x) {
     return ox_linear(x, w, ox_linspace(-1, 1, w->shape[0], OX_F32));
 }
 static ox_tensor *with_half_bias(ox_tensor *w, ox_tensor *x) {
-    return ox_linear_act(x, w, ox_linspace(-1, 1, w->shape[0], OX_F16), "silu");
+    return ox_linear_act(x, w, ox_linspace(-1, 1, w->shape[0], OX_F16), OX_ACTIVATION_SILU);
 }
 static ox_tensor *with_gelu(ox_tensor *w, ox_tensor *x) {
-    return ox_linear_act(x, w, NULL, "gelu");
+    return ox_linear_act(x, w, NULL, OX_ACTIVATION_GELU);
 }
 static ox_tensor *by_matmul(ox_tensor *w, ox_tensor *x) {
     return ox_matmul(x, ox_t(w));

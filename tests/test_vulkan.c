@@ -279,8 +279,8 @@ static void check_product(const product_case *c, ox_dtype dtype, double toleranc
                   *bias = ox_randn(OX_SHAPE(c->n), OX_F32);
         ox_tensor *x = ox_cast(a, OX_F64), *wide = ox_cast(w, OX_F64);
         double plain = distance(ox_matmul(there(a), there(b)), ox_matmul(x, ox_cast(b, OX_F64)));
-        double gelu = distance(ox_linear_act(there(a), there(w), there(bias), "gelu"),
-                               ox_linear_act(x, wide, ox_cast(bias, OX_F64), "gelu"));
+        double gelu = distance(ox_linear_act(there(a), there(w), there(bias), OX_ACTIVATION_GELU),
+                               ox_linear_act(x, wide, ox_cast(bias, OX_F64), OX_ACTIVATION_GELU));
         CHECK_MSG(plain < tolerance && gelu < tolerance,
                   "%s %lld x %lld x %lld%s%s, %lld cut: %g, gelu %g: %s", ox_dtype_name(dtype),
                   (long long)c->m, (long long)c->n, (long long)c->k, c->a_turned ? ", a turned" : "",

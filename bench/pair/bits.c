@@ -144,7 +144,7 @@ static ox_tensor *large(layout l, domain kind, int ndim, const int64_t *shape, o
     X(matmul, ox_matmul(x, ox_t(y))) X(matmul_thin, ox_matmul(ox_narrow(x, 0, 0, 1), ox_t(y)))         \
     X(matmul_few, ox_matmul(ox_narrow(x, 0, 0, 7), ox_t(y)))                                           \
     X(matmul_down, ox_matmul(ox_t(ox_narrow(x, 0, 0, 200)), ox_narrow(y, 0, 0, 200)))                  \
-    X(linear_gelu, ox_linear_act(ox_narrow(x, 0, 0, 33), y, NULL, "gelu"))
+    X(linear_gelu, ox_linear_act(ox_narrow(x, 0, 0, 33), y, NULL, OX_ACTIVATION_GELU))
 
 static void show_large(void) {
     static const ox_dtype dtypes[] = {OX_F32, OX_BF16, OX_F16, OX_F64, OX_I32, OX_I8, OX_I64, OX_C64};

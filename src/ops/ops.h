@@ -312,9 +312,18 @@ OX_API ox_tensor *ox_int_mm(ox_tensor *a, ox_tensor *b);
 /* x w^T + bias: x [..,K], w [N,K], bias [N] or NULL -> [..,N]. w and bias may be of any float type (f64 meets
  * only f64), w of any block type. */
 OX_API ox_tensor *ox_linear(ox_tensor *x, ox_tensor *w, ox_tensor *bias);
-/* The same with an activation applied before the result is stored: "relu", "gelu", "gelu_tanh", "silu",
- * "sigmoid", "tanh". */
-OX_API ox_tensor *ox_linear_act(ox_tensor *x, ox_tensor *w, ox_tensor *bias, const char *activation);
+/* What may be applied to the result of a product before it is stored: the functions of these names. */
+typedef enum ox_activation {
+    OX_ACTIVATION_NONE = 0,
+    OX_ACTIVATION_RELU,
+    OX_ACTIVATION_GELU,
+    OX_ACTIVATION_GELU_TANH,
+    OX_ACTIVATION_SILU,
+    OX_ACTIVATION_SIGMOID,
+    OX_ACTIVATION_TANH
+} ox_activation;
+/* ox_linear and an activation in one pass; floats only. OX_ERR_ARG for an activation that does not exist. */
+OX_API ox_tensor *ox_linear_act(ox_tensor *x, ox_tensor *w, ox_tensor *bias, ox_activation activation);
 /* beta c + alpha a b */
 OX_API ox_tensor *ox_addmm(ox_tensor *c, ox_tensor *a, ox_tensor *b, double beta, double alpha);
 OX_API ox_tensor *ox_addmm_(ox_tensor *c, ox_tensor *a, ox_tensor *b, double beta, double alpha);

@@ -420,7 +420,7 @@ static void oxi_gemm_scale_f64(int64_t n, double s, double *y) {
     for (int64_t i = 0; i < n; i++) y[i] *= s;
 }
 
-static oxi_op oxi_activation_op(oxi_activation activation) {
+static oxi_op oxi_activation_op(ox_activation activation) {
     static const oxi_op op[] = {OXI_OP_COUNT, OXI_OP_relu,    OXI_OP_gelu, OXI_OP_gelu_tanh,
                                 OXI_OP_silu,  OXI_OP_sigmoid, OXI_OP_tanh};
     return op[activation];
@@ -437,7 +437,7 @@ static void oxi_gemm_add(const oxi_kernels *kernels, oxi_lane lane, int64_t coun
 }
 
 static bool oxi_gemm_is_plain(const oxi_gemm *g) {
-    return g->alpha == 1 && !g->addend && !g->bias && g->activation == OXI_ACT_NONE;
+    return g->alpha == 1 && !g->addend && !g->bias && g->activation == OX_ACTIVATION_NONE;
 }
 
 /* alpha x + beta addend + bias, activated, for `count` sums from element [m,n] of C on: along n, or else
@@ -456,7 +456,7 @@ static void oxi_gemm_epilogue(const oxi_gemm *g, const oxi_kernels *kernels, oxi
                      along_n ? g->addend_col : g->addend_row, sums, stage);
     }
     if (g->bias) oxi_gemm_add(kernels, lane, count, 1, OX_F32, g->bias + n, along_n ? 1 : 0, sums, stage);
-    if (g->activation != OXI_ACT_NONE) {
+    if (g->activation != OX_ACTIVATION_NONE) {
         const void *in = sums;
         kernels->map[oxi_activation_op(g->activation)][lane](count, &in, sums, &oxi_plain_numbers);
     }

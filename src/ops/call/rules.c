@@ -688,7 +688,7 @@ OXI_RULE(linear) {
                  ox_dtype_get_info(bias->dtype)->cls != ox_dtype_get_info(dtype)->cls))
         return oxi_fail(OX_ERR_SHAPE, "linear: bias %s does not fit weight %s", oxi_tensor_text(bias),
                         oxi_tensor_text(w));
-    if (call->attr.activation.activation != OXI_ACT_NONE && !oxi_is_float(dtype))
+    if (call->attr.activation.activation != OX_ACTIVATION_NONE && !oxi_is_float(dtype))
         return oxi_fail(OX_ERR_DTYPE, "linear: no activation of %s", ox_dtype_name(dtype));
     status = oxi_check_block_rows(call, w, 1);
     if (status == OX_OK && !oxi_is_block(w->dtype)) status = oxi_check_weight_dtype(call, x, w);
