@@ -123,7 +123,7 @@ static void bench_prepacked(FILE *json) {
                 OX_SCOPE {
                     ox_tensor *w = operand(n, n, dtypes[d], PLAIN), *x = operand(m, n, dtypes[d], PLAIN);
                     product plain = {x, ox_t(w)}, kept = {x, ox_t(ox_clone(w))};
-                    (void)ox_prepack(kept.b, true);
+                    (void)ox_prepack(kept.b);
                     bench_in_turn(run_product, &plain, run_product, &kept, 15, &seconds, &kept_seconds);
                 }
                 printf(" %10.2f", seconds / kept_seconds);

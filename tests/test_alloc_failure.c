@@ -223,13 +223,13 @@ static int run_repacked(ox_tensor **out) {
     ox_set_exact(true);
     for (int i = 0; i < 2; i++) {
         ox_tensor *x = numbers(3, i ? 256 : 512, OX_F32);
-        if (w[i]) (void)ox_prepack(w[i], true);
+        if (w[i]) (void)ox_prepack(w[i]);
         out[n++] = ox_linear(x, w[i], NULL);
         out[n++] = ox_linear(x, ox_narrow(w[i], 0, 16, 16), NULL);
         out[n++] = ox_linear(x, ox_narrow(w[i], 0, 8, 16), NULL); /* they are put back */
-        if (w[i]) (void)ox_prepack(w[i], true);
+        if (w[i]) (void)ox_prepack(w[i]);
         out[n++] = ox_cast(w[i], OX_F32);
-        if (w[i]) (void)ox_prepack(w[i], true); /* freed as they are */
+        if (w[i]) (void)ox_prepack(w[i]); /* freed as they are */
     }
     ox_set_exact(false);
     return n;

@@ -192,7 +192,8 @@ static void check_null_rest(ox_tensor *x) {
     NULLS(tril_, !ox_tril_(NULL, 0));
     NULLS(matmul, !ox_matmul(x, NULL));
     NULLS(matmul, !ox_matmul(NULL, x));
-    NULLS(prepack, ox_prepack(NULL, true) != OX_OK);
+    NULLS(unpack, ox_unpack(NULL) != OX_OK);
+    NULLS(prepack, ox_prepack(NULL) != OX_OK);
     NULLS(linear, !ox_linear(NULL, x, NULL));
     NULLS(linear, !ox_linear(x, NULL, NULL));
     NULLS(int_mm, !ox_int_mm(x, NULL));

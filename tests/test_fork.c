@@ -213,7 +213,7 @@ static void busy_weights(void) {
     OX_SCOPE {
         ox_tensor *own = ox_clone(weights), *x = ox_ones(OX_SHAPE(1, 256), OX_F32);
         for (int i = 0; i < 4; i++) {
-            (void)ox_prepack(own, true);
+            (void)ox_prepack(own);
             (void)ox_linear(x, own, NULL);
             (void)ox_cast(own, OX_F32);
         }
@@ -222,7 +222,7 @@ static void busy_weights(void) {
 static void busy_panels(void) {
     OX_SCOPE {
         ox_tensor *w = ox_ones(OX_SHAPE(64, 64), OX_F32), *x = ox_ones(OX_SHAPE(20, 64), OX_F32);
-        (void)ox_prepack(w, true);
+        (void)ox_prepack(w);
         for (int i = 0; i < 10; i++) (void)ox_linear(x, w, NULL);
     }
 }

@@ -525,16 +525,16 @@ static void check_prepacked(ox_tensor *weight, bool first, int64_t lines) {
     ox_tensor *x = first ? random_matrix(k, lines, dtype, 0) : random_matrix(lines, k, dtype, 1);
     for (int change = 0; change < 2; change++) {
         ox_tensor *out[3];
-        CHECK(change || ox_prepack(weight, true) == OX_OK);
+        CHECK(change || ox_prepack(weight) == OX_OK);
         for (int i = 0; i < 3; i++) {
-            if (i == 2) CHECK(ox_prepack(weight, false) == OX_OK);
+            if (i == 2) CHECK(ox_unpack(weight) == OX_OK);
             out[i] = first ? ox_matmul(weight, x) : ox_matmul(x, weight);
         }
         for (int i = 0; i < 2; i++)
             CHECK_MSG(ox_equal(out[2], out[i]), "%s [%d,%d], %d lines, %s", ox_dtype_name(weight->dtype),
                       (int)weight->shape[0], (int)weight->shape[1], (int)lines, change ? "changed" : "new");
         if (change) return;
-        CHECK(ox_prepack(weight, true) == OX_OK);
+        CHECK(ox_prepack(weight) == OX_OK);
         CHECK((first ? ox_matmul(weight, x) : ox_matmul(x, weight)) != NULL);
         CHECK(ox_fill_(ox_select(weight, 0, 1), 3) != NULL);
     }
@@ -569,10 +569,10 @@ static void test_prepack(void) {
             for (int i = 0; i < 4; i++)
                 if (!kept) expected[i] = out[i];
                 else CHECK_MSG(ox_equal(expected[i], out[i]), "product %d, turn %d", i, kept);
-            if (!kept) CHECK(!ox_prepack(w, true) && !ox_prepack(a, true) && !ox_prepack(b, true));
+            if (!kept) CHECK(!ox_prepack(w) && !ox_prepack(a) && !ox_prepack(b));
         }
     }
-    CHECK(ox_prepack(NULL, true) == OX_ERR_ARG);
+    CHECK(ox_prepack(NULL) == OX_ERR_ARG);
     ox_error_clear();
 }
 
@@ -611,7 +611,7 @@ static void test_memory(void) {
             ox_tensor *a = ox_ones(OX_SHAPE(sizes[s][0], sizes[s][2]), OX_F32);
             ox_tensor *b = ox_ones(OX_SHAPE(sizes[s][2], sizes[s][1]), OX_BF16), *c = NULL;
             b = ox_t(ox_t(b));
-            CHECK(ox_prepack(b, s == 2) == OX_OK);
+            CHECK((s == 2 ? ox_prepack(b) : ox_unpack(b)) == OX_OK);
             for (int left = 0; !c && left < 50; left++) {
                 ox_trim();
                 size_t before = ox_memory_get_stats().bytes_in_use;

@@ -177,7 +177,7 @@ static void use_the_rest(void) {
         USES(ox_linear(a, w, NULL));
         USES(ox_linear(ox_narrow(a, 0, 0, 1), w, NULL));
         USES(ox_matmul(a, ox_t(w)));
-        USES(ox_prepack(w, true));
+        USES(ox_prepack(w));
         USES(ox_linear(a, w, NULL));
         USES(ox_embedding(ox_zeros(OX_SHAPE(9), OX_I64), w));
     }

@@ -209,7 +209,7 @@ static void show_blocks(void) {
                 for (int variant = 0; variant < 3; variant++) {
                     static const char *const names[] = {"", "exact", "repacked"};
                     ox_set_exact(variant == 1);
-                    if (variant == 2) (void)ox_prepack(w, true);
+                    if (variant == 2) (void)ox_prepack(w);
                     ox_error_clear();
                     snprintf(how, sizeof how, "%d rows %s", (int)rows[r], names[variant]);
                     show("linear", ox_dtype_name((ox_dtype)d), how, ox_linear(x, w, NULL), NULL);

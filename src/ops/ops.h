@@ -345,13 +345,16 @@ OX_API ox_tensor *ox_einsum(const char *equation, ox_tensor *const *list, int co
  *           256, where the processor gains from it. Others multiply as they lie
  * memory    none for block types (pages of a mapped file become the program's own; memory that the caller
  *           lent is left alone). Else as much again as the weight in f32 (f16 and bf16: twice as much, or
- *           as much where the processor multiplies bf16), until it is freed or keep is false; short of
+ *           as much where the processor multiplies bf16), until it is freed or ox_unpack; short of
  *           memory, nothing is kept
  * devices   the CPU; nothing to do on others
  * errors    OX_ERR_ARG, OX_ERR_NOMEM. Not while another thread multiplies with it. Call it again after
  *           changes through a pointer from ox_data, which the library cannot see
  * numerics  the same bits as without; block types: sums of few rows are taken in another order */
-OX_API ox_status ox_prepack(ox_tensor *weight, bool keep);
+OX_API ox_status ox_prepack(ox_tensor *weight);
+/* ox_unpack - the end of ox_prepack: block types are put back as they were, panels are freed. Nothing to do
+ * where nothing was packed. Errors and threads as ox_prepack. */
+OX_API ox_status ox_unpack(ox_tensor *weight);
 /* true: block types multiply as f32 after exact expansion; false (the default): int8 products with
  * quantized activations. On a GPU with cooperative matrices, false lets many f32 rows that meet the weights
  * of ox_linear be rounded to their type (block types: to bf16), and queries and the softmax that meet keys

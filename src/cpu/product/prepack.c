@@ -104,18 +104,27 @@ static void oxi_prepacked_free(oxi_prepacked *home) {
     oxi_free(home, sizeof *home);
 }
 
-OX_API ox_status ox_prepack(ox_tensor *weight, bool keep) {
+OX_API ox_status ox_prepack(ox_tensor *weight) {
     if (!weight) return oxi_fail(OX_ERR_ARG, "prepack: the tensor is NULL");
     ox_storage *storage = weight->storage;
     if (storage->device != ox_cpu()) return OX_OK;
     if (oxi_is_block(weight->dtype)) {
-        if (keep) oxi_repack(weight);
-        else (void)oxi_ptr(weight);
+        oxi_repack(weight);
         return OX_OK;
     }
-    oxi_prepacked *made = keep ? (oxi_prepacked *)oxi_calloc(1, sizeof *made) : NULL;
-    if (keep && !made) return OX_ERR_NOMEM;
+    oxi_prepacked *made = (oxi_prepacked *)oxi_calloc(1, sizeof *made);
+    if (!made) return OX_ERR_NOMEM;
     oxi_prepacked_free(storage->prepacked);
     storage->prepacked = made;
+    return OX_OK;
+}
+
+OX_API ox_status ox_unpack(ox_tensor *weight) {
+    if (!weight) return oxi_fail(OX_ERR_ARG, "unpack: the tensor is NULL");
+    ox_storage *storage = weight->storage;
+    if (storage->device != ox_cpu()) return OX_OK;
+    if (oxi_is_block(weight->dtype)) (void)oxi_ptr(weight);
+    oxi_prepacked_free(storage->prepacked);
+    storage->prepacked = NULL;
     return OX_OK;
 }
