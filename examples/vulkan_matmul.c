@@ -106,7 +106,7 @@ static double speed(ox_device *gpu, ox_tensor *x, int64_t n) {
             OX_SCOPE {
                 for (int i = 0; i < 8; i++) (void)ox_matmul(a, a);
             }
-            (void)ox_vulkan_sync(gpu);
+            (void)ox_device_sync(gpu);
             took = (now() - begin) / 8;
         }
     }

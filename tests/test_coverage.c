@@ -209,7 +209,7 @@ static void run_to(void) {
                 covered[row - op_rows][d] = true;
                 ox_error_clear();
             }
-    ox_stream_close(stream);
+    ox_device_close(ox_stream_device(stream));
 }
 
 /* ---- block types: where the row accepts them --------------------------------------------------------- */

@@ -872,7 +872,7 @@ static void test_stream(void) {
             }
             free(p.bytes);
         }
-    ox_stream_close(stream);
+    ox_device_close(ox_stream_device(stream));
 }
 
 /* ---- files --------------------------------------------------------------------------------------------- */

@@ -257,7 +257,7 @@ static void use_stream(void) {
     USES(stream = ox_stream_open(&desc));
     if (!stream) return;
     use_operations(ox_stream_device(stream), "stream");
-    USES(ox_stream_close(stream));
+    USES(ox_device_close(ox_stream_device(stream)));
 }
 
 static void use_everything(void) {

@@ -287,7 +287,7 @@ static void test_long_rows_in_tiles(const stream_case *small) {
         CHECK(ox_softmax(wide, 0) && ox_sum(wide, OX_DIMS(0), false) && ox_softmax(line, 0));
         CHECK_MSG(ox_stream_get_stats(stream).whole_loads == 0, "%lld whole loads",
                   (long long)ox_stream_get_stats(stream).whole_loads);
-        ox_stream_close(stream);
+        ox_device_close(ox_stream_device(stream));
     }
     CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
     ox_error_clear();
@@ -383,7 +383,7 @@ static void test_long_attention(const stream_case *small) {
         for (int i = 0; i < 3; i++) far[i] = ox_to(near[i], ox_stream_device(stream));
         CHECK(same_bits(run_attention(far), run_attention(near)));
         CHECK(ox_stream_get_stats(stream).whole_loads == 0);
-        ox_stream_close(stream);
+        ox_device_close(ox_stream_device(stream));
     }
 }
 
@@ -416,7 +416,7 @@ static void test_moves(const stream_case *c) {
         ox_error_clear();
     }
     CHECK(ox_stream_get_stats(stream).spilled_bytes == 0);
-    ox_stream_close(stream);
+    ox_device_close(ox_stream_device(stream));
 }
 
 /* Tensors without dims and without elements; two streams at once, whose tensors meet by moves alone. */
@@ -447,8 +447,8 @@ static void test_odd_ones(const stream_case *c) {
         CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
         ox_error_clear();
     }
-    ox_stream_close(stream);
-    ox_stream_close(other);
+    ox_device_close(ox_stream_device(stream));
+    ox_device_close(ox_stream_device(other));
 }
 
 #ifdef __SANITIZE_THREAD__

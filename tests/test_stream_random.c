@@ -296,7 +296,7 @@ static void run_program(uint64_t number) {
         }
     }
     CHECK(ox_stream_get_stats(p.stream).spilled_bytes == 0);
-    ox_stream_close(p.stream);
+    ox_device_close(ox_stream_device(p.stream));
 }
 
 int main(int count, char **words) {

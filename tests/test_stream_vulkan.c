@@ -62,7 +62,7 @@ static void test_ops(const stream_case *c, size_t results) {
         ox_error_clear();
     }
     CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
-    ox_stream_close(stream);
+    ox_device_close(ox_stream_device(stream));
     remove(path);
 }
 
@@ -86,7 +86,7 @@ static void test_blocks(const stream_case *c, int64_t rows, int64_t columns) {
             ox_tensor *ids = ox_randint(0, columns, OX_SHAPE(9), OX_I64);
             CHECK_MSG(is_close(ox_embedding(ox_to(ids, gpu), far), ox_embedding(ids, w)), "%s: %s",
                       ox_dtype_name(types[i]), ox_error_text());
-            ox_stream_close(stream);
+            ox_device_close(ox_stream_device(stream));
         }
     remove(path);
 }
@@ -152,7 +152,7 @@ static void test_model(const stream_case *c, int type) {
                   stats.written_bytes == 0 && stats.kept_bytes + stats.ring_bytes <= BUDGET_ON_GPU,
               "%lld read, %lld whole, %lld written", (long long)stats.disk_bytes,
               (long long)stats.whole_loads, (long long)stats.written_bytes);
-    ox_stream_close(stream);
+    ox_device_close(ox_stream_device(stream));
     remove(path);
 }
 
@@ -172,7 +172,7 @@ int main(void) {
         test_blocks(&c, 40, 400);
         test_model(&c, i == 0 ? TYPE_F32 : TYPE_F16);
     }
-    CHECK(ox_vulkan_close(gpu) == OX_OK);
+    CHECK(ox_device_close(gpu) == OX_OK);
     ox_memory_stats stats = ox_memory_get_stats();
     CHECK(stats.tensors == 0 && stats.storages == 0 && stats.bad_releases == 0);
     return check_done("stream_vulkan");

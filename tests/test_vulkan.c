@@ -532,7 +532,7 @@ static void check_steady_loop(void) {
         ox_tensor *x = ox_to(ox_randn(OX_SHAPE(33, 40), OX_F32), gpu),
                   *w = ox_to(ox_randn(OX_SHAPE(40, 40), OX_F32), gpu);
         loop_body(x, w);
-        CHECK(ox_vulkan_sync(gpu) == OX_OK);
+        CHECK(ox_device_sync(gpu) == OX_OK);
         ox_vulkan_stats before = ox_vulkan_get_stats(gpu);
         for (int i = 0; i < 50; i++) loop_body(x, w);
         ox_vulkan_stats after = ox_vulkan_get_stats(gpu);
@@ -574,12 +574,12 @@ static void check_errors(void) {
         ox_tensor *ids = ox_to(ox_full(OX_SHAPE(2), 7, OX_I64), gpu);
         ox_tensor *picked = ox_index_select(x, 0, ids);
         CHECK(picked != NULL && ox_error() == OX_OK);
-        CHECK(ox_vulkan_sync(gpu) == OX_ERR_INDEX && strstr(ox_error_text(), "index 7 is out of range"));
+        CHECK(ox_device_sync(gpu) == OX_ERR_INDEX && strstr(ox_error_text(), "index 7 is out of range"));
         ox_error_clear();
-        CHECK(ox_vulkan_sync(gpu) == OX_OK);
+        CHECK(ox_device_sync(gpu) == OX_OK);
         CHECK(!ox_add(x, ox_ones(OX_SHAPE(3), OX_F32)) && ox_error() == OX_ERR_DEVICE);
         ox_error_clear();
-        CHECK(ox_vulkan_close(gpu) == OX_ERR_ARG); /* x is there */
+        CHECK(ox_device_close(gpu) == OX_ERR_ARG); /* x is there */
         ox_error_clear();
         ox_vulkan_info facts;
         CHECK(ox_vulkan_get_info(ox_cpu(), &facts) == OX_ERR_ARG);
@@ -613,7 +613,7 @@ static void check_buffers(void) {
             ox_vulkan_from_buffer(gpu, buffer, offset, 256, OX_SHAPE(8, 8), OX_F32, take_back, NULL);
         CHECK_MSG(same && ox_item(ox_sum(same, OX_ALL_DIMS, false)) == 2016, "%s", ox_error_text());
         /* each waits for the one before, whose tensor is another one over the same bytes */
-        CHECK(ox_vulkan_sync(gpu) == OX_OK);
+        CHECK(ox_device_sync(gpu) == OX_OK);
         int64_t barriers = ox_vulkan_get_stats(gpu).barriers;
         for (int i = 0; i < 4; i++) (void)ox_add_(i % 2 ? same : x, ox_number(1));
         CHECK(ox_vulkan_get_stats(gpu).barriers - barriers >= 3);
@@ -683,10 +683,10 @@ static void check_broken_caches(const char *path, const char *folder) {
     CHECK(takes_cache(folder));
     snprintf(other, sizeof other, "%s/no/such/folder/pipelines.bin", folder);
     CHECK(takes_cache(other));
-    CHECK(ox_vulkan_close(gpu) == OX_OK && ox_error() == OX_OK); /* cannot be written */
+    CHECK(ox_device_close(gpu) == OX_OK && ox_error() == OX_OK); /* cannot be written */
     gpu = ox_vulkan(0);
     CHECK_MSG(gpu && ox_vulkan_pipeline_cache(gpu, folder) == OX_OK, "%s", ox_error_text());
-    CHECK(ox_vulkan_close(gpu) == OX_OK && ox_error() == OX_OK); /* nor over a folder */
+    CHECK(ox_device_close(gpu) == OX_OK && ox_error() == OX_OK); /* nor over a folder */
     gpu = ox_vulkan(0);
 }
 
@@ -695,7 +695,7 @@ static void check_cache_file(void) {
     char path[512];
     snprintf(path, sizeof path, "%s/pipelines.bin", folder ? folder : "/tmp");
     CHECK(ox_vulkan_pipeline_cache(gpu, path) == OX_OK);
-    CHECK(ox_vulkan_close(gpu) == OX_OK);
+    CHECK(ox_device_close(gpu) == OX_OK);
     gpu = ox_vulkan(0);
     CHECK_MSG(gpu && ox_vulkan_pipeline_cache(gpu, path) == OX_OK, "%s", ox_error_text());
     OX_SCOPE {
@@ -732,7 +732,7 @@ int main(void) {
     check_errors();
     check_buffers();
     check_cache_file();
-    CHECK(ox_vulkan_close(gpu) == OX_OK);
+    CHECK(ox_device_close(gpu) == OX_OK);
     CHECK_MSG(ox_memory_get_stats().tensors == 0 && ox_memory_get_stats().storages == 0, "%lld tensors left",
               (long long)ox_memory_get_stats().tensors);
     return check_done("vulkan");

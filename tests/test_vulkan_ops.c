@@ -459,7 +459,7 @@ int main(void) {
     check_integer_products();
     check_doubles();
     CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
-    CHECK(ox_vulkan_close(gpu) == OX_OK);
+    CHECK(ox_device_close(gpu) == OX_OK);
     CHECK_MSG(ox_memory_get_stats().tensors == 0 && ox_memory_get_stats().storages == 0, "%lld tensors left",
               (long long)ox_memory_get_stats().tensors);
     return check_done("vulkan_ops");

@@ -55,12 +55,12 @@ static void check_two(void) {
     ox_device *a = ox_vulkan(0), *b = ox_vulkan(1);
     CHECK_MSG(a && b && a != b && ox_vulkan(0) == a, "%s", ox_error_text());
     if (a && b) check_pair(a, b);
-    if (a) CHECK(ox_vulkan_close(a) == OX_OK);
+    if (a) CHECK(ox_device_close(a) == OX_OK);
     if (b) { /* goes on without the other */
         OX_SCOPE {
             CHECK(ox_item(ox_sum(ox_to(ox_ones(OX_SHAPE(9), OX_F32), b), OX_ALL_DIMS, false)) == 9);
         }
-        CHECK(ox_vulkan_close(b) == OX_OK);
+        CHECK(ox_device_close(b) == OX_OK);
     }
     between.twice = 0;
     CHECK(ox_vulkan_use_loader(NULL) == OX_OK);
@@ -328,8 +328,8 @@ static void check_renderer(PFN_vkGetInstanceProcAddr loader, ox_vulkan_loader ha
             CHECK(fabs(ox_item(ox_mean(x, OX_ALL_DIMS, false)) - 1) < 1e-3);
         }
     }
-    if (own) CHECK(ox_vulkan_close(own) == OX_OK);
-    CHECK(ox_vulkan_close(gpu) == OX_OK); /* while the renderer goes on */
+    if (own) CHECK(ox_device_close(own) == OX_OK);
+    CHECK(ox_device_close(gpu) == OX_OK); /* while the renderer goes on */
     __atomic_store_n(&f.stop, 1, __ATOMIC_RELEASE);
     pthread_join(thread, NULL);
     CHECK_MSG(f.drawn > 0 && r.locked > 50, "%ld frames, locked %ld times", f.drawn, r.locked);
@@ -352,7 +352,7 @@ static void check_volk(void) {
     CHECK_MSG(own != NULL, "%s", ox_error_text());
     CHECK(submit == vkQueueSubmit && create == vkCreateDevice && get == vkGetDeviceProcAddr &&
           loader == vkGetInstanceProcAddr && volkGetLoadedInstance() == r.instance);
-    if (own) CHECK(ox_vulkan_close(own) == OX_OK);
+    if (own) CHECK(ox_device_close(own) == OX_OK);
     drop_renderer(&r);
 }
 
@@ -398,7 +398,7 @@ static void check_threads(void) {
         pthread_join(thread[i], NULL);
         CHECK_MSG(workers[i].wrong == 0, "thread %d: %d rounds wrong", i, workers[i].wrong);
     }
-    CHECK(ox_vulkan_close(gpu) == OX_OK);
+    CHECK(ox_device_close(gpu) == OX_OK);
 }
 
 int main(void) {
@@ -407,7 +407,7 @@ int main(void) {
         const char *why = ox_error() ? ox_error_text() : "no Vulkan loader on this machine";
         return check_skipped("vulkan_share", why);
     }
-    CHECK(ox_vulkan_close(gpu) == OX_OK);
+    CHECK(ox_device_close(gpu) == OX_OK);
     check_threads();
     check_two();
     check_renderer(between_get_instance, between_loader);

@@ -430,7 +430,7 @@ OX_API ox_tensor *ox_dropout_(ox_tensor *x, double p, bool training);
 
 /* ---- watching ---------------------------------------------------------------------------------------------
  * The profiler times each call: flops, bytes and seconds per op. Calls on a GPU are timed there, and are
- * noted when something waits for them (a read, ox_vulkan_sync). */
+ * noted when something waits for them (a read, ox_device_sync). */
 OX_API void ox_profile_begin(void);
 OX_API void ox_profile_end(void);
 /* A table, one line an op, most time first, into `out` (NULL with room 0 to measure); returns its length. */
