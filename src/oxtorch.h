@@ -50,7 +50,8 @@
  *
  * RANDOM NUMBERS
  *     Philox4x32-10 with a seed (ox_manual_seed) and a counter that each tensor advances: the same numbers
- *     for any number of threads, and on a GPU.
+ *     for any number of threads, and on a GPU. Seed and counter are a generator; ox_generator_open makes
+ *     others, for one thread or to be saved and set again.
  *
  * MEMORY
  *     Freed blocks are kept and reused: a steady loop asks the system for nothing. ox_set_allocator takes
