@@ -193,6 +193,7 @@ OXI_LIGHT_BEGIN
 #include "form/product.c"
 #include "form/index.c"
 #include "form/made.c"
+#include "form/map.c"
 #include "ops/call/rules.c"
 #include "ops/call/profile.c"
 #include "ops/parts.c"
