@@ -38,3 +38,4 @@ case OP_atan2: return my_atan2(a, b);
 case OP_hypot: return my_hypot(a, b);
 case OP_silu_mul: return a * my_sigmoid(a) * b;
 case OP_gelu_mul: return gelu_tanh_of(a) * b;
+case OP_exp10: return my_pow(10, a);

@@ -35,3 +35,4 @@ case OP_atan2: r = my_atan2(a, b); break;
 case OP_hypot: r = my_hypot(a, b); break;
 case OP_silu_mul: r = my_silu_times(a, b); break;
 case OP_gelu_mul: r = my_gelu_tanh_times(a, b); break;
+case OP_exp10: r = my_pow(10, a); break;

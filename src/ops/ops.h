@@ -16,7 +16,7 @@ OX_EXTERN_C_BEGIN
  *
  * abs |x| (c64 -> f32)      neg -x               sign -1, 0, 1         square x x          reciprocal 1/x
  * floor  ceil  trunc        round half to even   frac x - trunc(x)     sqrt                rsqrt 1/sqrt(x)
- * exp  exp2  expm1          log log2 log10 log1p sin cos tan           asin acos atan      sinh cosh tanh
+ * exp  exp2  expm1  exp10   log log2 log10 log1p sin cos tan           asin acos atan      sinh cosh tanh
  * asinh acosh atanh         sigmoid 1/(1+e^-x)   erf  erfc
  * isnan isinf isfinite logical_not -> bool       bitwise_not ~x (integers, bool)
  * conj (real numbers: a copy)                    angle atan2(imag, real) of c64, of real numbers 0 or pi */
@@ -29,7 +29,7 @@ OX_EXTERN_C_BEGIN
     X(log) X(log2) X(log10) X(log1p) X(sqrt) X(rsqrt) X(reciprocal) X(sin) X(cos) X(tan) X(asin) \
     X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(sigmoid) X(erf) X(erfc) \
     X(relu)
-#define OX_OURS_1(X)
+#define OX_OURS_1(X) X(exp10)
 #define OX_INPLACE_1(X) \
     OX_PLAIN_1(X) OX_OURS_1(X) \
     X(sign) X(bitwise_not) X(logical_not) X(relu6) X(selu) X(gelu) X(gelu_tanh) X(silu) X(mish) \
