@@ -9,6 +9,7 @@ layout(constant_id = 6) const uint FINISH = 0;
 layout(constant_id = 7) const uint PLACES = 0;
 layout(constant_id = 8) const uint SEGMENTS = 1;
 layout(constant_id = 9) const uint QUADS = 0;
+layout(constant_id = 10) const uint READS = 0;
 #define ROW_power 23
 #define P_power param[23].xy
 const uint SUM = 0;
@@ -33,3 +34,4 @@ const uint ANY = 6;
 const uint POWER = 7;
 const uint PLACES_NONE = 0;
 const uint PLACES_ONLY = 2;
+const uint READS_NUMBER = 1;

@@ -49,10 +49,16 @@ typedef enum oxi_reduction_places {
     OXI_PLACES_ONLY
 } oxi_reduction_places;
 
+typedef enum oxi_reduction_reads {
+    OXI_READS_VALUE,
+    OXI_READS_NUMBER                 /* NaN is 0 */
+} oxi_reduction_reads;
+
 typedef struct oxi_reduction {
     oxi_reduction_kind kind;
     oxi_reduction_finish finish;
     oxi_reduction_places places;
+    oxi_reduction_reads reads;
     double number;                   /* power of norm, correction of var and std; else 0 */
 } oxi_reduction;
 static oxi_reduction oxi_reduction_of(const oxi_call *call);

@@ -199,17 +199,17 @@ OX_API ox_tensor *ox_cast(ox_tensor *x, ox_dtype dtype);
  * numerics  f16, bf16 and f32 accumulate in f32 blocks summed in f64; the same bits for any thread count
  * errors    OX_ERR_DIM a dim out of range or twice; OX_ERR_SHAPE amax, argmax ... of no elements;
  *           OX_ERR_DTYPE */
+/* Of dims and keepdim alone: ox_NAME(x, dims, keepdim). */
+#define OX_REDUCE_DIMS(X) X(amax) X(amin) X(all) X(any) X(logsumexp)
+#define OXI_X(name) OX_API ox_tensor *ox_##name(ox_tensor *x, ox_shape dims, bool keepdim);
+OX_REDUCE_DIMS(OXI_X)
+#undef OXI_X
 OX_API ox_tensor *ox_sum(ox_tensor *x, ox_shape dims, bool keepdim);
 OX_API ox_tensor *ox_mean(ox_tensor *x, ox_shape dims, bool keepdim);
 OX_API ox_tensor *ox_prod(ox_tensor *x, ox_shape dims, bool keepdim);
-OX_API ox_tensor *ox_amax(ox_tensor *x, ox_shape dims, bool keepdim);
-OX_API ox_tensor *ox_amin(ox_tensor *x, ox_shape dims, bool keepdim);
-OX_API ox_tensor *ox_all(ox_tensor *x, ox_shape dims, bool keepdim);
-OX_API ox_tensor *ox_any(ox_tensor *x, ox_shape dims, bool keepdim);
 /* torch's correction is 1 */
 OX_API ox_tensor *ox_var(ox_tensor *x, ox_shape dims, double correction, bool keepdim);
 OX_API ox_tensor *ox_std(ox_tensor *x, ox_shape dims, double correction, bool keepdim);
-OX_API ox_tensor *ox_logsumexp(ox_tensor *x, ox_shape dims, bool keepdim);
 /* p may be +-INFINITY, 0; OX_ERR_SHAPE where p is below 0 or INFINITY and there are no elements */
 OX_API ox_tensor *ox_norm(ox_tensor *x, double p, ox_shape dims, bool keepdim);
 OX_API ox_tensor *ox_count_nonzero(ox_tensor *x, ox_shape dims);
