@@ -7,6 +7,7 @@
  * it takes c64. */
 #define REDUCE_CASES(X) \
     X(SUM, sum, SUM, true, x) \
+    X(NANSUM, nansum, SUM, false, x != x ? 0 : x) \
     X(MEAN, mean, MEAN, true, x) \
     X(PROD, prod, PROD, true, x) \
     X(AMAX, amax, AMAX, false, x) \
