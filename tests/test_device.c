@@ -326,7 +326,7 @@ static void test_stream(void) {
     test_other_copies(device);
     test_budget(device, 1 << 20, 10 << 20);
     CHECK(ox_device_get_stats(device).bytes_in_use == ox_stream_get_stats(stream).spilled_bytes);
-    ox_stream_close(stream);
+    ox_device_close(ox_stream_device(stream));
 }
 
 #ifdef HAS_VULKAN
@@ -379,7 +379,7 @@ static void test_kept_pins(ox_device *gpu) {
 /* Pinned tensors keep it open; copies that are under way do not. */
 static void test_closing(ox_device *gpu) {
     ox_tensor *pinned = ox_empty_pinned(OX_SHAPE(1 << 20), OX_F32, gpu);
-    CHECK(pinned && ox_vulkan_close(gpu) == OX_ERR_ARG && strstr(ox_error_text(), "1 tensors"));
+    CHECK(pinned && ox_device_close(gpu) == OX_ERR_ARG && strstr(ox_error_text(), "1 tensors"));
     ox_error_clear();
     OX_SCOPE {
         ox_fill_(pinned, 2);
@@ -389,7 +389,7 @@ static void test_closing(ox_device *gpu) {
         }
     }
     ox_release(pinned);
-    CHECK_MSG(ox_vulkan_close(gpu) == OX_OK, "%s", ox_error_text());
+    CHECK_MSG(ox_device_close(gpu) == OX_OK, "%s", ox_error_text());
     CHECK(ox_memory_get_stats().tensors == 0 && ox_memory_get_stats().storages == 0);
 }
 
@@ -446,7 +446,7 @@ static void test_faults(const char *caps, int transfers) {
             ox_error_clear();
         }
     CHECK(fired > 20);
-    if (gpu) CHECK_MSG(ox_vulkan_close(gpu) == OX_OK, "%s", ox_error_text());
+    if (gpu) CHECK_MSG(ox_device_close(gpu) == OX_OK, "%s", ox_error_text());
 }
 
 /* The device two times, which share nothing but the host. */
@@ -472,7 +472,7 @@ static void test_two(const char *caps, int transfers) {
             ox_tensor *turned = ox_to(ox_t(ox_view(wide, OX_SHAPE(2000, 2000))), b);
             CHECK(turned && ox_item(ox_select(ox_select(turned, 0, 1999), 0, 3)) == 3 * 2000 + 1999);
         }
-        CHECK_MSG(ox_vulkan_close(b) == OX_OK && ox_vulkan_close(a) == OX_OK, "%s", ox_error_text());
+        CHECK_MSG(ox_device_close(b) == OX_OK && ox_device_close(a) == OX_OK, "%s", ox_error_text());
     }
     between.twice = 0;
     CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
@@ -490,7 +490,7 @@ static void test_vulkan(const char *caps, int transfers) {
     CHECK(transfers == 0 || between.on_transfer_queue > carried);
     for (int way = 0; way < transfers; way++) CHECK(between.on_queue[way] > ways[way]);
     CHECK(ox_vulkan_get_stats(gpu).imports > 0);
-    CHECK_MSG(ox_vulkan_close(gpu) == OX_OK, "%s", ox_error_text());
+    CHECK_MSG(ox_device_close(gpu) == OX_OK, "%s", ox_error_text());
     gpu = ox_vulkan(0); /* nothing is reserved yet but a little */
     if (gpu) test_budget(gpu, 40 << 20, 200 << 20);
     test_closing(gpu);
@@ -519,7 +519,7 @@ static void test_all_vulkan(void) {
         ox_error_clear();
         return;
     }
-    CHECK(ox_vulkan_close(gpu) == OX_OK);
+    CHECK(ox_device_close(gpu) == OX_OK);
     CHECK(keep_driver() != VK_NULL_HANDLE);
     long alive = between.alive;
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) test_vulkan(ways[i].caps, ways[i].transfers);
@@ -536,6 +536,19 @@ static void test_all_vulkan(void) {
 }
 #endif
 
+/* Every device is waited for and closed the same way; the CPU has nothing to do in either. */
+static void check_sync_and_close(void) {
+    OX_SCOPE {
+        ox_tensor *x = ox_ones(OX_SHAPE(3), OX_F32);
+        CHECK(ox_device_sync(ox_cpu()) == OX_OK && ox_device_close(ox_cpu()) == OX_OK);
+        CHECK(ox_item(ox_sum(x, OX_ALL_DIMS, false)) == 3 && ox_error() == OX_OK);
+        CHECK(ox_device_sync(NULL) == OX_ERR_ARG);
+        ox_error_clear();
+        CHECK(ox_device_close(NULL) == OX_ERR_ARG);
+        ox_error_clear();
+    }
+}
+
 int main(void) {
     test_cpu();
     test_stream();
@@ -546,5 +559,6 @@ int main(void) {
     CHECK_MSG(ox_memory_get_stats().tensors == 0 && ox_memory_get_stats().storages == 0 && ox_memory_get_stats().bytes_in_use == 0,
               "%lld tensors, %lld bytes left", (long long)ox_memory_get_stats().tensors,
               (long long)ox_memory_get_stats().bytes_in_use);
+    check_sync_and_close();
     return check_done("device");
 }

@@ -351,6 +351,15 @@ OX_API ox_device_stats ox_device_get_stats(ox_device *device) {
     return stats;
 }
 
+OX_API ox_status ox_device_sync(ox_device *device) {
+    return device ? device->sync(device) : oxi_fail_missing("device_sync: the device");
+}
+
+OX_API ox_status ox_device_close(ox_device *device) {
+    if (!device) return oxi_fail_missing("device_close: the device");
+    return device->close ? device->close(device) : OX_OK;
+}
+
 OX_API ox_status ox_device_set_budget(ox_device *device, uint64_t bytes) {
     return device ? device->budget(device, bytes) : oxi_fail_missing("device_budget: the device");
 }

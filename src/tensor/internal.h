@@ -68,6 +68,7 @@ struct ox_device {
     /* A part of a call, computed as the whole would be (ops/call/call.h). NULL: parts run as calls. */
     ox_status (*run_part)(ox_device *self, const struct oxi_call *call, const struct oxi_part *part);
     ox_status (*sync)(ox_device *self);
+    ox_status (*close)(ox_device *self); /* NULL: there is nothing to close */
     /* Block types to floats, both in host memory; out NULL only asks whether it can. NULL: cannot. */
     ox_status (*expand)(ox_dtype dtype, int64_t n, const void *blocks, float *out);
     void *state;
