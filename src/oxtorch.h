@@ -192,7 +192,7 @@ OXI_LIGHT_BEGIN
 #include "form/rows.c"
 #include "form/product.c"
 #include "form/index.c"
-#include "form/made.c"
+#include "form/generate.c"
 #include "ops/rules/promote.c"
 #include "ops/rules/map.c"
 #include "ops/rules/create.c"

@@ -1,10 +1,10 @@
 /* Writes the files of shaders/tables: what shaders share with C, by name instead of by number.
  *     tables FOLDER
  * Specialisation constants come from src/vulkan/specials.def, parameters from params.def, codes from
- * codes.def, map_ops.def and src/form/made.def; numbers and places are worked out by the C compiler from the
- * very structs and enums that C uses. GLSL's preprocessor cannot do it: it neither counts nor defines. Files
- * that are there already with the same text are left alone, and "FOLDER -" only compares: the exit code is 1
- * where one differs. */
+ * codes.def, map_ops.def and src/form/generate.def; numbers and places are worked out by the C compiler
+ * from the very structs and enums that C uses. GLSL's preprocessor cannot do it: it neither counts nor
+ * defines. Files that are there already with the same text are left alone, and "FOLDER -" only compares:
+ * the exit code is 1 where one differs. */
 #include <ctype.h>
 #include <math.h>
 #include <stdbool.h>
@@ -152,8 +152,8 @@ static void put_codes(void) {
 #include "vulkan/ops/map_ops.def"
     code = 0;
     current = file_of("made");
-#define OXI_MADE(op, kind, numbers) put_code("MADE_" #op, code++);
-#include "form/made.def"
+#define OXI_GENERATE(op, kind, numbers) put_code("MADE_" #op, code++);
+#include "form/generate.def"
 }
 
 /* ---- writing ------------------------------------------------------------------------------------------- */

@@ -223,8 +223,8 @@ static ox_status oxi_copy_plain(const ox_tensor *from, const ox_tensor *to) {
     oxi_walk_ready(&w, OXI_WALK_TILED);
     w.streams = oxi_walk_may_stream(&w, to);
     w.moves = !converts && w.step[0] == 1;
-    if (w.streams && converts && !(w.turned & 1u)) how.stream = oxi_cpu_kernels()->stream;
-    bool whole = converts && !w.turned && oxi_converts_in_place(&how, w.step[1], w.step[0]);
+    if (w.streams && converts && !(w.transposed & 1u)) how.stream = oxi_cpu_kernels()->stream;
+    bool whole = converts && !w.transposed && oxi_converts_in_place(&how, w.step[1], w.step[0]);
     if (!converts) return oxi_walk_all(&w, OXI_COPY_GRAIN, OXI_COPY_GRAIN, oxi_copy_piece, NULL);
     return oxi_walk_all(&w, OXI_COPY_GRAIN, whole ? OXI_COPY_GRAIN : OXI_COPY_PIECE, oxi_convert_piece, &how);
 }

@@ -1,5 +1,6 @@
 /* A tile of C: its chunks of k through the micro-kernel, and from sums to C: scale, addend, bias, activation,
- * rounding. Threads run tiles as tasks. Called by gemm.c; its way to C by gemm_thin.c, blocks.c, codes.c too. */
+ * rounding. Threads run tiles as tasks. Called by gemm.c; its way to C by gemm_thin.c, blocks.c, codes.c
+ * too. */
 
 /* ---- from sums to C -------------------------------------------------------------------------------- */
 
@@ -42,7 +43,7 @@ static void oxi_gemm_epilogue(const oxi_gemm *g, const oxi_kernels *kernels, oxi
             kernels->row_scale(count, (const float *)sums, (float)g->alpha, (float *)sums);
     }
     if (g->addend) {
-        int64_t at = (m * g->addend_row + n * g->addend_col) * ox_dtype_get_info(g->addend_dtype)->block_bytes;
+        int64_t at = oxi_signed_bytes(g->addend_dtype, m * g->addend_row + n * g->addend_col);
         oxi_gemm_add(kernels, lane, count, g->beta, g->addend_dtype, (const char *)g->addend + at,
                      along_n ? g->addend_col : g->addend_row, sums, stage);
     }
@@ -187,7 +188,7 @@ static void oxi_gemm_panels_of_copies(const oxi_gemm_plan *p, const oxi_gemm_til
 
 /* Sums of a tile of pieces that are not finite are summed again as they are: infinities are wrong in pieces.
  * All of k is here. */
-static void oxi_gemm_mend(const oxi_gemm_plan *p, const oxi_gemm_tile *t) {
+static void oxi_gemm_sum_again(const oxi_gemm_plan *p, const oxi_gemm_tile *t) {
     const oxi_kernels *kernels = p->kernels;
     float *line = (float *)(void *)t->lane, *sums = line + t->columns, numbers[OXI_GEMM_PIECE];
     for (int64_t i = 0; i < t->rows; i++) {
@@ -222,9 +223,8 @@ static const char *oxi_gemm_panels_at(const oxi_gemm_plan *p, const oxi_gemm_sid
 }
 
 /* What is read when the chunk at step k of the tile at [i,j] of the block is done: the tile's next one, or
- * the
- * first of the tile that a thread takes next. Panels that tiles pack themselves are not there yet. */
-static void oxi_gemm_foresee(const oxi_gemm_plan *p, oxi_gemm_tile *t, int64_t i, int64_t j, int64_t k) {
+ * the first of the tile that a thread takes next. Panels that tiles pack themselves are not there yet. */
+static void oxi_gemm_find_next(const oxi_gemm_plan *p, oxi_gemm_tile *t, int64_t i, int64_t j, int64_t k) {
     k += p->depth;
     if (k >= p->ks) {
         k = 0;
@@ -265,12 +265,12 @@ static void oxi_gemm_tile_task(void *arg, int64_t index, int lane) {
         if (p->own_a && !p->copies_lines)
             oxi_gemm_pack(p, &p->a, t.m, t.rows, p->k0 + at, depth, t.lane + p->a_at, t.lane);
         t.rounds = p->round && p->k0 + at + depth == p->k;
-        oxi_gemm_foresee(p, &t, i, j, at);
+        oxi_gemm_find_next(p, &t, i, j, at);
         if (p->type.copies) oxi_gemm_panels_of_copies(p, &t, p->k0 + at, depth, a, b);
         else oxi_gemm_panels(p, &t, p->k0 + at, depth, a, b);
     }
     if (p->type.kernel->leave) p->type.kernel->leave();
     if (p->k0 + p->ks < p->k) return;
-    if (p->type.pieces) oxi_gemm_mend(p, &t);
+    if (p->type.pieces) oxi_gemm_sum_again(p, &t);
     if (!p->round) oxi_gemm_finish(p, t.sums, t.ld, t.m, t.n, t.rows, t.columns, t.lane);
 }
