@@ -15,12 +15,14 @@
  *     codes          numbers of a block type as integers, before their scale; ratio: an integer scale
  *     prepacked      packed panels that are kept with a constant weight (cpu/product/prepack.c)
  *     repacked       weights of block types stored sixteen rows side by side, in place (cpu/product/repack.c)
+ *     vocabulary     short names for vectors, the same for each tier (cpu/simd/begin.inc)
  *     way            one of the algorithms for a product, chosen from sizes and strides
- *     to ask for     to prefetch. To stream: to write past the caches (the room stream/ is something else) */
+ *     to stream      to write past the caches (the room stream/ is something else) */
 #ifndef OX_CPU_KERNELS_H
 #define OX_CPU_KERNELS_H
 
-/* Asks for memory that will be read or written soon; far: into the second cache only. Any address will do. */
+/* Prefetches memory that will be read or written soon; far: into the second cache only. Any address will
+ * do. */
 #if defined(__GNUC__) || defined(__clang__)
 #define OXI_PREFETCH_READ(p) __builtin_prefetch(p)
 #define OXI_PREFETCH_FAR(p) __builtin_prefetch(p, 0, 2)
@@ -31,11 +33,11 @@
 #define OXI_PREFETCH_WRITE(p) ((void)(p))
 #endif
 
-/* How far ahead weights are asked for that are read once, from memory: the processor's own prefetching
+/* How far ahead weights are prefetched that are read once, from memory: the processor's own prefetching
  * stops at the end of each page and starts anew. A page ahead or more would send it there too early. */
 enum { OXI_PREFETCH_AHEAD = 2560 };
 
-/* Which of a task's rows of weights is read at a turn: they come from its two halves alternately, two streams
+/* Which of a task's rows of weights is read at a step: they come from its two halves alternately, two streams
  * that the processor follows apart, so that more of memory is on its way. */
 static inline int64_t oxi_interleaved_row(int64_t step, int64_t rows) {
     return step / 2 + (step % 2) * ((rows + 1) / 2);
@@ -83,11 +85,11 @@ typedef void (*oxi_map_kernel)(int64_t n, const void *const *in, void *out, cons
 typedef void (*oxi_load_kernel)(int64_t n, const void *source, int64_t stride, void *lane);
 typedef void (*oxi_store_kernel)(int64_t n, const void *lane, void *destination, int64_t stride);
 
-/* So many bytes a step of k a micro-kernel asks for: as many as far caches give meanwhile. */
-enum { OXI_ASKED_A_STEP = 16 };
+/* So many bytes a step of k a micro-kernel prefetches: as many as far caches give meanwhile. */
+enum { OXI_PREFETCH_A_STEP = 16 };
 
 /* A packed micro-kernel: c[mr][nr] (row stride ldc, elements) = or += sum_k a[k][mr] * b[k][nr]. Meanwhile
- * OXI_ASKED_A_STEP k bytes from `next` on are asked for into the second cache: what later calls read, or
+ * OXI_PREFETCH_A_STEP k bytes from `next` on are prefetched into the second cache: what later calls read, or
  * anything that is there. depth: the k of one call that suits it best; tile_k: how much of it is taken at
  * once, where that is by tiles, or 0. enter, leave: NULL, or what a thread calls before the first and after
  * the last use. */
@@ -248,7 +250,7 @@ typedef struct oxi_kernels {
     /* rows */
     float (*row_max)(int64_t n, const float *x);                         /* NaN wins */
     float (*row_min)(int64_t n, const float *x);
-    /* asks: x lies in memory, and what is behind it is read next: it is asked for ahead */
+    /* asks: x lies in memory, and what is behind it is read next: it is prefetched */
     double (*row_sum)(int64_t n, const float *x, bool asks);
     void (*row_measure)(oxi_row_sums *row, bool asks); /* sums of row->x; asks: as of row_sum */
     /* out = e^(x-max) (out may be x or NULL), its sum */

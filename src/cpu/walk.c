@@ -364,7 +364,7 @@ enum {
     OXI_TILE_SETS = 1 << 20,        /* rows of a tile times the power of two in their distance, bytes: rows */
     OXI_TILE_LEAST = 128,           /* that share few sets of a cache push each other out; rows at least */
     OXI_TILE_FAR = 1 << 22,         /* bytes of all operands: from here on a walk is large, */
-    OXI_TILE_FARTHER = 1 << 24,     /* and from here on operands are asked for early */
+    OXI_TILE_FARTHER = 1 << 24,     /* and from here on operands are prefetched */
     OXI_TILE_FETCH = 16,            /* rows that are fetched ahead */
     OXI_TILE_STRIP = 64,            /* rows transposed at a time where nothing is fetched, */
     OXI_TILE_LEAP = 256,            /* unless more than this power of two is in their distance, bytes */
@@ -382,7 +382,7 @@ typedef struct oxi_tiling {
     int64_t beyond; /* columns of results behind a tile, up to where its last lines end */
     int64_t strips_along, strips_across, strips, group; /* group: strips of a task */
     int64_t pitch[OXI_WALK_MAX];                        /* bytes from column to column of a tile */
-    bool fetches;       /* what a tile is made of is asked for before it is used */
+    bool fetches;       /* what a tile is made of is prefetched */
     char *scratch;      /* tiles of each lane */
     int64_t tile_bytes; /* of a lane */
 } oxi_tiling;

@@ -1,5 +1,5 @@
 /* Copies between any strides and dtypes, and the moving of ranges that other executors need.
- * Runs that lie end to end are memcpy, rows that become columns are turned by the walk; other dtypes go
+ * Runs that lie end to end are memcpy, rows that become columns are transposed by the walk; other dtypes go
  * through a lane. Called by the CPU device for COPY. */
 
 enum {

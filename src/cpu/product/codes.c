@@ -243,8 +243,8 @@ static void oxi_code_finish(const oxi_code_product *p, int64_t index, int64_t n,
     }
 }
 
-/* Asks for the blocks of some lines that the task unpacks next, or the one after it, when the panel from line
- * n on, k codes from k0 on, is done. */
+/* Prefetches the blocks of some lines that the task unpacks next, or the one after it, when the panel from
+ * line n on, k codes from k0 on, is done. */
 static void oxi_code_prefetch(const oxi_code_product *p, int64_t n, int64_t k0, int64_t k, int64_t first,
                              int64_t lines) {
     const oxi_gemm *g = p->g;
@@ -271,7 +271,7 @@ static void oxi_code_product_task(void *arg, int64_t index, int lane_index) {
     float *sums = (float *)(void *)(lane + p->sums_at), *stage = (float *)(void *)(lane + p->panel_scale_at);
     int64_t mr = p->kernel->mr, nr = p->kernel->nr, n = index * nr, columns = oxi_min_i64(nr, g->n - n);
     int64_t panels = oxi_parts(p->rows, mr), direct = 0; /* so many panels the kernel writes to C itself */
-    int64_t ahead = oxi_parts(nr, panels); /* lines that are asked for while a panel is multiplied */
+    int64_t ahead = oxi_parts(nr, panels); /* lines that are prefetched while a panel is multiplied */
     if (oxi_gemm_is_plain(g) && g->c_dtype == OX_F32 && g->c_col == 1 && columns == nr) direct = p->rows / mr;
     float *c = direct > 0 ? (float *)(void *)oxi_gemm_c(g, p->m0, n) : NULL;
     for (int64_t k0 = 0; k0 < g->k; k0 += p->piece) {

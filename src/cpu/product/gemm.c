@@ -33,7 +33,7 @@ static void oxi_gemm_size_tiles(oxi_gemm_plan *p) {
     p->own_b = m <= p->tile_m && !p->b.all_lines;
     p->packs_a = !p->own_a && !p->a.all_lines;
     p->packs_b = !p->own_b && !p->b.all_lines;
-    /* the next lines are asked for while these are multiplied: wide ones stay in the cache only beside as
+    /* the next lines are prefetched while these are multiplied: wide ones stay in the cache only beside as
      * much again */
     bool stay = p->a.dtype != OX_F32 || p->tile_n * p->depth <= cache / 2;
     p->copies_lines = p->own_a && p->type.copies_along && p->a.k_stride == 1 && stay;

@@ -59,7 +59,7 @@ static char *oxi_gemm_c(const oxi_gemm *g, int64_t m, int64_t n) {
 }
 
 /* A row of finished sums to C, past the caches by way of the stage if the plan says so; else what is to be
- * written two rows on is asked for. */
+ * written two rows on is prefetched. */
 static void oxi_gemm_store(const oxi_gemm_plan *p, int64_t columns, const char *row, char *to, char *stage) {
     const oxi_gemm *g = p->g;
     int64_t each = ox_dtype_get_info(g->c_dtype)->block_bytes, bytes = columns * each;
@@ -119,7 +119,7 @@ static void oxi_gemm_edge(const oxi_gemm_plan *p, int64_t depth, const char *a, 
                (size_t)columns * element);
 }
 
-/* One panel of A times one of B, at [i,j] of the tile. Lines of C that take rounded sums are asked for
+/* One panel of A times one of B, at [i,j] of the tile. Lines of C that take rounded sums are prefetched
  * before. */
 static void oxi_gemm_micro_tile(const oxi_gemm_plan *p, const oxi_gemm_tile *t, int64_t depth, const char *a,
                                 const char *b, int64_t i, int64_t j, bool accumulate, const char *next) {
@@ -141,23 +141,23 @@ static void oxi_gemm_micro_tile(const oxi_gemm_plan *p, const oxi_gemm_tile *t, 
 static void oxi_gemm_panels(const oxi_gemm_plan *p, const oxi_gemm_tile *t, int64_t k, int64_t depth,
                             const char *a, const char *b) {
     int64_t mr = p->a.width, nr = p->b.width, a_bytes = depth * mr * p->type.element;
-    int64_t b_bytes = depth * nr * p->type.element, asked = depth * OXI_ASKED_A_STEP;
+    int64_t b_bytes = depth * nr * p->type.element, each = depth * OXI_PREFETCH_A_STEP;
     int64_t ahead = oxi_round_up(t->rows, mr) * t->next_depth * p->type.element; /* of A's next chunk */
-    int64_t b_calls = oxi_parts(b_bytes, asked),
-            a_calls = oxi_parts(ahead, asked * oxi_parts(t->columns, nr));
+    int64_t b_calls = oxi_parts(b_bytes, each),
+            a_calls = oxi_parts(ahead, each * oxi_parts(t->columns, nr));
     char *own = t->lane + p->b_at;
-    for (int64_t j = 0, a_asked = 0; j < t->columns; j += nr) {
+    for (int64_t j = 0, a_fetched = 0; j < t->columns; j += nr) {
         const char *a_panel = a, *b_panel = b ? b + j / nr * b_bytes : own;
         const char *b_next = !b ? NULL : j + nr < t->columns ? b_panel + b_bytes : t->next_b;
         if (!b) oxi_gemm_pack(p, &p->b, t->n + j, oxi_min_i64(t->columns - j, nr), k, depth, own, t->lane);
         for (int64_t i = 0, call = 0; i < t->rows; i += mr, call++, a_panel += a_bytes) {
-            /* the first calls ask for the next panel of b, some others for a share of a's next chunk */
+            /* the first calls prefetch the next panel of b, some others a share of a's next chunk */
             const char *next = a_panel;
             if (call < b_calls && b_next) {
-                next = b_next + call * asked;
-            } else if (call < b_calls + a_calls && t->next_a && a_asked < ahead) {
-                next = t->next_a + a_asked;
-                a_asked += asked;
+                next = b_next + call * each;
+            } else if (call < b_calls + a_calls && t->next_a && a_fetched < ahead) {
+                next = t->next_a + a_fetched;
+                a_fetched += each;
             }
             oxi_gemm_micro_tile(p, t, depth, a_panel, b_panel, i, j, k > 0, next);
         }

@@ -6,7 +6,7 @@
  *
  * The layout: the sixteen rows' blocks of number i lie together, 16 i block_bytes behind the rows' start. In
  * them the fields of the type follow one another, and in a field its units, sixteen of them each time, one of
- * each row. The fifth bits of q5_0 and q5_1 are turned besides, so that bit i of byte j is that of number
+ * each row. The fifth bits of q5_0 and q5_1 are permuted besides, so that bit i of byte j is that of number
  * 4 i + j. */
 
 typedef struct oxi_repacked {
@@ -35,7 +35,7 @@ enum { OXI_REPACKED_PIECE = 256, OXI_REPACKED_PIECE_BYTES = 8 * OXI_BYTES_OX_Q8_
  * */
 
 typedef struct oxi_repack_field {
-    uint8_t bytes, unit; /* 1, 2 or 4; 0: four, whose bits are turned */
+    uint8_t bytes, unit; /* 1, 2 or 4; 0: four, whose bits are permuted */
 } oxi_repack_field;
 
 typedef struct oxi_repack_type {

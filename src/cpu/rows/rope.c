@@ -1,4 +1,4 @@
-/* Rotary position embedding (Su et al. 2021, "RoFormer"): pairs of a row's elements turn by an angle of
+/* Rotary position embedding (Su et al. 2021, "RoFormer"): pairs of a row's elements rotate by an angle of
  * its position.
  * cos and sin of every position are worked out once in double and shared by all heads; rows are then
  * rotated by the tier's kernels, whatever their strides. Called by the CPU device for ROPE. */

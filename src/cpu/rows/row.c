@@ -261,7 +261,7 @@ static void oxi_row_measure(const oxi_row *r, const oxi_walk *line, int64_t firs
 }
 
 /* One pass for the largest, one for exponentials and their sum, one to scale them: all in the cache. What
- * lies behind the row, mostly the next one, is asked for while exponentials keep the processor busy. */
+ * lies behind the row, mostly the next one, is prefetched while exponentials keep the processor busy. */
 static void oxi_softmax_cached(const oxi_row *r, int64_t n, const float *x, float *out) {
     const oxi_kernels *k = r->measure.kernels;
     float most = k->row_max(n, x);
