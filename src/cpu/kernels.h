@@ -362,7 +362,7 @@ typedef struct oxi_gemm {
     ox_dtype addend_dtype;
     double beta;
     const float *bias;                               /* NULL, or n floats */
-    oxi_activation activation;
+    ox_activation activation;
     bool exact; /* ox_set_exact */
     bool rough; /* operands may be rounded to bf16, as int8 is too */
     oxi_shared *shared; /* NULL, or keeps a, packed or quantized, for further products with it */

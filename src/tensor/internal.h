@@ -37,7 +37,7 @@ typedef struct oxi_ahead {
 /* A point in the work of a device. Plain data: nothing is to be freed. */
 typedef struct oxi_event {
     ox_device *device;               /* whose work it is; NULL: it is over */
-    int64_t count[2];                /* the device's own counts */
+    int64_t count[3];                /* the device's own counts */
 } oxi_event;
 
 /* Bytes from `offset` on of what a device's alloc gave; of a host device, of the memory at that address. */
@@ -68,6 +68,7 @@ struct ox_device {
     /* A part of a call, computed as the whole would be (ops/call/call.h). NULL: parts run as calls. */
     ox_status (*run_part)(ox_device *self, const struct oxi_call *call, const struct oxi_part *part);
     ox_status (*sync)(ox_device *self);
+    ox_status (*close)(ox_device *self); /* NULL: there is nothing to close */
     /* Block types to floats, both in host memory; out NULL only asks whether it can. NULL: cannot. */
     ox_status (*expand)(ox_dtype dtype, int64_t n, const void *blocks, float *out);
     void *state;
@@ -155,9 +156,12 @@ typedef struct oxi_pin {
 
 static bool oxi_event_done(const oxi_event *event);
 static ox_status oxi_event_wait(const oxi_event *event);
-/* Memory of the host for `device`; false, and no error: there is none to be had. */
+/* Memory of the host for `device`, perhaps of a pin that was dropped; out->bytes are those asked for or some
+ * more. False, and no error: there is none to be had. */
 static bool oxi_pin_make(ox_device *device, size_t bytes, oxi_pin *out);
 static void oxi_pin_drop(oxi_pin *pin);
+/* Gives back what is kept of dropped pins, for `device` or (NULL) all; false: there was nothing. */
+static bool oxi_pins_trim(const ox_device *device);
 /* Until no copy that was begun with it is under way. */
 static ox_status oxi_pin_settle(oxi_pin *pin);
 /* A storage of the CPU that is pinned for `device`; NULL, and no error, where it cannot be. */

@@ -72,8 +72,8 @@ static ox_status oxi_gemm_type_of(const oxi_gemm *g, const oxi_kernels *kernels,
         type->k_each = quads ? 4 : 2;
         type->kernel = quads ? &kernels->i8_quads.kernel : &kernels->gemm_i16;
         if (quads) type->groups = &kernels->i8_quads;
-        if (g->c_dtype != OX_I32 || !oxi_gemm_is_plain(g))
-            return oxi_fail(OX_ERR_DTYPE, "matmul: i8 products give plain i32");
+        if ((g->c_dtype != OX_I32 && g->c_dtype != OX_I8) || !oxi_gemm_is_plain(g))
+            return oxi_fail(OX_ERR_DTYPE, "matmul: i8 products give plain i8 or i32");
     } else if (g->a_dtype == OX_F64 || g->b_dtype == OX_F64) {
         type->lane = OXI_LANE_F64;
         type->dtype = type->sums = OX_F64;

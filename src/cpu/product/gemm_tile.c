@@ -12,7 +12,7 @@ static void oxi_gemm_scale_f64(int64_t n, double s, double *y) {
     for (int64_t i = 0; i < n; i++) y[i] *= s;
 }
 
-static oxi_op oxi_activation_op(oxi_activation activation) {
+static oxi_op oxi_activation_op(ox_activation activation) {
     static const oxi_op op[] = {OXI_OP_COUNT, OXI_OP_relu,    OXI_OP_gelu, OXI_OP_gelu_tanh,
                                 OXI_OP_silu,  OXI_OP_sigmoid, OXI_OP_tanh};
     return op[activation];
@@ -29,7 +29,7 @@ static void oxi_gemm_add(const oxi_kernels *kernels, oxi_lane lane, int64_t coun
 }
 
 static bool oxi_gemm_is_plain(const oxi_gemm *g) {
-    return g->alpha == 1 && !g->addend && !g->bias && g->activation == OXI_ACT_NONE;
+    return g->alpha == 1 && !g->addend && !g->bias && g->activation == OX_ACTIVATION_NONE;
 }
 
 /* alpha x + beta addend + bias, activated, for `count` sums from element [m,n] of C on: along n, or else
@@ -48,7 +48,7 @@ static void oxi_gemm_epilogue(const oxi_gemm *g, const oxi_kernels *kernels, oxi
                      along_n ? g->addend_col : g->addend_row, sums, stage);
     }
     if (g->bias) oxi_gemm_add(kernels, lane, count, 1, OX_F32, g->bias + n, along_n ? 1 : 0, sums, stage);
-    if (g->activation != OXI_ACT_NONE) {
+    if (g->activation != OX_ACTIVATION_NONE) {
         const void *in = sums;
         kernels->map[oxi_activation_op(g->activation)][lane](count, &in, sums, &oxi_plain_numbers);
     }
@@ -70,6 +70,18 @@ static void oxi_gemm_store(const oxi_gemm_plan *p, int64_t columns, const char *
     if (p->streams) p->kernels->stream((size_t)bytes, stage, to);
 }
 
+/* A row of sums of i8 products, as they are or their low bits. */
+static void oxi_gemm_store_ints(const oxi_gemm *g, int64_t columns, const char *row, char *to) {
+    for (int64_t j = 0; j < columns; j++) {
+        uint32_t sum;
+        memcpy(&sum, row + j * 4, 4);
+        if (g->c_dtype == OX_I8)
+            ((uint8_t *)to)[j * g->c_col] = (uint8_t)sum;
+        else
+            memcpy(to + j * g->c_col * 4, &sum, 4);
+    }
+}
+
 /* Finishes a tile: rows x columns sums with row stride ld, which are C itself if the plan is direct. */
 static void oxi_gemm_finish(const oxi_gemm_plan *p, char *sums, int64_t ld, int64_t m, int64_t n,
                             int64_t rows, int64_t columns, char *stage) {
@@ -79,7 +91,7 @@ static void oxi_gemm_finish(const oxi_gemm_plan *p, char *sums, int64_t ld, int6
     for (int64_t i = 0; i < rows; i++) {
         char *row = sums + i * ld * p->type.element, *to = oxi_gemm_c(g, m + i, n);
         if (p->type.sums == OX_I32) {
-            for (int64_t j = 0; j < columns; j++) memcpy(to + j * g->c_col * 4, row + j * 4, 4);
+            oxi_gemm_store_ints(g, columns, row, to);
             continue;
         }
         if (!plain) oxi_gemm_epilogue(g, p->kernels, p->type.lane, m + i, n, columns, true, row, stage);

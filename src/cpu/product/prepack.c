@@ -123,14 +123,16 @@ static ox_status oxi_prepack_panels(ox_storage *storage) {
     return OX_OK;
 }
 
-OX_API ox_status ox_prepack(ox_tensor *weight, bool keep) {
+OX_API ox_status ox_prepack(ox_tensor *weight) {
     if (!weight) return oxi_fail(OX_ERR_ARG, "prepack: the tensor is NULL");
     if (weight->storage->device != ox_cpu()) return OX_OK;
-    if (!keep)
-        oxi_storage_unpack(weight->storage);
-    else if (oxi_is_block(weight->dtype))
-        oxi_repack(weight);
-    else
-        return oxi_prepack_panels(weight->storage);
+    if (!oxi_is_block(weight->dtype)) return oxi_prepack_panels(weight->storage);
+    oxi_repack(weight);
+    return OX_OK;
+}
+
+OX_API ox_status ox_unpack(ox_tensor *weight) {
+    if (!weight) return oxi_fail(OX_ERR_ARG, "unpack: the tensor is NULL");
+    if (weight->storage->device == ox_cpu()) oxi_storage_unpack(weight->storage);
     return OX_OK;
 }

@@ -17,7 +17,7 @@ static ox_status oxi_product_dtype(const oxi_call *call, const ox_tensor *x, con
         return oxi_fail(OX_ERR_DTYPE, "%s: operands of different dtypes: %s x %s", oxi_op_name(call),
                         oxi_tensor_text(x), oxi_tensor_text(w));
     } else {
-        *dtype = x->dtype == OX_I8 ? OX_I32 : x->dtype;
+        *dtype = x->dtype;
     }
     return OX_OK;
 }
@@ -30,19 +30,18 @@ static ox_status oxi_check_block_rows(const oxi_call *call, const ox_tensor *t, 
                     oxi_tensor_text(t), dim);
 }
 
-OXI_RULE(matmul) {
+/* What matmul and int_mm give, as `dtype`. */
+static ox_status oxi_matmul_result(const oxi_call *call, ox_dtype dtype, ox_tensor *out) {
     const ox_tensor *a = call->in[0], *b = call->in[1];
-    ox_dtype dtype;
-    ox_status status = oxi_product_dtype(call, a, b, false, &dtype);
-    if (status != OX_OK) return status;
+    const char *name = oxi_op_name(call);
     if (a->ndim == 0 || b->ndim == 0)
-        return oxi_fail(OX_ERR_SHAPE, "matmul: 0-dim operand: %s x %s", oxi_tensor_text(a),
+        return oxi_fail(OX_ERR_SHAPE, "%s: 0-dim operand: %s x %s", name, oxi_tensor_text(a),
                         oxi_tensor_text(b));
     int b_summed = b->ndim == 1 ? 0 : b->ndim - 2;
     if (a->shape[a->ndim - 1] != b->shape[b_summed])
-        return oxi_fail(OX_ERR_SHAPE, "matmul: inner sizes differ: %s x %s",
+        return oxi_fail(OX_ERR_SHAPE, "%s: inner sizes differ: %s x %s", name,
                         oxi_shape_text(a->ndim, a->shape), oxi_shape_text(b->ndim, b->shape));
-    status = oxi_check_block_rows(call, a, a->ndim - 1);
+    ox_status status = oxi_check_block_rows(call, a, a->ndim - 1);
     if (status == OX_OK) status = oxi_check_block_rows(call, b, b_summed);
     if (status != OX_OK) return status;
     int a_batch = a->ndim > 2 ? a->ndim - 2 : 0, b_batch = b->ndim > 2 ? b->ndim - 2 : 0;
@@ -52,15 +51,29 @@ OXI_RULE(matmul) {
         int da = d - (batch - a_batch), db = d - (batch - b_batch);
         int64_t sa = da >= 0 ? a->shape[da] : 1, sb = db >= 0 ? b->shape[db] : 1;
         if (sa != sb && sa != 1 && sb != 1)
-            return oxi_fail(OX_ERR_SHAPE, "matmul: leading dims do not broadcast: %s x %s",
+            return oxi_fail(OX_ERR_SHAPE, "%s: leading dims do not broadcast: %s x %s", name,
                             oxi_shape_text(a->ndim, a->shape), oxi_shape_text(b->ndim, b->shape));
         shape[d] = sa == 1 ? sb : sa;
     }
     if (a->ndim > 1) shape[ndim++] = a->shape[a->ndim - 2];
     if (b->ndim > 1) shape[ndim++] = b->shape[b->ndim - 1];
-    status = oxi_check_shape("matmul", dtype, ndim, shape, NULL);
+    status = oxi_check_shape(name, dtype, ndim, shape, NULL);
     if (status == OX_OK) oxi_meta(out, dtype, ndim, shape);
     return status;
+}
+
+OXI_RULE(matmul) {
+    ox_dtype dtype;
+    ox_status status = oxi_product_dtype(call, call->in[0], call->in[1], false, &dtype);
+    return status == OX_OK ? oxi_matmul_result(call, dtype, out) : status;
+}
+
+OXI_RULE(int_mm) {
+    const ox_tensor *a = call->in[0], *b = call->in[1];
+    if (a->dtype != OX_I8 || b->dtype != OX_I8)
+        return oxi_fail(OX_ERR_DTYPE, "%s: %s x %s are not i8", oxi_op_name(call), oxi_tensor_text(a),
+                        oxi_tensor_text(b));
+    return oxi_matmul_result(call, OX_I32, out);
 }
 
 OXI_RULE(linear) {
@@ -78,7 +91,7 @@ OXI_RULE(linear) {
                  ox_dtype_get_info(bias->dtype)->cls != ox_dtype_get_info(dtype)->cls))
         return oxi_fail(OX_ERR_SHAPE, "linear: bias %s does not fit weight %s", oxi_tensor_text(bias),
                         oxi_tensor_text(w));
-    if (call->attr.activation.activation != OXI_ACT_NONE && !oxi_is_float(dtype))
+    if (call->attr.activation.activation != OX_ACTIVATION_NONE && !oxi_is_float(dtype))
         return oxi_fail(OX_ERR_DTYPE, "linear: no activation of %s", ox_dtype_name(dtype));
     status = oxi_check_block_rows(call, w, 1);
     if (status == OX_OK && !oxi_is_block(w->dtype)) status = oxi_check_weight_dtype(call, x, w);
