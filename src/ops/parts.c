@@ -26,12 +26,12 @@ static ox_shape oxi_dims_of_set(uint32_t set) {
 
 /* 0, 1, 2 .. count - 1 as `dtype`, where t lies. */
 static ox_tensor *oxi_ramp_beside(const ox_tensor *t, int64_t count, ox_dtype dtype) {
-    return ox_to(ox_arange(0, (double)count, 1, dtype), oxi_working_device(ox_device_of(t)));
+    return ox_to(oxi_arange(0, (double)count, 1, dtype, ox_cpu()), oxi_working_device(ox_device_of(t)));
 }
 
 static ox_tensor *oxi_filled_beside(const ox_tensor *t, ox_shape shape, double value) {
     ox_dtype dtype = t->dtype == OX_F64 ? OX_F64 : OX_F32;
-    return ox_to(ox_full(shape, value, dtype), oxi_working_device(ox_device_of(t)));
+    return ox_to(oxi_full("full", shape, value, dtype, ox_cpu()), oxi_working_device(ox_device_of(t)));
 }
 
 /* ---- elementwise --------------------------------------------------------------------------------------- */
@@ -216,9 +216,10 @@ OXI_PARTS(addmm) {
 /* base^(-2 i / dims), beside x: worked out once, in double. */
 static ox_tensor *oxi_rope_frequencies(const oxi_call *call) {
     const oxi_attr_rope *told = &call->attr.rope;
-    ox_tensor *made = ox_empty(OX_SHAPE(told->dims / 2), OX_F64);
+    const int64_t pairs = told->dims / 2;
+    ox_tensor *made = oxi_tensor_new(ox_cpu(), OX_F64, 1, &pairs);
     double *numbers = made ? (double *)ox_data(made) : NULL;
-    for (int64_t i = 0; numbers && i < told->dims / 2; i++)
+    for (int64_t i = 0; numbers && i < pairs; i++)
         numbers[i] = pow(told->base, -2.0 * (double)i / (double)told->dims);
     return ox_to(made, oxi_working_device(ox_device_of(call->in[0])));
 }
@@ -371,7 +372,8 @@ static ox_tensor *oxi_padded(ox_tensor *x, const oxi_span *padding) {
     ox_shape shape = ox_shape_of(x);
     shape.dim[2] += 2 * rows;
     shape.dim[3] += 2 * columns;
-    ox_tensor *wide = ox_to(ox_zeros(shape, x->dtype), oxi_working_device(ox_device_of(x)));
+    ox_tensor *zeros = oxi_full("zeros", shape, 0, x->dtype, ox_cpu());
+    ox_tensor *wide = ox_to(zeros, oxi_working_device(ox_device_of(x)));
     ox_tensor *middle = ox_narrow(ox_narrow(wide, 2, rows, x->shape[2]), 3, columns, x->shape[3]);
     return ox_copy_(middle, x) ? wide : NULL;
 }
