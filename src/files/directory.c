@@ -407,8 +407,8 @@ static ox_tensor *oxi_item_tensor(ox_file *file, const oxi_file_item *item, cons
         oxi_atomic_add(&file->references, 1);
         storage = oxi_storage_borrow(ox_cpu(), (void *)(uintptr_t)data, item->bytes, oxi_item_released, file);
         if (storage) {
-            storage->read_only = true;
-            storage->repackable = !file->parts[item->part].borrowed;
+            storage->read_only = file->parts[item->part].borrowed;
+            storage->repackable = !storage->read_only;
         } else {
             oxi_file_release(file);
         }

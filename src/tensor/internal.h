@@ -124,7 +124,7 @@ struct ox_storage {
     void *release_user;
     void *release_data;              /* what release gets: the address the lender gave */
     bool borrowed;                   /* not from device->alloc */
-    bool read_only;                  /* in-place ops are refused */
+    bool read_only;                  /* in-place ops are refused: files of streams, lent files */
     bool repackable;                 /* block types in it may be repacked, or are (cpu/product/repack.c) */
     int64_t version;                 /* counts in-place changes */
     struct oxi_pin *pin;             /* NULL, or what it is pinned by (tensor/device.c) */
