@@ -177,6 +177,8 @@ static void check_null_rest(ox_tensor *x) {
     NULLS(scatter_, !ox_scatter_(NULL, 0, x, x));
     NULLS(scatter_add, !ox_scatter_add(x, 0, x, NULL));
     NULLS(scatter_add_, !ox_scatter_add_(NULL, 0, x, x));
+    NULLS(scatter_reduce, !ox_scatter_reduce(x, 0, NULL, x, OX_REDUCTION_SUM, true));
+    NULLS(scatter_reduce_, !ox_scatter_reduce_(NULL, 0, x, x, OX_REDUCTION_SUM, true));
     NULLS(index_select, !ox_index_select(x, 0, NULL));
     NULLS(index_add, !ox_index_add(x, 0, x, NULL, 1));
     NULLS(index_add_, !ox_index_add_(NULL, 0, x, x, 1));
@@ -493,6 +495,8 @@ static void check_nonsense_ops(void) {
     REFUSES(scatter_, OX_ERR_INDEX, !ox_scatter_(x, 1, minus, x));
     REFUSES(scatter_add, OX_ERR_INDEX, !ox_scatter_add(x, 0, seven, x));
     REFUSES(scatter_add_, OX_ERR_DTYPE, !ox_scatter_add_(x, 0, b, x));
+    REFUSES(set_default_dtype, OX_ERR_DTYPE, ox_set_default_dtype(OX_I64) != OX_OK);
+    REFUSES(scatter_reduce, OX_ERR_SHAPE, !ox_scatter_reduce(x, 0, i, row, OX_REDUCTION_PROD, true));
     REFUSES(index_select, OX_ERR_SHAPE, !ox_index_select(x, 0, i));
     REFUSES(index_select, OX_ERR_INDEX, !ox_index_select(x, 0, sevens));
     REFUSES(index_add, OX_ERR_SHAPE, !ox_index_add(x, 0, line, row, 1));
@@ -877,7 +881,13 @@ static void check_header(const char *path) {
     fclose(file);
     /* Not about tensors: they take no operand that could be wrong. */
     static const char *const left_out[] = {"ox_set_exact",     "ox_profile_begin", "ox_profile_end",
-                                           "ox_profile_table", "ox_profile_trace", "ox_isa"};
+                                           "ox_profile_table", "ox_profile_trace", "ox_isa",
+                                           "ox_default_device", "ox_set_default_device",
+                                           "ox_device_scope_begin", "ox_device_scope_end", "ox_default_dtype",
+                                           "ox_generator_open", "ox_generator_close", "ox_generator_seed",
+                                           "ox_generator_get_state", "ox_generator_set_state",
+                                           "ox_generator_use", "ox_generator_scope_begin",
+                                           "ox_generator_scope_end"};
     int found = 0;
     for (const char *at = strstr(text, "OX_API"); at; at = strstr(at + 1, "OX_API")) {
         const char *name = strstr(at, "ox_"), *end = at;
