@@ -213,6 +213,8 @@ static void check_null_rest(ox_tensor *x) {
     NULLS(log_softmax, !ox_log_softmax(NULL, 0));
     NULLS(layer_norm, !ox_layer_norm(NULL, 1, x, x, 1e-5));
     NULLS(rms_norm, !ox_rms_norm(NULL, 1, x, 1e-5));
+    NULLS(im2col, !ox_im2col(NULL, OX_DIMS(2), OX_SCALAR_SHAPE, OX_SCALAR_SHAPE, OX_SCALAR_SHAPE));
+    NULLS(col2im, !ox_col2im(NULL, OX_DIMS(4, 4), OX_DIMS(2), OX_SCALAR_SHAPE, OX_SCALAR_SHAPE, OX_SCALAR_SHAPE));
     NULLS(conv2d, !ox_conv2d(NULL, x, x, NULL));
     NULLS(conv2d, !ox_conv2d(x, NULL, x, NULL));
     NULLS(instance_norm, !ox_instance_norm(NULL, x, x, 1e-5));
@@ -493,10 +495,10 @@ static void check_nonsense_ops(void) {
     REFUSES(scatter, OX_ERR_DTYPE, !ox_scatter(x, 0, i, f64));
     REFUSES(scatter, OX_ERR_SHAPE, !ox_scatter(x, 0, i, row));
     REFUSES(scatter_, OX_ERR_INDEX, !ox_scatter_(x, 1, minus, x));
-    REFUSES(scatter_add, OX_ERR_INDEX, !ox_scatter_add(x, 0, seven, x));
-    REFUSES(scatter_add_, OX_ERR_DTYPE, !ox_scatter_add_(x, 0, b, x));
     REFUSES(set_default_dtype, OX_ERR_DTYPE, ox_set_default_dtype(OX_I64) != OX_OK);
     REFUSES(scatter_reduce, OX_ERR_SHAPE, !ox_scatter_reduce(x, 0, i, row, OX_REDUCTION_PROD, true));
+    REFUSES(scatter_add, OX_ERR_INDEX, !ox_scatter_add(x, 0, seven, x));
+    REFUSES(scatter_add_, OX_ERR_DTYPE, !ox_scatter_add_(x, 0, b, x));
     REFUSES(index_select, OX_ERR_SHAPE, !ox_index_select(x, 0, i));
     REFUSES(index_select, OX_ERR_INDEX, !ox_index_select(x, 0, sevens));
     REFUSES(index_add, OX_ERR_SHAPE, !ox_index_add(x, 0, line, row, 1));

@@ -439,6 +439,20 @@ typedef struct ox_conv_desc { /* OX_DIMS(2) for all spatial dims, OX_DIMS(2, 1) 
 } ox_conv_desc;               /* all zeros, or NULL for it: torch's defaults */
 OX_API ox_tensor *ox_conv2d(ox_tensor *x, ox_tensor *weight, ox_tensor *bias, const ox_conv_desc *desc);
 
+/* ox_im2col - the windows of x [N,C,H,W] or [C,H,W] as columns [N,C h w,places] or [C h w,places]: what a
+ * convolution multiplies by its weights. kernel, dilation, padding, stride: OX_DIMS(2) for both dims, or
+ * OX_DIMS(2, 1) for rows and columns; empty = 1, padding 0. torch.nn.functional.unfold (ox_unfold is
+ * torch.Tensor.unfold: a view, along one dim).
+ * ox_col2im - what columns of an image of size OX_DIMS(H, W) add up to, where windows overlap:
+ * torch.nn.functional.fold. Sums of f16 and bf16 are rounded after each window, as in torch.
+ * dtypes    all but block types
+ * errors    OX_ERR_SHAPE no window fits, columns that are not those of such windows; OX_ERR_ARG a number
+ *           below what it may be, or no kernel */
+OX_API ox_tensor *ox_im2col(ox_tensor *x, ox_shape kernel, ox_shape dilation, ox_shape padding,
+                            ox_shape stride);
+OX_API ox_tensor *ox_col2im(ox_tensor *x, ox_shape size, ox_shape kernel, ox_shape dilation,
+                            ox_shape padding, ox_shape stride);
+
 /* ---- random -------------------------------------------------------------------------------------------- */
 OX_API ox_tensor *ox_bernoulli(ox_tensor *probabilities);
 /* [..,K] -> i64 [..,samples] */
