@@ -402,6 +402,39 @@ static ox_device *open_gpu(const char *caps, int transfers) {
     return gpu;
 }
 
+/* A steady loop pins nothing, dropped memory is not handed out before its copies are over, and ox_trim gives
+ * back what is kept. */
+static void test_kept_pins(ox_device *gpu) {
+    const int64_t n = 1 << 19;
+    ox_trim();
+    CHECK(ox_memory_get_stats().bytes_cached_pinned == 0);
+    size_t in_use = ox_memory_get_stats().bytes_in_use;
+    int64_t pins = 0;
+    bool right = true;
+    OX_SCOPE {
+        ox_tensor *sum = ox_to(ox_zeros(OX_SHAPE(n), OX_F32), gpu);
+        for (int i = 0; i < 20; i++) {
+            if (i == 4) pins = ox_memory_get_stats().pins;
+            OX_SCOPE { /* sizes that differ a little share memory */
+                ox_tensor *host = ox_empty_pinned(OX_SHAPE(n - 100 * (i % 3)), OX_F32, gpu);
+                ox_fill_(host, i);
+                ox_add_(ox_narrow(sum, 0, 0, n - 200), ox_narrow(ox_to_async(host, gpu), 0, 0, n - 200));
+            } /* dropped with its copy under way */
+            if (i >= 3) CHECK(ox_vulkan_sync(gpu) == OX_OK);
+        }
+        CHECK_MSG(ox_memory_get_stats().pins == pins, "%lld and %lld", (long long)pins,
+                  (long long)ox_memory_get_stats().pins);
+        ox_tensor *all = ox_narrow(ox_to(sum, ox_cpu()), 0, 0, n - 200);
+        right = ox_item(ox_amin(all, OX_ALL_DIMS, false)) == 190 &&
+                ox_item(ox_amax(all, OX_ALL_DIMS, false)) == 190;
+    }
+    CHECK_MSG(right, "%s", ox_error_text());
+    ox_memory_stats kept = ox_memory_get_stats();
+    CHECK(kept.bytes_cached_pinned >= 4 * (size_t)n && kept.bytes_in_use <= in_use + (1 << 20));
+    ox_trim();
+    CHECK(ox_memory_get_stats().bytes_cached_pinned == 0 && ox_memory_get_stats().bytes_cached == 0);
+}
+
 /* Pinned tensors keep it open; copies that are under way do not. */
 static void test_closing(ox_device *gpu) {
     ox_tensor *pinned = ox_empty_pinned(OX_SHAPE(1 << 20), OX_F32, gpu);
@@ -508,12 +541,14 @@ static void test_two(const char *caps, int transfers) {
 static void test_vulkan(const char *caps, int transfers) {
     ox_device *gpu = open_gpu(caps, transfers);
     if (!gpu) return;
-    long carried = between.on_transfer_queue;
+    long carried = between.on_transfer_queue, ways[2] = {between.on_queue[0], between.on_queue[1]};
     test_copies(gpu);
     check_default_device(gpu, OX_BF16);
     test_pinned(gpu);
     test_other_copies(gpu);
+    test_kept_pins(gpu);
     CHECK(transfers == 0 || between.on_transfer_queue > carried);
+    for (int way = 0; way < transfers; way++) CHECK(between.on_queue[way] > ways[way]);
     CHECK(ox_vulkan_get_stats(gpu).imports > 0);
     CHECK_MSG(ox_device_close(gpu) == OX_OK, "%s", ox_error_text());
     gpu = ox_vulkan(0); /* nothing is reserved yet but a little */
@@ -536,7 +571,7 @@ static void test_all_vulkan(void) {
     static const struct {
         const char *caps;
         int transfers;
-    } ways[] = {{NULL, 0}, {NULL, 1}, {"baseline", 0}, {"baseline,transfer", 1}};
+    } ways[] = {{NULL, 0}, {NULL, 1}, {NULL, 2}, {"baseline", 0}, {"baseline,transfer", 2}};
     ox_device *gpu = between_begin() ? ox_vulkan(0) : NULL;
     if (!gpu) {
         check_skip("pinned memory of a GPU",
@@ -548,7 +583,7 @@ static void test_all_vulkan(void) {
     CHECK(keep_driver() != VK_NULL_HANDLE);
     long alive = between.alive;
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) test_vulkan(ways[i].caps, ways[i].transfers);
-    test_faults(NULL, 1);
+    test_faults(NULL, 2);
     test_faults("baseline", 0);
     unsetenv("OX_VULKAN_CAPS");
     CHECK(ox_vulkan_use_loader(NULL) == OX_OK);

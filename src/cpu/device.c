@@ -2,8 +2,9 @@
 
 static ox_status oxi_cpu_alloc(ox_device *self, size_t bytes, void **out) {
     (void)self;
-    *out = oxi_alloc(bytes);
-    return *out ? OX_OK : OX_ERR_NOMEM;
+    *out = oxi_try_alloc(bytes);
+    if (!*out && oxi_pins_trim(NULL)) *out = oxi_try_alloc(bytes); /* what is kept for reuse goes first */
+    return *out ? OX_OK : oxi_fail_memory(bytes);
 }
 
 static void oxi_cpu_free(ox_device *self, void *memory, size_t bytes) {

@@ -15,7 +15,7 @@
 
 /* ---- reductions (form/reduce.c) ------------------------------------------------------------------------ */
 
-/* In the order of shaders/reduce.glsl. */
+/* In the order of shaders/reduce/reduce.glsl. */
 typedef enum oxi_reduction_kind {
     OXI_REDUCES_SUM,
     OXI_REDUCES_SQUARES,

@@ -418,7 +418,7 @@ static bool oxi_vk_product_is_simple(const oxi_vk_product *p) {
 
 static void oxi_vk_product_many_simple(const oxi_vk_product *p, oxi_vk_product_params *params,
                                        oxi_vk_dispatch *dispatch) {
-    const uint32_t tile = 64;
+    const uint32_t tile = OXI_VK_SIMPLE_TILE;
     double factor[2] = {p->form.alpha, p->form.beta};
     bool integer = oxi_is_int(p->form.t[0]->dtype);
     for (int i = 0; i < 2; i++) {
