@@ -407,9 +407,8 @@ static ox_tensor *oxi_item_tensor(ox_file *file, const oxi_file_item *item, cons
         oxi_atomic_add(&file->references, 1);
         storage = oxi_storage_borrow(ox_cpu(), (void *)(uintptr_t)data, item->bytes, oxi_item_released, file);
         if (storage) {
-            storage->read_only = true;
-            if (oxi_is_block(dtype) && !file->parts[item->part].borrowed)
-                storage->layout = &oxi_repacked_layout;
+            storage->read_only = file->parts[item->part].borrowed;
+            if (oxi_is_block(dtype) && !storage->read_only) storage->layout = &oxi_repacked_layout;
         } else {
             oxi_file_release(file);
         }

@@ -135,7 +135,7 @@ struct ox_storage {
     void *release_user;
     void *release_data;              /* what release gets: the address the lender gave */
     bool borrowed;                   /* not from device->alloc */
-    bool read_only;                  /* in-place ops are refused */
+    bool read_only;                  /* in-place ops are refused: files of streams, lent files */
     const oxi_layout *layout;        /* NULL: plain; else it may lie so, by itself or by another storage */
     void *packed;                    /* the layout's own: what is kept beside the bytes */
     int64_t version;                 /* counts in-place changes */

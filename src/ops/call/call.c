@@ -125,7 +125,7 @@ static bool oxi_needs_detached_result(const oxi_call *call, const oxi_op_row *ro
 static ox_status oxi_check_given_result(const oxi_call *call, const oxi_op_row *row, const ox_tensor *meta) {
     const ox_tensor *out = call->out[0];
     if (out->storage->read_only)
-        return oxi_fail(OX_ERR_ARG, "%s_: the tensor lies in a file opened for reading; clone it first",
+        return oxi_fail(OX_ERR_ARG, "%s_: the tensor lies where nothing may be written; clone it first",
                         row->name);
     bool same = meta->ndim == out->ndim;
     for (int d = 0; same && d < out->ndim; d++) same = meta->shape[d] == out->shape[d];

@@ -303,6 +303,13 @@ static bool oxi_read_numbers(const char *name, oxi_op op, ox_tensor *const *in, 
 /* Operands that must be there: true (and an error recorded, if none was) when one is NULL. */
 static bool oxi_any_null(const char *name, ox_tensor *const *in, int count);
 
+/* What the functions of these names make, wherever the thread makes its own (ops/functions/create.c). */
+static ox_tensor *oxi_full(const char *name, ox_shape shape, double value, ox_dtype dtype,
+                           ox_device *device);
+static ox_tensor *oxi_arange(double start, double end, double step, ox_dtype dtype, ox_device *device);
+/* A copy on the CPU. */
+static ox_tensor *oxi_copied(const void *data, ox_shape shape, ox_dtype dtype);
+
 /* What a function that works through other functions opens around them: a scope for what they make, and its
  * name for what they say. The end keeps the result. */
 typedef struct oxi_work {

@@ -78,14 +78,14 @@ static oxi_random_state oxi_next_random_state(void) {
 /* uniform from 0 to 1, or normal of mean 0 and deviation 1. */
 static ox_tensor *oxi_rand(const char *name, oxi_op op, ox_shape shape, ox_dtype dtype, ox_device *device) {
     oxi_attrs attr = op == OXI_OP_uniform ? oxi_attrs_uniform() : oxi_attrs_normal();
-    dtype = oxi_default_dtype(dtype, OX_F32);
+    dtype = oxi_default_dtype(dtype, ox_default_dtype());
     return oxi_fill_new(name, op, attr, shape, dtype, device, oxi_next_random_state());
 }
 OX_API ox_tensor *ox_rand(ox_shape shape, ox_dtype dtype) {
-    return oxi_rand("rand", OXI_OP_uniform, shape, dtype, ox_cpu());
+    return oxi_rand("rand", OXI_OP_uniform, shape, dtype, ox_default_device());
 }
 OX_API ox_tensor *ox_randn(ox_shape shape, ox_dtype dtype) {
-    return oxi_rand("randn", OXI_OP_normal, shape, dtype, ox_cpu());
+    return oxi_rand("randn", OXI_OP_normal, shape, dtype, ox_default_device());
 }
 
 /* Whether all numbers from low to high are some of the dtype; floats hold what they round, not infinity. */
@@ -112,7 +112,7 @@ static ox_tensor *oxi_randint(const char *name, int64_t low, int64_t high, ox_sh
     return oxi_fill_new(name, OXI_OP_randint, attr, shape, dtype, device, oxi_next_random_state());
 }
 OX_API ox_tensor *ox_randint(int64_t low, int64_t high, ox_shape shape, ox_dtype dtype) {
-    return oxi_randint("randint", low, high, shape, dtype, ox_cpu());
+    return oxi_randint("randint", low, high, shape, dtype, ox_default_device());
 }
 
 OX_API ox_tensor *ox_rand_like(const ox_tensor *t) {
@@ -130,7 +130,7 @@ OX_API ox_tensor *ox_randint_like(const ox_tensor *t, int64_t low, int64_t high)
 
 OX_API ox_tensor *ox_randperm(int64_t n, ox_dtype dtype) {
     return oxi_fill_new(NULL, OXI_OP_randperm, oxi_attrs_shape(), ox_shape_from(1, &n),
-                        oxi_default_dtype(dtype, OX_I64), ox_cpu(), oxi_next_random_state());
+                        oxi_default_dtype(dtype, OX_I64), ox_default_device(), oxi_next_random_state());
 }
 
 /* Fills x itself: a FILL call whose result is given. */
