@@ -1,11 +1,31 @@
-/* Making tensors, and getting numbers in and out of them. New tensors are contiguous and on the CPU.
- * shapes   any; 0-size dims are legal. dtype OX_DTYPE_NONE means f32 (arange, randint, randperm: i64)
+/* Making tensors, and getting numbers in and out of them. New tensors are contiguous and on the thread's
+ * default device; ox_number, ox_integer and ox_from_blob on the CPU, and the _like forms where t is.
+ * shapes   any; 0-size dims are legal. dtype OX_DTYPE_NONE means the thread's default dtype, f32 at first
+ *          (arange, randint, randperm: i64; from_floats, from_doubles, from_ints: the dtype of the numbers)
  * errors   OX_ERR_SHAPE negative dim or too many elements; OX_ERR_DTYPE; OX_ERR_NOMEM
  * source   the torch functions of the same names */
 #ifndef OX_OPS_CREATE_H
 #define OX_OPS_CREATE_H
 
 OX_EXTERN_C_BEGIN
+
+/* Where the calling thread's new tensors are made: ox_cpu() at first. NULL sets ox_cpu(). Returns the one
+ * before. OX_DEVICE_SCOPE(device) { ... } sets it for a block and may be left like OX_SCOPE. Operations run
+ * where their operands are, whatever the default is. A device must not be closed while it is a default.
+ * source    torch.set_default_device, with torch.device(..) */
+OX_API ox_device *ox_default_device(void);
+OX_API ox_device *ox_set_default_device(ox_device *device);
+typedef struct ox_device_scope { ox_device *previous; bool open; } ox_device_scope;
+OX_API ox_device_scope ox_device_scope_begin(ox_device *device);
+OX_API void ox_device_scope_end(ox_device_scope *scope);
+#define OX_DEVICE_SCOPE(device) \
+    OXI_SCOPE_OF(ox_device_scope, ox_device_scope_begin(device), ox_device_scope_end)
+/* What OX_DTYPE_NONE means to the calling thread's functions that make tensors: f64, f32, f16 or bf16;
+ * OX_ERR_DTYPE for others, and nothing is set. OX_DTYPE_NONE sets f32. Integers in float ops give f32 all the
+ * same, where torch gives its default.
+ * source    torch.set_default_dtype */
+OX_API ox_dtype ox_default_dtype(void);
+OX_API ox_status ox_set_default_dtype(ox_dtype dtype);
 
 OX_API ox_tensor *ox_empty(ox_shape shape, ox_dtype dtype);    /* not cleared; block types too */
 OX_API ox_tensor *ox_zeros(ox_shape shape, ox_dtype dtype);

@@ -253,7 +253,7 @@ static ox_tensor *oxi_masked_fill(const char *name, ox_tensor *x, ox_tensor *mas
     if (!oxi_is_float(x->dtype) && x->dtype != OX_C64 && value != trunc(value))
         return OXI_FAIL_NULL(OX_ERR_DTYPE, "%s: %g does not fit %s", name, value, oxi_tensor_text(x));
     oxi_work work = oxi_work_begin(name);
-    ox_tensor *fill = ox_full(OX_SCALAR_SHAPE, value, x->dtype);
+    ox_tensor *fill = oxi_full("full", OX_SCALAR_SHAPE, value, x->dtype, ox_cpu());
     fill = fill && ox_device_of(x) != ox_cpu() ? ox_to(fill, ox_device_of(x)) : fill;
     ox_tensor *where[3] = {mask, fill, x};
     ox_tensor *result = fill ? oxi_apply_list(OXI_OP_where, NULL, where, 3, in_place ? x : NULL) : NULL;
