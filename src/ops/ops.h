@@ -376,7 +376,9 @@ OX_API ox_status ox_unpack(ox_tensor *weight);
 /* true: block types multiply as f32 after exact expansion; false (the default): int8 products with
  * quantized activations. On a GPU with cooperative matrices, false lets many f32 rows that meet the weights
  * of ox_linear be rounded to their type (block types: to bf16), and queries and the softmax that meet keys
- * and values of f16 or bf16 to theirs. A setting of the calling thread. */
+ * and values of f16 or bf16 to theirs. A setting of the calling thread, false in a new one. A call takes it
+ * when it is made: the threads of the pool that compute it, a GPU that runs it later and the operations that
+ * it is made of have the call's, whatever their own threads are set to. */
 OX_API void ox_set_exact(bool exact);
 
 /* ---- neural network rows ------------------------------------------------------------------------------- */
