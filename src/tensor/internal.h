@@ -87,15 +87,12 @@ struct ox_device {
     ox_status (*hold)(ox_device *self, bool holds);
     /* Copies that are not waited for; NULL: read and write do it, and callers wait.
      * pin: the device will reach the host's memory at *memory itself; where that is NULL it makes memory,
-     * whose
-     * address comes back there. *out: what unpin takes, after waiting for what is under way. A refusal
-     * records
-     * no error: whoever asks has another way.
-     * copy_async: begins to copy between memory of the device and of the host, or within the device, when
-     * `after` (of any device; NULL: at once) is over. Later work of the device waits for it by itself. *done
-     * is
-     * when the bytes are there. Host memory that is not pinned was read, or is written, on return.
-     * pin_event: when all that was begun with pinned memory is over. */
+     * whose address comes back there. *out: what unpin takes, after waiting for what is under way. A
+     * refusal records no error: whoever asks has another way. copy_async: begins to copy between memory of
+     * the device and of the host, or within the device, when `after` (of any device; NULL: at once) is
+     * over. Later work of the device waits for it by itself. *done is when the bytes are there. Host memory
+     * that is not pinned was read, or is written, on return. pin_event: when all that was begun with pinned
+     * memory is over. */
     ox_status (*pin)(ox_device *self, void **memory, size_t bytes, void **out);
     void (*unpin)(ox_device *self, void *pin);
     oxi_event (*pin_event)(ox_device *self, void *pin);
@@ -118,13 +115,13 @@ static ox_device *oxi_working_device(ox_device *device);
 /* Another layout of a storage than the plain one, in which bytes lie as the tensors' dtypes say. It is made
  * and left explicitly; the room that makes it has its functions (cpu/product/repack.c, prepack.c). */
 typedef struct oxi_layout {
-    /* Puts the bytes back, when those who read them as they lie are done. NULL: they are plain, and the layout
-     * is what is kept beside them. */
+    /* Puts the bytes back, when those who read them as they lie are done. NULL: they are plain, and the
+     * layout is what is kept beside them. */
     void (*leave)(ox_storage *storage);
     /* Forgets the layout as it is: the bytes go, or what is kept beside them. */
     void (*drop)(ox_storage *storage);
-    /* Whether a call's executor takes an operand of this storage as it lies; it leaves the layout itself where
-     * it cannot. NULL: none does. */
+    /* Whether a call's executor takes an operand of this storage as it lies; it leaves the layout itself
+     * where it cannot. NULL: none does. */
     bool (*takes)(const struct oxi_call *call, const ox_tensor *operand);
 } oxi_layout;
 
@@ -157,6 +154,13 @@ typedef struct oxi_pin {
     int64_t pending;                 /* atomic: copies begun since the last wait */
 } oxi_pin;
 
+/* Memory of the host that stays its owner's, pinned for a device until that closes. */
+typedef struct oxi_pinned_memory {
+    ox_device *device;
+    void *handle;                    /* NULL: it is not pinned (any more) */
+    struct oxi_pinned_memory *next;
+} oxi_pinned_memory;
+
 static bool oxi_event_done(const oxi_event *event);
 static ox_status oxi_event_wait(const oxi_event *event);
 /* Memory of the host for `device`, perhaps of a pin that was dropped; out->bytes are those asked for or some
@@ -165,6 +169,10 @@ static bool oxi_pin_make(ox_device *device, size_t bytes, oxi_pin *out);
 static void oxi_pin_drop(oxi_pin *pin);
 /* Gives back what is kept of dropped pins, for `device` or (NULL) all; false: there was nothing. */
 static bool oxi_pins_trim(const ox_device *device);
+/* The same for memory that is there already, until oxi_unpin_memory (which waits for copies that are under
+ * way) or the device closes. *out stays where it is meanwhile. */
+static bool oxi_pin_memory(ox_device *device, void *memory, size_t bytes, oxi_pinned_memory *out);
+static void oxi_unpin_memory(oxi_pinned_memory *pinned);
 /* Until no copy that was begun with it is under way. */
 static ox_status oxi_pin_settle(oxi_pin *pin);
 /* A storage of the CPU that is pinned for `device`; NULL, and no error, where it cannot be. */
@@ -184,8 +192,8 @@ static ox_storage *oxi_storage_borrow(ox_device *device, void *data, size_t byte
                                       void *user);
 static void oxi_storage_retain(ox_storage *storage);
 static void oxi_storage_release(ox_storage *storage);
-/* Makes the layout plain and waits for copies on their way there. Who reads or writes bytes asks for it first:
- * for the operands and results of calls oxi_run_part does (ops/call/call.c). */
+/* Makes the layout plain and waits for copies on their way there. Who reads or writes bytes asks for it
+ * first: for the operands and results of calls oxi_run_part does (ops/call/call.c). */
 static void oxi_storage_plain(ox_storage *storage);
 /* The same for good: what a layout keeps beside the bytes goes, too. */
 static void oxi_storage_unpack(ox_storage *storage);
@@ -212,8 +220,8 @@ static int oxi_wrap_dim(const char *op, int dim, int ndim);
 /* Bytes from the start of the storage to element `offset`; for block types offset is a multiple of the
  * block. */
 static size_t oxi_byte_offset(ox_dtype dtype, int64_t offset);
-/* Host address of the first element; the tensor must be on a host device. Changes nothing: within calls, where
- * bytes are plain already. */
+/* Host address of the first element; the tensor must be on a host device. Changes nothing: within calls,
+ * where bytes are plain already. */
 static char *oxi_ptr(const ox_tensor *t);
 /* The same outside of calls: asks for the plain layout. */
 static char *oxi_plain_ptr(const ox_tensor *t);

@@ -12,7 +12,11 @@
  *     detour         a call that its device does not support: the CPU runs it, its results go back
  *     listener       hears each call of a public function; the profiler is one
  *     kept call      a copy that owns its operands, to be run again
- *     draw           seed and counter that a random call's numbers follow from */
+ *     random state   seed and counter that a random call's numbers follow from (call->random)
+ *     quiet          unheard by listeners: calls within a call
+ *     layout         how a storage's bytes lie (tensor/internal.h); devices see the plain one, but where
+ *                    they hold another
+ *     lane           of the profiler's trace: a row of it, for calls, a GPU, a disk */
 #ifndef OX_OPS_CALL_H
 #define OX_OPS_CALL_H
 
@@ -123,10 +127,10 @@ typedef union oxi_attrs {
 
 /* ---- the call ------------------------------------------------------------------------------------------ */
 
-/* Of a call that draws: its numbers follow from these alone (Philox). */
-typedef struct oxi_draw {
+/* Of a call that gives random numbers: they follow from these alone (Philox). */
+typedef struct oxi_random_state {
     uint64_t seed, counter;
-} oxi_draw;
+} oxi_random_state;
 
 typedef struct oxi_call {
     oxi_op op;
@@ -135,7 +139,7 @@ typedef struct oxi_call {
     ox_tensor *const *in;            /* operands marked with "?" may be NULL */
     ox_tensor *out[OXI_MAX_OUT];     /* NULL: oxi_apply makes it; given: the result is written there */
     oxi_attrs attr;
-    oxi_draw draw;
+    oxi_random_state random;
     const char *name;                /* the function that was called, for messages; NULL: the row's name */
 } oxi_call;
 
@@ -221,8 +225,9 @@ static ox_tensor *oxi_apply_as(const char *name, oxi_op op, const oxi_attrs *att
 /* Written into in[0]. */
 static ox_tensor *oxi_apply_in_place(oxi_op op, const oxi_attrs *attr, ox_tensor *const *in, int count);
 
-/* A copy of t in the memory of another device; t's numbers are read and written as bytes (ops/functions/move.c). waits
- * false: from and into pinned memory they may still be on their way on return. */
+/* A copy of t in the memory of another device; t's numbers are read and written as bytes
+ * (ops/functions/move.c). waits false: from and into pinned memory they may still be on their way on
+ * return. */
 static ox_tensor *oxi_moved(ox_tensor *t, ox_device *device, bool waits);
 /* The same into a contiguous tensor of t's shape and dtype. */
 static ox_status oxi_move_into(ox_tensor *to, ox_tensor *t, bool waits);
@@ -231,8 +236,7 @@ static ox_status oxi_move_into(ox_tensor *to, ox_tensor *t, bool waits);
 
 /* Hears each call of a public function once, in the thread that made it: `before` with its operands, when it
  * was checked, `after` with its results, when the device has taken it. Either may be NULL. A listener lives
- * as
- * long as the process; it may make calls itself, which nobody hears. */
+ * as long as the process; it may make calls itself, which nobody hears. */
 typedef struct oxi_listener {
     void (*before)(struct oxi_listener *self, const oxi_call *call, ox_device *device);
     void (*after)(struct oxi_listener *self, const oxi_call *call, ox_device *device, ox_status status);
@@ -255,7 +259,8 @@ static oxi_kept *oxi_call_keep(const oxi_call *call, bool writes);
 static ox_status oxi_kept_run(const oxi_kept *kept, ox_tensor *out[OXI_MAX_OUT]);
 static void oxi_kept_drop(oxi_kept *kept);
 
-/* ---- attributes as data (ops/call/attributes.c) ------------------------------------------------------------- */
+/* ---- attributes as data (ops/call/attributes.c)
+ * ------------------------------------------------------------- */
 
 static bool oxi_attrs_equal(oxi_op op, const oxi_attrs *a, const oxi_attrs *b);
 static uint64_t oxi_attrs_hash(oxi_op op, const oxi_attrs *attr);
@@ -288,6 +293,10 @@ static oxi_profile_record oxi_profile_record_of(const oxi_call *call, oxi_profil
 static void oxi_profile_put(const oxi_profile_record *record);
 /* Notes a span of another lane than calls while the profiler is on. */
 static void oxi_profile_span(oxi_profile_lane lane, double start, double end, double bytes);
+
+/* Reads what the op needs of its operands' numbers before it is called, and puts it into attr (ops.def,
+ * OXI_NEEDS); false and an error where the numbers are refused. `name` is the function, for messages. */
+static bool oxi_read_numbers(const char *name, oxi_op op, ox_tensor *const *in, int count, oxi_attrs *attr);
 
 /* ---- for functions that call -------------------------------------------------------------------------- */
 

@@ -59,22 +59,22 @@ static oxi_call oxi_fill_call_of(const char *name, oxi_op op, oxi_attrs attr, ox
 
 /* name: NULL, the row's. */
 static ox_tensor *oxi_fill_new(const char *name, oxi_op op, oxi_attrs attr, ox_shape shape, ox_dtype dtype,
-                               ox_device *device, oxi_draw draw) {
+                               ox_device *device, oxi_random_state state) {
     ox_tensor *made = NULL;
     if (device != ox_cpu()) { /* nothing else says where it is to be */
         made = oxi_named_new(name ? name : oxi_op_row_of(op)->name, device, dtype, &shape);
         if (!made) return NULL;
     }
     oxi_call call = oxi_fill_call_of(name, op, attr, shape, dtype, made);
-    call.draw = draw;
+    call.random = state;
     if (oxi_apply(&call) == OX_OK) return call.out[0];
     ox_release(made);
     return NULL;
 }
 
-static oxi_draw oxi_no_draw(void) {
-    oxi_draw draw = {0, 0};
-    return draw;
+static oxi_random_state oxi_no_random_state(void) {
+    oxi_random_state state = {0, 0};
+    return state;
 }
 
 static oxi_attrs oxi_fill_attrs(double value) {
@@ -96,7 +96,8 @@ OX_API ox_tensor *ox_empty(ox_shape shape, ox_dtype dtype) {
 
 static ox_tensor *oxi_full(const char *name, ox_shape shape, double value, ox_dtype dtype,
                            ox_device *device) {
-    return oxi_fill_new(name, OXI_OP_fill, oxi_fill_attrs(value), shape, dtype, device, oxi_no_draw());
+    oxi_random_state none = oxi_no_random_state();
+    return oxi_fill_new(name, OXI_OP_fill, oxi_fill_attrs(value), shape, dtype, device, none);
 }
 OX_API ox_tensor *ox_full(ox_shape shape, double value, ox_dtype dtype) {
     return oxi_full("full", shape, value, oxi_default_dtype(dtype, ox_default_dtype()),
@@ -153,7 +154,7 @@ static ox_tensor *oxi_arange(double start, double end, double step, ox_dtype dty
     attr.ramp.start = start;
     attr.ramp.step = step;
     int64_t size = count > 0 ? (int64_t)count : 0;
-    return oxi_fill_new(NULL, OXI_OP_arange, attr, ox_shape_from(1, &size), dtype, device, oxi_no_draw());
+    return oxi_fill_new(NULL, OXI_OP_arange, attr, ox_shape_from(1, &size), dtype, device, oxi_no_random_state());
 }
 OX_API ox_tensor *ox_arange(double start, double end, double step, ox_dtype dtype) {
     return oxi_arange(start, end, step, dtype, ox_default_device());
@@ -164,12 +165,12 @@ OX_API ox_tensor *ox_linspace(double start, double end, int64_t steps, ox_dtype 
     attr.ends.start = start;
     attr.ends.end = end;
     return oxi_fill_new(NULL, OXI_OP_linspace, attr, ox_shape_from(1, &steps),
-                        oxi_default_dtype(dtype, ox_default_dtype()), ox_default_device(), oxi_no_draw());
+                        oxi_default_dtype(dtype, ox_default_dtype()), ox_default_device(), oxi_no_random_state());
 }
 
 OX_API ox_tensor *ox_eye(int64_t rows, int64_t columns, ox_dtype dtype) {
     return oxi_fill_new(NULL, OXI_OP_eye, oxi_attrs_shape(), OX_SHAPE(rows, columns),
-                        oxi_default_dtype(dtype, ox_default_dtype()), ox_default_device(), oxi_no_draw());
+                        oxi_default_dtype(dtype, ox_default_dtype()), ox_default_device(), oxi_no_random_state());
 }
 
 static ox_tensor *oxi_make_number(ox_dtype dtype, const void *value, size_t bytes) {
