@@ -421,7 +421,7 @@ static void test_kept_pins(ox_device *gpu) {
                 ox_fill_(host, i);
                 ox_add_(ox_narrow(sum, 0, 0, n - 200), ox_narrow(ox_to_async(host, gpu), 0, 0, n - 200));
             } /* dropped with its copy under way */
-            if (i >= 3) CHECK(ox_vulkan_sync(gpu) == OX_OK);
+            if (i >= 3) CHECK(ox_device_sync(gpu) == OX_OK);
         }
         CHECK_MSG(ox_memory_get_stats().pins == pins, "%lld and %lld", (long long)pins,
                   (long long)ox_memory_get_stats().pins);
