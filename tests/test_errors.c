@@ -179,6 +179,8 @@ static void check_null_rest(ox_tensor *x) {
     NULLS(scatter_add_, !ox_scatter_add_(NULL, 0, x, x));
     NULLS(scatter_reduce, !ox_scatter_reduce(x, 0, NULL, x, OX_REDUCTION_SUM, true));
     NULLS(scatter_reduce_, !ox_scatter_reduce_(NULL, 0, x, x, OX_REDUCTION_SUM, true));
+    NULLS(index_reduce, !ox_index_reduce(x, 0, x, NULL, OX_REDUCTION_SUM, true));
+    NULLS(index_reduce_, !ox_index_reduce_(NULL, 0, x, x, OX_REDUCTION_SUM, true));
     NULLS(index_select, !ox_index_select(x, 0, NULL));
     NULLS(index_add, !ox_index_add(x, 0, x, NULL, 1));
     NULLS(index_add_, !ox_index_add_(NULL, 0, x, x, 1));

@@ -244,6 +244,39 @@ static void test_scatter_reduce(void) {
         ox_tensor *half = ox_full(OX_SHAPE(1), 1, OX_F16), *ones = ox_full(OX_SHAPE(3), 1 + 0x1p-10, OX_F16);
         CHECK(ox_item(ox_scatter_reduce(half, 0, ox_zeros(OX_SHAPE(3), OX_I32), ones, OX_REDUCTION_PROD,
                                         true)) == 1 + 3 * 0x1p-10);
+        /* torch.tensor([[1., 2, 3], [4, 5, 6]]).index_reduce(1, [0, 0, 2], [[5, 7, 9], [1, 1, 2]], ..) */
+        static const struct {
+            ox_reduction reduce;
+            bool include_self;
+            float numbers[6];
+        } wanted[] = {
+            {OX_REDUCTION_PROD, true, {35, 2, 27, 4, 5, 12}},
+            {OX_REDUCTION_PROD, false, {35, 2, 9, 1, 5, 2}},
+            {OX_REDUCTION_MEAN, true, {13.0f / 3, 2, 6, 2, 5, 4}},
+            {OX_REDUCTION_MEAN, false, {6, 2, 9, 1, 5, 2}},
+            {OX_REDUCTION_AMAX, true, {7, 2, 9, 4, 5, 6}},
+            {OX_REDUCTION_AMAX, false, {7, 2, 9, 1, 5, 2}},
+            {OX_REDUCTION_AMIN, true, {1, 2, 3, 1, 5, 2}},
+            {OX_REDUCTION_AMIN, false, {5, 2, 9, 1, 5, 2}},
+            {OX_REDUCTION_SUM, true, {13, 2, 12, 6, 5, 8}},
+        };
+        const float six[6] = {1, 2, 3, 4, 5, 6}, from[6] = {5, 7, 9, 1, 1, 2};
+        ox_tensor *image = ox_from_floats(six, OX_SHAPE(2, 3), OX_F32), *list = NULL;
+        ox_tensor *added = ox_from_floats(from, OX_SHAPE(2, 3), OX_F32);
+        list = ox_from_ints((const int64_t[]){0, 0, 2}, OX_SHAPE(3), OX_I32);
+        for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+            ox_tensor *want = ox_from_floats(wanted[i].numbers, OX_SHAPE(2, 3), OX_F32),
+                      *copy = ox_clone(ox_t(image));
+            ox_tensor *got =
+                ox_index_reduce(image, -1, list, added, wanted[i].reduce, wanted[i].include_self);
+            CHECK_MSG(got && ox_allclose(got, want, 1e-6, 0, false), "case %d: %s", (int)i, ox_error_text());
+            got = ox_index_reduce_(copy, 0, list, ox_t(added), wanted[i].reduce, wanted[i].include_self);
+            CHECK(got == copy && ox_allclose(ox_t(got), want, 1e-6, 0, false));
+        }
+        ox_tensor *three = ox_full(OX_SCALAR_SHAPE, 3, OX_F32), *first = ox_zeros(OX_SHAPE(1), OX_I64);
+        CHECK(ox_item(ox_index_reduce(three, 0, first, three, OX_REDUCTION_PROD, true)) == 9);
+        expect(OX_ERR_SHAPE, "index_reduce: index",
+               ox_index_reduce(image, 1, first, added, OX_REDUCTION_PROD, true));
         ox_tensor *nan = ox_from_floats((const float[]){NAN, 1}, OX_SHAPE(2), OX_F32),
                   *f = ox_zeros(OX_SHAPE(2), OX_F32);
         CHECK(isnan(ox_item(ox_select(ox_scatter_reduce(f, 0, at, nan, OX_REDUCTION_AMAX, true), 0, 0))));
