@@ -179,6 +179,8 @@ static void check_null_rest(ox_tensor *x) {
     NULLS(scatter_add_, !ox_scatter_add_(NULL, 0, x, x));
     NULLS(scatter_reduce, !ox_scatter_reduce(x, 0, NULL, x, OX_REDUCTION_SUM, true));
     NULLS(scatter_reduce_, !ox_scatter_reduce_(NULL, 0, x, x, OX_REDUCTION_SUM, true));
+    NULLS(index_reduce, !ox_index_reduce(x, 0, x, NULL, OX_REDUCTION_SUM, true));
+    NULLS(index_reduce_, !ox_index_reduce_(NULL, 0, x, x, OX_REDUCTION_SUM, true));
     NULLS(index_select, !ox_index_select(x, 0, NULL));
     NULLS(index_add, !ox_index_add(x, 0, x, NULL, 1));
     NULLS(index_add_, !ox_index_add_(NULL, 0, x, x, 1));
@@ -214,7 +216,8 @@ static void check_null_rest(ox_tensor *x) {
     NULLS(layer_norm, !ox_layer_norm(NULL, 1, x, x, 1e-5));
     NULLS(rms_norm, !ox_rms_norm(NULL, 1, x, 1e-5));
     NULLS(im2col, !ox_im2col(NULL, OX_DIMS(2), OX_SCALAR_SHAPE, OX_SCALAR_SHAPE, OX_SCALAR_SHAPE));
-    NULLS(col2im, !ox_col2im(NULL, OX_DIMS(4, 4), OX_DIMS(2), OX_SCALAR_SHAPE, OX_SCALAR_SHAPE, OX_SCALAR_SHAPE));
+    NULLS(col2im,
+          !ox_col2im(NULL, OX_DIMS(4, 4), OX_DIMS(2), OX_SCALAR_SHAPE, OX_SCALAR_SHAPE, OX_SCALAR_SHAPE));
     NULLS(conv2d, !ox_conv2d(NULL, x, x, NULL));
     NULLS(conv2d, !ox_conv2d(x, NULL, x, NULL));
     NULLS(instance_norm, !ox_instance_norm(NULL, x, x, 1e-5));

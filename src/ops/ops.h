@@ -178,6 +178,8 @@ OX_API ox_tensor *ox_cumprod_(ox_tensor *x, int dim);
 OX_API ox_tensor *ox_scatter_(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source);
 OX_API ox_tensor *ox_scatter_reduce_(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source,
                                      ox_reduction reduce, bool include_self);
+OX_API ox_tensor *ox_index_reduce_(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source,
+                                   ox_reduction reduce, bool include_self);
 OX_API ox_tensor *ox_scatter_add_(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source);
 OX_API ox_tensor *ox_index_add_(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source, double alpha);
 OX_API ox_tensor *ox_triu_(ox_tensor *x, int64_t diagonal);
@@ -264,6 +266,10 @@ OX_API ox_tensor *ox_scatter_add(ox_tensor *x, int dim, ox_tensor *index, ox_ten
  * ox_scatter. */
 OX_API ox_tensor *ox_scatter_reduce(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source,
                                     ox_reduction reduce, bool include_self);
+/* The same with an index for each position of source along dim, as in ox_index_add: torch.index_reduce, which
+ * has no sum and no c64. */
+OX_API ox_tensor *ox_index_reduce(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source,
+                                  ox_reduction reduce, bool include_self);
 OX_API ox_tensor *ox_index_select(ox_tensor *x, int dim, ox_tensor *index);
 OX_API ox_tensor *ox_index_add(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source, double alpha);
 OX_API ox_tensor *ox_masked_select(ox_tensor *x, ox_tensor *mask);
@@ -342,7 +348,9 @@ OX_API ox_status ox_unpack(ox_tensor *weight);
 /* true: block types multiply as f32 after exact expansion; false (the default): int8 products with
  * quantized activations. On a GPU with cooperative matrices, false lets many f32 rows that meet the weights
  * of ox_linear be rounded to their type (block types: to bf16), and queries and the softmax that meet keys
- * and values of f16 or bf16 to theirs. A setting of the calling thread. */
+ * and values of f16 or bf16 to theirs. A setting of the calling thread, false in a new one. A call takes it
+ * when it is made: the threads of the pool that compute it, a GPU that runs it later and the operations that
+ * it is made of have the call's, whatever their own threads are set to. */
 OX_API void ox_set_exact(bool exact);
 
 /* ---- neural network rows ------------------------------------------------------------------------------- */
