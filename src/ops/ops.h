@@ -228,8 +228,8 @@ OX_API ox_tensor *ox_cast(ox_tensor *x, ox_dtype dtype);
 
 /* ---- reductions -------------------------------------------------------------------------------------------
  * shapes    dims given as OX_DIMS(0, -1) or OX_ALL_DIMS; they go, or stay as size 1 if keepdim
- * dtypes    sum, prod: integers and bool give i64; mean, var, std, norm: floats; all, any: bool; arg...,
- *           count_nonzero: i64; norm of c64: f32, of the sizes
+ * dtypes    sum, prod: integers and bool give i64; mean, var, std, norm: floats; all, any: bool, of u8
+ *           0 and 1 as u8; arg..., count_nonzero: i64; norm of c64: f32, of the sizes
  * numerics  f16, bf16 and f32 accumulate in f32 blocks summed in f64; the same bits for any thread count
  * errors    OX_ERR_DIM a dim out of range or twice; OX_ERR_SHAPE amax, argmax ... of no elements;
  *           OX_ERR_DTYPE */
