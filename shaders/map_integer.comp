@@ -53,7 +53,7 @@ uvec2 map_integer(const uvec2 a, const uvec2 b, const uvec2 c) {
         if (OP == OP_remainder) return moves ? plus(rest, b) : rest;
         return OP == OP_fmod ? rest : quotient;
     }
-    case OP_pow: return LANE == LANE_I64 && int(b.y) < 0 ? zero : powered(a, b);
+    case OP_pow: return LANE == LANE_I64 && int(b.y) < 0 ? powered_below(a, b) : powered(a, b);
     case OP_maximum: return is_less(b, a) ? a : b;
     case OP_minimum: return is_less(a, b) ? a : b;
     case OP_eq: return truth(a == b);

@@ -81,7 +81,43 @@ static void test_bytes(void) {
     CHECK(ox_error() == OX_OK);
 }
 
+/* ---- integer powers ------------------------------------------------------------------------------------ */
+
+static ox_tensor *own_power(ox_tensor *x) { return ox_pow(x, x); }
+static ox_tensor *cubed(ox_tensor *x) { return ox_pow(x, ox_integer(3)); }
+
+static void test_powers(void) {
+    static const ox_dtype dtypes[] = {OX_I8, OX_I16, OX_I32, OX_I64};
+    const char *words = "integers to a negative power, -1";
+    OX_SCOPE {
+        for (int i = 0; i < 4; i++) {
+            ox_tensor *base = OF(dtypes[i], 2, -1, 1, 0, 3, -1, -2), *x;
+            ox_tensor *power = OF(dtypes[i], -1, -3, -2, -1, 2, -2, 3);
+            HOLDS(ox_pow(base, power), dtypes[i], 0, -1, 1, 0, 9, 1, -8);
+            HOLDS(ox_pow_(ox_clone(base), power), dtypes[i], 0, -1, 1, 0, 9, 1, -8);
+            HOLDS(ox_pow(base, ox_full(OX_SCALAR_SHAPE, -1, OX_I64)), dtypes[i], 0, -1, 1, 0, 0, -1, 0);
+            HOLDS(ox_pow(ox_integer(-1), power), dtypes[i], -1, -1, 1, -1, 1, 1, -1);
+            HOLDS(ox_pow(base, ox_integer(0)), dtypes[i], 1, 1, 1, 1, 1, 1, 1);
+            refused(ox_pow(base, ox_integer(-1)), OX_ERR_ARG, words);
+            refused(ox_pow(ox_narrow(base, 0, 0, 0), ox_integer(-1)), OX_ERR_ARG, words);
+            refused(ox_pow_(x = ox_clone(base), ox_integer(INT64_MIN)), OX_ERR_ARG, "pow_: integers to a");
+            CHECK(ox_equal(x, base));
+            VIEWS(own_power, square(dtypes[i]));
+            VIEWS(cubed, square(dtypes[i]));
+        }
+        HOLDS(ox_pow(OF(OX_U8, 2, 0, 3), OF(OX_I8, -1, -1, 2)), OX_I16, 0, 0, 9);
+        HOLDS(ox_pow(OF(OX_I32, 2, 0, 1), OF(OX_U8, 255, 255, 255)), OX_I32, 0, 0, 1);
+        HOLDS(ox_pow(OF(OX_U8, 3), OF(OX_U8, 9)), OX_U8, 227);
+        HOLDS(ox_pow(OF(OX_I32, 2, 1), ox_full(OX_SCALAR_SHAPE, -1, OX_F32)), OX_F32, 0.5, 1);
+        HOLDS(ox_pow(OF(OX_F32, 2, -4), ox_integer(-1)), OX_F32, 0.5, -0.25);
+        HOLDS(ox_pow(OF(OX_BOOL, 1, 0), ox_integer(2)), OX_I64, 1, 0);
+        refused(ox_pow(OF(OX_BOOL, 1), OF(OX_BOOL, 1)), OX_ERR_DTYPE, "pow: not defined for bool");
+    }
+    CHECK(ox_error() == OX_OK);
+}
+
 int main(void) {
     test_bytes();
+    test_powers();
     return check_done("numbers");
 }

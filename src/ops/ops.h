@@ -113,8 +113,9 @@ OX_API ox_tensor *ox_glu(ox_tensor *x, int dim);
  *           torch's, with (inf + 0i)(1 + 0i) = inf + NaN i
  * add_scaled a + s b        div true division: integers give f32    floor_divide, trunc_divide: a/b rounded
  * remainder sign of b       fmod sign of a                          maximum, minimum: NaN wins
- * integers  division by zero and negative powers are OX_ERR_ARG; shifting by the width or more gives 0
- *           (-1 for negative a shifted right) */
+ * integers  division by zero is OX_ERR_ARG; powers stay integers: of negative exponents 0, and 1 or -1 of
+ *           the bases 1 and -1, but a negative number as the exponent (ox_integer) is OX_ERR_ARG; shifting by
+ *           the width or more gives 0 (-1 for negative a shifted right) */
 OX_API ox_tensor *ox_add(ox_tensor *a, ox_tensor *b);
 OX_API ox_tensor *ox_sub(ox_tensor *a, ox_tensor *b);
 OX_API ox_tensor *ox_add_scaled(ox_tensor *a, ox_tensor *b, double scale);
