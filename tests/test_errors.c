@@ -11,7 +11,7 @@
 
 /* ---- which functions were called: compared with the headers at the end ------------------------------- */
 
-static const char *called[512];
+static const char *called[1024];
 static int called_count;
 
 static bool was_called(const char *name) {
@@ -21,7 +21,7 @@ static bool was_called(const char *name) {
 }
 
 static void mark_called(const char *name) {
-    if (!was_called(name) && called_count < 512) called[called_count++] = name;
+    if (!was_called(name) && called_count < 1024) called[called_count++] = name;
 }
 
 static ox_memory_stats before;
@@ -119,11 +119,14 @@ static void check_null_elementwise(ox_tensor *x) {
     NULLS(masked_fill, !ox_masked_fill(NULL, x, 1));
     NULLS(masked_fill, !ox_masked_fill(x, NULL, 1));
     NULLS(masked_fill_, !ox_masked_fill_(NULL, x, 1));
-    NULLS(add_number, !ox_add_number(NULL, 1));
-    NULLS(sub_number, !ox_sub_number(NULL, 1));
-    NULLS(mul_number, !ox_mul_number(NULL, 1));
-    NULLS(div_number, !ox_div_number(NULL, 1));
-    NULLS(pow_number, !ox_pow_number(NULL, 1));
+#define EACH(op)                                      \
+    NULLS(op##_number, !ox_##op##_number(NULL, 1));   \
+    NULLS(op##_number_, !ox_##op##_number_(NULL, 1));
+    OX_NUMBER_2(EACH)
+#undef EACH
+#define EACH(op) NULLS(r##op##_number, !ox_r##op##_number(NULL, 1));
+    OX_NUMBER_REVERSED(EACH)
+#undef EACH
 }
 
 static void check_null_rest(ox_tensor *x) {

@@ -116,8 +116,146 @@ static void test_powers(void) {
     CHECK(ox_error() == OX_OK);
 }
 
+/* ---- forms with a number ------------------------------------------------------------------------------- */
+
+static void test_numbers_behind(void) {
+    const double inf = INFINITY, nan = NAN;
+    OX_SCOPE {
+        ox_tensor *x = OF(OX_F32, 1, -7.5, 0, inf, nan), *i = OF(OX_I32, 7, -7, 0);
+        HOLDS(ox_add_number(x, 0.5), OX_F32, 1.5, -7, 0.5, inf, nan);
+        HOLDS(ox_sub_number(x, 0.5), OX_F32, 0.5, -8, -0.5, inf, nan);
+        HOLDS(ox_mul_number(x, -2), OX_F32, -2, 15, -0.0, -inf, nan);
+        HOLDS(ox_div_number(x, 2), OX_F32, 0.5, -3.75, 0, inf, nan);
+        HOLDS(ox_floor_divide_number(x, 2), OX_F32, 0, -4, 0, nan, nan);
+        HOLDS(ox_trunc_divide_number(x, 2), OX_F32, 0, -3, 0, inf, nan);
+        HOLDS(ox_remainder_number(x, 2), OX_F32, 1, 0.5, 0, nan, nan);
+        HOLDS(ox_remainder_number(OF(OX_F32, 7, -7, 0, inf, -5), inf), OX_F32, 7, inf, 0, nan, inf);
+        HOLDS(ox_fmod_number(x, 2), OX_F32, 1, -1.5, 0, nan, nan);
+        HOLDS(ox_pow_number(x, 2), OX_F32, 1, 56.25, 0, inf, nan);
+        HOLDS(ox_eq_number(x, 1), OX_BOOL, 1, 0, 0, 0, 0);
+        HOLDS(ox_ne_number(x, 1), OX_BOOL, 0, 1, 1, 1, 1);
+        HOLDS(ox_lt_number(x, 0), OX_BOOL, 0, 1, 0, 0, 0);
+        HOLDS(ox_le_number(x, 0), OX_BOOL, 0, 1, 1, 0, 0);
+        HOLDS(ox_gt_number(x, 0), OX_BOOL, 1, 0, 0, 1, 0);
+        HOLDS(ox_ge_number(x, 0), OX_BOOL, 1, 0, 1, 1, 0);
+        /* of category float, as a float is in torch */
+        HOLDS(ox_add_number(i, 1), OX_F32, 8, -6, 1);
+        HOLDS(ox_floor_divide_number(i, 2), OX_F32, 3, -4, 0);
+        HOLDS(ox_floor_divide_number(i, 0), OX_F32, inf, -inf, nan);
+        HOLDS(ox_pow_number(OF(OX_I32, 2, 1), -1), OX_F32, 0.5, 1);
+        HOLDS(ox_mul_number(OF(OX_BF16, 1), 3), OX_BF16, 3);
+        HOLDS(ox_mul_number(OF(OX_F64, 1), 3), OX_F64, 3);
+        CHECK(ox_mul_number(OF(OX_C64, 1), 3)->dtype == OX_C64);
+        HOLDS(ox_lt_number(i, 0.5), OX_BOOL, 0, 1, 1);
+        refused(ox_sub_number(OF(OX_BOOL, 1), 1), OX_ERR_DTYPE, "sub_number");
+        refused(ox_lt_number(OF(OX_C64, 1), 1), OX_ERR_DTYPE, "not defined for c64");
+    }
+    CHECK(ox_error() == OX_OK);
+}
+
+/* torch compares integers with an int as they are. */
+static void test_whole_numbers(void) {
+    const int64_t big = ((int64_t)1 << 53) + 1;
+    OX_SCOPE {
+        ox_tensor *wide = ox_from_ints(&big, OX_SHAPE(1), OX_I64), *i = OF(OX_I32, 16777217, 16777216);
+        HOLDS(ox_eq_number(wide, 9007199254740992.0), OX_BOOL, 0);
+        HOLDS(ox_gt_number(wide, 9007199254740992.0), OX_BOOL, 1);
+        HOLDS(ox_eq_number(i, 16777216), OX_BOOL, 0, 1);
+        HOLDS(ox_ne_number(i, 16777216), OX_BOOL, 1, 0);
+        HOLDS(ox_eq_number(OF(OX_BOOL, 1, 0), 1), OX_BOOL, 1, 0);
+        HOLDS(ox_eq_number(OF(OX_BOOL, 1, 0), 2), OX_BOOL, 0, 0);
+        /* not what it would wrap to */
+        HOLDS(ox_eq_number(OF(OX_I8, 44), 300), OX_BOOL, 0);
+        HOLDS(ox_lt_number(OF(OX_I8, 44), 300), OX_BOOL, 1);
+        HOLDS(ox_eq_number(OF(OX_U8, 255), -1), OX_BOOL, 0);
+        HOLDS(ox_gt_number(OF(OX_U64, 255), -1), OX_BOOL, 1);
+        HOLDS(ox_eq_number(OF(OX_I64, 5), NAN), OX_BOOL, 0);
+        HOLDS(ox_lt_number(OF(OX_I64, 5), INFINITY), OX_BOOL, 1);
+    }
+    CHECK(ox_error() == OX_OK);
+}
+
+static void test_numbers_in_place(void) {
+    OX_SCOPE {
+        ox_tensor *x = OF(OX_F16, 1, 2, 3), *i = OF(OX_I32, 7, -7, 0), *b = OF(OX_BOOL, 1, 0);
+        CHECK(ox_add_number_(x, 0.5) == x);
+        HOLDS(x, OX_F16, 1.5, 2.5, 3.5);
+        HOLDS(ox_div_number_(x, 2), OX_F16, 0.75, 1.25, 1.75);
+        HOLDS(ox_sub_number_(ox_mul_number_(x, 4), 1), OX_F16, 2, 4, 6);
+        HOLDS(ox_pow_number_(x, 2), OX_F16, 4, 16, 36);
+        HOLDS(ox_fmod_number_(x, 5), OX_F16, 4, 1, 1);
+        HOLDS(ox_ge_number_(x, 4), OX_F16, 1, 0, 0);
+        HOLDS(ox_add_number_(i, 1), OX_I32, 8, -6, 1);
+        HOLDS(ox_sub_number_(i, 1), OX_I32, 7, -7, 0);
+        HOLDS(ox_mul_number_(i, 3), OX_I32, 21, -21, 0);
+        HOLDS(ox_floor_divide_number_(i, 2), OX_I32, 10, -11, 0);
+        HOLDS(ox_trunc_divide_number_(i, 3), OX_I32, 3, -3, 0);
+        HOLDS(ox_pow_number_(i, 2), OX_I32, 9, 9, 0);
+        HOLDS(ox_remainder_number_(i, 4), OX_I32, 1, 1, 0);
+        HOLDS(ox_eq_number_(i, 1), OX_I32, 1, 1, 0);
+        HOLDS(ox_add_number_(OF(OX_I8, 44), 300), OX_I8, 88);
+        HOLDS(ox_eq_number_(b, 1), OX_BOOL, 1, 0);
+        HOLDS(ox_lt_number_(ox_t(ox_ones(OX_SHAPE(1, 2), OX_I64)), 1.5), OX_I64, 1, 1);
+        refused(ox_add_number_(i, 1.5), OX_ERR_DTYPE, "add_number_: a f32 result cannot be written into i32");
+        refused(ox_div_number_(i, 2), OX_ERR_DTYPE, "div_number_");
+        refused(ox_add_number_(b, 1), OX_ERR_DTYPE, "add_number_");
+        refused(ox_pow_number_(i, -1), OX_ERR_ARG, "pow_number_: integers to a negative power, -1");
+        refused(ox_floor_divide_number_(i, 0), OX_ERR_ARG, "floor_divide_number_: integer division by zero");
+        ox_tensor *same = ox_expand(ox_ones(OX_SHAPE(1), OX_F32), OX_SHAPE(3));
+        refused(ox_add_number_(same, 1), OX_ERR_ARG, "add_number_: several elements of an expanded");
+        HOLDS(i, OX_I32, 1, 1, 0);
+    }
+    CHECK(ox_error() == OX_OK);
+}
+
+static void test_numbers_in_front(void) {
+    const double inf = INFINITY, nan = NAN;
+    OX_SCOPE {
+        ox_tensor *x = OF(OX_F32, 4, -2, 0, -0.0, nan), *i = OF(OX_I32, 5, -3);
+        HOLDS(ox_rsub_number(x, 2), OX_F32, -2, 4, 2, 2, nan);
+        HOLDS(ox_rdiv_number(x, 2), OX_F32, 0.5, -1, inf, -inf, nan);
+        HOLDS(ox_rdiv_number(OF(OX_F32, 3), 2), OX_F32, (double)(2.0f / 3.0f));
+        HOLDS(ox_rpow_number(x, 2), OX_F32, 16, 0.25, 1, 1, nan);
+        HOLDS(ox_rpow_number(OF(OX_F32, nan, inf), 1), OX_F32, 1, 1);
+        HOLDS(ox_rpow_number(OF(OX_F32, 0, -1, nan), 0), OX_F32, 1, inf, nan);
+        HOLDS(ox_rremainder_number(i, 7.5), OX_F32, 2.5, -1.5);
+        HOLDS(ox_rfloor_divide_number(OF(OX_I32, 2), 7.5), OX_F32, 3);
+        HOLDS(ox_rsub_number(i, 2.5), OX_F32, -2.5, 5.5);
+        HOLDS(ox_rpow_number(OF(OX_I32, 2, -1), 2.5), OX_F32, 6.25, (double)0.4f);
+        HOLDS(ox_sub(ox_integer(2), i), OX_I32, -3, 5);
+        HOLDS(ox_remainder(ox_integer(7), i), OX_I32, 2, -2);
+        HOLDS(ox_floor_divide(ox_integer(7), OF(OX_I32, 2, -2)), OX_I32, 3, -4);
+        HOLDS(ox_real(ox_rdiv_number(OF(OX_C64, 4), 2)), OX_F32, 0.5);
+        refused(ox_rsub_number(OF(OX_BOOL, 1), 1), OX_ERR_DTYPE, "rsub_number");
+        refused(ox_remainder(ox_integer(7), OF(OX_I32, 0)), OX_ERR_ARG, "integer division by zero");
+    }
+    CHECK(ox_error() == OX_OK);
+}
+
+static ox_tensor *halves(ox_tensor *x) { return ox_floor_divide_number(x, 2); }
+static ox_tensor *from_one(ox_tensor *x) { return ox_rsub_number(x, 1); }
+static ox_tensor *threes(ox_tensor *x) { return ox_ge_number(x, 3); }
+static ox_tensor *more(ox_tensor *x) { return ox_add_number_(ox_t(ox_clone(x)), 3); }
+
+static void test_numbers_of_views(void) {
+    static const ox_dtype dtypes[] = {OX_F32, OX_BF16, OX_I32, OX_I64};
+    for (int d = 0; d < 4; d++)
+        OX_SCOPE {
+            VIEWS(halves, square(dtypes[d]));
+            VIEWS(from_one, square(dtypes[d]));
+            VIEWS(threes, square(dtypes[d]));
+            VIEWS(more, ox_expand(square(dtypes[d]), OX_SHAPE(4, 4)));
+        }
+    CHECK(ox_error() == OX_OK);
+}
+
 int main(void) {
     test_bytes();
     test_powers();
+    test_numbers_behind();
+    test_whole_numbers();
+    test_numbers_in_place();
+    test_numbers_in_front();
+    test_numbers_of_views();
     return check_done("numbers");
 }

@@ -155,13 +155,30 @@ OX_API ox_tensor *ox_addcdiv(ox_tensor *t, ox_tensor *a, ox_tensor *b, double va
 /* The value takes x's dtype: for integers and bool it must be a whole number (OX_ERR_DTYPE; torch truncates)
  * that fits as in ox_full (OX_ERR_ARG). mask: bool */
 OX_API ox_tensor *ox_masked_fill(ox_tensor *x, ox_tensor *mask, double value);
-/* With a number as second operand: category float, so i32 + 1.5 is f32. For integers use ox_add(x,
- * ox_integer(n)). */
-OX_API ox_tensor *ox_add_number(ox_tensor *a, double number);
-OX_API ox_tensor *ox_sub_number(ox_tensor *a, double number);
-OX_API ox_tensor *ox_mul_number(ox_tensor *a, double number);
-OX_API ox_tensor *ox_div_number(ox_tensor *a, double number);
-OX_API ox_tensor *ox_pow_number(ox_tensor *a, double number);
+
+/* ---- with a number: a op number ---------------------------------------------------------------------------
+ * ox_add_number(x, 1.5) and so on, ox_add_number_ in place; ox_rsub_number(x, 2) is 2 - x, number op a.
+ * dtypes    the number is of category float: i32 + 1 is f32, as i32 + 1.0 in torch. Where the result's dtype
+ *           does not follow from it, in comparisons and in place, a whole number beside integers is one of
+ *           them: ox_add_number_(i, 1), and ox_eq_number(i, n) is exact. One that they do not hold is
+ *           compared in f32, and added with its low bits. For other integers, complex numbers and what a
+ *           double does not hold: ox_add(x, ox_integer(n)), ox_mul(x, ox_from_scalar(s))
+ * errors    as of the forms with two tensors */
+/* clang-format off */
+#define OX_NUMBER_2(X) \
+    X(add) X(sub) X(mul) X(div) X(floor_divide) X(trunc_divide) X(remainder) X(fmod) X(pow) \
+    X(eq) X(ne) X(lt) X(le) X(gt) X(ge)
+#define OX_NUMBER_REVERSED(X) X(sub) X(div) X(floor_divide) X(remainder) X(pow)
+/* clang-format on */
+#define OXI_X(name) OX_API ox_tensor *ox_##name##_number(ox_tensor *a, double number);
+OX_NUMBER_2(OXI_X)
+#undef OXI_X
+#define OXI_X(name) OX_API ox_tensor *ox_##name##_number_(ox_tensor *a, double number);
+OX_NUMBER_2(OXI_X)
+#undef OXI_X
+#define OXI_X(name) OX_API ox_tensor *ox_r##name##_number(ox_tensor *a, double number);
+OX_NUMBER_REVERSED(OXI_X)
+#undef OXI_X
 
 /* ---- in place: the result is written into the first operand and rounded to its dtype ----------------------
  * shapes    the other operands broadcast to the first; overlapping operands are handled

@@ -164,27 +164,43 @@ OX_API ox_tensor *ox_add_scaled_(ox_tensor *a, ox_tensor *b, double scale) {
     return oxi_add_scaled("add_scaled_", a, b, true, scale);
 }
 
+/* The number as an operand beside `a`. It is of category float; where the result's dtype does not follow from
+ * that, a whole one beside integers is an integer. In comparisons only one that they hold: it would wrap. */
+static ox_tensor *oxi_number_beside(oxi_op op, const ox_tensor *a, double number, bool in_place) {
+    bool compares = oxi_op_row_of(op)->gives == OXI_GIVES_BOOL;
+    bool whole = ox_dtype_get_info(a->dtype)->cls <= OX_CLASS_INT && number == trunc(number) &&
+                 oxi_fits_integer(OX_I64, number);
+    if (whole && compares && oxi_is_int(a->dtype))
+        whole = number < oxi_integer_end(a->dtype) && number >= oxi_integer_least(a->dtype);
+    return whole && (compares || in_place) ? ox_integer((int64_t)number) : ox_number(number);
+}
+
 /* A number made for one call goes when the call is done. */
-static ox_tensor *oxi_map_number(const char *name, oxi_op op, ox_tensor *a, double number) {
+static ox_tensor *oxi_map_number(const char *name, oxi_op op, ox_tensor *a, double number, bool in_place,
+                                 bool reversed) {
     if (oxi_any_null(name, &a, 1)) return NULL;
     oxi_work work = oxi_work_begin(name);
-    return oxi_work_end(&work, oxi_map_2(name, op, a, ox_number(number), false, 1));
+    ox_tensor *b = oxi_number_beside(op, a, number, in_place);
+    ox_tensor *result =
+        reversed ? oxi_map_2(name, op, b, a, false, 1) : oxi_map_2(name, op, a, b, in_place, 1);
+    (void)oxi_work_end(&work, in_place ? NULL : result);
+    return result;
 }
-OX_API ox_tensor *ox_add_number(ox_tensor *a, double number) {
-    return oxi_map_number("add_number", OXI_OP_add, a, number);
-}
-OX_API ox_tensor *ox_sub_number(ox_tensor *a, double number) {
-    return oxi_map_number("sub_number", OXI_OP_sub, a, number);
-}
-OX_API ox_tensor *ox_mul_number(ox_tensor *a, double number) {
-    return oxi_map_number("mul_number", OXI_OP_mul, a, number);
-}
-OX_API ox_tensor *ox_div_number(ox_tensor *a, double number) {
-    return oxi_map_number("div_number", OXI_OP_div, a, number);
-}
-OX_API ox_tensor *ox_pow_number(ox_tensor *a, double number) {
-    return oxi_map_number("pow_number", OXI_OP_pow, a, number);
-}
+#define OXI_X(name)                                                                         \
+    OX_API ox_tensor *ox_##name##_number(ox_tensor *a, double number) {                     \
+        return oxi_map_number(#name "_number", OXI_OP_##name, a, number, false, false);     \
+    }                                                                                       \
+    OX_API ox_tensor *ox_##name##_number_(ox_tensor *a, double number) {                    \
+        return oxi_map_number(#name "_number_", OXI_OP_##name, a, number, true, false);     \
+    }
+OX_NUMBER_2(OXI_X)
+#undef OXI_X
+#define OXI_X(name)                                                                         \
+    OX_API ox_tensor *ox_r##name##_number(ox_tensor *a, double number) {                    \
+        return oxi_map_number("r" #name "_number", OXI_OP_##name, a, number, false, true);  \
+    }
+OX_NUMBER_REVERSED(OXI_X)
+#undef OXI_X
 
 OX_API ox_tensor *ox_glu(ox_tensor *x, int dim) {
     if (oxi_any_null("glu", &x, 1)) return NULL;
