@@ -116,6 +116,10 @@ static void check_null_elementwise(ox_tensor *x) {
     NULLS(addcmul_, !ox_addcmul_(NULL, x, x, 1));
     NULLS(addcdiv, !ox_addcdiv(x, x, NULL, 1));
     NULLS(addcdiv_, !ox_addcdiv_(NULL, x, x, 1));
+    NULLS(div_mode, !ox_div_mode(NULL, x, NULL));
+    NULLS(div_mode, !ox_div_mode(x, NULL, "trunc"));
+    NULLS(div_mode_, !ox_div_mode_(NULL, x, "floor"));
+    NULLS(div_mode_, !ox_div_mode_(x, NULL, NULL));
     NULLS(masked_fill, !ox_masked_fill(NULL, x, 1));
     NULLS(masked_fill, !ox_masked_fill(x, NULL, 1));
     NULLS(masked_fill_, !ox_masked_fill_(NULL, x, 1));

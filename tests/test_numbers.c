@@ -249,6 +249,50 @@ static void test_numbers_of_views(void) {
     CHECK(ox_error() == OX_OK);
 }
 
+/* ---- division with a rounding mode --------------------------------------------------------------------- */
+
+static ox_tensor *floored(ox_tensor *x) { return ox_div_mode(x, ox_number(2.5), "floor"); }
+static ox_tensor *truncated(ox_tensor *x) { return ox_div_mode(x, ox_integer(-3), "trunc"); }
+
+static void test_rounding_modes(void) {
+    const double inf = INFINITY, nan = NAN;
+    OX_SCOPE {
+        ox_tensor *a = OF(OX_F32, -7, 7, -0.0, 0, inf, -inf, nan, 1, -1, 0, 5, -5, -5);
+        ox_tensor *b = OF(OX_F32, 2, -2, 3, -3, 2, 3, 1, 0, 0, 0, inf, inf, -inf);
+        HOLDS(ox_div_mode(a, b, "floor"), OX_F32,
+              -4, -4, -0.0, -0.0, nan, nan, nan, inf, -inf, nan, 0, -1, 0);
+        HOLDS(ox_div_mode(a, b, "trunc"), OX_F32,
+              -3, -3, -0.0, -0.0, inf, -inf, nan, inf, -inf, nan, 0, -0.0, 0);
+        HOLDS(ox_div_mode(a, b, NULL), OX_F32,
+              -3.5, -3.5, -0.0, -0.0, inf, -inf, nan, inf, -inf, nan, 0, -0.0, 0);
+        ox_tensor *c = OF(OX_F32, 1, -1, 0.1, 6, -0.1), *d = OF(OX_F32, 0.1, 0.1, -3, 0.1, 3);
+        HOLDS(ox_div_mode(c, d, "floor"), OX_F32, 9, -10, -1, 59, -1);
+        HOLDS(ox_div_mode(c, d, "trunc"), OX_F32, 10, -10, -0.0, 60, -0.0);
+        HOLDS(ox_div_mode(ox_cast(c, OX_F16), ox_cast(d, OX_F16), "floor"), OX_F16, 10, -11, -1, 60, -1);
+        HOLDS(ox_div_mode(ox_cast(c, OX_BF16), ox_cast(d, OX_BF16), "floor"), OX_BF16, 9, -10, -1, 59, -1);
+        ox_tensor *i = OF(OX_I32, -7, 7), *j = OF(OX_I32, 2, -2);
+        HOLDS(ox_div_mode(i, j, "floor"), OX_I32, -4, -4);
+        HOLDS(ox_div_mode(i, j, "trunc"), OX_I32, -3, -3);
+        HOLDS(ox_div_mode(i, j, NULL), OX_F32, -3.5, -3.5);
+        HOLDS(ox_div_mode(i, ox_number(2), "floor"), OX_F32, -4, 3);
+        HOLDS(ox_div_mode(i, ox_number(0), "trunc"), OX_F32, -inf, inf);
+        HOLDS(ox_div_mode(OF(OX_I32, INT32_MIN), OF(OX_I32, -1), "trunc"), OX_I32, INT32_MIN);
+        HOLDS(ox_div_mode_(ox_clone(i), j, "trunc"), OX_I32, -3, -3);
+        HOLDS(ox_div_mode_(OF(OX_F32, 5), OF(OX_I32, 2), "floor"), OX_F32, 2);
+        refused(ox_div_mode(i, j, "round"), OX_ERR_ARG, "div_mode: the rounding mode is NULL, \"trunc\" or");
+        refused(ox_div_mode(i, ox_sub(j, j), "floor"), OX_ERR_ARG, "div_mode: integer division by zero");
+        refused(ox_div_mode_(i, ox_integer(0), "trunc"), OX_ERR_ARG, "div_mode_: integer division by zero");
+        refused(ox_div_mode_(i, j, NULL), OX_ERR_DTYPE, "div_mode_");
+        refused(ox_div_mode_(i, ox_number(2), "trunc"), OX_ERR_DTYPE, "div_mode_");
+        refused(ox_div_mode(OF(OX_C64, 1), OF(OX_C64, 1), "floor"), OX_ERR_DTYPE, "c64");
+        refused(ox_div_mode(OF(OX_BOOL, 1), OF(OX_BOOL, 1), "trunc"), OX_ERR_DTYPE, "bool");
+        VIEWS(floored, square(OX_F32));
+        VIEWS(floored, square(OX_I16));
+        VIEWS(truncated, square(OX_I64));
+    }
+    CHECK(ox_error() == OX_OK);
+}
+
 int main(void) {
     test_bytes();
     test_powers();
@@ -257,5 +301,6 @@ int main(void) {
     test_numbers_in_place();
     test_numbers_in_front();
     test_numbers_of_views();
+    test_rounding_modes();
     return check_done("numbers");
 }

@@ -111,7 +111,8 @@ OX_API ox_tensor *ox_glu(ox_tensor *x, int dim);
  * c64       sums add the parts, and a scale multiplies both: an infinite part leaves the other as it is,
  *           where torch multiplies by scale + 0i, 1 too, and makes it NaN. Products and quotients are
  *           torch's, with (inf + 0i)(1 + 0i) = inf + NaN i
- * add_scaled a + s b        div true division: integers give f32    floor_divide, trunc_divide: a/b rounded
+ * add_scaled a + s b        div true division: integers give f32    floor_divide, trunc_divide: a/b rounded;
+ *                           div_mode: torch's rounding_mode, NULL for div, "trunc", "floor"
  * remainder sign of b       fmod sign of a                          maximum, minimum: NaN wins
  * integers  division by zero is OX_ERR_ARG; powers stay integers: of negative exponents 0, and 1 or -1 of
  *           the bases 1 and -1, but a negative number as the exponent (ox_integer) is OX_ERR_ARG; shifting by
@@ -123,6 +124,7 @@ OX_API ox_tensor *ox_mul(ox_tensor *a, ox_tensor *b);
 OX_API ox_tensor *ox_div(ox_tensor *a, ox_tensor *b);
 OX_API ox_tensor *ox_floor_divide(ox_tensor *a, ox_tensor *b);
 OX_API ox_tensor *ox_trunc_divide(ox_tensor *a, ox_tensor *b);
+OX_API ox_tensor *ox_div_mode(ox_tensor *a, ox_tensor *b, const char *rounding_mode);
 OX_API ox_tensor *ox_remainder(ox_tensor *a, ox_tensor *b);
 OX_API ox_tensor *ox_fmod(ox_tensor *a, ox_tensor *b);
 OX_API ox_tensor *ox_pow(ox_tensor *a, ox_tensor *b);
@@ -204,6 +206,7 @@ OX_INPLACE_1(OXI_X)
 OX_INPLACE_2(OXI_X)
 #undef OXI_X
 OX_API ox_tensor *ox_add_scaled_(ox_tensor *a, ox_tensor *b, double scale);
+OX_API ox_tensor *ox_div_mode_(ox_tensor *a, ox_tensor *b, const char *rounding_mode);
 OX_API ox_tensor *ox_clamp_(ox_tensor *x, double low, double high);
 OX_API ox_tensor *ox_nan_to_num_(ox_tensor *x, double nan, double positive, double negative);
 OX_API ox_tensor *ox_leaky_relu_(ox_tensor *x, double slope);

@@ -151,6 +151,22 @@ static ox_tensor *oxi_map_2(const char *name, oxi_op op, ox_tensor *a, ox_tensor
 OX_INPLACE_2(OXI_X)
 #undef OXI_X
 
+static ox_tensor *oxi_div_mode(const char *name, ox_tensor *a, ox_tensor *b, const char *mode,
+                               bool in_place) {
+    bool truncates = mode && strcmp(mode, "trunc") == 0, floors = mode && strcmp(mode, "floor") == 0;
+    if (mode && !truncates && !floors)
+        return OXI_FAIL_NULL(OX_ERR_ARG, "%s: the rounding mode is NULL, \"trunc\" or \"floor\", not \"%s\"",
+                             name, mode);
+    oxi_op op = truncates ? OXI_OP_trunc_divide : floors ? OXI_OP_floor_divide : OXI_OP_div;
+    return oxi_map_2(name, op, a, b, in_place, 1);
+}
+OX_API ox_tensor *ox_div_mode(ox_tensor *a, ox_tensor *b, const char *rounding_mode) {
+    return oxi_div_mode("div_mode", a, b, rounding_mode, false);
+}
+OX_API ox_tensor *ox_div_mode_(ox_tensor *a, ox_tensor *b, const char *rounding_mode) {
+    return oxi_div_mode("div_mode_", a, b, rounding_mode, true);
+}
+
 /* A sum of bool is "or": whole scales are true or false there. Others are refused, as in torch. */
 static ox_tensor *oxi_add_scaled(const char *name, ox_tensor *a, ox_tensor *b, bool in_place, double scale) {
     bool truths = a && b && a->dtype == OX_BOOL && b->dtype == OX_BOOL;
