@@ -120,6 +120,8 @@ static void check_null_elementwise(ox_tensor *x) {
     NULLS(div_mode, !ox_div_mode(x, NULL, "trunc"));
     NULLS(div_mode_, !ox_div_mode_(NULL, x, "floor"));
     NULLS(div_mode_, !ox_div_mode_(x, NULL, NULL));
+    NULLS(clamp_tensor, !ox_clamp_tensor(NULL, x, x));
+    NULLS(clamp_tensor_, !ox_clamp_tensor_(NULL, x, x));
     NULLS(masked_fill, !ox_masked_fill(NULL, x, 1));
     NULLS(masked_fill, !ox_masked_fill(x, NULL, 1));
     NULLS(masked_fill_, !ox_masked_fill_(NULL, x, 1));

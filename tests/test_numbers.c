@@ -293,6 +293,57 @@ static void test_rounding_modes(void) {
     CHECK(ox_error() == OX_OK);
 }
 
+/* ---- bounds that are tensors --------------------------------------------------------------------------- */
+
+static ox_tensor *between(ox_tensor *x) { return ox_clamp_tensor(x, ox_number(-3), ox_number(4)); }
+static ox_tensor *below_itself(ox_tensor *x) {
+    return ox_clamp_tensor(ox_full(OX_SCALAR_SHAPE, 3, x->dtype), NULL, x);
+}
+
+static void test_bounds(void) {
+    const double inf = INFINITY, nan = NAN;
+    OX_SCOPE {
+        ox_tensor *x = OF(OX_F32, 1, 5, nan, -2, 3), *i = OF(OX_I32, 1, 5), *y;
+        HOLDS(ox_clamp_tensor(x, OF(OX_F32, 2, 2, 2, nan, -inf), OF(OX_F32, 4, 4, 4, 4, 1)), OX_F32,
+              2, 4, nan, nan, 1);
+        HOLDS(ox_clamp_tensor(x, ox_number(4), ox_number(2)), OX_F32, 2, 2, nan, 2, 2);
+        HOLDS(ox_clamp_tensor(x, NULL, ox_number(2)), OX_F32, 1, 2, nan, -2, 2);
+        HOLDS(ox_clamp_tensor(x, OF(OX_F32, 2), NULL), OX_F32, 2, 5, nan, 2, 3);
+        HOLDS(ox_clamp_tensor(x, NULL, ox_number(nan)), OX_F32, nan, nan, nan, nan, nan);
+        HOLDS(ox_clamp_tensor(i, ox_number(2.5), NULL), OX_F32, 2.5, 5);
+        HOLDS(ox_clamp_tensor(i, OF(OX_F16, 2.5, 2.5), OF(OX_I64, 3, 3)), OX_F16, 2.5, 3);
+        HOLDS(ox_clamp_tensor(OF(OX_I8, 1, 5), OF(OX_I16, 200, 300), NULL), OX_I16, 200, 300);
+        HOLDS(ox_clamp_tensor(OF(OX_U8, 1, 5), OF(OX_I8, -3, -3), NULL), OX_I16, 1, 5);
+        HOLDS(ox_clamp_tensor(OF(OX_U8, 1, 5), ox_full(OX_SCALAR_SHAPE, -3, OX_I64), NULL), OX_U8, 253, 253);
+        HOLDS(ox_clamp_tensor(OF(OX_F16, 2049, 5), OF(OX_I32, 2049, 1), ox_integer(1 << 20)), OX_F16,
+              2048, 5);
+        HOLDS(ox_clamp_tensor(ox_full(OX_SCALAR_SHAPE, 3, OX_F64), OF(OX_F32, 1), OF(OX_F32, 2)), OX_F32, 2);
+        HOLDS(ox_clamp_tensor(OF(OX_F32, 1, 5), OF(OX_F64, 2, 2), NULL), OX_F64, 2, 5);
+        HOLDS(ox_clamp_tensor(OF(OX_BOOL, 1, 0), OF(OX_BOOL, 1, 1), NULL), OX_BOOL, 1, 1);
+        HOLDS(ox_clamp_tensor(ox_unsqueeze(OF(OX_F32, 1, 5), 1), OF(OX_F32, 2, 3, 4), NULL), OX_F32,
+              2, 3, 4, 5, 5, 5);
+        HOLDS(ox_clamp_tensor(ox_full(OX_SCALAR_SHAPE, 1, OX_I64), NULL, OF(OX_F32, -2, 3)), OX_F32, -2, 1);
+        y = ox_clamp_tensor(ox_empty(OX_SHAPE(0, 3), OX_F32), OF(OX_F32, 1, 2, 3), NULL);
+        CHECK(y && y->ndim == 2 && y->shape[0] == 0 && y->shape[1] == 3);
+        y = ox_t(ox_reshape(OF(OX_F16, 1, 5, 2, 6), OX_SHAPE(2, 2)));
+        CHECK(ox_clamp_tensor_(y, OF(OX_F32, 2, 4), ox_integer(5)) == y);
+        HOLDS(ox_contiguous(y), OX_F16, 2, 4, 5, 5);
+        CHECK(ox_clamp_tensor_(y, y, y) == y);
+        HOLDS(ox_clamp_tensor_(i, OF(OX_I64, 2, 2), NULL), OX_I32, 2, 5);
+        refused(ox_clamp_tensor(x, NULL, NULL), OX_ERR_ARG, "clamp_tensor: no bound is given");
+        refused(ox_clamp_tensor(OF(OX_C64, 1), x, NULL), OX_ERR_DTYPE, "clamp_tensor: not defined for c64");
+        refused(ox_clamp_tensor(x, NULL, OF(OX_C64, 1)), OX_ERR_DTYPE, "clamp_tensor: not defined for c64");
+        refused(ox_clamp_tensor(x, i, NULL), OX_ERR_SHAPE, "clamp_tensor: shapes do not broadcast");
+        refused(ox_clamp_tensor_(i, OF(OX_F32, 2, 2), NULL), OX_ERR_DTYPE, "clamp_tensor_: a f32 result");
+        refused(ox_clamp_tensor_(OF(OX_F32, 1), NULL, OF(OX_F32, 2, 2)), OX_ERR_SHAPE, "does not fit into");
+        VIEWS(between, square(OX_F32));
+        VIEWS(between, square(OX_BF16));
+        VIEWS(below_itself, square(OX_F64));
+        VIEWS(below_itself, square(OX_I32));
+    }
+    CHECK(ox_error() == OX_OK);
+}
+
 int main(void) {
     test_bytes();
     test_powers();
@@ -302,5 +353,6 @@ int main(void) {
     test_numbers_in_front();
     test_numbers_of_views();
     test_rounding_modes();
+    test_bounds();
     return check_done("numbers");
 }

@@ -66,6 +66,10 @@ OX_API ox_tensor *ox_angle(ox_tensor *x);
  * largest, a high one below its smallest) is OX_ERR_ARG; one beyond its other end bounds nothing, where torch
  * refuses or wraps it. */
 OX_API ox_tensor *ox_clamp(ox_tensor *x, double low, double high);
+/* min(max(x, low), high), broadcast and promoted; one of the two may be NULL for none. NaN wins, in a bound
+ * too; where low is above high: high. For bounds that are numbers of another kind: ox_number(0.5) beside
+ * integers gives f32, as torch.clamp does. OX_ERR_ARG: no bound at all */
+OX_API ox_tensor *ox_clamp_tensor(ox_tensor *x, ox_tensor *low, ox_tensor *high);
 /* NaN -> nan, infinities -> positive, negative; torch's defaults are 0, the dtype's max and min (pass
  * INFINITY). */
 OX_API ox_tensor *ox_nan_to_num(ox_tensor *x, double nan, double positive, double negative);
@@ -208,6 +212,7 @@ OX_INPLACE_2(OXI_X)
 OX_API ox_tensor *ox_add_scaled_(ox_tensor *a, ox_tensor *b, double scale);
 OX_API ox_tensor *ox_div_mode_(ox_tensor *a, ox_tensor *b, const char *rounding_mode);
 OX_API ox_tensor *ox_clamp_(ox_tensor *x, double low, double high);
+OX_API ox_tensor *ox_clamp_tensor_(ox_tensor *x, ox_tensor *low, ox_tensor *high);
 OX_API ox_tensor *ox_nan_to_num_(ox_tensor *x, double nan, double positive, double negative);
 OX_API ox_tensor *ox_leaky_relu_(ox_tensor *x, double slope);
 OX_API ox_tensor *ox_elu_(ox_tensor *x, double alpha);

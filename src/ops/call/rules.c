@@ -231,6 +231,14 @@ OXI_RULE(map_sub) {
     return oxi_rule_map(call, out);
 }
 
+OXI_RULE(map_bounded) {
+    if (!call->in[1] && !call->in[2]) return oxi_fail(OX_ERR_ARG, "clamp_tensor: no bound is given");
+    for (int i = 1; i < call->in_count; i++)
+        if (call->in[i] && !(oxi_class_bit(call->in[i]->dtype) & oxi_op_row_of(call->op)->accepts))
+            return oxi_fail(OX_ERR_DTYPE, "clamp_tensor: not defined for %s", oxi_tensor_text(call->in[i]));
+    return oxi_rule_map(call, out);
+}
+
 OXI_RULE(map_where) {
     if (call->in[0]->dtype != OX_BOOL)
         return oxi_fail(OX_ERR_DTYPE, "where: the condition is %s, not bool", oxi_tensor_text(call->in[0]));

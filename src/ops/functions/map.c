@@ -293,6 +293,20 @@ OX_API ox_tensor *ox_addcdiv_(ox_tensor *t, ox_tensor *a, ox_tensor *b, double v
     return oxi_map_3(OXI_OP_addcdiv, t, a, b, true, value);
 }
 
+/* Bounds may be NULL. */
+static ox_tensor *oxi_clamp_tensor(const char *name, ox_tensor *x, ox_tensor *low, ox_tensor *high,
+                                   bool in_place) {
+    ox_tensor *in[3] = {x, low, high};
+    if (oxi_any_null(name, in, 1)) return NULL;
+    return oxi_apply_as(name, OXI_OP_clamp_tensor, NULL, in, 3, in_place ? x : NULL);
+}
+OX_API ox_tensor *ox_clamp_tensor(ox_tensor *x, ox_tensor *low, ox_tensor *high) {
+    return oxi_clamp_tensor("clamp_tensor", x, low, high, false);
+}
+OX_API ox_tensor *ox_clamp_tensor_(ox_tensor *x, ox_tensor *low, ox_tensor *high) {
+    return oxi_clamp_tensor("clamp_tensor_", x, low, high, true);
+}
+
 /* The fill value takes the tensor's dtype, as in torch. */
 static ox_tensor *oxi_masked_fill(const char *name, ox_tensor *x, ox_tensor *mask, double value,
                                   bool in_place) {
