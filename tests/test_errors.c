@@ -162,6 +162,13 @@ static void check_null_rest(ox_tensor *x) {
     NULLS(argmin, !ox_argmin(NULL, 0, false));
     NULLS(max, !ox_max(NULL, 0, false).values);
     NULLS(min, !ox_min(NULL, 0, false).indices);
+    NULLS(sum_as, !ox_sum_as(NULL, OX_ALL_DIMS, false, OX_F32));
+    NULLS(mean_as, !ox_mean_as(NULL, OX_ALL_DIMS, false, OX_DTYPE_NONE));
+    NULLS(prod_as, !ox_prod_as(NULL, OX_ALL_DIMS, false, OX_I64));
+    NULLS(cumsum_as, !ox_cumsum_as(NULL, 0, OX_F32));
+    NULLS(cumprod_as, !ox_cumprod_as(NULL, 0, OX_BOOL));
+    NULLS(softmax_as, !ox_softmax_as(NULL, 0, OX_F32));
+    NULLS(log_softmax_as, !ox_log_softmax_as(NULL, 0, OX_DTYPE_NONE));
     NULLS(cumsum, !ox_cumsum(NULL, 0));
     NULLS(cumsum_, !ox_cumsum_(NULL, 0));
     NULLS(cumprod, !ox_cumprod(NULL, 0));

@@ -344,6 +344,77 @@ static void test_bounds(void) {
     CHECK(ox_error() == OX_OK);
 }
 
+/* ---- the dtype to compute in --------------------------------------------------------------------------- */
+
+static ox_tensor *sums_as_f32(ox_tensor *x) { return ox_sum_as(x, OX_DIMS(0), true, OX_F32); }
+static ox_tensor *products_as_i8(ox_tensor *x) { return ox_prod_as(x, OX_DIMS(-1), false, OX_I8); }
+static ox_tensor *scan_as_f64(ox_tensor *x) { return ox_cumsum_as(x, 0, OX_F64); }
+static ox_tensor *softmax_as_f32(ox_tensor *x) { return ox_softmax_as(x, 1, OX_F32); }
+
+static void test_sums_as(void) {
+    const ox_shape all = OX_ALL_DIMS;
+    OX_SCOPE {
+        ox_tensor *i8 = OF(OX_I8, 100, 100, 100), *h = OF(OX_F16, 60000, 60000), *f = OF(OX_F32, 1.7, 1.7);
+        ox_tensor *truth = OF(OX_BOOL, 1, 1, 0), *none = ox_empty(OX_SHAPE(0, 2), OX_F16);
+        HOLDS(ox_sum_as(i8, all, false, OX_DTYPE_NONE), OX_I64, 300);
+        HOLDS(ox_sum_as(i8, all, false, OX_I8), OX_I8, 44);
+        HOLDS(ox_sum_as(i8, all, false, OX_F16), OX_F16, 300);
+        HOLDS(ox_sum_as(OF(OX_I32, INT32_MAX, 1), all, false, OX_I32), OX_I32, INT32_MIN);
+        HOLDS(ox_sum_as(OF(OX_I32, 300, 2), all, false, OX_U8), OX_U8, 46);
+        HOLDS(ox_sum_as(f, all, false, OX_I64), OX_I64, 2);
+        HOLDS(ox_sum_as(truth, all, false, OX_U8), OX_U8, 2);
+        HOLDS(ox_sum_as(truth, all, false, OX_BOOL), OX_BOOL, 1);
+        HOLDS(ox_sum_as(h, all, false, OX_F32), OX_F32, 120000);
+        HOLDS(ox_sum_as(OF(OX_F32, 60000, 60000, -60000), all, false, OX_F16), OX_F16, 60000);
+        HOLDS(ox_sum_as(none, OX_DIMS(0), false, OX_F32), OX_F32, 0, 0);
+        HOLDS(ox_real(ox_sum_as(f, all, true, OX_C64)), OX_F32, (double)(1.7f + 1.7f));
+        HOLDS(ox_sum_as(OF(OX_C64, 1, 3), all, false, OX_F32), OX_F32, 4);
+        HOLDS(ox_mean_as(OF(OX_I32, 1, 2), all, false, OX_F32), OX_F32, 1.5);
+        HOLDS(ox_mean_as(truth, OX_DIMS(0), true, OX_F64), OX_F64, 2.0 / 3);
+        HOLDS(ox_mean_as(h, all, false, OX_F32), OX_F32, 60000);
+        HOLDS(ox_mean_as(h, all, false, OX_DTYPE_NONE), OX_F16, 60000);
+        HOLDS(ox_prod_as(i8, all, false, OX_I16), OX_I16, 16960);
+        HOLDS(ox_prod_as(OF(OX_I32, 100, 100), all, false, OX_I8), OX_I8, 16);
+        HOLDS(ox_prod_as(OF(OX_I32, 3, 0), all, false, OX_BOOL), OX_BOOL, 0);
+        HOLDS(ox_prod_as(OF(OX_F32, 2.9, 2.9), all, false, OX_I64), OX_I64, 4);
+        HOLDS(ox_prod_as(OF(OX_F16, 300, 300), all, false, OX_F32), OX_F32, 90000);
+        refused(ox_mean_as(f, all, false, OX_I64), OX_ERR_DTYPE, "mean_as: not defined for i64");
+        refused(ox_mean_as(OF(OX_I32, 1), all, false, OX_DTYPE_NONE), OX_ERR_DTYPE, "mean_as");
+        refused(ox_sum_as(f, OX_DIMS(1), false, OX_F64), OX_ERR_DIM, "sum_as: dim 1");
+        refused(ox_sum_as(f, all, false, (ox_dtype)77), OX_ERR_DTYPE, "sum_as: dtype 77 does not exist");
+        VIEWS(sums_as_f32, square(OX_F16));
+        VIEWS(sums_as_f32, square(OX_I32));
+        VIEWS(products_as_i8, square(OX_I64));
+    }
+    CHECK(ox_error() == OX_OK);
+}
+
+static void test_scans_and_rows_as(void) {
+    OX_SCOPE {
+        ox_tensor *i8 = OF(OX_I8, 100, 100, 100), *f = OF(OX_F32, 1.7, 1.7), *h = OF(OX_F16, 0, 0);
+        HOLDS(ox_cumsum_as(i8, 0, OX_I8), OX_I8, 100, -56, 44);
+        HOLDS(ox_cumsum_as(i8, 0, OX_F32), OX_F32, 100, 200, 300);
+        HOLDS(ox_cumsum_as(i8, 0, OX_DTYPE_NONE), OX_I64, 100, 200, 300);
+        HOLDS(ox_cumsum_as(f, -1, OX_I64), OX_I64, 1, 2);
+        HOLDS(ox_cumprod_as(OF(OX_I32, 100, 100), 0, OX_I8), OX_I8, 100, 16);
+        HOLDS(ox_cumprod_as(OF(OX_F16, 300, 300), 0, OX_F32), OX_F32, 300, 90000);
+        HOLDS(ox_softmax_as(h, 0, OX_F32), OX_F32, 0.5, 0.5);
+        HOLDS(ox_softmax_as(OF(OX_I32, 7, 7), 0, OX_F64), OX_F64, 0.5, 0.5);
+        HOLDS(ox_softmax_as(OF(OX_BOOL, 0, 0), 0, OX_F16), OX_F16, 0.5, 0.5);
+        HOLDS(ox_softmax_as(h, 0, OX_DTYPE_NONE), OX_F16, 0.5, 0.5);
+        HOLDS(ox_log_softmax_as(OF(OX_F16, 3), 0, OX_F64), OX_F64, 0);
+        CHECK(ox_equal(ox_softmax_as(square(OX_F16), 0, OX_F32), ox_softmax(square(OX_F32), 0)));
+        CHECK(ox_equal(ox_log_softmax_as(square(OX_I32), 1, OX_F32), ox_log_softmax(square(OX_F32), 1)));
+        refused(ox_cumsum_as(i8, 0, OX_BOOL), OX_ERR_DTYPE, "cumsum_as: not defined for bool");
+        refused(ox_cumprod_as(i8, 1, OX_F32), OX_ERR_DIM, "cumprod_as: dim 1");
+        refused(ox_softmax_as(f, 0, OX_I64), OX_ERR_DTYPE, "softmax_as: not defined for i64");
+        refused(ox_log_softmax_as(f, 0, OX_C64), OX_ERR_DTYPE, "log_softmax_as: not defined for c64");
+        VIEWS(scan_as_f64, square(OX_I16));
+        VIEWS(softmax_as_f32, square(OX_BF16));
+    }
+    CHECK(ox_error() == OX_OK);
+}
+
 int main(void) {
     test_bytes();
     test_powers();
@@ -354,5 +425,7 @@ int main(void) {
     test_numbers_of_views();
     test_rounding_modes();
     test_bounds();
+    test_sums_as();
+    test_scans_and_rows_as();
     return check_done("numbers");
 }

@@ -262,6 +262,11 @@ OX_API ox_tensor *ox_cast(ox_tensor *x, ox_dtype dtype);
 OX_API ox_tensor *ox_sum(ox_tensor *x, ox_shape dims, bool keepdim);
 OX_API ox_tensor *ox_mean(ox_tensor *x, ox_shape dims, bool keepdim);
 OX_API ox_tensor *ox_prod(ox_tensor *x, ox_shape dims, bool keepdim);
+/* With torch's dtype=: x is taken as this dtype, and so is the result; sums of f16 as f32, say, of i8 as i8,
+ * whose low bits they keep. OX_DTYPE_NONE: as without. Means are of floats or c64 (OX_ERR_DTYPE). */
+OX_API ox_tensor *ox_sum_as(ox_tensor *x, ox_shape dims, bool keepdim, ox_dtype dtype);
+OX_API ox_tensor *ox_mean_as(ox_tensor *x, ox_shape dims, bool keepdim, ox_dtype dtype);
+OX_API ox_tensor *ox_prod_as(ox_tensor *x, ox_shape dims, bool keepdim, ox_dtype dtype);
 OX_API ox_tensor *ox_amax(ox_tensor *x, ox_shape dims, bool keepdim);
 OX_API ox_tensor *ox_amin(ox_tensor *x, ox_shape dims, bool keepdim);
 OX_API ox_tensor *ox_all(ox_tensor *x, ox_shape dims, bool keepdim);
@@ -282,6 +287,8 @@ OX_API ox_pair ox_max(ox_tensor *x, int dim, bool keepdim);
 OX_API ox_pair ox_min(ox_tensor *x, int dim, bool keepdim);
 OX_API ox_tensor *ox_cumsum(ox_tensor *x, int dim);
 OX_API ox_tensor *ox_cumprod(ox_tensor *x, int dim);
+OX_API ox_tensor *ox_cumsum_as(ox_tensor *x, int dim, ox_dtype dtype);  /* as ox_sum_as; bool: OX_ERR_DTYPE */
+OX_API ox_tensor *ox_cumprod_as(ox_tensor *x, int dim, ox_dtype dtype);
 OX_API ox_pair ox_sort(ox_tensor *x, int dim, bool descending); /* stable; NaN counts as the largest */
 OX_API ox_tensor *ox_argsort(ox_tensor *x, int dim, bool descending);
 OX_API ox_pair ox_topk(ox_tensor *x, int64_t k, int dim, bool largest); /* sorted */
@@ -371,6 +378,9 @@ OX_API void ox_set_exact(bool exact);
 /* ---- neural network rows ------------------------------------------------------------------------------- */
 OX_API ox_tensor *ox_softmax(ox_tensor *x, int dim);
 OX_API ox_tensor *ox_log_softmax(ox_tensor *x, int dim);
+/* Of x as this dtype, a float one, as torch's dtype=: integers too. OX_DTYPE_NONE: as without. */
+OX_API ox_tensor *ox_softmax_as(ox_tensor *x, int dim, ox_dtype dtype);
+OX_API ox_tensor *ox_log_softmax_as(ox_tensor *x, int dim, ox_dtype dtype);
 /* Over the last `last_dims` dims; weight and bias have their shape or are NULL. */
 OX_API ox_tensor *ox_layer_norm(ox_tensor *x, int last_dims, ox_tensor *weight, ox_tensor *bias, double eps);
 OX_API ox_tensor *ox_rms_norm(ox_tensor *x, int last_dims, ox_tensor *weight, double eps);
