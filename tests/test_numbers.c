@@ -415,6 +415,100 @@ static void test_scans_and_rows_as(void) {
     CHECK(ox_error() == OX_OK);
 }
 
+/* ---- scalars ------------------------------------------------------------------------------------------- */
+
+static bool is_scalar(ox_scalar s, ox_dtype dtype, int64_t integer, double real, double imaginary) {
+    return s.dtype == dtype && s.integer == integer && s.real == real && s.imaginary == imaginary;
+}
+
+/* What a double does not hold comes out as it went in. */
+static void test_scalars_out(void) {
+    const int64_t odd = ((int64_t)1 << 53) + 1;
+    OX_SCOPE {
+        ox_tensor *z = ox_full_scalar(OX_SHAPE(2, 2), ox_scalar_complex(1.5, -2), OX_DTYPE_NONE);
+        ox_tensor *wide = ox_full_scalar(OX_SHAPE(1), ox_scalar_int(odd), OX_DTYPE_NONE);
+        ox_tensor *most = ox_full_scalar(OX_SHAPE(1), ox_scalar_uint(UINT64_MAX), OX_U64);
+        CHECK(wide && wide->dtype == OX_I64 && ox_item_int(wide) == odd);
+        CHECK(is_scalar(ox_item_scalar(wide), OX_I64, odd, 0, 0));
+        CHECK((uint64_t)ox_item_int(most) == UINT64_MAX && ox_item(most) == 18446744073709551616.0);
+        CHECK(is_scalar(ox_item_scalar(most), OX_U64, -1, 0, 0));
+        CHECK(is_scalar(ox_item_scalar(ox_select(ox_select(ox_t(z), 0, 1), 0, 0)), OX_C64, 0, 1.5, -2));
+        CHECK(is_scalar(ox_item_scalar(OF(OX_BOOL, 1)), OX_BOOL, 1, 0, 0));
+        CHECK(is_scalar(ox_item_scalar(OF(OX_I8, -5)), OX_I64, -5, 0, 0));
+        CHECK(is_scalar(ox_item_scalar(OF(OX_U32, 4294967295.0)), OX_I64, 4294967295, 0, 0));
+        CHECK(is_scalar(ox_item_scalar(OF(OX_BF16, 1.5)), OX_F64, 0, 1.5, 0));
+        CHECK(is_scalar(ox_item_scalar(ox_integer(odd)), OX_I64, odd, 0, 0));
+        CHECK(ox_item(z ? ox_narrow(ox_flatten(z, 0, -1), 0, 1, 1) : NULL) == 1.5);
+        CHECK(ox_item_scalar(z).dtype == OX_DTYPE_NONE && ox_error() == OX_ERR_SHAPE);
+        ox_error_clear();
+    }
+    CHECK(ox_error() == OX_OK);
+}
+
+/* As numbers they promote by category, and count exactly. */
+static void test_scalars_as_operands(void) {
+    const int64_t odd = ((int64_t)1 << 53) + 1;
+    OX_SCOPE {
+        ox_tensor *wide = ox_full_scalar(OX_SHAPE(2), ox_scalar_int(odd), OX_I64), *i = OF(OX_I32, 1, 2);
+        ox_tensor *one = ox_from_scalar(ox_scalar_complex(0, 1)), *b = ox_from_scalar(ox_scalar_bool(true));
+        HOLDS(ox_eq(wide, ox_from_scalar(ox_scalar_int(odd))), OX_BOOL, 1, 1);
+        HOLDS(ox_eq(wide, ox_from_scalar(ox_scalar_int(odd - 1))), OX_BOOL, 0, 0);
+        HOLDS(ox_sub(wide, ox_from_scalar(ox_scalar_int(odd - 3))), OX_I64, 3, 3);
+        HOLDS(ox_add(i, ox_from_scalar(ox_scalar_float(0.5))), OX_F32, 1.5, 2.5);
+        HOLDS(ox_mul(i, b), OX_I32, 1, 2);
+        HOLDS(ox_eq(OF(OX_U64, 1), ox_from_scalar(ox_scalar_uint(UINT64_MAX))), OX_BOOL, 0);
+        CHECK(ox_item_int(ox_add(OF(OX_U64, 1), ox_from_scalar(ox_scalar_uint(UINT64_MAX - 1)))) == -1);
+        HOLDS(ox_real(ox_mul(OF(OX_F32, 1, 2), one)), OX_F32, 0, 0);
+        HOLDS(ox_imag(ox_mul(OF(OX_F32, 1, 2), one)), OX_F32, 1, 2);
+        HOLDS(ox_imag(ox_add(i, one)), OX_F32, 1, 1);
+        HOLDS(ox_eq(ox_mul(i, one), one), OX_BOOL, 1, 0);
+        CHECK(ox_clamp_tensor(wide, ox_from_scalar(ox_scalar_int(odd + 2)), NULL) &&
+              ox_item_int(ox_amax(ox_clamp_tensor(wide, ox_from_scalar(ox_scalar_int(odd + 2)), NULL),
+                                  OX_ALL_DIMS, false)) == odd + 2);
+    }
+    CHECK(ox_error() == OX_OK);
+}
+
+static void test_scalars_in(void) {
+    const int64_t odd = ((int64_t)1 << 53) + 1;
+    OX_SCOPE {
+        ox_tensor *x = ox_zeros(OX_SHAPE(2), OX_I64), *mask = OF(OX_BOOL, 1, 0);
+        ox_tensor *z = ox_zeros(OX_SHAPE(2), OX_C64);
+        ox_scalar three = ox_scalar_int(3), i = ox_scalar_complex(1, 2), none = ox_item_scalar(ox_integer(0));
+        none.dtype = OX_DTYPE_NONE;
+        HOLDS(ox_full_scalar(OX_SHAPE(2), three, OX_DTYPE_NONE), OX_I64, 3, 3);
+        HOLDS(ox_full_scalar(OX_SHAPE(2), ox_scalar_float(3), OX_DTYPE_NONE), OX_F32, 3, 3);
+        HOLDS(ox_full_scalar(OX_SHAPE(2), ox_scalar_bool(true), OX_DTYPE_NONE), OX_BOOL, 1, 1);
+        HOLDS(ox_full_scalar(OX_SHAPE(2), ox_scalar_float(2.5), OX_I64), OX_I64, 2, 2);
+        HOLDS(ox_full_scalar(OX_SHAPE(2), ox_scalar_int(-255), OX_U8), OX_U8, 1, 1);
+        HOLDS(ox_full_scalar(OX_SHAPE(2), i, OX_BOOL), OX_BOOL, 1, 1);
+        HOLDS(ox_full_scalar(OX_SHAPE(2), ox_scalar_complex(2, 0), OX_F32), OX_F32, 2, 2);
+        HOLDS(ox_full_scalar(OX_SHAPE(2), ox_scalar_float(INFINITY), OX_F16), OX_F16, INFINITY, INFINITY);
+        CHECK(ox_numel(ox_full_scalar(OX_SHAPE(0, 2), three, OX_U8)) == 0);
+        CHECK(ox_item_int(ox_amax(ox_fill_scalar_(x, ox_scalar_int(odd)), OX_ALL_DIMS, false)) == odd);
+        HOLDS(ox_imag(ox_fill_scalar_(z, i)), OX_F32, 2, 2);
+        HOLDS(ox_imag(ox_masked_fill_scalar(ox_zeros_like(z), mask, i)), OX_F32, 2, 0);
+        CHECK(ox_item_int(ox_select(ox_masked_fill_scalar(ox_zeros(OX_SHAPE(2), OX_I64), mask,
+                                                          ox_scalar_int(odd)),
+                                    0, 0)) == odd);
+        HOLDS(ox_masked_fill_scalar_(OF(OX_I64, 7, 8), mask, ox_scalar_float(2.5)), OX_I64, 2, 8);
+        HOLDS(ox_fill_scalar_(ox_t(ox_zeros(OX_SHAPE(2, 1), OX_I16)), ox_scalar_int(-7)), OX_I16, -7, -7);
+        refused(ox_full_scalar(OX_SHAPE(2), ox_scalar_int(300), OX_I8), OX_ERR_ARG,
+                "full_scalar: 300 does not fit i8");
+        refused(ox_full_scalar(OX_SHAPE(2), ox_scalar_int(-256), OX_U8), OX_ERR_ARG, "does not fit u8");
+        refused(ox_full_scalar(OX_SHAPE(2), ox_scalar_uint(UINT64_MAX), OX_I64), OX_ERR_ARG,
+                "18446744073709551615 does not fit i64");
+        refused(ox_full_scalar(OX_SHAPE(2), i, OX_F32), OX_ERR_ARG, "full_scalar: 1+2i does not fit f32");
+        refused(ox_full_scalar(OX_SHAPE(2), ox_scalar_float(NAN), OX_I32), OX_ERR_ARG, "does not fit i32");
+        refused(ox_fill_scalar_(x, i), OX_ERR_ARG, "fill_scalar_: 1+2i does not fit i64");
+        refused(ox_masked_fill_scalar_(x, mask, i), OX_ERR_ARG, "masked_fill_scalar_: 1+2i does not fit i64");
+        refused(ox_masked_fill_scalar(x, x, three), OX_ERR_DTYPE, "masked_fill_scalar");
+        refused(ox_from_scalar(none), OX_ERR_ARG, "from_scalar");
+        CHECK(ox_item_int(ox_amin(x, OX_ALL_DIMS, false)) == odd);
+    }
+    CHECK(ox_error() == OX_OK);
+}
+
 int main(void) {
     test_bytes();
     test_powers();
@@ -427,5 +521,8 @@ int main(void) {
     test_bounds();
     test_sums_as();
     test_scans_and_rows_as();
+    test_scalars_out();
+    test_scalars_as_operands();
+    test_scalars_in();
     return check_done("numbers");
 }

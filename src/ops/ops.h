@@ -161,6 +161,8 @@ OX_API ox_tensor *ox_addcdiv(ox_tensor *t, ox_tensor *a, ox_tensor *b, double va
 /* The value takes x's dtype: for integers and bool it must be a whole number (OX_ERR_DTYPE; torch truncates)
  * that fits as in ox_full (OX_ERR_ARG). mask: bool */
 OX_API ox_tensor *ox_masked_fill(ox_tensor *x, ox_tensor *mask, double value);
+/* As ox_full_scalar: beside integers fractions are truncated, as in torch. */
+OX_API ox_tensor *ox_masked_fill_scalar(ox_tensor *x, ox_tensor *mask, ox_scalar value);
 
 /* ---- with a number: a op number ---------------------------------------------------------------------------
  * ox_add_number(x, 1.5) and so on, ox_add_number_ in place; ox_rsub_number(x, 2) is 2 - x, number op a.
@@ -223,6 +225,7 @@ OX_API ox_tensor *ox_lerp_(ox_tensor *a, ox_tensor *b, ox_tensor *weight);
 OX_API ox_tensor *ox_addcmul_(ox_tensor *t, ox_tensor *a, ox_tensor *b, double value);
 OX_API ox_tensor *ox_addcdiv_(ox_tensor *t, ox_tensor *a, ox_tensor *b, double value);
 OX_API ox_tensor *ox_masked_fill_(ox_tensor *x, ox_tensor *mask, double value);
+OX_API ox_tensor *ox_masked_fill_scalar_(ox_tensor *x, ox_tensor *mask, ox_scalar value);
 OX_API ox_tensor *ox_cumsum_(ox_tensor *x, int dim);
 OX_API ox_tensor *ox_cumprod_(ox_tensor *x, int dim);
 OX_API ox_tensor *ox_scatter_(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source);
@@ -232,6 +235,7 @@ OX_API ox_tensor *ox_triu_(ox_tensor *x, int64_t diagonal);
 OX_API ox_tensor *ox_tril_(ox_tensor *x, int64_t diagonal);
 OX_API ox_tensor *ox_copy_(ox_tensor *x, ox_tensor *source); /* broadcast and converted, any device */
 OX_API ox_tensor *ox_fill_(ox_tensor *x, double value);
+OX_API ox_tensor *ox_fill_scalar_(ox_tensor *x, ox_scalar value);       /* errors as ox_full_scalar */
 OX_API ox_tensor *ox_zero_(ox_tensor *x);
 OX_API ox_tensor *ox_uniform_(ox_tensor *x, double low, double high);
 OX_API ox_tensor *ox_normal_(ox_tensor *x, double mean, double deviation);

@@ -308,23 +308,34 @@ OX_API ox_tensor *ox_clamp_tensor_(ox_tensor *x, ox_tensor *low, ox_tensor *high
 }
 
 /* The fill value takes the tensor's dtype, as in torch. */
-static ox_tensor *oxi_masked_fill(const char *name, ox_tensor *x, ox_tensor *mask, double value,
+static ox_tensor *oxi_masked_fill(const char *name, ox_tensor *x, ox_tensor *mask, ox_scalar value,
                                   bool in_place) {
     ox_tensor *in[2] = {x, mask};
     if (oxi_any_null(name, in, 2)) return NULL;
-    if (!oxi_is_float(x->dtype) && x->dtype != OX_C64 && value != trunc(value))
-        return OXI_FAIL_NULL(OX_ERR_DTYPE, "%s: %g does not fit %s", name, value, oxi_tensor_text(x));
     oxi_work work = oxi_work_begin(name);
-    ox_tensor *fill = ox_full(OX_SCALAR_SHAPE, value, x->dtype);
+    ox_tensor *fill = ox_full_scalar(OX_SCALAR_SHAPE, value, x->dtype);
     fill = fill && ox_device_of(x) != ox_cpu() ? ox_to(fill, ox_device_of(x)) : fill;
     ox_tensor *where[3] = {mask, fill, x};
     ox_tensor *result = fill ? oxi_apply_list(OXI_OP_where, NULL, where, 3, in_place ? x : NULL) : NULL;
     (void)oxi_work_end(&work, in_place ? NULL : result);
     return result;
 }
+/* A double that is not whole is refused beside integers. */
+static ox_tensor *oxi_masked_fill_number(const char *name, ox_tensor *x, ox_tensor *mask, double value,
+                                         bool in_place) {
+    if (x && !oxi_is_float(x->dtype) && x->dtype != OX_C64 && value != trunc(value))
+        return OXI_FAIL_NULL(OX_ERR_DTYPE, "%s: %g does not fit %s", name, value, oxi_tensor_text(x));
+    return oxi_masked_fill(name, x, mask, ox_scalar_float(value), in_place);
+}
 OX_API ox_tensor *ox_masked_fill(ox_tensor *x, ox_tensor *mask, double value) {
-    return oxi_masked_fill("masked_fill", x, mask, value, false);
+    return oxi_masked_fill_number("masked_fill", x, mask, value, false);
 }
 OX_API ox_tensor *ox_masked_fill_(ox_tensor *x, ox_tensor *mask, double value) {
-    return oxi_masked_fill("masked_fill_", x, mask, value, true);
+    return oxi_masked_fill_number("masked_fill_", x, mask, value, true);
+}
+OX_API ox_tensor *ox_masked_fill_scalar(ox_tensor *x, ox_tensor *mask, ox_scalar value) {
+    return oxi_masked_fill("masked_fill_scalar", x, mask, value, false);
+}
+OX_API ox_tensor *ox_masked_fill_scalar_(ox_tensor *x, ox_tensor *mask, ox_scalar value) {
+    return oxi_masked_fill("masked_fill_scalar_", x, mask, value, true);
 }
