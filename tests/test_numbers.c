@@ -509,6 +509,33 @@ static void test_scalars_in(void) {
     CHECK(ox_error() == OX_OK);
 }
 
+/* ---- ramps without a dtype ----------------------------------------------------------------------------- */
+
+static void test_ramps(void) {
+    static const uint32_t tenths[] = {0x00000000, 0x3dcccccd, 0x3e4ccccd, 0x3e99999a, 0x3ecccccd,
+                                      0x3f000000, 0x3f19999a, 0x3f333333, 0x3f4ccccd, 0x3f666666};
+    OX_SCOPE {
+        ox_tensor *x = ox_arange(0, 1, 0.1, OX_DTYPE_NONE);
+        CHECK(x && x->dtype == OX_F32 && x->shape[0] == 10);
+        CHECK(x && x->shape[0] == 10 && memcmp(ox_data(ox_contiguous(x)), tenths, sizeof tenths) == 0);
+        HOLDS(ox_arange(0, 3, 1, OX_DTYPE_NONE), OX_I64, 0, 1, 2);
+        HOLDS(ox_arange(0.5, 3, 1, OX_DTYPE_NONE), OX_F32, 0.5, 1.5, 2.5);
+        HOLDS(ox_arange(0, 2.5, 1, OX_DTYPE_NONE), OX_F32, 0, 1, 2);
+        HOLDS(ox_arange(2, 0, -0.5, OX_DTYPE_NONE), OX_F32, 2, 1.5, 1, 0.5);
+        HOLDS(ox_arange(-0.5, -3, -1, OX_DTYPE_NONE), OX_F32, -0.5, -1.5, -2.5);
+        HOLDS(ox_arange(0, 2.5, 1, OX_I64), OX_I64, 0, 1, 2);
+        HOLDS(ox_arange(0, 9007199254740992.0, 4503599627370496.0, OX_DTYPE_NONE), OX_I64, 0,
+              4503599627370496.0);
+        x = ox_arange(1, 1, 0.5, OX_DTYPE_NONE);
+        CHECK(x && x->dtype == OX_F32 && ox_numel(x) == 0);
+        x = ox_arange(0, 1, INFINITY, OX_DTYPE_NONE);
+        CHECK(x && x->dtype == OX_F32);
+        refused(ox_arange(0, 1, NAN, OX_DTYPE_NONE), OX_ERR_ARG, "finite");
+        refused(ox_arange(0, -1, 0.1, OX_DTYPE_NONE), OX_ERR_ARG, "leads away");
+    }
+    CHECK(ox_error() == OX_OK);
+}
+
 int main(void) {
     test_bytes();
     test_powers();
@@ -524,5 +551,6 @@ int main(void) {
     test_scalars_out();
     test_scalars_as_operands();
     test_scalars_in();
+    test_ramps();
     return check_done("numbers");
 }

@@ -1,5 +1,5 @@
 /* Making tensors, and getting numbers in and out of them. New tensors are contiguous and on the CPU.
- * shapes   any; 0-size dims are legal. dtype OX_DTYPE_NONE means f32 (arange, randint, randperm: i64)
+ * shapes   any; 0-size dims are legal. dtype OX_DTYPE_NONE means f32 (randint, randperm: i64)
  * errors   OX_ERR_SHAPE negative dim or too many elements; OX_ERR_DTYPE; OX_ERR_NOMEM
  * source   the torch functions of the same names */
 #ifndef OX_OPS_CREATE_H
@@ -10,9 +10,11 @@ OX_EXTERN_C_BEGIN
 OX_API ox_tensor *ox_empty(ox_shape shape, ox_dtype dtype);    /* not cleared; block types too */
 OX_API ox_tensor *ox_zeros(ox_shape shape, ox_dtype dtype);
 OX_API ox_tensor *ox_ones(ox_shape shape, ox_dtype dtype);
+/* torch looks at the number's type where it gets no dtype: for that, ox_full_scalar. */
 OX_API ox_tensor *ox_full(ox_shape shape, double value, ox_dtype dtype);
-/* [start, end). Integers step by whole numbers, counted in i64 (u64 in its own), and keep the low bits, as in
- * torch. OX_ERR_ARG: a step of 0 or away from the end, ends that are not finite, integers beyond i64 */
+/* [start, end). Without a dtype i64, or f32 where one of the three is not whole: (0, 1, 0.1). Integers step
+ * by whole numbers, counted in i64 (u64 in its own), and keep the low bits, as in torch. OX_ERR_ARG: a step
+ * of 0 or away from the end, ends that are not finite, integers beyond i64 */
 OX_API ox_tensor *ox_arange(double start, double end, double step, ox_dtype dtype);
 /* Both ends are in; OX_ERR_ARG if one does not fit the dtype (a negative one an unsigned type). Numbers are
  * made in f64 from the end that is nearer, then rounded to floats; integers get whole ends and truncate what

@@ -103,7 +103,8 @@ static const char *oxi_arange_fault(double start, double end, double step, doubl
 
 OX_API ox_tensor *ox_arange(double start, double end, double step, ox_dtype dtype) {
     double count = ceil((end - start) / step);
-    dtype = oxi_default_dtype(dtype, OX_I64);
+    bool whole = start == trunc(start) && end == trunc(end) && step == trunc(step) && isfinite(step);
+    dtype = oxi_default_dtype(dtype, whole ? OX_I64 : OX_F32);
     const char *fault = oxi_arange_fault(start, end, step, count, dtype);
     if (fault)
         return OXI_FAIL_NULL(OX_ERR_ARG, "arange: from %g to %g by %g: %s", start, end, step, fault);
