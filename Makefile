@@ -45,6 +45,10 @@ endif
 DEPEND = -MMD -MP -MF $@.d
 FUZZ_SECONDS ?= 20
 
+# The most that oxtorch.h may have: whoever copies it into a repository keeps it there, and compilers read it
+# seventeen times (tools/amalgamate.c).
+HEADER_BYTES_MAX = 1200000
+
 # oxtorch.h first: the other headers stand on it.
 PAGES = $(sort $(notdir $(wildcard src/oxtorch*.h)))
 TEST_SOURCES = $(if $(T),$(sort $(foreach t,$(T),$(wildcard tests/test_*$(t)*.c))),$(wildcard tests/test_*.c))
@@ -119,7 +123,10 @@ check-headers: $(BUILD)/amalgamate $(BUILD)/op_table
 	    $(BUILD)/amalgamate src/$$page > $(BUILD)/headers/$$page || exit 1; \
 	    cmp -s $(BUILD)/headers/$$page $$page || \
 	        { stale=1; echo "$$page differs from src/: run make headers"; }; \
-	done; test -z "$$stale"
+	done; \
+	bytes=$$(wc -c < $(BUILD)/headers/oxtorch.h); test $$bytes -le $(HEADER_BYTES_MAX) || \
+	    { stale=1; echo "oxtorch.h has $$bytes bytes, more than $(HEADER_BYTES_MAX)"; }; \
+	test -z "$$stale"
 
 # ---- shaders ----
 

@@ -27,7 +27,7 @@
  *     rounded to 8 bits. ox_set_exact(true) keeps both in f32. Results that are subnormal f32 may be 0;
  *     where the device can keep them (OX_VULKAN_CAP_SUBNORMALS), elementwise ops, reductions, norms and scans
  *     do. An index out of range, or a probability that is none, is told by the next read or
- *     ox_vulkan_sync; elements that such an index picks are 0, what it would move stays.
+ *     ox_device_sync; elements that such an index picks are 0, what it would move stays.
  *
  * MEMORY
  *     Tensors lie in blocks that are kept and used again; new ones are taken while the driver's budget has

@@ -82,7 +82,7 @@ GIVES(index_select, ox_index_select(in[0], 1, in[1]))
 GIVES(index_add, ox_index_add(in[0], 1, in[1], in[2], 2))
 GIVES(masked_select, ox_masked_select(in[0], in[1]))
 GIVES(nonzero, ox_nonzero(in[0]))
-GIVES(embedding, ox_embedding(in[0], in[1]))
+GIVES(embedding, ox_embedding(in[1], in[0]))
 GIVES(one_hot, ox_one_hot(ox_clamp(in[0], 0, 6), 7))
 GIVES(triu, ox_triu(in[0], 1))
 GIVES(tril, ox_tril(in[0], -1))
@@ -91,8 +91,9 @@ RUN(stack, out[0] = ox_stack(in, 2, 1))
 GIVES(roll, ox_roll(in[0], OX_DIMS(2, -1), OX_DIMS(0, 2)))
 GIVES(roll_flat, ox_roll(in[0], OX_DIMS(7), OX_ALL_DIMS))
 GIVES(matmul, ox_matmul(in[0], in[1]))
+GIVES(int_mm, ox_int_mm(in[0], in[1]))
 GIVES(linear, ox_linear(in[0], in[1], in[2]))
-GIVES(linear_act, ox_linear_act(in[0], in[1], NULL, "relu"))
+GIVES(linear_act, ox_linear_act(in[0], in[1], NULL, OX_ACTIVATION_RELU))
 GIVES(addmm, ox_addmm(in[0], in[1], in[2], 2, 3))
 RUN(rope, ox_rope_desc desc; memset(&desc, 0, sizeof desc); desc.interleaved = true; desc.factors = in[2];
     out[0] = ox_rope(in[0], in[1], &desc))
@@ -204,10 +205,12 @@ static const cover covers[] = {
     {"matmul", "matmul of a vector", {X2(33, 17), X1(17), NOTHING, NOTHING}, cover_matmul, ""},
     {"matmul", "matmul, batches broadcast", {X4(2, 1, 3, 4), X3(3, 4, 5), NOTHING, NOTHING}, cover_matmul,
      ""},
+    {"int_mm", "int_mm", {X3(2, 33, 65), X2(65, 40), NOTHING, NOTHING}, cover_int_mm,
+     ",u8,u16,i16,u32,i32,u64,i64,"},
     {"linear", "linear", {X2(5, 17), X2(9, 17), {'x', 1, {9}, DOMAIN_MODEST, 0}, NOTHING}, cover_linear, ""},
     {"linear", "linear_act", {X3(2, 5, 17), X2(9, 17), NOTHING, NOTHING}, cover_linear_act,
      ",u8,i8,u16,i16,u32,i32,u64,i64,c64,"},
-    {"addmm", "addmm", {X2(5, 9), X2(5, 7), X2(7, 9), NOTHING}, cover_addmm, ",i8,"},
+    {"addmm", "addmm", {X2(5, 9), X2(5, 7), X2(7, 9), NOTHING}, cover_addmm, ""},
     {"rope", "rope", {X3(2, 5, 8), INDEX1('i', 5, 100), {'f', 1, {4}, DOMAIN_POSITIVE, 0}, NOTHING},
      cover_rope, ",u8,i8,u16,i16,u32,i32,u64,i64,"},
     {"attention", "attention", {X4(2, 4, 5, 8), X4(2, 2, 7, 8), X4(2, 2, 7, 6), {'b', 2, {5, 7},

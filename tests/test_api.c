@@ -206,6 +206,7 @@ static bool types_fit(const slot *c, const schema_type *s, bool none) {
         {"int", "int"},       {"int64_t", "int"}, {"int64_t", "SymInt"},     {"double", "float"},
         {"double", "Scalar"}, {"bool", "bool"},   {"ox_device *", "Device"}, {"const char *", "str"},
         {"ox_scalar", "Scalar"},
+        {"ox_activation", "str"},
     };
     bool tensor = same(s->base, "Tensor"), whole = same(s->base, "int") || same(s->base, "SymInt");
     if (none && !s->optional) return false;

@@ -1,5 +1,6 @@
 /* Attention and rope against plain loops in double: dtypes, layouts, masks, heads, long keys, threads.
  * OX_TIERS OX_TSAN OX_QEMU OX_VULKAN */
+#include "backwards.h"
 #include "operands.h"
 
 /* ---- the plain loops ----------------------------------------------------------------------------------- */
@@ -418,7 +419,7 @@ static void test_blocks(void) {
                      &desc);
         check_blocks("one head for all", q, ox_expand(ox_narrow(k, 0, 1, 1), OX_SHAPE(2, t + 5, depth)),
                      ox_expand(ox_narrow(v, 0, 1, 1), OX_SHAPE(2, t + 5, value_depth)), &desc);
-        check_blocks("backwards", q, ox_flip(k, OX_DIMS(1)), ox_flip(v, OX_DIMS(0, 1)), &desc);
+        check_blocks("backwards", q, backwards(k, OX_DIMS(1)), backwards(v, OX_DIMS(0, 1)), &desc);
         ox_tensor *rows = ox_cast(ox_randn(OX_SHAPE(t, 2, depth), OX_F32), type);
         check_blocks("heads side by side", q, ox_transpose(rows, 0, 1), ox_transpose(rows, 0, 1), &desc);
     }

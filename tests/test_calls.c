@@ -173,7 +173,7 @@ static void run_on_gpu(const char *what) {
 
 static void close_gpu(void) {
     ox_device *device = ox_vulkan(0);
-    if (device) CHECK_MSG(ox_vulkan_close(device) == OX_OK, "%s", ox_error_text());
+    if (device) CHECK_MSG(ox_device_close(device) == OX_OK, "%s", ox_error_text());
     ox_error_clear();
 }
 #else

@@ -202,7 +202,7 @@ static void check_null_rest(ox_tensor *x) {
     NULLS(masked_select, !ox_masked_select(x, NULL));
     NULLS(masked_select, !ox_masked_select(NULL, x));
     NULLS(nonzero, !ox_nonzero(NULL));
-    NULLS(embedding, !ox_embedding(x, NULL));
+    NULLS(embedding, !ox_embedding(NULL, x));
     NULLS(one_hot, !ox_one_hot(NULL, 3));
     NULLS(one_hot, !ox_one_hot(NULL, -1));
     NULLS(triu, !ox_triu(NULL, 0));
@@ -211,11 +211,13 @@ static void check_null_rest(ox_tensor *x) {
     NULLS(tril_, !ox_tril_(NULL, 0));
     NULLS(matmul, !ox_matmul(x, NULL));
     NULLS(matmul, !ox_matmul(NULL, x));
-    NULLS(prepack, ox_prepack(NULL, true) != OX_OK);
+    NULLS(unpack, ox_unpack(NULL) != OX_OK);
+    NULLS(prepack, ox_prepack(NULL) != OX_OK);
     NULLS(linear, !ox_linear(NULL, x, NULL));
     NULLS(linear, !ox_linear(x, NULL, NULL));
-    NULLS(linear_act, !ox_linear_act(x, NULL, NULL, "relu"));
-    NULLS(linear_act, !ox_linear_act(x, x, NULL, NULL));
+    NULLS(int_mm, !ox_int_mm(x, NULL));
+    NULLS(linear_act, !ox_linear_act(x, NULL, NULL, OX_ACTIVATION_RELU));
+    NULLS(linear_act, !ox_linear_act(NULL, x, NULL, OX_ACTIVATION_NONE));
     NULLS(addmm, !ox_addmm(NULL, x, x, 1, 1));
     NULLS(addmm_, !ox_addmm_(NULL, x, x, 1, 1));
     NULLS(outer, !ox_outer(NULL, x));
@@ -525,9 +527,9 @@ static void check_nonsense_ops(void) {
     REFUSES(index_add_, OX_ERR_DTYPE, !ox_index_add_(x, 0, line, f64, 1));
     REFUSES(masked_select, OX_ERR_DTYPE, !ox_masked_select(x, i));
     REFUSES(masked_select, OX_ERR_SHAPE, !ox_masked_select(x, b22));
-    REFUSES(embedding, OX_ERR_SHAPE, !ox_embedding(row, i));
-    REFUSES(embedding, OX_ERR_INDEX, !ox_embedding(x, seven));
-    REFUSES(embedding, OX_ERR_DTYPE, !ox_embedding(x, b));
+    REFUSES(embedding, OX_ERR_SHAPE, !ox_embedding(i, row));
+    REFUSES(embedding, OX_ERR_INDEX, !ox_embedding(seven, x));
+    REFUSES(embedding, OX_ERR_DTYPE, !ox_embedding(b, x));
     REFUSES(one_hot, OX_ERR_INDEX, !ox_one_hot(seven, 7));
     REFUSES(one_hot, OX_ERR_ARG, !ox_one_hot(i, 0));
     REFUSES(one_hot, OX_ERR_DTYPE, !ox_one_hot(x, 3));
@@ -576,7 +578,8 @@ static void check_nonsense_products(void) {
     REFUSES(linear, OX_ERR_SHAPE, !ox_linear(x, y, NULL));
     REFUSES(linear, OX_ERR_SHAPE, !ox_linear(x, v, NULL));
     REFUSES(linear, OX_ERR_SHAPE, !ox_linear(x, w, v));
-    REFUSES(linear_act, OX_ERR_ARG, !ox_linear_act(x, w, NULL, "sine"));
+    REFUSES(linear_act, OX_ERR_ARG, !ox_linear_act(x, w, NULL, (ox_activation)7));
+    REFUSES(linear_act, OX_ERR_ARG, !ox_linear_act(x, w, NULL, (ox_activation)-1));
     REFUSES(addmm, OX_ERR_SHAPE, !ox_addmm(y, x, y, 1, 1));
     REFUSES(addmm_, OX_ERR_SHAPE, !ox_addmm_(y, x, y, 1, 1));
     REFUSES(addmm, OX_ERR_SHAPE, !ox_addmm(x, v, v, 1, 1));
@@ -712,7 +715,7 @@ static void check_names_of_composed(void) {
         REFUSES(masked_fill_, OX_ERR_SHAPE, !ox_masked_fill_(x, mask, 1));
         REFUSES(max, OX_ERR_SHAPE, !ox_max(none, 0, false).values);
         REFUSES(argsort, OX_ERR_DIM, !ox_argsort(x, 2, false));
-        REFUSES(linear_act, OX_ERR_DTYPE, !ox_linear_act(x, i, x, "relu"));
+        REFUSES(linear_act, OX_ERR_DTYPE, !ox_linear_act(x, i, x, OX_ACTIVATION_RELU));
         REFUSES(outer, OX_ERR_SHAPE, !ox_outer(long_row, long_row));
         list[0] = list[1] = long_row;
         REFUSES(einsum, OX_ERR_SHAPE, !ox_einsum("i,j->ij", list, 2));
@@ -882,7 +885,7 @@ static void check_parallel_error(void) {
         ox_tensor *table = ox_ones(OX_SHAPE(50, 64), OX_F32), *ids = ox_zeros(OX_SHAPE(4000), OX_I64);
         ((int64_t *)ox_data(ids))[3777] = 50;
         ox_set_threads(4);
-        CHECK(!ox_embedding(table, ids) && ox_error() == OX_ERR_INDEX);
+        CHECK(!ox_embedding(ids, table) && ox_error() == OX_ERR_INDEX);
         CHECK_MSG(strstr(ox_error_text(), "50"), "%s", ox_error_text());
         ox_error_clear();
         ox_set_threads(0);

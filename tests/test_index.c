@@ -248,8 +248,8 @@ static void test_embedding(void) {
             ox_tensor *ids = random_index(few_layouts[l], 2, ids_shape, 6, l % 2 ? OX_I32 : OX_I64);
             ox_tensor *table = random_layout(few_layouts[FEW_LAYOUTS - 1 - l], DOMAIN_ANY, 2, table_shape,
                                              l % 2 ? OX_F32 : OX_F16);
-            ox_tensor *rows = ox_embedding(table, ids), *q8 = ox_from_data(blocks, OX_SHAPE(6, 96), OX_Q8_0),
-                      *expanded = ox_embedding(q8, ids);
+            ox_tensor *rows = ox_embedding(ids, table), *q8 = ox_from_data(blocks, OX_SHAPE(6, 96), OX_Q8_0),
+                      *expanded = ox_embedding(ids, q8);
             CHECK(rows && rows->ndim == 3 && rows->shape[2] == 96 && rows->dtype == table->dtype &&
                   expanded && expanded->dtype == OX_F32);
             for (int64_t i = 0; i < 15 * 96; i++) {
@@ -258,8 +258,8 @@ static void test_embedding(void) {
                 CHECK(load_real(OX_F32, element(expanded, i)) ==
                       (double)(b + 1) / 8.0 * (int8_t)blocks[b * 34 + 2 + j % 32]);
             }
-            CHECK(ox_numel(ox_embedding(table, ox_zeros(OX_SHAPE(2, 0), OX_I32))) == 0);
-            CHECK(ox_embedding(table, ox_full(OX_SCALAR_SHAPE, 2, OX_I64))->ndim == 1);
+            CHECK(ox_numel(ox_embedding(ox_zeros(OX_SHAPE(2, 0), OX_I32), table)) == 0);
+            CHECK(ox_embedding(ox_full(OX_SCALAR_SHAPE, 2, OX_I64), table)->ndim == 1);
         }
 }
 
@@ -437,14 +437,14 @@ static void test_bad_indices(void) {
         expect(OX_ERR_INDEX, "index_add_: index 3 at [2]",
                ox_index_add_(x, 0, list, ox_ones(OX_SHAPE(3, 5), OX_F32), 1));
         CHECK(found_late || same_bits(x, before));
-        expect(OX_ERR_INDEX, "embedding: index 3 at [2]", ox_embedding(x, list));
+        expect(OX_ERR_INDEX, "embedding: index 3 at [2]", ox_embedding(list, x));
         expect(OX_ERR_INDEX, "one_hot: index 3 at [2]", ox_one_hot(list, 3));
         store_int(OX_I32, element(list, 1), INT32_MIN);
-        expect(OX_ERR_INDEX, "embedding: index -2147483648 at [1]", ox_embedding(x, list));
+        expect(OX_ERR_INDEX, "embedding: index -2147483648 at [1]", ox_embedding(list, x));
         expect(OX_ERR_INDEX, "one_hot: index -", ox_one_hot(list, -1));
         /* an empty table has no row; several tasks name the first bad index */
         expect(OX_ERR_INDEX, "size 0",
-               ox_embedding(ox_zeros(OX_SHAPE(0, 4), OX_F32), ox_zeros(OX_SHAPE(1), OX_I64)));
+               ox_embedding(ox_zeros(OX_SHAPE(1), OX_I64), ox_zeros(OX_SHAPE(0, 4), OX_F32)));
         ox_tensor *many = ox_zeros(OX_SHAPE(300000), OX_I64);
         for (int64_t i = 200000; i < 300000; i += 50000) store_int(OX_I64, element(many, i), i);
         expect(OX_ERR_INDEX, "index 200000 at [200000]", ox_index_select(x, 0, many));

@@ -8,7 +8,13 @@
  *
  * A template whose copies would be large is in the header once, behind its end: where it is wanted the header
  * includes itself, with OXI_SECTION set to the template's number. The header's own name is the macro
- * OX_TORCH_FILE (of oxtorch_llm.h: OX_TORCH_LLM_FILE), which whoever renames the file defines.
+ * OX_TORCH_FILE (of oxtorch_llm.h: OX_TORCH_LLM_FILE), which whoever renames the file defines. A table whose
+ * rows are read several times is a macro of its rows instead: compilers read the whole header again for a
+ * section, comment by comment, and run out of numbers for its lines.
+ *
+ * The public half is packed as it is written. The implementation, from the line IMPLEMENTATION on, is packed
+ * lean: without comments, with indents of one space, and with spaces between words and between operators
+ * only. Names stay, and each statement has its own line, so that a debugger has something to show.
  */
 #include <ctype.h>
 #include <stdarg.h>
@@ -19,6 +25,8 @@
 #define PATH_LENGTH_MAX 1024
 #define DEPTH_MAX 64
 #define COPIES_MAX 16000 /* bytes of repeated text, from which on a template becomes a section */
+#define LINE_MAX 110     /* of lean text: as wide as the sources are */
+#define IMPLEMENTATION "\n#if defined(OX_IMPLEMENTATION)"
 #define MARK "Generated from src/ by tools/amalgamate.c. Do not edit: edit src/ and run make headers."
 
 /* ---- text ---- */
@@ -84,6 +92,7 @@ typedef struct template_part {
     int includes; /* in parts that are themselves counted once */
     size_t size;  /* with what it includes */
     int section;  /* its number, 0: it is copied */
+    text head, rows, tail; /* of a table: the directives before and behind its rows, which are a macro */
 } template_part;
 
 typedef struct packer {
@@ -138,6 +147,177 @@ static void lexer_line(lexer *lex, const char *line, size_t size) {
     }
     lex->continued = backslash;
     lex->line_comment = line_comment;
+}
+
+/* ---- lean text ---- */
+
+/* Text on its way to the header without comments and wide spacing, line by line. */
+typedef struct lean_text {
+    text *output;
+    text line;       /* the line in hand: more may join it */
+    int in_comment;  /* of the input, at the start of a line */
+    int directive;   /* the line in hand is a directive */
+    int continued;   /* ... and goes on behind a backslash */
+    int parens;      /* open where the line in hand ends */
+    int indent;      /* of the statement in hand */
+} lean_text;
+
+static int is_word(char c) {
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+static int is_operator(char c) {
+    return strchr("+-*/%<>=!&|^?:~#.", c) != NULL;
+}
+
+/* Whether the line in hand is a directive that reads its spaces, or a macro's name before its text. */
+static int reads_spaces(const text *line) {
+    const char *second;
+    if (line->data[0] != '#' || strncmp(line->data, "#define ", 8) != 0) return line->data[0] == '#';
+    second = strchr(line->data + 8, ' ');
+    return second == NULL;
+}
+
+/* Whether a space says something behind `line`, which is not empty, and before a token that begins with b. */
+static int space_counts(const text *line, char b) {
+    char a = line->data[line->size - 1];
+    if (reads_spaces(line) && (is_word(a) || is_operator(a) || is_operator(b))) return 1;
+    if (is_operator(a)) return is_operator(b);
+    if (a == '"' || a == '\'') return is_word(b);
+    if (!is_word(a)) return 0;
+    return is_word(b) || b == '"' || b == '\'' || (strchr("eEpP", a) && (b == '+' || b == '-'));
+}
+
+static void lean_flush(lean_text *lean, const char *end) {
+    if (lean->line.size) {
+        text_add(lean->output, lean->line.data, lean->line.size);
+        text_add_string(lean->output, end);
+    }
+    lean->line.size = 0;
+}
+
+/* Adds a token, or several; `space`: one stood before it. */
+static void lean_token(text *line, const char *token, size_t size, int space) {
+    if (space && line->size && space_counts(line, token[0])) text_add(line, " ", 1);
+    text_add(line, token, size);
+}
+
+/* The end of the token at `at`: a quote, a word or one character. */
+static const char *token_end(const char *at, const char *end) {
+    char first = *at++;
+    if (first == '"' || first == '\'') {
+        while (at < end && *at != first) at += *at == '\\' && at + 1 < end ? 2 : 1;
+        return at < end ? at + 1 : end;
+    }
+    while (is_word(first) && at < end && is_word(*at)) at++;
+    return at;
+}
+
+/* One line of the input without comments and spaces that say nothing; it gives the parentheses it opens. */
+static int lean_line(lean_text *lean, const char *at, const char *end, text *line) {
+    int space = 0, parens = 0;
+    while (at < end) {
+        const char *next;
+        if (lean->in_comment) {
+            for (; at < end && lean->in_comment; at++)
+                if (*at == '*' && at + 1 < end && at[1] == '/') lean->in_comment = 0, at++;
+            space = 1;
+            continue;
+        }
+        if (isspace((unsigned char)*at)) {
+            space = 1, at++;
+            continue;
+        }
+        if (at + 1 < end && at[0] == '/' && at[1] == '/') break;
+        if (at + 1 < end && at[0] == '/' && at[1] == '*') {
+            lean->in_comment = 1, at += 2;
+            continue;
+        }
+        next = token_end(at, end);
+        parens += (*at == '(' || *at == '[') - (*at == ')' || *at == ']');
+        lean_token(line, at, (size_t)(next - at), space);
+        space = 0;
+        at = next;
+    }
+    return parens;
+}
+
+/* Whether `piece` goes on with the statement of the line in hand. */
+static int goes_on(const lean_text *lean, const text *piece) {
+    char last = lean->line.size ? lean->line.data[lean->line.size - 1] : ';';
+    if (!lean->continued && (lean->directive || piece->data[0] == '#')) return 0;
+    if (lean->parens > 0 || strchr(",=+-*/&|?<", last)) return 1;
+    return strchr("?:&|\"=", piece->data[0]) && !strchr(";{}:", last);
+}
+
+/* Joins a piece to the line in hand, or begins another. Statements get lines of their own, in macros as well:
+ * compilers warn of those that look as if an `if` before them were theirs. */
+static void lean_add(lean_text *lean, const text *piece, int indent) {
+    int on = goes_on(lean, piece), i;
+    if (on && lean->line.size + 1 + piece->size <= LINE_MAX - 2) {
+        lean_token(&lean->line, piece->data, piece->size, 1);
+        return;
+    }
+    lean_flush(lean, lean->continued ? " \\\n" : "\n");
+    if (!on) lean->indent = indent, lean->parens = 0;
+    if (lean->continued && lean->indent == 0) lean->indent = 1;
+    for (i = on ? -1 : 0; i < lean->indent; i++) text_add(&lean->line, " ", 1);
+    text_add(&lean->line, piece->data, piece->size);
+}
+
+/* Marks of parts stay as they are. Returns 0 where the line is none. */
+static int lean_keep(lean_text *lean, const char *at, const char *end) {
+    if (lean->in_comment || lean->continued || end - at < 8) return 0;
+    if (strncmp(at, "/* >>", 5) != 0 && strncmp(at, "#elif OXI_SECTION ==", 20) != 0) return 0;
+    lean_flush(lean, "\n");
+    lean->parens = lean->directive = 0;
+    text_add(lean->output, at, (size_t)(end - at) + 1);
+    return 1;
+}
+
+static void lean_pack(text *output, const char *at, const char *end) {
+    lean_text lean = {0};
+    text piece = {0};
+    text_add(&lean.line, "", 0);
+    text_add(&piece, "", 0);
+    lean.output = output;
+    while (at < end) {
+        const char *line_end = (const char *)memchr(at, '\n', (size_t)(end - at)), *stop = line_end;
+        int directive, parens, indent = (int)strspn(at, " "), continued;
+        if (lean_keep(&lean, at, line_end)) {
+            at = line_end + 1;
+            continue;
+        }
+        continued = stop > at && stop[-1] == '\\';
+        if (continued) stop--;
+        directive = lean.continued ? lean.directive : !lean.in_comment && at[indent] == '#';
+        piece.size = 0;
+        parens = lean_line(&lean, at, stop, &piece);
+        if (piece.size) {
+            lean_add(&lean, &piece, (indent + 3) / 4);
+            lean.directive = directive;
+            lean.parens += parens;
+        }
+        lean.continued = continued;
+        at = line_end + 1;
+    }
+    lean_flush(&lean, "\n");
+    free(lean.line.data);
+    free(piece.data);
+}
+
+/* Packs the implementation half lean, and says so at its head. */
+static void make_lean(text *all) {
+    const char *from = strstr(all->data, IMPLEMENTATION);
+    text output = {0};
+    if (!from) return;
+    text_add(&output, all->data, (size_t)(from - all->data) + 1);
+    text_add_string(&output, "/* From here on the text is packed: comments, blank lines and most indentation "
+                             "are left out. To read it, see\n * src/ in the repository: what stands behind "
+                             "the mark >>base/error.c here is src/base/error.c there. */\n");
+    lean_pack(&output, from + 1, all->data + all->size);
+    free(all->data);
+    *all = output;
 }
 
 /* If the line is `#include "name"`, copies name and returns what follows it on the line, else NULL. */
@@ -259,11 +439,75 @@ static void write_part(packer *p, const char *path, const text *content, const c
     pack(p, path, content);
 }
 
+/* Parts a table whose rows have no directives between them; returns 0 if it is none. */
+static int split_table(template_part *t, const text *content) {
+    text lean = {0};
+    text *to = &t->head;
+    const char *at, *end;
+    int inside = 0; /* conditionals, and the directive goes on */
+    text_add(&lean, "", 0);
+    lean_pack(&lean, content->data, content->data + content->size);
+    t->head.size = t->rows.size = t->tail.size = 0;
+    for (at = lean.data; *at; at = end) {
+        end = strchr(at, '\n') + 1;
+        inside += strncmp(at, "#if", 3) == 0;
+        if (*at == '#' || inside) {
+            if (to == &t->rows) to = &t->tail;
+        } else if (to == &t->head) {
+            to = &t->rows;
+        } else if (to == &t->tail) {
+            break;
+        }
+        inside -= strncmp(at, "#endif", 6) == 0;
+        text_add(to, at, (size_t)(end - at));
+    }
+    at = *at ? NULL : at;
+    free(lean.data);
+    return at != NULL && t->rows.size > 0;
+}
+
+/* "ops/ops.def" is OXI_ROWS_OF_OPS_OPS. */
+static void table_macro(const char *path, char *name) {
+    size_t used = (size_t)sprintf(name, "OXI_ROWS_OF_");
+    for (; *path && *path != '.'; path++)
+        name[used++] = is_word(*path) ? (char)toupper((unsigned char)*path) : '_';
+    name[used] = 0;
+}
+
+/* The rows of a table, as a macro, where it is read first. */
+static void write_rows(packer *p, const template_part *t, const char *name) {
+    const char *at = t->rows.data;
+    text_add_format(&p->output, "/* >>%s */\n#define %s", t->path, name);
+    while (*at) {
+        size_t size = strcspn(at, "\n");
+        text_add_string(&p->output, " \\\n    ");
+        text_add(&p->output, at, size);
+        at += size + 1;
+    }
+    text_add_string(&p->output, "\n");
+}
+
+/* A table that is read several times; returns 0 if it has to be packed in another way. */
+static int pack_table(packer *p, template_part *t, const text *content) {
+    char name[PATH_LENGTH_MAX + 16];
+    if (p->counting || t->includes < 2 || !has_suffix(t->path, ".def")) return 0;
+    table_macro(t->path, name);
+    if (!t->rows.size) {
+        if (!split_table(t, content)) return 0;
+        write_rows(p, t, name);
+    }
+    if (t->head.size) text_add(&p->output, t->head.data, t->head.size);
+    text_add_format(&p->output, "%s\n", name);
+    if (t->tail.size) text_add(&p->output, t->tail.data, t->tail.size);
+    return 1;
+}
+
 static void pack_template(packer *p, const char *path, const text *content, const char *after,
                           size_t after_size) {
     template_part *t = template_of(p, path);
     size_t before = p->output.size;
     if (p->counting && t->includes++ > 0) return;
+    if (pack_table(p, t, content)) return;
     if (t->section > 0) {
         write_section_include(p, t, after, after_size);
         return;
@@ -339,6 +583,7 @@ static void choose_sections(packer *p) {
     size_t i;
     for (i = 0; i < p->template_count; i++) {
         template_part *t = &p->templates[i];
+        if (has_suffix(t->path, ".def")) continue;
         if (t->includes > 1 && t->size * (size_t)(t->includes - 1) > COPIES_MAX) t->section = ++p->sections;
     }
 }
@@ -437,12 +682,18 @@ int main(int argc, char **argv) {
     choose_sections(&p);
     pack(&p, name, &page);
     if (p.sections > 0) write_sections(&p, name, hash);
+    make_lean(&p.output);
     if (fwrite(p.output.data, 1, p.output.size, stdout) != p.output.size || fflush(stdout) != 0) {
         fprintf(stderr, "amalgamate: cannot write\n");
         return 1;
     }
     forget_seen(&p);
-    for (i = 0; i < p.template_count; i++) free(p.templates[i].path);
+    for (i = 0; i < p.template_count; i++) {
+        free(p.templates[i].path);
+        free(p.templates[i].head.data);
+        free(p.templates[i].rows.data);
+        free(p.templates[i].tail.data);
+    }
     free(p.templates);
     free(p.output.data);
     free(page.data);

@@ -319,7 +319,7 @@ static ox_status oxi_cpu_scan(const oxi_call *call);       /* cpu/reduce/scan.c 
 static ox_status oxi_cpu_sort(const oxi_call *call);       /* cpu/index/sort.c */
 static ox_status oxi_cpu_row(const oxi_call *call, const oxi_part *part); /* cpu/rows/row.c: softmax, norms */
 static ox_status oxi_cpu_index(const oxi_call *call);      /* cpu/index/index.c */
-/* cpu/product/product.c over cpu/product/gemm.c and cpu/product/blocks.c */
+/* product.c over gemm.c and blocks.c, of cpu/product */
 static ox_status oxi_cpu_product(const oxi_call *call, const oxi_part *part);
 static ox_status oxi_cpu_rope(const oxi_call *call);       /* cpu/rows/rope.c */
 static ox_status oxi_cpu_attention(const oxi_call *call, const oxi_part *part); /* cpu/rows/attention.c */
@@ -363,7 +363,7 @@ typedef struct oxi_gemm {
     ox_dtype addend_dtype;
     double beta;
     const float *bias;                               /* NULL, or n floats */
-    oxi_activation activation;
+    ox_activation activation;
     bool exact; /* ox_set_exact */
     bool rough; /* operands may be rounded to bf16, as int8 is too */
     oxi_shared *shared; /* NULL, or keeps a, packed or quantized, for further products with it */

@@ -223,7 +223,7 @@ static void oxi_file_free(ox_file *file) {
     for (size_t i = 0; i < file->part_count; i++) {
         oxi_mapping *mapping = &file->parts[i].mapping;
         if (file->parts[i].borrowed) continue;
-        oxi_repacked_undo((void *)(uintptr_t)mapping->data, mapping->bytes, false);
+        oxi_repacked_forget((void *)(uintptr_t)mapping->data, mapping->bytes);
         oxi_unmap_file(mapping);
     }
     oxi_free(file->parts, file->part_room * sizeof *file->parts);
@@ -408,7 +408,8 @@ static ox_tensor *oxi_item_tensor(ox_file *file, const oxi_file_item *item, cons
         storage = oxi_storage_borrow(ox_cpu(), (void *)(uintptr_t)data, item->bytes, oxi_item_released, file);
         if (storage) {
             storage->read_only = true;
-            storage->repackable = !file->parts[item->part].borrowed;
+            if (oxi_is_block(dtype) && !file->parts[item->part].borrowed)
+                storage->layout = &oxi_repacked_layout;
         } else {
             oxi_file_release(file);
         }

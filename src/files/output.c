@@ -66,7 +66,7 @@ static ox_status oxi_visit_numbers(const ox_tensor *t, oxi_bytes_fn visit, void 
     size_t bytes = ox_nbytes(t), unit = oxi_swap_unit(t->dtype), start = oxi_byte_offset(t->dtype, t->offset);
     bool turned = unit > 1 && oxi_big_endian_host();
     if (device->host && !turned) {
-        visit(user, oxi_ptr(t), bytes);
+        visit(user, oxi_plain_ptr(t), bytes);
         return OX_OK;
     }
     char *piece = (char *)oxi_alloc(PIECE);

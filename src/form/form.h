@@ -15,7 +15,7 @@
 
 /* ---- reductions (form/reduce.c) ------------------------------------------------------------------------ */
 
-/* In the order of shaders/reduce.glsl. */
+/* In the order of shaders/reduce/reduce.glsl. */
 typedef enum oxi_reduction_kind {
     OXI_REDUCES_SUM,
     OXI_REDUCES_SQUARES,
@@ -89,7 +89,7 @@ typedef struct oxi_product_form {
     int ndim;
     int64_t shape[OX_MAX_DIMS], stride[OXI_PRODUCT_SIDES][OX_MAX_DIMS];
     double alpha, beta;
-    oxi_activation activation;
+    ox_activation activation;
     bool layer;                      /* b is a layer's weight */
 } oxi_product_form;
 static void oxi_product_form_of(const oxi_call *call, oxi_product_form *out);

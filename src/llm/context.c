@@ -199,7 +199,7 @@ static bool oxi_llm_run_layer(const oxi_llm_batch *batch, int64_t index, ox_tens
 static ox_tensor *oxi_llm_forward(const oxi_llm_batch *batch, ox_tensor *ids, int64_t rows) {
     const ox_llm *model = batch->context->model;
     /* f32 [S, width]: the layers add to it in place */
-    ox_tensor *x = ox_cast(ox_embedding(model->weight[OXI_LLM_EMBEDDING], ids), OX_F32);
+    ox_tensor *x = ox_cast(ox_embedding(ids, model->weight[OXI_LLM_EMBEDDING]), OX_F32);
     for (int64_t i = 0; x && i < model->config.layers; i++)
         if (!oxi_llm_run_layer(batch, i, x)) return NULL;
     if (!x || rows == 0) return x;

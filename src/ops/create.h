@@ -50,8 +50,34 @@ OX_API ox_tensor *ox_ones_like(const ox_tensor *t);
 OX_API ox_tensor *ox_full_like(const ox_tensor *t, double value);
 
 /* Random numbers come from Philox4x32-10, keyed by the seed, one counter a tensor: the same for any thread
- * count. */
+ * count. Seed and counter are those of the calling thread's generator: the default one, which all threads
+ * share, or the one that ox_generator_use gave it. A call takes them when it is made, wherever it runs. */
+typedef struct ox_generator ox_generator;
+/* All that a generator is: save it, and set it again for the same numbers from there on. */
+typedef struct ox_generator_state { uint64_t seed, counter; } ox_generator_state;
+
+/* A generator of its own, counter 0; NULL: OX_ERR_NOMEM. No thread may have it in use any more when it is
+ * closed, but for the one that closes it, which has the default one then.
+ * source    torch.Generator */
+OX_API ox_generator *ox_generator_open(uint64_t seed);
+OX_API void ox_generator_close(ox_generator *generator);
+/* A new seed, and the counter at 0. NULL, here and in the next two, is the default generator; its seed is 0
+ * at first. Threads may draw from one generator at the same time, each call gets numbers of its own; which
+ * ones depends on who comes first. Setting one that others draw from gives them a mix of the two states. */
+OX_API void ox_generator_seed(ox_generator *generator, uint64_t seed);
+OX_API ox_generator_state ox_generator_get_state(ox_generator *generator);
+OX_API void ox_generator_set_state(ox_generator *generator, ox_generator_state state);
+/* ox_generator_seed of the default generator: torch.manual_seed. */
 OX_API void ox_manual_seed(uint64_t seed);
+/* Random calls of this thread draw from `generator` from now on, NULL: the default one. Returns the one
+ * before. OX_GENERATOR_SCOPE(generator) { ... } does it for a block and may be left like OX_SCOPE. */
+OX_API ox_generator *ox_generator_use(ox_generator *generator);
+typedef struct ox_generator_scope { ox_generator *previous; bool open; } ox_generator_scope;
+OX_API ox_generator_scope ox_generator_scope_begin(ox_generator *generator);
+OX_API void ox_generator_scope_end(ox_generator_scope *scope);
+#define OX_GENERATOR_SCOPE(generator) \
+    OXI_SCOPE_OF(ox_generator_scope, ox_generator_scope_begin(generator), ox_generator_scope_end)
+
 OX_API ox_tensor *ox_rand(ox_shape shape, ox_dtype dtype);     /* uniform in [0, 1) */
 OX_API ox_tensor *ox_randn(ox_shape shape, ox_dtype dtype);    /* normal, mean 0, deviation 1 */
 /* [low, high), whose numbers the dtype holds (floats rounded): OX_ERR_ARG otherwise */

@@ -47,7 +47,7 @@ OX_API bool ox_is_pinned(const ox_tensor *t, const ox_device *device);
  * shapes    t any -> the same; a view of t if it is on `device` already
  * memory    a new tensor, one reference. Both may be released at once: releasing pinned memory waits
  * errors    as ox_to; what goes wrong on the way is told by whatever waits, an index out of range in what was
- *           computed before by the next ox_to or ox_vulkan_sync
+ *           computed before by the next ox_to or ox_device_sync
  * source    torch.Tensor.to(device, non_blocking=True)
  */
 OX_API ox_tensor *ox_to_async(ox_tensor *t, ox_device *device);

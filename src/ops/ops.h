@@ -306,6 +306,8 @@ OX_API ox_tensor *ox_repeat(ox_tensor *x, ox_shape times);
 OX_API ox_tensor *ox_tile(ox_tensor *x, ox_shape times);
 /* OX_ALL_DIMS: flattened, one shift */
 OX_API ox_tensor *ox_roll(ox_tensor *x, ox_shape shifts, ox_shape dims);
+/* A copy with these dims backwards, as in torch; ox_slice by steps of -1 gives a view. */
+OX_API ox_tensor *ox_flip(ox_tensor *x, ox_shape dims);
 OX_API ox_tensor *ox_gather(ox_tensor *x, int dim, ox_tensor *index);
 /* The other dims broadcast; negative indices count from the end. OX_FLATTENED: indices of the flattened
  * tensor. */
@@ -319,8 +321,9 @@ OX_API ox_tensor *ox_index_select(ox_tensor *x, int dim, ox_tensor *index);
 OX_API ox_tensor *ox_index_add(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source, double alpha);
 OX_API ox_tensor *ox_masked_select(ox_tensor *x, ox_tensor *mask);
 OX_API ox_tensor *ox_nonzero(ox_tensor *x);                             /* i64 [count, ndim] */
-/* [V,D], [..] -> [..,D]; a block table gives f32 */
-OX_API ox_tensor *ox_embedding(ox_tensor *table, ox_tensor *ids);
+/* Rows of table [V,D] by ids [..], i32 or i64 -> [..,D]: torch.nn.functional.embedding. A table of a block
+ * type gives f32. */
+OX_API ox_tensor *ox_embedding(ox_tensor *ids, ox_tensor *table);
 OX_API ox_tensor *ox_one_hot(ox_tensor *ids, int64_t classes); /* i64 [.., classes]; -1 = largest id + 1 */
 OX_API ox_tensor *ox_triu(ox_tensor *x, int64_t diagonal);
 OX_API ox_tensor *ox_tril(ox_tensor *x, int64_t diagonal);
@@ -330,7 +333,8 @@ OX_API ox_tensor *ox_tril(ox_tensor *x, int64_t diagonal);
 /* ox_matmul - matrix product; leading dims broadcast.
  *   out[..,m,n] = sum_k a[..,m,k] * b[..,k,n]
  * shapes    a [..,M,K], b [..,K,N] -> [..,M,N]; 1-d operands as in torch.matmul
- * dtypes    f16 bf16 f32 f64 c64, both operands the same; i8 x i8 -> i32; other integers in their own type;
+ * dtypes    f16 bf16 f32 f64 c64, both operands the same; integers in their own type, whose low bits are
+ *           kept (ox_int_mm: i8 with sums of i32);
  *           one operand may be a block type (b given as [..,K,N] = ox_t of block rows [N,K]); f16 and bf16
  *           accumulate in f32
  * memory    a new tensor, one reference; transposed and sliced operands are read in place
@@ -339,12 +343,24 @@ OX_API ox_tensor *ox_tril(ox_tensor *x, int64_t diagonal);
  * grad      da = g b^T, db = a^T g
  * source    torch.matmul; blocking after Goto & van de Geijn 2008 */
 OX_API ox_tensor *ox_matmul(ox_tensor *a, ox_tensor *b);
+/* The same of i8 operands, as i32: sums beyond 32 bits keep their low ones. OX_ERR_DTYPE for others.
+ * torch._int_mm, which takes matrices only. */
+OX_API ox_tensor *ox_int_mm(ox_tensor *a, ox_tensor *b);
 /* x w^T + bias: x [..,K], w [N,K], bias [N] or NULL -> [..,N]. w and bias may be of any float type (f64 meets
  * only f64), w of any block type. */
 OX_API ox_tensor *ox_linear(ox_tensor *x, ox_tensor *w, ox_tensor *bias);
-/* The same with an activation applied before the result is stored: "relu", "gelu", "gelu_tanh", "silu",
- * "sigmoid", "tanh". */
-OX_API ox_tensor *ox_linear_act(ox_tensor *x, ox_tensor *w, ox_tensor *bias, const char *activation);
+/* What may be applied to the result of a product before it is stored: the functions of these names. */
+typedef enum ox_activation {
+    OX_ACTIVATION_NONE = 0,
+    OX_ACTIVATION_RELU,
+    OX_ACTIVATION_GELU,
+    OX_ACTIVATION_GELU_TANH,
+    OX_ACTIVATION_SILU,
+    OX_ACTIVATION_SIGMOID,
+    OX_ACTIVATION_TANH
+} ox_activation;
+/* ox_linear and an activation in one pass; floats only. OX_ERR_ARG for an activation that does not exist. */
+OX_API ox_tensor *ox_linear_act(ox_tensor *x, ox_tensor *w, ox_tensor *bias, ox_activation activation);
 /* beta c + alpha a b */
 OX_API ox_tensor *ox_addmm(ox_tensor *c, ox_tensor *a, ox_tensor *b, double beta, double alpha);
 OX_API ox_tensor *ox_addmm_(ox_tensor *c, ox_tensor *a, ox_tensor *b, double beta, double alpha);
@@ -366,13 +382,16 @@ OX_API ox_tensor *ox_einsum(const char *equation, ox_tensor *const *list, int co
  *           256, where the processor gains from it. Others multiply as they lie
  * memory    none for block types (pages of a mapped file become the program's own; memory that the caller
  *           lent is left alone). Else as much again as the weight in f32 (f16 and bf16: twice as much, or
- *           as much where the processor multiplies bf16), until it is freed or keep is false; short of
+ *           as much where the processor multiplies bf16), until it is freed or ox_unpack; short of
  *           memory, nothing is kept
  * devices   the CPU; nothing to do on others
  * errors    OX_ERR_ARG, OX_ERR_NOMEM. Not while another thread multiplies with it. Call it again after
  *           changes through a pointer from ox_data, which the library cannot see
  * numerics  the same bits as without; block types: sums of few rows are taken in another order */
-OX_API ox_status ox_prepack(ox_tensor *weight, bool keep);
+OX_API ox_status ox_prepack(ox_tensor *weight);
+/* ox_unpack - the end of ox_prepack: block types are put back as they were, panels are freed. Nothing to do
+ * where nothing was packed. Errors and threads as ox_prepack. */
+OX_API ox_status ox_unpack(ox_tensor *weight);
 /* true: block types multiply as f32 after exact expansion; false (the default): int8 products with
  * quantized activations. On a GPU with cooperative matrices, false lets many f32 rows that meet the weights
  * of ox_linear be rounded to their type (block types: to bf16), and queries and the softmax that meet keys
@@ -451,7 +470,7 @@ OX_API ox_tensor *ox_dropout_(ox_tensor *x, double p, bool training);
 
 /* ---- watching ---------------------------------------------------------------------------------------------
  * The profiler times each call: flops, bytes and seconds per op. Calls on a GPU are timed there, and are
- * noted when something waits for them (a read, ox_vulkan_sync). */
+ * noted when something waits for them (a read, ox_device_sync). */
 OX_API void ox_profile_begin(void);
 OX_API void ox_profile_end(void);
 /* A table, one line an op, most time first, into `out` (NULL with room 0 to measure); returns its length. */

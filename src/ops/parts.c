@@ -66,6 +66,14 @@ OXI_PARTS(clamp_tensor) {
     return y;
 }
 
+/* Every step of a flipped dim is one back. */
+OXI_PARTS(flip) {
+    ox_tensor *view = call->in[0];
+    for (int d = 0; d < call->in[0]->ndim; d++)
+        if (call->attr.dims.dims >> d & 1) view = ox_slice(view, d, OX_END, OX_END, -1);
+    return ox_clone(view);
+}
+
 /* ---- reductions and rows ------------------------------------------------------------------------------- */
 
 static ox_tensor *oxi_variance(const oxi_call *call) {
@@ -190,14 +198,14 @@ OX_API ox_tensor *ox_instance_norm(ox_tensor *x, ox_tensor *weight, ox_tensor *b
 
 /* ---- products ------------------------------------------------------------------------------------------ */
 
-static ox_tensor *oxi_activated(oxi_activation activation, ox_tensor *y) {
+static ox_tensor *oxi_activated(ox_activation activation, ox_tensor *y) {
     switch (activation) {
-    case OXI_ACT_RELU: return ox_relu(y);
-    case OXI_ACT_GELU: return ox_gelu(y);
-    case OXI_ACT_GELU_TANH: return ox_gelu_tanh(y);
-    case OXI_ACT_SILU: return ox_silu(y);
-    case OXI_ACT_SIGMOID: return ox_sigmoid(y);
-    case OXI_ACT_TANH: return ox_tanh(y);
+    case OX_ACTIVATION_RELU: return ox_relu(y);
+    case OX_ACTIVATION_GELU: return ox_gelu(y);
+    case OX_ACTIVATION_GELU_TANH: return ox_gelu_tanh(y);
+    case OX_ACTIVATION_SILU: return ox_silu(y);
+    case OX_ACTIVATION_SIGMOID: return ox_sigmoid(y);
+    case OX_ACTIVATION_TANH: return ox_tanh(y);
     default: return y;
     }
 }

@@ -461,7 +461,8 @@ static ox_status oxi_embedding_run(const oxi_call *call) {
     oxi_walk_ready(&w, OXI_WALK_IN_ORDER);
     oxi_repacked *held = oxi_repacked_hold(table, table->shape[0], table->stride[0], table->shape[1]);
     job.repacked = held != NULL;
-    job.rows = held ? oxi_repacked_bytes(table) : oxi_ptr(table);
+    if (!held) oxi_storage_plain(table->storage);
+    job.rows = oxi_ptr(table);
     oxi_walk_all(&w, oxi_index_row_grain(table->shape[1]), OXI_INDEX_GRAIN, oxi_embedding_piece, &job);
     oxi_repacked_let_go(held);
     return OX_OK;

@@ -257,8 +257,20 @@ static ox_status oxi_run_otherwise(ox_device *device, const oxi_call *call) {
     return oxi_run_detour(device, call);
 }
 
+/* What the device reads and writes lies in the plain layout, but for operands that it takes in another. */
+static void oxi_operands_plain(const oxi_call *call) {
+    for (int i = 0; i < call->in_count; i++) {
+        const ox_tensor *t = call->in[i];
+        const oxi_layout *layout = t ? t->storage->layout : NULL;
+        if (t && !(layout && layout->takes && layout->takes(call, t))) oxi_storage_plain(t->storage);
+    }
+    for (int i = 0; i < call->out_count; i++)
+        if (call->out[i]) oxi_storage_plain(call->out[i]->storage);
+}
+
 /* part: what the device is told if the call is part of another, or NULL. */
 static ox_status oxi_run_part(ox_device *device, const oxi_call *call, const oxi_part *part) {
+    oxi_operands_plain(call);
     ox_status status = !device->supports(device, call) ? oxi_run_otherwise(device, call)
                        : part && device->run_part      ? device->run_part(device, call, part)
                                                        : device->run(device, call);

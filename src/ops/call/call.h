@@ -57,17 +57,6 @@ enum { OXI_ACCEPT_B = 1, OXI_ACCEPT_I = 2, OXI_ACCEPT_F = 4, OXI_ACCEPT_C = 8, O
 
 /* ---- attributes: a struct for each row of OXI_ATTRIBUTES, read as call->attr.<row>.<name> -------------- */
 
-/* Activation fused into linear. */
-typedef enum oxi_activation {
-    OXI_ACT_NONE = 0,
-    OXI_ACT_RELU,
-    OXI_ACT_GELU,
-    OXI_ACT_GELU_TANH,
-    OXI_ACT_SILU,
-    OXI_ACT_SIGMOID,
-    OXI_ACT_TANH
-} oxi_activation;
-
 /* A list of dims. */
 typedef struct oxi_order {
     int8_t count, dim[OX_MAX_DIMS];
@@ -91,7 +80,7 @@ typedef struct oxi_span {
 #define OXI_TYPE_SPAN oxi_span
 #define OXI_TYPE_DTYPE ox_dtype
 #define OXI_TYPE_DEVICE ox_device *
-#define OXI_TYPE_ACTIVATION oxi_activation
+#define OXI_TYPE_ACTIVATION ox_activation
 
 #define OXI_ATTR(kind, name, otherwise) OXI_TYPE_##kind name;
 #define OXI_ATTRIBUTES(name, list) typedef struct oxi_attr_##name { list } oxi_attr_##name;

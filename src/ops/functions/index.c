@@ -274,7 +274,7 @@ OX_API ox_tensor *ox_take_along_dim(ox_tensor *x, ox_tensor *index, int dim) {
     return oxi_work_end(&work, fits ? ox_gather(wide, at, places) : NULL);
 }
 
-OX_API ox_tensor *ox_embedding(ox_tensor *table, ox_tensor *ids) {
+OX_API ox_tensor *ox_embedding(ox_tensor *ids, ox_tensor *table) {
     return oxi_apply_2(OXI_OP_embedding, NULL, table, ids);
 }
 

@@ -1,19 +1,77 @@
-/* The public random functions, the seed and the counter.
- * Each call takes the next counter value, so the numbers depend on the seed and on how many random calls came
- * before, not on threads, strides or device. */
+/* The public random functions and generators.
+ * Each call takes the next counter value of the thread's generator, so the numbers depend on its seed and on
+ * how many random calls it has served, not on threads, strides or device. */
 
-static int64_t oxi_random_seed = 0;
-static int64_t oxi_random_counter = 0;
+/* Atomic, so that threads may share one. */
+struct ox_generator {
+    int64_t seed, counter;
+};
 
+static ox_generator oxi_default_generator;
+static OXI_THREAD_LOCAL ox_generator *oxi_generator; /* of this thread's calls; NULL: the default one */
+
+static ox_generator *oxi_generator_or_default(ox_generator *generator) {
+    return generator ? generator : &oxi_default_generator;
+}
+
+OX_API ox_generator *ox_generator_open(uint64_t seed) {
+    ox_generator *generator = (ox_generator *)oxi_calloc(1, sizeof *generator);
+    if (generator) generator->seed = (int64_t)seed;
+    return generator;
+}
+
+OX_API void ox_generator_close(ox_generator *generator) {
+    if (!generator) return;
+    if (oxi_generator == generator) oxi_generator = NULL;
+    oxi_free(generator, sizeof *generator);
+}
+
+OX_API ox_generator_state ox_generator_get_state(ox_generator *generator) {
+    ox_generator *g = oxi_generator_or_default(generator);
+    ox_generator_state state;
+    state.seed = (uint64_t)oxi_atomic_load(&g->seed);
+    state.counter = (uint64_t)oxi_atomic_load(&g->counter);
+    return state;
+}
+
+OX_API void ox_generator_set_state(ox_generator *generator, ox_generator_state state) {
+    ox_generator *g = oxi_generator_or_default(generator);
+    oxi_atomic_store(&g->seed, (int64_t)state.seed);
+    oxi_atomic_store(&g->counter, (int64_t)state.counter);
+}
+
+OX_API void ox_generator_seed(ox_generator *generator, uint64_t seed) {
+    ox_generator_state state = {seed, 0};
+    ox_generator_set_state(generator, state);
+}
 OX_API void ox_manual_seed(uint64_t seed) {
-    oxi_atomic_store(&oxi_random_seed, (int64_t)seed);
-    oxi_atomic_store(&oxi_random_counter, 0);
+    ox_generator_seed(NULL, seed);
+}
+
+OX_API ox_generator *ox_generator_use(ox_generator *generator) {
+    ox_generator *previous = oxi_generator;
+    oxi_generator = generator;
+    return previous;
+}
+
+OX_API ox_generator_scope ox_generator_scope_begin(ox_generator *generator) {
+    ox_generator_scope scope;
+    scope.previous = ox_generator_use(generator);
+    scope.open = true;
+    return scope;
+}
+
+OX_API void ox_generator_scope_end(ox_generator_scope *scope) {
+    if (!scope || !scope->open) return;
+    scope->open = false;
+    (void)ox_generator_use(scope->previous);
 }
 
 static oxi_draw oxi_next_draw(void) {
+    ox_generator *generator = oxi_generator_or_default(oxi_generator);
     oxi_draw draw;
-    draw.seed = (uint64_t)oxi_atomic_load(&oxi_random_seed);
-    draw.counter = (uint64_t)oxi_atomic_add(&oxi_random_counter, 1);
+    draw.seed = (uint64_t)oxi_atomic_load(&generator->seed);
+    draw.counter = (uint64_t)oxi_atomic_add(&generator->counter, 1);
     return draw;
 }
 

@@ -152,9 +152,10 @@ static void oxi_space_addmm(oxi_stream_plan *plan) {
 }
 
 static void oxi_space_product(oxi_stream_plan *plan) {
-    if (plan->call->op == OXI_OP_linear)
+    oxi_product_roles roles = oxi_product_roles_of(plan->call->op);
+    if (roles.transposed)
         oxi_space_linear(plan);
-    else if (plan->call->op == OXI_OP_matmul)
+    else if (roles.addend < 0)
         oxi_space_matmul(plan);
     else
         oxi_space_addmm(plan);

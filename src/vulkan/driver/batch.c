@@ -135,11 +135,13 @@ static void oxi_vk_order(oxi_vk_device *d, VkCommandBuffer to, VkPipelineStageFl
 }
 
 static void oxi_vk_write_dispatch(oxi_vk_device *d, const oxi_vk_slot *slot, const oxi_vk_command *c) {
-    VkDescriptorSet sets[2] = {d->param_set, c->set};
+    VkDescriptorSet sets[OXI_VK_DESCRIPTOR_SETS];
     uint32_t offset = (uint32_t)(slot - d->slot) * OXI_VK_PARAM_ROOM + c->params;
+    sets[OXI_VK_PARAM_SET] = d->param_set;
+    sets[OXI_VK_BLOCK_SET] = c->set;
     d->vk.vkCmdBindPipeline(slot->commands, VK_PIPELINE_BIND_POINT_COMPUTE, c->pipeline);
-    d->vk.vkCmdBindDescriptorSets(slot->commands, VK_PIPELINE_BIND_POINT_COMPUTE, d->layout, 0, 2, sets, 1,
-                                  &offset);
+    d->vk.vkCmdBindDescriptorSets(slot->commands, VK_PIPELINE_BIND_POINT_COMPUTE, d->layout, 0,
+                                  OXI_VK_DESCRIPTOR_SETS, sets, 1, &offset);
     d->vk.vkCmdDispatch(slot->commands, c->groups[0], c->groups[1], c->groups[2]);
 }
 
@@ -245,28 +247,35 @@ static oxi_vk_slot *oxi_vk_find_slot(oxi_vk_device *d) {
 
 /* Counts the submission, and lets it wait for the transfers that it needs. */
 static void oxi_vk_tie_queues(oxi_vk_device *d, VkSubmitInfo *info, VkTimelineSemaphoreSubmitInfo *values,
-                              uint64_t *counts) {
-    static const VkPipelineStageFlags stages = OXI_VK_OUR_STAGES;
-    counts[0] = (uint64_t)d->carrier.needed;
-    counts[1] = (uint64_t)d->serial + 1;
+                              uint64_t *counts, VkSemaphore *semaphores) {
+    static const VkPipelineStageFlags stages[OXI_VK_DIRECTIONS] = {OXI_VK_OUR_STAGES, OXI_VK_OUR_STAGES};
+    const oxi_vk_carrier *c = &d->carrier;
+    uint32_t waits = 0;
+    for (int way = 0; way < OXI_VK_DIRECTIONS; way++) {
+        if (c->needed[way] <= c->waited[way]) continue;
+        semaphores[waits] = c->carried[way];
+        counts[waits++] = (uint64_t)c->needed[way];
+    }
+    counts[OXI_VK_DIRECTIONS] = (uint64_t)d->serial + 1;
     memset(values, 0, sizeof *values);
     values->sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO;
-    values->pWaitSemaphoreValues = &counts[0];
-    values->pSignalSemaphoreValues = &counts[1];
+    values->pWaitSemaphoreValues = counts;
+    values->pSignalSemaphoreValues = &counts[OXI_VK_DIRECTIONS];
     values->signalSemaphoreValueCount = info->signalSemaphoreCount = 1;
-    values->waitSemaphoreValueCount = info->waitSemaphoreCount = d->carrier.needed > d->carrier.waited;
+    values->waitSemaphoreValueCount = info->waitSemaphoreCount = waits;
     info->pNext = values;
-    info->pWaitSemaphores = &d->carrier.carried;
-    info->pWaitDstStageMask = &stages;
-    info->pSignalSemaphores = &d->carrier.computed;
+    info->pWaitSemaphores = semaphores;
+    info->pWaitDstStageMask = stages;
+    info->pSignalSemaphores = &c->computed;
 }
 
 static VkResult oxi_vk_queue_submit(oxi_vk_device *d, const oxi_vk_slot *slot) {
     VkTimelineSemaphoreSubmitInfo values;
-    uint64_t counts[2];
+    uint64_t counts[OXI_VK_DIRECTIONS + 1];
+    VkSemaphore semaphores[OXI_VK_DIRECTIONS];
     VkSubmitInfo info;
     memset(&info, 0, sizeof info);
-    if (d->caps & OX_VULKAN_CAP_TRANSFER) oxi_vk_tie_queues(d, &info, &values, counts);
+    if (d->caps & OX_VULKAN_CAP_TRANSFER) oxi_vk_tie_queues(d, &info, &values, counts, semaphores);
     info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
     info.commandBufferCount = 1;
     info.pCommandBuffers = &slot->commands;
@@ -300,7 +309,7 @@ static ox_status oxi_vk_submit(oxi_vk_device *d) {
         return oxi_vk_check(d, result, "submitting");
     }
     slot->serial = ++d->serial;
-    d->carrier.waited = d->carrier.needed;
+    memcpy(d->carrier.waited, d->carrier.needed, sizeof d->carrier.waited);
     d->counters.submits++;
     d->work = 0;
     d->recorded = 0;

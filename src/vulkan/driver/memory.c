@@ -140,7 +140,7 @@ static oxi_vk_chunk *oxi_vk_chunk_take(oxi_vk_device *d, oxi_vk_chunk *chunk, ui
         if (!rest) return NULL;
         rest->last = chunk->last;
         rest->serial = chunk->serial;
-        rest->carried = chunk->carried;
+        memcpy(rest->carried, chunk->carried, sizeof rest->carried);
         rest->before = chunk;
         rest->after = chunk->after;
         if (rest->after) rest->after->before = rest;
@@ -166,7 +166,8 @@ static void oxi_vk_chunk_join(oxi_vk_chunk *chunk) {
     if (gone->last.written > chunk->last.written) chunk->last.written = gone->last.written;
     if (gone->last.read > chunk->last.read) chunk->last.read = gone->last.read;
     if (gone->serial > chunk->serial) chunk->serial = gone->serial;
-    if (gone->carried > chunk->carried) chunk->carried = gone->carried;
+    for (int way = 0; way < OXI_VK_DIRECTIONS; way++)
+        if (gone->carried[way] > chunk->carried[way]) chunk->carried[way] = gone->carried[way];
     chunk->after = gone->after;
     if (chunk->after) chunk->after->before = chunk;
     oxi_free(gone, sizeof *gone);

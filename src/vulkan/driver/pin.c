@@ -1,6 +1,6 @@
 /* Pinned memory: host memory that the device reaches itself, imported (VK_EXT_external_memory_host) or of the
- * driver's own. Its transfers go to the queue for them, where there is one, and are not waited for; an event
- * is a submission of each of the two queues. Called by transfer.c and through ox_device. */
+ * driver's own. Its transfers go to the queues for them, where there are any, and are not waited for; an
+ * event is a submission of each queue. Called by transfer.c and through ox_device. */
 
 enum {
     OXI_VK_PIN_UP = 1 << 20, /* bytes from which a copy that is waited for does without the ring */
@@ -83,7 +83,7 @@ static oxi_event oxi_vk_event_of(oxi_vk_device *d, const oxi_vk_chunk *chunk) {
     oxi_event event;
     event.device = &d->base;
     event.count[0] = chunk->serial;
-    event.count[1] = chunk->carried;
+    for (int way = 0; way < OXI_VK_DIRECTIONS; way++) event.count[1 + way] = chunk->carried[way];
     return event;
 }
 
@@ -92,9 +92,17 @@ static ox_status oxi_vk_reach(oxi_vk_device *d, const oxi_event *event) {
     ox_status status = OX_OK;
     if (event->count[0] > d->serial) status = oxi_vk_submit(d);
     if (status == OX_OK && event->count[0] <= d->serial) status = oxi_vk_wait(d, event->count[0]);
-    if (status == OX_OK && event->count[1] <= d->carrier.serial)
-        status = oxi_vk_carry_reach(d, event->count[1]);
+    for (int way = 0; way < OXI_VK_DIRECTIONS && status == OX_OK; way++)
+        if (event->count[1 + way] <= d->carrier.serial[way])
+            status = oxi_vk_carry_reach(d, way, event->count[1 + way]);
     return status;
+}
+
+/* As far as was heard yet. */
+static bool oxi_vk_is_known_over(const oxi_vk_device *d, const oxi_event *event) {
+    bool over = event->count[0] <= d->done;
+    for (int way = 0; way < OXI_VK_DIRECTIONS; way++) over = over && event->count[1 + way] <= d->carrier.done[way];
+    return over;
 }
 
 static void oxi_vk_unpin(ox_device *self, void *handle) {
@@ -104,7 +112,7 @@ static void oxi_vk_unpin(ox_device *self, void *handle) {
     oxi_lock_take(&d->lock);
     oxi_event last = oxi_vk_event_of(d, &pin->chunk);
     bool noted = d->recording && last.count[0] > d->serial;
-    if (!d->lost && (noted || last.count[0] > d->done || last.count[1] > d->carrier.done)) {
+    if (!d->lost && (noted || !oxi_vk_is_known_over(d, &last))) {
         if (noted) (void)oxi_vk_flush(d);
         (void)oxi_vk_reach(d, &last);
     }
@@ -149,19 +157,24 @@ static ox_status oxi_vk_direct_carry(oxi_vk_device *d, oxi_vk_chunk *chunk, uint
     oxi_vk_carrier *c = &d->carrier;
     int place = OXI_VK_STAGES + (int)(c->direct % OXI_VK_DIRECT);
     oxi_vk_carried_piece *piece = &c->piece[place];
+    const oxi_vk_direction way = up ? OXI_VK_UP : OXI_VK_DOWN;
+    const int back = OXI_VK_DIRECTIONS - 1 - way;
     int64_t last = chunk->serial > pin->chunk.serial ? chunk->serial : pin->chunk.serial;
+    int64_t other = chunk->carried[back] > pin->chunk.carried[back] ? chunk->carried[back]
+                                                                    : pin->chunk.carried[back];
     ox_status status = last > d->serial ? oxi_vk_submit(d) : OX_OK;
     if (status == OX_OK) status = oxi_vk_carry_land(d, place);
     if (status != OX_OK) return status;
     piece->bytes = bytes;
-    VkResult result = oxi_vk_carry_record(d, piece, chunk, offset, pin->block.buffer, at, up);
-    if (result == VK_SUCCESS) result = oxi_vk_carry_submit(d, piece, last);
+    piece->way = way;
+    VkResult result = oxi_vk_carry_record(d, piece, chunk, offset, pin->block.buffer, at);
+    if (result == VK_SUCCESS) result = oxi_vk_carry_submit(d, piece, last, other);
     if (result != VK_SUCCESS) { /* its fence will not be signaled any more */
         d->lost = true;
         return oxi_vk_check(d, result, "a transfer");
     }
     c->direct++;
-    chunk->carried = pin->chunk.carried = piece->serial;
+    chunk->carried[way] = pin->chunk.carried[way] = piece->serial;
     return OX_OK;
 }
 
@@ -215,8 +228,10 @@ static bool oxi_vk_by_pin(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t offset
 
 /* What is begun from now on comes behind the event, which is this device's. */
 static ox_status oxi_vk_wait_for(oxi_vk_device *d, const oxi_event *event) {
-    if (event->count[1] <= d->carrier.serial && event->count[1] > d->carrier.needed)
-        d->carrier.needed = event->count[1];
+    oxi_vk_carrier *c = &d->carrier;
+    for (int way = 0; way < OXI_VK_DIRECTIONS; way++)
+        if (event->count[1 + way] <= c->serial[way] && event->count[1 + way] > c->needed[way])
+            c->needed[way] = event->count[1 + way];
     if (event->count[0] <= d->done || event->count[0] > d->serial + d->recording) return OX_OK;
     ox_status status = oxi_vk_begin(d);
     return status == OX_OK ? oxi_vk_barrier(d) : status;
@@ -240,11 +255,14 @@ static bool oxi_vk_is_over(oxi_vk_device *d, const oxi_event *event) {
     for (int i = 0; i < OXI_VK_SLOTS; i++)
         if (event->count[0] > d->done && d->slot[i].serial >= event->count[0])
             (void)oxi_vk_slot_is_over(d, &d->slot[i]);
-    for (int i = 0; i < OXI_VK_STAGES + OXI_VK_DIRECT && event->count[1] > c->done; i++)
-        if (c->piece[i].serial >= event->count[1] &&
-            d->vk.vkGetFenceStatus(d->device, c->piece[i].fence) == VK_SUCCESS)
-            c->done = c->piece[i].serial;
-    return event->count[0] <= d->done && event->count[1] <= c->done;
+    for (int i = 0; i < OXI_VK_STAGES + OXI_VK_DIRECT; i++) {
+        const oxi_vk_carried_piece *piece = &c->piece[i];
+        int64_t asked = event->count[1 + piece->way];
+        if (asked > c->done[piece->way] && piece->serial >= asked &&
+            d->vk.vkGetFenceStatus(d->device, piece->fence) == VK_SUCCESS)
+            c->done[piece->way] = piece->serial;
+    }
+    return oxi_vk_is_known_over(d, event);
 }
 
 static bool oxi_vk_event_done(ox_device *self, const oxi_event *event) {

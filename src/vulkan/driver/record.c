@@ -22,7 +22,8 @@ static ox_status oxi_vk_touch(oxi_vk_device *d, const oxi_vk_use *use, int count
         oxi_vk_epochs *last = oxi_vk_epochs_of(d, c);
         *(use[i].writes ? &last->written : &last->read) = d->epoch;
         c->serial = d->serial + 1;
-        if (c->carried > d->carrier.needed) d->carrier.needed = c->carried;
+        for (int way = 0; way < OXI_VK_DIRECTIONS; way++)
+            if (c->carried[way] > d->carrier.needed[way]) d->carrier.needed[way] = c->carried[way];
         d->work += c->bytes;
     }
     d->recorded++;

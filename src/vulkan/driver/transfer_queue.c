@@ -1,7 +1,9 @@
-/* Transfers on a queue of their own, where the device has one (OX_VULKAN_CAP_TRANSFER): large pieces go between
- * host and device while the other queue computes. Two counting semaphores tie the queues together: a piece
- * waits for the submission that touched its memory last, what is computed with it waits for the piece.
- * Called by transfer.c; a ring of mapped memory of its own. */
+/* Transfers on queues of their own, where the device has them (OX_VULKAN_CAP_TRANSFER): large pieces go
+ * between host and device while the other queue computes. Each way has a queue, where the family has two, so
+ * that uploads and downloads run at once: a link takes both at its full speed. Counting semaphores tie the
+ * queues together: a piece waits for the submission, and for the piece of the other way, that touched its
+ * memory last; what is computed with it waits for the piece. Called by transfer.c and pin.c; a ring of mapped
+ * memory of its own. */
 
 enum {
     OXI_VK_CARRY_UP = 256 << 10, /* bytes of an upload that are worth the semaphores */
@@ -29,7 +31,8 @@ static ox_status oxi_vk_carry_begin(oxi_vk_device *d) {
     fence.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO;
     fence.flags = VK_FENCE_CREATE_SIGNALED_BIT;
     VkResult result = d->vk.vkCreateSemaphore(d->device, &info, NULL, &c->computed);
-    if (result == VK_SUCCESS) result = d->vk.vkCreateSemaphore(d->device, &info, NULL, &c->carried);
+    for (int way = 0; way < OXI_VK_DIRECTIONS && result == VK_SUCCESS; way++)
+        result = d->vk.vkCreateSemaphore(d->device, &info, NULL, &c->carried[way]);
     for (int i = 0; i < OXI_VK_STAGES + OXI_VK_DIRECT && result == VK_SUCCESS; i++) {
         result = oxi_vk_make_commands(d, d->transfer_family, &c->piece[i].pool, &c->piece[i].commands);
         if (result == VK_SUCCESS) result = d->vk.vkCreateFence(d->device, &fence, NULL, &c->piece[i].fence);
@@ -47,7 +50,8 @@ static void oxi_vk_carry_stop(oxi_vk_device *d) {
         if (c->piece[i].pool) d->vk.vkDestroyCommandPool(d->device, c->piece[i].pool, NULL);
     }
     if (c->computed) d->vk.vkDestroySemaphore(d->device, c->computed, NULL);
-    if (c->carried) d->vk.vkDestroySemaphore(d->device, c->carried, NULL);
+    for (int way = 0; way < OXI_VK_DIRECTIONS; way++)
+        if (c->carried[way]) d->vk.vkDestroySemaphore(d->device, c->carried[way], NULL);
     oxi_vk_host_buffer_drop(d, &c->staging);
 }
 
@@ -57,7 +61,8 @@ static ox_status oxi_vk_carry_land(oxi_vk_device *d, int place) {
     if (d->lost) return oxi_vk_check_open(d);
     VkResult result = d->vk.vkWaitForFences(d->device, 1, &piece->fence, VK_TRUE, UINT64_MAX);
     if (result != VK_SUCCESS) return oxi_vk_check(d, result, "waiting for a transfer");
-    if (d->carrier.done < piece->serial) d->carrier.done = piece->serial; /* one queue, in order */
+    int64_t *done = &d->carrier.done[piece->way];
+    if (*done < piece->serial) *done = piece->serial; /* one queue, in order */
     if (piece->out)
         oxi_copy_bytes(piece->out, d->carrier.staging.mapped + (size_t)place * OXI_VK_STAGE_BYTES,
                        (size_t)piece->bytes);
@@ -74,21 +79,22 @@ static ox_status oxi_vk_carry_wait(oxi_vk_device *d) {
     return status;
 }
 
-/* Until transfer `number` and all before it are over. What came down through the ring was copied out then. */
-static ox_status oxi_vk_carry_reach(oxi_vk_device *d, int64_t number) {
+/* Until transfer `number` of a way and all before it are over. What came down through the ring was copied out
+ * then. */
+static ox_status oxi_vk_carry_reach(oxi_vk_device *d, int way, int64_t number) {
     oxi_vk_carrier *c = &d->carrier;
-    if (number <= c->done) return OX_OK;
+    if (number <= c->done[way]) return OX_OK;
     for (int i = 0; i < OXI_VK_STAGES + OXI_VK_DIRECT; i++)
-        if (c->piece[i].serial == number) return oxi_vk_carry_land(d, i);
-    c->done = number; /* its place has been used again, so it is over */
+        if ((int)c->piece[i].way == way && c->piece[i].serial == number) return oxi_vk_carry_land(d, i);
+    c->done[way] = number; /* its place has been used again, so it is over */
     return OX_OK;
 }
 
 /* Between a chunk and the bytes of `host` from `at` on. */
 static VkResult oxi_vk_carry_record(oxi_vk_device *d, const oxi_vk_carried_piece *piece,
-                                    const oxi_vk_chunk *chunk, uint64_t offset, VkBuffer host, uint64_t at,
-                                    bool up) {
+                                    const oxi_vk_chunk *chunk, uint64_t offset, VkBuffer host, uint64_t at) {
     VkBufferCopy region;
+    bool up = piece->way == OXI_VK_UP;
     VkResult result = oxi_vk_open_commands(d, piece->pool, piece->commands,
                                            VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT);
     if (result != VK_SUCCESS) return result;
@@ -106,28 +112,35 @@ static VkResult oxi_vk_carry_record(oxi_vk_device *d, const oxi_vk_carried_piece
     return result == VK_SUCCESS ? d->vk.vkResetFences(d->device, 1, &piece->fence) : result;
 }
 
-/* Behind submission `last`. The transfer's number is the piece's serial then. */
-static VkResult oxi_vk_carry_submit(oxi_vk_device *d, oxi_vk_carried_piece *piece, int64_t last) {
+/* Behind submission `last` and transfer `other` of the other way. The transfer's number is the piece's serial
+ * then. */
+static VkResult oxi_vk_carry_submit(oxi_vk_device *d, oxi_vk_carried_piece *piece, int64_t last,
+                                    int64_t other) {
+    static const VkPipelineStageFlags stages[2] = {VK_PIPELINE_STAGE_TRANSFER_BIT,
+                                                   VK_PIPELINE_STAGE_TRANSFER_BIT};
     VkTimelineSemaphoreSubmitInfo values;
     VkSubmitInfo info;
-    VkPipelineStageFlags stage = VK_PIPELINE_STAGE_TRANSFER_BIT;
-    uint64_t before = (uint64_t)last, behind = (uint64_t)d->carrier.serial + 1;
+    oxi_vk_carrier *c = &d->carrier;
+    oxi_vk_direction way = piece->way, back = way == OXI_VK_UP ? OXI_VK_DOWN : OXI_VK_UP;
+    VkSemaphore wait[2] = {c->computed, c->carried[back]};
+    uint64_t before[2] = {(uint64_t)last, (uint64_t)other}, behind = (uint64_t)c->serial[way] + 1;
     memset(&values, 0, sizeof values);
     memset(&info, 0, sizeof info);
     values.sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO;
-    values.waitSemaphoreValueCount = values.signalSemaphoreValueCount = 1;
-    values.pWaitSemaphoreValues = &before;
+    values.waitSemaphoreValueCount = info.waitSemaphoreCount = other > c->done[back] ? 2 : 1;
+    values.signalSemaphoreValueCount = 1;
+    values.pWaitSemaphoreValues = before;
     values.pSignalSemaphoreValues = &behind;
     info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
     info.pNext = &values;
-    info.waitSemaphoreCount = info.signalSemaphoreCount = info.commandBufferCount = 1;
-    info.pWaitSemaphores = &d->carrier.computed;
-    info.pWaitDstStageMask = &stage;
-    info.pSignalSemaphores = &d->carrier.carried;
+    info.signalSemaphoreCount = info.commandBufferCount = 1;
+    info.pWaitSemaphores = wait;
+    info.pWaitDstStageMask = stages;
+    info.pSignalSemaphores = &c->carried[way];
     info.pCommandBuffers = &piece->commands;
-    VkResult result = d->vk.vkQueueSubmit(d->transfer_queue, 1, &info, piece->fence);
+    VkResult result = d->vk.vkQueueSubmit(d->transfer_queue[way], 1, &info, piece->fence);
     if (result != VK_SUCCESS) return result;
-    piece->serial = ++d->carrier.serial;
+    piece->serial = ++c->serial[way];
     d->counters.transfers++;
     return result;
 }
@@ -147,6 +160,7 @@ static ox_status oxi_vk_carry(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t of
                               char *out, uint64_t bytes) {
     oxi_vk_carrier *c = &d->carrier;
     ox_status status = OX_OK;
+    const oxi_vk_direction way = data ? OXI_VK_UP : OXI_VK_DOWN;
     for (uint64_t done = 0, part; done < bytes && status == OX_OK; done += part) {
         int place = (int)(c->ringed % OXI_VK_STAGES);
         oxi_vk_carried_piece *piece = &c->piece[place];
@@ -156,25 +170,27 @@ static ox_status oxi_vk_carry(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t of
         status = oxi_vk_carry_land(d, place);
         if (status != OX_OK) break;
         piece->bytes = part;
+        piece->way = way;
         if (data) oxi_copy_bytes(c->staging.mapped + at, data + done, (size_t)part);
-        VkResult result =
-            oxi_vk_carry_record(d, piece, chunk, offset + done, c->staging.buffer, at, data != NULL);
-        if (result == VK_SUCCESS) result = oxi_vk_carry_submit(d, piece, chunk->serial);
-        if (result !=
-            VK_SUCCESS) { /* its fence will not be signaled any more: nothing goes this way again */
+        VkResult result = oxi_vk_carry_record(d, piece, chunk, offset + done, c->staging.buffer, at);
+        if (result == VK_SUCCESS)
+            result = oxi_vk_carry_submit(d, piece, chunk->serial, chunk->carried[OXI_VK_DIRECTIONS - 1 - way]);
+        if (result != VK_SUCCESS) { /* its fence will not be signaled any more: nothing goes this way again */
             d->lost = true;
             status = oxi_vk_check(d, result, "a transfer");
             break;
         }
         c->ringed++;
-        chunk->carried = piece->serial;
+        chunk->carried[way] = piece->serial;
         if (out) piece->out = out + done;
         if (data)
             d->counters.bytes_up += (int64_t)part;
         else
             d->counters.bytes_down += (int64_t)part;
     }
-    if (status == OX_OK && out) status = oxi_vk_carry_wait(d);
-    for (int i = 0; i < OXI_VK_STAGES; i++) c->piece[i].out = NULL; /* also where a wait has failed */
+    for (int i = 0; i < OXI_VK_STAGES && out; i++) { /* the last of them; uploads may go on */
+        if (status == OX_OK && c->piece[i].out) status = oxi_vk_carry_land(d, i);
+        c->piece[i].out = NULL; /* also where a wait has failed */
+    }
     return status;
 }

@@ -85,6 +85,6 @@ static ox_status oxi_vk_make(oxi_vk_device *d, const oxi_call *call) {
     }
     dispatch.params = &params;
     dispatch.param_bytes = sizeof params;
-    oxi_vk_groups(&dispatch, ((uint64_t)w.numel + 1023) / 1024);
+    oxi_vk_invocations(&dispatch, ((uint64_t)w.numel + 3) / 4);
     return oxi_vk_record(d, &dispatch);
 }

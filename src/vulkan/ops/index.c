@@ -99,7 +99,7 @@ static ox_status oxi_vk_scatter(oxi_vk_device *d, const oxi_call *call) {
     oxi_vk_bind_fault(d, &dispatch);
     dispatch.params = &params;
     dispatch.param_bytes = sizeof params;
-    oxi_vk_groups(&dispatch, ((uint64_t)l.kept.numel + 63) / 64);
+    oxi_vk_invocations(&dispatch, (uint64_t)l.kept.numel);
     return oxi_vk_record(d, &dispatch);
 }
 
@@ -136,7 +136,7 @@ static ox_status oxi_vk_pattern(oxi_vk_device *d, const oxi_call *call) {
     oxi_vk_bind_fault(d, &dispatch);
     dispatch.params = &params;
     dispatch.param_bytes = sizeof params;
-    oxi_vk_groups(&dispatch, ((uint64_t)params.n + 255) / 256);
+    oxi_vk_invocations(&dispatch, params.n);
     return oxi_vk_record(d, &dispatch);
 }
 
@@ -182,7 +182,7 @@ static ox_status oxi_vk_gather_run(oxi_vk_device *d, const oxi_call *call) {
     oxi_vk_bind_fault(d, &dispatch);
     dispatch.params = &params;
     dispatch.param_bytes = sizeof params;
-    oxi_vk_groups(&dispatch, ((uint64_t)w.numel + 256 * each - 1) / (256 * each));
+    oxi_vk_invocations(&dispatch, ((uint64_t)w.numel + each - 1) / each);
     return oxi_vk_record(d, &dispatch);
 }
 

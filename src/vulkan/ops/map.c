@@ -274,6 +274,6 @@ static ox_status oxi_vk_map(oxi_vk_device *d, const oxi_call *call) {
     dispatch.special.map.quads = quads;
     dispatch.params = &params;
     dispatch.param_bytes = sizeof params;
-    oxi_vk_groups(&dispatch, ((uint64_t)w.numel + 256 * each - 1) / (256 * each));
+    oxi_vk_invocations(&dispatch, ((uint64_t)w.numel + each - 1) / each);
     return oxi_vk_record(d, &dispatch);
 }

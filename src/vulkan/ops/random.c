@@ -47,7 +47,7 @@ static ox_status oxi_vk_permute_pass(oxi_vk_device *d, const oxi_vk_permutation 
     dispatch.special.permute.pass = pass;
     dispatch.params = &params;
     dispatch.param_bytes = sizeof params;
-    oxi_vk_groups(&dispatch, ((uint64_t)params.n + 255) / 256);
+    oxi_vk_invocations(&dispatch, params.n);
     return oxi_vk_record(d, &dispatch);
 }
 
@@ -126,7 +126,10 @@ static ox_status oxi_vk_multinomial_pass(oxi_vk_device *d, const oxi_call *call,
     dispatch.special.multinomial.race = !call->attr.multinomial.replacement;
     dispatch.params = &params;
     dispatch.param_bytes = sizeof params;
-    oxi_vk_groups(&dispatch, pass == OXI_VK_MULTINOMIAL_LOOK ? params.rows : (drawn + 255) / 256);
+    if (pass == OXI_VK_MULTINOMIAL_LOOK)
+        oxi_vk_groups(&dispatch, params.rows);
+    else
+        oxi_vk_invocations(&dispatch, drawn);
     return oxi_vk_record(d, &dispatch);
 }
 
