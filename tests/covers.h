@@ -5,6 +5,7 @@
 #define COVERS_H
 
 #include "op_cases.h"
+#include "reduce_cases.h"
 
 #define MOST_OPERANDS 4
 #define MOST_RESULTS 2
@@ -36,18 +37,14 @@ typedef struct cover {
 
 /* ---- reductions and rows: x [3,4,5] or so ------------------------------------------------------------ */
 
-GIVES(sum, ox_sum(in[0], OX_DIMS(1), false))
-GIVES(sum_all, ox_sum(in[0], OX_ALL_DIMS, true))
-GIVES(sum_last, ox_sum(in[0], OX_DIMS(0, -1), false))
-GIVES(mean, ox_mean(in[0], OX_DIMS(-1), true))
-GIVES(prod, ox_prod(in[0], OX_DIMS(1), false))
-GIVES(amax, ox_amax(in[0], OX_DIMS(0), false))
-GIVES(amin, ox_amin(in[0], OX_ALL_DIMS, false))
-GIVES(all, ox_all(in[0], OX_DIMS(-1), false))
-GIVES(any, ox_any(in[0], OX_DIMS(0, 1), false))
+#define REDUCES(NAME, op, as, complex, reading)                     \
+    GIVES(op, ox_##op(in[0], OX_DIMS(1), false))                    \
+    GIVES(op##_all, ox_##op(in[0], OX_ALL_DIMS, true))              \
+    GIVES(op##_last, ox_##op(in[0], OX_DIMS(0, -1), false))
+REDUCE_CASES(REDUCES)
+#undef REDUCES
 GIVES(var, ox_var(in[0], OX_DIMS(-1), 1, false))
 GIVES(std, ox_std(in[0], OX_DIMS(0), 0, true))
-GIVES(logsumexp, ox_logsumexp(in[0], OX_DIMS(1), false))
 GIVES(norm, ox_norm(in[0], 2, OX_DIMS(-1), false))
 GIVES(norm_3, ox_norm(in[0], 3, OX_DIMS(0), false))
 GIVES(count_nonzero, ox_count_nonzero(in[0], OX_DIMS(1)))
@@ -156,11 +153,11 @@ RUN(randperm, ox_manual_seed(6); out[0] = ox_randperm(7, in[0]->dtype))
 #define MADE(row, name, not_for) {#row, #name, {X1(3), NOTHING, NOTHING, NOTHING}, cover_##name, not_for},
 
 static const cover covers[] = {
-    ONE_X3(sum, sum) ONE_X3(sum, sum_all) ONE_X3(sum, sum_last) LONG_X3(sum, sum) LONG_X3(sum, sum_last)
-    ONE_X3(mean, mean) ONE_X3(prod, prod) ONE_X3(amax, amax) ONE_X3(amin, amin) ONE_X3(all, all)
-    ONE_X3(any, any)
-    ONE_X3(var, var) LONG_X3(var, var) ONE_X3(std, std) ONE_X3(logsumexp, logsumexp) ONE_X3(norm, norm)
-    ONE_X3(norm, norm_3)
+#define REDUCES(NAME, op, as, complex, reading) \
+    ONE_X3(op, op) ONE_X3(op, op##_all) ONE_X3(op, op##_last) LONG_X3(op, op) LONG_X3(op, op##_last)
+    REDUCE_CASES(REDUCES)
+#undef REDUCES
+    ONE_X3(var, var) LONG_X3(var, var) ONE_X3(std, std) ONE_X3(norm, norm) ONE_X3(norm, norm_3)
     ONE_X3(count_nonzero, count_nonzero) ONE_X3(argmax, argmax) ONE_X3(argmax, argmax_all)
     ONE_X3(argmin, argmin)
     ONE_X3(max_dim, max) ONE_X3(min_dim, min)

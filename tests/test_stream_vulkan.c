@@ -91,6 +91,33 @@ static void test_blocks(const stream_case *c, int64_t rows, int64_t columns) {
     remove(path);
 }
 
+/* The GPU reads the ring's cells itself, where it can import memory of the host. It may be closed while the
+ * stream is open. */
+static void test_pinned_ring(const stream_case *c) {
+    char path[320];
+    ox_tensor *w = ox_randn(OX_SHAPE(1500, 1024), OX_F32); /* more than the budget: not kept in RAM */
+    ox_stream *stream = open_on_gpu(c, 1);
+    ox_vulkan_info info;
+    memset(&info, 0, sizeof info);
+    CHECK(ox_vulkan_get_info(gpu, &info) == OX_OK);
+    for (int i = 0; i < 2; i++) {
+        snprintf(path, sizeof path, "%s/oxtorch-gpu-%d.raw", c->folder, i);
+        put_raw(path, w, 0);
+        int64_t imports = ox_vulkan_get_stats(gpu).imports;
+        OX_SCOPE {
+            ox_tensor *far = ox_stream_raw(stream, path, 0, OX_F32, OX_SHAPE(1500, 1024));
+            CHECK_MSG(is_close(ox_relu(far), ox_relu(w)), "%s", ox_error_text());
+        }
+        bool imported = ox_vulkan_get_stats(gpu).imports > imports;
+        CHECK(imported == ((info.caps & OX_VULKAN_CAP_HOST_MEMORY) != 0));
+        CHECK_MSG(ox_vulkan_close(gpu) == OX_OK, "%s", ox_error_text());
+        gpu = ox_vulkan(0);
+        remove(path);
+    }
+    ox_stream_close(stream);
+    ox_release(w);
+}
+
 typedef struct said {
     int32_t token[STEPS];
     int count;
@@ -167,6 +194,7 @@ int main(void) {
         stream_case c = case_at(i);
         test_ops(&c, (size_t)1 << 20);
         test_ops(&c, 1);
+        test_pinned_ring(&c);
         test_blocks(&c, 3, 700);
         test_blocks(&c, 2, 4200);
         test_blocks(&c, 40, 400);

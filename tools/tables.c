@@ -1,11 +1,11 @@
 /* Writes the files of shaders/tables: what shaders share with C, by name instead of by number.
  *     tables FOLDER
  * Specialization constants come from src/vulkan/specials.def, parameters from params.def, memory from
- * views.def, workgroups from driver/shaders.def, codes from codes.def, map_ops.def and src/form/made.def,
- * sizes of dtypes from tensor/dtype.h; numbers and places are worked out by the C compiler from the very
- * structs and enums that C uses. GLSL's preprocessor cannot do it: it neither counts nor defines. Files
- * that are there already with the same text are left alone, and "FOLDER -" only compares: the exit code is 1
- * where one differs. */
+ * views.def, workgroups from driver/shaders.def, codes from codes.def and the tables of src/form, sizes of
+ * dtypes from tensor/dtype.h; numbers and places are worked out by the C compiler from the very structs and
+ * enums that C uses. The cases of elementwise shaders are the formulas of form/map.def. GLSL's preprocessor
+ * cannot do it: it neither counts nor defines. Files that are there already with the same text are left
+ * alone, and "FOLDER -" only compares: the exit code is 1 where one differs. */
 #include <ctype.h>
 #include <math.h>
 #include <stdbool.h>
@@ -191,13 +191,57 @@ static void put_codes(void) {
 #include "vulkan/codes.def"
     long long code = 0;
     current = file_of("map_ops");
-#define OXI_X(name, shader) put_code("OP_" #name, code++);
-#include "vulkan/ops/map_ops.def"
-#undef OXI_X
+#define OXI_MAP(op, ...) put_code("OP_" #op, code++);
+#include "form/map.def"
     code = 0;
     current = file_of("made");
 #define OXI_MADE(op, kind, numbers) put_code("MADE_" #op, code++);
 #include "form/made.def"
+}
+
+/* ---- the cases of elementwise shaders ------------------------------------------------------------------ */
+
+typedef struct map_formulas {
+    const char *op, *shader, *f32, *f64, *integer, *complex_pair;
+} map_formulas;
+static const map_formulas maps[] = {
+#define OXI_MAP(op, operands, simd, in_f64, in_integer, in_complex, shader, glsl, glsl_f64, glsl_integer, \
+                glsl_complex) \
+    {#op, #shader, #glsl, #glsl_f64, #glsl_integer, #glsl_complex},
+#include "form/map.def"
+};
+enum { MAPS = sizeof maps / sizeof *maps };
+
+static bool is(const char *cell, const char *text) {
+    return strcmp(cell, text) == 0;
+}
+
+/* A case for the op and for those whose cell at that place of the row is AS(op). result: "r = %s; break;" */
+static void put_case(const map_formulas *row, size_t cell, const char *result) {
+    const char *formula = *(const char *const *)((const char *)row + cell);
+    char as[80];
+    if (is(formula, "NONE") || is(formula, "SAME") || strncmp(formula, "AS(", 3) == 0) return;
+    PUT("case OP_%s: ", row->op);
+    snprintf(as, sizeof as, "AS(%s)", row->op);
+    for (int i = 0; i < MAPS; i++)
+        if (is(*(const char *const *)((const char *)&maps[i] + cell), as)) PUT("case OP_%s: ", maps[i].op);
+    PUT(result, formula);
+    PUT("\n");
+}
+
+static void put_cases(void) {
+    for (int i = 0; i < MAPS; i++) {
+        const map_formulas *row = &maps[i];
+        bool same = is(row->f64, "SAME"), plain = is(row->shader, "plain");
+        current = file_of(same ? "map_real_cases" : plain ? "map_plain_cases" : "map_function_cases");
+        put_case(row, offsetof(map_formulas, f32), plain && !same ? "return %s;" : "r = %s; break;");
+        current = file_of("map_double_cases");
+        put_case(row, offsetof(map_formulas, f64), "return %s;");
+        current = file_of("map_integer_cases");
+        put_case(row, offsetof(map_formulas, integer), "return %s;");
+        current = file_of("map_complex_cases");
+        put_case(row, offsetof(map_formulas, complex_pair), "return %s;");
+    }
 }
 
 /* ---- sizes of dtypes ----------------------------------------------------------------------------------- */
@@ -295,6 +339,7 @@ int main(int argc, char **argv) {
     put_memory();
     put_params();
     put_codes();
+    put_cases();
     put_dtypes();
     for (int i = 0; i < file_count; i++) {
         static char text[MOST_TEXT + 200];

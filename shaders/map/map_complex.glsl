@@ -81,38 +81,26 @@ dvec2 tanh_complex(const dvec2 z) {
     return dvec2(quotient(beta * root(1 + s * s) * s, below), quotient(t, below));
 }
 
+dvec2 sin_complex(const dvec2 z) { /* -i sinh(iz) */
+    dvec2 r = sinh_complex(dvec2(negative_of(z.y), z.x));
+    return dvec2(r.y, negative_of(r.x));
+}
+dvec2 plus(const dvec2 a, const double f, const dvec2 b) {
+    precise dvec2 r = a + f * b;
+    return r;
+}
+dvec2 minus(const dvec2 a, const double f, const dvec2 b) {
+    precise dvec2 r = a - f * b;
+    return r;
+}
+
 dvec2 truth(const bool b) {
     return dvec2(b ? 1 : 0, 0);
 }
 dvec2 map_complex(const dvec2 a, const dvec2 b, const double f0) {
     bool first = a.x != 0 || a.y != 0, second = b.x != 0 || b.y != 0;
-    precise dvec2 r = a;
     switch (OP) {
-    case OP_abs: return dvec2(my_hypot(a.x, a.y), 0);
-    case OP_neg: return dvec2(negative_of(a.x), negative_of(a.y));
-    case OP_square: return times(a, a);
-    case OP_exp: return exp_complex(a);
-    case OP_log: return log_complex(a);
-    case OP_sqrt: return sqrt_complex(a);
-    case OP_reciprocal: return over(complex_of(uvec2(floatBitsToUint(1), 0)), a);
-    case OP_sin: /* -i sinh(iz) */
-        r = sinh_complex(dvec2(negative_of(a.y), a.x));
-        return dvec2(r.y, negative_of(r.x));
-    case OP_cos: return cosh_complex(dvec2(negative_of(a.y), a.x));
-    case OP_tanh: return tanh_complex(a);
-    case OP_add: r = a + f0 * b; return r;
-    case OP_sub: r = a - f0 * b; return r;
-    case OP_mul: return times(a, b);
-    case OP_div: return over(a, b);
-    case OP_eq: return truth(a == b);
-    case OP_ne: return truth(a != b);
-    case OP_isnan: return truth(is_nan(a.x) || is_nan(a.y));
-    case OP_isinf: return truth(is_inf(a.x) || is_inf(a.y));
-    case OP_isfinite: return truth(is_finite(a.x) && is_finite(a.y));
-    case OP_logical_not: return truth(!first);
-    case OP_logical_and: return truth(first && second);
-    case OP_logical_or: return truth(first || second);
-    case OP_logical_xor: return truth(first != second);
+#include "tables/map_complex_cases.glsl"
     }
-    return r;
+    return a;
 }

@@ -10,9 +10,7 @@
 
 float mapped_further(const float a, const float b, const float c, const vec3 f) {
     switch (OP) {
-    case OP_floor_divide: return my_floor_divide(a, b);
-    case OP_remainder: return my_remainder(a, b);
-    case OP_fmod: return my_fmod(a, b);
+#include "tables/map_plain_cases.glsl"
     default: return mapped(a, b, c, f.x, f.y, f.z);
     }
 }

@@ -85,6 +85,7 @@ uvec4 added(const uint what, const uvec4 s, uvec2 v, const uint place) {
     bool most = what == MOST || what == MOST_ABSOLUTE;
     int exponent = FROM == C64 ? int(v.y) : 0;
     precise float x = uintBitsToFloat(v.x), y;
+    if (READS == READS_NUMBER && REAL && is_nan(x)) x = 0;
     switch (what) {
     case SUM: return REAL ? plus_float(s, in_range(x, exponent)) : uvec4(plus(s.xy, v), 0, 0);
     case SQUARES:

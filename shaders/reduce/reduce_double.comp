@@ -49,6 +49,7 @@ uvec4 merged(const uint what, const uvec4 s, const uvec4 t) {
     }
 }
 uvec4 added(const uint what, const uvec4 s, uvec2 v, const uint place) {
+    if (READS == READS_NUMBER && is_nan(double_of(v))) v = uvec2(0);
     double x = double_of(v);
     precise double y = x - shift, square = y * y;
     switch (what) {

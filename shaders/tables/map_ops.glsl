@@ -92,3 +92,4 @@ const uint OP_lerp = 89;
 const uint OP_addcmul = 90;
 const uint OP_addcdiv = 91;
 const uint OP_copy = 92;
+const uint OP_exp10 = 93;

@@ -9,6 +9,7 @@ layout(constant_id = 6) const uint FINISH = 0;
 layout(constant_id = 7) const uint PLACES = 0;
 layout(constant_id = 8) const uint SEGMENTS = 1;
 layout(constant_id = 9) const uint QUADS = 0;
+layout(constant_id = 10) const uint READS = 0;
 layout(local_size_x = 256) in;
 const uint THREADS = 256;
 #define ROW_power 23
@@ -35,3 +36,4 @@ const uint ANY = 6;
 const uint POWER = 7;
 const uint PLACES_NONE = 0;
 const uint PLACES_ONLY = 2;
+const uint READS_NUMBER = 1;

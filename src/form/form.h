@@ -49,10 +49,16 @@ typedef enum oxi_reduction_places {
     OXI_PLACES_ONLY
 } oxi_reduction_places;
 
+typedef enum oxi_reduction_reads {
+    OXI_READS_VALUE,
+    OXI_READS_NUMBER                 /* NaN is 0 */
+} oxi_reduction_reads;
+
 typedef struct oxi_reduction {
     oxi_reduction_kind kind;
     oxi_reduction_finish finish;
     oxi_reduction_places places;
+    oxi_reduction_reads reads;
     double number;                   /* power of norm, correction of var and std; else 0 */
 } oxi_reduction;
 static oxi_reduction oxi_reduction_of(const oxi_call *call);
@@ -163,6 +169,21 @@ static bool oxi_copies_next(oxi_copies *p, ox_tensor *from, ox_tensor *to);
 
 /* A header with at least one dim: a single number is a row of one. */
 static ox_tensor oxi_at_least_1d(const ox_tensor *t);
+
+/* ---- elementwise ops (form/map.c) ---------------------------------------------------------------------- */
+
+/* Who has an op's f32 (form/map.def). */
+typedef enum oxi_map_shader {
+    OXI_MAP_SHADER_none,
+    OXI_MAP_SHADER_move,
+    OXI_MAP_SHADER_plain,
+    OXI_MAP_SHADER_function
+} oxi_map_shader;
+typedef struct oxi_map_row {
+    int code;                        /* the row's place in map.def, which is its code in shaders; -1: none */
+    oxi_map_shader shader;
+} oxi_map_row;
+static oxi_map_row oxi_map_row_of(oxi_op op);
 
 /* ---- numbers that are made (form/made.c) --------------------------------------------------------------- */
 

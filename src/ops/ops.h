@@ -16,49 +16,31 @@ OX_EXTERN_C_BEGIN
  *
  * abs |x| (c64 -> f32)      neg -x               sign -1, 0, 1         square x x          reciprocal 1/x
  * floor  ceil  trunc        round half to even   frac x - trunc(x)     sqrt                rsqrt 1/sqrt(x)
- * exp  exp2  expm1          log log2 log10 log1p sin cos tan           asin acos atan      sinh cosh tanh
+ * exp  exp2  expm1  exp10   log log2 log10 log1p sin cos tan           asin acos atan      sinh cosh tanh
  * asinh acosh atanh         sigmoid 1/(1+e^-x)   erf  erfc
  * isnan isinf isfinite logical_not -> bool       bitwise_not ~x (integers, bool)
  * conj (real numbers: a copy)                    angle atan2(imag, real) of c64, of real numbers 0 or pi */
-OX_API ox_tensor *ox_abs(ox_tensor *x);
-OX_API ox_tensor *ox_neg(ox_tensor *x);
-OX_API ox_tensor *ox_sign(ox_tensor *x);
-OX_API ox_tensor *ox_square(ox_tensor *x);
-OX_API ox_tensor *ox_floor(ox_tensor *x);
-OX_API ox_tensor *ox_ceil(ox_tensor *x);
-OX_API ox_tensor *ox_round(ox_tensor *x);
-OX_API ox_tensor *ox_trunc(ox_tensor *x);
-OX_API ox_tensor *ox_frac(ox_tensor *x);
-OX_API ox_tensor *ox_bitwise_not(ox_tensor *x);
-OX_API ox_tensor *ox_exp(ox_tensor *x);
-OX_API ox_tensor *ox_exp2(ox_tensor *x);
-OX_API ox_tensor *ox_expm1(ox_tensor *x);
-OX_API ox_tensor *ox_log(ox_tensor *x);
-OX_API ox_tensor *ox_log2(ox_tensor *x);
-OX_API ox_tensor *ox_log10(ox_tensor *x);
-OX_API ox_tensor *ox_log1p(ox_tensor *x);
-OX_API ox_tensor *ox_sqrt(ox_tensor *x);
-OX_API ox_tensor *ox_rsqrt(ox_tensor *x);
-OX_API ox_tensor *ox_reciprocal(ox_tensor *x);
-OX_API ox_tensor *ox_sin(ox_tensor *x);
-OX_API ox_tensor *ox_cos(ox_tensor *x);
-OX_API ox_tensor *ox_tan(ox_tensor *x);
-OX_API ox_tensor *ox_asin(ox_tensor *x);
-OX_API ox_tensor *ox_acos(ox_tensor *x);
-OX_API ox_tensor *ox_atan(ox_tensor *x);
-OX_API ox_tensor *ox_sinh(ox_tensor *x);
-OX_API ox_tensor *ox_cosh(ox_tensor *x);
-OX_API ox_tensor *ox_tanh(ox_tensor *x);
-OX_API ox_tensor *ox_asinh(ox_tensor *x);
-OX_API ox_tensor *ox_acosh(ox_tensor *x);
-OX_API ox_tensor *ox_atanh(ox_tensor *x);
-OX_API ox_tensor *ox_sigmoid(ox_tensor *x);
-OX_API ox_tensor *ox_erf(ox_tensor *x);
-OX_API ox_tensor *ox_erfc(ox_tensor *x);
+/* Functions of one tensor and nothing else, ox_NAME(x); each is also there in place, ox_NAME_(x). Plain ones
+ * are PyTorch's, name and schema; of OX_OURS_1 PyTorch has none; what is different of the others says
+ * ops/api.def. */
+/* clang-format off */
+#define OX_PLAIN_1(X) \
+    X(abs) X(neg) X(square) X(floor) X(ceil) X(round) X(trunc) X(frac) X(exp) X(exp2) X(expm1) \
+    X(log) X(log2) X(log10) X(log1p) X(sqrt) X(rsqrt) X(reciprocal) X(sin) X(cos) X(tan) X(asin) \
+    X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(sigmoid) X(erf) X(erfc) \
+    X(relu)
+#define OX_OURS_1(X) X(exp10)
+#define OX_INPLACE_1(X) \
+    OX_PLAIN_1(X) OX_OURS_1(X) \
+    X(sign) X(bitwise_not) X(logical_not) X(relu6) X(selu) X(gelu) X(gelu_tanh) X(silu) X(mish) \
+    X(softsign) X(hardsigmoid) X(hardswish) X(logsigmoid)
+/* clang-format on */
+#define OXI_X(name) OX_API ox_tensor *ox_##name(ox_tensor *x);
+OX_INPLACE_1(OXI_X)
+#undef OXI_X
 OX_API ox_tensor *ox_isnan(ox_tensor *x);
 OX_API ox_tensor *ox_isinf(ox_tensor *x);
 OX_API ox_tensor *ox_isfinite(ox_tensor *x);
-OX_API ox_tensor *ox_logical_not(ox_tensor *x);
 OX_API ox_tensor *ox_conj(ox_tensor *x);
 OX_API ox_tensor *ox_angle(ox_tensor *x);
 /* -INFINITY, INFINITY for none. Bounds of integers are whole numbers, OX_ERR_DTYPE otherwise: torch.clamp
@@ -75,6 +57,7 @@ OX_API ox_tensor *ox_clamp_tensor(ox_tensor *x, ox_tensor *low, ox_tensor *high)
 OX_API ox_tensor *ox_nan_to_num(ox_tensor *x, double nan, double positive, double negative);
 
 /* ---- activations (floats; relu, relu6, hardtanh, threshold integers too) ----------------------------------
+ * Those of one tensor and nothing else are in the lists above.
  * relu max(x,0)                      relu6 min(max(x,0),6)            leaky_relu x<0 ? slope x : x
  * elu x<0 ? alpha(e^x-1) : x         celu max(0,x)+min(0,alpha(e^(x/alpha)-1))           selu
  * gelu x/2 (1+erf(x/sqrt2))          gelu_tanh x/2 (1+tanh(sqrt(2/pi)(x+0.044715x^3)))
@@ -85,22 +68,11 @@ OX_API ox_tensor *ox_nan_to_num(ox_tensor *x, double nan, double positive, doubl
  * numbers   for integers they are truncated, as in torch; bounds of hardtanh beyond the type as in ox_clamp
  * errors    OX_ERR_ARG celu with alpha 0, hardtanh with low above high, threshold with a value that does not
  *           fit the integer type; OX_ERR_DTYPE, OX_ERR_ARG NaN beside integers */
-OX_API ox_tensor *ox_relu(ox_tensor *x);
-OX_API ox_tensor *ox_relu6(ox_tensor *x);
 OX_API ox_tensor *ox_leaky_relu(ox_tensor *x, double slope);
 OX_API ox_tensor *ox_elu(ox_tensor *x, double alpha);
-OX_API ox_tensor *ox_selu(ox_tensor *x);
 OX_API ox_tensor *ox_celu(ox_tensor *x, double alpha);
-OX_API ox_tensor *ox_gelu(ox_tensor *x);
-OX_API ox_tensor *ox_gelu_tanh(ox_tensor *x);
-OX_API ox_tensor *ox_silu(ox_tensor *x);
-OX_API ox_tensor *ox_mish(ox_tensor *x);
 OX_API ox_tensor *ox_softplus(ox_tensor *x, double beta, double threshold);
-OX_API ox_tensor *ox_softsign(ox_tensor *x);
 OX_API ox_tensor *ox_hardtanh(ox_tensor *x, double low, double high);
-OX_API ox_tensor *ox_hardsigmoid(ox_tensor *x);
-OX_API ox_tensor *ox_hardswish(ox_tensor *x);
-OX_API ox_tensor *ox_logsigmoid(ox_tensor *x);
 OX_API ox_tensor *ox_threshold(ox_tensor *x, double threshold, double value);
 OX_API ox_tensor *ox_glu(ox_tensor *x, int dim);
 
@@ -193,12 +165,6 @@ OX_NUMBER_REVERSED(OXI_X)
  * errors    OX_ERR_SHAPE if the first would have to grow; OX_ERR_DTYPE if the result's category is higher
  *           than its own; OX_ERR_ARG for expanded (stride 0) or read-only tensors */
 /* clang-format off */
-#define OX_INPLACE_1(X) \
-    X(abs) X(neg) X(sign) X(square) X(floor) X(ceil) X(round) X(trunc) X(frac) X(bitwise_not) \
-    X(exp) X(exp2) X(expm1) X(log) X(log2) X(log10) X(log1p) X(sqrt) X(rsqrt) X(reciprocal) \
-    X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) \
-    X(sigmoid) X(erf) X(erfc) X(logical_not) X(relu) X(relu6) X(selu) X(gelu) X(gelu_tanh) X(silu) \
-    X(mish) X(softsign) X(hardsigmoid) X(hardswish) X(logsigmoid)
 #define OX_INPLACE_2(X) \
     X(add) X(sub) X(mul) X(div) X(floor_divide) X(trunc_divide) X(remainder) X(fmod) X(pow) \
     X(maximum) X(minimum) X(atan2) X(hypot) X(copysign) X(eq) X(ne) X(lt) X(le) X(gt) X(ge) \
@@ -258,11 +224,16 @@ OX_API ox_tensor *ox_cast(ox_tensor *x, ox_dtype dtype);
 
 /* ---- reductions -------------------------------------------------------------------------------------------
  * shapes    dims given as OX_DIMS(0, -1) or OX_ALL_DIMS; they go, or stay as size 1 if keepdim
- * dtypes    sum, prod: integers and bool give i64; mean, var, std, norm: floats; all, any: bool, of u8
- *           0 and 1 as u8; arg..., count_nonzero: i64; norm of c64: f32, of the sizes
+ * dtypes    sum, nansum, prod: integers and bool give i64; mean, var, std, norm: floats; all, any: bool, of
+ *           u8 0 and 1 as u8; arg..., count_nonzero: i64; norm of c64: f32, of the sizes
  * numerics  f16, bf16 and f32 accumulate in f32 blocks summed in f64; the same bits for any thread count
  * errors    OX_ERR_DIM a dim out of range or twice; OX_ERR_SHAPE amax, argmax ... of no elements;
  *           OX_ERR_DTYPE */
+/* Of dims and keepdim alone: ox_NAME(x, dims, keepdim). nansum counts NaN as 0. */
+#define OX_REDUCE_DIMS(X) X(nansum) X(amax) X(amin) X(all) X(any) X(logsumexp)
+#define OXI_X(name) OX_API ox_tensor *ox_##name(ox_tensor *x, ox_shape dims, bool keepdim);
+OX_REDUCE_DIMS(OXI_X)
+#undef OXI_X
 OX_API ox_tensor *ox_sum(ox_tensor *x, ox_shape dims, bool keepdim);
 OX_API ox_tensor *ox_mean(ox_tensor *x, ox_shape dims, bool keepdim);
 OX_API ox_tensor *ox_prod(ox_tensor *x, ox_shape dims, bool keepdim);
@@ -271,14 +242,9 @@ OX_API ox_tensor *ox_prod(ox_tensor *x, ox_shape dims, bool keepdim);
 OX_API ox_tensor *ox_sum_as(ox_tensor *x, ox_shape dims, bool keepdim, ox_dtype dtype);
 OX_API ox_tensor *ox_mean_as(ox_tensor *x, ox_shape dims, bool keepdim, ox_dtype dtype);
 OX_API ox_tensor *ox_prod_as(ox_tensor *x, ox_shape dims, bool keepdim, ox_dtype dtype);
-OX_API ox_tensor *ox_amax(ox_tensor *x, ox_shape dims, bool keepdim);
-OX_API ox_tensor *ox_amin(ox_tensor *x, ox_shape dims, bool keepdim);
-OX_API ox_tensor *ox_all(ox_tensor *x, ox_shape dims, bool keepdim);
-OX_API ox_tensor *ox_any(ox_tensor *x, ox_shape dims, bool keepdim);
 /* torch's correction is 1 */
 OX_API ox_tensor *ox_var(ox_tensor *x, ox_shape dims, double correction, bool keepdim);
 OX_API ox_tensor *ox_std(ox_tensor *x, ox_shape dims, double correction, bool keepdim);
-OX_API ox_tensor *ox_logsumexp(ox_tensor *x, ox_shape dims, bool keepdim);
 /* p may be +-INFINITY, 0; OX_ERR_SHAPE where p is below 0 or INFINITY and there are no elements */
 OX_API ox_tensor *ox_norm(ox_tensor *x, double p, ox_shape dims, bool keepdim);
 OX_API ox_tensor *ox_count_nonzero(ox_tensor *x, ox_shape dims);

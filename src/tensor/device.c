@@ -101,14 +101,64 @@ static bool oxi_pins_trim(const ox_device *device) {
     return any;
 }
 
+static void oxi_pins_in_child(void);
+
 static void oxi_pins_trim_all(void) {
     (void)oxi_pins_trim(NULL);
+}
+
+static oxi_pinned_memory *oxi_pinned_first; /* guarded by the cache's lock */
+
+static bool oxi_pin_memory(ox_device *device, void *memory, size_t bytes, oxi_pinned_memory *out) {
+    memset(out, 0, sizeof *out);
+    if (!device->pin || bytes == 0) return false;
+    out->device = device;
+    if (device->pin(device, &memory, bytes, &out->handle) != OX_OK) return false;
+    oxi_on_fork(oxi_pins_in_child);
+    oxi_lock_take(&oxi_pin_cache.lock);
+    out->next = oxi_pinned_first;
+    oxi_pinned_first = out;
+    oxi_lock_give(&oxi_pin_cache.lock);
+    return true;
+}
+
+/* With the lock held: from then on it is nobody's but the caller's. */
+static void *oxi_pinned_unlist(oxi_pinned_memory *pinned) {
+    void *handle = pinned->handle;
+    oxi_pinned_memory **link = &oxi_pinned_first;
+    while (*link && *link != pinned) link = &(*link)->next;
+    if (*link) *link = pinned->next;
+    pinned->handle = NULL;
+    return handle;
+}
+
+static void oxi_unpin_memory(oxi_pinned_memory *pinned) {
+    oxi_lock_take(&oxi_pin_cache.lock);
+    void *handle = oxi_pinned_unlist(pinned);
+    oxi_lock_give(&oxi_pin_cache.lock);
+    if (handle) pinned->device->unpin(pinned->device, handle);
+    pinned->device = NULL;
+}
+
+static void oxi_pinned_leave(const ox_device *device) {
+    for (;;) {
+        oxi_lock_take(&oxi_pin_cache.lock);
+        oxi_pinned_memory *pinned = oxi_pinned_first;
+        while (pinned && pinned->device != device) pinned = pinned->next;
+        ox_device *its = pinned ? pinned->device : NULL;
+        void *handle = pinned ? oxi_pinned_unlist(pinned) : NULL;
+        if (pinned) pinned->device = NULL; /* it may be pinned for another one */
+        oxi_lock_give(&oxi_pin_cache.lock);
+        if (!its) return;
+        its->unpin(its, handle);
+    }
 }
 
 /* In the child of a fork the devices are the parent's, and pinned memory stays with them. */
 static void oxi_pins_in_child(void) {
     (void)oxi_atomic_add(&oxi_stat_pinned_bytes, -(int64_t)oxi_pin_cache.bytes);
     memset(&oxi_pin_cache, 0, sizeof oxi_pin_cache);
+    for (; oxi_pinned_first; oxi_pinned_first = oxi_pinned_first->next) oxi_pinned_first->handle = NULL;
 }
 
 static bool oxi_pin_make(ox_device *device, size_t bytes, oxi_pin *out) {
@@ -238,6 +288,7 @@ OXI_UNUSED static void oxi_device_leaves(ox_device *device) {
     if (oxi_cross_ring.from == device || oxi_cross_ring.to == device) oxi_cross_drop();
     oxi_lock_give(&oxi_cross_lock);
     (void)oxi_pins_trim(device);
+    oxi_pinned_leave(device);
 }
 
 /* Part i comes down when part i - OXI_CROSS_PARTS has gone up; part i goes up while i + 1 comes down. */

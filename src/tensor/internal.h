@@ -157,6 +157,13 @@ typedef struct oxi_pin {
     int64_t pending;                 /* atomic: copies begun since the last wait */
 } oxi_pin;
 
+/* Memory of the host that stays its owner's, pinned for a device until that closes. */
+typedef struct oxi_pinned_memory {
+    ox_device *device;
+    void *handle;                    /* NULL: it is not pinned (any more) */
+    struct oxi_pinned_memory *next;
+} oxi_pinned_memory;
+
 static bool oxi_event_done(const oxi_event *event);
 static ox_status oxi_event_wait(const oxi_event *event);
 /* Memory of the host for `device`, perhaps of a pin that was dropped; out->bytes are those asked for or some
@@ -165,6 +172,10 @@ static bool oxi_pin_make(ox_device *device, size_t bytes, oxi_pin *out);
 static void oxi_pin_drop(oxi_pin *pin);
 /* Gives back what is kept of dropped pins, for `device` or (NULL) all; false: there was nothing. */
 static bool oxi_pins_trim(const ox_device *device);
+/* The same for memory that is there already, until oxi_unpin_memory (which waits for copies that are under
+ * way) or the device closes. *out stays where it is meanwhile. */
+static bool oxi_pin_memory(ox_device *device, void *memory, size_t bytes, oxi_pinned_memory *out);
+static void oxi_unpin_memory(oxi_pinned_memory *pinned);
 /* Until no copy that was begun with it is under way. */
 static ox_status oxi_pin_settle(oxi_pin *pin);
 /* A storage of the CPU that is pinned for `device`; NULL, and no error, where it cannot be. */

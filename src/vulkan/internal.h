@@ -243,8 +243,8 @@ typedef struct oxi_vk_device {
     VkPhysicalDevice physical;
     VkDevice device;
     VkQueue queue;
-    VkQueue transfer_queue[OXI_VK_DIRECTIONS]; /* with OX_VULKAN_CAP_TRANSFER; twice the same where the family has
-                                        * one queue only */
+    VkQueue transfer_queue[OXI_VK_DIRECTIONS]; /* with OX_VULKAN_CAP_TRANSFER; twice the same where the family
+                                        * has one queue only */
     uint32_t queue_family, transfer_family, transfer_queues;
     void (*host_lock)(void *user);
     void (*host_unlock)(void *user);

@@ -659,7 +659,7 @@ static void oxi_row_choose(oxi_row *r) {
     };
     oxi_reduce *m = &r->measure;
     ox_dtype dtype = m->call->in[0]->dtype;
-    m->kind = oxi_reduce_kind_for(r->form.measure, OXI_PLACES_NONE);
+    m->kind = oxi_reduce_kind_for(r->form.measure, OXI_PLACES_NONE, OXI_READS_VALUE);
     m->kernels = oxi_cpu_kernels();
     m->lane = oxi_lane_of(dtype);
     m->load = m->kernels->load[dtype][m->lane];

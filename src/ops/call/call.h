@@ -289,6 +289,10 @@ static void oxi_profile_put(const oxi_profile_record *record);
 /* Notes a span of another lane than calls while the profiler is on. */
 static void oxi_profile_span(oxi_profile_lane lane, double start, double end, double bytes);
 
+/* Reads what the op needs of its operands' numbers before it is called, and puts it into attr (ops.def,
+ * OXI_NEEDS); false and an error where the numbers are refused. `name` is the function, for messages. */
+static bool oxi_read_numbers(const char *name, oxi_op op, ox_tensor *const *in, int count, oxi_attrs *attr);
+
 /* ---- for functions that call -------------------------------------------------------------------------- */
 
 /* Operands that must be there: true (and an error recorded, if none was) when one is NULL. */

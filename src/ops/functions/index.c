@@ -280,13 +280,6 @@ OX_API ox_tensor *ox_embedding(ox_tensor *ids, ox_tensor *table) {
 
 /* ---- results whose size depends on the numbers: counted first ------------------------------------------ */
 
-static int64_t oxi_count_true(ox_tensor *x) {
-    ox_tensor *count = ox_count_nonzero(x, OX_ALL_DIMS);
-    int64_t value = count ? ox_item_int(count) : -1;
-    ox_release(count);
-    return value;
-}
-
 OX_API ox_tensor *ox_masked_select(ox_tensor *x, ox_tensor *mask) {
     ox_tensor *in[2] = {x, mask};
     oxi_attrs attr = oxi_attrs_counted();
@@ -298,40 +291,24 @@ OX_API ox_tensor *ox_masked_select(ox_tensor *x, ox_tensor *mask) {
     if (oxi_broadcast(&pair, &common, x->dtype) != OX_OK) return NULL;
     oxi_work work = oxi_work_begin("masked_select");
     ox_tensor *wide[2] = {ox_expand(x, ox_shape_of(&common)), ox_expand(mask, ox_shape_of(&common))};
-    attr.counted.count = wide[1] ? oxi_count_true(wide[1]) : -1;
-    return oxi_work_end(
-        &work, attr.counted.count < 0 ? NULL : oxi_apply_2(OXI_OP_masked_select, &attr, wide[0], wide[1]));
+    bool ready = wide[0] && wide[1] &&
+                 oxi_read_numbers("masked_select", OXI_OP_masked_select, wide, 2, &attr);
+    return oxi_work_end(&work, ready ? oxi_apply_2(OXI_OP_masked_select, &attr, wide[0], wide[1]) : NULL);
 }
 
 OX_API ox_tensor *ox_nonzero(ox_tensor *x) {
     oxi_attrs attr = oxi_attrs_counted();
     if (oxi_any_null("nonzero", &x, 1)) return NULL;
-    oxi_work work = oxi_work_begin("nonzero");
-    attr.counted.count = oxi_count_true(x);
-    return oxi_work_end(&work, attr.counted.count < 0 ? NULL : oxi_apply_1(OXI_OP_nonzero, &attr, x));
-}
-
-/* The largest id + 1, for classes -1. */
-static bool oxi_count_classes(ox_tensor *ids, int64_t *count) {
-    if (ox_numel(ids) == 0) {
-        (void)oxi_fail(OX_ERR_SHAPE, "one_hot: %s has no ids to count the classes by", oxi_tensor_text(ids));
-        return false;
-    }
-    ox_tensor *largest = ox_amax(ids, OX_ALL_DIMS, false);
-    if (!largest) return false;
-    int64_t most = ox_item_int(largest);
-    if (oxi_add_i64(most, 1, count)) return true;
-    (void)oxi_fail(OX_ERR_ARG, "one_hot: id %lld is too large", (long long)most);
-    return false;
+    if (!oxi_read_numbers("nonzero", OXI_OP_nonzero, &x, 1, &attr)) return NULL;
+    return oxi_apply_1(OXI_OP_nonzero, &attr, x);
 }
 
 OX_API ox_tensor *ox_one_hot(ox_tensor *ids, int64_t classes) {
     if (oxi_any_null("one_hot", &ids, 1)) return NULL;
     oxi_attrs attr = oxi_attrs_classes();
     attr.classes.classes = classes;
-    oxi_work work = oxi_work_begin("one_hot");
-    bool counted = classes != -1 || oxi_count_classes(ids, &attr.classes.classes);
-    return oxi_work_end(&work, counted ? oxi_apply_1(OXI_OP_one_hot, &attr, ids) : NULL);
+    if (!oxi_read_numbers("one_hot", OXI_OP_one_hot, &ids, 1, &attr)) return NULL;
+    return oxi_apply_1(OXI_OP_one_hot, &attr, ids);
 }
 
 /* ---- triangles ----------------------------------------------------------------------------------------- */

@@ -78,22 +78,6 @@ OX_API ox_tensor *ox_nan_to_num_(ox_tensor *x, double nan, double positive, doub
 
 /* ---- two operands -------------------------------------------------------------------------------------- */
 
-/* Integer ops whose second operand has forbidden values are refused before anything is written. */
-static bool oxi_check_integer_operand(const char *name, oxi_op op, ox_tensor *a, ox_tensor *b) {
-    bool divides =
-        op == OXI_OP_floor_divide || op == OXI_OP_trunc_divide || op == OXI_OP_remainder || op == OXI_OP_fmod;
-    if (!a || !b || !divides || ox_numel(a) == 0) return true;
-    if (oxi_is_float(a->dtype) || oxi_is_float(b->dtype)) return true;
-    oxi_work work = oxi_work_begin(name);
-    ox_tensor *bad = ox_eq(b, ox_integer(0));
-    ox_tensor *any = bad ? ox_any(bad, OX_ALL_DIMS, false) : NULL;
-    double found = 0;
-    bool looked = any && ox_to_doubles(any, &found, 1) == OX_OK;
-    (void)oxi_work_end(&work, NULL);
-    if (found != 0) (void)oxi_fail(OX_ERR_ARG, "%s: integer division by zero", name);
-    return looked && found == 0;
-}
-
 /* Bit i: operand i is rounded before it is computed with. Kernels compute f16 and bf16 in f32, which holds
  * more of the integers beside them than they do: tensors of integers are rounded to their dtype first, as in
  * torch. Numbers and 0-dim tensors are not, whatever their dtype. What `where` moves is rounded once anyway,
@@ -137,7 +121,7 @@ static ox_tensor *oxi_map_2(const char *name, oxi_op op, ox_tensor *a, ox_tensor
     ox_tensor *in[2] = {a, b};
     oxi_attrs attr = oxi_attrs_scale(); /* of add and sub; the others do not look at it */
     attr.scale.scale = scale;
-    if (oxi_any_null(name, in, 2) || !oxi_check_integer_operand(name, op, a, b)) return NULL;
+    if (oxi_any_null(name, in, 2) || !oxi_read_numbers(name, op, in, 2, &attr)) return NULL;
     return oxi_map_any(name, op, &attr, in, 2, in_place);
 }
 

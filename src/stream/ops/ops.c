@@ -227,6 +227,7 @@ static void oxi_plan_operands(oxi_stream_plan *plan, ox_device *compute, const o
     plan->told.whole = call;
     plan->flow.prepare = oxi_plan_prepare;
     plan->flow.compute = oxi_plan_compute;
+    plan->flow.device = compute->host ? NULL : compute;
     for (int i = 0; i < call->in_count; i++) oxi_plan_operand(plan, i, call->in[i]);
     for (int i = 0; i < call->out_count; i++) oxi_plan_operand(plan, OXI_PLAN_OUT + i, call->out[i]);
     for (int i = 0; i < OXI_STREAM_OPERANDS; i++) plan->flow.cells += plan->streamed[i];

@@ -27,9 +27,11 @@ typedef struct oxi_vk_extension {
 } oxi_vk_extension;
 
 static const oxi_vk_extension oxi_vk_extensions[] = {
-    {OX_VULKAN_CAP_F16 | OX_VULKAN_CAP_COOPERATIVE, "VK_KHR_shader_float16_int8", VK_API_VERSION_1_2, 1000082000, 1},
+    {OX_VULKAN_CAP_F16 | OX_VULKAN_CAP_COOPERATIVE, "VK_KHR_shader_float16_int8", VK_API_VERSION_1_2,
+     1000082000, 1},
     /* the model, and its scope of the whole device */
-    {OX_VULKAN_CAP_COOPERATIVE | OX_VULKAN_CAP_BF16, "VK_KHR_vulkan_memory_model", VK_API_VERSION_1_2, 1000211000, 3},
+    {OX_VULKAN_CAP_COOPERATIVE | OX_VULKAN_CAP_BF16, "VK_KHR_vulkan_memory_model", VK_API_VERSION_1_2,
+     1000211000, 3},
     {OX_VULKAN_CAP_COOPERATIVE | OX_VULKAN_CAP_BF16, "VK_KHR_cooperative_matrix", 0, 1000506000, 1},
     /* the type, and matrices of it */
     {OX_VULKAN_CAP_BF16, "VK_KHR_shader_bfloat16", 0, 1000141000, 5},
@@ -156,7 +158,8 @@ static uint32_t oxi_vk_usable_matrices(oxi_vk_device *d, uint32_t caps) {
     bool fits = d->subgroup_stages & VK_SHADER_STAGE_COMPUTE_BIT && d->subgroup_size <= 64 &&
                 8 * d->subgroup_size <= d->limits.maxComputeWorkGroupInvocations &&
                 d->limits.maxComputeSharedMemorySize >= 32768;
-    d->matrix_side = caps & OX_VULKAN_CAP_COOPERATIVE && fits ? oxi_vk_matrix_side(d, OXI_VK_COMPONENT_F16) : 0;
+    d->matrix_side =
+        caps & OX_VULKAN_CAP_COOPERATIVE && fits ? oxi_vk_matrix_side(d, OXI_VK_COMPONENT_F16) : 0;
     if (!d->matrix_side) return caps & ~(uint32_t)(OX_VULKAN_CAP_COOPERATIVE | OX_VULKAN_CAP_BF16);
     if (caps & OX_VULKAN_CAP_BF16 && oxi_vk_matrix_side(d, OXI_VK_COMPONENT_BF16) != d->matrix_side)
         caps &= ~(uint32_t)OX_VULKAN_CAP_BF16;
@@ -190,13 +193,13 @@ static ox_status oxi_vk_choose_families(oxi_vk_device *d) {
     }
     bool fits = compute >= 0 && compute < (int)count && list[compute].queueFlags & VK_QUEUE_COMPUTE_BIT;
     d->base.times_calls = fits && d->limits.timestampPeriod > 0 && list[compute].timestampValidBits > 0;
-    uint32_t transfers = transfer >= 0 && list[transfer].queueCount >= OXI_VK_DIRECTIONS ? OXI_VK_DIRECTIONS : 1;
+    bool two = transfer >= 0 && list[transfer].queueCount >= OXI_VK_DIRECTIONS;
     oxi_free(list, room * sizeof *list);
     if (!fits) return oxi_fail(OX_ERR_DEVICE, "%s: %s cannot compute", d->device_name, d->model);
     d->queue_family = (uint32_t)compute;
     if (transfer < 0) d->caps &= ~(uint32_t)OX_VULKAN_CAP_TRANSFER;
     d->transfer_family = (uint32_t)(transfer < 0 ? compute : transfer);
-    d->transfer_queues = transfers;
+    d->transfer_queues = two ? OXI_VK_DIRECTIONS : 1;
     return OX_OK;
 }
 

@@ -162,6 +162,7 @@ static void oxi_vk_reduce_prepare(const oxi_call *call, oxi_reduction r, oxi_vk_
     dispatch->special.reduce.from = (uint32_t)x->dtype;
     dispatch->special.reduce.finish = (uint32_t)r.finish;
     dispatch->special.reduce.places = (uint32_t)r.places;
+    dispatch->special.reduce.reads = (uint32_t)r.reads;
     dispatch->special.reduce.segments = 1;
     dispatch->params = &job->params;
     dispatch->param_bytes = sizeof job->params;
@@ -246,6 +247,7 @@ static ox_status oxi_vk_reduce_twice(oxi_vk_device *d, const oxi_call *call, oxi
     second.out[0] = &out;
     second.attr.reduce.dims = 2;
     second.attr.reduce.keepdim = false;
+    r.reads = OXI_READS_VALUE; /* sums that are NaN by now stay so */
     oxi_vk_reduce_prepare(&second, r, &last);
     last.l.params.extra = length;
     if (status == OX_OK) status = oxi_vk_reduce_record(d, &last);

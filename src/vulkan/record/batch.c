@@ -264,8 +264,8 @@ static void oxi_vk_tie_queues(oxi_vk_device *d, VkSubmitInfo *info, VkTimelineSe
     values->signalSemaphoreValueCount = info->signalSemaphoreCount = 1;
     values->waitSemaphoreValueCount = info->waitSemaphoreCount = waits;
     info->pNext = values;
-    info->pWaitSemaphores = semaphores;
-    info->pWaitDstStageMask = stages;
+    if (waits > 0) info->pWaitSemaphores = semaphores;
+    if (waits > 0) info->pWaitDstStageMask = stages;
     info->pSignalSemaphores = &c->computed;
 }
 

@@ -154,13 +154,13 @@ static bool oxi_vk_can_carry(const oxi_vk_device *d, const oxi_vk_chunk *chunk, 
     return bytes >= OXI_VK_CARRY_DOWN && (d->recording || chunk->serial < d->serial);
 }
 
-/* Moves bytes of a chunk from `data` or, where that is NULL, to `out`, which is complete on return. Pieces are
- * whole parts of the ring: smaller ones cost more for their submissions than overlapping them wins. */
+/* Moves bytes of a chunk from `data` or, where that is NULL, to `out`, which is complete on return. Pieces
+ * are whole parts of the ring: smaller ones cost more for their submissions than overlapping them wins. */
 static ox_status oxi_vk_carry(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t offset, const char *data,
                               char *out, uint64_t bytes) {
     oxi_vk_carrier *c = &d->carrier;
     ox_status status = OX_OK;
-    const oxi_vk_direction way = data ? OXI_VK_UP : OXI_VK_DOWN;
+    const oxi_vk_direction way = data ? OXI_VK_UP : OXI_VK_DOWN, back = data ? OXI_VK_DOWN : OXI_VK_UP;
     for (uint64_t done = 0, part; done < bytes && status == OX_OK; done += part) {
         int place = (int)(c->ringed % OXI_VK_STAGES);
         oxi_vk_carried_piece *piece = &c->piece[place];
@@ -174,7 +174,7 @@ static ox_status oxi_vk_carry(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t of
         if (data) oxi_copy_bytes(c->staging.mapped + at, data + done, (size_t)part);
         VkResult result = oxi_vk_carry_record(d, piece, chunk, offset + done, c->staging.buffer, at);
         if (result == VK_SUCCESS)
-            result = oxi_vk_carry_submit(d, piece, chunk->serial, chunk->carried[OXI_VK_DIRECTIONS - 1 - way]);
+            result = oxi_vk_carry_submit(d, piece, chunk->serial, chunk->carried[back]);
         if (result != VK_SUCCESS) { /* its fence will not be signaled any more: nothing goes this way again */
             d->lost = true;
             status = oxi_vk_check(d, result, "a transfer");

@@ -101,7 +101,8 @@ static ox_status oxi_vk_reach(oxi_vk_device *d, const oxi_event *event) {
 /* As far as was heard yet. */
 static bool oxi_vk_is_known_over(const oxi_vk_device *d, const oxi_event *event) {
     bool over = event->count[0] <= d->done;
-    for (int way = 0; way < OXI_VK_DIRECTIONS; way++) over = over && event->count[1 + way] <= d->carrier.done[way];
+    for (int way = 0; way < OXI_VK_DIRECTIONS; way++)
+        over = over && event->count[1 + way] <= d->carrier.done[way];
     return over;
 }
 
