@@ -193,7 +193,7 @@ OXI_LIGHT_BEGIN
 #include "form/rows.c"
 #include "form/product.c"
 #include "form/index.c"
-#include "form/made.c"
+#include "form/generate.c"
 #include "form/map.c"
 #include "ops/rules/promote.c"
 #include "ops/rules/map.c"

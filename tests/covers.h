@@ -75,6 +75,9 @@ GIVES(gather, ox_gather(in[0], 1, in[1]))
 GIVES(take_along_dim, ox_take_along_dim(in[0], in[1], 1))
 GIVES(scatter, ox_scatter(in[0], 1, ox_select(ox_unsqueeze(in[1], 0), 0, 0), in[2]))
 GIVES(scatter_add, ox_scatter_add(in[0], 0, in[1], in[2]))
+GIVES(scatter_prod, ox_scatter_reduce(in[0], 0, in[1], in[2], OX_REDUCTION_PROD, true))
+GIVES(scatter_amax, ox_scatter_reduce(in[0], 0, in[1], in[2], OX_REDUCTION_AMAX, false))
+GIVES(scatter_amin, ox_scatter_reduce(in[0], 0, in[1], in[2], OX_REDUCTION_AMIN, true))
 GIVES(index_select, ox_index_select(in[0], 1, in[1]))
 GIVES(index_add, ox_index_add(in[0], 1, in[1], in[2], 2))
 GIVES(masked_select, ox_masked_select(in[0], in[1]))
@@ -179,6 +182,12 @@ static const cover covers[] = {
     {"scatter", "scatter", {X2(4, 7), INDEX2('j', 3, 1, 7), X2(4, 7), NOTHING}, cover_scatter, ""},
     {"scatter_add", "scatter_add", {X2(4, 7), INDEX2('i', 9, 6, 4), X2(9, 7), NOTHING}, cover_scatter_add,
      ""},
+    {"scatter_prod", "scatter_reduce of products", {X2(4, 7), INDEX2('i', 9, 6, 4), X2(9, 7), NOTHING},
+     cover_scatter_prod, ""},
+    {"scatter_amax", "scatter_reduce of the largest", {X2(4, 7), INDEX2('i', 9, 6, 4), X2(9, 7), NOTHING},
+     cover_scatter_amax, ""},
+    {"scatter_amin", "scatter_reduce of the smallest", {X2(4, 7), INDEX2('j', 9, 6, 4), X2(9, 7), NOTHING},
+     cover_scatter_amin, ""},
     {"index_select", "index_select", {X3(4, 7, 3), INDEX1('i', 11, 7), NOTHING, NOTHING},
      cover_index_select, ""},
     {"index_select", "index_select by i32", {X3(4, 7, 3), INDEX1('j', 5, 7), NOTHING, NOTHING},

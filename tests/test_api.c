@@ -205,8 +205,7 @@ static bool types_fit(const slot *c, const schema_type *s, bool none) {
     static const char *const pairs[][2] = {
         {"int", "int"},       {"int64_t", "int"}, {"int64_t", "SymInt"},     {"double", "float"},
         {"double", "Scalar"}, {"bool", "bool"},   {"ox_device *", "Device"}, {"const char *", "str"},
-        {"ox_scalar", "Scalar"},
-        {"ox_activation", "str"},
+        {"ox_activation", "str"}, {"ox_reduction", "str"}, {"ox_scalar", "Scalar"},
     };
     bool tensor = same(s->base, "Tensor"), whole = same(s->base, "int") || same(s->base, "SymInt");
     if (none && !s->optional) return false;

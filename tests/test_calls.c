@@ -390,8 +390,8 @@ static void test_forms(void) {
             rows += oxi_row_table[i].op == (oxi_op)op;
         for (size_t i = 0; i < sizeof oxi_index_table / sizeof *oxi_index_table; i++)
             rows += oxi_index_table[i].op == (oxi_op)op;
-        for (size_t i = 0; i < sizeof oxi_made_table / sizeof *oxi_made_table; i++)
-            rows += oxi_made_table[i].op == (oxi_op)op;
+        for (size_t i = 0; i < sizeof oxi_generated_table / sizeof *oxi_generated_table; i++)
+            rows += oxi_generated_table[i].op == (oxi_op)op;
         CHECK_MSG(rows == 1, "%s has %d forms", oxi_op_row_of((oxi_op)op)->name, rows);
     }
 }

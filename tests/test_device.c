@@ -312,6 +312,63 @@ static void test_cpu(void) {
     CHECK(ox_is_ready(NULL) && !ox_is_pinned(NULL, ox_cpu()));
 }
 
+/* What functions give that make tensors, with `device` and a dtype as this thread's defaults. */
+static void check_default_device(ox_device *device, ox_dtype dtype) {
+    ox_device *before = ox_default_device();
+    CHECK(before == ox_cpu() && ox_default_dtype() == OX_F32 && ox_set_default_dtype(dtype) == OX_OK);
+    OX_SCOPE {
+        const float three[3] = {1, 2, 3};
+        ox_tensor *made[12], *near = ox_full(OX_SHAPE(2, 2), 5, OX_F32);
+        int n = 0;
+        OX_DEVICE_SCOPE(device) {
+            made[n++] = ox_zeros(OX_SHAPE(2, 3), OX_DTYPE_NONE);
+            made[n++] = ox_ones(OX_SHAPE(3), OX_DTYPE_NONE);
+            made[n++] = ox_full(OX_SHAPE(3), 2, OX_DTYPE_NONE);
+            made[n++] = ox_empty(OX_SHAPE(5, 1), OX_DTYPE_NONE);
+            made[n++] = ox_linspace(0, 1, 5, OX_DTYPE_NONE);
+            made[n++] = ox_eye(3, 3, OX_DTYPE_NONE);
+            made[n++] = ox_rand(OX_SHAPE(9), OX_DTYPE_NONE);
+            made[n++] = ox_randn(OX_SHAPE(9), OX_DTYPE_NONE);
+            int floats = n;
+            made[n++] = ox_arange(0, 7, 1, OX_I64);
+            made[n++] = ox_randperm(11, OX_DTYPE_NONE);
+            made[n++] = ox_from_floats(three, OX_SHAPE(3), OX_DTYPE_NONE);
+            made[n++] = ox_from_data(three, OX_SHAPE(3), OX_F32);
+            for (int i = 0; i < n; i++) {
+                CHECK_MSG(made[i] && ox_device_of(made[i]) == device, "%d on %s: %s", i, device->name,
+                          ox_error_text());
+                CHECK_MSG(made[i] && (i >= floats || made[i]->dtype == dtype), "%d on %s", i, device->name);
+            }
+            CHECK(made[9] && made[9]->dtype == OX_I64 && made[10]->dtype == OX_F32);
+            CHECK(ox_device_of(ox_zeros_like(near)) == ox_cpu() && ox_device_of(ox_number(1)) == ox_cpu());
+            CHECK(ox_device_of(ox_add(near, near)) == ox_cpu()); /* operations follow their operands */
+            CHECK(ox_item(ox_sum(ox_masked_fill(near, ox_gt(near, ox_number(9)), 1), OX_ALL_DIMS, false)) == 20);
+            CHECK(ox_item(ox_sum(made[5], OX_ALL_DIMS, false)) == 3);
+        }
+        CHECK(ox_default_device() == ox_cpu() && ox_device_of(ox_ones(OX_SHAPE(1), OX_I8)) == ox_cpu());
+        CHECK(ox_item(ox_select(made[11], 0, 2)) == 3);
+    }
+    CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
+    CHECK(ox_set_default_device(device) == ox_cpu() && ox_set_default_device(NULL) == device);
+    CHECK(ox_set_default_dtype(OX_DTYPE_NONE) == OX_OK && ox_default_dtype() == OX_F32);
+    CHECK(ox_set_default_dtype(OX_I32) == OX_ERR_DTYPE && ox_default_dtype() == OX_F32);
+    ox_error_clear();
+}
+
+/* Every device is waited for and closed the same way; the CPU has nothing to do in either. */
+static void check_sync_and_close(void) {
+    OX_SCOPE {
+        ox_tensor *x = ox_ones(OX_SHAPE(3), OX_F32);
+        CHECK(ox_device_sync(ox_cpu()) == OX_OK && ox_device_close(ox_cpu()) == OX_OK);
+        CHECK(ox_item(ox_sum(x, OX_ALL_DIMS, false)) == 3 && ox_error() == OX_OK);
+        check_default_device(ox_cpu(), OX_F64);
+        CHECK(ox_device_sync(NULL) == OX_ERR_ARG);
+        ox_error_clear();
+        CHECK(ox_device_close(NULL) == OX_ERR_ARG);
+        ox_error_clear();
+    }
+}
+
 static void test_stream(void) {
     ox_stream_desc desc;
     memset(&desc, 0, sizeof desc);
@@ -324,6 +381,8 @@ static void test_stream(void) {
     CHECK(!device->copy_async && ox_cpu()->peer(ox_cpu(), device) == OXI_PEER_NONE);
     test_pinned(device);
     test_other_copies(device);
+    check_default_device(device, OX_F16);
+    CHECK(ox_device_sync(device) == OX_OK);
     test_budget(device, 1 << 20, 10 << 20);
     CHECK(ox_device_get_stats(device).bytes_in_use == ox_stream_get_stats(stream).spilled_bytes);
     ox_device_close(ox_stream_device(stream));
@@ -484,6 +543,7 @@ static void test_vulkan(const char *caps, int transfers) {
     if (!gpu) return;
     long carried = between.on_transfer_queue, ways[2] = {between.on_queue[0], between.on_queue[1]};
     test_copies(gpu);
+    check_default_device(gpu, OX_BF16);
     test_pinned(gpu);
     test_other_copies(gpu);
     test_kept_pins(gpu);
@@ -535,19 +595,6 @@ static void test_all_vulkan(void) {
     check_skip("pinned memory of a GPU", "no Vulkan headers");
 }
 #endif
-
-/* Every device is waited for and closed the same way; the CPU has nothing to do in either. */
-static void check_sync_and_close(void) {
-    OX_SCOPE {
-        ox_tensor *x = ox_ones(OX_SHAPE(3), OX_F32);
-        CHECK(ox_device_sync(ox_cpu()) == OX_OK && ox_device_close(ox_cpu()) == OX_OK);
-        CHECK(ox_item(ox_sum(x, OX_ALL_DIMS, false)) == 3 && ox_error() == OX_OK);
-        CHECK(ox_device_sync(NULL) == OX_ERR_ARG);
-        ox_error_clear();
-        CHECK(ox_device_close(NULL) == OX_ERR_ARG);
-        ox_error_clear();
-    }
-}
 
 int main(void) {
     test_cpu();

@@ -196,6 +196,8 @@ static void check_null_rest(ox_tensor *x) {
     NULLS(scatter_, !ox_scatter_(NULL, 0, x, x));
     NULLS(scatter_add, !ox_scatter_add(x, 0, x, NULL));
     NULLS(scatter_add_, !ox_scatter_add_(NULL, 0, x, x));
+    NULLS(scatter_reduce, !ox_scatter_reduce(x, 0, NULL, x, OX_REDUCTION_SUM, true));
+    NULLS(scatter_reduce_, !ox_scatter_reduce_(NULL, 0, x, x, OX_REDUCTION_SUM, true));
     NULLS(index_select, !ox_index_select(x, 0, NULL));
     NULLS(index_add, !ox_index_add(x, 0, x, NULL, 1));
     NULLS(index_add_, !ox_index_add_(NULL, 0, x, x, 1));
@@ -230,6 +232,8 @@ static void check_null_rest(ox_tensor *x) {
     NULLS(log_softmax, !ox_log_softmax(NULL, 0));
     NULLS(layer_norm, !ox_layer_norm(NULL, 1, x, x, 1e-5));
     NULLS(rms_norm, !ox_rms_norm(NULL, 1, x, 1e-5));
+    NULLS(im2col, !ox_im2col(NULL, OX_DIMS(2), OX_SCALAR_SHAPE, OX_SCALAR_SHAPE, OX_SCALAR_SHAPE));
+    NULLS(col2im, !ox_col2im(NULL, OX_DIMS(4, 4), OX_DIMS(2), OX_SCALAR_SHAPE, OX_SCALAR_SHAPE, OX_SCALAR_SHAPE));
     NULLS(conv2d, !ox_conv2d(NULL, x, x, NULL));
     NULLS(conv2d, !ox_conv2d(x, NULL, x, NULL));
     NULLS(instance_norm, !ox_instance_norm(NULL, x, x, 1e-5));
@@ -519,6 +523,8 @@ static void check_nonsense_ops(void) {
     REFUSES(scatter, OX_ERR_DTYPE, !ox_scatter(x, 0, i, f64));
     REFUSES(scatter, OX_ERR_SHAPE, !ox_scatter(x, 0, i, row));
     REFUSES(scatter_, OX_ERR_INDEX, !ox_scatter_(x, 1, minus, x));
+    REFUSES(set_default_dtype, OX_ERR_DTYPE, ox_set_default_dtype(OX_I64) != OX_OK);
+    REFUSES(scatter_reduce, OX_ERR_SHAPE, !ox_scatter_reduce(x, 0, i, row, OX_REDUCTION_PROD, true));
     REFUSES(scatter_add, OX_ERR_INDEX, !ox_scatter_add(x, 0, seven, x));
     REFUSES(scatter_add_, OX_ERR_DTYPE, !ox_scatter_add_(x, 0, b, x));
     REFUSES(index_select, OX_ERR_SHAPE, !ox_index_select(x, 0, i));
@@ -906,8 +912,13 @@ static void check_header(const char *path) {
     /* Not about tensors: they take no operand that could be wrong. */
     static const char *const left_out[] = {"ox_set_exact",     "ox_profile_begin", "ox_profile_end",
                                            "ox_profile_table", "ox_profile_trace", "ox_isa",
-                                           "ox_scalar_bool",   "ox_scalar_int",    "ox_scalar_uint",
-                                           "ox_scalar_float",  "ox_scalar_complex"};
+                                           "ox_default_device", "ox_set_default_device",
+                                           "ox_device_scope_begin", "ox_device_scope_end", "ox_default_dtype",
+                                           "ox_generator_open", "ox_generator_close", "ox_generator_seed",
+                                           "ox_generator_get_state", "ox_generator_set_state",
+                                           "ox_generator_use", "ox_generator_scope_begin",
+                                           "ox_generator_scope_end", "ox_scalar_bool", "ox_scalar_int",
+                                           "ox_scalar_uint", "ox_scalar_float", "ox_scalar_complex"};
     int found = 0;
     for (const char *at = strstr(text, "OX_API"); at; at = strstr(at + 1, "OX_API")) {
         const char *name = strstr(at, "ox_"), *end = at;

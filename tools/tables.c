@@ -195,8 +195,8 @@ static void put_codes(void) {
 #include "form/map.def"
     code = 0;
     current = file_of("made");
-#define OXI_MADE(op, kind, numbers) put_code("MADE_" #op, code++);
-#include "form/made.def"
+#define OXI_GENERATE(op, kind, numbers) put_code("MADE_" #op, code++);
+#include "form/generate.def"
 }
 
 /* ---- the cases of elementwise shaders ------------------------------------------------------------------ */

@@ -1,5 +1,8 @@
-/* Making tensors, and getting numbers in and out of them. New tensors are contiguous and on the CPU.
- * shapes   any; 0-size dims are legal. dtype OX_DTYPE_NONE means f32 (randint, randperm: i64)
+/* Making tensors, and getting numbers in and out of them. New tensors are contiguous and on the thread's
+ * default device; ox_number, ox_integer, ox_from_scalar and ox_from_blob on the CPU, and the _like forms
+ * where t is.
+ * shapes   any; 0-size dims are legal. dtype OX_DTYPE_NONE means the thread's default dtype, f32 at first
+ *          (randint, randperm: i64; from_floats, from_doubles, from_ints: the dtype of the numbers)
  * errors   OX_ERR_SHAPE negative dim or too many elements; OX_ERR_DTYPE; OX_ERR_NOMEM
  * source   the torch functions of the same names */
 #ifndef OX_OPS_CREATE_H
@@ -7,14 +10,32 @@
 
 OX_EXTERN_C_BEGIN
 
+/* Where the calling thread's new tensors are made: ox_cpu() at first. NULL sets ox_cpu(). Returns the one
+ * before. OX_DEVICE_SCOPE(device) { ... } sets it for a block and may be left like OX_SCOPE. Operations run
+ * where their operands are, whatever the default is. A device must not be closed while it is a default.
+ * source    torch.set_default_device, with torch.device(..) */
+OX_API ox_device *ox_default_device(void);
+OX_API ox_device *ox_set_default_device(ox_device *device);
+typedef struct ox_device_scope { ox_device *previous; bool open; } ox_device_scope;
+OX_API ox_device_scope ox_device_scope_begin(ox_device *device);
+OX_API void ox_device_scope_end(ox_device_scope *scope);
+#define OX_DEVICE_SCOPE(device) \
+    OXI_SCOPE_OF(ox_device_scope, ox_device_scope_begin(device), ox_device_scope_end)
+/* What OX_DTYPE_NONE means to the calling thread's functions that make tensors: f64, f32, f16 or bf16;
+ * OX_ERR_DTYPE for others, and nothing is set. OX_DTYPE_NONE sets f32. Integers in float ops give f32 all the
+ * same, where torch gives its default.
+ * source    torch.set_default_dtype */
+OX_API ox_dtype ox_default_dtype(void);
+OX_API ox_status ox_set_default_dtype(ox_dtype dtype);
+
 OX_API ox_tensor *ox_empty(ox_shape shape, ox_dtype dtype);    /* not cleared; block types too */
 OX_API ox_tensor *ox_zeros(ox_shape shape, ox_dtype dtype);
 OX_API ox_tensor *ox_ones(ox_shape shape, ox_dtype dtype);
 /* torch looks at the number's type where it gets no dtype: for that, ox_full_scalar. */
 OX_API ox_tensor *ox_full(ox_shape shape, double value, ox_dtype dtype);
-/* [start, end). Without a dtype i64, or f32 where one of the three is not whole: (0, 1, 0.1). Integers step
- * by whole numbers, counted in i64 (u64 in its own), and keep the low bits, as in torch. OX_ERR_ARG: a step
- * of 0 or away from the end, ends that are not finite, integers beyond i64 */
+/* [start, end). Without a dtype i64, or the default one where one of the three is not whole: (0, 1, 0.1).
+ * Integers step by whole numbers, counted in i64 (u64 in its own), and keep the low bits, as in torch.
+ * OX_ERR_ARG: a step of 0 or away from the end, ends that are not finite, integers beyond i64 */
 OX_API ox_tensor *ox_arange(double start, double end, double step, ox_dtype dtype);
 /* Both ends are in; OX_ERR_ARG if one does not fit the dtype (a negative one an unsigned type). Numbers are
  * made in f64 from the end that is nearer, then rounded to floats; integers get whole ends and truncate what
@@ -41,7 +62,7 @@ OX_API ox_scalar ox_scalar_complex(double real, double imaginary);
 /* 0-dim, of its category as ox_number and ox_integer: i32 + complex is c64. Parts of complex numbers are
  * rounded to f32. */
 OX_API ox_tensor *ox_from_scalar(ox_scalar value);
-/* Without a dtype the scalar's own (floats: f32), as in torch. OX_ERR_ARG where the dtype does not hold the
+/* Without a dtype the scalar's own (floats: the default), as in torch. OX_ERR_ARG where the dtype does not hold the
  * number, a complex one with an imaginary part in real numbers too; fractions are truncated. */
 OX_API ox_tensor *ox_full_scalar(ox_shape shape, ox_scalar value, ox_dtype dtype);
 OX_API ox_tensor *ox_empty_like(const ox_tensor *t);           /* shape, dtype and device of t, contiguous */

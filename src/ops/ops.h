@@ -160,6 +160,16 @@ OX_NUMBER_2(OXI_X)
 OX_NUMBER_REVERSED(OXI_X)
 #undef OXI_X
 
+/* How ox_scatter_reduce combines what comes to one element. */
+typedef enum ox_reduction {
+    OX_REDUCTION_NONE = 0,
+    OX_REDUCTION_SUM,
+    OX_REDUCTION_PROD,
+    OX_REDUCTION_MEAN, /* of integers rounded down; not of bool */
+    OX_REDUCTION_AMAX, /* NaN wins; not of c64 */
+    OX_REDUCTION_AMIN
+} ox_reduction;
+
 /* ---- in place: the result is written into the first operand and rounded to its dtype ----------------------
  * shapes    the other operands broadcast to the first; overlapping operands are handled
  * errors    OX_ERR_SHAPE if the first would have to grow; OX_ERR_DTYPE if the result's category is higher
@@ -195,6 +205,8 @@ OX_API ox_tensor *ox_masked_fill_scalar_(ox_tensor *x, ox_tensor *mask, ox_scala
 OX_API ox_tensor *ox_cumsum_(ox_tensor *x, int dim);
 OX_API ox_tensor *ox_cumprod_(ox_tensor *x, int dim);
 OX_API ox_tensor *ox_scatter_(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source);
+OX_API ox_tensor *ox_scatter_reduce_(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source,
+                                     ox_reduction reduce, bool include_self);
 OX_API ox_tensor *ox_scatter_add_(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source);
 OX_API ox_tensor *ox_index_add_(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source, double alpha);
 OX_API ox_tensor *ox_triu_(ox_tensor *x, int64_t diagonal);
@@ -283,6 +295,12 @@ OX_API ox_tensor *ox_scatter(ox_tensor *x, int dim, ox_tensor *index, ox_tensor 
  * dim rounds after each term; terms of an element in their order, so the same bits for any thread count.
  * alpha: as the scale of ox_add_scaled, of integers truncated, of bool 0 or not. */
 OX_API ox_tensor *ox_scatter_add(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source);
+/* ox_scatter with what comes to an element combined: x's own number (unless include_self is false) and those
+ * of source, in their order. Sums and products of f16 and bf16 are made in f32 and rounded once. A NaN, bool
+ * and integers as in torch.scatter_reduce. Errors OX_ERR_ARG for OX_REDUCTION_NONE; OX_ERR_DTYPE; as
+ * ox_scatter. */
+OX_API ox_tensor *ox_scatter_reduce(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source,
+                                    ox_reduction reduce, bool include_self);
 OX_API ox_tensor *ox_index_select(ox_tensor *x, int dim, ox_tensor *index);
 OX_API ox_tensor *ox_index_add(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source, double alpha);
 OX_API ox_tensor *ox_masked_select(ox_tensor *x, ox_tensor *mask);
@@ -426,6 +444,20 @@ typedef struct ox_conv_desc { /* OX_DIMS(2) for all spatial dims, OX_DIMS(2, 1) 
     int64_t groups;           /* 0 = 1 */
 } ox_conv_desc;               /* all zeros, or NULL for it: torch's defaults */
 OX_API ox_tensor *ox_conv2d(ox_tensor *x, ox_tensor *weight, ox_tensor *bias, const ox_conv_desc *desc);
+
+/* ox_im2col - the windows of x [N,C,H,W] or [C,H,W] as columns [N,C h w,places] or [C h w,places]: what a
+ * convolution multiplies by its weights. kernel, dilation, padding, stride: OX_DIMS(2) for both dims, or
+ * OX_DIMS(2, 1) for rows and columns; empty = 1, padding 0. torch.nn.functional.unfold (ox_unfold is
+ * torch.Tensor.unfold: a view, along one dim).
+ * ox_col2im - what columns of an image of size OX_DIMS(H, W) add up to, where windows overlap:
+ * torch.nn.functional.fold. Sums of f16 and bf16 are rounded after each window, as in torch.
+ * dtypes    all but block types
+ * errors    OX_ERR_SHAPE no window fits, columns that are not those of such windows; OX_ERR_ARG a number
+ *           below what it may be, or no kernel */
+OX_API ox_tensor *ox_im2col(ox_tensor *x, ox_shape kernel, ox_shape dilation, ox_shape padding,
+                            ox_shape stride);
+OX_API ox_tensor *ox_col2im(ox_tensor *x, ox_shape size, ox_shape kernel, ox_shape dilation,
+                            ox_shape padding, ox_shape stride);
 
 /* ---- random -------------------------------------------------------------------------------------------- */
 OX_API ox_tensor *ox_bernoulli(ox_tensor *probabilities);

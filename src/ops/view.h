@@ -34,7 +34,7 @@ OX_API ox_tensor *ox_as_strided(ox_tensor *x, ox_shape shape, ox_shape strides, 
 OX_API ox_tensor *ox_squeeze(ox_tensor *x, int dim);                     /* only if its size is 1 */
 OX_API ox_tensor *ox_squeeze_all(ox_tensor *x);
 OX_API ox_tensor *ox_unsqueeze(ox_tensor *x, int dim);
-/* windows become the last dim */
+/* windows become the last dim: torch.Tensor.unfold; torch.nn.functional.unfold is ox_im2col */
 OX_API ox_tensor *ox_unfold(ox_tensor *x, int dim, int64_t size, int64_t step);
 OX_API ox_tensor *ox_view_as_real(ox_tensor *x);                         /* c64 [..] -> f32 [..,2] */
 OX_API ox_tensor *ox_view_as_complex(ox_tensor *x);                      /* f32 [..,2] -> c64 [..] */

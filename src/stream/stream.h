@@ -66,7 +66,8 @@ OX_API ox_stream *ox_stream_open(const ox_stream_desc *desc);
 OX_API ox_device *ox_stream_device(ox_stream *stream);
 
 /* ox_stream_raw - a tensor over bytes of any file, from byte `offset` on: row-major, the host's byte order.
- * memory    one reference; read-only (ox_clone it to write)
+ * memory    one reference; read-only, as all that a stream reads from files (ox_clone it to write): what was
+ *           written would have to stay somewhere. ox_stream_named makes a file that is written to
  * errors    NULL: OX_ERR_IO, also when the file is too short; OX_ERR_SHAPE; OX_ERR_DTYPE; OX_ERR_ARG */
 OX_API ox_tensor *ox_stream_raw(ox_stream *stream, const char *path, int64_t offset, ox_dtype dtype,
                                 ox_shape shape);

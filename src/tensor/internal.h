@@ -87,15 +87,12 @@ struct ox_device {
     ox_status (*hold)(ox_device *self, bool holds);
     /* Copies that are not waited for; NULL: read and write do it, and callers wait.
      * pin: the device will reach the host's memory at *memory itself; where that is NULL it makes memory,
-     * whose
-     * address comes back there. *out: what unpin takes, after waiting for what is under way. A refusal
-     * records
-     * no error: whoever asks has another way.
-     * copy_async: begins to copy between memory of the device and of the host, or within the device, when
-     * `after` (of any device; NULL: at once) is over. Later work of the device waits for it by itself. *done
-     * is
-     * when the bytes are there. Host memory that is not pinned was read, or is written, on return.
-     * pin_event: when all that was begun with pinned memory is over. */
+     * whose address comes back there. *out: what unpin takes, after waiting for what is under way. A
+     * refusal records no error: whoever asks has another way. copy_async: begins to copy between memory of
+     * the device and of the host, or within the device, when `after` (of any device; NULL: at once) is
+     * over. Later work of the device waits for it by itself. *done is when the bytes are there. Host memory
+     * that is not pinned was read, or is written, on return. pin_event: when all that was begun with pinned
+     * memory is over. */
     ox_status (*pin)(ox_device *self, void **memory, size_t bytes, void **out);
     void (*unpin)(ox_device *self, void *pin);
     oxi_event (*pin_event)(ox_device *self, void *pin);
@@ -118,13 +115,13 @@ static ox_device *oxi_working_device(ox_device *device);
 /* Another layout of a storage than the plain one, in which bytes lie as the tensors' dtypes say. It is made
  * and left explicitly; the room that makes it has its functions (cpu/product/repack.c, prepack.c). */
 typedef struct oxi_layout {
-    /* Puts the bytes back, when those who read them as they lie are done. NULL: they are plain, and the layout
-     * is what is kept beside them. */
+    /* Puts the bytes back, when those who read them as they lie are done. NULL: they are plain, and the
+     * layout is what is kept beside them. */
     void (*leave)(ox_storage *storage);
     /* Forgets the layout as it is: the bytes go, or what is kept beside them. */
     void (*drop)(ox_storage *storage);
-    /* Whether a call's executor takes an operand of this storage as it lies; it leaves the layout itself where
-     * it cannot. NULL: none does. */
+    /* Whether a call's executor takes an operand of this storage as it lies; it leaves the layout itself
+     * where it cannot. NULL: none does. */
     bool (*takes)(const struct oxi_call *call, const ox_tensor *operand);
 } oxi_layout;
 
@@ -138,7 +135,7 @@ struct ox_storage {
     void *release_user;
     void *release_data;              /* what release gets: the address the lender gave */
     bool borrowed;                   /* not from device->alloc */
-    bool read_only;                  /* in-place ops are refused */
+    bool read_only;                  /* in-place ops are refused: files of streams, lent files */
     const oxi_layout *layout;        /* NULL: plain; else it may lie so, by itself or by another storage */
     void *packed;                    /* the layout's own: what is kept beside the bytes */
     int64_t version;                 /* counts in-place changes */
@@ -195,8 +192,8 @@ static ox_storage *oxi_storage_borrow(ox_device *device, void *data, size_t byte
                                       void *user);
 static void oxi_storage_retain(ox_storage *storage);
 static void oxi_storage_release(ox_storage *storage);
-/* Makes the layout plain and waits for copies on their way there. Who reads or writes bytes asks for it first:
- * for the operands and results of calls oxi_run_part does (ops/call/call.c). */
+/* Makes the layout plain and waits for copies on their way there. Who reads or writes bytes asks for it
+ * first: for the operands and results of calls oxi_run_part does (ops/call/call.c). */
 static void oxi_storage_plain(ox_storage *storage);
 /* The same for good: what a layout keeps beside the bytes goes, too. */
 static void oxi_storage_unpack(ox_storage *storage);
@@ -223,8 +220,8 @@ static int oxi_wrap_dim(const char *op, int dim, int ndim);
 /* Bytes from the start of the storage to element `offset`; for block types offset is a multiple of the
  * block. */
 static size_t oxi_byte_offset(ox_dtype dtype, int64_t offset);
-/* Host address of the first element; the tensor must be on a host device. Changes nothing: within calls, where
- * bytes are plain already. */
+/* Host address of the first element; the tensor must be on a host device. Changes nothing: within calls,
+ * where bytes are plain already. */
 static char *oxi_ptr(const ox_tensor *t);
 /* The same outside of calls: asks for the plain layout. */
 static char *oxi_plain_ptr(const ox_tensor *t);

@@ -97,7 +97,7 @@ static void oxi_vk_fill_base(oxi_vk_device *d) {
 static const char *oxi_vk_test_ops(ox_device *device) {
     float numbers[259];
     for (int i = 0; i < 259; i++) numbers[i] = (float)(i - 130) * 0.37f;
-    ox_tensor *x = ox_from_data(numbers, OX_SHAPE(7, 37), OX_F32), *there = ox_to(x, device);
+    ox_tensor *x = oxi_copied(numbers, OX_SHAPE(7, 37), OX_F32), *there = ox_to(x, device);
     struct {
         const char *name;
         ox_tensor *host, *device;

@@ -1,8 +1,8 @@
 /* Matrix products over raw strided memory: C = act(alpha A B + beta C' + bias).
  * Panels of A and B are packed once a block, which reads any strides and dtypes; tiles of C are handed out
  * to the threads and run through the tier's micro-kernel (Goto and van de Geijn 2008, "Anatomy of
- * high-performance matrix multiplication"). Called by cpu/product/product.c and attention. An element's sum over k
- * is cut at the depth of the tier's micro-kernel, whatever the threads do. */
+ * high-performance matrix multiplication"). Called by cpu/product/product.c and attention. An element's sum
+ * over k is cut at the depth of the tier's micro-kernel, whatever the threads do. */
 
 /* ---- the plan -------------------------------------------------------------------------------------- */
 
@@ -33,7 +33,7 @@ static void oxi_gemm_size_tiles(oxi_gemm_plan *p) {
     p->own_b = m <= p->tile_m && !p->b.all_lines;
     p->packs_a = !p->own_a && !p->a.all_lines;
     p->packs_b = !p->own_b && !p->b.all_lines;
-    /* the next lines are asked for while these are multiplied: wide ones stay in the cache only beside as
+    /* the next lines are prefetched while these are multiplied: wide ones stay in the cache only beside as
      * much again */
     bool stay = p->a.dtype != OX_F32 || p->tile_n * p->depth <= cache / 2;
     p->copies_lines = p->own_a && p->type.copies_along && p->a.k_stride == 1 && stay;
@@ -311,7 +311,7 @@ static bool oxi_thin_takes(ox_dtype wide, int64_t line_stride, int64_t k_stride,
 }
 
 /* By dtypes, sizes and strides alone: operands may lie anywhere. */
-static oxi_gemm_way oxi_gemm_judge(const oxi_gemm *g) {
+static oxi_gemm_way oxi_gemm_choose_way(const oxi_gemm *g) {
     bool blocks = oxi_is_block(g->a_dtype) || oxi_is_block(g->b_dtype);
     int64_t rows = oxi_is_block(g->a_dtype) ? g->n : g->m; /* that meet the blocks */
     if (blocks) return rows <= OXI_BLOCK_ROWS ? OXI_WAY_FEW_ROWS : OXI_WAY_PANELS;

@@ -13,7 +13,7 @@ enum {
     OXI_GEMM_STAGE_DEPTH = 16,  /* as much k of all these has room */
     OXI_GEMM_TILE = 256,        /* largest side of a tile of C */
     OXI_GEMM_TILE_GROUPS = 512, /* where sums take so little time that panels are to be met more often */
-    OXI_GEMM_BLOCKS_AHEAD = 16, /* lines of blocks asked for before they are packed */
+    OXI_GEMM_BLOCKS_AHEAD = 16, /* lines of blocks prefetched before they are packed */
     OXI_GEMM_ALONE = 1 << 19,   /* fewer multiplications are done by the caller alone, and not in pieces */
     OXI_GEMM_TASK = 4 << 20,    /* multiplications of a tile that may hold the other threads up at the end */
     OXI_GEMM_PACKED = 32 << 20  /* bytes of packed panels of one block */

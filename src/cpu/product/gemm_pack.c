@@ -189,7 +189,7 @@ static void oxi_gemm_pack_across(const oxi_gemm_plan *p, const oxi_gemm_side *s,
 }
 
 /* A strided line of a few KiB, or a line's few blocks, are over before the processor's own prefetching has
- * seen the pattern: the line behind the next ones is asked for. */
+ * seen the pattern: the line behind the next ones is prefetched. */
 static void oxi_gemm_prefetch(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line, int64_t k,
                               int64_t count) {
     bool block = oxi_is_block(s->dtype);

@@ -1,5 +1,5 @@
-/* Thin products: so few lines on one side that packing the other would take longer. The wide side is read once,
- * as it lies, a dot product a line or all lines side by side. Called by gemm.c. */
+/* Thin products: so few lines on one side that packing the other would take longer. The wide side is read
+ * once, as it lies, a dot product a line or all lines side by side. Called by gemm.c. */
 
 enum { OXI_THIN_LINES = 4, OXI_THIN_BYTES = 131072 }; /* most lines of the thin side; weights of one task */
 
@@ -51,8 +51,8 @@ static void oxi_thin_task(void *arg, int64_t index, int lane) {
     if (t->across)
         oxi_thin_across(t, first, lines, sums, stage);
     else
-        for (int64_t turn = 0; turn < lines; turn++) {
-            int64_t i = oxi_row_of_turn(turn, lines);
+        for (int64_t step = 0; step < lines; step++) {
+            int64_t i = oxi_interleaved_row(step, lines);
             const char *line = t->wide + (first + i) * t->line_stride * element;
             for (int64_t j = 0; j < t->count; j++)
                 sums[j * lines + i] = oxi_thin_dot(t, line, t->thin + j * t->k);
@@ -110,8 +110,8 @@ static ox_status oxi_gemm_thin(const oxi_gemm *g) {
     ox_dtype dtype = thin_is_a ? g->a_dtype : g->b_dtype;
     int64_t line_stride = thin_is_a ? g->a_row : g->b_col, k_stride = thin_is_a ? g->a_col : g->b_row;
     for (int64_t i = 0; i < t.count; i++)
-        t.kernels->load[dtype][OXI_LANE_F32](t.k, from + i * line_stride * ox_dtype_get_info(dtype)->block_bytes,
-                                             k_stride, (float *)(void *)memory + i * t.k);
+        t.kernels->load[dtype][OXI_LANE_F32](t.k, from + oxi_signed_bytes(dtype, i * line_stride), k_stride,
+                                             (float *)(void *)memory + i * t.k);
     t.thin = (const float *)(void *)memory;
     t.scratch = memory + thin_bytes;
     if (alone)

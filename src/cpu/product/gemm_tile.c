@@ -1,5 +1,6 @@
 /* A tile of C: its chunks of k through the micro-kernel, and from sums to C: scale, addend, bias, activation,
- * rounding. Threads run tiles as tasks. Called by gemm.c; its way to C by gemm_thin.c, blocks.c, codes.c too. */
+ * rounding. Threads run tiles as tasks. Called by gemm.c; its way to C by gemm_thin.c, blocks.c, codes.c
+ * too. */
 
 /* ---- from sums to C -------------------------------------------------------------------------------- */
 
@@ -42,7 +43,7 @@ static void oxi_gemm_epilogue(const oxi_gemm *g, const oxi_kernels *kernels, oxi
             kernels->row_scale(count, (const float *)sums, (float)g->alpha, (float *)sums);
     }
     if (g->addend) {
-        int64_t at = (m * g->addend_row + n * g->addend_col) * ox_dtype_get_info(g->addend_dtype)->block_bytes;
+        int64_t at = oxi_signed_bytes(g->addend_dtype, m * g->addend_row + n * g->addend_col);
         oxi_gemm_add(kernels, lane, count, g->beta, g->addend_dtype, (const char *)g->addend + at,
                      along_n ? g->addend_col : g->addend_row, sums, stage);
     }
@@ -58,7 +59,7 @@ static char *oxi_gemm_c(const oxi_gemm *g, int64_t m, int64_t n) {
 }
 
 /* A row of finished sums to C, past the caches by way of the stage if the plan says so; else what is to be
- * written two rows on is asked for. */
+ * written two rows on is prefetched. */
 static void oxi_gemm_store(const oxi_gemm_plan *p, int64_t columns, const char *row, char *to, char *stage) {
     const oxi_gemm *g = p->g;
     int64_t each = ox_dtype_get_info(g->c_dtype)->block_bytes, bytes = columns * each;
@@ -130,7 +131,7 @@ static void oxi_gemm_edge(const oxi_gemm_plan *p, int64_t depth, const char *a, 
                (size_t)columns * element);
 }
 
-/* One panel of A times one of B, at [i,j] of the tile. Lines of C that take rounded sums are asked for
+/* One panel of A times one of B, at [i,j] of the tile. Lines of C that take rounded sums are prefetched
  * before. */
 static void oxi_gemm_micro_tile(const oxi_gemm_plan *p, const oxi_gemm_tile *t, int64_t depth, const char *a,
                                 const char *b, int64_t i, int64_t j, bool accumulate, const char *next) {
@@ -152,23 +153,23 @@ static void oxi_gemm_micro_tile(const oxi_gemm_plan *p, const oxi_gemm_tile *t, 
 static void oxi_gemm_panels(const oxi_gemm_plan *p, const oxi_gemm_tile *t, int64_t k, int64_t depth,
                             const char *a, const char *b) {
     int64_t mr = p->a.width, nr = p->b.width, a_bytes = depth * mr * p->type.element;
-    int64_t b_bytes = depth * nr * p->type.element, asked = depth * OXI_ASKED_A_STEP;
+    int64_t b_bytes = depth * nr * p->type.element, each = depth * OXI_PREFETCH_A_STEP;
     int64_t ahead = oxi_round_up(t->rows, mr) * t->next_depth * p->type.element; /* of A's next chunk */
-    int64_t b_calls = oxi_parts(b_bytes, asked),
-            a_calls = oxi_parts(ahead, asked * oxi_parts(t->columns, nr));
+    int64_t b_calls = oxi_parts(b_bytes, each),
+            a_calls = oxi_parts(ahead, each * oxi_parts(t->columns, nr));
     char *own = t->lane + p->b_at;
-    for (int64_t j = 0, a_asked = 0; j < t->columns; j += nr) {
+    for (int64_t j = 0, a_fetched = 0; j < t->columns; j += nr) {
         const char *a_panel = a, *b_panel = b ? b + j / nr * b_bytes : own;
         const char *b_next = !b ? NULL : j + nr < t->columns ? b_panel + b_bytes : t->next_b;
         if (!b) oxi_gemm_pack(p, &p->b, t->n + j, oxi_min_i64(t->columns - j, nr), k, depth, own, t->lane);
         for (int64_t i = 0, call = 0; i < t->rows; i += mr, call++, a_panel += a_bytes) {
-            /* the first calls ask for the next panel of b, some others for a share of a's next chunk */
+            /* the first calls prefetch the next panel of b, some others a share of a's next chunk */
             const char *next = a_panel;
             if (call < b_calls && b_next) {
-                next = b_next + call * asked;
-            } else if (call < b_calls + a_calls && t->next_a && a_asked < ahead) {
-                next = t->next_a + a_asked;
-                a_asked += asked;
+                next = b_next + call * each;
+            } else if (call < b_calls + a_calls && t->next_a && a_fetched < ahead) {
+                next = t->next_a + a_fetched;
+                a_fetched += each;
             }
             oxi_gemm_micro_tile(p, t, depth, a_panel, b_panel, i, j, k > 0, next);
         }
@@ -199,7 +200,7 @@ static void oxi_gemm_panels_of_copies(const oxi_gemm_plan *p, const oxi_gemm_til
 
 /* Sums of a tile of pieces that are not finite are summed again as they are: infinities are wrong in pieces.
  * All of k is here. */
-static void oxi_gemm_mend(const oxi_gemm_plan *p, const oxi_gemm_tile *t) {
+static void oxi_gemm_sum_again(const oxi_gemm_plan *p, const oxi_gemm_tile *t) {
     const oxi_kernels *kernels = p->kernels;
     float *line = (float *)(void *)t->lane, *sums = line + t->columns, numbers[OXI_GEMM_PIECE];
     for (int64_t i = 0; i < t->rows; i++) {
@@ -234,9 +235,8 @@ static const char *oxi_gemm_panels_at(const oxi_gemm_plan *p, const oxi_gemm_sid
 }
 
 /* What is read when the chunk at step k of the tile at [i,j] of the block is done: the tile's next one, or
- * the
- * first of the tile that a thread takes next. Panels that tiles pack themselves are not there yet. */
-static void oxi_gemm_foresee(const oxi_gemm_plan *p, oxi_gemm_tile *t, int64_t i, int64_t j, int64_t k) {
+ * the first of the tile that a thread takes next. Panels that tiles pack themselves are not there yet. */
+static void oxi_gemm_find_next(const oxi_gemm_plan *p, oxi_gemm_tile *t, int64_t i, int64_t j, int64_t k) {
     k += p->depth;
     if (k >= p->ks) {
         k = 0;
@@ -277,12 +277,12 @@ static void oxi_gemm_tile_task(void *arg, int64_t index, int lane) {
         if (p->own_a && !p->copies_lines)
             oxi_gemm_pack(p, &p->a, t.m, t.rows, p->k0 + at, depth, t.lane + p->a_at, t.lane);
         t.rounds = p->round && p->k0 + at + depth == p->k;
-        oxi_gemm_foresee(p, &t, i, j, at);
+        oxi_gemm_find_next(p, &t, i, j, at);
         if (p->type.copies) oxi_gemm_panels_of_copies(p, &t, p->k0 + at, depth, a, b);
         else oxi_gemm_panels(p, &t, p->k0 + at, depth, a, b);
     }
     if (p->type.kernel->leave) p->type.kernel->leave();
     if (p->k0 + p->ks < p->k) return;
-    if (p->type.pieces) oxi_gemm_mend(p, &t);
+    if (p->type.pieces) oxi_gemm_sum_again(p, &t);
     if (!p->round) oxi_gemm_finish(p, t.sums, t.ld, t.m, t.n, t.rows, t.columns, t.lane);
 }

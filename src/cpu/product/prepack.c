@@ -1,6 +1,7 @@
-/* ox_prepack. Block types are repacked (cpu/product/repack.c). Of others packed panels are kept with their storage:
- * the product that first wants them makes them, later ones take them. Panels that were made before the storage
- * was changed in place, as its version tells, are dropped. Called by cpu/product/gemm.c; freed with the storage. */
+/* ox_prepack. Block types are repacked (cpu/product/repack.c). Of others packed panels are kept with their
+ * storage: the product that first wants them makes them, later ones take them. Panels that were made before
+ * the storage was changed in place, as its version tells, are dropped. Called by cpu/product/gemm.c; freed
+ * with the storage. */
 
 enum { OXI_PREPACKED_MOST = 64 }; /* sets of panels of one storage: its matrices, and what they multiply */
 

@@ -220,7 +220,7 @@ static void oxi_product_plan(oxi_product *p, const oxi_call *call) {
     memcpy(p->c_stride, form.stride[OXI_PRODUCT_C], sizeof p->c_stride);
     p->form = form;
     if (g->c_dtype == OX_C64) oxi_product_split_pairs(p);
-    g->way = oxi_gemm_judge(g);
+    g->way = oxi_gemm_choose_way(g);
 }
 
 /* ---- running them -------------------------------------------------------------------------------------- */

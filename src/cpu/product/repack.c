@@ -1,12 +1,12 @@
 /* Weights of block types, repacked (ox_prepack): in place, sixteen rows side by side, as the kernels of
- * kernels/repacked.inc read them. It is a layout of their storage (tensor/internal.h): products and embeddings
- * hold it while they read, for everybody else the bytes are put back before he comes to them. What is repacked
- * is noted by address, because several storages may lie over the same bytes of a file. Called by prepack.c,
- * product.c, cpu/index/index.c and files/.
+ * kernels/repacked.inc read them. It is a layout of their storage (tensor/internal.h): products and
+ * embeddings hold it while they read, for everybody else the bytes are put back before he comes to them.
+ * What is repacked is noted by address, because several storages may lie over the same bytes of a file.
+ * Called by prepack.c, product.c, cpu/index/index.c and files/.
  *
  * The layout: the sixteen rows' blocks of number i lie together, 16 i block_bytes behind the rows' start. In
  * them the fields of the type follow one another, and in a field its units, sixteen of them each time, one of
- * each row. The fifth bits of q5_0 and q5_1 are turned besides, so that bit i of byte j is that of number
+ * each row. The fifth bits of q5_0 and q5_1 are permuted besides, so that bit i of byte j is that of number
  * 4 i + j. */
 
 typedef struct oxi_repacked {
@@ -35,7 +35,7 @@ enum { OXI_REPACKED_PIECE = 256, OXI_REPACKED_PIECE_BYTES = 8 * OXI_BYTES_OX_Q8_
  * */
 
 typedef struct oxi_repack_field {
-    uint8_t bytes, unit; /* 1, 2 or 4; 0: four, whose bits are turned */
+    uint8_t bytes, unit; /* 1, 2 or 4; 0: four, whose bits are permuted */
 } oxi_repack_field;
 
 typedef struct oxi_repack_type {
@@ -298,8 +298,8 @@ OXI_UNUSED static void oxi_repacks_in_child(void) {
 /* ---- users ----------------------------------------------------------------------------------------------
  * */
 
-/* `lines` lines of k numbers from the tensor's start on, if they are whole groups of something repacked: until
- * oxi_repacked_let_go nobody has them put back. Otherwise NULL. */
+/* `lines` lines of k numbers from the tensor's start on, if they are whole groups of something repacked:
+ * until oxi_repacked_let_go nobody has them put back. Otherwise NULL. */
 static oxi_repacked *oxi_repacked_hold(const ox_tensor *t, int64_t lines, int64_t line_stride, int64_t k) {
     const char *first = oxi_ptr(t);
     if (t->storage->layout != &oxi_repacked_layout || oxi_atomic_load(&oxi_repacks.any) == 0) return NULL;

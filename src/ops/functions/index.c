@@ -153,7 +153,8 @@ OX_API ox_tensor *ox_roll(ox_tensor *x, ox_shape shifts, ox_shape dims) {
 
 /* Whether a call adds several narrow floats to some element, which would be rounded after each of them. */
 static bool oxi_adds_narrow(oxi_op op, const oxi_attrs *attr, ox_tensor *const *in) {
-    if (op != OXI_OP_scatter_add && op != OXI_OP_index_add) return false;
+    oxi_index_does does = oxi_index_form_of(op)->does;
+    if (does != OXI_DOES_ADDS && does != OXI_DOES_MULTIPLIES) return false;
     if (!oxi_is_float(in[0]->dtype) || ox_dtype_get_info(in[0]->dtype)->block_bytes >= 4) return false;
     oxi_call call = oxi_call_of(op, in, 3, NULL);
     ox_tensor meta;
@@ -218,6 +219,65 @@ OX_API ox_tensor *ox_scatter_add_(ox_tensor *x, int dim, ox_tensor *index, ox_te
     ox_tensor *in[3] = {x, index, source};
     return oxi_indexed(OXI_OP_scatter_add, in, 3, dim, 0, true);
 }
+/* ---- scatter_reduce ------------------------------------------------------------------------------------ */
+
+/* x with what index reaches replaced, so that the sources alone count: by numbers that change no sum or
+ * product, or by some of the sources, which change no largest or smallest. */
+static ox_tensor *oxi_left_out(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source,
+                               ox_reduction reduce) {
+    bool most = reduce == OX_REDUCTION_AMAX || reduce == OX_REDUCTION_AMIN;
+    ox_tensor *neutral = most ? source : ox_full_like(source, reduce == OX_REDUCTION_PROD);
+    return ox_scatter(x, dim, index, neutral);
+}
+
+/* Sums divided by how many numbers they are of; integers are rounded down. */
+static ox_tensor *oxi_scatter_mean(ox_tensor *sums, int dim, ox_tensor *index, ox_tensor *source,
+                                   bool include_self) {
+    if (!sums) return NULL;
+    if (sums->dtype == OX_BOOL)
+        return OXI_FAIL_NULL(OX_ERR_DTYPE, "mean: not defined for %s", oxi_tensor_text(sums));
+    ox_tensor *counts = ox_scatter_add(ox_full_like(sums, include_self), dim, index, ox_ones_like(source));
+    counts = ox_masked_fill(counts, ox_eq(counts, ox_integer(0)), 1); /* not reached */
+    return oxi_is_int(sums->dtype) ? ox_floor_divide(sums, counts) : ox_div(sums, counts);
+}
+
+static ox_tensor *oxi_scatter_reduced(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source,
+                                      ox_reduction reduce, bool include_self) {
+    ox_tensor *in[3];
+    in[0] = include_self ? x : oxi_left_out(x, dim, index, source, reduce);
+    in[1] = index;
+    in[2] = source;
+    switch (reduce) {
+    case OX_REDUCTION_SUM: return ox_scatter_add(in[0], dim, index, source);
+    case OX_REDUCTION_MEAN:
+        return oxi_scatter_mean(ox_scatter_add(in[0], dim, index, source), dim, index, source, include_self);
+    case OX_REDUCTION_PROD: return oxi_indexed(OXI_OP_scatter_prod, in, 3, dim, 0, false);
+    case OX_REDUCTION_AMAX: return oxi_indexed(OXI_OP_scatter_amax, in, 3, dim, 0, false);
+    case OX_REDUCTION_AMIN: return oxi_indexed(OXI_OP_scatter_amin, in, 3, dim, 0, false);
+    default: return OXI_FAIL_NULL(OX_ERR_ARG, "reduction %d does not exist", (int)reduce);
+    }
+}
+
+static ox_tensor *oxi_scatter_reduce(const char *name, ox_tensor *x, int dim, ox_tensor *index,
+                                     ox_tensor *source, ox_reduction reduce, bool include_self,
+                                     bool in_place) {
+    ox_tensor *in[3] = {x, index, source};
+    if (oxi_any_null(name, in, 3)) return NULL;
+    oxi_work work = oxi_work_begin(name);
+    ox_tensor *result = oxi_scatter_reduced(x, dim, index, source, reduce, include_self);
+    if (result && in_place) result = ox_copy_(x, result);
+    (void)oxi_work_end(&work, in_place ? NULL : result);
+    return result;
+}
+OX_API ox_tensor *ox_scatter_reduce(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source,
+                                    ox_reduction reduce, bool include_self) {
+    return oxi_scatter_reduce("scatter_reduce", x, dim, index, source, reduce, include_self, false);
+}
+OX_API ox_tensor *ox_scatter_reduce_(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source,
+                                     ox_reduction reduce, bool include_self) {
+    return oxi_scatter_reduce("scatter_reduce_", x, dim, index, source, reduce, include_self, true);
+}
+
 /* A sum of bool is "or", and an alpha of it true or false. */
 static double oxi_index_alpha(const ox_tensor *x, double alpha) {
     return x && x->dtype == OX_BOOL ? alpha != 0 : alpha;

@@ -297,7 +297,7 @@ static ox_tensor *oxi_masked_fill(const char *name, ox_tensor *x, ox_tensor *mas
     ox_tensor *in[2] = {x, mask};
     if (oxi_any_null(name, in, 2)) return NULL;
     oxi_work work = oxi_work_begin(name);
-    ox_tensor *fill = ox_full_scalar(OX_SCALAR_SHAPE, value, x->dtype);
+    ox_tensor *fill = oxi_full_scalar(OX_SCALAR_SHAPE, value, x->dtype, ox_cpu());
     fill = fill && ox_device_of(x) != ox_cpu() ? ox_to(fill, ox_device_of(x)) : fill;
     ox_tensor *where[3] = {mask, fill, x};
     ox_tensor *result = fill ? oxi_apply_list(OXI_OP_where, NULL, where, 3, in_place ? x : NULL) : NULL;

@@ -67,24 +67,25 @@ OX_API void ox_generator_scope_end(ox_generator_scope *scope) {
     (void)ox_generator_use(scope->previous);
 }
 
-static oxi_draw oxi_next_draw(void) {
+static oxi_random_state oxi_next_random_state(void) {
     ox_generator *generator = oxi_generator_or_default(oxi_generator);
-    oxi_draw draw;
-    draw.seed = (uint64_t)oxi_atomic_load(&generator->seed);
-    draw.counter = (uint64_t)oxi_atomic_add(&generator->counter, 1);
-    return draw;
+    oxi_random_state state;
+    state.seed = (uint64_t)oxi_atomic_load(&generator->seed);
+    state.counter = (uint64_t)oxi_atomic_add(&generator->counter, 1);
+    return state;
 }
 
 /* uniform from 0 to 1, or normal of mean 0 and deviation 1. */
 static ox_tensor *oxi_rand(const char *name, oxi_op op, ox_shape shape, ox_dtype dtype, ox_device *device) {
     oxi_attrs attr = op == OXI_OP_uniform ? oxi_attrs_uniform() : oxi_attrs_normal();
-    return oxi_fill_new(name, op, attr, shape, oxi_default_dtype(dtype, OX_F32), device, oxi_next_draw());
+    dtype = oxi_default_dtype(dtype, ox_default_dtype());
+    return oxi_fill_new(name, op, attr, shape, dtype, device, oxi_next_random_state());
 }
 OX_API ox_tensor *ox_rand(ox_shape shape, ox_dtype dtype) {
-    return oxi_rand("rand", OXI_OP_uniform, shape, dtype, ox_cpu());
+    return oxi_rand("rand", OXI_OP_uniform, shape, dtype, ox_default_device());
 }
 OX_API ox_tensor *ox_randn(ox_shape shape, ox_dtype dtype) {
-    return oxi_rand("randn", OXI_OP_normal, shape, dtype, ox_cpu());
+    return oxi_rand("randn", OXI_OP_normal, shape, dtype, ox_default_device());
 }
 
 /* Whether all numbers from low to high are some of the dtype; floats hold what they round, not infinity. */
@@ -108,10 +109,10 @@ static ox_tensor *oxi_randint(const char *name, int64_t low, int64_t high, ox_sh
     oxi_attrs attr = oxi_attrs_randint();
     attr.randint.low = low;
     attr.randint.high = high;
-    return oxi_fill_new(name, OXI_OP_randint, attr, shape, dtype, device, oxi_next_draw());
+    return oxi_fill_new(name, OXI_OP_randint, attr, shape, dtype, device, oxi_next_random_state());
 }
 OX_API ox_tensor *ox_randint(int64_t low, int64_t high, ox_shape shape, ox_dtype dtype) {
-    return oxi_randint("randint", low, high, shape, dtype, ox_cpu());
+    return oxi_randint("randint", low, high, shape, dtype, ox_default_device());
 }
 
 OX_API ox_tensor *ox_rand_like(const ox_tensor *t) {
@@ -129,15 +130,15 @@ OX_API ox_tensor *ox_randint_like(const ox_tensor *t, int64_t low, int64_t high)
 
 OX_API ox_tensor *ox_randperm(int64_t n, ox_dtype dtype) {
     return oxi_fill_new(NULL, OXI_OP_randperm, oxi_attrs_shape(), ox_shape_from(1, &n),
-                        oxi_default_dtype(dtype, OX_I64), ox_cpu(), oxi_next_draw());
+                        oxi_default_dtype(dtype, OX_I64), ox_default_device(), oxi_next_random_state());
 }
 
 /* Fills x itself: a FILL call whose result is given. */
 static ox_tensor *oxi_fill_in_place(const char *name, oxi_op op, ox_tensor *x, oxi_attrs attr,
-                                    oxi_draw draw) {
+                                    oxi_random_state state) {
     if (oxi_any_null(name, &x, 1)) return NULL;
     oxi_call call = oxi_fill_call_of(name, op, attr, ox_shape_of(x), x->dtype, x);
-    call.draw = draw;
+    call.random = state;
     return oxi_apply(&call) == OX_OK ? x : NULL;
 }
 
@@ -149,36 +150,36 @@ OX_API ox_tensor *ox_uniform_(ox_tensor *x, double low, double high) {
         return OXI_FAIL_NULL(OX_ERR_ARG, "uniform_: from %g to %g is no finite range", low, high);
     if (x && oxi_is_float(x->dtype) && (-low > oxi_dtype_max(x->dtype) || high > oxi_dtype_max(x->dtype)))
         return OXI_FAIL_NULL(OX_ERR_ARG, "uniform_: %g to %g does not fit %s", low, high, oxi_tensor_text(x));
-    return oxi_fill_in_place("uniform_", OXI_OP_uniform, x, attr, oxi_next_draw());
+    return oxi_fill_in_place("uniform_", OXI_OP_uniform, x, attr, oxi_next_random_state());
 }
 
 OX_API ox_tensor *ox_normal_(ox_tensor *x, double mean, double deviation) {
     oxi_attrs attr = oxi_attrs_normal();
-    oxi_draw draw = oxi_next_draw();
+    oxi_random_state state = oxi_next_random_state();
     attr.normal.mean = mean;
     attr.normal.deviation = deviation;
     if (!(deviation >= 0)) return OXI_FAIL_NULL(OX_ERR_ARG, "normal_: deviation %g", deviation);
-    return oxi_fill_in_place("normal_", OXI_OP_normal, x, attr, draw);
+    return oxi_fill_in_place("normal_", OXI_OP_normal, x, attr, state);
 }
 
 OX_API ox_tensor *ox_fill_(ox_tensor *x, double value) {
-    return oxi_fill_in_place("fill_", OXI_OP_fill, x, oxi_fill_attrs(value), oxi_no_draw());
+    return oxi_fill_in_place("fill_", OXI_OP_fill, x, oxi_fill_attrs(value), oxi_no_random_state());
 }
 OX_API ox_tensor *ox_zero_(ox_tensor *x) {
-    return oxi_fill_in_place("zero_", OXI_OP_fill, x, oxi_fill_attrs(0), oxi_no_draw());
+    return oxi_fill_in_place("zero_", OXI_OP_fill, x, oxi_fill_attrs(0), oxi_no_random_state());
 }
 
 /* By the probabilities or weights of x. */
-static ox_tensor *oxi_drawn(oxi_op op, oxi_attrs attr, ox_tensor *x) {
+static ox_tensor *oxi_random_of(oxi_op op, oxi_attrs attr, ox_tensor *x) {
     oxi_call call = oxi_call_of(op, &x, 1, NULL);
     call.attr = attr;
-    call.draw = oxi_next_draw();
+    call.random = oxi_next_random_state();
     if (oxi_any_null(oxi_op_row_of(op)->name, &x, 1)) return NULL;
     return oxi_apply(&call) == OX_OK ? call.out[0] : NULL;
 }
 
 OX_API ox_tensor *ox_bernoulli(ox_tensor *probabilities) {
-    return oxi_drawn(OXI_OP_bernoulli, oxi_attrs_none(), probabilities);
+    return oxi_random_of(OXI_OP_bernoulli, oxi_attrs_none(), probabilities);
 }
 
 OX_API ox_tensor *ox_bernoulli_(ox_tensor *x, double p) {
@@ -196,7 +197,7 @@ OX_API ox_tensor *ox_multinomial(ox_tensor *weights, int64_t samples, bool repla
     oxi_attrs attr = oxi_attrs_multinomial();
     attr.multinomial.samples = samples;
     attr.multinomial.replacement = replacement;
-    return oxi_drawn(OXI_OP_multinomial, attr, weights);
+    return oxi_random_of(OXI_OP_multinomial, attr, weights);
 }
 
 OX_API ox_tensor *ox_dropout_(ox_tensor *x, double p, bool training) {

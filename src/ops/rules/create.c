@@ -19,7 +19,7 @@ static bool oxi_fits_linspace(ox_dtype dtype, double value) {
 }
 
 /* All sets of FILL begin with shape and dtype. */
-OXI_RULE(made) {
+OXI_RULE(generated) {
     const ox_shape *shape = &call->attr.shape.shape;
     ox_dtype dtype = call->attr.shape.dtype;
     if (shape->ndim < 0)
@@ -33,7 +33,7 @@ OXI_RULE(made) {
 }
 
 OXI_RULE(fill) {
-    ox_status status = oxi_rule_made(call, out);
+    ox_status status = oxi_rule_generated(call, out);
     double value = call->attr.fill.value;
     if (status == OX_OK && oxi_is_int(out->dtype) && !oxi_fits_integer(out->dtype, value))
         return oxi_fail_number(call, OX_ERR_ARG, value, out->dtype);
@@ -41,7 +41,7 @@ OXI_RULE(fill) {
 }
 
 OXI_RULE(linspace) {
-    ox_status status = oxi_rule_made(call, out);
+    ox_status status = oxi_rule_generated(call, out);
     const double ends[2] = {call->attr.ends.start, call->attr.ends.end};
     for (int i = 0; i < 2 && status == OX_OK; i++)
         if (!oxi_fits_linspace(out->dtype, ends[i]))

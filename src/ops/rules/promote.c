@@ -1,6 +1,7 @@
-/* Shape and type rules: what a call's results are, or why it is refused. A rule fills one header (no storage) per
- * result; a VIEW rule also fills strides and offset. Named by the rows of ops.def, called by oxi_apply only.
- * Here: what all of them use, and promotion of dtypes. The files beside have the rules of one kind of ops each. */
+/* Shape and type rules: what a call's results are, or why it is refused. A rule fills one header (no
+ * storage) per result; a VIEW rule also fills strides and offset. Named by the rows of ops.def, called by
+ * oxi_apply only. Here: what all of them use, and promotion of dtypes. The files beside have the rules of
+ * one kind of ops each. */
 
 #define OXI_RULE(name) static ox_status oxi_rule_##name(const oxi_call *call, ox_tensor *out)
 

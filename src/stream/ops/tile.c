@@ -332,7 +332,7 @@ static void oxi_plan_borrow(const oxi_stream_plan *plan, const oxi_stream_source
 
 /* The same in the memory of a device that cannot read the host's. The storage is to be released. *sent: when
  * the bytes are there, which a device that reads pinned cells does by itself. */
-static ox_status oxi_plan_carry(const oxi_stream_plan *plan, const oxi_stream_source *source, ox_tensor *t,
+static ox_status oxi_plan_upload(const oxi_stream_plan *plan, const oxi_stream_source *source, ox_tensor *t,
                                 ox_storage **storage, oxi_event *sent) {
     ox_device *device = plan->compute;
     *storage = oxi_storage_new(device, source->layout.bytes);
@@ -360,7 +360,7 @@ static ox_status oxi_plan_run_there(const oxi_stream_plan *plan, const oxi_strea
     memset(sent, 0, sizeof sent);
     for (int i = 0; i < OXI_STREAM_OPERANDS && status == OX_OK; i++)
         if (plan->streamed[i])
-            status = oxi_plan_carry(plan, &step->source[i], &part[i], &storage[i], &sent[i]);
+            status = oxi_plan_upload(plan, &step->source[i], &part[i], &storage[i], &sent[i]);
     if (status == OX_OK) status = oxi_run_part(device, call, &plan->told);
     for (int i = OXI_MAX_IN; i < OXI_STREAM_OPERANDS && status == OX_OK; i++)
         if (storage[i])

@@ -373,7 +373,7 @@ static void oxi_ring_guess(ox_stream *stream) {
     enum { HOPS_MOST = 1 << 14 };
     oxi_stream_range *range = stream->last, *likely[OXI_STREAM_WINDOW];
     if (range && !range->successor) {
-        int count = oxi_foresee(stream, likely, stream->desc.depth);
+        int count = oxi_predict_reads(stream, likely, stream->desc.depth);
         for (int i = 0; i < count && oxi_ring_read_ahead(stream, likely[i]); i++) {}
         return;
     }

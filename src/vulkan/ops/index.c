@@ -27,6 +27,7 @@ static bool oxi_vk_can_index(const oxi_vk_device *d, const oxi_call *call) {
     switch (form->kind) {
     case OXI_INDEX_PICK: return oxi_vk_has_places(call, form) && oxi_vk_can_pick(call);
     case OXI_INDEX_PUT:
+        if (form->does != OXI_DOES_MOVES && form->does != OXI_DOES_ADDS) return false;
         return oxi_vk_has_places(call, form) &&
                (form->does == OXI_DOES_MOVES || out->dtype != OX_F64 || d->caps & OX_VULKAN_CAP_F64);
     case OXI_INDEX_SELECT: return oxi_vk_fits(call->in[call->in_count - 1]);

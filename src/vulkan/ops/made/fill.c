@@ -1,9 +1,10 @@
 /* Tensors made from nothing, and draws from given probabilities: constants are copies of a number, ramps
- * and random numbers have shaders, which give the bits of cpu/move/fill.c. Called by random.c, which has the rest
- * of the FILL and RANDOM families. */
+ * and random numbers have shaders, which give the bits of cpu/move/fill.c. Called by random.c, which has
+ * the rest of the FILL and RANDOM families. */
 
 static bool oxi_vk_can_make(const oxi_vk_device *d, const oxi_call *call) {
-    return oxi_vk_fits(call->out[0]) && (d->caps & OX_VULKAN_CAP_F64 || !oxi_made_form_of(call).in_double);
+    bool wants_double = oxi_generated_form_of(call).in_double;
+    return oxi_vk_fits(call->out[0]) && (d->caps & OX_VULKAN_CAP_F64 || !wants_double);
 }
 
 /* ---- constants ----------------------------------------------------------------------------------------- */
@@ -19,7 +20,7 @@ static ox_status oxi_vk_fill_with(oxi_vk_device *d, double value, int64_t whole,
     return oxi_vk_map(d, &copy);
 }
 
-static ox_status oxi_vk_diagonal(oxi_vk_device *d, const oxi_made_form *form, const ox_tensor *out) {
+static ox_status oxi_vk_diagonal(oxi_vk_device *d, const oxi_generated_form *form, const ox_tensor *out) {
     ox_tensor diagonal = oxi_borrowed(out);
     ox_status status = oxi_vk_fill_with(d, 0, 0, &diagonal);
     if (status != OX_OK || diagonal.ndim != 2) return status;
@@ -31,10 +32,10 @@ static ox_status oxi_vk_diagonal(oxi_vk_device *d, const oxi_made_form *form, co
 
 /* ---- ramps and random numbers -------------------------------------------------------------------------- */
 
-static void oxi_vk_made_numbers(const oxi_call *call, const oxi_made_form *form, oxi_vk_made_params *p) {
-    double below = form->kind == OXI_MADE_RAMP ? form->step : form->second;
-    oxi_vk_words_of(call->draw.seed, p->seed);
-    oxi_vk_words_of(call->draw.counter, p->counter);
+static void oxi_vk_made_numbers(const oxi_call *call, const oxi_generated_form *form, oxi_vk_made_params *p) {
+    double below = form->kind == OXI_GENERATES_RAMP ? form->step : form->second;
+    oxi_vk_words_of(call->random.seed, p->seed);
+    oxi_vk_words_of(call->random.counter, p->counter);
     if (form->numbers == OXI_NUMBERS_UNIT && form->first < form->second)
         below = oxi_number_below(call->out[0]->dtype, form->first, form->second);
     oxi_vk_double_words(form->first, p->f[0]);
@@ -47,13 +48,13 @@ static void oxi_vk_made_numbers(const oxi_call *call, const oxi_made_form *form,
 static ox_status oxi_vk_make(oxi_vk_device *d, const oxi_call *call) {
     ox_tensor *out = call->out[0];
     const ox_tensor *odds = call->in_count ? call->in[0] : NULL;
-    const oxi_made_form form = oxi_made_form_of(call);
+    const oxi_generated_form form = oxi_generated_form_of(call);
     oxi_vk_made_params params;
     oxi_vk_dispatch dispatch;
     oxi_walk w;
     if (ox_numel(out) == 0) return OX_OK;
-    if (form.kind == OXI_MADE_CONSTANT) return oxi_vk_fill_with(d, form.first, form.low, out);
-    if (form.kind == OXI_MADE_DIAGONAL) return oxi_vk_diagonal(d, &form, out);
+    if (form.kind == OXI_GENERATES_CONSTANT) return oxi_vk_fill_with(d, form.first, form.low, out);
+    if (form.kind == OXI_GENERATES_DIAGONAL) return oxi_vk_diagonal(d, &form, out);
     memset(&params, 0, sizeof params);
     memset(&dispatch, 0, sizeof dispatch);
     oxi_walk_begin(&w, out->ndim, out->shape);

@@ -94,8 +94,8 @@ static oxi_vk_multinomial_params oxi_vk_multinomial_params_of(const oxi_vk_devic
     p.dims = (uint32_t)last;
     p.fault = (uint32_t)(d->fault->offset / 4);
     p.kind = (uint32_t)call->op + 1;
-    oxi_vk_words_of(call->draw.seed, p.seed);
-    oxi_vk_words_of(call->draw.counter, p.counter);
+    oxi_vk_words_of(call->random.seed, p.seed);
+    oxi_vk_words_of(call->random.counter, p.counter);
     p.at[0] = oxi_vk_element_at(weights);
     p.at[1] = oxi_vk_element_at(out);
     p.step[0] = (uint32_t)weights->stride[last];
@@ -176,12 +176,12 @@ static bool oxi_vk_can_multinomial(const oxi_vk_device *d, const oxi_call *call)
 
 /* Of what is drawn together, categories have weights. */
 static bool oxi_vk_can_draw(const oxi_vk_device *d, const oxi_call *call) {
-    bool together = oxi_made_kind_of(call->op) == OXI_MADE_TOGETHER;
+    bool together = oxi_generated_kind_of(call->op) == OXI_GENERATES_TOGETHER;
     if (together && call->in_count) return oxi_vk_can_multinomial(d, call);
     return oxi_vk_can_make(d, call) && (!together || oxi_vk_can_permute(d, call->out[0]));
 }
 
 static ox_status oxi_vk_draw(oxi_vk_device *d, const oxi_call *call) {
-    if (oxi_made_kind_of(call->op) != OXI_MADE_TOGETHER) return oxi_vk_make(d, call);
+    if (oxi_generated_kind_of(call->op) != OXI_GENERATES_TOGETHER) return oxi_vk_make(d, call);
     return call->in_count ? oxi_vk_multinomial(d, call) : oxi_vk_permute(d, call);
 }
