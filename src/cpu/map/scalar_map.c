@@ -63,7 +63,8 @@ static OXI_UNUSED double oxi_reduce_large(float x, int32_t *quarter) {
  * In a formula x (or a, b, c) are the operands, f0, f1, f2 the attributes f[0..2] as the operands' type. */
 
 #define OXI_DEFINE_MAP_1(name, TYPE, CONVERT, RESULT, formula) \
-    static void name(int64_t n, const void *const *in, void *out, const oxi_map_numbers *numbers) { \
+    static OXI_ALIGNED void name(int64_t n, const void *const *in, void *out, \
+                                 const oxi_map_numbers *numbers) { \
         const TYPE *p = (const TYPE *)in[0]; \
         const TYPE f0 = CONVERT(numbers->f[0]), f1 = CONVERT(numbers->f[1]), f2 = CONVERT(numbers->f[2]); \
         RESULT *result = (RESULT *)out; \
@@ -71,7 +72,8 @@ static OXI_UNUSED double oxi_reduce_large(float x, int32_t *quarter) {
         for (int64_t i = 0; i < n; i++) { const TYPE x = p[i]; (void)x; result[i] = (RESULT)(formula); } \
     }
 #define OXI_DEFINE_MAP_2(name, TYPE, CONVERT, RESULT, formula) \
-    static void name(int64_t n, const void *const *in, void *out, const oxi_map_numbers *numbers) { \
+    static OXI_ALIGNED void name(int64_t n, const void *const *in, void *out, \
+                                 const oxi_map_numbers *numbers) { \
         const TYPE *p = (const TYPE *)in[0], *q = (const TYPE *)in[1], f0 = CONVERT(numbers->f[0]); \
         RESULT *result = (RESULT *)out; \
         (void)f0; \
