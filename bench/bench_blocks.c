@@ -71,7 +71,7 @@ int main(void) {
             double peak = dtypes[d] == OX_F16 ? f32 : i8;
             printf("%-8s %12.1f %8.2f %14.1f %8.2f", ox_dtype_name(dtypes[d]), rate, rate / read, ops,
                    peak > 0 ? ops / peak : 0);
-            for (int i = 0; i < MATRICES; i++) (void)ox_prepack(w.weights[i], true);
+            for (int i = 0; i < MATRICES; i++) (void)ox_prepack(w.weights[i]);
             double many_again = 2e-9 * SIDE * SIDE * ROWS * MATRICES / seconds_of(&w);
             w.x = one;
             printf(" %9.2f %6.2f\n", bytes / seconds_of(&w) * 1e-9 / rate, many_again / ops);

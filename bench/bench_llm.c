@@ -124,7 +124,7 @@ static double copy_rate(ox_device *gpu) {
         for (int i = -30; i < 9; i++) {
             double start = bench_now();
             (void)ox_copy_(y, x);
-            (void)ox_vulkan_sync(gpu);
+            (void)ox_device_sync(gpu);
             if (i >= 0) seconds[i] = bench_now() - start;
         }
     }

@@ -21,7 +21,7 @@ static double product_seconds(ox_tensor *a, ox_tensor *b, double budget) {
     double best = 1e9, spent = 0;
     for (int i = 0; i < 3 || (spent < budget && i < 200); i++) {
         double start = bench_now();
-        ox_release(ox_matmul(a, b));
+        ox_release(a->dtype == OX_I8 ? ox_int_mm(a, b) : ox_matmul(a, b));
         double took = bench_now() - start;
         spent += took;
         if (took < best) best = took;
@@ -123,7 +123,7 @@ static void bench_prepacked(FILE *json) {
                 OX_SCOPE {
                     ox_tensor *w = operand(n, n, dtypes[d], PLAIN), *x = operand(m, n, dtypes[d], PLAIN);
                     product plain = {x, ox_t(w)}, kept = {x, ox_t(ox_clone(w))};
-                    (void)ox_prepack(kept.b, true);
+                    (void)ox_prepack(kept.b);
                     bench_in_turn(run_product, &plain, run_product, &kept, 15, &seconds, &kept_seconds);
                 }
                 printf(" %10.2f", seconds / kept_seconds);

@@ -174,6 +174,6 @@ int main(int argc, char **argv) {
         fprintf(stderr, "tiles of %llu KiB, %d on their way, disk %.0f MB/s, latency %.2f ms\n",
                 (unsigned long long)s.tile_bytes / 1024, s.depth, s.bandwidth / 1e6, 1e3 * s.latency);
     printf("memory %lld\n", (long long)most_memory());
-    ox_stream_close(stream);
+    ox_device_close(ox_stream_device(stream));
     return ok ? 0 : 1;
 }

@@ -55,6 +55,10 @@ static void run_to_bf16(ox_tensor *r, ox_tensor *a, ox_tensor *b) {
 
 typedef enum view { PLAIN, TURNED, COLUMN, ROW, SECOND, FLIPPED, BACKWARDS, TURNED_FLIPPED } view;
 
+static ox_tensor *backwards(ox_tensor *x, int dim) {
+    return ox_slice(x, dim, OX_END, OX_END, -1);
+}
+
 /* A view [n,n] of numbers in [-1,1]; mostly a part of a larger tensor, which it keeps. */
 static ox_tensor *make_view(view kind, int64_t n, ox_dtype dtype) {
     ox_tensor *result = NULL;
@@ -65,9 +69,9 @@ static ox_tensor *make_view(view kind, int64_t n, ox_dtype dtype) {
                  : kind == COLUMN    ? ox_expand(ox_contiguous(ox_narrow(x, 1, 0, 1)), OX_SHAPE(n, n))
                  : kind == ROW       ? ox_expand(ox_narrow(x, 0, 0, 1), OX_SHAPE(n, n))
                  : kind == SECOND    ? ox_slice(x, 1, 0, 2 * n, 2)
-                 : kind == FLIPPED   ? ox_flip(x, OX_DIMS(1))
-                 : kind == BACKWARDS ? ox_flip(x, OX_DIMS(0, 1))
-                                     : ox_flip(ox_t(x), OX_DIMS(0));
+                 : kind == FLIPPED   ? backwards(x, 1)
+                 : kind == BACKWARDS ? backwards(backwards(x, 0), 1)
+                                     : backwards(ox_t(x), 0);
         ox_keep(result);
     }
     return result;

@@ -62,13 +62,13 @@ static double seconds_of(ox_device *gpu, gpu_op op, ox_tensor *const *in, int re
     double times[RUNS], warm = bench_now() + (software ? 0 : 1.5);
     for (int i = -1; i < RUNS; i++) {
         if (i == 0 && bench_now() < warm) i = -1;
-        ox_vulkan_sync(gpu);
+        ox_device_sync(gpu);
         double start = bench_now();
         for (int j = 0; j < repeat; j++)
             OX_SCOPE {
                 op(in);
             }
-        ox_vulkan_sync(gpu);
+        ox_device_sync(gpu);
         if (i >= 0) times[i] = (bench_now() - start) / repeat;
     }
     return bench_median(times, RUNS);
@@ -174,7 +174,7 @@ static void bench_small(ox_device *gpu) {
             ox_vulkan_stats before = ox_vulkan_get_stats(gpu), after;
             double start = bench_now();
             for (int j = 0; j < 1000; j++) ox_add_(y, x);
-            ox_vulkan_sync(gpu);
+            ox_device_sync(gpu);
             if (i >= 0) times[i] = bench_now() - start;
             after = ox_vulkan_get_stats(gpu);
             if (i == RUNS - 1)

@@ -170,6 +170,6 @@ int main(int count, char **words) {
     }
     ox_llm_context_close(context);
     ox_llm_close(model);
-    ox_stream_close(stream);
+    ox_device_close(ox_stream_device(stream));
     return status ? 1 : 0;
 }

@@ -91,7 +91,7 @@ int main(int count, char **words) {
             (double)s.disk_bytes / 1e6, (double)s.ram_bytes / 1e6, (double)s.written_bytes / 1e6,
             (long long)s.tiles, s.stall_seconds, s.uring ? "io_uring" : "threads");
     printf("within the budget: %s\n", ox_memory_get_stats().bytes_peak <= desc.ram_bytes ? "yes" : "no");
-    ox_stream_close(stream);
+    ox_device_close(ox_stream_device(stream));
     remove(path);
     if (ox_error()) fprintf(stderr, "stream_relu: %s\n", ox_error_text());
     return ox_error() != OX_OK;

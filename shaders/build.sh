@@ -1,5 +1,5 @@
 #!/bin/sh
-# build.sh - compiles shaders/*.comp to SPIR-V for Vulkan 1.1 and embeds it as words in
+# build.sh - compiles shaders/*/*.comp to SPIR-V for Vulkan 1.1 and embeds it as words in
 # src/vulkan/spirv/*.inc. Called by `make shaders`; needs glslangValidator, spirv-val,
 # spirv-opt, spirv-dis and spirv-as ($GLSLANG, $SPIRV_VAL ... name others). With names as arguments only
 # those shaders.
@@ -13,7 +13,7 @@ out=../src/vulkan/spirv
 
 hash_sources() {
     # shellcheck disable=SC2012 # names are plain
-    cat $(ls ./*.comp ./*.glsl tables/*.glsl build.sh | LC_ALL=C sort) | cksum | tr ' ' '-'
+    cat $(ls ./*/*.comp ./*/*.glsl build.sh | LC_ALL=C sort) | cksum | tr ' ' '-'
 }
 
 if [ "${1:-}" = --hash ]; then
@@ -66,9 +66,9 @@ words() {
 mkdir -p "$out"
 temporary=$(mktemp -d)
 trap 'rm -rf "$temporary"' EXIT
-[ $# -gt 0 ] || set -- $(ls ./*.comp | sed 's,^\./,,; s,\.comp$,,')
+[ $# -gt 0 ] || set -- $(ls ./*/*.comp | sed 's,.*/,,; s,\.comp$,,')
 for name; do
-    "$glslang" --quiet --target-env vulkan1.1 -I. -S comp "$name.comp" -o "$temporary/$name.spv"
+    "$glslang" --quiet --target-env vulkan1.1 -I. -S comp ./*/"$name.comp" -o "$temporary/$name.spv"
     "$val" --target-env vulkan1.1 "$temporary/$name.spv"
     optimize "$temporary/$name.spv" "$temporary/$name.small.spv"
     "$val" --target-env vulkan1.1 "$temporary/$name.small.spv"

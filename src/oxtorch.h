@@ -15,7 +15,7 @@
  *
  * TENSORS
  *     A tensor is (storage, offset, shape, strides, dtype), row-major, up to 8 dims; dims of size 0 are
- *     legal, and negative dims count from the end. Views (ox_t, ox_slice, ox_expand, ox_flip ...) share the
+ *     legal, and negative dims count from the end. Views (ox_t, ox_slice, ox_expand ...) share the
  *     storage, and every op gives on a view what it gives on a contiguous copy (float sums may take their
  *     terms in another order). Names and meaning follow PyTorch; a comment tells where they do not. Forms
  *     that end in _ write into their first operand.
@@ -50,7 +50,8 @@
  *
  * RANDOM NUMBERS
  *     Philox4x32-10 with a seed (ox_manual_seed) and a counter that each tensor advances: the same numbers
- *     for any number of threads, and on a GPU.
+ *     for any number of threads, and on a GPU. Seed and counter are a generator; ox_generator_open makes
+ *     others, for one thread or to be saved and set again.
  *
  * MEMORY
  *     Freed blocks are kept and reused: a steady loop asks the system for nothing. ox_set_allocator takes
@@ -192,11 +193,21 @@ OXI_LIGHT_BEGIN
 #include "form/rows.c"
 #include "form/product.c"
 #include "form/index.c"
-#include "form/made.c"
-#include "ops/call/rules.c"
+#include "form/generate.c"
+#include "form/map.c"
+#include "ops/rules/promote.c"
+#include "ops/rules/map.c"
+#include "ops/rules/create.c"
+#include "ops/rules/reduce.c"
+#include "ops/rules/rows.c"
+#include "ops/rules/index.c"
+#include "ops/rules/product.c"
+#include "ops/rules/attention.c"
+#include "ops/rules/view.c"
 #include "ops/call/profile.c"
 #include "ops/parts.c"
 #include "ops/call/call.c"
+#include "ops/call/numbers.c"
 #include "ops/functions/view.c"
 #include "ops/functions/map.c"
 #include "ops/functions/create.c"
@@ -238,6 +249,10 @@ OXI_LIGHT_BEGIN
 #include "cpu/reduce/reduce.c"
 #include "cpu/rows/row.c"
 #include "cpu/product/prepack.c"
+#include "cpu/product/gemm.h"
+#include "cpu/product/gemm_pack.c"
+#include "cpu/product/gemm_tile.c"
+#include "cpu/product/gemm_thin.c"
 #include "cpu/product/gemm.c"
 #include "cpu/product/blocks.c"
 #include "cpu/product/codes.c"

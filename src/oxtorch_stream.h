@@ -14,7 +14,7 @@
  *     ox_tensor *y = ox_linear(x, w, NULL);                              x and y in RAM
  *     ...
  *     ox_file_close(file);
- *     ox_stream_close(stream);
+ *     ox_device_close(ox_stream_device(stream));
  *
  * HOW IT WORKS
  *     The stream is a device: its memory is files, its compute another device (the CPU, or a GPU). A tensor

@@ -27,7 +27,7 @@
  *     rounded to 8 bits. ox_set_exact(true) keeps both in f32. Results that are subnormal f32 may be 0;
  *     where the device can keep them (OX_VULKAN_CAP_SUBNORMALS), elementwise ops, reductions, norms and scans
  *     do. An index out of range, or a probability that is none, is told by the next read or
- *     ox_vulkan_sync; elements that such an index picks are 0, what it would move stays.
+ *     ox_device_sync; elements that such an index picks are 0, what it would move stays.
  *
  * MEMORY
  *     Tensors lie in blocks that are kept and used again; new ones are taken while the driver's budget has
@@ -37,12 +37,11 @@
  *     (oxtorch_stream.h). ox_device_set_budget sets the most that is taken from the driver.
  *
  * TRANSFERS
- *     Pinned memory (ox_empty_pinned, ox_pin) is read and written by the device itself, on a queue for
- *     transfers where it has one, beside what it computes; ox_to_async and ox_copy_async_ do not wait.
- * Ordinary
- *     memory goes through a ring of mapped memory that all threads copy through, nearly as fast where there
- * are
- *     enough of them. Two GPUs meet in pinned memory of the host: one writes a part while the other reads the
+ *     Pinned memory (ox_empty_pinned, ox_pin) is read and written by the device itself, on queues for
+ *     transfers where it has them, beside what it computes: one up and one down, at once. ox_to_async and
+ *     ox_copy_async_ do not wait. Pinned memory that is released is kept for the next that asks, until
+ *     ox_trim. Ordinary memory goes through a ring of mapped memory that all threads copy through, nearly as
+ *     fast where there are enough of them. Two GPUs meet in pinned memory of the host: one writes a part while the other reads the
  *     part before.
  *
  * DEVICES AND THREADS
@@ -95,15 +94,15 @@ OXI_LIGHT_BEGIN
 #include "vulkan/driver/driver.h"
 #include "vulkan/ops/ops.h"
 #include "vulkan/driver/shaders.c"
-#include "vulkan/driver/memory.c"
-#include "vulkan/driver/timing.c"
-#include "vulkan/driver/table.c"
-#include "vulkan/driver/batch.c"
-#include "vulkan/driver/record.c"
-#include "vulkan/driver/transfer_queue.c"
-#include "vulkan/driver/pin.c"
-#include "vulkan/driver/transfer.c"
-#include "vulkan/driver/ahead.c"
+#include "vulkan/memory/memory.c"
+#include "vulkan/record/timing.c"
+#include "vulkan/record/table.c"
+#include "vulkan/record/batch.c"
+#include "vulkan/record/record.c"
+#include "vulkan/memory/transfer_queue.c"
+#include "vulkan/memory/pin.c"
+#include "vulkan/memory/transfer.c"
+#include "vulkan/record/ahead.c"
 #include "vulkan/driver/loader.c"
 #include "vulkan/driver/capabilities.c"
 #include "vulkan/driver/start.c"
@@ -111,14 +110,14 @@ OXI_LIGHT_BEGIN
 #include "vulkan/ops/operand.c"
 #include "vulkan/ops/map.c"
 #include "vulkan/ops/blocks.c"
-#include "vulkan/ops/fill.c"
+#include "vulkan/ops/made/fill.c"
 #include "vulkan/ops/reduce.c"
 #include "vulkan/ops/rows.c"
 #include "vulkan/ops/sort.c"
 #include "vulkan/ops/product.c"
 #include "vulkan/ops/select.c"
 #include "vulkan/ops/index.c"
-#include "vulkan/ops/random.c"
+#include "vulkan/ops/made/random.c"
 #include "vulkan/ops/fault.c"
 #include "vulkan/ops/transformer.c"
 #include "vulkan/ops/fuse.c"

@@ -5,6 +5,7 @@
 #define COVERS_H
 
 #include "op_cases.h"
+#include "reduce_cases.h"
 
 #define MOST_OPERANDS 4
 #define MOST_RESULTS 2
@@ -36,18 +37,14 @@ typedef struct cover {
 
 /* ---- reductions and rows: x [3,4,5] or so ------------------------------------------------------------ */
 
-GIVES(sum, ox_sum(in[0], OX_DIMS(1), false))
-GIVES(sum_all, ox_sum(in[0], OX_ALL_DIMS, true))
-GIVES(sum_last, ox_sum(in[0], OX_DIMS(0, -1), false))
-GIVES(mean, ox_mean(in[0], OX_DIMS(-1), true))
-GIVES(prod, ox_prod(in[0], OX_DIMS(1), false))
-GIVES(amax, ox_amax(in[0], OX_DIMS(0), false))
-GIVES(amin, ox_amin(in[0], OX_ALL_DIMS, false))
-GIVES(all, ox_all(in[0], OX_DIMS(-1), false))
-GIVES(any, ox_any(in[0], OX_DIMS(0, 1), false))
+#define REDUCES(NAME, op, as, complex, reading)                     \
+    GIVES(op, ox_##op(in[0], OX_DIMS(1), false))                    \
+    GIVES(op##_all, ox_##op(in[0], OX_ALL_DIMS, true))              \
+    GIVES(op##_last, ox_##op(in[0], OX_DIMS(0, -1), false))
+REDUCE_CASES(REDUCES)
+#undef REDUCES
 GIVES(var, ox_var(in[0], OX_DIMS(-1), 1, false))
 GIVES(std, ox_std(in[0], OX_DIMS(0), 0, true))
-GIVES(logsumexp, ox_logsumexp(in[0], OX_DIMS(1), false))
 GIVES(norm, ox_norm(in[0], 2, OX_DIMS(-1), false))
 GIVES(norm_3, ox_norm(in[0], 3, OX_DIMS(0), false))
 GIVES(count_nonzero, ox_count_nonzero(in[0], OX_DIMS(1)))
@@ -76,11 +73,14 @@ GIVES(gather, ox_gather(in[0], 1, in[1]))
 GIVES(take_along_dim, ox_take_along_dim(in[0], in[1], 1))
 GIVES(scatter, ox_scatter(in[0], 1, ox_select(ox_unsqueeze(in[1], 0), 0, 0), in[2]))
 GIVES(scatter_add, ox_scatter_add(in[0], 0, in[1], in[2]))
+GIVES(scatter_prod, ox_scatter_reduce(in[0], 0, in[1], in[2], OX_REDUCTION_PROD, true))
+GIVES(scatter_amax, ox_scatter_reduce(in[0], 0, in[1], in[2], OX_REDUCTION_AMAX, false))
+GIVES(scatter_amin, ox_scatter_reduce(in[0], 0, in[1], in[2], OX_REDUCTION_AMIN, true))
 GIVES(index_select, ox_index_select(in[0], 1, in[1]))
 GIVES(index_add, ox_index_add(in[0], 1, in[1], in[2], 2))
 GIVES(masked_select, ox_masked_select(in[0], in[1]))
 GIVES(nonzero, ox_nonzero(in[0]))
-GIVES(embedding, ox_embedding(in[0], in[1]))
+GIVES(embedding, ox_embedding(in[1], in[0]))
 GIVES(one_hot, ox_one_hot(ox_clamp(in[0], 0, 6), 7))
 GIVES(triu, ox_triu(in[0], 1))
 GIVES(tril, ox_tril(in[0], -1))
@@ -89,8 +89,9 @@ RUN(stack, out[0] = ox_stack(in, 2, 1))
 GIVES(roll, ox_roll(in[0], OX_DIMS(2, -1), OX_DIMS(0, 2)))
 GIVES(roll_flat, ox_roll(in[0], OX_DIMS(7), OX_ALL_DIMS))
 GIVES(matmul, ox_matmul(in[0], in[1]))
+GIVES(int_mm, ox_int_mm(in[0], in[1]))
 GIVES(linear, ox_linear(in[0], in[1], in[2]))
-GIVES(linear_act, ox_linear_act(in[0], in[1], NULL, "relu"))
+GIVES(linear_act, ox_linear_act(in[0], in[1], NULL, OX_ACTIVATION_RELU))
 GIVES(addmm, ox_addmm(in[0], in[1], in[2], 2, 3))
 RUN(rope, ox_rope_desc desc; memset(&desc, 0, sizeof desc); desc.interleaved = true; desc.factors = in[2];
     out[0] = ox_rope(in[0], in[1], &desc))
@@ -153,11 +154,11 @@ RUN(randperm, ox_manual_seed(6); out[0] = ox_randperm(7, in[0]->dtype))
 #define MADE(row, name, not_for) {#row, #name, {X1(3), NOTHING, NOTHING, NOTHING}, cover_##name, not_for},
 
 static const cover covers[] = {
-    ONE_X3(sum, sum) ONE_X3(sum, sum_all) ONE_X3(sum, sum_last) LONG_X3(sum, sum) LONG_X3(sum, sum_last)
-    ONE_X3(mean, mean) ONE_X3(prod, prod) ONE_X3(amax, amax) ONE_X3(amin, amin) ONE_X3(all, all)
-    ONE_X3(any, any)
-    ONE_X3(var, var) LONG_X3(var, var) ONE_X3(std, std) ONE_X3(logsumexp, logsumexp) ONE_X3(norm, norm)
-    ONE_X3(norm, norm_3)
+#define REDUCES(NAME, op, as, complex, reading) \
+    ONE_X3(op, op) ONE_X3(op, op##_all) ONE_X3(op, op##_last) LONG_X3(op, op) LONG_X3(op, op##_last)
+    REDUCE_CASES(REDUCES)
+#undef REDUCES
+    ONE_X3(var, var) LONG_X3(var, var) ONE_X3(std, std) ONE_X3(norm, norm) ONE_X3(norm, norm_3)
     ONE_X3(count_nonzero, count_nonzero) ONE_X3(argmax, argmax) ONE_X3(argmax, argmax_all)
     ONE_X3(argmin, argmin)
     ONE_X3(max_dim, max) ONE_X3(min_dim, min)
@@ -177,6 +178,12 @@ static const cover covers[] = {
     {"scatter", "scatter", {X2(4, 7), INDEX2('j', 3, 1, 7), X2(4, 7), NOTHING}, cover_scatter, ""},
     {"scatter_add", "scatter_add", {X2(4, 7), INDEX2('i', 9, 6, 4), X2(9, 7), NOTHING}, cover_scatter_add,
      ""},
+    {"scatter_prod", "scatter_reduce of products", {X2(4, 7), INDEX2('i', 9, 6, 4), X2(9, 7), NOTHING},
+     cover_scatter_prod, ""},
+    {"scatter_amax", "scatter_reduce of the largest", {X2(4, 7), INDEX2('i', 9, 6, 4), X2(9, 7), NOTHING},
+     cover_scatter_amax, ""},
+    {"scatter_amin", "scatter_reduce of the smallest", {X2(4, 7), INDEX2('j', 9, 6, 4), X2(9, 7), NOTHING},
+     cover_scatter_amin, ""},
     {"index_select", "index_select", {X3(4, 7, 3), INDEX1('i', 11, 7), NOTHING, NOTHING},
      cover_index_select, ""},
     {"index_select", "index_select by i32", {X3(4, 7, 3), INDEX1('j', 5, 7), NOTHING, NOTHING},
@@ -200,10 +207,12 @@ static const cover covers[] = {
     {"matmul", "matmul of a vector", {X2(33, 17), X1(17), NOTHING, NOTHING}, cover_matmul, ""},
     {"matmul", "matmul, batches broadcast", {X4(2, 1, 3, 4), X3(3, 4, 5), NOTHING, NOTHING}, cover_matmul,
      ""},
+    {"int_mm", "int_mm", {X3(2, 33, 65), X2(65, 40), NOTHING, NOTHING}, cover_int_mm,
+     ",u8,u16,i16,u32,i32,u64,i64,"},
     {"linear", "linear", {X2(5, 17), X2(9, 17), {'x', 1, {9}, DOMAIN_MODEST, 0}, NOTHING}, cover_linear, ""},
     {"linear", "linear_act", {X3(2, 5, 17), X2(9, 17), NOTHING, NOTHING}, cover_linear_act,
      ",u8,i8,u16,i16,u32,i32,u64,i64,c64,"},
-    {"addmm", "addmm", {X2(5, 9), X2(5, 7), X2(7, 9), NOTHING}, cover_addmm, ",i8,"},
+    {"addmm", "addmm", {X2(5, 9), X2(5, 7), X2(7, 9), NOTHING}, cover_addmm, ""},
     {"rope", "rope", {X3(2, 5, 8), INDEX1('i', 5, 100), {'f', 1, {4}, DOMAIN_POSITIVE, 0}, NOTHING},
      cover_rope, ",u8,i8,u16,i16,u32,i32,u64,i64,"},
     {"attention", "attention", {X4(2, 4, 5, 8), X4(2, 2, 7, 8), X4(2, 2, 7, 6), {'b', 2, {5, 7},

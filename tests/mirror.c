@@ -78,7 +78,7 @@ static bool mirror_open(void) {
 }
 
 static void mirror_close(void) {
-    if (mirror_streams) ox_stream_close((ox_stream *)mirror_device->state);
+    if (mirror_streams) (void)ox_device_close(mirror_device);
 #ifdef OXI_HAS_VOLK
     if (mirror_streams || !oxi_hooks.alloc) return;
     /* a test counts memory: blocks that the device keeps for later are none of the call's */

@@ -4,6 +4,7 @@
 #ifndef OPERANDS_H
 #define OPERANDS_H
 
+#include "backwards.h"
 #include "check.h"
 #include "oxtorch.h"
 
@@ -329,7 +330,7 @@ TEST_UNUSED static ox_tensor *new_layout(layout l, int ndim, const int64_t *shap
         ox_shape all = ox_shape_from(ndim, big);
         for (int d = 0; d < ndim; d++) all.dim[d] = d;
         *base = new_base(ndim, big, dtype);
-        return ox_flip(*base, all);
+        return backwards(*base, all);
     }
     case LAYOUT_STEP_BACK:
         big[last] = 2 * shape[last];

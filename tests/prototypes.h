@@ -134,16 +134,18 @@ static bool prototype_declaration(const char *text) {
     return true;
 }
 
-/* Functions that a list declares: the template's name is ox_##name##_, the list's is OX_INPLACE_1. */
+/* Functions that a list declares: the template's name is ox_##name or ox_##name##_, the list's is
+ * OX_INPLACE_1. */
 static bool prototype_expand(const char *declaration, const char *const *names) {
-    const char *mark = strstr(declaration, "##name##");
+    const char *mark = strstr(declaration, "##name");
     char text[512];
+    size_t marked = mark && strncmp(mark, "##name##", 8) == 0 ? 8 : 6;
     size_t length = strcspn(declaration, ";");
     for (; mark && *names; names++) {
         size_t front = (size_t)(mark - declaration);
         if (length + strlen(*names) + 2 > sizeof text) return false;
-        snprintf(text, sizeof text, "%.*s%s%.*s;", (int)front, declaration, *names, (int)(length - front - 8),
-                 mark + 8);
+        snprintf(text, sizeof text, "%.*s%s%.*s;", (int)front, declaration, *names,
+                 (int)(length - front - marked), mark + marked);
         if (!prototype_declaration(text)) return false;
     }
     return mark != NULL;
@@ -160,7 +162,7 @@ static bool prototype_read_all(const prototype_list *lists, int count) {
     for (char *line = prototype_pages; *line;) {
         char *end = line + strcspn(line, "\n"), *api = strstr(line, "OX_API ");
         bool directive = line[strspn(line, " ")] == '#';
-        if (api && api < end && directive && strstr(line, "##name##")) pattern = api + 7;
+        if (api && api < end && directive && strstr(line, "##name")) pattern = api + 7;
         for (int i = 0; i < count; i++)
             if (strncmp(line, lists[i].call, strlen(lists[i].call)) == 0 &&
                 (!pattern || !prototype_expand(pattern, lists[i].names)))

@@ -147,7 +147,7 @@ static void compare_mask(const stream_case *c, const char *name, stream_run run,
               (unsigned long long)c->result_bytes, ox_error() ? ox_error_text() : "other bits");
     ox_error_clear();
     ox_scope_end(&scope);
-    ox_stream_close(stream);
+    ox_device_close(ox_stream_device(stream));
 }
 
 /* All operands in files. */

@@ -73,7 +73,7 @@ WORK(linear_of_rows, ox_linear(rows_of(in[0]), small(5, 1), NULL))
 WORK(matmul, ox_matmul(rows_of(in[0]), small(1, 3)))
 WORK(matmul_of_both, ox_matmul(ox_view(in[0], OX_SHAPE(-1, 1, 1)), ox_view(in[1], OX_SHAPE(-1, 1, 1))))
 WORK(addmm, ox_addmm(rows_of(in[1]), rows_of(in[0]), small(1, 1), 0.5, 2))
-WORK(embedding, ox_embedding(rows_of(in[0]), picks(in[0])))
+WORK(embedding, ox_embedding(picks(in[0]), rows_of(in[0])))
 WORK(index_select, ox_index_select(in[0], 0, picks(in[0])))
 WORK(cat, both(in))
 

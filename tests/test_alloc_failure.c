@@ -174,7 +174,7 @@ static int run_index(ox_tensor **out) {
     out[n++] = ox_index_add(x, 0, i, ox_narrow(x, 0, 1, 4), 2);
     out[n++] = ox_masked_select(x, mask);
     out[n++] = ox_nonzero(mask);
-    out[n++] = ox_embedding(x, i);
+    out[n++] = ox_embedding(i, x);
     out[n++] = ox_one_hot(i, -1);
     out[n++] = ox_triu(x, 0);
     out[n++] = ox_tril_(ox_clone(x), 1);
@@ -194,7 +194,7 @@ static int run_products(ox_tensor **out) {
     out[n++] = ox_matmul(ox_expand(a, OX_SHAPE(2, 33, 40)), b);
     out[n++] = ox_matmul(a, ox_select(b, 1, 0));
     ox_tensor *bias = ox_select(b, 0, 0);
-    out[n++] = bias ? ox_linear_act(a, ox_t(b), bias, "gelu") : NULL;
+    out[n++] = bias ? ox_linear_act(a, ox_t(b), bias, OX_ACTIVATION_GELU) : NULL;
     out[n++] = ox_addmm(ox_zeros(OX_SHAPE(18), OX_F32), a, b, 1, 2);
     out[n++] = ox_outer(ox_select(a, 0, 0), ox_select(b, 0, 1));
     out[n++] = ox_dot(ox_select(a, 0, 0), ox_select(b, 1, 1));
@@ -210,7 +210,7 @@ static int run_products(ox_tensor **out) {
     out[n++] = ox_cast(ox_cast(blocks, OX_Q8_0), OX_F32);
     out[n++] =
         ox_linear(ox_narrow(ox_expand(a, OX_SHAPE(2, 33, 40)), 2, 0, 32), ox_narrow(blocks, 1, 32, 32), NULL);
-    out[n++] = ox_embedding(blocks, ox_arange(0, 3, 1, OX_I32));
+    out[n++] = ox_embedding(ox_arange(0, 3, 1, OX_I32), blocks);
     return n;
 }
 
@@ -223,13 +223,13 @@ static int run_repacked(ox_tensor **out) {
     ox_set_exact(true);
     for (int i = 0; i < 2; i++) {
         ox_tensor *x = numbers(3, i ? 256 : 512, OX_F32);
-        if (w[i]) (void)ox_prepack(w[i], true);
+        if (w[i]) (void)ox_prepack(w[i]);
         out[n++] = ox_linear(x, w[i], NULL);
         out[n++] = ox_linear(x, ox_narrow(w[i], 0, 16, 16), NULL);
         out[n++] = ox_linear(x, ox_narrow(w[i], 0, 8, 16), NULL); /* they are put back */
-        if (w[i]) (void)ox_prepack(w[i], true);
+        if (w[i]) (void)ox_prepack(w[i]);
         out[n++] = ox_cast(w[i], OX_F32);
-        if (w[i]) (void)ox_prepack(w[i], true); /* freed as they are */
+        if (w[i]) (void)ox_prepack(w[i]); /* freed as they are */
     }
     ox_set_exact(false);
     return n;

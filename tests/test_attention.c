@@ -1,5 +1,6 @@
 /* Attention and rope against plain loops in double: dtypes, layouts, masks, heads, long keys, threads.
  * OX_TIERS OX_TSAN OX_QEMU OX_VULKAN */
+#include "backwards.h"
 #include "operands.h"
 
 /* ---- the plain loops ----------------------------------------------------------------------------------- */
@@ -418,7 +419,7 @@ static void test_blocks(void) {
                      &desc);
         check_blocks("one head for all", q, ox_expand(ox_narrow(k, 0, 1, 1), OX_SHAPE(2, t + 5, depth)),
                      ox_expand(ox_narrow(v, 0, 1, 1), OX_SHAPE(2, t + 5, value_depth)), &desc);
-        check_blocks("backwards", q, ox_flip(k, OX_DIMS(1)), ox_flip(v, OX_DIMS(0, 1)), &desc);
+        check_blocks("backwards", q, backwards(k, OX_DIMS(1)), backwards(v, OX_DIMS(0, 1)), &desc);
         ox_tensor *rows = ox_cast(ox_randn(OX_SHAPE(t, 2, depth), OX_F32), type);
         check_blocks("heads side by side", q, ox_transpose(rows, 0, 1), ox_transpose(rows, 0, 1), &desc);
     }
@@ -438,6 +439,67 @@ static void test_blocks(void) {
     }
 }
 
+/* ---- rows that see nothing ----------------------------------------------------------------------------- */
+
+/* Which rows of attention [S,Dv] are all 0 or all NaN, as PyTorch 2.14 has them: 'z' and 'n', others '.'. */
+static void check_unseen(const char *what, ox_tensor *q, ox_tensor *k, ox_tensor *v,
+                         const ox_attention_desc *desc, char (*kind)(int64_t row, int64_t keys)) {
+    ox_tensor *out = ox_scaled_dot_product_attention(q, k, v, desc);
+    int64_t rows = ox_size(q, -2), keys = ox_size(k, -2);
+    CHECK_MSG(out != NULL, "%s: %s", what, ox_error_text());
+    for (int64_t r = 0; out && r < rows; r++) {
+        ox_tensor *row = ox_select(out, -2, r);
+        double zeros = ox_item(ox_sum(ox_eq(row, ox_number(0)), OX_ALL_DIMS, false)),
+               nans = ox_item(ox_sum(ox_isnan(row), OX_ALL_DIMS, false)), all = (double)ox_numel(row);
+        char got = zeros == all ? 'z' : nans == all ? 'n' : nans == 0 ? '.' : '?';
+        CHECK_MSG(got == kind(r, keys), "%s of %s, %lld keys, row %lld of %lld: %c", what,
+                  ox_dtype_name(q->dtype), (long long)keys, (long long)r, (long long)rows, got);
+    }
+}
+
+static char second_is_zero(int64_t row, int64_t keys) { return (void)keys, row == 1 ? 'z' : '.'; }
+static char second_is_nan(int64_t row, int64_t keys) { return (void)keys, row == 1 ? 'n' : '.'; }
+static char all_are_zero(int64_t row, int64_t keys) { return (void)row, (void)keys, 'z'; }
+static char none_is_zero(int64_t row, int64_t keys) { return (void)row, (void)keys, '.'; }
+/* A window of 2 on rows that begin 2 before the last key. */
+static char past_is_zero(int64_t row, int64_t keys) { return (void)keys, row - 2 - 1 >= 0 ? 'z' : '.'; }
+
+static void test_unseen(void) {
+    static const ox_dtype dtypes[] = {OX_F32, OX_F64, OX_F16};
+    static const int64_t keys[] = {3, 70, 300}, rows[] = {2, 9, 80};
+    for (int c = 0; c < 27; c++)
+        OX_SCOPE {
+            ox_dtype dtype = dtypes[c % 3];
+            int64_t t = keys[c / 3 % 3], s = rows[c / 9];
+            ox_tensor *q = ox_cast(ox_randn(OX_SHAPE(2, 2, s, 16), OX_F32), dtype),
+                      *k = ox_cast(ox_randn(OX_SHAPE(2, 1, t, 16), OX_F32), dtype),
+                      *v = ox_add(ox_cast(ox_rand(OX_SHAPE(2, 1, t, 8), OX_F32), dtype), ox_integer(1));
+            ox_tensor *seen = ox_ones(OX_SHAPE(s, t), OX_BOOL), *added = ox_zeros(OX_SHAPE(s, t), dtype);
+            ox_attention_desc desc;
+            memset(&desc, 0, sizeof desc);
+            (void)ox_fill_(ox_select(seen, 0, 1), 0);
+            desc.mask = seen;
+            check_unseen("a mask of bool", q, k, v, &desc, second_is_zero);
+            (void)ox_fill_(ox_select(added, 0, 1), -INFINITY);
+            desc.mask = added;
+            check_unseen("a mask of floats", q, k, v, &desc, second_is_zero);
+            (void)ox_fill_(ox_select(added, 0, 1), NAN);
+            check_unseen("a mask of NaN", q, k, v, &desc, second_is_nan);
+            desc.mask = NULL;
+            desc.causal = true;
+            check_unseen("causal", q, k, v, &desc, none_is_zero); /* also with more rows than keys */
+            desc.window = 2;
+            desc.query_start = t - 1 - 1;
+            check_unseen("a window past the keys", q, k, v, &desc, past_is_zero);
+            memset(&desc, 0, sizeof desc);
+            check_unseen("no keys", q, ox_narrow(k, 2, 0, 0), ox_narrow(v, 2, 0, 0), &desc, all_are_zero);
+            check_unseen("keys of -infinity", ox_add(ox_abs(q), ox_integer(1)),
+                         ox_full_like(k, -INFINITY), v, &desc, all_are_zero);
+            CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
+            ox_error_clear();
+        }
+}
+
 int main(void) {
     test_shapes();
     test_blocks();
@@ -447,6 +509,7 @@ int main(void) {
     test_numbers();
     test_threads();
     test_long();
+    test_unseen();
     test_rope();
     CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
     ox_memory_stats stats = ox_memory_get_stats();

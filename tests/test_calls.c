@@ -173,7 +173,7 @@ static void run_on_gpu(const char *what) {
 
 static void close_gpu(void) {
     ox_device *device = ox_vulkan(0);
-    if (device) CHECK_MSG(ox_vulkan_close(device) == OX_OK, "%s", ox_error_text());
+    if (device) CHECK_MSG(ox_device_close(device) == OX_OK, "%s", ox_error_text());
     ox_error_clear();
 }
 #else
@@ -390,8 +390,8 @@ static void test_forms(void) {
             rows += oxi_row_table[i].op == (oxi_op)op;
         for (size_t i = 0; i < sizeof oxi_index_table / sizeof *oxi_index_table; i++)
             rows += oxi_index_table[i].op == (oxi_op)op;
-        for (size_t i = 0; i < sizeof oxi_made_table / sizeof *oxi_made_table; i++)
-            rows += oxi_made_table[i].op == (oxi_op)op;
+        for (size_t i = 0; i < sizeof oxi_generated_table / sizeof *oxi_generated_table; i++)
+            rows += oxi_generated_table[i].op == (oxi_op)op;
         CHECK_MSG(rows == 1, "%s has %d forms", oxi_op_row_of((oxi_op)op)->name, rows);
     }
 }

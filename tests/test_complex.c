@@ -110,7 +110,7 @@ static void test_sums(void) {
             check_sum("addmm of a row", ox_addmm(bias, x, ox_t(w), 3, 1), rows, product, 3, 1);
             ox_tensor *target = ox_t(ox_clone(ox_t(c)));
             check_sum("addmm_", ox_addmm_(target, x, ox_t(w), 2, 0.25), c, product, 2, 0.25);
-            CHECK(!ox_linear_act(x, w, NULL, "relu") && ox_error() == OX_ERR_DTYPE);
+            CHECK(!ox_linear_act(x, w, NULL, OX_ACTIVATION_RELU) && ox_error() == OX_ERR_DTYPE);
             ox_error_clear();
             CHECK(!ox_matmul(x, ox_real(ox_t(w))) && ox_error() == OX_ERR_DTYPE);
             ox_error_clear();

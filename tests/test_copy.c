@@ -1,5 +1,6 @@
 /* Copies: every layout to every layout, every dtype to every dtype, block types, numbers of threads.
  * OX_TIERS OX_TSAN OX_QEMU OX_VULKAN_LONG */
+#include "backwards.h"
 #include "operands.h"
 
 /* ---- the same dtype: bits move, everything beside them stays ------------------------------------------- */
@@ -52,7 +53,7 @@ static void test_permutations(void) {
                                               ox_shape_from(3, order[p]));
                     ox_tensor *y = ox_permute(random_layout(LAYOUT_PLAIN, DOMAIN_ANY, 3, shape, dtypes[d]),
                                               ox_shape_from(3, order[q]));
-                    ox_tensor *flipped = ox_flip(ox_clone(x), OX_DIMS(p % 3));
+                    ox_tensor *flipped = backwards(ox_clone(x), OX_DIMS(p % 3));
                     CHECK(same_bits(ox_clone(x), x));
                     CHECK(same_bits(ox_clone(flipped), flipped));
                     if (x->shape[0] == y->shape[0] && x->shape[1] == y->shape[1])
@@ -70,8 +71,8 @@ static void check_turned(int64_t rows, int64_t columns, ox_dtype dtype, bool fli
         ox_tensor *base = ox_zeros(OX_SHAPE(rows, columns + 2 * margin), dtype);
         unsigned char *bytes = (unsigned char *)ox_data(x), *result = (unsigned char *)ox_data(base);
         for (size_t i = 0; i < ox_nbytes(x); i++) bytes[i] = (unsigned char)(1 + test_random() % 255);
-        if (flip_rows) view = ox_flip(view, OX_DIMS(0));
-        if (flip_columns) view = ox_flip(view, OX_DIMS(1));
+        if (flip_rows) view = backwards(view, OX_DIMS(0));
+        if (flip_columns) view = backwards(view, OX_DIMS(1));
         ox_copy_(ox_narrow(base, 1, margin, columns), view);
         bool same = true;
         for (int64_t r = 0; r < rows; r++)
@@ -156,7 +157,7 @@ static void test_gaps(void) {
                     const int64_t shape[1] = {n * llabs(step)};
                     ox_tensor *x = random_layout(LAYOUT_PLAIN, DOMAIN_ANY, 1, shape, dtypes[d]);
                     ox_tensor *view =
-                        ox_slice(step < 0 ? ox_flip(x, OX_DIMS(0)) : x, 0, 0, n * llabs(step), llabs(step));
+                        ox_slice(step < 0 ? backwards(x, OX_DIMS(0)) : x, 0, 0, n * llabs(step), llabs(step));
                     CHECK(same_bits(ox_clone(view), view));
                 }
 }
@@ -411,7 +412,7 @@ static void test_blocks(void) {
     static const ox_dtype floats[] = {OX_F32, OX_F64, OX_F16, OX_BF16};
     OX_SCOPE {
         ox_tensor *x = make_q8_0(), *every_other = ox_slice(x, 0, 1, OX_END, 2),
-                  *back = ox_flip(x, OX_DIMS(0));
+                  *back = backwards(x, OX_DIMS(0));
         for (int f = 0; f < 4; f++) {
             ox_tensor *y = ox_cast(x, floats[f]), *part = ox_cast(every_other, floats[f]),
                       *turned = ox_cast(back, floats[f]);

@@ -4,6 +4,7 @@
  * there the last bits may differ (rows_that_add). That a case runs its row and no other is read from the
  * profiler. Numbers are checked by the suite of each family.
  * OX_VULKAN_ASKED OX_VULKAN_LONG OX_TIERS */
+#include "backwards.h"
 #include "covers.h"
 #include "stack_use.h"
 
@@ -208,7 +209,7 @@ static void run_to(void) {
                 covered[row - op_rows][d] = true;
                 ox_error_clear();
             }
-    ox_stream_close(stream);
+    ox_device_close(ox_stream_device(stream));
 }
 
 /* ---- block types: where the row accepts them --------------------------------------------------------- */
@@ -251,12 +252,12 @@ static void run_blocks(void) {
             }
             check_block_row("view, permute, expand, flip",
                             ox_view(q, OX_SHAPE(2, 4, 512)) && ox_transpose(q, 0, 1) &&
-                                ox_flip(q, OX_DIMS(0)) && ox_unsqueeze(q, 1),
+                                backwards(q, OX_DIMS(0)) && ox_unsqueeze(q, 1),
                             dtype);
             if (!known) continue;
             check_block_row("copy to f32", same_bits(full, ox_cast(plain, OX_F32)), dtype);
             check_block_row("copy to f16", same_bits(ox_cast(rows, OX_F16), ox_cast(full, OX_F16)), dtype);
-            check_block_row("embedding", same_bits(ox_embedding(rows, ids), ox_embedding(full, ids)), dtype);
+            check_block_row("embedding", same_bits(ox_embedding(ids, rows), ox_embedding(ids, full)), dtype);
             for (int exact = 0; exact < 2; exact++) {
                 ox_set_exact(exact != 0);
                 check_block_row("matmul",

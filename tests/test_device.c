@@ -312,6 +312,63 @@ static void test_cpu(void) {
     CHECK(ox_is_ready(NULL) && !ox_is_pinned(NULL, ox_cpu()));
 }
 
+/* What functions give that make tensors, with `device` and a dtype as this thread's defaults. */
+static void check_default_device(ox_device *device, ox_dtype dtype) {
+    ox_device *before = ox_default_device();
+    CHECK(before == ox_cpu() && ox_default_dtype() == OX_F32 && ox_set_default_dtype(dtype) == OX_OK);
+    OX_SCOPE {
+        const float three[3] = {1, 2, 3};
+        ox_tensor *made[12], *near = ox_full(OX_SHAPE(2, 2), 5, OX_F32);
+        int n = 0;
+        OX_DEVICE_SCOPE(device) {
+            made[n++] = ox_zeros(OX_SHAPE(2, 3), OX_DTYPE_NONE);
+            made[n++] = ox_ones(OX_SHAPE(3), OX_DTYPE_NONE);
+            made[n++] = ox_full(OX_SHAPE(3), 2, OX_DTYPE_NONE);
+            made[n++] = ox_empty(OX_SHAPE(5, 1), OX_DTYPE_NONE);
+            made[n++] = ox_linspace(0, 1, 5, OX_DTYPE_NONE);
+            made[n++] = ox_eye(3, 3, OX_DTYPE_NONE);
+            made[n++] = ox_rand(OX_SHAPE(9), OX_DTYPE_NONE);
+            made[n++] = ox_randn(OX_SHAPE(9), OX_DTYPE_NONE);
+            int floats = n;
+            made[n++] = ox_arange(0, 7, 1, OX_I64);
+            made[n++] = ox_randperm(11, OX_DTYPE_NONE);
+            made[n++] = ox_from_floats(three, OX_SHAPE(3), OX_DTYPE_NONE);
+            made[n++] = ox_from_data(three, OX_SHAPE(3), OX_F32);
+            for (int i = 0; i < n; i++) {
+                CHECK_MSG(made[i] && ox_device_of(made[i]) == device, "%d on %s: %s", i, device->name,
+                          ox_error_text());
+                CHECK_MSG(made[i] && (i >= floats || made[i]->dtype == dtype), "%d on %s", i, device->name);
+            }
+            CHECK(made[9] && made[9]->dtype == OX_I64 && made[10]->dtype == OX_F32);
+            CHECK(ox_device_of(ox_zeros_like(near)) == ox_cpu() && ox_device_of(ox_number(1)) == ox_cpu());
+            CHECK(ox_device_of(ox_add(near, near)) == ox_cpu()); /* operations follow their operands */
+            CHECK(ox_item(ox_sum(ox_masked_fill(near, ox_gt(near, ox_number(9)), 1), OX_ALL_DIMS, false)) == 20);
+            CHECK(ox_item(ox_sum(made[5], OX_ALL_DIMS, false)) == 3);
+        }
+        CHECK(ox_default_device() == ox_cpu() && ox_device_of(ox_ones(OX_SHAPE(1), OX_I8)) == ox_cpu());
+        CHECK(ox_item(ox_select(made[11], 0, 2)) == 3);
+    }
+    CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
+    CHECK(ox_set_default_device(device) == ox_cpu() && ox_set_default_device(NULL) == device);
+    CHECK(ox_set_default_dtype(OX_DTYPE_NONE) == OX_OK && ox_default_dtype() == OX_F32);
+    CHECK(ox_set_default_dtype(OX_I32) == OX_ERR_DTYPE && ox_default_dtype() == OX_F32);
+    ox_error_clear();
+}
+
+/* Every device is waited for and closed the same way; the CPU has nothing to do in either. */
+static void check_sync_and_close(void) {
+    OX_SCOPE {
+        ox_tensor *x = ox_ones(OX_SHAPE(3), OX_F32);
+        CHECK(ox_device_sync(ox_cpu()) == OX_OK && ox_device_close(ox_cpu()) == OX_OK);
+        CHECK(ox_item(ox_sum(x, OX_ALL_DIMS, false)) == 3 && ox_error() == OX_OK);
+        check_default_device(ox_cpu(), OX_F64);
+        CHECK(ox_device_sync(NULL) == OX_ERR_ARG);
+        ox_error_clear();
+        CHECK(ox_device_close(NULL) == OX_ERR_ARG);
+        ox_error_clear();
+    }
+}
+
 static void test_stream(void) {
     ox_stream_desc desc;
     memset(&desc, 0, sizeof desc);
@@ -324,9 +381,11 @@ static void test_stream(void) {
     CHECK(!device->copy_async && ox_cpu()->peer(ox_cpu(), device) == OXI_PEER_NONE);
     test_pinned(device);
     test_other_copies(device);
+    check_default_device(device, OX_F16);
+    CHECK(ox_device_sync(device) == OX_OK);
     test_budget(device, 1 << 20, 10 << 20);
     CHECK(ox_device_get_stats(device).bytes_in_use == ox_stream_get_stats(stream).spilled_bytes);
-    ox_stream_close(stream);
+    ox_device_close(ox_stream_device(stream));
 }
 
 #ifdef HAS_VULKAN
@@ -343,10 +402,43 @@ static ox_device *open_gpu(const char *caps, int transfers) {
     return gpu;
 }
 
+/* A steady loop pins nothing, dropped memory is not handed out before its copies are over, and ox_trim gives
+ * back what is kept. */
+static void test_kept_pins(ox_device *gpu) {
+    const int64_t n = 1 << 19;
+    ox_trim();
+    CHECK(ox_memory_get_stats().bytes_cached_pinned == 0);
+    size_t in_use = ox_memory_get_stats().bytes_in_use;
+    int64_t pins = 0;
+    bool right = true;
+    OX_SCOPE {
+        ox_tensor *sum = ox_to(ox_zeros(OX_SHAPE(n), OX_F32), gpu);
+        for (int i = 0; i < 20; i++) {
+            if (i == 4) pins = ox_memory_get_stats().pins;
+            OX_SCOPE { /* sizes that differ a little share memory */
+                ox_tensor *host = ox_empty_pinned(OX_SHAPE(n - 100 * (i % 3)), OX_F32, gpu);
+                ox_fill_(host, i);
+                ox_add_(ox_narrow(sum, 0, 0, n - 200), ox_narrow(ox_to_async(host, gpu), 0, 0, n - 200));
+            } /* dropped with its copy under way */
+            if (i >= 3) CHECK(ox_vulkan_sync(gpu) == OX_OK);
+        }
+        CHECK_MSG(ox_memory_get_stats().pins == pins, "%lld and %lld", (long long)pins,
+                  (long long)ox_memory_get_stats().pins);
+        ox_tensor *all = ox_narrow(ox_to(sum, ox_cpu()), 0, 0, n - 200);
+        right = ox_item(ox_amin(all, OX_ALL_DIMS, false)) == 190 &&
+                ox_item(ox_amax(all, OX_ALL_DIMS, false)) == 190;
+    }
+    CHECK_MSG(right, "%s", ox_error_text());
+    ox_memory_stats kept = ox_memory_get_stats();
+    CHECK(kept.bytes_cached_pinned >= 4 * (size_t)n && kept.bytes_in_use <= in_use + (1 << 20));
+    ox_trim();
+    CHECK(ox_memory_get_stats().bytes_cached_pinned == 0 && ox_memory_get_stats().bytes_cached == 0);
+}
+
 /* Pinned tensors keep it open; copies that are under way do not. */
 static void test_closing(ox_device *gpu) {
     ox_tensor *pinned = ox_empty_pinned(OX_SHAPE(1 << 20), OX_F32, gpu);
-    CHECK(pinned && ox_vulkan_close(gpu) == OX_ERR_ARG && strstr(ox_error_text(), "1 tensors"));
+    CHECK(pinned && ox_device_close(gpu) == OX_ERR_ARG && strstr(ox_error_text(), "1 tensors"));
     ox_error_clear();
     OX_SCOPE {
         ox_fill_(pinned, 2);
@@ -356,7 +448,7 @@ static void test_closing(ox_device *gpu) {
         }
     }
     ox_release(pinned);
-    CHECK_MSG(ox_vulkan_close(gpu) == OX_OK, "%s", ox_error_text());
+    CHECK_MSG(ox_device_close(gpu) == OX_OK, "%s", ox_error_text());
     CHECK(ox_memory_get_stats().tensors == 0 && ox_memory_get_stats().storages == 0);
 }
 
@@ -413,7 +505,7 @@ static void test_faults(const char *caps, int transfers) {
             ox_error_clear();
         }
     CHECK(fired > 20);
-    if (gpu) CHECK_MSG(ox_vulkan_close(gpu) == OX_OK, "%s", ox_error_text());
+    if (gpu) CHECK_MSG(ox_device_close(gpu) == OX_OK, "%s", ox_error_text());
 }
 
 /* The device two times, which share nothing but the host. */
@@ -439,7 +531,7 @@ static void test_two(const char *caps, int transfers) {
             ox_tensor *turned = ox_to(ox_t(ox_view(wide, OX_SHAPE(2000, 2000))), b);
             CHECK(turned && ox_item(ox_select(ox_select(turned, 0, 1999), 0, 3)) == 3 * 2000 + 1999);
         }
-        CHECK_MSG(ox_vulkan_close(b) == OX_OK && ox_vulkan_close(a) == OX_OK, "%s", ox_error_text());
+        CHECK_MSG(ox_device_close(b) == OX_OK && ox_device_close(a) == OX_OK, "%s", ox_error_text());
     }
     between.twice = 0;
     CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
@@ -449,13 +541,16 @@ static void test_two(const char *caps, int transfers) {
 static void test_vulkan(const char *caps, int transfers) {
     ox_device *gpu = open_gpu(caps, transfers);
     if (!gpu) return;
-    long carried = between.on_transfer_queue;
+    long carried = between.on_transfer_queue, ways[2] = {between.on_queue[0], between.on_queue[1]};
     test_copies(gpu);
+    check_default_device(gpu, OX_BF16);
     test_pinned(gpu);
     test_other_copies(gpu);
+    test_kept_pins(gpu);
     CHECK(transfers == 0 || between.on_transfer_queue > carried);
+    for (int way = 0; way < transfers; way++) CHECK(between.on_queue[way] > ways[way]);
     CHECK(ox_vulkan_get_stats(gpu).imports > 0);
-    CHECK_MSG(ox_vulkan_close(gpu) == OX_OK, "%s", ox_error_text());
+    CHECK_MSG(ox_device_close(gpu) == OX_OK, "%s", ox_error_text());
     gpu = ox_vulkan(0); /* nothing is reserved yet but a little */
     if (gpu) test_budget(gpu, 40 << 20, 200 << 20);
     test_closing(gpu);
@@ -476,7 +571,7 @@ static void test_all_vulkan(void) {
     static const struct {
         const char *caps;
         int transfers;
-    } ways[] = {{NULL, 0}, {NULL, 1}, {"baseline", 0}, {"baseline,transfer", 1}};
+    } ways[] = {{NULL, 0}, {NULL, 1}, {NULL, 2}, {"baseline", 0}, {"baseline,transfer", 2}};
     ox_device *gpu = between_begin() ? ox_vulkan(0) : NULL;
     if (!gpu) {
         check_skip("pinned memory of a GPU",
@@ -484,11 +579,11 @@ static void test_all_vulkan(void) {
         ox_error_clear();
         return;
     }
-    CHECK(ox_vulkan_close(gpu) == OX_OK);
+    CHECK(ox_device_close(gpu) == OX_OK);
     CHECK(keep_driver() != VK_NULL_HANDLE);
     long alive = between.alive;
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) test_vulkan(ways[i].caps, ways[i].transfers);
-    test_faults(NULL, 1);
+    test_faults(NULL, 2);
     test_faults("baseline", 0);
     unsetenv("OX_VULKAN_CAPS");
     CHECK(ox_vulkan_use_loader(NULL) == OX_OK);
@@ -511,5 +606,6 @@ int main(void) {
     CHECK_MSG(ox_memory_get_stats().tensors == 0 && ox_memory_get_stats().storages == 0 && ox_memory_get_stats().bytes_in_use == 0,
               "%lld tensors, %lld bytes left", (long long)ox_memory_get_stats().tensors,
               (long long)ox_memory_get_stats().bytes_in_use);
+    check_sync_and_close();
     return check_done("device");
 }

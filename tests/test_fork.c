@@ -96,7 +96,7 @@ static int child_opens_stream(void) {
     ox_release(sum);
     ox_release(t);
     ox_file_close(file);
-    ox_stream_close(stream);
+    ox_device_close(ox_stream_device(stream));
     return 0;
 }
 
@@ -128,7 +128,7 @@ static int child_uses_old_stream(void) {
     ox_release(spilled);
     ox_release(streamed);
     ox_file_close(streamed_file);
-    ox_stream_close(stream);
+    ox_device_close(ox_stream_device(stream));
     WANT(ox_error() == OX_OK && product() == 8e6);
     return child_opens_stream();
 }
@@ -162,7 +162,7 @@ static void close_stream(void) {
     ox_release(streamed);
     ox_release(spilled);
     ox_file_close(streamed_file);
-    ox_stream_close(stream);
+    ox_device_close(ox_stream_device(stream));
 }
 
 static int64_t busy_stop;
@@ -213,7 +213,7 @@ static void busy_weights(void) {
     OX_SCOPE {
         ox_tensor *own = ox_clone(weights), *x = ox_ones(OX_SHAPE(1, 256), OX_F32);
         for (int i = 0; i < 4; i++) {
-            (void)ox_prepack(own, true);
+            (void)ox_prepack(own);
             (void)ox_linear(x, own, NULL);
             (void)ox_cast(own, OX_F32);
         }
@@ -222,7 +222,7 @@ static void busy_weights(void) {
 static void busy_panels(void) {
     OX_SCOPE {
         ox_tensor *w = ox_ones(OX_SHAPE(64, 64), OX_F32), *x = ox_ones(OX_SHAPE(20, 64), OX_F32);
-        (void)ox_prepack(w, true);
+        (void)ox_prepack(w);
         for (int i = 0; i < 10; i++) (void)ox_linear(x, w, NULL);
     }
 }
@@ -277,8 +277,8 @@ static int child_uses_gpu(void) {
     WANT(!ox_to(on_gpu, ox_cpu()) && told());
     WANT(ox_to_data(on_gpu, numbers, sizeof numbers) != OX_OK && told());
     WANT(!ox_vulkan(0) && told());
-    WANT(ox_vulkan_count() == 0 && ox_vulkan_sync(gpu) != OX_OK && told());
-    WANT(ox_vulkan_close(gpu) != OX_OK && told());
+    WANT(ox_vulkan_count() == 0 && ox_device_sync(gpu) != OX_OK && told());
+    WANT(ox_device_close(gpu) != OX_OK && told());
     ox_release(on_gpu);
     ox_shutdown();
     WANT(ox_error() == OX_OK && product() == 8e6);
@@ -300,7 +300,7 @@ static void check_gpu(void) {
         CHECK(ox_item(ox_sum(ox_add(on_gpu, on_gpu), OX_ALL_DIMS, false)) == 6);
     }
     ox_release(on_gpu);
-    CHECK(ox_vulkan_close(gpu) == OX_OK);
+    CHECK(ox_device_close(gpu) == OX_OK);
 }
 
 int main(void) {

@@ -163,6 +163,92 @@ static void test_gather_scatter(void) {
     }
 }
 
+/* One number combined with another, of a reduction whose numbers are in double. */
+static double reduced(ox_reduction reduce, double a, double b) {
+    switch (reduce) {
+    case OX_REDUCTION_PROD: return a * b;
+    case OX_REDUCTION_AMAX: return isnan(a) || isnan(b) ? NAN : fmax(a, b);
+    case OX_REDUCTION_AMIN: return isnan(a) || isnan(b) ? NAN : fmin(a, b);
+    default: return a + b;
+    }
+}
+
+/* x [R,C] by rows: index and source [n,C]. What the loop gives, in `sum`. */
+static void reduce_rows(double *sum, int64_t rows, int64_t columns, const int64_t *index, const double *source,
+                        int64_t n, ox_reduction reduce, bool include_self, bool whole) {
+    for (int64_t c = 0; c < columns; c++)
+        for (int64_t r = 0; r < rows; r++) {
+            double value = sum[r * columns + c], count = include_self;
+            for (int64_t i = 0; i < n; i++) {
+                if (index[i * columns + c] != r) continue;
+                value = count == 0 ? source[i * columns + c] : reduced(reduce, value, source[i * columns + c]);
+                count++;
+            }
+            if (reduce == OX_REDUCTION_MEAN && count > 0) value = whole ? floor(value / count) : value / count;
+            sum[r * columns + c] = value;
+        }
+}
+
+static void check_scatter_reduce(ox_dtype dtype, ox_reduction reduce, bool include_self, int way) {
+    enum { ROWS = 5, COLUMNS = 7, N = 9 };
+    OX_SCOPE {
+        ox_tensor *x = ox_cast(ox_randint(dtype == OX_U8 ? 0 : -3, 4, OX_SHAPE(ROWS, COLUMNS), OX_I64), dtype),
+                  *source = ox_cast(ox_randint(dtype == OX_U8 ? 0 : -2, 3, OX_SHAPE(N, COLUMNS), OX_I64), dtype),
+                  *index = ox_randint(0, ROWS - 1, OX_SHAPE(N, COLUMNS), way % 2 ? OX_I32 : OX_I64); /* not 4 */
+        double sum[ROWS * COLUMNS], from[N * COLUMNS];
+        int64_t at[N * COLUMNS];
+        bool whole = dtype != OX_F16 && dtype != OX_BF16 && dtype != OX_F32 && dtype != OX_F64;
+        CHECK(ox_to_doubles(x, sum, ROWS * COLUMNS) == OX_OK && ox_to_doubles(source, from, N * COLUMNS) == OX_OK &&
+              ox_to_ints(index, at, N * COLUMNS) == OX_OK);
+        reduce_rows(sum, ROWS, COLUMNS, at, from, N, reduce, include_self, whole);
+        ox_tensor *wanted = ox_from_doubles(sum, OX_SHAPE(ROWS, COLUMNS), OX_F64), *got = NULL;
+        int dim = way == 1 ? 1 : 0;
+        if (way == 1) { /* transposed: along the last dim */
+            got = ox_t(ox_scatter_reduce(ox_t(x), 1, ox_t(index), ox_t(source), reduce, include_self));
+        } else if (way == 2) { /* in place, into every second column of something wider, backwards */
+            ox_tensor *wide = ox_full(OX_SHAPE(ROWS, 2 * COLUMNS), 1, dtype);
+            got = ox_slice(wide, 1, OX_END, OX_END, -2);
+            CHECK(ox_copy_(got, x) && ox_scatter_reduce_(got, 0, index, source, reduce, include_self) == got);
+        } else {
+            got = ox_scatter_reduce(x, dim, index, source, reduce, include_self);
+        }
+        CHECK_MSG(got && got->dtype == dtype &&
+                      ox_allclose(ox_cast(got, OX_F64), ox_cast(ox_cast(wanted, dtype), OX_F64),
+                                  dtype == OX_F16 || dtype == OX_BF16 ? 0.01 : 1e-6, 0, true),
+                  "%s, reduction %d, way %d: %s", ox_dtype_name(dtype), (int)reduce, way, ox_error_text());
+    }
+}
+
+/* Against a loop; the last lines are PyTorch 2.14's. */
+static void test_scatter_reduce(void) {
+    static const ox_dtype dtypes[] = {OX_F32, OX_F64, OX_F16, OX_BF16, OX_I8, OX_U8, OX_I32, OX_I64};
+    for (int d = 0; d < 8; d++)
+        for (int r = OX_REDUCTION_SUM; r <= OX_REDUCTION_AMIN; r++)
+            for (int way = 0; way < 6; way++)
+                if (dtypes[d] != OX_U8 || r != OX_REDUCTION_PROD) /* which would wrap */
+                    check_scatter_reduce(dtypes[d], (ox_reduction)r, way < 3, way % 3);
+    OX_SCOPE {
+        ox_tensor *x = ox_from_ints((const int64_t[]){-7, -8}, OX_SHAPE(2), OX_I32), *at = ox_zeros(OX_SHAPE(2), OX_I64);
+        ox_tensor *y = ox_from_ints((const int64_t[]){-2, -3}, OX_SHAPE(2), OX_I32), *none = ox_zeros(OX_SHAPE(0), OX_I64);
+        ox_tensor *mean = ox_scatter_reduce(x, 0, at, y, OX_REDUCTION_MEAN, false);
+        CHECK(ox_equal(mean, ox_from_ints((const int64_t[]){-3, -8}, OX_SHAPE(2), OX_I32)));
+        CHECK(ox_equal(ox_scatter_reduce(x, 0, none, ox_cast(none, OX_I32), OX_REDUCTION_AMAX, false), x));
+        ox_tensor *half = ox_full(OX_SHAPE(1), 1, OX_F16), *ones = ox_full(OX_SHAPE(3), 1 + 0x1p-10, OX_F16);
+        CHECK(ox_item(ox_scatter_reduce(half, 0, ox_zeros(OX_SHAPE(3), OX_I32), ones, OX_REDUCTION_PROD, true)) ==
+              1 + 3 * 0x1p-10);
+        ox_tensor *nan = ox_from_floats((const float[]){NAN, 1}, OX_SHAPE(2), OX_F32), *f = ox_zeros(OX_SHAPE(2), OX_F32);
+        CHECK(isnan(ox_item(ox_select(ox_scatter_reduce(f, 0, at, nan, OX_REDUCTION_AMAX, true), 0, 0))));
+        ox_tensor *c = ox_cast(ox_full(OX_SHAPE(2), 3, OX_F32), OX_C64);
+        CHECK(ox_item(ox_select(ox_scatter_reduce(c, 0, at, c, OX_REDUCTION_PROD, true), 0, 0)) == 27);
+        ox_tensor *b = ox_zeros(OX_SHAPE(2), OX_BOOL), *t = ox_ones(OX_SHAPE(2), OX_BOOL);
+        CHECK(ox_equal(ox_scatter_reduce(b, 0, ox_arange(0, 2, 1, OX_I64), t, OX_REDUCTION_AMAX, true), t));
+        expect(OX_ERR_DTYPE, "scatter_reduce: not defined for bool", ox_scatter_reduce(b, 0, at, t, OX_REDUCTION_MEAN, true));
+        expect(OX_ERR_DTYPE, "scatter", ox_scatter_reduce(c, 0, at, c, OX_REDUCTION_AMAX, true));
+        expect(OX_ERR_ARG, "scatter_reduce", ox_scatter_reduce(f, 0, at, f, OX_REDUCTION_NONE, true));
+        expect(OX_ERR_INDEX, "scatter", ox_scatter_reduce(f, 0, ox_full(OX_SHAPE(2), 5, OX_I64), f, OX_REDUCTION_PROD, true));
+    }
+}
+
 /* Large enough for several tasks; many equal indices; any number of threads gives the same bits. */
 static void test_threads(void) {
     int threads = ox_threads();
@@ -248,8 +334,8 @@ static void test_embedding(void) {
             ox_tensor *ids = random_index(few_layouts[l], 2, ids_shape, 6, l % 2 ? OX_I32 : OX_I64);
             ox_tensor *table = random_layout(few_layouts[FEW_LAYOUTS - 1 - l], DOMAIN_ANY, 2, table_shape,
                                              l % 2 ? OX_F32 : OX_F16);
-            ox_tensor *rows = ox_embedding(table, ids), *q8 = ox_from_data(blocks, OX_SHAPE(6, 96), OX_Q8_0),
-                      *expanded = ox_embedding(q8, ids);
+            ox_tensor *rows = ox_embedding(ids, table), *q8 = ox_from_data(blocks, OX_SHAPE(6, 96), OX_Q8_0),
+                      *expanded = ox_embedding(ids, q8);
             CHECK(rows && rows->ndim == 3 && rows->shape[2] == 96 && rows->dtype == table->dtype &&
                   expanded && expanded->dtype == OX_F32);
             for (int64_t i = 0; i < 15 * 96; i++) {
@@ -258,8 +344,8 @@ static void test_embedding(void) {
                 CHECK(load_real(OX_F32, element(expanded, i)) ==
                       (double)(b + 1) / 8.0 * (int8_t)blocks[b * 34 + 2 + j % 32]);
             }
-            CHECK(ox_numel(ox_embedding(table, ox_zeros(OX_SHAPE(2, 0), OX_I32))) == 0);
-            CHECK(ox_embedding(table, ox_full(OX_SCALAR_SHAPE, 2, OX_I64))->ndim == 1);
+            CHECK(ox_numel(ox_embedding(ox_zeros(OX_SHAPE(2, 0), OX_I32), table)) == 0);
+            CHECK(ox_embedding(ox_full(OX_SCALAR_SHAPE, 2, OX_I64), table)->ndim == 1);
         }
 }
 
@@ -437,14 +523,14 @@ static void test_bad_indices(void) {
         expect(OX_ERR_INDEX, "index_add_: index 3 at [2]",
                ox_index_add_(x, 0, list, ox_ones(OX_SHAPE(3, 5), OX_F32), 1));
         CHECK(found_late || same_bits(x, before));
-        expect(OX_ERR_INDEX, "embedding: index 3 at [2]", ox_embedding(x, list));
+        expect(OX_ERR_INDEX, "embedding: index 3 at [2]", ox_embedding(list, x));
         expect(OX_ERR_INDEX, "one_hot: index 3 at [2]", ox_one_hot(list, 3));
         store_int(OX_I32, element(list, 1), INT32_MIN);
-        expect(OX_ERR_INDEX, "embedding: index -2147483648 at [1]", ox_embedding(x, list));
+        expect(OX_ERR_INDEX, "embedding: index -2147483648 at [1]", ox_embedding(list, x));
         expect(OX_ERR_INDEX, "one_hot: index -", ox_one_hot(list, -1));
         /* an empty table has no row; several tasks name the first bad index */
         expect(OX_ERR_INDEX, "size 0",
-               ox_embedding(ox_zeros(OX_SHAPE(0, 4), OX_F32), ox_zeros(OX_SHAPE(1), OX_I64)));
+               ox_embedding(ox_zeros(OX_SHAPE(1), OX_I64), ox_zeros(OX_SHAPE(0, 4), OX_F32)));
         ox_tensor *many = ox_zeros(OX_SHAPE(300000), OX_I64);
         for (int64_t i = 200000; i < 300000; i += 50000) store_int(OX_I64, element(many, i), i);
         expect(OX_ERR_INDEX, "index 200000 at [200000]", ox_index_select(x, 0, many));
@@ -461,6 +547,7 @@ int main(void) {
     test_roll();
     test_bad_indices();
     test_threads();
+    test_scatter_reduce();
     CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
     ox_memory_stats stats = ox_memory_get_stats();
     CHECK_MSG(stats.tensors == 0 && stats.storages == 0 && stats.bad_releases == 0, "%lld tensors are left",

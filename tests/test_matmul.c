@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backwards.h"
 #include "oxtorch.h"
 
 #include "check.h"
@@ -43,7 +44,7 @@ static ox_tensor *random_matrix(int64_t rows, int64_t columns, ox_dtype dtype, i
         ox_tensor *t = random_tensor(OX_SHAPE(2 * rows + 1, 3 * columns + 1), dtype);
         return ox_slice(ox_slice(t, 0, 1, 2 * rows + 1, 2), 1, 0, 3 * columns, 3);
     }
-    case 3: return ox_flip(random_tensor(OX_SHAPE(rows, columns), dtype), OX_DIMS(0, 1));
+    case 3: return backwards(random_tensor(OX_SHAPE(rows, columns), dtype), OX_DIMS(0, 1));
     case 4: return ox_narrow(random_tensor(OX_SHAPE(rows, columns + 5), dtype), 1, 3, columns);
     default: return ox_expand(random_tensor(OX_SHAPE(1, columns), dtype), OX_SHAPE(rows, columns));
     }
@@ -298,10 +299,13 @@ static void check_ints(ox_dtype dtype, int64_t m, int64_t n, int64_t k, int layo
             for (int64_t j = 0; j < k; j++) s += (uint64_t)x[i / n * k + j] * (uint64_t)y[j * n + i % n];
             sum[i] = (int64_t)s;
         }
-        ox_tensor *c = ox_matmul(a, b),
-                  *expected = ox_from_ints(sum, OX_SHAPE(m, n), dtype == OX_I8 ? OX_I32 : dtype);
+        ox_tensor *c = ox_matmul(a, b), *expected = ox_from_ints(sum, OX_SHAPE(m, n), dtype);
         CHECK_MSG(ox_equal(c, expected), "%s [%lld,%lld,%lld] layout %d: %s", ox_dtype_name(dtype),
                   (long long)m, (long long)n, (long long)k, layout, ox_error_text());
+        if (dtype == OX_I8)
+            CHECK_MSG(ox_equal(ox_int_mm(a, b), ox_from_ints(sum, OX_SHAPE(m, n), OX_I32)),
+                      "int_mm [%lld,%lld,%lld] layout %d: %s", (long long)m, (long long)n, (long long)k, layout,
+                      ox_error_text());
         free(x);
         free(y);
         free(sum);
@@ -321,9 +325,16 @@ static void test_ints(void) {
     check_ints(OX_I8, 61, 67, 516, 7, false);
     check_ints(OX_I8, 3, 1, 0, 0, false);
     OX_SCOPE { /* -128 * -128 * 65 needs 21 bits */
-        ox_tensor *c =
-            ox_matmul(ox_full(OX_SHAPE(9, 65), -128, OX_I8), ox_full(OX_SHAPE(65, 40), -128, OX_I8));
-        CHECK(c && ox_equal(c, ox_full(OX_SHAPE(9, 40), 128 * 128 * 65, OX_I32)));
+        ox_tensor *a = ox_full(OX_SHAPE(9, 65), -128, OX_I8), *b = ox_full(OX_SHAPE(65, 40), -128, OX_I8);
+        ox_tensor *c = ox_full(OX_SHAPE(9, 40), 100, OX_I8);
+        CHECK(ox_equal(ox_int_mm(a, b), ox_full(OX_SHAPE(9, 40), 128 * 128 * 65, OX_I32)));
+        CHECK(ox_equal(ox_matmul(a, b), ox_full(OX_SHAPE(9, 40), 0, OX_I8))); /* its low 8 bits */
+        CHECK(ox_equal(ox_addmm(c, a, b, 3, 1), ox_full(OX_SHAPE(9, 40), 44, OX_I8)));
+        CHECK(ox_equal(ox_linear(a, ox_t(b), ox_select(c, 0, 0)), ox_full(OX_SHAPE(9, 40), 100, OX_I8)));
+        CHECK(!ox_int_mm(ox_cast(a, OX_U8), b) && ox_error() == OX_ERR_DTYPE);
+        ox_error_clear();
+        CHECK(!ox_int_mm(a, a) && ox_error() == OX_ERR_SHAPE && strstr(ox_error_text(), "int_mm: inner"));
+        ox_error_clear();
     }
 }
 
@@ -365,17 +376,22 @@ static void test_special(void) {
 
 /* ---- linear and addmm ---------------------------------------------------------------------------------- */
 
-static double activate(const char *name, double x) {
-    if (strcmp(name, "relu") == 0) return x > 0 ? x : 0;
-    if (strcmp(name, "gelu") == 0) return 0.5 * x * (1 + erf(x / sqrt(2.0)));
-    if (strcmp(name, "gelu_tanh") == 0)
+static const char *const activation_names[] = {"none", "relu", "gelu", "gelu_tanh", "silu", "sigmoid", "tanh"};
+
+static double activate(ox_activation activation, double x) {
+    switch (activation) {
+    case OX_ACTIVATION_RELU: return x > 0 ? x : 0;
+    case OX_ACTIVATION_GELU: return 0.5 * x * (1 + erf(x / sqrt(2.0)));
+    case OX_ACTIVATION_GELU_TANH:
         return 0.5 * x * (1 + tanh(sqrt(2 / 3.14159265358979323846) * (x + 0.044715 * x * x * x)));
-    if (strcmp(name, "silu") == 0) return x / (1 + exp(-x));
-    if (strcmp(name, "sigmoid") == 0) return 1 / (1 + exp(-x));
-    return strcmp(name, "tanh") == 0 ? tanh(x) : x;
+    case OX_ACTIVATION_SILU: return x / (1 + exp(-x));
+    case OX_ACTIVATION_SIGMOID: return 1 / (1 + exp(-x));
+    case OX_ACTIVATION_TANH: return tanh(x);
+    default: return x;
+    }
 }
 
-static void check_linear(ox_tensor *x, ox_tensor *w, ox_tensor *bias, const char *activation) {
+static void check_linear(ox_tensor *x, ox_tensor *w, ox_tensor *bias, ox_activation activation) {
     int64_t k = w->shape[1], n = w->shape[0], m = ox_numel(x) / k;
     ox_tensor *c = ox_linear_act(x, w, bias, activation);
     if (!c) {
@@ -393,7 +409,7 @@ static void check_linear(ox_tensor *x, ox_tensor *w, ox_tensor *bias, const char
         double off = fabs(got[i] - sum) / tolerance(c->dtype, k, sum);
         if (!(off <= worst)) worst = off;
     }
-    CHECK_MSG(worst <= 1, "linear %s, %s x %s, m %lld: error %g of what is allowed", activation,
+    CHECK_MSG(worst <= 1, "linear %s, %s x %s, m %lld: error %g of what is allowed", activation_names[activation],
               ox_dtype_name(x->dtype), ox_dtype_name(w->dtype), (long long)m, worst);
     free(a);
     free(b);
@@ -402,13 +418,12 @@ static void check_linear(ox_tensor *x, ox_tensor *w, ox_tensor *bias, const char
 }
 
 static void test_linear(void) {
-    static const char *const activations[] = {"none", "relu", "gelu", "gelu_tanh", "silu", "sigmoid", "tanh"};
     static const ox_dtype dtypes[] = {OX_F32, OX_F16, OX_BF16, OX_F64};
     OX_SCOPE {
         ox_tensor *w = random_tensor(OX_SHAPE(45, 70), OX_F32), *bias = random_tensor(OX_SHAPE(45), OX_F32);
         for (int i = 0; i < 7; i++)
             for (int64_t m = 1; m <= 21; m += 10)
-                check_linear(random_tensor(OX_SHAPE(m, 70), OX_F32), w, i & 1 ? bias : NULL, activations[i]);
+                check_linear(random_tensor(OX_SHAPE(m, 70), OX_F32), w, i & 1 ? bias : NULL, (ox_activation)i);
     }
     for (int i = 0; i < 4; i++)
         for (int j = 0; j < 4; j++)
@@ -417,16 +432,16 @@ static void test_linear(void) {
                 if (f64 != (dtypes[j] == OX_F64)) continue;
                 ox_tensor *w = random_tensor(OX_SHAPE(33, 64), dtypes[j]),
                           *bias = random_tensor(OX_SHAPE(33), f64 ? OX_F64 : dtypes[(i + j) % 3]);
-                check_linear(random_tensor(OX_SHAPE(1, 64), dtypes[i]), w, bias, "none");
-                check_linear(random_tensor(OX_SHAPE(2, 3, 64), dtypes[i]), w, bias, "relu");
-                check_linear(random_tensor(OX_SHAPE(64), dtypes[i]), w, NULL, "none");
+                check_linear(random_tensor(OX_SHAPE(1, 64), dtypes[i]), w, bias, OX_ACTIVATION_NONE);
+                check_linear(random_tensor(OX_SHAPE(2, 3, 64), dtypes[i]), w, bias, OX_ACTIVATION_RELU);
+                check_linear(random_tensor(OX_SHAPE(64), dtypes[i]), w, NULL, OX_ACTIVATION_NONE);
             }
     OX_SCOPE {
         ox_tensor *x =
             ox_transpose(random_tensor(OX_SHAPE(3, 4, 64), OX_F32), 0, 1); /* rows that do not join */
         ox_tensor *bias = ox_slice(random_tensor(OX_SHAPE(10), OX_F32), 0, 0, 10, 2);
-        check_linear(x, random_tensor(OX_SHAPE(5, 64), OX_F32), bias, "silu");
-        check_linear(x, ox_t(random_tensor(OX_SHAPE(64, 5), OX_F32)), bias, "none");
+        check_linear(x, random_tensor(OX_SHAPE(5, 64), OX_F32), bias, OX_ACTIVATION_SILU);
+        check_linear(x, ox_t(random_tensor(OX_SHAPE(64, 5), OX_F32)), bias, OX_ACTIVATION_NONE);
     }
 }
 
@@ -510,16 +525,16 @@ static void check_prepacked(ox_tensor *weight, bool first, int64_t lines) {
     ox_tensor *x = first ? random_matrix(k, lines, dtype, 0) : random_matrix(lines, k, dtype, 1);
     for (int change = 0; change < 2; change++) {
         ox_tensor *out[3];
-        CHECK(change || ox_prepack(weight, true) == OX_OK);
+        CHECK(change || ox_prepack(weight) == OX_OK);
         for (int i = 0; i < 3; i++) {
-            if (i == 2) CHECK(ox_prepack(weight, false) == OX_OK);
+            if (i == 2) CHECK(ox_unpack(weight) == OX_OK);
             out[i] = first ? ox_matmul(weight, x) : ox_matmul(x, weight);
         }
         for (int i = 0; i < 2; i++)
             CHECK_MSG(ox_equal(out[2], out[i]), "%s [%d,%d], %d lines, %s", ox_dtype_name(weight->dtype),
                       (int)weight->shape[0], (int)weight->shape[1], (int)lines, change ? "changed" : "new");
         if (change) return;
-        CHECK(ox_prepack(weight, true) == OX_OK);
+        CHECK(ox_prepack(weight) == OX_OK);
         CHECK((first ? ox_matmul(weight, x) : ox_matmul(x, weight)) != NULL);
         CHECK(ox_fill_(ox_select(weight, 0, 1), 3) != NULL);
     }
@@ -547,17 +562,17 @@ static void test_prepack(void) {
         ox_tensor *expected[4];
         for (int kept = 0; kept < 3; kept++) {
             ox_tensor *one = ox_select(w, 0, 1);
-            ox_tensor *out[4] = {ox_linear_act(x, one, bias, "gelu"),
+            ox_tensor *out[4] = {ox_linear_act(x, one, bias, OX_ACTIVATION_GELU),
                                  ox_addmm(ox_cast(bias, OX_BF16), ox_cast(x, OX_BF16), ox_t(one), 2, 0.5),
                                  ox_matmul(ox_cast(x, OX_BF16), ox_transpose(w, 1, 2)),
                                  ox_matmul(a, b)};
             for (int i = 0; i < 4; i++)
                 if (!kept) expected[i] = out[i];
                 else CHECK_MSG(ox_equal(expected[i], out[i]), "product %d, turn %d", i, kept);
-            if (!kept) CHECK(!ox_prepack(w, true) && !ox_prepack(a, true) && !ox_prepack(b, true));
+            if (!kept) CHECK(!ox_prepack(w) && !ox_prepack(a) && !ox_prepack(b));
         }
     }
-    CHECK(ox_prepack(NULL, true) == OX_ERR_ARG);
+    CHECK(ox_prepack(NULL) == OX_ERR_ARG);
     ox_error_clear();
 }
 
@@ -596,7 +611,7 @@ static void test_memory(void) {
             ox_tensor *a = ox_ones(OX_SHAPE(sizes[s][0], sizes[s][2]), OX_F32);
             ox_tensor *b = ox_ones(OX_SHAPE(sizes[s][2], sizes[s][1]), OX_BF16), *c = NULL;
             b = ox_t(ox_t(b));
-            CHECK(ox_prepack(b, s == 2) == OX_OK);
+            CHECK((s == 2 ? ox_prepack(b) : ox_unpack(b)) == OX_OK);
             for (int left = 0; !c && left < 50; left++) {
                 ox_trim();
                 size_t before = ox_memory_get_stats().bytes_in_use;

@@ -679,8 +679,8 @@ static bool map_RotaryEmbedding(onnx_case *c) {
     ox_tensor *x = flat ? ox_transpose(ox_unflatten(c->in[0], 2, OX_SHAPE(heads, -1)), 1, 2) : c->in[0];
     ox_tensor *cosine = c->in[1], *sine = c->in[2];
     if (c->in[3]) {
-        cosine = ox_embedding(cosine, c->in[3]);
-        sine = ox_embedding(sine, c->in[3]);
+        cosine = ox_embedding(c->in[3], cosine);
+        sine = ox_embedding(c->in[3], sine);
     }
     cosine = ox_unsqueeze(cosine, 1); /* [B,1,S,dims/2] */
     sine = ox_unsqueeze(sine, 1);

@@ -2,6 +2,7 @@
  * values. References: plain loops over doubles and 64-bit integers (op_cases.h), and the answers of
  * PyTorch (torch_golden.h).
  * OX_VULKAN_LONG OX_TIERS OX_QEMU */
+#include "backwards.h"
 #include "op_cases.h"
 #include "torch_golden.h"
 
@@ -419,7 +420,7 @@ static void check_overlap(void) {
                     from[k] = way == 0   ? ox_slice(t, 0, 0, -1, 1)
                               : way == 1 ? ox_slice(t, 1, 1, OX_END, 1)
                               : way == 2 ? ox_t(t)
-                              : way == 3 ? ox_flip(t, OX_DIMS(0, 1))
+                              : way == 3 ? backwards(t, OX_DIMS(0, 1))
                               : way == 4 ? ox_select(t, 1, 2)
                                          : ox_select(t, 0, 8);
                 }
@@ -783,7 +784,7 @@ static void check_negative_alpha(void) {
     for (int d = 0; d < 4; d++)
         OX_SCOPE {
             ox_tensor *in = ox_repeat(ox_from_doubles(x, OX_SHAPE(6), dtypes[d]), OX_SHAPE(11)),
-                      *y = ox_elu(in, -1), *z = ox_celu(ox_flip(in, OX_DIMS(0)), -1), *zero = ox_elu(in, 0);
+                      *y = ox_elu(in, -1), *z = ox_celu(backwards(in, OX_DIMS(0)), -1), *zero = ox_elu(in, 0);
             for (int64_t i = 0; i < 66; i++) {
                 double a = load_real(dtypes[d], element(y, i)), b = load_real(dtypes[d], element(z, 65 - i)),
                        c = load_real(dtypes[d], element(zero, i));
@@ -862,8 +863,8 @@ static void check_turned(int64_t rows, int64_t columns) {
     OX_SCOPE {
         ox_tensor *a = ox_randn(OX_SHAPE(rows, columns), OX_F32),
                   *turned = ox_randn(OX_SHAPE(columns, rows), OX_F32);
-        ox_tensor *b = ox_t(turned), *flat = ox_clone(b), *c = ox_flip(b, OX_DIMS(0)), *flat_c = ox_clone(c);
-        ox_tensor *mask = ox_t(ox_gt(turned, ox_flip(turned, OX_DIMS(0)))), *flat_mask = ox_clone(mask);
+        ox_tensor *b = ox_t(turned), *flat = ox_clone(b), *c = backwards(b, OX_DIMS(0)), *flat_c = ox_clone(c);
+        ox_tensor *mask = ox_t(ox_gt(turned, backwards(turned, OX_DIMS(0)))), *flat_mask = ox_clone(mask);
         ox_tensor *b16 = ox_t(ox_cast(turned, OX_BF16)), *b8 = ox_t(ox_cast(turned, OX_I8));
         ox_tensor *sum = ox_clone(a), *flat_sum = ox_clone(a), *into = ox_t(ox_clone(ox_t(a)));
         bool same = same_bits(ox_add(a, b), ox_add(a, flat)) &&
@@ -944,7 +945,7 @@ static void check_wide_at_steps(void) {
         for (int s = 0; s < 3; s++) {
             const int64_t step = steps[s], n = N / llabs(step), first = step < 0 ? (n - 1) * -step : 0;
             ox_tensor *t = ox_slice(x, 0, 0, n * llabs(step), llabs(step));
-            ox_tensor *got = ox_contiguous(ox_mul_number(step < 0 ? ox_flip(t, OX_DIMS(0)) : t, 1.5));
+            ox_tensor *got = ox_contiguous(ox_mul_number(step < 0 ? backwards(t, OX_DIMS(0)) : t, 1.5));
             const float *p = (const float *)ox_data(got);
             for (int64_t i = 0; i < n; i++)
                 CHECK_MSG(p && p[i] == 1.5f * (float)(first + i * step), "step %lld, number %lld: %g",

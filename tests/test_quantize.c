@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backwards.h"
 #include "oxtorch.h"
 
 #include "check.h"
@@ -198,8 +199,8 @@ static void test_views(void) {
             x = make_set(0, 9, 512);
             check_view("every other row", types[t], ox_slice(x, 0, 1, OX_END, 2));
             check_view("every other column", types[t], ox_slice(x, 1, 0, OX_END, 2));
-            check_view("flipped", types[t], ox_flip(x, OX_DIMS(1)));
-            check_view("rows flipped", types[t], ox_flip(x, OX_DIMS(0)));
+            check_view("flipped", types[t], backwards(x, OX_DIMS(1)));
+            check_view("rows flipped", types[t], backwards(x, OX_DIMS(0)));
             check_view("a row for all", types[t], ox_expand(ox_narrow(x, 0, 7, 1), OX_SHAPE(5, 512)));
             check_view("permuted", types[t], ox_permute(cube, OX_DIMS(2, 0, 1, 3)));
         }
@@ -241,8 +242,8 @@ static void test_destinations(void) {
             CHECK(ox_copy_(q, ox_select(y, 0, 2)) != NULL);
             for (int r = 0; r < 4; r++)
                 CHECK(same_blocks(ox_clone(ox_select(q, 0, r)), ox_clone(ox_select(fresh, 0, 2))));
-            CHECK(ox_copy_(ox_flip(q, OX_DIMS(0)), y) != NULL &&
-                  same_blocks(ox_clone(ox_flip(fresh, OX_DIMS(0))), q));
+            CHECK(ox_copy_(backwards(q, OX_DIMS(0)), y) != NULL &&
+                  same_blocks(ox_clone(backwards(fresh, OX_DIMS(0))), q));
             ox_tensor *square = ox_cast(make_set(0, 256, 256), dtype), *other = make_set(1, 256, 256);
             CHECK_MSG(ox_copy_(ox_t(square), other) != NULL, "%s", ox_error_text());
             CHECK(same_blocks(square, ox_cast(ox_t(other), dtype)));
@@ -334,7 +335,7 @@ static void test_threads(void) {
             for (int n = 2; n < 5; n++) {
                 ox_set_threads(n);
                 CHECK(same_blocks(one, ox_cast(x, types[t])));
-                CHECK(same_blocks(one, ox_cast(ox_flip(ox_flip(x, OX_DIMS(0)), OX_DIMS(0)), types[t])));
+                CHECK(same_blocks(one, ox_cast(backwards(backwards(x, OX_DIMS(0)), OX_DIMS(0)), types[t])));
             }
         }
     }

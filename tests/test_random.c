@@ -2,6 +2,10 @@
  * OX_VULKAN OX_TIERS OX_TSAN OX_QEMU */
 #include "operands.h"
 
+#ifndef OX_NO_THREADS
+#include <pthread.h>
+#endif
+
 /* ---- Philox4x32-10 from its paper (Salmon et al. 2011) ------------------------------------------------- */
 
 static void philox(uint64_t key, uint64_t high, uint64_t low, uint32_t out[4]) {
@@ -336,6 +340,131 @@ static void test_fill(void) {
     }
 }
 
+/* ---- generators ---------------------------------------------------------------------------------------- */
+
+/* Something of everything that draws. */
+static void draw_all(ox_tensor **out) {
+    ox_tensor *half = ox_full(OX_SHAPE(40), 0.5, OX_F32);
+    out[0] = ox_rand(OX_SHAPE(3, 5), OX_F32);
+    out[1] = ox_randn(OX_SHAPE(33), OX_F64);
+    out[2] = ox_randint(0, 1000, OX_SHAPE(9), OX_I64);
+    out[3] = ox_randperm(50, OX_I64);
+    out[4] = ox_bernoulli(half);
+    out[5] = ox_dropout(half, 0.3, true);
+    out[6] = ox_multinomial(half, 20, true);
+    out[7] = ox_normal_(ox_empty(OX_SHAPE(7), OX_F32), 1, 2);
+}
+
+static bool same_draws(ox_tensor *const *a, ox_tensor *const *b) {
+    for (int i = 0; i < 8; i++)
+        if (!a[i] || !b[i] || !same_bits(a[i], b[i])) return false;
+    return true;
+}
+
+static ox_tensor *left_early(ox_generator *generator) {
+    OX_GENERATOR_SCOPE(generator) {
+        return ox_rand(OX_SHAPE(4), OX_F32);
+    }
+    return NULL;
+}
+
+static void test_generators(void) {
+    OX_SCOPE {
+        ox_tensor *wanted[8], *got[8], *after, *other, *early;
+        ox_manual_seed(17);
+        draw_all(wanted);
+        after = ox_rand(OX_SHAPE(5), OX_F32);
+        ox_generator_state end = ox_generator_get_state(NULL);
+        CHECK(end.seed == 17 && end.counter == 9);
+        ox_generator *g = ox_generator_open(17), *h = ox_generator_open(5);
+        CHECK(g && h && ox_generator_use(g) == NULL);
+        draw_all(got); /* the same seed, the same numbers */
+        CHECK(same_draws(wanted, got));
+        ox_generator_state state = ox_generator_get_state(g);
+        CHECK(state.seed == 17 && state.counter == 8 && ox_generator_get_state(NULL).counter == 9);
+        OX_GENERATOR_SCOPE(h) {
+            other = ox_rand(OX_SHAPE(5), OX_F32);
+            OX_GENERATOR_SCOPE(NULL) { CHECK(ox_rand(OX_SHAPE(2), OX_F32) != NULL); }
+            CHECK(ox_generator_get_state(NULL).counter == 10 && ox_generator_get_state(h).counter == 1);
+        }
+        CHECK(!same_bits(other, after));
+        CHECK(same_bits(ox_rand(OX_SHAPE(5), OX_F32), after)); /* h took nothing from g */
+        ox_generator_set_state(g, state);
+        CHECK(same_bits(ox_rand(OX_SHAPE(5), OX_F32), after));
+        ox_generator_seed(g, 17);
+        draw_all(got);
+        CHECK(same_draws(wanted, got));
+        early = left_early(h);
+        CHECK(early && ox_generator_use(g) == g && ox_generator_get_state(h).counter == 2);
+        ox_generator_close(h);
+        ox_generator_close(g); /* this thread's: the default one follows it */
+        CHECK(ox_generator_use(NULL) == NULL);
+        ox_generator_set_state(NULL, end);
+        CHECK(ox_rand(OX_SHAPE(5), OX_F32) && ox_generator_get_state(NULL).counter == end.counter + 1);
+        ox_generator_close(NULL);
+    }
+}
+
+#ifndef OX_NO_THREADS
+typedef struct drawer {
+    ox_generator *own, *shared;
+    float numbers[16], *all;
+} drawer;
+
+static void *draw_in_thread(void *arg) {
+    drawer *d = (drawer *)arg;
+    OX_SCOPE {
+        OX_GENERATOR_SCOPE(d->own) {
+            for (int i = 0; i < 16; i++) d->numbers[i] = (float)ox_item(ox_rand(OX_SHAPE(1), OX_F32));
+        }
+        OX_GENERATOR_SCOPE(d->shared) {
+            for (int i = 0; i < 50; i++) d->all[i] = (float)ox_item(ox_rand(OX_SHAPE(1), OX_F32));
+        }
+    }
+    return NULL;
+}
+
+static int by_size(const void *a, const void *b) {
+    float x = *(const float *)a, y = *(const float *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* A thread's generator is its own; of one that several draw from, each number is drawn once. */
+static void test_generators_of_threads(void) {
+    static float all[4 * 50], wanted[4 * 50];
+    ox_generator *shared = ox_generator_open(99);
+    drawer d[4];
+    pthread_t thread[4];
+    for (int i = 0; i < 4; i++) {
+        d[i].own = ox_generator_open(3);
+        d[i].shared = shared;
+        d[i].all = all + 50 * i;
+        pthread_create(&thread[i], NULL, draw_in_thread, &d[i]);
+    }
+    for (int i = 0; i < 4; i++) pthread_join(thread[i], NULL);
+    CHECK(ox_generator_get_state(shared).counter == 200 && ox_generator_use(NULL) == NULL);
+    ox_generator_seed(shared, 99);
+    OX_GENERATOR_SCOPE(shared) {
+        for (int i = 0; i < 200; i++) {
+            ox_tensor *one = ox_rand(OX_SHAPE(1), OX_F32);
+            wanted[i] = (float)ox_item(one);
+            ox_release(one);
+        }
+    }
+    qsort(all, 200, sizeof *all, by_size);
+    qsort(wanted, 200, sizeof *wanted, by_size);
+    CHECK(memcmp(all, wanted, sizeof all) == 0);
+    for (int i = 0; i < 4; i++) {
+        CHECK(memcmp(d[i].numbers, d[0].numbers, sizeof d[0].numbers) == 0);
+        ox_generator_close(d[i].own);
+    }
+    ox_generator_close(shared);
+}
+#else
+static void test_generators_of_threads(void) {
+}
+#endif
+
 int main(void) {
     test_words();
     test_uniform_range();
@@ -345,6 +474,8 @@ int main(void) {
     test_layouts();
     test_threads();
     test_fill();
+    test_generators();
+    test_generators_of_threads();
     CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
     ox_memory_stats stats = ox_memory_get_stats();
     CHECK_MSG(stats.tensors == 0 && stats.storages == 0 && stats.bad_releases == 0, "%lld tensors are left",

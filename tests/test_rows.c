@@ -1,5 +1,6 @@
 /* softmax, log_softmax, layer_norm, rms_norm, group_norm: dtypes and layouts against plain loops in double,
  * long rows, columns, infinities, numbers of threads. OX_TIERS OX_TSAN OX_QEMU OX_VULKAN */
+#include "backwards.h"
 #include "operands.h"
 
 typedef enum row_op { SOFTMAX, LOG_SOFTMAX, LAYER_NORM, RMS_NORM, GROUP_NORM, ROW_OPS } row_op;
@@ -320,10 +321,10 @@ static void test_large_views(void) {
         ox_tensor *weight = ox_randn(OX_SHAPE(1001), OX_F32), *bias = ox_randn(OX_SHAPE(1001), OX_F32);
         ox_tensor *part = ox_narrow(x, 1, 7, 1001);
         views[0] = part;
-        views[1] = ox_flip(part, OX_DIMS(0));
+        views[1] = backwards(part, OX_DIMS(0));
         views[2] = ox_expand(ox_narrow(part, 0, 5, 1), OX_SHAPE(2100, 1001));
         views[3] = ox_transpose(ox_view(part, OX_SHAPE(30, 70, 1001)), 0, 1);
-        views[4] = ox_flip(part, OX_DIMS(1));
+        views[4] = backwards(part, OX_DIMS(1));
         for (int v = 0; v < 5; v++) {
             ox_tensor *copy = plain_copy(views[v]);
             ox_tensor *of_view = ox_layer_norm(views[v], 1, weight, bias, 1e-5),

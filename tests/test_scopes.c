@@ -266,7 +266,7 @@ static void *work(void *arg) {
             ox_tensor *rolled = ox_roll(w->shared, OX_DIMS(1), OX_DIMS(0)), *two[2] = {row, w->shared};
             sum = ox_sum(ox_add(ox_cat(two, 2, 0), ox_cat(two, 2, 0)), OX_ALL_DIMS, false);
             w->good = w->good && sum && ox_item(sum) == 40 && ox_equal(rolled, w->shared);
-            sum = ox_sum(ox_embedding(w->shared, ox_select(places, 0, 0)), OX_ALL_DIMS, false);
+            sum = ox_sum(ox_embedding(ox_select(places, 0, 0), w->shared), OX_ALL_DIMS, false);
             w->good = w->good && sum && ox_item(sum) == 16;
             sum = ox_sum(ox_add(view, w->shared), OX_ALL_DIMS, false);
             ox_release(w->shared);

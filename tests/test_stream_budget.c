@@ -63,7 +63,7 @@ static size_t budget(void) {
     ox_stream *stream = ox_stream_open(NULL);
     size_t bytes = stream ? stream->desc.ram_bytes : 0;
     if (stream) CHECK(ox_stream_get_stats(stream).ring_bytes <= bytes / 2 + 65536);
-    ox_stream_close(stream);
+    ox_device_close(ox_stream_device(stream));
     return bytes;
 }
 
@@ -134,7 +134,7 @@ static void use_group(const char *path, size_t limit, int64_t count) {
         (void)ox_softmax(ox_t(x), -1); /* may be too large as a whole */
         CHECK(ox_error() == OX_OK || ox_error() == OX_ERR_NOMEM);
     }
-    ox_stream_close(stream);
+    ox_device_close(ox_stream_device(stream));
     CHECK_MSG(most_memory() <= (int64_t)limit, "limit %d MiB: %d before, %d at most", (int)(limit / mib),
               (int)(used / (int64_t)mib), (int)(most_memory() / (int64_t)mib));
 }

@@ -27,7 +27,7 @@ static void compare_file(const stream_case *c, const char *path) {
         }
     ox_file_close(near);
     ox_file_close(far);
-    ox_stream_close(stream);
+    ox_device_close(ox_stream_device(stream));
 }
 
 static void test_formats(const stream_case *c) {
@@ -85,7 +85,7 @@ static void test_unaligned(const stream_case *c) {
         ox_file *far = ox_file_open(path, ox_stream_device(stream));
         for (int i = 0; i < 4; i++) CHECK(far && same_bits(ox_file_tensor_at(far, i), t[i]));
         ox_file_close(far);
-        ox_stream_close(stream);
+        ox_device_close(ox_stream_device(stream));
     }
     remove(path);
 }
@@ -112,7 +112,7 @@ static void test_save(const stream_case *small) {
     }
     CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
     ox_error_clear();
-    ox_stream_close(stream);
+    ox_device_close(ox_stream_device(stream));
     remove(path);
 }
 
@@ -152,7 +152,7 @@ static void test_named(const stream_case *c) {
     ox_error_clear();
     CHECK(!ox_stream_named(NULL, "none", OX_F32, OX_SHAPE(1)) && ox_error() == OX_ERR_ARG);
     ox_error_clear();
-    ox_stream_close(stream);
+    ox_device_close(ox_stream_device(stream));
     for (int i = 0; i < 3; i++) {
         snprintf(path, sizeof path, "%s/oxtorch named %d.safetensors", c->folder, i);
         CHECK(remove(path) == 0);
@@ -241,7 +241,7 @@ static void test_model(const stream_case *small, ox_dtype dtype) {
               "%s: %lld read, %lld from RAM, %lld written, %lld whole", ox_dtype_name(dtype),
               (long long)s.disk_bytes, (long long)s.ram_bytes, (long long)s.written_bytes,
               (long long)s.whole_loads);
-    ox_stream_close(stream);
+    ox_device_close(ox_stream_device(stream));
     remove(path);
     ox_error_clear();
 }
@@ -305,7 +305,7 @@ static void test_changed(const stream_case *small) {
         ox_file_close(later);
     }
     CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
-    ox_stream_close(stream);
+    ox_device_close(ox_stream_device(stream));
 }
 
 /* ---- files of every format, cut and replaced while they are open --------------------------------------- */
@@ -451,7 +451,7 @@ static void test_savers(const stream_case *c) {
                       ox_error_text());
             ox_file_close(file);
             ox_file_close(here);
-            ox_stream_close(stream);
+            ox_device_close(ox_stream_device(stream));
             remove(path);
         }
 }
@@ -485,7 +485,7 @@ static void test_cut_files(const stream_case *c) {
                 CHECK_MSG(load_later(file, x), "%s, cut %d", path, cut);
                 CHECK_MSG(load_later(file, x), "%s, cut %d, again", path, cut);
                 ox_file_close(file);
-                ox_stream_close(stream);
+                ox_device_close(ox_stream_device(stream));
                 remove(path);
             }
 }
@@ -540,7 +540,7 @@ static void test_flicker(const stream_case *c) {
             __atomic_store_n(&f.stop, 1, __ATOMIC_RELEASE);
             pthread_join(thread, NULL);
             CHECK_MSG(f.rounds > 0, "%lld rounds, %d opened", (long long)f.rounds, opened);
-            ox_stream_close(stream);
+            ox_device_close(ox_stream_device(stream));
             remove(f.path);
         }
 }
@@ -573,7 +573,7 @@ static void test_cut_model(const stream_case *small) {
     ox_llm_context_close(context);
     ox_llm_close(model);
     ox_file_close(file);
-    ox_stream_close(stream);
+    ox_device_close(ox_stream_device(stream));
     remove(path);
 }
 
@@ -617,7 +617,7 @@ static void test_kept(const stream_case *small, size_t ram, int64_t layers) {
             CHECK(s.kept_bytes + s.ring_bytes <= ram);
         }
         CHECK(ox_stream_get_stats(stream).guesses > 0 || ram > (size_t)all * 2);
-        ox_stream_close(stream);
+        ox_device_close(ox_stream_device(stream));
     }
     remove(path);
 }
@@ -658,7 +658,7 @@ static void test_first_pass(const stream_case *small, bool alike) {
         CHECK_MSG(s.disk_bytes <= bytes / 4 * 5, "%lld of %lld bytes", (long long)s.disk_bytes,
                   (long long)bytes);
         CHECK(s.kept_bytes + s.ring_bytes <= c.ram_bytes);
-        ox_stream_close(stream);
+        ox_device_close(ox_stream_device(stream));
     }
     remove(path);
 }
@@ -690,7 +690,7 @@ static void test_checksums(const stream_case *c) {
             ox_error_clear();
             CHECK(fseek(file, at, SEEK_SET) == 0 && fputc(old, file) != EOF && fclose(file) == 0);
         }
-        ox_stream_close(stream);
+        ox_device_close(ox_stream_device(stream));
     }
     remove(path);
 }
@@ -741,7 +741,7 @@ static void test_spill_checksums(const stream_case *c) {
               same_bits(ox_narrow(moved, 0, 3, 30), ox_narrow(x, 0, 3, 30)));
     }
     CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
-    ox_stream_close(stream);
+    ox_device_close(ox_stream_device(stream));
 }
 
 /* ---- threads ------------------------------------------------------------------------------------------ */
@@ -786,7 +786,7 @@ static void test_threads(const stream_case *c) {
             pthread_join(threads[i], NULL);
             CHECK(work[i].right == 20);
         }
-        ox_stream_close(stream); /* far keeps it */
+        ox_device_close(ox_stream_device(stream)); /* far keeps it */
         CHECK(same_bits(far, x));
     }
     remove(path);
@@ -802,7 +802,7 @@ static void test_kept_open(const stream_case *c) {
         CHECK(ox_save_npy(path, x) == OX_OK);
         ox_stream *stream = case_open(c);
         ox_file *file = ox_file_open(path, ox_stream_device(stream)), *bad;
-        ox_stream_close(stream);
+        ox_device_close(ox_stream_device(stream));
         bad = ox_file_open("/nowhere", ox_stream_device(stream));
         CHECK(!bad && ox_error() == OX_ERR_IO);
         ox_error_clear();
@@ -865,7 +865,7 @@ static void test_addresses(const stream_case *c) {
             ox_file_close(far);
         }
         CHECK(setrlimit(RLIMIT_AS, &usual) == 0);
-        ox_stream_close(stream);
+        ox_device_close(ox_stream_device(stream));
         remove(path);
         ox_error_clear();
     }

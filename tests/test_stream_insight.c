@@ -46,7 +46,7 @@ static ox_stream_stats run_on(const stream_case *c, double seconds, size_t tile,
     }
     ox_stream_stats s = ox_stream_get_stats(stream);
     CHECK(s.bandwidth > 0 && s.latency >= seconds && disk.transfers > 0);
-    ox_stream_close(stream);
+    ox_device_close(ox_stream_device(stream));
     return s;
 }
 
@@ -111,7 +111,7 @@ static void test_progress(const stream_case *c) {
               "%lld calls, %lld tiles, %d, %lld bytes", (long long)s.calls, (long long)s.tiles,
               (int)s.in_order, (long long)s.bytes);
     CHECK(ox_stream_get_stats(stream).tiles == s.calls);
-    ox_stream_close(stream);
+    ox_device_close(ox_stream_device(stream));
     snprintf(trace, sizeof trace, "%s.json", path);
     CHECK(ox_profile_trace(trace) == OX_OK);
     FILE *file = fopen(trace, "rb");
@@ -139,7 +139,7 @@ static void test_defaults(void) {
     }
     ox_stream_stats s = ox_stream_get_stats(stream);
     CHECK(s.tile_bytes >= 16384 && s.depth >= 3 && s.ring_bytes > 0);
-    ox_stream_close(stream);
+    ox_device_close(ox_stream_device(stream));
 }
 
 int main(void) {

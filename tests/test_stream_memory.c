@@ -55,7 +55,7 @@ int main(void) {
         ox_stream *stream = case_open(&c);
         run(stream, path, count);
         CHECK(ox_memory_get_stats().bytes_peak <= RAM);
-        ox_stream_close(stream);
+        ox_device_close(ox_stream_device(stream));
         remove(path);
         int64_t most = most_memory();
 #ifdef MEMORY_IS_DOUBLED

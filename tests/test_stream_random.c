@@ -2,6 +2,7 @@
  * operations, writes into views, under budgets and tiles of any size. Each is run in RAM as well, and all
  * that it makes has the same bits. With two words, FIRST and COUNT: that many programs from that number
  * on. */
+#include "backwards.h"
 #include "stream_check.h"
 
 #include <inttypes.h>
@@ -104,7 +105,7 @@ static ox_tensor *view(ox_tensor *t, const choice *w) {
     switch (w->kind) {
     case 0: return ox_transpose(t, w->dim, w->other);
     case 1: return ox_slice(t, w->dim, w->a, w->b, w->c);
-    case 2: return ox_flip(t, OX_DIMS(w->dim));
+    case 2: return backwards(t, OX_DIMS(w->dim));
     case 3: return ox_select(t, w->dim, w->a);
     case 4: return ox_unsqueeze(t, w->dim);
     case 5: return ox_unfold(t, w->dim, w->a % 7 + 1, w->c);
@@ -295,7 +296,7 @@ static void run_program(uint64_t number) {
         }
     }
     CHECK(ox_stream_get_stats(p.stream).spilled_bytes == 0);
-    ox_stream_close(p.stream);
+    ox_device_close(ox_stream_device(p.stream));
 }
 
 int main(int count, char **words) {

@@ -51,7 +51,7 @@ static void test_ops(const stream_case *c, size_t results) {
         CHECK(is_close(ox_cumsum(far, 1), ox_cumsum(w, 1)));
         CHECK(is_close(ox_sort(far, 1, false).values, ox_sort(w, 1, false).values)); /* by the CPU */
         ox_tensor *ids = ox_randint(0, 333, OX_SHAPE(17), OX_I64);
-        CHECK(is_close(ox_embedding(far, ox_to(ids, gpu)), ox_embedding(w, ids)));
+        CHECK(is_close(ox_embedding(ox_to(ids, gpu), far), ox_embedding(ids, w)));
         ox_tensor *both[2] = {far, there}, *near[2] = {w, x};
         CHECK(is_close(ox_cat(both, 2, 0), ox_cat(near, 2, 0)));
         ox_tensor *moved = ox_to(w, ox_stream_device(stream)), *mine = ox_clone(w);
@@ -62,7 +62,7 @@ static void test_ops(const stream_case *c, size_t results) {
         ox_error_clear();
     }
     CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
-    ox_stream_close(stream);
+    ox_device_close(ox_stream_device(stream));
     remove(path);
 }
 
@@ -84,11 +84,38 @@ static void test_blocks(const stream_case *c, int64_t rows, int64_t columns) {
                       ox_dtype_name(types[i]), ox_error_text());
             CHECK(ox_stream_get_stats(stream).tiles > 1);
             ox_tensor *ids = ox_randint(0, columns, OX_SHAPE(9), OX_I64);
-            CHECK_MSG(is_close(ox_embedding(far, ox_to(ids, gpu)), ox_embedding(w, ids)), "%s: %s",
+            CHECK_MSG(is_close(ox_embedding(ox_to(ids, gpu), far), ox_embedding(ids, w)), "%s: %s",
                       ox_dtype_name(types[i]), ox_error_text());
-            ox_stream_close(stream);
+            ox_device_close(ox_stream_device(stream));
         }
     remove(path);
+}
+
+/* The GPU reads the ring's cells itself, where it can import memory of the host. It may be closed while the
+ * stream is open. */
+static void test_pinned_ring(const stream_case *c) {
+    char path[320];
+    ox_tensor *w = ox_randn(OX_SHAPE(1500, 1024), OX_F32); /* more than the budget: not kept in RAM */
+    ox_stream *stream = open_on_gpu(c, 1);
+    ox_vulkan_info info;
+    memset(&info, 0, sizeof info);
+    CHECK(ox_vulkan_get_info(gpu, &info) == OX_OK);
+    for (int i = 0; i < 2; i++) {
+        snprintf(path, sizeof path, "%s/oxtorch-gpu-%d.raw", c->folder, i);
+        put_raw(path, w, 0);
+        int64_t imports = ox_vulkan_get_stats(gpu).imports;
+        OX_SCOPE {
+            ox_tensor *far = ox_stream_raw(stream, path, 0, OX_F32, OX_SHAPE(1500, 1024));
+            CHECK_MSG(is_close(ox_relu(far), ox_relu(w)), "%s", ox_error_text());
+        }
+        bool imported = ox_vulkan_get_stats(gpu).imports > imports;
+        CHECK(imported == ((info.caps & OX_VULKAN_CAP_HOST_MEMORY) != 0));
+        CHECK_MSG(ox_vulkan_close(gpu) == OX_OK, "%s", ox_error_text());
+        gpu = ox_vulkan(0);
+        remove(path);
+    }
+    ox_stream_close(stream);
+    ox_release(w);
 }
 
 typedef struct said {
@@ -152,7 +179,7 @@ static void test_model(const stream_case *c, int type) {
                   stats.written_bytes == 0 && stats.kept_bytes + stats.ring_bytes <= BUDGET_ON_GPU,
               "%lld read, %lld whole, %lld written", (long long)stats.disk_bytes,
               (long long)stats.whole_loads, (long long)stats.written_bytes);
-    ox_stream_close(stream);
+    ox_device_close(ox_stream_device(stream));
     remove(path);
 }
 
@@ -167,12 +194,13 @@ int main(void) {
         stream_case c = case_at(i);
         test_ops(&c, (size_t)1 << 20);
         test_ops(&c, 1);
+        test_pinned_ring(&c);
         test_blocks(&c, 3, 700);
         test_blocks(&c, 2, 4200);
         test_blocks(&c, 40, 400);
         test_model(&c, i == 0 ? TYPE_F32 : TYPE_F16);
     }
-    CHECK(ox_vulkan_close(gpu) == OX_OK);
+    CHECK(ox_device_close(gpu) == OX_OK);
     ox_memory_stats stats = ox_memory_get_stats();
     CHECK(stats.tensors == 0 && stats.storages == 0 && stats.bad_releases == 0);
     return check_done("stream_vulkan");

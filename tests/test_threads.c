@@ -335,7 +335,7 @@ static void test_prepacked(void) {
     OX_SCOPE {
         ox_tensor *weight = ox_rand(OX_SHAPE(300, 200), OX_BF16), *x = ox_rand(OX_SHAPE(20, 200), OX_BF16);
         ox_tensor *expected = ox_linear(x, weight, NULL);
-        CHECK(ox_prepack(weight, true) == OX_OK);
+        CHECK(ox_prepack(weight) == OX_OK);
         for (int i = 0; i < 4; i++) {
             s[i].weight = weight;
             s[i].x = x;
@@ -349,7 +349,8 @@ static void test_prepacked(void) {
         ox_tensor *a = ox_rand(OX_SHAPE(60, 20000), OX_F32), *b = ox_rand(OX_SHAPE(20000, 700), OX_F32);
         ox_tensor *expected = ox_matmul(a, b);
         for (int kept = 1; kept < 4; kept++) {
-            CHECK(ox_prepack(a, kept & 1) == OX_OK && ox_prepack(b, kept >> 1) == OX_OK);
+            CHECK((kept & 1 ? ox_prepack(a) : ox_unpack(a)) == OX_OK);
+            CHECK((kept >> 1 ? ox_prepack(b) : ox_unpack(b)) == OX_OK);
             for (int i = 0; i < 2; i++) CHECK(ox_equal(expected, ox_matmul(a, b)));
         }
     }
@@ -357,10 +358,10 @@ static void test_prepacked(void) {
     OX_SCOPE {
         ox_tensor *w = ox_rand(OX_SHAPE(200, 300), OX_F32), *x = ox_rand(OX_SHAPE(20, 300), OX_F32);
         for (int products = 0; products < 3; products++) { /* what the first one makes is all that is kept */
-            CHECK(ox_prepack(w, true) == OX_OK);
+            CHECK(ox_prepack(w) == OX_OK);
             for (int i = 0; i < products; i++) OX_SCOPE { CHECK(ox_linear(x, w, NULL) != NULL); }
             size_t with = ox_memory_get_stats().bytes_in_use;
-            CHECK(ox_prepack(w, false) == OX_OK);
+            CHECK(ox_unpack(w) == OX_OK);
             size_t kept = with - ox_memory_get_stats().bytes_in_use, panels = 200 * 300 * sizeof(float);
             CHECK_MSG(products ? kept >= panels && kept < 2 * panels : kept < panels / 2,
                       "%d products: %d bytes", products, (int)kept);

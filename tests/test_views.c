@@ -2,6 +2,7 @@
  * views. Every element of a base carries its own row-major number, so a view is checked by the numbers it
  * shows.
  * OX_VULKAN OX_TIERS OX_QEMU */
+#include "backwards.h"
 #include "operands.h"
 
 /* A tensor whose elements count 0, 1, 2 ... row by row, laid out in any way that does not share memory. */
@@ -107,9 +108,9 @@ static void check_plain_views(layout l) {
     VIEW(ox_select(x, 1, 3), select, 2, 4, 6);
     VIEW(ox_select(x, -2, -2), select, 2, 4, 6);
     VIEW(ox_select(x, 0, 2), select_first, 2, 5, 6);
-    VIEW(ox_flip(x, OX_DIMS(0, -1)), flip, 3, 4, 5, 6);
-    VIEW(ox_flip(ox_flip(x, OX_DIMS(1)), OX_DIMS(1)), same, 3, 4, 5, 6);
-    VIEW(ox_flip(x, OX_SCALAR_SHAPE), same, 3, 4, 5, 6);
+    VIEW(backwards(x, OX_DIMS(0, -1)), flip, 3, 4, 5, 6);
+    VIEW(backwards(backwards(x, OX_DIMS(1)), OX_DIMS(1)), same, 3, 4, 5, 6);
+    VIEW(backwards(x, OX_SCALAR_SHAPE), same, 3, 4, 5, 6);
     VIEW(ox_diagonal(x, 0, 1, 2), diagonal, 2, 4, 5);
     VIEW(ox_diagonal(x, 2, 1, 2), diagonal_above, 2, 4, 4);
     VIEW(ox_diagonal(x, -3, -2, -1), diagonal_below, 2, 4, 2);
@@ -253,7 +254,7 @@ static void check_random_views(void) {
                     break;
                 }
                 case 2:
-                    x = ox_flip(x, OX_DIMS(dim));
+                    x = backwards(x, OX_DIMS(dim));
                     slice_picture(&p, dim, size - 1, size, -1);
                     break;
                 case 3: {
@@ -298,8 +299,8 @@ static void check_lists(layout l) {
     const int64_t sizes[3] = {2, 0, 5}, more[2] = {2, 4}, minus[3] = {3, -1, 5}, far[2] = {INT64_MAX, 1};
     CHECK(ox_split_with_sizes(x, sizes, 3, 0, out, 8) == 3 && out[0]->shape[0] == 2 &&
           out[1]->shape[0] == 0 && same_bits(out[2], ox_narrow(x, 0, 2, 5)) && out[2]->storage == x->storage);
-    CHECK(ox_split_with_sizes(ox_flip(x, OX_DIMS(0, 1)), more, 2, -1, out, 8) == 2 &&
-          same_bits(out[1], ox_narrow(ox_flip(x, OX_DIMS(0, 1)), 1, 2, 4)));
+    CHECK(ox_split_with_sizes(backwards(x, OX_DIMS(0, 1)), more, 2, -1, out, 8) == 2 &&
+          same_bits(out[1], ox_narrow(backwards(x, OX_DIMS(0, 1)), 1, 2, 4)));
     CHECK(ox_split_with_sizes(x, sizes, 3, 0, NULL, 0) == 3 &&
           ox_split_with_sizes(x, sizes, 3, 0, out, 1) == 3);
     CHECK(ox_chunk(x, 3, 0, out, 8) == 3 && out[0]->shape[0] == 3 && out[2]->shape[0] == 1);
@@ -444,7 +445,7 @@ static ox_tensor *extreme_view(ox_tensor *x) {
     case 2: return ox_view(x, OX_SHAPE(n, m));
     case 3: return ox_as_strided(x, OX_SHAPE(1, n), OX_DIMS(m, k), 0);
     case 4: return ox_as_strided(x, OX_SHAPE(n, 1, 2), OX_DIMS(m, k, n), m);
-    case 5: return ox_flip(x, OX_DIMS(dim));
+    case 5: return backwards(x, OX_DIMS(dim));
     case 6: return ox_diagonal(x, n, dim, other);
     case 7: return ox_transpose(x, dim, other);
     case 8: return ox_flatten(x, dim, -1);
@@ -493,18 +494,18 @@ static void check_extreme_numbers(void) {
     CHECK(view && view->shape[0] == 1 && ox_item(ox_sum(view, OX_ALL_DIMS, false)) == 16);
     REFUSES(!ox_view(none, OX_SHAPE(0, huge, 8)), OX_ERR_SHAPE);
     REFUSES(!ox_reshape(none, OX_SHAPE(wide, 0, wide)), OX_ERR_SHAPE);
-    view = ox_flip(ox_as_strided(few, OX_SHAPE(1), OX_DIMS(INT64_MIN), 0), OX_DIMS(0));
+    view = backwards(ox_as_strided(few, OX_SHAPE(1), OX_DIMS(INT64_MIN), 0), OX_DIMS(0));
     CHECK(view && ox_item(view) == 1);
     view = ox_diagonal(ox_as_strided(few, OX_SHAPE(1, 1), OX_DIMS(INT64_MAX, INT64_MAX), 0), 0, 0, 1);
     CHECK(view && ox_item(view) == 1);
     view = ox_view_as_real(ox_as_strided(ox_zeros(OX_SHAPE(4), OX_C64), OX_SHAPE(1), OX_DIMS(INT64_MAX), 0));
     CHECK(view && ox_numel(view) == 2);
-    view = ox_flip(ox_transpose(ox_as_strided(few, OX_SHAPE(3, 0), OX_DIMS(-1, -1), 0), 0, 1), OX_DIMS(1));
+    view = backwards(ox_transpose(ox_as_strided(few, OX_SHAPE(3, 0), OX_DIMS(-1, -1), 0), 0, 1), OX_DIMS(1));
     CHECK(view && view->offset == 0 && ox_exp_(view));
     CHECK(ox_triu(ox_as_strided(few, OX_SHAPE(2, 0), OX_DIMS(1, INT64_MAX), 0), 0));
     float one = 1;
     view = ox_from_blob(&one, OX_SHAPE(1, 1), OX_DIMS(INT64_MAX, INT64_MIN).dim, OX_F32, NULL, NULL);
-    CHECK(view && ox_item(ox_exp(ox_diagonal(ox_flip(view, OX_DIMS(0, 1)), 0, 0, 1))) > 2.7);
+    CHECK(view && ox_item(ox_exp(ox_diagonal(backwards(view, OX_DIMS(0, 1)), 0, 0, 1))) > 2.7);
     CHECK(ox_error() == OX_OK);
     for (int turn = 0; turn < 3000; turn++)
         OX_SCOPE {
@@ -541,7 +542,7 @@ static void check_zero_dim(void) {
     ox_tensor *none = ox_zeros(OX_SHAPE(3, 0, 4), OX_F32);
     CHECK(ox_view(none, OX_SHAPE(0))->ndim == 1 && ox_view(none, OX_SHAPE(5, 0))->shape[0] == 5 &&
           ox_transpose(none, 0, 1)->shape[0] == 0);
-    CHECK(ox_flip(none, OX_DIMS(0, 1, 2))->shape[1] == 0 &&
+    CHECK(backwards(none, OX_DIMS(0, 1, 2))->shape[1] == 0 &&
           ox_reshape(ox_transpose(none, 0, 2), OX_SHAPE(0, 9))->shape[1] == 9);
     CHECK(ox_expand(ox_zeros(OX_SHAPE(1, 3), OX_F32), OX_SHAPE(0, 3))->shape[0] == 0);
     CHECK(ox_unflatten(none, 1, OX_SHAPE(0, 7))->shape[2] == 7);
@@ -577,6 +578,35 @@ static void check_complex_and_bits(void) {
     ox_error_clear();
 }
 
+/* A copy of its own, of any view: what a view backwards reads. */
+static void check_flip_of(ox_tensor *x, ox_shape dims) {
+    ox_tensor *flipped = ox_flip(x, dims), *view = backwards(x, dims);
+    CHECK(flipped && view && same_bits(flipped, ox_contiguous(view)));
+    CHECK(flipped && ox_is_contiguous(flipped) && flipped->storage != x->storage && flipped->dtype == x->dtype);
+}
+static void check_flip(void) {
+    OX_SCOPE {
+        ox_tensor *x = ox_reshape(ox_arange(0, 60, 1, OX_I32), OX_SHAPE(3, 4, 5)), *copy, *rows;
+        ox_tensor *q = ox_cast(ox_reshape(ox_linspace(-4, 4, 4 * 32, OX_F32), OX_SHAPE(4, 32)), OX_Q8_0);
+        check_flip_of(x, OX_DIMS(0));
+        check_flip_of(x, OX_DIMS(-1, 0));
+        check_flip_of(x, OX_DIMS(0, 1, 2));
+        check_flip_of(x, OX_SCALAR_SHAPE);
+        check_flip_of(ox_transpose(x, 0, 2), OX_DIMS(1, 2));
+        check_flip_of(ox_slice(x, 2, 0, OX_END, 2), OX_DIMS(2));
+        check_flip_of(backwards(x, OX_DIMS(2)), OX_DIMS(2));
+        check_flip_of(ox_expand(ox_narrow(x, 1, 2, 1), OX_SHAPE(3, 6, 5)), OX_DIMS(1, 2));
+        check_flip_of(ox_narrow(x, 1, 4, 0), OX_DIMS(0, 1));
+        copy = ox_flip(x, OX_DIMS(0, 1, 2));
+        CHECK(ox_fill_(x, 7) && ox_item(ox_select(ox_flatten(copy, 0, -1), 0, 0)) == 59);
+        CHECK(ox_item(ox_flip(ox_full(OX_SCALAR_SHAPE, 3, OX_F32), OX_DIMS(0))) == 3);
+        rows = ox_flip(q, OX_DIMS(0));
+        CHECK(rows && rows->dtype == OX_Q8_0 &&
+              same_bits(ox_cast(rows, OX_F32), ox_flip(ox_cast(q, OX_F32), OX_DIMS(0))));
+    }
+    CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
+}
+
 static void check_blocks(void) {
     ox_tensor *q = ox_empty(OX_SHAPE(2, 3, 64), OX_Q4_0);
     CHECK(q && ox_nbytes(q) == 2 * 3 * 2 * 18);
@@ -586,14 +616,14 @@ static void check_blocks(void) {
     CHECK(ox_data(ox_select(q, 0, 1)) == (void *)(bytes + 108));
     CHECK(ox_data(ox_narrow(q, 1, 2, 1)) == (void *)(bytes + 72));
     CHECK(ox_data(ox_narrow(q, 2, 32, 32)) == (void *)(bytes + 18));
-    CHECK(ox_transpose(q, 0, 1) && ox_transpose(q, 1, 2) && ox_flip(q, OX_DIMS(0)) &&
+    CHECK(ox_transpose(q, 0, 1) && ox_transpose(q, 1, 2) && backwards(q, OX_DIMS(0)) &&
           ox_view(q, OX_SHAPE(6, 64)) && ox_expand(ox_narrow(q, 0, 0, 1), OX_SHAPE(5, 3, 64)));
     CHECK(ox_view(q, OX_SHAPE(12, 32)) && ox_select(q, 1, 2) && ox_unsqueeze(q, 0));
     CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
     ox_error_clear();
     ox_tensor *turned = ox_transpose(q, 1, 2), *columns = ox_t(ox_empty(OX_SHAPE(32, 64), OX_Q4_0));
     CHECK(ox_data(ox_narrow(turned, 1, 32, 32)) == (void *)(bytes + 18));
-    CHECK(ox_data(ox_flip(turned, OX_DIMS(2))) == (void *)(bytes + 72) && ox_movedim(q, 2, 0));
+    CHECK(ox_data(backwards(turned, OX_DIMS(2))) == (void *)(bytes + 72) && ox_movedim(q, 2, 0));
     CHECK(ox_unflatten(q, 2, OX_SHAPE(2, 32)) && ox_flatten(q, 1, 2) && ox_slice(q, 1, OX_END, OX_END, -2));
     REFUSES(!ox_flip(turned, OX_DIMS(1)), OX_ERR_DTYPE);
     REFUSES(!ox_select(turned, 1, 0), OX_ERR_DTYPE);
@@ -622,7 +652,7 @@ static void check_writes(void) {
                            : way == 1 ? ox_slice(x, 1, 1, OX_END, 2)
                            : way == 2 ? ox_diagonal(x, 1, 0, 1)
                            : way == 3 ? ox_select(x, 0, 2)
-                           : way == 4 ? ox_flip(ox_narrow(x, 0, 1, 3), OX_DIMS(1))
+                           : way == 4 ? backwards(ox_narrow(x, 0, 1, 3), OX_DIMS(1))
                                       : ox_as_strided(x, OX_SHAPE(4), OX_SHAPE(7), 2);
             static bool inside[30];
             memset(inside, 0, sizeof inside);
@@ -660,7 +690,8 @@ int main(void) {
         check_complex_and_bits();
     }
     OX_SCOPE {
-        check_blocks();
+        check_flip();
+    check_blocks();
     }
     check_writes();
     CHECK_MSG(ox_memory_get_stats().tensors == 0 && ox_memory_get_stats().storages == 0 && ox_memory_get_stats().bad_releases == 0,

@@ -1,6 +1,7 @@
 /* test_vulkan.c - the Vulkan device: transfers, memory, recording, errors, and ops that the suites of ops,
  * run on it through mirror.c, do not see: what the counters say, deferred errors, sharing of buffers.
  * Skipped with the reason where there is no device. */
+#include "backwards.h"
 #include "operands.h"
 #include "oxtorch_vulkan.h"
 
@@ -130,14 +131,14 @@ static void check_views(ox_dtype dtype, double tolerance) {
         return expression;                                      \
     }
 OP(gather, ox_gather(x, 0, ids))
-OP(scatter, ox_scatter(x, 0, ids, ox_flip(x, OX_DIMS(1))))
-OP(scatter_add, ox_scatter_add(x, 0, ids, ox_flip(x, OX_DIMS(0))))
-OP(index_add, ox_index_add(x, 1, ox_select(ids, 0, 2), ox_flip(x, OX_DIMS(1)), -2))
+OP(scatter, ox_scatter(x, 0, ids, backwards(x, OX_DIMS(1))))
+OP(scatter_add, ox_scatter_add(x, 0, ids, backwards(x, OX_DIMS(0))))
+OP(index_add, ox_index_add(x, 1, ox_select(ids, 0, 2), backwards(x, OX_DIMS(1)), -2))
 OP(index_select, ox_index_select(ox_t(x), 1, ox_select(ids, 1, 3)))
-OP(embedding, ox_embedding(x, ids))
+OP(embedding, ox_embedding(ids, x))
 OP(one_hot, ox_one_hot(ox_t(ids), 6))
 OP(triu, ox_triu(ox_t(x), 2))
-OP(tril, ox_tril(ox_flip(x, OX_DIMS(1)), -1))
+OP(tril, ox_tril(backwards(x, OX_DIMS(1)), -1))
 OP(roll, ox_roll(ox_t(x), OX_SHAPE(-3, 2), OX_SHAPE(0, 1)))
 OP(turned, ox_contiguous(ox_permute(ox_reshape(x, OX_SHAPE(2, 24, 5)), OX_DIMS(2, 0, 1))))
 OP(sum, ox_sum(x, OX_DIMS(1), false))
@@ -207,7 +208,7 @@ static void check_edges(void) {
                 ox_tensor *x = ox_mul(ox_rand(OX_SHAPE(lengths[l]), OX_F32), ox_number(sizes[s]));
                 ox_tensor *list[2];
                 list[0] = x;
-                list[1] = ox_neg(ox_flip(x, OX_DIMS(0)));
+                list[1] = ox_neg(backwards(x, OX_DIMS(0)));
                 ox_tensor *both = ox_cat(list, 2, 0), *y = there(both);
                 CHECK(fabs(ox_item(ox_sum(y, OX_ALL_DIMS, false))) <= 1e-7 * (double)lengths[l] * sizes[s]);
                 ox_tensor *mean = ox_cast(ox_mean(ox_cast(x, OX_F64), OX_ALL_DIMS, false), OX_F32);
@@ -241,8 +242,8 @@ static void check_in_place(void) {
             ox_tensor *odd = ox_narrow(x, 0, 61, 5), *there_odd = ox_narrow(y, 0, 61, 5);
             ox_copy_(part, ox_add(part, part));
             ox_copy_(there_part, ox_add(there_part, there_part));
-            ox_copy_(odd, ox_flip(odd, OX_DIMS(0)));
-            ox_copy_(there_odd, ox_flip(there_odd, OX_DIMS(0)));
+            ox_copy_(odd, backwards(odd, OX_DIMS(0)));
+            ox_copy_(there_odd, backwards(there_odd, OX_DIMS(0)));
             CHECK_MSG(same_bits(back(y), x), "%s: a copy into a view", ox_dtype_name(dtypes[d]));
         }
 }
@@ -278,8 +279,8 @@ static void check_product(const product_case *c, ox_dtype dtype, double toleranc
                   *bias = ox_randn(OX_SHAPE(c->n), OX_F32);
         ox_tensor *x = ox_cast(a, OX_F64), *wide = ox_cast(w, OX_F64);
         double plain = distance(ox_matmul(there(a), there(b)), ox_matmul(x, ox_cast(b, OX_F64)));
-        double gelu = distance(ox_linear_act(there(a), there(w), there(bias), "gelu"),
-                               ox_linear_act(x, wide, ox_cast(bias, OX_F64), "gelu"));
+        double gelu = distance(ox_linear_act(there(a), there(w), there(bias), OX_ACTIVATION_GELU),
+                               ox_linear_act(x, wide, ox_cast(bias, OX_F64), OX_ACTIVATION_GELU));
         CHECK_MSG(plain < tolerance && gelu < tolerance,
                   "%s %lld x %lld x %lld%s%s, %lld cut: %g, gelu %g: %s", ox_dtype_name(dtype),
                   (long long)c->m, (long long)c->n, (long long)c->k, c->a_turned ? ", a turned" : "",
@@ -531,7 +532,7 @@ static void check_steady_loop(void) {
         ox_tensor *x = ox_to(ox_randn(OX_SHAPE(33, 40), OX_F32), gpu),
                   *w = ox_to(ox_randn(OX_SHAPE(40, 40), OX_F32), gpu);
         loop_body(x, w);
-        CHECK(ox_vulkan_sync(gpu) == OX_OK);
+        CHECK(ox_device_sync(gpu) == OX_OK);
         ox_vulkan_stats before = ox_vulkan_get_stats(gpu);
         for (int i = 0; i < 50; i++) loop_body(x, w);
         ox_vulkan_stats after = ox_vulkan_get_stats(gpu);
@@ -573,12 +574,12 @@ static void check_errors(void) {
         ox_tensor *ids = ox_to(ox_full(OX_SHAPE(2), 7, OX_I64), gpu);
         ox_tensor *picked = ox_index_select(x, 0, ids);
         CHECK(picked != NULL && ox_error() == OX_OK);
-        CHECK(ox_vulkan_sync(gpu) == OX_ERR_INDEX && strstr(ox_error_text(), "index 7 is out of range"));
+        CHECK(ox_device_sync(gpu) == OX_ERR_INDEX && strstr(ox_error_text(), "index 7 is out of range"));
         ox_error_clear();
-        CHECK(ox_vulkan_sync(gpu) == OX_OK);
+        CHECK(ox_device_sync(gpu) == OX_OK);
         CHECK(!ox_add(x, ox_ones(OX_SHAPE(3), OX_F32)) && ox_error() == OX_ERR_DEVICE);
         ox_error_clear();
-        CHECK(ox_vulkan_close(gpu) == OX_ERR_ARG); /* x is there */
+        CHECK(ox_device_close(gpu) == OX_ERR_ARG); /* x is there */
         ox_error_clear();
         ox_vulkan_info facts;
         CHECK(ox_vulkan_get_info(ox_cpu(), &facts) == OX_ERR_ARG);
@@ -612,7 +613,7 @@ static void check_buffers(void) {
             ox_vulkan_from_buffer(gpu, buffer, offset, 256, OX_SHAPE(8, 8), OX_F32, take_back, NULL);
         CHECK_MSG(same && ox_item(ox_sum(same, OX_ALL_DIMS, false)) == 2016, "%s", ox_error_text());
         /* each waits for the one before, whose tensor is another one over the same bytes */
-        CHECK(ox_vulkan_sync(gpu) == OX_OK);
+        CHECK(ox_device_sync(gpu) == OX_OK);
         int64_t barriers = ox_vulkan_get_stats(gpu).barriers;
         for (int i = 0; i < 4; i++) (void)ox_add_(i % 2 ? same : x, ox_number(1));
         CHECK(ox_vulkan_get_stats(gpu).barriers - barriers >= 3);
@@ -682,10 +683,10 @@ static void check_broken_caches(const char *path, const char *folder) {
     CHECK(takes_cache(folder));
     snprintf(other, sizeof other, "%s/no/such/folder/pipelines.bin", folder);
     CHECK(takes_cache(other));
-    CHECK(ox_vulkan_close(gpu) == OX_OK && ox_error() == OX_OK); /* cannot be written */
+    CHECK(ox_device_close(gpu) == OX_OK && ox_error() == OX_OK); /* cannot be written */
     gpu = ox_vulkan(0);
     CHECK_MSG(gpu && ox_vulkan_pipeline_cache(gpu, folder) == OX_OK, "%s", ox_error_text());
-    CHECK(ox_vulkan_close(gpu) == OX_OK && ox_error() == OX_OK); /* nor over a folder */
+    CHECK(ox_device_close(gpu) == OX_OK && ox_error() == OX_OK); /* nor over a folder */
     gpu = ox_vulkan(0);
 }
 
@@ -694,7 +695,7 @@ static void check_cache_file(void) {
     char path[512];
     snprintf(path, sizeof path, "%s/pipelines.bin", folder ? folder : "/tmp");
     CHECK(ox_vulkan_pipeline_cache(gpu, path) == OX_OK);
-    CHECK(ox_vulkan_close(gpu) == OX_OK);
+    CHECK(ox_device_close(gpu) == OX_OK);
     gpu = ox_vulkan(0);
     CHECK_MSG(gpu && ox_vulkan_pipeline_cache(gpu, path) == OX_OK, "%s", ox_error_text());
     OX_SCOPE {
@@ -731,7 +732,7 @@ int main(void) {
     check_errors();
     check_buffers();
     check_cache_file();
-    CHECK(ox_vulkan_close(gpu) == OX_OK);
+    CHECK(ox_device_close(gpu) == OX_OK);
     CHECK_MSG(ox_memory_get_stats().tensors == 0 && ox_memory_get_stats().storages == 0, "%lld tensors left",
               (long long)ox_memory_get_stats().tensors);
     return check_done("vulkan");

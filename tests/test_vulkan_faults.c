@@ -2,6 +2,7 @@
  * while it is opened and while it works; memory that is used up, a budget, small limits, a driver that
  * computes wrong, no loader. An error in words or the right numbers, nothing left behind, and afterwards it
  * works. */
+#include "backwards.h"
 #include "operands.h"
 #include "oxtorch_vulkan.h"
 
@@ -23,7 +24,7 @@ static const char *const call_names[BETWEEN_CALLS] = {"submit", "wait",  "alloca
 /* Uploads, a few ops over views, downloads: the numbers in RAM, or NULL. */
 static ox_tensor *work(ox_device *gpu, ox_tensor *x, ox_tensor *large) {
     ox_tensor *y = ox_to(x, gpu), *z = ox_to(large, gpu);
-    ox_tensor *a = ox_add(ox_matmul(y, ox_t(y)), ox_sum(ox_flip(y, OX_DIMS(1)), OX_DIMS(1), true));
+    ox_tensor *a = ox_add(ox_matmul(y, ox_t(y)), ox_sum(backwards(y, OX_DIMS(1)), OX_DIMS(1), true));
     ox_tensor *b = ox_copy_(ox_slice(a, 1, 0, 40, 3), ox_number(2));
     ox_tensor *first = ox_to(a, ox_cpu());
     ox_tensor *c = ox_narrow(ox_to(z, ox_cpu()), 0, (5 << 20) + 3, 1600);
@@ -59,13 +60,13 @@ static void check_lost(faulty *f, ox_tensor *kept, const char *call, long at) {
     ox_error_clear();
     CHECK_MSG(!ox_vulkan(0) && says("lost"), "%s %ld: %s", call, at, ox_error_text());
     ox_error_clear();
-    CHECK(ox_vulkan_sync(f->gpu) == OX_ERR_DEVICE);
+    CHECK(ox_device_sync(f->gpu) == OX_ERR_DEVICE);
     ox_error_clear();
-    CHECK(ox_vulkan_close(f->gpu) == OX_ERR_ARG && says("tensors"));
+    CHECK(ox_device_close(f->gpu) == OX_ERR_ARG && says("tensors"));
     ox_error_clear();
     ox_release(kept);
     CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
-    if (at % 2) CHECK(ox_vulkan_close(f->gpu) == OX_OK);
+    if (at % 2) CHECK(ox_device_close(f->gpu) == OX_OK);
     f->gpu = ox_vulkan(0);
     CHECK_MSG(f->gpu != NULL, "%s %ld: not opened again: %s", call, at, ox_error_text());
 }
@@ -74,7 +75,7 @@ static void check_lost(faulty *f, ox_tensor *kept, const char *call, long at) {
 static bool check_fault(faulty *f, between_call call, long at, VkResult result) {
     bool open = true;
     ox_tensor *kept = ox_to(f->x, f->gpu);
-    CHECK(ox_vulkan_sync(f->gpu) == OX_OK);
+    CHECK(ox_device_sync(f->gpu) == OX_OK);
     between_fail(call, at, result);
     OX_SCOPE {
         ox_tensor *got = work(f->gpu, f->x, f->large);
@@ -84,7 +85,7 @@ static bool check_fault(faulty *f, between_call call, long at, VkResult result) 
         CHECK_MSG(!between.lost || (!got && says("lost")), "%s %ld: %s", call_names[call], at,
                   ox_error_text());
         ox_error_clear();
-        open = ox_vulkan_sync(f->gpu) == OX_OK;
+        open = ox_device_sync(f->gpu) == OX_OK;
         ox_error_clear();
     }
     if (open)
@@ -128,7 +129,7 @@ static void check_first_work(faulty *f) {
                                          BETWEEN_MODULE,   BETWEEN_POOL,   BETWEEN_SETS};
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
         for (long at = 1; at < 40; at += at < 3 ? 1 : 5) {
-            CHECK(ox_vulkan_close(f->gpu) == OX_OK);
+            CHECK(ox_device_close(f->gpu) == OX_OK);
             f->gpu = ox_vulkan(0);
             if (!f->gpu || !check_fault(f, calls[i], at, VK_ERROR_OUT_OF_DEVICE_MEMORY)) break;
         }
@@ -166,7 +167,7 @@ static void check_tidings(ox_device *gpu) {
         const int64_t wrong = 700000;
         ox_tensor *x = ox_to(ox_ones(OX_SHAPE(wrong), OX_F32), gpu), *y = ox_clone(x);
         ox_tensor *index = ox_to(ox_from_data(&wrong, OX_SHAPE(1), OX_I64), gpu);
-        CHECK(ox_vulkan_sync(gpu) == OX_OK);
+        CHECK(ox_device_sync(gpu) == OX_OK);
         int64_t before = ox_vulkan_get_stats(gpu).transfers;
         CHECK(ox_index_select(x, 0, index) != NULL);
         CHECK(!ox_to(y, ox_cpu()) && ox_error() == OX_ERR_INDEX && ox_vulkan_get_stats(gpu).transfers > before);
@@ -197,7 +198,7 @@ static void check_transfers(faulty *f) {
         long before = between.on_transfer_queue;
         CHECK(f->gpu && gives_right(f) && between.on_transfer_queue > before);
     }
-    if (f->gpu) CHECK(ox_vulkan_close(f->gpu) == OX_OK);
+    if (f->gpu) CHECK(ox_device_close(f->gpu) == OX_OK);
     between.transfers = 0;
     CHECK(ox_vulkan_use_loader(between_loader) == OX_OK);
 }
@@ -221,7 +222,7 @@ static void check_opening(void) {
             CHECK_MSG(gpu || between.alive <= 1, "opening, %s %ld: %ld objects left", call_names[call], at,
                       between.alive);
             ox_error_clear();
-            if (gpu) CHECK(ox_vulkan_close(gpu) == OX_OK);
+            if (gpu) CHECK(ox_device_close(gpu) == OX_OK);
             if (!fired) break;
         }
     ox_shutdown();
@@ -255,7 +256,7 @@ static void check_out_of_memory(void) {
         CHECK_MSG(ox_to(ox_full(OX_SHAPE(120 << 20), 1, OX_U8), gpu) != NULL, "%s", ox_error_text());
     }
     between.most_memory = 0;
-    CHECK(ox_vulkan_close(gpu) == OX_OK);
+    CHECK(ox_device_close(gpu) == OX_OK);
 }
 
 /* The driver would give more than the budget leaves. */
@@ -276,7 +277,7 @@ static void check_budget(void) {
         }
         between.free_bytes = 0;
     }
-    if (gpu) CHECK(ox_vulkan_close(gpu) == OX_OK);
+    if (gpu) CHECK(ox_device_close(gpu) == OX_OK);
 }
 
 static void check_range(faulty *f) {
@@ -294,7 +295,7 @@ static void check_range(faulty *f) {
         CHECK_MSG(gives_right(f), "%s", ox_error_text());
         f->gpu = before;
     }
-    CHECK(ox_vulkan_close(gpu) == OX_OK);
+    CHECK(ox_device_close(gpu) == OX_OK);
     between.range = 0;
 }
 
@@ -312,7 +313,7 @@ static void check_subnormals(faulty *f) {
         if (keeps && !used) check_skip("subnormals", "no float controls, or not among OX_VULKAN_CAPS");
         CHECK_MSG(used == (between.asked > 0) && between.asked_wrong == 0, "%ld shaders, %ld wrong",
                   between.asked, between.asked_wrong);
-        CHECK(ox_vulkan_close(f->gpu) == OX_OK);
+        CHECK(ox_device_close(f->gpu) == OX_OK);
     }
     between.keeps = 0;
     f->gpu = NULL;
@@ -346,7 +347,7 @@ static void check_no_driver(void) {
     CHECK_MSG(gpu != NULL, "%s", ox_error_text());
     CHECK(ox_vulkan_use_loader(NULL) == OX_ERR_ARG);
     ox_error_clear();
-    CHECK(ox_vulkan_close(gpu) == OX_OK);
+    CHECK(ox_device_close(gpu) == OX_OK);
 }
 
 int main(void) {
@@ -366,7 +367,7 @@ int main(void) {
         CHECK_MSG(f.right != NULL, "%s", ox_error_text());
         check_work(&f);
         check_first_work(&f);
-        CHECK(!f.gpu || ox_vulkan_close(f.gpu) == OX_OK);
+        CHECK(!f.gpu || ox_device_close(f.gpu) == OX_OK);
         check_transfers(&f);
         check_range(&f);
         check_out_of_memory();

@@ -123,7 +123,7 @@ static void disturb(const pair *p, ox_llm_context *context, int how, int i) {
         case 0: CHECK(ox_item(ox_sum(x, OX_ALL_DIMS, false)) == 300.0 * i); break; /* read */
         case 1: (void)ox_add_(x, ox_number(1)); break;                             /* recorded only */
         case 2: (void)ox_rms_norm(ox_view(x, OX_SHAPE(1, 300)), 1, NULL, 1e-5); break;
-        case 3: CHECK(ox_vulkan_sync(p->gpu) == OX_OK); break;
+        case 3: CHECK(ox_device_sync(p->gpu) == OX_OK); break;
         case 4: CHECK(ox_vulkan_buffer_of(x, NULL) != 0); break;
         case 5:
             ox_profile_begin();
@@ -265,7 +265,7 @@ static void check_lost(between_call call, long at) {
     close_pair(&p);
     CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
     gpu = ox_vulkan(0); /* opens anew */
-    CHECK_MSG(gpu && ox_vulkan_close(gpu) == OX_OK, "%s", ox_error_text());
+    CHECK_MSG(gpu && ox_device_close(gpu) == OX_OK, "%s", ox_error_text());
 }
 
 static void test_lost(void) {
@@ -301,7 +301,7 @@ int main(void) {
         close_pair(&p);
     }
     CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
-    CHECK_MSG(ox_vulkan_close(gpu) == OX_OK, "%s", ox_error_text());
+    CHECK_MSG(ox_device_close(gpu) == OX_OK, "%s", ox_error_text());
     test_lost();
     CHECK(ox_memory_get_stats().tensors == 0 && ox_memory_get_stats().storages == 0);
     return check_done("vulkan_llm");

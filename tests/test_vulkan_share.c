@@ -1,6 +1,7 @@
 /* test_vulkan_share.c - devices beside each other and beside a renderer: two open at once, copies between
  * them, a renderer with its VkDevice, queue and lock, buffers both ways, nothing of the program destroyed;
  * one device used by several threads. OX_TSAN */
+#include "backwards.h"
 #include "operands.h"
 #include "oxtorch_vulkan.h"
 
@@ -26,7 +27,7 @@ static bool says(const char *word) {
 static void check_pair(ox_device *a, ox_device *b) {
     OX_SCOPE {
         ox_tensor *x = ox_randn(OX_SHAPE(7, 30), OX_F32), *y = ox_to(x, a);
-        ox_tensor *z = ox_to(ox_t(ox_slice(y, 1, 0, 30, 2)), b), *w = ox_to(ox_flip(x, OX_DIMS(1)), b);
+        ox_tensor *z = ox_to(ox_t(ox_slice(y, 1, 0, 30, 2)), b), *w = ox_to(backwards(x, OX_DIMS(1)), b);
         CHECK_MSG(z && same_bits(ox_to(z, ox_cpu()), ox_t(ox_slice(x, 1, 0, 30, 2))), "%s", ox_error_text());
         CHECK(!ox_add(y, w) && ox_error() == OX_ERR_DEVICE && says("vulkan:"));
         ox_error_clear();
@@ -54,12 +55,12 @@ static void check_two(void) {
     ox_device *a = ox_vulkan(0), *b = ox_vulkan(1);
     CHECK_MSG(a && b && a != b && ox_vulkan(0) == a, "%s", ox_error_text());
     if (a && b) check_pair(a, b);
-    if (a) CHECK(ox_vulkan_close(a) == OX_OK);
+    if (a) CHECK(ox_device_close(a) == OX_OK);
     if (b) { /* goes on without the other */
         OX_SCOPE {
             CHECK(ox_item(ox_sum(ox_to(ox_ones(OX_SHAPE(9), OX_F32), b), OX_ALL_DIMS, false)) == 9);
         }
-        CHECK(ox_vulkan_close(b) == OX_OK);
+        CHECK(ox_device_close(b) == OX_OK);
     }
     between.twice = 0;
     CHECK(ox_vulkan_use_loader(NULL) == OX_OK);
@@ -248,7 +249,7 @@ static void check_frames(renderer *r, ox_device *gpu) {
         ox_error_clear();
         for (int frame = 1; frame <= 3; frame++) { /* fill, compute on it, copy the result back: one wait */
             CHECK(draw(r, VK_NULL_HANDLE, 0, HALF, HALF, (uint32_t)(5 * frame), false));
-            ox_tensor *sum = ox_sum(ox_flip(ox_t(lent), OX_DIMS(0)), OX_DIMS(1), false); /* [128] */
+            ox_tensor *sum = ox_sum(backwards(ox_t(lent), OX_DIMS(0)), OX_DIMS(1), false); /* [128] */
             ox_tensor *result = ox_cast(ox_add(sum, ox_integer(frame)), OX_I32);
             uint64_t at = 0, made = ox_vulkan_buffer_of(ox_narrow(result, 0, 3, 100), &at);
             VkBuffer from = VK_NULL_HANDLE;
@@ -327,8 +328,8 @@ static void check_renderer(PFN_vkGetInstanceProcAddr loader, ox_vulkan_loader ha
             CHECK(fabs(ox_item(ox_mean(x, OX_ALL_DIMS, false)) - 1) < 1e-3);
         }
     }
-    if (own) CHECK(ox_vulkan_close(own) == OX_OK);
-    CHECK(ox_vulkan_close(gpu) == OX_OK); /* while the renderer goes on */
+    if (own) CHECK(ox_device_close(own) == OX_OK);
+    CHECK(ox_device_close(gpu) == OX_OK); /* while the renderer goes on */
     __atomic_store_n(&f.stop, 1, __ATOMIC_RELEASE);
     pthread_join(thread, NULL);
     CHECK_MSG(f.drawn > 0 && r.locked > 50, "%ld frames, locked %ld times", f.drawn, r.locked);
@@ -351,7 +352,7 @@ static void check_volk(void) {
     CHECK_MSG(own != NULL, "%s", ox_error_text());
     CHECK(submit == vkQueueSubmit && create == vkCreateDevice && get == vkGetDeviceProcAddr &&
           loader == vkGetInstanceProcAddr && volkGetLoadedInstance() == r.instance);
-    if (own) CHECK(ox_vulkan_close(own) == OX_OK);
+    if (own) CHECK(ox_device_close(own) == OX_OK);
     drop_renderer(&r);
 }
 
@@ -369,7 +370,7 @@ static void *use_device(void *user) {
         OX_SCOPE {
             ox_tensor *x = ox_full(OX_SHAPE(33 + w->number, 20), w->number + 1, OX_F32);
             ox_tensor *y = ox_to(x, w->gpu);
-            for (int i = 0; i < 10; i++) y = ox_add(ox_mul(y, ox_number(0.5)), ox_flip(y, OX_DIMS(0)));
+            for (int i = 0; i < 10; i++) y = ox_add(ox_mul(y, ox_number(0.5)), backwards(y, OX_DIMS(0)));
             ox_tensor *sums = ox_to(ox_sum(ox_t(y), OX_DIMS(1), false), ox_cpu());
             double want = (33 + w->number) * (w->number + 1) * pow(1.5, 10);
             double got = sums ? ox_item(ox_mean(sums, OX_ALL_DIMS, false)) : 0;
@@ -397,7 +398,7 @@ static void check_threads(void) {
         pthread_join(thread[i], NULL);
         CHECK_MSG(workers[i].wrong == 0, "thread %d: %d rounds wrong", i, workers[i].wrong);
     }
-    CHECK(ox_vulkan_close(gpu) == OX_OK);
+    CHECK(ox_device_close(gpu) == OX_OK);
 }
 
 int main(void) {
@@ -406,7 +407,7 @@ int main(void) {
         const char *why = ox_error() ? ox_error_text() : "no Vulkan loader on this machine";
         return check_skipped("vulkan_share", why);
     }
-    CHECK(ox_vulkan_close(gpu) == OX_OK);
+    CHECK(ox_device_close(gpu) == OX_OK);
     check_threads();
     check_two();
     check_renderer(between_get_instance, between_loader);

@@ -32,9 +32,28 @@ def text_of(literals):
     return ''.join(s[1:-1].replace('\\"', '"') for s in re.findall(STRING, literals))
 
 
+def read_source(name):
+    with open(os.path.join(TOP, 'src', 'ops', name)) as file:
+        return re.sub(r'/\*.*?\*/', '', file.read(), flags=re.S).replace('\\\n', '')
+
+
+def read_lists():
+    """The macros of ops.h that list functions, OX_PLAIN_1(X) X(abs) X(neg) ..., by name."""
+    return {name: re.findall(r'\bX\((\w+)\)', text) for name, text in
+            re.findall(r'^#define (OX_\w+)\(X\)(.*)$', read_source('ops.h'), flags=re.M)}
+
+
+def rows_of_list(row, names):
+    """The row of each name, from that of a macro OXI_X(name)."""
+    return ''.join(re.sub(r'#name', '"%s"' % name, row.replace('##name##', name).replace('##name', name))
+                   .replace('(name)', '(%s)' % name) + '\n' for name in names)
+
+
 def read_table():
-    with open(os.path.join(TOP, 'src', 'ops', 'api.def')) as file:
-        source = re.sub(r'/\*.*?\*/', '', file.read(), flags=re.S)
+    lists = read_lists()
+    source = re.sub(r'^#define OXI_X\(name\)\s*(OXI_API\(.*\))\n(\w+)\(OXI_X\)$',
+                    lambda found: rows_of_list(found.group(1), lists[found.group(2)]), read_source('api.def'),
+                    flags=re.M)
     rows = re.findall(r'^OXI_API\((\w+),\s*(%s),\s*(\w+),\s*(\w+(?:\([^)]*\))?),\s*(%s),\s*(%s)\)'
                       % (STRINGS, STRINGS, STRINGS), source, flags=re.M)
     if len(rows) != len(re.findall(r'^OXI_API\(', source, flags=re.M)):

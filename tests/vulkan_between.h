@@ -41,7 +41,7 @@ static struct {
     VkDeviceSize range;       /* maxStorageBufferRange; 0 = the driver's */
     VkDeviceSize free_bytes;  /* what the memory budget tells; 0 = the driver's */
     VkDeviceSize most_memory; /* bytes of device memory in all, beyond which allocation fails; 0 = any */
-    int transfers;            /* a family of queues for transfers only */
+    int transfers;            /* so many queues, up to two, in a family for transfers only */
     int twice;                /* each physical device two times */
     int wrong;              /* copies take what lies behind */
     int keeps;              /* shaders may ask for subnormals of f32 to be kept; the driver is not told */
@@ -51,6 +51,7 @@ static struct {
     long alive; /* objects made and not destroyed */
     VkDeviceSize memory;    /* bytes allocated in all */
     long on_transfer_queue; /* submissions */
+    long on_queue[2];       /* the same, by the queue's place in the family */
     long asked, asked_wrong; /* shaders that ask for subnormals, and not as the specification wants it */
 } between;
 
@@ -59,7 +60,8 @@ static PFN_vkGetDeviceProcAddr between_system_device;
 /* Queues for transfers only, of the devices opened last: the driver's queue behind each. */
 static struct between_transfer_queue {
     VkQueue real;
-} between_queues[4];
+    uint32_t index; /* in its family */
+} between_queues[8];
 static int between_queue_next;
 static VkDeviceSize between_sizes[4096];
 static VkDeviceMemory between_memories[4096];
@@ -104,9 +106,10 @@ static inline void between_fail(between_call call, long at, VkResult result) {
 WRAP(vkQueueSubmit)
 (VkQueue queue, uint32_t count, const VkSubmitInfo *info, VkFence fence) {
     ASK(BETWEEN_SUBMIT);
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 8; i++) {
         if (queue != (VkQueue)(void *)&between_queues[i]) continue;
         between.on_transfer_queue++;
+        between.on_queue[between_queues[i].index]++;
         queue = between_queues[i].real;
         break;
     }
@@ -331,8 +334,9 @@ WRAP_VOID(vkGetDeviceQueue)
         between_real_vkGetDeviceQueue(d, family, index, out);
         return;
     }
-    struct between_transfer_queue *queue = &between_queues[between_queue_next++ % 4];
+    struct between_transfer_queue *queue = &between_queues[between_queue_next++ % 8];
     between_real_vkGetDeviceQueue(d, 0, 0, &queue->real);
+    queue->index = index;
     *out = (VkQueue)(void *)queue;
 }
 WRAP(vkEnumeratePhysicalDevices)
@@ -357,6 +361,7 @@ WRAP_VOID(vkGetPhysicalDeviceQueueFamilyProperties)
         between_real_vkGetPhysicalDeviceQueueFamilyProperties(physical, &room, all);
         out[0] = out[1] = all[0];
         out[1].queueFlags = VK_QUEUE_TRANSFER_BIT;
+        out[1].queueCount = (uint32_t)between.transfers;
     }
     if (between.transfers) *count = 2;
 }

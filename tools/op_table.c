@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../src/oxtorch.h" /* the lists of functions that api.def has rows for */
+
 typedef struct row {
     const char *name, *family, *operands, *gives, *accepts, *attributes;
 } row;

@@ -144,7 +144,7 @@ static ox_tensor *large(layout l, domain kind, int ndim, const int64_t *shape, o
     X(matmul, ox_matmul(x, ox_t(y))) X(matmul_thin, ox_matmul(ox_narrow(x, 0, 0, 1), ox_t(y)))         \
     X(matmul_few, ox_matmul(ox_narrow(x, 0, 0, 7), ox_t(y)))                                           \
     X(matmul_down, ox_matmul(ox_t(ox_narrow(x, 0, 0, 200)), ox_narrow(y, 0, 0, 200)))                  \
-    X(linear_gelu, ox_linear_act(ox_narrow(x, 0, 0, 33), y, NULL, "gelu"))
+    X(linear_gelu, ox_linear_act(ox_narrow(x, 0, 0, 33), y, NULL, OX_ACTIVATION_GELU))
 
 static void show_large(void) {
     static const ox_dtype dtypes[] = {OX_F32, OX_BF16, OX_F16, OX_F64, OX_I32, OX_I8, OX_I64, OX_C64};
@@ -209,7 +209,7 @@ static void show_blocks(void) {
                 for (int variant = 0; variant < 3; variant++) {
                     static const char *const names[] = {"", "exact", "repacked"};
                     ox_set_exact(variant == 1);
-                    if (variant == 2) (void)ox_prepack(w, true);
+                    if (variant == 2) (void)ox_prepack(w);
                     ox_error_clear();
                     snprintf(how, sizeof how, "%d rows %s", (int)rows[r], names[variant]);
                     show("linear", ox_dtype_name((ox_dtype)d), how, ox_linear(x, w, NULL), NULL);

@@ -63,6 +63,10 @@ static size_t oxi_budget(void);
 /* give_back will be called, while no tensor is alive, by ox_shutdown and before memory comes from elsewhere:
  * for rooms that keep memory beyond the last tensor. Asking twice for the same function is harmless. */
 static void oxi_on_memory_change(void (*give_back)(void));
+/* A block of `bytes` is neither in use nor free from now on, or in use again: pinned and kept for reuse. */
+static void oxi_block_kept(size_t bytes, bool kept);
+/* give_back is called by ox_trim, which no room calls with a lock of its own. */
+static void oxi_on_trim(void (*give_back)(void));
 
 /* ---- atomics (gcc and clang builtins, Interlocked on MSVC; compile as C++ too) ------------------------- */
 

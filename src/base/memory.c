@@ -4,7 +4,8 @@
 
 /* Counters of ox_memory_get_stats that other rooms change, with oxi_atomic_add. */
 static int64_t oxi_stat_tensors, oxi_stat_storages, oxi_stat_tensors_made;
-static int64_t oxi_stat_calls, oxi_stat_detours, oxi_stat_bad_releases;
+static int64_t oxi_stat_calls, oxi_stat_detours, oxi_stat_bad_releases, oxi_stat_pins;
+static int64_t oxi_stat_pinned_bytes;                    /* of those that are cached */
 
 /* Blocks that fill huge pages lie on these as far as they fill them. */
 #define OXI_HUGE_PAGE ((size_t)2 << 20)
@@ -23,8 +24,9 @@ typedef struct oxi_free_block {
 static oxi_lock oxi_memory_lock;                         /* guards all of the following */
 static oxi_free_block *oxi_free_lists[OXI_CLASS_COUNT];
 static size_t oxi_bytes_in_use, oxi_bytes_peak, oxi_bytes_cached, oxi_bytes_most;
+static size_t oxi_bytes_kept;                            /* in blocks that are cached as they are pinned */
 static size_t oxi_bytes_asked;                           /* of the source, by requests that are under way */
-static size_t oxi_bytes_budget;                          /* the most of all four together; 0: no limit */
+static size_t oxi_bytes_budget;                          /* the most of all held together; 0: no limit */
 static int64_t oxi_system_allocs;
 static ox_allocator oxi_hooks;                           /* alloc NULL: the system */
 static char *oxi_arena_start;                            /* NULL: no arena */
@@ -158,7 +160,7 @@ static void oxi_count_in_use(size_t bytes) {
 
 /* With the lock held: whether so many bytes more may be held. */
 static bool oxi_budget_has(size_t bytes) {
-    size_t held = oxi_bytes_in_use + oxi_bytes_cached + oxi_bytes_asked;
+    size_t held = oxi_bytes_in_use + oxi_bytes_cached + oxi_bytes_kept + oxi_bytes_asked;
     return oxi_bytes_budget == 0 || (held <= oxi_bytes_budget && bytes <= oxi_bytes_budget - held);
 }
 
@@ -283,6 +285,20 @@ OXI_UNUSED static void oxi_free(void *memory, size_t bytes) {
     if (overfull) oxi_cache_empty();
 }
 
+OXI_UNUSED static void oxi_block_kept(size_t bytes, bool kept) {
+    int index = 0;
+    size_t rounded = oxi_block_bytes(bytes, &index);
+    oxi_lock_take(&oxi_memory_lock);
+    if (kept) {
+        oxi_bytes_in_use -= rounded;
+        oxi_bytes_kept += rounded;
+    } else {
+        oxi_bytes_kept -= rounded;
+        oxi_count_in_use(rounded);
+    }
+    oxi_lock_give(&oxi_memory_lock);
+}
+
 OXI_UNUSED static void *oxi_calloc(size_t count, size_t bytes_each) {
     size_t bytes = 0;
     if (!oxi_mul_size(count, bytes_each, &bytes)) {
@@ -405,7 +421,21 @@ OX_API ox_status ox_set_arena(void *memory, size_t bytes) {
     return OX_OK;
 }
 
-OX_API void ox_trim(void) { oxi_cache_empty(); }
+static void (*oxi_trimmed)(void);
+
+OXI_UNUSED static void oxi_on_trim(void (*give_back)(void)) {
+    oxi_lock_take(&oxi_memory_lock);
+    oxi_trimmed = give_back;
+    oxi_lock_give(&oxi_memory_lock);
+}
+
+OX_API void ox_trim(void) {
+    oxi_lock_take(&oxi_memory_lock);
+    void (*give_back)(void) = oxi_trimmed;
+    oxi_lock_give(&oxi_memory_lock);
+    if (give_back) give_back();
+    oxi_cache_empty();
+}
 
 OX_API ox_memory_stats ox_memory_get_stats(void) {
     ox_memory_stats s;
@@ -421,6 +451,8 @@ OX_API ox_memory_stats ox_memory_get_stats(void) {
     s.bytes_in_use = oxi_bytes_in_use;
     s.bytes_peak = oxi_bytes_peak;
     s.bytes_cached = oxi_bytes_cached;
+    s.bytes_cached_pinned = (size_t)oxi_atomic_load(&oxi_stat_pinned_bytes);
+    s.pins = oxi_atomic_load(&oxi_stat_pins);
     oxi_lock_give(&oxi_memory_lock);
     return s;
 }

@@ -23,7 +23,7 @@ OX_API ox_status ox_set_allocator(const ox_allocator *allocator);
  * errors   OX_ERR_ARG while tensors are alive */
 OX_API ox_status ox_set_arena(void *memory, size_t bytes);
 
-/* ox_trim - gives every cached block back to the system. */
+/* ox_trim - gives every cached block back to the system, also what was pinned for a device. */
 OX_API void ox_trim(void);
 
 typedef struct ox_memory_stats {
@@ -37,6 +37,8 @@ typedef struct ox_memory_stats {
     size_t bytes_in_use;     /* handed out now */
     size_t bytes_peak;       /* the most ever handed out */
     size_t bytes_cached;     /* freed, kept for reuse */
+    size_t bytes_cached_pinned; /* the same, still pinned for a device (beside bytes_cached) */
+    int64_t pins;            /* blocks that devices pinned since the start; others came from that cache */
 } ox_memory_stats;
 
 OX_API ox_memory_stats ox_memory_get_stats(void);

@@ -2,8 +2,9 @@
 
 static ox_status oxi_cpu_alloc(ox_device *self, size_t bytes, void **out) {
     (void)self;
-    *out = oxi_alloc(bytes);
-    return *out ? OX_OK : OX_ERR_NOMEM;
+    *out = oxi_try_alloc(bytes);
+    if (!*out && oxi_pins_trim(NULL)) *out = oxi_try_alloc(bytes); /* what is kept for reuse goes first */
+    return *out ? OX_OK : oxi_fail_memory(bytes);
 }
 
 static void oxi_cpu_free(ox_device *self, void *memory, size_t bytes) {
@@ -132,8 +133,8 @@ static ox_status oxi_cpu_set_budget(ox_device *self, uint64_t bytes) {
 static ox_device oxi_cpu_device = {
     "cpu",        true,          oxi_cpu_alloc, oxi_cpu_free,
     oxi_cpu_read, oxi_cpu_write, oxi_cpu_move,  oxi_cpu_supports,
-    oxi_cpu_run,  oxi_cpu_run_part, oxi_cpu_sync, oxi_cpu_expand,
-    NULL,         NULL,          0,             NULL,
+    oxi_cpu_run,  oxi_cpu_run_part, oxi_cpu_sync, NULL,
+    oxi_cpu_expand, NULL,         NULL,          0,             NULL,
     false,        NULL,          NULL,          oxi_cpu_pin,
     oxi_cpu_unpin, oxi_cpu_pin_event, oxi_cpu_copy_async, oxi_cpu_event_done,
     oxi_cpu_event_wait, oxi_cpu_peer, oxi_cpu_statistics, oxi_cpu_set_budget,

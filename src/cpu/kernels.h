@@ -1,6 +1,7 @@
 /* The table of kernels of one processor tier. Kernels are written once (cpu/kernels/<x>.inc) against the
  * vocabulary of cpu/simd/ and stamped per tier; oxi_cpu_kernels() is the table that was picked at start.
- * Executors (cpu/map/map.c, cpu/reduce/reduce.c, ...) walk strides and threads and call these on contiguous runs. */
+ * Executors (cpu/map/map.c, cpu/reduce/reduce.c, ...) walk strides and threads and call these on contiguous
+ * runs. */
 /* WORDS OF THIS ROOM
  *     tier           an instruction set and its table of kernels; stamped: compiled once for each tier
  *     executor       walks a call's strides, cuts it into tasks, calls kernels on contiguous runs
@@ -14,8 +15,9 @@
  *     codes          numbers of a block type as integers, before their scale; ratio: an integer scale
  *     prepacked      packed panels that are kept with a constant weight (cpu/product/prepack.c)
  *     repacked       weights of block types stored sixteen rows side by side, in place (cpu/product/repack.c)
+ *     vocabulary     short names for vectors, the same for each tier (cpu/simd/begin.inc)
  *     way            one of the algorithms for a product, chosen from sizes and strides
- *     to ask for     to prefetch. To stream: to write past the caches (the room stream/ is something else) */
+ *     to stream      to write past the caches (the room stream/ is something else) */
 #ifndef OX_CPU_KERNELS_H
 #define OX_CPU_KERNELS_H
 
@@ -28,7 +30,8 @@
 #define OXI_ALIGNED
 #endif
 
-/* Asks for memory that will be read or written soon; far: into the second cache only. Any address will do. */
+/* Prefetches memory that will be read or written soon; far: into the second cache only. Any address will
+ * do. */
 #if defined(__GNUC__) || defined(__clang__)
 #define OXI_PREFETCH_READ(p) __builtin_prefetch(p)
 #define OXI_PREFETCH_FAR(p) __builtin_prefetch(p, 0, 2)
@@ -39,14 +42,14 @@
 #define OXI_PREFETCH_WRITE(p) ((void)(p))
 #endif
 
-/* How far ahead weights are asked for that are read once, from memory: the processor's own prefetching
+/* How far ahead weights are prefetched that are read once, from memory: the processor's own prefetching
  * stops at the end of each page and starts anew. A page ahead or more would send it there too early. */
 enum { OXI_PREFETCH_AHEAD = 2560 };
 
-/* Which of a task's rows of weights is read at a turn: they come from its two halves alternately, two streams
+/* Which of a task's rows of weights is read at a step: they come from its two halves alternately, two streams
  * that the processor follows apart, so that more of memory is on its way. */
-static inline int64_t oxi_row_of_turn(int64_t turn, int64_t rows) {
-    return turn / 2 + (turn % 2) * ((rows + 1) / 2);
+static inline int64_t oxi_interleaved_row(int64_t step, int64_t rows) {
+    return step / 2 + (step % 2) * ((rows + 1) / 2);
 }
 
 /* The bytes of a word, the lowest first on any machine; not as a loop, which gcc leaves one. */
@@ -72,8 +75,7 @@ typedef enum oxi_lane {
 } oxi_lane;
 
 /* What elementwise kernels are told: the op's numbers in the order of its attributes, and the width in bits
- * of
- * the dtype that is computed in, 0 for 64: shift counts from there on shift all bits out. */
+ * of the dtype that is computed in, 0 for 64: shift counts from there on shift all bits out. */
 typedef struct oxi_map_numbers {
     double f[3];
     int bits;
@@ -92,16 +94,14 @@ typedef void (*oxi_map_kernel)(int64_t n, const void *const *in, void *out, cons
 typedef void (*oxi_load_kernel)(int64_t n, const void *source, int64_t stride, void *lane);
 typedef void (*oxi_store_kernel)(int64_t n, const void *lane, void *destination, int64_t stride);
 
-/* So many bytes a step of k a micro-kernel asks for: as many as far caches give meanwhile. */
-enum { OXI_ASKED_A_STEP = 16 };
+/* So many bytes a step of k a micro-kernel prefetches: as many as far caches give meanwhile. */
+enum { OXI_PREFETCH_A_STEP = 16 };
 
 /* A packed micro-kernel: c[mr][nr] (row stride ldc, elements) = or += sum_k a[k][mr] * b[k][nr]. Meanwhile
- * OXI_ASKED_A_STEP k bytes from `next` on are asked for into the second cache: what later calls read, or
+ * OXI_PREFETCH_A_STEP k bytes from `next` on are prefetched into the second cache: what later calls read, or
  * anything that is there. depth: the k of one call that suits it best; tile_k: how much of it is taken at
- * once,
- * where that is by tiles, or 0. enter, leave: NULL, or what a thread calls before the first and after the
- * last
- * use. */
+ * once, where that is by tiles, or 0. enter, leave: NULL, or what a thread calls before the first and after
+ * the last use. */
 typedef struct oxi_gemm_kernel {
     int mr, nr, depth, tile_k;
     void (*run)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate,
@@ -259,8 +259,10 @@ typedef struct oxi_kernels {
     /* rows */
     float (*row_max)(int64_t n, const float *x);                         /* NaN wins */
     float (*row_min)(int64_t n, const float *x);
-    /* asks: x lies in memory, and what is behind it is read next: it is asked for ahead */
+    /* asks: x lies in memory, and what is behind it is read next: it is prefetched */
     double (*row_sum)(int64_t n, const float *x, bool asks);
+    double (*row_sum_numbers)(int64_t n, const float *x, bool asks); /* NaN is 0 */
+    void (*row_add_numbers)(int64_t n, const float *x, float *sum);  /* sum += x, NaN is 0 */
     void (*row_measure)(oxi_row_sums *row, bool asks); /* sums of row->x; asks: as of row_sum */
     /* out = e^(x-max) (out may be x or NULL), its sum */
     double (*row_exp_sum)(int64_t n, const float *x, float max, float *out);
@@ -294,14 +296,13 @@ typedef struct oxi_kernels {
     void (*dot_rows[OX_DTYPE_COUNT])(int64_t rows, int64_t row_bytes, int64_t n, const void *blocks,
                                      const oxi_q8 *x, float *out);
     float (*dot_codes)(int64_t n, oxi_codes codes, const oxi_q8 *x); /* n at most 256 */
-    /* the same for repacked rows (cpu/product/repack.c), OXI_REPACKED_ROWS of them in group_bytes; NULL: they are not
-     * worth repacking */
+    /* the same for repacked rows (cpu/product/repack.c), OXI_REPACKED_ROWS of them in group_bytes; NULL:
+     * they are not worth repacking */
     void (*dot_repacked[OX_DTYPE_COUNT])(int64_t groups, int64_t group_bytes, int64_t n, const void *blocks,
                                          const oxi_q8 *x, float *out);
     /* n numbers of `count` of the rows of a group, from row `first` on, as codes, scales and, where there is
      * room for them, extras of a panel `width` wide; is_signed: as oxi_codes_kernel has it. Both are
-     * multiples
-     * of 8 */
+     * multiples of 8 */
     void (*unpack_repacked[OX_DTYPE_COUNT])(int64_t n, const void *rows, int first, int count, int64_t width,
                                             bool is_signed, const oxi_code_panel *to);
     /* many rows at once: integer sums in 16 bits, for small codes, and in 32, for all */
@@ -328,13 +329,13 @@ static ox_status oxi_cpu_scan(const oxi_call *call);       /* cpu/reduce/scan.c 
 static ox_status oxi_cpu_sort(const oxi_call *call);       /* cpu/index/sort.c */
 static ox_status oxi_cpu_row(const oxi_call *call, const oxi_part *part); /* cpu/rows/row.c: softmax, norms */
 static ox_status oxi_cpu_index(const oxi_call *call);      /* cpu/index/index.c */
-/* cpu/product/product.c over cpu/product/gemm.c and cpu/product/blocks.c */
+/* product.c over gemm.c and blocks.c, of cpu/product */
 static ox_status oxi_cpu_product(const oxi_call *call, const oxi_part *part);
 static ox_status oxi_cpu_rope(const oxi_call *call);       /* cpu/rows/rope.c */
 static ox_status oxi_cpu_attention(const oxi_call *call, const oxi_part *part); /* cpu/rows/attention.c */
 
-/* cpu/product/blocks.c: whether a block type can be expanded, OX_ERR_UNSUPPORTED by name if not; and n elements of
- * one that can (whole blocks) as floats. */
+/* cpu/product/blocks.c: whether a block type can be expanded, OX_ERR_UNSUPPORTED by name if not; and n
+ * elements of one that can (whole blocks) as floats. */
 static ox_status oxi_check_expandable(ox_dtype dtype);
 static void oxi_expand_blocks(ox_dtype dtype, int64_t n, const void *blocks, float *out);
 
@@ -372,18 +373,18 @@ typedef struct oxi_gemm {
     ox_dtype addend_dtype;
     double beta;
     const float *bias;                               /* NULL, or n floats */
-    oxi_activation activation;
+    ox_activation activation;
     bool exact; /* ox_set_exact */
     bool rough; /* operands may be rounded to bf16, as int8 is too */
     oxi_shared *shared; /* NULL, or keeps a, packed or quantized, for further products with it */
     ox_storage *a_storage, *b_storage; /* of constant operands: where panels of them are kept; else NULL */
     oxi_gemm_way way;
-    bool repacked; /* the operand of a block type is (cpu/product/repack.c), and lies as whole groups of rows */
+    bool repacked; /* the operand of a block type is (product/repack.c), and lies as whole groups of rows */
 } oxi_gemm;
 static ox_status oxi_gemm_run(const oxi_gemm *g);
 
-/* Books of groups that numbers of iq1, iq2 and iq3 are looked up in, one behind the other (cpu/product/blocks_iq.c):
- * the first group of each. */
+/* Books of groups that numbers of iq1, iq2 and iq3 are looked up in, one behind the other
+ * (cpu/product/blocks_iq.c): the first group of each. */
 enum {
     OXI_BOOK_IQ2_XXS = 0,
     OXI_BOOK_IQ2_XS = OXI_BOOK_IQ2_XXS + 256,

@@ -35,7 +35,6 @@
 
 /* ---- the stamps ---- */
 
-#include "cpu/kernels/map_rows.h"
 #include "cpu/simd/begin.inc"
 
 #ifdef OXI_BUILD_C

@@ -1,7 +1,7 @@
 /* Walking strided operands: up to four over one shape, in runs as few and as long as their strides allow.
  * Dims of size 1 go, neighbors that lie end to end are merged; the last dim left is handed out in pieces
  * (pointers, strides, length) that a kernel takes whole. An operand whose rows are the others' columns is
- * turned, tile by tile in L1, and handed out from there. Used by every executor of cpu/. */
+ * transposed, tile by tile in L1, and handed out from there. Used by every executor of cpu/. */
 
 #define OXI_WALK_MAX 4
 
@@ -15,17 +15,17 @@ typedef struct oxi_walk {
     char *base[OXI_WALK_MAX];                  /* address of position 0 */
     int64_t numel;                             /* positions, 0 when a dim is 0 */
     int64_t length;                            /* of the last dim: the longest run */
-    int64_t step[OXI_WALK_MAX];                /* strides of the last dim, elements; of turned operands 1 */
-    unsigned turned; /* bit k: pieces of operand k come from a tile; bit 0, then alone: results go into one */
-    int across;      /* the dim along which the turned operands' memory runs */
+    int64_t step[OXI_WALK_MAX];                /* strides of the last dim, elements; of those transposed 1 */
+    unsigned transposed; /* bit k: pieces of operand k come from a tile; 0, then alone: results go into one */
+    int across;          /* the dim along which the transposed operands' memory runs */
     bool moves;                                /* of two operands, what walks does no more than copy 1 to 0 */
-    bool streams; /* operand 0 goes past the caches, by whole lines: from the pieces or, turned, from tiles */
+    bool streams; /* operand 0 goes past the caches, by whole lines: from pieces or, transposed, tiles */
 } oxi_walk;
 
-/* IN_ORDER: position i is element i of the row-major shape. MEMORY_ORDER: dims are sorted and turned round so
+/* IN_ORDER: position i is element i of the row-major shape. MEMORY_ORDER: dims are sorted and reversed so
  * that memory is walked forwards, the first operand's before the others'. ANY_ORDER: the same, but a long dim
- * is taken as the run where the innermost is tiny. TILED: the same, and what is better turned is turned; for
- * oxi_walk_all, whose pieces then do not know their position. */
+ * is taken as the run where the innermost is tiny. TILED: the same, and what is better transposed is
+ * transposed; for oxi_walk_all, whose pieces then do not know their position. */
 typedef enum oxi_walk_order {
     OXI_WALK_IN_ORDER,
     OXI_WALK_MEMORY_ORDER,
@@ -133,8 +133,8 @@ static void oxi_walk_drop_ones(oxi_walk *w) {
     w->ndim = kept;
 }
 
-/* Turns dims round whose first non-zero stride is negative: position 0 moves to their other end. */
-static void oxi_walk_turn(oxi_walk *w) {
+/* Reverses dims whose first non-zero stride is negative: position 0 moves to their other end. */
+static void oxi_walk_reverse_dims(oxi_walk *w) {
     for (int d = 0; d < w->ndim; d++) {
         int first = 0;
         while (first < w->operands - 1 && w->stride[first][d] == 0) first++;
@@ -209,20 +209,21 @@ static unsigned oxi_walk_running_along(const oxi_walk *w, int d, int64_t *bytes)
     return found;
 }
 
-/* Finds the operands to turn, all of them along one dim; false if there are none. Where the result alone has
- * fewer bytes than they, the walk goes along that dim instead and the result is what is turned. */
-static bool oxi_walk_find_turned(oxi_walk *w) {
+/* Finds the operands to transpose, all of them along one dim; false if there are none. Where the result
+ * alone has fewer bytes than they, the walk goes along that dim instead and the result is what is
+ * transposed. */
+static bool oxi_walk_find_transposed(oxi_walk *w) {
     int last = w->ndim - 1;
     int64_t bytes, result_bytes;
-    w->turned = 0;
+    w->transposed = 0;
     for (w->across = last - 1; w->across >= 0; w->across--) {
-        w->turned = oxi_walk_running_along(w, w->across, &bytes) & ~1u;
-        if (w->turned) break;
+        w->transposed = oxi_walk_running_along(w, w->across, &bytes) & ~1u;
+        if (w->transposed) break;
     }
-    if (!w->turned) return false;
+    if (!w->transposed) return false;
     oxi_walk_swap_dims(w, w->across, last);
     if (oxi_walk_running_along(w, w->across, &result_bytes) == 1u && result_bytes < bytes)
-        w->turned = 1u;
+        w->transposed = 1u;
     else
         oxi_walk_swap_dims(w, w->across, last);
     return true;
@@ -234,12 +235,12 @@ static OXI_UNUSED void oxi_walk_ready(oxi_walk *w, oxi_walk_order order) {
     if (w->numel > 0) {
         oxi_walk_drop_ones(w);
         if (order != OXI_WALK_IN_ORDER) {
-            oxi_walk_turn(w);
+            oxi_walk_reverse_dims(w);
             oxi_walk_sort(w);
         }
         oxi_walk_merge(w);
-        bool turns = order == OXI_WALK_TILED && oxi_walk_find_turned(w);
-        if (order >= OXI_WALK_ANY_ORDER && !turns) oxi_walk_lengthen(w);
+        bool transposes = order == OXI_WALK_TILED && oxi_walk_find_transposed(w);
+        if (order >= OXI_WALK_ANY_ORDER && !transposes) oxi_walk_lengthen(w);
     }
     if (w->numel == 0 || w->ndim == 0) {
         w->ndim = 1;
@@ -247,7 +248,7 @@ static OXI_UNUSED void oxi_walk_ready(oxi_walk *w, oxi_walk_order order) {
         for (int k = 0; k < w->operands; k++) w->stride[k][0] = 1;
     }
     w->length = w->shape[w->ndim - 1];
-    for (int k = 0; k < w->operands; k++) w->step[k] = w->turned >> k & 1 ? 1 : w->stride[k][w->ndim - 1];
+    for (int k = 0; k < w->operands; k++) w->step[k] = w->transposed >> k & 1 ? 1 : w->stride[k][w->ndim - 1];
 }
 
 /* Whether one run with step 1 covers the whole operand. */
@@ -259,7 +260,7 @@ static OXI_UNUSED bool oxi_walk_flat(const oxi_walk *w, int operand) {
  * are long beside the lines in which they begin and end, for half a line takes as long as many whole ones. */
 static OXI_UNUSED bool oxi_walk_may_stream(const oxi_walk *w, const ox_tensor *out) {
     enum { LEAST_RUN = 3072 };
-    int64_t run = w->turned & 1u ? w->shape[w->across] : w->length;
+    int64_t run = w->transposed & 1u ? w->shape[w->across] : w->length;
     return oxi_streams(out) && w->step[0] == 1 && run * w->bytes[0] >= LEAST_RUN;
 }
 
@@ -340,35 +341,35 @@ static OXI_UNUSED int64_t oxi_walk_tasks(const oxi_walk *w, int64_t grain) {
     return w->numel / grain + (w->numel % grain != 0);
 }
 
-/* ---- turning ------------------------------------------------------------------------------------------- */
+/* ---- transposing ------------------------------------------------------------------------------------ */
 
-/* A tile: `rows` positions along the walk's last dim, `columns` along the dim `across`, in which the turned
- * operands lie side by side. Strips of tiles, next to each other across, are what tasks are made of; tasks
- * follow each other so that what each core writes lies in one piece: lines in which two meet go to and fro.
- * What is small is turned in L1. Of what is large, tiles as long as a second cache holds: memory is read
- * and written the faster, the longer the runs are. What is turned right into operand 0 needs no tile: long
- * columns, as lines are cut where those end; few rows of what is larger, so that the lines that the processor
- * fetches by itself behind each are used soon, and where rows share sets of a cache.
- * A tile of results is filled column by column and then turned into operand 0. */
+/* A tile: `rows` positions along the walk's last dim, `columns` along the dim `across`, in which the
+ * transposed operands lie side by side. Strips of tiles, next to each other across, are what tasks are made
+ * of; tasks follow each other so that what each core writes lies in one piece: lines in which two meet go
+ * to and fro. What is small is transposed in L1. Of what is large, tiles as long as a second cache holds:
+ * memory is read and written the faster, the longer the runs are. What is transposed right into operand 0
+ * needs no tile: long columns, as lines are cut where those end; few rows of what is larger, so that the
+ * lines that the processor fetches by itself behind each are used soon, and where rows share sets of a
+ * cache. A tile of results is filled column by column and then transposed into operand 0. */
 enum {
-    OXI_TILE_BYTES = 32 << 10,      /* of all turned operands */
+    OXI_TILE_BYTES = 32 << 10,      /* of all transposed operands */
     OXI_TILE_FAR_BYTES = 288 << 10, /* the same of a large walk */
     OXI_TILE_NEAR_BYTES = 2 << 10,  /* up to this many, of all lanes, lie on the stack */
     OXI_TILE_GAPS = 64,             /* room beside them: each operand's part starts aligned */
     OXI_TILE_RUN = 2048,            /* bytes of a column of a tile, of the widest operand */
-    OXI_TILE_ROWS = 1024,           /* that are turned right into operand 0 */
+    OXI_TILE_ROWS = 1024,           /* that are transposed right into operand 0 */
     OXI_TILE_FEW_ROWS = 256,        /* the same of a large walk, and where rows share sets of a cache */
     OXI_TILE_WIDE = 512,            /* bytes of a row of a tile, of the narrowest operand of a large walk */
     OXI_TILE_COLUMNS = 256,         /* at most */
     OXI_TILE_SETS = 1 << 20,        /* rows of a tile times the power of two in their distance, bytes: rows */
     OXI_TILE_LEAST = 128,           /* that share few sets of a cache push each other out; rows at least */
     OXI_TILE_FAR = 1 << 22,         /* bytes of all operands: from here on a walk is large, */
-    OXI_TILE_FARTHER = 1 << 24,     /* and from here on operands are asked for early */
+    OXI_TILE_FARTHER = 1 << 24,     /* and from here on operands are prefetched */
     OXI_TILE_FETCH = 16,            /* rows that are fetched ahead */
-    OXI_TILE_STRIP = 64,            /* rows turned at a time where nothing is fetched, */
+    OXI_TILE_STRIP = 64,            /* rows transposed at a time where nothing is fetched, */
     OXI_TILE_LEAP = 256,            /* unless more than this power of two is in their distance, bytes */
     OXI_TILE_AHEAD = 3,             /* columns that the other operands are fetched ahead */
-    OXI_TILE_STREAM = 64,           /* rows of a turned result that go past the caches at a time */
+    OXI_TILE_STREAM = 64,           /* rows of a transposed result that go past the caches at a time */
     OXI_LINE = 64                   /* bytes of a cache line */
 };
 
@@ -381,7 +382,7 @@ typedef struct oxi_tiling {
     int64_t beyond; /* columns of results behind a tile, up to where its last lines end */
     int64_t strips_along, strips_across, strips, group; /* group: strips of a task */
     int64_t pitch[OXI_WALK_MAX];                        /* bytes from column to column of a tile */
-    bool fetches;       /* what a tile is made of is asked for before it is used */
+    bool fetches;       /* what a tile is made of is prefetched */
     char *scratch;      /* tiles of each lane */
     int64_t tile_bytes; /* of a lane */
 } oxi_tiling;
@@ -398,7 +399,7 @@ static int64_t oxi_walk_bytes(const oxi_walk *w) {
     return all;
 }
 
-/* Whether tiles are turned right into operand 0. */
+/* Whether tiles are transposed right into operand 0. */
 static bool oxi_tiles_are_moved(const oxi_walk *w) {
     return w->moves && !w->streams;
 }
@@ -416,7 +417,7 @@ static int64_t oxi_tiling_pitch(oxi_tiling *t, int64_t ahead) {
         t->pitch[k] = t->rows * w->bytes[k];
         if (t->rows < w->length)
             t->pitch[k] = oxi_line_pitch(t->pitch[k] + ahead * w->bytes[k]);
-        if (w->turned >> k & 1) sum += t->pitch[k];
+        if (w->transposed >> k & 1) sum += t->pitch[k];
     }
     return sum;
 }
@@ -437,14 +438,14 @@ static int64_t oxi_tile_rows(const oxi_walk *w, int64_t most) {
     return oxi_min_i64(oxi_round_up(each, OXI_LINE / oxi_min_i64(w->bytes[0], OXI_LINE)), most);
 }
 
-/* Tiles of `bytes` for all turned operands. */
+/* Tiles of `bytes` for all transposed operands. */
 static void oxi_tiling_begin(oxi_tiling *t, const oxi_walk *w, int64_t grain, int64_t most, int64_t bytes) {
     int64_t widest = w->bytes[0], narrowest = 16, all = oxi_walk_bytes(w);
     int64_t across = w->shape[w->across], line = OXI_LINE / w->bytes[0], ahead = w->streams ? line - 1 : 0;
-    bool large = bytes > OXI_TILE_BYTES, moved = oxi_tiles_are_moved(w), result = w->turned & 1u;
+    bool large = bytes > OXI_TILE_BYTES, moved = oxi_tiles_are_moved(w), result = w->transposed & 1u;
     bool leaps = moved && oxi_power_in(w->stride[1][w->ndim - 1] * w->bytes[1]) > OXI_TILE_LEAP;
     for (int k = 0; k < w->operands; k++) {
-        if (!result && !(w->turned >> k & 1)) continue;
+        if (!result && !(w->transposed >> k & 1)) continue;
         if (w->bytes[k] > widest) widest = w->bytes[k];
         narrowest = oxi_min_i64(narrowest, w->bytes[k]);
     }
@@ -464,7 +465,7 @@ static void oxi_tiling_begin(oxi_tiling *t, const oxi_walk *w, int64_t grain, in
     while (!moved && oxi_tiling_pitch(t, ahead) > bytes / least && t->rows > 128) t->rows /= 2;
     int64_t fit = bytes / oxi_tiling_pitch(t, ahead) - t->beyond;
     if (!moved && t->columns > fit) t->columns = fit >= 16 ? fit / 16 * 16 : fit;
-    /* A task is whole columns where operands are turned into a tile: threads share no line of them. */
+    /* A task is whole columns where operands are transposed into a tile: threads share no line of them. */
     int64_t run = moved || result || w->streams ? t->rows : w->length, width = grain > run ? grain / run : 1;
     width = oxi_parts(across, oxi_parts(across, width)); /* equal strips */
     t->width = oxi_min_i64(oxi_round_up(width, t->columns), across);
@@ -476,10 +477,10 @@ static void oxi_tiling_begin(oxi_tiling *t, const oxi_walk *w, int64_t grain, in
     if (w->numel <= grain) t->group = t->strips; /* one task, as oxi_walk_lanes promises */
 }
 
-/* Turns operand k; from: its first element in a tile of so many rows and columns, to: where columns go,
+/* Transposes operand k; from: its first element in a tile of so many rows and columns, to: where columns go,
  * `pitch` bytes apart, side by side in a tile or in operand 0. What runs backwards is read from its other
  * end. */
-static void oxi_tile_turn(const oxi_tiling *t, int k, int64_t rows, int64_t columns, const char *from,
+static void oxi_tile_transpose(const oxi_tiling *t, int k, int64_t rows, int64_t columns, const char *from,
                           char *to, int64_t pitch) {
     const oxi_walk *w = t->w;
     const oxi_kernels *kernels = oxi_cpu_kernels();
@@ -510,7 +511,7 @@ static void oxi_tile_turn(const oxi_tiling *t, int k, int64_t rows, int64_t colu
 static void oxi_tile_fetch(const oxi_tiling *t, char *const *base, int64_t c, int64_t rows) {
     const oxi_walk *w = t->w;
     for (int k = 0; k < w->operands; k++) {
-        if ((w->turned >> k & 1) || (k == 0 && w->streams)) continue;
+        if ((w->transposed >> k & 1) || (k == 0 && w->streams)) continue;
         const char *p = base[k] + c * w->stride[k][w->across] * w->bytes[k];
         int64_t bytes = rows * llabs(w->step[k]) * w->bytes[k];
         for (int64_t at = 0; at < bytes; at += OXI_LINE) {
@@ -528,7 +529,7 @@ static void oxi_tile_pieces(const oxi_tiling *t, char *const *from, const int64_
                             int64_t rows, int64_t columns, int lane) {
     const oxi_walk *w = t->w;
     int64_t along[OXI_WALK_MAX], left = w->length - first - rows;
-    bool lines = w->streams && !(w->turned & 1u), joined = !lines;
+    bool lines = w->streams && !(w->transposed & 1u), joined = !lines;
     oxi_cursor cursor;
     memset(&cursor, 0, sizeof cursor);
     for (int k = 0; k < w->operands; k++) {
@@ -588,8 +589,8 @@ static void oxi_tile(const oxi_tiling *t, char *const *base, int64_t first, int6
     for (int k = 0; k < w->operands; k++) {
         from[k] = base[k];
         step[k] = w->stride[k][w->across] * w->bytes[k];
-        if (!(w->turned >> k & 1)) continue;
-        oxi_tile_turn(t, k, rows + ahead, columns, base[k], tile, t->pitch[k]);
+        if (!(w->transposed >> k & 1)) continue;
+        oxi_tile_transpose(t, k, rows + ahead, columns, base[k], tile, t->pitch[k]);
         from[k] = tile;
         step[k] = t->pitch[k];
         tile += oxi_round_up(t->columns * t->pitch[k], 8);
@@ -597,7 +598,8 @@ static void oxi_tile(const oxi_tiling *t, char *const *base, int64_t first, int6
     oxi_tile_pieces(t, from, step, first, rows, columns, lane);
 }
 
-/* The same where the result is turned; `along` is `first` above, first and left: as for oxi_tile_result. */
+/* The same where the result is transposed; `along` is `first` above, first and left: as for
+ * oxi_tile_result. */
 static void oxi_tile_of_results(const oxi_tiling *t, char *const *base, int64_t along, int64_t first,
                                 int64_t left, int64_t rows, int64_t columns, char *tile, int lane) {
     const oxi_walk *w = t->w;
@@ -616,7 +618,7 @@ static void oxi_tile_strip(const oxi_tiling *t, int64_t index, char *tile, int l
     const oxi_walk *w = t->w;
     int last = w->ndim - 1;
     int64_t at[OX_MAX_DIMS];
-    bool across_first = w->turned & 1u || w->streams;
+    bool across_first = w->transposed & 1u || w->streams;
     for (int turn = 0; turn < 2; turn++) {
         bool across = across_first == (turn == 0);
         int64_t strips = across ? t->strips_across : t->strips_along;
@@ -639,8 +641,8 @@ static void oxi_tile_strip(const oxi_tiling *t, int64_t index, char *tile, int l
         int64_t columns = oxi_min_i64(width - c, t->columns), before = at[w->across] + c;
         int64_t left = w->shape[w->across] - before - columns;
         if (oxi_tiles_are_moved(w))
-            oxi_tile_turn(t, 1, rows, columns, base[1], base[0], w->stride[0][w->across] * w->bytes[0]);
-        else if (w->turned & 1u)
+            oxi_tile_transpose(t, 1, rows, columns, base[1], base[0], w->stride[0][w->across] * w->bytes[0]);
+        else if (w->transposed & 1u)
             oxi_tile_of_results(t, base, at[last], before, left, rows, columns, tile, lane);
         else
             oxi_tile(t, base, at[last], rows, columns, tile, lane);
@@ -655,15 +657,15 @@ static void oxi_tile_task(void *arg, int64_t index, int lane) {
     for (int64_t i = index * t->group; i < end; i++) oxi_tile_strip(t, i, tile, lane);
 }
 
-/* Room for a lane's tile, a multiple of 64 bytes: all turned operands, or the result with the lines of it
+/* Room for a lane's tile, a multiple of 64 bytes: all transposed operands, or the result with the lines of it
  * that go past the caches. */
 static int64_t oxi_tiling_bytes(const oxi_tiling *t) {
     const oxi_walk *w = t->w;
     int64_t bytes = 0, columns = t->columns + t->beyond;
     if (oxi_tiles_are_moved(w)) return 0;
     for (int k = 0; k < w->operands; k++)
-        if (w->turned >> k & 1) bytes += oxi_round_up(columns * t->pitch[k], 8);
-    if (w->turned & 1u && w->streams) bytes += OXI_TILE_STREAM * oxi_line_pitch(columns * w->bytes[0]);
+        if (w->transposed >> k & 1) bytes += oxi_round_up(columns * t->pitch[k], 8);
+    if (w->transposed & 1u && w->streams) bytes += OXI_TILE_STREAM * oxi_line_pitch(columns * w->bytes[0]);
     return oxi_round_up(bytes, OXI_TILE_GAPS);
 }
 
@@ -676,7 +678,7 @@ static char *oxi_tiling_take(oxi_tiling *t, const oxi_walk *w, int64_t grain, in
     return *held <= OXI_TILE_NEAR_BYTES ? (char *)near_by : (char *)oxi_try_alloc(*held);
 }
 
-static ox_status oxi_walk_turned(const oxi_walk *w, int64_t grain, int64_t most, oxi_walk_piece piece,
+static ox_status oxi_walk_transposed(const oxi_walk *w, int64_t grain, int64_t most, oxi_walk_piece piece,
                                  void *arg) {
     bool large = oxi_walk_bytes(w) > OXI_TILE_FAR && !oxi_tiles_are_moved(w);
     uint64_t near_by[OXI_TILE_NEAR_BYTES / 8];
@@ -694,13 +696,13 @@ static ox_status oxi_walk_turned(const oxi_walk *w, int64_t grain, int64_t most,
 
 /* The lanes that oxi_walk_all has at most. */
 static OXI_UNUSED int64_t oxi_walk_lanes(const oxi_walk *w, int64_t grain) {
-    return w->numel <= grain ? 1 : oxi_lanes(w->turned ? INT32_MAX : oxi_walk_tasks(w, grain));
+    return w->numel <= grain ? 1 : oxi_lanes(w->transposed ? INT32_MAX : oxi_walk_tasks(w, grain));
 }
 
 /* Fails where there is no memory for tiles only: never in an order other than OXI_WALK_TILED. */
 static OXI_UNUSED ox_status oxi_walk_all(const oxi_walk *w, int64_t grain, int64_t most, oxi_walk_piece piece,
                                          void *arg) {
-    if (w->turned) return oxi_walk_turned(w, grain, most, piece, arg);
+    if (w->transposed) return oxi_walk_transposed(w, grain, most, piece, arg);
     oxi_walk_work work;
     work.w = w;
     work.grain = grain;

@@ -223,7 +223,7 @@ static void oxi_file_free(ox_file *file) {
     for (size_t i = 0; i < file->part_count; i++) {
         oxi_mapping *mapping = &file->parts[i].mapping;
         if (file->parts[i].borrowed) continue;
-        oxi_repacked_undo((void *)(uintptr_t)mapping->data, mapping->bytes, false);
+        oxi_repacked_forget((void *)(uintptr_t)mapping->data, mapping->bytes);
         oxi_unmap_file(mapping);
     }
     oxi_free(file->parts, file->part_room * sizeof *file->parts);
@@ -400,22 +400,22 @@ static ox_tensor *oxi_item_tensor(ox_file *file, const oxi_file_item *item, cons
     static const unsigned char nothing[8] = {0};
     ox_dtype dtype = (ox_dtype)item->dtype;
     size_t element = (size_t)ox_dtype_get_info(dtype)->block_bytes, unit = oxi_swap_unit(dtype);
-    bool turned = item->swapped && unit > 1;
+    bool swaps = item->swapped && unit > 1;
     size_t align = oxi_is_block(dtype) ? 4 : element;
     ox_storage *storage;
-    if (!turned && item->bytes > 0 && (uintptr_t)data % align == 0) {
+    if (!swaps && item->bytes > 0 && (uintptr_t)data % align == 0) {
         oxi_atomic_add(&file->references, 1);
         storage = oxi_storage_borrow(ox_cpu(), (void *)(uintptr_t)data, item->bytes, oxi_item_released, file);
         if (storage) {
-            storage->read_only = true;
-            storage->repackable = !file->parts[item->part].borrowed;
+            storage->read_only = file->parts[item->part].borrowed;
+            if (oxi_is_block(dtype) && !storage->read_only) storage->layout = &oxi_repacked_layout;
         } else {
             oxi_file_release(file);
         }
     } else {
         storage = oxi_storage_new(ox_cpu(), item->bytes);
         if (!data) data = nothing;
-        if (storage && turned)
+        if (storage && swaps)
             oxi_copy_swapped(storage->data, data, item->bytes, unit);
         else if (storage)
             memcpy(storage->data, data, item->bytes);
@@ -426,29 +426,29 @@ static ox_tensor *oxi_item_tensor(ox_file *file, const oxi_file_item *item, cons
     return t;
 }
 
-typedef struct oxi_turning {
+typedef struct oxi_swapping {
     ox_storage *storage;
     unsigned char *block; /* OXI_FILE_PIECE bytes */
     size_t unit;
-} oxi_turning;
+} oxi_swapping;
 
-static ox_status oxi_turn_piece(void *user, size_t done, const unsigned char *data, size_t bytes) {
-    const oxi_turning *turning = (const oxi_turning *)user;
-    ox_device *device = turning->storage->device;
-    oxi_copy_swapped(turning->block, data, bytes, turning->unit);
-    return device->write(device, turning->storage->data, done, turning->block, bytes);
+static ox_status oxi_swap_piece(void *user, size_t done, const unsigned char *data, size_t bytes) {
+    const oxi_swapping *swapping = (const oxi_swapping *)user;
+    ox_device *device = swapping->storage->device;
+    oxi_copy_swapped(swapping->block, data, bytes, swapping->unit);
+    return device->write(device, swapping->storage->data, done, swapping->block, bytes);
 }
 
-static ox_tensor *oxi_item_turned(ox_file *file, const oxi_file_item *item) {
-    oxi_turning turning;
+static ox_tensor *oxi_item_swapped(ox_file *file, const oxi_file_item *item) {
+    oxi_swapping swapping;
     ox_tensor *t = NULL;
-    turning.unit = oxi_swap_unit((ox_dtype)item->dtype);
-    turning.storage = oxi_storage_new(file->device, item->bytes);
-    turning.block = turning.storage ? (unsigned char *)oxi_alloc(OXI_FILE_PIECE) : NULL;
-    if (turning.block &&
-        oxi_file_visit(file, item->part, item->offset, item->bytes, oxi_turn_piece, &turning) == OX_OK)
-        t = oxi_item_over(file, item, turning.storage);
-    oxi_free(turning.block, OXI_FILE_PIECE);
-    if (turning.storage) oxi_storage_release(turning.storage);
+    swapping.unit = oxi_swap_unit((ox_dtype)item->dtype);
+    swapping.storage = oxi_storage_new(file->device, item->bytes);
+    swapping.block = swapping.storage ? (unsigned char *)oxi_alloc(OXI_FILE_PIECE) : NULL;
+    if (swapping.block &&
+        oxi_file_visit(file, item->part, item->offset, item->bytes, oxi_swap_piece, &swapping) == OX_OK)
+        t = oxi_item_over(file, item, swapping.storage);
+    oxi_free(swapping.block, OXI_FILE_PIECE);
+    if (swapping.storage) oxi_storage_release(swapping.storage);
     return t;
 }

@@ -199,7 +199,7 @@ static ox_tensor *oxi_load_region(ox_file *file, const oxi_file_item *item) {
     const oxi_file_part *part = &file->parts[item->part];
     ox_device *device = file->device;
     ox_storage *region = NULL;
-    if (item->swapped && oxi_swap_unit((ox_dtype)item->dtype) > 1) return oxi_item_turned(file, item);
+    if (item->swapped && oxi_swap_unit((ox_dtype)item->dtype) > 1) return oxi_item_swapped(file, item);
     if (device->region(device, part->path, &part->mapping.id, item->offset, item->bytes, &region) != OX_OK)
         return NULL;
     ox_tensor *t = oxi_item_over(file, item, region);

@@ -92,8 +92,8 @@ typedef struct oxi_format {
 /* Adds a format, asked before those that are there; `format` must stay. False when the table is full. */
 static bool oxi_file_register(const oxi_format *format);
 
-/* ox_file_open over memory that stays as it is until the file and its tensors are gone. `label` is the name in
- * messages. */
+/* ox_file_open over memory that stays as it is until the file and its tensors are gone. `label` is the name
+ * in messages. */
 static ox_file *oxi_open_memory(const char *label, const void *data, size_t bytes, ox_device *device);
 
 /* Records "path: offset N: words" (no offset when at is SIZE_MAX) and returns status. */
@@ -147,17 +147,17 @@ static uint16_t oxi_read_u16(const unsigned char *p);
 static uint32_t oxi_read_u32(const unsigned char *p);
 static uint64_t oxi_read_u64(const unsigned char *p);
 static bool oxi_big_endian_host(void);
-/* Copies bytes with the order inside each unit of 1, 2, 4 or 8 bytes turned round; `to` may lie before
+/* Copies bytes with the order inside each unit of 1, 2, 4 or 8 bytes reversed; `to` may lie before
  * `from`. */
 static void oxi_copy_swapped(void *to, const void *from, size_t bytes, size_t unit);
-/* Bytes that turn round together: half an element for complex types. */
+/* Bytes that are reversed together: half an element for complex types. */
 static size_t oxi_swap_unit(ox_dtype dtype);
 
 /* A tensor over the item's numbers, which lie at `data` (inside the file's mapping): zero copy where
  * alignment and byte order allow, else a copy. */
 static ox_tensor *oxi_item_tensor(ox_file *file, const oxi_file_item *item, const unsigned char *data);
 /* The same from a part in parts, whose byte order is not the host's: in memory of the file's device. */
-static ox_tensor *oxi_item_turned(ox_file *file, const oxi_file_item *item);
+static ox_tensor *oxi_item_swapped(ox_file *file, const oxi_file_item *item);
 /* A tensor over `storage` (contiguous numbers from its start), on the file's device. */
 static ox_tensor *oxi_item_over(ox_file *file, const oxi_file_item *item, ox_storage *storage);
 

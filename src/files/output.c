@@ -64,9 +64,9 @@ static ox_status oxi_visit_numbers(const ox_tensor *t, oxi_bytes_fn visit, void 
     enum { PIECE = 1 << 20 };
     ox_device *device = ox_device_of(t);
     size_t bytes = ox_nbytes(t), unit = oxi_swap_unit(t->dtype), start = oxi_byte_offset(t->dtype, t->offset);
-    bool turned = unit > 1 && oxi_big_endian_host();
-    if (device->host && !turned) {
-        visit(user, oxi_ptr(t), bytes);
+    bool swaps = unit > 1 && oxi_big_endian_host();
+    if (device->host && !swaps) {
+        visit(user, oxi_plain_ptr(t), bytes);
         return OX_OK;
     }
     char *piece = (char *)oxi_alloc(PIECE);
@@ -74,7 +74,7 @@ static ox_status oxi_visit_numbers(const ox_tensor *t, oxi_bytes_fn visit, void 
     for (size_t at = 0; at < bytes && status == OX_OK; at += PIECE) {
         size_t count = bytes - at < (size_t)PIECE ? bytes - at : (size_t)PIECE;
         status = device->read(device, oxi_storage_data(t->storage), start + at, piece, count);
-        if (turned) oxi_copy_swapped(piece, piece, count, unit);
+        if (swaps) oxi_copy_swapped(piece, piece, count, unit);
         if (status == OX_OK) visit(user, piece, count);
     }
     oxi_free(piece, PIECE);

@@ -15,7 +15,7 @@
 
 /* ---- reductions (form/reduce.c) ------------------------------------------------------------------------ */
 
-/* In the order of shaders/reduce.glsl. */
+/* In the order of shaders/reduce/reduce.glsl. */
 typedef enum oxi_reduction_kind {
     OXI_REDUCES_SUM,
     OXI_REDUCES_SQUARES,
@@ -49,10 +49,16 @@ typedef enum oxi_reduction_places {
     OXI_PLACES_ONLY
 } oxi_reduction_places;
 
+typedef enum oxi_reduction_reads {
+    OXI_READS_VALUE,
+    OXI_READS_NUMBER                 /* NaN is 0 */
+} oxi_reduction_reads;
+
 typedef struct oxi_reduction {
     oxi_reduction_kind kind;
     oxi_reduction_finish finish;
     oxi_reduction_places places;
+    oxi_reduction_reads reads;
     double number;                   /* power of norm, correction of var and std; else 0 */
 } oxi_reduction;
 static oxi_reduction oxi_reduction_of(const oxi_call *call);
@@ -89,7 +95,7 @@ typedef struct oxi_product_form {
     int ndim;
     int64_t shape[OX_MAX_DIMS], stride[OXI_PRODUCT_SIDES][OX_MAX_DIMS];
     double alpha, beta;
-    oxi_activation activation;
+    ox_activation activation;
     bool layer;                      /* b is a layer's weight */
 } oxi_product_form;
 static void oxi_product_form_of(const oxi_call *call, oxi_product_form *out);
@@ -122,6 +128,9 @@ typedef enum oxi_index_does {
     OXI_DOES_ONE,
     OXI_DOES_MOVES,
     OXI_DOES_ADDS,
+    OXI_DOES_MULTIPLIES,
+    OXI_DOES_MOST,
+    OXI_DOES_LEAST,
     OXI_DOES_COORDINATES,
     OXI_DOES_JOINS,
     OXI_DOES_ROLLS
@@ -164,27 +173,42 @@ static bool oxi_copies_next(oxi_copies *p, ox_tensor *from, ox_tensor *to);
 /* A header with at least one dim: a single number is a row of one. */
 static ox_tensor oxi_at_least_1d(const ox_tensor *t);
 
-/* ---- numbers that are made (form/made.c) --------------------------------------------------------------- */
+/* ---- elementwise ops (form/map.c) ---------------------------------------------------------------------- */
 
-typedef enum oxi_made_kind {
-    OXI_MADE_CONSTANT,
-    OXI_MADE_DIAGONAL,
-    OXI_MADE_RAMP,
-    OXI_MADE_DRAW,
-    OXI_MADE_TOGETHER
-} oxi_made_kind;
-typedef enum oxi_made_numbers {
+/* Who has an op's f32 (form/map.def). */
+typedef enum oxi_map_shader {
+    OXI_MAP_SHADER_none,
+    OXI_MAP_SHADER_move,
+    OXI_MAP_SHADER_plain,
+    OXI_MAP_SHADER_function
+} oxi_map_shader;
+typedef struct oxi_map_row {
+    int code;                        /* the row's place in map.def, which is its code in shaders; -1: none */
+    oxi_map_shader shader;
+} oxi_map_row;
+static oxi_map_row oxi_map_row_of(oxi_op op);
+
+/* ---- generated numbers (form/generate.c) ------------------------------------------------------------ */
+
+typedef enum oxi_generated_kind {
+    OXI_GENERATES_CONSTANT,
+    OXI_GENERATES_DIAGONAL,
+    OXI_GENERATES_RAMP,
+    OXI_GENERATES_RANDOM,
+    OXI_GENERATES_TOGETHER
+} oxi_generated_kind;
+typedef enum oxi_generated_numbers {
     OXI_NUMBERS_OWN,
     OXI_NUMBERS_DOUBLE,
     OXI_NUMBERS_WHOLE,
     OXI_NUMBERS_CLASS,
     OXI_NUMBERS_UNIT
-} oxi_made_numbers;
+} oxi_generated_numbers;
 
-/* A row of form/made.def, and what a call adds to it. */
-typedef struct oxi_made_form {
-    oxi_made_kind kind;
-    oxi_made_numbers numbers;
+/* A row of form/generate.def, and what a call adds to it. */
+typedef struct oxi_generated_form {
+    oxi_generated_kind kind;
+    oxi_generated_numbers numbers;
     int code;                        /* the row's place, which devices look up how an element is made by */
     bool whole, in_double;           /* worked out in 64-bit integers; in f64; neither: exact in any */
     /* the call's numbers: a constant; start and step or end of a ramp (whole ones for integers); low and
@@ -194,9 +218,9 @@ typedef struct oxi_made_form {
     double step;                     /* of a ramp */
     int64_t low;                     /* whole: the constant, the start, the least number drawn */
     uint64_t range;                  /* whole: the step, how many numbers are drawn from */
-} oxi_made_form;
-static oxi_made_form oxi_made_form_of(const oxi_call *call);
-static oxi_made_kind oxi_made_kind_of(oxi_op op);
+} oxi_generated_form;
+static oxi_generated_form oxi_generated_form_of(const oxi_call *call);
+static oxi_generated_kind oxi_generated_kind_of(oxi_op op);
 
 /* Why a row of weights cannot be drawn from. */
 enum { OXI_MULTINOMIAL_FINE, OXI_MULTINOMIAL_BAD_WEIGHT, OXI_MULTINOMIAL_NO_WEIGHT, OXI_MULTINOMIAL_TOO_FEW };

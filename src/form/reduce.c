@@ -5,9 +5,10 @@ static const struct {
     oxi_reduction_kind kind;
     oxi_reduction_finish finish;
     oxi_reduction_places places;
+    oxi_reduction_reads reads;
 } oxi_reductions[] = {
-#define OXI_REDUCTION(op, kind, finish, places) \
-    {OXI_OP_##op, OXI_REDUCES_##kind, OXI_FINISH_##finish, OXI_PLACES_##places},
+#define OXI_REDUCTION(op, kind, finish, places, reads) \
+    {OXI_OP_##op, OXI_REDUCES_##kind, OXI_FINISH_##finish, OXI_PLACES_##places, OXI_READS_##reads},
 #include "form/reduce.def"
 #undef OXI_REDUCTION
 };
@@ -31,6 +32,7 @@ static oxi_reduction oxi_reduction_of(const oxi_call *call) {
     r.kind = oxi_reductions[i].kind;
     r.finish = oxi_reductions[i].finish;
     r.places = oxi_reductions[i].places;
+    r.reads = oxi_reductions[i].reads;
     (void)oxi_attrs_numbers(call->op, &call->attr, &r.number, 1);
     if (r.kind == OXI_REDUCES_BY_POWER) oxi_reduction_by_power(&r, r.number);
     return r;

@@ -199,7 +199,7 @@ static bool oxi_llm_run_layer(const oxi_llm_batch *batch, int64_t index, ox_tens
 static ox_tensor *oxi_llm_forward(const oxi_llm_batch *batch, ox_tensor *ids, int64_t rows) {
     const ox_llm *model = batch->context->model;
     /* f32 [S, width]: the layers add to it in place */
-    ox_tensor *x = ox_cast(ox_embedding(model->weight[OXI_LLM_EMBEDDING], ids), OX_F32);
+    ox_tensor *x = ox_cast(ox_embedding(ids, model->weight[OXI_LLM_EMBEDDING]), OX_F32);
     for (int64_t i = 0; x && i < model->config.layers; i++)
         if (!oxi_llm_run_layer(batch, i, x)) return NULL;
     if (!x || rows == 0) return x;
@@ -212,8 +212,9 @@ static ox_status oxi_llm_run_batch(oxi_llm_batch *batch, const int32_t *tokens, 
     const ox_llm *model = batch->context->model;
     ox_status status = OX_OK;
     ox_scope scope = ox_scope_begin();
-    ox_tensor *positions = ox_arange((double)batch->start, (double)(batch->start + batch->count), 1, OX_I32);
-    ox_tensor *ids = ox_to(ox_from_data(tokens, OX_SHAPE(batch->count), OX_I32), model->device);
+    double start = (double)batch->start, end = start + (double)batch->count;
+    ox_tensor *positions = oxi_arange(start, end, 1, OX_I32, ox_cpu());
+    ox_tensor *ids = ox_to(oxi_copied(tokens, OX_SHAPE(batch->count), OX_I32), model->device);
     batch->positions = ox_to(positions, model->device);
     ox_tensor *x = batch->positions && ids ? oxi_llm_forward(batch, ids, rows) : NULL;
     if (!x) status = oxi_llm_error();

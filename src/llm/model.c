@@ -261,11 +261,11 @@ static ox_status oxi_llm_prepack(const ox_llm *model, const ox_file *file) {
     ox_tensor *output = model->weight[OXI_LLM_OUTPUT];
     ox_status status = OX_OK;
     if (!file->copies) return OX_OK;
-    if (oxi_is_block(output->dtype)) status = ox_prepack(output, true);
+    if (oxi_is_block(output->dtype)) status = ox_prepack(output);
     for (int64_t i = 0; i < model->config.layers; i++)
         for (int role = 0; role < OXI_LLM_LAYER_WEIGHT_COUNT && !status; role++) {
             ox_tensor *t = model->layers[i].weight[role];
-            if (t && oxi_is_block(t->dtype)) status = ox_prepack(t, true);
+            if (t && oxi_is_block(t->dtype)) status = ox_prepack(t);
         }
     return status;
 }

@@ -1,11 +1,31 @@
-/* Making tensors, and getting numbers in and out of them. New tensors are contiguous and on the CPU.
- * shapes   any; 0-size dims are legal. dtype OX_DTYPE_NONE means f32 (arange, randint, randperm: i64)
+/* Making tensors, and getting numbers in and out of them. New tensors are contiguous and on the thread's
+ * default device; ox_number, ox_integer and ox_from_blob on the CPU, and the _like forms where t is.
+ * shapes   any; 0-size dims are legal. dtype OX_DTYPE_NONE means the thread's default dtype, f32 at first
+ *          (arange, randint, randperm: i64; from_floats, from_doubles, from_ints: the dtype of the numbers)
  * errors   OX_ERR_SHAPE negative dim or too many elements; OX_ERR_DTYPE; OX_ERR_NOMEM
  * source   the torch functions of the same names */
 #ifndef OX_OPS_CREATE_H
 #define OX_OPS_CREATE_H
 
 OX_EXTERN_C_BEGIN
+
+/* Where the calling thread's new tensors are made: ox_cpu() at first. NULL sets ox_cpu(). Returns the one
+ * before. OX_DEVICE_SCOPE(device) { ... } sets it for a block and may be left like OX_SCOPE. Operations run
+ * where their operands are, whatever the default is. A device must not be closed while it is a default.
+ * source    torch.set_default_device, with torch.device(..) */
+OX_API ox_device *ox_default_device(void);
+OX_API ox_device *ox_set_default_device(ox_device *device);
+typedef struct ox_device_scope { ox_device *previous; bool open; } ox_device_scope;
+OX_API ox_device_scope ox_device_scope_begin(ox_device *device);
+OX_API void ox_device_scope_end(ox_device_scope *scope);
+#define OX_DEVICE_SCOPE(device) \
+    OXI_SCOPE_OF(ox_device_scope, ox_device_scope_begin(device), ox_device_scope_end)
+/* What OX_DTYPE_NONE means to the calling thread's functions that make tensors: f64, f32, f16 or bf16;
+ * OX_ERR_DTYPE for others, and nothing is set. OX_DTYPE_NONE sets f32. Integers in float ops give f32 all the
+ * same, where torch gives its default.
+ * source    torch.set_default_dtype */
+OX_API ox_dtype ox_default_dtype(void);
+OX_API ox_status ox_set_default_dtype(ox_dtype dtype);
 
 OX_API ox_tensor *ox_empty(ox_shape shape, ox_dtype dtype);    /* not cleared; block types too */
 OX_API ox_tensor *ox_zeros(ox_shape shape, ox_dtype dtype);
@@ -28,8 +48,34 @@ OX_API ox_tensor *ox_ones_like(const ox_tensor *t);
 OX_API ox_tensor *ox_full_like(const ox_tensor *t, double value);
 
 /* Random numbers come from Philox4x32-10, keyed by the seed, one counter a tensor: the same for any thread
- * count. */
+ * count. Seed and counter are those of the calling thread's generator: the default one, which all threads
+ * share, or the one that ox_generator_use gave it. A call takes them when it is made, wherever it runs. */
+typedef struct ox_generator ox_generator;
+/* All that a generator is: save it, and set it again for the same numbers from there on. */
+typedef struct ox_generator_state { uint64_t seed, counter; } ox_generator_state;
+
+/* A generator of its own, counter 0; NULL: OX_ERR_NOMEM. No thread may have it in use any more when it is
+ * closed, but for the one that closes it, which has the default one then.
+ * source    torch.Generator */
+OX_API ox_generator *ox_generator_open(uint64_t seed);
+OX_API void ox_generator_close(ox_generator *generator);
+/* A new seed, and the counter at 0. NULL, here and in the next two, is the default generator; its seed is 0
+ * at first. Threads may draw from one generator at the same time, each call gets numbers of its own; which
+ * ones depends on who comes first. Setting one that others draw from gives them a mix of the two states. */
+OX_API void ox_generator_seed(ox_generator *generator, uint64_t seed);
+OX_API ox_generator_state ox_generator_get_state(ox_generator *generator);
+OX_API void ox_generator_set_state(ox_generator *generator, ox_generator_state state);
+/* ox_generator_seed of the default generator: torch.manual_seed. */
 OX_API void ox_manual_seed(uint64_t seed);
+/* Random calls of this thread draw from `generator` from now on, NULL: the default one. Returns the one
+ * before. OX_GENERATOR_SCOPE(generator) { ... } does it for a block and may be left like OX_SCOPE. */
+OX_API ox_generator *ox_generator_use(ox_generator *generator);
+typedef struct ox_generator_scope { ox_generator *previous; bool open; } ox_generator_scope;
+OX_API ox_generator_scope ox_generator_scope_begin(ox_generator *generator);
+OX_API void ox_generator_scope_end(ox_generator_scope *scope);
+#define OX_GENERATOR_SCOPE(generator) \
+    OXI_SCOPE_OF(ox_generator_scope, ox_generator_scope_begin(generator), ox_generator_scope_end)
+
 OX_API ox_tensor *ox_rand(ox_shape shape, ox_dtype dtype);     /* uniform in [0, 1) */
 OX_API ox_tensor *ox_randn(ox_shape shape, ox_dtype dtype);    /* normal, mean 0, deviation 1 */
 /* [low, high), whose numbers the dtype holds (floats rounded): OX_ERR_ARG otherwise */

@@ -45,9 +45,10 @@ OX_API bool ox_is_pinned(const ox_tensor *t, const ox_device *device);
  *   From pinned memory to a GPU: returns when the copy has begun. From a GPU to ox_cpu(): the result is
  *   pinned, and its numbers may still be on their way. In all other cases the same as ox_to.
  * shapes    t any -> the same; a view of t if it is on `device` already
- * memory    a new tensor, one reference. Both may be released at once: releasing pinned memory waits
+ * memory    a new tensor, one reference. Both may be released at once: pinned memory is used again when what
+ *           was begun with it is over
  * errors    as ox_to; what goes wrong on the way is told by whatever waits, an index out of range in what was
- *           computed before by the next ox_to or ox_vulkan_sync
+ *           computed before by the next ox_to or ox_device_sync
  * source    torch.Tensor.to(device, non_blocking=True)
  */
 OX_API ox_tensor *ox_to_async(ox_tensor *t, ox_device *device);

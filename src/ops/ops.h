@@ -16,49 +16,31 @@ OX_EXTERN_C_BEGIN
  *
  * abs |x| (c64 -> f32)      neg -x               sign -1, 0, 1         square x x          reciprocal 1/x
  * floor  ceil  trunc        round half to even   frac x - trunc(x)     sqrt                rsqrt 1/sqrt(x)
- * exp  exp2  expm1          log log2 log10 log1p sin cos tan           asin acos atan      sinh cosh tanh
+ * exp  exp2  expm1  exp10   log log2 log10 log1p sin cos tan           asin acos atan      sinh cosh tanh
  * asinh acosh atanh         sigmoid 1/(1+e^-x)   erf  erfc
  * isnan isinf isfinite logical_not -> bool       bitwise_not ~x (integers, bool)
  * conj (real numbers: a copy)                    angle atan2(imag, real) of c64, of real numbers 0 or pi */
-OX_API ox_tensor *ox_abs(ox_tensor *x);
-OX_API ox_tensor *ox_neg(ox_tensor *x);
-OX_API ox_tensor *ox_sign(ox_tensor *x);
-OX_API ox_tensor *ox_square(ox_tensor *x);
-OX_API ox_tensor *ox_floor(ox_tensor *x);
-OX_API ox_tensor *ox_ceil(ox_tensor *x);
-OX_API ox_tensor *ox_round(ox_tensor *x);
-OX_API ox_tensor *ox_trunc(ox_tensor *x);
-OX_API ox_tensor *ox_frac(ox_tensor *x);
-OX_API ox_tensor *ox_bitwise_not(ox_tensor *x);
-OX_API ox_tensor *ox_exp(ox_tensor *x);
-OX_API ox_tensor *ox_exp2(ox_tensor *x);
-OX_API ox_tensor *ox_expm1(ox_tensor *x);
-OX_API ox_tensor *ox_log(ox_tensor *x);
-OX_API ox_tensor *ox_log2(ox_tensor *x);
-OX_API ox_tensor *ox_log10(ox_tensor *x);
-OX_API ox_tensor *ox_log1p(ox_tensor *x);
-OX_API ox_tensor *ox_sqrt(ox_tensor *x);
-OX_API ox_tensor *ox_rsqrt(ox_tensor *x);
-OX_API ox_tensor *ox_reciprocal(ox_tensor *x);
-OX_API ox_tensor *ox_sin(ox_tensor *x);
-OX_API ox_tensor *ox_cos(ox_tensor *x);
-OX_API ox_tensor *ox_tan(ox_tensor *x);
-OX_API ox_tensor *ox_asin(ox_tensor *x);
-OX_API ox_tensor *ox_acos(ox_tensor *x);
-OX_API ox_tensor *ox_atan(ox_tensor *x);
-OX_API ox_tensor *ox_sinh(ox_tensor *x);
-OX_API ox_tensor *ox_cosh(ox_tensor *x);
-OX_API ox_tensor *ox_tanh(ox_tensor *x);
-OX_API ox_tensor *ox_asinh(ox_tensor *x);
-OX_API ox_tensor *ox_acosh(ox_tensor *x);
-OX_API ox_tensor *ox_atanh(ox_tensor *x);
-OX_API ox_tensor *ox_sigmoid(ox_tensor *x);
-OX_API ox_tensor *ox_erf(ox_tensor *x);
-OX_API ox_tensor *ox_erfc(ox_tensor *x);
+/* Functions of one tensor and nothing else, ox_NAME(x); each is also there in place, ox_NAME_(x). Plain ones
+ * are PyTorch's, name and schema; of OX_OURS_1 PyTorch has none; what is different of the others says
+ * ops/api.def. */
+/* clang-format off */
+#define OX_PLAIN_1(X) \
+    X(abs) X(neg) X(square) X(floor) X(ceil) X(round) X(trunc) X(frac) X(exp) X(exp2) X(expm1) \
+    X(log) X(log2) X(log10) X(log1p) X(sqrt) X(rsqrt) X(reciprocal) X(sin) X(cos) X(tan) X(asin) \
+    X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(sigmoid) X(erf) X(erfc) \
+    X(relu)
+#define OX_OURS_1(X) X(exp10)
+#define OX_INPLACE_1(X) \
+    OX_PLAIN_1(X) OX_OURS_1(X) \
+    X(sign) X(bitwise_not) X(logical_not) X(relu6) X(selu) X(gelu) X(gelu_tanh) X(silu) X(mish) \
+    X(softsign) X(hardsigmoid) X(hardswish) X(logsigmoid)
+/* clang-format on */
+#define OXI_X(name) OX_API ox_tensor *ox_##name(ox_tensor *x);
+OX_INPLACE_1(OXI_X)
+#undef OXI_X
 OX_API ox_tensor *ox_isnan(ox_tensor *x);
 OX_API ox_tensor *ox_isinf(ox_tensor *x);
 OX_API ox_tensor *ox_isfinite(ox_tensor *x);
-OX_API ox_tensor *ox_logical_not(ox_tensor *x);
 OX_API ox_tensor *ox_conj(ox_tensor *x);
 OX_API ox_tensor *ox_angle(ox_tensor *x);
 /* -INFINITY, INFINITY for none. Bounds of integers are whole numbers, OX_ERR_DTYPE otherwise: torch.clamp
@@ -71,6 +53,7 @@ OX_API ox_tensor *ox_clamp(ox_tensor *x, double low, double high);
 OX_API ox_tensor *ox_nan_to_num(ox_tensor *x, double nan, double positive, double negative);
 
 /* ---- activations (floats; relu, relu6, hardtanh, threshold integers too) ----------------------------------
+ * Those of one tensor and nothing else are in the lists above.
  * relu max(x,0)                      relu6 min(max(x,0),6)            leaky_relu x<0 ? slope x : x
  * elu x<0 ? alpha(e^x-1) : x         celu max(0,x)+min(0,alpha(e^(x/alpha)-1))           selu
  * gelu x/2 (1+erf(x/sqrt2))          gelu_tanh x/2 (1+tanh(sqrt(2/pi)(x+0.044715x^3)))
@@ -81,22 +64,11 @@ OX_API ox_tensor *ox_nan_to_num(ox_tensor *x, double nan, double positive, doubl
  * numbers   for integers they are truncated, as in torch; bounds of hardtanh beyond the type as in ox_clamp
  * errors    OX_ERR_ARG celu with alpha 0, hardtanh with low above high, threshold with a value that does not
  *           fit the integer type; OX_ERR_DTYPE, OX_ERR_ARG NaN beside integers */
-OX_API ox_tensor *ox_relu(ox_tensor *x);
-OX_API ox_tensor *ox_relu6(ox_tensor *x);
 OX_API ox_tensor *ox_leaky_relu(ox_tensor *x, double slope);
 OX_API ox_tensor *ox_elu(ox_tensor *x, double alpha);
-OX_API ox_tensor *ox_selu(ox_tensor *x);
 OX_API ox_tensor *ox_celu(ox_tensor *x, double alpha);
-OX_API ox_tensor *ox_gelu(ox_tensor *x);
-OX_API ox_tensor *ox_gelu_tanh(ox_tensor *x);
-OX_API ox_tensor *ox_silu(ox_tensor *x);
-OX_API ox_tensor *ox_mish(ox_tensor *x);
 OX_API ox_tensor *ox_softplus(ox_tensor *x, double beta, double threshold);
-OX_API ox_tensor *ox_softsign(ox_tensor *x);
 OX_API ox_tensor *ox_hardtanh(ox_tensor *x, double low, double high);
-OX_API ox_tensor *ox_hardsigmoid(ox_tensor *x);
-OX_API ox_tensor *ox_hardswish(ox_tensor *x);
-OX_API ox_tensor *ox_logsigmoid(ox_tensor *x);
 OX_API ox_tensor *ox_threshold(ox_tensor *x, double threshold, double value);
 OX_API ox_tensor *ox_glu(ox_tensor *x, int dim);
 
@@ -162,17 +134,21 @@ OX_API ox_tensor *ox_mul_number(ox_tensor *a, double number);
 OX_API ox_tensor *ox_div_number(ox_tensor *a, double number);
 OX_API ox_tensor *ox_pow_number(ox_tensor *a, double number);
 
+/* How ox_scatter_reduce combines what comes to one element. */
+typedef enum ox_reduction {
+    OX_REDUCTION_NONE = 0,
+    OX_REDUCTION_SUM,
+    OX_REDUCTION_PROD,
+    OX_REDUCTION_MEAN, /* of integers rounded down; not of bool */
+    OX_REDUCTION_AMAX, /* NaN wins; not of c64 */
+    OX_REDUCTION_AMIN
+} ox_reduction;
+
 /* ---- in place: the result is written into the first operand and rounded to its dtype ----------------------
  * shapes    the other operands broadcast to the first; overlapping operands are handled
  * errors    OX_ERR_SHAPE if the first would have to grow; OX_ERR_DTYPE if the result's category is higher
  *           than its own; OX_ERR_ARG for expanded (stride 0) or read-only tensors */
 /* clang-format off */
-#define OX_INPLACE_1(X) \
-    X(abs) X(neg) X(sign) X(square) X(floor) X(ceil) X(round) X(trunc) X(frac) X(bitwise_not) \
-    X(exp) X(exp2) X(expm1) X(log) X(log2) X(log10) X(log1p) X(sqrt) X(rsqrt) X(reciprocal) \
-    X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) \
-    X(sigmoid) X(erf) X(erfc) X(logical_not) X(relu) X(relu6) X(selu) X(gelu) X(gelu_tanh) X(silu) \
-    X(mish) X(softsign) X(hardsigmoid) X(hardswish) X(logsigmoid)
 #define OX_INPLACE_2(X) \
     X(add) X(sub) X(mul) X(div) X(floor_divide) X(trunc_divide) X(remainder) X(fmod) X(pow) \
     X(maximum) X(minimum) X(atan2) X(hypot) X(copysign) X(eq) X(ne) X(lt) X(le) X(gt) X(ge) \
@@ -200,6 +176,8 @@ OX_API ox_tensor *ox_masked_fill_(ox_tensor *x, ox_tensor *mask, double value);
 OX_API ox_tensor *ox_cumsum_(ox_tensor *x, int dim);
 OX_API ox_tensor *ox_cumprod_(ox_tensor *x, int dim);
 OX_API ox_tensor *ox_scatter_(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source);
+OX_API ox_tensor *ox_scatter_reduce_(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source,
+                                     ox_reduction reduce, bool include_self);
 OX_API ox_tensor *ox_scatter_add_(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source);
 OX_API ox_tensor *ox_index_add_(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source, double alpha);
 OX_API ox_tensor *ox_triu_(ox_tensor *x, int64_t diagonal);
@@ -228,22 +206,22 @@ OX_API ox_tensor *ox_cast(ox_tensor *x, ox_dtype dtype);
 
 /* ---- reductions -------------------------------------------------------------------------------------------
  * shapes    dims given as OX_DIMS(0, -1) or OX_ALL_DIMS; they go, or stay as size 1 if keepdim
- * dtypes    sum, prod: integers and bool give i64; mean, var, std, norm: floats; all, any: bool; arg...,
- *           count_nonzero: i64; norm of c64: f32, of the sizes
+ * dtypes    sum, nansum, prod: integers and bool give i64; mean, var, std, norm: floats; all, any: bool;
+ *           arg..., count_nonzero: i64; norm of c64: f32, of the sizes
  * numerics  f16, bf16 and f32 accumulate in f32 blocks summed in f64; the same bits for any thread count
  * errors    OX_ERR_DIM a dim out of range or twice; OX_ERR_SHAPE amax, argmax ... of no elements;
  *           OX_ERR_DTYPE */
+/* Of dims and keepdim alone: ox_NAME(x, dims, keepdim). nansum counts NaN as 0. */
+#define OX_REDUCE_DIMS(X) X(nansum) X(amax) X(amin) X(all) X(any) X(logsumexp)
+#define OXI_X(name) OX_API ox_tensor *ox_##name(ox_tensor *x, ox_shape dims, bool keepdim);
+OX_REDUCE_DIMS(OXI_X)
+#undef OXI_X
 OX_API ox_tensor *ox_sum(ox_tensor *x, ox_shape dims, bool keepdim);
 OX_API ox_tensor *ox_mean(ox_tensor *x, ox_shape dims, bool keepdim);
 OX_API ox_tensor *ox_prod(ox_tensor *x, ox_shape dims, bool keepdim);
-OX_API ox_tensor *ox_amax(ox_tensor *x, ox_shape dims, bool keepdim);
-OX_API ox_tensor *ox_amin(ox_tensor *x, ox_shape dims, bool keepdim);
-OX_API ox_tensor *ox_all(ox_tensor *x, ox_shape dims, bool keepdim);
-OX_API ox_tensor *ox_any(ox_tensor *x, ox_shape dims, bool keepdim);
 /* torch's correction is 1 */
 OX_API ox_tensor *ox_var(ox_tensor *x, ox_shape dims, double correction, bool keepdim);
 OX_API ox_tensor *ox_std(ox_tensor *x, ox_shape dims, double correction, bool keepdim);
-OX_API ox_tensor *ox_logsumexp(ox_tensor *x, ox_shape dims, bool keepdim);
 /* p may be +-INFINITY, 0; OX_ERR_SHAPE where p is below 0 or INFINITY and there are no elements */
 OX_API ox_tensor *ox_norm(ox_tensor *x, double p, ox_shape dims, bool keepdim);
 OX_API ox_tensor *ox_count_nonzero(ox_tensor *x, ox_shape dims);
@@ -269,6 +247,8 @@ OX_API ox_tensor *ox_repeat(ox_tensor *x, ox_shape times);
 OX_API ox_tensor *ox_tile(ox_tensor *x, ox_shape times);
 /* OX_ALL_DIMS: flattened, one shift */
 OX_API ox_tensor *ox_roll(ox_tensor *x, ox_shape shifts, ox_shape dims);
+/* A copy with these dims backwards, as in torch; ox_slice by steps of -1 gives a view. */
+OX_API ox_tensor *ox_flip(ox_tensor *x, ox_shape dims);
 OX_API ox_tensor *ox_gather(ox_tensor *x, int dim, ox_tensor *index);
 /* The other dims broadcast; negative indices count from the end. OX_FLATTENED: indices of the flattened
  * tensor. */
@@ -278,12 +258,19 @@ OX_API ox_tensor *ox_scatter(ox_tensor *x, int dim, ox_tensor *index, ox_tensor 
  * dim rounds after each term; terms of an element in their order, so the same bits for any thread count.
  * alpha: as the scale of ox_add_scaled, of integers truncated, of bool 0 or not. */
 OX_API ox_tensor *ox_scatter_add(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source);
+/* ox_scatter with what comes to an element combined: x's own number (unless include_self is false) and those
+ * of source, in their order. Sums and products of f16 and bf16 are made in f32 and rounded once. A NaN, bool
+ * and integers as in torch.scatter_reduce. Errors OX_ERR_ARG for OX_REDUCTION_NONE; OX_ERR_DTYPE; as
+ * ox_scatter. */
+OX_API ox_tensor *ox_scatter_reduce(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source,
+                                    ox_reduction reduce, bool include_self);
 OX_API ox_tensor *ox_index_select(ox_tensor *x, int dim, ox_tensor *index);
 OX_API ox_tensor *ox_index_add(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source, double alpha);
 OX_API ox_tensor *ox_masked_select(ox_tensor *x, ox_tensor *mask);
 OX_API ox_tensor *ox_nonzero(ox_tensor *x);                             /* i64 [count, ndim] */
-/* [V,D], [..] -> [..,D]; a block table gives f32 */
-OX_API ox_tensor *ox_embedding(ox_tensor *table, ox_tensor *ids);
+/* Rows of table [V,D] by ids [..], i32 or i64 -> [..,D]: torch.nn.functional.embedding. A table of a block
+ * type gives f32. */
+OX_API ox_tensor *ox_embedding(ox_tensor *ids, ox_tensor *table);
 OX_API ox_tensor *ox_one_hot(ox_tensor *ids, int64_t classes); /* i64 [.., classes]; -1 = largest id + 1 */
 OX_API ox_tensor *ox_triu(ox_tensor *x, int64_t diagonal);
 OX_API ox_tensor *ox_tril(ox_tensor *x, int64_t diagonal);
@@ -293,7 +280,8 @@ OX_API ox_tensor *ox_tril(ox_tensor *x, int64_t diagonal);
 /* ox_matmul - matrix product; leading dims broadcast.
  *   out[..,m,n] = sum_k a[..,m,k] * b[..,k,n]
  * shapes    a [..,M,K], b [..,K,N] -> [..,M,N]; 1-d operands as in torch.matmul
- * dtypes    f16 bf16 f32 f64 c64, both operands the same; i8 x i8 -> i32; other integers in their own type;
+ * dtypes    f16 bf16 f32 f64 c64, both operands the same; integers in their own type, whose low bits are
+ *           kept (ox_int_mm: i8 with sums of i32);
  *           one operand may be a block type (b given as [..,K,N] = ox_t of block rows [N,K]); f16 and bf16
  *           accumulate in f32
  * memory    a new tensor, one reference; transposed and sliced operands are read in place
@@ -302,12 +290,24 @@ OX_API ox_tensor *ox_tril(ox_tensor *x, int64_t diagonal);
  * grad      da = g b^T, db = a^T g
  * source    torch.matmul; blocking after Goto & van de Geijn 2008 */
 OX_API ox_tensor *ox_matmul(ox_tensor *a, ox_tensor *b);
+/* The same of i8 operands, as i32: sums beyond 32 bits keep their low ones. OX_ERR_DTYPE for others.
+ * torch._int_mm, which takes matrices only. */
+OX_API ox_tensor *ox_int_mm(ox_tensor *a, ox_tensor *b);
 /* x w^T + bias: x [..,K], w [N,K], bias [N] or NULL -> [..,N]. w and bias may be of any float type (f64 meets
  * only f64), w of any block type. */
 OX_API ox_tensor *ox_linear(ox_tensor *x, ox_tensor *w, ox_tensor *bias);
-/* The same with an activation applied before the result is stored: "relu", "gelu", "gelu_tanh", "silu",
- * "sigmoid", "tanh". */
-OX_API ox_tensor *ox_linear_act(ox_tensor *x, ox_tensor *w, ox_tensor *bias, const char *activation);
+/* What may be applied to the result of a product before it is stored: the functions of these names. */
+typedef enum ox_activation {
+    OX_ACTIVATION_NONE = 0,
+    OX_ACTIVATION_RELU,
+    OX_ACTIVATION_GELU,
+    OX_ACTIVATION_GELU_TANH,
+    OX_ACTIVATION_SILU,
+    OX_ACTIVATION_SIGMOID,
+    OX_ACTIVATION_TANH
+} ox_activation;
+/* ox_linear and an activation in one pass; floats only. OX_ERR_ARG for an activation that does not exist. */
+OX_API ox_tensor *ox_linear_act(ox_tensor *x, ox_tensor *w, ox_tensor *bias, ox_activation activation);
 /* beta c + alpha a b */
 OX_API ox_tensor *ox_addmm(ox_tensor *c, ox_tensor *a, ox_tensor *b, double beta, double alpha);
 OX_API ox_tensor *ox_addmm_(ox_tensor *c, ox_tensor *a, ox_tensor *b, double beta, double alpha);
@@ -329,13 +329,16 @@ OX_API ox_tensor *ox_einsum(const char *equation, ox_tensor *const *list, int co
  *           256, where the processor gains from it. Others multiply as they lie
  * memory    none for block types (pages of a mapped file become the program's own; memory that the caller
  *           lent is left alone). Else as much again as the weight in f32 (f16 and bf16: twice as much, or
- *           as much where the processor multiplies bf16), until it is freed or keep is false; short of
+ *           as much where the processor multiplies bf16), until it is freed or ox_unpack; short of
  *           memory, nothing is kept
  * devices   the CPU; nothing to do on others
  * errors    OX_ERR_ARG, OX_ERR_NOMEM. Not while another thread multiplies with it. Call it again after
  *           changes through a pointer from ox_data, which the library cannot see
  * numerics  the same bits as without; block types: sums of few rows are taken in another order */
-OX_API ox_status ox_prepack(ox_tensor *weight, bool keep);
+OX_API ox_status ox_prepack(ox_tensor *weight);
+/* ox_unpack - the end of ox_prepack: block types are put back as they were, panels are freed. Nothing to do
+ * where nothing was packed. Errors and threads as ox_prepack. */
+OX_API ox_status ox_unpack(ox_tensor *weight);
 /* true: block types multiply as f32 after exact expansion; false (the default): int8 products with
  * quantized activations. On a GPU with cooperative matrices, false lets many f32 rows that meet the weights
  * of ox_linear be rounded to their type (block types: to bf16), and queries and the softmax that meet keys
@@ -402,6 +405,20 @@ typedef struct ox_conv_desc { /* OX_DIMS(2) for all spatial dims, OX_DIMS(2, 1) 
 } ox_conv_desc;               /* all zeros, or NULL for it: torch's defaults */
 OX_API ox_tensor *ox_conv2d(ox_tensor *x, ox_tensor *weight, ox_tensor *bias, const ox_conv_desc *desc);
 
+/* ox_im2col - the windows of x [N,C,H,W] or [C,H,W] as columns [N,C h w,places] or [C h w,places]: what a
+ * convolution multiplies by its weights. kernel, dilation, padding, stride: OX_DIMS(2) for both dims, or
+ * OX_DIMS(2, 1) for rows and columns; empty = 1, padding 0. torch.nn.functional.unfold (ox_unfold is
+ * torch.Tensor.unfold: a view, along one dim).
+ * ox_col2im - what columns of an image of size OX_DIMS(H, W) add up to, where windows overlap:
+ * torch.nn.functional.fold. Sums of f16 and bf16 are rounded after each window, as in torch.
+ * dtypes    all but block types
+ * errors    OX_ERR_SHAPE no window fits, columns that are not those of such windows; OX_ERR_ARG a number
+ *           below what it may be, or no kernel */
+OX_API ox_tensor *ox_im2col(ox_tensor *x, ox_shape kernel, ox_shape dilation, ox_shape padding,
+                            ox_shape stride);
+OX_API ox_tensor *ox_col2im(ox_tensor *x, ox_shape size, ox_shape kernel, ox_shape dilation,
+                            ox_shape padding, ox_shape stride);
+
 /* ---- random -------------------------------------------------------------------------------------------- */
 OX_API ox_tensor *ox_bernoulli(ox_tensor *probabilities);
 /* [..,K] -> i64 [..,samples] */
@@ -411,7 +428,7 @@ OX_API ox_tensor *ox_dropout_(ox_tensor *x, double p, bool training);
 
 /* ---- watching ---------------------------------------------------------------------------------------------
  * The profiler times each call: flops, bytes and seconds per op. Calls on a GPU are timed there, and are
- * noted when something waits for them (a read, ox_vulkan_sync). */
+ * noted when something waits for them (a read, ox_device_sync). */
 OX_API void ox_profile_begin(void);
 OX_API void ox_profile_end(void);
 /* A table, one line an op, most time first, into `out` (NULL with room 0 to measure); returns its length. */

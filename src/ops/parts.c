@@ -26,12 +26,12 @@ static ox_shape oxi_dims_of_set(uint32_t set) {
 
 /* 0, 1, 2 .. count - 1 as `dtype`, where t lies. */
 static ox_tensor *oxi_ramp_beside(const ox_tensor *t, int64_t count, ox_dtype dtype) {
-    return ox_to(ox_arange(0, (double)count, 1, dtype), oxi_working_device(ox_device_of(t)));
+    return ox_to(oxi_arange(0, (double)count, 1, dtype, ox_cpu()), oxi_working_device(ox_device_of(t)));
 }
 
 static ox_tensor *oxi_filled_beside(const ox_tensor *t, ox_shape shape, double value) {
     ox_dtype dtype = t->dtype == OX_F64 ? OX_F64 : OX_F32;
-    return ox_to(ox_full(shape, value, dtype), oxi_working_device(ox_device_of(t)));
+    return ox_to(oxi_full("full", shape, value, dtype, ox_cpu()), oxi_working_device(ox_device_of(t)));
 }
 
 /* ---- elementwise --------------------------------------------------------------------------------------- */
@@ -51,6 +51,14 @@ OXI_PARTS(addcdiv) {
     ox_tensor *ratio = ox_div(ox_mul_number(oxi_wide(call->in[1]), call->attr.value.value),
                               oxi_wide(call->in[2]));
     return ox_add(oxi_wide(call->in[0]), ratio);
+}
+
+/* Every step of a flipped dim is one back. */
+OXI_PARTS(flip) {
+    ox_tensor *view = call->in[0];
+    for (int d = 0; d < call->in[0]->ndim; d++)
+        if (call->attr.dims.dims >> d & 1) view = ox_slice(view, d, OX_END, OX_END, -1);
+    return ox_clone(view);
 }
 
 /* ---- reductions and rows ------------------------------------------------------------------------------- */
@@ -177,14 +185,14 @@ OX_API ox_tensor *ox_instance_norm(ox_tensor *x, ox_tensor *weight, ox_tensor *b
 
 /* ---- products ------------------------------------------------------------------------------------------ */
 
-static ox_tensor *oxi_activated(oxi_activation activation, ox_tensor *y) {
+static ox_tensor *oxi_activated(ox_activation activation, ox_tensor *y) {
     switch (activation) {
-    case OXI_ACT_RELU: return ox_relu(y);
-    case OXI_ACT_GELU: return ox_gelu(y);
-    case OXI_ACT_GELU_TANH: return ox_gelu_tanh(y);
-    case OXI_ACT_SILU: return ox_silu(y);
-    case OXI_ACT_SIGMOID: return ox_sigmoid(y);
-    case OXI_ACT_TANH: return ox_tanh(y);
+    case OX_ACTIVATION_RELU: return ox_relu(y);
+    case OX_ACTIVATION_GELU: return ox_gelu(y);
+    case OX_ACTIVATION_GELU_TANH: return ox_gelu_tanh(y);
+    case OX_ACTIVATION_SILU: return ox_silu(y);
+    case OX_ACTIVATION_SIGMOID: return ox_sigmoid(y);
+    case OX_ACTIVATION_TANH: return ox_tanh(y);
     default: return y;
     }
 }
@@ -208,9 +216,10 @@ OXI_PARTS(addmm) {
 /* base^(-2 i / dims), beside x: worked out once, in double. */
 static ox_tensor *oxi_rope_frequencies(const oxi_call *call) {
     const oxi_attr_rope *told = &call->attr.rope;
-    ox_tensor *made = ox_empty(OX_SHAPE(told->dims / 2), OX_F64);
+    const int64_t pairs = told->dims / 2;
+    ox_tensor *made = oxi_tensor_new(ox_cpu(), OX_F64, 1, &pairs);
     double *numbers = made ? (double *)ox_data(made) : NULL;
-    for (int64_t i = 0; numbers && i < told->dims / 2; i++)
+    for (int64_t i = 0; numbers && i < pairs; i++)
         numbers[i] = pow(told->base, -2.0 * (double)i / (double)told->dims);
     return ox_to(made, oxi_working_device(ox_device_of(call->in[0])));
 }
@@ -363,7 +372,8 @@ static ox_tensor *oxi_padded(ox_tensor *x, const oxi_span *padding) {
     ox_shape shape = ox_shape_of(x);
     shape.dim[2] += 2 * rows;
     shape.dim[3] += 2 * columns;
-    ox_tensor *wide = ox_to(ox_zeros(shape, x->dtype), oxi_working_device(ox_device_of(x)));
+    ox_tensor *zeros = oxi_full("zeros", shape, 0, x->dtype, ox_cpu());
+    ox_tensor *wide = ox_to(zeros, oxi_working_device(ox_device_of(x)));
     ox_tensor *middle = ox_narrow(ox_narrow(wide, 2, rows, x->shape[2]), 3, columns, x->shape[3]);
     return ox_copy_(middle, x) ? wide : NULL;
 }
@@ -413,4 +423,115 @@ OX_API ox_tensor *ox_conv2d(ox_tensor *x, ox_tensor *weight, ox_tensor *bias, co
         return NULL;
     if (desc && desc->groups) attr.conv.groups = desc->groups;
     return oxi_apply_list(OXI_OP_conv2d, &attr, in, 3, NULL);
+}
+
+/* ---- windows as columns -------------------------------------------------------------------------------- */
+
+/* What im2col and col2im are told, of the two dims of an image. */
+typedef struct oxi_columns {
+    oxi_span kernel, dilation, padding, stride;
+    int64_t places[2]; /* of windows, along each dim */
+} oxi_columns;
+
+static bool oxi_columns_of(const char *name, ox_shape kernel, ox_shape dilation, ox_shape padding,
+                           ox_shape stride, const int64_t *image, oxi_columns *c) {
+    oxi_attrs attr = oxi_attrs_conv();
+    c->kernel = c->dilation = c->stride = attr.conv.stride;
+    c->padding = attr.conv.padding;
+    if (kernel.ndim == 0) {
+        (void)oxi_fail_missing("the size of a window");
+        return false;
+    }
+    if (!oxi_span_of(name, "kernel", kernel, 2, &c->kernel) ||
+        !oxi_span_of(name, "dilation", dilation, 2, &c->dilation) ||
+        !oxi_span_of(name, "padding", padding, 2, &c->padding) ||
+        !oxi_span_of(name, "stride", stride, 2, &c->stride))
+        return false;
+    for (int i = 0; i < 2; i++) {
+        const int64_t most = INT32_MAX, kernel_size = c->kernel.n[i], step = c->dilation.n[i];
+        bool known = kernel_size >= 1 && kernel_size <= most && step >= 1 && step <= most &&
+                     c->padding.n[i] >= 0 && c->padding.n[i] <= most && c->stride.n[i] >= 1 &&
+                     c->stride.n[i] <= most && image[i] >= 0 && image[i] <= INT64_MAX / 4;
+        int64_t room = known ? image[i] + 2 * c->padding.n[i] - step * (kernel_size - 1) - 1 : -1;
+        c->places[i] = room < 0 ? 0 : room / c->stride.n[i] + 1;
+        if (known && room >= 0) continue;
+        (void)oxi_fail(known ? OX_ERR_SHAPE : OX_ERR_ARG,
+                       "%s: windows of %lld, dilation %lld, padding %lld, stride %lld over %lld elements",
+                       name, (long long)kernel_size, (long long)step, (long long)c->padding.n[i],
+                       (long long)c->stride.n[i], (long long)image[i]);
+        return false;
+    }
+    return true;
+}
+
+/* x [N,C,H,W] or [C,H,W] as the first: a view. */
+static ox_tensor *oxi_with_batch(const char *name, ox_tensor *x, int ndim) {
+    if (x->ndim == ndim) return ox_unsqueeze(x, 0);
+    if (x->ndim == ndim + 1) return ox_slice(x, 0, 0, OX_END, 1);
+    return OXI_FAIL_NULL(OX_ERR_SHAPE, "%s: %s has not %d or %d dims", name, oxi_tensor_text(x), ndim,
+                         ndim + 1);
+}
+
+OX_API ox_tensor *ox_im2col(ox_tensor *x, ox_shape kernel, ox_shape dilation, ox_shape padding,
+                            ox_shape stride) {
+    oxi_columns c;
+    if (oxi_any_null("im2col", &x, 1)) return NULL;
+    oxi_work work = oxi_work_begin("im2col");
+    ox_tensor *all = oxi_with_batch("im2col", x, 3), *y = NULL;
+    if (all && oxi_columns_of("im2col", kernel, dilation, padding, stride, all->shape + 2, &c)) {
+        int64_t terms = all->shape[1] * c.kernel.n[0] * c.kernel.n[1], places = c.places[0] * c.places[1];
+        y = oxi_padded(all, &c.padding);
+        y = oxi_windows(y, 2, c.kernel.n[0], c.dilation.n[0], c.stride.n[0]);
+        y = oxi_windows(y, 3, c.kernel.n[1], c.dilation.n[1], c.stride.n[1]);
+        y = ox_clone(ox_permute(y, OX_DIMS(0, 1, 4, 5, 2, 3))); /* of [N,C,rows,columns,h,w] */
+        y = ox_view(y, OX_SHAPE(all->shape[0], terms, places));
+        if (x->ndim == 3) y = ox_squeeze(y, 0);
+    }
+    return oxi_work_end(&work, y);
+}
+
+/* Element [i,j] of all windows is added to where the windows have it. */
+static ox_tensor *oxi_put_columns(ox_tensor *columns, ox_tensor *image, const oxi_columns *c) {
+    for (int64_t i = 0; i < c->kernel.n[0]; i++)
+        for (int64_t j = 0; j < c->kernel.n[1]; j++) {
+            ox_scope scope = ox_scope_begin();
+            int64_t row = i * c->dilation.n[0], column = j * c->dilation.n[1];
+            int64_t last_row = row + (c->places[0] - 1) * c->stride.n[0],
+                    last_column = column + (c->places[1] - 1) * c->stride.n[1];
+            ox_tensor *to = ox_slice(image, 2, row, last_row + 1, c->stride.n[0]);
+            to = ox_slice(to, 3, column, last_column + 1, c->stride.n[1]);
+            bool added = ox_add_(to, ox_select(ox_select(columns, 2, i), 2, j)) != NULL;
+            ox_scope_end(&scope);
+            if (!added) return NULL;
+        }
+    return image;
+}
+
+OX_API ox_tensor *ox_col2im(ox_tensor *x, ox_shape size, ox_shape kernel, ox_shape dilation,
+                            ox_shape padding, ox_shape stride) {
+    oxi_columns c;
+    if (oxi_any_null("col2im", &x, 1)) return NULL;
+    if (size.ndim != 2) return OXI_FAIL_NULL(OX_ERR_ARG, "col2im: the size of an image is two numbers");
+    oxi_work work = oxi_work_begin("col2im");
+    ox_tensor *all = oxi_with_batch("col2im", x, 2), *y = NULL;
+    if (all && oxi_columns_of("col2im", kernel, dilation, padding, stride, size.dim, &c)) {
+        int64_t each = c.kernel.n[0] * c.kernel.n[1], channels = all->shape[1] / each;
+        const int64_t wide[4] = {all->shape[0], channels, size.dim[0] + 2 * c.padding.n[0],
+                                 size.dim[1] + 2 * c.padding.n[1]},
+                      apart[6] = {all->shape[0],    channels,    c.kernel.n[0],
+                                  c.kernel.n[1],    c.places[0], c.places[1]};
+        ox_device *device = oxi_working_device(ox_device_of(x));
+        if (all->shape[1] % each || all->shape[2] != c.places[0] * c.places[1])
+            (void)oxi_fail(OX_ERR_SHAPE, "col2im: %s is not windows of %lld x %lld at %lld x %lld places",
+                           oxi_tensor_text(x), (long long)c.kernel.n[0], (long long)c.kernel.n[1],
+                           (long long)c.places[0], (long long)c.places[1]);
+        else
+            y = oxi_full("col2im", ox_shape_from(4, wide), 0, x->dtype, device);
+        ox_tensor *columns = y ? ox_reshape(all, ox_shape_from(6, apart)) : NULL;
+        y = columns ? oxi_put_columns(columns, y, &c) : NULL;
+        y = y ? ox_narrow(y, 2, c.padding.n[0], size.dim[0]) : NULL;
+        y = y ? ox_narrow(y, 3, c.padding.n[1], size.dim[1]) : NULL;
+        y = y ? ox_contiguous(x->ndim == 2 ? ox_squeeze(y, 0) : y) : NULL;
+    }
+    return oxi_work_end(&work, y);
 }

@@ -21,20 +21,20 @@ OX_API ox_tensor *ox_flatten(ox_tensor *x, int first_dim, int last_dim);      /*
 OX_API ox_tensor *ox_unflatten(ox_tensor *x, int dim, ox_shape sizes);
 OX_API ox_tensor *ox_narrow(ox_tensor *x, int dim, int64_t start, int64_t length);
 /* [start, end) by step, clamped like Python's slices; OX_END = to the end. step < 0 starts at start (OX_END
- * = last) and goes down to, not including, end (OX_END = past the first). */
+ * = last) and goes down to, not including, end (OX_END = past the first): a dim backwards, as a view, is
+ * ox_slice(x, dim, OX_END, OX_END, -1). */
 #define OX_END INT64_MAX
 OX_API ox_tensor *ox_slice(ox_tensor *x, int dim, int64_t start, int64_t end, int64_t step);
 OX_API ox_tensor *ox_select(ox_tensor *x, int dim, int64_t index);       /* the dim goes */
 OX_API ox_tensor *ox_expand(ox_tensor *x, ox_shape shape);               /* broadcast; -1 keeps a dim */
 OX_API ox_tensor *ox_expand_as(ox_tensor *x, const ox_tensor *like);
-OX_API ox_tensor *ox_flip(ox_tensor *x, ox_shape dims);                  /* a view here, a copy in torch */
 /* the diagonal becomes the last dim */
 OX_API ox_tensor *ox_diagonal(ox_tensor *x, int64_t offset, int dim1, int dim2);
 OX_API ox_tensor *ox_as_strided(ox_tensor *x, ox_shape shape, ox_shape strides, int64_t offset);
 OX_API ox_tensor *ox_squeeze(ox_tensor *x, int dim);                     /* only if its size is 1 */
 OX_API ox_tensor *ox_squeeze_all(ox_tensor *x);
 OX_API ox_tensor *ox_unsqueeze(ox_tensor *x, int dim);
-/* windows become the last dim */
+/* windows become the last dim: torch.Tensor.unfold; torch.nn.functional.unfold is ox_im2col */
 OX_API ox_tensor *ox_unfold(ox_tensor *x, int dim, int64_t size, int64_t step);
 OX_API ox_tensor *ox_view_as_real(ox_tensor *x);                         /* c64 [..] -> f32 [..,2] */
 OX_API ox_tensor *ox_view_as_complex(ox_tensor *x);                      /* f32 [..,2] -> c64 [..] */

@@ -237,6 +237,14 @@ static ox_status oxi_stream_run(ox_device *self, const oxi_call *call) {
     return status;
 }
 
+static ox_status oxi_stream_close(ox_device *self) {
+    ox_stream *stream = oxi_stream_of(self);
+    if (oxi_stream_is_inherited(stream)) return OX_OK;
+    oxi_stream_lock(stream);
+    oxi_stream_release(stream);
+    return OX_OK;
+}
+
 static ox_status oxi_stream_sync(ox_device *self) {
     (void)self; /* a call returns when its results are written */
     return OX_OK;
@@ -246,8 +254,7 @@ static ox_status oxi_stream_sync(ox_device *self) {
 static ox_status oxi_stream_hold(ox_device *self, bool holds) {
     ox_stream *stream = oxi_stream_of(self);
     if (!holds) {
-        ox_stream_close(stream);
-        return OX_OK;
+        return oxi_stream_close(self);
     }
     ox_status status = oxi_stream_enter(stream);
     if (status != OX_OK) return status;
@@ -404,6 +411,7 @@ static void oxi_stream_make_device(ox_stream *stream) {
     device->supports = oxi_stream_supports;
     device->run = oxi_stream_run;
     device->sync = oxi_stream_sync;
+    device->close = oxi_stream_close;
     device->state = stream;
     device->partner = stream->desc.compute;
     device->partner_bytes = stream->desc.result_bytes;
@@ -442,12 +450,6 @@ OX_API ox_stream *ox_stream_open(const ox_stream_desc *desc) {
     }
     oxi_stream_free(stream);
     return NULL;
-}
-
-OX_API void ox_stream_close(ox_stream *stream) {
-    if (!stream || oxi_stream_is_inherited(stream)) return;
-    oxi_stream_lock(stream);
-    oxi_stream_release(stream);
 }
 
 OX_API ox_device *ox_stream_device(ox_stream *stream) {

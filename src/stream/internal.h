@@ -206,6 +206,9 @@ typedef struct oxi_stream_flow {
     int window;                     /* steps in flight, 0 = as many as the stream allows; 1 = each is written
                                      * before the next is read */
     bool unlearned;                 /* its reads follow no order worth learning */
+    ox_device *device;              /* the one that cells' bytes go to, NULL: the host computes on them */
+    const char *pinned;             /* cells that it reads itself, so that they stay until it has; or NULL */
+    size_t pinned_bytes;
     ox_status (*prepare)(struct oxi_stream_flow *flow, int64_t index, oxi_stream_step *step);
     ox_status (*compute)(struct oxi_stream_flow *flow, int64_t index, const oxi_stream_step *step);
 } oxi_stream_flow;
@@ -239,6 +242,7 @@ struct ox_stream {
 
     char *ring_block;               /* as allocated */
     size_t ring_block_bytes, cell_room;
+    oxi_pinned_memory ring_pin;     /* device NULL: nobody has asked for it yet */
     oxi_stream_cell *cells;
     int cell_count, cell_record_room;
     oxi_stream_step steps[OXI_STREAM_WINDOW];

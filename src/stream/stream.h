@@ -51,13 +51,11 @@ typedef struct ox_stream_desc {
  * memory    ring of tiles at once (2 x depth x tile_bytes); the rest of the budget as tiles are kept
  * errors    NULL: OX_ERR_ARG a budget too small for its tiles, or a stream as compute device; OX_ERR_NOMEM;
  *           OX_ERR_UNSUPPORTED a system without positioned reads
- * threads   one operation runs on a stream at a time; others wait for it */
+ * threads   one operation runs on a stream at a time; others wait for it
+ * end       ox_device_close(ox_stream_device(stream)): tensors that are alive and files that are open keep the
+ *           stream, and the last of them closes it. A child process (fork) cannot use its parent's streams:
+ *           OX_ERR_DEVICE, and closing them there is nothing */
 OX_API ox_stream *ox_stream_open(const ox_stream_desc *desc);
-/* Tensors that are alive and files that are open keep the stream; the last of them closes it. NULL is
- * nothing. A child process (fork) cannot use its parent's streams: OX_ERR_DEVICE, and closing them there is
- * nothing. */
-OX_API void ox_stream_close(ox_stream *stream);
-
 /* ox_stream_device - the device: ox_file_open("model.gguf", ox_stream_device(s)) gives tensors that stay in the
  * file, ox_to(t, ox_stream_device(s)) moves one to the spill folder, ox_to(t, ox_cpu()) brings one into RAM.
  * Operands in RAM may stand beside streamed ones, and results lie in RAM up to result_bytes; when a GPU
@@ -68,7 +66,8 @@ OX_API void ox_stream_close(ox_stream *stream);
 OX_API ox_device *ox_stream_device(ox_stream *stream);
 
 /* ox_stream_raw - a tensor over bytes of any file, from byte `offset` on: row-major, the host's byte order.
- * memory    one reference; read-only (ox_clone it to write)
+ * memory    one reference; read-only, as all that a stream reads from files (ox_clone it to write): what was
+ *           written would have to stay somewhere. ox_stream_named makes a file that is written to
  * errors    NULL: OX_ERR_IO, also when the file is too short; OX_ERR_SHAPE; OX_ERR_DTYPE; OX_ERR_ARG */
 OX_API ox_tensor *ox_stream_raw(ox_stream *stream, const char *path, int64_t offset, ox_dtype dtype,
                                 ox_shape shape);

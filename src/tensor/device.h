@@ -22,6 +22,21 @@ typedef struct ox_device_stats {
  */
 OX_API ox_device_stats ox_device_get_stats(ox_device *device);
 
+/* ox_device_sync - waits until all that was begun on a device is over.
+ *   A GPU's recorded work is submitted first. The CPU and streams have nothing to wait for.
+ * errors    what went wrong since the last wait, an index out of range in what a GPU computed too;
+ *           OX_ERR_ARG: device NULL, or closed; OX_ERR_DEVICE: it was lost
+ * source    torch.accelerator.synchronize
+ */
+OX_API ox_status ox_device_sync(ox_device *device);
+
+/* ox_device_close - waits, and gives all that a device holds back. It is not to be used after that.
+ *   A GPU is opened anew by the next ox_vulkan(i). A stream is closed by the last of its tensors and open files
+ *   after this call. Nothing happens to the CPU, nor in a child process (fork) to its parent's streams.
+ * errors    OX_ERR_ARG: device NULL, or a GPU that is closed or still has tensors; it stays open then
+ */
+OX_API ox_status ox_device_close(ox_device *device);
+
 /* ox_device_set_budget - at most `bytes` of a device's memory are reserved from now on; 0 = no limit.
  *   What is kept for reuse is given back first; then a tensor that does not fit is refused, and all others
  * stay

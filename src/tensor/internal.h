@@ -2,6 +2,7 @@
  * A tensor header comes from type-stable memory, so a late ox_release is counted, not a crash. */
 /* WORDS OF THIS ROOM
  *     storage        reference-counted memory of one device; views share it
+ *     layout         how a storage's bytes lie: plain, as the dtypes say, or as kernels read them faster
  *     header         an ox_tensor without its storage. meta: one that only describes; borrowed: one that is a
  *                    copy of another's and holds no reference
  *     host device    one whose memory the CPU reads at its address
@@ -36,7 +37,7 @@ typedef struct oxi_ahead {
 /* A point in the work of a device. Plain data: nothing is to be freed. */
 typedef struct oxi_event {
     ox_device *device;               /* whose work it is; NULL: it is over */
-    int64_t count[2];                /* the device's own counts */
+    int64_t count[3];                /* the device's own counts */
 } oxi_event;
 
 /* Bytes from `offset` on of what a device's alloc gave; of a host device, of the memory at that address. */
@@ -67,6 +68,7 @@ struct ox_device {
     /* A part of a call, computed as the whole would be (ops/call/call.h). NULL: parts run as calls. */
     ox_status (*run_part)(ox_device *self, const struct oxi_call *call, const struct oxi_part *part);
     ox_status (*sync)(ox_device *self);
+    ox_status (*close)(ox_device *self); /* NULL: there is nothing to close */
     /* Block types to floats, both in host memory; out NULL only asks whether it can. NULL: cannot. */
     ox_status (*expand)(ox_dtype dtype, int64_t n, const void *blocks, float *out);
     void *state;
@@ -85,15 +87,12 @@ struct ox_device {
     ox_status (*hold)(ox_device *self, bool holds);
     /* Copies that are not waited for; NULL: read and write do it, and callers wait.
      * pin: the device will reach the host's memory at *memory itself; where that is NULL it makes memory,
-     * whose
-     * address comes back there. *out: what unpin takes, after waiting for what is under way. A refusal
-     * records
-     * no error: whoever asks has another way.
-     * copy_async: begins to copy between memory of the device and of the host, or within the device, when
-     * `after` (of any device; NULL: at once) is over. Later work of the device waits for it by itself. *done
-     * is
-     * when the bytes are there. Host memory that is not pinned was read, or is written, on return.
-     * pin_event: when all that was begun with pinned memory is over. */
+     * whose address comes back there. *out: what unpin takes, after waiting for what is under way. A
+     * refusal records no error: whoever asks has another way. copy_async: begins to copy between memory of
+     * the device and of the host, or within the device, when `after` (of any device; NULL: at once) is
+     * over. Later work of the device waits for it by itself. *done is when the bytes are there. Host memory
+     * that is not pinned was read, or is written, on return. pin_event: when all that was begun with pinned
+     * memory is over. */
     ox_status (*pin)(ox_device *self, void **memory, size_t bytes, void **out);
     void (*unpin)(ox_device *self, void *pin);
     oxi_event (*pin_event)(ox_device *self, void *pin);
@@ -113,6 +112,19 @@ static ox_device *oxi_common_device(ox_device *a, ox_device *b);
 /* Where what is computed from tensors of a device is kept, whatever its size: itself or its partner. */
 static ox_device *oxi_working_device(ox_device *device);
 
+/* Another layout of a storage than the plain one, in which bytes lie as the tensors' dtypes say. It is made
+ * and left explicitly; the room that makes it has its functions (cpu/product/repack.c, prepack.c). */
+typedef struct oxi_layout {
+    /* Puts the bytes back, when those who read them as they lie are done. NULL: they are plain, and the
+     * layout is what is kept beside them. */
+    void (*leave)(ox_storage *storage);
+    /* Forgets the layout as it is: the bytes go, or what is kept beside them. */
+    void (*drop)(ox_storage *storage);
+    /* Whether a call's executor takes an operand of this storage as it lies; it leaves the layout itself
+     * where it cannot. NULL: none does. */
+    bool (*takes)(const struct oxi_call *call, const ox_tensor *operand);
+} oxi_layout;
+
 /* Reference-counted memory of a device. */
 struct ox_storage {
     int64_t references;
@@ -123,17 +135,12 @@ struct ox_storage {
     void *release_user;
     void *release_data;              /* what release gets: the address the lender gave */
     bool borrowed;                   /* not from device->alloc */
-    bool read_only;                  /* in-place ops are refused */
-    bool repackable;                 /* block types in it may be repacked, or are (cpu/product/repack.c) */
+    bool read_only;                  /* in-place ops are refused: files of streams, lent files */
+    const oxi_layout *layout;        /* NULL: plain; else it may lie so, by itself or by another storage */
+    void *packed;                    /* the layout's own: what is kept beside the bytes */
     int64_t version;                 /* counts in-place changes */
     struct oxi_pin *pin;             /* NULL, or what it is pinned by (tensor/device.c) */
-    struct oxi_prepacked *prepacked; /* NULL, or where products keep packed panels of it (cpu/product/prepack.c) */
 };
-typedef struct oxi_prepacked oxi_prepacked;
-static void oxi_prepacked_free(oxi_prepacked *home);
-/* Puts weights among these bytes that are repacked back as they were; keep false: only forgets them, because
- * the bytes go (cpu/product/repack.c). */
-static void oxi_repacked_undo(void *memory, size_t bytes, bool keep);
 
 /* ---- events and pinned memory (tensor/device.c) -------------------------------------------------------- */
 
@@ -147,11 +154,25 @@ typedef struct oxi_pin {
     int64_t pending;                 /* atomic: copies begun since the last wait */
 } oxi_pin;
 
+/* Memory of the host that stays its owner's, pinned for a device until that closes. */
+typedef struct oxi_pinned_memory {
+    ox_device *device;
+    void *handle;                    /* NULL: it is not pinned (any more) */
+    struct oxi_pinned_memory *next;
+} oxi_pinned_memory;
+
 static bool oxi_event_done(const oxi_event *event);
 static ox_status oxi_event_wait(const oxi_event *event);
-/* Memory of the host for `device`; false, and no error: there is none to be had. */
+/* Memory of the host for `device`, perhaps of a pin that was dropped; out->bytes are those asked for or some
+ * more. False, and no error: there is none to be had. */
 static bool oxi_pin_make(ox_device *device, size_t bytes, oxi_pin *out);
 static void oxi_pin_drop(oxi_pin *pin);
+/* Gives back what is kept of dropped pins, for `device` or (NULL) all; false: there was nothing. */
+static bool oxi_pins_trim(const ox_device *device);
+/* The same for memory that is there already, until oxi_unpin_memory (which waits for copies that are under
+ * way) or the device closes. *out stays where it is meanwhile. */
+static bool oxi_pin_memory(ox_device *device, void *memory, size_t bytes, oxi_pinned_memory *out);
+static void oxi_unpin_memory(oxi_pinned_memory *pinned);
 /* Until no copy that was begun with it is under way. */
 static ox_status oxi_pin_settle(oxi_pin *pin);
 /* A storage of the CPU that is pinned for `device`; NULL, and no error, where it cannot be. */
@@ -171,7 +192,12 @@ static ox_storage *oxi_storage_borrow(ox_device *device, void *data, size_t byte
                                       void *user);
 static void oxi_storage_retain(ox_storage *storage);
 static void oxi_storage_release(ox_storage *storage);
-/* storage->data, with the bytes as their dtypes have them, and all that are on their way there. */
+/* Makes the layout plain and waits for copies on their way there. Who reads or writes bytes asks for it
+ * first: for the operands and results of calls oxi_run_part does (ops/call/call.c). */
+static void oxi_storage_plain(ox_storage *storage);
+/* The same for good: what a layout keeps beside the bytes goes, too. */
+static void oxi_storage_unpack(ox_storage *storage);
+/* oxi_storage_plain, and storage->data. */
 static void *oxi_storage_data(ox_storage *storage);
 
 /* A contiguous tensor with storage of its own, registered in the innermost scope. */
@@ -194,8 +220,11 @@ static int oxi_wrap_dim(const char *op, int dim, int ndim);
 /* Bytes from the start of the storage to element `offset`; for block types offset is a multiple of the
  * block. */
 static size_t oxi_byte_offset(ox_dtype dtype, int64_t offset);
-/* Host address of the first element; the tensor must be on a host device. */
+/* Host address of the first element; the tensor must be on a host device. Changes nothing: within calls,
+ * where bytes are plain already. */
 static char *oxi_ptr(const ox_tensor *t);
+/* The same outside of calls: asks for the plain layout. */
+static char *oxi_plain_ptr(const ox_tensor *t);
 /* "[2,3]" and "f32[2,3]" into one of a few rotating per-thread buffers, for messages. */
 static const char *oxi_shape_text(int ndim, const int64_t *shape);
 static const char *oxi_tensor_text(const ox_tensor *t);

@@ -40,19 +40,27 @@ static void oxi_storage_release(ox_storage *storage) {
     if (!storage) return;
     /* The only owner has nobody to agree with. */
     if (oxi_atomic_load(&storage->references) != 1 && oxi_atomic_add(&storage->references, -1) != 0) return;
-    if (!storage->borrowed && storage->repackable) oxi_repacked_undo(storage->data, storage->bytes, false);
+    if (storage->layout) storage->layout->drop(storage);
     if (!storage->borrowed)
         storage->device->free(storage->device, storage->data, storage->bytes);
     else if (storage->release)
         storage->release(storage->release_user, storage->release_data);
-    oxi_prepacked_free(storage->prepacked);
     oxi_free(storage, sizeof *storage);
     oxi_atomic_add(&oxi_stat_storages, -1);
 }
 
-static void *oxi_storage_data(ox_storage *storage) {
-    if (storage->repackable) oxi_repacked_undo(storage->data, storage->bytes, true);
+static void oxi_storage_plain(ox_storage *storage) {
+    if (storage->layout && storage->layout->leave) storage->layout->leave(storage);
     if (storage->pin) (void)oxi_pin_settle(storage->pin);
+}
+
+static void oxi_storage_unpack(ox_storage *storage) {
+    oxi_storage_plain(storage);
+    if (storage->layout && !storage->layout->leave) storage->layout->drop(storage);
+}
+
+static void *oxi_storage_data(ox_storage *storage) {
+    oxi_storage_plain(storage);
     return storage->data;
 }
 

@@ -432,9 +432,14 @@ static size_t oxi_byte_offset(ox_dtype dtype, int64_t offset) {
 }
 
 static char *oxi_ptr(const ox_tensor *t) {
-    return (char *)oxi_storage_data(t->storage) + oxi_byte_offset(t->dtype, t->offset);
+    return (char *)t->storage->data + oxi_byte_offset(t->dtype, t->offset);
+}
+
+static char *oxi_plain_ptr(const ox_tensor *t) {
+    oxi_storage_plain(t->storage);
+    return oxi_ptr(t);
 }
 
 OX_API void *ox_data(const ox_tensor *t) {
-    return t && t->storage->device->host ? oxi_ptr(t) : NULL;
+    return t && t->storage->device->host ? oxi_plain_ptr(t) : NULL;
 }

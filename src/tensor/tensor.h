@@ -75,14 +75,15 @@ typedef struct ox_scope { struct oxi_scope *scope; int64_t thread; bool open; } 
 OX_API ox_scope ox_scope_begin(void);
 /* Ends scopes inside it as well. Error OX_ERR_ARG for a scope of another thread, which stays open there. */
 OX_API void ox_scope_end(ox_scope *scope);
-/* Named after its line, so that a scope within a scope hides nothing. */
-#define OX_SCOPE OXI_SCOPE_NAMED(OXI_PASTE(oxi_scope_at_, __LINE__))
+#define OX_SCOPE OXI_SCOPE_OF(ox_scope, ox_scope_begin(), ox_scope_end)
+/* A block between a begin and an end, of any kind. Named after its line, so that a scope within a scope hides
+ * nothing. */
+#define OXI_SCOPE_OF(type, begin, end) OXI_SCOPE_NAMED(type, begin, end, OXI_PASTE(type##_at_, __LINE__))
 #if defined(__GNUC__) || defined(__clang__)
-#define OXI_SCOPE_NAMED(name)                                                               \
-    for (ox_scope name __attribute__((cleanup(ox_scope_end))) = ox_scope_begin(); name.open; \
-         ox_scope_end(&name))
+#define OXI_SCOPE_NAMED(type, begin, end, name) \
+    for (type name __attribute__((cleanup(end))) = begin; name.open; end(&name))
 #else
-#define OXI_SCOPE_NAMED(name) for (ox_scope name = ox_scope_begin(); name.open; ox_scope_end(&name))
+#define OXI_SCOPE_NAMED(type, begin, end, name) for (type name = begin; name.open; end(&name))
 #endif
 #define OXI_PASTE(a, b) OXI_PASTE_NOW(a, b)
 #define OXI_PASTE_NOW(a, b) a##b

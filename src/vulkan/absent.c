@@ -53,17 +53,9 @@ OX_API ox_status ox_vulkan_pipeline_cache(ox_device *device, const char *path) {
     (void)path;
     return oxi_vk_absent();
 }
-OX_API ox_status ox_vulkan_sync(ox_device *device) {
-    (void)device;
-    return oxi_vk_absent();
-}
 OX_API ox_vulkan_stats ox_vulkan_get_stats(ox_device *device) {
     ox_vulkan_stats none;
     (void)device;
     memset(&none, 0, sizeof none);
     return none;
-}
-OX_API ox_status ox_vulkan_close(ox_device *device) {
-    (void)device;
-    return oxi_vk_absent();
 }

@@ -10,7 +10,7 @@ OX_EXTERN_C_BEGIN
 
 /* ox_vulkan - the device at place `index`: discrete GPUs first, then integrated ones, then software.
  * OX_VULKAN_DEVICE in the environment (a number or a part of a name) says which one is at place 0. The first
- * use of a device opens it and compares a few ops with the CPU; it stays open until ox_vulkan_close. One that
+ * use of a device opens it and compares a few ops with the CPU; it stays open until ox_device_close. One that
  * was lost (its driver failed, or it was taken away) gives errors until its tensors are released; then this
  * opens it anew. OX_VULKAN_CAPS (a list such as "baseline" or "f16,subgroup") restricts what is used of it.
  * errors   NULL and OX_ERR_DEVICE: no volk.h when this was compiled, no loader, no driver, no such device, a
@@ -70,7 +70,7 @@ OX_API ox_status ox_vulkan_get_info(ox_device *device, ox_vulkan_info *out);
  * queue must be able to compute. lock and unlock (both or neither) are called around each use of the queue.
  * caps: what the device was made with, of OX_VULKAN_CAP_F16 ...: the extension that the list above names and the
  * features of its structure (coopmat: also shaderFloat16 and vulkanMemoryModel with its DeviceScope); with 0
- * the baseline is used. The caller keeps everything alive until ox_vulkan_close, which destroys nothing of
+ * the baseline is used. The caller keeps everything alive until ox_device_close, which destroys nothing of
  * it. */
 typedef struct ox_vulkan_desc {
     void *instance, *physical_device, *device, *queue;
@@ -105,13 +105,9 @@ OX_API ox_tensor *ox_vulkan_from_buffer(ox_device *device, uint64_t buffer, uint
 /* ---- running ------------------------------------------------------------------------------------------- */
 
 /* Keeps compiled pipelines in the file at `path`: read now, where there is one that was written whole and by
- * this driver, and written by ox_vulkan_close, where it can be. Any other file is ignored; one that is forged
+ * this driver, and written by ox_device_close, where it can be. Any other file is ignored; one that is forged
  * with a right sum goes to the driver, so keep it where nobody else writes. */
 OX_API ox_status ox_vulkan_pipeline_cache(ox_device *device, const char *path);
-
-/* Submits what is recorded and waits for all of it. Errors of the device since the last wait come out here
- * or with the next read of numbers. */
-OX_API ox_status ox_vulkan_sync(ox_device *device);
 
 typedef struct ox_vulkan_stats {
     int64_t allocations;      /* of device memory, from the driver */
@@ -130,10 +126,6 @@ typedef struct ox_vulkan_stats {
 
 /* Since the device was opened; zeros for anything else than an open Vulkan device. */
 OX_API ox_vulkan_stats ox_vulkan_get_stats(ox_device *device);
-
-/* Waits, gives everything back and closes. Tensors on the device must be gone.
- * errors   OX_ERR_ARG while there are some */
-OX_API ox_status ox_vulkan_close(ox_device *device);
 
 OX_EXTERN_C_END
 #endif

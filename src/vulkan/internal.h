@@ -10,7 +10,7 @@
  *     slot           a command buffer and its fence; held: its commands, which may be submitted once more
  *     held back      a call that waits for the next, with which it may become one dispatch (fuse.c)
  *     ahead          a step recorded while the one before runs; box, mail: mapped memory for input and output
- *     carrier        the queue for transfers; carried: sent by it
+ *     carrier        the queues for transfers; carried: sent by them; way: to the device or from it
  *     stage          a part of the staging ring, which small transfers go through
  *     special        a specialization constant of a shader
  *     fault          an error that a shader found, such as an index out of range
@@ -22,14 +22,13 @@
 
 enum {
     OXI_VK_DEVICES = 16,               /* open at once */
-    OXI_VK_BINDINGS = 6,               /* storage buffers of a shader */
     OXI_VK_USES = 11,                  /* operands of a dispatch; those after the bindings lie in the blocks
                                         * of bound ones */
     OXI_VK_SLOTS = 8,                  /* command buffers in flight */
-    OXI_VK_PARAM_BYTES = 512,          /* most that a dispatch takes */
     OXI_VK_PARAM_ROOM = 1 << 18,       /* for the dispatches of a command buffer */
     OXI_VK_STAGES = 4,                 /* parts of the staging ring */
     OXI_VK_DIRECT = 8,                 /* transfers of pinned memory in flight */
+    OXI_VK_DIRECTIONS = 2,             /* of transfers: to the device, from it */
     OXI_VK_STAGE_BYTES = 8 << 20,
     OXI_VK_ALIGN = 256,                /* of chunks */
     OXI_VK_SMALL = 1 << 20,            /* bytes of tensors that lie in blocks of their own */
@@ -98,7 +97,7 @@ typedef struct oxi_vk_chunk {
     uint64_t offset, bytes;
     oxi_vk_epochs last;
     int64_t serial;                    /* the submission that touches it last */
-    int64_t carried;                   /* the transfer on a queue of its own that does */
+    int64_t carried[OXI_VK_DIRECTIONS]; /* the transfers of either way, on queues of their own, that do */
     bool used;
     struct oxi_vk_chunk *before, *after;
     struct oxi_vk_chunk *free_before, *free_after; /* free ones of about its size */
@@ -151,23 +150,26 @@ typedef struct oxi_vk_pin {
     char *host;                        /* where the buffer begins */
 } oxi_vk_pin;
 
-/* The queue for transfers (transfer_queue.c): a ring of pieces, and semaphores that count what is over. */
+/* The queues for transfers (transfer_queue.c): a ring of pieces, and semaphores that count what is over. */
+typedef enum oxi_vk_direction { OXI_VK_UP, OXI_VK_DOWN } oxi_vk_direction;
 typedef struct oxi_vk_carried_piece {
     VkCommandPool pool;
     VkCommandBuffer commands;
     VkFence fence;
-    int64_t serial;                    /* its number among all, 0 = none yet */
+    int64_t serial;                    /* its number among those of its way, 0 = none yet */
+    oxi_vk_direction way;
     char *out;                         /* where it goes when it has come down, or NULL */
     uint64_t bytes;
 } oxi_vk_carried_piece;
 
 typedef struct oxi_vk_carrier {
-    VkSemaphore computed, carried;     /* count submissions, and pieces */
+    VkSemaphore computed, carried[OXI_VK_DIRECTIONS]; /* count submissions, and pieces */
     oxi_vk_carried_piece piece[OXI_VK_STAGES + OXI_VK_DIRECT]; /* of the ring, and without it (pin.c) */
     oxi_vk_host_buffer staging;
-    int64_t serial, done;              /* pieces submitted, known to be over */
-    int64_t ringed, direct;            /* those of the ring, and the others */
-    int64_t needed, waited;            /* those that recorded work needs, that a submission waits for */
+    int64_t serial[OXI_VK_DIRECTIONS], done[OXI_VK_DIRECTIONS]; /* pieces submitted, known to be over */
+    int64_t ringed, direct;            /* those of the ring, and the others, of both ways */
+    int64_t needed[OXI_VK_DIRECTIONS]; /* those that recorded work needs, .. */
+    int64_t waited[OXI_VK_DIRECTIONS]; /* .. that a submission waits for */
 } oxi_vk_carrier;
 
 typedef struct oxi_vk_stage {
@@ -192,7 +194,7 @@ enum { OXI_VK_KEEPS_SUBNORMALS = 1, OXI_VK_IN_BF16 = 2, OXI_VK_SUBGROUPS = 4 };
 
 /* The shaders; their code is in shaders.c. */
 typedef enum oxi_vk_shader {
-#define OXI_X(name, code, traits) OXI_VK_SHADER_##name,
+#define OXI_X(name, code, table, threads, traits) OXI_VK_SHADER_##name,
 #include "vulkan/driver/shaders.def"
 #undef OXI_X
     OXI_VK_SHADER_COUNT
@@ -240,8 +242,10 @@ typedef struct oxi_vk_device {
     VkInstance instance;
     VkPhysicalDevice physical;
     VkDevice device;
-    VkQueue queue, transfer_queue;     /* the second only with OX_VULKAN_CAP_TRANSFER */
-    uint32_t queue_family, transfer_family;
+    VkQueue queue;
+    VkQueue transfer_queue[OXI_VK_DIRECTIONS]; /* with OX_VULKAN_CAP_TRANSFER; twice the same where the family
+                                        * has one queue only */
+    uint32_t queue_family, transfer_family, transfer_queues;
     void (*host_lock)(void *user);
     void (*host_unlock)(void *user);
     void *host_user;

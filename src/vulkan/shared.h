@@ -1,7 +1,23 @@
-/* What C and shaders share: specialization constants, parameters and codes. The .def files that are included
- * here are the one source; tools/tables.c includes this and writes what shaders see of it. */
+/* What C and shaders share: memory as it is bound, workgroups, specialization constants, parameters and
+ * codes. This and the .def files are the one source; tools/tables.c includes them and writes what shaders see
+ * of it. */
 #ifndef OX_VULKAN_SHARED_H
 #define OX_VULKAN_SHARED_H
+
+/* ---- memory and workgroups ----------------------------------------------------------------------------- */
+
+enum {
+    OXI_VK_PARAM_SET,                 /* descriptor sets: parameters, and blocks of memory */
+    OXI_VK_BLOCK_SET,
+    OXI_VK_DESCRIPTOR_SETS
+};
+enum {
+    OXI_VK_BINDINGS = 6,              /* storage buffers of a shader */
+    OXI_VK_FAULT_BINDING = 5,         /* where a shader tells what it found wrong */
+    OXI_VK_PARAM_BYTES = 512,         /* most that a dispatch takes */
+    OXI_VK_THREADS = 256,             /* invocations of most shaders' workgroups: shaders.def */
+    OXI_VK_FEW_THREADS = 64           /* where each takes much time */
+};
 
 /* ---- codes --------------------------------------------------------------------------------------------- */
 
@@ -18,6 +34,7 @@ enum {
     OXI_VK_SELECT_EACH = 16,          /* positions of an invocation of select.comp */
     OXI_VK_SORT_ROOM = 1024,          /* items of a workgroup of sort.comp */
     OXI_VK_TILE = 32,                 /* both sides of a tile of transpose.comp */
+    OXI_VK_SIMPLE_TILE = 64,          /* and of product_simple.glsl */
     OXI_VK_ATTENTION_LEAD = 6         /* leading dims of attention, at most */
 };
 

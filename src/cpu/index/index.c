@@ -92,8 +92,9 @@ typedef struct oxi_index_job {
     oxi_walk walk;
     int split; /* the dim that tasks share out, and into how many parts */
     int64_t parts;
-    bool add;
+    bool add; /* or combined otherwise: what is there counts */
     oxi_scatter_kernel scatter;
+    oxi_map_kernel combine; /* of the lane of dtype, in place of sums; NULL: none */
     ox_dtype dtype;
     double alpha;
 } oxi_index_job;
@@ -184,7 +185,7 @@ static ox_status oxi_index_select_run(const oxi_call *call) {
     return OX_OK;
 }
 
-/* ---- scatter, scatter_add, index_add ------------------------------------------------------------------- */
+/* ---- scatter, scatter_add, index_add, scatter_reduce ------------------------------------------------------------------- */
 
 #define OXI_SCATTER(name, type, alpha_type, result)                                                  \
     static void oxi_scatter_##name(const oxi_index_job *job, int64_t n, char *to, const int64_t *at, \
@@ -231,6 +232,33 @@ static void oxi_scatter_add_lane(const oxi_index_job *job, int64_t n, char *to, 
     }
 }
 
+/* Products, and the larger or smaller of two, as the elementwise op gives them. */
+static void oxi_scatter_combine(const oxi_index_job *job, int64_t n, char *to, const int64_t *at,
+                                const char *from, int64_t from_step) {
+    const oxi_kernels *kernels = oxi_cpu_kernels();
+    oxi_lane lane = oxi_lane_of(job->dtype);
+    oxi_load_kernel load = kernels->load[job->dtype][lane];
+    oxi_store_kernel store = kernels->store[job->dtype][lane];
+    for (int64_t i = 0; i < n; i++) {
+        double a[1], b[1];
+        const void *in[2] = {a, b};
+        load(1, to + at[i], 1, a);
+        load(1, from + i * from_step, 1, b);
+        job->combine(1, in, a, &oxi_plain_numbers);
+        store(1, a, to + at[i], 1);
+    }
+}
+
+static oxi_map_kernel oxi_scatter_combine_of(ox_dtype dtype, oxi_index_does does) {
+    oxi_lane lane = oxi_lane_of(dtype);
+    switch (does) {
+    case OXI_DOES_MULTIPLIES: return oxi_cpu_kernels()->map[OXI_OP_mul][lane];
+    case OXI_DOES_MOST: return oxi_cpu_kernels()->map[OXI_OP_maximum][lane];
+    case OXI_DOES_LEAST: return oxi_cpu_kernels()->map[OXI_OP_minimum][lane];
+    default: return NULL;
+    }
+}
+
 static oxi_scatter_kernel oxi_scatter_kernel_of(ox_dtype dtype, bool add) {
     if (add) {
         switch (dtype) {
@@ -261,7 +289,7 @@ static void oxi_scatter_row(const oxi_index_job *job, int64_t n, char *to, int64
         oxi_copy_run(n, bytes, from, from_step, to, to_step);
         return;
     }
-    if (job->dtype == OX_F32 && to_step == 4 && from_step == 4) {
+    if (!job->combine && job->dtype == OX_F32 && to_step == 4 && from_step == 4) {
         kernels->axpy_f32(n, (float)job->alpha, (const float *)(const void *)from, (float *)(void *)to);
         return;
     }
@@ -332,7 +360,7 @@ static void oxi_scatter_split(oxi_index_job *job, int dim) {
 
 /* out = in[0], then moved to or added to. */
 static ox_status oxi_scatter_walk(const oxi_call *call, const ox_tensor *index, const int64_t *index_stride,
-                                  const ox_tensor *source, bool add, double alpha) {
+                                  const ox_tensor *source, oxi_index_does does, double alpha) {
     ox_tensor out = oxi_at_least_1d(call->out[0]);
     int dim = call->attr.along.dim;
     oxi_index_job job;
@@ -343,8 +371,9 @@ static ox_status oxi_scatter_walk(const oxi_call *call, const ox_tensor *index, 
     job.indexed = 0;
     job.dtype = out.dtype;
     job.alpha = alpha;
-    job.add = add;
-    job.scatter = oxi_scatter_kernel_of(out.dtype, add);
+    job.add = does != OXI_DOES_MOVES;
+    job.combine = oxi_scatter_combine_of(out.dtype, does);
+    job.scatter = job.combine ? oxi_scatter_combine : oxi_scatter_kernel_of(out.dtype, job.add);
     for (int d = 0; d < out.ndim; d++) out_stride[d] = d == dim ? 0 : out.stride[d];
     ox_status status = oxi_cpu_copy_strided(call->in[0], call->out[0]);
     if (status != OX_OK) return status;
@@ -361,12 +390,12 @@ static ox_status oxi_scatter_walk(const oxi_call *call, const ox_tensor *index, 
     return OX_OK;
 }
 
-static ox_status oxi_scatter_run(const oxi_call *call, bool adds) {
+static ox_status oxi_scatter_run(const oxi_call *call, oxi_index_does does) {
     ox_tensor x = oxi_at_least_1d(call->in[0]), index = oxi_at_least_1d(call->in[1]),
               source = oxi_at_least_1d(call->in[2]);
     ox_status status = oxi_check_dim_indices(oxi_op_row_of(call->op)->name, &index, &x, call->attr.along.dim);
     if (status != OX_OK) return status;
-    return oxi_scatter_walk(call, &index, index.stride, &source, adds, 1);
+    return oxi_scatter_walk(call, &index, index.stride, &source, does, 1);
 }
 
 static ox_status oxi_index_add_run(const oxi_call *call) {
@@ -376,7 +405,7 @@ static ox_status oxi_index_add_run(const oxi_call *call) {
     ox_status status = oxi_check_dim_indices("index_add", &index, &x, call->attr.along.dim);
     if (status != OX_OK) return status;
     index_stride[call->attr.along.dim] = index.stride[0];
-    return oxi_scatter_walk(call, &index, index_stride, &source, true, call->attr.index_add.alpha);
+    return oxi_scatter_walk(call, &index, index_stride, &source, OXI_DOES_ADDS, call->attr.index_add.alpha);
 }
 
 /* Rows of a task. */
@@ -461,7 +490,8 @@ static ox_status oxi_embedding_run(const oxi_call *call) {
     oxi_walk_ready(&w, OXI_WALK_IN_ORDER);
     oxi_repacked *held = oxi_repacked_hold(table, table->shape[0], table->stride[0], table->shape[1]);
     job.repacked = held != NULL;
-    job.rows = held ? oxi_repacked_bytes(table) : oxi_ptr(table);
+    if (!held) oxi_storage_plain(table->storage);
+    job.rows = oxi_ptr(table);
     oxi_walk_all(&w, oxi_index_row_grain(table->shape[1]), OXI_INDEX_GRAIN, oxi_embedding_piece, &job);
     oxi_repacked_let_go(held);
     return OX_OK;
@@ -705,8 +735,7 @@ static ox_status oxi_cpu_index(const oxi_call *call) {
                : form->by == OXI_BY_DIM ? oxi_index_select_run(call)
                                         : oxi_embedding_run(call);
     case OXI_INDEX_PUT:
-        return form->by == OXI_BY_EACH ? oxi_scatter_run(call, form->does == OXI_DOES_ADDS)
-                                       : oxi_index_add_run(call);
+        return form->by == OXI_BY_EACH ? oxi_scatter_run(call, form->does) : oxi_index_add_run(call);
     case OXI_INDEX_SELECT:
         return form->does == OXI_DOES_COORDINATES ? oxi_nonzero_run(call) : oxi_masked_select_run(call);
     case OXI_INDEX_PATTERN:

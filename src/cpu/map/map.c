@@ -87,9 +87,9 @@ static int64_t oxi_map_plan(oxi_map_work *work, const oxi_kernels *k, oxi_walk *
     work->store = NULL;
     /* Long computations hide what plain stores cost, and would stand still while a tile is streamed. */
     bool light = oxi_op_row_of(call->op)->flops <= 4;
-    bool result_turned = w->turned & 1u;
-    w->streams = light && (writes || result_turned) && oxi_walk_may_stream(w, out);
-    work->stream = w->streams && !result_turned ? k->stream : NULL;
+    bool result_transposed = w->transposed & 1u;
+    w->streams = light && (writes || result_transposed) && oxi_walk_may_stream(w, out);
+    work->stream = w->streams && !result_transposed ? k->stream : NULL;
     if (!writes) {
         if (truth) result = oxi_lane_of(out->dtype);
         work->widen = truth ? k->load[OX_BOOL][result] : NULL;

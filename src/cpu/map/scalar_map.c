@@ -1,5 +1,5 @@
 /* Elementwise kernels that gain nothing from a tier: integers, complex numbers, and the f64 functions of
- * the C library. One row an op: its formula in C. Integers wrap as two's complement; nothing traps.
+ * the C library; form/map.def has the formulas. Integers wrap as two's complement; nothing traps.
  * Entered into every table by oxi_fill_scalar_map, before the tiers' own kernels. */
 
 /* ---- for the kernels of the tiers ---------------------------------------------------------------------- */
@@ -59,27 +59,6 @@ static OXI_UNUSED double oxi_reduce_large(float x, int32_t *quarter) {
     return bits >> 31 ? -r : r;
 }
 
-/* ---- kernels from formulas --------------------------------------------------------------------------------
- * In a formula x (or a, b, c) are the operands, f0, f1, f2 the attributes f[0..2] as the operands' type. */
-
-#define OXI_DEFINE_MAP_1(name, TYPE, CONVERT, RESULT, formula) \
-    static OXI_ALIGNED void name(int64_t n, const void *const *in, void *out, \
-                                 const oxi_map_numbers *numbers) { \
-        const TYPE *p = (const TYPE *)in[0]; \
-        const TYPE f0 = CONVERT(numbers->f[0]), f1 = CONVERT(numbers->f[1]), f2 = CONVERT(numbers->f[2]); \
-        RESULT *result = (RESULT *)out; \
-        (void)f0; (void)f1; (void)f2; \
-        for (int64_t i = 0; i < n; i++) { const TYPE x = p[i]; (void)x; result[i] = (RESULT)(formula); } \
-    }
-#define OXI_DEFINE_MAP_2(name, TYPE, CONVERT, RESULT, formula) \
-    static OXI_ALIGNED void name(int64_t n, const void *const *in, void *out, \
-                                 const oxi_map_numbers *numbers) { \
-        const TYPE *p = (const TYPE *)in[0], *q = (const TYPE *)in[1], f0 = CONVERT(numbers->f[0]); \
-        RESULT *result = (RESULT *)out; \
-        (void)f0; \
-        for (int64_t i = 0; i < n; i++) { const TYPE a = p[i], b = q[i]; result[i] = (RESULT)(formula); } \
-    }
-
 /* ---- f64 ----------------------------------------------------------------------------------------------- */
 
 static double oxi_sigmoid_f64(double x) {
@@ -104,29 +83,6 @@ static double oxi_floor_divide_f64(double a, double b) {
     double whole = floor(quotient);
     return quotient - whole > 0.5 ? whole + 1 : whole;
 }
-
-#define OXI_F64_1(X) \
-    X(exp, exp(x)) X(exp2, exp2(x)) X(expm1, expm1(x)) X(log, log(x)) X(log2, log2(x)) X(log10, log10(x)) \
-    X(log1p, log1p(x)) X(sin, sin(x)) X(cos, cos(x)) X(tan, tan(x)) X(asin, asin(x)) X(acos, acos(x)) \
-    X(atan, atan(x)) X(sinh, sinh(x)) X(cosh, cosh(x)) X(tanh, tanh(x)) X(asinh, asinh(x)) \
-    X(acosh, acosh(x)) X(atanh, atanh(x)) X(erf, erf(x)) X(erfc, erfc(x)) \
-    X(sigmoid, oxi_sigmoid_f64(x)) X(silu, x * oxi_sigmoid_f64(x)) \
-    X(gelu, 0.5 * x * erfc(-x * 0.70710678118654752)) X(gelu_tanh, oxi_gelu_tanh_f64(x)) \
-    X(mish, x * tanh(log1p(exp(x)))) X(softplus, x * f0 > f1 ? x : log1p(exp(x * f0)) / f0) \
-    X(logsigmoid, (x < 0 ? x : 0) - log1p(exp(-fabs(x)))) X(elu, oxi_expm1_scaled_f64(x, f0, 1)) \
-    X(celu, oxi_expm1_scaled_f64(x, f0, 1 / f0)) \
-    X(selu, 1.0507009873554805 * oxi_expm1_scaled_f64(x, 1.6732632423543772, 1))
-#define OXI_F64_2(X) \
-    X(pow, pow(a, b)) X(atan2, atan2(a, b)) X(hypot, hypot(a, b)) X(fmod, fmod(a, b)) \
-    X(remainder, oxi_remainder_f64(a, b)) X(floor_divide, oxi_floor_divide_f64(a, b)) \
-    X(silu_mul, a * oxi_sigmoid_f64(a) * b) X(gelu_mul, oxi_gelu_tanh_f64(a) * b)
-
-#define OXI_X(op, formula) OXI_DEFINE_MAP_1(oxi_scalar_##op##_f64, double, (double), double, formula)
-OXI_F64_1(OXI_X)
-#undef OXI_X
-#define OXI_X(op, formula) OXI_DEFINE_MAP_2(oxi_scalar_##op##_f64, double, (double), double, formula)
-OXI_F64_2(OXI_X)
-#undef OXI_X
 
 /* ---- integers ------------------------------------------------------------------------------------------ */
 
@@ -185,80 +141,6 @@ static uint64_t oxi_shift_right_u64(uint64_t a, uint64_t count, uint64_t width) 
 }
 static int64_t oxi_shift_right_i64(int64_t a, uint64_t count, uint64_t width) {
     return count < width ? a >> count : a < 0 ? -1 : 0;
-}
-
-/* OXI_U: the operation wraps, so it is done on uint64_t. */
-#define OXI_U(x) ((uint64_t)(x))
-#define OXI_INTEGER_1(X) \
-    X(square, OXI_U(x) * OXI_U(x)) X(floor, x) X(ceil, x) X(round, x) X(trunc, x) X(nan_to_num, x) \
-    X(bitwise_not, ~x) X(neg, 0 - OXI_U(x)) X(relu, x > 0 ? x : 0) X(relu6, x > 6 ? 6 : x > 0 ? x : 0) \
-    X(clamp, x > f0 ? (x < f1 ? x : f1) : (f0 < f1 ? f0 : f1)) X(threshold, x > f0 ? x : f1)
-#define OXI_INTEGER_1_BOOL(X) X(isnan, 0) X(isinf, 0) X(isfinite, 1) X(logical_not, x == 0)
-#define OXI_INTEGER_2(X) \
-    X(mul, OXI_U(a) * OXI_U(b)) X(maximum, a > b ? a : b) X(minimum, a < b ? a : b) X(bitwise_and, a & b) \
-    X(bitwise_or, a | b) X(bitwise_xor, a ^ b) \
-    X(bitwise_left_shift, oxi_shift_left(OXI_U(a), OXI_U(b), oxi_shift_width(numbers)))
-#define OXI_INTEGER_2_BOOL(X) \
-    X(eq, a == b) X(ne, a != b) X(lt, a < b) X(le, a <= b) X(gt, a > b) X(ge, a >= b) \
-    X(logical_and, a && b) X(logical_or, a || b) X(logical_xor, !a != !b)
-#define OXI_I64_1(X) X(abs, x < 0 ? 0 - OXI_U(x) : OXI_U(x)) X(sign, (x > 0) - (x < 0))
-#define OXI_U64_1(X) X(abs, x) X(sign, x > 0)
-#define OXI_I64_2(X) \
-    X(floor_divide, oxi_floor_divide_i64(a, b)) X(trunc_divide, oxi_divide_i64(a, b)) \
-    X(remainder, oxi_remainder_i64(a, b)) X(fmod, oxi_rest_i64(a, b)) X(pow, oxi_pow_i64(a, b)) \
-    X(bitwise_right_shift, oxi_shift_right_i64(a, OXI_U(b), oxi_shift_width(numbers)))
-#define OXI_U64_2(X) \
-    X(floor_divide, oxi_divide_u64(a, b)) X(trunc_divide, oxi_divide_u64(a, b)) \
-    X(remainder, oxi_rest_u64(a, b)) X(fmod, oxi_rest_u64(a, b)) X(pow, oxi_pow_u64(a, b)) \
-    X(bitwise_right_shift, oxi_shift_right_u64(a, b, oxi_shift_width(numbers)))
-/* Scaled by f0. */
-#define OXI_INTEGER_2_SCALED(X) X(add, OXI_U(a) + f0 * OXI_U(b)) X(sub, OXI_U(a) - f0 * OXI_U(b))
-
-#define OXI_X(op, formula) \
-    OXI_DEFINE_MAP_1(oxi_scalar_##op##_i64, int64_t, oxi_to_i64_saturated, int64_t, formula)
-OXI_INTEGER_1(OXI_X)
-OXI_I64_1(OXI_X)
-#undef OXI_X
-#define OXI_X(op, formula) \
-    OXI_DEFINE_MAP_1(oxi_scalar_##op##_u64, uint64_t, oxi_to_u64_saturated, uint64_t, formula)
-OXI_INTEGER_1(OXI_X)
-OXI_U64_1(OXI_X)
-#undef OXI_X
-#define OXI_X(op, formula) \
-    OXI_DEFINE_MAP_1(oxi_scalar_##op##_i64, int64_t, oxi_to_i64_saturated, uint8_t, formula)
-OXI_INTEGER_1_BOOL(OXI_X)
-#undef OXI_X
-#define OXI_X(op, formula) \
-    OXI_DEFINE_MAP_2(oxi_scalar_##op##_i64, int64_t, oxi_to_i64_saturated, int64_t, formula)
-OXI_INTEGER_2(OXI_X)
-OXI_I64_2(OXI_X)
-#undef OXI_X
-#define OXI_X(op, formula) \
-    OXI_DEFINE_MAP_2(oxi_scalar_##op##_u64, uint64_t, oxi_to_u64_saturated, uint64_t, formula)
-OXI_INTEGER_2(OXI_X)
-OXI_U64_2(OXI_X)
-#undef OXI_X
-#define OXI_X(op, formula) \
-    OXI_DEFINE_MAP_2(oxi_scalar_##op##_i64, int64_t, oxi_to_i64_saturated, uint8_t, formula)
-OXI_INTEGER_2_BOOL(OXI_X)
-#undef OXI_X
-#define OXI_X(op, formula) \
-    OXI_DEFINE_MAP_2(oxi_scalar_##op##_u64, uint64_t, oxi_to_u64_saturated, uint8_t, formula)
-OXI_INTEGER_2_BOOL(OXI_X)
-#undef OXI_X
-/* Wrapping arithmetic has the same bits for both signs. */
-#define OXI_X(op, formula) \
-    OXI_DEFINE_MAP_2(oxi_scalar_##op##_u64, uint64_t, oxi_to_u64_wrapped, uint64_t, formula)
-OXI_INTEGER_2_SCALED(OXI_X)
-#undef OXI_X
-#undef OXI_U
-
-static void oxi_scalar_addcmul_u64(int64_t n, const void *const *in, void *out,
-                                   const oxi_map_numbers *numbers) {
-    const uint64_t *t = (const uint64_t *)in[0], *a = (const uint64_t *)in[1], *b = (const uint64_t *)in[2];
-    const uint64_t factor = oxi_to_u64_wrapped(numbers->f[0]);
-    uint64_t *result = (uint64_t *)out;
-    for (int64_t i = 0; i < n; i++) result[i] = t[i] + factor * a[i] * b[i];
 }
 
 /* Elements of 8 bytes, whatever they are. */
@@ -357,81 +239,11 @@ static oxi_complex oxi_tanh_complex(oxi_complex z) {
 static oxi_complex oxi_load_complex(const float *p, int64_t i) {
     return oxi_make_complex(p[2 * i], p[2 * i + 1]);
 }
+static void oxi_store_complex(float *p, int64_t i, oxi_complex z) {
+    p[2 * i] = (float)z.re;
+    p[2 * i + 1] = (float)z.im;
+}
 static bool oxi_nonzero_complex(oxi_complex z) { return z.re != 0 || z.im != 0; }
-
-#define OXI_C64_1(X)                                                                                   \
-    X(neg, oxi_make_complex(-x.re, -x.im))                                                             \
-    X(square, oxi_multiply_complex(x, x)) X(reciprocal, oxi_divide_complex(oxi_make_complex(1, 0), x)) \
-        X(exp, oxi_exp_complex(x)) X(log, oxi_log_complex(x)) X(sqrt, oxi_sqrt_complex(x))             \
-            X(sin, oxi_sin_complex(x)) X(cos, oxi_cos_complex(x)) X(tanh, oxi_tanh_complex(x))
-#define OXI_C64_1_BOOL(X) \
-    X(logical_not, !oxi_nonzero_complex(x)) X(isnan, isnan(x.re) || isnan(x.im)) \
-    X(isinf, isinf(x.re) || isinf(x.im)) X(isfinite, isfinite(x.re) && isfinite(x.im))
-#define OXI_C64_2(X) \
-    X(add, oxi_make_complex(a.re + f0 * b.re, a.im + f0 * b.im)) \
-    X(sub, oxi_make_complex(a.re - f0 * b.re, a.im - f0 * b.im)) \
-    X(mul, oxi_multiply_complex(a, b)) X(div, oxi_divide_complex(a, b))
-#define OXI_C64_2_BOOL(X) \
-    X(eq, a.re == b.re && a.im == b.im) X(ne, a.re != b.re || a.im != b.im) \
-    X(logical_and, oxi_nonzero_complex(a) && oxi_nonzero_complex(b)) \
-    X(logical_or, oxi_nonzero_complex(a) || oxi_nonzero_complex(b)) \
-    X(logical_xor, oxi_nonzero_complex(a) != oxi_nonzero_complex(b))
-
-#define OXI_X(op, formula)                                                         \
-    static void oxi_scalar_##op##_c64(int64_t n, const void *const *in, void *out, \
-                                      const oxi_map_numbers *numbers) {            \
-        const float *p = (const float *)in[0];                                     \
-        float *result = (float *)out;                                              \
-        (void)numbers;                                                             \
-        for (int64_t i = 0; i < n; i++) {                                          \
-            oxi_complex x = oxi_load_complex(p, i), y = formula;                   \
-            result[2 * i] = (float)y.re;                                           \
-            result[2 * i + 1] = (float)y.im;                                       \
-        }                                                                          \
-    }
-OXI_C64_1(OXI_X)
-#undef OXI_X
-#define OXI_X(op, formula)                                                         \
-    static void oxi_scalar_##op##_c64(int64_t n, const void *const *in, void *out, \
-                                      const oxi_map_numbers *numbers) {            \
-        const float *p = (const float *)in[0];                                     \
-        uint8_t *result = (uint8_t *)out;                                          \
-        (void)numbers;                                                             \
-        for (int64_t i = 0; i < n; i++) {                                          \
-            oxi_complex x = oxi_load_complex(p, i);                                \
-            result[i] = formula;                                                   \
-        }                                                                          \
-    }
-OXI_C64_1_BOOL(OXI_X)
-#undef OXI_X
-#define OXI_X(op, formula)                                                                   \
-    static void oxi_scalar_##op##_c64(int64_t n, const void *const *in, void *out,           \
-                                      const oxi_map_numbers *numbers) {                      \
-        const float *p = (const float *)in[0], *q = (const float *)in[1];                    \
-        const double f0 = numbers->f[0];                                                     \
-        float *result = (float *)out;                                                        \
-        (void)f0;                                                                            \
-        for (int64_t i = 0; i < n; i++) {                                                    \
-            oxi_complex a = oxi_load_complex(p, i), b = oxi_load_complex(q, i), y = formula; \
-            result[2 * i] = (float)y.re;                                                     \
-            result[2 * i + 1] = (float)y.im;                                                 \
-        }                                                                                    \
-    }
-OXI_C64_2(OXI_X)
-#undef OXI_X
-#define OXI_X(op, formula)                                                         \
-    static void oxi_scalar_##op##_c64(int64_t n, const void *const *in, void *out, \
-                                      const oxi_map_numbers *numbers) {            \
-        const float *p = (const float *)in[0], *q = (const float *)in[1];          \
-        uint8_t *result = (uint8_t *)out;                                          \
-        (void)numbers;                                                             \
-        for (int64_t i = 0; i < n; i++) {                                          \
-            oxi_complex a = oxi_load_complex(p, i), b = oxi_load_complex(q, i);    \
-            result[i] = formula;                                                   \
-        }                                                                          \
-    }
-OXI_C64_2_BOOL(OXI_X)
-#undef OXI_X
 
 static void oxi_scalar_abs_c64(int64_t n, const void *const *in, void *out, const oxi_map_numbers *numbers) {
     const float *p = (const float *)in[0];
@@ -440,51 +252,184 @@ static void oxi_scalar_abs_c64(int64_t n, const void *const *in, void *out, cons
     for (int64_t i = 0; i < n; i++) result[i] = (float)hypot(p[2 * i], p[2 * i + 1]);
 }
 
+/* ---- the kernels of map.def ----------------------------------------------------------------------------
+ * In a formula x (or a, b, c) are the operands, f0, f1, f2 the op's numbers as the operands' type. */
+
+/* Of one type of elements: DECLARE_<count> names the operands, TAKE_<count> the elements at i. */
+#define OXI_DEFINE_SCALAR(name, count, TYPE, CONVERT, RESULT, formula) \
+    static OXI_ALIGNED void name(int64_t n, const void *const *in, void *out, \
+                                 const oxi_map_numbers *numbers) { \
+        const TYPE f0 = CONVERT(numbers->f[0]), f1 = CONVERT(numbers->f[1]), f2 = CONVERT(numbers->f[2]); \
+        OXI_DECLARE_##count(TYPE) \
+        RESULT *result = (RESULT *)out; \
+        (void)f0; (void)f1; (void)f2; \
+        for (int64_t i = 0; i < n; i++) { \
+            OXI_TAKE_##count(TYPE, OXI_PLAIN_ELEMENT) \
+            result[i] = (RESULT)(formula); \
+        } \
+    }
+#define OXI_DECLARE_1(TYPE) const TYPE *p = (const TYPE *)in[0];
+#define OXI_DECLARE_2(TYPE) OXI_DECLARE_1(TYPE) const TYPE *q = (const TYPE *)in[1];
+#define OXI_DECLARE_3(TYPE) OXI_DECLARE_2(TYPE) const TYPE *r = (const TYPE *)in[2];
+#define OXI_TAKE_1(TYPE, at) const TYPE x = at(p, i); (void)x;
+#define OXI_TAKE_2(TYPE, at) const TYPE a = at(p, i), b = at(q, i);
+#define OXI_TAKE_3(TYPE, at) const TYPE a = at(p, i), b = at(q, i), c = at(r, i);
+#define OXI_PLAIN_ELEMENT(p, i) p[i]
+
+#define OXI_DEFINE_DOUBLE(name, count, formula) \
+    OXI_DEFINE_SCALAR(name##_f64, count, double, (double), double, formula)
+#define OXI_DEFINE_I64(name, count, RESULT, formula) \
+    OXI_DEFINE_SCALAR(name##_i64, count, int64_t, oxi_to_i64_saturated, RESULT, formula)
+#define OXI_DEFINE_U64(name, count, RESULT, formula) \
+    OXI_DEFINE_SCALAR(name##_u64, count, uint64_t, oxi_to_u64_saturated, RESULT, formula)
+#define OXI_DEFINE_BOTH(name, count, formula) \
+    OXI_DEFINE_I64(name, count, int64_t, formula) OXI_DEFINE_U64(name, count, uint64_t, formula)
+#define OXI_DEFINE_SIGNS(name, count, of_i64, of_u64) \
+    OXI_DEFINE_I64(name, count, int64_t, of_i64) OXI_DEFINE_U64(name, count, uint64_t, of_u64)
+#define OXI_DEFINE_INTEGER_TEST(name, count, formula) \
+    OXI_DEFINE_I64(name, count, uint8_t, formula) OXI_DEFINE_U64(name, count, uint8_t, formula)
+#define OXI_DEFINE_ALIKE(name, count, formula) \
+    OXI_DEFINE_SCALAR(name##_u64, count, uint64_t, oxi_to_u64_wrapped, uint64_t, formula)
+/* Complex numbers: store(result, i, value). */
+#define OXI_DEFINE_COMPLEX(name, count, RESULT, store, formula) \
+    static void name##_c64(int64_t n, const void *const *in, void *out, const oxi_map_numbers *numbers) { \
+        const double f0 = numbers->f[0]; \
+        OXI_DECLARE_##count(float) \
+        RESULT *result = (RESULT *)out; \
+        (void)f0; \
+        for (int64_t i = 0; i < n; i++) { \
+            OXI_TAKE_##count(oxi_complex, oxi_load_complex) \
+            store(result, i, formula); \
+        } \
+    }
+#define OXI_STORE_TEST(result, i, value) result[i] = value
+#define OXI_DEFINE_C64(name, count, formula) \
+    OXI_DEFINE_COMPLEX(name, count, float, oxi_store_complex, formula)
+#define OXI_DEFINE_C64_TEST(name, count, formula) \
+    OXI_DEFINE_COMPLEX(name, count, uint8_t, OXI_STORE_TEST, formula)
+#define OXI_DEFINE_NOTHING(name, count, formula)
+
+/* Which of those a cell asks for: the macro, then its formulas. */
+#define OXI_SCALAR_F64(formula) OXI_DEFINE_DOUBLE, formula
+#define OXI_SCALAR_NONE OXI_DEFINE_NOTHING, 0
+#define OXI_SCALAR_OWN(kernel) OXI_DEFINE_NOTHING, 0
+#define OXI_INTEGER_BOTH(formula) OXI_DEFINE_BOTH, formula
+#define OXI_INTEGER_SIGNS(of_i64, of_u64) OXI_DEFINE_SIGNS, of_i64, of_u64
+#define OXI_INTEGER_TEST(formula) OXI_DEFINE_INTEGER_TEST, formula
+#define OXI_INTEGER_ALIKE(formula) OXI_DEFINE_ALIKE, formula
+#define OXI_INTEGER_NONE OXI_SCALAR_NONE
+#define OXI_INTEGER_OWN(kernel) OXI_DEFINE_NOTHING, 0
+#define OXI_INTEGER_AS(other) OXI_DEFINE_NOTHING, 0
+#define OXI_COMPLEX_C64(formula) OXI_DEFINE_C64, formula
+#define OXI_COMPLEX_TEST(formula) OXI_DEFINE_C64_TEST, formula
+#define OXI_COMPLEX_NONE OXI_SCALAR_NONE
+#define OXI_COMPLEX_OWN(kernel) OXI_DEFINE_NOTHING, 0
+#define OXI_SCALAR_DEFINE(name, count, ...) OXI_SCALAR_CALL(name, count, __VA_ARGS__)
+#define OXI_SCALAR_CALL(name, count, define, ...) define(name, count, __VA_ARGS__)
+#define OXI_MAP(op, operands, simd, f64, integer, complex, ...) \
+    OXI_SCALAR_DEFINE(oxi_scalar_##op, operands, OXI_SCALAR_##f64) \
+    OXI_SCALAR_DEFINE(oxi_scalar_##op, operands, OXI_INTEGER_##integer) \
+    OXI_SCALAR_DEFINE(oxi_scalar_##op, operands, OXI_COMPLEX_##complex)
+#define OXI_U(x) ((uint64_t)(x))
+#include "form/map.def"
+#undef OXI_U
+#undef OXI_DEFINE_SCALAR
+#undef OXI_DEFINE_DOUBLE
+#undef OXI_DEFINE_I64
+#undef OXI_DEFINE_U64
+#undef OXI_DEFINE_BOTH
+#undef OXI_DEFINE_SIGNS
+#undef OXI_DEFINE_INTEGER_TEST
+#undef OXI_DEFINE_ALIKE
+#undef OXI_DEFINE_COMPLEX
+#undef OXI_DEFINE_C64
+#undef OXI_DEFINE_C64_TEST
+#undef OXI_DEFINE_NOTHING
+#undef OXI_DECLARE_1
+#undef OXI_DECLARE_2
+#undef OXI_DECLARE_3
+#undef OXI_TAKE_1
+#undef OXI_TAKE_2
+#undef OXI_TAKE_3
+#undef OXI_PLAIN_ELEMENT
+#undef OXI_STORE_TEST
+#undef OXI_SCALAR_F64
+#undef OXI_SCALAR_NONE
+#undef OXI_SCALAR_OWN
+#undef OXI_INTEGER_BOTH
+#undef OXI_INTEGER_SIGNS
+#undef OXI_INTEGER_TEST
+#undef OXI_INTEGER_ALIKE
+#undef OXI_INTEGER_NONE
+#undef OXI_INTEGER_OWN
+#undef OXI_INTEGER_AS
+#undef OXI_COMPLEX_C64
+#undef OXI_COMPLEX_TEST
+#undef OXI_COMPLEX_NONE
+#undef OXI_COMPLEX_OWN
+#undef OXI_SCALAR_DEFINE
+#undef OXI_SCALAR_CALL
+
 /* ---- the table ----------------------------------------------------------------------------------------- */
 
+/* The cells once more: which lanes of `row` get which kernel. */
+#define OXI_SCALAR_F64(formula) OXI_ENTER_F64, 0
+#define OXI_SCALAR_NONE OXI_ENTER_NOTHING, 0
+#define OXI_SCALAR_OWN(kernel) OXI_ENTER_OWN_F64, oxi_scalar_##kernel
+#define OXI_INTEGER_BOTH(formula) OXI_ENTER_BOTH, 0
+#define OXI_INTEGER_SIGNS(of_i64, of_u64) OXI_ENTER_BOTH, 0
+#define OXI_INTEGER_TEST(formula) OXI_ENTER_BOTH, 0
+#define OXI_INTEGER_ALIKE(formula) OXI_ENTER_ALIKE, 0
+#define OXI_INTEGER_NONE OXI_SCALAR_NONE
+#define OXI_INTEGER_OWN(kernel) OXI_ENTER_OWN_INTEGER, oxi_scalar_##kernel
+#define OXI_INTEGER_AS(other) OXI_ENTER_AS, k->map[OXI_OP_##other]
+#define OXI_COMPLEX_C64(formula) OXI_ENTER_C64, 0
+#define OXI_COMPLEX_TEST(formula) OXI_ENTER_C64, 0
+#define OXI_COMPLEX_NONE OXI_SCALAR_NONE
+#define OXI_COMPLEX_OWN(kernel) OXI_ENTER_OWN_C64, oxi_scalar_##kernel
+#define OXI_ENTER_F64(row, name, from) row[OXI_LANE_F64] = name##_f64;
+#define OXI_ENTER_BOTH(row, name, from) row[OXI_LANE_I64] = name##_i64; row[OXI_LANE_U64] = name##_u64;
+#define OXI_ENTER_ALIKE(row, name, from) row[OXI_LANE_I64] = row[OXI_LANE_U64] = name##_u64;
+#define OXI_ENTER_AS(row, name, from) \
+    row[OXI_LANE_I64] = from[OXI_LANE_I64]; row[OXI_LANE_U64] = from[OXI_LANE_U64];
+#define OXI_ENTER_C64(row, name, from) row[OXI_LANE_C64] = name##_c64;
+#define OXI_ENTER_OWN_F64(row, name, from) row[OXI_LANE_F64] = from;
+#define OXI_ENTER_OWN_INTEGER(row, name, from) row[OXI_LANE_I64] = row[OXI_LANE_U64] = from;
+#define OXI_ENTER_OWN_C64(row, name, from) row[OXI_LANE_C64] = from;
+#define OXI_ENTER_NOTHING(row, name, from)
+#define OXI_SCALAR_ENTER(row, name, ...) OXI_SCALAR_ENTER_BY(row, name, __VA_ARGS__)
+#define OXI_SCALAR_ENTER_BY(row, name, enter, from) enter(row, name, from)
+
 static void oxi_fill_scalar_map(oxi_kernels *k) {
-#define OXI_X(op, formula) k->map[OXI_OP_##op][OXI_LANE_F64] = oxi_scalar_##op##_f64;
-    OXI_F64_1(OXI_X)
-    OXI_F64_2(OXI_X)
-#undef OXI_X
-#define OXI_X(op, formula) k->map[OXI_OP_##op][OXI_LANE_I64] = oxi_scalar_##op##_i64;
-    OXI_INTEGER_1(OXI_X)
-    OXI_I64_1(OXI_X)
-    OXI_INTEGER_1_BOOL(OXI_X)
-    OXI_INTEGER_2(OXI_X)
-    OXI_I64_2(OXI_X)
-    OXI_INTEGER_2_BOOL(OXI_X)
-#undef OXI_X
-#define OXI_X(op, formula) k->map[OXI_OP_##op][OXI_LANE_U64] = oxi_scalar_##op##_u64;
-    OXI_INTEGER_1(OXI_X)
-    OXI_U64_1(OXI_X)
-    OXI_INTEGER_2(OXI_X)
-    OXI_U64_2(OXI_X)
-    OXI_INTEGER_2_BOOL(OXI_X)
-    OXI_INTEGER_2_SCALED(OXI_X)
-    OXI_X(addcmul, )
-#undef OXI_X
-#define OXI_X(op, formula) k->map[OXI_OP_##op][OXI_LANE_U64] = oxi_scalar_##op##_i64;
-    OXI_INTEGER_1_BOOL(OXI_X) /* zero or not: the same bits */
-#undef OXI_X
-#define OXI_X(op, formula) k->map[OXI_OP_##op][OXI_LANE_I64] = oxi_scalar_##op##_u64;
-    OXI_INTEGER_2_SCALED(OXI_X)
-    OXI_X(addcmul, )
-#undef OXI_X
-#define OXI_X(op, formula) k->map[OXI_OP_##op][OXI_LANE_C64] = oxi_scalar_##op##_c64;
-    OXI_C64_1(OXI_X)
-    OXI_C64_1_BOOL(OXI_X)
-    OXI_C64_2(OXI_X)
-    OXI_C64_2_BOOL(OXI_X)
-    OXI_X(abs, )
-#undef OXI_X
-    k->map[OXI_OP_hardtanh][OXI_LANE_I64] = oxi_scalar_clamp_i64;
-    k->map[OXI_OP_hardtanh][OXI_LANE_U64] = oxi_scalar_clamp_u64;
-    k->map[OXI_OP_where][OXI_LANE_F64] = oxi_scalar_where_64;
-    k->map[OXI_OP_where][OXI_LANE_I64] = oxi_scalar_where_64;
-    k->map[OXI_OP_where][OXI_LANE_U64] = oxi_scalar_where_64;
-    k->map[OXI_OP_where][OXI_LANE_C64] = oxi_scalar_where_64;
+#define OXI_MAP(op, operands, simd, f64, integer, complex, ...) \
+    OXI_SCALAR_ENTER(k->map[OXI_OP_##op], oxi_scalar_##op, OXI_SCALAR_##f64) \
+    OXI_SCALAR_ENTER(k->map[OXI_OP_##op], oxi_scalar_##op, OXI_INTEGER_##integer) \
+    OXI_SCALAR_ENTER(k->map[OXI_OP_##op], oxi_scalar_##op, OXI_COMPLEX_##complex)
+#include "form/map.def"
 }
 
-#undef OXI_DEFINE_MAP_1
-#undef OXI_DEFINE_MAP_2
+#undef OXI_SCALAR_F64
+#undef OXI_SCALAR_NONE
+#undef OXI_SCALAR_OWN
+#undef OXI_INTEGER_BOTH
+#undef OXI_INTEGER_SIGNS
+#undef OXI_INTEGER_TEST
+#undef OXI_INTEGER_ALIKE
+#undef OXI_INTEGER_NONE
+#undef OXI_INTEGER_OWN
+#undef OXI_INTEGER_AS
+#undef OXI_COMPLEX_C64
+#undef OXI_COMPLEX_TEST
+#undef OXI_COMPLEX_NONE
+#undef OXI_COMPLEX_OWN
+#undef OXI_ENTER_F64
+#undef OXI_ENTER_BOTH
+#undef OXI_ENTER_ALIKE
+#undef OXI_ENTER_AS
+#undef OXI_ENTER_C64
+#undef OXI_ENTER_OWN_F64
+#undef OXI_ENTER_OWN_INTEGER
+#undef OXI_ENTER_OWN_C64
+#undef OXI_ENTER_NOTHING
+#undef OXI_SCALAR_ENTER
+#undef OXI_SCALAR_ENTER_BY

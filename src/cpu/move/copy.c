@@ -1,5 +1,5 @@
 /* Copies between any strides and dtypes, and the moving of ranges that other executors need.
- * Runs that lie end to end are memcpy, rows that become columns are turned by the walk; other dtypes go
+ * Runs that lie end to end are memcpy, rows that become columns are transposed by the walk; other dtypes go
  * through a lane. Called by the CPU device for COPY. */
 
 enum {
@@ -223,8 +223,8 @@ static ox_status oxi_copy_plain(const ox_tensor *from, const ox_tensor *to) {
     oxi_walk_ready(&w, OXI_WALK_TILED);
     w.streams = oxi_walk_may_stream(&w, to);
     w.moves = !converts && w.step[0] == 1;
-    if (w.streams && converts && !(w.turned & 1u)) how.stream = oxi_cpu_kernels()->stream;
-    bool whole = converts && !w.turned && oxi_converts_in_place(&how, w.step[1], w.step[0]);
+    if (w.streams && converts && !(w.transposed & 1u)) how.stream = oxi_cpu_kernels()->stream;
+    bool whole = converts && !w.transposed && oxi_converts_in_place(&how, w.step[1], w.step[0]);
     if (!converts) return oxi_walk_all(&w, OXI_COPY_GRAIN, OXI_COPY_GRAIN, oxi_copy_piece, NULL);
     return oxi_walk_all(&w, OXI_COPY_GRAIN, whole ? OXI_COPY_GRAIN : OXI_COPY_PIECE, oxi_convert_piece, &how);
 }

@@ -3,7 +3,7 @@
  * converts and honors strides. Called by the CPU device for the FILL and RANDOM families. */
 
 /* ---- random numbers: what every device gives --------------------------------------------------------------
- * Element e (row-major index) of a call depends on e and on the call's seed and counter (call->draw) alone,
+ * Element e (row-major index) of a call depends on e and on the call's seed and counter (call->random) alone,
  * through w[0..3] = philox(key seed, counter_hi counter, counter_lo block):
  *   word         w[e % 4] of block e / 4
  *   double word  w[2 (e % 2)] << 32 | w[2 (e % 2) + 1] of block e / 2
@@ -109,37 +109,38 @@ static uint64_t oxi_multiply_high(uint64_t a, uint64_t b) {
 }
 
 /* The double word of element e alone. */
-static uint64_t oxi_random_double_word_at(const oxi_draw *draw, int64_t e) {
+static uint64_t oxi_random_double_word_at(const oxi_random_state *state, int64_t e) {
     uint32_t w[4];
-    oxi_philox(draw->seed, draw->counter, (uint64_t)e / 2, w);
+    oxi_philox(state->seed, state->counter, (uint64_t)e / 2, w);
     return oxi_random_double_word(w + 2 * (e % 2));
 }
 
 /* n words from element `first` (a multiple of 4) on, as whole blocks: room for n rounded up to 4. */
-static void oxi_random_words(const oxi_draw *draw, int64_t first, int64_t n, uint32_t *words) {
+static void oxi_random_words(const oxi_random_state *state, int64_t first, int64_t n, uint32_t *words) {
     for (int64_t i = 0; i < n; i += 4)
-        oxi_philox(draw->seed, draw->counter, (uint64_t)(first + i) / 4, words + i);
+        oxi_philox(state->seed, state->counter, (uint64_t)(first + i) / 4, words + i);
 }
 
 /* n double words from element `first` (a multiple of 2) on: room for n rounded up to 2. */
-static void oxi_random_double_words(const oxi_draw *draw, int64_t first, int64_t n, uint64_t *words) {
+static void oxi_random_double_words(const oxi_random_state *state, int64_t first, int64_t n,
+                                    uint64_t *words) {
     uint32_t w[4];
     for (int64_t i = 0; i < n; i += 2) {
-        oxi_philox(draw->seed, draw->counter, (uint64_t)(first + i) / 2, w);
+        oxi_philox(state->seed, state->counter, (uint64_t)(first + i) / 2, w);
         words[i] = oxi_random_double_word(w);
         words[i + 1] = oxi_random_double_word(w + 2);
     }
 }
 
 /* n numbers in [0, 1) of `bits` random bits: 53 from double words, fewer from words. */
-static void oxi_random_units(const oxi_draw *draw, int bits, int64_t first, int64_t n, double *out) {
+static void oxi_random_units(const oxi_random_state *state, int bits, int64_t first, int64_t n, double *out) {
     if (bits > 32) {
         uint64_t words[OXI_FILL_PIECE];
-        oxi_random_double_words(draw, first, n, words);
+        oxi_random_double_words(state, first, n, words);
         for (int64_t i = 0; i < n; i++) out[i] = (double)(words[i] >> 11) / 9007199254740992.0;
     } else {
         uint32_t words[OXI_FILL_PIECE];
-        oxi_random_words(draw, first, n, words);
+        oxi_random_words(state, first, n, words);
         double unit = ldexp(1.0, -bits);
         for (int64_t i = 0; i < n; i++) out[i] = (double)(words[i] >> (32 - bits)) * unit;
     }
@@ -187,7 +188,7 @@ static double oxi_number_below(ox_dtype dtype, double low, double high) {
 
 static bool oxi_make_uniform(const oxi_fill_job *job, int64_t first, int64_t n, void *values) {
     double low = job->call->attr.uniform.low, high = job->call->attr.uniform.high, *out = (double *)values;
-    oxi_random_units(&job->call->draw, oxi_random_bits(job->out->dtype), first, n, out);
+    oxi_random_units(&job->call->random, oxi_random_bits(job->out->dtype), first, n, out);
     if (low == 0 && high == 1) return true;
     for (int64_t i = 0; i < n; i++) {
         out[i] = low + out[i] * (high - low);
@@ -281,20 +282,20 @@ static void oxi_random_turns(int64_t n, const double *u, double *cosines, double
 
 static bool oxi_make_normal(const oxi_fill_job *job, int64_t first, int64_t n, void *values) {
     const oxi_attr_normal *normal = &job->call->attr.normal;
-    const oxi_draw *draw = &job->call->draw;
+    const oxi_random_state *state = &job->call->random;
     double *out = (double *)values, u1[OXI_FILL_PIECE / 2], u2[OXI_FILL_PIECE / 2],
            cosines[OXI_FILL_PIECE / 2], sines[OXI_FILL_PIECE / 2];
     int64_t pairs = (n + 1) / 2, room = (pairs + 1) / 2 * 2;
     if (job->out->dtype == OX_F64) {
         uint64_t words[OXI_FILL_PIECE];
-        oxi_random_double_words(draw, first, 2 * room, words);
+        oxi_random_double_words(state, first, 2 * room, words);
         for (int64_t i = 0; i < room; i++) {
             u1[i] = (double)(int64_t)((words[2 * i] >> 11) + 1) / 9007199254740992.0;
             u2[i] = (double)(int64_t)(words[2 * i + 1] >> 11) / 9007199254740992.0;
         }
     } else {
         uint32_t words[OXI_FILL_PIECE];
-        oxi_random_words(draw, first, 2 * room, words);
+        oxi_random_words(state, first, 2 * room, words);
         for (int64_t i = 0; i < room; i++) {
             u1[i] = ((double)words[2 * i] + 1) / 4294967296.0;
             u2[i] = (double)words[2 * i + 1] / 4294967296.0;
@@ -315,7 +316,7 @@ static bool oxi_make_randint(const oxi_fill_job *job, int64_t first, int64_t n, 
              range = (uint64_t)job->call->attr.randint.high - low;
     uint64_t words[OXI_FILL_PIECE];
     int64_t *out = (int64_t *)values;
-    oxi_random_double_words(&job->call->draw, first, n, words);
+    oxi_random_double_words(&job->call->random, first, n, words);
     for (int64_t i = 0; i < n; i++)
         out[i] = (int64_t)(low + oxi_multiply_high(words[i], range));
     return true;
@@ -363,7 +364,7 @@ static ox_status oxi_fill_randperm(const oxi_call *call) {
     for (int64_t first = (n - 1) / OXI_FILL_PIECE * OXI_FILL_PIECE; first >= 0; first -= OXI_FILL_PIECE) {
         uint64_t words[OXI_FILL_PIECE];
         int64_t count = oxi_min_i64(n - first, OXI_FILL_PIECE);
-        oxi_random_double_words(&call->draw, first, count, words);
+        oxi_random_double_words(&call->random, first, count, words);
         for (int64_t i = 0; i < count; i++) {
             words[i] = oxi_multiply_high(words[i], (uint64_t)(first + i) + 1);
             OXI_PREFETCH_WRITE(order + words[i]);
@@ -385,7 +386,7 @@ static bool oxi_make_bernoulli(const oxi_fill_job *job, int64_t first, int64_t n
     const ox_tensor *probabilities = job->call->in[0];
     double unit[OXI_FILL_PIECE], *out = (double *)values;
     oxi_load_range(probabilities, first, n, OXI_LANE_F64, out);
-    oxi_random_units(&job->call->draw, probabilities->dtype == OX_F64 ? 53 : 24, first, n, unit);
+    oxi_random_units(&job->call->random, probabilities->dtype == OX_F64 ? 53 : 24, first, n, unit);
     for (int64_t i = 0; i < n; i++) {
         if (!(out[i] >= 0 && out[i] <= 1)) return false;
         out[i] = unit[i] < out[i];
@@ -424,7 +425,7 @@ static void oxi_draw_with_replacement(const oxi_multinomial *job, int64_t row, c
                                       int64_t *out) {
     double total = sums[job->categories - 1];
     for (int64_t j = 0; j < job->samples; j++) {
-        double u = (double)(oxi_random_double_word_at(&job->call->draw, row * job->samples + j) >> 11) /
+        double u = (double)(oxi_random_double_word_at(&job->call->random, row * job->samples + j) >> 11) /
                    9007199254740992.0 * total;
         int64_t low = 0, high = job->categories - 1;
         while (low < high) {
@@ -477,11 +478,11 @@ static void oxi_draw_smallest(const oxi_multinomial *job, const double *keys, in
 }
 
 /* Weights of elements first .. first + n become the keys of a draw without replacement. */
-static void oxi_race_keys(const oxi_draw *draw, int64_t first, int64_t n, double *keys) {
+static void oxi_race_keys(const oxi_random_state *state, int64_t first, int64_t n, double *keys) {
     double units[OXI_FILL_PIECE];
     for (int64_t k = 0; k < n;) {
         int64_t skip = (first + k) % 2, part = oxi_min_i64(n - k, OXI_FILL_PIECE - skip);
-        oxi_random_units(draw, 53, first + k - skip, part + skip, units);
+        oxi_random_units(state, 53, first + k - skip, part + skip, units);
         for (int64_t i = 0; i < part + skip; i++) units[i] = 1 - units[i];
         oxi_random_logs(part + skip, units);
         for (int64_t i = 0; i < part; i++)
@@ -505,7 +506,7 @@ static void oxi_multinomial_row(void *arg, int64_t row, int lane) {
         positive += keys[k] > 0;
         if (replacement) keys[k] = total;
     }
-    if (!replacement) oxi_race_keys(&job->call->draw, row * job->categories, job->categories, keys);
+    if (!replacement) oxi_race_keys(&job->call->random, row * job->categories, job->categories, keys);
     if (positive == 0 || !(total <= DBL_MAX)) {
         oxi_multinomial_fail(job, row, positive ? OXI_MULTINOMIAL_BAD_WEIGHT : OXI_MULTINOMIAL_NO_WEIGHT);
     } else if (!replacement && positive < job->samples) {
@@ -552,22 +553,22 @@ static ox_status oxi_multinomial_run(const oxi_call *call) {
 
 /* ---- the executor of FILL and RANDOM ------------------------------------------------------------------- */
 
-/* Who makes the elements of a row of form/made.def one by one: by its code. */
+/* Who makes the elements of a row of form/generate.def one by one: by its code. */
 static bool (*const oxi_makes[])(const oxi_fill_job *job, int64_t first, int64_t n, void *values) = {
 #define oxi_make_fill NULL
 #define oxi_make_eye NULL
 #define oxi_make_randperm NULL
 #define oxi_make_multinomial NULL
-#define OXI_MADE(op, kind, numbers) oxi_make_##op,
-#include "form/made.def"
-#undef OXI_MADE
+#define OXI_GENERATE(op, kind, numbers) oxi_make_##op,
+#include "form/generate.def"
+#undef OXI_GENERATE
 #undef oxi_make_fill
 #undef oxi_make_eye
 #undef oxi_make_randperm
 #undef oxi_make_multinomial
 };
 
-static ox_status oxi_fill_one_by_one(const oxi_call *call, const oxi_made_form *form) {
+static ox_status oxi_fill_one_by_one(const oxi_call *call, const oxi_generated_form *form) {
     oxi_fill_job job;
     memset(&job, 0, sizeof job);
     job.call = call;
@@ -584,15 +585,15 @@ static ox_status oxi_fill_one_by_one(const oxi_call *call, const oxi_made_form *
 }
 
 static ox_status oxi_cpu_fill(const oxi_call *call) {
-    oxi_made_form form = oxi_made_form_of(call);
+    oxi_generated_form form = oxi_generated_form_of(call);
     unsigned char element[8];
     switch (form.kind) {
-    case OXI_MADE_CONSTANT:
+    case OXI_GENERATES_CONSTANT:
         oxi_fill_element(form.first, form.low, call->out[0]->dtype, element);
         oxi_fill_strided(call->out[0], element);
         return OX_OK;
-    case OXI_MADE_DIAGONAL: return oxi_fill_eye(call);
-    case OXI_MADE_TOGETHER: return form.whole ? oxi_fill_randperm(call) : oxi_multinomial_run(call);
+    case OXI_GENERATES_DIAGONAL: return oxi_fill_eye(call);
+    case OXI_GENERATES_TOGETHER: return form.whole ? oxi_fill_randperm(call) : oxi_multinomial_run(call);
     default: return oxi_fill_one_by_one(call, &form);
     }
 }

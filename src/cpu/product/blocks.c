@@ -1,7 +1,7 @@
 /* Products with weights of block types, and their expansion.
  * Activations are quantized to int8. Few rows of them are multiplied by the blocks as they lie, which
- * reads each weight once; many go through panels of codes (cpu/product/codes.c). ox_set_exact(true), and the c
- * tier with many rows, expand the weights instead. oxi_gemm_run and the index family call this. */
+ * reads each weight once; many go through panels of codes (cpu/product/codes.c). ox_set_exact(true), and
+ * the c tier with many rows, expand the weights instead. oxi_gemm_run and the index family call this. */
 
 static bool oxi_code_product_run(const oxi_gemm *g, ox_status *status); /* codes.c */
 
@@ -57,8 +57,8 @@ static void oxi_dot_rows(const oxi_kernels *kernels, ox_dtype dtype, int64_t row
     int64_t whole = kernels->dot_rows[dtype] ? n / OXI_CODES_PIECE * OXI_CODES_PIECE : 0;
     if (whole > 0) kernels->dot_rows[dtype](rows, row_bytes, whole, blocks, x, out);
     else memset(out, 0, (size_t)rows * sizeof *out);
-    for (int64_t turn = 0; whole < n && turn < rows; turn++) {
-        int64_t i = oxi_row_of_turn(turn, rows);
+    for (int64_t step = 0; whole < n && step < rows; step++) {
+        int64_t i = oxi_interleaved_row(step, rows);
         out[i] += oxi_dot_codes(kernels, dtype, whole, n, blocks + i * row_bytes, x);
     }
 }

@@ -2,8 +2,8 @@
  * Activations are quantized to int8 once; each task unpacks its rows of weights, a piece of k at a time,
  * into a panel that stays in the first cache, and takes it against all activations. Nothing of the weights
  * is kept, so memory holds the file alone. Where a tier multiplies 16 bits by 16, both sides have one scale
- * for 256 numbers, of which weights keep 12 bits and activations 13. Called by cpu/product/blocks.c; the panels and
- * their kernels are those of kernels/codes.inc. */
+ * for 256 numbers, of which weights keep 12 bits and activations 13. Called by cpu/product/blocks.c; the
+ * panels and their kernels are those of kernels/codes.inc. */
 
 enum {
     OXI_CODE_ROWS_MOST = 512,     /* rows of activations of one round */
@@ -243,9 +243,9 @@ static void oxi_code_finish(const oxi_code_product *p, int64_t index, int64_t n,
     }
 }
 
-/* Asks for the blocks of some lines that the task unpacks next, or the one after it, when the panel from line
- * n on, k codes from k0 on, is done. */
-static void oxi_code_foresee(const oxi_code_product *p, int64_t n, int64_t k0, int64_t k, int64_t first,
+/* Prefetches the blocks of some lines that the task unpacks next, or the one after it, when the panel from
+ * line n on, k codes from k0 on, is done. */
+static void oxi_code_prefetch(const oxi_code_product *p, int64_t n, int64_t k0, int64_t k, int64_t first,
                              int64_t lines) {
     const oxi_gemm *g = p->g;
     k0 += k;
@@ -271,7 +271,7 @@ static void oxi_code_product_task(void *arg, int64_t index, int lane_index) {
     float *sums = (float *)(void *)(lane + p->sums_at), *stage = (float *)(void *)(lane + p->panel_scale_at);
     int64_t mr = p->kernel->mr, nr = p->kernel->nr, n = index * nr, columns = oxi_min_i64(nr, g->n - n);
     int64_t panels = oxi_parts(p->rows, mr), direct = 0; /* so many panels the kernel writes to C itself */
-    int64_t ahead = oxi_parts(nr, panels); /* lines that are asked for while a panel is multiplied */
+    int64_t ahead = oxi_parts(nr, panels); /* lines that are prefetched while a panel is multiplied */
     if (oxi_gemm_is_plain(g) && g->c_dtype == OX_F32 && g->c_col == 1 && columns == nr) direct = p->rows / mr;
     float *c = direct > 0 ? (float *)(void *)oxi_gemm_c(g, p->m0, n) : NULL;
     for (int64_t k0 = 0; k0 < g->k; k0 += p->piece) {
@@ -280,7 +280,7 @@ static void oxi_code_product_task(void *arg, int64_t index, int lane_index) {
         for (int64_t i = 0; i < panels; i++) {
             float *to = i < direct ? c + i * mr * g->c_row : sums + i * mr * nr;
             oxi_code_panel rows = oxi_code_rows_at(p, i, k0);
-            if (i * ahead < nr) oxi_code_foresee(p, n, k0, k, i * ahead, ahead);
+            if (i * ahead < nr) oxi_code_prefetch(p, n, k0, k, i * ahead, ahead);
             p->kernel->run(k, &weights, &rows, p->steps, p->shift, to, i < direct ? g->c_row : nr, k0 > 0);
         }
     }

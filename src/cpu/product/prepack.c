@@ -1,8 +1,7 @@
-/* ox_prepack. Block types are repacked (cpu/product/repack.c). Of others packed panels are kept with their storage:
- * the
- * product that first wants them makes them, later ones take them. Panels that were made before the storage
- * was
- * changed in place, as its version tells, are dropped. Called by cpu/product/gemm.c; freed with the storage. */
+/* ox_prepack. Block types are repacked (cpu/product/repack.c). Of others packed panels are kept with their
+ * storage: the product that first wants them makes them, later ones take them. Panels that were made before
+ * the storage was changed in place, as its version tells, are dropped. Called by cpu/product/gemm.c; freed
+ * with the storage. */
 
 enum { OXI_PREPACKED_MOST = 64 }; /* sets of panels of one storage: its matrices, and what they multiply */
 
@@ -25,9 +24,10 @@ typedef struct oxi_panels {
     struct oxi_panels *next;
 } oxi_panels;
 
-struct oxi_prepacked {
+/* The panels of a storage: a layout that is kept beside its bytes (tensor/internal.h). */
+typedef struct oxi_prepacked {
     oxi_panels *first; /* the newest */
-};
+} oxi_prepacked;
 static oxi_lock oxi_panels_lock; /* guards the lists of all storages */
 
 static bool oxi_panels_match(const oxi_panels_key *a, const oxi_panels_key *b) {
@@ -94,8 +94,10 @@ static void oxi_panels_keep(oxi_prepacked *home, oxi_panels *panels) {
     }
 }
 
-static void oxi_prepacked_free(oxi_prepacked *home) {
-    if (!home) return;
+static void oxi_prepacked_drop(ox_storage *storage) {
+    oxi_prepacked *home = (oxi_prepacked *)storage->packed;
+    storage->layout = NULL;
+    storage->packed = NULL;
     while (home->first) {
         oxi_panels *next = home->first->next;
         oxi_panels_release(home->first);
@@ -104,18 +106,33 @@ static void oxi_prepacked_free(oxi_prepacked *home) {
     oxi_free(home, sizeof *home);
 }
 
-OX_API ox_status ox_prepack(ox_tensor *weight, bool keep) {
+static const oxi_layout oxi_prepacked_layout = {NULL, oxi_prepacked_drop, NULL};
+
+/* Where panels of a storage are kept; NULL: nowhere. */
+static oxi_prepacked *oxi_prepacked_of(const ox_storage *storage) {
+    return storage && storage->layout == &oxi_prepacked_layout ? (oxi_prepacked *)storage->packed : NULL;
+}
+
+/* Panels are kept from now on: of numbers as they are now. */
+static ox_status oxi_prepack_panels(ox_storage *storage) {
+    oxi_storage_unpack(storage);
+    if (storage->layout) return OX_OK; /* block types lie in it, too */
+    storage->packed = oxi_calloc(1, sizeof(oxi_prepacked));
+    if (!storage->packed) return OX_ERR_NOMEM;
+    storage->layout = &oxi_prepacked_layout;
+    return OX_OK;
+}
+
+OX_API ox_status ox_prepack(ox_tensor *weight) {
     if (!weight) return oxi_fail(OX_ERR_ARG, "prepack: the tensor is NULL");
-    ox_storage *storage = weight->storage;
-    if (storage->device != ox_cpu()) return OX_OK;
-    if (oxi_is_block(weight->dtype)) {
-        if (keep) oxi_repack(weight);
-        else (void)oxi_ptr(weight);
-        return OX_OK;
-    }
-    oxi_prepacked *made = keep ? (oxi_prepacked *)oxi_calloc(1, sizeof *made) : NULL;
-    if (keep && !made) return OX_ERR_NOMEM;
-    oxi_prepacked_free(storage->prepacked);
-    storage->prepacked = made;
+    if (weight->storage->device != ox_cpu()) return OX_OK;
+    if (!oxi_is_block(weight->dtype)) return oxi_prepack_panels(weight->storage);
+    oxi_repack(weight);
+    return OX_OK;
+}
+
+OX_API ox_status ox_unpack(ox_tensor *weight) {
+    if (!weight) return oxi_fail(OX_ERR_ARG, "unpack: the tensor is NULL");
+    if (weight->storage->device == ox_cpu()) oxi_storage_unpack(weight->storage);
     return OX_OK;
 }

@@ -1,5 +1,5 @@
 /* The products of a form as raw ones: walks the leading dims, and shares small matrices of a batch out to the
- * threads. Called by the CPU device; shapes and dtypes were checked by ops/call/rules.c. */
+ * threads. Called by the CPU device; shapes and dtypes were checked by ops/rules/. */
 
 /* A product for each position of the leading dims. g: the first of them. */
 typedef struct oxi_product {
@@ -220,7 +220,7 @@ static void oxi_product_plan(oxi_product *p, const oxi_call *call) {
     memcpy(p->c_stride, form.stride[OXI_PRODUCT_C], sizeof p->c_stride);
     p->form = form;
     if (g->c_dtype == OX_C64) oxi_product_split_pairs(p);
-    g->way = oxi_gemm_judge(g);
+    g->way = oxi_gemm_choose_way(g);
 }
 
 /* ---- running them -------------------------------------------------------------------------------------- */
@@ -256,20 +256,19 @@ static ox_status oxi_product_bias(oxi_gemm *g, const ox_tensor *bias, float **fl
     return OX_OK;
 }
 
-/* Holds repacked weights that are met as whole lines of whole groups, once; others will be put back. */
+/* Holds repacked weights that are met as whole lines of whole groups, once; others are put back. */
 static oxi_repacked *oxi_product_hold(oxi_product *p, const ox_tensor *a, const ox_tensor *b) {
     const oxi_gemm *g = &p->g;
     oxi_repacked *held = NULL;
-    if (p->ndim > 0) return NULL;
-    if (oxi_is_block(g->b_dtype) && g->b_row == 1) held = oxi_repacked_hold(b, g->n, g->b_col, g->k);
-    else if (oxi_is_block(g->a_dtype) && g->a_col == 1) held = oxi_repacked_hold(a, g->m, g->a_row, g->k);
+    bool rows_of_b = oxi_is_block(g->b_dtype) && g->b_row == 1;
+    bool rows_of_a = !rows_of_b && oxi_is_block(g->a_dtype) && g->a_col == 1;
+    if (p->ndim == 0 && rows_of_b) held = oxi_repacked_hold(b, g->n, g->b_col, g->k);
+    if (p->ndim == 0 && rows_of_a) held = oxi_repacked_hold(a, g->m, g->a_row, g->k);
     p->g.repacked = held != NULL;
-    return held;
-}
-
-static char *oxi_product_operand(const oxi_product *p, const ox_tensor *t) {
-    bool as_it_lies = p->g.repacked && oxi_is_block(t->dtype);
-    return as_it_lies ? oxi_repacked_bytes(t) : oxi_ptr(t);
+    if (held) return held;
+    oxi_storage_plain(a->storage);
+    oxi_storage_plain(b->storage);
+    return NULL;
 }
 
 static ox_status oxi_cpu_product(const oxi_call *call, const oxi_part *part) {
@@ -284,8 +283,8 @@ static ox_status oxi_cpu_product(const oxi_call *call, const oxi_part *part) {
     if (part) p.g.shared = part->shared;
     const ox_tensor *a = p.form.t[OXI_PRODUCT_A], *b = p.form.t[OXI_PRODUCT_B];
     oxi_repacked *held = oxi_product_hold(&p, a, b);
-    p.g.a = oxi_product_operand(&p, a);
-    p.g.b = oxi_product_operand(&p, b);
+    p.g.a = oxi_ptr(a);
+    p.g.b = oxi_ptr(b);
     p.g.c = oxi_ptr(call->out[0]);
     p.g.a_storage = a->storage;
     p.g.b_storage = b->storage;

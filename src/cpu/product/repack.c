@@ -1,12 +1,12 @@
 /* Weights of block types, repacked (ox_prepack): in place, sixteen rows side by side, as the kernels of
- * kernels/repacked.inc read them. Everybody else sees them as they were: oxi_ptr, by which all others come to
- * a
- * tensor's bytes, has them put back first. What is repacked is noted by address, because several storages may
- * lie over the same bytes of a file. Called by cpu/product/prepack.c, cpu/product/product.c, tensor/ and files/.
+ * kernels/repacked.inc read them. It is a layout of their storage (tensor/internal.h): products and
+ * embeddings hold it while they read, for everybody else the bytes are put back before he comes to them.
+ * What is repacked is noted by address, because several storages may lie over the same bytes of a file.
+ * Called by prepack.c, product.c, cpu/index/index.c and files/.
  *
  * The layout: the sixteen rows' blocks of number i lie together, 16 i block_bytes behind the rows' start. In
  * them the fields of the type follow one another, and in a field its units, sixteen of them each time, one of
- * each row. The fifth bits of q5_0 and q5_1 are turned besides, so that bit i of byte j is that of number
+ * each row. The fifth bits of q5_0 and q5_1 are permuted besides, so that bit i of byte j is that of number
  * 4 i + j. */
 
 typedef struct oxi_repacked {
@@ -35,7 +35,7 @@ enum { OXI_REPACKED_PIECE = 256, OXI_REPACKED_PIECE_BYTES = 8 * OXI_BYTES_OX_Q8_
  * */
 
 typedef struct oxi_repack_field {
-    uint8_t bytes, unit; /* 1, 2 or 4; 0: four, whose bits are turned */
+    uint8_t bytes, unit; /* 1, 2 or 4; 0: four, whose bits are permuted */
 } oxi_repack_field;
 
 typedef struct oxi_repack_type {
@@ -235,6 +235,7 @@ static bool oxi_repacks_wait(const oxi_repacked *one) {
     return false;
 }
 
+/* Puts weights among these bytes back as they were; keep false: only forgets them, because the bytes go. */
 static void oxi_repacked_undo(void *memory, size_t bytes, bool keep) {
     if (oxi_atomic_load(&oxi_repacks.any) == 0) return;
     oxi_repacked *one;
@@ -250,6 +251,29 @@ static void oxi_repacked_undo(void *memory, size_t bytes, bool keep) {
     }
     oxi_lock_give(&oxi_repacks.lock);
 }
+
+static void oxi_repacked_forget(void *memory, size_t bytes) {
+    oxi_repacked_undo(memory, bytes, false);
+}
+
+static void oxi_repacked_leave(ox_storage *storage) {
+    oxi_repacked_undo(storage->data, storage->bytes, true);
+}
+
+/* Bytes of a file stay when a storage of them goes. */
+static void oxi_repacked_drop(ox_storage *storage) {
+    if (!storage->borrowed) oxi_repacked_forget(storage->data, storage->bytes);
+}
+
+/* Products hold it, or leave it, and so does the op that reads rows of a table by their numbers. */
+static bool oxi_repacked_takes(const oxi_call *call, const ox_tensor *operand) {
+    oxi_family family = oxi_op_row_of(call->op)->family;
+    if (!oxi_is_block(operand->dtype)) return false;
+    return family == OXI_FAMILY_PRODUCT ||
+           (family == OXI_FAMILY_INDEX && oxi_index_form_of(call->op)->by == OXI_BY_ROWS);
+}
+
+static const oxi_layout oxi_repacked_layout = {oxi_repacked_leave, oxi_repacked_drop, oxi_repacked_takes};
 
 /* ---- fork ---------------------------------------------------------------------------------------------- */
 
@@ -274,17 +298,11 @@ OXI_UNUSED static void oxi_repacks_in_child(void) {
 /* ---- users ----------------------------------------------------------------------------------------------
  * */
 
-/* Where a tensor starts, as it lies. */
-static char *oxi_repacked_bytes(const ox_tensor *t) {
-    return (char *)t->storage->data + oxi_byte_offset(t->dtype, t->offset);
-}
-
 /* `lines` lines of k numbers from the tensor's start on, if they are whole groups of something repacked:
- * until
- * oxi_repacked_let_go nobody has them put back. Otherwise NULL. */
+ * until oxi_repacked_let_go nobody has them put back. Otherwise NULL. */
 static oxi_repacked *oxi_repacked_hold(const ox_tensor *t, int64_t lines, int64_t line_stride, int64_t k) {
-    const char *first = oxi_repacked_bytes(t);
-    if (!t->storage->repackable || oxi_atomic_load(&oxi_repacks.any) == 0) return NULL;
+    const char *first = oxi_ptr(t);
+    if (t->storage->layout != &oxi_repacked_layout || oxi_atomic_load(&oxi_repacks.any) == 0) return NULL;
     if (line_stride != k || lines % OXI_REPACKED_ROWS != 0 || lines == 0) return NULL;
     int64_t group = OXI_REPACKED_ROWS * (int64_t)oxi_byte_offset(t->dtype, k);
     oxi_lock_take(&oxi_repacks.lock);
@@ -321,7 +339,7 @@ static void oxi_repack_task(void *arg, int64_t index, int lane) {
 static void oxi_repack(ox_tensor *t) {
     ox_storage *storage = t->storage;
     const oxi_repack_type *type = oxi_repack_type_of(t->dtype);
-    bool ours = storage->repackable || !storage->borrowed;
+    bool ours = storage->layout ? storage->layout == &oxi_repacked_layout : !storage->borrowed;
     if (!type || !oxi_cpu_kernels()->dot_repacked[t->dtype] || !ours || t->ndim != 2) return;
     int64_t rows = t->shape[0], k = t->shape[1], groups = rows / OXI_REPACKED_ROWS;
     if (rows == 0 || k == 0 || rows % OXI_REPACKED_ROWS != 0 || k % OXI_REPACKED_PIECE != 0 ||
@@ -333,7 +351,8 @@ static void oxi_repack(ox_tensor *t) {
     oxi_repack_job job;
     oxi_repacked row;
     memset(&row, 0, sizeof row);
-    row.first = job.first = oxi_ptr(t); /* what overlaps it is put back */
+    oxi_storage_plain(storage); /* what overlaps it is put back */
+    row.first = job.first = oxi_ptr(t);
     row.bytes = ox_nbytes(t);
     row.dtype = t->dtype;
     row.k = k;
@@ -345,7 +364,7 @@ static void oxi_repack(ox_tensor *t) {
     job.copies = (char *)oxi_try_alloc(bytes);
     oxi_lock_take(&oxi_repacks.lock);
     bool done = job.copies && !oxi_repacks_over(row.first, row.bytes) && oxi_repacks_add(&row, group_bytes);
-    storage->repackable = storage->repackable || done;
+    if (done && !storage->layout) storage->layout = &oxi_repacked_layout;
     oxi_repacks.packing += done;
     oxi_lock_give(&oxi_repacks.lock);
     if (done) {

@@ -5,7 +5,8 @@
 /* ---- how a kind is reduced here ------------------------------------------------------------------------ */
 
 /* |x|, and powers of it, are made before they are added up or compared. */
-static oxi_reduce_kind oxi_reduce_kind_for(oxi_reduction_kind kind, oxi_reduction_places places) {
+static oxi_reduce_kind oxi_reduce_kind_for(oxi_reduction_kind kind, oxi_reduction_places places,
+                                           oxi_reduction_reads reads) {
     switch (kind) {
     case OXI_REDUCES_PRODUCT: return OXI_REDUCE_PROD;
     case OXI_REDUCES_MOST: return places ? OXI_REDUCE_MAX_PLACE : OXI_REDUCE_MAX;
@@ -16,7 +17,7 @@ static oxi_reduce_kind oxi_reduce_kind_for(oxi_reduction_kind kind, oxi_reductio
     case OXI_REDUCES_MOMENTS: return OXI_REDUCE_MOMENTS;
     case OXI_REDUCES_SQUARES: return OXI_REDUCE_SQUARES;
     case OXI_REDUCES_LOGSUMEXP: return OXI_REDUCE_LOGSUMEXP;
-    default: return OXI_REDUCE_SUM;
+    default: return reads == OXI_READS_NUMBER ? OXI_REDUCE_SUM_NUMBERS : OXI_REDUCE_SUM;
     }
 }
 
@@ -402,7 +403,7 @@ static oxi_reduce_row oxi_reduce_narrow(oxi_reduce_kind kind, ox_dtype dtype) {
                                           oxi_sum_row_i16,
                                           oxi_sum_row_u32,
                                           oxi_sum_row_i32};
-    if (kind == OXI_REDUCE_SUM && dtype <= OX_I32) return sums[dtype];
+    if ((kind == OXI_REDUCE_SUM || kind == OXI_REDUCE_SUM_NUMBERS) && dtype <= OX_I32) return sums[dtype];
     return kind == OXI_REDUCE_COUNT && dtype <= OX_I8 ? oxi_count_row_u8 : NULL;
 }
 
@@ -413,7 +414,7 @@ static void oxi_reduce_plan(oxi_reduce *r, const oxi_call *call) {
     r->call = call;
     r->kernels = oxi_cpu_kernels();
     r->form = oxi_reduction_of(call);
-    r->kind = oxi_reduce_kind_for(r->form.kind, r->form.places);
+    r->kind = oxi_reduce_kind_for(r->form.kind, r->form.places, r->form.reads);
     r->powers = oxi_reduction_takes_sizes(&r->form) && r->kind != OXI_REDUCE_SQUARES;
     r->lane = oxi_reduce_lane(r);
     r->load = r->kernels->load[dtype][r->lane];

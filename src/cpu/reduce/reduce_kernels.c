@@ -11,6 +11,7 @@
 
 typedef enum oxi_reduce_kind {
     OXI_REDUCE_SUM,
+    OXI_REDUCE_SUM_NUMBERS, /* NaN is 0 */
     OXI_REDUCE_PROD,
     OXI_REDUCE_COUNT,
     OXI_REDUCE_MAX,
@@ -24,7 +25,7 @@ typedef enum oxi_reduce_kind {
 } oxi_reduce_kind;
 
 /* What is known of `width` columns after `count` elements of each: two values a column.
- *   sum, prod, squares  a = the running value; c64: a real, b imaginary part       count  a = int64 non-zeros
+ *   sums, prod, squares a = the running value; c64: a real, b imaginary part       count  a = int64 non-zeros
  *   max, min            a = the best, in the lane's type; with place b = int64 index of it
  *   moments             a = mean, b = sum of squared distances from it
  *   logsumexp           a = largest x, b = sum of e^(x - oxi_exp_shift(a)) */
@@ -188,6 +189,26 @@ static double oxi_exp_sum_f64(const oxi_kernels *k, int64_t n, const double *x, 
 #define OXI_EXP_SUM(k, n, x, shift) oxi_exp_sum_f64(k, n, x, shift)
 #include "cpu/reduce/reduce_lane.inc"
 
+/* What is not a number counts as 0. */
+#define OXI_NUMBER_OF(x) ((x) == (x) ? (x) : 0)
+#define OXI_T float
+#define OXI_A double
+#define OXI_NAME(x) oxi_number_##x##_f32
+#define OXI_READ OXI_NUMBER_OF
+#include "cpu/reduce/reduce_sum.inc"
+#undef OXI_T
+#undef OXI_A
+#undef OXI_NAME
+#define OXI_T double
+#define OXI_A double
+#define OXI_NAME(x) oxi_number_##x##_f64
+#define OXI_READ OXI_NUMBER_OF
+#include "cpu/reduce/reduce_sum.inc"
+#undef OXI_T
+#undef OXI_A
+#undef OXI_NAME
+#undef OXI_NUMBER_OF
+
 /* Signed numbers as well: sums and products wrap, and have the same bits. */
 #define OXI_T uint64_t
 #define OXI_A uint64_t
@@ -205,6 +226,15 @@ static void oxi_sum_row(const oxi_kernels *k, oxi_partial *p, int64_t n, const v
         *(double *)p->a += sum;
     else
         oxi_sum_row_f32(k, p, n, elements, position); /* perhaps only f32 overflowed */
+}
+
+static void oxi_number_sum_row(const oxi_kernels *k, oxi_partial *p, int64_t n, const void *elements,
+                               int64_t position) {
+    double sum = k->row_sum_numbers(n, (const float *)elements, p->asks);
+    if (isfinite(sum))
+        *(double *)p->a += sum;
+    else
+        oxi_number_sum_row_f32(k, p, n, elements, position);
 }
 
 /* Whether squares added up in f32 have not left its range. */
@@ -287,14 +317,14 @@ static int64_t oxi_columns_alike(const bool *holds, int64_t first, int64_t width
     return end;
 }
 
-static void oxi_sum_columns(const oxi_kernels *k, oxi_partial *p, int64_t width, int64_t rows,
-                            const void *elements, int64_t row_stride, int64_t position) {
-    const float *x = (const float *)elements;
-    float sum[OXI_REDUCE_COLUMNS];
-    memcpy(sum, x, (size_t)width * sizeof *sum);
-    for (int64_t r = 1; r < rows; r++) k->axpy_f32(width, 1, x + r * row_stride, sum);
+/* sum: of each column, in f32; wide adds those up again that f32 did not hold. */
+static void oxi_sum_columns_take(const oxi_kernels *k, oxi_partial *p, int64_t width, int64_t rows,
+                                 const float *x, int64_t row_stride, const float *sum,
+                                 void (*wide)(const oxi_kernels *k, oxi_partial *p, int64_t width,
+                                              int64_t rows, const void *elements, int64_t row_stride,
+                                              int64_t position)) {
     if (isfinite(k->row_sum(width, sum, false))) {
-        oxi_sum_columns_f32(k, p, width, 1, sum, width, position);
+        oxi_sum_columns_f32(k, p, width, 1, sum, width, 0);
         return;
     }
     bool holds[OXI_REDUCE_COLUMNS];
@@ -304,10 +334,30 @@ static void oxi_sum_columns(const oxi_kernels *k, oxi_partial *p, int64_t width,
         some.count = p->count;
         end = oxi_columns_alike(holds, c, width);
         if (holds[c])
-            oxi_sum_columns_f32(k, &some, end - c, 1, sum + c, width, position);
+            oxi_sum_columns_f32(k, &some, end - c, 1, sum + c, width, 0);
         else
-            oxi_sum_columns_f32(k, &some, end - c, rows, x + c, row_stride, position);
+            wide(k, &some, end - c, rows, x + c, row_stride, 0);
     }
+}
+
+static void oxi_sum_columns(const oxi_kernels *k, oxi_partial *p, int64_t width, int64_t rows,
+                            const void *elements, int64_t row_stride, int64_t position) {
+    const float *x = (const float *)elements;
+    float sum[OXI_REDUCE_COLUMNS];
+    (void)position;
+    memcpy(sum, x, (size_t)width * sizeof *sum);
+    for (int64_t r = 1; r < rows; r++) k->axpy_f32(width, 1, x + r * row_stride, sum);
+    oxi_sum_columns_take(k, p, width, rows, x, row_stride, sum, oxi_sum_columns_f32);
+}
+
+static void oxi_number_sum_columns(const oxi_kernels *k, oxi_partial *p, int64_t width, int64_t rows,
+                                   const void *elements, int64_t row_stride, int64_t position) {
+    const float *x = (const float *)elements;
+    float sum[OXI_REDUCE_COLUMNS];
+    (void)position;
+    memset(sum, 0, (size_t)width * sizeof *sum);
+    for (int64_t r = 0; r < rows; r++) k->row_add_numbers(width, x + r * row_stride, sum);
+    oxi_sum_columns_take(k, p, width, rows, x, row_stride, sum, oxi_number_sum_columns_f32);
 }
 
 /* sum = the columns' sums, squares = their sums of squares, of x - mean. */
@@ -552,6 +602,11 @@ static const oxi_reducer oxi_reducers[OXI_REDUCE_KINDS][OXI_LANE_COUNT] = {
      {NULL, oxi_sum_row_u64, oxi_sum_columns_u64, oxi_sum_merge_u64, NULL},
      {NULL, oxi_sum_row_u64, oxi_sum_columns_u64, oxi_sum_merge_u64, NULL},
      {NULL, oxi_sum_row_c64, oxi_sum_columns_c64, oxi_sum_merge_c64, NULL}},
+    {{NULL, oxi_number_sum_row, oxi_number_sum_columns, oxi_sum_merge_f32, NULL},
+     {NULL, oxi_number_sum_row_f64, oxi_number_sum_columns_f64, oxi_sum_merge_f64, NULL},
+     {NULL, oxi_sum_row_u64, oxi_sum_columns_u64, oxi_sum_merge_u64, NULL},
+     {NULL, oxi_sum_row_u64, oxi_sum_columns_u64, oxi_sum_merge_u64, NULL},
+     OXI_NONE},
     {{oxi_prod_begin_f32, oxi_prod_row_f32, oxi_prod_columns_f32, oxi_prod_merge_f32, NULL},
      {oxi_prod_begin_f64, oxi_prod_row_f64, oxi_prod_columns_f64, oxi_prod_merge_f64, NULL},
      {oxi_prod_begin_u64, oxi_prod_row_u64, oxi_prod_columns_u64, oxi_prod_merge_u64, NULL},

@@ -1,7 +1,7 @@
-/* Rotary position embedding (Su et al. 2021, "RoFormer"): pairs of a row's elements turn by an angle of
+/* Rotary position embedding (Su et al. 2021, "RoFormer"): pairs of a row's elements rotate by an angle of
  * its position.
  * cos and sin of every position are worked out once in double and shared by all heads; rows are then
- * turned by the tier's kernels, whatever their strides. Called by the CPU device for ROPE. */
+ * rotated by the tier's kernels, whatever their strides. Called by the CPU device for ROPE. */
 
 enum { OXI_ROPE_PIECE = 256, OXI_ROPE_GRAIN = 1 << 14 }; /* pairs at a time; elements of a task */
 
@@ -40,26 +40,26 @@ static void oxi_rope_angles(void *arg, int64_t index, int lane) {
 }
 
 /* Pairs (a, b) become (a cos - b sin, b cos + a sin); at most OXI_ROPE_PIECE of them. steps in elements. */
-static void oxi_rope_turn(const oxi_rope *job, int64_t n, const char *x, int64_t x_step, int64_t x_other,
+static void oxi_rope_rotate(const oxi_rope *job, int64_t n, const char *x, int64_t x_step, int64_t x_other,
                           char *to, int64_t to_step, int64_t to_other, const char *cosines,
                           const char *sines) {
     const oxi_kernels *kernels = oxi_cpu_kernels();
     ox_dtype dtype = job->x->dtype;
     int64_t bytes = oxi_dtype_bytes(dtype);
-    double a[OXI_ROPE_PIECE], b[OXI_ROPE_PIECE], turned[OXI_ROPE_PIECE];
+    double a[OXI_ROPE_PIECE], b[OXI_ROPE_PIECE], rotated[OXI_ROPE_PIECE];
     oxi_map_numbers minus = oxi_plain_numbers;
     minus.f[0] = -1;
     kernels->load[dtype][job->lane](n, x, x_step, a);
     kernels->load[dtype][job->lane](n, x + x_other * bytes, x_step, b);
-    const void *first[3] = {a, cosines, NULL}, *second[3] = {turned, b, sines};
-    kernels->map[OXI_OP_mul][job->lane](n, first, turned, &oxi_plain_numbers);
-    kernels->map[OXI_OP_addcmul][job->lane](n, second, turned, &minus);
-    kernels->store[dtype][job->lane](n, turned, to, to_step);
+    const void *first[3] = {a, cosines, NULL}, *second[3] = {rotated, b, sines};
+    kernels->map[OXI_OP_mul][job->lane](n, first, rotated, &oxi_plain_numbers);
+    kernels->map[OXI_OP_addcmul][job->lane](n, second, rotated, &minus);
+    kernels->store[dtype][job->lane](n, rotated, to, to_step);
     first[0] = b;
     second[1] = a;
-    kernels->map[OXI_OP_mul][job->lane](n, first, turned, &oxi_plain_numbers);
-    kernels->map[OXI_OP_addcmul][job->lane](n, second, turned, &oxi_plain_numbers);
-    kernels->store[dtype][job->lane](n, turned, to + to_other * bytes, to_step);
+    kernels->map[OXI_OP_mul][job->lane](n, first, rotated, &oxi_plain_numbers);
+    kernels->map[OXI_OP_addcmul][job->lane](n, second, rotated, &oxi_plain_numbers);
+    kernels->store[dtype][job->lane](n, rotated, to + to_other * bytes, to_step);
 }
 
 /* Operands: out and x without their last dim; the position is the row's place along dim S. */
@@ -76,7 +76,7 @@ static void oxi_rope_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, in
         int64_t row = (c->position + i) % job->length * job->half;
         for (int64_t pair = 0; pair < job->half; pair += OXI_ROPE_PIECE) {
             int64_t n = oxi_min_i64(job->half - pair, OXI_ROPE_PIECE);
-            oxi_rope_turn(job, n, x + pair * each * x_stride * bytes, each * x_stride, apart * x_stride,
+            oxi_rope_rotate(job, n, x + pair * each * x_stride * bytes, each * x_stride, apart * x_stride,
                           to + pair * each * to_stride * bytes, each * to_stride, apart * to_stride,
                           job->cosines + (row + pair) * lane_bytes, job->sines + (row + pair) * lane_bytes);
         }

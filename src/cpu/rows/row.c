@@ -1,6 +1,6 @@
 /* Rows: softmax, log_softmax, layer_norm, rms_norm, group_norm, for any dim and any strides.
- * A row is measured by the reductions' machinery (cpu/reduce/reduce.c), which gives a shift and a scale; from them
- * every element is written. Long rows are cut into chunks. Called by the CPU device. */
+ * A row is measured by the reductions' machinery (cpu/reduce/reduce.c), which gives a shift and a scale;
+ * from them every element is written. Long rows are cut into chunks. Called by the CPU device. */
 
 #define OXI_ROW_BLOCK 512    /* elements converted at a time; neighboring rows of a tile */
 #define OXI_ROW_CACHED 16384 /* a softmax row up to here keeps its exponentials */
@@ -8,10 +8,16 @@
 enum { OXI_ROW_X, OXI_ROW_OUT, OXI_ROW_WEIGHT, OXI_ROW_BIAS, OXI_ROW_OPERANDS };
 
 typedef struct oxi_row oxi_row;
-/* n elements in the lane's type, from shift and scale; weight and bias (lane type too) may be NULL, out may
- * be x. next: as of row_affine, measured or not. */
-typedef void (*oxi_row_finish)(const oxi_row *r, int64_t n, const void *x, double shift, double scale,
-                               const void *weight, const void *bias, void *out, oxi_row_sums *next);
+/* n elements of a row in the lane's type: what becomes of them by shift and scale; weight and bias (lane type
+ * too) may be NULL, out may be x. next: as of row_affine, measured or not. */
+typedef struct oxi_row_piece {
+    int64_t n;
+    const void *x, *weight, *bias;
+    double shift, scale;
+    void *out;
+    oxi_row_sums *next;
+} oxi_row_piece;
+typedef void (*oxi_row_finish)(const oxi_row *r, const oxi_row_piece *p);
 
 struct oxi_row {
     oxi_reduce measure; /* kept = the rows, line = the elements of a row; four operands each */
@@ -31,82 +37,65 @@ struct oxi_row {
 
 /* ---- finishing: f32 by the tier's kernels, f64 in plain loops ------------------------------------------ */
 
-static void oxi_softmax_finish_f32(const oxi_row *r, int64_t n, const void *x, double shift, double scale,
-                                   const void *weight, const void *bias, void *out, oxi_row_sums *next) {
+static void oxi_softmax_finish_f32(const oxi_row *r, const oxi_row_piece *p) {
     const oxi_kernels *k = r->measure.kernels;
-    (void)weight;
-    (void)next;
-    (void)bias;
-    k->row_exp_sum(n, (const float *)x, (float)shift, (float *)out);
-    k->row_scale(n, (const float *)out, (float)scale, (float *)out);
+    float *out = (float *)p->out;
+    k->row_exp_sum(p->n, (const float *)p->x, (float)p->shift, out);
+    k->row_scale(p->n, out, (float)p->scale, out);
 }
 
 /* Two subtractions: (x - max) is small, x - (max + log sum) would lose what the sum rounds away. */
-static void oxi_log_softmax_finish_f32(const oxi_row *r, int64_t n, const void *x, double shift, double scale,
-                                       const void *weight, const void *bias, void *out, oxi_row_sums *next) {
+static void oxi_log_softmax_finish_f32(const oxi_row *r, const oxi_row_piece *p) {
     const oxi_kernels *k = r->measure.kernels;
-    (void)weight;
-    (void)next;
-    (void)bias;
-    for (int64_t done = 0, m; done < n; done += m) {
-        float *to = (float *)out + done;
-        m = oxi_min_i64(n - done, OXI_REDUCE_BLOCK);
-        k->row_affine(m, (const float *)x + done, (float)shift, 1, NULL, NULL, to, NULL);
-        k->row_affine(m, to, (float)scale, 1, NULL, NULL, to, NULL);
+    for (int64_t done = 0, m; done < p->n; done += m) {
+        float *to = (float *)p->out + done;
+        m = oxi_min_i64(p->n - done, OXI_REDUCE_BLOCK);
+        k->row_affine(m, (const float *)p->x + done, (float)p->shift, 1, NULL, NULL, to, NULL);
+        k->row_affine(m, to, (float)p->scale, 1, NULL, NULL, to, NULL);
     }
 }
 
 /* A mean far larger than the deviation is taken off in two steps, for f32 cannot hold all of it. */
-static void oxi_norm_finish_f32(const oxi_row *r, int64_t n, const void *x, double shift, double scale,
-                                const void *weight, const void *bias, void *out, oxi_row_sums *next) {
+static void oxi_norm_finish_f32(const oxi_row *r, const oxi_row_piece *p) {
     const oxi_kernels *k = r->measure.kernels;
-    const float *from = (const float *)x, *w = (const float *)weight, *b = (const float *)bias;
-    float *to = (float *)out, mean = (float)shift;
-    double rest = shift - mean;
-    if (!(fabs(rest) * scale > 1e-6)) {
-        k->row_affine(n, from, mean, (float)scale, w, b, to, next);
+    const float *from = (const float *)p->x, *w = (const float *)p->weight, *b = (const float *)p->bias;
+    float *to = (float *)p->out, mean = (float)p->shift, scale = (float)p->scale;
+    double rest = p->shift - mean;
+    if (!(fabs(rest) * p->scale > 1e-6)) {
+        k->row_affine(p->n, from, mean, scale, w, b, to, p->next);
         return;
     }
-    for (int64_t done = 0, m; done < n; done += m) {
-        m = oxi_min_i64(n - done, OXI_REDUCE_BLOCK);
+    for (int64_t done = 0, m; done < p->n; done += m) {
+        m = oxi_min_i64(p->n - done, OXI_REDUCE_BLOCK);
         k->row_affine(m, from + done, mean, 1, NULL, NULL, to + done, NULL);
-        k->row_affine(m, to + done, (float)rest, (float)scale, w ? w + done : NULL, b ? b + done : NULL,
-                      to + done, NULL);
+        k->row_affine(m, to + done, (float)rest, scale, w ? w + done : NULL, b ? b + done : NULL, to + done,
+                      NULL);
     }
 }
 
-static void oxi_softmax_finish_f64(const oxi_row *r, int64_t n, const void *x, double shift, double scale,
-                                   const void *weight, const void *bias, void *out, oxi_row_sums *next) {
-    double *to = (double *)out;
+static void oxi_softmax_finish_f64(const oxi_row *r, const oxi_row_piece *p) {
+    double *to = (double *)p->out;
     const void *in[1];
-    (void)weight;
-    (void)next;
-    (void)bias;
-    in[0] = out;
-    for (int64_t i = 0; i < n; i++) to[i] = ((const double *)x)[i] - shift;
-    r->measure.kernels->map[OXI_OP_exp][OXI_LANE_F64](n, in, out, &oxi_plain_numbers);
-    for (int64_t i = 0; i < n; i++) to[i] *= scale;
+    in[0] = to;
+    for (int64_t i = 0; i < p->n; i++) to[i] = ((const double *)p->x)[i] - p->shift;
+    r->measure.kernels->map[OXI_OP_exp][OXI_LANE_F64](p->n, in, to, &oxi_plain_numbers);
+    for (int64_t i = 0; i < p->n; i++) to[i] *= p->scale;
 }
 
-static void oxi_log_softmax_finish_f64(const oxi_row *r, int64_t n, const void *x, double shift, double scale,
-                                       const void *weight, const void *bias, void *out, oxi_row_sums *next) {
+static void oxi_log_softmax_finish_f64(const oxi_row *r, const oxi_row_piece *p) {
     (void)r;
-    (void)weight;
-    (void)next;
-    (void)bias;
-    for (int64_t i = 0; i < n; i++) ((double *)out)[i] = (((const double *)x)[i] - shift) - scale;
+    for (int64_t i = 0; i < p->n; i++)
+        ((double *)p->out)[i] = (((const double *)p->x)[i] - p->shift) - p->scale;
 }
 
-static void oxi_norm_finish_f64(const oxi_row *r, int64_t n, const void *x, double shift, double scale,
-                                const void *weight, const void *bias, void *out, oxi_row_sums *next) {
-    const double *w = (const double *)weight, *b = (const double *)bias;
-    (void)next;
+static void oxi_norm_finish_f64(const oxi_row *r, const oxi_row_piece *p) {
+    const double *w = (const double *)p->weight, *b = (const double *)p->bias;
     (void)r;
-    for (int64_t i = 0; i < n; i++) {
-        double value = (((const double *)x)[i] - shift) * scale;
+    for (int64_t i = 0; i < p->n; i++) {
+        double value = (((const double *)p->x)[i] - p->shift) * p->scale;
         if (w) value *= w[i];
         if (b) value += b[i];
-        ((double *)out)[i] = value;
+        ((double *)p->out)[i] = value;
     }
 }
 
@@ -167,33 +156,45 @@ static void oxi_row_past_end(const oxi_row *r, oxi_row_past *past) {
     oxi_row_past_write_whole(r, past);
 }
 
-/* n elements up to the end of a line at most. */
-static void oxi_row_past_edge(const oxi_row *r, oxi_row_past *past, int64_t n, const float *x, double shift,
-                              double scale, const float *weight, const float *bias, char *out) {
+/* Elements [first, first + n) of a piece of floats. */
+static oxi_row_piece oxi_row_piece_part(const oxi_row_piece *p, int64_t first, int64_t n) {
+    oxi_row_piece part = *p;
+    part.n = n;
+    part.x = (const float *)p->x + first;
+    part.weight = p->weight ? (const float *)p->weight + first : NULL;
+    part.bias = p->bias ? (const float *)p->bias + first : NULL;
+    part.out = (float *)p->out + first;
+    return part;
+}
+
+/* A piece up to the end of a line at most. */
+static void oxi_row_past_edge(const oxi_row *r, oxi_row_past *past, oxi_row_piece p) {
+    char *out = (char *)p.out;
     int64_t each = sizeof(float), at = (int64_t)((uintptr_t)out % OXI_LINE) / each;
-    if (n == 0) return;
+    if (p.n == 0) return;
     if (past->to != out - at * each || past->end != at) {
         oxi_row_past_leave(r, past);
         past->to = out - at * each;
         past->begin = at;
     }
-    r->finish(r, n, x, shift, scale, weight, bias, past->line[past->at] + at, NULL);
-    past->end = at + n;
+    p.out = past->line[past->at] + at;
+    r->finish(r, &p);
+    past->end = at + p.n;
     if (past->end == OXI_LINE / each) oxi_row_past_leave(r, past);
 }
 
-/* n elements of a row, while past->next is measured. */
-static void oxi_row_past_finish(const oxi_row *r, oxi_row_past *past, int64_t n, const float *x, double shift,
-                                double scale, const float *weight, const float *bias, char *out) {
+/* A piece of a row, while past->next is measured. */
+static void oxi_row_past_finish(const oxi_row *r, oxi_row_past *past, const oxi_row_piece *p) {
     int64_t each = sizeof(float), in_line = OXI_LINE / each;
-    int64_t head = oxi_min_i64(n, (int64_t)((0 - (uintptr_t)out) % OXI_LINE) / each);
-    int64_t end = head + (n - head) / in_line * in_line;
-    oxi_row_past_edge(r, past, head, x, shift, scale, weight, bias, out);
-    if (end > head)
-        r->finish(r, end - head, x + head, shift, scale, weight ? weight + head : NULL,
-                  bias ? bias + head : NULL, out + head * each, &past->next);
-    oxi_row_past_edge(r, past, n - end, x + end, shift, scale, weight ? weight + end : NULL,
-                      bias ? bias + end : NULL, out + end * each);
+    int64_t head = oxi_min_i64(p->n, (int64_t)((0 - (uintptr_t)p->out) % OXI_LINE) / each);
+    int64_t end = head + (p->n - head) / in_line * in_line;
+    oxi_row_past_edge(r, past, oxi_row_piece_part(p, 0, head));
+    if (end > head) {
+        oxi_row_piece lines = oxi_row_piece_part(p, head, end - head);
+        lines.next = &past->next;
+        r->finish(r, &lines);
+    }
+    oxi_row_past_edge(r, past, oxi_row_piece_part(p, end, p->n - end));
 }
 
 /* The row at x, unless it was measured already. */
@@ -227,26 +228,26 @@ static const void *oxi_row_weight(const oxi_row *r, const oxi_walk *line, const 
 static void oxi_row_write(const oxi_row *r, const oxi_walk *line, int64_t first, int64_t count, double shift,
                           double scale, char *scratch) {
     double *x = (double *)(void *)scratch, *weight = x + OXI_ROW_BLOCK, *bias = weight + OXI_ROW_BLOCK;
+    oxi_row_piece p = {0, NULL, NULL, NULL, shift, scale, NULL, NULL};
     oxi_row_past past;
     oxi_cursor c;
     oxi_row_past_begin(&past);
     oxi_walk_seek(line, &c, first, count, r->flat ? count : OXI_ROW_BLOCK);
     for (; c.n; oxi_walk_next(line, &c)) {
-        const void *w = oxi_row_weight(r, line, &c, OXI_ROW_WEIGHT, weight);
-        const void *b = oxi_row_weight(r, line, &c, OXI_ROW_BIAS, bias);
-        const void *from = c.p[OXI_ROW_X];
-        void *to = x;
+        p.n = c.n;
+        p.weight = oxi_row_weight(r, line, &c, OXI_ROW_WEIGHT, weight);
+        p.bias = oxi_row_weight(r, line, &c, OXI_ROW_BIAS, bias);
+        p.x = c.p[OXI_ROW_X];
+        p.out = r->native && line->step[OXI_ROW_OUT] == 1 ? (void *)c.p[OXI_ROW_OUT] : (void *)x;
         if (!r->native || line->step[OXI_ROW_X] != 1) {
-            r->measure.load(c.n, from, line->step[OXI_ROW_X], x);
-            from = x;
+            r->measure.load(c.n, p.x, line->step[OXI_ROW_X], x);
+            p.x = x;
         }
-        if (r->native && line->step[OXI_ROW_OUT] == 1) to = c.p[OXI_ROW_OUT];
         if (r->streams)
-            oxi_row_past_finish(r, &past, c.n, (const float *)from, shift, scale, (const float *)w,
-                                (const float *)b, (char *)to);
+            oxi_row_past_finish(r, &past, &p);
         else
-            r->finish(r, c.n, from, shift, scale, w, b, to, NULL);
-        if (to == x) r->store(c.n, x, c.p[OXI_ROW_OUT], line->step[OXI_ROW_OUT]);
+            r->finish(r, &p);
+        if (p.out == (void *)x) r->store(c.n, x, c.p[OXI_ROW_OUT], line->step[OXI_ROW_OUT]);
     }
     oxi_row_past_end(r, &past);
 }
@@ -260,7 +261,7 @@ static void oxi_row_measure(const oxi_row *r, const oxi_walk *line, int64_t firs
 }
 
 /* One pass for the largest, one for exponentials and their sum, one to scale them: all in the cache. What
- * lies behind the row, mostly the next one, is asked for while exponentials keep the processor busy. */
+ * lies behind the row, mostly the next one, is prefetched while exponentials keep the processor busy. */
 static void oxi_softmax_cached(const oxi_row *r, int64_t n, const float *x, float *out) {
     const oxi_kernels *k = r->measure.kernels;
     float most = k->row_max(n, x);
@@ -422,14 +423,14 @@ static void oxi_row_flat(const oxi_row *r, const oxi_walk *line, oxi_row_past *p
     else
         m->reducer.row(m->kernels, &p, n, x, 0);
     oxi_row_numbers(r, a, b, &shift, &scale);
-    const void *weight = r->weights[0] ? line->base[OXI_ROW_WEIGHT] : NULL;
-    const void *bias = r->weights[1] ? line->base[OXI_ROW_BIAS] : NULL;
+    oxi_row_piece piece = {n, x, NULL, NULL, shift, scale, out, NULL};
+    if (r->weights[0]) piece.weight = line->base[OXI_ROW_WEIGHT];
+    if (r->weights[1]) piece.bias = line->base[OXI_ROW_BIAS];
     if (r->streams) {
         oxi_row_past_look(r, past, n, next);
-        oxi_row_past_finish(r, past, n, (const float *)x, shift, scale, (const float *)weight,
-                            (const float *)bias, out);
+        oxi_row_past_finish(r, past, &piece);
     } else {
-        r->finish(r, n, x, shift, scale, weight, bias, out, NULL);
+        r->finish(r, &piece);
     }
 }
 
@@ -659,7 +660,7 @@ static void oxi_row_choose(oxi_row *r) {
     };
     oxi_reduce *m = &r->measure;
     ox_dtype dtype = m->call->in[0]->dtype;
-    m->kind = oxi_reduce_kind_for(r->form.measure, OXI_PLACES_NONE);
+    m->kind = oxi_reduce_kind_for(r->form.measure, OXI_PLACES_NONE, OXI_READS_VALUE);
     m->kernels = oxi_cpu_kernels();
     m->lane = oxi_lane_of(dtype);
     m->load = m->kernels->load[dtype][m->lane];

@@ -13,6 +13,9 @@
 #define oxi_avx_CONSTANT 0
 #define oxi_avx_FMA 0
 #define oxi_avx_TWO 0
+#define oxi_avx_VS 4
+#define oxi_avx_VR 4
+#define oxi_avx_VQ 8
 
 typedef __m256 vf;
 typedef __m256d vd;
@@ -187,6 +190,26 @@ OXI_INLINE void vf_store2_f16c(uint16_t *p, vf a, vf b) {
 OXI_INLINE vf vf_load_bf16(const uint16_t *p) { return vi_as_vf(vi_sll(vi_load_u16(p), 16)); }
 OXI_INLINE void vf_store_bf16(uint16_t *p, vf a) {
     oxi_sse2_vf_store2_bf16(p, _mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
+}
+
+/* ---- bytes: in registers of 16 ---- */
+#include "cpu/simd/bytes_x86.inc"
+#include "cpu/simd/bytes128.inc"
+
+/* ---- codes ---- */
+#define oxi_avx_vq oxi_avx_vb
+#define oxi_avx_vqw oxi_avx_vb
+#define oxi_avx_vq_load oxi_avx_vb_load
+#define oxi_avx_vq_weights oxi_avx_vb_load
+OXI_INLINE vq vq_zero(void) { return vb_pair(vrs_zero(), vrs_zero()); }
+OXI_INLINE vq vq_spread(const void *p) { return vb_pair(vr_spread(p), vr_spread(p)); }
+#define oxi_avx_vq_step(sums, w, x, way) \
+    OXI_MULTIPLY_ADD("x", sums.low, w.low, x.low, way) \
+    OXI_MULTIPLY_ADD("x", sums.high, w.high, x.high, way)
+OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
+    if (way == OXI_CODES_BYTES)
+        sums = vb_pair(_mm_madd_epi16(sums.low, ratio.low), _mm_madd_epi16(sums.high, ratio.high));
+    return _mm256_cvtepi32_ps(_mm256_insertf128_si256(_mm256_castsi128_si256(sums.low), sums.high, 1));
 }
 
 #endif

@@ -12,6 +12,9 @@
 #define oxi_avx2_CONSTANT 0
 #define oxi_avx2_FMA 1
 #define oxi_avx2_TWO 0
+#define oxi_avx2_VS 8
+#define oxi_avx2_VR 8
+#define oxi_avx2_VQ 8
 
 typedef __m256 vf;
 typedef __m256i vi;
@@ -95,4 +98,36 @@ OXI_INLINE vd vd_from_vi_lo(vi a) { return _mm256_cvtepi32_pd(_mm256_castsi256_s
 OXI_INLINE vd vd_from_vi_hi(vi a) { return _mm256_cvtepi32_pd(_mm256_extracti128_si256(a, 1)); }
 
 #include "cpu/simd/bf16.inc"
+
+/* ---- bytes ---- */
+#define oxi_avx2_vb oxi_avx2_vr
+#define oxi_avx2_vb_load oxi_avx2_vr_load
+#define oxi_avx2_vb_store oxi_avx2_vr_store
+#define oxi_avx2_vb_set1 oxi_avx2_vr_set1
+#define oxi_avx2_vb_and oxi_avx2_vr_and
+#define oxi_avx2_vb_or oxi_avx2_vr_or
+#define oxi_avx2_vb_sub oxi_avx2_vr_sub
+#define oxi_avx2_vb_right oxi_avx2_vr_right
+#define oxi_avx2_vb_left oxi_avx2_vr_left
+#include "cpu/simd/bytes_x86.inc"
+#include "cpu/simd/bytes256.inc"
+
+/* ---- codes ---- */
+#define oxi_avx2_vq oxi_avx2_vr
+#define oxi_avx2_vqw oxi_avx2_vr
+#define oxi_avx2_vq_zero oxi_avx2_vrs_zero
+#define oxi_avx2_vq_load oxi_avx2_vr_load
+#define oxi_avx2_vq_weights oxi_avx2_vr_load
+#define oxi_avx2_vq_spread oxi_avx2_vr_spread
+#if OXI_AVX_VNNI
+#define oxi_avx2_vq_step(sums, w, x, way) \
+    if (way == OXI_CODES_DOT) OXI_VNNI("vpdpbusd", sums, w, x); \
+    else OXI_MULTIPLY_ADD("x", sums, w, x, way)
+#else
+#define oxi_avx2_vq_step(sums, w, x, way) OXI_MULTIPLY_ADD("x", sums, w, x, way)
+#endif
+OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
+    return _mm256_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm256_madd_epi16(sums, ratio) : sums);
+}
+
 #endif

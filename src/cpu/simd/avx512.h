@@ -13,6 +13,9 @@
 #define oxi_avx512_CONSTANT 0
 #define oxi_avx512_FMA 1
 #define oxi_avx512_TWO 0
+#define oxi_avx512_VS 8
+#define oxi_avx512_VR 16
+#define oxi_avx512_VQ 16
 
 typedef __m512 vf;
 typedef __m512i vi;
@@ -191,4 +194,23 @@ OXI_INLINE void vf_store_f16(uint16_t *p, vf a) {
 }
 
 #include "cpu/simd/bf16.inc"
+
+/* ---- bytes ---- */
+#include "cpu/simd/bytes_x86.inc"
+#include "cpu/simd/bytes256.inc"
+
+/* ---- codes ---- */
+#define oxi_avx512_vq oxi_avx512_vr
+#define oxi_avx512_vqw oxi_avx512_vr
+#define oxi_avx512_vq_zero oxi_avx512_vrs_zero
+#define oxi_avx512_vq_load oxi_avx512_vr_load
+#define oxi_avx512_vq_weights oxi_avx512_vr_load
+#define oxi_avx512_vq_spread oxi_avx512_vr_spread
+#define oxi_avx512_vq_step(sums, w, x, way) \
+    if (way == OXI_CODES_DOT) OXI_VNNI("vpdpbusd", sums, w, x); \
+    else OXI_MULTIPLY_ADD("v", sums, w, x, way)
+OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
+    return _mm512_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm512_madd_epi16(sums, ratio) : sums);
+}
+
 #endif

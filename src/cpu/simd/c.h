@@ -156,4 +156,76 @@ OXI_INLINE vl vl_or(vl a, vl b) { return a | b; }
 
 #include "cpu/simd/half.inc"
 #include "cpu/simd/bf16.inc"
+
+/* ---- bytes, by eight in a word ---- */
+typedef struct vb { uint64_t word[4]; } vb;
+typedef float vs;
+OXI_INLINE vb vb_load(const void *p) {
+    vb r;
+    memcpy(r.word, p, 32);
+    return r;
+}
+OXI_INLINE void vb_store(void *p, vb a) { memcpy(p, a.word, 32); }
+OXI_INLINE vb OXI_ISA(vb_four)(uint64_t a, uint64_t b, uint64_t c, uint64_t d) {
+    vb r;
+    r.word[0] = a;
+    r.word[1] = b;
+    r.word[2] = c;
+    r.word[3] = d;
+    return r;
+}
+OXI_INLINE vb vb_set1(int a) {
+    uint64_t word = (uint8_t)a * UINT64_C(0x0101010101010101);
+    return OXI_ISA(vb_four)(word, word, word, word);
+}
+#define OXI_WORDS(name, parameters, expression) \
+    OXI_INLINE vb name parameters { \
+        vb r; \
+        for (int i = 0; i < 4; i++) r.word[i] = (expression); \
+        return r; \
+    }
+#define OXI_HIGH_BITS UINT64_C(0x8080808080808080)
+OXI_WORDS(vb_and, (vb a, vb b), a.word[i] & b.word[i])
+OXI_WORDS(vb_or, (vb a, vb b), a.word[i] | b.word[i])
+OXI_WORDS(vb_sub, (vb a, vb b), ((a.word[i] | OXI_HIGH_BITS) - (b.word[i] & ~OXI_HIGH_BITS))
+                                    ^ ((a.word[i] ^ ~b.word[i]) & OXI_HIGH_BITS))
+OXI_WORDS(vb_right, (vb a, int count), a.word[i] >> count)
+OXI_WORDS(vb_left, (vb a, int count), a.word[i] << count)
+#undef OXI_WORDS
+#undef OXI_HIGH_BITS
+OXI_INLINE vb vb_nibbles(const void *p) {
+    uint64_t word[2], low = UINT64_C(0x0f0f0f0f0f0f0f0f);
+    memcpy(word, p, 16);
+    return OXI_ISA(vb_four)(word[0] & low, word[1] & low, word[0] >> 4 & low, word[1] >> 4 & low);
+}
+OXI_INLINE vb vb_look_up(const int8_t *table, const void *p, int extra) {
+    const uint8_t *byte = (const uint8_t *)p;
+    int8_t number[32];
+    (void)extra;
+    for (int i = 0; i < 16; i++) {
+        number[i] = table[byte[i] & 15];
+        number[i + 16] = table[byte[i] >> 4];
+    }
+    return vb_load(number);
+}
+OXI_INLINE vb vb_bits(const uint8_t *p) {
+    uint8_t byte[32];
+    for (int i = 0; i < 32; i++) byte[i] = p[i / 8] >> i % 8 & 1 ? 255 : 0;
+    return vb_load(byte);
+}
+OXI_INLINE vs vs_zero(void) { return 0; }
+OXI_INLINE float vs_sum(vs a) { return a; }
+OXI_INLINE vs vs_add(vs a, vs b) { return a + b; }
+OXI_INLINE int32_t OXI_ISA(vb_dot)(const int8_t *code, const int8_t *q) {
+    int32_t sum = 0;
+    for (int i = 0; i < 16; i++) sum += code[i] * q[i];
+    return sum;
+}
+OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool plus, int extra) {
+    const int8_t *code = (const int8_t *)codes.word;
+    (void)plus;
+    (void)extra;
+    return (float)OXI_ISA(vb_dot)(code, q) * scale[0] + (float)OXI_ISA(vb_dot)(code + 16, q + 16) * scale[1];
+}
+
 #endif

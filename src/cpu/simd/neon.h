@@ -13,6 +13,9 @@
 #define oxi_neon_CONSTANT 0
 #define oxi_neon_FMA 1
 #define oxi_neon_TWO 0
+#define oxi_neon_VS 4
+#define oxi_neon_VR 4
+#define oxi_neon_VQ 4
 
 typedef float32x4_t vf;
 typedef int32x4_t vi;
@@ -189,4 +192,110 @@ OXI_INLINE vf vf_load_f16(const uint16_t *p) { return vcvt_f32_f16(vreinterpret_
 OXI_INLINE void vf_store_f16(uint16_t *p, vf a) { vst1_u16(p, vreinterpret_u16_f16(vcvt_f16_f32(a))); }
 
 #include "cpu/simd/bf16.inc"
+
+/* ---- bytes ---- */
+typedef uint8x16_t vr;
+typedef int32x4_t vrs;
+/* An instruction of three vectors, for assemblers that were not told of it. */
+#define OXI_NEON_INSTRUCTION(bits, to, a, b) \
+    __asm__(".irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31\n" \
+            ".set oxi_number_of_v\\n, \\n\n" \
+            ".endr\n" \
+            ".inst " bits " | (oxi_number_of_%2 << 16) | (oxi_number_of_%1 << 5) | oxi_number_of_%0" \
+            : "+w"(to) : "w"(a), "w"(b))
+/* sdot: adds sums of four products each. */
+OXI_INLINE int32x4_t OXI_ISA(vb_dot)(int32x4_t sum, int8x16_t a, int8x16_t b) {
+    OXI_NEON_INSTRUCTION("0x4e809400", sum, a, b);
+    return sum;
+}
+OXI_INLINE vr vr_load(const void *p) { return vld1q_u8((const uint8_t *)p); }
+OXI_INLINE void vr_store(void *p, vr a) { vst1q_u8((uint8_t *)p, a); }
+OXI_INLINE vr vr_set1(int a) { return vdupq_n_u8((uint8_t)a); }
+OXI_INLINE vr vr_spread(const void *p) {
+    uint32_t lane;
+    memcpy(&lane, p, 4);
+    return vreinterpretq_u8_u32(vdupq_n_u32(lane));
+}
+OXI_INLINE vr vr_and(vr a, vr b) { return vandq_u8(a, b); }
+OXI_INLINE vr vr_or(vr a, vr b) { return vorrq_u8(a, b); }
+OXI_INLINE vr vr_sub(vr a, vr b) { return vsubq_u8(a, b); }
+OXI_INLINE vr vr_look_up(const uint8_t *table, vr a) { return vqtbl1q_u8(vld1q_u8(table), a); }
+OXI_INLINE vr vr_left(vr a, int count) { return vshlq_u8(a, vdupq_n_s8((int8_t)count)); }
+OXI_INLINE vr vr_right(vr a, int count) { return vr_left(a, -count); }
+OXI_INLINE vrs vrs_number(vr a, int i, bool is_signed) {
+    uint32x4_t high = vshlq_u32(vreinterpretq_u32_u8(a), vdupq_n_s32(24 - 8 * i));
+    return is_signed ? vshrq_n_s32(vreinterpretq_s32_u32(high), 24)
+                     : vreinterpretq_s32_u32(vshrq_n_u32(high, 24));
+}
+OXI_INLINE vrs vrs_bits(vrs a, int from, int count) {
+    uint32x4_t moved = vshlq_u32(vreinterpretq_u32_s32(a), vdupq_n_s32(-from));
+    return vreinterpretq_s32_u32(vandq_u32(moved, vdupq_n_u32((1u << count) - 1)));
+}
+OXI_INLINE vrs vrs_words(const uint8_t *p) {
+    uint16_t words[4];
+    memcpy(words, p, sizeof words);
+    return vreinterpretq_s32_u32(vmovl_u16(vld1_u16(words)));
+}
+OXI_INLINE vrs vrs_zero(void) { return vdupq_n_s32(0); }
+OXI_INLINE vrs vrs_load(const int32_t *p) { return vld1q_s32(p); }
+OXI_INLINE void vrs_store(int32_t *p, vrs a) { vst1q_s32(p, a); }
+OXI_INLINE vrs vrs_one(void) { return vdupq_n_s32(1); }
+OXI_INLINE vrs vrs_step(vrs sums, vr codes, vr x, int extra) {
+    int8x16_t c = vreinterpretq_s8_u8(codes), q = vreinterpretq_s8_u8(x);
+    if (extra) return OXI_ISA(vb_dot)(sums, c, q);
+    int16x8_t low = vmull_s8(vget_low_s8(c), vget_low_s8(q));
+    int16x8_t high = vmull_s8(vget_high_s8(c), vget_high_s8(q));
+    return vpadalq_s16(sums, vpaddq_s16(low, high));
+}
+OXI_INLINE vrs vrs_scaled(vrs total, vrs sums, vrs scale) { return vmlaq_s32(total, sums, scale); }
+OXI_INLINE int16x8_t OXI_ISA(vrs_spread_words)(const int16_t *two) {
+    return vreinterpretq_s16_u8(vr_spread(two));
+}
+OXI_INLINE vrs vrs_dot(vrs total, vrs a, const int16_t *two) {
+    int16x8_t b = OXI_ISA(vrs_spread_words)(two), w = vreinterpretq_s16_s32(a);
+    int32x4_t low = vmull_s16(vget_low_s16(w), vget_low_s16(b));
+    int32x4_t high = vmull_s16(vget_high_s16(w), vget_high_s16(b));
+    return vaddq_s32(total, vpaddq_s32(low, high));
+}
+OXI_INLINE vrs vrw_odd(vr a, bool is_signed) {
+    int16x8_t w = vreinterpretq_s16_u8(a);
+    return is_signed ? vreinterpretq_s32_s16(vshrq_n_s16(w, 8))
+                     : vreinterpretq_s32_u16(vshrq_n_u16(vreinterpretq_u16_s16(w), 8));
+}
+OXI_INLINE vrs vrw_even(vr a, bool is_signed) {
+    return vrw_odd(vreinterpretq_u8_u16(vshlq_n_u16(vreinterpretq_u16_u8(a), 8)), is_signed);
+}
+OXI_INLINE vrs vrw_mul(vrs a, const int16_t *two) {
+    return vreinterpretq_s32_s16(vmulq_s16(vreinterpretq_s16_s32(a), OXI_ISA(vrs_spread_words)(two)));
+}
+OXI_INLINE vrs vrw_low(vrs a) { return vshrq_n_s32(vshlq_n_s32(a, 16), 16); }
+OXI_INLINE vrs vrw_high(vrs a) { return vshrq_n_s32(a, 16); }
+#include "cpu/simd/bytes128.inc"
+
+/* ---- codes ---- */
+#define oxi_neon_vq oxi_neon_vrs
+#define oxi_neon_vqw oxi_neon_vrs
+#define oxi_neon_vq_zero oxi_neon_vrs_zero
+#define oxi_neon_vq_weights oxi_neon_vq_load
+OXI_INLINE vq vq_load(const void *p) { return vreinterpretq_s32_s8(vld1q_s8((const int8_t *)p)); }
+OXI_INLINE vq vq_spread(const void *p) {
+    int32_t lane;
+    memcpy(&lane, p, 4);
+    return vdupq_n_s32(lane);
+}
+/* DOT by the instruction, WIDE by others: both of signed bytes into 32 bits. */
+OXI_INLINE vq OXI_ISA(vq_added)(vq sums, vq w, vq x, int way) {
+    int8x16_t a = vreinterpretq_s8_s32(w), b = vreinterpretq_s8_s32(x);
+    if (way == OXI_CODES_DOT) return OXI_ISA(vb_dot)(sums, a, b);
+    int16x8_t low = vmull_s8(vget_low_s8(a), vget_low_s8(b));
+    int16x8_t high = vmull_s8(vget_high_s8(a), vget_high_s8(b));
+    return vpadalq_s16(sums, vpaddq_s16(low, high));
+}
+#define oxi_neon_vq_step(sums, w, x, way) sums = OXI_ISA(vq_added)(sums, w, x, way);
+OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
+    (void)ratio;
+    (void)way;
+    return vcvtq_f32_s32(sums);
+}
+
 #endif

@@ -13,6 +13,9 @@
 #define oxi_sse2_CONSTANT 1
 #define oxi_sse2_FMA 0
 #define oxi_sse2_TWO 1
+#define oxi_sse2_VS 4
+#define oxi_sse2_VR 4
+#define oxi_sse2_VQ 8
 
 typedef __m128 vf;
 typedef __m128i vi;
@@ -316,4 +319,56 @@ OXI_INLINE void vf_store2_bf16(uint16_t *p, vf a, vf b) {
     vi x = vi_sra(OXI_ISA(bf16_round)(a), 16), y = vi_sra(OXI_ISA(bf16_round)(b), 16);
     _mm_storeu_si128((__m128i *)(void *)p, _mm_packs_epi32(x, y));
 }
+
+/* ---- bytes ---- */
+#include "cpu/simd/bytes_x86.inc"
+#include "cpu/simd/bytes128.inc"
+
+/* ---- codes: twice four lanes: fewer broadcasts, and weights straight from memory ---- */
+#define oxi_sse2_vq oxi_sse2_vb
+typedef const __m128i *vqw;
+OXI_INLINE vq vq_zero(void) { return vb_pair(vrs_zero(), vrs_zero()); }
+OXI_INLINE vq vq_spread(const void *p) { return vb_pair(vr_spread(p), vr_spread(p)); }
+OXI_INLINE vqw vq_weights(const void *p) { return (vqw)p; }
+#define OXI_STEP_4(sums, w, x, way) { \
+        __m128i product = _mm_loadu_si128(w); \
+        if (way == OXI_CODES_BYTES) \
+            __asm__("pmaddubsw %2, %1\n paddw %1, %0" : "+x"(sums), "+x"(product) : "x"(x)); \
+        else \
+            __asm__("pmaddwd %2, %1\n paddd %1, %0" : "+x"(sums), "+x"(product) : "x"(x)); \
+    }
+#define oxi_sse2_vq_step(sums, w, x, way) \
+    OXI_STEP_4(sums.low, w, x.low, way) \
+    OXI_STEP_4(sums.high, w + 1, x.high, way)
+typedef struct OXI_ISA(vqf) { __m128 low, high; } OXI_ISA(vqf);
+OXI_INLINE OXI_ISA(vqf) OXI_ISA(vqf_pair)(__m128 low, __m128 high) {
+    OXI_ISA(vqf) r;
+    r.low = low;
+    r.high = high;
+    return r;
+}
+OXI_INLINE OXI_ISA(vqf) vq_sums(vq sums, vq ratio, int way) {
+    if (way == OXI_CODES_BYTES)
+        sums = vb_pair(_mm_madd_epi16(sums.low, ratio.low), _mm_madd_epi16(sums.high, ratio.high));
+    return OXI_ISA(vqf_pair)(_mm_cvtepi32_ps(sums.low), _mm_cvtepi32_ps(sums.high));
+}
+OXI_INLINE OXI_ISA(vqf) OXI_ISA(vqf_zero)(void) { return OXI_ISA(vqf_pair)(vf_zero(), vf_zero()); }
+OXI_INLINE OXI_ISA(vqf) OXI_ISA(vqf_set1)(float a) { return OXI_ISA(vqf_pair)(vf_set1(a), vf_set1(a)); }
+OXI_INLINE OXI_ISA(vqf) OXI_ISA(vqf_load)(const float *p) {
+    return OXI_ISA(vqf_pair)(vf_load(p), vf_load(p + 4));
+}
+OXI_INLINE void OXI_ISA(vqf_store)(float *p, OXI_ISA(vqf) a) {
+    vf_store(p, a.low);
+    vf_store(p + 4, a.high);
+}
+OXI_INLINE OXI_ISA(vqf) OXI_ISA(vqf_mul)(OXI_ISA(vqf) a, OXI_ISA(vqf) b) {
+    return OXI_ISA(vqf_pair)(vf_mul(a.low, b.low), vf_mul(a.high, b.high));
+}
+OXI_INLINE OXI_ISA(vqf) OXI_ISA(vqf_fma)(OXI_ISA(vqf) a, OXI_ISA(vqf) b, OXI_ISA(vqf) c) {
+    return OXI_ISA(vqf_pair)(vf_fma(a.low, b.low, c.low), vf_fma(a.high, b.high, c.high));
+}
+OXI_INLINE OXI_ISA(vqf) OXI_ISA(vqf_fnma)(OXI_ISA(vqf) a, OXI_ISA(vqf) b, OXI_ISA(vqf) c) {
+    return OXI_ISA(vqf_pair)(vf_fnma(a.low, b.low, c.low), vf_fnma(a.high, b.high, c.high));
+}
+
 #endif

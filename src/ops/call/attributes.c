@@ -76,7 +76,7 @@ OXI_UNUSED static int oxi_attrs_numbers(oxi_op op, const oxi_attrs *attr, double
 
 /* ---- as text ------------------------------------------------------------------------------------------- */
 
-static const char *oxi_activation_name(oxi_activation activation) {
+static const char *oxi_activation_name(ox_activation activation) {
     static const char *const names[] = {"none", "relu", "gelu", "gelu_tanh", "silu", "sigmoid", "tanh"};
     return names[activation];
 }
@@ -113,7 +113,7 @@ static int oxi_attr_text(const oxi_attr_member *m, const void *at, char *out, si
     case OXI_ATTR_DTYPE: return snprintf(out, room, "%s", ox_dtype_name(*(const ox_dtype *)at));
     case OXI_ATTR_DEVICE: return snprintf(out, room, "%s", ox_device_name(*(ox_device *const *)at));
     case OXI_ATTR_ACTIVATION:
-        return snprintf(out, room, "%s", oxi_activation_name(*(const oxi_activation *)at));
+        return snprintf(out, room, "%s", oxi_activation_name(*(const ox_activation *)at));
     default: return 0;
     }
 }

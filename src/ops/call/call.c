@@ -125,7 +125,7 @@ static bool oxi_needs_detached_result(const oxi_call *call, const oxi_op_row *ro
 static ox_status oxi_check_given_result(const oxi_call *call, const oxi_op_row *row, const ox_tensor *meta) {
     const ox_tensor *out = call->out[0];
     if (out->storage->read_only)
-        return oxi_fail(OX_ERR_ARG, "%s_: the tensor lies in a file opened for reading; clone it first",
+        return oxi_fail(OX_ERR_ARG, "%s_: the tensor lies where nothing may be written; clone it first",
                         row->name);
     bool same = meta->ndim == out->ndim;
     for (int d = 0; same && d < out->ndim; d++) same = meta->shape[d] == out->shape[d];
@@ -137,7 +137,8 @@ static ox_status oxi_check_given_result(const oxi_call *call, const oxi_op_row *
             return oxi_fail(OX_ERR_ARG,
                             "%s_: several elements of an expanded tensor share memory; clone it first",
                             row->name);
-    if (row->family != OXI_FAMILY_COPY && ox_dtype_get_info(meta->dtype)->cls > ox_dtype_get_info(out->dtype)->cls)
+    bool casts = row->family == OXI_FAMILY_COPY;
+    if (!casts && ox_dtype_get_info(meta->dtype)->cls > ox_dtype_get_info(out->dtype)->cls)
         return oxi_fail(OX_ERR_DTYPE, "%s_: a %s result cannot be written into %s", row->name,
                         ox_dtype_name(meta->dtype), ox_dtype_name(out->dtype));
     return OX_OK;
@@ -217,7 +218,7 @@ static ox_status oxi_run_detour(ox_device *device, const oxi_call *call) {
 }
 
 /* Runs the row's parts; the result is one of the open scope's, of any float dtype. */
-static ox_tensor *oxi_made_of_parts(const oxi_call *call, const oxi_op_row *row) {
+static ox_tensor *oxi_compute_by_parts(const oxi_call *call, const oxi_op_row *row) {
     bool unheard = oxi_unheard, exact = oxi_exact;
     oxi_unheard = true;
     oxi_exact = call->exact;
@@ -230,7 +231,7 @@ static ox_tensor *oxi_made_of_parts(const oxi_call *call, const oxi_op_row *row)
 static ox_status oxi_run_by_parts(const oxi_call *call) {
     if (ox_numel(call->out[0]) == 0) return OX_OK;
     ox_scope scope = ox_scope_begin();
-    ox_tensor *made = oxi_made_of_parts(call, oxi_op_row_of(call->op));
+    ox_tensor *made = oxi_compute_by_parts(call, oxi_op_row_of(call->op));
     ox_status status = made ? oxi_copy_quiet(call->out[0], made) : ox_error();
     ox_scope_end(&scope);
     return status;
@@ -257,8 +258,20 @@ static ox_status oxi_run_otherwise(ox_device *device, const oxi_call *call) {
     return oxi_run_detour(device, call);
 }
 
+/* What the device reads and writes lies in the plain layout, but for operands that it takes in another. */
+static void oxi_operands_plain(const oxi_call *call) {
+    for (int i = 0; i < call->in_count; i++) {
+        const ox_tensor *t = call->in[i];
+        const oxi_layout *layout = t ? t->storage->layout : NULL;
+        if (t && !(layout && layout->takes && layout->takes(call, t))) oxi_storage_plain(t->storage);
+    }
+    for (int i = 0; i < call->out_count; i++)
+        if (call->out[i]) oxi_storage_plain(call->out[i]->storage);
+}
+
 /* part: what the device is told if the call is part of another, or NULL. */
 static ox_status oxi_run_part(ox_device *device, const oxi_call *call, const oxi_part *part) {
+    oxi_operands_plain(call);
     ox_status status = !device->supports(device, call) ? oxi_run_otherwise(device, call)
                        : part && device->run_part      ? device->run_part(device, call, part)
                                                        : device->run(device, call);
@@ -286,7 +299,7 @@ static ox_tensor *oxi_result_of_parts(const oxi_call *call, const oxi_op_row *ro
     if (oxi_check_shape(row->name, meta->dtype, meta->ndim, meta->shape, &bytes) != OX_OK) return NULL;
     if (bytes == 0) return oxi_result_new(device, meta);
     oxi_work work = oxi_work_begin(call->name ? call->name : row->name);
-    ox_tensor *made = oxi_made_of_parts(&inner, row);
+    ox_tensor *made = oxi_compute_by_parts(&inner, row);
     if (made) made = oxi_cast_quiet(made, meta->dtype);
     return oxi_work_end(&work, made);
 }
@@ -331,7 +344,7 @@ static ox_status oxi_check_call(oxi_call *call, const oxi_op_row *row, ox_tensor
 }
 
 /* Makes the results and computes them. */
-static ox_status oxi_carry_out(oxi_call *call, const oxi_op_row *row, ox_tensor *meta, ox_device *device) {
+static ox_status oxi_execute(oxi_call *call, const oxi_op_row *row, ox_tensor *meta, ox_device *device) {
     bool made[OXI_MAX_OUT] = {false, false}, given = call->out[0] != NULL;
     ox_status status = oxi_make_results(call, row, device, meta, made);
     if (status == OX_OK && row->family < OXI_FAMILY_COMPUTED)
@@ -388,14 +401,14 @@ static int oxi_listeners_now(oxi_listener **now) {
     return count;
 }
 
-static ox_status oxi_carry_out_heard(oxi_call *call, const oxi_op_row *row, ox_tensor *meta,
+static ox_status oxi_execute_heard(oxi_call *call, const oxi_op_row *row, ox_tensor *meta,
                                      ox_device *device) {
     oxi_listener *now[OXI_LISTENERS];
     int count = oxi_listeners_now(now);
     oxi_unheard = true;
     for (int i = 0; i < count; i++)
         if (now[i]->before) now[i]->before(now[i], call, device);
-    ox_status status = oxi_carry_out(call, row, meta, device);
+    ox_status status = oxi_execute(call, row, meta, device);
     for (int i = count - 1; i >= 0; i--)
         if (now[i]->after) now[i]->after(now[i], call, device, status);
     oxi_unheard = false;
@@ -413,7 +426,7 @@ static ox_status oxi_apply_to(oxi_call *call, bool heard) {
     ox_status status = oxi_check_call(call, row, meta, &device);
     if (status == OX_OK)
         status =
-            heard ? oxi_carry_out_heard(call, row, meta, device) : oxi_carry_out(call, row, meta, device);
+            heard ? oxi_execute_heard(call, row, meta, device) : oxi_execute(call, row, meta, device);
     oxi_speak_end(speaks);
     return status;
 }

@@ -12,7 +12,11 @@
  *     detour         a call that its device does not support: the CPU runs it, its results go back
  *     listener       hears each call of a public function; the profiler is one
  *     kept call      a copy that owns its operands, to be run again
- *     draw           seed and counter that a random call's numbers follow from */
+ *     random state   seed and counter that a random call's numbers follow from (call->random)
+ *     quiet          unheard by listeners: calls within a call
+ *     layout         how a storage's bytes lie (tensor/internal.h); devices see the plain one, but where
+ *                    they hold another
+ *     lane           of the profiler's trace: a row of it, for calls, a GPU, a disk */
 #ifndef OX_OPS_CALL_H
 #define OX_OPS_CALL_H
 
@@ -57,17 +61,6 @@ enum { OXI_ACCEPT_B = 1, OXI_ACCEPT_I = 2, OXI_ACCEPT_F = 4, OXI_ACCEPT_C = 8, O
 
 /* ---- attributes: a struct for each row of OXI_ATTRIBUTES, read as call->attr.<row>.<name> -------------- */
 
-/* Activation fused into linear. */
-typedef enum oxi_activation {
-    OXI_ACT_NONE = 0,
-    OXI_ACT_RELU,
-    OXI_ACT_GELU,
-    OXI_ACT_GELU_TANH,
-    OXI_ACT_SILU,
-    OXI_ACT_SIGMOID,
-    OXI_ACT_TANH
-} oxi_activation;
-
 /* A list of dims. */
 typedef struct oxi_order {
     int8_t count, dim[OX_MAX_DIMS];
@@ -91,7 +84,7 @@ typedef struct oxi_span {
 #define OXI_TYPE_SPAN oxi_span
 #define OXI_TYPE_DTYPE ox_dtype
 #define OXI_TYPE_DEVICE ox_device *
-#define OXI_TYPE_ACTIVATION oxi_activation
+#define OXI_TYPE_ACTIVATION ox_activation
 
 #define OXI_ATTR(kind, name, otherwise) OXI_TYPE_##kind name;
 #define OXI_ATTRIBUTES(name, list) typedef struct oxi_attr_##name { list } oxi_attr_##name;
@@ -134,10 +127,10 @@ typedef union oxi_attrs {
 
 /* ---- the call ------------------------------------------------------------------------------------------ */
 
-/* Of a call that draws: its numbers follow from these alone (Philox). */
-typedef struct oxi_draw {
+/* Of a call that gives random numbers: they follow from these alone (Philox). */
+typedef struct oxi_random_state {
     uint64_t seed, counter;
-} oxi_draw;
+} oxi_random_state;
 
 typedef struct oxi_call {
     oxi_op op;
@@ -146,7 +139,7 @@ typedef struct oxi_call {
     ox_tensor *const *in;            /* operands marked with "?" may be NULL */
     ox_tensor *out[OXI_MAX_OUT];     /* NULL: oxi_apply makes it; given: the result is written there */
     oxi_attrs attr;
-    oxi_draw draw;
+    oxi_random_state random;
     const char *name;                /* the function that was called, for messages; NULL: the row's name */
 } oxi_call;
 
@@ -232,8 +225,9 @@ static ox_tensor *oxi_apply_as(const char *name, oxi_op op, const oxi_attrs *att
 /* Written into in[0]. */
 static ox_tensor *oxi_apply_in_place(oxi_op op, const oxi_attrs *attr, ox_tensor *const *in, int count);
 
-/* A copy of t in the memory of another device; t's numbers are read and written as bytes (ops/functions/move.c). waits
- * false: from and into pinned memory they may still be on their way on return. */
+/* A copy of t in the memory of another device; t's numbers are read and written as bytes
+ * (ops/functions/move.c). waits false: from and into pinned memory they may still be on their way on
+ * return. */
 static ox_tensor *oxi_moved(ox_tensor *t, ox_device *device, bool waits);
 /* The same into a contiguous tensor of t's shape and dtype. */
 static ox_status oxi_move_into(ox_tensor *to, ox_tensor *t, bool waits);
@@ -242,8 +236,7 @@ static ox_status oxi_move_into(ox_tensor *to, ox_tensor *t, bool waits);
 
 /* Hears each call of a public function once, in the thread that made it: `before` with its operands, when it
  * was checked, `after` with its results, when the device has taken it. Either may be NULL. A listener lives
- * as
- * long as the process; it may make calls itself, which nobody hears. */
+ * as long as the process; it may make calls itself, which nobody hears. */
 typedef struct oxi_listener {
     void (*before)(struct oxi_listener *self, const oxi_call *call, ox_device *device);
     void (*after)(struct oxi_listener *self, const oxi_call *call, ox_device *device, ox_status status);
@@ -266,7 +259,8 @@ static oxi_kept *oxi_call_keep(const oxi_call *call, bool writes);
 static ox_status oxi_kept_run(const oxi_kept *kept, ox_tensor *out[OXI_MAX_OUT]);
 static void oxi_kept_drop(oxi_kept *kept);
 
-/* ---- attributes as data (ops/call/attributes.c) ------------------------------------------------------------- */
+/* ---- attributes as data (ops/call/attributes.c)
+ * ------------------------------------------------------------- */
 
 static bool oxi_attrs_equal(oxi_op op, const oxi_attrs *a, const oxi_attrs *b);
 static uint64_t oxi_attrs_hash(oxi_op op, const oxi_attrs *attr);
@@ -300,10 +294,21 @@ static void oxi_profile_put(const oxi_profile_record *record);
 /* Notes a span of another lane than calls while the profiler is on. */
 static void oxi_profile_span(oxi_profile_lane lane, double start, double end, double bytes);
 
+/* Reads what the op needs of its operands' numbers before it is called, and puts it into attr (ops.def,
+ * OXI_NEEDS); false and an error where the numbers are refused. `name` is the function, for messages. */
+static bool oxi_read_numbers(const char *name, oxi_op op, ox_tensor *const *in, int count, oxi_attrs *attr);
+
 /* ---- for functions that call -------------------------------------------------------------------------- */
 
 /* Operands that must be there: true (and an error recorded, if none was) when one is NULL. */
 static bool oxi_any_null(const char *name, ox_tensor *const *in, int count);
+
+/* What the functions of these names make, wherever the thread makes its own (ops/functions/create.c). */
+static ox_tensor *oxi_full(const char *name, ox_shape shape, double value, ox_dtype dtype,
+                           ox_device *device);
+static ox_tensor *oxi_arange(double start, double end, double step, ox_dtype dtype, ox_device *device);
+/* A copy on the CPU. */
+static ox_tensor *oxi_copied(const void *data, ox_shape shape, ox_dtype dtype);
 
 /* What a function that works through other functions opens around them: a scope for what they make, and its
  * name for what they say. The end keeps the result. */

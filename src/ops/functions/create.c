@@ -1,5 +1,44 @@
 /* Making tensors: each is a FILL call or a copy of the caller's numbers. */
 
+/* Of this thread; NULL and NONE: the CPU, f32. */
+static OXI_THREAD_LOCAL ox_device *oxi_thread_device;
+static OXI_THREAD_LOCAL ox_dtype oxi_thread_dtype;
+
+OX_API ox_device *ox_default_device(void) {
+    return oxi_thread_device ? oxi_thread_device : ox_cpu();
+}
+
+OX_API ox_device *ox_set_default_device(ox_device *device) {
+    ox_device *previous = ox_default_device();
+    oxi_thread_device = device;
+    return previous;
+}
+
+OX_API ox_device_scope ox_device_scope_begin(ox_device *device) {
+    ox_device_scope scope;
+    scope.previous = ox_set_default_device(device);
+    scope.open = true;
+    return scope;
+}
+
+OX_API void ox_device_scope_end(ox_device_scope *scope) {
+    if (!scope || !scope->open) return;
+    scope->open = false;
+    (void)ox_set_default_device(scope->previous);
+}
+
+OX_API ox_dtype ox_default_dtype(void) {
+    return oxi_thread_dtype == OX_DTYPE_NONE ? OX_F32 : oxi_thread_dtype;
+}
+
+OX_API ox_status ox_set_default_dtype(ox_dtype dtype) {
+    if (dtype != OX_DTYPE_NONE && dtype != OX_F32 && dtype != OX_F64 && dtype != OX_F16 && dtype != OX_BF16)
+        return oxi_fail(OX_ERR_DTYPE, "set_default_dtype: %s is not f64, f32, f16 or bf16",
+                        ox_dtype_name(dtype));
+    oxi_thread_dtype = dtype;
+    return OX_OK;
+}
+
 static ox_tensor *oxi_named_new(const char *name, ox_device *device, ox_dtype dtype, const ox_shape *shape) {
     bool speaks = oxi_speak(name);
     ox_tensor *result = oxi_tensor_new(device, dtype, shape->ndim, shape->dim);
@@ -20,22 +59,22 @@ static oxi_call oxi_fill_call_of(const char *name, oxi_op op, oxi_attrs attr, ox
 
 /* name: NULL, the row's. */
 static ox_tensor *oxi_fill_new(const char *name, oxi_op op, oxi_attrs attr, ox_shape shape, ox_dtype dtype,
-                               ox_device *device, oxi_draw draw) {
+                               ox_device *device, oxi_random_state state) {
     ox_tensor *made = NULL;
     if (device != ox_cpu()) { /* nothing else says where it is to be */
         made = oxi_named_new(name ? name : oxi_op_row_of(op)->name, device, dtype, &shape);
         if (!made) return NULL;
     }
     oxi_call call = oxi_fill_call_of(name, op, attr, shape, dtype, made);
-    call.draw = draw;
+    call.random = state;
     if (oxi_apply(&call) == OX_OK) return call.out[0];
     ox_release(made);
     return NULL;
 }
 
-static oxi_draw oxi_no_draw(void) {
-    oxi_draw draw = {0, 0};
-    return draw;
+static oxi_random_state oxi_no_random_state(void) {
+    oxi_random_state state = {0, 0};
+    return state;
 }
 
 static oxi_attrs oxi_fill_attrs(double value) {
@@ -52,21 +91,25 @@ static ox_dtype oxi_default_dtype(ox_dtype dtype, ox_dtype otherwise) {
 OX_API ox_tensor *ox_empty(ox_shape shape, ox_dtype dtype) {
     if (shape.ndim < 0)
         return OXI_FAIL_NULL(OX_ERR_SHAPE, "empty: a shape of more than %d dims", OX_MAX_DIMS);
-    return oxi_named_new("empty", ox_cpu(), oxi_default_dtype(dtype, OX_F32), &shape);
+    return oxi_named_new("empty", ox_default_device(), oxi_default_dtype(dtype, ox_default_dtype()), &shape);
 }
 
 static ox_tensor *oxi_full(const char *name, ox_shape shape, double value, ox_dtype dtype,
                            ox_device *device) {
-    return oxi_fill_new(name, OXI_OP_fill, oxi_fill_attrs(value), shape, dtype, device, oxi_no_draw());
+    oxi_random_state none = oxi_no_random_state();
+    return oxi_fill_new(name, OXI_OP_fill, oxi_fill_attrs(value), shape, dtype, device, none);
 }
 OX_API ox_tensor *ox_full(ox_shape shape, double value, ox_dtype dtype) {
-    return oxi_full("full", shape, value, oxi_default_dtype(dtype, OX_F32), ox_cpu());
+    return oxi_full("full", shape, value, oxi_default_dtype(dtype, ox_default_dtype()),
+                    ox_default_device());
 }
 OX_API ox_tensor *ox_zeros(ox_shape shape, ox_dtype dtype) {
-    return oxi_full("zeros", shape, 0, oxi_default_dtype(dtype, OX_F32), ox_cpu());
+    return oxi_full("zeros", shape, 0, oxi_default_dtype(dtype, ox_default_dtype()),
+                    ox_default_device());
 }
 OX_API ox_tensor *ox_ones(ox_shape shape, ox_dtype dtype) {
-    return oxi_full("ones", shape, 1, oxi_default_dtype(dtype, OX_F32), ox_cpu());
+    return oxi_full("ones", shape, 1, oxi_default_dtype(dtype, ox_default_dtype()),
+                    ox_default_device());
 }
 
 static ox_tensor *oxi_full_like(const char *name, const ox_tensor *t, double value) {
@@ -101,7 +144,7 @@ static const char *oxi_arange_fault(double start, double end, double step, doubl
     return NULL;
 }
 
-OX_API ox_tensor *ox_arange(double start, double end, double step, ox_dtype dtype) {
+static ox_tensor *oxi_arange(double start, double end, double step, ox_dtype dtype, ox_device *device) {
     double count = ceil((end - start) / step);
     dtype = oxi_default_dtype(dtype, OX_I64);
     const char *fault = oxi_arange_fault(start, end, step, count, dtype);
@@ -111,7 +154,10 @@ OX_API ox_tensor *ox_arange(double start, double end, double step, ox_dtype dtyp
     attr.ramp.start = start;
     attr.ramp.step = step;
     int64_t size = count > 0 ? (int64_t)count : 0;
-    return oxi_fill_new(NULL, OXI_OP_arange, attr, ox_shape_from(1, &size), dtype, ox_cpu(), oxi_no_draw());
+    return oxi_fill_new(NULL, OXI_OP_arange, attr, ox_shape_from(1, &size), dtype, device, oxi_no_random_state());
+}
+OX_API ox_tensor *ox_arange(double start, double end, double step, ox_dtype dtype) {
+    return oxi_arange(start, end, step, dtype, ox_default_device());
 }
 
 OX_API ox_tensor *ox_linspace(double start, double end, int64_t steps, ox_dtype dtype) {
@@ -119,12 +165,12 @@ OX_API ox_tensor *ox_linspace(double start, double end, int64_t steps, ox_dtype 
     attr.ends.start = start;
     attr.ends.end = end;
     return oxi_fill_new(NULL, OXI_OP_linspace, attr, ox_shape_from(1, &steps),
-                        oxi_default_dtype(dtype, OX_F32), ox_cpu(), oxi_no_draw());
+                        oxi_default_dtype(dtype, ox_default_dtype()), ox_default_device(), oxi_no_random_state());
 }
 
 OX_API ox_tensor *ox_eye(int64_t rows, int64_t columns, ox_dtype dtype) {
     return oxi_fill_new(NULL, OXI_OP_eye, oxi_attrs_shape(), OX_SHAPE(rows, columns),
-                        oxi_default_dtype(dtype, OX_F32), ox_cpu(), oxi_no_draw());
+                        oxi_default_dtype(dtype, ox_default_dtype()), ox_default_device(), oxi_no_random_state());
 }
 
 static ox_tensor *oxi_make_number(ox_dtype dtype, const void *value, size_t bytes) {
@@ -143,8 +189,10 @@ OX_API ox_tensor *ox_integer(int64_t value) {
 
 /* ---- from the caller's memory -------------------------------------------------------------------------- */
 
+/* On the CPU. */
 static ox_tensor *oxi_copied(const void *data, ox_shape shape, ox_dtype dtype) {
-    ox_tensor *t = ox_empty(shape, dtype);
+    dtype = oxi_default_dtype(dtype, ox_default_dtype());
+    ox_tensor *t = oxi_tensor_new(ox_cpu(), dtype, shape.ndim, shape.dim);
     if (!t) return NULL;
     size_t bytes = ox_nbytes(t);
     if (bytes > 0 && !data) {
@@ -155,11 +203,13 @@ static ox_tensor *oxi_copied(const void *data, ox_shape shape, ox_dtype dtype) {
     return t;
 }
 
+static ox_tensor *oxi_to_default(ox_tensor *t) {
+    return t && ox_default_device() != ox_cpu() ? ox_to(t, ox_default_device()) : t;
+}
+
 OX_API ox_tensor *ox_from_data(const void *data, ox_shape shape, ox_dtype dtype) {
-    bool speaks = oxi_speak("from_data");
-    ox_tensor *result = oxi_copied(data, shape, dtype);
-    oxi_speak_end(speaks);
-    return result;
+    oxi_work work = oxi_work_begin("from_data");
+    return oxi_work_end(&work, oxi_to_default(oxi_copied(data, shape, dtype)));
 }
 
 static ox_tensor *oxi_from_converted(const char *name, const void *data, ox_shape shape, ox_dtype from,
@@ -167,7 +217,7 @@ static ox_tensor *oxi_from_converted(const char *name, const void *data, ox_shap
     ox_dtype to = oxi_default_dtype(dtype, from);
     oxi_work work = oxi_work_begin(name);
     ox_tensor *same = oxi_copied(data, shape, from);
-    return oxi_work_end(&work, to == from ? same : ox_cast(same, to));
+    return oxi_work_end(&work, oxi_to_default(to == from ? same : ox_cast(same, to)));
 }
 OX_API ox_tensor *ox_from_floats(const float *data, ox_shape shape, ox_dtype dtype) {
     return oxi_from_converted("from_floats", data, shape, OX_F32, dtype);
@@ -182,7 +232,7 @@ OX_API ox_tensor *ox_from_ints(const int64_t *data, ox_shape shape, ox_dtype dty
 OX_API ox_tensor *ox_from_blob(void *data, ox_shape shape, const int64_t *strides, ox_dtype dtype,
                                ox_release_fn release, void *user) {
     size_t bytes = 0;
-    ox_dtype type = oxi_default_dtype(dtype, OX_F32);
+    ox_dtype type = oxi_default_dtype(dtype, ox_default_dtype());
     if (oxi_check_shape("from_blob", type, shape.ndim, shape.dim, &bytes) != OX_OK) return NULL;
     if (!data && bytes > 0)
         return OXI_FAIL_NULL(OX_ERR_ARG, "from_blob: no memory for %s",

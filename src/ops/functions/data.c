@@ -59,7 +59,7 @@ static ox_status oxi_copy_out(ox_tensor *t, void *out, size_t bytes) {
     ox_device *source = ox_device_of(t);
     if (!source->host)
         return source->read(source, t->storage->data, oxi_byte_offset(t->dtype, t->offset), out, bytes);
-    memcpy(out, oxi_ptr(t), bytes);
+    memcpy(out, oxi_plain_ptr(t), bytes);
     return OX_OK;
 }
 
@@ -142,7 +142,7 @@ OX_API bool ox_equal(ox_tensor *a, ox_tensor *b) {
     bool same;
     if (oxi_is_block(a->dtype)) {
         ox_tensor *pa = ox_contiguous(ox_to(a, ox_cpu())), *pb = ox_contiguous(ox_to(b, ox_cpu()));
-        same = pa && pb && memcmp(oxi_ptr(pa), oxi_ptr(pb), ox_nbytes(pa)) == 0;
+        same = pa && pb && memcmp(oxi_plain_ptr(pa), oxi_plain_ptr(pb), ox_nbytes(pa)) == 0;
     } else {
         same = oxi_truth(ox_all(ox_eq(a, b), OX_ALL_DIMS, false));
     }

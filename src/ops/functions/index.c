@@ -153,7 +153,8 @@ OX_API ox_tensor *ox_roll(ox_tensor *x, ox_shape shifts, ox_shape dims) {
 
 /* Whether a call adds several narrow floats to some element, which would be rounded after each of them. */
 static bool oxi_adds_narrow(oxi_op op, const oxi_attrs *attr, ox_tensor *const *in) {
-    if (op != OXI_OP_scatter_add && op != OXI_OP_index_add) return false;
+    oxi_index_does does = oxi_index_form_of(op)->does;
+    if (does != OXI_DOES_ADDS && does != OXI_DOES_MULTIPLIES) return false;
     if (!oxi_is_float(in[0]->dtype) || ox_dtype_get_info(in[0]->dtype)->block_bytes >= 4) return false;
     oxi_call call = oxi_call_of(op, in, 3, NULL);
     ox_tensor meta;
@@ -218,6 +219,65 @@ OX_API ox_tensor *ox_scatter_add_(ox_tensor *x, int dim, ox_tensor *index, ox_te
     ox_tensor *in[3] = {x, index, source};
     return oxi_indexed(OXI_OP_scatter_add, in, 3, dim, 0, true);
 }
+/* ---- scatter_reduce ------------------------------------------------------------------------------------ */
+
+/* x with what index reaches replaced, so that the sources alone count: by numbers that change no sum or
+ * product, or by some of the sources, which change no largest or smallest. */
+static ox_tensor *oxi_left_out(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source,
+                               ox_reduction reduce) {
+    bool most = reduce == OX_REDUCTION_AMAX || reduce == OX_REDUCTION_AMIN;
+    ox_tensor *neutral = most ? source : ox_full_like(source, reduce == OX_REDUCTION_PROD);
+    return ox_scatter(x, dim, index, neutral);
+}
+
+/* Sums divided by how many numbers they are of; integers are rounded down. */
+static ox_tensor *oxi_scatter_mean(ox_tensor *sums, int dim, ox_tensor *index, ox_tensor *source,
+                                   bool include_self) {
+    if (!sums) return NULL;
+    if (sums->dtype == OX_BOOL)
+        return OXI_FAIL_NULL(OX_ERR_DTYPE, "mean: not defined for %s", oxi_tensor_text(sums));
+    ox_tensor *counts = ox_scatter_add(ox_full_like(sums, include_self), dim, index, ox_ones_like(source));
+    counts = ox_masked_fill(counts, ox_eq(counts, ox_integer(0)), 1); /* not reached */
+    return oxi_is_int(sums->dtype) ? ox_floor_divide(sums, counts) : ox_div(sums, counts);
+}
+
+static ox_tensor *oxi_scatter_reduced(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source,
+                                      ox_reduction reduce, bool include_self) {
+    ox_tensor *in[3];
+    in[0] = include_self ? x : oxi_left_out(x, dim, index, source, reduce);
+    in[1] = index;
+    in[2] = source;
+    switch (reduce) {
+    case OX_REDUCTION_SUM: return ox_scatter_add(in[0], dim, index, source);
+    case OX_REDUCTION_MEAN:
+        return oxi_scatter_mean(ox_scatter_add(in[0], dim, index, source), dim, index, source, include_self);
+    case OX_REDUCTION_PROD: return oxi_indexed(OXI_OP_scatter_prod, in, 3, dim, 0, false);
+    case OX_REDUCTION_AMAX: return oxi_indexed(OXI_OP_scatter_amax, in, 3, dim, 0, false);
+    case OX_REDUCTION_AMIN: return oxi_indexed(OXI_OP_scatter_amin, in, 3, dim, 0, false);
+    default: return OXI_FAIL_NULL(OX_ERR_ARG, "reduction %d does not exist", (int)reduce);
+    }
+}
+
+static ox_tensor *oxi_scatter_reduce(const char *name, ox_tensor *x, int dim, ox_tensor *index,
+                                     ox_tensor *source, ox_reduction reduce, bool include_self,
+                                     bool in_place) {
+    ox_tensor *in[3] = {x, index, source};
+    if (oxi_any_null(name, in, 3)) return NULL;
+    oxi_work work = oxi_work_begin(name);
+    ox_tensor *result = oxi_scatter_reduced(x, dim, index, source, reduce, include_self);
+    if (result && in_place) result = ox_copy_(x, result);
+    (void)oxi_work_end(&work, in_place ? NULL : result);
+    return result;
+}
+OX_API ox_tensor *ox_scatter_reduce(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source,
+                                    ox_reduction reduce, bool include_self) {
+    return oxi_scatter_reduce("scatter_reduce", x, dim, index, source, reduce, include_self, false);
+}
+OX_API ox_tensor *ox_scatter_reduce_(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source,
+                                     ox_reduction reduce, bool include_self) {
+    return oxi_scatter_reduce("scatter_reduce_", x, dim, index, source, reduce, include_self, true);
+}
+
 /* A sum of bool is "or", and an alpha of it true or false. */
 static double oxi_index_alpha(const ox_tensor *x, double alpha) {
     return x && x->dtype == OX_BOOL ? alpha != 0 : alpha;
@@ -274,18 +334,11 @@ OX_API ox_tensor *ox_take_along_dim(ox_tensor *x, ox_tensor *index, int dim) {
     return oxi_work_end(&work, fits ? ox_gather(wide, at, places) : NULL);
 }
 
-OX_API ox_tensor *ox_embedding(ox_tensor *table, ox_tensor *ids) {
+OX_API ox_tensor *ox_embedding(ox_tensor *ids, ox_tensor *table) {
     return oxi_apply_2(OXI_OP_embedding, NULL, table, ids);
 }
 
 /* ---- results whose size depends on the numbers: counted first ------------------------------------------ */
-
-static int64_t oxi_count_true(ox_tensor *x) {
-    ox_tensor *count = ox_count_nonzero(x, OX_ALL_DIMS);
-    int64_t value = count ? ox_item_int(count) : -1;
-    ox_release(count);
-    return value;
-}
 
 OX_API ox_tensor *ox_masked_select(ox_tensor *x, ox_tensor *mask) {
     ox_tensor *in[2] = {x, mask};
@@ -298,40 +351,24 @@ OX_API ox_tensor *ox_masked_select(ox_tensor *x, ox_tensor *mask) {
     if (oxi_broadcast(&pair, &common, x->dtype) != OX_OK) return NULL;
     oxi_work work = oxi_work_begin("masked_select");
     ox_tensor *wide[2] = {ox_expand(x, ox_shape_of(&common)), ox_expand(mask, ox_shape_of(&common))};
-    attr.counted.count = wide[1] ? oxi_count_true(wide[1]) : -1;
-    return oxi_work_end(
-        &work, attr.counted.count < 0 ? NULL : oxi_apply_2(OXI_OP_masked_select, &attr, wide[0], wide[1]));
+    bool ready = wide[0] && wide[1] &&
+                 oxi_read_numbers("masked_select", OXI_OP_masked_select, wide, 2, &attr);
+    return oxi_work_end(&work, ready ? oxi_apply_2(OXI_OP_masked_select, &attr, wide[0], wide[1]) : NULL);
 }
 
 OX_API ox_tensor *ox_nonzero(ox_tensor *x) {
     oxi_attrs attr = oxi_attrs_counted();
     if (oxi_any_null("nonzero", &x, 1)) return NULL;
-    oxi_work work = oxi_work_begin("nonzero");
-    attr.counted.count = oxi_count_true(x);
-    return oxi_work_end(&work, attr.counted.count < 0 ? NULL : oxi_apply_1(OXI_OP_nonzero, &attr, x));
-}
-
-/* The largest id + 1, for classes -1. */
-static bool oxi_count_classes(ox_tensor *ids, int64_t *count) {
-    if (ox_numel(ids) == 0) {
-        (void)oxi_fail(OX_ERR_SHAPE, "one_hot: %s has no ids to count the classes by", oxi_tensor_text(ids));
-        return false;
-    }
-    ox_tensor *largest = ox_amax(ids, OX_ALL_DIMS, false);
-    if (!largest) return false;
-    int64_t most = ox_item_int(largest);
-    if (oxi_add_i64(most, 1, count)) return true;
-    (void)oxi_fail(OX_ERR_ARG, "one_hot: id %lld is too large", (long long)most);
-    return false;
+    if (!oxi_read_numbers("nonzero", OXI_OP_nonzero, &x, 1, &attr)) return NULL;
+    return oxi_apply_1(OXI_OP_nonzero, &attr, x);
 }
 
 OX_API ox_tensor *ox_one_hot(ox_tensor *ids, int64_t classes) {
     if (oxi_any_null("one_hot", &ids, 1)) return NULL;
     oxi_attrs attr = oxi_attrs_classes();
     attr.classes.classes = classes;
-    oxi_work work = oxi_work_begin("one_hot");
-    bool counted = classes != -1 || oxi_count_classes(ids, &attr.classes.classes);
-    return oxi_work_end(&work, counted ? oxi_apply_1(OXI_OP_one_hot, &attr, ids) : NULL);
+    if (!oxi_read_numbers("one_hot", OXI_OP_one_hot, &ids, 1, &attr)) return NULL;
+    return oxi_apply_1(OXI_OP_one_hot, &attr, ids);
 }
 
 /* ---- triangles ----------------------------------------------------------------------------------------- */

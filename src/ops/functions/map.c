@@ -78,25 +78,6 @@ OX_API ox_tensor *ox_nan_to_num_(ox_tensor *x, double nan, double positive, doub
 
 /* ---- two operands -------------------------------------------------------------------------------------- */
 
-/* Integer ops whose second operand has forbidden values are refused before anything is written. */
-static bool oxi_check_integer_operand(const char *name, oxi_op op, ox_tensor *a, ox_tensor *b) {
-    bool divides =
-        op == OXI_OP_floor_divide || op == OXI_OP_trunc_divide || op == OXI_OP_remainder || op == OXI_OP_fmod;
-    if (!a || !b || (!divides && op != OXI_OP_pow) || ox_numel(a) == 0) return true;
-    if (oxi_is_float(a->dtype) || oxi_is_float(b->dtype)) return true;
-    if (!divides && (!oxi_is_int(b->dtype) || a->dtype == OX_C64)) return true;
-    oxi_work work = oxi_work_begin(name);
-    ox_tensor *bad = divides ? ox_eq(b, ox_integer(0)) : ox_lt(b, ox_integer(0));
-    ox_tensor *any = bad ? ox_any(bad, OX_ALL_DIMS, false) : NULL;
-    double found = 0;
-    bool looked = any && ox_to_doubles(any, &found, 1) == OX_OK;
-    (void)oxi_work_end(&work, NULL);
-    if (found != 0)
-        (void)oxi_fail(OX_ERR_ARG,
-                       divides ? "%s: integer division by zero" : "%s: integers to negative powers", name);
-    return looked && found == 0;
-}
-
 /* Bit i: operand i is rounded before it is computed with. Kernels compute f16 and bf16 in f32, which holds
  * more of the integers beside them than they do: tensors of integers are rounded to their dtype first, as in
  * torch. Numbers and 0-dim tensors are not, whatever their dtype. What `where` moves is rounded once anyway,
@@ -140,7 +121,7 @@ static ox_tensor *oxi_map_2(const char *name, oxi_op op, ox_tensor *a, ox_tensor
     ox_tensor *in[2] = {a, b};
     oxi_attrs attr = oxi_attrs_scale(); /* of add and sub; the others do not look at it */
     attr.scale.scale = scale;
-    if (oxi_any_null(name, in, 2) || !oxi_check_integer_operand(name, op, a, b)) return NULL;
+    if (oxi_any_null(name, in, 2) || !oxi_read_numbers(name, op, in, 2, &attr)) return NULL;
     return oxi_map_any(name, op, &attr, in, 2, in_place);
 }
 
@@ -272,7 +253,7 @@ static ox_tensor *oxi_masked_fill(const char *name, ox_tensor *x, ox_tensor *mas
     if (!oxi_is_float(x->dtype) && x->dtype != OX_C64 && value != trunc(value))
         return OXI_FAIL_NULL(OX_ERR_DTYPE, "%s: %g does not fit %s", name, value, oxi_tensor_text(x));
     oxi_work work = oxi_work_begin(name);
-    ox_tensor *fill = ox_full(OX_SCALAR_SHAPE, value, x->dtype);
+    ox_tensor *fill = oxi_full("full", OX_SCALAR_SHAPE, value, x->dtype, ox_cpu());
     fill = fill && ox_device_of(x) != ox_cpu() ? ox_to(fill, ox_device_of(x)) : fill;
     ox_tensor *where[3] = {mask, fill, x};
     ox_tensor *result = fill ? oxi_apply_list(OXI_OP_where, NULL, where, 3, in_place ? x : NULL) : NULL;

@@ -90,7 +90,7 @@ OX_API ox_tensor *ox_copy_async_(ox_tensor *x, ox_tensor *source) {
 
 OX_API ox_tensor *ox_empty_pinned(ox_shape shape, ox_dtype dtype, ox_device *device) {
     if (!device) return OXI_FAIL_NULL(OX_ERR_ARG, "empty_pinned: no device");
-    if (dtype == OX_DTYPE_NONE) dtype = OX_F32;
+    if (dtype == OX_DTYPE_NONE) dtype = ox_default_dtype();
     return oxi_tensor_pinned(device, dtype, shape.ndim, shape.dim);
 }
 

@@ -4,8 +4,12 @@ OX_API ox_tensor *ox_matmul(ox_tensor *a, ox_tensor *b) {
     return oxi_apply_2(OXI_OP_matmul, NULL, a, b);
 }
 
+OX_API ox_tensor *ox_int_mm(ox_tensor *a, ox_tensor *b) {
+    return oxi_apply_2(OXI_OP_int_mm, NULL, a, b);
+}
+
 static ox_tensor *oxi_call_linear(const char *name, ox_tensor *x, ox_tensor *w, ox_tensor *bias,
-                                  oxi_activation activation) {
+                                  ox_activation activation) {
     ox_tensor *in[3] = {x, w, bias};
     oxi_attrs attr = oxi_attrs_activation();
     attr.activation.activation = activation;
@@ -13,15 +17,13 @@ static ox_tensor *oxi_call_linear(const char *name, ox_tensor *x, ox_tensor *w, 
 }
 
 OX_API ox_tensor *ox_linear(ox_tensor *x, ox_tensor *w, ox_tensor *bias) {
-    return oxi_call_linear("linear", x, w, bias, OXI_ACT_NONE);
+    return oxi_call_linear("linear", x, w, bias, OX_ACTIVATION_NONE);
 }
 
-OX_API ox_tensor *ox_linear_act(ox_tensor *x, ox_tensor *w, ox_tensor *bias, const char *activation) {
-    for (int i = OXI_ACT_NONE; activation && i <= OXI_ACT_TANH; i++)
-        if (strcmp(oxi_activation_name((oxi_activation)i), activation) == 0)
-            return oxi_call_linear("linear_act", x, w, bias, (oxi_activation)i);
-    if (!activation) return OXI_FAIL_NULL(OX_ERR_ARG, "linear_act: no activation given");
-    return OXI_FAIL_NULL(OX_ERR_ARG, "linear_act: no activation named '%s'", activation);
+OX_API ox_tensor *ox_linear_act(ox_tensor *x, ox_tensor *w, ox_tensor *bias, ox_activation activation) {
+    if ((int)activation < OX_ACTIVATION_NONE || (int)activation > OX_ACTIVATION_TANH)
+        return OXI_FAIL_NULL(OX_ERR_ARG, "linear_act: activation %d does not exist", (int)activation);
+    return oxi_call_linear("linear_act", x, w, bias, activation);
 }
 
 static oxi_attrs oxi_addmm_attrs(double beta, double alpha) {

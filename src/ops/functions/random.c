@@ -1,32 +1,91 @@
-/* The public random functions, the seed and the counter.
- * Each call takes the next counter value, so the numbers depend on the seed and on how many random calls came
- * before, not on threads, strides or device. */
+/* The public random functions and generators.
+ * Each call takes the next counter value of the thread's generator, so the numbers depend on its seed and on
+ * how many random calls it has served, not on threads, strides or device. */
 
-static int64_t oxi_random_seed = 0;
-static int64_t oxi_random_counter = 0;
+/* Atomic, so that threads may share one. */
+struct ox_generator {
+    int64_t seed, counter;
+};
 
-OX_API void ox_manual_seed(uint64_t seed) {
-    oxi_atomic_store(&oxi_random_seed, (int64_t)seed);
-    oxi_atomic_store(&oxi_random_counter, 0);
+static ox_generator oxi_default_generator;
+static OXI_THREAD_LOCAL ox_generator *oxi_generator; /* of this thread's calls; NULL: the default one */
+
+static ox_generator *oxi_generator_or_default(ox_generator *generator) {
+    return generator ? generator : &oxi_default_generator;
 }
 
-static oxi_draw oxi_next_draw(void) {
-    oxi_draw draw;
-    draw.seed = (uint64_t)oxi_atomic_load(&oxi_random_seed);
-    draw.counter = (uint64_t)oxi_atomic_add(&oxi_random_counter, 1);
-    return draw;
+OX_API ox_generator *ox_generator_open(uint64_t seed) {
+    ox_generator *generator = (ox_generator *)oxi_calloc(1, sizeof *generator);
+    if (generator) generator->seed = (int64_t)seed;
+    return generator;
+}
+
+OX_API void ox_generator_close(ox_generator *generator) {
+    if (!generator) return;
+    if (oxi_generator == generator) oxi_generator = NULL;
+    oxi_free(generator, sizeof *generator);
+}
+
+OX_API ox_generator_state ox_generator_get_state(ox_generator *generator) {
+    ox_generator *g = oxi_generator_or_default(generator);
+    ox_generator_state state;
+    state.seed = (uint64_t)oxi_atomic_load(&g->seed);
+    state.counter = (uint64_t)oxi_atomic_load(&g->counter);
+    return state;
+}
+
+OX_API void ox_generator_set_state(ox_generator *generator, ox_generator_state state) {
+    ox_generator *g = oxi_generator_or_default(generator);
+    oxi_atomic_store(&g->seed, (int64_t)state.seed);
+    oxi_atomic_store(&g->counter, (int64_t)state.counter);
+}
+
+OX_API void ox_generator_seed(ox_generator *generator, uint64_t seed) {
+    ox_generator_state state = {seed, 0};
+    ox_generator_set_state(generator, state);
+}
+OX_API void ox_manual_seed(uint64_t seed) {
+    ox_generator_seed(NULL, seed);
+}
+
+OX_API ox_generator *ox_generator_use(ox_generator *generator) {
+    ox_generator *previous = oxi_generator;
+    oxi_generator = generator;
+    return previous;
+}
+
+OX_API ox_generator_scope ox_generator_scope_begin(ox_generator *generator) {
+    ox_generator_scope scope;
+    scope.previous = ox_generator_use(generator);
+    scope.open = true;
+    return scope;
+}
+
+OX_API void ox_generator_scope_end(ox_generator_scope *scope) {
+    if (!scope || !scope->open) return;
+    scope->open = false;
+    (void)ox_generator_use(scope->previous);
+}
+
+static oxi_random_state oxi_next_random_state(void) {
+    ox_generator *generator = oxi_generator_or_default(oxi_generator);
+    oxi_random_state state;
+    state.seed = (uint64_t)oxi_atomic_load(&generator->seed);
+    state.counter = (uint64_t)oxi_atomic_add(&generator->counter, 1);
+    return state;
 }
 
 /* uniform from 0 to 1, or normal of mean 0 and deviation 1. */
 static ox_tensor *oxi_rand(const char *name, oxi_op op, ox_shape shape, ox_dtype dtype, ox_device *device) {
     oxi_attrs attr = op == OXI_OP_uniform ? oxi_attrs_uniform() : oxi_attrs_normal();
-    return oxi_fill_new(name, op, attr, shape, oxi_default_dtype(dtype, OX_F32), device, oxi_next_draw());
+    dtype = oxi_default_dtype(dtype, ox_default_dtype());
+    return oxi_fill_new(name, op, attr, shape, dtype, device, oxi_next_random_state());
 }
 OX_API ox_tensor *ox_rand(ox_shape shape, ox_dtype dtype) {
-    return oxi_rand("rand", OXI_OP_uniform, shape, dtype, ox_cpu());
+    return oxi_rand("rand", OXI_OP_uniform, shape, dtype, ox_default_device());
 }
 OX_API ox_tensor *ox_randn(ox_shape shape, ox_dtype dtype) {
-    return oxi_rand("randn", OXI_OP_normal, shape, dtype, ox_cpu());
+    return oxi_rand("randn", OXI_OP_normal, shape, dtype, ox_default_device());
 }
 
 /* Whether all numbers from low to high are some of the dtype; floats hold what they round, not infinity. */
@@ -50,10 +109,10 @@ static ox_tensor *oxi_randint(const char *name, int64_t low, int64_t high, ox_sh
     oxi_attrs attr = oxi_attrs_randint();
     attr.randint.low = low;
     attr.randint.high = high;
-    return oxi_fill_new(name, OXI_OP_randint, attr, shape, dtype, device, oxi_next_draw());
+    return oxi_fill_new(name, OXI_OP_randint, attr, shape, dtype, device, oxi_next_random_state());
 }
 OX_API ox_tensor *ox_randint(int64_t low, int64_t high, ox_shape shape, ox_dtype dtype) {
-    return oxi_randint("randint", low, high, shape, dtype, ox_cpu());
+    return oxi_randint("randint", low, high, shape, dtype, ox_default_device());
 }
 
 OX_API ox_tensor *ox_rand_like(const ox_tensor *t) {
@@ -71,15 +130,15 @@ OX_API ox_tensor *ox_randint_like(const ox_tensor *t, int64_t low, int64_t high)
 
 OX_API ox_tensor *ox_randperm(int64_t n, ox_dtype dtype) {
     return oxi_fill_new(NULL, OXI_OP_randperm, oxi_attrs_shape(), ox_shape_from(1, &n),
-                        oxi_default_dtype(dtype, OX_I64), ox_cpu(), oxi_next_draw());
+                        oxi_default_dtype(dtype, OX_I64), ox_default_device(), oxi_next_random_state());
 }
 
 /* Fills x itself: a FILL call whose result is given. */
 static ox_tensor *oxi_fill_in_place(const char *name, oxi_op op, ox_tensor *x, oxi_attrs attr,
-                                    oxi_draw draw) {
+                                    oxi_random_state state) {
     if (oxi_any_null(name, &x, 1)) return NULL;
     oxi_call call = oxi_fill_call_of(name, op, attr, ox_shape_of(x), x->dtype, x);
-    call.draw = draw;
+    call.random = state;
     return oxi_apply(&call) == OX_OK ? x : NULL;
 }
 
@@ -91,36 +150,36 @@ OX_API ox_tensor *ox_uniform_(ox_tensor *x, double low, double high) {
         return OXI_FAIL_NULL(OX_ERR_ARG, "uniform_: from %g to %g is no finite range", low, high);
     if (x && oxi_is_float(x->dtype) && (-low > oxi_dtype_max(x->dtype) || high > oxi_dtype_max(x->dtype)))
         return OXI_FAIL_NULL(OX_ERR_ARG, "uniform_: %g to %g does not fit %s", low, high, oxi_tensor_text(x));
-    return oxi_fill_in_place("uniform_", OXI_OP_uniform, x, attr, oxi_next_draw());
+    return oxi_fill_in_place("uniform_", OXI_OP_uniform, x, attr, oxi_next_random_state());
 }
 
 OX_API ox_tensor *ox_normal_(ox_tensor *x, double mean, double deviation) {
     oxi_attrs attr = oxi_attrs_normal();
-    oxi_draw draw = oxi_next_draw();
+    oxi_random_state state = oxi_next_random_state();
     attr.normal.mean = mean;
     attr.normal.deviation = deviation;
     if (!(deviation >= 0)) return OXI_FAIL_NULL(OX_ERR_ARG, "normal_: deviation %g", deviation);
-    return oxi_fill_in_place("normal_", OXI_OP_normal, x, attr, draw);
+    return oxi_fill_in_place("normal_", OXI_OP_normal, x, attr, state);
 }
 
 OX_API ox_tensor *ox_fill_(ox_tensor *x, double value) {
-    return oxi_fill_in_place("fill_", OXI_OP_fill, x, oxi_fill_attrs(value), oxi_no_draw());
+    return oxi_fill_in_place("fill_", OXI_OP_fill, x, oxi_fill_attrs(value), oxi_no_random_state());
 }
 OX_API ox_tensor *ox_zero_(ox_tensor *x) {
-    return oxi_fill_in_place("zero_", OXI_OP_fill, x, oxi_fill_attrs(0), oxi_no_draw());
+    return oxi_fill_in_place("zero_", OXI_OP_fill, x, oxi_fill_attrs(0), oxi_no_random_state());
 }
 
 /* By the probabilities or weights of x. */
-static ox_tensor *oxi_drawn(oxi_op op, oxi_attrs attr, ox_tensor *x) {
+static ox_tensor *oxi_random_of(oxi_op op, oxi_attrs attr, ox_tensor *x) {
     oxi_call call = oxi_call_of(op, &x, 1, NULL);
     call.attr = attr;
-    call.draw = oxi_next_draw();
+    call.random = oxi_next_random_state();
     if (oxi_any_null(oxi_op_row_of(op)->name, &x, 1)) return NULL;
     return oxi_apply(&call) == OX_OK ? call.out[0] : NULL;
 }
 
 OX_API ox_tensor *ox_bernoulli(ox_tensor *probabilities) {
-    return oxi_drawn(OXI_OP_bernoulli, oxi_attrs_none(), probabilities);
+    return oxi_random_of(OXI_OP_bernoulli, oxi_attrs_none(), probabilities);
 }
 
 OX_API ox_tensor *ox_bernoulli_(ox_tensor *x, double p) {
@@ -138,7 +197,7 @@ OX_API ox_tensor *ox_multinomial(ox_tensor *weights, int64_t samples, bool repla
     oxi_attrs attr = oxi_attrs_multinomial();
     attr.multinomial.samples = samples;
     attr.multinomial.replacement = replacement;
-    return oxi_drawn(OXI_OP_multinomial, attr, weights);
+    return oxi_random_of(OXI_OP_multinomial, attr, weights);
 }
 
 OX_API ox_tensor *ox_dropout_(ox_tensor *x, double p, bool training) {

@@ -14,6 +14,12 @@ static ox_tensor *oxi_plain_reduce(oxi_op op, ox_tensor *x, ox_shape dims, bool 
     return oxi_call_reduce(op, oxi_attrs_reduce(), x, dims, keepdim);
 }
 
+#define OXI_X(name)                                                              \
+    OX_API ox_tensor *ox_##name(ox_tensor *x, ox_shape dims, bool keepdim) {     \
+        return oxi_plain_reduce(OXI_OP_##name, x, dims, keepdim);                \
+    }
+OX_REDUCE_DIMS(OXI_X)
+#undef OXI_X
 OX_API ox_tensor *ox_sum(ox_tensor *x, ox_shape dims, bool keepdim) {
     return oxi_plain_reduce(OXI_OP_sum, x, dims, keepdim);
 }
@@ -22,21 +28,6 @@ OX_API ox_tensor *ox_mean(ox_tensor *x, ox_shape dims, bool keepdim) {
 }
 OX_API ox_tensor *ox_prod(ox_tensor *x, ox_shape dims, bool keepdim) {
     return oxi_plain_reduce(OXI_OP_prod, x, dims, keepdim);
-}
-OX_API ox_tensor *ox_amax(ox_tensor *x, ox_shape dims, bool keepdim) {
-    return oxi_plain_reduce(OXI_OP_amax, x, dims, keepdim);
-}
-OX_API ox_tensor *ox_amin(ox_tensor *x, ox_shape dims, bool keepdim) {
-    return oxi_plain_reduce(OXI_OP_amin, x, dims, keepdim);
-}
-OX_API ox_tensor *ox_all(ox_tensor *x, ox_shape dims, bool keepdim) {
-    return oxi_plain_reduce(OXI_OP_all, x, dims, keepdim);
-}
-OX_API ox_tensor *ox_any(ox_tensor *x, ox_shape dims, bool keepdim) {
-    return oxi_plain_reduce(OXI_OP_any, x, dims, keepdim);
-}
-OX_API ox_tensor *ox_logsumexp(ox_tensor *x, ox_shape dims, bool keepdim) {
-    return oxi_plain_reduce(OXI_OP_logsumexp, x, dims, keepdim);
 }
 OX_API ox_tensor *ox_count_nonzero(ox_tensor *x, ox_shape dims) {
     return oxi_plain_reduce(OXI_OP_count_nonzero, x, dims, false);

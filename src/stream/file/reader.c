@@ -87,7 +87,7 @@ static bool oxi_request_advance(oxi_stream_reader *reader, oxi_stream_request *r
     return over;
 }
 
-OXI_UNUSED static void oxi_request_carry_out(oxi_stream_reader *reader, oxi_stream_request *r) {
+OXI_UNUSED static void oxi_request_execute(oxi_stream_reader *reader, oxi_stream_request *r) {
     oxi_stream_transfer t;
     int64_t result = 0;
     do {
@@ -125,7 +125,7 @@ static void oxi_stream_worker(oxi_stream_reader *reader) {
         oxi_stream_request *r = oxi_queue_take(&reader->waiting);
         if (r) {
             oxi_mutex_give(&reader->mutex);
-            oxi_request_carry_out(reader, r);
+            oxi_request_execute(reader, r);
             oxi_mutex_take(&reader->mutex);
             oxi_queue_put(&reader->finished, r);
             oxi_condition_wake(&reader->ready);
@@ -188,7 +188,7 @@ OXI_UNUSED static void oxi_reader_go_on(oxi_stream_reader *reader) {
     if (reader->thread_count > 0) return;
 #endif
     while ((r = oxi_queue_take(&reader->waiting))) {
-        oxi_request_carry_out(reader, r);
+        oxi_request_execute(reader, r);
         oxi_queue_put(&reader->finished, r);
     }
 }
@@ -388,7 +388,7 @@ static void oxi_reader_submit(oxi_stream_reader *reader, oxi_stream_request *r) 
         return;
     }
 #endif
-    oxi_request_carry_out(reader, r);
+    oxi_request_execute(reader, r);
     oxi_queue_put(&reader->finished, r);
 }
 

@@ -152,9 +152,10 @@ static void oxi_space_addmm(oxi_stream_plan *plan) {
 }
 
 static void oxi_space_product(oxi_stream_plan *plan) {
-    if (plan->call->op == OXI_OP_linear)
+    oxi_product_roles roles = oxi_product_roles_of(plan->call->op);
+    if (roles.transposed)
         oxi_space_linear(plan);
-    else if (plan->call->op == OXI_OP_matmul)
+    else if (roles.addend < 0)
         oxi_space_matmul(plan);
     else
         oxi_space_addmm(plan);
@@ -226,6 +227,7 @@ static void oxi_plan_operands(oxi_stream_plan *plan, ox_device *compute, const o
     plan->told.whole = call;
     plan->flow.prepare = oxi_plan_prepare;
     plan->flow.compute = oxi_plan_compute;
+    plan->flow.device = compute->host ? NULL : compute;
     for (int i = 0; i < call->in_count; i++) oxi_plan_operand(plan, i, call->in[i]);
     for (int i = 0; i < call->out_count; i++) oxi_plan_operand(plan, OXI_PLAN_OUT + i, call->out[i]);
     for (int i = 0; i < OXI_STREAM_OPERANDS; i++) plan->flow.cells += plan->streamed[i];

@@ -330,9 +330,10 @@ static void oxi_plan_borrow(const oxi_stream_plan *plan, const oxi_stream_source
     memcpy(t->stride, source->layout.stride, sizeof t->stride);
 }
 
-/* The same in the memory of a device that cannot read the host's. The storage is to be released. */
-static ox_status oxi_plan_carry(const oxi_stream_plan *plan, const oxi_stream_source *source, ox_tensor *t,
-                                ox_storage **storage) {
+/* The same in the memory of a device that cannot read the host's. The storage is to be released. *sent: when
+ * the bytes are there, which a device that reads pinned cells does by itself. */
+static ox_status oxi_plan_upload(const oxi_stream_plan *plan, const oxi_stream_source *source, ox_tensor *t,
+                                ox_storage **storage, oxi_event *sent) {
     ox_device *device = plan->compute;
     *storage = oxi_storage_new(device, source->layout.bytes);
     if (!*storage) return OX_ERR_NOMEM;
@@ -340,7 +341,12 @@ static ox_status oxi_plan_carry(const oxi_stream_plan *plan, const oxi_stream_so
     t->offset = source->layout.offset;
     memcpy(t->stride, source->layout.stride, sizeof t->stride);
     if (!(source->use & OXI_STREAM_LOAD) || source->layout.bytes == 0) return OX_OK;
-    return device->write(device, (*storage)->data, 0, source->data, source->layout.bytes);
+    const char *cells = plan->flow.pinned;
+    bool pinned = cells && source->data >= cells && source->data < cells + plan->flow.pinned_bytes;
+    if (!pinned || !device->copy_async)
+        return device->write(device, (*storage)->data, 0, source->data, source->layout.bytes);
+    oxi_place to = {device, (*storage)->data, 0}, from = {ox_cpu(), source->data, 0};
+    return device->copy_async(device, &to, &from, source->layout.bytes, NULL, sent);
 }
 
 /* Parts of streamed operands go to the device, the call runs there, results come back into their cells. */
@@ -348,17 +354,23 @@ static ox_status oxi_plan_run_there(const oxi_stream_plan *plan, const oxi_strea
                                     const oxi_call *call) {
     ox_device *device = plan->compute;
     ox_storage *storage[OXI_STREAM_OPERANDS];
+    oxi_event sent[OXI_STREAM_OPERANDS];
     ox_status status = OX_OK;
     memset(storage, 0, sizeof storage);
+    memset(sent, 0, sizeof sent);
     for (int i = 0; i < OXI_STREAM_OPERANDS && status == OX_OK; i++)
-        if (plan->streamed[i]) status = oxi_plan_carry(plan, &step->source[i], &part[i], &storage[i]);
+        if (plan->streamed[i])
+            status = oxi_plan_upload(plan, &step->source[i], &part[i], &storage[i], &sent[i]);
     if (status == OX_OK) status = oxi_run_part(device, call, &plan->told);
     for (int i = OXI_MAX_IN; i < OXI_STREAM_OPERANDS && status == OX_OK; i++)
         if (storage[i])
             status = device->read(device, storage[i]->data, 0, step->source[i].data,
                                   step->source[i].layout.bytes);
-    for (int i = 0; i < OXI_STREAM_OPERANDS; i++)
+    for (int i = 0; i < OXI_STREAM_OPERANDS; i++) { /* the cells are filled again behind this */
+        ox_status over = oxi_event_wait(&sent[i]);
+        if (status == OX_OK) status = over;
         if (storage[i]) oxi_storage_release(storage[i]);
+    }
     return status;
 }
 

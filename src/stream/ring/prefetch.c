@@ -55,7 +55,7 @@ static bool oxi_range_may_follow(const oxi_stream_range *known, uint64_t shift) 
 }
 
 /* The ranges that are likely to be read next, at most `most` of them; their number. */
-static int oxi_foresee(ox_stream *stream, oxi_stream_range **out, int most) {
+static int oxi_predict_reads(ox_stream *stream, oxi_stream_range **out, int most) {
     int64_t last = stream->past_count - 1, twin = oxi_past_twin(stream);
     if (twin < 0) return 0;
     int count = 0, period = (int)(last - twin);

@@ -133,6 +133,7 @@ static ox_status oxi_ring_fail(const oxi_stream_load *load, const oxi_stream_fil
 static void oxi_ring_free_cells(ox_stream *stream) {
     oxi_ring_quiet(stream);
     oxi_reader_know_memory(&stream->reader, NULL, 0);
+    oxi_unpin_memory(&stream->ring_pin);
     oxi_free(stream->cells, (size_t)stream->cell_record_room * sizeof *stream->cells);
     oxi_free(stream->ring_block, stream->ring_block_bytes);
     stream->cells = NULL;
@@ -162,6 +163,20 @@ static ox_status oxi_ring_make_cells(ox_stream *stream, int count, size_t bytes)
     stream->cell_count = count;
     oxi_reader_know_memory(&stream->reader, stream->ring_block, stream->ring_block_bytes);
     return OX_OK;
+}
+
+/* Pins the cells for the device that their bytes go to, which reads them then without a copy by the host.
+ * Where it cannot be, it is not asked again. */
+static void oxi_ring_pin(ox_stream *stream, oxi_stream_flow *flow) {
+    oxi_pinned_memory *pin = &stream->ring_pin;
+    size_t bytes = (size_t)stream->cell_count * stream->cell_room;
+    char *cells = stream->cells[0].memory;
+    if (pin->device != flow->device) {
+        oxi_unpin_memory(pin);
+        (void)oxi_pin_memory(flow->device, cells, bytes, pin);
+    }
+    flow->pinned = pin->handle ? cells : NULL;
+    flow->pinned_bytes = bytes;
 }
 
 /* The ring as it is between calls that need larger cells. */
@@ -358,7 +373,7 @@ static void oxi_ring_guess(ox_stream *stream) {
     enum { HOPS_MOST = 1 << 14 };
     oxi_stream_range *range = stream->last, *likely[OXI_STREAM_WINDOW];
     if (range && !range->successor) {
-        int count = oxi_foresee(stream, likely, stream->desc.depth);
+        int count = oxi_predict_reads(stream, likely, stream->desc.depth);
         for (int i = 0; i < count && oxi_ring_read_ahead(stream, likely[i]); i++) {}
         return;
     }
@@ -646,6 +661,7 @@ static ox_status oxi_flow_run_all(ox_stream *stream, oxi_stream_flow *flow) {
     run.flow = flow;
     stream->flow++;
     ox_status status = oxi_ring_fit(stream, flow);
+    if (status == OX_OK && flow->device) oxi_ring_pin(stream, flow);
     while (status == OX_OK && run.tail < flow->count) {
         status = oxi_flow_advance(&run);
         if (status == OX_OK) status = oxi_flow_compute(&run);

@@ -27,9 +27,11 @@ typedef struct oxi_vk_extension {
 } oxi_vk_extension;
 
 static const oxi_vk_extension oxi_vk_extensions[] = {
-    {OX_VULKAN_CAP_F16 | OX_VULKAN_CAP_COOPERATIVE, "VK_KHR_shader_float16_int8", VK_API_VERSION_1_2, 1000082000, 1},
+    {OX_VULKAN_CAP_F16 | OX_VULKAN_CAP_COOPERATIVE, "VK_KHR_shader_float16_int8", VK_API_VERSION_1_2,
+     1000082000, 1},
     /* the model, and its scope of the whole device */
-    {OX_VULKAN_CAP_COOPERATIVE | OX_VULKAN_CAP_BF16, "VK_KHR_vulkan_memory_model", VK_API_VERSION_1_2, 1000211000, 3},
+    {OX_VULKAN_CAP_COOPERATIVE | OX_VULKAN_CAP_BF16, "VK_KHR_vulkan_memory_model", VK_API_VERSION_1_2,
+     1000211000, 3},
     {OX_VULKAN_CAP_COOPERATIVE | OX_VULKAN_CAP_BF16, "VK_KHR_cooperative_matrix", 0, 1000506000, 1},
     /* the type, and matrices of it */
     {OX_VULKAN_CAP_BF16, "VK_KHR_shader_bfloat16", 0, 1000141000, 5},
@@ -156,7 +158,8 @@ static uint32_t oxi_vk_usable_matrices(oxi_vk_device *d, uint32_t caps) {
     bool fits = d->subgroup_stages & VK_SHADER_STAGE_COMPUTE_BIT && d->subgroup_size <= 64 &&
                 8 * d->subgroup_size <= d->limits.maxComputeWorkGroupInvocations &&
                 d->limits.maxComputeSharedMemorySize >= 32768;
-    d->matrix_side = caps & OX_VULKAN_CAP_COOPERATIVE && fits ? oxi_vk_matrix_side(d, OXI_VK_COMPONENT_F16) : 0;
+    d->matrix_side =
+        caps & OX_VULKAN_CAP_COOPERATIVE && fits ? oxi_vk_matrix_side(d, OXI_VK_COMPONENT_F16) : 0;
     if (!d->matrix_side) return caps & ~(uint32_t)(OX_VULKAN_CAP_COOPERATIVE | OX_VULKAN_CAP_BF16);
     if (caps & OX_VULKAN_CAP_BF16 && oxi_vk_matrix_side(d, OXI_VK_COMPONENT_BF16) != d->matrix_side)
         caps &= ~(uint32_t)OX_VULKAN_CAP_BF16;
@@ -190,11 +193,13 @@ static ox_status oxi_vk_choose_families(oxi_vk_device *d) {
     }
     bool fits = compute >= 0 && compute < (int)count && list[compute].queueFlags & VK_QUEUE_COMPUTE_BIT;
     d->base.times_calls = fits && d->limits.timestampPeriod > 0 && list[compute].timestampValidBits > 0;
+    bool two = transfer >= 0 && list[transfer].queueCount >= OXI_VK_DIRECTIONS;
     oxi_free(list, room * sizeof *list);
     if (!fits) return oxi_fail(OX_ERR_DEVICE, "%s: %s cannot compute", d->device_name, d->model);
     d->queue_family = (uint32_t)compute;
     if (transfer < 0) d->caps &= ~(uint32_t)OX_VULKAN_CAP_TRANSFER;
     d->transfer_family = (uint32_t)(transfer < 0 ? compute : transfer);
+    d->transfer_queues = two ? OXI_VK_DIRECTIONS : 1;
     return OX_OK;
 }
 
@@ -250,7 +255,8 @@ static void oxi_vk_learn_facts(oxi_vk_device *d, const VkExtensionProperties *li
 static ox_status oxi_vk_check_limits(const oxi_vk_device *d) {
     if (d->api_version < VK_API_VERSION_1_1)
         return oxi_fail(OX_ERR_DEVICE, "%s: %s has Vulkan 1.0 only", d->device_name, d->model);
-    if (d->limits.maxComputeWorkGroupInvocations < 256 || d->limits.maxComputeSharedMemorySize < 16384 ||
+    if (d->limits.maxComputeWorkGroupInvocations < OXI_VK_THREADS ||
+        d->limits.maxComputeSharedMemorySize < 16384 ||
         d->limits.maxPerStageDescriptorStorageBuffers < OXI_VK_BINDINGS)
         return oxi_fail(OX_ERR_DEVICE, "%s: %s has workgroups of %u, %u storage buffers: too few",
                         d->device_name, d->model, d->limits.maxComputeWorkGroupInvocations,
@@ -302,7 +308,7 @@ static uint32_t oxi_vk_ask_extensions(const oxi_vk_device *d, oxi_vk_feature *fe
 }
 
 static ox_status oxi_vk_make_device(oxi_vk_device *d) {
-    const float priority = 1;
+    const float priority[OXI_VK_DIRECTIONS] = {1, 1};
     const char *names[OXI_VK_EXTENSION_COUNT];
     oxi_vk_feature features[OXI_VK_EXTENSION_COUNT];
     VkPhysicalDeviceFeatures core;
@@ -316,8 +322,8 @@ static ox_status oxi_vk_make_device(oxi_vk_device *d) {
     for (int i = 0; i < 2; i++) {
         queue[i].sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO;
         queue[i].queueFamilyIndex = i ? d->transfer_family : d->queue_family;
-        queue[i].queueCount = 1;
-        queue[i].pQueuePriorities = &priority;
+        queue[i].queueCount = i ? d->transfer_queues : 1;
+        queue[i].pQueuePriorities = priority;
     }
     info.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO;
     info.queueCreateInfoCount = d->caps & OX_VULKAN_CAP_TRANSFER ? 2 : 1;
@@ -334,7 +340,10 @@ static ox_status oxi_vk_make_device(oxi_vk_device *d) {
     if (!oxi_vk_load_device(&d->host, d->device, &d->vk))
         return oxi_fail(OX_ERR_DEVICE, "%s: %s lacks functions of Vulkan 1.1", d->device_name, d->model);
     d->vk.vkGetDeviceQueue(d->device, d->queue_family, 0, &d->queue);
-    if (d->caps & OX_VULKAN_CAP_TRANSFER)
-        d->vk.vkGetDeviceQueue(d->device, d->transfer_family, 0, &d->transfer_queue);
+    for (uint32_t way = 0; way < OXI_VK_DIRECTIONS && d->caps & OX_VULKAN_CAP_TRANSFER; way++)
+        if (way < d->transfer_queues)
+            d->vk.vkGetDeviceQueue(d->device, d->transfer_family, way, &d->transfer_queue[way]);
+        else
+            d->transfer_queue[way] = d->transfer_queue[0];
     return OX_OK;
 }

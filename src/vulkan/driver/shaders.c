@@ -1,6 +1,6 @@
 /* The compiled shaders as the driver takes them: SPIR-V words, one array a shader.
- * `make shaders` writes spirv/<name>.inc from shaders/<name>.comp; the rows are those of shaders.def.
- * Read by record.c when a pipeline is made. */
+ * `make shaders` writes spirv/<name>.inc from <name>.comp in the rooms of shaders/; the rows are those of
+ * shaders.def. Read by record.c when a pipeline is made. */
 
 static const uint32_t oxi_vk_code_move[] = {
 #include "vulkan/spirv/move.inc"
@@ -108,11 +108,12 @@ static const uint32_t oxi_vk_code_attention_tiles[] = {
 typedef struct oxi_vk_code {
     const uint32_t *code;
     size_t bytes;
-    uint32_t traits;
+    uint32_t threads, traits;
 } oxi_vk_code;
 
 static const oxi_vk_code oxi_vk_shaders[OXI_VK_SHADER_COUNT] = {
-#define OXI_X(name, code, traits) {oxi_vk_code_##code, sizeof oxi_vk_code_##code, traits},
+#define OXI_X(name, code, table, threads, traits) \
+    {oxi_vk_code_##code, sizeof oxi_vk_code_##code, threads, traits},
 #include "vulkan/driver/shaders.def"
 #undef OXI_X
 };

@@ -48,7 +48,7 @@ static ox_device *oxi_vk_adopt(const ox_vulkan_desc *desc) {
         return NULL;
     ox_device *device = oxi_vk_open(d);
     if (device && desc->pipeline_cache && ox_vulkan_pipeline_cache(device, desc->pipeline_cache) != OX_OK) {
-        (void)ox_vulkan_close(device);
+        (void)ox_device_close(device);
         return NULL;
     }
     return device;

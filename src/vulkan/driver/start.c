@@ -23,13 +23,13 @@ static ox_status oxi_vk_make_layouts(oxi_vk_device *d) {
     bindings[0].descriptorType = VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC;
     if (result == VK_SUCCESS)
         result = d->vk.vkCreateDescriptorSetLayout(d->device, &info, NULL, &d->param_layout);
-    VkDescriptorSetLayout layouts[2];
+    VkDescriptorSetLayout layouts[OXI_VK_DESCRIPTOR_SETS];
     VkPipelineLayoutCreateInfo layout;
     memset(&layout, 0, sizeof layout);
-    layouts[0] = d->param_layout;
-    layouts[1] = d->buffer_layout;
+    layouts[OXI_VK_PARAM_SET] = d->param_layout;
+    layouts[OXI_VK_BLOCK_SET] = d->buffer_layout;
     layout.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO;
-    layout.setLayoutCount = 2;
+    layout.setLayoutCount = OXI_VK_DESCRIPTOR_SETS;
     layout.pSetLayouts = layouts;
     if (result == VK_SUCCESS) result = d->vk.vkCreatePipelineLayout(d->device, &layout, NULL, &d->layout);
     return oxi_vk_check(d, result, "layouts");

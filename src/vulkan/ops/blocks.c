@@ -144,7 +144,7 @@ static ox_status oxi_vk_expand(oxi_vk_device *d, const ox_tensor *blocks, const 
     dispatch.special.expand.to = (uint32_t)to->dtype;
     dispatch.params = &params;
     dispatch.param_bytes = sizeof params;
-    oxi_vk_groups(&dispatch, ((uint64_t)ox_numel(to) / 8 + 255) / 256);
+    oxi_vk_invocations(&dispatch, (uint64_t)ox_numel(to) / 8);
     return oxi_vk_record(d, &dispatch);
 }
 
@@ -172,7 +172,7 @@ static ox_status oxi_vk_from_blocks(oxi_vk_device *d, const ox_tensor *from, con
 /* Contiguous floats to contiguous blocks. */
 static ox_status oxi_vk_pack(oxi_vk_device *d, const ox_tensor *from, const ox_tensor *to) {
     const ox_dtype_info *info = ox_dtype_get_info(to->dtype);
-    uint32_t count = (uint32_t)(ox_numel(to) / info->block_elements), each = 64; /* blocks of a workgroup */
+    uint32_t count = (uint32_t)(ox_numel(to) / info->block_elements), each = 1; /* invocations of a block */
     oxi_vk_pack_params params = {count, oxi_vk_element_at(from), (uint32_t)oxi_vk_byte_at(to), {0}};
     oxi_vk_dispatch dispatch;
     memset(&dispatch, 0, sizeof dispatch);
@@ -181,12 +181,12 @@ static ox_status oxi_vk_pack(oxi_vk_device *d, const ox_tensor *from, const ox_t
     dispatch.shader = OXI_VK_SHADER_pack;
     if (info->block_elements == 256) {
         dispatch.shader = OXI_VK_SHADER_pack_k;
-        each = to->dtype == OX_Q6_K ? 4 : 8;
+        each = to->dtype == OX_Q6_K ? 16 : 8;
     }
     dispatch.special.pack.dtype = (uint32_t)to->dtype;
     dispatch.params = &params;
     dispatch.param_bytes = sizeof params;
-    oxi_vk_groups(&dispatch, (count + each - 1) / each);
+    oxi_vk_invocations(&dispatch, (uint64_t)count * each);
     return oxi_vk_record(d, &dispatch);
 }
 

@@ -1,5 +1,5 @@
-/* What a shader has found wrong (shaders/fault.glsl), as the error that the CPU would have given. It is known
- * when numbers are read, so the message says that. Called by transfer.c and ahead.c. */
+/* What a shader has found wrong (shaders/common/fault.glsl), as the error that the CPU would have given. It
+ * is known when numbers are read, so the message says that. Called by transfer.c and ahead.c. */
 
 static ox_status oxi_vk_fault_error(const oxi_vk_fault *found) {
     const oxi_op_row *row = oxi_op_row_of((oxi_op)(found->kind - 1));
@@ -11,7 +11,7 @@ static ox_status oxi_vk_fault_error(const oxi_vk_fault *found) {
         return oxi_fail(OX_ERR_INDEX, "%s: index %lld is out of range for a size of %u %s", row->name,
                         (long long)value, found->size, late);
     }
-    if (oxi_made_kind_of((oxi_op)(found->kind - 1)) == OXI_MADE_TOGETHER)
+    if (oxi_generated_kind_of((oxi_op)(found->kind - 1)) == OXI_GENERATES_TOGETHER)
         return oxi_fail(OX_ERR_ARG, "%s: row %u: %s %s", row->name, ~found->value_low / 4,
                         oxi_multinomial_why((int)(~found->value_low % 4)), late);
     return oxi_fail(OX_ERR_ARG, "%s: a probability is not in [0, 1] %s", row->name, late);

@@ -53,7 +53,7 @@ static bool oxi_vk_can_hold_norm(const oxi_vk_device *d, const oxi_call *call) {
 
 static bool oxi_vk_can_hold_product(const oxi_vk_device *d, const oxi_call *call) {
     const ox_tensor *x = call->in[0];
-    if (call->in[2] || call->attr.activation.activation != OXI_ACT_NONE || !oxi_vk_can_product(d, call))
+    if (call->in[2] || call->attr.activation.activation != OX_ACTIVATION_NONE || !oxi_vk_can_product(d, call))
         return false;
     if (!oxi_vk_is_plain_f32(x) || !oxi_vk_is_plain_f32(call->out[0]) || ox_numel(call->out[0]) == 0)
         return false;

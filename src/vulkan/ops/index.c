@@ -27,6 +27,7 @@ static bool oxi_vk_can_index(const oxi_vk_device *d, const oxi_call *call) {
     switch (form->kind) {
     case OXI_INDEX_PICK: return oxi_vk_has_places(call, form) && oxi_vk_can_pick(call);
     case OXI_INDEX_PUT:
+        if (form->does != OXI_DOES_MOVES && form->does != OXI_DOES_ADDS) return false;
         return oxi_vk_has_places(call, form) &&
                (form->does == OXI_DOES_MOVES || out->dtype != OX_F64 || d->caps & OX_VULKAN_CAP_F64);
     case OXI_INDEX_SELECT: return oxi_vk_fits(call->in[call->in_count - 1]);
@@ -99,7 +100,7 @@ static ox_status oxi_vk_scatter(oxi_vk_device *d, const oxi_call *call) {
     oxi_vk_bind_fault(d, &dispatch);
     dispatch.params = &params;
     dispatch.param_bytes = sizeof params;
-    oxi_vk_groups(&dispatch, ((uint64_t)l.kept.numel + 63) / 64);
+    oxi_vk_invocations(&dispatch, (uint64_t)l.kept.numel);
     return oxi_vk_record(d, &dispatch);
 }
 
@@ -136,7 +137,7 @@ static ox_status oxi_vk_pattern(oxi_vk_device *d, const oxi_call *call) {
     oxi_vk_bind_fault(d, &dispatch);
     dispatch.params = &params;
     dispatch.param_bytes = sizeof params;
-    oxi_vk_groups(&dispatch, ((uint64_t)params.n + 255) / 256);
+    oxi_vk_invocations(&dispatch, params.n);
     return oxi_vk_record(d, &dispatch);
 }
 
@@ -182,7 +183,7 @@ static ox_status oxi_vk_gather_run(oxi_vk_device *d, const oxi_call *call) {
     oxi_vk_bind_fault(d, &dispatch);
     dispatch.params = &params;
     dispatch.param_bytes = sizeof params;
-    oxi_vk_groups(&dispatch, ((uint64_t)w.numel + 256 * each - 1) / (256 * each));
+    oxi_vk_invocations(&dispatch, ((uint64_t)w.numel + each - 1) / each);
     return oxi_vk_record(d, &dispatch);
 }
 

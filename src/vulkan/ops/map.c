@@ -1,30 +1,6 @@
-/* Elementwise ops and copies: a shader for each kind of op (map_ops.def), specialized for op and dtypes.
+/* Elementwise ops and copies: a shader for each kind of op (form/map.def), specialized for op and dtypes.
  * The lane that an op computes in is the CPU's choice (f32, or 64-bit integers), so results agree; copies
  * between equal dtypes move bits. Called by the Vulkan device for MAP and COPY. */
-
-/* An op's code in the shaders and the shader that has it; code -1: none. */
-typedef struct oxi_vk_map_row {
-    int16_t code, shader;
-} oxi_vk_map_row;
-
-static oxi_vk_map_row oxi_vk_map_row_of(oxi_op op) {
-    static const struct {
-        oxi_op op;
-        oxi_vk_shader shader;
-    } list[] = {
-#define OXI_X(name, shader) {OXI_OP_##name, OXI_VK_SHADER_##shader},
-#include "vulkan/ops/map_ops.def"
-#undef OXI_X
-    };
-    oxi_vk_map_row row = {-1, 0};
-    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
-        if (list[i].op != op) continue;
-        row.code = (int16_t)i;
-        row.shader = (int16_t)list[i].shader;
-        break;
-    }
-    return row;
-}
 
 static bool oxi_vk_map_reads(ox_dtype dtype) {
     return dtype != OX_F64 && dtype != OX_C64 && !oxi_is_block(dtype);
@@ -66,14 +42,14 @@ static bool oxi_vk_has_blocks(const oxi_call *call) {
 
 /* In f64: whatever is computed in it, and complex numbers. `where` only moves and converts, by bits. */
 static bool oxi_vk_can_map_wide(const oxi_vk_device *d, const oxi_call *call) {
-    int shader = oxi_vk_map_row_of(call->op).shader;
-    if (oxi_vk_has_blocks(call) || shader == OXI_VK_SHADER_map_integer) return false;
-    return shader == OXI_VK_SHADER_move || d->caps & OX_VULKAN_CAP_F64;
+    oxi_map_shader shader = oxi_map_row_of(call->op).shader;
+    if (oxi_vk_has_blocks(call) || shader == OXI_MAP_SHADER_none) return false;
+    return shader == OXI_MAP_SHADER_move || d->caps & OX_VULKAN_CAP_F64;
 }
 
 static bool oxi_vk_can_map(const oxi_vk_device *d, const oxi_call *call) {
     ox_dtype to = call->out[0]->dtype;
-    if (oxi_vk_map_row_of(call->op).code < 0 || !oxi_vk_fits(call->out[0])) return false;
+    if (oxi_map_row_of(call->op).code < 0 || !oxi_vk_fits(call->out[0])) return false;
     if (oxi_vk_map_moves(call)) return true;
     if (oxi_vk_is_copy(call)) return !oxi_vk_has_blocks(call);
     uint32_t lane = oxi_vk_map_lane(call);
@@ -202,6 +178,13 @@ static ox_status oxi_vk_transpose(oxi_vk_device *d, const oxi_walk *w, int trans
 
 /* ---- any of them --------------------------------------------------------------------------------------- */
 
+static oxi_vk_shader oxi_vk_map_shader(oxi_map_shader shader, uint32_t lane) {
+    if (shader == OXI_MAP_SHADER_move) return OXI_VK_SHADER_move;
+    if (lane == OXI_LANE_I64 || lane == OXI_LANE_U64) return OXI_VK_SHADER_map_integer;
+    if (lane == OXI_LANE_F64 || lane == OXI_LANE_C64) return OXI_VK_SHADER_map_double;
+    return shader == OXI_MAP_SHADER_plain ? OXI_VK_SHADER_map_plain : OXI_VK_SHADER_map_function;
+}
+
 static ox_status oxi_vk_map(oxi_vk_device *d, const oxi_call *call) {
     const ox_tensor *out = call->out[0];
     oxi_vk_map_params params;
@@ -256,12 +239,8 @@ static ox_status oxi_vk_map(oxi_vk_device *d, const oxi_call *call) {
     uint32_t each = packed ? 4u >> width : 1;
     uint32_t quads = oxi_vk_map_quads(d, &w, operand, call->in_count);
     if (quads) each = 4 * (quads & 255);
-    oxi_vk_map_row row = oxi_vk_map_row_of(call->op);
-    bool moves = row.shader == OXI_VK_SHADER_move;
-    bool integer = !moves && (lane == OXI_LANE_I64 || lane == OXI_LANE_U64);
-    dispatch.shader = integer          ? OXI_VK_SHADER_map_integer
-                      : !moves && wide ? OXI_VK_SHADER_map_double
-                                       : (oxi_vk_shader)row.shader;
+    oxi_map_row row = oxi_map_row_of(call->op);
+    dispatch.shader = oxi_vk_map_shader(row.shader, lane);
     dispatch.special.map.op = (uint32_t)row.code;
     dispatch.special.map.lane = lane;
     dispatch.special.map.to = (uint32_t)out->dtype;
@@ -274,6 +253,6 @@ static ox_status oxi_vk_map(oxi_vk_device *d, const oxi_call *call) {
     dispatch.special.map.quads = quads;
     dispatch.params = &params;
     dispatch.param_bytes = sizeof params;
-    oxi_vk_groups(&dispatch, ((uint64_t)w.numel + 256 * each - 1) / (256 * each));
+    oxi_vk_invocations(&dispatch, ((uint64_t)w.numel + each - 1) / each);
     return oxi_vk_record(d, &dispatch);
 }

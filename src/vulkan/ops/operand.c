@@ -69,9 +69,9 @@ static void oxi_vk_bind_rest(oxi_vk_dispatch *dispatch) {
 
 /* The last operand of a shader that may find an index out of range. */
 static void oxi_vk_bind_fault(oxi_vk_device *d, oxi_vk_dispatch *dispatch) {
-    dispatch->use[5].chunk = d->fault;
-    dispatch->use[5].writes = true;
-    dispatch->uses = 6;
+    dispatch->use[OXI_VK_FAULT_BINDING].chunk = d->fault;
+    dispatch->use[OXI_VK_FAULT_BINDING].writes = true;
+    dispatch->uses = OXI_VK_FAULT_BINDING + 1;
     oxi_vk_bind_rest(dispatch);
     d->fault_told = true;
 }
@@ -83,6 +83,17 @@ static void oxi_vk_groups(oxi_vk_dispatch *dispatch, uint64_t groups) {
         (uint32_t)(dispatch->groups[1] > 1 ? (groups + dispatch->groups[1] - 1) / dispatch->groups[1]
                                            : groups);
     dispatch->groups[2] = 1;
+}
+
+/* Invocations of a workgroup of the shader; 0 where a specialization constant says it. */
+static uint32_t oxi_vk_threads(oxi_vk_shader shader) {
+    return oxi_vk_shaders[shader].threads;
+}
+
+/* As many workgroups as so many invocations are. */
+static void oxi_vk_invocations(oxi_vk_dispatch *dispatch, uint64_t count) {
+    uint64_t threads = oxi_vk_threads(dispatch->shader);
+    oxi_vk_groups(dispatch, (count + threads - 1) / threads);
 }
 
 static void oxi_vk_walk_add(oxi_walk *w, const ox_tensor *t) {

@@ -1,5 +1,5 @@
 /* The executors of the Vulkan device: each family of calls as dispatches of shaders. Which shader takes what
- * an op needs follows from its form (form/form.h) and from map_ops.def and fused.def, not from its name.
+ * an op needs follows from its form (form/form.h) and from form/map.def and fused.def, not from its name.
  * Included by oxtorch_vulkan.h behind the driver; device.c has the table of executors. */
 /* WORDS OF THIS ROOM
  *     place          of an operand: its first element, counted from the start of the block that it lies in

@@ -45,7 +45,7 @@ static bool oxi_vk_product_reads(ox_dtype dtype) {
 static bool oxi_vk_can_product_integer(const oxi_call *call) {
     oxi_product_form form;
     oxi_product_form_of(call, &form);
-    bool known = form.activation == OXI_ACT_NONE;
+    bool known = form.activation == OX_ACTIVATION_NONE;
     for (int i = 0; i < call->in_count; i++)
         known = known && (!call->in[i] || (oxi_is_int(call->in[i]->dtype) && oxi_vk_fits(call->in[i])));
     return known;
@@ -55,7 +55,7 @@ static bool oxi_vk_can_product_integer(const oxi_call *call) {
 static bool oxi_vk_can_product_double(const oxi_vk_device *d, const oxi_call *call) {
     oxi_product_form form;
     oxi_product_form_of(call, &form);
-    bool known = form.activation <= OXI_ACT_RELU;
+    bool known = form.activation <= OX_ACTIVATION_RELU;
     for (int i = 0; i < call->in_count; i++) {
         const ox_tensor *t = call->in[i];
         known = known && (!t || ((t->dtype == OX_F64 || oxi_vk_expands(t->dtype)) && oxi_vk_fits(t)));
@@ -343,7 +343,7 @@ static void oxi_vk_product_many(const oxi_vk_device *d, const oxi_vk_product *p,
     const ox_dtype c = p->form.t[0]->dtype,
                    element = matrices == OXI_VK_SHADER_product_tiles ? OX_F16 : OX_BF16;
     int64_t whole = uses ? d->matrix_side : 4;
-    bool plain = !p->form.t[3] && !p->form.bias && p->form.alpha == 1 && p->form.activation == OXI_ACT_NONE &&
+    bool plain = !p->form.t[3] && !p->form.bias && p->form.alpha == 1 && p->form.activation == OX_ACTIVATION_NONE &&
                  p->form.column[0] == 1 && (c == OX_F32 || (uses && c == element));
     plain = plain && p->form.n % whole == 0 && (!uses || p->form.m % whole == 0) &&
             oxi_vk_product_aligned(p, params, 0, p->form.row[0], c == OX_F32 ? 4 : 8);
@@ -418,7 +418,7 @@ static bool oxi_vk_product_is_simple(const oxi_vk_product *p) {
 
 static void oxi_vk_product_many_simple(const oxi_vk_product *p, oxi_vk_product_params *params,
                                        oxi_vk_dispatch *dispatch) {
-    const uint32_t tile = 64;
+    const uint32_t tile = OXI_VK_SIMPLE_TILE;
     double factor[2] = {p->form.alpha, p->form.beta};
     bool integer = oxi_is_int(p->form.t[0]->dtype);
     for (int i = 0; i < 2; i++) {
@@ -486,7 +486,7 @@ static ox_status oxi_vk_product_dispatch(oxi_vk_device *d, const oxi_vk_product_
 static int64_t oxi_vk_product_parts(const oxi_vk_device *d, const oxi_vk_product *p) {
     const oxi_vk_tiling *row = oxi_vk_tilings[OXI_VK_WAY_MATRICES];
     bool plain = p->form.ndim == 0 && !p->form.t[3] && !p->form.bias && p->form.alpha == 1 &&
-                 p->form.activation == OXI_ACT_NONE;
+                 p->form.activation == OX_ACTIVATION_NONE;
     oxi_vk_product_params params;
     int64_t parts = 1;
     if (!plain || oxi_is_block(p->form.t[2]->dtype) || oxi_vk_product_is_few(p)) return 1;

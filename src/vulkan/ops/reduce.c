@@ -162,6 +162,7 @@ static void oxi_vk_reduce_prepare(const oxi_call *call, oxi_reduction r, oxi_vk_
     dispatch->special.reduce.from = (uint32_t)x->dtype;
     dispatch->special.reduce.finish = (uint32_t)r.finish;
     dispatch->special.reduce.places = (uint32_t)r.places;
+    dispatch->special.reduce.reads = (uint32_t)r.reads;
     dispatch->special.reduce.segments = 1;
     dispatch->params = &job->params;
     dispatch->param_bytes = sizeof job->params;
@@ -179,20 +180,21 @@ static ox_status oxi_vk_reduce_record(oxi_vk_device *d, oxi_vk_reduce_job *job) 
     bool across = kept->step[0] != 0 && llabs(kept->step[0]) < llabs(line->step[0]) && kept->numel >= 64;
     bool quads = job->quads && !across;
     uint64_t steps = (uint64_t)line->numel / (quads ? 4 : 1);
-    uint32_t lanes = oxi_vk_power_below(4, steps, 256), segments = job->dispatch.special.reduce.segments;
+    uint32_t threads = oxi_vk_threads(job->dispatch.shader);
+    uint32_t lanes = oxi_vk_power_below(4, steps, threads), segments = job->dispatch.special.reduce.segments;
     if (across && lanes > 8) lanes = kept->numel >= 4096 ? 8 : 16;
     if (across && steps <= 16 && kept->numel >= OXI_VK_MANY_LINES) lanes = 1;
     if (segments > 1) {
         across = false;
         quads = job->quads;
-        lanes = 256;
+        lanes = threads;
     }
     bool long_lines = steps / segments / lanes >= OXI_VK_LINE_QUADS && !oxi_vk_is_software(d);
     job->dispatch.special.reduce.quads = !quads ? 0 : long_lines ? OXI_VK_LINE_QUADS : 1;
     job->dispatch.special.reduce.lanes = lanes;
     job->dispatch.special.reduce.across = across;
     job->params.line = job->l.params;
-    uint32_t group_lines = 256 / lanes;
+    uint32_t group_lines = threads / lanes;
     oxi_vk_groups(&job->dispatch, ((uint64_t)kept->numel + group_lines - 1) / group_lines * segments);
     return oxi_vk_record(d, &job->dispatch);
 }
@@ -245,6 +247,7 @@ static ox_status oxi_vk_reduce_twice(oxi_vk_device *d, const oxi_call *call, oxi
     second.out[0] = &out;
     second.attr.reduce.dims = 2;
     second.attr.reduce.keepdim = false;
+    r.reads = OXI_READS_VALUE; /* sums that are NaN by now stay so */
     oxi_vk_reduce_prepare(&second, r, &last);
     last.l.params.extra = length;
     if (status == OX_OK) status = oxi_vk_reduce_record(d, &last);

@@ -49,10 +49,11 @@ enum { OXI_VK_HELD = 16 }; /* most quads of a line that an invocation of row.com
 static uint32_t oxi_vk_row_lanes(const oxi_vk_device *d, const oxi_vk_lines *l, const oxi_vk_line_operand *o,
                                  uint32_t *held) {
     bool software = oxi_vk_is_software(d);
-    uint32_t n = l->params.length, quads = (n + 3) / 4, lanes = quads > 64 || software ? 256 : 32;
+    uint32_t n = l->params.length, quads = (n + 3) / 4, threads = oxi_vk_threads(OXI_VK_SHADER_row);
+    uint32_t lanes = quads > 64 || software ? threads : 32;
     uint32_t most = software ? 1 : OXI_VK_HELD;
     *held = 0;
-    if (n % 4 != 0 || quads > most * lanes || !oxi_vk_lines_quads(l, o, 0, 4)) return 256;
+    if (n % 4 != 0 || quads > most * lanes || !oxi_vk_lines_quads(l, o, 0, 4)) return threads;
     *held = (quads + lanes - 1) / lanes;
     if (*held > 4) *held += *held % 2; /* fewer pipelines */
     return lanes;
@@ -93,6 +94,6 @@ static ox_status oxi_vk_row(oxi_vk_device *d, const oxi_call *call) {
     dispatch.special.row.lanes = lanes;
     dispatch.params = &l.params;
     dispatch.param_bytes = sizeof l.params;
-    oxi_vk_groups(&dispatch, ((uint64_t)l.kept.numel * lanes + 255) / 256);
+    oxi_vk_invocations(&dispatch, (uint64_t)l.kept.numel * lanes);
     return oxi_vk_record(d, &dispatch);
 }

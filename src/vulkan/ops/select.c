@@ -1,7 +1,7 @@
 /* masked_select and nonzero: results whose size somebody counted before. Three dispatches: each workgroup
  * counts what it will give, the counts are added up, then all write. Called by index.c. */
 
-enum { OXI_VK_SELECT_GROUP = 256 * OXI_VK_SELECT_EACH }; /* positions of a workgroup */
+enum { OXI_VK_SELECT_GROUP = OXI_VK_THREADS * OXI_VK_SELECT_EACH }; /* positions of a workgroup */
 
 /* t's stride along dim d of a shape of ndim dims that t broadcasts to. */
 static uint32_t oxi_vk_broadcast_stride(const ox_tensor *t, int d, int ndim) {

@@ -95,7 +95,7 @@ static ox_status oxi_vk_rope(oxi_vk_device *d, const oxi_call *call, const ox_te
     dispatch.params = &params;
     dispatch.param_bytes = sizeof params;
     uint64_t each = (uint64_t)(x->shape[last] - call->attr.rope.dims / 2);
-    oxi_vk_groups(&dispatch, ((uint64_t)l.kept.numel * each + 255) / 256);
+    oxi_vk_invocations(&dispatch, (uint64_t)l.kept.numel * each);
     return oxi_vk_record(d, &dispatch);
 }
 
@@ -278,10 +278,11 @@ static ox_status oxi_vk_attention_any(oxi_vk_device *d, oxi_vk_dispatch *dispatc
                                       const oxi_vk_attention_params *p) {
     uint32_t depth = dispatch->special.attention.depth, fours = (p->value_depth + 3) / 4;
     uint32_t queries = p->length == 1 || depth > 256 || p->value_depth > 256 ? 1 : 8;
+    uint32_t threads = oxi_vk_threads(OXI_VK_SHADER_attention);
     dispatch->shader = OXI_VK_SHADER_attention;
     dispatch->special.attention_any.queries = queries;
-    dispatch->special.attention_any.keys = queries == 1 ? 256 : 32;
-    dispatch->special.attention_any.sums = (queries * fours + 255) / 256;
+    dispatch->special.attention_any.keys = queries == 1 ? threads : 32;
+    dispatch->special.attention_any.sums = (queries * fours + threads - 1) / threads;
     dispatch->groups[0] = (p->length + queries - 1) / queries;
     return oxi_vk_record(d, dispatch);
 }

@@ -1,0 +1,150 @@
+// attention_row.comp - attention of few queries to many keys, as when a model writes: a workgroup takes
+// one query of a head and one of PARTS ranges of its keys, THREADS at a time; where there are several
+// parts, a second dispatch (MERGE) joins their sums. k and v lie in aligned eights.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
+#include "tables/attention_row.glsl"
+#include "rows/attention.glsl"
+#include "common/wide.glsl"
+
+const uint EIGHTS = DEPTH_V / 8, GROUPS = THREADS / EIGHTS; // threads of a row of v; keys at a time
+const uint ROOM = DEPTH_V + 4;                          // of a part: its sums, their maximum, the total
+
+shared vec4 query[DEPTH / 4];
+shared float weights[THREADS], few[16];
+shared vec4 sums[512];
+
+#define DEFINE_EIGHT(name, block, wide)                                                           \
+    void name(const uint e, const uint i, out vec4 x, out vec4 y) {                               \
+        if (CACHE == Q8_0) {                                                                      \
+            uint b = e + i / 32 * BYTES_Q8_0, w = b + 2 + i % 32, odd = w >> 1 & 1;                       \
+            uint p = block.d[w >> 2], q = block.d[(w >> 2) + 1], r = block.d[(w >> 2) + 1 + odd]; \
+            float one = unpackHalf2x16(block.d[b >> 2] >> ((b & 2) * 8)).x;                       \
+            x = one * signed_bytes(odd == 0 ? p : p >> 16 | q << 16);                             \
+            y = one * signed_bytes(odd == 0 ? q : q >> 16 | r << 16);                             \
+        } else if (CACHE == F32) {                                                                \
+            x = uintBitsToFloat(wide.d[(e + i) >> 2]);                                            \
+            y = uintBitsToFloat(wide.d[((e + i) >> 2) + 1]);                                      \
+        } else {                                                                                  \
+            uvec4 words = wide.d[(e + i) >> 3];                                                   \
+            x = four_halves(CACHE, words.xy);                                                     \
+            y = four_halves(CACHE, words.zw);                                                     \
+        }                                                                                         \
+    }
+DEFINE_EIGHT(eight_k, b2, w2)
+DEFINE_EIGHT(eight_v, b3, w3)
+
+// Of all invocations' numbers, in two steps of sixteen.
+float most_of_all(float x) {
+    uint lane = gl_LocalInvocationID.x;
+    weights[lane] = x;
+    barrier();
+    if (lane < 16) {
+        [[unroll]] for (uint i = 1; i < 16; i++) x = max(x, weights[lane + 16 * i]);
+        few[lane] = x;
+    }
+    barrier();
+    x = few[0];
+    [[unroll]] for (uint i = 1; i < 16; i++) x = max(x, few[i]);
+    return x;
+}
+float sum_of_all(float x) {
+    uint lane = gl_LocalInvocationID.x;
+    barrier();
+    weights[lane] = x;
+    barrier();
+    if (lane < 16) {
+        [[unroll]] for (uint i = 1; i < 16; i++) x += weights[lane + 16 * i];
+        few[lane] = x;
+    }
+    barrier();
+    x = few[0];
+    [[unroll]] for (uint i = 1; i < 16; i++) x += few[i];
+    return x;
+}
+
+// Where the parts of a query of a head lie.
+uint parts_at(const uint s) {
+    return P_parts_at +
+           ((gl_WorkGroupID.z * gl_NumWorkGroups.y + gl_WorkGroupID.y) * P_length + s) * PARTS * ROOM;
+}
+
+void merge(const uint s, const uint row) {
+    uint from = parts_at(s), lane = gl_LocalInvocationID.x;
+    float most = -INF, total = 0;
+    for (uint i = 0; i < PARTS; i++) most = max(most, uintBitsToFloat(b5.d[from + i * ROOM + DEPTH_V]));
+    vec4 sum = vec4(0);
+    for (uint i = 0; i < PARTS; i++) {
+        uint part = from + i * ROOM;
+        float own = uintBitsToFloat(b5.d[part + DEPTH_V]), factor = own == -INF ? 0 : my_exp(own - most);
+        total += factor * uintBitsToFloat(b5.d[part + DEPTH_V + 1]);
+        for (uint j = 0; j < 4 && 4 * lane < DEPTH_V; j++)
+            sum[j] += factor * uintBitsToFloat(b5.d[part + 4 * lane + j]);
+    }
+    if (4 * lane < DEPTH_V) write_four(total == 0 ? vec4(0) : sum / total, row, 4 * lane);
+}
+
+void main() {
+    uint lane = gl_LocalInvocationID.x, mask_at, s = MERGE == 1 ? gl_WorkGroupID.x : gl_WorkGroupID.x / PARTS;
+    uint part = gl_WorkGroupID.x % PARTS;
+    uvec4 at = head_places(gl_WorkGroupID.y, gl_WorkGroupID.z, mask_at);
+    if (MERGE == 1) {
+        merge(s, at.x + s * P_row.x);
+        return;
+    }
+    uvec2 range = keys_of(s, s);
+    uint each = (range.y - min(range.x, range.y) + PARTS - 1) / PARTS, begin = range.x + part * each;
+    uint end = min(range.y, begin + each), group = lane / EIGHTS, column = lane % EIGHTS * 8;
+    for (uint i = lane; i < DEPTH; i += THREADS)
+        query[i / 4][i & 3] =
+            uintBitsToFloat(f32_of(DTYPE, load_q(DTYPE, at.y + s * P_row.y + i * P_column.y).x));
+    barrier();
+    float most = -INF, total = 0;
+    vec4 low = vec4(0), high = vec4(0);
+    for (uint key0 = begin; key0 < end; key0 += THREADS) {
+        uint key = key0 + lane;
+        float score = -INF;
+        if (key < end) {
+            vec4 dots = vec4(0);
+            [[unroll]] for (uint i = 0; i < DEPTH; i += 8) {
+                vec4 x, y;
+                eight_k(at.z + key * P_row.z, i, x, y);
+                dots += query[i / 4] * x + query[i / 4 + 1] * y;
+            }
+            score = score_of(dot(dots, vec4(1)), mask_at, s, key);
+        }
+        float fresh = max(most, most_of_all(score)), rescale = most == -INF ? 0 : my_exp(most - fresh);
+        float weight = score == -INF ? 0 : my_exp(score - fresh);
+        most = fresh;
+        total = total * rescale + weight;
+        weights[lane] = weight;
+        barrier();
+        low *= rescale;
+        high *= rescale;
+        uint here = min(THREADS, end - key0);
+        if (group < GROUPS)
+            for (uint j = group; j < here; j += GROUPS) {
+                vec4 x, y;
+                eight_v(at.w + (key0 + j) * P_row.w, column, x, y);
+                low += weights[j] * x;
+                high += weights[j] * y;
+            }
+        barrier();
+    }
+    total = sum_of_all(total);
+    sums[2 * lane] = low;
+    sums[2 * lane + 1] = high;
+    barrier();
+    if (lane >= 2 * EIGHTS) return;
+    vec4 sum = vec4(0);
+    for (uint i = 0; i < GROUPS; i++) sum += sums[2 * EIGHTS * i + lane];
+    if (PARTS == 1) {
+        write_four(total == 0 ? vec4(0) : sum / total, at.x + s * P_row.x, 4 * lane);
+        return;
+    }
+    uint to = parts_at(s) + part * ROOM;
+    for (uint j = 0; j < 4; j++) b5.d[to + 4 * lane + j] = floatBitsToUint(sum[j]);
+    if (lane == 0) b5.d[to + DEPTH_V] = floatBitsToUint(most);
+    if (lane == 0) b5.d[to + DEPTH_V + 1] = floatBitsToUint(total);
+}

@@ -1,0 +1,63 @@
+/* Rules of rope and attention. */
+
+OXI_RULE(rope) {
+    const ox_tensor *x = call->in[0], *positions = call->in[1], *factors = call->in[2];
+    int64_t dims = call->attr.rope.dims;
+    if (!oxi_is_float(x->dtype) || x->ndim < 2)
+        return oxi_fail(OX_ERR_SHAPE, "rope: x is %s, not floats [..,S,D]", oxi_tensor_text(x));
+    if (dims < 0 || dims % 2 || dims > x->shape[x->ndim - 1])
+        return oxi_fail(OX_ERR_ARG, "rope: %lld elements to turn, not an even number of a row of %s",
+                        (long long)dims, oxi_tensor_text(x));
+    if (positions) {
+        ox_status status = oxi_check_index(call, positions);
+        if (status != OX_OK) return status;
+        if (positions->ndim != 1 || positions->shape[0] != x->shape[x->ndim - 2])
+            return oxi_fail(OX_ERR_SHAPE, "rope: positions %s are not one for each row of x %s",
+                            oxi_tensor_text(positions), oxi_tensor_text(x));
+    }
+    if (factors && (factors->dtype != OX_F32 || factors->ndim != 1 || factors->shape[0] != dims / 2))
+        return oxi_fail(OX_ERR_SHAPE, "rope: factors %s are not f32, one for each pair of %lld elements",
+                        oxi_tensor_text(factors), (long long)dims);
+    return oxi_rule_row(call, out);
+}
+
+OXI_RULE(attention) {
+    const ox_tensor *q = call->in[0], *k = call->in[1], *v = call->in[2], *mask = call->in[3];
+    int n = q->ndim;
+    bool fits = n >= 2 && k->ndim == n && v->ndim == n && oxi_is_float(q->dtype) &&
+                (oxi_is_float(k->dtype) || oxi_is_block(k->dtype)) && k->dtype == v->dtype;
+    fits = fits && (q->dtype == OX_F64) == (k->dtype == OX_F64);
+    fits = fits && q->shape[n - 1] == k->shape[n - 1] && k->shape[n - 2] == v->shape[n - 2];
+    for (int d = 0; fits && d < n - 2; d++) {
+        fits = k->shape[d] == v->shape[d];
+        if (fits && d == n - 3)
+            fits = k->shape[d] > 0 ? q->shape[d] % k->shape[d] == 0 : q->shape[d] == 0;
+        else if (fits)
+            fits = q->shape[d] == k->shape[d];
+    }
+    if (!fits)
+        return oxi_fail(
+            OX_ERR_SHAPE,
+            "attention: q %s, k %s, v %s do not fit [..,H,S,D], [..,Hkv,T,D], [..,Hkv,T,Dv] of floats "
+            "(k and v of one dtype, which may be a block type; f64 with f64 only)",
+            oxi_tensor_text(q), oxi_tensor_text(k), oxi_tensor_text(v));
+    ox_status status = oxi_check_block_rows(call, k, n - 1);
+    if (status == OX_OK) status = oxi_check_block_rows(call, v, n - 1);
+    if (status != OX_OK) return status;
+    if (mask) {
+        bool ok = (mask->dtype == OX_BOOL || oxi_is_float(mask->dtype)) && mask->ndim <= n;
+        for (int d = 0; ok && d < mask->ndim; d++) {
+            int at = n - mask->ndim + d;
+            int64_t size = at == n - 1 ? k->shape[n - 2] : q->shape[at];
+            ok = mask->shape[d] == 1 || mask->shape[d] == size;
+        }
+        if (!ok)
+            return oxi_fail(OX_ERR_SHAPE, "attention: mask %s does not broadcast to the scores of q %s, k %s",
+                            oxi_tensor_text(mask), oxi_tensor_text(q), oxi_tensor_text(k));
+    }
+    int64_t shape[OX_MAX_DIMS];
+    memcpy(shape, q->shape, sizeof shape);
+    shape[n - 1] = v->shape[n - 1];
+    oxi_meta(out, q->dtype, n, shape);
+    return OX_OK;
+}

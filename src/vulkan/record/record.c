@@ -1,0 +1,214 @@
+/* Recording: dispatches are noted for the open submission (batch.c), which goes when it holds enough work or
+ * when somebody reads. Pipelines and descriptor sets are made the first time they are needed and found again
+ * by
+ * key; barriers stand only where a dispatch meets what an earlier one of the same epoch touched. */
+
+/* ---- hazards ------------------------------------------------------------------------------------------- */
+
+static oxi_vk_epochs *oxi_vk_epochs_of(oxi_vk_device *d, oxi_vk_chunk *chunk) {
+    return chunk->block->lent ? &d->lent : &chunk->last;
+}
+
+static ox_status oxi_vk_touch(oxi_vk_device *d, const oxi_vk_use *use, int count) {
+    ox_status status = oxi_vk_begin(d);
+    bool conflict = false;
+    for (int i = 0; i < count; i++) {
+        const oxi_vk_epochs *last = oxi_vk_epochs_of(d, use[i].chunk);
+        conflict = conflict || last->written == d->epoch || (use[i].writes && last->read == d->epoch);
+    }
+    if (status == OX_OK && conflict) status = oxi_vk_barrier(d);
+    for (int i = 0; i < count; i++) {
+        oxi_vk_chunk *c = use[i].chunk;
+        oxi_vk_epochs *last = oxi_vk_epochs_of(d, c);
+        *(use[i].writes ? &last->written : &last->read) = d->epoch;
+        c->serial = d->serial + 1;
+        for (int way = 0; way < OXI_VK_DIRECTIONS; way++)
+            if (c->carried[way] > d->carrier.needed[way]) d->carrier.needed[way] = c->carried[way];
+        d->work += c->bytes;
+    }
+    d->recorded++;
+    return status;
+}
+
+/* ---- found by key -------------------------------------------------------------------------------------- */
+
+static ox_status oxi_vk_new_pool(oxi_vk_device *d) {
+    VkDescriptorPool *grown = (VkDescriptorPool *)oxi_realloc(d->pools, (size_t)d->pool_count * sizeof *grown,
+                                                              ((size_t)d->pool_count + 1) * sizeof *grown);
+    if (!grown) return OX_ERR_NOMEM;
+    d->pools = grown;
+    VkDescriptorPoolSize size;
+    size.type = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+    size.descriptorCount = OXI_VK_SETS * OXI_VK_BINDINGS;
+    VkDescriptorPoolCreateInfo info;
+    memset(&info, 0, sizeof info);
+    info.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO;
+    info.maxSets = OXI_VK_SETS;
+    info.poolSizeCount = 1;
+    info.pPoolSizes = &size;
+    VkResult result = d->vk.vkCreateDescriptorPool(d->device, &info, NULL, &d->pools[d->pool_count]);
+    if (result != VK_SUCCESS) return oxi_vk_check(d, result, "descriptors");
+    d->pool_count++;
+    d->pool_used = 0;
+    return OX_OK;
+}
+
+static void oxi_vk_forget_sets(oxi_vk_device *d) {
+    for (int i = 0; i < d->pool_count; i++) d->vk.vkDestroyDescriptorPool(d->device, d->pools[i], NULL);
+    oxi_free(d->pools, (size_t)d->pool_count * sizeof *d->pools);
+    oxi_vk_table_drop(&d->sets);
+    oxi_vk_forget_commands(d);
+    d->pools = NULL;
+    d->pool_count = d->pool_used = 0;
+}
+
+static ox_status oxi_vk_make_set(oxi_vk_device *d, oxi_vk_block *const *block, VkDescriptorSet *out) {
+    if (d->pool_count == 0 || d->pool_used == OXI_VK_SETS) {
+        ox_status status = oxi_vk_new_pool(d);
+        if (status != OX_OK) return status;
+    }
+    VkDescriptorSetAllocateInfo info;
+    memset(&info, 0, sizeof info);
+    info.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO;
+    info.descriptorPool = d->pools[d->pool_count - 1];
+    info.descriptorSetCount = 1;
+    info.pSetLayouts = &d->buffer_layout;
+    VkResult result = d->vk.vkAllocateDescriptorSets(d->device, &info, out);
+    if (result != VK_SUCCESS) return oxi_vk_check(d, result, "descriptors");
+    d->pool_used++;
+    d->counters.descriptor_sets++;
+    VkDescriptorBufferInfo whole[OXI_VK_BINDINGS];
+    VkWriteDescriptorSet write;
+    memset(&write, 0, sizeof write);
+    for (int i = 0; i < OXI_VK_BINDINGS; i++) {
+        whole[i].buffer = block[i]->buffer;
+        whole[i].offset = block[i]->base;
+        whole[i].range = block[i]->bytes;
+    }
+    write.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
+    write.dstSet = *out;
+    write.descriptorCount = OXI_VK_BINDINGS;
+    write.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+    write.pBufferInfo = whole;
+    d->vk.vkUpdateDescriptorSets(d->device, 1, &write, 0, NULL);
+    return OX_OK;
+}
+
+/* The set that binds the blocks of these operands; places without one repeat the first. */
+static ox_status oxi_vk_find_set(oxi_vk_device *d, const oxi_vk_dispatch *dispatch, VkDescriptorSet *out) {
+    oxi_vk_block *key[OXI_VK_BINDINGS];
+    for (int i = 0; i < OXI_VK_BINDINGS; i++) key[i] = dispatch->use[i < dispatch->uses ? i : 0].chunk->block;
+    *out = (VkDescriptorSet)oxi_vk_table_get(&d->sets, key);
+    if (*out) return OX_OK;
+    ox_status status = oxi_vk_table_reserve(&d->sets, sizeof key);
+    if (status == OX_OK) status = oxi_vk_make_set(d, key, out);
+    if (status == OX_OK) oxi_vk_table_set(&d->sets, key, (uint64_t)*out);
+    return status;
+}
+
+static ox_status oxi_vk_make_module(oxi_vk_device *d, uint32_t shader) {
+    if (d->modules[shader]) return OX_OK;
+    oxi_vk_code code = oxi_vk_shaders[shader];
+    if (!(d->caps & OX_VULKAN_CAP_SUBNORMALS)) code.traits &= ~(uint32_t)OXI_VK_KEEPS_SUBNORMALS;
+    bool changes = code.traits & (OXI_VK_KEEPS_SUBNORMALS | OXI_VK_IN_BF16);
+    size_t room = changes ? code.bytes + 4 * OXI_VK_CHANGE_WORDS : 0;
+    uint32_t *changed = changes ? (uint32_t *)oxi_alloc(room) : NULL;
+    if (changes && !changed) return OX_ERR_NOMEM;
+    VkShaderModuleCreateInfo info;
+    memset(&info, 0, sizeof info);
+    info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
+    info.codeSize = changes ? oxi_vk_change_module(&code, changed) : code.bytes;
+    info.pCode = changes ? changed : code.code;
+    VkResult result = d->vk.vkCreateShaderModule(d->device, &info, NULL, &d->modules[shader]);
+    oxi_free(changed, room);
+    return oxi_vk_check(d, result, "a shader");
+}
+
+static ox_status oxi_vk_make_pipeline(oxi_vk_device *d, const oxi_vk_pipeline_key *key, VkPipeline *out) {
+    ox_status status = oxi_vk_make_module(d, key->shader);
+    if (status != OX_OK) return status;
+    VkSpecializationMapEntry entries[OXI_VK_SPECIALS];
+    VkSpecializationInfo special;
+    VkComputePipelineCreateInfo info;
+    VkPipelineShaderStageRequiredSubgroupSizeCreateInfoEXT size;
+    memset(&info, 0, sizeof info);
+    for (uint32_t i = 0; i < OXI_VK_SPECIALS; i++) {
+        entries[i].constantID = i;
+        entries[i].offset = 4 * i;
+        entries[i].size = 4;
+    }
+    special.mapEntryCount = OXI_VK_SPECIALS;
+    special.pMapEntries = entries;
+    special.dataSize = sizeof key->special;
+    special.pData = &key->special;
+    info.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO;
+    info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
+    info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
+    info.stage.module = d->modules[key->shader];
+    info.stage.pName = "main";
+    info.stage.pSpecializationInfo = &special;
+    info.layout = d->layout;
+    if (d->caps & OX_VULKAN_CAP_SIZES && oxi_vk_shaders[key->shader].traits & OXI_VK_SUBGROUPS) {
+        memset(&size, 0, sizeof size);
+        size.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO_EXT;
+        size.requiredSubgroupSize = d->subgroup_size;
+        info.stage.pNext = &size;
+        info.stage.flags = VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT_EXT;
+    }
+    VkResult result = d->vk.vkCreateComputePipelines(d->device, d->cache, 1, &info, NULL, out);
+    d->counters.pipelines++;
+    return oxi_vk_check(d, result, "a pipeline");
+}
+
+static ox_status oxi_vk_find_pipeline(oxi_vk_device *d, const oxi_vk_dispatch *dispatch, VkPipeline *out) {
+    oxi_vk_pipeline_key key;
+    key.shader = (uint32_t)dispatch->shader;
+    key.special = dispatch->special;
+    *out = (VkPipeline)oxi_vk_table_get(&d->pipelines, &key);
+    if (*out) return OX_OK;
+    ox_status status = oxi_vk_table_reserve(&d->pipelines, sizeof key);
+    if (status == OX_OK) status = oxi_vk_make_pipeline(d, &key, out);
+    if (status == OX_OK) oxi_vk_table_set(&d->pipelines, &key, (uint64_t)*out);
+    return status;
+}
+
+/* ---- a dispatch ---------------------------------------------------------------------------------------- */
+
+/* Notes the parameters for the slot that the dispatch will go to; where there is no room, what is noted so
+ * far
+ * is submitted first. */
+static ox_status oxi_vk_push_params(oxi_vk_device *d, const oxi_vk_dispatch *dispatch, uint32_t *offset) {
+    uint32_t align = (uint32_t)d->limits.minUniformBufferOffsetAlignment;
+    uint32_t room = (dispatch->param_bytes + align - 1) / align * align;
+    ox_status status = oxi_vk_begin(d);
+    if (status != OX_OK) return status;
+    if (d->param_used + OXI_VK_PARAM_BYTES + room > OXI_VK_PARAM_ROOM) {
+        status = oxi_vk_submit(d);
+        if (status == OX_OK) status = oxi_vk_begin(d);
+        if (status != OX_OK) return status;
+    }
+    *offset = d->param_used;
+    memcpy(d->noted_params + *offset, dispatch->params, dispatch->param_bytes);
+    d->param_used += room;
+    return OX_OK;
+}
+
+static ox_status oxi_vk_record(oxi_vk_device *d, const oxi_vk_dispatch *dispatch) {
+    oxi_vk_command command;
+    memset(&command, 0, sizeof command);
+    if (dispatch->groups[0] == 0 || dispatch->groups[1] == 0 || dispatch->groups[2] == 0) return OX_OK;
+    for (int i = 0; i < 3; i++)
+        if (dispatch->groups[i] > d->limits.maxComputeWorkGroupCount[i])
+            return oxi_fail(OX_ERR_DEVICE, "%s: %u workgroups at once", d->device_name, dispatch->groups[i]);
+    ox_status status = oxi_vk_check_open(d);
+    if (status == OX_OK) status = oxi_vk_find_pipeline(d, dispatch, &command.pipeline);
+    if (status == OX_OK) status = oxi_vk_find_set(d, dispatch, &command.set);
+    if (status == OX_OK) status = oxi_vk_push_params(d, dispatch, &command.params);
+    if (status == OX_OK) status = oxi_vk_touch(d, dispatch->use, dispatch->uses);
+    memcpy(command.groups, dispatch->groups, sizeof command.groups);
+    if (status == OX_OK) status = oxi_vk_note(d, &command);
+    if (status != OX_OK) return status;
+    d->counters.dispatches++;
+    oxi_vk_time_dispatch(d);
+    return oxi_vk_submit_enough(d);
+}
