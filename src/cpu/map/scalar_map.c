@@ -257,7 +257,8 @@ static void oxi_scalar_abs_c64(int64_t n, const void *const *in, void *out, cons
 
 /* Of one type of elements: DECLARE_<count> names the operands, TAKE_<count> the elements at i. */
 #define OXI_DEFINE_SCALAR(name, count, TYPE, CONVERT, RESULT, formula) \
-    static void name(int64_t n, const void *const *in, void *out, const oxi_map_numbers *numbers) { \
+    static OXI_ALIGNED void name(int64_t n, const void *const *in, void *out, \
+                                 const oxi_map_numbers *numbers) { \
         const TYPE f0 = CONVERT(numbers->f[0]), f1 = CONVERT(numbers->f[1]), f2 = CONVERT(numbers->f[2]); \
         OXI_DECLARE_##count(TYPE) \
         RESULT *result = (RESULT *)out; \
