@@ -263,6 +263,7 @@ typedef struct oxi_kernels {
     double (*row_sum)(int64_t n, const float *x, bool asks);
     double (*row_sum_numbers)(int64_t n, const float *x, bool asks); /* NaN is 0 */
     void (*row_add_numbers)(int64_t n, const float *x, float *sum);  /* sum += x, NaN is 0 */
+    void (*row_add_numbers_f64)(int64_t n, const double *x, double *sum);
     void (*row_measure)(oxi_row_sums *row, bool asks); /* sums of row->x; asks: as of row_sum */
     /* out = e^(x-max) (out may be x or NULL), its sum */
     double (*row_exp_sum)(int64_t n, const float *x, float max, float *out);
