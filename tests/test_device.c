@@ -342,7 +342,8 @@ static void check_default_device(ox_device *device, ox_dtype dtype) {
             CHECK(made[9] && made[9]->dtype == OX_I64 && made[10]->dtype == OX_F32);
             CHECK(ox_device_of(ox_zeros_like(near)) == ox_cpu() && ox_device_of(ox_number(1)) == ox_cpu());
             CHECK(ox_device_of(ox_add(near, near)) == ox_cpu()); /* operations follow their operands */
-            CHECK(ox_item(ox_sum(ox_masked_fill(near, ox_gt(near, ox_number(9)), 1), OX_ALL_DIMS, false)) == 20);
+            CHECK(ox_item(ox_sum(ox_masked_fill(near, ox_gt(near, ox_number(9)), 1), OX_ALL_DIMS, false)) ==
+                  20);
             CHECK(ox_item(ox_sum(made[5], OX_ALL_DIMS, false)) == 3);
         }
         CHECK(ox_default_device() == ox_cpu() && ox_device_of(ox_ones(OX_SHAPE(1), OX_I8)) == ox_cpu());

@@ -13,8 +13,8 @@
  * section, comment by comment, and run out of numbers for its lines.
  *
  * The public half is packed as it is written. The implementation, from the line IMPLEMENTATION on, is packed
- * lean: without comments, with indents of one space, and with spaces between words and between operators
- * only. Names stay, and each statement has its own line, so that a debugger has something to show.
+ * lean: without comments and indents, and with spaces between words and between operators only. Names stay,
+ * and each statement has its own line, so that a debugger has something to show.
  */
 #include <ctype.h>
 #include <stdarg.h>
@@ -24,7 +24,7 @@
 
 #define PATH_LENGTH_MAX 1024
 #define DEPTH_MAX 64
-#define COPIES_MAX 16000 /* bytes of repeated text, from which on a template becomes a section */
+#define COPIES_MAX 6000 /* bytes of repeated text, from which on a template becomes a section */
 #define LINE_MAX 110     /* of lean text: as wide as the sources are */
 #define IMPLEMENTATION "\n#if defined(OX_IMPLEMENTATION)"
 #define MARK "Generated from src/ by tools/amalgamate.c. Do not edit: edit src/ and run make headers."
@@ -159,7 +159,6 @@ typedef struct lean_text {
     int directive;   /* the line in hand is a directive */
     int continued;   /* ... and goes on behind a backslash */
     int parens;      /* open where the line in hand ends */
-    int indent;      /* of the statement in hand */
 } lean_text;
 
 static int is_word(char c) {
@@ -252,16 +251,15 @@ static int goes_on(const lean_text *lean, const text *piece) {
 
 /* Joins a piece to the line in hand, or begins another. Statements get lines of their own, in macros as well:
  * compilers warn of those that look as if an `if` before them were theirs. */
-static void lean_add(lean_text *lean, const text *piece, int indent) {
-    int on = goes_on(lean, piece), i;
+static void lean_add(lean_text *lean, const text *piece) {
+    int on = goes_on(lean, piece);
     if (on && lean->line.size + 1 + piece->size <= LINE_MAX - 2) {
         lean_token(&lean->line, piece->data, piece->size, 1);
         return;
     }
     lean_flush(lean, lean->continued ? " \\\n" : "\n");
-    if (!on) lean->indent = indent, lean->parens = 0;
-    if (lean->continued && lean->indent == 0) lean->indent = 1;
-    for (i = on ? -1 : 0; i < lean->indent; i++) text_add(&lean->line, " ", 1);
+    if (on) text_add(&lean->line, " ", 1);
+    if (!on) lean->parens = 0;
     text_add(&lean->line, piece->data, piece->size);
 }
 
@@ -283,18 +281,18 @@ static void lean_pack(text *output, const char *at, const char *end) {
     lean.output = output;
     while (at < end) {
         const char *line_end = (const char *)memchr(at, '\n', (size_t)(end - at)), *stop = line_end;
-        int directive, parens, indent = (int)strspn(at, " "), continued;
+        int directive, parens, continued;
         if (lean_keep(&lean, at, line_end)) {
             at = line_end + 1;
             continue;
         }
         continued = stop > at && stop[-1] == '\\';
         if (continued) stop--;
-        directive = lean.continued ? lean.directive : !lean.in_comment && at[indent] == '#';
+        directive = lean.continued ? lean.directive : !lean.in_comment && at[strspn(at, " ")] == '#';
         piece.size = 0;
         parens = lean_line(&lean, at, stop, &piece);
         if (piece.size) {
-            lean_add(&lean, &piece, (indent + 3) / 4);
+            lean_add(&lean, &piece);
             lean.directive = directive;
             lean.parens += parens;
         }
@@ -312,7 +310,7 @@ static void make_lean(text *all) {
     text output = {0};
     if (!from) return;
     text_add(&output, all->data, (size_t)(from - all->data) + 1);
-    text_add_string(&output, "/* From here on the text is packed: comments, blank lines and most indentation "
+    text_add_string(&output, "/* From here on the text is packed: comments, blank lines and indentation "
                              "are left out. To read it, see\n * src/ in the repository: what stands behind "
                              "the mark >>base/error.c here is src/base/error.c there. */\n");
     lean_pack(&output, from + 1, all->data + all->size);
@@ -480,7 +478,7 @@ static void write_rows(packer *p, const template_part *t, const char *name) {
     text_add_format(&p->output, "/* >>%s */\n#define %s", t->path, name);
     while (*at) {
         size_t size = strcspn(at, "\n");
-        text_add_string(&p->output, " \\\n    ");
+        text_add_string(&p->output, " \\\n");
         text_add(&p->output, at, size);
         at += size + 1;
     }

@@ -122,7 +122,7 @@ static uint64_t oxi_pow_u64(uint64_t base, uint64_t exponent) {
         if (exponent & 1) result *= base;
     return result;
 }
-/* Negative exponents (refused by the executor): 0 unless the base is 1 or -1. */
+/* Negative exponents: 0 unless the base is 1 or -1. */
 static int64_t oxi_pow_i64(int64_t base, int64_t exponent) {
     if (exponent >= 0) return (int64_t)oxi_pow_u64((uint64_t)base, (uint64_t)exponent);
     if (base == 1 || base == -1) return exponent & 1 ? base : 1;
@@ -257,7 +257,8 @@ static void oxi_scalar_abs_c64(int64_t n, const void *const *in, void *out, cons
 
 /* Of one type of elements: DECLARE_<count> names the operands, TAKE_<count> the elements at i. */
 #define OXI_DEFINE_SCALAR(name, count, TYPE, CONVERT, RESULT, formula) \
-    static void name(int64_t n, const void *const *in, void *out, const oxi_map_numbers *numbers) { \
+    static OXI_ALIGNED void name(int64_t n, const void *const *in, void *out, \
+                                 const oxi_map_numbers *numbers) { \
         const TYPE f0 = CONVERT(numbers->f[0]), f1 = CONVERT(numbers->f[1]), f2 = CONVERT(numbers->f[2]); \
         OXI_DECLARE_##count(TYPE) \
         RESULT *result = (RESULT *)out; \

@@ -77,7 +77,8 @@ static float oxi_i64_to_odd_f32(int64_t i) {
 /* ---- runs ---------------------------------------------------------------------------------------------- */
 
 #define OXI_LOAD_LOOP(dtype, type, lane, lane_type, statement)                                        \
-    static void oxi_load_##dtype##_##lane(int64_t n, const void *source, int64_t stride, void *out) { \
+    static OXI_ALIGNED void oxi_load_##dtype##_##lane(int64_t n, const void *source, int64_t stride,  \
+                                                      void *out) {                                    \
         const type *from = (const type *)source;                                                      \
         lane_type *to = (lane_type *)out;                                                             \
         for (int64_t i = 0; i < n; i++) {                                                             \
@@ -86,7 +87,8 @@ static float oxi_i64_to_odd_f32(int64_t i) {
         }                                                                                             \
     }
 #define OXI_STORE_LOOP(dtype, type, lane, lane_type, number, encoded)                              \
-    static void oxi_store_##dtype##_##lane(int64_t n, const void *in, void *out, int64_t stride) { \
+    static OXI_ALIGNED void oxi_store_##dtype##_##lane(int64_t n, const void *in, void *out,       \
+                                                       int64_t stride) {                           \
         const lane_type *from = (const lane_type *)in;                                             \
         type *to = (type *)out;                                                                    \
         for (int64_t i = 0; i < n; i++) {                                                          \
