@@ -6,7 +6,7 @@
  *   asked   the calls run on the CPU, but one that Vulkan would not take is an error
  *   stream  tiles of 64 KiB; the call runs on the CPU, too, and other bits are an error of the call
  * OX_MIRROR_PART=3/16: the third of sixteen parts of all calls, cut by op and dtypes, runs there alone: so
- * sixteen processes at once compile each shader once (tests/parts.sh).
+ * sixteen processes at once compile each shader once (tests/shards.sh).
  * OX_MIRROR_REPORT=1 lists at the end which calls stayed on the CPU. */
 #define OX_C_TIER
 #define OX_IMPLEMENTATION

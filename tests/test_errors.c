@@ -80,6 +80,9 @@ static void check_null_elementwise(ox_tensor *x) {
     NULLS(op##_, !ox_##op##_(x, NULL));
     OX_INPLACE_2(EACH)
 #undef EACH
+#define EACH(op) NULLS(op, !ox_##op(NULL, OX_ALL_DIMS, false));
+    OX_REDUCE_DIMS(EACH)
+#undef EACH
     NULLS(isnan, !ox_isnan(NULL));
     NULLS(isinf, !ox_isinf(NULL));
     NULLS(isfinite, !ox_isfinite(NULL));
