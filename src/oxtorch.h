@@ -65,16 +65,17 @@
  *
  * FILES
  *     ox_file_open reads GGUF, safetensors, .npy and .npz; tensors lie in the mapped file where the format
- *     allows. ox_file_open_copy reads the file into memory instead, for weights that are used again and again.
- *     Files may be hostile: a bad one is an error that names file, offset and field. ox_save_safetensors,
- *     ox_save_npy and ox_save_npz write; a file appears under its name when it is whole.
+ *     allows. ox_file_open_copy reads the file into memory instead, for weights that are used again and
+ *     again. Files may be hostile: a bad one is an error that names file, offset and field.
+ *     ox_save_safetensors, ox_save_npy and ox_save_npz write; a file appears under its name when it is
+ *     whole.
  *
  * WATCHING
  *     ox_profile_begin ... ox_profile_end time each call; ox_profile_table shows seconds, flops and bytes by
  *     op, ox_profile_trace writes a trace for Chrome's viewer.
  *
  * WHAT IT DOES NOT DO (YET)
- *     No gradients, convolutions, linear algebra beyond products, no c128; some functions of c64 are missing.
+ *     No gradients, linear algebra beyond products, no c128; some functions of c64 are missing.
  *     Floats are not packed into block types other than Q4_0 Q4_1 Q5_0 Q5_1 Q8_0 Q4_K Q5_K Q6_K.
  *
  * CONTENTS (search for the tag)
@@ -234,10 +235,13 @@ OXI_STRAIGHT_END
 #include "cpu/tiers.c"
 OXI_STRAIGHT_BEGIN
 #include "cpu/walk.c"
+#include "cpu/transpose.c"
 OXI_STRAIGHT_END
 #include "cpu/product/repack.c"
 #include "cpu/move/copy.c"
-#include "cpu/move/fill.c"
+#include "cpu/generate/fill.c"
+#include "cpu/generate/random.c"
+#include "cpu/generate/generate.c"
 #include "cpu/reduce/reduce_kernels.c"
 #include "cpu/reduce/scan.c"
 #include "cpu/index/sort.c"
