@@ -190,7 +190,9 @@ static void test_keeping_covers(void) {
         OX_SCOPE {
             const cover *c = &covers[n];
             const op_row *row = op_row_named(c->row);
+            bool whole = strstr(c->not_for, ",i64,") != NULL; /* bytes alone */
             ox_dtype dtype = row->accepts & ACCEPT_FLOAT ? OX_F32
+                             : whole                     ? OX_I8
                              : row->accepts & ACCEPT_INT ? OX_I64
                                                          : OX_C64;
             ox_tensor *in[MOST_OPERANDS] = {NULL, NULL, NULL, NULL}, *out[MOST_RESULTS] = {NULL, NULL};
@@ -207,7 +209,9 @@ static void test_keeping_covers(void) {
             const int64_t shape[2] = {5, 33};
             const op_case *c = &op_cases[n];
             const op_row *row = op_row_named(c->name);
-            ox_dtype dtype = row->accepts & ACCEPT_FLOAT ? OX_F32 : OX_I32;
+            bool whole = strstr(c->not_for, ",i64,") != NULL; /* bytes alone */
+            ox_dtype dtype = row->accepts & ACCEPT_FLOAT ? OX_F32
+                             : whole                     ? OX_I8 : OX_I32;
             ox_tensor *in[3];
             keeps = false;
             for (int k = 0; k < c->arity; k++) {
