@@ -177,13 +177,13 @@ PARTS ?= $(shell nproc 2> /dev/null || echo 1)
 mirrors = $(patsubst tests/%.c,$(BUILD)/mirror/%,$(shell grep -lw 'OX_VULKAN\|OX_VULKAN_LONG' tests/test_*.c))
 vulkan-mirror:
 	@$(MAKE) --no-print-directory mirror-programs LONG=1
-	@tests/parts.sh $(PARTS) $(mirrors)
+	@tests/shards.sh $(PARTS) $(mirrors)
 
 # What the layer says of everything that the device is tested with.
 VALIDATED = $(addprefix $(BUILD)/tests/test_,vulkan vulkan_ops vulkan_share vulkan_llm)
 vulkan-validate: $(VALIDATED)
 	@$(MAKE) --no-print-directory mirror-programs LONG=1
-	@tests/parts.sh $(PARTS) --under tests/validate.sh $(VALIDATED) $(mirrors)
+	@tests/shards.sh $(PARTS) --under tests/validate.sh $(VALIDATED) $(mirrors)
 
 $(BUILD)/mirror/mirror.o: tests/mirror.c
 	@mkdir -p $(@D)

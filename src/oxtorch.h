@@ -178,12 +178,12 @@
 #include "base/platform.h"
 #include "base/internal.h"
 OXI_STRAIGHT_BEGIN
-#include "base/check.c"
+#include "base/checked_sizes.c"
 #include "base/atomic.c"
 #include "base/error.c"
 #include "base/memory.c"
 #include "base/threads.c"
-#include "base/os.c"
+#include "base/clock_and_mapping.c"
 OXI_STRAIGHT_END
 #include "base/random.c"
 
@@ -263,7 +263,7 @@ OXI_FULL_END
 OXI_LIGHT_BEGIN
 #include "cpu/map/map.c"
 #include "cpu/reduce/reduce.c"
-#include "cpu/rows/row.c"
+#include "cpu/rows/softmax_norm.c"
 #include "cpu/product/prepack.c"
 #include "cpu/product/gemm.h"
 #include "cpu/product/gemm_pack.c"
@@ -283,9 +283,9 @@ OXI_LIGHT_BEGIN
 #include "files/zip.c"
 OXI_LIGHT_END
 OXI_PLAIN_BEGIN
-#include "files/directory.c"
-#include "files/paths.c"
-#include "files/output.c"
+#include "files/contents.c"
+#include "files/filesystem.c"
+#include "files/atomic_write.c"
 #include "files/json.c"
 #include "files/safetensors.c"
 #include "files/safetensors_save.c"

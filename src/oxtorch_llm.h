@@ -46,7 +46,7 @@
 #include "llm/internal.h"
 #include "llm/metadata.c"
 #include "llm/vocabulary.c"
-#include "llm/spm.c"
+#include "llm/sentencepiece.c"
 #include "llm/tokenizer.c"
 #include "llm/sampler.c"
 #include "llm/model.c"

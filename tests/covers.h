@@ -64,6 +64,8 @@ GIVES(log_softmax, ox_log_softmax(in[0], 1))
 GIVES(layer_norm, ox_layer_norm(in[0], 2, in[1], in[2], 1e-5))
 GIVES(rms_norm, ox_rms_norm(in[0], 1, in[1], 1e-6))
 GIVES(instance_norm, ox_instance_norm(in[0], in[1], in[2], 1e-5))
+GIVES(clamp_tensor, ox_clamp_tensor(in[0], in[1], in[2]))
+GIVES(clamp_low, ox_clamp_tensor(in[0], in[1], NULL))
 GIVES(conv2d, ox_conv2d(in[0], in[1], in[2], NULL))
 GIVES(group_norm, ox_group_norm(in[0], 2, in[1], in[2], 1e-5))
 
@@ -170,6 +172,8 @@ static const cover covers[] = {
     {"rms_norm", "rms_norm", {X3(3, 4, 17), X1(17), NOTHING, NOTHING}, cover_rms_norm, ""},
     {"group_norm", "group_norm", {X3(3, 6, 5), X1(6), X1(6), NOTHING}, cover_group_norm, ""},
     {"instance_norm", "instance_norm", {X3(3, 6, 5), X1(6), X1(6), NOTHING}, cover_instance_norm, ""},
+    {"clamp_tensor", "clamp_tensor", {X3(3, 1, 5), X2(4, 5), X1(1), NOTHING}, cover_clamp_tensor, ""},
+    {"clamp_tensor", "clamp_tensor low", {X2(3, 5), X2(3, 5), NOTHING, NOTHING}, cover_clamp_low, ""},
     {"conv2d", "conv2d", {X4(2, 3, 5, 6), X4(4, 3, 3, 2), X1(4), NOTHING}, cover_conv2d, ""},
     {"gather", "gather", {X2(4, 7), INDEX2('i', 4, 9, 7), NOTHING, NOTHING}, cover_gather, ""},
     {"gather", "gather by i32", {X2(4, 7), INDEX2('j', 3, 5, 7), NOTHING, NOTHING}, cover_gather, ""},

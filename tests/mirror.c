@@ -6,7 +6,7 @@
  *   asked   the calls run on the CPU, but one that Vulkan would not take is an error
  *   stream  tiles of 64 KiB; the call runs on the CPU, too, and other bits are an error of the call
  * OX_MIRROR_PART=3/16: the third of sixteen parts of all calls, cut by op and dtypes, runs there alone: so
- * sixteen processes at once compile each shader once (tests/parts.sh).
+ * sixteen processes at once compile each shader once (tests/shards.sh).
  * OX_MIRROR_REPORT=1 lists at the end which calls stayed on the CPU. */
 #define OX_C_TIER
 #define OX_IMPLEMENTATION
@@ -154,9 +154,13 @@ static ox_status mirror_not_taken(const oxi_call *call) {
     return oxi_fail(OX_ERR_UNSUPPORTED, "mirror: %s is not taken", oxi_op_rows[call->op].name);
 }
 
-/* What is the CPU's alone so far: products, running sums and two reductions of complex numbers. */
+/* What is the CPU's alone so far: scatters that do not add; products, running sums and two reductions of
+ * complex numbers. */
 static bool mirror_leaves(const oxi_call *call) {
     switch (call->op) {
+    case OXI_OP_scatter_prod:
+    case OXI_OP_scatter_amax:
+    case OXI_OP_scatter_amin: return true;
     case OXI_OP_prod:
     case OXI_OP_norm: return call->in[0]->dtype == OX_C64; /* a norm's result is real */
     case OXI_OP_cumsum:

@@ -300,6 +300,7 @@ static uint64_t unsigned_pow(uint64_t a, uint64_t b, uint64_t c, int bits) {
     return product;
 }
 static int64_t signed_pow(int64_t a, int64_t b, int64_t c, int bits) {
+    if (b < 0) return a == 1 || (a == -1 && b % 2 == 0) ? 1 : a == -1 ? -1 : 0;
     return (int64_t)unsigned_pow(U(a), U(b), U(c), bits);
 }
 

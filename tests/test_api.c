@@ -205,7 +205,7 @@ static bool types_fit(const slot *c, const schema_type *s, bool none) {
     static const char *const pairs[][2] = {
         {"int", "int"},       {"int64_t", "int"}, {"int64_t", "SymInt"},     {"double", "float"},
         {"double", "Scalar"}, {"bool", "bool"},   {"ox_device *", "Device"}, {"const char *", "str"},
-        {"ox_activation", "str"}, {"ox_reduction", "str"},
+        {"ox_activation", "str"}, {"ox_reduction", "str"}, {"ox_scalar", "Scalar"},
     };
     bool tensor = same(s->base, "Tensor"), whole = same(s->base, "int") || same(s->base, "SymInt");
     if (none && !s->optional) return false;
@@ -461,14 +461,18 @@ int main(void) {
 #define OXI_X(name) #name,
     static const char *const in_place_1[] = {OX_INPLACE_1(OXI_X) NULL};
     static const char *const in_place_2[] = {OX_INPLACE_2(OXI_X) NULL};
+    static const char *const numbers[] = {OX_NUMBER_2(OXI_X) NULL};
+    static const char *const reversed[] = {OX_NUMBER_REVERSED(OXI_X) NULL};
     static const char *const reduce_dims[] = {OX_REDUCE_DIMS(OXI_X) NULL};
 #undef OXI_X
     static const prototype_list lists[] = {{"OX_INPLACE_1(OXI_X)", in_place_1},
                                            {"OX_INPLACE_2(OXI_X)", in_place_2},
+                                           {"OX_NUMBER_2(OXI_X)", numbers},
+                                           {"OX_NUMBER_REVERSED(OXI_X)", reversed},
                                            {"OX_REDUCE_DIMS(OXI_X)", reduce_dims}};
     static const char *const pages[] = {"oxtorch.h", "oxtorch_stream.h", "oxtorch_vulkan.h", "oxtorch_llm.h"};
     for (int i = 0; i < 4; i++) CHECK_MSG(prototype_read(pages[i]), "src/%s is not read", pages[i]);
-    CHECK(prototype_read_all(lists, 3));
+    CHECK(prototype_read_all(lists, (int)(sizeof lists / sizeof *lists)));
     CHECK_MSG(prototype_count > API_ROWS, "%d functions are read", prototype_count);
     test_reader();
     test_differences();

@@ -11,7 +11,7 @@
 
 /* ---- which functions were called: compared with the headers at the end ------------------------------- */
 
-static const char *called[512];
+static const char *called[1024];
 static int called_count;
 
 static bool was_called(const char *name) {
@@ -21,7 +21,7 @@ static bool was_called(const char *name) {
 }
 
 static void mark_called(const char *name) {
-    if (!was_called(name) && called_count < 512) called[called_count++] = name;
+    if (!was_called(name) && called_count < 1024) called[called_count++] = name;
 }
 
 static ox_memory_stats before;
@@ -80,6 +80,9 @@ static void check_null_elementwise(ox_tensor *x) {
     NULLS(op##_, !ox_##op##_(x, NULL));
     OX_INPLACE_2(EACH)
 #undef EACH
+#define EACH(op) NULLS(op, !ox_##op(NULL, OX_ALL_DIMS, false));
+    OX_REDUCE_DIMS(EACH)
+#undef EACH
     NULLS(isnan, !ox_isnan(NULL));
     NULLS(isinf, !ox_isinf(NULL));
     NULLS(isfinite, !ox_isfinite(NULL));
@@ -116,14 +119,25 @@ static void check_null_elementwise(ox_tensor *x) {
     NULLS(addcmul_, !ox_addcmul_(NULL, x, x, 1));
     NULLS(addcdiv, !ox_addcdiv(x, x, NULL, 1));
     NULLS(addcdiv_, !ox_addcdiv_(NULL, x, x, 1));
+    NULLS(div_mode, !ox_div_mode(NULL, x, NULL));
+    NULLS(div_mode, !ox_div_mode(x, NULL, "trunc"));
+    NULLS(div_mode_, !ox_div_mode_(NULL, x, "floor"));
+    NULLS(div_mode_, !ox_div_mode_(x, NULL, NULL));
+    NULLS(clamp_tensor, !ox_clamp_tensor(NULL, x, x));
+    NULLS(clamp_tensor_, !ox_clamp_tensor_(NULL, x, x));
+    NULLS(masked_fill_scalar, !ox_masked_fill_scalar(NULL, x, ox_scalar_int(1)));
+    NULLS(masked_fill_scalar_, !ox_masked_fill_scalar_(x, NULL, ox_scalar_int(1)));
     NULLS(masked_fill, !ox_masked_fill(NULL, x, 1));
     NULLS(masked_fill, !ox_masked_fill(x, NULL, 1));
     NULLS(masked_fill_, !ox_masked_fill_(NULL, x, 1));
-    NULLS(add_number, !ox_add_number(NULL, 1));
-    NULLS(sub_number, !ox_sub_number(NULL, 1));
-    NULLS(mul_number, !ox_mul_number(NULL, 1));
-    NULLS(div_number, !ox_div_number(NULL, 1));
-    NULLS(pow_number, !ox_pow_number(NULL, 1));
+#define EACH(op)                                      \
+    NULLS(op##_number, !ox_##op##_number(NULL, 1));   \
+    NULLS(op##_number_, !ox_##op##_number_(NULL, 1));
+    OX_NUMBER_2(EACH)
+#undef EACH
+#define EACH(op) NULLS(r##op##_number, !ox_r##op##_number(NULL, 1));
+    OX_NUMBER_REVERSED(EACH)
+#undef EACH
 }
 
 static void check_null_rest(ox_tensor *x) {
@@ -135,6 +149,7 @@ static void check_null_rest(ox_tensor *x) {
     NULLS(copy_, !ox_copy_(NULL, x));
     NULLS(copy_, !ox_copy_(x, NULL));
     NULLS(fill_, !ox_fill_(NULL, 1));
+    NULLS(fill_scalar_, !ox_fill_scalar_(NULL, ox_scalar_int(1)));
     NULLS(zero_, !ox_zero_(NULL));
     NULLS(uniform_, !ox_uniform_(NULL, 0, 1));
     NULLS(normal_, !ox_normal_(NULL, 0, 1));
@@ -153,6 +168,13 @@ static void check_null_rest(ox_tensor *x) {
     NULLS(argmin, !ox_argmin(NULL, 0, false));
     NULLS(max, !ox_max(NULL, 0, false).values);
     NULLS(min, !ox_min(NULL, 0, false).indices);
+    NULLS(sum_as, !ox_sum_as(NULL, OX_ALL_DIMS, false, OX_F32));
+    NULLS(mean_as, !ox_mean_as(NULL, OX_ALL_DIMS, false, OX_DTYPE_NONE));
+    NULLS(prod_as, !ox_prod_as(NULL, OX_ALL_DIMS, false, OX_I64));
+    NULLS(cumsum_as, !ox_cumsum_as(NULL, 0, OX_F32));
+    NULLS(cumprod_as, !ox_cumprod_as(NULL, 0, OX_BOOL));
+    NULLS(softmax_as, !ox_softmax_as(NULL, 0, OX_F32));
+    NULLS(log_softmax_as, !ox_log_softmax_as(NULL, 0, OX_DTYPE_NONE));
     NULLS(cumsum, !ox_cumsum(NULL, 0));
     NULLS(cumsum_, !ox_cumsum_(NULL, 0));
     NULLS(cumprod, !ox_cumprod(NULL, 0));
@@ -179,6 +201,8 @@ static void check_null_rest(ox_tensor *x) {
     NULLS(scatter_add_, !ox_scatter_add_(NULL, 0, x, x));
     NULLS(scatter_reduce, !ox_scatter_reduce(x, 0, NULL, x, OX_REDUCTION_SUM, true));
     NULLS(scatter_reduce_, !ox_scatter_reduce_(NULL, 0, x, x, OX_REDUCTION_SUM, true));
+    NULLS(index_reduce, !ox_index_reduce(x, 0, x, NULL, OX_REDUCTION_SUM, true));
+    NULLS(index_reduce_, !ox_index_reduce_(NULL, 0, x, x, OX_REDUCTION_SUM, true));
     NULLS(index_select, !ox_index_select(x, 0, NULL));
     NULLS(index_add, !ox_index_add(x, 0, x, NULL, 1));
     NULLS(index_add_, !ox_index_add_(NULL, 0, x, x, 1));
@@ -214,7 +238,8 @@ static void check_null_rest(ox_tensor *x) {
     NULLS(layer_norm, !ox_layer_norm(NULL, 1, x, x, 1e-5));
     NULLS(rms_norm, !ox_rms_norm(NULL, 1, x, 1e-5));
     NULLS(im2col, !ox_im2col(NULL, OX_DIMS(2), OX_SCALAR_SHAPE, OX_SCALAR_SHAPE, OX_SCALAR_SHAPE));
-    NULLS(col2im, !ox_col2im(NULL, OX_DIMS(4, 4), OX_DIMS(2), OX_SCALAR_SHAPE, OX_SCALAR_SHAPE, OX_SCALAR_SHAPE));
+    NULLS(col2im,
+          !ox_col2im(NULL, OX_DIMS(4, 4), OX_DIMS(2), OX_SCALAR_SHAPE, OX_SCALAR_SHAPE, OX_SCALAR_SHAPE));
     NULLS(conv2d, !ox_conv2d(NULL, x, x, NULL));
     NULLS(conv2d, !ox_conv2d(x, NULL, x, NULL));
     NULLS(instance_norm, !ox_instance_norm(NULL, x, x, 1e-5));
@@ -276,6 +301,7 @@ static void check_null_views_and_making(ox_tensor *x) {
     NULLS(from_blob, !ox_from_blob(NULL, OX_SHAPE(4), NULL, OX_F32, NULL, NULL));
     NULLS(item, ox_item(NULL) == 0);
     NULLS(item_int, ox_item_int(NULL) == 0);
+    NULLS(item_scalar, ox_item_scalar(NULL).dtype == OX_DTYPE_NONE);
     NULLS(to_data, ox_to_data(NULL, f, sizeof f) != OX_OK);
     NULLS(to_floats, ox_to_floats(NULL, f, 4) != OX_OK);
     NULLS(to_doubles, ox_to_doubles(NULL, d, 4) != OX_OK);
@@ -354,6 +380,8 @@ static void check_nonsense_making(void) {
     const float f[4] = {1, 2, 3, 4};
     const int64_t strides[2] = {INT64_MAX, 1};
     const double nan = (double)NAN, inf = (double)INFINITY;
+    ox_scalar none = ox_scalar_int(0);
+    none.dtype = OX_DTYPE_NONE;
     ox_shape nine = OX_SHAPE(1, 1, 1, 1, 1, 1, 1, 1, 1), negative = OX_SHAPE(2, -1),
              huge = OX_SHAPE(INT64_MAX, 2), wide = OX_SHAPE(INT64_C(1) << 61);
 #define SHAPES(op, ...)                                        \
@@ -382,6 +410,11 @@ static void check_nonsense_making(void) {
     REFUSES(full, OX_ERR_ARG, !ox_full(OX_SHAPE(2), 9223372036854775808.0, OX_I64));
     REFUSES(full, OX_ERR_ARG, !ox_full(OX_SHAPE(2), nan, OX_I16));
     REFUSES(full, OX_ERR_ARG, !ox_full(OX_SHAPE(2), -inf, OX_U64));
+    REFUSES(full_scalar, OX_ERR_ARG, !ox_full_scalar(OX_SHAPE(2), ox_scalar_int(256), OX_U8));
+    REFUSES(full_scalar, OX_ERR_ARG, !ox_full_scalar(OX_SHAPE(2), ox_scalar_complex(1, 2), OX_F32));
+    REFUSES(full_scalar, OX_ERR_SHAPE, !ox_full_scalar(OX_SHAPE(-2), ox_scalar_int(1), OX_DTYPE_NONE));
+    REFUSES(from_scalar, OX_ERR_ARG, !ox_from_scalar(none));
+    REFUSES(full_scalar, OX_ERR_ARG, !ox_full_scalar(OX_SHAPE(2), none, OX_F32));
     REFUSES(arange, OX_ERR_ARG, !ox_arange(0, 10, 0, OX_F32));
     REFUSES(arange, OX_ERR_ARG, !ox_arange(0, 10, -1, OX_F32));
     REFUSES(arange, OX_ERR_ARG, !ox_arange(0, nan, 1, OX_F32));
@@ -422,6 +455,7 @@ static void check_nonsense_numbers_out(void) {
     int64_t i[4];
     REFUSES(item, OX_ERR_SHAPE, ox_item(x) == 0);
     REFUSES(item_int, OX_ERR_SHAPE, ox_item_int(x) == 0);
+    REFUSES(item_scalar, OX_ERR_SHAPE, ox_item_scalar(x).dtype == OX_DTYPE_NONE);
     REFUSES(item, OX_ERR_SHAPE, ox_item(none) == 0);
     REFUSES(full_like, OX_ERR_ARG, !ox_full_like(small, 128));
     REFUSES(fill_, OX_ERR_ARG, !ox_fill_(small, -128.5 - 1));
@@ -889,7 +923,8 @@ static void check_header(const char *path) {
                                            "ox_generator_open", "ox_generator_close", "ox_generator_seed",
                                            "ox_generator_get_state", "ox_generator_set_state",
                                            "ox_generator_use", "ox_generator_scope_begin",
-                                           "ox_generator_scope_end"};
+                                           "ox_generator_scope_end", "ox_scalar_bool", "ox_scalar_int",
+                                           "ox_scalar_uint", "ox_scalar_float", "ox_scalar_complex"};
     int found = 0;
     for (const char *at = strstr(text, "OX_API"); at; at = strstr(at + 1, "OX_API")) {
         const char *name = strstr(at, "ox_"), *end = at;

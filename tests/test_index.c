@@ -174,17 +174,19 @@ static double reduced(ox_reduction reduce, double a, double b) {
 }
 
 /* x [R,C] by rows: index and source [n,C]. What the loop gives, in `sum`. */
-static void reduce_rows(double *sum, int64_t rows, int64_t columns, const int64_t *index, const double *source,
-                        int64_t n, ox_reduction reduce, bool include_self, bool whole) {
+static void reduce_rows(double *sum, int64_t rows, int64_t columns, const int64_t *index,
+                        const double *source, int64_t n, ox_reduction reduce, bool include_self, bool whole) {
     for (int64_t c = 0; c < columns; c++)
         for (int64_t r = 0; r < rows; r++) {
             double value = sum[r * columns + c], count = include_self;
             for (int64_t i = 0; i < n; i++) {
                 if (index[i * columns + c] != r) continue;
-                value = count == 0 ? source[i * columns + c] : reduced(reduce, value, source[i * columns + c]);
+                value =
+                    count == 0 ? source[i * columns + c] : reduced(reduce, value, source[i * columns + c]);
                 count++;
             }
-            if (reduce == OX_REDUCTION_MEAN && count > 0) value = whole ? floor(value / count) : value / count;
+            if (reduce == OX_REDUCTION_MEAN && count > 0)
+                value = whole ? floor(value / count) : value / count;
             sum[r * columns + c] = value;
         }
 }
@@ -192,13 +194,17 @@ static void reduce_rows(double *sum, int64_t rows, int64_t columns, const int64_
 static void check_scatter_reduce(ox_dtype dtype, ox_reduction reduce, bool include_self, int way) {
     enum { ROWS = 5, COLUMNS = 7, N = 9 };
     OX_SCOPE {
-        ox_tensor *x = ox_cast(ox_randint(dtype == OX_U8 ? 0 : -3, 4, OX_SHAPE(ROWS, COLUMNS), OX_I64), dtype),
-                  *source = ox_cast(ox_randint(dtype == OX_U8 ? 0 : -2, 3, OX_SHAPE(N, COLUMNS), OX_I64), dtype),
-                  *index = ox_randint(0, ROWS - 1, OX_SHAPE(N, COLUMNS), way % 2 ? OX_I32 : OX_I64); /* not 4 */
+        ox_tensor *x =
+                      ox_cast(ox_randint(dtype == OX_U8 ? 0 : -3, 4, OX_SHAPE(ROWS, COLUMNS), OX_I64), dtype),
+                  *source =
+                      ox_cast(ox_randint(dtype == OX_U8 ? 0 : -2, 3, OX_SHAPE(N, COLUMNS), OX_I64), dtype),
+                  *index =
+                      ox_randint(0, ROWS - 1, OX_SHAPE(N, COLUMNS), way % 2 ? OX_I32 : OX_I64); /* not 4 */
         double sum[ROWS * COLUMNS], from[N * COLUMNS];
         int64_t at[N * COLUMNS];
         bool whole = dtype != OX_F16 && dtype != OX_BF16 && dtype != OX_F32 && dtype != OX_F64;
-        CHECK(ox_to_doubles(x, sum, ROWS * COLUMNS) == OX_OK && ox_to_doubles(source, from, N * COLUMNS) == OX_OK &&
+        CHECK(ox_to_doubles(x, sum, ROWS * COLUMNS) == OX_OK &&
+              ox_to_doubles(source, from, N * COLUMNS) == OX_OK &&
               ox_to_ints(index, at, N * COLUMNS) == OX_OK);
         reduce_rows(sum, ROWS, COLUMNS, at, from, N, reduce, include_self, whole);
         ox_tensor *wanted = ox_from_doubles(sum, OX_SHAPE(ROWS, COLUMNS), OX_F64), *got = NULL;
@@ -228,24 +234,62 @@ static void test_scatter_reduce(void) {
                 if (dtypes[d] != OX_U8 || r != OX_REDUCTION_PROD) /* which would wrap */
                     check_scatter_reduce(dtypes[d], (ox_reduction)r, way < 3, way % 3);
     OX_SCOPE {
-        ox_tensor *x = ox_from_ints((const int64_t[]){-7, -8}, OX_SHAPE(2), OX_I32), *at = ox_zeros(OX_SHAPE(2), OX_I64);
-        ox_tensor *y = ox_from_ints((const int64_t[]){-2, -3}, OX_SHAPE(2), OX_I32), *none = ox_zeros(OX_SHAPE(0), OX_I64);
+        ox_tensor *x = ox_from_ints((const int64_t[]){-7, -8}, OX_SHAPE(2), OX_I32),
+                  *at = ox_zeros(OX_SHAPE(2), OX_I64);
+        ox_tensor *y = ox_from_ints((const int64_t[]){-2, -3}, OX_SHAPE(2), OX_I32),
+                  *none = ox_zeros(OX_SHAPE(0), OX_I64);
         ox_tensor *mean = ox_scatter_reduce(x, 0, at, y, OX_REDUCTION_MEAN, false);
         CHECK(ox_equal(mean, ox_from_ints((const int64_t[]){-3, -8}, OX_SHAPE(2), OX_I32)));
         CHECK(ox_equal(ox_scatter_reduce(x, 0, none, ox_cast(none, OX_I32), OX_REDUCTION_AMAX, false), x));
         ox_tensor *half = ox_full(OX_SHAPE(1), 1, OX_F16), *ones = ox_full(OX_SHAPE(3), 1 + 0x1p-10, OX_F16);
-        CHECK(ox_item(ox_scatter_reduce(half, 0, ox_zeros(OX_SHAPE(3), OX_I32), ones, OX_REDUCTION_PROD, true)) ==
-              1 + 3 * 0x1p-10);
-        ox_tensor *nan = ox_from_floats((const float[]){NAN, 1}, OX_SHAPE(2), OX_F32), *f = ox_zeros(OX_SHAPE(2), OX_F32);
+        CHECK(ox_item(ox_scatter_reduce(half, 0, ox_zeros(OX_SHAPE(3), OX_I32), ones, OX_REDUCTION_PROD,
+                                        true)) == 1 + 3 * 0x1p-10);
+        /* torch.tensor([[1., 2, 3], [4, 5, 6]]).index_reduce(1, [0, 0, 2], [[5, 7, 9], [1, 1, 2]], ..) */
+        static const struct {
+            ox_reduction reduce;
+            bool include_self;
+            float numbers[6];
+        } wanted[] = {
+            {OX_REDUCTION_PROD, true, {35, 2, 27, 4, 5, 12}},
+            {OX_REDUCTION_PROD, false, {35, 2, 9, 1, 5, 2}},
+            {OX_REDUCTION_MEAN, true, {13.0f / 3, 2, 6, 2, 5, 4}},
+            {OX_REDUCTION_MEAN, false, {6, 2, 9, 1, 5, 2}},
+            {OX_REDUCTION_AMAX, true, {7, 2, 9, 4, 5, 6}},
+            {OX_REDUCTION_AMAX, false, {7, 2, 9, 1, 5, 2}},
+            {OX_REDUCTION_AMIN, true, {1, 2, 3, 1, 5, 2}},
+            {OX_REDUCTION_AMIN, false, {5, 2, 9, 1, 5, 2}},
+            {OX_REDUCTION_SUM, true, {13, 2, 12, 6, 5, 8}},
+        };
+        const float six[6] = {1, 2, 3, 4, 5, 6}, from[6] = {5, 7, 9, 1, 1, 2};
+        ox_tensor *image = ox_from_floats(six, OX_SHAPE(2, 3), OX_F32), *list = NULL;
+        ox_tensor *added = ox_from_floats(from, OX_SHAPE(2, 3), OX_F32);
+        list = ox_from_ints((const int64_t[]){0, 0, 2}, OX_SHAPE(3), OX_I32);
+        for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+            ox_tensor *want = ox_from_floats(wanted[i].numbers, OX_SHAPE(2, 3), OX_F32),
+                      *copy = ox_clone(ox_t(image));
+            ox_tensor *got =
+                ox_index_reduce(image, -1, list, added, wanted[i].reduce, wanted[i].include_self);
+            CHECK_MSG(got && ox_allclose(got, want, 1e-6, 0, false), "case %d: %s", (int)i, ox_error_text());
+            got = ox_index_reduce_(copy, 0, list, ox_t(added), wanted[i].reduce, wanted[i].include_self);
+            CHECK(got == copy && ox_allclose(ox_t(got), want, 1e-6, 0, false));
+        }
+        ox_tensor *three = ox_full(OX_SCALAR_SHAPE, 3, OX_F32), *first = ox_zeros(OX_SHAPE(1), OX_I64);
+        CHECK(ox_item(ox_index_reduce(three, 0, first, three, OX_REDUCTION_PROD, true)) == 9);
+        expect(OX_ERR_SHAPE, "index_reduce: index",
+               ox_index_reduce(image, 1, first, added, OX_REDUCTION_PROD, true));
+        ox_tensor *nan = ox_from_floats((const float[]){NAN, 1}, OX_SHAPE(2), OX_F32),
+                  *f = ox_zeros(OX_SHAPE(2), OX_F32);
         CHECK(isnan(ox_item(ox_select(ox_scatter_reduce(f, 0, at, nan, OX_REDUCTION_AMAX, true), 0, 0))));
         ox_tensor *c = ox_cast(ox_full(OX_SHAPE(2), 3, OX_F32), OX_C64);
         CHECK(ox_item(ox_select(ox_scatter_reduce(c, 0, at, c, OX_REDUCTION_PROD, true), 0, 0)) == 27);
         ox_tensor *b = ox_zeros(OX_SHAPE(2), OX_BOOL), *t = ox_ones(OX_SHAPE(2), OX_BOOL);
         CHECK(ox_equal(ox_scatter_reduce(b, 0, ox_arange(0, 2, 1, OX_I64), t, OX_REDUCTION_AMAX, true), t));
-        expect(OX_ERR_DTYPE, "scatter_reduce: not defined for bool", ox_scatter_reduce(b, 0, at, t, OX_REDUCTION_MEAN, true));
+        expect(OX_ERR_DTYPE, "scatter_reduce: not defined for bool",
+               ox_scatter_reduce(b, 0, at, t, OX_REDUCTION_MEAN, true));
         expect(OX_ERR_DTYPE, "scatter", ox_scatter_reduce(c, 0, at, c, OX_REDUCTION_AMAX, true));
         expect(OX_ERR_ARG, "scatter_reduce", ox_scatter_reduce(f, 0, at, f, OX_REDUCTION_NONE, true));
-        expect(OX_ERR_INDEX, "scatter", ox_scatter_reduce(f, 0, ox_full(OX_SHAPE(2), 5, OX_I64), f, OX_REDUCTION_PROD, true));
+        expect(OX_ERR_INDEX, "scatter",
+               ox_scatter_reduce(f, 0, ox_full(OX_SHAPE(2), 5, OX_I64), f, OX_REDUCTION_PROD, true));
     }
 }
 

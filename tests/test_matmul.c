@@ -304,8 +304,8 @@ static void check_ints(ox_dtype dtype, int64_t m, int64_t n, int64_t k, int layo
                   (long long)m, (long long)n, (long long)k, layout, ox_error_text());
         if (dtype == OX_I8)
             CHECK_MSG(ox_equal(ox_int_mm(a, b), ox_from_ints(sum, OX_SHAPE(m, n), OX_I32)),
-                      "int_mm [%lld,%lld,%lld] layout %d: %s", (long long)m, (long long)n, (long long)k, layout,
-                      ox_error_text());
+                      "int_mm [%lld,%lld,%lld] layout %d: %s", (long long)m, (long long)n, (long long)k,
+                      layout, ox_error_text());
         free(x);
         free(y);
         free(sum);
@@ -376,7 +376,8 @@ static void test_special(void) {
 
 /* ---- linear and addmm ---------------------------------------------------------------------------------- */
 
-static const char *const activation_names[] = {"none", "relu", "gelu", "gelu_tanh", "silu", "sigmoid", "tanh"};
+static const char *const activation_names[] = {"none", "relu",    "gelu", "gelu_tanh",
+                                               "silu", "sigmoid", "tanh"};
 
 static double activate(ox_activation activation, double x) {
     switch (activation) {
@@ -409,8 +410,9 @@ static void check_linear(ox_tensor *x, ox_tensor *w, ox_tensor *bias, ox_activat
         double off = fabs(got[i] - sum) / tolerance(c->dtype, k, sum);
         if (!(off <= worst)) worst = off;
     }
-    CHECK_MSG(worst <= 1, "linear %s, %s x %s, m %lld: error %g of what is allowed", activation_names[activation],
-              ox_dtype_name(x->dtype), ox_dtype_name(w->dtype), (long long)m, worst);
+    CHECK_MSG(worst <= 1, "linear %s, %s x %s, m %lld: error %g of what is allowed",
+              activation_names[activation], ox_dtype_name(x->dtype), ox_dtype_name(w->dtype), (long long)m,
+              worst);
     free(a);
     free(b);
     free(add);
@@ -423,7 +425,8 @@ static void test_linear(void) {
         ox_tensor *w = random_tensor(OX_SHAPE(45, 70), OX_F32), *bias = random_tensor(OX_SHAPE(45), OX_F32);
         for (int i = 0; i < 7; i++)
             for (int64_t m = 1; m <= 21; m += 10)
-                check_linear(random_tensor(OX_SHAPE(m, 70), OX_F32), w, i & 1 ? bias : NULL, (ox_activation)i);
+                check_linear(random_tensor(OX_SHAPE(m, 70), OX_F32), w, i & 1 ? bias : NULL,
+                             (ox_activation)i);
     }
     for (int i = 0; i < 4; i++)
         for (int j = 0; j < 4; j++)

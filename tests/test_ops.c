@@ -484,7 +484,7 @@ static void check_in_place_refusals(void) {
         REFUSES(ox_add_scaled(i32, i32, 1e30), OX_ERR_DTYPE);
         REFUSES(ox_clamp(i32, 0.5, 3), OX_ERR_DTYPE);
         REFUSES(ox_clamp_(i32, 0, (double)NAN), OX_ERR_DTYPE);
-        REFUSES(ox_pow(i32, ox_full(OX_SHAPE(4), -1, OX_I32)), OX_ERR_ARG);
+        REFUSES(ox_pow(i32, ox_integer(-1)), OX_ERR_ARG);
         REFUSES(ox_pow(ox_ones(OX_SHAPE(4), OX_C64), ox_full(OX_SHAPE(4), -1, OX_I32)), OX_ERR_DTYPE);
         CHECK(ox_item(ox_sum(i32, OX_ALL_DIMS, false)) == 12);
         /* Within a category: computed in the wider dtype, rounded once to the target's. */
@@ -685,9 +685,8 @@ static void check_wide_integers(void) {
                 store_int(dtype, cells[0], edge[i / EDGES]);
                 store_int(dtype, cells[1], edge[i % EDGES]);
                 if (divides && load_int(dtype, cells[1]) == 0) continue;
-                if (power && (is_signed_int(dtype) ? load_int(dtype, cells[1]) < 0
-                                                   : (uint64_t)load_int(dtype, cells[1]) > 1000))
-                    continue;
+                bool long_power = power && !is_signed_int(dtype);
+                if (long_power && (uint64_t)load_int(dtype, cells[1]) > 1000) continue;
                 if (c->arity == 1 && i % EDGES) continue;
                 OX_SCOPE {
                     ox_tensor *in[2] = {ox_from_data(cells[0], OX_SHAPE(1), dtype),

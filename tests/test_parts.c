@@ -198,7 +198,8 @@ static ox_shape two(const int64_t *n) { return ox_shape_from(2, n); }
 static void check_columns(const window_case *w, ox_tensor *x) {
     int64_t places[2], channels = 3, samples = 2, rows = w->size[0], columns = w->size[1];
     for (int i = 0; i < 2; i++)
-        places[i] = (w->size[i] + 2 * w->padding[i] - w->dilation[i] * (w->kernel[i] - 1) - 1) / w->stride[i] + 1;
+        places[i] =
+            (w->size[i] + 2 * w->padding[i] - w->dilation[i] * (w->kernel[i] - 1) - 1) / w->stride[i] + 1;
     int64_t each = w->kernel[0] * w->kernel[1], count = places[0] * places[1], terms = channels * each;
     double *from = (double *)malloc(sizeof *from * (size_t)(samples * channels * rows * columns)),
            *back = (double *)calloc((size_t)(samples * channels * rows * columns), sizeof *back),
@@ -247,15 +248,16 @@ static void test_columns(void) {
                 ox_tensor *x = ox_cast(ox_randint(-3, 4, OX_SHAPE(2, 3, h, w), OX_I64), dtypes[d]),
                           *wide = ox_cast(ox_randint(-3, 4, OX_SHAPE(w, 2 * h, 3, 2), OX_I64), dtypes[d]);
                 check_columns(&cases[c], x);
-                check_columns(&cases[c], ox_slice(ox_permute(wide, OX_DIMS(3, 2, 1, 0)), 2, OX_END, OX_END, -2));
+                check_columns(&cases[c],
+                              ox_slice(ox_permute(wide, OX_DIMS(3, 2, 1, 0)), 2, OX_END, OX_END, -2));
                 check_columns(&cases[c], ox_expand(ox_narrow(x, 1, 1, 1), OX_SHAPE(2, 3, h, w)));
             }
     OX_SCOPE { /* one number for both dims, defaults, nothing at all; a convolution is a product of them */
         ox_tensor *x = ox_randn(OX_SHAPE(2, 3, 8, 8), OX_F32), *w = ox_randn(OX_SHAPE(4, 3, 2, 2), OX_F32);
         ox_shape none = OX_SCALAR_SHAPE;
         ox_tensor *y = ox_im2col(x, OX_DIMS(2), none, none, none), *z = ox_conv2d(x, w, NULL, NULL);
-        CHECK(ox_allclose(ox_reshape(ox_matmul(ox_reshape(w, OX_SHAPE(4, 12)), y), OX_SHAPE(2, 4, 7, 7)), z, 1e-5,
-                          1e-5, false));
+        CHECK(ox_allclose(ox_reshape(ox_matmul(ox_reshape(w, OX_SHAPE(4, 12)), y), OX_SHAPE(2, 4, 7, 7)), z,
+                          1e-5, 1e-5, false));
         y = ox_im2col(ox_narrow(x, 0, 0, 0), OX_DIMS(2), none, none, none);
         CHECK(y && ox_numel(y) == 0 && y->shape[1] == 12 && y->shape[2] == 49);
         CHECK(!ox_im2col(x, none, none, none, none) && ox_error() == OX_ERR_ARG);

@@ -83,7 +83,7 @@ static bool takes_dtype(reduction op, ox_dtype dtype) {
 
 static ox_dtype result_dtype(reduction op, ox_dtype dtype) {
     op = plain_of(op);
-    if (op == ALL || op == ANY) return OX_BOOL;
+    if (op == ALL || op == ANY) return dtype == OX_U8 ? OX_U8 : OX_BOOL;
     if (op == COUNT || op == ARGMAX || op == ARGMIN) return OX_I64;
     if ((op == SUM || op == PROD) && is_integral(dtype)) return OX_I64;
     if (dtype == OX_C64 && op != SUM && op != MEAN && op != PROD) return OX_F32;

@@ -645,7 +645,8 @@ static ox_tensor *looked_up_in_part(ox_tensor *w) {
 }
 static ox_tensor *looked_up_across(ox_tensor *w) {
     static const int64_t ids[] = {15, 0, 7, 8};
-    return ox_embedding(backwards(ox_from_ints(ids, OX_SHAPE(4), OX_I64), OX_DIMS(0)), ox_narrow(w, 0, 3, 16));
+    return ox_embedding(backwards(ox_from_ints(ids, OX_SHAPE(4), OX_I64), OX_DIMS(0)),
+                        ox_narrow(w, 0, 3, 16));
 }
 static ox_tensor *looked_up_backwards(ox_tensor *w) {
     static const int64_t ids[] = {15, 0, 31};

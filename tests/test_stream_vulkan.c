@@ -110,11 +110,11 @@ static void test_pinned_ring(const stream_case *c) {
         }
         bool imported = ox_vulkan_get_stats(gpu).imports > imports;
         CHECK(imported == ((info.caps & OX_VULKAN_CAP_HOST_MEMORY) != 0));
-        CHECK_MSG(ox_vulkan_close(gpu) == OX_OK, "%s", ox_error_text());
+        CHECK_MSG(ox_device_close(gpu) == OX_OK, "%s", ox_error_text());
         gpu = ox_vulkan(0);
         remove(path);
     }
-    ox_stream_close(stream);
+    ox_device_close(ox_stream_device(stream));
     ox_release(w);
 }
 

@@ -582,7 +582,8 @@ static void check_complex_and_bits(void) {
 static void check_flip_of(ox_tensor *x, ox_shape dims) {
     ox_tensor *flipped = ox_flip(x, dims), *view = backwards(x, dims);
     CHECK(flipped && view && same_bits(flipped, ox_contiguous(view)));
-    CHECK(flipped && ox_is_contiguous(flipped) && flipped->storage != x->storage && flipped->dtype == x->dtype);
+    CHECK(flipped && ox_is_contiguous(flipped) && flipped->storage != x->storage &&
+          flipped->dtype == x->dtype);
 }
 static void check_flip(void) {
     OX_SCOPE {

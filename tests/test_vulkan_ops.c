@@ -326,8 +326,10 @@ static void check_integer_products(void) {
             const char *name = ox_dtype_name(dtypes[d]);
             ox_tensor *x = integers(OX_SHAPE(3, 70, 33), dtypes[d]),
                       *w = integers(OX_SHAPE(33, 81), dtypes[d]);
-            ox_tensor *y = backwards(there(x), OX_DIMS(1, 2)), *v = there(w), *a = backwards(x, OX_DIMS(1, 2));
-            ox_tensor *bias = integers(OX_SHAPE(81), dtypes[d]), *e = ox_select(a, 0, 1), *f = ox_select(y, 0, 1);
+            ox_tensor *y = backwards(there(x), OX_DIMS(1, 2)), *v = there(w),
+                      *a = backwards(x, OX_DIMS(1, 2));
+            ox_tensor *bias = integers(OX_SHAPE(81), dtypes[d]), *e = ox_select(a, 0, 1),
+                      *f = ox_select(y, 0, 1);
             CHECK_MSG(same(ox_matmul(y, v), ox_matmul(a, w)), "%s: %s", name, ox_error_text());
             if (dtypes[d] == OX_I8) CHECK_MSG(same(ox_int_mm(y, v), ox_int_mm(a, w)), "%s", ox_error_text());
             CHECK_MSG(same(ox_matmul(ox_transpose(y, 1, 2), y), ox_matmul(ox_transpose(a, 1, 2), a)),
@@ -364,7 +366,8 @@ static void check_double_sums(void) {
 }
 
 static void check_double_rope(void) {
-    ox_tensor *x = ox_randn(OX_SHAPE(2, 3, 17, 40), OX_F64), *a = ox_transpose(backwards(x, OX_DIMS(2)), 0, 1);
+    ox_tensor *x = ox_randn(OX_SHAPE(2, 3, 17, 40), OX_F64),
+              *a = ox_transpose(backwards(x, OX_DIMS(2)), 0, 1);
     ox_tensor *y = there(x), *b = ox_transpose(backwards(y, OX_DIMS(2)), 0, 1);
     ox_tensor *positions = backwards(ox_arange(100, 134, 2, OX_I32), OX_DIMS(0));
     for (int which = 0; which < 4; which++) {

@@ -69,6 +69,7 @@ static const word results[] = {
     {"FLOAT", "as the operands; integers, bool: f32"},
     {"REAL", "as the operands; c64: f32"},
     {"BOOL", "bool"},
+    {"TRUTH", "bool; u8: u8"},
     {"INDEX", "i64"},
     {"TOTAL", "as the operands; integers, bool: i64"},
     {"OTHER", "see the header"},

@@ -1,7 +1,7 @@
 /* Writes the files of shaders/tables: what shaders share with C, by name instead of by number.
  *     tables FOLDER
- * Specialization constants come from src/vulkan/specials.def, parameters from params.def, memory from
- * views.def, workgroups from driver/shaders.def, codes from codes.def and the tables of src/form, sizes of
+ * Specialization constants come from src/vulkan/specialization.def, parameters from params.def, memory from
+ * views.def, workgroups from driver/shaders.def, codes from constants.def and the tables of src/form, sizes of
  * dtypes from tensor/dtype.h; numbers and places are worked out by the C compiler from the very structs and
  * enums that C uses. The cases of elementwise shaders are the formulas of form/map.def. GLSL's preprocessor
  * cannot do it: it neither counts nor defines. Files that are there already with the same text are left
@@ -92,7 +92,7 @@ static void put_specials(void) {
 #define OXI_SPECIAL_THREADS(member) \
     PUT("layout(local_size_x_id = %zu) in;\n", offsetof(its, member) / 4);
 #define OXI_SPECIAL_GAP(member, count)
-#include "vulkan/specials.def"
+#include "vulkan/specialization.def"
 }
 
 /* ---- workgroups and memory ----------------------------------------------------------------------------- */
@@ -172,7 +172,7 @@ static void put_params(void) {
 #define OXI_STRIDES(member, count) PUT("#define ROW_%s %zu\n", #member, offsetof(its, member) / 16);
 #define OXI_LINES(member)
 #define OXI_UNUSED_WORDS(member, count)
-#include "vulkan/params.def"
+#include "vulkan/parameters.def"
 }
 
 /* ---- codes --------------------------------------------------------------------------------------------- */
@@ -188,14 +188,14 @@ static void put_codes(void) {
         list                      \
     }
 #define OXI_CODE(name, value) put_code(#name, (long long)(value));
-#include "vulkan/codes.def"
+#include "vulkan/constants.def"
     long long code = 0;
     current = file_of("map_ops");
 #define OXI_MAP(op, ...) put_code("OP_" #op, code++);
 #include "form/map.def"
     code = 0;
-    current = file_of("made");
-#define OXI_GENERATE(op, kind, numbers) put_code("MADE_" #op, code++);
+    current = file_of("generate");
+#define OXI_GENERATE(op, kind, numbers) put_code("GENERATE_" #op, code++);
 #include "form/generate.def"
 }
 
@@ -297,7 +297,7 @@ static void put_sizes(const char *function, int (*size)(int), int otherwise) {
     PUT("    default: return %d;\n    }\n}\n", otherwise);
 }
 
-/* Those of codes.def, by the name of its list. */
+/* Those of constants.def, by the name of its list. */
 static void take_dtypes(const char *list) {
     dtype_count = 0;
     current = file_of(list);
@@ -306,7 +306,7 @@ static void take_dtypes(const char *list) {
 #define OXI_CODES(name, its) \
     if (strcmp(#name, list) == 0) { its }
 #define OXI_CODE(name, value) add_dtype(#name, (ox_dtype)(value));
-#include "vulkan/codes.def"
+#include "vulkan/constants.def"
 }
 
 static void put_dtypes(void) {

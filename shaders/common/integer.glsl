@@ -57,3 +57,9 @@ uvec2 powered(uvec2 base, uvec2 exponent) {
     }
     return result;
 }
+// A negative power of a whole number: 0 unless that is 1 or -1.
+uvec2 powered_below(const uvec2 base, const uvec2 exponent) {
+    if (base == uvec2(1, 0)) return base;
+    if (base != uvec2(~0u)) return uvec2(0);
+    return (exponent.x & 1) != 0 ? base : uvec2(1, 0);
+}

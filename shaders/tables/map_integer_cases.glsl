@@ -24,7 +24,7 @@ case OP_floor_divide: return floor_divide_of(a, b);
 case OP_trunc_divide: return quotient_of(a, b, rest);
 case OP_remainder: return remainder_of(a, b);
 case OP_fmod: return rest_of(a, b);
-case OP_pow: return LANE == LANE_I64 && int(b.y) < 0 ? zero : powered(a, b);
+case OP_pow: return LANE == LANE_I64 && int(b.y) < 0 ? powered_below(a, b) : powered(a, b);
 case OP_maximum: return is_less(b, a) ? a : b;
 case OP_minimum: return is_less(a, b) ? a : b;
 case OP_eq: return truth(a == b);

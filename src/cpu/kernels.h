@@ -15,7 +15,7 @@
  *     codes          numbers of a block type as integers, before their scale; ratio: an integer scale
  *     prepacked      packed panels that are kept with a constant weight (cpu/product/prepack.c)
  *     repacked       weights of block types stored sixteen rows side by side, in place (cpu/product/repack.c)
- *     vocabulary     short names for vectors, the same for each tier (cpu/simd/begin.inc)
+ *     vocabulary     short names for vectors, the same for each tier (cpu/simd/vocabulary.inc)
  *     way            one of the algorithms for a product, chosen from sizes and strides
  *     to stream      to write past the caches (the room stream/ is something else) */
 #ifndef OX_CPU_KERNELS_H
@@ -263,6 +263,7 @@ typedef struct oxi_kernels {
     double (*row_sum)(int64_t n, const float *x, bool asks);
     double (*row_sum_numbers)(int64_t n, const float *x, bool asks); /* NaN is 0 */
     void (*row_add_numbers)(int64_t n, const float *x, float *sum);  /* sum += x, NaN is 0 */
+    void (*row_add_numbers_f64)(int64_t n, const double *x, double *sum);
     void (*row_measure)(oxi_row_sums *row, bool asks); /* sums of row->x; asks: as of row_sum */
     /* out = e^(x-max) (out may be x or NULL), its sum */
     double (*row_exp_sum)(int64_t n, const float *x, float max, float *out);
@@ -327,7 +328,7 @@ static ox_status oxi_cpu_fill(const oxi_call *call);       /* cpu/move/fill.c: F
 static ox_status oxi_cpu_reduce(const oxi_call *call);     /* cpu/reduce/reduce.c */
 static ox_status oxi_cpu_scan(const oxi_call *call);       /* cpu/reduce/scan.c */
 static ox_status oxi_cpu_sort(const oxi_call *call);       /* cpu/index/sort.c */
-static ox_status oxi_cpu_row(const oxi_call *call, const oxi_part *part); /* cpu/rows/row.c: softmax, norms */
+static ox_status oxi_cpu_row(const oxi_call *call, const oxi_part *part); /* cpu/rows/softmax_norm.c: softmax, norms */
 static ox_status oxi_cpu_index(const oxi_call *call);      /* cpu/index/index.c */
 /* product.c over gemm.c and blocks.c, of cpu/product */
 static ox_status oxi_cpu_product(const oxi_call *call, const oxi_part *part);

@@ -35,7 +35,7 @@
 
 /* ---- the stamps ---- */
 
-#include "cpu/simd/begin.inc"
+#include "cpu/simd/vocabulary.inc"
 
 #ifdef OXI_BUILD_C
 #include "cpu/simd/c.h"
@@ -76,7 +76,7 @@
 #include "cpu/kernels/stamp.inc"
 #endif
 
-#include "cpu/simd/end.inc"
+#include "cpu/simd/vocabulary_end.inc"
 
 /* ---- the table ---- */
 

@@ -35,8 +35,8 @@ typedef struct ox_file_entry {
     int64_t bytes;
 } ox_file_entry;
 OX_API ox_status ox_file_get_entry(const ox_file *file, int64_t index, ox_file_entry *out);
-/* A tensor by name or by place; owned like any result. One that lies in the mapped file may be written to: its
- * pages become the program's own, one by one as they are written, and the file never changes. Tensors that
+/* A tensor by name or by place; owned like any result. One that lies in the mapped file may be written to:
+ * its pages become the program's own, one by one as they are written, and the file never changes. Tensors that
  * were taken from one open file under one name lie in the same pages, and see each other's changes: clone one
  * of them, or open the file again. Those of a stream are read-only (ox_clone them to write).
  * Errors OX_ERR_NOT_FOUND, OX_ERR_UNSUPPORTED, OX_ERR_FORMAT (a member's checksum), OX_ERR_NOMEM. */

@@ -1,6 +1,6 @@
 /* The vocabulary under every tokenizer: token texts, types and scores by id, and ids by text.
  * Copied out of the file's metadata, every array checked; a hash table finds texts, an automaton markers.
- * Used by tokenizer.c and the kinds of tokenizers (spm.c). */
+ * Used by tokenizer.c and the kinds of tokenizers (sentencepiece.c). */
 
 /* ---- arrays -------------------------------------------------------------------------------------------- */
 

@@ -1,7 +1,8 @@
 /* Making tensors, and getting numbers in and out of them. New tensors are contiguous and on the thread's
- * default device; ox_number, ox_integer and ox_from_blob on the CPU, and the _like forms where t is.
+ * default device; ox_number, ox_integer, ox_from_scalar and ox_from_blob on the CPU, and the _like forms
+ * where t is.
  * shapes   any; 0-size dims are legal. dtype OX_DTYPE_NONE means the thread's default dtype, f32 at first
- *          (arange, randint, randperm: i64; from_floats, from_doubles, from_ints: the dtype of the numbers)
+ *          (randint, randperm: i64; from_floats, from_doubles, from_ints: the dtype of the numbers)
  * errors   OX_ERR_SHAPE negative dim or too many elements; OX_ERR_DTYPE; OX_ERR_NOMEM
  * source   the torch functions of the same names */
 #ifndef OX_OPS_CREATE_H
@@ -30,9 +31,11 @@ OX_API ox_status ox_set_default_dtype(ox_dtype dtype);
 OX_API ox_tensor *ox_empty(ox_shape shape, ox_dtype dtype);    /* not cleared; block types too */
 OX_API ox_tensor *ox_zeros(ox_shape shape, ox_dtype dtype);
 OX_API ox_tensor *ox_ones(ox_shape shape, ox_dtype dtype);
+/* torch looks at the number's type where it gets no dtype: for that, ox_full_scalar. */
 OX_API ox_tensor *ox_full(ox_shape shape, double value, ox_dtype dtype);
-/* [start, end). Integers step by whole numbers, counted in i64 (u64 in its own), and keep the low bits, as in
- * torch. OX_ERR_ARG: a step of 0 or away from the end, ends that are not finite, integers beyond i64 */
+/* [start, end). Without a dtype i64, or the default one where one of the three is not whole: (0, 1, 0.1).
+ * Integers step by whole numbers, counted in i64 (u64 in its own), and keep the low bits, as in torch.
+ * OX_ERR_ARG: a step of 0 or away from the end, ends that are not finite, integers beyond i64 */
 OX_API ox_tensor *ox_arange(double start, double end, double step, ox_dtype dtype);
 /* Both ends are in; OX_ERR_ARG if one does not fit the dtype (a negative one an unsigned type). Numbers are
  * made in f64 from the end that is nearer, then rounded to floats; integers get whole ends and truncate what
@@ -42,6 +45,26 @@ OX_API ox_tensor *ox_linspace(double start, double end, int64_t steps, ox_dtype 
 OX_API ox_tensor *ox_eye(int64_t rows, int64_t columns, ox_dtype dtype);
 OX_API ox_tensor *ox_number(double value);                     /* 0-dim, category float: x + 1.5 */
 OX_API ox_tensor *ox_integer(int64_t value);                   /* 0-dim, category int: i + 1 */
+
+/* A number of any kind, exactly: integers beyond 2^53, which a double does not hold, and complex ones.
+ * Doubles are the everyday form of every function; ox_from_scalar makes an operand of any number.
+ *   ox_add(x, ox_from_scalar(ox_scalar_int(n)))      ox_mul(z, ox_from_scalar(ox_scalar_complex(0, 1))) */
+typedef struct ox_scalar {
+    ox_dtype dtype;          /* its kind: OX_BOOL OX_I64 OX_U64 OX_F64 OX_C64; OX_DTYPE_NONE is none */
+    int64_t integer;         /* of bool 0 or 1, of u64 its bits; else 0 */
+    double real, imaginary;  /* of floats and complex numbers; else 0 */
+} ox_scalar;
+OX_API ox_scalar ox_scalar_bool(bool value);
+OX_API ox_scalar ox_scalar_int(int64_t value);
+OX_API ox_scalar ox_scalar_uint(uint64_t value);
+OX_API ox_scalar ox_scalar_float(double value);
+OX_API ox_scalar ox_scalar_complex(double real, double imaginary);
+/* 0-dim, of its category as ox_number and ox_integer: i32 + complex is c64. Parts of complex numbers are
+ * rounded to f32. */
+OX_API ox_tensor *ox_from_scalar(ox_scalar value);
+/* Without a dtype the scalar's own (floats: the default), as in torch. OX_ERR_ARG where the dtype does not hold the
+ * number, a complex one with an imaginary part in real numbers too; fractions are truncated. */
+OX_API ox_tensor *ox_full_scalar(ox_shape shape, ox_scalar value, ox_dtype dtype);
 OX_API ox_tensor *ox_empty_like(const ox_tensor *t);           /* shape, dtype and device of t, contiguous */
 OX_API ox_tensor *ox_zeros_like(const ox_tensor *t);
 OX_API ox_tensor *ox_ones_like(const ox_tensor *t);
@@ -99,9 +122,11 @@ OX_API ox_tensor *ox_from_blob(void *data, ox_shape shape, const int64_t *stride
                                ox_release_fn release, void *user);
 
 /* The single element of t as a double (int64), of c64 its real part; t may be on any device. Errors
- * OX_ERR_SHAPE unless numel is 1. */
+ * OX_ERR_SHAPE unless numel is 1. ox_item_int is exact for integers; of u64 it gives the bits, which a cast
+ * to uint64_t reads. ox_item_scalar is exact for every dtype, and of dtype OX_DTYPE_NONE on error. */
 OX_API double ox_item(ox_tensor *t);
 OX_API int64_t ox_item_int(ox_tensor *t);
+OX_API ox_scalar ox_item_scalar(ox_tensor *t);
 /* Copies t, row-major whatever its strides, into `out`, which has room for `count` numbers; count must be
  * numel. The plain form keeps the dtype, the others convert. */
 OX_API ox_status ox_to_data(ox_tensor *t, void *out, size_t bytes);

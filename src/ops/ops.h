@@ -48,6 +48,10 @@ OX_API ox_tensor *ox_angle(ox_tensor *x);
  * largest, a high one below its smallest) is OX_ERR_ARG; one beyond its other end bounds nothing, where torch
  * refuses or wraps it. */
 OX_API ox_tensor *ox_clamp(ox_tensor *x, double low, double high);
+/* min(max(x, low), high), broadcast and promoted; one of the two may be NULL for none. NaN wins, in a bound
+ * too; where low is above high: high. For bounds that are numbers of another kind: ox_number(0.5) beside
+ * integers gives f32, as torch.clamp does. OX_ERR_ARG: no bound at all */
+OX_API ox_tensor *ox_clamp_tensor(ox_tensor *x, ox_tensor *low, ox_tensor *high);
 /* NaN -> nan, infinities -> positive, negative; torch's defaults are 0, the dtype's max and min (pass
  * INFINITY). */
 OX_API ox_tensor *ox_nan_to_num(ox_tensor *x, double nan, double positive, double negative);
@@ -83,10 +87,12 @@ OX_API ox_tensor *ox_glu(ox_tensor *x, int dim);
  * c64       sums add the parts, and a scale multiplies both: an infinite part leaves the other as it is,
  *           where torch multiplies by scale + 0i, 1 too, and makes it NaN. Products and quotients are
  *           torch's, with (inf + 0i)(1 + 0i) = inf + NaN i
- * add_scaled a + s b        div true division: integers give f32    floor_divide, trunc_divide: a/b rounded
+ * add_scaled a + s b        div true division: integers give f32    floor_divide, trunc_divide: a/b rounded;
+ *                           div_mode: torch's rounding_mode, NULL for div, "trunc", "floor"
  * remainder sign of b       fmod sign of a                          maximum, minimum: NaN wins
- * integers  division by zero and negative powers are OX_ERR_ARG; shifting by the width or more gives 0
- *           (-1 for negative a shifted right) */
+ * integers  division by zero is OX_ERR_ARG; powers stay integers: of negative exponents 0, and 1 or -1 of
+ *           the bases 1 and -1, but a negative number as the exponent (ox_integer) is OX_ERR_ARG; shifting by
+ *           the width or more gives 0 (-1 for negative a shifted right) */
 OX_API ox_tensor *ox_add(ox_tensor *a, ox_tensor *b);
 OX_API ox_tensor *ox_sub(ox_tensor *a, ox_tensor *b);
 OX_API ox_tensor *ox_add_scaled(ox_tensor *a, ox_tensor *b, double scale);
@@ -94,6 +100,7 @@ OX_API ox_tensor *ox_mul(ox_tensor *a, ox_tensor *b);
 OX_API ox_tensor *ox_div(ox_tensor *a, ox_tensor *b);
 OX_API ox_tensor *ox_floor_divide(ox_tensor *a, ox_tensor *b);
 OX_API ox_tensor *ox_trunc_divide(ox_tensor *a, ox_tensor *b);
+OX_API ox_tensor *ox_div_mode(ox_tensor *a, ox_tensor *b, const char *rounding_mode);
 OX_API ox_tensor *ox_remainder(ox_tensor *a, ox_tensor *b);
 OX_API ox_tensor *ox_fmod(ox_tensor *a, ox_tensor *b);
 OX_API ox_tensor *ox_pow(ox_tensor *a, ox_tensor *b);
@@ -126,13 +133,32 @@ OX_API ox_tensor *ox_addcdiv(ox_tensor *t, ox_tensor *a, ox_tensor *b, double va
 /* The value takes x's dtype: for integers and bool it must be a whole number (OX_ERR_DTYPE; torch truncates)
  * that fits as in ox_full (OX_ERR_ARG). mask: bool */
 OX_API ox_tensor *ox_masked_fill(ox_tensor *x, ox_tensor *mask, double value);
-/* With a number as second operand: category float, so i32 + 1.5 is f32. For integers use ox_add(x,
- * ox_integer(n)). */
-OX_API ox_tensor *ox_add_number(ox_tensor *a, double number);
-OX_API ox_tensor *ox_sub_number(ox_tensor *a, double number);
-OX_API ox_tensor *ox_mul_number(ox_tensor *a, double number);
-OX_API ox_tensor *ox_div_number(ox_tensor *a, double number);
-OX_API ox_tensor *ox_pow_number(ox_tensor *a, double number);
+/* As ox_full_scalar: beside integers fractions are truncated, as in torch. */
+OX_API ox_tensor *ox_masked_fill_scalar(ox_tensor *x, ox_tensor *mask, ox_scalar value);
+
+/* ---- with a number: a op number ---------------------------------------------------------------------------
+ * ox_add_number(x, 1.5) and so on, ox_add_number_ in place; ox_rsub_number(x, 2) is 2 - x, number op a.
+ * dtypes    the number is of category float: i32 + 1 is f32, as i32 + 1.0 in torch. Where the result's dtype
+ *           does not follow from it, in comparisons and in place, a whole number beside integers is one of
+ *           them: ox_add_number_(i, 1), and ox_eq_number(i, n) is exact. One that they do not hold is
+ *           compared in f32, and added with its low bits. For other integers, complex numbers and what a
+ *           double does not hold: ox_add(x, ox_integer(n)), ox_mul(x, ox_from_scalar(s))
+ * errors    as of the forms with two tensors */
+/* clang-format off */
+#define OX_NUMBER_2(X) \
+    X(add) X(sub) X(mul) X(div) X(floor_divide) X(trunc_divide) X(remainder) X(fmod) X(pow) \
+    X(eq) X(ne) X(lt) X(le) X(gt) X(ge)
+#define OX_NUMBER_REVERSED(X) X(sub) X(div) X(floor_divide) X(remainder) X(pow)
+/* clang-format on */
+#define OXI_X(name) OX_API ox_tensor *ox_##name##_number(ox_tensor *a, double number);
+OX_NUMBER_2(OXI_X)
+#undef OXI_X
+#define OXI_X(name) OX_API ox_tensor *ox_##name##_number_(ox_tensor *a, double number);
+OX_NUMBER_2(OXI_X)
+#undef OXI_X
+#define OXI_X(name) OX_API ox_tensor *ox_r##name##_number(ox_tensor *a, double number);
+OX_NUMBER_REVERSED(OXI_X)
+#undef OXI_X
 
 /* How ox_scatter_reduce combines what comes to one element. */
 typedef enum ox_reduction {
@@ -162,7 +188,9 @@ OX_INPLACE_1(OXI_X)
 OX_INPLACE_2(OXI_X)
 #undef OXI_X
 OX_API ox_tensor *ox_add_scaled_(ox_tensor *a, ox_tensor *b, double scale);
+OX_API ox_tensor *ox_div_mode_(ox_tensor *a, ox_tensor *b, const char *rounding_mode);
 OX_API ox_tensor *ox_clamp_(ox_tensor *x, double low, double high);
+OX_API ox_tensor *ox_clamp_tensor_(ox_tensor *x, ox_tensor *low, ox_tensor *high);
 OX_API ox_tensor *ox_nan_to_num_(ox_tensor *x, double nan, double positive, double negative);
 OX_API ox_tensor *ox_leaky_relu_(ox_tensor *x, double slope);
 OX_API ox_tensor *ox_elu_(ox_tensor *x, double alpha);
@@ -173,17 +201,21 @@ OX_API ox_tensor *ox_lerp_(ox_tensor *a, ox_tensor *b, ox_tensor *weight);
 OX_API ox_tensor *ox_addcmul_(ox_tensor *t, ox_tensor *a, ox_tensor *b, double value);
 OX_API ox_tensor *ox_addcdiv_(ox_tensor *t, ox_tensor *a, ox_tensor *b, double value);
 OX_API ox_tensor *ox_masked_fill_(ox_tensor *x, ox_tensor *mask, double value);
+OX_API ox_tensor *ox_masked_fill_scalar_(ox_tensor *x, ox_tensor *mask, ox_scalar value);
 OX_API ox_tensor *ox_cumsum_(ox_tensor *x, int dim);
 OX_API ox_tensor *ox_cumprod_(ox_tensor *x, int dim);
 OX_API ox_tensor *ox_scatter_(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source);
 OX_API ox_tensor *ox_scatter_reduce_(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source,
                                      ox_reduction reduce, bool include_self);
+OX_API ox_tensor *ox_index_reduce_(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source,
+                                   ox_reduction reduce, bool include_self);
 OX_API ox_tensor *ox_scatter_add_(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source);
 OX_API ox_tensor *ox_index_add_(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source, double alpha);
 OX_API ox_tensor *ox_triu_(ox_tensor *x, int64_t diagonal);
 OX_API ox_tensor *ox_tril_(ox_tensor *x, int64_t diagonal);
 OX_API ox_tensor *ox_copy_(ox_tensor *x, ox_tensor *source); /* broadcast and converted, any device */
 OX_API ox_tensor *ox_fill_(ox_tensor *x, double value);
+OX_API ox_tensor *ox_fill_scalar_(ox_tensor *x, ox_scalar value);       /* errors as ox_full_scalar */
 OX_API ox_tensor *ox_zero_(ox_tensor *x);
 OX_API ox_tensor *ox_uniform_(ox_tensor *x, double low, double high);
 OX_API ox_tensor *ox_normal_(ox_tensor *x, double mean, double deviation);
@@ -206,8 +238,8 @@ OX_API ox_tensor *ox_cast(ox_tensor *x, ox_dtype dtype);
 
 /* ---- reductions -------------------------------------------------------------------------------------------
  * shapes    dims given as OX_DIMS(0, -1) or OX_ALL_DIMS; they go, or stay as size 1 if keepdim
- * dtypes    sum, nansum, prod: integers and bool give i64; mean, var, std, norm: floats; all, any: bool;
- *           arg..., count_nonzero: i64; norm of c64: f32, of the sizes
+ * dtypes    sum, nansum, prod: integers and bool give i64; mean, var, std, norm: floats; all, any: bool, of
+ *           u8 0 and 1 as u8; arg..., count_nonzero: i64; norm of c64: f32, of the sizes
  * numerics  f16, bf16 and f32 accumulate in f32 blocks summed in f64; the same bits for any thread count
  * errors    OX_ERR_DIM a dim out of range or twice; OX_ERR_SHAPE amax, argmax ... of no elements;
  *           OX_ERR_DTYPE */
@@ -219,6 +251,11 @@ OX_REDUCE_DIMS(OXI_X)
 OX_API ox_tensor *ox_sum(ox_tensor *x, ox_shape dims, bool keepdim);
 OX_API ox_tensor *ox_mean(ox_tensor *x, ox_shape dims, bool keepdim);
 OX_API ox_tensor *ox_prod(ox_tensor *x, ox_shape dims, bool keepdim);
+/* With torch's dtype=: x is taken as this dtype, and so is the result; sums of f16 as f32, say, of i8 as i8,
+ * whose low bits they keep. OX_DTYPE_NONE: as without. Means are of floats or c64 (OX_ERR_DTYPE). */
+OX_API ox_tensor *ox_sum_as(ox_tensor *x, ox_shape dims, bool keepdim, ox_dtype dtype);
+OX_API ox_tensor *ox_mean_as(ox_tensor *x, ox_shape dims, bool keepdim, ox_dtype dtype);
+OX_API ox_tensor *ox_prod_as(ox_tensor *x, ox_shape dims, bool keepdim, ox_dtype dtype);
 /* torch's correction is 1 */
 OX_API ox_tensor *ox_var(ox_tensor *x, ox_shape dims, double correction, bool keepdim);
 OX_API ox_tensor *ox_std(ox_tensor *x, ox_shape dims, double correction, bool keepdim);
@@ -234,6 +271,8 @@ OX_API ox_pair ox_max(ox_tensor *x, int dim, bool keepdim);
 OX_API ox_pair ox_min(ox_tensor *x, int dim, bool keepdim);
 OX_API ox_tensor *ox_cumsum(ox_tensor *x, int dim);
 OX_API ox_tensor *ox_cumprod(ox_tensor *x, int dim);
+OX_API ox_tensor *ox_cumsum_as(ox_tensor *x, int dim, ox_dtype dtype);  /* as ox_sum_as; bool: OX_ERR_DTYPE */
+OX_API ox_tensor *ox_cumprod_as(ox_tensor *x, int dim, ox_dtype dtype);
 OX_API ox_pair ox_sort(ox_tensor *x, int dim, bool descending); /* stable; NaN counts as the largest */
 OX_API ox_tensor *ox_argsort(ox_tensor *x, int dim, bool descending);
 OX_API ox_pair ox_topk(ox_tensor *x, int64_t k, int dim, bool largest); /* sorted */
@@ -264,6 +303,10 @@ OX_API ox_tensor *ox_scatter_add(ox_tensor *x, int dim, ox_tensor *index, ox_ten
  * ox_scatter. */
 OX_API ox_tensor *ox_scatter_reduce(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source,
                                     ox_reduction reduce, bool include_self);
+/* The same with an index for each position of source along dim, as in ox_index_add: torch.index_reduce, which
+ * has no sum and no c64. */
+OX_API ox_tensor *ox_index_reduce(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source,
+                                  ox_reduction reduce, bool include_self);
 OX_API ox_tensor *ox_index_select(ox_tensor *x, int dim, ox_tensor *index);
 OX_API ox_tensor *ox_index_add(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source, double alpha);
 OX_API ox_tensor *ox_masked_select(ox_tensor *x, ox_tensor *mask);
@@ -342,12 +385,17 @@ OX_API ox_status ox_unpack(ox_tensor *weight);
 /* true: block types multiply as f32 after exact expansion; false (the default): int8 products with
  * quantized activations. On a GPU with cooperative matrices, false lets many f32 rows that meet the weights
  * of ox_linear be rounded to their type (block types: to bf16), and queries and the softmax that meet keys
- * and values of f16 or bf16 to theirs. A setting of the calling thread. */
+ * and values of f16 or bf16 to theirs. A setting of the calling thread, false in a new one. A call takes it
+ * when it is made: the threads of the pool that compute it, a GPU that runs it later and the operations that
+ * it is made of have the call's, whatever their own threads are set to. */
 OX_API void ox_set_exact(bool exact);
 
 /* ---- neural network rows ------------------------------------------------------------------------------- */
 OX_API ox_tensor *ox_softmax(ox_tensor *x, int dim);
 OX_API ox_tensor *ox_log_softmax(ox_tensor *x, int dim);
+/* Of x as this dtype, a float one, as torch's dtype=: integers too. OX_DTYPE_NONE: as without. */
+OX_API ox_tensor *ox_softmax_as(ox_tensor *x, int dim, ox_dtype dtype);
+OX_API ox_tensor *ox_log_softmax_as(ox_tensor *x, int dim, ox_dtype dtype);
 /* Over the last `last_dims` dims; weight and bias have their shape or are NULL. */
 OX_API ox_tensor *ox_layer_norm(ox_tensor *x, int last_dims, ox_tensor *weight, ox_tensor *bias, double eps);
 OX_API ox_tensor *ox_rms_norm(ox_tensor *x, int last_dims, ox_tensor *weight, double eps);

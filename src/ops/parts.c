@@ -53,6 +53,19 @@ OXI_PARTS(addcdiv) {
     return ox_add(oxi_wide(call->in[0]), ratio);
 }
 
+/* An operand in the dtype that all promote to; a number stays one, which every device takes. */
+static ox_tensor *oxi_promoted_operand(const oxi_call *call, int i) {
+    ox_tensor *t = call->in[i];
+    return !t || t->is_number ? t : ox_cast(t, oxi_compute_dtype(call));
+}
+
+OXI_PARTS(clamp_tensor) {
+    ox_tensor *y = oxi_promoted_operand(call, 0);
+    if (call->in[1]) y = ox_maximum(y, oxi_promoted_operand(call, 1));
+    if (call->in[2]) y = ox_minimum(y, oxi_promoted_operand(call, 2));
+    return y;
+}
+
 /* Every step of a flipped dim is one back. */
 OXI_PARTS(flip) {
     ox_tensor *view = call->in[0];

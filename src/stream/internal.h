@@ -11,7 +11,7 @@
  *     capacitor      what remembers the order in which files were read, and keeps what fits the budget
  *     range, slab    a run of a file that the capacitor knows; memory that kept ranges lie in
  *     successor      the range that was read after this one the last time: what to prefetch
- *     guessed        prefetched before an operation asked for it (stream/ring/prefetch.c)
+ *     guessed        prefetched before an operation asked for it (stream/ring/guess_next.c)
  *     far            of a tensor that the budget has no room for
  *     spill file     a file without a name that large results lie in; gap: free bytes of it
  *     pace           what the first tiles tell of the disk: bandwidth and latency */
@@ -120,7 +120,7 @@ typedef struct oxi_stream_reader {
 #endif
 } oxi_stream_reader;
 
-/* ---- kept ranges (stream/ring/capacitor.c) ------------------------------------------------------------------ */
+/* ---- kept ranges (stream/ring/range_cache.c) ------------------------------------------------------------------ */
 
 /* A run of a read-only file that was read once: what followed it, and its bytes if they are kept. */
 typedef struct oxi_stream_range {

@@ -52,8 +52,8 @@ typedef struct ox_stream_desc {
  * errors    NULL: OX_ERR_ARG a budget too small for its tiles, or a stream as compute device; OX_ERR_NOMEM;
  *           OX_ERR_UNSUPPORTED a system without positioned reads
  * threads   one operation runs on a stream at a time; others wait for it
- * end       ox_device_close(ox_stream_device(stream)): tensors that are alive and files that are open keep the
- *           stream, and the last of them closes it. A child process (fork) cannot use its parent's streams:
+ * end       ox_device_close(ox_stream_device(stream)): tensors that are alive and files that are open keep
+ *           the stream, and the last of them closes it. A child process (fork) cannot use its parent's streams:
  *           OX_ERR_DEVICE, and closing them there is nothing */
 OX_API ox_stream *ox_stream_open(const ox_stream_desc *desc);
 /* ox_stream_device - the device: ox_file_open("model.gguf", ox_stream_device(s)) gives tensors that stay in the

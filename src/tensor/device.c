@@ -165,6 +165,7 @@ static bool oxi_pin_make(ox_device *device, size_t bytes, oxi_pin *out) {
     memset(out, 0, sizeof *out);
     if (!device->pin || bytes == 0 || bytes > SIZE_MAX / 4) return false;
     oxi_on_trim(oxi_pins_trim_all);
+    oxi_on_memory_change(oxi_pins_trim_all);
     oxi_on_fork(oxi_pins_in_child);
     size_t room = oxi_pin_room(bytes);
     bool made = oxi_pin_reuse(device, room, out);

@@ -31,8 +31,8 @@ OX_API ox_device_stats ox_device_get_stats(ox_device *device);
 OX_API ox_status ox_device_sync(ox_device *device);
 
 /* ox_device_close - waits, and gives all that a device holds back. It is not to be used after that.
- *   A GPU is opened anew by the next ox_vulkan(i). A stream is closed by the last of its tensors and open files
- *   after this call. Nothing happens to the CPU, nor in a child process (fork) to its parent's streams.
+ *   A GPU is opened anew by the next ox_vulkan(i). A stream is closed by the last of its tensors and open
+ *   files after this call. Nothing happens to the CPU, nor in a child process (fork) to its parent's streams.
  * errors    OX_ERR_ARG: device NULL, or a GPU that is closed or still has tensors; it stays open then
  */
 OX_API ox_status ox_device_close(ox_device *device);

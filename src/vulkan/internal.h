@@ -177,7 +177,7 @@ typedef struct oxi_vk_stage {
     int64_t serial;                    /* the submission that reads or writes it last */
 } oxi_vk_stage;
 
-/* Driver objects by key (table.c). */
+/* Driver objects by key (key_table.c). */
 typedef struct oxi_vk_table {
     size_t key_bytes, places, count;   /* places: a power of two, or 0 */
     unsigned char *keys;               /* [places][key_bytes] */
@@ -207,7 +207,7 @@ typedef struct oxi_vk_frequency {
     oxi_vk_chunk *chunk;
 } oxi_vk_frequency;
 
-/* Work recorded ahead (ahead.c): two boxes of mapped memory take turns, so that one lot is recorded while the
+/* Work recorded ahead (prerecorded.c): two boxes of mapped memory take turns, so that one lot is recorded while the
  * other runs. A box: what goes up, what shaders found wrong, what comes down. */
 typedef struct oxi_vk_box {
     int64_t number;                    /* of what runs or lies in it; 0: nothing that is to be taken */
@@ -271,7 +271,7 @@ typedef struct oxi_vk_device {
     uint32_t memory_type;
     int64_t chunks;                    /* in use */
 
-    /* batch.c */
+    /* submission.c */
     oxi_vk_slot slot[OXI_VK_SLOTS];
     bool recording;                    /* a submission is open: what it will hold is noted */
     oxi_vk_command *commands;          /* [command_room] */
@@ -341,7 +341,7 @@ static void oxi_vk_trim(oxi_vk_device *d);
 static ox_status oxi_vk_alloc(ox_device *self, size_t bytes, void **out);
 static void oxi_vk_free(ox_device *self, void *memory, size_t bytes);
 
-/* ---- batch.c ------------------------------------------------------------------------------------------- */
+/* ---- submission.c ------------------------------------------------------------------------------------------- */
 
 static ox_status oxi_vk_begin(oxi_vk_device *d);               /* makes sure that a submission is open */
 static ox_status oxi_vk_submit(oxi_vk_device *d);              /* what is noted, if anything */
@@ -350,7 +350,7 @@ static ox_status oxi_vk_copy_region(oxi_vk_device *d, VkBuffer from, uint64_t fr
                                     uint64_t to_offset, uint64_t bytes);
 static ox_status oxi_vk_check(oxi_vk_device *d, VkResult result, const char *what);
 
-/* ---- ahead.c ------------------------------------------------------------------------------------------- */
+/* ---- prerecorded.c ------------------------------------------------------------------------------------------- */
 
 static void oxi_vk_enter(oxi_vk_device *d);                    /* takes the lock, to record something */
 static void oxi_vk_ahead_void(oxi_vk_device *d);               /* something else is about to be noted */

@@ -52,7 +52,7 @@ typedef struct oxi_vk_fault {
 #define OXI_SPECIAL_THREADS(member) uint32_t member;
 #define OXI_SPECIAL_GAP(member, count) uint32_t member[count];
 #define OXI_SPECIALS(name, list) typedef struct oxi_vk_##name##_specials { list } oxi_vk_##name##_specials;
-#include "vulkan/specials.def"
+#include "vulkan/specialization.def"
 #undef OXI_SPECIAL
 #undef OXI_SPECIAL_EACH
 #undef OXI_SPECIAL_BASE
@@ -64,7 +64,7 @@ typedef struct oxi_vk_fault {
 typedef union oxi_vk_specials {
     uint32_t word[24];                /* most that a shader has: OXI_VK_SPECIALS */
 #define OXI_SPECIALS(name, list) oxi_vk_##name##_specials name;
-#include "vulkan/specials.def"
+#include "vulkan/specialization.def"
 #undef OXI_SPECIALS
 } oxi_vk_specials;
 enum { OXI_VK_SPECIALS = sizeof(oxi_vk_specials) / sizeof(uint32_t) };
@@ -79,7 +79,7 @@ enum { OXI_VK_SPECIALS = sizeof(oxi_vk_specials) / sizeof(uint32_t) };
 #define OXI_LINES(member) oxi_vk_line_params member;
 #define OXI_UNUSED_WORDS(member, count) uint32_t member[count];
 #define OXI_PARAMS(name, list) typedef struct oxi_vk_##name##_params { list } oxi_vk_##name##_params;
-#include "vulkan/params.def"
+#include "vulkan/parameters.def"
 #undef OXI_WORD
 #undef OXI_WORDS
 #undef OXI_PAIR

@@ -122,7 +122,7 @@ static uint64_t oxi_pow_u64(uint64_t base, uint64_t exponent) {
         if (exponent & 1) result *= base;
     return result;
 }
-/* Negative exponents (refused by the executor): 0 unless the base is 1 or -1. */
+/* Negative exponents: 0 unless the base is 1 or -1. */
 static int64_t oxi_pow_i64(int64_t base, int64_t exponent) {
     if (exponent >= 0) return (int64_t)oxi_pow_u64((uint64_t)base, (uint64_t)exponent);
     if (base == 1 || base == -1) return exponent & 1 ? base : 1;

@@ -112,6 +112,7 @@ static oxi_lane oxi_reduce_results(const oxi_reduce *r, oxi_partial *p, int64_t 
     for (int64_t i = 0; i < n && finish == OXI_FINISH_ROOT; i++) x[i] = sqrt(x[i]);
     for (int64_t i = 0; i < n && finish == OXI_FINISH_POWER; i++) x[i] = pow(x[i], 1 / r->form.number);
     for (int64_t i = 0; i < n && finish == OXI_FINISH_ALL; i++) whole[i] = whole[i] == p->count;
+    for (int64_t i = 0; i < n && finish == OXI_FINISH_ANY; i++) whole[i] = whole[i] != 0;
     return oxi_reduce_known_lane(r);
 }
 

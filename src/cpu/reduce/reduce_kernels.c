@@ -360,6 +360,13 @@ static void oxi_number_sum_columns(const oxi_kernels *k, oxi_partial *p, int64_t
     oxi_sum_columns_take(k, p, width, rows, x, row_stride, sum, oxi_number_sum_columns_f32);
 }
 
+static void oxi_number_sum_columns_wide(const oxi_kernels *k, oxi_partial *p, int64_t width, int64_t rows,
+                                        const void *elements, int64_t row_stride, int64_t position) {
+    const double *x = (const double *)elements;
+    (void)position;
+    for (int64_t r = 0; r < rows; r++) k->row_add_numbers_f64(width, x + r * row_stride, (double *)p->a);
+}
+
 /* sum = the columns' sums, squares = their sums of squares, of x - mean. */
 static void oxi_distance_sums(const oxi_kernels *k, int64_t width, int64_t rows, const float *x,
                               int64_t row_stride, const float *mean, float *sum, float *squares) {
@@ -603,7 +610,7 @@ static const oxi_reducer oxi_reducers[OXI_REDUCE_KINDS][OXI_LANE_COUNT] = {
      {NULL, oxi_sum_row_u64, oxi_sum_columns_u64, oxi_sum_merge_u64, NULL},
      {NULL, oxi_sum_row_c64, oxi_sum_columns_c64, oxi_sum_merge_c64, NULL}},
     {{NULL, oxi_number_sum_row, oxi_number_sum_columns, oxi_sum_merge_f32, NULL},
-     {NULL, oxi_number_sum_row_f64, oxi_number_sum_columns_f64, oxi_sum_merge_f64, NULL},
+     {NULL, oxi_number_sum_row_f64, oxi_number_sum_columns_wide, oxi_sum_merge_f64, NULL},
      {NULL, oxi_sum_row_u64, oxi_sum_columns_u64, oxi_sum_merge_u64, NULL},
      {NULL, oxi_sum_row_u64, oxi_sum_columns_u64, oxi_sum_merge_u64, NULL},
      OXI_NONE},

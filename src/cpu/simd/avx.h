@@ -1,6 +1,6 @@
 /* The avx tier's vocabulary: eight lanes for floats, pairs of four for integers (Sandy Bridge, Bulldozer,
  * Jaguar). AVX has 256-bit float operations only, so a vi is two SSE halves that meet when a float is made
- * of them. Names and meaning: begin.inc. */
+ * of them. Names and meaning: vocabulary.inc. */
 #ifndef OX_CPU_SIMD_AVX_H
 #define OX_CPU_SIMD_AVX_H
 

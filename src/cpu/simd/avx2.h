@@ -1,5 +1,5 @@
 /* The avx2 tier's vocabulary: eight lanes, fused multiply-add, 16-bit floats in hardware (Haswell, Zen and
- * later). Names and meaning: begin.inc. */
+ * later). Names and meaning: vocabulary.inc. */
 #ifndef OX_CPU_SIMD_AVX2_H
 #define OX_CPU_SIMD_AVX2_H
 

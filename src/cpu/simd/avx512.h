@@ -1,6 +1,6 @@
 /* The avx512 tier's vocabulary: sixteen lanes with mask registers (F, BW, DQ, VL: Skylake-X, Zen 4 and
  * later). Sums over lanes are written out: g++ 12 warns about its own _mm512_reduce_add_ps. Names and
- * meaning: begin.inc. */
+ * meaning: vocabulary.inc. */
 #ifndef OX_CPU_SIMD_AVX512_H
 #define OX_CPU_SIMD_AVX512_H
 

@@ -1,6 +1,6 @@
 /* The c tier's vocabulary: one lane, plain C, any processor and byte order.
  * Written as the vector tiers are, so that the same kernels run on it; the compiler may vectorize the loops.
- * Names and meaning: begin.inc. */
+ * Names and meaning: vocabulary.inc. */
 #ifndef OX_CPU_SIMD_C_H
 #define OX_CPU_SIMD_C_H
 

@@ -1,6 +1,6 @@
 /* The neon tier's vocabulary: four lanes of AArch64 Advanced SIMD, which every 64-bit Arm processor has.
  * 32-bit Arm uses the c tier: its NEON has no f64 and flushes denormals.
- * Names and meaning: begin.inc. */
+ * Names and meaning: vocabulary.inc. */
 #ifndef OX_CPU_SIMD_NEON_H
 #define OX_CPU_SIMD_NEON_H
 

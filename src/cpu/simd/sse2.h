@@ -1,6 +1,6 @@
 /* The sse2 tier's vocabulary: four lanes, nothing newer than SSE2 (every x86-64; Pentium 4).
  * Rounding, selection and 16-bit floats are built from what there was then.
- * Names and meaning: begin.inc. */
+ * Names and meaning: vocabulary.inc. */
 #ifndef OX_CPU_SIMD_SSE2_H
 #define OX_CPU_SIMD_SSE2_H
 

@@ -48,8 +48,8 @@ typedef enum oxi_family {
 } oxi_family;
 
 enum { OXI_FLAG_PLAIN, OXI_FLAG_INPLACE, OXI_FLAG_RANDOM, OXI_FLAG_MASKED, OXI_FLAG_NONEMPTY };
-enum { OXI_GIVES_SAME, OXI_GIVES_FLOAT, OXI_GIVES_REAL, OXI_GIVES_BOOL, OXI_GIVES_INDEX, OXI_GIVES_TOTAL,
-       OXI_GIVES_OTHER };
+enum { OXI_GIVES_SAME, OXI_GIVES_FLOAT, OXI_GIVES_REAL, OXI_GIVES_BOOL, OXI_GIVES_TRUTH,
+       OXI_GIVES_INDEX, OXI_GIVES_TOTAL, OXI_GIVES_OTHER };
 enum { OXI_GRADIENT_none, OXI_GRADIENT_flat, OXI_GRADIENT_yes };
 /* By the letters of the classes, as ops.def has them. */
 enum { OXI_ACCEPT_B = 1, OXI_ACCEPT_I = 2, OXI_ACCEPT_F = 4, OXI_ACCEPT_C = 8, OXI_ACCEPT_Q = 16,
@@ -306,6 +306,7 @@ static bool oxi_any_null(const char *name, ox_tensor *const *in, int count);
 /* What the functions of these names make, wherever the thread makes its own (ops/functions/create.c). */
 static ox_tensor *oxi_full(const char *name, ox_shape shape, double value, ox_dtype dtype,
                            ox_device *device);
+static ox_tensor *oxi_full_scalar(ox_shape shape, ox_scalar value, ox_dtype dtype, ox_device *device);
 static ox_tensor *oxi_arange(double start, double end, double step, ox_dtype dtype, ox_device *device);
 /* A copy on the CPU. */
 static ox_tensor *oxi_copied(const void *data, ox_shape shape, ox_dtype dtype);

@@ -5,7 +5,6 @@
 typedef enum oxi_need {
     OXI_NEED_NONE,
     OXI_NEED_DIVISOR,
-    OXI_NEED_EXPONENT,
     OXI_NEED_COUNT,
     OXI_NEED_CLASSES
 } oxi_need;
@@ -32,13 +31,10 @@ static bool oxi_none_of(const char *name, ox_tensor *wrong, const char *words) {
     return looked && found == 0;
 }
 
-/* Integers divide by no zero, and have no negative powers: refused before anything is written. */
-static bool oxi_check_second(const char *name, oxi_need need, ox_tensor *a, ox_tensor *b) {
+/* Integers divide by no zero: refused before anything is written. */
+static bool oxi_check_divisor(const char *name, ox_tensor *a, ox_tensor *b) {
     if (ox_numel(a) == 0 || oxi_is_float(a->dtype) || oxi_is_float(b->dtype)) return true;
-    if (need == OXI_NEED_DIVISOR)
-        return oxi_none_of(name, ox_eq(b, ox_integer(0)), "integer division by zero");
-    if (!oxi_is_int(b->dtype) || a->dtype == OX_C64) return true;
-    return oxi_none_of(name, ox_lt(b, ox_integer(0)), "integers to negative powers");
+    return oxi_none_of(name, ox_eq(b, ox_integer(0)), "integer division by zero");
 }
 
 static bool oxi_count_true(ox_tensor *x, int64_t *count) {
@@ -71,7 +67,7 @@ static bool oxi_read_numbers(const char *name, oxi_op op, ox_tensor *const *in, 
     else if (need == OXI_NEED_CLASSES)
         ready = oxi_count_classes(name, in[0], &attr->classes.classes);
     else
-        ready = oxi_check_second(name, need, in[0], in[1]);
+        ready = oxi_check_divisor(name, in[0], in[1]);
     (void)oxi_work_end(&work, NULL);
     return ready;
 }

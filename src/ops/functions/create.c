@@ -88,10 +88,13 @@ static ox_dtype oxi_default_dtype(ox_dtype dtype, ox_dtype otherwise) {
     return dtype == OX_DTYPE_NONE ? otherwise : dtype;
 }
 
-OX_API ox_tensor *ox_empty(ox_shape shape, ox_dtype dtype) {
+static ox_tensor *oxi_empty(ox_shape shape, ox_dtype dtype, ox_device *device) {
     if (shape.ndim < 0)
         return OXI_FAIL_NULL(OX_ERR_SHAPE, "empty: a shape of more than %d dims", OX_MAX_DIMS);
-    return oxi_named_new("empty", ox_default_device(), oxi_default_dtype(dtype, ox_default_dtype()), &shape);
+    return oxi_named_new("empty", device, dtype, &shape);
+}
+OX_API ox_tensor *ox_empty(ox_shape shape, ox_dtype dtype) {
+    return oxi_empty(shape, oxi_default_dtype(dtype, ox_default_dtype()), ox_default_device());
 }
 
 static ox_tensor *oxi_full(const char *name, ox_shape shape, double value, ox_dtype dtype,
@@ -146,7 +149,8 @@ static const char *oxi_arange_fault(double start, double end, double step, doubl
 
 static ox_tensor *oxi_arange(double start, double end, double step, ox_dtype dtype, ox_device *device) {
     double count = ceil((end - start) / step);
-    dtype = oxi_default_dtype(dtype, OX_I64);
+    bool whole = start == trunc(start) && end == trunc(end) && step == trunc(step) && isfinite(step);
+    dtype = oxi_default_dtype(dtype, whole ? OX_I64 : ox_default_dtype());
     const char *fault = oxi_arange_fault(start, end, step, count, dtype);
     if (fault)
         return OXI_FAIL_NULL(OX_ERR_ARG, "arange: from %g to %g by %g: %s", start, end, step, fault);
@@ -185,6 +189,92 @@ OX_API ox_tensor *ox_number(double value) {
 }
 OX_API ox_tensor *ox_integer(int64_t value) {
     return oxi_make_number(OX_I64, &value, sizeof value);
+}
+
+/* ---- scalars ------------------------------------------------------------------------------------------- */
+
+static ox_scalar oxi_scalar(ox_dtype dtype, int64_t integer, double real, double imaginary) {
+    ox_scalar scalar;
+    scalar.dtype = dtype;
+    scalar.integer = integer;
+    scalar.real = real;
+    scalar.imaginary = imaginary;
+    return scalar;
+}
+OX_API ox_scalar ox_scalar_bool(bool value) { return oxi_scalar(OX_BOOL, value, 0, 0); }
+OX_API ox_scalar ox_scalar_int(int64_t value) { return oxi_scalar(OX_I64, value, 0, 0); }
+OX_API ox_scalar ox_scalar_uint(uint64_t value) { return oxi_scalar(OX_U64, (int64_t)value, 0, 0); }
+OX_API ox_scalar ox_scalar_float(double value) { return oxi_scalar(OX_F64, 0, value, 0); }
+OX_API ox_scalar ox_scalar_complex(double real, double imaginary) {
+    return oxi_scalar(OX_C64, 0, real, imaginary);
+}
+
+OX_API ox_tensor *ox_from_scalar(ox_scalar value) {
+    const float parts[2] = {(float)value.real, (float)value.imaginary};
+    const uint8_t truth = value.integer != 0;
+    switch (value.dtype) {
+    case OX_BOOL: return oxi_make_number(OX_BOOL, &truth, sizeof truth);
+    case OX_I64:
+    case OX_U64: return oxi_make_number(value.dtype, &value.integer, sizeof value.integer);
+    case OX_F64: return oxi_make_number(OX_F64, &value.real, sizeof value.real);
+    case OX_C64: return oxi_make_number(OX_C64, parts, sizeof parts);
+    default:
+        return OXI_FAIL_NULL(OX_ERR_ARG, "from_scalar: %s is no kind of a scalar",
+                             ox_dtype_name(value.dtype));
+    }
+}
+
+/* Whether an integer is one of this type; unsigned types take negative ones too, as in oxi_fits_integer. */
+static bool oxi_scalar_fits_integer(ox_dtype dtype, ox_scalar value) {
+    int bits = 8 * ox_dtype_get_info(dtype)->block_bytes;
+    int64_t integer = value.integer;
+    if (value.dtype == OX_U64 && integer < 0) return dtype == OX_U64;
+    if (bits == 64) return true;
+    int64_t end = (int64_t)1 << (oxi_is_unsigned(dtype) ? bits : bits - 1);
+    return integer < end && (oxi_is_unsigned(dtype) ? integer > -end : integer >= -end);
+}
+
+/* Whether a tensor of this dtype may be filled with it. */
+static bool oxi_scalar_fits(const char *name, ox_dtype dtype, ox_scalar value) {
+    bool fits = true, real = value.dtype == OX_F64 || value.dtype == OX_C64;
+    if (oxi_is_block(dtype)) {
+        (void)oxi_fail(OX_ERR_DTYPE, "%s: not defined for %s", name, ox_dtype_name(dtype));
+        return false;
+    }
+    if (dtype == OX_BOOL || dtype == OX_C64) return true;
+    if (value.dtype == OX_C64) fits = value.imaginary == 0;
+    if (oxi_is_int(dtype))
+        fits = fits && (real ? oxi_fits_integer(dtype, value.real) : oxi_scalar_fits_integer(dtype, value));
+    if (fits) return true;
+    if (value.dtype == OX_U64)
+        (void)oxi_fail(OX_ERR_ARG, "%s: %llu does not fit %s", name, (unsigned long long)value.integer,
+                       ox_dtype_name(dtype));
+    else if (!real)
+        (void)oxi_fail(OX_ERR_ARG, "%s: %lld does not fit %s", name, (long long)value.integer,
+                       ox_dtype_name(dtype));
+    else
+        (void)oxi_fail(OX_ERR_ARG, "%s: %g%+gi does not fit %s", name, value.real, value.imaginary,
+                       ox_dtype_name(dtype));
+    return false;
+}
+
+OX_API ox_tensor *ox_fill_scalar_(ox_tensor *x, ox_scalar value) {
+    if (oxi_any_null("fill_scalar_", &x, 1) || !oxi_scalar_fits("fill_scalar_", x->dtype, value)) return NULL;
+    oxi_work work = oxi_work_begin("fill_scalar_");
+    ox_tensor *number = ox_from_scalar(value);
+    ox_tensor *filled = number ? oxi_apply_as("fill_scalar_", OXI_OP_copy, NULL, &number, 1, x) : NULL;
+    (void)oxi_work_end(&work, NULL);
+    return filled;
+}
+
+static ox_tensor *oxi_full_scalar(ox_shape shape, ox_scalar value, ox_dtype dtype, ox_device *device) {
+    oxi_work work = oxi_work_begin("full_scalar");
+    ox_tensor *made = oxi_empty(shape, dtype, device);
+    return oxi_work_end(&work, made ? ox_fill_scalar_(made, value) : NULL);
+}
+OX_API ox_tensor *ox_full_scalar(ox_shape shape, ox_scalar value, ox_dtype dtype) {
+    ox_dtype own = value.dtype == OX_F64 ? ox_default_dtype() : value.dtype;
+    return oxi_full_scalar(shape, value, oxi_default_dtype(dtype, own), ox_default_device());
 }
 
 /* ---- from the caller's memory -------------------------------------------------------------------------- */

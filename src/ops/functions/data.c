@@ -128,6 +128,29 @@ OX_API int64_t ox_item_int(ox_tensor *t) {
     return oxi_export("item_int", t, OX_I64, &value, sizeof value) == OX_OK ? value : 0;
 }
 
+/* A number comes out as the widest of its class. */
+OX_API ox_scalar ox_item_scalar(ox_tensor *t) {
+    ox_scalar value = oxi_scalar(OX_DTYPE_NONE, 0, 0, 0), none = value;
+    float parts[2] = {0, 0};
+    if (!oxi_is_item("item_scalar", t)) return none;
+    ox_dtype_class cls = ox_dtype_get_info(t->dtype)->cls;
+    value.dtype = cls == OX_CLASS_COMPLEX                     ? OX_C64
+                  : cls > OX_CLASS_INT                        ? OX_F64
+                  : t->dtype == OX_BOOL || t->dtype == OX_U64 ? t->dtype
+                                                              : OX_I64;
+    ox_dtype read = value.dtype == OX_BOOL ? OX_I64 : value.dtype;
+    void *out = read == OX_C64   ? (void *)parts
+                : read == OX_F64 ? (void *)&value.real
+                                 : (void *)&value.integer;
+    if (oxi_export("item_scalar", t, read, out, (size_t)ox_dtype_get_info(read)->block_bytes) != OX_OK)
+        return none;
+    if (read == OX_C64) {
+        value.real = (double)parts[0];
+        value.imaginary = (double)parts[1];
+    }
+    return value;
+}
+
 /* ---- comparing whole tensors --------------------------------------------------------------------------- */
 
 static bool oxi_truth(ox_tensor *all) {

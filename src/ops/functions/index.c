@@ -278,6 +278,43 @@ OX_API ox_tensor *ox_scatter_reduce_(ox_tensor *x, int dim, ox_tensor *index, ox
     return oxi_scatter_reduce("scatter_reduce_", x, dim, index, source, reduce, include_self, true);
 }
 
+/* index [n] as one for each element of source, a view; NULL, and an error, where they do not fit x. */
+static ox_tensor *oxi_index_for_each(const char *name, ox_tensor *x, int dim, ox_tensor *index,
+                                     ox_tensor *source) {
+    int at = oxi_wrap_dim(name, dim, x->ndim);
+    if (at < 0) return NULL;
+    int64_t count = ox_numel(index);
+    bool fits = index->ndim <= 1 && source->ndim == x->ndim && (x->ndim > 0 || count == 1);
+    for (int d = 0; fits && d < x->ndim; d++) fits = source->shape[d] == (d == at ? count : x->shape[d]);
+    if (!fits)
+        return OXI_FAIL_NULL(OX_ERR_SHAPE, "%s: index %s, source %s do not fit %s along dim %d", name,
+                             oxi_tensor_text(index), oxi_tensor_text(source), oxi_tensor_text(x), at);
+    ox_shape shape = ox_shape_of(source);
+    for (int d = 0; d < shape.ndim; d++) shape.dim[d] = d == at ? count : 1;
+    ox_tensor *view = ox_reshape(index, shape);
+    return view ? ox_expand(view, ox_shape_of(source)) : NULL;
+}
+
+static ox_tensor *oxi_index_reduce(const char *name, ox_tensor *x, int dim, ox_tensor *index,
+                                   ox_tensor *source, ox_reduction reduce, bool include_self, bool in_place) {
+    ox_tensor *in[3] = {x, index, source};
+    if (oxi_any_null(name, in, 3)) return NULL;
+    oxi_work work = oxi_work_begin(name);
+    ox_tensor *each = oxi_index_for_each(name, x, dim, index, source);
+    ox_tensor *result = each ? oxi_scatter_reduced(x, dim, each, source, reduce, include_self) : NULL;
+    if (result && in_place) result = ox_copy_(x, result);
+    (void)oxi_work_end(&work, in_place ? NULL : result);
+    return result;
+}
+OX_API ox_tensor *ox_index_reduce(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source,
+                                  ox_reduction reduce, bool include_self) {
+    return oxi_index_reduce("index_reduce", x, dim, index, source, reduce, include_self, false);
+}
+OX_API ox_tensor *ox_index_reduce_(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source,
+                                   ox_reduction reduce, bool include_self) {
+    return oxi_index_reduce("index_reduce_", x, dim, index, source, reduce, include_self, true);
+}
+
 /* A sum of bool is "or", and an alpha of it true or false. */
 static double oxi_index_alpha(const ox_tensor *x, double alpha) {
     return x && x->dtype == OX_BOOL ? alpha != 0 : alpha;

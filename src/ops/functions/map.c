@@ -135,6 +135,22 @@ static ox_tensor *oxi_map_2(const char *name, oxi_op op, ox_tensor *a, ox_tensor
 OX_INPLACE_2(OXI_X)
 #undef OXI_X
 
+static ox_tensor *oxi_div_mode(const char *name, ox_tensor *a, ox_tensor *b, const char *mode,
+                               bool in_place) {
+    bool truncates = mode && strcmp(mode, "trunc") == 0, floors = mode && strcmp(mode, "floor") == 0;
+    if (mode && !truncates && !floors)
+        return OXI_FAIL_NULL(OX_ERR_ARG, "%s: the rounding mode is NULL, \"trunc\" or \"floor\", not \"%s\"",
+                             name, mode);
+    oxi_op op = truncates ? OXI_OP_trunc_divide : floors ? OXI_OP_floor_divide : OXI_OP_div;
+    return oxi_map_2(name, op, a, b, in_place, 1);
+}
+OX_API ox_tensor *ox_div_mode(ox_tensor *a, ox_tensor *b, const char *rounding_mode) {
+    return oxi_div_mode("div_mode", a, b, rounding_mode, false);
+}
+OX_API ox_tensor *ox_div_mode_(ox_tensor *a, ox_tensor *b, const char *rounding_mode) {
+    return oxi_div_mode("div_mode_", a, b, rounding_mode, true);
+}
+
 /* A sum of bool is "or": whole scales are true or false there. Others are refused, as in torch. */
 static ox_tensor *oxi_add_scaled(const char *name, ox_tensor *a, ox_tensor *b, bool in_place, double scale) {
     bool truths = a && b && a->dtype == OX_BOOL && b->dtype == OX_BOOL;
@@ -148,27 +164,43 @@ OX_API ox_tensor *ox_add_scaled_(ox_tensor *a, ox_tensor *b, double scale) {
     return oxi_add_scaled("add_scaled_", a, b, true, scale);
 }
 
+/* The number as an operand beside `a`. It is of category float; where the result's dtype does not follow from
+ * that, a whole one beside integers is an integer. In comparisons only one that they hold: it would wrap. */
+static ox_tensor *oxi_number_beside(oxi_op op, const ox_tensor *a, double number, bool in_place) {
+    bool compares = oxi_op_row_of(op)->gives == OXI_GIVES_BOOL;
+    bool whole = ox_dtype_get_info(a->dtype)->cls <= OX_CLASS_INT && number == trunc(number) &&
+                 oxi_fits_integer(OX_I64, number);
+    if (whole && compares && oxi_is_int(a->dtype))
+        whole = number < oxi_integer_end(a->dtype) && number >= oxi_integer_least(a->dtype);
+    return whole && (compares || in_place) ? ox_integer((int64_t)number) : ox_number(number);
+}
+
 /* A number made for one call goes when the call is done. */
-static ox_tensor *oxi_map_number(const char *name, oxi_op op, ox_tensor *a, double number) {
+static ox_tensor *oxi_map_number(const char *name, oxi_op op, ox_tensor *a, double number, bool in_place,
+                                 bool reversed) {
     if (oxi_any_null(name, &a, 1)) return NULL;
     oxi_work work = oxi_work_begin(name);
-    return oxi_work_end(&work, oxi_map_2(name, op, a, ox_number(number), false, 1));
+    ox_tensor *b = oxi_number_beside(op, a, number, in_place);
+    ox_tensor *result =
+        reversed ? oxi_map_2(name, op, b, a, false, 1) : oxi_map_2(name, op, a, b, in_place, 1);
+    (void)oxi_work_end(&work, in_place ? NULL : result);
+    return result;
 }
-OX_API ox_tensor *ox_add_number(ox_tensor *a, double number) {
-    return oxi_map_number("add_number", OXI_OP_add, a, number);
-}
-OX_API ox_tensor *ox_sub_number(ox_tensor *a, double number) {
-    return oxi_map_number("sub_number", OXI_OP_sub, a, number);
-}
-OX_API ox_tensor *ox_mul_number(ox_tensor *a, double number) {
-    return oxi_map_number("mul_number", OXI_OP_mul, a, number);
-}
-OX_API ox_tensor *ox_div_number(ox_tensor *a, double number) {
-    return oxi_map_number("div_number", OXI_OP_div, a, number);
-}
-OX_API ox_tensor *ox_pow_number(ox_tensor *a, double number) {
-    return oxi_map_number("pow_number", OXI_OP_pow, a, number);
-}
+#define OXI_X(name)                                                                         \
+    OX_API ox_tensor *ox_##name##_number(ox_tensor *a, double number) {                     \
+        return oxi_map_number(#name "_number", OXI_OP_##name, a, number, false, false);     \
+    }                                                                                       \
+    OX_API ox_tensor *ox_##name##_number_(ox_tensor *a, double number) {                    \
+        return oxi_map_number(#name "_number_", OXI_OP_##name, a, number, true, false);     \
+    }
+OX_NUMBER_2(OXI_X)
+#undef OXI_X
+#define OXI_X(name)                                                                         \
+    OX_API ox_tensor *ox_r##name##_number(ox_tensor *a, double number) {                    \
+        return oxi_map_number("r" #name "_number", OXI_OP_##name, a, number, false, true);  \
+    }
+OX_NUMBER_REVERSED(OXI_X)
+#undef OXI_X
 
 OX_API ox_tensor *ox_glu(ox_tensor *x, int dim) {
     if (oxi_any_null("glu", &x, 1)) return NULL;
@@ -245,24 +277,49 @@ OX_API ox_tensor *ox_addcdiv_(ox_tensor *t, ox_tensor *a, ox_tensor *b, double v
     return oxi_map_3(OXI_OP_addcdiv, t, a, b, true, value);
 }
 
+/* Bounds may be NULL. */
+static ox_tensor *oxi_clamp_tensor(const char *name, ox_tensor *x, ox_tensor *low, ox_tensor *high,
+                                   bool in_place) {
+    ox_tensor *in[3] = {x, low, high};
+    if (oxi_any_null(name, in, 1)) return NULL;
+    return oxi_apply_as(name, OXI_OP_clamp_tensor, NULL, in, 3, in_place ? x : NULL);
+}
+OX_API ox_tensor *ox_clamp_tensor(ox_tensor *x, ox_tensor *low, ox_tensor *high) {
+    return oxi_clamp_tensor("clamp_tensor", x, low, high, false);
+}
+OX_API ox_tensor *ox_clamp_tensor_(ox_tensor *x, ox_tensor *low, ox_tensor *high) {
+    return oxi_clamp_tensor("clamp_tensor_", x, low, high, true);
+}
+
 /* The fill value takes the tensor's dtype, as in torch. */
-static ox_tensor *oxi_masked_fill(const char *name, ox_tensor *x, ox_tensor *mask, double value,
+static ox_tensor *oxi_masked_fill(const char *name, ox_tensor *x, ox_tensor *mask, ox_scalar value,
                                   bool in_place) {
     ox_tensor *in[2] = {x, mask};
     if (oxi_any_null(name, in, 2)) return NULL;
-    if (!oxi_is_float(x->dtype) && x->dtype != OX_C64 && value != trunc(value))
-        return OXI_FAIL_NULL(OX_ERR_DTYPE, "%s: %g does not fit %s", name, value, oxi_tensor_text(x));
     oxi_work work = oxi_work_begin(name);
-    ox_tensor *fill = oxi_full("full", OX_SCALAR_SHAPE, value, x->dtype, ox_cpu());
+    ox_tensor *fill = oxi_full_scalar(OX_SCALAR_SHAPE, value, x->dtype, ox_cpu());
     fill = fill && ox_device_of(x) != ox_cpu() ? ox_to(fill, ox_device_of(x)) : fill;
     ox_tensor *where[3] = {mask, fill, x};
     ox_tensor *result = fill ? oxi_apply_list(OXI_OP_where, NULL, where, 3, in_place ? x : NULL) : NULL;
     (void)oxi_work_end(&work, in_place ? NULL : result);
     return result;
 }
+/* A double that is not whole is refused beside integers. */
+static ox_tensor *oxi_masked_fill_number(const char *name, ox_tensor *x, ox_tensor *mask, double value,
+                                         bool in_place) {
+    if (x && !oxi_is_float(x->dtype) && x->dtype != OX_C64 && value != trunc(value))
+        return OXI_FAIL_NULL(OX_ERR_DTYPE, "%s: %g does not fit %s", name, value, oxi_tensor_text(x));
+    return oxi_masked_fill(name, x, mask, ox_scalar_float(value), in_place);
+}
 OX_API ox_tensor *ox_masked_fill(ox_tensor *x, ox_tensor *mask, double value) {
-    return oxi_masked_fill("masked_fill", x, mask, value, false);
+    return oxi_masked_fill_number("masked_fill", x, mask, value, false);
 }
 OX_API ox_tensor *ox_masked_fill_(ox_tensor *x, ox_tensor *mask, double value) {
-    return oxi_masked_fill("masked_fill_", x, mask, value, true);
+    return oxi_masked_fill_number("masked_fill_", x, mask, value, true);
+}
+OX_API ox_tensor *ox_masked_fill_scalar(ox_tensor *x, ox_tensor *mask, ox_scalar value) {
+    return oxi_masked_fill("masked_fill_scalar", x, mask, value, false);
+}
+OX_API ox_tensor *ox_masked_fill_scalar_(ox_tensor *x, ox_tensor *mask, ox_scalar value) {
+    return oxi_masked_fill("masked_fill_scalar_", x, mask, value, true);
 }

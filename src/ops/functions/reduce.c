@@ -29,6 +29,24 @@ OX_API ox_tensor *ox_mean(ox_tensor *x, ox_shape dims, bool keepdim) {
 OX_API ox_tensor *ox_prod(ox_tensor *x, ox_shape dims, bool keepdim) {
     return oxi_plain_reduce(OXI_OP_prod, x, dims, keepdim);
 }
+
+/* Of x as `dtype`, which the op computes in. Integers add up to i64, whose low bits are those of a sum in a
+ * narrower type. */
+static ox_tensor *oxi_reduce_as(const char *name, oxi_op op, ox_tensor *x, ox_shape dims, bool keepdim,
+                                ox_dtype dtype) {
+    oxi_work work = oxi_work_begin(name);
+    ox_tensor *result = oxi_plain_reduce(op, dtype ? ox_cast(x, dtype) : x, dims, keepdim);
+    return oxi_work_end(&work, result && dtype ? ox_cast(result, dtype) : result);
+}
+OX_API ox_tensor *ox_sum_as(ox_tensor *x, ox_shape dims, bool keepdim, ox_dtype dtype) {
+    return oxi_reduce_as("sum_as", OXI_OP_sum, x, dims, keepdim, dtype);
+}
+OX_API ox_tensor *ox_mean_as(ox_tensor *x, ox_shape dims, bool keepdim, ox_dtype dtype) {
+    return oxi_reduce_as("mean_as", OXI_OP_mean, x, dims, keepdim, dtype);
+}
+OX_API ox_tensor *ox_prod_as(ox_tensor *x, ox_shape dims, bool keepdim, ox_dtype dtype) {
+    return oxi_reduce_as("prod_as", OXI_OP_prod, x, dims, keepdim, dtype);
+}
 OX_API ox_tensor *ox_count_nonzero(ox_tensor *x, ox_shape dims) {
     return oxi_plain_reduce(OXI_OP_count_nonzero, x, dims, false);
 }
@@ -149,4 +167,24 @@ OX_API ox_tensor *ox_softmax(ox_tensor *x, int dim) {
 }
 OX_API ox_tensor *ox_log_softmax(ox_tensor *x, int dim) {
     return oxi_along(OXI_OP_log_softmax, x, dim, false);
+}
+
+static ox_tensor *oxi_along_as(const char *name, oxi_op op, ox_tensor *x, int dim, ox_dtype dtype) {
+    if (dtype == OX_BOOL && !oxi_any_null(name, &x, 1))
+        return OXI_FAIL_NULL(OX_ERR_DTYPE, "%s: not defined for bool", name);
+    oxi_work work = oxi_work_begin(name);
+    ox_tensor *result = oxi_along(op, dtype ? ox_cast(x, dtype) : x, dim, false);
+    return oxi_work_end(&work, result && dtype ? ox_cast(result, dtype) : result);
+}
+OX_API ox_tensor *ox_cumsum_as(ox_tensor *x, int dim, ox_dtype dtype) {
+    return oxi_along_as("cumsum_as", OXI_OP_cumsum, x, dim, dtype);
+}
+OX_API ox_tensor *ox_cumprod_as(ox_tensor *x, int dim, ox_dtype dtype) {
+    return oxi_along_as("cumprod_as", OXI_OP_cumprod, x, dim, dtype);
+}
+OX_API ox_tensor *ox_softmax_as(ox_tensor *x, int dim, ox_dtype dtype) {
+    return oxi_along_as("softmax_as", OXI_OP_softmax, x, dim, dtype);
+}
+OX_API ox_tensor *ox_log_softmax_as(ox_tensor *x, int dim, ox_dtype dtype) {
+    return oxi_along_as("log_softmax_as", OXI_OP_log_softmax, x, dim, dtype);
 }

@@ -109,6 +109,16 @@ OXI_RULE(map_threshold) {
     bool fits = oxi_fits_integer(out->dtype, told->value);
     return fits ? OX_OK : oxi_fail_number(call, OX_ERR_ARG, told->value, out->dtype);
 }
+/* Integers to a power that is a negative number; a tensor of such exponents gives 0, 1 and -1. */
+OXI_RULE(map_pow) {
+    const ox_tensor *power = call->in[1];
+    ox_status status = oxi_rule_map(call, out);
+    bool known = power->is_number && power->dtype == OX_I64 && ox_device_of(power)->host;
+    if (status != OX_OK || !known || !oxi_is_int(out->dtype)) return status;
+    int64_t number = oxi_element_to_i64(OX_I64, oxi_ptr(power));
+    return number >= 0 ? OX_OK
+                       : oxi_fail(OX_ERR_ARG, "pow: integers to a negative power, %lld", (long long)number);
+}
 /* The size of a complex number is no complex number, and cannot take its place. */
 OXI_RULE(map_abs) {
     if (call->out[0] && call->in[0]->dtype == OX_C64)
@@ -128,6 +138,14 @@ OXI_RULE(map_sub) {
     for (int i = 0; i < call->in_count; i++)
         if (call->in[i]->dtype == OX_BOOL)
             return oxi_fail(OX_ERR_DTYPE, "sub: not defined for %s", oxi_tensor_text(call->in[i]));
+    return oxi_rule_map(call, out);
+}
+
+OXI_RULE(map_bounded) {
+    if (!call->in[1] && !call->in[2]) return oxi_fail(OX_ERR_ARG, "clamp_tensor: no bound is given");
+    for (int i = 1; i < call->in_count; i++)
+        if (call->in[i] && !(oxi_class_bit(call->in[i]->dtype) & oxi_op_row_of(call->op)->accepts))
+            return oxi_fail(OX_ERR_DTYPE, "clamp_tensor: not defined for %s", oxi_tensor_text(call->in[i]));
     return oxi_rule_map(call, out);
 }
 

@@ -67,6 +67,7 @@ static ox_dtype oxi_given_dtype(const oxi_call *call, ox_dtype dtype) {
     switch (oxi_op_row_of(call->op)->gives) {
     case OXI_GIVES_REAL: return dtype == OX_C64 ? OX_F32 : dtype;
     case OXI_GIVES_BOOL: return OX_BOOL;
+    case OXI_GIVES_TRUTH: return dtype == OX_U8 ? OX_U8 : OX_BOOL;
     case OXI_GIVES_INDEX: return OX_I64;
     case OXI_GIVES_TOTAL: return oxi_is_int(dtype) || dtype == OX_BOOL ? OX_I64 : dtype;
     default: return dtype;

@@ -1,6 +1,6 @@
 /* Cutting a call into tiles: how large the pieces are, where a piece of a strided operand lies in its file.
  * A tile computes its elements of the result as the whole call would, so pieces have the bits of the whole.
- * stream/ops/ops.c says which dims may be cut. Called by the device. */
+ * stream/ops/cuttable_dims.c says which dims may be cut. Called by the device. */
 
 /* ---- where a part of an operand lies ------------------------------------------------------------------ */
 

@@ -20,11 +20,11 @@ static const uint32_t oxi_vk_code_map_integer[] = {
 static const uint32_t oxi_vk_code_map_double[] = {
 #include "vulkan/spirv/map_double.inc"
 };
-static const uint32_t oxi_vk_code_made[] = {
-#include "vulkan/spirv/made.inc"
+static const uint32_t oxi_vk_code_generate[] = {
+#include "vulkan/spirv/generate.inc"
 };
-static const uint32_t oxi_vk_code_made_double[] = {
-#include "vulkan/spirv/made_double.inc"
+static const uint32_t oxi_vk_code_generate_double[] = {
+#include "vulkan/spirv/generate_double.inc"
 };
 static const uint32_t oxi_vk_code_reduce[] = {
 #include "vulkan/spirv/reduce.inc"
@@ -32,8 +32,8 @@ static const uint32_t oxi_vk_code_reduce[] = {
 static const uint32_t oxi_vk_code_reduce_double[] = {
 #include "vulkan/spirv/reduce_double.inc"
 };
-static const uint32_t oxi_vk_code_row[] = {
-#include "vulkan/spirv/row.inc"
+static const uint32_t oxi_vk_code_softmax_norm[] = {
+#include "vulkan/spirv/softmax_norm.inc"
 };
 static const uint32_t oxi_vk_code_scan[] = {
 #include "vulkan/spirv/scan.inc"

@@ -343,7 +343,8 @@ static void oxi_vk_product_many(const oxi_vk_device *d, const oxi_vk_product *p,
     const ox_dtype c = p->form.t[0]->dtype,
                    element = matrices == OXI_VK_SHADER_product_tiles ? OX_F16 : OX_BF16;
     int64_t whole = uses ? d->matrix_side : 4;
-    bool plain = !p->form.t[3] && !p->form.bias && p->form.alpha == 1 && p->form.activation == OX_ACTIVATION_NONE &&
+    bool plain = !p->form.t[3] && !p->form.bias && p->form.alpha == 1 &&
+                 p->form.activation == OX_ACTIVATION_NONE &&
                  p->form.column[0] == 1 && (c == OX_F32 || (uses && c == element));
     plain = plain && p->form.n % whole == 0 && (!uses || p->form.m % whole == 0) &&
             oxi_vk_product_aligned(p, params, 0, p->form.row[0], c == OX_F32 ? 4 : 8);

@@ -1,4 +1,4 @@
-/* Ops that take lines of an operand: reductions and scans; rows.c has softmax and norms.
+/* Ops that take lines of an operand: reductions and scans; softmax_norm.c has softmax and norms.
  * The dims of up to four operands are split into kept ones and those of a line; invocations share a line, and
  * a workgroup takes as many lines as fit. Called by the Vulkan device for REDUCE and SCAN. */
 

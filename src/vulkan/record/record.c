@@ -1,4 +1,4 @@
-/* Recording: dispatches are noted for the open submission (batch.c), which goes when it holds enough work or
+/* Recording: dispatches are noted for the open submission (submission.c), which goes when it holds enough work or
  * when somebody reads. Pipelines and descriptor sets are made the first time they are needed and found again
  * by
  * key; barriers stand only where a dispatch meets what an earlier one of the same epoch touched. */

@@ -1,6 +1,6 @@
 /* The profiler on a GPU: a timestamp behind each dispatch, read when the submission is over. What a dispatch
  * took is the time since the one before it ended, so that those that run at the same time share it. Called by
- * record.c and batch.c while the profiler is on; queries are made the first time. */
+ * record.c and submission.c while the profiler is on; queries are made the first time. */
 
 /* What comes next belongs to this call. */
 static void oxi_vk_time_call(oxi_vk_device *d, const oxi_call *call) {

@@ -30,13 +30,13 @@ const uint THREADS = 256;
 #define P_range param[5].xy
 #define ROW_stride 6
 #define ROW_shape 14
-const uint MADE_uniform = 0;
-const uint MADE_normal = 1;
-const uint MADE_randint = 2;
-const uint MADE_bernoulli = 3;
-const uint MADE_randperm = 4;
-const uint MADE_arange = 5;
-const uint MADE_linspace = 6;
-const uint MADE_fill = 7;
-const uint MADE_eye = 8;
-const uint MADE_multinomial = 9;
+const uint GENERATE_uniform = 0;
+const uint GENERATE_normal = 1;
+const uint GENERATE_randint = 2;
+const uint GENERATE_bernoulli = 3;
+const uint GENERATE_randperm = 4;
+const uint GENERATE_arange = 5;
+const uint GENERATE_linspace = 6;
+const uint GENERATE_fill = 7;
+const uint GENERATE_eye = 8;
+const uint GENERATE_multinomial = 9;

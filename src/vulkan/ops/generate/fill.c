@@ -32,7 +32,7 @@ static ox_status oxi_vk_diagonal(oxi_vk_device *d, const oxi_generated_form *for
 
 /* ---- ramps and random numbers -------------------------------------------------------------------------- */
 
-static void oxi_vk_made_numbers(const oxi_call *call, const oxi_generated_form *form, oxi_vk_made_params *p) {
+static void oxi_vk_generate_numbers(const oxi_call *call, const oxi_generated_form *form, oxi_vk_generate_params *p) {
     double below = form->kind == OXI_GENERATES_RAMP ? form->step : form->second;
     oxi_vk_words_of(call->random.seed, p->seed);
     oxi_vk_words_of(call->random.counter, p->counter);
@@ -49,7 +49,7 @@ static ox_status oxi_vk_make(oxi_vk_device *d, const oxi_call *call) {
     ox_tensor *out = call->out[0];
     const ox_tensor *odds = call->in_count ? call->in[0] : NULL;
     const oxi_generated_form form = oxi_generated_form_of(call);
-    oxi_vk_made_params params;
+    oxi_vk_generate_params params;
     oxi_vk_dispatch dispatch;
     oxi_walk w;
     if (ox_numel(out) == 0) return OX_OK;
@@ -73,13 +73,13 @@ static ox_status oxi_vk_make(oxi_vk_device *d, const oxi_call *call) {
         for (int e = 0; e < w.ndim; e++) params.stride[e][k] = (uint32_t)w.stride[k][e];
     }
     for (int e = 0; e < w.ndim; e++) params.shape[e] = (uint32_t)w.shape[e];
-    oxi_vk_made_numbers(call, &form, &params);
+    oxi_vk_generate_numbers(call, &form, &params);
     bool quads = oxi_walk_flat(&w, 0) && oxi_vk_width(out->dtype) < 3 && params.at[0] % 4 == 0;
-    dispatch.shader = form.in_double ? OXI_VK_SHADER_made_double : OXI_VK_SHADER_made;
-    dispatch.special.made.op = (uint32_t)form.code;
-    dispatch.special.made.to = (uint32_t)out->dtype;
-    dispatch.special.made.from = odds ? (uint32_t)odds->dtype : 0;
-    dispatch.special.made.flat = quads;
+    dispatch.shader = form.in_double ? OXI_VK_SHADER_generate_double : OXI_VK_SHADER_generate;
+    dispatch.special.generate.op = (uint32_t)form.code;
+    dispatch.special.generate.to = (uint32_t)out->dtype;
+    dispatch.special.generate.from = odds ? (uint32_t)odds->dtype : 0;
+    dispatch.special.generate.flat = quads;
     if (odds) {
         params.fault = (uint32_t)(d->fault->offset / 4);
         oxi_vk_bind_fault(d, &dispatch);

@@ -11,7 +11,7 @@
 #include "common/number.glsl"
 #include "common/integer.glsl"
 #define DOUBLE
-#include "made/philox.glsl"
+#include "generate/philox.glsl"
 
 #define MOST packDouble2x32(uvec2(~0u, 0x7fefffffu))
 #define INFINITE packDouble2x32(uvec2(0, 0x7ff00000u))

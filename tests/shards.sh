@@ -1,7 +1,7 @@
 #!/bin/sh
-# parts.sh - runs suites side by side: those of mirror.c cut into parts, each a process with the calls of its
+# shards.sh - runs suites side by side: those of mirror.c cut into parts, each a process with the calls of its
 # part on the device (OX_MIRROR_PART), since compiling shaders takes nearly all of their time; others whole.
-#   tests/parts.sh PARTS [--under COMMAND] PROGRAM ...     as many processes at once as PARTS
+#   tests/shards.sh PARTS [--under COMMAND] PROGRAM ...     as many processes at once as PARTS
 # A line a suite, what fails in front of it; a part passes all checks of its suite, so `passed` is that of
 # one. Called by `make vulkan-mirror` and, under tests/validate.sh, by `make vulkan-validate`.
 set -u

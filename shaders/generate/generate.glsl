@@ -1,7 +1,7 @@
-// made.glsl - tensors made from nothing: ramps and random numbers, to the bits that cpu/move/fill.c gives and
+// generate.glsl - tensors made from nothing: ramps and random numbers, to the bits that cpu/move/fill.c gives and
 // describes. An invocation makes four elements that follow each other in the row-major order of the result.
 // With DOUBLE defined, what is worked out in f64.
-#include "tables/made.glsl"
+#include "tables/generate.glsl"
 
 #define WIDE_DTYPES
 #include "common/common.glsl"
@@ -9,7 +9,7 @@
 #include "common/number.glsl"
 #include "common/integer.glsl"
 #include "common/fault.glsl"
-#include "made/philox.glsl"
+#include "generate/philox.glsl"
 
 DEFINE_LOAD(load_p, b1)
 DEFINE_STORE(store, b0)
@@ -122,7 +122,7 @@ uvec2 ramp_of(const uint i) {
     double start = double_of(P_f0), step = double_of(P_below), end = double_of(P_f1);
     uint n = P_n;
     precise double value = start + step * double(i);
-    if (OP == MADE_linspace && i >= n / 2 && n > 1) value = end - step * double(n - 1 - i);
+    if (OP == GENERATE_linspace && i >= n / 2 && n > 1) value = end - step * double(n - 1 - i);
     return bits_of(value);
 }
 #endif
@@ -130,13 +130,13 @@ uvec2 ramp_of(const uint i) {
 // Element i, number j of its four, as an element of the result.
 uvec2 made(const uint i, const uint j) {
 #ifdef DOUBLE
-    return raw_of_f64(TO, OP == MADE_uniform ? uniform_of(j) : OP == MADE_normal ? normal_of(j) : ramp_of(i));
+    return raw_of_f64(TO, OP == GENERATE_uniform ? uniform_of(j) : OP == GENERATE_normal ? normal_of(j) : ramp_of(i));
 #else
     switch (OP) {
-    case MADE_uniform: return raw_of_f64(TO, unit_of(j, random_bits(TO)));
-    case MADE_bernoulli: return raw_of_f64(TO, drawn_by(places(i).y, j));
-    case MADE_randint: return raw_of(TO, plus(P_low, high_product(words[j], P_range)), LANE_I64);
-    case MADE_randperm: return high_product(words[j], uvec2(i + 1, 0)); /* what each place swaps with */
+    case GENERATE_uniform: return raw_of_f64(TO, unit_of(j, random_bits(TO)));
+    case GENERATE_bernoulli: return raw_of_f64(TO, drawn_by(places(i).y, j));
+    case GENERATE_randint: return raw_of(TO, plus(P_low, high_product(words[j], P_range)), LANE_I64);
+    case GENERATE_randperm: return high_product(words[j], uvec2(i + 1, 0)); /* what each place swaps with */
     default: return raw_of(TO, plus(P_low, times(uvec2(i, 0), P_range)), LANE_I64);
     }
 #endif
@@ -145,8 +145,8 @@ uvec2 made(const uint i, const uint j) {
 void main() {
     uint n = P_n, first = 4 * (group_index() * THREADS + gl_LocalInvocationID.x);
     if (first >= n) return;
-    bool wide = OP == MADE_randint || OP == MADE_randperm || (OP == MADE_bernoulli ? FROM : TO) == F64;
-    if (OP <= MADE_randperm) draw(first, wide);
+    bool wide = OP == GENERATE_randint || OP == GENERATE_randperm || (OP == GENERATE_bernoulli ? FROM : TO) == F64;
+    if (OP <= GENERATE_randperm) draw(first, wide);
     uvec2 raw[4];
     for (uint j = 0; j < 4; j++)
         if (first + j < n) raw[j] = made(first + j, j);

@@ -1,6 +1,6 @@
 /* Lines of a streamed operand, for reductions and for rows longer than a tile: the CPU plans the whole call
- * by its shape and strides (cpu/reduce/reduce.c, cpu/rows/row.c), tiles bring the bytes of some groups of kept positions
- * and of some part of their lines. Called by reduce.c and rows.c. */
+ * by its shape and strides (cpu/reduce/reduce.c, cpu/rows/softmax_norm.c), tiles bring the bytes of some groups of kept positions
+ * and of some part of their lines. Called by reduce.c and long_rows.c. */
 
 enum { OXI_LINES_OPERANDS = 1 + OXI_MAX_OUT };
 

@@ -43,13 +43,13 @@ static uint32_t oxi_vk_row_operands(const oxi_call *call, const oxi_row_form *fo
     return dims;
 }
 
-enum { OXI_VK_HELD = 16 }; /* most quads of a line that an invocation of row.comp keeps */
+enum { OXI_VK_HELD = 16 }; /* most quads of a line that an invocation of softmax_norm.comp keeps */
 
 /* Invocations of a line, and the quads that each keeps in registers; 0 where it reads the line again. */
 static uint32_t oxi_vk_row_lanes(const oxi_vk_device *d, const oxi_vk_lines *l, const oxi_vk_line_operand *o,
                                  uint32_t *held) {
     bool software = oxi_vk_is_software(d);
-    uint32_t n = l->params.length, quads = (n + 3) / 4, threads = oxi_vk_threads(OXI_VK_SHADER_row);
+    uint32_t n = l->params.length, quads = (n + 3) / 4, threads = oxi_vk_threads(OXI_VK_SHADER_softmax_norm);
     uint32_t lanes = quads > 64 || software ? threads : 32;
     uint32_t most = software ? 1 : OXI_VK_HELD;
     *held = 0;
@@ -80,18 +80,18 @@ static ox_status oxi_vk_row(oxi_vk_device *d, const oxi_call *call) {
         width < 2 && oxi_walk_flat(&l.line, 0) && l.params.length % each == 0 && l.params.at[0] % each == 0;
     for (uint32_t e = 0; e < l.params.kept_dims; e++)
         packed = packed && l.params.kept_stride[e][0] % each == 0;
-    dispatch.special.row.kind = form.finish == OXI_ROW_SOFTMAX       ? OXI_VK_SOFTMAX
+    dispatch.special.softmax_norm.kind = form.finish == OXI_ROW_SOFTMAX       ? OXI_VK_SOFTMAX
                           : form.finish == OXI_ROW_LOG_SOFTMAX ? OXI_VK_LOG_SOFTMAX
                           : form.measure == OXI_REDUCES_MOMENTS ? OXI_VK_LAYER
                                                                 : OXI_VK_RMS;
-    dispatch.shader = OXI_VK_SHADER_row;
-    dispatch.special.row.to = (uint32_t)out->dtype;
-    dispatch.special.row.from = (uint32_t)call->in[0]->dtype;
-    dispatch.special.row.weight = o[2].t ? (uint32_t)o[2].t->dtype : 0;
-    dispatch.special.row.bias = o[3].t ? (uint32_t)o[3].t->dtype : 0;
-    dispatch.special.row.packed = packed || width == 2;
-    uint32_t lanes = oxi_vk_row_lanes(d, &l, o, &dispatch.special.row.held);
-    dispatch.special.row.lanes = lanes;
+    dispatch.shader = OXI_VK_SHADER_softmax_norm;
+    dispatch.special.softmax_norm.to = (uint32_t)out->dtype;
+    dispatch.special.softmax_norm.from = (uint32_t)call->in[0]->dtype;
+    dispatch.special.softmax_norm.weight = o[2].t ? (uint32_t)o[2].t->dtype : 0;
+    dispatch.special.softmax_norm.bias = o[3].t ? (uint32_t)o[3].t->dtype : 0;
+    dispatch.special.softmax_norm.packed = packed || width == 2;
+    uint32_t lanes = oxi_vk_row_lanes(d, &l, o, &dispatch.special.softmax_norm.held);
+    dispatch.special.softmax_norm.lanes = lanes;
     dispatch.params = &l.params;
     dispatch.param_bytes = sizeof l.params;
     oxi_vk_invocations(&dispatch, (uint64_t)l.kept.numel * lanes);

@@ -1,5 +1,5 @@
 /* What the files room asks of the system beyond mapping: folders, and creating, flushing, renaming,
- * removing files. Paths are bytes on POSIX and UTF-8 on Windows. Called by files/output.c and
+ * removing files. Paths are bytes on POSIX and UTF-8 on Windows. Called by files/atomic_write.c and
  * files/file.c. */
 
 #if defined(OXI_POSIX)

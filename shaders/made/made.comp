@@ -1,4 +1,0 @@
-// made.comp - ramps of integers, random numbers that need no arithmetic in f64.
-#version 450
-#extension GL_GOOGLE_include_directive : require
-#include "made/made.glsl"
