@@ -130,7 +130,8 @@ check-headers: $(BUILD)/amalgamate $(BUILD)/op_table
 
 # ---- shaders ----
 
-# What shaders share with C by name: shaders/tables, from src/vulkan/*.def and the headers that C compiles with.
+# What shaders share with C by name: shaders/tables, from src/vulkan/*.def and the headers that C compiles
+# with.
 $(BUILD)/tables: tools/tables.c FORCE
 	@mkdir -p $(@D)
 	@$(CC) -std=c11 -O1 $(WARN) -Isrc $(CFLAGS) $< -lm -o $@

@@ -149,7 +149,9 @@ int main(int count, char **words) {
     o.stream.compute = o.vulkan ? ox_vulkan(0) : ox_cpu();
     ox_stream *stream = o.streams && o.stream.compute ? ox_stream_open(&o.stream) : NULL;
     ox_device *device = stream ? ox_stream_device(stream) : o.streams ? NULL : o.stream.compute;
-    ox_file *file = !device ? NULL : o.copies ? ox_file_open_copy(o.model, device) : ox_file_open(o.model, device);
+    ox_file *file = !device    ? NULL
+                    : o.copies ? ox_file_open_copy(o.model, device)
+                               : ox_file_open(o.model, device);
     ox_llm *model = file ? ox_llm_open_file(file) : NULL;
     ox_file_close(file); /* the model keeps it */
     if (model) print_facts(model, o.vulkan ? o.stream.compute : NULL);

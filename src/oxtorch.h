@@ -65,16 +65,17 @@
  *
  * FILES
  *     ox_file_open reads GGUF, safetensors, .npy and .npz; tensors lie in the mapped file where the format
- *     allows. ox_file_open_copy reads the file into memory instead, for weights that are used again and again.
- *     Files may be hostile: a bad one is an error that names file, offset and field. ox_save_safetensors,
- *     ox_save_npy and ox_save_npz write; a file appears under its name when it is whole.
+ *     allows. ox_file_open_copy reads the file into memory instead, for weights that are used again and
+ *     again. Files may be hostile: a bad one is an error that names file, offset and field.
+ *     ox_save_safetensors, ox_save_npy and ox_save_npz write; a file appears under its name when it is
+ *     whole.
  *
  * WATCHING
  *     ox_profile_begin ... ox_profile_end time each call; ox_profile_table shows seconds, flops and bytes by
  *     op, ox_profile_trace writes a trace for Chrome's viewer.
  *
  * WHAT IT DOES NOT DO (YET)
- *     No gradients, convolutions, linear algebra beyond products, no c128; some functions of c64 are missing.
+ *     No gradients, linear algebra beyond products, no c128; some functions of c64 are missing.
  *     Floats are not packed into block types other than Q4_0 Q4_1 Q5_0 Q5_1 Q8_0 Q4_K Q5_K Q6_K.
  *
  * CONTENTS (search for the tag)
@@ -116,8 +117,17 @@
  * control code, and kernels that say what they want vector by vector: little is left to find there. STRAIGHT
  * is for kernels whose loops are to be unrolled, and for the few loops of control code that run often. PLAIN
  * is for texts and the heads of files: clang knows no -O1 for a part of a file, and leaves them as they are.
- * expensive-optimizations: without it AVX code ends without vzeroupper, and SSE code behind it crawls. */
+ * expensive-optimizations: without it AVX code ends without vzeroupper, and SSE code behind it crawls.
+ * FULL is for all other kernels: only their loops are aligned (cpu/kernels.h says why), as those of STRAIGHT.
+ * It stands in no other pair of lines, where gcc would take the options for others and make other code. */
 #if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
+#ifdef __OPTIMIZE_SIZE__
+#define OXI_ALIGNED_LOOPS
+#else
+#define OXI_ALIGNED_LOOPS _Pragma("GCC optimize(\"align-loops=64\")")
+#endif
+#define OXI_FULL_BEGIN _Pragma("GCC push_options") OXI_ALIGNED_LOOPS
+#define OXI_FULL_END _Pragma("GCC pop_options")
 #if __GNUC__ < 13
 #define OXI_LIGHT_PASSES \
     _Pragma("GCC optimize(\"Og\", \"expensive-optimizations\", \"inline-functions-called-once\")") \
@@ -125,7 +135,7 @@
     _Pragma("GCC optimize(\"ira-region=one\")")
 #define OXI_STRAIGHT_PASSES \
     _Pragma("GCC optimize(\"O1\", \"expensive-optimizations\", \"no-tree-pta\", \"no-tree-slsr\")") \
-    _Pragma("GCC optimize(\"no-tree-dominator-opts\", \"no-ivopts\", \"ira-region=one\")")
+    _Pragma("GCC optimize(\"no-tree-dominator-opts\", \"no-ivopts\", \"ira-region=one\")") OXI_ALIGNED_LOOPS
 #else
 /* Another level than the rest has would be another target for x86 here, and into that nothing is inlined,
  * even if it must be: passes are left out by name. */
@@ -134,7 +144,8 @@
     _Pragma("GCC optimize(\"no-ivopts\", \"no-tree-slsr\", \"no-code-hoisting\", \"no-thread-jumps\")") \
     _Pragma("GCC optimize(\"no-tree-loop-vectorize\", \"no-tree-slp-vectorize\", \"no-schedule-insns2\")") \
     _Pragma("GCC optimize(\"no-gcse\", \"no-rerun-cse-after-loop\", \"no-cse-follow-jumps\")") \
-    _Pragma("GCC optimize(\"no-crossjumping\", \"no-tree-tail-merge\", \"ira-region=one\")")
+    _Pragma("GCC optimize(\"no-crossjumping\", \"no-tree-tail-merge\", \"ira-region=one\")") \
+    OXI_ALIGNED_LOOPS
 #define OXI_LIGHT_PASSES OXI_STRAIGHT_PASSES \
     _Pragma("GCC optimize(\"no-tree-fre\", \"no-tree-loop-im\", \"no-tree-switch-conversion\")") \
     _Pragma("GCC optimize(\"no-store-merging\")")
@@ -151,6 +162,10 @@
 #else
 #define OXI_LIGHT_BEGIN
 #define OXI_LIGHT_END
+#endif
+#ifndef OXI_FULL_BEGIN
+#define OXI_FULL_BEGIN
+#define OXI_FULL_END
 #endif
 #ifndef OXI_STRAIGHT_BEGIN
 #define OXI_STRAIGHT_BEGIN OXI_LIGHT_BEGIN
@@ -234,15 +249,20 @@ OXI_STRAIGHT_END
 #include "cpu/tiers.c"
 OXI_STRAIGHT_BEGIN
 #include "cpu/walk.c"
+#include "cpu/transpose.c"
 OXI_STRAIGHT_END
+OXI_FULL_BEGIN
 #include "cpu/product/repack.c"
 #include "cpu/move/copy.c"
-#include "cpu/move/fill.c"
+#include "cpu/generate/fill.c"
+#include "cpu/generate/random.c"
+#include "cpu/generate/generate.c"
 #include "cpu/reduce/reduce_kernels.c"
 #include "cpu/reduce/scan.c"
 #include "cpu/index/sort.c"
 #include "cpu/index/index.c"
 #include "cpu/rows/rope.c"
+OXI_FULL_END
 
 OXI_LIGHT_BEGIN
 #include "cpu/map/map.c"

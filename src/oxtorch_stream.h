@@ -43,8 +43,8 @@
  *     numbers up faster than they can be moved.
  *
  * WATCHING
- *     ox_stream_get_stats counts bytes, tiles and waiting; desc.progress is called after each tile; the trace of
- *     the profiler has lanes for disk, ring and compute.
+ *     ox_stream_get_stats counts bytes, tiles and waiting; desc.progress is called after each tile; the
+ *     trace of the profiler has lanes for disk, ring and compute.
  *
  * MACROS
  *     OX_USE_LIBURING      read through io_uring; it is asked at run time whether the system allows it.

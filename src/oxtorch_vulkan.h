@@ -13,9 +13,9 @@
  * WHERE THINGS RUN
  *     Ops on tensors of a Vulkan device run there, with any strides. What has no shader (attention whose
  *     scores need more memory than a tensor may have, for one) takes a detour over the CPU, which
- *     ox_memory_get_stats().detours counts; so do f64 and complex numbers on a device without f64. A few calls are held
- *     back until the next one is known, and may become one dispatch with it; whatever looks at memory comes
- *     after them.
+ *     ox_memory_get_stats().detours counts; so do f64 and complex numbers on a device without f64. A few
+ *     calls are held back until the next one is known, and may become one dispatch with it; whatever looks
+ *     at memory comes after them.
  *
  * NUMBERS
  *     Within the bounds of the CPU's kernels, but not the same bits. These have the CPU's: random numbers
@@ -41,8 +41,8 @@
  *     transfers where it has them, beside what it computes: one up and one down, at once. ox_to_async and
  *     ox_copy_async_ do not wait. Pinned memory that is released is kept for the next that asks, until
  *     ox_trim. Ordinary memory goes through a ring of mapped memory that all threads copy through, nearly as
- *     fast where there are enough of them. Two GPUs meet in pinned memory of the host: one writes a part while the other reads the
- *     part before.
+ *     fast where there are enough of them. Two GPUs meet in pinned memory of the host: one writes a part
+ *     while the other reads the part before.
  *
  * DEVICES AND THREADS
  *     Several devices may be open, and several threads may use one. OX_VULKAN_DEVICE in the environment (a

@@ -157,6 +157,7 @@ fi
 
 # ---- what the Vulkan layer says of two short suites; `make vulkan-validate` has the long ones ----
 
+# (no file of that name: T=validation selects it as if there were one)
 if [ -z "$SAN$DEBUG" ] && selected tests/test_vulkan_validation.c; then
     limit=${VULKAN_TIMEOUT:-1800}
     suite validation tests/validate.sh "$BUILD/tests/test_vulkan_share" "$BUILD/tests/test_vulkan_llm"

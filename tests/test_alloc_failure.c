@@ -430,7 +430,8 @@ static void check_arenas(int number, const outcome *want) {
             check_outcome("second run in an arena of", programs[number].name, (int64_t)bytes, &got, want);
             complete = true;
             for (int r = 0; r < got.count; r++) complete = complete && got.hash[r] != 0;
-            CHECK_MSG(ox_memory_get_stats().system_allocs == requests, "an arena asked the system for memory");
+            CHECK_MSG(ox_memory_get_stats().system_allocs == requests,
+                      "an arena asked the system for memory");
             CHECK(ox_set_arena(NULL, 0) == OX_OK);
             bool untouched = true;
             for (size_t b = (size_t)skew * 3 + bytes; b < sizeof arena; b++)

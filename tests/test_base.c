@@ -1,5 +1,5 @@
 /* test_base.c - errors, checked sizes, memory, mapped files, random bits, one-element conversions.
- * OX_OWN_IMPLEMENTATION OX_QEMU: tests internals, and is short. */
+ * OX_QEMU: tests internals, and is short. */
 #include <stdio.h>
 #define OX_IMPLEMENTATION
 #define OX_STATIC
@@ -119,7 +119,8 @@ static void test_cache(void) {
     memset(a, 1, 1000);
     CHECK(ox_memory_get_stats().bytes_in_use == before.bytes_in_use + 1024);
     oxi_free(a, 1000);
-    CHECK(ox_memory_get_stats().bytes_in_use == before.bytes_in_use && ox_memory_get_stats().bytes_cached == 1024);
+    CHECK(ox_memory_get_stats().bytes_in_use == before.bytes_in_use &&
+          ox_memory_get_stats().bytes_cached == 1024);
     int64_t allocs = ox_memory_get_stats().system_allocs;
     unsigned char *b = (unsigned char *)oxi_alloc(900);
     CHECK(b == a && ox_memory_get_stats().system_allocs == allocs && ox_memory_get_stats().bytes_cached == 0);
@@ -273,7 +274,8 @@ static void test_arena(void) {
     }
     CHECK(refused > 0);
     for (int i = 0; i < BLOCKS; i++) oxi_free(block[i], bytes[i]);
-    CHECK(ox_memory_get_stats().bytes_in_use == 0 && ox_memory_get_stats().system_allocs == allocs && ox_memory_get_stats().bytes_cached == 0);
+    CHECK(ox_memory_get_stats().bytes_in_use == 0 && ox_memory_get_stats().system_allocs == allocs &&
+          ox_memory_get_stats().bytes_cached == 0);
     void *all = oxi_alloc(oxi_arena_bytes);              /* everything merged again */
     CHECK(all == oxi_arena_start);
     oxi_free(all, oxi_arena_bytes);

@@ -184,7 +184,8 @@ static void open_file(const char *path, int n) {
     (void)n;
     CHECK_MSG(file != NULL, "%s", ox_error_text());
     for (int64_t i = 0; i < ox_file_count(file); i += 97)
-        CHECK(ox_file_has(file, ox_file_name(file, i)) && ox_file_meta_find(file, "none").type == OX_FILE_META_NONE);
+        CHECK(ox_file_has(file, ox_file_name(file, i)) &&
+              ox_file_meta_find(file, "none").type == OX_FILE_META_NONE);
     ox_file_close(file);
 }
 static void open_bad_file(const char *path, int n) {

@@ -182,8 +182,7 @@ static void close_gpu(void) {}
 #endif
 
 /* Every row of the table on f32, where it takes that, else on its first dtype. Operands are contiguous, as
- * the
- * kept copies are: a sum over another order of elements may round otherwise. */
+ * the kept copies are: a sum over another order of elements may round otherwise. */
 static void test_keeping_covers(void) {
     keeps = true;
     (void)oxi_listen(&ear);
@@ -406,6 +405,7 @@ int main(void) {
     test_keeping_covers();
     test_keeping_a_model();
     close_gpu();
-    CHECK_MSG(ox_memory_get_stats().tensors == 0, "%lld tensors are left", (long long)ox_memory_get_stats().tensors);
+    CHECK_MSG(ox_memory_get_stats().tensors == 0, "%lld tensors are left",
+              (long long)ox_memory_get_stats().tensors);
     return check_done("calls");
 }

@@ -280,7 +280,7 @@ int main(void) {
     }
     test_closeness();
     CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
-    CHECK_MSG(ox_memory_get_stats().tensors == 0 && ox_memory_get_stats().bad_releases == 0, "%lld tensors left",
-              (long long)ox_memory_get_stats().tensors);
+    CHECK_MSG(ox_memory_get_stats().tensors == 0 && ox_memory_get_stats().bad_releases == 0,
+              "%lld tensors left", (long long)ox_memory_get_stats().tensors);
     return check_done("complex");
 }

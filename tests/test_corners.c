@@ -337,7 +337,8 @@ static void test_meaning(void) {
         ox_tensor *x = OF(OX_F32, 1, 2, 9), *parts[2];
         refused(ox_copy_(ox_zeros(OX_SHAPE(3), OX_F32), ox_ones(OX_SHAPE(1, 3), OX_F32)),
                 "copy_: f32[1,3] does not broadcast to f32[3]");
-        refused(ox_copy_(ox_zeros(OX_SCALAR_SHAPE, OX_F32), ox_ones(OX_SHAPE(1), OX_F32)), "does not broadcast");
+        refused(ox_copy_(ox_zeros(OX_SCALAR_SHAPE, OX_F32), ox_ones(OX_SHAPE(1), OX_F32)),
+                "does not broadcast");
         HOLDS(ox_copy_(ox_zeros(OX_SHAPE(3), OX_F32), ox_full(OX_SCALAR_SHAPE, 4, OX_I32)), 4, 4, 4);
         for (int i = 0; i < 2; i++) {
             ox_dtype dtype = i ? OX_I32 : OX_I64;

@@ -333,7 +333,8 @@ int main(void) {
             CHECK_MSG(covered[r][d], "the op %s did not run on %s", op_rows[r].name,
                       ox_dtype_name((ox_dtype)d));
     }
-    CHECK_MSG(ox_memory_get_stats().tensors == 0 && ox_memory_get_stats().storages == 0 && ox_memory_get_stats().bad_releases == 0,
+    CHECK_MSG(ox_memory_get_stats().tensors == 0 && ox_memory_get_stats().storages == 0 &&
+                  ox_memory_get_stats().bad_releases == 0,
               "%lld tensors left", (long long)ox_memory_get_stats().tensors);
     return check_done("coverage");
 }

@@ -1,7 +1,7 @@
 /* test_device.c - what devices have in common, on the CPU, a stream and Vulkan, there also with a queue for
  * transfers and without imported memory: copies of odd sizes from odd places against a model in plain
  * memory, events in any order, pinned tensors, budgets, closing while copies are under way, failures at every
- * call, and two devices. OX_OWN_IMPLEMENTATION: tests internals. */
+ * call, and two devices. It tests internals. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -208,7 +208,8 @@ static void test_budget(ox_device *device, size_t each, uint64_t room) {
         uint64_t before = ox_device_get_stats(device).bytes_in_use, most = before + room;
         int count = 0;
         ox_trim();
-        CHECK(ox_device_set_budget(device, most) == OX_OK && ox_device_get_stats(device).bytes_budget == most);
+        CHECK(ox_device_set_budget(device, most) == OX_OK &&
+              ox_device_get_stats(device).bytes_budget == most);
         while (count < 64 && (kept[count] = oxi_tensor_new(device, OX_F32, 1, ones->shape)) != NULL) {
             CHECK(device->write(device, kept[count]->storage->data, 0, ox_data(ones), each) == OX_OK);
             CHECK(ox_device_get_stats(device).bytes_in_use <= most);
@@ -605,7 +606,8 @@ int main(void) {
     ox_shutdown();
     test_no_memory();
     ox_shutdown();
-    CHECK_MSG(ox_memory_get_stats().tensors == 0 && ox_memory_get_stats().storages == 0 && ox_memory_get_stats().bytes_in_use == 0,
+    CHECK_MSG(ox_memory_get_stats().tensors == 0 && ox_memory_get_stats().storages == 0 &&
+                  ox_memory_get_stats().bytes_in_use == 0,
               "%lld tensors, %lld bytes left", (long long)ox_memory_get_stats().tensors,
               (long long)ox_memory_get_stats().bytes_in_use);
     check_sync_and_close();

@@ -980,7 +980,8 @@ int main(void) {
     check_header("src/ops/ops.h");
     check_header("src/ops/view.h");
     check_header("src/ops/create.h");
-    CHECK_MSG(ox_memory_get_stats().tensors == 0 && ox_memory_get_stats().storages == 0 && ox_memory_get_stats().bad_releases == 0,
+    CHECK_MSG(ox_memory_get_stats().tensors == 0 && ox_memory_get_stats().storages == 0 &&
+                  ox_memory_get_stats().bad_releases == 0,
               "%lld tensors left", (long long)ox_memory_get_stats().tensors);
     return check_done("errors");
 }

@@ -66,7 +66,8 @@ static void test_nothing(void) {
           ox_file_meta_count(NULL) == 0);
     CHECK(none.type == OX_FILE_META_NONE && ox_file_meta_element(NULL, &none, 0).type == OX_FILE_META_NONE &&
           ox_file_meta_int(NULL, "x", 3) == 3);
-    CHECK(ox_file_get_entry(NULL, 0, &entry) == OX_ERR_ARG && !ox_file_tensor(NULL, "x") && !ox_file_tensor_at(NULL, 0));
+    CHECK(ox_file_get_entry(NULL, 0, &entry) == OX_ERR_ARG && !ox_file_tensor(NULL, "x") &&
+          !ox_file_tensor_at(NULL, 0));
     ox_error_clear();
 }
 
@@ -186,7 +187,8 @@ static void check_short_memory(const char *what, attempt_fn attempt, const char 
         ox_error_clear();
         CHECK_MSG(ox_set_allocator(NULL) == OX_OK, "%s, request %d: %s", what, (int)requests,
                   ox_error_text());
-        CHECK(ox_memory_get_stats().bytes_in_use == 0 && ox_memory_get_stats().tensors == 0 && ox_memory_get_stats().storages == 0);
+        CHECK(ox_memory_get_stats().bytes_in_use == 0 && ox_memory_get_stats().tensors == 0 &&
+              ox_memory_get_stats().storages == 0);
         ox_error_clear();
     }
     CHECK_MSG(requests > 2 && requests < 1000, "%s: %d requests", what, (int)requests);

@@ -208,8 +208,10 @@ static void test_values(uint32_t version) {
     CHECK(ox_file_meta_element(file, &none, 0).type == OX_FILE_META_NONE);
     CHECK(same_text(ox_file_meta_at(file, 0).key, "u8", 2) &&
           same_text(ox_file_meta_at(file, 14).key, "nested", 6));
-    CHECK(ox_file_meta_at(file, 15).type == OX_FILE_META_NONE && ox_file_meta_at(file, -1).type == OX_FILE_META_NONE);
-    CHECK(ox_file_meta_find(file, "u").type == OX_FILE_META_NONE && ox_file_meta_find(file, "u88").type == OX_FILE_META_NONE);
+    CHECK(ox_file_meta_at(file, 15).type == OX_FILE_META_NONE &&
+          ox_file_meta_at(file, -1).type == OX_FILE_META_NONE);
+    CHECK(ox_file_meta_find(file, "u").type == OX_FILE_META_NONE &&
+          ox_file_meta_find(file, "u88").type == OX_FILE_META_NONE);
     CHECK(ox_file_meta_int(file, "i32", 7) == -2000000000 && ox_file_meta_int(file, "bool", 7) == 1 &&
           ox_file_meta_int(file, "none", 7) == 7);
     CHECK(ox_file_meta_int(file, "u64", 7) == 7 && ox_file_meta_int(file, "f32", 7) == 7 &&
@@ -276,7 +278,8 @@ static void test_shapes(void) {
     gguf_tensor(&make, "scalar", 0, 0, NULL, numbers + 5, 4);
     CHECK(gguf_write(&make, path) == 0);
     ox_file *file = ox_file_open(path, NULL);
-    ox_tensor *t = ox_file_tensor(file, "four"), *empty = ox_file_tensor(file, "none"), *scalar = ox_file_tensor(file, "scalar");
+    ox_tensor *t = ox_file_tensor(file, "four"), *empty = ox_file_tensor(file, "none"),
+              *scalar = ox_file_tensor(file, "scalar");
     CHECK_MSG(t && t->ndim == 4 && t->shape[0] == 2 && t->shape[3] == 4 && t->stride[0] == 12, "%s",
               ox_error_text());
     CHECK(empty && empty->ndim == 2 && empty->shape[0] == 3 && empty->shape[1] == 0 && ox_nbytes(empty) == 0);

@@ -624,8 +624,8 @@ static bool listen(void *user, const char *bytes, int64_t length, int32_t token)
     return h->count != h->most;
 }
 
-static ox_llm_generate_result generate(ox_llm_context *context, const char *prompt, int64_t steps, bool past_end,
-                                   double temperature, heard *h) {
+static ox_llm_generate_result generate(ox_llm_context *context, const char *prompt, int64_t steps,
+                                       bool past_end, double temperature, heard *h) {
     ox_llm_generate_desc desc;
     ox_llm_generate_result result;
     memset(&desc, 0, sizeof desc);
@@ -808,6 +808,7 @@ int main(void) {
     test_stops();
     test_scarce_memory();
     test_stories(folder ? folder : "../shared/data");
-    CHECK(ox_memory_get_stats().tensors == 0 && ox_memory_get_stats().storages == 0 && ox_memory_get_stats().bad_releases == 0);
+    CHECK(ox_memory_get_stats().tensors == 0 && ox_memory_get_stats().storages == 0 &&
+          ox_memory_get_stats().bad_releases == 0);
     return check_done("llm");
 }

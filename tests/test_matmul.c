@@ -622,8 +622,9 @@ static void test_memory(void) {
                 c = ox_linear(a, ox_t(b), NULL);
                 if (c) break;
                 CHECK_MSG(ox_error() == OX_ERR_NOMEM, "%s", ox_error_text());
-                CHECK_MSG(ox_memory_get_stats().bytes_in_use == before, "size %d, %d allocations: %zu bytes, not %zu", s,
-                          left, ox_memory_get_stats().bytes_in_use, before);
+                CHECK_MSG(ox_memory_get_stats().bytes_in_use == before,
+                          "size %d, %d allocations: %zu bytes, not %zu", s, left,
+                          ox_memory_get_stats().bytes_in_use, before);
                 ox_error_clear();
             }
             CHECK(c != NULL);

@@ -939,7 +939,7 @@ int main(void) {
     print_tallies(tallies, used);
     free(pool.nodes);
     close_data(&d);
-    CHECK_MSG(ox_memory_get_stats().tensors == 0 && ox_memory_get_stats().bad_releases == 0, "%lld tensors left",
-              (long long)ox_memory_get_stats().tensors);
+    CHECK_MSG(ox_memory_get_stats().tensors == 0 && ox_memory_get_stats().bad_releases == 0,
+              "%lld tensors left", (long long)ox_memory_get_stats().tensors);
     return check_done("onnx");
 }

@@ -862,7 +862,8 @@ static void check_turned(int64_t rows, int64_t columns) {
     OX_SCOPE {
         ox_tensor *a = ox_randn(OX_SHAPE(rows, columns), OX_F32),
                   *turned = ox_randn(OX_SHAPE(columns, rows), OX_F32);
-        ox_tensor *b = ox_t(turned), *flat = ox_clone(b), *c = backwards(b, OX_DIMS(0)), *flat_c = ox_clone(c);
+        ox_tensor *b = ox_t(turned), *flat = ox_clone(b), *c = backwards(b, OX_DIMS(0)),
+                  *flat_c = ox_clone(c);
         ox_tensor *mask = ox_t(ox_gt(turned, backwards(turned, OX_DIMS(0)))), *flat_mask = ox_clone(mask);
         ox_tensor *b16 = ox_t(ox_cast(turned, OX_BF16)), *b8 = ox_t(ox_cast(turned, OX_I8));
         ox_tensor *sum = ox_clone(a), *flat_sum = ox_clone(a), *into = ox_t(ox_clone(ox_t(a)));
@@ -971,7 +972,8 @@ int main(void) {
     check_large_slices();
     check_long_columns();
     check_wide_at_steps();
-    CHECK_MSG(ox_memory_get_stats().tensors == 0 && ox_memory_get_stats().storages == 0 && ox_memory_get_stats().bad_releases == 0,
+    CHECK_MSG(ox_memory_get_stats().tensors == 0 && ox_memory_get_stats().storages == 0 &&
+                  ox_memory_get_stats().bad_releases == 0,
               "%lld tensors left", (long long)ox_memory_get_stats().tensors);
     return check_done("ops");
 }

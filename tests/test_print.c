@@ -1,5 +1,5 @@
 /* test_print.c - ox_format against what PyTorch 2.14 prints, its dtype names exchanged for ours.
- * OX_OWN_IMPLEMENTATION: one test needs a device of its own. */
+ * One test needs a device of its own. */
 #include <stdio.h>
 #define OX_IMPLEMENTATION
 #define OX_STATIC
@@ -243,7 +243,8 @@ int main(void) {
     test_far_device();
     test_blocks();
     CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
-    CHECK(ox_memory_get_stats().tensors == 0 && ox_memory_get_stats().storages == 0 && ox_memory_get_stats().bad_releases == 0);
+    CHECK(ox_memory_get_stats().tensors == 0 && ox_memory_get_stats().storages == 0 &&
+          ox_memory_get_stats().bad_releases == 0);
     ox_shutdown();
     return check_done("print");
 }

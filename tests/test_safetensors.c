@@ -158,7 +158,8 @@ static void test_every_dtype(void) {
         CHECK_MSG(ox_save_safetensors(path, names, t, count, NULL, 0, 0) == OX_OK, "%s", ox_error_text());
         ox_file *file = ox_file_open(path, NULL);
         CHECK(ox_file_count(file) == count && count == 16);
-        for (int i = 0; i < count; i++) CHECK_MSG(same_tensor(ox_file_tensor(file, names[i]), t[i]), "%s", names[i]);
+        for (int i = 0; i < count; i++)
+            CHECK_MSG(same_tensor(ox_file_tensor(file, names[i]), t[i]), "%s", names[i]);
         ox_file_close(file);
     }
     remove(path);
@@ -353,7 +354,8 @@ static void test_places(void) {
         int shared = little_endian() && (8 + strlen(header)) % 4 == 0;
         CHECK((ox_data(t) == ox_data(again)) == shared);
         ox_file_entry entry;
-        CHECK(ox_file_get_entry(file, 1, &entry) == OX_OK && entry.dtype == OX_DTYPE_NONE && entry.bytes == 1);
+        CHECK(ox_file_get_entry(file, 1, &entry) == OX_OK && entry.dtype == OX_DTYPE_NONE &&
+              entry.bytes == 1);
         CHECK(!ox_file_tensor(file, "n") && ox_error() == OX_ERR_UNSUPPORTED &&
               strstr(ox_error_text(), "tensor 'n': dtype F4"));
         ox_error_clear();

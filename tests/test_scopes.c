@@ -1,5 +1,5 @@
-/* test_scopes.c - ownership: scopes, keep, retain, release, leaks and late releases as ox_memory_get_stats() counts
- * them, leaving a scope early, scopes and shared tensors on several threads.
+/* test_scopes.c - ownership: scopes, keep, retain, release, leaks and late releases as
+ * ox_memory_get_stats() counts them, leaving a scope early, scopes and shared tensors on several threads.
  * OX_TSAN OX_QEMU */
 #include "check.h"
 #include "oxtorch.h"
@@ -42,8 +42,8 @@ static void check_ownership(void) {
     CHECK(alive(2, 1));
 }
 
-/* The two views that check_ownership left behind cannot be reached any more: a leak that ox_memory_get_stats() shows.
- * This function starts from their number. */
+/* The two views that check_ownership left behind cannot be reached any more: a leak that
+ * ox_memory_get_stats() shows. This function starts from their number. */
 static void check_keep(int64_t tensors, int64_t storages) {
     ox_tensor *kept = NULL;
     OX_SCOPE {

@@ -308,6 +308,7 @@ int main(void) {
 #ifdef HAVE_SMALL_THREADS
     check_small_thread();
 #endif
-    CHECK_MSG(ox_memory_get_stats().tensors == 0, "%lld tensors left", (long long)ox_memory_get_stats().tensors);
+    CHECK_MSG(ox_memory_get_stats().tensors == 0, "%lld tensors left",
+              (long long)ox_memory_get_stats().tensors);
     return check_done("stack");
 }

@@ -1,6 +1,6 @@
 /* test_stream_budget.c - the budget of a stream when nobody gives one: half of what is left, as a system
  * tells that is made of files, down to the least that a ring takes; and memory stays under a group's limit.
- * OX_OWN_IMPLEMENTATION: tests internals. */
+ * Tests internals. */
 #include <stdio.h>
 #include <stdlib.h>
 #define OX_IMPLEMENTATION

@@ -566,7 +566,8 @@ static void test_cut_model(const stream_case *small) {
         ox_error_clear();
     }
     ox_file_meta meta = ox_file_meta_find(file, "general.architecture");
-    CHECK(meta.type == OX_FILE_META_STRING && meta.text.length == 5 && memcmp(meta.text.data, "llama", 5) == 0);
+    CHECK(meta.type == OX_FILE_META_STRING && meta.text.length == 5 &&
+          memcmp(meta.text.data, "llama", 5) == 0);
     for (int64_t i = 0; i < ox_file_count(file); i++) CHECK(strlen(ox_file_name(file, i)) > 0);
     CHECK(!ox_file_tensor_at(file, 0) && ox_error() == OX_ERR_IO);
     ox_error_clear();
@@ -859,7 +860,8 @@ static void test_addresses(const stream_case *c) {
         CHECK(setrlimit(RLIMIT_AS, &few) == 0);
         OX_SCOPE {
             ox_file *far = ox_file_open(path, ox_stream_device(stream));
-            ox_tensor *t = far ? ox_file_tensor_at(far, 0) : NULL, *part = t ? ox_narrow(t, 0, 5, 1000) : NULL;
+            ox_tensor *t = far ? ox_file_tensor_at(far, 0) : NULL,
+                      *part = t ? ox_narrow(t, 0, 5, 1000) : NULL;
             CHECK_MSG(part && ox_item(ox_sum(part, OX_ALL_DIMS, false)) == 0, "%s: %s", path,
                       ox_error_text());
             ox_file_close(far);

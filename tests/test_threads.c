@@ -1,5 +1,5 @@
 /* test_threads.c - the thread pool: every task once, lanes apart, nesting, several callers, host jobs, fork.
- * OX_OWN_IMPLEMENTATION OX_TSAN OX_QEMU: tests internals. */
+ * OX_TSAN OX_QEMU: tests internals. */
 #include <stdio.h>
 #include <stdlib.h>
 #define OX_IMPLEMENTATION
@@ -201,8 +201,7 @@ static void test_late_pool(void) {
 }
 
 /* Long calls beside a thread of many short ones. A long region has a second of work for one thread, which
- * need
- * not be done once another thread helps: the pool comes to it, or it ends as one that never had it. */
+ * need not be done once another thread helps: the pool comes to it, or it ends as one that never had it. */
 enum { LONG_TASKS = 50000 };
 
 typedef struct long_work {

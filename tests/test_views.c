@@ -695,7 +695,8 @@ int main(void) {
     check_blocks();
     }
     check_writes();
-    CHECK_MSG(ox_memory_get_stats().tensors == 0 && ox_memory_get_stats().storages == 0 && ox_memory_get_stats().bad_releases == 0,
+    CHECK_MSG(ox_memory_get_stats().tensors == 0 && ox_memory_get_stats().storages == 0 &&
+                  ox_memory_get_stats().bad_releases == 0,
               "%lld tensors left", (long long)ox_memory_get_stats().tensors);
     return check_done("views");
 }

@@ -170,7 +170,8 @@ static void check_tidings(ox_device *gpu) {
         CHECK(ox_device_sync(gpu) == OX_OK);
         int64_t before = ox_vulkan_get_stats(gpu).transfers;
         CHECK(ox_index_select(x, 0, index) != NULL);
-        CHECK(!ox_to(y, ox_cpu()) && ox_error() == OX_ERR_INDEX && ox_vulkan_get_stats(gpu).transfers > before);
+        CHECK(!ox_to(y, ox_cpu()) && ox_error() == OX_ERR_INDEX &&
+              ox_vulkan_get_stats(gpu).transfers > before);
         ox_error_clear();
         CHECK(ox_to(y, ox_cpu()) != NULL);
     }

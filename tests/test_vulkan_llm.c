@@ -183,7 +183,8 @@ static void test_growth(const pair *p) {
     float a[VOCABULARY], b[VOCABULARY];
     double off = 0, largest = 0;
     for (int i = 0; i < LONG; i++) {
-        CHECK(ox_llm_decode_one(there, token_at(i), a) == OX_OK && ox_llm_decode_one(here, token_at(i), b) == OX_OK);
+        CHECK(ox_llm_decode_one(there, token_at(i), a) == OX_OK &&
+              ox_llm_decode_one(here, token_at(i), b) == OX_OK);
         for (int k = 0; k < VOCABULARY; k++) {
             off = fmax(off, fabs(a[k] - b[k]));
             largest = fmax(largest, fabs(b[k]));

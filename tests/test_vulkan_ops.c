@@ -41,7 +41,8 @@ static void check_order(void) {
             check_pair("sort of short lines", dtypes[d], 3, ox_sort(ox_t(y), -1, false),
                        ox_sort(ox_t(lines), -1, false));
         }
-    CHECK_MSG(ox_memory_get_stats().detours == detours, "%lld detours", (long long)(ox_memory_get_stats().detours - detours));
+    CHECK_MSG(ox_memory_get_stats().detours == detours, "%lld detours",
+              (long long)(ox_memory_get_stats().detours - detours));
 }
 
 /* ---- made from nothing: in the tensors given ----------------------------------------------------------- */
@@ -90,7 +91,8 @@ static void check_random(void) {
         CHECK(same(ox_randint_like(y, INT64_MIN, INT64_MAX), want));
     }
     if (doubles)
-        CHECK_MSG(ox_memory_get_stats().detours == detours, "%lld detours", (long long)(ox_memory_get_stats().detours - detours));
+        CHECK_MSG(ox_memory_get_stats().detours == detours, "%lld detours",
+                  (long long)(ox_memory_get_stats().detours - detours));
     OX_SCOPE { /* as with an index out of range, the next read tells */
         ox_tensor *bad = ox_bernoulli(there(ox_full(OX_SHAPE(3), 1.5, OX_F32)));
         CHECK(bad && !back(bad) && ox_error() == OX_ERR_ARG);
@@ -128,7 +130,8 @@ static void check_selected(void) {
         CHECK(ox_allclose(ox_cast(back(ox_cumsum(there(u), 0)), OX_F64), ox_cumsum(ox_cast(u, OX_F64), 0),
                           1e-6, 0, false));
     }
-    CHECK_MSG(ox_memory_get_stats().detours == detours, "%lld detours", (long long)(ox_memory_get_stats().detours - detours));
+    CHECK_MSG(ox_memory_get_stats().detours == detours, "%lld detours",
+              (long long)(ox_memory_get_stats().detours - detours));
 }
 
 /* ---- block types: as weights, and expanded ------------------------------------------------------------- */
@@ -175,7 +178,8 @@ static void check_blocks(void) {
                 }
             ox_set_exact(false);
         }
-    CHECK_MSG(ox_memory_get_stats().detours == detours, "%lld detours", (long long)(ox_memory_get_stats().detours - detours));
+    CHECK_MSG(ox_memory_get_stats().detours == detours, "%lld detours",
+              (long long)(ox_memory_get_stats().detours - detours));
 }
 
 /* A view of w [n,k] in every layout that leaves blocks whole. */
@@ -207,7 +211,8 @@ static void check_block_copies(void) {
                     CHECK_MSG(same(ox_copy_(ox_t(there_to), b), ox_copy_(ox_t(to), a)), "%s transposed: %s",
                               name, ox_error_text());
             }
-    CHECK_MSG(ox_memory_get_stats().detours == detours, "%lld detours", (long long)(ox_memory_get_stats().detours - detours));
+    CHECK_MSG(ox_memory_get_stats().detours == detours, "%lld detours",
+              (long long)(ox_memory_get_stats().detours - detours));
 }
 
 /* Numbers of all sizes, runs of equal ones, zeros of both signs, and a few that are none. */
@@ -258,7 +263,8 @@ static void check_packing(void) {
         ox_tensor *w = ox_cast(ox_randn(OX_SHAPE(6, 256), OX_F32), OX_Q4_0), *v = there(w);
         CHECK(same_bits(back(ox_cast(v, OX_Q8_0)), ox_cast(w, OX_Q8_0)));
     }
-    CHECK_MSG(ox_memory_get_stats().detours == detours, "%lld detours", (long long)(ox_memory_get_stats().detours - detours));
+    CHECK_MSG(ox_memory_get_stats().detours == detours, "%lld detours",
+              (long long)(ox_memory_get_stats().detours - detours));
 }
 
 /* Blocks on the left, and weights that are a batch. */
@@ -277,7 +283,8 @@ static void check_block_products(void) {
             CHECK_MSG(distance(ox_matmul(there_a, there_batch), want) < 1e-2, "a batch, %d rows: %s", rows,
                       ox_error_text());
         }
-    CHECK_MSG(ox_memory_get_stats().detours == detours, "%lld detours", (long long)(ox_memory_get_stats().detours - detours));
+    CHECK_MSG(ox_memory_get_stats().detours == detours, "%lld detours",
+              (long long)(ox_memory_get_stats().detours - detours));
 }
 
 /* ---- draws --------------------------------------------------------------------------------------------- */
@@ -300,7 +307,8 @@ static void check_draws(void) {
                               (long long)samples, ox_dtype_name(dtypes[d]), ox_error_text());
                 }
             }
-    CHECK_MSG(ox_memory_get_stats().detours == detours, "%lld detours", (long long)(ox_memory_get_stats().detours - detours));
+    CHECK_MSG(ox_memory_get_stats().detours == detours, "%lld detours",
+              (long long)(ox_memory_get_stats().detours - detours));
     for (int wrong = 0; wrong < 3; wrong++)
         OX_SCOPE { /* the next read tells */
             float weights[2][4] = {{1, 2, 3, 4}, {0, 0, 1, 0}};
@@ -344,7 +352,8 @@ static void check_integer_products(void) {
             CHECK_MSG(same(ox_matmul(ox_select(f, 0, 2), v), ox_matmul(ox_select(e, 0, 2), w)),
                       "%s, a row: %s", name, ox_error_text());
         }
-    CHECK_MSG(ox_memory_get_stats().detours == detours, "%lld detours", (long long)(ox_memory_get_stats().detours - detours));
+    CHECK_MSG(ox_memory_get_stats().detours == detours, "%lld detours",
+              (long long)(ox_memory_get_stats().detours - detours));
 }
 
 /* ---- f64 ----------------------------------------------------------------------------------------------- */
@@ -442,7 +451,8 @@ static void check_doubles(void) {
         check_double_rope();
         check_plain_attention();
     }
-    CHECK_MSG(ox_memory_get_stats().detours == detours, "%lld detours", (long long)(ox_memory_get_stats().detours - detours));
+    CHECK_MSG(ox_memory_get_stats().detours == detours, "%lld detours",
+              (long long)(ox_memory_get_stats().detours - detours));
 }
 
 int main(void) {

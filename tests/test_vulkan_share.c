@@ -375,7 +375,8 @@ static void *use_device(void *user) {
             double want = (33 + w->number) * (w->number + 1) * pow(1.5, 10);
             double got = sums ? ox_item(ox_mean(sums, OX_ALL_DIMS, false)) : 0;
             ox_vulkan_info facts;
-            bool known = ox_vulkan_get_info(w->gpu, &facts) == OX_OK && ox_vulkan_get_stats(w->gpu).dispatches > 0;
+            bool known =
+                ox_vulkan_get_info(w->gpu, &facts) == OX_OK && ox_vulkan_get_stats(w->gpu).dispatches > 0;
             if (!(fabs(got - want) < 1e-4 * want) || !known || ox_error() != OX_OK) w->wrong++;
             ox_error_clear();
         }

@@ -12,8 +12,8 @@ function has a block in the list:
       torch  PyTorch's schema of that name and overload
       why    the reasons that api.def gives
 
-tests/test_api.c works the blocks out once more, without PyTorch, and fails when the table changed and the list
-did not.
+tests/test_api.c works the blocks out once more, without PyTorch, and fails when the table changed and the
+list did not.
 """
 import os
 import re

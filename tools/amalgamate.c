@@ -24,7 +24,7 @@
 
 #define PATH_LENGTH_MAX 1024
 #define DEPTH_MAX 64
-#define COPIES_MAX 6000 /* bytes of repeated text, from which on a template becomes a section */
+#define COPIES_MAX 2500 /* bytes of repeated text, from which on a template becomes a section */
 #define LINE_MAX 110     /* of lean text: as wide as the sources are */
 #define IMPLEMENTATION "\n#if defined(OX_IMPLEMENTATION)"
 #define MARK "Generated from src/ by tools/amalgamate.c. Do not edit: edit src/ and run make headers."
@@ -252,7 +252,8 @@ static int goes_on(const lean_text *lean, const text *piece) {
 /* Joins a piece to the line in hand, or begins another. Statements get lines of their own, in macros as well:
  * compilers warn of those that look as if an `if` before them were theirs. */
 static void lean_add(lean_text *lean, const text *piece) {
-    int on = goes_on(lean, piece);
+    int closes = piece->data[0] == '}' && lean->line.size && (lean->continued || !lean->directive);
+    int on = closes || goes_on(lean, piece);
     if (on && lean->line.size + 1 + piece->size <= LINE_MAX - 2) {
         lean_token(&lean->line, piece->data, piece->size, 1);
         return;

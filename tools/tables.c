@@ -1,11 +1,11 @@
 /* Writes the files of shaders/tables: what shaders share with C, by name instead of by number.
  *     tables FOLDER
  * Specialization constants come from src/vulkan/specialization.def, parameters from params.def, memory from
- * views.def, workgroups from driver/shaders.def, codes from constants.def and the tables of src/form, sizes of
- * dtypes from tensor/dtype.h; numbers and places are worked out by the C compiler from the very structs and
- * enums that C uses. The cases of elementwise shaders are the formulas of form/map.def. GLSL's preprocessor
- * cannot do it: it neither counts nor defines. Files that are there already with the same text are left
- * alone, and "FOLDER -" only compares: the exit code is 1 where one differs. */
+ * views.def, workgroups from driver/shaders.def, codes from constants.def and the tables of src/form, sizes
+ * of dtypes from tensor/dtype.h; numbers and places are worked out by the C compiler from the very structs
+ * and enums that C uses. The cases of elementwise shaders are the formulas of form/map.def. GLSL's
+ * preprocessor cannot do it: it neither counts nor defines. Files that are there already with the same text
+ * are left alone, and "FOLDER -" only compares: the exit code is 1 where one differs. */
 #include <ctype.h>
 #include <math.h>
 #include <stdbool.h>
@@ -120,8 +120,8 @@ static void put_workgroups(void) {
 
 static void put_view(const char *name, const char *element, const char *access, int first, int end) {
     for (int i = first; i < end; i++)
-        PUT("layout(set = %d, binding = %d, std430) %s%sbuffer %s_%d { %s d[]; } %s%d;\n", OXI_VK_BLOCK_SET, i,
-            access, access[0] ? " " : "", name, i, element, name, i);
+        PUT("layout(set = %d, binding = %d, std430) %s%sbuffer %s_%d { %s d[]; } %s%d;\n", OXI_VK_BLOCK_SET,
+            i, access, access[0] ? " " : "", name, i, element, name, i);
 }
 
 static void put_memory(void) {

@@ -1,7 +1,8 @@
 // common.glsl - what every shader sees: parameters, six blocks of memory as words, its place in the work.
 // A block holds many tensors; parameters give each operand's first element, counted from the block's start.
 // Parameters (P_name, ROW_name of those that are vectors), specialization constants and codes have their
-// names and numbers in src/vulkan/parameters.def, specialization.def and constants.def, from which tables/ is written.
+// names and numbers in src/vulkan/parameters.def, specialization.def and constants.def, from which tables/ is
+// written.
 
 #include "tables/memory.glsl"
 

@@ -1,5 +1,5 @@
-// generate.glsl - tensors made from nothing: ramps and random numbers, to the bits that cpu/move/fill.c gives and
-// describes. An invocation makes four elements that follow each other in the row-major order of the result.
+// generate.glsl - tensors made from nothing: ramps and random numbers, to the bits that cpu/generate/random.c gives
+// and describes. An invocation makes four elements that follow each other in the row-major order of the result.
 // With DOUBLE defined, what is worked out in f64.
 #include "tables/generate.glsl"
 
@@ -130,7 +130,9 @@ uvec2 ramp_of(const uint i) {
 // Element i, number j of its four, as an element of the result.
 uvec2 made(const uint i, const uint j) {
 #ifdef DOUBLE
-    return raw_of_f64(TO, OP == GENERATE_uniform ? uniform_of(j) : OP == GENERATE_normal ? normal_of(j) : ramp_of(i));
+    return raw_of_f64(TO, OP == GENERATE_uniform  ? uniform_of(j)
+                          : OP == GENERATE_normal ? normal_of(j)
+                                                  : ramp_of(i));
 #else
     switch (OP) {
     case GENERATE_uniform: return raw_of_f64(TO, unit_of(j, random_bits(TO)));
@@ -145,7 +147,8 @@ uvec2 made(const uint i, const uint j) {
 void main() {
     uint n = P_n, first = 4 * (group_index() * THREADS + gl_LocalInvocationID.x);
     if (first >= n) return;
-    bool wide = OP == GENERATE_randint || OP == GENERATE_randperm || (OP == GENERATE_bernoulli ? FROM : TO) == F64;
+    bool wide = OP == GENERATE_randint || OP == GENERATE_randperm;
+    if (!wide) wide = (OP == GENERATE_bernoulli ? FROM : TO) == F64;
     if (OP <= GENERATE_randperm) draw(first, wide);
     uvec2 raw[4];
     for (uint j = 0; j < 4; j++)

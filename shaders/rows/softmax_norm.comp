@@ -1,5 +1,5 @@
-// softmax_norm.comp - softmax, log_softmax and the norms: LANES invocations take a line, keep it in registers where it
-// lies element behind element and is not too long, and write it. Sums are kept in two floats.
+// softmax_norm.comp - softmax, log_softmax and the norms: LANES invocations take a line, keep it in registers
+// where it lies element behind element and is not too long, and write it. Sums are kept in two floats.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require

@@ -84,10 +84,10 @@ static void oxi_lock_give(oxi_lock *lock);
 /* ---- fork ---------------------------------------------------------------------------------------------- */
 
 /* What is shared by threads goes one of two ways over a fork (base/fork.c). Memory that a lock guards is
- * whole
- * in the child: the lock is in the table there, and fork waits for it, so it is held for a moment only. What
- * lives in threads or in the kernel is the parent's alone: the pool is made anew, a stream and a GPU's device
- * notice by the two functions below, take no lock of their own any more, and are errors in words. */
+ * whole in the child: the lock is in the table there, and fork waits for it, so it is held for a moment
+ * only. What lives in threads or in the kernel is the parent's alone: the pool is made anew, a stream and a
+ * GPU's device notice by the two functions below, take no lock of their own any more, and are errors in
+ * words. */
 
 /* A number that is another one in a child. */
 static int64_t oxi_forks(void);
@@ -100,17 +100,15 @@ static void oxi_watch_fork(void);
 
 /* task(arg, index, lane): index in [0, count), each once; lane in [0, oxi_lanes(count)) tells concurrent
  * calls apart, so scratch can be set aside per lane before the region starts. A lane goes through a part of
- * the
- * tasks in order, then helps with what is left of others.
- * Inside a task, a nested call runs inline on lane 0 of its own; a region's only task may use the pool.
- * An error recorded in a task is the caller's afterwards. Returns when all are done. */
+ * the tasks in order, then helps with what is left of others. Inside a task, a nested call runs inline on
+ * lane 0 of its own; a region's only task may use the pool. An error recorded in a task is the caller's
+ * afterwards. Returns when all are done. */
 typedef void (*oxi_lane_task)(void *arg, int64_t index, int lane);
 static void oxi_parallel_for(int64_t count, oxi_lane_task task, void *arg);
 /* How many lanes a region of `count` tasks may use from here: 1 inside a task. */
 static int oxi_lanes(int64_t count);
 /* memcpy by as many threads as it is worth. By the caller's alone where a host's job system does the work:
- * the
- * caller may hold a lock that other jobs want. */
+ * the caller may hold a lock that other jobs want. */
 static void oxi_copy_bytes(void *to, const void *from, size_t bytes);
 
 /* ---- files and clock ----------------------------------------------------------------------------------- */
@@ -130,8 +128,8 @@ typedef struct oxi_mapping {
     oxi_file_id id;
 } oxi_mapping;
 /* Maps a whole file for reading (copy-on-write pages: a write does not reach the file), or reads it into
- * memory
- * (copies). An empty file maps to bytes 0. Errors OX_ERR_IO with path and cause; directories are refused. */
+ * memory (copies). An empty file maps to bytes 0. Errors OX_ERR_IO with path and cause; directories are
+ * refused. */
 static ox_status oxi_map_file(const char *path, bool copies, oxi_mapping *out);
 /* The same in parts: the file is open, and takes neither memory nor addresses; oxi_mapping_copy reads from
  * it. Systems without reads at an offset map the file. */

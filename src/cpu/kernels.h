@@ -324,11 +324,12 @@ static const oxi_kernels *oxi_cpu_kernels(void);
  * it may not. part: what a part of a call is told, or NULL. */
 static ox_status oxi_cpu_map(const oxi_call *call);        /* cpu/map/map.c */
 static ox_status oxi_cpu_copy(const oxi_call *call);       /* cpu/move/copy.c */
-static ox_status oxi_cpu_fill(const oxi_call *call);       /* cpu/move/fill.c: FILL and RANDOM */
+static ox_status oxi_cpu_fill(const oxi_call *call);       /* cpu/generate/generate.c: FILL and RANDOM */
 static ox_status oxi_cpu_reduce(const oxi_call *call);     /* cpu/reduce/reduce.c */
 static ox_status oxi_cpu_scan(const oxi_call *call);       /* cpu/reduce/scan.c */
 static ox_status oxi_cpu_sort(const oxi_call *call);       /* cpu/index/sort.c */
-static ox_status oxi_cpu_row(const oxi_call *call, const oxi_part *part); /* cpu/rows/softmax_norm.c: softmax, norms */
+static ox_status oxi_cpu_row(const oxi_call *call,
+                             const oxi_part *part);        /* cpu/rows/softmax_norm.c: softmax, norms */
 static ox_status oxi_cpu_index(const oxi_call *call);      /* cpu/index/index.c */
 /* product.c over gemm.c and blocks.c, of cpu/product */
 static ox_status oxi_cpu_product(const oxi_call *call, const oxi_part *part);

@@ -136,7 +136,9 @@ static ox_file *oxi_open_path(const char *path, ox_device *device, bool copies) 
     return NULL;
 }
 
-OX_API ox_file *ox_file_open(const char *path, ox_device *device) { return oxi_open_path(path, device, false); }
+OX_API ox_file *ox_file_open(const char *path, ox_device *device) {
+    return oxi_open_path(path, device, false);
+}
 
 OX_API ox_file *ox_file_open_copy(const char *path, ox_device *device) {
     return oxi_open_path(path, device, true);
@@ -311,13 +313,14 @@ OX_API ox_file_meta ox_file_meta_element(const ox_file *file, const ox_file_meta
 
 OX_API int64_t ox_file_meta_int(const ox_file *file, const char *key, int64_t otherwise) {
     ox_file_meta meta = ox_file_meta_find(file, key);
-    bool fits =
-        meta.type == OX_FILE_META_INT || meta.type == OX_FILE_META_BOOL || (meta.type == OX_FILE_META_UINT && meta.i >= 0);
+    bool fits = meta.type == OX_FILE_META_INT || meta.type == OX_FILE_META_BOOL ||
+                (meta.type == OX_FILE_META_UINT && meta.i >= 0);
     return fits ? meta.i : otherwise;
 }
 
 OX_API double ox_file_meta_float(const ox_file *file, const char *key, double otherwise) {
     ox_file_meta meta = ox_file_meta_find(file, key);
-    bool fits = meta.type == OX_FILE_META_FLOAT || meta.type == OX_FILE_META_INT || meta.type == OX_FILE_META_UINT;
+    bool fits =
+        meta.type == OX_FILE_META_FLOAT || meta.type == OX_FILE_META_INT || meta.type == OX_FILE_META_UINT;
     return fits ? meta.f : otherwise;
 }

@@ -11,8 +11,8 @@ typedef struct ox_file ox_file;
 
 /* ox_file_open - opens a file and reads its directory, not its tensors. The format is told by the content; a
  * path to "x.safetensors.index.json" or to a folder that holds one opens all shards. device NULL = CPU.
- * memory    the caller's share, given back by ox_file_close; the file must not be shortened while it is open. On a
- *           stream that is an error of what is read then
+ * memory    the caller's share, given back by ox_file_close; the file must not be shortened while it is
+ *           open. On a stream that is an error of what is read then
  * errors    NULL: OX_ERR_IO, OX_ERR_FORMAT, OX_ERR_NOMEM; OX_ERR_UNSUPPORTED well-formed, but a version or
  *           type that is not read; OX_ERR_NOT_FOUND a folder with nothing to open. untrusted input: yes */
 OX_API ox_file *ox_file_open(const char *path, ox_device *device);
@@ -21,7 +21,7 @@ OX_API ox_file *ox_file_open(const char *path, ox_device *device);
  * again from there, and a language model repacks them (ox_prepack); it takes the memory and the time that a
  * mapped file does not. */
 OX_API ox_file *ox_file_open_copy(const char *path, ox_device *device);
-OX_API void ox_file_close(ox_file *file);                                   /* tensors taken from it live on */
+OX_API void ox_file_close(ox_file *file);               /* tensors taken from it live on */
 OX_API const char *ox_file_format(const ox_file *file); /* "gguf", "safetensors", "npy", "npz" */
 
 /* What is inside, in file order. */
@@ -29,16 +29,16 @@ OX_API int64_t ox_file_count(const ox_file *file);
 OX_API const char *ox_file_name(const ox_file *file, int64_t index);   /* NULL out of range */
 typedef struct ox_file_entry {
     const char *name;
-    ox_dtype dtype;                  /* OX_DTYPE_NONE: a type that cannot be loaded; ox_file_tensor says which */
+    ox_dtype dtype; /* OX_DTYPE_NONE: a type that cannot be loaded; ox_file_tensor says which */
     int ndim;
     int64_t shape[OX_MAX_DIMS];      /* row-major, though GGUF has them reversed */
     int64_t bytes;
 } ox_file_entry;
 OX_API ox_status ox_file_get_entry(const ox_file *file, int64_t index, ox_file_entry *out);
 /* A tensor by name or by place; owned like any result. One that lies in the mapped file may be written to:
- * its pages become the program's own, one by one as they are written, and the file never changes. Tensors that
- * were taken from one open file under one name lie in the same pages, and see each other's changes: clone one
- * of them, or open the file again. Those of a stream are read-only (ox_clone them to write).
+ * its pages become the program's own, one by one as they are written, and the file never changes. Tensors
+ * that were taken from one open file under one name lie in the same pages, and see each other's changes:
+ * clone one of them, or open the file again. Those of a stream are read-only (ox_clone them to write).
  * Errors OX_ERR_NOT_FOUND, OX_ERR_UNSUPPORTED, OX_ERR_FORMAT (a member's checksum), OX_ERR_NOMEM. */
 OX_API ox_tensor *ox_file_tensor(ox_file *file, const char *name);
 OX_API ox_tensor *ox_file_tensor_at(ox_file *file, int64_t index);
@@ -57,7 +57,10 @@ typedef enum ox_file_meta_type {
     OX_FILE_META_STRING,
     OX_FILE_META_ARRAY
 } ox_file_meta_type;
-typedef struct ox_string { const char *data; int64_t length; } ox_string;  /* not terminated: may hold zeros */
+typedef struct ox_string {
+    const char *data;
+    int64_t length;
+} ox_string; /* not terminated: may hold zeros */
 typedef struct ox_file_meta {
     ox_string key;
     ox_file_meta_type type;               /* OX_FILE_META_NONE = no such key */

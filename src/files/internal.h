@@ -161,7 +161,8 @@ static ox_tensor *oxi_item_swapped(ox_file *file, const oxi_file_item *item);
 /* A tensor over `storage` (contiguous numbers from its start), on the file's device. */
 static ox_tensor *oxi_item_over(ox_file *file, const oxi_file_item *item, ox_storage *storage);
 
-/* ---- the system (files/filesystem.c) ---------------------------------------------------------------------- */
+/* ---- the system (files/filesystem.c)
+ * ---------------------------------------------------------------------- */
 
 typedef void (*oxi_folder_fn)(void *user, const char *name);
 static bool oxi_is_folder(const char *path);
@@ -181,7 +182,8 @@ static bool oxi_sync_folder(const char *path);
 static size_t oxi_folder_length(const char *path);
 static bool oxi_ends_with(const char *text, const char *ending);
 
-/* ---- writing (files/atomic_write.c) ------------------------------------------------------------------------ */
+/* ---- writing (files/atomic_write.c)
+ * ------------------------------------------------------------------------ */
 
 /* A file that appears under its name only when it is whole. */
 typedef struct oxi_output {

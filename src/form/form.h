@@ -86,8 +86,7 @@ static oxi_row_form oxi_row_form_of(const oxi_call *call);
 enum { OXI_PRODUCT_C, OXI_PRODUCT_A, OXI_PRODUCT_B, OXI_PRODUCT_ADDEND, OXI_PRODUCT_SIDES };
 
 /* c[m,n] = activation(alpha sum_k a[m,k] b[k,n] + beta addend[m,n] + bias[n]) for each position of the
- * leading
- * dims. Strides in elements, 0 where an operand is broadcast. */
+ * leading dims. Strides in elements, 0 where an operand is broadcast. */
 typedef struct oxi_product_form {
     const ox_tensor *t[OXI_PRODUCT_SIDES], *bias; /* addend and bias may be NULL */
     int64_t m, n, k;
@@ -146,8 +145,7 @@ typedef struct oxi_index_form {
 static const oxi_index_form *oxi_index_form_of(oxi_op op);
 
 /* PICK and PUT: for each position p of `shape`, moved[p] and the element of `indexed` (operand 0, or the
- * result
- * that it was copied to) whose place along `dim` is index[p] meet. Headers have at least one dim. */
+ * result that it was copied to) whose place along `dim` is index[p] meet. Headers have at least one dim. */
 typedef struct oxi_places {
     ox_tensor indexed, index, moved;
     int dim;                         /* of `indexed` */

@@ -69,8 +69,8 @@ static ox_status oxi_generate_run(oxi_generation *g) {
     return status;
 }
 
-OX_API ox_status ox_llm_generate(ox_llm_context *context, const char *prompt, const ox_llm_generate_desc *desc,
-                                 ox_llm_generate_result *result) {
+OX_API ox_status ox_llm_generate(ox_llm_context *context, const char *prompt,
+                                 const ox_llm_generate_desc *desc, ox_llm_generate_result *result) {
     ox_llm_generate_desc zero;
     memset(&zero, 0, sizeof zero);
     if (result) memset(result, 0, sizeof *result);

@@ -131,9 +131,9 @@ typedef struct ox_llm_config {
  *           missing; OX_ERR_SHAPE, OX_ERR_DTYPE of a tensor; OX_ERR_UNSUPPORTED another architecture,
  *           experts, a rope scaling other than linear; OX_ERR_NOMEM. untrusted input: yes */
 OX_API ox_llm *ox_llm_open(const char *path, ox_device *device);
-/* The same from a file that is open, on its device; it may be closed afterwards. If ox_file_open_copy opened it,
- * weights of block types are repacked in their place (ox_prepack): faster, in the same memory. That is not
- * for when other threads multiply with weights of the same ox_file. */
+/* The same from a file that is open, on its device; it may be closed afterwards. If ox_file_open_copy
+ * opened it, weights of block types are repacked in their place (ox_prepack): faster, in the same memory.
+ * That is not for when other threads multiply with weights of the same ox_file. */
 OX_API ox_llm *ox_llm_open_file(ox_file *file);
 OX_API void ox_llm_close(ox_llm *model); /* its contexts keep it as long as they live */
 OX_API const ox_llm_config *ox_llm_get_config(const ox_llm *model);
@@ -209,8 +209,8 @@ typedef struct ox_llm_generate_result {
  * context yet: a next ox_llm_generate puts it there first.
  * errors    as ox_llm_tokenizer, ox_tokenizer_encode, ox_llm_decode, ox_llm_sampler_pick; OX_ERR_ARG there is
  *           nothing to begin with. untrusted input: yes */
-OX_API ox_status ox_llm_generate(ox_llm_context *context, const char *prompt, const ox_llm_generate_desc *desc,
-                                 ox_llm_generate_result *result);
+OX_API ox_status ox_llm_generate(ox_llm_context *context, const char *prompt,
+                                 const ox_llm_generate_desc *desc, ox_llm_generate_result *result);
 
 OX_EXTERN_C_END
 #endif

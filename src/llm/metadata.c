@@ -25,7 +25,8 @@ static ox_status oxi_llm_meta_bool(const ox_file *file, const char *key, bool ot
     const ox_file_meta meta = ox_file_meta_find(file, key);
     *out = otherwise;
     if (meta.type == OX_FILE_META_NONE) return OX_OK;
-    if (meta.type != OX_FILE_META_BOOL) return oxi_fail(OX_ERR_FORMAT, "llm: metadata key %s is not a bool", key);
+    if (meta.type != OX_FILE_META_BOOL)
+        return oxi_fail(OX_ERR_FORMAT, "llm: metadata key %s is not a bool", key);
     *out = meta.i != 0;
     return OX_OK;
 }

@@ -64,8 +64,10 @@ static ox_status oxi_llm_read_float(const ox_llm *model, const ox_file *file, co
     const ox_file_meta meta = ox_file_meta_find(file, full);
     *out = otherwise;
     if (meta.type == OX_FILE_META_NONE && otherwise >= low) return OX_OK;
-    if (meta.type == OX_FILE_META_NONE) return oxi_fail(OX_ERR_NOT_FOUND, "llm: metadata key %s is missing", full);
-    const bool number = meta.type == OX_FILE_META_FLOAT || meta.type == OX_FILE_META_INT || meta.type == OX_FILE_META_UINT;
+    if (meta.type == OX_FILE_META_NONE)
+        return oxi_fail(OX_ERR_NOT_FOUND, "llm: metadata key %s is missing", full);
+    const bool number =
+        meta.type == OX_FILE_META_FLOAT || meta.type == OX_FILE_META_INT || meta.type == OX_FILE_META_UINT;
     if (!number || !isfinite(meta.f) || meta.f < low) {
         return oxi_fail(OX_ERR_FORMAT, "llm: metadata key %s is not a number of at least %g", full, low);
     }
@@ -255,8 +257,7 @@ static ox_status oxi_llm_load_weights(ox_llm *model, ox_file *file) {
 }
 
 /* Matrices of block types in a file that was read into memory are kept as products want them. Mapped ones
- * stay
- * in the file. */
+ * stay in the file. */
 static ox_status oxi_llm_prepack(const ox_llm *model, const ox_file *file) {
     ox_tensor *output = model->weight[OXI_LLM_OUTPUT];
     ox_status status = OX_OK;

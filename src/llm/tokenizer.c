@@ -37,11 +37,15 @@ static ox_status oxi_tokenizer_read_special(ox_tokenizer *t, const ox_file *file
 static ox_status oxi_tokenizer_read(ox_tokenizer *t, const ox_file *file) {
     ox_status status = oxi_vocabulary_read(&t->vocabulary, file, t->kind->needs_scores);
     t->special[OX_TOKEN_ROLE_BOS] = t->special[0] = -1;
-    if (!status) status = oxi_tokenizer_read_special(t, file, OX_TOKEN_ROLE_BOS, "tokenizer.ggml.bos_token_id");
-    if (!status) status = oxi_tokenizer_read_special(t, file, OX_TOKEN_ROLE_EOS, "tokenizer.ggml.eos_token_id");
-    if (!status) status = oxi_tokenizer_read_special(t, file, OX_TOKEN_ROLE_EOT, "tokenizer.ggml.eot_token_id");
+    if (!status)
+        status = oxi_tokenizer_read_special(t, file, OX_TOKEN_ROLE_BOS, "tokenizer.ggml.bos_token_id");
+    if (!status)
+        status = oxi_tokenizer_read_special(t, file, OX_TOKEN_ROLE_EOS, "tokenizer.ggml.eos_token_id");
+    if (!status)
+        status = oxi_tokenizer_read_special(t, file, OX_TOKEN_ROLE_EOT, "tokenizer.ggml.eot_token_id");
     if (!status) {
-        status = oxi_tokenizer_read_special(t, file, OX_TOKEN_ROLE_UNKNOWN, "tokenizer.ggml.unknown_token_id");
+        status =
+            oxi_tokenizer_read_special(t, file, OX_TOKEN_ROLE_UNKNOWN, "tokenizer.ggml.unknown_token_id");
     }
     if (!status) {
         status = oxi_llm_meta_bool(file, "tokenizer.ggml.add_bos_token", t->kind->add_bos, &t->add_bos);

@@ -5,8 +5,8 @@
 /* ---- arrays -------------------------------------------------------------------------------------------- */
 
 /* An array under `key` of one of two element types with `count` elements (-1 = any number of them). */
-static ox_status oxi_vocabulary_array(const ox_file *file, const char *key, ox_file_meta_type a, ox_file_meta_type b,
-                                      int64_t count, ox_file_meta *out) {
+static ox_status oxi_vocabulary_array(const ox_file *file, const char *key, ox_file_meta_type a,
+                                      ox_file_meta_type b, int64_t count, ox_file_meta *out) {
     *out = ox_file_meta_find(file, key);
     if (out->type == OX_FILE_META_NONE)
         return oxi_fail(OX_ERR_NOT_FOUND, "tokenizer: metadata key %s is missing", key);
@@ -28,8 +28,8 @@ static size_t oxi_vocabulary_length(const oxi_vocabulary *v, int32_t token) {
 
 static ox_status oxi_vocabulary_read_texts(oxi_vocabulary *v, const ox_file *file) {
     ox_file_meta tokens;
-    const ox_status status =
-        oxi_vocabulary_array(file, "tokenizer.ggml.tokens", OX_FILE_META_STRING, OX_FILE_META_STRING, -1, &tokens);
+    const ox_status status = oxi_vocabulary_array(file, "tokenizer.ggml.tokens", OX_FILE_META_STRING,
+                                                  OX_FILE_META_STRING, -1, &tokens);
     if (status) return status;
     if (tokens.count < 1 || tokens.count > INT32_MAX / 4) {
         return oxi_fail(OX_ERR_FORMAT, "tokenizer: a vocabulary of %lld tokens", (long long)tokens.count);
@@ -60,7 +60,8 @@ static ox_status oxi_vocabulary_read_types(oxi_vocabulary *v, const ox_file *fil
     if (!v->type) return OX_ERR_NOMEM;
     if (ox_file_meta_find(file, key).type == OX_FILE_META_NONE) return OX_OK;
     ox_file_meta types;
-    const ox_status status = oxi_vocabulary_array(file, key, OX_FILE_META_INT, OX_FILE_META_UINT, v->count, &types);
+    const ox_status status =
+        oxi_vocabulary_array(file, key, OX_FILE_META_INT, OX_FILE_META_UINT, v->count, &types);
     if (status) return status;
     for (int64_t i = 0; i < v->count; i++) {
         const int64_t type = ox_file_meta_element(file, &types, i).i;
@@ -75,8 +76,8 @@ static ox_status oxi_vocabulary_read_types(oxi_vocabulary *v, const ox_file *fil
 
 static ox_status oxi_vocabulary_read_scores(oxi_vocabulary *v, const ox_file *file) {
     ox_file_meta scores;
-    const ox_status status =
-        oxi_vocabulary_array(file, "tokenizer.ggml.scores", OX_FILE_META_FLOAT, OX_FILE_META_FLOAT, v->count, &scores);
+    const ox_status status = oxi_vocabulary_array(file, "tokenizer.ggml.scores", OX_FILE_META_FLOAT,
+                                                  OX_FILE_META_FLOAT, v->count, &scores);
     if (status) return status;
     v->score = (float *)oxi_alloc((size_t)v->count * sizeof *v->score);
     if (!v->score) return OX_ERR_NOMEM;

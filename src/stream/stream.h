@@ -53,15 +53,15 @@ typedef struct ox_stream_desc {
  *           OX_ERR_UNSUPPORTED a system without positioned reads
  * threads   one operation runs on a stream at a time; others wait for it
  * end       ox_device_close(ox_stream_device(stream)): tensors that are alive and files that are open keep
- *           the stream, and the last of them closes it. A child process (fork) cannot use its parent's streams:
- *           OX_ERR_DEVICE, and closing them there is nothing */
+ *           the stream, and the last of them closes it. A child process (fork) cannot use its parent's
+ *           streams: OX_ERR_DEVICE, and closing them there is nothing */
 OX_API ox_stream *ox_stream_open(const ox_stream_desc *desc);
-/* ox_stream_device - the device: ox_file_open("model.gguf", ox_stream_device(s)) gives tensors that stay in the
- * file, ox_to(t, ox_stream_device(s)) moves one to the spill folder, ox_to(t, ox_cpu()) brings one into RAM.
- * Operands in RAM may stand beside streamed ones, and results lie in RAM up to result_bytes; when a GPU
- * computes, in its memory instead. Every operation has the same bits as in RAM (on a GPU: as in its memory,
- * reductions as on the CPU). What cannot be cut (sort along the only dim, say) is loaded as a whole, which is
- * counted, or is OX_ERR_NOMEM when the budget has no room for it.
+/* ox_stream_device - the device: ox_file_open("model.gguf", ox_stream_device(s)) gives tensors that stay in
+ * the file, ox_to(t, ox_stream_device(s)) moves one to the spill folder, ox_to(t, ox_cpu()) brings one into
+ * RAM. Operands in RAM may stand beside streamed ones, and results lie in RAM up to result_bytes; when a
+ * GPU computes, in its memory instead. Every operation has the same bits as in RAM (on a GPU: as in its
+ * memory, reductions as on the CPU). What cannot be cut (sort along the only dim, say) is loaded as a
+ * whole, which is counted, or is OX_ERR_NOMEM when the budget has no room for it.
  * errors    of operations: OX_ERR_IO with path and offset; the result is dropped, files stay as they are */
 OX_API ox_device *ox_stream_device(ox_stream *stream);
 

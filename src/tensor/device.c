@@ -1,7 +1,6 @@
 /* What devices have in common: events, pinned host memory, and bytes from one device's memory into another.
  * Two devices that are not the host meet in a ring of pinned memory: while one fills a part, the other
- * empties
- * the part before. Called by storages, the op `to` and the devices themselves. */
+ * empties the part before. Called by storages, the op `to` and the devices themselves. */
 
 /* ---- events -------------------------------------------------------------------------------------------- */
 

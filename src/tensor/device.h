@@ -5,9 +5,8 @@
 
 OX_EXTERN_C_BEGIN
 
-/* Bytes of a device's memory: RAM of ox_cpu(), device-local memory of a GPU, the spill file of a stream (what
- * a
- * stream holds in RAM is the CPU's, and has a budget beside this one: ox_stream_desc). */
+/* Bytes of a device's memory: RAM of ox_cpu(), device-local memory of a GPU, the spill file of a stream
+ * (what a stream holds in RAM is the CPU's, and has a budget beside this one: ox_stream_desc). */
 typedef struct ox_device_stats {
     uint64_t bytes_in_use;   /* of tensors, and of what ops hold while they run */
     uint64_t bytes_peak;     /* the most since the device was opened */

@@ -207,8 +207,8 @@ typedef struct oxi_vk_frequency {
     oxi_vk_chunk *chunk;
 } oxi_vk_frequency;
 
-/* Work recorded ahead (prerecorded.c): two boxes of mapped memory take turns, so that one lot is recorded while the
- * other runs. A box: what goes up, what shaders found wrong, what comes down. */
+/* Work recorded ahead (prerecorded.c): two boxes of mapped memory take turns, so that one lot is recorded
+ * while the other runs. A box: what goes up, what shaders found wrong, what comes down. */
 typedef struct oxi_vk_box {
     int64_t number;                    /* of what runs or lies in it; 0: nothing that is to be taken */
     int64_t serial;                    /* of its submission */
@@ -341,7 +341,8 @@ static void oxi_vk_trim(oxi_vk_device *d);
 static ox_status oxi_vk_alloc(ox_device *self, size_t bytes, void **out);
 static void oxi_vk_free(ox_device *self, void *memory, size_t bytes);
 
-/* ---- submission.c ------------------------------------------------------------------------------------------- */
+/* ---- submission.c
+ * ------------------------------------------------------------------------------------------- */
 
 static ox_status oxi_vk_begin(oxi_vk_device *d);               /* makes sure that a submission is open */
 static ox_status oxi_vk_submit(oxi_vk_device *d);              /* what is noted, if anything */
@@ -350,7 +351,8 @@ static ox_status oxi_vk_copy_region(oxi_vk_device *d, VkBuffer from, uint64_t fr
                                     uint64_t to_offset, uint64_t bytes);
 static ox_status oxi_vk_check(oxi_vk_device *d, VkResult result, const char *what);
 
-/* ---- prerecorded.c ------------------------------------------------------------------------------------------- */
+/* ---- prerecorded.c
+ * ------------------------------------------------------------------------------------------- */
 
 static void oxi_vk_enter(oxi_vk_device *d);                    /* takes the lock, to record something */
 static void oxi_vk_ahead_void(oxi_vk_device *d);               /* something else is about to be noted */

@@ -385,7 +385,7 @@ static void oxi_distance_sums(const oxi_kernels *k, int64_t width, int64_t rows,
     }
 }
 
-/* As oxi_moments_block, a column at a time; all again in f64 where squares leave the range of f32. */
+/* As oxi_moments_row, a column at a time; all again in f64 where squares leave the range of f32. */
 static void oxi_moments_columns(const oxi_kernels *k, oxi_partial *p, int64_t width, int64_t rows,
                                 const void *elements, int64_t row_stride, int64_t position) {
     const float *x = (const float *)elements;

@@ -1,6 +1,6 @@
 /* The table of operations in memory, and oxi_apply: the one way every operation takes.
  * Check by the row's rule, make the results (or write into the given one), run on the operands' device.
- * Public functions of ops/ call it; autograd, capture and the profiler listen at its end. */
+ * Public functions of ops/ call it; listeners, such as the profiler, see each call before and after it. */
 
 static const oxi_op_row oxi_op_rows[OXI_OP_COUNT] = {
 #define OXI_OP(name, family, operands, rule, gives, accepts, flag, flops, attributes, gradient, parts)       \

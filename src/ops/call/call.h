@@ -1,4 +1,4 @@
-/* The call: the one currency between public functions, devices, autograd, capture and profiler.
+/* The call: the one currency between public functions, devices and listeners (the profiler is one).
  * A public function fills an oxi_call and hands it to oxi_apply, which checks it by the table, makes the
  * results and runs it on the device of its operands. A call is plain data: oxi_call_keep makes a copy of one
  * that owns what it needs, to be run again (oxi_kept_run). */

@@ -158,7 +158,8 @@ static ox_tensor *oxi_arange(double start, double end, double step, ox_dtype dty
     attr.ramp.start = start;
     attr.ramp.step = step;
     int64_t size = count > 0 ? (int64_t)count : 0;
-    return oxi_fill_new(NULL, OXI_OP_arange, attr, ox_shape_from(1, &size), dtype, device, oxi_no_random_state());
+    return oxi_fill_new(NULL, OXI_OP_arange, attr, ox_shape_from(1, &size), dtype, device,
+                        oxi_no_random_state());
 }
 OX_API ox_tensor *ox_arange(double start, double end, double step, ox_dtype dtype) {
     return oxi_arange(start, end, step, dtype, ox_default_device());
@@ -169,12 +170,14 @@ OX_API ox_tensor *ox_linspace(double start, double end, int64_t steps, ox_dtype 
     attr.ends.start = start;
     attr.ends.end = end;
     return oxi_fill_new(NULL, OXI_OP_linspace, attr, ox_shape_from(1, &steps),
-                        oxi_default_dtype(dtype, ox_default_dtype()), ox_default_device(), oxi_no_random_state());
+                        oxi_default_dtype(dtype, ox_default_dtype()), ox_default_device(),
+                        oxi_no_random_state());
 }
 
 OX_API ox_tensor *ox_eye(int64_t rows, int64_t columns, ox_dtype dtype) {
     return oxi_fill_new(NULL, OXI_OP_eye, oxi_attrs_shape(), OX_SHAPE(rows, columns),
-                        oxi_default_dtype(dtype, ox_default_dtype()), ox_default_device(), oxi_no_random_state());
+                        oxi_default_dtype(dtype, ox_default_dtype()), ox_default_device(),
+                        oxi_no_random_state());
 }
 
 static ox_tensor *oxi_make_number(ox_dtype dtype, const void *value, size_t bytes) {

@@ -1,4 +1,22 @@
-/* The public functions of neural networks: norms, rope, attention. */
+/* The public functions of neural networks: softmax, norms, rope, attention. Convolutions and what else is
+ * made of other ops are in ops/parts.c. */
+
+/* ---- softmax ------------------------------------------------------------------------------------------- */
+
+OX_API ox_tensor *ox_softmax(ox_tensor *x, int dim) {
+    return oxi_along(OXI_OP_softmax, x, dim, false);
+}
+OX_API ox_tensor *ox_log_softmax(ox_tensor *x, int dim) {
+    return oxi_along(OXI_OP_log_softmax, x, dim, false);
+}
+OX_API ox_tensor *ox_softmax_as(ox_tensor *x, int dim, ox_dtype dtype) {
+    return oxi_along_as("softmax_as", OXI_OP_softmax, x, dim, dtype);
+}
+OX_API ox_tensor *ox_log_softmax_as(ox_tensor *x, int dim, ox_dtype dtype) {
+    return oxi_along_as("log_softmax_as", OXI_OP_log_softmax, x, dim, dtype);
+}
+
+/* ---- norms --------------------------------------------------------------------------------------------- */
 
 static ox_tensor *oxi_call_norm(oxi_op op, ox_tensor *x, int64_t last_dims, ox_tensor *weight,
                                 ox_tensor *bias, int count, double eps) {

@@ -162,12 +162,6 @@ OX_API ox_tensor *ox_cumsum_(ox_tensor *x, int dim) {
 OX_API ox_tensor *ox_cumprod_(ox_tensor *x, int dim) {
     return oxi_along(OXI_OP_cumprod, x, dim, true);
 }
-OX_API ox_tensor *ox_softmax(ox_tensor *x, int dim) {
-    return oxi_along(OXI_OP_softmax, x, dim, false);
-}
-OX_API ox_tensor *ox_log_softmax(ox_tensor *x, int dim) {
-    return oxi_along(OXI_OP_log_softmax, x, dim, false);
-}
 
 static ox_tensor *oxi_along_as(const char *name, oxi_op op, ox_tensor *x, int dim, ox_dtype dtype) {
     if (dtype == OX_BOOL && !oxi_any_null(name, &x, 1))
@@ -181,10 +175,4 @@ OX_API ox_tensor *ox_cumsum_as(ox_tensor *x, int dim, ox_dtype dtype) {
 }
 OX_API ox_tensor *ox_cumprod_as(ox_tensor *x, int dim, ox_dtype dtype) {
     return oxi_along_as("cumprod_as", OXI_OP_cumprod, x, dim, dtype);
-}
-OX_API ox_tensor *ox_softmax_as(ox_tensor *x, int dim, ox_dtype dtype) {
-    return oxi_along_as("softmax_as", OXI_OP_softmax, x, dim, dtype);
-}
-OX_API ox_tensor *ox_log_softmax_as(ox_tensor *x, int dim, ox_dtype dtype) {
-    return oxi_along_as("log_softmax_as", OXI_OP_log_softmax, x, dim, dtype);
 }

@@ -1,6 +1,6 @@
 /* Lines of a streamed operand, for reductions and for rows longer than a tile: the CPU plans the whole call
- * by its shape and strides (cpu/reduce/reduce.c, cpu/rows/softmax_norm.c), tiles bring the bytes of some groups of kept positions
- * and of some part of their lines. Called by reduce.c and long_rows.c. */
+ * by its shape and strides (cpu/reduce/reduce.c, cpu/rows/softmax_norm.c), tiles bring the bytes of some
+ * groups of kept positions and of some part of their lines. Called by reduce.c and long_rows.c. */
 
 enum { OXI_LINES_OPERANDS = 1 + OXI_MAX_OUT };
 
@@ -269,7 +269,8 @@ static void oxi_lines_run(oxi_stream_lines *job, const oxi_lines_part *part, con
         const oxi_stream_source *source = &step->source[k == 0 ? 0 : OXI_PLAN_OUT + k - 1];
         if (source->use == OXI_STREAM_UNUSED) continue;
         /* Position 0 may lie outside the cell; only its distance to the part matters. */
-        int64_t from = (job->origin[k] + source->layout.offset) * ox_dtype_get_info(job->t[k].dtype)->block_bytes;
+        int64_t from =
+            (job->origin[k] + source->layout.offset) * ox_dtype_get_info(job->t[k].dtype)->block_bytes;
         r->kept.base[k] = (char *)((uintptr_t)source->data + (uintptr_t)(from - job->shift[k]));
     }
     tasks.job = job;

@@ -1,6 +1,6 @@
 /* Softmax and norms over lines that are longer than a tile, or whose elements lie further apart: a pass that
- * measures them and one that writes, both in the CPU's own chunks (cpu/rows/softmax_norm.c). Called by the device for
- * calls whose rows do not fit tiles as a whole. */
+ * measures them and one that writes, both in the CPU's own chunks (cpu/rows/softmax_norm.c). Called by the
+ * device for calls whose rows do not fit tiles as a whole. */
 
 typedef struct oxi_stream_long_rows {
     oxi_stream_lines lines; /* first */

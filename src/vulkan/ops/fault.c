@@ -1,5 +1,5 @@
 /* What a shader has found wrong (shaders/common/fault.glsl), as the error that the CPU would have given. It
- * is known when numbers are read, so the message says that. Called by transfer.c and prerecorded.c. */
+ * is known when numbers are read, so the message says that. Called by memory/transfer.c. */
 
 static ox_status oxi_vk_fault_error(const oxi_vk_fault *found) {
     const oxi_op_row *row = oxi_op_row_of((oxi_op)(found->kind - 1));

@@ -120,8 +120,7 @@ static void oxi_vk_words_of(uint64_t value, uint32_t *words) {
 }
 
 /* Memory for a tensor that a call makes for itself, [t->shape]; the caller gives the chunk back as soon as
- * its
- * last reader is recorded: whoever gets it next waits for that one. NULL: out of memory. */
+ * its last reader is recorded: whoever gets it next waits for that one. NULL: out of memory. */
 static oxi_vk_chunk *oxi_vk_borrow(oxi_vk_device *d, ox_tensor *t, ox_storage *storage) {
     oxi_vk_chunk *chunk = oxi_vk_chunk_alloc(d, (uint64_t)ox_nbytes(t));
     memset(storage, 0, sizeof *storage);

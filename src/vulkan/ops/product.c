@@ -203,7 +203,8 @@ static oxi_vk_shader oxi_vk_matrix_shader(const oxi_vk_device *d, const oxi_vk_p
     if (!oxi_vk_product_wide(p, params, 1, 8) || !oxi_vk_product_wide(p, params, 2, 8))
         return OXI_VK_SHADER_COUNT;
     if (b != OX_F16 && d->caps & OX_VULKAN_CAP_BF16) return OXI_VK_SHADER_product_tiles_bf16;
-    return b == OX_F16 && d->caps & OX_VULKAN_CAP_COOPERATIVE ? OXI_VK_SHADER_product_tiles : OXI_VK_SHADER_COUNT;
+    return b == OX_F16 && d->caps & OX_VULKAN_CAP_COOPERATIVE ? OXI_VK_SHADER_product_tiles
+                                                              : OXI_VK_SHADER_COUNT;
 }
 
 /* ---- few rows ------------------------------------------------------------------------------------------ */

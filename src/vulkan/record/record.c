@@ -1,7 +1,7 @@
-/* Recording: dispatches are noted for the open submission (submission.c), which goes when it holds enough work or
- * when somebody reads. Pipelines and descriptor sets are made the first time they are needed and found again
- * by
- * key; barriers stand only where a dispatch meets what an earlier one of the same epoch touched. */
+/* Recording: dispatches are noted for the open submission (submission.c), which goes when it holds enough
+ * work or when somebody reads. Pipelines and descriptor sets are made the first time they are needed and
+ * found again by key; barriers stand only where a dispatch meets what an earlier one of the same epoch
+ * touched. */
 
 /* ---- hazards ------------------------------------------------------------------------------------------- */
 
@@ -175,8 +175,7 @@ static ox_status oxi_vk_find_pipeline(oxi_vk_device *d, const oxi_vk_dispatch *d
 /* ---- a dispatch ---------------------------------------------------------------------------------------- */
 
 /* Notes the parameters for the slot that the dispatch will go to; where there is no room, what is noted so
- * far
- * is submitted first. */
+ * far is submitted first. */
 static ox_status oxi_vk_push_params(oxi_vk_device *d, const oxi_vk_dispatch *dispatch, uint32_t *offset) {
     uint32_t align = (uint32_t)d->limits.minUniformBufferOffsetAlignment;
     uint32_t room = (dispatch->param_bytes + align - 1) / align * align;

@@ -161,8 +161,7 @@ static void oxi_vk_write_end(oxi_vk_device *d, VkCommandBuffer to) {
 }
 
 /* Room for copies of the commands in every slot at once: which of them is next hangs on how fast the device
- * is,
- * and a steady loop asks for memory no more. */
+ * is, and a steady loop asks for memory no more. */
 static void oxi_vk_grow_held(oxi_vk_device *d) {
     for (int i = 0; i < OXI_VK_SLOTS; i++) {
         oxi_vk_slot *slot = &d->slot[i];

@@ -1,5 +1,5 @@
 /* Tensors made from nothing, and draws from given probabilities: constants are copies of a number, ramps
- * and random numbers have shaders, which give the bits of cpu/move/fill.c. Called by random.c, which has
+ * and random numbers have shaders, which give the bits of cpu/generate. Called by random.c, which has
  * the rest of the FILL and RANDOM families. */
 
 static bool oxi_vk_can_make(const oxi_vk_device *d, const oxi_call *call) {
@@ -32,7 +32,8 @@ static ox_status oxi_vk_diagonal(oxi_vk_device *d, const oxi_generated_form *for
 
 /* ---- ramps and random numbers -------------------------------------------------------------------------- */
 
-static void oxi_vk_generate_numbers(const oxi_call *call, const oxi_generated_form *form, oxi_vk_generate_params *p) {
+static void oxi_vk_generate_numbers(const oxi_call *call, const oxi_generated_form *form,
+                                    oxi_vk_generate_params *p) {
     double below = form->kind == OXI_GENERATES_RAMP ? form->step : form->second;
     oxi_vk_words_of(call->random.seed, p->seed);
     oxi_vk_words_of(call->random.counter, p->counter);

@@ -1,6 +1,6 @@
 /* Draws that take several steps: a permutation, whose swaps are sorted and followed as a tree, and
  * categories from rows of weights, by running sums or, without replacement, by the smallest of keys. The
- * numbers are those of cpu/move/fill.c, bit by bit. Called by the Vulkan device for FILL and RANDOM. */
+ * numbers are those of cpu/generate/random.c, bit by bit. Called by the Vulkan device for FILL and RANDOM. */
 
 /* ---- randperm ------------------------------------------------------------------------------------------ */
 

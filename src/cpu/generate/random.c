@@ -1,6 +1,6 @@
-/* Tensors made from nothing: constants, ramps, random numbers; and random draws from given weights.
- * Most ops are a generator that gives elements [first, first + n) in a lane type; one driver cuts the work,
- * converts and honors strides. Called by the CPU device for the FILL and RANDOM families. */
+/* Random numbers, and draws from given weights. What an element is depends on its place, the seed and the
+ * counter alone, so that every device gives the same bits: shaders/generate has the same in GLSL. Each op
+ * is a generator as in generate/fill.c, or, where elements depend on each other, a function of the call. */
 
 /* ---- random numbers: what every device gives --------------------------------------------------------------
  * Element e (row-major index) of a call depends on e and on the call's seed and counter (call->random) alone,
@@ -23,76 +23,6 @@
  *                gets the key -log(1 - u) / weight with e = r K + k, and the samples are the smallest keys in
  *                order (Efraimidis & Spirakis 2006).
  */
-
-enum { OXI_FILL_CHUNK = 8192, OXI_FILL_PIECE = 512 }; /* elements of a task; of a buffer on its stack */
-
-typedef struct oxi_fill_job {
-    const oxi_call *call;
-    const ox_tensor *out;
-    int64_t count;
-    oxi_lane lane;
-    /* Writes elements [first, first + n) to `values` (the lane's type); first is a multiple of 4. false =
-     * stop. */
-    bool (*make)(const struct oxi_fill_job *job, int64_t first, int64_t n, void *values);
-    double last_below; /* uniform: what stands for values that round to high; NaN = not needed */
-    int64_t bad;       /* set (atomically) when make said stop */
-} oxi_fill_job;
-
-static void oxi_fill_chunk(void *arg, int64_t index, int lane) {
-    (void)lane;
-    oxi_fill_job *job = (oxi_fill_job *)arg;
-    union {
-        double f64[OXI_FILL_PIECE];
-        float f32[OXI_FILL_PIECE];
-        int64_t i64[OXI_FILL_PIECE];
-    } values;
-    int64_t first = index * OXI_FILL_CHUNK;
-    int64_t end = oxi_min_i64(job->count, first + OXI_FILL_CHUNK);
-    for (; first < end; first += OXI_FILL_PIECE) {
-        int64_t n = oxi_min_i64(end - first, OXI_FILL_PIECE);
-        if (!job->make(job, first, n, &values)) {
-            oxi_atomic_store(&job->bad, 1);
-            return;
-        }
-        oxi_store_range(job->out, first, n, job->lane, &values);
-    }
-}
-
-static void oxi_fill_run(oxi_fill_job *job) {
-    oxi_parallel_for((job->count + OXI_FILL_CHUNK - 1) / OXI_FILL_CHUNK, oxi_fill_chunk, job);
-}
-
-/* ---- ramps --------------------------------------------------------------------------------------------- */
-
-static bool oxi_make_arange(const oxi_fill_job *job, int64_t first, int64_t n, void *values) {
-    const oxi_attr_ramp *ramp = &job->call->attr.ramp;
-    if (job->lane == OXI_LANE_F64) {
-        double *out = (double *)values;
-        for (int64_t i = 0; i < n; i++) out[i] = ramp->start + (double)(first + i) * ramp->step;
-    } else { /* integers step by whole numbers, as torch.arange does */
-        int64_t *out = (int64_t *)values;
-        uint64_t start = (uint64_t)oxi_whole_bits(ramp->start), step = (uint64_t)oxi_whole_bits(ramp->step);
-        for (int64_t i = 0; i < n; i++) out[i] = (int64_t)(start + (uint64_t)(first + i) * step);
-    }
-    return true;
-}
-
-/* From both ends to the middle, so that the ends are exact and the steps symmetric: torch.linspace. Integers
- * get whole ends, and numbers between them truncated. */
-static bool oxi_make_linspace(const oxi_fill_job *job, int64_t first, int64_t n, void *values) {
-    double start = job->call->attr.ends.start, end = job->call->attr.ends.end, *out = (double *)values;
-    if (oxi_is_int(job->out->dtype)) {
-        start = trunc(start);
-        end = trunc(end);
-    }
-    double step = job->count > 1 ? (end - start) / (double)(job->count - 1) : 0;
-    for (int64_t i = 0; i < n; i++) {
-        int64_t e = first + i;
-        out[i] = e < job->count / 2 || job->count == 1 ? start + step * (double)e
-                                                       : end - step * (double)(job->count - 1 - e);
-    }
-    return true;
-}
 
 /* ---- words and uniform numbers ------------------------------------------------------------------------- */
 
@@ -322,30 +252,7 @@ static bool oxi_make_randint(const oxi_fill_job *job, int64_t first, int64_t n, 
     return true;
 }
 
-/* ---- constants and permutations ------------------------------------------------------------------------ */
-
-/* An element of dtype: `whole` of integers, `value` of the others. */
-static void oxi_fill_element(double value, int64_t whole, ox_dtype dtype, void *element) {
-    const oxi_kernels *kernels = oxi_cpu_kernels();
-    if (oxi_is_int(dtype))
-        kernels->store[dtype][OXI_LANE_I64](1, &whole, element, 1);
-    else
-        kernels->store[dtype][OXI_LANE_F64](1, &value, element, 1);
-}
-
-static ox_status oxi_fill_eye(const oxi_call *call) {
-    ox_tensor diagonal = oxi_borrowed(call->out[0]);
-    unsigned char element[8];
-    memset(element, 0, sizeof element);
-    oxi_fill_strided(&diagonal, element);
-    if (diagonal.ndim != 2) return OX_OK;
-    oxi_fill_element(1, 1, diagonal.dtype, element);
-    diagonal.ndim = 1;
-    if (diagonal.shape[1] < diagonal.shape[0]) diagonal.shape[0] = diagonal.shape[1];
-    diagonal.stride[0] += diagonal.stride[1];
-    oxi_fill_strided(&diagonal, element);
-    return OX_OK;
-}
+/* ---- permutations -------------------------------------------------------------------------------------- */
 
 static ox_status oxi_fill_randperm(const oxi_call *call) {
     const ox_tensor *out = call->out[0];
@@ -549,51 +456,4 @@ static ox_status oxi_multinomial_run(const oxi_call *call) {
         status = oxi_fail(OX_ERR_ARG, "multinomial: row %lld: %s", (long long)job.bad_row,
                           oxi_multinomial_why((int)job.bad));
     return status;
-}
-
-/* ---- the executor of FILL and RANDOM ------------------------------------------------------------------- */
-
-/* Who makes the elements of a row of form/generate.def one by one: by its code. */
-static bool (*const oxi_makes[])(const oxi_fill_job *job, int64_t first, int64_t n, void *values) = {
-#define oxi_make_fill NULL
-#define oxi_make_eye NULL
-#define oxi_make_randperm NULL
-#define oxi_make_multinomial NULL
-#define OXI_GENERATE(op, kind, numbers) oxi_make_##op,
-#include "form/generate.def"
-#undef OXI_GENERATE
-#undef oxi_make_fill
-#undef oxi_make_eye
-#undef oxi_make_randperm
-#undef oxi_make_multinomial
-};
-
-static ox_status oxi_fill_one_by_one(const oxi_call *call, const oxi_generated_form *form) {
-    oxi_fill_job job;
-    memset(&job, 0, sizeof job);
-    job.call = call;
-    job.out = call->out[0];
-    job.count = ox_numel(job.out);
-    job.lane = form->whole ? OXI_LANE_I64 : OXI_LANE_F64;
-    job.make = oxi_makes[form->code];
-    if (form->numbers == OXI_NUMBERS_UNIT && form->first < form->second)
-        job.last_below = oxi_number_below(job.out->dtype, form->first, form->second);
-    oxi_fill_run(&job);
-    if (job.bad)
-        return oxi_fail(OX_ERR_ARG, "%s: a probability is not in [0, 1]", oxi_op_row_of(call->op)->name);
-    return OX_OK;
-}
-
-static ox_status oxi_cpu_fill(const oxi_call *call) {
-    oxi_generated_form form = oxi_generated_form_of(call);
-    unsigned char element[8];
-    switch (form.kind) {
-    case OXI_GENERATES_CONSTANT:
-        oxi_fill_element(form.first, form.low, call->out[0]->dtype, element);
-        oxi_fill_strided(call->out[0], element);
-        return OX_OK;
-    case OXI_GENERATES_DIAGONAL: return oxi_fill_eye(call);
-    case OXI_GENERATES_TOGETHER: return form.whole ? oxi_fill_randperm(call) : oxi_multinomial_run(call);
-    default: return oxi_fill_one_by_one(call, &form);
-    }
 }
