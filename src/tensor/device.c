@@ -108,7 +108,7 @@ static void oxi_pins_trim_all(void) {
 
 static oxi_pinned_memory *oxi_pinned_first; /* guarded by the cache's lock */
 
-static bool oxi_pin_memory(ox_device *device, void *memory, size_t bytes, oxi_pinned_memory *out) {
+static OXI_UNUSED bool oxi_pin_memory(ox_device *device, void *memory, size_t bytes, oxi_pinned_memory *out) {
     memset(out, 0, sizeof *out);
     if (!device->pin || bytes == 0) return false;
     out->device = device;
@@ -131,7 +131,7 @@ static void *oxi_pinned_unlist(oxi_pinned_memory *pinned) {
     return handle;
 }
 
-static void oxi_unpin_memory(oxi_pinned_memory *pinned) {
+static OXI_UNUSED void oxi_unpin_memory(oxi_pinned_memory *pinned) {
     oxi_lock_take(&oxi_pin_cache.lock);
     void *handle = oxi_pinned_unlist(pinned);
     oxi_lock_give(&oxi_pin_cache.lock);
