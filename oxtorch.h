@@ -94,7 +94,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0x3c43f7e2
+#define OXI_SECTION_OF_OX_TORCH_FILE 0x29e370e8
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -3332,7 +3332,7 @@ static void oxi_pins_in_child(void);
 static void oxi_pins_trim_all(void){
 (void)oxi_pins_trim(NULL);}
 static oxi_pinned_memory*oxi_pinned_first;
-static bool oxi_pin_memory(ox_device*device,void*memory,size_t bytes,oxi_pinned_memory*out){
+static OXI_UNUSED bool oxi_pin_memory(ox_device*device,void*memory,size_t bytes,oxi_pinned_memory*out){
 memset(out,0,sizeof*out);
 if(!device->pin||bytes==0)return false;
 out->device=device;
@@ -3350,7 +3350,7 @@ while(*link&& *link!=pinned)link= &(*link)->next;
 if(*link)*link=pinned->next;
 pinned->handle=NULL;
 return handle;}
-static void oxi_unpin_memory(oxi_pinned_memory*pinned){
+static OXI_UNUSED void oxi_unpin_memory(oxi_pinned_memory*pinned){
 oxi_lock_take(&oxi_pin_cache.lock);
 void*handle=oxi_pinned_unlist(pinned);
 oxi_lock_give(&oxi_pin_cache.lock);
@@ -22217,7 +22217,7 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x3c43f7e2
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x29e370e8
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 #elif OXI_SECTION == 1 /* >>cpu/simd/half.inc */
 OXI_INLINE vf OXI_ISA(f16_widen)(vi numbers){
