@@ -1,10 +1,8 @@
 /* test_numbers.c - numbers beside tensors: the forms with a number, integer powers, divisions with a rounding
  * mode, bounds that are tensors, dtypes of results; every expected number is torch 2.14's.
- * OX_TIERS OX_QEMU OX_VULKAN */
+ * OX_TIERS OX_QEMU OX_VULKAN_LONG */
 #include <string.h>
-
 #include <math.h>
-
 #include "oxtorch.h"
 
 #include "check.h"

@@ -370,7 +370,7 @@ static ox_tensor *left_early(ox_generator *generator) {
 
 static void test_generators(void) {
     OX_SCOPE {
-        ox_tensor *wanted[8], *got[8], *after, *other, *early;
+        ox_tensor *wanted[8], *got[8], *after, *other = NULL, *early;
         ox_manual_seed(17);
         draw_all(wanted);
         after = ox_rand(OX_SHAPE(5), OX_F32);

@@ -233,6 +233,14 @@ static int lean_line(lean_text *lean, const char *at, const char *end, text *lin
             continue;
         }
         next = token_end(at, end);
+        if (next - at > 2 && at[0] == '0' && at[1] == 'x') {
+            const char *digits = at + 2; /* zeros before a number in base 16 go */
+            while (digits + 1 < next && *digits == '0') digits++;
+            lean_token(line, "0x", 2, space);
+            text_add(line, digits, (size_t)(next - digits));
+            space = 0, at = next;
+            continue;
+        }
         parens += (*at == '(' || *at == '[') - (*at == ')' || *at == ']');
         lean_token(line, at, (size_t)(next - at), space);
         space = 0;
