@@ -222,6 +222,7 @@ OXI_LIGHT_BEGIN
 #include "ops/call/profile.c"
 #include "ops/parts.c"
 #include "ops/call/call.c"
+#include "ops/call/kept.c"
 #include "ops/call/numbers.c"
 #include "ops/functions/view.c"
 #include "ops/functions/map.c"

@@ -117,7 +117,7 @@ OXI_LIGHT_BEGIN
 #include "vulkan/ops/product.c"
 #include "vulkan/ops/select.c"
 #include "vulkan/ops/index.c"
-#include "vulkan/ops/generate/random.c"
+#include "vulkan/ops/generate/draws.c"
 #include "vulkan/ops/fault.c"
 #include "vulkan/ops/transformer.c"
 #include "vulkan/ops/fuse.c"

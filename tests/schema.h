@@ -87,8 +87,8 @@ static bool schema_read_type(const char **at, schema_type *type) {
     return true;
 }
 
-/* The numbers of a list's default: "[1, 2]", or "1" where the type has a length, each of them; -1: neither.
- * */
+/* The numbers of a list's default: "[1, 2]", or "1" where the type has a length, each of them; -1:
+ * neither. */
 static int schema_list_of(const schema_type *type, const char *value, long out[SCHEMA_MOST]) {
     int count = 0;
     char *end = NULL;

@@ -183,8 +183,8 @@ static double real_result(reduction op, const line *l, double correction, double
 
 /* ---- one call, element by element ---------------------------------------------------------------------- */
 
-/* Fills l with what x has along the dims in `mask` at the kept position `at` (row-major over the kept dims).
- * */
+/* Fills l with what x has along the dims in `mask` at the kept position `at` (row-major over the kept
+ * dims). */
 static void fill_line(const ox_tensor *x, unsigned mask, int64_t at, line *l) {
     int64_t index[OX_MAX_DIMS];
     l->n = 1;

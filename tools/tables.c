@@ -1,9 +1,9 @@
 /* Writes the files of shaders/tables: what shaders share with C, by name instead of by number.
  *     tables FOLDER
- * Specialization constants come from src/vulkan/specialization.def, parameters from params.def, memory from
- * views.def, workgroups from driver/shaders.def, codes from constants.def and the tables of src/form, sizes
- * of dtypes from tensor/dtype.h; numbers and places are worked out by the C compiler from the very structs
- * and enums that C uses. The cases of elementwise shaders are the formulas of form/map.def. GLSL's
+ * Specialization constants come from src/vulkan/specialization.def, parameters from parameters.def, memory
+ * from views.def, workgroups from driver/shaders.def, codes from constants.def and the tables of src/form,
+ * sizes of dtypes from tensor/dtype.h; numbers and places are worked out by the C compiler from the very
+ * structs and enums that C uses. The cases of elementwise shaders are the formulas of form/map.def. GLSL's
  * preprocessor cannot do it: it neither counts nor defines. Files that are there already with the same text
  * are left alone, and "FOLDER -" only compares: the exit code is 1 where one differs. */
 #include <ctype.h>

@@ -1,6 +1,6 @@
-// generate.glsl - tensors made from nothing: ramps and random numbers, to the bits that cpu/generate/random.c gives
-// and describes. An invocation makes four elements that follow each other in the row-major order of the result.
-// With DOUBLE defined, what is worked out in f64.
+// generate.glsl - tensors made from nothing: ramps and random numbers, to the bits that
+// cpu/generate/random.c gives and describes. An invocation makes four elements that follow each other in
+// the row-major order of the result. With DOUBLE defined, what is worked out in f64.
 #include "tables/generate.glsl"
 
 #define WIDE_DTYPES

@@ -1,6 +1,6 @@
-// multinomial.comp - draws from rows of weights, to the bits that cpu/move/fill.c gives. A workgroup looks
-// at a row and writes its running sums or (RACE) the keys whose smallest are drawn; then invocations draw
-// with replacement.
+// multinomial.comp - draws from rows of weights, to the bits that cpu/generate/random.c gives. A workgroup
+// looks at a row and writes its running sums or (RACE) the keys whose smallest are drawn; then invocations
+// draw with replacement.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "tables/multinomial.glsl"

@@ -1,6 +1,6 @@
 // philox.glsl - random bits that depend on the element, the seed and the call's counter alone, as
-// cpu/generate/random.c describes, and what is made of them; with DOUBLE defined also the logarithms that random
-// numbers need. The includer has seed and counter among its parameters.
+// cpu/generate/random.c describes, and what is made of them; with DOUBLE defined also the logarithms that
+// random numbers need. The includer has seed and counter among its parameters.
 
 // Philox4x32-10 (Salmon et al. 2011).
 uvec4 philox(const uvec2 block) {

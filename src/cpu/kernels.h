@@ -138,8 +138,8 @@ typedef struct oxi_gemm_groups {
 } oxi_gemm_groups;
 
 /* A micro-kernel for f16 as sums of two bf16, high and low: four products, each of them exact in f32. Panels
- * are packed from f32, k a multiple of tile_k. Infinities have no low part: sums with them come out as NaN.
- * */
+ * are packed from f32, k a multiple of tile_k. Infinities have no low part: sums with them come out as
+ * NaN. */
 typedef struct oxi_gemm_pieces {
     oxi_gemm_kernel kernel;
     oxi_packs pack_a, pack_b;

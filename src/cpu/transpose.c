@@ -1,6 +1,6 @@
 /* Transposition: an operand whose rows are the others' columns is transposed tile by tile in the caches, and
- * handed out from there. oxi_walk_all at the end is what executors call for any walk. The smallest transposes,
- * in registers, are kernels/move.inc's. */
+ * handed out from there. oxi_walk_all at the end is what executors call for any walk. The smallest
+ * transposes, in registers, are kernels/move.inc's. */
 
 /* A tile: `rows` positions along the walk's last dim, `columns` along the dim `across`, in which the
  * transposed operands lie side by side. Strips of tiles, next to each other across, are what tasks are made
@@ -87,8 +87,8 @@ static int64_t oxi_power_in(int64_t x) {
 }
 
 /* At most so many rows of a tile, whole lines of operand 0 if there are several tiles: as many in each.
- * Copies keep to rows that share no sets; what calls a kernel for each column is better off with long ones.
- * */
+ * Copies keep to rows that share no sets; what calls a kernel for each column is better off with long
+ * ones. */
 static int64_t oxi_tile_rows(const oxi_walk *w, int64_t most) {
     int64_t step = w->moves ? w->stride[1][w->ndim - 1] * w->bytes[1] : 0;
     while (most >= 2 * OXI_TILE_LEAST && most * oxi_power_in(step) > OXI_TILE_SETS) most /= 2;

@@ -101,8 +101,8 @@ static OXI_UNUSED void oxi_walk_add_raw(oxi_walk *w, void *base, int64_t bytes, 
     for (int d = 0; d < w->ndim; d++) w->stride[k][d] = stride[d];
 }
 
-/* A tensor of a plain dtype, broadcast to the walk's shape: aligned at the last dim, 0 along dims it lacks.
- * */
+/* A tensor of a plain dtype, broadcast to the walk's shape: aligned at the last dim, 0 along dims it
+ * lacks. */
 static OXI_UNUSED void oxi_walk_add(oxi_walk *w, const ox_tensor *t) {
     int64_t stride[OX_MAX_DIMS];
     int lead = w->ndim - t->ndim;
@@ -178,8 +178,8 @@ static void oxi_walk_merge(oxi_walk *w) {
     if (w->ndim > 0) w->ndim = last + 1;
 }
 
-/* Runs of two or three elements cost more in calls than strided access does: takes the longest dim instead.
- * */
+/* Runs of two or three elements cost more in calls than strided access does: takes the longest dim
+ * instead. */
 static void oxi_walk_lengthen(oxi_walk *w) {
     int longest = w->ndim - 1;
     if (longest < 1 || w->shape[longest] >= 8) return;

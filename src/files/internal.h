@@ -161,8 +161,7 @@ static ox_tensor *oxi_item_swapped(ox_file *file, const oxi_file_item *item);
 /* A tensor over `storage` (contiguous numbers from its start), on the file's device. */
 static ox_tensor *oxi_item_over(ox_file *file, const oxi_file_item *item, ox_storage *storage);
 
-/* ---- the system (files/filesystem.c)
- * ---------------------------------------------------------------------- */
+/* ---- the system (files/filesystem.c) ------------------------------------------------------------------ */
 
 typedef void (*oxi_folder_fn)(void *user, const char *name);
 static bool oxi_is_folder(const char *path);
@@ -182,8 +181,7 @@ static bool oxi_sync_folder(const char *path);
 static size_t oxi_folder_length(const char *path);
 static bool oxi_ends_with(const char *text, const char *ending);
 
-/* ---- writing (files/atomic_write.c)
- * ------------------------------------------------------------------------ */
+/* ---- writing (files/atomic_write.c) ------------------------------------------------------------------- */
 
 /* A file that appears under its name only when it is whole. */
 typedef struct oxi_output {
@@ -197,8 +195,8 @@ typedef struct oxi_output {
 static ox_status oxi_output_open(oxi_output *output, const char *name, const char *path); /* for ox_<name> */
 static void oxi_output_write(oxi_output *output, const void *data, size_t bytes);
 static void oxi_output_fill(oxi_output *output, int byte, size_t bytes);
-/* Visits the numbers of a contiguous tensor of any device in the file's byte order, little-endian, in pieces.
- * */
+/* Visits the numbers of a contiguous tensor of any device in the file's byte order, little-endian, in
+ * pieces. */
 typedef void (*oxi_bytes_fn)(void *user, const char *data, size_t bytes);
 static ox_status oxi_visit_numbers(const ox_tensor *t, oxi_bytes_fn visit, void *user);
 /* Writes them. */

@@ -1,5 +1,6 @@
 /* The stream device and the public functions: opening, regions for open files, moving bytes, running calls.
- * A call becomes a plan of tiles (tile.c, ops.c), or what is no plan (gather.c, reduce.c, rows.c).
+ * A call becomes a plan of tiles (ops/tile.c, ops/cuttable_dims.c), or what is no
+ * plan (ops/cat_and_rows.c, long_lines.c, reduce.c, long_rows.c).
  * The lock is held by whoever runs, moves or frees. */
 
 #ifdef OX_NO_THREADS

@@ -29,8 +29,7 @@ enum {
     OXI_STREAM_ENDED = -1           /* a cause: the file ends before what was asked for */
 };
 
-/* ---- files and regions (stream/file/file.c, stream/file/spill.c)
- * ------------------------------------------------ */
+/* ---- files and regions (stream/file/file.c, stream/file/spill.c) -------------------------------------- */
 
 typedef struct oxi_stream_file {
     struct oxi_stream_file *next;
@@ -60,8 +59,7 @@ typedef struct oxi_stream_gap {
     uint64_t offset, bytes;
 } oxi_stream_gap;
 
-/* ---- requests (stream/file/reader.c)
- * ----------------------------------------------------------------------- */
+/* ---- requests (stream/file/reader.c) ------------------------------------------------------------------ */
 
 /* Bytes on their way to or from one piece of memory. */
 typedef struct oxi_stream_load {
@@ -122,8 +120,7 @@ typedef struct oxi_stream_reader {
 #endif
 } oxi_stream_reader;
 
-/* ---- kept ranges (stream/ring/range_cache.c)
- * ------------------------------------------------------------------ */
+/* ---- kept ranges (stream/ring/range_cache.c) ---------------------------------------------------------- */
 
 /* A run of a read-only file that was read once: what followed it, and its bytes if they are kept. */
 typedef struct oxi_stream_range {
@@ -152,8 +149,7 @@ typedef struct oxi_stream_slab {
     uint64_t used_at;               /* when one of its ranges was read last */
 } oxi_stream_slab;
 
-/* ---- the ring (stream/ring/ring.c)
- * -------------------------------------------------------------------------- */
+/* ---- the ring (stream/ring/ring.c) -------------------------------------------------------------------- */
 
 /* A buffer of the ring: one operand's part of one tile. */
 typedef struct oxi_stream_cell {

@@ -81,8 +81,8 @@ OX_API const ox_dtype_info *ox_dtype_get_info(ox_dtype dtype);
 OX_API const char *ox_dtype_name(ox_dtype dtype);
 /* OX_DTYPE_NONE if no dtype has this name. */
 OX_API ox_dtype ox_dtype_by_name(const char *name);
-/* The dtype that holds both: torch.promote_types. OX_DTYPE_NONE where PyTorch refuses, and for block types.
- * */
+/* The dtype that holds both: torch.promote_types. OX_DTYPE_NONE where PyTorch refuses, and for block
+ * types. */
 OX_API ox_dtype ox_promote_types(ox_dtype a, ox_dtype b);
 
 OX_EXTERN_C_END

@@ -236,8 +236,8 @@ static bool oxi_is_float(ox_dtype dtype);
 static bool oxi_is_block(ox_dtype dtype);
 static bool oxi_is_int(ox_dtype dtype);                       /* bool is not */
 
-/* t itself if it is contiguous, otherwise a contiguous copy; in both cases a reference the caller releases.
- * */
+/* t itself if it is contiguous, otherwise a contiguous copy; in both cases a reference the caller
+ * releases. */
 static ox_tensor *oxi_contiguous(ox_tensor *t);
 
 /* ---- one element at a time, for slow paths and printing ------------------------------------------------ */

@@ -47,8 +47,8 @@ static ox_status oxi_vk_run(ox_device *self, const oxi_call *call) {
     return status;
 }
 
-/* A part of a product sums in the order of the whole; it is not held back, for the whole is there only now.
- * */
+/* A part of a product sums in the order of the whole; it is not held back, for the whole is there only
+ * now. */
 static ox_status oxi_vk_run_part(ox_device *self, const oxi_call *call, const oxi_part *part) {
     oxi_vk_device *d = (oxi_vk_device *)self;
     if (oxi_op_row_of(call->op)->family != OXI_FAMILY_PRODUCT) return oxi_vk_run(self, call);

@@ -111,8 +111,8 @@ typedef struct oxi_vk_timed {
     int64_t number;                    /* the call's */
 } oxi_vk_timed;
 
-/* A dispatch; with `from` a copy; with neither a barrier. Unused members are 0: commands are compared whole.
- * */
+/* A dispatch; with `from` a copy; with neither a barrier. Unused members are 0: commands are compared
+ * whole. */
 typedef struct oxi_vk_command {
     VkPipeline pipeline;
     VkDescriptorSet set;
@@ -341,8 +341,7 @@ static void oxi_vk_trim(oxi_vk_device *d);
 static ox_status oxi_vk_alloc(ox_device *self, size_t bytes, void **out);
 static void oxi_vk_free(ox_device *self, void *memory, size_t bytes);
 
-/* ---- submission.c
- * ------------------------------------------------------------------------------------------- */
+/* ---- submission.c ------------------------------------------------------------------------------------- */
 
 static ox_status oxi_vk_begin(oxi_vk_device *d);               /* makes sure that a submission is open */
 static ox_status oxi_vk_submit(oxi_vk_device *d);              /* what is noted, if anything */
@@ -351,8 +350,7 @@ static ox_status oxi_vk_copy_region(oxi_vk_device *d, VkBuffer from, uint64_t fr
                                     uint64_t to_offset, uint64_t bytes);
 static ox_status oxi_vk_check(oxi_vk_device *d, VkResult result, const char *what);
 
-/* ---- prerecorded.c
- * ------------------------------------------------------------------------------------------- */
+/* ---- prerecorded.c ------------------------------------------------------------------------------------ */
 
 static void oxi_vk_enter(oxi_vk_device *d);                    /* takes the lock, to record something */
 static void oxi_vk_ahead_void(oxi_vk_device *d);               /* something else is about to be noted */

@@ -1,6 +1,7 @@
-/* Random numbers, and draws from given weights. What an element is depends on its place, the seed and the
- * counter alone, so that every device gives the same bits: shaders/generate has the same in GLSL. Each op
- * is a generator as in generate/fill.c, or, where elements depend on each other, a function of the call. */
+/* Random numbers (dropout's are bernoulli), and draws from given weights. What an element is depends on its
+ * place, the seed and the counter alone, so that every device gives the same bits: shaders/generate has the
+ * same in GLSL. Each op is a generator as in generate/fill.c, or, where elements depend on each other, a
+ * function of the call. */
 
 /* ---- random numbers: what every device gives --------------------------------------------------------------
  * Element e (row-major index) of a call depends on e and on the call's seed and counter (call->random) alone,

@@ -185,8 +185,7 @@ static ox_status oxi_index_select_run(const oxi_call *call) {
     return OX_OK;
 }
 
-/* ---- scatter, scatter_add, index_add, scatter_reduce
- * ---------------------------------------------------- */
+/* ---- scatter, scatter_add, index_add, scatter_reduce -------------------------------------------------- */
 
 #define OXI_SCATTER(name, type, alpha_type, result)                                                  \
     static void oxi_scatter_##name(const oxi_index_job *job, int64_t n, char *to, const int64_t *at, \

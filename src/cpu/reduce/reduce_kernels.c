@@ -1,6 +1,6 @@
 /* What reductions do with contiguous elements: the kinds of reduction, and how each takes a row, or a few
  * rows of columns, in every lane. Sums of f32 go to f64 every few elements; integers wrap; NaN and infinities
- * are as IEEE says. Called by reduce.c, scan.c and row.c. */
+ * are as IEEE says. Called by reduce.c, scan.c and rows/softmax_norm.c. */
 
 #define OXI_REDUCE_BLOCK 2048  /* elements that several passes read while they are in the L1 cache */
 #define OXI_REDUCE_LINE 65536  /* elements of a chunk of a line, and of a task */

@@ -156,7 +156,7 @@ typedef struct oxi_part {
     const oxi_call *whole;
     oxi_shared *shared;              /* NULL, or for a product's first operand as it is multiplied */
     bool rows_planned, by_columns;   /* of rows: how the whole is walked ... */
-    int64_t chunk;                   /* ... and cut, elements (oxi_row_plan_part) */
+    int64_t chunk;                   /* ... and cut, elements (oxi_row_plan) */
     int64_t heads;                   /* of attention: key heads of the whole, all batches; 0: not told */
 } oxi_part;
 
@@ -259,8 +259,7 @@ static oxi_kept *oxi_call_keep(const oxi_call *call, bool writes);
 static ox_status oxi_kept_run(const oxi_kept *kept, ox_tensor *out[OXI_MAX_OUT]);
 static void oxi_kept_drop(oxi_kept *kept);
 
-/* ---- attributes as data (ops/call/attributes.c)
- * ------------------------------------------------------------- */
+/* ---- attributes as data (ops/call/attributes.c) ------------------------------------------------------- */
 
 static bool oxi_attrs_equal(oxi_op op, const oxi_attrs *a, const oxi_attrs *b);
 static uint64_t oxi_attrs_hash(oxi_op op, const oxi_attrs *attr);

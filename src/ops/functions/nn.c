@@ -1,5 +1,5 @@
-/* The public functions of neural networks: softmax, norms, rope, attention. Convolutions and what else is
- * made of other ops are in ops/parts.c. */
+/* The public functions of neural networks: softmax, norms, rope, attention (dropout: random.c).
+ * Convolutions and what else is made of other ops are in ops/parts.c. */
 
 /* ---- softmax ------------------------------------------------------------------------------------------- */
 

@@ -1,4 +1,4 @@
-/* The public random functions and generators.
+/* The public random functions and generators; dropout.
  * Each call takes the next counter value of the thread's generator, so the numbers depend on its seed and on
  * how many random calls it has served, not on threads, strides or device. */
 

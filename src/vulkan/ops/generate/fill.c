@@ -1,5 +1,5 @@
 /* Tensors made from nothing, and draws from given probabilities: constants are copies of a number, ramps
- * and random numbers have shaders, which give the bits of cpu/generate. Called by random.c, which has
+ * and random numbers have shaders, which give the bits of cpu/generate. Called by draws.c, which has
  * the rest of the FILL and RANDOM families. */
 
 static bool oxi_vk_can_make(const oxi_vk_device *d, const oxi_call *call) {
