@@ -17454,7 +17454,7 @@ case OXI_INDEX_PATTERN:return oxi_vk_pattern(d,call);
 case OXI_INDEX_SELECT:return oxi_vk_select(d,call);
 case OXI_INDEX_COPIES:break;}
 return oxi_vk_copies(d,call);}
-/* >>vulkan/ops/generate/random.c */
+/* >>vulkan/ops/generate/draws.c */
 typedef struct oxi_vk_permutation{
 oxi_vk_temporary drawn,swaps,order,links[2],result;}oxi_vk_permutation;
 static bool oxi_vk_can_permute(const oxi_vk_device*d,const ox_tensor*out){

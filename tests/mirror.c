@@ -27,6 +27,8 @@ typedef struct mirror_call {
 } mirror_call;
 
 static ox_device *mirror_device;
+static oxi_lock mirror_lock; /* a call at a time: tests have threads, and the device is that of a call */
+static OXI_THREAD_LOCAL int mirror_depth;
 static bool mirror_streams, mirror_asks;
 static OXI_THREAD_LOCAL bool mirror_inside; /* the stream's own calls on the CPU */
 static uint32_t mirror_part = 1, mirror_parts = 1;
@@ -182,15 +184,13 @@ static bool mirror_is_ours(const oxi_call *call) {
 }
 
 /* In the place of the CPU's run_part: part NULL is a whole call. */
-static ox_status mirror_run_part(ox_device *self, const oxi_call *call, const oxi_part *part) {
+static ox_status mirror_run_alone(ox_device *self, const oxi_call *call, const oxi_part *part) {
     mirror_call m;
     ox_tensor *in[64];
     oxi_call there;
     ox_status status;
     memset(&m, 0, sizeof m);
     const bool ours = mirror_is_ours(call);
-    if (mirror_inside || call->in_count > 60 || (mirror_streams && !ours))
-        return mirror_cpu_run(self, call, part);
     /* a device is opened by whatever call comes first, before a test lets memory run out */
     const bool open = mirror_open();
     if (open && !ours) mirror_close();
@@ -210,6 +210,15 @@ static ox_status mirror_run_part(ox_device *self, const oxi_call *call, const ox
     ox_scope_end(&scope);
     for (int i = 0; i < m.count; i++) oxi_storage_release(m.storage[i].device);
     mirror_close();
+    return status;
+}
+
+static ox_status mirror_run_part(ox_device *self, const oxi_call *call, const oxi_part *part) {
+    if (mirror_inside || call->in_count > 60 || (mirror_streams && !mirror_is_ours(call)))
+        return mirror_cpu_run(self, call, part);
+    if (mirror_depth++ == 0) oxi_lock_take(&mirror_lock);
+    const ox_status status = mirror_run_alone(self, call, part);
+    if (--mirror_depth == 0) oxi_lock_give(&mirror_lock);
     return status;
 }
 
