@@ -94,7 +94,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0xf6ffa978
+#define OXI_SECTION_OF_OX_TORCH_FILE 0x71fede9f
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -8443,21 +8443,6 @@ case OX_REDUCTION_PROD:return oxi_indexed(OXI_OP_scatter_prod,in,3,dim,0,false);
 case OX_REDUCTION_AMAX:return oxi_indexed(OXI_OP_scatter_amax,in,3,dim,0,false);
 case OX_REDUCTION_AMIN:return oxi_indexed(OXI_OP_scatter_amin,in,3,dim,0,false);
 default:return OXI_FAIL_NULL(OX_ERR_ARG,"reduction %d does not exist",(int)reduce);}}
-static ox_tensor*oxi_scatter_reduce(const char*name,ox_tensor*x,int dim,ox_tensor*index,
- ox_tensor*source,ox_reduction reduce,bool include_self,bool in_place){
-ox_tensor*in[3]={x,index,source};
-if(oxi_any_null(name,in,3))return NULL;
-oxi_work work=oxi_work_begin(name);
-ox_tensor*result=oxi_scatter_reduced(x,dim,index,source,reduce,include_self);
-if(result&&in_place)result=ox_copy_(x,result);
-(void)oxi_work_end(&work,in_place?NULL:result);
-return result;}
-OX_API ox_tensor*ox_scatter_reduce(ox_tensor*x,int dim,ox_tensor*index,ox_tensor*source,
- ox_reduction reduce,bool include_self){
-return oxi_scatter_reduce("scatter_reduce",x,dim,index,source,reduce,include_self,false);}
-OX_API ox_tensor*ox_scatter_reduce_(ox_tensor*x,int dim,ox_tensor*index,ox_tensor*source,
- ox_reduction reduce,bool include_self){
-return oxi_scatter_reduce("scatter_reduce_",x,dim,index,source,reduce,include_self,true);}
 static ox_tensor*oxi_index_for_each(const char*name,ox_tensor*x,int dim,ox_tensor*index,ox_tensor*source){
 int at=oxi_wrap_dim(name,dim,x->ndim);
 if(at<0)return NULL;
@@ -8471,22 +8456,28 @@ ox_shape shape=ox_shape_of(source);
 for(int d=0;d<shape.ndim;d++)shape.dim[d]=d==at?count:1;
 ox_tensor*view=ox_reshape(index,shape);
 return view?ox_expand(view,ox_shape_of(source)):NULL;}
-static ox_tensor*oxi_index_reduce(const char*name,ox_tensor*x,int dim,ox_tensor*index,
- ox_tensor*source,ox_reduction reduce,bool include_self,bool in_place){
+static ox_tensor*oxi_scatter_reduce(const char*name,ox_tensor*x,int dim,ox_tensor*index,
+ ox_tensor*source,ox_reduction reduce,bool include_self,bool along,bool in_place){
 ox_tensor*in[3]={x,index,source};
 if(oxi_any_null(name,in,3))return NULL;
 oxi_work work=oxi_work_begin(name);
-ox_tensor*each=oxi_index_for_each(name,x,dim,index,source);
+ox_tensor*each=along?oxi_index_for_each(name,x,dim,index,source):index;
 ox_tensor*result=each?oxi_scatter_reduced(x,dim,each,source,reduce,include_self):NULL;
 if(result&&in_place)result=ox_copy_(x,result);
 (void)oxi_work_end(&work,in_place?NULL:result);
 return result;}
+OX_API ox_tensor*ox_scatter_reduce(ox_tensor*x,int dim,ox_tensor*index,ox_tensor*source,
+ ox_reduction reduce,bool include_self){
+return oxi_scatter_reduce("scatter_reduce",x,dim,index,source,reduce,include_self,false,false);}
+OX_API ox_tensor*ox_scatter_reduce_(ox_tensor*x,int dim,ox_tensor*index,ox_tensor*source,
+ ox_reduction reduce,bool include_self){
+return oxi_scatter_reduce("scatter_reduce_",x,dim,index,source,reduce,include_self,false,true);}
 OX_API ox_tensor*ox_index_reduce(ox_tensor*x,int dim,ox_tensor*index,ox_tensor*source,
  ox_reduction reduce,bool include_self){
-return oxi_index_reduce("index_reduce",x,dim,index,source,reduce,include_self,false);}
+return oxi_scatter_reduce("index_reduce",x,dim,index,source,reduce,include_self,true,false);}
 OX_API ox_tensor*ox_index_reduce_(ox_tensor*x,int dim,ox_tensor*index,ox_tensor*source,
  ox_reduction reduce,bool include_self){
-return oxi_index_reduce("index_reduce_",x,dim,index,source,reduce,include_self,true);}
+return oxi_scatter_reduce("index_reduce_",x,dim,index,source,reduce,include_self,true,true);}
 static double oxi_index_alpha(const ox_tensor*x,double alpha){
 return x&&x->dtype==OX_BOOL?alpha!=0:alpha;}
 OX_API ox_tensor*ox_index_add(ox_tensor*x,int dim,ox_tensor*index,ox_tensor*source,double alpha){
@@ -22206,7 +22197,7 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0xf6ffa978
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x71fede9f
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 #elif OXI_SECTION == 1 /* >>cpu/simd/half.inc */
 OXI_INLINE vf OXI_ISA(f16_widen)(vi numbers){

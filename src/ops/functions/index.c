@@ -258,26 +258,6 @@ static ox_tensor *oxi_scatter_reduced(ox_tensor *x, int dim, ox_tensor *index, o
     }
 }
 
-static ox_tensor *oxi_scatter_reduce(const char *name, ox_tensor *x, int dim, ox_tensor *index,
-                                     ox_tensor *source, ox_reduction reduce, bool include_self,
-                                     bool in_place) {
-    ox_tensor *in[3] = {x, index, source};
-    if (oxi_any_null(name, in, 3)) return NULL;
-    oxi_work work = oxi_work_begin(name);
-    ox_tensor *result = oxi_scatter_reduced(x, dim, index, source, reduce, include_self);
-    if (result && in_place) result = ox_copy_(x, result);
-    (void)oxi_work_end(&work, in_place ? NULL : result);
-    return result;
-}
-OX_API ox_tensor *ox_scatter_reduce(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source,
-                                    ox_reduction reduce, bool include_self) {
-    return oxi_scatter_reduce("scatter_reduce", x, dim, index, source, reduce, include_self, false);
-}
-OX_API ox_tensor *ox_scatter_reduce_(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source,
-                                     ox_reduction reduce, bool include_self) {
-    return oxi_scatter_reduce("scatter_reduce_", x, dim, index, source, reduce, include_self, true);
-}
-
 /* index [n] as one for each element of source, a view; NULL, and an error, where they do not fit x. */
 static ox_tensor *oxi_index_for_each(const char *name, ox_tensor *x, int dim, ox_tensor *index,
                                      ox_tensor *source) {
@@ -295,24 +275,34 @@ static ox_tensor *oxi_index_for_each(const char *name, ox_tensor *x, int dim, ox
     return view ? ox_expand(view, ox_shape_of(source)) : NULL;
 }
 
-static ox_tensor *oxi_index_reduce(const char *name, ox_tensor *x, int dim, ox_tensor *index,
-                                   ox_tensor *source, ox_reduction reduce, bool include_self, bool in_place) {
+/* An index for each element of source, or (along) for each position of it along dim. */
+static ox_tensor *oxi_scatter_reduce(const char *name, ox_tensor *x, int dim, ox_tensor *index,
+                                     ox_tensor *source, ox_reduction reduce, bool include_self, bool along,
+                                     bool in_place) {
     ox_tensor *in[3] = {x, index, source};
     if (oxi_any_null(name, in, 3)) return NULL;
     oxi_work work = oxi_work_begin(name);
-    ox_tensor *each = oxi_index_for_each(name, x, dim, index, source);
+    ox_tensor *each = along ? oxi_index_for_each(name, x, dim, index, source) : index;
     ox_tensor *result = each ? oxi_scatter_reduced(x, dim, each, source, reduce, include_self) : NULL;
     if (result && in_place) result = ox_copy_(x, result);
     (void)oxi_work_end(&work, in_place ? NULL : result);
     return result;
 }
+OX_API ox_tensor *ox_scatter_reduce(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source,
+                                    ox_reduction reduce, bool include_self) {
+    return oxi_scatter_reduce("scatter_reduce", x, dim, index, source, reduce, include_self, false, false);
+}
+OX_API ox_tensor *ox_scatter_reduce_(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source,
+                                     ox_reduction reduce, bool include_self) {
+    return oxi_scatter_reduce("scatter_reduce_", x, dim, index, source, reduce, include_self, false, true);
+}
 OX_API ox_tensor *ox_index_reduce(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source,
                                   ox_reduction reduce, bool include_self) {
-    return oxi_index_reduce("index_reduce", x, dim, index, source, reduce, include_self, false);
+    return oxi_scatter_reduce("index_reduce", x, dim, index, source, reduce, include_self, true, false);
 }
 OX_API ox_tensor *ox_index_reduce_(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source,
                                    ox_reduction reduce, bool include_self) {
-    return oxi_index_reduce("index_reduce_", x, dim, index, source, reduce, include_self, true);
+    return oxi_scatter_reduce("index_reduce_", x, dim, index, source, reduce, include_self, true, true);
 }
 
 /* A sum of bool is "or", and an alpha of it true or false. */
