@@ -94,7 +94,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0x71fede9f
+#define OXI_SECTION_OF_OX_TORCH_FILE 0x9a719d01
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -7243,10 +7243,8 @@ oxi_free(kept,sizeof*kept);}
 typedef enum oxi_need{
 OXI_NEED_NONE,OXI_NEED_DIVISOR,OXI_NEED_COUNT,OXI_NEED_CLASSES}oxi_need;
 static oxi_need oxi_need_of(oxi_op op){
-static const struct{
-oxi_op op;
-oxi_need need;}list[]={
-#define OXI_NEEDS(op,need){OXI_OP_##op,OXI_NEED_##need},
+switch(op){
+#define OXI_NEEDS(op,need)case OXI_OP_##op:return OXI_NEED_##need;
 #ifndef OXI_OPERANDS
 #define OXI_OPERANDS(name,inputs,input_names,results,result_names)
 #endif
@@ -7265,10 +7263,7 @@ OXI_ROWS_OF_OPS_OPS
 #undef OXI_NEEDS
 #undef OXI_OP
 #undef OXI_ATTR
-};
-for(size_t i=0;i<sizeof list/sizeof*list;i++)
-if(list[i].op==op)return list[i].need;
-return OXI_NEED_NONE;}
+default:return OXI_NEED_NONE;}}
 static bool oxi_none_of(const char*name,ox_tensor*wrong,const char*words){
 ox_tensor*any=wrong?ox_any(wrong,OX_ALL_DIMS,false):NULL;
 double found=0;
@@ -22197,7 +22192,7 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x71fede9f
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x9a719d01
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 #elif OXI_SECTION == 1 /* >>cpu/simd/half.inc */
 OXI_INLINE vf OXI_ISA(f16_widen)(vi numbers){

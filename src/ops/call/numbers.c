@@ -10,16 +10,11 @@ typedef enum oxi_need {
 } oxi_need;
 
 static oxi_need oxi_need_of(oxi_op op) {
-    static const struct {
-        oxi_op op;
-        oxi_need need;
-    } list[] = {
-#define OXI_NEEDS(op, need) {OXI_OP_##op, OXI_NEED_##need},
+    switch (op) {
+#define OXI_NEEDS(op, need) case OXI_OP_##op: return OXI_NEED_##need;
 #include "ops/ops.def"
-    };
-    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
-        if (list[i].op == op) return list[i].need;
-    return OXI_NEED_NONE;
+    default: return OXI_NEED_NONE;
+    }
 }
 
 /* Whether none of these truths is true; an error in these words where one is. */
