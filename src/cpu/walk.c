@@ -67,7 +67,7 @@ static OXI_UNUSED oxi_lane oxi_lane_of(ox_dtype dtype) {
     case OX_F64: return OXI_LANE_F64;
     case OX_U64: return OXI_LANE_U64;
     case OX_C64: return OXI_LANE_C64;
-    default: return ox_dtype_get_info(dtype)->cls == OX_CLASS_FLOAT ? OXI_LANE_F32 : OXI_LANE_I64;
+    default: return oxi_info(dtype)->cls == OX_CLASS_FLOAT ? OXI_LANE_F32 : OXI_LANE_I64;
     }
 }
 
@@ -82,7 +82,7 @@ static OXI_UNUSED ox_dtype oxi_lane_dtype(oxi_lane lane) {
 }
 
 static OXI_UNUSED int64_t oxi_dtype_bytes(ox_dtype dtype) {
-    return ox_dtype_get_info(dtype)->block_bytes;
+    return oxi_info(dtype)->block_bytes;
 }
 
 /* ---- building ------------------------------------------------------------------------------------------ */

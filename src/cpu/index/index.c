@@ -473,7 +473,7 @@ static ox_status oxi_embedding_run(const oxi_call *call) {
     }
     status = oxi_check_expandable(table->dtype);
     if (status != OX_OK) return status;
-    const ox_dtype_info *info = ox_dtype_get_info(table->dtype);
+    const ox_dtype_info *info = oxi_info(table->dtype);
     oxi_embedding job;
     job.table = table;
     job.out = out;
