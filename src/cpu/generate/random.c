@@ -32,7 +32,7 @@ static uint64_t oxi_random_double_word(const uint32_t *pair) {
 }
 
 /* floor(a b / 2^64) */
-static uint64_t oxi_multiply_high(uint64_t a, uint64_t b) {
+OXI_SMALL uint64_t oxi_multiply_high(uint64_t a, uint64_t b) {
     uint64_t a0 = a & 0xffffffffu, a1 = a >> 32, b0 = b & 0xffffffffu, b1 = b >> 32;
     uint64_t middle = a1 * b0 + (a0 * b0 >> 32);
     uint64_t carry = a0 * b1 + (middle & 0xffffffffu);

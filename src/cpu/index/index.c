@@ -7,7 +7,7 @@ enum { OXI_INDEX_GRAIN = 1 << 15, OXI_INDEX_PIECE = 256 };
 
 /* ---- indices: i32 or i64, any strides ------------------------------------------------------------------ */
 
-static int64_t oxi_index_at(const char *p, bool wide) {
+OXI_SMALL int64_t oxi_index_at(const char *p, bool wide) {
     int64_t value;
     int32_t narrow;
     if (wide) {

@@ -343,7 +343,7 @@ static void oxi_sum_columns_take(const oxi_kernels *k, oxi_partial *p, int64_t w
 static void oxi_sum_columns(const oxi_kernels *k, oxi_partial *p, int64_t width, int64_t rows,
                             const void *elements, int64_t row_stride, int64_t position) {
     const float *x = (const float *)elements;
-    float sum[OXI_REDUCE_COLUMNS];
+    OXI_ALIGNED float sum[OXI_REDUCE_COLUMNS];
     (void)position;
     memcpy(sum, x, (size_t)width * sizeof *sum);
     for (int64_t r = 1; r < rows; r++) k->axpy_f32(width, 1, x + r * row_stride, sum);
@@ -353,7 +353,7 @@ static void oxi_sum_columns(const oxi_kernels *k, oxi_partial *p, int64_t width,
 static void oxi_number_sum_columns(const oxi_kernels *k, oxi_partial *p, int64_t width, int64_t rows,
                                    const void *elements, int64_t row_stride, int64_t position) {
     const float *x = (const float *)elements;
-    float sum[OXI_REDUCE_COLUMNS];
+    OXI_ALIGNED float sum[OXI_REDUCE_COLUMNS];
     (void)position;
     memset(sum, 0, (size_t)width * sizeof *sum);
     for (int64_t r = 0; r < rows; r++) k->row_add_numbers(width, x + r * row_stride, sum);
@@ -370,7 +370,7 @@ static void oxi_number_sum_columns_wide(const oxi_kernels *k, oxi_partial *p, in
 /* sum = the columns' sums, squares = their sums of squares, of x - mean. */
 static void oxi_distance_sums(const oxi_kernels *k, int64_t width, int64_t rows, const float *x,
                               int64_t row_stride, const float *mean, float *sum, float *squares) {
-    float distance[OXI_REDUCE_COLUMNS];
+    OXI_ALIGNED float distance[OXI_REDUCE_COLUMNS];
     const void *sub[2], *fma[3];
     sub[1] = mean;
     fma[0] = squares;
@@ -389,7 +389,7 @@ static void oxi_distance_sums(const oxi_kernels *k, int64_t width, int64_t rows,
 static void oxi_moments_columns(const oxi_kernels *k, oxi_partial *p, int64_t width, int64_t rows,
                                 const void *elements, int64_t row_stride, int64_t position) {
     const float *x = (const float *)elements;
-    float mean[OXI_REDUCE_COLUMNS], sum[OXI_REDUCE_COLUMNS], squares[OXI_REDUCE_COLUMNS];
+    OXI_ALIGNED float mean[OXI_REDUCE_COLUMNS], sum[OXI_REDUCE_COLUMNS], squares[OXI_REDUCE_COLUMNS];
     bool holds[OXI_REDUCE_COLUMNS];
     memcpy(mean, x, (size_t)width * sizeof *mean);
     for (int64_t r = 1; r < rows; r++) k->axpy_f32(width, 1, x + r * row_stride, mean);
@@ -415,7 +415,7 @@ static void oxi_moments_columns(const oxi_kernels *k, oxi_partial *p, int64_t wi
 static void oxi_logsumexp_columns(const oxi_kernels *k, oxi_partial *p, int64_t width, int64_t rows,
                                   const void *elements, int64_t row_stride, int64_t position) {
     const float *x = (const float *)elements;
-    float most[OXI_REDUCE_COLUMNS], shift[OXI_REDUCE_COLUMNS], shifted[OXI_REDUCE_COLUMNS],
+    OXI_ALIGNED float most[OXI_REDUCE_COLUMNS], shift[OXI_REDUCE_COLUMNS], shifted[OXI_REDUCE_COLUMNS],
         sum[OXI_REDUCE_COLUMNS];
     const void *in[2];
     oxi_partial block = oxi_partial_of(NULL, NULL);
@@ -443,7 +443,7 @@ static void oxi_exp_f64(const oxi_kernels *k, int64_t n, double *x) {
 }
 
 static double oxi_exp_sum_f64(const oxi_kernels *k, int64_t n, const double *x, double shift) {
-    double shifted[OXI_STRIP], sum = 0;
+    OXI_ALIGNED double shifted[OXI_STRIP], sum = 0;
     for (int64_t done = 0, m; done < n; done += m) {
         m = oxi_min_i64(n - done, OXI_STRIP);
         for (int64_t i = 0; i < m; i++) shifted[i] = x[done + i] - shift;
@@ -456,7 +456,7 @@ static double oxi_exp_sum_f64(const oxi_kernels *k, int64_t n, const double *x, 
 static void oxi_logsumexp_columns_f64(const oxi_kernels *k, oxi_partial *p, int64_t width, int64_t rows,
                                       const void *elements, int64_t row_stride, int64_t position) {
     const double *x = (const double *)elements;
-    double most[OXI_REDUCE_COLUMNS], shifted[OXI_REDUCE_COLUMNS], sum[OXI_REDUCE_COLUMNS];
+    OXI_ALIGNED double most[OXI_REDUCE_COLUMNS], shifted[OXI_REDUCE_COLUMNS], sum[OXI_REDUCE_COLUMNS];
     oxi_partial block = oxi_partial_of(NULL, NULL);
     block.a = most;
     oxi_max_columns_f64(k, &block, width, rows, elements, row_stride, position);
