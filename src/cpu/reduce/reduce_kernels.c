@@ -110,83 +110,36 @@ static double oxi_exp_sum_f64(const oxi_kernels *k, int64_t n, const double *x, 
 
 /* ---- stamping the lanes -------------------------------------------------------------------------------- */
 
-#define OXI_BEATS_MAX(x, y) ((x) > (y))
-#define OXI_BEATS_MIN(x, y) ((x) < (y))
-#define OXI_FLOAT_IS_NAN(x) ((x) != (x))
-#define OXI_INT_IS_NAN(x) 0
-
 #define OXI_T float
 #define OXI_LANE OXI_LANE_F32
-#define OXI_IS_NAN OXI_FLOAT_IS_NAN
-#define OXI_NAME(x) oxi_max_##x##_f32
-#define OXI_BEATS OXI_BEATS_MAX
-#define OXI_MAP_OP OXI_OP_maximum
-#define OXI_EXTREME_OF(k, n, x) (k)->row_max(n, x)
-#include "cpu/reduce/reduce_extreme.inc"
-#define OXI_NAME(x) oxi_min_##x##_f32
-#define OXI_BEATS OXI_BEATS_MIN
-#define OXI_MAP_OP OXI_OP_minimum
-#define OXI_EXTREME_OF(k, n, x) (k)->row_min(n, x)
-#include "cpu/reduce/reduce_extreme.inc"
-#undef OXI_T
-#undef OXI_LANE
-
-#define OXI_T double
-#define OXI_LANE OXI_LANE_F64
-#define OXI_NAME(x) oxi_max_##x##_f64
-#define OXI_BEATS OXI_BEATS_MAX
-#define OXI_MAP_OP OXI_OP_maximum
-#include "cpu/reduce/reduce_extreme.inc"
-#define OXI_NAME(x) oxi_min_##x##_f64
-#define OXI_BEATS OXI_BEATS_MIN
-#define OXI_MAP_OP OXI_OP_minimum
-#include "cpu/reduce/reduce_extreme.inc"
-#undef OXI_T
-#undef OXI_LANE
-#undef OXI_IS_NAN
-
-#define OXI_T int64_t
-#define OXI_LANE OXI_LANE_I64
-#define OXI_IS_NAN OXI_INT_IS_NAN
-#define OXI_NAME(x) oxi_max_##x##_i64
-#define OXI_BEATS OXI_BEATS_MAX
-#define OXI_MAP_OP OXI_OP_maximum
-#include "cpu/reduce/reduce_extreme.inc"
-#define OXI_NAME(x) oxi_min_##x##_i64
-#define OXI_BEATS OXI_BEATS_MIN
-#define OXI_MAP_OP OXI_OP_minimum
-#include "cpu/reduce/reduce_extreme.inc"
-#undef OXI_T
-#undef OXI_LANE
-
-#define OXI_T uint64_t
-#define OXI_LANE OXI_LANE_U64
-#define OXI_NAME(x) oxi_max_##x##_u64
-#define OXI_BEATS OXI_BEATS_MAX
-#define OXI_MAP_OP OXI_OP_maximum
-#include "cpu/reduce/reduce_extreme.inc"
-#define OXI_NAME(x) oxi_min_##x##_u64
-#define OXI_BEATS OXI_BEATS_MIN
-#define OXI_MAP_OP OXI_OP_minimum
-#include "cpu/reduce/reduce_extreme.inc"
-#undef OXI_T
-#undef OXI_LANE
-#undef OXI_IS_NAN
-
-#define OXI_T float
-#define OXI_A double
 #define OXI_NAME(x) oxi_##x##_f32
 #define OXI_REAL 1
-#define OXI_LANE OXI_LANE_F32
+#define OXI_MAX_OF(k, n, x) (k)->row_max(n, x)
+#define OXI_MIN_OF(k, n, x) (k)->row_min(n, x)
 #define OXI_EXP_SUM(k, n, x, shift) (k)->row_exp_sum(n, x, shift, NULL)
+#define OXI_A double
 #include "cpu/reduce/reduce_lane.inc"
 
 #define OXI_T double
-#define OXI_A double
+#define OXI_LANE OXI_LANE_F64
 #define OXI_NAME(x) oxi_##x##_f64
 #define OXI_REAL 1
-#define OXI_LANE OXI_LANE_F64
 #define OXI_EXP_SUM(k, n, x, shift) oxi_exp_sum_f64(k, n, x, shift)
+#define OXI_A double
+#include "cpu/reduce/reduce_lane.inc"
+
+/* Their sums and products are those of U64: they wrap, and have the same bits. */
+#define OXI_T int64_t
+#define OXI_LANE OXI_LANE_I64
+#define OXI_NAME(x) oxi_##x##_i64
+#define OXI_REAL 0
+#include "cpu/reduce/reduce_lane.inc"
+
+#define OXI_T uint64_t
+#define OXI_LANE OXI_LANE_U64
+#define OXI_NAME(x) oxi_##x##_u64
+#define OXI_REAL 0
+#define OXI_A uint64_t
 #include "cpu/reduce/reduce_lane.inc"
 
 /* What is not a number counts as 0. */
@@ -208,14 +161,6 @@ static double oxi_exp_sum_f64(const oxi_kernels *k, int64_t n, const double *x, 
 #undef OXI_A
 #undef OXI_NAME
 #undef OXI_NUMBER_OF
-
-/* Signed numbers as well: sums and products wrap, and have the same bits. */
-#define OXI_T uint64_t
-#define OXI_A uint64_t
-#define OXI_NAME(x) oxi_##x##_u64
-#define OXI_REAL 0
-#define OXI_LANE OXI_LANE_U64
-#include "cpu/reduce/reduce_lane.inc"
 
 /* ---- f32 rows, by the tier's kernels ------------------------------------------------------------------- */
 
