@@ -176,9 +176,15 @@ static ox_status oxi_file_window(ox_file *file, size_t part, size_t at, size_t b
     oxi_file_part *p = &file->parts[part];
     bool inside = at >= p->window_at && at - p->window_at <= p->window_bytes &&
                   bytes <= p->window_bytes - (at - p->window_at);
-    *out = p->window + (inside ? at - p->window_at : 0);
-    if (!oxi_mapping_is_in_parts(&p->mapping)) *out = p->mapping.data + at;
-    if (inside || !oxi_mapping_is_in_parts(&p->mapping)) return OX_OK;
+    const unsigned char *data = inside ? p->window : NULL; /* NULL too: no window yet, an empty file */
+    size_t from = p->window_at;
+    if (!oxi_mapping_is_in_parts(&p->mapping)) {
+        data = p->mapping.data;
+        from = 0;
+        inside = true;
+    }
+    *out = data ? data + (at - from) : NULL; /* NULL + 0 is undefined in C */
+    if (inside) return OX_OK;
     size_t room = 2 * p->window_bytes, left = p->mapping.bytes - at; /* small ones are many */
     if (room < OXI_FILE_PROBED) room = OXI_FILE_PROBED;
     if (room > OXI_FILE_PIECE) room = OXI_FILE_PIECE;

@@ -215,11 +215,12 @@ OX_API ox_tensor *ox_glu(ox_tensor *x, int dim) {
     oxi_work work = oxi_work_begin("glu");
     ox_tensor *a = ox_narrow(x, d, 0, half), *b = ox_narrow(x, d, half, half);
     if (x->dtype == OX_F32 || x->dtype == OX_F64) return oxi_work_end(&work, ox_mul(a, ox_sigmoid(b)));
-    /* in f32, rounded once */
+    /* in f32, rounded once; 8-bit floats go beside no other dtype */
     ox_tensor *in[2], *result = a ? ox_empty_like(a) : NULL;
-    in[0] = a;
+    in[0] = oxi_is_f8(x->dtype) ? ox_cast(a, OX_F32) : a;
     in[1] = ox_sigmoid_(ox_cast(b, OX_F32));
-    return oxi_work_end(&work, result && in[1] ? oxi_apply_list(OXI_OP_mul, NULL, in, 2, result) : NULL);
+    bool made = result && in[0] && in[1];
+    return oxi_work_end(&work, made ? oxi_apply_list(OXI_OP_mul, NULL, in, 2, result) : NULL);
 }
 
 /* ---- complex numbers ----------------------------------------------------------------------------------- */
