@@ -340,6 +340,45 @@ static void test_parts(void) {
     }
 }
 
+static bool (*supports)(ox_device *self, const oxi_call *call);
+static ox_status (*run)(ox_device *self, const oxi_call *call);
+static int silu_refused, sigmoid_failed;
+
+/* A device that has no kernel for silu, until it is asked again for the detour. */
+static bool supports_no_silu(ox_device *self, const oxi_call *call) {
+    if (call->op == OXI_OP_silu && silu_refused++ == 0) return false;
+    return supports(self, call);
+}
+
+static ox_status run_no_sigmoid(ox_device *self, const oxi_call *call) {
+    if (call->op != OXI_OP_sigmoid) return run(self, call);
+    sigmoid_failed++;
+    return oxi_fail(OX_ERR_NOMEM, "sigmoid: out of memory");
+}
+
+/* Parts that run out of memory leave the call to a detour, whatever went wrong before, which is still told. */
+static void test_parts_without_memory(void) {
+    supports = oxi_cpu_device.supports;
+    run = oxi_cpu_device.run;
+    for (int earlier = 0; earlier < 3; earlier++)
+        OX_SCOPE {
+            const float three = 3;
+            ox_tensor *x = ox_from_floats(&three, OX_SHAPE(1), OX_F32);
+            if (earlier == 1) (void)oxi_fail(OX_ERR_SHAPE, "an earlier error");
+            if (earlier == 2) (void)oxi_fail(OX_ERR_NOMEM, "an earlier error");
+            silu_refused = sigmoid_failed = 0;
+            oxi_cpu_device.supports = supports_no_silu;
+            oxi_cpu_device.run = run_no_sigmoid;
+            ox_tensor *y = ox_silu(x);
+            oxi_cpu_device.supports = supports;
+            oxi_cpu_device.run = run;
+            CHECK(silu_refused == 2 && sigmoid_failed == 1);
+            CHECK(y && fabs(ox_item(y) - 3 / (1 + exp(-3.0))) < 1e-5);
+            CHECK_MSG(strcmp(ox_error_text(), earlier ? "an earlier error" : "") == 0, "%s", ox_error_text());
+            ox_error_clear();
+        }
+}
+
 /* ---- attributes ---------------------------------------------------------------------------------------- */
 
 static void test_attributes(void) {
@@ -402,6 +441,7 @@ int main(void) {
     test_attributes();
     test_forms();
     test_parts();
+    test_parts_without_memory();
     test_keeping_covers();
     test_keeping_a_model();
     close_gpu();

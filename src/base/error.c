@@ -140,6 +140,11 @@ OXI_UNUSED static void oxi_error_move(oxi_error *to) {
     ox_error_clear();
 }
 
+/* Puts an error that oxi_error_move took back, if there was one, over those since. */
+OXI_UNUSED static void oxi_error_put_back(const oxi_error *earlier) {
+    if (earlier->status != OX_OK) oxi_thread_error = *earlier;
+}
+
 /* Makes `from`, of a thread that works for this one, the calling thread's error if it is the first. Not
  * logged again. */
 OXI_UNUSED static void oxi_error_adopt(const oxi_error *from) {

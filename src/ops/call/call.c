@@ -251,11 +251,14 @@ static bool oxi_takes_parts(ox_device *device, const oxi_call *call) {
 /* A call the device has no kernel for: by its parts there, which may want more memory than there is, or on
  * the CPU. */
 static ox_status oxi_run_otherwise(ox_device *device, const oxi_call *call) {
+    oxi_error earlier;
     if (!oxi_takes_parts(device, call)) return oxi_run_detour(device, call);
+    earlier.status = OX_OK;
+    oxi_error_move(&earlier); /* what parts say is about themselves */
     ox_status status = oxi_run_by_parts(call);
-    if (status != OX_ERR_NOMEM) return status;
-    ox_error_clear();
-    return oxi_run_detour(device, call);
+    if (status == OX_ERR_NOMEM) ox_error_clear();
+    oxi_error_put_back(&earlier);
+    return status == OX_ERR_NOMEM ? oxi_run_detour(device, call) : status;
 }
 
 /* What the device reads and writes lies in the plain layout, but for operands that it takes in another. */
