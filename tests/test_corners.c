@@ -95,6 +95,7 @@ static void test_numbers_of_integers(void) {
     const double inf = INFINITY, nan = NAN;
     OX_SCOPE {
         ox_tensor *i8 = OF(OX_I8, 5), *i16 = OF(OX_I16, 5), *u8 = OF(OX_U8, 1, 2, 9), *i64 = OF(OX_I64, 5);
+        refused(ox_masked_fill(i8, ox_gt_number(i8, 0), 300), "masked_fill: 300 does not fit i8");
         refused(ox_clamp(i8, 200, inf), "clamp: 200 does not fit i8");
         refused(ox_clamp(i16, 40000, inf), "clamp: 40000 does not fit i16");
         refused(ox_clamp(u8, -inf, -1), "clamp: -1 does not fit u8");

@@ -255,6 +255,8 @@ static bool oxi_scalar_fits(const char *name, ox_dtype dtype, ox_scalar value) {
     else if (!real)
         (void)oxi_fail(OX_ERR_ARG, "%s: %lld does not fit %s", name, (long long)value.integer,
                        ox_dtype_name(dtype));
+    else if (value.dtype == OX_F64)
+        (void)oxi_fail(OX_ERR_ARG, "%s: %g does not fit %s", name, value.real, ox_dtype_name(dtype));
     else
         (void)oxi_fail(OX_ERR_ARG, "%s: %g%+gi does not fit %s", name, value.real, value.imaginary,
                        ox_dtype_name(dtype));
