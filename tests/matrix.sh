@@ -108,10 +108,12 @@ $1 @.o1 @.o2 -lm -lpthread -o @.exe
 @.exe"
 }
 
-renamed() { # renamed COMPILER: the header includes itself, whatever its name and wherever it lies
+renamed() { # renamed COMPILER: the header includes itself, and others include it, whatever its name
     job "oxtorch.h renamed, $1" "mkdir -p @.tmp/deps && cp oxtorch.h @.tmp/deps/tensors.h
+cp oxtorch_stream.h @.tmp/deps/streams.h
+cp oxtorch_llm.h @.tmp/deps/models.h
 printf '#define OX_TORCH_FILE \"tensors.h\"\\n#define OX_IMPLEMENTATION\\n' > @.tmp/a.c
-printf '#include \"deps/tensors.h\"\\n' >> @.tmp/a.c
+for header in streams models tensors; do printf \"#include \\\"deps/\$header.h\\\"\\n\" >> @.tmp/a.c; done
 printf 'int main(void) { return ox_isa()[0] == 0; }\\n' >> @.tmp/a.c
 $1 -O0 -Wall -Wextra -Werror @.tmp/a.c -lm -lpthread -o @.exe
 @.exe"

@@ -3,7 +3,7 @@
  *
  * Quoted includes are looked for beside the including file, then in the folder of the page, and replaced by
  * the file's text: .h and .c the first time only, .inc (templates) and .def (tables) every time. Another page
- * of the same folder stays an #include, as do <angle> includes. Conditionals are not evaluated, so a part
+ * of the same folder stays an #include, of the macro that is its name (see below), and so do <angle> includes. Conditionals are not evaluated, so a part
  * that is included first inside an #if lives inside that #if. Output depends on nothing but the sources.
  *
  * A template whose copies would be large is in the header once, behind its end: where it is wanted the header
@@ -524,6 +524,28 @@ static void pack_template(packer *p, const char *path, const text *content, cons
     if (p->counting) template_of(p, path)->size = p->output.size - before; /* the list may have moved */
 }
 
+/* "oxtorch_llm.h" calls itself OX_TORCH_LLM_FILE. */
+static void name_file_macro(char macro[PATH_LENGTH_MAX], const char *page) {
+    size_t used;
+    int i;
+    const char *rest = strncmp(page, "oxtorch", 7) == 0 ? page + 7 : page;
+    strcpy(macro, "OX_TORCH");
+    used = strlen(macro);
+    for (i = 0; rest[i] && rest[i] != '.' && used < PATH_LENGTH_MAX - 8; i++)
+        macro[used++] = (char)toupper((unsigned char)rest[i]);
+    strcpy(macro + used, "_FILE");
+}
+
+/* Another page, under the name that it may have got. */
+static void write_page_include(packer *p, const char *page, const char *after, size_t after_size) {
+    char macro[PATH_LENGTH_MAX];
+    name_file_macro(macro, page);
+    text_add_format(&p->output, "#ifndef %s\n#define %s \"%s\"\n#endif\n#include %s", macro, macro, page,
+                    macro);
+    text_add(&p->output, after, after_size);
+    text_add_string(&p->output, "\n");
+}
+
 /* Handles one include line: `after` is what stands behind the name (a comment, as a rule). */
 static void pack_include(packer *p, const char *from, int line, const char *name, const char *after,
                          size_t after_size) {
@@ -540,11 +562,7 @@ static void pack_include(packer *p, const char *from, int line, const char *name
     for (i = 0; i < p->depth; i++)
         if (strcmp(p->stack[i], path) == 0) die_at(p, from, line, "a file includes itself:", name);
     if (has_suffix(path, ".h") && !strchr(path, '/')) {
-        text_add_string(&p->output, "#include \"");
-        text_add_string(&p->output, path);
-        text_add_string(&p->output, "\"");
-        text_add(&p->output, after, after_size);
-        text_add_string(&p->output, "\n");
+        write_page_include(p, path, after, after_size);
     } else if (!once) {
         pack_template(p, path, &content, after, after_size);
     } else if (!seen_before(p, path)) {
@@ -618,18 +636,6 @@ static void write_macros(packer *p) {
     p->output = all;
 }
 
-/* "oxtorch_llm.h" calls itself OX_TORCH_LLM_FILE. */
-static void name_file_macro(packer *p, const char *page) {
-    size_t used = 0;
-    int i;
-    const char *rest = strncmp(page, "oxtorch", 7) == 0 ? page + 7 : page;
-    strcpy(p->file_macro, "OX_TORCH");
-    used = strlen(p->file_macro);
-    for (i = 0; rest[i] && rest[i] != '.' && used < PATH_LENGTH_MAX - 8; i++)
-        p->file_macro[used++] = (char)toupper((unsigned char)rest[i]);
-    strcpy(p->file_macro + used, "_FILE");
-}
-
 /* Of the sources: the parts of a header know each other by it. */
 static unsigned long text_hash(const text *t) {
     unsigned long hash = 5381;
@@ -698,7 +704,7 @@ int main(int argc, char **argv) {
         snprintf(p.folder, sizeof p.folder, "%.*s", (int)(slash - argv[1]), argv[1]);
     else
         strcpy(p.folder, ".");
-    name_file_macro(&p, name);
+    name_file_macro(p.file_macro, name);
     if (!text_read(&page, argv[1])) {
         fprintf(stderr, "amalgamate: cannot read %s\n", argv[1]);
         return 1;
