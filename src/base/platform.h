@@ -39,6 +39,10 @@
 #endif
 #endif
 
+#if !defined(_WIN32) && !defined(__cplusplus) && (!defined(__STDC_VERSION__) || __STDC_VERSION__ < 201112L)
+void *aligned_alloc(size_t align, size_t bytes);
+#endif
+
 #ifdef __linux__
 #include <sys/syscall.h>
 #if !defined(__cplusplus) && !defined(_GNU_SOURCE) && !defined(_DEFAULT_SOURCE) && !defined(_BSD_SOURCE)
