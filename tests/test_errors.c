@@ -775,6 +775,22 @@ static void check_reasons(void) {
     says(NULL, "profile_trace: no path");
 }
 
+/* Functions of files and devices tell their own names. */
+static void check_names_told(void) {
+    ox_file_entry entry;
+    CHECK(!ox_file_open(NULL, NULL));
+    says(NULL, "file_open: no path");
+    CHECK(!ox_file_open_copy("", NULL));
+    says(NULL, "file_open_copy: no path");
+    says(ox_load_file(NULL), "load_file: no path");
+    says(ox_file_tensor(NULL, "x"), "file_tensor: no file or no name");
+    says(ox_file_tensor_at(NULL, 0), "file_tensor_at: no file");
+    CHECK(ox_file_get_entry(NULL, 0, &entry) == OX_ERR_ARG);
+    says(NULL, "file_get_entry: no file or nowhere to write");
+    CHECK(ox_device_set_budget(NULL, 1) == OX_ERR_ARG);
+    says(NULL, "device_set_budget: the device is NULL");
+}
+
 /* einsum names the operand and its shape, the letter, the limit. */
 static void check_einsum_reasons(void) {
     ox_tensor *x = ox_ones(OX_SHAPE(2, 3), OX_F32), *ones = ox_ones(OX_SHAPE(1, 1, 1, 1, 1, 1, 1, 1), OX_F32),
@@ -968,6 +984,7 @@ int main(void) {
     }
     OX_SCOPE {
         check_reasons();
+        check_names_told();
     }
     OX_SCOPE {
         check_einsum_reasons();

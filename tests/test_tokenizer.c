@@ -454,7 +454,7 @@ static void test_nulls(void) {
     CHECK(ox_error() == OX_OK);
     /* an error that is there stands */
     CHECK(ox_file_open("", NULL) == NULL && ox_tokenizer_open(NULL) == NULL);
-    CHECK_MSG(strcmp(ox_error_text(), "open: no path") == 0, "%s", ox_error_text());
+    CHECK_MSG(strcmp(ox_error_text(), "file_open: no path") == 0, "%s", ox_error_text());
     ox_error_clear();
 }
 

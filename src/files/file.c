@@ -122,9 +122,9 @@ static ox_status oxi_map_folder(ox_file *file, const char *path) {
     return status;
 }
 
-static ox_file *oxi_open_path(const char *path, ox_device *device, bool copies) {
+static ox_file *oxi_open_path(const char *name, const char *path, ox_device *device, bool copies) {
     if (!path || !*path) {
-        (void)oxi_fail(OX_ERR_ARG, "open: no path");
+        (void)oxi_fail(OX_ERR_ARG, "%s: no path", name);
         return NULL;
     }
     ox_file *file = oxi_file_new(device);
@@ -137,11 +137,11 @@ static ox_file *oxi_open_path(const char *path, ox_device *device, bool copies) 
 }
 
 OX_API ox_file *ox_file_open(const char *path, ox_device *device) {
-    return oxi_open_path(path, device, false);
+    return oxi_open_path("file_open", path, device, false);
 }
 
 OX_API ox_file *ox_file_open_copy(const char *path, ox_device *device) {
-    return oxi_open_path(path, device, true);
+    return oxi_open_path("file_open_copy", path, device, true);
 }
 
 static OXI_UNUSED ox_file *oxi_open_memory(const char *label, const void *data, size_t bytes,
@@ -182,7 +182,7 @@ OX_API bool ox_file_has(const ox_file *file, const char *name) {
 }
 
 OX_API ox_status ox_file_get_entry(const ox_file *file, int64_t index, ox_file_entry *out) {
-    if (!file || !out) return oxi_fail(OX_ERR_ARG, "file_entry_at: no file or nowhere to write");
+    if (!file || !out) return oxi_fail(OX_ERR_ARG, "file_get_entry: no file or nowhere to write");
     memset(out, 0, sizeof *out);
     if (index < 0 || index >= (int64_t)file->item_count)
         return oxi_fail(OX_ERR_INDEX, "%s: entry %lld of %lld", oxi_path_text(file->parts[0].path),
@@ -223,7 +223,7 @@ static ox_tensor *oxi_load_item(ox_file *file, const oxi_file_item *item) {
 }
 
 OX_API ox_tensor *ox_file_tensor_at(ox_file *file, int64_t index) {
-    if (!file) return OXI_FAIL_NULL(OX_ERR_ARG, "load: no file");
+    if (!file) return OXI_FAIL_NULL(OX_ERR_ARG, "file_tensor_at: no file");
     if (index < 0 || index >= (int64_t)file->item_count)
         return OXI_FAIL_NULL(OX_ERR_NOT_FOUND, "%s: tensor %lld of %lld", oxi_path_text(file->parts[0].path),
                              (long long)index, (long long)file->item_count);
@@ -231,7 +231,7 @@ OX_API ox_tensor *ox_file_tensor_at(ox_file *file, int64_t index) {
 }
 
 OX_API ox_tensor *ox_file_tensor(ox_file *file, const char *name) {
-    if (!file || !name) return OXI_FAIL_NULL(OX_ERR_ARG, "load: no file or no name");
+    if (!file || !name) return OXI_FAIL_NULL(OX_ERR_ARG, "file_tensor: no file or no name");
     int64_t index = oxi_file_find(file, name);
     if (index < 0)
         return OXI_FAIL_NULL(OX_ERR_NOT_FOUND, "%s: no tensor %s", oxi_path_text(file->parts[0].path),

@@ -412,7 +412,7 @@ OX_API ox_status ox_device_close(ox_device *device) {
 }
 
 OX_API ox_status ox_device_set_budget(ox_device *device, uint64_t bytes) {
-    return device ? device->budget(device, bytes) : oxi_fail_missing("device_budget: the device");
+    return device ? device->budget(device, bytes) : oxi_fail_missing("device_set_budget: the device");
 }
 
 OX_API bool ox_device_uuid(ox_device *device, uint8_t out[16]) {
