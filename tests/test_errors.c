@@ -773,6 +773,17 @@ static void check_reasons(void) {
     says(ox_one_hot(ox_zeros(OX_SHAPE(2), OX_I64), 0), "one_hot: 0 classes, at least one is needed");
     CHECK(ox_profile_trace(NULL) == OX_ERR_ARG);
     says(NULL, "profile_trace: no path");
+    ox_tensor *ids = ox_zeros(OX_SHAPE(2), OX_I64);
+    says(ox_embedding(NULL, x), "embedding: operand 1 is NULL");
+    says(ox_embedding(ids, NULL), "embedding: operand 2 is NULL");
+    says(ox_embedding(x, ids), "embedding: indices are f32[2,3], not i64 or i32"); /* in the other order */
+    ox_attention_desc attention;
+    memset(&attention, 0, sizeof attention);
+    attention.mask = ox_ones(OX_SHAPE(2, 2), OX_I32);
+    says(ox_scaled_dot_product_attention(x, x, x, &attention),
+         "scaled_dot_product_attention: the mask is i32[2,2], neither bool nor float");
+    says(ox_im2col(ox_ones(OX_SHAPE(1, 2, 3), OX_F32), OX_ALL_DIMS, OX_ALL_DIMS, OX_ALL_DIMS, OX_ALL_DIMS),
+         "im2col: no size of a kernel");
 }
 
 /* Functions of files and devices tell their own names. */

@@ -162,6 +162,8 @@ static void test_conv2d_refuses(void) {
         REFUSED(ox_conv2d(x, ox_narrow(w, 2, 0, 0), NULL, NULL), OX_ERR_SHAPE, "does not fit into");
         d.groups = 3;
         REFUSED(ox_conv2d(x, w, NULL, &d), OX_ERR_SHAPE, "3 groups");
+        d.groups = -1;
+        REFUSED(ox_conv2d(x, w, NULL, &d), OX_ERR_ARG, "-1 groups");
         d.groups = 1;
         d.stride = OX_DIMS(1, -1);
         REFUSED(ox_conv2d(x, w, NULL, &d), OX_ERR_ARG, "stride -1");

@@ -358,7 +358,9 @@ OXI_RULE(conv2d) {
                         "%s: x %s, weight %s, bias %s are not floats [N,C,H,W], [O,C/groups,h,w], [O]", name,
                         oxi_tensor_text(x), oxi_tensor_text(weight), bias ? oxi_tensor_text(bias) : "none");
     int64_t groups = call->attr.conv.groups, outputs = weight->shape[0];
-    if (groups < 1 || x->shape[1] % groups || outputs % groups || x->shape[1] / groups != weight->shape[1])
+    if (groups < 1)
+        return oxi_fail(OX_ERR_ARG, "%s: %lld groups, at least one is needed", name, (long long)groups);
+    if (x->shape[1] % groups || outputs % groups || x->shape[1] / groups != weight->shape[1])
         return oxi_fail(OX_ERR_SHAPE, "%s: weight %s does not fit the channels of %s in %lld groups", name,
                         oxi_tensor_text(weight), oxi_tensor_text(x), (long long)groups);
     if (bias && bias->shape[0] != outputs)
@@ -452,7 +454,7 @@ static bool oxi_columns_of(const char *name, ox_shape kernel, ox_shape dilation,
     c->kernel = c->dilation = c->stride = attr.conv.stride;
     c->padding = attr.conv.padding;
     if (kernel.ndim == 0) {
-        (void)oxi_fail_missing("the size of a window");
+        (void)oxi_fail(OX_ERR_ARG, "%s: no size of a kernel", name);
         return false;
     }
     if (!oxi_span_of(name, "kernel", kernel, 2, &c->kernel) ||

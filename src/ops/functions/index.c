@@ -362,7 +362,11 @@ OX_API ox_tensor *ox_take_along_dim(ox_tensor *x, ox_tensor *index, int dim) {
 }
 
 OX_API ox_tensor *ox_embedding(ox_tensor *ids, ox_tensor *table) {
-    return oxi_apply_2(OXI_OP_embedding, NULL, table, ids);
+    ox_tensor *in[2] = {ids, table}, *row[2] = {table, ids}; /* told of in the order of the function */
+    if (oxi_any_null("embedding", in, 2)) return NULL;
+    oxi_call call = oxi_call_of(OXI_OP_embedding, row, 2, NULL);
+    if (oxi_check_index(&call, ids) != OX_OK) return NULL;
+    return oxi_apply(&call) == OX_OK ? call.out[0] : NULL;
 }
 
 /* ---- results whose size depends on the numbers: counted first ------------------------------------------ */

@@ -45,7 +45,10 @@ OXI_RULE(attention) {
     if (status == OX_OK) status = oxi_check_block_rows(call, v, n - 1);
     if (status != OX_OK) return status;
     if (mask) {
-        bool ok = (mask->dtype == OX_BOOL || oxi_is_float(mask->dtype)) && mask->ndim <= n;
+        if (mask->dtype != OX_BOOL && !oxi_is_float(mask->dtype))
+            return oxi_fail(OX_ERR_DTYPE, "attention: the mask is %s, neither bool nor float",
+                            oxi_tensor_text(mask));
+        bool ok = mask->ndim <= n;
         for (int d = 0; ok && d < mask->ndim; d++) {
             int at = n - mask->ndim + d;
             int64_t size = at == n - 1 ? k->shape[n - 2] : q->shape[at];
