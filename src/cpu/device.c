@@ -72,8 +72,7 @@ static ox_status oxi_cpu_expand(ox_dtype dtype, int64_t n, const void *blocks, f
     return OX_OK;
 }
 
-/* ---- copies, events and the budget: what is asked for is over on return
- * --------------------------------- */
+/* ---- copies, events and the budget: what is asked for is over on return -------------------------------- */
 
 static ox_status oxi_cpu_pin(ox_device *self, void **memory, size_t bytes, void **out) {
     (void)self, (void)bytes;

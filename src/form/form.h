@@ -210,8 +210,7 @@ typedef struct oxi_generated_form {
     int code;                        /* the row's place, which devices look up how an element is made by */
     bool whole, in_double;           /* worked out in 64-bit integers; in f64; neither: exact in any */
     /* the call's numbers: a constant; start and step or end of a ramp (whole ones for integers); low and
-     * high;
-     * mean and deviation */
+     * high; mean and deviation */
     double first, second;
     double step;                     /* of a ramp */
     int64_t low;                     /* whole: the constant, the start, the least number drawn */

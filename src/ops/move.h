@@ -16,15 +16,13 @@ OX_EXTERN_C_BEGIN
 
 /* ox_empty_pinned - a tensor in RAM that `device` reads and writes itself, not cleared.
  *   A GPU's copies from and to such memory run at the speed of its link, without the processor. It is a
- * tensor
- *   of ox_cpu() like any other. Pinning takes the system about as long as clearing the memory, so keep it for
- *   many copies; it cannot be swapped out, so pin what moves often, not everything.
+ *   tensor of ox_cpu() like any other. Pinning takes the system about as long as clearing the memory, so
+ *   keep it for many copies; it cannot be swapped out, so pin what moves often, not everything.
  * shapes    any; dtype any, block types too
  * memory    a new tensor, one reference; RAM under ox_cpu()'s budget, or of the driver where that does not
  *           take pages of the process. The device cannot be closed before the tensor is released
  * errors    OX_ERR_ARG device NULL; OX_ERR_SHAPE; OX_ERR_DTYPE; OX_ERR_NOMEM. A device that has no use for
- * it,
- *           as a stream, gives ordinary memory: ox_is_pinned is false
+ *           it, as a stream, gives ordinary memory: ox_is_pinned is false
  * source    torch.empty(pin_memory=True)
  */
 OX_API ox_tensor *ox_empty_pinned(ox_shape shape, ox_dtype dtype, ox_device *device);

@@ -38,8 +38,7 @@ OX_API ox_status ox_device_close(ox_device *device);
 
 /* ox_device_set_budget - at most `bytes` of a device's memory are reserved from now on; 0 = no limit.
  *   What is kept for reuse is given back first; then a tensor that does not fit is refused, and all others
- * stay
- *   as they are. A budget below what is in use refuses all that asks for more until enough is released.
+ *   stay as they are. A budget below what is in use refuses all that asks for more until enough is released.
  * errors    OX_ERR_ARG: device NULL. Beyond the budget: OX_ERR_NOMEM with the bytes asked for, in use and
  *           allowed, from whatever needed them
  * source    torch.cuda.set_per_process_memory_fraction, in bytes

@@ -85,8 +85,7 @@ static ox_status oxi_int_run(const oxi_gemm *g) {
     return OX_OK;
 }
 
-/* ---- complex numbers: products of their parts, which are read and written as they lie
- * -------------------- */
+/* ---- complex numbers: products of their parts, which are read and written as they lie ------------------ */
 
 static const float *oxi_part_of(const void *pairs, int part) {
     return (const float *)pairs + part;

@@ -31,8 +31,7 @@ static struct {
 /* Rows are whole pieces, and so much of one may be asked for at a time. */
 enum { OXI_REPACKED_PIECE = 256, OXI_REPACKED_PIECE_BYTES = 8 * OXI_BYTES_OX_Q8_0 };
 
-/* ---- the layout
- * ----------------------------------------------------------------------------------------- */
+/* ---- the layout ---------------------------------------------------------------------------------------- */
 
 typedef struct oxi_repack_field {
     uint8_t bytes, unit; /* 1, 2 or 4; 0: four, whose bits are permuted */
@@ -149,8 +148,7 @@ static void oxi_repacked_panel(ox_dtype dtype, const char *data, int64_t line, i
     }
 }
 
-/* ---- what is repacked
- * ----------------------------------------------------------------------------------- */
+/* ---- what is repacked ---------------------------------------------------------------------------------- */
 
 /* The first that ends behind `at`, as a place in the list. */
 static int64_t oxi_repacks_from(const char *at) {
@@ -295,8 +293,7 @@ OXI_UNUSED static void oxi_repacks_in_child(void) {
     }
 }
 
-/* ---- users
- * ---------------------------------------------------------------------------------------------- */
+/* ---- users --------------------------------------------------------------------------------------------- */
 
 /* `lines` lines of k numbers from the tensor's start on, if they are whole groups of something repacked:
  * until oxi_repacked_let_go nobody has them put back. Otherwise NULL. */
