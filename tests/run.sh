@@ -26,6 +26,8 @@ END
     with_limit "$limit" "$@" > "$log" 2>&1 < /dev/null
     code=$?
     seconds=$(($(date +%s) - start))
+    times > "$file.times" # the second line is that of what it started, as 1m2.5s 0m0.5s
+    spent=$(sed -n 2p "$file.times" | tr 'ms' '  ' | awk '{ printf "%.0f", 60 * ($1 + $3) + $2 + $4 }')
     # shellcheck disable=SC2046 # three numbers
     set -- $(awk '/^suite .*: [0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$/ {
                       p += $(NF - 5); f += $(NF - 3); s += $(NF - 1); seen = 1 }
@@ -39,7 +41,7 @@ END
     fi
     {
         [ "$2" = 0 ] || grep -v '^suite ' "$log" | tail -n 60 | sed 's/^/    /'
-        echo "suite $label: $1 passed, $2 failed, $3 skipped ($seconds s)"
+        echo "suite $label: $1 passed, $2 failed, $3 skipped ($seconds s, processors $spent s)"
     } > "$file.said"
     cat "$file.said"
     echo "$1 $2 $3" > "$file.result"
@@ -150,7 +152,8 @@ if [ -z "$SAN" ]; then
         head -n 10 "tests/$name.c" | grep -qw OX_VULKAN || continue
         suite "${name#test_} [stream]" env OX_MIRROR=stream "$program"
         limit=${VULKAN_TIMEOUT:-1800}
-        suite "${name#test_} [vulkan]" "$program"
+        ops=$(sed -n '1,10s/.*OX_VULKAN(\([a-z0-9_ ]*\)).*/\1/p' "tests/$name.c")
+        suite "${name#test_} [vulkan]" env OX_MIRROR_SHORT="${ops:-*}" "$program"
         limit=${TEST_TIMEOUT:-300}
     done
 fi
