@@ -1,8 +1,8 @@
 /* mirror.c - the library for tests that know nothing of devices: every call on the CPU runs on another one.
  * The memory of its operands is copied there, the call runs, the memory of its results is copied back; so the
- * suites of ops check strides, dtypes and numbers of that device against their own references. Linked in
- * place of impl.o. OX_MIRROR in the environment names the device:
- *   vulkan  (or nothing) what it has no shader for stays on the CPU
+ * suites of ops check strides, dtypes and numbers of that device against their own references. It is the end
+ * of impl.o, which so is compiled once, and does nothing unless OX_MIRROR in the environment names a device:
+ *   vulkan  what it has no shader for stays on the CPU
  *   asked   the calls run on the CPU, but one that Vulkan would not take is an error
  *   stream  tiles of 64 KiB; the call runs on the CPU, too, and other bits are an error of the call
  * OX_MIRROR_PART=3/16: the third of sixteen parts of all calls, cut by op and dtypes, runs there alone: so
@@ -11,8 +11,6 @@
  * leave out cases (check.h). So `make test` has each suite compile the shaders of what it is about, not once
  * more those of the copies and comparisons around it; * are all ops.
  * OX_MIRROR_REPORT=1 lists at the end which calls stayed on the CPU. */
-#define OX_C_TIER
-#define OX_IMPLEMENTATION
 #include "oxtorch.h"
 #include "oxtorch_stream.h"
 #include "oxtorch_vulkan.h"
@@ -285,13 +283,13 @@ __attribute__((constructor)) static void mirror_begin(void) {
         printf("OX_MIRROR_PART=%s is none of n/parts\nsuite mirror: 0 passed, 1 failed, 0 skipped\n", part);
         exit(1);
     }
+    if (!name) return;
     if (ops && !mirror_leave_out_all_but(ops)) {
         printf("OX_MIRROR_SHORT=%s: no such op\nsuite mirror: 0 passed, 1 failed, 0 skipped\n", ops);
         exit(1);
     }
-    if (!name) (void)setenv("OX_MIRROR", "vulkan", 1); /* tests may ask */
-    mirror_streams = name && strcmp(name, "stream") == 0;
-    mirror_asks = name && strcmp(name, "asked") == 0;
+    mirror_streams = strcmp(name, "stream") == 0;
+    mirror_asks = strcmp(name, "asked") == 0;
     if (!mirror_open()) {
         printf("skip mirror: %s\nsuite mirror: 0 passed, 0 failed, 1 skipped\n", ox_error_text());
         exit(0);
