@@ -186,7 +186,9 @@ OXI_STRAIGHT_BEGIN
 #include "base/threads.c"
 #include "base/clock_and_mapping.c"
 OXI_STRAIGHT_END
+OXI_FULL_BEGIN
 #include "base/random.c"
+OXI_FULL_END
 
 OXI_LIGHT_BEGIN
 #include "tensor/internal.h"

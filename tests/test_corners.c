@@ -182,10 +182,13 @@ static void test_glu(void) {
     OX_SCOPE {
         HOLDS(ox_glu(OF(OX_F16, INFINITY, -20), 0), INFINITY);
         HOLDS(ox_glu(OF(OX_F16, 30000, 1, -20, 0), 0), 6.181001663208008e-05, 0.5);
-        ox_tensor *x = ox_cast(ox_randn(OX_SHAPE(6, 10), OX_F32), OX_BF16);
-        ox_tensor *want = ox_cast(ox_glu(ox_cast(x, OX_F32), 1), OX_BF16);
-        CHECK(ox_equal(ox_glu(x, 1), want));
-        CHECK(ox_equal(ox_glu(ox_t(x), 0), ox_t(want)));
+        static const ox_dtype narrow[] = {OX_F16, OX_BF16, OX_F8_E4M3, OX_F8_E5M2};
+        for (size_t i = 0; i < sizeof narrow / sizeof *narrow; i++) {
+            ox_tensor *x = ox_cast(ox_randn(OX_SHAPE(6, 10), OX_F32), narrow[i]);
+            ox_tensor *want = ox_cast(ox_glu(ox_cast(x, OX_F32), 1), narrow[i]);
+            CHECK(ox_equal(ox_glu(x, 1), want));
+            CHECK(ox_equal(ox_glu(ox_t(x), 0), ox_t(want)));
+        }
     }
     CHECK(ox_error() == OX_OK);
 }

@@ -92,13 +92,14 @@ typedef struct template_part {
     int includes; /* in parts that are themselves counted once */
     size_t size;  /* with what it includes */
     int section;  /* its number, 0: it is copied */
-    text head, rows, tail; /* of a table: the directives before and behind its rows, which are a macro */
+    int is_rows;           /* it is packed as a macro of its rows: */
+    text head, rows, tail; /* the directives before and behind its rows, and these */
 } template_part;
 
 typedef struct packer {
     char folder[PATH_LENGTH_MAX]; /* folder of the page; all other paths are relative to it */
     char file_macro[PATH_LENGTH_MAX]; /* what the header calls itself */
-    text output;
+    text output, macros; /* macros: of templates, to stand where the implementation begins */
     char **seen; /* the .h and .c parts that are in */
     size_t seen_count;
     int counting; /* the first of two passes: templates are counted, each is read once */
@@ -446,16 +447,16 @@ static void write_part(packer *p, const char *path, const text *content, const c
     pack(p, path, content);
 }
 
-/* Parts a table whose rows have no directives between them; returns 0 if it is none. */
-static int split_table(template_part *t, const text *content) {
+/* Parts a template whose rows have no directives between them; returns 0 if it is none. */
+static int split_rows(template_part *t, const text *content) {
     text lean = {0};
     text *to = &t->head;
     const char *at, *end;
-    int inside = 0; /* conditionals, and the directive goes on */
+    int inside = 0, whole = 1; /* conditionals, and the directive goes on */
     text_add(&lean, "", 0);
     lean_pack(&lean, content->data, content->data + content->size);
     t->head.size = t->rows.size = t->tail.size = 0;
-    for (at = lean.data; *at; at = end) {
+    for (at = lean.data; *at && whole; at = end) {
         end = strchr(at, '\n') + 1;
         inside += strncmp(at, "#if", 3) == 0;
         if (*at == '#' || inside) {
@@ -463,50 +464,47 @@ static int split_table(template_part *t, const text *content) {
         } else if (to == &t->head) {
             to = &t->rows;
         } else if (to == &t->tail) {
-            break;
+            whole = 0;
         }
         inside -= strncmp(at, "#endif", 6) == 0;
+        whole = whole && strncmp(at, "#include", 8) != 0;
         text_add(to, at, (size_t)(end - at));
     }
-    at = *at ? NULL : at;
     free(lean.data);
-    return at != NULL && t->rows.size > 0;
+    return whole && t->rows.size > 0;
 }
 
 /* "ops/ops.def" is OXI_ROWS_OF_OPS_OPS. */
-static void table_macro(const char *path, char *name) {
+static void rows_macro(const char *path, char *name) {
     size_t used = (size_t)sprintf(name, "OXI_ROWS_OF_");
     for (; *path && *path != '.'; path++)
         name[used++] = is_word(*path) ? (char)toupper((unsigned char)*path) : '_';
     name[used] = 0;
 }
 
-/* The rows of a table, as a macro, where it is read first. */
-static void write_rows(packer *p, const template_part *t, const char *name) {
+/* The rows of a template, as a macro. */
+static void write_rows(text *output, const template_part *t, const char *name) {
     const char *at = t->rows.data;
-    text_add_format(&p->output, "/* >>%s */\n#define %s", t->path, name);
+    text_add_format(output, "/* >>%s */\n#define %s", t->path, name);
     while (*at) {
         size_t size = strcspn(at, "\n");
-        text_add_string(&p->output, " \\\n");
-        text_add(&p->output, at, size);
+        text_add_string(output, " \\\n");
+        text_add(output, at, size);
         at += size + 1;
     }
-    text_add_string(&p->output, "\n");
+    text_add_string(output, "\n");
 }
 
-/* A table that is read several times; returns 0 if it has to be packed in another way. */
-static int pack_table(packer *p, template_part *t, const text *content) {
+/* A template that is a macro. Tables define it where they are read first, as their columns are read there;
+ * others may first be wanted between conditions, and define it before all. */
+static void pack_rows(packer *p, template_part *t) {
     char name[PATH_LENGTH_MAX + 16];
-    if (p->counting || t->includes < 2 || !has_suffix(t->path, ".def")) return 0;
-    table_macro(t->path, name);
-    if (!t->rows.size) {
-        if (!split_table(t, content)) return 0;
-        write_rows(p, t, name);
-    }
+    rows_macro(t->path, name);
+    if (t->is_rows == 1) write_rows(has_suffix(t->path, ".def") ? &p->output : &p->macros, t, name);
+    t->is_rows = 2;
     if (t->head.size) text_add(&p->output, t->head.data, t->head.size);
     text_add_format(&p->output, "%s\n", name);
     if (t->tail.size) text_add(&p->output, t->tail.data, t->tail.size);
-    return 1;
 }
 
 static void pack_template(packer *p, const char *path, const text *content, const char *after,
@@ -514,7 +512,10 @@ static void pack_template(packer *p, const char *path, const text *content, cons
     template_part *t = template_of(p, path);
     size_t before = p->output.size;
     if (p->counting && t->includes++ > 0) return;
-    if (pack_table(p, t, content)) return;
+    if (t->is_rows) {
+        pack_rows(p, t);
+        return;
+    }
     if (t->section > 0) {
         write_section_include(p, t, after, after_size);
         return;
@@ -585,14 +586,36 @@ static void forget_seen(packer *p) {
     p->seen_count = 0;
 }
 
-/* Numbers the templates that are to be sections. */
-static void choose_sections(packer *p) {
+/* What is read several times is a macro if it can be, a section if it is long, and copied otherwise. */
+static void choose_ways(packer *p) {
     size_t i;
     for (i = 0; i < p->template_count; i++) {
         template_part *t = &p->templates[i];
-        if (has_suffix(t->path, ".def")) continue;
-        if (t->includes > 1 && t->size * (size_t)(t->includes - 1) > COPIES_MAX) t->section = ++p->sections;
+        char path[PATH_LENGTH_MAX];
+        text content = {0};
+        size_t copies;
+        int table;
+        if (t->includes < 2 || !find_part(p, "", t->path, path, &content)) continue;
+        copies = (size_t)(t->includes - 1);
+        table = has_suffix(t->path, ".def");
+        t->is_rows = split_rows(t, &content);
+        if (!table && (t->head.size + t->tail.size) * copies > COPIES_MAX) t->is_rows = 0;
+        if (!table && !t->is_rows && t->size * copies > COPIES_MAX) t->section = ++p->sections;
+        free(content.data);
     }
+}
+
+/* Puts the macros where the implementation begins, behind the two lines of its condition. */
+static void write_macros(packer *p) {
+    text all = {0};
+    const char *at = strstr(p->output.data, IMPLEMENTATION);
+    if (!at || !p->macros.size) return;
+    at = strchr(strchr(at + 1, '\n') + 1, '\n') + 1;
+    text_add(&all, p->output.data, (size_t)(at - p->output.data));
+    text_add(&all, p->macros.data, p->macros.size);
+    text_add_string(&all, at);
+    free(p->output.data);
+    p->output = all;
 }
 
 /* "oxtorch_llm.h" calls itself OX_TORCH_LLM_FILE. */
@@ -686,9 +709,10 @@ int main(int argc, char **argv) {
     p.counting = 0;
     p.output.size = 0;
     forget_seen(&p);
-    choose_sections(&p);
+    choose_ways(&p);
     pack(&p, name, &page);
     if (p.sections > 0) write_sections(&p, name, hash);
+    write_macros(&p);
     make_lean(&p.output);
     if (fwrite(p.output.data, 1, p.output.size, stdout) != p.output.size || fflush(stdout) != 0) {
         fprintf(stderr, "amalgamate: cannot write\n");
@@ -703,6 +727,7 @@ int main(int argc, char **argv) {
     }
     free(p.templates);
     free(p.output.data);
+    free(p.macros.data);
     free(page.data);
     return 0;
 }

@@ -23,37 +23,37 @@ static inline void oxi_yield(void) {
 
 #if defined(_MSC_VER) && !defined(__clang__)
 
-OXI_UNUSED static int64_t oxi_atomic_load(const int64_t *p) {
+OXI_SMALL int64_t oxi_atomic_load(const int64_t *p) {
     return InterlockedCompareExchange64((volatile LONG64 *)(intptr_t)p, 0, 0);
 }
 
-OXI_UNUSED static void oxi_atomic_store(int64_t *p, int64_t value) {
+OXI_SMALL void oxi_atomic_store(int64_t *p, int64_t value) {
     InterlockedExchange64((volatile LONG64 *)p, value);
 }
 
-OXI_UNUSED static int64_t oxi_atomic_add(int64_t *p, int64_t delta) {
+OXI_SMALL int64_t oxi_atomic_add(int64_t *p, int64_t delta) {
     return InterlockedExchangeAdd64((volatile LONG64 *)p, delta) + delta;
 }
 
-OXI_UNUSED static bool oxi_atomic_cas(int64_t *p, int64_t expected, int64_t desired) {
+OXI_SMALL bool oxi_atomic_cas(int64_t *p, int64_t expected, int64_t desired) {
     return InterlockedCompareExchange64((volatile LONG64 *)p, desired, expected) == expected;
 }
 
 #elif __GCC_ATOMIC_LLONG_LOCK_FREE == 2
 
-OXI_UNUSED static inline int64_t oxi_atomic_load(const int64_t *p) {
+OXI_SMALL int64_t oxi_atomic_load(const int64_t *p) {
     return __atomic_load_n(p, __ATOMIC_ACQUIRE);
 }
 
-OXI_UNUSED static inline void oxi_atomic_store(int64_t *p, int64_t value) {
+OXI_SMALL void oxi_atomic_store(int64_t *p, int64_t value) {
     __atomic_store_n(p, value, __ATOMIC_RELEASE);
 }
 
-OXI_UNUSED static inline int64_t oxi_atomic_add(int64_t *p, int64_t delta) {
+OXI_SMALL int64_t oxi_atomic_add(int64_t *p, int64_t delta) {
     return __atomic_add_fetch(p, delta, __ATOMIC_SEQ_CST);
 }
 
-OXI_UNUSED static inline bool oxi_atomic_cas(int64_t *p, int64_t expected, int64_t desired) {
+OXI_SMALL bool oxi_atomic_cas(int64_t *p, int64_t expected, int64_t desired) {
     return __atomic_compare_exchange_n(p, &expected, desired, false, __ATOMIC_SEQ_CST, __ATOMIC_ACQUIRE);
 }
 
@@ -67,7 +67,7 @@ static void oxi_atomic_enter(void) {
 
 static void oxi_atomic_leave(void) { __atomic_clear(&oxi_atomic_byte, __ATOMIC_SEQ_CST); }
 
-OXI_UNUSED static int64_t oxi_atomic_load(const int64_t *p) {
+OXI_SMALL int64_t oxi_atomic_load(const int64_t *p) {
     int64_t value;
     oxi_atomic_enter();
     value = *p;
@@ -75,13 +75,13 @@ OXI_UNUSED static int64_t oxi_atomic_load(const int64_t *p) {
     return value;
 }
 
-OXI_UNUSED static void oxi_atomic_store(int64_t *p, int64_t value) {
+OXI_SMALL void oxi_atomic_store(int64_t *p, int64_t value) {
     oxi_atomic_enter();
     *p = value;
     oxi_atomic_leave();
 }
 
-OXI_UNUSED static int64_t oxi_atomic_add(int64_t *p, int64_t delta) {
+OXI_SMALL int64_t oxi_atomic_add(int64_t *p, int64_t delta) {
     int64_t value;
     oxi_atomic_enter();
     value = *p += delta;
@@ -89,7 +89,7 @@ OXI_UNUSED static int64_t oxi_atomic_add(int64_t *p, int64_t delta) {
     return value;
 }
 
-OXI_UNUSED static bool oxi_atomic_cas(int64_t *p, int64_t expected, int64_t desired) {
+OXI_SMALL bool oxi_atomic_cas(int64_t *p, int64_t expected, int64_t desired) {
     bool same;
     oxi_atomic_enter();
     same = *p == expected;
@@ -109,11 +109,12 @@ OXI_UNUSED static void oxi_atomics_hold(void) { oxi_atomic_enter(); }
 OXI_UNUSED static void oxi_atomics_let_go(void) { oxi_atomic_leave(); }
 #endif
 
-OXI_UNUSED static inline bool oxi_lock_try(oxi_lock *lock) {
+OXI_SMALL bool oxi_lock_try(oxi_lock *lock) {
     return oxi_atomic_load(&lock->state) == 0 && oxi_atomic_cas(&lock->state, 0, 1);
 }
 
-OXI_UNUSED static void oxi_lock_take(oxi_lock *lock) {
+/* Somebody has it. */
+OXI_UNUSED static void oxi_lock_await(oxi_lock *lock) {
     int tries;
     for (tries = 0; !oxi_lock_try(lock); tries++) {
         if (tries < 64) {
@@ -124,4 +125,8 @@ OXI_UNUSED static void oxi_lock_take(oxi_lock *lock) {
     }
 }
 
-OXI_UNUSED static void oxi_lock_give(oxi_lock *lock) { oxi_atomic_store(&lock->state, 0); }
+OXI_SMALL void oxi_lock_take(oxi_lock *lock) {
+    if (!oxi_lock_try(lock)) oxi_lock_await(lock);
+}
+
+OXI_SMALL void oxi_lock_give(oxi_lock *lock) { oxi_atomic_store(&lock->state, 0); }

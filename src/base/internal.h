@@ -38,10 +38,10 @@ static void oxi_speak_end(bool speaks);
 
 /* ---- checked sizes: false when the result does not fit ------------------------------------------------- */
 
-static bool oxi_mul_size(size_t a, size_t b, size_t *out);
-static bool oxi_add_size(size_t a, size_t b, size_t *out);
-static bool oxi_mul_i64(int64_t a, int64_t b, int64_t *out);
-static bool oxi_add_i64(int64_t a, int64_t b, int64_t *out);
+OXI_SMALL bool oxi_mul_size(size_t a, size_t b, size_t *out);
+OXI_SMALL bool oxi_add_size(size_t a, size_t b, size_t *out);
+OXI_SMALL bool oxi_mul_i64(int64_t a, int64_t b, int64_t *out);
+OXI_SMALL bool oxi_add_i64(int64_t a, int64_t b, int64_t *out);
 
 /* ---- memory -------------------------------------------------------------------------------------------- */
 
@@ -70,16 +70,16 @@ static void oxi_on_trim(void (*give_back)(void));
 
 /* ---- atomics (gcc and clang builtins, Interlocked on MSVC; compile as C++ too) ------------------------- */
 
-static int64_t oxi_atomic_load(const int64_t *p);             /* acquire */
-static void oxi_atomic_store(int64_t *p, int64_t value);      /* release */
-static int64_t oxi_atomic_add(int64_t *p, int64_t delta);     /* returns the NEW value; acq_rel */
-static bool oxi_atomic_cas(int64_t *p, int64_t expected, int64_t desired);
+OXI_SMALL int64_t oxi_atomic_load(const int64_t *p);             /* acquire */
+OXI_SMALL void oxi_atomic_store(int64_t *p, int64_t value);      /* release */
+OXI_SMALL int64_t oxi_atomic_add(int64_t *p, int64_t delta);     /* returns the NEW value; acq_rel */
+OXI_SMALL bool oxi_atomic_cas(int64_t *p, int64_t expected, int64_t desired);
 
 /* ---- locks --------------------------------------------------------------------------------------------- */
 
 typedef struct oxi_lock { int64_t state; } oxi_lock;          /* zero = open; spins briefly, then yields */
-static void oxi_lock_take(oxi_lock *lock);
-static void oxi_lock_give(oxi_lock *lock);
+OXI_SMALL void oxi_lock_take(oxi_lock *lock);
+OXI_SMALL void oxi_lock_give(oxi_lock *lock);
 
 /* ---- fork ---------------------------------------------------------------------------------------------- */
 

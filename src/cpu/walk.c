@@ -47,15 +47,15 @@ typedef struct oxi_cursor {
 /* Called once for each piece of a walk; lane as in oxi_parallel_for. */
 typedef void (*oxi_walk_piece)(void *arg, const oxi_walk *w, const oxi_cursor *c, int lane);
 
-static OXI_UNUSED int64_t oxi_min_i64(int64_t a, int64_t b) {
+OXI_SMALL int64_t oxi_min_i64(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
 
 /* How many units hold x, and their sum. */
-static OXI_UNUSED int64_t oxi_parts(int64_t x, int64_t unit) {
+OXI_SMALL int64_t oxi_parts(int64_t x, int64_t unit) {
     return (x + unit - 1) / unit;
 }
-static OXI_UNUSED int64_t oxi_round_up(int64_t x, int64_t unit) {
+OXI_SMALL int64_t oxi_round_up(int64_t x, int64_t unit) {
     return oxi_parts(x, unit) * unit;
 }
 
@@ -67,22 +67,22 @@ static OXI_UNUSED oxi_lane oxi_lane_of(ox_dtype dtype) {
     case OX_F64: return OXI_LANE_F64;
     case OX_U64: return OXI_LANE_U64;
     case OX_C64: return OXI_LANE_C64;
-    default: return ox_dtype_get_info(dtype)->cls == OX_CLASS_FLOAT ? OXI_LANE_F32 : OXI_LANE_I64;
+    default: return oxi_info(dtype)->cls == OX_CLASS_FLOAT ? OXI_LANE_F32 : OXI_LANE_I64;
     }
 }
 
-static OXI_UNUSED int64_t oxi_lane_bytes(oxi_lane lane) {
+OXI_SMALL int64_t oxi_lane_bytes(oxi_lane lane) {
     return lane == OXI_LANE_F32 ? 4 : 8;
 }
 
 /* The dtype whose elements in memory are the lane's own: such runs need no conversion. */
-static OXI_UNUSED ox_dtype oxi_lane_dtype(oxi_lane lane) {
+OXI_SMALL ox_dtype oxi_lane_dtype(oxi_lane lane) {
     static const ox_dtype native[OXI_LANE_COUNT] = {OX_F32, OX_F64, OX_I64, OX_U64, OX_C64};
     return native[lane];
 }
 
-static OXI_UNUSED int64_t oxi_dtype_bytes(ox_dtype dtype) {
-    return ox_dtype_get_info(dtype)->block_bytes;
+OXI_SMALL int64_t oxi_dtype_bytes(ox_dtype dtype) {
+    return oxi_info(dtype)->block_bytes;
 }
 
 /* ---- building ------------------------------------------------------------------------------------------ */

@@ -70,7 +70,7 @@ static void oxi_copy_swapped(void *to, const void *from, size_t bytes, size_t un
 }
 
 static size_t oxi_swap_unit(ox_dtype dtype) {
-    const ox_dtype_info *info = ox_dtype_get_info(dtype);
+    const ox_dtype_info *info = oxi_info(dtype);
     if (info->cls == OX_CLASS_BLOCK) return 1; /* blocks keep their byte order everywhere */
     return info->cls == OX_CLASS_COMPLEX ? (size_t)info->block_bytes / 2 : (size_t)info->block_bytes;
 }
@@ -176,9 +176,15 @@ static ox_status oxi_file_window(ox_file *file, size_t part, size_t at, size_t b
     oxi_file_part *p = &file->parts[part];
     bool inside = at >= p->window_at && at - p->window_at <= p->window_bytes &&
                   bytes <= p->window_bytes - (at - p->window_at);
-    *out = p->window + (inside ? at - p->window_at : 0);
-    if (!oxi_mapping_is_in_parts(&p->mapping)) *out = p->mapping.data + at;
-    if (inside || !oxi_mapping_is_in_parts(&p->mapping)) return OX_OK;
+    const unsigned char *data = inside ? p->window : NULL; /* NULL too: no window yet, an empty file */
+    size_t from = p->window_at;
+    if (!oxi_mapping_is_in_parts(&p->mapping)) {
+        data = p->mapping.data;
+        from = 0;
+        inside = true;
+    }
+    *out = data ? data + (at - from) : NULL; /* NULL + 0 is undefined in C */
+    if (inside) return OX_OK;
     size_t room = 2 * p->window_bytes, left = p->mapping.bytes - at; /* small ones are many */
     if (room < OXI_FILE_PROBED) room = OXI_FILE_PROBED;
     if (room > OXI_FILE_PIECE) room = OXI_FILE_PIECE;
@@ -353,7 +359,7 @@ static int64_t oxi_file_find_meta(const ox_file *file, const char *key) {
 
 static bool oxi_item_shape(oxi_file_item *item, ox_dtype dtype, int ndim, const int64_t *shape,
                            size_t *bytes) {
-    const ox_dtype_info *info = ox_dtype_get_info(dtype);
+    const ox_dtype_info *info = oxi_info(dtype);
     int64_t full = info->block_bytes,
             elements = 1; /* sizes with 1 in place of 0, so that strides fit as well */
     bool empty = false;
@@ -399,7 +405,7 @@ static void oxi_item_released(void *user, void *data) {
 static ox_tensor *oxi_item_tensor(ox_file *file, const oxi_file_item *item, const unsigned char *data) {
     static const unsigned char nothing[8] = {0};
     ox_dtype dtype = (ox_dtype)item->dtype;
-    size_t element = (size_t)ox_dtype_get_info(dtype)->block_bytes, unit = oxi_swap_unit(dtype);
+    size_t element = (size_t)oxi_info(dtype)->block_bytes, unit = oxi_swap_unit(dtype);
     bool swaps = item->swapped && unit > 1;
     size_t align = oxi_is_block(dtype) ? 4 : element;
     ox_storage *storage;

@@ -250,7 +250,7 @@ static ox_status oxi_gguf_pair(oxi_gguf *g, uint64_t index, uint32_t *align) {
 
 static ox_dtype oxi_gguf_dtype(uint32_t id) {
     for (int d = 1; d < OX_DTYPE_COUNT; d++)
-        if (ox_dtype_get_info((ox_dtype)d)->gguf_id == (int)id && id < 1000) return (ox_dtype)d;
+        if (oxi_info((ox_dtype)d)->gguf_id == (int)id && id < 1000) return (ox_dtype)d;
     return OX_DTYPE_NONE;
 }
 
@@ -330,9 +330,9 @@ static ox_status oxi_gguf_tensor(oxi_gguf *g, uint64_t index, uint32_t align, ui
         return oxi_file_fail(OX_ERR_UNSUPPORTED, g->file, 0, g->at - 12, "tensor %s: type %u is %s",
                              g->where.text, (unsigned)type, oxi_gguf_gone(type));
     int64_t row = ndim ? shape[ndim - 1] : 1;
-    if (row % ox_dtype_get_info(dtype)->block_elements)
+    if (row % oxi_info(dtype)->block_elements)
         return oxi_gguf_bad(g, start, "rows of %lld elements are not whole %s blocks of %d", (long long)row,
-                            ox_dtype_name(dtype), ox_dtype_get_info(dtype)->block_elements);
+                            ox_dtype_name(dtype), oxi_info(dtype)->block_elements);
     if (!oxi_item_shape(item, dtype, ndim, shape, &bytes))
         return oxi_gguf_bad(g, start, "%s%s has more bytes than 63 bits can count", ox_dtype_name(dtype),
                             oxi_shape_text(ndim, shape));

@@ -81,7 +81,7 @@ static ox_status oxi_npy_descr(oxi_npy_text *text) {
         return oxi_npy_fail(text->header, OX_ERR_UNSUPPORTED, at,
                             "dtype '%s' holds pickled Python objects, which are refused", descr);
     for (int d = 1; d < OX_DTYPE_COUNT; d++) {
-        const ox_dtype_info *info = ox_dtype_get_info((ox_dtype)d);
+        const ox_dtype_info *info = oxi_info((ox_dtype)d);
         if (!info->npy[0] || !order || strcmp(info->npy + 1, descr + 1) != 0) continue;
         bool single = info->block_bytes == 1;
         if (order != '<' && order != '>' && order != '=' && !(order == '|' && single)) break;
@@ -364,7 +364,7 @@ static const oxi_format oxi_format_npz = {"npz",         ".npz",       oxi_npz_p
 /* The header of t into out; its length is a multiple of 64, so that the numbers are aligned. 0 and an
  * error when NumPy has no such dtype. */
 static size_t oxi_npy_write_header(const char *op, const ox_tensor *t, char *out) {
-    const ox_dtype_info *info = ox_dtype_get_info(t->dtype);
+    const ox_dtype_info *info = oxi_info(t->dtype);
     if (!info->npy[0]) {
         (void)oxi_fail(OX_ERR_UNSUPPORTED,
                        "%s: NumPy has no %s; cast to another dtype first, or save as safetensors", op,

@@ -94,7 +94,7 @@ static ox_status oxi_save_check(const oxi_save *save) {
             return oxi_fail(OX_ERR_ARG, "save_safetensors: tensor %s is NULL", OXI_QUOTE(name));
         if (!oxi_is_utf8(name) || strcmp(name, "__metadata__") == 0)
             return oxi_fail(OX_ERR_ARG, "save_safetensors: %s cannot be a name", OXI_QUOTE(name));
-        if (!ox_dtype_get_info(save->tensors[i]->dtype)->safetensors[0])
+        if (!oxi_info(save->tensors[i]->dtype)->safetensors[0])
             return oxi_fail(OX_ERR_UNSUPPORTED, "save_safetensors: tensor %s: the format has no %s",
                             OXI_QUOTE(name), ox_dtype_name(save->tensors[i]->dtype));
     }
@@ -125,7 +125,7 @@ static void oxi_save_header(const oxi_save *save, int64_t first, int64_t end, si
         if (i > first) oxi_json_put(words, ",");
         oxi_json_put_quote(words, save->names[save->order[i]]);
         oxi_json_put(words, ":{\"dtype\":\"");
-        oxi_json_put(words, ox_dtype_get_info(t->dtype)->safetensors);
+        oxi_json_put(words, oxi_info(t->dtype)->safetensors);
         oxi_json_put(words, "\",\"shape\":[");
         for (int d = 0; d < t->ndim; d++) {
             if (d) oxi_json_put(words, ",");

@@ -293,8 +293,9 @@ OX_API ox_tensor *ox_gather(ox_tensor *x, int dim, ox_tensor *index);
  * tensor. */
 OX_API ox_tensor *ox_take_along_dim(ox_tensor *x, ox_tensor *index, int dim);
 OX_API ox_tensor *ox_scatter(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source);
-/* scatter_add, index_add: f16 and bf16 are added up in f32 and rounded once, where torch's index_add of one
- * dim rounds after each term; terms of an element in their order, so the same bits for any thread count.
+/* scatter_add, index_add: floats below 32 bits are added up in f32 and rounded once, where torch's index_add
+ * of one dim rounds after each term; terms of an element in their order, so the same bits for any thread
+ * count.
  * alpha: as the scale of ox_add_scaled, of integers truncated, of bool 0 or not. */
 OX_API ox_tensor *ox_scatter_add(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source);
 /* ox_scatter with what comes to an element combined: x's own number (unless include_self is false) and those

@@ -101,7 +101,7 @@ OXI_UNUSED static int64_t oxi_element_to_i64(ox_dtype dtype, const void *element
     uint16_t u16 = 0;
     uint32_t u32 = 0;
     uint64_t u64 = 0;
-    switch (ox_dtype_get_info(dtype)->block_bytes) {
+    switch (oxi_info(dtype)->block_bytes) {
     case 2: memcpy(&u16, b, 2); break;
     case 4: memcpy(&u32, b, 4); break;
     case 8: memcpy(&u64, b, 8); break;
@@ -139,7 +139,7 @@ OXI_UNUSED static double oxi_element_to_f64(ox_dtype dtype, const void *element)
     case OX_U64: return (double)(uint64_t)oxi_element_to_i64(dtype, element);
     default: break;
     }
-    ox_dtype_class cls = ox_dtype_get_info(dtype)->cls;
+    ox_dtype_class cls = oxi_info(dtype)->cls;
     return cls == OX_CLASS_INT || cls == OX_CLASS_BOOL ? (double)oxi_element_to_i64(dtype, element) : 0;
 }
 

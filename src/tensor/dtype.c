@@ -13,12 +13,15 @@ static const ox_dtype_info oxi_dtypes[OX_DTYPE_COUNT] = {{"none", 1, 0, OX_CLASS
 OX_DTYPE_LIST(OXI_X)
 #undef OXI_X
 
-OX_API const ox_dtype_info *ox_dtype_get_info(ox_dtype dtype) {
+OXI_SMALL const ox_dtype_info *oxi_info(ox_dtype dtype) {
     return &oxi_dtypes[(int)dtype > 0 && dtype < OX_DTYPE_COUNT ? (int)dtype : 0];
+}
+OX_API const ox_dtype_info *ox_dtype_get_info(ox_dtype dtype) {
+    return oxi_info(dtype);
 }
 
 OX_API const char *ox_dtype_name(ox_dtype dtype) {
-    return ox_dtype_get_info(dtype)->name;
+    return oxi_info(dtype)->name;
 }
 
 OX_API ox_dtype ox_dtype_by_name(const char *name) {
@@ -27,14 +30,14 @@ OX_API ox_dtype ox_dtype_by_name(const char *name) {
     return OX_DTYPE_NONE;
 }
 
-static bool oxi_is_float(ox_dtype dtype) {
-    return ox_dtype_get_info(dtype)->cls == OX_CLASS_FLOAT;
+OXI_SMALL bool oxi_is_float(ox_dtype dtype) {
+    return oxi_info(dtype)->cls == OX_CLASS_FLOAT;
 }
-static bool oxi_is_int(ox_dtype dtype) {
-    return ox_dtype_get_info(dtype)->cls == OX_CLASS_INT;
+OXI_SMALL bool oxi_is_int(ox_dtype dtype) {
+    return oxi_info(dtype)->cls == OX_CLASS_INT;
 }
-static bool oxi_is_block(ox_dtype dtype) {
-    return ox_dtype_get_info(dtype)->cls == OX_CLASS_BLOCK;
+OXI_SMALL bool oxi_is_block(ox_dtype dtype) {
+    return oxi_info(dtype)->cls == OX_CLASS_BLOCK;
 }
 static bool oxi_is_f8(ox_dtype dtype) {
     return dtype == OX_F8_E4M3 || dtype == OX_F8_E5M2;
@@ -50,14 +53,14 @@ static bool oxi_is_unsigned(ox_dtype dtype) {
 
 /* Two different integer types: the wider signed one; u8 needs one more bit than itself. */
 static ox_dtype oxi_promote_ints(ox_dtype a, ox_dtype b) {
-    int widest = ox_dtype_get_info(a)->block_bytes, other = ox_dtype_get_info(b)->block_bytes;
+    int widest = oxi_info(a)->block_bytes, other = oxi_info(b)->block_bytes;
     if (widest < other) widest = other;
     if (widest == 1) return OX_I16;
     return widest == 2 ? OX_I16 : widest == 4 ? OX_I32 : OX_I64;
 }
 
 OX_API ox_dtype ox_promote_types(ox_dtype a, ox_dtype b) {
-    ox_dtype_class ca = ox_dtype_get_info(a)->cls, cb = ox_dtype_get_info(b)->cls;
+    ox_dtype_class ca = oxi_info(a)->cls, cb = oxi_info(b)->cls;
     if (ca == OX_CLASS_NONE || cb == OX_CLASS_NONE || ca == OX_CLASS_BLOCK || cb == OX_CLASS_BLOCK)
         return OX_DTYPE_NONE;
     if (a == b) return a;

@@ -232,9 +232,11 @@ static const char *oxi_tensor_text(const ox_tensor *t);
 #define OXI_TEXT_ROOM 224
 static char *oxi_text_buffer(void);
 
-static bool oxi_is_float(ox_dtype dtype);
-static bool oxi_is_block(ox_dtype dtype);
-static bool oxi_is_int(ox_dtype dtype);                       /* bool is not */
+/* ox_dtype_get_info. */
+OXI_SMALL const ox_dtype_info *oxi_info(ox_dtype dtype);
+OXI_SMALL bool oxi_is_float(ox_dtype dtype);
+OXI_SMALL bool oxi_is_block(ox_dtype dtype);
+OXI_SMALL bool oxi_is_int(ox_dtype dtype);                     /* bool is not */
 
 /* t itself if it is contiguous, otherwise a contiguous copy; in both cases a reference the caller
  * releases. */

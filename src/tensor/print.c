@@ -126,7 +126,7 @@ static ox_status oxi_print_read(const oxi_printer *p, size_t at, void *out, size
 /* Another device's bytes at once, if they are few: one wait instead of one a number. */
 static ox_status oxi_print_read_span(oxi_printer *p) {
     const ox_tensor *t = p->t;
-    const ox_dtype_info *info = ox_dtype_get_info(t->dtype);
+    const ox_dtype_info *info = oxi_info(t->dtype);
     if (t->storage->device->host) return OX_OK;
     int64_t low = t->offset, high = t->offset;
     for (int d = 0; d < t->ndim; d++) {
@@ -148,7 +148,7 @@ static ox_status oxi_print_read_span(oxi_printer *p) {
 }
 
 static ox_status oxi_print_read_block(oxi_printer *p, int64_t element, oxi_print_value *out) {
-    const ox_dtype_info *info = ox_dtype_get_info(p->t->dtype);
+    const ox_dtype_info *info = oxi_info(p->t->dtype);
     size_t at = (size_t)(element / info->block_elements) * (size_t)info->block_bytes;
     char bytes[512];
     if (at != p->block_at) {
@@ -166,7 +166,7 @@ static ox_status oxi_print_read_value(oxi_printer *p, int64_t element, oxi_print
     char bytes[8];
     memset(out, 0, sizeof *out);
     if (oxi_is_block(p->t->dtype)) return oxi_print_read_block(p, element, out);
-    size_t size = (size_t)ox_dtype_get_info(p->t->dtype)->block_bytes;
+    size_t size = (size_t)oxi_info(p->t->dtype)->block_bytes;
     ox_status status = oxi_print_read(p, (size_t)element * size, bytes, size);
     if (status != OX_OK) return status;
     if (p->cls == OX_CLASS_BOOL || p->cls == OX_CLASS_INT) {
@@ -330,7 +330,7 @@ static void oxi_write_suffixes(oxi_writer *w, const ox_tensor *t, bool size, boo
 static ox_status oxi_printer_begin(oxi_printer *p, const ox_tensor *t) {
     memset(p, 0, sizeof *p);
     p->t = t;
-    p->cls = oxi_is_block(t->dtype) ? OX_CLASS_FLOAT : ox_dtype_get_info(t->dtype)->cls;
+    p->cls = oxi_is_block(t->dtype) ? OX_CLASS_FLOAT : oxi_info(t->dtype)->cls;
     p->summarize = ox_numel(t) > OXI_PRINT_THRESHOLD;
     p->count = 1;
     p->block_at = SIZE_MAX;
@@ -342,7 +342,7 @@ static ox_status oxi_printer_begin(oxi_printer *p, const ox_tensor *t) {
     p->values = (oxi_print_value *)oxi_calloc((size_t)p->count, sizeof *p->values);
     if (!p->values) return OX_ERR_NOMEM;
     if (oxi_is_block(t->dtype)) {
-        p->block = (float *)oxi_calloc((size_t)ox_dtype_get_info(t->dtype)->block_elements, sizeof *p->block);
+        p->block = (float *)oxi_calloc((size_t)oxi_info(t->dtype)->block_elements, sizeof *p->block);
         if (!p->block) return OX_ERR_NOMEM;
     }
     ox_status status = oxi_print_read_span(p);
@@ -351,7 +351,7 @@ static ox_status oxi_printer_begin(oxi_printer *p, const ox_tensor *t) {
 
 static void oxi_printer_end(oxi_printer *p) {
     oxi_free(p->values, (size_t)p->count * sizeof *p->values);
-    oxi_free(p->block, (size_t)ox_dtype_get_info(p->t->dtype)->block_elements * sizeof *p->block);
+    oxi_free(p->block, (size_t)oxi_info(p->t->dtype)->block_elements * sizeof *p->block);
     oxi_free(p->span, p->span_bytes);
 }
 
@@ -360,7 +360,7 @@ static ox_status oxi_write_tensor(oxi_writer *w, const ox_tensor *t) {
     if (ox_numel(t) == 0) {
         oxi_write(w, "tensor([]");
         oxi_write_suffixes(w, t, t->ndim != 1, t->dtype != OX_F32);
-    } else if (!t->storage || ox_dtype_get_info(t->dtype)->cls == OX_CLASS_NONE ||
+    } else if (!t->storage || oxi_info(t->dtype)->cls == OX_CLASS_NONE ||
                (oxi_is_block(t->dtype) && ox_cpu()->expand(t->dtype, 0, NULL, NULL) != OX_OK)) {
         oxi_write(w, "tensor(...");
         oxi_write_suffixes(w, t, true, true);

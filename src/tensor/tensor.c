@@ -27,7 +27,7 @@ OX_API ox_shape ox_shape_of(const ox_tensor *t) {
 
 static ox_status oxi_check_shape(const char *op, ox_dtype dtype, int ndim, const int64_t *shape,
                                  size_t *bytes) {
-    const ox_dtype_info *info = ox_dtype_get_info(dtype);
+    const ox_dtype_info *info = oxi_info(dtype);
     if (info->cls == OX_CLASS_NONE)
         return oxi_fail(OX_ERR_DTYPE, "%s: dtype %d does not exist", op, (int)dtype);
     if (ndim < 0 || ndim > OX_MAX_DIMS)
@@ -404,7 +404,7 @@ OX_API int64_t ox_size(const ox_tensor *t, int dim) {
 
 OX_API size_t ox_nbytes(const ox_tensor *t) {
     if (!t) return 0;
-    const ox_dtype_info *info = ox_dtype_get_info(t->dtype);
+    const ox_dtype_info *info = oxi_info(t->dtype);
     return (size_t)(ox_numel(t) / info->block_elements) * (size_t)info->block_bytes;
 }
 
@@ -427,7 +427,8 @@ OX_API const char *ox_device_name(const ox_device *device) {
 }
 
 static size_t oxi_byte_offset(ox_dtype dtype, int64_t offset) {
-    const ox_dtype_info *info = ox_dtype_get_info(dtype);
+    if (offset == 0) return 0;
+    const ox_dtype_info *info = oxi_info(dtype);
     return (size_t)(offset / info->block_elements) * (size_t)info->block_bytes;
 }
 

@@ -32,7 +32,7 @@ static uint64_t oxi_random_double_word(const uint32_t *pair) {
 }
 
 /* floor(a b / 2^64) */
-static uint64_t oxi_multiply_high(uint64_t a, uint64_t b) {
+OXI_SMALL uint64_t oxi_multiply_high(uint64_t a, uint64_t b) {
     uint64_t a0 = a & 0xffffffffu, a1 = a >> 32, b0 = b & 0xffffffffu, b1 = b >> 32;
     uint64_t middle = a1 * b0 + (a0 * b0 >> 32);
     uint64_t carry = a0 * b1 + (middle & 0xffffffffu);
@@ -261,7 +261,7 @@ static ox_status oxi_fill_randperm(const oxi_call *call) {
     size_t bytes;
     if (oxi_is_float(out->dtype)
             ? n > (int64_t)1 << oxi_random_bits(out->dtype)
-            : ox_dtype_get_info(out->dtype)->block_bytes == 1 && n > (out->dtype == OX_I8 ? 128 : 256))
+            : oxi_info(out->dtype)->block_bytes == 1 && n > (out->dtype == OX_I8 ? 128 : 256))
         return oxi_fail(OX_ERR_ARG, "randperm: %s does not hold all numbers below %lld",
                         ox_dtype_name(out->dtype), (long long)n);
     if (!oxi_mul_size((size_t)n, sizeof(int64_t), &bytes))

@@ -7,7 +7,7 @@ enum { OXI_INDEX_GRAIN = 1 << 15, OXI_INDEX_PIECE = 256 };
 
 /* ---- indices: i32 or i64, any strides ------------------------------------------------------------------ */
 
-static int64_t oxi_index_at(const char *p, bool wide) {
+OXI_SMALL int64_t oxi_index_at(const char *p, bool wide) {
     int64_t value;
     int32_t narrow;
     if (wide) {
@@ -473,7 +473,7 @@ static ox_status oxi_embedding_run(const oxi_call *call) {
     }
     status = oxi_check_expandable(table->dtype);
     if (status != OX_OK) return status;
-    const ox_dtype_info *info = ox_dtype_get_info(table->dtype);
+    const ox_dtype_info *info = oxi_info(table->dtype);
     oxi_embedding job;
     job.table = table;
     job.out = out;

@@ -66,7 +66,7 @@ static void oxi_sort_load(const oxi_sort *s, const char *x, int64_t first, int64
     s->load(n, x + first * s->step[0] * s->others.bytes[0], s->step[0], numbers);
 }
 
-static uint64_t oxi_sort_key(const oxi_sort *s, uint64_t order, int64_t place) {
+OXI_SMALL uint64_t oxi_sort_key(const oxi_sort *s, uint64_t order, int64_t place) {
     return s->packed ? order << 32 | (uint64_t)place : order;
 }
 

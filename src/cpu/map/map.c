@@ -168,7 +168,7 @@ static ox_status oxi_cpu_map(const oxi_call *call) {
     oxi_walk w;
     memset(&work, 0, sizeof work);
     oxi_attrs_numbers(call->op, &call->attr, work.numbers.f, 3);
-    work.numbers.bits = 8 * ox_dtype_get_info(compute)->block_bytes;
+    work.numbers.bits = 8 * oxi_info(compute)->block_bytes;
     work.kernel = k->map[op][lane];
     work.in_count = call->in_count;
     if (!work.kernel)

@@ -240,7 +240,7 @@ static void oxi_expand_run(ox_dtype from, int64_t n, const char *blocks, ox_dtyp
         oxi_expand_blocks(from, n, blocks, (float *)(void *)out);
         return;
     }
-    const ox_dtype_info *info = ox_dtype_get_info(from);
+    const ox_dtype_info *info = oxi_info(from);
     for (int64_t at = 0; at < n; at += PIECE) {
         int64_t part = oxi_min_i64(n - at, PIECE);
         oxi_expand_blocks(from, part, blocks + at / info->block_elements * info->block_bytes, buffer);
@@ -276,12 +276,12 @@ static void oxi_block_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, i
  * none. */
 static int oxi_block_dim(const ox_tensor *t) {
     for (int d = t->ndim - 1; d >= 0; d--)
-        if (t->stride[d] == 1 && t->shape[d] % ox_dtype_get_info(t->dtype)->block_elements == 0) return d;
+        if (t->stride[d] == 1 && t->shape[d] % oxi_info(t->dtype)->block_elements == 0) return d;
     return -1;
 }
 
 static ox_status oxi_copy_blocks(const ox_tensor *from, const ox_tensor *to) {
-    const ox_dtype_info *info = ox_dtype_get_info(from->dtype);
+    const ox_dtype_info *info = oxi_info(from->dtype);
     const oxi_kernels *kernels = oxi_cpu_kernels();
     int64_t shape[OX_MAX_DIMS], from_stride[OX_MAX_DIMS], to_stride[OX_MAX_DIMS];
     bool same = from->dtype == to->dtype;
@@ -363,7 +363,7 @@ static ox_status oxi_copy_quantized(const ox_tensor *from, const ox_tensor *to) 
     oxi_quantize_copy job;
     job.quantize = kernels->quantize[to->dtype];
     job.load = kernels->load[from->dtype][OXI_LANE_F32];
-    job.elements = ox_dtype_get_info(to->dtype)->block_elements;
+    job.elements = oxi_info(to->dtype)->block_elements;
     if (!job.quantize || along < 0)
         return oxi_fail(OX_ERR_UNSUPPORTED, "copy: %s cannot be quantized to %s", oxi_tensor_text(from),
                         oxi_tensor_text(to));

@@ -133,7 +133,7 @@ static float oxi_quantize_row(const oxi_kernels *kernels, int64_t k, const float
 
 static void oxi_block_rows_prepare(oxi_block_rows *r) {
     const oxi_gemm *g = r->g;
-    int64_t element = ox_dtype_get_info(g->a_dtype)->block_bytes;
+    int64_t element = oxi_info(g->a_dtype)->block_bytes;
     for (int64_t m = 0; m < g->m; m++) {
         float *x = r->x + m * g->k;
         const char *from = (const char *)g->a + m * g->a_row * element;

@@ -120,7 +120,7 @@ static void oxi_code_rows_task(void *arg, int64_t index, int lane_index) {
     oxi_q8 *row = (oxi_q8 *)(void *)(lane + p->row_at);
     int64_t first = index * p->kernel->mr, lines = oxi_min_i64(p->kernel->mr, p->rows - first),
             group = p->type->group;
-    int64_t element = ox_dtype_get_info(g->a_dtype)->block_bytes;
+    int64_t element = oxi_info(g->a_dtype)->block_bytes;
     for (int64_t i = 0; i < lines; i++) {
         const char *from = (const char *)g->a + (p->m0 + first + i) * g->a_row * element;
         const float *x = (const float *)(const void *)from;

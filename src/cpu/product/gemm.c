@@ -268,7 +268,7 @@ static ox_status oxi_gemm_packed(const oxi_gemm *g) {
     oxi_gemm_find_kept(&p, &p.b, g->b_storage, g->n);
     oxi_gemm_size_tiles(&p);
     oxi_gemm_size_blocks(&p);
-    int64_t c_bytes = ox_dtype_get_info(g->c_dtype)->block_bytes;
+    int64_t c_bytes = oxi_info(g->c_dtype)->block_bytes;
     p.streams = !p.direct && g->c_col == 1 && p.tile_n * c_bytes <= OXI_GEMM_STAGE &&
                 g->m * g->n * c_bytes >= OXI_STREAM_BYTES;
     if (p.type.kernel == &p.kernels->spread_f32 && p.k > 0 && g->c_col == 1 && !p.streams &&

@@ -6,7 +6,7 @@ static size_t oxi_align_up(size_t bytes) { return (bytes + OXI_ALIGN - 1) / OXI_
 
 /* Bytes of a stride, which may be negative. */
 static int64_t oxi_signed_bytes(ox_dtype dtype, int64_t elements) {
-    const ox_dtype_info *info = ox_dtype_get_info(dtype);
+    const ox_dtype_info *info = oxi_info(dtype);
     return elements / info->block_elements * info->block_bytes;
 }
 

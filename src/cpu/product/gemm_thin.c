@@ -27,7 +27,7 @@ static float oxi_thin_dot(const oxi_thin *t, const char *line, const float *x) {
 
 /* sums [count][lines], all lines at once: memory is read along them. */
 static void oxi_thin_across(const oxi_thin *t, int64_t first, int64_t lines, float *sums, float *stage) {
-    int64_t element = ox_dtype_get_info(t->dtype)->block_bytes;
+    int64_t element = oxi_info(t->dtype)->block_bytes;
     memset(sums, 0, (size_t)(t->count * lines) * sizeof(float));
     for (int64_t k = 0; k < t->k; k++) {
         const void *from = t->wide + (first + k * t->k_stride) * element;
@@ -44,7 +44,7 @@ static void oxi_thin_across(const oxi_thin *t, int64_t first, int64_t lines, flo
 static void oxi_thin_task(void *arg, int64_t index, int lane) {
     const oxi_thin *t = (const oxi_thin *)arg;
     const oxi_gemm *g = t->g;
-    int64_t first = index * t->task_lines, element = ox_dtype_get_info(t->dtype)->block_bytes;
+    int64_t first = index * t->task_lines, element = oxi_info(t->dtype)->block_bytes;
     int64_t lines = t->lines - first < t->task_lines ? t->lines - first : t->task_lines;
     float *sums = (float *)(void *)(t->scratch + (size_t)lane * t->lane_bytes),
           *stage = sums + t->count * t->task_lines;
@@ -78,7 +78,7 @@ static int64_t oxi_rows_of_task(int64_t rows, int64_t row_bytes) {
 
 /* When lines lie side by side, a task has at least half a page of each k. */
 static int64_t oxi_thin_task_lines(const oxi_thin *t) {
-    int64_t line_bytes = t->k * ox_dtype_get_info(t->dtype)->block_bytes,
+    int64_t line_bytes = t->k * oxi_info(t->dtype)->block_bytes,
             lines = oxi_rows_of_task(t->lines, line_bytes);
     return !t->across || lines > 512 ? oxi_min_i64(lines, 4096) : oxi_min_i64(t->lines, 512);
 }

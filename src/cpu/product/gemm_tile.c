@@ -55,14 +55,14 @@ static void oxi_gemm_epilogue(const oxi_gemm *g, const oxi_kernels *kernels, oxi
 }
 
 static char *oxi_gemm_c(const oxi_gemm *g, int64_t m, int64_t n) {
-    return (char *)g->c + (m * g->c_row + n * g->c_col) * ox_dtype_get_info(g->c_dtype)->block_bytes;
+    return (char *)g->c + (m * g->c_row + n * g->c_col) * oxi_info(g->c_dtype)->block_bytes;
 }
 
 /* A row of finished sums to C, past the caches by way of the stage if the plan says so; else what is to be
  * written two rows on is prefetched. */
 static void oxi_gemm_store(const oxi_gemm_plan *p, int64_t columns, const char *row, char *to, char *stage) {
     const oxi_gemm *g = p->g;
-    int64_t each = ox_dtype_get_info(g->c_dtype)->block_bytes, bytes = columns * each;
+    int64_t each = oxi_info(g->c_dtype)->block_bytes, bytes = columns * each;
     for (int64_t at = 0; !p->streams && g->c_col == 1 && at < bytes; at += 64)
         OXI_PREFETCH_FAR(to + 2 * g->c_row * each + at);
     oxi_store_kernel store = p->kernels->store[g->c_dtype][p->type.lane];

@@ -109,7 +109,7 @@ static void oxi_repack_block(const oxi_repack_type *type, char *rows, int64_t ro
 /* Sixteen rows in place. copy: memory for them. */
 static void oxi_repack_rows(const oxi_repack_type *type, char *rows, int64_t row_bytes, char *copy,
                             bool back) {
-    int64_t bytes = ox_dtype_get_info(type->dtype)->block_bytes;
+    int64_t bytes = oxi_info(type->dtype)->block_bytes;
     memcpy(copy, rows, (size_t)(OXI_REPACKED_ROWS * row_bytes));
     for (int64_t at = 0; at < row_bytes; at += bytes) {
         if (back)
@@ -125,7 +125,7 @@ static void oxi_repack_rows(const oxi_repack_type *type, char *rows, int64_t row
 static void oxi_repacked_row(ox_dtype dtype, const char *rows, int64_t row, int64_t k, int64_t count,
                              char *out) {
     const oxi_repack_type *type = oxi_repack_type_of(dtype);
-    int64_t bytes = ox_dtype_get_info(dtype)->block_bytes;
+    int64_t bytes = oxi_info(dtype)->block_bytes;
     size_t at = oxi_byte_offset(dtype, k), end = oxi_byte_offset(dtype, k + count);
     for (; at < end; at += (size_t)bytes, out += bytes)
         oxi_repack_block(type, out, 0, (char *)(uintptr_t)(rows + OXI_REPACKED_ROWS * at), row, 1, true);

@@ -110,83 +110,36 @@ static double oxi_exp_sum_f64(const oxi_kernels *k, int64_t n, const double *x, 
 
 /* ---- stamping the lanes -------------------------------------------------------------------------------- */
 
-#define OXI_BEATS_MAX(x, y) ((x) > (y))
-#define OXI_BEATS_MIN(x, y) ((x) < (y))
-#define OXI_FLOAT_IS_NAN(x) ((x) != (x))
-#define OXI_INT_IS_NAN(x) 0
-
 #define OXI_T float
 #define OXI_LANE OXI_LANE_F32
-#define OXI_IS_NAN OXI_FLOAT_IS_NAN
-#define OXI_NAME(x) oxi_max_##x##_f32
-#define OXI_BEATS OXI_BEATS_MAX
-#define OXI_MAP_OP OXI_OP_maximum
-#define OXI_EXTREME_OF(k, n, x) (k)->row_max(n, x)
-#include "cpu/reduce/reduce_extreme.inc"
-#define OXI_NAME(x) oxi_min_##x##_f32
-#define OXI_BEATS OXI_BEATS_MIN
-#define OXI_MAP_OP OXI_OP_minimum
-#define OXI_EXTREME_OF(k, n, x) (k)->row_min(n, x)
-#include "cpu/reduce/reduce_extreme.inc"
-#undef OXI_T
-#undef OXI_LANE
-
-#define OXI_T double
-#define OXI_LANE OXI_LANE_F64
-#define OXI_NAME(x) oxi_max_##x##_f64
-#define OXI_BEATS OXI_BEATS_MAX
-#define OXI_MAP_OP OXI_OP_maximum
-#include "cpu/reduce/reduce_extreme.inc"
-#define OXI_NAME(x) oxi_min_##x##_f64
-#define OXI_BEATS OXI_BEATS_MIN
-#define OXI_MAP_OP OXI_OP_minimum
-#include "cpu/reduce/reduce_extreme.inc"
-#undef OXI_T
-#undef OXI_LANE
-#undef OXI_IS_NAN
-
-#define OXI_T int64_t
-#define OXI_LANE OXI_LANE_I64
-#define OXI_IS_NAN OXI_INT_IS_NAN
-#define OXI_NAME(x) oxi_max_##x##_i64
-#define OXI_BEATS OXI_BEATS_MAX
-#define OXI_MAP_OP OXI_OP_maximum
-#include "cpu/reduce/reduce_extreme.inc"
-#define OXI_NAME(x) oxi_min_##x##_i64
-#define OXI_BEATS OXI_BEATS_MIN
-#define OXI_MAP_OP OXI_OP_minimum
-#include "cpu/reduce/reduce_extreme.inc"
-#undef OXI_T
-#undef OXI_LANE
-
-#define OXI_T uint64_t
-#define OXI_LANE OXI_LANE_U64
-#define OXI_NAME(x) oxi_max_##x##_u64
-#define OXI_BEATS OXI_BEATS_MAX
-#define OXI_MAP_OP OXI_OP_maximum
-#include "cpu/reduce/reduce_extreme.inc"
-#define OXI_NAME(x) oxi_min_##x##_u64
-#define OXI_BEATS OXI_BEATS_MIN
-#define OXI_MAP_OP OXI_OP_minimum
-#include "cpu/reduce/reduce_extreme.inc"
-#undef OXI_T
-#undef OXI_LANE
-#undef OXI_IS_NAN
-
-#define OXI_T float
-#define OXI_A double
 #define OXI_NAME(x) oxi_##x##_f32
 #define OXI_REAL 1
-#define OXI_LANE OXI_LANE_F32
+#define OXI_MAX_OF(k, n, x) (k)->row_max(n, x)
+#define OXI_MIN_OF(k, n, x) (k)->row_min(n, x)
 #define OXI_EXP_SUM(k, n, x, shift) (k)->row_exp_sum(n, x, shift, NULL)
+#define OXI_A double
 #include "cpu/reduce/reduce_lane.inc"
 
 #define OXI_T double
-#define OXI_A double
+#define OXI_LANE OXI_LANE_F64
 #define OXI_NAME(x) oxi_##x##_f64
 #define OXI_REAL 1
-#define OXI_LANE OXI_LANE_F64
 #define OXI_EXP_SUM(k, n, x, shift) oxi_exp_sum_f64(k, n, x, shift)
+#define OXI_A double
+#include "cpu/reduce/reduce_lane.inc"
+
+/* Their sums and products are those of U64: they wrap, and have the same bits. */
+#define OXI_T int64_t
+#define OXI_LANE OXI_LANE_I64
+#define OXI_NAME(x) oxi_##x##_i64
+#define OXI_REAL 0
+#include "cpu/reduce/reduce_lane.inc"
+
+#define OXI_T uint64_t
+#define OXI_LANE OXI_LANE_U64
+#define OXI_NAME(x) oxi_##x##_u64
+#define OXI_REAL 0
+#define OXI_A uint64_t
 #include "cpu/reduce/reduce_lane.inc"
 
 /* What is not a number counts as 0. */
@@ -208,14 +161,6 @@ static double oxi_exp_sum_f64(const oxi_kernels *k, int64_t n, const double *x, 
 #undef OXI_A
 #undef OXI_NAME
 #undef OXI_NUMBER_OF
-
-/* Signed numbers as well: sums and products wrap, and have the same bits. */
-#define OXI_T uint64_t
-#define OXI_A uint64_t
-#define OXI_NAME(x) oxi_##x##_u64
-#define OXI_REAL 0
-#define OXI_LANE OXI_LANE_U64
-#include "cpu/reduce/reduce_lane.inc"
 
 /* ---- f32 rows, by the tier's kernels ------------------------------------------------------------------- */
 
@@ -343,7 +288,7 @@ static void oxi_sum_columns_take(const oxi_kernels *k, oxi_partial *p, int64_t w
 static void oxi_sum_columns(const oxi_kernels *k, oxi_partial *p, int64_t width, int64_t rows,
                             const void *elements, int64_t row_stride, int64_t position) {
     const float *x = (const float *)elements;
-    float sum[OXI_REDUCE_COLUMNS];
+    OXI_ALIGNED float sum[OXI_REDUCE_COLUMNS];
     (void)position;
     memcpy(sum, x, (size_t)width * sizeof *sum);
     for (int64_t r = 1; r < rows; r++) k->axpy_f32(width, 1, x + r * row_stride, sum);
@@ -353,7 +298,7 @@ static void oxi_sum_columns(const oxi_kernels *k, oxi_partial *p, int64_t width,
 static void oxi_number_sum_columns(const oxi_kernels *k, oxi_partial *p, int64_t width, int64_t rows,
                                    const void *elements, int64_t row_stride, int64_t position) {
     const float *x = (const float *)elements;
-    float sum[OXI_REDUCE_COLUMNS];
+    OXI_ALIGNED float sum[OXI_REDUCE_COLUMNS];
     (void)position;
     memset(sum, 0, (size_t)width * sizeof *sum);
     for (int64_t r = 0; r < rows; r++) k->row_add_numbers(width, x + r * row_stride, sum);
@@ -370,7 +315,7 @@ static void oxi_number_sum_columns_wide(const oxi_kernels *k, oxi_partial *p, in
 /* sum = the columns' sums, squares = their sums of squares, of x - mean. */
 static void oxi_distance_sums(const oxi_kernels *k, int64_t width, int64_t rows, const float *x,
                               int64_t row_stride, const float *mean, float *sum, float *squares) {
-    float distance[OXI_REDUCE_COLUMNS];
+    OXI_ALIGNED float distance[OXI_REDUCE_COLUMNS];
     const void *sub[2], *fma[3];
     sub[1] = mean;
     fma[0] = squares;
@@ -389,7 +334,7 @@ static void oxi_distance_sums(const oxi_kernels *k, int64_t width, int64_t rows,
 static void oxi_moments_columns(const oxi_kernels *k, oxi_partial *p, int64_t width, int64_t rows,
                                 const void *elements, int64_t row_stride, int64_t position) {
     const float *x = (const float *)elements;
-    float mean[OXI_REDUCE_COLUMNS], sum[OXI_REDUCE_COLUMNS], squares[OXI_REDUCE_COLUMNS];
+    OXI_ALIGNED float mean[OXI_REDUCE_COLUMNS], sum[OXI_REDUCE_COLUMNS], squares[OXI_REDUCE_COLUMNS];
     bool holds[OXI_REDUCE_COLUMNS];
     memcpy(mean, x, (size_t)width * sizeof *mean);
     for (int64_t r = 1; r < rows; r++) k->axpy_f32(width, 1, x + r * row_stride, mean);
@@ -415,7 +360,7 @@ static void oxi_moments_columns(const oxi_kernels *k, oxi_partial *p, int64_t wi
 static void oxi_logsumexp_columns(const oxi_kernels *k, oxi_partial *p, int64_t width, int64_t rows,
                                   const void *elements, int64_t row_stride, int64_t position) {
     const float *x = (const float *)elements;
-    float most[OXI_REDUCE_COLUMNS], shift[OXI_REDUCE_COLUMNS], shifted[OXI_REDUCE_COLUMNS],
+    OXI_ALIGNED float most[OXI_REDUCE_COLUMNS], shift[OXI_REDUCE_COLUMNS], shifted[OXI_REDUCE_COLUMNS],
         sum[OXI_REDUCE_COLUMNS];
     const void *in[2];
     oxi_partial block = oxi_partial_of(NULL, NULL);
@@ -443,7 +388,7 @@ static void oxi_exp_f64(const oxi_kernels *k, int64_t n, double *x) {
 }
 
 static double oxi_exp_sum_f64(const oxi_kernels *k, int64_t n, const double *x, double shift) {
-    double shifted[OXI_STRIP], sum = 0;
+    OXI_ALIGNED double shifted[OXI_STRIP], sum = 0;
     for (int64_t done = 0, m; done < n; done += m) {
         m = oxi_min_i64(n - done, OXI_STRIP);
         for (int64_t i = 0; i < m; i++) shifted[i] = x[done + i] - shift;
@@ -456,7 +401,7 @@ static double oxi_exp_sum_f64(const oxi_kernels *k, int64_t n, const double *x, 
 static void oxi_logsumexp_columns_f64(const oxi_kernels *k, oxi_partial *p, int64_t width, int64_t rows,
                                       const void *elements, int64_t row_stride, int64_t position) {
     const double *x = (const double *)elements;
-    double most[OXI_REDUCE_COLUMNS], shifted[OXI_REDUCE_COLUMNS], sum[OXI_REDUCE_COLUMNS];
+    OXI_ALIGNED double most[OXI_REDUCE_COLUMNS], shifted[OXI_REDUCE_COLUMNS], sum[OXI_REDUCE_COLUMNS];
     oxi_partial block = oxi_partial_of(NULL, NULL);
     block.a = most;
     oxi_max_columns_f64(k, &block, width, rows, elements, row_stride, position);

@@ -146,12 +146,12 @@ OXI_INLINE vm vm_load_bool(const uint8_t *p) { return vi_cmpgt(vi_load_u8(p), vi
 OXI_INLINE void vm_store_bool(uint8_t *p, vm a) { vi_store_8(p, vi_srl(vf_as_vi(a), 31)); }
 
 /* ---- mixed ---- */
-OXI_INLINE vf vf_fma(vf a, vf b, vf c) { return _mm256_add_ps(_mm256_mul_ps(a, b), c); }
-OXI_INLINE vf vf_fnma(vf a, vf b, vf c) { return _mm256_sub_ps(c, _mm256_mul_ps(a, b)); }
-OXI_INLINE vd vd_fma(vd a, vd b, vd c) { return _mm256_add_pd(_mm256_mul_pd(a, b), c); }
-OXI_INLINE vd vd_fnma(vd a, vd b, vd c) { return _mm256_sub_pd(c, _mm256_mul_pd(a, b)); }
-OXI_INLINE vd vd_from_vi_lo(vi a) { return _mm256_cvtepi32_pd(a.lo); }
-OXI_INLINE vd vd_from_vi_hi(vi a) { return _mm256_cvtepi32_pd(a.hi); }
+#define oxi_avx_vf_fma(a, b, c) _mm256_add_ps(_mm256_mul_ps(a, b), c)
+#define oxi_avx_vf_fnma(a, b, c) _mm256_sub_ps(c, _mm256_mul_ps(a, b))
+#define oxi_avx_vd_fma(a, b, c) _mm256_add_pd(_mm256_mul_pd(a, b), c)
+#define oxi_avx_vd_fnma(a, b, c) _mm256_sub_pd(c, _mm256_mul_pd(a, b))
+#define oxi_avx_vd_from_vi_lo(a) _mm256_cvtepi32_pd((a).lo)
+#define oxi_avx_vd_from_vi_hi(a) _mm256_cvtepi32_pd((a).hi)
 
 /* ---- 16-bit floats: integer work, which has four lanes here as on sse2 ---- */
 OXI_INLINE vf vf_load_f16(const uint16_t *p) {

@@ -26,35 +26,35 @@ typedef __m256d vmd;
 #include "cpu/simd/float256.inc"
 
 /* ---- bits ---- */
-OXI_INLINE vi vf_as_vi(vf a) { return _mm256_castps_si256(a); }
-OXI_INLINE vf vi_as_vf(vi a) { return _mm256_castsi256_ps(a); }
-OXI_INLINE vl vd_as_vl(vd a) { return _mm256_castpd_si256(a); }
-OXI_INLINE vd vl_as_vd(vl a) { return _mm256_castsi256_pd(a); }
+#define oxi_avx2_vf_as_vi _mm256_castps_si256
+#define oxi_avx2_vi_as_vf _mm256_castsi256_ps
+#define oxi_avx2_vd_as_vl _mm256_castpd_si256
+#define oxi_avx2_vl_as_vd _mm256_castsi256_pd
 
-OXI_INLINE vf vf_select(vm m, vf a, vf b) { return _mm256_blendv_ps(b, a, m); }
-OXI_INLINE vd vd_select(vmd m, vd a, vd b) { return _mm256_blendv_pd(b, a, m); }
+#define oxi_avx2_vf_select(m, a, b) _mm256_blendv_ps(b, a, m)
+#define oxi_avx2_vd_select(m, a, b) _mm256_blendv_pd(b, a, m)
 
 /* ---- i32 ---- */
 OXI_INLINE __m128i oxi_avx2_load_half(const void *p) { return _mm_loadu_si128((const __m128i *)p); }
 OXI_INLINE __m128i oxi_avx2_load_8_bytes(const void *p) { return _mm_loadl_epi64((const __m128i *)p); }
-OXI_INLINE vi vi_load(const int32_t *p) { return _mm256_loadu_si256((const __m256i *)(const void *)p); }
-OXI_INLINE void vi_store(int32_t *p, vi a) { _mm256_storeu_si256((__m256i *)(void *)p, a); }
-OXI_INLINE vi vi_set1(int32_t a) { return _mm256_set1_epi32(a); }
-OXI_INLINE vi vi_add(vi a, vi b) { return _mm256_add_epi32(a, b); }
-OXI_INLINE vi vi_sub(vi a, vi b) { return _mm256_sub_epi32(a, b); }
-OXI_INLINE vi vi_and(vi a, vi b) { return _mm256_and_si256(a, b); }
-OXI_INLINE vi vi_or(vi a, vi b) { return _mm256_or_si256(a, b); }
-OXI_INLINE vi vi_xor(vi a, vi b) { return _mm256_xor_si256(a, b); }
-OXI_INLINE vi vi_sll(vi a, int count) { return _mm256_slli_epi32(a, count); }
-OXI_INLINE vi vi_srl(vi a, int count) { return _mm256_srli_epi32(a, count); }
-OXI_INLINE vi vi_sra(vi a, int count) { return _mm256_srai_epi32(a, count); }
-OXI_INLINE vm vi_cmpeq(vi a, vi b) { return _mm256_castsi256_ps(_mm256_cmpeq_epi32(a, b)); }
-OXI_INLINE vm vi_cmpgt(vi a, vi b) { return _mm256_castsi256_ps(_mm256_cmpgt_epi32(a, b)); }
+#define oxi_avx2_vi_load(p) _mm256_loadu_si256((const __m256i *)(const void *)(p))
+#define oxi_avx2_vi_store(p, a) _mm256_storeu_si256((__m256i *)(void *)(p), a)
+#define oxi_avx2_vi_set1 _mm256_set1_epi32
+#define oxi_avx2_vi_add _mm256_add_epi32
+#define oxi_avx2_vi_sub _mm256_sub_epi32
+#define oxi_avx2_vi_and _mm256_and_si256
+#define oxi_avx2_vi_or _mm256_or_si256
+#define oxi_avx2_vi_xor _mm256_xor_si256
+#define oxi_avx2_vi_sll _mm256_slli_epi32
+#define oxi_avx2_vi_srl _mm256_srli_epi32
+#define oxi_avx2_vi_sra _mm256_srai_epi32
+#define oxi_avx2_vi_cmpeq(a, b) _mm256_castsi256_ps(_mm256_cmpeq_epi32(a, b))
+#define oxi_avx2_vi_cmpgt(a, b) _mm256_castsi256_ps(_mm256_cmpgt_epi32(a, b))
 OXI_INLINE vi vi_select(vm m, vi a, vi b) { return vf_as_vi(vf_select(m, vi_as_vf(a), vi_as_vf(b))); }
-OXI_INLINE vi vi_load_u8(const uint8_t *p) { return _mm256_cvtepu8_epi32(oxi_avx2_load_8_bytes(p)); }
-OXI_INLINE vi vi_load_i8(const int8_t *p) { return _mm256_cvtepi8_epi32(oxi_avx2_load_8_bytes(p)); }
-OXI_INLINE vi vi_load_u16(const uint16_t *p) { return _mm256_cvtepu16_epi32(oxi_avx2_load_half(p)); }
-OXI_INLINE vi vi_load_i16(const int16_t *p) { return _mm256_cvtepi16_epi32(oxi_avx2_load_half(p)); }
+#define oxi_avx2_vi_load_u8(p) _mm256_cvtepu8_epi32(oxi_avx2_load_8_bytes(p))
+#define oxi_avx2_vi_load_i8(p) _mm256_cvtepi8_epi32(oxi_avx2_load_8_bytes(p))
+#define oxi_avx2_vi_load_u16(p) _mm256_cvtepu16_epi32(oxi_avx2_load_half(p))
+#define oxi_avx2_vi_load_i16(p) _mm256_cvtepi16_epi32(oxi_avx2_load_half(p))
 OXI_INLINE void vi_store_16(void *p, vi a) {
     vi low = _mm256_and_si256(a, _mm256_set1_epi32(0xffff));
     vi packed = _mm256_permute4x64_epi64(_mm256_packus_epi32(low, low), 0x08);
@@ -66,36 +66,35 @@ OXI_INLINE void vi_store_8(void *p, vi a) {
     __m128i both = _mm_unpacklo_epi32(_mm256_castsi256_si128(bytes), _mm256_extracti128_si256(bytes, 1));
     _mm_storel_epi64((__m128i *)p, both);
 }
-OXI_INLINE vi vf_to_vi(vf a) { return _mm256_cvtps_epi32(a); }
-OXI_INLINE vi vf_to_vi_trunc(vf a) { return _mm256_cvttps_epi32(a); }
-OXI_INLINE vf vi_to_vf(vi a) { return _mm256_cvtepi32_ps(a); }
+#define oxi_avx2_vf_to_vi _mm256_cvtps_epi32
+#define oxi_avx2_vf_to_vi_trunc _mm256_cvttps_epi32
+#define oxi_avx2_vi_to_vf _mm256_cvtepi32_ps
 
 /* ---- i64 ---- */
-OXI_INLINE vl vl_set1(int64_t a) { return _mm256_set1_epi64x(a); }
-OXI_INLINE vl vl_add(vl a, vl b) { return _mm256_add_epi64(a, b); }
-OXI_INLINE vl vl_sub(vl a, vl b) { return _mm256_sub_epi64(a, b); }
-OXI_INLINE vl vl_and(vl a, vl b) { return _mm256_and_si256(a, b); }
-OXI_INLINE vl vl_or(vl a, vl b) { return _mm256_or_si256(a, b); }
-OXI_INLINE vl vl_sll(vl a, int count) { return _mm256_slli_epi64(a, count); }
-OXI_INLINE vl vl_srl(vl a, int count) { return _mm256_srli_epi64(a, count); }
+#define oxi_avx2_vl_set1 _mm256_set1_epi64x
+#define oxi_avx2_vl_add _mm256_add_epi64
+#define oxi_avx2_vl_sub _mm256_sub_epi64
+#define oxi_avx2_vl_and _mm256_and_si256
+#define oxi_avx2_vl_or _mm256_or_si256
+#define oxi_avx2_vl_sll _mm256_slli_epi64
+#define oxi_avx2_vl_srl _mm256_srli_epi64
 
 /* ---- 16-bit floats ---- */
-OXI_INLINE vf vf_load_f16(const uint16_t *p) { return _mm256_cvtph_ps(oxi_avx2_load_half(p)); }
-OXI_INLINE void vf_store_f16(uint16_t *p, vf a) {
-    _mm_storeu_si128((__m128i *)(void *)p, _mm256_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT));
-}
+#define oxi_avx2_vf_load_f16(p) _mm256_cvtph_ps(oxi_avx2_load_half(p))
+#define oxi_avx2_vf_store_f16(p, a) \
+    _mm_storeu_si128((__m128i *)(void *)(p), _mm256_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT))
 
 /* ---- masks ---- */
 OXI_INLINE vm vm_load_bool(const uint8_t *p) { return vi_cmpgt(vi_load_u8(p), vi_set1(0)); }
 OXI_INLINE void vm_store_bool(uint8_t *p, vm a) { vi_store_8(p, vi_srl(vf_as_vi(a), 31)); }
 
 /* ---- mixed ---- */
-OXI_INLINE vf vf_fma(vf a, vf b, vf c) { return _mm256_fmadd_ps(a, b, c); }
-OXI_INLINE vf vf_fnma(vf a, vf b, vf c) { return _mm256_fnmadd_ps(a, b, c); }
-OXI_INLINE vd vd_fma(vd a, vd b, vd c) { return _mm256_fmadd_pd(a, b, c); }
-OXI_INLINE vd vd_fnma(vd a, vd b, vd c) { return _mm256_fnmadd_pd(a, b, c); }
-OXI_INLINE vd vd_from_vi_lo(vi a) { return _mm256_cvtepi32_pd(_mm256_castsi256_si128(a)); }
-OXI_INLINE vd vd_from_vi_hi(vi a) { return _mm256_cvtepi32_pd(_mm256_extracti128_si256(a, 1)); }
+#define oxi_avx2_vf_fma _mm256_fmadd_ps
+#define oxi_avx2_vf_fnma _mm256_fnmadd_ps
+#define oxi_avx2_vd_fma _mm256_fmadd_pd
+#define oxi_avx2_vd_fnma _mm256_fnmadd_pd
+#define oxi_avx2_vd_from_vi_lo(a) _mm256_cvtepi32_pd(_mm256_castsi256_si128(a))
+#define oxi_avx2_vd_from_vi_hi(a) _mm256_cvtepi32_pd(_mm256_extracti128_si256(a, 1))
 
 #include "cpu/simd/bf16.inc"
 

@@ -25,24 +25,24 @@ typedef __m128 vm;
 typedef __m128d vmd;
 
 /* ---- bits ---- */
-OXI_INLINE vi vf_as_vi(vf a) { return _mm_castps_si128(a); }
-OXI_INLINE vf vi_as_vf(vi a) { return _mm_castsi128_ps(a); }
-OXI_INLINE vl vd_as_vl(vd a) { return _mm_castpd_si128(a); }
-OXI_INLINE vd vl_as_vd(vl a) { return _mm_castsi128_pd(a); }
-OXI_INLINE vf vf_and(vf a, vf b) { return _mm_and_ps(a, b); }
-OXI_INLINE vf vf_or(vf a, vf b) { return _mm_or_ps(a, b); }
-OXI_INLINE vf vf_xor(vf a, vf b) { return _mm_xor_ps(a, b); }
-OXI_INLINE vf vf_andnot(vf a, vf b) { return _mm_andnot_ps(a, b); }
-OXI_INLINE vd vd_and(vd a, vd b) { return _mm_and_pd(a, b); }
-OXI_INLINE vd vd_or(vd a, vd b) { return _mm_or_pd(a, b); }
-OXI_INLINE vd vd_xor(vd a, vd b) { return _mm_xor_pd(a, b); }
-OXI_INLINE vd vd_andnot(vd a, vd b) { return _mm_andnot_pd(a, b); }
+#define oxi_sse2_vf_as_vi _mm_castps_si128
+#define oxi_sse2_vi_as_vf _mm_castsi128_ps
+#define oxi_sse2_vd_as_vl _mm_castpd_si128
+#define oxi_sse2_vl_as_vd _mm_castsi128_pd
+#define oxi_sse2_vf_and _mm_and_ps
+#define oxi_sse2_vf_or _mm_or_ps
+#define oxi_sse2_vf_xor _mm_xor_ps
+#define oxi_sse2_vf_andnot _mm_andnot_ps
+#define oxi_sse2_vd_and _mm_and_pd
+#define oxi_sse2_vd_or _mm_or_pd
+#define oxi_sse2_vd_xor _mm_xor_pd
+#define oxi_sse2_vd_andnot _mm_andnot_pd
 
 /* ---- f32 ---- */
-OXI_INLINE vf vf_load(const float *p) { return _mm_loadu_ps(p); }
-OXI_INLINE void vf_store(float *p, vf a) { _mm_storeu_ps(p, a); }
-OXI_INLINE void vf_stream(float *p, vf a) { _mm_stream_ps(p, a); }
-OXI_INLINE vf vf_set1(float a) { return _mm_set1_ps(a); }
+#define oxi_sse2_vf_load _mm_loadu_ps
+#define oxi_sse2_vf_store _mm_storeu_ps
+#define oxi_sse2_vf_stream _mm_stream_ps
+#define oxi_sse2_vf_set1 _mm_set1_ps
 #if defined(__GNUC__) && !defined(__clang__)
 /* Lies in memory as often as there are lanes, where arithmetic takes it from: gcc would read one and spread
  * it out, two instructions each time. `used` hides from gcc what is in it. */
@@ -57,10 +57,10 @@ OXI_INLINE vf vf_set1(float a) { return _mm_set1_ps(a); }
         _mm_load_pd(oxi_constant);                                                    \
     })
 #else
-OXI_INLINE vf vf_constant(float a) { return _mm_set1_ps(a); }
-OXI_INLINE vd vd_constant(double a) { return _mm_set1_pd(a); }
+#define oxi_sse2_vf_constant _mm_set1_ps
+#define oxi_sse2_vd_constant _mm_set1_pd
 #endif
-OXI_INLINE vf vf_zero(void) { return _mm_setzero_ps(); }
+#define oxi_sse2_vf_zero _mm_setzero_ps
 /* In registers: a vector read from where its lanes were just written singly waits for all earlier stores. */
 OXI_INLINE vf vf_load_n(const float *p, int64_t n) {
     vf low = _mm_setzero_ps(), odd = low;
@@ -74,20 +74,20 @@ OXI_INLINE void vf_store_n(float *p, vf a, int64_t n) {
     vf_store(all, a);
     for (int64_t i = 0; i < n; i++) p[i] = all[i];
 }
-OXI_INLINE vf vf_add(vf a, vf b) { return _mm_add_ps(a, b); }
-OXI_INLINE vf vf_sub(vf a, vf b) { return _mm_sub_ps(a, b); }
-OXI_INLINE vf vf_mul(vf a, vf b) { return _mm_mul_ps(a, b); }
-OXI_INLINE vf vf_div(vf a, vf b) { return _mm_div_ps(a, b); }
-OXI_INLINE vf vf_fma(vf a, vf b, vf c) { return _mm_add_ps(_mm_mul_ps(a, b), c); }
-OXI_INLINE vf vf_fnma(vf a, vf b, vf c) { return _mm_sub_ps(c, _mm_mul_ps(a, b)); }
-OXI_INLINE vf vf_min(vf a, vf b) { return _mm_min_ps(a, b); }
-OXI_INLINE vf vf_max(vf a, vf b) { return _mm_max_ps(a, b); }
-OXI_INLINE vf vf_sqrt(vf a) { return _mm_sqrt_ps(a); }
-OXI_INLINE vm vf_lt(vf a, vf b) { return _mm_cmplt_ps(a, b); }
-OXI_INLINE vm vf_le(vf a, vf b) { return _mm_cmple_ps(a, b); }
-OXI_INLINE vm vf_eq(vf a, vf b) { return _mm_cmpeq_ps(a, b); }
-OXI_INLINE vm vf_ne(vf a, vf b) { return _mm_cmpneq_ps(a, b); }
-OXI_INLINE vm vf_unord(vf a, vf b) { return _mm_cmpunord_ps(a, b); }
+#define oxi_sse2_vf_add _mm_add_ps
+#define oxi_sse2_vf_sub _mm_sub_ps
+#define oxi_sse2_vf_mul _mm_mul_ps
+#define oxi_sse2_vf_div _mm_div_ps
+#define oxi_sse2_vf_fma(a, b, c) _mm_add_ps(_mm_mul_ps(a, b), c)
+#define oxi_sse2_vf_fnma(a, b, c) _mm_sub_ps(c, _mm_mul_ps(a, b))
+#define oxi_sse2_vf_min _mm_min_ps
+#define oxi_sse2_vf_max _mm_max_ps
+#define oxi_sse2_vf_sqrt _mm_sqrt_ps
+#define oxi_sse2_vf_lt _mm_cmplt_ps
+#define oxi_sse2_vf_le _mm_cmple_ps
+#define oxi_sse2_vf_eq _mm_cmpeq_ps
+#define oxi_sse2_vf_ne _mm_cmpneq_ps
+#define oxi_sse2_vf_unord _mm_cmpunord_ps
 OXI_INLINE vf vf_select(vm m, vf a, vf b) { return _mm_or_ps(_mm_and_ps(m, a), _mm_andnot_ps(m, b)); }
 /* |a| + 2^23 has no fraction bits left: adding and taking it away rounds. From 2^23 up, a is whole
  * already. */
@@ -123,19 +123,19 @@ OXI_INLINE float vf_hmin(vf a) {
 }
 
 /* ---- i32 ---- */
-OXI_INLINE vi vi_load(const int32_t *p) { return _mm_loadu_si128((const __m128i *)(const void *)p); }
-OXI_INLINE void vi_store(int32_t *p, vi a) { _mm_storeu_si128((__m128i *)(void *)p, a); }
-OXI_INLINE vi vi_set1(int32_t a) { return _mm_set1_epi32(a); }
-OXI_INLINE vi vi_add(vi a, vi b) { return _mm_add_epi32(a, b); }
-OXI_INLINE vi vi_sub(vi a, vi b) { return _mm_sub_epi32(a, b); }
-OXI_INLINE vi vi_and(vi a, vi b) { return _mm_and_si128(a, b); }
-OXI_INLINE vi vi_or(vi a, vi b) { return _mm_or_si128(a, b); }
-OXI_INLINE vi vi_xor(vi a, vi b) { return _mm_xor_si128(a, b); }
-OXI_INLINE vi vi_sll(vi a, int count) { return _mm_slli_epi32(a, count); }
-OXI_INLINE vi vi_srl(vi a, int count) { return _mm_srli_epi32(a, count); }
-OXI_INLINE vi vi_sra(vi a, int count) { return _mm_srai_epi32(a, count); }
-OXI_INLINE vm vi_cmpeq(vi a, vi b) { return _mm_castsi128_ps(_mm_cmpeq_epi32(a, b)); }
-OXI_INLINE vm vi_cmpgt(vi a, vi b) { return _mm_castsi128_ps(_mm_cmpgt_epi32(a, b)); }
+#define oxi_sse2_vi_load(p) _mm_loadu_si128((const __m128i *)(const void *)(p))
+#define oxi_sse2_vi_store(p, a) _mm_storeu_si128((__m128i *)(void *)(p), a)
+#define oxi_sse2_vi_set1 _mm_set1_epi32
+#define oxi_sse2_vi_add _mm_add_epi32
+#define oxi_sse2_vi_sub _mm_sub_epi32
+#define oxi_sse2_vi_and _mm_and_si128
+#define oxi_sse2_vi_or _mm_or_si128
+#define oxi_sse2_vi_xor _mm_xor_si128
+#define oxi_sse2_vi_sll _mm_slli_epi32
+#define oxi_sse2_vi_srl _mm_srli_epi32
+#define oxi_sse2_vi_sra _mm_srai_epi32
+#define oxi_sse2_vi_cmpeq(a, b) _mm_castsi128_ps(_mm_cmpeq_epi32(a, b))
+#define oxi_sse2_vi_cmpgt(a, b) _mm_castsi128_ps(_mm_cmpgt_epi32(a, b))
 OXI_INLINE vi vi_select(vm m, vi a, vi b) { return vf_as_vi(vf_select(m, vi_as_vf(a), vi_as_vf(b))); }
 OXI_INLINE vi oxi_sse2_load_4_bytes(const void *p) {
     int32_t a;
@@ -150,9 +150,8 @@ OXI_INLINE vi vi_load_i8(const int8_t *p) {
     vi a = oxi_sse2_load_4_bytes(p), b = _mm_unpacklo_epi8(a, a);
     return _mm_srai_epi32(_mm_unpacklo_epi16(b, b), 24);
 }
-OXI_INLINE vi vi_load_u16(const uint16_t *p) {
-    return _mm_unpacklo_epi16(_mm_loadl_epi64((const __m128i *)(const void *)p), _mm_setzero_si128());
-}
+#define oxi_sse2_vi_load_u16(p) \
+    _mm_unpacklo_epi16(_mm_loadl_epi64((const __m128i *)(const void *)(p)), _mm_setzero_si128())
 OXI_INLINE vi vi_load_i16(const int16_t *p) {
     vi a = _mm_loadl_epi64((const __m128i *)(const void *)p);
     return _mm_srai_epi32(_mm_unpacklo_epi16(a, a), 16);
@@ -166,29 +165,27 @@ OXI_INLINE void vi_store_8(void *p, vi a) {
     int32_t four = _mm_cvtsi128_si32(_mm_packus_epi16(_mm_packs_epi32(low, low), low));
     memcpy(p, &four, 4);
 }
-OXI_INLINE vi vf_to_vi(vf a) { return _mm_cvtps_epi32(a); }
-OXI_INLINE vi vf_to_vi_trunc(vf a) { return _mm_cvttps_epi32(a); }
-OXI_INLINE vf vi_to_vf(vi a) { return _mm_cvtepi32_ps(a); }
+#define oxi_sse2_vf_to_vi _mm_cvtps_epi32
+#define oxi_sse2_vf_to_vi_trunc _mm_cvttps_epi32
+#define oxi_sse2_vi_to_vf _mm_cvtepi32_ps
 
 /* ---- masks ---- */
-OXI_INLINE vm vm_and(vm a, vm b) { return _mm_and_ps(a, b); }
-OXI_INLINE vm vm_or(vm a, vm b) { return _mm_or_ps(a, b); }
-OXI_INLINE vm vm_not(vm a) { return _mm_xor_ps(a, _mm_castsi128_ps(_mm_set1_epi32(-1))); }
+#define oxi_sse2_vm_and _mm_and_ps
+#define oxi_sse2_vm_or _mm_or_ps
+#define oxi_sse2_vm_not(a) _mm_xor_ps(a, _mm_castsi128_ps(_mm_set1_epi32(-1)))
 OXI_INLINE bool vm_any(vm a) { return _mm_movemask_ps(a) != 0; }
 OXI_INLINE unsigned vm_bits(vm a) { return (unsigned)_mm_movemask_ps(a); }
-OXI_INLINE vm vm_load_bool(const uint8_t *p) {
-    return _mm_castsi128_ps(_mm_cmpgt_epi32(vi_load_u8(p), _mm_setzero_si128()));
-}
+#define oxi_sse2_vm_load_bool(p) _mm_castsi128_ps(_mm_cmpgt_epi32(vi_load_u8(p), _mm_setzero_si128()))
 OXI_INLINE void vm_store_bool(uint8_t *p, vm a) { vi_store_8(p, _mm_srli_epi32(_mm_castps_si128(a), 31)); }
-OXI_INLINE vmd vmd_and(vmd a, vmd b) { return _mm_and_pd(a, b); }
-OXI_INLINE vmd vmd_or(vmd a, vmd b) { return _mm_or_pd(a, b); }
-OXI_INLINE vmd vmd_not(vmd a) { return _mm_xor_pd(a, _mm_castsi128_pd(_mm_set1_epi32(-1))); }
+#define oxi_sse2_vmd_and _mm_and_pd
+#define oxi_sse2_vmd_or _mm_or_pd
+#define oxi_sse2_vmd_not(a) _mm_xor_pd(a, _mm_castsi128_pd(_mm_set1_epi32(-1)))
 OXI_INLINE bool vmd_any(vmd a) { return _mm_movemask_pd(a) != 0; }
 OXI_INLINE unsigned vmd_bits(vmd a) { return (unsigned)_mm_movemask_pd(a); }
 
 /* ---- f64 ---- */
-OXI_INLINE vd vd_load(const double *p) { return _mm_loadu_pd(p); }
-OXI_INLINE void vd_store(double *p, vd a) { _mm_storeu_pd(p, a); }
+#define oxi_sse2_vd_load _mm_loadu_pd
+#define oxi_sse2_vd_store _mm_storeu_pd
 OXI_INLINE vd vd_load_n(const double *p, int64_t n) {
     return n >= 2 ? _mm_loadu_pd(p) : n == 1 ? _mm_load_sd(p) : _mm_setzero_pd();
 }
@@ -196,22 +193,22 @@ OXI_INLINE void vd_store_n(double *p, vd a, int64_t n) {
     if (n >= 2) _mm_storeu_pd(p, a);
     else if (n == 1) _mm_store_sd(p, a);
 }
-OXI_INLINE vd vd_set1(double a) { return _mm_set1_pd(a); }
-OXI_INLINE vd vd_zero(void) { return _mm_setzero_pd(); }
-OXI_INLINE vd vd_add(vd a, vd b) { return _mm_add_pd(a, b); }
-OXI_INLINE vd vd_sub(vd a, vd b) { return _mm_sub_pd(a, b); }
-OXI_INLINE vd vd_mul(vd a, vd b) { return _mm_mul_pd(a, b); }
-OXI_INLINE vd vd_div(vd a, vd b) { return _mm_div_pd(a, b); }
-OXI_INLINE vd vd_fma(vd a, vd b, vd c) { return _mm_add_pd(_mm_mul_pd(a, b), c); }
-OXI_INLINE vd vd_fnma(vd a, vd b, vd c) { return _mm_sub_pd(c, _mm_mul_pd(a, b)); }
-OXI_INLINE vd vd_min(vd a, vd b) { return _mm_min_pd(a, b); }
-OXI_INLINE vd vd_max(vd a, vd b) { return _mm_max_pd(a, b); }
-OXI_INLINE vd vd_sqrt(vd a) { return _mm_sqrt_pd(a); }
-OXI_INLINE vmd vd_lt(vd a, vd b) { return _mm_cmplt_pd(a, b); }
-OXI_INLINE vmd vd_le(vd a, vd b) { return _mm_cmple_pd(a, b); }
-OXI_INLINE vmd vd_eq(vd a, vd b) { return _mm_cmpeq_pd(a, b); }
-OXI_INLINE vmd vd_ne(vd a, vd b) { return _mm_cmpneq_pd(a, b); }
-OXI_INLINE vmd vd_unord(vd a, vd b) { return _mm_cmpunord_pd(a, b); }
+#define oxi_sse2_vd_set1 _mm_set1_pd
+#define oxi_sse2_vd_zero _mm_setzero_pd
+#define oxi_sse2_vd_add _mm_add_pd
+#define oxi_sse2_vd_sub _mm_sub_pd
+#define oxi_sse2_vd_mul _mm_mul_pd
+#define oxi_sse2_vd_div _mm_div_pd
+#define oxi_sse2_vd_fma(a, b, c) _mm_add_pd(_mm_mul_pd(a, b), c)
+#define oxi_sse2_vd_fnma(a, b, c) _mm_sub_pd(c, _mm_mul_pd(a, b))
+#define oxi_sse2_vd_min _mm_min_pd
+#define oxi_sse2_vd_max _mm_max_pd
+#define oxi_sse2_vd_sqrt _mm_sqrt_pd
+#define oxi_sse2_vd_lt _mm_cmplt_pd
+#define oxi_sse2_vd_le _mm_cmple_pd
+#define oxi_sse2_vd_eq _mm_cmpeq_pd
+#define oxi_sse2_vd_ne _mm_cmpneq_pd
+#define oxi_sse2_vd_unord _mm_cmpunord_pd
 OXI_INLINE vd vd_select(vmd m, vd a, vd b) { return _mm_or_pd(_mm_and_pd(m, a), _mm_andnot_pd(m, b)); }
 OXI_INLINE vd vd_round(vd a) {
     vd sign = vd_and(a, vd_constant(-0.0)), size = vd_andnot(vd_constant(-0.0), a);
@@ -232,26 +229,25 @@ OXI_INLINE vd vd_trunc(vd a) {
     return vd_or(vd_sub(r, vd_and(vd_lt(size, r), vd_constant(1.0))), sign);
 }
 OXI_INLINE double vd_hsum(vd a) { return _mm_cvtsd_f64(_mm_add_sd(a, _mm_unpackhi_pd(a, a))); }
-OXI_INLINE vd vd_from_vf_lo(vf a) { return _mm_cvtps_pd(a); }
+#define oxi_sse2_vd_from_vf_lo _mm_cvtps_pd
 OXI_INLINE vd vd_from_vf_hi(vf a) { return _mm_cvtps_pd(_mm_movehl_ps(a, a)); }
-OXI_INLINE vf vf_from_vd(vd lo, vd hi) { return _mm_movelh_ps(_mm_cvtpd_ps(lo), _mm_cvtpd_ps(hi)); }
+#define oxi_sse2_vf_from_vd(lo, hi) _mm_movelh_ps(_mm_cvtpd_ps(lo), _mm_cvtpd_ps(hi))
 OXI_INLINE vd vd_load_f32(const float *p) { 
     return _mm_cvtps_pd(_mm_castsi128_ps(_mm_loadl_epi64((const __m128i *)(const void *)p)));
 }
-OXI_INLINE void vd_store_f32(float *p, vd a) {
-    _mm_storel_epi64((__m128i *)(void *)p, _mm_castps_si128(_mm_cvtpd_ps(a)));
-}
-OXI_INLINE vd vd_from_vi_lo(vi a) { return _mm_cvtepi32_pd(a); }
+#define oxi_sse2_vd_store_f32(p, a) \
+    _mm_storel_epi64((__m128i *)(void *)(p), _mm_castps_si128(_mm_cvtpd_ps(a)))
+#define oxi_sse2_vd_from_vi_lo _mm_cvtepi32_pd
 OXI_INLINE vd vd_from_vi_hi(vi a) { return _mm_cvtepi32_pd(_mm_unpackhi_epi64(a, a)); }
 
 /* ---- i64 ---- */
-OXI_INLINE vl vl_set1(int64_t a) { return _mm_set1_epi64x(a); }
-OXI_INLINE vl vl_add(vl a, vl b) { return _mm_add_epi64(a, b); }
-OXI_INLINE vl vl_sub(vl a, vl b) { return _mm_sub_epi64(a, b); }
-OXI_INLINE vl vl_and(vl a, vl b) { return _mm_and_si128(a, b); }
-OXI_INLINE vl vl_or(vl a, vl b) { return _mm_or_si128(a, b); }
-OXI_INLINE vl vl_sll(vl a, int count) { return _mm_slli_epi64(a, count); }
-OXI_INLINE vl vl_srl(vl a, int count) { return _mm_srli_epi64(a, count); }
+#define oxi_sse2_vl_set1 _mm_set1_epi64x
+#define oxi_sse2_vl_add _mm_add_epi64
+#define oxi_sse2_vl_sub _mm_sub_epi64
+#define oxi_sse2_vl_and _mm_and_si128
+#define oxi_sse2_vl_or _mm_or_si128
+#define oxi_sse2_vl_sll _mm_slli_epi64
+#define oxi_sse2_vl_srl _mm_srli_epi64
 
 #include "cpu/simd/half.inc"
 #include "cpu/simd/bf16.inc"

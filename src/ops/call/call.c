@@ -10,7 +10,7 @@ static const oxi_op_row oxi_op_rows[OXI_OP_COUNT] = {
 #include "ops/ops.def"
 };
 
-static const oxi_op_row *oxi_op_row_of(oxi_op op) {
+OXI_SMALL const oxi_op_row *oxi_op_row_of(oxi_op op) {
     return &oxi_op_rows[op];
 }
 
@@ -98,9 +98,9 @@ static bool oxi_overlaps(const ox_tensor *t, const ox_tensor *out) {
     oxi_reach(t, &a0, &a1);
     oxi_reach(out, &b0, &b1);
     size_t t_first = oxi_byte_offset(t->dtype, a0),
-           t_end = oxi_byte_offset(t->dtype, a1) + (size_t)ox_dtype_get_info(t->dtype)->block_bytes;
+           t_end = oxi_byte_offset(t->dtype, a1) + (size_t)oxi_info(t->dtype)->block_bytes;
     size_t o_first = oxi_byte_offset(out->dtype, b0),
-           o_end = oxi_byte_offset(out->dtype, b1) + (size_t)ox_dtype_get_info(out->dtype)->block_bytes;
+           o_end = oxi_byte_offset(out->dtype, b1) + (size_t)oxi_info(out->dtype)->block_bytes;
     return t_first < o_end && o_first < t_end;
 }
 
@@ -138,7 +138,7 @@ static ox_status oxi_check_given_result(const oxi_call *call, const oxi_op_row *
                             "%s_: several elements of an expanded tensor share memory; clone it first",
                             row->name);
     bool casts = row->family == OXI_FAMILY_COPY;
-    if (!casts && ox_dtype_get_info(meta->dtype)->cls > ox_dtype_get_info(out->dtype)->cls)
+    if (!casts && oxi_info(meta->dtype)->cls > oxi_info(out->dtype)->cls)
         return oxi_fail(OX_ERR_DTYPE, "%s_: a %s result cannot be written into %s", row->name,
                         ox_dtype_name(meta->dtype), ox_dtype_name(out->dtype));
     return OX_OK;

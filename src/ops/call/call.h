@@ -201,7 +201,7 @@ typedef struct oxi_op_row {
     ox_tensor *(*parts)(const oxi_call *call);  /* NULL: none (ops/parts.c) */
 } oxi_op_row;
 
-static const oxi_op_row *oxi_op_row_of(oxi_op op);
+OXI_SMALL const oxi_op_row *oxi_op_row_of(oxi_op op);
 
 /* A call with one result, which is written to `out`; attributes are zeros. `in` lives as long as the call. */
 static oxi_call oxi_call_of(oxi_op op, ox_tensor *const *in, int in_count, ox_tensor *out);

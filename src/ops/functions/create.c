@@ -229,7 +229,7 @@ OX_API ox_tensor *ox_from_scalar(ox_scalar value) {
 
 /* Whether an integer is one of this type; unsigned types take negative ones too, as in oxi_fits_integer. */
 static bool oxi_scalar_fits_integer(ox_dtype dtype, ox_scalar value) {
-    int bits = 8 * ox_dtype_get_info(dtype)->block_bytes;
+    int bits = 8 * oxi_info(dtype)->block_bytes;
     int64_t integer = value.integer;
     if (value.dtype == OX_U64 && integer < 0) return dtype == OX_U64;
     if (bits == 64) return true;
@@ -344,7 +344,7 @@ OX_API ox_tensor *ox_from_blob(void *data, ox_shape shape, const int64_t *stride
                                       oxi_add_i64(far < 0 ? first : last, far, far < 0 ? &first : &last)));
     }
     /* Strides may reach below data: the storage starts at the lowest element. */
-    int64_t width = ox_dtype_get_info(type)->block_bytes, span = 0, span_bytes = 0;
+    int64_t width = oxi_info(type)->block_bytes, span = 0, span_bytes = 0;
     fits = fits && first > INT64_MIN / 32 && last < INT64_MAX / 32 && oxi_add_i64(last, -first + 1, &span) &&
            oxi_mul_i64(span, width, &span_bytes);
     if (!fits) return OXI_FAIL_NULL(OX_ERR_SHAPE, "from_blob: strides reach beyond memory");

@@ -32,7 +32,7 @@ static ox_tensor *oxi_contiguous(ox_tensor *t) {
 
 OX_API ox_tensor *ox_cast(ox_tensor *x, ox_dtype dtype) {
     if (oxi_any_null("cast", &x, 1)) return NULL;
-    if (ox_dtype_get_info(dtype)->cls == OX_CLASS_NONE)
+    if (oxi_info(dtype)->cls == OX_CLASS_NONE)
         return OXI_FAIL_NULL(OX_ERR_DTYPE, "cast: dtype %d does not exist", (int)dtype);
     return dtype == x->dtype ? oxi_same_again(x) : oxi_copy_call("cast", x, dtype);
 }
@@ -133,7 +133,7 @@ OX_API ox_scalar ox_item_scalar(ox_tensor *t) {
     ox_scalar value = oxi_scalar(OX_DTYPE_NONE, 0, 0, 0), none = value;
     float parts[2] = {0, 0};
     if (!oxi_is_item("item_scalar", t)) return none;
-    ox_dtype_class cls = ox_dtype_get_info(t->dtype)->cls;
+    ox_dtype_class cls = oxi_info(t->dtype)->cls;
     value.dtype = cls == OX_CLASS_COMPLEX                     ? OX_C64
                   : cls > OX_CLASS_INT                        ? OX_F64
                   : t->dtype == OX_BOOL || t->dtype == OX_U64 ? t->dtype
@@ -142,7 +142,7 @@ OX_API ox_scalar ox_item_scalar(ox_tensor *t) {
     void *out = read == OX_C64   ? (void *)parts
                 : read == OX_F64 ? (void *)&value.real
                                  : (void *)&value.integer;
-    if (oxi_export("item_scalar", t, read, out, (size_t)ox_dtype_get_info(read)->block_bytes) != OX_OK)
+    if (oxi_export("item_scalar", t, read, out, (size_t)oxi_info(read)->block_bytes) != OX_OK)
         return none;
     if (read == OX_C64) {
         value.real = (double)parts[0];

@@ -155,7 +155,7 @@ OX_API ox_tensor *ox_roll(ox_tensor *x, ox_shape shifts, ox_shape dims) {
 static bool oxi_adds_narrow(oxi_op op, const oxi_attrs *attr, ox_tensor *const *in) {
     oxi_index_does does = oxi_index_form_of(op)->does;
     if (does != OXI_DOES_ADDS && does != OXI_DOES_MULTIPLIES) return false;
-    if (!oxi_is_float(in[0]->dtype) || ox_dtype_get_info(in[0]->dtype)->block_bytes >= 4) return false;
+    if (!oxi_is_float(in[0]->dtype) || oxi_info(in[0]->dtype)->block_bytes >= 4) return false;
     oxi_call call = oxi_call_of(op, in, 3, NULL);
     ox_tensor meta;
     call.attr = *attr;

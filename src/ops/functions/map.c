@@ -87,7 +87,7 @@ static unsigned oxi_rounded_first(oxi_op op, ox_tensor *const *in, int count, bo
     bool narrow = false;
     if (op == OXI_OP_where || op == OXI_OP_lerp) return 0;
     for (int i = 0; i < count; i++) {
-        bool whole = oxi_is_int(in[i]->dtype) && ox_dtype_get_info(in[i]->dtype)->block_bytes > 1;
+        bool whole = oxi_is_int(in[i]->dtype) && oxi_info(in[i]->dtype)->block_bytes > 1;
         if (whole && in[i]->ndim > 0 && !(in_place && i == 0)) integers |= 1u << i;
         narrow = narrow || in[i]->dtype == OX_F16 || in[i]->dtype == OX_BF16;
     }
@@ -168,7 +168,7 @@ OX_API ox_tensor *ox_add_scaled_(ox_tensor *a, ox_tensor *b, double scale) {
  * that, a whole one beside integers is an integer. In comparisons only one that they hold: it would wrap. */
 static ox_tensor *oxi_number_beside(oxi_op op, const ox_tensor *a, double number, bool in_place) {
     bool compares = oxi_op_row_of(op)->gives == OXI_GIVES_BOOL;
-    bool whole = ox_dtype_get_info(a->dtype)->cls <= OX_CLASS_INT && number == trunc(number) &&
+    bool whole = oxi_info(a->dtype)->cls <= OX_CLASS_INT && number == trunc(number) &&
                  oxi_fits_integer(OX_I64, number);
     if (whole && compares && oxi_is_int(a->dtype))
         whole = number < oxi_integer_end(a->dtype) && number >= oxi_integer_least(a->dtype);
@@ -215,11 +215,12 @@ OX_API ox_tensor *ox_glu(ox_tensor *x, int dim) {
     oxi_work work = oxi_work_begin("glu");
     ox_tensor *a = ox_narrow(x, d, 0, half), *b = ox_narrow(x, d, half, half);
     if (x->dtype == OX_F32 || x->dtype == OX_F64) return oxi_work_end(&work, ox_mul(a, ox_sigmoid(b)));
-    /* in f32, rounded once */
+    /* in f32, rounded once; 8-bit floats go beside no other dtype */
     ox_tensor *in[2], *result = a ? ox_empty_like(a) : NULL;
-    in[0] = a;
+    in[0] = oxi_is_f8(x->dtype) ? ox_cast(a, OX_F32) : a;
     in[1] = ox_sigmoid_(ox_cast(b, OX_F32));
-    return oxi_work_end(&work, result && in[1] ? oxi_apply_list(OXI_OP_mul, NULL, in, 2, result) : NULL);
+    bool made = result && in[0] && in[1];
+    return oxi_work_end(&work, made ? oxi_apply_list(OXI_OP_mul, NULL, in, 2, result) : NULL);
 }
 
 /* ---- complex numbers ----------------------------------------------------------------------------------- */

@@ -24,10 +24,10 @@ static ox_status oxi_broadcast(const oxi_call *call, ox_tensor *out, ox_dtype dt
 
 /* Smallest and largest number of an integer type, as the doubles that no number of it lies beyond. */
 static double oxi_integer_least(ox_dtype dtype) {
-    return oxi_is_unsigned(dtype) ? 0 : -ldexp(1.0, 8 * ox_dtype_get_info(dtype)->block_bytes - 1);
+    return oxi_is_unsigned(dtype) ? 0 : -ldexp(1.0, 8 * oxi_info(dtype)->block_bytes - 1);
 }
 static double oxi_integer_end(ox_dtype dtype) { /* one more than the largest */
-    return ldexp(1.0, 8 * ox_dtype_get_info(dtype)->block_bytes - !oxi_is_unsigned(dtype));
+    return ldexp(1.0, 8 * oxi_info(dtype)->block_bytes - !oxi_is_unsigned(dtype));
 }
 
 /* Whether the whole part of a number is one of this integer type; unsigned types take negative ones too,

@@ -25,7 +25,7 @@ static ox_status oxi_product_dtype(const oxi_call *call, const ox_tensor *x, con
 /* Blocks must run along the dim that is read row by row, in whole rows. */
 static ox_status oxi_check_block_rows(const oxi_call *call, const ox_tensor *t, int dim) {
     if (!oxi_is_block(t->dtype) || t->ndim == 0) return OX_OK;
-    if (t->stride[dim] == 1 && t->shape[dim] % ox_dtype_get_info(t->dtype)->block_elements == 0) return OX_OK;
+    if (t->stride[dim] == 1 && t->shape[dim] % oxi_info(t->dtype)->block_elements == 0) return OX_OK;
     return oxi_fail(OX_ERR_DTYPE, "%s: the blocks of %s do not run along dim %d", oxi_op_name(call),
                     oxi_tensor_text(t), dim);
 }
@@ -88,7 +88,7 @@ OXI_RULE(linear) {
         return oxi_fail(OX_ERR_SHAPE, "linear: inner sizes differ: %s x %s",
                         oxi_shape_text(x->ndim, x->shape), oxi_shape_text(2, w->shape));
     if (bias && (bias->ndim != 1 || bias->shape[0] != w->shape[0] ||
-                 ox_dtype_get_info(bias->dtype)->cls != ox_dtype_get_info(dtype)->cls))
+                 oxi_info(bias->dtype)->cls != oxi_info(dtype)->cls))
         return oxi_fail(OX_ERR_SHAPE, "linear: bias %s does not fit weight %s", oxi_tensor_text(bias),
                         oxi_tensor_text(w));
     if (call->attr.activation.activation != OX_ACTIVATION_NONE && !oxi_is_float(dtype))

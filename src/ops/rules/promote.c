@@ -12,7 +12,7 @@ static const char *oxi_op_name(const oxi_call *call) {
 /* The OXI_ACCEPT_ bit of a dtype's class. */
 static unsigned oxi_class_bit(ox_dtype dtype) {
     static const unsigned bits[] = {0, OXI_ACCEPT_B, OXI_ACCEPT_I, OXI_ACCEPT_F, OXI_ACCEPT_C, OXI_ACCEPT_Q};
-    return bits[ox_dtype_get_info(dtype)->cls];
+    return bits[oxi_info(dtype)->cls];
 }
 
 /* ---- promotion: torch.result_type ---------------------------------------------------------------------- */
@@ -21,7 +21,7 @@ static unsigned oxi_class_bit(ox_dtype dtype) {
 static ox_dtype oxi_combine_groups(ox_dtype strong, ox_dtype weak) {
     if (strong == OX_DTYPE_NONE) return weak;
     if (weak == OX_DTYPE_NONE) return strong;
-    ox_dtype_class cs = ox_dtype_get_info(strong)->cls, cw = ox_dtype_get_info(weak)->cls;
+    ox_dtype_class cs = oxi_info(strong)->cls, cw = oxi_info(weak)->cls;
     if (cs >= cw) {
         if (cs == OX_CLASS_BOOL && cw == OX_CLASS_INT) return weak;
         return strong;
@@ -34,9 +34,19 @@ static ox_dtype oxi_combine_groups(ox_dtype strong, ox_dtype weak) {
                : strong;
 }
 
+/* Whether operands [first, in_count) have a dtype in common that promotes to itself, as nearly always. */
+static bool oxi_of_one_dtype(const oxi_call *call, int first) {
+    const ox_tensor *one = first < call->in_count ? call->in[first] : NULL;
+    if (!one || one->is_number || oxi_is_block(one->dtype)) return false;
+    for (int i = first + 1; i < call->in_count; i++)
+        if (!call->in[i] || call->in[i]->dtype != one->dtype) return false;
+    return true;
+}
+
 /* Promotes operands [first, in_count); *refused names a pair with no common dtype. */
 static ox_dtype oxi_result_type(const oxi_call *call, int first, const ox_tensor **refused) {
     ox_dtype group[3] = {OX_DTYPE_NONE, OX_DTYPE_NONE, OX_DTYPE_NONE}; /* with dims, 0-dim, numbers */
+    if (oxi_of_one_dtype(call, first)) return call->in[first]->dtype;
     for (int i = first; i < call->in_count; i++) {
         const ox_tensor *t = call->in[i];
         if (!t) continue;
@@ -59,7 +69,7 @@ static int oxi_first_valued_operand(const oxi_call *call) {
 /* What a call whose operands promote to `dtype` computes in. */
 static ox_dtype oxi_computed_in(const oxi_call *call, ox_dtype dtype) {
     bool wants_float = oxi_op_row_of(call->op)->gives == OXI_GIVES_FLOAT;
-    return wants_float && ox_dtype_get_info(dtype)->cls < OX_CLASS_FLOAT && dtype ? OX_F32 : dtype;
+    return wants_float && oxi_info(dtype)->cls < OX_CLASS_FLOAT && dtype ? OX_F32 : dtype;
 }
 
 /* What a call that computes in `dtype` gives. */

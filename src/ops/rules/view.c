@@ -68,7 +68,7 @@ OXI_RULE(view) {
     oxi_view_of(x, out);
     out->ndim = shape->ndim;
     memcpy(out->shape, shape->dim, sizeof out->shape);
-    int64_t block = ox_dtype_get_info(x->dtype)->block_elements;
+    int64_t block = oxi_info(x->dtype)->block_elements;
     bool whole = shape->ndim > 0 && x->ndim > 0 && shape->dim[shape->ndim - 1] % block == 0;
     ox_status status = oxi_check_block_view(call, whole);
     if (status == OX_OK && ox_numel(x) == 0)
@@ -85,7 +85,7 @@ OXI_RULE(slice) {
     const ox_tensor *x = call->in[0];
     int dim = call->attr.slice.dim;
     int64_t start = call->attr.slice.start, length = call->attr.slice.length, step = call->attr.slice.step;
-    int64_t block = ox_dtype_get_info(x->dtype)->block_elements;
+    int64_t block = oxi_info(x->dtype)->block_elements;
     oxi_view_of(x, out);
     out->shape[dim] = length;
     if (ox_numel(out) > 0) out->offset += start * x->stride[dim];
@@ -186,7 +186,7 @@ OXI_RULE(as_strided) {
                (shape->dim[d] == 0 || (oxi_mul_i64(shape->dim[d] - 1, stride->dim[d], &far) &&
                                        oxi_add_i64(far < 0 ? first : last, far, far < 0 ? &first : &last)));
     }
-    int64_t count = (int64_t)(x->storage->bytes / (size_t)ox_dtype_get_info(x->dtype)->block_bytes);
+    int64_t count = (int64_t)(x->storage->bytes / (size_t)oxi_info(x->dtype)->block_bytes);
     if (out->offset < 0 || (!empty && (!fits || first < 0 || last >= count)))
         return oxi_fail(OX_ERR_SHAPE,
                         "as_strided: %s by %s from %lld reaches beyond a storage of %lld elements",
@@ -257,7 +257,7 @@ OXI_RULE(view_as_complex) {
 OXI_RULE(view_dtype) {
     const ox_tensor *x = call->in[0];
     ox_dtype dtype = call->attr.dtype.dtype;
-    const ox_dtype_info *from = ox_dtype_get_info(x->dtype), *to = ox_dtype_get_info(dtype);
+    const ox_dtype_info *from = oxi_info(x->dtype), *to = oxi_info(dtype);
     if (to->cls == OX_CLASS_NONE || to->cls == OX_CLASS_BLOCK || to->block_bytes != from->block_bytes)
         return oxi_fail(OX_ERR_DTYPE, "view_dtype: %s as %s: the widths differ", oxi_tensor_text(x),
                         to->name);

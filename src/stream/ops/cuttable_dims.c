@@ -21,7 +21,7 @@ static void oxi_space_map(oxi_stream_plan *plan, int operand, int d, int dim) {
 static void oxi_space_keep_blocks(oxi_stream_plan *plan, int operand) {
     const ox_tensor *t = &plan->operand[operand];
     if (!plan->there[operand] || !oxi_is_block(t->dtype)) return;
-    int along = oxi_block_dim(t), block = ox_dtype_get_info(t->dtype)->block_elements;
+    int along = oxi_block_dim(t), block = oxi_info(t->dtype)->block_elements;
     for (int d = 0; d < plan->space.ndim; d++)
         if (plan->space.dim[operand][d] == along && plan->space.unit[d] < block) plan->space.unit[d] = block;
 }

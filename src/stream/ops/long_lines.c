@@ -50,7 +50,7 @@ static bool oxi_lines_span(const oxi_stream_lines *job, int operand, const oxi_l
                            oxi_stream_layout *out) {
     const oxi_reduce *r = job->r;
     const ox_tensor *t = &job->t[operand];
-    int64_t low = job->origin[operand], high = low, bytes = ox_dtype_get_info(t->dtype)->block_bytes;
+    int64_t low = job->origin[operand], high = low, bytes = oxi_info(t->dtype)->block_bytes;
     int64_t kept = part->group * r->group;
     int64_t end = oxi_min_i64(kept + part->groups * r->group, r->kept.numel), elements = end - kept;
     oxi_walk_reach(&r->kept, operand, kept, end, &low, &high);
@@ -213,7 +213,7 @@ static void oxi_lines_end(oxi_stream_lines *job, const oxi_call *call, oxi_reduc
     job->r = r;
     r->call = call;
     for (int k = 0; k < job->operands; k++) {
-        int64_t bytes = ox_dtype_get_info(job->t[k].dtype)->block_bytes;
+        int64_t bytes = oxi_info(job->t[k].dtype)->block_bytes;
         job->lined[k] = k < lined;
         if (!job->streamed[k]) continue;
         int64_t first = (int64_t)((uintptr_t)r->kept.base[k] - (uintptr_t)oxi_lines_nowhere);
@@ -270,7 +270,7 @@ static void oxi_lines_run(oxi_stream_lines *job, const oxi_lines_part *part, con
         if (source->use == OXI_STREAM_UNUSED) continue;
         /* Position 0 may lie outside the cell; only its distance to the part matters. */
         int64_t from =
-            (job->origin[k] + source->layout.offset) * ox_dtype_get_info(job->t[k].dtype)->block_bytes;
+            (job->origin[k] + source->layout.offset) * oxi_info(job->t[k].dtype)->block_bytes;
         r->kept.base[k] = (char *)((uintptr_t)source->data + (uintptr_t)(from - job->shift[k]));
     }
     tasks.job = job;

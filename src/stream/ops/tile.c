@@ -27,12 +27,12 @@ static int oxi_layout_dims(const ox_tensor *t, oxi_layout_dim *out) {
 }
 
 static int64_t oxi_block_count(ox_dtype dtype, int64_t elements) {
-    return elements / ox_dtype_get_info(dtype)->block_elements;
+    return elements / oxi_info(dtype)->block_elements;
 }
 
 /* All of it in one run, with the strides that it has. span: elements from the lowest up to the highest. */
 static void oxi_layout_span(const ox_tensor *t, int64_t low, int64_t span, oxi_stream_layout *out) {
-    size_t block = (size_t)ox_dtype_get_info(t->dtype)->block_bytes;
+    size_t block = (size_t)oxi_info(t->dtype)->block_bytes;
     out->first = oxi_byte_offset(t->dtype, low);
     out->bytes = out->run = (size_t)oxi_block_count(t->dtype, span) * block;
     out->loops = 0;
@@ -43,7 +43,7 @@ static void oxi_layout_span(const ox_tensor *t, int64_t low, int64_t span, oxi_s
 /* Runs of `run` elements side by side, the loops around them closed up. */
 static void oxi_layout_pack(const ox_tensor *t, int64_t low, int64_t run, const oxi_layout_dim *dims,
                             int loops, int all, oxi_stream_layout *out) {
-    size_t block = (size_t)ox_dtype_get_info(t->dtype)->block_bytes;
+    size_t block = (size_t)oxi_info(t->dtype)->block_bytes;
     out->first = oxi_byte_offset(t->dtype, low);
     out->run = (size_t)oxi_block_count(t->dtype, run) * block;
     out->loops = loops;
@@ -68,7 +68,7 @@ static void oxi_layout_pack(const ox_tensor *t, int64_t low, int64_t run, const 
 
 /* As for tensors in mapped files: blocks are read a few bytes at a time. */
 static int oxi_layout_align(ox_dtype dtype) {
-    return oxi_is_block(dtype) ? 4 : ox_dtype_get_info(dtype)->block_bytes;
+    return oxi_is_block(dtype) ? 4 : oxi_info(dtype)->block_bytes;
 }
 
 /* Where the elements of t lie in its region, and how they are put into a cell: in one run with the gaps
@@ -79,7 +79,7 @@ static void oxi_layout_of(const ox_tensor *t, bool pack, oxi_stream_layout *out)
     out->align = oxi_layout_align(t->dtype);
     if (ox_numel(t) == 0) return;
     int all = oxi_layout_dims(t, dims), loops = all;
-    int64_t block = ox_dtype_get_info(t->dtype)->block_elements, low = t->offset, high = t->offset, run = 1;
+    int64_t block = oxi_info(t->dtype)->block_elements, low = t->offset, high = t->offset, run = 1;
     for (int d = 0; d < t->ndim; d++) *(t->stride[d] < 0 ? &low : &high) += (t->shape[d] - 1) * t->stride[d];
     while (loops > 0 && dims[loops - 1].step == run) run *= dims[--loops].count;
     int64_t span = (high / block - low / block + 1) * block, packed = run;

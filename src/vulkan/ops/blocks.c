@@ -66,8 +66,8 @@ static ox_tensor oxi_vk_with_last_at(const ox_tensor *t, int along) {
 /* Blocks along the last dim as so many `unit`s, whose bytes divide a block's. */
 static ox_tensor oxi_vk_as_units(const ox_tensor *blocks, ox_dtype unit) {
     ox_tensor view = oxi_borrowed(blocks);
-    const ox_dtype_info *info = ox_dtype_get_info(blocks->dtype);
-    int64_t each = info->block_bytes / ox_dtype_get_info(unit)->block_bytes;
+    const ox_dtype_info *info = oxi_info(blocks->dtype);
+    int64_t each = info->block_bytes / oxi_info(unit)->block_bytes;
     view.dtype = unit;
     view.offset = blocks->offset / info->block_elements * each;
     for (int i = 0; i < view.ndim - 1; i++) view.stride[i] = blocks->stride[i] / info->block_elements * each;
@@ -76,7 +76,7 @@ static ox_tensor oxi_vk_as_units(const ox_tensor *blocks, ox_dtype unit) {
 }
 
 static ox_dtype oxi_vk_unit_of(ox_dtype block) {
-    int64_t bytes = ox_dtype_get_info(block)->block_bytes;
+    int64_t bytes = oxi_info(block)->block_bytes;
     return bytes % 4 == 0 ? OX_U32 : bytes % 2 == 0 ? OX_U16 : OX_U8;
 }
 
@@ -131,8 +131,8 @@ static ox_status oxi_vk_expand(oxi_vk_device *d, const ox_tensor *blocks, const 
     params.to = oxi_vk_element_at(to);
     params.at = (uint32_t)oxi_vk_byte_at(blocks);
     for (int i = 0; i < last; i++) {
-        int64_t blocks_apart = blocks->stride[i] / ox_dtype_get_info(blocks->dtype)->block_elements;
-        params.stride[i][0] = (uint32_t)(blocks_apart * ox_dtype_get_info(blocks->dtype)->block_bytes);
+        int64_t blocks_apart = blocks->stride[i] / oxi_info(blocks->dtype)->block_elements;
+        params.stride[i][0] = (uint32_t)(blocks_apart * oxi_info(blocks->dtype)->block_bytes);
         params.shape[i] = (uint32_t)blocks->shape[i];
     }
     oxi_vk_bind(&dispatch, 0, to, true);
@@ -171,7 +171,7 @@ static ox_status oxi_vk_from_blocks(oxi_vk_device *d, const ox_tensor *from, con
 
 /* Contiguous floats to contiguous blocks. */
 static ox_status oxi_vk_pack(oxi_vk_device *d, const ox_tensor *from, const ox_tensor *to) {
-    const ox_dtype_info *info = ox_dtype_get_info(to->dtype);
+    const ox_dtype_info *info = oxi_info(to->dtype);
     uint32_t count = (uint32_t)(ox_numel(to) / info->block_elements), each = 1; /* invocations of a block */
     oxi_vk_pack_params params = {count, oxi_vk_element_at(from), (uint32_t)oxi_vk_byte_at(to), {0}};
     oxi_vk_dispatch dispatch;
@@ -226,7 +226,7 @@ static ox_status oxi_vk_to_blocks(oxi_vk_device *d, const ox_tensor *from, const
 
 static bool oxi_vk_can_pack(const oxi_vk_device *d, ox_dtype dtype) {
     if (!oxi_cpu_kernels()->quantize[dtype]) return false;
-    return ox_dtype_get_info(dtype)->block_elements == 32 || d->caps & OX_VULKAN_CAP_F64;
+    return oxi_info(dtype)->block_elements == 32 || d->caps & OX_VULKAN_CAP_F64;
 }
 
 /* Where the CPU refuses a layout it says so itself. */

@@ -71,14 +71,14 @@ static void oxi_vk_double_words(double value, uint32_t *words) {
 static ox_dtype oxi_vk_map_immediate(const ox_tensor *t, uint32_t lane, uint32_t *raw) {
     const void *at = oxi_ptr(t);
     if (lane == OXI_VK_LANE_RAW || lane == OXI_LANE_C64) {
-        memcpy(raw, at, (size_t)ox_dtype_get_info(t->dtype)->block_bytes);
+        memcpy(raw, at, (size_t)oxi_info(t->dtype)->block_bytes);
         return t->dtype;
     }
     if (lane == OXI_LANE_F64) {
         oxi_vk_double_words(oxi_element_to_f64(t->dtype, at), raw);
         return OX_F64;
     }
-    if (ox_dtype_get_info(t->dtype)->cls == OX_CLASS_FLOAT) {
+    if (oxi_info(t->dtype)->cls == OX_CLASS_FLOAT) {
         raw[0] = oxi_vk_float_bits(oxi_element_to_f64(t->dtype, at));
         raw[1] = 0;
         return OX_F32;
@@ -221,7 +221,7 @@ static ox_status oxi_vk_map(oxi_vk_device *d, const oxi_call *call) {
     double f[3] = {0, 0, 0};
     oxi_attrs_numbers(call->op, &call->attr, f, 3);
     for (int i = 0; i < 3; i++) params.f[i] = oxi_vk_float_bits(f[i]);
-    params.bits = 8u * (uint32_t)ox_dtype_get_info(compute)->block_bytes;
+    params.bits = 8u * (uint32_t)oxi_info(compute)->block_bytes;
     bool wide = lane == OXI_LANE_F64 || lane == OXI_LANE_C64;
     if (wide)
         oxi_vk_map_doubles(f, &params);

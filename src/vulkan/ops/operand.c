@@ -36,7 +36,7 @@ static ox_tensor oxi_vk_number(ox_dtype dtype, void *value, ox_storage *storage)
 
 /* log2 of an element's bytes, as width_of in common.glsl. */
 static uint32_t oxi_vk_width(ox_dtype dtype) {
-    int64_t bytes = ox_dtype_get_info(dtype)->block_bytes;
+    int64_t bytes = oxi_info(dtype)->block_bytes;
     return bytes == 1 ? 0 : bytes == 2 ? 1 : bytes == 4 ? 2 : 3;
 }
 

@@ -120,7 +120,7 @@ static oxi_vk_product oxi_vk_product_of(const oxi_call *call, const oxi_call *wh
 /* Strides and places as the shader counts: elements, or bytes of block types along their rows. */
 static uint32_t oxi_vk_product_units(const ox_tensor *t, int64_t elements) {
     if (!oxi_is_block(t->dtype)) return (uint32_t)elements;
-    const ox_dtype_info *info = ox_dtype_get_info(t->dtype);
+    const ox_dtype_info *info = oxi_info(t->dtype);
     return (uint32_t)(elements / info->block_elements * info->block_bytes);
 }
 
@@ -574,7 +574,7 @@ static ox_status oxi_vk_product_group_run(oxi_vk_device *d, const oxi_vk_product
     ox_dtype expand = p.form.k > 0 ? oxi_vk_product_expands(d, &p) : OX_DTYPE_NONE;
     int64_t each = p.form.n;
     if (expand != OX_DTYPE_NONE && p.form.ndim == 0) {
-        each = OXI_VK_EXPAND_BYTES / (p.form.k * ox_dtype_get_info(expand)->block_bytes) / 128 * 128;
+        each = OXI_VK_EXPAND_BYTES / (p.form.k * oxi_info(expand)->block_bytes) / 128 * 128;
         each = each < 128 ? 128 : each;
     }
     for (int64_t first = 0; first < p.form.n && status == OX_OK; first += each) {

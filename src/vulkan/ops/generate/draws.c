@@ -14,7 +14,7 @@ static bool oxi_vk_can_permute(const oxi_vk_device *d, const ox_tensor *out) {
     int64_t n = ox_numel(out);
     if ((uint64_t)n * 16 > d->tensor_bytes_most) return false;
     if (oxi_is_float(out->dtype)) return n <= (int64_t)1 << oxi_random_bits(out->dtype);
-    return ox_dtype_get_info(out->dtype)->block_bytes > 1 || n <= 128;
+    return oxi_info(out->dtype)->block_bytes > 1 || n <= 128;
 }
 
 static ox_status oxi_vk_permute_sort(oxi_vk_device *d, oxi_vk_permutation *p) {
