@@ -150,12 +150,12 @@ check-shaders: $(BUILD)/tables
 
 # ---- one object of the implementation, and the programs that use it ----
 
-# With what runs its calls on other devices behind it (tests/mirror.c). Changes only when the set of headers or
-# the flags change.
+# With what runs its calls on other devices behind it (tests/mirror.c). Changes only when the set of headers
+# or the flags change.
 $(BUILD)/impl.c: FORCE
 	@mkdir -p $(@D)
 	@{ echo '/* $(CC) $(OPT) $(CFLAGS) $(LIBS) */'; echo '#define OX_C_TIER'; echo '#define OX_IMPLEMENTATION'; \
-	   for page in $(PAGES); do echo "#include \"$$page\""; done; echo '#include "mirror.c"'; } > $@.new
+	   for page in $(PAGES) mirror.c; do echo "#include \"$$page\""; done; } > $@.new
 	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
 $(BUILD)/impl.o: $(BUILD)/impl.c
@@ -168,8 +168,8 @@ $(BUILD)/tests/test_%: tests/test_%.c $(BUILD)/impl.o
 	@echo "cc $@" >&2
 	@$(CC) $(TEST_OPT) $(WARN) $(INCLUDE) -Itests $(CFLAGS) $(DEPEND) $< $(BUILD)/impl.o $(LIBS) -o $@
 
-# The suites of ops with every call on the GPU (tests/mirror.c): `make test` takes what is short of those whose
-# head says OX_VULKAN, `make vulkan-mirror` all of them, and those that take long on a software device,
+# The suites of ops with every call on the GPU (tests/mirror.c): `make test` takes what is short of those that
+# say OX_VULKAN in their heads, `make vulkan-mirror` all of them, and those that take long on a software device,
 # OX_VULKAN_LONG. They are cut into PARTS that run at once: the processor compiles shaders, whatever the
 # device is.
 PARTS ?= $(shell nproc 2> /dev/null || echo 1)

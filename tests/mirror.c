@@ -277,7 +277,8 @@ static bool mirror_has_doubles(void) {
 }
 
 __attribute__((constructor)) static void mirror_begin(void) {
-    const char *name = getenv("OX_MIRROR"), *part = getenv("OX_MIRROR_PART"), *ops = getenv("OX_MIRROR_SHORT");
+    const char *name = getenv("OX_MIRROR"), *part = getenv("OX_MIRROR_PART");
+    const char *ops = getenv("OX_MIRROR_SHORT");
     if (part && (sscanf(part, "%u/%u", &mirror_part, &mirror_parts) != 2 || mirror_part < 1 ||
                  mirror_part > mirror_parts)) {
         printf("OX_MIRROR_PART=%s is none of n/parts\nsuite mirror: 0 passed, 1 failed, 0 skipped\n", part);

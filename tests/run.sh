@@ -1,8 +1,8 @@
 #!/bin/sh
 # run.sh - what `make test` (and asan, tsan) does: build, run everything this machine can run, add up.
 # A suite is anything that prints `suite NAME: N passed, N failed, N skipped`; skips say why on a line
-# `skip NAME: why`. Suites run side by side, one more than there are processors (JOBS=n), each with a folder of
-# its own for files. The last line is `N passed, N failed, N skipped`; the exit code is 0 when nothing
+# `skip NAME: why`. Suites run side by side, one more than there are processors (JOBS=n), each with a folder
+# of its own for files. The last line is `N passed, N failed, N skipped`; the exit code is 0 when nothing
 # failed.
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -158,7 +158,8 @@ if [ -z "$SAN" ]; then
         ops=$(sed -n '1,10s/.*OX_VULKAN(\([a-z0-9_ ]*\)).*/\1/p' "tests/$name.c")
         passes=$GALLIVM_PERF
         [ "$name" != test_softmax_norm ] || passes=$shader_passes
-        suite "${name#test_} [vulkan]" env GALLIVM_PERF="$passes" OX_MIRROR=vulkan OX_MIRROR_SHORT="${ops:-*}" "$program"
+        suite "${name#test_} [vulkan]" env GALLIVM_PERF="$passes" OX_MIRROR=vulkan \
+            OX_MIRROR_SHORT="${ops:-*}" "$program"
         limit=${TEST_TIMEOUT:-300}
     done
 fi
