@@ -169,9 +169,9 @@ $(BUILD)/tests/test_%: tests/test_%.c $(BUILD)/impl.o
 	@$(CC) $(TEST_OPT) $(WARN) $(INCLUDE) -Itests $(CFLAGS) $(DEPEND) $< $(BUILD)/impl.o $(LIBS) -o $@
 
 # The suites of ops with every call on the GPU (tests/mirror.c): `make test` takes what is short of those that
-# say OX_VULKAN in their heads, `make vulkan-mirror` all of them, and those that take long on a software device,
-# OX_VULKAN_LONG. They are cut into PARTS that run at once: the processor compiles shaders, whatever the
-# device is.
+# say OX_VULKAN in their heads, `make vulkan-mirror` all of them, and those that take long on a software
+# device, OX_VULKAN_LONG. They are cut into PARTS that run at once: the processor compiles shaders, whatever
+# the device is.
 PARTS ?= $(shell nproc 2> /dev/null || echo 1)
 MIRRORED = $(patsubst tests/%.c,$(BUILD)/tests/%,$(shell grep -lw 'OX_VULKAN\|OX_VULKAN_LONG' tests/test_*.c))
 vulkan-mirror: $(MIRRORED)
