@@ -213,7 +213,7 @@ order() {
         case $(sed -n 1p "$job") in
             stream | stream_faults) echo "1 $job" ;;
             "matmul [vulkan]" | "attention [vulkan]" | "softmax_norm [vulkan]" | matrix) echo "2 $job" ;;
-            *"[vulkan]"* | vulkan_ops | validation) echo "3 $job" ;;
+            *"[vulkan]"* | vulkan* | validation) echo "3 $job" ;;
             *"[stream]"* | stream* | readme | instructions | examples) echo "4 $job" ;;
             *) echo "5 $job" ;;
         esac
