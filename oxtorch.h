@@ -94,7 +94,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0xd3514386
+#define OXI_SECTION_OF_OX_TORCH_FILE 0x9a369c53
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -18915,7 +18915,7 @@ job->chunk_keys=oxi_max_i64(oxi_round_up((job->keys+job->chunks-1)/job->chunks,j
 static ox_status oxi_attention_run(oxi_attention*job,int64_t count,oxi_lane_task task,size_t lane_numbers,
  size_t number){
 int64_t units=job->batches*job->kv_heads,all_rows=units*job->rows;
-size_t scratch_bytes,partial_bytes=0;
+size_t scratch_bytes=0,partial_bytes=0;
 size_t lanes=(size_t)oxi_max_i64(oxi_lanes(count),oxi_lanes(all_rows));
 job->lane_bytes=(lane_numbers*number+63)/64*64;
 bool fits=oxi_mul_size(lanes,job->lane_bytes,&scratch_bytes);
@@ -22363,7 +22363,7 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0xd3514386
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x9a369c53
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 #elif OXI_SECTION == 1 /* >>cpu/kernels/stamp.inc */
 /* >>cpu/simd/derived.inc */
