@@ -94,7 +94,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0x9a719d01
+#define OXI_SECTION_OF_OX_TORCH_FILE 0x9a369c53
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -1127,8 +1127,9 @@ OX_API ox_tensor *ox_gather(ox_tensor *x, int dim, ox_tensor *index);
  * tensor. */
 OX_API ox_tensor *ox_take_along_dim(ox_tensor *x, ox_tensor *index, int dim);
 OX_API ox_tensor *ox_scatter(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source);
-/* scatter_add, index_add: f16 and bf16 are added up in f32 and rounded once, where torch's index_add of one
- * dim rounds after each term; terms of an element in their order, so the same bits for any thread count.
+/* scatter_add, index_add: floats below 32 bits are added up in f32 and rounded once, where torch's index_add
+ * of one dim rounds after each term; terms of an element in their order, so the same bits for any thread
+ * count.
  * alpha: as the scale of ox_add_scaled, of integers truncated, of bool 0 or not. */
 OX_API ox_tensor *ox_scatter_add(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source);
 /* ox_scatter with what comes to an element combined: x's own number (unless include_self is false) and those
@@ -1434,6 +1435,274 @@ OX_EXTERN_C_END
  * src/ in the repository: what stands behind the mark >>base/error.c here is src/base/error.c there. */
 #if defined(OX_IMPLEMENTATION) && !defined(OX_TORCH_IMPLEMENTED)
 #define OX_TORCH_IMPLEMENTED
+/* >>cpu/simd/half.inc */
+#define OXI_ROWS_OF_CPU_SIMD_HALF \
+OXI_INLINE vf OXI_ISA(f16_widen)(vi numbers){ \
+vi fields=vi_and(vi_sra(vi_sll(numbers,16),3),vi_set1((int32_t)0x8fffe000u)); \
+vi usual=vi_and(vi_add(fields,vi_set1(1<<23)),vi_set1(30<<23)); \
+if(!vm_any(vi_cmpeq(usual,vi_set1(0))))return vi_as_vf(vi_add(fields,vi_set1((127-15)<<23))); \
+vi magnitude=vi_and(fields,vi_set1(0x7fffffff)),sign=vi_xor(fields,magnitude); \
+vi subnormal_bias=vi_set1(113<<23); \
+vm special=vi_cmpgt(magnitude,vi_set1((31<<23)-1)),subnormal=vi_cmpgt(vi_set1(1<<23),magnitude); \
+vi normal=vi_add(magnitude,vi_select(special,vi_set1((255-31)<<23),vi_set1((127-15)<<23))); \
+vf small=vf_sub(vi_as_vf(vi_add(magnitude,subnormal_bias)),vi_as_vf(subnormal_bias)); \
+return vi_as_vf(vi_or(sign,vf_as_vi(vf_select(subnormal,small,vi_as_vf(normal)))));} \
+OXI_INLINE vf vf_load_f16(const uint16_t*p){return OXI_ISA(f16_widen)(vi_load_u16(p));} \
+OXI_INLINE vm OXI_ISA(f16_rounds_unusually)(vi bits){ \
+vi size=vi_and(bits,vi_set1(0x7fffffff)); \
+return vm_or(vi_cmpgt(vi_set1(113<<23),size),vi_cmpgt(size,vi_set1((143<<23)-1)));} \
+OXI_INLINE vi OXI_ISA(f16_round_normal)(vi bits){ \
+vi sign=vi_sra(vi_and(bits,vi_set1((int32_t)0x80000000u)),16); \
+vi size=vi_and(bits,vi_set1(0x7fffffff)),odd=vi_and(vi_srl(size,13),vi_set1(1)); \
+return vi_or(sign,vi_srl(vi_add(vi_add(size,odd),vi_set1(0xfff-((127-15)<<23))),13));} \
+OXI_INLINE void vf_store_f16(uint16_t*p,vf a){ \
+vi bits=vf_as_vi(a),normal=OXI_ISA(f16_round_normal)(bits); \
+if(!vm_any(OXI_ISA(f16_rounds_unusually)(bits))){ \
+vi_store_16(p,normal); \
+return;} \
+vi size=vi_and(bits,vi_set1(0x7fffffff)),sign=vi_srl(vi_xor(bits,size),16); \
+vi small=vi_sub(vf_as_vi(vf_add(vi_as_vf(size),vf_set1(0.5f))),vf_as_vi(vf_set1(0.5f))); \
+vi large=vi_select(vi_cmpgt(size,vi_set1(255<<23)),vi_set1(0x7e00),vi_set1(0x7c00)); \
+vi half=vi_select(vi_cmpgt(size,vi_set1((143<<23)-1)),vi_or(large,sign),normal); \
+vi_store_16(p,vi_select(vi_cmpgt(vi_set1(113<<23),size),vi_or(small,sign),half));}
+/* >>cpu/simd/bf16.inc */
+#define OXI_ROWS_OF_CPU_SIMD_BF16 \
+OXI_INLINE vf vf_load_bf16(const uint16_t*p){return vi_as_vf(vi_sll(vi_load_u16(p),16));} \
+OXI_INLINE vi OXI_ISA(bf16_round)(vf a){ \
+vi bits=vf_as_vi(a),odd=vi_and(vi_srl(bits,16),vi_set1(1)); \
+return vi_add(vi_add(bits,odd),vi_set1(0x7fff));} \
+OXI_INLINE void vf_store_bf16(uint16_t*p,vf a){ \
+vi quiet=vi_or(vf_as_vi(a),vi_set1(0x400000)); \
+vi_store_16(p,vi_srl(vi_select(vf_unord(a,a),quiet,OXI_ISA(bf16_round)(a)),16));}
+/* >>cpu/simd/float256.inc */
+#define OXI_ROWS_OF_CPU_SIMD_FLOAT256 \
+OXI_INLINE vf vf_and(vf a,vf b){return _mm256_and_ps(a,b);} \
+OXI_INLINE vf vf_or(vf a,vf b){return _mm256_or_ps(a,b);} \
+OXI_INLINE vf vf_xor(vf a,vf b){return _mm256_xor_ps(a,b);} \
+OXI_INLINE vf vf_andnot(vf a,vf b){return _mm256_andnot_ps(a,b);} \
+OXI_INLINE vd vd_and(vd a,vd b){return _mm256_and_pd(a,b);} \
+OXI_INLINE vd vd_or(vd a,vd b){return _mm256_or_pd(a,b);} \
+OXI_INLINE vd vd_xor(vd a,vd b){return _mm256_xor_pd(a,b);} \
+OXI_INLINE vd vd_andnot(vd a,vd b){return _mm256_andnot_pd(a,b);} \
+static const int32_t OXI_ISA(first)[16]={-1,-1,-1,-1,-1,-1,-1,-1,0,0,0,0,0,0,0,0}; \
+OXI_INLINE __m256i OXI_ISA(first_n)(int64_t n){ \
+return _mm256_loadu_si256((const __m256i*)(const void*)(OXI_ISA(first)+8-n));} \
+OXI_INLINE vf vf_load(const float*p){return _mm256_loadu_ps(p);} \
+OXI_INLINE void vf_store(float*p,vf a){_mm256_storeu_ps(p,a);} \
+OXI_INLINE void vf_stream(float*p,vf a){_mm256_stream_ps(p,a);} \
+OXI_INLINE vf vf_load_n(const float*p,int64_t n){return _mm256_maskload_ps(p,OXI_ISA(first_n)(n));} \
+OXI_INLINE void vf_store_n(float*p,vf a,int64_t n){_mm256_maskstore_ps(p,OXI_ISA(first_n)(n),a);} \
+OXI_INLINE vf vf_set1(float a){return _mm256_set1_ps(a);} \
+OXI_INLINE vf vf_zero(void){return _mm256_setzero_ps();} \
+OXI_INLINE vf vf_add(vf a,vf b){return _mm256_add_ps(a,b);} \
+OXI_INLINE vf vf_sub(vf a,vf b){return _mm256_sub_ps(a,b);} \
+OXI_INLINE vf vf_mul(vf a,vf b){return _mm256_mul_ps(a,b);} \
+OXI_INLINE vf vf_div(vf a,vf b){return _mm256_div_ps(a,b);} \
+OXI_INLINE vf vf_min(vf a,vf b){return _mm256_min_ps(a,b);} \
+OXI_INLINE vf vf_max(vf a,vf b){return _mm256_max_ps(a,b);} \
+OXI_INLINE vf vf_sqrt(vf a){return _mm256_sqrt_ps(a);} \
+OXI_INLINE vf vf_round(vf a){return _mm256_round_ps(a,_MM_FROUND_TO_NEAREST_INT|_MM_FROUND_NO_EXC);} \
+OXI_INLINE vf vf_floor(vf a){return _mm256_floor_ps(a);} \
+OXI_INLINE vf vf_ceil(vf a){return _mm256_ceil_ps(a);} \
+OXI_INLINE vf vf_trunc(vf a){return _mm256_round_ps(a,_MM_FROUND_TO_ZERO|_MM_FROUND_NO_EXC);} \
+OXI_INLINE vm vf_lt(vf a,vf b){return _mm256_cmp_ps(a,b,_CMP_LT_OQ);} \
+OXI_INLINE vm vf_le(vf a,vf b){return _mm256_cmp_ps(a,b,_CMP_LE_OQ);} \
+OXI_INLINE vm vf_eq(vf a,vf b){return _mm256_cmp_ps(a,b,_CMP_EQ_OQ);} \
+OXI_INLINE vm vf_ne(vf a,vf b){return _mm256_cmp_ps(a,b,_CMP_NEQ_UQ);} \
+OXI_INLINE vm vf_unord(vf a,vf b){return _mm256_cmp_ps(a,b,_CMP_UNORD_Q);} \
+OXI_INLINE float vf_hsum(vf a){ \
+__m128 b=_mm_add_ps(_mm256_castps256_ps128(a),_mm256_extractf128_ps(a,1)); \
+b=_mm_add_ps(b,_mm_movehl_ps(b,b)); \
+return _mm_cvtss_f32(_mm_add_ss(b,_mm_shuffle_ps(b,b,1)));} \
+OXI_INLINE float vf_hmax(vf a){ \
+__m128 b=_mm_max_ps(_mm256_castps256_ps128(a),_mm256_extractf128_ps(a,1)); \
+b=_mm_max_ps(b,_mm_movehl_ps(b,b)); \
+return _mm_cvtss_f32(_mm_max_ss(b,_mm_shuffle_ps(b,b,1)));} \
+OXI_INLINE float vf_hmin(vf a){ \
+__m128 b=_mm_min_ps(_mm256_castps256_ps128(a),_mm256_extractf128_ps(a,1)); \
+b=_mm_min_ps(b,_mm_movehl_ps(b,b)); \
+return _mm_cvtss_f32(_mm_min_ss(b,_mm_shuffle_ps(b,b,1)));} \
+OXI_INLINE vm vm_and(vm a,vm b){return _mm256_and_ps(a,b);} \
+OXI_INLINE vm vm_or(vm a,vm b){return _mm256_or_ps(a,b);} \
+OXI_INLINE vm vm_not(vm a){return _mm256_xor_ps(a,_mm256_castsi256_ps(_mm256_set1_epi32(-1)));} \
+OXI_INLINE bool vm_any(vm a){return _mm256_movemask_ps(a)!=0;} \
+OXI_INLINE unsigned vm_bits(vm a){return(unsigned)_mm256_movemask_ps(a);} \
+OXI_INLINE vmd vmd_and(vmd a,vmd b){return _mm256_and_pd(a,b);} \
+OXI_INLINE vmd vmd_or(vmd a,vmd b){return _mm256_or_pd(a,b);} \
+OXI_INLINE vmd vmd_not(vmd a){return _mm256_xor_pd(a,_mm256_castsi256_pd(_mm256_set1_epi32(-1)));} \
+OXI_INLINE bool vmd_any(vmd a){return _mm256_movemask_pd(a)!=0;} \
+OXI_INLINE unsigned vmd_bits(vmd a){return(unsigned)_mm256_movemask_pd(a);} \
+OXI_INLINE __m256i OXI_ISA(first_n_pairs)(int64_t n){ \
+return _mm256_loadu_si256((const __m256i*)(const void*)(OXI_ISA(first)+8-2*n));} \
+OXI_INLINE vd vd_load(const double*p){return _mm256_loadu_pd(p);} \
+OXI_INLINE void vd_store(double*p,vd a){_mm256_storeu_pd(p,a);} \
+OXI_INLINE vd vd_load_n(const double*p,int64_t n){ \
+return _mm256_maskload_pd(p,OXI_ISA(first_n_pairs)(n));} \
+OXI_INLINE void vd_store_n(double*p,vd a,int64_t n){ \
+_mm256_maskstore_pd(p,OXI_ISA(first_n_pairs)(n),a);} \
+OXI_INLINE vd vd_set1(double a){return _mm256_set1_pd(a);} \
+OXI_INLINE vd vd_zero(void){return _mm256_setzero_pd();} \
+OXI_INLINE vd vd_add(vd a,vd b){return _mm256_add_pd(a,b);} \
+OXI_INLINE vd vd_sub(vd a,vd b){return _mm256_sub_pd(a,b);} \
+OXI_INLINE vd vd_mul(vd a,vd b){return _mm256_mul_pd(a,b);} \
+OXI_INLINE vd vd_div(vd a,vd b){return _mm256_div_pd(a,b);} \
+OXI_INLINE vd vd_min(vd a,vd b){return _mm256_min_pd(a,b);} \
+OXI_INLINE vd vd_max(vd a,vd b){return _mm256_max_pd(a,b);} \
+OXI_INLINE vd vd_sqrt(vd a){return _mm256_sqrt_pd(a);} \
+OXI_INLINE vd vd_round(vd a){return _mm256_round_pd(a,_MM_FROUND_TO_NEAREST_INT|_MM_FROUND_NO_EXC);} \
+OXI_INLINE vd vd_floor(vd a){return _mm256_floor_pd(a);} \
+OXI_INLINE vd vd_ceil(vd a){return _mm256_ceil_pd(a);} \
+OXI_INLINE vd vd_trunc(vd a){return _mm256_round_pd(a,_MM_FROUND_TO_ZERO|_MM_FROUND_NO_EXC);} \
+OXI_INLINE vmd vd_lt(vd a,vd b){return _mm256_cmp_pd(a,b,_CMP_LT_OQ);} \
+OXI_INLINE vmd vd_le(vd a,vd b){return _mm256_cmp_pd(a,b,_CMP_LE_OQ);} \
+OXI_INLINE vmd vd_eq(vd a,vd b){return _mm256_cmp_pd(a,b,_CMP_EQ_OQ);} \
+OXI_INLINE vmd vd_ne(vd a,vd b){return _mm256_cmp_pd(a,b,_CMP_NEQ_UQ);} \
+OXI_INLINE vmd vd_unord(vd a,vd b){return _mm256_cmp_pd(a,b,_CMP_UNORD_Q);} \
+OXI_INLINE double vd_hsum(vd a){ \
+__m128d b=_mm_add_pd(_mm256_castpd256_pd128(a),_mm256_extractf128_pd(a,1)); \
+return _mm_cvtsd_f64(_mm_add_sd(b,_mm_unpackhi_pd(b,b)));} \
+OXI_INLINE vd vd_from_vf_lo(vf a){return _mm256_cvtps_pd(_mm256_castps256_ps128(a));} \
+OXI_INLINE vd vd_from_vf_hi(vf a){return _mm256_cvtps_pd(_mm256_extractf128_ps(a,1));} \
+OXI_INLINE vf vf_from_vd(vd lo,vd hi){ \
+return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm256_cvtpd_ps(lo)),_mm256_cvtpd_ps(hi),1);} \
+OXI_INLINE vd vd_load_f32(const float*p){return _mm256_cvtps_pd(_mm_loadu_ps(p));} \
+OXI_INLINE void vd_store_f32(float*p,vd a){_mm_storeu_ps(p,_mm256_cvtpd_ps(a));}
+/* >>cpu/reduce/reduce_sum.inc */
+#define OXI_ROWS_OF_CPU_REDUCE_REDUCE_SUM \
+static OXI_ALIGNED OXI_UNUSED void OXI_NAME(sum_row)(const oxi_kernels*k,oxi_partial*p,int64_t n, \
+ const void*elements,int64_t position){ \
+const OXI_T*x=(const OXI_T*)elements; \
+OXI_A s0=0,s1=0,s2=0,s3=0,s4=0,s5=0,s6=0,s7=0; \
+int64_t i=0; \
+(void)k; \
+(void)position; \
+for(;i+8<=n;i+=8){ \
+s0+=(OXI_A)OXI_READ(x[i]); \
+s1+=(OXI_A)OXI_READ(x[i+1]); \
+s2+=(OXI_A)OXI_READ(x[i+2]); \
+s3+=(OXI_A)OXI_READ(x[i+3]); \
+s4+=(OXI_A)OXI_READ(x[i+4]); \
+s5+=(OXI_A)OXI_READ(x[i+5]); \
+s6+=(OXI_A)OXI_READ(x[i+6]); \
+s7+=(OXI_A)OXI_READ(x[i+7]);} \
+for(;i<n;i++)s0+=(OXI_A)OXI_READ(x[i]); \
+*(OXI_A*)p->a+=((s0+s4)+(s2+s6))+((s1+s5)+(s3+s7));} \
+static OXI_ALIGNED void OXI_NAME(sum_strip)(OXI_A*total,int64_t width,int64_t rows,const OXI_T*x, \
+ int64_t row_stride){ \
+OXI_ALIGNED OXI_A sum[OXI_STRIP]; \
+if(width==OXI_STRIP){ \
+memcpy(sum,total,sizeof sum); \
+for(int64_t r=0;r<rows;r++,x+=row_stride){ \
+for(int c=0;c<OXI_STRIP;c++)sum[c]+=(OXI_A)OXI_READ(x[c]);} \
+memcpy(total,sum,sizeof sum); \
+return;} \
+for(int64_t r=0;r<rows;r++,x+=row_stride){ \
+for(int64_t c=0;c<width;c++)total[c]+=(OXI_A)OXI_READ(x[c]);}} \
+static OXI_ALIGNED OXI_UNUSED void OXI_NAME(sum_columns)(const oxi_kernels*k,oxi_partial*p, \
+ int64_t width,int64_t rows,const void*elements,int64_t row_stride,int64_t position){ \
+const OXI_T*x=(const OXI_T*)elements; \
+OXI_A*total=(OXI_A*)p->a; \
+(void)k; \
+(void)position; \
+for(int64_t c=0;c<width;c+=OXI_STRIP){ \
+OXI_NAME(sum_strip)(total+c,oxi_min_i64(width-c,OXI_STRIP),rows,x+c,row_stride);}}
+/* >>cpu/kernels/micro.inc */
+#define OXI_ROWS_OF_CPU_KERNELS_MICRO \
+OXI_INLINE void OXI_G(int64_t k,const void*a_panel,const void*b_panel,void*c_tile,int64_t ldc, \
+ bool accumulate,const void*next,bool way){ \
+const OXI_G_T*a=(const OXI_G_T*)a_panel,*b=(const OXI_G_T*)b_panel; \
+const char*soon=(const char*)next; \
+OXI_G_T*c=(OXI_G_T*)c_tile; \
+(void)way; \
+OXI_G_ROWS(OXI_G_BEGIN) \
+int64_t last=k<OXI_LAST_STEPS?k:OXI_LAST_STEPS; \
+for(int part=0;part<2;part++){ \
+int64_t left=part?last:k-last; \
+if(part){OXI_G_ROWS(OXI_G_SOON)} \
+for(;left>=4;left-=4){ \
+OXI_G_STEP(0)OXI_G_STEP(1)OXI_G_STEP(2)OXI_G_STEP(3) \
+a+=4*OXI_G_A_STEP; \
+b+=8*OXI_G_LANES; \
+OXI_PREFETCH_FAR(soon); \
+soon+=4*OXI_PREFETCH_A_STEP;} \
+for(;left>0;left--){ \
+OXI_G_STEP(0) \
+a+=OXI_G_A_STEP; \
+b+=2*OXI_G_LANES;}} \
+OXI_G_ROWS(OXI_G_END)}
+/* >>cpu/reduce/reduce_extreme.inc */
+#define OXI_ROWS_OF_CPU_REDUCE_REDUCE_EXTREME \
+static OXI_ALIGNED OXI_UNUSED OXI_T OXI_EXTREME(plain_of)(int64_t n,const OXI_T*x){ \
+OXI_T b0=x[0],b1=b0; \
+int64_t i=0; \
+for(;i+2<=n;i+=2){ \
+b0=OXI_BEATS(x[i],b0)||OXI_IS_NAN(x[i])?x[i]:b0; \
+b1=OXI_BEATS(x[i+1],b1)||OXI_IS_NAN(x[i+1])?x[i+1]:b1;} \
+if(i<n)b0=OXI_WINS(x[i],b0)?x[i]:b0; \
+return OXI_WINS(b1,b0)?b1:b0;} \
+static OXI_ALIGNED OXI_T OXI_EXTREME(of)(const oxi_kernels*k,int64_t n,const OXI_T*x){ \
+return OXI_EXTREME_OF(k,n,x);} \
+static OXI_ALIGNED void OXI_EXTREME(row)(const oxi_kernels*k,oxi_partial*p,int64_t n,const void*elements, \
+ int64_t position){ \
+OXI_T*best=(OXI_T*)p->a,found=OXI_EXTREME(of)(k,n,(const OXI_T*)elements); \
+(void)position; \
+if(p->count==0||OXI_WINS(found,*best))*best=found;} \
+static OXI_ALIGNED void OXI_EXTREME(columns)(const oxi_kernels*k,oxi_partial*p,int64_t width,int64_t rows, \
+ const void*elements,int64_t row_stride,int64_t position){ \
+const OXI_T*x=(const OXI_T*)elements; \
+(void)position; \
+if(p->count==0)memcpy(p->a,x,(size_t)width*sizeof(OXI_T)); \
+for(int64_t r=p->count==0;r<rows;r++){ \
+const void*in[2]; \
+in[0]=p->a; \
+in[1]=x+r*row_stride; \
+k->map[OXI_MAP_OP][OXI_LANE](width,in,p->a,&oxi_plain_numbers);}} \
+static void OXI_EXTREME(merge)(oxi_partial*p,int64_t width,const oxi_partial*later){ \
+OXI_T*best=(OXI_T*)p->a; \
+const OXI_T*other=(const OXI_T*)later->a; \
+for(int64_t c=0;c<width;c++)best[c]=OXI_WINS(other[c],best[c])?other[c]:best[c];} \
+static OXI_ALIGNED int64_t OXI_EXTREME(place_of)(int64_t n,const OXI_T*x,OXI_T found){ \
+int64_t i=0; \
+for(int hit=0;i+OXI_STRIP<=n;i+=OXI_STRIP){ \
+for(int j=0;j<OXI_STRIP;j++)hit|=x[i+j]==found||OXI_IS_NAN(x[i+j]); \
+if(hit)break;} \
+while(i<n-1&& !(x[i]==found||OXI_IS_NAN(x[i])))i++; \
+return i;} \
+static OXI_ALIGNED void OXI_EXTREME(place_row)(const oxi_kernels*k,oxi_partial*p,int64_t n, \
+ const void*elements,int64_t position){ \
+const OXI_T*x=(const OXI_T*)elements; \
+OXI_T*best=(OXI_T*)p->a; \
+int64_t*place=(int64_t*)p->b; \
+for(int64_t done=0,m;done<n;done +=m){ \
+OXI_T found; \
+int64_t i; \
+m=oxi_min_i64(n-done,OXI_REDUCE_BLOCK); \
+found=OXI_EXTREME(of)(k,m,x+done); \
+if(p->count+done>0&& !OXI_WINS(found,*best))continue; \
+i=OXI_EXTREME(place_of)(m,x+done,found); \
+*best=x[done +i]; \
+*place=position+done +i;}} \
+static OXI_ALIGNED void OXI_EXTREME(place_columns)(const oxi_kernels*k,oxi_partial*p,int64_t width, \
+ int64_t rows,const void*elements,int64_t row_stride,int64_t position){ \
+const OXI_T*x=(const OXI_T*)elements; \
+OXI_T*best=(OXI_T*)p->a,found[OXI_REDUCE_COLUMNS]; \
+int64_t*place=(int64_t*)p->b; \
+oxi_partial block=oxi_partial_of(NULL,NULL); \
+block.a=found; \
+OXI_EXTREME(columns)(k,&block,width,rows,elements,row_stride,position); \
+for(int64_t c=0;c<width;c++){ \
+int64_t r=0; \
+if(p->count>0&& !OXI_WINS(found[c],best[c]))continue; \
+while(r<rows-1&& !(x[r*row_stride +c]==found[c]||OXI_IS_NAN(x[r*row_stride +c])))r++; \
+best[c]=x[r*row_stride +c]; \
+place[c]=position+r;}} \
+static void OXI_EXTREME(place_merge)(oxi_partial*p,int64_t width,const oxi_partial*later){ \
+OXI_T*best=(OXI_T*)p->a; \
+const OXI_T*other=(const OXI_T*)later->a; \
+for(int64_t c=0;c<width;c++){ \
+if(!OXI_WINS(other[c],best[c]))continue; \
+best[c]=other[c]; \
+((int64_t*)p->b)[c]=((const int64_t*)later->b)[c];}}
 #if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
 #ifdef __OPTIMIZE_SIZE__
 #define OXI_ALIGNED_LOOPS
@@ -1577,6 +1846,11 @@ ssize_t pwrite(int file,const void*data,size_t bytes,off_t offset);
 #else
 #define OXI_THREAD_LOCAL __thread
 #endif
+#if defined(__GNUC__) || defined(__clang__)
+#define OXI_SMALL static inline __attribute__((always_inline,unused))
+#else
+#define OXI_SMALL static inline
+#endif
 #if defined(__SANITIZE_ADDRESS__)
 #define OXI_ASAN 1
 #elif defined(__has_feature)
@@ -1609,10 +1883,10 @@ static void oxi_log(ox_log_level level,const char*format,...)OXI_PRINTF(2,3);
 static bool oxi_speak(const char*name);
 static bool oxi_speak_for(const char*name,bool in_place);
 static void oxi_speak_end(bool speaks);
-static bool oxi_mul_size(size_t a,size_t b,size_t*out);
-static bool oxi_add_size(size_t a,size_t b,size_t*out);
-static bool oxi_mul_i64(int64_t a,int64_t b,int64_t*out);
-static bool oxi_add_i64(int64_t a,int64_t b,int64_t*out);
+OXI_SMALL bool oxi_mul_size(size_t a,size_t b,size_t*out);
+OXI_SMALL bool oxi_add_size(size_t a,size_t b,size_t*out);
+OXI_SMALL bool oxi_mul_i64(int64_t a,int64_t b,int64_t*out);
+OXI_SMALL bool oxi_add_i64(int64_t a,int64_t b,int64_t*out);
 #define OXI_ALIGN 64
 static void*oxi_alloc(size_t bytes);
 static void*oxi_calloc(size_t count,size_t bytes_each);
@@ -1625,13 +1899,13 @@ static size_t oxi_budget(void);
 static void oxi_on_memory_change(void(*give_back)(void));
 static void oxi_block_kept(size_t bytes,bool kept);
 static void oxi_on_trim(void(*give_back)(void));
-static int64_t oxi_atomic_load(const int64_t*p);
-static void oxi_atomic_store(int64_t*p,int64_t value);
-static int64_t oxi_atomic_add(int64_t*p,int64_t delta);
-static bool oxi_atomic_cas(int64_t*p,int64_t expected,int64_t desired);
+OXI_SMALL int64_t oxi_atomic_load(const int64_t*p);
+OXI_SMALL void oxi_atomic_store(int64_t*p,int64_t value);
+OXI_SMALL int64_t oxi_atomic_add(int64_t*p,int64_t delta);
+OXI_SMALL bool oxi_atomic_cas(int64_t*p,int64_t expected,int64_t desired);
 typedef struct oxi_lock{int64_t state;}oxi_lock;
-static void oxi_lock_take(oxi_lock*lock);
-static void oxi_lock_give(oxi_lock*lock);
+OXI_SMALL void oxi_lock_take(oxi_lock*lock);
+OXI_SMALL void oxi_lock_give(oxi_lock*lock);
 static int64_t oxi_forks(void);
 static void oxi_on_fork(void(*in_child)(void));
 static void oxi_watch_fork(void);
@@ -1663,23 +1937,29 @@ static void oxi_philox(uint64_t key,uint64_t counter_hi,uint64_t counter_lo,uint
 #endif
 OXI_STRAIGHT_BEGIN
 /* >>base/checked_sizes.c */
-OXI_UNUSED static bool oxi_mul_size(size_t a,size_t b,size_t*out){
+OXI_SMALL bool oxi_mul_size(size_t a,size_t b,size_t*out){
 if(a!=0&&b>SIZE_MAX/a)return false;
 *out=a*b;
 return true;}
-OXI_UNUSED static bool oxi_add_size(size_t a,size_t b,size_t*out){
+OXI_SMALL bool oxi_add_size(size_t a,size_t b,size_t*out){
 if(b>SIZE_MAX-a)return false;
 *out=a+b;
 return true;}
-OXI_UNUSED static bool oxi_mul_i64(int64_t a,int64_t b,int64_t*out){
+OXI_SMALL bool oxi_mul_i64(int64_t a,int64_t b,int64_t*out){
+#if defined(__GNUC__) || defined(__clang__)
+int64_t product;
+bool fits= !__builtin_mul_overflow(a,b,&product);
+if(fits)*out=product;
+#else
 bool fits;
 if(a==0||b==0){
 fits=true;}else if(a>0){
 fits=b>0?a<=INT64_MAX/b:b>=INT64_MIN/a;}else{
 fits=b>0?a>=INT64_MIN/b:b>=INT64_MAX/a;}
 if(fits)*out=a*b;
+#endif
 return fits;}
-OXI_UNUSED static bool oxi_add_i64(int64_t a,int64_t b,int64_t*out){
+OXI_SMALL bool oxi_add_i64(int64_t a,int64_t b,int64_t*out){
 if(b>0?a>INT64_MAX-b:a<INT64_MIN-b)return false;
 *out=a+b;
 return true;}
@@ -1701,45 +1981,45 @@ sched_yield();
 #endif
 }
 #if defined(_MSC_VER) && !defined(__clang__)
-OXI_UNUSED static int64_t oxi_atomic_load(const int64_t*p){
+OXI_SMALL int64_t oxi_atomic_load(const int64_t*p){
 return InterlockedCompareExchange64((volatile LONG64*)(intptr_t)p,0,0);}
-OXI_UNUSED static void oxi_atomic_store(int64_t*p,int64_t value){
+OXI_SMALL void oxi_atomic_store(int64_t*p,int64_t value){
 InterlockedExchange64((volatile LONG64*)p,value);}
-OXI_UNUSED static int64_t oxi_atomic_add(int64_t*p,int64_t delta){
+OXI_SMALL int64_t oxi_atomic_add(int64_t*p,int64_t delta){
 return InterlockedExchangeAdd64((volatile LONG64*)p,delta)+delta;}
-OXI_UNUSED static bool oxi_atomic_cas(int64_t*p,int64_t expected,int64_t desired){
+OXI_SMALL bool oxi_atomic_cas(int64_t*p,int64_t expected,int64_t desired){
 return InterlockedCompareExchange64((volatile LONG64*)p,desired,expected)==expected;}
 #elif __GCC_ATOMIC_LLONG_LOCK_FREE == 2
-OXI_UNUSED static inline int64_t oxi_atomic_load(const int64_t*p){
+OXI_SMALL int64_t oxi_atomic_load(const int64_t*p){
 return __atomic_load_n(p,__ATOMIC_ACQUIRE);}
-OXI_UNUSED static inline void oxi_atomic_store(int64_t*p,int64_t value){
+OXI_SMALL void oxi_atomic_store(int64_t*p,int64_t value){
 __atomic_store_n(p,value,__ATOMIC_RELEASE);}
-OXI_UNUSED static inline int64_t oxi_atomic_add(int64_t*p,int64_t delta){
+OXI_SMALL int64_t oxi_atomic_add(int64_t*p,int64_t delta){
 return __atomic_add_fetch(p,delta,__ATOMIC_SEQ_CST);}
-OXI_UNUSED static inline bool oxi_atomic_cas(int64_t*p,int64_t expected,int64_t desired){
+OXI_SMALL bool oxi_atomic_cas(int64_t*p,int64_t expected,int64_t desired){
 return __atomic_compare_exchange_n(p,&expected,desired,false,__ATOMIC_SEQ_CST,__ATOMIC_ACQUIRE);}
 #else
 static unsigned char oxi_atomic_byte;
 static void oxi_atomic_enter(void){
 while(__atomic_test_and_set(&oxi_atomic_byte,__ATOMIC_SEQ_CST))oxi_yield();}
 static void oxi_atomic_leave(void){__atomic_clear(&oxi_atomic_byte,__ATOMIC_SEQ_CST);}
-OXI_UNUSED static int64_t oxi_atomic_load(const int64_t*p){
+OXI_SMALL int64_t oxi_atomic_load(const int64_t*p){
 int64_t value;
 oxi_atomic_enter();
 value= *p;
 oxi_atomic_leave();
 return value;}
-OXI_UNUSED static void oxi_atomic_store(int64_t*p,int64_t value){
+OXI_SMALL void oxi_atomic_store(int64_t*p,int64_t value){
 oxi_atomic_enter();
 *p=value;
 oxi_atomic_leave();}
-OXI_UNUSED static int64_t oxi_atomic_add(int64_t*p,int64_t delta){
+OXI_SMALL int64_t oxi_atomic_add(int64_t*p,int64_t delta){
 int64_t value;
 oxi_atomic_enter();
 value= *p +=delta;
 oxi_atomic_leave();
 return value;}
-OXI_UNUSED static bool oxi_atomic_cas(int64_t*p,int64_t expected,int64_t desired){
+OXI_SMALL bool oxi_atomic_cas(int64_t*p,int64_t expected,int64_t desired){
 bool same;
 oxi_atomic_enter();
 same= *p==expected;
@@ -1754,15 +2034,17 @@ OXI_UNUSED static void oxi_atomics_let_go(void){}
 OXI_UNUSED static void oxi_atomics_hold(void){oxi_atomic_enter();}
 OXI_UNUSED static void oxi_atomics_let_go(void){oxi_atomic_leave();}
 #endif
-OXI_UNUSED static inline bool oxi_lock_try(oxi_lock*lock){
+OXI_SMALL bool oxi_lock_try(oxi_lock*lock){
 return oxi_atomic_load(&lock->state)==0&&oxi_atomic_cas(&lock->state,0,1);}
-OXI_UNUSED static void oxi_lock_take(oxi_lock*lock){
+OXI_UNUSED static void oxi_lock_await(oxi_lock*lock){
 int tries;
 for(tries=0;!oxi_lock_try(lock);tries++){
 if(tries<64){
 oxi_pause();}else{
 oxi_yield();}}}
-OXI_UNUSED static void oxi_lock_give(oxi_lock*lock){oxi_atomic_store(&lock->state,0);}
+OXI_SMALL void oxi_lock_take(oxi_lock*lock){
+if(!oxi_lock_try(lock))oxi_lock_await(lock);}
+OXI_SMALL void oxi_lock_give(oxi_lock*lock){oxi_atomic_store(&lock->state,0);}
 /* >>base/error.c */
 #define OXI_ERROR_ROOM 512
 typedef struct oxi_error{
@@ -2922,6 +3204,7 @@ mapping->bytes=0;
 mapping->handle=NULL;}
 #endif
 OXI_STRAIGHT_END
+OXI_FULL_BEGIN
 /* >>base/random.c */
 OXI_UNUSED static void oxi_philox(uint64_t key,uint64_t counter_hi,uint64_t counter_lo,uint32_t out[4]){
 uint32_t c0=(uint32_t)counter_lo,c1=(uint32_t)(counter_lo>>32);
@@ -2976,6 +3259,7 @@ v[0]^=word;
 v[2]^=0xff;
 for(int i=0;i<3;i++)oxi_sip_round(v);
 return v[0]^v[1]^v[2]^v[3];}
+OXI_FULL_END
 OXI_LIGHT_BEGIN
 /* >>tensor/internal.h */
 #ifndef OX_TENSOR_INTERNAL_H
@@ -3096,9 +3380,10 @@ static const char*oxi_shape_text(int ndim,const int64_t*shape);
 static const char*oxi_tensor_text(const ox_tensor*t);
 #define OXI_TEXT_ROOM 224
 static char*oxi_text_buffer(void);
-static bool oxi_is_float(ox_dtype dtype);
-static bool oxi_is_block(ox_dtype dtype);
-static bool oxi_is_int(ox_dtype dtype);
+OXI_SMALL const ox_dtype_info*oxi_info(ox_dtype dtype);
+OXI_SMALL bool oxi_is_float(ox_dtype dtype);
+OXI_SMALL bool oxi_is_block(ox_dtype dtype);
+OXI_SMALL bool oxi_is_int(ox_dtype dtype);
 static ox_tensor*oxi_contiguous(ox_tensor*t);
 static double oxi_f16_to_f64(uint16_t h);
 static uint16_t oxi_f32_to_f16(float f);
@@ -3123,20 +3408,22 @@ OX_DTYPE_LIST(OXI_X)
 typedef char oxi_check_id_##name[(name)==(id)?1: -1];
 OX_DTYPE_LIST(OXI_X)
 #undef OXI_X
-OX_API const ox_dtype_info*ox_dtype_get_info(ox_dtype dtype){
+OXI_SMALL const ox_dtype_info*oxi_info(ox_dtype dtype){
 return&oxi_dtypes[(int)dtype>0&&dtype<OX_DTYPE_COUNT?(int)dtype:0];}
+OX_API const ox_dtype_info*ox_dtype_get_info(ox_dtype dtype){
+return oxi_info(dtype);}
 OX_API const char*ox_dtype_name(ox_dtype dtype){
-return ox_dtype_get_info(dtype)->name;}
+return oxi_info(dtype)->name;}
 OX_API ox_dtype ox_dtype_by_name(const char*name){
 for(int d=1;name&&d<OX_DTYPE_COUNT;d++)
 if(strcmp(oxi_dtypes[d].name,name)==0)return(ox_dtype)d;
 return OX_DTYPE_NONE;}
-static bool oxi_is_float(ox_dtype dtype){
-return ox_dtype_get_info(dtype)->cls==OX_CLASS_FLOAT;}
-static bool oxi_is_int(ox_dtype dtype){
-return ox_dtype_get_info(dtype)->cls==OX_CLASS_INT;}
-static bool oxi_is_block(ox_dtype dtype){
-return ox_dtype_get_info(dtype)->cls==OX_CLASS_BLOCK;}
+OXI_SMALL bool oxi_is_float(ox_dtype dtype){
+return oxi_info(dtype)->cls==OX_CLASS_FLOAT;}
+OXI_SMALL bool oxi_is_int(ox_dtype dtype){
+return oxi_info(dtype)->cls==OX_CLASS_INT;}
+OXI_SMALL bool oxi_is_block(ox_dtype dtype){
+return oxi_info(dtype)->cls==OX_CLASS_BLOCK;}
 static bool oxi_is_f8(ox_dtype dtype){
 return dtype==OX_F8_E4M3||dtype==OX_F8_E5M2;}
 static bool oxi_is_wide_unsigned(ox_dtype dtype){
@@ -3144,12 +3431,12 @@ return dtype==OX_U16||dtype==OX_U32||dtype==OX_U64;}
 static bool oxi_is_unsigned(ox_dtype dtype){
 return dtype==OX_U8||oxi_is_wide_unsigned(dtype);}
 static ox_dtype oxi_promote_ints(ox_dtype a,ox_dtype b){
-int widest=ox_dtype_get_info(a)->block_bytes,other=ox_dtype_get_info(b)->block_bytes;
+int widest=oxi_info(a)->block_bytes,other=oxi_info(b)->block_bytes;
 if(widest<other)widest=other;
 if(widest==1)return OX_I16;
 return widest==2?OX_I16:widest==4?OX_I32:OX_I64;}
 OX_API ox_dtype ox_promote_types(ox_dtype a,ox_dtype b){
-ox_dtype_class ca=ox_dtype_get_info(a)->cls,cb=ox_dtype_get_info(b)->cls;
+ox_dtype_class ca=oxi_info(a)->cls,cb=oxi_info(b)->cls;
 if(ca==OX_CLASS_NONE||cb==OX_CLASS_NONE||ca==OX_CLASS_BLOCK||cb==OX_CLASS_BLOCK)
 return OX_DTYPE_NONE;
 if(a==b)return a;
@@ -3223,7 +3510,7 @@ const unsigned char*b=(const unsigned char*)element;
 uint16_t u16=0;
 uint32_t u32=0;
 uint64_t u64=0;
-switch(ox_dtype_get_info(dtype)->block_bytes){
+switch(oxi_info(dtype)->block_bytes){
 case 2:memcpy(&u16,b,2);break;
 case 4:memcpy(&u32,b,4);break;
 case 8:memcpy(&u64,b,8);break;
@@ -3256,7 +3543,7 @@ case OX_C64:memcpy(&f32,b,4);return(double)f32;
 case OX_F64:memcpy(&f64,b,8);return f64;
 case OX_U64:return(double)(uint64_t)oxi_element_to_i64(dtype,element);
 default:break;}
-ox_dtype_class cls=ox_dtype_get_info(dtype)->cls;
+ox_dtype_class cls=oxi_info(dtype)->cls;
 return cls==OX_CLASS_INT||cls==OX_CLASS_BOOL?(double)oxi_element_to_i64(dtype,element):0;}
 static int64_t oxi_whole_bits(double value){
 const double end=18446744073709551616.0;
@@ -3631,7 +3918,7 @@ return shape;}
 OX_API ox_shape ox_shape_of(const ox_tensor*t){
 return t?ox_shape_from(t->ndim,t->shape):ox_shape_from(-1,NULL);}
 static ox_status oxi_check_shape(const char*op,ox_dtype dtype,int ndim,const int64_t*shape,size_t*bytes){
-const ox_dtype_info*info=ox_dtype_get_info(dtype);
+const ox_dtype_info*info=oxi_info(dtype);
 if(info->cls==OX_CLASS_NONE)
 return oxi_fail(OX_ERR_DTYPE,"%s: dtype %d does not exist",op,(int)dtype);
 if(ndim<0||ndim>OX_MAX_DIMS)
@@ -3902,7 +4189,7 @@ int d=oxi_wrap_dim("size",dim,t->ndim);
 return d<0?0:t->shape[d];}
 OX_API size_t ox_nbytes(const ox_tensor*t){
 if(!t)return 0;
-const ox_dtype_info*info=ox_dtype_get_info(t->dtype);
+const ox_dtype_info*info=oxi_info(t->dtype);
 return(size_t)(ox_numel(t)/info->block_elements)*(size_t)info->block_bytes;}
 OX_API bool ox_is_contiguous(const ox_tensor*t){
 if(!t)return false;
@@ -3917,7 +4204,8 @@ return t?t->storage->device:NULL;}
 OX_API const char*ox_device_name(const ox_device*device){
 return device?device->name:"none";}
 static size_t oxi_byte_offset(ox_dtype dtype,int64_t offset){
-const ox_dtype_info*info=ox_dtype_get_info(dtype);
+if(offset==0)return 0;
+const ox_dtype_info*info=oxi_info(dtype);
 return(size_t)(offset/info->block_elements)*(size_t)info->block_bytes;}
 static char*oxi_ptr(const ox_tensor*t){
 return(char*)t->storage->data+oxi_byte_offset(t->dtype,t->offset);}
@@ -4010,7 +4298,7 @@ return OX_OK;}
 return storage->device->read(storage->device,storage->data,at,out,bytes);}
 static ox_status oxi_print_read_span(oxi_printer*p){
 const ox_tensor*t=p->t;
-const ox_dtype_info*info=ox_dtype_get_info(t->dtype);
+const ox_dtype_info*info=oxi_info(t->dtype);
 if(t->storage->device->host)return OX_OK;
 int64_t low=t->offset,high=t->offset;
 for(int d=0;d<t->ndim;d++){
@@ -4029,7 +4317,7 @@ p->span_start=start;
 p->span_bytes=bytes;
 return status;}
 static ox_status oxi_print_read_block(oxi_printer*p,int64_t element,oxi_print_value*out){
-const ox_dtype_info*info=ox_dtype_get_info(p->t->dtype);
+const ox_dtype_info*info=oxi_info(p->t->dtype);
 size_t at=(size_t)(element/info->block_elements)*(size_t)info->block_bytes;
 char bytes[512];
 if(at!=p->block_at){
@@ -4044,7 +4332,7 @@ static ox_status oxi_print_read_value(oxi_printer*p,int64_t element,oxi_print_va
 char bytes[8];
 memset(out,0,sizeof*out);
 if(oxi_is_block(p->t->dtype))return oxi_print_read_block(p,element,out);
-size_t size=(size_t)ox_dtype_get_info(p->t->dtype)->block_bytes;
+size_t size=(size_t)oxi_info(p->t->dtype)->block_bytes;
 ox_status status=oxi_print_read(p,(size_t)element*size,bytes,size);
 if(status!=OX_OK)return status;
 if(p->cls==OX_CLASS_BOOL||p->cls==OX_CLASS_INT){
@@ -4153,7 +4441,7 @@ if(dtype)oxi_write_suffix(w,"dtype=",ox_dtype_name(t->dtype),&line);}
 static ox_status oxi_printer_begin(oxi_printer*p,const ox_tensor*t){
 memset(p,0,sizeof*p);
 p->t=t;
-p->cls=oxi_is_block(t->dtype)?OX_CLASS_FLOAT:ox_dtype_get_info(t->dtype)->cls;
+p->cls=oxi_is_block(t->dtype)?OX_CLASS_FLOAT:oxi_info(t->dtype)->cls;
 p->summarize=ox_numel(t)>OXI_PRINT_THRESHOLD;
 p->count=1;
 p->block_at=SIZE_MAX;
@@ -4164,20 +4452,20 @@ p->count*=p->shown[d];}
 p->values=(oxi_print_value*)oxi_calloc((size_t)p->count,sizeof*p->values);
 if(!p->values)return OX_ERR_NOMEM;
 if(oxi_is_block(t->dtype)){
-p->block=(float*)oxi_calloc((size_t)ox_dtype_get_info(t->dtype)->block_elements,sizeof*p->block);
+p->block=(float*)oxi_calloc((size_t)oxi_info(t->dtype)->block_elements,sizeof*p->block);
 if(!p->block)return OX_ERR_NOMEM;}
 ox_status status=oxi_print_read_span(p);
 return status==OX_OK?oxi_print_gather(p):status;}
 static void oxi_printer_end(oxi_printer*p){
 oxi_free(p->values,(size_t)p->count*sizeof*p->values);
-oxi_free(p->block,(size_t)ox_dtype_get_info(p->t->dtype)->block_elements*sizeof*p->block);
+oxi_free(p->block,(size_t)oxi_info(p->t->dtype)->block_elements*sizeof*p->block);
 oxi_free(p->span,p->span_bytes);}
 static ox_status oxi_write_tensor(oxi_writer*w,const ox_tensor*t){
 bool plain=t->dtype==OX_F32||t->dtype==OX_I64||t->dtype==OX_BOOL||t->dtype==OX_C64;
 if(ox_numel(t)==0){
 oxi_write(w,"tensor([]");
 oxi_write_suffixes(w,t,t->ndim!=1,t->dtype!=OX_F32);
- }else if(!t->storage||ox_dtype_get_info(t->dtype)->cls==OX_CLASS_NONE||
+ }else if(!t->storage||oxi_info(t->dtype)->cls==OX_CLASS_NONE||
  (oxi_is_block(t->dtype)&&ox_cpu()->expand(t->dtype,0,NULL,NULL)!=OX_OK)){
 oxi_write(w,"tensor(...");
 oxi_write_suffixes(w,t,true,true);}else{
@@ -4652,7 +4940,7 @@ int flag,flops;
 const oxi_attr_member*(*attributes)(void);
 int gradient;
 ox_tensor*(*parts)(const oxi_call*call);}oxi_op_row;
-static const oxi_op_row*oxi_op_row_of(oxi_op op);
+OXI_SMALL const oxi_op_row*oxi_op_row_of(oxi_op op);
 static oxi_call oxi_call_of(oxi_op op,ox_tensor*const*in,int in_count,ox_tensor*out);
 static ox_status oxi_apply(oxi_call*call);
 static ox_status oxi_apply_quiet(oxi_call*call);
@@ -5473,19 +5761,26 @@ static const char*oxi_op_name(const oxi_call*call){
 return oxi_op_row_of(call->op)->name;}
 static unsigned oxi_class_bit(ox_dtype dtype){
 static const unsigned bits[]={0,OXI_ACCEPT_B,OXI_ACCEPT_I,OXI_ACCEPT_F,OXI_ACCEPT_C,OXI_ACCEPT_Q};
-return bits[ox_dtype_get_info(dtype)->cls];}
+return bits[oxi_info(dtype)->cls];}
 static ox_dtype oxi_combine_groups(ox_dtype strong,ox_dtype weak){
 if(strong==OX_DTYPE_NONE)return weak;
 if(weak==OX_DTYPE_NONE)return strong;
-ox_dtype_class cs=ox_dtype_get_info(strong)->cls,cw=ox_dtype_get_info(weak)->cls;
+ox_dtype_class cs=oxi_info(strong)->cls,cw=oxi_info(weak)->cls;
 if(cs>=cw){
 if(cs==OX_CLASS_BOOL&&cw==OX_CLASS_INT)return weak;
 return strong;}
 if(cw==OX_CLASS_COMPLEX&&cs==OX_CLASS_FLOAT&&strong!=OX_F32)return OX_DTYPE_NONE;
 if(cw==OX_CLASS_COMPLEX&&cs==OX_CLASS_INT)return weak;
 return cw==OX_CLASS_COMPLEX||cs==OX_CLASS_BOOL||cw==OX_CLASS_FLOAT?ox_promote_types(strong,weak):strong;}
+static bool oxi_of_one_dtype(const oxi_call*call,int first){
+const ox_tensor*one=first<call->in_count?call->in[first]:NULL;
+if(!one||one->is_number||oxi_is_block(one->dtype))return false;
+for(int i=first+1;i<call->in_count;i++)
+if(!call->in[i]||call->in[i]->dtype!=one->dtype)return false;
+return true;}
 static ox_dtype oxi_result_type(const oxi_call*call,int first,const ox_tensor**refused){
 ox_dtype group[3]={OX_DTYPE_NONE,OX_DTYPE_NONE,OX_DTYPE_NONE};
+if(oxi_of_one_dtype(call,first))return call->in[first]->dtype;
 for(int i=first;i<call->in_count;i++){
 const ox_tensor*t=call->in[i];
 if(!t)continue;
@@ -5501,7 +5796,7 @@ static int oxi_first_valued_operand(const oxi_call*call){
 return oxi_op_row_of(call->op)->flag==OXI_FLAG_MASKED?1:0;}
 static ox_dtype oxi_computed_in(const oxi_call*call,ox_dtype dtype){
 bool wants_float=oxi_op_row_of(call->op)->gives==OXI_GIVES_FLOAT;
-return wants_float&&ox_dtype_get_info(dtype)->cls<OX_CLASS_FLOAT&&dtype?OX_F32:dtype;}
+return wants_float&&oxi_info(dtype)->cls<OX_CLASS_FLOAT&&dtype?OX_F32:dtype;}
 static ox_dtype oxi_given_dtype(const oxi_call*call,ox_dtype dtype){
 switch(oxi_op_row_of(call->op)->gives){
 case OXI_GIVES_REAL:return dtype==OX_C64?OX_F32:dtype;
@@ -5541,9 +5836,9 @@ return oxi_fail(OX_ERR_SHAPE,"%s: shapes do not broadcast: %s x %s",oxi_op_name(
 oxi_meta(out,dtype,ndim,shape);
 return OX_OK;}
 static double oxi_integer_least(ox_dtype dtype){
-return oxi_is_unsigned(dtype)?0: -ldexp(1.0,8*ox_dtype_get_info(dtype)->block_bytes-1);}
+return oxi_is_unsigned(dtype)?0: -ldexp(1.0,8*oxi_info(dtype)->block_bytes-1);}
 static double oxi_integer_end(ox_dtype dtype){
-return ldexp(1.0,8*ox_dtype_get_info(dtype)->block_bytes- !oxi_is_unsigned(dtype));}
+return ldexp(1.0,8*oxi_info(dtype)->block_bytes- !oxi_is_unsigned(dtype));}
 static bool oxi_fits_integer(ox_dtype dtype,double value){
 double whole=trunc(value),end=oxi_integer_end(dtype);
 return whole<end&&(oxi_is_unsigned(dtype)?whole> -end:whole>=oxi_integer_least(dtype));}
@@ -5932,7 +6227,7 @@ return oxi_fail(OX_ERR_DTYPE,"%s: operands of different dtypes: %s x %s",oxi_op_
 return OX_OK;}
 static ox_status oxi_check_block_rows(const oxi_call*call,const ox_tensor*t,int dim){
 if(!oxi_is_block(t->dtype)||t->ndim==0)return OX_OK;
-if(t->stride[dim]==1&&t->shape[dim]%ox_dtype_get_info(t->dtype)->block_elements==0)return OX_OK;
+if(t->stride[dim]==1&&t->shape[dim]%oxi_info(t->dtype)->block_elements==0)return OX_OK;
 return oxi_fail(OX_ERR_DTYPE,"%s: the blocks of %s do not run along dim %d",oxi_op_name(call),
  oxi_tensor_text(t),dim);}
 static ox_status oxi_matmul_result(const oxi_call*call,ox_dtype dtype,ox_tensor*out){
@@ -5983,8 +6278,7 @@ return oxi_fail(OX_ERR_SHAPE,"linear: x %s, weight %s: the weight is 2-d",oxi_te
 if(x->shape[x->ndim-1]!=w->shape[1])
 return oxi_fail(OX_ERR_SHAPE,"linear: inner sizes differ: %s x %s",
  oxi_shape_text(x->ndim,x->shape),oxi_shape_text(2,w->shape));
-if(bias&&(bias->ndim!=1||bias->shape[0]!=w->shape[0]||
- ox_dtype_get_info(bias->dtype)->cls!=ox_dtype_get_info(dtype)->cls))
+if(bias&&(bias->ndim!=1||bias->shape[0]!=w->shape[0]||oxi_info(bias->dtype)->cls!=oxi_info(dtype)->cls))
 return oxi_fail(OX_ERR_SHAPE,"linear: bias %s does not fit weight %s",oxi_tensor_text(bias),
  oxi_tensor_text(w));
 if(call->attr.activation.activation!=OX_ACTIVATION_NONE&& !oxi_is_float(dtype))
@@ -6122,7 +6416,7 @@ const ox_shape*shape= &call->attr.sizes.shape;
 oxi_view_of(x,out);
 out->ndim=shape->ndim;
 memcpy(out->shape,shape->dim,sizeof out->shape);
-int64_t block=ox_dtype_get_info(x->dtype)->block_elements;
+int64_t block=oxi_info(x->dtype)->block_elements;
 bool whole=shape->ndim>0&&x->ndim>0&&shape->dim[shape->ndim-1]%block==0;
 ox_status status=oxi_check_block_view(call,whole);
 if(status==OX_OK&&ox_numel(x)==0)
@@ -6137,7 +6431,7 @@ OXI_RULE(slice){
 const ox_tensor*x=call->in[0];
 int dim=call->attr.slice.dim;
 int64_t start=call->attr.slice.start,length=call->attr.slice.length,step=call->attr.slice.step;
-int64_t block=ox_dtype_get_info(x->dtype)->block_elements;
+int64_t block=oxi_info(x->dtype)->block_elements;
 oxi_view_of(x,out);
 out->shape[dim]=length;
 if(ox_numel(out)>0)out->offset+=start*x->stride[dim];
@@ -6221,7 +6515,7 @@ out->stride[d]=stride->dim[d];
 empty=empty||shape->dim[d]==0;
 fits=fits&&(shape->dim[d]==0||(oxi_mul_i64(shape->dim[d]-1,stride->dim[d],&far)&&
  oxi_add_i64(far<0?first:last,far,far<0? &first: &last)));}
-int64_t count=(int64_t)(x->storage->bytes/(size_t)ox_dtype_get_info(x->dtype)->block_bytes);
+int64_t count=(int64_t)(x->storage->bytes/(size_t)oxi_info(x->dtype)->block_bytes);
 if(out->offset<0||(!empty&&(!fits||first<0||last>=count)))
 return oxi_fail(OX_ERR_SHAPE,"as_strided: %s by %s from %lld reaches beyond a storage of %lld elements",
  oxi_shape_text(shape->ndim,shape->dim),oxi_shape_text(stride->ndim,stride->dim),
@@ -6278,7 +6572,7 @@ return OX_OK;}
 OXI_RULE(view_dtype){
 const ox_tensor*x=call->in[0];
 ox_dtype dtype=call->attr.dtype.dtype;
-const ox_dtype_info*from=ox_dtype_get_info(x->dtype),*to=ox_dtype_get_info(dtype);
+const ox_dtype_info*from=oxi_info(x->dtype),*to=oxi_info(dtype);
 if(to->cls==OX_CLASS_NONE||to->cls==OX_CLASS_BLOCK||to->block_bytes!=from->block_bytes)
 return oxi_fail(OX_ERR_DTYPE,"view_dtype: %s as %s: the widths differ",oxi_tensor_text(x),to->name);
 oxi_view_of(x,out);
@@ -6879,7 +7173,7 @@ OXI_ROWS_OF_OPS_OPS
 #undef OXI_OP
 #undef OXI_ATTR
 };
-static const oxi_op_row*oxi_op_row_of(oxi_op op){
+OXI_SMALL const oxi_op_row*oxi_op_row_of(oxi_op op){
 return&oxi_op_rows[op];}
 static OXI_THREAD_LOCAL bool oxi_exact;
 OX_API void ox_set_exact(bool exact){oxi_exact=exact;}
@@ -6937,9 +7231,9 @@ int64_t a0,a1,b0,b1;
 oxi_reach(t,&a0,&a1);
 oxi_reach(out,&b0,&b1);
 size_t t_first=oxi_byte_offset(t->dtype,a0),
- t_end=oxi_byte_offset(t->dtype,a1)+(size_t)ox_dtype_get_info(t->dtype)->block_bytes;
+ t_end=oxi_byte_offset(t->dtype,a1)+(size_t)oxi_info(t->dtype)->block_bytes;
 size_t o_first=oxi_byte_offset(out->dtype,b0),
- o_end=oxi_byte_offset(out->dtype,b1)+(size_t)ox_dtype_get_info(out->dtype)->block_bytes;
+ o_end=oxi_byte_offset(out->dtype,b1)+(size_t)oxi_info(out->dtype)->block_bytes;
 return t_first<o_end&&o_first<t_end;}
 static bool oxi_needs_detached_result(const oxi_call*call,const oxi_op_row*row,const ox_tensor*meta){
 const ox_tensor*out=call->out[0];
@@ -6966,7 +7260,7 @@ if(out->shape[d]>1&&out->stride[d]==0)
 return oxi_fail(OX_ERR_ARG,"%s_: several elements of an expanded tensor share memory; clone it first",
  row->name);
 bool casts=row->family==OXI_FAMILY_COPY;
-if(!casts&&ox_dtype_get_info(meta->dtype)->cls>ox_dtype_get_info(out->dtype)->cls)
+if(!casts&&oxi_info(meta->dtype)->cls>oxi_info(out->dtype)->cls)
 return oxi_fail(OX_ERR_DTYPE,"%s_: a %s result cannot be written into %s",row->name,
  ox_dtype_name(meta->dtype),ox_dtype_name(out->dtype));
 return OX_OK;}
@@ -7699,7 +7993,7 @@ unsigned integers=0;
 bool narrow=false;
 if(op==OXI_OP_where||op==OXI_OP_lerp)return 0;
 for(int i=0;i<count;i++){
-bool whole=oxi_is_int(in[i]->dtype)&&ox_dtype_get_info(in[i]->dtype)->block_bytes>1;
+bool whole=oxi_is_int(in[i]->dtype)&&oxi_info(in[i]->dtype)->block_bytes>1;
 if(whole&&in[i]->ndim>0&& !(in_place&&i==0))integers|=1u<<i;
 narrow=narrow||in[i]->dtype==OX_F16||in[i]->dtype==OX_BF16;}
 if(!integers|| !narrow)return 0;
@@ -7755,8 +8049,7 @@ OX_API ox_tensor*ox_add_scaled_(ox_tensor*a,ox_tensor*b,double scale){
 return oxi_add_scaled("add_scaled_",a,b,true,scale);}
 static ox_tensor*oxi_number_beside(oxi_op op,const ox_tensor*a,double number,bool in_place){
 bool compares=oxi_op_row_of(op)->gives==OXI_GIVES_BOOL;
-bool whole=ox_dtype_get_info(a->dtype)->cls<=OX_CLASS_INT&&number==trunc(number)&&
- oxi_fits_integer(OX_I64,number);
+bool whole=oxi_info(a->dtype)->cls<=OX_CLASS_INT&&number==trunc(number)&&oxi_fits_integer(OX_I64,number);
 if(whole&&compares&&oxi_is_int(a->dtype))
 whole=number<oxi_integer_end(a->dtype)&&number>=oxi_integer_least(a->dtype);
 return whole&&(compares||in_place)?ox_integer((int64_t)number):ox_number(number);}
@@ -7793,9 +8086,10 @@ oxi_work work=oxi_work_begin("glu");
 ox_tensor*a=ox_narrow(x,d,0,half),*b=ox_narrow(x,d,half,half);
 if(x->dtype==OX_F32||x->dtype==OX_F64)return oxi_work_end(&work,ox_mul(a,ox_sigmoid(b)));
 ox_tensor*in[2],*result=a?ox_empty_like(a):NULL;
-in[0]=a;
+in[0]=oxi_is_f8(x->dtype)?ox_cast(a,OX_F32):a;
 in[1]=ox_sigmoid_(ox_cast(b,OX_F32));
-return oxi_work_end(&work,result&&in[1]?oxi_apply_list(OXI_OP_mul,NULL,in,2,result):NULL);}
+bool made=result&&in[0]&&in[1];
+return oxi_work_end(&work,made?oxi_apply_list(OXI_OP_mul,NULL,in,2,result):NULL);}
 OX_API ox_tensor*ox_conj(ox_tensor*x){
 if(oxi_any_null("conj",&x,1))return NULL;
 oxi_work work=oxi_work_begin("conj");
@@ -8018,7 +8312,7 @@ case OX_C64:return oxi_make_number(OX_C64,parts,sizeof parts);
 default:
 return OXI_FAIL_NULL(OX_ERR_ARG,"from_scalar: %s is no kind of a scalar",ox_dtype_name(value.dtype));}}
 static bool oxi_scalar_fits_integer(ox_dtype dtype,ox_scalar value){
-int bits=8*ox_dtype_get_info(dtype)->block_bytes;
+int bits=8*oxi_info(dtype)->block_bytes;
 int64_t integer=value.integer;
 if(value.dtype==OX_U64&&integer<0)return dtype==OX_U64;
 if(bits==64)return true;
@@ -8102,7 +8396,7 @@ int64_t far=0;
 meta.stride[d]=strides[d];
 fits=fits&&(shape.dim[d]==0||(oxi_mul_i64(shape.dim[d]-1,strides[d],&far)&&
  oxi_add_i64(far<0?first:last,far,far<0? &first: &last)));}
-int64_t width=ox_dtype_get_info(type)->block_bytes,span=0,span_bytes=0;
+int64_t width=oxi_info(type)->block_bytes,span=0,span_bytes=0;
 fits=fits&&first>INT64_MIN/32&&last<INT64_MAX/32&&oxi_add_i64(last,-first+1,&span)&&
  oxi_mul_i64(span,width,&span_bytes);
 if(!fits)return OXI_FAIL_NULL(OX_ERR_SHAPE,"from_blob: strides reach beyond memory");
@@ -8364,7 +8658,7 @@ return oxi_apply_1(OXI_OP_roll,&attr,x);}
 static bool oxi_adds_narrow(oxi_op op,const oxi_attrs*attr,ox_tensor*const*in){
 oxi_index_does does=oxi_index_form_of(op)->does;
 if(does!=OXI_DOES_ADDS&&does!=OXI_DOES_MULTIPLIES)return false;
-if(!oxi_is_float(in[0]->dtype)||ox_dtype_get_info(in[0]->dtype)->block_bytes>=4)return false;
+if(!oxi_is_float(in[0]->dtype)||oxi_info(in[0]->dtype)->block_bytes>=4)return false;
 oxi_call call=oxi_call_of(op,in,3,NULL);
 ox_tensor meta;
 call.attr= *attr;
@@ -9102,7 +9396,7 @@ ox_scope_end(&scope);
 return copy;}
 OX_API ox_tensor*ox_cast(ox_tensor*x,ox_dtype dtype){
 if(oxi_any_null("cast",&x,1))return NULL;
-if(ox_dtype_get_info(dtype)->cls==OX_CLASS_NONE)
+if(oxi_info(dtype)->cls==OX_CLASS_NONE)
 return OXI_FAIL_NULL(OX_ERR_DTYPE,"cast: dtype %d does not exist",(int)dtype);
 return dtype==x->dtype?oxi_same_again(x):oxi_copy_call("cast",x,dtype);}
 OX_API ox_tensor*ox_copy_(ox_tensor*x,ox_tensor*source){
@@ -9176,12 +9470,12 @@ OX_API ox_scalar ox_item_scalar(ox_tensor*t){
 ox_scalar value=oxi_scalar(OX_DTYPE_NONE,0,0,0),none=value;
 float parts[2]={0,0};
 if(!oxi_is_item("item_scalar",t))return none;
-ox_dtype_class cls=ox_dtype_get_info(t->dtype)->cls;
+ox_dtype_class cls=oxi_info(t->dtype)->cls;
 value.dtype=cls==OX_CLASS_COMPLEX?OX_C64:cls>OX_CLASS_INT?OX_F64
  :t->dtype==OX_BOOL||t->dtype==OX_U64?t->dtype:OX_I64;
 ox_dtype read=value.dtype==OX_BOOL?OX_I64:value.dtype;
 void*out=read==OX_C64?(void*)parts:read==OX_F64?(void*)&value.real:(void*)&value.integer;
-if(oxi_export("item_scalar",t,read,out,(size_t)ox_dtype_get_info(read)->block_bytes)!=OX_OK)
+if(oxi_export("item_scalar",t,read,out,(size_t)oxi_info(read)->block_bytes)!=OX_OK)
 return none;
 if(read==OX_C64){
 value.real=(double)parts[0];
@@ -11290,18 +11584,8 @@ OXI_INLINE vl vl_and(vl a,vl b){return a&b;}
 OXI_INLINE vl vl_or(vl a,vl b){return a|b;}
 #define oxi_c_vl_sll(a,count)((int64_t)((uint64_t)(a) <<(count)))
 #define oxi_c_vl_srl(a,count)((int64_t)((uint64_t)(a) >>(count)))
-#undef OXI_SECTION
-#define OXI_SECTION 1
-#include OX_TORCH_FILE
-#undef OXI_SECTION
-/* >>cpu/simd/bf16.inc */
-OXI_INLINE vf vf_load_bf16(const uint16_t*p){return vi_as_vf(vi_sll(vi_load_u16(p),16));}
-OXI_INLINE vi OXI_ISA(bf16_round)(vf a){
-vi bits=vf_as_vi(a),odd=vi_and(vi_srl(bits,16),vi_set1(1));
-return vi_add(vi_add(bits,odd),vi_set1(0x7fff));}
-OXI_INLINE void vf_store_bf16(uint16_t*p,vf a){
-vi quiet=vi_or(vf_as_vi(a),vi_set1(0x400000));
-vi_store_16(p,vi_srl(vi_select(vf_unord(a,a),quiet,OXI_ISA(bf16_round)(a)),16));}
+OXI_ROWS_OF_CPU_SIMD_HALF
+OXI_ROWS_OF_CPU_SIMD_BF16
 typedef struct vb{uint64_t word[4];}vb;
 typedef float vs;
 OXI_INLINE vb vb_load(const void*p){
@@ -11363,7 +11647,7 @@ const int8_t*code=(const int8_t*)codes.word;
 return(float)OXI_ISA(vb_dot)(code,q)*scale[0]+(float)OXI_ISA(vb_dot)(code +16,q+16)*scale[1];}
 #endif
 #undef OXI_SECTION
-#define OXI_SECTION 2
+#define OXI_SECTION 1
 #include OX_TORCH_FILE
 #undef OXI_SECTION
 #endif
@@ -11389,22 +11673,22 @@ typedef __m128d vd;
 typedef __m128i vl;
 typedef __m128 vm;
 typedef __m128d vmd;
-OXI_INLINE vi vf_as_vi(vf a){return _mm_castps_si128(a);}
-OXI_INLINE vf vi_as_vf(vi a){return _mm_castsi128_ps(a);}
-OXI_INLINE vl vd_as_vl(vd a){return _mm_castpd_si128(a);}
-OXI_INLINE vd vl_as_vd(vl a){return _mm_castsi128_pd(a);}
-OXI_INLINE vf vf_and(vf a,vf b){return _mm_and_ps(a,b);}
-OXI_INLINE vf vf_or(vf a,vf b){return _mm_or_ps(a,b);}
-OXI_INLINE vf vf_xor(vf a,vf b){return _mm_xor_ps(a,b);}
-OXI_INLINE vf vf_andnot(vf a,vf b){return _mm_andnot_ps(a,b);}
-OXI_INLINE vd vd_and(vd a,vd b){return _mm_and_pd(a,b);}
-OXI_INLINE vd vd_or(vd a,vd b){return _mm_or_pd(a,b);}
-OXI_INLINE vd vd_xor(vd a,vd b){return _mm_xor_pd(a,b);}
-OXI_INLINE vd vd_andnot(vd a,vd b){return _mm_andnot_pd(a,b);}
-OXI_INLINE vf vf_load(const float*p){return _mm_loadu_ps(p);}
-OXI_INLINE void vf_store(float*p,vf a){_mm_storeu_ps(p,a);}
-OXI_INLINE void vf_stream(float*p,vf a){_mm_stream_ps(p,a);}
-OXI_INLINE vf vf_set1(float a){return _mm_set1_ps(a);}
+#define oxi_sse2_vf_as_vi _mm_castps_si128
+#define oxi_sse2_vi_as_vf _mm_castsi128_ps
+#define oxi_sse2_vd_as_vl _mm_castpd_si128
+#define oxi_sse2_vl_as_vd _mm_castsi128_pd
+#define oxi_sse2_vf_and _mm_and_ps
+#define oxi_sse2_vf_or _mm_or_ps
+#define oxi_sse2_vf_xor _mm_xor_ps
+#define oxi_sse2_vf_andnot _mm_andnot_ps
+#define oxi_sse2_vd_and _mm_and_pd
+#define oxi_sse2_vd_or _mm_or_pd
+#define oxi_sse2_vd_xor _mm_xor_pd
+#define oxi_sse2_vd_andnot _mm_andnot_pd
+#define oxi_sse2_vf_load _mm_loadu_ps
+#define oxi_sse2_vf_store _mm_storeu_ps
+#define oxi_sse2_vf_stream _mm_stream_ps
+#define oxi_sse2_vf_set1 _mm_set1_ps
 #if defined(__GNUC__) && !defined(__clang__)
 #define oxi_sse2_vf_constant(x) \
 __extension__({static float oxi_constant[4]__attribute__((aligned(16),used))={(x),(x),(x),(x)}; \
@@ -11413,10 +11697,10 @@ __extension__({static float oxi_constant[4]__attribute__((aligned(16),used))={(x
 __extension__({static double oxi_constant[2]__attribute__((aligned(16),used))={(x),(x)}; \
  _mm_load_pd(oxi_constant);})
 #else
-OXI_INLINE vf vf_constant(float a){return _mm_set1_ps(a);}
-OXI_INLINE vd vd_constant(double a){return _mm_set1_pd(a);}
+#define oxi_sse2_vf_constant _mm_set1_ps
+#define oxi_sse2_vd_constant _mm_set1_pd
 #endif
-OXI_INLINE vf vf_zero(void){return _mm_setzero_ps();}
+#define oxi_sse2_vf_zero _mm_setzero_ps
 OXI_INLINE vf vf_load_n(const float*p,int64_t n){
 vf low=_mm_setzero_ps(),odd=low;
 if(n>=4)return vf_load(p);
@@ -11427,20 +11711,20 @@ OXI_INLINE void vf_store_n(float*p,vf a,int64_t n){
 float all[4];
 vf_store(all,a);
 for(int64_t i=0;i<n;i++)p[i]=all[i];}
-OXI_INLINE vf vf_add(vf a,vf b){return _mm_add_ps(a,b);}
-OXI_INLINE vf vf_sub(vf a,vf b){return _mm_sub_ps(a,b);}
-OXI_INLINE vf vf_mul(vf a,vf b){return _mm_mul_ps(a,b);}
-OXI_INLINE vf vf_div(vf a,vf b){return _mm_div_ps(a,b);}
-OXI_INLINE vf vf_fma(vf a,vf b,vf c){return _mm_add_ps(_mm_mul_ps(a,b),c);}
-OXI_INLINE vf vf_fnma(vf a,vf b,vf c){return _mm_sub_ps(c,_mm_mul_ps(a,b));}
-OXI_INLINE vf vf_min(vf a,vf b){return _mm_min_ps(a,b);}
-OXI_INLINE vf vf_max(vf a,vf b){return _mm_max_ps(a,b);}
-OXI_INLINE vf vf_sqrt(vf a){return _mm_sqrt_ps(a);}
-OXI_INLINE vm vf_lt(vf a,vf b){return _mm_cmplt_ps(a,b);}
-OXI_INLINE vm vf_le(vf a,vf b){return _mm_cmple_ps(a,b);}
-OXI_INLINE vm vf_eq(vf a,vf b){return _mm_cmpeq_ps(a,b);}
-OXI_INLINE vm vf_ne(vf a,vf b){return _mm_cmpneq_ps(a,b);}
-OXI_INLINE vm vf_unord(vf a,vf b){return _mm_cmpunord_ps(a,b);}
+#define oxi_sse2_vf_add _mm_add_ps
+#define oxi_sse2_vf_sub _mm_sub_ps
+#define oxi_sse2_vf_mul _mm_mul_ps
+#define oxi_sse2_vf_div _mm_div_ps
+#define oxi_sse2_vf_fma(a,b,c)_mm_add_ps(_mm_mul_ps(a,b),c)
+#define oxi_sse2_vf_fnma(a,b,c)_mm_sub_ps(c,_mm_mul_ps(a,b))
+#define oxi_sse2_vf_min _mm_min_ps
+#define oxi_sse2_vf_max _mm_max_ps
+#define oxi_sse2_vf_sqrt _mm_sqrt_ps
+#define oxi_sse2_vf_lt _mm_cmplt_ps
+#define oxi_sse2_vf_le _mm_cmple_ps
+#define oxi_sse2_vf_eq _mm_cmpeq_ps
+#define oxi_sse2_vf_ne _mm_cmpneq_ps
+#define oxi_sse2_vf_unord _mm_cmpunord_ps
 OXI_INLINE vf vf_select(vm m,vf a,vf b){return _mm_or_ps(_mm_and_ps(m,a),_mm_andnot_ps(m,b));}
 OXI_INLINE vf vf_round(vf a){
 vf sign=vf_and(a,vf_constant(-0.0f)),size=vf_andnot(vf_constant(-0.0f),a);
@@ -11465,19 +11749,19 @@ return _mm_cvtss_f32(_mm_max_ss(b,_mm_shuffle_ps(b,b,1)));}
 OXI_INLINE float vf_hmin(vf a){
 vf b=_mm_min_ps(a,_mm_movehl_ps(a,a));
 return _mm_cvtss_f32(_mm_min_ss(b,_mm_shuffle_ps(b,b,1)));}
-OXI_INLINE vi vi_load(const int32_t*p){return _mm_loadu_si128((const __m128i*)(const void*)p);}
-OXI_INLINE void vi_store(int32_t*p,vi a){_mm_storeu_si128((__m128i*)(void*)p,a);}
-OXI_INLINE vi vi_set1(int32_t a){return _mm_set1_epi32(a);}
-OXI_INLINE vi vi_add(vi a,vi b){return _mm_add_epi32(a,b);}
-OXI_INLINE vi vi_sub(vi a,vi b){return _mm_sub_epi32(a,b);}
-OXI_INLINE vi vi_and(vi a,vi b){return _mm_and_si128(a,b);}
-OXI_INLINE vi vi_or(vi a,vi b){return _mm_or_si128(a,b);}
-OXI_INLINE vi vi_xor(vi a,vi b){return _mm_xor_si128(a,b);}
-OXI_INLINE vi vi_sll(vi a,int count){return _mm_slli_epi32(a,count);}
-OXI_INLINE vi vi_srl(vi a,int count){return _mm_srli_epi32(a,count);}
-OXI_INLINE vi vi_sra(vi a,int count){return _mm_srai_epi32(a,count);}
-OXI_INLINE vm vi_cmpeq(vi a,vi b){return _mm_castsi128_ps(_mm_cmpeq_epi32(a,b));}
-OXI_INLINE vm vi_cmpgt(vi a,vi b){return _mm_castsi128_ps(_mm_cmpgt_epi32(a,b));}
+#define oxi_sse2_vi_load(p)_mm_loadu_si128((const __m128i*)(const void*)(p))
+#define oxi_sse2_vi_store(p,a)_mm_storeu_si128((__m128i *)(void*)(p),a)
+#define oxi_sse2_vi_set1 _mm_set1_epi32
+#define oxi_sse2_vi_add _mm_add_epi32
+#define oxi_sse2_vi_sub _mm_sub_epi32
+#define oxi_sse2_vi_and _mm_and_si128
+#define oxi_sse2_vi_or _mm_or_si128
+#define oxi_sse2_vi_xor _mm_xor_si128
+#define oxi_sse2_vi_sll _mm_slli_epi32
+#define oxi_sse2_vi_srl _mm_srli_epi32
+#define oxi_sse2_vi_sra _mm_srai_epi32
+#define oxi_sse2_vi_cmpeq(a,b)_mm_castsi128_ps(_mm_cmpeq_epi32(a,b))
+#define oxi_sse2_vi_cmpgt(a,b)_mm_castsi128_ps(_mm_cmpgt_epi32(a,b))
 OXI_INLINE vi vi_select(vm m,vi a,vi b){return vf_as_vi(vf_select(m,vi_as_vf(a),vi_as_vf(b)));}
 OXI_INLINE vi oxi_sse2_load_4_bytes(const void*p){
 int32_t a;
@@ -11489,8 +11773,8 @@ return _mm_unpacklo_epi16(_mm_unpacklo_epi8(oxi_sse2_load_4_bytes(p),zero),zero)
 OXI_INLINE vi vi_load_i8(const int8_t*p){
 vi a=oxi_sse2_load_4_bytes(p),b=_mm_unpacklo_epi8(a,a);
 return _mm_srai_epi32(_mm_unpacklo_epi16(b,b),24);}
-OXI_INLINE vi vi_load_u16(const uint16_t*p){
-return _mm_unpacklo_epi16(_mm_loadl_epi64((const __m128i*)(const void*)p),_mm_setzero_si128());}
+#define oxi_sse2_vi_load_u16(p) \
+_mm_unpacklo_epi16(_mm_loadl_epi64((const __m128i*)(const void*)(p)),_mm_setzero_si128())
 OXI_INLINE vi vi_load_i16(const int16_t*p){
 vi a=_mm_loadl_epi64((const __m128i*)(const void*)p);
 return _mm_srai_epi32(_mm_unpacklo_epi16(a,a),16);}
@@ -11501,45 +11785,44 @@ OXI_INLINE void vi_store_8(void*p,vi a){
 vi low=_mm_and_si128(a,_mm_set1_epi32(255));
 int32_t four=_mm_cvtsi128_si32(_mm_packus_epi16(_mm_packs_epi32(low,low),low));
 memcpy(p,&four,4);}
-OXI_INLINE vi vf_to_vi(vf a){return _mm_cvtps_epi32(a);}
-OXI_INLINE vi vf_to_vi_trunc(vf a){return _mm_cvttps_epi32(a);}
-OXI_INLINE vf vi_to_vf(vi a){return _mm_cvtepi32_ps(a);}
-OXI_INLINE vm vm_and(vm a,vm b){return _mm_and_ps(a,b);}
-OXI_INLINE vm vm_or(vm a,vm b){return _mm_or_ps(a,b);}
-OXI_INLINE vm vm_not(vm a){return _mm_xor_ps(a,_mm_castsi128_ps(_mm_set1_epi32(-1)));}
+#define oxi_sse2_vf_to_vi _mm_cvtps_epi32
+#define oxi_sse2_vf_to_vi_trunc _mm_cvttps_epi32
+#define oxi_sse2_vi_to_vf _mm_cvtepi32_ps
+#define oxi_sse2_vm_and _mm_and_ps
+#define oxi_sse2_vm_or _mm_or_ps
+#define oxi_sse2_vm_not(a)_mm_xor_ps(a,_mm_castsi128_ps(_mm_set1_epi32(-1)))
 OXI_INLINE bool vm_any(vm a){return _mm_movemask_ps(a)!=0;}
 OXI_INLINE unsigned vm_bits(vm a){return(unsigned)_mm_movemask_ps(a);}
-OXI_INLINE vm vm_load_bool(const uint8_t*p){
-return _mm_castsi128_ps(_mm_cmpgt_epi32(vi_load_u8(p),_mm_setzero_si128()));}
+#define oxi_sse2_vm_load_bool(p)_mm_castsi128_ps(_mm_cmpgt_epi32(vi_load_u8(p),_mm_setzero_si128()))
 OXI_INLINE void vm_store_bool(uint8_t*p,vm a){vi_store_8(p,_mm_srli_epi32(_mm_castps_si128(a),31));}
-OXI_INLINE vmd vmd_and(vmd a,vmd b){return _mm_and_pd(a,b);}
-OXI_INLINE vmd vmd_or(vmd a,vmd b){return _mm_or_pd(a,b);}
-OXI_INLINE vmd vmd_not(vmd a){return _mm_xor_pd(a,_mm_castsi128_pd(_mm_set1_epi32(-1)));}
+#define oxi_sse2_vmd_and _mm_and_pd
+#define oxi_sse2_vmd_or _mm_or_pd
+#define oxi_sse2_vmd_not(a)_mm_xor_pd(a,_mm_castsi128_pd(_mm_set1_epi32(-1)))
 OXI_INLINE bool vmd_any(vmd a){return _mm_movemask_pd(a)!=0;}
 OXI_INLINE unsigned vmd_bits(vmd a){return(unsigned)_mm_movemask_pd(a);}
-OXI_INLINE vd vd_load(const double*p){return _mm_loadu_pd(p);}
-OXI_INLINE void vd_store(double*p,vd a){_mm_storeu_pd(p,a);}
+#define oxi_sse2_vd_load _mm_loadu_pd
+#define oxi_sse2_vd_store _mm_storeu_pd
 OXI_INLINE vd vd_load_n(const double*p,int64_t n){
 return n>=2?_mm_loadu_pd(p):n==1?_mm_load_sd(p):_mm_setzero_pd();}
 OXI_INLINE void vd_store_n(double*p,vd a,int64_t n){
 if(n>=2)_mm_storeu_pd(p,a);
 else if(n==1)_mm_store_sd(p,a);}
-OXI_INLINE vd vd_set1(double a){return _mm_set1_pd(a);}
-OXI_INLINE vd vd_zero(void){return _mm_setzero_pd();}
-OXI_INLINE vd vd_add(vd a,vd b){return _mm_add_pd(a,b);}
-OXI_INLINE vd vd_sub(vd a,vd b){return _mm_sub_pd(a,b);}
-OXI_INLINE vd vd_mul(vd a,vd b){return _mm_mul_pd(a,b);}
-OXI_INLINE vd vd_div(vd a,vd b){return _mm_div_pd(a,b);}
-OXI_INLINE vd vd_fma(vd a,vd b,vd c){return _mm_add_pd(_mm_mul_pd(a,b),c);}
-OXI_INLINE vd vd_fnma(vd a,vd b,vd c){return _mm_sub_pd(c,_mm_mul_pd(a,b));}
-OXI_INLINE vd vd_min(vd a,vd b){return _mm_min_pd(a,b);}
-OXI_INLINE vd vd_max(vd a,vd b){return _mm_max_pd(a,b);}
-OXI_INLINE vd vd_sqrt(vd a){return _mm_sqrt_pd(a);}
-OXI_INLINE vmd vd_lt(vd a,vd b){return _mm_cmplt_pd(a,b);}
-OXI_INLINE vmd vd_le(vd a,vd b){return _mm_cmple_pd(a,b);}
-OXI_INLINE vmd vd_eq(vd a,vd b){return _mm_cmpeq_pd(a,b);}
-OXI_INLINE vmd vd_ne(vd a,vd b){return _mm_cmpneq_pd(a,b);}
-OXI_INLINE vmd vd_unord(vd a,vd b){return _mm_cmpunord_pd(a,b);}
+#define oxi_sse2_vd_set1 _mm_set1_pd
+#define oxi_sse2_vd_zero _mm_setzero_pd
+#define oxi_sse2_vd_add _mm_add_pd
+#define oxi_sse2_vd_sub _mm_sub_pd
+#define oxi_sse2_vd_mul _mm_mul_pd
+#define oxi_sse2_vd_div _mm_div_pd
+#define oxi_sse2_vd_fma(a,b,c)_mm_add_pd(_mm_mul_pd(a,b),c)
+#define oxi_sse2_vd_fnma(a,b,c)_mm_sub_pd(c,_mm_mul_pd(a,b))
+#define oxi_sse2_vd_min _mm_min_pd
+#define oxi_sse2_vd_max _mm_max_pd
+#define oxi_sse2_vd_sqrt _mm_sqrt_pd
+#define oxi_sse2_vd_lt _mm_cmplt_pd
+#define oxi_sse2_vd_le _mm_cmple_pd
+#define oxi_sse2_vd_eq _mm_cmpeq_pd
+#define oxi_sse2_vd_ne _mm_cmpneq_pd
+#define oxi_sse2_vd_unord _mm_cmpunord_pd
 OXI_INLINE vd vd_select(vmd m,vd a,vd b){return _mm_or_pd(_mm_and_pd(m,a),_mm_andnot_pd(m,b));}
 OXI_INLINE vd vd_round(vd a){
 vd sign=vd_and(a,vd_constant(-0.0)),size=vd_andnot(vd_constant(-0.0),a);
@@ -11556,34 +11839,24 @@ OXI_INLINE vd vd_trunc(vd a){
 vd sign=vd_and(a,vd_constant(-0.0)),size=vd_andnot(vd_constant(-0.0),a),r=vd_round(size);
 return vd_or(vd_sub(r,vd_and(vd_lt(size,r),vd_constant(1.0))),sign);}
 OXI_INLINE double vd_hsum(vd a){return _mm_cvtsd_f64(_mm_add_sd(a,_mm_unpackhi_pd(a,a)));}
-OXI_INLINE vd vd_from_vf_lo(vf a){return _mm_cvtps_pd(a);}
+#define oxi_sse2_vd_from_vf_lo _mm_cvtps_pd
 OXI_INLINE vd vd_from_vf_hi(vf a){return _mm_cvtps_pd(_mm_movehl_ps(a,a));}
-OXI_INLINE vf vf_from_vd(vd lo,vd hi){return _mm_movelh_ps(_mm_cvtpd_ps(lo),_mm_cvtpd_ps(hi));}
+#define oxi_sse2_vf_from_vd(lo,hi)_mm_movelh_ps(_mm_cvtpd_ps(lo),_mm_cvtpd_ps(hi))
 OXI_INLINE vd vd_load_f32(const float*p){
 return _mm_cvtps_pd(_mm_castsi128_ps(_mm_loadl_epi64((const __m128i*)(const void*)p)));}
-OXI_INLINE void vd_store_f32(float*p,vd a){
-_mm_storel_epi64((__m128i*)(void*)p,_mm_castps_si128(_mm_cvtpd_ps(a)));}
-OXI_INLINE vd vd_from_vi_lo(vi a){return _mm_cvtepi32_pd(a);}
+#define oxi_sse2_vd_store_f32(p,a) \
+_mm_storel_epi64((__m128i*)(void*)(p),_mm_castps_si128(_mm_cvtpd_ps(a)))
+#define oxi_sse2_vd_from_vi_lo _mm_cvtepi32_pd
 OXI_INLINE vd vd_from_vi_hi(vi a){return _mm_cvtepi32_pd(_mm_unpackhi_epi64(a,a));}
-OXI_INLINE vl vl_set1(int64_t a){return _mm_set1_epi64x(a);}
-OXI_INLINE vl vl_add(vl a,vl b){return _mm_add_epi64(a,b);}
-OXI_INLINE vl vl_sub(vl a,vl b){return _mm_sub_epi64(a,b);}
-OXI_INLINE vl vl_and(vl a,vl b){return _mm_and_si128(a,b);}
-OXI_INLINE vl vl_or(vl a,vl b){return _mm_or_si128(a,b);}
-OXI_INLINE vl vl_sll(vl a,int count){return _mm_slli_epi64(a,count);}
-OXI_INLINE vl vl_srl(vl a,int count){return _mm_srli_epi64(a,count);}
-#undef OXI_SECTION
-#define OXI_SECTION 1
-#include OX_TORCH_FILE
-#undef OXI_SECTION
-/* >>cpu/simd/bf16.inc */
-OXI_INLINE vf vf_load_bf16(const uint16_t*p){return vi_as_vf(vi_sll(vi_load_u16(p),16));}
-OXI_INLINE vi OXI_ISA(bf16_round)(vf a){
-vi bits=vf_as_vi(a),odd=vi_and(vi_srl(bits,16),vi_set1(1));
-return vi_add(vi_add(bits,odd),vi_set1(0x7fff));}
-OXI_INLINE void vf_store_bf16(uint16_t*p,vf a){
-vi quiet=vi_or(vf_as_vi(a),vi_set1(0x400000));
-vi_store_16(p,vi_srl(vi_select(vf_unord(a,a),quiet,OXI_ISA(bf16_round)(a)),16));}
+#define oxi_sse2_vl_set1 _mm_set1_epi64x
+#define oxi_sse2_vl_add _mm_add_epi64
+#define oxi_sse2_vl_sub _mm_sub_epi64
+#define oxi_sse2_vl_and _mm_and_si128
+#define oxi_sse2_vl_or _mm_or_si128
+#define oxi_sse2_vl_sll _mm_slli_epi64
+#define oxi_sse2_vl_srl _mm_srli_epi64
+OXI_ROWS_OF_CPU_SIMD_HALF
+OXI_ROWS_OF_CPU_SIMD_BF16
 OXI_INLINE bool oxi_sse2_f16_is_normal(vi all){
 vi usual=_mm_and_si128(_mm_add_epi16(all,_mm_set1_epi16(1<<10)),_mm_set1_epi16(30<<10));
 return _mm_movemask_epi8(_mm_cmpeq_epi16(usual,_mm_setzero_si128()))==0;}
@@ -11634,11 +11907,11 @@ return;}
 vi x=vi_sra(OXI_ISA(bf16_round)(a),16),y=vi_sra(OXI_ISA(bf16_round)(b),16);
 _mm_storeu_si128((__m128i*)(void*)p,_mm_packs_epi32(x,y));}
 #undef OXI_SECTION
-#define OXI_SECTION 4
+#define OXI_SECTION 2
 #include OX_TORCH_FILE
 #undef OXI_SECTION
 #undef OXI_SECTION
-#define OXI_SECTION 5
+#define OXI_SECTION 3
 #include OX_TORCH_FILE
 #undef OXI_SECTION
 #define oxi_sse2_vq oxi_sse2_vb
@@ -11680,7 +11953,7 @@ OXI_INLINE OXI_ISA(vqf)OXI_ISA(vqf_fnma)(OXI_ISA(vqf)a,OXI_ISA(vqf)b,OXI_ISA(vqf
 return OXI_ISA(vqf_pair)(vf_fnma(a.low,b.low,c.low),vf_fnma(a.high,b.high,c.high));}
 #endif
 #undef OXI_SECTION
-#define OXI_SECTION 2
+#define OXI_SECTION 1
 #include OX_TORCH_FILE
 #undef OXI_SECTION
 #endif
@@ -11706,10 +11979,7 @@ typedef struct vi{__m128i lo,hi;}vi;
 typedef struct vl{__m128i lo,hi;}vl;
 typedef __m256 vm;
 typedef __m256d vmd;
-#undef OXI_SECTION
-#define OXI_SECTION 6
-#include OX_TORCH_FILE
-#undef OXI_SECTION
+OXI_ROWS_OF_CPU_SIMD_FLOAT256
 OXI_INLINE vi oxi_avx_pair(__m128i lo,__m128i hi){vi a;a.lo=lo;a.hi=hi;return a;}
 OXI_INLINE vl oxi_avx_pair_long(__m128i lo,__m128i hi){vl a;a.lo=lo;a.hi=hi;return a;}
 OXI_INLINE __m256i oxi_avx_join(__m128i lo,__m128i hi){
@@ -11790,12 +12060,12 @@ OXI_INLINE vl vl_srl(vl a,int count){
 return oxi_avx_pair_long(_mm_srli_epi64(a.lo,count),_mm_srli_epi64(a.hi,count));}
 OXI_INLINE vm vm_load_bool(const uint8_t*p){return vi_cmpgt(vi_load_u8(p),vi_set1(0));}
 OXI_INLINE void vm_store_bool(uint8_t*p,vm a){vi_store_8(p,vi_srl(vf_as_vi(a),31));}
-OXI_INLINE vf vf_fma(vf a,vf b,vf c){return _mm256_add_ps(_mm256_mul_ps(a,b),c);}
-OXI_INLINE vf vf_fnma(vf a,vf b,vf c){return _mm256_sub_ps(c,_mm256_mul_ps(a,b));}
-OXI_INLINE vd vd_fma(vd a,vd b,vd c){return _mm256_add_pd(_mm256_mul_pd(a,b),c);}
-OXI_INLINE vd vd_fnma(vd a,vd b,vd c){return _mm256_sub_pd(c,_mm256_mul_pd(a,b));}
-OXI_INLINE vd vd_from_vi_lo(vi a){return _mm256_cvtepi32_pd(a.lo);}
-OXI_INLINE vd vd_from_vi_hi(vi a){return _mm256_cvtepi32_pd(a.hi);}
+#define oxi_avx_vf_fma(a,b,c)_mm256_add_ps(_mm256_mul_ps(a,b),c)
+#define oxi_avx_vf_fnma(a,b,c)_mm256_sub_ps(c,_mm256_mul_ps(a,b))
+#define oxi_avx_vd_fma(a,b,c)_mm256_add_pd(_mm256_mul_pd(a,b),c)
+#define oxi_avx_vd_fnma(a,b,c)_mm256_sub_pd(c,_mm256_mul_pd(a,b))
+#define oxi_avx_vd_from_vi_lo(a)_mm256_cvtepi32_pd((a).lo)
+#define oxi_avx_vd_from_vi_hi(a)_mm256_cvtepi32_pd((a).hi)
 OXI_INLINE vf vf_load_f16(const uint16_t*p){
 __m128 low,high;
 oxi_sse2_vf_load2_f16(p,&low,&high);
@@ -11826,11 +12096,11 @@ OXI_INLINE vf vf_load_bf16(const uint16_t*p){return vi_as_vf(vi_sll(vi_load_u16(
 OXI_INLINE void vf_store_bf16(uint16_t*p,vf a){
 oxi_sse2_vf_store2_bf16(p,_mm256_castps256_ps128(a),_mm256_extractf128_ps(a,1));}
 #undef OXI_SECTION
-#define OXI_SECTION 4
+#define OXI_SECTION 2
 #include OX_TORCH_FILE
 #undef OXI_SECTION
 #undef OXI_SECTION
-#define OXI_SECTION 5
+#define OXI_SECTION 3
 #include OX_TORCH_FILE
 #undef OXI_SECTION
 #define oxi_avx_vq oxi_avx_vb
@@ -11848,7 +12118,7 @@ sums=vb_pair(_mm_madd_epi16(sums.low,ratio.low),_mm_madd_epi16(sums.high,ratio.h
 return _mm256_cvtepi32_ps(_mm256_insertf128_si256(_mm256_castsi128_si256(sums.low),sums.high,1));}
 #endif
 #undef OXI_SECTION
-#define OXI_SECTION 2
+#define OXI_SECTION 1
 #include OX_TORCH_FILE
 #undef OXI_SECTION
 #endif
@@ -11874,36 +12144,33 @@ typedef __m256d vd;
 typedef __m256i vl;
 typedef __m256 vm;
 typedef __m256d vmd;
-#undef OXI_SECTION
-#define OXI_SECTION 6
-#include OX_TORCH_FILE
-#undef OXI_SECTION
-OXI_INLINE vi vf_as_vi(vf a){return _mm256_castps_si256(a);}
-OXI_INLINE vf vi_as_vf(vi a){return _mm256_castsi256_ps(a);}
-OXI_INLINE vl vd_as_vl(vd a){return _mm256_castpd_si256(a);}
-OXI_INLINE vd vl_as_vd(vl a){return _mm256_castsi256_pd(a);}
-OXI_INLINE vf vf_select(vm m,vf a,vf b){return _mm256_blendv_ps(b,a,m);}
-OXI_INLINE vd vd_select(vmd m,vd a,vd b){return _mm256_blendv_pd(b,a,m);}
+OXI_ROWS_OF_CPU_SIMD_FLOAT256
+#define oxi_avx2_vf_as_vi _mm256_castps_si256
+#define oxi_avx2_vi_as_vf _mm256_castsi256_ps
+#define oxi_avx2_vd_as_vl _mm256_castpd_si256
+#define oxi_avx2_vl_as_vd _mm256_castsi256_pd
+#define oxi_avx2_vf_select(m,a,b)_mm256_blendv_ps(b,a,m)
+#define oxi_avx2_vd_select(m,a,b)_mm256_blendv_pd(b,a,m)
 OXI_INLINE __m128i oxi_avx2_load_half(const void*p){return _mm_loadu_si128((const __m128i*)p);}
 OXI_INLINE __m128i oxi_avx2_load_8_bytes(const void*p){return _mm_loadl_epi64((const __m128i*)p);}
-OXI_INLINE vi vi_load(const int32_t*p){return _mm256_loadu_si256((const __m256i*)(const void*)p);}
-OXI_INLINE void vi_store(int32_t*p,vi a){_mm256_storeu_si256((__m256i*)(void*)p,a);}
-OXI_INLINE vi vi_set1(int32_t a){return _mm256_set1_epi32(a);}
-OXI_INLINE vi vi_add(vi a,vi b){return _mm256_add_epi32(a,b);}
-OXI_INLINE vi vi_sub(vi a,vi b){return _mm256_sub_epi32(a,b);}
-OXI_INLINE vi vi_and(vi a,vi b){return _mm256_and_si256(a,b);}
-OXI_INLINE vi vi_or(vi a,vi b){return _mm256_or_si256(a,b);}
-OXI_INLINE vi vi_xor(vi a,vi b){return _mm256_xor_si256(a,b);}
-OXI_INLINE vi vi_sll(vi a,int count){return _mm256_slli_epi32(a,count);}
-OXI_INLINE vi vi_srl(vi a,int count){return _mm256_srli_epi32(a,count);}
-OXI_INLINE vi vi_sra(vi a,int count){return _mm256_srai_epi32(a,count);}
-OXI_INLINE vm vi_cmpeq(vi a,vi b){return _mm256_castsi256_ps(_mm256_cmpeq_epi32(a,b));}
-OXI_INLINE vm vi_cmpgt(vi a,vi b){return _mm256_castsi256_ps(_mm256_cmpgt_epi32(a,b));}
+#define oxi_avx2_vi_load(p)_mm256_loadu_si256((const __m256i*)(const void*)(p))
+#define oxi_avx2_vi_store(p,a)_mm256_storeu_si256((__m256i *)(void*)(p),a)
+#define oxi_avx2_vi_set1 _mm256_set1_epi32
+#define oxi_avx2_vi_add _mm256_add_epi32
+#define oxi_avx2_vi_sub _mm256_sub_epi32
+#define oxi_avx2_vi_and _mm256_and_si256
+#define oxi_avx2_vi_or _mm256_or_si256
+#define oxi_avx2_vi_xor _mm256_xor_si256
+#define oxi_avx2_vi_sll _mm256_slli_epi32
+#define oxi_avx2_vi_srl _mm256_srli_epi32
+#define oxi_avx2_vi_sra _mm256_srai_epi32
+#define oxi_avx2_vi_cmpeq(a,b)_mm256_castsi256_ps(_mm256_cmpeq_epi32(a,b))
+#define oxi_avx2_vi_cmpgt(a,b)_mm256_castsi256_ps(_mm256_cmpgt_epi32(a,b))
 OXI_INLINE vi vi_select(vm m,vi a,vi b){return vf_as_vi(vf_select(m,vi_as_vf(a),vi_as_vf(b)));}
-OXI_INLINE vi vi_load_u8(const uint8_t*p){return _mm256_cvtepu8_epi32(oxi_avx2_load_8_bytes(p));}
-OXI_INLINE vi vi_load_i8(const int8_t*p){return _mm256_cvtepi8_epi32(oxi_avx2_load_8_bytes(p));}
-OXI_INLINE vi vi_load_u16(const uint16_t*p){return _mm256_cvtepu16_epi32(oxi_avx2_load_half(p));}
-OXI_INLINE vi vi_load_i16(const int16_t*p){return _mm256_cvtepi16_epi32(oxi_avx2_load_half(p));}
+#define oxi_avx2_vi_load_u8(p)_mm256_cvtepu8_epi32(oxi_avx2_load_8_bytes(p))
+#define oxi_avx2_vi_load_i8(p)_mm256_cvtepi8_epi32(oxi_avx2_load_8_bytes(p))
+#define oxi_avx2_vi_load_u16(p)_mm256_cvtepu16_epi32(oxi_avx2_load_half(p))
+#define oxi_avx2_vi_load_i16(p)_mm256_cvtepi16_epi32(oxi_avx2_load_half(p))
 OXI_INLINE void vi_store_16(void*p,vi a){
 vi low=_mm256_and_si256(a,_mm256_set1_epi32(0xffff));
 vi packed=_mm256_permute4x64_epi64(_mm256_packus_epi32(low,low),0x8);
@@ -11913,35 +12180,28 @@ vi low=_mm256_and_si256(a,_mm256_set1_epi32(0xff)),pairs=_mm256_packus_epi32(low
 vi bytes=_mm256_packus_epi16(pairs,pairs);
 __m128i both=_mm_unpacklo_epi32(_mm256_castsi256_si128(bytes),_mm256_extracti128_si256(bytes,1));
 _mm_storel_epi64((__m128i*)p,both);}
-OXI_INLINE vi vf_to_vi(vf a){return _mm256_cvtps_epi32(a);}
-OXI_INLINE vi vf_to_vi_trunc(vf a){return _mm256_cvttps_epi32(a);}
-OXI_INLINE vf vi_to_vf(vi a){return _mm256_cvtepi32_ps(a);}
-OXI_INLINE vl vl_set1(int64_t a){return _mm256_set1_epi64x(a);}
-OXI_INLINE vl vl_add(vl a,vl b){return _mm256_add_epi64(a,b);}
-OXI_INLINE vl vl_sub(vl a,vl b){return _mm256_sub_epi64(a,b);}
-OXI_INLINE vl vl_and(vl a,vl b){return _mm256_and_si256(a,b);}
-OXI_INLINE vl vl_or(vl a,vl b){return _mm256_or_si256(a,b);}
-OXI_INLINE vl vl_sll(vl a,int count){return _mm256_slli_epi64(a,count);}
-OXI_INLINE vl vl_srl(vl a,int count){return _mm256_srli_epi64(a,count);}
-OXI_INLINE vf vf_load_f16(const uint16_t*p){return _mm256_cvtph_ps(oxi_avx2_load_half(p));}
-OXI_INLINE void vf_store_f16(uint16_t*p,vf a){
-_mm_storeu_si128((__m128i*)(void*)p,_mm256_cvtps_ph(a,_MM_FROUND_TO_NEAREST_INT));}
+#define oxi_avx2_vf_to_vi _mm256_cvtps_epi32
+#define oxi_avx2_vf_to_vi_trunc _mm256_cvttps_epi32
+#define oxi_avx2_vi_to_vf _mm256_cvtepi32_ps
+#define oxi_avx2_vl_set1 _mm256_set1_epi64x
+#define oxi_avx2_vl_add _mm256_add_epi64
+#define oxi_avx2_vl_sub _mm256_sub_epi64
+#define oxi_avx2_vl_and _mm256_and_si256
+#define oxi_avx2_vl_or _mm256_or_si256
+#define oxi_avx2_vl_sll _mm256_slli_epi64
+#define oxi_avx2_vl_srl _mm256_srli_epi64
+#define oxi_avx2_vf_load_f16(p)_mm256_cvtph_ps(oxi_avx2_load_half(p))
+#define oxi_avx2_vf_store_f16(p,a) \
+_mm_storeu_si128((__m128i*)(void*)(p),_mm256_cvtps_ph(a,_MM_FROUND_TO_NEAREST_INT))
 OXI_INLINE vm vm_load_bool(const uint8_t*p){return vi_cmpgt(vi_load_u8(p),vi_set1(0));}
 OXI_INLINE void vm_store_bool(uint8_t*p,vm a){vi_store_8(p,vi_srl(vf_as_vi(a),31));}
-OXI_INLINE vf vf_fma(vf a,vf b,vf c){return _mm256_fmadd_ps(a,b,c);}
-OXI_INLINE vf vf_fnma(vf a,vf b,vf c){return _mm256_fnmadd_ps(a,b,c);}
-OXI_INLINE vd vd_fma(vd a,vd b,vd c){return _mm256_fmadd_pd(a,b,c);}
-OXI_INLINE vd vd_fnma(vd a,vd b,vd c){return _mm256_fnmadd_pd(a,b,c);}
-OXI_INLINE vd vd_from_vi_lo(vi a){return _mm256_cvtepi32_pd(_mm256_castsi256_si128(a));}
-OXI_INLINE vd vd_from_vi_hi(vi a){return _mm256_cvtepi32_pd(_mm256_extracti128_si256(a,1));}
-/* >>cpu/simd/bf16.inc */
-OXI_INLINE vf vf_load_bf16(const uint16_t*p){return vi_as_vf(vi_sll(vi_load_u16(p),16));}
-OXI_INLINE vi OXI_ISA(bf16_round)(vf a){
-vi bits=vf_as_vi(a),odd=vi_and(vi_srl(bits,16),vi_set1(1));
-return vi_add(vi_add(bits,odd),vi_set1(0x7fff));}
-OXI_INLINE void vf_store_bf16(uint16_t*p,vf a){
-vi quiet=vi_or(vf_as_vi(a),vi_set1(0x400000));
-vi_store_16(p,vi_srl(vi_select(vf_unord(a,a),quiet,OXI_ISA(bf16_round)(a)),16));}
+#define oxi_avx2_vf_fma _mm256_fmadd_ps
+#define oxi_avx2_vf_fnma _mm256_fnmadd_ps
+#define oxi_avx2_vd_fma _mm256_fmadd_pd
+#define oxi_avx2_vd_fnma _mm256_fnmadd_pd
+#define oxi_avx2_vd_from_vi_lo(a)_mm256_cvtepi32_pd(_mm256_castsi256_si128(a))
+#define oxi_avx2_vd_from_vi_hi(a)_mm256_cvtepi32_pd(_mm256_extracti128_si256(a,1))
+OXI_ROWS_OF_CPU_SIMD_BF16
 #define oxi_avx2_vb oxi_avx2_vr
 #define oxi_avx2_vb_load oxi_avx2_vr_load
 #define oxi_avx2_vb_store oxi_avx2_vr_store
@@ -11952,11 +12212,11 @@ vi_store_16(p,vi_srl(vi_select(vf_unord(a,a),quiet,OXI_ISA(bf16_round)(a)),16));
 #define oxi_avx2_vb_right oxi_avx2_vr_right
 #define oxi_avx2_vb_left oxi_avx2_vr_left
 #undef OXI_SECTION
-#define OXI_SECTION 4
+#define OXI_SECTION 2
 #include OX_TORCH_FILE
 #undef OXI_SECTION
 #undef OXI_SECTION
-#define OXI_SECTION 7
+#define OXI_SECTION 4
 #include OX_TORCH_FILE
 #undef OXI_SECTION
 #define oxi_avx2_vq oxi_avx2_vr
@@ -11976,7 +12236,7 @@ OXI_INLINE vf vq_sums(vq sums,vq ratio,int way){
 return _mm256_cvtepi32_ps(way==OXI_CODES_BYTES?_mm256_madd_epi16(sums,ratio):sums);}
 #endif
 #undef OXI_SECTION
-#define OXI_SECTION 2
+#define OXI_SECTION 1
 #include OX_TORCH_FILE
 #undef OXI_SECTION
 #endif
@@ -12007,45 +12267,45 @@ typedef __m512d vd;
 typedef __m512i vl;
 typedef __mmask16 vm;
 typedef __mmask8 vmd;
-OXI_INLINE vi vf_as_vi(vf a){return _mm512_castps_si512(a);}
-OXI_INLINE vf vi_as_vf(vi a){return _mm512_castsi512_ps(a);}
-OXI_INLINE vl vd_as_vl(vd a){return _mm512_castpd_si512(a);}
-OXI_INLINE vd vl_as_vd(vl a){return _mm512_castsi512_pd(a);}
-OXI_INLINE vf vf_and(vf a,vf b){return _mm512_and_ps(a,b);}
-OXI_INLINE vf vf_or(vf a,vf b){return _mm512_or_ps(a,b);}
-OXI_INLINE vf vf_xor(vf a,vf b){return _mm512_xor_ps(a,b);}
-OXI_INLINE vf vf_andnot(vf a,vf b){return _mm512_andnot_ps(a,b);}
-OXI_INLINE vd vd_and(vd a,vd b){return _mm512_and_pd(a,b);}
-OXI_INLINE vd vd_or(vd a,vd b){return _mm512_or_pd(a,b);}
-OXI_INLINE vd vd_xor(vd a,vd b){return _mm512_xor_pd(a,b);}
-OXI_INLINE vd vd_andnot(vd a,vd b){return _mm512_andnot_pd(a,b);}
-OXI_INLINE vf vf_load(const float*p){return _mm512_loadu_ps(p);}
-OXI_INLINE void vf_store(float*p,vf a){_mm512_storeu_ps(p,a);}
-OXI_INLINE void vf_stream(float*p,vf a){_mm512_stream_ps(p,a);}
+#define oxi_avx512_vf_as_vi _mm512_castps_si512
+#define oxi_avx512_vi_as_vf _mm512_castsi512_ps
+#define oxi_avx512_vd_as_vl _mm512_castpd_si512
+#define oxi_avx512_vl_as_vd _mm512_castsi512_pd
+#define oxi_avx512_vf_and _mm512_and_ps
+#define oxi_avx512_vf_or _mm512_or_ps
+#define oxi_avx512_vf_xor _mm512_xor_ps
+#define oxi_avx512_vf_andnot _mm512_andnot_ps
+#define oxi_avx512_vd_and _mm512_and_pd
+#define oxi_avx512_vd_or _mm512_or_pd
+#define oxi_avx512_vd_xor _mm512_xor_pd
+#define oxi_avx512_vd_andnot _mm512_andnot_pd
+#define oxi_avx512_vf_load _mm512_loadu_ps
+#define oxi_avx512_vf_store _mm512_storeu_ps
+#define oxi_avx512_vf_stream _mm512_stream_ps
 OXI_INLINE vm oxi_avx512_first_n(int64_t n){return(vm)((1u<<n)-1);}
-OXI_INLINE vf vf_load_n(const float*p,int64_t n){return _mm512_maskz_loadu_ps(oxi_avx512_first_n(n),p);}
-OXI_INLINE void vf_store_n(float*p,vf a,int64_t n){_mm512_mask_storeu_ps(p,oxi_avx512_first_n(n),a);}
-OXI_INLINE vf vf_set1(float a){return _mm512_set1_ps(a);}
-OXI_INLINE vf vf_zero(void){return _mm512_setzero_ps();}
-OXI_INLINE vf vf_add(vf a,vf b){return _mm512_add_ps(a,b);}
-OXI_INLINE vf vf_sub(vf a,vf b){return _mm512_sub_ps(a,b);}
-OXI_INLINE vf vf_mul(vf a,vf b){return _mm512_mul_ps(a,b);}
-OXI_INLINE vf vf_div(vf a,vf b){return _mm512_div_ps(a,b);}
-OXI_INLINE vf vf_fma(vf a,vf b,vf c){return _mm512_fmadd_ps(a,b,c);}
-OXI_INLINE vf vf_fnma(vf a,vf b,vf c){return _mm512_fnmadd_ps(a,b,c);}
-OXI_INLINE vf vf_min(vf a,vf b){return _mm512_min_ps(a,b);}
-OXI_INLINE vf vf_max(vf a,vf b){return _mm512_max_ps(a,b);}
-OXI_INLINE vf vf_sqrt(vf a){return _mm512_sqrt_ps(a);}
-OXI_INLINE vf vf_round(vf a){return _mm512_roundscale_ps(a,0x8);}
-OXI_INLINE vf vf_floor(vf a){return _mm512_roundscale_ps(a,0x9);}
-OXI_INLINE vf vf_ceil(vf a){return _mm512_roundscale_ps(a,0xa);}
-OXI_INLINE vf vf_trunc(vf a){return _mm512_roundscale_ps(a,0xb);}
-OXI_INLINE vm vf_lt(vf a,vf b){return _mm512_cmp_ps_mask(a,b,_CMP_LT_OQ);}
-OXI_INLINE vm vf_le(vf a,vf b){return _mm512_cmp_ps_mask(a,b,_CMP_LE_OQ);}
-OXI_INLINE vm vf_eq(vf a,vf b){return _mm512_cmp_ps_mask(a,b,_CMP_EQ_OQ);}
-OXI_INLINE vm vf_ne(vf a,vf b){return _mm512_cmp_ps_mask(a,b,_CMP_NEQ_UQ);}
-OXI_INLINE vm vf_unord(vf a,vf b){return _mm512_cmp_ps_mask(a,b,_CMP_UNORD_Q);}
-OXI_INLINE vf vf_select(vm m,vf a,vf b){return _mm512_mask_blend_ps(m,b,a);}
+#define oxi_avx512_vf_load_n(p,n)_mm512_maskz_loadu_ps(oxi_avx512_first_n(n),p)
+#define oxi_avx512_vf_store_n(p,a,n)_mm512_mask_storeu_ps(p,oxi_avx512_first_n(n),a)
+#define oxi_avx512_vf_set1 _mm512_set1_ps
+#define oxi_avx512_vf_zero _mm512_setzero_ps
+#define oxi_avx512_vf_add _mm512_add_ps
+#define oxi_avx512_vf_sub _mm512_sub_ps
+#define oxi_avx512_vf_mul _mm512_mul_ps
+#define oxi_avx512_vf_div _mm512_div_ps
+#define oxi_avx512_vf_fma _mm512_fmadd_ps
+#define oxi_avx512_vf_fnma _mm512_fnmadd_ps
+#define oxi_avx512_vf_min _mm512_min_ps
+#define oxi_avx512_vf_max _mm512_max_ps
+#define oxi_avx512_vf_sqrt _mm512_sqrt_ps
+#define oxi_avx512_vf_round(a)_mm512_roundscale_ps(a,0x8)
+#define oxi_avx512_vf_floor(a)_mm512_roundscale_ps(a,0x9)
+#define oxi_avx512_vf_ceil(a)_mm512_roundscale_ps(a,0xa)
+#define oxi_avx512_vf_trunc(a)_mm512_roundscale_ps(a,0xb)
+#define oxi_avx512_vf_lt(a,b)_mm512_cmp_ps_mask(a,b,_CMP_LT_OQ)
+#define oxi_avx512_vf_le(a,b)_mm512_cmp_ps_mask(a,b,_CMP_LE_OQ)
+#define oxi_avx512_vf_eq(a,b)_mm512_cmp_ps_mask(a,b,_CMP_EQ_OQ)
+#define oxi_avx512_vf_ne(a,b)_mm512_cmp_ps_mask(a,b,_CMP_NEQ_UQ)
+#define oxi_avx512_vf_unord(a,b)_mm512_cmp_ps_mask(a,b,_CMP_UNORD_Q)
+#define oxi_avx512_vf_select(m,a,b)_mm512_mask_blend_ps(m,b,a)
 OXI_INLINE float vf_hsum(vf a){
 __m256 b=_mm256_add_ps(_mm512_castps512_ps256(a),_mm512_extractf32x8_ps(a,1));
 __m128 c=_mm_add_ps(_mm256_castps256_ps128(b),_mm256_extractf128_ps(b,1));
@@ -12063,30 +12323,30 @@ c=_mm_min_ps(c,_mm_movehl_ps(c,c));
 return _mm_cvtss_f32(_mm_min_ss(c,_mm_shuffle_ps(c,c,1)));}
 OXI_INLINE __m128i oxi_avx512_load_16_bytes(const void*p){return _mm_loadu_si128((const __m128i*)p);}
 OXI_INLINE __m256i oxi_avx512_load_half(const void*p){return _mm256_loadu_si256((const __m256i*)p);}
-OXI_INLINE vi vi_load(const int32_t*p){return _mm512_loadu_si512((const void*)p);}
-OXI_INLINE void vi_store(int32_t*p,vi a){_mm512_storeu_si512((void*)p,a);}
-OXI_INLINE vi vi_set1(int32_t a){return _mm512_set1_epi32(a);}
-OXI_INLINE vi vi_add(vi a,vi b){return _mm512_add_epi32(a,b);}
-OXI_INLINE vi vi_sub(vi a,vi b){return _mm512_sub_epi32(a,b);}
-OXI_INLINE vi vi_and(vi a,vi b){return _mm512_and_si512(a,b);}
-OXI_INLINE vi vi_or(vi a,vi b){return _mm512_or_si512(a,b);}
-OXI_INLINE vi vi_xor(vi a,vi b){return _mm512_xor_si512(a,b);}
+#define oxi_avx512_vi_load(p)_mm512_loadu_si512((const void*)(p))
+#define oxi_avx512_vi_store(p,a)_mm512_storeu_si512((void *)(p),a)
+#define oxi_avx512_vi_set1 _mm512_set1_epi32
+#define oxi_avx512_vi_add _mm512_add_epi32
+#define oxi_avx512_vi_sub _mm512_sub_epi32
+#define oxi_avx512_vi_and _mm512_and_si512
+#define oxi_avx512_vi_or _mm512_or_si512
+#define oxi_avx512_vi_xor _mm512_xor_si512
 #define oxi_avx512_vi_sll(a,count)_mm512_slli_epi32(a,count)
 #define oxi_avx512_vi_srl(a,count)_mm512_srli_epi32(a,count)
 #define oxi_avx512_vi_sra(a,count)_mm512_srai_epi32(a,count)
-OXI_INLINE vm vi_cmpeq(vi a,vi b){return _mm512_cmpeq_epi32_mask(a,b);}
-OXI_INLINE vm vi_cmpgt(vi a,vi b){return _mm512_cmpgt_epi32_mask(a,b);}
-OXI_INLINE vi vi_select(vm m,vi a,vi b){return _mm512_mask_blend_epi32(m,b,a);}
-OXI_INLINE vi vi_load_u8(const uint8_t*p){return _mm512_cvtepu8_epi32(oxi_avx512_load_16_bytes(p));}
-OXI_INLINE vi vi_load_i8(const int8_t*p){return _mm512_cvtepi8_epi32(oxi_avx512_load_16_bytes(p));}
-OXI_INLINE vi vi_load_u16(const uint16_t*p){return _mm512_cvtepu16_epi32(oxi_avx512_load_half(p));}
-OXI_INLINE vi vi_load_i16(const int16_t*p){return _mm512_cvtepi16_epi32(oxi_avx512_load_half(p));}
-OXI_INLINE void vi_store_16(void*p,vi a){_mm256_storeu_si256((__m256i*)p,_mm512_cvtepi32_epi16(a));}
-OXI_INLINE void vi_store_8(void*p,vi a){_mm_storeu_si128((__m128i*)p,_mm512_cvtepi32_epi8(a));}
-OXI_INLINE vi vf_to_vi(vf a){return _mm512_cvtps_epi32(a);}
-OXI_INLINE vi vf_to_vi_trunc(vf a){return _mm512_cvttps_epi32(a);}
-OXI_INLINE vf vi_to_vf(vi a){return _mm512_cvtepi32_ps(a);}
-OXI_INLINE vf vf_scale(vf a,vi n){return _mm512_scalef_ps(a,_mm512_cvtepi32_ps(n));}
+#define oxi_avx512_vi_cmpeq _mm512_cmpeq_epi32_mask
+#define oxi_avx512_vi_cmpgt _mm512_cmpgt_epi32_mask
+#define oxi_avx512_vi_select(m,a,b)_mm512_mask_blend_epi32(m,b,a)
+#define oxi_avx512_vi_load_u8(p)_mm512_cvtepu8_epi32(oxi_avx512_load_16_bytes(p))
+#define oxi_avx512_vi_load_i8(p)_mm512_cvtepi8_epi32(oxi_avx512_load_16_bytes(p))
+#define oxi_avx512_vi_load_u16(p)_mm512_cvtepu16_epi32(oxi_avx512_load_half(p))
+#define oxi_avx512_vi_load_i16(p)_mm512_cvtepi16_epi32(oxi_avx512_load_half(p))
+#define oxi_avx512_vi_store_16(p,a)_mm256_storeu_si256((__m256i *)(p),_mm512_cvtepi32_epi16(a))
+#define oxi_avx512_vi_store_8(p,a)_mm_storeu_si128((__m128i *)(p),_mm512_cvtepi32_epi8(a))
+#define oxi_avx512_vf_to_vi _mm512_cvtps_epi32
+#define oxi_avx512_vf_to_vi_trunc _mm512_cvttps_epi32
+#define oxi_avx512_vi_to_vf _mm512_cvtepi32_ps
+#define oxi_avx512_vf_scale(a,n)_mm512_scalef_ps(a,_mm512_cvtepi32_ps(n))
 OXI_INLINE vm vm_and(vm a,vm b){return(vm)(a&b);}
 OXI_INLINE vm vm_or(vm a,vm b){return(vm)(a|b);}
 OXI_INLINE vm vm_not(vm a){return(vm)~a;}
@@ -12095,76 +12355,66 @@ OXI_INLINE unsigned vm_bits(vm a){return a;}
 OXI_INLINE vm vm_load_bool(const uint8_t*p){
 __m128i a=oxi_avx512_load_16_bytes(p);
 return _mm_test_epi8_mask(a,a);}
-OXI_INLINE void vm_store_bool(uint8_t*p,vm a){
-_mm_storeu_si128((__m128i*)(void*)p,_mm_maskz_set1_epi8(a,1));}
+#define oxi_avx512_vm_store_bool(p,a)_mm_storeu_si128((__m128i *)(void*)(p),_mm_maskz_set1_epi8(a,1))
 OXI_INLINE vmd vmd_and(vmd a,vmd b){return(vmd)(a&b);}
 OXI_INLINE vmd vmd_or(vmd a,vmd b){return(vmd)(a|b);}
 OXI_INLINE vmd vmd_not(vmd a){return(vmd)~a;}
 OXI_INLINE bool vmd_any(vmd a){return a!=0;}
 OXI_INLINE unsigned vmd_bits(vmd a){return a;}
-OXI_INLINE vd vd_load(const double*p){return _mm512_loadu_pd(p);}
-OXI_INLINE void vd_store(double*p,vd a){_mm512_storeu_pd(p,a);}
-OXI_INLINE vd vd_load_n(const double*p,int64_t n){
-return _mm512_maskz_loadu_pd((vmd)oxi_avx512_first_n(n),p);}
-OXI_INLINE void vd_store_n(double*p,vd a,int64_t n){
-_mm512_mask_storeu_pd(p,(vmd)oxi_avx512_first_n(n),a);}
-OXI_INLINE vd vd_set1(double a){return _mm512_set1_pd(a);}
-OXI_INLINE vd vd_zero(void){return _mm512_setzero_pd();}
-OXI_INLINE vd vd_add(vd a,vd b){return _mm512_add_pd(a,b);}
-OXI_INLINE vd vd_sub(vd a,vd b){return _mm512_sub_pd(a,b);}
-OXI_INLINE vd vd_mul(vd a,vd b){return _mm512_mul_pd(a,b);}
-OXI_INLINE vd vd_div(vd a,vd b){return _mm512_div_pd(a,b);}
-OXI_INLINE vd vd_fma(vd a,vd b,vd c){return _mm512_fmadd_pd(a,b,c);}
-OXI_INLINE vd vd_fnma(vd a,vd b,vd c){return _mm512_fnmadd_pd(a,b,c);}
-OXI_INLINE vd vd_min(vd a,vd b){return _mm512_min_pd(a,b);}
-OXI_INLINE vd vd_max(vd a,vd b){return _mm512_max_pd(a,b);}
-OXI_INLINE vd vd_sqrt(vd a){return _mm512_sqrt_pd(a);}
-OXI_INLINE vd vd_round(vd a){return _mm512_roundscale_pd(a,0x8);}
-OXI_INLINE vd vd_floor(vd a){return _mm512_roundscale_pd(a,0x9);}
-OXI_INLINE vd vd_ceil(vd a){return _mm512_roundscale_pd(a,0xa);}
-OXI_INLINE vd vd_trunc(vd a){return _mm512_roundscale_pd(a,0xb);}
-OXI_INLINE vmd vd_lt(vd a,vd b){return _mm512_cmp_pd_mask(a,b,_CMP_LT_OQ);}
-OXI_INLINE vmd vd_le(vd a,vd b){return _mm512_cmp_pd_mask(a,b,_CMP_LE_OQ);}
-OXI_INLINE vmd vd_eq(vd a,vd b){return _mm512_cmp_pd_mask(a,b,_CMP_EQ_OQ);}
-OXI_INLINE vmd vd_ne(vd a,vd b){return _mm512_cmp_pd_mask(a,b,_CMP_NEQ_UQ);}
-OXI_INLINE vmd vd_unord(vd a,vd b){return _mm512_cmp_pd_mask(a,b,_CMP_UNORD_Q);}
-OXI_INLINE vd vd_select(vmd m,vd a,vd b){return _mm512_mask_blend_pd(m,b,a);}
+#define oxi_avx512_vd_load _mm512_loadu_pd
+#define oxi_avx512_vd_store _mm512_storeu_pd
+#define oxi_avx512_vd_load_n(p,n)_mm512_maskz_loadu_pd((vmd)oxi_avx512_first_n(n),p)
+#define oxi_avx512_vd_store_n(p,a,n)_mm512_mask_storeu_pd(p,(vmd)oxi_avx512_first_n(n),a)
+#define oxi_avx512_vd_set1 _mm512_set1_pd
+#define oxi_avx512_vd_zero _mm512_setzero_pd
+#define oxi_avx512_vd_add _mm512_add_pd
+#define oxi_avx512_vd_sub _mm512_sub_pd
+#define oxi_avx512_vd_mul _mm512_mul_pd
+#define oxi_avx512_vd_div _mm512_div_pd
+#define oxi_avx512_vd_fma _mm512_fmadd_pd
+#define oxi_avx512_vd_fnma _mm512_fnmadd_pd
+#define oxi_avx512_vd_min _mm512_min_pd
+#define oxi_avx512_vd_max _mm512_max_pd
+#define oxi_avx512_vd_sqrt _mm512_sqrt_pd
+#define oxi_avx512_vd_round(a)_mm512_roundscale_pd(a,0x8)
+#define oxi_avx512_vd_floor(a)_mm512_roundscale_pd(a,0x9)
+#define oxi_avx512_vd_ceil(a)_mm512_roundscale_pd(a,0xa)
+#define oxi_avx512_vd_trunc(a)_mm512_roundscale_pd(a,0xb)
+#define oxi_avx512_vd_lt(a,b)_mm512_cmp_pd_mask(a,b,_CMP_LT_OQ)
+#define oxi_avx512_vd_le(a,b)_mm512_cmp_pd_mask(a,b,_CMP_LE_OQ)
+#define oxi_avx512_vd_eq(a,b)_mm512_cmp_pd_mask(a,b,_CMP_EQ_OQ)
+#define oxi_avx512_vd_ne(a,b)_mm512_cmp_pd_mask(a,b,_CMP_NEQ_UQ)
+#define oxi_avx512_vd_unord(a,b)_mm512_cmp_pd_mask(a,b,_CMP_UNORD_Q)
+#define oxi_avx512_vd_select(m,a,b)_mm512_mask_blend_pd(m,b,a)
 OXI_INLINE double vd_hsum(vd a){
 __m256d b=_mm256_add_pd(_mm512_castpd512_pd256(a),_mm512_extractf64x4_pd(a,1));
 __m128d c=_mm_add_pd(_mm256_castpd256_pd128(b),_mm256_extractf128_pd(b,1));
 return _mm_cvtsd_f64(_mm_add_sd(c,_mm_unpackhi_pd(c,c)));}
-OXI_INLINE vd vd_from_vf_lo(vf a){return _mm512_cvtps_pd(_mm512_castps512_ps256(a));}
-OXI_INLINE vd vd_from_vf_hi(vf a){return _mm512_cvtps_pd(_mm512_extractf32x8_ps(a,1));}
-OXI_INLINE vf vf_from_vd(vd lo,vd hi){
-return _mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps(lo)),_mm512_cvtpd_ps(hi),1);}
-OXI_INLINE vd vd_load_f32(const float*p){return _mm512_cvtps_pd(_mm256_loadu_ps(p));}
-OXI_INLINE void vd_store_f32(float*p,vd a){_mm256_storeu_ps(p,_mm512_cvtpd_ps(a));}
-OXI_INLINE vd vd_from_vi_lo(vi a){return _mm512_cvtepi32_pd(_mm512_castsi512_si256(a));}
-OXI_INLINE vd vd_from_vi_hi(vi a){return _mm512_cvtepi32_pd(_mm512_extracti32x8_epi32(a,1));}
-OXI_INLINE vl vl_set1(int64_t a){return _mm512_set1_epi64(a);}
-OXI_INLINE vl vl_add(vl a,vl b){return _mm512_add_epi64(a,b);}
-OXI_INLINE vl vl_sub(vl a,vl b){return _mm512_sub_epi64(a,b);}
-OXI_INLINE vl vl_and(vl a,vl b){return _mm512_and_si512(a,b);}
-OXI_INLINE vl vl_or(vl a,vl b){return _mm512_or_si512(a,b);}
+#define oxi_avx512_vd_from_vf_lo(a)_mm512_cvtps_pd(_mm512_castps512_ps256(a))
+#define oxi_avx512_vd_from_vf_hi(a)_mm512_cvtps_pd(_mm512_extractf32x8_ps(a,1))
+#define oxi_avx512_vf_from_vd(lo,hi) \
+_mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps(lo)),_mm512_cvtpd_ps(hi),1)
+#define oxi_avx512_vd_load_f32(p)_mm512_cvtps_pd(_mm256_loadu_ps(p))
+#define oxi_avx512_vd_store_f32(p,a)_mm256_storeu_ps(p,_mm512_cvtpd_ps(a))
+#define oxi_avx512_vd_from_vi_lo(a)_mm512_cvtepi32_pd(_mm512_castsi512_si256(a))
+#define oxi_avx512_vd_from_vi_hi(a)_mm512_cvtepi32_pd(_mm512_extracti32x8_epi32(a,1))
+#define oxi_avx512_vl_set1 _mm512_set1_epi64
+#define oxi_avx512_vl_add _mm512_add_epi64
+#define oxi_avx512_vl_sub _mm512_sub_epi64
+#define oxi_avx512_vl_and _mm512_and_si512
+#define oxi_avx512_vl_or _mm512_or_si512
 #define oxi_avx512_vl_sll(a,count)_mm512_slli_epi64(a,count)
 #define oxi_avx512_vl_srl(a,count)_mm512_srli_epi64(a,count)
-OXI_INLINE vf vf_load_f16(const uint16_t*p){return _mm512_cvtph_ps(oxi_avx512_load_half(p));}
-OXI_INLINE void vf_store_f16(uint16_t*p,vf a){
-_mm256_storeu_si256((__m256i*)(void*)p,_mm512_cvtps_ph(a,_MM_FROUND_TO_NEAREST_INT));}
-/* >>cpu/simd/bf16.inc */
-OXI_INLINE vf vf_load_bf16(const uint16_t*p){return vi_as_vf(vi_sll(vi_load_u16(p),16));}
-OXI_INLINE vi OXI_ISA(bf16_round)(vf a){
-vi bits=vf_as_vi(a),odd=vi_and(vi_srl(bits,16),vi_set1(1));
-return vi_add(vi_add(bits,odd),vi_set1(0x7fff));}
-OXI_INLINE void vf_store_bf16(uint16_t*p,vf a){
-vi quiet=vi_or(vf_as_vi(a),vi_set1(0x400000));
-vi_store_16(p,vi_srl(vi_select(vf_unord(a,a),quiet,OXI_ISA(bf16_round)(a)),16));}
+#define oxi_avx512_vf_load_f16(p)_mm512_cvtph_ps(oxi_avx512_load_half(p))
+#define oxi_avx512_vf_store_f16(p,a) \
+_mm256_storeu_si256((__m256i*)(void*)(p),_mm512_cvtps_ph(a,_MM_FROUND_TO_NEAREST_INT))
+OXI_ROWS_OF_CPU_SIMD_BF16
 #undef OXI_SECTION
-#define OXI_SECTION 4
+#define OXI_SECTION 2
 #include OX_TORCH_FILE
 #undef OXI_SECTION
 #undef OXI_SECTION
-#define OXI_SECTION 7
+#define OXI_SECTION 4
 #include OX_TORCH_FILE
 #undef OXI_SECTION
 #define oxi_avx512_vq oxi_avx512_vr
@@ -12180,7 +12430,7 @@ OXI_INLINE vf vq_sums(vq sums,vq ratio,int way){
 return _mm512_cvtepi32_ps(way==OXI_CODES_BYTES?_mm512_madd_epi16(sums,ratio):sums);}
 #endif
 #undef OXI_SECTION
-#define OXI_SECTION 2
+#define OXI_SECTION 1
 #include OX_TORCH_FILE
 #undef OXI_SECTION
 #if defined(__GNUC__) && !defined(__clang__)
@@ -12350,14 +12600,7 @@ OXI_INLINE vl vl_or(vl a,vl b){return vorrq_s64(a,b);}
 #define oxi_neon_vl_srl(a,count)vreinterpretq_s64_u64(vshrq_n_u64(vreinterpretq_u64_s64(a),count))
 OXI_INLINE vf vf_load_f16(const uint16_t*p){return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(p)));}
 OXI_INLINE void vf_store_f16(uint16_t*p,vf a){vst1_u16(p,vreinterpret_u16_f16(vcvt_f16_f32(a)));}
-/* >>cpu/simd/bf16.inc */
-OXI_INLINE vf vf_load_bf16(const uint16_t*p){return vi_as_vf(vi_sll(vi_load_u16(p),16));}
-OXI_INLINE vi OXI_ISA(bf16_round)(vf a){
-vi bits=vf_as_vi(a),odd=vi_and(vi_srl(bits,16),vi_set1(1));
-return vi_add(vi_add(bits,odd),vi_set1(0x7fff));}
-OXI_INLINE void vf_store_bf16(uint16_t*p,vf a){
-vi quiet=vi_or(vf_as_vi(a),vi_set1(0x400000));
-vi_store_16(p,vi_srl(vi_select(vf_unord(a,a),quiet,OXI_ISA(bf16_round)(a)),16));}
+OXI_ROWS_OF_CPU_SIMD_BF16
 typedef uint8x16_t vr;
 typedef int32x4_t vrs;
 #define OXI_NEON_INSTRUCTION(bits,to,a,b) \
@@ -12420,7 +12663,7 @@ return vreinterpretq_s32_s16(vmulq_s16(vreinterpretq_s16_s32(a),OXI_ISA(vrs_spre
 OXI_INLINE vrs vrw_low(vrs a){return vshrq_n_s32(vshlq_n_s32(a,16),16);}
 OXI_INLINE vrs vrw_high(vrs a){return vshrq_n_s32(a,16);}
 #undef OXI_SECTION
-#define OXI_SECTION 5
+#define OXI_SECTION 3
 #include OX_TORCH_FILE
 #undef OXI_SECTION
 #define oxi_neon_vq oxi_neon_vrs
@@ -12445,7 +12688,7 @@ OXI_INLINE vf vq_sums(vq sums,vq ratio,int way){
 return vcvtq_f32_s32(sums);}
 #endif
 #undef OXI_SECTION
-#define OXI_SECTION 2
+#define OXI_SECTION 1
 #include OX_TORCH_FILE
 #undef OXI_SECTION
 #endif
@@ -12851,25 +13094,25 @@ int64_t position;
 int64_t left,most;
 int64_t index[OX_MAX_DIMS];}oxi_cursor;
 typedef void(*oxi_walk_piece)(void*arg,const oxi_walk*w,const oxi_cursor*c,int lane);
-static OXI_UNUSED int64_t oxi_min_i64(int64_t a,int64_t b){
+OXI_SMALL int64_t oxi_min_i64(int64_t a,int64_t b){
 return a<b?a:b;}
-static OXI_UNUSED int64_t oxi_parts(int64_t x,int64_t unit){
+OXI_SMALL int64_t oxi_parts(int64_t x,int64_t unit){
 return(x+unit-1)/unit;}
-static OXI_UNUSED int64_t oxi_round_up(int64_t x,int64_t unit){
+OXI_SMALL int64_t oxi_round_up(int64_t x,int64_t unit){
 return oxi_parts(x,unit)*unit;}
 static OXI_UNUSED oxi_lane oxi_lane_of(ox_dtype dtype){
 switch(dtype){
 case OX_F64:return OXI_LANE_F64;
 case OX_U64:return OXI_LANE_U64;
 case OX_C64:return OXI_LANE_C64;
-default:return ox_dtype_get_info(dtype)->cls==OX_CLASS_FLOAT?OXI_LANE_F32:OXI_LANE_I64;}}
-static OXI_UNUSED int64_t oxi_lane_bytes(oxi_lane lane){
+default:return oxi_info(dtype)->cls==OX_CLASS_FLOAT?OXI_LANE_F32:OXI_LANE_I64;}}
+OXI_SMALL int64_t oxi_lane_bytes(oxi_lane lane){
 return lane==OXI_LANE_F32?4:8;}
-static OXI_UNUSED ox_dtype oxi_lane_dtype(oxi_lane lane){
+OXI_SMALL ox_dtype oxi_lane_dtype(oxi_lane lane){
 static const ox_dtype native[OXI_LANE_COUNT]={OX_F32,OX_F64,OX_I64,OX_U64,OX_C64};
 return native[lane];}
-static OXI_UNUSED int64_t oxi_dtype_bytes(ox_dtype dtype){
-return ox_dtype_get_info(dtype)->block_bytes;}
+OXI_SMALL int64_t oxi_dtype_bytes(ox_dtype dtype){
+return oxi_info(dtype)->block_bytes;}
 static OXI_UNUSED void oxi_walk_begin(oxi_walk*w,int ndim,const int64_t*shape){
 memset(w,0,sizeof*w);
 w->ndim=ndim;
@@ -13361,7 +13604,7 @@ int unit=field->unit?field->unit:4;
 for(int at=0;at<field->bytes;at+=unit,rows+=unit,packed+=OXI_REPACKED_ROWS*unit)
 oxi_repack_units(rows,row_step,packed+first*unit,field->unit,count,back);}}
 static void oxi_repack_rows(const oxi_repack_type*type,char*rows,int64_t row_bytes,char*copy,bool back){
-int64_t bytes=ox_dtype_get_info(type->dtype)->block_bytes;
+int64_t bytes=oxi_info(type->dtype)->block_bytes;
 memcpy(copy,rows,(size_t)(OXI_REPACKED_ROWS*row_bytes));
 for(int64_t at=0;at<row_bytes;at+=bytes){
 if(back)
@@ -13370,7 +13613,7 @@ else
 oxi_repack_block(type,copy+at,row_bytes,rows+OXI_REPACKED_ROWS*at,0,OXI_REPACKED_ROWS,false);}}
 static void oxi_repacked_row(ox_dtype dtype,const char*rows,int64_t row,int64_t k,int64_t count,char*out){
 const oxi_repack_type*type=oxi_repack_type_of(dtype);
-int64_t bytes=ox_dtype_get_info(dtype)->block_bytes;
+int64_t bytes=oxi_info(dtype)->block_bytes;
 size_t at=oxi_byte_offset(dtype,k),end=oxi_byte_offset(dtype,k+count);
 for(;at<end;at+=(size_t)bytes,out+=bytes)
 oxi_repack_block(type,out,0,(char*)(uintptr_t)(rows+OXI_REPACKED_ROWS*at),row,1,true);}
@@ -13710,7 +13953,7 @@ float buffer[PIECE];
 if(to==OX_F32&&step==1){
 oxi_expand_blocks(from,n,blocks,(float*)(void*)out);
 return;}
-const ox_dtype_info*info=ox_dtype_get_info(from);
+const ox_dtype_info*info=oxi_info(from);
 for(int64_t at=0;at<n;at+=PIECE){
 int64_t part=oxi_min_i64(n-at,PIECE);
 oxi_expand_blocks(from,part,blocks+at/info->block_elements*info->block_bytes,buffer);
@@ -13734,10 +13977,10 @@ else
 oxi_expand_run(job->from,blocks*job->elements,from,job->to,job->store,to,job->to_step);}}
 static int oxi_block_dim(const ox_tensor*t){
 for(int d=t->ndim-1;d>=0;d--)
-if(t->stride[d]==1&&t->shape[d]%ox_dtype_get_info(t->dtype)->block_elements==0)return d;
+if(t->stride[d]==1&&t->shape[d]%oxi_info(t->dtype)->block_elements==0)return d;
 return-1;}
 static ox_status oxi_copy_blocks(const ox_tensor*from,const ox_tensor*to){
-const ox_dtype_info*info=ox_dtype_get_info(from->dtype);
+const ox_dtype_info*info=oxi_info(from->dtype);
 const oxi_kernels*kernels=oxi_cpu_kernels();
 int64_t shape[OX_MAX_DIMS],from_stride[OX_MAX_DIMS],to_stride[OX_MAX_DIMS];
 bool same=from->dtype==to->dtype;
@@ -13803,7 +14046,7 @@ int lead=to->ndim-from->ndim,along=oxi_block_dim(to),at=0;
 oxi_quantize_copy job;
 job.quantize=kernels->quantize[to->dtype];
 job.load=kernels->load[from->dtype][OXI_LANE_F32];
-job.elements=ox_dtype_get_info(to->dtype)->block_elements;
+job.elements=oxi_info(to->dtype)->block_elements;
 if(!job.quantize||along<0)
 return oxi_fail(OX_ERR_UNSUPPORTED,"copy: %s cannot be quantized to %s",oxi_tensor_text(from),
  oxi_tensor_text(to));
@@ -13905,7 +14148,7 @@ return OX_OK;}
 /* >>cpu/generate/random.c */
 static uint64_t oxi_random_double_word(const uint32_t*pair){
 return(uint64_t)pair[0]<<32|pair[1];}
-static uint64_t oxi_multiply_high(uint64_t a,uint64_t b){
+OXI_SMALL uint64_t oxi_multiply_high(uint64_t a,uint64_t b){
 uint64_t a0=a&0xffffffffu,a1=a>>32,b0=b&0xffffffffu,b1=b>>32;
 uint64_t middle=a1*b0+(a0*b0>>32);
 uint64_t carry=a0*b1+(middle&0xffffffffu);
@@ -14070,7 +14313,7 @@ const ox_tensor*out=call->out[0];
 int64_t n=ox_numel(out);
 size_t bytes;
 if(oxi_is_float(out->dtype)?n>(int64_t)1<<oxi_random_bits(out->dtype)
- :ox_dtype_get_info(out->dtype)->block_bytes==1&&n>(out->dtype==OX_I8?128:256))
+ :oxi_info(out->dtype)->block_bytes==1&&n>(out->dtype==OX_I8?128:256))
 return oxi_fail(OX_ERR_ARG,"randperm: %s does not hold all numbers below %lld",
  ox_dtype_name(out->dtype),(long long)n);
 if(!oxi_mul_size((size_t)n,sizeof(int64_t),&bytes))
@@ -14319,106 +14562,43 @@ for(int64_t c=0;c<width;c++)oxi_logsumexp_add(most+c,sum+c,other_most[c],other_s
 static void oxi_logsumexp_begin(oxi_partial*p,int64_t width){
 for(int64_t c=0;c<width;c++)((double*)p->a)[c]= -INFINITY;}
 static double oxi_exp_sum_f64(const oxi_kernels*k,int64_t n,const double*x,double shift);
-#define OXI_BEATS_MAX(x,y)((x) >(y))
-#define OXI_BEATS_MIN(x,y)((x) <(y))
-#define OXI_FLOAT_IS_NAN(x)((x) !=(x))
-#define OXI_INT_IS_NAN(x)0
 #define OXI_T float
 #define OXI_LANE OXI_LANE_F32
-#define OXI_IS_NAN OXI_FLOAT_IS_NAN
-#define OXI_NAME(x)oxi_max_##x##_f32
-#define OXI_BEATS OXI_BEATS_MAX
-#define OXI_MAP_OP OXI_OP_maximum
-#define OXI_EXTREME_OF(k,n,x)(k)->row_max(n,x)
-#undef OXI_SECTION
-#define OXI_SECTION 8
-#include OX_TORCH_FILE
-#undef OXI_SECTION
-#define OXI_NAME(x)oxi_min_##x##_f32
-#define OXI_BEATS OXI_BEATS_MIN
-#define OXI_MAP_OP OXI_OP_minimum
-#define OXI_EXTREME_OF(k,n,x)(k)->row_min(n,x)
-#undef OXI_SECTION
-#define OXI_SECTION 8
-#include OX_TORCH_FILE
-#undef OXI_SECTION
-#undef OXI_T
-#undef OXI_LANE
-#define OXI_T double
-#define OXI_LANE OXI_LANE_F64
-#define OXI_NAME(x)oxi_max_##x##_f64
-#define OXI_BEATS OXI_BEATS_MAX
-#define OXI_MAP_OP OXI_OP_maximum
-#undef OXI_SECTION
-#define OXI_SECTION 8
-#include OX_TORCH_FILE
-#undef OXI_SECTION
-#define OXI_NAME(x)oxi_min_##x##_f64
-#define OXI_BEATS OXI_BEATS_MIN
-#define OXI_MAP_OP OXI_OP_minimum
-#undef OXI_SECTION
-#define OXI_SECTION 8
-#include OX_TORCH_FILE
-#undef OXI_SECTION
-#undef OXI_T
-#undef OXI_LANE
-#undef OXI_IS_NAN
-#define OXI_T int64_t
-#define OXI_LANE OXI_LANE_I64
-#define OXI_IS_NAN OXI_INT_IS_NAN
-#define OXI_NAME(x)oxi_max_##x##_i64
-#define OXI_BEATS OXI_BEATS_MAX
-#define OXI_MAP_OP OXI_OP_maximum
-#undef OXI_SECTION
-#define OXI_SECTION 8
-#include OX_TORCH_FILE
-#undef OXI_SECTION
-#define OXI_NAME(x)oxi_min_##x##_i64
-#define OXI_BEATS OXI_BEATS_MIN
-#define OXI_MAP_OP OXI_OP_minimum
-#undef OXI_SECTION
-#define OXI_SECTION 8
-#include OX_TORCH_FILE
-#undef OXI_SECTION
-#undef OXI_T
-#undef OXI_LANE
-#define OXI_T uint64_t
-#define OXI_LANE OXI_LANE_U64
-#define OXI_NAME(x)oxi_max_##x##_u64
-#define OXI_BEATS OXI_BEATS_MAX
-#define OXI_MAP_OP OXI_OP_maximum
-#undef OXI_SECTION
-#define OXI_SECTION 8
-#include OX_TORCH_FILE
-#undef OXI_SECTION
-#define OXI_NAME(x)oxi_min_##x##_u64
-#define OXI_BEATS OXI_BEATS_MIN
-#define OXI_MAP_OP OXI_OP_minimum
-#undef OXI_SECTION
-#define OXI_SECTION 8
-#include OX_TORCH_FILE
-#undef OXI_SECTION
-#undef OXI_T
-#undef OXI_LANE
-#undef OXI_IS_NAN
-#define OXI_T float
-#define OXI_A double
 #define OXI_NAME(x)oxi_##x##_f32
 #define OXI_REAL 1
-#define OXI_LANE OXI_LANE_F32
+#define OXI_MAX_OF(k,n,x)(k)->row_max(n,x)
+#define OXI_MIN_OF(k,n,x)(k)->row_min(n,x)
 #define OXI_EXP_SUM(k,n,x,shift)(k)->row_exp_sum(n,x,shift,NULL)
+#define OXI_A double
 #undef OXI_SECTION
-#define OXI_SECTION 9
+#define OXI_SECTION 5
 #include OX_TORCH_FILE
 #undef OXI_SECTION
 #define OXI_T double
-#define OXI_A double
+#define OXI_LANE OXI_LANE_F64
 #define OXI_NAME(x)oxi_##x##_f64
 #define OXI_REAL 1
-#define OXI_LANE OXI_LANE_F64
 #define OXI_EXP_SUM(k,n,x,shift)oxi_exp_sum_f64(k,n,x,shift)
+#define OXI_A double
 #undef OXI_SECTION
-#define OXI_SECTION 9
+#define OXI_SECTION 5
+#include OX_TORCH_FILE
+#undef OXI_SECTION
+#define OXI_T int64_t
+#define OXI_LANE OXI_LANE_I64
+#define OXI_NAME(x)oxi_##x##_i64
+#define OXI_REAL 0
+#undef OXI_SECTION
+#define OXI_SECTION 5
+#include OX_TORCH_FILE
+#undef OXI_SECTION
+#define OXI_T uint64_t
+#define OXI_LANE OXI_LANE_U64
+#define OXI_NAME(x)oxi_##x##_u64
+#define OXI_REAL 0
+#define OXI_A uint64_t
+#undef OXI_SECTION
+#define OXI_SECTION 5
 #include OX_TORCH_FILE
 #undef OXI_SECTION
 #define OXI_NUMBER_OF(x)((x) ==(x)?(x):0)
@@ -14426,10 +14606,8 @@ static double oxi_exp_sum_f64(const oxi_kernels*k,int64_t n,const double*x,doubl
 #define OXI_A double
 #define OXI_NAME(x)oxi_number_##x##_f32
 #define OXI_READ OXI_NUMBER_OF
-#undef OXI_SECTION
-#define OXI_SECTION 10
-#include OX_TORCH_FILE
-#undef OXI_SECTION
+OXI_ROWS_OF_CPU_REDUCE_REDUCE_SUM
+#undef OXI_READ
 #undef OXI_T
 #undef OXI_A
 #undef OXI_NAME
@@ -14437,23 +14615,12 @@ static double oxi_exp_sum_f64(const oxi_kernels*k,int64_t n,const double*x,doubl
 #define OXI_A double
 #define OXI_NAME(x)oxi_number_##x##_f64
 #define OXI_READ OXI_NUMBER_OF
-#undef OXI_SECTION
-#define OXI_SECTION 10
-#include OX_TORCH_FILE
-#undef OXI_SECTION
+OXI_ROWS_OF_CPU_REDUCE_REDUCE_SUM
+#undef OXI_READ
 #undef OXI_T
 #undef OXI_A
 #undef OXI_NAME
 #undef OXI_NUMBER_OF
-#define OXI_T uint64_t
-#define OXI_A uint64_t
-#define OXI_NAME(x)oxi_##x##_u64
-#define OXI_REAL 0
-#define OXI_LANE OXI_LANE_U64
-#undef OXI_SECTION
-#define OXI_SECTION 9
-#include OX_TORCH_FILE
-#undef OXI_SECTION
 static void oxi_sum_row(const oxi_kernels*k,oxi_partial*p,int64_t n,const void*elements,int64_t position){
 double sum=k->row_sum(n,(const float*)elements,p->asks);
 if(isfinite(sum))
@@ -14535,7 +14702,7 @@ wide(k,&some,end-c,rows,x+c,row_stride,0);}}
 static void oxi_sum_columns(const oxi_kernels*k,oxi_partial*p,int64_t width,int64_t rows,
  const void*elements,int64_t row_stride,int64_t position){
 const float*x=(const float*)elements;
-float sum[OXI_REDUCE_COLUMNS];
+OXI_ALIGNED float sum[OXI_REDUCE_COLUMNS];
 (void)position;
 memcpy(sum,x,(size_t)width*sizeof*sum);
 for(int64_t r=1;r<rows;r++)k->axpy_f32(width,1,x+r*row_stride,sum);
@@ -14543,7 +14710,7 @@ oxi_sum_columns_take(k,p,width,rows,x,row_stride,sum,oxi_sum_columns_f32);}
 static void oxi_number_sum_columns(const oxi_kernels*k,oxi_partial*p,int64_t width,int64_t rows,
  const void*elements,int64_t row_stride,int64_t position){
 const float*x=(const float*)elements;
-float sum[OXI_REDUCE_COLUMNS];
+OXI_ALIGNED float sum[OXI_REDUCE_COLUMNS];
 (void)position;
 memset(sum,0,(size_t)width*sizeof*sum);
 for(int64_t r=0;r<rows;r++)k->row_add_numbers(width,x+r*row_stride,sum);
@@ -14555,7 +14722,7 @@ const double*x=(const double*)elements;
 for(int64_t r=0;r<rows;r++)k->row_add_numbers_f64(width,x+r*row_stride,(double*)p->a);}
 static void oxi_distance_sums(const oxi_kernels*k,int64_t width,int64_t rows,const float*x,
  int64_t row_stride,const float*mean,float*sum,float*squares){
-float distance[OXI_REDUCE_COLUMNS];
+OXI_ALIGNED float distance[OXI_REDUCE_COLUMNS];
 const void*sub[2],*fma[3];
 sub[1]=mean;
 fma[0]=squares;
@@ -14570,7 +14737,7 @@ k->map[OXI_OP_addcmul][OXI_LANE_F32](width,fma,squares,&oxi_plain_numbers);}}
 static void oxi_moments_columns(const oxi_kernels*k,oxi_partial*p,int64_t width,int64_t rows,
  const void*elements,int64_t row_stride,int64_t position){
 const float*x=(const float*)elements;
-float mean[OXI_REDUCE_COLUMNS],sum[OXI_REDUCE_COLUMNS],squares[OXI_REDUCE_COLUMNS];
+OXI_ALIGNED float mean[OXI_REDUCE_COLUMNS],sum[OXI_REDUCE_COLUMNS],squares[OXI_REDUCE_COLUMNS];
 bool holds[OXI_REDUCE_COLUMNS];
 memcpy(mean,x,(size_t)width*sizeof*mean);
 for(int64_t r=1;r<rows;r++)k->axpy_f32(width,1,x+r*row_stride,mean);
@@ -14590,7 +14757,7 @@ oxi_moments_add((double*)p->a+c,(double*)p->b+c,p->count,mean[c]+shift,rest>0?re
 static void oxi_logsumexp_columns(const oxi_kernels*k,oxi_partial*p,int64_t width,int64_t rows,
  const void*elements,int64_t row_stride,int64_t position){
 const float*x=(const float*)elements;
-float most[OXI_REDUCE_COLUMNS],shift[OXI_REDUCE_COLUMNS],shifted[OXI_REDUCE_COLUMNS],
+OXI_ALIGNED float most[OXI_REDUCE_COLUMNS],shift[OXI_REDUCE_COLUMNS],shifted[OXI_REDUCE_COLUMNS],
  sum[OXI_REDUCE_COLUMNS];
 const void*in[2];
 oxi_partial block=oxi_partial_of(NULL,NULL);
@@ -14611,7 +14778,7 @@ const void*in[1];
 in[0]=x;
 k->map[OXI_OP_exp][OXI_LANE_F64](n,in,x,&oxi_plain_numbers);}
 static double oxi_exp_sum_f64(const oxi_kernels*k,int64_t n,const double*x,double shift){
-double shifted[OXI_STRIP],sum=0;
+OXI_ALIGNED double shifted[OXI_STRIP],sum=0;
 for(int64_t done=0,m;done<n;done +=m){
 m=oxi_min_i64(n-done,OXI_STRIP);
 for(int64_t i=0;i<m;i++)shifted[i]=x[done +i]-shift;
@@ -14621,7 +14788,7 @@ return sum;}
 static void oxi_logsumexp_columns_f64(const oxi_kernels*k,oxi_partial*p,int64_t width,int64_t rows,
  const void*elements,int64_t row_stride,int64_t position){
 const double*x=(const double*)elements;
-double most[OXI_REDUCE_COLUMNS],shifted[OXI_REDUCE_COLUMNS],sum[OXI_REDUCE_COLUMNS];
+OXI_ALIGNED double most[OXI_REDUCE_COLUMNS],shifted[OXI_REDUCE_COLUMNS],sum[OXI_REDUCE_COLUMNS];
 oxi_partial block=oxi_partial_of(NULL,NULL);
 block.a=most;
 oxi_max_columns_f64(k,&block,width,rows,elements,row_stride,position);
@@ -15009,7 +15176,7 @@ for(int64_t i=0;i<n;i++)orders[i]=oxi_order_f64(((const double*)numbers)[i])^s->
 for(int64_t i=0;i<n;i++)orders[i]=(((const uint64_t*)numbers)[i]^flip)&kept;}}
 static void oxi_sort_load(const oxi_sort*s,const char*x,int64_t first,int64_t n,void*numbers){
 s->load(n,x+first*s->step[0]*s->others.bytes[0],s->step[0],numbers);}
-static uint64_t oxi_sort_key(const oxi_sort*s,uint64_t order,int64_t place){
+OXI_SMALL uint64_t oxi_sort_key(const oxi_sort*s,uint64_t order,int64_t place){
 return s->packed?order<<32|(uint64_t)place:order;}
 static void oxi_sort_insertion(oxi_sort_items items,int64_t n){
 for(int64_t i=1;i<n;i++){
@@ -15197,7 +15364,7 @@ if(s.group<1)s.group=1;
 return oxi_sort_run(&s);}
 /* >>cpu/index/index.c */
 enum{OXI_INDEX_GRAIN=1<<15,OXI_INDEX_PIECE=256};
-static int64_t oxi_index_at(const char*p,bool wide){
+OXI_SMALL int64_t oxi_index_at(const char*p,bool wide){
 int64_t value;
 int32_t narrow;
 if(wide){
@@ -15546,7 +15713,7 @@ oxi_walk_all(&w,OXI_INDEX_GRAIN,OXI_INDEX_GRAIN,oxi_gather_piece,&job);
 return OX_OK;}
 status=oxi_check_expandable(table->dtype);
 if(status!=OX_OK)return status;
-const ox_dtype_info*info=ox_dtype_get_info(table->dtype);
+const ox_dtype_info*info=oxi_info(table->dtype);
 oxi_embedding job;
 job.table=table;
 job.out=out;
@@ -15983,7 +16150,7 @@ oxi_map_work work;
 oxi_walk w;
 memset(&work,0,sizeof work);
 oxi_attrs_numbers(call->op,&call->attr,work.numbers.f,3);
-work.numbers.bits=8*ox_dtype_get_info(compute)->block_bytes;
+work.numbers.bits=8*oxi_info(compute)->block_bytes;
 work.kernel=k->map[op][lane];
 work.in_count=call->in_count;
 if(!work.kernel)
@@ -16962,7 +17129,7 @@ int64_t a_tasks;}oxi_gemm_plan;
 /* >>cpu/product/gemm_pack.c */
 static size_t oxi_align_up(size_t bytes){return(bytes+OXI_ALIGN-1)/OXI_ALIGN*OXI_ALIGN;}
 static int64_t oxi_signed_bytes(ox_dtype dtype,int64_t elements){
-const ox_dtype_info*info=ox_dtype_get_info(dtype);
+const ox_dtype_info*info=oxi_info(dtype);
 return elements/info->block_elements*info->block_bytes;}
 static const char*oxi_blocks_at(const oxi_gemm*g,const void*data,ox_dtype dtype,int64_t line_stride,
  int64_t line,int64_t k,int64_t count,char*stage){
@@ -17218,10 +17385,10 @@ if(g->activation!=OX_ACTIVATION_NONE){
 const void*in=sums;
 kernels->map[oxi_activation_op(g->activation)][lane](count,&in,sums,&oxi_plain_numbers);}}
 static char*oxi_gemm_c(const oxi_gemm*g,int64_t m,int64_t n){
-return(char*)g->c+(m*g->c_row+n*g->c_col)*ox_dtype_get_info(g->c_dtype)->block_bytes;}
+return(char*)g->c+(m*g->c_row+n*g->c_col)*oxi_info(g->c_dtype)->block_bytes;}
 static void oxi_gemm_store(const oxi_gemm_plan*p,int64_t columns,const char*row,char*to,char*stage){
 const oxi_gemm*g=p->g;
-int64_t each=ox_dtype_get_info(g->c_dtype)->block_bytes,bytes=columns*each;
+int64_t each=oxi_info(g->c_dtype)->block_bytes,bytes=columns*each;
 for(int64_t at=0;!p->streams&&g->c_col==1&&at<bytes;at+=64)
 OXI_PREFETCH_FAR(to+2*g->c_row*each+at);
 oxi_store_kernel store=p->kernels->store[g->c_dtype][p->type.lane];
@@ -17397,7 +17564,7 @@ if(t->dtype==OX_F32)return t->kernels->dot_f32(t->k,(const float*)(const void*)l
 const uint16_t*half=(const uint16_t*)(const void*)line;
 return t->dtype==OX_F16?t->kernels->dot_f16(t->k,half,x):t->kernels->dot_bf16(t->k,half,x);}
 static void oxi_thin_across(const oxi_thin*t,int64_t first,int64_t lines,float*sums,float*stage){
-int64_t element=ox_dtype_get_info(t->dtype)->block_bytes;
+int64_t element=oxi_info(t->dtype)->block_bytes;
 memset(sums,0,(size_t)(t->count*lines)*sizeof(float));
 for(int64_t k=0;k<t->k;k++){
 const void*from=t->wide +(first+k*t->k_stride)*element;
@@ -17410,7 +17577,7 @@ t->kernels->axpy_f32(lines,t->thin[i*t->k+k],row,sums+i*lines);}}
 static void oxi_thin_task(void*arg,int64_t index,int lane){
 const oxi_thin*t=(const oxi_thin*)arg;
 const oxi_gemm*g=t->g;
-int64_t first=index*t->task_lines,element=ox_dtype_get_info(t->dtype)->block_bytes;
+int64_t first=index*t->task_lines,element=oxi_info(t->dtype)->block_bytes;
 int64_t lines=t->lines-first<t->task_lines?t->lines-first:t->task_lines;
 float*sums=(float*)(void*)(t->scratch+(size_t)lane*t->lane_bytes),*stage=sums+t->count*t->task_lines;
 if(t->across)
@@ -17432,8 +17599,7 @@ static int64_t oxi_rows_of_task(int64_t rows,int64_t row_bytes){
 int64_t most=4+OXI_THIN_BYTES/(row_bytes>0?row_bytes:1),fair=oxi_parts(rows,8*oxi_lanes(INT32_MAX));
 return oxi_min_i64(rows,oxi_min_i64(most,fair<8?8:fair));}
 static int64_t oxi_thin_task_lines(const oxi_thin*t){
-int64_t line_bytes=t->k*ox_dtype_get_info(t->dtype)->block_bytes,
- lines=oxi_rows_of_task(t->lines,line_bytes);
+int64_t line_bytes=t->k*oxi_info(t->dtype)->block_bytes,lines=oxi_rows_of_task(t->lines,line_bytes);
 return!t->across||lines>512?oxi_min_i64(lines,4096):oxi_min_i64(t->lines,512);}
 static ox_status oxi_gemm_thin(const oxi_gemm*g){
 bool thin_is_a=g->way==OXI_WAY_THIN_A||g->way==OXI_WAY_THIN_A_ACROSS;
@@ -17681,7 +17847,7 @@ oxi_gemm_find_kept(&p,&p.a,g->a_storage,g->m);
 oxi_gemm_find_kept(&p,&p.b,g->b_storage,g->n);
 oxi_gemm_size_tiles(&p);
 oxi_gemm_size_blocks(&p);
-int64_t c_bytes=ox_dtype_get_info(g->c_dtype)->block_bytes;
+int64_t c_bytes=oxi_info(g->c_dtype)->block_bytes;
 p.streams= !p.direct&&g->c_col==1&&p.tile_n*c_bytes<=OXI_GEMM_STAGE&&g->m*g->n*c_bytes>=OXI_STREAM_BYTES;
 if(p.type.kernel== &p.kernels->spread_f32&&p.k>0&&g->c_col==1&& !p.streams&&oxi_gemm_is_plain(g))
 p.round=g->c_dtype==OX_BF16?p.kernels->round_tile_bf16:g->c_dtype==OX_F16?p.kernels->round_tile_f16:NULL;
@@ -17816,7 +17982,7 @@ kernels->quantize_activation(k,stage,out);
 return OXI_ROW_LIFT;}
 static void oxi_block_rows_prepare(oxi_block_rows*r){
 const oxi_gemm*g=r->g;
-int64_t element=ox_dtype_get_info(g->a_dtype)->block_bytes;
+int64_t element=oxi_info(g->a_dtype)->block_bytes;
 for(int64_t m=0;m<g->m;m++){
 float*x=r->x+m*g->k;
 const char*from=(const char*)g->a+m*g->a_row*element;
@@ -17967,7 +18133,7 @@ float*stage=(float*)(void*)(lane +p->sums_at),*scale=(float*)(void*)(lane +p->sc
 float*sum=(float*)(void*)(lane +p->extra_at),*step=(float*)(void*)(lane +p->step_at);
 oxi_q8*row=(oxi_q8*)(void*)(lane +p->row_at);
 int64_t first=index*p->kernel->mr,lines=oxi_min_i64(p->kernel->mr,p->rows-first),group=p->type->group;
-int64_t element=ox_dtype_get_info(g->a_dtype)->block_bytes;
+int64_t element=oxi_info(g->a_dtype)->block_bytes;
 for(int64_t i=0;i<lines;i++){
 const char*from=(const char*)g->a+(p->m0+first+i)*g->a_row*element;
 const float*x=(const float*)(const void*)from;
@@ -18749,7 +18915,7 @@ job->chunk_keys=oxi_max_i64(oxi_round_up((job->keys+job->chunks-1)/job->chunks,j
 static ox_status oxi_attention_run(oxi_attention*job,int64_t count,oxi_lane_task task,size_t lane_numbers,
  size_t number){
 int64_t units=job->batches*job->kv_heads,all_rows=units*job->rows;
-size_t scratch_bytes,partial_bytes=0;
+size_t scratch_bytes=0,partial_bytes=0;
 size_t lanes=(size_t)oxi_max_i64(oxi_lanes(count),oxi_lanes(all_rows));
 job->lane_bytes=(lane_numbers*number+63)/64*64;
 bool fits=oxi_mul_size(lanes,job->lane_bytes,&scratch_bytes);
@@ -19555,7 +19721,7 @@ for(size_t i=0;i+unit<=bytes;i+=unit){
 memcpy(one,in+i,unit);
 for(size_t b=0;b<unit;b++)out[i+b]=one[unit-1-b];}}
 static size_t oxi_swap_unit(ox_dtype dtype){
-const ox_dtype_info*info=ox_dtype_get_info(dtype);
+const ox_dtype_info*info=oxi_info(dtype);
 if(info->cls==OX_CLASS_BLOCK)return 1;
 return info->cls==OX_CLASS_COMPLEX?(size_t)info->block_bytes/2:(size_t)info->block_bytes;}
 typedef struct oxi_chunk{
@@ -19636,9 +19802,14 @@ return OX_OK;}
 static ox_status oxi_file_window(ox_file*file,size_t part,size_t at,size_t bytes,const unsigned char**out){
 oxi_file_part*p= &file->parts[part];
 bool inside=at>=p->window_at&&at-p->window_at<=p->window_bytes&&bytes<=p->window_bytes-(at-p->window_at);
-*out=p->window+(inside?at-p->window_at:0);
-if(!oxi_mapping_is_in_parts(&p->mapping))*out=p->mapping.data+at;
-if(inside|| !oxi_mapping_is_in_parts(&p->mapping))return OX_OK;
+const unsigned char*data=inside?p->window:NULL;
+size_t from=p->window_at;
+if(!oxi_mapping_is_in_parts(&p->mapping)){
+data=p->mapping.data;
+from=0;
+inside=true;}
+*out=data?data+(at-from):NULL;
+if(inside)return OX_OK;
 size_t room=2*p->window_bytes,left=p->mapping.bytes-at;
 if(room<OXI_FILE_PROBED)room=OXI_FILE_PROBED;
 if(room>OXI_FILE_PIECE)room=OXI_FILE_PIECE;
@@ -19766,7 +19937,7 @@ else
 high=middle;}
 return-1;}
 static bool oxi_item_shape(oxi_file_item*item,ox_dtype dtype,int ndim,const int64_t*shape,size_t*bytes){
-const ox_dtype_info*info=ox_dtype_get_info(dtype);
+const ox_dtype_info*info=oxi_info(dtype);
 int64_t full=info->block_bytes,elements=1;
 bool empty=false;
 if(ndim>OX_MAX_DIMS)return false;
@@ -19802,7 +19973,7 @@ oxi_file_release((ox_file*)user);}
 static ox_tensor*oxi_item_tensor(ox_file*file,const oxi_file_item*item,const unsigned char*data){
 static const unsigned char nothing[8]={0};
 ox_dtype dtype=(ox_dtype)item->dtype;
-size_t element=(size_t)ox_dtype_get_info(dtype)->block_bytes,unit=oxi_swap_unit(dtype);
+size_t element=(size_t)oxi_info(dtype)->block_bytes,unit=oxi_swap_unit(dtype);
 bool swaps=item->swapped&&unit>1;
 size_t align=oxi_is_block(dtype)?4:element;
 ox_storage*storage;
@@ -20967,7 +21138,7 @@ if(!save->tensors[i])
 return oxi_fail(OX_ERR_ARG,"save_safetensors: tensor %s is NULL",OXI_QUOTE(name));
 if(!oxi_is_utf8(name)||strcmp(name,"__metadata__")==0)
 return oxi_fail(OX_ERR_ARG,"save_safetensors: %s cannot be a name",OXI_QUOTE(name));
-if(!ox_dtype_get_info(save->tensors[i]->dtype)->safetensors[0])
+if(!oxi_info(save->tensors[i]->dtype)->safetensors[0])
 return oxi_fail(OX_ERR_UNSUPPORTED,"save_safetensors: tensor %s: the format has no %s",
  OXI_QUOTE(name),ox_dtype_name(save->tensors[i]->dtype));}
 for(int64_t i=0;i<2*save->pairs;i++)
@@ -20990,7 +21161,7 @@ const ox_tensor*t=save->tensors[save->order[i]];
 if(i>first)oxi_json_put(words,",");
 oxi_json_put_quote(words,save->names[save->order[i]]);
 oxi_json_put(words,":{\"dtype\":\"");
-oxi_json_put(words,ox_dtype_get_info(t->dtype)->safetensors);
+oxi_json_put(words,oxi_info(t->dtype)->safetensors);
 oxi_json_put(words,"\",\"shape\":[");
 for(int d=0;d<t->ndim;d++){
 if(d)oxi_json_put(words,",");
@@ -21317,7 +21488,7 @@ return oxi_gguf_bad(g,start+4,"is %lld (must be a power of 2, at most 2^20)",(lo
 return OX_OK;}
 static ox_dtype oxi_gguf_dtype(uint32_t id){
 for(int d=1;d<OX_DTYPE_COUNT;d++)
-if(ox_dtype_get_info((ox_dtype)d)->gguf_id==(int)id&&id<1000)return(ox_dtype)d;
+if(oxi_info((ox_dtype)d)->gguf_id==(int)id&&id<1000)return(ox_dtype)d;
 return OX_DTYPE_NONE;}
 static const char*oxi_gguf_gone(uint32_t id){
 static const struct{
@@ -21380,9 +21551,9 @@ if(dtype==OX_DTYPE_NONE)
 return oxi_file_fail(OX_ERR_UNSUPPORTED,g->file,0,g->at-12,"tensor %s: type %u is %s",
  g->where.text,(unsigned)type,oxi_gguf_gone(type));
 int64_t row=ndim?shape[ndim-1]:1;
-if(row%ox_dtype_get_info(dtype)->block_elements)
+if(row%oxi_info(dtype)->block_elements)
 return oxi_gguf_bad(g,start,"rows of %lld elements are not whole %s blocks of %d",(long long)row,
- ox_dtype_name(dtype),ox_dtype_get_info(dtype)->block_elements);
+ ox_dtype_name(dtype),oxi_info(dtype)->block_elements);
 if(!oxi_item_shape(item,dtype,ndim,shape,&bytes))
 return oxi_gguf_bad(g,start,"%s%s has more bytes than 63 bits can count",ox_dtype_name(dtype),
  oxi_shape_text(ndim,shape));
@@ -21516,7 +21687,7 @@ if(descr[0]&&descr[1]=='O')
 return oxi_npy_fail(text->header,OX_ERR_UNSUPPORTED,at,
  "dtype '%s' holds pickled Python objects, which are refused",descr);
 for(int d=1;d<OX_DTYPE_COUNT;d++){
-const ox_dtype_info*info=ox_dtype_get_info((ox_dtype)d);
+const ox_dtype_info*info=oxi_info((ox_dtype)d);
 if(!info->npy[0]|| !order||strcmp(info->npy+1,descr+1)!=0)continue;
 bool single=info->block_bytes==1;
 if(order!='<'&&order!='>'&&order!='='&& !(order=='|'&&single))break;
@@ -21733,7 +21904,7 @@ static const oxi_format oxi_format_npz={"npz",".npz",oxi_npz_probe,oxi_npz_open,
  oxi_npz_check,oxi_npz_load,oxi_npz_close};
 #define OXI_NPY_WRITTEN 320
 static size_t oxi_npy_write_header(const char*op,const ox_tensor*t,char*out){
-const ox_dtype_info*info=ox_dtype_get_info(t->dtype);
+const ox_dtype_info*info=oxi_info(t->dtype);
 if(!info->npy[0]){
 (void)oxi_fail(OX_ERR_UNSUPPORTED,
  "%s: NumPy has no %s; cast to another dtype first, or save as safetensors",op,info->name);
@@ -22192,38 +22363,9 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x9a719d01
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x9a369c53
 #error "OX_TORCH_FILE names another version of oxtorch.h"
-#elif OXI_SECTION == 1 /* >>cpu/simd/half.inc */
-OXI_INLINE vf OXI_ISA(f16_widen)(vi numbers){
-vi fields=vi_and(vi_sra(vi_sll(numbers,16),3),vi_set1((int32_t)0x8fffe000u));
-vi usual=vi_and(vi_add(fields,vi_set1(1<<23)),vi_set1(30<<23));
-if(!vm_any(vi_cmpeq(usual,vi_set1(0))))return vi_as_vf(vi_add(fields,vi_set1((127-15)<<23)));
-vi magnitude=vi_and(fields,vi_set1(0x7fffffff)),sign=vi_xor(fields,magnitude);
-vi subnormal_bias=vi_set1(113<<23);
-vm special=vi_cmpgt(magnitude,vi_set1((31<<23)-1)),subnormal=vi_cmpgt(vi_set1(1<<23),magnitude);
-vi normal=vi_add(magnitude,vi_select(special,vi_set1((255-31)<<23),vi_set1((127-15)<<23)));
-vf small=vf_sub(vi_as_vf(vi_add(magnitude,subnormal_bias)),vi_as_vf(subnormal_bias));
-return vi_as_vf(vi_or(sign,vf_as_vi(vf_select(subnormal,small,vi_as_vf(normal)))));}
-OXI_INLINE vf vf_load_f16(const uint16_t*p){return OXI_ISA(f16_widen)(vi_load_u16(p));}
-OXI_INLINE vm OXI_ISA(f16_rounds_unusually)(vi bits){
-vi size=vi_and(bits,vi_set1(0x7fffffff));
-return vm_or(vi_cmpgt(vi_set1(113<<23),size),vi_cmpgt(size,vi_set1((143<<23)-1)));}
-OXI_INLINE vi OXI_ISA(f16_round_normal)(vi bits){
-vi sign=vi_sra(vi_and(bits,vi_set1((int32_t)0x80000000u)),16);
-vi size=vi_and(bits,vi_set1(0x7fffffff)),odd=vi_and(vi_srl(size,13),vi_set1(1));
-return vi_or(sign,vi_srl(vi_add(vi_add(size,odd),vi_set1(0xfff-((127-15)<<23))),13));}
-OXI_INLINE void vf_store_f16(uint16_t*p,vf a){
-vi bits=vf_as_vi(a),normal=OXI_ISA(f16_round_normal)(bits);
-if(!vm_any(OXI_ISA(f16_rounds_unusually)(bits))){
-vi_store_16(p,normal);
-return;}
-vi size=vi_and(bits,vi_set1(0x7fffffff)),sign=vi_srl(vi_xor(bits,size),16);
-vi small=vi_sub(vf_as_vi(vf_add(vi_as_vf(size),vf_set1(0.5f))),vf_as_vi(vf_set1(0.5f)));
-vi large=vi_select(vi_cmpgt(size,vi_set1(255<<23)),vi_set1(0x7e00),vi_set1(0x7c00));
-vi half=vi_select(vi_cmpgt(size,vi_set1((143<<23)-1)),vi_or(large,sign),normal);
-vi_store_16(p,vi_select(vi_cmpgt(vi_set1(113<<23),size),vi_or(small,sign),half));}
-#elif OXI_SECTION == 2 /* >>cpu/kernels/stamp.inc */
+#elif OXI_SECTION == 1 /* >>cpu/kernels/stamp.inc */
 /* >>cpu/simd/derived.inc */
 #if !OXI_ISA(CONSTANT)
 OXI_INLINE vf vf_constant(float a){return vf_set1(a);}
@@ -23073,6 +23215,21 @@ k->store[OX_F16][OXI_LANE_F32]=OXI_ISA(store_f16c);}
 #define OXI_DEPTH 256
 #define OXI_DEPTH_NEAR (VF==8&&oxi_cpu_info()->near_cache>=2*384*2*VF*4?384:OXI_DEPTH)
 #define OXI_DEPTH_F32 (VF==16?1024:OXI_DEPTH_NEAR)
+#define OXI_G_BEGIN(i)OXI_G_V c##i##0=OXI_G_ZERO(),c##i##1=OXI_G_ZERO();
+#define OXI_G_ROW(i){ \
+OXI_G_V s=OXI_G_A(a_step,i); \
+OXI_G_DOT(c##i##0,s,b0); \
+OXI_G_DOT(c##i##1,s,b1);}
+#define OXI_G_STEP(u){ \
+const OXI_G_T*a_step=a+(u)*OXI_G_A_STEP; \
+OXI_G_V b0=OXI_G_LOAD(b+2*(u)*OXI_G_LANES); \
+OXI_G_V b1=OXI_G_LOAD(b+(2*(u)+1)*OXI_G_LANES); \
+OXI_G_ROWS(OXI_G_ROW)}
+#define OXI_G_SOON(i)OXI_PREFETCH_READ(c +i*ldc);OXI_PREFETCH_READ(c+i*ldc+OXI_G_LANES);
+#define OXI_G_END(i)if (accumulate){ \
+c##i##0=OXI_G_ADD(c##i##0,OXI_G_LOAD(c+i*ldc)); \
+c##i##1=OXI_G_ADD(c##i##1,OXI_G_LOAD(c+i*ldc+OXI_G_LANES));} \
+OXI_G_STORE(c+i*ldc,c##i##0);OXI_G_STORE(c+i*ldc+OXI_G_LANES,c##i##1);
 #define OXI_G OXI_ISA(gemm_f32_any)
 #define OXI_G_T float
 #define OXI_G_V vf
@@ -23085,10 +23242,19 @@ k->store[OX_F16][OXI_LANE_F32]=OXI_ISA(store_f16c);}
 #define OXI_G_STORE vf_store
 #define OXI_G_ADD vf_add
 #define OXI_G_DOT(c,s,b)c =vf_fma(s,b,c)
-#undef OXI_SECTION
-#define OXI_SECTION 3
-#include OX_TORCH_FILE
-#undef OXI_SECTION
+OXI_ROWS_OF_CPU_KERNELS_MICRO
+#undef OXI_G
+#undef OXI_G_T
+#undef OXI_G_V
+#undef OXI_G_LANES
+#undef OXI_G_ZERO
+#undef OXI_G_ROWS
+#undef OXI_G_A
+#undef OXI_G_A_STEP
+#undef OXI_G_LOAD
+#undef OXI_G_STORE
+#undef OXI_G_ADD
+#undef OXI_G_DOT
 OXI_KERNEL void OXI_ISA(gemm_f32)(int64_t k,const void*a,const void*b,void*c,int64_t ldc,
  bool accumulate,const void*next){
 OXI_ISA(gemm_f32_any)(k,a,b,c,ldc,accumulate,next,false);}
@@ -23104,10 +23270,19 @@ OXI_ISA(gemm_f32_any)(k,a,b,c,ldc,accumulate,next,false);}
 #define OXI_G_STORE vd_store
 #define OXI_G_ADD vd_add
 #define OXI_G_DOT(c,s,b)c =vd_fma(s,b,c)
-#undef OXI_SECTION
-#define OXI_SECTION 3
-#include OX_TORCH_FILE
-#undef OXI_SECTION
+OXI_ROWS_OF_CPU_KERNELS_MICRO
+#undef OXI_G
+#undef OXI_G_T
+#undef OXI_G_V
+#undef OXI_G_LANES
+#undef OXI_G_ZERO
+#undef OXI_G_ROWS
+#undef OXI_G_A
+#undef OXI_G_A_STEP
+#undef OXI_G_LOAD
+#undef OXI_G_STORE
+#undef OXI_G_ADD
+#undef OXI_G_DOT
 OXI_KERNEL void OXI_ISA(gemm_f64)(int64_t k,const void*a,const void*b,void*c,int64_t ldc,
  bool accumulate,const void*next){
 OXI_ISA(gemm_f64_any)(k,a,b,c,ldc,accumulate,next,false);}
@@ -23220,10 +23395,19 @@ else c=_mm256_add_epi32(c,_mm256_madd_epi16(a,b));
 #define OXI_G_STORE vp_store
 #define OXI_G_ADD vp_add
 #define OXI_G_DOT vp_dot
-#undef OXI_SECTION
-#define OXI_SECTION 3
-#include OX_TORCH_FILE
-#undef OXI_SECTION
+OXI_ROWS_OF_CPU_KERNELS_MICRO
+#undef OXI_G
+#undef OXI_G_T
+#undef OXI_G_V
+#undef OXI_G_LANES
+#undef OXI_G_ZERO
+#undef OXI_G_ROWS
+#undef OXI_G_A
+#undef OXI_G_A_STEP
+#undef OXI_G_LOAD
+#undef OXI_G_STORE
+#undef OXI_G_ADD
+#undef OXI_G_DOT
 OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k,const void*a,const void*b,void*c,int64_t ldc,
  bool accumulate,const void*next){
 OXI_ISA(gemm_i16_any)(k,a,b,c,ldc,accumulate,next,false);}
@@ -23536,6 +23720,11 @@ k->axpy_f32=OXI_ISA(axpy_f32);}
 #undef OXI_MR16
 #undef VP
 #undef OXI_EACH_ROW
+#undef OXI_G_BEGIN
+#undef OXI_G_ROW
+#undef OXI_G_STEP
+#undef OXI_G_SOON
+#undef OXI_G_END
 #undef OXI_LAST_STEPS
 #undef OXI_DEPTH
 #undef OXI_DEPTH_NEAR
@@ -24387,14 +24576,16 @@ OXI_ISA(row_measure_with)(next,&w,false,true);
 OXI_ISA(row_write_rest)(&w);}
 OXI_KERNEL void OXI_ISA(row_affine)(int64_t n,const float*x,float mean,float scale,const float*weight,
  const float*bias,float*out,oxi_row_sums*next){
-if(weight&&bias)
-OXI_ISA(row_affine_with)(n,x,mean,scale,weight,bias,out,next,true,true);
+if(next)
+OXI_ISA(row_affine_with)(n,x,mean,scale,weight,bias,out,next,weight!=NULL,bias!=NULL);
+else if(weight&&bias)
+OXI_ISA(row_affine_with)(n,x,mean,scale,weight,bias,out,NULL,true,true);
 else if(weight)
-OXI_ISA(row_affine_with)(n,x,mean,scale,weight,NULL,out,next,true,false);
+OXI_ISA(row_affine_with)(n,x,mean,scale,weight,NULL,out,NULL,true,false);
 else if(bias)
-OXI_ISA(row_affine_with)(n,x,mean,scale,NULL,bias,out,next,false,true);
+OXI_ISA(row_affine_with)(n,x,mean,scale,NULL,bias,out,NULL,false,true);
 else
-OXI_ISA(row_affine_with)(n,x,mean,scale,NULL,NULL,out,next,false,false);}
+OXI_ISA(row_affine_with)(n,x,mean,scale,NULL,NULL,out,NULL,false,false);}
 #undef OXI_ROW_FLUSH
 OXI_KERNEL void OXI_ISA(stream)(size_t bytes,const void*from,void*to){
 enum{LINE=64};
@@ -25666,60 +25857,7 @@ OXI_ISA(fill_attention)(k);}
 #undef vf_load2_f16c
 #undef vf_store2_f16c
 #endif
-#elif OXI_SECTION == 3 /* >>cpu/kernels/micro.inc */
-OXI_INLINE void OXI_G(int64_t k,const void*a_panel,const void*b_panel,void*c_tile,int64_t ldc,
- bool accumulate,const void*next,bool way){
-const OXI_G_T*a=(const OXI_G_T*)a_panel,*b=(const OXI_G_T*)b_panel;
-const char*soon=(const char*)next;
-OXI_G_T*c=(OXI_G_T*)c_tile;
-(void)way;
-#define OXI_X(i)OXI_G_V c##i##0=OXI_G_ZERO(),c##i##1=OXI_G_ZERO();
-OXI_G_ROWS(OXI_X)
-#undef OXI_X
-#define OXI_X(i){OXI_G_V s=OXI_G_A(a_step,i);OXI_G_DOT(c##i##0,s,b0);OXI_G_DOT(c##i##1,s,b1);}
-#define OXI_STEP(u){ \
-const OXI_G_T*a_step=a+(u)*OXI_G_A_STEP; \
-OXI_G_V b0=OXI_G_LOAD(b+2*(u)*OXI_G_LANES); \
-OXI_G_V b1=OXI_G_LOAD(b+(2*(u)+1)*OXI_G_LANES); \
-OXI_G_ROWS(OXI_X)}
-#define OXI_NEXT(steps)a +=(steps)*OXI_G_A_STEP;b+=2*(steps)*OXI_G_LANES;
-#define OXI_SOON(i)OXI_PREFETCH_READ(c +i*ldc);OXI_PREFETCH_READ(c+i*ldc+OXI_G_LANES);
-int64_t last=k<OXI_LAST_STEPS?k:OXI_LAST_STEPS;
-for(int part=0;part<2;part++){
-int64_t left=part?last:k-last;
-if(part){OXI_G_ROWS(OXI_SOON)}
-for(;left>=4;left-=4){
-OXI_STEP(0)OXI_STEP(1)OXI_STEP(2)OXI_STEP(3)
-OXI_NEXT(4)
-OXI_PREFETCH_FAR(soon);
-soon+=4*OXI_PREFETCH_A_STEP;}
-for(;left>0;left--){
-OXI_STEP(0)
-OXI_NEXT(1)}}
-#undef OXI_X
-#undef OXI_STEP
-#undef OXI_NEXT
-#undef OXI_SOON
-#define OXI_X(i)if (accumulate){ \
-c##i##0=OXI_G_ADD(c##i##0,OXI_G_LOAD(c+i*ldc)); \
-c##i##1=OXI_G_ADD(c##i##1,OXI_G_LOAD(c+i*ldc+OXI_G_LANES));} \
-OXI_G_STORE(c+i*ldc,c##i##0);OXI_G_STORE(c+i*ldc+OXI_G_LANES,c##i##1);
-OXI_G_ROWS(OXI_X)
-#undef OXI_X
-}
-#undef OXI_G
-#undef OXI_G_T
-#undef OXI_G_V
-#undef OXI_G_LANES
-#undef OXI_G_ZERO
-#undef OXI_G_ROWS
-#undef OXI_G_A
-#undef OXI_G_A_STEP
-#undef OXI_G_LOAD
-#undef OXI_G_STORE
-#undef OXI_G_ADD
-#undef OXI_G_DOT
-#elif OXI_SECTION == 4 /* >>cpu/simd/bytes_x86.inc */
+#elif OXI_SECTION == 2 /* >>cpu/simd/bytes_x86.inc */
 #if VF == 16
 #define OXI_VNNI(instruction,sums,a,b)__asm__(instruction " %2, %1, %0":"+v"(sums):"v"(a),"v"(b))
 #elif OXI_AVX_VNNI
@@ -25849,7 +25987,7 @@ OXI_INLINE vrs vrw_low(vrs a){return OXI_R(shufflelo_epi16)(OXI_R(shufflehi_epi1
 OXI_INLINE vrs vrw_high(vrs a){return OXI_R(shufflelo_epi16)(OXI_R(shufflehi_epi16)(a,0xf5),0xf5);}
 #undef OXI_R
 #undef OXI_R_WHOLE
-#elif OXI_SECTION == 5 /* >>cpu/simd/bytes128.inc */
+#elif OXI_SECTION == 3 /* >>cpu/simd/bytes128.inc */
 typedef struct vb{vr low,high;}vb;
 typedef struct OXI_ISA(four_vb){vb a,b,c,d;}OXI_ISA(four_vb);
 OXI_INLINE vb vb_pair(vr low,vr high){
@@ -26144,99 +26282,7 @@ int32x4_t zero=vdupq_n_s32(0);
 sum=vmlaq_n_s32(sum,OXI_ISA(vb_add_dot)(zero,codes.low,q,extra),pairs[0]);
 return vmlaq_n_s32(sum,OXI_ISA(vb_add_dot)(zero,codes.high,q+16,extra),pairs[2]);}
 #endif
-#elif OXI_SECTION == 6 /* >>cpu/simd/float256.inc */
-OXI_INLINE vf vf_and(vf a,vf b){return _mm256_and_ps(a,b);}
-OXI_INLINE vf vf_or(vf a,vf b){return _mm256_or_ps(a,b);}
-OXI_INLINE vf vf_xor(vf a,vf b){return _mm256_xor_ps(a,b);}
-OXI_INLINE vf vf_andnot(vf a,vf b){return _mm256_andnot_ps(a,b);}
-OXI_INLINE vd vd_and(vd a,vd b){return _mm256_and_pd(a,b);}
-OXI_INLINE vd vd_or(vd a,vd b){return _mm256_or_pd(a,b);}
-OXI_INLINE vd vd_xor(vd a,vd b){return _mm256_xor_pd(a,b);}
-OXI_INLINE vd vd_andnot(vd a,vd b){return _mm256_andnot_pd(a,b);}
-static const int32_t OXI_ISA(first)[16]={-1,-1,-1,-1,-1,-1,-1,-1,0,0,0,0,0,0,0,0};
-OXI_INLINE __m256i OXI_ISA(first_n)(int64_t n){
-return _mm256_loadu_si256((const __m256i*)(const void*)(OXI_ISA(first)+8-n));}
-OXI_INLINE vf vf_load(const float*p){return _mm256_loadu_ps(p);}
-OXI_INLINE void vf_store(float*p,vf a){_mm256_storeu_ps(p,a);}
-OXI_INLINE void vf_stream(float*p,vf a){_mm256_stream_ps(p,a);}
-OXI_INLINE vf vf_load_n(const float*p,int64_t n){return _mm256_maskload_ps(p,OXI_ISA(first_n)(n));}
-OXI_INLINE void vf_store_n(float*p,vf a,int64_t n){_mm256_maskstore_ps(p,OXI_ISA(first_n)(n),a);}
-OXI_INLINE vf vf_set1(float a){return _mm256_set1_ps(a);}
-OXI_INLINE vf vf_zero(void){return _mm256_setzero_ps();}
-OXI_INLINE vf vf_add(vf a,vf b){return _mm256_add_ps(a,b);}
-OXI_INLINE vf vf_sub(vf a,vf b){return _mm256_sub_ps(a,b);}
-OXI_INLINE vf vf_mul(vf a,vf b){return _mm256_mul_ps(a,b);}
-OXI_INLINE vf vf_div(vf a,vf b){return _mm256_div_ps(a,b);}
-OXI_INLINE vf vf_min(vf a,vf b){return _mm256_min_ps(a,b);}
-OXI_INLINE vf vf_max(vf a,vf b){return _mm256_max_ps(a,b);}
-OXI_INLINE vf vf_sqrt(vf a){return _mm256_sqrt_ps(a);}
-OXI_INLINE vf vf_round(vf a){return _mm256_round_ps(a,_MM_FROUND_TO_NEAREST_INT|_MM_FROUND_NO_EXC);}
-OXI_INLINE vf vf_floor(vf a){return _mm256_floor_ps(a);}
-OXI_INLINE vf vf_ceil(vf a){return _mm256_ceil_ps(a);}
-OXI_INLINE vf vf_trunc(vf a){return _mm256_round_ps(a,_MM_FROUND_TO_ZERO|_MM_FROUND_NO_EXC);}
-OXI_INLINE vm vf_lt(vf a,vf b){return _mm256_cmp_ps(a,b,_CMP_LT_OQ);}
-OXI_INLINE vm vf_le(vf a,vf b){return _mm256_cmp_ps(a,b,_CMP_LE_OQ);}
-OXI_INLINE vm vf_eq(vf a,vf b){return _mm256_cmp_ps(a,b,_CMP_EQ_OQ);}
-OXI_INLINE vm vf_ne(vf a,vf b){return _mm256_cmp_ps(a,b,_CMP_NEQ_UQ);}
-OXI_INLINE vm vf_unord(vf a,vf b){return _mm256_cmp_ps(a,b,_CMP_UNORD_Q);}
-OXI_INLINE float vf_hsum(vf a){
-__m128 b=_mm_add_ps(_mm256_castps256_ps128(a),_mm256_extractf128_ps(a,1));
-b=_mm_add_ps(b,_mm_movehl_ps(b,b));
-return _mm_cvtss_f32(_mm_add_ss(b,_mm_shuffle_ps(b,b,1)));}
-OXI_INLINE float vf_hmax(vf a){
-__m128 b=_mm_max_ps(_mm256_castps256_ps128(a),_mm256_extractf128_ps(a,1));
-b=_mm_max_ps(b,_mm_movehl_ps(b,b));
-return _mm_cvtss_f32(_mm_max_ss(b,_mm_shuffle_ps(b,b,1)));}
-OXI_INLINE float vf_hmin(vf a){
-__m128 b=_mm_min_ps(_mm256_castps256_ps128(a),_mm256_extractf128_ps(a,1));
-b=_mm_min_ps(b,_mm_movehl_ps(b,b));
-return _mm_cvtss_f32(_mm_min_ss(b,_mm_shuffle_ps(b,b,1)));}
-OXI_INLINE vm vm_and(vm a,vm b){return _mm256_and_ps(a,b);}
-OXI_INLINE vm vm_or(vm a,vm b){return _mm256_or_ps(a,b);}
-OXI_INLINE vm vm_not(vm a){return _mm256_xor_ps(a,_mm256_castsi256_ps(_mm256_set1_epi32(-1)));}
-OXI_INLINE bool vm_any(vm a){return _mm256_movemask_ps(a)!=0;}
-OXI_INLINE unsigned vm_bits(vm a){return(unsigned)_mm256_movemask_ps(a);}
-OXI_INLINE vmd vmd_and(vmd a,vmd b){return _mm256_and_pd(a,b);}
-OXI_INLINE vmd vmd_or(vmd a,vmd b){return _mm256_or_pd(a,b);}
-OXI_INLINE vmd vmd_not(vmd a){return _mm256_xor_pd(a,_mm256_castsi256_pd(_mm256_set1_epi32(-1)));}
-OXI_INLINE bool vmd_any(vmd a){return _mm256_movemask_pd(a)!=0;}
-OXI_INLINE unsigned vmd_bits(vmd a){return(unsigned)_mm256_movemask_pd(a);}
-OXI_INLINE __m256i OXI_ISA(first_n_pairs)(int64_t n){
-return _mm256_loadu_si256((const __m256i*)(const void*)(OXI_ISA(first)+8-2*n));}
-OXI_INLINE vd vd_load(const double*p){return _mm256_loadu_pd(p);}
-OXI_INLINE void vd_store(double*p,vd a){_mm256_storeu_pd(p,a);}
-OXI_INLINE vd vd_load_n(const double*p,int64_t n){
-return _mm256_maskload_pd(p,OXI_ISA(first_n_pairs)(n));}
-OXI_INLINE void vd_store_n(double*p,vd a,int64_t n){
-_mm256_maskstore_pd(p,OXI_ISA(first_n_pairs)(n),a);}
-OXI_INLINE vd vd_set1(double a){return _mm256_set1_pd(a);}
-OXI_INLINE vd vd_zero(void){return _mm256_setzero_pd();}
-OXI_INLINE vd vd_add(vd a,vd b){return _mm256_add_pd(a,b);}
-OXI_INLINE vd vd_sub(vd a,vd b){return _mm256_sub_pd(a,b);}
-OXI_INLINE vd vd_mul(vd a,vd b){return _mm256_mul_pd(a,b);}
-OXI_INLINE vd vd_div(vd a,vd b){return _mm256_div_pd(a,b);}
-OXI_INLINE vd vd_min(vd a,vd b){return _mm256_min_pd(a,b);}
-OXI_INLINE vd vd_max(vd a,vd b){return _mm256_max_pd(a,b);}
-OXI_INLINE vd vd_sqrt(vd a){return _mm256_sqrt_pd(a);}
-OXI_INLINE vd vd_round(vd a){return _mm256_round_pd(a,_MM_FROUND_TO_NEAREST_INT|_MM_FROUND_NO_EXC);}
-OXI_INLINE vd vd_floor(vd a){return _mm256_floor_pd(a);}
-OXI_INLINE vd vd_ceil(vd a){return _mm256_ceil_pd(a);}
-OXI_INLINE vd vd_trunc(vd a){return _mm256_round_pd(a,_MM_FROUND_TO_ZERO|_MM_FROUND_NO_EXC);}
-OXI_INLINE vmd vd_lt(vd a,vd b){return _mm256_cmp_pd(a,b,_CMP_LT_OQ);}
-OXI_INLINE vmd vd_le(vd a,vd b){return _mm256_cmp_pd(a,b,_CMP_LE_OQ);}
-OXI_INLINE vmd vd_eq(vd a,vd b){return _mm256_cmp_pd(a,b,_CMP_EQ_OQ);}
-OXI_INLINE vmd vd_ne(vd a,vd b){return _mm256_cmp_pd(a,b,_CMP_NEQ_UQ);}
-OXI_INLINE vmd vd_unord(vd a,vd b){return _mm256_cmp_pd(a,b,_CMP_UNORD_Q);}
-OXI_INLINE double vd_hsum(vd a){
-__m128d b=_mm_add_pd(_mm256_castpd256_pd128(a),_mm256_extractf128_pd(a,1));
-return _mm_cvtsd_f64(_mm_add_sd(b,_mm_unpackhi_pd(b,b)));}
-OXI_INLINE vd vd_from_vf_lo(vf a){return _mm256_cvtps_pd(_mm256_castps256_ps128(a));}
-OXI_INLINE vd vd_from_vf_hi(vf a){return _mm256_cvtps_pd(_mm256_extractf128_ps(a,1));}
-OXI_INLINE vf vf_from_vd(vd lo,vd hi){
-return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm256_cvtpd_ps(lo)),_mm256_cvtpd_ps(hi),1);}
-OXI_INLINE vd vd_load_f32(const float*p){return _mm256_cvtps_pd(_mm_loadu_ps(p));}
-OXI_INLINE void vd_store_f32(float*p,vd a){_mm_storeu_ps(p,_mm256_cvtpd_ps(a));}
-#elif OXI_SECTION == 7 /* >>cpu/simd/bytes256.inc */
+#elif OXI_SECTION == 4 /* >>cpu/simd/bytes256.inc */
 #if VR == 16
 typedef __m256i vb;
 OXI_INLINE vb vb_load(const void*p){return _mm256_loadu_si256((const __m256i*)p);}
@@ -26335,93 +26381,42 @@ return OXI_ISA(vn_add)(sum,codes,q,OXI_ISA(all_lanes)(pair),extra);}
 OXI_INLINE vn vn_halves(vn sum,vb codes,const int8_t*q,const int16_t*pairs,int extra){
 __m256i low=OXI_ISA(all_lanes)(pairs),high=OXI_ISA(all_lanes)(pairs+2);
 return OXI_ISA(vn_add)(sum,codes,q,_mm256_blend_epi32(low,high,0xf0),extra);}
-#elif OXI_SECTION == 8 /* >>cpu/reduce/reduce_extreme.inc */
-#define OXI_WINS(x,y)(OXI_BEATS(x,y) ||(OXI_IS_NAN(x)&& !OXI_IS_NAN(y)))
-#ifndef OXI_EXTREME_OF
-#define OXI_EXTREME_OF(k,n,x)((void)(k),OXI_NAME(plain_of)(n,x))
-static OXI_ALIGNED OXI_T OXI_NAME(plain_of)(int64_t n,const OXI_T*x){
-OXI_T b0=x[0],b1=b0;
-int64_t i=0;
-for(;i+2<=n;i+=2){
-b0=OXI_BEATS(x[i],b0)||OXI_IS_NAN(x[i])?x[i]:b0;
-b1=OXI_BEATS(x[i+1],b1)||OXI_IS_NAN(x[i+1])?x[i+1]:b1;}
-if(i<n)b0=OXI_WINS(x[i],b0)?x[i]:b0;
-return OXI_WINS(b1,b0)?b1:b0;}
+#elif OXI_SECTION == 5 /* >>cpu/reduce/reduce_lane.inc */
+#if OXI_REAL
+#define OXI_IS_NAN(x)((x) !=(x))
+#else
+#define OXI_IS_NAN(x)0
 #endif
-static OXI_ALIGNED OXI_T OXI_NAME(of)(const oxi_kernels*k,int64_t n,const OXI_T*x){
-return OXI_EXTREME_OF(k,n,x);}
-static OXI_ALIGNED void OXI_NAME(row)(const oxi_kernels*k,oxi_partial*p,int64_t n,const void*elements,
- int64_t position){
-OXI_T*best=(OXI_T*)p->a,found=OXI_NAME(of)(k,n,(const OXI_T*)elements);
-(void)position;
-if(p->count==0||OXI_WINS(found,*best))*best=found;}
-static OXI_ALIGNED void OXI_NAME(columns)(const oxi_kernels*k,oxi_partial*p,int64_t width,int64_t rows,
- const void*elements,int64_t row_stride,int64_t position){
-const OXI_T*x=(const OXI_T*)elements;
-(void)position;
-if(p->count==0)memcpy(p->a,x,(size_t)width*sizeof(OXI_T));
-for(int64_t r=p->count==0;r<rows;r++){
-const void*in[2];
-in[0]=p->a;
-in[1]=x+r*row_stride;
-k->map[OXI_MAP_OP][OXI_LANE](width,in,p->a,&oxi_plain_numbers);}}
-static void OXI_NAME(merge)(oxi_partial*p,int64_t width,const oxi_partial*later){
-OXI_T*best=(OXI_T*)p->a;
-const OXI_T*other=(const OXI_T*)later->a;
-for(int64_t c=0;c<width;c++)best[c]=OXI_WINS(other[c],best[c])?other[c]:best[c];}
-static OXI_ALIGNED int64_t OXI_NAME(place_of)(int64_t n,const OXI_T*x,OXI_T found){
-int64_t i=0;
-for(int hit=0;i+OXI_STRIP<=n;i+=OXI_STRIP){
-for(int j=0;j<OXI_STRIP;j++)hit|=x[i+j]==found||OXI_IS_NAN(x[i+j]);
-if(hit)break;}
-while(i<n-1&& !(x[i]==found||OXI_IS_NAN(x[i])))i++;
-return i;}
-static OXI_ALIGNED void OXI_NAME(place_row)(const oxi_kernels*k,oxi_partial*p,int64_t n,
- const void*elements,int64_t position){
-const OXI_T*x=(const OXI_T*)elements;
-OXI_T*best=(OXI_T*)p->a;
-int64_t*place=(int64_t*)p->b;
-for(int64_t done=0,m;done<n;done +=m){
-OXI_T found;
-int64_t i;
-m=oxi_min_i64(n-done,OXI_REDUCE_BLOCK);
-found=OXI_NAME(of)(k,m,x+done);
-if(p->count+done>0&& !OXI_WINS(found,*best))continue;
-i=OXI_NAME(place_of)(m,x+done,found);
-*best=x[done +i];
-*place=position+done +i;}}
-static OXI_ALIGNED void OXI_NAME(place_columns)(const oxi_kernels*k,oxi_partial*p,int64_t width,
- int64_t rows,const void*elements,int64_t row_stride,int64_t position){
-const OXI_T*x=(const OXI_T*)elements;
-OXI_T*best=(OXI_T*)p->a,found[OXI_REDUCE_COLUMNS];
-int64_t*place=(int64_t*)p->b;
-oxi_partial block=oxi_partial_of(NULL,NULL);
-block.a=found;
-OXI_NAME(columns)(k,&block,width,rows,elements,row_stride,position);
-for(int64_t c=0;c<width;c++){
-int64_t r=0;
-if(p->count>0&& !OXI_WINS(found[c],best[c]))continue;
-while(r<rows-1&& !(x[r*row_stride +c]==found[c]||OXI_IS_NAN(x[r*row_stride +c])))r++;
-best[c]=x[r*row_stride +c];
-place[c]=position+r;}}
-static void OXI_NAME(place_merge)(oxi_partial*p,int64_t width,const oxi_partial*later){
-OXI_T*best=(OXI_T*)p->a;
-const OXI_T*other=(const OXI_T*)later->a;
-for(int64_t c=0;c<width;c++){
-if(!OXI_WINS(other[c],best[c]))continue;
-best[c]=other[c];
-((int64_t*)p->b)[c]=((const int64_t*)later->b)[c];}}
+#ifndef OXI_MAX_OF
+#define OXI_MAX_OF(k,n,x)((void)(k),OXI_NAME(max_plain_of)(n,x))
+#define OXI_MIN_OF(k,n,x)((void)(k),OXI_NAME(min_plain_of)(n,x))
+#endif
+#define OXI_EXTREME(x)OXI_NAME(max_##x)
+#define OXI_EXTREME_OF OXI_MAX_OF
+#define OXI_BEATS(x,y)((x) >(y))
+#define OXI_MAP_OP OXI_OP_maximum
+#define OXI_WINS(x,y)(OXI_BEATS(x,y) ||(OXI_IS_NAN(x)&& !OXI_IS_NAN(y)))
+OXI_ROWS_OF_CPU_REDUCE_REDUCE_EXTREME
 #undef OXI_WINS
+#undef OXI_EXTREME
 #undef OXI_EXTREME_OF
-#undef OXI_NAME
 #undef OXI_BEATS
 #undef OXI_MAP_OP
-#elif OXI_SECTION == 9 /* >>cpu/reduce/reduce_lane.inc */
+#define OXI_EXTREME(x)OXI_NAME(min_##x)
+#define OXI_EXTREME_OF OXI_MIN_OF
+#define OXI_BEATS(x,y)((x) <(y))
+#define OXI_MAP_OP OXI_OP_minimum
+#define OXI_WINS(x,y)(OXI_BEATS(x,y) ||(OXI_IS_NAN(x)&& !OXI_IS_NAN(y)))
+OXI_ROWS_OF_CPU_REDUCE_REDUCE_EXTREME
+#undef OXI_WINS
+#undef OXI_EXTREME
+#undef OXI_EXTREME_OF
+#undef OXI_BEATS
+#undef OXI_MAP_OP
+#ifdef OXI_A
 #define OXI_READ(x)(x)
-#undef OXI_SECTION
-#define OXI_SECTION 10
-#include OX_TORCH_FILE
-#undef OXI_SECTION
+OXI_ROWS_OF_CPU_REDUCE_REDUCE_SUM
+#undef OXI_READ
 static OXI_ALIGNED void OXI_NAME(prod_row)(const oxi_kernels*k,oxi_partial*p,int64_t n,
  const void*elements,int64_t position){
 const OXI_T*x=(const OXI_T*)elements;
@@ -26512,7 +26507,7 @@ oxi_moments_add((double*)p->a,(double*)p->b,p->count+done,sum/(double)m,
 static OXI_ALIGNED void OXI_NAME(moments_columns)(const oxi_kernels*k,oxi_partial*p,int64_t width,
  int64_t rows,const void*elements,int64_t row_stride,int64_t position){
 const OXI_T*x=(const OXI_T*)elements;
-double mean[OXI_STRIP],squares[OXI_STRIP];
+OXI_ALIGNED double mean[OXI_STRIP],squares[OXI_STRIP];
 (void)k;
 (void)position;
 for(int64_t first=0;first<width;first+=OXI_STRIP){
@@ -26538,49 +26533,14 @@ most=OXI_NAME(max_of)(k,m,x+done);
 oxi_logsumexp_add((double*)p->a,(double*)p->b,(double)most,
  OXI_EXP_SUM(k,m,x+done,(OXI_T)oxi_exp_shift((double)most)));}}
 #endif
-#undef OXI_T
 #undef OXI_A
+#endif
+#undef OXI_T
+#undef OXI_LANE
 #undef OXI_NAME
 #undef OXI_REAL
-#undef OXI_LANE
+#undef OXI_IS_NAN
+#undef OXI_MAX_OF
+#undef OXI_MIN_OF
 #undef OXI_EXP_SUM
-#elif OXI_SECTION == 10 /* >>cpu/reduce/reduce_sum.inc */
-static OXI_ALIGNED OXI_UNUSED void OXI_NAME(sum_row)(const oxi_kernels*k,oxi_partial*p,int64_t n,
- const void*elements,int64_t position){
-const OXI_T*x=(const OXI_T*)elements;
-OXI_A s0=0,s1=0,s2=0,s3=0,s4=0,s5=0,s6=0,s7=0;
-int64_t i=0;
-(void)k;
-(void)position;
-for(;i+8<=n;i+=8){
-s0+=(OXI_A)OXI_READ(x[i]);
-s1+=(OXI_A)OXI_READ(x[i+1]);
-s2+=(OXI_A)OXI_READ(x[i+2]);
-s3+=(OXI_A)OXI_READ(x[i+3]);
-s4+=(OXI_A)OXI_READ(x[i+4]);
-s5+=(OXI_A)OXI_READ(x[i+5]);
-s6+=(OXI_A)OXI_READ(x[i+6]);
-s7+=(OXI_A)OXI_READ(x[i+7]);}
-for(;i<n;i++)s0+=(OXI_A)OXI_READ(x[i]);
-*(OXI_A*)p->a+=((s0+s4)+(s2+s6))+((s1+s5)+(s3+s7));}
-static OXI_ALIGNED void OXI_NAME(sum_strip)(OXI_A*total,int64_t width,int64_t rows,const OXI_T*x,
- int64_t row_stride){
-OXI_A sum[OXI_STRIP];
-if(width==OXI_STRIP){
-memcpy(sum,total,sizeof sum);
-for(int64_t r=0;r<rows;r++,x+=row_stride){
-for(int c=0;c<OXI_STRIP;c++)sum[c]+=(OXI_A)OXI_READ(x[c]);}
-memcpy(total,sum,sizeof sum);
-return;}
-for(int64_t r=0;r<rows;r++,x+=row_stride){
-for(int64_t c=0;c<width;c++)total[c]+=(OXI_A)OXI_READ(x[c]);}}
-static OXI_ALIGNED OXI_UNUSED void OXI_NAME(sum_columns)(const oxi_kernels*k,oxi_partial*p,
- int64_t width,int64_t rows,const void*elements,int64_t row_stride,int64_t position){
-const OXI_T*x=(const OXI_T*)elements;
-OXI_A*total=(OXI_A*)p->a;
-(void)k;
-(void)position;
-for(int64_t c=0;c<width;c+=OXI_STRIP){
-OXI_NAME(sum_strip)(total+c,oxi_min_i64(width-c,OXI_STRIP),rows,x+c,row_stride);}}
-#undef OXI_READ
 #endif

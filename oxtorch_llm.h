@@ -1216,7 +1216,7 @@ for(int d=0;fits&&d<ndim;d++)fits=t->shape[d]==shape[d]&&shape[d]>0;
 if(!fits){
 return oxi_fail(OX_ERR_SHAPE,"llm: tensor %s is %s, the metadata asks for %s",name,
  oxi_tensor_text(t),oxi_shape_text(ndim,shape));}
-const ox_dtype_class cls=ox_dtype_get_info(t->dtype)->cls;
+const ox_dtype_class cls=oxi_info(t->dtype)->cls;
 if(cls!=OX_CLASS_FLOAT&&(cls!=OX_CLASS_BLOCK||ndim==1)){
 return oxi_fail(OX_ERR_DTYPE,
  "llm: tensor %s has dtype %s: weights are floats, matrices also of block types",name,

@@ -1808,9 +1808,9 @@ for(;at>0&&out[at-1].step<one.step;at--)out[at]=out[at-1];
 out[at]=one;}
 return n;}
 static int64_t oxi_block_count(ox_dtype dtype,int64_t elements){
-return elements/ox_dtype_get_info(dtype)->block_elements;}
+return elements/oxi_info(dtype)->block_elements;}
 static void oxi_layout_span(const ox_tensor*t,int64_t low,int64_t span,oxi_stream_layout*out){
-size_t block=(size_t)ox_dtype_get_info(t->dtype)->block_bytes;
+size_t block=(size_t)oxi_info(t->dtype)->block_bytes;
 out->first=oxi_byte_offset(t->dtype,low);
 out->bytes=out->run=(size_t)oxi_block_count(t->dtype,span)*block;
 out->loops=0;
@@ -1818,7 +1818,7 @@ out->offset=t->offset-low;
 memcpy(out->stride,t->stride,sizeof out->stride);}
 static void oxi_layout_pack(const ox_tensor*t,int64_t low,int64_t run,const oxi_layout_dim*dims,
  int loops,int all,oxi_stream_layout*out){
-size_t block=(size_t)ox_dtype_get_info(t->dtype)->block_bytes;
+size_t block=(size_t)oxi_info(t->dtype)->block_bytes;
 out->first=oxi_byte_offset(t->dtype,low);
 out->run=(size_t)oxi_block_count(t->dtype,run)*block;
 out->loops=loops;
@@ -1838,14 +1838,14 @@ if(t->stride[d]>=0)continue;
 out->stride[d]= -out->stride[d];
 out->offset+= -(t->shape[d]-1)*out->stride[d];}}
 static int oxi_layout_align(ox_dtype dtype){
-return oxi_is_block(dtype)?4:ox_dtype_get_info(dtype)->block_bytes;}
+return oxi_is_block(dtype)?4:oxi_info(dtype)->block_bytes;}
 static void oxi_layout_of(const ox_tensor*t,bool pack,oxi_stream_layout*out){
 oxi_layout_dim dims[OX_MAX_DIMS];
 memset(out,0,sizeof*out);
 out->align=oxi_layout_align(t->dtype);
 if(ox_numel(t)==0)return;
 int all=oxi_layout_dims(t,dims),loops=all;
-int64_t block=ox_dtype_get_info(t->dtype)->block_elements,low=t->offset,high=t->offset,run=1;
+int64_t block=oxi_info(t->dtype)->block_elements,low=t->offset,high=t->offset,run=1;
 for(int d=0;d<t->ndim;d++)*(t->stride[d]<0? &low: &high)+=(t->shape[d]-1)*t->stride[d];
 while(loops>0&&dims[loops-1].step==run)run*=dims[--loops].count;
 int64_t span=(high/block-low/block+1)*block,packed=run;
@@ -2086,7 +2086,7 @@ if(plan->operand[operand].shape[dim]==plan->space.size[d])plan->space.dim[operan
 static void oxi_space_keep_blocks(oxi_stream_plan*plan,int operand){
 const ox_tensor*t= &plan->operand[operand];
 if(!plan->there[operand]|| !oxi_is_block(t->dtype))return;
-int along=oxi_block_dim(t),block=ox_dtype_get_info(t->dtype)->block_elements;
+int along=oxi_block_dim(t),block=oxi_info(t->dtype)->block_elements;
 for(int d=0;d<plan->space.ndim;d++)
 if(plan->space.dim[operand][d]==along&&plan->space.unit[d]<block)plan->space.unit[d]=block;}
 static void oxi_space_elementwise(oxi_stream_plan*plan){
@@ -2363,7 +2363,7 @@ static bool oxi_lines_span(const oxi_stream_lines*job,int operand,const oxi_line
  oxi_stream_layout*out){
 const oxi_reduce*r=job->r;
 const ox_tensor*t= &job->t[operand];
-int64_t low=job->origin[operand],high=low,bytes=ox_dtype_get_info(t->dtype)->block_bytes;
+int64_t low=job->origin[operand],high=low,bytes=oxi_info(t->dtype)->block_bytes;
 int64_t kept=part->group*r->group;
 int64_t end=oxi_min_i64(kept+part->groups*r->group,r->kept.numel),elements=end-kept;
 oxi_walk_reach(&r->kept,operand,kept,end,&low,&high);
@@ -2478,7 +2478,7 @@ static void oxi_lines_end(oxi_stream_lines*job,const oxi_call*call,oxi_reduce*r,
 job->r=r;
 r->call=call;
 for(int k=0;k<job->operands;k++){
-int64_t bytes=ox_dtype_get_info(job->t[k].dtype)->block_bytes;
+int64_t bytes=oxi_info(job->t[k].dtype)->block_bytes;
 job->lined[k]=k<lined;
 if(!job->streamed[k])continue;
 int64_t first=(int64_t)((uintptr_t)r->kept.base[k]-(uintptr_t)oxi_lines_nowhere);
@@ -2516,7 +2516,7 @@ oxi_reduce*r=job->r;
 for(int k=0;k<job->operands;k++){
 const oxi_stream_source*source= &step->source[k==0?0:OXI_PLAN_OUT+k-1];
 if(source->use==OXI_STREAM_UNUSED)continue;
-int64_t from=(job->origin[k]+source->layout.offset)*ox_dtype_get_info(job->t[k].dtype)->block_bytes;
+int64_t from=(job->origin[k]+source->layout.offset)*oxi_info(job->t[k].dtype)->block_bytes;
 r->kept.base[k]=(char*)((uintptr_t)source->data+(uintptr_t)(from-job->shift[k]));}
 tasks.job=job;
 tasks.part= *part;

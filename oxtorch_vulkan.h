@@ -15816,7 +15816,7 @@ number.storage=storage;
 number.is_number=true;
 return number;}
 static uint32_t oxi_vk_width(ox_dtype dtype){
-int64_t bytes=ox_dtype_get_info(dtype)->block_bytes;
+int64_t bytes=oxi_info(dtype)->block_bytes;
 return bytes==1?0:bytes==2?1:bytes==4?2:3;}
 static uint64_t oxi_vk_byte_at(const ox_tensor*t){
 return oxi_vk_chunk_of(t)->offset+oxi_byte_offset(t->dtype,t->offset);}
@@ -15913,12 +15913,12 @@ oxi_vk_words_of(bits,words);}
 static ox_dtype oxi_vk_map_immediate(const ox_tensor*t,uint32_t lane,uint32_t*raw){
 const void*at=oxi_ptr(t);
 if(lane==OXI_VK_LANE_RAW||lane==OXI_LANE_C64){
-memcpy(raw,at,(size_t)ox_dtype_get_info(t->dtype)->block_bytes);
+memcpy(raw,at,(size_t)oxi_info(t->dtype)->block_bytes);
 return t->dtype;}
 if(lane==OXI_LANE_F64){
 oxi_vk_double_words(oxi_element_to_f64(t->dtype,at),raw);
 return OX_F64;}
-if(ox_dtype_get_info(t->dtype)->cls==OX_CLASS_FLOAT){
+if(oxi_info(t->dtype)->cls==OX_CLASS_FLOAT){
 raw[0]=oxi_vk_float_bits(oxi_element_to_f64(t->dtype,at));
 raw[1]=0;
 return OX_F32;}
@@ -16025,7 +16025,7 @@ params.ndim=(uint32_t)w.ndim;
 double f[3]={0,0,0};
 oxi_attrs_numbers(call->op,&call->attr,f,3);
 for(int i=0;i<3;i++)params.f[i]=oxi_vk_float_bits(f[i]);
-params.bits=8u*(uint32_t)ox_dtype_get_info(compute)->block_bytes;
+params.bits=8u*(uint32_t)oxi_info(compute)->block_bytes;
 bool wide=lane==OXI_LANE_F64||lane==OXI_LANE_C64;
 if(wide)
 oxi_vk_map_doubles(f,&params);
@@ -16097,15 +16097,15 @@ view.stride[along]=t->stride[last];
 return view;}
 static ox_tensor oxi_vk_as_units(const ox_tensor*blocks,ox_dtype unit){
 ox_tensor view=oxi_borrowed(blocks);
-const ox_dtype_info*info=ox_dtype_get_info(blocks->dtype);
-int64_t each=info->block_bytes/ox_dtype_get_info(unit)->block_bytes;
+const ox_dtype_info*info=oxi_info(blocks->dtype);
+int64_t each=info->block_bytes/oxi_info(unit)->block_bytes;
 view.dtype=unit;
 view.offset=blocks->offset/info->block_elements*each;
 for(int i=0;i<view.ndim-1;i++)view.stride[i]=blocks->stride[i]/info->block_elements*each;
 view.shape[view.ndim-1]=blocks->shape[view.ndim-1]/info->block_elements*each;
 return view;}
 static ox_dtype oxi_vk_unit_of(ox_dtype block){
-int64_t bytes=ox_dtype_get_info(block)->block_bytes;
+int64_t bytes=oxi_info(block)->block_bytes;
 return bytes%4==0?OX_U32:bytes%2==0?OX_U16:OX_U8;}
 static bool oxi_vk_needs_books(ox_dtype dtype){
 switch(dtype){
@@ -16145,8 +16145,8 @@ params.dims=(uint32_t)last;
 params.to=oxi_vk_element_at(to);
 params.at=(uint32_t)oxi_vk_byte_at(blocks);
 for(int i=0;i<last;i++){
-int64_t blocks_apart=blocks->stride[i]/ox_dtype_get_info(blocks->dtype)->block_elements;
-params.stride[i][0]=(uint32_t)(blocks_apart*ox_dtype_get_info(blocks->dtype)->block_bytes);
+int64_t blocks_apart=blocks->stride[i]/oxi_info(blocks->dtype)->block_elements;
+params.stride[i][0]=(uint32_t)(blocks_apart*oxi_info(blocks->dtype)->block_bytes);
 params.shape[i]=(uint32_t)blocks->shape[i];}
 oxi_vk_bind(&dispatch,0,to,true);
 oxi_vk_bind(&dispatch,1,blocks,false);
@@ -16175,7 +16175,7 @@ status=oxi_vk_copy(d,&view,to);}
 oxi_vk_temporary_drop(d,&plain);
 return status;}
 static ox_status oxi_vk_pack(oxi_vk_device*d,const ox_tensor*from,const ox_tensor*to){
-const ox_dtype_info*info=ox_dtype_get_info(to->dtype);
+const ox_dtype_info*info=oxi_info(to->dtype);
 uint32_t count=(uint32_t)(ox_numel(to)/info->block_elements),each=1;
 oxi_vk_pack_params params={count,oxi_vk_element_at(from),(uint32_t)oxi_vk_byte_at(to),{0}};
 oxi_vk_dispatch dispatch;
@@ -16218,7 +16218,7 @@ oxi_vk_temporary_drop(d,&plain);
 return status;}
 static bool oxi_vk_can_pack(const oxi_vk_device*d,ox_dtype dtype){
 if(!oxi_cpu_kernels()->quantize[dtype])return false;
-return ox_dtype_get_info(dtype)->block_elements==32||d->caps&OX_VULKAN_CAP_F64;}
+return oxi_info(dtype)->block_elements==32||d->caps&OX_VULKAN_CAP_F64;}
 static bool oxi_vk_can_copy(const oxi_vk_device*d,const oxi_call*call){
 const ox_tensor*from=call->in[0],*to=call->out[0];
 bool from_blocks=oxi_is_block(from->dtype),to_blocks=oxi_is_block(to->dtype);
@@ -16845,7 +16845,7 @@ p.whole_n=whole.form.n;}
 return p;}
 static uint32_t oxi_vk_product_units(const ox_tensor*t,int64_t elements){
 if(!oxi_is_block(t->dtype))return(uint32_t)elements;
-const ox_dtype_info*info=ox_dtype_get_info(t->dtype);
+const ox_dtype_info*info=oxi_info(t->dtype);
 return(uint32_t)(elements/info->block_elements*info->block_bytes);}
 static void oxi_vk_product_params_of(const oxi_vk_product*p,oxi_vk_product_params*out){
 memset(out,0,sizeof*out);
@@ -17204,7 +17204,7 @@ p.rough=p.weights&& !group->product[0]->exact;
 ox_dtype expand=p.form.k>0?oxi_vk_product_expands(d,&p):OX_DTYPE_NONE;
 int64_t each=p.form.n;
 if(expand!=OX_DTYPE_NONE&&p.form.ndim==0){
-each=OXI_VK_EXPAND_BYTES/(p.form.k*ox_dtype_get_info(expand)->block_bytes)/128*128;
+each=OXI_VK_EXPAND_BYTES/(p.form.k*oxi_info(expand)->block_bytes)/128*128;
 each=each<128?128:each;}
 for(int64_t first=0;first<p.form.n&&status==OX_OK;first+=each){
 int64_t n=p.form.n-first<each?p.form.n-first:each;
@@ -17461,7 +17461,7 @@ static bool oxi_vk_can_permute(const oxi_vk_device*d,const ox_tensor*out){
 int64_t n=ox_numel(out);
 if((uint64_t)n*16>d->tensor_bytes_most)return false;
 if(oxi_is_float(out->dtype))return n<=(int64_t)1<<oxi_random_bits(out->dtype);
-return ox_dtype_get_info(out->dtype)->block_bytes>1||n<=128;}
+return oxi_info(out->dtype)->block_bytes>1||n<=128;}
 static ox_status oxi_vk_permute_sort(oxi_vk_device*d,oxi_vk_permutation*p){
 ox_tensor*in= &p->drawn.t;
 oxi_call sort=oxi_call_of(OXI_OP_sort,&in,1,&p->swaps.t);
