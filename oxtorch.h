@@ -94,7 +94,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0x9a369c53
+#define OXI_SECTION_OF_OX_TORCH_FILE 0xba27fc53
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -1846,11 +1846,6 @@ ssize_t pwrite(int file,const void*data,size_t bytes,off_t offset);
 #else
 #define OXI_THREAD_LOCAL __thread
 #endif
-#if defined(__GNUC__) || defined(__clang__)
-#define OXI_SMALL static inline __attribute__((always_inline,unused))
-#else
-#define OXI_SMALL static inline
-#endif
 #if defined(__SANITIZE_ADDRESS__)
 #define OXI_ASAN 1
 #elif defined(__has_feature)
@@ -1875,6 +1870,11 @@ OX_EXTERN_C_END
 #define OX_BASE_INTERNAL_H
 #ifndef OX_ASSERT
 #define OX_ASSERT(condition)((void)0)
+#endif
+#if defined(__GNUC__) || defined(__clang__)
+#define OXI_SMALL static inline __attribute__((always_inline,unused))
+#else
+#define OXI_SMALL static inline
 #endif
 static ox_status oxi_fail(ox_status status,const char*format,...)OXI_PRINTF(2,3);
 #define OXI_FAIL_NULL(...)((void)oxi_fail(__VA_ARGS__),(ox_tensor *)NULL)
@@ -22363,7 +22363,7 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x9a369c53
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0xba27fc53
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 #elif OXI_SECTION == 1 /* >>cpu/kernels/stamp.inc */
 /* >>cpu/simd/derived.inc */
