@@ -94,7 +94,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0xba27fc53
+#define OXI_SECTION_OF_OX_TORCH_FILE 0x7a3292cf
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -3549,7 +3549,7 @@ static int64_t oxi_whole_bits(double value){
 const double end=18446744073709551616.0;
 if(!(value> -end&&value<end))return 0;
 return(int64_t)(value<0?0-(uint64_t)-value:(uint64_t)value);}
-/* >>tensor/device.c */
+/* >>tensor/pin.c */
 static bool oxi_event_done(const oxi_event*event){
 return!event->device||event->device->event_done(event->device,event);}
 static ox_status oxi_event_wait(const oxi_event*event){
@@ -3718,6 +3718,7 @@ oxi_free(pin,sizeof*pin);
 return NULL;}
 static bool oxi_storage_is_pinned_for(const ox_storage*storage,const ox_device*device){
 return storage->pin&&storage->pin->device==device;}
+/* >>tensor/device.c */
 enum{OXI_CROSS_PARTS=4,OXI_CROSS_BYTES=8<<20};
 typedef struct oxi_cross{
 ox_device*from,*to;
@@ -22363,7 +22364,7 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0xba27fc53
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x7a3292cf
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 #elif OXI_SECTION == 1 /* >>cpu/kernels/stamp.inc */
 /* >>cpu/simd/derived.inc */

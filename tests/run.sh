@@ -155,7 +155,7 @@ if [ -z "$SAN" ]; then
         head -n 10 "tests/$name.c" | grep -qw OX_VULKAN || continue
         suite "${name#test_} [stream]" env OX_MIRROR=stream "$program"
         limit=${VULKAN_TIMEOUT:-1800}
-        ops=$(sed -n '1,10s/.*OX_VULKAN(\([a-z0-9_ ]*\)).*/\1/p' "tests/$name.c")
+        ops=$(sed -n '1,10s/.*OX_VULKAN(\([a-z0-9_ ]*\)).*/\1/p' "tests/$name.c" | tr '\n' ' ')
         passes=$GALLIVM_PERF
         [ "$name" != test_softmax_norm ] || passes=$shader_passes
         suite "${name#test_} [vulkan]" env GALLIVM_PERF="$passes" OX_MIRROR=vulkan \
