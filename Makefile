@@ -68,7 +68,7 @@ export BUILD CC CXX SAN DEBUG T MODEL_PATH PROMPT_TEXT
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: all headers check-headers shaders check-shaders mirror-programs vulkan-mirror vulkan-validate programs
+.PHONY: all headers check-headers shaders check-shaders vulkan-mirror vulkan-validate programs
 .PHONY: demo test bench deps matrix emulate fuzz asan tsan clean help FORCE
 
 all: headers
@@ -150,16 +150,17 @@ check-shaders: $(BUILD)/tables
 
 # ---- one object of the implementation, and the programs that use it ----
 
-# Changes only when the set of headers or the flags change.
+# With what runs its calls on other devices behind it (tests/mirror.c). Changes only when the set of headers
+# or the flags change.
 $(BUILD)/impl.c: FORCE
 	@mkdir -p $(@D)
 	@{ echo '/* $(CC) $(OPT) $(CFLAGS) $(LIBS) */'; echo '#define OX_C_TIER'; echo '#define OX_IMPLEMENTATION'; \
-	   for page in $(PAGES); do echo "#include \"$$page\""; done; } > $@.new
+	   for page in $(PAGES) mirror.c; do echo "#include \"$$page\""; done; } > $@.new
 	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
 $(BUILD)/impl.o: $(BUILD)/impl.c
 	@echo "cc $@" >&2
-	@$(CC) $(OPT) $(WARN) $(INCLUDE) $(CFLAGS) $(DEPEND) -c $< -o $@
+	@$(CC) $(OPT) $(WARN) $(INCLUDE) -Itests $(CFLAGS) $(DEPEND) -c $< -o $@
 	@echo '$(LIBS)' > $(@:.o=.libs)
 
 $(BUILD)/tests/test_%: tests/test_%.c $(BUILD)/impl.o
@@ -167,33 +168,19 @@ $(BUILD)/tests/test_%: tests/test_%.c $(BUILD)/impl.o
 	@echo "cc $@" >&2
 	@$(CC) $(TEST_OPT) $(WARN) $(INCLUDE) -Itests $(CFLAGS) $(DEPEND) $< $(BUILD)/impl.o $(LIBS) -o $@
 
-# The suites of ops with every call on a stream or the GPU (tests/mirror.c): `make test` takes those whose
-# head says OX_VULKAN or OX_VULKAN_ASKED, `make vulkan-mirror` also those that take long on a software
-# device, OX_VULKAN_LONG.
-MIRRORED_WORDS = OX_VULKAN\|OX_VULKAN_ASKED$(if $(LONG),\|OX_VULKAN_LONG)
-MIRRORED = $(foreach f,$(TEST_SOURCES),$(shell head -n 10 $(f) | grep -qw '$(MIRRORED_WORDS)' && echo $(f)))
-mirror-programs: $(MIRRORED:tests/%.c=$(BUILD)/mirror/%)
-# Both are cut into PARTS that run at once: the processor compiles shaders, whatever the device is.
+# The suites of ops with every call on the GPU (tests/mirror.c): `make test` takes what is short of those that
+# say OX_VULKAN in their heads, `make vulkan-mirror` all of them, and those that take long on a software
+# device, OX_VULKAN_LONG. They are cut into PARTS that run at once: the processor compiles shaders, whatever
+# the device is.
 PARTS ?= $(shell nproc 2> /dev/null || echo 1)
-mirrors = $(patsubst tests/%.c,$(BUILD)/mirror/%,$(shell grep -lw 'OX_VULKAN\|OX_VULKAN_LONG' tests/test_*.c))
-vulkan-mirror:
-	@$(MAKE) --no-print-directory mirror-programs LONG=1
-	@tests/shards.sh $(PARTS) $(mirrors)
+MIRRORED = $(patsubst tests/%.c,$(BUILD)/tests/%,$(shell grep -lw 'OX_VULKAN\|OX_VULKAN_LONG' tests/test_*.c))
+vulkan-mirror: $(MIRRORED)
+	@tests/shards.sh $(PARTS) --mirrored $(MIRRORED)
 
 # What the layer says of everything that the device is tested with.
 VALIDATED = $(addprefix $(BUILD)/tests/test_,vulkan vulkan_ops vulkan_share vulkan_llm)
-vulkan-validate: $(VALIDATED)
-	@$(MAKE) --no-print-directory mirror-programs LONG=1
-	@tests/shards.sh $(PARTS) --under tests/validate.sh $(VALIDATED) $(mirrors)
-
-$(BUILD)/mirror/mirror.o: tests/mirror.c
-	@mkdir -p $(@D)
-	@echo "cc $@" >&2
-	@$(CC) $(OPT) $(WARN) $(INCLUDE) $(CFLAGS) $(DEPEND) -c $< -o $@
-
-$(BUILD)/mirror/test_%: tests/test_%.c $(BUILD)/mirror/mirror.o
-	@echo "cc $@" >&2
-	@$(CC) $(TEST_OPT) $(WARN) $(INCLUDE) -Itests $(CFLAGS) $(DEPEND) $< $(BUILD)/mirror/mirror.o $(LIBS) -o $@
+vulkan-validate: $(VALIDATED) $(MIRRORED)
+	@tests/shards.sh $(PARTS) --under tests/validate.sh $(VALIDATED) --mirrored $(MIRRORED)
 
 $(BUILD)/tests/fuzz_%: tests/fuzz_%.c tests/fuzz_main.c $(BUILD)/impl.o
 	@mkdir -p $(@D)
@@ -221,7 +208,7 @@ $(BUILD)/tiers: tests/tiers.c
 $(TESTS) $(REPLAYS) $(EXAMPLES) $(BENCHES): Makefile
 programs: $(PROGRAMS) $(BUILD)/tiers
 
--include $(BUILD)/impl.o.d $(wildcard $(BUILD)/tests/*.d $(BUILD)/mirror/*.d $(BUILD)/examples/*.d)
+-include $(BUILD)/impl.o.d $(wildcard $(BUILD)/tests/*.d $(BUILD)/examples/*.d)
 -include $(wildcard $(BUILD)/bench/*.d)
 
 # ---- what runs ----

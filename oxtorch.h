@@ -94,7 +94,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0xd3514386
+#define OXI_SECTION_OF_OX_TORCH_FILE 0x7a3292cf
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -1846,11 +1846,6 @@ ssize_t pwrite(int file,const void*data,size_t bytes,off_t offset);
 #else
 #define OXI_THREAD_LOCAL __thread
 #endif
-#if defined(__GNUC__) || defined(__clang__)
-#define OXI_SMALL static inline __attribute__((always_inline,unused))
-#else
-#define OXI_SMALL static inline
-#endif
 #if defined(__SANITIZE_ADDRESS__)
 #define OXI_ASAN 1
 #elif defined(__has_feature)
@@ -1875,6 +1870,11 @@ OX_EXTERN_C_END
 #define OX_BASE_INTERNAL_H
 #ifndef OX_ASSERT
 #define OX_ASSERT(condition)((void)0)
+#endif
+#if defined(__GNUC__) || defined(__clang__)
+#define OXI_SMALL static inline __attribute__((always_inline,unused))
+#else
+#define OXI_SMALL static inline
 #endif
 static ox_status oxi_fail(ox_status status,const char*format,...)OXI_PRINTF(2,3);
 #define OXI_FAIL_NULL(...)((void)oxi_fail(__VA_ARGS__),(ox_tensor *)NULL)
@@ -3549,7 +3549,7 @@ static int64_t oxi_whole_bits(double value){
 const double end=18446744073709551616.0;
 if(!(value> -end&&value<end))return 0;
 return(int64_t)(value<0?0-(uint64_t)-value:(uint64_t)value);}
-/* >>tensor/device.c */
+/* >>tensor/pin.c */
 static bool oxi_event_done(const oxi_event*event){
 return!event->device||event->device->event_done(event->device,event);}
 static ox_status oxi_event_wait(const oxi_event*event){
@@ -3718,6 +3718,7 @@ oxi_free(pin,sizeof*pin);
 return NULL;}
 static bool oxi_storage_is_pinned_for(const ox_storage*storage,const ox_device*device){
 return storage->pin&&storage->pin->device==device;}
+/* >>tensor/device.c */
 enum{OXI_CROSS_PARTS=4,OXI_CROSS_BYTES=8<<20};
 typedef struct oxi_cross{
 ox_device*from,*to;
@@ -18915,7 +18916,7 @@ job->chunk_keys=oxi_max_i64(oxi_round_up((job->keys+job->chunks-1)/job->chunks,j
 static ox_status oxi_attention_run(oxi_attention*job,int64_t count,oxi_lane_task task,size_t lane_numbers,
  size_t number){
 int64_t units=job->batches*job->kv_heads,all_rows=units*job->rows;
-size_t scratch_bytes,partial_bytes=0;
+size_t scratch_bytes=0,partial_bytes=0;
 size_t lanes=(size_t)oxi_max_i64(oxi_lanes(count),oxi_lanes(all_rows));
 job->lane_bytes=(lane_numbers*number+63)/64*64;
 bool fits=oxi_mul_size(lanes,job->lane_bytes,&scratch_bytes);
@@ -22363,7 +22364,7 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0xd3514386
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x7a3292cf
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 #elif OXI_SECTION == 1 /* >>cpu/kernels/stamp.inc */
 /* >>cpu/simd/derived.inc */

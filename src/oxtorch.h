@@ -194,6 +194,7 @@ OXI_LIGHT_BEGIN
 #include "tensor/internal.h"
 #include "tensor/dtype.c"
 #include "tensor/convert.c"
+#include "tensor/pin.c"
 #include "tensor/device.c"
 #include "tensor/storage.c"
 #include "tensor/tensor.c"

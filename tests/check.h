@@ -13,6 +13,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 /* Only the first failures of a program are printed; the rest are counted. */
 #define CHECK_PRINT_MAX 25
@@ -66,6 +67,12 @@ static inline void check_skip(const char *name, const char *why) {
     check_total.skipped++;
     printf("skip %s: %s\n", name, why);
     fflush(stdout);
+}
+
+/* Whether this is the Vulkan mirror of `make test`, on a software GPU as a rule: cases that take it long and
+ * repeat what others have are left to `make vulkan-mirror` (mirror.c). */
+static inline int is_short_mirror(void) {
+    return getenv("OX_MIRROR_SHORT") != NULL;
 }
 
 /* Prints the line that the runner adds up, and gives the exit code of the program. */

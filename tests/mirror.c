@@ -1,15 +1,16 @@
 /* mirror.c - the library for tests that know nothing of devices: every call on the CPU runs on another one.
  * The memory of its operands is copied there, the call runs, the memory of its results is copied back; so the
- * suites of ops check strides, dtypes and numbers of that device against their own references. Linked in
- * place of impl.o. OX_MIRROR in the environment names the device:
- *   vulkan  (or nothing) what it has no shader for stays on the CPU
+ * suites of ops check strides, dtypes and numbers of that device against their own references. It is the end
+ * of impl.o, which so is compiled once, and does nothing unless OX_MIRROR in the environment names a device:
+ *   vulkan  what it has no shader for stays on the CPU
  *   asked   the calls run on the CPU, but one that Vulkan would not take is an error
  *   stream  tiles of 64 KiB; the call runs on the CPU, too, and other bits are an error of the call
  * OX_MIRROR_PART=3/16: the third of sixteen parts of all calls, cut by op and dtypes, runs there alone: so
  * sixteen processes at once compile each shader once (tests/shards.sh).
+ * OX_MIRROR_SHORT="matmul linear", on Vulkan: calls of these ops run there, all others on the CPU, and tests
+ * leave out cases (check.h). So `make test` has each suite compile the shaders of what it is about, not once
+ * more those of the copies and comparisons around it; * are all ops.
  * OX_MIRROR_REPORT=1 lists at the end which calls stayed on the CPU. */
-#define OX_C_TIER
-#define OX_IMPLEMENTATION
 #include "oxtorch.h"
 #include "oxtorch_stream.h"
 #include "oxtorch_vulkan.h"
@@ -32,6 +33,7 @@ static OXI_THREAD_LOCAL int mirror_depth;
 static bool mirror_streams, mirror_asks;
 static OXI_THREAD_LOCAL bool mirror_inside; /* the stream's own calls on the CPU */
 static uint32_t mirror_part = 1, mirror_parts = 1;
+static bool mirror_left_out[OXI_OP_COUNT];
 static int64_t mirror_runs, mirror_stays[OXI_OP_COUNT][OX_DTYPE_COUNT];
 static ox_status (*mirror_cpu_run)(ox_device *self, const oxi_call *call, const oxi_part *part);
 
@@ -177,6 +179,7 @@ static bool mirror_leaves(const oxi_call *call) {
 /* Whether the call belongs to the part of this process. What tests compare bit by bit goes together: an op
  * and the same behind a promotion; a block type's expansion and whatever else is made of its numbers. */
 static bool mirror_is_ours(const oxi_call *call) {
+    if (mirror_left_out[call->op]) return false;
     uint32_t key = (uint32_t)call->op * OX_DTYPE_COUNT + (uint32_t)call->out[0]->dtype;
     for (int i = 0; i < call->in_count; i++)
         if (call->in[i] && oxi_is_block(call->in[i]->dtype)) key = (uint32_t)call->in[i]->dtype;
@@ -250,6 +253,24 @@ static void mirror_try_subnormals(void) {
     }
 }
 
+/* The words are names of ops. */
+static bool mirror_leave_out_all_but(const char *words) {
+    int found = 0, count = 0;
+    if (strcmp(words, "*") == 0) return true;
+    for (int op = 0; op < OXI_OP_COUNT; op++) mirror_left_out[op] = true;
+    for (const char *word = words; *word; word += strspn(word, " ")) {
+        const size_t length = strcspn(word, " ");
+        for (int op = 0; op < OXI_OP_COUNT; op++)
+            if (strlen(oxi_op_rows[op].name) == length && memcmp(oxi_op_rows[op].name, word, length) == 0) {
+                mirror_left_out[op] = false;
+                found++;
+            }
+        count++;
+        word += length;
+    }
+    return count > 0 && found == count;
+}
+
 static bool mirror_has_doubles(void) {
     ox_vulkan_info facts;
     return ox_vulkan_get_info(mirror_device, &facts) == OX_OK && facts.caps & OX_VULKAN_CAP_F64;
@@ -257,14 +278,19 @@ static bool mirror_has_doubles(void) {
 
 __attribute__((constructor)) static void mirror_begin(void) {
     const char *name = getenv("OX_MIRROR"), *part = getenv("OX_MIRROR_PART");
+    const char *ops = getenv("OX_MIRROR_SHORT");
     if (part && (sscanf(part, "%u/%u", &mirror_part, &mirror_parts) != 2 || mirror_part < 1 ||
                  mirror_part > mirror_parts)) {
         printf("OX_MIRROR_PART=%s is none of n/parts\nsuite mirror: 0 passed, 1 failed, 0 skipped\n", part);
         exit(1);
     }
-    if (!name) (void)setenv("OX_MIRROR", "vulkan", 1); /* tests may ask */
-    mirror_streams = name && strcmp(name, "stream") == 0;
-    mirror_asks = name && strcmp(name, "asked") == 0;
+    if (!name) return;
+    if (ops && !mirror_leave_out_all_but(ops)) {
+        printf("OX_MIRROR_SHORT=%s: no such op\nsuite mirror: 0 passed, 1 failed, 0 skipped\n", ops);
+        exit(1);
+    }
+    mirror_streams = strcmp(name, "stream") == 0;
+    mirror_asks = strcmp(name, "asked") == 0;
     if (!mirror_open()) {
         printf("skip mirror: %s\nsuite mirror: 0 passed, 0 failed, 1 skipped\n", ox_error_text());
         exit(0);

@@ -1,8 +1,8 @@
 #!/bin/sh
 # run.sh - what `make test` (and asan, tsan) does: build, run everything this machine can run, add up.
 # A suite is anything that prints `suite NAME: N passed, N failed, N skipped`; skips say why on a line
-# `skip NAME: why`. Suites run side by side, as many as there are processors (JOBS=n), each with a folder of
-# its own for files. The last line is `N passed, N failed, N skipped`; the exit code is 0 when nothing
+# `skip NAME: why`. Suites run side by side, one more than there are processors (JOBS=n), each with a folder
+# of its own for files. The last line is `N passed, N failed, N skipped`; the exit code is 0 when nothing
 # failed.
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -26,6 +26,8 @@ END
     with_limit "$limit" "$@" > "$log" 2>&1 < /dev/null
     code=$?
     seconds=$(($(date +%s) - start))
+    times > "$file.times" # the second line is that of what it started, as 1m2.5s 0m0.5s
+    spent=$(sed -n 2p "$file.times" | tr 'ms' '  ' | awk '{ printf "%.0f", 60 * ($1 + $3) + $2 + $4 }')
     # shellcheck disable=SC2046 # three numbers
     set -- $(awk '/^suite .*: [0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$/ {
                       p += $(NF - 5); f += $(NF - 3); s += $(NF - 1); seen = 1 }
@@ -39,7 +41,7 @@ END
     fi
     {
         [ "$2" = 0 ] || grep -v '^suite ' "$log" | tail -n 60 | sed 's/^/    /'
-        echo "suite $label: $1 passed, $2 failed, $3 skipped ($seconds s)"
+        echo "suite $label: $1 passed, $2 failed, $3 skipped ($seconds s, processors $spent s)"
     } > "$file.said"
     cat "$file.said"
     echo "$1 $2 $3" > "$file.result"
@@ -61,6 +63,11 @@ mkdir -p "$logs/jobs" "$BUILD/tmp"
 : > "$logs/skips"
 : > "$logs/failures"
 export OX_TEST_TMP="$BUILD/tmp"
+# A software GPU compiles each shader once for all suites, and for the next `make test`.
+export MESA_SHADER_CACHE_DIR="${MESA_SHADER_CACHE_DIR:-$(cd "$BUILD" && pwd)/shaders}"
+# Without LLVM's passes: most shaders run for less time than those take. Where rows are long they pay.
+shader_passes=${GALLIVM_PERF:-}
+export GALLIVM_PERF="${GALLIVM_PERF:-nopt}"
 
 # add LABEL PASSED FAILED SKIPPED SECONDS: one line, and the totals
 add() {
@@ -128,7 +135,9 @@ for source in tests/test_*.c; do
             ! head_says "$source" OX_BASE || suite "$name [$tier-base]" env OX_ISA="$tier-base" "$program"
         done
     else
+        case $name in vulkan*) limit=${VULKAN_TIMEOUT:-1800} ;; esac
         suite "$name" "$program"
+        limit=${TEST_TIMEOUT:-300}
     fi
 done
 
@@ -137,20 +146,20 @@ done
 if [ -z "$SAN" ] && "$MAKE" -s --no-print-directory check-shaders; then add shaders 1 0 0 0
 elif [ -z "$SAN" ]; then add shaders 0 1 0 0; fi
 if [ -z "$SAN" ]; then
-    if ! "$MAKE" -k --no-print-directory mirror-programs T="$T" >> "$logs/build.log" 2>&1; then
-        tail -n 20 "$logs/build.log"
-        add "programs on other devices" 0 1 0 0
-    fi
-    for program in "$BUILD"/mirror/test_*; do
-        [ -x "$program" ] || continue
-        name=$(basename "$program")
-        selected "tests/$name.c" || continue
+    for source in tests/test_*.c; do
+        name=$(basename "$source" .c)
+        program=$BUILD/tests/$name
+        selected "$source" && [ -x "$program" ] || continue
         ! head -n 10 "tests/$name.c" | grep -qw OX_VULKAN_ASKED ||
             suite "${name#test_} [vulkan is asked]" env OX_MIRROR=asked "$program"
         head -n 10 "tests/$name.c" | grep -qw OX_VULKAN || continue
         suite "${name#test_} [stream]" env OX_MIRROR=stream "$program"
         limit=${VULKAN_TIMEOUT:-1800}
-        suite "${name#test_} [vulkan]" "$program"
+        ops=$(sed -n '1,10s/.*OX_VULKAN(\([a-z0-9_ ]*\)).*/\1/p' "tests/$name.c" | tr '\n' ' ')
+        passes=$GALLIVM_PERF
+        [ "$name" != test_softmax_norm ] || passes=$shader_passes
+        suite "${name#test_} [vulkan]" env GALLIVM_PERF="$passes" OX_MIRROR=vulkan \
+            OX_MIRROR_SHORT="${ops:-*}" "$program"
         limit=${TEST_TIMEOUT:-300}
     done
 fi
@@ -196,18 +205,21 @@ fi
 
 # ---- run them: what takes longest first ----
 
-# by the kind of suite: a software GPU driver compiles thousands of pipelines
+# By the kind of suite: those of streams wait for disks most of the time, a software GPU driver compiles
+# thousands of pipelines. What waits leaves room for one more.
 order() {
     for job in "$logs"/jobs/????; do
         [ -f "$job" ] || continue
         case $(sed -n 1p "$job") in
-            *"[vulkan]"* | matrix | vulkan_ops | validation) echo "1 $job" ;;
-            *"[stream]"* | stream* | readme | instructions | examples) echo "2 $job" ;;
-            *) echo "3 $job" ;;
+            stream | stream_faults) echo "1 $job" ;;
+            "matmul [vulkan]" | "attention [vulkan]" | "softmax_norm [vulkan]" | matrix) echo "2 $job" ;;
+            *"[vulkan]"* | vulkan* | validation) echo "3 $job" ;;
+            *"[stream]"* | stream* | readme | instructions | examples) echo "4 $job" ;;
+            *) echo "5 $job" ;;
         esac
     done | LC_ALL=C sort | cut -d ' ' -f 2
 }
-order | xargs -n 1 -P "${JOBS:-$processors}" tests/run.sh --job
+order | xargs -n 1 -P "${JOBS:-$((processors + 1))}" tests/run.sh --job
 
 for job in "$logs"/jobs/????; do
     [ -f "$job" ] || continue

@@ -1,5 +1,5 @@
 /* Attention and rope against plain loops in double: dtypes, layouts, masks, heads, long keys, threads.
- * OX_TIERS OX_TSAN OX_QEMU OX_VULKAN */
+ * OX_TIERS OX_TSAN OX_QEMU OX_VULKAN(attention rope) */
 #include "backwards.h"
 #include "operands.h"
 
@@ -407,6 +407,8 @@ static void test_blocks(void) {
         ox_dtype type = types[i % 4];
         int64_t depth = type == OX_Q6_K ? 256 : 64, value_depth = type == OX_Q6_K ? 512 : 96;
         int64_t s = lengths[i / 4 % 3], t = keys[i / 12];
+        /* one type has all lengths, the others one each */
+        if (is_short_mirror() && type != OX_Q8_0 && t != (type == OX_Q6_K ? 33 : 1)) continue;
         ox_attention_desc desc = plain_desc();
         desc.causal = i % 2 == 0;
         desc.query_start = t > s ? t - s : 0;

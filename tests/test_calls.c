@@ -3,6 +3,7 @@
  * attribute sets compare, hash and print by what they hold; families and forms know all their ops.
  * The implementation is in this file, so that it sees what lies below the public functions. */
 #define OX_STATIC
+#define OX_NO_AVX /* one vector tier is enough: compile less */
 #define OX_NO_VOLK_IMPLEMENTATION
 #define OX_IMPLEMENTATION
 #include "covers.h"

@@ -1,6 +1,6 @@
 /* test_create.c - making tensors, and getting numbers in and out of them, on every dtype. Expected values
  * are computed here; the rules for odd cases (counts of arange, wrapping, truncation) are torch's.
- * OX_VULKAN OX_TIERS OX_QEMU */
+ * OX_VULKAN(fill arange linspace eye) OX_TIERS OX_QEMU */
 #include "backwards.h"
 #include "operands.h"
 

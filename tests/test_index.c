@@ -1,6 +1,7 @@
 /* Moving by index: gather, scatter, selections, embedding, one_hot, triangles, cat, roll; bad indices;
- * layouts.
- * OX_TIERS OX_TSAN OX_QEMU OX_VULKAN */
+ * layouts. OX_TIERS OX_TSAN OX_QEMU
+ * OX_VULKAN(gather scatter scatter_add index_select index_add masked_select nonzero embedding)
+ * OX_VULKAN(one_hot triu tril cat roll) */
 #include "operands.h"
 
 static const layout few_layouts[] = {LAYOUT_PLAIN,  LAYOUT_TRANSPOSED, LAYOUT_STEP_LAST,

@@ -1,5 +1,5 @@
 /* Filled tensors and random numbers: known Philox words, ranges, statistics, layouts, numbers of threads.
- * OX_VULKAN OX_TIERS OX_TSAN OX_QEMU */
+ * OX_VULKAN(uniform normal randint randperm bernoulli multinomial) OX_TIERS OX_TSAN OX_QEMU */
 #include "operands.h"
 
 #ifndef OX_NO_THREADS

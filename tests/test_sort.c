@@ -1,5 +1,5 @@
 /* sort, argsort and topk: every dtype and layout against a plain stable sort, ties, NaN, long rows, threads.
- * OX_VULKAN OX_TIERS OX_TSAN OX_QEMU */
+ * OX_VULKAN(sort topk) OX_TIERS OX_TSAN OX_QEMU */
 #include "operands.h"
 
 /* ---- the plain reference: a stable merge sort of places ------------------------------------------------ */

@@ -18,6 +18,13 @@
 #define OX_ASSERT(condition) ((void)0)
 #endif
 
+/* For functions of a few instructions: the parts compiled with fewer passes inline nothing unasked. */
+#if defined(__GNUC__) || defined(__clang__)
+#define OXI_SMALL static inline __attribute__((always_inline, unused))
+#else
+#define OXI_SMALL static inline
+#endif
+
 /* ---- errors -------------------------------------------------------------------------------------------- */
 
 /* Records the thread's first error, logs it, and returns `status`. format is printf's. */

@@ -103,13 +103,6 @@ ssize_t pwrite(int file, const void *data, size_t bytes, off_t offset);
 #define OXI_THREAD_LOCAL __thread
 #endif
 
-/* For functions of a few instructions: the parts compiled with fewer passes inline nothing unasked. */
-#if defined(__GNUC__) || defined(__clang__)
-#define OXI_SMALL static inline __attribute__((always_inline, unused))
-#else
-#define OXI_SMALL static inline
-#endif
-
 /* Address sanitizer: freed blocks that the cache keeps are marked, so that their use is still found. */
 #if defined(__SANITIZE_ADDRESS__)
 #define OXI_ASAN 1

@@ -139,10 +139,10 @@ struct ox_storage {
     const oxi_layout *layout;        /* NULL: plain; else it may lie so, by itself or by another storage */
     void *packed;                    /* the layout's own: what is kept beside the bytes */
     int64_t version;                 /* counts in-place changes */
-    struct oxi_pin *pin;             /* NULL, or what it is pinned by (tensor/device.c) */
+    struct oxi_pin *pin;             /* NULL, or what it is pinned by (tensor/pin.c) */
 };
 
-/* ---- events and pinned memory (tensor/device.c) -------------------------------------------------------- */
+/* ---- events and pinned memory (tensor/pin.c) -------------------------------------------------------- */
 
 /* Host memory that a device reads and writes itself. */
 typedef struct oxi_pin {

@@ -529,7 +529,7 @@ static void oxi_attention_cut(oxi_attention *job) {
 static ox_status oxi_attention_run(oxi_attention *job, int64_t count, oxi_lane_task task, size_t lane_numbers,
                                    size_t number) {
     int64_t units = job->batches * job->kv_heads, all_rows = units * job->rows;
-    size_t scratch_bytes, partial_bytes = 0;
+    size_t scratch_bytes = 0, partial_bytes = 0;
     size_t lanes = (size_t)oxi_max_i64(oxi_lanes(count), oxi_lanes(all_rows));
     job->lane_bytes = (lane_numbers * number + 63) / 64 * 64;
     bool fits = oxi_mul_size(lanes, job->lane_bytes, &scratch_bytes);
