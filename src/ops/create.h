@@ -62,8 +62,9 @@ OX_API ox_scalar ox_scalar_complex(double real, double imaginary);
 /* 0-dim, of its category as ox_number and ox_integer: i32 + complex is c64. Parts of complex numbers are
  * rounded to f32. */
 OX_API ox_tensor *ox_from_scalar(ox_scalar value);
-/* Without a dtype the scalar's own (floats: the default), as in torch. OX_ERR_ARG where the dtype does not
- * hold the number, a complex one with an imaginary part in real numbers too; fractions are truncated. */
+/* Without a dtype the scalar's own (floats: the default), as in torch. OX_ERR_ARG where an integer type does
+ * not hold the number, and for an imaginary part in real numbers; fractions are truncated. Beyond the range of
+ * a float type: as ox_cast, where torch refuses. */
 OX_API ox_tensor *ox_full_scalar(ox_shape shape, ox_scalar value, ox_dtype dtype);
 OX_API ox_tensor *ox_empty_like(const ox_tensor *t);           /* shape, dtype and device of t, contiguous */
 OX_API ox_tensor *ox_zeros_like(const ox_tensor *t);
