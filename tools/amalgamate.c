@@ -6,11 +6,12 @@
  * of the same folder stays an #include, of the macro that is its name (see below), and so do <angle> includes. Conditionals are not evaluated, so a part
  * that is included first inside an #if lives inside that #if. Output depends on nothing but the sources.
  *
- * A template whose copies would be large is in the header once, behind its end: where it is wanted the header
- * includes itself, with OXI_SECTION set to the template's number. The header's own name is the macro
- * OX_TORCH_FILE (of oxtorch_llm.h: OX_TORCH_LLM_FILE), which whoever renames the file defines. A table whose
- * rows are read several times is a macro of its rows instead: compilers read the whole header again for a
- * section, comment by comment, and run out of numbers for its lines.
+ * What is included several times is packed in one of three ways. Text without directives between its lines is a
+ * macro: rows of a table, and templates that are plain code. Other templates, if their copies would be large,
+ * are sections behind the header's end: where one is wanted the header includes itself, with OXI_SECTION set to
+ * its number. Compilers then read the whole header again, which is why macros come first. The header's own name
+ * is the macro OX_TORCH_FILE (of oxtorch_llm.h: OX_TORCH_LLM_FILE), which whoever renames the file defines.
+ * The rest is copied.
  *
  * The public half is packed as it is written. The implementation, from the line IMPLEMENTATION on, is packed
  * lean: without comments and indents, and with spaces between words and between operators only. Names stay,
