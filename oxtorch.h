@@ -94,7 +94,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0x7a3292cf
+#define OXI_SECTION_OF_OX_TORCH_FILE 0xbd0696ad
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -125,7 +125,8 @@
  *   OX_NO_SIMD          portable C kernels only
  *   OX_C_TIER           portable C kernels too where each machine has better ones (x86-64, aarch64): OX_ISA=c
  *   OX_NO_IQ            the block types iq1, iq2 and iq3 are listed, not computed with: a smaller program
- *   OX_TORCH_FILE       the name of this file, quoted, where it is not "oxtorch.h": it includes itself
+ *   OX_TORCH_FILE       the name of this file, quoted, where it is not "oxtorch.h": it includes itself, and
+ *                       the other headers include it
  *   OX_NO_AVX, OX_NO_AVX2, OX_NO_AVX512, OX_NO_NEON     leave one processor tier (and those above it) out
  */
 #if defined(__GNUC__) || defined(__clang__)
@@ -521,8 +522,7 @@ OX_API ox_status ox_device_close(ox_device *device);
 
 /* ox_device_set_budget - at most `bytes` of a device's memory are reserved from now on; 0 = no limit.
  *   What is kept for reuse is given back first; then a tensor that does not fit is refused, and all others
- * stay
- *   as they are. A budget below what is in use refuses all that asks for more until enough is released.
+ *   stay as they are. A budget below what is in use refuses all that asks for more until enough is released.
  * errors    OX_ERR_ARG: device NULL. Beyond the budget: OX_ERR_NOMEM with the bytes asked for, in use and
  *           allowed, from whatever needed them
  * source    torch.cuda.set_per_process_memory_fraction, in bytes
@@ -620,8 +620,9 @@ OX_API ox_scalar ox_scalar_complex(double real, double imaginary);
 /* 0-dim, of its category as ox_number and ox_integer: i32 + complex is c64. Parts of complex numbers are
  * rounded to f32. */
 OX_API ox_tensor *ox_from_scalar(ox_scalar value);
-/* Without a dtype the scalar's own (floats: the default), as in torch. OX_ERR_ARG where the dtype does not
- * hold the number, a complex one with an imaginary part in real numbers too; fractions are truncated. */
+/* Without a dtype the scalar's own (floats: the default), as in torch. OX_ERR_ARG where an integer type does
+ * not hold the number, and for an imaginary part in real numbers; fractions are truncated. Beyond the range
+ * of a float type: as ox_cast, where torch refuses. */
 OX_API ox_tensor *ox_full_scalar(ox_shape shape, ox_scalar value, ox_dtype dtype);
 OX_API ox_tensor *ox_empty_like(const ox_tensor *t);           /* shape, dtype and device of t, contiguous */
 OX_API ox_tensor *ox_zeros_like(const ox_tensor *t);
@@ -718,15 +719,13 @@ OX_EXTERN_C_BEGIN
 
 /* ox_empty_pinned - a tensor in RAM that `device` reads and writes itself, not cleared.
  *   A GPU's copies from and to such memory run at the speed of its link, without the processor. It is a
- * tensor
- *   of ox_cpu() like any other. Pinning takes the system about as long as clearing the memory, so keep it for
- *   many copies; it cannot be swapped out, so pin what moves often, not everything.
+ *   tensor of ox_cpu() like any other. Pinning takes the system about as long as clearing the memory, so
+ *   keep it for many copies; it cannot be swapped out, so pin what moves often, not everything.
  * shapes    any; dtype any, block types too
  * memory    a new tensor, one reference; RAM under ox_cpu()'s budget, or of the driver where that does not
  *           take pages of the process. The device cannot be closed before the tensor is released
  * errors    OX_ERR_ARG device NULL; OX_ERR_SHAPE; OX_ERR_DTYPE; OX_ERR_NOMEM. A device that has no use for
- * it,
- *           as a stream, gives ordinary memory: ox_is_pinned is false
+ *           it, as a stream, gives ordinary memory: ox_is_pinned is false
  * source    torch.empty(pin_memory=True)
  */
 OX_API ox_tensor *ox_empty_pinned(ox_shape shape, ox_dtype dtype, ox_device *device);
@@ -1120,7 +1119,8 @@ OX_API ox_tensor *ox_repeat(ox_tensor *x, ox_shape times);
 OX_API ox_tensor *ox_tile(ox_tensor *x, ox_shape times);
 /* OX_ALL_DIMS: flattened, one shift */
 OX_API ox_tensor *ox_roll(ox_tensor *x, ox_shape shifts, ox_shape dims);
-/* A copy with these dims backwards, as in torch; ox_slice by steps of -1 gives a view. */
+/* A copy with these dims backwards, as in torch, where none of them (OX_ALL_DIMS, a list without any) turns
+ * nothing; ox_slice by steps of -1 gives a view. */
 OX_API ox_tensor *ox_flip(ox_tensor *x, ox_shape dims);
 OX_API ox_tensor *ox_gather(ox_tensor *x, int dim, ox_tensor *index);
 /* The other dims broadcast; negative indices count from the end. OX_FLATTENED: indices of the flattened
@@ -1368,7 +1368,8 @@ OX_API ox_status ox_file_get_entry(const ox_file *file, int64_t index, ox_file_e
  * its pages become the program's own, one by one as they are written, and the file never changes. Tensors
  * that were taken from one open file under one name lie in the same pages, and see each other's changes:
  * clone one of them, or open the file again. Those of a stream are read-only (ox_clone them to write).
- * Errors OX_ERR_NOT_FOUND, OX_ERR_UNSUPPORTED, OX_ERR_FORMAT (a member's checksum), OX_ERR_NOMEM. */
+ * Errors OX_ERR_NOT_FOUND (no such name), OX_ERR_INDEX, OX_ERR_UNSUPPORTED, OX_ERR_FORMAT (a member's
+ * checksum), OX_ERR_NOMEM. */
 OX_API ox_tensor *ox_file_tensor(ox_file *file, const char *name);
 OX_API ox_tensor *ox_file_tensor_at(ox_file *file, int64_t index);
 OX_API bool ox_file_has(const ox_file *file, const char *name);
@@ -1642,13 +1643,13 @@ if(i<n)b0=OXI_WINS(x[i],b0)?x[i]:b0; \
 return OXI_WINS(b1,b0)?b1:b0;} \
 static OXI_ALIGNED OXI_T OXI_EXTREME(of)(const oxi_kernels*k,int64_t n,const OXI_T*x){ \
 return OXI_EXTREME_OF(k,n,x);} \
-static OXI_ALIGNED void OXI_EXTREME(row)(const oxi_kernels*k,oxi_partial*p,int64_t n,const void*elements, \
- int64_t position){ \
+static OXI_ALIGNED void OXI_EXTREME(row)(const oxi_kernels*k,oxi_partial*p,int64_t n, \
+ const void*elements,int64_t position){ \
 OXI_T*best=(OXI_T*)p->a,found=OXI_EXTREME(of)(k,n,(const OXI_T*)elements); \
 (void)position; \
 if(p->count==0||OXI_WINS(found,*best))*best=found;} \
-static OXI_ALIGNED void OXI_EXTREME(columns)(const oxi_kernels*k,oxi_partial*p,int64_t width,int64_t rows, \
- const void*elements,int64_t row_stride,int64_t position){ \
+static OXI_ALIGNED void OXI_EXTREME(columns)(const oxi_kernels*k,oxi_partial*p,int64_t width, \
+ int64_t rows,const void*elements,int64_t row_stride,int64_t position){ \
 const OXI_T*x=(const OXI_T*)elements; \
 (void)position; \
 if(p->count==0)memcpy(p->a,x,(size_t)width*sizeof(OXI_T)); \
@@ -1791,6 +1792,9 @@ _Pragma("GCC optimize(\"no-store-merging\")")
 #ifndef OX_NO_THREADS
 #include <pthread.h>
 #endif
+#endif
+#if !defined(_WIN32) && !defined(__cplusplus) && (!defined(__STDC_VERSION__) || __STDC_VERSION__ < 201112L)
+void*aligned_alloc(size_t align,size_t bytes);
 #endif
 #ifdef __linux__
 #include <sys/syscall.h>
@@ -2141,6 +2145,8 @@ return ox_error()!=OX_OK?ox_error():oxi_fail(OX_ERR_ARG,"%s is NULL",what);}
 OXI_UNUSED static void oxi_error_move(oxi_error*to){
 if(to->status==OX_OK)*to=oxi_thread_error;
 ox_error_clear();}
+OXI_UNUSED static void oxi_error_put_back(const oxi_error*earlier){
+if(earlier->status!=OX_OK)oxi_thread_error= *earlier;}
 OXI_UNUSED static void oxi_error_adopt(const oxi_error*from){
 if(from->status==OX_OK||oxi_thread_error.status!=OX_OK)return;
 oxi_thread_error= *from;
@@ -2428,8 +2434,8 @@ oxi_arena_free=NULL;
 oxi_arena_bytes=0;}
 OX_API ox_status ox_set_allocator(const ox_allocator*allocator){
 if(allocator&&(!allocator->alloc|| !allocator->free)){
-return oxi_fail(OX_ERR_ARG,"ox_set_allocator: alloc and free must both be given");}
-ox_status status=oxi_memory_quiet("ox_set_allocator");
+return oxi_fail(OX_ERR_ARG,"set_allocator: alloc and free must both be given");}
+ox_status status=oxi_memory_quiet("set_allocator");
 if(status!=OX_OK)return status;
 oxi_lock_take(&oxi_memory_lock);
 oxi_arena_leave();
@@ -2442,8 +2448,8 @@ if(!memory)return ox_set_allocator(NULL);
 oxi_watch_fork();
 size_t skip=(size_t)(-(intptr_t)memory&(OXI_ALIGN-1));
 if(bytes<skip +OXI_ALIGN){
-return oxi_fail(OX_ERR_ARG,"ox_set_arena: %llu bytes are too few",(unsigned long long)bytes);}
-ox_status status=oxi_memory_quiet("ox_set_arena");
+return oxi_fail(OX_ERR_ARG,"set_arena: %llu bytes are too few",(unsigned long long)bytes);}
+ox_status status=oxi_memory_quiet("set_arena");
 if(status!=OX_OK)return status;
 oxi_lock_take(&oxi_memory_lock);
 oxi_arena_leave();
@@ -2919,7 +2925,7 @@ return;}
 oxi_parallel_for((int64_t)((bytes+OXI_COPY_SLICE -1)/OXI_COPY_SLICE),oxi_copy_slice,&copying);}
 OX_API void ox_set_threads(int n){
 if(oxi_in_task){
-(void)oxi_fail(OX_ERR_ARG,"ox_set_threads: not inside a task");
+(void)oxi_fail(OX_ERR_ARG,"set_threads: not inside a task");
 return;}
 if(n<=0)n=oxi_usable_threads();
 if(n>OXI_MAX_THREADS)n=OXI_MAX_THREADS;
@@ -3206,24 +3212,25 @@ mapping->handle=NULL;}
 OXI_STRAIGHT_END
 OXI_FULL_BEGIN
 /* >>base/random.c */
+#define OXI_PHILOX_ROUND { \
+uint64_t p0=(uint64_t)0xD2511F53u*c0,p1=(uint64_t)0xCD9E8D57u*c2; \
+c0=(uint32_t)(p1>>32)^c1^k0; \
+c2=(uint32_t)(p0>>32)^c3^k1; \
+c1=(uint32_t)p1; \
+c3=(uint32_t)p0; \
+k0+=0x9E3779B9u; \
+k1+=0xBB67AE85u;}
 OXI_UNUSED static void oxi_philox(uint64_t key,uint64_t counter_hi,uint64_t counter_lo,uint32_t out[4]){
 uint32_t c0=(uint32_t)counter_lo,c1=(uint32_t)(counter_lo>>32);
 uint32_t c2=(uint32_t)counter_hi,c3=(uint32_t)(counter_hi>>32);
 uint32_t k0=(uint32_t)key,k1=(uint32_t)(key>>32);
-int round;
-for(round=0;round<10;round++){
-uint64_t p0=(uint64_t)0xD2511F53u*c0;
-uint64_t p1=(uint64_t)0xCD9E8D57u*c2;
-c0=(uint32_t)(p1>>32)^c1^k0;
-c2=(uint32_t)(p0>>32)^c3^k1;
-c1=(uint32_t)p1;
-c3=(uint32_t)p0;
-k0+=0x9E3779B9u;
-k1+=0xBB67AE85u;}
+OXI_PHILOX_ROUND OXI_PHILOX_ROUND OXI_PHILOX_ROUND OXI_PHILOX_ROUND OXI_PHILOX_ROUND
+OXI_PHILOX_ROUND OXI_PHILOX_ROUND OXI_PHILOX_ROUND OXI_PHILOX_ROUND OXI_PHILOX_ROUND
 out[0]=c0;
 out[1]=c1;
 out[2]=c2;
 out[3]=c3;}
+#undef OXI_PHILOX_ROUND
 static uint64_t oxi_rotated(uint64_t x,int bits){return x<<bits|x>>(64-bits);}
 static void oxi_sip_round(uint64_t v[4]){
 v[0]+=v[1];
@@ -3843,7 +3850,7 @@ OX_API ox_status ox_device_close(ox_device*device){
 if(!device)return oxi_fail_missing("device_close: the device");
 return device->close?device->close(device):OX_OK;}
 OX_API ox_status ox_device_set_budget(ox_device*device,uint64_t bytes){
-return device?device->budget(device,bytes):oxi_fail_missing("device_budget: the device");}
+return device?device->budget(device,bytes):oxi_fail_missing("device_set_budget: the device");}
 OX_API bool ox_device_uuid(ox_device*device,uint8_t out[16]){
 static const uint8_t none[16]={0};
 if(device)
@@ -6359,7 +6366,9 @@ ox_status status=oxi_check_block_rows(call,k,n-1);
 if(status==OX_OK)status=oxi_check_block_rows(call,v,n-1);
 if(status!=OX_OK)return status;
 if(mask){
-bool ok=(mask->dtype==OX_BOOL||oxi_is_float(mask->dtype))&&mask->ndim<=n;
+if(mask->dtype!=OX_BOOL&& !oxi_is_float(mask->dtype))
+return oxi_fail(OX_ERR_DTYPE,"attention: the mask is %s, neither bool nor float",oxi_tensor_text(mask));
+bool ok=mask->ndim<=n;
 for(int d=0;ok&&d<mask->ndim;d++){
 int at=n-mask->ndim+d;
 int64_t size=at==n-1?k->shape[n-2]:q->shape[at];
@@ -7007,7 +7016,9 @@ return oxi_fail(OX_ERR_SHAPE,
  "%s: x %s, weight %s, bias %s are not floats [N,C,H,W], [O,C/groups,h,w], [O]",name,
  oxi_tensor_text(x),oxi_tensor_text(weight),bias?oxi_tensor_text(bias):"none");
 int64_t groups=call->attr.conv.groups,outputs=weight->shape[0];
-if(groups<1||x->shape[1]%groups||outputs%groups||x->shape[1]/groups!=weight->shape[1])
+if(groups<1)
+return oxi_fail(OX_ERR_ARG,"%s: %lld groups, at least one is needed",name,(long long)groups);
+if(x->shape[1]%groups||outputs%groups||x->shape[1]/groups!=weight->shape[1])
 return oxi_fail(OX_ERR_SHAPE,"%s: weight %s does not fit the channels of %s in %lld groups",name,
  oxi_tensor_text(weight),oxi_tensor_text(x),(long long)groups);
 if(bias&&bias->shape[0]!=outputs)
@@ -7076,7 +7087,7 @@ oxi_attrs attr=oxi_attrs_conv();
 c->kernel=c->dilation=c->stride=attr.conv.stride;
 c->padding=attr.conv.padding;
 if(kernel.ndim==0){
-(void)oxi_fail_missing("the size of a window");
+(void)oxi_fail(OX_ERR_ARG,"%s: no size of a kernel",name);
 return false;}
 if(!oxi_span_of(name,"kernel",kernel,2,&c->kernel)|| !oxi_span_of(name,"dilation",dilation,2,&c->dilation)||
  !oxi_span_of(name,"padding",padding,2,&c->padding)|| !oxi_span_of(name,"stride",stride,2,&c->stride))
@@ -7338,11 +7349,14 @@ oxi_call sum=oxi_call_of(OXI_OP_add,in,2,call->out[0]);
 sum.attr=oxi_attrs_scale();
 return device->supports(device,&sum);}
 static ox_status oxi_run_otherwise(ox_device*device,const oxi_call*call){
+oxi_error earlier;
 if(!oxi_takes_parts(device,call))return oxi_run_detour(device,call);
+earlier.status=OX_OK;
+oxi_error_move(&earlier);
 ox_status status=oxi_run_by_parts(call);
-if(status!=OX_ERR_NOMEM)return status;
-ox_error_clear();
-return oxi_run_detour(device,call);}
+if(status==OX_ERR_NOMEM)ox_error_clear();
+oxi_error_put_back(&earlier);
+return status==OX_ERR_NOMEM?oxi_run_detour(device,call):status;}
 static void oxi_operands_plain(const oxi_call*call){
 for(int i=0;i<call->in_count;i++){
 const ox_tensor*t=call->in[i];
@@ -8334,6 +8348,8 @@ if(value.dtype==OX_U64)
  ox_dtype_name(dtype));
 else if(!real)
 (void)oxi_fail(OX_ERR_ARG,"%s: %lld does not fit %s",name,(long long)value.integer,ox_dtype_name(dtype));
+else if(value.dtype==OX_F64)
+(void)oxi_fail(OX_ERR_ARG,"%s: %g does not fit %s",name,value.real,ox_dtype_name(dtype));
 else
 (void)oxi_fail(OX_ERR_ARG,"%s: %g%+gi does not fit %s",name,value.real,value.imaginary,
  ox_dtype_name(dtype));
@@ -8810,7 +8826,11 @@ if(wide&&places&& !fits)
  oxi_tensor_text(index));
 return oxi_work_end(&work,fits?ox_gather(wide,at,places):NULL);}
 OX_API ox_tensor*ox_embedding(ox_tensor*ids,ox_tensor*table){
-return oxi_apply_2(OXI_OP_embedding,NULL,table,ids);}
+ox_tensor*in[2]={ids,table},*row[2]={table,ids};
+if(oxi_any_null("embedding",in,2))return NULL;
+oxi_call call=oxi_call_of(OXI_OP_embedding,row,2,NULL);
+if(oxi_check_index(&call,ids)!=OX_OK)return NULL;
+return oxi_apply(&call)==OX_OK?call.out[0]:NULL;}
 OX_API ox_tensor*ox_masked_select(ox_tensor*x,ox_tensor*mask){
 ox_tensor*in[2]={x,mask};
 oxi_attrs attr=oxi_attrs_counted();
@@ -22161,9 +22181,9 @@ ox_status status=oxi_folder_choose(path,whole,bytes);
 if(status==OX_OK)status=oxi_file_map_part(file,whole);
 oxi_free(whole,bytes);
 return status;}
-static ox_file*oxi_open_path(const char*path,ox_device*device,bool copies){
+static ox_file*oxi_open_path(const char*name,const char*path,ox_device*device,bool copies){
 if(!path|| !*path){
-(void)oxi_fail(OX_ERR_ARG,"open: no path");
+(void)oxi_fail(OX_ERR_ARG,"%s: no path",name);
 return NULL;}
 ox_file*file=oxi_file_new(device);
 if(!file)return NULL;
@@ -22173,9 +22193,9 @@ if(status==OX_OK)return oxi_file_read(file);
 oxi_file_free(file);
 return NULL;}
 OX_API ox_file*ox_file_open(const char*path,ox_device*device){
-return oxi_open_path(path,device,false);}
+return oxi_open_path("file_open",path,device,false);}
 OX_API ox_file*ox_file_open_copy(const char*path,ox_device*device){
-return oxi_open_path(path,device,true);}
+return oxi_open_path("file_open_copy",path,device,true);}
 static OXI_UNUSED ox_file*oxi_open_memory(const char*label,const void*data,size_t bytes,ox_device*device){
 static const unsigned char nothing=0;
 ox_file*file=oxi_file_new(device);
@@ -22201,7 +22221,7 @@ return file&&index>=0&&index<(int64_t)file->item_count?file->items[index].name:N
 OX_API bool ox_file_has(const ox_file*file,const char*name){
 return file&&name&&oxi_file_find(file,name)>=0;}
 OX_API ox_status ox_file_get_entry(const ox_file*file,int64_t index,ox_file_entry*out){
-if(!file|| !out)return oxi_fail(OX_ERR_ARG,"file_entry_at: no file or nowhere to write");
+if(!file|| !out)return oxi_fail(OX_ERR_ARG,"file_get_entry: no file or nowhere to write");
 memset(out,0,sizeof*out);
 if(index<0||index>=(int64_t)file->item_count)
 return oxi_fail(OX_ERR_INDEX,"%s: entry %lld of %lld",oxi_path_text(file->parts[0].path),
@@ -22234,13 +22254,13 @@ if(file->format->check&&file->format->check(file,item)!=OX_OK)return NULL;
 if(file->device->region&& !part->borrowed)return oxi_load_region(file,item);
 return oxi_item_tensor(file,item,part->mapping.data+item->offset);}
 OX_API ox_tensor*ox_file_tensor_at(ox_file*file,int64_t index){
-if(!file)return OXI_FAIL_NULL(OX_ERR_ARG,"load: no file");
+if(!file)return OXI_FAIL_NULL(OX_ERR_ARG,"file_tensor_at: no file");
 if(index<0||index>=(int64_t)file->item_count)
-return OXI_FAIL_NULL(OX_ERR_NOT_FOUND,"%s: tensor %lld of %lld",oxi_path_text(file->parts[0].path),
+return OXI_FAIL_NULL(OX_ERR_INDEX,"%s: tensor %lld of %lld",oxi_path_text(file->parts[0].path),
  (long long)index,(long long)file->item_count);
 return oxi_load_item(file,&file->items[index]);}
 OX_API ox_tensor*ox_file_tensor(ox_file*file,const char*name){
-if(!file|| !name)return OXI_FAIL_NULL(OX_ERR_ARG,"load: no file or no name");
+if(!file|| !name)return OXI_FAIL_NULL(OX_ERR_ARG,"file_tensor: no file or no name");
 int64_t index=oxi_file_find(file,name);
 if(index<0)
 return OXI_FAIL_NULL(OX_ERR_NOT_FOUND,"%s: no tensor %s",oxi_path_text(file->parts[0].path),
@@ -22364,7 +22384,7 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x7a3292cf
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0xbd0696ad
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 #elif OXI_SECTION == 1 /* >>cpu/kernels/stamp.inc */
 /* >>cpu/simd/derived.inc */
@@ -23317,7 +23337,8 @@ vf low,high; \
 OXI_PREFETCH_FAR(from+OXI_MR*stride); \
 if(line>=lines||k-i<2*VF){ \
 memset(few,0,sizeof few); \
-if(line<lines)memcpy(few,from,(size_t)(k-i<2*VF?k-i:2*VF)*sizeof(type)); \
+if(line<lines) \
+memcpy(few,from,(size_t)(k-i<2*VF?k-i:2*VF)*sizeof(type)); \
 from=few;} \
 load2(from,&low,&high); \
 OXI_ISA(store_copies)(to+line*VF,low); \
@@ -24350,7 +24371,8 @@ a4=vf_add(a4,read(vf_load(x+i+4*VF))); \
 a5=vf_add(a5,read(vf_load(x+i+5*VF))); \
 a6=vf_add(a6,read(vf_load(x+i+6*VF))); \
 a7=vf_add(a7,read(vf_load(x+i+7*VF)));} \
-vf left=vf_add(vf_add(a0,a1),vf_add(a2,a3)),right=vf_add(vf_add(a4,a5),vf_add(a6,a7)); \
+vf left=vf_add(vf_add(a0,a1),vf_add(a2,a3)); \
+vf right=vf_add(vf_add(a4,a5),vf_add(a6,a7)); \
 OXI_ISA(wide_add)(&total,vf_add(left,right));} \
 for(;i+VF<=n;i+=VF)OXI_ISA(wide_add)(&total,read(vf_load(x+i))); \
 if(i<n)OXI_ISA(wide_add)(&total,read(vf_load_n(x+i,n-i))); \

@@ -36,7 +36,10 @@
 #ifndef OX_TORCH_LLM_H
 #define OX_TORCH_LLM_H
 
-#include "oxtorch.h"
+#ifndef OX_TORCH_FILE
+#define OX_TORCH_FILE "oxtorch.h"
+#endif
+#include OX_TORCH_FILE
 /* >>llm/llm.h */
 /* Language models from GGUF files: tokenizer, sampler, model, context with its key-value cache, generation.
  * The forward pass is written in the public operations, for any device; weights stay in the mapped file.

@@ -63,7 +63,10 @@
 #ifndef OX_TORCH_STREAM_H
 #define OX_TORCH_STREAM_H
 
-#include "oxtorch.h"
+#ifndef OX_TORCH_FILE
+#define OX_TORCH_FILE "oxtorch.h"
+#endif
+#include OX_TORCH_FILE
 /* >>stream/stream.h */
 /* Tensors larger than memory: a device whose memory is files and whose compute is another device.
  * A tensor on it is a region of a file. Operations are cut into tiles that flow through a ring of buffers, so

@@ -70,7 +70,10 @@
 #ifndef OX_TORCH_VULKAN_H
 #define OX_TORCH_VULKAN_H
 
-#include "oxtorch.h"
+#ifndef OX_TORCH_FILE
+#define OX_TORCH_FILE "oxtorch.h"
+#endif
+#include OX_TORCH_FILE
 /* >>vulkan/api.h */
 /* Tensors on a GPU: devices, what they can do, sharing one with a renderer, counters.
  * Ops on such tensors are recorded and submitted in batches; only reading numbers waits.

@@ -357,7 +357,7 @@ static ox_status run_no_sigmoid(ox_device *self, const oxi_call *call) {
     return oxi_fail(OX_ERR_NOMEM, "sigmoid: out of memory");
 }
 
-/* Parts that run out of memory leave the call to a detour, whatever went wrong before, which is still told. */
+/* Parts that run out of memory leave the call to a detour, whatever went wrong before, which stands. */
 static void test_parts_without_memory(void) {
     supports = oxi_cpu_device.supports;
     run = oxi_cpu_device.run;

@@ -55,12 +55,11 @@ static void check_call(const char *name, const char *text, bool gave_error_value
 /* NULLS: called with NULL, gives its error value and records an error. REFUSES: the same with a certain
  * status. QUIET: gives its value and records nothing. */
 /* clang-format off */
-#define NULLS(name, expression) (before = ox_memory_get_stats(), check_call("ox_" #name, #expression, (expression), \
-    OX_OK, true))
-#define REFUSES(name, status, expression) (before = ox_memory_get_stats(), check_call("ox_" #name, #expression, \
-    (expression), status, false))
-#define QUIET(name, expression) (before = ox_memory_get_stats(), check_call("ox_" #name, #expression, (expression), \
-    OX_OK, false))
+#define CALLED(name, expression, status, any) \
+    (before = ox_memory_get_stats(), check_call("ox_" #name, #expression, (expression), status, any))
+#define NULLS(name, expression) CALLED(name, expression, OX_OK, true)
+#define REFUSES(name, status, expression) CALLED(name, expression, status, false)
+#define QUIET(name, expression) CALLED(name, expression, OX_OK, false)
 
 /* clang-format on */
 

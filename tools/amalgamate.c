@@ -3,15 +3,16 @@
  *
  * Quoted includes are looked for beside the including file, then in the folder of the page, and replaced by
  * the file's text: .h and .c the first time only, .inc (templates) and .def (tables) every time. Another page
- * of the same folder stays an #include, of the macro that is its name (see below), and so do <angle> includes. Conditionals are not evaluated, so a part
- * that is included first inside an #if lives inside that #if. Output depends on nothing but the sources.
+ * of the same folder stays an #include, of the macro that is its name (see below), and so do <angle>
+ * includes. Conditionals are not evaluated, so a part that is included first inside an #if lives inside that
+ * #if. Output depends on nothing but the sources.
  *
- * What is included several times is packed in one of three ways. Text without directives between its lines is a
- * macro: rows of a table, and templates that are plain code. Other templates, if their copies would be large,
- * are sections behind the header's end: where one is wanted the header includes itself, with OXI_SECTION set to
- * its number. Compilers then read the whole header again, which is why macros come first. The header's own name
- * is the macro OX_TORCH_FILE (of oxtorch_llm.h: OX_TORCH_LLM_FILE), which whoever renames the file defines.
- * The rest is copied.
+ * What is included several times is packed in one of three ways. Text without directives between its lines
+ * is a macro: rows of a table, and templates that are plain code. Other templates, if their copies would be
+ * large, are sections behind the header's end: where one is wanted the header includes itself, with
+ * OXI_SECTION set to its number. Compilers then read the whole header again, which is why macros come first.
+ * The header's own name is the macro OX_TORCH_FILE (of oxtorch_llm.h: OX_TORCH_LLM_FILE), which whoever
+ * renames the file defines. The rest is copied.
  *
  * The public half is packed as it is written. The implementation, from the line IMPLEMENTATION on, is packed
  * lean: without comments and indents, and with spaces between words and between operators only. Names stay,
@@ -93,7 +94,7 @@ typedef struct template_part {
     int includes; /* in parts that are themselves counted once */
     size_t size;  /* with what it includes */
     int section;  /* its number, 0: it is copied */
-    int is_rows;           /* it is packed as a macro of its rows: */
+    int is_rows;           /* 1: it is packed as a macro of its rows, 2: which is written */
     text head, rows, tail; /* the directives before and behind its rows, and these */
 } template_part;
 

@@ -3,10 +3,11 @@
 
     python3 bench/pair/beside.py OLD NEW [--sizes 512] [--threads 0] [--turns 9]
 
-OLD and NEW are folders with oxtorch.h in them, as for pair.py. One thread multiplies matrices, another loops over
-sums of two tensors; the builds take turns (A B A B ...). Printed are medians: milliseconds a product; the ratio
-of time NEW / OLD with the spread of its middle half; for how many of them the multiplying thread itself had a
-processor (fewer: others helped more, also on a busy machine); the other thread's calls a second.
+OLD and NEW are folders with oxtorch.h in them, as for pair.py. One thread multiplies matrices, another loops
+over sums of two tensors; the builds take turns (A B A B ...). Printed are medians: milliseconds a product;
+the ratio of time NEW / OLD with the spread of its middle half; for how many of them the multiplying thread
+itself had a processor (fewer: others helped more, also on a busy machine); the other thread's calls a
+second.
 """
 import argparse
 import ctypes
@@ -45,8 +46,8 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         sides = [build(f, options, scratch) for f in (options.old, options.new)]
     print('%7s %8s %8s %8s %6s %13s %8s %8s %6s %10s %10s'
-          % ('product', 'numbers', 'old ms', 'new ms', 'ratio', 'spread', 'old own', 'new own', 'ratio', 'old calls',
-             'new calls'))
+          % ('product', 'numbers', 'old ms', 'new ms', 'ratio', 'spread', 'old own', 'new own', 'ratio',
+             'old calls', 'new calls'))
     calls, own = ctypes.c_double(), ctypes.c_double()
     for size in map(int, options.sizes.split(',')):
         for numbers in (0, 1000, 100000, 1000000):

@@ -9,7 +9,8 @@ cases.c and loaded into one process, where they take turns (A B A B ...) of two 
 disturbs the machine disturbs both. A process keeps the pages that its operands got, which alone makes some
 cases 10 % faster or slower: there are several, and the figure of a case is the median over them of the
 median ratio of time, NEW / OLD, with the least and the most of these. Below 1, NEW is faster. The same folder
-twice tells what the machine itself does to the figures. OX_ISA picks the tier.
+twice tells what the machine itself does to the figures. OX_ISA picks the tier. (--runs 0 is one such process:
+OLD and NEW are libraries then, and it prints the ratios as JSON.)
 """
 import argparse
 import ctypes

@@ -391,9 +391,9 @@ static void oxi_arena_leave(void) {
 
 OX_API ox_status ox_set_allocator(const ox_allocator *allocator) {
     if (allocator && (!allocator->alloc || !allocator->free)) {
-        return oxi_fail(OX_ERR_ARG, "ox_set_allocator: alloc and free must both be given");
+        return oxi_fail(OX_ERR_ARG, "set_allocator: alloc and free must both be given");
     }
-    ox_status status = oxi_memory_quiet("ox_set_allocator");
+    ox_status status = oxi_memory_quiet("set_allocator");
     if (status != OX_OK) return status;
     oxi_lock_take(&oxi_memory_lock);
     oxi_arena_leave();
@@ -408,9 +408,9 @@ OX_API ox_status ox_set_arena(void *memory, size_t bytes) {
     oxi_watch_fork();
     size_t skip = (size_t)(-(intptr_t)memory & (OXI_ALIGN - 1));
     if (bytes < skip + OXI_ALIGN) {
-        return oxi_fail(OX_ERR_ARG, "ox_set_arena: %llu bytes are too few", (unsigned long long)bytes);
+        return oxi_fail(OX_ERR_ARG, "set_arena: %llu bytes are too few", (unsigned long long)bytes);
     }
-    ox_status status = oxi_memory_quiet("ox_set_arena");
+    ox_status status = oxi_memory_quiet("set_arena");
     if (status != OX_OK) return status;
     oxi_lock_take(&oxi_memory_lock);
     oxi_arena_leave();

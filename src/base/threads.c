@@ -624,7 +624,7 @@ OXI_UNUSED static void oxi_copy_bytes(void *to, const void *from, size_t bytes) 
 
 OX_API void ox_set_threads(int n) {
     if (oxi_in_task) {
-        (void)oxi_fail(OX_ERR_ARG, "ox_set_threads: not inside a task");
+        (void)oxi_fail(OX_ERR_ARG, "set_threads: not inside a task");
         return;
     }
     if (n <= 0) n = oxi_usable_threads();

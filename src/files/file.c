@@ -225,7 +225,7 @@ static ox_tensor *oxi_load_item(ox_file *file, const oxi_file_item *item) {
 OX_API ox_tensor *ox_file_tensor_at(ox_file *file, int64_t index) {
     if (!file) return OXI_FAIL_NULL(OX_ERR_ARG, "file_tensor_at: no file");
     if (index < 0 || index >= (int64_t)file->item_count)
-        return OXI_FAIL_NULL(OX_ERR_NOT_FOUND, "%s: tensor %lld of %lld", oxi_path_text(file->parts[0].path),
+        return OXI_FAIL_NULL(OX_ERR_INDEX, "%s: tensor %lld of %lld", oxi_path_text(file->parts[0].path),
                              (long long)index, (long long)file->item_count);
     return oxi_load_item(file, &file->items[index]);
 }

@@ -39,7 +39,8 @@ OX_API ox_status ox_file_get_entry(const ox_file *file, int64_t index, ox_file_e
  * its pages become the program's own, one by one as they are written, and the file never changes. Tensors
  * that were taken from one open file under one name lie in the same pages, and see each other's changes:
  * clone one of them, or open the file again. Those of a stream are read-only (ox_clone them to write).
- * Errors OX_ERR_NOT_FOUND, OX_ERR_UNSUPPORTED, OX_ERR_FORMAT (a member's checksum), OX_ERR_NOMEM. */
+ * Errors OX_ERR_NOT_FOUND (no such name), OX_ERR_INDEX, OX_ERR_UNSUPPORTED, OX_ERR_FORMAT (a member's
+ * checksum), OX_ERR_NOMEM. */
 OX_API ox_tensor *ox_file_tensor(ox_file *file, const char *name);
 OX_API ox_tensor *ox_file_tensor_at(ox_file *file, int64_t index);
 OX_API bool ox_file_has(const ox_file *file, const char *name);

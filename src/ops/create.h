@@ -63,8 +63,8 @@ OX_API ox_scalar ox_scalar_complex(double real, double imaginary);
  * rounded to f32. */
 OX_API ox_tensor *ox_from_scalar(ox_scalar value);
 /* Without a dtype the scalar's own (floats: the default), as in torch. OX_ERR_ARG where an integer type does
- * not hold the number, and for an imaginary part in real numbers; fractions are truncated. Beyond the range of
- * a float type: as ox_cast, where torch refuses. */
+ * not hold the number, and for an imaginary part in real numbers; fractions are truncated. Beyond the range
+ * of a float type: as ox_cast, where torch refuses. */
 OX_API ox_tensor *ox_full_scalar(ox_shape shape, ox_scalar value, ox_dtype dtype);
 OX_API ox_tensor *ox_empty_like(const ox_tensor *t);           /* shape, dtype and device of t, contiguous */
 OX_API ox_tensor *ox_zeros_like(const ox_tensor *t);

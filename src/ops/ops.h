@@ -286,7 +286,8 @@ OX_API ox_tensor *ox_repeat(ox_tensor *x, ox_shape times);
 OX_API ox_tensor *ox_tile(ox_tensor *x, ox_shape times);
 /* OX_ALL_DIMS: flattened, one shift */
 OX_API ox_tensor *ox_roll(ox_tensor *x, ox_shape shifts, ox_shape dims);
-/* A copy with these dims backwards, as in torch; ox_slice by steps of -1 gives a view. */
+/* A copy with these dims backwards, as in torch, where none of them (OX_ALL_DIMS, a list without any) turns
+ * nothing; ox_slice by steps of -1 gives a view. */
 OX_API ox_tensor *ox_flip(ox_tensor *x, ox_shape dims);
 OX_API ox_tensor *ox_gather(ox_tensor *x, int dim, ox_tensor *index);
 /* The other dims broadcast; negative indices count from the end. OX_FLATTENED: indices of the flattened

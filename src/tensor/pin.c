@@ -1,4 +1,4 @@
-/* Events, and host memory that is pinned for a device, so that it reads and writes it at the speed of its link.
+/* Events, and host memory that is pinned for a device, which reads and writes it at the speed of its link.
  * Dropped pins are kept for reuse. Called by storages, the op `to` and the devices themselves. */
 
 /* ---- events -------------------------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
-/* Calls that are kept: a copy that owns its operands, to be run again with the same attributes and random state.
- * What a graph, a tape or a planner holds. */
+/* Calls that are kept: a copy that owns its operands, to be run again with the same attributes and random
+ * state. What a graph, a tape or a planner holds. */
 
 OXI_UNUSED static oxi_kept *oxi_call_keep(const oxi_call *call, bool writes) {
     size_t list = (size_t)call->in_count * sizeof(ox_tensor *);
