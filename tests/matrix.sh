@@ -101,10 +101,12 @@ $1 @.o1 @.o2 -lm -lpthread -o @.exe
 @.exe"
 }
 
+# Names and linkage do not hang on the tiers: without AVX there is less to compile.
 two_static() {
     # -O1 drops what the first one, without a caller, need not keep
-    job "OX_STATIC in two translation units, $1" "$1 $2 -O1 $strict -DOX_STATIC -c $dir/src/all_impl.c -o @.o1
-$1 $2 -O0 $strict -DOX_STATIC -DOX_IMPLEMENTATION -DOX_NO_VOLK_IMPLEMENTATION -c $dir/src/link.c -o @.o2
+    job "OX_STATIC in two translation units, $1" "$1 $2 -O1 $strict -DOX_STATIC -DOX_NO_AVX -c $dir/src/all_impl.c -o @.o1
+$1 $2 -O0 $strict -DOX_STATIC -DOX_NO_AVX -DOX_IMPLEMENTATION -DOX_NO_VOLK_IMPLEMENTATION \\
+    -c $dir/src/link.c -o @.o2
 $1 @.o1 @.o2 -lm -lpthread -o @.exe
 @.exe"
 }
@@ -116,7 +118,7 @@ cp oxtorch_llm.h @.tmp/deps/models.h
 printf '#define OX_TORCH_FILE \"tensors.h\"\\n#define OX_IMPLEMENTATION\\n' > @.tmp/a.c
 for header in streams models tensors; do printf \"#include \\\"deps/\$header.h\\\"\\n\" >> @.tmp/a.c; done
 printf 'int main(void) { return ox_isa()[0] == 0; }\\n' >> @.tmp/a.c
-$1 -O0 -Wall -Wextra -Werror @.tmp/a.c -lm -lpthread -o @.exe
+$1 -O0 -DOX_NO_AVX -Wall -Wextra -Werror @.tmp/a.c -lm -lpthread -o @.exe
 @.exe"
 }
 

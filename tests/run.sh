@@ -169,7 +169,7 @@ fi
 # (no file of that name: T=validation selects it as if there were one)
 if [ -z "$SAN$DEBUG" ] && selected tests/test_vulkan_validation.c; then
     limit=${VULKAN_TIMEOUT:-1800}
-    suite validation tests/validate.sh "$BUILD/tests/test_vulkan_share" "$BUILD/tests/test_vulkan_llm"
+    suite validation tests/validate.sh --short "$BUILD/tests/test_vulkan_share" "$BUILD/tests/test_vulkan_llm"
     limit=${TEST_TIMEOUT:-300}
 fi
 

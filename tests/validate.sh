@@ -2,12 +2,18 @@
 # validate.sh - runs programs under the Khronos validation layer and fails on any message: first with core
 # checks and best practices, then with each tensor in a buffer of its own (OX_VULKAN_BLOCKS=apart) and
 # synchronization checks, which would otherwise take tensors that lie in one buffer for the same memory.
-#   tests/validate.sh PROGRAM ...      called by `make vulkan-validate`, and short by `make test`
+#   tests/validate.sh [--short] PROGRAM ...      called by `make vulkan-validate`, and --short by `make test`:
+# without best practices
 # Messages that are wrong for a library of tensors, by name, with the reason:
 #   SpirvDeprecated_WorkgroupSize   shaders are SPIR-V 1.3, which Vulkan 1.1 takes; LocalSizeId wants more
 #   pipeline-stage-flags            a queue that is shared with a renderer: what else it does is not known
 #   vkGetDeviceProcAddr-device      a loader that is older than the layer asks for functions of its own list
 set -u
+short=
+if [ "${1:-}" = --short ]; then
+    short=1
+    shift
+fi
 temporary=${OX_TEST_TMP:-${TMPDIR:-/tmp}}/validate
 mkdir -p "$temporary"
 wrong=UNASSIGNED-BestPractices-SpirvDeprecated_WorkgroupSize,BestPractices-SpirvDeprecated_WorkgroupSize
@@ -68,9 +74,11 @@ check() {
     fi
 }
 for program; do
-    unset OX_VULKAN_BLOCKS
-    best_practices
-    check 'best practices' "$program"
+    if [ -z "$short" ]; then
+        unset OX_VULKAN_BLOCKS
+        best_practices
+        check 'best practices' "$program"
+    fi
     synchronization
     export OX_VULKAN_BLOCKS=apart
     check synchronization "$program"
