@@ -75,6 +75,12 @@ static inline int is_short_mirror(void) {
     return getenv("OX_MIRROR_SHORT") != NULL;
 }
 
+/* Whether calls run on another device (mirror.c): what is the CPU's own needs no second look there, and each
+ * call has repacked operands put back, to copy them. */
+static inline int is_mirror(void) {
+    return getenv("OX_MIRROR") != NULL;
+}
+
 /* Prints the line that the runner adds up, and gives the exit code of the program. */
 static inline int check_done(const char *suite) {
     printf("suite %s: %ld passed, %ld failed, %ld skipped\n", suite, check_total.passed, check_total.failed,

@@ -132,11 +132,6 @@ static void find_types(void) {
 
 /* ---- products ------------------------------------------------------------------------------------------ */
 
-/* tests/mirror.c says so: there each call has repacked operands put back, to copy them. */
-static bool is_mirrored(void) {
-    return getenv("OX_MIRROR") != NULL;
-}
-
 static double *doubles_of(ox_tensor *t) {
     int64_t count = ox_numel(t);
     double *out = (double *)malloc((size_t)(count + 1) * sizeof *out);
@@ -222,7 +217,7 @@ static void check_product(const repack_case *c, const reference *r, const pair *
               *twin = ox_narrow(p->twin, 0, 0, n);
     bool before = is_repacked(p);
     ox_tensor *y = ox_linear(part, w, NULL);
-    CHECK_MSG(before && (is_repacked(p) || is_mirrored()), "%s: put back by a product",
+    CHECK_MSG(before && (is_repacked(p) || is_mirror()), "%s: put back by a product",
               ox_dtype_name(c->dtype));
     ox_tensor *plain = ox_linear(part, twin, NULL);
     double worst, plain_worst, error = error_of(r, y, &worst), plain_error = error_of(r, plain, &plain_worst);
@@ -250,7 +245,7 @@ static void test_products(void) {
                     for (int n = 0; n < 4; n++)
                         for (int m = 0; m < 6; m++)
                             OX_SCOPE {
-                                if (is_mirrored() && (m + n + d) % 5 != 0) continue;
+                                if (is_mirror() && (m + n + d) % 5 != 0) continue;
                                 if (!is_repacked(&p)) CHECK(ox_prepack(p.w) == OX_OK);
                                 check_product(taken[t], &r, &p, x, lines[m], rows[n], exact != 0);
                             }
@@ -438,7 +433,7 @@ static void test_ways(void) {
                 for (int m = 0; m < 3; m++)
                     for (int exact = 0; exact < 2; exact++)
                         OX_SCOPE {
-                            if (is_mirrored() && (way + m + t) % 3 != 0) continue;
+                            if (is_mirror() && (way + m + t) % 3 != 0) continue;
                             ox_manual_seed((uint64_t)way);
                             ox_tensor *x = ox_randn(OX_SHAPE(lines[m], 512), OX_F32);
                             CHECK(ox_prepack(p.w) == OX_OK && is_repacked(&p));
@@ -722,7 +717,7 @@ static void test_sights(void) {
                     }
                     check_against(sights[i].name, taken[t]->dtype, seen, plain, NULL, true);
                     bool as_it_lies = sights[i].see == looked_up || sights[i].see == looked_up_in_part;
-                    CHECK(!as_it_lies || is_repacked(&p) || is_mirrored());
+                    CHECK(!as_it_lies || is_repacked(&p) || is_mirror());
                 }
             CHECK(ox_prepack(p.w) == OX_OK && is_repacked(&p) && ox_equal(p.w, p.twin));
             CHECK(ox_prepack(p.w) == OX_OK && is_repacked(&p));
@@ -926,13 +921,13 @@ static void check_file(const repack_case *c, const char *path, const uint8_t *w,
         CHECK(!lies_repacked(lie_others, w, other) && is_as_before(other, w)); /* a file of its own */
         ox_tensor *b = load(file, "w"), *last = load(file, "v");
         check_against("loaded later", c->dtype, ox_linear(x, b, NULL), plain, NULL, false);
-        CHECK(lies_repacked(lies, w, a) || is_mirrored()); /* used by the other tensor, too */
+        CHECK(lies_repacked(lies, w, a) || is_mirror()); /* used by the other tensor, too */
         CHECK(ox_data(b) == lies && is_as_before(b, w) && is_as_before(a, w));
         CHECK(ox_prepack(b) == OX_OK && lies_repacked(lies, w, a));
         check_against("loaded before", c->dtype, ox_linear(x, a, NULL), plain, NULL, false);
         CHECK(ox_prepack(b) == OX_OK && ox_prepack(last) == OX_OK &&
               ox_prepack(f) == OX_OK);
-        CHECK(is_as_before(last, v) && (lies_repacked(lies, w, a) || is_mirrored())); /* each by itself */
+        CHECK(is_as_before(last, v) && (lies_repacked(lies, w, a) || is_mirror())); /* each by itself */
         CHECK(ox_prepack(last) == OX_OK && ox_unpack(b) == OX_OK && !lies_repacked(lies, w, a));
         CHECK(ox_prepack(b) == OX_OK && ox_equal(ox_clone(a), twin) && is_as_before(last, v));
         CHECK(ox_prepack(other) == OX_OK && lies_repacked(lie_others, w, other));
@@ -1153,7 +1148,7 @@ int main(void) {
     test_stream();
     test_files();
     test_saving();
-    if (!is_mirrored()) test_threads(); /* there one call runs at a time */
+    if (!is_mirror()) test_threads(); /* there one call runs at a time */
     CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
     ox_memory_stats s = ox_memory_get_stats();
     CHECK(s.tensors == 0 && s.storages == 0 && s.bad_releases == 0);
