@@ -94,7 +94,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0xbd0696ad
+#define OXI_SECTION_OF_OX_TORCH_FILE 0x074acfad
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -16561,7 +16561,7 @@ double value=(((const double*)p->x)[i]-p->shift)*p->scale;
 if(w)value*=w[i];
 if(b)value +=b[i];
 ((double*)p->out)[i]=value;}}
-static void oxi_row_numbers(const oxi_row*r,double a,double b,double*shift,double*scale){
+OXI_SMALL void oxi_row_numbers(const oxi_row*r,double a,double b,double*shift,double*scale){
 double count=(double)r->measure.line.numel;
 if(r->form.finish==OXI_ROW_NORM){
 bool centered=r->form.measure==OXI_REDUCES_MOMENTS;
@@ -22384,7 +22384,7 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0xbd0696ad
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x74acfad
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 #elif OXI_SECTION == 1 /* >>cpu/kernels/stamp.inc */
 /* >>cpu/simd/derived.inc */

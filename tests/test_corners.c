@@ -1,5 +1,5 @@
 /* test_corners.c - corners where PyTorch's rules decide; every expected number is torch 2.14's.
- * OX_TIERS OX_VULKAN */
+ * OX_TIERS OX_VULKAN(pow remainder floor_divide trunc_divide clamp round sign sum all) */
 #include <stdlib.h>
 #include <string.h>
 

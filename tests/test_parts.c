@@ -1,5 +1,5 @@
 /* test_parts.c - ops that are made of others, against plain loops in double: dtypes, layouts, shapes, errors.
- * OX_TIERS OX_VULKAN */
+ * OX_TIERS OX_VULKAN(matmul group_norm clamp_tensor) */
 #include "operands.h"
 
 static const ox_dtype float_dtypes[] = {OX_F32, OX_F64, OX_F16, OX_BF16};

@@ -3,17 +3,17 @@
 # checks and best practices, then with each tensor in a buffer of its own (OX_VULKAN_BLOCKS=apart) and
 # synchronization checks, which would otherwise take tensors that lie in one buffer for the same memory.
 #   tests/validate.sh [--short] PROGRAM ...      called by `make vulkan-validate`, and --short by `make test`:
-# without best practices
+# without best practices. `--there` alone asks whether there is a layer.
 # Messages that are wrong for a library of tensors, by name, with the reason:
 #   SpirvDeprecated_WorkgroupSize   shaders are SPIR-V 1.3, which Vulkan 1.1 takes; LocalSizeId wants more
 #   pipeline-stage-flags            a queue that is shared with a renderer: what else it does is not known
 #   vkGetDeviceProcAddr-device      a loader that is older than the layer asks for functions of its own list
 set -u
-short=
-if [ "${1:-}" = --short ]; then
-    short=1
-    shift
-fi
+short= asked=
+case ${1:-} in
+--short) short=1 && shift ;;
+--there) asked=1 ;;
+esac
 temporary=${OX_TEST_TMP:-${TMPDIR:-/tmp}}/validate
 mkdir -p "$temporary"
 wrong=UNASSIGNED-BestPractices-SpirvDeprecated_WorkgroupSize,BestPractices-SpirvDeprecated_WorkgroupSize
@@ -26,6 +26,7 @@ for folder in $(echo "${VK_LAYER_PATH:-}" | tr : ' ') /etc/vulkan/explicit_layer
     [ -n "$manifest" ] || [ ! -f "$folder/VkLayer_khronos_validation.json" ] ||
         manifest=$folder/VkLayer_khronos_validation.json
 done
+[ -z "$asked" ] || { [ -n "$manifest" ] && exit 0 || exit 1; }
 if [ -z "$manifest" ]; then
     echo "skip validation: no VK_LAYER_KHRONOS_validation on this machine"
     echo "suite validation: 0 passed, 0 failed, 1 skipped"

@@ -101,7 +101,7 @@ static void oxi_norm_finish_f64(const oxi_row *r, const oxi_row_piece *p) {
 
 /* What a row's measures say: softmax (x - shift) -> e^.. * scale; log_softmax .. - scale; norms .. *
  * scale. */
-static void oxi_row_numbers(const oxi_row *r, double a, double b, double *shift, double *scale) {
+OXI_SMALL void oxi_row_numbers(const oxi_row *r, double a, double b, double *shift, double *scale) {
     double count = (double)r->measure.line.numel;
     if (r->form.finish == OXI_ROW_NORM) {
         bool centered = r->form.measure == OXI_REDUCES_MOMENTS;
