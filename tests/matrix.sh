@@ -104,7 +104,8 @@ $1 @.o1 @.o2 -lm -lpthread -o @.exe
 # Names and linkage do not hang on the tiers: without AVX there is less to compile.
 two_static() {
     # -O1 drops what the first one, without a caller, need not keep
-    job "OX_STATIC in two translation units, $1" "$1 $2 -O1 $strict -DOX_STATIC -DOX_NO_AVX -c $dir/src/all_impl.c -o @.o1
+    job "OX_STATIC in two translation units, $1" "$1 $2 -O1 $strict -DOX_STATIC -DOX_NO_AVX \\
+    -c $dir/src/all_impl.c -o @.o1
 $1 $2 -O0 $strict -DOX_STATIC -DOX_NO_AVX -DOX_IMPLEMENTATION -DOX_NO_VOLK_IMPLEMENTATION \\
     -c $dir/src/link.c -o @.o2
 $1 @.o1 @.o2 -lm -lpthread -o @.exe

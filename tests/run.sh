@@ -86,7 +86,7 @@ suite() {
 }
 
 head_says() {
-    head -n 10 "$1" | grep -q "$2"
+    head -n 10 "$1" | grep -qw "$2"
 }
 
 # ---- headers ----
@@ -117,9 +117,9 @@ selected() {
     return 1
 }
 
-# Suites that run under the layer instead, with all their checks, where there is one.
-validated=
-[ -n "$SAN$DEBUG$T" ] || ! tests/validate.sh --there || validated="vulkan_share vulkan_llm"
+# Suites that run under the Vulkan layer, and where there is one there alone, with all their checks.
+under_layer="vulkan_share vulkan_llm" validated=
+[ -n "$SAN$DEBUG$T" ] || ! tests/validate.sh --there || validated=$under_layer
 
 for source in tests/test_*.c; do
     [ -f "$source" ] && selected "$source" || continue
@@ -153,17 +153,18 @@ elif [ -z "$SAN" ]; then add shaders 0 1 0 0; fi
 if [ -z "$SAN" ]; then
     for source in tests/test_*.c; do
         name=$(basename "$source" .c)
-        program=$BUILD/tests/$name
+        name=${name#test_}
+        program=$BUILD/tests/test_$name
         selected "$source" && [ -x "$program" ] || continue
-        ! head -n 10 "tests/$name.c" | grep -qw OX_VULKAN_ASKED ||
-            suite "${name#test_} [vulkan is asked]" env OX_MIRROR=asked "$program"
-        head -n 10 "tests/$name.c" | grep -qw OX_VULKAN || continue
-        suite "${name#test_} [stream]" env OX_MIRROR=stream "$program"
+        ! head_says "$source" OX_VULKAN_ASKED ||
+            suite "$name [vulkan is asked]" env OX_MIRROR=asked "$program"
+        head_says "$source" OX_VULKAN || continue
+        suite "$name [stream]" env OX_MIRROR=stream "$program"
         limit=${VULKAN_TIMEOUT:-1800}
-        ops=$(sed -n '1,10s/.*OX_VULKAN(\([a-z0-9_ ]*\)).*/\1/p' "tests/$name.c" | tr '\n' ' ')
+        ops=$(sed -n '1,10s/.*OX_VULKAN(\([a-z0-9_ ]*\)).*/\1/p' "$source" | tr '\n' ' ')
         passes=$GALLIVM_PERF
-        [ "$name" != test_softmax_norm ] || passes=$shader_passes
-        suite "${name#test_} [vulkan]" env GALLIVM_PERF="$passes" OX_MIRROR=vulkan \
+        [ "$name" != softmax_norm ] || passes=$shader_passes
+        suite "$name [vulkan]" env GALLIVM_PERF="$passes" OX_MIRROR=vulkan \
             OX_MIRROR_SHORT="${ops:-*}" "$program"
         limit=${TEST_TIMEOUT:-300}
     done
@@ -174,7 +175,8 @@ fi
 # (no file of that name: T=validation selects it as if there were one)
 if [ -z "$SAN$DEBUG" ] && selected tests/test_vulkan_validation.c; then
     limit=${VULKAN_TIMEOUT:-1800}
-    suite validation tests/validate.sh --short "$BUILD/tests/test_vulkan_share" "$BUILD/tests/test_vulkan_llm"
+    # shellcheck disable=SC2086 # words
+    suite validation tests/validate.sh --short $(printf "$BUILD/tests/test_%s " $under_layer)
     limit=${TEST_TIMEOUT:-300}
 fi
 
