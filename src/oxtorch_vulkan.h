@@ -94,6 +94,7 @@ OXI_LIGHT_BEGIN
 #include "vulkan/driver/driver.h"
 #include "vulkan/ops/ops.h"
 #include "vulkan/driver/shaders.c"
+#include "vulkan/driver/specialize.c"
 #include "vulkan/memory/memory.c"
 #include "vulkan/record/timing.c"
 #include "vulkan/record/key_table.c"

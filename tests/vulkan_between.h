@@ -440,6 +440,16 @@ static void *between_loader(void *instance, const char *name) {
     return got.pointer;
 }
 
+/* The driver stays loaded: what it keeps for itself would be a leak once its code is gone. */
+static void between_keep_driver(void) {
+    VkInstanceCreateInfo info;
+    VkInstance instance;
+    PFN_vkCreateInstance create = (PFN_vkCreateInstance)between_system(NULL, "vkCreateInstance");
+    memset(&info, 0, sizeof info);
+    info.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO;
+    if (create) (void)create(&info, NULL, &instance);
+}
+
 /* False where there is no system loader. */
 static inline bool between_begin(void) {
     union {
@@ -449,6 +459,7 @@ static inline bool between_begin(void) {
     void *library = dlopen("libvulkan.so.1", RTLD_NOW | RTLD_LOCAL);
     got.pointer = library ? dlsym(library, "vkGetInstanceProcAddr") : NULL;
     between_system = got.function;
+    if (between_system) between_keep_driver();
     return between_system != NULL;
 }
 

@@ -293,7 +293,6 @@ typedef struct oxi_vk_device {
     int pool_count, pool_used;
     oxi_vk_table sets;                 /* VkDescriptorSet by the blocks that it binds */
     oxi_vk_table pipelines;            /* VkPipeline by oxi_vk_pipeline_key */
-    VkShaderModule modules[OXI_VK_SHADER_COUNT];
     VkPipelineCache cache;
     char *cache_path;
     oxi_vk_host_buffer params;

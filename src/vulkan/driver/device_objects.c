@@ -163,8 +163,6 @@ static void oxi_vk_stop(oxi_vk_device *d) {
         if (d->pipelines.values[i])
             d->vk.vkDestroyPipeline(d->device, (VkPipeline)d->pipelines.values[i], NULL);
     oxi_vk_table_drop(&d->pipelines);
-    for (int i = 0; i < OXI_VK_SHADER_COUNT; i++)
-        if (d->modules[i]) d->vk.vkDestroyShaderModule(d->device, d->modules[i], NULL);
     for (int i = 0; i < OXI_VK_SLOTS; i++) oxi_vk_time_stop(d, &d->slot[i]);
     for (int i = 0; i < OXI_VK_SLOTS; i++) {
         if (d->slot[i].fence) d->vk.vkDestroyFence(d->device, d->slot[i].fence, NULL);

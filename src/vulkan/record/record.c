@@ -106,26 +106,32 @@ static ox_status oxi_vk_find_set(oxi_vk_device *d, const oxi_vk_dispatch *dispat
     return status;
 }
 
-static ox_status oxi_vk_make_module(oxi_vk_device *d, uint32_t shader) {
-    if (d->modules[shader]) return OX_OK;
-    oxi_vk_code code = oxi_vk_shaders[shader];
+/* A shader's module for one pipeline: what its constants leave of it, with what the device wants said. */
+static ox_status oxi_vk_make_module(oxi_vk_device *d, const oxi_vk_pipeline_key *key, VkShaderModule *out) {
+    oxi_vk_code code = oxi_vk_shaders[key->shader];
     if (!(d->caps & OX_VULKAN_CAP_SUBNORMALS)) code.traits &= ~(uint32_t)OXI_VK_KEEPS_SUBNORMALS;
-    bool changes = code.traits & (OXI_VK_KEEPS_SUBNORMALS | OXI_VK_IN_BF16);
-    size_t room = changes ? code.bytes + 4 * OXI_VK_CHANGE_WORDS : 0;
-    uint32_t *changed = changes ? (uint32_t *)oxi_alloc(room) : NULL;
-    if (changes && !changed) return OX_ERR_NOMEM;
-    VkShaderModuleCreateInfo info;
-    memset(&info, 0, sizeof info);
-    info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
-    info.codeSize = changes ? oxi_vk_change_module(&code, changed) : code.bytes;
-    info.pCode = changes ? changed : code.code;
-    VkResult result = d->vk.vkCreateShaderModule(d->device, &info, NULL, &d->modules[shader]);
-    oxi_free(changed, room);
-    return oxi_vk_check(d, result, "a shader");
+    size_t room = 2 * code.bytes + 4 * OXI_VK_CHANGE_WORDS;
+    uint32_t *words = (uint32_t *)oxi_alloc(room);
+    if (!words) return OX_ERR_NOMEM;
+    uint32_t *changed = words + code.bytes / 4;
+    ox_status status = oxi_vk_specialize(&code, key->special.word, words, &code.bytes);
+    if (status == OX_OK) {
+        VkShaderModuleCreateInfo info;
+        memset(&info, 0, sizeof info);
+        info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
+        code.code = words;
+        info.codeSize = oxi_vk_change_module(&code, changed);
+        info.pCode = changed;
+        VkResult result = d->vk.vkCreateShaderModule(d->device, &info, NULL, out);
+        status = oxi_vk_check(d, result, "a shader");
+    }
+    oxi_free(words, room);
+    return status;
 }
 
 static ox_status oxi_vk_make_pipeline(oxi_vk_device *d, const oxi_vk_pipeline_key *key, VkPipeline *out) {
-    ox_status status = oxi_vk_make_module(d, key->shader);
+    VkShaderModule module = VK_NULL_HANDLE;
+    ox_status status = oxi_vk_make_module(d, key, &module);
     if (status != OX_OK) return status;
     VkSpecializationMapEntry entries[OXI_VK_SPECIALS];
     VkSpecializationInfo special;
@@ -144,7 +150,7 @@ static ox_status oxi_vk_make_pipeline(oxi_vk_device *d, const oxi_vk_pipeline_ke
     info.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO;
     info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
     info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
-    info.stage.module = d->modules[key->shader];
+    info.stage.module = module;
     info.stage.pName = "main";
     info.stage.pSpecializationInfo = &special;
     info.layout = d->layout;
@@ -156,6 +162,7 @@ static ox_status oxi_vk_make_pipeline(oxi_vk_device *d, const oxi_vk_pipeline_ke
         info.stage.flags = VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT_EXT;
     }
     VkResult result = d->vk.vkCreateComputePipelines(d->device, d->cache, 1, &info, NULL, out);
+    d->vk.vkDestroyShaderModule(d->device, module, NULL);
     d->counters.pipelines++;
     return oxi_vk_check(d, result, "a pipeline");
 }
