@@ -232,6 +232,9 @@ g++ @.o1 @.o2 -lm -lpthread -o @.exe
     for macro in OX_NO_THREADS OX_NO_SIMD; do
         run_tests "$macro, compiled and run" "${CC:-cc} -std=gnu11 -D$macro" "" ""
     done
+    if have gcc && [ "$(uname -m)" = x86_64 ]; then
+        run_tests "gcc -masm=intel, compiled and run" "gcc -std=gnu11 -masm=intel" "" ""
+    fi
     foreign "aarch64" aarch64-linux-gnu-gcc qemu-aarch64
     foreign "32-bit arm" arm-linux-gnueabihf-gcc qemu-arm
     if have x86_64-w64-mingw32-gcc; then

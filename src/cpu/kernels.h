@@ -263,6 +263,8 @@ typedef struct oxi_kernels {
     /* asks: x lies in memory, and what is behind it is read next: it is prefetched */
     double (*row_sum)(int64_t n, const float *x, bool asks);
     double (*row_sum_numbers)(int64_t n, const float *x, bool asks); /* NaN is 0 */
+    /* sum = x[0] + x[1] + .., rows of n, row_stride apart */
+    void (*column_sums)(int64_t n, int64_t rows, const float *x, int64_t row_stride, float *sum);
     void (*row_add_numbers)(int64_t n, const float *x, float *sum);  /* sum += x, NaN is 0 */
     void (*row_add_numbers_f64)(int64_t n, const double *x, double *sum);
     void (*row_measure)(oxi_row_sums *row, bool asks); /* sums of row->x; asks: as of row_sum */

@@ -290,8 +290,7 @@ static void oxi_sum_columns(const oxi_kernels *k, oxi_partial *p, int64_t width,
     const float *x = (const float *)elements;
     OXI_ALIGNED float sum[OXI_REDUCE_COLUMNS];
     (void)position;
-    memcpy(sum, x, (size_t)width * sizeof *sum);
-    for (int64_t r = 1; r < rows; r++) k->axpy_f32(width, 1, x + r * row_stride, sum);
+    k->column_sums(width, rows, x, row_stride, sum);
     oxi_sum_columns_take(k, p, width, rows, x, row_stride, sum, oxi_sum_columns_f32);
 }
 
@@ -336,8 +335,7 @@ static void oxi_moments_columns(const oxi_kernels *k, oxi_partial *p, int64_t wi
     const float *x = (const float *)elements;
     OXI_ALIGNED float mean[OXI_REDUCE_COLUMNS], sum[OXI_REDUCE_COLUMNS], squares[OXI_REDUCE_COLUMNS];
     bool holds[OXI_REDUCE_COLUMNS];
-    memcpy(mean, x, (size_t)width * sizeof *mean);
-    for (int64_t r = 1; r < rows; r++) k->axpy_f32(width, 1, x + r * row_stride, mean);
+    k->column_sums(width, rows, x, row_stride, mean);
     k->row_scale(width, mean, 1 / (float)rows, mean);
     oxi_distance_sums(k, width, rows, x, row_stride, mean, sum, squares);
     for (int64_t c = 0; c < width; c++)

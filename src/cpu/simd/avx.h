@@ -171,12 +171,12 @@ OXI_INLINE void vf_store_f16(uint16_t *p, vf a) {
 OXI_INLINE vf vf_load_f16c(const uint16_t *p) {
     __m128i h = _mm_loadu_si128((const __m128i *)(const void *)p);
     vf a;
-    __asm__("vcvtph2ps %1, %0" : "=x"(a) : "x"(h));
+    __asm__("vcvtph2ps {%1, %0|%0, %1}" : "=x"(a) : "x"(h));
     return a;
 }
 OXI_INLINE void vf_store_f16c(uint16_t *p, vf a) {
     __m128i h;
-    __asm__("vcvtps2ph $0, %1, %0" : "=x"(h) : "x"(a));
+    __asm__("vcvtps2ph {$0, %1, %0|%0, %1, 0}" : "=x"(h) : "x"(a));
     _mm_storeu_si128((__m128i *)(void *)p, h);
 }
 OXI_INLINE void vf_load2_f16c(const uint16_t *p, vf *a, vf *b) {

@@ -329,9 +329,11 @@ OXI_INLINE vqw vq_weights(const void *p) { return (vqw)p; }
 #define OXI_STEP_4(sums, w, x, way) { \
         __m128i product = _mm_loadu_si128(w); \
         if (way == OXI_CODES_BYTES) \
-            __asm__("pmaddubsw %2, %1\n paddw %1, %0" : "+x"(sums), "+x"(product) : "x"(x)); \
+            __asm__("pmaddubsw {%2, %1|%1, %2}\n paddw {%1, %0|%0, %1}" \
+                    : "+x"(sums), "+x"(product) : "x"(x)); \
         else \
-            __asm__("pmaddwd %2, %1\n paddd %1, %0" : "+x"(sums), "+x"(product) : "x"(x)); \
+            __asm__("pmaddwd {%2, %1|%1, %2}\n paddd {%1, %0|%0, %1}" \
+                    : "+x"(sums), "+x"(product) : "x"(x)); \
     }
 #define oxi_sse2_vq_step(sums, w, x, way) \
     OXI_STEP_4(sums.low, w, x.low, way) \
