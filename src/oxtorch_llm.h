@@ -22,7 +22,17 @@
  *     ox_tokenizer      text to ids and back
  *     ox_llm            the weights and sizes of a model; any number of contexts share one
  *     ox_llm_context    ox_llm_decode runs ids (a prompt in batches, or one by one) and gives logits
+ *     ox_llm_template   chat templates: messages to a prompt
  *     ox_llm_sampler        logits to the next id: greedy, temperature, top_k, top_p, min_p
+ *     ox_gguf_writer    GGUF files: metadata of every type, tensors of every dtype that the format has
+ *
+ * A PROMPT FROM MESSAGES
+ *     ox_llm_template *t = ox_llm_template_open(chat_template, -1);      its Jinja source
+ *     char *prompt = ox_llm_template_render(t, "{\"messages\": [{\"role\": \"user\", \"content\": \"Hi\"}],"
+ *                                              " \"add_generation_prompt\": true}", -1, NULL, NULL);
+ *     if (!prompt) puts(ox_error_text());                                line, column and what is wrong
+ *     ox_llm_template_free(prompt);
+ *     ox_llm_template_close(t);
  *
  * WHAT IT READS
  *     GGUF files of the architecture "llama" (LLaMA 1 to 3, TinyLlama, Mistral 7B and others that are stored
@@ -30,13 +40,14 @@
  *
  * WHAT IT DOES NOT, and says so in words when it is asked to
  *     Other architectures, mixtures of experts, rope scaling other than linear and per-frequency factors,
- *     byte-level BPE tokenizers (LLaMA 3: ids work, text does not), chat templates.
+ *     byte-level BPE tokenizers (LLaMA 3: ids work, text does not).
  */
 #ifndef OX_TORCH_LLM_H
 #define OX_TORCH_LLM_H
 
 #include "oxtorch.h"
 #include "llm/llm.h"
+#include "llm/gguf/gguf_writer.h"
 
 #endif /* OX_TORCH_LLM_H */
 
@@ -49,8 +60,27 @@
 #include "llm/sentencepiece.c"
 #include "llm/tokenizer.c"
 #include "llm/sampler.c"
+#include "llm/template/template.h"
+#include "llm/template/values/memory.c"
+#include "llm/template/values/unicode.c"
+#include "llm/template/values/value.c"
+#include "llm/template/values/text.c"
+#include "llm/template/syntax/lexer.c"
+#include "llm/template/syntax/parse_expression.c"
+#include "llm/template/syntax/parse_statement.c"
+#include "llm/template/call.c"
+#include "llm/template/operators.c"
+#include "llm/template/values/format.c"
+#include "llm/template/library/filters.c"
+#include "llm/template/library/filters_sequence.c"
+#include "llm/template/library/tests.c"
+#include "llm/template/library/methods.c"
+#include "llm/template/library/globals.c"
+#include "llm/template/run.c"
+#include "llm/template/template.c"
 #include "llm/model.c"
 #include "llm/context.c"
 #include "llm/generate.c"
+#include "llm/gguf/gguf_writer.c"
 
 #endif

@@ -190,7 +190,8 @@ static ox_status oxi_gguf_value(oxi_gguf *g, oxi_meta_item *meta, uint32_t *read
     if (status != OX_OK) return status;
     if (type >= OXI_GGUF_TYPES)
         return oxi_gguf_bad(g, start, "value type is %u (0 to %d exist)", (unsigned)type, OXI_GGUF_TYPES - 1);
-    meta->type = (uint32_t)oxi_gguf_types[type].type;
+    meta->type = (uint16_t)oxi_gguf_types[type].type;
+    meta->stored = (uint16_t)type;
     if (type == OXI_GGUF_STRING) {
         const char *text;
         size_t length;

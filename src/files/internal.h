@@ -56,7 +56,7 @@ typedef struct oxi_meta_item {
     const void *data;            /* STRING: its bytes; ARRAY: an oxi_meta_array */
     union { int64_t i; double f; } value;    /* STRING: i is its length */
     uint32_t key_length;
-    uint32_t type;               /* ox_file_meta_type */
+    uint16_t type, stored;       /* ox_file_meta_type; a number of GGUF: its type in the file */
 } oxi_meta_item;
 
 struct oxi_format;

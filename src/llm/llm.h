@@ -101,6 +101,41 @@ OX_API void ox_llm_sampler_close(ox_llm_sampler *sampler);
  *           OX_ERR_NOMEM */
 OX_API int32_t ox_llm_sampler_pick(ox_llm_sampler *sampler, const float *logits, int64_t count);
 
+/* ---- chat templates --------------------------------------------------------------------------------------
+ * The Jinja of tokenizer.chat_template and chat_template.jinja, rendered as Hugging Face's
+ * apply_chat_template does: trim_blocks, lstrip_blocks, loop controls, generation blocks, tojson without HTML
+ * escapes, raise_exception, strftime_now. No includes, no inheritance. */
+
+typedef struct ox_llm_template ox_llm_template;
+
+/* ox_llm_template_open - a template from its source, parsed once; read-only: any number of threads may use
+ * one.
+ *   text      UTF-8 of `length` bytes, at most 4 MiB, -1 = up to its final 0; not kept
+ * errors    NULL: OX_ERR_FORMAT bad syntax, with line and column, or nested too deep; OX_ERR_NOMEM.
+ *           untrusted input: yes
+ * source    Jinja 3.1 */
+OX_API ox_llm_template *ox_llm_template_open(const char *text, int64_t length);
+OX_API void ox_llm_template_close(ox_llm_template *t);
+
+typedef struct ox_llm_template_desc {
+    int64_t now;   /* what strftime_now says, in seconds since 1970 of the calendar that is meant; 0 = UTC */
+    int64_t steps; /* of work at most: nodes, elements, pieces of text; 0 = 20 million, some seconds */
+    size_t memory; /* bytes of values and text at most, beside the JSON's; 0 = 256 MiB */
+} ox_llm_template_desc;
+
+/* ox_llm_template_render - the text that a template makes of values.
+ *   json      one object of `bytes` bytes, -1 = up to its final 0: messages, tools, add_generation_prompt,
+ *             bos_token, eos_token and whatever else the template names
+ *   desc      NULL = zeroed
+ *   length    NULL, or gets the bytes of the text
+ * returns   the text, UTF-8 with a final 0, for ox_llm_template_free
+ * errors    NULL: OX_ERR_FORMAT bad JSON; what the template refuses (raise_exception, with its message) or
+ *           cannot do with these values, with line and column; integers beyond 64 bits; more steps, memory
+ *           or depth than allowed; OX_ERR_NOMEM. untrusted input: yes */
+OX_API char *ox_llm_template_render(const ox_llm_template *t, const char *json, int64_t bytes,
+                                    const ox_llm_template_desc *desc, int64_t *length);
+OX_API void ox_llm_template_free(char *text);
+
 /* ---- model --------------------------------------------------------------------------------------------- */
 
 typedef struct ox_llm ox_llm;
