@@ -1,7 +1,8 @@
 /* test_calls.c - calls as data: a listener hears every call of a public function once; a kept call gives
  * the same bits when it is run again, here and on a GPU, after everything that it was made of is gone;
  * attribute sets compare, hash and print by what they hold; families and forms know all their ops.
- * The implementation is in this file, so that it sees what lies below the public functions. */
+ * The implementation is in this file, so that it sees what lies below the public functions. OX_O0: the
+ * compiler takes longest here. */
 #define OX_STATIC
 #define OX_NO_AVX /* one vector tier is enough: compile less */
 #define OX_NO_VOLK_IMPLEMENTATION

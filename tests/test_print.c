@@ -1,5 +1,5 @@
 /* test_print.c - ox_format against what PyTorch 2.14 prints, its dtype names exchanged for ours.
- * One test needs a device of its own. */
+ * One test needs a device of its own. OX_O0: the compiler takes longest here. */
 #include <stdio.h>
 #define OX_IMPLEMENTATION
 #define OX_STATIC

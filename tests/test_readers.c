@@ -1,5 +1,5 @@
 /* test_readers.c - what lies under the file formats: JSON, inflate, CRC-32, zip64 records, registered
- * formats. OX_QEMU: tests internals, and is short. */
+ * formats. OX_QEMU OX_O0: tests internals, and is short. */
 #include <stdio.h>
 #define OX_IMPLEMENTATION
 #define OX_STATIC
