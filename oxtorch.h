@@ -94,7 +94,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0x074acfad
+#define OXI_SECTION_OF_OX_TORCH_FILE 0xcaee6857
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -9744,6 +9744,7 @@ float(*row_max)(int64_t n,const float*x);
 float(*row_min)(int64_t n,const float*x);
 double(*row_sum)(int64_t n,const float*x,bool asks);
 double(*row_sum_numbers)(int64_t n,const float*x,bool asks);
+void(*column_sums)(int64_t n,int64_t rows,const float*x,int64_t row_stride,float*sum);
 void(*row_add_numbers)(int64_t n,const float*x,float*sum);
 void(*row_add_numbers_f64)(int64_t n,const double*x,double*sum);
 void(*row_measure)(oxi_row_sums*row,bool asks);
@@ -11166,9 +11167,11 @@ OXI_EACH_IQ_TYPE(OXI_X)
 #define OXI_MULTIPLY_ADD(class,sums,w,x,way){ \
 __typeof__(sums)product; \
 if(way==OXI_CODES_BYTES) \
-__asm__("vpmaddubsw %3, %2, %1\n vpaddw %1, %0, %0":"+" class(sums),"=&" class(product):class(w),class(x)); \
+__asm__("vpmaddubsw {%3, %2, %1|%1, %2, %3}\n vpaddw {%1, %0, %0|%0, %0, %1}" \
+ :"+" class(sums),"=&" class(product):class(w),class(x)); \
 else \
-__asm__("vpmaddwd %3, %2, %1\n vpaddd %1, %0, %0":"+" class(sums),"=&" class(product):class(w),class(x));}
+__asm__("vpmaddwd {%3, %2, %1|%1, %2, %3}\n vpaddd {%1, %0, %0|%0, %0, %1}" \
+ :"+" class(sums),"=&" class(product):class(w),class(x));}
 #define OXI_PASTE_TIER(tier,name)oxi_##tier##_##name
 #define OXI_PASTE_TIER_EXPANDED(tier,name)OXI_PASTE_TIER(tier,name)
 #define OXI_ISA(name)OXI_PASTE_TIER_EXPANDED(OXI_TIER,name)
@@ -11943,9 +11946,9 @@ OXI_INLINE vqw vq_weights(const void*p){return(vqw)p;}
 #define OXI_STEP_4(sums,w,x,way){ \
 __m128i product=_mm_loadu_si128(w); \
 if(way==OXI_CODES_BYTES) \
-__asm__("pmaddubsw %2, %1\n paddw %1, %0":"+x"(sums),"+x"(product):"x"(x)); \
+__asm__("pmaddubsw {%2, %1|%1, %2}\n paddw {%1, %0|%0, %1}":"+x"(sums),"+x"(product):"x"(x)); \
 else \
-__asm__("pmaddwd %2, %1\n paddd %1, %0":"+x"(sums),"+x"(product):"x"(x));}
+__asm__("pmaddwd {%2, %1|%1, %2}\n paddd {%1, %0|%0, %1}":"+x"(sums),"+x"(product):"x"(x));}
 #define oxi_sse2_vq_step(sums,w,x,way) \
 OXI_STEP_4(sums.low,w,x.low,way) \
 OXI_STEP_4(sums.high,w+1,x.high,way)
@@ -12101,11 +12104,11 @@ oxi_sse2_vf_store2_f16(p,_mm256_castps256_ps128(a),_mm256_extractf128_ps(a,1));}
 OXI_INLINE vf vf_load_f16c(const uint16_t*p){
 __m128i h=_mm_loadu_si128((const __m128i*)(const void*)p);
 vf a;
-__asm__("vcvtph2ps %1, %0":"=x"(a):"x"(h));
+__asm__("vcvtph2ps {%1, %0|%0, %1}":"=x"(a):"x"(h));
 return a;}
 OXI_INLINE void vf_store_f16c(uint16_t*p,vf a){
 __m128i h;
-__asm__("vcvtps2ph $0, %1, %0":"=x"(h):"x"(a));
+__asm__("vcvtps2ph {$0, %1, %0|%0, %1, 0}":"=x"(h):"x"(a));
 _mm_storeu_si128((__m128i*)(void*)p,h);}
 OXI_INLINE void vf_load2_f16c(const uint16_t*p,vf*a,vf*b){
 *a=vf_load_f16c(p);
@@ -14725,8 +14728,7 @@ static void oxi_sum_columns(const oxi_kernels*k,oxi_partial*p,int64_t width,int6
 const float*x=(const float*)elements;
 OXI_ALIGNED float sum[OXI_REDUCE_COLUMNS];
 (void)position;
-memcpy(sum,x,(size_t)width*sizeof*sum);
-for(int64_t r=1;r<rows;r++)k->axpy_f32(width,1,x+r*row_stride,sum);
+k->column_sums(width,rows,x,row_stride,sum);
 oxi_sum_columns_take(k,p,width,rows,x,row_stride,sum,oxi_sum_columns_f32);}
 static void oxi_number_sum_columns(const oxi_kernels*k,oxi_partial*p,int64_t width,int64_t rows,
  const void*elements,int64_t row_stride,int64_t position){
@@ -14760,8 +14762,7 @@ static void oxi_moments_columns(const oxi_kernels*k,oxi_partial*p,int64_t width,
 const float*x=(const float*)elements;
 OXI_ALIGNED float mean[OXI_REDUCE_COLUMNS],sum[OXI_REDUCE_COLUMNS],squares[OXI_REDUCE_COLUMNS];
 bool holds[OXI_REDUCE_COLUMNS];
-memcpy(mean,x,(size_t)width*sizeof*mean);
-for(int64_t r=1;r<rows;r++)k->axpy_f32(width,1,x+r*row_stride,mean);
+k->column_sums(width,rows,x,row_stride,mean);
 k->row_scale(width,mean,1/(float)rows,mean);
 oxi_distance_sums(k,width,rows,x,row_stride,mean,sum,squares);
 for(int64_t c=0;c<width;c++)
@@ -16515,6 +16516,7 @@ bool streams;
 oxi_store_kernel store;
 oxi_load_kernel load_weight;
 int64_t line_shift[OXI_ROW_OPERANDS];
+int64_t row_step[OXI_ROW_OPERANDS];
 const void*weights[2];
 void*converted[2];
 size_t converted_bytes[2];};
@@ -16561,12 +16563,19 @@ double value=(((const double*)p->x)[i]-p->shift)*p->scale;
 if(w)value*=w[i];
 if(b)value +=b[i];
 ((double*)p->out)[i]=value;}}
+OXI_SMALL double oxi_row_sqrt(double x){
+#if defined(OXI_BUILD_SSE2) && (defined(__SSE2__) || defined(_M_X64))
+return _mm_cvtsd_f64(_mm_sqrt_sd(_mm_setzero_pd(),_mm_set_sd(x)));
+#else
+return sqrt(x);
+#endif
+}
 OXI_SMALL void oxi_row_numbers(const oxi_row*r,double a,double b,double*shift,double*scale){
 double count=(double)r->measure.line.numel;
 if(r->form.finish==OXI_ROW_NORM){
 bool centered=r->form.measure==OXI_REDUCES_MOMENTS;
 *shift=centered?a:0;
-*scale=1/sqrt((centered?b:a)/count+r->form.eps);
+*scale=1/oxi_row_sqrt((centered?b:a)/count+r->form.eps);
 return;}
 *shift=oxi_exp_shift(a);
 *scale= !isfinite(a)?(double)NAN:r->form.finish==OXI_ROW_SOFTMAX?1/b:log(b);}
@@ -16751,13 +16760,12 @@ oxi_reduce_piece(&r->measure,line,c,&p,0,line->numel,scratch+16*r->measure.width
 oxi_row_set_tile(r,&p,c->n,t);
 oxi_row_write_tile(r,line,c->n,0,line->numel,t);}
 static void oxi_row_place_line(const oxi_row*r,const oxi_cursor*c,int64_t i,oxi_walk*line){
-const oxi_walk*kept= &r->measure.kept;
 for(int k=0;k<line->operands;k++){
-line->base[k]=c->p[k]+i*kept->step[k]*kept->bytes[k]+r->line_shift[k];}}
+line->base[k]=c->p[k]+i*r->row_step[k]+r->line_shift[k];}}
 static const float*oxi_row_behind(const oxi_row*r,const oxi_cursor*c,int64_t i){
 const oxi_walk*kept= &r->measure.kept;
 oxi_cursor later= *c;
-const char*row=c->p[OXI_ROW_X]+(i+1)*kept->step[OXI_ROW_X]*kept->bytes[OXI_ROW_X];
+const char*row=c->p[OXI_ROW_X]+(i+1)*r->row_step[OXI_ROW_X];
 if(i+1==c->n){
 oxi_walk_next(kept,&later);
 row=later.p[OXI_ROW_X];}
@@ -16900,6 +16908,8 @@ line.stride[OXI_ROW_WEIGHT][d]=line.stride[OXI_ROW_BIAS][d]=weight;
 weight*=line.shape[d];}
 oxi_row_walk(r,&r->measure.kept,&rows,OXI_WALK_MEMORY_ORDER);
 oxi_row_walk(r,&r->measure.line,&line,OXI_WALK_ANY_ORDER);
+const oxi_walk*kept= &r->measure.kept;
+for(int k=0;k<kept->operands;k++)r->row_step[k]=kept->step[k]*kept->bytes[k];
 r->line_shift[OXI_ROW_X]=r->measure.line.base[OXI_ROW_X]-oxi_ptr(x);
 r->measure.line_shift=r->line_shift[OXI_ROW_X];
 r->line_shift[OXI_ROW_OUT]=r->measure.line.base[OXI_ROW_OUT]-oxi_ptr(out);
@@ -19105,7 +19115,7 @@ const char*key;
 const void*data;
 union{int64_t i;double f;}value;
 uint32_t key_length;
-uint32_t type;}oxi_meta_item;
+uint16_t type,stored;}oxi_meta_item;
 struct oxi_format;
 struct ox_file{
 int64_t references;
@@ -21457,7 +21467,8 @@ ox_status status=oxi_gguf_u32(g,&type,"value type");
 if(status!=OX_OK)return status;
 if(type>=OXI_GGUF_TYPES)
 return oxi_gguf_bad(g,start,"value type is %u (0 to %d exist)",(unsigned)type,OXI_GGUF_TYPES-1);
-meta->type=(uint32_t)oxi_gguf_types[type].type;
+meta->type=(uint16_t)oxi_gguf_types[type].type;
+meta->stored=(uint16_t)type;
 if(type==OXI_GGUF_STRING){
 const char*text;
 size_t length;
@@ -22384,7 +22395,7 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x74acfad
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0xcaee6857
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 #elif OXI_SECTION == 1 /* >>cpu/kernels/stamp.inc */
 /* >>cpu/simd/derived.inc */
@@ -23794,12 +23805,16 @@ config[48+i]=16;}
 __asm__ volatile("ldtilecfg %0": :"m"(config));}
 OXI_KERNEL void OXI_ISA(tiles_leave)(void){__asm__ volatile("tilerelease");}
 #define OXI_TILE_LOAD(t,p,stride) \
-__asm__ volatile("tileloadd (%0,%1), %%tmm"#t: :"r"(p),"r"((int64_t)(stride)):"memory")
+__asm__ volatile("tileloadd {(%0,%1), %%tmm"#t "|tmm"#t ", [%0+%1]}" \
+ : :"r"(p),"r"((int64_t)(stride)):"memory")
 #define OXI_TILE_STORE(t,p,stride) \
-__asm__ volatile("tilestored %%tmm"#t ", (%0,%1)": :"r"(p),"r"((int64_t)(stride)):"memory")
+__asm__ volatile("tilestored {%%tmm"#t ", (%0,%1)|[%0+%1], tmm"#t "}" \
+ : :"r"(p),"r"((int64_t)(stride)):"memory")
 #define OXI_TILE_START(t,p,stride) \
 if(accumulate)OXI_TILE_LOAD(t,p,stride); \
-else __asm__ volatile("tilezero %tmm"#t)
+else __asm__ volatile("tilezero {%%tmm"#t "|tmm"#t "}": :)
+#define OXI_TILE_DOT(dot,sums,a,b) \
+__asm__ volatile(dot " {%%tmm"#b ", %%tmm"#a ", %%tmm"#sums "|tmm"#sums ", tmm"#a ", tmm"#b "}": :)
 #define OXI_TILES_START(c,ldc) \
 OXI_TILE_START(0,c,(ldc)*4); \
 OXI_TILE_START(1,(c)+16,(ldc)*4); \
@@ -23813,12 +23828,12 @@ OXI_TILE_STORE(3,(c)+16*(ldc)+16,(ldc)*4)
 #define OXI_TILE_STEP(dot,a,b) \
 OXI_TILE_LOAD(4,a,64); \
 OXI_TILE_LOAD(6,b,128); \
-__asm__ volatile(dot " %tmm6, %tmm4, %tmm0"); \
+OXI_TILE_DOT(dot,0,4,6); \
 OXI_TILE_LOAD(7,(b)+16,128); \
-__asm__ volatile(dot " %tmm7, %tmm4, %tmm1"); \
+OXI_TILE_DOT(dot,1,4,7); \
 OXI_TILE_LOAD(5,(a)+16*16,64); \
-__asm__ volatile(dot " %tmm6, %tmm5, %tmm2"); \
-__asm__ volatile(dot " %tmm7, %tmm5, %tmm3")
+OXI_TILE_DOT(dot,2,5,6); \
+OXI_TILE_DOT(dot,3,5,7)
 #define OXI_TILE_GEMM(name,dot) \
 OXI_KERNEL void OXI_ISA(name)(int64_t k,const void*a_panel,const void*b_panel,void*c_tile, \
  int64_t ldc,bool accumulate,const void*next){ \
@@ -23835,7 +23850,6 @@ OXI_TILE_STEP(dot,last_a,last_b);} \
 OXI_TILES_STORE(c,ldc);}
 OXI_TILE_GEMM(gemm_bf16_tiles,"tdpbf16ps")
 OXI_TILE_GEMM(gemm_i8_tiles,"tdpbssd")
-#define OXI_TILE_DOT(sums,a,b)__asm__ volatile("tdpbf16ps %tmm"#b ", %tmm"#a ", %tmm"#sums)
 OXI_KERNEL void OXI_ISA(gemm_f16_tiles)(int64_t k,const void*a_panel,const void*b_panel,void*c_tile,
  int64_t ldc,bool accumulate,const void*next){
 const uint32_t*a=(const uint32_t*)a_panel,*b=(const uint32_t*)b_panel;
@@ -23846,23 +23860,23 @@ for(;k>0;k-=32,a+=2*32*16,b+=2*16*32){
 const uint32_t*a_low=a+32*16,*b_low=b+16*32;
 OXI_TILE_STEP("tdpbf16ps",a,b);
 OXI_TILE_LOAD(6,b_low,128);
-OXI_TILE_DOT(0,4,6);
-OXI_TILE_DOT(2,5,6);
+OXI_TILE_DOT("tdpbf16ps",0,4,6);
+OXI_TILE_DOT("tdpbf16ps",2,5,6);
 OXI_TILE_LOAD(7,b_low+16,128);
-OXI_TILE_DOT(1,4,7);
-OXI_TILE_DOT(3,5,7);
+OXI_TILE_DOT("tdpbf16ps",1,4,7);
+OXI_TILE_DOT("tdpbf16ps",3,5,7);
 OXI_TILE_LOAD(4,a_low,64);
-OXI_TILE_DOT(0,4,6);
-OXI_TILE_DOT(1,4,7);
+OXI_TILE_DOT("tdpbf16ps",0,4,6);
+OXI_TILE_DOT("tdpbf16ps",1,4,7);
 OXI_TILE_LOAD(5,a_low+16*16,64);
-OXI_TILE_DOT(2,5,6);
-OXI_TILE_DOT(3,5,7);
+OXI_TILE_DOT("tdpbf16ps",2,5,6);
+OXI_TILE_DOT("tdpbf16ps",3,5,7);
 OXI_TILE_LOAD(6,b,128);
-OXI_TILE_DOT(0,4,6);
-OXI_TILE_DOT(2,5,6);
+OXI_TILE_DOT("tdpbf16ps",0,4,6);
+OXI_TILE_DOT("tdpbf16ps",2,5,6);
 OXI_TILE_LOAD(7,b+16,128);
-OXI_TILE_DOT(1,4,7);
-OXI_TILE_DOT(3,5,7);}
+OXI_TILE_DOT("tdpbf16ps",1,4,7);
+OXI_TILE_DOT("tdpbf16ps",3,5,7);}
 OXI_TILES_STORE(c,ldc);}
 #undef OXI_TILE_DOT
 #undef OXI_TILE_LOAD
@@ -23961,14 +23975,14 @@ __mmask16 m=(__mmask16)(left<16?(1u<<left)-1:0xffffu);
 __mmask16 more=(__mmask16)(left>16?(1u<<(left-16))-1:0);
 __m512 low=_mm512_maskz_loadu_ps(m,x+i),high=_mm512_maskz_loadu_ps(more,x+i+16);
 __m512i both;
-__asm__("vcvtne2ps2bf16 %2, %1, %0":"=v"(both):"v"(high),"v"(low));
+__asm__("vcvtne2ps2bf16 {%2, %1, %0|%0, %1, %2}":"=v"(both):"v"(high),"v"(low));
 _mm512_mask_storeu_epi16(out+i,(__mmask32)((uint32_t)more<<16|m),both);}}
 #define OXI_CODES_TIMES(codes,j) \
 _mm512_fmsub_ps(_mm512_cvtepi32_ps(_mm512_srai_epi32(_mm512_slli_epi32(codes,24-8*(j)),24)),scale,extra)
 #define OXI_CODES_PAIR(codes,j,to){ \
 __m512 low=OXI_CODES_TIMES(codes,j),high=OXI_CODES_TIMES(codes,(j)+1); \
 __m512i both; \
-__asm__("vcvtne2ps2bf16 %2, %1, %0":"=v"(both):"v"(high),"v"(low)); \
+__asm__("vcvtne2ps2bf16 {%2, %1, %0|%0, %1, %2}":"=v"(both):"v"(high),"v"(low)); \
 _mm512_storeu_si512(to,_mm512_permutexvar_epi16(beside,both));}
 OXI_KERNEL void OXI_ISA(bf16_of_codes)(int64_t n,int group,const oxi_code_panel*panel,void*out){
 const uint32_t*code=(const uint32_t*)panel->codes;
@@ -24383,6 +24397,26 @@ OXI_ROW_SUM(row_sum,OXI_READ_VALUE)
 OXI_INLINE vf OXI_ISA(number_of)(vf x){return vf_select(vf_unord(x,x),vf_zero(),x);}
 OXI_ROW_SUM(row_sum_numbers,OXI_ISA(number_of))
 #undef OXI_ROW_SUM
+OXI_KERNEL void OXI_ISA(column_sums)(int64_t n,int64_t rows,const float*x,int64_t row_stride,float*sum){
+int64_t i=0;
+for(;i+4*VF<=n;i+=4*VF){
+const float*at=x+i;
+vf s0=vf_load(at),s1=vf_load(at+VF),s2=vf_load(at+2*VF),s3=vf_load(at+3*VF);
+for(int64_t r=1;r<rows;r++){
+at+=row_stride;
+s0=vf_add(s0,vf_load(at));
+s1=vf_add(s1,vf_load(at+VF));
+s2=vf_add(s2,vf_load(at+2*VF));
+s3=vf_add(s3,vf_load(at+3*VF));}
+vf_store(sum+i,s0);
+vf_store(sum+i+VF,s1);
+vf_store(sum+i+2*VF,s2);
+vf_store(sum+i+3*VF,s3);}
+for(;i<n;i+=VF){
+int64_t some=n-i<VF?n-i:VF;
+vf s=vf_load_n(x+i,some);
+for(int64_t r=1;r<rows;r++)s=vf_add(s,vf_load_n(x+i+r*row_stride,some));
+vf_store_n(sum+i,s,some);}}
 OXI_KERNEL void OXI_ISA(row_add_numbers)(int64_t n,const float*x,float*sum){
 int64_t i=0;
 for(;i+VF<=n;i+=VF)
@@ -24624,6 +24658,7 @@ memcpy(destination+head,source +head,bytes-head);}
 static void OXI_ISA(fill_rows)(oxi_kernels*k){
 k->row_sum=OXI_ISA(row_sum);
 k->row_sum_numbers=OXI_ISA(row_sum_numbers);
+k->column_sums=OXI_ISA(column_sums);
 k->row_add_numbers=OXI_ISA(row_add_numbers);
 k->row_add_numbers_f64=OXI_ISA(row_add_numbers_f64);
 k->row_measure=OXI_ISA(row_measure);
@@ -25882,10 +25917,11 @@ OXI_ISA(fill_attention)(k);}
 #endif
 #elif OXI_SECTION == 2 /* >>cpu/simd/bytes_x86.inc */
 #if VF == 16
-#define OXI_VNNI(instruction,sums,a,b)__asm__(instruction " %2, %1, %0":"+v"(sums):"v"(a),"v"(b))
+#define OXI_VNNI(instruction,sums,a,b) \
+__asm__(instruction " {%2, %1, %0|%0, %1, %2}":"+v"(sums):"v"(a),"v"(b))
 #elif OXI_AVX_VNNI
 #define OXI_VNNI(instruction,sums,a,b) \
-__asm__("%{vex%} " instruction " %2, %1, %0":"+x"(sums):"x"(a),"x"(b))
+__asm__("%{vex%} " instruction " {%2, %1, %0|%0, %1, %2}":"+x"(sums):"x"(a),"x"(b))
 #endif
 #if VF > 4
 #define OXI_BLEND(h,i)_mm_blend_epi16(h,_mm_loadu_si128((const __m128i*)(p +(i)*(step -2))),1<<(i))
@@ -25960,7 +25996,7 @@ return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(numbers),a);
 #elif VF == 8
 return _mm_shuffle_epi8(numbers,a);
 #else
-__asm__("pshufb %1, %0":"+x"(numbers):"x"(a));
+__asm__("pshufb {%1, %0|%0, %1}":"+x"(numbers):"x"(a));
 return numbers;
 #endif
 }
@@ -25992,7 +26028,7 @@ return sums;}
 #endif
 (void)extra;
 #if VF == 4
-__asm__("pmaddubsw %1, %0":"+x"(codes):"x"(x));
+__asm__("pmaddubsw {%1, %0|%0, %1}":"+x"(codes):"x"(x));
 return OXI_R(add_epi16)(sums,codes);
 #else
 return OXI_R(add_epi16)(sums,OXI_R(maddubs_epi16)(codes,x));
@@ -26066,8 +26102,8 @@ return vb_pair(_mm_shuffle_epi8(numbers,nibbles.low),_mm_shuffle_epi8(numbers,ni
 #else
 if(!extra)return OXI_ISA(look_up_pairs)(table,(const uint8_t*)p);
 __m128i low=numbers,high=numbers;
-__asm__("pshufb %1, %0":"+x"(low):"x"(nibbles.low));
-__asm__("pshufb %1, %0":"+x"(high):"x"(nibbles.high));
+__asm__("pshufb {%1, %0|%0, %1}":"+x"(low):"x"(nibbles.low));
+__asm__("pshufb {%1, %0|%0, %1}":"+x"(high):"x"(nibbles.high));
 return vb_pair(low,high);
 #endif
 }
@@ -26093,8 +26129,8 @@ OXI_INLINE void OXI_ISA(move_signs)(__m128i*codes,__m128i*q){
 *q=_mm_sign_epi8(*q,*codes);
 *codes=_mm_abs_epi8(*codes);
 #else
-__asm__("psignb %1, %0":"+x"(*q):"x"(*codes));
-__asm__("pabsb %1, %0":"=x"(*codes):"x"(*codes));
+__asm__("psignb {%1, %0|%0, %1}":"+x"(*q):"x"(*codes));
+__asm__("pabsb {%1, %0|%0, %1}":"=x"(*codes):"x"(*codes));
 #endif
 }
 OXI_INLINE __m128i OXI_ISA(vb_dot)(__m128i codes,__m128i q,bool plus,int extra){
@@ -26105,7 +26141,7 @@ return _mm_madd_epi16(_mm_maddubs_epi16(codes,q),_mm_set1_epi16(1));
 #else
 if(extra){
 if(!plus)OXI_ISA(move_signs)(&codes,&q);
-__asm__("pmaddubsw %1, %0":"+x"(codes):"x"(q));
+__asm__("pmaddubsw {%1, %0|%0, %1}":"+x"(codes):"x"(q));
 return _mm_madd_epi16(codes,_mm_set1_epi16(1));}
 __m128i zero=_mm_setzero_si128();
 __m128i sign=plus?zero:_mm_cmpgt_epi8(zero,codes),q_sign=_mm_cmpgt_epi8(zero,q);
@@ -26135,7 +26171,7 @@ return _mm_shuffle_epi32(_mm_cvtsi32_si128(both),0);
 OXI_INLINE __m128i OXI_ISA(byte_products)(__m128i codes,__m128i q){return _mm_maddubs_epi16(codes,q);}
 #else
 OXI_INLINE __m128i OXI_ISA(byte_products)(__m128i codes,__m128i q){
-__asm__("pmaddubsw %1, %0":"+x"(codes):"x"(q));
+__asm__("pmaddubsw {%1, %0|%0, %1}":"+x"(codes):"x"(q));
 return codes;}
 OXI_INLINE __m128i OXI_ISA(wide_products)(__m128i codes,__m128i q,bool plus){
 __m128i zero=_mm_setzero_si128(),sign=plus?zero:_mm_cmpgt_epi8(zero,codes);

@@ -663,7 +663,6 @@ VkDescriptorPool*pools;
 int pool_count,pool_used;
 oxi_vk_table sets;
 oxi_vk_table pipelines;
-VkShaderModule modules[OXI_VK_SHADER_COUNT];
 VkPipelineCache cache;
 char*cache_path;
 oxi_vk_host_buffer params;
@@ -13632,6 +13631,271 @@ if(traits&OXI_VK_KEEPS_SUBNORMALS)to=oxi_vk_put_extension(to,"SPV_KHR_float_cont
 if(traits&OXI_VK_IN_BF16)to=oxi_vk_put_extension(to,"SPV_KHR_bfloat16");}
 to=oxi_vk_put_changed(to,in,in[0]>>16,shader);}
 return 4*(size_t)(to-out);}
+/* >>vulkan/driver/specialize.c */
+enum{
+OXI_VK_SPV_TYPES=19,OXI_VK_SPV_TYPE_BOOL=20,OXI_VK_SPV_TYPE_INT=21,OXI_VK_SPV_TYPES_END=34,
+ OXI_VK_SPV_TRUE=41,OXI_VK_SPV_FALSE=42,OXI_VK_SPV_SPEC_TRUE=48,OXI_VK_SPV_SPEC_FALSE=49,
+ OXI_VK_SPV_SPEC_CONSTANT=50,OXI_VK_SPV_SPEC_OP=52,OXI_VK_SPV_FUNCTION=54,OXI_VK_SPV_FUNCTION_END=56,
+ OXI_VK_SPV_CALL=57,OXI_VK_SPV_DECORATE=71,OXI_VK_SPV_PHI=245,OXI_VK_SPV_LOOP_MERGE=246,
+ OXI_VK_SPV_SELECTION_MERGE=247,OXI_VK_SPV_LABEL=248,OXI_VK_SPV_BRANCH=249,OXI_VK_SPV_BRANCH_IF=250,
+ OXI_VK_SPV_SWITCH=251,OXI_VK_SPV_UNREACHABLE=255,OXI_VK_SPV_SPEC_ID=1};
+typedef struct oxi_vk_spv_id{
+uint32_t at;
+uint32_t value;
+uint32_t home;
+uint32_t taken;
+uint32_t construct;
+uint32_t merge,next;
+bool type,word;
+bool special,known;
+bool reached;
+bool named;
+bool decided;
+bool stays;}oxi_vk_spv_id;
+typedef struct oxi_vk_special_module{
+const uint32_t*code,*special;
+uint32_t words,bound;
+oxi_vk_spv_id*id;
+uint32_t*ahead;
+uint32_t ahead_count;}oxi_vk_special_module;
+static bool oxi_vk_spv_work_out(uint32_t code,uint32_t a,uint32_t b,uint32_t c,uint32_t*value){
+int32_t sa,sb;
+memcpy(&sa,&a,4);
+memcpy(&sb,&b,4);
+switch(code){
+case 83: *value=a;return true;
+case 124: *value=a;return true;
+case 126: *value=0u-a;return true;
+case 128: *value=a+b;return true;
+case 130: *value=a-b;return true;
+case 132: *value=a*b;return true;
+case 134: *value=b?a/b:0;return b!=0;
+case 137: *value=b?a%b:0;return b!=0;
+case 164:case 170: *value=a==b;return true;
+case 165:case 171: *value=a!=b;return true;
+case 166: *value=a|b;return true;
+case 167: *value=a&b;return true;
+case 168: *value= !a;return true;
+case 169: *value=a?b:c;return true;
+case 172: *value=a>b;return true;
+case 173: *value=sa>sb;return true;
+case 174: *value=a>=b;return true;
+case 175: *value=sa>=sb;return true;
+case 176: *value=a<b;return true;
+case 177: *value=sa<sb;return true;
+case 178: *value=a<=b;return true;
+case 179: *value=sa<=sb;return true;
+case 194: *value=b<32?a>>b:0;return b<32;
+case 196: *value=b<32?a<<b:0;return b<32;
+case 197: *value=a|b;return true;
+case 198: *value=a^b;return true;
+case 199: *value=a&b;return true;
+case 200: *value= ~a;return true;
+default:return false;}}
+static void oxi_vk_spv_note(oxi_vk_special_module*m,uint32_t code,oxi_vk_spv_id*of,const uint32_t*at,
+ uint32_t count){
+const oxi_vk_spv_id*in[3]={NULL,NULL,NULL};
+uint32_t value[3]={0,0,0};
+if(code<83||code>200||count<1||count>3)return;
+for(uint32_t i=0;i<count;i++){
+if(at[i]>=m->bound)return;
+in[i]= &m->id[at[i]];
+value[i]=in[i]->known?in[i]->value:0;}
+bool all=true;
+for(uint32_t i=0;i<count;i++)all=all&&in[i]->known;
+if(code==169&&count==3&&in[0]->known){
+const oxi_vk_spv_id*taken=in[value[0]?1:2];
+of->known=taken->known;
+of->value=taken->value;}else if((code==166||code==167)&&count==2&& !all){
+for(int i=0;i<2;i++)
+if(in[i]->known&&value[i]==(code==166)){
+of->known=true;
+of->value=value[i];}}else if(all){
+uint32_t result=0;
+of->known=oxi_vk_spv_work_out(code,value[0],value[1],value[2],&result);
+of->value=result;}}
+static void oxi_vk_spv_list(oxi_vk_special_module*m,uint32_t at,uint32_t*home){
+const uint32_t*in=m->code +at;
+uint32_t code=in[0]&0xffff,words=in[0]>>16;
+oxi_vk_spv_id*id=m->id;
+if(code==OXI_VK_SPV_DECORATE&&words==4&&in[2]==OXI_VK_SPV_SPEC_ID&&in[3]<OXI_VK_SPECIALS){
+id[in[1]].special=true;
+id[in[1]].value=in[3];
+ }else if((code>=OXI_VK_SPV_TYPES&&code<OXI_VK_SPV_TYPES_END)||code==OXI_VK_SPV_TYPE_MATRIX){
+id[in[1]].type=true;
+id[in[1]].word=code==OXI_VK_SPV_TYPE_BOOL||(code==OXI_VK_SPV_TYPE_INT&&in[2]==32);
+ }else if(code==OXI_VK_SPV_LABEL){
+*home=in[1];
+id[in[1]].at=at;}else if(code==OXI_VK_SPV_FUNCTION_END){
+*home=0;}else if(words>2&&in[1]<m->bound&&id[in[1]].type){
+oxi_vk_spv_id*of= &id[in[2]];
+if(code==OXI_VK_SPV_FUNCTION){
+*home=in[2];
+of->at=at;
+return;}
+of->home= *home;
+if(*home|| !id[in[1]].word)return;
+bool special=of->special;
+uint32_t given=special?m->special[of->value]:0;
+of->known=true;
+if(code==OXI_VK_SPV_CONSTANT)of->value=in[3];
+else if(code==OXI_VK_SPV_TRUE||code==OXI_VK_SPV_FALSE)of->value=code==OXI_VK_SPV_TRUE;
+else if(code==OXI_VK_SPV_SPEC_CONSTANT)of->value=special?given:in[3];
+else if(code==OXI_VK_SPV_SPEC_TRUE||code==OXI_VK_SPV_SPEC_FALSE)
+of->value=special?given!=0:code==OXI_VK_SPV_SPEC_TRUE;
+else{
+of->known=false;
+if(code==OXI_VK_SPV_SPEC_OP)oxi_vk_spv_note(m,in[3],of,in+4,words-4);}}}
+static void oxi_vk_spv_reach(oxi_vk_special_module*m,uint32_t from,uint32_t to){
+oxi_vk_spv_id*id=m->id;
+uint32_t construct=from;
+for(uint32_t c=from;c;c=id[c].construct){
+if(id[c].merge!=to&&id[c].next!=to)continue;
+if(id[c].decided&&c!=from)id[c].stays=true;
+construct=id[c].next==to?c:id[c].construct;
+break;}
+if(id[to].reached)return;
+id[to].reached=true;
+id[to].construct=construct;
+m->ahead[m->ahead_count++]=to;}
+static void oxi_vk_spv_reach_function(oxi_vk_special_module*m,uint32_t function){
+if(m->id[function].reached)return;
+m->id[function].reached=true;
+uint32_t at=m->id[function].at;
+while((m->code[at]&0xffff)!=OXI_VK_SPV_LABEL)at+=m->code[at]>>16;
+oxi_vk_spv_reach(m,0,m->code[at+1]);}
+static bool oxi_vk_spv_goes_back(const oxi_vk_special_module*m,uint32_t block,uint32_t to){
+for(uint32_t c=block;c;c=m->id[c].construct)
+if(c==to&&m->id[c].next)return true;
+return false;}
+static uint32_t oxi_vk_spv_only_way(const oxi_vk_special_module*m,uint32_t block,const uint32_t*in){
+uint32_t code=in[0]&0xffff,words=in[0]>>16;
+const oxi_vk_spv_id*by= &m->id[in[1]];
+uint32_t taken=0;
+if(code==OXI_VK_SPV_BRANCH_IF&&by->known){
+taken=in[by->value?2:3];
+if(oxi_vk_spv_goes_back(m,block,in[2])||oxi_vk_spv_goes_back(m,block,in[3]))return 0;
+ }else if(code==OXI_VK_SPV_SWITCH&&by->known){
+taken=in[2];
+for(uint32_t i=3;i+1<words;i+=2)
+if(in[i]==by->value)taken=in[i+1];}
+return taken;}
+static void oxi_vk_spv_follow(oxi_vk_special_module*m,uint32_t block){
+oxi_vk_spv_id*id=m->id,*self= &id[block];
+const uint32_t*in=m->code +self->at,*merge=NULL;
+uint32_t code,words;
+for(in+=in[0]>>16;;in+=words){
+code=in[0]&0xffff;
+words=in[0]>>16;
+if(code>=OXI_VK_SPV_BRANCH&&code<=OXI_VK_SPV_UNREACHABLE)break;
+if(code==OXI_VK_SPV_LOOP_MERGE||code==OXI_VK_SPV_SELECTION_MERGE)merge=in;
+else if(code==OXI_VK_SPV_CALL)oxi_vk_spv_reach_function(m,in[3]);
+else if(words>3&&id[in[1]].word)oxi_vk_spv_note(m,code,&id[in[2]],in+3,words-3);}
+bool loop=merge&&(merge[0]&0xffff)==OXI_VK_SPV_LOOP_MERGE;
+if(loop){
+self->next=merge[2];
+id[merge[2]].named=true;}
+self->taken=oxi_vk_spv_only_way(m,block,in);
+bool header=loop||(merge&& !(self->taken&&code==OXI_VK_SPV_BRANCH_IF));
+if(header){
+self->merge=merge[1];
+self->decided= !loop&&self->taken;
+if(!self->decided)id[merge[1]].named=true;}
+uint32_t from=header?block:self->construct;
+if(self->taken)oxi_vk_spv_reach(m,from,self->taken);
+else if(code==OXI_VK_SPV_BRANCH)oxi_vk_spv_reach(m,from,in[1]);
+else if(code==OXI_VK_SPV_BRANCH_IF)
+for(int i=2;i<4;i++)oxi_vk_spv_reach(m,from,in[i]);
+else if(code==OXI_VK_SPV_SWITCH)
+for(uint32_t i=2;i<words;i+=2)oxi_vk_spv_reach(m,from,in[i]);}
+static uint32_t*oxi_vk_spv_put(uint32_t*out,uint32_t code,uint32_t words,uint32_t a,uint32_t b){
+out[0]=words<<16|code;
+out[1]=a;
+if(words>2)out[2]=b;
+return out+words;}
+static uint32_t*oxi_vk_spv_put_phi(const oxi_vk_special_module*m,uint32_t block,const uint32_t*in,
+ uint32_t*out){
+uint32_t*to=out+3,next=m->id[block].next;
+out[1]=in[1];
+out[2]=in[2];
+for(uint32_t i=3;i+1<in[0]>>16;i+=2){
+const oxi_vk_spv_id*by= &m->id[in[i+1]];
+if(!by->reached||(by->taken&&by->taken!=block))continue;
+*to++ =in[i];
+*to++ =in[i+1];}
+if(next&& !m->id[next].reached){
+*to++ =in[2];
+*to++ =next;}
+out[0]=(uint32_t)(to-out)<<16|OXI_VK_SPV_PHI;
+return to;}
+static uint32_t*oxi_vk_spv_put_inside(const oxi_vk_special_module*m,uint32_t block,const uint32_t*in,
+ uint32_t*out){
+const oxi_vk_spv_id*self= &m->id[block];
+uint32_t code=in[0]&0xffff,words=in[0]>>16;
+if(code==OXI_VK_SPV_PHI)return oxi_vk_spv_put_phi(m,block,in,out);
+if(self->taken&&code==OXI_VK_SPV_SELECTION_MERGE&& !self->stays)return out;
+if(self->taken&&(code==OXI_VK_SPV_BRANCH_IF||code==OXI_VK_SPV_SWITCH))
+return self->stays?oxi_vk_spv_put(out,OXI_VK_SPV_SWITCH,3,in[1],self->taken)
+ :oxi_vk_spv_put(out,OXI_VK_SPV_BRANCH,2,self->taken,0);
+memcpy(out,in,4*(size_t)words);
+return out+words;}
+static uint32_t oxi_vk_spv_loop_of(const oxi_vk_special_module*m,uint32_t target){
+for(uint32_t i=1;i<m->bound;i++)
+if(m->id[i].next==target)return i;
+return 0;}
+static uint32_t*oxi_vk_spv_write(const oxi_vk_special_module*m,uint32_t*out){
+const oxi_vk_spv_id*id=m->id;
+uint32_t function=0,block=0;
+memcpy(out,m->code,4*OXI_VK_SPV_HEADER);
+out+=OXI_VK_SPV_HEADER;
+for(uint32_t at=OXI_VK_SPV_HEADER,words;at<m->words;at+=words){
+const uint32_t*in=m->code +at;
+uint32_t code=in[0]&0xffff;
+words=in[0]>>16;
+if(code==OXI_VK_SPV_FUNCTION){
+function=in[2];
+block=0;}
+if(code==OXI_VK_SPV_LABEL)block=in[1];
+bool ends=code==OXI_VK_SPV_FUNCTION_END;
+if(!function){
+uint32_t home=code==OXI_VK_SPV_DECORATE?id[in[1]].home:0;
+if(home&& !id[home].reached)continue;
+memcpy(out,in,4*(size_t)words);
+out+=words;}else if(id[function].reached){
+if(block&& !ends&&id[block].reached){
+out=oxi_vk_spv_put_inside(m,block,in,out);}else if(!block||ends){
+memcpy(out,in,4*(size_t)words);
+out+=words;}else if(code==OXI_VK_SPV_LABEL&&id[block].named){
+uint32_t loop=oxi_vk_spv_loop_of(m,block);
+out=oxi_vk_spv_put(out,OXI_VK_SPV_LABEL,2,block,0);
+if(loop)out=oxi_vk_spv_put(out,OXI_VK_SPV_BRANCH,2,loop,0);
+else*out++ =1u<<16|OXI_VK_SPV_UNREACHABLE;}}
+if(ends)function=block=0;}
+return out;}
+static ox_status oxi_vk_specialize(const oxi_vk_code*shader,const uint32_t*special,uint32_t*out,
+ size_t*bytes){
+oxi_vk_special_module m;
+memset(&m,0,sizeof m);
+m.code=shader->code;
+m.special=special;
+m.words=(uint32_t)(shader->bytes/4);
+m.bound=shader->code[3];
+size_t room=m.bound*(sizeof*m.id+sizeof*m.ahead);
+m.id=(oxi_vk_spv_id*)oxi_alloc(room);
+if(!m.id)return OX_ERR_NOMEM;
+memset(m.id,0,m.bound*sizeof*m.id);
+m.ahead=(uint32_t*)(m.id+m.bound);
+uint32_t entry=0,home=0;
+for(uint32_t at=OXI_VK_SPV_HEADER;at<m.words;at+=m.code[at]>>16){
+if((m.code[at]&0xffff)==OXI_VK_SPV_ENTRY)entry=m.code[at+2];
+oxi_vk_spv_list(&m,at,&home);}
+oxi_vk_spv_reach_function(&m,entry);
+while(m.ahead_count)oxi_vk_spv_follow(&m,m.ahead[--m.ahead_count]);
+for(uint32_t i=1;i<m.bound;i++)
+if(m.id[i].stays)m.id[m.id[i].merge].named=true;
+*bytes=4*(size_t)(oxi_vk_spv_write(&m,out)-out);
+oxi_free(m.id,room);
+return OX_OK;}
 /* >>vulkan/memory/memory.c */
 static int oxi_vk_memory_type(const oxi_vk_device*d,uint32_t allowed,VkMemoryPropertyFlags wanted){
 for(uint32_t i=0;i<d->memories.memoryTypeCount;i++)
@@ -14342,24 +14606,28 @@ ox_status status=oxi_vk_table_reserve(&d->sets,sizeof key);
 if(status==OX_OK)status=oxi_vk_make_set(d,key,out);
 if(status==OX_OK)oxi_vk_table_set(&d->sets,key,(uint64_t)*out);
 return status;}
-static ox_status oxi_vk_make_module(oxi_vk_device*d,uint32_t shader){
-if(d->modules[shader])return OX_OK;
-oxi_vk_code code=oxi_vk_shaders[shader];
+static ox_status oxi_vk_make_module(oxi_vk_device*d,const oxi_vk_pipeline_key*key,VkShaderModule*out){
+oxi_vk_code code=oxi_vk_shaders[key->shader];
 if(!(d->caps&OX_VULKAN_CAP_SUBNORMALS))code.traits&= ~(uint32_t)OXI_VK_KEEPS_SUBNORMALS;
-bool changes=code.traits&(OXI_VK_KEEPS_SUBNORMALS|OXI_VK_IN_BF16);
-size_t room=changes?code.bytes+4*OXI_VK_CHANGE_WORDS:0;
-uint32_t*changed=changes?(uint32_t*)oxi_alloc(room):NULL;
-if(changes&& !changed)return OX_ERR_NOMEM;
+size_t room=2*code.bytes+4*OXI_VK_CHANGE_WORDS;
+uint32_t*words=(uint32_t*)oxi_alloc(room);
+if(!words)return OX_ERR_NOMEM;
+uint32_t*changed=words+code.bytes/4;
+ox_status status=oxi_vk_specialize(&code,key->special.word,words,&code.bytes);
+if(status==OX_OK){
 VkShaderModuleCreateInfo info;
 memset(&info,0,sizeof info);
 info.sType=VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
-info.codeSize=changes?oxi_vk_change_module(&code,changed):code.bytes;
-info.pCode=changes?changed:code.code;
-VkResult result=d->vk.vkCreateShaderModule(d->device,&info,NULL,&d->modules[shader]);
-oxi_free(changed,room);
-return oxi_vk_check(d,result,"a shader");}
+code.code=words;
+info.codeSize=oxi_vk_change_module(&code,changed);
+info.pCode=changed;
+VkResult result=d->vk.vkCreateShaderModule(d->device,&info,NULL,out);
+status=oxi_vk_check(d,result,"a shader");}
+oxi_free(words,room);
+return status;}
 static ox_status oxi_vk_make_pipeline(oxi_vk_device*d,const oxi_vk_pipeline_key*key,VkPipeline*out){
-ox_status status=oxi_vk_make_module(d,key->shader);
+VkShaderModule module=VK_NULL_HANDLE;
+ox_status status=oxi_vk_make_module(d,key,&module);
 if(status!=OX_OK)return status;
 VkSpecializationMapEntry entries[OXI_VK_SPECIALS];
 VkSpecializationInfo special;
@@ -14377,7 +14645,7 @@ special.pData= &key->special;
 info.sType=VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO;
 info.stage.sType=VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
 info.stage.stage=VK_SHADER_STAGE_COMPUTE_BIT;
-info.stage.module=d->modules[key->shader];
+info.stage.module=module;
 info.stage.pName="main";
 info.stage.pSpecializationInfo= &special;
 info.layout=d->layout;
@@ -14388,6 +14656,7 @@ size.requiredSubgroupSize=d->subgroup_size;
 info.stage.pNext= &size;
 info.stage.flags=VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT_EXT;}
 VkResult result=d->vk.vkCreateComputePipelines(d->device,d->cache,1,&info,NULL,out);
+d->vk.vkDestroyShaderModule(d->device,module,NULL);
 d->counters.pipelines++;
 return oxi_vk_check(d,result,"a pipeline");}
 static ox_status oxi_vk_find_pipeline(oxi_vk_device*d,const oxi_vk_dispatch*dispatch,VkPipeline*out){
@@ -15691,8 +15960,6 @@ for(size_t i=0;i<d->pipelines.places;i++)
 if(d->pipelines.values[i])
 d->vk.vkDestroyPipeline(d->device,(VkPipeline)d->pipelines.values[i],NULL);
 oxi_vk_table_drop(&d->pipelines);
-for(int i=0;i<OXI_VK_SHADER_COUNT;i++)
-if(d->modules[i])d->vk.vkDestroyShaderModule(d->device,d->modules[i],NULL);
 for(int i=0;i<OXI_VK_SLOTS;i++)oxi_vk_time_stop(d,&d->slot[i]);
 for(int i=0;i<OXI_VK_SLOTS;i++){
 if(d->slot[i].fence)d->vk.vkDestroyFence(d->device,d->slot[i].fence,NULL);
