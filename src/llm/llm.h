@@ -155,6 +155,7 @@ typedef struct ox_llm_config {
     double rope_base, rope_scale; /* of the frequencies; of the positions */
     int64_t rope_size;            /* elements of a head that are rotated */
     bool tied;                    /* the embedding is the output matrix too */
+    int64_t experts, experts_used; /* of a layer; of them, for a token; 0 = there are none */
     int64_t parameters;
     int64_t bytes; /* of the weights, as they lie in the file */
 } ox_llm_config;

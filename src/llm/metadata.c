@@ -43,3 +43,8 @@ static void oxi_llm_copy_text(ox_string text, char *out, size_t room) {
     }
     out[length] = 0;
 }
+
+static ox_status oxi_llm_error(void) {
+    const ox_status status = ox_error();
+    return status ? status : OX_ERR_NOMEM;
+}

@@ -1,6 +1,6 @@
-/* The context: keys and values of the positions so far, and the forward pass that adds to them.
- * Written in public operations and views, inside scopes, so it runs on whatever device the weights are on.
- * Called by users and by generate.c; the architecture's row decides what differs between models. */
+/* The context: keys and values of the positions so far, and the batches and steps that add to them.
+ * The forward pass (forward.c) is in public operations and views, inside scopes, so it runs on whatever device
+ * the weights are on. Called by users and by generate.c. */
 
 /* ---- opening and closing ------------------------------------------------------------------------------- */
 
@@ -23,8 +23,9 @@ OX_API ox_llm_context *ox_llm_context_open(ox_llm *model, const ox_llm_context_d
                        ox_dtype_name(cache));
         return NULL;
     }
-    const int64_t key = model->config.key_size, value = model->config.value_size;
-    if (cache == OX_Q8_0 && (key % 32 != 0 || value % 32 != 0)) {
+    for (int64_t i = 0; cache == OX_Q8_0 && i < model->config.layers; i++) {
+        const int64_t key = model->layers[i].key_size, value = model->layers[i].value_size;
+        if (key % 32 == 0 && value % 32 == 0) continue;
         (void)oxi_fail(OX_ERR_DTYPE, "llm: keys of %lld and values of %lld numbers are no blocks of 32",
                        (long long)key, (long long)value);
         return NULL;
@@ -35,10 +36,13 @@ OX_API ox_llm_context *ox_llm_context_open(ox_llm *model, const ox_llm_context_d
     context->model = model;
     context->capacity = desc->capacity ? desc->capacity : usual;
     context->batch = desc->batch ? desc->batch : 512;
+    if (!model->numbers.causal) context->batch = context->capacity; /* each token sees all of the text */
     context->pending = -1;
     context->dtype = cache;
     /* weights that stream are computed with tile by tile, as they come */
-    if (ox_device_of(model->weight[OXI_LLM_EMBEDDING]) != model->device) context->not_ahead = OXI_LLM_TRIES;
+    if (ox_device_of(model->part[OXI_LLM_EMBEDDING].weight) != model->device || model->numbers.alibi > 0 ||
+        model->numbers.temperature > 0 || model->numbers.chunk > 0)
+        context->not_ahead = OXI_LLM_TRIES;
     (void)oxi_atomic_add(&model->references, 1);
     context->keys = (ox_tensor **)oxi_calloc((size_t)model->config.layers, sizeof *context->keys);
     context->values = (ox_tensor **)oxi_calloc((size_t)model->config.layers, sizeof *context->values);
@@ -86,14 +90,14 @@ OX_API ox_status ox_llm_rewind(ox_llm_context *context, int64_t length) {
 
 /* Makes room for `needed` positions in one layer's keys or values, [kv_heads, room, size]. They grow with the
  * text, by doubling: a short text in a long context takes little memory. On error the cache is as it was. */
-static ox_status oxi_llm_grow(const ox_llm_context *context, ox_tensor **cache, int64_t size,
+static ox_status oxi_llm_grow(const ox_llm_context *context, ox_tensor **cache, int64_t heads, int64_t size,
                               int64_t needed) {
     int64_t room = *cache ? (*cache)->shape[1] : 0;
     if (needed <= room) return OX_OK;
     room = room ? 2 * room : 256;
     if (room < needed) room = needed;
     if (room > context->capacity) room = context->capacity;
-    const int64_t shape[3] = {context->model->config.kv_heads, room, size};
+    const int64_t shape[3] = {heads, room, size};
     ox_scope scope = ox_scope_begin();
     ox_tensor *grown = oxi_tensor_new(context->model->device, context->dtype, 3, shape);
     if (grown && context->length > 0) {
@@ -108,104 +112,52 @@ static ox_status oxi_llm_grow(const ox_llm_context *context, ox_tensor **cache, 
     return grown ? OX_OK : oxi_llm_error();
 }
 
+/* A latent's values are a part of its keys. */
 static ox_status oxi_llm_reserve(const ox_llm_context *context, int64_t positions) {
-    const ox_llm_config *c = &context->model->config;
+    const ox_llm *model = context->model;
     ox_status status = OX_OK;
-    for (int64_t i = 0; !status && i < c->layers; i++) {
-        status = oxi_llm_grow(context, &context->keys[i], c->key_size, positions);
-        if (!status) status = oxi_llm_grow(context, &context->values[i], c->value_size, positions);
+    for (int64_t i = 0; !status && i < model->config.layers; i++) {
+        const oxi_llm_layer *l = &model->layers[i];
+        status = oxi_llm_grow(context, &context->keys[i], l->kv_heads, l->key_size, positions);
+        if (!status && !model->numbers.latent)
+            status = oxi_llm_grow(context, &context->values[i], l->kv_heads, l->value_size, positions);
     }
     return status;
 }
 
-/* ---- the forward pass ---------------------------------------------------------------------------------- */
+/* ---- a batch -------------------------------------------------------------------------------------------- */
 
-/* One batch: `count` tokens at positions start .. start + count - 1. */
-typedef struct oxi_llm_batch {
-    const ox_llm_context *context;
-    int64_t start, count;
-    ox_tensor *positions; /* i32 [count] */
-} oxi_llm_batch;
-
-/* x [S, width] -> [heads, S, size], a view of the product. */
-static ox_tensor *oxi_llm_heads(ox_tensor *x, ox_tensor *weight, ox_tensor *bias, int64_t heads,
-                                int64_t size) {
-    if (!x) return NULL;
-    ox_tensor *product = ox_linear(x, weight, bias);
-    return ox_transpose(ox_view(product, OX_SHAPE(x->shape[0], heads, size)), 0, 1);
-}
-
-static ox_tensor *oxi_llm_turn(const oxi_llm_batch *batch, ox_tensor *heads) {
+/* What is added to scores for how far a key is behind: slope (t - last) a head, f32 [heads, 1, end]. Between two
+ * keys of a row it is what Press et al. 2022 ("ALiBi") add, and softmax sees no more. */
+static ox_tensor *oxi_llm_distances(const oxi_llm_batch *batch) {
     const ox_llm *model = batch->context->model;
-    ox_rope_desc desc;
-    memset(&desc, 0, sizeof desc);
-    desc.base = model->config.rope_base;
-    desc.scale = model->config.rope_scale;
-    desc.dims = (int)model->config.rope_size;
-    desc.interleaved = model->architecture->rope_interleaved;
-    desc.factors = model->weight[OXI_LLM_ROPE_FACTORS];
-    return ox_rope(heads, batch->positions, &desc);
+    const double end = (double)(batch->start + batch->count), most = model->numbers.alibi;
+    const int64_t heads = model->config.heads;
+    int64_t power = 1;
+    while (2 * power <= heads) power *= 2;
+    float *slopes = (float *)oxi_alloc((size_t)heads * sizeof *slopes);
+    for (int64_t h = 0; slopes && h < heads; h++)
+        slopes[h] = (float)exp2(h < power ? -most * (double)(h + 1) / (double)power
+                                          : -most * (double)(2 * (h - power) + 1) / (double)(2 * power));
+    ox_tensor *t = slopes ? oxi_copied(slopes, OX_SHAPE(heads, 1, 1), OX_F32) : NULL;
+    oxi_free(slopes, (size_t)heads * sizeof *slopes);
+    return ox_to(ox_mul(t, oxi_arange(1 - end, 1, 1, OX_F32, ox_cpu())), model->device);
 }
 
-/* Writes rows [kv_heads, S, size] behind those in the cache; gives all, [kv_heads, start + S, size]. */
-static ox_tensor *oxi_llm_remember(const oxi_llm_batch *batch, ox_tensor *cache, ox_tensor *rows) {
-    if (!ox_copy_(ox_narrow(cache, 1, batch->start, batch->count), rows)) return NULL;
-    return ox_narrow(cache, 1, 0, batch->start + batch->count);
-}
-
-/* x [S, width], normalized -> [S, width] */
-static ox_tensor *oxi_llm_attention(const oxi_llm_batch *batch, int64_t index, ox_tensor *x) {
-    const ox_llm_context *context = batch->context;
-    const ox_llm_config *c = &context->model->config;
-    ox_tensor *const *w = context->model->layers[index].weight;
-    ox_tensor *q = oxi_llm_heads(x, w[OXI_LLM_QUERY], w[OXI_LLM_QUERY_BIAS], c->heads, c->key_size);
-    ox_tensor *k = oxi_llm_heads(x, w[OXI_LLM_KEY], w[OXI_LLM_KEY_BIAS], c->kv_heads, c->key_size);
-    ox_tensor *v = oxi_llm_heads(x, w[OXI_LLM_VALUE], w[OXI_LLM_VALUE_BIAS], c->kv_heads, c->value_size);
-    q = oxi_llm_turn(batch, q);
-    k = oxi_llm_remember(batch, context->keys[index], oxi_llm_turn(batch, k));
-    v = oxi_llm_remember(batch, context->values[index], v);
-    ox_attention_desc desc;
-    memset(&desc, 0, sizeof desc);
-    desc.causal = true;
-    desc.query_start = batch->start;
-    ox_tensor *out = ox_scaled_dot_product_attention(q, k, v, &desc); /* [heads, S, value_size] */
-    out = ox_reshape(ox_transpose(out, 0, 1), OX_SHAPE(batch->count, c->heads * c->value_size));
-    return ox_linear(out, w[OXI_LLM_MERGE], w[OXI_LLM_MERGE_BIAS]);
-}
-
-/* x [S, width], normalized -> [S, width] */
-static ox_tensor *oxi_llm_feed_forward(const ox_llm *model, int64_t index, ox_tensor *x) {
-    ox_tensor *const *w = model->layers[index].weight;
-    ox_tensor *gate = ox_linear(x, w[OXI_LLM_GATE], NULL);
-    ox_tensor *up = ox_linear(x, w[OXI_LLM_UP], NULL);
-    return ox_linear(model->architecture->gate(gate, up), w[OXI_LLM_DOWN], NULL);
-}
-
-/* x += what the layer computes; false on error. */
-static bool oxi_llm_run_layer(const oxi_llm_batch *batch, int64_t index, ox_tensor *x) {
+/* Factors of queries by their positions, f32 [count, 1]. Layers that alone are not turned count from 1. */
+static ox_tensor *oxi_llm_temperatures(const oxi_llm_batch *batch) {
     const ox_llm *model = batch->context->model;
-    const double epsilon = model->config.norm_epsilon;
-    ox_tensor *const *w = model->layers[index].weight;
-    ox_scope scope = ox_scope_begin();
-    ox_tensor *normal = model->architecture->norm(x, 1, w[OXI_LLM_ATTENTION_NORM], epsilon);
-    x = ox_add_(x, oxi_llm_attention(batch, index, normal));
-    normal = model->architecture->norm(x, 1, w[OXI_LLM_HIDDEN_NORM], epsilon);
-    const bool done = ox_add_(x, oxi_llm_feed_forward(model, index, normal)) != NULL;
-    ox_scope_end(&scope);
-    return done;
-}
-
-/* ids i32 [S] -> logits [rows, vocabulary] of the last `rows` of them; with rows 0 the last layer's x. */
-static ox_tensor *oxi_llm_forward(const oxi_llm_batch *batch, ox_tensor *ids, int64_t rows) {
-    const ox_llm *model = batch->context->model;
-    /* f32 [S, width]: the layers add to it in place */
-    ox_tensor *x = ox_cast(ox_embedding(ids, model->weight[OXI_LLM_EMBEDDING]), OX_F32);
-    for (int64_t i = 0; x && i < model->config.layers; i++)
-        if (!oxi_llm_run_layer(batch, i, x)) return NULL;
-    if (!x || rows == 0) return x;
-    x = ox_narrow(x, 0, x->shape[0] - rows, rows);
-    x = model->architecture->norm(x, 1, model->weight[OXI_LLM_OUTPUT_NORM], model->config.norm_epsilon);
-    return ox_linear(x, model->weight[OXI_LLM_OUTPUT], NULL);
+    const oxi_llm_numbers *n = &model->numbers;
+    const int64_t shift = oxi_llm_has_trait(model, OXI_LLM_TRAIT(PLAIN_WARMER));
+    const size_t bytes = (size_t)batch->count * sizeof(float);
+    float *factors = (float *)oxi_alloc(bytes);
+    if (!factors) return NULL;
+    for (int64_t i = 0; i < batch->count; i++)
+        factors[i] = (float)(1 + n->temperature *
+                                     log1p((double)((batch->start + i + shift) / n->temperature_length)));
+    ox_tensor *t = ox_to(oxi_copied(factors, OX_SHAPE(batch->count, 1), OX_F32), model->device);
+    oxi_free(factors, bytes);
+    return t;
 }
 
 static ox_status oxi_llm_run_batch(oxi_llm_batch *batch, const int32_t *tokens, int64_t rows, float *logits) {
@@ -216,6 +168,8 @@ static ox_status oxi_llm_run_batch(oxi_llm_batch *batch, const int32_t *tokens, 
     ox_tensor *positions = oxi_arange(start, end, 1, OX_I32, ox_cpu());
     ox_tensor *ids = ox_to(oxi_copied(tokens, OX_SHAPE(batch->count), OX_I32), model->device);
     batch->positions = ox_to(positions, model->device);
+    if (model->numbers.alibi > 0 && !(batch->alibi = oxi_llm_distances(batch))) ids = NULL;
+    if (model->numbers.temperature > 0 && !(batch->temperatures = oxi_llm_temperatures(batch))) ids = NULL;
     ox_tensor *x = batch->positions && ids ? oxi_llm_forward(batch, ids, rows) : NULL;
     if (!x) status = oxi_llm_error();
     if (!status && rows > 0) status = ox_to_floats(x, logits, rows * model->config.vocabulary);
@@ -248,12 +202,14 @@ static ox_status oxi_llm_run(ox_llm_context *context, const int32_t *tokens, int
                              float *logits) {
     ox_status status = oxi_llm_check_tokens(context, tokens, count);
     if (!status) status = oxi_llm_reserve(context, context->length + count);
+    const int64_t chunk = status ? 0 : context->model->numbers.chunk;
     oxi_llm_batch batch;
     memset(&batch, 0, sizeof batch);
     batch.context = context;
     for (int64_t done = 0; !status && done < count; done += batch.count) {
         batch.start = context->length + done;
         batch.count = count - done < context->batch ? count - done : context->batch;
+        if (chunk > 0 && batch.count > chunk - batch.start % chunk) batch.count = chunk - batch.start % chunk;
         const bool last = done + batch.count == count;
         const int64_t rows = !logits ? 0 : every ? batch.count : last;
         status = oxi_llm_run_batch(&batch, tokens + done, rows, logits);
@@ -320,9 +276,7 @@ static int64_t oxi_llm_start_step(ox_llm_context *context, int32_t token) {
 /* Records the step after this one, if its keys and values have room. */
 static void oxi_llm_look_ahead(ox_llm_context *context) {
     const int64_t position = context->length + 1, layers = context->model->config.layers;
-    if (layers == 0 || context->keys[layers - 1]->shape[1] <= position ||
-        context->values[layers - 1]->shape[1] <= position)
-        return;
+    if (context->keys[layers - 1]->shape[1] <= position) return; /* all layers have the same room */
     context->ahead = oxi_llm_record_step(context, position);
 }
 

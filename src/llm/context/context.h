@@ -1,0 +1,14 @@
+/* What the parts of the forward pass share. */
+#ifndef OX_LLM_CONTEXT_H
+#define OX_LLM_CONTEXT_H
+
+/* One batch: `count` tokens at positions start .. start + count - 1. */
+typedef struct oxi_llm_batch {
+    const ox_llm_context *context;
+    int64_t start, count;
+    ox_tensor *positions;    /* i32 [count] */
+    ox_tensor *alibi;        /* f32 [heads, 1, start + count] added to scores, or NULL */
+    ox_tensor *temperatures; /* f32 [count, 1] factors of queries, or NULL */
+} oxi_llm_batch;
+
+#endif

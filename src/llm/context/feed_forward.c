@@ -1,0 +1,111 @@
+/* The feed-forward of a layer: plain, gated, or experts that a router chooses for each token.
+ * Called by forward.c. */
+
+/* ---- one feed-forward ---------------------------------------------------------------------------------- */
+
+/* activation(gate) * up, or activation(up) where there is no gate; `halves`: both lie in `up`, the gate first.
+ * clamp > 0: gate is at most that, and up between minus that and that. */
+static ox_tensor *oxi_llm_activate(const ox_llm *model, ox_tensor *gate, ox_tensor *up, bool halves, double clamp) {
+    const oxi_llm_activation *activation = model->family->activation;
+    if (!up) return NULL;
+    if (halves) {
+        const int64_t half = up->shape[up->ndim - 1] / 2;
+        gate = ox_narrow(up, -1, 0, half);
+        up = ox_narrow(up, -1, half, half);
+    }
+    if (clamp > 0 && gate) gate = ox_clamp_(gate, -INFINITY, clamp);
+    if (clamp > 0) up = ox_clamp_(up, -clamp, clamp);
+    return gate ? activation->gated(gate, up) : activation->plain(up);
+}
+
+/* x [S, width], normalized -> [S, width] */
+static ox_tensor *oxi_llm_feed_forward(const ox_llm *model, const oxi_llm_layer *l, ox_tensor *x) {
+    const oxi_llm_part *p = l->part;
+    ox_tensor *gate = NULL;
+    if (p[OXI_LLM_GATE].weight && !(gate = oxi_llm_product(&p[OXI_LLM_GATE], x))) return NULL;
+    ox_tensor *up = oxi_llm_product(&p[OXI_LLM_UP], x);
+    x = oxi_llm_activate(model, gate, up, oxi_llm_has_trait(model, OXI_LLM_TRAIT(GATE_IN_UP)), 0);
+    if (p[OXI_LLM_DOWN_DIVISOR].weight) x = ox_div_(x, p[OXI_LLM_DOWN_DIVISOR].weight);
+    if (p[OXI_LLM_DOWN_NORM].weight) x = oxi_llm_normalize(model, &p[OXI_LLM_DOWN_NORM], x);
+    return oxi_llm_product(&p[OXI_LLM_DOWN], x);
+}
+
+/* The experts that all tokens take. */
+static ox_tensor *oxi_llm_shared_expert(const ox_llm *model, const oxi_llm_layer *l, ox_tensor *x) {
+    const oxi_llm_part *p = l->part;
+    ox_tensor *gate = NULL, *open = NULL;
+    if (p[OXI_LLM_SHARED_GATE].weight && !(gate = oxi_llm_product(&p[OXI_LLM_SHARED_GATE], x))) return NULL;
+    ox_tensor *out = oxi_llm_activate(model, gate, oxi_llm_product(&p[OXI_LLM_SHARED_UP], x), false, 0);
+    out = oxi_llm_product(&p[OXI_LLM_SHARED_DOWN], out);
+    if (!p[OXI_LLM_SHARED_ROUTER].weight) return out;
+    open = ox_sigmoid_(ox_linear(x, ox_unsqueeze(p[OXI_LLM_SHARED_ROUTER].weight, 0), NULL)); /* [S, 1] */
+    return ox_mul_(out, open);
+}
+
+/* ---- the router ---------------------------------------------------------------------------------------- */
+
+/* Scores [S, experts] with those of the groups that are not chosen at -infinity: a group counts as its two best
+ * experts do. source: DeepSeek-V3, 2024, section 2.1.2 */
+static ox_tensor *oxi_llm_choose_groups(const oxi_llm_numbers *n, ox_tensor *scores) {
+    const int64_t groups = n->expert_groups, size = n->experts / groups;
+    ox_tensor *grouped = ox_unflatten(scores, 1, OX_SHAPE(groups, size));
+    ox_tensor *best = ox_sum(ox_topk(grouped, size < 2 ? size : 2, 2, true).values, OX_DIMS(2), false);
+    ox_tensor *chosen = ox_topk(best, n->expert_groups_used, 1, true).indices; /* [S, used] */
+    if (!chosen) return NULL;
+    ox_tensor *ones = ox_full_like(best, 1), *zeros = ox_full_like(best, 0);
+    ox_tensor *open = ox_scatter(zeros, 1, chosen, ox_narrow(ones, 1, 0, n->expert_groups_used));
+    open = ox_unsqueeze(ox_gt(open, ox_number(0)), 2);
+    return ox_flatten(ox_where(open, grouped, ox_number(-INFINITY)), 1, 2);
+}
+
+/* The experts of each token, i32 [S, used], and their weights [S, used]. */
+static ox_tensor *oxi_llm_route(const ox_llm *model, const oxi_llm_layer *l, ox_tensor *x, ox_tensor **weights) {
+    const oxi_llm_numbers *n = &model->numbers;
+    ox_tensor *logits = oxi_llm_product(&l->part[OXI_LLM_ROUTER], x), *scores = logits;
+    if (n->router == OXI_LLM_ROUTER_SOFTMAX) scores = ox_softmax(logits, -1);
+    if (n->router == OXI_LLM_ROUTER_SIGMOID) scores = ox_sigmoid(logits);
+    const oxi_llm_part *own = &l->part[OXI_LLM_ROUTER_CHOICE];
+    ox_tensor *bias = own->bias ? own->bias : own->weight, *choice = bias ? ox_add(scores, bias) : scores;
+    if (n->expert_groups > 1) choice = oxi_llm_choose_groups(n, choice);
+    ox_tensor *chosen = ox_topk(choice, n->experts_used, 1, true).indices; /* i64 [S, used] */
+    ox_tensor *w = ox_gather(scores, 1, chosen);
+    if (n->router == OXI_LLM_ROUTER_LATE) w = ox_softmax(w, -1);
+    if (n->routed_norm && n->router != OXI_LLM_ROUTER_LATE) /* the bound is the smallest normal half float */
+        w = ox_div(w, ox_clamp(ox_sum(w, OX_DIMS(1), true), 6.103515625e-5, INFINITY));
+    if (n->routed_scale > 0) w = ox_mul_number(w, n->routed_scale);
+    *weights = w;
+    return ox_cast(chosen, OX_I32);
+}
+
+/* ---- experts ------------------------------------------------------------------------------------------- */
+
+/* x [S, in] or [S, used, in] by the matrices of each token's experts -> [S, used, out]. */
+static ox_tensor *oxi_llm_product_by_expert(const oxi_llm_part *part, ox_tensor *x, ox_tensor *experts) {
+    ox_tensor *out = ox_linear_experts(x, part->weight, experts, part->scale == 1 ? part->bias : NULL);
+    if (part->scale == 1) return out;
+    out = ox_mul_number_(out, part->scale);
+    return part->bias ? ox_add_(out, ox_embedding(experts, part->bias)) : out;
+}
+
+/* x [S, width], normalized -> [S, width]; `router_x` is what the router sees. */
+static ox_tensor *oxi_llm_mixture(const ox_llm *model, const oxi_llm_layer *l, ox_tensor *x, ox_tensor *router_x) {
+    const oxi_llm_part *p = l->part;
+    const bool first = oxi_llm_has_trait(model, OXI_LLM_TRAIT(ROUTED_FIRST)),
+               joined = p[OXI_LLM_EXPERTS_GATE_UP].weight != NULL;
+    ox_tensor *weights = NULL, *gate = NULL, *experts = oxi_llm_route(model, l, router_x, &weights);
+    if (!experts || !weights) return NULL;
+    ox_tensor *in = p[OXI_LLM_EXPERTS_IN].weight ? oxi_llm_product(&p[OXI_LLM_EXPERTS_IN], x) : x;
+    if (first) in = ox_mul(ox_unsqueeze(in, 1), ox_unsqueeze(weights, 2));
+    if (p[OXI_LLM_EXPERTS_GATE].weight && !joined &&
+        !(gate = oxi_llm_product_by_expert(&p[OXI_LLM_EXPERTS_GATE], in, experts)))
+        return NULL;
+    ox_tensor *up = oxi_llm_product_by_expert(&p[joined ? OXI_LLM_EXPERTS_GATE_UP : OXI_LLM_EXPERTS_UP], in, experts);
+    ox_tensor *out = oxi_llm_activate(model, gate, up, joined, l->expert_clamp); /* [S, used, hidden] */
+    out = oxi_llm_product_by_expert(&p[OXI_LLM_EXPERTS_DOWN], out, experts);
+    if (!first) out = ox_mul_(out, ox_unsqueeze(weights, 2));
+    out = ox_sum(out, OX_DIMS(1), false);
+    if (p[OXI_LLM_EXPERTS_OUT].weight) out = oxi_llm_product(&p[OXI_LLM_EXPERTS_OUT], out);
+    if (!p[OXI_LLM_SHARED_UP].weight) return out;
+    out = ox_add_(out, oxi_llm_shared_expert(model, l, x));
+    return oxi_llm_has_trait(model, OXI_LLM_TRAIT(SHARED_HALF)) ? ox_mul_number_(out, 0.5) : out;
+}

@@ -1,0 +1,115 @@
+/* The forward pass: embeddings, the layers, logits. One for all families: what a layer does follows from its
+ * family's row and from the parts that it has. Written in public operations, so that it runs on any device.
+ * Called by context.c. */
+
+static ox_tensor *oxi_llm_scaled(ox_tensor *x, double scale) {
+    return scale > 0 && scale != 1 ? ox_mul_number_(x, scale) : x;
+}
+
+/* The norm of rows [S, width], in groups where the family has them. */
+static ox_tensor *oxi_llm_normalize_row(const ox_llm *model, const oxi_llm_part *part, ox_tensor *x) {
+    const int64_t groups = model->numbers.norm_groups, width = model->config.width;
+    if (groups < 2) return oxi_llm_normalize(model, part, x);
+    x = oxi_llm_normalize(model, NULL, ox_unflatten(x, 1, OX_SHAPE(groups, width / groups)));
+    x = ox_flatten(x, 1, 2);
+    return part->weight ? ox_mul_(x, part->weight) : x;
+}
+
+/* The norm before attention or feed-forward, which a layer may lack; families without weights of it have one. */
+static ox_tensor *oxi_llm_normalize_before(const ox_llm *model, const oxi_llm_layer *l, oxi_llm_layer_role role,
+                                           ox_tensor *x) {
+    const bool bare = oxi_llm_has_trait(model, OXI_LLM_TRAIT(BARE_NORMS));
+    return bare || l->part[role].weight ? oxi_llm_normalize_row(model, &l->part[role], x) : x;
+}
+
+/* The norm behind one of them, which a layer may lack. */
+static ox_tensor *oxi_llm_normalize_behind(const ox_llm *model, const oxi_llm_layer *l, oxi_llm_layer_role role,
+                                           ox_tensor *x) {
+    const bool own = oxi_llm_has_trait(model, OXI_LLM_TRAIT(POST_EPSILON));
+    if (!l->part[role].weight) return x;
+    return oxi_llm_normalize_with(model, &l->part[role], x, own ? 1e-8 : model->numbers.epsilon);
+}
+
+/* What the layer's second half adds to x; `normal`: x with its norm, of blocks that have one; `start`: the layer's
+ * input, of families whose router sees that; `early`: what experts made of it already. */
+static ox_tensor *oxi_llm_second_half(const ox_llm *model, const oxi_llm_layer *l, ox_tensor *normal,
+                                      ox_tensor *start, ox_tensor *early) {
+    if (!l->part[OXI_LLM_ROUTER].weight) return oxi_llm_feed_forward(model, l, normal);
+    ox_tensor *out = early ? early : oxi_llm_mixture(model, l, normal, start ? start : normal);
+    if (!l->part[OXI_LLM_UP].weight || !oxi_llm_has_trait(model, OXI_LLM_TRAIT(DENSE_BESIDE))) return out;
+    out = ox_add_(out, oxi_llm_feed_forward(model, l, normal));
+    return oxi_llm_has_trait(model, OXI_LLM_TRAIT(BESIDE_ROOT)) ? ox_mul_number_(out, sqrt(0.5)) : out;
+}
+
+/* x += what the layer computes; false on error. */
+static bool oxi_llm_run_layer(const oxi_llm_batch *batch, int64_t index, ox_tensor *x) {
+    const ox_llm *model = batch->context->model;
+    const oxi_llm_numbers *n = &model->numbers;
+    const oxi_llm_layer *l = &model->layers[index];
+    const oxi_llm_part *p = l->part;
+    const bool sum = n->block == OXI_LLM_BLOCK_SUM;
+    const bool parallel = n->block == OXI_LLM_BLOCK_PARALLEL ||
+                          (oxi_llm_has_trait(model, OXI_LLM_TRAIT(PARALLEL_WITHOUT)) && !p[OXI_LLM_HIDDEN_NORM].weight);
+    ox_scope scope = ox_scope_begin();
+    ox_tensor *place = x, *start = NULL, *early = NULL;
+    if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(ROUTER_EARLY))) start = ox_clone(x);
+    if (p[OXI_LLM_EXPERTS_NORM].weight) {
+        early = oxi_llm_normalize(model, &p[OXI_LLM_EXPERTS_NORM], x);
+        early = oxi_llm_mixture(model, l, early, early);
+    }
+    ox_tensor *normal = oxi_llm_normalize_before(model, l, OXI_LLM_ATTENTION_NORM, x);
+    ox_tensor *attended = oxi_llm_attention(batch, index, normal);
+    attended = oxi_llm_normalize_behind(model, l, OXI_LLM_ATTENTION_POST_NORM, attended);
+    attended = oxi_llm_scaled(attended, n->residual_scale);
+    if (!parallel) {
+        x = ox_add_(x, attended);
+        if (sum) x = oxi_llm_normalize(model, &p[OXI_LLM_ATTENTION_SUM_NORM], x);
+    }
+    if (!parallel || p[OXI_LLM_HIDDEN_NORM].weight)
+        normal = oxi_llm_normalize_before(model, l, OXI_LLM_HIDDEN_NORM, x);
+    ox_tensor *out = oxi_llm_second_half(model, l, normal, start, early);
+    out = oxi_llm_normalize_behind(model, l, OXI_LLM_HIDDEN_POST_NORM, out);
+    out = oxi_llm_scaled(out, n->residual_scale);
+    if (parallel) x = ox_add_(x, attended);
+    x = ox_add_(x, out);
+    if (sum) x = oxi_llm_normalize(model, &p[OXI_LLM_LAYER_SUM_NORM], x);
+    const bool done = x && (x == place || ox_copy_(place, x));
+    ox_scope_end(&scope);
+    return done;
+}
+
+/* ids i32 [S] -> f32 [S, width]: the layers add to it in place */
+static ox_tensor *oxi_llm_embed(const oxi_llm_batch *batch, ox_tensor *ids) {
+    const ox_llm *model = batch->context->model;
+    ox_tensor *x = ox_cast(ox_embedding(ids, model->part[OXI_LLM_EMBEDDING].weight), OX_F32);
+    x = oxi_llm_scaled(x, model->numbers.embedding_scale);
+    if (model->part[OXI_LLM_POSITIONS].weight)
+        x = ox_add_(x, ox_embedding(batch->positions, model->part[OXI_LLM_POSITIONS].weight));
+    if (model->part[OXI_LLM_TOKEN_TYPES].weight)
+        x = ox_add_(x, ox_narrow(model->part[OXI_LLM_TOKEN_TYPES].weight, 0, 0, 1));
+    if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(EMBEDDING_NORMED))) x = oxi_llm_normalize(model, NULL, x);
+    return model->part[OXI_LLM_EMBEDDING_NORM].weight
+               ? oxi_llm_normalize(model, &model->part[OXI_LLM_EMBEDDING_NORM], x)
+               : x;
+}
+
+/* x [rows, width] of the last layer -> logits [rows, vocabulary] */
+static ox_tensor *oxi_llm_logits(const ox_llm *model, ox_tensor *x) {
+    const oxi_llm_numbers *n = &model->numbers;
+    if (model->part[OXI_LLM_OUTPUT_NORM].weight || oxi_llm_has_trait(model, OXI_LLM_TRAIT(BARE_NORMS)))
+        x = oxi_llm_normalize_row(model, &model->part[OXI_LLM_OUTPUT_NORM], x);
+    x = oxi_llm_scaled(oxi_llm_product(&model->part[OXI_LLM_OUTPUT], x), n->logit_scale);
+    if (n->logit_cap > 0)
+        x = ox_mul_number_(ox_tanh_(ox_mul_number_(x, 1 / n->logit_cap)), n->logit_cap);
+    return x;
+}
+
+/* ids i32 [S] -> logits [rows, vocabulary] of the last `rows` of them; with rows 0 the last layer's x. */
+static ox_tensor *oxi_llm_forward(const oxi_llm_batch *batch, ox_tensor *ids, int64_t rows) {
+    const ox_llm *model = batch->context->model;
+    ox_tensor *x = oxi_llm_embed(batch, ids);
+    for (int64_t i = 0; x && i < model->config.layers; i++)
+        if (!oxi_llm_run_layer(batch, i, x)) return NULL;
+    if (!x || rows == 0) return x;
+    return oxi_llm_logits(model, ox_narrow(x, 0, x->shape[0] - rows, rows));
+}

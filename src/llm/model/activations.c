@@ -1,0 +1,33 @@
+/* Activations of the feed-forward: of one operand, and of a gate times its other half.
+ * A family names a row (families.def). Called by the forward pass. */
+
+static ox_tensor *oxi_llm_relu2(ox_tensor *x) {
+    x = ox_relu_(x);
+    return ox_mul_(x, x);
+}
+
+static ox_tensor *oxi_llm_gelu_tanh_gated(ox_tensor *gate, ox_tensor *up) {
+    return ox_mul_(ox_gelu_tanh_(gate), up);
+}
+
+static ox_tensor *oxi_llm_relu_gated(ox_tensor *gate, ox_tensor *up) {
+    return ox_mul_(ox_relu_(gate), up);
+}
+
+static ox_tensor *oxi_llm_relu2_gated(ox_tensor *gate, ox_tensor *up) {
+    return ox_mul_(oxi_llm_relu2(gate), up);
+}
+
+/* min(gate, 7) sigmoid(1.702 min(gate, 7)) (clamp(up, -7, 7) + 1), as GPT-OSS has it. */
+static ox_tensor *oxi_llm_clamped_gated(ox_tensor *gate, ox_tensor *up) {
+    gate = ox_clamp_(gate, -INFINITY, 7);
+    ox_tensor *opened = ox_mul_(ox_sigmoid_(ox_mul_number(gate, 1.702)), gate);
+    return ox_mul_(opened, ox_add_number_(ox_clamp_(up, -7, 7), 1));
+}
+
+static const oxi_llm_activation oxi_llm_silu = {ox_silu_, ox_silu_mul_};
+static const oxi_llm_activation oxi_llm_gelu = {ox_gelu_, ox_gelu_mul_};
+static const oxi_llm_activation oxi_llm_gelu_tanh = {ox_gelu_tanh_, oxi_llm_gelu_tanh_gated};
+static const oxi_llm_activation oxi_llm_relu = {ox_relu_, oxi_llm_relu_gated};
+static const oxi_llm_activation oxi_llm_square = {oxi_llm_relu2, oxi_llm_relu2_gated};
+static const oxi_llm_activation oxi_llm_clamped = {ox_silu_, oxi_llm_clamped_gated};

@@ -1,0 +1,452 @@
+/* What the facts of a model say: sizes, layer by layer, rope, and the numbers of the forward pass.
+ * Everything is checked here, so that the passes behind it need not. Called by model.c. */
+
+/* ---- sizes --------------------------------------------------------------------------------------------- */
+
+/* Heads of layer `i`, and the sizes of one; windowed layers may have their own. */
+static ox_status oxi_llm_read_heads(ox_llm *model, const ox_file *file, int64_t i) {
+    oxi_llm_layer *l = &model->layers[i];
+    const int64_t width = model->config.width, latent = model->numbers.latent;
+    ox_status status = oxi_llm_read_int(model, file, "attention.head_count", i, 1, OXI_LLM_NEEDED, &l->heads);
+    if (!status)
+        status = oxi_llm_read_int(model, file, "attention.head_count_kv", i, 1, l->heads, &l->kv_heads);
+    if (status) return status;
+    const int64_t head = width % l->heads == 0 ? width / l->heads : OXI_LLM_NEEDED;
+    status = oxi_llm_read_int(model, file, "attention.key_length", -1, 1, head, &l->key_size);
+    if (!status) status = oxi_llm_read_int(model, file, "attention.value_length", -1, 1, head, &l->value_size);
+    if (!status && l->window)
+        status = oxi_llm_read_int(model, file, "attention.key_length_swa", -1, 1, l->key_size, &l->key_size);
+    if (!status && l->window)
+        status =
+            oxi_llm_read_int(model, file, "attention.value_length_swa", -1, 1, l->value_size, &l->value_size);
+    if (status) return status;
+    if (l->heads % l->kv_heads != 0)
+        return oxi_fail(OX_ERR_FORMAT, "llm: %lld heads cannot share %lld key-value heads", (long long)l->heads,
+                        (long long)l->kv_heads);
+    if (latent) { /* all heads share one latent key, whose plain part is the value too */
+        l->kv_heads = 1;
+        l->key_size = latent + model->rope.size;
+        l->value_size = latent;
+    }
+    return OX_OK;
+}
+
+static bool oxi_llm_is_windowed(const ox_llm *model, int64_t layer) {
+    const int n = model->family->windows;
+    return n == 1 || (n > 1 ? layer % n != n - 1 : n < -1 && layer % -n != 0);
+}
+
+/* The window of each layer: a pattern in the file, a bool a layer or a number n as in families.def, or the
+ * family's. */
+static ox_status oxi_llm_read_windows(ox_llm *model, const ox_file *file) {
+    int64_t window, every = 0;
+    ox_status status = oxi_llm_read_int(model, file, "attention.sliding_window", -1, 1, 0, &window);
+    if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(DEEP_WINDOWS)) && model->config.layers != 64) window = 0;
+    if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(CHUNKS))) model->numbers.chunk = window;
+    if (status || window == 0) return status;
+    char key[96];
+    oxi_llm_key(model, "attention.sliding_window_pattern", key);
+    const bool listed = ox_file_meta_find(file, key).type == OX_FILE_META_ARRAY;
+    if (!listed) status = oxi_llm_read_int(model, file, "attention.sliding_window_pattern", -1, 1, 0, &every);
+    for (int64_t i = 0; !status && i < model->config.layers; i++) {
+        int64_t windowed = every ? i % every != every - 1 : oxi_llm_is_windowed(model, i);
+        if (listed)
+            status = oxi_llm_read_int(model, file, "attention.sliding_window_pattern", i, 0, OXI_LLM_NEEDED, &windowed);
+        model->layers[i].window = windowed ? window : 0;
+    }
+    return status;
+}
+
+static ox_status oxi_llm_read_expert_sizes(ox_llm *model, const ox_file *file, int64_t i) {
+    oxi_llm_layer *l = &model->layers[i];
+    const double clamp = oxi_llm_has_trait(model, OXI_LLM_TRAIT(EXPERT_CLAMP_7)) ? 7 : 0;
+    ox_status status =
+        oxi_llm_read_int(model, file, "expert_feed_forward_length", i, 1, l->hidden, &l->expert_hidden);
+    if (!status) status = oxi_llm_read_float(model, file, "swiglu_clamp_exp", i, 0, clamp, &l->expert_clamp);
+    if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(DENSE_WIDTH))) l->hidden = model->config.width;
+    return status;
+}
+
+static ox_status oxi_llm_read_layers(ox_llm *model, const ox_file *file) {
+    const oxi_llm_numbers *n = &model->numbers;
+    ox_status status = oxi_llm_read_windows(model, file);
+    for (int64_t i = 0; !status && i < model->config.layers; i++) {
+        oxi_llm_layer *l = &model->layers[i];
+        status = oxi_llm_read_heads(model, file, i);
+        if (!status)
+            status = oxi_llm_read_int(model, file, "feed_forward_length", i, 1, n->experts ? 0 : OXI_LLM_NEEDED, &l->hidden);
+        if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(HALF_HIDDEN))) l->hidden /= 2;
+        if (!status && n->experts) status = oxi_llm_read_expert_sizes(model, file, i);
+    }
+    return status;
+}
+
+static ox_status oxi_llm_read_sizes(ox_llm *model, const ox_file *file) {
+    ox_llm_config *c = &model->config;
+    ox_status status = oxi_llm_read_int(model, file, "block_count", -1, 1, OXI_LLM_NEEDED, &c->layers);
+    if (!status) status = oxi_llm_read_int(model, file, "embedding_length", -1, 1, OXI_LLM_NEEDED, &c->width);
+    if (!status) status = oxi_llm_read_int(model, file, "context_length", -1, 1, OXI_LLM_NEEDED, &c->context);
+    if (status) return status;
+    if (c->layers > ox_file_count(file))
+        return oxi_fail(OX_ERR_FORMAT, "llm: %lld layers, but only %lld tensors", (long long)c->layers,
+                        (long long)ox_file_count(file));
+    model->layers = (oxi_llm_layer *)oxi_calloc((size_t)c->layers, sizeof *model->layers);
+    return model->layers ? OX_OK : OX_ERR_NOMEM;
+}
+
+/* ---- rope ---------------------------------------------------------------------------------------------- */
+
+/* The numbers of YaRN. */
+typedef struct oxi_llm_yarn {
+    double factor, strength, fast, slow;
+    int64_t original;
+} oxi_llm_yarn;
+
+/* The pair, of `size` / 2, that turns `turns` times within `positions`. */
+static double oxi_llm_turning_pair(const oxi_llm_rope *rope, double positions, double turns) {
+    return (double)rope->size * log(positions / (turns * 6.283185307179586)) / (2 * log(rope->base));
+}
+
+/* Divisors of the frequencies: pairs that turn fast stay as they are, slow ones are stretched by the factor,
+ * those between a part of it. source: Peng et al. 2023, "YaRN", as llama.cpp rounds its borders */
+static ox_tensor *oxi_llm_yarn_factors(const oxi_llm_rope *rope, const oxi_llm_yarn *yarn) {
+    double low = floor(oxi_llm_turning_pair(rope, (double)yarn->original, yarn->fast));
+    double high = ceil(oxi_llm_turning_pair(rope, (double)yarn->original, yarn->slow));
+    if (!(low > 0)) low = 0;
+    if (!(high < (double)rope->size - 1)) high = (double)rope->size - 1;
+    const double width = high - low > 0.001 ? high - low : 0.001;
+    const size_t bytes = (size_t)(rope->size / 2) * sizeof(float);
+    float *out = (float *)oxi_alloc(bytes);
+    if (!out) return NULL;
+    for (int64_t i = 0; i < rope->size / 2; i++) {
+        double ramp = ((double)i - low) / width;
+        ramp = ramp < 0 ? 0 : ramp > 1 ? 1 : ramp;
+        const double kept = (1 - ramp) * yarn->strength;
+        out[i] = (float)(1 / ((1 - kept) / yarn->factor + kept));
+    }
+    ox_tensor *factors = oxi_copied(out, OX_SHAPE(rope->size / 2), OX_F32);
+    oxi_free(out, bytes);
+    return factors;
+}
+
+static ox_status oxi_llm_read_yarn(ox_llm *model, const ox_file *file, double factor) {
+    oxi_llm_yarn yarn;
+    double logarithm, strength = 0;
+    oxi_llm_rope *rope = &model->rope;
+    yarn.factor = factor;
+    ox_status status = oxi_llm_read_float(model, file, "rope.scaling.yarn_beta_fast", -1, 0, 32, &yarn.fast);
+    if (!status) status = oxi_llm_read_float(model, file, "rope.scaling.yarn_beta_slow", -1, 0, 1, &yarn.slow);
+    if (!status) status = oxi_llm_read_float(model, file, "rope.scaling.yarn_ext_factor", -1, -1, -1, &strength);
+    if (!status)
+        status = oxi_llm_read_float(model, file, "rope.scaling.yarn_log_multiplier", -1, 0, 0, &logarithm);
+    if (!status)
+        status = oxi_llm_read_int(model, file, "rope.scaling.original_context_length", -1, 1,
+                                  model->config.context, &yarn.original);
+    if (status) return status;
+    yarn.strength = strength < 0 ? 1 : strength;
+    if (factor <= 1 || rope->size == 0) return OX_OK;
+    const double stretched = 1 + logarithm * log(factor), attention = rope->magnitude;
+    if (model->numbers.latent) { /* DeepSeek's scores are scaled instead, once for q and once for k */
+        model->numbers.attention_scale *= attention * attention * stretched * stretched;
+        if (logarithm == 0) rope->magnitude *= 1 + 0.1 * log(factor);
+    } else {
+        rope->magnitude *= (1 + 0.1 * log(factor)) / (1 + 0.1 * logarithm * log(factor));
+    }
+    rope->factors = ox_retain(oxi_llm_yarn_factors(rope, &yarn));
+    return rope->factors ? OX_OK : oxi_llm_error();
+}
+
+/* Positions are multiplied by 1 / factor when they are scaled linearly; other ways change the frequencies. */
+static ox_status oxi_llm_read_rope_scaling(ox_llm *model, const ox_file *file) {
+    oxi_llm_rope *rope = &model->rope;
+    ox_string type;
+    double factor = 1, scale = 1;
+    ox_status status = oxi_llm_read_text(model, file, "rope.scaling.type", &type);
+    if (!status) status = oxi_llm_read_float(model, file, "rope.scaling.attn_factor", -1, 0, 1, &rope->magnitude);
+    if (!status) status = oxi_llm_read_float(model, file, "rope.scale_linear", -1, 1e-6, 1, &factor); /* the older key */
+    if (!status) status = oxi_llm_read_float(model, file, "rope.scaling.factor", -1, 1e-6, factor, &factor);
+    if (!status)
+        status = oxi_llm_read_int(model, file, "rope.scaling.original_context_length", -1, 1,
+                                  model->config.context, &rope->original);
+    if (status) return status;
+    if (type.length == 0 || oxi_llm_text_is(type, "linear")) {
+        scale = 1 / factor;
+    } else if (oxi_llm_text_is(type, "yarn")) {
+        status = oxi_llm_read_yarn(model, file, factor);
+    } else if (!oxi_llm_text_is(type, "none") && !oxi_llm_text_is(type, "longrope")) {
+        char name[32];
+        oxi_llm_copy_text(type, name, sizeof name);
+        return oxi_fail(OX_ERR_UNSUPPORTED, "llm: the rope scaling \"%s\" is not supported", name);
+    }
+    rope->scale = scale;
+    return status;
+}
+
+/* Whether layer `i` is turned, in a model with or without windows. */
+static bool oxi_llm_is_turned(const ox_llm *model, int64_t i, bool windows) {
+    const oxi_llm_layer *l = &model->layers[i];
+    if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(FOURTH_PLAIN)) && i % 4 == 3) return false;
+    if (!windows) return true;
+    if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(FIRST_PLAIN)) && i % 4 == 0) return false;
+    if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(DENSE_TURNS)) && i < model->numbers.dense_layers) return true;
+    return l->window || !oxi_llm_has_trait(model, OXI_LLM_TRAIT(WINDOW_TURNS));
+}
+
+static void oxi_llm_spread_rope(ox_llm *model) {
+    bool windows = false;
+    for (int64_t i = 0; i < model->config.layers; i++) windows = windows || model->layers[i].window > 0;
+    for (int64_t i = 0; i < model->config.layers; i++) {
+        oxi_llm_layer *l = &model->layers[i];
+        const oxi_llm_rope *rope = l->window ? &model->window_rope : &model->rope;
+        l->rope = rope->size > 0 && oxi_llm_is_turned(model, i, windows) ? rope : NULL;
+    }
+    if (model->numbers.attention_scale == 0 && oxi_llm_has_trait(model, OXI_LLM_TRAIT(TURNED_SCALE)))
+        model->numbers.attention_scale = 1 / sqrt((double)model->rope.size);
+}
+
+static ox_status oxi_llm_read_rope(ox_llm *model, const ox_file *file) {
+    oxi_llm_rope *rope = &model->rope, *window = &model->window_rope;
+    const int64_t head = model->layers[0].key_size;
+    if (model->numbers.rope == OXI_LLM_ROPE_NONE) return OX_OK;
+    ox_status status = oxi_llm_read_float(model, file, "rope.freq_base", -1, 1e-6, 10000, &rope->base);
+    if (!status && !model->numbers.latent)
+        status = oxi_llm_read_int(model, file, "rope.dimension_count", -1, 1, head, &rope->size);
+    if (!status) status = oxi_llm_read_rope_scaling(model, file);
+    if (status) return status;
+    *window = *rope;
+    (void)ox_retain(window->factors);
+    if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(WINDOW_UNSCALED))) {
+        window->scale = window->magnitude = 1;
+        ox_release(window->factors);
+        window->factors = NULL;
+    }
+    status = oxi_llm_read_float(model, file, "rope.freq_base_swa", -1, 1e-6,
+                                oxi_llm_has_trait(model, OXI_LLM_TRAIT(WINDOW_10000)) ? 10000 : rope->base,
+                                &window->base);
+    if (!status)
+        status = oxi_llm_read_int(model, file, "rope.dimension_count_swa", -1, 1, rope->size, &window->size);
+    for (int64_t i = 0; !status && i < model->config.layers; i++) {
+        const oxi_llm_layer *l = &model->layers[i];
+        const int64_t size = l->window ? window->size : rope->size;
+        if (size > l->key_size || size % 2 != 0)
+            return oxi_fail(OX_ERR_FORMAT, "llm: rope over %lld elements of heads that have %lld",
+                            (long long)size, (long long)l->key_size);
+    }
+    if (!status) oxi_llm_spread_rope(model);
+    return status;
+}
+
+/* ---- numbers of the forward pass ----------------------------------------------------------------------- */
+
+static ox_status oxi_llm_read_scales(ox_llm *model, const ox_file *file) {
+    oxi_llm_numbers *n = &model->numbers;
+    const double width = (double)model->config.width, layers = (double)model->config.layers;
+    const bool sizes = oxi_llm_has_trait(model, OXI_LLM_TRAIT(SCALES_OF_SIZES));
+    const double embedding = sizes ? 12 : 0, residual = sizes ? 1.4 / sqrt(layers) : 0, logits = sizes ? width / 256 : 0;
+    const bool divided = oxi_llm_has_trait(model, OXI_LLM_TRAIT(LOGIT_DIVIDED));
+    ox_status status = oxi_llm_read_float(model, file, "embedding_scale", -1, 0, embedding, &n->embedding_scale);
+    if (!status) status = oxi_llm_read_float(model, file, "residual_scale", -1, 0, residual, &n->residual_scale);
+    if (!status)
+        status = oxi_llm_read_float(model, file, "logit_scale", -1, 0, divided ? logits : sizes ? 1 / logits : 0,
+                                    &n->logit_scale);
+    if (!status) status = oxi_llm_read_float(model, file, "attention.clamp_kqv", -1, 0, 0, &n->clamp);
+    if (!status) status = oxi_llm_read_float(model, file, "attention.value_scale", -1, 0, 0, &n->value_scale);
+    if (!status && oxi_llm_has_trait(model, OXI_LLM_TRAIT(SCORE_CAP)))
+        status = oxi_llm_read_float(model, file, "attn_logit_softcapping", -1, 0, 50, &n->score_cap);
+    if (!status && oxi_llm_has_trait(model, OXI_LLM_TRAIT(LOGIT_CAP)))
+        status = oxi_llm_read_float(model, file, "final_logit_softcapping", -1, 0,
+                                    oxi_llm_has_trait(model, OXI_LLM_TRAIT(LOGIT_CAP_30)) ? 30 : 0,
+                                    &n->logit_cap);
+    if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(EMBEDDING_ROOT))) n->embedding_scale = sqrt(width);
+    if (divided && n->logit_scale > 0) n->logit_scale = 1 / n->logit_scale;
+    return status;
+}
+
+/* Queries that grow with the logarithm of their position, so that attention stays sharp in long texts. */
+static ox_status oxi_llm_read_temperature(ox_llm *model, const ox_file *file) {
+    oxi_llm_numbers *n = &model->numbers;
+    const bool plain = oxi_llm_has_trait(model, OXI_LLM_TRAIT(PLAIN_WARMER));
+    int64_t original;
+    ox_status status = oxi_llm_read_float(model, file, "attention.temperature_scale", -1, 0, plain ? 0.1 : 0,
+                                          &n->temperature);
+    if (!status)
+        status = oxi_llm_read_int(model, file, "rope.scaling.original_context_length", -1, 1, model->config.context,
+                                  &original);
+    if (!status)
+        status = oxi_llm_read_int(model, file, "attention.temperature_length", -1, 1, plain ? 8192 : original,
+                                  &n->temperature_length);
+    return status;
+}
+
+static ox_status oxi_llm_read_experts(ox_llm *model, const ox_file *file) {
+    oxi_llm_numbers *n = &model->numbers;
+    int64_t shared = 0, router = 0, hidden = 0, normalized = oxi_llm_has_trait(model, OXI_LLM_TRAIT(ROUTED_NORM));
+    ox_status status = oxi_llm_read_int(model, file, "expert_count", -1, 0, 0, &n->experts);
+    if (status || n->experts == 0) return status;
+    status = oxi_llm_read_int(model, file, "expert_used_count", -1, 1, OXI_LLM_NEEDED, &n->experts_used);
+    if (!status)
+        status = oxi_llm_read_int(model, file, "expert_feed_forward_length", 0, 1, -1, &hidden);
+    if (!status && hidden < 0)
+        status = oxi_llm_read_int(model, file, "feed_forward_length", 0, 1, OXI_LLM_NEEDED, &hidden);
+    if (!status)
+        status = oxi_llm_read_int(model, file, "moe_latent_size", -1, 1, model->config.width, &n->expert_width);
+    if (!status) status = oxi_llm_read_int(model, file, "leading_dense_block_count", -1, 0, 0, &n->dense_layers);
+    if (!status) status = oxi_llm_read_int(model, file, "expert_shared_count", -1, 0, 0, &shared);
+    if (!status)
+        status = oxi_llm_read_int(model, file, "expert_shared_feed_forward_length", -1, 1,
+                                  hidden * (shared ? shared : 1), &n->shared_hidden);
+    if (!status)
+        status = oxi_llm_read_int(model, file, "expert_gating_func", -1, 0, 0, &router);
+    if (!status) status = oxi_llm_read_int(model, file, "expert_weights_norm", -1, 1, normalized, &normalized);
+    if (!status) status = oxi_llm_read_float(model, file, "expert_weights_scale", -1, 0, 0, &n->routed_scale);
+    if (!status) status = oxi_llm_read_int(model, file, "expert_group_count", -1, 0, 0, &n->expert_groups);
+    if (!status)
+        status = oxi_llm_read_int(model, file, "expert_group_used_count", -1, 0, 0, &n->expert_groups_used);
+    if (status) return status;
+    if (router >= OXI_LLM_ROUTER_COUNT)
+        return oxi_fail(OX_ERR_UNSUPPORTED, "llm: the expert_gating_func %lld is not supported", (long long)router);
+    n->router = router ? (oxi_llm_router)router : model->family->router;
+    n->routed_norm = normalized != 0;
+    if (n->experts_used > n->experts || n->experts > 65536)
+        return oxi_fail(OX_ERR_FORMAT, "llm: %lld of %lld experts are used", (long long)n->experts_used,
+                        (long long)n->experts);
+    if (n->expert_groups > 1 && (n->experts % n->expert_groups != 0 || n->expert_groups_used < 1 ||
+                                 n->expert_groups_used > n->expert_groups ||
+                                 n->experts_used > n->experts / n->expert_groups * n->expert_groups_used))
+        return oxi_fail(OX_ERR_FORMAT, "llm: %lld experts in %lld groups, of which %lld are used",
+                        (long long)n->experts, (long long)n->expert_groups, (long long)n->expert_groups_used);
+    return OX_OK;
+}
+
+/* Latent attention: sizes of what a head makes of the latent, and of its query. */
+static ox_status oxi_llm_read_latent(ox_llm *model, const ox_file *file) {
+    oxi_llm_numbers *n = &model->numbers;
+    ox_status status = oxi_llm_read_int(model, file, "attention.kv_lora_rank", -1, 0, 0, &n->latent);
+    if (status || n->latent == 0) return status;
+    status = oxi_llm_read_int(model, file, "attention.q_lora_rank", -1, 0, 0, &n->query_rank);
+    if (!status) status = oxi_llm_read_int(model, file, "rope.dimension_count", -1, 1, OXI_LLM_NEEDED, &model->rope.size);
+    int64_t key = -1, value = -1; /* older files have the sizes under the keys that now mean what is kept */
+    if (!status) status = oxi_llm_read_int(model, file, "attention.key_length", -1, 1, OXI_LLM_NEEDED, &key);
+    if (!status) status = oxi_llm_read_int(model, file, "attention.value_length", -1, 1, OXI_LLM_NEEDED, &value);
+    if (!status) status = oxi_llm_read_int(model, file, "attention.key_length_mla", -1, 1, key, &n->latent_key);
+    if (!status)
+        status = oxi_llm_read_int(model, file, "attention.value_length_mla", -1, 1, value, &n->latent_value);
+    if (!status && n->latent_key < model->rope.size)
+        return oxi_fail(OX_ERR_FORMAT, "llm: rope over %lld elements of heads that have %lld",
+                        (long long)model->rope.size, (long long)n->latent_key);
+    return status;
+}
+
+static ox_status oxi_llm_read_norm(ox_llm *model, const ox_file *file) {
+    static const char *const epsilon[] = {"attention.layer_norm_rms_epsilon", "attention.layer_norm_epsilon"};
+    oxi_llm_numbers *n = &model->numbers;
+    n->norm = model->family->norm;
+    if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(NORM_FACT))) {
+        const ox_status status = oxi_llm_read_float(model, file, epsilon[OXI_LLM_NORM_RMS], -1, 0, 0, &n->epsilon);
+        if (status) return status;
+        if (n->epsilon > 0) n->norm = OXI_LLM_NORM_RMS;
+    }
+    return oxi_llm_read_float(model, file, epsilon[n->norm], -1, 0, OXI_LLM_NEEDED_FLOAT, &n->epsilon);
+}
+
+/* How positions come in, where the family does not say it alone. */
+static ox_status oxi_llm_read_positions(ox_llm *model, const ox_file *file) {
+    oxi_llm_numbers *n = &model->numbers;
+    const bool deep = oxi_llm_has_trait(model, OXI_LLM_TRAIT(DEPTH_POSITIONS));
+    const bool alibi = oxi_llm_has_trait(model, OXI_LLM_TRAIT(ALIBI_8)) || (deep && model->config.layers == 40);
+    char key[96];
+    n->rope = deep && model->config.layers != 32 ? OXI_LLM_ROPE_NONE : model->family->rope;
+    oxi_llm_key(model, "rope.dimension_sections", key);
+    if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(SECTION_HALVES)) &&
+        ox_file_meta_find(file, key).type == OX_FILE_META_ARRAY) {
+        int64_t first = 0, second = 0;
+        ox_status status = oxi_llm_read_int(model, file, "rope.dimension_sections", 0, 0, 0, &first);
+        if (!status) status = oxi_llm_read_int(model, file, "rope.dimension_sections", 1, 0, 0, &second);
+        if (status) return status;
+        if (first > 0 && second > 0) n->rope = OXI_LLM_ROPE_HALVES;
+    }
+    return oxi_llm_read_float(model, file, "attention.max_alibi_bias", -1, 0, alibi ? 8 : 0, &n->alibi);
+}
+
+/* Scores' scale where the file does not say; 0 = 1 / sqrt(key size). */
+static ox_status oxi_llm_usual_scale(const ox_llm *model, const ox_file *file, double *out) {
+    const char *family = model->family->name;
+    const int64_t layers = model->config.layers;
+    int64_t heads, size = 0;
+    ox_status status = oxi_llm_read_int(model, file, "attention.head_count", 0, 1, 1, &heads);
+    if (!status && oxi_llm_has_trait(model, OXI_LLM_TRAIT(KEY_SCALE)))
+        status = oxi_llm_read_int(model, file, "attention.key_length", -1, 1, model->config.width / heads, &size);
+    if (size > 0) *out = 1 / (double)size;
+    /* the largest ones have another scale than their sisters */
+    if ((strcmp(family, "gemma2") == 0 && layers == 46) || (strcmp(family, "gemma3") == 0 && layers == 62))
+        *out = 1 / sqrt((double)model->config.width / (double)heads);
+    if (strcmp(family, "grok") == 0)
+        status = oxi_llm_read_float(model, file, "attention.output_scale", -1, 0, 0.08838834764831845, out);
+    return status;
+}
+
+/* What is read and not computed with would give other logits: only where it makes no difference is it passed over. */
+static ox_status oxi_llm_refuse_sparse(const ox_llm *model, const ox_file *file) {
+    int64_t best, loops;
+    ox_status status = oxi_llm_read_int(model, file, "attention.indexer.top_k", -1, 1, INT32_MAX, &best);
+    if (!status) status = oxi_llm_read_int(model, file, "num_loops", -1, 1, 1, &loops);
+    if (status) return status;
+    if (best < model->config.context)
+        return oxi_fail(OX_ERR_UNSUPPORTED, "llm: attention to the best %lld positions is not supported",
+                        (long long)best);
+    return loops == 1 ? OX_OK
+                      : oxi_fail(OX_ERR_UNSUPPORTED, "llm: %lld passes through the layers are not supported",
+                                 (long long)loops);
+}
+
+static ox_status oxi_llm_read_numbers(ox_llm *model, const ox_file *file) {
+    oxi_llm_numbers *n = &model->numbers;
+    int64_t parallel = 0, causal = 1;
+    n->block = model->family->block;
+    ox_status status = oxi_llm_read_norm(model, file);
+    if (!status) status = oxi_llm_read_positions(model, file);
+    if (!status) status = oxi_llm_read_scales(model, file);
+    if (!status) status = oxi_llm_read_temperature(model, file);
+    if (!status) status = oxi_llm_refuse_sparse(model, file);
+    if (!status)
+        status = oxi_llm_read_int(model, file, "attention.group_norm_groups", -1, 1, 0, &n->norm_groups);
+    if (!status) status = oxi_llm_read_experts(model, file);
+    if (!status) status = oxi_llm_read_latent(model, file);
+    if (!status) status = oxi_llm_read_float(model, file, "attention.scale", -1, 0, 0, &n->attention_scale);
+    if (!status && n->latent && n->attention_scale == 0)
+        n->attention_scale = 1 / sqrt((double)n->latent_key);
+    if (!status && n->attention_scale == 0) status = oxi_llm_usual_scale(model, file, &n->attention_scale);
+    if (!status && oxi_llm_has_trait(model, OXI_LLM_TRAIT(PARALLEL_FACT)))
+        status = oxi_llm_read_int(model, file, "use_parallel_residual", -1, 0, 1, &parallel);
+    if (parallel) n->block = OXI_LLM_BLOCK_PARALLEL;
+    if (!status) status = oxi_llm_read_int(model, file, "attention.causal", -1, 0, model->family->causal, &causal);
+    n->causal = causal != 0;
+    return status;
+}
+
+/* ---- all of it ----------------------------------------------------------------------------------------- */
+
+static ox_status oxi_llm_read_config(ox_llm *model, const ox_file *file) {
+    ox_llm_config *c = &model->config;
+    c->architecture = model->family->name;
+    const ox_file_meta name = ox_file_meta_find(file, "general.name");
+    if (name.type == OX_FILE_META_STRING) oxi_llm_copy_text(name.text, c->name, sizeof c->name);
+    ox_status status = oxi_llm_read_sizes(model, file);
+    if (!status) status = oxi_llm_read_numbers(model, file);
+    if (!status) status = oxi_llm_read_layers(model, file);
+    if (!status) status = oxi_llm_read_rope(model, file);
+    if (status) return status;
+    const oxi_llm_layer *first = &model->layers[0];
+    c->hidden = first->hidden;
+    c->heads = first->heads;
+    c->kv_heads = first->kv_heads;
+    c->key_size = first->key_size;
+    c->value_size = first->value_size;
+    c->norm_epsilon = model->numbers.epsilon;
+    c->rope_base = model->rope.base;
+    c->rope_scale = model->rope.scale;
+    c->rope_size = model->rope.size;
+    c->experts = model->numbers.experts;
+    c->experts_used = model->numbers.experts_used;
+    return OX_OK;
+}

@@ -1,0 +1,115 @@
+/* The model: opened from a file, closed when its last context is.
+ * Its family is a row of families.def; config.c reads the facts, weights.c the tensors. Called by users and by
+ * the context. */
+
+#define T(trait) OXI_LLM_TRAIT(trait)
+#define OXI_LLM_FAMILY(name, block, norm, rope, activation, router, windows, sees, traits)            \
+    {name, OXI_LLM_BLOCK_##block, OXI_LLM_NORM_##norm, OXI_LLM_ROPE_##rope, &oxi_llm_##activation,    \
+     OXI_LLM_ROUTER_##router, windows, OXI_LLM_SEES_##sees, traits},
+static const oxi_llm_family oxi_llm_families[] = {
+#include "families.def"
+};
+#undef T
+
+static ox_status oxi_llm_find_family(ox_llm *model, const ox_file *file) {
+    const ox_file_meta meta = ox_file_meta_find(file, "general.architecture");
+    if (meta.type != OX_FILE_META_STRING) {
+        return oxi_fail(OX_ERR_NOT_FOUND,
+                        "llm: the file has no general.architecture, so it is no GGUF model");
+    }
+    for (size_t i = 0; i < sizeof oxi_llm_families / sizeof *oxi_llm_families; i++) {
+        if (oxi_llm_text_is(meta.text, oxi_llm_families[i].name)) {
+            model->family = &oxi_llm_families[i];
+            return OX_OK;
+        }
+    }
+    char name[48];
+    oxi_llm_copy_text(meta.text, name, sizeof name);
+    return oxi_fail(OX_ERR_UNSUPPORTED, "llm: the architecture \"%s\" is not supported", name);
+}
+
+/* ---- opening and closing ------------------------------------------------------------------------------- */
+
+/* A model without a tokenizer of a known kind still takes ids. */
+static ox_status oxi_llm_read_tokenizer(ox_llm *model, const ox_file *file) {
+    const ox_file_meta name = ox_file_meta_find(file, "tokenizer.ggml.model");
+    if (name.type == OX_FILE_META_STRING)
+        oxi_llm_copy_text(name.text, model->tokenizer_name, sizeof model->tokenizer_name);
+    if (!oxi_tokenizer_kind_of(file)) return OX_OK;
+    model->tokenizer = ox_tokenizer_open(file);
+    return model->tokenizer ? OX_OK : oxi_llm_error();
+}
+
+static ox_status oxi_llm_check_vocabulary(const ox_llm *model, const ox_file *file) {
+    const int64_t rows = model->config.vocabulary, tokens = ox_tokenizer_count(model->tokenizer);
+    int64_t stated;
+    const ox_status status = oxi_llm_read_int(model, file, "vocab_size", -1, 1, rows, &stated);
+    if (status) return status;
+    if (stated != rows || tokens > rows || rows > INT32_MAX) {
+        return oxi_fail(OX_ERR_FORMAT, "llm: an embedding of %lld rows, vocab_size %lld, %lld tokens",
+                        (long long)rows, (long long)stated, (long long)tokens);
+    }
+    return OX_OK;
+}
+
+static ox_llm *oxi_llm_read(ox_file *file) {
+    ox_llm *model = (ox_llm *)oxi_calloc(1, sizeof *model);
+    if (!model) return NULL;
+    model->references = 1;
+    ox_status status = oxi_llm_find_family(model, file);
+    if (!status) status = oxi_llm_read_config(model, file);
+    if (!status) status = oxi_llm_read_tokenizer(model, file);
+    if (!status) status = oxi_llm_load_weights(model, file);
+    if (!status) status = oxi_llm_check_vocabulary(model, file);
+    if (!status) status = oxi_llm_prepack(model, file);
+    if (status) {
+        ox_llm_close(model);
+        return NULL;
+    }
+    return model;
+}
+
+OX_API ox_llm *ox_llm_open_file(ox_file *file) {
+    if (!file) {
+        (void)oxi_fail_missing("llm: the file");
+        return NULL;
+    }
+    const bool speaks = oxi_speak_for_file(file);
+    ox_llm *model = oxi_llm_read(file);
+    oxi_speak_end(speaks);
+    return model;
+}
+
+OX_API ox_llm *ox_llm_open(const char *path, ox_device *device) {
+    ox_file *file = ox_file_open(path, device);
+    if (!file) return NULL;
+    ox_llm *model = ox_llm_open_file(file);
+    ox_file_close(file);
+    return model;
+}
+
+OX_API void ox_llm_close(ox_llm *model) {
+    if (!model || oxi_atomic_add(&model->references, -1) > 0) return;
+    oxi_llm_free_weights(model);
+    ox_tokenizer_close(model->tokenizer);
+    oxi_free(model, sizeof *model);
+}
+
+OX_API const ox_llm_config *ox_llm_get_config(const ox_llm *model) {
+    if (!model) (void)oxi_fail_missing("llm: the model");
+    return model ? &model->config : NULL;
+}
+
+OX_API const ox_tokenizer *ox_llm_tokenizer(const ox_llm *model) {
+    if (!model) {
+        (void)oxi_fail_missing("llm: the model");
+        return NULL;
+    }
+    if (!model->tokenizer && !model->tokenizer_name[0])
+        (void)oxi_fail(OX_ERR_NOT_FOUND, "llm: the model's file has no tokenizer (tokenizer.ggml.model)");
+    else if (!model->tokenizer)
+        (void)oxi_fail(OX_ERR_UNSUPPORTED,
+                       "llm: the model's tokenizer is of the kind \"%s\", which is not supported yet",
+                       model->tokenizer_name);
+    return model->tokenizer;
+}

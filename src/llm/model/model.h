@@ -1,0 +1,220 @@
+/* A language model: what its family, its facts and its tensors say of it, layer by layer.
+ * Families are rows of families.def, weights those of parts.def; the forward pass (../context) reads both and
+ * knows no names. Included before the .c parts of this folder and of ../context. */
+/* WORDS OF THIS FOLDER
+ *     family      architectures that differ by numbers alone: a row of families.def
+ *     fact        a number or a text of the metadata, under "<architecture>.<key>"
+ *     part        what a weight (and its bias) is for: the query projection of a layer, the output norm ...
+ *     trait       a bit of a family: something it does that others do not
+ *     latent      a vector that keys and values of all heads are made of (DeepSeek's attention)
+ *     turned      rotated by its position (rope); plain: not
+ *     windowed    of a layer whose queries see the last positions alone */
+#ifndef OX_LLM_MODEL_H
+#define OX_LLM_MODEL_H
+
+/* ---- families: a row each ------------------------------------------------------------------------------ */
+
+/* Where norms and sums stand; a = attention, f = feed-forward. */
+typedef enum oxi_llm_block {
+    OXI_LLM_BLOCK_PRE = 0,       /* x += a(norm x); x += f(norm x) */
+    OXI_LLM_BLOCK_POST,          /* x += norm a(x); x += norm f(x) */
+    OXI_LLM_BLOCK_SANDWICH,      /* x += norm a(norm x); x += norm f(norm x) */
+    OXI_LLM_BLOCK_PARALLEL,      /* x += a(norm x) + f(norm x), the same norm where f has none of its own */
+    OXI_LLM_BLOCK_SUM            /* x = norm(x + a(x)); x = norm(x + f(x)), as the first transformers */
+} oxi_llm_block;
+
+typedef enum oxi_llm_norm_kind { OXI_LLM_NORM_RMS = 0, OXI_LLM_NORM_LAYER } oxi_llm_norm_kind;
+
+typedef enum oxi_llm_rope_kind {
+    OXI_LLM_ROPE_NONE = 0,
+    OXI_LLM_ROPE_PAIRS, /* (2i, 2i + 1) */
+    OXI_LLM_ROPE_HALVES /* (i, i + size / 2); sections of a text's positions are all the same */
+} oxi_llm_rope_kind;
+
+/* What a router's numbers become; those of GGUF's expert_gating_func, 0 = as the family has it. */
+typedef enum oxi_llm_router {
+    OXI_LLM_ROUTER_NONE = 0,
+    OXI_LLM_ROUTER_SOFTMAX,
+    OXI_LLM_ROUTER_SIGMOID,
+    OXI_LLM_ROUTER_LATE, /* softmax of the chosen ones */
+    OXI_LLM_ROUTER_COUNT
+} oxi_llm_router;
+
+/* What a token sees: those before it, or all of the text. */
+enum { OXI_LLM_SEES_ALL = 0, OXI_LLM_SEES_BEFORE };
+
+#define OXI_LLM_TRAIT_LIST(X) \
+    X(PARALLEL_FACT)        /* parallel where use_parallel_residual says so */ \
+    X(PARALLEL_WITHOUT)     /* layers without a feed-forward's norm are parallel */ \
+    X(BARE_NORMS)           /* norms without weights */ \
+    X(NORM_FACT)            /* norms are RMS norms where the file has their epsilon */ \
+    X(EMBEDDING_ROOT)       /* embeddings times sqrt(width) */ \
+    X(SCALES_OF_SIZES)      /* scales are MiniCPM's where the file does not say */ \
+    X(EMBEDDING_NORMED)     /* and a norm without weights */ \
+    X(LATE_NORMS)           /* norms of q and k after they are turned */ \
+    X(LATE_BARE_NORMS)      /* the same without weights, in turned layers, but with 128 experts */ \
+    X(SCORE_CAP)            /* attn_logit_softcapping */ \
+    X(LOGIT_CAP)            /* final_logit_softcapping */ \
+    X(LOGIT_CAP_30)         /* which is 30 where the file does not say */ \
+    X(LOGIT_DIVIDED)        /* logits are divided by logit_scale; else multiplied */ \
+    X(NO_OUTPUT_BIAS)       /* a bias of the output is not added */ \
+    X(GATE_IN_UP)           /* ffn_up has the gate's rows first, then its own */ \
+    X(HALF_HIDDEN)          /* feed_forward_length counts the gate's rows too */ \
+    X(SECTION_HALVES)       /* turned in halves where the file has sections */ \
+    X(DEPTH_POSITIONS)      /* 32 layers: turned; 40: ALiBi; else no positions at all */ \
+    X(ALIBI_8)              /* ALiBi of at most 8 where the file does not say */ \
+    X(NO_FACTORS)           /* factors of frequencies in the file are not used */ \
+    X(GATE_LOG2)            /* attention's gate is log2(1 + 2^g) */ \
+    X(GATE_SOFTPLUS)        /* attention's gate is a softplus, not a sigmoid */ \
+    X(POST_EPSILON)         /* norms behind attention and feed-forward have the epsilon 1e-8 */ \
+    X(TURNED_SCALE)         /* scores by 1 / sqrt(rope size) */ \
+    X(KEY_SCALE)            /* scores by 1 / key size, not its root */ \
+    X(WINDOW_TURNS)         /* with windows: layers without one are not turned */ \
+    X(DENSE_TURNS)          /* and neither are those with experts; the plain ones are */ \
+    X(WINDOW_UNSCALED)      /* rope scaling is not for windowed layers */ \
+    X(WINDOW_10000)         /* rope.freq_base_swa is 10000 where the file does not say */ \
+    X(DEEP_WINDOWS)         /* windows in models of 64 layers alone */ \
+    X(CHUNKS)               /* windows are chunks */ \
+    X(FOURTH_PLAIN)         /* layers 3, 7 .. are not turned */ \
+    X(FIRST_PLAIN)          /* layers 0, 4 .. are not turned, with windows */ \
+    X(PLAIN_WARMER)         /* layers that are not turned: queries grow with the logarithm of positions */ \
+    X(ROUTED_NORM)          /* weights of the chosen experts are divided by their sum */ \
+    X(ROUTED_FIRST)         /* experts' inputs are weighted, not their results */ \
+    X(ROUTER_EARLY)         /* the router sees the layer's input */ \
+    X(DENSE_BESIDE)         /* layers with experts have a plain feed-forward too */ \
+    X(SHARED_HALF)          /* the mean of routed and shared experts, not their sum */ \
+    X(EXPERT_CLAMP_7)       /* swiglu_clamp_exp is 7 where the file does not say */ \
+    X(DENSE_WIDTH)          /* a plain feed-forward beside experts is as wide as the model */ \
+    X(BESIDE_ROOT)          /* with a plain feed-forward beside: the sum by sqrt(1/2) */
+
+enum {
+#define OXI_X(trait) OXI_LLM_TRAIT_BIT_##trait,
+    OXI_LLM_TRAIT_LIST(OXI_X)
+#undef OXI_X
+        OXI_LLM_TRAIT_BITS
+};
+#define OXI_LLM_TRAIT(trait) ((uint64_t)1 << OXI_LLM_TRAIT_BIT_##trait)
+
+/* Rows of activations.def. */
+typedef struct oxi_llm_activation {
+    ox_tensor *(*plain)(ox_tensor *x);                    /* writes to x */
+    ox_tensor *(*gated)(ox_tensor *gate, ox_tensor *up); /* activation(gate) * up, written to gate */
+} oxi_llm_activation;
+
+typedef struct oxi_llm_family {
+    const char *name; /* general.architecture, and what its keys begin with */
+    oxi_llm_block block;
+    oxi_llm_norm_kind norm;
+    oxi_llm_rope_kind rope;
+    const oxi_llm_activation *activation;
+    oxi_llm_router router;
+    int windows; /* n: the last of n layers sees everything; -n: the first; 1: all are windowed */
+    bool causal;
+    uint64_t traits;
+} oxi_llm_family;
+
+/* ---- parts --------------------------------------------------------------------------------------------- */
+
+/* What shapes are made of: of the model or of a layer, known once the facts are read. */
+#define OXI_LLM_SIZE_LIST(X)                                                                              \
+    X(NONE) X(ANY) X(VOCABULARY) X(WIDTH) X(HIDDEN) X(HIDDEN_UP) X(HEADS) X(QUERIES) X(KEYS) X(VALUES)    \
+    X(QUERY_KEY_VALUE) X(MERGED) X(PAIRS) X(QUERY_RANK) X(LATENT) X(LATENT_TURNED) X(LATENT_QUERIES)      \
+    X(LATENT_PAIRS) X(LATENT_PLAIN) X(LATENT_VALUE) X(EXPERTS) X(EXPERT_WIDTH) X(EXPERT_HIDDEN) X(EXPERT_GATE_UP)         \
+    X(SHARED_HIDDEN)
+
+typedef enum oxi_llm_size {
+#define OXI_X(size) OXI_LLM_SIZE_##size,
+    OXI_LLM_SIZE_LIST(OXI_X)
+#undef OXI_X
+        OXI_LLM_SIZE_COUNT
+} oxi_llm_size;
+
+typedef enum oxi_llm_model_role {
+#define OXI_LLM_MODEL_PART(role, name, rows, columns) OXI_LLM_##role,
+#include "parts.def"
+    OXI_LLM_MODEL_ROLES
+} oxi_llm_model_role;
+
+typedef enum oxi_llm_layer_role {
+#define OXI_LLM_LAYER_PART(role, name, experts, rows, columns) OXI_LLM_##role,
+#include "parts.def"
+    OXI_LLM_LAYER_ROLES
+} oxi_llm_layer_role;
+
+typedef struct oxi_llm_part {
+    ox_tensor *weight, *bias; /* NULL = there is none */
+    double scale;             /* of the product; 1 */
+} oxi_llm_part;
+
+/* ---- a model ------------------------------------------------------------------------------------------- */
+
+typedef struct oxi_llm_rope {
+    double base, scale, magnitude;
+    int64_t size;             /* elements of a head that are turned; 0 = none */
+    ox_tensor *factors;       /* f32 [size / 2], or NULL */
+    ox_tensor *long_factors;  /* instead, in contexts of more than `original` positions; NULL = the same */
+    int64_t original;
+} oxi_llm_rope;
+
+typedef struct oxi_llm_layer {
+    oxi_llm_part part[OXI_LLM_LAYER_ROLES];
+    int64_t heads, kv_heads, key_size, value_size, hidden, expert_hidden;
+    double expert_clamp;      /* of what goes into the experts' activation; 0 = none */
+    int64_t window;           /* positions that are seen; 0 = all */
+    const oxi_llm_rope *rope; /* NULL: not turned */
+} oxi_llm_layer;
+
+/* Numbers of the model that its layers share; zeros where the family has none. */
+typedef struct oxi_llm_numbers {
+    oxi_llm_block block;
+    oxi_llm_norm_kind norm;
+    oxi_llm_rope_kind rope;
+    double epsilon, attention_scale, score_cap, logit_cap, clamp, alibi;
+    double embedding_scale, residual_scale, logit_scale; /* factors; 0 = none */
+    int64_t query_rank, latent, latent_key, latent_value; /* latent attention: sizes of a head's key and value */
+    int64_t experts, experts_used, expert_width, shared_hidden, expert_groups, expert_groups_used;
+    int64_t dense_layers; /* the first ones, which have no experts */
+    oxi_llm_router router;
+    bool routed_norm;
+    double routed_scale;
+    double temperature; /* queries times 1 + this log(1 + floor(position / temperature_length)); 0 = none */
+    int64_t temperature_length;
+    int64_t chunk;       /* a window is a chunk of as many positions, in which a token sees those before it; 0 */
+    int64_t norm_groups; /* of a row, each with a norm of its own; 0 or 1 = none */
+    double value_scale;  /* of attention's result; 0 = none */
+    bool causal;
+} oxi_llm_numbers;
+
+struct ox_llm {
+    int64_t references; /* the user's and one for each context */
+    const oxi_llm_family *family;
+    ox_llm_config config;
+    oxi_llm_numbers numbers;
+    oxi_llm_rope rope, window_rope; /* of layers that see everything, and of windowed ones */
+    ox_device *device;
+    ox_tokenizer *tokenizer; /* NULL = a kind that is not read here */
+    char tokenizer_name[32];
+    oxi_llm_part part[OXI_LLM_MODEL_ROLES]; /* OUTPUT is EMBEDDING where tied */
+    oxi_llm_layer *layers;                  /* [config.layers] */
+};
+
+static bool oxi_llm_has_trait(const ox_llm *model, uint64_t trait) {
+    return (model->family->traits & trait) != 0;
+}
+
+/* ---- a context ----------------------------------------------------------------------------------------- */
+
+enum { OXI_LLM_TRIES = 8 };
+
+struct ox_llm_context {
+    ox_llm *model;
+    int64_t capacity, length, batch;
+    int32_t pending; /* generated, but not run yet: goes first in the next ox_llm_generate; -1 = none */
+    ox_dtype dtype;  /* of keys and values */
+    ox_tensor **keys, **values; /* a layer's: [kv_heads, room, key_size], [.., value_size]; NULL = room 0 */
+    ox_tensor *next; /* i32 [2]: token and position of a step that is recorded ahead; NULL at first */
+    int64_t ahead, ahead_at;    /* the step that is recorded, by the device's number, or 0; its position */
+    int not_ahead; /* steps that could not be recorded; after OXI_LLM_TRIES it is not tried again */
+};
+
+#endif

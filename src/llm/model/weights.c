@@ -1,0 +1,358 @@
+/* The weights of a model: every part of parts.def that its file has, checked against the sizes of the facts.
+ * Matrices stay where they are; vectors are small: they become f32, where the numbers of the forward pass are.
+ * Called by model.c. */
+
+typedef struct oxi_llm_part_row {
+    const char *name;
+    oxi_llm_size experts, rows, columns;
+} oxi_llm_part_row;
+
+#define OXI_LLM_MODEL_PART(role, name, rows, columns) \
+    {name, OXI_LLM_SIZE_NONE, OXI_LLM_SIZE_##rows, OXI_LLM_SIZE_##columns},
+static const oxi_llm_part_row oxi_llm_model_parts[] = {
+#include "parts.def"
+};
+#define OXI_LLM_LAYER_PART(role, name, experts, rows, columns) \
+    {name, OXI_LLM_SIZE_##experts, OXI_LLM_SIZE_##rows, OXI_LLM_SIZE_##columns},
+static const oxi_llm_part_row oxi_llm_layer_parts[] = {
+#include "parts.def"
+};
+
+/* ---- sizes --------------------------------------------------------------------------------------------- */
+
+/* -1: any. Sizes come from facts of at most 2^31 each, so products of two fit. */
+static int64_t oxi_llm_size_of(const ox_llm *model, const oxi_llm_layer *l, oxi_llm_size size) {
+    const ox_llm_config *c = &model->config;
+    const oxi_llm_numbers *n = &model->numbers;
+    const int64_t turned = model->rope.size;
+    switch (size) {
+    case OXI_LLM_SIZE_ANY: return -1;
+    case OXI_LLM_SIZE_VOCABULARY: return c->vocabulary ? c->vocabulary : -1; /* the first one tells */
+    case OXI_LLM_SIZE_WIDTH: return c->width;
+    case OXI_LLM_SIZE_HIDDEN: return l->hidden;
+    case OXI_LLM_SIZE_HIDDEN_UP:
+        return oxi_llm_has_trait(model, OXI_LLM_TRAIT(GATE_IN_UP)) ? 2 * l->hidden : l->hidden;
+    case OXI_LLM_SIZE_HEADS: return l->heads;
+    case OXI_LLM_SIZE_QUERIES: return n->latent ? l->heads * n->latent_key : l->heads * l->key_size;
+    case OXI_LLM_SIZE_KEYS: return l->kv_heads * l->key_size;
+    case OXI_LLM_SIZE_VALUES: return l->kv_heads * l->value_size;
+    case OXI_LLM_SIZE_QUERY_KEY_VALUE:
+        return (l->heads + l->kv_heads) * l->key_size + l->kv_heads * l->value_size;
+    case OXI_LLM_SIZE_MERGED: return l->heads * (n->latent ? n->latent_value : l->value_size);
+    case OXI_LLM_SIZE_PAIRS: return turned ? turned / 2 : -1; /* of families that are not turned: any */
+    case OXI_LLM_SIZE_QUERY_RANK: return n->query_rank;
+    case OXI_LLM_SIZE_LATENT: return n->latent;
+    case OXI_LLM_SIZE_LATENT_TURNED: return n->latent + turned;
+    case OXI_LLM_SIZE_LATENT_QUERIES: return l->heads * n->latent_key;
+    case OXI_LLM_SIZE_LATENT_PAIRS: return l->heads * (n->latent_key - turned + n->latent_value);
+    case OXI_LLM_SIZE_LATENT_PLAIN: return n->latent_key - turned;
+    case OXI_LLM_SIZE_LATENT_VALUE: return n->latent_value;
+    case OXI_LLM_SIZE_EXPERTS: return n->experts;
+    case OXI_LLM_SIZE_EXPERT_WIDTH: return n->expert_width;
+    case OXI_LLM_SIZE_EXPERT_HIDDEN: return l->expert_hidden;
+    case OXI_LLM_SIZE_EXPERT_GATE_UP: return 2 * l->expert_hidden;
+    case OXI_LLM_SIZE_SHARED_HIDDEN: return n->shared_hidden;
+    case OXI_LLM_SIZE_NONE:
+    case OXI_LLM_SIZE_COUNT: break;
+    }
+    return 0;
+}
+
+/* Whether t is [experts, rows, columns] as far as the row has them; a vector of any size may be a matrix. */
+static ox_status oxi_llm_check_shape(const ox_llm *model, const oxi_llm_layer *l, const char *name,
+                                     const oxi_llm_part_row *row, const ox_tensor *t) {
+    int64_t shape[3];
+    int ndim = 0;
+    if (row->experts) shape[ndim++] = oxi_llm_size_of(model, l, row->experts);
+    if (row->rows) shape[ndim++] = oxi_llm_size_of(model, l, row->rows);
+    shape[ndim++] = oxi_llm_size_of(model, l, row->columns);
+    if (ndim == 1 && shape[0] < 0 && t->ndim <= 2) return OX_OK;
+    bool fits = t->ndim == ndim;
+    for (int d = 0; fits && d < ndim; d++) {
+        if (shape[d] < 0) shape[d] = t->shape[d];
+        fits = t->shape[d] == shape[d] && shape[d] > 0;
+    }
+    if (fits) return OX_OK;
+    return oxi_fail(OX_ERR_SHAPE, "llm: tensor %s is %s, the metadata asks for %s", name, oxi_tensor_text(t),
+                    oxi_shape_text(ndim, shape));
+}
+
+/* ---- one tensor ---------------------------------------------------------------------------------------- */
+
+/* A vector, or the biases of experts, is f32 near the forward pass; a matrix stays what and where it is. */
+static ox_tensor *oxi_llm_keep(ox_llm *model, ox_tensor *t, bool matrix) {
+    model->config.parameters += ox_numel(t);
+    model->config.bytes += (int64_t)ox_nbytes(t);
+    return ox_retain(matrix ? t : ox_to(ox_cast(t, OX_F32), oxi_working_device(ox_device_of(t))));
+}
+
+/* The tensor `name` in *out; NULL where there is none. */
+static ox_status oxi_llm_load_tensor(ox_llm *model, const oxi_llm_layer *l, ox_file *file, const char *name,
+                                     const oxi_llm_part_row *row, ox_tensor **out) {
+    if (!ox_file_has(file, name)) return OX_OK;
+    ox_scope scope = ox_scope_begin();
+    ox_tensor *t = ox_file_tensor(file, name);
+    if (t && t->ndim == 2 && row->experts != OXI_LLM_SIZE_NONE) t = ox_unsqueeze(t, 0); /* files drop a last 1 */
+    ox_status status = t ? oxi_llm_check_shape(model, l, name, row, t) : oxi_llm_error();
+    if (!status) {
+        const ox_dtype_class cls = oxi_info(t->dtype)->cls;
+        if (cls != OX_CLASS_FLOAT && (cls != OX_CLASS_BLOCK || row->rows == OXI_LLM_SIZE_NONE))
+            status = oxi_fail(OX_ERR_DTYPE,
+                              "llm: tensor %s has dtype %s: weights are floats, matrices also of block types", name,
+                              ox_dtype_name(t->dtype));
+    }
+    if (!status) {
+        *out = oxi_llm_keep(model, t, row->rows != OXI_LLM_SIZE_NONE);
+        if (!*out) status = oxi_llm_error();
+    }
+    ox_scope_end(&scope);
+    return status;
+}
+
+/* What products are multiplied by: one number, or the same for each expert. */
+static ox_status oxi_llm_load_scale(ox_file *file, const char *name, double *out) {
+    if (!ox_file_has(file, name)) return OX_OK;
+    ox_scope scope = ox_scope_begin();
+    ox_tensor *t = ox_file_tensor(file, name);
+    float *numbers = NULL;
+    const int64_t count = t ? ox_numel(t) : 0;
+    ox_status status = t ? OX_OK : oxi_llm_error();
+    if (!status && (count < 1 || count > 65536))
+        status = oxi_fail(OX_ERR_SHAPE, "llm: tensor %s is %s, not a factor", name, oxi_tensor_text(t));
+    if (!status) {
+        numbers = (float *)oxi_alloc((size_t)count * sizeof *numbers);
+        status = numbers ? ox_to_floats(t, numbers, count) : OX_ERR_NOMEM;
+    }
+    for (int64_t i = 0; !status && i < count; i++)
+        if (!isfinite(numbers[i]) || numbers[i] != numbers[0])
+            status = oxi_fail(OX_ERR_UNSUPPORTED, "llm: tensor %s has different factors, which is not supported",
+                              name);
+    if (!status) *out = numbers[0];
+    oxi_free(numbers, numbers ? (size_t)count * sizeof *numbers : 0);
+    ox_scope_end(&scope);
+    return status;
+}
+
+/* ---- a part: weight, bias and scale -------------------------------------------------------------------- */
+
+static void oxi_llm_free_part(oxi_llm_part *part) {
+    ox_release(part->weight);
+    ox_release(part->bias);
+    part->weight = part->bias = NULL;
+}
+
+static ox_status oxi_llm_load_part(ox_llm *model, const oxi_llm_layer *l, ox_file *file, const char *stem,
+                                   const oxi_llm_part_row *row, oxi_llm_part *out) {
+    char name[96];
+    const bool matrix = row->rows != OXI_LLM_SIZE_NONE;
+    oxi_llm_part_row bias = *row;
+    if (matrix) bias.columns = row->rows;
+    if (!matrix || row->experts == OXI_LLM_SIZE_NONE) bias.rows = OXI_LLM_SIZE_NONE;
+    if (row->experts) bias.rows = row->experts; /* a row of biases an expert */
+    bias.experts = OXI_LLM_SIZE_NONE;
+    out->scale = 1;
+    (void)snprintf(name, sizeof name, "%s.weight", stem);
+    ox_status status = oxi_llm_load_tensor(model, l, file, name, row, &out->weight);
+    if (!status && !out->weight && !matrix) /* some converters leave the end away */
+        status = oxi_llm_load_tensor(model, l, file, stem, row, &out->weight);
+    (void)snprintf(name, sizeof name, "%s.bias", stem);
+    if (!status) status = oxi_llm_load_tensor(model, l, file, name, &bias, &out->bias);
+    (void)snprintf(name, sizeof name, "%s.scale", stem);
+    return status || !matrix ? status : oxi_llm_load_scale(file, name, &out->scale);
+}
+
+/* The names that some families have for a part. */
+typedef struct oxi_llm_other_name {
+    const char *family;
+    oxi_llm_layer_role role;
+    const char *name;
+} oxi_llm_other_name;
+
+#define OXI_LLM_NAME(family, role, name) {family, OXI_LLM_##role, name},
+static const oxi_llm_other_name oxi_llm_other_names[] = {
+#include "names.def"
+};
+
+/* What a part of a layer is called in this file. "": the family has no such part. */
+static const char *oxi_llm_part_name(const ox_llm *model, const ox_file *file, int64_t layer, int role) {
+    for (size_t i = 0; i < sizeof oxi_llm_other_names / sizeof *oxi_llm_other_names; i++) {
+        const oxi_llm_other_name *other = &oxi_llm_other_names[i];
+        char name[96];
+        if ((int)other->role != role || strcmp(other->family, model->family->name) != 0) continue;
+        (void)snprintf(name, sizeof name, "blk.%lld.%s.weight", (long long)layer, other->name);
+        if (!other->name[0] || ox_file_has(file, name)) return other->name;
+    }
+    return oxi_llm_layer_parts[role].name;
+}
+
+/* Biases that some files hold and their family does not add. */
+#define OXI_LLM_NO_BIAS(family, role) {family, OXI_LLM_##role, NULL},
+static const oxi_llm_other_name oxi_llm_no_biases[] = {
+#include "names.def"
+};
+
+static void oxi_llm_drop_biases(const ox_llm *model, oxi_llm_layer *l) {
+    for (size_t i = 0; i < sizeof oxi_llm_no_biases / sizeof *oxi_llm_no_biases; i++) {
+        if (strcmp(oxi_llm_no_biases[i].family, model->family->name) != 0) continue;
+        oxi_llm_part *part = &l->part[oxi_llm_no_biases[i].role];
+        ox_release(part->bias);
+        part->bias = NULL;
+    }
+}
+
+/* ---- what must be there -------------------------------------------------------------------------------- */
+
+static ox_status oxi_llm_need(const oxi_llm_layer *l, int64_t layer, oxi_llm_layer_role role) {
+    if (l->part[role].weight) return OX_OK;
+    return oxi_fail(OX_ERR_NOT_FOUND, "llm: tensor blk.%lld.%s.weight is missing", (long long)layer,
+                    oxi_llm_layer_parts[role].name);
+}
+
+static ox_status oxi_llm_check_attention(const ox_llm *model, const oxi_llm_layer *l, int64_t i) {
+    ox_status status = OX_OK;
+    if (model->numbers.latent) {
+        status = oxi_llm_need(l, i, l->part[OXI_LLM_QUERY].weight ? OXI_LLM_QUERY : OXI_LLM_QUERY_UP);
+        if (!status && !l->part[OXI_LLM_QUERY].weight) status = oxi_llm_need(l, i, OXI_LLM_QUERY_DOWN);
+        if (!status && !l->part[OXI_LLM_QUERY].weight) status = oxi_llm_need(l, i, OXI_LLM_QUERY_DOWN_NORM);
+        if (!status) status = oxi_llm_need(l, i, OXI_LLM_LATENT);
+        if (!status) status = oxi_llm_need(l, i, OXI_LLM_LATENT_NORM);
+        if (!status && !l->part[OXI_LLM_LATENT_UP].weight) status = oxi_llm_need(l, i, OXI_LLM_LATENT_KEY);
+        if (!status && !l->part[OXI_LLM_LATENT_UP].weight) status = oxi_llm_need(l, i, OXI_LLM_LATENT_VALUE);
+    } else if (!l->part[OXI_LLM_QUERY_KEY_VALUE].weight) {
+        status = oxi_llm_need(l, i, OXI_LLM_QUERY);
+        if (!status) status = oxi_llm_need(l, i, OXI_LLM_KEY);
+        if (!status) status = oxi_llm_need(l, i, OXI_LLM_VALUE);
+    }
+    return status ? status : oxi_llm_need(l, i, OXI_LLM_MERGE);
+}
+
+static ox_status oxi_llm_check_feed_forward(const oxi_llm_layer *l, int64_t i) {
+    if (!l->part[OXI_LLM_ROUTER].weight) {
+        const ox_status status = oxi_llm_need(l, i, OXI_LLM_UP);
+        return status ? status : oxi_llm_need(l, i, OXI_LLM_DOWN);
+    }
+    ox_status status = oxi_llm_need(l, i, OXI_LLM_EXPERTS_DOWN);
+    if (!status && !l->part[OXI_LLM_EXPERTS_GATE_UP].weight) status = oxi_llm_need(l, i, OXI_LLM_EXPERTS_UP);
+    if (!status && l->part[OXI_LLM_SHARED_UP].weight) status = oxi_llm_need(l, i, OXI_LLM_SHARED_DOWN);
+    return status;
+}
+
+static ox_status oxi_llm_check_norms(const ox_llm *model, const oxi_llm_layer *l, int64_t i) {
+    /* of each block: before, after and behind the sum; attention's, then the feed-forward's */
+    static const oxi_llm_layer_role wanted[][4] = {
+        {OXI_LLM_ATTENTION_NORM, OXI_LLM_HIDDEN_NORM, OXI_LLM_LAYER_ROLES, OXI_LLM_LAYER_ROLES},
+        {OXI_LLM_ATTENTION_POST_NORM, OXI_LLM_HIDDEN_POST_NORM, OXI_LLM_LAYER_ROLES, OXI_LLM_LAYER_ROLES},
+        {OXI_LLM_ATTENTION_NORM, OXI_LLM_HIDDEN_NORM, OXI_LLM_ATTENTION_POST_NORM, OXI_LLM_HIDDEN_POST_NORM},
+        {OXI_LLM_ATTENTION_NORM, OXI_LLM_LAYER_ROLES, OXI_LLM_LAYER_ROLES, OXI_LLM_LAYER_ROLES},
+        {OXI_LLM_ATTENTION_SUM_NORM, OXI_LLM_LAYER_SUM_NORM, OXI_LLM_LAYER_ROLES, OXI_LLM_LAYER_ROLES}};
+    ox_status status = OX_OK;
+    if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(BARE_NORMS))) return OX_OK;
+    for (int k = 0; k < 4 && !status; k++) {
+        const oxi_llm_layer_role role = wanted[model->numbers.block][k];
+        if (role == OXI_LLM_HIDDEN_NORM && oxi_llm_has_trait(model, OXI_LLM_TRAIT(PARALLEL_WITHOUT))) continue;
+        if (role != OXI_LLM_LAYER_ROLES) status = oxi_llm_need(l, i, role);
+    }
+    return status;
+}
+
+/* ---- all weights --------------------------------------------------------------------------------------- */
+
+static ox_status oxi_llm_load_layer(ox_llm *model, ox_file *file, int64_t index) {
+    oxi_llm_layer *l = &model->layers[index];
+    ox_status status = OX_OK;
+    for (int role = 0; !status && role < OXI_LLM_LAYER_ROLES; role++) {
+        char stem[80];
+        const char *name = oxi_llm_part_name(model, file, index, role);
+        if (!name[0]) continue;
+        (void)snprintf(stem, sizeof stem, "blk.%lld.%s", (long long)index, name);
+        status = oxi_llm_load_part(model, l, file, stem, &oxi_llm_layer_parts[role], &l->part[role]);
+    }
+    oxi_llm_drop_biases(model, l);
+    if (!l->part[OXI_LLM_QUERY_NORM].weight && !model->numbers.latent) /* one alone is not used */
+        oxi_llm_free_part(&l->part[OXI_LLM_KEY_NORM]);
+    if (!status) status = oxi_llm_check_attention(model, l, index);
+    if (!status) status = oxi_llm_check_feed_forward(l, index);
+    if (!status) status = oxi_llm_check_norms(model, l, index);
+    return status;
+}
+
+/* Factors of the frequencies that lie in the file replace none, and multiply those of YaRN. */
+static ox_status oxi_llm_place_factors(ox_llm *model) {
+    ox_tensor *plain = model->part[OXI_LLM_ROPE_FACTORS].weight, *far = model->part[OXI_LLM_ROPE_LONG].weight,
+              *near = model->part[OXI_LLM_ROPE_SHORT].weight;
+    if (near) plain = near;
+    if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(NO_FACTORS))) plain = far = NULL;
+    oxi_llm_rope *ropes[2] = {&model->rope, &model->window_rope};
+    for (int i = 0; i < 2; i++) {
+        oxi_llm_rope *rope = ropes[i];
+        if (plain && ox_numel(plain) == rope->size / 2) {
+            ox_tensor *all = rope->factors ? ox_mul(rope->factors, plain) : plain;
+            if (!all) return oxi_llm_error();
+            ox_release(rope->factors);
+            rope->factors = ox_retain(all);
+        }
+        if (far && ox_numel(far) == rope->size / 2) rope->long_factors = ox_retain(far);
+        if (!rope->factors || ox_device_of(rope->factors) == model->device) continue;
+        ox_tensor *moved = ox_to(rope->factors, model->device);
+        if (!moved) return oxi_llm_error();
+        ox_release(rope->factors);
+        rope->factors = ox_retain(moved);
+    }
+    return OX_OK;
+}
+
+static ox_status oxi_llm_load_weights(ox_llm *model, ox_file *file) {
+    ox_status status = OX_OK;
+    for (int role = 0; !status && role < OXI_LLM_MODEL_ROLES; role++) {
+        const oxi_llm_part_row *row = &oxi_llm_model_parts[role];
+        status = oxi_llm_load_part(model, &model->layers[0], file, row->name, row, &model->part[role]);
+        if (!status && role == OXI_LLM_EMBEDDING) {
+            const ox_tensor *embedding = model->part[role].weight;
+            if (!embedding) return oxi_fail(OX_ERR_NOT_FOUND, "llm: tensor %s.weight is missing", row->name);
+            model->config.vocabulary = embedding->shape[0];
+        }
+    }
+    if (status) return status;
+    if (!model->part[OXI_LLM_OUTPUT_NORM].weight && model->numbers.block != OXI_LLM_BLOCK_SUM &&
+        !oxi_llm_has_trait(model, OXI_LLM_TRAIT(BARE_NORMS)))
+        return oxi_fail(OX_ERR_NOT_FOUND, "llm: tensor output_norm.weight is missing");
+    oxi_llm_part *output = &model->part[OXI_LLM_OUTPUT];
+    model->config.tied = !output->weight;
+    if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(NO_OUTPUT_BIAS))) {
+        ox_release(output->bias);
+        output->bias = NULL;
+    }
+    if (model->config.tied) output->weight = ox_retain(model->part[OXI_LLM_EMBEDDING].weight);
+    model->device = oxi_working_device(ox_device_of(model->part[OXI_LLM_EMBEDDING].weight));
+    ox_scope scope = ox_scope_begin();
+    status = oxi_llm_place_factors(model);
+    ox_scope_end(&scope);
+    for (int64_t i = 0; !status && i < model->config.layers; i++) status = oxi_llm_load_layer(model, file, i);
+    return status;
+}
+
+/* Matrices of block types in a file that was read into memory are kept as products want them. Mapped ones
+ * stay in the file. */
+static ox_status oxi_llm_prepack(const ox_llm *model, const ox_file *file) {
+    ox_tensor *output = model->part[OXI_LLM_OUTPUT].weight;
+    ox_status status = OX_OK;
+    if (!file->copies) return OX_OK;
+    if (oxi_is_block(output->dtype)) status = ox_prepack(output);
+    for (int64_t i = 0; i < model->config.layers; i++)
+        for (int role = 0; role < OXI_LLM_LAYER_ROLES && !status; role++) {
+            ox_tensor *t = model->layers[i].part[role].weight;
+            if (t && oxi_is_block(t->dtype)) status = ox_prepack(t);
+        }
+    return status;
+}
+
+static void oxi_llm_free_weights(ox_llm *model) {
+    for (int role = 0; role < OXI_LLM_MODEL_ROLES; role++) oxi_llm_free_part(&model->part[role]);
+    for (int64_t i = 0; model->layers && i < model->config.layers; i++)
+        for (int role = 0; role < OXI_LLM_LAYER_ROLES; role++) oxi_llm_free_part(&model->layers[i].part[role]);
+    ox_release(model->rope.factors);
+    ox_release(model->rope.long_factors);
+    ox_release(model->window_rope.factors);
+    ox_release(model->window_rope.long_factors);
+    oxi_free(model->layers, model->layers ? (size_t)model->config.layers * sizeof *model->layers : 0);
+}
