@@ -89,6 +89,7 @@
 #include "llm/context/feed_forward.c"
 #include "llm/context/forward.c"
 #include "llm/context/context.c"
+#include "llm/context/embed.c"
 #include "llm/generate.c"
 #include "llm/gguf/gguf_writer.c"
 

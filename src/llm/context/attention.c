@@ -99,10 +99,10 @@ static ox_tensor *oxi_llm_attend(const oxi_llm_batch *batch, const oxi_llm_layer
     memset(&desc, 0, sizeof desc);
     desc.causal = n->causal;
     desc.query_start = batch->start - oxi_llm_first_seen(batch, l);
-    desc.window = n->chunk ? 0 : l->window;
+    desc.window = n->chunk || !n->causal ? 0 : l->window;
     desc.scale = n->attention_scale;
     desc.softcap = n->score_cap;
-    desc.mask = batch->alibi;
+    desc.mask = l->window && batch->near ? batch->near : batch->alibi;
     if (batch->temperatures && warmer) q = ox_mul(q, batch->temperatures);
     return ox_scaled_dot_product_attention(q, k, v, &desc); /* [heads, S, value_size] */
 }

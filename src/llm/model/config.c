@@ -53,6 +53,7 @@ static ox_status oxi_llm_read_windows(ox_llm *model, const ox_file *file) {
         if (listed)
             status = oxi_llm_read_int(model, file, "attention.sliding_window_pattern", i, 0, OXI_LLM_NEEDED, &windowed);
         model->layers[i].window = windowed ? window : 0;
+        model->numbers.windows = model->numbers.windows || windowed;
     }
     return status;
 }
@@ -182,23 +183,21 @@ static ox_status oxi_llm_read_rope_scaling(ox_llm *model, const ox_file *file) {
     return status;
 }
 
-/* Whether layer `i` is turned, in a model with or without windows. */
-static bool oxi_llm_is_turned(const ox_llm *model, int64_t i, bool windows) {
+/* Whether layer `i` is turned. */
+static bool oxi_llm_is_turned(const ox_llm *model, int64_t i) {
     const oxi_llm_layer *l = &model->layers[i];
     if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(FOURTH_PLAIN)) && i % 4 == 3) return false;
-    if (!windows) return true;
+    if (!model->numbers.windows) return true;
     if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(FIRST_PLAIN)) && i % 4 == 0) return false;
     if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(DENSE_TURNS)) && i < model->numbers.dense_layers) return true;
     return l->window || !oxi_llm_has_trait(model, OXI_LLM_TRAIT(WINDOW_TURNS));
 }
 
 static void oxi_llm_spread_rope(ox_llm *model) {
-    bool windows = false;
-    for (int64_t i = 0; i < model->config.layers; i++) windows = windows || model->layers[i].window > 0;
     for (int64_t i = 0; i < model->config.layers; i++) {
         oxi_llm_layer *l = &model->layers[i];
         const oxi_llm_rope *rope = l->window ? &model->window_rope : &model->rope;
-        l->rope = rope->size > 0 && oxi_llm_is_turned(model, i, windows) ? rope : NULL;
+        l->rope = rope->size > 0 && oxi_llm_is_turned(model, i) ? rope : NULL;
     }
     if (model->numbers.attention_scale == 0 && oxi_llm_has_trait(model, OXI_LLM_TRAIT(TURNED_SCALE)))
         model->numbers.attention_scale = 1 / sqrt((double)model->rope.size);
@@ -399,6 +398,19 @@ static ox_status oxi_llm_refuse_sparse(const ox_llm *model, const ox_file *file)
                                  (long long)loops);
 }
 
+/* GGUF's numbers: 0 none, 1 mean, 2 first, 3 last; what is none of these pools as it usually is. */
+static ox_status oxi_llm_read_pooling(ox_llm *model, const ox_file *file) {
+    static const ox_llm_pooling kinds[] = {OX_LLM_POOLING_NONE, OX_LLM_POOLING_MEAN, OX_LLM_POOLING_FIRST,
+                                           OX_LLM_POOLING_LAST};
+    int64_t kind;
+    double number = 0;
+    ox_status status = OX_OK;
+    if (!oxi_llm_find_number(model, file, "pooling_type", -1, true, &number, &status)) return status;
+    kind = number >= 0 && number < 4 ? (int64_t)number : -1;
+    model->numbers.pooling = kind < 0 ? OX_LLM_POOLING_MODEL : kinds[kind];
+    return status;
+}
+
 static ox_status oxi_llm_read_numbers(ox_llm *model, const ox_file *file) {
     oxi_llm_numbers *n = &model->numbers;
     int64_t parallel = 0, causal = 1;
@@ -407,6 +419,7 @@ static ox_status oxi_llm_read_numbers(ox_llm *model, const ox_file *file) {
     if (!status) status = oxi_llm_read_positions(model, file);
     if (!status) status = oxi_llm_read_scales(model, file);
     if (!status) status = oxi_llm_read_temperature(model, file);
+    if (!status) status = oxi_llm_read_pooling(model, file);
     if (!status) status = oxi_llm_refuse_sparse(model, file);
     if (!status)
         status = oxi_llm_read_int(model, file, "attention.group_norm_groups", -1, 1, 0, &n->norm_groups);
@@ -446,6 +459,8 @@ static ox_status oxi_llm_read_config(ox_llm *model, const ox_file *file) {
     c->rope_base = model->rope.base;
     c->rope_scale = model->rope.scale;
     c->rope_size = model->rope.size;
+    c->causal = model->numbers.causal;
+    c->encoder = oxi_llm_has_trait(model, OXI_LLM_TRAIT(ENCODER));
     c->experts = model->numbers.experts;
     c->experts_used = model->numbers.experts_used;
     return OX_OK;

@@ -44,6 +44,8 @@ typedef enum oxi_llm_router {
 enum { OXI_LLM_SEES_ALL = 0, OXI_LLM_SEES_BEFORE };
 
 #define OXI_LLM_TRAIT_LIST(X) \
+    X(ENCODER)              /* gives hidden states, no logits */ \
+    X(FIRST_BARE)           /* layer 0 has no norm before attention */ \
     X(PARALLEL_FACT)        /* parallel where use_parallel_residual says so */ \
     X(PARALLEL_WITHOUT)     /* layers without a feed-forward's norm are parallel */ \
     X(BARE_NORMS)           /* norms without weights */ \
@@ -182,6 +184,8 @@ typedef struct oxi_llm_numbers {
     int64_t chunk;       /* a window is a chunk of as many positions, in which a token sees those before it; 0 */
     int64_t norm_groups; /* of a row, each with a norm of its own; 0 or 1 = none */
     double value_scale;  /* of attention's result; 0 = none */
+    bool windows;        /* some layer has a window */
+    ox_llm_pooling pooling;
     bool causal;
 } oxi_llm_numbers;
 
