@@ -99,6 +99,10 @@ static bool oxi_llm_eval_operand(const oxi_llm_config *c, const char *p, size_t 
         *out = oxi_json_double(p, p + length, 0);
         return true;
     }
+    if (length == 9 && memcmp(p, "$kv_heads", 9) == 0 && c->folder->kv_heads > 0) { /* worked out already */
+        *out = (double)c->folder->kv_heads;
+        return true;
+    }
     if (length > 0 && *p == '$') {
         for (size_t i = 0; i < sizeof oxi_llm_size_rows / sizeof *oxi_llm_size_rows; i++) {
             const oxi_llm_size_row *row = &oxi_llm_size_rows[i];

@@ -138,6 +138,7 @@ static ox_status oxi_llm_add_fact(const oxi_llm_config *c, const oxi_llm_key_row
     if (node && node->type == OXI_JSON_ARRAY && whole) return oxi_llm_fact_list(c, row, node);
     if (!oxi_llm_config_number(c, row->expression, &value, &status)) return status;
     if (whole && strncmp(row->key, "tokenizer.", 10) == 0 && value < 0) return OX_OK; /* -1: there is none */
+    if (value == 0 && strcmp(row->key, "logit_scale") == 0) return OX_OK; /* T5's, where nothing is tied */
     const double low = row->kind == OXI_LLM_FACT_SIGNED ? -2147483648.0 : 0,
                  high = row->kind == OXI_LLM_FACT_SIGNED ? 2147483647.0 : 4294967295.0;
     if (whole && !(value > low - 1 && value < high + 1))
@@ -160,6 +161,11 @@ static ox_status oxi_llm_window_pattern(const oxi_llm_config *c, uint8_t *slidin
                                      "config.json: layer_types holds something other than texts");
             sliding[i] = strcmp(type->value.text, "sliding_attention") == 0;
         }
+        return OX_OK;
+    }
+    const char *letters = oxi_llm_config_text(c, "sliding_window_pattern"); /* "LLLG": local and global */
+    if (letters && *letters) {
+        for (int64_t i = 0; i < layers; i++) sliding[i] = letters[i % (int64_t)strlen(letters)] == 'L';
         return OX_OK;
     }
     ox_status status = oxi_llm_config_int(

@@ -97,6 +97,8 @@ static ox_status oxi_llm_folder_model(oxi_llm_config *c) {
 static ox_status oxi_llm_folder_quantized(const oxi_llm_config *c) {
     const char *method = oxi_llm_config_text(c, "quantization_config.quant_method");
     if (!method || strcmp(method, "mxfp4") == 0) return OX_OK;
+    c->folder->ternary = strcmp(method, "bitnet") == 0; /* packed ones are refused by their dtype */
+    if (c->folder->ternary) return OX_OK;
     return oxi_file_fail(OX_ERR_UNSUPPORTED, c->file, 0, SIZE_MAX,
                          "weights that are quantized by %s are not supported", OXI_QUOTE(method));
 }
@@ -105,23 +107,25 @@ static ox_status oxi_llm_folder_quantized(const oxi_llm_config *c) {
 static ox_status oxi_llm_folder_sizes(const oxi_llm_config *c) {
     enum { MOST = 1 << 20 };
     oxi_llm_folder *f = c->folder;
-    int64_t value = 0, decoder = 0;
+    int64_t value = 0, decoder = 0, groups = 0;
     ox_status status = oxi_llm_config_int(c, "$heads", 1, MOST, -1, &f->heads);
     if (status == OX_OK) status = oxi_llm_config_int(c, "$layers", 1, 1 << 16, -1, &f->layers);
     if (status == OX_OK) status = oxi_llm_config_int(c, "num_decoder_layers", 1, 1 << 16, 1, &decoder);
     if (status == OX_OK) status = oxi_llm_config_int(c, "num_nextn_predict_layers", 0, MOST, 0, &f->beyond);
-    if (status == OX_OK) status = oxi_llm_config_int(c, "$kv_heads", 1, MOST, f->heads, &f->kv_heads);
+    if (status == OX_OK) status = oxi_llm_config_int(c, "$kv_heads", 1, MOST, f->heads, &groups);
     if (status == OX_OK) status = oxi_llm_config_int(c, "qk_nope_head_dim", 1, MOST, 1, &f->nope_size);
     if (status == OX_OK) status = oxi_llm_config_int(c, "v_head_dim", 1, MOST, 1, &f->value_size);
     if (status == OX_OK) status = oxi_llm_config_int(c, "pad_token_id+1", 0, INT32_MAX, 0, &f->offset);
     if (status == OX_OK) status = oxi_llm_config_int(c, "tie_word_embeddings", 0, 1, 0, &value);
     f->tied = value != 0;
     if (decoder > f->layers) f->layers = decoder;
-    if (status == OX_OK && strcmp(f->model->architecture, "falcon") == 0 &&
-        !oxi_llm_config_node(c, "num_kv_heads", 12) && !oxi_llm_config_node(c, "n_head_kv", 9)) {
+    if (status == OX_OK && strcmp(f->model->architecture, "falcon") == 0) { /* 1 unless it is of the newer kind */
+        int64_t newer = 0;
         status = oxi_llm_config_int(c, "multi_query", 0, 1, 1, &value);
-        if (value) f->kv_heads = 1;
+        if (status == OX_OK) status = oxi_llm_config_int(c, "new_decoder_architecture", 0, 1, 0, &newer);
+        if (value && !newer) groups = 1;
     }
+    f->kv_heads = groups;
     if (status == OX_OK && strcmp(f->model->name, "deepseek_v3") == 0) {
         status = oxi_llm_config_int(c, "rope_interleave", 0, 1, 1, &value);
         if (status == OX_OK && !value)

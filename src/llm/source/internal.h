@@ -27,7 +27,7 @@ typedef enum oxi_llm_transform {
     OXI_LLM_TRANSFORM_HEAD,          /* as it is; not there where the embedding is the output matrix too */
     OXI_LLM_TRANSFORM_ENCODER,       /* as it is; a row of T5's encoder alone, or of its decoder */
     OXI_LLM_TRANSFORM_DECODER,
-    OXI_LLM_TRANSFORM_NORM,          /* + 1 where the model has that trait */
+    OXI_LLM_TRANSFORM_NORM,          /* weights + 1 where the model has that trait */
     OXI_LLM_TRANSFORM_QUERY,         /* rows of halves to pairs, with that trait: heads, or key-value heads */
     OXI_LLM_TRANSFORM_KEY,
     OXI_LLM_TRANSFORM_FUSED,         /* rows [kv_heads, heads / kv_heads + 2, size]: all q, all k, all v */
@@ -48,7 +48,7 @@ typedef enum oxi_llm_transform {
     OXI_LLM_TRANSFORM_POSITIONS,     /* without the first rows, where the model has that trait */
     OXI_LLM_TRANSFORM_WITHOUT_TWO,   /* without the first two rows */
     OXI_LLM_TRANSFORM_FLAT,          /* [1, n]: [n] */
-    OXI_LLM_TRANSFORM_TERNARY,       /* -1, 0 or 1, times the mean of what is there */
+    OXI_LLM_TRANSFORM_TERNARY,       /* -1, 0 or 1, times the mean of what is there, where it computes so */
     OXI_LLM_TRANSFORM_STACK,         /* several as [count, ..] */
     OXI_LLM_TRANSFORM_VALUES         /* not stored: numbers that follow from config.json */
 } oxi_llm_transform;
@@ -72,7 +72,7 @@ typedef struct oxi_llm_folder {
     uint32_t *pieces;            /* stored tensors, in the order of their stacks */
     size_t piece_room;
     int64_t heads, kv_heads, layers, nope_size, value_size, offset, beyond;
-    bool tied;
+    bool tied, ternary;
     ox_string text[OXI_LLM_SOURCE_TEXT_COUNT];
 } oxi_llm_folder;
 
@@ -114,6 +114,8 @@ static ox_status oxi_llm_add_rope(const oxi_llm_config *c);
 
 /* ---- tensors (names.c, shapes.c, transform.c) --------------------------------------------------------------- */
 
+/* Whether a norm's tensor gets 1 added. */
+static bool oxi_llm_adds_one(const oxi_llm_folder *folder, const oxi_llm_plan *plan);
 /* A new plan, cleared. */
 static oxi_llm_plan *oxi_llm_add_plan(const oxi_llm_config *c, const char *name);
 /* Plans for all stored tensors; each must have a row. */

@@ -94,7 +94,6 @@ static ox_status oxi_llm_rope_longrope(const oxi_llm_config *c, int64_t size) {
     const double usual = scale > 1 && context > 1 ? sqrt(1 + log(scale) / log(context)) : 1;
     status = oxi_llm_rope_number(c, "rope.attention_factor", usual, &attention);
     if (status == OX_OK) status = oxi_llm_fact_text(c, "rope.scaling.type", "longrope", 8);
-    if (status == OX_OK) status = oxi_llm_fact_number(c, "rope.scaling.factor", OX_GGUF_F32, scale);
     if (status == OX_OK) status = oxi_llm_fact_number(c, "rope.scaling.attn_factor", OX_GGUF_F32, attention);
     if (status == OX_OK)
         status = oxi_llm_rope_list(c, "rope.long_factor", "rope_factors_long.weight", size / 2);

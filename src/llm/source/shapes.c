@@ -1,6 +1,10 @@
 /* The dtype and shape of each tensor of a folder, from what is stored and its transform: nothing is read for it.
  * A shape that a transform cannot work with is an error that names the stored tensor. Called by folder.c. */
 
+static bool oxi_llm_adds_one(const oxi_llm_folder *folder, const oxi_llm_plan *plan) {
+    return folder->model->trait == OXI_LLM_TRAIT_ONE && oxi_ends_with(plan->name, ".weight");
+}
+
 /* The sizes at the end of a shape, and what is wrong with them. */
 static const char *oxi_llm_shape_rows(const oxi_llm_folder *folder, const oxi_llm_plan *plan,
                                       ox_file_entry *e) {
@@ -120,7 +124,7 @@ static const char *oxi_llm_shape(const oxi_llm_folder *folder, const oxi_llm_pla
     if (e->ndim < 1) return "has no dims";
     switch (plan->transform) {
     case OXI_LLM_TRANSFORM_NORM:
-        if (folder->model->trait != OXI_LLM_TRAIT_ONE) return NULL;
+        if (!oxi_llm_adds_one(folder, plan)) return NULL;
         if (!floats) return "is not of floats";
         e->dtype = OX_F32;
         return NULL;

@@ -87,7 +87,7 @@ static ox_tensor *oxi_llm_transform_one(const oxi_llm_folder *folder, const oxi_
     const oxi_llm_trait trait = folder->model->trait;
     switch (how) {
     case OXI_LLM_TRANSFORM_NORM:
-        return trait == OXI_LLM_TRAIT_ONE ? ox_add(ox_cast(t, OX_F32), ox_number(1)) : t;
+        return oxi_llm_adds_one(folder, plan) ? ox_add(ox_cast(t, OX_F32), ox_number(1)) : t;
     case OXI_LLM_TRANSFORM_QUERY:
         return trait == OXI_LLM_TRAIT_PAIRS ? oxi_llm_pair_rows(t, folder->heads) : t;
     case OXI_LLM_TRANSFORM_KEY:
@@ -118,7 +118,7 @@ static ox_tensor *oxi_llm_transform_one(const oxi_llm_folder *folder, const oxi_
         return trait == OXI_LLM_TRAIT_OFFSET ? ox_slice(t, 0, folder->offset, OX_END, 1) : t;
     case OXI_LLM_TRANSFORM_WITHOUT_TWO: return ox_slice(t, 0, 2, OX_END, 1);
     case OXI_LLM_TRANSFORM_FLAT: return ox_flatten(t, 0, -1);
-    case OXI_LLM_TRANSFORM_TERNARY: return oxi_llm_ternary(t);
+    case OXI_LLM_TRANSFORM_TERNARY: return folder->ternary ? oxi_llm_ternary(t) : t;
     default: return t;
     }
 }
