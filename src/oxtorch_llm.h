@@ -48,6 +48,7 @@
 #include "oxtorch.h"
 #include "llm/llm.h"
 #include "llm/gguf/gguf_writer.h"
+#include "llm/convert/convert.h"
 
 #endif /* OX_TORCH_LLM_H */
 
@@ -92,5 +93,17 @@
 #include "llm/context/embed.c"
 #include "llm/generate.c"
 #include "llm/gguf/gguf_writer.c"
+#include "llm/source/source.h"
+#include "llm/source/internal.h"
+#include "llm/source/config.c"
+#include "llm/source/facts.c"
+#include "llm/source/rope.c"
+#include "llm/source/names.c"
+#include "llm/source/shapes.c"
+#include "llm/source/transform.c"
+#include "llm/source/folder.c"
+#include "llm/source/bin.c"
+#include "llm/source/source.c"
+#include "llm/convert/convert.c"
 
 #endif
