@@ -223,13 +223,19 @@ typedef enum ox_llm_pooling {
     OX_LLM_POOLING_COUNT
 } ox_llm_pooling;
 
+typedef struct ox_llm_embed_desc {
+    ox_llm_pooling pooling;
+    bool normalize;       /* divides the pooled row by its length */
+    const int32_t *types; /* of each token, of models that have them (0 first text, 1 second); NULL = all 0 */
+} ox_llm_embed_desc;
+
 /* ox_llm_embed - what a model makes of a text: hidden states behind the last norm, pooled.
+ *   desc      NULL = zeroed
  *   out       [width], or with OX_LLM_POOLING_NONE [count, width]
- * The context is emptied first, and holds the text afterwards (of models that are causal).
- * normalize  divides the pooled row by its length
- * errors    as ox_llm_decode; OX_ERR_ARG another pooling */
-OX_API ox_status ox_llm_embed(ox_llm_context *context, const int32_t *tokens, int64_t count, ox_llm_pooling pooling,
-                              bool normalize, float *out);
+ * The context is emptied first, and holds the text afterwards.
+ * errors    as ox_llm_decode; OX_ERR_ARG another pooling; OX_ERR_INDEX a type out of range */
+OX_API ox_status ox_llm_embed(ox_llm_context *context, const int32_t *tokens, int64_t count,
+                              const ox_llm_embed_desc *desc, float *out);
 
 /* ---- generation ---------------------------------------------------------------------------------------- */
 

@@ -61,6 +61,7 @@ OX_API void ox_llm_context_close(ox_llm_context *context) {
         if (context->values) ox_release(context->values[i]);
     }
     ox_release(context->next);
+    oxi_free(context->history, context->history ? (size_t)context->capacity * sizeof *context->history : 0);
     oxi_free(context->keys, layers * sizeof *context->keys);
     oxi_free(context->values, layers * sizeof *context->values);
     ox_llm_close(context->model);
@@ -185,6 +186,11 @@ static ox_status oxi_llm_prepare_batch(oxi_llm_batch *batch) {
     const double start = (double)batch->start, end = start + (double)batch->count;
     batch->positions = ox_to(oxi_arange(start, end, 1, OX_I32, ox_cpu()), model->device);
     if (!batch->positions) return oxi_llm_error();
+    if (batch->context->types) {
+        batch->types = oxi_copied(batch->context->types + batch->start, OX_SHAPE(batch->count), OX_I32);
+        batch->types = ox_to(batch->types, model->device);
+        if (!batch->types) return oxi_llm_error();
+    }
     if (n->alibi > 0 && !(batch->alibi = oxi_llm_distances(batch))) return oxi_llm_error();
     if (!n->causal && n->windows && !(batch->near = oxi_llm_nearness(batch))) return oxi_llm_error();
     if (n->temperature > 0 && !(batch->temperatures = oxi_llm_temperatures(batch))) return oxi_llm_error();
@@ -227,11 +233,11 @@ static ox_status oxi_llm_check_tokens(const ox_llm_context *context, const int32
 }
 
 /* Logits or hidden states of no token (out NULL), of the last one, or of every one. */
-static ox_status oxi_llm_run(ox_llm_context *context, const int32_t *tokens, int64_t count, bool every, bool logits,
-                             float *out) {
-    ox_status status = oxi_llm_check_tokens(context, tokens, count);
-    if (!status) status = oxi_llm_reserve(context, context->length + count);
-    const int64_t chunk = status ? 0 : context->model->numbers.chunk;
+static ox_status oxi_llm_run_tokens(const ox_llm_context *context, const int32_t *tokens, int64_t count, bool every,
+                                    bool logits, float *out) {
+    const ox_llm *model = context->model;
+    const int64_t chunk = model->numbers.chunk, width = logits ? model->config.vocabulary : model->config.width;
+    ox_status status = oxi_llm_reserve(context, context->length + count);
     oxi_llm_batch batch;
     memset(&batch, 0, sizeof batch);
     batch.context = context;
@@ -242,8 +248,37 @@ static ox_status oxi_llm_run(ox_llm_context *context, const int32_t *tokens, int
         const bool last = done + batch.count == count;
         const int64_t rows = !out ? 0 : every ? batch.count : last;
         status = oxi_llm_run_batch(&batch, tokens + done, rows, logits, out);
-        if (out) out += rows * (logits ? context->model->config.vocabulary : context->model->config.width);
+        if (out) out += rows * width;
     }
+    return status;
+}
+
+/* Models with two sets of frequencies turn all keys of a text by those for its length: where a text grows beyond
+ * what the first are for, or is cut back, its tokens are run again. What follows is kept for that. */
+static ox_status oxi_llm_fit_frequencies(ox_llm_context *context, const int32_t *tokens, int64_t count) {
+    const int64_t length = context->length;
+    const oxi_llm_rope *rope = &context->model->rope;
+    if (!rope->long_factors) return OX_OK;
+    if (!context->history)
+        context->history = (int32_t *)oxi_alloc((size_t)context->capacity * sizeof *context->history);
+    if (!context->history) return OX_ERR_NOMEM;
+    memcpy(context->history + length, tokens, (size_t)count * sizeof *tokens);
+    const bool stretched = length + count > rope->original;
+    if (stretched == context->stretched) return OX_OK;
+    context->stretched = stretched;
+    context->ahead = 0;
+    if (length == 0) return OX_OK;
+    context->length = 0; /* an error leaves it empty: its keys are of neither kind */
+    const ox_status status = oxi_llm_run_tokens(context, context->history, length, false, true, NULL);
+    if (!status) context->length = length;
+    return status;
+}
+
+static ox_status oxi_llm_run(ox_llm_context *context, const int32_t *tokens, int64_t count, bool every, bool logits,
+                             float *out) {
+    ox_status status = oxi_llm_check_tokens(context, tokens, count);
+    if (!status) status = oxi_llm_fit_frequencies(context, tokens, count);
+    if (!status) status = oxi_llm_run_tokens(context, tokens, count, every, logits, out);
     if (status) return status;
     context->length += count;
     context->pending = -1;
@@ -324,7 +359,8 @@ OX_API ox_status ox_llm_decode_one(ox_llm_context *context, int32_t token, float
     ox_device *device = context->model->device;
     if (!device->ahead || context->not_ahead >= OXI_LLM_TRIES)
         return oxi_llm_run(context, &token, 1, false, true, logits);
-    status = oxi_llm_reserve(context, context->length + 1);
+    status = oxi_llm_fit_frequencies(context, &token, 1);
+    if (!status) status = oxi_llm_reserve(context, context->length + 1);
     if (status) return status;
     const int64_t number = oxi_llm_start_step(context, token);
     if (!number) return oxi_llm_run(context, &token, 1, false, true, logits);

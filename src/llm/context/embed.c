@@ -21,24 +21,49 @@ static void oxi_llm_to_length_one(int64_t width, float *row) {
     for (int64_t i = 0; i < width && squares > 0; i++) row[i] = (float)(row[i] / sqrt(squares));
 }
 
-OX_API ox_status ox_llm_embed(ox_llm_context *context, const int32_t *tokens, int64_t count, ox_llm_pooling pooling,
-                              bool normalize, float *out) {
+static ox_status oxi_llm_check_types(const ox_llm *model, const int32_t *types, int64_t count) {
+    const ox_tensor *table = model->part[OXI_LLM_TOKEN_TYPES].weight;
+    const int64_t known = table ? table->shape[0] : 1;
+    for (int64_t i = 0; types && i < count; i++)
+        if (types[i] < 0 || types[i] >= known)
+            return oxi_fail(OX_ERR_INDEX, "llm: the type of token %lld is %d, the model has %lld", (long long)i,
+                            (int)types[i], (long long)known);
+    return OX_OK;
+}
+
+/* The text's hidden states [count, width]. */
+static ox_status oxi_llm_run_text(ox_llm_context *context, const int32_t *tokens, int64_t count, const int32_t *types,
+                                  float *out) {
+    ox_status status = oxi_llm_check_tokens(context, tokens, count);
+    if (!status) status = oxi_llm_check_types(context->model, types, count);
+    context->types = types;
+    if (!status) status = oxi_llm_run(context, tokens, count, true, false, out);
+    context->types = NULL;
+    return status;
+}
+
+OX_API ox_status ox_llm_embed(ox_llm_context *context, const int32_t *tokens, int64_t count,
+                              const ox_llm_embed_desc *desc, float *out) {
+    ox_llm_embed_desc zero;
+    memset(&zero, 0, sizeof zero);
+    if (!desc) desc = &zero;
     if (!context) return oxi_fail_missing("llm: the context");
     if (!out) return oxi_fail_missing("llm: the place for the embedding");
-    if (pooling < OX_LLM_POOLING_MODEL || pooling >= OX_LLM_POOLING_COUNT)
-        return oxi_fail(OX_ERR_ARG, "llm: there is no pooling %d", (int)pooling);
+    if (desc->pooling < OX_LLM_POOLING_MODEL || desc->pooling >= OX_LLM_POOLING_COUNT)
+        return oxi_fail(OX_ERR_ARG, "llm: there is no pooling %d", (int)desc->pooling);
     const int64_t width = context->model->config.width;
-    ox_status status = ox_llm_rewind(context, 0);
-    pooling = oxi_llm_pooling_of(context->model, pooling);
-    if (!status && pooling == OX_LLM_POOLING_NONE) return oxi_llm_run(context, tokens, count, true, false, out);
+    const ox_llm_pooling pooling = oxi_llm_pooling_of(context->model, desc->pooling);
     size_t bytes = 0;
-    if (!status) status = oxi_llm_check_tokens(context, tokens, count);
-    if (!status && !oxi_mul_size((size_t)count, (size_t)width * sizeof *out, &bytes))
-        status = oxi_fail(OX_ERR_NOMEM, "llm: hidden states of %lld tokens", (long long)count);
-    float *rows = status ? NULL : (float *)oxi_alloc(bytes);
-    if (!status) status = rows ? oxi_llm_run(context, tokens, count, true, false, rows) : OX_ERR_NOMEM;
+    ox_status status = ox_llm_rewind(context, 0);
+    if (status) return status;
+    if (pooling == OX_LLM_POOLING_NONE) return oxi_llm_run_text(context, tokens, count, desc->types, out);
+    if (count < 0 || !oxi_mul_size((size_t)count, (size_t)width * sizeof *out, &bytes))
+        return oxi_fail(OX_ERR_ARG, "llm: hidden states of %lld tokens", (long long)count);
+    float *rows = (float *)oxi_alloc(bytes);
+    if (!rows) return OX_ERR_NOMEM;
+    status = oxi_llm_run_text(context, tokens, count, desc->types, rows);
     if (!status) oxi_llm_pool(pooling, count, width, rows, out);
-    if (!status && normalize) oxi_llm_to_length_one(width, out);
-    oxi_free(rows, rows ? bytes : 0);
+    if (!status && desc->normalize) oxi_llm_to_length_one(width, out);
+    oxi_free(rows, bytes);
     return status;
 }

@@ -85,8 +85,8 @@ static ox_tensor *oxi_llm_embed(const oxi_llm_batch *batch, ox_tensor *ids) {
     x = oxi_llm_scaled(x, model->numbers.embedding_scale);
     if (model->part[OXI_LLM_POSITIONS].weight)
         x = ox_add_(x, ox_embedding(batch->positions, model->part[OXI_LLM_POSITIONS].weight));
-    if (model->part[OXI_LLM_TOKEN_TYPES].weight)
-        x = ox_add_(x, ox_narrow(model->part[OXI_LLM_TOKEN_TYPES].weight, 0, 0, 1));
+    ox_tensor *types = model->part[OXI_LLM_TOKEN_TYPES].weight;
+    if (types) x = ox_add_(x, batch->types ? ox_embedding(batch->types, types) : ox_narrow(types, 0, 0, 1));
     if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(EMBEDDING_NORMED))) x = oxi_llm_normalize(model, NULL, x);
     return model->part[OXI_LLM_EMBEDDING_NORM].weight
                ? oxi_llm_normalize(model, &model->part[OXI_LLM_EMBEDDING_NORM], x)

@@ -216,6 +216,9 @@ struct ox_llm_context {
     int32_t pending; /* generated, but not run yet: goes first in the next ox_llm_generate; -1 = none */
     ox_dtype dtype;  /* of keys and values */
     ox_tensor **keys, **values; /* a layer's: [kv_heads, room, key_size], [.., value_size]; NULL = room 0 */
+    const int32_t *types; /* of the tokens that are run, while ox_llm_embed does; NULL = all 0 */
+    int32_t *history;     /* [capacity] the tokens in it, of models whose frequencies change with the length; or NULL */
+    bool stretched;       /* its keys were turned by the frequencies for long texts */
     ox_tensor *next; /* i32 [2]: token and position of a step that is recorded ahead; NULL at first */
     int64_t ahead, ahead_at;    /* the step that is recorded, by the device's number, or 0; its position */
     int not_ahead; /* steps that could not be recorded; after OXI_LLM_TRIES it is not tried again */
