@@ -101,6 +101,7 @@ static ox_status oxi_llm_read_sizes(ox_llm *model, const ox_file *file) {
 typedef struct oxi_llm_yarn {
     double factor, strength, fast, slow;
     int64_t original;
+    bool truncate; /* the pairs between which it passes over are whole ones */
 } oxi_llm_yarn;
 
 /* The pair, of `size` / 2, that turns `turns` times within `positions`. */
@@ -111,8 +112,12 @@ static double oxi_llm_turning_pair(const oxi_llm_rope *rope, double positions, d
 /* Divisors of the frequencies: pairs that turn fast stay as they are, slow ones are stretched by the factor,
  * those between a part of it. source: Peng et al. 2023, "YaRN", as llama.cpp rounds its borders */
 static ox_tensor *oxi_llm_yarn_factors(const oxi_llm_rope *rope, const oxi_llm_yarn *yarn) {
-    double low = floor(oxi_llm_turning_pair(rope, (double)yarn->original, yarn->fast));
-    double high = ceil(oxi_llm_turning_pair(rope, (double)yarn->original, yarn->slow));
+    double low = oxi_llm_turning_pair(rope, (double)yarn->original, yarn->fast);
+    double high = oxi_llm_turning_pair(rope, (double)yarn->original, yarn->slow);
+    if (yarn->truncate) {
+        low = floor(low);
+        high = ceil(high);
+    }
     if (!(low > 0)) low = 0;
     if (!(high < (double)rope->size - 1)) high = (double)rope->size - 1;
     const double width = high - low > 0.001 ? high - low : 0.001;
@@ -132,7 +137,8 @@ static ox_tensor *oxi_llm_yarn_factors(const oxi_llm_rope *rope, const oxi_llm_y
 
 static ox_status oxi_llm_read_yarn(ox_llm *model, const ox_file *file, double factor) {
     oxi_llm_yarn yarn;
-    double logarithm, strength = 0;
+    double logarithm, strength = 0, magnitude = 1;
+    int64_t truncate = 1;
     oxi_llm_rope *rope = &model->rope;
     yarn.factor = factor;
     ox_status status = oxi_llm_read_float(model, file, "rope.scaling.yarn_beta_fast", -1, 0, 32, &yarn.fast);
@@ -141,18 +147,20 @@ static ox_status oxi_llm_read_yarn(ox_llm *model, const ox_file *file, double fa
     if (!status)
         status = oxi_llm_read_float(model, file, "rope.scaling.yarn_log_multiplier", -1, 0, 0, &logarithm);
     if (!status)
+        status = oxi_llm_read_float(model, file, "rope.scaling.yarn_attn_factor", -1, 0, 1, &magnitude);
+    if (!status) status = oxi_llm_read_int(model, file, "rope.scaling.yarn_truncate", -1, 0, 1, &truncate);
+    if (!status)
         status = oxi_llm_read_int(model, file, "rope.scaling.original_context_length", -1, 1,
                                   model->config.context, &yarn.original);
     if (status) return status;
+    yarn.truncate = truncate != 0;
     yarn.strength = strength < 0 ? 1 : strength;
     if (factor <= 1 || rope->size == 0) return OX_OK;
-    const double stretched = 1 + logarithm * log(factor), attention = rope->magnitude;
-    if (model->numbers.latent) { /* DeepSeek's scores are scaled instead, once for q and once for k */
-        model->numbers.attention_scale *= attention * attention * stretched * stretched;
-        if (logarithm == 0) rope->magnitude *= 1 + 0.1 * log(factor);
-    } else {
-        rope->magnitude *= (1 + 0.1 * log(factor)) / (1 + 0.1 * logarithm * log(factor));
-    }
+    const double stretched = 1 + logarithm * log(factor), usual = 1 + 0.1 * log(factor), given = rope->magnitude;
+    if (model->numbers.latent) model->numbers.attention_scale *= given * given * stretched * stretched;
+    if (magnitude != 1) rope->magnitude *= usual * magnitude;
+    else if (!model->numbers.latent) rope->magnitude *= usual / (1 + 0.1 * logarithm * log(factor));
+    else if (logarithm == 0) rope->magnitude *= usual; /* else DeepSeek's scores are scaled instead */
     rope->factors = ox_retain(oxi_llm_yarn_factors(rope, &yarn));
     return rope->factors ? OX_OK : oxi_llm_error();
 }
