@@ -3,8 +3,8 @@
 
 /* Matrices that are read as f32 wherever they are read. */
 static bool oxi_llm_stays_f32(const char *name, int ndim) {
-    static const char *const endings[] = {"_norm.weight", "ffn_gate_inp.weight", "position_embd.weight",
-                                          "token_types.weight", "attn_rel_b.weight", ".bias"};
+    static const char *const endings[] = {"_norm.weight",       "ffn_gate_inp.weight", "position_embd.weight",
+                                          "token_types.weight", "attn_rel_b.weight",   ".bias"};
     if (ndim < 2) return true;
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
         if (oxi_ends_with(name, endings[i])) return true;
@@ -105,7 +105,8 @@ static ox_status oxi_llm_convert_write(oxi_llm_conversion *work, const char *to)
     }
     ox_gguf_writer *writer = ox_gguf_writer_open(to, &desc);
     if (!writer) return oxi_llm_error();
-    for (int64_t i = 0; i < work->count && status == OX_OK; i++) status = oxi_llm_convert_put(work, writer, i);
+    for (int64_t i = 0; i < work->count && status == OX_OK; i++)
+        status = oxi_llm_convert_put(work, writer, i);
     if (status == OX_OK) return ox_gguf_writer_close(writer);
     oxi_gguf_writer_free(writer); /* drops the file; the error is that of the tensor */
     return status;

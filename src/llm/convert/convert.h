@@ -6,7 +6,7 @@
 OX_EXTERN_C_BEGIN
 
 typedef struct ox_llm_convert_desc {
-    ox_dtype dtype;   /* of matrices: OX_DTYPE_NONE = as they are stored; OX_F32, OX_F16, OX_BF16, OX_Q8_0. Rows
+    ox_dtype dtype; /* of matrices: OX_DTYPE_NONE = as they are stored; OX_F32, OX_F16, OX_BF16, OX_Q8_0. Rows
                        * that Q8_0's blocks do not divide become F16. Vectors, routers and position embeddings
                        * are F32 in every case; block types that are stored stay as they are */
     const char *name; /* general.name; NULL = the source's */

@@ -7,8 +7,8 @@ static const oxi_format oxi_format_llama2c = {"llama2.c", "", NULL, NULL, NULL, 
 typedef struct oxi_llm_bin {
     ox_file *file;
     int64_t width, hidden, layers, heads, kv_heads, vocabulary, context;
-    bool shared;   /* the embedding is the output matrix too */
-    uint64_t at;   /* of the next weight */
+    bool shared; /* the embedding is the output matrix too */
+    uint64_t at; /* of the next weight */
 } oxi_llm_bin;
 
 /* ---- sizes and weights ------------------------------------------------------------------------------------- */
@@ -17,7 +17,8 @@ typedef struct oxi_llm_bin {
 static ox_status oxi_llm_bin_header(oxi_llm_bin *b, int *version) {
     unsigned char head[40];
     const size_t bytes = b->file->parts[0].mapping.bytes;
-    if (bytes < 256) return oxi_file_fail(OX_ERR_FORMAT, b->file, 0, SIZE_MAX, "no model: less than 256 bytes");
+    if (bytes < 256)
+        return oxi_file_fail(OX_ERR_FORMAT, b->file, 0, SIZE_MAX, "no model: less than 256 bytes");
     ox_status status = oxi_file_copy(b->file, 0, 0, head, sizeof head);
     if (status != OX_OK) return status;
     *version = oxi_read_u32(head) == 0x616b3432u ? (int32_t)oxi_read_u32(head + 4) : 0;
@@ -84,7 +85,7 @@ static ox_status oxi_llm_bin_weight(oxi_llm_bin *b, bool of_layers, const char *
 static ox_status oxi_llm_bin_weights(oxi_llm_bin *b, int version) {
     const int64_t width = b->width, hidden = b->hidden, size = width / b->heads;
     const struct {
-        int before;      /* of the two versions: their place in the file */
+        int before; /* of the two versions: their place in the file */
         int after;
         bool of_layers;
         const char *name;

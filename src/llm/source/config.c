@@ -27,7 +27,8 @@ static bool oxi_llm_row_holds(const oxi_llm_config *c, const char *who) {
 /* ---- values ---------------------------------------------------------------------------------------------- */
 
 /* "a.b.c" inside an object; 0 = missing or null. */
-static uint32_t oxi_llm_config_member(const oxi_json *json, uint32_t object, const char *path, size_t length) {
+static uint32_t oxi_llm_config_member(const oxi_json *json, uint32_t object, const char *path,
+                                      size_t length) {
     const char *end = path + length;
     while (path < end && json->count > 0) {
         const char *dot = (const char *)memchr(path, '.', (size_t)(end - path)), *stop = dot ? dot : end;
@@ -46,7 +47,8 @@ static bool oxi_llm_starts(const char *text, size_t length, const char *start) {
     return length > strlen(start) && memcmp(text, start, strlen(start)) == 0;
 }
 
-static uint32_t oxi_llm_config_rope(const oxi_llm_config *c, uint32_t object, const char *name, size_t length) {
+static uint32_t oxi_llm_config_rope(const oxi_llm_config *c, uint32_t object, const char *name,
+                                    size_t length) {
     static const char *const places[] = {"rope_parameters.full_attention.", "rope_parameters.",
                                          "rope_scaling.full_attention.", "rope_scaling.", ""};
     char path[128];
@@ -93,8 +95,8 @@ static bool oxi_llm_eval(const oxi_llm_config *c, const char *expression, int de
                          ox_status *status);
 
 /* A number, "$size" or a name. */
-static bool oxi_llm_eval_operand(const oxi_llm_config *c, const char *p, size_t length, int depth, double *out,
-                                 ox_status *status) {
+static bool oxi_llm_eval_operand(const oxi_llm_config *c, const char *p, size_t length, int depth,
+                                 double *out, ox_status *status) {
     if (length > 0 && (oxi_is_digit(*p) || *p == '.')) {
         *out = oxi_json_double(p, p + length, 0);
         return true;
@@ -163,13 +165,13 @@ static bool oxi_llm_config_number(const oxi_llm_config *c, const char *expressio
     *status = OX_OK;
     if (!oxi_llm_eval(c, expression, OXI_LLM_SIZE_DEPTH, out, status)) return false;
     if (isfinite(*out)) return true;
-    *status = oxi_file_fail(OX_ERR_FORMAT, c->file, 0, SIZE_MAX, "config.json: %s is no finite number",
-                            expression);
+    *status =
+        oxi_file_fail(OX_ERR_FORMAT, c->file, 0, SIZE_MAX, "config.json: %s is no finite number", expression);
     return false;
 }
 
-static ox_status oxi_llm_config_int(const oxi_llm_config *c, const char *expression, int64_t low, int64_t high,
-                                    int64_t otherwise, int64_t *out) {
+static ox_status oxi_llm_config_int(const oxi_llm_config *c, const char *expression, int64_t low,
+                                    int64_t high, int64_t otherwise, int64_t *out) {
     double value = 0;
     ox_status status;
     *out = otherwise;

@@ -29,7 +29,8 @@ static ox_status oxi_llm_fact_number(const oxi_llm_config *c, const char *key, o
     return OX_OK;
 }
 
-static ox_status oxi_llm_fact_text(const oxi_llm_config *c, const char *key, const char *text, size_t length) {
+static ox_status oxi_llm_fact_text(const oxi_llm_config *c, const char *key, const char *text,
+                                   size_t length) {
     char *copy = (char *)oxi_file_take(c->file, length + 1);
     oxi_meta_item *meta = copy ? oxi_llm_new_fact(c, key) : NULL;
     if (!meta) return OX_ERR_NOMEM;
@@ -108,8 +109,8 @@ static ox_status oxi_llm_fact_list(const oxi_llm_config *c, const oxi_llm_key_ro
     ox_status status = values ? OX_OK : OX_ERR_NOMEM;
     for (int64_t i = 0; i < count && status == OX_OK; i++) {
         const oxi_json_node *element = node + 1 + i;
-        if ((element->type != OXI_JSON_INT && element->type != OXI_JSON_BOOL) || element->value.i < INT32_MIN ||
-            element->value.i > INT32_MAX)
+        if ((element->type != OXI_JSON_INT && element->type != OXI_JSON_BOOL) ||
+            element->value.i < INT32_MIN || element->value.i > INT32_MAX)
             status = oxi_llm_fact_bad(c, row, "is a list of something other than integers of 32 bits");
         else
             values[i] = (int32_t)element->value.i;
@@ -174,9 +175,9 @@ static ox_status oxi_llm_window_pattern(const oxi_llm_config *c, uint8_t *slidin
     if (status == OX_OK && oxi_llm_config_node(c, "use_sliding_window", 18)) /* Qwen's, from a layer on */
         status = oxi_llm_config_int(c, "max_window_layers", 0, INT32_MAX, -1, &first_full);
     for (int64_t i = 0; i < layers && status == OX_OK; i++) {
-        const bool full = period == 0                       ? i < first_full
+        const bool full = period == 0                    ? i < first_full
                           : c->folder->model->period < 0 ? i % period == 0
-                                                            : (i + 1) % period == 0;
+                                                         : (i + 1) % period == 0;
         sliding[i] = !full;
     }
     return status;

@@ -18,8 +18,8 @@ static void oxi_llm_folder_close(ox_file *file) {
     file->state = NULL;
 }
 
-static const oxi_format oxi_format_huggingface = {"huggingface", "",   NULL, NULL, NULL, oxi_llm_load_item,
-                                                  oxi_llm_folder_close};
+static const oxi_format oxi_format_huggingface = {
+    "huggingface", "", NULL, NULL, NULL, oxi_llm_load_item, oxi_llm_folder_close};
 
 /* ---- texts ------------------------------------------------------------------------------------------------- */
 
@@ -41,8 +41,8 @@ static ox_status oxi_llm_folder_text(ox_file *file, const char *name, bool requi
     }
     if (status == OX_OK) status = oxi_map_file(whole, false, &mapping);
     if (status == OX_OK && mapping.bytes > OXI_LLM_TEXT_MOST)
-        status = oxi_file_fail(OX_ERR_FORMAT, file, 0, SIZE_MAX, "%s has %llu bytes (at most %d are read)", name,
-                               (unsigned long long)mapping.bytes, (int)OXI_LLM_TEXT_MOST);
+        status = oxi_file_fail(OX_ERR_FORMAT, file, 0, SIZE_MAX, "%s has %llu bytes (at most %d are read)",
+                               name, (unsigned long long)mapping.bytes, (int)OXI_LLM_TEXT_MOST);
     if (status == OX_OK) {
         copy = (char *)oxi_file_take(file, mapping.bytes + 1);
         if (!copy) status = OX_ERR_NOMEM;
@@ -71,7 +71,8 @@ static ox_status oxi_llm_folder_json(ox_file *file, const char *name, ox_string 
 
 /* ---- what it says ------------------------------------------------------------------------------------------ */
 
-static const oxi_llm_model_type *oxi_llm_find_model(const oxi_json *json, uint32_t object, const char **type) {
+static const oxi_llm_model_type *oxi_llm_find_model(const oxi_json *json, uint32_t object,
+                                                    const char **type) {
     const uint32_t at = oxi_json_find(json, object, "model_type");
     if (!at || json->nodes[at].type != OXI_JSON_STRING) return NULL;
     *type = json->nodes[at].value.text;
@@ -119,7 +120,8 @@ static ox_status oxi_llm_folder_sizes(const oxi_llm_config *c) {
     if (status == OX_OK) status = oxi_llm_config_int(c, "tie_word_embeddings", 0, 1, 0, &value);
     f->tied = value != 0;
     if (decoder > f->layers) f->layers = decoder;
-    if (status == OX_OK && strcmp(f->model->architecture, "falcon") == 0) { /* 1 unless it is of the newer kind */
+    if (status == OX_OK &&
+        strcmp(f->model->architecture, "falcon") == 0) { /* 1 unless it is of the newer kind */
         int64_t newer = 0;
         status = oxi_llm_config_int(c, "multi_query", 0, 1, 1, &value);
         if (status == OX_OK) status = oxi_llm_config_int(c, "new_decoder_architecture", 0, 1, 0, &newer);
@@ -147,7 +149,8 @@ static ox_status oxi_llm_folder_template(const oxi_llm_config *c, const oxi_json
         return oxi_llm_fact_text(c, "tokenizer.chat_template", node->value.text, node->length);
     if (!node || node->type != OXI_JSON_ARRAY) return OX_OK;
     for (uint32_t i = at + 1; i < node->next && status == OX_OK; i = tokenizer->nodes[i].next) {
-        const uint32_t name = oxi_json_find(tokenizer, i, "name"), text = oxi_json_find(tokenizer, i, "template");
+        const uint32_t name = oxi_json_find(tokenizer, i, "name"),
+                       text = oxi_json_find(tokenizer, i, "template");
         if (!name || !text || tokenizer->nodes[name].type != OXI_JSON_STRING ||
             tokenizer->nodes[text].type != OXI_JSON_STRING)
             continue;
@@ -193,10 +196,10 @@ static ox_status oxi_llm_folder_texts(oxi_llm_config *c) {
     ox_status status = OX_OK;
     for (int i = 0; i < OXI_LLM_SOURCE_TEXT_COUNT && status == OX_OK; i++)
         status = oxi_llm_folder_text(c->file, names[i], i == OXI_LLM_SOURCE_CONFIG, &c->folder->text[i]);
+    if (status == OX_OK) status = oxi_llm_folder_text(c->file, "generation_config.json", false, &generation);
     if (status == OX_OK)
-        status = oxi_llm_folder_text(c->file, "generation_config.json", false, &generation);
-    if (status == OX_OK)
-        status = oxi_llm_folder_json(c->file, "config.json", c->folder->text[OXI_LLM_SOURCE_CONFIG], &c->config);
+        status =
+            oxi_llm_folder_json(c->file, "config.json", c->folder->text[OXI_LLM_SOURCE_CONFIG], &c->config);
     if (status == OX_OK)
         status = oxi_llm_folder_json(c->file, "generation_config.json", generation, &c->generation);
     return status;

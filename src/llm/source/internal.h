@@ -23,25 +23,25 @@ typedef struct oxi_llm_model_type {
 /* What is done to a stored tensor (or several), [.., rows, columns]. */
 typedef enum oxi_llm_transform {
     OXI_LLM_TRANSFORM_NONE = 0,
-    OXI_LLM_TRANSFORM_SKIP,          /* no tensor of the model */
-    OXI_LLM_TRANSFORM_HEAD,          /* as it is; not there where the embedding is the output matrix too */
-    OXI_LLM_TRANSFORM_ENCODER,       /* as it is; a row of T5's encoder alone, or of its decoder */
+    OXI_LLM_TRANSFORM_SKIP,    /* no tensor of the model */
+    OXI_LLM_TRANSFORM_HEAD,    /* as it is; not there where the embedding is the output matrix too */
+    OXI_LLM_TRANSFORM_ENCODER, /* as it is; a row of T5's encoder alone, or of its decoder */
     OXI_LLM_TRANSFORM_DECODER,
-    OXI_LLM_TRANSFORM_NORM,          /* weights + 1 where the model has that trait */
-    OXI_LLM_TRANSFORM_QUERY,         /* rows of halves to pairs, with that trait: heads, or key-value heads */
+    OXI_LLM_TRANSFORM_NORM,  /* weights + 1 where the model has that trait */
+    OXI_LLM_TRANSFORM_QUERY, /* rows of halves to pairs, with that trait: heads, or key-value heads */
     OXI_LLM_TRANSFORM_KEY,
-    OXI_LLM_TRANSFORM_FUSED,         /* rows [kv_heads, heads / kv_heads + 2, size]: all q, all k, all v */
-    OXI_LLM_TRANSFORM_TURNED,        /* rows and columns exchanged; vectors as they are */
-    OXI_LLM_TRANSFORM_TURNED_FIRST,  /* the first half of the columns, turned; the second */
+    OXI_LLM_TRANSFORM_FUSED,        /* rows [kv_heads, heads / kv_heads + 2, size]: all q, all k, all v */
+    OXI_LLM_TRANSFORM_TURNED,       /* rows and columns exchanged; vectors as they are */
+    OXI_LLM_TRANSFORM_TURNED_FIRST, /* the first half of the columns, turned; the second */
     OXI_LLM_TRANSFORM_TURNED_SECOND,
-    OXI_LLM_TRANSFORM_TURNED_EVEN,   /* columns 0, 2, 4 .., turned; columns 1, 3, 5 .. */
+    OXI_LLM_TRANSFORM_TURNED_EVEN, /* columns 0, 2, 4 .., turned; columns 1, 3, 5 .. */
     OXI_LLM_TRANSFORM_TURNED_ODD,
-    OXI_LLM_TRANSFORM_ROWS_FIRST,    /* the first half of the rows; the second */
+    OXI_LLM_TRANSFORM_ROWS_FIRST, /* the first half of the rows; the second */
     OXI_LLM_TRANSFORM_ROWS_SECOND,
-    OXI_LLM_TRANSFORM_EVEN,          /* columns 0, 2, 4 ..; columns 1, 3, 5 .. */
+    OXI_LLM_TRANSFORM_EVEN, /* columns 0, 2, 4 ..; columns 1, 3, 5 .. */
     OXI_LLM_TRANSFORM_ODD,
-    OXI_LLM_TRANSFORM_MXFP4,         /* blocks u8 [E, rows, n, 16] and scales [E, rows, n]; of rows 0, 2, 4 ..; */
-    OXI_LLM_TRANSFORM_MXFP4_EVEN,    /* of rows 1, 3, 5 .. */
+    OXI_LLM_TRANSFORM_MXFP4, /* blocks u8 [E, rows, n, 16] and scales [E, rows, n]; of rows 0, 2, 4 ..; */
+    OXI_LLM_TRANSFORM_MXFP4_EVEN, /* of rows 1, 3, 5 .. */
     OXI_LLM_TRANSFORM_MXFP4_ODD,
     OXI_LLM_TRANSFORM_LATENT_KEYS,   /* rows [heads, nope + value]: [heads, columns, nope] */
     OXI_LLM_TRANSFORM_LATENT_VALUES, /* [heads, value, columns] */
@@ -55,21 +55,21 @@ typedef enum oxi_llm_transform {
 
 /* How a tensor of the source is made. */
 typedef struct oxi_llm_plan {
-    const char *name;            /* GGUF's */
+    const char *name; /* GGUF's */
     oxi_llm_transform transform;
-    uint32_t number;             /* of an expert or head, while plans are collected */
-    uint32_t from;               /* the stored tensor */
-    uint32_t first, count;       /* STACK: in `pieces` */
-    const float *values;         /* VALUES: count of them */
+    uint32_t number;       /* of an expert or head, while plans are collected */
+    uint32_t from;         /* the stored tensor */
+    uint32_t first, count; /* STACK: in `pieces` */
+    const float *values;   /* VALUES: count of them */
 } oxi_llm_plan;
 
 /* The state of a folder that is open: what its items need. */
 typedef struct oxi_llm_folder {
     const oxi_llm_model_type *model;
     ox_file *weights;
-    oxi_llm_plan *plans;         /* an item's `extra` is its plan */
+    oxi_llm_plan *plans; /* an item's `extra` is its plan */
     size_t plan_count, plan_room;
-    uint32_t *pieces;            /* stored tensors, in the order of their stacks */
+    uint32_t *pieces; /* stored tensors, in the order of their stacks */
     size_t piece_room;
     int64_t heads, kv_heads, layers, nope_size, value_size, offset, beyond;
     bool tied, ternary;
@@ -78,10 +78,10 @@ typedef struct oxi_llm_folder {
 
 /* A folder while it is opened. */
 typedef struct oxi_llm_config {
-    ox_file *file;               /* what it becomes; parts[0].path is the folder */
+    ox_file *file; /* what it becomes; parts[0].path is the folder */
     oxi_llm_folder *folder;
     oxi_json config, generation;
-    uint32_t inner;              /* the node of text_config; 0 = there is none */
+    uint32_t inner; /* the node of text_config; 0 = there is none */
 } oxi_llm_config;
 
 /* Whether a word of one text, with blanks between, is one of another. */
@@ -95,15 +95,16 @@ static const oxi_json_node *oxi_llm_config_node(const oxi_llm_config *c, const c
 static bool oxi_llm_config_number(const oxi_llm_config *c, const char *expression, double *out,
                                   ox_status *status);
 /* The same cut to an integer in [low, high]; `otherwise` where it is missing, OX_ERR_FORMAT if that is below. */
-static ox_status oxi_llm_config_int(const oxi_llm_config *c, const char *expression, int64_t low, int64_t high,
-                                    int64_t otherwise, int64_t *out);
+static ox_status oxi_llm_config_int(const oxi_llm_config *c, const char *expression, int64_t low,
+                                    int64_t high, int64_t otherwise, int64_t *out);
 /* A text; NULL = missing or none. */
 static const char *oxi_llm_config_text(const oxi_llm_config *c, const char *name);
 
 /* ---- facts (facts.c, rope.c) ------------------------------------------------------------------------------- */
 
 /* The key is "<architecture>.<key>", but for general. and tokenizer. keys. */
-static ox_status oxi_llm_fact_number(const oxi_llm_config *c, const char *key, ox_gguf_type type, double value);
+static ox_status oxi_llm_fact_number(const oxi_llm_config *c, const char *key, ox_gguf_type type,
+                                     double value);
 static ox_status oxi_llm_fact_text(const oxi_llm_config *c, const char *key, const char *text, size_t length);
 /* values [count], of 4 bytes (u32, i32, f32) or 1 (bool) each, little-endian; copied. */
 static ox_status oxi_llm_fact_array(const oxi_llm_config *c, const char *key, ox_gguf_type type,

@@ -135,7 +135,8 @@ static ox_status oxi_llm_name_rest(oxi_llm_naming *naming, const char *whole, co
                                  (unsigned)layer, (long long)folder->layers);
     }
     if (naming->found) return OX_OK;
-    return oxi_llm_name_rows(naming, oxi_llm_model_name_rows, naming->of_model, OXI_LLM_MODEL_NAMES, "", rest);
+    return oxi_llm_name_rows(naming, oxi_llm_model_name_rows, naming->of_model, OXI_LLM_MODEL_NAMES, "",
+                             rest);
 }
 
 static ox_status oxi_llm_place_tensor(oxi_llm_naming *naming, const char *name) {

@@ -75,8 +75,8 @@ static ox_status oxi_llm_rope_list(const oxi_llm_config *c, const char *name, co
 }
 
 static ox_status oxi_llm_rope_original(const oxi_llm_config *c, double *context) {
-    const ox_status status = oxi_llm_rope_number(
-        c, "rope.original_max_position_embeddings|max_position_embeddings", NAN, context);
+    const ox_status status =
+        oxi_llm_rope_number(c, "rope.original_max_position_embeddings|max_position_embeddings", NAN, context);
     if (status != OX_OK) return status;
     if (!(*context >= 1 && *context <= 4294967295.0))
         return oxi_file_fail(OX_ERR_FORMAT, c->file, 0, SIZE_MAX,

@@ -19,7 +19,8 @@ static const char *oxi_llm_shape_rows(const oxi_llm_folder *folder, const oxi_ll
         return *rows % (2 * heads) ? "has rows that are no pairs of as many heads as config.json says" : NULL;
     case OXI_LLM_TRANSFORM_FUSED:
         if (e->ndim > 2) return "is no matrix or vector";
-        if (folder->heads % groups || *rows % (groups * share)) return "has rows that do not divide into heads";
+        if (folder->heads % groups || *rows % (groups * share))
+            return "has rows that do not divide into heads";
         return NULL;
     case OXI_LLM_TRANSFORM_ROWS_FIRST:
     case OXI_LLM_TRANSFORM_ROWS_SECOND:
@@ -28,9 +29,9 @@ static const char *oxi_llm_shape_rows(const oxi_llm_folder *folder, const oxi_ll
         return NULL;
     case OXI_LLM_TRANSFORM_POSITIONS:
     case OXI_LLM_TRANSFORM_WITHOUT_TWO: {
-        const int64_t offset = plan->transform == OXI_LLM_TRANSFORM_WITHOUT_TWO           ? 2
-                               : folder->model->trait == OXI_LLM_TRAIT_OFFSET ? folder->offset
-                                                                                          : 0;
+        const int64_t offset = plan->transform == OXI_LLM_TRANSFORM_WITHOUT_TWO ? 2
+                               : folder->model->trait == OXI_LLM_TRAIT_OFFSET   ? folder->offset
+                                                                                : 0;
         if (e->ndim != 2 || *rows <= offset) return "has no rows for positions";
         *rows -= offset;
         return NULL;
@@ -150,7 +151,8 @@ static const char *oxi_llm_shape(const oxi_llm_folder *folder, const oxi_llm_pla
 static ox_status oxi_llm_add_item(const oxi_llm_config *c, uint32_t index) {
     const oxi_llm_folder *folder = c->folder;
     const oxi_llm_plan *plan = &folder->plans[index];
-    const uint32_t from = plan->transform == OXI_LLM_TRANSFORM_STACK ? folder->pieces[plan->first] : plan->from;
+    const uint32_t from =
+        plan->transform == OXI_LLM_TRANSFORM_STACK ? folder->pieces[plan->first] : plan->from;
     ox_file_entry entry;
     size_t bytes = 0;
     memset(&entry, 0, sizeof entry);
@@ -164,8 +166,8 @@ static ox_status oxi_llm_add_item(const oxi_llm_config *c, uint32_t index) {
         const oxi_file_item *stored = &folder->weights->items[from];
         const char *wrong = stored->unsupported ? stored->unsupported : oxi_llm_shape(folder, plan, &entry);
         if (wrong)
-            return oxi_file_fail(stored->unsupported ? OX_ERR_UNSUPPORTED : OX_ERR_FORMAT, c->file, 0, SIZE_MAX,
-                                 "tensor %s %s", OXI_QUOTE(stored->name), wrong);
+            return oxi_file_fail(stored->unsupported ? OX_ERR_UNSUPPORTED : OX_ERR_FORMAT, c->file, 0,
+                                 SIZE_MAX, "tensor %s %s", OXI_QUOTE(stored->name), wrong);
     }
     oxi_file_item *item = oxi_file_add_item(c->file);
     int64_t *shape = (int64_t *)oxi_file_take(c->file, sizeof entry.shape);

@@ -61,7 +61,9 @@ static void oxi_llm_source_close(oxi_llm_source *source) {
     oxi_free(source, sizeof *source);
 }
 
-static OXI_UNUSED ox_file *oxi_llm_source_file(const oxi_llm_source *s) { return s->file; }
+static OXI_UNUSED ox_file *oxi_llm_source_file(const oxi_llm_source *s) {
+    return s->file;
+}
 
 static OXI_UNUSED ox_file_meta oxi_llm_source_find(const oxi_llm_source *s, const char *key) {
     return ox_file_meta_find(s->file, key);
@@ -83,7 +85,9 @@ static OXI_UNUSED bool oxi_llm_source_has(const oxi_llm_source *s, const char *t
 static OXI_UNUSED ox_tensor *oxi_llm_source_tensor(oxi_llm_source *s, const char *tensor) {
     return ox_file_tensor(s->file, tensor);
 }
-static OXI_UNUSED int64_t oxi_llm_source_count(const oxi_llm_source *s) { return ox_file_count(s->file); }
+static OXI_UNUSED int64_t oxi_llm_source_count(const oxi_llm_source *s) {
+    return ox_file_count(s->file);
+}
 static OXI_UNUSED const char *oxi_llm_source_name(const oxi_llm_source *s, int64_t i) {
     return ox_file_name(s->file, i);
 }

@@ -57,8 +57,7 @@ static ox_tensor *oxi_llm_mxfp4(const oxi_llm_folder *folder, const oxi_llm_plan
     scales = ox_contiguous(ox_to(scales, ox_cpu()));
     if (!blocks || !scales) return NULL;
     ox_device_scope cpu = ox_device_scope_begin(ox_cpu());
-    ox_tensor *out =
-        ox_empty(OX_SHAPE(blocks->shape[0], blocks->shape[1], blocks->shape[2] * 32), OX_MXFP4);
+    ox_tensor *out = ox_empty(OX_SHAPE(blocks->shape[0], blocks->shape[1], blocks->shape[2] * 32), OX_MXFP4);
     ox_device_scope_end(&cpu);
     const unsigned char *from = (const unsigned char *)ox_data(blocks),
                         *scale = (const unsigned char *)ox_data(scales);
@@ -82,7 +81,8 @@ static ox_tensor *oxi_llm_stack(const oxi_llm_folder *folder, const oxi_llm_plan
 }
 
 /* The same with a stored tensor, which is not NULL. */
-static ox_tensor *oxi_llm_transform_one(const oxi_llm_folder *folder, const oxi_llm_plan *plan, ox_tensor *t) {
+static ox_tensor *oxi_llm_transform_one(const oxi_llm_folder *folder, const oxi_llm_plan *plan,
+                                        ox_tensor *t) {
     const oxi_llm_transform how = plan->transform;
     const oxi_llm_trait trait = folder->model->trait;
     switch (how) {
