@@ -336,6 +336,7 @@ static ox_status oxi_cpu_row(const oxi_call *call,
 static ox_status oxi_cpu_index(const oxi_call *call);      /* cpu/index/index.c */
 /* product.c over gemm.c and blocks.c, of cpu/product */
 static ox_status oxi_cpu_product(const oxi_call *call, const oxi_part *part);
+static ox_status oxi_cpu_experts(const oxi_call *call);    /* experts.c, of those whose form has ids */
 static ox_status oxi_cpu_rope(const oxi_call *call);       /* cpu/rows/rope.c */
 static ox_status oxi_cpu_attention(const oxi_call *call, const oxi_part *part); /* cpu/rows/attention.c */
 
@@ -371,6 +372,7 @@ typedef struct oxi_gemm {
     ox_dtype a_dtype, b_dtype;
     void *c;
     int64_t c_row, c_col;
+    const int64_t *c_rows;                           /* NULL, or where each row begins, in place of c_row */
     ox_dtype c_dtype;
     double alpha;                                    /* 1 for a plain product */
     const void *addend; /* NULL, or a matrix to add beta times; same layout fields */

@@ -96,6 +96,10 @@ typedef struct oxi_product_form {
     double alpha, beta;
     ox_activation activation;
     bool layer;                      /* b is a layer's weight */
+    /* [shape[0],shape[1]]: which of several b's, `expert` elements apart, each position has; NULL: one b.
+     * They are no rows of one product: nothing joins */
+    const ox_tensor *ids;
+    int64_t expert;
 } oxi_product_form;
 static void oxi_product_form_of(const oxi_call *call, oxi_product_form *out);
 /* Leading dims that lie one behind the other with the rows of a and c, and along which b stands still, are
@@ -170,6 +174,9 @@ static bool oxi_copies_next(oxi_copies *p, ox_tensor *from, ox_tensor *to);
 
 /* A header with at least one dim: a single number is a row of one. */
 static ox_tensor oxi_at_least_1d(const ox_tensor *t);
+/* OX_ERR_INDEX with value and place unless all of `index`, in host memory, is in [0, size). what: "dim 1", "a
+ * table" (cpu/index/index.c). */
+static ox_status oxi_check_indices(const char *op, const ox_tensor *index, int64_t size, const char *what);
 
 /* ---- elementwise ops (form/map.c) ---------------------------------------------------------------------- */
 

@@ -55,7 +55,8 @@ static void oxi_gemm_epilogue(const oxi_gemm *g, const oxi_kernels *kernels, oxi
 }
 
 static char *oxi_gemm_c(const oxi_gemm *g, int64_t m, int64_t n) {
-    return (char *)g->c + (m * g->c_row + n * g->c_col) * oxi_info(g->c_dtype)->block_bytes;
+    int64_t row = g->c_rows ? g->c_rows[m] : m * g->c_row;
+    return (char *)g->c + (row + n * g->c_col) * oxi_info(g->c_dtype)->block_bytes;
 }
 
 /* A row of finished sums to C, past the caches by way of the stage if the plan says so; else what is to be

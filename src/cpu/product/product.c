@@ -273,6 +273,7 @@ static oxi_repacked *oxi_product_hold(oxi_product *p, const ox_tensor *a, const 
 static ox_status oxi_cpu_product(const oxi_call *call, const oxi_part *part) {
     oxi_product p, whole;
     float *floats = NULL;
+    if (oxi_op_row_of(call->op)->operands == &oxi_operands_experts) return oxi_cpu_experts(call);
     if (ox_numel(call->out[0]) == 0) return OX_OK;
     oxi_product_plan(&p, call);
     if (part && part->whole) {
