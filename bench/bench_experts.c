@@ -1,5 +1,5 @@
-/* bench_experts.c - ox_linear_experts, 8 experts of 4096 x 2048 and 2 slots a row, against ox_linear of the rows of
- * each expert: the rows are sorted before, and nobody puts the results back. Both run in turn. */
+/* bench_experts.c - ox_linear_experts, 8 experts of 4096 x 2048 and 2 slots a row, against ox_linear of the
+ * rows of each expert, which are sorted before and whose results nobody puts back. Both run in turn. */
 #include "oxtorch.h"
 #include "peaks.h"
 
@@ -12,7 +12,10 @@ typedef struct work {
 
 static void run_experts(void *arg) {
     const work *w = (const work *)arg;
-    for (int t = 0; t < w->times; t++) OX_SCOPE { ox_linear_experts(w->x, w->weights, w->experts, NULL); }
+    for (int t = 0; t < w->times; t++)
+        OX_SCOPE {
+            ox_linear_experts(w->x, w->weights, w->experts, NULL);
+        }
 }
 
 static void run_layers(void *arg) {
@@ -27,8 +30,8 @@ static void run_layers(void *arg) {
 int main(void) {
     static const ox_dtype dtypes[] = {OX_Q4_0, OX_Q4_K, OX_F16};
     static const int rows[] = {1, 8, 128};
-    printf("tier %s, %d threads\n%-8s %5s %12s %12s %7s\n", ox_isa(), ox_threads(), "weights", "rows", "experts, us",
-           "layers, us", "ratio");
+    printf("tier %s, %d threads\n%-8s %5s %12s %12s %7s\n", ox_isa(), ox_threads(), "weights", "rows",
+           "experts, us", "layers, us", "ratio");
     OX_SCOPE {
         ox_tensor *numbers = ox_randn(OX_SHAPE(EXPERTS, OUT, IN), OX_F32);
         for (int d = 0; d < 3; d++)

@@ -336,7 +336,6 @@ static ox_status oxi_cpu_row(const oxi_call *call,
 static ox_status oxi_cpu_index(const oxi_call *call);      /* cpu/index/index.c */
 /* product.c over gemm.c and blocks.c, of cpu/product */
 static ox_status oxi_cpu_product(const oxi_call *call, const oxi_part *part);
-static ox_status oxi_cpu_experts(const oxi_call *call);    /* experts.c, of those whose form has ids */
 static ox_status oxi_cpu_rope(const oxi_call *call);       /* cpu/rows/rope.c */
 static ox_status oxi_cpu_attention(const oxi_call *call, const oxi_part *part); /* cpu/rows/attention.c */
 

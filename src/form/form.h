@@ -174,9 +174,6 @@ static bool oxi_copies_next(oxi_copies *p, ox_tensor *from, ox_tensor *to);
 
 /* A header with at least one dim: a single number is a row of one. */
 static ox_tensor oxi_at_least_1d(const ox_tensor *t);
-/* OX_ERR_INDEX with value and place unless all of `index`, in host memory, is in [0, size). what: "dim 1", "a
- * table" (cpu/index/index.c). */
-static ox_status oxi_check_indices(const char *op, const ox_tensor *index, int64_t size, const char *what);
 
 /* ---- elementwise ops (form/map.c) ---------------------------------------------------------------------- */
 

@@ -216,29 +216,6 @@ OXI_PARTS(linear) {
     return oxi_activated(call->attr.activation.activation, y);
 }
 
-/* In order of the experts: one product each. */
-OXI_PARTS(linear_experts) {
-    ox_tensor *x = call->in[0], *w = call->in[1], *bias = call->in[3];
-    ox_tensor *ids = ox_flatten(ox_to(call->in[2], ox_cpu()), 0, 1), *from, *y, *one;
-    if (!ids || oxi_check_indices("linear_experts", ids, w->shape[0], "a weight") != OX_OK) return NULL;
-    ox_device *device = oxi_working_device(ox_device_of(x));
-    int64_t slots = ids->shape[0], shape[2] = {slots, w->shape[1]}, n;
-    ox_pair order = ox_sort(ox_cast(ids, OX_I64), 0, false);
-    from = order.indices;
-    if (x->ndim == 2) from = ox_floor_divide(from, ox_integer(call->in[2]->shape[1]));
-    x = ox_index_select(x->ndim == 2 ? x : ox_flatten(x, 0, 1), 0, ox_to(from, device));
-    y = oxi_tensor_new(device, call->out[0]->dtype, 2, shape);
-    const int64_t *expert = order.values ? (const int64_t *)ox_data(order.values) : NULL;
-    for (int64_t first = 0; expert && y && first < slots; first += n) {
-        for (n = 1; first + n < slots && expert[first + n] == expert[first];) n++;
-        one = ox_linear(ox_narrow(x, 0, first, n), ox_select(w, 0, expert[first]),
-                        bias ? ox_select(bias, 0, expert[first]) : NULL);
-        if (!ox_copy_(ox_narrow(y, 0, first, n), one)) return NULL;
-    }
-    y = ox_index_select(y, 0, ox_to(ox_argsort(order.indices, 0, false), device));
-    return ox_reshape(y, ox_shape_of(call->out[0]));
-}
-
 OXI_PARTS(addmm) {
     const oxi_attr_addmm *told = &call->attr.addmm;
     ox_tensor *product = ox_matmul(oxi_wide(call->in[1]), oxi_wide(call->in[2]));

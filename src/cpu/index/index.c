@@ -49,6 +49,7 @@ static void oxi_index_check_piece(void *arg, const oxi_walk *w, const oxi_cursor
     }
 }
 
+/* OX_ERR_INDEX with value and place unless all of `index` is in [0, size). what: "dim 1", "a table". */
 static ox_status oxi_check_indices(const char *op, const ox_tensor *index, int64_t size, const char *what) {
     oxi_index_check check;
     memset(&check, 0, sizeof check);

@@ -272,8 +272,7 @@ static void oxi_code_product_task(void *arg, int64_t index, int lane_index) {
     int64_t mr = p->kernel->mr, nr = p->kernel->nr, n = index * nr, columns = oxi_min_i64(nr, g->n - n);
     int64_t panels = oxi_parts(p->rows, mr), direct = 0; /* so many panels the kernel writes to C itself */
     int64_t ahead = oxi_parts(nr, panels); /* lines that are prefetched while a panel is multiplied */
-    if (oxi_gemm_is_plain(g) && g->c_dtype == OX_F32 && g->c_col == 1 && columns == nr && !g->c_rows)
-        direct = p->rows / mr;
+    if (oxi_gemm_is_plain(g) && g->c_dtype == OX_F32 && g->c_col == 1 && columns == nr) direct = p->rows / mr;
     float *c = direct > 0 ? (float *)(void *)oxi_gemm_c(g, p->m0, n) : NULL;
     for (int64_t k0 = 0; k0 < g->k; k0 += p->piece) {
         int64_t k = oxi_min_i64(p->piece, g->k - k0);

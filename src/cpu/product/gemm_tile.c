@@ -29,7 +29,8 @@ static void oxi_gemm_add(const oxi_kernels *kernels, oxi_lane lane, int64_t coun
 }
 
 static bool oxi_gemm_is_plain(const oxi_gemm *g) {
-    return g->alpha == 1 && !g->addend && !g->bias && g->activation == OX_ACTIVATION_NONE;
+    return g->alpha == 1 && !g->addend && !g->bias && g->activation == OX_ACTIVATION_NONE &&
+           !g->c_rows;
 }
 
 /* alpha x + beta addend + bias, activated, for `count` sums from element [m,n] of C on: along n, or else

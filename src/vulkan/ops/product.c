@@ -69,16 +69,16 @@ static bool oxi_vk_product_takes(const ox_tensor *t) {
 }
 
 /* Experts: what a shader finds wrong is told where the bias or the books are not; blocks of f64 and empty
- * results, of which only the numbers of experts count, are left to parts. */
+ * results, of which only the numbers of experts count, are left to the CPU. */
 static bool oxi_vk_can_experts(const oxi_vk_device *d, const oxi_call *call) {
     const ox_tensor *c = call->out[0], *w = call->in[1], *bias = call->in[3];
     if (oxi_vk_needs_books(w->dtype) && bias) return false;
-    if (!oxi_vk_fits(call->in[2]) || ox_numel(w) == 0 || c->shape[0] * c->shape[1] > OXI_VK_MOST_SLOTS) return false;
-    if (c->dtype == OX_F64 && (oxi_is_block(w->dtype) || !(d->caps & OX_VULKAN_CAP_F64))) return false;
+    if (ox_numel(w) == 0 || ox_numel(call->in[2]) > OXI_VK_MOST_SLOTS) return false;
+    bool wide = c->dtype == OX_F64, known = !wide || (d->caps & OX_VULKAN_CAP_F64 && !oxi_is_block(w->dtype));
     for (int i = 0; i < 4; i++)
-        if (i != 2 && call->in[i] && !(c->dtype == OX_F64 ? oxi_vk_fits(call->in[i]) : oxi_vk_product_takes(call->in[i])))
-            return false;
-    return c->dtype == OX_F64 || oxi_vk_product_reads(c->dtype);
+        if (i != 2 && call->in[i])
+            known = known && (wide ? oxi_vk_fits(call->in[i]) : oxi_vk_product_takes(call->in[i]));
+    return known && (wide || oxi_vk_product_reads(c->dtype));
 }
 
 static bool oxi_vk_can_product(const oxi_vk_device *d, const oxi_call *call) {
