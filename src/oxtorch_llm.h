@@ -47,6 +47,7 @@
 
 #include "oxtorch.h"
 #include "llm/llm.h"
+#include "llm/chat/reply.h"
 #include "llm/gguf/gguf_writer.h"
 
 #endif /* OX_TORCH_LLM_H */
@@ -78,6 +79,13 @@
 #include "llm/template/library/globals.c"
 #include "llm/template/run.c"
 #include "llm/template/template.c"
+#include "llm/chat/chat.h"
+#include "llm/chat/formats.c"
+#include "llm/chat/json_steps.c"
+#include "llm/chat/literals.c"
+#include "llm/chat/calls.c"
+#include "llm/chat/reply.c"
+#include "llm/chat/message.c"
 #include "llm/model.c"
 #include "llm/context.c"
 #include "llm/generate.c"
