@@ -185,8 +185,8 @@ static bool oxi_reply_json_text(ox_llm_reply *r, size_t start, size_t end, bool 
     oxi_json_reader reader;
     oxi_json_start(&reader, r->raw.data + start, end - start);
     const oxi_json_type type = oxi_json_next(&reader);
-    if (type != OXI_JSON_STRING) /* an id that is a number is taken as it stands */
-        return !is_name && (oxi_reply_call_id(r, r->raw.data + start, end - start), true);
+    if (type == OXI_JSON_INT && !is_name) oxi_reply_call_id(r, r->raw.data + start, end - start);
+    if (type != OXI_JSON_STRING) return !is_name;
     if (reader.raw_length > sizeof text) return false;
     const size_t length = oxi_json_decode(&reader, text);
     if (is_name) return oxi_reply_call_name(r, text, length);

@@ -228,8 +228,7 @@ static const oxi_reply_mark oxi_reply_functionary_31[] = {
 };
 
 static const oxi_reply_mark oxi_reply_functionary_32[] = {
-    {OXI_REPLY_TEXT, "\n>>>", OXI_REPLY_NAME, 0},
-    {OXI_REPLY_START, ">>>", OXI_REPLY_NAME, 0},
+    {OXI_REPLY_ANY, ">>>", OXI_REPLY_NAME, 0},
     {OXI_REPLY_NAME, "\n", OXI_REPLY_ARGUMENTS, 0},
     OXI_REPLY_END,
 };

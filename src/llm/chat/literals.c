@@ -56,6 +56,13 @@ static bool oxi_reply_python_escape(ox_llm_reply *r, const char *text, size_t le
     return c == '\n' || (*at <= length && oxi_reply_append(r, out, "\\", 1) && oxi_reply_append(r, out, &c, 1));
 }
 
+/* Whether the quote at `at` ends its text: some templates write quotes within it as they are. */
+static bool oxi_reply_closes(const char *text, size_t length, size_t at) {
+    at++;
+    oxi_reply_skip_space(text, length, &at);
+    return at >= length || (text[at] && strchr(",:)]}", text[at]));
+}
+
 /* A text in quotes, as JSON. */
 static bool oxi_reply_literal_text(ox_llm_reply *r, const char *text, size_t length, size_t *at) {
     const bool gemma = oxi_reply_here(text, length, *at, OXI_REPLY_GEMMA_QUOTE);
@@ -65,7 +72,8 @@ static bool oxi_reply_literal_text(ox_llm_reply *r, const char *text, size_t len
     memset(&made, 0, sizeof made);
     *at += gemma ? strlen(OXI_REPLY_GEMMA_QUOTE) : 1;
     while (good && *at < length && !closed) {
-        closed = gemma ? oxi_reply_here(text, length, *at, OXI_REPLY_GEMMA_QUOTE) : text[*at] == quote;
+        closed = gemma ? oxi_reply_here(text, length, *at, OXI_REPLY_GEMMA_QUOTE)
+                       : text[*at] == quote && oxi_reply_closes(text, length, *at);
         if (closed) {
             *at += gemma ? strlen(OXI_REPLY_GEMMA_QUOTE) : 1;
         } else if (!gemma && text[*at] == '\\') {
