@@ -5,6 +5,7 @@ static bool oxi_reply_append_string(ox_llm_reply *r, oxi_reply_text *text, const
     static const char letters[] = "\"\\\b\f\n\r\t", escapes[] = "\"\\bfnrt";
     size_t plain = 0, at = 0; /* bytes from plain on need no escape */
     bool good = oxi_reply_append(r, text, "\"", 1);
+    if (!bytes) bytes = "";
     while (at < length && good) {
         const unsigned char c = (unsigned char)bytes[at];
         const size_t used = oxi_utf8_length((const unsigned char *)bytes + at, length - at);
