@@ -170,7 +170,8 @@ static char *join_messages(const chat *c, const char *before, const char *after)
     for (size_t i = 0; i < c->count; i++) bytes += strlen(c->messages[i]) + 2;
     char *text = (char *)grow(NULL, bytes);
     at = (size_t)sprintf(text, "%s[", before);
-    for (size_t i = 0; i < c->count; i++) at += (size_t)sprintf(text + at, "%s%s", i ? ", " : "", c->messages[i]);
+    for (size_t i = 0; i < c->count; i++)
+        at += (size_t)sprintf(text + at, "%s%s", i ? ", " : "", c->messages[i]);
     (void)sprintf(text + at, "]%s", after);
     return text;
 }
@@ -215,7 +216,8 @@ static bool load(chat *c, const char *path) {
     static const char source[] =
         "{% for m in messages %}{% if m is not mapping or m.role is not string %}"
         "{{ raise_exception('a message without a role') }}{% endif %}"
-        "{\"role\": {{ m.role|tojson }}{% for k, v in m.items() if k != 'role' %}, {{ k|tojson }}: {{ v|tojson }}"
+        "{\"role\": {{ m.role|tojson }}{% for k, v in m.items() if k != 'role' %}, {{ k|tojson }}: {{ "
+        "v|tojson }}"
         "{% endfor %}}\n\n{% endfor %}"; /* the first newline behind a block is the block's */
     static const char before[] = "{\"messages\": ";
     const size_t start = sizeof before - 1;
@@ -263,9 +265,9 @@ static void print_part(void *user, const ox_llm_reply_delta *delta) {
 
 /* Ends of turns that files do not always name as such. */
 static bool ends_turn(const chat *c, int32_t token) {
-    static const char *const words[] = {"<|im_end|>",       "<|eot_id|>",      "<|eom_id|>",   "<end_of_turn>",
-                                        "<turn|>",          "<|end_of_turn|>", "<|call|>",     "<|return|>",
-                                        "<|end_of_text|>", "<|endoftext|>",   "<|eot|>",      "<|assistant_end|>"};
+    static const char *const words[] = {
+        "<|im_end|>", "<|eot_id|>", "<|eom_id|>",      "<end_of_turn>", "<turn|>", "<|end_of_turn|>",
+        "<|call|>",   "<|return|>", "<|end_of_text|>", "<|endoftext|>", "<|eot|>", "<|assistant_end|>"};
     const ox_token_info info = ox_tokenizer_get_token(c->tokenizer, token);
     if (ox_tokenizer_is_end(c->tokenizer, token)) return true;
     if (info.type != OX_TOKEN_CONTROL && info.type != OX_TOKEN_USER_DEFINED) return false;
@@ -322,7 +324,8 @@ static bool run_prompt(chat *c, const char *prompt) {
     const double start = now();
     bool good = count > 0 && count < ox_llm_capacity(c->context);
     if (!good) {
-        fprintf(stderr, "chat: the conversation has %lld tokens, and the context room for %lld; /undo or /clear\n",
+        fprintf(stderr,
+                "chat: the conversation has %lld tokens, and the context room for %lld; /undo or /clear\n",
                 (long long)count, (long long)ox_llm_capacity(c->context));
     } else if (ox_llm_rewind(c->context, common) ||
                ox_llm_decode(c->context, ids + common, count - common, c->logits)) {
@@ -409,7 +412,8 @@ static bool undo(chat *c) {
 static bool again(chat *c) {
     while (c->count && !has_role(c, c->count - 1, "user") && !has_role(c, c->count - 1, "system"))
         remove_message(c, c->count - 1);
-    return has_role(c, c->count ? c->count - 1 : 0, "user") ? answer(c) : complain("there is nothing to answer");
+    return has_role(c, c->count ? c->count - 1 : 0, "user") ? answer(c)
+                                                            : complain("there is nothing to answer");
 }
 
 static void print_speed(const char *what, int64_t tokens, double seconds) {
@@ -440,14 +444,22 @@ static bool obey(chat *c, char *line) {
     line[length] = 0;
     if (ends) rest = line + length;
     if (!strcmp(line, "/quit") || !strcmp(line, "/exit")) return false;
-    if (!strcmp(line, "/system")) (void)set_system(c, rest);
-    else if (!strcmp(line, "/undo")) (void)undo(c);
-    else if (!strcmp(line, "/again")) (void)again(c);
-    else if (!strcmp(line, "/clear")) clear(c);
-    else if (!strcmp(line, "/stats")) print_stats(c);
-    else if (!strcmp(line, "/save") && *rest) (void)save(c, rest);
-    else if (!strcmp(line, "/load") && *rest) (void)load(c, rest);
-    else fputs(commands, stderr);
+    if (!strcmp(line, "/system"))
+        (void)set_system(c, rest);
+    else if (!strcmp(line, "/undo"))
+        (void)undo(c);
+    else if (!strcmp(line, "/again"))
+        (void)again(c);
+    else if (!strcmp(line, "/clear"))
+        clear(c);
+    else if (!strcmp(line, "/stats"))
+        print_stats(c);
+    else if (!strcmp(line, "/save") && *rest)
+        (void)save(c, rest);
+    else if (!strcmp(line, "/load") && *rest)
+        (void)load(c, rest);
+    else
+        fputs(commands, stderr);
     return true;
 }
 

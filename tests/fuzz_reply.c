@@ -30,11 +30,13 @@ static ox_llm_reply *read_in_pieces(const char *format, const uint8_t *text, siz
     desc.user = sums;
     ox_llm_reply *reply = ox_llm_reply_open(&desc);
     for (size_t at = 0; reply && at < length; at += piece)
-        if (ox_llm_reply_feed(reply, (const char *)text + at, (int64_t)(length - at < piece ? length - at : piece)))
+        if (ox_llm_reply_feed(reply, (const char *)text + at,
+                              (int64_t)(length - at < piece ? length - at : piece)))
             *bad = 1;
     if (!reply || ox_llm_reply_end(reply) || !ox_llm_reply_message(reply, NULL)) *bad = 1;
     const ox_llm_reply_state state = ox_llm_reply_get(reply);
-    if (sums[0] != state.content.length || sums[1] != state.reasoning.length || sums[2] != state.calls) *bad = 1;
+    if (sums[0] != state.content.length || sums[1] != state.reasoning.length || sums[2] != state.calls)
+        *bad = 1;
     return reply;
 }
 

@@ -64,8 +64,8 @@ static bool agrees(const collected *c, const ox_llm_reply *reply) {
                 state.calls == c->calls && c->complete == c->calls;
     for (int i = 0; i < c->calls && good; i++) {
         const ox_llm_reply_call call = ox_llm_reply_get_call(reply, i);
-        good = same(call.name, c->name[i]) && same(call.arguments, c->arguments[i]) && same(call.id, c->id[i]) &&
-               call.complete;
+        good = same(call.name, c->name[i]) && same(call.arguments, c->arguments[i]) &&
+               same(call.id, c->id[i]) && call.complete;
     }
     return good;
 }
@@ -136,8 +136,8 @@ static char *read_file(const char *folder, const char *name) {
 static const struct trip {
     const char *name, *format;
     int least;
-    bool text;  /* its arguments are texts */
-    bool alone; /* content is a turn of its own */
+    bool text;       /* its arguments are texts */
+    bool alone;      /* content is a turn of its own */
     const char *end; /* of a turn with calls, where one without has another */
 } trips[] = {
     {"Apertus-8B-Instruct", "apertus", 4, false, false, NULL},
@@ -177,12 +177,12 @@ static const struct trip {
 };
 
 #define TRIP_TOOLS                                                                                         \
-    "[{\"type\":\"function\",\"function\":{\"name\":\"get_weather\",\"description\":\"Weather.\","          \
-    "\"parameters\":{\"type\":\"object\",\"properties\":{\"city\":{\"type\":\"string\",\"description\":"    \
-    "\"City\"},\"days\":{\"type\":\"integer\",\"description\":\"Days\"},\"code\":{\"type\":\"string\","     \
-    "\"description\":\"Code\"}},\"required\":[\"city\"]}}},{\"type\":\"function\",\"function\":{\"name\":"   \
-    "\"get_time\",\"description\":\"Time.\",\"parameters\":{\"type\":\"object\",\"properties\":{\"zone\":"   \
-    "{\"type\":\"string\",\"description\":\"Zone\"},\"nested\":{\"type\":\"object\",\"description\":"       \
+    "[{\"type\":\"function\",\"function\":{\"name\":\"get_weather\",\"description\":\"Weather.\","         \
+    "\"parameters\":{\"type\":\"object\",\"properties\":{\"city\":{\"type\":\"string\",\"description\":"   \
+    "\"City\"},\"days\":{\"type\":\"integer\",\"description\":\"Days\"},\"code\":{\"type\":\"string\","    \
+    "\"description\":\"Code\"}},\"required\":[\"city\"]}}},{\"type\":\"function\",\"function\":{\"name\":" \
+    "\"get_time\",\"description\":\"Time.\",\"parameters\":{\"type\":\"object\",\"properties\":{\"zone\":" \
+    "{\"type\":\"string\",\"description\":\"Zone\"},\"nested\":{\"type\":\"object\",\"description\":"      \
     "\"Any\"}},\"required\":[\"zone\"]}}}]"
 
 static const char *const trip_arguments[2] = {
@@ -190,7 +190,14 @@ static const char *const trip_arguments[2] = {
     "{\"nested\": {\"a\": [1, 2.5, true, null, \"x\"]}, \"zone\": \"Europe/Oslo\"}"};
 static const char *const trip_names[2] = {"get_weather", "get_time"};
 
-enum { TRIP_TWO = 1, TRIP_TEXT = 2, TRIP_CONTENT = 4, TRIP_NULL = 8, TRIP_REASONING = 16, TRIP_VARIANTS = 32 };
+enum {
+    TRIP_TWO = 1,
+    TRIP_TEXT = 2,
+    TRIP_CONTENT = 4,
+    TRIP_NULL = 8,
+    TRIP_REASONING = 16,
+    TRIP_VARIANTS = 32
+};
 
 /* The values of a render: the question and, if it is not NULL, the answer. */
 static char *values_of(const char *answer, bool prompt) {
@@ -232,7 +239,9 @@ static void make_answer(int variant, char *out, size_t room) {
         ox_llm_template_free(text);
     }
     (void)snprintf(out, room, "{\"role\":\"assistant\",\"content\":%s%s,\"tool_calls\":[%s]}",
-                   variant & TRIP_CONTENT ? "\"Let me look.\"" : variant & TRIP_NULL ? "null" : "\"\"",
+                   variant & TRIP_CONTENT ? "\"Let me look.\""
+                   : variant & TRIP_NULL  ? "null"
+                                          : "\"\"",
                    variant & TRIP_REASONING ? ",\"reasoning_content\":\"I need\\nthe weather.\"" : "", calls);
 }
 
@@ -282,9 +291,10 @@ static int check_trip(const struct trip *trip, const char *source, int variant) 
         memcpy(whole, all, strlen(all) + 1);
         cut_end(turn, plain, trip->end);
         const int count = (strstr(turn, trip_names[0]) != NULL) + (strstr(turn, trip_names[1]) != NULL);
-        const char *says = strstr(turn, "Let me look.")                              ? "Let me look."
-                           : variant & TRIP_NULL && (strstr(turn, "None<") || strstr(turn, "None\n")) ? "None" /* what templates make of null */
-                                                                         : "";
+        const char *says = strstr(turn, "Let me look.") ? "Let me look."
+                           : variant & TRIP_NULL && (strstr(turn, "None<") || strstr(turn, "None\n"))
+                               ? "None" /* what templates make of null */
+                               : "";
         const bool thinks = strstr(turn, "I need\nthe") != NULL;
         ox_llm_reply_desc desc;
         memset(&desc, 0, sizeof desc);
@@ -304,10 +314,12 @@ static int check_trip(const struct trip *trip, const char *source, int variant) 
             ox_llm_template_free(got);
             ox_llm_template_free(wanted);
         }
-        CHECK_MSG(good, "%s, variant %d: %s\n  from %s", trip->name, variant, ox_llm_reply_message(reply, NULL), turn);
+        CHECK_MSG(good, "%s, variant %d: %s\n  from %s", trip->name, variant,
+                  ox_llm_reply_message(reply, NULL), turn);
         char *again = render_answer(source, ox_llm_reply_message(reply, NULL), false);
-        CHECK_MSG(!count || (again && strcmp(again, whole) == 0), "%s, variant %d: rendered again:\n%s\n  first\n%s",
-                  trip->name, variant, again ? again + begin : "error", whole + begin);
+        CHECK_MSG(!count || (again && strcmp(again, whole) == 0),
+                  "%s, variant %d: rendered again:\n%s\n  first\n%s", trip->name, variant,
+                  again ? again + begin : "error", whole + begin);
         taken = count > 0;
         ox_llm_template_free(again);
         ox_llm_reply_close(reply);
@@ -328,8 +340,8 @@ static void test_trips(void) {
         int taken = 0;
         if (!source) continue;
         read++;
-        CHECK_MSG(strcmp(ox_llm_reply_format_of(source), trips[i].format) == 0, "%s has format %s", trips[i].name,
-                  ox_llm_reply_format_of(source));
+        CHECK_MSG(strcmp(ox_llm_reply_format_of(source), trips[i].format) == 0, "%s has format %s",
+                  trips[i].name, ox_llm_reply_format_of(source));
         for (int variant = 0; variant < TRIP_VARIANTS && trips[i].least; variant++)
             if ((variant & (TRIP_CONTENT | TRIP_NULL)) != (TRIP_CONTENT | TRIP_NULL) &&
                 (variant & TRIP_TEXT) == (trips[i].text ? TRIP_TEXT : 0) &&
@@ -354,8 +366,10 @@ static uint32_t any(uint32_t below) {
 
 /* Pieces of the cases of a format, in any order, cut and mixed. */
 static size_t mix(const char *format, char *out, size_t room) {
-    static const char *const bits[] = {"{", "}", "[", "]", "\"", ":", ",", " ", "\n", "a", "<", ">", "'", "1", "\\",
-                                       "{\"name\":\"f\",\"arguments\":{", "\xc3", "\xa9", "null", "="};
+    static const char *const bits[] = {
+        "{",    "}",    "[",    "]", "\"", ":", ",",  " ",
+        "\n",   "a",    "<",    ">", "'",  "1", "\\", "{\"name\":\"f\",\"arguments\":{",
+        "\xc3", "\xa9", "null", "="};
     size_t length = 0;
     const int pieces = 1 + (int)any(12);
     for (int i = 0; i < pieces; i++) {
@@ -410,8 +424,10 @@ static void test_mixed(void) {
     for (int i = 0; i < 20000; i++) {
         const char *format = chat_cases[any(sizeof chat_cases / sizeof *chat_cases)].format;
         const size_t length = mix(format, text, sizeof text);
-        char *whole = message_of(format, text, length, 0), *cut = message_of(format, text, length, 1 + any(8));
-        CHECK_MSG(whole && cut && strcmp(whole, cut) == 0, "%s: %s\n  whole %s\n  cut   %s", format, text, whole, cut);
+        char *whole = message_of(format, text, length, 0),
+             *cut = message_of(format, text, length, 1 + any(8));
+        CHECK_MSG(whole && cut && strcmp(whole, cut) == 0, "%s: %s\n  whole %s\n  cut   %s", format, text,
+                  whole, cut);
         char *rendered = whole ? ox_llm_template_render(t, whole, -1, NULL, NULL) : NULL;
         CHECK_MSG(rendered != NULL, "%s: %s is no JSON: %s", format, whole, ox_error_text());
         ox_llm_template_free(rendered);
@@ -424,15 +440,28 @@ static void test_mixed(void) {
 
 /* A text that a careless parser takes quadratic time for, one byte at a time. */
 static void test_long(void) {
-    static const char *const units[][2] = {
-        {"hermes", "<tool_call>"}, {"hermes", " "}, {"hermes", "<"}, {"hermes", "<tool_call>{"},
-        {"hermes", "<tool_call>{\"name\":\"f\",\"arguments\":{}}"}, {"hermes", "<think>"},
-        {"hermes", "\xf0"}, {"glm", "<tool_call>f<arg_key>a</arg_key>"}, {"lfm2", "<|tool_call_start|>["},
-        {"lfm2", "[f(a=' ' "}, {"lfm2", "[[{("}, {"lfm2", "<|tool_call_start|> "}, {"llama3", "{"},
-        {"llama3", "<|python_tag|>[ "}, {"qwen3-coder", "<function=f><parameter=a>[[{'"},
-        {"qwen3-coder", "<function=f></function> "}, {"gpt-oss", "<|channel|>"},
-        {"gpt-oss", "<|channel|>analysis<|message|>x "}, {"gemma4", "<|tool_call>call:f{a:"},
-        {"functionary-v3.2", ">>>a\n"}, {"deepseek-r1", "<\357\275\234tool"}, {"apertus", "<|tools_prefix|>[{\"f\":{},"}};
+    static const char *const units[][2] = {{"hermes", "<tool_call>"},
+                                           {"hermes", " "},
+                                           {"hermes", "<"},
+                                           {"hermes", "<tool_call>{"},
+                                           {"hermes", "<tool_call>{\"name\":\"f\",\"arguments\":{}}"},
+                                           {"hermes", "<think>"},
+                                           {"hermes", "\xf0"},
+                                           {"glm", "<tool_call>f<arg_key>a</arg_key>"},
+                                           {"lfm2", "<|tool_call_start|>["},
+                                           {"lfm2", "[f(a=' ' "},
+                                           {"lfm2", "[[{("},
+                                           {"lfm2", "<|tool_call_start|> "},
+                                           {"llama3", "{"},
+                                           {"llama3", "<|python_tag|>[ "},
+                                           {"qwen3-coder", "<function=f><parameter=a>[[{'"},
+                                           {"qwen3-coder", "<function=f></function> "},
+                                           {"gpt-oss", "<|channel|>"},
+                                           {"gpt-oss", "<|channel|>analysis<|message|>x "},
+                                           {"gemma4", "<|tool_call>call:f{a:"},
+                                           {"functionary-v3.2", ">>>a\n"},
+                                           {"deepseek-r1", "<\357\275\234tool"},
+                                           {"apertus", "<|tools_prefix|>[{\"f\":{},"}};
     for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
         const char *first = units[i][0][0] == 'l' && units[i][1][0] == '[' ? "<|tool_call_start|>" : "";
         const size_t unit = strlen(units[i][1]);
@@ -533,8 +562,8 @@ static void test_memory(void) {
             CHECK(ox_set_allocator(&allocator) == OX_OK);
             const bool good = run_case(&chat_cases[i]);
             done = h.requests < n;
-            CHECK_MSG(good ? done : ox_error() == OX_ERR_NOMEM, "%s, failure at %lld: %s", chat_cases[i].format,
-                      (long long)n, ox_error_text());
+            CHECK_MSG(good ? done : ox_error() == OX_ERR_NOMEM, "%s, failure at %lld: %s",
+                      chat_cases[i].format, (long long)n, ox_error_text());
             CHECK(ox_set_allocator(NULL) == OX_OK);
             CHECK_MSG(h.outstanding == 0, "%s, failure at %lld: %lld blocks left", chat_cases[i].format,
                       (long long)n, (long long)h.outstanding);

@@ -9,8 +9,8 @@ static oxi_reply_call *oxi_reply_last(ox_llm_reply *r) {
 static bool oxi_reply_call_begin(ox_llm_reply *r) {
     if (r->call_count == r->call_room) {
         const size_t room = r->call_room ? r->call_room * 2 : 4;
-        oxi_reply_call *calls = (oxi_reply_call *)oxi_realloc(r->calls, r->call_room * sizeof *calls,
-                                                              room * sizeof *calls);
+        oxi_reply_call *calls =
+            (oxi_reply_call *)oxi_realloc(r->calls, r->call_room * sizeof *calls, room * sizeof *calls);
         if (!calls) {
             r->status = OX_ERR_NOMEM;
             return false;
@@ -169,9 +169,12 @@ static uint8_t oxi_reply_member(const ox_llm_reply *r, size_t end) {
     static const struct {
         const char *key;
         uint8_t member;
-    } members[] = {{"\"name\"", OXI_REPLY_MEMBER_NAME},           {"\"tool_name\"", OXI_REPLY_MEMBER_NAME},
-                   {"\"arguments\"", OXI_REPLY_MEMBER_ARGUMENTS}, {"\"parameters\"", OXI_REPLY_MEMBER_ARGUMENTS},
-                   {"\"id\"", OXI_REPLY_MEMBER_ID},               {"\"tool_call_id\"", OXI_REPLY_MEMBER_ID}};
+    } members[] = {{"\"name\"", OXI_REPLY_MEMBER_NAME},
+                   {"\"tool_name\"", OXI_REPLY_MEMBER_NAME},
+                   {"\"arguments\"", OXI_REPLY_MEMBER_ARGUMENTS},
+                   {"\"parameters\"", OXI_REPLY_MEMBER_ARGUMENTS},
+                   {"\"id\"", OXI_REPLY_MEMBER_ID},
+                   {"\"tool_call_id\"", OXI_REPLY_MEMBER_ID}};
     const size_t length = end - r->string;
     for (size_t i = 0; i < sizeof members / sizeof *members; i++)
         if (strlen(members[i].key) == length && memcmp(members[i].key, r->raw.data + r->string, length) == 0)
@@ -229,10 +232,10 @@ static bool oxi_reply_json_call_ends(ox_llm_reply *r) {
 
 static void oxi_reply_json_value_begins(ox_llm_reply *r, size_t at) {
     r->value = at;
-    r->json_sent = r->member == OXI_REPLY_MEMBER_ARGUMENTS && !r->json_arguments.length &&
-                           r->raw.data[at] == '{'
-                       ? at
-                       : r->json_sent;
+    r->json_sent =
+        r->member == OXI_REPLY_MEMBER_ARGUMENTS && !r->json_arguments.length && r->raw.data[at] == '{'
+            ? at
+            : r->json_sent;
 }
 
 /* An event of {"name": .., "arguments": ..}, or of {name: arguments} (`named`); r->at is behind its byte. */
@@ -318,7 +321,8 @@ static bool oxi_reply_block_call(ox_llm_reply *r, const char *text, size_t lengt
     }
     const size_t end = oxi_reply_name_end(text, length, *at);
     size_t bytes = end - *at;
-    if (!gemma && bytes > sizeof suffix - 1 && oxi_reply_here(text, length, end - (sizeof suffix - 1), suffix))
+    if (!gemma && bytes > sizeof suffix - 1 &&
+        oxi_reply_here(text, length, end - (sizeof suffix - 1), suffix))
         bytes -= sizeof suffix - 1;
     if (end >= length || text[end] != (gemma ? '{' : '(')) return false;
     oxi_reply_call *call = oxi_reply_last(r);
@@ -357,7 +361,8 @@ static void oxi_reply_block_give(ox_llm_reply *r, size_t first) {
         r->call_count++;
         oxi_reply_call *call = oxi_reply_last(r);
         oxi_reply_give(r, OX_LLM_REPLY_CALL, r->texts.data + call->name.start, call->name.length);
-        oxi_reply_give(r, OX_LLM_REPLY_ARGUMENTS, r->texts.data + call->arguments.start, call->arguments.length);
+        oxi_reply_give(r, OX_LLM_REPLY_ARGUMENTS, r->texts.data + call->arguments.start,
+                       call->arguments.length);
         call->announced = r->open = true;
         r->made = false;
         (void)oxi_reply_call_complete(r);

@@ -20,21 +20,21 @@
 
 /* Bits, since a mark may count in several states. */
 typedef enum oxi_reply_at {
-    OXI_REPLY_START = 1,       /* content, and nothing but space since the last mark or the beginning */
-    OXI_REPLY_TEXT = 2,        /* content */
-    OXI_REPLY_THINK = 4,       /* reasoning */
-    OXI_REPLY_AFTER = 8,       /* behind a call: its closing marks, or as START */
-    OXI_REPLY_HEAD = 16,       /* role, channel and recipient of what follows */
-    OXI_REPLY_OPEN = 32,       /* space before a call or between two */
-    OXI_REPLY_NAME = 64,       /* of a call */
-    OXI_REPLY_ID = 128,        /* of a call */
-    OXI_REPLY_SKIP = 256,      /* what says nothing */
-    OXI_REPLY_PARAMETERS = 512,/* space between parameters */
+    OXI_REPLY_START = 1,        /* content, and nothing but space since the last mark or the beginning */
+    OXI_REPLY_TEXT = 2,         /* content */
+    OXI_REPLY_THINK = 4,        /* reasoning */
+    OXI_REPLY_AFTER = 8,        /* behind a call: its closing marks, or as START */
+    OXI_REPLY_HEAD = 16,        /* role, channel and recipient of what follows */
+    OXI_REPLY_OPEN = 32,        /* space before a call or between two */
+    OXI_REPLY_NAME = 64,        /* of a call */
+    OXI_REPLY_ID = 128,         /* of a call */
+    OXI_REPLY_SKIP = 256,       /* what says nothing */
+    OXI_REPLY_PARAMETERS = 512, /* space between parameters */
     OXI_REPLY_KEY = 1024,
-    OXI_REPLY_GAP = 2048,      /* space between a key and its value */
-    OXI_REPLY_VALUE = 4096,    /* of the type that the tools say */
-    OXI_REPLY_WORD = 8192,     /* a value that is a text */
-    OXI_REPLY_DATA = 16384,    /* a value in JSON */
+    OXI_REPLY_GAP = 2048,          /* space between a key and its value */
+    OXI_REPLY_VALUE = 4096,        /* of the type that the tools say */
+    OXI_REPLY_WORD = 8192,         /* a value that is a text */
+    OXI_REPLY_DATA = 16384,        /* a value in JSON */
     OXI_REPLY_ARGUMENTS = 1 << 15, /* all of them as JSON */
     OXI_REPLY_CALLS = 1 << 16,     /* a call or a list of calls as JSON: name and arguments are members */
     OXI_REPLY_NAMED = 1 << 17,     /* the same as {name: arguments} */
@@ -52,22 +52,22 @@ enum {
 };
 
 typedef struct oxi_reply_mark {
-    uint32_t in;      /* states where it counts; 0 ends a table */
+    uint32_t in; /* states where it counts; 0 ends a table */
     const char *text;
-    uint32_t next;    /* the state behind it */
-    uint32_t back;    /* bytes at its end that are read again */
+    uint32_t next; /* the state behind it */
+    uint32_t back; /* bytes at its end that are read again */
 } oxi_reply_mark;
 
 /* What a format needs beside its marks. */
 enum {
-    OXI_REPLY_TEXT_ARGUMENTS = 1, /* its template wants arguments as a string in messages */
-    OXI_REPLY_NULL_CONTENT = 2,   /* and null for no content beside calls */
-    OXI_REPLY_THINKING = 4,       /* and a member "thinking" */
-    OXI_REPLY_NEEDS_ARGUMENTS = 8,/* JSON is only a call if it has arguments */
-    OXI_REPLY_NUMBERED = 16,      /* names are "functions.name:number", which is the id */
-    OXI_REPLY_RECIPIENTS = 32,    /* a head's recipient is a function */
-    OXI_REPLY_PYTHON_CODE = 64,   /* a call of "python" may have code, not JSON */
-    OXI_REPLY_ALL_IS_CONTENT = 128/* the name "all" is no call */
+    OXI_REPLY_TEXT_ARGUMENTS = 1,  /* its template wants arguments as a string in messages */
+    OXI_REPLY_NULL_CONTENT = 2,    /* and null for no content beside calls */
+    OXI_REPLY_THINKING = 4,        /* and a member "thinking" */
+    OXI_REPLY_NEEDS_ARGUMENTS = 8, /* JSON is only a call if it has arguments */
+    OXI_REPLY_NUMBERED = 16,       /* names are "functions.name:number", which is the id */
+    OXI_REPLY_RECIPIENTS = 32,     /* a head's recipient is a function */
+    OXI_REPLY_PYTHON_CODE = 64,    /* a call of "python" may have code, not JSON */
+    OXI_REPLY_ALL_IS_CONTENT = 128 /* the name "all" is no call */
 };
 
 typedef struct oxi_reply_format {
@@ -135,23 +135,23 @@ struct ox_llm_reply {
     uint32_t starts[256]; /* states in which a mark begins with this byte */
     /* where the automaton stands */
     uint32_t state;
-    size_t at;      /* bytes of raw that are read */
-    size_t held;    /* content or reasoning from here on is not given yet */
+    size_t at;   /* bytes of raw that are read */
+    size_t held; /* content or reasoning from here on is not given yet */
     size_t settled;
     bool after_call; /* settled is the end of a call */
-    size_t part;    /* where a name, key, value or block begins */
-    bool behind;    /* content or reasoning begins behind a mark: without space */
-    bool open;      /* the last call is not complete */
-    bool made;      /* its arguments are put together here, not taken from raw */
+    size_t part;     /* where a name, key, value or block begins */
+    bool behind;     /* content or reasoning begins behind a mark: without space */
+    bool open;       /* the last call is not complete */
+    bool made;       /* its arguments are put together here, not taken from raw */
     oxi_reply_piece key;
     /* JSON of calls */
     oxi_reply_json json;
-    int base;             /* the depth of a call's object */
-    size_t string, value; /* where the last key and a call's member begin */
-    uint8_t member;       /* which one it is */
-    bool begun;           /* what the JSON or the block begins with is known */
+    int base;                       /* the depth of a call's object */
+    size_t string, value;           /* where the last key and a call's member begin */
+    uint8_t member;                 /* which one it is */
+    bool begun;                     /* what the JSON or the block begins with is known */
     oxi_reply_piece json_arguments; /* in raw; length 0 = none yet */
-    size_t json_sent;     /* bytes of raw that went to the arguments; 0 = they are not given on the way */
+    size_t json_sent; /* bytes of raw that went to the arguments; 0 = they are not given on the way */
 };
 
 /* Room for and a copy of bytes at a text's end. False: OX_ERR_NOMEM is in the reply's status. */

@@ -1,12 +1,14 @@
 /* The formats in which models write reasoning and tool calls: for each a table of its marks.
  * A new format is a table and a row; the first row whose signs are all in a template's source is its format.
  * Called when a reply is opened.
- * source    templates and model cards of the publishers named; llama.cpp, common/chat.cpp and common/parsers */
+ * source    templates and model cards of the publishers named; llama.cpp, common/chat.cpp, common/parsers */
 
-#define OXI_REPLY_THINKS(open, close) \
-    {OXI_REPLY_START, open, OXI_REPLY_THINK, 0}, {OXI_REPLY_START, close, OXI_REPLY_START, 0}, \
-        {OXI_REPLY_THINK, close, OXI_REPLY_START, 0}
-#define OXI_REPLY_END {0, NULL, 0, 0}
+#define OXI_REPLY_THINKS(open, close)                                                            \
+    {OXI_REPLY_START, open, OXI_REPLY_THINK, 0}, {OXI_REPLY_START, close, OXI_REPLY_START, 0}, { \
+        OXI_REPLY_THINK, close, OXI_REPLY_START, 0                                               \
+    }
+#define OXI_REPLY_END \
+    { 0, NULL, 0, 0 }
 
 static const oxi_reply_mark oxi_reply_plain[] = {OXI_REPLY_END};
 
@@ -139,7 +141,8 @@ static const oxi_reply_mark oxi_reply_dsml[] = {
 static const oxi_reply_mark oxi_reply_deepseek_r1[] = {
     OXI_REPLY_THINKS("<think>", "</think>"),
     {OXI_REPLY_ANY | OXI_REPLY_THINK, OXI_REPLY_DS("tool", "calls", "begin"), OXI_REPLY_OPEN, 0},
-    {OXI_REPLY_OPEN | OXI_REPLY_AFTER | OXI_REPLY_ANY, OXI_REPLY_DS("tool", "call", "begin"), OXI_REPLY_SKIP, 0},
+    {OXI_REPLY_OPEN | OXI_REPLY_AFTER | OXI_REPLY_ANY, OXI_REPLY_DS("tool", "call", "begin"), OXI_REPLY_SKIP,
+     0},
     {OXI_REPLY_SKIP, OXI_REPLY_BAR("tool" OXI_REPLY_LOW "sep"), OXI_REPLY_NAME, 0},
     {OXI_REPLY_NAME, "\n```json", OXI_REPLY_ARGUMENTS, 0},
     {OXI_REPLY_AFTER, "```", OXI_REPLY_AFTER, 0},
@@ -151,7 +154,8 @@ static const oxi_reply_mark oxi_reply_deepseek_r1[] = {
 static const oxi_reply_mark oxi_reply_deepseek_v3[] = {
     OXI_REPLY_THINKS("<think>", "</think>"),
     {OXI_REPLY_ANY | OXI_REPLY_THINK, OXI_REPLY_DS("tool", "calls", "begin"), OXI_REPLY_OPEN, 0},
-    {OXI_REPLY_OPEN | OXI_REPLY_AFTER | OXI_REPLY_ANY, OXI_REPLY_DS("tool", "call", "begin"), OXI_REPLY_NAME, 0},
+    {OXI_REPLY_OPEN | OXI_REPLY_AFTER | OXI_REPLY_ANY, OXI_REPLY_DS("tool", "call", "begin"), OXI_REPLY_NAME,
+     0},
     {OXI_REPLY_NAME, OXI_REPLY_BAR("tool" OXI_REPLY_LOW "sep"), OXI_REPLY_ARGUMENTS, 0},
     {OXI_REPLY_AFTER, OXI_REPLY_DS("tool", "call", "end"), OXI_REPLY_AFTER, 0},
     {OXI_REPLY_AFTER, OXI_REPLY_DS("tool", "calls", "end"), OXI_REPLY_AFTER, 0},
@@ -324,7 +328,9 @@ static const oxi_reply_mark oxi_reply_hunyuan[] = {
 static const oxi_reply_format oxi_reply_formats[] = {
     {"kimi-k3", {"'<|open|>'", "<|sep|>", NULL}, oxi_reply_kimi_k3, 0},
     {"deepseek-dsml", {"DSML", NULL, NULL}, oxi_reply_dsml, 0},
-    {"deepseek-r1", {OXI_REPLY_SEP, "```json", NULL}, oxi_reply_deepseek_r1,
+    {"deepseek-r1",
+     {OXI_REPLY_SEP, "```json", NULL},
+     oxi_reply_deepseek_r1,
      OXI_REPLY_TEXT_ARGUMENTS | OXI_REPLY_NULL_CONTENT},
     {"deepseek-v3", {OXI_REPLY_SEP, NULL, NULL}, oxi_reply_deepseek_v3, 0},
     {"kimi-k2", {"<|tool_calls_section_begin|>", NULL, NULL}, oxi_reply_kimi_k2, OXI_REPLY_NUMBERED},
@@ -332,14 +338,20 @@ static const oxi_reply_format oxi_reply_formats[] = {
     {"seed-oss", {"<seed:tool_call>", NULL, NULL}, oxi_reply_seed, 0},
     {"seed-oss", {"<seed:think>", NULL, NULL}, oxi_reply_seed, 0},
     {"muse", {"<atem:function_calls>", NULL, NULL}, oxi_reply_muse, 0},
-    {"gpt-oss", {"<|channel|>", "<|message|>", NULL}, oxi_reply_harmony,
+    {"gpt-oss",
+     {"<|channel|>", "<|message|>", NULL},
+     oxi_reply_harmony,
      OXI_REPLY_THINKING | OXI_REPLY_RECIPIENTS},
     {"hy3", {"<arg_key{}>", NULL, NULL}, oxi_reply_hy3, 0},
     {"glm", {"<arg_key>", NULL, NULL}, oxi_reply_glm, 0},
     {"qwen3-coder", {"<function=", "<parameter=", NULL}, oxi_reply_qwen_coder, 0},
-    {"functionary-v3.1", {"<function=", NULL, NULL}, oxi_reply_functionary_31,
+    {"functionary-v3.1",
+     {"<function=", NULL, NULL},
+     oxi_reply_functionary_31,
      OXI_REPLY_TEXT_ARGUMENTS | OXI_REPLY_PYTHON_CODE},
-    {"functionary-v3.2", {">>>all", NULL, NULL}, oxi_reply_functionary_32,
+    {"functionary-v3.2",
+     {">>>all", NULL, NULL},
+     oxi_reply_functionary_32,
      OXI_REPLY_TEXT_ARGUMENTS | OXI_REPLY_PYTHON_CODE | OXI_REPLY_ALL_IS_CONTENT},
     {"minicpm", {"<function name=", NULL, NULL}, oxi_reply_minicpm, 0},
     {"command-r7b", {"<|START_ACTION|>", NULL, NULL}, oxi_reply_command, 0},
@@ -359,7 +371,9 @@ static const oxi_reply_format oxi_reply_formats[] = {
     {"hunyuan", {"<answer>", NULL, NULL}, oxi_reply_hunyuan, 0},
     {"hermes", {"<tool_call>", NULL, NULL}, oxi_reply_hermes, 0},
     {"llama3", {"<|start_header_id|>", "<|python_tag|>", NULL}, oxi_reply_llama3, OXI_REPLY_NEEDS_ARGUMENTS},
-    {"llama3", {"<|start_header_id|>", "\"parameters\": ", NULL}, oxi_reply_llama3,
+    {"llama3",
+     {"<|start_header_id|>", "\"parameters\": ", NULL},
+     oxi_reply_llama3,
      OXI_REPLY_NEEDS_ARGUMENTS},
     {"think", {"</think>", NULL, NULL}, oxi_reply_think, 0},
     {"think", {"<think>", NULL, NULL}, oxi_reply_think, 0},

@@ -1,5 +1,5 @@
 /* A checker of JSON (RFC 8259) that takes one byte at a time and says where keys and values begin and end.
- * It takes no memory; what it lets through is checked once more, by the strict reader, when a call is complete.
+ * It takes no memory; the strict reader checks what it lets through once more, when a call is complete.
  * Called by calls.c. */
 
 /* What may come next. */
@@ -94,8 +94,7 @@ static oxi_reply_event oxi_reply_json_between(oxi_reply_json *json, char c, int 
         json->state = in_object ? OXI_REPLY_WANT_KEY : OXI_REPLY_WANT_VALUE;
         return OXI_REPLY_NO_EVENT;
     default: /* a key */
-        if (c == '}' && json->state == OXI_REPLY_WANT_KEY_OR_END)
-            return oxi_reply_json_close(json, c, depth);
+        if (c == '}' && json->state == OXI_REPLY_WANT_KEY_OR_END) return oxi_reply_json_close(json, c, depth);
         json->state = OXI_REPLY_IN_KEY;
         *depth = json->depth;
         return c == '"' ? OXI_REPLY_KEY_BEGINS : OXI_REPLY_BAD;

@@ -53,7 +53,8 @@ static bool oxi_reply_python_escape(ox_llm_reply *r, const char *text, size_t le
     if (c == 'x') return oxi_reply_python_code(r, text, length, at, 2, out);
     if (c == 'u') return oxi_reply_python_code(r, text, length, at, 4, out);
     if (c == 'U') return oxi_reply_python_code(r, text, length, at, 8, out);
-    return c == '\n' || (*at <= length && oxi_reply_append(r, out, "\\", 1) && oxi_reply_append(r, out, &c, 1));
+    return c == '\n' ||
+           (*at <= length && oxi_reply_append(r, out, "\\", 1) && oxi_reply_append(r, out, &c, 1));
 }
 
 /* Whether the quote at `at` ends its text: some templates write quotes within it as they are. */
@@ -103,8 +104,8 @@ static bool oxi_reply_literal_key(ox_llm_reply *r, const char *text, size_t leng
 }
 
 /* Behind an opening bracket, up to `close`. */
-static bool oxi_reply_literal_members(ox_llm_reply *r, const char *text, size_t length, size_t *at, char close,
-                                      int depth) {
+static bool oxi_reply_literal_members(ox_llm_reply *r, const char *text, size_t length, size_t *at,
+                                      char close, int depth) {
     const bool is_object = close == '}';
     if (!oxi_reply_append(r, &r->texts, is_object ? "{" : "[", 1)) return false;
     for (bool first = true;; first = false) {
@@ -121,7 +122,8 @@ static bool oxi_reply_literal_members(ox_llm_reply *r, const char *text, size_t 
         if (is_object) {
             if (!oxi_reply_literal_key(r, text, length, at)) return false;
             oxi_reply_skip_space(text, length, at);
-            if (*at >= length || text[(*at)++] != ':' || !oxi_reply_append(r, &r->texts, ": ", 2)) return false;
+            if (*at >= length || text[(*at)++] != ':' || !oxi_reply_append(r, &r->texts, ": ", 2))
+                return false;
         }
         if (!oxi_reply_literal(r, text, length, at, depth + 1)) return false;
     }
@@ -181,7 +183,8 @@ static int oxi_reply_is_text_parameter(const ox_llm_reply *r) {
     if (!schema || tools->nodes[schema].type != OXI_JSON_OBJECT) return -1;
     for (uint32_t i = schema + 1; i < tools->nodes[schema].next; i = tools->nodes[i].next) {
         const oxi_json_node *node = &tools->nodes[i];
-        if (node->length + 2 != r->key.length || memcmp(node->value.text, key + 1, node->length) != 0) continue;
+        if (node->length + 2 != r->key.length || memcmp(node->value.text, key + 1, node->length) != 0)
+            continue;
         const uint32_t type = oxi_json_find(tools, i + 1, "type");
         if (!type || tools->nodes[type].type != OXI_JSON_STRING) return -1;
         return oxi_reply_node_is(tools, type, "string", 6);
@@ -209,10 +212,11 @@ static void oxi_reply_trim(const char **text, size_t *length) {
 static bool oxi_reply_value(ox_llm_reply *r, const char *text, size_t length, uint32_t how) {
     const char *inner = text;
     size_t bytes = length, at = 0;
-    const int is_text = how == OXI_REPLY_WORD ? 1 : how == OXI_REPLY_DATA ? 0 : oxi_reply_is_text_parameter(r);
+    const int is_text = how == OXI_REPLY_WORD   ? 1
+                        : how == OXI_REPLY_DATA ? 0
+                                                : oxi_reply_is_text_parameter(r);
     oxi_reply_trim(&inner, &bytes);
-    if (is_text != 1 && oxi_reply_is_json(inner, bytes))
-        return oxi_reply_append(r, &r->texts, inner, bytes);
+    if (is_text != 1 && oxi_reply_is_json(inner, bytes)) return oxi_reply_append(r, &r->texts, inner, bytes);
     if (is_text != 1 && bytes && strchr("{[TFN", *inner)) { /* Python's list, dict, True, False, None */
         const size_t start = r->texts.length;
         if (oxi_reply_literal(r, inner, bytes, &at, 0) && at == bytes) return true;

@@ -199,7 +199,8 @@ static void oxi_reply_take_mark(ox_llm_reply *r, size_t start, const oxi_reply_m
 /* ---- reading ------------------------------------------------------------------------------------------- */
 
 /* The longest mark at raw[at] that counts in one of the states; *waits: more bytes may make a longer one. */
-static const oxi_reply_mark *oxi_reply_find_mark(const ox_llm_reply *r, size_t at, uint32_t states, bool *waits) {
+static const oxi_reply_mark *oxi_reply_find_mark(const ox_llm_reply *r, size_t at, uint32_t states,
+                                                 bool *waits) {
     const oxi_reply_mark *found = NULL;
     const size_t left = r->raw.length - at;
     size_t longest = 0;
@@ -305,7 +306,8 @@ static bool oxi_reply_look(ox_llm_reply *r) {
 
 static bool oxi_reply_step(ox_llm_reply *r) {
     bool done;
-    if (!r->begun && (r->state & (OXI_REPLY_PYTHON | OXI_REPLY_ARGUMENTS)) && !oxi_reply_look(r)) return false;
+    if (!r->begun && (r->state & (OXI_REPLY_PYTHON | OXI_REPLY_ARGUMENTS)) && !oxi_reply_look(r))
+        return false;
     if (!(r->state & (OXI_REPLY_CALLS | OXI_REPLY_NAMED | OXI_REPLY_ARGUMENTS))) return oxi_reply_scan(r);
     if (!oxi_reply_call_json(r, &done)) {
         if (!r->status) oxi_reply_fail(r);

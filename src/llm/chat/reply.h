@@ -47,7 +47,7 @@ typedef struct ox_llm_reply_desc {
     const char *format; /* a name of ox_llm_reply_format_name; NULL = by the source; both NULL = "plain" */
     const char *prompt; /* the text that the reply continues, or its end; NULL = not known */
     const char *tools;  /* JSON, the list that the template got. Formats that write arguments without quotes
-                         * need it to tell the text 2 from the number; NULL = what reads as JSON is taken so */
+                         * need it to tell the text 2 from the number; NULL = what reads as JSON is JSON */
     int64_t first_id;   /* calls without an id of their own get "call00000" and on, from this number */
     void (*delta)(void *user, const ox_llm_reply_delta *delta); /* NULL = only the message is wanted */
     void *user;
@@ -59,11 +59,11 @@ typedef struct ox_llm_reply_desc {
  * source    the formats: model cards and templates of their publishers; llama.cpp, common/chat.cpp */
 OX_API ox_llm_reply *ox_llm_reply_open(const ox_llm_reply_desc *desc);
 OX_API void ox_llm_reply_close(ox_llm_reply *reply);
-/* ox_llm_reply_feed - more of the text, length -1 = up to its final 0. What is known now goes to the callback.
+/* ox_llm_reply_feed - more of the text, length -1 = up to its final 0. What is known goes to the callback.
  * Takes time in proportion to the text, and memory: some times its bytes.
  * errors    OX_ERR_ARG after the end; OX_ERR_NOMEM, also from then on. untrusted input: yes */
 OX_API ox_status ox_llm_reply_feed(ox_llm_reply *reply, const char *bytes, int64_t length);
-/* The text ends here: what was held back goes to the callback, and a call that is not complete is withdrawn. */
+/* The text ends here: what was held back goes to the callback, a call that is not complete is withdrawn. */
 OX_API ox_status ox_llm_reply_end(ox_llm_reply *reply);
 
 /* ox_llm_reply_message - the message so far, as JSON with a final 0:
@@ -89,7 +89,7 @@ typedef struct ox_llm_reply_call {
 OX_API ox_llm_reply_state ox_llm_reply_get(const ox_llm_reply *reply);
 OX_API ox_llm_reply_call ox_llm_reply_get_call(const ox_llm_reply *reply, int64_t call); /* zeros: none */
 
-/* The names of all formats: "hermes", "llama3", "mistral", "deepseek-v3", "plain" ..; NULL beyond the last. */
+/* The names of all formats: "hermes", "llama3", "mistral", "plain" ..; NULL beyond the last. */
 OX_API const char *ox_llm_reply_format_name(int64_t index);
 /* The name of the format that a chat template's source has; "plain" if it is none that is known. */
 OX_API const char *ox_llm_reply_format_of(const char *source);
