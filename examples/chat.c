@@ -266,12 +266,14 @@ static void print_part(void *user, const ox_llm_reply_delta *delta) {
 /* Ends of turns that files do not always name as such. */
 static bool ends_turn(const chat *c, int32_t token) {
     static const char *const words[] = {
-        "<|im_end|>", "<|eot_id|>", "<|eom_id|>",      "<end_of_turn>", "<turn|>", "<|end_of_turn|>",
-        "<|call|>",   "<|return|>", "<|end_of_text|>", "<|endoftext|>", "<|eot|>", "<|assistant_end|>"};
+        "<|im_end|>",      "<|eot_id|>",        "<|eom_id|>", "<end_of_turn>",   "<turn|>",
+        "<|end_of_turn|>", "<|call|>",          "<|return|>", "<|end_of_text|>", "<|endoftext|>",
+        "<|eot|>",         "<|assistant_end|>", "<|end|>"};
     const ox_token_info info = ox_tokenizer_get_token(c->tokenizer, token);
     if (ox_tokenizer_is_end(c->tokenizer, token)) return true;
     if (info.type != OX_TOKEN_CONTROL && info.type != OX_TOKEN_USER_DEFINED) return false;
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    const size_t phi = ox_tokenizer_find(c->tokenizer, "<|channel|>", -1) < 0; /* no end in GPT-OSS */
+    for (size_t i = 0; i < sizeof words / sizeof *words - 1 + phi; i++)
         if (strlen(words[i]) == (size_t)info.text.length &&
             memcmp(words[i], info.text.data, (size_t)info.text.length) == 0)
             return true;

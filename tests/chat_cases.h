@@ -77,6 +77,9 @@ static const struct chat_case {
      "\"y\":2}</tool_call>",
      CHAT_CALLS("", CHAT_CALL("call00000", "f", "{\"a\":\"}\\\"\",\"b\":{\"c\":-1e3}}"))},
 
+    {"hermes", NULL, "", "Ok <function=get_weather>{\"city\": \"Oslo\"}</function>",
+     CHAT_CALLS("Ok", CHAT_OSLO)},
+
     /* arguments without quotes: types from the tools, or by what reads as JSON */
     {"qwen3-coder", NULL, "t",
      "Ok\n<tool_call>\n<function=get_weather>\n<parameter=city>\n2\n</parameter>\n<parameter=days>\n3\n</"

@@ -19,6 +19,9 @@ static const oxi_reply_mark oxi_reply_hermes[] = {
     OXI_REPLY_THINKS("<think>", "</think>"),
     {OXI_REPLY_ANY, "<tool_call>", OXI_REPLY_CALLS, 0},
     {OXI_REPLY_AFTER, "</tool_call>", OXI_REPLY_AFTER, 0},
+    {OXI_REPLY_ANY, "<function=", OXI_REPLY_NAME, 0}, /* as some of these models write it */
+    {OXI_REPLY_NAME, ">", OXI_REPLY_ARGUMENTS, 0},
+    {OXI_REPLY_AFTER, "</function>", OXI_REPLY_AFTER, 0},
     OXI_REPLY_END,
 };
 
@@ -165,7 +168,7 @@ static const oxi_reply_mark oxi_reply_deepseek_v3[] = {
 static const oxi_reply_mark oxi_reply_kimi_k2[] = {
     OXI_REPLY_THINKS("<think>", "</think>"),
     {OXI_REPLY_ANY | OXI_REPLY_THINK, "<|tool_calls_section_begin|>", OXI_REPLY_OPEN, 0},
-    {OXI_REPLY_OPEN | OXI_REPLY_AFTER, "<|tool_call_begin|>", OXI_REPLY_NAME, 0},
+    {OXI_REPLY_OPEN | OXI_REPLY_AFTER | OXI_REPLY_ANY, "<|tool_call_begin|>", OXI_REPLY_NAME, 0},
     {OXI_REPLY_NAME, "<|tool_call_argument_begin|>", OXI_REPLY_ARGUMENTS, 0},
     {OXI_REPLY_AFTER, "<|tool_call_end|>", OXI_REPLY_AFTER, 0},
     {OXI_REPLY_AFTER, "<|tool_calls_section_end|>", OXI_REPLY_AFTER, 0},
