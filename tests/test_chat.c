@@ -480,6 +480,33 @@ static void test_long(void) {
     }
 }
 
+/* What is known is given at once: the name of a call, and its arguments while they come. */
+static void test_streams(void) {
+    static const struct {
+        const char *format, *text, *arguments;
+    } cases[] = {
+        {"hermes", "<tool_call>{\"name\":\"get_weather\",\"arguments\":{\"city\":\"Os", "{\"city\":\"Os"},
+        {"mistral", "[TOOL_CALLS]get_weather[ARGS]{\"city", "{\"city"},
+        {"qwen3-coder", "<function=get_weather>\n<parameter=city>\nO\"s\nx\n", "{\"city\": \"O\\\"s\\nx"},
+        {"qwen3-coder", "<function=get_weather>\n<parameter=days>\n2\n", ""},
+        {"glm", "<tool_call>get_weather<arg_key>city</arg_key><arg_value>Z\xc3", "{\"city\": \"Z"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ox_llm_reply_desc desc;
+        memset(&desc, 0, sizeof desc);
+        desc.format = cases[i].format;
+        desc.tools = chat_tools;
+        ox_llm_reply *reply = ox_llm_reply_open(&desc);
+        CHECK(ox_llm_reply_feed(reply, cases[i].text, -1) == OX_OK);
+        const ox_llm_reply_call call = ox_llm_reply_get_call(reply, 0);
+        CHECK_MSG(same(call.name, "get_weather") && !call.complete &&
+                      same(call.arguments, cases[i].arguments),
+                  "%s: %.*s", cases[i].text, (int)call.arguments.length, call.arguments.data);
+        CHECK(!strstr(ox_llm_reply_message(reply, NULL), "tool_calls"));
+        ox_llm_reply_close(reply);
+    }
+}
+
 static void test_errors(void) {
     ox_llm_reply_desc desc;
     memset(&desc, 0, sizeof desc);
@@ -579,6 +606,7 @@ int main(void) {
     test_trips();
     test_mixed();
     test_long();
+    test_streams();
     test_errors();
     CHECK(ox_memory_get_stats().bytes_in_use == before);
     test_memory();

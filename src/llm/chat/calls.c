@@ -85,23 +85,49 @@ static void oxi_reply_call_arguments(ox_llm_reply *r, const char *text, size_t l
     oxi_reply_give(r, OX_LLM_REPLY_ARGUMENTS, r->texts.data + r->texts.length - length, length);
 }
 
-/* r->key and the value: a member of the arguments that are put together here. */
-static bool oxi_reply_call_parameter(ox_llm_reply *r, const char *text, size_t length, uint32_t how) {
-    oxi_reply_call *call = oxi_reply_last(r);
-    const size_t start = r->texts.length; /* the key's copy is before it, and is cut out */
-    const bool first = !r->made;
-    if (!oxi_reply_append_word(r, &r->texts, first ? "{" : ", ") ||
-        !oxi_reply_append(r, &r->texts, r->texts.data + r->key.start, r->key.length) ||
-        !oxi_reply_append_word(r, &r->texts, ": ") || !oxi_reply_value(r, text, length, how))
+/* What was put behind `start` in the texts belongs to the arguments. */
+static void oxi_reply_call_grown(ox_llm_reply *r, size_t start) {
+    oxi_reply_last(r)->arguments.length += r->texts.length - start;
+    oxi_reply_give(r, OX_LLM_REPLY_ARGUMENTS, r->texts.data + start, r->texts.length - start);
+}
+
+static bool oxi_reply_call_key(ox_llm_reply *r) {
+    const size_t start = r->key.start, end = r->texts.length; /* the key's copy is cut out again */
+    const char *before = r->made ? ", " : "{";
+    if (!oxi_reply_append_word(r, &r->texts, before) ||
+        !oxi_reply_append(r, &r->texts, r->texts.data + start, r->key.length) ||
+        !oxi_reply_append_word(r, &r->texts, ": "))
         return false;
-    const size_t bytes = r->texts.length - start;
-    memmove(r->texts.data + r->key.start, r->texts.data + start, bytes);
-    r->texts.length = r->key.start + bytes;
+    memmove(r->texts.data + start, r->texts.data + end, r->texts.length - end);
+    r->texts.length -= end - start;
+    if (!r->made) oxi_reply_last(r)->arguments.start = start;
     r->made = true;
-    if (first) call->arguments.start = r->key.start;
-    call->arguments.length += bytes;
-    oxi_reply_give(r, OX_LLM_REPLY_ARGUMENTS, r->texts.data + r->key.start, bytes);
+    r->key.start += strlen(before);
+    oxi_reply_call_grown(r, start);
     return true;
+}
+
+static bool oxi_reply_call_parameter(ox_llm_reply *r, const char *text, size_t length, uint32_t how) {
+    if (!oxi_reply_call_key(r)) return false;
+    const size_t start = r->texts.length;
+    if (!oxi_reply_value(r, text, length, how)) return false;
+    oxi_reply_call_grown(r, start);
+    return true;
+}
+
+static bool oxi_reply_call_begin_text(ox_llm_reply *r, uint32_t how) {
+    if (how != OXI_REPLY_WORD && (how != OXI_REPLY_VALUE || oxi_reply_is_text_parameter(r) != 1))
+        return false;
+    if (!oxi_reply_call_key(r)) return false;
+    oxi_reply_call_arguments(r, "\"", 1);
+    return !r->status;
+}
+
+static void oxi_reply_call_text(ox_llm_reply *r, const char *text, size_t length, bool ends) {
+    const size_t start = r->texts.length;
+    if (length && !oxi_reply_append_escaped(r, &r->texts, text, length)) return;
+    if (ends && !oxi_reply_append(r, &r->texts, "\"", 1)) return;
+    if (r->texts.length > start) oxi_reply_call_grown(r, start);
 }
 
 /* Arguments that are a string with JSON in it become that JSON; none or null, an empty object. */

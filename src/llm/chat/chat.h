@@ -144,6 +144,7 @@ struct ox_llm_reply {
     bool open;       /* the last call is not complete */
     bool made;       /* its arguments are put together here, not taken from raw */
     oxi_reply_piece key;
+    size_t sent; /* bytes of raw that are given of a value that is a text; 0 = it is given at its end */
     /* JSON of calls */
     oxi_reply_json json;
     int base;                       /* the depth of a call's object */
@@ -157,7 +158,8 @@ struct ox_llm_reply {
 /* Room for and a copy of bytes at a text's end. False: OX_ERR_NOMEM is in the reply's status. */
 static bool oxi_reply_append(ox_llm_reply *r, oxi_reply_text *text, const char *bytes, size_t length);
 static bool oxi_reply_append_word(ox_llm_reply *r, oxi_reply_text *text, const char *word);
-/* Bytes as a string of JSON; what is not UTF-8 is U+FFFD. */
+/* Bytes within and as a string of JSON; what is not UTF-8 is U+FFFD. */
+static bool oxi_reply_append_escaped(ox_llm_reply *r, oxi_reply_text *text, const char *bytes, size_t length);
 static bool oxi_reply_append_string(ox_llm_reply *r, oxi_reply_text *text, const char *bytes, size_t length);
 static void oxi_reply_give(ox_llm_reply *r, ox_llm_reply_part part, const char *bytes, size_t length);
 static bool oxi_reply_is_space(char c);
@@ -180,7 +182,11 @@ static bool oxi_reply_call_name(ox_llm_reply *r, const char *text, size_t length
 static void oxi_reply_call_id(ox_llm_reply *r, const char *text, size_t length);
 /* More bytes of the arguments that are at the end of texts already since `from`, or given here. */
 static void oxi_reply_call_arguments(ox_llm_reply *r, const char *text, size_t length);
+/* r->key and its value: a member of the arguments that are put together here. */
 static bool oxi_reply_call_parameter(ox_llm_reply *r, const char *text, size_t length, uint32_t how);
+/* The same for a value that is a text for sure, which is given as it comes. False: it is none. */
+static bool oxi_reply_call_begin_text(ox_llm_reply *r, uint32_t how);
+static void oxi_reply_call_text(ox_llm_reply *r, const char *text, size_t length, bool ends);
 /* False: the arguments are no JSON object. */
 static bool oxi_reply_call_complete(ox_llm_reply *r);
 static void oxi_reply_call_withdraw(ox_llm_reply *r);

@@ -1,11 +1,11 @@
 /* The message of a reply as JSON, as templates want it.
  * Called by users. */
 
-static bool oxi_reply_append_string(ox_llm_reply *r, oxi_reply_text *text, const char *bytes, size_t length) {
+static bool oxi_reply_append_escaped(ox_llm_reply *r, oxi_reply_text *text, const char *bytes,
+                                     size_t length) {
     static const char letters[] = "\"\\\b\f\n\r\t", escapes[] = "\"\\bfnrt";
     size_t plain = 0, at = 0; /* bytes from plain on need no escape */
-    bool good = oxi_reply_append(r, text, "\"", 1);
-    if (!bytes) bytes = "";
+    bool good = true;
     while (at < length && good) {
         const unsigned char c = (unsigned char)bytes[at];
         const size_t used = oxi_utf8_length((const unsigned char *)bytes + at, length - at);
@@ -24,7 +24,12 @@ static bool oxi_reply_append_string(ox_llm_reply *r, oxi_reply_text *text, const
         good = oxi_reply_append(r, text, bytes + plain, at - plain) && oxi_reply_append_word(r, text, escape);
         plain = ++at;
     }
-    return good && oxi_reply_append(r, text, bytes + plain, length - plain) &&
+    return good && oxi_reply_append(r, text, bytes + plain, length - plain);
+}
+
+static bool oxi_reply_append_string(ox_llm_reply *r, oxi_reply_text *text, const char *bytes, size_t length) {
+    return oxi_reply_append(r, text, "\"", 1) &&
+           (!length || oxi_reply_append_escaped(r, text, bytes, length)) &&
            oxi_reply_append(r, text, "\"", 1);
 }
 

@@ -57,9 +57,9 @@ static void oxi_reply_give_held(ox_llm_reply *r, size_t end) {
     r->held = end;
 }
 
-/* The end of the last whole character of raw before `end`; what is no UTF-8 counts as whole. */
-static size_t oxi_reply_whole(const ox_llm_reply *r, size_t end) {
-    for (size_t back = 1; back <= 3 && back <= end - r->held; back++) {
+/* The end of the last whole character of raw in [low, end); what is no UTF-8 counts as whole. */
+static size_t oxi_reply_whole(const ox_llm_reply *r, size_t low, size_t end) {
+    for (size_t back = 1; back <= 3 && back <= end - low; back++) {
         const unsigned char c = (unsigned char)r->raw.data[end - back];
         if ((c & 0xC0) == 0x80) continue;
         return c >= 0xC2 && c <= 0xF4 && back < (c < 0xE0 ? 2u : c < 0xF0 ? 3u : 4u) ? end - back : end;
@@ -74,7 +74,20 @@ static void oxi_reply_flush(ox_llm_reply *r, size_t before, bool at_mark) {
     if (!(r->state & (OXI_REPLY_TEXT | OXI_REPLY_THINK)) || r->behind) return;
     while (end > low && oxi_reply_is_space(r->raw.data[end - 1])) end--;
     if (end == low) return;
-    oxi_reply_give_held(r, at_mark || r->ended ? end : oxi_reply_whole(r, end));
+    oxi_reply_give_held(r, at_mark || r->ended ? end : oxi_reply_whole(r, r->held, end));
+}
+
+/* A value that is a text has been read up to `end`; it ends there if `ends`. A newline around it is the
+ * format's. */
+static void oxi_reply_flush_value(ox_llm_reply *r, size_t end, bool ends) {
+    const bool trims = r->state == OXI_REPLY_VALUE;
+    if (!r->sent || !(r->state & (OXI_REPLY_VALUE | OXI_REPLY_WORD))) return;
+    if (trims && r->sent == r->part && end > r->part && r->raw.data[r->part] == '\n') r->sent++;
+    const size_t low = r->sent;
+    if (trims && end > low && r->raw.data[end - 1] == '\n') end--;
+    if (!ends) end = oxi_reply_whole(r, low, end);
+    oxi_reply_call_text(r, r->raw.data + low, end - low, ends);
+    r->sent = end;
 }
 
 /* ---- states -------------------------------------------------------------------------------------------- */
@@ -105,6 +118,7 @@ static void oxi_reply_enter(ox_llm_reply *r, uint32_t next) {
         r->member = OXI_REPLY_OTHER;
     }
     if (next == OXI_REPLY_NAME) (void)oxi_reply_call_begin(r);
+    r->sent = oxi_reply_call_begin_text(r, next) ? r->at : 0;
 }
 
 /* The word behind "to=" in a head; length 0 = none. */
@@ -157,7 +171,12 @@ static bool oxi_reply_leave(ox_llm_reply *r, size_t end, uint32_t next) {
         break;
     case OXI_REPLY_VALUE:
     case OXI_REPLY_WORD:
-    case OXI_REPLY_DATA: good = oxi_reply_call_parameter(r, text, length, r->state); break;
+    case OXI_REPLY_DATA:
+        if (r->sent)
+            oxi_reply_flush_value(r, end, true);
+        else
+            good = oxi_reply_call_parameter(r, text, length, r->state);
+        break;
     case OXI_REPLY_PYTHON:
     case OXI_REPLY_GEMMA:
     case OXI_REPLY_CODE: return oxi_reply_call_block(r, text, length);
@@ -261,6 +280,7 @@ static bool oxi_reply_scan(ox_llm_reply *r) {
             if (waits && !r->ended) {
                 r->at = at;
                 oxi_reply_flush(r, before, false);
+                oxi_reply_flush_value(r, at, false);
                 return false;
             }
             if (mark) {
@@ -276,6 +296,7 @@ static bool oxi_reply_scan(ox_llm_reply *r) {
     }
     r->at = r->raw.length;
     oxi_reply_flush(r, before, false);
+    oxi_reply_flush_value(r, r->at, false);
     return false;
 }
 
