@@ -386,6 +386,7 @@ static bool answer(chat *c) {
         const char *message = ox_llm_reply_message(c->reply, NULL);
         if (message) insert_message(c, c->count, message, strlen(message));
     }
+    if (c->dim && !c->terminal) fputs("\n", stderr);
     set_dim(c, false);
     if (good) fputs("\n", stdout);
     fflush(stdout);
