@@ -23,6 +23,7 @@
  *     ox_llm            the weights and sizes of a model; any number of contexts share one
  *     ox_llm_context    ox_llm_decode runs ids (a prompt in batches, or one by one) and gives logits
  *     ox_llm_template   chat templates: messages to a prompt
+ *     ox_llm_reply      what the model said, back to a message: content, reasoning, tool calls
  *     ox_llm_sampler        logits to the next id: greedy, temperature, top_k, top_p, min_p
  *     ox_gguf_writer    GGUF files: metadata of every type, tensors of every dtype that the format has
  *
@@ -33,6 +34,20 @@
  *     if (!prompt) puts(ox_error_text());                                line, column and what is wrong
  *     ox_llm_template_free(prompt);
  *     ox_llm_template_close(t);
+ *
+ * AND BACK
+ *     ox_llm_reply_desc reply_desc;
+ *     memset(&reply_desc, 0, sizeof reply_desc);
+ *     reply_desc.source = chat_template;                                 it decides the format
+ *     reply_desc.prompt = prompt;                                        its end may have begun the reasoning
+ *     ox_llm_reply *reply = ox_llm_reply_open(&reply_desc);
+ *     ox_llm_reply_feed(reply, bytes, length);                           piece by piece, as the text comes
+ *     ox_llm_reply_end(reply);
+ *     puts(ox_llm_reply_message(reply, NULL));                           JSON for the next "messages"
+ *     ox_llm_reply_close(reply);
+ *     A callback gets content, reasoning and the names and arguments of tool calls as they come, and nothing
+ *     of the marks around them. Formats: Hermes and Qwen, Qwen3-Coder, Llama 3, Mistral, DeepSeek, GLM, Kimi,
+ *     MiniMax, GPT-OSS, Command, Granite, Gemma, Functionary and others (ox_llm_reply_format_name).
  *
  * WHAT IT READS
  *     GGUF files of the architecture "llama" (LLaMA 1 to 3, TinyLlama, Mistral 7B and others that are stored
@@ -47,6 +62,7 @@
 
 #include "oxtorch.h"
 #include "llm/llm.h"
+#include "llm/chat/reply.h"
 #include "llm/gguf/gguf_writer.h"
 #include "llm/convert/convert.h"
 
@@ -73,6 +89,7 @@
 #include "llm/template/operators.c"
 #include "llm/template/values/format.c"
 #include "llm/template/library/filters.c"
+#include "llm/template/library/filters_text.c"
 #include "llm/template/library/filters_sequence.c"
 #include "llm/template/library/tests.c"
 #include "llm/template/library/methods.c"
@@ -102,6 +119,13 @@
 #include "llm/context/forward.c"
 #include "llm/context/context.c"
 #include "llm/context/embed.c"
+#include "llm/chat/chat.h"
+#include "llm/chat/formats.c"
+#include "llm/chat/json_steps.c"
+#include "llm/chat/literals.c"
+#include "llm/chat/calls.c"
+#include "llm/chat/reply.c"
+#include "llm/chat/message.c"
 #include "llm/generate.c"
 #include "llm/gguf/gguf_writer.c"
 #include "llm/convert/convert.c"

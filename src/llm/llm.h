@@ -104,7 +104,7 @@ OX_API int32_t ox_llm_sampler_pick(ox_llm_sampler *sampler, const float *logits,
 /* ---- chat templates --------------------------------------------------------------------------------------
  * The Jinja of tokenizer.chat_template and chat_template.jinja, rendered as Hugging Face's
  * apply_chat_template does: trim_blocks, lstrip_blocks, loop controls, generation blocks, tojson without HTML
- * escapes, raise_exception, strftime_now. No includes, no inheritance. */
+ * escapes, raise_exception, strftime_now. Blocks render in place. No includes, no inheritance. */
 
 typedef struct ox_llm_template ox_llm_template;
 
@@ -121,6 +121,7 @@ typedef struct ox_llm_template_desc {
     int64_t now;   /* what strftime_now says, in seconds since 1970 of the calendar that is meant; 0 = UTC */
     int64_t steps; /* of work at most: nodes, elements, pieces of text; 0 = 20 million, some seconds */
     size_t memory; /* bytes of values and text at most, beside the JSON's; 0 = 256 MiB */
+    uint64_t seed; /* of the filter random, whose n-th choice of a render is the same everywhere */
 } ox_llm_template_desc;
 
 /* ox_llm_template_render - the text that a template makes of values.

@@ -37,6 +37,7 @@ static void oxi_jinja_open_source(oxi_jinja *j, ox_llm_template *t, const char *
     memset(&p, 0, sizeof p);
     p.j = j;
     p.symbols = &t->symbols;
+    p.sections = &t->sections;
     p.line = p.column = 1;
     p.line_starts = true;
     p.source = oxi_jinja_copy_source(j, text, &length);
@@ -101,6 +102,16 @@ static oxi_jinja_value oxi_jinja_from_members(oxi_jinja *j, const oxi_json *json
     return v;
 }
 
+/* A number that JSON's reader took for a float: an integer of more than 64 bits has no point or exponent. */
+static oxi_jinja_value oxi_jinja_from_float(oxi_jinja *j, const oxi_json_node *node) {
+    const char *text = j->json + node->at;
+    size_t length = 0;
+    while (oxi_is_digit(text[length]) || text[length] == '-') length++;
+    if (text[length] && strchr(".eE", text[length])) return oxi_jinja_float(node->value.f);
+    return oxi_jinja_fail(j, "the values have an integer beyond 64 bits: %.*s",
+                          (int)(length < 60 ? length : 60), text);
+}
+
 /* Texts stay in the document. */
 static oxi_jinja_value oxi_jinja_from_json(oxi_jinja *j, const oxi_json *json, uint32_t index) {
     const oxi_json_node *node = &json->nodes[index];
@@ -108,7 +119,7 @@ static oxi_jinja_value oxi_jinja_from_json(oxi_jinja *j, const oxi_json *json, u
     case OXI_JSON_NULL: return oxi_jinja_none();
     case OXI_JSON_BOOL: return oxi_jinja_bool(node->value.i != 0);
     case OXI_JSON_INT: return oxi_jinja_int(node->value.i);
-    case OXI_JSON_FLOAT: return oxi_jinja_float(node->value.f);
+    case OXI_JSON_FLOAT: return oxi_jinja_from_float(j, node);
     case OXI_JSON_STRING: return oxi_jinja_text(node->value.text, node->length);
     default: return oxi_jinja_from_members(j, json, index);
     }
@@ -132,6 +143,8 @@ static void oxi_jinja_start(oxi_jinja *j, const ox_llm_template *t, const ox_llm
     j->key[0] = t->key[0];
     j->key[1] = t->key[1];
     j->symbols = &t->symbols;
+    j->sections = &t->sections;
+    j->seed = desc ? desc->seed : 0;
     j->loop_symbol = t->loop_symbol;
     j->caller_symbol = t->caller_symbol;
     j->varargs_symbol = t->varargs_symbol;
@@ -172,6 +185,7 @@ OX_API char *ox_llm_template_render(const ox_llm_template *t, const char *json, 
     }
     if (oxi_json_parse("template", json, bytes < 0 ? strlen(json) : (size_t)bytes, &document)) return NULL;
     oxi_jinja_start(&j, t, desc);
+    j.json = json;
     if (document.nodes[0].type != OXI_JSON_OBJECT)
         j.status = oxi_fail(OX_ERR_FORMAT, "template: the values are no JSON object");
     if (!j.status) oxi_jinja_set_globals(&j, &document);

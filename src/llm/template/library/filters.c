@@ -13,11 +13,11 @@ static oxi_jinja_value oxi_jinja_map_case(oxi_jinja *j, oxi_jinja_value text, ui
 }
 
 static oxi_jinja_value oxi_jinja_upper(oxi_jinja *j, oxi_jinja_value *a) {
-    return oxi_jinja_map_case(j, oxi_jinja_string(j, a[0]), oxi_jinja_to_upper);
+    return oxi_jinja_safe_as(oxi_jinja_map_case(j, oxi_jinja_string(j, a[0]), oxi_jinja_to_upper), a[0]);
 }
 
 static oxi_jinja_value oxi_jinja_lower(oxi_jinja *j, oxi_jinja_value *a) {
-    return oxi_jinja_map_case(j, oxi_jinja_string(j, a[0]), oxi_jinja_to_lower);
+    return oxi_jinja_safe_as(oxi_jinja_map_case(j, oxi_jinja_string(j, a[0]), oxi_jinja_to_lower), a[0]);
 }
 
 static oxi_jinja_value oxi_jinja_capitalize(oxi_jinja *j, oxi_jinja_value *a) {
@@ -28,7 +28,7 @@ static oxi_jinja_value oxi_jinja_capitalize(oxi_jinja *j, oxi_jinja_value *a) {
         const uint32_t code = oxi_jinja_code(text.as.text, text.length, &at);
         oxi_jinja_write_code(j, first ? oxi_jinja_to_upper(code) : oxi_jinja_to_lower(code));
     }
-    return oxi_jinja_take(j, start);
+    return oxi_jinja_safe_as(oxi_jinja_take(j, start), text);
 }
 
 static bool oxi_jinja_is_cased(uint32_t code) {
@@ -80,7 +80,7 @@ static oxi_jinja_value oxi_jinja_strip(oxi_jinja *j, oxi_jinja_value text, oxi_j
 }
 
 static oxi_jinja_value oxi_jinja_trim(oxi_jinja *j, oxi_jinja_value *a) {
-    return oxi_jinja_strip(j, oxi_jinja_string(j, a[0]), a[1], true, true);
+    return oxi_jinja_safe_as(oxi_jinja_strip(j, oxi_jinja_string(j, a[0]), a[1], true, true), a[0]);
 }
 
 static oxi_jinja_value oxi_jinja_replace_in(oxi_jinja *j, oxi_jinja_value text, oxi_jinja_value old,
@@ -152,7 +152,7 @@ static oxi_jinja_value oxi_jinja_indent(oxi_jinja *j, oxi_jinja_value *a) {
         if (i ? blank || line.length : first) oxi_jinja_write(j, by.as.text, by.length);
         oxi_jinja_write(j, line.as.text, line.length);
     }
-    return oxi_jinja_take(j, start);
+    return oxi_jinja_safe_as(oxi_jinja_take(j, start), a[0]);
 }
 
 static oxi_jinja_value oxi_jinja_center_in(oxi_jinja *j, oxi_jinja_value text, int64_t width, char fill,
@@ -165,7 +165,7 @@ static oxi_jinja_value oxi_jinja_center_in(oxi_jinja *j, oxi_jinja_value text, i
     oxi_jinja_write_many(j, fill, left);
     oxi_jinja_write(j, text.as.text, text.length);
     oxi_jinja_write_many(j, fill, missing - left);
-    return oxi_jinja_take(j, start);
+    return oxi_jinja_safe_as(oxi_jinja_take(j, start), text);
 }
 
 static oxi_jinja_value oxi_jinja_center(oxi_jinja *j, oxi_jinja_value *a) {
@@ -173,19 +173,19 @@ static oxi_jinja_value oxi_jinja_center(oxi_jinja *j, oxi_jinja_value *a) {
 }
 
 static oxi_jinja_value oxi_jinja_filter_escape(oxi_jinja *j, oxi_jinja_value *a) {
-    static const char characters[] = "&<>\"'";
-    static const char *const names[] = {"&amp;", "&lt;", "&gt;", "&#34;", "&#39;"};
-    const oxi_jinja_value text = oxi_jinja_string(j, a[0]);
-    const size_t start = j->out_length;
-    for (size_t at = 0; at < text.length && !j->status; at++) {
-        const char c = text.as.text[at];
-        const char *special = c ? strchr(characters, c) : NULL;
-        if (special)
-            oxi_jinja_write_text(j, names[special - characters]);
-        else
-            oxi_jinja_write(j, &c, 1);
-    }
-    return oxi_jinja_take(j, start);
+    return oxi_jinja_escaped(j, a[0]);
+}
+
+static oxi_jinja_value oxi_jinja_filter_forceescape(oxi_jinja *j, oxi_jinja_value *a) {
+    oxi_jinja_value text = oxi_jinja_string(j, a[0]);
+    text.safe = 0;
+    return oxi_jinja_escaped(j, text);
+}
+
+static oxi_jinja_value oxi_jinja_filter_safe(oxi_jinja *j, oxi_jinja_value *a) {
+    oxi_jinja_value text = oxi_jinja_string(j, a[0]);
+    text.safe = 1;
+    return text;
 }
 
 static oxi_jinja_value oxi_jinja_to_string(oxi_jinja *j, oxi_jinja_value *a) {
@@ -227,7 +227,8 @@ static oxi_jinja_value oxi_jinja_truncate(oxi_jinja *j, oxi_jinja_value *a) {
             cut.length = (uint32_t)(i - 1);
             break;
         }
-    return oxi_jinja_join_texts(j, cut, end);
+    const oxi_jinja_value joined = oxi_jinja_join_texts(j, cut, a[0].safe ? oxi_jinja_escaped(j, end) : end);
+    return oxi_jinja_safe_as(joined, a[0]);
 }
 
 static oxi_jinja_value oxi_jinja_urlencode(oxi_jinja *j, oxi_jinja_value *a) {

@@ -25,8 +25,12 @@ OXI_JINJA_TYPE_TEST(any_sequence, OXI_JINJA_INDEXED | OXI_JINJA_BIT(UNDEFINED))
 OXI_JINJA_TYPE_TEST(iterable, OXI_JINJA_INDEXED | OXI_JINJA_BIT(UNDEFINED) | OXI_JINJA_BIT(VIEW) |
                                   OXI_JINJA_BIT(GENERATOR) | OXI_JINJA_BIT(LOOP))
 OXI_JINJA_TYPE_TEST(callable, OXI_JINJA_BIT(MACRO) | OXI_JINJA_BIT(FUNCTION) | OXI_JINJA_BIT(LOOP) |
-                                  OXI_JINJA_BIT(UNDEFINED))
-OXI_JINJA_TYPE_TEST(escaped, 0u)
+                                  OXI_JINJA_BIT(JOINER) | OXI_JINJA_BIT(UNDEFINED))
+
+static oxi_jinja_value oxi_jinja_is_escaped(oxi_jinja *j, oxi_jinja_value *a) {
+    (void)j;
+    return oxi_jinja_bool(a[0].type == OXI_JINJA_STRING && a[0].safe);
+}
 
 static oxi_jinja_value oxi_jinja_is_true(oxi_jinja *j, oxi_jinja_value *a) {
     (void)j;
@@ -95,6 +99,7 @@ static oxi_jinja_value oxi_jinja_is_sameas(oxi_jinja *j, oxi_jinja_value *a) {
     (void)j;
     const bool same_value = a[0].type == OXI_JINJA_NONE ||
                             (a[0].type == OXI_JINJA_STRING && a[0].length == a[1].length &&
+                             a[0].safe == a[1].safe &&
                              (a[0].length == 0 || memcmp(a[0].as.text, a[1].as.text, a[0].length) == 0)) ||
                             (a[0].type != OXI_JINJA_STRING && a[0].as.i == a[1].as.i);
     return oxi_jinja_bool(a[0].type == a[1].type && same_value);

@@ -5,7 +5,7 @@
 static oxi_jinja_value oxi_jinja_make(oxi_jinja_type type) {
     oxi_jinja_value v;
     memset(&v, 0, sizeof v);
-    v.type = (uint32_t)type;
+    v.type = (uint16_t)type;
     return v;
 }
 
@@ -82,7 +82,8 @@ static oxi_jinja_value oxi_jinja_pair(oxi_jinja *j, oxi_jinja_value a, oxi_jinja
 static const char *oxi_jinja_type_name(oxi_jinja_value v) {
     static const char *const names[OXI_JINJA_TYPE_COUNT] = {
         "nothing", "Undefined", "NoneType",  "bool", "int",       "float",       "str",   "list",    "tuple",
-        "range",   "view",      "generator", "dict", "namespace", "LoopContext", "macro", "function"};
+        "range",   "view",      "generator", "dict", "namespace", "LoopContext", "macro", "function",
+        "Cycler", "Joiner"};
     return names[v.type];
 }
 
