@@ -48,6 +48,7 @@
 #include "oxtorch.h"
 #include "llm/llm.h"
 #include "llm/gguf/gguf_writer.h"
+#include "llm/quantize/quantize.h"
 
 #endif /* OX_TORCH_LLM_H */
 
@@ -82,5 +83,12 @@
 #include "llm/context.c"
 #include "llm/generate.c"
 #include "llm/gguf/gguf_writer.c"
+#include "llm/quantize/blocks.c"
+#include "llm/quantize/nonlinear.c"
+#include "llm/quantize/tensor.c"
+#include "llm/quantize/mixes.c"
+#include "llm/quantize/importance.c"
+#include "llm/quantize/collect.c"
+#include "llm/quantize/quantize.c"
 
 #endif
