@@ -20,11 +20,11 @@ static void oxi_weigh_plainly(const float *x, float mean, float *weight) {
     for (int i = 0; i < 256; i++) weight[i] = size + fabsf(x[i]);
 }
 
-/* The block's largest is 1, and none is 0: what costs nothing would be found by division by 0. */
+/* The block's largest is 1, and none is next to nothing: fits to one number alone would be anything. */
 static void oxi_weights_finish(float *weight) {
     float most = 0;
     for (int i = 0; i < 256; i++) most = weight[i] > most ? weight[i] : most;
-    const float scale = most > 0 ? 1 / most : 0, floor = most > 0 ? 1e-7f : 1;
+    const float scale = most > 0 ? 1 / most : 0, floor = most > 0 ? 1e-4f : 1;
     for (int i = 0; i < 256; i++) weight[i] = weight[i] * scale + floor;
 }
 
@@ -196,7 +196,8 @@ static void oxi_write_mxfp4(const oxi_k_plan *plan, const float *x, int blocks, 
         }
         const float inverse = ldexpf(1, -power);
         for (int i = 0; power > -128 && i < 32; i++) code[i] = oxi_mxfp4_code(x[i], inverse);
-        p[0] = (uint8_t)(!finite ? 255 : power > -128 ? power + 128 : 0); /* 255 is e8m0's NaN */
+        if (!finite) memset(code, 7, sizeof code); /* there is no NaN: 12 * 2^127 */
+        p[0] = (uint8_t)(!finite ? 255 : power > -128 ? power + 128 : 0);
         oxi_store_codes_32(code, 4, p + 1);
     }
 }

@@ -42,7 +42,7 @@ OX_API void ox_llm_importance_close(ox_llm_importance *importance); /* stops it,
  * errors      OX_ERR_SHAPE, OX_ERR_DTYPE, OX_ERR_ARG, OX_ERR_UNSUPPORTED another type; OX_ERR_NOMEM
  * numerics    Q4_0 to Q8_0 without importance, MXFP4 and TQ: ggml's formulas, byte for byte. The others: no
  *             larger errors than ggml's. With importance, errors are weighted with it and with the root of
- *             x^2 and a mean of it, as ggml does. A block that is not finite is NaN
+ *             x^2 and a mean of it, as ggml does. A block that is not finite is NaN (MXFP4: infinite)
  * source      the weights and the steps of scales that are tried: ggml-quants.c */
 OX_API ox_tensor *ox_llm_quantize_tensor(ox_tensor *x, ox_dtype dtype, const float *importance,
                                          int64_t matrices);
