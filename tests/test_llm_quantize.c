@@ -1,41 +1,10 @@
 /* test_llm_quantize.c - models in smaller types: errors beside those of a brute-force search, importance, odd
- * shapes, which tensor becomes what, importance files of both formats, made, cut and hostile, writing that
- * fails. What llama-quantize chose for the same files is written down here.
+ * shapes, which tensor becomes what, writing that fails. What llama-quantize chooses is written down here.
  * OX_QEMU: short enough to be emulated. */
 #include "oxtorch_llm.h"
 
 #include "check.h"
-#include "llm_make.h"
-
-static float normal(void) {
-    float sum = 0;
-    for (int i = 0; i < 12; i++) sum += (float)(random_bits() % 4096) / 4096;
-    return sum - 6;
-}
-
-/* A few large numbers in every row. */
-static ox_tensor *make_weights(int64_t rows, int64_t columns) {
-    ox_tensor *x = ox_empty(OX_SHAPE(rows, columns), OX_F32);
-    for (int64_t i = 0; i < rows * columns; i++)
-        ((float *)ox_data(x))[i] = normal() * (i % 61 == 7 ? 0.1f : 0.02f);
-    return x;
-}
-
-static void make_importance(float *out, int64_t count) {
-    for (int64_t i = 0; i < count; i++) out[i] = expf(1.5f * normal());
-}
-
-static double weighted_error(ox_tensor *x, ox_tensor *q, const float *importance) {
-    ox_tensor *y = ox_cast(q, OX_F32);
-    const float *a = (const float *)ox_data(x), *b = y ? (const float *)ox_data(y) : NULL;
-    const int64_t columns = x->shape[x->ndim - 1];
-    double sum = 0;
-    for (int64_t i = 0; b && i < ox_numel(x); i++) {
-        const double off = (double)a[i] - (double)b[i];
-        sum += off * off * (importance ? (double)importance[i % columns] : 1);
-    }
-    return b ? sum : 1e30;
-}
+#include "quantize_make.h"
 
 /* ---- errors -------------------------------------------------------------------------------------------- */
 
@@ -71,8 +40,8 @@ static double best_of_run(const float *x, int run, int levels, bool centered, bo
     return best;
 }
 
-/* more: how much larger an error may be than that of the best grids: formulas, scales of few bits, and numbers
- * that count by their size. */
+/* more: how much larger an error may be than that of the best grids: some are formulas, scales have few bits,
+ * and numbers count by their size. */
 static const struct type_row {
     ox_dtype dtype;
     int run, levels;
@@ -92,7 +61,7 @@ static void test_errors(void) {
     for (int t = 0; t < TYPE_ROWS; t++)
         OX_SCOPE {
             const struct type_row *row = &type_rows[t];
-            random_state = 3;
+            draw_state = 3;
             ox_tensor *x = make_weights(1, 1024), *q = ox_llm_quantize_tensor(x, row->dtype, NULL, 1);
             double best = 0;
             for (int i = 0; i < 1024; i += row->run)
@@ -135,7 +104,7 @@ static void test_importance(void) {
     for (int t = 0; t < TYPE_ROWS + 1; t++)
         OX_SCOPE {
             const ox_dtype dtype = t < TYPE_ROWS ? type_rows[t].dtype : OX_MXFP4;
-            random_state = 5;
+            draw_state = 5;
             make_importance(importance, 1024);
             ox_tensor *x = make_weights(4, 1024), *plain = ox_llm_quantize_tensor(x, dtype, NULL, 1);
             ox_tensor *q = ox_llm_quantize_tensor(x, dtype, importance, 1);
@@ -159,7 +128,7 @@ static void test_importance(void) {
 static void test_matrices(void) {
     OX_SCOPE {
         float importance[3 * 256];
-        random_state = 6;
+        draw_state = 6;
         make_importance(importance, 3 * 256);
         ox_tensor *x = ox_reshape(make_weights(15, 256), OX_SHAPE(3, 5, 256));
         ox_tensor *q = ox_llm_quantize_tensor(x, OX_Q4_K, importance, 3);
@@ -177,7 +146,7 @@ static void test_shapes(void) {
     static const ox_dtype types[] = {OX_Q4_0,   OX_Q5_1,  OX_IQ4_NL, OX_MXFP4, OX_Q2_K,
                                      OX_IQ4_XS, OX_TQ1_0, OX_Q3_K,   OX_Q6_K};
     float importance[1280];
-    random_state = 8;
+    draw_state = 8;
     make_importance(importance, 1280);
     for (int s = 0; s < 7; s++)
         for (int t = 0; t < 18; t++)
@@ -230,12 +199,6 @@ static void test_not_finite(void) {
             }
 }
 
-static void check_refused(bool done, ox_status status, const char *words) {
-    CHECK_MSG(!done && ox_error() == status && strstr(ox_error_text(), words), "%s: %d %s", words,
-              (int)ox_error(), ox_error_text());
-    ox_error_clear();
-}
-
 static void test_refusals(void) {
     OX_SCOPE {
         float importance[256];
@@ -255,77 +218,6 @@ static void test_refusals(void) {
 }
 
 /* ---- files --------------------------------------------------------------------------------------------- */
-
-static bool exists(const char *path) {
-    FILE *file = fopen(path, "rb");
-    if (file) fclose(file);
-    return file != NULL;
-}
-
-static void put_tensor(gguf_make *g, const char *name, int64_t experts, int64_t rows, int64_t columns) {
-    const int64_t shape[3] = {experts, rows, columns},
-                  count = (experts ? experts : 1) * (rows ? rows : 1) * columns;
-    unsigned char *data = (unsigned char *)malloc((size_t)count * 4);
-    for (int64_t i = 0; i < count; i++) {
-        const uint32_t bits = gguf_float_bits(normal() * 0.02f);
-        for (int b = 0; b < 4; b++) data[4 * i + b] = (unsigned char)(bits >> 8 * b);
-    }
-    gguf_tensor(g, name, GGUF_F32 == 6 ? 0 : 0,
-                experts ? 3
-                : rows  ? 2
-                        : 1,
-                shape + (experts ? 0
-                         : rows  ? 1
-                                 : 2),
-                data, (size_t)count * 4);
-    free(data);
-}
-
-/* `layers` layers of a few matrices; kinds of model differ in their keys. */
-static void make_file(const char *path, int layers, const char *architecture, int experts, int heads,
-                      int keys, bool tied, int64_t width) {
-    static const char *const names[] = {"attn_q", "attn_k", "attn_v", "attn_output", "ffn_up"};
-    gguf_make g;
-    char name[64], key[64];
-    memset(&g, 0, sizeof g);
-    random_state = 11;
-    gguf_text(&g, "general.architecture", architecture);
-    gguf_u32(&g, "general.file_type", 0);
-    gguf_text(&g, "some.key", "kept");
-    snprintf(key, sizeof key, "%s.block_count", architecture);
-    gguf_u32(&g, key, (uint32_t)layers);
-    snprintf(key, sizeof key, "%s.expert_count", architecture);
-    if (experts) gguf_u32(&g, key, (uint32_t)experts);
-    snprintf(key, sizeof key, "%s.attention.head_count", architecture);
-    gguf_u32(&g, key, (uint32_t)heads);
-    snprintf(key, sizeof key, "%s.attention.head_count_kv", architecture);
-    gguf_u32(&g, key, (uint32_t)keys);
-    if (!tied) put_tensor(&g, "output.weight", 0, 2, width);
-    put_tensor(&g, "output_norm.weight", 0, 0, width);
-    put_tensor(&g, "token_embd.weight", 0, 2, width);
-    for (int i = layers - 1; i >= 0; i--) {
-        for (int k = 0; k < 5; k++) {
-            snprintf(name, sizeof name, "blk.%d.%s.weight", i, names[k]);
-            put_tensor(&g, name, 0, 2, width);
-        }
-        snprintf(name, sizeof name, "blk.%d.attn_norm.weight", i);
-        put_tensor(&g, name, 0, 0, width);
-        snprintf(name, sizeof name, "blk.%d.%s", i, experts ? "ffn_down_exps.weight" : "ffn_down.weight");
-        put_tensor(&g, name, experts, 2, width);
-        if (experts) {
-            snprintf(name, sizeof name, "blk.%d.ffn_gate_inp.weight", i);
-            put_tensor(&g, name, 0, 2, width);
-        }
-    }
-    CHECK(gguf_write(&g, path) == 0);
-}
-
-static ox_llm_quantize_desc desc_of(const char *mix) {
-    ox_llm_quantize_desc desc;
-    memset(&desc, 0, sizeof desc);
-    desc.mix = mix;
-    return desc;
-}
 
 /* The types of a tensor in all layers, as letters: digits for Q2_K to Q6_K and Q8_0. */
 static void types_of(const ox_file *file, const char *part, int layers, char *out) {
@@ -545,262 +437,6 @@ static void test_failures(void) {
     remove(to);
 }
 
-/* ---- importance files ---------------------------------------------------------------------------------- */
-
-static void put_floats(gguf_bytes *b, const float *x, int count) {
-    for (int i = 0; i < count; i++) gguf_number(b, gguf_float_bits(x[i]), 4);
-}
-
-static void put_old_entry(gguf_bytes *b, const char *name, int calls, const float *x, int count) {
-    gguf_number(b, strlen(name), 4);
-    gguf_put(b, name, strlen(name));
-    gguf_number(b, (uint64_t)calls, 4);
-    gguf_number(b, (uint64_t)count, 4);
-    put_floats(b, x, count);
-}
-
-static void write_bytes(const char *path, const gguf_bytes *b, size_t count) {
-    FILE *file = fopen(path, "wb");
-    CHECK(file && fwrite(b->data, 1, count, file) == count);
-    if (file) fclose(file);
-}
-
-static bool opens(const char *path) {
-    ox_llm_importance *m = ox_llm_importance_open(path);
-    const bool well = m != NULL;
-    CHECK(well == (ox_error() == OX_OK));
-    ox_llm_importance_close(m);
-    return well;
-}
-
-static void put_pair(gguf_make *g, const char *name, const float *sums, int columns, int matrices,
-                     float count) {
-    const int64_t shape[2] = {matrices, columns}, ones[2] = {matrices, 1};
-    gguf_bytes b = {NULL, 0, 0}, c = {NULL, 0, 0};
-    char full[80];
-    put_floats(&b, sums, columns * matrices);
-    for (int i = 0; i < matrices; i++) put_floats(&c, &count, 1);
-    snprintf(full, sizeof full, "%s.in_sum2", name);
-    gguf_tensor(g, full, 0, 2, shape, b.data, b.count);
-    snprintf(full, sizeof full, "%s.counts", name);
-    if (count >= 0) gguf_tensor(g, full, 0, 2, ones, c.data, c.count);
-    free(b.data);
-    free(c.data);
-}
-
-/* Weighted tensors of a quantized file are those that the means give. */
-static void check_weighted(const char *from, const char *to, const float *means) {
-    ox_file *a = ox_file_open(from, NULL), *b = ox_file_open(to, NULL);
-    OX_SCOPE {
-        ox_tensor *x = a ? ox_file_tensor(a, "blk.1.ffn_up.weight") : NULL;
-        ox_tensor *y = b ? ox_file_tensor(b, "blk.1.ffn_up.weight") : NULL;
-        CHECK_MSG(x && y && ox_equal(y, ox_llm_quantize_tensor(x, y->dtype, means, 1)), "%s",
-                  ox_error_text());
-        CHECK(x && y && !ox_equal(y, ox_llm_quantize_tensor(x, y->dtype, NULL, 1)));
-        CHECK(b && ox_file_meta_int(b, "quantize.imatrix.chunks_count", 0) == 5);
-        CHECK(b && ox_file_meta_int(b, "quantize.imatrix.entries_count", 0) == 2);
-        CHECK(b && ox_file_meta_find(b, "quantize.imatrix.dataset").text.length == 4);
-        CHECK(b && ox_file_meta_find(b, "quantize.imatrix.file").text.length == 6);
-    }
-    ox_file_close(a);
-    ox_file_close(b);
-}
-
-static void test_importance_files(void) {
-    const char *from = gguf_path("quantize_from.gguf"), *to = gguf_path("quantize_to.gguf");
-    const char *path = gguf_path("importance");
-    float means[256], sums[256];
-    random_state = 21;
-    make_importance(means, 256);
-    make_file(from, 2, "llama", 0, 8, 8, true, 256);
-    for (int format = 0; format < 3; format++) {
-        for (int i = 0; i < 256; i++) sums[i] = means[i] * (format ? 64.0f : 4.0f);
-        if (format == 0) {
-            gguf_bytes b = {NULL, 0, 0};
-            gguf_number(&b, 2, 4);
-            put_old_entry(&b, "blk.1.ffn_up.weight", 4, sums, 256);
-            put_old_entry(&b, "blk.0.attn_k.weight", 4, sums, 256);
-            gguf_number(&b, 5, 4);
-            gguf_number(&b, 4, 4);
-            gguf_put(&b, "text", 4);
-            write_bytes(path, &b, b.count);
-            free(b.data);
-        } else if (format == 1) {
-            gguf_make g;
-            memset(&g, 0, sizeof g);
-            gguf_text(&g, "general.type", "imatrix");
-            gguf_array(&g, "imatrix.datasets", GGUF_TEXT, 1);
-            gguf_string(&g.keys, "text", 4);
-            gguf_u32(&g, "imatrix.chunk_count", 5);
-            put_pair(&g, "blk.1.ffn_up.weight", sums, 256, 1, 64);
-            put_pair(&g, "blk.0.attn_k.weight", sums, 256, 1, 64);
-            CHECK(gguf_write(&g, path) == 0);
-        } else { /* what is read is saved */
-            ox_llm_importance *m = ox_llm_importance_open(path);
-            CHECK(ox_llm_importance_save(m, path, NULL, 0) == OX_OK);
-            ox_llm_importance_close(m);
-        }
-        ox_llm_quantize_desc desc = desc_of("Q4_K_M");
-        ox_llm_importance *m = ox_llm_importance_open(path);
-        CHECK_MSG(m != NULL, "%s", ox_error_text());
-        desc.importance = m;
-        desc.importance_name = "a.gguf";
-        CHECK_MSG(ox_llm_quantize(from, to, &desc) == OX_OK, "%s", ox_error_text());
-        check_weighted(from, to, means);
-        ox_llm_importance_close(m);
-        ox_error_clear();
-    }
-    remove(from);
-    remove(to);
-    remove(path);
-}
-
-/* A file of another size than the weights: refused, but for embeddings. */
-static void test_importance_sizes(void) {
-    const char *from = gguf_path("quantize_from.gguf"), *to = gguf_path("quantize_to.gguf");
-    const char *path = gguf_path("importance");
-    static const char *const names[] = {"token_embd.weight", "blk.0.attn_k.weight"};
-    float sums[128] = {1};
-    make_file(from, 2, "llama", 0, 8, 8, true, 256);
-    for (int i = 0; i < 2; i++) {
-        gguf_bytes b = {NULL, 0, 0};
-        gguf_number(&b, 1, 4);
-        put_old_entry(&b, names[i], 1, sums, 128);
-        write_bytes(path, &b, b.count);
-        free(b.data);
-        ox_llm_quantize_desc desc = desc_of("Q4_0");
-        ox_llm_importance *m = ox_llm_importance_open(path);
-        desc.importance = m;
-        const bool done = ox_llm_quantize(from, to, &desc) == OX_OK;
-        if (i == 0)
-            CHECK_MSG(done, "%s", ox_error_text());
-        else
-            check_refused(done, OX_ERR_FORMAT, "128 columns");
-        ox_llm_importance_close(m);
-        ox_error_clear();
-    }
-    remove(from);
-    remove(to);
-    remove(path);
-}
-
-static void test_hostile_importance(void) {
-    const char *path = gguf_path("importance");
-    static const float good[4] = {1, 2, 0, 4},
-                       bad[][4] = {{1, -2, 0, 1}, {1, NAN, 0, 1}, {1, 2, INFINITY, 1}};
-    gguf_bytes b = {NULL, 0, 0};
-    gguf_number(&b, 2, 4);
-    put_old_entry(&b, "a", 1, good, 4);
-    put_old_entry(&b, "bc", 0, good, 4);
-    for (size_t cut = 0; cut < b.count; cut++) { /* every truncation */
-        write_bytes(path, &b, cut);
-        CHECK_MSG(!opens(path), "%d bytes", (int)cut);
-        ox_error_clear();
-    }
-    write_bytes(path, &b, b.count);
-    CHECK(opens(path));
-    for (size_t at = 0; at < b.count; at++) /* every field with large and negative values */
-        for (int k = 0; k < 3; k++) {
-            const unsigned char was = b.data[at];
-            b.data[at] = k == 0 ? 255 : k == 1 ? 127 : 0;
-            write_bytes(path, &b, b.count);
-            (void)opens(path);
-            ox_error_clear();
-            b.data[at] = was;
-        }
-    for (int i = 0; i < 4; i++) { /* numbers that are no sums; a name twice */
-        b.count = 0;
-        gguf_number(&b, 2, 4);
-        put_old_entry(&b, "a", 1, good, 4);
-        put_old_entry(&b, i < 3 ? "b" : "a", 1, i < 3 ? bad[i] : good, 4);
-        write_bytes(path, &b, b.count);
-        CHECK(!opens(path));
-        check_refused(false, OX_ERR_FORMAT, i < 3 ? "sum" : "twice");
-    }
-    free(b.data);
-    for (int i = 0; i < 4; i++) { /* counts that are missing, negative, of another number; no entries */
-        gguf_make g;
-        memset(&g, 0, sizeof g);
-        gguf_text(&g, "general.type", "imatrix");
-        if (i < 2) put_pair(&g, "a", i ? bad[0] : good, 4, 1, i ? 1.0f : -1.0f);
-        if (i == 2) {
-            const int64_t shape[1] = {4}, three[1] = {3};
-            gguf_tensor(&g, "a.in_sum2", 0, 1, shape, good, 16);
-            gguf_tensor(&g, "a.counts", 0, 1, three, good, 12);
-        }
-        CHECK(gguf_write(&g, path) == 0);
-        CHECK_MSG(!opens(path), "%d", i);
-        ox_error_clear();
-    }
-    check_refused(ox_llm_importance_open(gguf_path("no such file")) != NULL, OX_ERR_IO, "no such file");
-    check_refused(ox_llm_importance_open(NULL) != NULL, OX_ERR_ARG, "path");
-    remove(path);
-}
-
-/* ---- importance that is heard -------------------------------------------------------------------------- */
-
-/* The inputs of a layer's first products are the normalized embeddings: their squares are known. */
-static void check_heard(const char *path, const model *m, const int32_t *tokens, int count) {
-    ox_file *file = ox_file_open(path, NULL);
-    CHECK_MSG(file && ox_file_count(file) == 2 * 7, "%s", ox_error_text());
-    OX_SCOPE {
-        ox_tensor *sums = file ? ox_file_tensor(file, "blk.0.attn_q.weight.in_sum2") : NULL;
-        ox_tensor *counts = file ? ox_file_tensor(file, "blk.0.attn_q.weight.counts") : NULL;
-        CHECK(counts && ox_numel(counts) == 1 && ((float *)ox_data(counts))[0] == (float)count);
-        const int width = m->s.width;
-        for (int i = 0; sums && i < width; i++) {
-            double sum = 0;
-            for (int t = 0; t < count; t++) {
-                const float *x = m->embedding + tokens[t] * width;
-                double squares = 0;
-                for (int k = 0; k < width; k++) squares += (double)x[k] * (double)x[k];
-                const double v = (double)x[i] / sqrt(squares / width + 1e-5) * (double)m->layer[0][NORM][i];
-                sum += v * v;
-            }
-            const double got = (double)((float *)ox_data(sums))[i];
-            CHECK_MSG(fabs(got - sum) <= 1e-4 * sum, "column %d: %g, not %g", i, got, sum);
-        }
-        CHECK(sums && ox_numel(sums) == width);
-        ox_tensor *down = file ? ox_file_tensor(file, "blk.0.ffn_down.weight.in_sum2") : NULL;
-        CHECK(down && ox_numel(down) == m->s.hidden);
-    }
-    if (file) CHECK(ox_file_meta_int(file, "imatrix.chunk_size", 0) == 6);
-    if (file) CHECK(ox_file_meta_int(file, "imatrix.chunk_count", 0) == 2);
-    ox_file_close(file);
-}
-
-static void test_collect(void) {
-    const char *path = gguf_path("quantize_model.gguf"), *heard = gguf_path("importance.gguf");
-    static const int32_t tokens[12] = {1, 5, 9, 4, 22, 31, 3, 8, 8, 15, 7, 30};
-    gguf_make g;
-    model m;
-    memset(&g, 0, sizeof g);
-    add_model(&g, &m, tiny);
-    CHECK(gguf_write(&g, path) == 0);
-    ox_llm *llm = ox_llm_open(path, NULL), *other = ox_llm_open(path, NULL);
-    ox_llm_context *context = ox_llm_context_open(llm, NULL), *second = ox_llm_context_open(other, NULL);
-    ox_llm_importance *a = ox_llm_importance_collect(llm), *b = ox_llm_importance_collect(other);
-    CHECK_MSG(a && b && context && second, "%s", ox_error_text());
-    check_refused(ox_llm_importance_save(a, heard, "x", 6) == OX_OK, OX_ERR_ARG, "nothing was heard");
-    CHECK(ox_llm_decode(context, tokens, 7, NULL) == OX_OK);
-    CHECK(ox_llm_decode(second, tokens, 3, NULL) == OX_OK); /* of another model */
-    CHECK(ox_llm_decode(context, tokens + 7, 5, NULL) == OX_OK);
-    CHECK(ox_llm_importance_stop(a) == OX_OK);
-    CHECK(ox_llm_decode(context, tokens, 2, NULL) == OX_OK); /* not heard any more */
-    CHECK_MSG(ox_llm_importance_save(a, heard, "text", 6) == OX_OK, "%s", ox_error_text());
-    check_heard(heard, &m, tokens, 12);
-    CHECK(opens(heard));
-    ox_llm_context_close(context);
-    ox_llm_context_close(second);
-    ox_llm_close(llm);
-    ox_llm_close(other);
-    ox_llm_importance_close(a);
-    ox_llm_importance_close(b); /* still listens */
-    free_model(&m);
-    remove(path);
-    remove(heard);
-}
-
 int main(void) {
     test_errors();
     test_formulas();
@@ -813,10 +449,6 @@ int main(void) {
     test_contents();
     test_rules();
     test_failures();
-    test_importance_files();
-    test_importance_sizes();
-    test_hostile_importance();
-    test_collect();
     CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
     CHECK(ox_memory_get_stats().tensors == 0);
     return check_done("llm_quantize");
