@@ -25,6 +25,8 @@
  *     ox_llm_template   chat templates: messages to a prompt
  *     ox_llm_sampler        logits to the next id: greedy, temperature, top_k, top_p, min_p
  *     ox_gguf_writer    GGUF files: metadata of every type, tensors of every dtype that the format has
+ *     ox_llm_quantize       a GGUF file with smaller weights, by a mix of types such as "Q4_K_M"
+ *     ox_llm_importance     how much each column of a weight matters: from a file, or heard while a text runs
  *
  * A PROMPT FROM MESSAGES
  *     ox_llm_template *t = ox_llm_template_open(chat_template, -1);      its Jinja source
@@ -33,6 +35,14 @@
  *     if (!prompt) puts(ox_error_text());                                line, column and what is wrong
  *     ox_llm_template_free(prompt);
  *     ox_llm_template_close(t);
+ *
+ * A MODEL WITH SMALLER WEIGHTS
+ *     ox_llm_quantize_desc desc;
+ *     memset(&desc, 0, sizeof desc);
+ *     desc.mix = "Q4_K_M";
+ *     desc.importance = ox_llm_importance_open("imatrix.gguf");          or without
+ *     if (ox_llm_quantize("model-f16.gguf", "model.gguf", &desc)) puts(ox_error_text());
+ *     ox_llm_importance_close((ox_llm_importance *)desc.importance);
  *
  * WHAT IT READS
  *     GGUF files of the architecture "llama" (LLaMA 1 to 3, TinyLlama, Mistral 7B and others that are stored
