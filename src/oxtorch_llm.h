@@ -26,6 +26,8 @@
  *     ox_llm_reply      what the model said, back to a message: content, reasoning, tool calls
  *     ox_llm_sampler        logits to the next id: greedy, temperature, top_k, top_p, min_p
  *     ox_gguf_writer    GGUF files: metadata of every type, tensors of every dtype that the format has
+ *     ox_llm_quantize       a GGUF file with smaller weights, by a mix of types such as "Q4_K_M"
+ *     ox_llm_importance     how much each column of a weight matters: from a file, or heard while a text runs
  *
  * A PROMPT FROM MESSAGES
  *     ox_llm_template *t = ox_llm_template_open(chat_template, -1);      its Jinja source
@@ -49,13 +51,23 @@
  *     of the marks around them. Formats: Hermes and Qwen, Qwen3-Coder, Llama 3, Mistral, DeepSeek, GLM, Kimi,
  *     MiniMax, GPT-OSS, Command, Granite, Gemma, Functionary and others (ox_llm_reply_format_name).
  *
+ * A MODEL WITH SMALLER WEIGHTS
+ *     ox_llm_quantize_desc desc;
+ *     memset(&desc, 0, sizeof desc);
+ *     desc.mix = "Q4_K_M";
+ *     desc.importance = ox_llm_importance_open("imatrix.gguf");          or without
+ *     if (ox_llm_quantize("model-f16.gguf", "model.gguf", &desc)) puts(ox_error_text());
+ *     ox_llm_importance_close((ox_llm_importance *)desc.importance);
+ *
  * WHAT IT READS
- *     GGUF files of the architecture "llama" (LLaMA 1 to 3, TinyLlama, Mistral 7B and others that are stored
- *     as such), every float and block weight type that oxtorch.h reads; SentencePiece tokenizers.
+ *     GGUF files, Hugging Face folders as they are (config.json, safetensors, tokenizer.json), llama2.c's .bin;
+ *     more than 100 architectures (src/llm/model/families.def): LLaMA, Mistral, Mixtral, Phi, Gemma, Qwen,
+ *     DeepSeek, GPT-OSS, GPT-2, GPT-NeoX, BLOOM, Falcon, MPT, StarCoder, StableLM, OLMo, Granite, Command-R, GLM,
+ *     EXAONE, Nemotron, MiniCPM, LLaMA 4 and others; BERT and its kin as encoders. Every float and block weight
+ *     type that oxtorch.h reads.
  *
  * WHAT IT DOES NOT, and says so in words when it is asked to
- *     Other architectures, mixtures of experts, rope scaling other than linear and per-frequency factors,
- *     byte-level BPE tokenizers (LLaMA 3: ids work, text does not).
+ *     Encoders with decoders (T5), RWKV, images and sound, attention to the best positions alone.
  */
 #ifndef OX_TORCH_LLM_H
 #define OX_TORCH_LLM_H
@@ -65,6 +77,7 @@
 #include "llm/chat/reply.h"
 #include "llm/gguf/gguf_writer.h"
 #include "llm/convert/convert.h"
+#include "llm/quantize/quantize.h"
 
 #endif /* OX_TORCH_LLM_H */
 
@@ -129,5 +142,12 @@
 #include "llm/generate.c"
 #include "llm/gguf/gguf_writer.c"
 #include "llm/convert/convert.c"
+#include "llm/quantize/blocks.c"
+#include "llm/quantize/nonlinear.c"
+#include "llm/quantize/tensor.c"
+#include "llm/quantize/mixes.c"
+#include "llm/quantize/importance.c"
+#include "llm/quantize/collect.c"
+#include "llm/quantize/quantize.c"
 
 #endif
