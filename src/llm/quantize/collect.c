@@ -46,12 +46,12 @@ static oxi_listener oxi_importance_listener = {NULL, oxi_importance_hear, NULL};
 /* An entry for each matrix of the layers. */
 static ox_status oxi_importance_name_weights(ox_llm_importance *m, const ox_llm *model) {
     for (int64_t layer = 0; layer < model->config.layers; layer++)
-        for (int role = 0; role < OXI_LLM_LAYER_WEIGHT_COUNT; role++) {
-            const ox_tensor *weight = model->layers[layer].weight[role];
+        for (int role = 0; role < OXI_LLM_LAYER_ROLES; role++) {
+            const ox_tensor *weight = model->layers[layer].part[role].weight;
             char name[96];
             if (!weight || weight->ndim != 2 || weight->shape[1] < 1) continue;
-            const int length = snprintf(name, sizeof name, "blk.%lld.%s", (long long)layer,
-                                        oxi_llm_layer_weights[role].name);
+            const int length = snprintf(name, sizeof name, "blk.%lld.%s.weight", (long long)layer,
+                                        oxi_llm_layer_parts[role].name);
             oxi_importance_entry *e = oxi_importance_add(m, name, (size_t)length, weight->shape[1], 1);
             if (!e) return ox_error();
             e->weight = weight;
