@@ -173,19 +173,19 @@ static size_t oxi_char_lower(const oxi_unicode *u, uint32_t code, uint32_t out[3
 
 static size_t oxi_char_no_mark(const oxi_unicode *u, uint32_t code, uint32_t out[3]) {
     out[0] = code;
-    return !(oxi_category_bit(u, code) & OXI_MARKS);
+    return code < 0x300 || ((oxi_category_bit(u, code) & OXI_MARKS) == 0) != OXI_OLDER(marks, code);
 }
 
 static size_t oxi_char_no_nonspacing(const oxi_unicode *u, uint32_t code, uint32_t out[3]) {
     out[0] = code;
-    return !(oxi_category_bit(u, code) & OXI_IN(OXI_MN));
+    return code < 0x300 || ((oxi_category_bit(u, code) & OXI_IN(OXI_MN)) == 0) != OXI_OLDER(nonspacing, code);
 }
 
 static size_t oxi_char_clean(const oxi_unicode *u, uint32_t code, uint32_t out[3]) {
     const bool blank = code == '\t' || code == '\n' || code == '\r';
     out[0] = blank || oxi_is_white_space(code) ? ' ' : code;
-    return !(code == 0 || code == 0xFFFD ||
-             (!blank && (oxi_category_bit(u, code) & OXI_OTHERS & ~OXI_IN(OXI_CN))));
+    const bool control = (oxi_category_bit(u, code) & OXI_OTHERS & ~OXI_IN(OXI_CN)) != 0;
+    return !(code == 0 || code == 0xFFFD || (!blank && control != (code >= 128 && OXI_OLDER(format, code))));
 }
 
 /* CJK ideographs as BERT means them. */
@@ -488,11 +488,16 @@ static size_t oxi_char_first_part(const oxi_unicode *u, uint32_t code, uint32_t 
     return 1;
 }
 
+static size_t oxi_char_gguf_no_mark(const oxi_unicode *u, uint32_t code, uint32_t out[3]) {
+    out[0] = code;
+    return !(oxi_category_bit(u, code) & OXI_MARKS);
+}
+
 static ox_status oxi_normalize_bert_gguf(const oxi_pipe_step *step, oxi_flow *work) {
     ox_status status = OX_OK;
     if (step->options & OXI_STRIP_ACCENTS) status = oxi_map_chars(work, oxi_char_first_part);
     if (!status) status = oxi_map_chars(work, oxi_char_gguf);
-    if (!status && (step->options & OXI_STRIP_ACCENTS)) status = oxi_map_chars(work, oxi_char_no_mark);
+    if (!status && (step->options & OXI_STRIP_ACCENTS)) status = oxi_map_chars(work, oxi_char_gguf_no_mark);
     return !status && (step->options & OXI_LOWERCASE) ? oxi_map_chars(work, oxi_char_lower) : status;
 }
 

@@ -123,7 +123,8 @@ static bool oxi_test_punctuation(const oxi_flow *work, const oxi_pipe_step *step
     if (code < 128)
         return (code >= 33 && code <= 47) || (code >= 58 && code <= 64) || (code >= 91 && code <= 96) ||
                (code >= 123 && code <= 126);
-    return (oxi_category_bit(&work->tokenizer->unicode, code) & OXI_PUNCTUATION) != 0;
+    const bool is = (oxi_category_bit(&work->tokenizer->unicode, code) & OXI_PUNCTUATION) != 0;
+    return is != OXI_OLDER(punctuation, code);
 }
 
 static bool oxi_test_number(const oxi_flow *work, const oxi_pipe_step *step, uint32_t code) {

@@ -1,6 +1,7 @@
 /* Properties and normal forms of characters, unpacked from the strings of properties.inc.
  * Hangul syllables are computed (Unicode 16, section 3.12). */
 #include "llm/unicode/properties.inc"
+#include "llm/unicode/older.inc"
 
 /* ---- unpacking ----------------------------------------------------------------------------------------- */
 
@@ -148,6 +149,20 @@ static void oxi_unicode_close(oxi_unicode *u) {
     oxi_free(u->parts, u->part_room * sizeof *u->parts);
 }
 
+static bool oxi_in_ranges(const uint32_t (*ranges)[2], size_t count, uint32_t code) {
+    size_t low = 0, high = count;
+    while (low < high) {
+        const size_t middle = (low + high) / 2;
+        if (code > ranges[middle][1])
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < count && code >= ranges[low][0];
+}
+
+#define OXI_OLDER(name, code) oxi_in_ranges(oxi_older_##name, sizeof oxi_older_##name / sizeof *oxi_older_##name, code)
+
 /* ---- normal forms -------------------------------------------------------------------------------------- */
 
 enum {
@@ -167,7 +182,8 @@ static const oxi_decomposition *oxi_decomposition_of(const oxi_unicode *u, uint3
         else
             high = middle;
     }
-    return low < u->decomposition_count && u->decompositions[low].code == code ? &u->decompositions[low] : NULL;
+    if (low == u->decomposition_count || u->decompositions[low].code != code) return NULL;
+    return code > 0x3000 && OXI_OLDER(forms, code) ? NULL : &u->decompositions[low];
 }
 
 /* Decompositions of decompositions, from the first character on: what is left to do stands behind what is
@@ -178,7 +194,7 @@ static size_t oxi_decompose(const oxi_unicode *u, uint32_t code, bool compatible
     stack[0] = code;
     while (depth > 0) {
         const uint32_t c = stack[--depth];
-        const oxi_decomposition *row = c < 0xC0 && c != 0xA0 && c < 0xA0 ? NULL : oxi_decomposition_of(u, c);
+        const oxi_decomposition *row = c < 0xA0 ? NULL : oxi_decomposition_of(u, c);
         if (c - OXI_HANGUL < OXI_HANGUL_COUNT && count + 3 <= OXI_MOST_PARTS) {
             const uint32_t syllable = c - OXI_HANGUL;
             out[count++] = OXI_HANGUL_L + syllable / 588;
@@ -204,5 +220,5 @@ static uint32_t oxi_compose(const oxi_unicode *u, uint32_t first, uint32_t secon
         u->composition_count ? (const oxi_composition *)bsearch(&wanted, u->compositions, u->composition_count,
                                                                 sizeof wanted, oxi_compare_compositions)
                              : NULL;
-    return found ? found->code : 0;
+    return found && !(found->code > 0x3000 && OXI_OLDER(forms, found->code)) ? found->code : 0;
 }
