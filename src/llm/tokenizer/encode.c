@@ -48,7 +48,7 @@ static oxi_text oxi_text_part(const oxi_text *text, size_t start, size_t end) {
 
 static bool oxi_is_word_char(const ox_tokenizer *t, const oxi_text *text, size_t at) {
     const uint32_t code = oxi_utf8_code(text->bytes, text->length, &at);
-    return (oxi_category_bit(&t->unicode, code) & OXI_WORDS) != 0;
+    return oxi_is_wide_word(&t->unicode, code);
 }
 
 /* What a marker takes: itself and, if it wants, the white space beside it. False: it is none here. */
@@ -237,7 +237,7 @@ static int64_t oxi_encode(const ox_tokenizer *t, const char *const text[2], cons
         if (!(step->options & OXI_TRIM_OFFSETS)) continue;
         for (int k = 0; k < 2; k++)
             oxi_trim_places(t, work.tokens.list + bounds[k], bounds[k + 1] - bounds[k],
-                            (step->options & OXI_ADD_PREFIX_SPACE) != 0);
+                            (step->options & OXI_ADD_PREFIX_SPACE) != 0, text[k]);
     }
     if (!status) oxi_output_all(out, &work, bounds, pair, desc && desc->bare);
     oxi_work_free(&work);

@@ -284,7 +284,10 @@ static ox_status oxi_normalize_strip(const oxi_pipe_step *step, oxi_flow *work) 
 static bool oxi_step_find(const oxi_pipe_step *step, oxi_flow *work, const char *text, size_t length, size_t from,
                           size_t *start, size_t *end) {
     if (step->pattern) return oxi_pattern_find(step->pattern, &work->matcher, text, length, from, start, end);
-    if (step->find_length == 0) return false;
+    if (step->find_length == 0) {
+        *start = *end = from;
+        return from <= length;
+    }
     while (length - from >= step->find_length) {
         const char *found = (const char *)memchr(text + from, step->find[0], length - from);
         if (!found) return false;

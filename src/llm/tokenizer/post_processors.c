@@ -46,12 +46,19 @@ static uint32_t oxi_count_blanks(const char *text, size_t length, bool at_end) {
     return count;
 }
 
-static void oxi_trim_places(const ox_tokenizer *t, oxi_token *tokens, size_t count, bool prefix_space) {
+/* `original`: markers took white space from it. */
+static void oxi_trim_places(const ox_tokenizer *t, oxi_token *tokens, size_t count, bool prefix_space,
+                            const char *original) {
     const oxi_vocabulary *v = &t->vocabulary;
     for (size_t i = 0; i < count; i++) {
         oxi_token *token = &tokens[i];
         const char *text = oxi_vocabulary_text(v, token->id);
-        const size_t length = oxi_vocabulary_length(v, token->id);
+        size_t length = oxi_vocabulary_length(v, token->id);
+        const bool marker = v->type[token->id] == OX_TOKEN_CONTROL || v->type[token->id] == OX_TOKEN_USER_DEFINED;
+        if (marker && token->to - token->from > length) {
+            text = original + token->from;
+            length = token->to - token->from;
+        }
         uint32_t leading = oxi_count_blanks(text, length, false);
         const uint32_t trailing = oxi_count_blanks(text, length, true);
         if (leading == 1 && prefix_space && (i == 0 || token->from == 0)) leading = 0; /* the one put there */

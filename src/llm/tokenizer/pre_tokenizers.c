@@ -138,6 +138,37 @@ static bool oxi_test_find(const oxi_flow *work, const oxi_pipe_step *step, uint3
     return step->find_length > 0 && oxi_utf8_code(step->find, step->find_length, &at) == code;
 }
 
+/* Rust's word characters: joiners and circled letters are some as well. */
+static bool oxi_is_wide_word(const oxi_unicode *u, uint32_t code) {
+    return (oxi_category_bit(u, code) & OXI_WORDS) || code == 0x200C || code == 0x200D ||
+           (code >= 0x24B6 && code <= 0x24E9) || (code >= 0x1F130 && code <= 0x1F149) ||
+           (code >= 0x1F150 && code <= 0x1F169) || (code >= 0x1F170 && code <= 0x1F189);
+}
+
+/* Runs of word characters, and runs of others that are no white space. */
+static ox_status oxi_pre_whitespace(const oxi_pipe_step *step, oxi_flow *work) {
+    ox_status status = OX_OK;
+    (void)step;
+    for (size_t i = 0; i < work->splits.count && !status; i++) {
+        const oxi_stretch word = work->splits.list[i];
+        size_t from = word.start;
+        int last = 0; /* white space */
+        for (size_t at = word.start; at < word.end && !status;) {
+            const size_t here = at;
+            const uint32_t code = oxi_utf8_code(work->text.bytes, word.end, &at);
+            const int kind = oxi_is_wide_word(&work->tokenizer->unicode, code) ? 1 : oxi_is_white_space(code) ? 0 : 2;
+            if (kind != last) {
+                if (last) status = oxi_split_push(&work->next, from, here, false);
+                from = here;
+            }
+            last = kind;
+        }
+        if (!status && last) status = oxi_split_push(&work->next, from, word.end, false);
+    }
+    oxi_swap_splits(work);
+    return status;
+}
+
 /* ---- the rows ------------------------------------------------------------------------------------------ */
 
 static ox_status oxi_pre_split(const oxi_pipe_step *step, oxi_flow *work) {
@@ -163,10 +194,6 @@ static ox_status oxi_pre_bert_gguf(const oxi_pipe_step *step, oxi_flow *work) {
 
 static ox_status oxi_pre_whitespace_split(const oxi_pipe_step *step, oxi_flow *work) {
     return oxi_split_by_char(step, work, oxi_test_space, OXI_REMOVED);
-}
-
-static ox_status oxi_pre_whitespace(const oxi_pipe_step *step, oxi_flow *work) {
-    return oxi_split_by_step(step, work, OXI_REMOVED, true);
 }
 
 static ox_status oxi_pre_punctuation(const oxi_pipe_step *step, oxi_flow *work) {

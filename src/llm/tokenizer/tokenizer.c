@@ -181,7 +181,7 @@ static void oxi_choose_byte_mode(ox_tokenizer *t) {
     for (int b = 0; b < 256 && m->whole_word; b++) {
         char text[4];
         const size_t length = oxi_utf8_write((int32_t)oxi_byte_char((uint8_t)b), text);
-        m->byte_symbol[b] = oxi_vocabulary_find(&t->vocabulary, text, length);
+        m->byte_symbol[b] = oxi_vocabulary_find_known(&t->vocabulary, text, length);
     }
 }
 

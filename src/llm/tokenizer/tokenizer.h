@@ -31,6 +31,7 @@ typedef struct oxi_vocabulary {
     uint32_t *piece_length; /* [count] */
     uint8_t *piece_cut;   /* [count]: bytes that are not there at the start of a text */
     uint8_t *type;        /* [count] of ox_token_type */
+    uint8_t *outside;     /* [count] whether the model does not know it; NULL = it knows all */
     float *score;         /* [count] */
     size_t longest;       /* bytes of a text */
     size_t spare;         /* bytes behind all texts that were allocated with them */
@@ -40,6 +41,8 @@ typedef struct oxi_vocabulary {
 
 static void oxi_vocabulary_free(oxi_vocabulary *v);
 static int32_t oxi_vocabulary_find(const oxi_vocabulary *v, const char *text, size_t length);
+/* The same among those that the model knows. */
+static int32_t oxi_vocabulary_find_known(const oxi_vocabulary *v, const char *text, size_t length);
 static size_t oxi_vocabulary_length(const oxi_vocabulary *v, int32_t token);
 static const char *oxi_vocabulary_text(const oxi_vocabulary *v, int32_t token);
 /* Room for `count` tokens whose texts have `bytes` bytes; texts and start are filled by the caller. */

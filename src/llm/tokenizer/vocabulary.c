@@ -51,6 +51,11 @@ static int32_t oxi_vocabulary_find(const oxi_vocabulary *v, const char *text, si
     return length && length <= v->longest ? v->by_text.slots[oxi_text_slot(v, false, text, length)] - 1 : -1;
 }
 
+static int32_t oxi_vocabulary_find_known(const oxi_vocabulary *v, const char *text, size_t length) {
+    const int32_t id = oxi_vocabulary_find(v, text, length);
+    return id >= 0 && v->outside && v->outside[id] ? -1 : id;
+}
+
 static int32_t oxi_vocabulary_find_bytes(const oxi_vocabulary *v, const char *bytes, size_t length) {
     return length && length <= v->longest ? v->by_bytes.slots[oxi_text_slot(v, true, bytes, length)] - 1 : -1;
 }
@@ -90,7 +95,7 @@ static ox_status oxi_vocabulary_index_bytes(oxi_vocabulary *v) {
     if (status) return status;
     for (int32_t i = 0; i < v->count; i++) {
         const size_t length = oxi_vocabulary_length(v, i);
-        if (!oxi_is_byte_text(oxi_vocabulary_text(v, i), length)) continue;
+        if (!oxi_is_byte_text(oxi_vocabulary_text(v, i), length) || (v->outside && v->outside[i])) continue;
         if (oxi_vocabulary_find(v, oxi_vocabulary_text(v, i), length) != i) continue;
         v->by_bytes.slots[oxi_text_slot(v, true, v->pieces + v->piece_start[i], v->piece_length[i])] = i + 1;
     }
@@ -101,6 +106,7 @@ static void oxi_vocabulary_free(oxi_vocabulary *v) {
     const size_t count = (size_t)v->count;
     oxi_free(v->by_bytes.slots, v->by_bytes.count * sizeof *v->by_bytes.slots);
     oxi_free(v->by_text.slots, v->by_text.count * sizeof *v->by_text.slots);
+    oxi_free(v->outside, v->outside ? count : 0);
     oxi_free(v->piece_cut, count);
     oxi_free(v->piece_length, count * sizeof *v->piece_length);
     oxi_free(v->piece_start, count * sizeof *v->piece_start);

@@ -165,12 +165,12 @@ static int32_t oxi_bpe_char_id(const ox_tokenizer *t, const char *text, size_t l
     const oxi_model *m = &t->model;
     char joined[256];
     const size_t prefix = first ? 0 : m->prefix_length, suffix = last ? m->suffix_length : 0;
-    if (prefix + suffix == 0) return oxi_vocabulary_find(&t->vocabulary, text, length);
+    if (prefix + suffix == 0) return oxi_vocabulary_find_known(&t->vocabulary, text, length);
     if (prefix + length + suffix > sizeof joined) return -1;
     if (prefix) memcpy(joined, m->prefix, prefix);
     memcpy(joined + prefix, text, length);
     if (suffix) memcpy(joined + prefix + length, m->suffix, suffix);
-    return oxi_vocabulary_find(&t->vocabulary, joined, prefix + length + suffix);
+    return oxi_vocabulary_find_known(&t->vocabulary, joined, prefix + length + suffix);
 }
 
 /* Adds a symbol behind the unknown one that waits. */
@@ -304,7 +304,7 @@ static ox_status oxi_bpe_encode(oxi_flow *work, size_t start, size_t end) {
     }
     if (t->model.ignore_merges || (t->model.whole_newlines && word[0] == '\n')) {
         const int32_t id = t->model.whole_word ? oxi_vocabulary_find_bytes(&t->vocabulary, word, length)
-                                               : oxi_vocabulary_find(&t->vocabulary, word, length);
+                                               : oxi_vocabulary_find_known(&t->vocabulary, word, length);
         if (id >= 0) {
             if (entry) {
                 entry->count = 1;

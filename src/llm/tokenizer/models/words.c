@@ -9,7 +9,8 @@ static ox_status oxi_push_unknown(oxi_flow *work, size_t start, size_t end) {
 }
 
 static ox_status oxi_word_level_encode(oxi_flow *work, size_t start, size_t end) {
-    const int32_t id = oxi_vocabulary_find(&work->tokenizer->vocabulary, work->text.bytes + start, end - start);
+    const int32_t id =
+        oxi_vocabulary_find_known(&work->tokenizer->vocabulary, work->text.bytes + start, end - start);
     return id >= 0 ? oxi_token_push(work, id, start, end) : oxi_push_unknown(work, start, end);
 }
 

@@ -32,9 +32,11 @@ static ox_status oxi_parse_group(oxi_compiler *c, int32_t *out) {
         int32_t body;
         const ox_status status = oxi_parse_group_body(c, &body);
         if (status) return status;
-        if (behind && c->trees[body].kind == OXI_TREE_SEQUENCE && c->trees[body].child >= 0 &&
-            c->trees[c->trees[body].child].sibling < 0)
-            body = c->trees[body].child;
+        for (int i = 0; i < 2 && behind; i++) { /* a choice of one, a sequence of one */
+            const oxi_tree *t = &c->trees[body];
+            if (t->kind != OXI_TREE_CLASS && !t->repeats && t->child >= 0 && c->trees[t->child].sibling < 0)
+                body = t->child;
+        }
         if (behind && (c->trees[body].kind != OXI_TREE_CLASS || c->trees[body].repeats))
             return oxi_pattern_fail(c, "a look behind at more than one character");
         const int32_t look = oxi_tree_add(c, OXI_TREE_LOOK);

@@ -21,6 +21,7 @@ typedef struct oxi_json_token {
     const char *text;
     size_t length;
     double score;
+    bool outside; /* an added token that the model does not know */
 } oxi_json_token;
 
 typedef struct oxi_json_vocabulary {
@@ -122,6 +123,7 @@ static ox_status oxi_json_read_added(ox_tokenizer *t, const oxi_json *json, oxi_
                                    : (int64_t)model_count;
             const ox_status status = oxi_json_token_put(v, id, text, 0);
             if (status) return status;
+            v->list[id].outside = true;
             added.id = (int32_t)id;
             *slot = added.id + 1;
         }
@@ -140,7 +142,8 @@ static ox_status oxi_json_make_vocabulary(ox_tokenizer *t, const oxi_json_vocabu
     ox_status status = oxi_vocabulary_make(v, (int64_t)from->count, bytes);
     if (status) return status;
     v->score = (float *)oxi_calloc(from->count, sizeof *v->score);
-    if (!v->score) return OX_ERR_NOMEM;
+    v->outside = (uint8_t *)oxi_calloc(from->count, 1);
+    if (!v->score || !v->outside) return OX_ERR_NOMEM;
     bytes = 0;
     for (size_t i = 0; i < from->count; i++) {
         v->start[i] = bytes;
@@ -148,6 +151,7 @@ static ox_status oxi_json_make_vocabulary(ox_tokenizer *t, const oxi_json_vocabu
         bytes += from->list[i].length;
         v->type[i] = from->list[i].text ? OX_TOKEN_NORMAL : OX_TOKEN_UNUSED;
         v->score[i] = (float)from->list[i].score;
+        v->outside[i] = from->list[i].outside;
     }
     for (size_t i = 0; i < t->added_count; i++)
         v->type[t->added[i].id] = t->added[i].special ? OX_TOKEN_CONTROL : OX_TOKEN_USER_DEFINED;
@@ -185,7 +189,7 @@ static int32_t oxi_made_id(const ox_tokenizer *t, const char *const part[2], con
     if (!joined) return -1;
     memcpy(joined, part[0], length[0]);
     memcpy(joined + length[0], part[1] + cut, length[1] - cut);
-    const int32_t id = oxi_vocabulary_find(&t->vocabulary, joined, bytes);
+    const int32_t id = oxi_vocabulary_find_known(&t->vocabulary, joined, bytes);
     if (joined != few) oxi_free(joined, bytes);
     return id;
 }
@@ -200,7 +204,7 @@ static ox_status oxi_json_read_merges(ox_tokenizer *t, const oxi_json *json, uin
         size_t length[2];
         int32_t id[2];
         if (!oxi_json_merge_parts(json, i, part, length)) return oxi_json_wrong("a merge that is not two texts");
-        for (int k = 0; k < 2; k++) id[k] = oxi_vocabulary_find(&t->vocabulary, part[k], length[k]);
+        for (int k = 0; k < 2; k++) id[k] = oxi_vocabulary_find_known(&t->vocabulary, part[k], length[k]);
         const int32_t made = oxi_made_id(t, part, length);
         if (id[0] < 0 || id[1] < 0 || made < 0) return oxi_json_wrong("a merge of texts that are no tokens");
         oxi_merge *merge = &t->model.merges[oxi_merge_slot(&t->model, id[0], id[1])];
@@ -228,6 +232,7 @@ static ox_status oxi_tokenizer_make_trie(ox_tokenizer *t, size_t count, uint32_t
     if (!texts) return OX_ERR_NOMEM;
     for (int32_t i = 0; i < (int32_t)count; i++) {
         if (!(types >> v->type[i] & 1)) continue;
+        if (v->outside && v->outside[i]) continue;
         texts[used].text = oxi_vocabulary_text(v, i);
         texts[used].length = oxi_vocabulary_length(v, i);
         texts[used++].value = i;
@@ -263,7 +268,7 @@ static ox_status oxi_json_read_model(ox_tokenizer *t, const oxi_json *json, uint
     const oxi_json_node *unknown = oxi_json_text_at(json, model, "unk_token");
     const uint32_t dropout = oxi_json_find(json, model, "dropout"),
                    longest = oxi_json_find(json, model, "max_input_chars_per_word");
-    if (unknown) m->unknown = oxi_vocabulary_find(&t->vocabulary, unknown->value.text, unknown->length);
+    if (unknown) m->unknown = oxi_vocabulary_find_known(&t->vocabulary, unknown->value.text, unknown->length);
     m->fuse_unknown = oxi_json_flag(json, model, "fuse_unk", false);
     m->byte_fallback = oxi_json_flag(json, model, "byte_fallback", false);
     m->ignore_merges = oxi_json_flag(json, model, "ignore_merges", false);
@@ -275,7 +280,7 @@ static ox_status oxi_json_read_model(ox_tokenizer *t, const oxi_json *json, uint
     for (int32_t i = 0; i < t->vocabulary.count; i++) {
         const int byte = oxi_byte_of_text(oxi_vocabulary_text(&t->vocabulary, i),
                                           oxi_vocabulary_length(&t->vocabulary, i));
-        if (byte < 0 || !m->byte_fallback) continue;
+        if (byte < 0 || !m->byte_fallback || t->vocabulary.outside[i]) continue;
         t->vocabulary.byte_token[byte] = i;
         if (t->vocabulary.type[i] == OX_TOKEN_NORMAL) t->vocabulary.type[i] = OX_TOKEN_BYTE;
     }

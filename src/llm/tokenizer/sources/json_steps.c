@@ -143,14 +143,9 @@ static bool oxi_row_is(const oxi_pipe_step *step, const char *name) {
 /* What a row needs beyond its options. */
 static ox_status oxi_finish_step(ox_tokenizer *t, oxi_pipe_step *step, const oxi_json *json, uint32_t object) {
     static const char gpt2[] = "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
-    /* Rust's \\w is wider than that of other patterns: joiners and circled letters */
-    static const char words[] =
-        "[\\w\\x{200C}\\x{200D}\\x{24B6}-\\x{24E9}\\x{1F130}-\\x{1F149}\\x{1F150}-\\x{1F169}\\x{1F170}-\\x{1F189}]+|"
-        "[^\\s\\w\\x{200C}\\x{200D}\\x{24B6}-\\x{24E9}\\x{1F130}-\\x{1F149}\\x{1F150}-\\x{1F169}\\x{1F170}-\\x{1F189}]+";
     const bool replaces = oxi_row_is(step, "Replace");
     if (step->row->apply == oxi_pre_byte_level && (step->options & OXI_USE_REGEX))
         return oxi_step_set_pattern(t, step, gpt2, sizeof gpt2 - 1);
-    if (step->row->apply == oxi_pre_whitespace) return oxi_step_set_pattern(t, step, words, sizeof words - 1);
     if (oxi_row_is(step, "Metaspace") && !oxi_json_find(json, object, "prepend_scheme")) {
         const uint32_t old = oxi_json_find(json, object, "add_prefix_space");
         step->prepend = !old || json->nodes[old].value.i ? OXI_PREPEND_ALWAYS : OXI_PREPEND_NEVER;
