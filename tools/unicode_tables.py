@@ -4,7 +4,7 @@
     python3 tools/unicode_tables.py > src/llm/template/values/unicode_tables.inc
         which characters Python's repr escapes, and upper and lower case
     python3 tools/unicode_tables.py properties > src/llm/unicode/properties.inc
-        general categories, combining classes, decompositions, scripts, as strings of numbers: each letter
+        general categories, combining classes, decompositions, as strings of numbers: each letter
         holds five bits, the lowest first, and whether more follow (ALPHABET)
 """
 import sys
@@ -12,7 +12,6 @@ import unicodedata
 
 LAST = 0x10FFFF
 WIDTH = 110
-EVERYTHING = ''.join(map(chr, range(LAST + 1)))
 ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
 CATEGORIES = ('Cn Cc Cf Co Cs Ll Lm Lo Lt Lu Mc Me Mn Nd Nl No Pc Pd Pe Pf Pi Po Ps Sc Sk Sm So Zl Zp Zs'
               ).split()
@@ -102,29 +101,6 @@ def decompositions():
     return text
 
 
-def scripts():
-    """The script of each character as a number: 0 unassigned, 1 Han, Hiragana and Katakana, then others."""
-    import regex
-    same, numbers, count = r'\p{Han}\p{Hiragana}\p{Katakana}', [0] * (LAST + 1), 0
-    for code in range(LAST + 1):
-        if numbers[code] or regex.match(r'[\p{Unknown}\p{Surrogate}\p{Private_Use}]', chr(code)):
-            continue
-        name = same if regex.match(f'[{same}]', chr(code)) else None
-        for script in regex_scripts(regex) if name is None else ():
-            if regex.match(rf'\p{{Script={script}}}', chr(code)):
-                name = rf'\p{{Script={script}}}'
-        count += 1
-        for part in regex.finditer(f'[{name}]+', EVERYTHING):
-            for char in part.group():
-                numbers[ord(char)] = 1 if name == same else count + 1
-    return numbers.__getitem__
-
-
-def regex_scripts(regex):
-    names = regex._regex_core.PROPERTIES['SCRIPT'][1]
-    return [name for name in names if len(name) > 4 and name != 'KATAKANA_OR_HIRAGANA'] + ['YI', 'NKO']
-
-
 def string(head, text):
     lines = [f'    "{text[i:i + WIDTH - 7]}",' for i in range(0, len(text), WIDTH - 7)]
     return '\n'.join([head + ' = {'] + lines + ['    NULL};'])
@@ -135,7 +111,7 @@ def properties():
     combining = [unicodedata.combining(chr(code)) for code in range(LAST + 1)]
     category = [CATEGORIES.index(unicodedata.category(chr(code))) for code in range(LAST + 1)]
     for name, text in (('categories', runs(category.__getitem__, len(CATEGORIES))),
-                       ('combining', runs(combining.__getitem__, 256)), ('scripts', runs(scripts(), 256)),
+                       ('combining', runs(combining.__getitem__, 256)),
                        ('decompositions', decompositions())):
         print()
         print(string(f'static const char *const oxi_unicode_{name}_text[]', text))

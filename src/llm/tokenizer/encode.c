@@ -2,11 +2,27 @@
 
 /* ---- text that is not UTF-8 ---------------------------------------------------------------------------- */
 
-/* Bytes that are no character become U+FFFD each. */
-static ox_status oxi_clean_text(const char *text, size_t length, oxi_buffer *out) {
+/* The length of what looks like a character by its bits, 0 = nothing does: numbers that are no characters and
+ * too long forms as well. */
+static size_t oxi_loose_length(const unsigned char *p, size_t left) {
+    const size_t length = p[0] < 0x80 ? 1 : p[0] < 0xC0 || p[0] > 0xF7 ? 0 : p[0] < 0xE0 ? 2 : p[0] < 0xF0 ? 3 : 4;
+    for (size_t i = 1; i < length; i++)
+        if (i >= left || (p[i] & 0xC0) != 0x80) return 0;
+    return length;
+}
+
+/* Bytes that are no character become U+FFFD each. `loose`: as GGUF's BPE takes them. */
+static ox_status oxi_clean_text(const char *text, size_t length, bool loose, oxi_buffer *out) {
     ox_status status = OX_OK;
     for (size_t at = 0; at < length && !status;) {
-        const size_t used = oxi_utf8_length((const unsigned char *)text + at, length - at);
+        size_t used = oxi_utf8_length((const unsigned char *)text + at, length - at);
+        if (used == 0 && loose && (used = oxi_loose_length((const unsigned char *)text + at, length - at)) > 0) {
+            size_t next = at;
+            const uint32_t code = oxi_utf8_code(text, length, &next);
+            status = oxi_put_code(out, code > 0x10FFFF ? 0xFFFD : code, (uint32_t)at, (uint32_t)(at + used));
+            at += used;
+            continue;
+        }
         status = used ? oxi_put(out, text + at, used, (uint32_t)at, (uint32_t)(at + used))
                       : oxi_put(out, "\xef\xbf\xbd", 3, (uint32_t)at, (uint32_t)(at + 1));
         at += used ? used : 1;
@@ -164,7 +180,7 @@ static ox_status oxi_encode_text(oxi_flow *work, const char *text, size_t length
     whole.bytes = text;
     whole.length = length;
     if (!status && !t->takes_bytes && !oxi_utf8_is_valid(text, length)) {
-        status = oxi_clean_text(text, length, &clean);
+        status = oxi_clean_text(text, length, !t->from_json, &clean);
         whole.bytes = clean.bytes;
         whole.length = clean.length;
         whole.from = clean.from;

@@ -487,7 +487,7 @@ static size_t oxi_char_gguf(const oxi_unicode *u, uint32_t code, uint32_t out[3]
 static size_t oxi_char_first_part(const oxi_unicode *u, uint32_t code, uint32_t out[3]) {
     uint32_t parts[OXI_MOST_PARTS];
     (void)oxi_decompose(u, code, false, parts);
-    out[0] = code - OXI_HANGUL < OXI_HANGUL_COUNT ? code : parts[0];
+    out[0] = parts[0];
     return 1;
 }
 

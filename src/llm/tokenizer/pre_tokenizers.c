@@ -239,7 +239,7 @@ static ox_status oxi_pre_scripts(const oxi_pipe_step *step, oxi_flow *work) {
         for (size_t at = word.start; at < word.end && !status;) {
             const size_t here = at;
             const uint32_t code = oxi_utf8_code(work->text.bytes, word.end, &at);
-            const int script = code == ' ' ? 0 : code == 0x30FC ? 1 : oxi_property_of(&u->script, code);
+            const int script = oxi_property_of(&u->script, code);
             if (script == 0) continue;
             if (script != last) {
                 if (from != SIZE_MAX) status = oxi_split_push(&work->next, from, here, false);

@@ -173,7 +173,9 @@ static int32_t oxi_bpe_char_id(const ox_tokenizer *t, const char *text, size_t l
     return oxi_vocabulary_find_known(&t->vocabulary, joined, prefix + length + suffix);
 }
 
-/* Adds a symbol behind the unknown one that waits. */
+/* The id of a symbol that is no token, and yet stands between those beside it. */
+enum { OXI_BPE_NOTHING = INT32_MAX };
+
 static void oxi_bpe_add(oxi_symbol *symbols, size_t *count, int32_t id, size_t start, size_t end) {
     oxi_symbol *symbol = &symbols[(*count)++];
     symbol->id = id;
@@ -193,8 +195,8 @@ static ox_status oxi_bpe_symbols(const oxi_flow *work, size_t start, size_t end,
                 oxi_bpe_add(symbols, &count, id, at, at + 1);
             else if (m->unknown >= 0 && m->fuse_unknown && count && symbols[count - 1].id == m->unknown)
                 symbols[count - 1].end = (uint32_t)at + 1;
-            else if (m->unknown >= 0)
-                oxi_bpe_add(symbols, &count, m->unknown, at, at + 1);
+            else if (m->unknown >= 0 || m->drop_unknown)
+                oxi_bpe_add(symbols, &count, m->unknown >= 0 ? m->unknown : OXI_BPE_NOTHING, at, at + 1);
         }
         *out = count;
         return OX_OK;
@@ -214,6 +216,7 @@ static ox_status oxi_bpe_symbols(const oxi_flow *work, size_t start, size_t end,
         for (size_t i = at; i < next && bytes; i++) bytes = t->vocabulary.byte_token[(uint8_t)text[i]] >= 0;
         for (size_t i = at; i < next && bytes; i++)
             oxi_bpe_add(symbols, &count, t->vocabulary.byte_token[(uint8_t)text[i]], i, i + 1);
+        if (!bytes && m->drop_unknown) oxi_bpe_add(symbols, &count, OXI_BPE_NOTHING, at, next);
         if (bytes || m->unknown < 0) continue;
         if (waits && !m->fuse_unknown) oxi_bpe_add(symbols, &count, m->unknown, wait_start, wait_end);
         if (!waits || !m->fuse_unknown) wait_start = at;
