@@ -13,8 +13,8 @@ OX_EXTERN_C_BEGIN
 typedef struct ox_tokenizer ox_tokenizer;
 
 /* ox_tokenizer_open - the tokenizer in a GGUF file's metadata; the file may be closed after that.
- * kinds     tokenizer.ggml.model "llama" (SentencePiece, merging by score), "gpt2" (byte-level BPE; the row of
- *           tokenizer.ggml.pre says how text is split), "bert" (WordPiece), "t5" (Unigram), "rwkv"
+ * kinds     tokenizer.ggml.model "llama" (SentencePiece, merging by score), "gpt2" (byte-level BPE, split as
+ *           the row of tokenizer.ggml.pre says), "bert" (WordPiece), "t5" (Unigram), "rwkv"
  * errors    NULL: OX_ERR_NOT_FOUND a key is missing; OX_ERR_FORMAT a bad value; OX_ERR_UNSUPPORTED another
  *           kind; OX_ERR_NOMEM. untrusted input: yes */
 OX_API ox_tokenizer *ox_tokenizer_open(const ox_file *file);
@@ -84,7 +84,7 @@ typedef struct ox_token_stream {
     uint8_t pending_count; /* bytes of a character that is not whole yet */
     char pending[4];
 } ox_token_stream;
-/* The whole characters that `token` completes, into `out` with a final 0. Returns their length; if that is not
+/* The whole characters that `token` completes, into `out` with a final 0. Returns their length; if it is not
  * below `room` (the longest piece and 4 bytes are enough), nothing was done. -1 on error. */
 OX_API int64_t ox_token_stream_push(ox_token_stream *stream, const ox_tokenizer *tokenizer, int32_t token,
                                     char *out, size_t room);

@@ -28,7 +28,7 @@ static void oxi_decode_end(oxi_decode_list *list) {
     list->turn ^= 1;
 }
 
-/* Bytes that are not UTF-8 become U+FFFD: one for each longest start of a character. source Unicode 16, 3.9 */
+/* Bytes that are not UTF-8 become U+FFFD: one for each longest start of a character. Unicode 16, 3.9 */
 static ox_status oxi_put_lossy(oxi_buffer *out, const char *text, size_t length) {
     ox_status status = OX_OK;
     for (size_t at = 0; at < length && !status;) {
@@ -104,9 +104,9 @@ static ox_status oxi_decode_put_end(oxi_decode_list *list, const oxi_buffer *out
 
 /* Spaces before punctuation and contractions go. */
 static ox_status oxi_put_cleaned(oxi_buffer *out, size_t start) {
-    static const char *const pairs[][2] = {{" .", "."},     {" ?", "?"},     {" !", "!"},     {" ,", ","},
-                                           {" ' ", "'"},    {" n't", "n't"}, {" 'm", "'m"},
-                                           {" do not", " don't"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
+    static const char *const pairs[][2] = {
+        {" .", "."},   {" ?", "?"},           {" !", "!"},   {" ,", ","},     {" ' ", "'"},   {" n't", "n't"},
+        {" 'm", "'m"}, {" do not", " don't"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
     oxi_buffer other;
     ox_status status = OX_OK;
     memset(&other, 0, sizeof other);
@@ -114,8 +114,8 @@ static ox_status oxi_put_cleaned(oxi_buffer *out, size_t start) {
         const size_t length = out->length - start;
         if (length == 0 || !memchr(out->bytes + start, ' ', length)) break;
         other.length = 0;
-        status = oxi_put_replaced(&other, out->bytes + start, length, pairs[i][0], strlen(pairs[i][0]), pairs[i][1],
-                                  strlen(pairs[i][1]));
+        status = oxi_put_replaced(&other, out->bytes + start, length, pairs[i][0], strlen(pairs[i][0]),
+                                  pairs[i][1], strlen(pairs[i][1]));
         out->length = start;
         if (!status) status = oxi_put(out, other.bytes ? other.bytes : "", other.length, 0, 0);
     }
@@ -221,8 +221,8 @@ static ox_status oxi_decode_fuse(const oxi_pipe_step *step, oxi_decode_list *lis
     return status;
 }
 
-/* Up to `start` of a character at the start of each text, up to `stop` at its end. A text that is all texts in
- * one is only cut where the whole text begins and ends. */
+/* Up to `start` of a character at the start of each text, up to `stop` at its end. A text that is all in one
+ * is only cut where the whole text begins and ends. */
 static ox_status oxi_decode_strip(const oxi_pipe_step *step, oxi_decode_list *list) {
     oxi_buffer *out = oxi_decode_begin(list);
     ox_status status = OX_OK;

@@ -5,7 +5,11 @@
 /* The length of what looks like a character by its bits, 0 = nothing does: numbers that are no characters and
  * too long forms as well. */
 static size_t oxi_loose_length(const unsigned char *p, size_t left) {
-    const size_t length = p[0] < 0x80 ? 1 : p[0] < 0xC0 || p[0] > 0xF7 ? 0 : p[0] < 0xE0 ? 2 : p[0] < 0xF0 ? 3 : 4;
+    const size_t length = p[0] < 0x80                  ? 1
+                          : p[0] < 0xC0 || p[0] > 0xF7 ? 0
+                          : p[0] < 0xE0                ? 2
+                          : p[0] < 0xF0                ? 3
+                                                       : 4;
     for (size_t i = 1; i < length; i++)
         if (i >= left || (p[i] & 0xC0) != 0x80) return 0;
     return length;
@@ -16,7 +20,8 @@ static ox_status oxi_clean_text(const char *text, size_t length, bool loose, oxi
     ox_status status = OX_OK;
     for (size_t at = 0; at < length && !status;) {
         size_t used = oxi_utf8_length((const unsigned char *)text + at, length - at);
-        if (used == 0 && loose && (used = oxi_loose_length((const unsigned char *)text + at, length - at)) > 0) {
+        if (used == 0 && loose &&
+            (used = oxi_loose_length((const unsigned char *)text + at, length - at)) > 0) {
             size_t next = at;
             const uint32_t code = oxi_utf8_code(text, length, &next);
             status = oxi_put_code(out, code > 0x10FFFF ? 0xFFFD : code, (uint32_t)at, (uint32_t)(at + used));
@@ -68,10 +73,11 @@ static bool oxi_is_word_char(const ox_tokenizer *t, const oxi_text *text, size_t
 }
 
 /* What a marker takes: itself and, if it wants, the white space beside it. False: it is none here. */
-static bool oxi_marker_extent(const ox_tokenizer *t, const oxi_added *added, const oxi_text *text, size_t done,
-                              size_t *start, size_t *end) {
-    if (added->single_word && ((*start > 0 && oxi_is_word_char(t, text, oxi_step_back(text->bytes, *start))) ||
-                               (*end < text->length && oxi_is_word_char(t, text, *end))))
+static bool oxi_marker_extent(const ox_tokenizer *t, const oxi_added *added, const oxi_text *text,
+                              size_t done, size_t *start, size_t *end) {
+    if (added->single_word &&
+        ((*start > 0 && oxi_is_word_char(t, text, oxi_step_back(text->bytes, *start))) ||
+         (*end < text->length && oxi_is_word_char(t, text, *end))))
         return false;
     while (added->lstrip && *start > done) {
         size_t before = oxi_step_back(text->bytes, *start), at = before;
@@ -89,7 +95,8 @@ static bool oxi_marker_extent(const ox_tokenizer *t, const oxi_added *added, con
 typedef ox_status (*oxi_section_fn)(oxi_flow *work, const oxi_text *section);
 
 /* Cuts a text at its markers; what lies between goes to `section`. */
-static ox_status oxi_cut_markers(oxi_flow *work, const oxi_text *text, const oxi_trie *trie, oxi_section_fn section) {
+static ox_status oxi_cut_markers(oxi_flow *work, const oxi_text *text, const oxi_trie *trie,
+                                 oxi_section_fn section) {
     const ox_tokenizer *t = work->tokenizer;
     oxi_markers found;
     size_t done = 0, search = 0;
@@ -210,12 +217,15 @@ static void oxi_output_push(oxi_output_list *out, const oxi_token *token, int32_
     out->count++;
 }
 
-static void oxi_output_text(oxi_output_list *out, const oxi_flow *work, const size_t bounds[3], int text, int type) {
-    for (size_t i = bounds[text]; i < bounds[text + 1]; i++) oxi_output_push(out, &work->tokens.list[i], text, type);
+static void oxi_output_text(oxi_output_list *out, const oxi_flow *work, const size_t bounds[3], int text,
+                            int type) {
+    for (size_t i = bounds[text]; i < bounds[text + 1]; i++)
+        oxi_output_push(out, &work->tokens.list[i], text, type);
 }
 
 /* The tokens of one text or two in their template. */
-static void oxi_output_all(oxi_output_list *out, const oxi_flow *work, const size_t bounds[3], bool pair, bool bare) {
+static void oxi_output_all(oxi_output_list *out, const oxi_flow *work, const size_t bounds[3], bool pair,
+                           bool bare) {
     const oxi_pipe_step *step = oxi_template_of(work->tokenizer);
     if (!step) {
         oxi_output_text(out, work, bounds, 0, 0);

@@ -147,10 +147,12 @@ static ox_status oxi_normalize_nfkd(const oxi_pipe_step *step, oxi_flow *work) {
 /* What a character becomes: up to 3 characters; the number of them. */
 typedef size_t (*oxi_char_map)(const oxi_unicode *u, uint32_t code, uint32_t out[3]);
 
-static ox_status oxi_map_chars(oxi_flow *work, oxi_char_map map) {
+/* `ascii_stays`: ASCII characters are never changed. */
+static ox_status oxi_map_chars(oxi_flow *work, oxi_char_map map, bool ascii_stays) {
     const oxi_text text = work->text;
+    if (ascii_stays && oxi_is_ascii(&text)) return OX_OK;
     oxi_buffer *out = oxi_put_begin(work);
-    ox_status status = OX_OK;
+    ox_status status = oxi_buffer_reserve(out, text.length);
     for (size_t at = 0; at < text.length && !status;) {
         const oxi_char c = oxi_char_at(&text, at);
         uint32_t codes[3];
@@ -191,8 +193,8 @@ static size_t oxi_char_clean(const oxi_unicode *u, uint32_t code, uint32_t out[3
 /* CJK ideographs as BERT means them. */
 static bool oxi_is_ideograph(uint32_t c) {
     return (c >= 0x4E00 && c <= 0x9FFF) || (c >= 0x3400 && c <= 0x4DBF) || (c >= 0x20000 && c <= 0x2A6DF) ||
-           (c >= 0x2A700 && c <= 0x2B73F) || (c >= 0x2B740 && c <= 0x2B81F) || (c >= 0x2B920 && c <= 0x2CEAF) ||
-           (c >= 0xF900 && c <= 0xFAFF) || (c >= 0x2F800 && c <= 0x2FA1F);
+           (c >= 0x2A700 && c <= 0x2B73F) || (c >= 0x2B740 && c <= 0x2B81F) ||
+           (c >= 0x2B920 && c <= 0x2CEAF) || (c >= 0xF900 && c <= 0xFAFF) || (c >= 0x2F800 && c <= 0x2FA1F);
 }
 
 static size_t oxi_char_apart(const oxi_unicode *u, uint32_t code, uint32_t out[3]) {
@@ -205,40 +207,42 @@ static size_t oxi_char_apart(const oxi_unicode *u, uint32_t code, uint32_t out[3
 
 static size_t oxi_char_nmt(const oxi_unicode *u, uint32_t c, uint32_t out[3]) {
     (void)u;
-    const bool space = c == 9 || c == 10 || c == 12 || c == 13 || c == 0x1680 || (c >= 0x200B && c <= 0x200F) ||
-                       c == 0x2028 || c == 0x2029 || c == 0x2581 || c == 0xFEFF || c == 0xFFFD;
+    const bool space = c == 9 || c == 10 || c == 12 || c == 13 || c == 0x1680 ||
+                       (c >= 0x200B && c <= 0x200F) || c == 0x2028 || c == 0x2029 || c == 0x2581 ||
+                       c == 0xFEFF || c == 0xFFFD;
     out[0] = space ? ' ' : c;
     return !((c >= 1 && c <= 8) || c == 11 || (c >= 14 && c <= 31) || c == 127 || c == 0x8F || c == 0x9F);
 }
 
 static ox_status oxi_normalize_lowercase(const oxi_pipe_step *step, oxi_flow *work) {
     (void)step;
-    return oxi_map_chars(work, oxi_char_lower);
+    return oxi_map_chars(work, oxi_char_lower, false);
 }
 
 static ox_status oxi_normalize_strip_accents(const oxi_pipe_step *step, oxi_flow *work) {
     (void)step;
-    return oxi_map_chars(work, oxi_char_no_mark);
+    return oxi_map_chars(work, oxi_char_no_mark, true);
 }
 
 static ox_status oxi_normalize_nmt(const oxi_pipe_step *step, oxi_flow *work) {
     (void)step;
-    return oxi_map_chars(work, oxi_char_nmt);
+    return oxi_map_chars(work, oxi_char_nmt, false);
 }
 
 static ox_status oxi_normalize_bert(const oxi_pipe_step *step, oxi_flow *work) {
     ox_status status = OX_OK;
-    if (step->options & OXI_CLEAN_TEXT) status = oxi_map_chars(work, oxi_char_clean);
-    if (!status && (step->options & OXI_CHINESE_CHARS)) status = oxi_map_chars(work, oxi_char_apart);
+    if (step->options & OXI_CLEAN_TEXT) status = oxi_map_chars(work, oxi_char_clean, false);
+    if (!status && (step->options & OXI_CHINESE_CHARS)) status = oxi_map_chars(work, oxi_char_apart, true);
     if (!status && (step->options & OXI_STRIP_ACCENTS)) {
         status = oxi_normal_form(work, false, false);
-        if (!status) status = oxi_map_chars(work, oxi_char_no_nonspacing);
+        if (!status) status = oxi_map_chars(work, oxi_char_no_nonspacing, true);
     }
-    return !status && (step->options & OXI_LOWERCASE) ? oxi_map_chars(work, oxi_char_lower) : status;
+    return !status && (step->options & OXI_LOWERCASE) ? oxi_map_chars(work, oxi_char_lower, false) : status;
 }
 
 /* Bytes as the characters that stand for them. */
-static ox_status oxi_byte_chars(oxi_flow *work, const oxi_text *text, size_t start, size_t end, oxi_buffer *out) {
+static ox_status oxi_byte_chars(oxi_flow *work, const oxi_text *text, size_t start, size_t end,
+                                oxi_buffer *out) {
     ox_status status = OX_OK;
     for (size_t at = start; at < end && !status;) {
         const oxi_char c = oxi_char_at(text, at);
@@ -281,8 +285,8 @@ static ox_status oxi_normalize_strip(const oxi_pipe_step *step, oxi_flow *work) 
 }
 
 /* The next match of a step in text[from..): its pattern, or its text. */
-static bool oxi_step_find(const oxi_pipe_step *step, oxi_flow *work, const char *text, size_t length, size_t from,
-                          size_t *start, size_t *end) {
+static bool oxi_step_find(const oxi_pipe_step *step, oxi_flow *work, const char *text, size_t length,
+                          size_t from, size_t *start, size_t *end) {
     if (step->pattern) return oxi_pattern_find(step->pattern, &work->matcher, text, length, from, start, end);
     if (step->find_length == 0) {
         *start = *end = from;
@@ -314,7 +318,8 @@ static ox_status oxi_normalize_replace(const oxi_pipe_step *step, oxi_flow *work
     do {
         status = oxi_put_text(out, &text, at, start);
         if (!status && (end > start || start > 0 || end == 0)) {
-            const uint32_t from = end ? oxi_text_from(&text, end > start ? oxi_step_back(text.bytes, end) : 0) : 0;
+            const uint32_t from =
+                end ? oxi_text_from(&text, end > start ? oxi_step_back(text.bytes, end) : 0) : 0;
             const uint32_t to = end ? oxi_text_to(&text, end) : 0;
             status = oxi_put(out, step->text, step->text_length, from, to);
         }
@@ -365,8 +370,8 @@ static uint32_t oxi_charsmap_jump(uint32_t node) {
     return (node >> 10) << ((node & (1u << 9)) >> 6);
 }
 
-/* What a prefix of text[0, length) becomes: the shortest one that is in the table, or the longest. Its length,
- * 0 = none is. */
+/* What a prefix of text[0, length) becomes: the shortest one that is in the table, or the longest. Its
+ * length, 0 = none is. */
 static size_t oxi_charsmap_find(const oxi_charsmap *map, const char *text, size_t length, bool longest,
                                 const char **out, size_t *out_length) {
     uint32_t at = oxi_charsmap_jump(oxi_read_u32(map->nodes));
@@ -455,7 +460,8 @@ static ox_status oxi_normalize_unigram(const oxi_pipe_step *step, oxi_flow *work
         const oxi_char c = oxi_char_at(&text, at);
         const char *made = text.bytes + at;
         size_t made_length = c.end - at, used = 0;
-        if (has_map) used = oxi_charsmap_find(&map, text.bytes + at, text.length - at, true, &made, &made_length);
+        if (has_map)
+            used = oxi_charsmap_find(&map, text.bytes + at, text.length - at, true, &made, &made_length);
         if (used == 0) {
             made = text.bytes + at;
             made_length = used = c.end - at;
@@ -498,10 +504,11 @@ static size_t oxi_char_gguf_no_mark(const oxi_unicode *u, uint32_t code, uint32_
 
 static ox_status oxi_normalize_bert_gguf(const oxi_pipe_step *step, oxi_flow *work) {
     ox_status status = OX_OK;
-    if (step->options & OXI_STRIP_ACCENTS) status = oxi_map_chars(work, oxi_char_first_part);
-    if (!status) status = oxi_map_chars(work, oxi_char_gguf);
-    if (!status && (step->options & OXI_STRIP_ACCENTS)) status = oxi_map_chars(work, oxi_char_gguf_no_mark);
-    return !status && (step->options & OXI_LOWERCASE) ? oxi_map_chars(work, oxi_char_lower) : status;
+    if (step->options & OXI_STRIP_ACCENTS) status = oxi_map_chars(work, oxi_char_first_part, true);
+    if (!status) status = oxi_map_chars(work, oxi_char_gguf, false);
+    if (!status && (step->options & OXI_STRIP_ACCENTS))
+        status = oxi_map_chars(work, oxi_char_gguf_no_mark, true);
+    return !status && (step->options & OXI_LOWERCASE) ? oxi_map_chars(work, oxi_char_lower, false) : status;
 }
 
 static const oxi_step_row oxi_normalizers[] = {

@@ -54,7 +54,8 @@ static void oxi_trim_places(const ox_tokenizer *t, oxi_token *tokens, size_t cou
         oxi_token *token = &tokens[i];
         const char *text = oxi_vocabulary_text(v, token->id);
         size_t length = oxi_vocabulary_length(v, token->id);
-        const bool marker = v->type[token->id] == OX_TOKEN_CONTROL || v->type[token->id] == OX_TOKEN_USER_DEFINED;
+        const bool marker =
+            v->type[token->id] == OX_TOKEN_CONTROL || v->type[token->id] == OX_TOKEN_USER_DEFINED;
         if (marker && token->to - token->from > length) {
             text = original + token->from;
             length = token->to - token->from;
@@ -81,7 +82,8 @@ static ox_status oxi_read_named_id(const oxi_json *json, uint32_t object, const 
     return OX_OK;
 }
 
-static ox_status oxi_read_fixed_template(oxi_pipe_step *step, const oxi_json *json, uint32_t object, bool roberta) {
+static ox_status oxi_read_fixed_template(oxi_pipe_step *step, const oxi_json *json, uint32_t object,
+                                         bool roberta) {
     int32_t cls = 0, sep = 0;
     ox_status status = oxi_read_named_id(json, object, "cls", &cls);
     if (!status) status = oxi_read_named_id(json, object, "sep", &sep);
@@ -94,12 +96,15 @@ static ox_status oxi_read_fixed_template(oxi_pipe_step *step, const oxi_json *js
     return status;
 }
 
-static ox_status oxi_read_template_item(oxi_pipe_step *step, const oxi_json *json, uint32_t item, uint32_t names,
-                                        bool pair) {
-    const uint32_t sequence = oxi_json_find(json, item, "Sequence"), token = oxi_json_find(json, item, "SpecialToken");
+static ox_status oxi_read_template_item(oxi_pipe_step *step, const oxi_json *json, uint32_t item,
+                                        uint32_t names, bool pair) {
+    const uint32_t sequence = oxi_json_find(json, item, "Sequence"),
+                   token = oxi_json_find(json, item, "SpecialToken");
     const uint32_t at = sequence ? sequence : token;
-    const uint32_t id = at ? oxi_json_find(json, at, "id") : 0, type = at ? oxi_json_find(json, at, "type_id") : 0;
-    if (!id || json->nodes[id].type != OXI_JSON_STRING) return oxi_json_wrong("a template's item that is not known");
+    const uint32_t id = at ? oxi_json_find(json, at, "id") : 0,
+                   type = at ? oxi_json_find(json, at, "type_id") : 0;
+    if (!id || json->nodes[id].type != OXI_JSON_STRING)
+        return oxi_json_wrong("a template's item that is not known");
     const uint8_t kind = type ? (uint8_t)json->nodes[type].value.i : 0;
     if (sequence) return oxi_template_push(step, json->nodes[id].value.text[0] == 'B' ? -2 : -1, kind, pair);
     const uint32_t named = oxi_json_find(json, names, json->nodes[id].value.text);
@@ -121,7 +126,8 @@ static ox_status oxi_read_template(oxi_pipe_step *step, const oxi_json *json, ui
     const uint32_t names = oxi_json_find(json, object, "special_tokens");
     for (int pair = 0; pair < 2; pair++) {
         const uint32_t list = oxi_json_find(json, object, keys[pair]);
-        if (!list || json->nodes[list].type != OXI_JSON_ARRAY) return oxi_json_wrong("a template without its items");
+        if (!list || json->nodes[list].type != OXI_JSON_ARRAY)
+            return oxi_json_wrong("a template without its items");
         for (uint32_t i = list + 1; i < json->nodes[list].next; i = json->nodes[i].next) {
             const ox_status status = oxi_read_template_item(step, json, i, names, pair != 0);
             if (status) return status;
@@ -134,7 +140,8 @@ static ox_status oxi_read_template(oxi_pipe_step *step, const oxi_json *json, ui
 static ox_status oxi_read_post_processors(ox_tokenizer *t, const oxi_json *json, uint32_t object, int depth) {
     if (object == 0 || json->nodes[object].type == OXI_JSON_NULL) return OX_OK;
     const uint32_t type = oxi_json_find(json, object, "type");
-    if (!type || json->nodes[type].type != OXI_JSON_STRING) return oxi_json_wrong("a post-processor without a type");
+    if (!type || json->nodes[type].type != OXI_JSON_STRING)
+        return oxi_json_wrong("a post-processor without a type");
     const char *name = json->nodes[type].value.text;
     if (strcmp(name, "Sequence") == 0) {
         const uint32_t list = oxi_json_find(json, object, "processors");
@@ -147,7 +154,8 @@ static ox_status oxi_read_post_processors(ox_tokenizer *t, const oxi_json *json,
         return OX_OK;
     }
     const oxi_step_row *row = oxi_post_row(name);
-    if (!row) return oxi_fail(OX_ERR_UNSUPPORTED, "tokenizer: a post-processor of a tokenizer.json is not known");
+    if (!row)
+        return oxi_fail(OX_ERR_UNSUPPORTED, "tokenizer: a post-processor of a tokenizer.json is not known");
     const bool had = oxi_template_of(t) != NULL;
     oxi_pipe_step *step = oxi_steps_add(&t->post_processors, row);
     ox_status status = step ? oxi_read_step(t, step, json, object) : OX_ERR_NOMEM;
@@ -157,6 +165,7 @@ static ox_status oxi_read_post_processors(ox_tokenizer *t, const oxi_json *json,
     if (!status && had && step->single)
         return oxi_fail(OX_ERR_UNSUPPORTED, "tokenizer: a tokenizer.json with two templates");
     for (size_t i = 0; !status && i < step->single + step->pair; i++)
-        if (step->ids[i] >= t->vocabulary.count) status = oxi_json_wrong("a template with an id out of range");
+        if (step->ids[i] >= t->vocabulary.count)
+            status = oxi_json_wrong("a template with an id out of range");
     return status;
 }

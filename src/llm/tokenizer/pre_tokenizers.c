@@ -51,7 +51,8 @@ static void oxi_swap_splits(oxi_flow *work) {
 }
 
 /* Splits by the matches of a step. */
-static ox_status oxi_split_by_step(const oxi_pipe_step *step, oxi_flow *work, oxi_behavior behavior, bool invert) {
+static ox_status oxi_split_by_step(const oxi_pipe_step *step, oxi_flow *work, oxi_behavior behavior,
+                                   bool invert) {
     ox_status status = OX_OK;
     for (size_t i = 0; i < work->splits.count && !status; i++) {
         const oxi_stretch word = work->splits.list[i];
@@ -72,14 +73,14 @@ static ox_status oxi_split_by_step(const oxi_pipe_step *step, oxi_flow *work, ox
                 if (end == last) continue;
             }
             last = end;
-            if (start > at)
-                status = oxi_split_push(out, word.start + at, word.start + start, invert);
+            if (start > at) status = oxi_split_push(out, word.start + at, word.start + start, invert);
             if (!status && (end > start || !plain))
                 status = oxi_split_push(out, word.start + start, word.start + end, !invert);
             at = end;
         }
         if (!status) status = work->matcher.status;
-        if (!status && at < length) status = oxi_split_push(out, word.start + at, word.start + length, invert);
+        if (!status && at < length)
+            status = oxi_split_push(out, word.start + at, word.start + length, invert);
         if (!status && !plain) status = oxi_keep_splits(work, behavior);
     }
     oxi_swap_splits(work);
@@ -156,7 +157,9 @@ static ox_status oxi_pre_whitespace(const oxi_pipe_step *step, oxi_flow *work) {
         for (size_t at = word.start; at < word.end && !status;) {
             const size_t here = at;
             const uint32_t code = oxi_utf8_code(work->text.bytes, word.end, &at);
-            const int kind = oxi_is_wide_word(&work->tokenizer->unicode, code) ? 1 : oxi_is_white_space(code) ? 0 : 2;
+            const int kind = oxi_is_wide_word(&work->tokenizer->unicode, code) ? 1
+                             : oxi_is_white_space(code)                        ? 0
+                                                                               : 2;
             if (kind != last) {
                 if (last) status = oxi_split_push(&work->next, from, here, false);
                 from = here;
@@ -254,8 +257,8 @@ static ox_status oxi_pre_scripts(const oxi_pipe_step *step, oxi_flow *work) {
 }
 
 /* Copies words to a new text, each with a prefix where it has none and one is due. */
-static ox_status oxi_prefix_words(const oxi_pipe_step *step, oxi_flow *work, const char *prefix, size_t length,
-                                  bool spaces, bool first_only) {
+static ox_status oxi_prefix_words(const oxi_pipe_step *step, oxi_flow *work, const char *prefix,
+                                  size_t length, bool spaces, bool first_only) {
     const oxi_text text = work->text;
     oxi_buffer *out = oxi_put_begin(work);
     ox_status status = OX_OK;
@@ -287,8 +290,8 @@ static ox_status oxi_prefix_words(const oxi_pipe_step *step, oxi_flow *work, con
 }
 
 static ox_status oxi_pre_metaspace(const oxi_pipe_step *step, oxi_flow *work) {
-    const ox_status status = oxi_prefix_words(step, work, step->find, step->find_length, true,
-                                              step->prepend == OXI_PREPEND_FIRST);
+    const ox_status status =
+        oxi_prefix_words(step, work, step->find, step->find_length, true, step->prepend == OXI_PREPEND_FIRST);
     if (status || !(step->options & OXI_SPLIT)) return status;
     return oxi_split_by_step(step, work, OXI_MERGED_WITH_NEXT, false);
 }
@@ -301,8 +304,10 @@ static ox_status oxi_pre_byte_level(const oxi_pipe_step *step, oxi_flow *work) {
         always.prepend = OXI_PREPEND_ALWAYS;
         status = oxi_prefix_words(&always, work, " ", 1, false, false);
     }
-    if (!status && (step->options & OXI_USE_REGEX)) status = oxi_split_by_step(step, work, OXI_ISOLATED, false);
-    if (status || (work->tokenizer->model.whole_word && step == &steps->list[steps->count - 1])) return status;
+    if (!status && (step->options & OXI_USE_REGEX))
+        status = oxi_split_by_step(step, work, OXI_ISOLATED, false);
+    if (status || (work->tokenizer->model.whole_word && step == &steps->list[steps->count - 1]))
+        return status;
     const oxi_text text = work->text;
     oxi_buffer *out = oxi_put_begin(work);
     for (size_t i = 0; i < work->splits.count && !status; i++) {

@@ -11,7 +11,8 @@ static ox_status oxi_added_push(ox_tokenizer *t, oxi_added added) {
 }
 
 /* Markers that are looked for in the normalized text are normalized themselves. */
-static ox_status oxi_normalize_markers(ox_tokenizer *t, oxi_trie_text *texts, uint32_t count, oxi_buffer *all) {
+static ox_status oxi_normalize_markers(ox_tokenizer *t, oxi_trie_text *texts, uint32_t count,
+                                       oxi_buffer *all) {
     oxi_flow work;
     ox_status status = OX_OK;
     memset(&work, 0, sizeof work);
@@ -72,8 +73,8 @@ static ox_status oxi_decode_start(oxi_decode_list *list) {
 static ox_status oxi_decode_add(const ox_tokenizer *t, oxi_decode_list *list, int32_t id) {
     oxi_buffer *out = &list->bytes[0];
     const size_t start = out->length;
-    const ox_status status =
-        oxi_put(out, oxi_vocabulary_text(&t->vocabulary, id), oxi_vocabulary_length(&t->vocabulary, id), 0, 0);
+    const ox_status status = oxi_put(out, oxi_vocabulary_text(&t->vocabulary, id),
+                                     oxi_vocabulary_length(&t->vocabulary, id), 0, 0);
     return status ? status : oxi_split_push(&list->tokens, start, out->length, false);
 }
 
@@ -314,8 +315,12 @@ OX_API int64_t ox_tokenizer_encode_pair(const ox_tokenizer *tokenizer, const cha
         return -1;
     }
     const char *const texts[2] = {text ? text : "", pair ? pair : ""};
-    const size_t bytes[2] = {!text ? 0 : length < 0 ? strlen(text) : (size_t)length,
-                             !pair ? 0 : pair_length < 0 ? strlen(pair) : (size_t)pair_length};
+    const size_t bytes[2] = {!text        ? 0
+                             : length < 0 ? strlen(text)
+                                          : (size_t)length,
+                             !pair             ? 0
+                             : pair_length < 0 ? strlen(pair)
+                                               : (size_t)pair_length};
     if ((!text && length > 0) || bytes[0] >= (size_t)1 << 28 || bytes[1] >= (size_t)1 << 28) {
         (void)oxi_fail(OX_ERR_ARG, "tokenizer: a text of 2^28 bytes or more, or none at all");
         return -1;

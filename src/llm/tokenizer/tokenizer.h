@@ -1,7 +1,7 @@
 /* Tokenizers as one pipeline of data: markers are cut out of the text, normalizers change what is between
  * them, pre-tokenizers split it into words, the model makes ids of words, post-processors put special tokens
  * around them; decoders turn ids into text. Each part is a list of steps, each step a row of a table with its
- * options. A tokenizer.json (sources/json.c) and a GGUF file (sources/gguf.c) are readers that make the same. */
+ * options. A tokenizer.json (sources/json.c) and a GGUF file (sources/gguf.c) have readers that make it. */
 /* WORDS OF THIS ROOM
  *     marker         a token that is looked for before a text is split: special and added ones
  *     section        the text between two markers
@@ -16,27 +16,27 @@
 
 /* An open-addressed table of ids by text; of equal texts the last one is found. */
 typedef struct oxi_text_index {
-    int32_t *slots; /* [count] id + 1, 0 = free */
-    size_t count;   /* a power of two */
+    int32_t *slots;  /* [count] id + 1, 0 = free */
+    size_t count;    /* a power of two */
     uint64_t key[2]; /* of the hash: texts come from strangers */
 } oxi_text_index;
 
 typedef struct oxi_vocabulary {
     int64_t count;
-    size_t *start;        /* [count + 1]: where a token's text begins in texts, and its piece in pieces */
-    char *texts;          /* as the file has them */
-    char *pieces;         /* as they read */
-    size_t piece_bytes;   /* of pieces */
-    size_t *piece_start;  /* [count] */
+    size_t *start;          /* [count + 1]: where a token's text begins in texts, and its piece in pieces */
+    char *texts;            /* as the file has them */
+    char *pieces;           /* as they read */
+    size_t piece_bytes;     /* of pieces */
+    size_t *piece_start;    /* [count] */
     uint32_t *piece_length; /* [count] */
-    uint8_t *piece_cut;   /* [count]: bytes that are not there at the start of a text */
-    uint8_t *type;        /* [count] of ox_token_type */
-    uint8_t *outside;     /* [count] whether the model does not know it; NULL = it knows all */
-    float *score;         /* [count] */
-    size_t longest;       /* bytes of a text */
-    size_t spare;         /* bytes behind all texts that were allocated with them */
+    uint8_t *piece_cut;     /* [count]: bytes that are not there at the start of a text */
+    uint8_t *type;          /* [count] of ox_token_type */
+    uint8_t *outside;       /* [count] whether the model does not know it; NULL = it knows all */
+    float *score;           /* [count] */
+    size_t longest;         /* bytes of a text */
+    size_t spare;           /* bytes behind all texts that were allocated with them */
     oxi_text_index by_text, by_bytes; /* by_bytes: over pieces, in byte mode only */
-    int32_t byte_token[256]; /* -1 = none */
+    int32_t byte_token[256];          /* -1 = none */
 } oxi_vocabulary;
 
 static void oxi_vocabulary_free(oxi_vocabulary *v);
@@ -167,7 +167,7 @@ typedef struct oxi_pipe_step {
     int64_t start, stop; /* counts */
     oxi_behavior behavior;
     int prepend;
-    int32_t *ids;    /* a template: ids, or -1 - n for text n; types beside them */
+    int32_t *ids; /* a template: ids, or -1 - n for text n; types beside them */
     uint8_t *types;
     size_t single, pair; /* how many of ids the template of one text has, and then that of two */
 } oxi_pipe_step;
@@ -184,9 +184,9 @@ typedef struct oxi_decode_list {
 typedef ox_status (*oxi_decode_row)(const oxi_pipe_step *step, oxi_decode_list *list);
 
 typedef struct oxi_step_row {
-    const char *name;      /* its "type" in a tokenizer.json */
+    const char *name;       /* its "type" in a tokenizer.json */
     uint32_t needed, usual; /* options that must be there; that hold where the file does not say */
-    unsigned unicode;      /* what of the tables it needs */
+    unsigned unicode;       /* what of the tables it needs */
     ox_status (*apply)(const oxi_pipe_step *step, oxi_flow *work);
     oxi_decode_row decode;
 } oxi_step_row;
@@ -224,17 +224,17 @@ typedef struct oxi_model {
     const oxi_model_row *row;
     int32_t unknown; /* -1 = none */
     bool fuse_unknown, byte_fallback, ignore_merges;
-    bool whole_newlines; /* a word of newlines that is a token stays one */
-    bool whole_word;     /* words go to the model as bytes: byte mode */
-    bool drop_unknown;   /* no token and no unknown one: nothing, not an error */
+    bool whole_newlines;   /* a word of newlines that is a token stays one */
+    bool whole_word;       /* words go to the model as bytes: byte mode */
+    bool drop_unknown;     /* no token and no unknown one: nothing, not an error */
     char *prefix, *suffix; /* of words' later parts; of words' ends */
     size_t prefix_length, suffix_length;
-    int64_t longest_word; /* characters */
-    oxi_merge *merges;    /* [merge_count] open addressing */
-    size_t merge_count;   /* a power of two */
+    int64_t longest_word;     /* characters */
+    oxi_merge *merges;        /* [merge_count] open addressing */
+    size_t merge_count;       /* a power of two */
     int32_t byte_symbol[256]; /* byte mode: the id of a byte, -1 = none */
-    oxi_trie trie;        /* of texts */
-    double *scores;       /* of Unigram */
+    oxi_trie trie;            /* of texts */
+    double *scores;           /* of Unigram */
     double unknown_score;
 } oxi_model;
 

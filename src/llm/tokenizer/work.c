@@ -1,4 +1,4 @@
-/* The text on its way through the pipeline: buffers with the place that each byte comes from, splits, tokens. */
+/* The text on its way through the pipeline: buffers with the place of each byte, splits, tokens. */
 
 static uint32_t oxi_text_from(const oxi_text *text, size_t at) {
     return text->from ? text->from[at] : (uint32_t)(text->base + at);
@@ -41,9 +41,12 @@ static ox_status oxi_put(oxi_buffer *out, const char *bytes, size_t length, uint
 
 static ox_status oxi_put_code(oxi_buffer *out, uint32_t code, uint32_t from, uint32_t to) {
     char bytes[4];
-    if (code < 128) {
-        bytes[0] = (char)code;
-        return oxi_put(out, bytes, 1, from, to);
+    if (code < 128 && out->length < out->byte_room && out->length < out->from_room &&
+        out->length < out->to_room) {
+        out->bytes[out->length] = (char)code;
+        out->from[out->length] = from;
+        out->to[out->length++] = to;
+        return OX_OK;
     }
     return oxi_put(out, bytes, oxi_utf8_write((int32_t)code, bytes), from, to);
 }

@@ -58,8 +58,7 @@ static ox_status oxi_property_open(oxi_property *property, const char *const *te
             property->page[page] = (uint16_t)plain[values[0]];
             continue;
         }
-        void *grown =
-            oxi_grow(property->values, &property->room, property->bytes + 256, 1, false);
+        void *grown = oxi_grow(property->values, &property->room, property->bytes + 256, 1, false);
         if (!grown) return OX_ERR_NOMEM;
         property->values = (uint8_t *)grown;
         memcpy(property->values + property->bytes, values, 256);
@@ -161,7 +160,8 @@ static bool oxi_in_ranges(const uint32_t (*ranges)[2], size_t count, uint32_t co
     return low < count && code >= ranges[low][0];
 }
 
-#define OXI_OLDER(name, code) oxi_in_ranges(oxi_older_##name, sizeof oxi_older_##name / sizeof *oxi_older_##name, code)
+#define OXI_OLDER(name, code) \
+    oxi_in_ranges(oxi_older_##name, sizeof oxi_older_##name / sizeof *oxi_older_##name, code)
 
 /* ---- normal forms -------------------------------------------------------------------------------------- */
 
@@ -217,8 +217,9 @@ static uint32_t oxi_compose(const oxi_unicode *u, uint32_t first, uint32_t secon
         return first + (second - OXI_HANGUL_T);
     const oxi_composition wanted = {first, second, 0};
     const oxi_composition *found =
-        u->composition_count ? (const oxi_composition *)bsearch(&wanted, u->compositions, u->composition_count,
-                                                                sizeof wanted, oxi_compare_compositions)
-                             : NULL;
+        u->composition_count
+            ? (const oxi_composition *)bsearch(&wanted, u->compositions, u->composition_count, sizeof wanted,
+                                               oxi_compare_compositions)
+            : NULL;
     return found && !(found->code > 0x3000 && OXI_OLDER(forms, found->code)) ? found->code : 0;
 }

@@ -4,23 +4,50 @@
 #ifndef OX_LLM_UNICODE_H
 #define OX_LLM_UNICODE_H
 
-/* The character at text[*at] of well-formed UTF-8, and *at behind it. A cut one at the end is not read past. */
+/* The character at text[*at] of well-formed UTF-8, and *at behind it. The end is never read past. */
 static uint32_t oxi_utf8_code(const char *text, size_t length, size_t *at);
 static bool oxi_utf8_is_valid(const char *text, size_t length);
 
 /* General categories in the order of the tool's CATEGORIES. */
 typedef enum oxi_category {
-    OXI_CN, OXI_CC, OXI_CF, OXI_CO, OXI_CS, OXI_LL, OXI_LM, OXI_LO, OXI_LT, OXI_LU, OXI_MC, OXI_ME, OXI_MN,
-    OXI_ND, OXI_NL, OXI_NO, OXI_PC, OXI_PD, OXI_PE, OXI_PF, OXI_PI, OXI_PO, OXI_PS, OXI_SC, OXI_SK, OXI_SM,
-    OXI_SO, OXI_ZL, OXI_ZP, OXI_ZS, OXI_CATEGORY_COUNT
+    OXI_CN,
+    OXI_CC,
+    OXI_CF,
+    OXI_CO,
+    OXI_CS,
+    OXI_LL,
+    OXI_LM,
+    OXI_LO,
+    OXI_LT,
+    OXI_LU,
+    OXI_MC,
+    OXI_ME,
+    OXI_MN,
+    OXI_ND,
+    OXI_NL,
+    OXI_NO,
+    OXI_PC,
+    OXI_PD,
+    OXI_PE,
+    OXI_PF,
+    OXI_PI,
+    OXI_PO,
+    OXI_PS,
+    OXI_SC,
+    OXI_SK,
+    OXI_SM,
+    OXI_SO,
+    OXI_ZL,
+    OXI_ZP,
+    OXI_ZS,
+    OXI_CATEGORY_COUNT
 } oxi_category;
 #define OXI_IN(category) ((uint32_t)1 << (category))
 #define OXI_OTHERS (OXI_IN(OXI_CN) | OXI_IN(OXI_CC) | OXI_IN(OXI_CF) | OXI_IN(OXI_CO) | OXI_IN(OXI_CS))
-#define OXI_LETTERS \
-    (OXI_IN(OXI_LL) | OXI_IN(OXI_LM) | OXI_IN(OXI_LO) | OXI_IN(OXI_LT) | OXI_IN(OXI_LU))
+#define OXI_LETTERS (OXI_IN(OXI_LL) | OXI_IN(OXI_LM) | OXI_IN(OXI_LO) | OXI_IN(OXI_LT) | OXI_IN(OXI_LU))
 #define OXI_MARKS (OXI_IN(OXI_MC) | OXI_IN(OXI_ME) | OXI_IN(OXI_MN))
 #define OXI_NUMBERS (OXI_IN(OXI_ND) | OXI_IN(OXI_NL) | OXI_IN(OXI_NO))
-#define OXI_PUNCTUATION \
+#define OXI_PUNCTUATION                                                                                    \
     (OXI_IN(OXI_PC) | OXI_IN(OXI_PD) | OXI_IN(OXI_PE) | OXI_IN(OXI_PF) | OXI_IN(OXI_PI) | OXI_IN(OXI_PO) | \
      OXI_IN(OXI_PS))
 #define OXI_SYMBOLS (OXI_IN(OXI_SC) | OXI_IN(OXI_SK) | OXI_IN(OXI_SM) | OXI_IN(OXI_SO))

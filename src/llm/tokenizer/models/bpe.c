@@ -105,7 +105,8 @@ static void oxi_bpe_offer(const oxi_model *model, const oxi_symbol *symbols, int
 }
 
 /* Each merge leaves one symbol less and offers two pairs: fewer than 3 pairs a symbol are ever pushed. */
-static size_t oxi_bpe_merge_long(const oxi_model *model, oxi_symbol *symbols, size_t count, oxi_bpe_pair *heap) {
+static size_t oxi_bpe_merge_long(const oxi_model *model, oxi_symbol *symbols, size_t count,
+                                 oxi_bpe_pair *heap) {
     size_t pairs = 0, kept = 0;
     for (size_t i = 0; i < count; i++) {
         symbols[i].previous = (int32_t)i - 1;
@@ -161,7 +162,8 @@ static size_t oxi_bpe_merge_short(const oxi_model *model, oxi_symbol *symbols, s
 /* ---- symbols of a word --------------------------------------------------------------------------------- */
 
 /* The id of a character, with the prefix and suffix of its place. */
-static int32_t oxi_bpe_char_id(const ox_tokenizer *t, const char *text, size_t length, bool first, bool last) {
+static int32_t oxi_bpe_char_id(const ox_tokenizer *t, const char *text, size_t length, bool first,
+                               bool last) {
     const oxi_model *m = &t->model;
     char joined[256];
     const size_t prefix = first ? 0 : m->prefix_length, suffix = last ? m->suffix_length : 0;
@@ -183,7 +185,8 @@ static void oxi_bpe_add(oxi_symbol *symbols, size_t *count, int32_t id, size_t s
     symbol->end = (uint32_t)end;
 }
 
-static ox_status oxi_bpe_symbols(const oxi_flow *work, size_t start, size_t end, oxi_symbol *symbols, size_t *out) {
+static ox_status oxi_bpe_symbols(const oxi_flow *work, size_t start, size_t end, oxi_symbol *symbols,
+                                 size_t *out) {
     const ox_tokenizer *t = work->tokenizer;
     const oxi_model *m = &t->model;
     const char *text = work->text.bytes;
@@ -232,7 +235,8 @@ static ox_status oxi_bpe_push(oxi_flow *work, const oxi_symbol *symbols, size_t 
     const int64_t known = work->tokenizer->vocabulary.count;
     ox_status status = OX_OK;
     for (size_t i = 0; i < count && !status; i++)
-        if (symbols[i].id < known) status = oxi_token_push(work, symbols[i].id, symbols[i].start, symbols[i].end);
+        if (symbols[i].id < known)
+            status = oxi_token_push(work, symbols[i].id, symbols[i].start, symbols[i].end);
     return status;
 }
 
@@ -298,7 +302,8 @@ static ox_status oxi_bpe_encode(oxi_flow *work, size_t start, size_t end) {
             ox_status status = OX_OK;
             size_t from = start;
             for (int i = 0; i < entry->count && !status; i++) {
-                if (entry->id[i] < known) status = oxi_token_push(work, entry->id[i], from, start + entry->end[i]);
+                if (entry->id[i] < known)
+                    status = oxi_token_push(work, entry->id[i], from, start + entry->end[i]);
                 from = start + entry->end[i];
             }
             return status;

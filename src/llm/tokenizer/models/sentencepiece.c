@@ -95,15 +95,14 @@ static void oxi_spm_merge(oxi_spm *spm) {
 
 /* ---- from text to symbols, from symbols to ids --------------------------------------------------------- */
 
-/* One symbol a character; what is not UTF-8 is as long as its first byte says. */
+/* One symbol a character; a byte that is not UTF-8 is one by itself. */
 static void oxi_spm_split(oxi_spm *spm, size_t length) {
     size_t at = 0;
     while (at < length) {
         oxi_spm_symbol *symbol = &spm->symbols[spm->symbol_count];
         symbol->start = (int32_t)at;
-        const unsigned char lead = (unsigned char)spm->text[at];
-        const size_t bytes = lead < 0xC0 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-        symbol->length = (int32_t)(bytes < length - at ? bytes : length - at);
+        const size_t bytes = oxi_utf8_length((const unsigned char *)spm->text + at, length - at);
+        symbol->length = bytes ? (int32_t)bytes : 1;
         symbol->previous = spm->symbol_count - 1;
         symbol->next = spm->symbol_count + 1;
         at += (size_t)symbol->length;
@@ -149,7 +148,8 @@ static ox_status oxi_spm_encode(oxi_flow *work, size_t start, size_t end) {
     spm.text = work->text.bytes + start;
     /* at most a symbol for each byte */
     const size_t symbol_bytes = (length + 1) * sizeof *spm.symbols;
-    spm.symbols = (oxi_spm_symbol *)oxi_work_scratch(work, symbol_bytes + (length + 1) * 3 * sizeof *spm.heap);
+    spm.symbols =
+        (oxi_spm_symbol *)oxi_work_scratch(work, symbol_bytes + (length + 1) * 3 * sizeof *spm.heap);
     if (!spm.symbols) return OX_ERR_NOMEM;
     spm.heap = (oxi_spm_pair *)(spm.symbols + length + 1);
     oxi_spm_split(&spm, length);

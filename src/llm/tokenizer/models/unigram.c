@@ -56,7 +56,7 @@ static ox_status oxi_unigram_push_unknown(oxi_flow *work, size_t start, size_t e
     return status;
 }
 
-/* The way back, as a list from the first part on: best[i].start becomes where the part that begins at i ends. */
+/* The way back, as a list from the first part on: best[i].start becomes the end of the part from i on. */
 static ox_status oxi_unigram_encode(oxi_flow *work, size_t start, size_t end) {
     const oxi_model *m = &work->tokenizer->model;
     const size_t length = end - start;

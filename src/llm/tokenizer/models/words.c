@@ -21,8 +21,8 @@ static int32_t oxi_trie_walk(const oxi_trie *trie, int32_t node, const char *tex
 }
 
 /* The longest token from `node` on in text[start, end): its id, and where it ends; -1 = none. */
-static int32_t oxi_trie_longest(const oxi_trie *trie, int32_t node, const char *text, size_t start, size_t end,
-                                size_t *stop) {
+static int32_t oxi_trie_longest(const oxi_trie *trie, int32_t node, const char *text, size_t start,
+                                size_t end, size_t *stop) {
     int32_t id = -1;
     for (size_t at = start; at < end && node >= 0;) {
         node = oxi_trie_child(trie, node, (uint8_t)text[at++]);
@@ -34,7 +34,8 @@ static int32_t oxi_trie_longest(const oxi_trie *trie, int32_t node, const char *
 }
 
 /* `prefix` before parts that do not begin a word, `lead` before those that do. */
-static ox_status oxi_word_pieces(oxi_flow *work, size_t start, size_t end, const char *lead, size_t lead_length) {
+static ox_status oxi_word_pieces(oxi_flow *work, size_t start, size_t end, const char *lead,
+                                 size_t lead_length) {
     const oxi_model *m = &work->tokenizer->model;
     const char *text = work->text.bytes;
     const size_t before = work->tokens.count;

@@ -78,13 +78,12 @@ static void oxi_match_forget(oxi_match *s, size_t from) {
 }
 
 static size_t oxi_step_back(const char *text, size_t at) {
-    do
-        at--;
+    do at--;
     while (at > 0 && ((unsigned char)text[at] & 0xC0) == 0x80);
     return at;
 }
 
-/* Takes up to `most` characters of a class (-1 = any number). Returns where it ends, and how many there are. */
+/* Takes up to `most` characters of a class (-1 = any number). Returns where it ends, and their count. */
 static size_t oxi_match_run(const oxi_match *s, int32_t index, size_t at, int32_t most, int32_t *count) {
     const oxi_class *c = &s->pattern->classes[index];
     int32_t taken = 0;
@@ -153,7 +152,8 @@ static size_t oxi_match_take(oxi_match *s, const oxi_step *step, size_t at) {
     }
     const size_t high =
         oxi_match_run(s, step->class_index, low, step->max < 0 ? -1 : step->max - step->min, &count);
-    if (high > low && step->mode == OXI_GREEDY && !oxi_match_push(s, step->next, step->class_index, high, low))
+    if (high > low && step->mode == OXI_GREEDY &&
+        !oxi_match_push(s, step->next, step->class_index, high, low))
         return SIZE_MAX;
     return high;
 }
@@ -262,8 +262,8 @@ static bool oxi_match_at(oxi_match *s, uint64_t which, size_t at, size_t *end) {
     return false;
 }
 
-static bool oxi_pattern_find(const oxi_pattern *pattern, oxi_matcher *matcher, const char *text, size_t length,
-                             size_t from, size_t *start, size_t *end) {
+static bool oxi_pattern_find(const oxi_pattern *pattern, oxi_matcher *matcher, const char *text,
+                             size_t length, size_t from, size_t *start, size_t *end) {
     oxi_match s;
     s.pattern = pattern;
     s.matcher = matcher;

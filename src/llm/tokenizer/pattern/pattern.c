@@ -45,19 +45,49 @@ typedef struct oxi_named_class {
     uint32_t categories;
 } oxi_named_class;
 
-static const oxi_named_class oxi_named_classes[] = {
-    {"L", OXI_LETTERS},         {"Ll", OXI_IN(OXI_LL)},  {"Lm", OXI_IN(OXI_LM)}, {"Lo", OXI_IN(OXI_LO)},
-    {"Lt", OXI_IN(OXI_LT)},     {"Lu", OXI_IN(OXI_LU)},  {"M", OXI_MARKS},       {"Mc", OXI_IN(OXI_MC)},
-    {"Me", OXI_IN(OXI_ME)},     {"Mn", OXI_IN(OXI_MN)},  {"N", OXI_NUMBERS},     {"Nd", OXI_IN(OXI_ND)},
-    {"Nl", OXI_IN(OXI_NL)},     {"No", OXI_IN(OXI_NO)},  {"P", OXI_PUNCTUATION}, {"Pc", OXI_IN(OXI_PC)},
-    {"Pd", OXI_IN(OXI_PD)},     {"Pe", OXI_IN(OXI_PE)},  {"Pf", OXI_IN(OXI_PF)}, {"Pi", OXI_IN(OXI_PI)},
-    {"Po", OXI_IN(OXI_PO)},     {"Ps", OXI_IN(OXI_PS)},  {"S", OXI_SYMBOLS},     {"Sc", OXI_IN(OXI_SC)},
-    {"Sk", OXI_IN(OXI_SK)},     {"Sm", OXI_IN(OXI_SM)},  {"So", OXI_IN(OXI_SO)}, {"Z", OXI_SEPARATORS},
-    {"Zl", OXI_IN(OXI_ZL)},     {"Zp", OXI_IN(OXI_ZP)},  {"Zs", OXI_IN(OXI_ZS)}, {"C", OXI_OTHERS},
-    {"Cc", OXI_IN(OXI_CC)},     {"Cf", OXI_IN(OXI_CF)},  {"Cn", OXI_IN(OXI_CN)}, {"Co", OXI_IN(OXI_CO)},
-    {"Cs", OXI_IN(OXI_CS)},     {"Letter", OXI_LETTERS}, {"Mark", OXI_MARKS},    {"Number", OXI_NUMBERS},
-    {"Symbol", OXI_SYMBOLS},    {"Separator", OXI_SEPARATORS},
-    {"Punctuation", OXI_PUNCTUATION}};
+static const oxi_named_class oxi_named_classes[] = {{"L", OXI_LETTERS},
+                                                    {"Ll", OXI_IN(OXI_LL)},
+                                                    {"Lm", OXI_IN(OXI_LM)},
+                                                    {"Lo", OXI_IN(OXI_LO)},
+                                                    {"Lt", OXI_IN(OXI_LT)},
+                                                    {"Lu", OXI_IN(OXI_LU)},
+                                                    {"M", OXI_MARKS},
+                                                    {"Mc", OXI_IN(OXI_MC)},
+                                                    {"Me", OXI_IN(OXI_ME)},
+                                                    {"Mn", OXI_IN(OXI_MN)},
+                                                    {"N", OXI_NUMBERS},
+                                                    {"Nd", OXI_IN(OXI_ND)},
+                                                    {"Nl", OXI_IN(OXI_NL)},
+                                                    {"No", OXI_IN(OXI_NO)},
+                                                    {"P", OXI_PUNCTUATION},
+                                                    {"Pc", OXI_IN(OXI_PC)},
+                                                    {"Pd", OXI_IN(OXI_PD)},
+                                                    {"Pe", OXI_IN(OXI_PE)},
+                                                    {"Pf", OXI_IN(OXI_PF)},
+                                                    {"Pi", OXI_IN(OXI_PI)},
+                                                    {"Po", OXI_IN(OXI_PO)},
+                                                    {"Ps", OXI_IN(OXI_PS)},
+                                                    {"S", OXI_SYMBOLS},
+                                                    {"Sc", OXI_IN(OXI_SC)},
+                                                    {"Sk", OXI_IN(OXI_SK)},
+                                                    {"Sm", OXI_IN(OXI_SM)},
+                                                    {"So", OXI_IN(OXI_SO)},
+                                                    {"Z", OXI_SEPARATORS},
+                                                    {"Zl", OXI_IN(OXI_ZL)},
+                                                    {"Zp", OXI_IN(OXI_ZP)},
+                                                    {"Zs", OXI_IN(OXI_ZS)},
+                                                    {"C", OXI_OTHERS},
+                                                    {"Cc", OXI_IN(OXI_CC)},
+                                                    {"Cf", OXI_IN(OXI_CF)},
+                                                    {"Cn", OXI_IN(OXI_CN)},
+                                                    {"Co", OXI_IN(OXI_CO)},
+                                                    {"Cs", OXI_IN(OXI_CS)},
+                                                    {"Letter", OXI_LETTERS},
+                                                    {"Mark", OXI_MARKS},
+                                                    {"Number", OXI_NUMBERS},
+                                                    {"Symbol", OXI_SYMBOLS},
+                                                    {"Separator", OXI_SEPARATORS},
+                                                    {"Punctuation", OXI_PUNCTUATION}};
 
 /* Scripts that patterns name, as ranges. source Unicode 16, Scripts.txt */
 typedef struct oxi_named_range {
@@ -66,20 +96,20 @@ typedef struct oxi_named_range {
 } oxi_named_range;
 
 static const oxi_named_range oxi_named_ranges[] = {
-    {"Han", 0x2E80, 0x2E99},      {"Han", 0x2E9B, 0x2EF3},     {"Han", 0x2F00, 0x2FD5},
-    {"Han", 0x3005, 0x3005},      {"Han", 0x3007, 0x3007},     {"Han", 0x3021, 0x3029},
-    {"Han", 0x3038, 0x303B},      {"Han", 0x3400, 0x4DBF},     {"Han", 0x4E00, 0x9FFF},
-    {"Han", 0xF900, 0xFA6D},      {"Han", 0xFA70, 0xFAD9},     {"Han", 0x16FE2, 0x16FE3},
-    {"Han", 0x16FF0, 0x16FF1},    {"Han", 0x20000, 0x2A6DF},   {"Han", 0x2A700, 0x2B739},
-    {"Han", 0x2B740, 0x2B81D},    {"Han", 0x2B820, 0x2CEA1},   {"Han", 0x2CEB0, 0x2EBE0},
-    {"Han", 0x2EBF0, 0x2EE5D},    {"Han", 0x2F800, 0x2FA1D},   {"Han", 0x30000, 0x3134A},
-    {"Han", 0x31350, 0x323AF},    {"Hiragana", 0x3041, 0x3096}, {"Hiragana", 0x309D, 0x309F},
+    {"Han", 0x2E80, 0x2E99},        {"Han", 0x2E9B, 0x2EF3},        {"Han", 0x2F00, 0x2FD5},
+    {"Han", 0x3005, 0x3005},        {"Han", 0x3007, 0x3007},        {"Han", 0x3021, 0x3029},
+    {"Han", 0x3038, 0x303B},        {"Han", 0x3400, 0x4DBF},        {"Han", 0x4E00, 0x9FFF},
+    {"Han", 0xF900, 0xFA6D},        {"Han", 0xFA70, 0xFAD9},        {"Han", 0x16FE2, 0x16FE3},
+    {"Han", 0x16FF0, 0x16FF1},      {"Han", 0x20000, 0x2A6DF},      {"Han", 0x2A700, 0x2B739},
+    {"Han", 0x2B740, 0x2B81D},      {"Han", 0x2B820, 0x2CEA1},      {"Han", 0x2CEB0, 0x2EBE0},
+    {"Han", 0x2EBF0, 0x2EE5D},      {"Han", 0x2F800, 0x2FA1D},      {"Han", 0x30000, 0x3134A},
+    {"Han", 0x31350, 0x323AF},      {"Hiragana", 0x3041, 0x3096},   {"Hiragana", 0x309D, 0x309F},
     {"Hiragana", 0x1B001, 0x1B11F}, {"Hiragana", 0x1B132, 0x1B132}, {"Hiragana", 0x1B150, 0x1B152},
-    {"Hiragana", 0x1F200, 0x1F200}, {"Katakana", 0x30A1, 0x30FA}, {"Katakana", 0x30FD, 0x30FF},
-    {"Katakana", 0x31F0, 0x31FF}, {"Katakana", 0x32D0, 0x32FE}, {"Katakana", 0x3300, 0x3357},
-    {"Katakana", 0xFF66, 0xFF6F}, {"Katakana", 0xFF71, 0xFF9D}, {"Hangul", 0x1100, 0x11FF},
-    {"Hangul", 0x3131, 0x318E},   {"Hangul", 0xA960, 0xA97C},  {"Hangul", 0xAC00, 0xD7A3},
-    {"Hangul", 0xD7B0, 0xD7FB},   {"Thai", 0x0E01, 0x0E3A},    {"Thai", 0x0E40, 0x0E5B}};
+    {"Hiragana", 0x1F200, 0x1F200}, {"Katakana", 0x30A1, 0x30FA},   {"Katakana", 0x30FD, 0x30FF},
+    {"Katakana", 0x31F0, 0x31FF},   {"Katakana", 0x32D0, 0x32FE},   {"Katakana", 0x3300, 0x3357},
+    {"Katakana", 0xFF66, 0xFF6F},   {"Katakana", 0xFF71, 0xFF9D},   {"Hangul", 0x1100, 0x11FF},
+    {"Hangul", 0x3131, 0x318E},     {"Hangul", 0xA960, 0xA97C},     {"Hangul", 0xAC00, 0xD7A3},
+    {"Hangul", 0xD7B0, 0xD7FB},     {"Thai", 0x0E01, 0x0E3A},       {"Thai", 0x0E40, 0x0E5B}};
 
 #define OXI_WORDS (OXI_LETTERS | OXI_MARKS | OXI_IN(OXI_ND) | OXI_IN(OXI_NL) | OXI_IN(OXI_PC))
 
@@ -99,7 +129,8 @@ static bool oxi_class_has_slow(const oxi_pattern *p, int32_t index, uint32_t cod
             in = code >= t->low && code <= t->high;
         has = in != t->negated;
     }
-    if (has && c->both >= 0 && depth < OXI_PATTERN_DEPTH) has = oxi_class_has_slow(p, c->both, code, depth + 1);
+    if (has && c->both >= 0 && depth < OXI_PATTERN_DEPTH)
+        has = oxi_class_has_slow(p, c->both, code, depth + 1);
     return has != c->negated;
 }
 
@@ -237,7 +268,8 @@ static ox_status oxi_push_property(oxi_compiler *c, oxi_term_list *list, bool ne
     ox_status status = OX_OK;
     for (size_t i = 0; i < sizeof oxi_named_ranges / sizeof *oxi_named_ranges && !status; i++)
         if (strcmp(name, oxi_named_ranges[i].name) == 0)
-            status = oxi_term_push(&ranges, oxi_range_term(oxi_named_ranges[i].low, oxi_named_ranges[i].high));
+            status =
+                oxi_term_push(&ranges, oxi_range_term(oxi_named_ranges[i].low, oxi_named_ranges[i].high));
     if (!status && ranges.count == 0) status = oxi_pattern_fail(c, "a property that is not known");
     t.of = status ? -1 : oxi_class_from(c, &ranges, false, -1);
     oxi_free(ranges.terms, ranges.room * sizeof *ranges.terms);
@@ -358,10 +390,11 @@ static ox_status oxi_parse_class_parts(oxi_compiler *c, oxi_term_list *list, int
             c->depth--;
             if (!status) *both = oxi_class_from(c, &more, false, next);
             oxi_free(more.terms, more.room * sizeof *more.terms);
-            return status == OX_ERR_UNSUPPORTED && !ox_error() ? oxi_pattern_fail(c, "classes nested too deep")
-                   : status                                     ? status
-                   : *both < 0                                  ? OX_ERR_NOMEM
-                                                                : OX_OK;
+            return status == OX_ERR_UNSUPPORTED && !ox_error()
+                       ? oxi_pattern_fail(c, "classes nested too deep")
+                   : status    ? status
+                   : *both < 0 ? OX_ERR_NOMEM
+                               : OX_OK;
         }
         const ox_status status = oxi_parse_term(c, list);
         if (status) return status;

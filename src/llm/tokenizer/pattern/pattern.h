@@ -56,7 +56,7 @@ typedef struct oxi_pattern {
     bool anchored;       /* it can match nothing at all: never skipped by the first byte */
 } oxi_pattern;
 
-/* The pattern is zeroed. OX_ERR_UNSUPPORTED says what it does not know; oxi_pattern_close is due in any case. */
+/* The pattern is zeroed. OX_ERR_UNSUPPORTED says what it does not know; oxi_pattern_close is always due. */
 static ox_status oxi_pattern_open(oxi_pattern *pattern, const oxi_unicode *unicode, const char *text,
                                   size_t length);
 static void oxi_pattern_close(oxi_pattern *pattern);
@@ -76,8 +76,8 @@ typedef struct oxi_matcher {
 } oxi_matcher;
 
 /* The first match in text[from, length): true, and where. False with matcher->status on error. */
-static bool oxi_pattern_find(const oxi_pattern *pattern, oxi_matcher *matcher, const char *text, size_t length,
-                             size_t from, size_t *start, size_t *end);
+static bool oxi_pattern_find(const oxi_pattern *pattern, oxi_matcher *matcher, const char *text,
+                             size_t length, size_t from, size_t *start, size_t *end);
 /* For another text. */
 static void oxi_matcher_reset(oxi_matcher *matcher, size_t length);
 static void oxi_matcher_free(oxi_matcher *matcher);

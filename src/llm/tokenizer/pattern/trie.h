@@ -1,4 +1,4 @@
-/* Texts as a tree of bytes: read forwards (longest token at a place, all tokens at a place), or backwards with
+/* Texts as a tree of bytes: read forwards (longest token at a place, all tokens there), or backwards with
  * links to shorter ones, so that all markers in a text are found in one pass (Aho and Corasick 1975). */
 #ifndef OX_LLM_TRIE_H
 #define OX_LLM_TRIE_H

@@ -138,7 +138,8 @@ static ox_status oxi_pipeline_llama(ox_tokenizer *t, const ox_file *file) {
     ox_status status = OX_OK;
     (void)file;
     t->takes_bytes = true;
-    if (t->space_prefix) status = oxi_add_replace(t, &t->normalizers, oxi_normalizer_row("Prepend"), NULL, " ");
+    if (t->space_prefix)
+        status = oxi_add_replace(t, &t->normalizers, oxi_normalizer_row("Prepend"), NULL, " ");
     if (!status)
         status = oxi_add_replace(t, &t->normalizers, oxi_normalizer_row("Replace"), " ", oxi_escaped_space);
     return status ? status : oxi_add_space_decoders(t, true, t->space_prefix);
@@ -154,26 +155,31 @@ static ox_status oxi_gguf_read_merges(ox_tokenizer *t, const ox_file *file) {
     status = oxi_model_make_merges(&t->model, (size_t)merges.count);
     for (int64_t i = 0; i < merges.count && !status; i++) {
         const ox_string text = ox_file_meta_element(file, &merges, i).text;
-        const char *space = text.length > 1 ? (const char *)memchr(text.data + 1, ' ', (size_t)text.length - 1) : NULL;
+        const char *space =
+            text.length > 1 ? (const char *)memchr(text.data + 1, ' ', (size_t)text.length - 1) : NULL;
         if (!space) continue;
         const char *const part[2] = {text.data, space + 1};
-        const size_t length[2] = {(size_t)(space - text.data), (size_t)text.length - (size_t)(space - text.data) - 1};
+        const size_t length[2] = {(size_t)(space - text.data),
+                                  (size_t)text.length - (size_t)(space - text.data) - 1};
         const int32_t left = oxi_vocabulary_find(v, part[0], length[0]),
                       right = oxi_vocabulary_find(v, part[1], length[1]), made = oxi_made_id(t, part, length);
-        if (left >= 0 && right >= 0 && made >= 0) (void)oxi_model_add_merge(&t->model, left, right, made, (uint32_t)i);
+        if (left >= 0 && right >= 0 && made >= 0)
+            (void)oxi_model_add_merge(&t->model, left, right, made, (uint32_t)i);
     }
     return status;
 }
 
 static ox_status oxi_pipeline_bpe(ox_tokenizer *t, const ox_file *file) {
     const oxi_pre_row *row = oxi_pre_row_of(t->pre[0] ? t->pre : "default");
-    if (!row) return oxi_fail(OX_ERR_UNSUPPORTED, "tokenizer: the pre-tokenizer \"%s\" is not supported", t->pre);
+    if (!row)
+        return oxi_fail(OX_ERR_UNSUPPORTED, "tokenizer: the pre-tokenizer \"%s\" is not supported", t->pre);
     ox_status status = oxi_gguf_read_merges(t, file);
     if (!status && (row->flags & OXI_PRE_ESCAPE))
         status = oxi_add_replace(t, &t->normalizers, oxi_normalizer_row("Replace"), " ", oxi_escaped_space);
     for (size_t i = 0; i < OXI_PRE_PATTERNS && row->patterns[i] && !status; i++) {
         oxi_pipe_step *step = oxi_steps_add(&t->pre_tokenizers, oxi_pre_tokenizer_row("Split"));
-        status = step ? oxi_step_set_pattern(t, step, row->patterns[i], strlen(row->patterns[i])) : OX_ERR_NOMEM;
+        status =
+            step ? oxi_step_set_pattern(t, step, row->patterns[i], strlen(row->patterns[i])) : OX_ERR_NOMEM;
     }
     if (status) return status;
     t->model.ignore_merges = (row->flags & OXI_PRE_IGNORE_MERGES) != 0;
@@ -204,7 +210,7 @@ static ox_status oxi_pipeline_bert(ox_tokenizer *t, const ox_file *file) {
     if (!status) status = oxi_unicode_open(&t->unicode, OXI_UNICODE_NORMAL_FORMS);
     if (!status) {
         status = oxi_add_plain(&t->normalizers, oxi_normalizer_row("bert"),
-                               (lowercase ? OXI_LOWERCASE : 0u) | (accents ? OXI_STRIP_ACCENTS : 0u));
+                               (lowercase ? (uint32_t)OXI_LOWERCASE : 0u) | (accents ? (uint32_t)OXI_STRIP_ACCENTS : 0u));
     }
     if (!status) status = oxi_add_plain(&t->pre_tokenizers, oxi_pre_tokenizer_row("bert"), 0);
     if (!status) status = oxi_tokenizer_make_trie(t, (size_t)t->vocabulary.count, UINT32_MAX);
@@ -214,8 +220,9 @@ static ox_status oxi_pipeline_bert(ox_tokenizer *t, const ox_file *file) {
 static ox_status oxi_read_charsmap(oxi_pipe_step *step, const ox_file *file) {
     const ox_file_meta map = ox_file_meta_find(file, "tokenizer.ggml.precompiled_charsmap");
     if (map.type == OX_FILE_META_NONE) return oxi_step_set(&step->text, &step->text_length, "", 0);
-    if (map.type != OX_FILE_META_ARRAY || (map.element != OX_FILE_META_INT && map.element != OX_FILE_META_UINT) ||
-        map.count < 0 || map.count > 1 << 28)
+    if (map.type != OX_FILE_META_ARRAY ||
+        (map.element != OX_FILE_META_INT && map.element != OX_FILE_META_UINT) || map.count < 0 ||
+        map.count > 1 << 28)
         return oxi_fail(OX_ERR_FORMAT, "tokenizer: precompiled_charsmap is not a list of bytes");
     ox_status status = oxi_step_set(&step->text, &step->text_length, "", 0);
     char *bytes = (char *)oxi_alloc((size_t)map.count + 1);
@@ -235,8 +242,8 @@ static ox_status oxi_pipeline_t5(ox_tokenizer *t, const ox_file *file) {
     if (status) return status;
     oxi_pipe_step *step = oxi_steps_add(&t->normalizers, oxi_normalizer_row("unigram"));
     if (!step) return OX_ERR_NOMEM;
-    step->options = (merge ? OXI_REMOVE_EXTRA_SPACES : 0u) | (escape ? OXI_ESCAPE_SPACES : 0u) |
-                    (t->space_prefix ? OXI_ADD_PREFIX_SPACE : 0u);
+    step->options = (merge ? (uint32_t)OXI_REMOVE_EXTRA_SPACES : 0u) | (escape ? (uint32_t)OXI_ESCAPE_SPACES : 0u) |
+                    (t->space_prefix ? (uint32_t)OXI_ADD_PREFIX_SPACE : 0u);
     status = oxi_read_charsmap(step, file);
     t->model.scores = (double *)oxi_calloc((size_t)v->count, sizeof *t->model.scores);
     if (!t->model.scores) return OX_ERR_NOMEM;
@@ -333,18 +340,25 @@ static const oxi_gguf_role oxi_gguf_roles[] = {
     {OX_TOKEN_ROLE_MASK, "tokenizer.ggml.mask_token_id", NULL},
     {OX_TOKEN_ROLE_EOT, "tokenizer.ggml.eot_token_id",
      "<|eot_id|>\n<|im_end|>\n<|end|>\n<end_of_turn>\n<|endoftext|>\n<|end_of_text|>\n<EOT>\n_<EOT>\n[EOT]\n"
-     "<\xef\xbd\x9c" "end\xe2\x96\x81of\xe2\x96\x81sentence\xef\xbd\x9c>\n<end_of_utterance>"},
+     "<\xef\xbd\x9c"
+     "end\xe2\x96\x81of\xe2\x96\x81sentence\xef\xbd\x9c>\n<end_of_utterance>"},
     {OX_TOKEN_ROLE_EOM, "tokenizer.ggml.eom_token_id", "<|eom_id|>"},
     {OX_TOKEN_ROLE_FIM_PRE, "tokenizer.ggml.fim_pre_token_id",
-     "<|fim_prefix|>\n<fim-prefix>\n<fim_prefix>\n<\xef\xbd\x9c" "fim\xe2\x96\x81" "begin\xef\xbd\x9c>\n<PRE>\n"
+     "<|fim_prefix|>\n<fim-prefix>\n<fim_prefix>\n<\xef\xbd\x9c"
+     "fim\xe2\x96\x81"
+     "begin\xef\xbd\x9c>\n<PRE>\n"
      "\xe2\x96\x81<PRE>\n<|code_prefix|>\n<|prefix|>"},
     {OX_TOKEN_ROLE_FIM_SUF, "tokenizer.ggml.fim_suf_token_id",
-     "<|fim_suffix|>\n<fim-suffix>\n<fim_suffix>\n<\xef\xbd\x9c" "fim\xe2\x96\x81hole\xef\xbd\x9c>\n<SUF>\n"
+     "<|fim_suffix|>\n<fim-suffix>\n<fim_suffix>\n<\xef\xbd\x9c"
+     "fim\xe2\x96\x81hole\xef\xbd\x9c>\n<SUF>\n"
      "\xe2\x96\x81<SUF>\n<|code_suffix|>\n<|suffix|>"},
     {OX_TOKEN_ROLE_FIM_MID, "tokenizer.ggml.fim_mid_token_id",
-     "<|fim_middle|>\n<fim-middle>\n<fim_middle>\n<\xef\xbd\x9c" "fim\xe2\x96\x81" "end\xef\xbd\x9c>\n<MID>\n"
+     "<|fim_middle|>\n<fim-middle>\n<fim_middle>\n<\xef\xbd\x9c"
+     "fim\xe2\x96\x81"
+     "end\xef\xbd\x9c>\n<MID>\n"
      "\xe2\x96\x81<MID>\n<|code_middle|>\n<|middle|>"},
-    {OX_TOKEN_ROLE_FIM_PAD, "tokenizer.ggml.fim_pad_token_id", "<|fim_pad|>\n<fim-pad>\n<fim_pad>\n<PAD>\n[PAD]"},
+    {OX_TOKEN_ROLE_FIM_PAD, "tokenizer.ggml.fim_pad_token_id",
+     "<|fim_pad|>\n<fim-pad>\n<fim_pad>\n<PAD>\n[PAD]"},
     {OX_TOKEN_ROLE_FIM_REP, "tokenizer.ggml.fim_rep_token_id",
      "<|fim_repo|>\n<|repo_name|>\n<fim-repo>\n<REPO>\n<reponame>"},
     {OX_TOKEN_ROLE_FIM_SEP, "tokenizer.ggml.fim_sep_token_id", "<|file_sep|>"},
@@ -352,9 +366,11 @@ static const oxi_gguf_role oxi_gguf_roles[] = {
 
 /* Tokens that end a text whatever the file says. */
 static const char oxi_end_texts[] =
-    "<|eot_id|>\n<|im_end|>\n<|end|>\n<|return|>\n<|call|>\n<|flush|>\n<|calls|>\n<end_of_turn>\n<|endoftext|>\n"
+    "<|eot_id|>\n<|im_end|>\n<|end|>\n<|return|>\n<|call|>\n<|flush|>\n<|calls|>\n<end_of_turn>\n<|endoftext|"
+    ">\n"
     "</s>\n<|eom_id|>\n<EOT>\n_<EOT>\n[EOT]\n[EOS]\n<|end_of_text|>\n<end_of_utterance>\n<eos>\n<turn|>\n"
-    "<|tool_response>\n<\xef\xbd\x9c" "end\xe2\x96\x81of\xe2\x96\x81sentence\xef\xbd\x9c>\n[e~[";
+    "<|tool_response>\n<\xef\xbd\x9c"
+    "end\xe2\x96\x81of\xe2\x96\x81sentence\xef\xbd\x9c>\n[e~[";
 static const char oxi_shown_texts[] = "<|channel|>\n<|message|>\n<|start|>\n<|constrain|>";
 
 /* The next of the texts in a list that is a token, -1 = no more. */
@@ -370,8 +386,8 @@ static int32_t oxi_next_listed(const oxi_vocabulary *v, const char **at) {
 }
 
 static void oxi_tokenizer_find_ends(ox_tokenizer *t) {
-    static const ox_token_role roles[] = {OX_TOKEN_ROLE_BOS,     OX_TOKEN_ROLE_EOS,     OX_TOKEN_ROLE_EOT,
-                                          OX_TOKEN_ROLE_EOM,     OX_TOKEN_ROLE_FIM_PAD, OX_TOKEN_ROLE_FIM_REP,
+    static const ox_token_role roles[] = {OX_TOKEN_ROLE_BOS,    OX_TOKEN_ROLE_EOS,     OX_TOKEN_ROLE_EOT,
+                                          OX_TOKEN_ROLE_EOM,    OX_TOKEN_ROLE_FIM_PAD, OX_TOKEN_ROLE_FIM_REP,
                                           OX_TOKEN_ROLE_FIM_SEP};
     const oxi_vocabulary *v = &t->vocabulary;
     const char *at = oxi_end_texts;
@@ -379,7 +395,8 @@ static void oxi_tokenizer_find_ends(ox_tokenizer *t) {
     for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
         if (t->special[roles[i]] >= 0) t->ends[t->special[roles[i]]] = 1;
     const int32_t end = oxi_vocabulary_find(v, "<|end|>", 7), call = oxi_vocabulary_find(v, "<|call|>", 8),
-                  calls = oxi_vocabulary_find(v, "<|calls|>", 9), done = oxi_vocabulary_find(v, "<|return|>", 10),
+                  calls = oxi_vocabulary_find(v, "<|calls|>", 9),
+                  done = oxi_vocabulary_find(v, "<|return|>", 10),
                   flush = oxi_vocabulary_find(v, "<|flush|>", 9), s = oxi_vocabulary_find(v, "</s>", 4);
     if (end >= 0 && (call >= 0 || calls >= 0) && (done >= 0 || flush >= 0)) t->ends[end] = 0;
     if (s >= 0 && oxi_vocabulary_find(v, "<|tool_response>", 16) >= 0) t->ends[s] = 0;
@@ -393,8 +410,10 @@ static void oxi_gguf_retype(ox_tokenizer *t) {
     at = oxi_shown_texts;
     for (int32_t id; (id = oxi_next_listed(v, &at)) >= 0;) v->type[id] = OX_TOKEN_USER_DEFINED;
     const int32_t end = oxi_vocabulary_find(v, "<|end|>", 7), s = oxi_vocabulary_find(v, "</s>", 4);
-    const bool calls = oxi_vocabulary_find(v, "<|call|>", 8) >= 0 || oxi_vocabulary_find(v, "<|calls|>", 9) >= 0;
-    const bool done = oxi_vocabulary_find(v, "<|return|>", 10) >= 0 || oxi_vocabulary_find(v, "<|flush|>", 9) >= 0;
+    const bool calls =
+        oxi_vocabulary_find(v, "<|call|>", 8) >= 0 || oxi_vocabulary_find(v, "<|calls|>", 9) >= 0;
+    const bool done =
+        oxi_vocabulary_find(v, "<|return|>", 10) >= 0 || oxi_vocabulary_find(v, "<|flush|>", 9) >= 0;
     if (end >= 0 && calls && done) v->type[end] = OX_TOKEN_USER_DEFINED;
     if (s >= 0 && oxi_vocabulary_find(v, "<|tool_response>", 16) >= 0) v->type[s] = OX_TOKEN_NORMAL;
 }
@@ -406,7 +425,8 @@ static ox_status oxi_gguf_read_roles(ox_tokenizer *t, const ox_file *file) {
         const oxi_gguf_role *row = &oxi_gguf_roles[i];
         const ox_file_meta meta = ox_file_meta_find(file, row->key);
         int64_t token = t->special[row->role] < v->count ? t->special[row->role] : -1;
-        if (meta.type != OX_FILE_META_NONE && !(meta.type == OX_FILE_META_UINT && meta.i == (int64_t)UINT32_MAX)) {
+        if (meta.type != OX_FILE_META_NONE &&
+            !(meta.type == OX_FILE_META_UINT && meta.i == (int64_t)UINT32_MAX)) {
             const ox_status status = oxi_llm_meta_int(file, row->key, -1, v->count - 1, -1, &token);
             if (status) return status;
         } else if (meta.type != OX_FILE_META_NONE) {
@@ -440,7 +460,8 @@ static ox_status oxi_gguf_add_markers(ox_tokenizer *t, const ox_file *file) {
         added.id = i;
         added.special = type != OX_TOKEN_USER_DEFINED;
         added.lstrip = mask_strips && i == mask;
-        added.rstrip = phi3 && i != oxi_vocabulary_find(v, "<unk>", 5) && i != oxi_vocabulary_find(v, "<s>", 3) &&
+        added.rstrip = phi3 && i != oxi_vocabulary_find(v, "<unk>", 5) &&
+                       i != oxi_vocabulary_find(v, "<s>", 3) &&
                        i != oxi_vocabulary_find(v, "<|endoftext|>", 13);
         const ox_status status = oxi_added_push(t, added);
         if (status) return status;
@@ -452,7 +473,9 @@ static ox_status oxi_gguf_add_markers(ox_tokenizer *t, const ox_file *file) {
 static ox_status oxi_gguf_add_template(ox_tokenizer *t) {
     const bool bert = t->model.row == oxi_model_row_of("bert");
     const int32_t bos = t->add_bos || bert ? t->special[OX_TOKEN_ROLE_BOS] : -1;
-    const int32_t eos = bert ? t->special[OX_TOKEN_ROLE_SEP] : t->add_eos ? t->special[OX_TOKEN_ROLE_EOS] : -1;
+    const int32_t eos = bert         ? t->special[OX_TOKEN_ROLE_SEP]
+                        : t->add_eos ? t->special[OX_TOKEN_ROLE_EOS]
+                                     : -1;
     oxi_pipe_step *step = oxi_steps_add(&t->post_processors, oxi_post_row("TemplateProcessing"));
     ox_status status = step ? OX_OK : OX_ERR_NOMEM;
     for (int pair = 0; pair < 2 && !status; pair++) {
@@ -497,7 +520,8 @@ static ox_status oxi_gguf_read_kind(ox_tokenizer *t, const ox_file *file, const 
     if (!status) status = oxi_vocabulary_index(v);
     if (!status) status = oxi_vocabulary_find_byte_tokens(v, typed);
     if (!status) {
-        status = oxi_llm_meta_bool(file, "tokenizer.ggml.add_space_prefix", kind->space_prefix, &t->space_prefix);
+        status =
+            oxi_llm_meta_bool(file, "tokenizer.ggml.add_space_prefix", kind->space_prefix, &t->space_prefix);
     }
     if (!status) status = kind->pipeline(t, file);
     if (!status) status = oxi_gguf_read_roles(t, file);

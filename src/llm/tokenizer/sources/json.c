@@ -10,10 +10,6 @@ static bool oxi_json_flag(const oxi_json *json, uint32_t object, const char *key
     return at && json->nodes[at].type == OXI_JSON_BOOL ? json->nodes[at].value.i != 0 : otherwise;
 }
 
-static bool oxi_node_is(const oxi_json_node *node, const char *text, size_t length) {
-    return node->length == length && memcmp(node->value.text, text, length) == 0;
-}
-
 /* ---- vocabulary ---------------------------------------------------------------------------------------- */
 
 /* A token before the vocabulary is made. */
@@ -29,7 +25,8 @@ typedef struct oxi_json_vocabulary {
     size_t count, room, entries;
 } oxi_json_vocabulary;
 
-static ox_status oxi_json_token_put(oxi_json_vocabulary *v, int64_t id, const oxi_json_node *text, double score) {
+static ox_status oxi_json_token_put(oxi_json_vocabulary *v, int64_t id, const oxi_json_node *text,
+                                    double score) {
     if (id < 0 || id > (int64_t)1 << 26) return oxi_json_wrong("a token whose id is out of range");
     if ((size_t)id >= v->count) {
         void *grown = oxi_grow(v->list, &v->room, (size_t)id + 1, sizeof *v->list, false);
@@ -62,8 +59,9 @@ static ox_status oxi_json_read_vocabulary(const oxi_json *json, uint32_t at, oxi
             if (item->type != OXI_JSON_ARRAY || item->length != 2 || item[1].type != OXI_JSON_STRING ||
                 (value->type != OXI_JSON_FLOAT && value->type != OXI_JSON_INT))
                 return oxi_json_wrong("a token that is not [text, score]");
-            status = oxi_json_token_put(v, (int64_t)v->count, item + 1,
-                                        value->type == OXI_JSON_INT ? (double)value->value.i : value->value.f);
+            status =
+                oxi_json_token_put(v, (int64_t)v->count, item + 1,
+                                   value->type == OXI_JSON_INT ? (double)value->value.i : value->value.f);
         }
     }
     return status;
@@ -76,8 +74,8 @@ typedef struct oxi_json_index {
     uint64_t key[2];
 } oxi_json_index;
 
-static int32_t *oxi_json_index_slot(const oxi_json_index *index, const oxi_json_vocabulary *v, const char *text,
-                                    size_t length) {
+static int32_t *oxi_json_index_slot(const oxi_json_index *index, const oxi_json_vocabulary *v,
+                                    const char *text, size_t length) {
     size_t slot = (size_t)oxi_keyed_hash(index->key, text, length) & (index->count - 1);
     for (; index->slots[slot]; slot = (slot + 1) & (index->count - 1)) {
         const oxi_json_token *token = &v->list[index->slots[slot] - 1];
@@ -94,7 +92,8 @@ static ox_status oxi_json_index_make(oxi_json_index *index, const oxi_json_vocab
     index->slots = (int32_t *)oxi_calloc(index->count, sizeof *index->slots);
     if (!index->slots) return OX_ERR_NOMEM;
     for (size_t i = 0; i < v->count; i++)
-        if (v->list[i].text) *oxi_json_index_slot(index, v, v->list[i].text, v->list[i].length) = (int32_t)i + 1;
+        if (v->list[i].text)
+            *oxi_json_index_slot(index, v, v->list[i].text, v->list[i].length) = (int32_t)i + 1;
     return OX_OK;
 }
 
@@ -196,14 +195,16 @@ static int32_t oxi_made_id(const ox_tokenizer *t, const char *const part[2], con
 
 static ox_status oxi_json_read_merges(ox_tokenizer *t, const oxi_json *json, uint32_t model) {
     const uint32_t list = oxi_json_find(json, model, "merges");
-    if (!list || json->nodes[list].type != OXI_JSON_ARRAY) return oxi_json_wrong("a BPE model without merges");
+    if (!list || json->nodes[list].type != OXI_JSON_ARRAY)
+        return oxi_json_wrong("a BPE model without merges");
     ox_status status = oxi_model_make_merges(&t->model, json->nodes[list].length);
     uint32_t rank = 0;
     for (uint32_t i = list + 1; i < json->nodes[list].next && !status; i = json->nodes[i].next, rank++) {
         const char *part[2];
         size_t length[2];
         int32_t id[2];
-        if (!oxi_json_merge_parts(json, i, part, length)) return oxi_json_wrong("a merge that is not two texts");
+        if (!oxi_json_merge_parts(json, i, part, length))
+            return oxi_json_wrong("a merge that is not two texts");
         for (int k = 0; k < 2; k++) id[k] = oxi_vocabulary_find_known(&t->vocabulary, part[k], length[k]);
         const int32_t made = oxi_made_id(t, part, length);
         if (id[0] < 0 || id[1] < 0 || made < 0) return oxi_json_wrong("a merge of texts that are no tokens");
@@ -272,8 +273,10 @@ static ox_status oxi_json_read_model(ox_tokenizer *t, const oxi_json *json, uint
     m->fuse_unknown = oxi_json_flag(json, model, "fuse_unk", false);
     m->byte_fallback = oxi_json_flag(json, model, "byte_fallback", false);
     m->ignore_merges = oxi_json_flag(json, model, "ignore_merges", false);
-    ox_status status = oxi_json_model_text(json, model, "continuing_subword_prefix", &m->prefix, &m->prefix_length);
-    if (!status) status = oxi_json_model_text(json, model, "end_of_word_suffix", &m->suffix, &m->suffix_length);
+    ox_status status =
+        oxi_json_model_text(json, model, "continuing_subword_prefix", &m->prefix, &m->prefix_length);
+    if (!status)
+        status = oxi_json_model_text(json, model, "end_of_word_suffix", &m->suffix, &m->suffix_length);
     if (status) return status;
     if (dropout && json->nodes[dropout].type == OXI_JSON_FLOAT && json->nodes[dropout].value.f > 0)
         return oxi_fail(OX_ERR_UNSUPPORTED, "tokenizer: a BPE model with dropout");
@@ -287,7 +290,8 @@ static ox_status oxi_json_read_model(ox_tokenizer *t, const oxi_json *json, uint
     if (strcmp(type, "BPE") == 0) status = oxi_json_read_merges(t, json, model);
     if (strcmp(type, "Unigram") == 0) status = oxi_json_read_unigram(t, json, model, v, model_count);
     if (strcmp(type, "WordPiece") == 0) {
-        m->longest_word = longest && json->nodes[longest].type == OXI_JSON_INT ? json->nodes[longest].value.i : 100;
+        m->longest_word =
+            longest && json->nodes[longest].type == OXI_JSON_INT ? json->nodes[longest].value.i : 100;
         if (m->longest_word <= 0) m->longest_word = 1;
         status = oxi_tokenizer_make_trie(t, model_count, UINT32_MAX);
     }
@@ -312,7 +316,8 @@ static ox_status oxi_json_read_all(ox_tokenizer *t, const oxi_json *json, oxi_js
     const char *type = oxi_json_model_type(json, model);
     t->model.row = oxi_model_row_of(type);
     if (!t->model.row || type[0] < 'A' || type[0] > 'Z')
-        return oxi_fail(OX_ERR_UNSUPPORTED, "tokenizer: a model that is not BPE, WordPiece, WordLevel or Unigram");
+        return oxi_fail(OX_ERR_UNSUPPORTED,
+                        "tokenizer: a model that is not BPE, WordPiece, WordLevel or Unigram");
     snprintf(t->kind, sizeof t->kind, "%s", type);
     ox_status status = oxi_json_read_vocabulary(json, oxi_json_find(json, model, "vocab"), v);
     const size_t model_count = v->count;
@@ -345,9 +350,10 @@ typedef struct oxi_role_key {
 } oxi_role_key;
 
 static const oxi_role_key oxi_role_keys[] = {
-    {"bos_token", OX_TOKEN_ROLE_BOS}, {"eos_token", OX_TOKEN_ROLE_EOS},   {"unk_token", OX_TOKEN_ROLE_UNKNOWN},
-    {"sep_token", OX_TOKEN_ROLE_SEP}, {"pad_token", OX_TOKEN_ROLE_PAD},   {"cls_token", OX_TOKEN_ROLE_CLS},
-    {"mask_token", OX_TOKEN_ROLE_MASK}, {"eot_token", OX_TOKEN_ROLE_EOT},
+    {"bos_token", OX_TOKEN_ROLE_BOS},     {"eos_token", OX_TOKEN_ROLE_EOS},
+    {"unk_token", OX_TOKEN_ROLE_UNKNOWN}, {"sep_token", OX_TOKEN_ROLE_SEP},
+    {"pad_token", OX_TOKEN_ROLE_PAD},     {"cls_token", OX_TOKEN_ROLE_CLS},
+    {"mask_token", OX_TOKEN_ROLE_MASK},   {"eot_token", OX_TOKEN_ROLE_EOT},
 };
 
 /* tokenizer_config.json: names of special tokens, each a string or an object with its content. */
@@ -360,7 +366,8 @@ static ox_status oxi_json_read_config(ox_tokenizer *t, const char *text, size_t 
         const oxi_json_node *name = oxi_json_text_at(&json, 0, oxi_role_keys[i].key);
         if (!name && at) name = oxi_json_text_at(&json, at, "content");
         if (!name) continue;
-        t->special[oxi_role_keys[i].role] = oxi_vocabulary_find(&t->vocabulary, name->value.text, name->length);
+        t->special[oxi_role_keys[i].role] =
+            oxi_vocabulary_find(&t->vocabulary, name->value.text, name->length);
     }
     t->add_bos = oxi_json_flag(&json, 0, "add_bos_token", t->add_bos);
     t->add_eos = oxi_json_flag(&json, 0, "add_eos_token", t->add_eos);

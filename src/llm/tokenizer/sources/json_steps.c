@@ -60,7 +60,8 @@ static ox_status oxi_json_wrong(const char *what) {
 
 static int oxi_name_in(const oxi_json_node *node, const char *const *names, int count) {
     for (int i = 0; node->type == OXI_JSON_STRING && i < count; i++)
-        if (strlen(names[i]) == node->length && memcmp(names[i], node->value.text, node->length) == 0) return i;
+        if (strlen(names[i]) == node->length && memcmp(names[i], node->value.text, node->length) == 0)
+            return i;
     return -1;
 }
 
@@ -102,8 +103,8 @@ static ox_status oxi_read_pattern(ox_tokenizer *t, oxi_pipe_step *step, const ox
                  : oxi_step_set(&step->find, &step->find_length, found->value.text, found->length);
 }
 
-static ox_status oxi_read_field(ox_tokenizer *t, oxi_pipe_step *step, const oxi_step_field *field, const oxi_json *json,
-                                uint32_t at) {
+static ox_status oxi_read_field(ox_tokenizer *t, oxi_pipe_step *step, const oxi_step_field *field,
+                                const oxi_json *json, uint32_t at) {
     const oxi_json_node *node = &json->nodes[at];
     const bool text = node->type == OXI_JSON_STRING, number = node->type == OXI_JSON_INT;
     int index;
@@ -141,8 +142,10 @@ static bool oxi_row_is(const oxi_pipe_step *step, const char *name) {
 }
 
 /* What a row needs beyond its options. */
-static ox_status oxi_finish_step(ox_tokenizer *t, oxi_pipe_step *step, const oxi_json *json, uint32_t object) {
-    static const char gpt2[] = "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
+static ox_status oxi_finish_step(ox_tokenizer *t, oxi_pipe_step *step, const oxi_json *json,
+                                 uint32_t object) {
+    static const char gpt2[] =
+        "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
     const bool replaces = oxi_row_is(step, "Replace");
     if (step->row->apply == oxi_pre_byte_level && (step->options & OXI_USE_REGEX))
         return oxi_step_set_pattern(t, step, gpt2, sizeof gpt2 - 1);
@@ -205,7 +208,8 @@ static ox_status oxi_read_steps(ox_tokenizer *t, oxi_steps *steps, oxi_row_finde
         char name[48];
         const ox_string text = {json->nodes[type].value.text, (int64_t)json->nodes[type].length};
         oxi_llm_copy_text(text, name, sizeof name);
-        return oxi_fail(OX_ERR_UNSUPPORTED, "tokenizer: the step \"%s\" of a tokenizer.json is not known", name);
+        return oxi_fail(OX_ERR_UNSUPPORTED, "tokenizer: the step \"%s\" of a tokenizer.json is not known",
+                        name);
     }
     oxi_pipe_step *step = oxi_steps_add(steps, row);
     return step ? oxi_read_step(t, step, json, object) : OX_ERR_NOMEM;
