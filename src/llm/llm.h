@@ -13,10 +13,19 @@ OX_EXTERN_C_BEGIN
 typedef struct ox_tokenizer ox_tokenizer;
 
 /* ox_tokenizer_open - the tokenizer in a GGUF file's metadata; the file may be closed after that.
- * kinds     tokenizer.ggml.model "llama": SentencePiece, merging by score, with byte fallback
+ * kinds     tokenizer.ggml.model "llama" (SentencePiece, merging by score), "gpt2" (byte-level BPE, split as
+ *           the row of tokenizer.ggml.pre says), "bert" (WordPiece), "t5" (Unigram), "rwkv"
  * errors    NULL: OX_ERR_NOT_FOUND a key is missing; OX_ERR_FORMAT a bad value; OX_ERR_UNSUPPORTED another
  *           kind; OX_ERR_NOMEM. untrusted input: yes */
 OX_API ox_tokenizer *ox_tokenizer_open(const ox_file *file);
+/* ox_tokenizer_open_json - the tokenizer of a tokenizer.json (Hugging Face), from its text.
+ *   text    `length` bytes, -1 = up to its final 0; not needed after that
+ *   config  the text of tokenizer_config.json, which names special tokens, or NULL
+ * errors    NULL: OX_ERR_FORMAT not such a text; OX_ERR_UNSUPPORTED a step or a pattern that is not known (in
+ *           words); OX_ERR_NOMEM. untrusted input: yes
+ * Control tokens in a text are parsed only with `parse_special`. */
+OX_API ox_tokenizer *ox_tokenizer_open_json(const char *text, int64_t length, const char *config,
+                                            int64_t config_length);
 OX_API void ox_tokenizer_close(ox_tokenizer *tokenizer);
 OX_API int64_t ox_tokenizer_count(const ox_tokenizer *tokenizer); /* ids are 0 .. count - 1 */
 
@@ -35,6 +44,22 @@ typedef struct ox_tokenizer_encode_desc {
 OX_API int64_t ox_tokenizer_encode(const ox_tokenizer *tokenizer, const char *text, int64_t length,
                                    const ox_tokenizer_encode_desc *desc, int32_t *out, int64_t room);
 
+/* Where a token comes from. */
+typedef struct ox_token_place {
+    int64_t start, end; /* bytes of the text that it stands for; whole characters */
+    int32_t text;       /* 0 the first text, 1 the pair; -1 = neither: a special token around them */
+    int32_t type;       /* which segment it belongs to (BERT's token type) */
+} ox_token_place;
+
+/* ox_tokenizer_encode_pair - one text, or two as a model for pairs wants them.
+ *   pair    NULL = there is none
+ *   places  for each id; NULL = not wanted
+ * The rest as ox_tokenizer_encode. */
+OX_API int64_t ox_tokenizer_encode_pair(const ox_tokenizer *tokenizer, const char *text, int64_t length,
+                                        const char *pair, int64_t pair_length,
+                                        const ox_tokenizer_encode_desc *desc, int32_t *out,
+                                        ox_token_place *places, int64_t room);
+
 /* ox_tokenizer_piece - the bytes that `token` adds to the text after `previous` (-1 = at its start).
  * May be part of a UTF-8 character (byte tokens). Control and unknown tokens add nothing; the space that
  * encoding puts before a text is taken off again. Ids out of range: length 0. Valid like the tokenizer. */
@@ -43,6 +68,26 @@ OX_API ox_string ox_tokenizer_piece(const ox_tokenizer *tokenizer, int32_t previ
  * Returns the length of the whole text. */
 OX_API size_t ox_tokenizer_decode(const ox_tokenizer *tokenizer, const int32_t *tokens, int64_t count,
                                   char *out, size_t room);
+
+
+typedef struct ox_tokenizer_decode_desc {
+    bool keep_special; /* control tokens as they are written; otherwise they add nothing */
+} ox_tokenizer_decode_desc;
+/* The same with options; desc NULL = zeroed. */
+OX_API size_t ox_tokenizer_decode_with(const ox_tokenizer *tokenizer, const int32_t *tokens, int64_t count,
+                                       const ox_tokenizer_decode_desc *desc, char *out, size_t room);
+
+/* Decodes ids one after the other, never a part of a character. Zeroed at the start of a text. */
+typedef struct ox_token_stream {
+    int64_t count; /* ids so far */
+    int32_t previous;
+    uint8_t pending_count; /* bytes of a character that is not whole yet */
+    char pending[4];
+} ox_token_stream;
+/* The whole characters that `token` completes, into `out` with a final 0. Returns their length; if it is not
+ * below `room` (the longest piece and 4 bytes are enough), nothing was done. -1 on error. */
+OX_API int64_t ox_token_stream_push(ox_token_stream *stream, const ox_tokenizer *tokenizer, int32_t token,
+                                    char *out, size_t room);
 
 /* The numbers are those of GGUF's tokenizer.ggml.token_type. */
 typedef enum ox_token_type {
@@ -72,10 +117,22 @@ typedef enum ox_token_role {
     OX_TOKEN_ROLE_EOS,     /* end of text */
     OX_TOKEN_ROLE_EOT,     /* end of a turn */
     OX_TOKEN_ROLE_UNKNOWN,
+    OX_TOKEN_ROLE_EOM, /* end of a message */
+    OX_TOKEN_ROLE_SEP, /* between two texts, and behind them */
+    OX_TOKEN_ROLE_PAD,
+    OX_TOKEN_ROLE_CLS,
+    OX_TOKEN_ROLE_MASK,
+    OX_TOKEN_ROLE_FIM_PRE, /* fill in the middle: before what comes before the gap, and so on */
+    OX_TOKEN_ROLE_FIM_SUF,
+    OX_TOKEN_ROLE_FIM_MID,
+    OX_TOKEN_ROLE_FIM_PAD,
+    OX_TOKEN_ROLE_FIM_REP,
+    OX_TOKEN_ROLE_FIM_SEP,
     OX_TOKEN_ROLE_COUNT
 } ox_token_role;
 OX_API int32_t ox_tokenizer_role(const ox_tokenizer *tokenizer, ox_token_role which); /* -1 = it has none */
-/* Whether generation should stop at this token: EOS, EOT, or BOS, which starts another text. */
+/* Whether generation should stop at this token: EOS, EOT, EOM, what reads like one of them ("<|im_end|>"), or
+ * BOS, which starts another text. */
 OX_API bool ox_tokenizer_is_end(const ox_tokenizer *tokenizer, int32_t token);
 
 /* ---- sampler ----------------------------------------------------------------------------------------------

@@ -35,7 +35,7 @@ static ox_status oxi_llm_read_tokenizer(ox_llm *model, const ox_file *file) {
     const ox_file_meta name = ox_file_meta_find(file, "tokenizer.ggml.model");
     if (name.type == OX_FILE_META_STRING)
         oxi_llm_copy_text(name.text, model->tokenizer_name, sizeof model->tokenizer_name);
-    if (!oxi_tokenizer_kind_of(file)) return OX_OK;
+    if (!oxi_tokenizer_knows(file)) return OX_OK;
     model->tokenizer = ox_tokenizer_open(file);
     return model->tokenizer ? OX_OK : oxi_llm_error();
 }

@@ -291,7 +291,7 @@ static oxi_jinja_value oxi_jinja_element(oxi_jinja *j, oxi_jinja_value v, int64_
     if (v.type != OXI_JINJA_STRING) return v.as.list->items[index];
     const size_t start = oxi_jinja_byte_of(v.as.text, v.length, (size_t)index);
     size_t end = start;
-    (void)oxi_jinja_code(v.as.text, v.length, &end);
+    (void)oxi_utf8_code(v.as.text, v.length, &end);
     return oxi_jinja_safe_as(oxi_jinja_text(v.as.text + start, end - start), v);
 }
 

@@ -23,15 +23,6 @@ static const char *oxi_jinja_copy_source(oxi_jinja *j, const char *text, size_t 
     return copy;
 }
 
-static bool oxi_jinja_is_utf8(const char *text, size_t length) {
-    for (size_t at = 0; at < length;) {
-        const size_t used = oxi_utf8_length((const unsigned char *)text + at, length - at);
-        if (!used) return false;
-        at += used;
-    }
-    return true;
-}
-
 static void oxi_jinja_open_source(oxi_jinja *j, ox_llm_template *t, const char *text, size_t length) {
     oxi_jinja_parser p;
     memset(&p, 0, sizeof p);
@@ -57,7 +48,7 @@ OX_API ox_llm_template *ox_llm_template_open(const char *text, int64_t length) {
         return NULL;
     }
     const size_t bytes = length < 0 ? strlen(text) : (size_t)length;
-    if (bytes > OXI_JINJA_MOST_SOURCE || !oxi_jinja_is_utf8(text, bytes)) {
+    if (bytes > OXI_JINJA_MOST_SOURCE || !oxi_utf8_is_valid(text, bytes)) {
         (void)oxi_fail(OX_ERR_FORMAT, bytes > OXI_JINJA_MOST_SOURCE ? "template: more than 4 MiB"
                                                                     : "template: the source is not UTF-8");
         return NULL;

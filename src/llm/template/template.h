@@ -326,8 +326,6 @@ static void oxi_jinja_write_int(oxi_jinja *j, int64_t i);
 
 /* ---- characters (unicode.c) ---------------------------------------------------------------------------- */
 
-/* The character at text[*at], which is valid UTF-8; moves on. */
-static uint32_t oxi_jinja_code(const char *text, size_t length, size_t *at);
 static size_t oxi_jinja_characters(const char *text, size_t length);
 /* The byte where character `index` begins. */
 static size_t oxi_jinja_byte_of(const char *text, size_t length, size_t index);

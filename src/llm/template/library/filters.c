@@ -8,7 +8,7 @@
 static oxi_jinja_value oxi_jinja_map_case(oxi_jinja *j, oxi_jinja_value text, uint32_t (*of)(uint32_t)) {
     const size_t start = j->out_length;
     for (size_t at = 0; at < text.length && oxi_jinja_step(j, 1);)
-        oxi_jinja_write_code(j, of(oxi_jinja_code(text.as.text, text.length, &at)));
+        oxi_jinja_write_code(j, of(oxi_utf8_code(text.as.text, text.length, &at)));
     return oxi_jinja_take(j, start);
 }
 
@@ -25,7 +25,7 @@ static oxi_jinja_value oxi_jinja_capitalize(oxi_jinja *j, oxi_jinja_value *a) {
     const size_t start = j->out_length;
     for (size_t at = 0; at < text.length && oxi_jinja_step(j, 1);) {
         const bool first = at == 0;
-        const uint32_t code = oxi_jinja_code(text.as.text, text.length, &at);
+        const uint32_t code = oxi_utf8_code(text.as.text, text.length, &at);
         oxi_jinja_write_code(j, first ? oxi_jinja_to_upper(code) : oxi_jinja_to_lower(code));
     }
     return oxi_jinja_safe_as(oxi_jinja_take(j, start), text);
@@ -41,7 +41,7 @@ static oxi_jinja_value oxi_jinja_title_of(oxi_jinja *j, oxi_jinja_value text, bo
     const size_t start = j->out_length;
     bool begins = true;
     for (size_t at = 0; at < text.length && oxi_jinja_step(j, 1);) {
-        const uint32_t code = oxi_jinja_code(text.as.text, text.length, &at);
+        const uint32_t code = oxi_utf8_code(text.as.text, text.length, &at);
         oxi_jinja_write_code(j, begins ? oxi_jinja_to_upper(code) : oxi_jinja_to_lower(code));
         begins = is_filter ? oxi_jinja_is_space(code) || (code < 0x80 && code && strchr("-({[<", (int)code))
                            : !oxi_jinja_is_cased(code);
@@ -56,7 +56,7 @@ static oxi_jinja_value oxi_jinja_title(oxi_jinja *j, oxi_jinja_value *a) {
 static bool oxi_jinja_in_set(uint32_t code, oxi_jinja_value set) {
     if (set.type != OXI_JINJA_STRING) return oxi_jinja_is_space(code);
     for (size_t at = 0; at < set.length;)
-        if (oxi_jinja_code(set.as.text, set.length, &at) == code) return true;
+        if (oxi_utf8_code(set.as.text, set.length, &at) == code) return true;
     return false;
 }
 
@@ -66,14 +66,14 @@ static oxi_jinja_value oxi_jinja_strip(oxi_jinja *j, oxi_jinja_value text, oxi_j
     size_t start = 0, end = text.length;
     while (left && start < end && oxi_jinja_step(j, 1 + set.length / 64 * (set.type == OXI_JINJA_STRING))) {
         size_t next = start;
-        if (!oxi_jinja_in_set(oxi_jinja_code(text.as.text, end, &next), set)) break;
+        if (!oxi_jinja_in_set(oxi_utf8_code(text.as.text, end, &next), set)) break;
         start = next;
     }
     while (right && end > start && oxi_jinja_step(j, 1 + set.length / 64 * (set.type == OXI_JINJA_STRING))) {
         size_t at = end - 1;
         while (at > start && ((unsigned char)text.as.text[at] & 0xC0) == 0x80) at--;
         size_t next = at;
-        if (!oxi_jinja_in_set(oxi_jinja_code(text.as.text, end, &next), set)) break;
+        if (!oxi_jinja_in_set(oxi_utf8_code(text.as.text, end, &next), set)) break;
         end = at;
     }
     return oxi_jinja_text(text.as.text + start, end - start);
@@ -96,7 +96,7 @@ static oxi_jinja_value oxi_jinja_replace_in(oxi_jinja *j, oxi_jinja_value text, 
         if (old.length == 0) {
             const size_t from = at;
             if (at == text.length) return oxi_jinja_take(j, start);
-            (void)oxi_jinja_code(text.as.text, text.length, &at);
+            (void)oxi_utf8_code(text.as.text, text.length, &at);
             oxi_jinja_write(j, text.as.text + from, at - from);
         }
         most--;
@@ -122,7 +122,7 @@ static oxi_jinja_value oxi_jinja_lines(oxi_jinja *j, oxi_jinja_value text, bool 
     size_t start = 0;
     for (size_t at = 0; at < text.length && oxi_jinja_step(j, 1);) {
         const size_t end = at;
-        const uint32_t code = oxi_jinja_code(text.as.text, text.length, &at);
+        const uint32_t code = oxi_utf8_code(text.as.text, text.length, &at);
         if (!oxi_jinja_is_line_end(code)) continue;
         if (code == '\r' && at < text.length && text.as.text[at] == '\n') at++;
         oxi_jinja_push(j, lines.as.list,
@@ -203,7 +203,7 @@ static oxi_jinja_value oxi_jinja_wordcount(oxi_jinja *j, oxi_jinja_value *a) {
     int64_t count = 0;
     bool inside = false;
     for (size_t at = 0; at < text.length && oxi_jinja_step(j, 1);) {
-        const uint32_t code = oxi_jinja_code(text.as.text, text.length, &at);
+        const uint32_t code = oxi_utf8_code(text.as.text, text.length, &at);
         const bool word = code == '_' || (code >= '0' && code <= '9') || oxi_jinja_is_cased(code) ||
                           (code >= 0x80 && oxi_jinja_is_printable(code) && !oxi_jinja_is_space(code));
         count += word && !inside;

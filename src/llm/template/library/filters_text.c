@@ -59,7 +59,7 @@ static size_t oxi_jinja_word_end(oxi_jinja_value text, size_t at) {
     for (int part = 0; part < 2; part++)
         while (at < text.length) {
             size_t next = at;
-            if (oxi_jinja_is_space(oxi_jinja_code(text.as.text, text.length, &next)) != (part == 1)) break;
+            if (oxi_jinja_is_space(oxi_utf8_code(text.as.text, text.length, &next)) != (part == 1)) break;
             at = next;
         }
     return at;
@@ -185,7 +185,7 @@ static uint32_t oxi_jinja_near(oxi_jinja_value t, size_t at, bool back) {
     if (back ? at == 0 : at >= t.length) return 0;
     if (back) at--;
     while (back && at > 0 && ((unsigned char)t.as.text[at] & 0xC0) == 0x80) at--;
-    return oxi_jinja_code(t.as.text, t.length, &at);
+    return oxi_utf8_code(t.as.text, t.length, &at);
 }
 
 /* Whether a word may be broken behind the hyphen that ends at `at`: letters are on both sides of it. */
@@ -199,7 +199,7 @@ static bool oxi_jinja_breaks_behind(oxi_jinja_value t, size_t at) {
     if (far == '-') far = oxi_jinja_near(t, before - 1, true);
     if (!oxi_jinja_is_letter(far)) return false;
     if (!oxi_jinja_is_letter(oxi_jinja_near(t, at, false))) return false;
-    (void)oxi_jinja_code(t.as.text, t.length, &after);
+    (void)oxi_utf8_code(t.as.text, t.length, &after);
     far = oxi_jinja_near(t, after, false);
     if (far == '-') far = oxi_jinja_near(t, after + 1, false);
     return oxi_jinja_is_letter(far);
@@ -415,7 +415,7 @@ static oxi_jinja_value oxi_jinja_striptags(oxi_jinja *j, oxi_jinja_value *a) {
     bool space = false, any = false;
     for (size_t at = 0; at < t.length && oxi_jinja_step(j, 1);) {
         size_t next = at;
-        const uint32_t code = oxi_jinja_code(t.as.text, t.length, &next);
+        const uint32_t code = oxi_utf8_code(t.as.text, t.length, &next);
         const bool is_space = oxi_jinja_is_space(code);
         if (!is_space && space && any) oxi_jinja_write(j, " ", 1);
         space = is_space;

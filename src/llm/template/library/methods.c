@@ -33,7 +33,7 @@ static void oxi_jinja_split_spaces(oxi_jinja *j, oxi_jinja_value text, int64_t m
                 size_t start = at - 1;
                 while (start > 0 && ((unsigned char)rest.as.text[start] & 0xC0) == 0x80) start--;
                 size_t next = start;
-                if (oxi_jinja_is_space(oxi_jinja_code(rest.as.text, rest.length, &next))) break;
+                if (oxi_jinja_is_space(oxi_utf8_code(rest.as.text, rest.length, &next))) break;
                 at = start;
             }
             oxi_jinja_push(j, out, oxi_jinja_text(rest.as.text + at, rest.length - at));
@@ -42,7 +42,7 @@ static void oxi_jinja_split_spaces(oxi_jinja *j, oxi_jinja_value text, int64_t m
         }
         while (end < rest.length) {
             size_t next = end;
-            if (oxi_jinja_is_space(oxi_jinja_code(rest.as.text, rest.length, &next))) break;
+            if (oxi_jinja_is_space(oxi_utf8_code(rest.as.text, rest.length, &next))) break;
             end = next;
         }
         oxi_jinja_push(j, out, oxi_jinja_text(rest.as.text, end));

@@ -80,7 +80,7 @@ static oxi_jinja_value oxi_jinja_all_in_case(oxi_jinja *j, oxi_jinja_value v, ui
     const oxi_jinja_value text = oxi_jinja_string(j, v);
     bool any = false;
     for (size_t at = 0; at < text.length && oxi_jinja_step(j, 1);) {
-        const uint32_t code = oxi_jinja_code(text.as.text, text.length, &at);
+        const uint32_t code = oxi_utf8_code(text.as.text, text.length, &at);
         if (of(code) != code) return oxi_jinja_bool(false);
         any = any || oxi_jinja_is_cased(code);
     }

@@ -227,7 +227,7 @@ static void oxi_jinja_brace_spec(oxi_jinja *j, oxi_jinja_value text, oxi_jinja_s
     spec->fill = ' ';
     spec->precision = -1;
     if (text.length) {
-        const uint32_t first = oxi_jinja_code(text.as.text, text.length, &next);
+        const uint32_t first = oxi_utf8_code(text.as.text, text.length, &next);
         if (next < text.length && text.as.text[next] && strchr("<>=^", text.as.text[next])) {
             spec->fill = first;
             spec->align = text.as.text[next];

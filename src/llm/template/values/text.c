@@ -78,7 +78,7 @@ static void oxi_jinja_write_quoted(oxi_jinja *j, oxi_jinja_value v) {
     oxi_jinja_write(j, &quote, 1);
     for (size_t at = 0; at < v.length && !j->status;) {
         const size_t start = at;
-        const uint32_t code = oxi_jinja_code(v.as.text, v.length, &at);
+        const uint32_t code = oxi_utf8_code(v.as.text, v.length, &at);
         if (code == (uint32_t)quote || code == '\\') oxi_jinja_write(j, "\\", 1);
         if (code == '\n')
             oxi_jinja_write(j, "\\n", 2);
@@ -241,7 +241,7 @@ static void oxi_jinja_write_json_string(oxi_jinja *j, oxi_jinja_value v, bool as
     oxi_jinja_write(j, "\"", 1);
     for (size_t at = 0; at < v.length && !j->status;) {
         const size_t start = at;
-        const uint32_t code = oxi_jinja_code(v.as.text, v.length, &at);
+        const uint32_t code = oxi_utf8_code(v.as.text, v.length, &at);
         const char *letter = code && code < 0x80 ? strchr(letters, (int)code) : NULL;
         if (letter) {
             oxi_jinja_write(j, "\\", 1);

@@ -358,7 +358,7 @@ static const oxi_jinja_list *oxi_jinja_characters_of(oxi_jinja *j, oxi_jinja_val
     oxi_jinja_value list = oxi_jinja_list_new(j, OXI_JINJA_LIST, oxi_jinja_characters(v.as.text, v.length));
     for (size_t at = 0; at < v.length && !j->status;) {
         const size_t start = at;
-        (void)oxi_jinja_code(v.as.text, v.length, &at);
+        (void)oxi_utf8_code(v.as.text, v.length, &at);
         oxi_jinja_push(j, list.as.list, oxi_jinja_text(v.as.text + start, at - start));
     }
     return j->status ? NULL : list.as.list;
