@@ -201,7 +201,7 @@ typedef struct ox_llm ox_llm;
 /* What the file says about the model. Sizes count elements. */
 typedef struct ox_llm_config {
     char name[64];            /* general.name, cut; unprintable bytes are '?' */
-    const char *architecture; /* "llama" */
+    const char *architecture; /* GGUF's general.architecture: "llama", "qwen3" ... */
     int64_t vocabulary;       /* rows of the embedding; logits of a token */
     int64_t layers;
     int64_t width;                /* embedding_length */
@@ -220,12 +220,13 @@ typedef struct ox_llm_config {
     int64_t bytes; /* of the weights, as they lie in the file */
 } ox_llm_config;
 
-/* ox_llm_open - a model from a GGUF file; its weights stay in the mapped file.
+/* ox_llm_open - a model from what it lies in; its weights stay there, mapped, where they need no change.
+ *   path      a GGUF file, a Hugging Face folder, or llama2.c's .bin
  *   device    where it computes; NULL = CPU
  * dtypes    weights of any float or block type that ox_linear takes
  * errors    NULL: OX_ERR_IO; OX_ERR_FORMAT bad or contradicting sizes; OX_ERR_NOT_FOUND a key or tensor is
- *           missing; OX_ERR_SHAPE, OX_ERR_DTYPE of a tensor; OX_ERR_UNSUPPORTED another architecture,
- *           experts, a rope scaling other than linear; OX_ERR_NOMEM. untrusted input: yes */
+ *           missing; OX_ERR_SHAPE, OX_ERR_DTYPE of a tensor; OX_ERR_UNSUPPORTED an architecture, or something
+ *           that one does, which is not read here; OX_ERR_NOMEM. untrusted input: yes */
 OX_API ox_llm *ox_llm_open(const char *path, ox_device *device);
 /* The same from a file that is open, on its device; it may be closed afterwards. If ox_file_open_copy
  * opened it, weights of block types are repacked in their place (ox_prepack): faster, in the same memory.
@@ -236,6 +237,8 @@ OX_API const ox_llm_config *ox_llm_get_config(const ox_llm *model);
 /* The model's own. NULL: OX_ERR_NOT_FOUND if its file has none, OX_ERR_UNSUPPORTED if it is of a kind that is
  * not read here; ids still work. */
 OX_API const ox_tokenizer *ox_llm_tokenizer(const ox_llm *model);
+/* The source of its chat template, for ox_llm_template_open; NULL = it has none. Valid like the model. */
+OX_API const char *ox_llm_chat_template(const ox_llm *model);
 
 /* ---- context: one text, with its keys and values ----------------------------------------------------------
  * One thread at a time; a model may have many contexts. */
