@@ -25,6 +25,7 @@
  *     ox_llm_template   chat templates: messages to a prompt
  *     ox_llm_sampler        logits to the next id: greedy, temperature, top_k, top_p, min_p
  *     ox_gguf_writer    GGUF files: metadata of every type, tensors of every dtype that the format has
+ *     ox_llm_convert    models of Hugging Face folders and of llama2.c as GGUF files, some sixty model types
  *
  * A PROMPT FROM MESSAGES
  *     ox_llm_template *t = ox_llm_template_open(chat_template, -1);      its Jinja source
