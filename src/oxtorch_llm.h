@@ -28,6 +28,7 @@
  *     ox_gguf_writer    GGUF files: metadata of every type, tensors of every dtype that the format has
  *     ox_llm_quantize       a GGUF file with smaller weights, by a mix of types such as "Q4_K_M"
  *     ox_llm_importance     how much each column of a weight matters: from a file, or heard while a text runs
+ *     ox_llm_convert    models of Hugging Face folders and of llama2.c as GGUF files, some sixty model types
  *
  * A PROMPT FROM MESSAGES
  *     ox_llm_template *t = ox_llm_template_open(chat_template, -1);      its Jinja source
