@@ -67,6 +67,8 @@ static ox_status oxi_llm_read_expert_sizes(ox_llm *model, const ox_file *file, i
     ox_status status =
         oxi_llm_read_int(model, file, "expert_feed_forward_length", i, 1, l->hidden, &l->expert_hidden);
     if (!status) status = oxi_llm_read_float(model, file, "swiglu_clamp_exp", i, 0, clamp, &l->expert_clamp);
+    if (!status && oxi_llm_has_trait(model, OXI_LLM_TRAIT(SHARED_CLAMP)))
+        status = oxi_llm_read_float(model, file, "swiglu_clamp_shexp", i, 0, 0, &l->shared_clamp);
     if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(DENSE_WIDTH))) l->hidden = model->config.width;
     return status;
 }

@@ -123,7 +123,8 @@ static ox_status oxi_llm_size_delta(ox_llm *model, const ox_file *file, oxi_llm_
 static ox_status oxi_llm_size_kda(ox_llm *model, const ox_file *file, oxi_llm_mixing *m) {
     ox_status status = oxi_llm_read_int(model, file, "kda.head_dim", -1, 1, OXI_LLM_NEEDED, &m->key);
     if (!status) status = oxi_llm_read_int(model, file, "attention.head_count", 0, 1, OXI_LLM_NEEDED, &m->heads);
-    if (!status) status = oxi_llm_read_float(model, file, "kda.gate_lower_bound", -1, -1e30, 0, &m->bound);
+    if (!status) status = oxi_llm_read_float(model, file, "kda.gate_lower_bound", -1, -INFINITY, 0, &m->bound);
+    if (!(m->bound > -1e30 && m->bound < 0)) m->bound = 0;
     m->value = m->key;
     m->groups = m->heads;
     m->inner = m->heads * m->key;

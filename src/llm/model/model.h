@@ -88,6 +88,8 @@ enum { OXI_LLM_SEES_ALL = 0, OXI_LLM_SEES_BEFORE };
     X(DENSE_BESIDE)         /* layers with experts have a plain feed-forward too */ \
     X(SHARED_HALF)          /* the mean of routed and shared experts, not their sum */ \
     X(EXPERT_CLAMP_7)       /* swiglu_clamp_exp is 7 where the file does not say */ \
+    X(CLAMP_LATE)           /* a clamped gate: its activation is at most that, not the gate */ \
+    X(SHARED_CLAMP)         /* swiglu_clamp_shexp is used */ \
     X(DENSE_WIDTH)          /* a plain feed-forward beside experts is as wide as the model */ \
     X(BESIDE_ROOT)          /* with a plain feed-forward beside: the sum by sqrt(1/2) */ \
     X(QUERY_GATED)          /* attn_q has a head's query, then its gate */ \
@@ -187,6 +189,7 @@ typedef struct oxi_llm_layer {
     oxi_llm_part part[OXI_LLM_LAYER_ROLES];
     int64_t heads, kv_heads, key_size, value_size, hidden, expert_hidden;
     double expert_clamp;      /* of what goes into the experts' activation; 0 = none */
+    double shared_clamp;      /* the same of shared experts, and of a plain feed-forward */
     int64_t window;           /* positions that are seen; 0 = all */
     const oxi_llm_rope *rope; /* NULL: not turned */
     bool attends, feeds;      /* it has attention; it has a feed-forward */
