@@ -48,6 +48,7 @@
 #include "oxtorch.h"
 #include "llm/llm.h"
 #include "llm/gguf/gguf_writer.h"
+#include "llm/convert/convert.h"
 
 #endif /* OX_TORCH_LLM_H */
 
@@ -78,6 +79,17 @@
 #include "llm/template/library/globals.c"
 #include "llm/template/run.c"
 #include "llm/template/template.c"
+#include "llm/source/source.h"
+#include "llm/source/internal.h"
+#include "llm/source/config.c"
+#include "llm/source/facts.c"
+#include "llm/source/rope.c"
+#include "llm/source/names.c"
+#include "llm/source/shapes.c"
+#include "llm/source/transform.c"
+#include "llm/source/folder.c"
+#include "llm/source/bin.c"
+#include "llm/source/source.c"
 #include "llm/model/model.h"
 #include "llm/model/activations.c"
 #include "llm/model/facts.c"
@@ -92,7 +104,9 @@
 #include "llm/context/mixers.c"
 #include "llm/context/forward.c"
 #include "llm/context/context.c"
+#include "llm/context/embed.c"
 #include "llm/generate.c"
 #include "llm/gguf/gguf_writer.c"
+#include "llm/convert/convert.c"
 
 #endif

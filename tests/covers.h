@@ -7,7 +7,7 @@
 #include "op_cases.h"
 #include "reduce_cases.h"
 
-#define MOST_OPERANDS 4
+#define MOST_OPERANDS 5
 #define MOST_RESULTS 2
 
 /* An operand: x the dtype under test, i and j indices of i64 and i32 below `limit`, b a mask, f an f32. */
@@ -98,6 +98,7 @@ GIVES(addmm, ox_addmm(in[0], in[1], in[2], 2, 3))
 RUN(rope, ox_rope_desc desc; memset(&desc, 0, sizeof desc); desc.interleaved = true; desc.factors = in[2];
     out[0] = ox_rope(in[0], in[1], &desc))
 RUN(attention, ox_attention_desc desc; memset(&desc, 0, sizeof desc); desc.causal = true; desc.mask = in[3];
+    desc.sinks = in[4];
     out[0] = ox_scaled_dot_product_attention(in[0], in[1], in[2], &desc))
 
 /* ---- copies, random numbers over an operand, views --------------------------------------------------- */
@@ -221,6 +222,8 @@ static const cover covers[] = {
      cover_rope, ",u8,i8,u16,i16,u32,i32,u64,i64,"},
     {"attention", "attention", {X4(2, 4, 5, 8), X4(2, 2, 7, 8), X4(2, 2, 7, 6), {'b', 2, {5, 7},
      DOMAIN_NOT_ZERO, 0}}, cover_attention, ",bool,"},
+    {"attention", "attention with sinks", {X4(2, 4, 5, 8), X4(2, 2, 7, 8), X4(2, 2, 7, 6), {'b', 2, {5, 7},
+     DOMAIN_NOT_ZERO, 0}, {'f', 1, {4}, DOMAIN_MODEST, 0}}, cover_attention, ",bool,"},
     ONE_X3(copy, clone) LONG_X3(copy, clone) ONE_X3(copy, contiguous) ONE_X2(copy, copy_)
     ONE_X2(copy, cast_f32) ONE_X2(copy, cast_u8)
     ONE_X2(copy, cast_bf16) ONE_X2(copy, repeat)

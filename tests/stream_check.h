@@ -126,8 +126,8 @@ static void compare_mask(const stream_case *c, const char *name, stream_run run,
                          int count, unsigned mask) {
     static const int leads[] = {0, 8, 32, 4096, 4, 3}; /* the last two: no aligned elements for wide dtypes */
     static int turn;
-    char path[4][320];
-    ox_tensor *far[4];
+    char path[5][320];
+    ox_tensor *far[5];
     ox_stream *stream = case_open(c);
     if (!stream) return;
     ox_scope scope = ox_scope_begin();

@@ -21,7 +21,7 @@ static bool sees(const ox_attention_desc *desc, int64_t s, int64_t t) {
     return (!desc->causal || t <= position) && (desc->window <= 0 || t > position - desc->window);
 }
 
-/* softmax(scale q k^T + mask) v; mask: additive doubles [batch][heads][length][keys] or NULL. */
+/* softmax(scale q k^T + mask, sink) v; mask: additive doubles [batch][heads][length][keys] or NULL. */
 static double *attend(const shapes *n, const double *q, const double *k, const double *v, const double *mask,
                       const ox_attention_desc *desc) {
     double *out =
@@ -32,6 +32,7 @@ static double *attend(const shapes *n, const double *q, const double *k, const d
         int64_t s = row % n->length, head = row / n->length % n->heads, batch = row / n->length / n->heads;
         int64_t kv = batch * n->kv_heads + head / (n->heads / n->kv_heads);
         double max = -INFINITY, sum = 0;
+        double sink = desc->sinks ? load_real(OX_F32, element(desc->sinks, head)) : -INFINITY;
         for (int64_t t = 0; t < n->keys; t++) {
             double score = 0;
             for (int64_t d = 0; d < n->depth; d++)
@@ -42,8 +43,10 @@ static double *attend(const shapes *n, const double *q, const double *k, const d
             scores[t] = sees(desc, s, t) ? score : -INFINITY;
             if (scores[t] > max) max = scores[t];
         }
+        double top = sink > max ? sink : max;
+        if (max > -INFINITY) sum = exp(sink - top);
         for (int64_t t = 0; t < n->keys && max > -INFINITY; t++) {
-            double weight = exp(scores[t] - max);
+            double weight = exp(scores[t] - top);
             sum += weight;
             for (int64_t d = 0; d < n->value_depth; d++)
                 out[row * n->value_depth + d] += weight * v[(kv * n->keys + t) * n->value_depth + d];
@@ -77,13 +80,20 @@ static void check_attention(const char *name, const shapes *n, layout l, ox_dtyp
                             const ox_attention_desc *given) {
     OX_SCOPE {
         ox_attention_desc desc = *given;
+        ox_dtype made = k_dtype == OX_Q8_0 ? OX_F32 : k_dtype;
         ox_tensor *q = make(l, n->batch, n->heads, n->length, n->depth, q_dtype),
-                  *k = make(l, n->batch, n->kv_heads, n->keys, n->depth, k_dtype);
-        ox_tensor *v = make(l, n->batch, n->kv_heads, n->keys, n->value_depth, k_dtype);
+                  *k = make(l, n->batch, n->kv_heads, n->keys, n->depth, made);
+        ox_tensor *v = make(l, n->batch, n->kv_heads, n->keys, n->value_depth, made), *blocks[2] = {k, v};
+        if (k_dtype == OX_Q8_0) {
+            blocks[0] = ox_cast(k, k_dtype);
+            blocks[1] = ox_cast(v, k_dtype);
+            k = ox_cast(blocks[0], made);
+            v = ox_cast(blocks[1], made);
+        }
         double *dq = doubles_of(q), *dk = doubles_of(k), *dv = doubles_of(v),
                *dm = desc.mask ? mask_doubles(n, desc.mask) : NULL;
         double *want = attend(n, dq, dk, dv, dm, &desc);
-        ox_tensor *out = ox_scaled_dot_product_attention(q, k, v, &desc);
+        ox_tensor *out = ox_scaled_dot_product_attention(q, blocks[0], blocks[1], &desc);
         CHECK_MSG(out && out->dtype == q_dtype && ox_is_contiguous(out), "%s: %s", name, ox_error_text());
         double worst = 0, slack = q_dtype == OX_F64 ? 1e-13 : 2e-6;
         for (int64_t i = 0; out && i < ox_numel(out); i++) {
@@ -441,6 +451,93 @@ static void test_blocks(void) {
     }
 }
 
+/* ---- sinks --------------------------------------------------------------------------------------------- */
+
+enum { SINKS_MODEST, SINKS_FAR, SINKS_STRIDED, SINKS_BACKWARDS, SINKS_BROADCAST, SINKS_KINDS };
+
+static ox_tensor *make_sinks(int kind, int64_t heads) {
+    static const float far[] = {1e4f, -1e4f, -INFINITY, 90, -90, 0.5f};
+    if (kind == SINKS_BROADCAST) return ox_expand(ox_full(OX_SHAPE(1), 1.5, OX_F32), OX_SHAPE(heads));
+    ox_tensor *sinks = ox_mul_number(ox_randn(OX_SHAPE(heads), OX_F32), 3);
+    for (int64_t h = 0; h < heads && kind == SINKS_FAR; h++) store_real(OX_F32, element(sinks, h), far[h % 6]);
+    if (kind == SINKS_STRIDED) return ox_select(ox_mul_number(ox_randn(OX_SHAPE(heads, 3), OX_F32), 3), 1, 2);
+    return kind == SINKS_BACKWARDS ? backwards(sinks, OX_DIMS(0)) : sinks;
+}
+
+/* One row, eight and hundreds; keys in chunks of both ways; heads that share keys. */
+static void test_sinks(void) {
+    static const shapes sizes[] = {{2, 6, 3, 1, 70, 32, 32},   {1, 6, 6, 8, 40, 32, 32},
+                                   {1, 6, 2, 300, 300, 32, 32}, {1, 8, 1, 1, 3000, 32, 64},
+                                   {1, 1, 1, 20, 5000, 8, 8},   {1, 2, 2, 9, 33, 5, 3},
+                                   {1, 2, 1, 4, 2100, 32, 32}};
+    static const ox_dtype caches[] = {OX_F32, OX_F16, OX_BF16, OX_Q8_0};
+    for (int i = 0; i < 7; i++)
+        for (int kind = 0; kind < SINKS_KINDS; kind++)
+            OX_SCOPE {
+                const shapes *n = &sizes[i];
+                ox_dtype cache = n->depth % 32 ? caches[(i + kind) % 3] : caches[(i + kind) % 4];
+                ox_attention_desc desc = plain_desc();
+                desc.sinks = make_sinks(kind, n->heads);
+                check_attention("sinks", n, LAYOUT_PLAIN, OX_F32, cache, &desc);
+                check_attention("sinks", n, LAYOUT_PLAIN, OX_F64, OX_F64, &desc);
+                if (is_short_mirror() && kind > SINKS_FAR) continue;
+                desc.causal = true;
+                desc.query_start = n->keys - n->length;
+                check_attention("sinks, causal", n, LAYOUT_INSIDE, OX_F16, OX_F16, &desc);
+                desc.window = 20;
+                desc.softcap = kind % 2 ? 2 : 0;
+                check_attention("sinks, a window", n, LAYOUT_PLAIN, OX_F32, cache, &desc);
+                desc = plain_desc();
+                desc.sinks = make_sinks(kind, n->heads);
+                desc.mask = ox_randn(OX_SHAPE(n->length, n->keys), OX_F32);
+                ox_fill_(ox_select(desc.mask, 0, 0), -INFINITY); /* a row sees nothing */
+                check_attention("sinks and a mask", n, LAYOUT_PLAIN, OX_F32, cache, &desc);
+                desc.mask = ox_gt(desc.mask, ox_number(0));
+                check_attention("sinks and a mask", n, LAYOUT_PLAIN, OX_BF16, OX_F32, &desc);
+                check_attention("sinks and a mask", n, LAYOUT_PLAIN, OX_F64, OX_F64, &desc);
+            }
+}
+
+/* Sinks of -infinity change no bit; far ones leave nothing; scores of their size are beside them. */
+static void test_sink_numbers(void) {
+    static const int64_t lengths[] = {1, 40}, keys[] = {50, 5000};
+    for (int i = 0; i < 4; i++)
+        for (int d = 0; d < 2; d++)
+            OX_SCOPE {
+                ox_dtype dtype = d ? OX_F64 : OX_F32;
+                ox_tensor *q = ox_randn(OX_SHAPE(2, lengths[i % 2], 8), dtype),
+                          *k = ox_randn(OX_SHAPE(1, keys[i / 2], 8), dtype);
+                ox_attention_desc desc = plain_desc();
+                ox_tensor *plain = ox_scaled_dot_product_attention(q, k, k, &desc);
+                desc.sinks = ox_full(OX_SHAPE(2), -INFINITY, OX_F32);
+                CHECK(same_bits(plain, ox_scaled_dot_product_attention(q, k, k, &desc)));
+                desc.sinks = ox_full(OX_SHAPE(2), 3e38, OX_F32);
+                ox_tensor *none = ox_scaled_dot_product_attention(q, k, k, &desc);
+                CHECK(none && ox_item(ox_count_nonzero(none, OX_ALL_DIMS)) == 0);
+                /* all scores 10000, a sink of the logarithm of as many keys more: half of it is left */
+                q = ox_full_like(q, 100);
+                ox_tensor *ones = ox_full_like(k, 100);
+                desc.scale = 0.125;
+                desc.sinks = ox_full(OX_SHAPE(2), 1e4 + log((double)keys[i / 2]), OX_F32);
+                ox_tensor *half = ox_scaled_dot_product_attention(q, ones, ones, &desc);
+                CHECK(half && ox_allclose(half, ox_full_like(half, 50), 1e-3, 0, false));
+            }
+    OX_SCOPE { /* of one head without a dim, and what is refused */
+        ox_tensor *x = ox_randn(OX_SHAPE(5, 8), OX_F32), *heads = ox_unsqueeze(x, 0);
+        ox_attention_desc desc = plain_desc();
+        desc.sinks = ox_ones(OX_SHAPE(1), OX_F32);
+        ox_tensor *out = ox_scaled_dot_product_attention(x, x, x, &desc);
+        CHECK(same_bits(ox_unsqueeze(out, 0), ox_scaled_dot_product_attention(heads, heads, heads, &desc)));
+        ox_tensor *bad[3] = {ox_ones(OX_SHAPE(2), OX_F32), ox_ones(OX_SHAPE(1), OX_F16),
+                             ox_ones(OX_SHAPE(1, 1), OX_F32)};
+        for (int i = 0; i < 3; i++) {
+            desc.sinks = bad[i];
+            CHECK(!ox_scaled_dot_product_attention(x, x, x, &desc) && ox_error() == OX_ERR_SHAPE);
+            ox_error_clear();
+        }
+    }
+}
+
 /* ---- rows that see nothing ----------------------------------------------------------------------------- */
 
 /* Which rows of attention [S,Dv] are all 0 or all NaN, as PyTorch 2.14 has them: 'z' and 'n', others '.'. */
@@ -511,6 +608,8 @@ int main(void) {
     test_numbers();
     test_threads();
     test_long();
+    test_sinks();
+    test_sink_numbers();
     test_unseen();
     test_rope();
     CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());

@@ -781,6 +781,10 @@ static void check_reasons(void) {
     attention.mask = ox_ones(OX_SHAPE(2, 2), OX_I32);
     says(ox_scaled_dot_product_attention(x, x, x, &attention),
          "scaled_dot_product_attention: the mask is i32[2,2], neither bool nor float");
+    attention.mask = NULL;
+    attention.sinks = ox_ones(OX_SHAPE(2), OX_F32);
+    says(ox_scaled_dot_product_attention(x, x, x, &attention),
+         "scaled_dot_product_attention: sinks f32[2] are not f32, one for each head of q f32[2,3]");
     says(ox_im2col(ox_ones(OX_SHAPE(1, 2, 3), OX_F32), OX_ALL_DIMS, OX_ALL_DIMS, OX_ALL_DIMS, OX_ALL_DIMS),
          "im2col: no size of a kernel");
 }

@@ -358,17 +358,28 @@ static ox_tensor *run_masked(ox_tensor *const *in) {
     return ox_scaled_dot_product_attention(in[0], in[1], in[2], &desc);
 }
 
+static ox_tensor *run_sunk(ox_tensor *const *in) {
+    ox_attention_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.mask = in[3];
+    desc.sinks = in[4];
+    return ox_scaled_dot_product_attention(in[0], in[1], in[2], &desc);
+}
+
 /* Heads are cut, those that share keys stay together; as many queries as the two ways of the CPU want. */
 static void test_attention(const stream_case *c, int64_t batch, int64_t heads, int64_t kv_heads,
                            int64_t queries, int64_t keys) {
     OX_SCOPE {
-        ox_tensor *in[4] = {numbers(OX_SHAPE(batch, heads, queries, 32), OX_F32, 1),
+        ox_tensor *in[5] = {numbers(OX_SHAPE(batch, heads, queries, 32), OX_F32, 1),
                             numbers(OX_SHAPE(batch, kv_heads, keys, 32), OX_F32, 2),
                             numbers(OX_SHAPE(batch, kv_heads, keys, 32), OX_F32, 3),
-                            numbers(OX_SHAPE(heads, queries, keys), OX_F32, 4)};
+                            numbers(OX_SHAPE(heads, queries, keys), OX_F32, 4),
+                            numbers(OX_SHAPE(heads), OX_F32, 5)};
         compare_masks(c, "attention", run_attention, in, 3);
         compare(c, "causal attention", run_causal, in, 3);
         compare_mask(c, "masked attention", run_masked, in, 4, 15);
+        compare_mask(c, "attention with sinks", run_sunk, in, 5, 31);
+        compare_mask(c, "attention with sinks in RAM", run_sunk, in, 5, 15);
     }
 }
 

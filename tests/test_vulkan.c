@@ -368,6 +368,7 @@ typedef struct attention_case {
     int64_t start, window; /* causal unless start < 0 */
     double softcap;
     bool mask, turned; /* q and v as views: [queries, heads, depth] in memory */
+    bool sinks;
 } attention_case;
 
 static ox_tensor *heads_of(int64_t heads, int64_t rows, int64_t depth, bool turned, ox_dtype dtype) {
@@ -391,12 +392,15 @@ static void check_attention(const attention_case *c, ox_dtype dtype, ox_dtype ca
         desc.window = c->window;
         desc.softcap = c->softcap;
         desc.mask = mask ? there(mask) : NULL;
+        ox_tensor *sinks = c->sinks ? ox_mul_number(ox_randn(OX_SHAPE(c->heads), OX_F32), 3) : NULL;
+        desc.sinks = sinks ? there(sinks) : NULL;
         bool block = cache == OX_Q8_0;
         ox_set_exact(exact);
         ox_tensor *got = ox_scaled_dot_product_attention(there(q), block ? ox_to(k, gpu) : there(k),
                                                          block ? ox_to(v, gpu) : there(v), &desc);
         ox_set_exact(false);
         desc.mask = mask;
+        desc.sinks = sinks;
         ox_tensor *want = ox_scaled_dot_product_attention(ox_cast(q, OX_F32), ox_cast(k, OX_F32),
                                                           ox_cast(v, OX_F32), &desc);
         double off = distance(got, ox_cast(want, OX_F64));
@@ -408,16 +412,23 @@ static void check_attention(const attention_case *c, ox_dtype dtype, ox_dtype ca
 
 static void check_attentions(void) {
     static const attention_case cases[] = {
-        {4, 2, 1, 37, 64, 64, 36, 0, 0, false, true},
-        {2, 2, 1, 700, 64, 64, 699, 0, 0, false, false},
-        {2, 1, 3, 1300, 128, 128, 1297, 600, 0, true, true},
-        {2, 2, 5, 33, 40, 72, -1, 0, 5, true, false},
-        {2, 1, 70, 70, 64, 64, 0, 0, 0, false, true},
-        {2, 2, 130, 150, 128, 128, 20, 0, 0, false, false},
-        {4, 1, 66, 200, 64, 64, 134, 50, 3, true, false},
-        {1, 1, 17, 19, 13, 21, -1, 0, 0, false, false},
-        {3, 3, 65, 64, 32, 32, -1, 0, 0, false, true},
-        {2, 2, 100, 97, 96, 96, -1, 0, 0, true, true},
+        {4, 2, 1, 37, 64, 64, 36, 0, 0, false, true, false},
+        {2, 2, 1, 700, 64, 64, 699, 0, 0, false, false, false},
+        {2, 1, 3, 1300, 128, 128, 1297, 600, 0, true, true, false},
+        {2, 2, 5, 33, 40, 72, -1, 0, 5, true, false, false},
+        {2, 1, 70, 70, 64, 64, 0, 0, 0, false, true, false},
+        {2, 2, 130, 150, 128, 128, 20, 0, 0, false, false, false},
+        {4, 1, 66, 200, 64, 64, 134, 50, 3, true, false, false},
+        {1, 1, 17, 19, 13, 21, -1, 0, 0, false, false, false},
+        {3, 3, 65, 64, 32, 32, -1, 0, 0, false, true, false},
+        {2, 2, 100, 97, 96, 96, -1, 0, 0, true, true, false},
+        {4, 2, 1, 37, 64, 64, 36, 0, 0, false, true, true},
+        {4, 2, 2, 1300, 128, 128, 1297, 600, 0, true, true, true},
+        {4, 1, 1, 700, 64, 64, 699, 0, 3, false, false, true},
+        {4, 1, 66, 200, 64, 64, 134, 50, 3, true, false, true},
+        {2, 1, 70, 70, 64, 64, 0, 0, 0, false, true, true},
+        {3, 3, 65, 64, 32, 32, -1, 0, 0, false, true, true},
+        {2, 1, 17, 19, 13, 21, -1, 0, 0, false, false, true},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         check_attention(&cases[i], OX_F32, OX_F32, false, 2e-6);

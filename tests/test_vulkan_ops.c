@@ -412,12 +412,14 @@ static void check_plain_attention(void) {
         desc.softcap = which == 4 ? 3 : 0;
         if (which == 0) desc.mask = ox_gt(ox_randn(OX_SHAPE(6, 1, 23), OX_F32), ox_number(-0.5));
         if (which == 4) desc.mask = ox_randn(OX_SHAPE(19, 23), OX_F64);
+        if (which % 2) desc.sinks = ox_randn(OX_SHAPE(6), OX_F32);
         if (blocks) {
             k = ox_cast(k, OX_Q4_0);
             v = ox_cast(v, OX_Q4_0);
         }
         there_desc = desc;
         there_desc.mask = there(desc.mask);
+        there_desc.sinks = there(desc.sinks);
         double off = distance(ox_scaled_dot_product_attention(there(q), there(k), there(v), &there_desc),
                               ox_scaled_dot_product_attention(q, k, v, &desc));
         CHECK_MSG(off < (doubles ? 1e-13 : 1e-4), "attention, case %d: %g: %s", which, off, ox_error_text());

@@ -92,6 +92,8 @@ void main() {
         }
         barrier();
     }
+    if (SINKS == 1 && lane < QUERIES)
+        rescale[lane] = share_of_keys(SINK_OF(b5, gl_WorkGroupID.y), most[lane], total[lane]);
     barrier();
     for (uint j = 0; j < SUMS; j++) {
         uint unit = lane + THREADS * j;
@@ -99,6 +101,7 @@ void main() {
         uint query = unit / fours, s = first + query;
         if (s >= length) break;
         vec4 r = total[query] == 0 ? vec4(0) : sum[j] / total[query];
+        if (SINKS == 1) r *= rescale[query];
         write_four(r, at.x + s * P_row.x, unit % fours * 4);
     }
 }

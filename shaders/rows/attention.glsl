@@ -54,6 +54,13 @@ float score_of(const float dots, const uint mask_at, const uint query, const uin
     }
     return score;
 }
+// What a row's result is multiplied by where its head has a sink: the share of the keys in all weights.
+#define SINK_OF(block, head) uintBitsToFloat(block.d[P_sinks_at + (head) * P_sinks_stride])
+float share_of_keys(const float sink, const float most, const float total) {
+    if (total == 0) return 0;
+    float top = max(most, sink), keys = total * my_exp(most - top);
+    return keys / (keys + my_exp(sink - top));
+}
 // Up to four neighbors of a row of the result.
 void write_four(const vec4 r, const uint row, const uint column) {
     uint e = row + column * P_column.x, word = 0, width = width_of(DTYPE), each = 4 >> width;

@@ -82,7 +82,10 @@ void merge(const uint s, const uint row) {
         for (uint j = 0; j < 4 && 4 * lane < DEPTH_V; j++)
             sum[j] += factor * uintBitsToFloat(b5.d[part + 4 * lane + j]);
     }
-    if (4 * lane < DEPTH_V) write_four(total == 0 ? vec4(0) : sum / total, row, 4 * lane);
+    if (4 * lane >= DEPTH_V) return;
+    sum = total == 0 ? vec4(0) : sum / total;
+    if (SINKS == 1) sum *= share_of_keys(SINK_OF(b4, gl_WorkGroupID.y), most, total);
+    write_four(sum, row, 4 * lane);
 }
 
 void main() {
@@ -140,7 +143,9 @@ void main() {
     vec4 sum = vec4(0);
     for (uint i = 0; i < GROUPS; i++) sum += sums[2 * EIGHTS * i + lane];
     if (PARTS == 1) {
-        write_four(total == 0 ? vec4(0) : sum / total, at.x + s * P_row.x, 4 * lane);
+        sum = total == 0 ? vec4(0) : sum / total;
+        if (SINKS == 1) sum *= share_of_keys(SINK_OF(b5, gl_WorkGroupID.y), most, total);
+        write_four(sum, at.x + s * P_row.x, 4 * lane);
         return;
     }
     uint to = parts_at(s) + part * ROOM;

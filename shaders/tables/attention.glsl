@@ -6,6 +6,7 @@ layout(constant_id = 3) const uint CAUSAL = 0;
 layout(constant_id = 4) const uint SOFTCAP = 0;
 layout(constant_id = 5) const uint DEPTH = 64;
 layout(constant_id = 6) const uint ALIGNED = 0;
+layout(constant_id = 7) const uint SINKS = 0;
 #define ROW_length 0
 #define P_length param[0].x
 #define P_keys param[0].y
@@ -49,6 +50,9 @@ layout(constant_id = 6) const uint ALIGNED = 0;
 #define P_group param[7].x
 #define P_lead param[7].y
 #define P_parts_at param[7].z
+#define P_sinks_at param[7].w
 #define ROW_stride 8
 #define ROW_mask_stride 14
 #define ROW_shape 16
+#define ROW_sinks_stride 18
+#define P_sinks_stride param[18].x

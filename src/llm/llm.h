@@ -155,6 +155,8 @@ typedef struct ox_llm_config {
     double rope_base, rope_scale; /* of the frequencies; of the positions */
     int64_t rope_size;            /* elements of a head that are rotated */
     bool tied;                    /* the embedding is the output matrix too */
+    bool causal;                   /* a token sees those before it; else all of the text */
+    bool encoder;                  /* hidden states, no logits: ox_llm_embed alone */
     int64_t experts, experts_used; /* of a layer; of them, for a token; 0 = there are none */
     int64_t parameters;
     int64_t bytes; /* of the weights, as they lie in the file */
@@ -210,6 +212,31 @@ OX_API ox_status ox_llm_decode_all(ox_llm_context *context, const int32_t *token
 /* The same for one token. On a GPU the step after it is recorded while this one runs, and goes in one
  * submission when its token comes, unless the device was used for something else in between. */
 OX_API ox_status ox_llm_decode_one(ox_llm_context *context, int32_t token, float *logits);
+
+/* ---- embeddings ------------------------------------------------------------------------------------------- */
+
+typedef enum ox_llm_pooling {
+    OX_LLM_POOLING_MODEL = 0, /* as the model's file says: the mean where it does not */
+    OX_LLM_POOLING_NONE,      /* no pooling: a row for each token */
+    OX_LLM_POOLING_MEAN,
+    OX_LLM_POOLING_FIRST, /* the first token's (CLS) */
+    OX_LLM_POOLING_LAST,  /* the last token's */
+    OX_LLM_POOLING_COUNT
+} ox_llm_pooling;
+
+typedef struct ox_llm_embed_desc {
+    ox_llm_pooling pooling;
+    bool normalize;       /* divides the pooled row by its length */
+    const int32_t *types; /* of each token, of models that have them (0 first text, 1 second); NULL = all 0 */
+} ox_llm_embed_desc;
+
+/* ox_llm_embed - what a model makes of a text: hidden states behind the last norm, pooled.
+ *   desc      NULL = zeroed
+ *   out       [width], or with OX_LLM_POOLING_NONE [count, width]
+ * The context is emptied first, and holds the text afterwards.
+ * errors    as ox_llm_decode; OX_ERR_ARG another pooling; OX_ERR_INDEX a type out of range */
+OX_API ox_status ox_llm_embed(ox_llm_context *context, const int32_t *tokens, int64_t count,
+                              const ox_llm_embed_desc *desc, float *out);
 
 /* ---- generation ---------------------------------------------------------------------------------------- */
 

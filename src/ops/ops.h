@@ -424,6 +424,7 @@ OX_API ox_tensor *ox_rope(ox_tensor *x, ox_tensor *positions, const ox_rope_desc
  * shapes    q [B,H,S,D], k [B,Hkv,T,D], v [B,Hkv,T,Dv] -> [B,H,S,Dv]; H a multiple of Hkv; leading dims may
  *           be missing
  * mask      bool (true = may attend) or float (added), broadcast to [B,H,S,T]
+ * sinks     a logit a head that joins its softmaxes without a value; neither scaled, capped nor masked
  * dtypes    f16 bf16 f32 f64; k and v may differ from q (a f16 cache), and be of a block type whose blocks
  *           run along D and Dv (a q8_0 cache); accumulates in f32 (f64: f64)
  * numerics  rows with nothing to attend to give 0, as in torch 2.14
@@ -435,6 +436,7 @@ typedef struct ox_attention_desc {
     int64_t window;          /* > 0: only the last `window` keys, the row's own position included */
     double scale;            /* 0 = 1/sqrt(D) */
     double softcap;          /* > 0: scores become softcap tanh(score/softcap) before the mask */
+    ox_tensor *sinks;        /* f32 [H], or NULL */
 } ox_attention_desc;
 OX_API ox_tensor *ox_scaled_dot_product_attention(ox_tensor *q, ox_tensor *k, ox_tensor *v,
                                                   const ox_attention_desc *desc);

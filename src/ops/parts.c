@@ -309,15 +309,21 @@ static ox_tensor *oxi_attention_scores(const oxi_call *call, int64_t group) {
     return scores;
 }
 
-/* Rows that see nothing give 0. */
+/* Rows that see nothing give 0; sinks are one more column of the softmax, which has no value. */
 OXI_PARTS(attention) {
     const ox_tensor *q = call->in[0], *k = call->in[1];
     int64_t own = q->ndim > 2 ? k->shape[q->ndim - 3] : 1;
     ox_shape shape = ox_shape_of(call->out[0]);
     if (k->shape[k->ndim - 2] == 0) return oxi_filled_beside(q, shape, 0);
     ox_tensor *scores = oxi_attention_scores(call, q->ndim > 2 ? q->shape[q->ndim - 3] / own : 1);
-    ox_tensor *blind = ox_eq(ox_amax(scores, OX_DIMS(-1), true), ox_number(-INFINITY));
-    ox_tensor *weights = ox_where(blind, ox_number(0), ox_softmax(scores, -1));
+    ox_tensor *most = ox_amax(scores, OX_DIMS(-1), true), *sinks = call->in[4];
+    if (most && sinks) {
+        if (q->ndim > 2) sinks = ox_view(sinks, OX_SHAPE(own, -1, 1, 1));
+        ox_tensor *both[2] = {scores, ox_expand(sinks, ox_shape_of(most))};
+        scores = ox_cat(both, 2, -1);
+    }
+    ox_tensor *weights = ox_where(ox_eq(most, ox_number(-INFINITY)), ox_number(0), ox_softmax(scores, -1));
+    if (sinks) weights = ox_narrow(weights, -1, 0, k->shape[k->ndim - 2]);
     ox_tensor *v = oxi_grouped_heads(oxi_wide(call->in[2]), 1);
     return v ? ox_reshape(ox_matmul(ox_cast(weights, v->dtype), v), shape) : NULL; /* a mask may be f64 */
 }

@@ -29,6 +29,8 @@ typedef struct oxi_attention {
     int64_t batches, heads, kv_heads, group, length, keys, depth, value_depth;
     int64_t rows; /* length * group */
     float scale, softcap;
+    const float *sinks; /* NULL or [H], sink_step floats apart */
+    int64_t sink_step;
     bool causal;
     int64_t start, window;
     /* how the work is cut: unit = (batch, kv head), then tiles of rows, then chunks of keys; none of it
@@ -128,11 +130,13 @@ static void oxi_attention_mask_row(const oxi_attention *job, const char *mask, i
 
 /* ---- results ------------------------------------------------------------------------------------------- */
 
-/* One row: sums weighted by e^(score - max), and the sum of weights. */
-static void oxi_attention_finish_row(const oxi_attention *job, char *out, int64_t row, float sum,
-                                     float *values) {
-    int64_t head = row % job->group, s = row / job->group;
-    out = oxi_attention_move(&job->out, out, head * job->out.head + s * job->out.row);
+/* One row: sums weighted by e^(score - max), and the sum of weights, of which the sink's has no value. */
+static void oxi_attention_finish_row(const oxi_attention *job, int64_t unit, int64_t row, float max,
+                                     float sum, float *values) {
+    int64_t head = unit % job->kv_heads * job->group + row % job->group, s = row / job->group;
+    char *out = oxi_attention_at(job, &job->out, unit / job->kv_heads, head);
+    out = oxi_attention_move(&job->out, out, s * job->out.row);
+    if (job->sinks && sum != 0) sum += expf(job->sinks[head * job->sink_step] - max);
     job->kernels->row_scale(job->value_depth, values, sum == 0 ? 0 : 1 / sum, values);
     job->kernels->store[job->out.t->dtype][OXI_LANE_F32](job->value_depth, values, out, job->out.column);
 }
@@ -147,8 +151,7 @@ static float *oxi_attention_partial(const oxi_attention *job, int64_t unit, int6
 static void oxi_attention_emit(const oxi_attention *job, int64_t unit, int64_t tile, int64_t chunk,
                                int64_t row, float max, float sum, float *values) {
     if (job->chunks == 1) {
-        char *out = oxi_attention_at(job, &job->out, unit / job->kv_heads, unit % job->kv_heads * job->group);
-        oxi_attention_finish_row(job, out, tile * job->tile_rows + row, sum, values);
+        oxi_attention_finish_row(job, unit, tile * job->tile_rows + row, max, sum, values);
         return;
     }
     float *partial = oxi_attention_partial(job, unit, tile, chunk, row);
@@ -175,8 +178,7 @@ static void oxi_attention_merge(void *arg, int64_t index, int lane) {
         sum += weight * partial[1];
         job->kernels->axpy_f32(job->value_depth, weight, partial + 2, values);
     }
-    char *out = oxi_attention_at(job, &job->out, unit / job->kv_heads, unit % job->kv_heads * job->group);
-    oxi_attention_finish_row(job, out, row, sum, values);
+    oxi_attention_finish_row(job, unit, row, max, sum, values);
 }
 
 /* ---- many rows: tiles ---------------------------------------------------------------------------------- */
@@ -457,6 +459,7 @@ static void oxi_attention_f64_task(void *arg, int64_t index, int lane) {
         load(value_depth, v + t * job->v.row * 8, job->v.column, stage);
         for (int64_t d = 0; d < value_depth; d++) out[d] += weight * stage[d];
     }
+    if (job->sinks && sum != 0) sum += exp((double)job->sinks[head * job->sink_step] - max);
     for (int64_t d = 0; d < value_depth; d++) out[d] = sum == 0 ? 0 : out[d] / sum;
     char *to = oxi_attention_at(job, &job->out, batch, head) + s * job->out.row * 8;
     job->kernels->store[OX_F64][OXI_LANE_F64](value_depth, out, to, job->out.column);
@@ -492,6 +495,9 @@ static void oxi_attention_shape(oxi_attention *job, const oxi_call *call) {
     oxi_attention_side_of(&job->v, v, job->kv_heads, job->keys, job->value_depth);
     oxi_attention_side_of(&job->out, call->out[0], job->heads, job->length, job->value_depth);
     if (call->in[3]) oxi_attention_side_of(&job->mask, call->in[3], job->heads, job->length, job->keys);
+    if (!call->in[4]) return;
+    job->sinks = (const float *)(const void *)oxi_ptr(call->in[4]);
+    job->sink_step = call->in[4]->stride[0];
 }
 
 /* Tiles of queries so that they and their results stay in the second cache level, with tiles of keys

@@ -51,7 +51,7 @@ static ox_tensor *oxi_llm_turn(const oxi_llm_batch *batch, const oxi_llm_rope *r
     desc.magnitude = rope->magnitude;
     desc.dims = (int)rope->size;
     desc.interleaved = context->model->numbers.rope == OXI_LLM_ROPE_PAIRS;
-    desc.factors = rope->long_factors && context->capacity > rope->original ? rope->long_factors : rope->factors;
+    desc.factors = rope->long_factors && context->stretched ? rope->long_factors : rope->factors;
     return ox_rope(heads, batch->positions, &desc);
 }
 
@@ -99,10 +99,10 @@ static ox_tensor *oxi_llm_attend(const oxi_llm_batch *batch, const oxi_llm_layer
     memset(&desc, 0, sizeof desc);
     desc.causal = n->causal;
     desc.query_start = batch->start - oxi_llm_first_seen(batch, l);
-    desc.window = n->chunk ? 0 : l->window;
+    desc.window = n->chunk || !n->causal ? 0 : l->window;
     desc.scale = n->attention_scale;
     desc.softcap = n->score_cap;
-    desc.mask = batch->alibi;
+    desc.mask = l->window && batch->near ? batch->near : batch->alibi;
     if (batch->temperatures && warmer) q = ox_mul(q, batch->temperatures);
     return ox_scaled_dot_product_attention(q, k, v, &desc); /* [heads, S, value_size] */
 }
@@ -151,7 +151,7 @@ static ox_tensor *oxi_llm_attend_heads(const oxi_llm_batch *batch, int64_t index
 
 /* x [heads, S, n] by a matrix [m, n] a head -> [heads, S, m]. */
 static ox_tensor *oxi_llm_product_by_head(ox_tensor *x, ox_tensor *weights) {
-    if (weights && oxi_is_block(weights->dtype)) weights = ox_cast(weights, OX_F32);
+    if (weights && weights->dtype != OX_F32) weights = ox_cast(weights, OX_F32);
     return weights ? ox_matmul(x, ox_transpose(weights, 1, 2)) : NULL;
 }
 
@@ -165,7 +165,7 @@ static void oxi_llm_latent_matrices(const ox_llm *model, const oxi_llm_layer *l,
     *values = l->part[OXI_LLM_LATENT_VALUE].weight;
     if (*keys && *values) return;
     ox_tensor *both = ox_unflatten(l->part[OXI_LLM_LATENT_UP].weight, 0, OX_SHAPE(l->heads, plain + n->latent_value));
-    if (both && oxi_is_block(both->dtype)) both = ox_cast(both, OX_F32);
+    if (both && both->dtype != OX_F32) both = ox_cast(both, OX_F32);
     *keys = ox_transpose(ox_narrow(both, 1, 0, plain), 1, 2);
     *values = ox_narrow(both, 1, plain, n->latent_value);
 }

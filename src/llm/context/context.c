@@ -62,6 +62,7 @@ OX_API void ox_llm_context_close(ox_llm_context *context) {
     }
     oxi_llm_close_states(context);
     ox_release(context->next);
+    oxi_free(context->history, context->history ? (size_t)context->capacity * sizeof *context->history : 0);
     oxi_free(context->keys, layers * sizeof *context->keys);
     oxi_free(context->values, layers * sizeof *context->values);
     ox_llm_close(context->model);
@@ -134,21 +135,39 @@ static ox_status oxi_llm_reserve(const ox_llm_context *context, int64_t position
 
 /* ---- a batch -------------------------------------------------------------------------------------------- */
 
-/* What is added to scores for how far a key is behind: slope (t - last) a head, f32 [heads, 1, end]. Between two
- * keys of a row it is what Press et al. 2022 ("ALiBi") add, and softmax sees no more. */
+/* key - query of each pair, i64 [count, end]; of the last row alone where tokens see those before them. */
+static ox_tensor *oxi_llm_offsets(const oxi_llm_batch *batch) {
+    const double start = (double)batch->start, end = start + (double)batch->count;
+    ox_tensor *keys = oxi_arange(0, end, 1, OX_I64, ox_cpu());
+    if (batch->context->model->numbers.causal) return ox_sub(keys, ox_number(end - 1));
+    return ox_sub(keys, ox_unsqueeze(oxi_arange(start, end, 1, OX_I64, ox_cpu()), 1));
+}
+
+/* What is added to scores for how far a key is: -slope |t - s|, f32 [heads, 1 or count, end]. Where queries see
+ * those before them, it is told from the last one: between two keys of a row that is the same, and softmax sees no
+ * more. source: Press et al. 2022, "ALiBi" */
 static ox_tensor *oxi_llm_distances(const oxi_llm_batch *batch) {
     const ox_llm *model = batch->context->model;
-    const double end = (double)(batch->start + batch->count), most = model->numbers.alibi;
+    const double most = model->numbers.alibi;
     const int64_t heads = model->config.heads;
     int64_t power = 1;
     while (2 * power <= heads) power *= 2;
     float *slopes = (float *)oxi_alloc((size_t)heads * sizeof *slopes);
     for (int64_t h = 0; slopes && h < heads; h++)
-        slopes[h] = (float)exp2(h < power ? -most * (double)(h + 1) / (double)power
-                                          : -most * (double)(2 * (h - power) + 1) / (double)(2 * power));
+        slopes[h] = (float)-exp2(h < power ? -most * (double)(h + 1) / (double)power
+                                           : -most * (double)(2 * (h - power) + 1) / (double)(2 * power));
     ox_tensor *t = slopes ? oxi_copied(slopes, OX_SHAPE(heads, 1, 1), OX_F32) : NULL;
-    oxi_free(slopes, (size_t)heads * sizeof *slopes);
-    return ox_to(ox_mul(t, oxi_arange(1 - end, 1, 1, OX_F32, ox_cpu())), model->device);
+    oxi_free(slopes, slopes ? (size_t)heads * sizeof *slopes : 0);
+    return ox_to(ox_mul(t, ox_abs(ox_cast(oxi_llm_offsets(batch), OX_F32))), model->device);
+}
+
+/* Keys within half the window on either side. */
+static ox_tensor *oxi_llm_nearness(const oxi_llm_batch *batch) {
+    const ox_llm *model = batch->context->model;
+    int64_t window = 0;
+    for (int64_t i = 0; i < model->config.layers && !window; i++) window = model->layers[i].window;
+    ox_tensor *far = ox_abs(oxi_llm_offsets(batch));
+    return ox_to(ox_le(far, ox_integer(window / 2)), model->device);
 }
 
 /* Factors of queries by their positions, f32 [count, 1]. Layers that alone are not turned count from 1. */
@@ -167,19 +186,35 @@ static ox_tensor *oxi_llm_temperatures(const oxi_llm_batch *batch) {
     return t;
 }
 
-static ox_status oxi_llm_run_batch(oxi_llm_batch *batch, const int32_t *tokens, int64_t rows, float *logits) {
+/* What a batch's layers need beside its tokens. */
+static ox_status oxi_llm_prepare_batch(oxi_llm_batch *batch) {
     const ox_llm *model = batch->context->model;
-    ox_status status = OX_OK;
+    const oxi_llm_numbers *n = &model->numbers;
+    const double start = (double)batch->start, end = start + (double)batch->count;
+    batch->positions = ox_to(oxi_arange(start, end, 1, OX_I32, ox_cpu()), model->device);
+    if (!batch->positions) return oxi_llm_error();
+    if (batch->context->types) {
+        batch->types = oxi_copied(batch->context->types + batch->start, OX_SHAPE(batch->count), OX_I32);
+        batch->types = ox_to(batch->types, model->device);
+        if (!batch->types) return oxi_llm_error();
+    }
+    if (n->alibi > 0 && !(batch->alibi = oxi_llm_distances(batch))) return oxi_llm_error();
+    if (!n->causal && n->windows && !(batch->near = oxi_llm_nearness(batch))) return oxi_llm_error();
+    if (n->temperature > 0 && !(batch->temperatures = oxi_llm_temperatures(batch))) return oxi_llm_error();
+    return OX_OK;
+}
+
+/* Rows [rows, vocabulary] of logits, or [rows, width] of hidden states. */
+static ox_status oxi_llm_run_batch(oxi_llm_batch *batch, const int32_t *tokens, int64_t rows, bool logits,
+                                   float *out) {
+    const ox_llm *model = batch->context->model;
     ox_scope scope = ox_scope_begin();
-    double start = (double)batch->start, end = start + (double)batch->count;
-    ox_tensor *positions = oxi_arange(start, end, 1, OX_I32, ox_cpu());
     ox_tensor *ids = ox_to(oxi_copied(tokens, OX_SHAPE(batch->count), OX_I32), model->device);
-    batch->positions = ox_to(positions, model->device);
-    if (model->numbers.alibi > 0 && !(batch->alibi = oxi_llm_distances(batch))) ids = NULL;
-    if (model->numbers.temperature > 0 && !(batch->temperatures = oxi_llm_temperatures(batch))) ids = NULL;
-    ox_tensor *x = batch->positions && ids ? oxi_llm_forward(batch, ids, rows) : NULL;
-    if (!x) status = oxi_llm_error();
-    if (!status && rows > 0) status = ox_to_floats(x, logits, rows * model->config.vocabulary);
+    ox_status status = ids ? oxi_llm_prepare_batch(batch) : oxi_llm_error();
+    ox_tensor *x = status ? NULL : oxi_llm_forward(batch, ids, rows);
+    if (rows > 0 && logits) x = oxi_llm_logits(model, x);
+    if (!status && !x) status = oxi_llm_error();
+    if (!status && rows > 0) status = ox_to_floats(x, out, ox_numel(x));
     ox_scope_end(&scope);
     return status;
 }
@@ -204,12 +239,12 @@ static ox_status oxi_llm_check_tokens(const ox_llm_context *context, const int32
     return OX_OK;
 }
 
-/* Logits of no token (NULL), of the last one, or of every one. */
-static ox_status oxi_llm_run(ox_llm_context *context, const int32_t *tokens, int64_t count, bool every,
-                             float *logits) {
-    ox_status status = oxi_llm_check_tokens(context, tokens, count);
-    if (!status) status = oxi_llm_reserve(context, context->length + count);
-    const int64_t chunk = status ? 0 : context->model->numbers.chunk;
+/* Logits or hidden states of no token (out NULL), of the last one, or of every one. */
+static ox_status oxi_llm_run_tokens(const ox_llm_context *context, const int32_t *tokens, int64_t count, bool every,
+                                    bool logits, float *out) {
+    const ox_llm *model = context->model;
+    const int64_t chunk = model->numbers.chunk, width = logits ? model->config.vocabulary : model->config.width;
+    ox_status status = oxi_llm_reserve(context, context->length + count);
     oxi_llm_batch batch;
     memset(&batch, 0, sizeof batch);
     batch.context = context;
@@ -218,24 +253,62 @@ static ox_status oxi_llm_run(ox_llm_context *context, const int32_t *tokens, int
         batch.count = count - done < context->batch ? count - done : context->batch;
         if (chunk > 0 && batch.count > chunk - batch.start % chunk) batch.count = chunk - batch.start % chunk;
         const bool last = done + batch.count == count;
-        const int64_t rows = !logits ? 0 : every ? batch.count : last;
-        status = oxi_llm_run_batch(&batch, tokens + done, rows, logits);
-        if (logits) logits += rows * context->model->config.vocabulary;
+        const int64_t rows = !out ? 0 : every ? batch.count : last;
+        status = oxi_llm_run_batch(&batch, tokens + done, rows, logits, out);
+        if (out) out += rows * width;
     }
     oxi_llm_settle_states(context, status == OX_OK);
+    return status;
+}
+
+/* Models with two sets of frequencies turn all keys of a text by those for its length: where a text grows beyond
+ * what the first are for, or is cut back, its tokens are run again. What follows is kept for that. */
+static ox_status oxi_llm_fit_frequencies(ox_llm_context *context, const int32_t *tokens, int64_t count) {
+    const int64_t length = context->length;
+    const oxi_llm_rope *rope = &context->model->rope;
+    if (!rope->long_factors) return OX_OK;
+    if (!context->history)
+        context->history = (int32_t *)oxi_alloc((size_t)context->capacity * sizeof *context->history);
+    if (!context->history) return OX_ERR_NOMEM;
+    memcpy(context->history + length, tokens, (size_t)count * sizeof *tokens);
+    const bool stretched = length + count > rope->original;
+    if (stretched == context->stretched) return OX_OK;
+    context->stretched = stretched;
+    context->ahead = 0;
+    if (length == 0) return OX_OK;
+    context->length = 0; /* an error leaves it empty: its keys are of neither kind */
+    oxi_llm_clear_states(context);
+    const ox_status status = oxi_llm_run_tokens(context, context->history, length, false, true, NULL);
+    if (!status) context->length = length;
+    return status;
+}
+
+static ox_status oxi_llm_run(ox_llm_context *context, const int32_t *tokens, int64_t count, bool every, bool logits,
+                             float *out) {
+    ox_status status = oxi_llm_check_tokens(context, tokens, count);
+    if (!status) status = oxi_llm_fit_frequencies(context, tokens, count);
+    if (!status) status = oxi_llm_run_tokens(context, tokens, count, every, logits, out);
     if (status) return status;
     context->length += count;
     context->pending = -1;
     return OX_OK;
 }
 
+static ox_status oxi_llm_check_decoder(const ox_llm_context *context) {
+    if (!context || !oxi_llm_has_trait(context->model, OXI_LLM_TRAIT(ENCODER))) return OX_OK;
+    return oxi_fail(OX_ERR_UNSUPPORTED, "llm: a model of the architecture %s has no logits: ox_llm_embed gives what "
+                    "it makes of a text", context->model->family->name);
+}
+
 OX_API ox_status ox_llm_decode(ox_llm_context *context, const int32_t *tokens, int64_t count, float *logits) {
-    return oxi_llm_run(context, tokens, count, false, logits);
+    const ox_status status = oxi_llm_check_decoder(context);
+    return status ? status : oxi_llm_run(context, tokens, count, false, true, logits);
 }
 
 OX_API ox_status ox_llm_decode_all(ox_llm_context *context, const int32_t *tokens, int64_t count,
                                    float *logits) {
-    return oxi_llm_run(context, tokens, count, true, logits);
+    const ox_status status = oxi_llm_check_decoder(context);
+    return status ? status : oxi_llm_run(context, tokens, count, true, true, logits);
 }
 
 /* ---- steps recorded ahead ------------------------------------------------------------------------------ */
@@ -258,7 +331,7 @@ static int64_t oxi_llm_record_step(ox_llm_context *context, int64_t start) {
     if (context->next &&
         device->ahead->begin(device, context->next->storage->data, 2 * sizeof(int32_t), bytes)) {
         batch.positions = ox_narrow(context->next, 0, 1, 1);
-        ox_tensor *x = oxi_llm_forward(&batch, ox_narrow(context->next, 0, 0, 1), 1);
+        ox_tensor *x = oxi_llm_logits(model, oxi_llm_forward(&batch, ox_narrow(context->next, 0, 0, 1), 1));
         const bool plain = x && x->dtype == OX_F32 && ox_is_contiguous(x) && ox_nbytes(x) == bytes;
         number = device->ahead->end(device, plain ? x->storage->data : NULL,
                                     plain ? oxi_byte_offset(OX_F32, x->offset) : 0);
@@ -290,14 +363,16 @@ static void oxi_llm_look_ahead(ox_llm_context *context) {
 
 OX_API ox_status ox_llm_decode_one(ox_llm_context *context, int32_t token, float *logits) {
     ox_status status = oxi_llm_check_tokens(context, &token, 1);
+    if (!status) status = oxi_llm_check_decoder(context);
     if (status) return status;
     ox_device *device = context->model->device;
     if (!device->ahead || context->not_ahead >= OXI_LLM_TRIES)
-        return oxi_llm_run(context, &token, 1, false, logits);
-    status = oxi_llm_reserve(context, context->length + 1);
+        return oxi_llm_run(context, &token, 1, false, true, logits);
+    status = oxi_llm_fit_frequencies(context, &token, 1);
+    if (!status) status = oxi_llm_reserve(context, context->length + 1);
     if (status) return status;
     const int64_t number = oxi_llm_start_step(context, token);
-    if (!number) return oxi_llm_run(context, &token, 1, false, logits);
+    if (!number) return oxi_llm_run(context, &token, 1, false, true, logits);
     oxi_llm_look_ahead(context);
     status = device->ahead->take(device, number, logits);
     if (status) return status;

@@ -101,31 +101,36 @@ static ox_tensor *oxi_llm_embed(const oxi_llm_batch *batch, ox_tensor *ids) {
     x = oxi_llm_scaled(x, model->numbers.embedding_scale);
     if (model->part[OXI_LLM_POSITIONS].weight)
         x = ox_add_(x, ox_embedding(batch->positions, model->part[OXI_LLM_POSITIONS].weight));
-    if (model->part[OXI_LLM_TOKEN_TYPES].weight)
-        x = ox_add_(x, ox_narrow(model->part[OXI_LLM_TOKEN_TYPES].weight, 0, 0, 1));
+    ox_tensor *types = model->part[OXI_LLM_TOKEN_TYPES].weight;
+    if (types) x = ox_add_(x, batch->types ? ox_embedding(batch->types, types) : ox_narrow(types, 0, 0, 1));
     if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(EMBEDDING_NORMED))) x = oxi_llm_normalize(model, NULL, x);
     return model->part[OXI_LLM_EMBEDDING_NORM].weight
                ? oxi_llm_normalize(model, &model->part[OXI_LLM_EMBEDDING_NORM], x)
                : x;
 }
 
-/* x [rows, width] of the last layer -> logits [rows, vocabulary] */
+/* x [rows, width] of the last layer, with the last norm. */
+static ox_tensor *oxi_llm_hidden(const ox_llm *model, ox_tensor *x) {
+    const oxi_llm_part *norm = &model->part[OXI_LLM_OUTPUT_NORM];
+    const bool bare = oxi_llm_has_trait(model, OXI_LLM_TRAIT(BARE_NORMS));
+    return norm->weight || bare ? oxi_llm_normalize_row(model, norm, x) : x;
+}
+
+/* That -> logits [rows, vocabulary] */
 static ox_tensor *oxi_llm_logits(const ox_llm *model, ox_tensor *x) {
     const oxi_llm_numbers *n = &model->numbers;
-    if (model->part[OXI_LLM_OUTPUT_NORM].weight || oxi_llm_has_trait(model, OXI_LLM_TRAIT(BARE_NORMS)))
-        x = oxi_llm_normalize_row(model, &model->part[OXI_LLM_OUTPUT_NORM], x);
     x = oxi_llm_scaled(oxi_llm_product(&model->part[OXI_LLM_OUTPUT], x), n->logit_scale);
     if (n->logit_cap > 0)
         x = ox_mul_number_(ox_tanh_(ox_mul_number_(x, 1 / n->logit_cap)), n->logit_cap);
     return x;
 }
 
-/* ids i32 [S] -> logits [rows, vocabulary] of the last `rows` of them; with rows 0 the last layer's x. */
+/* ids i32 [S] -> hidden states [rows, width] of the last `rows` of them; with rows 0 the last layer's x. */
 static ox_tensor *oxi_llm_forward(const oxi_llm_batch *batch, ox_tensor *ids, int64_t rows) {
     const ox_llm *model = batch->context->model;
     ox_tensor *x = oxi_llm_embed(batch, ids);
     for (int64_t i = 0; x && i < model->config.layers; i++)
         if (!oxi_llm_run_layer(batch, i, x)) return NULL;
     if (!x || rows == 0) return x;
-    return oxi_llm_logits(model, ox_narrow(x, 0, x->shape[0] - rows, rows));
+    return oxi_llm_hidden(model, ox_narrow(x, 0, x->shape[0] - rows, rows));
 }

@@ -40,8 +40,8 @@ static void oxi_llm_settle_state(ox_tensor **kept, ox_tensor **written) {
 }
 
 /* What was written while tokens ran becomes the state, or is forgotten: an error leaves all as it was. */
-static void oxi_llm_settle_states(ox_llm_context *context, bool good) {
-    if (!context || !context->states) return;
+static void oxi_llm_settle_states(const ox_llm_context *context, bool good) {
+    if (!context->states) return;
     for (int64_t i = 0; good && i < context->model->config.layers; i++) {
         oxi_llm_settle_state(&context->states[i].window, &context->written[i].window);
         oxi_llm_settle_state(&context->states[i].memory, &context->written[i].memory);

@@ -6,8 +6,8 @@ static ox_tensor *oxi_llm_relu2(ox_tensor *x) {
     return ox_mul_(x, x);
 }
 
-static ox_tensor *oxi_llm_gelu_tanh_gated(ox_tensor *gate, ox_tensor *up) {
-    return ox_mul_(ox_gelu_tanh_(gate), up);
+static ox_tensor *oxi_llm_gelu_gated(ox_tensor *gate, ox_tensor *up) {
+    return ox_mul_(ox_gelu_(gate), up);
 }
 
 static ox_tensor *oxi_llm_relu_gated(ox_tensor *gate, ox_tensor *up) {
@@ -26,8 +26,8 @@ static ox_tensor *oxi_llm_clamped_gated(ox_tensor *gate, ox_tensor *up) {
 }
 
 static const oxi_llm_activation oxi_llm_silu = {ox_silu_, ox_silu_mul_};
-static const oxi_llm_activation oxi_llm_gelu = {ox_gelu_, ox_gelu_mul_};
-static const oxi_llm_activation oxi_llm_gelu_tanh = {ox_gelu_tanh_, oxi_llm_gelu_tanh_gated};
+static const oxi_llm_activation oxi_llm_gelu = {ox_gelu_, oxi_llm_gelu_gated};
+static const oxi_llm_activation oxi_llm_gelu_tanh = {ox_gelu_tanh_, ox_gelu_mul_};
 static const oxi_llm_activation oxi_llm_relu = {ox_relu_, oxi_llm_relu_gated};
 static const oxi_llm_activation oxi_llm_square = {oxi_llm_relu2, oxi_llm_relu2_gated};
 static const oxi_llm_activation oxi_llm_clamped = {ox_silu_, oxi_llm_clamped_gated};

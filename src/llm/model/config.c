@@ -57,6 +57,7 @@ static ox_status oxi_llm_read_windows(ox_llm *model, const ox_file *file) {
         if (listed)
             status = oxi_llm_read_int(model, file, "attention.sliding_window_pattern", i, 0, OXI_LLM_NEEDED, &windowed);
         model->layers[i].window = windowed ? window : 0;
+        model->numbers.windows = model->numbers.windows || windowed;
     }
     return status;
 }
@@ -108,6 +109,7 @@ static ox_status oxi_llm_read_sizes(ox_llm *model, const ox_file *file) {
 typedef struct oxi_llm_yarn {
     double factor, strength, fast, slow;
     int64_t original;
+    bool truncate; /* the pairs between which it passes over are whole ones */
 } oxi_llm_yarn;
 
 /* The pair, of `size` / 2, that turns `turns` times within `positions`. */
@@ -118,8 +120,12 @@ static double oxi_llm_turning_pair(const oxi_llm_rope *rope, double positions, d
 /* Divisors of the frequencies: pairs that turn fast stay as they are, slow ones are stretched by the factor,
  * those between a part of it. source: Peng et al. 2023, "YaRN", as llama.cpp rounds its borders */
 static ox_tensor *oxi_llm_yarn_factors(const oxi_llm_rope *rope, const oxi_llm_yarn *yarn) {
-    double low = floor(oxi_llm_turning_pair(rope, (double)yarn->original, yarn->fast));
-    double high = ceil(oxi_llm_turning_pair(rope, (double)yarn->original, yarn->slow));
+    double low = oxi_llm_turning_pair(rope, (double)yarn->original, yarn->fast);
+    double high = oxi_llm_turning_pair(rope, (double)yarn->original, yarn->slow);
+    if (yarn->truncate) {
+        low = floor(low);
+        high = ceil(high);
+    }
     if (!(low > 0)) low = 0;
     if (!(high < (double)rope->size - 1)) high = (double)rope->size - 1;
     const double width = high - low > 0.001 ? high - low : 0.001;
@@ -139,7 +145,8 @@ static ox_tensor *oxi_llm_yarn_factors(const oxi_llm_rope *rope, const oxi_llm_y
 
 static ox_status oxi_llm_read_yarn(ox_llm *model, const ox_file *file, double factor) {
     oxi_llm_yarn yarn;
-    double logarithm, strength = 0;
+    double logarithm, strength = 0, magnitude = 1;
+    int64_t truncate = 1;
     oxi_llm_rope *rope = &model->rope;
     yarn.factor = factor;
     ox_status status = oxi_llm_read_float(model, file, "rope.scaling.yarn_beta_fast", -1, 0, 32, &yarn.fast);
@@ -148,18 +155,20 @@ static ox_status oxi_llm_read_yarn(ox_llm *model, const ox_file *file, double fa
     if (!status)
         status = oxi_llm_read_float(model, file, "rope.scaling.yarn_log_multiplier", -1, 0, 0, &logarithm);
     if (!status)
+        status = oxi_llm_read_float(model, file, "rope.scaling.yarn_attn_factor", -1, 0, 1, &magnitude);
+    if (!status) status = oxi_llm_read_int(model, file, "rope.scaling.yarn_truncate", -1, 0, 1, &truncate);
+    if (!status)
         status = oxi_llm_read_int(model, file, "rope.scaling.original_context_length", -1, 1,
                                   model->config.context, &yarn.original);
     if (status) return status;
+    yarn.truncate = truncate != 0;
     yarn.strength = strength < 0 ? 1 : strength;
     if (factor <= 1 || rope->size == 0) return OX_OK;
-    const double stretched = 1 + logarithm * log(factor), attention = rope->magnitude;
-    if (model->numbers.latent) { /* DeepSeek's scores are scaled instead, once for q and once for k */
-        model->numbers.attention_scale *= attention * attention * stretched * stretched;
-        if (logarithm == 0) rope->magnitude *= 1 + 0.1 * log(factor);
-    } else {
-        rope->magnitude *= (1 + 0.1 * log(factor)) / (1 + 0.1 * logarithm * log(factor));
-    }
+    const double stretched = 1 + logarithm * log(factor), usual = 1 + 0.1 * log(factor), given = rope->magnitude;
+    if (model->numbers.latent) model->numbers.attention_scale *= given * given * stretched * stretched;
+    if (magnitude != 1) rope->magnitude *= usual * magnitude;
+    else if (!model->numbers.latent) rope->magnitude *= usual / (1 + 0.1 * logarithm * log(factor));
+    else if (logarithm == 0) rope->magnitude *= usual; /* else DeepSeek's scores are scaled instead */
     rope->factors = ox_retain(oxi_llm_yarn_factors(rope, &yarn));
     return rope->factors ? OX_OK : oxi_llm_error();
 }
@@ -190,23 +199,21 @@ static ox_status oxi_llm_read_rope_scaling(ox_llm *model, const ox_file *file) {
     return status;
 }
 
-/* Whether layer `i` is turned, in a model with or without windows. */
-static bool oxi_llm_is_turned(const ox_llm *model, int64_t i, bool windows) {
+/* Whether layer `i` is turned. */
+static bool oxi_llm_is_turned(const ox_llm *model, int64_t i) {
     const oxi_llm_layer *l = &model->layers[i];
     if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(FOURTH_PLAIN)) && i % 4 == 3) return false;
-    if (!windows) return true;
+    if (!model->numbers.windows) return true;
     if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(FIRST_PLAIN)) && i % 4 == 0) return false;
     if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(DENSE_TURNS)) && i < model->numbers.dense_layers) return true;
     return l->window || !oxi_llm_has_trait(model, OXI_LLM_TRAIT(WINDOW_TURNS));
 }
 
 static void oxi_llm_spread_rope(ox_llm *model) {
-    bool windows = false;
-    for (int64_t i = 0; i < model->config.layers; i++) windows = windows || model->layers[i].window > 0;
     for (int64_t i = 0; i < model->config.layers; i++) {
         oxi_llm_layer *l = &model->layers[i];
         const oxi_llm_rope *rope = l->window ? &model->window_rope : &model->rope;
-        l->rope = rope->size > 0 && oxi_llm_is_turned(model, i, windows) ? rope : NULL;
+        l->rope = rope->size > 0 && oxi_llm_is_turned(model, i) ? rope : NULL;
     }
     if (model->numbers.attention_scale == 0 && oxi_llm_has_trait(model, OXI_LLM_TRAIT(TURNED_SCALE)))
         model->numbers.attention_scale = 1 / sqrt((double)model->rope.size);
@@ -420,6 +427,19 @@ static ox_status oxi_llm_refuse_sparse(const ox_llm *model, const ox_file *file)
                                  (long long)loops);
 }
 
+/* GGUF's numbers: 0 none, 1 mean, 2 first, 3 last; what is none of these pools as it usually is. */
+static ox_status oxi_llm_read_pooling(ox_llm *model, const ox_file *file) {
+    static const ox_llm_pooling kinds[] = {OX_LLM_POOLING_NONE, OX_LLM_POOLING_MEAN, OX_LLM_POOLING_FIRST,
+                                           OX_LLM_POOLING_LAST};
+    int64_t kind;
+    double number = 0;
+    ox_status status = OX_OK;
+    if (!oxi_llm_find_number(model, file, "pooling_type", -1, true, &number, &status)) return status;
+    kind = number >= 0 && number < 4 ? (int64_t)number : -1;
+    model->numbers.pooling = kind < 0 ? OX_LLM_POOLING_MODEL : kinds[kind];
+    return status;
+}
+
 static ox_status oxi_llm_read_numbers(ox_llm *model, const ox_file *file) {
     oxi_llm_numbers *n = &model->numbers;
     int64_t parallel = 0, causal = 1;
@@ -428,6 +448,7 @@ static ox_status oxi_llm_read_numbers(ox_llm *model, const ox_file *file) {
     if (!status) status = oxi_llm_read_positions(model, file);
     if (!status) status = oxi_llm_read_scales(model, file);
     if (!status) status = oxi_llm_read_temperature(model, file);
+    if (!status) status = oxi_llm_read_pooling(model, file);
     if (!status) status = oxi_llm_refuse_sparse(model, file);
     if (!status)
         status = oxi_llm_read_int(model, file, "attention.group_norm_groups", -1, 1, 0, &n->norm_groups);
@@ -467,6 +488,8 @@ static ox_status oxi_llm_read_config(ox_llm *model, const ox_file *file) {
     c->rope_base = model->rope.base;
     c->rope_scale = model->rope.scale;
     c->rope_size = model->rope.size;
+    c->causal = model->numbers.causal;
+    c->encoder = oxi_llm_has_trait(model, OXI_LLM_TRAIT(ENCODER));
     c->experts = model->numbers.experts;
     c->experts_used = model->numbers.experts_used;
     return OX_OK;

@@ -81,10 +81,9 @@ OX_API ox_llm *ox_llm_open_file(ox_file *file) {
 }
 
 OX_API ox_llm *ox_llm_open(const char *path, ox_device *device) {
-    ox_file *file = ox_file_open(path, device);
-    if (!file) return NULL;
-    ox_llm *model = ox_llm_open_file(file);
-    ox_file_close(file);
+    oxi_llm_source *source = oxi_llm_source_open(path, device);
+    ox_llm *model = source ? ox_llm_open_file(oxi_llm_source_file(source)) : NULL;
+    oxi_llm_source_close(source);
     return model;
 }
 

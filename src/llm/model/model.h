@@ -47,6 +47,8 @@ typedef enum oxi_llm_router {
 enum { OXI_LLM_SEES_ALL = 0, OXI_LLM_SEES_BEFORE };
 
 #define OXI_LLM_TRAIT_LIST(X) \
+    X(ENCODER)              /* gives hidden states, no logits */ \
+    X(FIRST_BARE)           /* layer 0 has no norm before attention */ \
     X(PARALLEL_FACT)        /* parallel where use_parallel_residual says so */ \
     X(PARALLEL_WITHOUT)     /* layers without a feed-forward's norm are parallel */ \
     X(BARE_NORMS)           /* norms without weights */ \
@@ -225,6 +227,8 @@ typedef struct oxi_llm_numbers {
     int64_t chunk;       /* a window is a chunk of as many positions, in which a token sees those before it; 0 */
     int64_t norm_groups; /* of a row, each with a norm of its own; 0 or 1 = none */
     double value_scale;  /* of attention's result; 0 = none */
+    bool windows;        /* some layer has a window */
+    ox_llm_pooling pooling;
     bool causal;
     oxi_llm_mixing mixing;
 } oxi_llm_numbers;
@@ -263,6 +267,9 @@ struct ox_llm_context {
     ox_dtype dtype;  /* of keys and values */
     ox_tensor **keys, **values; /* a layer's: [kv_heads, room, key_size], [.., value_size]; NULL = room 0 */
     oxi_llm_state *states, *written; /* a layer's: so far, and of the tokens that run; NULL = no mixers */
+    const int32_t *types; /* of the tokens that are run, while ox_llm_embed does; NULL = all 0 */
+    int32_t *history;     /* [capacity] the tokens in it, of models whose frequencies change with the length; or NULL */
+    bool stretched;       /* its keys were turned by the frequencies for long texts */
     ox_tensor *next; /* i32 [2]: token and position of a step that is recorded ahead; NULL at first */
     int64_t ahead, ahead_at;    /* the step that is recorded, by the device's number, or 0; its position */
     int not_ahead; /* steps that could not be recorded; after OXI_LLM_TRIES it is not tried again */

@@ -99,9 +99,8 @@ static ox_status oxi_llm_load_tensor(ox_llm *model, const oxi_llm_layer *l, ox_f
     if (!ox_file_has(file, name)) return OX_OK;
     ox_scope scope = ox_scope_begin();
     ox_tensor *t = ox_file_tensor(file, name);
-    if (t && t->ndim == 1 && row->rows != OXI_LLM_SIZE_NONE && row->experts == OXI_LLM_SIZE_NONE)
-        t = ox_unsqueeze(t, 0);
-    if (t && t->ndim == 2 && row->experts != OXI_LLM_SIZE_NONE) t = ox_unsqueeze(t, 0); /* files drop a last 1 */
+    const int ndim = 1 + (row->rows != OXI_LLM_SIZE_NONE) + (row->experts != OXI_LLM_SIZE_NONE);
+    if (t && t->ndim == ndim - 1) t = ox_unsqueeze(t, 0); /* files drop ones */
     ox_status status = t ? oxi_llm_check_shape(model, l, name, row, t) : oxi_llm_error();
     if (!status) {
         const ox_dtype_class cls = oxi_info(t->dtype)->cls;
@@ -273,6 +272,7 @@ static ox_status oxi_llm_check_norms(const ox_llm *model, const oxi_llm_layer *l
     if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(BARE_NORMS))) return OX_OK;
     for (int k = 0; k < 4 && !status; k++) {
         const oxi_llm_layer_role role = wanted[model->numbers.block][k];
+        if (role == OXI_LLM_ATTENTION_NORM && i == 0 && oxi_llm_has_trait(model, OXI_LLM_TRAIT(FIRST_BARE))) continue;
         if (role == OXI_LLM_HIDDEN_NORM && oxi_llm_has_trait(model, OXI_LLM_TRAIT(PARALLEL_WITHOUT))) continue;
         if ((role == OXI_LLM_HIDDEN_NORM || role == OXI_LLM_HIDDEN_POST_NORM) && !l->feeds) continue;
         if (role != OXI_LLM_LAYER_ROLES) status = oxi_llm_need(l, i, role);

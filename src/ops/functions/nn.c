@@ -61,7 +61,7 @@ OX_API ox_tensor *ox_scaled_dot_product_attention(ox_tensor *q, ox_tensor *k, ox
     ox_attention_desc plain;
     memset(&plain, 0, sizeof plain);
     const ox_attention_desc *d = desc ? desc : &plain;
-    ox_tensor *in[4] = {q, k, v, d->mask};
+    ox_tensor *in[5] = {q, k, v, d->mask, d->sinks};
     if (oxi_any_null("scaled_dot_product_attention", in, 3)) return NULL;
     if (d->query_start < 0 || d->window < 0 || !(d->softcap >= 0))
         return OXI_FAIL_NULL(OX_ERR_ARG,
@@ -75,5 +75,5 @@ OX_API ox_tensor *ox_scaled_dot_product_attention(ox_tensor *q, ox_tensor *k, ox
     attr.attention.query_start = d->query_start;
     attr.attention.window = d->window;
     attr.attention.causal = d->causal;
-    return oxi_apply_as("scaled_dot_product_attention", OXI_OP_attention, &attr, in, 4, NULL);
+    return oxi_apply_as("scaled_dot_product_attention", OXI_OP_attention, &attr, in, 5, NULL);
 }

@@ -22,7 +22,8 @@ OXI_RULE(rope) {
 }
 
 OXI_RULE(attention) {
-    const ox_tensor *q = call->in[0], *k = call->in[1], *v = call->in[2], *mask = call->in[3];
+    const ox_tensor *q = call->in[0], *k = call->in[1], *v = call->in[2], *mask = call->in[3],
+                    *sinks = call->in[4];
     int n = q->ndim;
     bool fits = n >= 2 && k->ndim == n && v->ndim == n && oxi_is_float(q->dtype) &&
                 (oxi_is_float(k->dtype) || oxi_is_block(k->dtype)) && k->dtype == v->dtype;
@@ -58,6 +59,10 @@ OXI_RULE(attention) {
             return oxi_fail(OX_ERR_SHAPE, "attention: mask %s does not broadcast to the scores of q %s, k %s",
                             oxi_tensor_text(mask), oxi_tensor_text(q), oxi_tensor_text(k));
     }
+    if (sinks && (sinks->dtype != OX_F32 || sinks->ndim != 1 ||
+                  sinks->shape[0] != (n > 2 ? q->shape[n - 3] : 1)))
+        return oxi_fail(OX_ERR_SHAPE, "attention: sinks %s are not f32, one for each head of q %s",
+                        oxi_tensor_text(sinks), oxi_tensor_text(q));
     int64_t shape[OX_MAX_DIMS];
     memcpy(shape, q->shape, sizeof shape);
     shape[n - 1] = v->shape[n - 1];

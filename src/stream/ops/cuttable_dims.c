@@ -177,8 +177,8 @@ static void oxi_space_attention_dim(oxi_stream_plan *plan, int from_last, int64_
     }
 }
 
-/* q, out [..,H,S,D], k, v [..,Hkv,T,D], mask [..,H,S,T] or broadcast: heads that share keys stay together.
- * How the keys of a head are cut depends on how many heads there are, so parts are told. */
+/* q, out [..,H,S,D], k, v [..,Hkv,T,D], mask [..,H,S,T] or broadcast, sinks [H]: heads that share keys stay
+ * together. How the keys of a head are cut depends on how many heads there are, so parts are told. */
 static void oxi_space_attention(oxi_stream_plan *plan) {
     const ox_tensor *q = &plan->operand[0], *k = &plan->operand[1];
     if (q->ndim < 3 || k->ndim != q->ndim || plan->operand[2].ndim != q->ndim) return;
@@ -189,6 +189,9 @@ static void oxi_space_attention(oxi_stream_plan *plan) {
         oxi_space_attention_dim(plan, q->ndim - d, q->shape[d], 1);
     }
     oxi_space_attention_dim(plan, 3, heads, group);
+    if (!plan->there[4]) return;
+    plan->space.dim[4][plan->space.ndim - 1] = 0;
+    plan->space.times[4][plan->space.ndim - 1] = group;
 }
 
 /* ---- the table --------------------------------------------------------------------------------------- */

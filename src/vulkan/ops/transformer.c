@@ -157,6 +157,10 @@ static void oxi_vk_attention_sides(const oxi_call *call, oxi_vk_attention_params
         for (uint32_t e = 0; e < p->lead; e++) p->stride[e][i] = oxi_vk_product_units(t, t->stride[e]);
     }
     for (uint32_t e = 0; e < p->lead; e++) p->shape[e] = (uint32_t)q->shape[e];
+    if (call->in[4]) {
+        p->sinks_at = oxi_vk_element_at(call->in[4]);
+        p->sinks_stride = (uint32_t)call->in[4]->stride[0];
+    }
     if (!mask) return;
     p->mask_at = oxi_vk_element_at(mask);
     p->mask_row = (uint32_t)oxi_vk_stride_back(mask, 2);
@@ -223,6 +227,7 @@ static ox_status oxi_vk_attention_few(oxi_vk_device *d, oxi_vk_dispatch *dispatc
     if (!chunk) return OX_ERR_NOMEM;
     p->parts_at = (uint32_t)(chunk->offset / sizeof(float));
     for (int i = dispatch->uses; i < 5; i++) dispatch->use[i].chunk = dispatch->use[1].chunk;
+    const oxi_vk_use sinks = dispatch->use[5];
     dispatch->use[5].chunk = chunk;
     dispatch->use[5].writes = true;
     dispatch->uses = 6;
@@ -231,6 +236,7 @@ static ox_status oxi_vk_attention_few(oxi_vk_device *d, oxi_vk_dispatch *dispatc
     ox_status status = oxi_vk_record(d, dispatch);
     dispatch->use[0] = out;
     dispatch->use[5].writes = false;
+    if (sinks.chunk) dispatch->use[4] = sinks; /* no mask is read there */
     dispatch->special.attention_row.merge = 1;
     dispatch->groups[0] = p->length;
     if (status == OX_OK) status = oxi_vk_record(d, dispatch);
@@ -288,7 +294,8 @@ static ox_status oxi_vk_attention_any(oxi_vk_device *d, oxi_vk_dispatch *dispatc
 }
 
 static ox_status oxi_vk_attention_shader(oxi_vk_device *d, const oxi_call *call) {
-    const ox_tensor *q = call->in[0], *mask = call->in[3], *out = call->out[0];
+    const ox_tensor *q = call->in[0], *mask = call->in[3], *sinks = call->in[4],
+                    *out = call->out[0];
     oxi_vk_attention_params p;
     oxi_vk_dispatch dispatch;
     memset(&dispatch, 0, sizeof dispatch);
@@ -298,11 +305,14 @@ static ox_status oxi_vk_attention_shader(oxi_vk_device *d, const oxi_call *call)
     oxi_vk_bind(&dispatch, 0, out, true);
     for (int i = 0; i < 3; i++) oxi_vk_bind(&dispatch, i + 1, call->in[i], false);
     if (mask) oxi_vk_bind(&dispatch, 4, mask, false);
+    if (sinks && !mask) dispatch.use[4].chunk = dispatch.use[1].chunk;
+    if (sinks) oxi_vk_bind(&dispatch, 5, sinks, false);
     dispatch.special.attention.dtype = (uint32_t)q->dtype;
     dispatch.special.attention.cache = (uint32_t)call->in[1]->dtype;
     dispatch.special.attention.mask = mask ? (uint32_t)mask->dtype : 0;
     dispatch.special.attention.causal = call->attr.attention.causal;
     dispatch.special.attention.softcap = call->attr.attention.softcap > 0;
+    dispatch.special.attention.sinks = sinks != NULL;
     dispatch.special.attention.depth = (uint32_t)q->shape[q->ndim - 1];
     dispatch.special.attention.aligned = oxi_vk_attention_wide(&p, 0, each) && p.value_depth % each == 0;
     dispatch.params = &p;
@@ -318,13 +328,13 @@ static ox_status oxi_vk_attention_shader(oxi_vk_device *d, const oxi_call *call)
 static ox_status oxi_vk_attention(oxi_vk_device *d, const oxi_call *call) {
     const ox_tensor *k = call->in[1];
     oxi_vk_temporary plain[2];
-    ox_tensor *in[4];
+    ox_tensor *in[5];
     oxi_call expanded = *call;
     ox_status status = OX_OK;
     if (ox_numel(call->out[0]) == 0) return OX_OK;
     if (oxi_vk_reads_keys(k->dtype)) return oxi_vk_attention_shader(d, call);
     memset(plain, 0, sizeof plain);
-    for (int i = 0; i < 4; i++) in[i] = call->in[i];
+    for (int i = 0; i < 5; i++) in[i] = call->in[i];
     for (int i = 0; i < 2 && status == OX_OK; i++) {
         const ox_tensor *blocks = call->in[1 + i];
         status = oxi_vk_temporary_make(d, &plain[i], OX_F32, blocks->ndim, blocks->shape);

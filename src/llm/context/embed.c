@@ -1,0 +1,69 @@
+/* Embeddings: hidden states of a text, pooled to one row. Called by users. */
+
+static ox_llm_pooling oxi_llm_pooling_of(const ox_llm *model, ox_llm_pooling asked) {
+    if (asked != OX_LLM_POOLING_MODEL) return asked;
+    return model->numbers.pooling != OX_LLM_POOLING_MODEL ? model->numbers.pooling : OX_LLM_POOLING_MEAN;
+}
+
+/* Pools `count` rows to the first one's place. */
+static void oxi_llm_pool(ox_llm_pooling pooling, int64_t count, int64_t width, const float *rows, float *out) {
+    const float *from = rows + (pooling == OX_LLM_POOLING_LAST ? (count - 1) * width : 0);
+    for (int64_t i = 0; i < width; i++) {
+        double sum = from[i];
+        for (int64_t t = 1; t < count && pooling == OX_LLM_POOLING_MEAN; t++) sum += rows[t * width + i];
+        out[i] = (float)(pooling == OX_LLM_POOLING_MEAN ? sum / (double)count : sum);
+    }
+}
+
+static void oxi_llm_to_length_one(int64_t width, float *row) {
+    double squares = 0;
+    for (int64_t i = 0; i < width; i++) squares += (double)row[i] * row[i];
+    for (int64_t i = 0; i < width && squares > 0; i++) row[i] = (float)(row[i] / sqrt(squares));
+}
+
+static ox_status oxi_llm_check_types(const ox_llm *model, const int32_t *types, int64_t count) {
+    const ox_tensor *table = model->part[OXI_LLM_TOKEN_TYPES].weight;
+    const int64_t known = table ? table->shape[0] : 1;
+    for (int64_t i = 0; types && i < count; i++)
+        if (types[i] < 0 || types[i] >= known)
+            return oxi_fail(OX_ERR_INDEX, "llm: the type of token %lld is %d, the model has %lld", (long long)i,
+                            (int)types[i], (long long)known);
+    return OX_OK;
+}
+
+/* The text's hidden states [count, width]. */
+static ox_status oxi_llm_run_text(ox_llm_context *context, const int32_t *tokens, int64_t count, const int32_t *types,
+                                  float *out) {
+    ox_status status = oxi_llm_check_tokens(context, tokens, count);
+    if (!status) status = oxi_llm_check_types(context->model, types, count);
+    context->types = types;
+    if (!status) status = oxi_llm_run(context, tokens, count, true, false, out);
+    context->types = NULL;
+    return status;
+}
+
+OX_API ox_status ox_llm_embed(ox_llm_context *context, const int32_t *tokens, int64_t count,
+                              const ox_llm_embed_desc *desc, float *out) {
+    ox_llm_embed_desc zero;
+    memset(&zero, 0, sizeof zero);
+    if (!desc) desc = &zero;
+    if (!context) return oxi_fail_missing("llm: the context");
+    if (!out) return oxi_fail_missing("llm: the place for the embedding");
+    if (desc->pooling < OX_LLM_POOLING_MODEL || desc->pooling >= OX_LLM_POOLING_COUNT)
+        return oxi_fail(OX_ERR_ARG, "llm: there is no pooling %d", (int)desc->pooling);
+    const int64_t width = context->model->config.width;
+    const ox_llm_pooling pooling = oxi_llm_pooling_of(context->model, desc->pooling);
+    size_t bytes = 0;
+    ox_status status = ox_llm_rewind(context, 0);
+    if (status) return status;
+    if (pooling == OX_LLM_POOLING_NONE) return oxi_llm_run_text(context, tokens, count, desc->types, out);
+    if (count < 0 || !oxi_mul_size((size_t)count, (size_t)width * sizeof *out, &bytes))
+        return oxi_fail(OX_ERR_ARG, "llm: hidden states of %lld tokens", (long long)count);
+    float *rows = (float *)oxi_alloc(bytes);
+    if (!rows) return OX_ERR_NOMEM;
+    status = oxi_llm_run_text(context, tokens, count, desc->types, rows);
+    if (!status) oxi_llm_pool(pooling, count, width, rows, out);
+    if (!status && desc->normalize) oxi_llm_to_length_one(width, out);
+    oxi_free(rows, bytes);
+    return status;
+}

@@ -1,0 +1,136 @@
+/* A source written with the GGUF writer, one tensor at a time: its facts, and each tensor in the dtype that is
+ * asked for. Called by users and by examples/convert.c. */
+
+/* Matrices that are read as f32 wherever they are read. */
+static bool oxi_llm_stays_f32(const char *name, int ndim) {
+    static const char *const endings[] = {"_norm.weight",       "ffn_gate_inp.weight", "position_embd.weight",
+                                          "token_types.weight", "attn_rel_b.weight",   ".bias"};
+    if (ndim < 2) return true;
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (oxi_ends_with(name, endings[i])) return true;
+    return false;
+}
+
+static ox_dtype oxi_llm_convert_dtype(const ox_file_entry *entry, ox_dtype asked) {
+    if (oxi_info(entry->dtype)->cls != OX_CLASS_FLOAT) return entry->dtype;
+    if (oxi_llm_stays_f32(entry->name, entry->ndim)) return OX_F32;
+    if (asked == OX_DTYPE_NONE) return entry->dtype == OX_F64 ? OX_F32 : entry->dtype;
+    if (asked == OX_Q8_0 && entry->shape[entry->ndim - 1] % 32) return OX_F16;
+    return asked;
+}
+
+/* general.file_type: what most of the matrices are. source llama.h llama_ftype */
+static uint32_t oxi_llm_file_type(ox_dtype dtype) {
+    return dtype == OX_F16 ? 1 : dtype == OX_Q8_0 ? 7 : dtype == OX_BF16 ? 32 : dtype == OX_MXFP4 ? 38 : 0;
+}
+
+typedef struct oxi_llm_conversion {
+    ox_file *file;
+    const ox_llm_convert_desc *desc;
+    ox_file_entry *entries; /* [count], as they are written */
+    int64_t count;
+} oxi_llm_conversion;
+
+/* The entries, and the dtype that most of their bytes have. */
+static ox_status oxi_llm_convert_entries(oxi_llm_conversion *work, ox_dtype *most) {
+    int64_t bytes[64], largest = 0;
+    memset(bytes, 0, sizeof bytes);
+    *most = OX_F32;
+    for (int64_t i = 0; i < work->count; i++) {
+        ox_file_entry *entry = &work->entries[i];
+        const ox_status status = ox_file_get_entry(work->file, i, entry);
+        if (status != OX_OK) return status;
+        if (entry->dtype == OX_DTYPE_NONE) continue; /* the writer says what is wrong */
+        entry->dtype = oxi_llm_convert_dtype(entry, work->desc->dtype);
+        if ((unsigned)entry->dtype >= 64 || entry->ndim < 2) continue;
+        bytes[entry->dtype] += entry->bytes;
+        if (bytes[entry->dtype] > largest) {
+            largest = bytes[entry->dtype];
+            *most = entry->dtype;
+        }
+    }
+    return OX_OK;
+}
+
+static ox_status oxi_llm_convert_put(oxi_llm_conversion *work, ox_gguf_writer *writer, int64_t i) {
+    const ox_llm_convert_desc *desc = work->desc;
+    const ox_file_entry *entry = &work->entries[i];
+    if (desc->progress && !desc->progress(desc->user, entry->name, i, work->count))
+        return oxi_fail(OX_ERR_ARG, "llm_convert: stopped at tensor %s", OXI_QUOTE(entry->name));
+    ox_scope scope = ox_scope_begin();
+    ox_tensor *t = ox_file_tensor_at(work->file, i);
+    if (t && t->dtype != entry->dtype) t = ox_cast(t, entry->dtype);
+    const ox_status status = t ? ox_gguf_writer_put(writer, t) : oxi_llm_error();
+    ox_scope_end(&scope);
+    return status;
+}
+
+static ox_status oxi_llm_convert_write(oxi_llm_conversion *work, const char *to) {
+    ox_dtype most;
+    ox_gguf_desc desc;
+    ox_gguf_pair pairs[4];
+    static const uint32_t version = 2; /* of the block types */
+    ox_status status = oxi_llm_convert_entries(work, &most);
+    if (status != OX_OK) return status;
+    const uint32_t type = oxi_llm_file_type(most);
+    memset(&desc, 0, sizeof desc);
+    memset(pairs, 0, sizeof pairs);
+    desc.like = work->file;
+    desc.pairs = pairs;
+    desc.entries = work->entries;
+    desc.count = work->count;
+    if (work->desc->name) {
+        ox_gguf_pair *pair = &pairs[desc.pair_count++];
+        pair->key = "general.name";
+        pair->type = OX_GGUF_STRING;
+        pair->count = -1;
+        pair->value = work->desc->name;
+    }
+    if (work->desc->dtype != OX_DTYPE_NONE || strcmp(ox_file_format(work->file), "gguf") != 0) {
+        ox_gguf_pair *pair = &pairs[desc.pair_count++];
+        pair->key = "general.file_type";
+        pair->type = OX_GGUF_U32;
+        pair->value = &type;
+        pair = &pairs[desc.pair_count++];
+        pair->key = "general.quantization_version";
+        pair->type = OX_GGUF_U32;
+        pair->value = &version;
+    }
+    if (ox_file_meta_find(work->file, "tokenizer.ggml.model").type == OX_FILE_META_NONE) {
+        ox_gguf_pair *pair = &pairs[desc.pair_count++];
+        pair->key = "tokenizer.ggml.model"; /* readers of GGUF want one; this one says that ids are all */
+        pair->type = OX_GGUF_STRING;
+        pair->count = -1;
+        pair->value = "no_vocab";
+    }
+    ox_gguf_writer *writer = ox_gguf_writer_open(to, &desc);
+    if (!writer) return oxi_llm_error();
+    for (int64_t i = 0; i < work->count && status == OX_OK; i++)
+        status = oxi_llm_convert_put(work, writer, i);
+    if (status == OX_OK) return ox_gguf_writer_close(writer);
+    oxi_gguf_writer_free(writer); /* drops the file; the error is that of the tensor */
+    return status;
+}
+
+OX_API ox_status ox_llm_convert(const char *from, const char *to, const ox_llm_convert_desc *desc) {
+    ox_llm_convert_desc zero;
+    oxi_llm_conversion work;
+    memset(&zero, 0, sizeof zero);
+    memset(&work, 0, sizeof work);
+    work.desc = desc ? desc : &zero;
+    const ox_dtype dtype = work.desc->dtype;
+    if (dtype != OX_DTYPE_NONE && dtype != OX_F32 && dtype != OX_F16 && dtype != OX_BF16 && dtype != OX_Q8_0)
+        return oxi_fail(OX_ERR_UNSUPPORTED, "llm_convert: dtype %s: F32, F16, BF16 and Q8_0 are written",
+                        ox_dtype_name(dtype));
+    if (!to || !*to) return oxi_fail(OX_ERR_ARG, "llm_convert: no path to write to");
+    oxi_llm_source *source = oxi_llm_source_open(from, NULL);
+    if (!source) return oxi_llm_error();
+    work.file = oxi_llm_source_file(source);
+    work.count = ox_file_count(work.file);
+    const size_t bytes = (size_t)work.count * sizeof *work.entries;
+    work.entries = (ox_file_entry *)oxi_alloc(bytes);
+    const ox_status status = work.entries ? oxi_llm_convert_write(&work, to) : OX_ERR_NOMEM;
+    oxi_free(work.entries, bytes);
+    oxi_llm_source_close(source);
+    return status;
+}

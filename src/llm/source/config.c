@@ -1,0 +1,188 @@
+/* config.json: values by name, and the expressions of keys.def over them.
+ * Names are looked for where the versions of transformers have put them: text_config, rope_parameters by kind
+ * of layer or for all, rope_scaling. Called by facts.c, rope.c and folder.c. */
+
+enum { OXI_LLM_SIZE_DEPTH = 4 }; /* of sizes that name sizes */
+
+static bool oxi_llm_share_word(const char *a, const char *b) {
+    while (*a) {
+        const size_t length = strcspn(a, " ");
+        for (const char *p = b; *p && length;) {
+            const size_t other = strcspn(p, " ");
+            if (other == length && memcmp(a, p, length) == 0) return true;
+            p += other + strspn(p + other, " ");
+        }
+        a += length + strspn(a + length, " ");
+    }
+    return false;
+}
+
+/* Whether rows of `who` hold for the model. */
+static bool oxi_llm_row_holds(const oxi_llm_config *c, const char *who) {
+    const oxi_llm_model_type *model = c->folder->model;
+    return strcmp(who, "*") == 0 || oxi_llm_share_word(who, model->architecture) ||
+           oxi_llm_share_word(who, model->name);
+}
+
+/* ---- values ---------------------------------------------------------------------------------------------- */
+
+/* "a.b.c" inside an object; 0 = missing or null. */
+static uint32_t oxi_llm_config_member(const oxi_json *json, uint32_t object, const char *path,
+                                      size_t length) {
+    const char *end = path + length;
+    while (path < end && json->count > 0) {
+        const char *dot = (const char *)memchr(path, '.', (size_t)(end - path)), *stop = dot ? dot : end;
+        char name[64];
+        if ((size_t)(stop - path) >= sizeof name) return 0;
+        memcpy(name, path, (size_t)(stop - path));
+        name[stop - path] = 0;
+        object = oxi_json_find(json, object, name);
+        if (object == 0 || json->nodes[object].type == OXI_JSON_NULL) return 0;
+        path = dot ? dot + 1 : end;
+    }
+    return object;
+}
+
+static bool oxi_llm_starts(const char *text, size_t length, const char *start) {
+    return length > strlen(start) && memcmp(text, start, strlen(start)) == 0;
+}
+
+static uint32_t oxi_llm_config_rope(const oxi_llm_config *c, uint32_t object, const char *name,
+                                    size_t length) {
+    static const char *const places[] = {"rope_parameters.full_attention.", "rope_parameters.",
+                                         "rope_scaling.full_attention.", "rope_scaling.", ""};
+    char path[128];
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        const int used = snprintf(path, sizeof path, "%s%.*s", places[i], (int)length, name);
+        const uint32_t found = oxi_llm_config_member(&c->config, object, path, (size_t)used);
+        if (found) return found;
+    }
+    return 0;
+}
+
+static const oxi_json_node *oxi_llm_config_node(const oxi_llm_config *c, const char *name, size_t length) {
+    const oxi_json *json = &c->config;
+    uint32_t found = 0;
+    if (length > 60) return NULL;
+    if (oxi_llm_starts(name, length, "generation.")) {
+        json = &c->generation;
+        found = oxi_llm_config_member(json, 0, name + 11, length - 11);
+    } else if (oxi_llm_starts(name, length, "rope.")) {
+        if (c->inner) found = oxi_llm_config_rope(c, c->inner, name + 5, length - 5);
+        if (!found) found = oxi_llm_config_rope(c, 0, name + 5, length - 5);
+    } else {
+        if (c->inner) found = oxi_llm_config_member(json, c->inner, name, length);
+        if (!found) found = oxi_llm_config_member(json, 0, name, length);
+    }
+    return found ? &json->nodes[found] : NULL;
+}
+
+static const char *oxi_llm_config_text(const oxi_llm_config *c, const char *name) {
+    const oxi_json_node *node = oxi_llm_config_node(c, name, strlen(name));
+    return node && node->type == OXI_JSON_STRING ? node->value.text : NULL;
+}
+
+/* ---- expressions ----------------------------------------------------------------------------------------- */
+
+typedef struct oxi_llm_size_row {
+    const char *who, *name, *expression;
+} oxi_llm_size_row;
+#define OXI_X(who, name, expression) {who, name, expression},
+static const oxi_llm_size_row oxi_llm_size_rows[] = {OXI_LLM_SOURCE_SIZE_LIST(OXI_X)};
+#undef OXI_X
+
+static bool oxi_llm_eval(const oxi_llm_config *c, const char *expression, int depth, double *out,
+                         ox_status *status);
+
+/* A number, "$size" or a name. */
+static bool oxi_llm_eval_operand(const oxi_llm_config *c, const char *p, size_t length, int depth,
+                                 double *out, ox_status *status) {
+    if (length > 0 && (oxi_is_digit(*p) || *p == '.')) {
+        *out = oxi_json_double(p, p + length, 0);
+        return true;
+    }
+    if (length == 9 && memcmp(p, "$kv_heads", 9) == 0 && c->folder->kv_heads > 0) { /* worked out already */
+        *out = (double)c->folder->kv_heads;
+        return true;
+    }
+    if (length > 0 && *p == '$') {
+        for (size_t i = 0; i < sizeof oxi_llm_size_rows / sizeof *oxi_llm_size_rows; i++) {
+            const oxi_llm_size_row *row = &oxi_llm_size_rows[i];
+            if (strlen(row->name) != length - 1 || memcmp(row->name, p + 1, length - 1)) continue;
+            if (!oxi_llm_row_holds(c, row->who)) continue;
+            return depth > 0 && oxi_llm_eval(c, row->expression, depth - 1, out, status);
+        }
+        return false;
+    }
+    const oxi_json_node *node = oxi_llm_config_node(c, p, length);
+    if (!node) return false;
+    if (node->type == OXI_JSON_FLOAT)
+        *out = node->value.f;
+    else if (node->type == OXI_JSON_INT || node->type == OXI_JSON_BOOL)
+        *out = (double)node->value.i;
+    else if (*status == OX_OK) /* the first one stands */
+        *status = oxi_file_fail(OX_ERR_FORMAT, c->file, 0, SIZE_MAX, "config.json: %s is no number",
+                                oxi_quote(p, length).text);
+    return *status == OX_OK;
+}
+
+/* One alternative, [p, end). */
+static bool oxi_llm_eval_one(const oxi_llm_config *c, const char *p, const char *end, int depth, double *out,
+                             ox_status *status) {
+    char operation = '+';
+    double total = 0;
+    while (p < end) {
+        const bool root = *p == '~';
+        if (root) p++;
+        const char *stop = p;
+        while (stop < end && !strchr("+-*/", *stop)) stop++;
+        double value = 0;
+        if (!oxi_llm_eval_operand(c, p, (size_t)(stop - p), depth, &value, status)) return false;
+        if (root) value = sqrt(value);
+        total = operation == '+'   ? total + value
+                : operation == '-' ? total - value
+                : operation == '*' ? total * value
+                                   : total / value;
+        operation = stop < end ? *stop : 0;
+        p = stop < end ? stop + 1 : end;
+    }
+    *out = total;
+    return true;
+}
+
+static bool oxi_llm_eval(const oxi_llm_config *c, const char *expression, int depth, double *out,
+                         ox_status *status) {
+    while (*expression && *status == OX_OK) {
+        const size_t length = strcspn(expression, "|");
+        if (oxi_llm_eval_one(c, expression, expression + length, depth, out, status)) return true;
+        expression += length + (expression[length] == '|');
+    }
+    return false;
+}
+
+static bool oxi_llm_config_number(const oxi_llm_config *c, const char *expression, double *out,
+                                  ox_status *status) {
+    *status = OX_OK;
+    if (!oxi_llm_eval(c, expression, OXI_LLM_SIZE_DEPTH, out, status)) return false;
+    if (isfinite(*out)) return true;
+    *status =
+        oxi_file_fail(OX_ERR_FORMAT, c->file, 0, SIZE_MAX, "config.json: %s is no finite number", expression);
+    return false;
+}
+
+static ox_status oxi_llm_config_int(const oxi_llm_config *c, const char *expression, int64_t low,
+                                    int64_t high, int64_t otherwise, int64_t *out) {
+    double value = 0;
+    ox_status status;
+    *out = otherwise;
+    if (!oxi_llm_config_number(c, expression, &value, &status)) {
+        if (status != OX_OK || otherwise >= low) return status;
+        return oxi_file_fail(OX_ERR_FORMAT, c->file, 0, SIZE_MAX, "config.json: %s is missing", expression);
+    }
+    if (!(value > (double)low - 1 && value < (double)high + 1))
+        return oxi_file_fail(OX_ERR_FORMAT, c->file, 0, SIZE_MAX,
+                             "config.json: %s is %.17g, allowed are %lld to %lld", expression, value,
+                             (long long)low, (long long)high);
+    *out = (int64_t)value;
+    return OX_OK;
+}

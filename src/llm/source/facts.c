@@ -1,0 +1,221 @@
+/* Facts of a folder: the rows of keys.def, worked out and added to the metadata of its ox_file; which layers
+ * have a sliding window. Called by folder.c. */
+
+/* ---- writing ----------------------------------------------------------------------------------------------- */
+
+static oxi_meta_item *oxi_llm_new_fact(const oxi_llm_config *c, const char *key) {
+    const bool whole = strncmp(key, "general.", 8) == 0 || strncmp(key, "tokenizer.", 10) == 0;
+    const char *architecture = whole ? "" : c->folder->model->architecture, *dot = whole ? "" : ".";
+    const size_t length = strlen(architecture) + strlen(dot) + strlen(key);
+    char *name = (char *)oxi_file_take(c->file, length + 1);
+    oxi_meta_item *meta = name ? oxi_file_add_meta(c->file) : NULL;
+    if (!meta) return NULL;
+    (void)snprintf(name, length + 1, "%s%s%s", architecture, dot, key);
+    meta->key = name;
+    meta->key_length = (uint32_t)length;
+    return meta;
+}
+
+static ox_status oxi_llm_fact_number(const oxi_llm_config *c, const char *key, ox_gguf_type type,
+                                     double value) {
+    oxi_meta_item *meta = oxi_llm_new_fact(c, key);
+    if (!meta) return OX_ERR_NOMEM;
+    meta->type = (uint16_t)oxi_gguf_types[type].type;
+    meta->stored = (uint16_t)type;
+    if (type == OX_GGUF_F32)
+        meta->value.f = value;
+    else
+        meta->value.i = type == OX_GGUF_BOOL ? value != 0 : (int64_t)value;
+    return OX_OK;
+}
+
+static ox_status oxi_llm_fact_text(const oxi_llm_config *c, const char *key, const char *text,
+                                   size_t length) {
+    char *copy = (char *)oxi_file_take(c->file, length + 1);
+    oxi_meta_item *meta = copy ? oxi_llm_new_fact(c, key) : NULL;
+    if (!meta) return OX_ERR_NOMEM;
+    memcpy(copy, text, length);
+    copy[length] = 0;
+    meta->type = OX_FILE_META_STRING;
+    meta->data = copy;
+    meta->value.i = (int64_t)length;
+    return OX_OK;
+}
+
+static ox_status oxi_llm_fact_array(const oxi_llm_config *c, const char *key, ox_gguf_type type,
+                                    const void *values, int64_t count) {
+    const size_t bytes = (size_t)count * (size_t)oxi_gguf_types[type].bytes;
+    unsigned char *copy = (unsigned char *)oxi_file_take(c->file, bytes + 1);
+    oxi_meta_array *array = (oxi_meta_array *)oxi_file_take(c->file, sizeof *array);
+    oxi_meta_item *meta = copy && array ? oxi_llm_new_fact(c, key) : NULL;
+    if (!meta) return OX_ERR_NOMEM;
+    if (oxi_big_endian_host())
+        oxi_copy_swapped(copy, values, bytes, (size_t)oxi_gguf_types[type].bytes);
+    else
+        memcpy(copy, values, bytes);
+    memset(array, 0, sizeof *array);
+    array->data = copy;
+    array->count = count;
+    array->type = (int)type;
+    meta->type = OX_FILE_META_ARRAY;
+    meta->data = array;
+    return OX_OK;
+}
+
+/* ---- the rows of keys.def ---------------------------------------------------------------------------------- */
+
+typedef enum oxi_llm_fact_kind {
+    OXI_LLM_FACT_INT,
+    OXI_LLM_FACT_SIGNED,
+    OXI_LLM_FACT_FLOAT,
+    OXI_LLM_FACT_BOOL,
+    OXI_LLM_FACT_TEXT
+} oxi_llm_fact_kind;
+static const ox_gguf_type oxi_llm_fact_types[] = {OX_GGUF_U32, OX_GGUF_I32, OX_GGUF_F32, OX_GGUF_BOOL,
+                                                  OX_GGUF_STRING};
+
+typedef struct oxi_llm_key_row {
+    const char *who, *key, *expression;
+    oxi_llm_fact_kind kind;
+} oxi_llm_key_row;
+#define OXI_X(who, key, kind, expression) {who, key, expression, OXI_LLM_FACT_##kind},
+static const oxi_llm_key_row oxi_llm_key_rows[] = {OXI_LLM_SOURCE_KEY_LIST(OXI_X)};
+#undef OXI_X
+enum { OXI_LLM_KEY_ROWS = (int)(sizeof oxi_llm_key_rows / sizeof oxi_llm_key_rows[0]) };
+
+/* The first alternative that is a name with something behind it. */
+static const oxi_json_node *oxi_llm_first_node(const oxi_llm_config *c, const char *expression) {
+    while (*expression) {
+        const size_t length = strcspn(expression, "|");
+        const oxi_json_node *node =
+            strcspn(expression, "+-*/~$") >= length ? oxi_llm_config_node(c, expression, length) : NULL;
+        if (node) return node;
+        expression += length + (expression[length] == '|');
+    }
+    return NULL;
+}
+
+static ox_status oxi_llm_fact_bad(const oxi_llm_config *c, const oxi_llm_key_row *row, const char *why) {
+    return oxi_file_fail(OX_ERR_FORMAT, c->file, 0, SIZE_MAX, "config.json: %s (for %s) %s", row->expression,
+                         row->key, why);
+}
+
+/* A list of integers or bools: an array, or its first element. */
+static ox_status oxi_llm_fact_list(const oxi_llm_config *c, const oxi_llm_key_row *row,
+                                   const oxi_json_node *node) {
+    const int64_t count = node->length;
+    if (count > 1 << 16) return oxi_llm_fact_bad(c, row, "is a list of more than 65536 numbers");
+    int32_t *values = (int32_t *)oxi_calloc((size_t)count + 1, sizeof *values);
+    ox_status status = values ? OX_OK : OX_ERR_NOMEM;
+    for (int64_t i = 0; i < count && status == OX_OK; i++) {
+        const oxi_json_node *element = node + 1 + i;
+        if ((element->type != OXI_JSON_INT && element->type != OXI_JSON_BOOL) ||
+            element->value.i < INT32_MIN || element->value.i > INT32_MAX)
+            status = oxi_llm_fact_bad(c, row, "is a list of something other than integers of 32 bits");
+        else
+            values[i] = (int32_t)element->value.i;
+    }
+    if (status == OX_OK && strncmp(row->key, "tokenizer.", 10) == 0) {
+        if (count > 0 && values[0] >= 0)
+            status = oxi_llm_fact_number(c, row->key, oxi_llm_fact_types[row->kind], values[0]);
+    } else if (status == OX_OK) {
+        status = oxi_llm_fact_array(c, row->key, OX_GGUF_I32, values, count);
+    }
+    oxi_free(values, ((size_t)count + 1) * sizeof *values);
+    return status;
+}
+
+static ox_status oxi_llm_add_fact(const oxi_llm_config *c, const oxi_llm_key_row *row) {
+    const oxi_json_node *node = oxi_llm_first_node(c, row->expression);
+    const bool whole = row->kind == OXI_LLM_FACT_INT || row->kind == OXI_LLM_FACT_SIGNED;
+    double value = 0;
+    ox_status status;
+    if (row->kind == OXI_LLM_FACT_TEXT) {
+        if (row->expression[0] == '\'')
+            return oxi_llm_fact_text(c, row->key, row->expression + 1, strlen(row->expression + 1));
+        if (!node || node->type != OXI_JSON_STRING) return OX_OK;
+        return oxi_llm_fact_text(c, row->key, node->value.text, node->length);
+    }
+    if (node && node->type == OXI_JSON_ARRAY && whole) return oxi_llm_fact_list(c, row, node);
+    if (!oxi_llm_config_number(c, row->expression, &value, &status)) return status;
+    if (whole && strncmp(row->key, "tokenizer.", 10) == 0 && value < 0) return OX_OK; /* -1: there is none */
+    if (value == 0 && strcmp(row->key, "logit_scale") == 0) return OX_OK; /* T5's, where nothing is tied */
+    const double low = row->kind == OXI_LLM_FACT_SIGNED ? -2147483648.0 : 0,
+                 high = row->kind == OXI_LLM_FACT_SIGNED ? 2147483647.0 : 4294967295.0;
+    if (whole && !(value > low - 1 && value < high + 1))
+        return oxi_llm_fact_bad(c, row, "is no integer of 32 bits");
+    return oxi_llm_fact_number(c, row->key, oxi_llm_fact_types[row->kind], value);
+}
+
+/* ---- sliding windows --------------------------------------------------------------------------------------- */
+
+/* Which layers have the window: 1 = it has. */
+static ox_status oxi_llm_window_pattern(const oxi_llm_config *c, uint8_t *sliding) {
+    const int64_t layers = c->folder->layers;
+    const oxi_json_node *types = oxi_llm_config_node(c, "layer_types", 11);
+    int64_t period = 0, first_full = -1;
+    if (types && types->type == OXI_JSON_ARRAY && types->length >= layers) {
+        const oxi_json_node *type = types + 1;
+        for (int64_t i = 0; i < layers; i++, type++) {
+            if (type->type != OXI_JSON_STRING)
+                return oxi_file_fail(OX_ERR_FORMAT, c->file, 0, SIZE_MAX,
+                                     "config.json: layer_types holds something other than texts");
+            sliding[i] = strcmp(type->value.text, "sliding_attention") == 0;
+        }
+        return OX_OK;
+    }
+    const char *letters = oxi_llm_config_text(c, "sliding_window_pattern"); /* "LLLG": local and global */
+    if (letters && *letters) {
+        for (int64_t i = 0; i < layers; i++) sliding[i] = letters[i % (int64_t)strlen(letters)] == 'L';
+        return OX_OK;
+    }
+    ox_status status = oxi_llm_config_int(
+        c, "sliding_window_pattern|_sliding_window_pattern|global_attn_every_n_layers", 0, 1 << 20,
+        c->folder->model->period < 0 ? -c->folder->model->period : c->folder->model->period, &period);
+    if (status == OX_OK && oxi_llm_config_node(c, "use_sliding_window", 18)) /* Qwen's, from a layer on */
+        status = oxi_llm_config_int(c, "max_window_layers", 0, INT32_MAX, -1, &first_full);
+    for (int64_t i = 0; i < layers && status == OX_OK; i++) {
+        const bool full = period == 0                    ? i < first_full
+                          : c->folder->model->period < 0 ? i % period == 0
+                                                         : (i + 1) % period == 0;
+        sliding[i] = !full;
+    }
+    return status;
+}
+
+static ox_status oxi_llm_add_window(const oxi_llm_config *c) {
+    int64_t window = 0, use = 1;
+    ox_status status = oxi_llm_config_int(c, "use_sliding_window", 0, 1, 1, &use);
+    if (status == OX_OK)
+        status = oxi_llm_config_int(c, "sliding_window|local_attention", -1, INT32_MAX, 0, &window);
+    if (status != OX_OK) return status;
+    if (!use || window <= 0) { /* Phi 3 and 4 are told apart by it */
+        const bool says = strcmp(c->folder->model->architecture, "phi3") == 0;
+        return says ? oxi_llm_fact_number(c, "attention.sliding_window", OX_GGUF_U32, 0) : OX_OK;
+    }
+    uint8_t *sliding = (uint8_t *)oxi_calloc((size_t)c->folder->layers, 1);
+    status = sliding ? oxi_llm_window_pattern(c, sliding) : OX_ERR_NOMEM;
+    if (status == OX_OK && memchr(sliding, 1, (size_t)c->folder->layers)) {
+        status = oxi_llm_fact_number(c, "attention.sliding_window", OX_GGUF_U32, (double)window);
+        if (status == OX_OK)
+            status = oxi_llm_fact_array(c, "attention.sliding_window_pattern", OX_GGUF_BOOL, sliding,
+                                        c->folder->layers);
+    }
+    oxi_free(sliding, (size_t)c->folder->layers);
+    return status;
+}
+
+static ox_status oxi_llm_add_facts(const oxi_llm_config *c) {
+    const char *architecture = c->folder->model->architecture;
+    ox_status status = oxi_llm_fact_text(c, "general.architecture", architecture, strlen(architecture));
+    if (status == OX_OK) status = oxi_llm_fact_text(c, "general.type", "model", 5);
+    for (int i = 0; i < OXI_LLM_KEY_ROWS && status == OX_OK; i++) {
+        const oxi_llm_key_row *row = &oxi_llm_key_rows[i];
+        bool first = oxi_llm_row_holds(c, row->who);
+        for (int before = 0; before < i && first; before++)
+            first = strcmp(oxi_llm_key_rows[before].key, row->key) != 0 ||
+                    !oxi_llm_row_holds(c, oxi_llm_key_rows[before].who);
+        if (first && row->expression[0]) status = oxi_llm_add_fact(c, row);
+    }
+    return status == OX_OK ? oxi_llm_add_window(c) : status;
+}

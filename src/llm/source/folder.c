@@ -1,0 +1,258 @@
+/* A Hugging Face folder as an ox_file: config.json and its companions become facts, the tensors of
+ * model.safetensors (or of shards) items that are made when they are asked for. Called by source.c. */
+
+enum { OXI_LLM_TEXT_MOST = 1 << 28 }; /* bytes of a text in a folder */
+
+#define OXI_X(name, architecture, sets, trait, period) \
+    {name, architecture, sets, OXI_LLM_TRAIT_##trait, period},
+static const oxi_llm_model_type oxi_llm_model_types[] = {OXI_LLM_MODEL_TYPE_LIST(OXI_X)};
+#undef OXI_X
+
+static void oxi_llm_folder_close(ox_file *file) {
+    oxi_llm_folder *folder = (oxi_llm_folder *)file->state;
+    if (!folder) return;
+    ox_file_close(folder->weights);
+    oxi_free(folder->plans, folder->plan_room * sizeof *folder->plans);
+    oxi_free(folder->pieces, folder->piece_room * sizeof *folder->pieces);
+    oxi_free(folder, sizeof *folder);
+    file->state = NULL;
+}
+
+static const oxi_format oxi_format_huggingface = {
+    "huggingface", "", NULL, NULL, NULL, oxi_llm_load_item, oxi_llm_folder_close};
+
+/* ---- texts ------------------------------------------------------------------------------------------------- */
+
+/* A file of the folder, in the arena, with a 0 behind it; data NULL = there is none, which is an error if it is
+ * required. */
+static ox_status oxi_llm_folder_text(ox_file *file, const char *name, bool required, ox_string *out) {
+    const char *path = file->parts[0].path;
+    const size_t bytes = strlen(path) + strlen(name) + 2;
+    const char *slash = oxi_folder_length(path) == strlen(path) ? "" : "/";
+    oxi_mapping mapping;
+    char *whole = (char *)oxi_alloc(bytes), *copy = NULL;
+    ox_status status = whole ? OX_OK : OX_ERR_NOMEM;
+    memset(out, 0, sizeof *out);
+    memset(&mapping, 0, sizeof mapping);
+    if (whole) (void)snprintf(whole, bytes, "%s%s%s", path, slash, name);
+    if (whole && !oxi_is_file(whole) && !required) {
+        oxi_free(whole, bytes);
+        return OX_OK;
+    }
+    if (status == OX_OK) status = oxi_map_file(whole, false, &mapping);
+    if (status == OX_OK && mapping.bytes > OXI_LLM_TEXT_MOST)
+        status = oxi_file_fail(OX_ERR_FORMAT, file, 0, SIZE_MAX, "%s has %llu bytes (at most %d are read)",
+                               name, (unsigned long long)mapping.bytes, (int)OXI_LLM_TEXT_MOST);
+    if (status == OX_OK) {
+        copy = (char *)oxi_file_take(file, mapping.bytes + 1);
+        if (!copy) status = OX_ERR_NOMEM;
+    }
+    if (copy) {
+        if (mapping.bytes) memcpy(copy, mapping.data, mapping.bytes);
+        copy[mapping.bytes] = 0;
+        out->data = copy;
+        out->length = (int64_t)mapping.bytes;
+    }
+    oxi_unmap_file(&mapping);
+    oxi_free(whole, bytes);
+    return status;
+}
+
+/* Parses a text, which must be an object; none gives an empty one. */
+static ox_status oxi_llm_folder_json(ox_file *file, const char *name, ox_string text, oxi_json *out) {
+    char label[192];
+    memset(out, 0, sizeof *out);
+    if (!text.data) return OX_OK;
+    (void)snprintf(label, sizeof label, "%s: %s", oxi_path_text(file->parts[0].path), name);
+    const ox_status status = oxi_json_parse(label, text.data, (size_t)text.length, out);
+    if (status != OX_OK || out->nodes[0].type == OXI_JSON_OBJECT) return status;
+    return oxi_file_fail(OX_ERR_FORMAT, file, 0, SIZE_MAX, "%s is no object", name);
+}
+
+/* ---- what it says ------------------------------------------------------------------------------------------ */
+
+static const oxi_llm_model_type *oxi_llm_find_model(const oxi_json *json, uint32_t object,
+                                                    const char **type) {
+    const uint32_t at = oxi_json_find(json, object, "model_type");
+    if (!at || json->nodes[at].type != OXI_JSON_STRING) return NULL;
+    *type = json->nodes[at].value.text;
+    for (size_t i = 0; i < sizeof oxi_llm_model_types / sizeof *oxi_llm_model_types; i++)
+        if (strcmp(oxi_llm_model_types[i].name, *type) == 0) return &oxi_llm_model_types[i];
+    return NULL;
+}
+
+/* The row of the model type: of the whole, or of the text model in it. */
+static ox_status oxi_llm_folder_model(oxi_llm_config *c) {
+    const char *type = NULL;
+    const uint32_t inner = oxi_json_find(&c->config, 0, "text_config");
+    if (inner && c->config.nodes[inner].type == OXI_JSON_OBJECT) c->inner = inner;
+    if (c->inner) c->folder->model = oxi_llm_find_model(&c->config, c->inner, &type);
+    if (!c->folder->model) c->folder->model = oxi_llm_find_model(&c->config, 0, &type);
+    if (c->folder->model) return OX_OK;
+    if (!type) return oxi_file_fail(OX_ERR_FORMAT, c->file, 0, SIZE_MAX, "config.json: no model_type");
+    return oxi_file_fail(OX_ERR_UNSUPPORTED, c->file, 0, SIZE_MAX, "models of the type %s are not supported",
+                         OXI_QUOTE(type));
+}
+
+/* Weights of other formats than floats: MXFP4 alone is read. */
+static ox_status oxi_llm_folder_quantized(const oxi_llm_config *c) {
+    const char *method = oxi_llm_config_text(c, "quantization_config.quant_method");
+    if (!method || strcmp(method, "mxfp4") == 0) return OX_OK;
+    c->folder->ternary = strcmp(method, "bitnet") == 0; /* packed ones are refused by their dtype */
+    if (c->folder->ternary) return OX_OK;
+    return oxi_file_fail(OX_ERR_UNSUPPORTED, c->file, 0, SIZE_MAX,
+                         "weights that are quantized by %s are not supported", OXI_QUOTE(method));
+}
+
+/* What the transforms need. */
+static ox_status oxi_llm_folder_sizes(const oxi_llm_config *c) {
+    enum { MOST = 1 << 20 };
+    oxi_llm_folder *f = c->folder;
+    int64_t value = 0, decoder = 0, groups = 0;
+    ox_status status = oxi_llm_config_int(c, "$heads", 1, MOST, -1, &f->heads);
+    if (status == OX_OK) status = oxi_llm_config_int(c, "$layers", 1, 1 << 16, -1, &f->layers);
+    if (status == OX_OK) status = oxi_llm_config_int(c, "num_decoder_layers", 1, 1 << 16, 1, &decoder);
+    if (status == OX_OK) status = oxi_llm_config_int(c, "num_nextn_predict_layers", 0, MOST, 0, &f->beyond);
+    if (status == OX_OK) status = oxi_llm_config_int(c, "$kv_heads", 1, MOST, f->heads, &groups);
+    if (status == OX_OK) status = oxi_llm_config_int(c, "qk_nope_head_dim", 1, MOST, 1, &f->nope_size);
+    if (status == OX_OK) status = oxi_llm_config_int(c, "v_head_dim", 1, MOST, 1, &f->value_size);
+    if (status == OX_OK) status = oxi_llm_config_int(c, "pad_token_id+1", 0, INT32_MAX, 0, &f->offset);
+    if (status == OX_OK) status = oxi_llm_config_int(c, "tie_word_embeddings", 0, 1, 0, &value);
+    f->tied = value != 0;
+    if (decoder > f->layers) f->layers = decoder;
+    if (status == OX_OK &&
+        strcmp(f->model->architecture, "falcon") == 0) { /* 1 unless it is of the newer kind */
+        int64_t newer = 0;
+        status = oxi_llm_config_int(c, "multi_query", 0, 1, 1, &value);
+        if (status == OX_OK) status = oxi_llm_config_int(c, "new_decoder_architecture", 0, 1, 0, &newer);
+        if (value && !newer) groups = 1;
+    }
+    f->kv_heads = groups;
+    if (status == OX_OK && strcmp(f->model->name, "deepseek_v3") == 0) {
+        status = oxi_llm_config_int(c, "rope_interleave", 0, 1, 1, &value);
+        if (status == OX_OK && !value)
+            status = oxi_file_fail(OX_ERR_UNSUPPORTED, c->file, 0, SIZE_MAX,
+                                   "config.json: rope_interleave false is not supported");
+    }
+    return status;
+}
+
+/* "chat_template": a text, or a list of objects with name and template. */
+static ox_status oxi_llm_folder_template(const oxi_llm_config *c, const oxi_json *tokenizer) {
+    ox_string file;
+    ox_status status = oxi_llm_folder_text(c->file, "chat_template.jinja", false, &file);
+    if (status != OX_OK) return status;
+    if (file.data) return oxi_llm_fact_text(c, "tokenizer.chat_template", file.data, (size_t)file.length);
+    const uint32_t at = tokenizer->count ? oxi_json_find(tokenizer, 0, "chat_template") : 0;
+    const oxi_json_node *node = at ? &tokenizer->nodes[at] : NULL;
+    if (node && node->type == OXI_JSON_STRING)
+        return oxi_llm_fact_text(c, "tokenizer.chat_template", node->value.text, node->length);
+    if (!node || node->type != OXI_JSON_ARRAY) return OX_OK;
+    for (uint32_t i = at + 1; i < node->next && status == OX_OK; i = tokenizer->nodes[i].next) {
+        const uint32_t name = oxi_json_find(tokenizer, i, "name"),
+                       text = oxi_json_find(tokenizer, i, "template");
+        if (!name || !text || tokenizer->nodes[name].type != OXI_JSON_STRING ||
+            tokenizer->nodes[text].type != OXI_JSON_STRING)
+            continue;
+        char key[96];
+        const bool usual = strcmp(tokenizer->nodes[name].value.text, "default") == 0;
+        (void)snprintf(key, sizeof key, "tokenizer.chat_template%s%.48s", usual ? "" : ".",
+                       usual ? "" : tokenizer->nodes[name].value.text);
+        status = oxi_llm_fact_text(c, key, tokenizer->nodes[text].value.text, tokenizer->nodes[text].length);
+    }
+    return status;
+}
+
+static ox_status oxi_llm_folder_tokenizer(const oxi_llm_config *c) {
+    oxi_json tokenizer;
+    const ox_string json = c->folder->text[OXI_LLM_SOURCE_TOKENIZER];
+    ox_status status = OX_OK;
+    if (json.data)
+        status = oxi_llm_fact_text(c, "tokenizer.huggingface.json", json.data, (size_t)json.length);
+    if (status == OX_OK)
+        status = oxi_llm_folder_json(c->file, "tokenizer_config.json",
+                                     c->folder->text[OXI_LLM_SOURCE_TOKENIZER_CONFIG], &tokenizer);
+    if (status != OX_OK) return status;
+    status = oxi_llm_folder_template(c, &tokenizer);
+    oxi_json_free(&tokenizer);
+    return status;
+}
+
+/* The folder's own name. */
+static ox_status oxi_llm_folder_name(const oxi_llm_config *c) {
+    const char *path = c->file->parts[0].path, *end = path + strlen(path);
+    while (end > path && (end[-1] == '/' || end[-1] == '\\')) end--;
+    const char *start = end;
+    while (start > path && start[-1] != '/' && start[-1] != '\\') start--;
+    if (start == end || !oxi_is_utf8(path)) return OX_OK;
+    return oxi_llm_fact_text(c, "general.name", start, (size_t)(end - start));
+}
+
+/* ---- opening ----------------------------------------------------------------------------------------------- */
+
+static ox_status oxi_llm_folder_texts(oxi_llm_config *c) {
+    static const char *const names[] = {"config.json", "tokenizer.json", "tokenizer_config.json"};
+    ox_string generation;
+    ox_status status = OX_OK;
+    for (int i = 0; i < OXI_LLM_SOURCE_TEXT_COUNT && status == OX_OK; i++)
+        status = oxi_llm_folder_text(c->file, names[i], i == OXI_LLM_SOURCE_CONFIG, &c->folder->text[i]);
+    if (status == OX_OK) status = oxi_llm_folder_text(c->file, "generation_config.json", false, &generation);
+    if (status == OX_OK)
+        status =
+            oxi_llm_folder_json(c->file, "config.json", c->folder->text[OXI_LLM_SOURCE_CONFIG], &c->config);
+    if (status == OX_OK)
+        status = oxi_llm_folder_json(c->file, "generation_config.json", generation, &c->generation);
+    return status;
+}
+
+static ox_status oxi_llm_folder_read(oxi_llm_config *c) {
+    ox_status status = oxi_llm_folder_texts(c);
+    if (status == OX_OK) status = oxi_llm_folder_model(c);
+    if (status == OX_OK) status = oxi_llm_folder_quantized(c);
+    if (status == OX_OK) status = oxi_llm_folder_sizes(c);
+    if (status == OX_OK) {
+        c->folder->weights = ox_file_open(c->file->parts[0].path, c->file->device);
+        if (!c->folder->weights) status = ox_error();
+    }
+    if (status == OX_OK && strcmp(ox_file_format(c->folder->weights), "safetensors") != 0)
+        status = oxi_file_fail(OX_ERR_UNSUPPORTED, c->file, 0, SIZE_MAX, "the weights are no safetensors");
+    if (status == OX_OK) status = oxi_llm_add_facts(c);
+    if (status == OX_OK) status = oxi_llm_folder_name(c);
+    if (status == OX_OK) status = oxi_llm_folder_tokenizer(c);
+    if (status == OX_OK) status = oxi_llm_add_tensors(c);
+    if (status == OX_OK) status = oxi_llm_add_rope(c);
+    if (status == OX_OK) status = oxi_llm_add_items(c);
+    return status == OX_OK ? oxi_file_index(c->file) : status;
+}
+
+/* An ox_file with nothing in it yet, whose one part has a path and no bytes. */
+static ox_file *oxi_llm_empty_file(const char *path, ox_device *device, const oxi_format *format) {
+    ox_file *file = oxi_file_new(device);
+    if (!file) return NULL;
+    char *copy = (char *)oxi_file_take(file, strlen(path) + 1);
+    oxi_file_part *part = copy ? oxi_file_add_part(file) : NULL;
+    if (!part) {
+        oxi_file_free(file);
+        return NULL;
+    }
+    strcpy(copy, path);
+    part->path = copy;
+    part->borrowed = true;
+    file->format = format;
+    return file;
+}
+
+static ox_file *oxi_llm_open_folder(const char *path, ox_device *device) {
+    oxi_llm_config c;
+    ox_file *file = oxi_llm_empty_file(path, device, &oxi_format_huggingface);
+    if (!file) return NULL;
+    memset(&c, 0, sizeof c);
+    c.file = file;
+    file->state = c.folder = (oxi_llm_folder *)oxi_calloc(1, sizeof *c.folder);
+    const ox_status status = c.folder ? oxi_llm_folder_read(&c) : OX_ERR_NOMEM;
+    oxi_json_free(&c.config);
+    oxi_json_free(&c.generation);
+    if (status == OX_OK) return file;
+    oxi_file_free(file);
+    return NULL;
+}

@@ -1,0 +1,129 @@
+/* What the parts of this folder share: a folder's configuration while it is read, and what its tensors are made
+ * of. A folder becomes an ox_file whose metadata are the facts, and whose items are made by a transform. */
+#ifndef OXI_LLM_SOURCE_INTERNAL_H
+#define OXI_LLM_SOURCE_INTERNAL_H
+
+#include "models.def"
+#include "names.def"
+#include "keys.def"
+
+typedef enum oxi_llm_trait {
+    OXI_LLM_TRAIT_NONE = 0,
+    OXI_LLM_TRAIT_PAIRS,
+    OXI_LLM_TRAIT_ONE,
+    OXI_LLM_TRAIT_OFFSET
+} oxi_llm_trait;
+
+typedef struct oxi_llm_model_type {
+    const char *name, *architecture, *sets;
+    oxi_llm_trait trait;
+    int period;
+} oxi_llm_model_type;
+
+/* What is done to a stored tensor (or several), [.., rows, columns]. */
+typedef enum oxi_llm_transform {
+    OXI_LLM_TRANSFORM_NONE = 0,
+    OXI_LLM_TRANSFORM_SKIP,    /* no tensor of the model */
+    OXI_LLM_TRANSFORM_HEAD,    /* as it is; not there where the embedding is the output matrix too */
+    OXI_LLM_TRANSFORM_ENCODER, /* as it is; a row of T5's encoder alone, or of its decoder */
+    OXI_LLM_TRANSFORM_DECODER,
+    OXI_LLM_TRANSFORM_NORM,  /* weights + 1 where the model has that trait */
+    OXI_LLM_TRANSFORM_QUERY, /* rows of halves to pairs, with that trait: heads, or key-value heads */
+    OXI_LLM_TRANSFORM_KEY,
+    OXI_LLM_TRANSFORM_FUSED,        /* rows [kv_heads, heads / kv_heads + 2, size]: all q, all k, all v */
+    OXI_LLM_TRANSFORM_TURNED,       /* rows and columns exchanged; vectors as they are */
+    OXI_LLM_TRANSFORM_TURNED_FIRST, /* the first half of the columns, turned; the second */
+    OXI_LLM_TRANSFORM_TURNED_SECOND,
+    OXI_LLM_TRANSFORM_TURNED_EVEN, /* columns 0, 2, 4 .., turned; columns 1, 3, 5 .. */
+    OXI_LLM_TRANSFORM_TURNED_ODD,
+    OXI_LLM_TRANSFORM_ROWS_FIRST, /* the first half of the rows; the second */
+    OXI_LLM_TRANSFORM_ROWS_SECOND,
+    OXI_LLM_TRANSFORM_EVEN, /* columns 0, 2, 4 ..; columns 1, 3, 5 .. */
+    OXI_LLM_TRANSFORM_ODD,
+    OXI_LLM_TRANSFORM_MXFP4, /* blocks u8 [E, rows, n, 16] and scales [E, rows, n]; of rows 0, 2, 4 ..; */
+    OXI_LLM_TRANSFORM_MXFP4_EVEN, /* of rows 1, 3, 5 .. */
+    OXI_LLM_TRANSFORM_MXFP4_ODD,
+    OXI_LLM_TRANSFORM_LATENT_KEYS,   /* rows [heads, nope + value]: [heads, columns, nope] */
+    OXI_LLM_TRANSFORM_LATENT_VALUES, /* [heads, value, columns] */
+    OXI_LLM_TRANSFORM_POSITIONS,     /* without the first rows, where the model has that trait */
+    OXI_LLM_TRANSFORM_WITHOUT_TWO,   /* without the first two rows */
+    OXI_LLM_TRANSFORM_FLAT,          /* [1, n]: [n] */
+    OXI_LLM_TRANSFORM_TERNARY,       /* -1, 0 or 1, times the mean of what is there, where it computes so */
+    OXI_LLM_TRANSFORM_STACK,         /* several as [count, ..] */
+    OXI_LLM_TRANSFORM_VALUES         /* not stored: numbers that follow from config.json */
+} oxi_llm_transform;
+
+/* How a tensor of the source is made. */
+typedef struct oxi_llm_plan {
+    const char *name; /* GGUF's */
+    oxi_llm_transform transform;
+    uint32_t number;       /* of an expert or head, while plans are collected */
+    uint32_t from;         /* the stored tensor */
+    uint32_t first, count; /* STACK: in `pieces` */
+    const float *values;   /* VALUES: count of them */
+} oxi_llm_plan;
+
+/* The state of a folder that is open: what its items need. */
+typedef struct oxi_llm_folder {
+    const oxi_llm_model_type *model;
+    ox_file *weights;
+    oxi_llm_plan *plans; /* an item's `extra` is its plan */
+    size_t plan_count, plan_room;
+    uint32_t *pieces; /* stored tensors, in the order of their stacks */
+    size_t piece_room;
+    int64_t heads, kv_heads, layers, nope_size, value_size, offset, beyond;
+    bool tied, ternary;
+    ox_string text[OXI_LLM_SOURCE_TEXT_COUNT];
+} oxi_llm_folder;
+
+/* A folder while it is opened. */
+typedef struct oxi_llm_config {
+    ox_file *file; /* what it becomes; parts[0].path is the folder */
+    oxi_llm_folder *folder;
+    oxi_json config, generation;
+    uint32_t inner; /* the node of text_config; 0 = there is none */
+} oxi_llm_config;
+
+/* Whether a word of one text, with blanks between, is one of another. */
+static bool oxi_llm_share_word(const char *a, const char *b);
+
+/* ---- config.json (config.c) ------------------------------------------------------------------------------ */
+
+/* A value by its name as keys.def has them; NULL = missing or null. */
+static const oxi_json_node *oxi_llm_config_node(const oxi_llm_config *c, const char *name, size_t length);
+/* An expression of keys.def; false = missing, or OX_ERR_FORMAT in *status: what is there is no number. */
+static bool oxi_llm_config_number(const oxi_llm_config *c, const char *expression, double *out,
+                                  ox_status *status);
+/* The same cut to an integer in [low, high]; `otherwise` where it is missing, OX_ERR_FORMAT if that is below. */
+static ox_status oxi_llm_config_int(const oxi_llm_config *c, const char *expression, int64_t low,
+                                    int64_t high, int64_t otherwise, int64_t *out);
+/* A text; NULL = missing or none. */
+static const char *oxi_llm_config_text(const oxi_llm_config *c, const char *name);
+
+/* ---- facts (facts.c, rope.c) ------------------------------------------------------------------------------- */
+
+/* The key is "<architecture>.<key>", but for general. and tokenizer. keys. */
+static ox_status oxi_llm_fact_number(const oxi_llm_config *c, const char *key, ox_gguf_type type,
+                                     double value);
+static ox_status oxi_llm_fact_text(const oxi_llm_config *c, const char *key, const char *text, size_t length);
+/* values [count], of 4 bytes (u32, i32, f32) or 1 (bool) each, little-endian; copied. */
+static ox_status oxi_llm_fact_array(const oxi_llm_config *c, const char *key, ox_gguf_type type,
+                                    const void *values, int64_t count);
+static ox_status oxi_llm_add_facts(const oxi_llm_config *c);
+/* Scaling of the rope, and the tensors of factors that it has in GGUF. */
+static ox_status oxi_llm_add_rope(const oxi_llm_config *c);
+
+/* ---- tensors (names.c, shapes.c, transform.c) --------------------------------------------------------------- */
+
+/* Whether a norm's tensor gets 1 added. */
+static bool oxi_llm_adds_one(const oxi_llm_folder *folder, const oxi_llm_plan *plan);
+/* A new plan, cleared. */
+static oxi_llm_plan *oxi_llm_add_plan(const oxi_llm_config *c, const char *name);
+/* Plans for all stored tensors; each must have a row. */
+static ox_status oxi_llm_add_tensors(const oxi_llm_config *c);
+/* The item of each plan: its dtype and shape follow from what is stored. */
+static ox_status oxi_llm_add_items(const oxi_llm_config *c);
+/* oxi_format.load: makes the tensor. */
+static ox_tensor *oxi_llm_load_item(ox_file *file, const oxi_file_item *item);
+
+#endif

@@ -1,0 +1,236 @@
+/* Names of a folder's tensors to GGUF's, by the rows of names.def. Each stored tensor must have a row; what a
+ * row makes of it is a plan, and those of one stack become one plan. Called by folder.c. */
+
+typedef struct oxi_llm_name_row {
+    const char *sets, *name, *target;
+    oxi_llm_transform transform;
+} oxi_llm_name_row;
+typedef struct oxi_llm_stem_row {
+    const char *sets, *stem, *target;
+} oxi_llm_stem_row;
+
+#define OXI_X(sets, name, target, transform) {sets, name, target, OXI_LLM_TRANSFORM_##transform},
+static const oxi_llm_name_row oxi_llm_model_name_rows[] = {OXI_LLM_MODEL_NAME_LIST(OXI_X)};
+static const oxi_llm_name_row oxi_llm_layer_name_rows[] = {OXI_LLM_LAYER_NAME_LIST(OXI_X)};
+#undef OXI_X
+#define OXI_X(sets, stem, target) {sets, stem, target},
+static const oxi_llm_stem_row oxi_llm_stem_rows[] = {OXI_LLM_STEM_LIST(OXI_X)};
+#undef OXI_X
+#define OXI_X(prefix) prefix,
+static const char *const oxi_llm_prefixes[] = {OXI_LLM_PREFIX_LIST(OXI_X)};
+#undef OXI_X
+enum {
+    OXI_LLM_MODEL_NAMES = (int)(sizeof oxi_llm_model_name_rows / sizeof *oxi_llm_model_name_rows),
+    OXI_LLM_LAYER_NAMES = (int)(sizeof oxi_llm_layer_name_rows / sizeof *oxi_llm_layer_name_rows),
+    OXI_LLM_STEMS = (int)(sizeof oxi_llm_stem_rows / sizeof *oxi_llm_stem_rows),
+    OXI_LLM_PREFIXES = (int)(sizeof oxi_llm_prefixes / sizeof *oxi_llm_prefixes)
+};
+
+static oxi_llm_plan *oxi_llm_add_plan(const oxi_llm_config *c, const char *name) {
+    oxi_llm_folder *folder = c->folder;
+    const size_t length = strlen(name);
+    char *copy = (char *)oxi_file_take(c->file, length + 1);
+    void *grown = copy ? oxi_grow(folder->plans, &folder->plan_room, folder->plan_count + 1,
+                                  sizeof *folder->plans, false)
+                       : NULL;
+    if (!grown) return NULL;
+    folder->plans = (oxi_llm_plan *)grown;
+    oxi_llm_plan *plan = &folder->plans[folder->plan_count++];
+    memset(plan, 0, sizeof *plan);
+    memcpy(copy, name, length + 1);
+    plan->name = copy;
+    return plan;
+}
+
+/* ---- matching -------------------------------------------------------------------------------------------- */
+
+/* Digits at *p, at most 9 of them. */
+static bool oxi_llm_name_number(const char **p, uint32_t *number) {
+    int digits = 0;
+    for (*number = 0; oxi_is_digit(**p) && digits < 9; ++*p, digits++)
+        *number = *number * 10 + (uint32_t)(**p - '0');
+    return digits > 0 && !oxi_is_digit(**p);
+}
+
+/* Whether a name is that of a row; *suffix receives what '*' stands for in GGUF. */
+static bool oxi_llm_name_is(const char *pattern, const char *name, uint32_t *number, const char **suffix) {
+    for (; *pattern; pattern++) {
+        if (*pattern == '~') return true;
+        if (*pattern == '*') {
+            const bool weight = strcmp(name, "weight") == 0 || strcmp(name, "gamma") == 0;
+            *suffix = weight ? "weight" : "bias";
+            return weight || strcmp(name, "bias") == 0 || strcmp(name, "beta") == 0;
+        }
+        if (*pattern == '#') {
+            if (!oxi_llm_name_number(&name, number)) return false;
+        } else if (*pattern != *name++) {
+            return false;
+        }
+    }
+    return *name == 0;
+}
+
+/* What the names of a model are compared with. */
+typedef struct oxi_llm_naming {
+    const oxi_llm_config *config;
+    bool of_model[OXI_LLM_MODEL_NAMES], of_layer[OXI_LLM_LAYER_NAMES], stems[OXI_LLM_STEMS];
+    uint32_t from; /* the stored tensor that is being placed */
+    bool found;    /* it has a row */
+} oxi_llm_naming;
+
+static ox_status oxi_llm_name_take(oxi_llm_naming *naming, const oxi_llm_name_row *row, const char *start,
+                                   uint32_t number, const char *suffix) {
+    const oxi_llm_config *c = naming->config;
+    char name[160];
+    const int stem = (int)strcspn(row->target, "*");
+    naming->found = true;
+    if (row->transform == OXI_LLM_TRANSFORM_SKIP) return OX_OK;
+    if (row->transform == OXI_LLM_TRANSFORM_HEAD && c->folder->tied) return OX_OK;
+    (void)snprintf(name, sizeof name, "%s%.*s%s", start, stem, row->target, row->target[stem] ? suffix : "");
+    oxi_llm_plan *plan = oxi_llm_add_plan(c, name);
+    if (!plan) return OX_ERR_NOMEM;
+    plan->transform = row->transform;
+    plan->number = number;
+    plan->from = naming->from;
+    return OX_OK;
+}
+
+static ox_status oxi_llm_name_rows(oxi_llm_naming *naming, const oxi_llm_name_row *rows, const bool *holds,
+                                   int count, const char *start, const char *name) {
+    for (int i = 0; i < count; i++) {
+        const oxi_llm_transform transform = rows[i].transform;
+        uint32_t number = 0;
+        const char *suffix = "";
+        if (!holds[i] || !oxi_llm_name_is(rows[i].name, name, &number, &suffix)) continue;
+        if (transform == OXI_LLM_TRANSFORM_ENCODER && strncmp(start, "enc.", 4) != 0) continue;
+        if (transform == OXI_LLM_TRANSFORM_DECODER && strncmp(start, "dec.", 4) != 0) continue;
+        const ox_status status = oxi_llm_name_take(naming, &rows[i], start, number, suffix);
+        if (status != OX_OK) return status;
+    }
+    return OX_OK;
+}
+
+/* A name behind its prefix. */
+static ox_status oxi_llm_name_rest(oxi_llm_naming *naming, const char *whole, const char *rest) {
+    const oxi_llm_folder *folder = naming->config->folder;
+    for (int i = 0; i < OXI_LLM_STEMS && !naming->found; i++) {
+        const oxi_llm_stem_row *stem = &oxi_llm_stem_rows[i];
+        const size_t length = strlen(stem->stem);
+        const char *p = rest + length;
+        uint32_t layer = 0;
+        char start[64];
+        if (!naming->stems[i] || strncmp(rest, stem->stem, length) != 0) continue;
+        if (!oxi_llm_name_number(&p, &layer) || *p != '.') continue;
+        if (layer >= folder->layers && layer < folder->layers + folder->beyond) {
+            naming->found = true; /* of layers that guess further tokens */
+            return OX_OK;
+        }
+        (void)snprintf(start, sizeof start, "%s%u.", stem->target, (unsigned)layer);
+        const ox_status status = oxi_llm_name_rows(naming, oxi_llm_layer_name_rows, naming->of_layer,
+                                                   OXI_LLM_LAYER_NAMES, start, p + 1);
+        if (status != OX_OK) return status;
+        if (naming->found && layer >= folder->layers)
+            return oxi_file_fail(OX_ERR_FORMAT, naming->config->file, 0, SIZE_MAX,
+                                 "tensor %s is of layer %u, config.json says %lld layers", OXI_QUOTE(whole),
+                                 (unsigned)layer, (long long)folder->layers);
+    }
+    if (naming->found) return OX_OK;
+    return oxi_llm_name_rows(naming, oxi_llm_model_name_rows, naming->of_model, OXI_LLM_MODEL_NAMES, "",
+                             rest);
+}
+
+static ox_status oxi_llm_place_tensor(oxi_llm_naming *naming, const char *name) {
+    naming->found = false;
+    for (int i = 0; i < OXI_LLM_PREFIXES && !naming->found; i++) {
+        const size_t length = strlen(oxi_llm_prefixes[i]);
+        if (strncmp(name, oxi_llm_prefixes[i], length) != 0) continue;
+        const ox_status status = oxi_llm_name_rest(naming, name, name + length);
+        if (status != OX_OK) return status;
+    }
+    if (naming->found) return OX_OK;
+    return oxi_file_fail(OX_ERR_UNSUPPORTED, naming->config->file, 0, SIZE_MAX,
+                         "tensor %s is none that is known of models of the type %s", OXI_QUOTE(name),
+                         naming->config->folder->model->name);
+}
+
+/* ---- stacks ------------------------------------------------------------------------------------------------ */
+
+static int oxi_llm_compare_plans(const void *user, uint32_t a, uint32_t b) {
+    const oxi_llm_plan *x = (const oxi_llm_plan *)user + a, *y = (const oxi_llm_plan *)user + b;
+    const int order = strcmp(x->name, y->name);
+    return order ? order : x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* The plans of one name, order[first, end), become one: the pieces of a stack, in their order. */
+static ox_status oxi_llm_stack_plans(const oxi_llm_config *c, const uint32_t *order, size_t first, size_t end,
+                                     size_t *pieces, oxi_llm_plan *out) {
+    oxi_llm_folder *folder = c->folder;
+    *out = folder->plans[order[first]];
+    if (out->transform != OXI_LLM_TRANSFORM_STACK) {
+        if (end - first == 1) return OX_OK;
+        return oxi_file_fail(OX_ERR_FORMAT, c->file, 0, SIZE_MAX, "tensors %s and %s are both %s",
+                             OXI_QUOTE(ox_file_name(folder->weights, out->from)),
+                             OXI_QUOTE(ox_file_name(folder->weights, folder->plans[order[first + 1]].from)),
+                             out->name);
+    }
+    out->first = (uint32_t)*pieces;
+    out->count = (uint32_t)(end - first);
+    for (size_t i = first; i < end; i++) {
+        const oxi_llm_plan *piece = &folder->plans[order[i]];
+        if (piece->transform != OXI_LLM_TRANSFORM_STACK || piece->number != i - first)
+            return oxi_file_fail(OX_ERR_FORMAT, c->file, 0, SIZE_MAX,
+                                 "tensor %s: number %u of those that make up %s was expected",
+                                 OXI_QUOTE(ox_file_name(folder->weights, piece->from)), (unsigned)(i - first),
+                                 out->name);
+        folder->pieces[(*pieces)++] = piece->from;
+    }
+    return OX_OK;
+}
+
+static ox_status oxi_llm_join_plans(const oxi_llm_config *c) {
+    oxi_llm_folder *folder = c->folder;
+    const size_t count = folder->plan_count;
+    size_t kept = 0, pieces = 0;
+    if (count == 0 || count > UINT32_MAX / 2)
+        return oxi_file_fail(OX_ERR_FORMAT, c->file, 0, SIZE_MAX, "%llu tensors", (unsigned long long)count);
+    uint32_t *order = (uint32_t *)oxi_calloc(count, 2 * sizeof *order);
+    oxi_llm_plan *joined = (oxi_llm_plan *)oxi_calloc(count, sizeof *joined);
+    folder->pieces = (uint32_t *)oxi_calloc(count, sizeof *folder->pieces);
+    folder->piece_room = count;
+    ox_status status = order && joined && folder->pieces ? OX_OK : OX_ERR_NOMEM;
+    if (status == OX_OK)
+        oxi_sort_indexes(order, order + count, (uint32_t)count, oxi_llm_compare_plans, folder->plans);
+    for (size_t first = 0, end; first < count && status == OX_OK; first = end) {
+        const char *name = folder->plans[order[first]].name;
+        for (end = first + 1; end < count && strcmp(folder->plans[order[end]].name, name) == 0;) end++;
+        status = oxi_llm_stack_plans(c, order, first, end, &pieces, &joined[kept++]);
+    }
+    if (status == OX_OK) {
+        memcpy(folder->plans, joined, kept * sizeof *joined);
+        folder->plan_count = kept;
+    }
+    oxi_free(order, count * 2 * sizeof *order);
+    oxi_free(joined, count * sizeof *joined);
+    return status;
+}
+
+static ox_status oxi_llm_add_tensors(const oxi_llm_config *c) {
+    const oxi_llm_folder *folder = c->folder;
+    const char *sets = folder->model->sets;
+    oxi_llm_naming naming;
+    memset(&naming, 0, sizeof naming);
+    naming.config = c;
+    for (int i = 0; i < OXI_LLM_MODEL_NAMES; i++)
+        naming.of_model[i] = oxi_llm_share_word(oxi_llm_model_name_rows[i].sets, sets);
+    for (int i = 0; i < OXI_LLM_LAYER_NAMES; i++)
+        naming.of_layer[i] = oxi_llm_share_word(oxi_llm_layer_name_rows[i].sets, sets);
+    for (int i = 0; i < OXI_LLM_STEMS; i++)
+        naming.stems[i] = oxi_llm_share_word(oxi_llm_stem_rows[i].sets, sets);
+    const int64_t count = ox_file_count(folder->weights);
+    for (int64_t i = 0; i < count; i++) {
+        naming.from = (uint32_t)i;
+        const ox_status status = oxi_llm_place_tensor(&naming, ox_file_name(folder->weights, i));
+        if (status != OX_OK) return status;
+    }
+    return oxi_llm_join_plans(c);
+}

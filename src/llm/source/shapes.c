@@ -1,0 +1,190 @@
+/* The dtype and shape of each tensor of a folder, from what is stored and its transform: nothing is read for it.
+ * A shape that a transform cannot work with is an error that names the stored tensor. Called by folder.c. */
+
+static bool oxi_llm_adds_one(const oxi_llm_folder *folder, const oxi_llm_plan *plan) {
+    return folder->model->trait == OXI_LLM_TRAIT_ONE && oxi_ends_with(plan->name, ".weight");
+}
+
+/* The sizes at the end of a shape, and what is wrong with them. */
+static const char *oxi_llm_shape_rows(const oxi_llm_folder *folder, const oxi_llm_plan *plan,
+                                      ox_file_entry *e) {
+    int64_t *rows = e->ndim == 1 ? &e->shape[0] : &e->shape[e->ndim - 2]; /* of a bias: its elements */
+    const int64_t heads = plan->transform == OXI_LLM_TRANSFORM_KEY ? folder->kv_heads : folder->heads;
+    const int64_t groups = folder->kv_heads, share = folder->heads / groups + 2;
+    switch (plan->transform) {
+    case OXI_LLM_TRANSFORM_QUERY:
+    case OXI_LLM_TRANSFORM_KEY:
+        if (folder->model->trait != OXI_LLM_TRAIT_PAIRS) return NULL;
+        if (e->ndim > 2) return "is no matrix or vector";
+        return *rows % (2 * heads) ? "has rows that are no pairs of as many heads as config.json says" : NULL;
+    case OXI_LLM_TRANSFORM_FUSED:
+        if (e->ndim > 2) return "is no matrix or vector";
+        if (folder->heads % groups || *rows % (groups * share))
+            return "has rows that do not divide into heads";
+        return NULL;
+    case OXI_LLM_TRANSFORM_ROWS_FIRST:
+    case OXI_LLM_TRANSFORM_ROWS_SECOND:
+        if (e->ndim < 2 || *rows % 2) return "has rows that are no two halves";
+        *rows /= 2;
+        return NULL;
+    case OXI_LLM_TRANSFORM_POSITIONS:
+    case OXI_LLM_TRANSFORM_WITHOUT_TWO: {
+        const int64_t offset = plan->transform == OXI_LLM_TRANSFORM_WITHOUT_TWO ? 2
+                               : folder->model->trait == OXI_LLM_TRAIT_OFFSET   ? folder->offset
+                                                                                : 0;
+        if (e->ndim != 2 || *rows <= offset) return "has no rows for positions";
+        *rows -= offset;
+        return NULL;
+    }
+    default: return NULL;
+    }
+}
+
+static const char *oxi_llm_shape_columns(const oxi_llm_plan *plan, ox_file_entry *e) {
+    const oxi_llm_transform how = plan->transform;
+    const bool turned = how >= OXI_LLM_TRANSFORM_TURNED && how <= OXI_LLM_TRANSFORM_TURNED_ODD;
+    int64_t *columns = &e->shape[e->ndim - 1];
+    if (how == OXI_LLM_TRANSFORM_TURNED && e->ndim == 1) return NULL;
+    if (turned && e->ndim < 2) return "is no matrix";
+    if ((turned && how != OXI_LLM_TRANSFORM_TURNED) || how == OXI_LLM_TRANSFORM_EVEN ||
+        how == OXI_LLM_TRANSFORM_ODD) {
+        if (*columns % 2) return "has an odd number of columns";
+        *columns /= 2;
+    }
+    if (turned) {
+        const int64_t rows = columns[-1];
+        columns[-1] = *columns;
+        *columns = rows;
+    }
+    return NULL;
+}
+
+/* [heads * (nope + value), columns] */
+static const char *oxi_llm_shape_latent(const oxi_llm_folder *folder, const oxi_llm_plan *plan,
+                                        ox_file_entry *e) {
+    const int64_t columns = e->shape[1];
+    if (e->ndim != 2 || e->shape[0] != folder->heads * (folder->nope_size + folder->value_size))
+        return "has other rows than heads, qk_nope_head_dim and v_head_dim give";
+    const bool keys = plan->transform == OXI_LLM_TRANSFORM_LATENT_KEYS;
+    e->ndim = 3;
+    e->shape[0] = folder->heads;
+    e->shape[1] = keys ? columns : folder->value_size;
+    e->shape[2] = keys ? folder->nope_size : columns;
+    return NULL;
+}
+
+/* Where the scales of MXFP4 blocks are stored; -1 = nowhere. */
+static int64_t oxi_llm_scales_of(const ox_file *weights, uint32_t blocks) {
+    const char *name = ox_file_name(weights, blocks);
+    const size_t length = strlen(name), stem = length > 7 ? length - 7 : 0; /* "_blocks" */
+    char scales[160];
+    if (stem + 8 > sizeof scales) return -1;
+    memcpy(scales, name, stem);
+    memcpy(scales + stem, "_scales", 8);
+    return oxi_file_find(weights, scales);
+}
+
+/* blocks [E, rows, n, 16], scales [E, rows, n] */
+static const char *oxi_llm_shape_mxfp4(const oxi_llm_folder *folder, const oxi_llm_plan *plan,
+                                       ox_file_entry *e) {
+    ox_file_entry scales;
+    const int64_t at = oxi_llm_scales_of(folder->weights, plan->from);
+    if (at < 0) return "has no scales beside it";
+    if (ox_file_get_entry(folder->weights, at, &scales) != OX_OK) return "has no scales beside it";
+    if (e->dtype != OX_U8 || e->ndim != 4 || e->shape[3] != 16) return "is not u8 [.., .., .., 16]";
+    if (scales.dtype != OX_U8 || scales.ndim != 3 || memcmp(scales.shape, e->shape, 3 * sizeof *e->shape))
+        return "has scales of another shape";
+    if (plan->transform != OXI_LLM_TRANSFORM_MXFP4 && e->shape[1] % 2) return "has an odd number of rows";
+    if (e->shape[2] > INT64_MAX / 32) return "has too many blocks";
+    e->dtype = OX_MXFP4;
+    e->ndim = 3;
+    e->shape[1] /= plan->transform == OXI_LLM_TRANSFORM_MXFP4 ? 1 : 2;
+    e->shape[2] *= 32;
+    return NULL;
+}
+
+static const char *oxi_llm_shape_stack(const oxi_llm_folder *folder, const oxi_llm_plan *plan,
+                                       ox_file_entry *e) {
+    for (uint32_t i = 1; i < plan->count; i++) {
+        ox_file_entry other;
+        if (ox_file_get_entry(folder->weights, folder->pieces[plan->first + i], &other) != OX_OK ||
+            other.dtype != e->dtype || other.ndim != e->ndim ||
+            memcmp(other.shape, e->shape, (size_t)e->ndim * sizeof *e->shape))
+            return "has not the dtype and shape of all that are stacked with it";
+    }
+    if (e->ndim > 3) return "has too many dims to be stacked";
+    memmove(e->shape + 1, e->shape, (size_t)e->ndim * sizeof *e->shape);
+    e->shape[0] = plan->count;
+    e->ndim++;
+    return NULL;
+}
+
+/* NULL or what is wrong. */
+static const char *oxi_llm_shape(const oxi_llm_folder *folder, const oxi_llm_plan *plan, ox_file_entry *e) {
+    const bool floats = oxi_info(e->dtype)->cls == OX_CLASS_FLOAT;
+    if (e->ndim < 1) return "has no dims";
+    switch (plan->transform) {
+    case OXI_LLM_TRANSFORM_NORM:
+        if (!oxi_llm_adds_one(folder, plan)) return NULL;
+        if (!floats) return "is not of floats";
+        e->dtype = OX_F32;
+        return NULL;
+    case OXI_LLM_TRANSFORM_TERNARY: return floats ? NULL : "is not of floats: packed weights are not read";
+    case OXI_LLM_TRANSFORM_FLAT:
+        if (e->ndim != 2 || e->shape[0] != 1) return "is not [1, n]";
+        e->ndim = 1;
+        e->shape[0] = e->shape[1];
+        return NULL;
+    case OXI_LLM_TRANSFORM_LATENT_KEYS:
+    case OXI_LLM_TRANSFORM_LATENT_VALUES: return oxi_llm_shape_latent(folder, plan, e);
+    case OXI_LLM_TRANSFORM_MXFP4:
+    case OXI_LLM_TRANSFORM_MXFP4_EVEN:
+    case OXI_LLM_TRANSFORM_MXFP4_ODD: return oxi_llm_shape_mxfp4(folder, plan, e);
+    case OXI_LLM_TRANSFORM_STACK: return oxi_llm_shape_stack(folder, plan, e);
+    default: {
+        const char *wrong = oxi_llm_shape_rows(folder, plan, e);
+        return wrong ? wrong : oxi_llm_shape_columns(plan, e);
+    }
+    }
+}
+
+static ox_status oxi_llm_add_item(const oxi_llm_config *c, uint32_t index) {
+    const oxi_llm_folder *folder = c->folder;
+    const oxi_llm_plan *plan = &folder->plans[index];
+    const uint32_t from =
+        plan->transform == OXI_LLM_TRANSFORM_STACK ? folder->pieces[plan->first] : plan->from;
+    ox_file_entry entry;
+    size_t bytes = 0;
+    memset(&entry, 0, sizeof entry);
+    if (plan->transform == OXI_LLM_TRANSFORM_VALUES) {
+        entry.dtype = OX_F32;
+        entry.ndim = 1;
+        entry.shape[0] = plan->count;
+    } else {
+        const ox_status status = ox_file_get_entry(folder->weights, from, &entry);
+        if (status != OX_OK) return status;
+        const oxi_file_item *stored = &folder->weights->items[from];
+        const char *wrong = stored->unsupported ? stored->unsupported : oxi_llm_shape(folder, plan, &entry);
+        if (wrong)
+            return oxi_file_fail(stored->unsupported ? OX_ERR_UNSUPPORTED : OX_ERR_FORMAT, c->file, 0,
+                                 SIZE_MAX, "tensor %s %s", OXI_QUOTE(stored->name), wrong);
+    }
+    oxi_file_item *item = oxi_file_add_item(c->file);
+    int64_t *shape = (int64_t *)oxi_file_take(c->file, sizeof entry.shape);
+    if (!item || !shape) return OX_ERR_NOMEM;
+    memcpy(shape, entry.shape, sizeof entry.shape);
+    item->name = plan->name;
+    item->packed = true;
+    item->extra = index;
+    if (!oxi_item_shape(item, entry.dtype, entry.ndim, shape, &bytes))
+        return oxi_file_fail(OX_ERR_FORMAT, c->file, 0, SIZE_MAX, "tensor %s is too large", plan->name);
+    item->bytes = bytes;
+    return OX_OK;
+}
+
+static ox_status oxi_llm_add_items(const oxi_llm_config *c) {
+    ox_status status = OX_OK;
+    for (size_t i = 0; i < c->folder->plan_count && status == OX_OK; i++)
+        status = oxi_llm_add_item(c, (uint32_t)i);
+    return status;
+}

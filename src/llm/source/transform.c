@@ -1,0 +1,150 @@
+/* The transforms: a tensor as GGUF has it from what a folder stores, in public operations. What needs none lies
+ * in the mapped file. Called through oxi_format.load when a tensor of the source is asked for. */
+
+/* Rows [heads, 2, size/2]: the halves of each head become pairs. */
+static ox_tensor *oxi_llm_pair_rows(ox_tensor *t, int64_t heads) {
+    const int64_t rows = t->shape[0], columns = t->ndim == 2 ? t->shape[1] : 1;
+    ox_tensor *halves = ox_reshape(t, OX_SHAPE(heads, 2, rows / heads / 2, columns));
+    return ox_reshape(ox_transpose(halves, 1, 2), ox_shape_of(t));
+}
+
+/* Rows [groups, share, size] with the keys and values of a group behind its queries: all queries, keys, values. */
+static ox_tensor *oxi_llm_split_fused(ox_tensor *t, int64_t groups, int64_t share) {
+    const int64_t rows = t->shape[0], columns = t->ndim == 2 ? t->shape[1] : 1;
+    ox_tensor *all = ox_reshape(t, OX_SHAPE(groups, share, rows / groups / share, columns));
+    ox_tensor *parts[3];
+    parts[0] = ox_reshape(ox_narrow(all, 1, 0, share - 2), OX_SHAPE(-1, columns));
+    parts[1] = ox_reshape(ox_narrow(all, 1, share - 2, 1), OX_SHAPE(-1, columns));
+    parts[2] = ox_reshape(ox_narrow(all, 1, share - 1, 1), OX_SHAPE(-1, columns));
+    return ox_reshape(ox_cat(parts, 3, 0), ox_shape_of(t));
+}
+
+/* A half of a dim, or every second element of it. */
+static ox_tensor *oxi_llm_half(ox_tensor *t, int dim, bool second) {
+    const int64_t half = ox_size(t, dim) / 2;
+    return ox_narrow(t, dim, second ? half : 0, half);
+}
+static ox_tensor *oxi_llm_every_second(ox_tensor *t, int dim, bool odd) {
+    return ox_slice(t, dim, odd, OX_END, 2);
+}
+
+/* Weights of BitNet as it computes with them. source Ma et al. 2024 */
+static ox_tensor *oxi_llm_ternary(ox_tensor *t) {
+    const ox_dtype dtype = t->dtype;
+    ox_tensor *wide = ox_cast(t, OX_F32);
+    ox_tensor *scale = ox_clamp(ox_mean(ox_flatten(ox_abs(wide), 0, -1), OX_DIMS(0), true), 1e-5, INFINITY);
+    return ox_cast(ox_mul(ox_clamp(ox_round(ox_div(wide, scale)), -1, 1), scale), dtype);
+}
+
+/* A block of 32: a scale, then 16 bytes. The folder has elements 2i and 2i + 1 in byte i; GGUF i and i + 16.
+ * source ggml-common.h block_mxfp4; transformers integrations/mxfp4.py */
+static void oxi_llm_mxfp4_block(const unsigned char *from, unsigned char scale, unsigned char *out) {
+    out[0] = scale;
+    for (int i = 0; i < 16; i++) {
+        const int low = from[i / 2] >> (i % 2 * 4) & 15, high = from[8 + i / 2] >> (i % 2 * 4) & 15;
+        out[1 + i] = (unsigned char)(low | high << 4);
+    }
+}
+
+static ox_tensor *oxi_llm_mxfp4(const oxi_llm_folder *folder, const oxi_llm_plan *plan, ox_tensor *blocks) {
+    const int64_t at = oxi_llm_scales_of(folder->weights, plan->from);
+    ox_tensor *scales = at < 0 ? NULL : ox_file_tensor_at(folder->weights, at);
+    if (plan->transform != OXI_LLM_TRANSFORM_MXFP4) {
+        blocks = oxi_llm_every_second(blocks, 1, plan->transform == OXI_LLM_TRANSFORM_MXFP4_ODD);
+        scales = oxi_llm_every_second(scales, 1, plan->transform == OXI_LLM_TRANSFORM_MXFP4_ODD);
+    }
+    blocks = ox_contiguous(ox_to(blocks, ox_cpu()));
+    scales = ox_contiguous(ox_to(scales, ox_cpu()));
+    if (!blocks || !scales) return NULL;
+    ox_device_scope cpu = ox_device_scope_begin(ox_cpu());
+    ox_tensor *out = ox_empty(OX_SHAPE(blocks->shape[0], blocks->shape[1], blocks->shape[2] * 32), OX_MXFP4);
+    ox_device_scope_end(&cpu);
+    const unsigned char *from = (const unsigned char *)ox_data(blocks),
+                        *scale = (const unsigned char *)ox_data(scales);
+    unsigned char *to = out ? (unsigned char *)ox_data(out) : NULL;
+    const int64_t count = ox_numel(scales);
+    for (int64_t i = 0; to && i < count; i++) oxi_llm_mxfp4_block(from + i * 16, scale[i], to + i * 17);
+    return out;
+}
+
+static ox_tensor *oxi_llm_stack(const oxi_llm_folder *folder, const oxi_llm_plan *plan) {
+    const size_t bytes = plan->count * sizeof(ox_tensor *);
+    ox_tensor **list = (ox_tensor **)oxi_calloc(1, bytes), *out = NULL;
+    uint32_t count = 0;
+    if (!list || plan->count > INT32_MAX) return oxi_free(list, bytes), (ox_tensor *)NULL;
+    while (count < plan->count &&
+           (list[count] = ox_file_tensor_at(folder->weights, folder->pieces[plan->first + count])) != NULL)
+        count++;
+    if (count == plan->count) out = ox_stack(list, (int)count, 0);
+    oxi_free(list, bytes);
+    return out;
+}
+
+/* The same with a stored tensor, which is not NULL. */
+static ox_tensor *oxi_llm_transform_one(const oxi_llm_folder *folder, const oxi_llm_plan *plan,
+                                        ox_tensor *t) {
+    const oxi_llm_transform how = plan->transform;
+    const oxi_llm_trait trait = folder->model->trait;
+    switch (how) {
+    case OXI_LLM_TRANSFORM_NORM:
+        return oxi_llm_adds_one(folder, plan) ? ox_add(ox_cast(t, OX_F32), ox_number(1)) : t;
+    case OXI_LLM_TRANSFORM_QUERY:
+        return trait == OXI_LLM_TRAIT_PAIRS ? oxi_llm_pair_rows(t, folder->heads) : t;
+    case OXI_LLM_TRANSFORM_KEY:
+        return trait == OXI_LLM_TRAIT_PAIRS ? oxi_llm_pair_rows(t, folder->kv_heads) : t;
+    case OXI_LLM_TRANSFORM_FUSED:
+        return oxi_llm_split_fused(t, folder->kv_heads, folder->heads / folder->kv_heads + 2);
+    case OXI_LLM_TRANSFORM_TURNED: return t->ndim == 1 ? t : ox_transpose(t, -2, -1);
+    case OXI_LLM_TRANSFORM_TURNED_FIRST: return ox_transpose(oxi_llm_half(t, -1, false), -2, -1);
+    case OXI_LLM_TRANSFORM_TURNED_SECOND: return ox_transpose(oxi_llm_half(t, -1, true), -2, -1);
+    case OXI_LLM_TRANSFORM_TURNED_EVEN: return ox_transpose(oxi_llm_every_second(t, -1, false), -2, -1);
+    case OXI_LLM_TRANSFORM_TURNED_ODD: return ox_transpose(oxi_llm_every_second(t, -1, true), -2, -1);
+    case OXI_LLM_TRANSFORM_ROWS_FIRST: return oxi_llm_half(t, -2, false);
+    case OXI_LLM_TRANSFORM_ROWS_SECOND: return oxi_llm_half(t, -2, true);
+    case OXI_LLM_TRANSFORM_EVEN: return oxi_llm_every_second(t, -1, false);
+    case OXI_LLM_TRANSFORM_ODD: return oxi_llm_every_second(t, -1, true);
+    case OXI_LLM_TRANSFORM_MXFP4:
+    case OXI_LLM_TRANSFORM_MXFP4_EVEN:
+    case OXI_LLM_TRANSFORM_MXFP4_ODD: return oxi_llm_mxfp4(folder, plan, t);
+    case OXI_LLM_TRANSFORM_LATENT_KEYS:
+    case OXI_LLM_TRANSFORM_LATENT_VALUES: {
+        const bool keys = how == OXI_LLM_TRANSFORM_LATENT_KEYS;
+        ox_tensor *heads =
+            ox_reshape(t, OX_SHAPE(folder->heads, folder->nope_size + folder->value_size, t->shape[1]));
+        return keys ? ox_transpose(ox_narrow(heads, 1, 0, folder->nope_size), 1, 2)
+                    : ox_narrow(heads, 1, folder->nope_size, folder->value_size);
+    }
+    case OXI_LLM_TRANSFORM_POSITIONS:
+        return trait == OXI_LLM_TRAIT_OFFSET ? ox_slice(t, 0, folder->offset, OX_END, 1) : t;
+    case OXI_LLM_TRANSFORM_WITHOUT_TWO: return ox_slice(t, 0, 2, OX_END, 1);
+    case OXI_LLM_TRANSFORM_FLAT: return ox_flatten(t, 0, -1);
+    case OXI_LLM_TRANSFORM_TERNARY: return folder->ternary ? oxi_llm_ternary(t) : t;
+    default: return t;
+    }
+}
+
+static ox_tensor *oxi_llm_transform_plan(const oxi_llm_folder *folder, const oxi_llm_plan *plan) {
+    if (plan->transform == OXI_LLM_TRANSFORM_STACK) return oxi_llm_stack(folder, plan);
+    if (plan->transform == OXI_LLM_TRANSFORM_VALUES) {
+        ox_device_scope cpu = ox_device_scope_begin(ox_cpu());
+        ox_tensor *t = ox_from_floats(plan->values, OX_SHAPE((int64_t)plan->count), OX_F32);
+        ox_device_scope_end(&cpu);
+        return t;
+    }
+    ox_tensor *t = ox_file_tensor_at(folder->weights, plan->from);
+    return t ? oxi_llm_transform_one(folder, plan, t) : NULL;
+}
+
+static ox_tensor *oxi_llm_load_item(ox_file *file, const oxi_file_item *item) {
+    const oxi_llm_folder *folder = (const oxi_llm_folder *)file->state;
+    ox_scope scope = ox_scope_begin();
+    ox_tensor *t = ox_contiguous(oxi_llm_transform_plan(folder, &folder->plans[item->extra]));
+    if (t && !file->device->region && ox_device_of(t) != file->device) t = ox_to(t, file->device);
+    bool same = t && t->dtype == (ox_dtype)item->dtype && t->ndim == item->ndim;
+    for (int d = 0; same && d < t->ndim; d++) same = t->shape[d] == item->shape[d];
+    if (t && !same)
+        t = OXI_FAIL_NULL(OX_ERR_SHAPE, "llm: tensor %s became %s", item->name, oxi_tensor_text(t));
+    if (t) t = ox_keep(t);
+    ox_scope_end(&scope);
+    return t;
+}
