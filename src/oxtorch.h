@@ -281,6 +281,7 @@ OXI_LIGHT_BEGIN
 #include "cpu/product/blocks.c"
 #include "cpu/product/codes.c"
 #include "cpu/product/product.c"
+#include "cpu/product/experts.c"
 #include "cpu/rows/attention.c"
 #include "cpu/device.c"
 OXI_LIGHT_END

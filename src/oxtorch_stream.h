@@ -85,6 +85,7 @@
 #include "stream/ops/tile.c"
 #include "stream/ops/cuttable_dims.c"
 #include "stream/ops/cat_and_rows.c"
+#include "stream/ops/experts.c"
 #include "stream/ops/long_lines.c"
 #include "stream/ops/reduce.c"
 #include "stream/ops/long_rows.c"

@@ -94,6 +94,7 @@ GIVES(matmul, ox_matmul(in[0], in[1]))
 GIVES(int_mm, ox_int_mm(in[0], in[1]))
 GIVES(linear, ox_linear(in[0], in[1], in[2]))
 GIVES(linear_act, ox_linear_act(in[0], in[1], NULL, OX_ACTIVATION_RELU))
+GIVES(linear_experts, ox_linear_experts(in[0], in[1], in[2], in[3]))
 GIVES(addmm, ox_addmm(in[0], in[1], in[2], 2, 3))
 RUN(rope, ox_rope_desc desc; memset(&desc, 0, sizeof desc); desc.interleaved = true; desc.factors = in[2];
     out[0] = ox_rope(in[0], in[1], &desc))
@@ -217,6 +218,10 @@ static const cover covers[] = {
     {"linear", "linear", {X2(5, 17), X2(9, 17), {'x', 1, {9}, DOMAIN_MODEST, 0}, NOTHING}, cover_linear, ""},
     {"linear", "linear_act", {X3(2, 5, 17), X2(9, 17), NOTHING, NOTHING}, cover_linear_act,
      ",u8,i8,u16,i16,u32,i32,u64,i64,c64,"},
+    {"linear_experts", "linear_experts", {X2(5, 17), X3(4, 9, 17), INDEX2('j', 5, 2, 4), X2(4, 9)},
+     cover_linear_experts, ""},
+    {"linear_experts", "linear_experts of each slot", {X3(2, 3, 17), X3(4, 9, 17), INDEX2('i', 2, 3, 4),
+     NOTHING}, cover_linear_experts, ""},
     {"addmm", "addmm", {X2(5, 9), X2(5, 7), X2(7, 9), NOTHING}, cover_addmm, ""},
     {"rope", "rope", {X3(2, 5, 8), INDEX1('i', 5, 100), {'f', 1, {4}, DOMAIN_POSITIVE, 0}, NOTHING},
      cover_rope, ",u8,i8,u16,i16,u32,i32,u64,i64,"},

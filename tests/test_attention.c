@@ -459,7 +459,8 @@ static ox_tensor *make_sinks(int kind, int64_t heads) {
     static const float far[] = {1e4f, -1e4f, -INFINITY, 90, -90, 0.5f};
     if (kind == SINKS_BROADCAST) return ox_expand(ox_full(OX_SHAPE(1), 1.5, OX_F32), OX_SHAPE(heads));
     ox_tensor *sinks = ox_mul_number(ox_randn(OX_SHAPE(heads), OX_F32), 3);
-    for (int64_t h = 0; h < heads && kind == SINKS_FAR; h++) store_real(OX_F32, element(sinks, h), far[h % 6]);
+    for (int64_t h = 0; h < heads && kind == SINKS_FAR; h++)
+        store_real(OX_F32, element(sinks, h), far[h % 6]);
     if (kind == SINKS_STRIDED) return ox_select(ox_mul_number(ox_randn(OX_SHAPE(heads, 3), OX_F32), 3), 1, 2);
     return kind == SINKS_BACKWARDS ? backwards(sinks, OX_DIMS(0)) : sinks;
 }

@@ -46,7 +46,7 @@ static bool is_view_row(const char *row) {
  * reductions the table says which take more together than the largest, the least or a count. */
 static const char *const rows_that_add[] = {"softmax",    "log_softmax", "layer_norm", "rms_norm",
                                             "group_norm", "matmul",      "linear",     "addmm",
-                                            "attention"};
+                                            "attention",  "linear_experts"};
 static const char *const reductions[][2] = {
 #define OXI_REDUCTION(op, kind, ...) {#op, #kind},
 #include "../src/form/reduce.def"
@@ -275,6 +275,7 @@ static void run_blocks(void) {
             ox_tensor *x = random_layout(LAYOUT_STEP_LAST, DOMAIN_UNIT, 2, shape, OX_F32),
                       *y = random_layout(LAYOUT_TRANSPOSED, DOMAIN_UNIT, 2, columns, OX_F32);
             ox_tensor *ids = ox_randint(0, 4, OX_SHAPE(5), OX_I64), *c = ox_ones(OX_SHAPE(3, 4), OX_F32);
+            ox_tensor *none = ox_zeros(OX_SHAPE(3, 2), OX_I32);
             if (!plain) {
                 check_block_row("copy", false, dtype);
                 continue;
@@ -305,6 +306,10 @@ static void run_blocks(void) {
                                 same_bits(ox_matmul(rows, y), ox_matmul(plain, plain_copy(y))), dtype);
                 check_block_row("linear",
                                 same_bits(ox_linear(x, rows, NULL), ox_linear(plain_copy(x), plain, NULL)),
+                                dtype);
+                check_block_row("linear_experts",
+                                same_bits(ox_linear_experts(x, ox_unsqueeze(rows, 0), none, NULL),
+                                          ox_linear_experts(plain_copy(x), ox_unsqueeze(plain, 0), none, NULL)),
                                 dtype);
                 check_block_row("addmm",
                                 same_bits(ox_addmm(c, x, ox_t(rows), 1, 2),

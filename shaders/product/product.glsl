@@ -4,6 +4,7 @@
 
 #include "common/common.glsl"
 #include "common/number.glsl"
+#include "common/fault.glsl"
 
 #include "common/wide.glsl"
 #define WEIGHTS b2
@@ -21,8 +22,21 @@ DEFINE_LOAD(load_addend, b3)
 DEFINE_LOAD(load_bias, b4)
 DEFINE_STORE(store_c, b0)
 
+DEFINE_TELL(tell_without_bias, b4) /* block 5 may have books then */
+// With IDS b is that of the expert, and w the place of its bias, counted from that of the first.
 uvec4 batch_places(const uint i) {
-    return places_of(param[ROW_at], i, P_lead, ROW_stride, ROW_shape);
+    uvec4 at = places_of(param[ROW_at], i, P_lead, ROW_stride, ROW_shape);
+    if (IDS == 0) return at;
+    uvec2 id = i64_of(IDS, load_addend(IDS, at.w));
+    if (id.y != 0 || id.x >= P_experts) {
+        if (DTYPE_BIAS == 0) tell_without_bias(P_fault, P_kind, id, P_experts);
+        else tell(P_fault, P_kind, id, P_experts);
+        id.x = 0;
+    }
+    return uvec4(at.xy, at.z + id.x * P_expert_b, id.x * P_expert_bias);
+}
+uint place_of_bias(const uvec4 at, const uint column) {
+    return P_bias_at + (IDS == 0 ? 0 : at.w) + column * P_bias_stride;
 }
 // The tile of c that a workgroup takes: neighbors share rows and columns, in strips of eight tiles down.
 uvec2 tile_of_group() {
@@ -64,7 +78,7 @@ float finished(const float sum, const uvec4 at, const uint row, const uint colum
                     uintBitsToFloat(f32_of(DTYPE_ADDEND, load_addend(DTYPE_ADDEND, e).x));
     }
     if (DTYPE_BIAS != 0) {
-        uint e = P_bias_at + column * P_bias_stride;
+        uint e = place_of_bias(at, column);
         r = r + uintBitsToFloat(f32_of(DTYPE_BIAS, load_bias(DTYPE_BIAS, e).x));
     }
     switch (ACTIVATION) {

@@ -26,7 +26,7 @@ void finish(const NUMBER sum, const uvec4 at, const uint row, const uint column)
         r = with_product(taken(DTYPE_ADDEND, load_addend(DTYPE_ADDEND, e)), NUMBER_OF_BITS(P_factors1), r);
     }
     if (DTYPE_BIAS != 0)
-        r = sum_of(r, taken(DTYPE_BIAS, load_bias(DTYPE_BIAS, P_bias_at + column * P_bias_stride)));
+        r = sum_of(r, taken(DTYPE_BIAS, load_bias(DTYPE_BIAS, place_of_bias(at, column))));
     store_c(DTYPE_C, at.x + row * P_row.x + column * P_column.x, raw_of_finished(r));
 }
 

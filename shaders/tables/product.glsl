@@ -11,6 +11,7 @@ layout(constant_id = 8) const uint B_ALONG = 0;
 layout(constant_id = 9) const uint A_WIDE = 0;
 layout(constant_id = 10) const uint B_WIDE = 0;
 layout(constant_id = 11) const uint PLAIN = 0;
+layout(constant_id = 12) const uint IDS = 0;
 #define ROW_m 0
 #define P_m param[0].x
 #define P_n param[0].y
@@ -19,6 +20,8 @@ layout(constant_id = 11) const uint PLAIN = 0;
 #define ROW_alpha 1
 #define P_alpha param[1].x
 #define P_beta param[1].y
+#define P_experts param[1].z
+#define P_expert_b param[1].w
 #define ROW_at 2
 #define P_at param[2]
 #define P_at0 param[2].x
@@ -29,6 +32,7 @@ layout(constant_id = 11) const uint PLAIN = 0;
 #define P_bias_at param[3].x
 #define P_bias_stride param[3].y
 #define P_books param[3].z
+#define P_expert_bias param[3].w
 #define ROW_row 4
 #define P_row param[4]
 #define P_row0 param[4].x
@@ -51,6 +55,8 @@ layout(constant_id = 11) const uint PLAIN = 0;
 #define ROW_norm_weight 17
 #define P_norm_weight param[17].x
 #define P_epsilon param[17].y
+#define P_fault param[17].z
+#define P_kind param[17].w
 #define ROW_factors 18
 #define P_factors param[18]
 #define P_factors0 param[18].xy

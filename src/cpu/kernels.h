@@ -371,6 +371,7 @@ typedef struct oxi_gemm {
     ox_dtype a_dtype, b_dtype;
     void *c;
     int64_t c_row, c_col;
+    const int64_t *c_rows;                           /* NULL, or where each row begins, in place of c_row */
     ox_dtype c_dtype;
     double alpha;                                    /* 1 for a plain product */
     const void *addend; /* NULL, or a matrix to add beta times; same layout fields */

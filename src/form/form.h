@@ -96,6 +96,10 @@ typedef struct oxi_product_form {
     double alpha, beta;
     ox_activation activation;
     bool layer;                      /* b is a layer's weight */
+    /* [shape[0],shape[1]]: which of several b's, `expert` elements apart, each position has; NULL: one b.
+     * They are no rows of one product: nothing joins */
+    const ox_tensor *ids;
+    int64_t expert;
 } oxi_product_form;
 static void oxi_product_form_of(const oxi_call *call, oxi_product_form *out);
 /* Leading dims that lie one behind the other with the rows of a and c, and along which b stands still, are

@@ -2,14 +2,15 @@
 
 /* Which operands of a call are which; -1: there is none. */
 typedef struct oxi_product_roles {
-    int a, b, addend, bias;
+    int a, b, addend, bias, ids;
     bool transposed; /* b is [N,K] */
 } oxi_product_roles;
 
 static oxi_product_roles oxi_product_roles_of(oxi_op op) {
-    static const oxi_product_roles plain = {0, 1, -1, -1, false}, layer = {0, 1, -1, 2, true},
-                                   added = {1, 2, 0, -1, false};
+    static const oxi_product_roles plain = {0, 1, -1, -1, -1, false}, layer = {0, 1, -1, 2, -1, true},
+                                   added = {1, 2, 0, -1, -1, false}, experts = {0, 1, -1, 3, 2, true};
     const oxi_operand_names *operands = oxi_op_row_of(op)->operands;
+    if (operands == &oxi_operands_experts) return experts;
     return operands == &oxi_operands_linear ? layer : operands == &oxi_operands_addmm ? added : plain;
 }
 
@@ -32,7 +33,7 @@ static void oxi_product_form_add(oxi_product_form *p, const ox_tensor *addend) {
 static void oxi_product_form_of(const oxi_call *call, oxi_product_form *p) {
     oxi_product_roles roles = oxi_product_roles_of(call->op);
     const ox_tensor *a = call->in[roles.a], *b = call->in[roles.b], *c = call->out[0];
-    int own_a = a->ndim > 1 ? 2 : 1, own_b = b->ndim > 1 ? 2 : 1, own_c = own_a + own_b - 2;
+    int own_a = a->ndim > 1 && roles.ids < 0 ? 2 : 1, own_b = b->ndim > 1 ? 2 : 1, own_c = own_a + own_b - 2;
     int summed = b->ndim - (roles.transposed ? 1 : own_b), across = b->ndim - (roles.transposed ? 2 : 1);
     memset(p, 0, sizeof *p);
     p->t[OXI_PRODUCT_C] = c;
@@ -56,6 +57,14 @@ static void oxi_product_form_of(const oxi_call *call, oxi_product_form *p) {
     }
     p->alpha = 1;
     p->layer = roles.transposed;
+    if (roles.ids >= 0) { /* x [R,K] or x [R,N,K], c [R,slots,N] */
+        int64_t *of_a = p->stride[OXI_PRODUCT_A], *of_b = p->stride[OXI_PRODUCT_B];
+        p->ids = call->in[roles.ids];
+        p->expert = b->stride[0];
+        of_a[0] = a->stride[0];
+        of_a[1] = a->ndim > 2 ? a->stride[1] : 0;
+        of_b[0] = of_b[1] = 0;
+    }
     if (roles.bias >= 0) {
         p->bias = call->in[roles.bias];
         p->activation = call->attr.activation.activation;
@@ -68,7 +77,7 @@ static void oxi_product_form_of(const oxi_call *call, oxi_product_form *p) {
 }
 
 static void oxi_product_form_join(oxi_product_form *p) {
-    while (p->ndim > 0) {
+    while (p->ndim > 0 && !p->ids) {
         int d = p->ndim - 1;
         bool joins = p->stride[OXI_PRODUCT_B][d] == 0;
         for (int side = OXI_PRODUCT_C; side <= OXI_PRODUCT_A; side++)

@@ -353,6 +353,10 @@ typedef enum ox_activation {
 } ox_activation;
 /* ox_linear and an activation in one pass; floats only. OX_ERR_ARG for an activation that does not exist. */
 OX_API ox_tensor *ox_linear_act(ox_tensor *x, ox_tensor *w, ox_tensor *bias, ox_activation activation);
+/* Mixtures of experts: out[r,s] = w[experts[r,s]] x[r] + bias[experts[r,s]], or of x[r,s].
+ *   x [R,K] or [R,S,K], w [E,N,K], experts i32 or i64 [R,S], bias [E,N] or NULL -> [R,S,N]
+ * Dtypes as ox_linear. Weights are not copied, and not read where no slot names the expert. */
+OX_API ox_tensor *ox_linear_experts(ox_tensor *x, ox_tensor *w, ox_tensor *experts, ox_tensor *bias);
 /* beta c + alpha a b */
 OX_API ox_tensor *ox_addmm(ox_tensor *c, ox_tensor *a, ox_tensor *b, double beta, double alpha);
 OX_API ox_tensor *ox_addmm_(ox_tensor *c, ox_tensor *a, ox_tensor *b, double beta, double alpha);

@@ -229,6 +229,7 @@ static ox_status oxi_stream_run(ox_device *self, const oxi_call *call) {
     bool empty = true;
     for (int i = 0; i < call->out_count; i++) empty = empty && ox_numel(call->out[i]) == 0;
     if (empty) return oxi_stream_run_empty(stream, call);
+    if (call->op == OXI_OP_linear_experts) return oxi_stream_experts(call);
     ox_status status = oxi_stream_enter(stream);
     if (status != OX_OK) return status;
     stream->stats.calls++;

@@ -255,7 +255,7 @@ static ox_status oxi_gemm_packed(const oxi_gemm *g) {
     int64_t tile_k = p.type.kernel->tile_k;
     p.k = p.type.pieces ? oxi_round_up(g->k, tile_k) : oxi_parts(g->k, p.type.k_each);
     p.depth = p.type.kernel->depth;
-    p.direct = g->c_dtype == p.type.sums && g->c_col == 1 && !g->addend &&
+    p.direct = g->c_dtype == p.type.sums && g->c_col == 1 && !g->addend && !g->c_rows &&
                !(tile_k && p.k > p.depth && g->c_row % 256 == 0); /* see spaced */
     int64_t piece = OXI_GEMM_PIECE / p.type.k_each;
     if (oxi_is_block(g->a_dtype) || oxi_is_block(g->b_dtype)) /* which must stay whole */

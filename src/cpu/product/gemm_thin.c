@@ -62,8 +62,9 @@ static void oxi_thin_task(void *arg, int64_t index, int lane) {
         float *row = sums + j * lines;
         if (!oxi_gemm_is_plain(g))
             oxi_gemm_epilogue(g, t->kernels, OXI_LANE_F32, m, n, lines, t->lines_are_columns, row, stage);
-        t->kernels->store[g->c_dtype][OXI_LANE_F32](lines, row, oxi_gemm_c(g, m, n),
-                                                    t->lines_are_columns ? g->c_col : g->c_row);
+        for (int64_t i = 0, each = g->c_rows && !t->lines_are_columns ? 1 : lines; i < lines; i += each)
+            t->kernels->store[g->c_dtype][OXI_LANE_F32](each, row + i, oxi_gemm_c(g, m + i, n),
+                                                        t->lines_are_columns ? g->c_col : g->c_row);
     }
 }
 

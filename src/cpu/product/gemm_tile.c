@@ -29,7 +29,8 @@ static void oxi_gemm_add(const oxi_kernels *kernels, oxi_lane lane, int64_t coun
 }
 
 static bool oxi_gemm_is_plain(const oxi_gemm *g) {
-    return g->alpha == 1 && !g->addend && !g->bias && g->activation == OX_ACTIVATION_NONE;
+    return g->alpha == 1 && !g->addend && !g->bias && g->activation == OX_ACTIVATION_NONE &&
+           !g->c_rows;
 }
 
 /* alpha x + beta addend + bias, activated, for `count` sums from element [m,n] of C on: along n, or else
@@ -55,7 +56,8 @@ static void oxi_gemm_epilogue(const oxi_gemm *g, const oxi_kernels *kernels, oxi
 }
 
 static char *oxi_gemm_c(const oxi_gemm *g, int64_t m, int64_t n) {
-    return (char *)g->c + (m * g->c_row + n * g->c_col) * oxi_info(g->c_dtype)->block_bytes;
+    int64_t row = g->c_rows ? g->c_rows[m] : m * g->c_row;
+    return (char *)g->c + (row + n * g->c_col) * oxi_info(g->c_dtype)->block_bytes;
 }
 
 /* A row of finished sums to C, past the caches by way of the stage if the plan says so; else what is to be

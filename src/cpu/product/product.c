@@ -255,13 +255,16 @@ static ox_status oxi_product_bias(oxi_gemm *g, const ox_tensor *bias, float **fl
     return OX_OK;
 }
 
-/* Holds repacked weights that are met as whole lines of whole groups, once; others are put back. */
+/* Holds repacked weights that are met as whole lines of whole groups, once or each by its experts' rows;
+ * others are put back. */
 static oxi_repacked *oxi_product_hold(oxi_product *p, const ox_tensor *a, const ox_tensor *b) {
     const oxi_gemm *g = &p->g;
     oxi_repacked *held = NULL;
     bool rows_of_b = oxi_is_block(g->b_dtype) && g->b_row == 1;
     bool rows_of_a = !rows_of_b && oxi_is_block(g->a_dtype) && g->a_col == 1;
-    if (p->ndim == 0 && rows_of_b) held = oxi_repacked_hold(b, g->n, g->b_col, g->k);
+    bool experts = p->form.ids && p->form.expert == g->n * g->k && g->n % OXI_REPACKED_ROWS == 0;
+    int64_t many = experts ? b->shape[0] : 1;
+    if ((p->ndim == 0 || experts) && rows_of_b) held = oxi_repacked_hold(b, many * g->n, g->b_col, g->k);
     if (p->ndim == 0 && rows_of_a) held = oxi_repacked_hold(a, g->m, g->a_row, g->k);
     p->g.repacked = held != NULL;
     if (held) return held;
@@ -270,17 +273,21 @@ static oxi_repacked *oxi_product_hold(oxi_product *p, const ox_tensor *a, const 
     return NULL;
 }
 
+static ox_status oxi_experts_run(const oxi_product *p, int64_t experts); /* experts.c */
+
 static ox_status oxi_cpu_product(const oxi_call *call, const oxi_part *part) {
     oxi_product p, whole;
     float *floats = NULL;
-    if (ox_numel(call->out[0]) == 0) return OX_OK;
+    ox_status status = OX_OK;
     oxi_product_plan(&p, call);
+    const ox_tensor *a = p.form.t[OXI_PRODUCT_A], *b = p.form.t[OXI_PRODUCT_B], *ids = p.form.ids;
+    if (ids) status = oxi_check_indices(oxi_op_name(call), ids, b->shape[0], "a weight");
+    if (status != OX_OK || ox_numel(call->out[0]) == 0) return status;
     if (part && part->whole) {
         oxi_product_plan(&whole, part->whole);
         p.g.way = whole.g.way;
     }
     if (part) p.g.shared = part->shared;
-    const ox_tensor *a = p.form.t[OXI_PRODUCT_A], *b = p.form.t[OXI_PRODUCT_B];
     oxi_repacked *held = oxi_product_hold(&p, a, b);
     p.g.a = oxi_ptr(a);
     p.g.b = oxi_ptr(b);
@@ -288,13 +295,13 @@ static ox_status oxi_cpu_product(const oxi_call *call, const oxi_part *part) {
     p.g.a_storage = a->storage;
     p.g.b_storage = b->storage;
     oxi_product_addend(&p.g, &p.form);
-    ox_status status = oxi_product_bias(&p.g, p.form.bias, &floats);
+    if (!ids) status = oxi_product_bias(&p.g, p.form.bias, &floats);
     if (p.pairs) {
         p.g.addend_dtype = OX_F32;
         p.g.addend_row *= 2;
         p.g.addend_col *= 2;
     }
-    if (status == OX_OK) status = oxi_product_run(&p);
+    if (status == OX_OK) status = ids ? oxi_experts_run(&p, b->shape[0]) : oxi_product_run(&p);
     oxi_free(floats, (size_t)p.g.n * sizeof(float));
     oxi_repacked_let_go(held);
     return status;

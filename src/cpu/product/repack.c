@@ -337,9 +337,9 @@ static void oxi_repack(ox_tensor *t) {
     ox_storage *storage = t->storage;
     const oxi_repack_type *type = oxi_repack_type_of(t->dtype);
     bool ours = storage->layout ? storage->layout == &oxi_repacked_layout : !storage->borrowed;
-    if (!type || !oxi_cpu_kernels()->dot_repacked[t->dtype] || !ours || t->ndim != 2) return;
-    int64_t rows = t->shape[0], k = t->shape[1], groups = rows / OXI_REPACKED_ROWS;
-    if (rows == 0 || k == 0 || rows % OXI_REPACKED_ROWS != 0 || k % OXI_REPACKED_PIECE != 0 ||
+    if (!type || !oxi_cpu_kernels()->dot_repacked[t->dtype] || !ours || t->ndim < 2) return;
+    int64_t k = t->shape[t->ndim - 1], rows = k ? ox_numel(t) / k : 0, groups = rows / OXI_REPACKED_ROWS;
+    if (rows == 0 || rows % OXI_REPACKED_ROWS != 0 || k % OXI_REPACKED_PIECE != 0 ||
         !ox_is_contiguous(t))
         return;
     oxi_repacked *already = oxi_repacked_hold(t, rows, k, k);

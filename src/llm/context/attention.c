@@ -103,6 +103,7 @@ static ox_tensor *oxi_llm_attend(const oxi_llm_batch *batch, const oxi_llm_layer
     desc.scale = n->attention_scale;
     desc.softcap = n->score_cap;
     desc.mask = l->window && batch->near ? batch->near : batch->alibi;
+    desc.sinks = l->part[OXI_LLM_SINKS].weight;
     if (batch->temperatures && warmer) q = ox_mul(q, batch->temperatures);
     return ox_scaled_dot_product_attention(q, k, v, &desc); /* [heads, S, value_size] */
 }

@@ -3,8 +3,6 @@
 
 #define OXI_OPERANDS(name, inputs, input_names, results, result_names) \
     static const oxi_operand_names oxi_operands_##name = {inputs, results, input_names, result_names};
-#include "ops/ops.def"
-
 #define OXI_ATTR(kind, name, otherwise) \
     {#name, OXI_ATTR_##kind, offsetof(own, name), sizeof(((own *)0)->name)},
 #define OXI_ATTRIBUTES(name, list)                                                      \

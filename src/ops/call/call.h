@@ -21,8 +21,7 @@
 #define OX_OPS_CALL_H
 
 typedef enum oxi_op {
-#define OXI_OP(name, family, operands, rule, gives, accepts, flag, flops, attributes, gradient, parts) \
-    OXI_OP_##name,
+#define OXI_OP(name, ...) OXI_OP_##name,
 #include "ops/ops.def"
     OXI_OP_COUNT
 } oxi_op;
@@ -93,7 +92,7 @@ typedef struct oxi_span {
 /* Sets that begin with the same members may be read as one another: a reduction's dims are attr.reduce.dims
  * whatever else it is told. 152 bytes: two lists of sizes. */
 typedef union oxi_attrs {
-#define OXI_ATTR(kind, name, otherwise)
+#define OXI_ATTR(...)
 #define OXI_ATTRIBUTES(name, list) oxi_attr_##name name;
 #include "ops/ops.def"
 } oxi_attrs;

@@ -26,6 +26,12 @@ OX_API ox_tensor *ox_linear_act(ox_tensor *x, ox_tensor *w, ox_tensor *bias, ox_
     return oxi_call_linear("linear_act", x, w, bias, activation);
 }
 
+OX_API ox_tensor *ox_linear_experts(ox_tensor *x, ox_tensor *w, ox_tensor *experts, ox_tensor *bias) {
+    ox_tensor *in[4] = {x, w, experts, bias};
+    return oxi_any_null("linear_experts", in, 3) ? NULL
+                                                 : oxi_apply_list(OXI_OP_linear_experts, NULL, in, 4, NULL);
+}
+
 static oxi_attrs oxi_addmm_attrs(double beta, double alpha) {
     oxi_attrs attr = oxi_attrs_addmm();
     attr.addmm.beta = beta;

@@ -59,8 +59,8 @@ OXI_RULE(attention) {
             return oxi_fail(OX_ERR_SHAPE, "attention: mask %s does not broadcast to the scores of q %s, k %s",
                             oxi_tensor_text(mask), oxi_tensor_text(q), oxi_tensor_text(k));
     }
-    if (sinks && (sinks->dtype != OX_F32 || sinks->ndim != 1 ||
-                  sinks->shape[0] != (n > 2 ? q->shape[n - 3] : 1)))
+    if (sinks &&
+        (sinks->dtype != OX_F32 || sinks->ndim != 1 || sinks->shape[0] != (n > 2 ? q->shape[n - 3] : 1)))
         return oxi_fail(OX_ERR_SHAPE, "attention: sinks %s are not f32, one for each head of q %s",
                         oxi_tensor_text(sinks), oxi_tensor_text(q));
     int64_t shape[OX_MAX_DIMS];

@@ -76,6 +76,29 @@ OXI_RULE(int_mm) {
     return oxi_matmul_result(call, OX_I32, out);
 }
 
+OXI_RULE(linear_experts) {
+    const ox_tensor *x = call->in[0], *w = call->in[1], *ids = call->in[2], *bias = call->in[3];
+    const char *name = oxi_op_name(call);
+    ox_dtype dtype;
+    ox_status status = oxi_product_dtype(call, x, w, true, &dtype);
+    if (status == OX_OK) status = oxi_check_index(call, ids);
+    if (status == OX_OK) status = oxi_check_block_rows(call, w, w->ndim - 1);
+    if (status == OX_OK && !oxi_is_block(w->dtype)) status = oxi_check_weight_dtype(call, x, w);
+    if (status == OX_OK) status = oxi_check_weight_dtype(call, x, bias);
+    if (status != OX_OK) return status;
+    bool fits = w->ndim == 3 && ids->ndim == 2 && (x->ndim == 2 || x->ndim == 3) && !oxi_is_block(x->dtype);
+    for (int d = 0; fits && d < x->ndim - 1; d++) fits = x->shape[d] == ids->shape[d];
+    for (int d = 0; fits && d < 2 && bias; d++) fits = bias->ndim == 2 && bias->shape[d] == w->shape[d];
+    if (!fits || x->shape[x->ndim - 1] != w->shape[2] || (bias && !oxi_is_float(bias->dtype)))
+        return oxi_fail(OX_ERR_SHAPE, "%s: x %s, weight %s, experts %s, bias %s do not fit", name,
+                        oxi_tensor_text(x), oxi_tensor_text(w), oxi_tensor_text(ids),
+                        bias ? oxi_tensor_text(bias) : "none");
+    const int64_t shape[3] = {ids->shape[0], ids->shape[1], w->shape[1]};
+    status = oxi_check_shape(name, dtype, 3, shape, NULL);
+    if (status == OX_OK) oxi_meta(out, dtype, 3, shape);
+    return status;
+}
+
 OXI_RULE(linear) {
     const ox_tensor *x = call->in[0], *w = call->in[1], *bias = call->in[2];
     ox_dtype dtype;

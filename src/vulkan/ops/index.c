@@ -97,7 +97,7 @@ static ox_status oxi_vk_scatter(oxi_vk_device *d, const oxi_call *call) {
     oxi_vk_bind(&dispatch, 0, out, true);
     oxi_vk_bind(&dispatch, 1, &p.index, false);
     oxi_vk_bind(&dispatch, 2, &p.moved, false);
-    oxi_vk_bind_fault(d, &dispatch);
+    oxi_vk_bind_fault(d, &dispatch, OXI_VK_FAULT_BINDING);
     dispatch.params = &params;
     dispatch.param_bytes = sizeof params;
     oxi_vk_invocations(&dispatch, (uint64_t)l.kept.numel);
@@ -134,7 +134,7 @@ static ox_status oxi_vk_pattern(oxi_vk_device *d, const oxi_call *call) {
     dispatch.special.pattern.op = (uint32_t)call->op + 1;
     oxi_vk_bind(&dispatch, 0, out, true);
     oxi_vk_bind(&dispatch, 1, x, false);
-    oxi_vk_bind_fault(d, &dispatch);
+    oxi_vk_bind_fault(d, &dispatch, OXI_VK_FAULT_BINDING);
     dispatch.params = &params;
     dispatch.param_bytes = sizeof params;
     oxi_vk_invocations(&dispatch, params.n);
@@ -180,7 +180,7 @@ static ox_status oxi_vk_gather_run(oxi_vk_device *d, const oxi_call *call) {
     oxi_vk_bind(&dispatch, 0, &p.moved, true);
     oxi_vk_bind(&dispatch, 1, &p.index, false);
     oxi_vk_bind(&dispatch, 2, &p.indexed, false);
-    oxi_vk_bind_fault(d, &dispatch);
+    oxi_vk_bind_fault(d, &dispatch, OXI_VK_FAULT_BINDING);
     dispatch.params = &params;
     dispatch.param_bytes = sizeof params;
     oxi_vk_invocations(&dispatch, ((uint64_t)w.numel + each - 1) / each);

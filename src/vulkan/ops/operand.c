@@ -67,11 +67,11 @@ static void oxi_vk_bind_rest(oxi_vk_dispatch *dispatch) {
         if (!dispatch->use[i].chunk) dispatch->use[i].chunk = dispatch->use[0].chunk;
 }
 
-/* The last operand of a shader that may find an index out of range. */
-static void oxi_vk_bind_fault(oxi_vk_device *d, oxi_vk_dispatch *dispatch) {
-    dispatch->use[OXI_VK_FAULT_BINDING].chunk = d->fault;
-    dispatch->use[OXI_VK_FAULT_BINDING].writes = true;
-    dispatch->uses = OXI_VK_FAULT_BINDING + 1;
+/* Where a shader tells that an index is out of range: the last operand, as a rule. */
+static void oxi_vk_bind_fault(oxi_vk_device *d, oxi_vk_dispatch *dispatch, int binding) {
+    dispatch->use[binding].chunk = d->fault;
+    dispatch->use[binding].writes = true;
+    dispatch->uses = binding + 1;
     oxi_vk_bind_rest(dispatch);
     d->fault_told = true;
 }

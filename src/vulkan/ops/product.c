@@ -11,7 +11,8 @@ enum {
     OXI_VK_EXPAND_ROWS = 128,      /* of a, from which on weights of block types are expanded first */
     OXI_VK_EXPAND_BYTES = 1 << 28, /* most that they may take then */
     OXI_VK_PARTS = 16,             /* most parts of k that are products of their own */
-    OXI_VK_PART_LEAST = 512        /* of k in a part */
+    OXI_VK_PART_LEAST = 512,       /* of k in a part */
+    OXI_VK_MOST_SLOTS = 65535      /* workgroups along z */
 };
 
 /* Tiles of c that a workgroup takes, the largest first; a product takes the first row that makes `least` of
@@ -67,9 +68,23 @@ static bool oxi_vk_product_takes(const ox_tensor *t) {
     return (oxi_vk_product_reads(t->dtype) || oxi_vk_expands(t->dtype)) && oxi_vk_fits(t);
 }
 
+/* Experts: what a shader finds wrong is told where the bias or the books are not; blocks of f64 and empty
+ * results, of which only the numbers of experts count, are left to the CPU. */
+static bool oxi_vk_can_experts(const oxi_vk_device *d, const oxi_call *call) {
+    const ox_tensor *c = call->out[0], *w = call->in[1], *bias = call->in[3];
+    if (oxi_vk_needs_books(w->dtype) && bias) return false;
+    if (ox_numel(w) == 0 || ox_numel(call->in[2]) > OXI_VK_MOST_SLOTS) return false;
+    bool wide = c->dtype == OX_F64, known = !wide || (d->caps & OX_VULKAN_CAP_F64 && !oxi_is_block(w->dtype));
+    for (int i = 0; i < 4; i++)
+        if (i != 2 && call->in[i])
+            known = known && (wide ? oxi_vk_fits(call->in[i]) : oxi_vk_product_takes(call->in[i]));
+    return known && (wide || oxi_vk_product_reads(c->dtype));
+}
+
 static bool oxi_vk_can_product(const oxi_vk_device *d, const oxi_call *call) {
     const ox_tensor *c = call->out[0];
     if (!oxi_vk_fits(c)) return false;
+    if (oxi_op_row_of(call->op)->operands == &oxi_operands_experts) return oxi_vk_can_experts(d, call);
     if (c->dtype == OX_F64) return oxi_vk_can_product_double(d, call);
     if (oxi_is_int(c->dtype)) return oxi_vk_can_product_integer(call);
     for (int i = 0; i < call->in_count; i++)
@@ -143,9 +158,16 @@ static void oxi_vk_product_params_of(const oxi_vk_product *p, oxi_vk_product_par
     }
     for (int e = 0; e < p->form.ndim; e++) out->shape[e] = (uint32_t)p->form.shape[e];
     if (!p->form.ndim) out->shape[0] = 1;
-    if (!p->form.bias) return;
-    out->bias_at = oxi_vk_element_at(p->form.bias);
-    out->bias_stride = (uint32_t)p->form.bias->stride[0];
+    if (p->form.bias) {
+        out->bias_at = oxi_vk_element_at(p->form.bias);
+        out->bias_stride = (uint32_t)p->form.bias->stride[p->form.bias->ndim - 1];
+    }
+    if (!p->form.ids) return;
+    out->experts = (uint32_t)p->form.t[2]->shape[0];
+    out->expert_b = oxi_vk_product_units(p->form.t[2], p->form.expert);
+    out->expert_bias = p->form.bias ? (uint32_t)p->form.bias->stride[0] : 0;
+    out->at[3] = oxi_vk_element_at(p->form.ids);
+    for (int e = 0; e < p->form.ndim; e++) out->stride[e][3] = (uint32_t)p->form.ids->stride[e];
 }
 
 /* Whether operand t begins at a multiple of `each` elements in every matrix and every line of it. */
@@ -445,6 +467,13 @@ static ox_status oxi_vk_product_dispatch(oxi_vk_device *d, const oxi_vk_product_
     for (int i = 0; i < 4; i++)
         if (p->form.t[i]) oxi_vk_bind(&dispatch, i, p->form.t[i], i == 0);
     if (p->form.bias) oxi_vk_bind(&dispatch, 4, p->form.bias, false);
+    if (p->form.ids) {
+        oxi_vk_bind(&dispatch, 3, p->form.ids, false);
+        oxi_vk_bind_fault(d, &dispatch, p->form.bias ? OXI_VK_FAULT_BINDING : 4);
+        dispatch.special.product.ids = (uint32_t)p->form.ids->dtype;
+        params.fault = (uint32_t)(d->fault->offset / 4);
+        params.kind = (uint32_t)group->product[0]->op + 1;
+    }
     bool along = oxi_is_block(b->dtype) || p->form.row[2] == 1, few = oxi_vk_product_is_few(p);
     uint32_t width = oxi_vk_width(c->dtype), each = width == 3 ? 1 : 4u >> width, wide = few ? 8 : 4;
     oxi_vk_product_specials *special = &dispatch.special.product;

@@ -58,7 +58,7 @@ static ox_status oxi_vk_select(oxi_vk_device *d, const oxi_call *call) {
         oxi_vk_bind(&dispatch, 2, x, false);
         dispatch.use[3].chunk = counts;
         dispatch.use[3].writes = pass < OXI_VK_SELECT_WRITE;
-        oxi_vk_bind_fault(d, &dispatch);
+        oxi_vk_bind_fault(d, &dispatch, OXI_VK_FAULT_BINDING);
         dispatch.params = &params;
         dispatch.param_bytes = sizeof params;
         oxi_vk_groups(&dispatch, pass == OXI_VK_SELECT_ADD_UP ? 1 : params.groups);

@@ -119,7 +119,7 @@ static ox_status oxi_vk_multinomial_pass(oxi_vk_device *d, const oxi_call *call,
     oxi_vk_bind(&dispatch, 0, call->out[0], pass == OXI_VK_MULTINOMIAL_DRAW);
     oxi_vk_bind(&dispatch, 1, call->in[0], false);
     oxi_vk_bind(&dispatch, 2, kept, pass == OXI_VK_MULTINOMIAL_LOOK);
-    oxi_vk_bind_fault(d, &dispatch);
+    oxi_vk_bind_fault(d, &dispatch, OXI_VK_FAULT_BINDING);
     dispatch.shader = OXI_VK_SHADER_multinomial;
     dispatch.special.multinomial.pass = pass;
     dispatch.special.multinomial.from = (uint32_t)call->in[0]->dtype;

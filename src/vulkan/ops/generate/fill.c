@@ -83,7 +83,7 @@ static ox_status oxi_vk_make(oxi_vk_device *d, const oxi_call *call) {
     dispatch.special.generate.flat = quads;
     if (odds) {
         params.fault = (uint32_t)(d->fault->offset / 4);
-        oxi_vk_bind_fault(d, &dispatch);
+        oxi_vk_bind_fault(d, &dispatch, OXI_VK_FAULT_BINDING);
     }
     dispatch.params = &params;
     dispatch.param_bytes = sizeof params;

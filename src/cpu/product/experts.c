@@ -1,0 +1,144 @@
+/* Mixtures of experts: the rows that meet one expert are one product. Small products are tasks of one region,
+ * cut by columns where they have few rows; each large one has all threads. Called by product.c. */
+
+enum {
+    OXI_EXPERT_LEAST = 64,     /* least of a task: each makes its rows of x ready again */
+    OXI_EXPERT_LARGE = 1 << 25 /* multiplications from which on a product has all threads */
+};
+
+/* One that has rows. */
+typedef struct oxi_expert {
+    oxi_gemm g;
+    int64_t columns, tasks; /* of a task; of the region, 0: all threads compute it together */
+    float *bias;            /* NULL, or n floats of its own */
+} oxi_expert;
+
+typedef struct oxi_experts {
+    const oxi_product *p;
+    int64_t used, slots;
+    int64_t *from, *to; /* where the rows of slots, in order of experts, begin in x and the result */
+    char *rows;         /* these rows of x, one behind the other */
+    oxi_expert *expert; /* [used] */
+    int64_t failed;     /* atomic: status of a product that failed, or 0 */
+} oxi_experts;
+
+static void oxi_expert_row(void *arg, int64_t index, int lane) {
+    const oxi_experts *job = (const oxi_experts *)arg;
+    const oxi_gemm *g = &job->p->g;
+    int64_t bytes = oxi_dtype_bytes(g->a_dtype);
+    (void)lane;
+    oxi_copy_run(g->k, bytes, (const char *)g->a + job->from[index] * bytes, g->a_col * bytes,
+                 job->rows + index * g->k * bytes, bytes);
+}
+
+static void oxi_expert_task(void *arg, int64_t index, int lane) {
+    oxi_experts *job = (oxi_experts *)arg;
+    const oxi_expert *e = job->expert;
+    (void)lane;
+    while (index >= e->tasks) index -= e++->tasks;
+    oxi_gemm g = e->g;
+    int64_t first = index * e->columns;
+    g.n = oxi_min_i64(g.n - first, e->columns);
+    g.b = (const char *)g.b + oxi_signed_bytes(g.b_dtype, first * g.b_col);
+    g.c = (char *)g.c + oxi_signed_bytes(g.c_dtype, first * g.c_col);
+    if (g.bias) g.bias += first;
+    if (g.addend) g.addend = (const char *)g.addend + oxi_signed_bytes(g.addend_dtype, first * g.addend_col);
+    ox_status status = oxi_gemm_run(&g);
+    if (status != OX_OK) oxi_atomic_store(&job->failed, (int64_t)status);
+}
+
+/* The next expert: number `id`, of the slots from `first` to `end`. */
+static ox_status oxi_expert_add(oxi_experts *job, int64_t id, int64_t first, int64_t end) {
+    const oxi_product *p = job->p;
+    oxi_expert *e = &job->expert[job->used++];
+    oxi_gemm *g = &e->g;
+    int64_t bytes = oxi_dtype_bytes(p->g.a_dtype);
+    *g = p->g;
+    g->m = end - first;
+    g->a = (const char *)g->a + job->from[first] * bytes;
+    g->a_storage = NULL;
+    g->b = (const char *)g->b + oxi_signed_bytes(g->b_dtype, id * p->form.expert);
+    g->c_rows = job->to + first;
+    if (g->m > 1) {
+        g->a = job->rows + first * g->k * bytes;
+        g->a_row = g->k;
+        g->a_col = 1;
+    }
+    g->way = oxi_gemm_choose_way(g);
+    if (!p->form.bias) return OX_OK;
+    ox_tensor row = oxi_borrowed(p->form.bias);
+    row.offset += id * row.stride[0];
+    row.stride[0] = row.stride[1];
+    return oxi_product_bias(g, &row, &e->bias);
+}
+
+/* ids [slots], which are lost: those of an expert together, in the order of the first of each. */
+static ox_status oxi_experts_sort(oxi_experts *job, int64_t *ids) {
+    const oxi_product *p = job->p;
+    ox_status status = OX_OK;
+    for (int64_t i = 0, end = 0; i < job->slots && status == OX_OK; i++) {
+        int64_t id = ids[i], first = end;
+        if (id < 0) continue;
+        for (int64_t j = i; j < job->slots; j++) {
+            if (ids[j] != id) continue;
+            int64_t row = j / p->shape[1], slot = j % p->shape[1];
+            job->from[end] = row * p->a_stride[0] + slot * p->a_stride[1];
+            job->to[end++] = row * p->c_stride[0] + slot * p->c_stride[1];
+            ids[j] = -1;
+        }
+        status = oxi_expert_add(job, id, first, end);
+    }
+    return status;
+}
+
+static ox_status oxi_experts_tasks(oxi_experts *job) {
+    int64_t tasks = 0, lanes = oxi_lanes(INT32_MAX);
+    for (oxi_expert *e = job->expert; e < job->expert + job->used; e++) {
+        const oxi_gemm *g = &e->g;
+        bool few = g->way == OXI_WAY_FEW_ROWS || g->way == OXI_WAY_THIN_A;
+        bool large = !few && (double)g->m * (double)g->n * (double)g->k > OXI_EXPERT_LARGE;
+        int64_t parts = few && lanes > 1 ? oxi_parts(8 * lanes, job->used) : 1;
+        e->columns = oxi_round_up(oxi_parts(g->n, parts), OXI_EXPERT_LEAST);
+        e->tasks = large || job->used == 1 ? 0 : oxi_parts(g->n, e->columns);
+        tasks += e->tasks;
+    }
+    if (job->used < job->slots) oxi_parallel_for(job->slots, oxi_expert_row, job);
+    if (tasks > 0) oxi_parallel_for(tasks, oxi_expert_task, job);
+    ox_status status = (ox_status)job->failed;
+    for (int64_t i = 0; i < job->used && status == OX_OK; i++)
+        if (!job->expert[i].tasks) status = oxi_gemm_run(&job->expert[i].g);
+    return status;
+}
+
+/* p: of one slot, but for its bias. experts: how many there are. */
+static ox_status oxi_experts_run(const oxi_product *p, int64_t experts) {
+    const ox_tensor *t = p->form.ids;
+    size_t bytes, row_bytes = (size_t)oxi_dtype_bytes(p->g.a_dtype);
+    oxi_experts job;
+    memset(&job, 0, sizeof job);
+    job.p = p;
+    job.slots = ox_numel(t);
+    if (!oxi_mul_size((size_t)p->g.k, row_bytes, &row_bytes) ||
+        !oxi_mul_size((size_t)job.slots, row_bytes, &bytes))
+        return oxi_fail_memory(SIZE_MAX);
+    int64_t most = oxi_min_i64(experts, job.slots), wide = t->dtype == OX_I64;
+    int64_t *ids = (int64_t *)oxi_calloc((size_t)job.slots, 3 * sizeof *ids);
+    job.rows = (char *)oxi_alloc(bytes);
+    job.expert = (oxi_expert *)oxi_calloc((size_t)most, sizeof *job.expert);
+    ox_status status = ids && job.rows && job.expert ? OX_OK : OX_ERR_NOMEM;
+    if (status == OX_OK) {
+        for (int64_t i = 0; i < job.slots; i++) {
+            int64_t at = i / t->shape[1] * t->stride[0] + i % t->shape[1] * t->stride[1];
+            ids[i] = oxi_index_at(oxi_ptr(t) + at * (4 + 4 * wide), wide);
+        }
+        job.from = ids + job.slots;
+        job.to = job.from + job.slots;
+        status = oxi_experts_sort(&job, ids);
+        if (status == OX_OK) status = oxi_experts_tasks(&job);
+        for (int64_t i = 0; i < job.used; i++) oxi_free(job.expert[i].bias, (size_t)p->g.n * sizeof(float));
+    }
+    oxi_free(job.expert, (size_t)most * sizeof *job.expert);
+    oxi_free(job.rows, bytes);
+    oxi_free(ids, 3 * (size_t)job.slots * sizeof *ids);
+    return status;
+}
