@@ -12,7 +12,8 @@ static ox_tensor *oxi_llm_by_head(ox_tensor *x, int64_t heads, int64_t size) {
     return ox_transpose(ox_unflatten(x, 1, OX_SHAPE(heads, size)), 0, 1);
 }
 
-/* Heads of groups [groups, S, size] -> [heads, S, size]: `paired`: neighbours share one; else those `groups` apart. */
+/* Heads of groups [groups, S, size] -> [heads, S, size]. `paired`: neighbours share one; else those that are
+ * `groups` apart. */
 static ox_tensor *oxi_llm_share_groups(ox_tensor *x, int64_t heads, bool paired) {
     if (!x || x->shape[0] == heads) return x;
     const int64_t groups = x->shape[0], rows = x->shape[1], size = x->shape[2], each = heads / groups;
@@ -36,8 +37,8 @@ static ox_tensor *oxi_llm_normalize_if(const ox_llm *model, const oxi_llm_part *
 /* ---- Mamba --------------------------------------------------------------------------------------------- */
 
 /* h = exp(step A) h + step x B, y = h C, channel by channel: steps, x [S, channels]; B, C [S, state].
- * The state's numbers decay each by their own, so products do not help: rows of many positions are made at once, and
- * one multiply-add runs through them. source: Gu and Dao 2023, "Mamba" */
+ * The state's numbers decay each by their own, so products do not help: rows of many positions are made at
+ * once, and one multiply-add runs through them. source: Gu and Dao 2023, "Mamba" */
 static ox_tensor *oxi_llm_scan(const oxi_llm_batch *batch, int64_t index, ox_tensor *steps, ox_tensor *x,
                                ox_tensor *b, ox_tensor *c) {
     const ox_llm *model = batch->context->model;
@@ -53,13 +54,15 @@ static ox_tensor *oxi_llm_scan(const oxi_llm_batch *batch, int64_t index, ox_ten
         const int64_t count = batch->count - start < most ? batch->count - start : most;
         ox_scope scope = ox_scope_begin();
         ox_tensor *left = ox_exp_(ox_mul(ox_unsqueeze(ox_narrow(steps, 0, start, count), 2), rates));
-        ox_tensor *all = ox_mul(ox_unsqueeze(ox_narrow(written, 0, start, count), 2),
-                                ox_unsqueeze(ox_narrow(b, 0, start, count), 1)); /* [count, channels, state] */
+        ox_tensor *all =
+            ox_mul(ox_unsqueeze(ox_narrow(written, 0, start, count), 2),
+                   ox_unsqueeze(ox_narrow(b, 0, start, count), 1)); /* [count, channels, state] */
         for (int64_t t = 0; all && left && h && t < count; t++) {
             ox_tensor *next = ox_select(all, 0, t);
             h = ox_addcmul_(next, h, ox_select(left, 0, t), 1) ? next : NULL;
         }
-        ox_tensor *y = ox_matmul(all, ox_unsqueeze(ox_narrow(c, 0, start, count), 2)); /* [count, channels, 1] */
+        ox_tensor *y =
+            ox_matmul(all, ox_unsqueeze(ox_narrow(c, 0, start, count), 2)); /* [count, channels, 1] */
         h = h && y ? ox_clone(ox_reshape(h, OX_SHAPE(1, channels, state))) : NULL;
         const bool done = h && oxi_llm_write_state(&batch->context->written[index].memory, h) &&
                           ox_copy_(ox_narrow(out, 0, start, count), ox_squeeze(y, 2));
@@ -78,8 +81,10 @@ static ox_tensor *oxi_llm_mamba(const oxi_llm_batch *batch, int64_t index, ox_te
     ox_tensor *both = oxi_llm_product(&p[OXI_LLM_MIXER_IN], x); /* [S, x | gate] */
     ox_tensor *u = ox_silu_(oxi_llm_convolve(batch, index, oxi_llm_columns(both, 0, inner)));
     ox_tensor *made = oxi_llm_product(&p[OXI_LLM_MIXER_X], u); /* [S, step | B | C] */
-    ox_tensor *steps = oxi_llm_normalize_if(model, &p[OXI_LLM_MIXER_STEP_NORM], oxi_llm_columns(made, 0, m->rank));
-    ox_tensor *b = oxi_llm_normalize_if(model, &p[OXI_LLM_MIXER_KEY_NORM], oxi_llm_columns(made, m->rank, state));
+    ox_tensor *steps =
+        oxi_llm_normalize_if(model, &p[OXI_LLM_MIXER_STEP_NORM], oxi_llm_columns(made, 0, m->rank));
+    ox_tensor *b =
+        oxi_llm_normalize_if(model, &p[OXI_LLM_MIXER_KEY_NORM], oxi_llm_columns(made, m->rank, state));
     ox_tensor *c = oxi_llm_normalize_if(model, &p[OXI_LLM_MIXER_QUERY_NORM],
                                         oxi_llm_columns(made, m->rank + state, state));
     steps = ox_softplus(oxi_llm_product(&p[OXI_LLM_MIXER_STEP], ox_contiguous(steps)), 1, 20);
@@ -89,8 +94,8 @@ static ox_tensor *oxi_llm_mamba(const oxi_llm_batch *batch, int64_t index, ox_te
     return oxi_llm_product(&p[OXI_LLM_MIXER_OUT], y);
 }
 
-/* The state space of Mamba 2: x [S, inner], keys B and queries C [S, groups * state], steps [S, heads], positive
- * -> [S, inner], with what skips the state. */
+/* The state space of Mamba 2: x [S, inner], keys B and queries C [S, groups * state], steps [S, heads],
+ * positive -> [S, inner], with what skips the state. */
 static ox_tensor *oxi_llm_state_space(const oxi_llm_batch *batch, int64_t index, ox_tensor *x, ox_tensor *b,
                                       ox_tensor *c, ox_tensor *steps) {
     const oxi_llm_mixing *m = &batch->context->model->numbers.mixing;
@@ -117,8 +122,9 @@ static ox_tensor *oxi_llm_mamba2(const oxi_llm_batch *batch, int64_t index, ox_t
     ox_tensor *u = ox_silu_(oxi_llm_convolve(batch, index, oxi_llm_columns(all, inner, channels)));
     ox_tensor *steps = oxi_llm_columns(all, inner + channels, m->heads), *bias = p[OXI_LLM_MIXER_STEP].bias;
     steps = ox_softplus(bias ? ox_add(steps, bias) : steps, 1, 20);
-    ox_tensor *y = oxi_llm_state_space(batch, index, oxi_llm_columns(u, 0, inner), oxi_llm_columns(u, inner, keys),
-                                       oxi_llm_columns(u, inner + keys, keys), steps);
+    ox_tensor *y =
+        oxi_llm_state_space(batch, index, oxi_llm_columns(u, 0, inner), oxi_llm_columns(u, inner, keys),
+                            oxi_llm_columns(u, inner + keys, keys), steps);
     y = ox_silu_mul(oxi_llm_columns(all, 0, inner), y);
     if (p[OXI_LLM_MIXER_NORM].weight) { /* of each group */
         y = oxi_llm_normalize(model, NULL, ox_unflatten(y, 1, OX_SHAPE(m->groups, inner / m->groups)));
@@ -139,9 +145,10 @@ static ox_tensor *oxi_llm_plamo2(const oxi_llm_batch *batch, int64_t index, ox_t
     u = ox_silu_(oxi_llm_convolve(batch, index, u));
     ox_tensor *made = oxi_llm_product(&p[OXI_LLM_MIXER_X], u); /* [S, B | C | step] */
     ox_tensor *b = oxi_llm_normalize_if(model, &p[OXI_LLM_MIXER_KEY_NORM], oxi_llm_columns(made, 0, state));
-    ox_tensor *c = oxi_llm_normalize_if(model, &p[OXI_LLM_MIXER_QUERY_NORM], oxi_llm_columns(made, state, state));
-    ox_tensor *steps = oxi_llm_normalize_if(model, &p[OXI_LLM_MIXER_STEP_NORM],
-                                            oxi_llm_columns(made, 2 * state, m->rank));
+    ox_tensor *c =
+        oxi_llm_normalize_if(model, &p[OXI_LLM_MIXER_QUERY_NORM], oxi_llm_columns(made, state, state));
+    ox_tensor *steps =
+        oxi_llm_normalize_if(model, &p[OXI_LLM_MIXER_STEP_NORM], oxi_llm_columns(made, 2 * state, m->rank));
     steps = ox_softplus(oxi_llm_product(&p[OXI_LLM_MIXER_STEP], steps), 1, 20);
     ox_tensor *y = oxi_llm_state_space(batch, index, u, b, c, steps);
     return oxi_llm_product(&p[OXI_LLM_MIXER_OUT], ox_silu_mul(gate, y));
@@ -177,7 +184,8 @@ static bool oxi_llm_place_delta(const ox_llm *model, ox_tensor *x, oxi_llm_linea
     in->q = oxi_llm_by_head(oxi_llm_columns(x, 0, keys), m->groups, m->key);
     in->k = oxi_llm_by_head(oxi_llm_columns(x, keys, keys), m->groups, m->key);
     in->v = oxi_llm_by_head(oxi_llm_columns(x, 2 * keys, m->inner), m->heads, m->value);
-    in->q = oxi_llm_share_groups(oxi_llm_of_length(in->q, 1 / sqrt((double)m->key), epsilon), m->heads, paired);
+    in->q =
+        oxi_llm_share_groups(oxi_llm_of_length(in->q, 1 / sqrt((double)m->key), epsilon), m->heads, paired);
     in->k = oxi_llm_share_groups(oxi_llm_of_length(in->k, 1, epsilon), m->heads, paired);
     return in->q && in->k && in->v;
 }
@@ -187,15 +195,14 @@ static ox_tensor *oxi_llm_normalize_values(const ox_llm *model, const oxi_llm_la
     return oxi_llm_join_heads(oxi_llm_normalize(model, &l->part[OXI_LLM_MIXER_NORM], y));
 }
 
-/* Rates and decays of each head, [S, heads] each: by products of their own, or one of both, in turns of a group. */
-static bool oxi_llm_delta_numbers(const ox_llm *model, const oxi_llm_layer *l, ox_tensor *x, ox_tensor **rates,
-                                  ox_tensor **decays) {
+/* Rates and decays of each head, [S, heads] each: by products of their own, or by one, where they lie in turns
+ * of a group. */
+static bool oxi_llm_delta_numbers(const ox_llm *model, const oxi_llm_layer *l, ox_tensor *x,
+                                  ox_tensor **rates, ox_tensor **decays) {
     const oxi_llm_mixing *m = &model->numbers.mixing;
     const oxi_llm_part *p = l->part;
     const int64_t each = m->heads / m->groups;
     if (!p[OXI_LLM_MIXER_BETA_ALPHA].weight) {
-        if (!p[OXI_LLM_MIXER_BETA].weight || !p[OXI_LLM_MIXER_ALPHA].weight)
-            return oxi_fail(OX_ERR_NOT_FOUND, "llm: tensors ssm_beta and ssm_alpha are missing") == OX_OK;
         *rates = oxi_llm_product(&p[OXI_LLM_MIXER_BETA], x);
         *decays = oxi_llm_product(&p[OXI_LLM_MIXER_ALPHA], x);
     } else {
@@ -228,7 +235,8 @@ static ox_tensor *oxi_llm_delta_net(const oxi_llm_batch *batch, int64_t index, o
 }
 
 /* x by one matrix, or by two with few numbers between them. */
-static ox_tensor *oxi_llm_product_by_two(const oxi_llm_part *first, const oxi_llm_part *second, ox_tensor *x) {
+static ox_tensor *oxi_llm_product_by_two(const oxi_llm_part *first, const oxi_llm_part *second,
+                                         ox_tensor *x) {
     x = oxi_llm_product(first, x);
     return second->weight ? oxi_llm_product(second, x) : x;
 }
@@ -268,8 +276,8 @@ static ox_tensor *oxi_llm_kda(const oxi_llm_batch *batch, int64_t index, ox_tens
 
 /* ---- lightning attention ------------------------------------------------------------------------------- */
 
-/* Logarithms of the decays of a layer's heads, [heads, S, 1]: slower from head to head and from layer to layer.
- * source    MiniMax 2025, "MiniMax-01" */
+/* Logarithms of the decays of a layer's heads, [heads, S, 1]: slower from head to head and from layer to
+ * layer. source: MiniMax 2025, "MiniMax-01" */
 static ox_tensor *oxi_llm_lightning_decays(const ox_llm *model, int64_t index, int64_t count) {
     const int64_t heads = model->numbers.mixing.heads, layers = model->config.layers;
     const double base = exp2(-exp2(-(log2((double)heads) - 3)));
@@ -305,5 +313,5 @@ static ox_tensor *oxi_llm_lightning(const oxi_llm_batch *batch, int64_t index, o
 /* By oxi_llm_mixer. */
 static ox_tensor *(*const oxi_llm_mixers[OXI_LLM_MIXES_COUNT])(const oxi_llm_batch *batch, int64_t index,
                                                                ox_tensor *x) = {
-    NULL,           oxi_llm_mamba,     oxi_llm_mamba2, oxi_llm_plamo2, oxi_llm_short_conv, oxi_llm_delta_net,
-    oxi_llm_kda,    oxi_llm_lightning};
+    NULL,        oxi_llm_mamba,    oxi_llm_mamba2, oxi_llm_plamo2, oxi_llm_short_conv, oxi_llm_delta_net,
+    oxi_llm_kda, oxi_llm_lightning};

@@ -50,7 +50,8 @@ static void oxi_llm_settle_states(const ox_llm_context *context, bool good) {
 }
 
 /* What there is of it, or zeros. */
-static ox_tensor *oxi_llm_state_or_zeros(const ox_llm *model, ox_tensor *written, ox_tensor *kept, ox_shape shape) {
+static ox_tensor *oxi_llm_state_or_zeros(const ox_llm *model, ox_tensor *written, ox_tensor *kept,
+                                         ox_shape shape) {
     if (written) return written;
     if (kept) return kept;
     ox_tensor *zeros = oxi_tensor_new(model->device, OX_F32, shape.ndim, shape.dim);
@@ -68,22 +69,22 @@ static bool oxi_llm_write_state(ox_tensor **slot, ox_tensor *t) {
 static ox_tensor *oxi_llm_memory(const oxi_llm_batch *batch, int64_t index) {
     const ox_llm_context *context = batch->context;
     const oxi_llm_mixing *m = &context->model->numbers.mixing;
-    return oxi_llm_state_or_zeros(context->model, context->written[index].memory, context->states[index].memory,
-                                  OX_SHAPE(m->heads, m->key, m->value));
+    return oxi_llm_state_or_zeros(context->model, context->written[index].memory,
+                                  context->states[index].memory, OX_SHAPE(m->heads, m->key, m->value));
 }
 
 /* ---- convolution --------------------------------------------------------------------------------------- */
 
-/* Each channel's weighted sum over the last positions, and the bias if there is one: x [S, channels] -> the same
- * shape. The window before the batch is the layer's state. */
+/* Each channel's weighted sum over the last positions, and the bias if there is one: x [S, channels] -> the
+ * same shape. The window before the batch is the layer's state. */
 static ox_tensor *oxi_llm_convolve(const oxi_llm_batch *batch, int64_t index, ox_tensor *x) {
     const ox_llm_context *context = batch->context;
     const oxi_llm_part *part = &context->model->layers[index].part[OXI_LLM_MIXER_CONV];
     ox_tensor *kernel = part->weight; /* [taps, channels] */
     const int64_t before = kernel->shape[0] - 1, count = batch->count;
     ox_tensor *list[2];
-    list[0] = oxi_llm_state_or_zeros(context->model, context->written[index].window, context->states[index].window,
-                                     OX_SHAPE(before, kernel->shape[1]));
+    list[0] = oxi_llm_state_or_zeros(context->model, context->written[index].window,
+                                     context->states[index].window, OX_SHAPE(before, kernel->shape[1]));
     list[1] = x;
     if (!list[0] || !x) return NULL;
     ox_tensor *all = ox_cat(list, 2, 0); /* [before + S, channels] */
@@ -101,7 +102,7 @@ static ox_tensor *oxi_llm_convolve(const oxi_llm_batch *batch, int64_t index, ox
  *     M = exp(decay) M                   a number, or one for each row of M
  *     u = rate (v - k M), or v           the delta rule, where there are rates
  *     M = M + k^T u;  out = q M
- * source    Yang et al. 2024, "Gated Delta Networks"; Dao and Gu 2024, "Transformers are SSMs" (without rates) */
+ * source    Yang et al. 2024, "Gated Delta Networks"; without rates Dao and Gu 2024, "Transformers are SSMs" */
 typedef struct oxi_llm_linear {
     ox_tensor *q, *k, *v; /* [heads, S, key], [heads, S, key], [heads, S, value] */
     ox_tensor *decay;     /* logarithms, [heads, S, 1] or [heads, S, key] */
@@ -118,8 +119,8 @@ static ox_tensor *oxi_llm_linear_step(const oxi_llm_linear *in, ox_tensor **memo
     return ox_matmul(in->q, m);
 }
 
-/* What decays leave of position s at position t >= s, [heads, decays, T, T]; 0 before. Sums are taken from s on, so
- * that none is the difference of larger ones. */
+/* What decays leave of position s at position t >= s, [heads, decays, T, T]; 0 before. Sums are taken from s
+ * on, so that none is the difference of larger ones. */
 static ox_tensor *oxi_llm_decays(ox_tensor *decay) {
     ox_tensor *rows = ox_unsqueeze(ox_transpose(decay, 1, 2), 3); /* [heads, decays, T, 1] */
     if (!rows) return NULL;
@@ -132,12 +133,14 @@ static ox_tensor *oxi_llm_decays(ox_tensor *decay) {
 static ox_tensor *oxi_llm_decayed_scores(ox_tensor *a, ox_tensor *b, ox_tensor *left) {
     if (!a || !b || !left) return NULL;
     if (left->shape[1] == 1) return ox_mul_(ox_matmul(a, ox_transpose(b, 1, 2)), ox_squeeze(left, 1));
-    ox_tensor *columns = ox_unsqueeze(ox_transpose(b, 1, 2), 2), *rows = ox_unsqueeze(ox_transpose(a, 1, 2), 3);
+    ox_tensor *columns = ox_unsqueeze(ox_transpose(b, 1, 2), 2),
+              *rows = ox_unsqueeze(ox_transpose(a, 1, 2), 3);
     return ox_sum(ox_mul_(ox_mul(left, columns), rows), OX_DIMS(1), false);
 }
 
 /* u of the delta rule, where each position takes off what those before it wrote: forward substitution. */
-static ox_tensor *oxi_llm_delta(const oxi_llm_linear *in, ox_tensor *left, ox_tensor *from, ox_tensor *memory) {
+static ox_tensor *oxi_llm_delta(const oxi_llm_linear *in, ox_tensor *left, ox_tensor *from,
+                                ox_tensor *memory) {
     ox_tensor *scores = ox_mul_(oxi_llm_decayed_scores(in->k, in->k, left), in->rate);
     ox_tensor *u = ox_mul_(ox_sub(in->v, ox_matmul(ox_mul(in->k, from), memory)), in->rate);
     for (int64_t t = 1; u && scores && t < u->shape[1]; t++) {
@@ -182,7 +185,8 @@ static ox_tensor *oxi_llm_run_linear(const oxi_llm_batch *batch, int64_t index, 
         part.v = ox_narrow(in->v, 1, start, count);
         part.decay = ox_narrow(in->decay, 1, start, count);
         part.rate = in->rate ? ox_narrow(in->rate, 1, start, count) : NULL;
-        ox_tensor *rows = count == 1 ? oxi_llm_linear_step(&part, &memory) : oxi_llm_linear_chunk(&part, &memory);
+        ox_tensor *rows =
+            count == 1 ? oxi_llm_linear_step(&part, &memory) : oxi_llm_linear_chunk(&part, &memory);
         const bool done = rows && ox_copy_(ox_narrow(out, 1, start, count), rows) &&
                           oxi_llm_write_state(&batch->context->written[index].memory, memory);
         ox_scope_end(&scope);

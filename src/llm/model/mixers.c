@@ -48,10 +48,12 @@ static ox_status oxi_llm_read_layer_kind(ox_llm *model, const ox_file *file, con
     ox_status status = OX_OK;
     if (single || row->place == OXI_LLM_PLACE_UNHEADED) {
         status = oxi_llm_read_int(model, file, "attention.head_count_kv", i, 0, OXI_LLM_NEEDED, &heads);
-        if (!status && single) status = oxi_llm_read_int(model, file, "feed_forward_length", i, 0, 0, &hidden);
+        if (!status && single)
+            status = oxi_llm_read_int(model, file, "feed_forward_length", i, 0, 0, &hidden);
         recurrent = heads == 0 && hidden == 0;
     }
-    if (row->place == OXI_LLM_PLACE_LISTED) status = oxi_llm_read_listed(model, file, interval, i, &recurrent);
+    if (row->place == OXI_LLM_PLACE_LISTED)
+        status = oxi_llm_read_listed(model, file, interval, i, &recurrent);
     l->mixer = recurrent ? row->mixer : OXI_LLM_MIXES_NONE;
     l->attends = row->place == OXI_LLM_PLACE_BESIDE || (!recurrent && hidden == 0);
     l->feeds = row->place != OXI_LLM_PLACE_ALONE && (!single || hidden > 0);
@@ -105,7 +107,8 @@ static ox_status oxi_llm_size_conv(ox_llm *model, const ox_file *file, oxi_llm_m
 static ox_status oxi_llm_size_delta(ox_llm *model, const ox_file *file, oxi_llm_mixing *m) {
     ox_status status = oxi_llm_read_int(model, file, "ssm.inner_size", -1, 1, OXI_LLM_NEEDED, &m->inner);
     if (!status) status = oxi_llm_read_int(model, file, "ssm.state_size", -1, 1, OXI_LLM_NEEDED, &m->key);
-    if (!status) status = oxi_llm_read_int(model, file, "ssm.time_step_rank", -1, 1, OXI_LLM_NEEDED, &m->heads);
+    if (!status)
+        status = oxi_llm_read_int(model, file, "ssm.time_step_rank", -1, 1, OXI_LLM_NEEDED, &m->heads);
     if (!status) status = oxi_llm_read_int(model, file, "ssm.group_count", -1, 1, OXI_LLM_NEEDED, &m->groups);
     if (status) return status;
     m->value = m->key;
@@ -122,8 +125,10 @@ static ox_status oxi_llm_size_delta(ox_llm *model, const ox_file *file, oxi_llm_
 
 static ox_status oxi_llm_size_kda(ox_llm *model, const ox_file *file, oxi_llm_mixing *m) {
     ox_status status = oxi_llm_read_int(model, file, "kda.head_dim", -1, 1, OXI_LLM_NEEDED, &m->key);
-    if (!status) status = oxi_llm_read_int(model, file, "attention.head_count", 0, 1, OXI_LLM_NEEDED, &m->heads);
-    if (!status) status = oxi_llm_read_float(model, file, "kda.gate_lower_bound", -1, -INFINITY, 0, &m->bound);
+    if (!status)
+        status = oxi_llm_read_int(model, file, "attention.head_count", 0, 1, OXI_LLM_NEEDED, &m->heads);
+    if (!status)
+        status = oxi_llm_read_float(model, file, "kda.gate_lower_bound", -1, -INFINITY, 0, &m->bound);
     if (!(m->bound > -1e30 && m->bound < 0)) m->bound = 0;
     m->value = m->key;
     m->groups = m->heads;
@@ -138,7 +143,8 @@ static ox_status oxi_llm_size_kda(ox_llm *model, const ox_file *file, oxi_llm_mi
 static ox_status oxi_llm_size_lightning(ox_llm *model, const ox_file *file, oxi_llm_mixing *m) {
     ox_status status = oxi_llm_read_int(model, file, "attention.head_count", 0, 1, OXI_LLM_NEEDED, &m->heads);
     if (status) return status;
-    const int64_t width = model->config.width, head = width % m->heads == 0 ? width / m->heads : OXI_LLM_NEEDED;
+    const int64_t width = model->config.width,
+                  head = width % m->heads == 0 ? width / m->heads : OXI_LLM_NEEDED;
     status = oxi_llm_read_int(model, file, "attention.key_length", -1, 1, head, &m->key);
     m->value = m->key;
     m->groups = m->heads;
@@ -161,7 +167,8 @@ typedef struct oxi_llm_mixer_kind {
     oxi_llm_mixer_need needs[OXI_LLM_MIXER_NEEDS]; /* up to one of role ATTENTION_NORM, which all have */
 } oxi_llm_mixer_kind;
 
-#define OXI_N(role, count) {OXI_LLM_##role, OXI_LLM_SIZE_##count}
+#define OXI_N(role, count) \
+    { OXI_LLM_##role, OXI_LLM_SIZE_##count }
 static const oxi_llm_mixer_kind oxi_llm_mixer_kinds[OXI_LLM_MIXES_COUNT] = {
     {NULL, {OXI_N(ATTENTION_NORM, NONE)}},
     {oxi_llm_size_mamba, /* MAMBA */
@@ -222,15 +229,17 @@ static ox_status oxi_llm_read_mixing(ox_llm *model, const ox_file *file, oxi_llm
 static ox_status oxi_llm_read_mixers(ox_llm *model, const ox_file *file) {
     const oxi_llm_mixer_row *row = oxi_llm_find_mixer(model);
     int64_t interval = 1;
-    for (int64_t i = 0; i < model->config.layers; i++) model->layers[i].attends = model->layers[i].feeds = true;
+    for (int64_t i = 0; i < model->config.layers; i++)
+        model->layers[i].attends = model->layers[i].feeds = true;
     if (!row) return OX_OK;
-    ox_status status =
-        oxi_llm_read_int(model, file, "full_attention_interval", -1, 1, row->interval ? row->interval : 1, &interval);
+    ox_status status = oxi_llm_read_int(model, file, "full_attention_interval", -1, 1,
+                                        row->interval ? row->interval : 1, &interval);
     if (!status) status = oxi_llm_read_mixing(model, file, row->mixer);
     for (int64_t i = 0; !status && i < model->config.layers; i++)
         status = oxi_llm_read_layer_kind(model, file, row, interval, i);
     if (!status && !model->numbers.causal)
-        return oxi_fail(OX_ERR_UNSUPPORTED, "llm: recurrences whose tokens see all of the text are not supported");
+        return oxi_fail(OX_ERR_UNSUPPORTED,
+                        "llm: recurrences whose tokens see all of the text are not supported");
     return status;
 }
 
@@ -243,19 +252,21 @@ static void oxi_llm_place_mixer_heads(const ox_llm *model, oxi_llm_layer *l) {
     l->value_size = named ? m->heads / m->groups * m->value : 0;
 }
 
-/* The kernel [channels, taps] of a convolution, as it is multiplied: [taps, channels]. Three are one beside each
- * other. */
+/* The kernel [channels, taps] of a convolution, as it is multiplied: [taps, channels]. Three become one, beside
+ * each other. */
 static ox_status oxi_llm_place_kernel(const ox_llm *model, oxi_llm_layer *l) {
     const int64_t taps = model->numbers.mixing.taps;
     oxi_llm_part *p = l->part;
-    ox_tensor *list[3] = {p[OXI_LLM_CONV_QUERY].weight, p[OXI_LLM_CONV_KEY].weight, p[OXI_LLM_CONV_VALUE].weight};
+    ox_tensor *list[3] = {p[OXI_LLM_CONV_QUERY].weight, p[OXI_LLM_CONV_KEY].weight,
+                          p[OXI_LLM_CONV_VALUE].weight};
     const bool one = l->mixer != OXI_LLM_MIXES_KDA;
     if (one) list[0] = p[OXI_LLM_MIXER_CONV].weight;
     ox_scope scope = ox_scope_begin();
     for (int i = 0; i < (one ? 1 : 3); i++)
         list[i] = ox_transpose(ox_reshape(list[i], OX_SHAPE(ox_numel(list[i]) / taps, taps)), 0, 1);
-    ox_tensor *kernel = one ? ox_contiguous(list[0])
-                            : list[0] && list[1] && list[2] ? ox_cat(list, 3, 1) : NULL;
+    ox_tensor *kernel = one                             ? ox_contiguous(list[0])
+                        : list[0] && list[1] && list[2] ? ox_cat(list, 3, 1)
+                                                        : NULL;
     if (kernel) {
         ox_release(p[OXI_LLM_MIXER_CONV].weight);
         p[OXI_LLM_MIXER_CONV].weight = ox_retain(kernel);
@@ -268,7 +279,8 @@ static ox_status oxi_llm_count_numbers(const ox_llm *model, const oxi_llm_layer 
                                        const oxi_llm_mixer_need *need, const char *name) {
     const int64_t wanted = model->numbers.mixing.size[need->count];
     const oxi_llm_part *part = &l->part[need->role];
-    if (!part->weight) return oxi_fail(OX_ERR_NOT_FOUND, "llm: tensor blk.%lld.%s is missing", (long long)layer, name);
+    if (!part->weight)
+        return oxi_fail(OX_ERR_NOT_FOUND, "llm: tensor blk.%lld.%s is missing", (long long)layer, name);
     if (need->count == OXI_LLM_SIZE_NONE || ox_numel(part->weight) == wanted) return OX_OK;
     return oxi_fail(OX_ERR_SHAPE, "llm: tensor blk.%lld.%s is %s, the metadata asks for %lld numbers",
                     (long long)layer, name, oxi_tensor_text(part->weight), (long long)wanted);

@@ -245,6 +245,16 @@ static ox_status oxi_llm_check_feed_forward(const oxi_llm_layer *l, int64_t i) {
     return status;
 }
 
+/* Two matrices behind each other, or one that makes what a mixer mixes. */
+static ox_status oxi_llm_check_pair(const ox_llm *model, const oxi_llm_layer *l, int64_t i, oxi_llm_layer_role first,
+                                    oxi_llm_layer_role second) {
+    const ox_tensor *down = l->part[first].weight, *up = l->part[second].weight;
+    const int64_t wanted = up ? up->shape[1] : model->numbers.mixing.inner;
+    if (down->shape[0] == wanted) return OX_OK;
+    return oxi_fail(OX_ERR_SHAPE, "llm: tensor blk.%lld.%s.weight is %s, asked for are %lld rows", (long long)i,
+                    oxi_llm_layer_parts[first].name, oxi_tensor_text(down), (long long)wanted);
+}
+
 static ox_status oxi_llm_check_mixer(const ox_llm *model, oxi_llm_layer *l, int64_t i) {
     const oxi_llm_mixer_need *needs = oxi_llm_mixer_kinds[l->mixer].needs;
     const oxi_llm_mixer_need norm = {OXI_LLM_MIXER_NORM, OXI_LLM_SIZE_MIXER_NORM};
@@ -257,6 +267,14 @@ static ox_status oxi_llm_check_mixer(const ox_llm *model, oxi_llm_layer *l, int6
     if (!status && bias && ox_numel(bias) != model->numbers.mixing.size[OXI_LLM_SIZE_MIXER_CHANNELS])
         status = oxi_fail(OX_ERR_SHAPE, "llm: tensor blk.%lld.%s.bias is %s", (long long)i,
                           oxi_llm_layer_parts[OXI_LLM_MIXER_CONV].name, oxi_tensor_text(bias));
+    if (!status && l->mixer == OXI_LLM_MIXES_KDA)
+        status = oxi_llm_check_pair(model, l, i, OXI_LLM_DECAY_DOWN, OXI_LLM_DECAY_UP);
+    if (!status && l->mixer == OXI_LLM_MIXES_KDA)
+        status = oxi_llm_check_pair(model, l, i, OXI_LLM_MIXER_GATE, OXI_LLM_MIXER_GATE_UP);
+    if (!status && l->mixer == OXI_LLM_MIXES_DELTA && !l->part[OXI_LLM_MIXER_BETA_ALPHA].weight) {
+        status = oxi_llm_need(l, i, OXI_LLM_MIXER_BETA);
+        if (!status) status = oxi_llm_need(l, i, OXI_LLM_MIXER_ALPHA);
+    }
     return status || model->numbers.mixing.taps == 0 ? status : oxi_llm_place_kernel(model, l);
 }
 
