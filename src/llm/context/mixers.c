@@ -195,8 +195,8 @@ static ox_tensor *oxi_llm_normalize_values(const ox_llm *model, const oxi_llm_la
     return oxi_llm_join_heads(oxi_llm_normalize(model, &l->part[OXI_LLM_MIXER_NORM], y));
 }
 
-/* Rates and decays of each head, [S, heads] each: by products of their own, or by one, where they lie in turns
- * of a group. */
+/* Rates and decays of each head, [S, heads] each: by products of their own, or by one, where they lie in
+ * turns of a group. */
 static bool oxi_llm_delta_numbers(const ox_llm *model, const oxi_llm_layer *l, ox_tensor *x,
                                   ox_tensor **rates, ox_tensor **decays) {
     const oxi_llm_mixing *m = &model->numbers.mixing;

@@ -102,7 +102,8 @@ static ox_tensor *oxi_llm_convolve(const oxi_llm_batch *batch, int64_t index, ox
  *     M = exp(decay) M                   a number, or one for each row of M
  *     u = rate (v - k M), or v           the delta rule, where there are rates
  *     M = M + k^T u;  out = q M
- * source    Yang et al. 2024, "Gated Delta Networks"; without rates Dao and Gu 2024, "Transformers are SSMs" */
+ * source    Yang et al. 2024, "Gated Delta Networks";
+ *           Dao and Gu 2024, "Transformers are SSMs" (without rates) */
 typedef struct oxi_llm_linear {
     ox_tensor *q, *k, *v; /* [heads, S, key], [heads, S, key], [heads, S, value] */
     ox_tensor *decay;     /* logarithms, [heads, S, 1] or [heads, S, key] */

@@ -252,8 +252,8 @@ static void oxi_llm_place_mixer_heads(const ox_llm *model, oxi_llm_layer *l) {
     l->value_size = named ? m->heads / m->groups * m->value : 0;
 }
 
-/* The kernel [channels, taps] of a convolution, as it is multiplied: [taps, channels]. Three become one, beside
- * each other. */
+/* The kernel [channels, taps] of a convolution, as it is multiplied: [taps, channels]. Three become one,
+ * beside each other. */
 static ox_status oxi_llm_place_kernel(const ox_llm *model, oxi_llm_layer *l) {
     const int64_t taps = model->numbers.mixing.taps;
     oxi_llm_part *p = l->part;
