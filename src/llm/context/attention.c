@@ -110,8 +110,8 @@ static ox_tensor *oxi_llm_attend(const oxi_llm_batch *batch, const oxi_llm_layer
 
 /* ---- q, k and v of their own --------------------------------------------------------------------------- */
 
-/* x [S, width] -> [heads, S, value_size] */
-static ox_tensor *oxi_llm_attend_heads(const oxi_llm_batch *batch, int64_t index, ox_tensor *x) {
+/* x [S, width] -> [heads, S, value_size]; *gate [S, heads * key_size], of families whose queries have one beside. */
+static ox_tensor *oxi_llm_attend_heads(const oxi_llm_batch *batch, int64_t index, ox_tensor *x, ox_tensor **gate) {
     const ox_llm_context *context = batch->context;
     const ox_llm *model = context->model;
     const oxi_llm_layer *l = &model->layers[index];
@@ -119,6 +119,7 @@ static ox_tensor *oxi_llm_attend_heads(const oxi_llm_batch *batch, int64_t index
     const int64_t queries = l->heads * l->key_size, keys = l->kv_heads * l->key_size,
                   values = l->kv_heads * l->value_size;
     const double clamp = model->numbers.clamp;
+    const bool gated = oxi_llm_has_trait(model, OXI_LLM_TRAIT(QUERY_GATED)) && p[OXI_LLM_QUERY].weight;
     ox_tensor *q, *k, *v;
     if (p[OXI_LLM_QUERY_KEY_VALUE].weight) {
         ox_tensor *all = oxi_llm_product(&p[OXI_LLM_QUERY_KEY_VALUE], x);
@@ -126,9 +127,14 @@ static ox_tensor *oxi_llm_attend_heads(const oxi_llm_batch *batch, int64_t index
         k = ox_unflatten(ox_narrow(all, 1, queries, keys), 1, OX_SHAPE(l->kv_heads, l->key_size));
         v = ox_unflatten(ox_narrow(all, 1, queries + keys, values), 1, OX_SHAPE(l->kv_heads, l->value_size));
     } else {
-        q = oxi_llm_split(oxi_llm_product(&p[OXI_LLM_QUERY], x), l->heads, l->key_size);
+        q = gated ? NULL : oxi_llm_split(oxi_llm_product(&p[OXI_LLM_QUERY], x), l->heads, l->key_size);
         k = oxi_llm_split(oxi_llm_product(&p[OXI_LLM_KEY], x), l->kv_heads, l->key_size);
         v = oxi_llm_split(oxi_llm_product(&p[OXI_LLM_VALUE], x), l->kv_heads, l->value_size);
+    }
+    if (gated) {
+        ox_tensor *both = ox_unflatten(oxi_llm_product(&p[OXI_LLM_QUERY], x), 1, OX_SHAPE(l->heads, 2 * l->key_size));
+        q = ox_contiguous(ox_narrow(both, 2, 0, l->key_size));
+        *gate = ox_flatten(ox_narrow(both, 2, l->key_size, l->key_size), 1, 2);
     }
     if (clamp > 0) {
         q = ox_clamp_(q, -clamp, clamp);
@@ -220,9 +226,11 @@ static ox_tensor *oxi_llm_attention(const oxi_llm_batch *batch, int64_t index, o
     const ox_llm *model = batch->context->model;
     const oxi_llm_layer *l = &model->layers[index];
     const bool latent = model->numbers.latent > 0;
-    ox_tensor *out = latent ? oxi_llm_attend_latent(batch, index, x) : oxi_llm_attend_heads(batch, index, x);
+    ox_tensor *gate = NULL,
+              *out = latent ? oxi_llm_attend_latent(batch, index, x) : oxi_llm_attend_heads(batch, index, x, &gate);
     const int64_t size = latent ? model->numbers.latent_value : l->value_size;
     out = ox_reshape(ox_transpose(out, 0, 1), OX_SHAPE(batch->count, l->heads * size));
+    if (gate) out = oxi_llm_open_gate(model, gate, out, l->heads);
     if (l->part[OXI_LLM_ATTENTION_GATE].weight) /* one a head, or one a number */
         out = oxi_llm_open_gate(model, oxi_llm_product(&l->part[OXI_LLM_ATTENTION_GATE], x), out, l->heads);
     if (l->part[OXI_LLM_MERGE_NORM].weight) out = oxi_llm_normalize(model, &l->part[OXI_LLM_MERGE_NORM], out);

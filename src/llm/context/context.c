@@ -25,7 +25,7 @@ OX_API ox_llm_context *ox_llm_context_open(ox_llm *model, const ox_llm_context_d
     }
     for (int64_t i = 0; cache == OX_Q8_0 && i < model->config.layers; i++) {
         const int64_t key = model->layers[i].key_size, value = model->layers[i].value_size;
-        if (key % 32 == 0 && value % 32 == 0) continue;
+        if (!model->layers[i].attends || (key % 32 == 0 && value % 32 == 0)) continue;
         (void)oxi_fail(OX_ERR_DTYPE, "llm: keys of %lld and values of %lld numbers are no blocks of 32",
                        (long long)key, (long long)value);
         return NULL;
@@ -41,12 +41,12 @@ OX_API ox_llm_context *ox_llm_context_open(ox_llm *model, const ox_llm_context_d
     context->dtype = cache;
     /* weights that stream are computed with tile by tile, as they come */
     if (ox_device_of(model->part[OXI_LLM_EMBEDDING].weight) != model->device || model->numbers.alibi > 0 ||
-        model->numbers.temperature > 0 || model->numbers.chunk > 0)
+        model->numbers.temperature > 0 || model->numbers.chunk > 0 || model->numbers.mixing.kind)
         context->not_ahead = OXI_LLM_TRIES;
     (void)oxi_atomic_add(&model->references, 1);
     context->keys = (ox_tensor **)oxi_calloc((size_t)model->config.layers, sizeof *context->keys);
     context->values = (ox_tensor **)oxi_calloc((size_t)model->config.layers, sizeof *context->values);
-    if (!context->keys || !context->values) {
+    if (!context->keys || !context->values || !oxi_llm_open_states(context)) {
         ox_llm_context_close(context);
         return NULL;
     }
@@ -60,6 +60,7 @@ OX_API void ox_llm_context_close(ox_llm_context *context) {
         if (context->keys) ox_release(context->keys[i]);
         if (context->values) ox_release(context->values[i]);
     }
+    oxi_llm_close_states(context);
     ox_release(context->next);
     oxi_free(context->history, context->history ? (size_t)context->capacity * sizeof *context->history : 0);
     oxi_free(context->keys, layers * sizeof *context->keys);
@@ -82,6 +83,11 @@ OX_API ox_status ox_llm_rewind(ox_llm_context *context, int64_t length) {
         return oxi_fail(OX_ERR_ARG, "llm: cannot rewind to position %lld of %lld", (long long)length,
                         (long long)context->length);
     }
+    if (context->states && length > 0 && length < context->length)
+        return oxi_fail(OX_ERR_UNSUPPORTED,
+                        "llm: recurrent layers cannot forget positions %lld to %lld, only all of them",
+                        (long long)length, (long long)context->length - 1);
+    if (length == 0) oxi_llm_clear_states(context);
     context->length = length;
     context->pending = -1;
     return OX_OK;
@@ -119,6 +125,7 @@ static ox_status oxi_llm_reserve(const ox_llm_context *context, int64_t position
     ox_status status = OX_OK;
     for (int64_t i = 0; !status && i < model->config.layers; i++) {
         const oxi_llm_layer *l = &model->layers[i];
+        if (!l->attends) continue;
         status = oxi_llm_grow(context, &context->keys[i], l->kv_heads, l->key_size, positions);
         if (!status && !model->numbers.latent)
             status = oxi_llm_grow(context, &context->values[i], l->kv_heads, l->value_size, positions);
@@ -250,6 +257,7 @@ static ox_status oxi_llm_run_tokens(const ox_llm_context *context, const int32_t
         status = oxi_llm_run_batch(&batch, tokens + done, rows, logits, out);
         if (out) out += rows * width;
     }
+    oxi_llm_settle_states(context, status == OX_OK);
     return status;
 }
 
@@ -269,6 +277,7 @@ static ox_status oxi_llm_fit_frequencies(ox_llm_context *context, const int32_t 
     context->ahead = 0;
     if (length == 0) return OX_OK;
     context->length = 0; /* an error leaves it empty: its keys are of neither kind */
+    oxi_llm_clear_states(context);
     const ox_status status = oxi_llm_run_tokens(context, context->history, length, false, true, NULL);
     if (!status) context->length = length;
     return status;

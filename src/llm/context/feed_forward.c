@@ -4,7 +4,7 @@
 /* ---- one feed-forward ---------------------------------------------------------------------------------- */
 
 /* activation(gate) * up, or activation(up) where there is no gate; `halves`: both lie in `up`, the gate first.
- * clamp > 0: gate is at most that, and up between minus that and that. */
+ * clamp > 0: gate, or its activation, is at most that, and up between minus that and that. */
 static ox_tensor *oxi_llm_activate(const ox_llm *model, ox_tensor *gate, ox_tensor *up, bool halves, double clamp) {
     const oxi_llm_activation *activation = model->family->activation;
     if (!up) return NULL;
@@ -13,8 +13,10 @@ static ox_tensor *oxi_llm_activate(const ox_llm *model, ox_tensor *gate, ox_tens
         gate = ox_narrow(up, -1, 0, half);
         up = ox_narrow(up, -1, half, half);
     }
-    if (clamp > 0 && gate) gate = ox_clamp_(gate, -INFINITY, clamp);
+    const bool late = oxi_llm_has_trait(model, OXI_LLM_TRAIT(CLAMP_LATE));
     if (clamp > 0) up = ox_clamp_(up, -clamp, clamp);
+    if (clamp > 0 && gate && late) return ox_mul_(ox_clamp_(activation->plain(gate), -INFINITY, clamp), up);
+    if (clamp > 0 && gate) gate = ox_clamp_(gate, -INFINITY, clamp);
     return gate ? activation->gated(gate, up) : activation->plain(up);
 }
 
@@ -24,7 +26,7 @@ static ox_tensor *oxi_llm_feed_forward(const ox_llm *model, const oxi_llm_layer 
     ox_tensor *gate = NULL;
     if (p[OXI_LLM_GATE].weight && !(gate = oxi_llm_product(&p[OXI_LLM_GATE], x))) return NULL;
     ox_tensor *up = oxi_llm_product(&p[OXI_LLM_UP], x);
-    x = oxi_llm_activate(model, gate, up, oxi_llm_has_trait(model, OXI_LLM_TRAIT(GATE_IN_UP)), 0);
+    x = oxi_llm_activate(model, gate, up, oxi_llm_has_trait(model, OXI_LLM_TRAIT(GATE_IN_UP)), l->shared_clamp);
     if (p[OXI_LLM_DOWN_DIVISOR].weight) x = ox_div_(x, p[OXI_LLM_DOWN_DIVISOR].weight);
     if (p[OXI_LLM_DOWN_NORM].weight) x = oxi_llm_normalize(model, &p[OXI_LLM_DOWN_NORM], x);
     return oxi_llm_product(&p[OXI_LLM_DOWN], x);
@@ -35,7 +37,7 @@ static ox_tensor *oxi_llm_shared_expert(const ox_llm *model, const oxi_llm_layer
     const oxi_llm_part *p = l->part;
     ox_tensor *gate = NULL, *open = NULL;
     if (p[OXI_LLM_SHARED_GATE].weight && !(gate = oxi_llm_product(&p[OXI_LLM_SHARED_GATE], x))) return NULL;
-    ox_tensor *out = oxi_llm_activate(model, gate, oxi_llm_product(&p[OXI_LLM_SHARED_UP], x), false, 0);
+    ox_tensor *out = oxi_llm_activate(model, gate, oxi_llm_product(&p[OXI_LLM_SHARED_UP], x), false, l->shared_clamp);
     out = oxi_llm_product(&p[OXI_LLM_SHARED_DOWN], out);
     if (!p[OXI_LLM_SHARED_ROUTER].weight) return out;
     open = ox_sigmoid_(ox_linear(x, ox_unsqueeze(p[OXI_LLM_SHARED_ROUTER].weight, 0), NULL)); /* [S, 1] */

@@ -41,6 +41,21 @@ static ox_tensor *oxi_llm_second_half(const ox_llm *model, const oxi_llm_layer *
     return oxi_llm_has_trait(model, OXI_LLM_TRAIT(BESIDE_ROOT)) ? ox_mul_number_(out, sqrt(0.5)) : out;
 }
 
+/* What the layer's first half makes of x: attention, a mixer, or the sum of both. */
+static ox_tensor *oxi_llm_first_half(const oxi_llm_batch *batch, int64_t index, ox_tensor *x) {
+    const oxi_llm_layer *l = &batch->context->model->layers[index];
+    if (!l->mixer) return oxi_llm_attention(batch, index, x);
+    ox_tensor *mixed = oxi_llm_mixers[l->mixer](batch, index, x);
+    return l->attends ? ox_add_(mixed, oxi_llm_attention(batch, index, x)) : mixed;
+}
+
+/* The residual sum: x + out, or out + normal of families that go on from the normed input. */
+static ox_tensor *oxi_llm_join(const ox_llm *model, ox_tensor *x, ox_tensor *normal, ox_tensor *out) {
+    const double scale = model->numbers.residual_scale;
+    if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(RESIDUAL_NORMED))) return ox_add_scaled_(out, normal, scale);
+    return ox_add_(x, oxi_llm_scaled(out, scale));
+}
+
 /* x += what the layer computes; false on error. */
 static bool oxi_llm_run_layer(const oxi_llm_batch *batch, int64_t index, ox_tensor *x) {
     const ox_llm *model = batch->context->model;
@@ -57,21 +72,22 @@ static bool oxi_llm_run_layer(const oxi_llm_batch *batch, int64_t index, ox_tens
         early = oxi_llm_normalize(model, &p[OXI_LLM_EXPERTS_NORM], x);
         early = oxi_llm_mixture(model, l, early, early);
     }
-    ox_tensor *normal = oxi_llm_normalize_before(model, l, OXI_LLM_ATTENTION_NORM, x);
-    ox_tensor *attended = oxi_llm_attention(batch, index, normal);
-    attended = oxi_llm_normalize_behind(model, l, OXI_LLM_ATTENTION_POST_NORM, attended);
-    attended = oxi_llm_scaled(attended, n->residual_scale);
-    if (!parallel) {
-        x = ox_add_(x, attended);
+    ox_tensor *normal = x, *attended = NULL;
+    if (l->attends || l->mixer) {
+        normal = oxi_llm_normalize_before(model, l, OXI_LLM_ATTENTION_NORM, x);
+        attended = oxi_llm_first_half(batch, index, normal);
+        attended = oxi_llm_normalize_behind(model, l, OXI_LLM_ATTENTION_POST_NORM, attended);
+        if (!parallel) x = oxi_llm_join(model, x, normal, attended);
         if (sum) x = oxi_llm_normalize(model, &p[OXI_LLM_ATTENTION_SUM_NORM], x);
     }
-    if (!parallel || p[OXI_LLM_HIDDEN_NORM].weight)
-        normal = oxi_llm_normalize_before(model, l, OXI_LLM_HIDDEN_NORM, x);
-    ox_tensor *out = oxi_llm_second_half(model, l, normal, start, early);
-    out = oxi_llm_normalize_behind(model, l, OXI_LLM_HIDDEN_POST_NORM, out);
-    out = oxi_llm_scaled(out, n->residual_scale);
-    if (parallel) x = ox_add_(x, attended);
-    x = ox_add_(x, out);
+    if (l->feeds) {
+        if (!parallel || p[OXI_LLM_HIDDEN_NORM].weight)
+            normal = oxi_llm_normalize_before(model, l, OXI_LLM_HIDDEN_NORM, x);
+        ox_tensor *out = oxi_llm_second_half(model, l, normal, start, early);
+        out = oxi_llm_normalize_behind(model, l, OXI_LLM_HIDDEN_POST_NORM, out);
+        if (parallel) x = oxi_llm_join(model, x, normal, attended);
+        x = oxi_llm_join(model, x, normal, out);
+    }
     if (sum) x = oxi_llm_normalize(model, &p[OXI_LLM_LAYER_SUM_NORM], x);
     const bool done = x && (x == place || ox_copy_(place, x));
     ox_scope_end(&scope);

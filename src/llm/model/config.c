@@ -7,6 +7,10 @@
 static ox_status oxi_llm_read_heads(ox_llm *model, const ox_file *file, int64_t i) {
     oxi_llm_layer *l = &model->layers[i];
     const int64_t width = model->config.width, latent = model->numbers.latent;
+    if (!l->attends) {
+        oxi_llm_place_mixer_heads(model, l);
+        return OX_OK;
+    }
     ox_status status = oxi_llm_read_int(model, file, "attention.head_count", i, 1, OXI_LLM_NEEDED, &l->heads);
     if (!status)
         status = oxi_llm_read_int(model, file, "attention.head_count_kv", i, 1, l->heads, &l->kv_heads);
@@ -64,6 +68,8 @@ static ox_status oxi_llm_read_expert_sizes(ox_llm *model, const ox_file *file, i
     ox_status status =
         oxi_llm_read_int(model, file, "expert_feed_forward_length", i, 1, l->hidden, &l->expert_hidden);
     if (!status) status = oxi_llm_read_float(model, file, "swiglu_clamp_exp", i, 0, clamp, &l->expert_clamp);
+    if (!status && oxi_llm_has_trait(model, OXI_LLM_TRAIT(SHARED_CLAMP)))
+        status = oxi_llm_read_float(model, file, "swiglu_clamp_shexp", i, 0, 0, &l->shared_clamp);
     if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(DENSE_WIDTH))) l->hidden = model->config.width;
     return status;
 }
@@ -71,11 +77,13 @@ static ox_status oxi_llm_read_expert_sizes(ox_llm *model, const ox_file *file, i
 static ox_status oxi_llm_read_layers(ox_llm *model, const ox_file *file) {
     const oxi_llm_numbers *n = &model->numbers;
     ox_status status = oxi_llm_read_windows(model, file);
+    if (!status) status = oxi_llm_read_mixers(model, file);
+    const int64_t hidden = n->experts || n->mixing.kind ? 0 : OXI_LLM_NEEDED;
     for (int64_t i = 0; !status && i < model->config.layers; i++) {
         oxi_llm_layer *l = &model->layers[i];
         status = oxi_llm_read_heads(model, file, i);
         if (!status)
-            status = oxi_llm_read_int(model, file, "feed_forward_length", i, 1, n->experts ? 0 : OXI_LLM_NEEDED, &l->hidden);
+            status = oxi_llm_read_int(model, file, "feed_forward_length", i, 1, hidden, &l->hidden);
         if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(HALF_HIDDEN))) l->hidden /= 2;
         if (!status && n->experts) status = oxi_llm_read_expert_sizes(model, file, i);
     }
@@ -211,9 +219,16 @@ static void oxi_llm_spread_rope(ox_llm *model) {
         model->numbers.attention_scale = 1 / sqrt((double)model->rope.size);
 }
 
+/* The first layer with attention, or the first of all. */
+static const oxi_llm_layer *oxi_llm_first_attending(const ox_llm *model) {
+    for (int64_t i = 0; i < model->config.layers; i++)
+        if (model->layers[i].attends) return &model->layers[i];
+    return &model->layers[0];
+}
+
 static ox_status oxi_llm_read_rope(ox_llm *model, const ox_file *file) {
     oxi_llm_rope *rope = &model->rope, *window = &model->window_rope;
-    const int64_t head = model->layers[0].key_size;
+    const int64_t head = oxi_llm_first_attending(model)->key_size;
     if (model->numbers.rope == OXI_LLM_ROPE_NONE) return OX_OK;
     ox_status status = oxi_llm_read_float(model, file, "rope.freq_base", -1, 1e-6, 10000, &rope->base);
     if (!status && !model->numbers.latent)
@@ -235,7 +250,7 @@ static ox_status oxi_llm_read_rope(ox_llm *model, const ox_file *file) {
     for (int64_t i = 0; !status && i < model->config.layers; i++) {
         const oxi_llm_layer *l = &model->layers[i];
         const int64_t size = l->window ? window->size : rope->size;
-        if (size > l->key_size || size % 2 != 0)
+        if (l->attends && (size > l->key_size || size % 2 != 0))
             return oxi_fail(OX_ERR_FORMAT, "llm: rope over %lld elements of heads that have %lld",
                             (long long)size, (long long)l->key_size);
     }
@@ -372,6 +387,12 @@ static ox_status oxi_llm_read_positions(ox_llm *model, const ox_file *file) {
         if (status) return status;
         if (first > 0 && second > 0) n->rope = OXI_LLM_ROPE_HALVES;
     }
+    if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(ROPE_FACT))) {
+        int64_t turned = 1;
+        const ox_status status = oxi_llm_read_int(model, file, "rope.scaling.finetuned", -1, 0, 1, &turned);
+        if (status) return status;
+        if (!turned) n->rope = OXI_LLM_ROPE_NONE;
+    }
     return oxi_llm_read_float(model, file, "attention.max_alibi_bias", -1, 0, alibi ? 8 : 0, &n->alibi);
 }
 
@@ -457,7 +478,7 @@ static ox_status oxi_llm_read_config(ox_llm *model, const ox_file *file) {
     if (!status) status = oxi_llm_read_layers(model, file);
     if (!status) status = oxi_llm_read_rope(model, file);
     if (status) return status;
-    const oxi_llm_layer *first = &model->layers[0];
+    const oxi_llm_layer *first = oxi_llm_first_attending(model);
     c->hidden = first->hidden;
     c->heads = first->heads;
     c->kv_heads = first->kv_heads;

@@ -8,7 +8,10 @@
  *     trait       a bit of a family: something it does that others do not
  *     latent      a vector that keys and values of all heads are made of (DeepSeek's attention)
  *     turned      rotated by its position (rope); plain: not
- *     windowed    of a layer whose queries see the last positions alone */
+ *     windowed    of a layer whose queries see the last positions alone
+ *     mixer       what a layer has instead of attention, or beside it: a recurrence over positions
+ *     memory      what a recurrence knows of the positions so far: a matrix a head
+ *     taps        of a convolution over positions: how many it sees, the last one is its own */
 #ifndef OX_LLM_MODEL_H
 #define OX_LLM_MODEL_H
 
@@ -65,6 +68,7 @@ enum { OXI_LLM_SEES_ALL = 0, OXI_LLM_SEES_BEFORE };
     X(SECTION_HALVES)       /* turned in halves where the file has sections */ \
     X(DEPTH_POSITIONS)      /* 32 layers: turned; 40: ALiBi; else no positions at all */ \
     X(ALIBI_8)              /* ALiBi of at most 8 where the file does not say */ \
+    X(ROPE_FACT)            /* turned unless rope.scaling.finetuned is false */ \
     X(NO_FACTORS)           /* factors of frequencies in the file are not used */ \
     X(GATE_LOG2)            /* attention's gate is log2(1 + 2^g) */ \
     X(GATE_SOFTPLUS)        /* attention's gate is a softplus, not a sigmoid */ \
@@ -86,8 +90,14 @@ enum { OXI_LLM_SEES_ALL = 0, OXI_LLM_SEES_BEFORE };
     X(DENSE_BESIDE)         /* layers with experts have a plain feed-forward too */ \
     X(SHARED_HALF)          /* the mean of routed and shared experts, not their sum */ \
     X(EXPERT_CLAMP_7)       /* swiglu_clamp_exp is 7 where the file does not say */ \
+    X(CLAMP_LATE)           /* a clamped gate: its activation is at most that, not the gate */ \
+    X(SHARED_CLAMP)         /* swiglu_clamp_shexp is used */ \
     X(DENSE_WIDTH)          /* a plain feed-forward beside experts is as wide as the model */ \
-    X(BESIDE_ROOT)          /* with a plain feed-forward beside: the sum by sqrt(1/2) */
+    X(BESIDE_ROOT)          /* with a plain feed-forward beside: the sum by sqrt(1/2) */ \
+    X(QUERY_GATED)          /* attn_q has a head's query, then its gate */ \
+    X(LATE_EMBEDDING_NORM)  /* token_embd_norm is the output's norm */ \
+    X(RESIDUAL_NORMED)      /* sums take the normed input, by residual_scale */ \
+    X(PAIRED_HEADS)         /* of a delta net: values of neighbours share a key, else those a row of keys apart */
 
 enum {
 #define OXI_X(trait) OXI_LLM_TRAIT_BIT_##trait,
@@ -96,6 +106,19 @@ enum {
         OXI_LLM_TRAIT_BITS
 };
 #define OXI_LLM_TRAIT(trait) ((uint64_t)1 << OXI_LLM_TRAIT_BIT_##trait)
+
+/* What a layer mixes positions with beside attention; rows of mixers.def name them, recurrent.c runs them. */
+typedef enum oxi_llm_mixer {
+    OXI_LLM_MIXES_NONE = 0,
+    OXI_LLM_MIXES_MAMBA,
+    OXI_LLM_MIXES_MAMBA2,
+    OXI_LLM_MIXES_PLAMO2,    /* of both: Mamba 2 whose inputs are made as in Mamba 1 */
+    OXI_LLM_MIXES_CONV,      /* a short convolution between two gates */
+    OXI_LLM_MIXES_DELTA,     /* gated delta net: a decay a head */
+    OXI_LLM_MIXES_KDA,       /* the same with a decay for each number of a key */
+    OXI_LLM_MIXES_LIGHTNING, /* linear attention with a fixed decay a head */
+    OXI_LLM_MIXES_COUNT
+} oxi_llm_mixer;
 
 /* Rows of activations.def. */
 typedef struct oxi_llm_activation {
@@ -117,12 +140,18 @@ typedef struct oxi_llm_family {
 
 /* ---- parts --------------------------------------------------------------------------------------------- */
 
+/* Sizes of a model's mixer, zeros where it has none: mixers.c. */
+#define OXI_LLM_MIXER_SIZE_LIST(X)                                                                         \
+    X(MIXER_IN) X(MIXER_INNER) X(MIXER_CHANNELS) X(MIXER_KERNEL) X(MIXER_X) X(MIXER_RANK) X(MIXER_STATE)   \
+    X(MIXER_STEPS) X(MIXER_HEADS) X(MIXER_PAIRS) X(MIXER_DECAYS) X(MIXER_SKIPS) X(MIXER_NORM)              \
+    X(MIXER_PART_KERNEL)
+
 /* What shapes are made of: of the model or of a layer, known once the facts are read. */
 #define OXI_LLM_SIZE_LIST(X)                                                                              \
     X(NONE) X(ANY) X(VOCABULARY) X(WIDTH) X(HIDDEN) X(HIDDEN_UP) X(HEADS) X(QUERIES) X(KEYS) X(VALUES)    \
     X(QUERY_KEY_VALUE) X(MERGED) X(PAIRS) X(QUERY_RANK) X(LATENT) X(LATENT_TURNED) X(LATENT_QUERIES)      \
     X(LATENT_PAIRS) X(LATENT_PLAIN) X(LATENT_VALUE) X(EXPERTS) X(EXPERT_WIDTH) X(EXPERT_HIDDEN) X(EXPERT_GATE_UP)         \
-    X(SHARED_HIDDEN)
+    X(SHARED_HIDDEN) OXI_LLM_MIXER_SIZE_LIST(X)
 
 typedef enum oxi_llm_size {
 #define OXI_X(size) OXI_LLM_SIZE_##size,
@@ -162,9 +191,23 @@ typedef struct oxi_llm_layer {
     oxi_llm_part part[OXI_LLM_LAYER_ROLES];
     int64_t heads, kv_heads, key_size, value_size, hidden, expert_hidden;
     double expert_clamp;      /* of what goes into the experts' activation; 0 = none */
+    double shared_clamp;      /* the same of shared experts, and of a plain feed-forward */
     int64_t window;           /* positions that are seen; 0 = all */
     const oxi_llm_rope *rope; /* NULL: not turned */
+    bool attends, feeds;      /* it has attention; it has a feed-forward */
+    oxi_llm_mixer mixer;      /* heads and sizes above are the mixer's in layers that do not attend */
 } oxi_llm_layer;
+
+/* A model's mixer, the same in all layers that have it. */
+typedef struct oxi_llm_mixing {
+    oxi_llm_mixer kind;
+    int64_t taps;                /* of the convolution; 0 = there is none */
+    int64_t inner, groups, rank; /* numbers that are mixed; heads of keys; numbers that steps are made of */
+    int64_t heads, key, value;   /* of the memory; 0 = there is none */
+    bool bare_norms;             /* norms without weights, of what is made of the inputs */
+    double bound;                /* of KDA's logarithmic decays, or 0 */
+    int64_t size[OXI_LLM_SIZE_COUNT];
+} oxi_llm_mixing;
 
 /* Numbers of the model that its layers share; zeros where the family has none. */
 typedef struct oxi_llm_numbers {
@@ -187,6 +230,7 @@ typedef struct oxi_llm_numbers {
     bool windows;        /* some layer has a window */
     ox_llm_pooling pooling;
     bool causal;
+    oxi_llm_mixing mixing;
 } oxi_llm_numbers;
 
 struct ox_llm {
@@ -212,12 +256,19 @@ static bool oxi_llm_has_trait(const ox_llm *model, uint64_t trait) {
 
 enum { OXI_LLM_TRIES = 8 };
 
+/* What a layer's mixer keeps; NULL = zeros. */
+typedef struct oxi_llm_state {
+    ox_tensor *window; /* [taps - 1, channels]: the last inputs of its convolution */
+    ox_tensor *memory; /* [heads, key, value] */
+} oxi_llm_state;
+
 struct ox_llm_context {
     ox_llm *model;
     int64_t capacity, length, batch;
     int32_t pending; /* generated, but not run yet: goes first in the next ox_llm_generate; -1 = none */
     ox_dtype dtype;  /* of keys and values */
     ox_tensor **keys, **values; /* a layer's: [kv_heads, room, key_size], [.., value_size]; NULL = room 0 */
+    oxi_llm_state *states, *written; /* a layer's: so far, and of the tokens that run; NULL = no mixers */
     const int32_t *types; /* of the tokens that are run, while ox_llm_embed does; NULL = all 0 */
     int32_t *history;     /* [capacity] the tokens in it, of models whose frequencies change with the length; or NULL */
     bool stretched;       /* its keys were turned by the frequencies for long texts */

@@ -25,6 +25,7 @@ static int64_t oxi_llm_size_of(const ox_llm *model, const oxi_llm_layer *l, oxi_
     const ox_llm_config *c = &model->config;
     const oxi_llm_numbers *n = &model->numbers;
     const int64_t turned = model->rope.size;
+    const bool gated = oxi_llm_has_trait(model, OXI_LLM_TRAIT(QUERY_GATED));
     switch (size) {
     case OXI_LLM_SIZE_ANY: return -1;
     case OXI_LLM_SIZE_VOCABULARY: return c->vocabulary ? c->vocabulary : -1; /* the first one tells */
@@ -33,12 +34,14 @@ static int64_t oxi_llm_size_of(const ox_llm *model, const oxi_llm_layer *l, oxi_
     case OXI_LLM_SIZE_HIDDEN_UP:
         return oxi_llm_has_trait(model, OXI_LLM_TRAIT(GATE_IN_UP)) ? 2 * l->hidden : l->hidden;
     case OXI_LLM_SIZE_HEADS: return l->heads;
-    case OXI_LLM_SIZE_QUERIES: return n->latent ? l->heads * n->latent_key : l->heads * l->key_size;
+    case OXI_LLM_SIZE_QUERIES:
+        if (!l->attends) return l->heads * l->key_size;
+        return l->heads * (n->latent ? n->latent_key : gated ? 2 * l->key_size : l->key_size);
     case OXI_LLM_SIZE_KEYS: return l->kv_heads * l->key_size;
     case OXI_LLM_SIZE_VALUES: return l->kv_heads * l->value_size;
     case OXI_LLM_SIZE_QUERY_KEY_VALUE:
         return (l->heads + l->kv_heads) * l->key_size + l->kv_heads * l->value_size;
-    case OXI_LLM_SIZE_MERGED: return l->heads * (n->latent ? n->latent_value : l->value_size);
+    case OXI_LLM_SIZE_MERGED: return l->heads * (n->latent && l->attends ? n->latent_value : l->value_size);
     case OXI_LLM_SIZE_PAIRS: return turned ? turned / 2 : -1; /* of families that are not turned: any */
     case OXI_LLM_SIZE_QUERY_RANK: return n->query_rank;
     case OXI_LLM_SIZE_LATENT: return n->latent;
@@ -52,6 +55,10 @@ static int64_t oxi_llm_size_of(const ox_llm *model, const oxi_llm_layer *l, oxi_
     case OXI_LLM_SIZE_EXPERT_HIDDEN: return l->expert_hidden;
     case OXI_LLM_SIZE_EXPERT_GATE_UP: return 2 * l->expert_hidden;
     case OXI_LLM_SIZE_SHARED_HIDDEN: return n->shared_hidden;
+#define OXI_X(size) case OXI_LLM_SIZE_##size:
+    OXI_LLM_MIXER_SIZE_LIST(OXI_X)
+#undef OXI_X
+        return n->mixing.size[size];
     case OXI_LLM_SIZE_NONE:
     case OXI_LLM_SIZE_COUNT: break;
     }
@@ -66,7 +73,7 @@ static ox_status oxi_llm_check_shape(const ox_llm *model, const oxi_llm_layer *l
     if (row->experts) shape[ndim++] = oxi_llm_size_of(model, l, row->experts);
     if (row->rows) shape[ndim++] = oxi_llm_size_of(model, l, row->rows);
     shape[ndim++] = oxi_llm_size_of(model, l, row->columns);
-    if (ndim == 1 && shape[0] < 0 && t->ndim <= 2) return OX_OK;
+    if (ndim == 1 && shape[0] < 0 && t->ndim <= 3) return OX_OK;
     bool fits = t->ndim == ndim;
     for (int d = 0; fits && d < ndim; d++) {
         if (shape[d] < 0) shape[d] = t->shape[d];
@@ -238,6 +245,39 @@ static ox_status oxi_llm_check_feed_forward(const oxi_llm_layer *l, int64_t i) {
     return status;
 }
 
+/* Two matrices behind each other, or one that makes what a mixer mixes. */
+static ox_status oxi_llm_check_pair(const ox_llm *model, const oxi_llm_layer *l, int64_t i, oxi_llm_layer_role first,
+                                    oxi_llm_layer_role second) {
+    const ox_tensor *down = l->part[first].weight, *up = l->part[second].weight;
+    const int64_t wanted = up ? up->shape[1] : model->numbers.mixing.inner;
+    if (down->shape[0] == wanted) return OX_OK;
+    return oxi_fail(OX_ERR_SHAPE, "llm: tensor blk.%lld.%s.weight is %s, asked for are %lld rows", (long long)i,
+                    oxi_llm_layer_parts[first].name, oxi_tensor_text(down), (long long)wanted);
+}
+
+static ox_status oxi_llm_check_mixer(const ox_llm *model, oxi_llm_layer *l, int64_t i) {
+    const oxi_llm_mixer_need *needs = oxi_llm_mixer_kinds[l->mixer].needs;
+    const oxi_llm_mixer_need norm = {OXI_LLM_MIXER_NORM, OXI_LLM_SIZE_MIXER_NORM};
+    const ox_tensor *bias = l->part[OXI_LLM_MIXER_CONV].bias;
+    ox_status status = OX_OK;
+    for (int k = 0; !status && k < OXI_LLM_MIXER_NEEDS && needs[k].role != OXI_LLM_ATTENTION_NORM; k++)
+        status = oxi_llm_count_numbers(model, l, i, &needs[k], oxi_llm_layer_parts[needs[k].role].name);
+    if (!status && l->part[OXI_LLM_MIXER_NORM].weight)
+        status = oxi_llm_count_numbers(model, l, i, &norm, oxi_llm_layer_parts[norm.role].name);
+    if (!status && bias && ox_numel(bias) != model->numbers.mixing.size[OXI_LLM_SIZE_MIXER_CHANNELS])
+        status = oxi_fail(OX_ERR_SHAPE, "llm: tensor blk.%lld.%s.bias is %s", (long long)i,
+                          oxi_llm_layer_parts[OXI_LLM_MIXER_CONV].name, oxi_tensor_text(bias));
+    if (!status && l->mixer == OXI_LLM_MIXES_KDA)
+        status = oxi_llm_check_pair(model, l, i, OXI_LLM_DECAY_DOWN, OXI_LLM_DECAY_UP);
+    if (!status && l->mixer == OXI_LLM_MIXES_KDA)
+        status = oxi_llm_check_pair(model, l, i, OXI_LLM_MIXER_GATE, OXI_LLM_MIXER_GATE_UP);
+    if (!status && l->mixer == OXI_LLM_MIXES_DELTA && !l->part[OXI_LLM_MIXER_BETA_ALPHA].weight) {
+        status = oxi_llm_need(l, i, OXI_LLM_MIXER_BETA);
+        if (!status) status = oxi_llm_need(l, i, OXI_LLM_MIXER_ALPHA);
+    }
+    return status || model->numbers.mixing.taps == 0 ? status : oxi_llm_place_kernel(model, l);
+}
+
 static ox_status oxi_llm_check_norms(const ox_llm *model, const oxi_llm_layer *l, int64_t i) {
     /* of each block: before, after and behind the sum; attention's, then the feed-forward's */
     static const oxi_llm_layer_role wanted[][4] = {
@@ -252,6 +292,7 @@ static ox_status oxi_llm_check_norms(const ox_llm *model, const oxi_llm_layer *l
         const oxi_llm_layer_role role = wanted[model->numbers.block][k];
         if (role == OXI_LLM_ATTENTION_NORM && i == 0 && oxi_llm_has_trait(model, OXI_LLM_TRAIT(FIRST_BARE))) continue;
         if (role == OXI_LLM_HIDDEN_NORM && oxi_llm_has_trait(model, OXI_LLM_TRAIT(PARALLEL_WITHOUT))) continue;
+        if ((role == OXI_LLM_HIDDEN_NORM || role == OXI_LLM_HIDDEN_POST_NORM) && !l->feeds) continue;
         if (role != OXI_LLM_LAYER_ROLES) status = oxi_llm_need(l, i, role);
     }
     return status;
@@ -273,8 +314,10 @@ static ox_status oxi_llm_load_layer(ox_llm *model, ox_file *file, int64_t index)
     if (!l->part[OXI_LLM_QUERY_NORM].weight && !model->numbers.latent) /* one alone is not used */
         oxi_llm_free_part(&l->part[OXI_LLM_KEY_NORM]);
     if (!status) status = oxi_llm_check_norms(model, l, index);
-    if (!status) status = oxi_llm_check_attention(model, l, index);
-    return status ? status : oxi_llm_check_feed_forward(l, index);
+    if (!status && l->attends) status = oxi_llm_check_attention(model, l, index);
+    if (!status && l->mixer) status = oxi_llm_check_mixer(model, l, index);
+    if (!status && l->feeds) status = oxi_llm_check_feed_forward(l, index);
+    return status;
 }
 
 /* Factors of the frequencies that lie in the file replace none, and multiply those of YaRN. */
@@ -314,6 +357,11 @@ static ox_status oxi_llm_load_weights(ox_llm *model, ox_file *file) {
         }
     }
     if (status) return status;
+    if (!model->part[OXI_LLM_OUTPUT_NORM].weight && oxi_llm_has_trait(model, OXI_LLM_TRAIT(LATE_EMBEDDING_NORM))) {
+        const oxi_llm_part none = {NULL, NULL, 1};
+        model->part[OXI_LLM_OUTPUT_NORM] = model->part[OXI_LLM_EMBEDDING_NORM];
+        model->part[OXI_LLM_EMBEDDING_NORM] = none;
+    }
     if (!model->part[OXI_LLM_OUTPUT_NORM].weight && model->numbers.block != OXI_LLM_BLOCK_SUM &&
         !oxi_llm_has_trait(model, OXI_LLM_TRAIT(BARE_NORMS)))
         return oxi_fail(OX_ERR_NOT_FOUND, "llm: tensor output_norm.weight is missing");

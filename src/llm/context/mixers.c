@@ -1,0 +1,317 @@
+/* The mixers of recurrent layers, a function each: x [S, width], normalized -> [S, width].
+ * What they share is in recurrent.c; their sizes and tensors are checked in ../model/mixers.c.
+ * Called by forward.c through the table at the end. */
+
+/* Columns first .. first + count - 1. */
+static ox_tensor *oxi_llm_columns(ox_tensor *x, int64_t first, int64_t count) {
+    return ox_narrow(x, 1, first, count);
+}
+
+/* Columns [S, heads * size] -> [heads, S, size] */
+static ox_tensor *oxi_llm_by_head(ox_tensor *x, int64_t heads, int64_t size) {
+    return ox_transpose(ox_unflatten(x, 1, OX_SHAPE(heads, size)), 0, 1);
+}
+
+/* Heads of groups [groups, S, size] -> [heads, S, size]. `paired`: neighbours share one; else those that are
+ * `groups` apart. */
+static ox_tensor *oxi_llm_share_groups(ox_tensor *x, int64_t heads, bool paired) {
+    if (!x || x->shape[0] == heads) return x;
+    const int64_t groups = x->shape[0], rows = x->shape[1], size = x->shape[2], each = heads / groups;
+    x = paired ? ox_expand(ox_unsqueeze(x, 1), OX_SHAPE(groups, each, rows, size))
+               : ox_expand(ox_unsqueeze(x, 0), OX_SHAPE(each, groups, rows, size));
+    return ox_reshape(x, OX_SHAPE(heads, rows, size));
+}
+
+/* [heads, S, size] -> [S, heads * size] */
+static ox_tensor *oxi_llm_join_heads(ox_tensor *x) {
+    if (!x) return NULL;
+    return ox_reshape(ox_transpose(x, 0, 1), OX_SHAPE(x->shape[1], x->shape[0] * x->shape[2]));
+}
+
+/* The norm of a part that may be there, or one without weights where the model says so. */
+static ox_tensor *oxi_llm_normalize_if(const ox_llm *model, const oxi_llm_part *part, ox_tensor *x) {
+    if (!part->weight && !model->numbers.mixing.bare_norms) return x;
+    return oxi_llm_normalize(model, part->weight ? part : NULL, ox_contiguous(x));
+}
+
+/* ---- Mamba --------------------------------------------------------------------------------------------- */
+
+/* h = exp(step A) h + step x B, y = h C, channel by channel: steps, x [S, channels]; B, C [S, state].
+ * The state's numbers decay each by their own, so products do not help: rows of many positions are made at
+ * once, and one multiply-add runs through them. source: Gu and Dao 2023, "Mamba" */
+static ox_tensor *oxi_llm_scan(const oxi_llm_batch *batch, int64_t index, ox_tensor *steps, ox_tensor *x,
+                               ox_tensor *b, ox_tensor *c) {
+    const ox_llm *model = batch->context->model;
+    const oxi_llm_mixing *m = &model->numbers.mixing;
+    const oxi_llm_part *p = model->layers[index].part;
+    const int64_t channels = m->key, state = m->value, shape[2] = {batch->count, channels};
+    const int64_t fits = ((int64_t)1 << 21) / (channels * state), most = fits < 1 ? 1 : fits > 64 ? 64 : fits;
+    ox_tensor *h = ox_reshape(oxi_llm_memory(batch, index), OX_SHAPE(channels, state));
+    ox_tensor *rates = ox_reshape(p[OXI_LLM_MIXER_DECAY].weight, OX_SHAPE(channels, state));
+    ox_tensor *out = oxi_tensor_new(model->device, OX_F32, 2, shape), *written = ox_mul(steps, x);
+    if (!h || !rates || !written || !b || !c) return NULL;
+    for (int64_t start = 0; out && start < batch->count; start += most) {
+        const int64_t count = batch->count - start < most ? batch->count - start : most;
+        ox_scope scope = ox_scope_begin();
+        ox_tensor *left = ox_exp_(ox_mul(ox_unsqueeze(ox_narrow(steps, 0, start, count), 2), rates));
+        ox_tensor *all =
+            ox_mul(ox_unsqueeze(ox_narrow(written, 0, start, count), 2),
+                   ox_unsqueeze(ox_narrow(b, 0, start, count), 1)); /* [count, channels, state] */
+        for (int64_t t = 0; all && left && h && t < count; t++) {
+            ox_tensor *next = ox_select(all, 0, t);
+            h = ox_addcmul_(next, h, ox_select(left, 0, t), 1) ? next : NULL;
+        }
+        ox_tensor *y =
+            ox_matmul(all, ox_unsqueeze(ox_narrow(c, 0, start, count), 2)); /* [count, channels, 1] */
+        h = h && y ? ox_clone(ox_reshape(h, OX_SHAPE(1, channels, state))) : NULL;
+        const bool done = h && oxi_llm_write_state(&batch->context->written[index].memory, h) &&
+                          ox_copy_(ox_narrow(out, 0, start, count), ox_squeeze(y, 2));
+        ox_scope_end(&scope);
+        if (!done) return NULL;
+        h = ox_reshape(batch->context->written[index].memory, OX_SHAPE(channels, state));
+    }
+    return out;
+}
+
+static ox_tensor *oxi_llm_mamba(const oxi_llm_batch *batch, int64_t index, ox_tensor *x) {
+    const ox_llm *model = batch->context->model;
+    const oxi_llm_mixing *m = &model->numbers.mixing;
+    const oxi_llm_part *p = model->layers[index].part;
+    const int64_t inner = m->inner, state = m->value;
+    ox_tensor *both = oxi_llm_product(&p[OXI_LLM_MIXER_IN], x); /* [S, x | gate] */
+    ox_tensor *u = ox_silu_(oxi_llm_convolve(batch, index, oxi_llm_columns(both, 0, inner)));
+    ox_tensor *made = oxi_llm_product(&p[OXI_LLM_MIXER_X], u); /* [S, step | B | C] */
+    ox_tensor *steps =
+        oxi_llm_normalize_if(model, &p[OXI_LLM_MIXER_STEP_NORM], oxi_llm_columns(made, 0, m->rank));
+    ox_tensor *b =
+        oxi_llm_normalize_if(model, &p[OXI_LLM_MIXER_KEY_NORM], oxi_llm_columns(made, m->rank, state));
+    ox_tensor *c = oxi_llm_normalize_if(model, &p[OXI_LLM_MIXER_QUERY_NORM],
+                                        oxi_llm_columns(made, m->rank + state, state));
+    steps = ox_softplus(oxi_llm_product(&p[OXI_LLM_MIXER_STEP], ox_contiguous(steps)), 1, 20);
+    ox_tensor *y = oxi_llm_scan(batch, index, steps, u, b, c);
+    y = ox_addcmul_(y, u, ox_reshape(p[OXI_LLM_MIXER_SKIP].weight, OX_SHAPE(inner)), 1);
+    y = ox_silu_mul(oxi_llm_columns(both, inner, inner), y);
+    return oxi_llm_product(&p[OXI_LLM_MIXER_OUT], y);
+}
+
+/* The state space of Mamba 2: x [S, inner], keys B and queries C [S, groups * state], steps [S, heads],
+ * positive -> [S, inner], with what skips the state. */
+static ox_tensor *oxi_llm_state_space(const oxi_llm_batch *batch, int64_t index, ox_tensor *x, ox_tensor *b,
+                                      ox_tensor *c, ox_tensor *steps) {
+    const oxi_llm_mixing *m = &batch->context->model->numbers.mixing;
+    const oxi_llm_part *p = batch->context->model->layers[index].part;
+    ox_tensor *rates = ox_reshape(p[OXI_LLM_MIXER_DECAY].weight, OX_SHAPE(m->heads));
+    ox_tensor *skips = ox_reshape(p[OXI_LLM_MIXER_SKIP].weight, OX_SHAPE(m->heads, 1, 1));
+    ox_tensor *heads = oxi_llm_by_head(x, m->heads, m->value);
+    oxi_llm_linear in;
+    memset(&in, 0, sizeof in);
+    in.q = oxi_llm_share_groups(oxi_llm_by_head(c, m->groups, m->key), m->heads, true);
+    in.k = oxi_llm_share_groups(oxi_llm_by_head(b, m->groups, m->key), m->heads, true);
+    in.v = ox_mul(heads, oxi_llm_by_head(steps, m->heads, 1));
+    in.decay = oxi_llm_by_head(ox_mul(steps, rates), m->heads, 1);
+    ox_tensor *y = oxi_llm_run_linear(batch, index, &in);
+    return oxi_llm_join_heads(ox_addcmul_(y, heads, skips, 1));
+}
+
+static ox_tensor *oxi_llm_mamba2(const oxi_llm_batch *batch, int64_t index, ox_tensor *x) {
+    const ox_llm *model = batch->context->model;
+    const oxi_llm_mixing *m = &model->numbers.mixing;
+    const oxi_llm_part *p = model->layers[index].part;
+    const int64_t inner = m->inner, keys = m->groups * m->key, channels = inner + 2 * keys;
+    ox_tensor *all = oxi_llm_product(&p[OXI_LLM_MIXER_IN], x); /* [S, gate | x | B | C | step] */
+    ox_tensor *u = ox_silu_(oxi_llm_convolve(batch, index, oxi_llm_columns(all, inner, channels)));
+    ox_tensor *steps = oxi_llm_columns(all, inner + channels, m->heads), *bias = p[OXI_LLM_MIXER_STEP].bias;
+    steps = ox_softplus(bias ? ox_add(steps, bias) : steps, 1, 20);
+    ox_tensor *y =
+        oxi_llm_state_space(batch, index, oxi_llm_columns(u, 0, inner), oxi_llm_columns(u, inner, keys),
+                            oxi_llm_columns(u, inner + keys, keys), steps);
+    y = ox_silu_mul(oxi_llm_columns(all, 0, inner), y);
+    if (p[OXI_LLM_MIXER_NORM].weight) { /* of each group */
+        y = oxi_llm_normalize(model, NULL, ox_unflatten(y, 1, OX_SHAPE(m->groups, inner / m->groups)));
+        y = ox_mul_(ox_flatten(y, 1, 2), ox_reshape(p[OXI_LLM_MIXER_NORM].weight, OX_SHAPE(inner)));
+    }
+    return oxi_llm_product(&p[OXI_LLM_MIXER_OUT], y);
+}
+
+static ox_tensor *oxi_llm_plamo2(const oxi_llm_batch *batch, int64_t index, ox_tensor *x) {
+    const ox_llm *model = batch->context->model;
+    const oxi_llm_mixing *m = &model->numbers.mixing;
+    const oxi_llm_part *p = model->layers[index].part;
+    const int64_t state = m->key;
+    ox_tensor *both = oxi_llm_product(&p[OXI_LLM_MIXER_IN], x); /* [S, heads, gate | x] */
+    both = ox_unflatten(both, 1, OX_SHAPE(m->heads, 2 * m->value));
+    ox_tensor *gate = ox_flatten(ox_narrow(both, 2, 0, m->value), 1, 2);
+    ox_tensor *u = ox_flatten(ox_narrow(both, 2, m->value, m->value), 1, 2);
+    u = ox_silu_(oxi_llm_convolve(batch, index, u));
+    ox_tensor *made = oxi_llm_product(&p[OXI_LLM_MIXER_X], u); /* [S, B | C | step] */
+    ox_tensor *b = oxi_llm_normalize_if(model, &p[OXI_LLM_MIXER_KEY_NORM], oxi_llm_columns(made, 0, state));
+    ox_tensor *c =
+        oxi_llm_normalize_if(model, &p[OXI_LLM_MIXER_QUERY_NORM], oxi_llm_columns(made, state, state));
+    ox_tensor *steps =
+        oxi_llm_normalize_if(model, &p[OXI_LLM_MIXER_STEP_NORM], oxi_llm_columns(made, 2 * state, m->rank));
+    steps = ox_softplus(oxi_llm_product(&p[OXI_LLM_MIXER_STEP], steps), 1, 20);
+    ox_tensor *y = oxi_llm_state_space(batch, index, u, b, c, steps);
+    return oxi_llm_product(&p[OXI_LLM_MIXER_OUT], ox_silu_mul(gate, y));
+}
+
+/* ---- short convolution --------------------------------------------------------------------------------- */
+
+/* source    Liquid AI 2025, LFM2 */
+static ox_tensor *oxi_llm_short_conv(const oxi_llm_batch *batch, int64_t index, ox_tensor *x) {
+    const oxi_llm_part *p = batch->context->model->layers[index].part;
+    const int64_t width = batch->context->model->numbers.mixing.inner;
+    ox_tensor *all = oxi_llm_product(&p[OXI_LLM_MIXER_IN], x); /* [S, gate in | gate out | x] */
+    ox_tensor *in = ox_mul(oxi_llm_columns(all, 0, width), oxi_llm_columns(all, 2 * width, width));
+    ox_tensor *out = ox_mul_(oxi_llm_convolve(batch, index, in), oxi_llm_columns(all, width, width));
+    return oxi_llm_product(&p[OXI_LLM_MIXER_OUT], out);
+}
+
+/* ---- delta nets ---------------------------------------------------------------------------------------- */
+
+/* Rows [heads, S, size] of length `length`. */
+static ox_tensor *oxi_llm_of_length(ox_tensor *x, double length, double epsilon) {
+    if (!x) return NULL;
+    const double size = (double)x->shape[2];
+    return ox_mul_number_(ox_rms_norm(ox_contiguous(x), 1, NULL, epsilon / size), length / sqrt(size));
+}
+
+/* q, k and v behind the convolution, [S, q | k | v], as linear attention takes them. */
+static bool oxi_llm_place_delta(const ox_llm *model, ox_tensor *x, oxi_llm_linear *in) {
+    const oxi_llm_mixing *m = &model->numbers.mixing;
+    const bool paired = oxi_llm_has_trait(model, OXI_LLM_TRAIT(PAIRED_HEADS));
+    const double epsilon = model->numbers.epsilon;
+    const int64_t keys = m->groups * m->key;
+    in->q = oxi_llm_by_head(oxi_llm_columns(x, 0, keys), m->groups, m->key);
+    in->k = oxi_llm_by_head(oxi_llm_columns(x, keys, keys), m->groups, m->key);
+    in->v = oxi_llm_by_head(oxi_llm_columns(x, 2 * keys, m->inner), m->heads, m->value);
+    in->q =
+        oxi_llm_share_groups(oxi_llm_of_length(in->q, 1 / sqrt((double)m->key), epsilon), m->heads, paired);
+    in->k = oxi_llm_share_groups(oxi_llm_of_length(in->k, 1, epsilon), m->heads, paired);
+    return in->q && in->k && in->v;
+}
+
+/* The norm of each head of y [heads, S, value], with the heads joined. */
+static ox_tensor *oxi_llm_normalize_values(const ox_llm *model, const oxi_llm_layer *l, ox_tensor *y) {
+    return oxi_llm_join_heads(oxi_llm_normalize(model, &l->part[OXI_LLM_MIXER_NORM], y));
+}
+
+/* Rates and decays of each head, [S, heads] each: by products of their own, or by one, where they lie in
+ * turns of a group. */
+static bool oxi_llm_delta_numbers(const ox_llm *model, const oxi_llm_layer *l, ox_tensor *x,
+                                  ox_tensor **rates, ox_tensor **decays) {
+    const oxi_llm_mixing *m = &model->numbers.mixing;
+    const oxi_llm_part *p = l->part;
+    const int64_t each = m->heads / m->groups;
+    if (!p[OXI_LLM_MIXER_BETA_ALPHA].weight) {
+        *rates = oxi_llm_product(&p[OXI_LLM_MIXER_BETA], x);
+        *decays = oxi_llm_product(&p[OXI_LLM_MIXER_ALPHA], x);
+    } else {
+        ox_tensor *both = oxi_llm_product(&p[OXI_LLM_MIXER_BETA_ALPHA], x);
+        both = ox_unflatten(both, 1, OX_SHAPE(m->groups, 2 * each));
+        *rates = ox_flatten(ox_narrow(both, 2, 0, each), 1, 2);
+        *decays = ox_flatten(ox_narrow(both, 2, each, each), 1, 2);
+    }
+    return *rates && *decays;
+}
+
+static ox_tensor *oxi_llm_delta_net(const oxi_llm_batch *batch, int64_t index, ox_tensor *x) {
+    const ox_llm *model = batch->context->model;
+    const oxi_llm_mixing *m = &model->numbers.mixing;
+    const oxi_llm_layer *l = &model->layers[index];
+    const oxi_llm_part *p = l->part;
+    ox_tensor *rates, *decays, *bias = p[OXI_LLM_MIXER_STEP].bias;
+    oxi_llm_linear in;
+    memset(&in, 0, sizeof in);
+    ox_tensor *gate = oxi_llm_product(&p[OXI_LLM_ATTENTION_GATE], x);
+    if (!oxi_llm_delta_numbers(model, l, x, &rates, &decays)) return NULL;
+    decays = ox_softplus(bias ? ox_add(decays, bias) : decays, 1, 20);
+    decays = ox_mul_(decays, ox_reshape(p[OXI_LLM_MIXER_DECAY].weight, OX_SHAPE(m->heads)));
+    x = ox_silu_(oxi_llm_convolve(batch, index, oxi_llm_product(&p[OXI_LLM_QUERY_KEY_VALUE], x)));
+    if (!oxi_llm_place_delta(model, x, &in)) return NULL;
+    in.decay = oxi_llm_by_head(decays, m->heads, 1);
+    in.rate = oxi_llm_by_head(ox_sigmoid(rates), m->heads, 1);
+    ox_tensor *y = oxi_llm_normalize_values(model, l, oxi_llm_run_linear(batch, index, &in));
+    return oxi_llm_product(&p[OXI_LLM_MIXER_OUT], ox_silu_mul(gate, y));
+}
+
+/* x by one matrix, or by two with few numbers between them. */
+static ox_tensor *oxi_llm_product_by_two(const oxi_llm_part *first, const oxi_llm_part *second,
+                                         ox_tensor *x) {
+    x = oxi_llm_product(first, x);
+    return second->weight ? oxi_llm_product(second, x) : x;
+}
+
+/* Logarithmic decays [S, heads, key] of KDA: -softplus, or a sigmoid that stays above the model's bound. */
+static ox_tensor *oxi_llm_kda_decays(const ox_llm *model, const oxi_llm_layer *l, ox_tensor *x) {
+    const oxi_llm_mixing *m = &model->numbers.mixing;
+    const oxi_llm_part *p = l->part;
+    ox_tensor *rates = ox_reshape(p[OXI_LLM_MIXER_DECAY].weight, OX_SHAPE(m->heads, 1));
+    ox_tensor *bias = p[OXI_LLM_MIXER_STEP].bias;
+    x = oxi_llm_product_by_two(&p[OXI_LLM_DECAY_DOWN], &p[OXI_LLM_DECAY_UP], x);
+    if (bias) x = ox_add_(x, bias);
+    x = ox_unflatten(x, 1, OX_SHAPE(m->heads, m->key));
+    if (m->bound == 0) return ox_mul_(ox_softplus(x, 1, 20), rates);
+    return ox_mul_number_(ox_sigmoid_(ox_mul(x, rates)), m->bound);
+}
+
+/* source    Kimi Team 2025, "Kimi Linear" */
+static ox_tensor *oxi_llm_kda(const oxi_llm_batch *batch, int64_t index, ox_tensor *x) {
+    const ox_llm *model = batch->context->model;
+    const oxi_llm_mixing *m = &model->numbers.mixing;
+    const oxi_llm_layer *l = &model->layers[index];
+    const oxi_llm_part *p = l->part;
+    oxi_llm_linear in;
+    memset(&in, 0, sizeof in);
+    ox_tensor *list[3];
+    for (int i = 0; i < 3; i++) /* biases of these are not added */
+        if (!(list[i] = ox_linear(x, p[OXI_LLM_QUERY + i].weight, NULL))) return NULL;
+    ox_tensor *mixed = ox_silu_(oxi_llm_convolve(batch, index, ox_cat(list, 3, 1)));
+    if (!oxi_llm_place_delta(model, mixed, &in)) return NULL;
+    in.decay = ox_transpose(oxi_llm_kda_decays(model, l, x), 0, 1);
+    in.rate = oxi_llm_by_head(ox_sigmoid_(oxi_llm_product(&p[OXI_LLM_MIXER_BETA], x)), m->heads, 1);
+    ox_tensor *gate = oxi_llm_product_by_two(&p[OXI_LLM_MIXER_GATE], &p[OXI_LLM_MIXER_GATE_UP], x);
+    ox_tensor *y = oxi_llm_normalize_values(model, l, oxi_llm_run_linear(batch, index, &in));
+    return oxi_llm_product(&p[OXI_LLM_MERGE], ox_mul_(y, ox_sigmoid_(gate)));
+}
+
+/* ---- lightning attention ------------------------------------------------------------------------------- */
+
+/* Logarithms of the decays of a layer's heads, [heads, S, 1]: slower from head to head and from layer to
+ * layer. source: MiniMax 2025, "MiniMax-01" */
+static ox_tensor *oxi_llm_lightning_decays(const ox_llm *model, int64_t index, int64_t count) {
+    const int64_t heads = model->numbers.mixing.heads, layers = model->config.layers;
+    const double base = exp2(-exp2(-(log2((double)heads) - 3)));
+    const double depth = layers > 1 ? (double)index / (double)(layers - 1) : 0;
+    float *decays = (float *)oxi_alloc((size_t)heads * sizeof *decays);
+    if (!decays) return NULL;
+    for (int64_t h = 0; h < heads; h++) decays[h] = (float)-(pow(base, (double)(h + 1)) * (1 - depth + 1e-5));
+    ox_tensor *t = ox_to(oxi_copied(decays, OX_SHAPE(heads, 1, 1), OX_F32), model->device);
+    oxi_free(decays, (size_t)heads * sizeof *decays);
+    return ox_expand(t, OX_SHAPE(heads, count, 1));
+}
+
+static ox_tensor *oxi_llm_lightning(const oxi_llm_batch *batch, int64_t index, ox_tensor *x) {
+    const ox_llm *model = batch->context->model;
+    const oxi_llm_mixing *m = &model->numbers.mixing;
+    const oxi_llm_part *p = model->layers[index].part;
+    oxi_llm_linear in;
+    memset(&in, 0, sizeof in);
+    ox_tensor *all = ox_silu_(oxi_llm_product(&p[OXI_LLM_QUERY_KEY_VALUE], x));
+    all = oxi_llm_by_head(all, m->heads, 3 * m->key); /* [heads, S, q | k | v] */
+    in.q = ox_narrow(all, 2, 0, m->key);
+    in.k = ox_narrow(all, 2, m->key, m->key);
+    in.v = ox_narrow(all, 2, 2 * m->key, m->key);
+    in.decay = oxi_llm_lightning_decays(model, index, batch->count);
+    ox_tensor *y = oxi_llm_join_heads(oxi_llm_run_linear(batch, index, &in));
+    y = oxi_llm_normalize(model, &p[OXI_LLM_MERGE_NORM], y);
+    y = ox_mul_(y, ox_sigmoid_(oxi_llm_product(&p[OXI_LLM_ATTENTION_GATE], x)));
+    return oxi_llm_product(&p[OXI_LLM_MERGE], y);
+}
+
+/* ---- the table ----------------------------------------------------------------------------------------- */
+
+/* By oxi_llm_mixer. */
+static ox_tensor *(*const oxi_llm_mixers[OXI_LLM_MIXES_COUNT])(const oxi_llm_batch *batch, int64_t index,
+                                                               ox_tensor *x) = {
+    NULL,        oxi_llm_mamba,    oxi_llm_mamba2, oxi_llm_plamo2, oxi_llm_short_conv, oxi_llm_delta_net,
+    oxi_llm_kda, oxi_llm_lightning};

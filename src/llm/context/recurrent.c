@@ -1,0 +1,198 @@
+/* What recurrences over positions are made of: the state that a layer keeps, the convolution over the last
+ * positions, and linear attention with decays, in chunks of positions. Called by mixers.c and context.c. */
+
+/* ---- states -------------------------------------------------------------------------------------------- */
+
+/* False: no memory. Models without recurrences have none. */
+static bool oxi_llm_open_states(ox_llm_context *context) {
+    const size_t layers = (size_t)context->model->config.layers;
+    if (!context->model->numbers.mixing.kind) return true;
+    context->states = (oxi_llm_state *)oxi_calloc(layers, sizeof *context->states);
+    context->written = (oxi_llm_state *)oxi_calloc(layers, sizeof *context->written);
+    return context->states && context->written;
+}
+
+static void oxi_llm_drop_states(const ox_llm_context *context, oxi_llm_state *states) {
+    for (int64_t i = 0; states && i < context->model->config.layers; i++) {
+        ox_release(states[i].window);
+        ox_release(states[i].memory);
+        states[i].window = states[i].memory = NULL;
+    }
+}
+
+static void oxi_llm_clear_states(ox_llm_context *context) {
+    oxi_llm_drop_states(context, context->states);
+}
+
+static void oxi_llm_close_states(ox_llm_context *context) {
+    const size_t bytes = (size_t)context->model->config.layers * sizeof *context->states;
+    oxi_llm_drop_states(context, context->states);
+    oxi_llm_drop_states(context, context->written);
+    oxi_free(context->states, context->states ? bytes : 0);
+    oxi_free(context->written, context->written ? bytes : 0);
+}
+
+static void oxi_llm_settle_state(ox_tensor **kept, ox_tensor **written) {
+    if (!*written) return;
+    ox_release(*kept);
+    *kept = *written;
+    *written = NULL;
+}
+
+/* What was written while tokens ran becomes the state, or is forgotten: an error leaves all as it was. */
+static void oxi_llm_settle_states(const ox_llm_context *context, bool good) {
+    if (!context->states) return;
+    for (int64_t i = 0; good && i < context->model->config.layers; i++) {
+        oxi_llm_settle_state(&context->states[i].window, &context->written[i].window);
+        oxi_llm_settle_state(&context->states[i].memory, &context->written[i].memory);
+    }
+    oxi_llm_drop_states(context, context->written);
+}
+
+/* What there is of it, or zeros. */
+static ox_tensor *oxi_llm_state_or_zeros(const ox_llm *model, ox_tensor *written, ox_tensor *kept,
+                                         ox_shape shape) {
+    if (written) return written;
+    if (kept) return kept;
+    ox_tensor *zeros = oxi_tensor_new(model->device, OX_F32, shape.ndim, shape.dim);
+    return zeros ? ox_zero_(zeros) : NULL;
+}
+
+/* Keeps `t`, a tensor of its own, for the batch after this one. */
+static bool oxi_llm_write_state(ox_tensor **slot, ox_tensor *t) {
+    if (!t) return false;
+    ox_release(*slot);
+    *slot = ox_retain(t);
+    return true;
+}
+
+static ox_tensor *oxi_llm_memory(const oxi_llm_batch *batch, int64_t index) {
+    const ox_llm_context *context = batch->context;
+    const oxi_llm_mixing *m = &context->model->numbers.mixing;
+    return oxi_llm_state_or_zeros(context->model, context->written[index].memory,
+                                  context->states[index].memory, OX_SHAPE(m->heads, m->key, m->value));
+}
+
+/* ---- convolution --------------------------------------------------------------------------------------- */
+
+/* Each channel's weighted sum over the last positions, and the bias if there is one: x [S, channels] -> the
+ * same shape. The window before the batch is the layer's state. */
+static ox_tensor *oxi_llm_convolve(const oxi_llm_batch *batch, int64_t index, ox_tensor *x) {
+    const ox_llm_context *context = batch->context;
+    const oxi_llm_part *part = &context->model->layers[index].part[OXI_LLM_MIXER_CONV];
+    ox_tensor *kernel = part->weight; /* [taps, channels] */
+    const int64_t before = kernel->shape[0] - 1, count = batch->count;
+    ox_tensor *list[2];
+    list[0] = oxi_llm_state_or_zeros(context->model, context->written[index].window,
+                                     context->states[index].window, OX_SHAPE(before, kernel->shape[1]));
+    list[1] = x;
+    if (!list[0] || !x) return NULL;
+    ox_tensor *all = ox_cat(list, 2, 0); /* [before + S, channels] */
+    ox_tensor *out = ox_mul(ox_narrow(all, 0, 0, count), ox_select(kernel, 0, 0));
+    for (int64_t k = 1; k <= before; k++)
+        out = ox_addcmul_(out, ox_narrow(all, 0, k, count), ox_select(kernel, 0, k), 1);
+    if (!oxi_llm_write_state(&context->written[index].window, ox_clone(ox_narrow(all, 0, count, before))))
+        return NULL;
+    return part->bias ? ox_add_(out, part->bias) : out;
+}
+
+/* ---- linear attention with decays ---------------------------------------------------------------------- */
+
+/* Of each head, position by position, with a memory M [key, value]:
+ *     M = exp(decay) M                   a number, or one for each row of M
+ *     u = rate (v - k M), or v           the delta rule, where there are rates
+ *     M = M + k^T u;  out = q M
+ * source    Yang et al. 2024, "Gated Delta Networks";
+ *           Dao and Gu 2024, "Transformers are SSMs" (without rates) */
+typedef struct oxi_llm_linear {
+    ox_tensor *q, *k, *v; /* [heads, S, key], [heads, S, key], [heads, S, value] */
+    ox_tensor *decay;     /* logarithms, [heads, S, 1] or [heads, S, key] */
+    ox_tensor *rate;      /* [heads, S, 1], or NULL */
+} oxi_llm_linear;
+
+enum { OXI_LLM_CHUNK = 64, OXI_LLM_CHUNK_WIDE = 16 }; /* positions at once, with one decay or with many */
+
+/* One position: the formula as it stands. */
+static ox_tensor *oxi_llm_linear_step(const oxi_llm_linear *in, ox_tensor **memory) {
+    ox_tensor *m = ox_mul(*memory, ox_exp(ox_transpose(in->decay, 1, 2))), *u = in->v;
+    if (in->rate) u = ox_mul(ox_sub(in->v, ox_matmul(in->k, m)), in->rate);
+    *memory = m = ox_addcmul_(m, ox_transpose(in->k, 1, 2), u, 1);
+    return ox_matmul(in->q, m);
+}
+
+/* What decays leave of position s at position t >= s, [heads, decays, T, T]; 0 before. Sums are taken from s
+ * on, so that none is the difference of larger ones. */
+static ox_tensor *oxi_llm_decays(ox_tensor *decay) {
+    ox_tensor *rows = ox_unsqueeze(ox_transpose(decay, 1, 2), 3); /* [heads, decays, T, 1] */
+    if (!rows) return NULL;
+    const int64_t count = rows->shape[2];
+    rows = ox_expand(rows, OX_SHAPE(rows->shape[0], rows->shape[1], count, count));
+    return ox_tril_(ox_exp_(ox_cumsum_(ox_tril(rows, -1), 2)), 0);
+}
+
+/* a_t . b_s by what decays leave, [heads, T, T]. */
+static ox_tensor *oxi_llm_decayed_scores(ox_tensor *a, ox_tensor *b, ox_tensor *left) {
+    if (!a || !b || !left) return NULL;
+    if (left->shape[1] == 1) return ox_mul_(ox_matmul(a, ox_transpose(b, 1, 2)), ox_squeeze(left, 1));
+    ox_tensor *columns = ox_unsqueeze(ox_transpose(b, 1, 2), 2),
+              *rows = ox_unsqueeze(ox_transpose(a, 1, 2), 3);
+    return ox_sum(ox_mul_(ox_mul(left, columns), rows), OX_DIMS(1), false);
+}
+
+/* u of the delta rule, where each position takes off what those before it wrote: forward substitution. */
+static ox_tensor *oxi_llm_delta(const oxi_llm_linear *in, ox_tensor *left, ox_tensor *from,
+                                ox_tensor *memory) {
+    ox_tensor *scores = ox_mul_(oxi_llm_decayed_scores(in->k, in->k, left), in->rate);
+    ox_tensor *u = ox_mul_(ox_sub(in->v, ox_matmul(ox_mul(in->k, from), memory)), in->rate);
+    for (int64_t t = 1; u && scores && t < u->shape[1]; t++) {
+        ox_scope scope = ox_scope_begin();
+        ox_tensor *row = ox_narrow(ox_narrow(scores, 1, t, 1), 2, 0, t);
+        const bool done = ox_sub_(ox_narrow(u, 1, t, 1), ox_matmul(row, ox_narrow(u, 1, 0, t))) != NULL;
+        ox_scope_end(&scope);
+        if (!done) return NULL;
+    }
+    return scores ? u : NULL;
+}
+
+/* T positions at once: each sees the memory before them, and the others by products. */
+static ox_tensor *oxi_llm_linear_chunk(const oxi_llm_linear *in, ox_tensor **memory) {
+    const int64_t last = in->k->shape[1] - 1;
+    ox_tensor *left = oxi_llm_decays(in->decay), *from = ox_exp_(ox_cumsum(in->decay, 1)), *u = in->v;
+    if (!left || !from) return NULL;
+    if (in->rate) u = oxi_llm_delta(in, left, from, *memory);
+    ox_tensor *out = ox_matmul(oxi_llm_decayed_scores(in->q, in->k, left), u);
+    out = ox_add_(out, ox_matmul(ox_mul(in->q, from), *memory));
+    ox_tensor *to_end = ox_transpose(ox_select(left, 2, last), 1, 2); /* [heads, T, decays] */
+    ox_tensor *kept = ox_mul(*memory, ox_transpose(ox_narrow(from, 1, last, 1), 1, 2));
+    *memory = ox_add_(kept, ox_matmul(ox_transpose(ox_mul(in->k, to_end), 1, 2), u));
+    return *memory ? out : NULL;
+}
+
+/* All of a batch: [heads, S, value]; the memory is the layer's state. */
+static ox_tensor *oxi_llm_run_linear(const oxi_llm_batch *batch, int64_t index, const oxi_llm_linear *in) {
+    const ox_llm *model = batch->context->model;
+    const oxi_llm_mixing *m = &model->numbers.mixing;
+    ox_tensor *memory = oxi_llm_memory(batch, index);
+    if (!memory || !in->q || !in->k || !in->v || !in->decay) return NULL;
+    const int64_t most = in->decay->shape[2] == 1 ? OXI_LLM_CHUNK : OXI_LLM_CHUNK_WIDE;
+    const int64_t shape[3] = {m->heads, batch->count, m->value};
+    ox_tensor *out = oxi_tensor_new(model->device, OX_F32, 3, shape);
+    for (int64_t start = 0; out && start < batch->count; start += most) {
+        const int64_t count = batch->count - start < most ? batch->count - start : most;
+        ox_scope scope = ox_scope_begin();
+        oxi_llm_linear part;
+        part.q = ox_narrow(in->q, 1, start, count);
+        part.k = ox_narrow(in->k, 1, start, count);
+        part.v = ox_narrow(in->v, 1, start, count);
+        part.decay = ox_narrow(in->decay, 1, start, count);
+        part.rate = in->rate ? ox_narrow(in->rate, 1, start, count) : NULL;
+        ox_tensor *rows =
+            count == 1 ? oxi_llm_linear_step(&part, &memory) : oxi_llm_linear_chunk(&part, &memory);
+        const bool done = rows && ox_copy_(ox_narrow(out, 1, start, count), rows) &&
+                          oxi_llm_write_state(&batch->context->written[index].memory, memory);
+        ox_scope_end(&scope);
+        if (!done) return NULL;
+        memory = batch->context->written[index].memory;
+    }
+    return out;
+}
