@@ -56,9 +56,7 @@
  *     ox_llm_quantize_desc desc;
  *     memset(&desc, 0, sizeof desc);
  *     desc.mix = "Q4_K_M";
- *     desc.importance = ox_llm_importance_open("imatrix.gguf");          or without
  *     if (ox_llm_quantize("model-f16.gguf", "model.gguf", &desc)) puts(ox_error_text());
- *     ox_llm_importance_close((ox_llm_importance *)desc.importance);
  *
  * WHAT IT READS
  *     GGUF files, Hugging Face folders as they are (config.json, safetensors, tokenizer.json), llama2.c's .bin;
