@@ -36,11 +36,12 @@
  *
  * WHAT IT READS
  *     GGUF files of the architecture "llama" (LLaMA 1 to 3, TinyLlama, Mistral 7B and others that are stored
- *     as such), every float and block weight type that oxtorch.h reads; SentencePiece tokenizers.
+ *     as such), every float and block weight type that oxtorch.h reads. Tokenizers of GGUF files
+ *     (SentencePiece, byte-level BPE, WordPiece, Unigram, RWKV) and of tokenizer.json files (Hugging Face).
  *
  * WHAT IT DOES NOT, and says so in words when it is asked to
  *     Other architectures, mixtures of experts, rope scaling other than linear and per-frequency factors,
- *     byte-level BPE tokenizers (LLaMA 3: ids work, text does not).
+ *     tokenizers of the kind plamo2, patterns with back references.
  */
 #ifndef OX_TORCH_LLM_H
 #define OX_TORCH_LLM_H
@@ -102,6 +103,8 @@
 #include "llm/tokenizer/sources/gguf_pre.c"
 #include "llm/tokenizer/sources/gguf.c"
 #include "llm/tokenizer/tokenizer.c"
+#include "llm/tokenizer/facts.h"
+#include "llm/tokenizer/facts.c"
 #include "llm/model.c"
 #include "llm/context.c"
 #include "llm/generate.c"
