@@ -60,10 +60,10 @@
  *
  * WHAT IT READS
  *     GGUF files, Hugging Face folders as they are (config.json, safetensors, tokenizer.json), llama2.c's .bin;
- *     more than 100 architectures (src/llm/model/families.def): LLaMA, Mistral, Mixtral, Phi, Gemma, Qwen,
+ *     more than 120 architectures (src/llm/model/families.def): LLaMA, Mistral, Mixtral, Phi, Gemma, Qwen,
  *     DeepSeek, GPT-OSS, GPT-2, GPT-NeoX, BLOOM, Falcon, MPT, StarCoder, StableLM, OLMo, Granite, Command-R, GLM,
  *     EXAONE, Nemotron, MiniCPM, LLaMA 4 and others; BERT and its kin as encoders. Every float and block weight
- *     type that oxtorch.h reads.
+ *     type that oxtorch.h reads. Tokenizers: SentencePiece, byte-level BPE, WordPiece, Unigram, RWKV.
  *
  * WHAT IT DOES NOT, and says so in words when it is asked to
  *     Encoders with decoders (T5), RWKV, images and sound, attention to the best positions alone.
@@ -132,6 +132,8 @@
 #include "llm/tokenizer/sources/gguf_pre.c"
 #include "llm/tokenizer/sources/gguf.c"
 #include "llm/tokenizer/tokenizer.c"
+#include "llm/tokenizer/facts.h"
+#include "llm/tokenizer/facts.c"
 #include "llm/source/source.h"
 #include "llm/source/internal.h"
 #include "llm/source/config.c"

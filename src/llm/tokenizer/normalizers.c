@@ -502,8 +502,14 @@ static size_t oxi_char_gguf_no_mark(const oxi_unicode *u, uint32_t code, uint32_
     return !(oxi_category_bit(u, code) & OXI_MARKS);
 }
 
+static size_t oxi_char_gguf_lower(const oxi_unicode *u, uint32_t code, uint32_t out[3]) {
+    return oxi_char_gguf(u, code >= 'A' && code <= 'Z' ? code + 32 : code, out);
+}
+
 static ox_status oxi_normalize_bert_gguf(const oxi_pipe_step *step, oxi_flow *work) {
     ox_status status = OX_OK;
+    if ((step->options & OXI_LOWERCASE) && oxi_is_ascii(&work->text)) /* all in one pass */
+        return oxi_map_chars(work, oxi_char_gguf_lower, false);
     if (step->options & OXI_STRIP_ACCENTS) status = oxi_map_chars(work, oxi_char_first_part, true);
     if (!status) status = oxi_map_chars(work, oxi_char_gguf, false);
     if (!status && (step->options & OXI_STRIP_ACCENTS))

@@ -12,9 +12,12 @@ static const oxi_step_row *oxi_post_row(const char *name) {
     return oxi_row_named(oxi_post_rows, sizeof oxi_post_rows / sizeof *oxi_post_rows, name);
 }
 
+enum { OXI_TEMPLATE_ITEMS = 256 };
+
 /* Adds to a template: an id, or -1 - n for text n. Those of single texts are added first. */
 static ox_status oxi_template_push(oxi_pipe_step *step, int32_t id, uint8_t type, bool pair) {
     const size_t count = step->single + step->pair;
+    if (count >= OXI_TEMPLATE_ITEMS) return oxi_json_wrong("a template of more than 256 items");
     int32_t *ids = (int32_t *)oxi_realloc(step->ids, count * sizeof *ids, (count + 1) * sizeof *ids);
     if (ids) step->ids = ids;
     uint8_t *types = (uint8_t *)oxi_realloc(step->types, count, count + 1);

@@ -113,6 +113,11 @@ static const oxi_named_range oxi_named_ranges[] = {
 
 #define OXI_WORDS (OXI_LETTERS | OXI_MARKS | OXI_IN(OXI_ND) | OXI_IN(OXI_NL) | OXI_IN(OXI_PC))
 
+/* Beyond them: raised numbers and fractions of Latin-1, circled letters. */
+static const uint32_t oxi_more_words[][2] = {{0xB2, 0xB3},      {0xB9, 0xB9},       {0xBC, 0xBE},
+                                             {0x24B6, 0x24E9},  {0x1F130, 0x1F149}, {0x1F150, 0x1F169},
+                                             {0x1F170, 0x1F189}};
+
 static bool oxi_class_has_slow(const oxi_pattern *p, int32_t index, uint32_t code, int depth) {
     const oxi_class *c = &p->classes[index];
     bool has = false;
@@ -277,6 +282,22 @@ static ox_status oxi_push_property(oxi_compiler *c, oxi_term_list *list, bool ne
     return t.of < 0 ? OX_ERR_NOMEM : oxi_term_push(list, t);
 }
 
+/* Word characters: \w. */
+static ox_status oxi_push_words(oxi_compiler *c, oxi_term_list *list, bool negated) {
+    oxi_class_term whole = oxi_range_term(0, 0), t = whole;
+    oxi_term_list terms;
+    memset(&terms, 0, sizeof terms);
+    t.categories = OXI_WORDS;
+    ox_status status = oxi_term_push(&terms, t);
+    for (size_t i = 0; i < sizeof oxi_more_words / sizeof *oxi_more_words && !status; i++)
+        status = oxi_term_push(&terms, oxi_range_term(oxi_more_words[i][0], oxi_more_words[i][1]));
+    whole.negated = negated;
+    whole.of = status ? -1 : oxi_class_from(c, &terms, false, -1);
+    oxi_free(terms.terms, terms.room * sizeof *terms.terms);
+    if (status) return status;
+    return whole.of < 0 ? OX_ERR_NOMEM : oxi_term_push(list, whole);
+}
+
 /* Behind a backslash: a class (pushed, *code = UINT32_MAX) or a character (*code). */
 static ox_status oxi_pattern_escape(oxi_compiler *c, oxi_term_list *list, uint32_t *code) {
     static const char letters[] = "nrtfvae0", values[] = "\n\r\t\f\v\a\033";
@@ -288,7 +309,7 @@ static ox_status oxi_pattern_escape(oxi_compiler *c, oxi_term_list *list, uint32
     if (letter == 'p' || letter == 'P') return oxi_push_property(c, list, t.negated);
     if (letter == 's' || letter == 'S') t.white = true;
     if (letter == 'd' || letter == 'D') t.categories = OXI_IN(OXI_ND);
-    if (letter == 'w' || letter == 'W') t.categories = OXI_WORDS;
+    if (letter == 'w' || letter == 'W') return oxi_push_words(c, list, t.negated);
     if (t.white || t.categories) return oxi_term_push(list, t);
     const char *found = letter ? strchr(letters, letter) : NULL;
     if (found) {
