@@ -103,22 +103,34 @@ $(BUILD)/op_table: tools/op_table.c src/ops/ops.def src/ops/api.def src/ops/ops.
 	@echo "cc $@" >&2
 	@$(CC) -std=c11 -O1 $(WARN) $(CFLAGS) $< -o $@
 
-headers: $(BUILD)/amalgamate $(BUILD)/op_table
+# And the table of docs/MODELS.md.
+$(BUILD)/model_table: tools/model_table.c src/llm/model/families.def src/llm/source/models.def
+	@mkdir -p $(@D)
+	@echo "cc $@" >&2
+	@$(CC) -std=c11 -O1 $(WARN) $(CFLAGS) $< -o $@
+
+TABLES = OPERATIONS:op_table MODELS:model_table
+
+headers: $(BUILD)/amalgamate $(BUILD)/op_table $(BUILD)/model_table
 	@mkdir -p $(BUILD)/headers
-	@$(BUILD)/op_table < docs/OPERATIONS.md > $(BUILD)/OPERATIONS.md
-	@cmp -s $(BUILD)/OPERATIONS.md docs/OPERATIONS.md || \
-	    { cp $(BUILD)/OPERATIONS.md docs/OPERATIONS.md && echo "wrote docs/OPERATIONS.md" >&2; }
+	@for table in $(TABLES); do \
+	    page=docs/$${table%:*}.md; made=$(BUILD)/$${table%:*}.md; \
+	    $(BUILD)/$${table#*:} < $$page > $$made || exit 1; \
+	    cmp -s $$made $$page || { cp $$made $$page && echo "wrote $$page" >&2; }; \
+	done
 	@for page in $(PAGES); do \
 	    $(BUILD)/amalgamate src/$$page > $(BUILD)/headers/$$page || exit 1; \
 	    cmp -s $(BUILD)/headers/$$page $$page || \
 	        { cp $(BUILD)/headers/$$page $$page && echo "wrote $$page" >&2; }; \
 	done
 
-check-headers: $(BUILD)/amalgamate $(BUILD)/op_table
+check-headers: $(BUILD)/amalgamate $(BUILD)/op_table $(BUILD)/model_table
 	@mkdir -p $(BUILD)/headers
-	@$(BUILD)/op_table < docs/OPERATIONS.md > $(BUILD)/OPERATIONS.md
-	@cmp -s $(BUILD)/OPERATIONS.md docs/OPERATIONS.md || \
-	    { stale=1; echo "docs/OPERATIONS.md differs from ops.def: run make headers"; }; \
+	@for table in $(TABLES); do \
+	    page=docs/$${table%:*}.md; made=$(BUILD)/$${table%:*}.md; \
+	    $(BUILD)/$${table#*:} < $$page > $$made || exit 1; \
+	    cmp -s $$made $$page || { stale=1; echo "$$page differs from its tables: run make headers"; }; \
+	done; \
 	for page in $(PAGES); do \
 	    $(BUILD)/amalgamate src/$$page > $(BUILD)/headers/$$page || exit 1; \
 	    cmp -s $(BUILD)/headers/$$page $$page || \

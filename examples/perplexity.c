@@ -1,15 +1,17 @@
 /* perplexity.c - how surprised a language model is by a text: e to the mean of -log p over its tokens.
  *
- * Shows   a tokenizer by itself, ox_llm_decode_all (logits after every token of a batch), ox_llm_rewind.
+ * Shows   a tokenizer by itself, ox_llm_decode_all (logits after every token of a batch), ox_llm_rewind, and
+ *         an importance matrix that is collected on the way (for quantize).
  * build   cc -O2 examples/perplexity.c -I. -o perplexity -lm -lpthread   (options.h beside it)
- * run     ./perplexity MODEL.gguf TEXT.txt [--tokens 2000] [--ctx 512] [--threads N]
- * refuses --ctx 1 => perplexity: --ctx wants a whole number from 4 to 2^24 (1)
+ * run     ./perplexity MODEL.gguf -f TEXT.txt [--context 512] [--stride N] [--imatrix OUT.gguf] ...
+ * refuses --context 1 => perplexity: --context wants a whole number from 4 to 2^24 (1)
  * refuses model.gguf => perplexity: no text is named; perplexity --help says how
  * needs   a model with its tokenizer in the file, and a text
  *
- * As llama.cpp's tool of that name measures it: the text is cut into windows of --ctx tokens, each begins
+ * As llama.cpp's tool of that name measures it: the text is cut into windows of --context tokens, each begins
  * anew with BOS in the place of its first token, and only the second half of each is counted, where there is
- * something to go by.
+ * something to go by. With --stride N windows are half of N longer, begin N tokens after one another, and the
+ * last N of each are counted.
  */
 #define OX_IMPLEMENTATION
 #include "oxtorch_llm.h"
@@ -18,19 +20,23 @@
 
 #include <math.h>
 
-static const char help[] = "usage: perplexity MODEL.gguf TEXT.txt [OPTIONS]\n"
+static const char help[] = "usage: perplexity MODEL.gguf -f TEXT.txt [OPTIONS]\n"
                            "measures how surprised a language model is by a text\n"
                            "\n"
-                           "  --tokens N     of the text's beginning, 2000\n"
-                           "  --ctx N        tokens of a window, of which the second half is counted, 512\n"
-                           "  --threads N    threads, 0: as many as the process may use\n"
-                           "  --help, -h     this text\n"
+                           "  -f TEXT.txt        the text; may also stand behind the model\n"
+                           "  --context N        tokens of a window, of which the second half counts, 512\n"
+                           "  --ctx N            the same\n"
+                           "  --stride N         windows begin N tokens after one another; their last N count\n"
+                           "  --tokens N         of the text's beginning, 0: all\n"
+                           "  --imatrix OUT      writes what weights were multiplied with, for quantize\n"
+                           "  --threads N        threads, 0: as many as the process may use\n"
+                           "  --help, -h         this text\n"
                            "\n"
-                           "example: perplexity model.gguf book.txt --tokens 8000 --ctx 1024\n";
+                           "example: perplexity model.gguf -f book.txt --context 1024 --imatrix out.gguf\n";
 
 typedef struct options {
-    const char *model, *text;
-    int64_t tokens, window, threads;
+    const char *model, *text, *importance;
+    int64_t tokens, window, stride, threads;
 } options;
 
 /* int64_t, from 4 to 2^24 */
@@ -39,22 +45,27 @@ static bool read_tokens(const char *text, void *out) {
 }
 
 static bool read_options(int count, char **words, options *o) {
+    const char *tokens = "wants a whole number from 4 to 2^24", *whole = "wants a whole number >= 0";
     const option known[] = {
-        {"--tokens", read_tokens, &o->tokens, "wants a whole number from 4 to 2^24"},
-        {"--ctx", read_tokens, &o->window, "wants a whole number from 4 to 2^24"},
-        {"--threads", read_whole, &o->threads, "wants a whole number >= 0"},
+        {"-f", read_text, &o->text, "wants a path"},
+        {"--context", read_tokens, &o->window, tokens},
+        {"--ctx", read_tokens, &o->window, tokens},
+        {"--stride", read_tokens, &o->stride, tokens},
+        {"--tokens", read_whole, &o->tokens, whole},
+        {"--imatrix", read_text, &o->importance, "wants a path"},
+        {"--threads", read_whole, &o->threads, whole},
     };
     const option plain[] = {{"MODEL.gguf", read_text, &o->model, "wants a path"},
                             {"TEXT.txt", read_text, &o->text, "wants a path"}};
     const command_line perplexity = {"perplexity", help, known, sizeof known / sizeof *known, plain, 2};
     memset(o, 0, sizeof *o);
-    o->tokens = 2000;
     o->window = 512;
     if (!options_read(&perplexity, count, words)) return false;
-    if (!o->text)
+    if (!o->model || !o->text)
         fprintf(stderr, "perplexity: no %s is named; perplexity --help says how\n",
                 o->model ? "text" : "model");
-    return o->text != NULL;
+    if (o->stride > 0) o->window += o->stride / 2;
+    return o->model && o->text;
 }
 
 /* All of a file, to be freed. */
@@ -86,13 +97,13 @@ typedef struct totals {
     long count;
 } totals;
 
-/* One window: its second half is counted. */
-static bool measure_window(ox_llm_context *context, const int32_t *tokens, int64_t window, int64_t vocabulary,
-                           float *logits, totals *t) {
+/* Tokens [0, window) by themselves; those from `first` on are counted. */
+static bool measure_window(ox_llm_context *context, const int32_t *tokens, int64_t window, int64_t first,
+                           int64_t vocabulary, float *logits, totals *t) {
     if (ox_llm_rewind(context, 0) != OX_OK || ox_llm_decode_all(context, tokens, window, logits) != OX_OK)
         return false;
-    for (int64_t i = window / 2; i + 1 < window; i++) {
-        double s = surprise(logits + i * vocabulary, vocabulary, tokens[i + 1]);
+    for (int64_t i = first; i < window; i++) {
+        double s = surprise(logits + (i - 1) * vocabulary, vocabulary, tokens[i]);
         t->sum += s;
         t->squares += s * s;
         t->count++;
@@ -102,16 +113,41 @@ static bool measure_window(ox_llm_context *context, const int32_t *tokens, int64
 
 static bool measure(const options *o, const ox_llm *model, ox_llm_context *context, int32_t *tokens,
                     int64_t count, totals *t) {
-    int64_t vocabulary = ox_llm_get_config(model)->vocabulary;
-    int32_t bos = ox_tokenizer_role(ox_llm_tokenizer(model), OX_TOKEN_ROLE_BOS);
+    const int64_t vocabulary = ox_llm_get_config(model)->vocabulary;
+    const int64_t step = o->stride > 0 ? o->stride : o->window;
+    const int64_t first = o->stride > 0 ? o->window - o->stride : o->window / 2 + 1;
+    const int32_t bos = ox_tokenizer_role(ox_llm_tokenizer(model), OX_TOKEN_ROLE_BOS);
     float *logits = (float *)malloc((size_t)o->window * (size_t)vocabulary * sizeof *logits);
     bool ok = logits != NULL;
-    for (int64_t at = 0; ok && at + o->window <= count; at += o->window) {
+    for (int64_t at = 0; ok && at + o->window <= count - (o->stride > 0); at += step) {
+        const int32_t own = tokens[at];
         if (bos >= 0) tokens[at] = bos;
-        ok = measure_window(context, tokens + at, o->window, vocabulary, logits, t);
+        ok = measure_window(context, tokens + at, o->window, first, vocabulary, logits, t);
+        tokens[at] = own;
     }
     free(logits);
     return ok;
+}
+
+/* The ids of a text, to be freed; at most `most` of them, 0 = all. */
+static int32_t *tokenize(const ox_tokenizer *tokenizer, const char *text, int64_t length, int64_t most,
+                         int64_t *count) {
+    *count = tokenizer ? ox_tokenizer_encode(tokenizer, text, length, NULL, NULL, 0) : -1;
+    if (most > 0 && *count > most) *count = most;
+    int32_t *tokens = *count > 0 ? (int32_t *)malloc((size_t)*count * sizeof *tokens) : NULL;
+    if (tokens) (void)ox_tokenizer_encode(tokenizer, text, length, NULL, tokens, *count);
+    return tokens;
+}
+
+static void print_totals(const options *o, const totals *t) {
+    if (t->count < 2) {
+        fprintf(stderr, "perplexity: the text is shorter than a window of %lld tokens\n",
+                (long long)o->window);
+        return;
+    }
+    double mean = t->sum / (double)t->count, variance = t->squares / (double)t->count - mean * mean;
+    double spread = sqrt((variance > 0 ? variance : 0) / (double)(t->count - 1));
+    printf("perplexity %.4f +- %.4f over %ld tokens\n", exp(mean), exp(mean) * spread, t->count);
 }
 
 int main(int count, char **words) {
@@ -128,20 +164,15 @@ int main(int count, char **words) {
     memset(&desc, 0, sizeof desc);
     desc.capacity = desc.batch = o.window;
     ox_llm_context *context = model ? ox_llm_context_open(model, &desc) : NULL;
-    const ox_tokenizer *tokenizer = context ? ox_llm_tokenizer(model) : NULL;
-    int32_t *tokens = (int32_t *)malloc((size_t)o.tokens * sizeof *tokens);
-    if (tokenizer && tokens) ids = ox_tokenizer_encode(tokenizer, text, length, NULL, tokens, o.tokens);
-    if (ids > o.tokens) ids = o.tokens;
-    bool ok = ids > 0 && measure(&o, model, context, tokens, ids, &t);
-    if (!ok) fprintf(stderr, "perplexity: %s\n", ox_error_text());
-    else if (t.count < 2)
-        fprintf(stderr, "perplexity: the text is shorter than a window of %lld tokens\n",
-                (long long)o.window);
-    else {
-        double mean = t.sum / (double)t.count, variance = t.squares / (double)t.count - mean * mean;
-        double spread = sqrt((variance > 0 ? variance : 0) / (double)(t.count - 1));
-        printf("perplexity %.4f +- %.4f over %ld tokens\n", exp(mean), exp(mean) * spread, t.count);
-    }
+    int32_t *tokens = context ? tokenize(ox_llm_tokenizer(model), text, length, o.tokens, &ids) : NULL;
+    ox_llm_importance *importance = tokens && o.importance ? ox_llm_importance_collect(model) : NULL;
+    bool ok = tokens && (importance || !o.importance) && measure(&o, model, context, tokens, ids, &t);
+    if (ok && importance && t.count > 1)
+        ok = ox_llm_importance_stop(importance) == OX_OK &&
+             ox_llm_importance_save(importance, o.importance, o.text, o.window) == OX_OK;
+    if (ok) print_totals(&o, &t);
+    else fprintf(stderr, "perplexity: %s\n", ox_error_text());
+    ox_llm_importance_close(importance);
     free(tokens);
     free(text);
     ox_llm_context_close(context);

@@ -247,8 +247,8 @@ OXI_STRAIGHT_BEGIN
 #include "cpu/move/convert.c"
 #include "cpu/move/move.c"
 #include "cpu/map/scalar_map.c"
-#include "cpu/product/quantize.c"
 OXI_STRAIGHT_END
+#include "cpu/product/quantize.c"
 #include "cpu/product/blocks_iq.c"
 #include "cpu/tiers.c"
 OXI_STRAIGHT_BEGIN

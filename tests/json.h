@@ -34,6 +34,28 @@ static char *json_skip(char *p) {
     return p + strspn(p, " \t\r\n");
 }
 
+static unsigned json_hex(const char *p) {
+    char digits[5] = {p[0], p[1], p[2], p[3], 0};
+    return (unsigned)strtoul(digits, NULL, 16);
+}
+
+/* p stands at the u of \uXXXX, or of two of them that are one character. Returns its last digit. */
+static char *json_code(char *p, char **to) {
+    unsigned code = json_hex(p + 1);
+    p += 4;
+    if (code >= 0xD800 && code < 0xDC00 && p[1] == '\\' && p[2] == 'u' && strlen(p) > 6) {
+        code = 0x10000 + ((code - 0xD800) << 10) + (json_hex(p + 3) - 0xDC00);
+        p += 6;
+    }
+    if (code >= 0x10000) *(*to)++ = (char)(0xF0 | code >> 18);
+    if (code >= 0x10000) *(*to)++ = (char)(0x80 | (code >> 12 & 63));
+    if (code >= 0x800 && code < 0x10000) *(*to)++ = (char)(0xE0 | code >> 12);
+    if (code >= 0x800) *(*to)++ = (char)(0x80 | (code >> 6 & 63));
+    if (code >= 0x80 && code < 0x800) *(*to)++ = (char)(0xC0 | code >> 6);
+    *(*to)++ = (char)(code < 0x80 ? code : 0x80 | (code & 63));
+    return p;
+}
+
 /* p stands behind the opening quote. The text is unescaped in place; *end gets what follows the closing
  * quote. */
 static char *json_string(char *p, char **end) {
@@ -48,10 +70,13 @@ static char *json_string(char *p, char **end) {
             *to++ = '\n';
         else if (*p == 't')
             *to++ = '\t';
-        else if (*p == 'u' && strlen(p) > 4) {
-            *to++ = '?';
-            p += 4;
-        } else
+        else if (*p == 'r')
+            *to++ = '\r';
+        else if (*p == 'b' || *p == 'f')
+            *to++ = *p == 'b' ? '\b' : '\f';
+        else if (*p == 'u' && strlen(p) > 4)
+            p = json_code(p, &to);
+        else
             *to++ = *p;
     }
     if (!*p) return NULL;

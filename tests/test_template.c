@@ -6,6 +6,7 @@
 #include "check.h"
 #include "stack_use.h"
 #include "template_cases.h"
+#include "template_filters.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -22,9 +23,9 @@ static char *render(const char *source, const char *values, int64_t *length) {
     return text;
 }
 
-static void test_cases(void) {
-    for (size_t i = 0; i < sizeof template_cases / sizeof *template_cases; i++) {
-        const struct template_case *c = &template_cases[i];
+static void check_cases(const struct template_case *cases, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        const struct template_case *c = &cases[i];
         int64_t length = 0;
         char *text = render(c->source, template_values, &length);
         if (c->expected)
@@ -37,6 +38,30 @@ static void test_cases(void) {
         ox_llm_template_free(text);
         ox_error_clear();
     }
+}
+
+static void test_cases(void) {
+    check_cases(template_cases, sizeof template_cases / sizeof *template_cases);
+    check_cases(template_filters, sizeof template_filters / sizeof *template_filters);
+}
+
+/* Choices depend on the seed alone, and all of a sequence come. */
+static void test_random(void) {
+    static const char source[] = "{% for i in range(60) %}{{ 'abcd'|random }}{% endfor %}{{ []|random }}";
+    ox_llm_template_desc desc;
+    memset(&desc, 0, sizeof desc);
+    ox_llm_template *t = ox_llm_template_open(source, -1);
+    char *first = ox_llm_template_render(t, "{}", -1, &desc, NULL);
+    char *second = ox_llm_template_render(t, "{}", -1, &desc, NULL);
+    desc.seed = 1;
+    char *third = ox_llm_template_render(t, "{}", -1, &desc, NULL);
+    CHECK(first && second && third && strlen(first) == 60);
+    CHECK(strcmp(first, second) == 0 && strcmp(first, third) != 0);
+    for (const char *c = "abcd"; *c; c++) CHECK(strchr(first, *c) != NULL);
+    ox_llm_template_free(first);
+    ox_llm_template_free(second);
+    ox_llm_template_free(third);
+    ox_llm_template_close(t);
 }
 
 /* ---- errors and hostile input -------------------------------------------------------------------------- */
@@ -60,6 +85,18 @@ static void test_errors(void) {
     expect_error("{{ 9223372036854775808 }}", "{}", "64 bits");
     expect_error("{{ 2 ** 64 }}", "{}", "64 bits");
     expect_error("\xff", "{}", "UTF-8");
+    expect_error("{{ x }}", "{\"x\": 9223372036854775808}", "64 bits");
+    expect_error("{% include 'a' %}", "{}", "other templates");
+    expect_error("{% import 'a' as b %}", "{}", "other templates");
+    expect_error("{% from 'a' import b %}", "{}", "other templates");
+    expect_error("{% extends 'a' %}", "{}", "other templates");
+    expect_error("{% autoescape true %}{% endautoescape %}", "{}", "not supported");
+    expect_error("{{ 'a'|urlize }}", "{}", "not supported");
+    expect_error("{{ lipsum() }}", "{}", "not supported");
+    expect_error("{{ '&eacute;'|striptags }}", "{}", "&eacute;");
+    expect_error("{% block a %}{% endblock b %}", "{}", "name of the block");
+    expect_error("{% block a %}{{ self.a() }}{% endblock %}", "{}", "deeper");
+    expect_error("{{ self.b() }}", "{}", "no block");
     CHECK(!ox_llm_template_open(NULL, 0) && ox_error() == OX_ERR_ARG);
     ox_error_clear();
     CHECK(!ox_llm_template_render(NULL, "{}", -1, NULL, NULL) && ox_error() == OX_ERR_ARG);
@@ -75,6 +112,9 @@ static void test_hostile(void) {
     expect_error("{{ range(10**18) }}", "{}", "more than 100000");
     expect_error("{{ 'x'|center(10**18) }}", "{}", "text of more than");
     expect_error("{{ 'x'|indent(10**18) }}", "{}", "text of more than");
+    expect_error("{% set x = [] %}{% set _ = x.append(x) %}{{ x|pprint }}", "{}", "deeper");
+    expect_error("{{ ('ab-' * 99999999)|wordwrap(1) }}", "{}", "steps");
+    expect_error("{{ (['ab'] * 9999999)|pprint }}", "{}", "more than");
     expect_error("{{ '%999999999d' % 1 }}", "{}", "width");
     expect_error("{{ '{:999999999}'.format(1) }}", "{}", "width");
     expect_error("{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}", "{}",
@@ -242,6 +282,7 @@ static void test_models(void) {
 int main(void) {
     const size_t before = ox_memory_get_stats().bytes_in_use;
     test_cases();
+    test_random();
     test_errors();
     test_hostile();
     test_stack();

@@ -1,5 +1,5 @@
-/* test_tokenizer.c - SentencePiece vocabularies from GGUF files: ids, pieces, markers, hostile files.
- * References: a merge loop that looks at every pair each time; the ids of a real vocabulary (OX_TEST_DATA).
+/* test_tokenizer.c - vocabularies from GGUF files: ids, pieces, markers, hostile files.
+ * References: a merge loop that looks at every pair each time; the ids of real vocabularies (OX_TEST_DATA).
  * OX_QEMU
  */
 #include "oxtorch_llm.h"
@@ -187,7 +187,8 @@ static void test_pieces(void) {
     CHECK(ox_tokenizer_find(t, "<|end|>", -1) == 273 && ox_tokenizer_find(t, "abcd", 3) == 266);
     CHECK(ox_tokenizer_find(t, "zz", -1) == -1 && ox_tokenizer_find(t, "", 0) == -1);
     CHECK(ox_tokenizer_role(t, OX_TOKEN_ROLE_BOS) == 1 && ox_tokenizer_role(t, OX_TOKEN_ROLE_EOS) == 2);
-    CHECK(ox_tokenizer_role(t, OX_TOKEN_ROLE_EOT) == -1 && ox_tokenizer_role(t, OX_TOKEN_ROLE_UNKNOWN) == 0);
+    CHECK(ox_tokenizer_role(t, OX_TOKEN_ROLE_EOT) == 273 && /* by its text */
+          ox_tokenizer_role(t, OX_TOKEN_ROLE_UNKNOWN) == 0);
     CHECK(ox_tokenizer_is_end(t, 2) && ox_tokenizer_is_end(t, 1) && !ox_tokenizer_is_end(t, -1));
     char out[4];
     const int32_t ids[3] = {1, 265, 263};
@@ -368,7 +369,7 @@ static const struct {
     ox_status status;
     const char *words;
 } hostile[] = {{OX_ERR_NOT_FOUND, "tokenizer.ggml.model"},
-               {OX_ERR_UNSUPPORTED, "the tokenizer's kind \"gpt2\" is not supported"},
+               {OX_ERR_UNSUPPORTED, "the tokenizer's kind \"plamo2\" is not supported"},
                {OX_ERR_NOT_FOUND, "tokenizer.ggml.tokens"},
                {OX_ERR_FORMAT, "tokenizer.ggml.tokens"},
                {OX_ERR_FORMAT, "0 tokens"},
@@ -390,7 +391,7 @@ static const struct {
 static void put_hostile(gguf_make *g, int which) {
     static const char *const two[] = {"a", "b"}, *const bytes[] = {"<0x-1>", "<0x0G>"};
     gguf_text(g, "general.architecture", "llama");
-    if (which > 0) gguf_text(g, "tokenizer.ggml.model", which == 1 ? "gpt2" : "llama");
+    if (which > 0) gguf_text(g, "tokenizer.ggml.model", which == 1 ? "plamo2" : "llama");
     if (which == 3) gguf_array(g, "tokenizer.ggml.tokens", GGUF_U8, 2), gguf_number(&g->keys, 0, 2);
     if (which == 4) put_texts(g, two, 0);
     if (which > 4) put_texts(g, which == 13 ? bytes : two, 2);
@@ -584,7 +585,8 @@ static void test_vocabulary(const char *folder, const char *name) {
             at += (size_t)snprintf(ids_text + at, sizeof ids_text - at, " %d", (int)ids[i]);
         CHECK_MSG(strcmp(ids_text, line) == 0, "%s, text %d:%s", name, cases, ids_text);
         ox_tokenizer_decode(t, ids, count, back, sizeof back);
-        CHECK_MSG(strcmp(back, text) == 0, "%s, text %d came back as \"%s\"", name, cases, back);
+        if (!strstr(name, "bert")) /* lower case, and no white space */
+            CHECK_MSG(strcmp(back, text) == 0, "%s, text %d came back as \"%s\"", name, cases, back);
         text = text_end ? text_end + strlen(between) : NULL;
         line = line_end ? line_end + 1 : NULL;
     }
@@ -599,6 +601,8 @@ static void test_vocabulary(const char *folder, const char *name) {
 }
 
 int main(void) {
+    static const char *const names[] = {"ggml-vocab-llama-spm.gguf", "ggml-vocab-gpt-2.gguf",
+                                        "ggml-vocab-bert-bge.gguf"};
     const char *folder = getenv("OX_TEST_DATA");
     const size_t before = ox_memory_get_stats().bytes_in_use;
     test_encode();
@@ -611,7 +615,8 @@ int main(void) {
     test_nulls();
     test_scarce_memory();
     test_changed_file();
-    test_vocabulary(folder ? folder : "../shared/data", "ggml-vocab-llama-spm.gguf");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        test_vocabulary(folder ? folder : "../shared/data", names[i]);
     CHECK(ox_memory_get_stats().bytes_in_use == before && ox_memory_get_stats().tensors == 0);
     return check_done("tokenizer");
 }

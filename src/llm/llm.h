@@ -13,10 +13,19 @@ OX_EXTERN_C_BEGIN
 typedef struct ox_tokenizer ox_tokenizer;
 
 /* ox_tokenizer_open - the tokenizer in a GGUF file's metadata; the file may be closed after that.
- * kinds     tokenizer.ggml.model "llama": SentencePiece, merging by score, with byte fallback
+ * kinds     tokenizer.ggml.model "llama" (SentencePiece, merging by score), "gpt2" (byte-level BPE, split as
+ *           the row of tokenizer.ggml.pre says), "bert" (WordPiece), "t5" (Unigram), "rwkv"
  * errors    NULL: OX_ERR_NOT_FOUND a key is missing; OX_ERR_FORMAT a bad value; OX_ERR_UNSUPPORTED another
  *           kind; OX_ERR_NOMEM. untrusted input: yes */
 OX_API ox_tokenizer *ox_tokenizer_open(const ox_file *file);
+/* ox_tokenizer_open_json - the tokenizer of a tokenizer.json (Hugging Face), from its text.
+ *   text    `length` bytes, -1 = up to its final 0; not needed after that
+ *   config  the text of tokenizer_config.json, which names special tokens, or NULL
+ * errors    NULL: OX_ERR_FORMAT not such a text; OX_ERR_UNSUPPORTED a step or a pattern that is not known (in
+ *           words); OX_ERR_NOMEM. untrusted input: yes
+ * Control tokens in a text are parsed only with `parse_special`. */
+OX_API ox_tokenizer *ox_tokenizer_open_json(const char *text, int64_t length, const char *config,
+                                            int64_t config_length);
 OX_API void ox_tokenizer_close(ox_tokenizer *tokenizer);
 OX_API int64_t ox_tokenizer_count(const ox_tokenizer *tokenizer); /* ids are 0 .. count - 1 */
 
@@ -35,6 +44,22 @@ typedef struct ox_tokenizer_encode_desc {
 OX_API int64_t ox_tokenizer_encode(const ox_tokenizer *tokenizer, const char *text, int64_t length,
                                    const ox_tokenizer_encode_desc *desc, int32_t *out, int64_t room);
 
+/* Where a token comes from. */
+typedef struct ox_token_place {
+    int64_t start, end; /* bytes of the text that it stands for; whole characters */
+    int32_t text;       /* 0 the first text, 1 the pair; -1 = neither: a special token around them */
+    int32_t type;       /* which segment it belongs to (BERT's token type) */
+} ox_token_place;
+
+/* ox_tokenizer_encode_pair - one text, or two as a model for pairs wants them.
+ *   pair    NULL = there is none
+ *   places  for each id; NULL = not wanted
+ * The rest as ox_tokenizer_encode. */
+OX_API int64_t ox_tokenizer_encode_pair(const ox_tokenizer *tokenizer, const char *text, int64_t length,
+                                        const char *pair, int64_t pair_length,
+                                        const ox_tokenizer_encode_desc *desc, int32_t *out,
+                                        ox_token_place *places, int64_t room);
+
 /* ox_tokenizer_piece - the bytes that `token` adds to the text after `previous` (-1 = at its start).
  * May be part of a UTF-8 character (byte tokens). Control and unknown tokens add nothing; the space that
  * encoding puts before a text is taken off again. Ids out of range: length 0. Valid like the tokenizer. */
@@ -43,6 +68,26 @@ OX_API ox_string ox_tokenizer_piece(const ox_tokenizer *tokenizer, int32_t previ
  * Returns the length of the whole text. */
 OX_API size_t ox_tokenizer_decode(const ox_tokenizer *tokenizer, const int32_t *tokens, int64_t count,
                                   char *out, size_t room);
+
+
+typedef struct ox_tokenizer_decode_desc {
+    bool keep_special; /* control tokens as they are written; otherwise they add nothing */
+} ox_tokenizer_decode_desc;
+/* The same with options; desc NULL = zeroed. */
+OX_API size_t ox_tokenizer_decode_with(const ox_tokenizer *tokenizer, const int32_t *tokens, int64_t count,
+                                       const ox_tokenizer_decode_desc *desc, char *out, size_t room);
+
+/* Decodes ids one after the other, never a part of a character. Zeroed at the start of a text. */
+typedef struct ox_token_stream {
+    int64_t count; /* ids so far */
+    int32_t previous;
+    uint8_t pending_count; /* bytes of a character that is not whole yet */
+    char pending[4];
+} ox_token_stream;
+/* The whole characters that `token` completes, into `out` with a final 0. Returns their length; if it is not
+ * below `room` (the longest piece and 4 bytes are enough), nothing was done. -1 on error. */
+OX_API int64_t ox_token_stream_push(ox_token_stream *stream, const ox_tokenizer *tokenizer, int32_t token,
+                                    char *out, size_t room);
 
 /* The numbers are those of GGUF's tokenizer.ggml.token_type. */
 typedef enum ox_token_type {
@@ -72,10 +117,22 @@ typedef enum ox_token_role {
     OX_TOKEN_ROLE_EOS,     /* end of text */
     OX_TOKEN_ROLE_EOT,     /* end of a turn */
     OX_TOKEN_ROLE_UNKNOWN,
+    OX_TOKEN_ROLE_EOM, /* end of a message */
+    OX_TOKEN_ROLE_SEP, /* between two texts, and behind them */
+    OX_TOKEN_ROLE_PAD,
+    OX_TOKEN_ROLE_CLS,
+    OX_TOKEN_ROLE_MASK,
+    OX_TOKEN_ROLE_FIM_PRE, /* fill in the middle: before what comes before the gap, and so on */
+    OX_TOKEN_ROLE_FIM_SUF,
+    OX_TOKEN_ROLE_FIM_MID,
+    OX_TOKEN_ROLE_FIM_PAD,
+    OX_TOKEN_ROLE_FIM_REP,
+    OX_TOKEN_ROLE_FIM_SEP,
     OX_TOKEN_ROLE_COUNT
 } ox_token_role;
 OX_API int32_t ox_tokenizer_role(const ox_tokenizer *tokenizer, ox_token_role which); /* -1 = it has none */
-/* Whether generation should stop at this token: EOS, EOT, or BOS, which starts another text. */
+/* Whether generation should stop at this token: EOS, EOT, EOM, what reads like one of them ("<|im_end|>"), or
+ * BOS, which starts another text. */
 OX_API bool ox_tokenizer_is_end(const ox_tokenizer *tokenizer, int32_t token);
 
 /* ---- sampler ----------------------------------------------------------------------------------------------
@@ -104,7 +161,7 @@ OX_API int32_t ox_llm_sampler_pick(ox_llm_sampler *sampler, const float *logits,
 /* ---- chat templates --------------------------------------------------------------------------------------
  * The Jinja of tokenizer.chat_template and chat_template.jinja, rendered as Hugging Face's
  * apply_chat_template does: trim_blocks, lstrip_blocks, loop controls, generation blocks, tojson without HTML
- * escapes, raise_exception, strftime_now. No includes, no inheritance. */
+ * escapes, raise_exception, strftime_now. Blocks render in place. No includes, no inheritance. */
 
 typedef struct ox_llm_template ox_llm_template;
 
@@ -121,6 +178,7 @@ typedef struct ox_llm_template_desc {
     int64_t now;   /* what strftime_now says, in seconds since 1970 of the calendar that is meant; 0 = UTC */
     int64_t steps; /* of work at most: nodes, elements, pieces of text; 0 = 20 million, some seconds */
     size_t memory; /* bytes of values and text at most, beside the JSON's; 0 = 256 MiB */
+    uint64_t seed; /* of the filter random, whose n-th choice of a render is the same everywhere */
 } ox_llm_template_desc;
 
 /* ox_llm_template_render - the text that a template makes of values.
@@ -143,7 +201,7 @@ typedef struct ox_llm ox_llm;
 /* What the file says about the model. Sizes count elements. */
 typedef struct ox_llm_config {
     char name[64];            /* general.name, cut; unprintable bytes are '?' */
-    const char *architecture; /* "llama" */
+    const char *architecture; /* GGUF's general.architecture: "llama", "qwen3" ... */
     int64_t vocabulary;       /* rows of the embedding; logits of a token */
     int64_t layers;
     int64_t width;                /* embedding_length */
@@ -162,12 +220,13 @@ typedef struct ox_llm_config {
     int64_t bytes; /* of the weights, as they lie in the file */
 } ox_llm_config;
 
-/* ox_llm_open - a model from a GGUF file; its weights stay in the mapped file.
+/* ox_llm_open - a model from what it lies in; its weights stay there, mapped, where they need no change.
+ *   path      a GGUF file, a Hugging Face folder, or llama2.c's .bin
  *   device    where it computes; NULL = CPU
  * dtypes    weights of any float or block type that ox_linear takes
  * errors    NULL: OX_ERR_IO; OX_ERR_FORMAT bad or contradicting sizes; OX_ERR_NOT_FOUND a key or tensor is
- *           missing; OX_ERR_SHAPE, OX_ERR_DTYPE of a tensor; OX_ERR_UNSUPPORTED another architecture,
- *           experts, a rope scaling other than linear; OX_ERR_NOMEM. untrusted input: yes */
+ *           missing; OX_ERR_SHAPE, OX_ERR_DTYPE of a tensor; OX_ERR_UNSUPPORTED an architecture, or something
+ *           that one does, which is not read here; OX_ERR_NOMEM. untrusted input: yes */
 OX_API ox_llm *ox_llm_open(const char *path, ox_device *device);
 /* The same from a file that is open, on its device; it may be closed afterwards. If ox_file_open_copy
  * opened it, weights of block types are repacked in their place (ox_prepack): faster, in the same memory.
@@ -178,6 +237,8 @@ OX_API const ox_llm_config *ox_llm_get_config(const ox_llm *model);
 /* The model's own. NULL: OX_ERR_NOT_FOUND if its file has none, OX_ERR_UNSUPPORTED if it is of a kind that is
  * not read here; ids still work. */
 OX_API const ox_tokenizer *ox_llm_tokenizer(const ox_llm *model);
+/* The source of its chat template, for ox_llm_template_open; NULL = it has none. Valid like the model. */
+OX_API const char *ox_llm_chat_template(const ox_llm *model);
 
 /* ---- context: one text, with its keys and values ----------------------------------------------------------
  * One thread at a time; a model may have many contexts. */

@@ -105,19 +105,6 @@ static void oxi_quantize_32(const float *x, int bits, bool centered, uint8_t *p)
     oxi_store_codes_32(code, bits, p + (centered ? 2 : 4));
 }
 
-static void oxi_quantize_q4_0(const float *x, uint8_t *p) {
-    oxi_quantize_32(x, 4, true, p);
-}
-static void oxi_quantize_q4_1(const float *x, uint8_t *p) {
-    oxi_quantize_32(x, 4, false, p);
-}
-static void oxi_quantize_q5_0(const float *x, uint8_t *p) {
-    oxi_quantize_32(x, 5, true, p);
-}
-static void oxi_quantize_q5_1(const float *x, uint8_t *p) {
-    oxi_quantize_32(x, 5, false, p);
-}
-
 /* Halves are rounded away from zero. */
 static void oxi_quantize_q8_0(const float *x, uint8_t *p) {
     OXI_ROUND_EACH
@@ -144,12 +131,14 @@ typedef struct oxi_k_plan {
     float lowest, highest;       /* scale codes */
     int grids;                   /* that are tried for a run */
     float first, by;             /* codes that the first is finer than asked for, and each next one */
-    int rounds; /* of trying other scale codes */
+    int rounds;    /* of trying other scale codes */
+    bool weighted; /* 256 numbers are followed by their weights, and errors are sums by these alone */
 } oxi_k_plan;
 
-static const oxi_k_plan oxi_plan_q4_k = {4, OXI_BYTES_OX_Q4_K, 32, 1, 0, 0, 63, 6, -1.3f, 0.35f, 2};
-static const oxi_k_plan oxi_plan_q5_k = {5, OXI_BYTES_OX_Q5_K, 32, 1, 0, 0, 63, 6, -1.3f, 0.35f, 2};
-static const oxi_k_plan oxi_plan_q6_k = {6, OXI_BYTES_OX_Q6_K, 16, 2, 32, -128, 127, 8, -2.7f, 0.45f, 1};
+static const oxi_k_plan oxi_plan_q4_k = {4, OXI_BYTES_OX_Q4_K, 32, 1, 0, 0, 63, 6, -1.3f, 0.35f, 2, false};
+static const oxi_k_plan oxi_plan_q5_k = {5, OXI_BYTES_OX_Q5_K, 32, 1, 0, 0, 63, 6, -1.3f, 0.35f, 2, false};
+static const oxi_k_plan oxi_plan_q6_k = {6,   OXI_BYTES_OX_Q6_K, 16, 2,     32, -128,
+                                         127, 8,                 -2.7f, 0.45f, 1,  false};
 
 /* Eight runs side by side: number i of run j is x[i][j], above the run's `low` (its smallest number or 0),
  * so that x = scale * code - least; this `least` is low more than the block's. With a zero low is 0, and
@@ -160,6 +149,7 @@ typedef struct oxi_runs {
     float x[32][OXI_RUNS], weight[32][OXI_RUNS];
     float low[OXI_RUNS], range[OXI_RUNS]; /* range: the largest x; with a zero the one of largest magnitude */
     float w[OXI_RUNS], wx[OXI_RUNS], wxx[OXI_RUNS];          /* sums of weight, weight * x, weight * x * x */
+    float mean[OXI_RUNS]; /* weight, or 0: by it the largest error counts once more */
     float scale[OXI_RUNS], least[OXI_RUNS], error[OXI_RUNS]; /* the best so far */
 } oxi_runs;
 
@@ -186,7 +176,7 @@ static void oxi_runs_begin(oxi_runs *r, const oxi_k_plan *plan, const float *x) 
         r->low[j] = plan->zero > 0 ? 0 : low;
         r->range[j] = plan->zero == 0 ? high - low : high > -low ? high : low;
         for (int i = 0; i < count; i++) {
-            r->weight[i][j] = size + fabsf(x[i]);
+            r->weight[i][j] = plan->weighted ? x[i + 256] : size + fabsf(x[i]);
             r->x[i][j] = x[i] - r->low[j];
         }
     }
@@ -197,6 +187,7 @@ static void oxi_runs_begin(oxi_runs *r, const oxi_k_plan *plan, const float *x) 
             r->wx[j] += wx;
             r->wxx[j] += wx * r->x[i][j];
         }
+    for (int j = 0; j < OXI_RUNS; j++) r->mean[j] = plan->weighted ? 0 : r->w[j] / (float)count;
 }
 
 /* A code is what is nearest to x * inverse + shift. */
@@ -226,7 +217,7 @@ static void oxi_runs_invert(const oxi_runs *r, const float *scale, const float *
 }
 
 /* What a run's numbers cost with the codes nearest to them: weighted squares of what is off, and once more,
- * at the mean weight, the largest. */
+ * at the mean weight (unless weights are given), the largest. */
 static void oxi_runs_cost(const oxi_runs *r, const float *scale, const float *least, float *cost) {
     OXI_ROUND_EACH
     float inverse[OXI_RUNS], shift[OXI_RUNS], sum[OXI_RUNS] = {0}, worst[OXI_RUNS] = {0};
@@ -239,7 +230,7 @@ static void oxi_runs_cost(const oxi_runs *r, const float *scale, const float *le
             sum[j] += r->weight[i][j] * off;
             worst[j] = off > worst[j] ? off : worst[j];
         }
-    for (int j = 0; j < OXI_RUNS; j++) cost[j] = sum[j] + r->w[j] / (float)r->plan->run * worst[j];
+    for (int j = 0; j < OXI_RUNS; j++) cost[j] = sum[j] + r->mean[j] * worst[j];
 }
 
 /* Run j: scale and least number by least squares for given codes, kept if they are the best so far. */
@@ -264,7 +255,7 @@ static void oxi_runs_fit(oxi_runs *r, const oxi_code_sums *s, int j) {
         if (!(scale > 0)) return;
     }
     float error = r->wxx[j] + scale * (scale * wqq - 2 * (wqx + least * wq)) + least * (least * w + 2 * wx);
-    error += w / (float)r->plan->run * s->worst[j] * scale * scale;
+    error += r->mean[j] * s->worst[j] * scale * scale;
     if (!(error < r->error[j])) return;
     r->error[j] = error;
     r->scale[j] = scale;
@@ -364,9 +355,10 @@ static void oxi_k_least(const oxi_runs *r, const float *scale, const oxi_code_su
     }
 }
 
-static void oxi_k_least_codes(float dmin, const float *least, float *code) {
+static void oxi_k_least_codes(const oxi_k_block *b, const float *least, float *code) {
     OXI_ROUND_EACH
-    for (int j = 0; j < OXI_RUNS; j++) code[j] = dmin > 0 ? oxi_nearest_code(least[j] / dmin, 63) : 0;
+    for (int j = 0; j < OXI_RUNS; j++)
+        code[j] = b->dmin > 0 ? oxi_nearest_code(least[j] / b->dmin, b->runs[0].plan->highest) : 0;
 }
 
 /* From the runs' own scales to codes of common units. */
@@ -374,17 +366,18 @@ static void oxi_k_begin(oxi_k_block *b) {
     OXI_ROUND_EACH
     const oxi_k_plan *plan = b->runs[0].plan;
     float number[2 * OXI_RUNS] = {0}, curve[2 * OXI_RUNS] = {0}, inverse[OXI_RUNS], shift[OXI_RUNS];
-    oxi_code_sums s;
+    oxi_code_sums sums[2];
     for (int part = 0; part < plan->parts; part++) {
         oxi_runs *r = &b->runs[part];
+        oxi_code_sums *s = &sums[part];
         oxi_runs_search(r);
         oxi_runs_invert(r, r->scale, r->least, inverse, shift);
-        oxi_runs_sum(r, inverse, shift, &s);
+        oxi_runs_sum(r, inverse, shift, s);
         for (int j = 0; j < OXI_RUNS; j++) {
-            float wq = s.wq[j], w = r->w[j], z = plan->zero;
+            float wq = s->wq[j], w = r->w[j], z = plan->zero;
             float about = z > 0 ? z * (2 * wq - z * w) : wq * wq / w;
             number[OXI_RUNS * part + j] = r->scale[j];
-            curve[OXI_RUNS * part + j] = w > 0 ? s.wqq[j] - about : 0;
+            curve[OXI_RUNS * part + j] = w > 0 ? s->wqq[j] - about : 0;
         }
     }
     b->d = oxi_common_unit(OXI_RUNS * plan->parts, number, curve, plan->lowest, plan->highest);
@@ -392,11 +385,14 @@ static void oxi_k_begin(oxi_k_block *b) {
         b->scale_code[i / OXI_RUNS][i % OXI_RUNS] =
             b->d != 0 ? oxi_nearest_between(number[i] / b->d, plan->lowest, plan->highest) : 0;
     if (plan->zero > 0) return;
-    float scale[OXI_RUNS], least[OXI_RUNS];
-    oxi_k_scales(b, 0, b->scale_code[0], b->least_code[0], scale, least);
-    oxi_k_least(&b->runs[0], scale, &s, least);
-    b->dmin = oxi_common_unit(OXI_RUNS, least, b->runs[0].w, 0, 63);
-    oxi_k_least_codes(b->dmin, least, b->least_code[0]);
+    for (int part = 0, at = 0; part < plan->parts; part++, at += OXI_RUNS) {
+        oxi_k_scales(b, part, b->scale_code[part], b->least_code[part], inverse, shift);
+        oxi_k_least(&b->runs[part], inverse, &sums[part], number + at);
+        memcpy(curve + at, b->runs[part].w, sizeof inverse);
+    }
+    b->dmin = oxi_common_unit(OXI_RUNS * plan->parts, number, curve, 0, plan->highest);
+    for (int part = 0; part < plan->parts; part++)
+        oxi_k_least_codes(b, number + OXI_RUNS * part, b->least_code[part]);
 }
 
 /* Tries the neighbors of every scale code, with the least numbers that go with them. */
@@ -419,7 +415,7 @@ static void oxi_k_step(oxi_k_block *b, int part) {
             oxi_runs_invert(r, scale, least, inverse, shift);
             oxi_runs_sum(r, inverse, shift, &sums);
             oxi_k_least(r, scale, &sums, least);
-            oxi_k_least_codes(b->dmin, least, least_code);
+            oxi_k_least_codes(b, least, least_code);
             oxi_k_scales(b, part, code, least_code, scale, least);
         }
         oxi_runs_cost(r, scale, least, cost);
@@ -528,18 +524,12 @@ static void oxi_quantize_q45_k(const oxi_k_plan *plan, const float *x, uint8_t *
         if (plan->bits == 5) fifth[i % 32] |= (uint8_t)((first >> 4 | second >> 4 << 1) << i / 32 * 2);
     }
 }
-static void oxi_quantize_q4_k(const float *x, uint8_t *p) {
-    oxi_quantize_q45_k(&oxi_plan_q4_k, x, p);
-}
-static void oxi_quantize_q5_k(const float *x, uint8_t *p) {
-    oxi_quantize_q45_k(&oxi_plan_q5_k, x, p);
-}
 
-static void oxi_quantize_q6_k(const float *x, uint8_t *p) {
+static void oxi_quantize_q6_k(const oxi_k_plan *plan, const float *x, uint8_t *p) {
     oxi_k_block b;
     uint8_t code[256];
     memset(p, 0, OXI_BYTES_OX_Q6_K);
-    bool found = oxi_k_find(&oxi_plan_q6_k, x, &b, code);
+    bool found = oxi_k_find(plan, x, &b, code);
     oxi_put_half(p + 208, found ? b.d : NAN);
     if (!found) return;
     for (int j = 0; j < 16; j++) p[192 + j] = (uint8_t)(int)b.scale_code[j / 8][j % 8];
@@ -556,20 +546,26 @@ static void oxi_quantize_q6_k(const float *x, uint8_t *p) {
 /* ---- rows of blocks ------------------------------------------------------------------------------------ */
 
 #define OXI_EACH_QUANTIZED_TYPE(X) \
-    X(q4_0, OX_Q4_0) X(q4_1, OX_Q4_1) X(q5_0, OX_Q5_0) X(q5_1, OX_Q5_1) X(q8_0, OX_Q8_0) X(q4_k, OX_Q4_K) \
-    X(q5_k, OX_Q5_K) X(q6_k, OX_Q6_K)
+    X(q4_0, OX_Q4_0, oxi_quantize_32(x, 4, true, p)) \
+    X(q4_1, OX_Q4_1, oxi_quantize_32(x, 4, false, p)) \
+    X(q5_0, OX_Q5_0, oxi_quantize_32(x, 5, true, p)) \
+    X(q5_1, OX_Q5_1, oxi_quantize_32(x, 5, false, p)) \
+    X(q8_0, OX_Q8_0, oxi_quantize_q8_0(x, p)) \
+    X(q4_k, OX_Q4_K, oxi_quantize_q45_k(&oxi_plan_q4_k, x, p)) \
+    X(q5_k, OX_Q5_K, oxi_quantize_q45_k(&oxi_plan_q5_k, x, p)) \
+    X(q6_k, OX_Q6_K, oxi_quantize_q6_k(&oxi_plan_q6_k, x, p))
 
-#define OXI_X(name, dtype) \
+#define OXI_X(name, dtype, write) \
     static void oxi_quantize_blocks_##name(int64_t n, const float *x, void *blocks) { \
         uint8_t *p = (uint8_t *)blocks; \
         for (; n > 0; n -= OXI_ELEMENTS_##dtype, x += OXI_ELEMENTS_##dtype, p += OXI_BYTES_##dtype) \
-            oxi_quantize_##name(x, p); \
+            write; \
     }
 OXI_EACH_QUANTIZED_TYPE(OXI_X)
 #undef OXI_X
 
 static void oxi_fill_quantize(oxi_kernels *k) {
-#define OXI_X(name, dtype) k->quantize[dtype] = oxi_quantize_blocks_##name;
+#define OXI_X(name, dtype, write) k->quantize[dtype] = oxi_quantize_blocks_##name;
     OXI_EACH_QUANTIZED_TYPE(OXI_X)
 #undef OXI_X
 }

@@ -30,14 +30,41 @@ static ox_status oxi_llm_find_family(ox_llm *model, const ox_file *file) {
 
 /* ---- opening and closing ------------------------------------------------------------------------------- */
 
+/* The tokenizer in the metadata: GGUF's arrays, or tokenizer.json as a whole. */
+static ox_tokenizer *oxi_llm_open_tokenizer(const ox_file *file) {
+    if (oxi_tokenizer_knows(file)) return ox_tokenizer_open(file);
+    const ox_file_meta json = ox_file_meta_find(file, "tokenizer.huggingface.json");
+    const ox_file_meta config = ox_file_meta_find(file, "tokenizer.huggingface.config");
+    const bool configured = config.type == OX_FILE_META_STRING;
+    if (json.type != OX_FILE_META_STRING) return NULL;
+    return ox_tokenizer_open_json(json.text.data, json.text.length, configured ? config.text.data : NULL,
+                                  configured ? config.text.length : 0);
+}
+
 /* A model without a tokenizer of a known kind still takes ids. */
 static ox_status oxi_llm_read_tokenizer(ox_llm *model, const ox_file *file) {
     const ox_file_meta name = ox_file_meta_find(file, "tokenizer.ggml.model");
+    const bool clear = ox_error() == OX_OK;
     if (name.type == OX_FILE_META_STRING)
         oxi_llm_copy_text(name.text, model->tokenizer_name, sizeof model->tokenizer_name);
-    if (!oxi_tokenizer_kind_of(file)) return OX_OK;
-    model->tokenizer = ox_tokenizer_open(file);
-    return model->tokenizer ? OX_OK : oxi_llm_error();
+    else if (ox_file_meta_find(file, "tokenizer.huggingface.json").type == OX_FILE_META_STRING)
+        (void)snprintf(model->tokenizer_name, sizeof model->tokenizer_name, "tokenizer.json");
+    model->tokenizer = oxi_llm_open_tokenizer(file);
+    if (model->tokenizer || ox_error() == OX_OK) return OX_OK;
+    if (ox_error() != OX_ERR_UNSUPPORTED) return oxi_llm_error();
+    if (clear) ox_error_clear();
+    return OX_OK;
+}
+
+static ox_status oxi_llm_read_template(ox_llm *model, const ox_file *file) {
+    const ox_file_meta text = ox_file_meta_find(file, "tokenizer.chat_template");
+    if (text.type != OX_FILE_META_STRING) return OX_OK;
+    model->chat_template = (char *)oxi_alloc((size_t)text.text.length + 1);
+    if (!model->chat_template) return OX_ERR_NOMEM;
+    memcpy(model->chat_template, text.text.data, (size_t)text.text.length);
+    model->chat_template[text.text.length] = 0;
+    model->chat_template_length = text.text.length;
+    return OX_OK;
 }
 
 static ox_status oxi_llm_check_vocabulary(const ox_llm *model, const ox_file *file) {
@@ -59,6 +86,7 @@ static ox_llm *oxi_llm_read(ox_file *file) {
     ox_status status = oxi_llm_find_family(model, file);
     if (!status) status = oxi_llm_read_config(model, file);
     if (!status) status = oxi_llm_read_tokenizer(model, file);
+    if (!status) status = oxi_llm_read_template(model, file);
     if (!status) status = oxi_llm_load_weights(model, file);
     if (!status) status = oxi_llm_check_vocabulary(model, file);
     if (!status) status = oxi_llm_prepack(model, file);
@@ -90,6 +118,7 @@ OX_API ox_llm *ox_llm_open(const char *path, ox_device *device) {
 OX_API void ox_llm_close(ox_llm *model) {
     if (!model || oxi_atomic_add(&model->references, -1) > 0) return;
     oxi_llm_free_weights(model);
+    oxi_free(model->chat_template, model->chat_template ? (size_t)model->chat_template_length + 1 : 0);
     ox_tokenizer_close(model->tokenizer);
     oxi_free(model, sizeof *model);
 }
@@ -111,4 +140,9 @@ OX_API const ox_tokenizer *ox_llm_tokenizer(const ox_llm *model) {
                        "llm: the model's tokenizer is of the kind \"%s\", which is not supported yet",
                        model->tokenizer_name);
     return model->tokenizer;
+}
+
+OX_API const char *ox_llm_chat_template(const ox_llm *model) {
+    if (!model) (void)oxi_fail_missing("llm: the model");
+    return model ? model->chat_template : NULL;
 }

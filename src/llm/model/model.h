@@ -242,6 +242,8 @@ struct ox_llm {
     ox_device *device;
     ox_tokenizer *tokenizer; /* NULL = a kind that is not read here */
     char tokenizer_name[32];
+    char *chat_template; /* NULL = there is none */
+    int64_t chat_template_length;
     oxi_llm_part part[OXI_LLM_MODEL_ROLES]; /* OUTPUT is EMBEDDING where tied */
     oxi_llm_layer *layers;                  /* [config.layers] */
 };

@@ -313,11 +313,10 @@ static ox_status oxi_llm_load_layer(ox_llm *model, ox_file *file, int64_t index)
     oxi_llm_drop_biases(model, l);
     if (!l->part[OXI_LLM_QUERY_NORM].weight && !model->numbers.latent) /* one alone is not used */
         oxi_llm_free_part(&l->part[OXI_LLM_KEY_NORM]);
+    if (!status) status = oxi_llm_check_norms(model, l, index);
     if (!status && l->attends) status = oxi_llm_check_attention(model, l, index);
     if (!status && l->mixer) status = oxi_llm_check_mixer(model, l, index);
-    if (!status && l->feeds) status = oxi_llm_check_feed_forward(l, index);
-    if (!status) status = oxi_llm_check_norms(model, l, index);
-    return status;
+    return status || !l->feeds ? status : oxi_llm_check_feed_forward(l, index);
 }
 
 /* Factors of the frequencies that lie in the file replace none, and multiply those of YaRN. */

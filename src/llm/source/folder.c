@@ -165,10 +165,13 @@ static ox_status oxi_llm_folder_template(const oxi_llm_config *c, const oxi_json
 
 static ox_status oxi_llm_folder_tokenizer(const oxi_llm_config *c) {
     oxi_json tokenizer;
-    const ox_string json = c->folder->text[OXI_LLM_SOURCE_TOKENIZER];
+    const ox_string json = c->folder->text[OXI_LLM_SOURCE_TOKENIZER],
+                    config = c->folder->text[OXI_LLM_SOURCE_TOKENIZER_CONFIG];
     ox_status status = OX_OK;
     if (json.data)
         status = oxi_llm_fact_text(c, "tokenizer.huggingface.json", json.data, (size_t)json.length);
+    if (json.data && status == OX_OK && config.data)
+        status = oxi_llm_fact_text(c, "tokenizer.huggingface.config", config.data, (size_t)config.length);
     if (status == OX_OK)
         status = oxi_llm_folder_json(c->file, "tokenizer_config.json",
                                      c->folder->text[OXI_LLM_SOURCE_TOKENIZER_CONFIG], &tokenizer);

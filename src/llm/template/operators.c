@@ -145,6 +145,7 @@ static oxi_jinja_value oxi_jinja_binary(oxi_jinja *j, oxi_jinja_operation operat
     if (operation == OXI_JINJA_CONCATENATE) {
         a = oxi_jinja_string(j, a);
         b = oxi_jinja_string(j, b);
+        a.safe = b.safe = 0;
         return j->status ? a : oxi_jinja_join_texts(j, a, b);
     }
     if (oxi_jinja_is_number(a) && oxi_jinja_is_number(b)) {
@@ -157,13 +158,18 @@ static oxi_jinja_value oxi_jinja_binary(oxi_jinja *j, oxi_jinja_operation operat
         a.type == OXI_JINJA_STRING || a.type == OXI_JINJA_LIST || a.type == OXI_JINJA_TUPLE;
     const bool b_repeats =
         b.type == OXI_JINJA_STRING || b.type == OXI_JINJA_LIST || b.type == OXI_JINJA_TUPLE;
+    if (operation == OXI_JINJA_ADD && a.type == b.type && a_repeats && (a.safe || b.safe)) {
+        a = oxi_jinja_join_texts(j, oxi_jinja_escaped(j, a), oxi_jinja_escaped(j, b));
+        a.safe = 1;
+        return a;
+    }
     if (operation == OXI_JINJA_ADD && a.type == b.type && a_repeats)
         return a.type == OXI_JINJA_STRING ? oxi_jinja_join_texts(j, a, b) : oxi_jinja_append_lists(j, a, b);
     if (operation == OXI_JINJA_MULTIPLY) {
         if (a_repeats && (b.type == OXI_JINJA_INT || b.type == OXI_JINJA_BOOL))
-            return oxi_jinja_repeat(j, a, b.as.i);
+            return oxi_jinja_safe_as(oxi_jinja_repeat(j, a, b.as.i), a);
         if (b_repeats && (a.type == OXI_JINJA_INT || a.type == OXI_JINJA_BOOL))
-            return oxi_jinja_repeat(j, b, a.as.i);
+            return oxi_jinja_safe_as(oxi_jinja_repeat(j, b, a.as.i), b);
     }
     if (operation == OXI_JINJA_MODULO && a.type == OXI_JINJA_STRING) return oxi_jinja_percent_format(j, a, b);
     return oxi_jinja_no_operation(j, "no such operation", a, b);
@@ -243,6 +249,21 @@ static oxi_jinja_value oxi_jinja_of_undefined(oxi_jinja *j, oxi_jinja_value v, o
                           (int)(length < 100 ? length : 100), text);
 }
 
+/* The parts of a cycler or joiner that are no methods; undefined: there is none of that name. */
+static oxi_jinja_value oxi_jinja_part(oxi_jinja_value v, oxi_jinja_value name) {
+    const oxi_jinja_list *list = v.as.list;
+    const bool cycler = v.type == OXI_JINJA_CYCLER;
+    if (cycler && oxi_jinja_is_text(name, "current")) return list->items[list->start];
+    if (cycler && oxi_jinja_is_text(name, "pos")) return oxi_jinja_int(list->start);
+    if (cycler && oxi_jinja_is_text(name, "items")) {
+        v.type = OXI_JINJA_TUPLE;
+        return v;
+    }
+    if (!cycler && oxi_jinja_is_text(name, "sep")) return list->items[0];
+    if (!cycler && oxi_jinja_is_text(name, "used")) return oxi_jinja_bool(list->start != 0);
+    return oxi_jinja_undefined(name.as.text, name.length);
+}
+
 static oxi_jinja_value oxi_jinja_attribute(oxi_jinja *j, oxi_jinja_value v, oxi_jinja_value name) {
     const oxi_jinja_value none = oxi_jinja_undefined(name.as.text, name.length);
     const oxi_jinja_value *found = NULL;
@@ -255,6 +276,8 @@ static oxi_jinja_value oxi_jinja_attribute(oxi_jinja *j, oxi_jinja_value v, oxi_
         return found ? *found : none;
     }
     const oxi_jinja_value method = oxi_jinja_method_value(j, v, name);
+    if (method.type == OXI_JINJA_UNDEFINED && (v.type == OXI_JINJA_CYCLER || v.type == OXI_JINJA_JOINER))
+        return oxi_jinja_part(v, name);
     if (v.type == OXI_JINJA_DICT && method.type == OXI_JINJA_UNDEFINED)
         found = oxi_jinja_dict_find(j, v.as.dict, name);
     return found ? *found : method;
@@ -268,8 +291,8 @@ static oxi_jinja_value oxi_jinja_element(oxi_jinja *j, oxi_jinja_value v, int64_
     if (v.type != OXI_JINJA_STRING) return v.as.list->items[index];
     const size_t start = oxi_jinja_byte_of(v.as.text, v.length, (size_t)index);
     size_t end = start;
-    (void)oxi_jinja_code(v.as.text, v.length, &end);
-    return oxi_jinja_text(v.as.text + start, end - start);
+    (void)oxi_utf8_code(v.as.text, v.length, &end);
+    return oxi_jinja_safe_as(oxi_jinja_text(v.as.text + start, end - start), v);
 }
 
 static bool oxi_jinja_has_elements(oxi_jinja_value v) {
@@ -337,7 +360,8 @@ static oxi_jinja_value oxi_jinja_slice(oxi_jinja *j, oxi_jinja_value v, const ox
     const int64_t start = oxi_jinja_bound_of(j, bounds[0], length, low, high, up ? 0 : length - 1);
     const int64_t stop = oxi_jinja_bound_of(j, bounds[1], length, low, high, up ? length : -1);
     if (j->status) return v;
-    if (v.type == OXI_JINJA_STRING) return oxi_jinja_slice_text(j, v, start, stop, step);
+    if (v.type == OXI_JINJA_STRING)
+        return oxi_jinja_safe_as(oxi_jinja_slice_text(j, v, start, stop, step), v);
     oxi_jinja_value list = oxi_jinja_list_new(j, (oxi_jinja_type)v.type, 0);
     for (int64_t at = start; !j->status && (up ? at < stop : at > stop); at += step)
         oxi_jinja_push(j, list.as.list, v.as.list->items[at]);

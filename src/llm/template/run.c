@@ -80,13 +80,28 @@ static OXI_NOINLINE oxi_jinja_value oxi_jinja_eval_condition(oxi_jinja *j, const
     return node->c ? oxi_jinja_eval(j, node->c) : oxi_jinja_undefined("the value of an if without else", 31);
 }
 
+static bool oxi_jinja_is_constant(const oxi_jinja_node *node);
+
 static OXI_NOINLINE oxi_jinja_value oxi_jinja_eval_slice(oxi_jinja *j, const oxi_jinja_node *node) {
     const oxi_jinja_value v = oxi_jinja_eval(j, node->a);
     oxi_jinja_value *bounds = (oxi_jinja_value *)oxi_jinja_alloc_array(j, 3, sizeof *bounds);
     const oxi_jinja_node *bound = node->b;
     for (int i = 0; bounds && i < 3; i++, bound = bound->next) bounds[i] = oxi_jinja_eval(j, bound);
     oxi_jinja_stand_at(j, node);
+    if (!j->status && oxi_jinja_is_constant(node->a) && !oxi_jinja_has_elements(v))
+        return oxi_jinja_undefined("a slice of what has none", 24);
     return j->status ? v : oxi_jinja_slice(j, v, bounds);
+}
+
+/* {% block %}, to be called as a macro. */
+static oxi_jinja_value oxi_jinja_section_value(oxi_jinja *j, oxi_jinja_value section,
+                                               oxi_jinja_scope *scope) {
+    oxi_jinja_macro *macro = (oxi_jinja_macro *)oxi_jinja_alloc(j, sizeof *macro);
+    if (!macro) return oxi_jinja_none();
+    *macro = *section.as.macro;
+    macro->scope = scope;
+    section.as.macro = macro;
+    return section;
 }
 
 /* ---- calls --------------------------------------------------------------------------------------------- */
@@ -188,11 +203,24 @@ static OXI_NOINLINE oxi_jinja_value oxi_jinja_call_macro(oxi_jinja *j, const oxi
 
 static oxi_jinja_value oxi_jinja_run_loop(oxi_jinja *j, const oxi_jinja_node *node, oxi_jinja_value over);
 
+/* What a method of a text that is safe gives is safe too. Lists of texts are the method's own. */
+static oxi_jinja_value oxi_jinja_safe_result(oxi_jinja_value v, oxi_jinja_value self) {
+    if (self.type != OXI_JINJA_STRING || !self.safe) return v;
+    for (size_t i = 0; (v.type == OXI_JINJA_LIST || v.type == OXI_JINJA_TUPLE) && i < v.as.list->count; i++)
+        v.as.list->items[i] = oxi_jinja_safe_as(v.as.list->items[i], self);
+    return v.type == OXI_JINJA_STRING ? oxi_jinja_safe_as(v, self) : v;
+}
+
 static oxi_jinja_value oxi_jinja_call_value(oxi_jinja *j, oxi_jinja_value callee,
                                             const oxi_jinja_arguments *arguments) {
     if (j->status || !arguments) return callee;
-    if (callee.type == OXI_JINJA_FUNCTION)
-        return oxi_jinja_apply(j, callee.as.bound->function, &callee.as.bound->self, arguments);
+    if (callee.type == OXI_JINJA_FUNCTION) {
+        const oxi_jinja_value v =
+            oxi_jinja_apply(j, callee.as.bound->function, &callee.as.bound->self, arguments);
+        return callee.as.bound->is_method ? oxi_jinja_safe_result(v, callee.as.bound->self) : v;
+    }
+    if (callee.type == OXI_JINJA_JOINER && !arguments->positional && !arguments->keywords)
+        return callee.as.list->start++ ? callee.as.list->items[0] : oxi_jinja_word("");
     if (callee.type == OXI_JINJA_MACRO) return oxi_jinja_call_macro(j, callee.as.macro, arguments);
     if (callee.type == OXI_JINJA_LOOP && callee.as.loop->node->flag && arguments->positional == 1) {
         oxi_jinja_scope *scope = j->scope;
@@ -252,9 +280,24 @@ static OXI_NOINLINE oxi_jinja_value oxi_jinja_eval_item(oxi_jinja *j, const oxi_
 }
 
 static OXI_NOINLINE oxi_jinja_value oxi_jinja_eval_attribute(oxi_jinja *j, const oxi_jinja_node *node) {
+    if (node->a->kind == OXI_JINJA_NAME && oxi_jinja_is_text(node->a->value, "self") &&
+        !oxi_jinja_find_variable(j, j->scope, node->a->symbol)) {
+        const oxi_jinja_value *section = oxi_jinja_dict_find(j, j->sections, node->value);
+        if (section) return oxi_jinja_section_value(j, *section, j->globals);
+        return oxi_jinja_fail(j, "there is no block of this name");
+    }
     const oxi_jinja_value v = oxi_jinja_eval(j, node->a);
     oxi_jinja_stand_at(j, node);
     return j->status ? v : oxi_jinja_attribute(j, v, node->value);
+}
+
+/* A slice of a literal that has none is undefined: Jinja folds it, and asks for no more. */
+static bool oxi_jinja_is_constant(const oxi_jinja_node *node) {
+    if (node->kind == OXI_JINJA_LITERAL) return true;
+    if (node->kind != OXI_JINJA_DICTIONARY) return false;
+    for (const oxi_jinja_node *e = node->a; e; e = e->next)
+        if (e->kind != OXI_JINJA_LITERAL) return false;
+    return true;
 }
 
 static OXI_NOINLINE oxi_jinja_value oxi_jinja_eval_unary(oxi_jinja *j, const oxi_jinja_node *node) {
@@ -441,6 +484,20 @@ static OXI_NOINLINE oxi_jinja_flow oxi_jinja_exec_with(oxi_jinja *j, const oxi_j
     return flow;
 }
 
+/* In place: sees what is set outside of all blocks, and all around it if it is scoped. */
+static OXI_NOINLINE void oxi_jinja_exec_section(oxi_jinja *j, const oxi_jinja_node *node) {
+    oxi_jinja_arguments none;
+    memset(&none, 0, sizeof none);
+    if (node->operation) {
+        (void)oxi_jinja_fail(j, "a block that is required has no other template to fill it");
+        return;
+    }
+    const oxi_jinja_value *section = oxi_jinja_dict_find(j, j->sections, node->value);
+    if (!section) return;
+    const oxi_jinja_value v = oxi_jinja_section_value(j, *section, node->flag ? j->scope : j->globals);
+    oxi_jinja_write_value(j, oxi_jinja_call_value(j, v, &none));
+}
+
 static oxi_jinja_flow oxi_jinja_exec_one(oxi_jinja *j, const oxi_jinja_node *node) {
     switch (node->kind) {
     case OXI_JINJA_TEXT: oxi_jinja_write(j, node->value.as.text, node->value.length); break;
@@ -460,6 +517,7 @@ static oxi_jinja_flow oxi_jinja_exec_one(oxi_jinja *j, const oxi_jinja_node *nod
         break;
     case OXI_JINJA_WITH: return oxi_jinja_exec_with(j, node);
     case OXI_JINJA_SCOPE: return oxi_jinja_exec_scoped(j, node->c);
+    case OXI_JINJA_SECTION: oxi_jinja_exec_section(j, node); break;
     case OXI_JINJA_BREAK: return OXI_JINJA_BROKEN;
     default: return OXI_JINJA_CONTINUED;
     }

@@ -23,20 +23,12 @@ static const char *oxi_jinja_copy_source(oxi_jinja *j, const char *text, size_t 
     return copy;
 }
 
-static bool oxi_jinja_is_utf8(const char *text, size_t length) {
-    for (size_t at = 0; at < length;) {
-        const size_t used = oxi_utf8_length((const unsigned char *)text + at, length - at);
-        if (!used) return false;
-        at += used;
-    }
-    return true;
-}
-
 static void oxi_jinja_open_source(oxi_jinja *j, ox_llm_template *t, const char *text, size_t length) {
     oxi_jinja_parser p;
     memset(&p, 0, sizeof p);
     p.j = j;
     p.symbols = &t->symbols;
+    p.sections = &t->sections;
     p.line = p.column = 1;
     p.line_starts = true;
     p.source = oxi_jinja_copy_source(j, text, &length);
@@ -56,7 +48,7 @@ OX_API ox_llm_template *ox_llm_template_open(const char *text, int64_t length) {
         return NULL;
     }
     const size_t bytes = length < 0 ? strlen(text) : (size_t)length;
-    if (bytes > OXI_JINJA_MOST_SOURCE || !oxi_jinja_is_utf8(text, bytes)) {
+    if (bytes > OXI_JINJA_MOST_SOURCE || !oxi_utf8_is_valid(text, bytes)) {
         (void)oxi_fail(OX_ERR_FORMAT, bytes > OXI_JINJA_MOST_SOURCE ? "template: more than 4 MiB"
                                                                     : "template: the source is not UTF-8");
         return NULL;
@@ -101,6 +93,16 @@ static oxi_jinja_value oxi_jinja_from_members(oxi_jinja *j, const oxi_json *json
     return v;
 }
 
+/* A number that JSON's reader took for a float: an integer of more than 64 bits has no point or exponent. */
+static oxi_jinja_value oxi_jinja_from_float(oxi_jinja *j, const oxi_json_node *node) {
+    const char *text = j->json + node->at;
+    size_t length = 0;
+    while (oxi_is_digit(text[length]) || text[length] == '-') length++;
+    if (text[length] && strchr(".eE", text[length])) return oxi_jinja_float(node->value.f);
+    return oxi_jinja_fail(j, "the values have an integer beyond 64 bits: %.*s",
+                          (int)(length < 60 ? length : 60), text);
+}
+
 /* Texts stay in the document. */
 static oxi_jinja_value oxi_jinja_from_json(oxi_jinja *j, const oxi_json *json, uint32_t index) {
     const oxi_json_node *node = &json->nodes[index];
@@ -108,7 +110,7 @@ static oxi_jinja_value oxi_jinja_from_json(oxi_jinja *j, const oxi_json *json, u
     case OXI_JSON_NULL: return oxi_jinja_none();
     case OXI_JSON_BOOL: return oxi_jinja_bool(node->value.i != 0);
     case OXI_JSON_INT: return oxi_jinja_int(node->value.i);
-    case OXI_JSON_FLOAT: return oxi_jinja_float(node->value.f);
+    case OXI_JSON_FLOAT: return oxi_jinja_from_float(j, node);
     case OXI_JSON_STRING: return oxi_jinja_text(node->value.text, node->length);
     default: return oxi_jinja_from_members(j, json, index);
     }
@@ -132,6 +134,8 @@ static void oxi_jinja_start(oxi_jinja *j, const ox_llm_template *t, const ox_llm
     j->key[0] = t->key[0];
     j->key[1] = t->key[1];
     j->symbols = &t->symbols;
+    j->sections = &t->sections;
+    j->seed = desc ? desc->seed : 0;
     j->loop_symbol = t->loop_symbol;
     j->caller_symbol = t->caller_symbol;
     j->varargs_symbol = t->varargs_symbol;
@@ -172,6 +176,7 @@ OX_API char *ox_llm_template_render(const ox_llm_template *t, const char *json, 
     }
     if (oxi_json_parse("template", json, bytes < 0 ? strlen(json) : (size_t)bytes, &document)) return NULL;
     oxi_jinja_start(&j, t, desc);
+    j.json = json;
     if (document.nodes[0].type != OXI_JSON_OBJECT)
         j.status = oxi_fail(OX_ERR_FORMAT, "template: the values are no JSON object");
     if (!j.status) oxi_jinja_set_globals(&j, &document);

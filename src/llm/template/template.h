@@ -55,6 +55,8 @@ typedef enum oxi_jinja_type {
     OXI_JINJA_LOOP,
     OXI_JINJA_MACRO,
     OXI_JINJA_FUNCTION, /* a row of a table, bound to `self` if it is a method */
+    OXI_JINJA_CYCLER,   /* list: its items, start: which one is the current one */
+    OXI_JINJA_JOINER,   /* list: the separator, start: whether it has been called */
     OXI_JINJA_TYPE_COUNT
 } oxi_jinja_type;
 
@@ -67,13 +69,14 @@ typedef struct oxi_jinja_macro oxi_jinja_macro;
 typedef struct oxi_jinja_bound oxi_jinja_bound;
 
 typedef struct oxi_jinja_value {
-    uint32_t type;   /* oxi_jinja_type */
+    uint16_t type;   /* oxi_jinja_type */
+    uint16_t safe;   /* STRING: 1 = escaped already, Python's Markup */
     uint32_t length; /* STRING, UNDEFINED: bytes */
     union {
         int64_t i; /* INT, BOOL */
         double f;
         const char *text;
-        oxi_jinja_list *list; /* LIST to GENERATOR */
+        oxi_jinja_list *list; /* LIST to GENERATOR, CYCLER, JOINER */
         oxi_jinja_dict *dict; /* DICT, NAMESPACE */
         oxi_jinja_loop *loop;
         oxi_jinja_macro *macro;
@@ -181,6 +184,7 @@ typedef enum oxi_jinja_kind {
     OXI_JINJA_FILTER_BLOCK, /* a: the filters, c: body */
     OXI_JINJA_WITH,      /* a: values, b: targets, c: body */
     OXI_JINJA_SCOPE,     /* c: body (generation) */
+    OXI_JINJA_SECTION,   /* {% block %}: symbol, value: name; c: body; flag: scoped; operation: required */
     OXI_JINJA_BREAK,
     OXI_JINJA_CONTINUE
 } oxi_jinja_kind;
@@ -227,13 +231,17 @@ struct oxi_jinja {
     oxi_jinja_scope *globals;
     uint32_t loop_symbol, caller_symbol, varargs_symbol, kwargs_symbol;
     int loop_depth;
-    int64_t now; /* seconds */
+    const oxi_jinja_dict *sections; /* of the template: names to macros */
+    const char *json;         /* the values' text */
+    int64_t now;              /* seconds */
+    uint64_t seed, randoms;   /* of the filter random: how many were drawn */
 };
 
 struct ox_llm_template {
     oxi_jinja_block *blocks;
     size_t memory;
-    oxi_jinja_dict symbols; /* texts to numbers */
+    oxi_jinja_dict symbols;  /* texts to numbers */
+    oxi_jinja_dict sections; /* names of {% block %} to macros without a scope */
     uint64_t key[2];
     oxi_jinja_node *body;
     uint32_t loop_symbol, caller_symbol, varargs_symbol, kwargs_symbol;
@@ -302,7 +310,11 @@ static oxi_jinja_scope *oxi_jinja_scope_new(oxi_jinja *j, oxi_jinja_scope *outer
 
 static void oxi_jinja_write_value(oxi_jinja *j, oxi_jinja_value v); /* as Python's str */
 static void oxi_jinja_write_repr(oxi_jinja *j, oxi_jinja_value v);
-static oxi_jinja_value oxi_jinja_string(oxi_jinja *j, oxi_jinja_value v); /* str(v) */
+static oxi_jinja_value oxi_jinja_string(oxi_jinja *j, oxi_jinja_value v); /* str(v); stays safe */
+/* With &, <, >, " and ' as entities, and safe; what is safe already is as it was. */
+static oxi_jinja_value oxi_jinja_escaped(oxi_jinja *j, oxi_jinja_value v);
+/* A text that is safe if `of` is. */
+static oxi_jinja_value oxi_jinja_safe_as(oxi_jinja_value text, oxi_jinja_value of);
 typedef struct oxi_jinja_json_style {
     bool ascii, sorted, indented;
     oxi_jinja_value indent, comma, colon; /* strings */
@@ -314,8 +326,6 @@ static void oxi_jinja_write_int(oxi_jinja *j, int64_t i);
 
 /* ---- characters (unicode.c) ---------------------------------------------------------------------------- */
 
-/* The character at text[*at], which is valid UTF-8; moves on. */
-static uint32_t oxi_jinja_code(const char *text, size_t length, size_t *at);
 static size_t oxi_jinja_characters(const char *text, size_t length);
 /* The byte where character `index` begins. */
 static size_t oxi_jinja_byte_of(const char *text, size_t length, size_t index);
@@ -342,7 +352,7 @@ typedef struct oxi_jinja_parser {
     oxi_jinja *j;
     const char *source;
     size_t length, at;
-    oxi_jinja_dict *symbols;
+    oxi_jinja_dict *symbols, *sections;
     bool inside, inside_print; /* of a block; of {{ }} */
     bool line_starts;          /* nothing but the start of a line is before `at` */
     int brackets, loops, nesting;
@@ -379,6 +389,7 @@ static bool oxi_jinja_compare(oxi_jinja *j, oxi_jinja_operation operation, oxi_j
 static oxi_jinja_value oxi_jinja_attribute(oxi_jinja *j, oxi_jinja_value v, oxi_jinja_value name);
 static oxi_jinja_value oxi_jinja_item(oxi_jinja *j, oxi_jinja_value v, oxi_jinja_value key);
 static oxi_jinja_value oxi_jinja_slice(oxi_jinja *j, oxi_jinja_value v, const oxi_jinja_value bounds[3]);
+/* Both escape what they put into a format that is safe. */
 static oxi_jinja_value oxi_jinja_percent_format(oxi_jinja *j, oxi_jinja_value format, oxi_jinja_value values);
 static oxi_jinja_value oxi_jinja_brace_format(oxi_jinja *j, oxi_jinja_value format,
                                               oxi_jinja_value positional, oxi_jinja_value keywords);

@@ -8,16 +8,16 @@
 static oxi_jinja_value oxi_jinja_map_case(oxi_jinja *j, oxi_jinja_value text, uint32_t (*of)(uint32_t)) {
     const size_t start = j->out_length;
     for (size_t at = 0; at < text.length && oxi_jinja_step(j, 1);)
-        oxi_jinja_write_code(j, of(oxi_jinja_code(text.as.text, text.length, &at)));
+        oxi_jinja_write_code(j, of(oxi_utf8_code(text.as.text, text.length, &at)));
     return oxi_jinja_take(j, start);
 }
 
 static oxi_jinja_value oxi_jinja_upper(oxi_jinja *j, oxi_jinja_value *a) {
-    return oxi_jinja_map_case(j, oxi_jinja_string(j, a[0]), oxi_jinja_to_upper);
+    return oxi_jinja_safe_as(oxi_jinja_map_case(j, oxi_jinja_string(j, a[0]), oxi_jinja_to_upper), a[0]);
 }
 
 static oxi_jinja_value oxi_jinja_lower(oxi_jinja *j, oxi_jinja_value *a) {
-    return oxi_jinja_map_case(j, oxi_jinja_string(j, a[0]), oxi_jinja_to_lower);
+    return oxi_jinja_safe_as(oxi_jinja_map_case(j, oxi_jinja_string(j, a[0]), oxi_jinja_to_lower), a[0]);
 }
 
 static oxi_jinja_value oxi_jinja_capitalize(oxi_jinja *j, oxi_jinja_value *a) {
@@ -25,10 +25,10 @@ static oxi_jinja_value oxi_jinja_capitalize(oxi_jinja *j, oxi_jinja_value *a) {
     const size_t start = j->out_length;
     for (size_t at = 0; at < text.length && oxi_jinja_step(j, 1);) {
         const bool first = at == 0;
-        const uint32_t code = oxi_jinja_code(text.as.text, text.length, &at);
+        const uint32_t code = oxi_utf8_code(text.as.text, text.length, &at);
         oxi_jinja_write_code(j, first ? oxi_jinja_to_upper(code) : oxi_jinja_to_lower(code));
     }
-    return oxi_jinja_take(j, start);
+    return oxi_jinja_safe_as(oxi_jinja_take(j, start), text);
 }
 
 static bool oxi_jinja_is_cased(uint32_t code) {
@@ -41,7 +41,7 @@ static oxi_jinja_value oxi_jinja_title_of(oxi_jinja *j, oxi_jinja_value text, bo
     const size_t start = j->out_length;
     bool begins = true;
     for (size_t at = 0; at < text.length && oxi_jinja_step(j, 1);) {
-        const uint32_t code = oxi_jinja_code(text.as.text, text.length, &at);
+        const uint32_t code = oxi_utf8_code(text.as.text, text.length, &at);
         oxi_jinja_write_code(j, begins ? oxi_jinja_to_upper(code) : oxi_jinja_to_lower(code));
         begins = is_filter ? oxi_jinja_is_space(code) || (code < 0x80 && code && strchr("-({[<", (int)code))
                            : !oxi_jinja_is_cased(code);
@@ -56,7 +56,7 @@ static oxi_jinja_value oxi_jinja_title(oxi_jinja *j, oxi_jinja_value *a) {
 static bool oxi_jinja_in_set(uint32_t code, oxi_jinja_value set) {
     if (set.type != OXI_JINJA_STRING) return oxi_jinja_is_space(code);
     for (size_t at = 0; at < set.length;)
-        if (oxi_jinja_code(set.as.text, set.length, &at) == code) return true;
+        if (oxi_utf8_code(set.as.text, set.length, &at) == code) return true;
     return false;
 }
 
@@ -66,21 +66,21 @@ static oxi_jinja_value oxi_jinja_strip(oxi_jinja *j, oxi_jinja_value text, oxi_j
     size_t start = 0, end = text.length;
     while (left && start < end && oxi_jinja_step(j, 1 + set.length / 64 * (set.type == OXI_JINJA_STRING))) {
         size_t next = start;
-        if (!oxi_jinja_in_set(oxi_jinja_code(text.as.text, end, &next), set)) break;
+        if (!oxi_jinja_in_set(oxi_utf8_code(text.as.text, end, &next), set)) break;
         start = next;
     }
     while (right && end > start && oxi_jinja_step(j, 1 + set.length / 64 * (set.type == OXI_JINJA_STRING))) {
         size_t at = end - 1;
         while (at > start && ((unsigned char)text.as.text[at] & 0xC0) == 0x80) at--;
         size_t next = at;
-        if (!oxi_jinja_in_set(oxi_jinja_code(text.as.text, end, &next), set)) break;
+        if (!oxi_jinja_in_set(oxi_utf8_code(text.as.text, end, &next), set)) break;
         end = at;
     }
     return oxi_jinja_text(text.as.text + start, end - start);
 }
 
 static oxi_jinja_value oxi_jinja_trim(oxi_jinja *j, oxi_jinja_value *a) {
-    return oxi_jinja_strip(j, oxi_jinja_string(j, a[0]), a[1], true, true);
+    return oxi_jinja_safe_as(oxi_jinja_strip(j, oxi_jinja_string(j, a[0]), a[1], true, true), a[0]);
 }
 
 static oxi_jinja_value oxi_jinja_replace_in(oxi_jinja *j, oxi_jinja_value text, oxi_jinja_value old,
@@ -96,7 +96,7 @@ static oxi_jinja_value oxi_jinja_replace_in(oxi_jinja *j, oxi_jinja_value text, 
         if (old.length == 0) {
             const size_t from = at;
             if (at == text.length) return oxi_jinja_take(j, start);
-            (void)oxi_jinja_code(text.as.text, text.length, &at);
+            (void)oxi_utf8_code(text.as.text, text.length, &at);
             oxi_jinja_write(j, text.as.text + from, at - from);
         }
         most--;
@@ -122,7 +122,7 @@ static oxi_jinja_value oxi_jinja_lines(oxi_jinja *j, oxi_jinja_value text, bool 
     size_t start = 0;
     for (size_t at = 0; at < text.length && oxi_jinja_step(j, 1);) {
         const size_t end = at;
-        const uint32_t code = oxi_jinja_code(text.as.text, text.length, &at);
+        const uint32_t code = oxi_utf8_code(text.as.text, text.length, &at);
         if (!oxi_jinja_is_line_end(code)) continue;
         if (code == '\r' && at < text.length && text.as.text[at] == '\n') at++;
         oxi_jinja_push(j, lines.as.list,
@@ -152,7 +152,7 @@ static oxi_jinja_value oxi_jinja_indent(oxi_jinja *j, oxi_jinja_value *a) {
         if (i ? blank || line.length : first) oxi_jinja_write(j, by.as.text, by.length);
         oxi_jinja_write(j, line.as.text, line.length);
     }
-    return oxi_jinja_take(j, start);
+    return oxi_jinja_safe_as(oxi_jinja_take(j, start), a[0]);
 }
 
 static oxi_jinja_value oxi_jinja_center_in(oxi_jinja *j, oxi_jinja_value text, int64_t width, char fill,
@@ -165,7 +165,7 @@ static oxi_jinja_value oxi_jinja_center_in(oxi_jinja *j, oxi_jinja_value text, i
     oxi_jinja_write_many(j, fill, left);
     oxi_jinja_write(j, text.as.text, text.length);
     oxi_jinja_write_many(j, fill, missing - left);
-    return oxi_jinja_take(j, start);
+    return oxi_jinja_safe_as(oxi_jinja_take(j, start), text);
 }
 
 static oxi_jinja_value oxi_jinja_center(oxi_jinja *j, oxi_jinja_value *a) {
@@ -173,19 +173,19 @@ static oxi_jinja_value oxi_jinja_center(oxi_jinja *j, oxi_jinja_value *a) {
 }
 
 static oxi_jinja_value oxi_jinja_filter_escape(oxi_jinja *j, oxi_jinja_value *a) {
-    static const char characters[] = "&<>\"'";
-    static const char *const names[] = {"&amp;", "&lt;", "&gt;", "&#34;", "&#39;"};
-    const oxi_jinja_value text = oxi_jinja_string(j, a[0]);
-    const size_t start = j->out_length;
-    for (size_t at = 0; at < text.length && !j->status; at++) {
-        const char c = text.as.text[at];
-        const char *special = c ? strchr(characters, c) : NULL;
-        if (special)
-            oxi_jinja_write_text(j, names[special - characters]);
-        else
-            oxi_jinja_write(j, &c, 1);
-    }
-    return oxi_jinja_take(j, start);
+    return oxi_jinja_escaped(j, a[0]);
+}
+
+static oxi_jinja_value oxi_jinja_filter_forceescape(oxi_jinja *j, oxi_jinja_value *a) {
+    oxi_jinja_value text = oxi_jinja_string(j, a[0]);
+    text.safe = 0;
+    return oxi_jinja_escaped(j, text);
+}
+
+static oxi_jinja_value oxi_jinja_filter_safe(oxi_jinja *j, oxi_jinja_value *a) {
+    oxi_jinja_value text = oxi_jinja_string(j, a[0]);
+    text.safe = 1;
+    return text;
 }
 
 static oxi_jinja_value oxi_jinja_to_string(oxi_jinja *j, oxi_jinja_value *a) {
@@ -203,7 +203,7 @@ static oxi_jinja_value oxi_jinja_wordcount(oxi_jinja *j, oxi_jinja_value *a) {
     int64_t count = 0;
     bool inside = false;
     for (size_t at = 0; at < text.length && oxi_jinja_step(j, 1);) {
-        const uint32_t code = oxi_jinja_code(text.as.text, text.length, &at);
+        const uint32_t code = oxi_utf8_code(text.as.text, text.length, &at);
         const bool word = code == '_' || (code >= '0' && code <= '9') || oxi_jinja_is_cased(code) ||
                           (code >= 0x80 && oxi_jinja_is_printable(code) && !oxi_jinja_is_space(code));
         count += word && !inside;
@@ -227,7 +227,8 @@ static oxi_jinja_value oxi_jinja_truncate(oxi_jinja *j, oxi_jinja_value *a) {
             cut.length = (uint32_t)(i - 1);
             break;
         }
-    return oxi_jinja_join_texts(j, cut, end);
+    const oxi_jinja_value joined = oxi_jinja_join_texts(j, cut, a[0].safe ? oxi_jinja_escaped(j, end) : end);
+    return oxi_jinja_safe_as(joined, a[0]);
 }
 
 static oxi_jinja_value oxi_jinja_urlencode(oxi_jinja *j, oxi_jinja_value *a) {

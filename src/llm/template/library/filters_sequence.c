@@ -196,8 +196,9 @@ static oxi_jinja_value oxi_jinja_first(oxi_jinja *j, oxi_jinja_value *a) {
 static oxi_jinja_value oxi_jinja_last(oxi_jinja *j, oxi_jinja_value *a) {
     if (a[0].type == OXI_JINJA_GENERATOR) return oxi_jinja_fail(j, "the last of a generator");
     const oxi_jinja_list *items = oxi_jinja_iterate(j, a[0]);
-    return items && items->count ? items->items[items->count - 1]
-                                 : oxi_jinja_undefined("the last of nothing", 19);
+    if (!items || !items->count) return oxi_jinja_undefined("the last of nothing", 19);
+    const oxi_jinja_value last = items->items[items->count - 1];
+    return a[0].type == OXI_JINJA_STRING ? oxi_jinja_safe_as(last, a[0]) : last;
 }
 
 static oxi_jinja_value oxi_jinja_sum(oxi_jinja *j, oxi_jinja_value *a) {
@@ -230,7 +231,7 @@ static oxi_jinja_value oxi_jinja_reverse(oxi_jinja *j, oxi_jinja_value *a) {
     if (a[0].type == OXI_JINJA_STRING) {
         for (size_t i = items ? items->count : 0; i > 0 && !j->status; i--)
             oxi_jinja_write(j, items->items[i - 1].as.text, items->items[i - 1].length);
-        return oxi_jinja_take(j, start);
+        return oxi_jinja_safe_as(oxi_jinja_take(j, start), a[0]);
     }
     oxi_jinja_value list = oxi_jinja_list_new(j, OXI_JINJA_GENERATOR, 0);
     for (size_t i = items ? items->count : 0; i > 0 && !j->status; i--)
@@ -388,9 +389,10 @@ static const oxi_jinja_function oxi_jinja_filters[] = {
     {"dictsort", "case_sensitive? by? reverse?", oxi_jinja_dictsort},
     {"e", "", oxi_jinja_filter_escape},
     {"escape", "", oxi_jinja_filter_escape},
+    {"filesizeformat", "binary?", oxi_jinja_filesizeformat},
     {"first", "", oxi_jinja_first},
     {"float", "default?", oxi_jinja_to_float},
-    {"forceescape", "", oxi_jinja_filter_escape},
+    {"forceescape", "", oxi_jinja_filter_forceescape},
     {"format", "* **", oxi_jinja_filter_format},
     {"groupby", "attribute default? case_sensitive?", oxi_jinja_groupby},
     {"indent", "width? first? blank?", oxi_jinja_indent},
@@ -404,17 +406,20 @@ static const oxi_jinja_function oxi_jinja_filters[] = {
     {"map", "* **", oxi_jinja_map},
     {"max", "case_sensitive? attribute?", oxi_jinja_max},
     {"min", "case_sensitive? attribute?", oxi_jinja_min},
+    {"pprint", "", oxi_jinja_pprint},
+    {"random", "", oxi_jinja_random},
     {"reject", "* **", oxi_jinja_reject},
     {"rejectattr", "* **", oxi_jinja_rejectattr},
     {"replace", "old new count?", oxi_jinja_replace},
     {"reverse", "", oxi_jinja_reverse},
     {"round", "precision? method?", oxi_jinja_round},
-    {"safe", "", oxi_jinja_to_string},
+    {"safe", "", oxi_jinja_filter_safe},
     {"select", "* **", oxi_jinja_select},
     {"selectattr", "* **", oxi_jinja_selectattr},
     {"slice", "slices fill_with?", oxi_jinja_filter_slice},
     {"sort", "reverse? case_sensitive? attribute?", oxi_jinja_sort},
     {"string", "", oxi_jinja_to_string},
+    {"striptags", "", oxi_jinja_striptags},
     {"sum", "attribute? start?", oxi_jinja_sum},
     {"title", "", oxi_jinja_title},
     {"tojson", "ensure_ascii? indent? separators? sort_keys?", oxi_jinja_tojson},
@@ -423,7 +428,10 @@ static const oxi_jinja_function oxi_jinja_filters[] = {
     {"unique", "case_sensitive? attribute?", oxi_jinja_unique},
     {"upper", "", oxi_jinja_upper},
     {"urlencode", "", oxi_jinja_urlencode},
+    {"urlize", "* **", oxi_jinja_urlize},
     {"wordcount", "", oxi_jinja_wordcount},
+    {"wordwrap", "width? break_long_words? wrapstring? break_on_hyphens?", oxi_jinja_wordwrap},
+    {"xmlattr", "autospace?", oxi_jinja_xmlattr},
 };
 
 static const oxi_jinja_function *oxi_jinja_find_filter(oxi_jinja_value name) {

@@ -1,4 +1,4 @@
-/* Functions that every template sees: range, dict, namespace, raise_exception, strftime_now.
+/* Functions that every template sees: range, dict, namespace, cycler, joiner, raise_exception, strftime_now.
  * Called through oxi_jinja_apply. */
 
 static oxi_jinja_value oxi_jinja_global_range(oxi_jinja *j, oxi_jinja_value *a) {
@@ -42,6 +42,27 @@ static oxi_jinja_value oxi_jinja_global_raise(oxi_jinja *j, oxi_jinja_value *a) 
     if (j->status) return text;
     return oxi_jinja_fail(j, "raise_exception: %.*s", (int)(text.length < 300 ? text.length : 300),
                           text.as.text);
+}
+
+static oxi_jinja_value oxi_jinja_global_cycler(oxi_jinja *j, oxi_jinja_value *a) {
+    oxi_jinja_value v = a[1];
+    if (!v.as.list->count) return oxi_jinja_fail(j, "a cycler of nothing");
+    v.type = OXI_JINJA_CYCLER;
+    v.as.list->start = 0;
+    return v;
+}
+
+static oxi_jinja_value oxi_jinja_global_joiner(oxi_jinja *j, oxi_jinja_value *a) {
+    oxi_jinja_value v = oxi_jinja_list_new(j, OXI_JINJA_JOINER, 1);
+    if (j->status) return v;
+    v.as.list->start = 0;
+    oxi_jinja_push(j, v.as.list, a[1].type == OXI_JINJA_MISSING ? oxi_jinja_word(", ") : a[1]);
+    return v;
+}
+
+static oxi_jinja_value oxi_jinja_global_lipsum(oxi_jinja *j, oxi_jinja_value *a) {
+    (void)a;
+    return oxi_jinja_fail(j, "lipsum, which makes random text, is not supported");
 }
 
 /* ---- the clock ----------------------------------------------------------------------------------------- */
@@ -159,7 +180,10 @@ static oxi_jinja_value oxi_jinja_global_strftime(oxi_jinja *j, oxi_jinja_value *
 }
 
 static const oxi_jinja_function oxi_jinja_globals[] = {
+    {"cycler", "*", oxi_jinja_global_cycler},
     {"dict", "* **", oxi_jinja_global_dict},
+    {"joiner", "sep?", oxi_jinja_global_joiner},
+    {"lipsum", "* **", oxi_jinja_global_lipsum},
     {"namespace", "* **", oxi_jinja_global_namespace},
     {"raise_exception", "message", oxi_jinja_global_raise},
     {"range", "start stop? step?", oxi_jinja_global_range},

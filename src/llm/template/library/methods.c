@@ -33,7 +33,7 @@ static void oxi_jinja_split_spaces(oxi_jinja *j, oxi_jinja_value text, int64_t m
                 size_t start = at - 1;
                 while (start > 0 && ((unsigned char)rest.as.text[start] & 0xC0) == 0x80) start--;
                 size_t next = start;
-                if (oxi_jinja_is_space(oxi_jinja_code(rest.as.text, rest.length, &next))) break;
+                if (oxi_jinja_is_space(oxi_utf8_code(rest.as.text, rest.length, &next))) break;
                 at = start;
             }
             oxi_jinja_push(j, out, oxi_jinja_text(rest.as.text + at, rest.length - at));
@@ -42,7 +42,7 @@ static void oxi_jinja_split_spaces(oxi_jinja *j, oxi_jinja_value text, int64_t m
         }
         while (end < rest.length) {
             size_t next = end;
-            if (oxi_jinja_is_space(oxi_jinja_code(rest.as.text, rest.length, &next))) break;
+            if (oxi_jinja_is_space(oxi_utf8_code(rest.as.text, rest.length, &next))) break;
             end = next;
         }
         oxi_jinja_push(j, out, oxi_jinja_text(rest.as.text, end));
@@ -172,6 +172,7 @@ static oxi_jinja_value oxi_jinja_str_endswith(oxi_jinja *j, oxi_jinja_value *a) 
 
 static oxi_jinja_value oxi_jinja_str_replace(oxi_jinja *j, oxi_jinja_value *a) {
     if (!oxi_jinja_text_argument(j, a[1]) || !oxi_jinja_text_argument(j, a[2])) return a[0];
+    if (a[0].safe) a[2] = oxi_jinja_escaped(j, a[2]);
     return oxi_jinja_replace_in(j, a[0], a[1], a[2], oxi_jinja_int_argument(j, a[3], -1));
 }
 
@@ -179,9 +180,10 @@ static oxi_jinja_value oxi_jinja_str_join(oxi_jinja *j, oxi_jinja_value *a) {
     const size_t start = j->out_length;
     const oxi_jinja_list *items = oxi_jinja_iterate(j, a[1]);
     for (size_t i = 0; items && !j->status && i < items->count; i++) {
-        if (!oxi_jinja_text_argument(j, items->items[i])) break;
+        if (!a[0].safe && !oxi_jinja_text_argument(j, items->items[i])) break;
         if (i) oxi_jinja_write(j, a[0].as.text, a[0].length);
-        oxi_jinja_write(j, items->items[i].as.text, items->items[i].length);
+        const oxi_jinja_value item = a[0].safe ? oxi_jinja_escaped(j, items->items[i]) : items->items[i];
+        oxi_jinja_write(j, item.as.text, item.length);
     }
     return oxi_jinja_take(j, start);
 }
@@ -417,6 +419,22 @@ static oxi_jinja_value oxi_jinja_loop_changed(oxi_jinja *j, oxi_jinja_value *a) 
     return oxi_jinja_bool(changed);
 }
 
+/* ---- cyclers and joiners ------------------------------------------------------------------------------- */
+
+static oxi_jinja_value oxi_jinja_cycler_next(oxi_jinja *j, oxi_jinja_value *a) {
+    oxi_jinja_list *list = a[0].as.list;
+    const oxi_jinja_value v = list->items[list->start];
+    (void)j;
+    list->start = (list->start + 1) % (int64_t)list->count;
+    return v;
+}
+
+static oxi_jinja_value oxi_jinja_cycler_reset(oxi_jinja *j, oxi_jinja_value *a) {
+    (void)j;
+    a[0].as.list->start = 0;
+    return oxi_jinja_none();
+}
+
 /* ---- the tables ---------------------------------------------------------------------------------------- */
 
 static const oxi_jinja_function oxi_jinja_str_methods[] = {
@@ -476,6 +494,11 @@ static const oxi_jinja_function oxi_jinja_loop_methods[] = {
     {"cycle", "*", oxi_jinja_loop_cycle},
 };
 
+static const oxi_jinja_function oxi_jinja_cycler_methods[] = {
+    {"next", "", oxi_jinja_cycler_next},
+    {"reset", "", oxi_jinja_cycler_reset},
+};
+
 #define OXI_JINJA_ROWS(table) table, sizeof table / sizeof *table
 static const struct {
     oxi_jinja_type type;
@@ -487,6 +510,7 @@ static const struct {
     {OXI_JINJA_TUPLE, OXI_JINJA_ROWS(oxi_jinja_tuple_methods)},
     {OXI_JINJA_DICT, OXI_JINJA_ROWS(oxi_jinja_dict_methods)},
     {OXI_JINJA_LOOP, OXI_JINJA_ROWS(oxi_jinja_loop_methods)},
+    {OXI_JINJA_CYCLER, OXI_JINJA_ROWS(oxi_jinja_cycler_methods)},
 };
 
 static const oxi_jinja_function *oxi_jinja_find_method(oxi_jinja_type type, oxi_jinja_value name) {

@@ -25,8 +25,12 @@ OXI_JINJA_TYPE_TEST(any_sequence, OXI_JINJA_INDEXED | OXI_JINJA_BIT(UNDEFINED))
 OXI_JINJA_TYPE_TEST(iterable, OXI_JINJA_INDEXED | OXI_JINJA_BIT(UNDEFINED) | OXI_JINJA_BIT(VIEW) |
                                   OXI_JINJA_BIT(GENERATOR) | OXI_JINJA_BIT(LOOP))
 OXI_JINJA_TYPE_TEST(callable, OXI_JINJA_BIT(MACRO) | OXI_JINJA_BIT(FUNCTION) | OXI_JINJA_BIT(LOOP) |
-                                  OXI_JINJA_BIT(UNDEFINED))
-OXI_JINJA_TYPE_TEST(escaped, 0u)
+                                  OXI_JINJA_BIT(JOINER) | OXI_JINJA_BIT(UNDEFINED))
+
+static oxi_jinja_value oxi_jinja_is_escaped(oxi_jinja *j, oxi_jinja_value *a) {
+    (void)j;
+    return oxi_jinja_bool(a[0].type == OXI_JINJA_STRING && a[0].safe);
+}
 
 static oxi_jinja_value oxi_jinja_is_true(oxi_jinja *j, oxi_jinja_value *a) {
     (void)j;
@@ -76,7 +80,7 @@ static oxi_jinja_value oxi_jinja_all_in_case(oxi_jinja *j, oxi_jinja_value v, ui
     const oxi_jinja_value text = oxi_jinja_string(j, v);
     bool any = false;
     for (size_t at = 0; at < text.length && oxi_jinja_step(j, 1);) {
-        const uint32_t code = oxi_jinja_code(text.as.text, text.length, &at);
+        const uint32_t code = oxi_utf8_code(text.as.text, text.length, &at);
         if (of(code) != code) return oxi_jinja_bool(false);
         any = any || oxi_jinja_is_cased(code);
     }
@@ -95,6 +99,7 @@ static oxi_jinja_value oxi_jinja_is_sameas(oxi_jinja *j, oxi_jinja_value *a) {
     (void)j;
     const bool same_value = a[0].type == OXI_JINJA_NONE ||
                             (a[0].type == OXI_JINJA_STRING && a[0].length == a[1].length &&
+                             a[0].safe == a[1].safe &&
                              (a[0].length == 0 || memcmp(a[0].as.text, a[1].as.text, a[0].length) == 0)) ||
                             (a[0].type != OXI_JINJA_STRING && a[0].as.i == a[1].as.i);
     return oxi_jinja_bool(a[0].type == a[1].type && same_value);

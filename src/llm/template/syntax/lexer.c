@@ -51,7 +51,7 @@ static char oxi_jinja_peek(const oxi_jinja_parser *p, size_t at) {
 static size_t oxi_jinja_skip_space(const oxi_jinja_parser *p, size_t at) {
     while (at < p->length) {
         size_t next = at;
-        if (!oxi_jinja_is_space(oxi_jinja_code(p->source, p->length, &next))) break;
+        if (!oxi_jinja_is_space(oxi_utf8_code(p->source, p->length, &next))) break;
         at = next;
     }
     return at;
@@ -80,7 +80,7 @@ static size_t oxi_jinja_trim_text(const oxi_jinja_parser *p, size_t start, size_
             size_t at = end - 1;
             while (at > start && ((unsigned char)p->source[at] & 0xC0) == 0x80) at--;
             size_t next = at;
-            if (!oxi_jinja_is_space(oxi_jinja_code(p->source, p->length, &next))) break;
+            if (!oxi_jinja_is_space(oxi_utf8_code(p->source, p->length, &next))) break;
             end = at;
         }
     } else if (sign != '+' && !is_print) {

@@ -152,6 +152,31 @@ static void oxi_jinja_parse_generation(oxi_jinja_parser *p, oxi_jinja_node *node
     node->c = oxi_jinja_parse_until(p, "endgeneration");
 }
 
+/* {% block name scoped required %}: it is kept by its name too, for self.name(). */
+static void oxi_jinja_parse_section(oxi_jinja_parser *p, oxi_jinja_node *node) {
+    oxi_jinja_value v = oxi_jinja_make(OXI_JINJA_MACRO);
+    oxi_jinja_macro *macro = (oxi_jinja_macro *)oxi_jinja_alloc(p->j, sizeof *macro);
+    if (p->token != OXI_JINJA_TOKEN_NAME) oxi_jinja_syntax(p, "expected the name of a block");
+    if (p->j->status || !macro) return;
+    node->value = p->value;
+    if (oxi_jinja_dict_find(p->j, p->sections, p->value)) oxi_jinja_syntax(p, "a block is there twice");
+    memset(macro, 0, sizeof *macro);
+    macro->node = node;
+    macro->name.data = p->value.as.text;
+    macro->name.length = p->value.length;
+    v.as.macro = macro;
+    oxi_jinja_dict_set(p->j, p->sections, p->value, v);
+    oxi_jinja_next(p);
+    node->flag = oxi_jinja_skip(p, "scoped");
+    node->operation = oxi_jinja_skip(p, "required");
+    node->c = oxi_jinja_parse_macro_body(p, "endblock");
+    if (oxi_jinja_is_text(node->value, "") || p->token != OXI_JINJA_TOKEN_NAME) return;
+    if (p->value.length != node->value.length ||
+        memcmp(p->value.as.text, node->value.as.text, p->value.length) != 0)
+        oxi_jinja_syntax(p, "expected the name of the block that ends");
+    oxi_jinja_next(p);
+}
+
 static void oxi_jinja_parse_jump(oxi_jinja_parser *p, oxi_jinja_node *node) {
     (void)node;
     if (!p->loops) oxi_jinja_syntax(p, "break and continue belong into a loop");
@@ -171,6 +196,7 @@ static const struct oxi_jinja_statement {
     {"filter", OXI_JINJA_FILTER_BLOCK, oxi_jinja_parse_filter_block},
     {"with", OXI_JINJA_WITH, oxi_jinja_parse_with},
     {"generation", OXI_JINJA_SCOPE, oxi_jinja_parse_generation},
+    {"block", OXI_JINJA_SECTION, oxi_jinja_parse_section},
     {"break", OXI_JINJA_BREAK, oxi_jinja_parse_jump},
     {"continue", OXI_JINJA_CONTINUE, oxi_jinja_parse_jump},
 };
@@ -187,6 +213,10 @@ static oxi_jinja_node *oxi_jinja_parse_block(oxi_jinja_parser *p) {
         oxi_jinja_close_block(p);
         return node;
     }
+    static const char *const others[] = {"include", "import", "from", "extends"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (oxi_jinja_at(p, others[i])) oxi_jinja_syntax(p, "a template cannot use other templates");
+    if (oxi_jinja_at(p, "autoescape")) oxi_jinja_syntax(p, "autoescape is not supported");
     oxi_jinja_syntax(p, "expected a statement");
     return NULL;
 }

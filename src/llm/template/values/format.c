@@ -130,10 +130,11 @@ static oxi_jinja_value oxi_jinja_repr(oxi_jinja *j, oxi_jinja_value v) {
 
 /* ---- "%s" % values ------------------------------------------------------------------------------------- */
 
-static void oxi_jinja_percent_one(oxi_jinja *j, oxi_jinja_value v, oxi_jinja_spec *spec) {
+static void oxi_jinja_percent_one(oxi_jinja *j, oxi_jinja_value v, oxi_jinja_spec *spec, bool safe) {
     const char type = spec->type;
     if (type == 's' || type == 'r') {
-        oxi_jinja_write_cut(j, type == 's' ? oxi_jinja_string(j, v) : oxi_jinja_repr(j, v), spec, '>');
+        v = type == 's' ? oxi_jinja_string(j, v) : oxi_jinja_repr(j, v);
+        oxi_jinja_write_cut(j, safe ? oxi_jinja_escaped(j, v) : v, spec, '>');
         return;
     }
     if (!type || !strchr("diuxXoeEfFgG", type) || !oxi_jinja_is_number(v)) {
@@ -210,12 +211,12 @@ static oxi_jinja_value oxi_jinja_percent_format(oxi_jinja *j, oxi_jinja_value fo
             if (several) v = values.as.list->items[used];
             used++;
         }
-        oxi_jinja_percent_one(j, v, &spec);
+        oxi_jinja_percent_one(j, v, &spec, format.safe);
     }
     const bool may_be_left = values.type == OXI_JINJA_DICT || values.type == OXI_JINJA_LIST;
     if (!may_be_left && used < (several ? values.as.list->count : 1))
         return oxi_jinja_fail(j, "too many values for a format");
-    return oxi_jinja_take(j, start);
+    return oxi_jinja_safe_as(oxi_jinja_take(j, start), format);
 }
 
 /* ---- "{}".format(values) ------------------------------------------------------------------------------- */
@@ -226,7 +227,7 @@ static void oxi_jinja_brace_spec(oxi_jinja *j, oxi_jinja_value text, oxi_jinja_s
     spec->fill = ' ';
     spec->precision = -1;
     if (text.length) {
-        const uint32_t first = oxi_jinja_code(text.as.text, text.length, &next);
+        const uint32_t first = oxi_utf8_code(text.as.text, text.length, &next);
         if (next < text.length && text.as.text[next] && strchr("<>=^", text.as.text[next])) {
             spec->fill = first;
             spec->align = text.as.text[next];
@@ -324,7 +325,12 @@ static size_t oxi_jinja_brace_field(oxi_jinja *j, oxi_jinja_value format, size_t
         name += 2;
     }
     if (name < end && text[name] == ':') name++;
+    const size_t start = j->out_length;
     if (!j->status) oxi_jinja_brace_one(j, v, oxi_jinja_text(text + name, end - name));
+    if (format.safe && !(v.type == OXI_JINJA_STRING && v.safe) && !j->status) {
+        const oxi_jinja_value escaped = oxi_jinja_escaped(j, oxi_jinja_take(j, start));
+        oxi_jinja_write(j, escaped.as.text, escaped.length);
+    }
     return end + 1;
 }
 
@@ -348,5 +354,5 @@ static oxi_jinja_value oxi_jinja_brace_format(oxi_jinja *j, oxi_jinja_value form
         else
             at = oxi_jinja_brace_field(j, format, at + 1, &automatic, positional, keywords);
     }
-    return oxi_jinja_take(j, start);
+    return oxi_jinja_safe_as(oxi_jinja_take(j, start), format);
 }

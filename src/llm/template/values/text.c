@@ -78,7 +78,7 @@ static void oxi_jinja_write_quoted(oxi_jinja *j, oxi_jinja_value v) {
     oxi_jinja_write(j, &quote, 1);
     for (size_t at = 0; at < v.length && !j->status;) {
         const size_t start = at;
-        const uint32_t code = oxi_jinja_code(v.as.text, v.length, &at);
+        const uint32_t code = oxi_utf8_code(v.as.text, v.length, &at);
         if (code == (uint32_t)quote || code == '\\') oxi_jinja_write(j, "\\", 1);
         if (code == '\n')
             oxi_jinja_write(j, "\\n", 2);
@@ -96,6 +96,30 @@ static void oxi_jinja_write_quoted(oxi_jinja *j, oxi_jinja_value v) {
             oxi_jinja_write_escape(j, 'U', 8, code);
     }
     oxi_jinja_write(j, &quote, 1);
+}
+
+static oxi_jinja_value oxi_jinja_safe_as(oxi_jinja_value text, oxi_jinja_value of) {
+    text.safe = text.type == OXI_JINJA_STRING && of.type == OXI_JINJA_STRING && of.safe;
+    return text;
+}
+
+static oxi_jinja_value oxi_jinja_escaped(oxi_jinja *j, oxi_jinja_value v) {
+    static const char characters[] = "&<>\"'";
+    static const char *const names[] = {"&amp;", "&lt;", "&gt;", "&#34;", "&#39;"};
+    oxi_jinja_value text = oxi_jinja_string(j, v);
+    if (text.safe) return text;
+    const size_t start = j->out_length;
+    for (size_t at = 0; at < text.length && !j->status; at++) {
+        const char c = text.as.text[at];
+        const char *special = c ? strchr(characters, c) : NULL;
+        if (special)
+            oxi_jinja_write_text(j, names[special - characters]);
+        else
+            oxi_jinja_write(j, &c, 1);
+    }
+    text = oxi_jinja_take(j, start);
+    text.safe = 1;
+    return text;
 }
 
 static void oxi_jinja_write_items(oxi_jinja *j, const oxi_jinja_list *list, char open, char close) {
@@ -177,7 +201,11 @@ static void oxi_jinja_write_repr(oxi_jinja *j, oxi_jinja_value v) {
     case OXI_JINJA_BOOL: oxi_jinja_write_text(j, v.as.i ? "True" : "False"); break;
     case OXI_JINJA_INT: oxi_jinja_write_int(j, v.as.i); break;
     case OXI_JINJA_FLOAT: oxi_jinja_write_float(j, v.as.f); break;
-    case OXI_JINJA_STRING: oxi_jinja_write_quoted(j, v); break;
+    case OXI_JINJA_STRING:
+        if (v.safe) oxi_jinja_write_text(j, "Markup(");
+        oxi_jinja_write_quoted(j, v);
+        if (v.safe) oxi_jinja_write_text(j, ")");
+        break;
     default:
         if (oxi_jinja_enter(j)) oxi_jinja_write_container(j, v);
         oxi_jinja_leave(j);
@@ -213,7 +241,7 @@ static void oxi_jinja_write_json_string(oxi_jinja *j, oxi_jinja_value v, bool as
     oxi_jinja_write(j, "\"", 1);
     for (size_t at = 0; at < v.length && !j->status;) {
         const size_t start = at;
-        const uint32_t code = oxi_jinja_code(v.as.text, v.length, &at);
+        const uint32_t code = oxi_utf8_code(v.as.text, v.length, &at);
         const char *letter = code && code < 0x80 ? strchr(letters, (int)code) : NULL;
         if (letter) {
             oxi_jinja_write(j, "\\", 1);

@@ -1,27 +1,7 @@
-/* Characters: UTF-8, white space, what Python prints as it is, upper and lower case.
+/* Characters: white space, what Python prints as it is, upper and lower case.
  * The tables are of Unicode 16 (tools/unicode_tables.py); characters whose other case is more than one
  * character keep theirs.
  * Called by methods, filters and by what prints values. */
-
-static uint32_t oxi_jinja_code(const char *text, size_t length, size_t *at) {
-    const unsigned char *p = (const unsigned char *)text + *at;
-    const size_t left = length - *at;
-    if (p[0] < 0xC0 || left < 2) {
-        *at += 1;
-        return p[0];
-    }
-    if (p[0] < 0xE0 || left < 3) {
-        *at += 2;
-        return (uint32_t)(p[0] & 0x1F) << 6 | (p[1] & 0x3Fu);
-    }
-    if (p[0] < 0xF0 || left < 4) {
-        *at += 3;
-        return (uint32_t)(p[0] & 0x0F) << 12 | (uint32_t)(p[1] & 0x3F) << 6 | (p[2] & 0x3Fu);
-    }
-    *at += 4;
-    return (uint32_t)(p[0] & 0x07) << 18 | (uint32_t)(p[1] & 0x3F) << 12 | (uint32_t)(p[2] & 0x3F) << 6 |
-           (p[3] & 0x3Fu);
-}
 
 static size_t oxi_jinja_characters(const char *text, size_t length) {
     size_t count = 0;

@@ -5,7 +5,7 @@
 static oxi_jinja_value oxi_jinja_make(oxi_jinja_type type) {
     oxi_jinja_value v;
     memset(&v, 0, sizeof v);
-    v.type = (uint32_t)type;
+    v.type = (uint16_t)type;
     return v;
 }
 
@@ -82,7 +82,8 @@ static oxi_jinja_value oxi_jinja_pair(oxi_jinja *j, oxi_jinja_value a, oxi_jinja
 static const char *oxi_jinja_type_name(oxi_jinja_value v) {
     static const char *const names[OXI_JINJA_TYPE_COUNT] = {
         "nothing", "Undefined", "NoneType",  "bool", "int",       "float",       "str",   "list",    "tuple",
-        "range",   "view",      "generator", "dict", "namespace", "LoopContext", "macro", "function"};
+        "range",   "view",      "generator", "dict", "namespace", "LoopContext", "macro", "function",
+        "Cycler", "Joiner"};
     return names[v.type];
 }
 
@@ -357,7 +358,7 @@ static const oxi_jinja_list *oxi_jinja_characters_of(oxi_jinja *j, oxi_jinja_val
     oxi_jinja_value list = oxi_jinja_list_new(j, OXI_JINJA_LIST, oxi_jinja_characters(v.as.text, v.length));
     for (size_t at = 0; at < v.length && !j->status;) {
         const size_t start = at;
-        (void)oxi_jinja_code(v.as.text, v.length, &at);
+        (void)oxi_utf8_code(v.as.text, v.length, &at);
         oxi_jinja_push(j, list.as.list, oxi_jinja_text(v.as.text + start, at - start));
     }
     return j->status ? NULL : list.as.list;

@@ -1,6 +1,6 @@
 /* SentencePiece encoding by scores: neighbors that make a vocabulary text are merged, the best score first.
  * A heap holds the pairs that could be merged; pairs whose sides have changed since are skipped: n log n.
- * A row of the table in tokenizer.c; source: Kudo & Richardson 2018, SentencePiece (bpe_model). */
+ * Spaces are U+2581 by now. source: Kudo & Richardson 2018, SentencePiece (bpe_model). */
 
 /* A run of bytes; merged into its left neighbor it has length 0. */
 typedef struct oxi_spm_symbol {
@@ -95,25 +95,6 @@ static void oxi_spm_merge(oxi_spm *spm) {
 
 /* ---- from text to symbols, from symbols to ids --------------------------------------------------------- */
 
-/* Every space as U+2581, one more in front if `prefix`. Returns the bytes written. */
-static size_t oxi_spm_normalize(const char *text, size_t length, bool prefix, char *out) {
-    static const char space[3] = {'\xe2', '\x96', '\x81'};
-    size_t written = 0;
-    if (prefix) {
-        memcpy(out, space, sizeof space);
-        written = sizeof space;
-    }
-    for (size_t i = 0; i < length; i++) {
-        if (text[i] == ' ') {
-            memcpy(out + written, space, sizeof space);
-            written += sizeof space;
-        } else {
-            out[written++] = text[i];
-        }
-    }
-    return written;
-}
-
 /* One symbol a character; a byte that is not UTF-8 is one by itself. */
 static void oxi_spm_split(oxi_spm *spm, size_t length) {
     size_t at = 0;
@@ -131,52 +112,47 @@ static void oxi_spm_split(oxi_spm *spm, size_t length) {
 }
 
 /* A symbol that is no token falls back to the tokens of its bytes, then to the unknown token. */
-static ox_status oxi_spm_emit(const oxi_spm *spm, int32_t unknown, oxi_token_list *list) {
+static ox_status oxi_spm_emit(const oxi_spm *spm, oxi_flow *work, size_t from) {
     const oxi_vocabulary *v = spm->vocabulary;
-    for (int32_t i = spm->symbol_count ? 0 : -1; i >= 0; i = spm->symbols[i].next) {
+    const int32_t unknown = work->tokenizer->model.unknown;
+    ox_status status = OX_OK;
+    for (int32_t i = spm->symbol_count ? 0 : -1; i >= 0 && !status; i = spm->symbols[i].next) {
         const char *text = spm->text + spm->symbols[i].start;
         const int32_t length = spm->symbols[i].length;
+        const size_t start = from + (size_t)spm->symbols[i].start, end = start + (size_t)length;
         const int32_t token = oxi_spm_find(v, text, (size_t)length);
         if (token >= 0) {
-            oxi_token_push(list, token);
+            status = oxi_token_push(work, token, start, end);
             continue;
         }
         bool bytes_known = true;
         for (int32_t b = 0; b < length; b++) bytes_known &= v->byte_token[(unsigned char)text[b]] >= 0;
         if (bytes_known) {
-            for (int32_t b = 0; b < length; b++) oxi_token_push(list, v->byte_token[(unsigned char)text[b]]);
+            for (int32_t b = 0; b < length && !status; b++)
+                status = oxi_token_push(work, v->byte_token[(unsigned char)text[b]], start, end);
         } else if (unknown >= 0) {
-            oxi_token_push(list, unknown);
+            status = oxi_token_push(work, unknown, start, end);
         } else {
             return oxi_fail(OX_ERR_FORMAT, "tokenizer: no token for byte 0x%02x, and no unknown token",
                             (unsigned)(unsigned char)text[0]);
         }
     }
-    return OX_OK;
+    return status;
 }
 
-static ox_status oxi_spm_encode(const ox_tokenizer *tokenizer, const char *text, size_t length, bool first,
-                                oxi_token_list *list) {
-    const bool prefix = first && tokenizer->space_prefix;
-    const size_t room = 3 * (length + 1);
-    char *normal = (char *)oxi_alloc(room);
-    if (!normal) return OX_ERR_NOMEM;
-    const size_t bytes = oxi_spm_normalize(text, length, prefix, normal);
+static ox_status oxi_spm_encode(oxi_flow *work, size_t start, size_t end) {
+    const size_t length = end - start;
     oxi_spm spm;
     memset(&spm, 0, sizeof spm);
-    spm.vocabulary = &tokenizer->vocabulary;
-    spm.text = normal;
-    /* at most a symbol for each byte; normalizing makes one character of one */
-    spm.symbols = (oxi_spm_symbol *)oxi_calloc(length + 1, sizeof *spm.symbols);
-    spm.heap = (oxi_spm_pair *)oxi_calloc(length + 1, 3 * sizeof *spm.heap);
-    ox_status status = OX_ERR_NOMEM;
-    if (spm.symbols && spm.heap) {
-        oxi_spm_split(&spm, bytes);
-        oxi_spm_merge(&spm);
-        status = oxi_spm_emit(&spm, tokenizer->special[OX_TOKEN_ROLE_UNKNOWN], list);
-    }
-    oxi_free(spm.heap, (length + 1) * 3 * sizeof *spm.heap);
-    oxi_free(spm.symbols, (length + 1) * sizeof *spm.symbols);
-    oxi_free(normal, room);
-    return status;
+    spm.vocabulary = &work->tokenizer->vocabulary;
+    spm.text = work->text.bytes + start;
+    /* at most a symbol for each byte */
+    const size_t symbol_bytes = (length + 1) * sizeof *spm.symbols;
+    spm.symbols =
+        (oxi_spm_symbol *)oxi_work_scratch(work, symbol_bytes + (length + 1) * 3 * sizeof *spm.heap);
+    if (!spm.symbols) return OX_ERR_NOMEM;
+    spm.heap = (oxi_spm_pair *)(spm.symbols + length + 1);
+    oxi_spm_split(&spm, length);
+    oxi_spm_merge(&spm);
+    return oxi_spm_emit(&spm, work, start);
 }

@@ -1,0 +1,541 @@
+/* Normalizers: each reads the work's text and writes the next one, character by character. What a character
+ * becomes comes from where it came from. source huggingface/tokenizers, normalizers (0.23) */
+
+/* One character of the text being read. */
+typedef struct oxi_char {
+    uint32_t code, from, to;
+    size_t start, end;
+} oxi_char;
+
+static oxi_char oxi_char_at(const oxi_text *text, size_t at) {
+    oxi_char c;
+    c.start = c.end = at;
+    c.code = oxi_utf8_code(text->bytes, text->length, &c.end);
+    c.from = oxi_text_from(text, c.start);
+    c.to = oxi_text_to(text, c.end);
+    return c;
+}
+
+static bool oxi_is_ascii(const oxi_text *text) {
+    for (size_t i = 0; i < text->length; i++)
+        if ((unsigned char)text->bytes[i] >= 128) return false;
+    return true;
+}
+
+/* ---- normal forms -------------------------------------------------------------------------------------- */
+
+/* A character of a normal form, while it is sorted and composed. */
+typedef struct oxi_form_char {
+    uint32_t code, from, to;
+    uint8_t combining;
+} oxi_form_char;
+
+typedef struct oxi_form_chars {
+    oxi_form_char *list;
+    size_t count, room;
+} oxi_form_chars;
+
+/* Marks behind a base by their class, equal ones as they come; then, composed with what they can be. */
+static ox_status oxi_put_parts(const oxi_unicode *u, oxi_form_chars *parts, bool compose, oxi_buffer *out) {
+    ox_status status = OX_OK;
+    size_t marks = 0;
+    for (size_t i = 0; i < parts->count; i++) marks += parts->list[i].combining != 0;
+    if (marks > 1 && parts->count < 64) {
+        for (size_t i = 1; i < parts->count; i++) {
+            const oxi_form_char moved = parts->list[i];
+            size_t at = i;
+            for (; moved.combining && at > 0 && parts->list[at - 1].combining > moved.combining; at--)
+                parts->list[at] = parts->list[at - 1];
+            parts->list[at] = moved;
+        }
+    } else if (marks > 1) { /* a pass for each class: long rows of marks take no quadratic time */
+        oxi_form_char *sorted = (oxi_form_char *)oxi_alloc(parts->count * sizeof *sorted);
+        if (!sorted) return OX_ERR_NOMEM;
+        size_t count = 0;
+        for (uint32_t combining = 0; combining < 256; combining++)
+            for (size_t i = 0; i < parts->count; i++)
+                if (parts->list[i].combining == combining) sorted[count++] = parts->list[i];
+        memcpy(parts->list, sorted, parts->count * sizeof *sorted);
+        oxi_free(sorted, parts->count * sizeof *sorted);
+    }
+    size_t kept = parts->count ? 1 : 0;
+    uint8_t last = 0;
+    for (size_t i = 1; compose && i < parts->count; i++) {
+        const oxi_form_char part = parts->list[i];
+        const bool blocked = kept > 1 && (last == 0 || last >= part.combining);
+        const uint32_t made =
+            blocked || parts->list[0].combining ? 0 : oxi_compose(u, parts->list[0].code, part.code);
+        if (made) {
+            parts->list[0].code = made;
+        } else {
+            last = part.combining;
+            parts->list[kept++] = part;
+        }
+    }
+    if (!compose) kept = parts->count;
+    for (size_t i = 0; i < kept && !status; i++)
+        status = oxi_put_code(out, parts->list[i].code, parts->list[i].from, parts->list[i].to);
+    parts->count = 0;
+    return status;
+}
+
+/* A starter that may be composed with the one before it keeps it: Hangul, and a few others. */
+static bool oxi_joins(const oxi_unicode *u, const oxi_form_chars *parts, uint32_t code) {
+    return parts->count == 1 && oxi_compose(u, parts->list[0].code, code) != 0;
+}
+
+static ox_status oxi_normal_form(oxi_flow *work, bool compatible, bool compose) {
+    const oxi_unicode *u = &work->tokenizer->unicode;
+    const oxi_text text = work->text;
+    if (oxi_is_ascii(&text)) return OX_OK;
+    oxi_buffer *out = oxi_put_begin(work);
+    oxi_form_chars parts;
+    memset(&parts, 0, sizeof parts);
+    ox_status status = OX_OK;
+    for (size_t at = 0; at < text.length && !status;) {
+        const oxi_char c = oxi_char_at(&text, at);
+        uint32_t codes[OXI_MOST_PARTS];
+        const size_t count = oxi_decompose(u, c.code, compatible, codes);
+        for (size_t i = 0; i < count && !status; i++) {
+            const uint8_t combining = codes[i] < 0x300 ? 0 : oxi_property_of(&u->combining, codes[i]);
+            if (combining == 0 && parts.count > 0 && !(compose && oxi_joins(u, &parts, codes[i])))
+                status = oxi_put_parts(u, &parts, compose, out);
+            void *grown = oxi_grow(parts.list, &parts.room, parts.count + 1, sizeof *parts.list, false);
+            if (!grown) status = OX_ERR_NOMEM;
+            if (status) break;
+            parts.list = (oxi_form_char *)grown;
+            oxi_form_char *part = &parts.list[parts.count++];
+            part->code = codes[i];
+            part->from = c.from;
+            part->to = c.to;
+            part->combining = combining;
+            if (combining == 0 && parts.count == 2) { /* joined */
+                parts.list[0].code = oxi_compose(u, parts.list[0].code, codes[i]);
+                parts.count = 1;
+            }
+        }
+        at = c.end;
+    }
+    if (!status) status = oxi_put_parts(u, &parts, compose, out);
+    oxi_free(parts.list, parts.room * sizeof *parts.list);
+    oxi_put_end(work, out);
+    return status;
+}
+
+static ox_status oxi_normalize_nfc(const oxi_pipe_step *step, oxi_flow *work) {
+    (void)step;
+    return oxi_normal_form(work, false, true);
+}
+
+static ox_status oxi_normalize_nfd(const oxi_pipe_step *step, oxi_flow *work) {
+    (void)step;
+    return oxi_normal_form(work, false, false);
+}
+
+static ox_status oxi_normalize_nfkc(const oxi_pipe_step *step, oxi_flow *work) {
+    (void)step;
+    return oxi_normal_form(work, true, true);
+}
+
+static ox_status oxi_normalize_nfkd(const oxi_pipe_step *step, oxi_flow *work) {
+    (void)step;
+    return oxi_normal_form(work, true, false);
+}
+
+/* ---- character by character ---------------------------------------------------------------------------- */
+
+/* What a character becomes: up to 3 characters; the number of them. */
+typedef size_t (*oxi_char_map)(const oxi_unicode *u, uint32_t code, uint32_t out[3]);
+
+/* `ascii_stays`: ASCII characters are never changed. */
+static ox_status oxi_map_chars(oxi_flow *work, oxi_char_map map, bool ascii_stays) {
+    const oxi_text text = work->text;
+    if (ascii_stays && oxi_is_ascii(&text)) return OX_OK;
+    oxi_buffer *out = oxi_put_begin(work);
+    ox_status status = oxi_buffer_reserve(out, text.length);
+    for (size_t at = 0; at < text.length && !status;) {
+        const oxi_char c = oxi_char_at(&text, at);
+        uint32_t codes[3];
+        const size_t count = map(&work->tokenizer->unicode, c.code, codes);
+        for (size_t i = 0; i < count && !status; i++) status = oxi_put_code(out, codes[i], c.from, c.to);
+        at = c.end;
+    }
+    oxi_put_end(work, out);
+    return status;
+}
+
+static size_t oxi_char_lower(const oxi_unicode *u, uint32_t code, uint32_t out[3]) {
+    (void)u;
+    out[0] = oxi_jinja_to_lower(code);
+    if (code != 0x130) return 1;
+    out[0] = 'i'; /* the only one that becomes two */
+    out[1] = 0x307;
+    return 2;
+}
+
+static size_t oxi_char_no_mark(const oxi_unicode *u, uint32_t code, uint32_t out[3]) {
+    out[0] = code;
+    return code < 0x300 || ((oxi_category_bit(u, code) & OXI_MARKS) == 0) != OXI_OLDER(marks, code);
+}
+
+static size_t oxi_char_no_nonspacing(const oxi_unicode *u, uint32_t code, uint32_t out[3]) {
+    out[0] = code;
+    return code < 0x300 || ((oxi_category_bit(u, code) & OXI_IN(OXI_MN)) == 0) != OXI_OLDER(nonspacing, code);
+}
+
+static size_t oxi_char_clean(const oxi_unicode *u, uint32_t code, uint32_t out[3]) {
+    const bool blank = code == '\t' || code == '\n' || code == '\r';
+    out[0] = blank || oxi_is_white_space(code) ? ' ' : code;
+    const bool control = (oxi_category_bit(u, code) & OXI_OTHERS & ~OXI_IN(OXI_CN)) != 0;
+    return !(code == 0 || code == 0xFFFD || (!blank && control != (code >= 128 && OXI_OLDER(format, code))));
+}
+
+/* CJK ideographs as BERT means them. */
+static bool oxi_is_ideograph(uint32_t c) {
+    return (c >= 0x4E00 && c <= 0x9FFF) || (c >= 0x3400 && c <= 0x4DBF) || (c >= 0x20000 && c <= 0x2A6DF) ||
+           (c >= 0x2A700 && c <= 0x2B73F) || (c >= 0x2B740 && c <= 0x2B81F) ||
+           (c >= 0x2B920 && c <= 0x2CEAF) || (c >= 0xF900 && c <= 0xFAFF) || (c >= 0x2F800 && c <= 0x2FA1F);
+}
+
+static size_t oxi_char_apart(const oxi_unicode *u, uint32_t code, uint32_t out[3]) {
+    (void)u;
+    const bool ideograph = oxi_is_ideograph(code);
+    out[0] = out[2] = ' ';
+    out[ideograph] = code;
+    return ideograph ? 3 : 1;
+}
+
+static size_t oxi_char_nmt(const oxi_unicode *u, uint32_t c, uint32_t out[3]) {
+    (void)u;
+    const bool space = c == 9 || c == 10 || c == 12 || c == 13 || c == 0x1680 ||
+                       (c >= 0x200B && c <= 0x200F) || c == 0x2028 || c == 0x2029 || c == 0x2581 ||
+                       c == 0xFEFF || c == 0xFFFD;
+    out[0] = space ? ' ' : c;
+    return !((c >= 1 && c <= 8) || c == 11 || (c >= 14 && c <= 31) || c == 127 || c == 0x8F || c == 0x9F);
+}
+
+static ox_status oxi_normalize_lowercase(const oxi_pipe_step *step, oxi_flow *work) {
+    (void)step;
+    return oxi_map_chars(work, oxi_char_lower, false);
+}
+
+static ox_status oxi_normalize_strip_accents(const oxi_pipe_step *step, oxi_flow *work) {
+    (void)step;
+    return oxi_map_chars(work, oxi_char_no_mark, true);
+}
+
+static ox_status oxi_normalize_nmt(const oxi_pipe_step *step, oxi_flow *work) {
+    (void)step;
+    return oxi_map_chars(work, oxi_char_nmt, false);
+}
+
+static ox_status oxi_normalize_bert(const oxi_pipe_step *step, oxi_flow *work) {
+    ox_status status = OX_OK;
+    if (step->options & OXI_CLEAN_TEXT) status = oxi_map_chars(work, oxi_char_clean, false);
+    if (!status && (step->options & OXI_CHINESE_CHARS)) status = oxi_map_chars(work, oxi_char_apart, true);
+    if (!status && (step->options & OXI_STRIP_ACCENTS)) {
+        status = oxi_normal_form(work, false, false);
+        if (!status) status = oxi_map_chars(work, oxi_char_no_nonspacing, true);
+    }
+    return !status && (step->options & OXI_LOWERCASE) ? oxi_map_chars(work, oxi_char_lower, false) : status;
+}
+
+/* Bytes as the characters that stand for them. */
+static ox_status oxi_byte_chars(oxi_flow *work, const oxi_text *text, size_t start, size_t end,
+                                oxi_buffer *out) {
+    ox_status status = OX_OK;
+    for (size_t at = start; at < end && !status;) {
+        const oxi_char c = oxi_char_at(text, at);
+        for (; at < c.end && !status; at++)
+            status = oxi_put_code(out, oxi_byte_char((uint8_t)text->bytes[at]), c.from, c.to);
+    }
+    (void)work;
+    return status;
+}
+
+static ox_status oxi_normalize_byte_level(const oxi_pipe_step *step, oxi_flow *work) {
+    const oxi_text text = work->text;
+    oxi_buffer *out = oxi_put_begin(work);
+    const ox_status status = oxi_byte_chars(work, &text, 0, text.length, out);
+    (void)step;
+    oxi_put_end(work, out);
+    return status;
+}
+
+/* ---- parts of the text --------------------------------------------------------------------------------- */
+
+static ox_status oxi_normalize_strip(const oxi_pipe_step *step, oxi_flow *work) {
+    const oxi_text text = work->text;
+    size_t start = 0, end = text.length;
+    while ((step->options & OXI_STRIP_LEFT) && start < end) {
+        const oxi_char c = oxi_char_at(&text, start);
+        if (!oxi_is_white_space(c.code)) break;
+        start = c.end;
+    }
+    while ((step->options & OXI_STRIP_RIGHT) && end > start) {
+        const size_t before = oxi_step_back(text.bytes, end);
+        if (!oxi_is_white_space(oxi_char_at(&text, before).code)) break;
+        end = before;
+    }
+    if (start == 0 && end == text.length) return OX_OK;
+    oxi_buffer *out = oxi_put_begin(work);
+    const ox_status status = oxi_put_text(out, &text, start, end);
+    oxi_put_end(work, out);
+    return status;
+}
+
+/* The next match of a step in text[from..): its pattern, or its text. */
+static bool oxi_step_find(const oxi_pipe_step *step, oxi_flow *work, const char *text, size_t length,
+                          size_t from, size_t *start, size_t *end) {
+    if (step->pattern) return oxi_pattern_find(step->pattern, &work->matcher, text, length, from, start, end);
+    if (step->find_length == 0) {
+        *start = *end = from;
+        return from <= length;
+    }
+    while (length - from >= step->find_length) {
+        const char *found = (const char *)memchr(text + from, step->find[0], length - from);
+        if (!found) return false;
+        from = (size_t)(found - text);
+        if (length - from < step->find_length) return false;
+        if (memcmp(found, step->find, step->find_length) == 0) {
+            *start = from;
+            *end = from + step->find_length;
+            return true;
+        }
+        from++;
+    }
+    return false;
+}
+
+/* The content comes from where the last character of the match did. */
+static ox_status oxi_normalize_replace(const oxi_pipe_step *step, oxi_flow *work) {
+    const oxi_text text = work->text;
+    size_t at = 0, start = 0, end = 0, search = 0;
+    ox_status status = OX_OK;
+    oxi_matcher_reset(&work->matcher, text.length);
+    if (!oxi_step_find(step, work, text.bytes, text.length, 0, &start, &end)) return work->matcher.status;
+    oxi_buffer *out = oxi_put_begin(work);
+    do {
+        status = oxi_put_text(out, &text, at, start);
+        if (!status && (end > start || start > 0 || end == 0)) {
+            const uint32_t from =
+                end ? oxi_text_from(&text, end > start ? oxi_step_back(text.bytes, end) : 0) : 0;
+            const uint32_t to = end ? oxi_text_to(&text, end) : 0;
+            status = oxi_put(out, step->text, step->text_length, from, to);
+        }
+        at = end;
+        search = end;
+        if (end == start && end < text.length) (void)oxi_utf8_code(text.bytes, text.length, &search);
+        if (end == start && end == text.length) break;
+    } while (!status && oxi_step_find(step, work, text.bytes, text.length, search, &start, &end));
+    if (!status) status = work->matcher.status;
+    if (!status) status = oxi_put_text(out, &text, at, text.length);
+    oxi_put_end(work, out);
+    return status;
+}
+
+static ox_status oxi_normalize_prepend(const oxi_pipe_step *step, oxi_flow *work) {
+    const oxi_text text = work->text;
+    if (text.length == 0) return OX_OK;
+    oxi_buffer *out = oxi_put_begin(work);
+    const oxi_char c = oxi_char_at(&text, 0);
+    ox_status status = oxi_put(out, step->text, step->text_length, c.from, c.to);
+    if (!status) status = oxi_put_text(out, &text, 0, text.length);
+    oxi_put_end(work, out);
+    return status;
+}
+
+/* ---- SentencePiece's table of characters --------------------------------------------------------------- */
+
+/* The blob: bytes of the trie (u32), the trie (a double array of u32, its nodes found by exclusive or), texts
+ * that end with 0. source: Kanda 2018 (compact double arrays), as SentencePiece stores it */
+typedef struct oxi_charsmap {
+    const unsigned char *nodes, *texts;
+    size_t node_count, text_bytes;
+} oxi_charsmap;
+
+static bool oxi_charsmap_of(const char *blob, size_t bytes, oxi_charsmap *out) {
+    const unsigned char *p = (const unsigned char *)blob;
+    if (bytes < 8) return false;
+    const size_t size = oxi_read_u32(p);
+    if (size % 4 || size > bytes - 4 || size == 0) return false;
+    out->nodes = p + 4;
+    out->node_count = size / 4;
+    out->texts = p + 4 + size;
+    out->text_bytes = bytes - 4 - size;
+    return true;
+}
+
+static uint32_t oxi_charsmap_jump(uint32_t node) {
+    return (node >> 10) << ((node & (1u << 9)) >> 6);
+}
+
+/* What a prefix of text[0, length) becomes: the shortest one that is in the table, or the longest. Its
+ * length, 0 = none is. */
+static size_t oxi_charsmap_find(const oxi_charsmap *map, const char *text, size_t length, bool longest,
+                                const char **out, size_t *out_length) {
+    uint32_t at = oxi_charsmap_jump(oxi_read_u32(map->nodes));
+    size_t found = 0, place = 0;
+    for (size_t i = 0; i < length && text[i]; i++) {
+        at ^= (unsigned char)text[i];
+        if (at >= map->node_count) break;
+        const uint32_t node = oxi_read_u32(map->nodes + 4 * (size_t)at);
+        if ((node & 0x800000FFu) != (unsigned char)text[i]) break;
+        at ^= oxi_charsmap_jump(node);
+        if (!(node >> 8 & 1)) continue;
+        if (at >= map->node_count) break;
+        found = i + 1;
+        place = oxi_read_u32(map->nodes + 4 * (size_t)at) & 0x7FFFFFFF;
+        if (!longest) break;
+    }
+    if (found == 0 || place >= map->text_bytes) return 0;
+    const char *start = (const char *)map->texts + place;
+    const char *end = (const char *)memchr(start, 0, map->text_bytes - place);
+    *out = start;
+    *out_length = end ? (size_t)(end - start) : map->text_bytes - place;
+    return oxi_utf8_is_valid(start, *out_length) ? found : 0;
+}
+
+/* Where the user's character that begins at `at` ends: a base with what is attached to it. */
+static size_t oxi_grapheme_end(const oxi_unicode *u, const oxi_text *text, size_t at) {
+    const oxi_char first = oxi_char_at(text, at);
+    size_t end = first.end;
+    if (first.code == '\r' && end < text->length && text->bytes[end] == '\n') return end + 1;
+    if (oxi_category_bit(u, first.code) & (OXI_IN(OXI_CC) | OXI_IN(OXI_ZL) | OXI_IN(OXI_ZP))) return end;
+    while (end < text->length) {
+        const oxi_char c = oxi_char_at(text, end);
+        if (!(oxi_category_bit(u, c.code) & OXI_MARKS) && c.code != 0x200C && c.code != 0x200D &&
+            !(c.code >= 0x1F3FB && c.code <= 0x1F3FF) && c.code != 0xFF9E && c.code != 0xFF9F)
+            break;
+        end = c.end;
+    }
+    return end;
+}
+
+static ox_status oxi_normalize_precompiled(const oxi_pipe_step *step, oxi_flow *work) {
+    const oxi_unicode *u = &work->tokenizer->unicode;
+    const oxi_text text = work->text;
+    oxi_charsmap map;
+    if (!oxi_charsmap_of(step->text, step->text_length, &map)) return OX_OK;
+    oxi_buffer *out = oxi_put_begin(work);
+    ox_status status = OX_OK;
+    for (size_t at = 0; at < text.length && !status;) {
+        const size_t end = oxi_grapheme_end(u, &text, at);
+        const char *made;
+        size_t made_length;
+        if (end - at < 6 && oxi_charsmap_find(&map, text.bytes + at, end - at, false, &made, &made_length)) {
+            const oxi_char c = oxi_char_at(&text, at);
+            status = oxi_put(out, made, made_length, c.from, c.to);
+            at = end;
+        }
+        while (at < end && !status) {
+            const oxi_char c = oxi_char_at(&text, at);
+            if (!oxi_charsmap_find(&map, text.bytes + at, c.end - at, false, &made, &made_length)) {
+                made = text.bytes + at;
+                made_length = c.end - at;
+            }
+            status = oxi_put(out, made, made_length, c.from, c.to);
+            at = c.end;
+        }
+    }
+    oxi_put_end(work, out);
+    return status;
+}
+
+/* GGUF's Unigram: the longest entries of the table, white space as the file says; source llama.cpp, UGM. */
+static ox_status oxi_normalize_unigram(const oxi_pipe_step *step, oxi_flow *work) {
+    static const char escaped[] = "\xe2\x96\x81";
+    const oxi_text text = work->text;
+    const bool merge = (step->options & OXI_REMOVE_EXTRA_SPACES) != 0;
+    const bool prefix = (step->options & OXI_ADD_PREFIX_SPACE) != 0;
+    const char *space = step->options & OXI_ESCAPE_SPACES ? escaped : " ";
+    const oxi_trie *user = &work->tokenizer->markers[0];
+    oxi_charsmap map;
+    const bool has_map = oxi_charsmap_of(step->text, step->text_length, &map);
+    oxi_buffer *out = oxi_put_begin(work);
+    bool prepended = false, inside = false;
+    ox_status status = OX_OK;
+    (void)user;
+    for (size_t at = 0; at < text.length && !status;) {
+        const oxi_char c = oxi_char_at(&text, at);
+        const char *made = text.bytes + at;
+        size_t made_length = c.end - at, used = 0;
+        if (has_map)
+            used = oxi_charsmap_find(&map, text.bytes + at, text.length - at, true, &made, &made_length);
+        if (used == 0) {
+            made = text.bytes + at;
+            made_length = used = c.end - at;
+        }
+        for (size_t i = 0; i < made_length && !status; i++) {
+            const bool blank = made[i] == ' ';
+            if (!blank && !inside && ((prefix && !prepended) || merge)) {
+                status = oxi_put(out, space, strlen(space), c.from, c.to);
+                prepended = true;
+            }
+            inside = !blank;
+            if (!status && !blank) status = oxi_put(out, made + i, 1, c.from, c.to);
+            if (!status && blank && !merge) status = oxi_put(out, space, strlen(space), c.from, c.to);
+        }
+        at += used;
+    }
+    oxi_put_end(work, out);
+    return status;
+}
+
+/* GGUF's WordPiece: characters decomposed to their first part alone; source llama.cpp, WPM. */
+static size_t oxi_char_gguf(const oxi_unicode *u, uint32_t code, uint32_t out[3]) {
+    const uint32_t bit = oxi_category_bit(u, code);
+    out[0] = code;
+    if (oxi_is_white_space(code)) out[0] = ' ';
+    return out[0] == ' ' || !(code == 0 || code == 0xFFFD || (bit & OXI_OTHERS & ~OXI_IN(OXI_CN)));
+}
+
+static size_t oxi_char_first_part(const oxi_unicode *u, uint32_t code, uint32_t out[3]) {
+    uint32_t parts[OXI_MOST_PARTS];
+    (void)oxi_decompose(u, code, false, parts);
+    out[0] = parts[0];
+    return 1;
+}
+
+static size_t oxi_char_gguf_no_mark(const oxi_unicode *u, uint32_t code, uint32_t out[3]) {
+    out[0] = code;
+    return !(oxi_category_bit(u, code) & OXI_MARKS);
+}
+
+static ox_status oxi_normalize_bert_gguf(const oxi_pipe_step *step, oxi_flow *work) {
+    ox_status status = OX_OK;
+    if (step->options & OXI_STRIP_ACCENTS) status = oxi_map_chars(work, oxi_char_first_part, true);
+    if (!status) status = oxi_map_chars(work, oxi_char_gguf, false);
+    if (!status && (step->options & OXI_STRIP_ACCENTS))
+        status = oxi_map_chars(work, oxi_char_gguf_no_mark, true);
+    return !status && (step->options & OXI_LOWERCASE) ? oxi_map_chars(work, oxi_char_lower, false) : status;
+}
+
+static const oxi_step_row oxi_normalizers[] = {
+    {"BertNormalizer", 0, OXI_CLEAN_TEXT | OXI_CHINESE_CHARS | OXI_LOWERCASE, OXI_UNICODE_NORMAL_FORMS,
+     oxi_normalize_bert, NULL},
+    {"NFC", 0, 0, OXI_UNICODE_NORMAL_FORMS, oxi_normalize_nfc, NULL},
+    {"NFD", 0, 0, OXI_UNICODE_NORMAL_FORMS, oxi_normalize_nfd, NULL},
+    {"NFKC", 0, 0, OXI_UNICODE_NORMAL_FORMS, oxi_normalize_nfkc, NULL},
+    {"NFKD", 0, 0, OXI_UNICODE_NORMAL_FORMS, oxi_normalize_nfkd, NULL},
+    {"Lowercase", 0, 0, 0, oxi_normalize_lowercase, NULL},
+    {"Strip", 0, OXI_STRIP_LEFT | OXI_STRIP_RIGHT, 0, oxi_normalize_strip, NULL},
+    {"StripAccents", 0, 0, 0, oxi_normalize_strip_accents, NULL},
+    {"Replace", 0, 0, 0, oxi_normalize_replace, NULL},
+    {"Prepend", 0, 0, 0, oxi_normalize_prepend, NULL},
+    {"Precompiled", 0, 0, 0, oxi_normalize_precompiled, NULL},
+    {"Nmt", 0, 0, 0, oxi_normalize_nmt, NULL},
+    {"ByteLevel", 0, 0, 0, oxi_normalize_byte_level, NULL},
+    {"bert", 0, 0, OXI_UNICODE_NORMAL_FORMS, oxi_normalize_bert_gguf, NULL},
+    {"unigram", 0, 0, 0, oxi_normalize_unigram, NULL}, /* of GGUF files */
+};
+
+static const oxi_step_row *oxi_row_named(const oxi_step_row *rows, size_t count, const char *name) {
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(rows[i].name, name) == 0) return &rows[i];
+    return NULL;
+}
+
+static const oxi_step_row *oxi_normalizer_row(const char *name) {
+    return oxi_row_named(oxi_normalizers, sizeof oxi_normalizers / sizeof *oxi_normalizers, name);
+}

@@ -1,0 +1,407 @@
+/* A tokenizer.json: vocabulary, merges, added tokens, and the steps of the pipeline. */
+
+static const oxi_json_node *oxi_json_text_at(const oxi_json *json, uint32_t object, const char *key) {
+    const uint32_t at = oxi_json_find(json, object, key);
+    return at && json->nodes[at].type == OXI_JSON_STRING ? &json->nodes[at] : NULL;
+}
+
+static bool oxi_json_flag(const oxi_json *json, uint32_t object, const char *key, bool otherwise) {
+    const uint32_t at = oxi_json_find(json, object, key);
+    return at && json->nodes[at].type == OXI_JSON_BOOL ? json->nodes[at].value.i != 0 : otherwise;
+}
+
+/* ---- vocabulary ---------------------------------------------------------------------------------------- */
+
+/* A token before the vocabulary is made. */
+typedef struct oxi_json_token {
+    const char *text;
+    size_t length;
+    double score;
+    bool outside; /* an added token that the model does not know */
+} oxi_json_token;
+
+typedef struct oxi_json_vocabulary {
+    oxi_json_token *list; /* by id */
+    size_t count, room, entries;
+} oxi_json_vocabulary;
+
+static ox_status oxi_json_token_put(oxi_json_vocabulary *v, int64_t id, const oxi_json_node *text,
+                                    double score) {
+    if (id < 0 || id > (int64_t)1 << 26) return oxi_json_wrong("a token whose id is out of range");
+    if ((size_t)id >= v->count) {
+        void *grown = oxi_grow(v->list, &v->room, (size_t)id + 1, sizeof *v->list, false);
+        if (!grown) return OX_ERR_NOMEM;
+        v->list = (oxi_json_token *)grown;
+        memset(v->list + v->count, 0, ((size_t)id + 1 - v->count) * sizeof *v->list);
+        v->count = (size_t)id + 1;
+    }
+    v->list[id].text = text->value.text;
+    v->list[id].length = text->length;
+    v->list[id].score = score;
+    v->entries++;
+    return OX_OK;
+}
+
+/* {"text": id, ..}, or [["text", score], ..] of Unigram. Ids leave few holes. */
+static ox_status oxi_json_read_vocabulary(const oxi_json *json, uint32_t at, oxi_json_vocabulary *v) {
+    const oxi_json_node *node = &json->nodes[at];
+    const size_t most = 16 * (size_t)node->length + (1 << 16);
+    ox_status status = OX_OK;
+    if (!at || (node->type != OXI_JSON_OBJECT && node->type != OXI_JSON_ARRAY))
+        return oxi_json_wrong("a model without a vocabulary");
+    for (uint32_t i = at + 1; i < node->next && !status; i = json->nodes[i].next) {
+        const oxi_json_node *item = &json->nodes[i], *value = item + (node->type == OXI_JSON_OBJECT ? 1 : 2);
+        if (node->type == OXI_JSON_OBJECT) {
+            if (value->type != OXI_JSON_INT || value->value.i < 0 || (size_t)value->value.i >= most)
+                return oxi_json_wrong("a token whose id is no number, or far from the others");
+            status = oxi_json_token_put(v, value->value.i, item, 0);
+        } else {
+            if (item->type != OXI_JSON_ARRAY || item->length != 2 || item[1].type != OXI_JSON_STRING ||
+                (value->type != OXI_JSON_FLOAT && value->type != OXI_JSON_INT))
+                return oxi_json_wrong("a token that is not [text, score]");
+            status =
+                oxi_json_token_put(v, (int64_t)v->count, item + 1,
+                                   value->type == OXI_JSON_INT ? (double)value->value.i : value->value.f);
+        }
+    }
+    return status;
+}
+
+/* The id of a text among tokens, by a table of its own: the last of equals. */
+typedef struct oxi_json_index {
+    int32_t *slots;
+    size_t count;
+    uint64_t key[2];
+} oxi_json_index;
+
+static int32_t *oxi_json_index_slot(const oxi_json_index *index, const oxi_json_vocabulary *v,
+                                    const char *text, size_t length) {
+    size_t slot = (size_t)oxi_keyed_hash(index->key, text, length) & (index->count - 1);
+    for (; index->slots[slot]; slot = (slot + 1) & (index->count - 1)) {
+        const oxi_json_token *token = &v->list[index->slots[slot] - 1];
+        if (token->length == length && memcmp(token->text, text, length) == 0) break;
+    }
+    return &index->slots[slot];
+}
+
+static ox_status oxi_json_index_make(oxi_json_index *index, const oxi_json_vocabulary *v, size_t more) {
+    index->count = 16;
+    index->key[0] = oxi_unpredictable();
+    index->key[1] = oxi_unpredictable();
+    while (index->count < 2 * (v->count + more)) index->count *= 2;
+    index->slots = (int32_t *)oxi_calloc(index->count, sizeof *index->slots);
+    if (!index->slots) return OX_ERR_NOMEM;
+    for (size_t i = 0; i < v->count; i++)
+        if (v->list[i].text)
+            *oxi_json_index_slot(index, v, v->list[i].text, v->list[i].length) = (int32_t)i + 1;
+    return OX_OK;
+}
+
+/* Added tokens in the order of their ids in the file: those that the model has keep its id, others follow. */
+static ox_status oxi_json_read_added(ox_tokenizer *t, const oxi_json *json, oxi_json_vocabulary *v,
+                                     oxi_json_index *index) {
+    const uint32_t list = oxi_json_find(json, 0, "added_tokens");
+    const size_t model_count = v->entries;
+    int64_t most = -1;
+    if (!list || json->nodes[list].type != OXI_JSON_ARRAY) return OX_OK;
+    for (uint32_t i = list + 1; i < json->nodes[list].next; i = json->nodes[i].next) {
+        const oxi_json_node *text = oxi_json_text_at(json, i, "content");
+        oxi_added added;
+        if (!text) return oxi_json_wrong("an added token without content");
+        if (text->length == 0) continue;
+        int32_t *slot = oxi_json_index_slot(index, v, text->value.text, text->length);
+        added.special = oxi_json_flag(json, i, "special", false);
+        added.lstrip = oxi_json_flag(json, i, "lstrip", false);
+        added.rstrip = oxi_json_flag(json, i, "rstrip", false);
+        added.single_word = oxi_json_flag(json, i, "single_word", false);
+        added.normalized = oxi_json_flag(json, i, "normalized", !added.special);
+        added.id = *slot - 1;
+        if (added.id < 0) {
+            const int64_t id = most >= (int64_t)model_count || (model_count == 0 && most >= 0)
+                                   ? most + 1
+                                   : (int64_t)model_count;
+            const ox_status status = oxi_json_token_put(v, id, text, 0);
+            if (status) return status;
+            v->list[id].outside = true;
+            added.id = (int32_t)id;
+            *slot = added.id + 1;
+        }
+        if (added.id > most) most = added.id;
+        const ox_status status = oxi_added_push(t, added);
+        if (status) return status;
+    }
+    return OX_OK;
+}
+
+static ox_status oxi_json_make_vocabulary(ox_tokenizer *t, const oxi_json_vocabulary *from) {
+    oxi_vocabulary *v = &t->vocabulary;
+    size_t bytes = 0;
+    for (size_t i = 0; i < from->count; i++) bytes += from->list[i].length;
+    if (from->count == 0) return oxi_json_wrong("a vocabulary without tokens");
+    ox_status status = oxi_vocabulary_make(v, (int64_t)from->count, bytes);
+    if (status) return status;
+    v->score = (float *)oxi_calloc(from->count, sizeof *v->score);
+    v->outside = (uint8_t *)oxi_calloc(from->count, 1);
+    if (!v->score || !v->outside) return OX_ERR_NOMEM;
+    bytes = 0;
+    for (size_t i = 0; i < from->count; i++) {
+        v->start[i] = bytes;
+        if (from->list[i].length) memcpy(v->texts + bytes, from->list[i].text, from->list[i].length);
+        bytes += from->list[i].length;
+        v->type[i] = from->list[i].text ? OX_TOKEN_NORMAL : OX_TOKEN_UNUSED;
+        v->score[i] = (float)from->list[i].score;
+        v->outside[i] = from->list[i].outside;
+    }
+    for (size_t i = 0; i < t->added_count; i++)
+        v->type[t->added[i].id] = t->added[i].special ? OX_TOKEN_CONTROL : OX_TOKEN_USER_DEFINED;
+    return oxi_vocabulary_index(v);
+}
+
+/* ---- models -------------------------------------------------------------------------------------------- */
+
+/* "a b", or ["a", "b"]. */
+static bool oxi_json_merge_parts(const oxi_json *json, uint32_t at, const char *part[2], size_t length[2]) {
+    const oxi_json_node *node = &json->nodes[at];
+    if (node->type == OXI_JSON_ARRAY && node->length == 2 && node[1].type == OXI_JSON_STRING &&
+        node[2].type == OXI_JSON_STRING) {
+        for (int i = 0; i < 2; i++) {
+            part[i] = node[1 + i].value.text;
+            length[i] = node[1 + i].length;
+        }
+        return true;
+    }
+    const char *space =
+        node->type == OXI_JSON_STRING ? (const char *)memchr(node->value.text, ' ', node->length) : NULL;
+    if (!space) return false;
+    part[0] = node->value.text;
+    length[0] = (size_t)(space - part[0]);
+    part[1] = space + 1;
+    length[1] = node->length - length[0] - 1;
+    return memchr(part[1], ' ', length[1]) == NULL;
+}
+
+/* The id that two texts make, the second without the prefix of later parts. */
+static int32_t oxi_made_id(const ox_tokenizer *t, const char *const part[2], const size_t length[2]) {
+    const size_t cut = t->model.prefix_length <= length[1] ? t->model.prefix_length : length[1];
+    const size_t bytes = length[0] + length[1] - cut;
+    char few[256], *joined = bytes <= sizeof few ? few : (char *)oxi_alloc(bytes);
+    if (!joined) return -1;
+    memcpy(joined, part[0], length[0]);
+    memcpy(joined + length[0], part[1] + cut, length[1] - cut);
+    const int32_t id = oxi_vocabulary_find_known(&t->vocabulary, joined, bytes);
+    if (joined != few) oxi_free(joined, bytes);
+    return id;
+}
+
+static ox_status oxi_json_read_merges(ox_tokenizer *t, const oxi_json *json, uint32_t model) {
+    const uint32_t list = oxi_json_find(json, model, "merges");
+    if (!list || json->nodes[list].type != OXI_JSON_ARRAY)
+        return oxi_json_wrong("a BPE model without merges");
+    ox_status status = oxi_model_make_merges(&t->model, json->nodes[list].length);
+    uint32_t rank = 0;
+    for (uint32_t i = list + 1; i < json->nodes[list].next && !status; i = json->nodes[i].next, rank++) {
+        const char *part[2];
+        size_t length[2];
+        int32_t id[2];
+        if (!oxi_json_merge_parts(json, i, part, length))
+            return oxi_json_wrong("a merge that is not two texts");
+        for (int k = 0; k < 2; k++) id[k] = oxi_vocabulary_find_known(&t->vocabulary, part[k], length[k]);
+        const int32_t made = oxi_made_id(t, part, length);
+        if (id[0] < 0 || id[1] < 0 || made < 0) return oxi_json_wrong("a merge of texts that are no tokens");
+        oxi_merge *merge = &t->model.merges[oxi_merge_slot(&t->model, id[0], id[1])];
+        if (merge->left >= 0) { /* the last of equals counts */
+            merge->rank = rank;
+            merge->made = made;
+        } else {
+            (void)oxi_model_add_merge(&t->model, id[0], id[1], made, rank);
+        }
+    }
+    return status;
+}
+
+static ox_status oxi_json_model_text(const oxi_json *json, uint32_t model, const char *key, char **out,
+                                     size_t *length) {
+    const oxi_json_node *text = oxi_json_text_at(json, model, key);
+    return text ? oxi_step_set(out, length, text->value.text, text->length) : OX_OK;
+}
+
+/* All texts of the model (added ones are not of it) as a trie. */
+static ox_status oxi_tokenizer_make_trie(ox_tokenizer *t, size_t count, uint32_t types) {
+    const oxi_vocabulary *v = &t->vocabulary;
+    oxi_trie_text *texts = (oxi_trie_text *)oxi_calloc(count + 1, sizeof *texts);
+    uint32_t used = 0;
+    if (!texts) return OX_ERR_NOMEM;
+    for (int32_t i = 0; i < (int32_t)count; i++) {
+        if (!(types >> v->type[i] & 1)) continue;
+        if (v->outside && v->outside[i]) continue;
+        texts[used].text = oxi_vocabulary_text(v, i);
+        texts[used].length = oxi_vocabulary_length(v, i);
+        texts[used++].value = i;
+    }
+    const ox_status status = oxi_trie_make(&t->model.trie, texts, used, false);
+    oxi_free(texts, (count + 1) * sizeof *texts);
+    return status;
+}
+
+static ox_status oxi_json_read_unigram(ox_tokenizer *t, const oxi_json *json, uint32_t model,
+                                       const oxi_json_vocabulary *v, size_t model_count) {
+    const uint32_t unknown = oxi_json_find(json, model, "unk_id");
+    oxi_model *m = &t->model;
+    double least = INFINITY;
+    m->scores = (double *)oxi_calloc((size_t)t->vocabulary.count, sizeof *m->scores);
+    if (!m->scores) return OX_ERR_NOMEM;
+    for (size_t i = 0; i < model_count; i++) {
+        m->scores[i] = v->list[i].score;
+        if (m->scores[i] < least) least = m->scores[i];
+    }
+    m->unknown_score = least - 10;
+    if (unknown && json->nodes[unknown].type == OXI_JSON_INT) {
+        if (json->nodes[unknown].value.i < 0 || (size_t)json->nodes[unknown].value.i >= model_count)
+            return oxi_json_wrong("an unk_id out of range");
+        m->unknown = (int32_t)json->nodes[unknown].value.i;
+    }
+    return oxi_tokenizer_make_trie(t, model_count, UINT32_MAX);
+}
+
+static ox_status oxi_json_read_model(ox_tokenizer *t, const oxi_json *json, uint32_t model, const char *type,
+                                     const oxi_json_vocabulary *v, size_t model_count) {
+    oxi_model *m = &t->model;
+    const oxi_json_node *unknown = oxi_json_text_at(json, model, "unk_token");
+    const uint32_t dropout = oxi_json_find(json, model, "dropout"),
+                   longest = oxi_json_find(json, model, "max_input_chars_per_word");
+    if (unknown) m->unknown = oxi_vocabulary_find_known(&t->vocabulary, unknown->value.text, unknown->length);
+    m->fuse_unknown = oxi_json_flag(json, model, "fuse_unk", false);
+    m->byte_fallback = oxi_json_flag(json, model, "byte_fallback", false);
+    m->ignore_merges = oxi_json_flag(json, model, "ignore_merges", false);
+    ox_status status =
+        oxi_json_model_text(json, model, "continuing_subword_prefix", &m->prefix, &m->prefix_length);
+    if (!status)
+        status = oxi_json_model_text(json, model, "end_of_word_suffix", &m->suffix, &m->suffix_length);
+    if (status) return status;
+    if (dropout && json->nodes[dropout].type == OXI_JSON_FLOAT && json->nodes[dropout].value.f > 0)
+        return oxi_fail(OX_ERR_UNSUPPORTED, "tokenizer: a BPE model with dropout");
+    for (int32_t i = 0; i < t->vocabulary.count; i++) {
+        const int byte = oxi_byte_of_text(oxi_vocabulary_text(&t->vocabulary, i),
+                                          oxi_vocabulary_length(&t->vocabulary, i));
+        if (byte < 0 || !m->byte_fallback || t->vocabulary.outside[i]) continue;
+        t->vocabulary.byte_token[byte] = i;
+        if (t->vocabulary.type[i] == OX_TOKEN_NORMAL) t->vocabulary.type[i] = OX_TOKEN_BYTE;
+    }
+    if (strcmp(type, "BPE") == 0) status = oxi_json_read_merges(t, json, model);
+    if (strcmp(type, "Unigram") == 0) status = oxi_json_read_unigram(t, json, model, v, model_count);
+    if (strcmp(type, "WordPiece") == 0) {
+        m->longest_word =
+            longest && json->nodes[longest].type == OXI_JSON_INT ? json->nodes[longest].value.i : 100;
+        if (m->longest_word <= 0) m->longest_word = 1;
+        status = oxi_tokenizer_make_trie(t, model_count, UINT32_MAX);
+    }
+    if (!status && m->unknown >= 0 && t->vocabulary.type[m->unknown] == OX_TOKEN_NORMAL)
+        t->vocabulary.type[m->unknown] = OX_TOKEN_UNKNOWN;
+    return status;
+}
+
+/* Files of old versions have no type: what the model has says it. */
+static const char *oxi_json_model_type(const oxi_json *json, uint32_t model) {
+    const oxi_json_node *type = oxi_json_text_at(json, model, "type");
+    if (type) return type->value.text;
+    if (oxi_json_find(json, model, "merges")) return "BPE";
+    if (oxi_json_find(json, model, "unk_id")) return "Unigram";
+    return oxi_json_find(json, model, "max_input_chars_per_word") ? "WordPiece" : "WordLevel";
+}
+
+static ox_status oxi_json_read_all(ox_tokenizer *t, const oxi_json *json, oxi_json_vocabulary *v,
+                                   oxi_json_index *index) {
+    const uint32_t model = oxi_json_find(json, 0, "model");
+    if (!model || json->nodes[model].type != OXI_JSON_OBJECT) return oxi_json_wrong("it has no model");
+    const char *type = oxi_json_model_type(json, model);
+    t->model.row = oxi_model_row_of(type);
+    if (!t->model.row || type[0] < 'A' || type[0] > 'Z')
+        return oxi_fail(OX_ERR_UNSUPPORTED,
+                        "tokenizer: a model that is not BPE, WordPiece, WordLevel or Unigram");
+    snprintf(t->kind, sizeof t->kind, "%s", type);
+    ox_status status = oxi_json_read_vocabulary(json, oxi_json_find(json, model, "vocab"), v);
+    const size_t model_count = v->count;
+    const uint32_t added = oxi_json_find(json, 0, "added_tokens");
+    if (!status) status = oxi_json_index_make(index, v, added ? json->nodes[added].length : 0);
+    if (!status) status = oxi_json_read_added(t, json, v, index);
+    if (!status) status = oxi_json_make_vocabulary(t, v);
+    if (!status) status = oxi_json_read_model(t, json, model, type, v, model_count);
+    if (!status) {
+        status = oxi_read_steps(t, &t->normalizers, oxi_normalizer_row, "normalizers", json,
+                                oxi_json_find(json, 0, "normalizer"), 0);
+    }
+    if (!status) {
+        status = oxi_read_steps(t, &t->pre_tokenizers, oxi_pre_tokenizer_row, "pretokenizers", json,
+                                oxi_json_find(json, 0, "pre_tokenizer"), 0);
+    }
+    if (!status) status = oxi_read_post_processors(t, json, oxi_json_find(json, 0, "post_processor"), 0);
+    if (!status) {
+        status = oxi_read_steps(t, &t->decoders, oxi_decoder_row, "decoders", json,
+                                oxi_json_find(json, 0, "decoder"), 0);
+    }
+    return status;
+}
+
+/* ---- special tokens ------------------------------------------------------------------------------------ */
+
+typedef struct oxi_role_key {
+    const char *key;
+    ox_token_role role;
+} oxi_role_key;
+
+static const oxi_role_key oxi_role_keys[] = {
+    {"bos_token", OX_TOKEN_ROLE_BOS},     {"eos_token", OX_TOKEN_ROLE_EOS},
+    {"unk_token", OX_TOKEN_ROLE_UNKNOWN}, {"sep_token", OX_TOKEN_ROLE_SEP},
+    {"pad_token", OX_TOKEN_ROLE_PAD},     {"cls_token", OX_TOKEN_ROLE_CLS},
+    {"mask_token", OX_TOKEN_ROLE_MASK},   {"eot_token", OX_TOKEN_ROLE_EOT},
+};
+
+/* tokenizer_config.json: names of special tokens, each a string or an object with its content. */
+static ox_status oxi_json_read_config(ox_tokenizer *t, const char *text, size_t length) {
+    oxi_json json;
+    const ox_status status = oxi_json_parse("tokenizer: tokenizer_config.json", text, length, &json);
+    if (status) return status;
+    for (size_t i = 0; i < sizeof oxi_role_keys / sizeof *oxi_role_keys; i++) {
+        const uint32_t at = oxi_json_find(&json, 0, oxi_role_keys[i].key);
+        const oxi_json_node *name = oxi_json_text_at(&json, 0, oxi_role_keys[i].key);
+        if (!name && at) name = oxi_json_text_at(&json, at, "content");
+        if (!name) continue;
+        t->special[oxi_role_keys[i].role] =
+            oxi_vocabulary_find(&t->vocabulary, name->value.text, name->length);
+    }
+    t->add_bos = oxi_json_flag(&json, 0, "add_bos_token", t->add_bos);
+    t->add_eos = oxi_json_flag(&json, 0, "add_eos_token", t->add_eos);
+    oxi_json_free(&json);
+    return OX_OK;
+}
+
+/* What a template says about the first and the last token of a text. */
+static void oxi_json_template_roles(ox_tokenizer *t) {
+    const oxi_pipe_step *step = oxi_template_of(t);
+    t->special[OX_TOKEN_ROLE_UNKNOWN] = t->model.unknown;
+    if (!step) return;
+    t->add_bos = step->ids[0] >= 0;
+    t->add_eos = step->ids[step->single - 1] >= 0;
+    if (t->add_bos) t->special[OX_TOKEN_ROLE_BOS] = step->ids[0];
+    if (t->add_eos) t->special[OX_TOKEN_ROLE_EOS] = step->ids[step->single - 1];
+}
+
+static ox_status oxi_tokenizer_read_json(ox_tokenizer *t, const char *text, size_t length, const char *config,
+                                         size_t config_length) {
+    oxi_json json;
+    oxi_json_vocabulary v;
+    oxi_json_index index;
+    memset(&v, 0, sizeof v);
+    memset(&index, 0, sizeof index);
+    t->from_json = t->has_decoders = true;
+    ox_status status = oxi_json_parse("tokenizer: tokenizer.json", text, length, &json);
+    if (status) return status;
+    status = json.nodes[0].type == OXI_JSON_OBJECT ? oxi_json_read_all(t, &json, &v, &index)
+                                                   : oxi_json_wrong("it is not an object");
+    oxi_free(v.list, v.room * sizeof *v.list);
+    oxi_free(index.slots, index.count * sizeof *index.slots);
+    oxi_json_free(&json);
+    if (!status) oxi_json_template_roles(t);
+    if (!status && config && config_length) status = oxi_json_read_config(t, config, config_length);
+    return status ? status : oxi_tokenizer_finish(t);
+}

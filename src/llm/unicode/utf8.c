@@ -1,0 +1,30 @@
+/* UTF-8 for templates and tokenizers: one decoder, one validator, over oxi_utf8_length. */
+
+static uint32_t oxi_utf8_code(const char *text, size_t length, size_t *at) {
+    const unsigned char *p = (const unsigned char *)text + *at;
+    const size_t left = length - *at;
+    if (p[0] < 0xC0 || left < 2) {
+        *at += 1;
+        return p[0];
+    }
+    if (p[0] < 0xE0 || left < 3) {
+        *at += 2;
+        return (uint32_t)(p[0] & 0x1F) << 6 | (p[1] & 0x3Fu);
+    }
+    if (p[0] < 0xF0 || left < 4) {
+        *at += 3;
+        return (uint32_t)(p[0] & 0x0F) << 12 | (uint32_t)(p[1] & 0x3F) << 6 | (p[2] & 0x3Fu);
+    }
+    *at += 4;
+    return (uint32_t)(p[0] & 0x07) << 18 | (uint32_t)(p[1] & 0x3F) << 12 | (uint32_t)(p[2] & 0x3F) << 6 |
+           (p[3] & 0x3Fu);
+}
+
+static bool oxi_utf8_is_valid(const char *text, size_t length) {
+    for (size_t at = 0; at < length;) {
+        const size_t used = oxi_utf8_length((const unsigned char *)text + at, length - at);
+        if (used == 0) return false;
+        at += used;
+    }
+    return true;
+}

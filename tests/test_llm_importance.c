@@ -1,0 +1,273 @@
+/* test_llm_importance.c - importance matrices: files of both formats, read, made, cut and hostile; what a
+ * model multiplies with, heard. OX_QEMU: short enough to be emulated. */
+#include "oxtorch_llm.h"
+
+#include "check.h"
+#include "llm_make.h"
+#include "quantize_make.h"
+
+/* ---- importance files ---------------------------------------------------------------------------------- */
+
+static void put_floats(gguf_bytes *b, const float *x, int count) {
+    for (int i = 0; i < count; i++) gguf_number(b, gguf_float_bits(x[i]), 4);
+}
+
+static void put_old_entry(gguf_bytes *b, const char *name, int calls, const float *x, int count) {
+    gguf_number(b, strlen(name), 4);
+    gguf_put(b, name, strlen(name));
+    gguf_number(b, (uint64_t)calls, 4);
+    gguf_number(b, (uint64_t)count, 4);
+    put_floats(b, x, count);
+}
+
+static void write_bytes(const char *path, const gguf_bytes *b, size_t count) {
+    FILE *file = fopen(path, "wb");
+    CHECK(file && fwrite(b->data, 1, count, file) == count);
+    if (file) fclose(file);
+}
+
+static bool opens(const char *path) {
+    ox_llm_importance *m = ox_llm_importance_open(path);
+    const bool well = m != NULL;
+    CHECK(well == (ox_error() == OX_OK));
+    ox_llm_importance_close(m);
+    return well;
+}
+
+static void put_pair(gguf_make *g, const char *name, const float *sums, int columns, int matrices,
+                     float count) {
+    const int64_t shape[2] = {matrices, columns}, ones[2] = {matrices, 1};
+    gguf_bytes b = {NULL, 0, 0}, c = {NULL, 0, 0};
+    char full[80];
+    put_floats(&b, sums, columns * matrices);
+    for (int i = 0; i < matrices; i++) put_floats(&c, &count, 1);
+    snprintf(full, sizeof full, "%s.in_sum2", name);
+    gguf_tensor(g, full, 0, 2, shape, b.data, b.count);
+    snprintf(full, sizeof full, "%s.counts", name);
+    if (count >= 0) gguf_tensor(g, full, 0, 2, ones, c.data, c.count);
+    free(b.data);
+    free(c.data);
+}
+
+/* Weighted tensors of a quantized file are those that the means give. */
+static void check_weighted(const char *from, const char *to, const float *means) {
+    ox_file *a = ox_file_open(from, NULL), *b = ox_file_open(to, NULL);
+    OX_SCOPE {
+        ox_tensor *x = a ? ox_file_tensor(a, "blk.1.ffn_up.weight") : NULL;
+        ox_tensor *y = b ? ox_file_tensor(b, "blk.1.ffn_up.weight") : NULL;
+        CHECK_MSG(x && y && ox_equal(y, ox_llm_quantize_tensor(x, y->dtype, means, 1)), "%s",
+                  ox_error_text());
+        CHECK(x && y && !ox_equal(y, ox_llm_quantize_tensor(x, y->dtype, NULL, 1)));
+        CHECK(b && ox_file_meta_int(b, "quantize.imatrix.chunks_count", 0) == 5);
+        CHECK(b && ox_file_meta_int(b, "quantize.imatrix.entries_count", 0) == 2);
+        CHECK(b && ox_file_meta_find(b, "quantize.imatrix.dataset").text.length == 4);
+        CHECK(b && ox_file_meta_find(b, "quantize.imatrix.file").text.length == 6);
+    }
+    ox_file_close(a);
+    ox_file_close(b);
+}
+
+static void test_importance_files(void) {
+    const char *from = gguf_path("quantize_from.gguf"), *to = gguf_path("quantize_to.gguf");
+    const char *path = gguf_path("importance");
+    float means[256], sums[256];
+    draw_state = 21;
+    make_importance(means, 256);
+    make_file(from, 2, "llama", 0, 8, 8, true, 256);
+    for (int format = 0; format < 3; format++) {
+        for (int i = 0; i < 256; i++) sums[i] = means[i] * (format ? 64.0f : 4.0f);
+        if (format == 0) {
+            gguf_bytes b = {NULL, 0, 0};
+            gguf_number(&b, 2, 4);
+            put_old_entry(&b, "blk.1.ffn_up.weight", 4, sums, 256);
+            put_old_entry(&b, "blk.0.attn_k.weight", 4, sums, 256);
+            gguf_number(&b, 5, 4);
+            gguf_number(&b, 4, 4);
+            gguf_put(&b, "text", 4);
+            write_bytes(path, &b, b.count);
+            free(b.data);
+        } else if (format == 1) {
+            gguf_make g;
+            memset(&g, 0, sizeof g);
+            gguf_text(&g, "general.type", "imatrix");
+            gguf_array(&g, "imatrix.datasets", GGUF_TEXT, 1);
+            gguf_string(&g.keys, "text", 4);
+            gguf_u32(&g, "imatrix.chunk_count", 5);
+            put_pair(&g, "blk.1.ffn_up.weight", sums, 256, 1, 64);
+            put_pair(&g, "blk.0.attn_k.weight", sums, 256, 1, 64);
+            CHECK(gguf_write(&g, path) == 0);
+        } else { /* what is read is saved */
+            ox_llm_importance *m = ox_llm_importance_open(path);
+            CHECK(ox_llm_importance_save(m, path, NULL, 0) == OX_OK);
+            ox_llm_importance_close(m);
+        }
+        ox_llm_quantize_desc desc = desc_of("Q4_K_M");
+        ox_llm_importance *m = ox_llm_importance_open(path);
+        CHECK_MSG(m != NULL, "%s", ox_error_text());
+        desc.importance = m;
+        desc.importance_name = "a.gguf";
+        CHECK_MSG(ox_llm_quantize(from, to, &desc) == OX_OK, "%s", ox_error_text());
+        check_weighted(from, to, means);
+        ox_llm_importance_close(m);
+        ox_error_clear();
+    }
+    remove(from);
+    remove(to);
+    remove(path);
+}
+
+/* A file of another size than the weights: refused, but for embeddings. */
+static void test_importance_sizes(void) {
+    const char *from = gguf_path("quantize_from.gguf"), *to = gguf_path("quantize_to.gguf");
+    const char *path = gguf_path("importance");
+    static const char *const names[] = {"token_embd.weight", "blk.0.attn_k.weight"};
+    float sums[128] = {1};
+    make_file(from, 2, "llama", 0, 8, 8, true, 256);
+    for (int i = 0; i < 2; i++) {
+        gguf_bytes b = {NULL, 0, 0};
+        gguf_number(&b, 1, 4);
+        put_old_entry(&b, names[i], 1, sums, 128);
+        write_bytes(path, &b, b.count);
+        free(b.data);
+        ox_llm_quantize_desc desc = desc_of("Q4_0");
+        ox_llm_importance *m = ox_llm_importance_open(path);
+        desc.importance = m;
+        const bool done = ox_llm_quantize(from, to, &desc) == OX_OK;
+        if (i == 0)
+            CHECK_MSG(done, "%s", ox_error_text());
+        else
+            check_refused(done, OX_ERR_FORMAT, "128 columns");
+        ox_llm_importance_close(m);
+        ox_error_clear();
+    }
+    remove(from);
+    remove(to);
+    remove(path);
+}
+
+static void test_hostile_importance(void) {
+    const char *path = gguf_path("importance");
+    static const float good[4] = {1, 2, 0, 4},
+                       bad[][4] = {{1, -2, 0, 1}, {1, NAN, 0, 1}, {1, 2, INFINITY, 1}};
+    gguf_bytes b = {NULL, 0, 0};
+    gguf_number(&b, 2, 4);
+    put_old_entry(&b, "a", 1, good, 4);
+    put_old_entry(&b, "bc", 0, good, 4);
+    for (size_t cut = 0; cut < b.count; cut++) { /* every truncation */
+        write_bytes(path, &b, cut);
+        CHECK_MSG(!opens(path), "%d bytes", (int)cut);
+        ox_error_clear();
+    }
+    write_bytes(path, &b, b.count);
+    CHECK(opens(path));
+    for (size_t at = 0; at < b.count; at++) /* every field with large and negative values */
+        for (int k = 0; k < 3; k++) {
+            const unsigned char was = b.data[at];
+            b.data[at] = k == 0 ? 255 : k == 1 ? 127 : 0;
+            write_bytes(path, &b, b.count);
+            (void)opens(path);
+            ox_error_clear();
+            b.data[at] = was;
+        }
+    for (int i = 0; i < 4; i++) { /* numbers that are no sums; a name twice */
+        b.count = 0;
+        gguf_number(&b, 2, 4);
+        put_old_entry(&b, "a", 1, good, 4);
+        put_old_entry(&b, i < 3 ? "b" : "a", 1, i < 3 ? bad[i] : good, 4);
+        write_bytes(path, &b, b.count);
+        CHECK(!opens(path));
+        check_refused(false, OX_ERR_FORMAT, i < 3 ? "sum" : "twice");
+    }
+    free(b.data);
+    for (int i = 0; i < 4; i++) { /* counts that are missing, negative, of another number; no entries */
+        gguf_make g;
+        memset(&g, 0, sizeof g);
+        gguf_text(&g, "general.type", "imatrix");
+        if (i < 2) put_pair(&g, "a", i ? bad[0] : good, 4, 1, i ? 1.0f : -1.0f);
+        if (i == 2) {
+            const int64_t shape[1] = {4}, three[1] = {3};
+            gguf_tensor(&g, "a.in_sum2", 0, 1, shape, good, 16);
+            gguf_tensor(&g, "a.counts", 0, 1, three, good, 12);
+        }
+        CHECK(gguf_write(&g, path) == 0);
+        CHECK_MSG(!opens(path), "%d", i);
+        ox_error_clear();
+    }
+    check_refused(ox_llm_importance_open(gguf_path("no such file")) != NULL, OX_ERR_IO, "no such file");
+    check_refused(ox_llm_importance_open(NULL) != NULL, OX_ERR_ARG, "path");
+    remove(path);
+}
+
+/* ---- importance that is heard -------------------------------------------------------------------------- */
+
+/* The inputs of a layer's first products are the normalized embeddings: their squares are known. */
+static void check_heard(const char *path, const model *m, const int32_t *tokens, int count) {
+    ox_file *file = ox_file_open(path, NULL);
+    CHECK_MSG(file && ox_file_count(file) == 2 * 7, "%s", ox_error_text());
+    OX_SCOPE {
+        ox_tensor *sums = file ? ox_file_tensor(file, "blk.0.attn_q.weight.in_sum2") : NULL;
+        ox_tensor *counts = file ? ox_file_tensor(file, "blk.0.attn_q.weight.counts") : NULL;
+        CHECK(counts && ox_numel(counts) == 1 && ((float *)ox_data(counts))[0] == (float)count);
+        const int width = m->s.width;
+        for (int i = 0; sums && i < width; i++) {
+            double sum = 0;
+            for (int t = 0; t < count; t++) {
+                const float *x = m->embedding + tokens[t] * width;
+                double squares = 0;
+                for (int k = 0; k < width; k++) squares += (double)x[k] * (double)x[k];
+                const double v = (double)x[i] / sqrt(squares / width + 1e-5) * (double)m->layer[0][NORM][i];
+                sum += v * v;
+            }
+            const double got = (double)((float *)ox_data(sums))[i];
+            CHECK_MSG(fabs(got - sum) <= 1e-4 * sum, "column %d: %g, not %g", i, got, sum);
+        }
+        CHECK(sums && ox_numel(sums) == width);
+        ox_tensor *down = file ? ox_file_tensor(file, "blk.0.ffn_down.weight.in_sum2") : NULL;
+        CHECK(down && ox_numel(down) == m->s.hidden);
+    }
+    if (file) CHECK(ox_file_meta_int(file, "imatrix.chunk_size", 0) == 6);
+    if (file) CHECK(ox_file_meta_int(file, "imatrix.chunk_count", 0) == 2);
+    ox_file_close(file);
+}
+
+static void test_collect(void) {
+    const char *path = gguf_path("quantize_model.gguf"), *heard = gguf_path("importance.gguf");
+    static const int32_t tokens[12] = {1, 5, 9, 4, 22, 31, 3, 8, 8, 15, 7, 30};
+    gguf_make g;
+    model m;
+    memset(&g, 0, sizeof g);
+    add_model(&g, &m, tiny);
+    CHECK(gguf_write(&g, path) == 0);
+    ox_llm *llm = ox_llm_open(path, NULL), *other = ox_llm_open(path, NULL);
+    ox_llm_context *context = ox_llm_context_open(llm, NULL), *second = ox_llm_context_open(other, NULL);
+    ox_llm_importance *a = ox_llm_importance_collect(llm), *b = ox_llm_importance_collect(other);
+    CHECK_MSG(a && b && context && second, "%s", ox_error_text());
+    check_refused(ox_llm_importance_save(a, heard, "x", 6) == OX_OK, OX_ERR_ARG, "nothing was heard");
+    CHECK(ox_llm_decode(context, tokens, 7, NULL) == OX_OK);
+    CHECK(ox_llm_decode(second, tokens, 3, NULL) == OX_OK); /* of another model */
+    CHECK(ox_llm_decode(context, tokens + 7, 5, NULL) == OX_OK);
+    CHECK(ox_llm_importance_stop(a) == OX_OK);
+    CHECK(ox_llm_decode(context, tokens, 2, NULL) == OX_OK); /* not heard any more */
+    CHECK_MSG(ox_llm_importance_save(a, heard, "text", 6) == OX_OK, "%s", ox_error_text());
+    check_heard(heard, &m, tokens, 12);
+    CHECK(opens(heard));
+    ox_llm_context_close(context);
+    ox_llm_context_close(second);
+    ox_llm_close(llm);
+    ox_llm_close(other);
+    ox_llm_importance_close(a);
+    ox_llm_importance_close(b); /* still listens */
+    free_model(&m);
+    remove(path);
+    remove(heard);
+}
+
+int main(void) {
+    test_importance_files();
+    test_importance_sizes();
+    test_hostile_importance();
+    test_collect();
+    CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
+    CHECK(ox_memory_get_stats().tensors == 0);
+    return check_done("llm_importance");
+}

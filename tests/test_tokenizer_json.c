@@ -1,0 +1,380 @@
+/* test_tokenizer_json.c - tokenizer.json: steps, patterns, markers, places, pairs, decoders, streams, refusals.
+ * References: what Hugging Face's tokenizers 0.23 gives, here by hand and in OX_TEST_DATA for 16 tokenizers.
+ * OX_QEMU
+ */
+#include "oxtorch_llm.h"
+#include "check.h"
+#include "json.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- small tokenizers ---------------------------------------------------------------------------------- */
+
+#define BYTES_HEAD "{\"type\":\"BPE\",\"byte_fallback\":true,\"merges\":[],\"vocab\":{"
+
+/* A tokenizer of parts: `model` NULL is one whose ids are the bytes of the normalized text. */
+static ox_tokenizer *open_parts(const char *normalizer, const char *pre, const char *post,
+                                const char *decoder, const char *added, const char *model) {
+    static char text[32768];
+    size_t at =
+        (size_t)snprintf(text, sizeof text,
+                         "{\"normalizer\":%s,\"pre_tokenizer\":%s,\"post_processor\":%s,\"decoder\":%s,"
+                         "\"added_tokens\":[%s],\"model\":",
+                         normalizer ? normalizer : "null", pre ? pre : "null", post ? post : "null",
+                         decoder ? decoder : "null", added ? added : "");
+    if (model) {
+        at += (size_t)snprintf(text + at, sizeof text - at, "%s", model);
+    } else {
+        at += (size_t)snprintf(text + at, sizeof text - at, BYTES_HEAD);
+        for (int i = 0; i < 256; i++)
+            at += (size_t)snprintf(text + at, sizeof text - at, "%s\"<0x%02X>\":%d", i ? "," : "", i, i);
+        at += (size_t)snprintf(text + at, sizeof text - at, "}}");
+    }
+    snprintf(text + at, sizeof text - at, "}");
+    return ox_tokenizer_open_json(text, -1, NULL, 0);
+}
+
+/* What normalizers make of a text. */
+static void expect_normal(const char *normalizer, const char *text, const char *expected) {
+    ox_tokenizer *t = open_parts(normalizer, NULL, NULL, NULL, NULL, NULL);
+    int32_t ids[256];
+    char made[256];
+    CHECK_MSG(t != NULL, "%s: %s", normalizer, ox_error_text());
+    const int64_t count = ox_tokenizer_encode(t, text, -1, NULL, ids, 255);
+    for (int64_t i = 0; i < count; i++) made[i] = (char)ids[i];
+    made[count > 0 ? count : 0] = 0;
+    CHECK_MSG(strcmp(made, expected) == 0, "%s of \"%s\": \"%s\"", normalizer, text, made);
+    ox_tokenizer_close(t);
+}
+
+static void test_normalizers(void) {
+    expect_normal("{\"type\":\"NFC\"}", "e\xcc\x81 \xe1\x84\x80\xe1\x85\xa1", "\xc3\xa9 \xea\xb0\x80");
+    expect_normal("{\"type\":\"NFD\"}", "\xc3\xa9\xea\xb0\x81",
+                  "e\xcc\x81\xe1\x84\x80\xe1\x85\xa1\xe1\x86\xa8");
+    expect_normal("{\"type\":\"NFD\"}", "a\xcc\x81\xcc\xa3", "a\xcc\xa3\xcc\x81"); /* marks are sorted */
+    expect_normal("{\"type\":\"NFKC\"}", "\xef\xac\x81\xe2\x91\xa0", "fi1");
+    expect_normal("{\"type\":\"Lowercase\"}", "A\xc3\x84\xc4\xb0", "a\xc3\xa4i\xcc\x87");
+    expect_normal("{\"type\":\"Strip\",\"strip_left\":true,\"strip_right\":false}", " \t a ", "a ");
+    expect_normal("{\"type\":\"Sequence\",\"normalizers\":[{\"type\":\"NFD\"},{\"type\":\"StripAccents\"}]}",
+                  "\xc3\xa9t\xc3\xa9", "ete");
+    expect_normal("{\"type\":\"Replace\",\"pattern\":{\"String\":\"ab\"},\"content\":\"x\"}", "ababa", "xxa");
+    expect_normal("{\"type\":\"Replace\",\"pattern\":{\"Regex\":\" {2,}\"},\"content\":\" \"}", "a   b c",
+                  "a b c");
+    expect_normal("{\"type\":\"Prepend\",\"prepend\":\"_\"}", "a", "_a");
+    expect_normal("{\"type\":\"Prepend\",\"prepend\":\"_\"}", "", "");
+    expect_normal("{\"type\":\"BertNormalizer\",\"clean_text\":true,\"handle_chinese_chars\":true,"
+                  "\"strip_accents\":null,\"lowercase\":true}",
+                  "\xc3\x84\x01\t\xe4\xb8\xad", "a  \xe4\xb8\xad ");
+    expect_normal("{\"type\":\"Nmt\"}",
+                  "a\x7f\xe2\x80\x8b"
+                  "b",
+                  "a b");
+    expect_normal("{\"type\":\"ByteLevel\"}", "a \xc3\xa9", "a\xc4\xa0\xc3\x83\xc2\xa9");
+}
+
+/* Where words end: "2 5" for words of bytes [0, 2) and [2, 5), with ".." where bytes are left out. */
+static void expect_words(const char *pre, const char *text, const char *expected) {
+    ox_tokenizer *t = open_parts(NULL, pre, NULL, NULL, NULL,
+                                 "{\"type\":\"WordLevel\",\"vocab\":{\"?\":0},\"unk_token\":\"?\"}");
+    int32_t ids[64];
+    ox_token_place places[64];
+    char made[512] = "";
+    CHECK_MSG(t != NULL, "%s: %s", pre, ox_error_text());
+    const int64_t count = ox_tokenizer_encode_pair(t, text, -1, NULL, 0, NULL, ids, places, 64);
+    for (int64_t i = 0; i < count; i++)
+        snprintf(made + strlen(made), sizeof made - strlen(made), "%s%d-%d", i ? " " : "",
+                 (int)places[i].start, (int)places[i].end);
+    CHECK_MSG(strcmp(made, expected) == 0, "%s of \"%s\": %s, not %s", pre, text, made, expected);
+    ox_tokenizer_close(t);
+}
+
+#define SPLIT(regex, behavior)                                                           \
+    "{\"type\":\"Split\",\"pattern\":{\"Regex\":\"" regex "\"},\"behavior\":\"" behavior \
+    "\",\"invert\":false}"
+
+static void test_pre_tokenizers(void) {
+    static const char gpt2[] = "{\"type\":\"ByteLevel\",\"add_prefix_space\":false,\"use_regex\":true}";
+    expect_words(gpt2, "I'm  here 12", "0-1 1-3 3-4 4-9 9-12");
+    expect_words("{\"type\":\"Whitespace\"}", "ab, c", "0-2 2-3 4-5");
+    expect_words("{\"type\":\"WhitespaceSplit\"}", " ab, c", "1-4 5-6");
+    expect_words("{\"type\":\"BertPreTokenizer\"}", "a-b c", "0-1 1-2 2-3 4-5");
+    expect_words("{\"type\":\"Digits\",\"individual_digits\":false}", "a12b", "0-1 1-3 3-4");
+    expect_words("{\"type\":\"Digits\",\"individual_digits\":true}", "a12b", "0-1 1-2 2-3 3-4");
+    expect_words("{\"type\":\"Punctuation\",\"behavior\":\"MergedWithPrevious\"}", "a!!b", "0-2 2-3 3-4");
+    expect_words("{\"type\":\"CharDelimiterSplit\",\"delimiter\":\"-\"}", "a--b", "0-1 3-4");
+    expect_words("{\"type\":\"FixedLength\",\"length\":2}",
+                 "ab\xc3\xa9"
+                 "de",
+                 "0-2 2-5 5-6");
+    expect_words("{\"type\":\"UnicodeScripts\"}", "ab \xe4\xb8\xad\xe3\x81\x82", "0-3 3-9");
+    expect_words(
+        "{\"type\":\"Metaspace\",\"replacement\":\"_\",\"prepend_scheme\":\"always\",\"split\":true}", "a b",
+        "0-1 1-3");
+    expect_words(SPLIT("-", "Removed"), "a--b", "0-1 3-4");
+    expect_words(SPLIT("-", "Isolated"), "a--b", "0-1 1-2 2-3 3-4");
+    expect_words(SPLIT("-", "MergedWithPrevious"), "a--b", "0-2 2-3 3-4");
+    expect_words(SPLIT("-", "MergedWithNext"), "a--b", "0-1 1-2 2-4");
+    expect_words(SPLIT("-", "Contiguous"), "a--b", "0-1 1-3 3-4");
+    expect_words(SPLIT("\\\\p{N}{1,3}", "Isolated"), "a12345", "0-1 1-4 4-6");
+    expect_words(SPLIT("\\\\s+(?!\\\\S)|\\\\s+", "Isolated"), "a   b", "0-1 1-3 3-4 4-5");
+    expect_words(SPLIT("(?i:'LL)", "Isolated"), "x'lL", "0-1 1-4");
+    expect_words(SPLIT("(?=(\\\\d{3})+(?!\\\\d))", "Isolated"), "1234567", "0-1 1-4 4-7");
+    expect_words(SPLIT("[a-z&&[^aeiou]]+", "Isolated"), "abcde", "0-1 1-4 4-5");
+    expect_words(SPLIT("a+?b??|(?<=x)y", "Isolated"), "aabxy", "0-1 1-2 2-4 4-5");
+    expect_words(SPLIT("[^x]?+x", "Isolated"), "xax", "0-1 1-3");
+    expect_words(SPLIT("(?:ab|a)(?:c|bcd)$", "Isolated"), "abcd", "0-4");
+}
+
+/* ---- models, markers, decoders ------------------------------------------------------------------------- */
+
+static void expect_ids(const ox_tokenizer *t, const char *text, const char *pair, bool bare, bool special,
+                       const char *expected) {
+    ox_tokenizer_encode_desc desc;
+    int32_t ids[128];
+    char made[512] = "";
+    desc.bare = bare;
+    desc.parse_special = special;
+    const int64_t count = ox_tokenizer_encode_pair(t, text, -1, pair, -1, &desc, ids, NULL, 128);
+    for (int64_t i = 0; i < count; i++)
+        snprintf(made + strlen(made), sizeof made - strlen(made), "%s%d", i ? " " : "", (int)ids[i]);
+    CHECK_MSG(strcmp(made, expected) == 0, "\"%s\": %s, not %s", text, made, expected);
+}
+
+static void test_models(void) {
+    ox_tokenizer *t =
+        open_parts(NULL, NULL, NULL, NULL, NULL,
+                   "{\"type\":\"BPE\",\"unk_token\":\"?\",\"fuse_unk\":true,\"vocab\":{\"?\":0,\"a\":1,"
+                   "\"b\":2,\"ab\":3,\"abab\":4,\"ba\":5},\"merges\":[\"a b\",[\"ab\",\"ab\"]]}");
+    expect_ids(t, "ababa", NULL, false, false, "4 1");
+    expect_ids(t, "axxb", NULL, false, false, "1 0 2");
+    ox_tokenizer_close(t);
+    t = open_parts(
+        NULL, "{\"type\":\"WhitespaceSplit\"}", NULL, "{\"type\":\"WordPiece\",\"prefix\":\"##\"}", NULL,
+        "{\"type\":\"WordPiece\",\"unk_token\":\"?\",\"continuing_subword_prefix\":\"##\","
+        "\"max_input_chars_per_word\":5,\"vocab\":{\"?\":0,\"un\":1,\"##ab\":2,\"##a\":3,\"u\":4}}");
+    expect_ids(t, "unaba uab unabaa x", NULL, false, false, "1 2 3 4 2 0 0");
+    const int32_t ids[] = {1, 2, 4};
+    char text[32];
+    ox_tokenizer_decode(t, ids, 3, text, sizeof text);
+    CHECK_MSG(strcmp(text, "unab u") == 0, "%s", text);
+    ox_tokenizer_close(t);
+    t = open_parts(
+        NULL, NULL, NULL, NULL, NULL,
+        "{\"type\":\"Unigram\",\"unk_id\":0,\"vocab\":[[\"?\",0],[\"a\",-1],[\"b\",-1.5],[\"ab\",-3],"
+        "[\"abc\",-2]]}");
+    expect_ids(t, "ababc", NULL, false, false, "1 2 4"); /* a, b is better than ab */
+    expect_ids(t, "xxa", NULL, false, false, "0 1");
+    ox_tokenizer_close(t);
+}
+
+#define TEMPLATE                                                                                            \
+    "{\"type\":\"TemplateProcessing\",\"single\":[{\"SpecialToken\":{\"id\":\"<s>\",\"type_id\":0}},"       \
+    "{\"Sequence\":{\"id\":\"A\",\"type_id\":0}}],\"pair\":[{\"SpecialToken\":{\"id\":\"<s>\",\"type_id\":" \
+    "0}},"                                                                                                  \
+    "{\"Sequence\":{\"id\":\"A\",\"type_id\":0}},{\"Sequence\":{\"id\":\"B\",\"type_id\":1}}],"             \
+    "\"special_tokens\":{\"<s>\":{\"id\":\"<s>\",\"ids\":[256],\"tokens\":[\"<s>\"]}}}"
+
+static void test_markers(void) {
+    ox_tokenizer *t =
+        open_parts("{\"type\":\"Lowercase\"}", NULL, TEMPLATE,
+                   "{\"type\":\"Sequence\",\"decoders\":[{\"type\":\"ByteFallback\"},{\"type\":\"Fuse\"}]}",
+                   "{\"id\":256,\"content\":\"<s>\",\"special\":true,\"lstrip\":true,\"rstrip\":false,"
+                   "\"single_word\":false,"
+                   "\"normalized\":false},{\"id\":257,\"content\":\"Foo\",\"special\":false,\"lstrip\":false,"
+                   "\"rstrip\":true,"
+                   "\"single_word\":true,\"normalized\":true}",
+                   NULL);
+    CHECK_MSG(t != NULL, "%s", ox_error_text());
+    expect_ids(t, "a  <s>A", NULL, true, true, "97 256 97");
+    expect_ids(t, "a<s>", NULL, true, false, "97 60 115 62");
+    expect_ids(t, "fOO  b", NULL, true, true, "257 98"); /* markers are normalized as well */
+    expect_ids(t, "foob", NULL, true, true, "102 111 111 98");
+    expect_ids(t, "A", "B", false, true, "256 97 98");
+    expect_ids(t, "A", "B", true, true, "97 98");
+    int32_t ids[8];
+    ox_token_place places[8];
+    CHECK(ox_tokenizer_encode_pair(t, "x", -1, "\xc3\xa9", -1, NULL, ids, places, 8) == 4);
+    CHECK(places[0].text == -1 && places[1].text == 0 && places[3].text == 1 && places[3].type == 1);
+    CHECK(places[2].start == 0 && places[2].end == 2 && places[3].start == 0 && places[3].end == 2);
+    const int32_t back[] = {256, 195, 169, 195, 98};
+    const ox_tokenizer_decode_desc keep = {true};
+    char text[64];
+    ox_tokenizer_decode(t, back, 5, text, sizeof text);
+    CHECK_MSG(strcmp(text, "\xc3\xa9\xef\xbf\xbd"
+                           "b") == 0 ||
+                  strcmp(text, "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"
+                               "b"),
+              "%s", text);
+    CHECK(ox_tokenizer_decode_with(t, back, 1, &keep, text, sizeof text) == 3 && strcmp(text, "<s>") == 0);
+    CHECK(ox_tokenizer_role(t, OX_TOKEN_ROLE_BOS) == 256 && ox_tokenizer_find(t, "Foo", -1) == 257);
+    ox_tokenizer_close(t);
+}
+
+/* Any bytes, one at a time: what comes out is whole characters, and together it is what went in. */
+static void test_stream(void) {
+    static const char text[] = "a\xc3\xa9\xe4\xb8\xad\xf0\x9f\x98\x80z";
+    ox_tokenizer *t = open_parts(
+        NULL, NULL, NULL,
+        "{\"type\":\"Sequence\",\"decoders\":[{\"type\":\"ByteFallback\"},{\"type\":\"Fuse\"}]}", NULL, NULL);
+    ox_token_stream stream;
+    char all[64] = "", out[16];
+    memset(&stream, 0, sizeof stream);
+    for (size_t i = 0; i + 1 < sizeof text; i++) {
+        const int64_t length = ox_token_stream_push(&stream, t, (uint8_t)text[i], out, sizeof out);
+        CHECK(length == 0 || ((out[0] & 0xC0) != 0x80 && (size_t)length == strlen(out)));
+        strcat(all, length > 0 ? out : "");
+    }
+    CHECK_MSG(strcmp(all, text) == 0, "%s", all);
+    CHECK(ox_token_stream_push(NULL, t, 0, out, sizeof out) == -1);
+    ox_error_clear();
+    ox_tokenizer_close(t);
+}
+
+/* ---- what is refused, and what takes long -------------------------------------------------------------- */
+
+static void expect_refused(const char *pre, const char *model, const char *word) {
+    ox_tokenizer *t = open_parts(NULL, pre, NULL, NULL, NULL, model);
+    CHECK_MSG(!t && strstr(ox_error_text(), word), "%s: %s", pre ? pre : model, ox_error_text());
+    ox_tokenizer_close(t);
+    ox_error_clear();
+}
+
+static void test_refused(void) {
+    static const char *const broken[] = {"",
+                                         "{",
+                                         "[]",
+                                         "{}",
+                                         "{\"model\":3}",
+                                         "{\"model\":{\"type\":\"BPE\"}}",
+                                         "{\"model\":{\"type\":\"X\",\"vocab\":{}}}"};
+    for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
+        CHECK_MSG(!ox_tokenizer_open_json(broken[i], -1, NULL, 0) && ox_error(), "%s", broken[i]);
+        ox_error_clear();
+    }
+    CHECK(!ox_tokenizer_open_json(NULL, 0, NULL, 0) && ox_error() == OX_ERR_ARG);
+    ox_error_clear();
+    expect_refused("{\"type\":\"Other\"}", NULL, "not known");
+    expect_refused(SPLIT("(a", "Isolated"), NULL, "( without its )");
+    expect_refused(SPLIT("\\\\1", "Isolated"), NULL, "escape");
+    expect_refused(SPLIT("(a*)*", "Isolated"), NULL, "match nothing");
+    expect_refused(SPLIT("a{9999}", "Isolated"), NULL, "too far");
+    expect_refused(SPLIT("\\\\p{Klingon}", "Isolated"), NULL, "property");
+    expect_refused(NULL, "{\"type\":\"BPE\",\"vocab\":{\"a\":0},\"merges\":[\"a b\"]}", "merge");
+    expect_refused(NULL, "{\"type\":\"BPE\",\"vocab\":{\"a\":900000000},\"merges\":[]}", "far");
+}
+
+/* Patterns that take exponential or quadratic time where failures are forgotten, and words of 1 MB. */
+static void test_long(void) {
+    enum { LONG = 1 << 20 };
+    static const char *const patterns[] = {SPLIT("(?:a|aa)+b", "Isolated"), SPLIT("(?:a+)+b|a", "Isolated"),
+                                           SPLIT("a*b|a", "Isolated"),
+                                           SPLIT("\\\\s*[\\\\r\\\\n]+|\\\\s", "Isolated")};
+    char *text = (char *)malloc(LONG + 1);
+    memset(text, 'a', LONG);
+    for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
+        ox_tokenizer *t = open_parts(NULL, patterns[i], NULL, NULL, NULL, NULL);
+        CHECK_MSG(t != NULL, "%s", ox_error_text());
+        const int64_t count = ox_tokenizer_encode(t, text, 20000, NULL, NULL, 0);
+        CHECK_MSG(count == 20000 || ox_error() == OX_ERR_UNSUPPORTED, "%s: %d", patterns[i], (int)count);
+        ox_error_clear();
+        ox_tokenizer_close(t);
+    }
+    ox_tokenizer *t = open_parts(NULL, NULL, NULL, NULL, NULL,
+                                 "{\"type\":\"BPE\",\"vocab\":{\"a\":0,\"aa\":1,\"aaaa\":2},"
+                                 "\"merges\":[\"a a\",\"aa aa\"]}");
+    CHECK(ox_tokenizer_encode(t, text, LONG, NULL, NULL, 0) == LONG / 4);
+    ox_tokenizer_close(t);
+    free(text);
+}
+
+/* ---- 16 tokenizers ------------------------------------------------------------------------------------- */
+
+static char *read_file(const char *path, size_t *length) {
+    FILE *file = fopen(path, "rb");
+    char *text = NULL;
+    if (!file) return NULL;
+    if (fseek(file, 0, SEEK_END) == 0) {
+        const long size = ftell(file);
+        rewind(file);
+        text = (char *)calloc(1, (size_t)size + 1);
+        *length = text ? fread(text, 1, (size_t)size, file) : 0;
+    }
+    fclose(file);
+    return text;
+}
+
+static json *member(json *object, const char *key) {
+    json *child = object ? object->child : NULL;
+    while (child && strcmp(child->key, key) != 0) child = child->next;
+    return child;
+}
+
+static bool same_ids(const ox_tokenizer *t, const char *text, bool bare, const json *expected) {
+    ox_tokenizer_encode_desc desc;
+    int32_t ids[4096];
+    int64_t at = 0;
+    desc.bare = bare;
+    desc.parse_special = true;
+    const int64_t count = ox_tokenizer_encode(t, text, -1, &desc, ids, 4096);
+    for (const json *id = expected->child; id; id = id->next, at++)
+        if (at >= count || ids[at] != (int32_t)id->number) return false;
+    return at == count;
+}
+
+static void test_cases(const char *folder, const char *name) {
+    char path[1200];
+    size_t length = 0, more = 0;
+    snprintf(path, sizeof path, "%s/tokenizers/%s.json", folder, name);
+    char *text = read_file(path, &length);
+    snprintf(path, sizeof path, "%s/tokenizers/%s.cases.json", folder, name);
+    char *cases = read_file(path, &more);
+    if (!text || !cases) {
+        check_skip(name, "no such tokenizer (OX_TEST_DATA)");
+    } else {
+        json_pool pool = {(json *)calloc(200000, sizeof(json)), 0, 200000};
+        json *root = json_read(&pool, cases);
+        ox_tokenizer *t = ox_tokenizer_open_json(text, (int64_t)length, NULL, 0);
+        int count = 0;
+        CHECK_MSG(t && root, "%s: %s", name, ox_error_text());
+        json *list = member(root, "texts");
+        for (json *one = list ? list->child : NULL; t && one; one = one->next, count++) {
+            const char *in = member(one, "text")->text;
+            const json *plain = member(one, "plain"), *decoded = member(one, "decoded");
+            const ox_tokenizer_decode_desc keep = {true};
+            int32_t ids[4096];
+            int64_t n = 0;
+            char back[16384];
+            CHECK_MSG(same_ids(t, in, false, member(one, "ids")), "%s: \"%s\"", name, in);
+            CHECK_MSG(same_ids(t, in, true, plain), "%s: \"%s\" without special tokens", name, in);
+            for (const json *id = plain->child; id; id = id->next) ids[n++] = (int32_t)id->number;
+            ox_tokenizer_decode_with(t, ids, n, &keep, back, sizeof back);
+            CHECK_MSG(strcmp(back, decoded->text) == 0, "%s: \"%s\" came back as \"%s\"", name, in, back);
+        }
+        CHECK_MSG(count >= 80, "%s: only %d texts", name, count);
+        ox_tokenizer_close(t);
+        free(pool.nodes);
+    }
+    free(text);
+    free(cases);
+}
+
+int main(void) {
+    static const char *const names[] = {"bert",    "deepseek", "digits",     "gemma",     "gpt2",  "llama",
+                                        "llama3",  "mistral",  "modernbert", "neox",      "o200k", "qwen2",
+                                        "roberta", "t5",       "xlmr",       "bert_cased"};
+    const char *folder = getenv("OX_TEST_DATA");
+    const size_t before = ox_memory_get_stats().bytes_in_use;
+    test_normalizers();
+    test_pre_tokenizers();
+    test_models();
+    test_markers();
+    test_stream();
+    test_refused();
+    test_long();
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        test_cases(folder ? folder : "../shared/data", names[i]);
+    CHECK(ox_memory_get_stats().bytes_in_use == before);
+    return check_done("tokenizer_json");
+}
