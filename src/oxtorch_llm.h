@@ -28,6 +28,7 @@
  *     ox_gguf_writer    GGUF files: metadata of every type, tensors of every dtype that the format has
  *     ox_llm_quantize       a GGUF file with smaller weights, by a mix of types such as "Q4_K_M"
  *     ox_llm_importance     how much each column of a weight matters: from a file, or heard while a text runs
+ *     ox_llm_convert    models of Hugging Face folders and of llama2.c as GGUF files, some sixty model types
  *
  * A PROMPT FROM MESSAGES
  *     ox_llm_template *t = ox_llm_template_open(chat_template, -1);      its Jinja source
@@ -55,9 +56,7 @@
  *     ox_llm_quantize_desc desc;
  *     memset(&desc, 0, sizeof desc);
  *     desc.mix = "Q4_K_M";
- *     desc.importance = ox_llm_importance_open("imatrix.gguf");          or without
  *     if (ox_llm_quantize("model-f16.gguf", "model.gguf", &desc)) puts(ox_error_text());
- *     ox_llm_importance_close((ox_llm_importance *)desc.importance);
  *
  * WHAT IT READS
  *     GGUF files, Hugging Face folders as they are (config.json, safetensors, tokenizer.json), llama2.c's .bin;

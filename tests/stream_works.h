@@ -70,6 +70,8 @@ WORK(sort_rows, ox_sort(rows_of(in[0]), 1, false).values)
 WORK(linear, ox_linear(small(2, 1), rows_of(in[0]), in[1]))
 WORK(linear_many, ox_linear(small(11, 1), rows_of(in[0]), NULL))
 WORK(linear_of_rows, ox_linear(rows_of(in[0]), small(5, 1), NULL))
+WORK(linear_experts, ox_linear_experts(small(1, 1), ox_view(in[0], OX_SHAPE(-1, 1, 1)),
+                                       ox_unsqueeze(picks(in[0]), 0), rows_of(in[1])))
 WORK(matmul, ox_matmul(rows_of(in[0]), small(1, 3)))
 WORK(matmul_of_both, ox_matmul(ox_view(in[0], OX_SHAPE(-1, 1, 1)), ox_view(in[1], OX_SHAPE(-1, 1, 1))))
 WORK(addmm, ox_addmm(rows_of(in[1]), rows_of(in[0]), small(1, 1), 0.5, 2))
@@ -93,7 +95,7 @@ static const struct {
     ROW(rms_norm, 1),     ROW(layer_norm, 1),   ROW(cumsum_rows, 1),    ROW(sort_rows, 1),
     ROW(linear, 2),       ROW(linear_many, 1),  ROW(linear_of_rows, 1), ROW(matmul, 1),
     ROW(matmul_of_both, 2), ROW(addmm, 2),      ROW(embedding, 1),      ROW(index_select, 1),
-    ROW(cat, 2),
+    ROW(cat, 2),          ROW(linear_experts, 2),
 };
 enum { WORKS = sizeof works / sizeof *works };
 

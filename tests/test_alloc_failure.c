@@ -214,9 +214,8 @@ static int run_products(ox_tensor **out) {
     ox_tensor *odd = ox_remainder(ox_arange(0, 66, 1, OX_I32), ox_integer(2));
     ox_tensor *two = ox_cast(ox_narrow(ox_narrow(a, 0, 0, 2), 1, 0, 33), OX_F16);
     ox_tensor *experts = odd ? ox_view(odd, OX_SHAPE(33, 2)) : NULL;
-    out[n++] = blocks ? ox_linear_experts(ox_narrow(a, 1, 0, 32), ox_view(blocks, OX_SHAPE(2, 4, 32)), experts,
-                                          NULL)
-                      : NULL;
+    ox_tensor *both = blocks ? ox_view(blocks, OX_SHAPE(2, 4, 32)) : NULL;
+    out[n++] = both ? ox_linear_experts(ox_narrow(a, 1, 0, 32), both, experts, NULL) : NULL;
     out[n++] = two ? ox_linear_experts(a, ox_expand(a, OX_SHAPE(2, 33, 40)), experts, two) : NULL;
     return n;
 }

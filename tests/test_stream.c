@@ -80,6 +80,31 @@ static void test_linear(const stream_case *c, ox_dtype weight, int64_t m, int64_
     }
 }
 
+static ox_tensor *run_experts(ox_tensor *const *in) { return ox_linear_experts(in[0], in[1], in[2], in[3]); }
+
+/* Experts that nobody uses are not read, but for what is read ahead. */
+static void test_experts(const stream_case *c) {
+    static const ox_dtype weights[] = {OX_F32, OX_F16, OX_Q4_K};
+    for (int i = 0; i < 3; i++)
+        OX_SCOPE {
+            ox_tensor *in[4] = {numbers(OX_SHAPE(13, 256), OX_F32, 1),
+                                numbers(OX_SHAPE(9, 128, 256), weights[i], 2),
+                                ox_randint(0, 9, OX_SHAPE(13, 2), i ? OX_I32 : OX_I64),
+                                numbers(OX_SHAPE(9, 128), OX_F32, 3)};
+            compare_masks(c, "linear_experts", run_experts, in, 4);
+            ox_stream *stream = case_open(c);
+            ox_tensor *w = ox_to(in[1], ox_stream_device(stream)), *two = ox_full(OX_SHAPE(13, 2), 4, OX_I64);
+            int64_t before = ox_stream_get_stats(stream).disk_bytes;
+            CHECK(ox_linear_experts(in[0], w, two, NULL));
+            int64_t read = ox_stream_get_stats(stream).disk_bytes - before;
+            CHECK_MSG(read < (int64_t)ox_nbytes(in[1]) * 2 / 3, "%lld bytes were read", (long long)read);
+            two = ox_add(two, ox_integer(5));
+            CHECK(!ox_linear_experts(in[0], w, two, NULL) && ox_error() == OX_ERR_INDEX);
+            ox_error_clear();
+            ox_device_close(ox_stream_device(stream));
+        }
+}
+
 static void test_products(const stream_case *c) {
     static const ox_dtype weights[] = {OX_F32, OX_F16, OX_BF16, OX_Q4_0, OX_Q8_0, OX_Q4_K, OX_Q6_K};
     static const int64_t rows[] = {1, 3, 4, 5, 8, 9, 33};
@@ -483,6 +508,7 @@ int main(void) {
         test_index(&c);
         if (i < 2) {
             test_products(&c);
+            test_experts(&c);
             test_wide_parts(&c);
         }
         if (i < 2) {

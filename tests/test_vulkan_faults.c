@@ -176,13 +176,13 @@ static void check_tidings(ox_device *gpu) {
         CHECK(ox_to(y, ox_cpu()) != NULL);
         for (int i = 0; i < 3; i++) { /* of experts, told where books and biases are not */
             ox_dtype dtype = i == 2 ? OX_IQ2_S : OX_F32;
-            ox_tensor *w = ox_to(ox_zeros(OX_SHAPE(3, 2, 256), dtype == OX_F32 ? dtype : OX_U8), gpu);
-            if (dtype != OX_F32) w = ox_to(ox_empty(OX_SHAPE(3, 2, 256), dtype), gpu);
+            ox_tensor *w = ox_to(ox_empty(OX_SHAPE(3, 2, 256), dtype), gpu);
             ox_tensor *bias = i == 1 ? ox_to(ox_ones(OX_SHAPE(3, 2), OX_F32), gpu) : NULL;
             ox_tensor *ids = ox_to(ox_full(OX_SHAPE(1, 2), i == 0 ? -1 : 3, OX_I32), gpu);
-            ox_tensor *out = ox_linear_experts(ox_narrow(ox_view(x, OX_SHAPE(1, wrong)), 1, 0, 256), w, ids, bias);
+            ox_tensor *row = ox_narrow(ox_view(x, OX_SHAPE(1, wrong)), 1, 0, 256);
+            ox_tensor *out = ox_linear_experts(row, w, ids, bias);
             CHECK(out && !ox_to(out, ox_cpu()) && ox_error() == OX_ERR_INDEX);
-            CHECK_MSG(strstr(ox_error_text(), "linear_experts: index ") && strstr(ox_error_text(), "size of 3"),
+            CHECK_MSG(strstr(ox_error_text(), i ? "index 3 is out of range for a size of 3" : "index -1 is"),
                       "%s", ox_error_text());
             ox_error_clear();
         }

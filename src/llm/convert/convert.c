@@ -1,5 +1,5 @@
-/* A source written with the GGUF writer, one tensor at a time: its facts, and each tensor in the dtype that is
- * asked for. Called by users and by examples/convert.c. */
+/* A source written with the GGUF writer, one tensor at a time: its facts, and each tensor in the dtype that
+ * is asked for. Called by users and by examples/convert.c. */
 
 /* Matrices that are read as f32 wherever they are read. */
 static bool oxi_llm_stays_f32(const char *name, int ndim) {

@@ -316,7 +316,8 @@ static ox_status oxi_llm_load_layer(ox_llm *model, ox_file *file, int64_t index)
     if (!status) status = oxi_llm_check_norms(model, l, index);
     if (!status && l->attends) status = oxi_llm_check_attention(model, l, index);
     if (!status && l->mixer) status = oxi_llm_check_mixer(model, l, index);
-    return status || !l->feeds ? status : oxi_llm_check_feed_forward(l, index);
+    if (!status && l->feeds) status = oxi_llm_check_feed_forward(l, index);
+    return status;
 }
 
 /* Factors of the frequencies that lie in the file replace none, and multiply those of YaRN. */

@@ -1,5 +1,5 @@
-/* llama2.c's model.bin as an ox_file: sizes and f32 weights without names, which lie in the mapped file as GGUF
- * wants them; the tokenizer.bin (or tokN.bin) beside it. Called by source.c.
+/* llama2.c's model.bin as an ox_file: sizes and f32 weights without names, which lie in the mapped file as
+ * GGUF wants them; the tokenizer.bin (or tokN.bin) beside it. Called by source.c.
  * source llama2.c: export.py (versions 0 and 1), run.c, tokenizer.py */
 
 static const oxi_format oxi_format_llama2c = {"llama2.c", "", NULL, NULL, NULL, NULL, NULL};
@@ -11,7 +11,7 @@ typedef struct oxi_llm_bin {
     uint64_t at; /* of the next weight */
 } oxi_llm_bin;
 
-/* ---- sizes and weights ------------------------------------------------------------------------------------- */
+/* ---- sizes and weights --------------------------------------------------------------------------------- */
 
 /* Magic "ak42" and a version, or at once: width, hidden, layers, heads, kv_heads, vocabulary, context. */
 static ox_status oxi_llm_bin_header(oxi_llm_bin *b, int *version) {
@@ -117,7 +117,7 @@ static ox_status oxi_llm_bin_weights(oxi_llm_bin *b, int version) {
     return OX_OK;
 }
 
-/* ---- facts --------------------------------------------------------------------------------------------------- */
+/* ---- facts --------------------------------------------------------------------------------------------- */
 
 static ox_status oxi_llm_bin_facts(const oxi_llm_config *c, const oxi_llm_bin *b) {
     const struct {

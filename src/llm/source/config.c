@@ -24,7 +24,7 @@ static bool oxi_llm_row_holds(const oxi_llm_config *c, const char *who) {
            oxi_llm_share_word(who, model->name);
 }
 
-/* ---- values ---------------------------------------------------------------------------------------------- */
+/* ---- values -------------------------------------------------------------------------------------------- */
 
 /* "a.b.c" inside an object; 0 = missing or null. */
 static uint32_t oxi_llm_config_member(const oxi_json *json, uint32_t object, const char *path,
@@ -82,7 +82,7 @@ static const char *oxi_llm_config_text(const oxi_llm_config *c, const char *name
     return node && node->type == OXI_JSON_STRING ? node->value.text : NULL;
 }
 
-/* ---- expressions ----------------------------------------------------------------------------------------- */
+/* ---- expressions --------------------------------------------------------------------------------------- */
 
 typedef struct oxi_llm_size_row {
     const char *who, *name, *expression;

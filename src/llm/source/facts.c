@@ -1,7 +1,7 @@
 /* Facts of a folder: the rows of keys.def, worked out and added to the metadata of its ox_file; which layers
  * have a sliding window. Called by folder.c. */
 
-/* ---- writing ----------------------------------------------------------------------------------------------- */
+/* ---- writing ------------------------------------------------------------------------------------------- */
 
 static oxi_meta_item *oxi_llm_new_fact(const oxi_llm_config *c, const char *key) {
     const bool whole = strncmp(key, "general.", 8) == 0 || strncmp(key, "tokenizer.", 10) == 0;
@@ -62,7 +62,7 @@ static ox_status oxi_llm_fact_array(const oxi_llm_config *c, const char *key, ox
     return OX_OK;
 }
 
-/* ---- the rows of keys.def ---------------------------------------------------------------------------------- */
+/* ---- the rows of keys.def ------------------------------------------------------------------------------ */
 
 typedef enum oxi_llm_fact_kind {
     OXI_LLM_FACT_INT,
@@ -147,7 +147,7 @@ static ox_status oxi_llm_add_fact(const oxi_llm_config *c, const oxi_llm_key_row
     return oxi_llm_fact_number(c, row->key, oxi_llm_fact_types[row->kind], value);
 }
 
-/* ---- sliding windows --------------------------------------------------------------------------------------- */
+/* ---- sliding windows ----------------------------------------------------------------------------------- */
 
 /* Which layers have the window: 1 = it has. */
 static ox_status oxi_llm_window_pattern(const oxi_llm_config *c, uint8_t *sliding) {

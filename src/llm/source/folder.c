@@ -21,10 +21,10 @@ static void oxi_llm_folder_close(ox_file *file) {
 static const oxi_format oxi_format_huggingface = {
     "huggingface", "", NULL, NULL, NULL, oxi_llm_load_item, oxi_llm_folder_close};
 
-/* ---- texts ------------------------------------------------------------------------------------------------- */
+/* ---- texts --------------------------------------------------------------------------------------------- */
 
-/* A file of the folder, in the arena, with a 0 behind it; data NULL = there is none, which is an error if it is
- * required. */
+/* A file of the folder, in the arena, with a 0 behind it; data NULL = there is none, which is an error if it
+ * is required. */
 static ox_status oxi_llm_folder_text(ox_file *file, const char *name, bool required, ox_string *out) {
     const char *path = file->parts[0].path;
     const size_t bytes = strlen(path) + strlen(name) + 2;
@@ -69,7 +69,7 @@ static ox_status oxi_llm_folder_json(ox_file *file, const char *name, ox_string 
     return oxi_file_fail(OX_ERR_FORMAT, file, 0, SIZE_MAX, "%s is no object", name);
 }
 
-/* ---- what it says ------------------------------------------------------------------------------------------ */
+/* ---- what it says -------------------------------------------------------------------------------------- */
 
 static const oxi_llm_model_type *oxi_llm_find_model(const oxi_json *json, uint32_t object,
                                                     const char **type) {
@@ -191,7 +191,7 @@ static ox_status oxi_llm_folder_name(const oxi_llm_config *c) {
     return oxi_llm_fact_text(c, "general.name", start, (size_t)(end - start));
 }
 
-/* ---- opening ----------------------------------------------------------------------------------------------- */
+/* ---- opening ------------------------------------------------------------------------------------------- */
 
 static ox_status oxi_llm_folder_texts(oxi_llm_config *c) {
     static const char *const names[] = {"config.json", "tokenizer.json", "tokenizer_config.json"};

@@ -1,5 +1,6 @@
-/* What the parts of this folder share: a folder's configuration while it is read, and what its tensors are made
- * of. A folder becomes an ox_file whose metadata are the facts, and whose items are made by a transform. */
+/* What the parts of this folder share: a folder's configuration while it is read, and what its tensors are
+ * made of. A folder becomes an ox_file whose metadata are the facts, and whose items are made by a
+ * transform. */
 #ifndef OXI_LLM_SOURCE_INTERNAL_H
 #define OXI_LLM_SOURCE_INTERNAL_H
 
@@ -87,20 +88,21 @@ typedef struct oxi_llm_config {
 /* Whether a word of one text, with blanks between, is one of another. */
 static bool oxi_llm_share_word(const char *a, const char *b);
 
-/* ---- config.json (config.c) ------------------------------------------------------------------------------ */
+/* ---- config.json (config.c) ---------------------------------------------------------------------------- */
 
 /* A value by its name as keys.def has them; NULL = missing or null. */
 static const oxi_json_node *oxi_llm_config_node(const oxi_llm_config *c, const char *name, size_t length);
 /* An expression of keys.def; false = missing, or OX_ERR_FORMAT in *status: what is there is no number. */
 static bool oxi_llm_config_number(const oxi_llm_config *c, const char *expression, double *out,
                                   ox_status *status);
-/* The same cut to an integer in [low, high]; `otherwise` where it is missing, OX_ERR_FORMAT if that is below. */
+/* The same cut to an integer in [low, high]; `otherwise` where it is missing, OX_ERR_FORMAT if that is
+ * below. */
 static ox_status oxi_llm_config_int(const oxi_llm_config *c, const char *expression, int64_t low,
                                     int64_t high, int64_t otherwise, int64_t *out);
 /* A text; NULL = missing or none. */
 static const char *oxi_llm_config_text(const oxi_llm_config *c, const char *name);
 
-/* ---- facts (facts.c, rope.c) ------------------------------------------------------------------------------- */
+/* ---- facts (facts.c, rope.c) --------------------------------------------------------------------------- */
 
 /* The key is "<architecture>.<key>", but for general. and tokenizer. keys. */
 static ox_status oxi_llm_fact_number(const oxi_llm_config *c, const char *key, ox_gguf_type type,
@@ -113,7 +115,7 @@ static ox_status oxi_llm_add_facts(const oxi_llm_config *c);
 /* Scaling of the rope, and the tensors of factors that it has in GGUF. */
 static ox_status oxi_llm_add_rope(const oxi_llm_config *c);
 
-/* ---- tensors (names.c, shapes.c, transform.c) --------------------------------------------------------------- */
+/* ---- tensors (names.c, shapes.c, transform.c) ---------------------------------------------------------- */
 
 /* Whether a norm's tensor gets 1 added. */
 static bool oxi_llm_adds_one(const oxi_llm_folder *folder, const oxi_llm_plan *plan);

@@ -42,7 +42,7 @@ static oxi_llm_plan *oxi_llm_add_plan(const oxi_llm_config *c, const char *name)
     return plan;
 }
 
-/* ---- matching -------------------------------------------------------------------------------------------- */
+/* ---- matching ------------------------------------------------------------------------------------------ */
 
 /* Digits at *p, at most 9 of them. */
 static bool oxi_llm_name_number(const char **p, uint32_t *number) {
@@ -153,7 +153,7 @@ static ox_status oxi_llm_place_tensor(oxi_llm_naming *naming, const char *name) 
                          naming->config->folder->model->name);
 }
 
-/* ---- stacks ------------------------------------------------------------------------------------------------ */
+/* ---- stacks -------------------------------------------------------------------------------------------- */
 
 static int oxi_llm_compare_plans(const void *user, uint32_t a, uint32_t b) {
     const oxi_llm_plan *x = (const oxi_llm_plan *)user + a, *y = (const oxi_llm_plan *)user + b;

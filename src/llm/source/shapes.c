@@ -1,5 +1,6 @@
-/* The dtype and shape of each tensor of a folder, from what is stored and its transform: nothing is read for it.
- * A shape that a transform cannot work with is an error that names the stored tensor. Called by folder.c. */
+/* The dtype and shape of each tensor of a folder, from what is stored and its transform: nothing is read
+ * for it. A shape that a transform cannot work with is an error that names the stored tensor. Called by
+ * folder.c. */
 
 static bool oxi_llm_adds_one(const oxi_llm_folder *folder, const oxi_llm_plan *plan) {
     return folder->model->trait == OXI_LLM_TRAIT_ONE && oxi_ends_with(plan->name, ".weight");

@@ -1,11 +1,12 @@
 /* Sources of language models: facts (metadata) and tensors under GGUF's names, whatever they are stored in.
  * A GGUF file is one as it is; a Hugging Face folder and llama2.c's .bin become one by tables (keys.def,
- * names.def): an ox_file whose tensors are made when they are asked for. Used by the model and ox_llm_convert. */
+ * names.def): an ox_file whose tensors are made when they are asked for. Used by the model and
+ * ox_llm_convert. */
 /* WORDS OF THIS FOLDER
  *     source       an open model: GGUF keys and GGUF tensor names, with values and tensors
  *     fact         a pair of the metadata: GGUF key and value
  *     group        Hugging Face model types that share names of tensors
- *     transform    what is done to a stored tensor to be the one that GGUF has: permute, transpose, stack ... */
+ *     transform    what is done to a stored tensor to be the one that GGUF has: permute, transpose, stack */
 #ifndef OX_LLM_SOURCE_H
 #define OX_LLM_SOURCE_H
 #ifndef OX_NO_STDIO
@@ -33,7 +34,7 @@ static ox_file_meta oxi_llm_source_element(const oxi_llm_source *s, const ox_fil
 static int64_t oxi_llm_source_meta_count(const oxi_llm_source *s);
 static ox_file_meta oxi_llm_source_meta_at(const oxi_llm_source *s, int64_t i);
 
-/* ---- tensors, in the library's order of shape (rows, columns) ------------------------------------------- */
+/* ---- tensors, in the library's order of shape (rows, columns) ------------------------------------------ */
 
 static bool oxi_llm_source_has(const oxi_llm_source *s, const char *tensor);
 /* Owned like any result. OX_ERR_NOT_FOUND; what reading and transforming it reports. */
@@ -43,7 +44,7 @@ static const char *oxi_llm_source_name(const oxi_llm_source *s, int64_t i); /* N
 /* Name, dtype and shape without making the tensor. */
 static ox_status oxi_llm_source_entry(const oxi_llm_source *s, int64_t i, ox_file_entry *out);
 
-/* ---- texts of a folder ---------------------------------------------------------------------------------- */
+/* ---- texts of a folder --------------------------------------------------------------------------------- */
 
 typedef enum oxi_llm_source_text_kind {
     OXI_LLM_SOURCE_CONFIG = 0,       /* config.json */
@@ -52,7 +53,8 @@ typedef enum oxi_llm_source_text_kind {
     OXI_LLM_SOURCE_TEXT_COUNT
 } oxi_llm_source_text_kind;
 
-/* data NULL = there is none. Valid like the source. (The chat template is the fact tokenizer.chat_template.) */
+/* data NULL = there is none. Valid like the source. (The chat template is the fact
+ * tokenizer.chat_template.) */
 static ox_string oxi_llm_source_text(const oxi_llm_source *s, oxi_llm_source_text_kind which);
 
 #endif

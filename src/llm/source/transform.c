@@ -1,5 +1,5 @@
-/* The transforms: a tensor as GGUF has it from what a folder stores, in public operations. What needs none lies
- * in the mapped file. Called through oxi_format.load when a tensor of the source is asked for. */
+/* The transforms: a tensor as GGUF has it from what a folder stores, in public operations. What needs none
+ * lies in the mapped file. Called through oxi_format.load when a tensor of the source is asked for. */
 
 /* Rows [heads, 2, size/2]: the halves of each head become pairs. */
 static ox_tensor *oxi_llm_pair_rows(ox_tensor *t, int64_t heads) {
@@ -8,7 +8,8 @@ static ox_tensor *oxi_llm_pair_rows(ox_tensor *t, int64_t heads) {
     return ox_reshape(ox_transpose(halves, 1, 2), ox_shape_of(t));
 }
 
-/* Rows [groups, share, size] with the keys and values of a group behind its queries: all queries, keys, values. */
+/* Rows [groups, share, size] with the keys and values of a group behind its queries: all queries, keys,
+ * values. */
 static ox_tensor *oxi_llm_split_fused(ox_tensor *t, int64_t groups, int64_t share) {
     const int64_t rows = t->shape[0], columns = t->ndim == 2 ? t->shape[1] : 1;
     ox_tensor *all = ox_reshape(t, OX_SHAPE(groups, share, rows / groups / share, columns));
