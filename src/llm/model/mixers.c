@@ -66,13 +66,22 @@ static void oxi_llm_set_size(oxi_llm_mixing *m, oxi_llm_size size, int64_t value
     m->size[size] = value;
 }
 
+/* Sizes that are too large to be one's are refused, so that their products fit. Lists: of layer 0. */
+static ox_status oxi_llm_read_size(const ox_llm *model, const ox_file *file, const char *key,
+                                   int64_t otherwise, int64_t *out) {
+    const ox_status status = oxi_llm_read_int(model, file, key, 0, 1, otherwise, out);
+    if (status || *out <= (int64_t)1 << 20) return status;
+    return oxi_fail(OX_ERR_FORMAT, "llm: metadata key %s.%s is %lld, allowed are at most %lld",
+                    model->family->name, key, (long long)*out, (long long)1 << 20);
+}
+
 /* Those of Mamba in all forms: `heads` of the state, or rank of the steps. */
 static ox_status oxi_llm_size_mamba(ox_llm *model, const ox_file *file, oxi_llm_mixing *m) {
     int64_t state = 0, steps = 0, bare = 0;
-    ox_status status = oxi_llm_read_int(model, file, "ssm.inner_size", -1, 1, OXI_LLM_NEEDED, &m->inner);
-    if (!status) status = oxi_llm_read_int(model, file, "ssm.state_size", -1, 1, OXI_LLM_NEEDED, &state);
-    if (!status) status = oxi_llm_read_int(model, file, "ssm.time_step_rank", -1, 1, OXI_LLM_NEEDED, &steps);
-    if (!status) status = oxi_llm_read_int(model, file, "ssm.group_count", -1, 1, 1, &m->groups);
+    ox_status status = oxi_llm_read_size(model, file, "ssm.inner_size", OXI_LLM_NEEDED, &m->inner);
+    if (!status) status = oxi_llm_read_size(model, file, "ssm.state_size", OXI_LLM_NEEDED, &state);
+    if (!status) status = oxi_llm_read_size(model, file, "ssm.time_step_rank", OXI_LLM_NEEDED, &steps);
+    if (!status) status = oxi_llm_read_size(model, file, "ssm.group_count", 1, &m->groups);
     if (!status) status = oxi_llm_read_int(model, file, "ssm.dt_b_c_rms", -1, 0, 0, &bare);
     if (status) return status;
     const bool first = m->kind == OXI_LLM_MIXES_MAMBA, second = m->kind == OXI_LLM_MIXES_MAMBA2;
@@ -105,11 +114,10 @@ static ox_status oxi_llm_size_conv(ox_llm *model, const ox_file *file, oxi_llm_m
 }
 
 static ox_status oxi_llm_size_delta(ox_llm *model, const ox_file *file, oxi_llm_mixing *m) {
-    ox_status status = oxi_llm_read_int(model, file, "ssm.inner_size", -1, 1, OXI_LLM_NEEDED, &m->inner);
-    if (!status) status = oxi_llm_read_int(model, file, "ssm.state_size", -1, 1, OXI_LLM_NEEDED, &m->key);
-    if (!status)
-        status = oxi_llm_read_int(model, file, "ssm.time_step_rank", -1, 1, OXI_LLM_NEEDED, &m->heads);
-    if (!status) status = oxi_llm_read_int(model, file, "ssm.group_count", -1, 1, OXI_LLM_NEEDED, &m->groups);
+    ox_status status = oxi_llm_read_size(model, file, "ssm.inner_size", OXI_LLM_NEEDED, &m->inner);
+    if (!status) status = oxi_llm_read_size(model, file, "ssm.state_size", OXI_LLM_NEEDED, &m->key);
+    if (!status) status = oxi_llm_read_size(model, file, "ssm.time_step_rank", OXI_LLM_NEEDED, &m->heads);
+    if (!status) status = oxi_llm_read_size(model, file, "ssm.group_count", OXI_LLM_NEEDED, &m->groups);
     if (status) return status;
     m->value = m->key;
     if (m->heads % m->groups != 0 || m->inner != m->heads * m->key)
@@ -124,9 +132,8 @@ static ox_status oxi_llm_size_delta(ox_llm *model, const ox_file *file, oxi_llm_
 }
 
 static ox_status oxi_llm_size_kda(ox_llm *model, const ox_file *file, oxi_llm_mixing *m) {
-    ox_status status = oxi_llm_read_int(model, file, "kda.head_dim", -1, 1, OXI_LLM_NEEDED, &m->key);
-    if (!status)
-        status = oxi_llm_read_int(model, file, "attention.head_count", 0, 1, OXI_LLM_NEEDED, &m->heads);
+    ox_status status = oxi_llm_read_size(model, file, "kda.head_dim", OXI_LLM_NEEDED, &m->key);
+    if (!status) status = oxi_llm_read_size(model, file, "attention.head_count", OXI_LLM_NEEDED, &m->heads);
     if (!status)
         status = oxi_llm_read_float(model, file, "kda.gate_lower_bound", -1, -INFINITY, 0, &m->bound);
     if (!(m->bound > -1e30 && m->bound < 0)) m->bound = 0;
@@ -141,11 +148,11 @@ static ox_status oxi_llm_size_kda(ox_llm *model, const ox_file *file, oxi_llm_mi
 }
 
 static ox_status oxi_llm_size_lightning(ox_llm *model, const ox_file *file, oxi_llm_mixing *m) {
-    ox_status status = oxi_llm_read_int(model, file, "attention.head_count", 0, 1, OXI_LLM_NEEDED, &m->heads);
+    ox_status status = oxi_llm_read_size(model, file, "attention.head_count", OXI_LLM_NEEDED, &m->heads);
     if (status) return status;
     const int64_t width = model->config.width,
                   head = width % m->heads == 0 ? width / m->heads : OXI_LLM_NEEDED;
-    status = oxi_llm_read_int(model, file, "attention.key_length", -1, 1, head, &m->key);
+    status = oxi_llm_read_size(model, file, "attention.key_length", head, &m->key);
     m->value = m->key;
     m->groups = m->heads;
     m->inner = m->heads * m->key;
@@ -202,7 +209,6 @@ static const oxi_llm_mixer_kind oxi_llm_mixer_kinds[OXI_LLM_MIXES_COUNT] = {
 
 /* ---- all of it ----------------------------------------------------------------------------------------- */
 
-/* Sizes that are too large to be one's are refused, so that their products fit. */
 static ox_status oxi_llm_read_mixing(ox_llm *model, const ox_file *file, oxi_llm_mixer kind) {
     oxi_llm_mixing *m = &model->numbers.mixing;
     const int64_t most = 1 << 20;
