@@ -29,6 +29,12 @@ typedef struct oxi_llm_conversion {
     const ox_llm_convert_desc *desc;
     ox_file_entry *entries; /* [count], as they are written */
     int64_t count;
+    ox_gguf_pair pairs[4]; /* what the conversion adds to the source's facts */
+    int64_t pair_count;
+    ox_tokenizer *tokenizer; /* of a tokenizer.json, with what GGUF's metadata says of it; or NULL */
+    oxi_tokenizer_fact_list facts;
+    ox_gguf_pair *all; /* [all_count]: facts and pairs; NULL = pairs alone */
+    size_t all_count;
 } oxi_llm_conversion;
 
 /* The entries, and the dtype that most of their bytes have. */
@@ -65,44 +71,62 @@ static ox_status oxi_llm_convert_put(oxi_llm_conversion *work, ox_gguf_writer *w
     return status;
 }
 
+static void oxi_llm_add_pair(oxi_llm_conversion *work, const char *key, ox_gguf_type type, const void *value) {
+    ox_gguf_pair *pair = &work->pairs[work->pair_count++];
+    memset(pair, 0, sizeof *pair);
+    pair->key = key;
+    pair->type = type;
+    pair->count = type == OX_GGUF_STRING ? -1 : 0;
+    pair->value = value;
+}
+
+/* GGUF's own metadata of a tokenizer.json, for readers that know no other; the text stays beside it. One that
+ * GGUF has no kind for: its readers want one, and this one says that ids are all. */
+static ox_status oxi_llm_convert_tokenizer(oxi_llm_conversion *work) {
+    const bool clear = ox_error() == OX_OK;
+    if (ox_file_meta_find(work->file, "tokenizer.ggml.model").type != OX_FILE_META_NONE) return OX_OK;
+    ox_tokenizer *tokenizer = oxi_llm_open_tokenizer(work->file);
+    ox_status status = tokenizer ? oxi_tokenizer_facts(tokenizer, &work->facts) : ox_error();
+    work->tokenizer = tokenizer;
+    if (tokenizer && status == OX_OK) return OX_OK;
+    if (status != OX_OK && status != OX_ERR_UNSUPPORTED) return status;
+    if (clear) ox_error_clear();
+    work->facts.count = 0;
+    oxi_llm_add_pair(work, "tokenizer.ggml.model", OX_GGUF_STRING, "no_vocab");
+    return OX_OK;
+}
+
+/* The pairs of the file: those of the tokenizer, then the conversion's. */
+static ox_status oxi_llm_convert_pairs(oxi_llm_conversion *work, const uint32_t *type) {
+    static const uint32_t version = 2; /* of the block types */
+    if (work->desc->name) oxi_llm_add_pair(work, "general.name", OX_GGUF_STRING, work->desc->name);
+    if (work->desc->dtype != OX_DTYPE_NONE || strcmp(ox_file_format(work->file), "gguf") != 0) {
+        oxi_llm_add_pair(work, "general.file_type", OX_GGUF_U32, type);
+        oxi_llm_add_pair(work, "general.quantization_version", OX_GGUF_U32, &version);
+    }
+    const ox_status status = oxi_llm_convert_tokenizer(work);
+    if (status != OX_OK || work->facts.count == 0) return status;
+    work->all_count = work->facts.count + (size_t)work->pair_count;
+    work->all = (ox_gguf_pair *)oxi_alloc(work->all_count * sizeof *work->all);
+    if (!work->all) return OX_ERR_NOMEM;
+    memcpy(work->all, work->facts.pairs, work->facts.count * sizeof *work->all);
+    memcpy(work->all + work->facts.count, work->pairs, (size_t)work->pair_count * sizeof *work->all);
+    return OX_OK;
+}
+
 static ox_status oxi_llm_convert_write(oxi_llm_conversion *work, const char *to) {
     ox_dtype most;
     ox_gguf_desc desc;
-    ox_gguf_pair pairs[4];
-    static const uint32_t version = 2; /* of the block types */
     ox_status status = oxi_llm_convert_entries(work, &most);
-    if (status != OX_OK) return status;
     const uint32_t type = oxi_llm_file_type(most);
+    if (status == OX_OK) status = oxi_llm_convert_pairs(work, &type);
+    if (status != OX_OK) return status;
     memset(&desc, 0, sizeof desc);
-    memset(pairs, 0, sizeof pairs);
     desc.like = work->file;
-    desc.pairs = pairs;
+    desc.pairs = work->all ? work->all : work->pairs;
+    desc.pair_count = work->all ? (int64_t)work->all_count : work->pair_count;
     desc.entries = work->entries;
     desc.count = work->count;
-    if (work->desc->name) {
-        ox_gguf_pair *pair = &pairs[desc.pair_count++];
-        pair->key = "general.name";
-        pair->type = OX_GGUF_STRING;
-        pair->count = -1;
-        pair->value = work->desc->name;
-    }
-    if (work->desc->dtype != OX_DTYPE_NONE || strcmp(ox_file_format(work->file), "gguf") != 0) {
-        ox_gguf_pair *pair = &pairs[desc.pair_count++];
-        pair->key = "general.file_type";
-        pair->type = OX_GGUF_U32;
-        pair->value = &type;
-        pair = &pairs[desc.pair_count++];
-        pair->key = "general.quantization_version";
-        pair->type = OX_GGUF_U32;
-        pair->value = &version;
-    }
-    if (ox_file_meta_find(work->file, "tokenizer.ggml.model").type == OX_FILE_META_NONE) {
-        ox_gguf_pair *pair = &pairs[desc.pair_count++];
-        pair->key = "tokenizer.ggml.model"; /* readers of GGUF want one; this one says that ids are all */
-        pair->type = OX_GGUF_STRING;
-        pair->count = -1;
-        pair->value = "no_vocab";
-    }
     ox_gguf_writer *writer = ox_gguf_writer_open(to, &desc);
     if (!writer) return oxi_llm_error();
     for (int64_t i = 0; i < work->count && status == OX_OK; i++)
@@ -131,6 +155,9 @@ OX_API ox_status ox_llm_convert(const char *from, const char *to, const ox_llm_c
     work.entries = (ox_file_entry *)oxi_alloc(bytes);
     const ox_status status = work.entries ? oxi_llm_convert_write(&work, to) : OX_ERR_NOMEM;
     oxi_free(work.entries, bytes);
+    oxi_free(work.all, work.all_count * sizeof *work.all);
+    oxi_tokenizer_facts_free(&work.facts);
+    ox_tokenizer_close(work.tokenizer);
     oxi_llm_source_close(source);
     return status;
 }

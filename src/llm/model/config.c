@@ -92,10 +92,13 @@ static ox_status oxi_llm_read_layers(ox_llm *model, const ox_file *file) {
 
 static ox_status oxi_llm_read_sizes(ox_llm *model, const ox_file *file) {
     ox_llm_config *c = &model->config;
+    int64_t ahead = 0; /* layers at the end that guess further tokens: not run */
     ox_status status = oxi_llm_read_int(model, file, "block_count", -1, 1, OXI_LLM_NEEDED, &c->layers);
+    if (!status) status = oxi_llm_read_int(model, file, "nextn_predict_layers", -1, 0, 0, &ahead);
     if (!status) status = oxi_llm_read_int(model, file, "embedding_length", -1, 1, OXI_LLM_NEEDED, &c->width);
     if (!status) status = oxi_llm_read_int(model, file, "context_length", -1, 1, OXI_LLM_NEEDED, &c->context);
     if (status) return status;
+    if (ahead < c->layers) c->layers -= ahead;
     if (c->layers > ox_file_count(file))
         return oxi_fail(OX_ERR_FORMAT, "llm: %lld layers, but only %lld tensors", (long long)c->layers,
                         (long long)ox_file_count(file));
