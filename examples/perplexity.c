@@ -26,7 +26,7 @@ static const char help[] = "usage: perplexity MODEL.gguf -f TEXT.txt [OPTIONS]\n
                            "  -f TEXT.txt        the text; may also stand behind the model\n"
                            "  --context N        tokens of a window, of which the second half counts, 512\n"
                            "  --ctx N            the same\n"
-                           "  --stride N         windows begin N tokens after one another; their last N count\n"
+                           "  --stride N         windows begin N tokens apart, and their last N count\n"
                            "  --tokens N         of the text's beginning, 0: all\n"
                            "  --imatrix OUT      writes what weights were multiplied with, for quantize\n"
                            "  --threads N        threads, 0: as many as the process may use\n"

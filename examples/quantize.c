@@ -43,17 +43,17 @@ static const char help[] =
 
 enum { RULES = 64 };
 
-typedef struct rules {
+typedef struct rule_list {
     ox_llm_quantize_rule rule[RULES];
     char name[RULES][128];
     int count;
-} rules;
+} rule_list;
 
 typedef struct options {
     const char *words[3], *importance;
     ox_llm_quantize_desc quantize;
     int64_t threads;
-    rules rules;
+    rule_list rules;
 } options;
 
 static bool read_dtype(const char *text, void *out) {
@@ -64,7 +64,7 @@ static bool read_dtype(const char *text, void *out) {
 
 /* NAME=TYPE */
 static bool read_rule(const char *text, void *out) {
-    rules *r = (rules *)out;
+    rule_list *r = (rule_list *)out;
     const char *equals = strrchr(text, '=');
     if (!equals || equals == text || (size_t)(equals - text) >= sizeof r->name[0] || r->count == RULES)
         return false;

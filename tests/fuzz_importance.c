@@ -1,5 +1,5 @@
-/* fuzz_importance.c - any bytes as an importance matrix, of both formats: nothing crashes, hangs, reads too far
- * or leaks; what is read can be saved. */
+/* fuzz_importance.c - any bytes as an importance matrix, of both formats: nothing crashes, hangs, reads too
+ * far or leaks; what is read can be saved. */
 #include "oxtorch_llm.h"
 
 #include "gguf_make.h"
