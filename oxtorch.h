@@ -94,7 +94,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0xcaee6857
+#define OXI_SECTION_OF_OX_TORCH_FILE 0xb3ff1a4d
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -1186,6 +1186,10 @@ typedef enum ox_activation {
 } ox_activation;
 /* ox_linear and an activation in one pass; floats only. OX_ERR_ARG for an activation that does not exist. */
 OX_API ox_tensor *ox_linear_act(ox_tensor *x, ox_tensor *w, ox_tensor *bias, ox_activation activation);
+/* Mixtures of experts: out[r,s] = w[experts[r,s]] x[r] + bias[experts[r,s]], or of x[r,s].
+ *   x [R,K] or [R,S,K], w [E,N,K], experts i32 or i64 [R,S], bias [E,N] or NULL -> [R,S,N]
+ * Dtypes as ox_linear. Weights of experts that are not named are not read. */
+OX_API ox_tensor *ox_linear_experts(ox_tensor *x, ox_tensor *w, ox_tensor *experts, ox_tensor *bias);
 /* beta c + alpha a b */
 OX_API ox_tensor *ox_addmm(ox_tensor *c, ox_tensor *a, ox_tensor *b, double beta, double alpha);
 OX_API ox_tensor *ox_addmm_(ox_tensor *c, ox_tensor *a, ox_tensor *b, double beta, double alpha);
@@ -1203,7 +1207,7 @@ OX_API ox_tensor *ox_einsum(const char *equation, ox_tensor *const *list, int co
  * Block types are repacked at once and in place, sixteen rows side by side. Products and ox_embedding read
  * them so; every other use, ox_data too, puts them back first. Take a pointer from ox_data anew after this
  * call.
- * dtypes    all; of block types the common ones, [rows, k] of a multiple of 16 rows and a k of a multiple of
+ * dtypes    all; of block types the common ones, [..,k] of a multiple of 16 rows and a k of a multiple of
  *           256, where the processor gains from it. Others multiply as they lie
  * memory    none for block types (pages of a mapped file become the program's own; memory that the caller
  *           lent is left alone). Else as much again as the weight in f32 (f16 and bf16: twice as much, or
@@ -1244,12 +1248,12 @@ OX_API ox_tensor *ox_instance_norm(ox_tensor *x, ox_tensor *weight, ox_tensor *b
  * shapes    x [..,S,D], positions i32 or i64 [S] (NULL = 0, 1, ..) -> as x
  * source    Su et al. 2021; pairs (2i, 2i+1) when interleaved, else (i, i + dims/2) as in GPT-NeoX */
 typedef struct ox_rope_desc {
-    double base;             /* 0 = 10000 */
-    double scale;            /* of the positions; 0 = 1 */
-    int dims;                /* leading elements of a row that are rotated; 0 = D */
+    double base; /* 0 = 10000 */
+    double scale; /* of the positions; 0 = 1 */
+    int dims; /* leading elements of a row that are rotated; 0 = D */
     bool interleaved;
-    ox_tensor *factors;      /* f32 [dims/2] divisors of the frequencies (Llama 3), or NULL */
-    double magnitude;        /* cos and sin are multiplied by this; 0 = 1 */
+    ox_tensor *factors; /* f32 [dims/2] divisors of the frequencies (Llama 3), or NULL */
+    double magnitude; /* cos and sin are multiplied by this; 0 = 1 */
 } ox_rope_desc;
 OX_API ox_tensor *ox_rope(ox_tensor *x, ox_tensor *positions, const ox_rope_desc *desc);
 
@@ -1257,17 +1261,19 @@ OX_API ox_tensor *ox_rope(ox_tensor *x, ox_tensor *positions, const ox_rope_desc
  * shapes    q [B,H,S,D], k [B,Hkv,T,D], v [B,Hkv,T,Dv] -> [B,H,S,Dv]; H a multiple of Hkv; leading dims may
  *           be missing
  * mask      bool (true = may attend) or float (added), broadcast to [B,H,S,T]
+ * sinks     a logit a head that joins its softmaxes without a value; neither scaled, capped nor masked
  * dtypes    f16 bf16 f32 f64; k and v may differ from q (a f16 cache), and be of a block type whose blocks
  *           run along D and Dv (a q8_0 cache); accumulates in f32 (f64: f64)
  * numerics  rows with nothing to attend to give 0, as in torch 2.14
  * source    torch.nn.functional.scaled_dot_product_attention; Milakov & Gimelshein 2018; Dao et al. 2022 */
 typedef struct ox_attention_desc {
     ox_tensor *mask;
-    bool causal;             /* row s sees keys t <= query_start + s */
-    int64_t query_start;     /* position of the first query row among the keys; 0 as in torch */
-    int64_t window;          /* > 0: only the last `window` keys, the row's own position included */
-    double scale;            /* 0 = 1/sqrt(D) */
-    double softcap;          /* > 0: scores become softcap tanh(score/softcap) before the mask */
+    bool causal; /* row s sees keys t <= query_start + s */
+    int64_t query_start; /* position of the first query row among the keys; 0 as in torch */
+    int64_t window; /* > 0: only the last `window` keys, the row's own position included */
+    double scale; /* 0 = 1/sqrt(D) */
+    double softcap; /* > 0: scores become softcap tanh(score/softcap) before the mask */
+    ox_tensor *sinks; /* f32 [H], or NULL */
 } ox_attention_desc;
 OX_API ox_tensor *ox_scaled_dot_product_attention(ox_tensor *q, ox_tensor *k, ox_tensor *v,
                                                   const ox_attention_desc *desc);
@@ -1281,10 +1287,10 @@ OX_API ox_tensor *ox_scaled_dot_product_attention(ox_tensor *q, ox_tensor *k, ox
  * errors    OX_ERR_SHAPE channels, groups or bias do not fit, no window fits; OX_ERR_ARG a number below what
  *           it may be; OX_ERR_DTYPE */
 typedef struct ox_conv_desc { /* OX_DIMS(2) for all spatial dims, OX_DIMS(2, 1) for rows and columns */
-    ox_shape stride;          /* empty = 1 */
-    ox_shape padding;         /* zeros on either side; empty = 0 */
-    ox_shape dilation;        /* between elements of a kernel; empty = 1: side by side */
-    int64_t groups;           /* 0 = 1 */
+    ox_shape stride; /* empty = 1 */
+    ox_shape padding; /* zeros on either side; empty = 0 */
+    ox_shape dilation; /* between elements of a kernel; empty = 1: side by side */
+    int64_t groups; /* 0 = 1 */
 } ox_conv_desc;               /* all zeros, or NULL for it: torch's defaults */
 OX_API ox_tensor *ox_conv2d(ox_tensor *x, ox_tensor *weight, ox_tensor *bias, const ox_conv_desc *desc);
 
@@ -4516,8 +4522,7 @@ OXI_LIGHT_BEGIN
 #ifndef OX_OPS_CALL_H
 #define OX_OPS_CALL_H
 typedef enum oxi_op{
-#define OXI_OP(name,family,operands,rule,gives,accepts,flag,flops,attributes,gradient,parts) \
-OXI_OP_##name,
+#define OXI_OP(name, ...)OXI_OP_##name,
 /* >>ops/ops.def */
 #define OXI_ROWS_OF_OPS_OPS \
 OXI_OPERANDS(generated,0,"",1,"out") \
@@ -4536,9 +4541,10 @@ OXI_OPERANDS(masked,2,"x mask",1,"out") \
 OXI_OPERANDS(table,2,"table ids",1,"out") \
 OXI_OPERANDS(list,-1,"tensors",1,"out") \
 OXI_OPERANDS(linear,3,"x weight bias?",1,"out") \
+OXI_OPERANDS(experts,4,"x weight experts bias?",1,"out") \
 OXI_OPERANDS(addmm,3,"c a b",1,"out") \
 OXI_OPERANDS(rope,3,"x positions? factors?",1,"out") \
-OXI_OPERANDS(attention,4,"q k v mask?",1,"out") \
+OXI_OPERANDS(attention,5,"q k v mask? sinks?",1,"out") \
 OXI_ATTRIBUTES(none,OXI_ATTR(NOTHING,nothing,0)) \
 OXI_ATTRIBUTES(slope,OXI_ATTR(F64,slope,0.01)) \
 OXI_ATTRIBUTES(alpha,OXI_ATTR(F64,alpha,1)) \
@@ -4749,6 +4755,7 @@ OXI_OP(roll,INDEX,unary,row,SAME,BIFC,PLAIN,0,roll,yes,none) \
 OXI_OP(matmul,PRODUCT,binary,matmul,OTHER,IFCQ,PLAIN,-1,none,yes,none) \
 OXI_OP(int_mm,PRODUCT,binary,int_mm,OTHER,I,PLAIN,-1,none,none,none) \
 OXI_OP(linear,PRODUCT,linear,linear,OTHER,IFCQ,PLAIN,-1,activation,yes,linear) \
+OXI_OP(linear_experts,PRODUCT,experts,linear_experts,OTHER,FQ,PLAIN,-1,none,yes,none) \
 OXI_OP(addmm,PRODUCT,addmm,addmm,OTHER,IFCQ,PLAIN,-1,addmm,yes,addmm) \
 OXI_OP(rope,ROPE,rope,rope,SAME,F,PLAIN,6,rope,yes,rope) \
 OXI_OP(attention,ATTENTION,attention,attention,SAME,FQ,PLAIN,-1,attention,yes,attention) \
@@ -4772,16 +4779,16 @@ OXI_NEEDS(masked_select,COUNT) \
 OXI_NEEDS(nonzero,COUNT) \
 OXI_NEEDS(one_hot,CLASSES)
 #ifndef OXI_OPERANDS
-#define OXI_OPERANDS(name,inputs,input_names,results,result_names)
+#define OXI_OPERANDS(...)
 #endif
 #ifndef OXI_ATTRIBUTES
-#define OXI_ATTRIBUTES(name,list)
+#define OXI_ATTRIBUTES(...)
 #endif
 #ifndef OXI_NEEDS
-#define OXI_NEEDS(op,need)
+#define OXI_NEEDS(...)
 #endif
 #ifndef OXI_OP
-#define OXI_OP(name,family,operands,rule,gives,accepts,flag,flops,attributes,gradient,parts)
+#define OXI_OP(...)
 #endif
 OXI_ROWS_OF_OPS_OPS
 #undef OXI_OPERANDS
@@ -4802,7 +4809,7 @@ enum{OXI_GRADIENT_none,OXI_GRADIENT_flat,OXI_GRADIENT_yes};
 enum{OXI_ACCEPT_B=1,OXI_ACCEPT_I=2,OXI_ACCEPT_F=4,OXI_ACCEPT_C=8,OXI_ACCEPT_Q=16,
  OXI_ACCEPT_BI=3,OXI_ACCEPT_IF=6,OXI_ACCEPT_BIF=7,OXI_ACCEPT_FC=12,OXI_ACCEPT_IFC=14,
  OXI_ACCEPT_BIFC=15,OXI_ACCEPT_FQ=20,OXI_ACCEPT_IFCQ=30,OXI_ACCEPT_BIFCQ=31};
-#define OXI_MAX_IN 4
+#define OXI_MAX_IN 5
 #define OXI_MAX_OUT 2
 typedef struct oxi_order{
 int8_t count,dim[OX_MAX_DIMS];}oxi_order;
@@ -4825,16 +4832,16 @@ int64_t n[3];}oxi_span;
 #define OXI_ATTR(kind,name,otherwise)OXI_TYPE_##kind name;
 #define OXI_ATTRIBUTES(name,list)typedef struct oxi_attr_##name{list}oxi_attr_##name;
 #ifndef OXI_OPERANDS
-#define OXI_OPERANDS(name,inputs,input_names,results,result_names)
+#define OXI_OPERANDS(...)
 #endif
 #ifndef OXI_ATTRIBUTES
-#define OXI_ATTRIBUTES(name,list)
+#define OXI_ATTRIBUTES(...)
 #endif
 #ifndef OXI_NEEDS
-#define OXI_NEEDS(op,need)
+#define OXI_NEEDS(...)
 #endif
 #ifndef OXI_OP
-#define OXI_OP(name,family,operands,rule,gives,accepts,flag,flops,attributes,gradient,parts)
+#define OXI_OP(...)
 #endif
 OXI_ROWS_OF_OPS_OPS
 #undef OXI_OPERANDS
@@ -4843,19 +4850,19 @@ OXI_ROWS_OF_OPS_OPS
 #undef OXI_OP
 #undef OXI_ATTR
 typedef union oxi_attrs{
-#define OXI_ATTR(kind,name,otherwise)
+#define OXI_ATTR(...)
 #define OXI_ATTRIBUTES(name,list)oxi_attr_##name name;
 #ifndef OXI_OPERANDS
-#define OXI_OPERANDS(name,inputs,input_names,results,result_names)
+#define OXI_OPERANDS(...)
 #endif
 #ifndef OXI_ATTRIBUTES
-#define OXI_ATTRIBUTES(name,list)
+#define OXI_ATTRIBUTES(...)
 #endif
 #ifndef OXI_NEEDS
-#define OXI_NEEDS(op,need)
+#define OXI_NEEDS(...)
 #endif
 #ifndef OXI_OP
-#define OXI_OP(name,family,operands,rule,gives,accepts,flag,flops,attributes,gradient,parts)
+#define OXI_OP(...)
 #endif
 OXI_ROWS_OF_OPS_OPS
 #undef OXI_OPERANDS
@@ -4888,16 +4895,16 @@ oxi_attr_##name*own= &attr.name; \
 list \
 return attr;}
 #ifndef OXI_OPERANDS
-#define OXI_OPERANDS(name,inputs,input_names,results,result_names)
+#define OXI_OPERANDS(...)
 #endif
 #ifndef OXI_ATTRIBUTES
-#define OXI_ATTRIBUTES(name,list)
+#define OXI_ATTRIBUTES(...)
 #endif
 #ifndef OXI_NEEDS
-#define OXI_NEEDS(op,need)
+#define OXI_NEEDS(...)
 #endif
 #ifndef OXI_OP
-#define OXI_OP(name,family,operands,rule,gives,accepts,flag,flops,attributes,gradient,parts)
+#define OXI_OP(...)
 #endif
 OXI_ROWS_OF_OPS_OPS
 #undef OXI_OPERANDS
@@ -5004,24 +5011,6 @@ static ox_dtype oxi_compute_dtype(const oxi_call*call);
 /* >>ops/call/attributes.c */
 #define OXI_OPERANDS(name,inputs,input_names,results,result_names) \
 static const oxi_operand_names oxi_operands_##name={inputs,results,input_names,result_names};
-#ifndef OXI_OPERANDS
-#define OXI_OPERANDS(name,inputs,input_names,results,result_names)
-#endif
-#ifndef OXI_ATTRIBUTES
-#define OXI_ATTRIBUTES(name,list)
-#endif
-#ifndef OXI_NEEDS
-#define OXI_NEEDS(op,need)
-#endif
-#ifndef OXI_OP
-#define OXI_OP(name,family,operands,rule,gives,accepts,flag,flops,attributes,gradient,parts)
-#endif
-OXI_ROWS_OF_OPS_OPS
-#undef OXI_OPERANDS
-#undef OXI_ATTRIBUTES
-#undef OXI_NEEDS
-#undef OXI_OP
-#undef OXI_ATTR
 #define OXI_ATTR(kind,name,otherwise) \
 {#name,OXI_ATTR_##kind,offsetof(own,name),sizeof(((own*)0)->name)},
 #define OXI_ATTRIBUTES(name,list) \
@@ -5030,16 +5019,16 @@ typedef oxi_attr_##name own; \
 static const oxi_attr_member members[]={list{NULL,OXI_ATTR_NOTHING,0,0}}; \
 return members;}
 #ifndef OXI_OPERANDS
-#define OXI_OPERANDS(name,inputs,input_names,results,result_names)
+#define OXI_OPERANDS(...)
 #endif
 #ifndef OXI_ATTRIBUTES
-#define OXI_ATTRIBUTES(name,list)
+#define OXI_ATTRIBUTES(...)
 #endif
 #ifndef OXI_NEEDS
-#define OXI_NEEDS(op,need)
+#define OXI_NEEDS(...)
 #endif
 #ifndef OXI_OP
-#define OXI_OP(name,family,operands,rule,gives,accepts,flag,flops,attributes,gradient,parts)
+#define OXI_OP(...)
 #endif
 OXI_ROWS_OF_OPS_OPS
 #undef OXI_OPERANDS
@@ -5170,7 +5159,9 @@ int ndim;
 int64_t shape[OX_MAX_DIMS],stride[OXI_PRODUCT_SIDES][OX_MAX_DIMS];
 double alpha,beta;
 ox_activation activation;
-bool layer;}oxi_product_form;
+bool layer;
+const ox_tensor*ids;
+int64_t expert;}oxi_product_form;
 static void oxi_product_form_of(const oxi_call*call,oxi_product_form*out);
 static void oxi_product_form_join(oxi_product_form*p);
 static double oxi_product_form_flops(const oxi_product_form*p);
@@ -5316,11 +5307,13 @@ break;}
 return form;}
 /* >>form/product.c */
 typedef struct oxi_product_roles{
-int a,b,addend,bias;
+int a,b,addend,bias,ids;
 bool transposed;}oxi_product_roles;
 static oxi_product_roles oxi_product_roles_of(oxi_op op){
-static const oxi_product_roles plain={0,1,-1,-1,false},layer={0,1,-1,2,true},added={1,2,0,-1,false};
+static const oxi_product_roles plain={0,1,-1,-1,-1,false},layer={0,1,-1,2,-1,true},
+ added={1,2,0,-1,-1,false},experts={0,1,-1,3,2,true};
 const oxi_operand_names*operands=oxi_op_row_of(op)->operands;
+if(operands== &oxi_operands_experts)return experts;
 return operands== &oxi_operands_linear?layer:operands== &oxi_operands_addmm?added:plain;}
 static int64_t oxi_leading_stride(const ox_tensor*t,int own,int ndim,int d){
 int at=d-(ndim-(t->ndim-own));
@@ -5334,7 +5327,7 @@ p->column[OXI_PRODUCT_ADDEND]=n>0&&addend->shape[n-1]!=1?addend->stride[n-1]:0;}
 static void oxi_product_form_of(const oxi_call*call,oxi_product_form*p){
 oxi_product_roles roles=oxi_product_roles_of(call->op);
 const ox_tensor*a=call->in[roles.a],*b=call->in[roles.b],*c=call->out[0];
-int own_a=a->ndim>1?2:1,own_b=b->ndim>1?2:1,own_c=own_a+own_b-2;
+int own_a=a->ndim>1&&roles.ids<0?2:1,own_b=b->ndim>1?2:1,own_c=own_a+own_b-2;
 int summed=b->ndim-(roles.transposed?1:own_b),across=b->ndim-(roles.transposed?2:1);
 memset(p,0,sizeof*p);
 p->t[OXI_PRODUCT_C]=c;
@@ -5357,6 +5350,13 @@ p->stride[OXI_PRODUCT_A][d]=oxi_leading_stride(a,own_a,p->ndim,d);
 p->stride[OXI_PRODUCT_B][d]=oxi_leading_stride(b,own_b,p->ndim,d);}
 p->alpha=1;
 p->layer=roles.transposed;
+if(roles.ids>=0){
+int64_t*of_a=p->stride[OXI_PRODUCT_A],*of_b=p->stride[OXI_PRODUCT_B];
+p->ids=call->in[roles.ids];
+p->expert=b->stride[0];
+of_a[0]=a->stride[0];
+of_a[1]=a->ndim>2?a->stride[1]:0;
+of_b[0]=of_b[1]=0;}
 if(roles.bias>=0){
 p->bias=call->in[roles.bias];
 p->activation=call->attr.activation.activation;}
@@ -5365,7 +5365,7 @@ p->alpha=call->attr.addmm.alpha;
 p->beta=call->attr.addmm.beta;
 oxi_product_form_add(p,call->in[roles.addend]);}}
 static void oxi_product_form_join(oxi_product_form*p){
-while(p->ndim>0){
+while(p->ndim>0&& !p->ids){
 int d=p->ndim-1;
 bool joins=p->stride[OXI_PRODUCT_B][d]==0;
 for(int side=OXI_PRODUCT_C;side<=OXI_PRODUCT_A;side++)
@@ -6275,6 +6275,26 @@ if(a->dtype!=OX_I8||b->dtype!=OX_I8)
 return oxi_fail(OX_ERR_DTYPE,"%s: %s x %s are not i8",oxi_op_name(call),oxi_tensor_text(a),
  oxi_tensor_text(b));
 return oxi_matmul_result(call,OX_I32,out);}
+OXI_RULE(linear_experts){
+const ox_tensor*x=call->in[0],*w=call->in[1],*ids=call->in[2],*bias=call->in[3];
+const char*name=oxi_op_name(call);
+ox_dtype dtype;
+ox_status status=oxi_product_dtype(call,x,w,true,&dtype);
+if(status==OX_OK)status=oxi_check_index(call,ids);
+if(status==OX_OK)status=oxi_check_block_rows(call,w,w->ndim-1);
+if(status==OX_OK&& !oxi_is_block(w->dtype))status=oxi_check_weight_dtype(call,x,w);
+if(status==OX_OK)status=oxi_check_weight_dtype(call,x,bias);
+if(status!=OX_OK)return status;
+bool fits=w->ndim==3&&ids->ndim==2&&(x->ndim==2||x->ndim==3)&& !oxi_is_block(x->dtype);
+for(int d=0;fits&&d<x->ndim-1;d++)fits=x->shape[d]==ids->shape[d];
+for(int d=0;fits&&d<2&&bias;d++)fits=bias->ndim==2&&bias->shape[d]==w->shape[d];
+if(!fits||x->shape[x->ndim-1]!=w->shape[2]||(bias&& !oxi_is_float(bias->dtype)))
+return oxi_fail(OX_ERR_SHAPE,"%s: x %s, weight %s, experts %s, bias %s do not fit",name,
+ oxi_tensor_text(x),oxi_tensor_text(w),oxi_tensor_text(ids),bias?oxi_tensor_text(bias):"none");
+const int64_t shape[3]={ids->shape[0],ids->shape[1],w->shape[1]};
+status=oxi_check_shape(name,dtype,3,shape,NULL);
+if(status==OX_OK)oxi_meta(out,dtype,3,shape);
+return status;}
 OXI_RULE(linear){
 const ox_tensor*x=call->in[0],*w=call->in[1],*bias=call->in[2];
 ox_dtype dtype;
@@ -6345,7 +6365,7 @@ return oxi_fail(OX_ERR_SHAPE,"rope: factors %s are not f32, one for each pair of
  oxi_tensor_text(factors),(long long)dims);
 return oxi_rule_row(call,out);}
 OXI_RULE(attention){
-const ox_tensor*q=call->in[0],*k=call->in[1],*v=call->in[2],*mask=call->in[3];
+const ox_tensor*q=call->in[0],*k=call->in[1],*v=call->in[2],*mask=call->in[3],*sinks=call->in[4];
 int n=q->ndim;
 bool fits=n>=2&&k->ndim==n&&v->ndim==n&&oxi_is_float(q->dtype)&&
  (oxi_is_float(k->dtype)||oxi_is_block(k->dtype))&&k->dtype==v->dtype;
@@ -6376,6 +6396,9 @@ ok=mask->shape[d]==1||mask->shape[d]==size;}
 if(!ok)
 return oxi_fail(OX_ERR_SHAPE,"attention: mask %s does not broadcast to the scores of q %s, k %s",
  oxi_tensor_text(mask),oxi_tensor_text(q),oxi_tensor_text(k));}
+if(sinks&&(sinks->dtype!=OX_F32||sinks->ndim!=1||sinks->shape[0]!=(n>2?q->shape[n-3]:1)))
+return oxi_fail(OX_ERR_SHAPE,"attention: sinks %s are not f32, one for each head of q %s",
+ oxi_tensor_text(sinks),oxi_tensor_text(q));
 int64_t shape[OX_MAX_DIMS];
 memcpy(shape,q->shape,sizeof shape);
 shape[n-1]=v->shape[n-1];
@@ -6985,8 +7008,13 @@ int64_t own=q->ndim>2?k->shape[q->ndim-3]:1;
 ox_shape shape=ox_shape_of(call->out[0]);
 if(k->shape[k->ndim-2]==0)return oxi_filled_beside(q,shape,0);
 ox_tensor*scores=oxi_attention_scores(call,q->ndim>2?q->shape[q->ndim-3]/own:1);
-ox_tensor*blind=ox_eq(ox_amax(scores,OX_DIMS(-1),true),ox_number(-INFINITY));
-ox_tensor*weights=ox_where(blind,ox_number(0),ox_softmax(scores,-1));
+ox_tensor*most=ox_amax(scores,OX_DIMS(-1),true),*sinks=call->in[4];
+if(most&&sinks){
+if(q->ndim>2)sinks=ox_view(sinks,OX_SHAPE(own,-1,1,1));
+ox_tensor*both[2]={scores,ox_expand(sinks,ox_shape_of(most))};
+scores=ox_cat(both,2,-1);}
+ox_tensor*weights=ox_where(ox_eq(most,ox_number(-INFINITY)),ox_number(0),ox_softmax(scores,-1));
+if(sinks)weights=ox_narrow(weights,-1,0,k->shape[k->ndim-2]);
 ox_tensor*v=oxi_grouped_heads(oxi_wide(call->in[2]),1);
 return v?ox_reshape(ox_matmul(ox_cast(weights,v->dtype),v),shape):NULL;}
 static int64_t oxi_conv_places(const oxi_call*call,int i){
@@ -7167,16 +7195,16 @@ static const oxi_op_row oxi_op_rows[OXI_OP_COUNT]={
  OXI_ACCEPT_##accepts,OXI_FLAG_##flag,flops,oxi_attr_members_##attributes,OXI_GRADIENT_##gradient, \
  oxi_parts_##parts},
 #ifndef OXI_OPERANDS
-#define OXI_OPERANDS(name,inputs,input_names,results,result_names)
+#define OXI_OPERANDS(...)
 #endif
 #ifndef OXI_ATTRIBUTES
-#define OXI_ATTRIBUTES(name,list)
+#define OXI_ATTRIBUTES(...)
 #endif
 #ifndef OXI_NEEDS
-#define OXI_NEEDS(op,need)
+#define OXI_NEEDS(...)
 #endif
 #ifndef OXI_OP
-#define OXI_OP(name,family,operands,rule,gives,accepts,flag,flops,attributes,gradient,parts)
+#define OXI_OP(...)
 #endif
 OXI_ROWS_OF_OPS_OPS
 #undef OXI_OPERANDS
@@ -7201,6 +7229,7 @@ call.exact=oxi_exact;
 return call;}
 static bool oxi_accepts_operand(const oxi_op_row*row,int index){
 if(row->family==OXI_FAMILY_MAP)return false;
+if(row->operands== &oxi_operands_experts)return index<2;
 if(row->family==OXI_FAMILY_PRODUCT||row->operands->in_count<0)return true;
 return index==0;}
 static ox_status oxi_check_operands(const oxi_call*call,const oxi_op_row*row){
@@ -7555,16 +7584,16 @@ static oxi_need oxi_need_of(oxi_op op){
 switch(op){
 #define OXI_NEEDS(op,need)case OXI_OP_##op:return OXI_NEED_##need;
 #ifndef OXI_OPERANDS
-#define OXI_OPERANDS(name,inputs,input_names,results,result_names)
+#define OXI_OPERANDS(...)
 #endif
 #ifndef OXI_ATTRIBUTES
-#define OXI_ATTRIBUTES(name,list)
+#define OXI_ATTRIBUTES(...)
 #endif
 #ifndef OXI_NEEDS
-#define OXI_NEEDS(op,need)
+#define OXI_NEEDS(...)
 #endif
 #ifndef OXI_OP
-#define OXI_OP(name,family,operands,rule,gives,accepts,flag,flops,attributes,gradient,parts)
+#define OXI_OP(...)
 #endif
 OXI_ROWS_OF_OPS_OPS
 #undef OXI_OPERANDS
@@ -8884,6 +8913,9 @@ OX_API ox_tensor*ox_linear_act(ox_tensor*x,ox_tensor*w,ox_tensor*bias,ox_activat
 if((int)activation<OX_ACTIVATION_NONE||(int)activation>OX_ACTIVATION_TANH)
 return OXI_FAIL_NULL(OX_ERR_ARG,"linear_act: activation %d does not exist",(int)activation);
 return oxi_call_linear("linear_act",x,w,bias,activation);}
+OX_API ox_tensor*ox_linear_experts(ox_tensor*x,ox_tensor*w,ox_tensor*experts,ox_tensor*bias){
+ox_tensor*in[4]={x,w,experts,bias};
+return oxi_any_null("linear_experts",in,3)?NULL:oxi_apply_list(OXI_OP_linear_experts,NULL,in,4,NULL);}
 static oxi_attrs oxi_addmm_attrs(double beta,double alpha){
 oxi_attrs attr=oxi_attrs_addmm();
 attr.addmm.beta=beta;
@@ -9227,7 +9259,7 @@ OX_API ox_tensor*ox_scaled_dot_product_attention(ox_tensor*q,ox_tensor*k,ox_tens
 ox_attention_desc plain;
 memset(&plain,0,sizeof plain);
 const ox_attention_desc*d=desc?desc: &plain;
-ox_tensor*in[4]={q,k,v,d->mask};
+ox_tensor*in[5]={q,k,v,d->mask,d->sinks};
 if(oxi_any_null("scaled_dot_product_attention",in,3))return NULL;
 if(d->query_start<0||d->window<0|| !(d->softcap>=0))
 return OXI_FAIL_NULL(OX_ERR_ARG,"scaled_dot_product_attention: query_start %lld, window %lld, softcap %g",
@@ -9240,7 +9272,7 @@ attr.attention.softcap=d->softcap;
 attr.attention.query_start=d->query_start;
 attr.attention.window=d->window;
 attr.attention.causal=d->causal;
-return oxi_apply_as("scaled_dot_product_attention",OXI_OP_attention,&attr,in,4,NULL);}
+return oxi_apply_as("scaled_dot_product_attention",OXI_OP_attention,&attr,in,5,NULL);}
 /* >>ops/functions/random.c */
 struct ox_generator{
 int64_t seed,counter;};
@@ -9800,6 +9832,7 @@ int64_t a_row,a_col,b_row,b_col;
 ox_dtype a_dtype,b_dtype;
 void*c;
 int64_t c_row,c_col;
+const int64_t*c_rows;
 ox_dtype c_dtype;
 double alpha;
 const void*addend;
@@ -10440,6 +10473,7 @@ OXI_ROWS_OF_FORM_MAP
 #undef OXI_ENTER_NOTHING
 #undef OXI_SCALAR_ENTER
 #undef OXI_SCALAR_ENTER_BY
+OXI_STRAIGHT_END
 /* >>cpu/product/quantize.c */
 #if defined(__clang__)
 #define OXI_ROUND_EACH _Pragma("clang fp contract(off)")
@@ -10511,14 +10545,6 @@ if(!finite)memset(code,0,sizeof code);
 oxi_put_half(p,finite?d:NAN);
 if(!centered)oxi_put_half(p +2,finite?least:NAN);
 oxi_store_codes_32(code,bits,p +(centered?2:4));}
-static void oxi_quantize_q4_0(const float*x,uint8_t*p){
-oxi_quantize_32(x,4,true,p);}
-static void oxi_quantize_q4_1(const float*x,uint8_t*p){
-oxi_quantize_32(x,4,false,p);}
-static void oxi_quantize_q5_0(const float*x,uint8_t*p){
-oxi_quantize_32(x,5,true,p);}
-static void oxi_quantize_q5_1(const float*x,uint8_t*p){
-oxi_quantize_32(x,5,false,p);}
 static void oxi_quantize_q8_0(const float*x,uint8_t*p){
 OXI_ROUND_EACH
 float low,high;
@@ -10538,16 +10564,18 @@ float zero;
 float lowest,highest;
 int grids;
 float first,by;
-int rounds;}oxi_k_plan;
-static const oxi_k_plan oxi_plan_q4_k={4,OXI_BYTES_OX_Q4_K,32,1,0,0,63,6,-1.3f,0.35f,2};
-static const oxi_k_plan oxi_plan_q5_k={5,OXI_BYTES_OX_Q5_K,32,1,0,0,63,6,-1.3f,0.35f,2};
-static const oxi_k_plan oxi_plan_q6_k={6,OXI_BYTES_OX_Q6_K,16,2,32,-128,127,8,-2.7f,0.45f,1};
+int rounds;
+bool weighted;}oxi_k_plan;
+static const oxi_k_plan oxi_plan_q4_k={4,OXI_BYTES_OX_Q4_K,32,1,0,0,63,6,-1.3f,0.35f,2,false};
+static const oxi_k_plan oxi_plan_q5_k={5,OXI_BYTES_OX_Q5_K,32,1,0,0,63,6,-1.3f,0.35f,2,false};
+static const oxi_k_plan oxi_plan_q6_k={6,OXI_BYTES_OX_Q6_K,16,2,32,-128,127,8,-2.7f,0.45f,1,false};
 typedef struct oxi_runs{
 const oxi_k_plan*plan;
 float most;
 float x[32][OXI_RUNS],weight[32][OXI_RUNS];
 float low[OXI_RUNS],range[OXI_RUNS];
 float w[OXI_RUNS],wx[OXI_RUNS],wxx[OXI_RUNS];
+float mean[OXI_RUNS];
 float scale[OXI_RUNS],least[OXI_RUNS],error[OXI_RUNS];}oxi_runs;
 typedef struct oxi_code_sums{
 float wq[OXI_RUNS],wqq[OXI_RUNS],wqx[OXI_RUNS],worst[OXI_RUNS];}oxi_code_sums;
@@ -10567,14 +10595,15 @@ float size=sqrtf(squares/(float)count);
 r->low[j]=plan->zero>0?0:low;
 r->range[j]=plan->zero==0?high-low:high> -low?high:low;
 for(int i=0;i<count;i++){
-r->weight[i][j]=size +fabsf(x[i]);
+r->weight[i][j]=plan->weighted?x[i+256]:size +fabsf(x[i]);
 r->x[i][j]=x[i]-r->low[j];}}
 for(int i=0;i<count;i++)
 for(int j=0;j<OXI_RUNS;j++){
 float wx=r->weight[i][j]*r->x[i][j];
 r->w[j]+=r->weight[i][j];
 r->wx[j]+=wx;
-r->wxx[j]+=wx*r->x[i][j];}}
+r->wxx[j]+=wx*r->x[i][j];}
+for(int j=0;j<OXI_RUNS;j++)r->mean[j]=plan->weighted?0:r->w[j]/(float)count;}
 static void oxi_runs_sum(const oxi_runs*r,const float*inverse,const float*shift,oxi_code_sums*out){
 OXI_ROUND_EACH
 oxi_code_sums s;
@@ -10605,7 +10634,7 @@ float off=scale[j]*q-least[j]-r->x[i][j];
 off=off*off;
 sum[j]+=r->weight[i][j]*off;
 worst[j]=off>worst[j]?off:worst[j];}
-for(int j=0;j<OXI_RUNS;j++)cost[j]=sum[j]+r->w[j]/(float)r->plan->run*worst[j];}
+for(int j=0;j<OXI_RUNS;j++)cost[j]=sum[j]+r->mean[j]*worst[j];}
 static void oxi_runs_fit(oxi_runs*r,const oxi_code_sums*s,int j){
 OXI_ROUND_EACH
 float w=r->w[j],wx=r->wx[j],wq=s->wq[j],wqq=s->wqq[j],wqx=s->wqx[j];
@@ -10624,7 +10653,7 @@ least=r->low[j];
 scale=(wqx+least*wq)/wqq;}
 if(!(scale>0))return;}
 float error=r->wxx[j]+scale*(scale*wqq-2*(wqx+least*wq))+least*(least*w+2*wx);
-error+=w/(float)r->plan->run*s->worst[j]*scale*scale;
+error+=r->mean[j]*s->worst[j]*scale*scale;
 if(!(error<r->error[j]))return;
 r->error[j]=error;
 r->scale[j]=scale;
@@ -10691,34 +10720,38 @@ OXI_ROUND_EACH
 for(int j=0;j<OXI_RUNS;j++){
 float best=r->w[j]>0?(scale[j]*sums->wq[j]-r->wx[j])/r->w[j]-r->low[j]:0;
 least[j]=best>0?best:0;}}
-static void oxi_k_least_codes(float dmin,const float*least,float*code){
+static void oxi_k_least_codes(const oxi_k_block*b,const float*least,float*code){
 OXI_ROUND_EACH
-for(int j=0;j<OXI_RUNS;j++)code[j]=dmin>0?oxi_nearest_code(least[j]/dmin,63):0;}
+for(int j=0;j<OXI_RUNS;j++)
+code[j]=b->dmin>0?oxi_nearest_code(least[j]/b->dmin,b->runs[0].plan->highest):0;}
 static void oxi_k_begin(oxi_k_block*b){
 OXI_ROUND_EACH
 const oxi_k_plan*plan=b->runs[0].plan;
 float number[2*OXI_RUNS]={0},curve[2*OXI_RUNS]={0},inverse[OXI_RUNS],shift[OXI_RUNS];
-oxi_code_sums s;
+oxi_code_sums sums[2];
 for(int part=0;part<plan->parts;part++){
 oxi_runs*r= &b->runs[part];
+oxi_code_sums*s= &sums[part];
 oxi_runs_search(r);
 oxi_runs_invert(r,r->scale,r->least,inverse,shift);
-oxi_runs_sum(r,inverse,shift,&s);
+oxi_runs_sum(r,inverse,shift,s);
 for(int j=0;j<OXI_RUNS;j++){
-float wq=s.wq[j],w=r->w[j],z=plan->zero;
+float wq=s->wq[j],w=r->w[j],z=plan->zero;
 float about=z>0?z*(2*wq-z*w):wq*wq/w;
 number[OXI_RUNS*part+j]=r->scale[j];
-curve[OXI_RUNS*part+j]=w>0?s.wqq[j]-about:0;}}
+curve[OXI_RUNS*part+j]=w>0?s->wqq[j]-about:0;}}
 b->d=oxi_common_unit(OXI_RUNS*plan->parts,number,curve,plan->lowest,plan->highest);
 for(int i=0;i<OXI_RUNS*plan->parts;i++)
 b->scale_code[i/OXI_RUNS][i%OXI_RUNS]=
  b->d!=0?oxi_nearest_between(number[i]/b->d,plan->lowest,plan->highest):0;
 if(plan->zero>0)return;
-float scale[OXI_RUNS],least[OXI_RUNS];
-oxi_k_scales(b,0,b->scale_code[0],b->least_code[0],scale,least);
-oxi_k_least(&b->runs[0],scale,&s,least);
-b->dmin=oxi_common_unit(OXI_RUNS,least,b->runs[0].w,0,63);
-oxi_k_least_codes(b->dmin,least,b->least_code[0]);}
+for(int part=0,at=0;part<plan->parts;part++,at+=OXI_RUNS){
+oxi_k_scales(b,part,b->scale_code[part],b->least_code[part],inverse,shift);
+oxi_k_least(&b->runs[part],inverse,&sums[part],number+at);
+memcpy(curve +at,b->runs[part].w,sizeof inverse);}
+b->dmin=oxi_common_unit(OXI_RUNS*plan->parts,number,curve,0,plan->highest);
+for(int part=0;part<plan->parts;part++)
+oxi_k_least_codes(b,number+OXI_RUNS*part,b->least_code[part]);}
 static void oxi_k_step(oxi_k_block*b,int part){
 OXI_ROUND_EACH
 const oxi_runs*r= &b->runs[part];
@@ -10738,7 +10771,7 @@ oxi_code_sums sums;
 oxi_runs_invert(r,scale,least,inverse,shift);
 oxi_runs_sum(r,inverse,shift,&sums);
 oxi_k_least(r,scale,&sums,least);
-oxi_k_least_codes(b->dmin,least,least_code);
+oxi_k_least_codes(b,least,least_code);
 oxi_k_scales(b,part,code,least_code,scale,least);}
 oxi_runs_cost(r,scale,least,cost);
 for(int j=0;j<OXI_RUNS;j++){
@@ -10819,15 +10852,11 @@ for(int i=0;i<128;i++){
 int first=code[i/32*64+i%32],second=code[i/32*64+32+i%32];
 low[i]=(uint8_t)((first&15)|(second&15)<<4);
 if(plan->bits==5)fifth[i%32]|=(uint8_t)((first>>4|second>>4<<1)<<i/32*2);}}
-static void oxi_quantize_q4_k(const float*x,uint8_t*p){
-oxi_quantize_q45_k(&oxi_plan_q4_k,x,p);}
-static void oxi_quantize_q5_k(const float*x,uint8_t*p){
-oxi_quantize_q45_k(&oxi_plan_q5_k,x,p);}
-static void oxi_quantize_q6_k(const float*x,uint8_t*p){
+static void oxi_quantize_q6_k(const oxi_k_plan*plan,const float*x,uint8_t*p){
 oxi_k_block b;
 uint8_t code[256];
 memset(p,0,OXI_BYTES_OX_Q6_K);
-bool found=oxi_k_find(&oxi_plan_q6_k,x,&b,code);
+bool found=oxi_k_find(plan,x,&b,code);
 oxi_put_half(p +208,found?b.d:NAN);
 if(!found)return;
 for(int j=0;j<16;j++)p[192+j]=(uint8_t)(int)b.scale_code[j/8][j%8];
@@ -10838,17 +10867,23 @@ for(int i=0;i<64;i++){
 const uint8_t*c=code +i/32*128+i%32;
 p[128+i]=(uint8_t)(c[0]>>4|c[32]>>4<<2|c[64]>>4<<4|c[96]>>4<<6);}}
 #define OXI_EACH_QUANTIZED_TYPE(X) \
-X(q4_0,OX_Q4_0)X(q4_1,OX_Q4_1)X(q5_0,OX_Q5_0)X(q5_1,OX_Q5_1)X(q8_0,OX_Q8_0)X(q4_k,OX_Q4_K) \
-X(q5_k,OX_Q5_K)X(q6_k,OX_Q6_K)
-#define OXI_X(name,dtype) \
+X(q4_0,OX_Q4_0,oxi_quantize_32(x,4,true,p)) \
+X(q4_1,OX_Q4_1,oxi_quantize_32(x,4,false,p)) \
+X(q5_0,OX_Q5_0,oxi_quantize_32(x,5,true,p)) \
+X(q5_1,OX_Q5_1,oxi_quantize_32(x,5,false,p)) \
+X(q8_0,OX_Q8_0,oxi_quantize_q8_0(x,p)) \
+X(q4_k,OX_Q4_K,oxi_quantize_q45_k(&oxi_plan_q4_k,x,p)) \
+X(q5_k,OX_Q5_K,oxi_quantize_q45_k(&oxi_plan_q5_k,x,p)) \
+X(q6_k,OX_Q6_K,oxi_quantize_q6_k(&oxi_plan_q6_k,x,p))
+#define OXI_X(name,dtype,write) \
 static void oxi_quantize_blocks_##name(int64_t n,const float*x,void*blocks){ \
 uint8_t*p=(uint8_t*)blocks; \
 for(;n>0;n-=OXI_ELEMENTS_##dtype,x+=OXI_ELEMENTS_##dtype,p +=OXI_BYTES_##dtype) \
-oxi_quantize_##name(x,p);}
+write;}
 OXI_EACH_QUANTIZED_TYPE(OXI_X)
 #undef OXI_X
 static void oxi_fill_quantize(oxi_kernels*k){
-#define OXI_X(name,dtype)k->quantize[dtype] =oxi_quantize_blocks_##name;
+#define OXI_X(name,dtype,write)k->quantize[dtype] =oxi_quantize_blocks_##name;
 OXI_EACH_QUANTIZED_TYPE(OXI_X)
 #undef OXI_X
 }
@@ -10857,7 +10892,6 @@ OXI_EACH_QUANTIZED_TYPE(OXI_X)
 #if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
 #pragma GCC pop_options
 #endif
-OXI_STRAIGHT_END
 /* >>cpu/product/blocks_iq.c */
 #ifdef OX_NO_IQ
 static void oxi_fill_iq(oxi_kernels*k){
@@ -13777,9 +13811,9 @@ static void oxi_repack(ox_tensor*t){
 ox_storage*storage=t->storage;
 const oxi_repack_type*type=oxi_repack_type_of(t->dtype);
 bool ours=storage->layout?storage->layout== &oxi_repacked_layout: !storage->borrowed;
-if(!type|| !oxi_cpu_kernels()->dot_repacked[t->dtype]|| !ours||t->ndim!=2)return;
-int64_t rows=t->shape[0],k=t->shape[1],groups=rows/OXI_REPACKED_ROWS;
-if(rows==0||k==0||rows%OXI_REPACKED_ROWS!=0||k%OXI_REPACKED_PIECE!=0|| !ox_is_contiguous(t))
+if(!type|| !oxi_cpu_kernels()->dot_repacked[t->dtype]|| !ours||t->ndim<2)return;
+int64_t k=t->shape[t->ndim-1],rows=k?ox_numel(t)/k:0,groups=rows/OXI_REPACKED_ROWS;
+if(rows==0||rows%OXI_REPACKED_ROWS!=0||k%OXI_REPACKED_PIECE!=0|| !ox_is_contiguous(t))
 return;
 oxi_repacked*already=oxi_repacked_hold(t,rows,k,k);
 oxi_repacked_let_go(already);
@@ -17399,7 +17433,7 @@ oxi_gemm_add_f64(count,scale,(const double*)stage,(double*)sums);
 else
 kernels->axpy_f32(count,(float)scale,(const float*)stage,(float*)sums);}
 static bool oxi_gemm_is_plain(const oxi_gemm*g){
-return g->alpha==1&& !g->addend&& !g->bias&&g->activation==OX_ACTIVATION_NONE;}
+return g->alpha==1&& !g->addend&& !g->bias&&g->activation==OX_ACTIVATION_NONE&& !g->c_rows;}
 static void oxi_gemm_epilogue(const oxi_gemm*g,const oxi_kernels*kernels,oxi_lane lane,int64_t m,
  int64_t n,int64_t count,bool along_n,void*sums,void*stage){
 if(g->alpha!=1){
@@ -17416,7 +17450,8 @@ if(g->activation!=OX_ACTIVATION_NONE){
 const void*in=sums;
 kernels->map[oxi_activation_op(g->activation)][lane](count,&in,sums,&oxi_plain_numbers);}}
 static char*oxi_gemm_c(const oxi_gemm*g,int64_t m,int64_t n){
-return(char*)g->c+(m*g->c_row+n*g->c_col)*oxi_info(g->c_dtype)->block_bytes;}
+int64_t row=g->c_rows?g->c_rows[m]:m*g->c_row;
+return(char*)g->c+(row+n*g->c_col)*oxi_info(g->c_dtype)->block_bytes;}
 static void oxi_gemm_store(const oxi_gemm_plan*p,int64_t columns,const char*row,char*to,char*stage){
 const oxi_gemm*g=p->g;
 int64_t each=oxi_info(g->c_dtype)->block_bytes,bytes=columns*each;
@@ -17624,7 +17659,8 @@ int64_t m=t->lines_are_columns?j:first,n=t->lines_are_columns?first:j;
 float*row=sums+j*lines;
 if(!oxi_gemm_is_plain(g))
 oxi_gemm_epilogue(g,t->kernels,OXI_LANE_F32,m,n,lines,t->lines_are_columns,row,stage);
-t->kernels->store[g->c_dtype][OXI_LANE_F32](lines,row,oxi_gemm_c(g,m,n),
+for(int64_t i=0,each=g->c_rows&& !t->lines_are_columns?1:lines;i<lines;i+=each)
+t->kernels->store[g->c_dtype][OXI_LANE_F32](each,row+i,oxi_gemm_c(g,m+i,n),
  t->lines_are_columns?g->c_col:g->c_row);}}
 static int64_t oxi_rows_of_task(int64_t rows,int64_t row_bytes){
 int64_t most=4+OXI_THIN_BYTES/(row_bytes>0?row_bytes:1),fair=oxi_parts(rows,8*oxi_lanes(INT32_MAX));
@@ -17867,7 +17903,8 @@ oxi_gemm_sides(&p);
 int64_t tile_k=p.type.kernel->tile_k;
 p.k=p.type.pieces?oxi_round_up(g->k,tile_k):oxi_parts(g->k,p.type.k_each);
 p.depth=p.type.kernel->depth;
-p.direct=g->c_dtype==p.type.sums&&g->c_col==1&& !g->addend&& !(tile_k&&p.k>p.depth&&g->c_row%256==0);
+p.direct=g->c_dtype==p.type.sums&&g->c_col==1&& !g->addend&& !g->c_rows&&
+ !(tile_k&&p.k>p.depth&&g->c_row%256==0);
 int64_t piece=OXI_GEMM_PIECE/p.type.k_each;
 if(oxi_is_block(g->a_dtype)||oxi_is_block(g->b_dtype))
 p.depth=p.depth/piece*piece;
@@ -18545,23 +18582,28 @@ const oxi_gemm*g= &p->g;
 oxi_repacked*held=NULL;
 bool rows_of_b=oxi_is_block(g->b_dtype)&&g->b_row==1;
 bool rows_of_a= !rows_of_b&&oxi_is_block(g->a_dtype)&&g->a_col==1;
-if(p->ndim==0&&rows_of_b)held=oxi_repacked_hold(b,g->n,g->b_col,g->k);
+bool experts=p->form.ids&&p->form.expert==g->n*g->k&&g->n%OXI_REPACKED_ROWS==0;
+int64_t many=experts?b->shape[0]:1;
+if((p->ndim==0||experts)&&rows_of_b)held=oxi_repacked_hold(b,many*g->n,g->b_col,g->k);
 if(p->ndim==0&&rows_of_a)held=oxi_repacked_hold(a,g->m,g->a_row,g->k);
 p->g.repacked=held!=NULL;
 if(held)return held;
 oxi_storage_plain(a->storage);
 oxi_storage_plain(b->storage);
 return NULL;}
+static ox_status oxi_experts_run(const oxi_product*p,int64_t experts);
 static ox_status oxi_cpu_product(const oxi_call*call,const oxi_part*part){
 oxi_product p,whole;
 float*floats=NULL;
-if(ox_numel(call->out[0])==0)return OX_OK;
+ox_status status=OX_OK;
 oxi_product_plan(&p,call);
+const ox_tensor*a=p.form.t[OXI_PRODUCT_A],*b=p.form.t[OXI_PRODUCT_B],*ids=p.form.ids;
+if(ids)status=oxi_check_indices(oxi_op_name(call),ids,b->shape[0],"a weight");
+if(status!=OX_OK||ox_numel(call->out[0])==0)return status;
 if(part&&part->whole){
 oxi_product_plan(&whole,part->whole);
 p.g.way=whole.g.way;}
 if(part)p.g.shared=part->shared;
-const ox_tensor*a=p.form.t[OXI_PRODUCT_A],*b=p.form.t[OXI_PRODUCT_B];
 oxi_repacked*held=oxi_product_hold(&p,a,b);
 p.g.a=oxi_ptr(a);
 p.g.b=oxi_ptr(b);
@@ -18569,14 +18611,127 @@ p.g.c=oxi_ptr(call->out[0]);
 p.g.a_storage=a->storage;
 p.g.b_storage=b->storage;
 oxi_product_addend(&p.g,&p.form);
-ox_status status=oxi_product_bias(&p.g,p.form.bias,&floats);
+if(!ids)status=oxi_product_bias(&p.g,p.form.bias,&floats);
 if(p.pairs){
 p.g.addend_dtype=OX_F32;
 p.g.addend_row*=2;
 p.g.addend_col*=2;}
-if(status==OX_OK)status=oxi_product_run(&p);
+if(status==OX_OK)status=ids?oxi_experts_run(&p,b->shape[0]):oxi_product_run(&p);
 oxi_free(floats,(size_t)p.g.n*sizeof(float));
 oxi_repacked_let_go(held);
+return status;}
+/* >>cpu/product/experts.c */
+enum{
+OXI_EXPERT_LEAST=64,OXI_EXPERT_LARGE=1<<25};
+typedef struct oxi_expert{
+oxi_gemm g;
+int64_t columns,tasks;
+float*bias;}oxi_expert;
+typedef struct oxi_experts{
+const oxi_product*p;
+int64_t used,slots;
+int64_t*from,*to;
+char*rows;
+oxi_expert*expert;
+int64_t failed;}oxi_experts;
+static void oxi_expert_row(void*arg,int64_t index,int lane){
+const oxi_experts*job=(const oxi_experts*)arg;
+const oxi_gemm*g= &job->p->g;
+int64_t bytes=oxi_dtype_bytes(g->a_dtype);
+(void)lane;
+oxi_copy_run(g->k,bytes,(const char*)g->a+job->from[index]*bytes,g->a_col*bytes,
+ job->rows+index*g->k*bytes,bytes);}
+static void oxi_expert_task(void*arg,int64_t index,int lane){
+oxi_experts*job=(oxi_experts*)arg;
+const oxi_expert*e=job->expert;
+(void)lane;
+while(index>=e->tasks)index-=e++->tasks;
+oxi_gemm g=e->g;
+int64_t first=index*e->columns;
+g.n=oxi_min_i64(g.n-first,e->columns);
+g.b=(const char*)g.b+oxi_signed_bytes(g.b_dtype,first*g.b_col);
+g.c=(char*)g.c+oxi_signed_bytes(g.c_dtype,first*g.c_col);
+if(g.bias)g.bias+=first;
+if(g.addend)g.addend=(const char*)g.addend+oxi_signed_bytes(g.addend_dtype,first*g.addend_col);
+ox_status status=oxi_gemm_run(&g);
+if(status!=OX_OK)oxi_atomic_store(&job->failed,(int64_t)status);}
+static ox_status oxi_expert_add(oxi_experts*job,int64_t id,int64_t first,int64_t end){
+const oxi_product*p=job->p;
+oxi_expert*e= &job->expert[job->used++];
+oxi_gemm*g= &e->g;
+int64_t bytes=oxi_dtype_bytes(p->g.a_dtype);
+*g=p->g;
+g->m=end-first;
+g->a=(const char*)g->a+job->from[first]*bytes;
+g->a_storage=NULL;
+g->b=(const char*)g->b+oxi_signed_bytes(g->b_dtype,id*p->form.expert);
+g->c_rows=job->to+first;
+if(g->m>1){
+g->a=job->rows+first*g->k*bytes;
+g->a_row=g->k;
+g->a_col=1;}
+g->way=oxi_gemm_choose_way(g);
+if(!p->form.bias)return OX_OK;
+ox_tensor row=oxi_borrowed(p->form.bias);
+row.offset+=id*row.stride[0];
+row.stride[0]=row.stride[1];
+return oxi_product_bias(g,&row,&e->bias);}
+static ox_status oxi_experts_sort(oxi_experts*job,int64_t*ids){
+const oxi_product*p=job->p;
+ox_status status=OX_OK;
+for(int64_t i=0,end=0;i<job->slots&&status==OX_OK;i++){
+int64_t id=ids[i],first=end;
+if(id<0)continue;
+for(int64_t j=i;j<job->slots;j++){
+if(ids[j]!=id)continue;
+int64_t row=j/p->shape[1],slot=j%p->shape[1];
+job->from[end]=row*p->a_stride[0]+slot*p->a_stride[1];
+job->to[end++]=row*p->c_stride[0]+slot*p->c_stride[1];
+ids[j]= -1;}
+status=oxi_expert_add(job,id,first,end);}
+return status;}
+static ox_status oxi_experts_tasks(oxi_experts*job){
+int64_t tasks=0,lanes=oxi_lanes(INT32_MAX);
+for(oxi_expert*e=job->expert;e<job->expert+job->used;e++){
+const oxi_gemm*g= &e->g;
+bool few=g->way==OXI_WAY_FEW_ROWS||g->way==OXI_WAY_THIN_A;
+bool large= !few&&(double)g->m*(double)g->n*(double)g->k>OXI_EXPERT_LARGE;
+int64_t parts=few&&lanes>1?oxi_parts(8*lanes,job->used):1;
+e->columns=oxi_round_up(oxi_parts(g->n,parts),OXI_EXPERT_LEAST);
+e->tasks=large||job->used==1?0:oxi_parts(g->n,e->columns);
+tasks+=e->tasks;}
+if(job->used<job->slots)oxi_parallel_for(job->slots,oxi_expert_row,job);
+if(tasks>0)oxi_parallel_for(tasks,oxi_expert_task,job);
+ox_status status=(ox_status)job->failed;
+for(int64_t i=0;i<job->used&&status==OX_OK;i++)
+if(!job->expert[i].tasks)status=oxi_gemm_run(&job->expert[i].g);
+return status;}
+static ox_status oxi_experts_run(const oxi_product*p,int64_t experts){
+const ox_tensor*t=p->form.ids;
+size_t bytes,row_bytes=(size_t)oxi_dtype_bytes(p->g.a_dtype);
+oxi_experts job;
+memset(&job,0,sizeof job);
+job.p=p;
+job.slots=ox_numel(t);
+if(!oxi_mul_size((size_t)p->g.k,row_bytes,&row_bytes)|| !oxi_mul_size((size_t)job.slots,row_bytes,&bytes))
+return oxi_fail_memory(SIZE_MAX);
+int64_t most=oxi_min_i64(experts,job.slots),wide=t->dtype==OX_I64;
+int64_t*ids=(int64_t*)oxi_calloc((size_t)job.slots,3*sizeof*ids);
+job.rows=(char*)oxi_alloc(bytes);
+job.expert=(oxi_expert*)oxi_calloc((size_t)most,sizeof*job.expert);
+ox_status status=ids&&job.rows&&job.expert?OX_OK:OX_ERR_NOMEM;
+if(status==OX_OK){
+for(int64_t i=0;i<job.slots;i++){
+int64_t at=i/t->shape[1]*t->stride[0]+i%t->shape[1]*t->stride[1];
+ids[i]=oxi_index_at(oxi_ptr(t)+at*(4+4*wide),wide);}
+job.from=ids+job.slots;
+job.to=job.from+job.slots;
+status=oxi_experts_sort(&job,ids);
+if(status==OX_OK)status=oxi_experts_tasks(&job);
+for(int64_t i=0;i<job.used;i++)oxi_free(job.expert[i].bias,(size_t)p->g.n*sizeof(float));}
+oxi_free(job.expert,(size_t)most*sizeof*job.expert);
+oxi_free(job.rows,bytes);
+oxi_free(ids,3*(size_t)job.slots*sizeof*ids);
 return status;}
 /* >>cpu/rows/attention.c */
 enum{
@@ -18595,6 +18750,8 @@ int lead;
 int64_t batches,heads,kv_heads,group,length,keys,depth,value_depth;
 int64_t rows;
 float scale,softcap;
+const float*sinks;
+int64_t sink_step;
 bool causal;
 int64_t start,window;
 int64_t tile_rows,tiles,chunk_keys,chunks;
@@ -18657,9 +18814,12 @@ int64_t part=oxi_min_i64(n-t,OXI_ATTENTION_TILE_KEYS);
 const char*at=oxi_attention_move(&job->mask,mask,t*job->mask.column);
 job->kernels->load[job->mask.t->dtype][OXI_LANE_F32](part,at,job->mask.column,added);
 for(int64_t i=0;i<part;i++)scores[(t+i)*step]+=added[i];}}
-static void oxi_attention_finish_row(const oxi_attention*job,char*out,int64_t row,float sum,float*values){
-int64_t head=row%job->group,s=row/job->group;
-out=oxi_attention_move(&job->out,out,head*job->out.head+s*job->out.row);
+static void oxi_attention_finish_row(const oxi_attention*job,int64_t unit,int64_t row,float max,
+ float sum,float*values){
+int64_t head=unit%job->kv_heads*job->group +row%job->group,s=row/job->group;
+char*out=oxi_attention_at(job,&job->out,unit/job->kv_heads,head);
+out=oxi_attention_move(&job->out,out,s*job->out.row);
+if(job->sinks&&sum!=0)sum+=expf(job->sinks[head*job->sink_step]-max);
 job->kernels->row_scale(job->value_depth,values,sum==0?0:1/sum,values);
 job->kernels->store[job->out.t->dtype][OXI_LANE_F32](job->value_depth,values,out,job->out.column);}
 static float*oxi_attention_partial(const oxi_attention*job,int64_t unit,int64_t tile,int64_t chunk,
@@ -18668,8 +18828,7 @@ return job->partials+(((unit*job->tiles+tile)*job->chunks+chunk)*job->tile_rows+
 static void oxi_attention_emit(const oxi_attention*job,int64_t unit,int64_t tile,int64_t chunk,
  int64_t row,float max,float sum,float*values){
 if(job->chunks==1){
-char*out=oxi_attention_at(job,&job->out,unit/job->kv_heads,unit%job->kv_heads*job->group);
-oxi_attention_finish_row(job,out,tile*job->tile_rows+row,sum,values);
+oxi_attention_finish_row(job,unit,tile*job->tile_rows+row,max,sum,values);
 return;}
 float*partial=oxi_attention_partial(job,unit,tile,chunk,row);
 partial[0]=max;
@@ -18689,8 +18848,7 @@ if(partial[1]==0)continue;
 float weight=expf(partial[0]-max);
 sum+=weight*partial[1];
 job->kernels->axpy_f32(job->value_depth,weight,partial+2,values);}
-char*out=oxi_attention_at(job,&job->out,unit/job->kv_heads,unit%job->kv_heads*job->group);
-oxi_attention_finish_row(job,out,row,sum,values);}
+oxi_attention_finish_row(job,unit,row,max,sum,values);}
 typedef struct oxi_attention_tile{
 float*q;
 float*out;
@@ -18891,6 +19049,7 @@ double weight=max== -INFINITY?0:exp(scores[t]-max);
 sum+=weight;
 load(value_depth,v+t*job->v.row*8,job->v.column,stage);
 for(int64_t d=0;d<value_depth;d++)out[d]+=weight*stage[d];}
+if(job->sinks&&sum!=0)sum+=exp((double)job->sinks[head*job->sink_step]-max);
 for(int64_t d=0;d<value_depth;d++)out[d]=sum==0?0:out[d]/sum;
 char*to=oxi_attention_at(job,&job->out,batch,head)+s*job->out.row*8;
 job->kernels->store[OX_F64][OXI_LANE_F64](value_depth,out,to,job->out.column);}
@@ -18920,7 +19079,10 @@ oxi_attention_side_of(&job->q,q,job->heads,job->length,job->depth);
 oxi_attention_side_of(&job->k,k,job->kv_heads,job->keys,job->depth);
 oxi_attention_side_of(&job->v,v,job->kv_heads,job->keys,job->value_depth);
 oxi_attention_side_of(&job->out,call->out[0],job->heads,job->length,job->value_depth);
-if(call->in[3])oxi_attention_side_of(&job->mask,call->in[3],job->heads,job->length,job->keys);}
+if(call->in[3])oxi_attention_side_of(&job->mask,call->in[3],job->heads,job->length,job->keys);
+if(!call->in[4])return;
+job->sinks=(const float*)(const void*)oxi_ptr(call->in[4]);
+job->sink_step=call->in[4]->stride[0];}
 static void oxi_attention_cut(oxi_attention*job){
 int64_t width=job->depth+job->value_depth,units=job->batches*job->kv_heads;
 if(job->part&&job->part->heads>0)units=job->part->heads;
@@ -22395,7 +22557,7 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0xcaee6857
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0xb3ff1a4d
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 #elif OXI_SECTION == 1 /* >>cpu/kernels/stamp.inc */
 /* >>cpu/simd/derived.inc */

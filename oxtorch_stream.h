@@ -191,7 +191,7 @@ OX_EXTERN_C_END
 #ifndef OX_STREAM_INTERNAL_H
 #define OX_STREAM_INTERNAL_H
 enum{
-OXI_STREAM_PAGE=4096,OXI_STREAM_PIECE=1<<20,OXI_STREAM_OPERANDS=6,OXI_STREAM_WINDOW=16,
+OXI_STREAM_PAGE=4096,OXI_STREAM_PIECE=1<<20,OXI_STREAM_OPERANDS=7,OXI_STREAM_WINDOW=16,
  OXI_STREAM_LEAST_DEPTH=3,OXI_STREAM_SLOTS=64,OXI_STREAM_PAST=512,OXI_STREAM_ENDED= -1};
 typedef struct oxi_stream_file{
 struct oxi_stream_file*next;
@@ -2200,7 +2200,10 @@ plan->told.heads=heads;
 for(int d=0;d<q->ndim-3;d++){
 plan->told.heads*=q->shape[d];
 oxi_space_attention_dim(plan,q->ndim-d,q->shape[d],1);}
-oxi_space_attention_dim(plan,3,heads,group);}
+oxi_space_attention_dim(plan,3,heads,group);
+if(!plan->there[4])return;
+plan->space.dim[4][plan->space.ndim-1]=0;
+plan->space.times[4][plan->space.ndim-1]=group;}
 typedef void(*oxi_space_fn)(oxi_stream_plan*plan);
 static const oxi_space_fn oxi_spaces[OXI_FAMILY_COMPUTED]={
 oxi_space_elementwise,oxi_space_elementwise,oxi_space_fill,NULL,NULL,oxi_space_one_dim,oxi_space_one_dim,
@@ -2331,6 +2334,37 @@ static bool oxi_stream_picks(const oxi_call*call){
 bool rows=call->op==OXI_OP_embedding||
  (call->op==OXI_OP_index_select&&call->attr.along.dim==0&&call->in[0]->ndim>0);
 return rows&&call->in[0]->shape[0]>0&&ox_numel(call->out[0])>0;}
+/* >>stream/ops/experts.c */
+static ox_tensor*oxi_stream_experts_of(const oxi_call*call){
+ox_tensor*x=call->in[0],*w=call->in[1],*bias=call->in[3];
+ox_tensor*ids=ox_flatten(ox_cast(ox_to(call->in[2],ox_cpu()),OX_I64),0,1);
+if(!ids||oxi_check_indices(oxi_op_name(call),ids,w->shape[0],"a weight")!=OX_OK)return NULL;
+ox_device*device=oxi_working_device(ox_device_of(x));
+ox_pair order=ox_sort(ids,0,false);
+ox_tensor*from=order.indices;
+if(x->ndim==2)from=ox_floor_divide(from,ox_integer(call->in[2]->shape[1]));
+x=ox_index_select(x->ndim==2?x:ox_flatten(x,0,1),0,ox_to(from,device));
+int64_t slots=ids->shape[0],shape[2]={slots,w->shape[1]},n;
+ox_tensor*y=oxi_tensor_new(device,call->out[0]->dtype,2,shape);
+const int64_t*expert=order.values?(const int64_t*)ox_data(order.values):NULL;
+for(int64_t first=0;expert&&y&&first<slots;first+=n){
+for(n=1;first+n<slots&&expert[first+n]==expert[first];)n++;
+ox_tensor*one=ox_linear(ox_narrow(x,0,first,n),ox_select(w,0,expert[first]),
+ bias?ox_select(bias,0,expert[first]):NULL);
+if(!ox_copy_(ox_narrow(y,0,first,n),one))return NULL;}
+y=ox_index_select(y,0,ox_to(ox_argsort(order.indices,0,false),device));
+return ox_reshape(y,ox_shape_of(call->out[0]));}
+static ox_status oxi_stream_experts(const oxi_call*call){
+bool unheard=oxi_unheard,exact=oxi_exact;
+ox_scope scope=ox_scope_begin();
+oxi_unheard=true;
+oxi_exact=call->exact;
+ox_tensor*made=oxi_stream_experts_of(call);
+ox_status status=made?oxi_copy_quiet(call->out[0],made):ox_error();
+oxi_unheard=unheard;
+oxi_exact=exact;
+ox_scope_end(&scope);
+return status;}
 /* >>stream/ops/long_lines.c */
 enum{OXI_LINES_OPERANDS=1+OXI_MAX_OUT};
 typedef struct oxi_stream_lines{
@@ -2906,6 +2940,7 @@ ox_stream*stream=oxi_stream_of(self);
 bool empty=true;
 for(int i=0;i<call->out_count;i++)empty=empty&&ox_numel(call->out[i])==0;
 if(empty)return oxi_stream_run_empty(stream,call);
+if(call->op==OXI_OP_linear_experts)return oxi_stream_experts(call);
 ox_status status=oxi_stream_enter(stream);
 if(status!=OX_OK)return status;
 stream->stats.calls++;

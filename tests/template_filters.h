@@ -1,5 +1,6 @@
 /* template_filters.h - more templates over the values of template_cases.h, with Jinja 3.1.6's results: safe
- * and escaped texts, rare filters, blocks, cyclers. NULL: an error. Made from random templates and by hand. */
+ * and escaped texts, rare filters, blocks, cyclers. NULL: an error. Made from random templates and by hand.
+ * */
 #ifndef TEMPLATE_FILTERS_H
 #define TEMPLATE_FILTERS_H
 

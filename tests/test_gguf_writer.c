@@ -36,7 +36,8 @@ static void check_same(const char *path, const char *other, size_t padding) {
     while (data[0] && data[1] && at < bytes[0] && at < bytes[1] && data[0][at] == data[1][at]) at++;
     size_t more = at;
     while (data[1] && at == bytes[0] && more < bytes[1] && more < at + padding && data[1][more] == 0) more++;
-    CHECK_MSG(data[0] && data[1] && at == bytes[0] && more == bytes[1], "%s: %d and %d bytes, %d alike", other,
+    CHECK_MSG(data[0] && data[1] && at == bytes[0] && more == bytes[1], "%s: %d and %d bytes, %d alike",
+              other,
               (int)bytes[0], (int)bytes[1], (int)at);
     free(data[0]);
     free(data[1]);

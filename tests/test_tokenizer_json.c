@@ -1,4 +1,5 @@
-/* test_tokenizer_json.c - tokenizer.json: steps, patterns, markers, places, pairs, decoders, streams, refusals.
+/* test_tokenizer_json.c - tokenizer.json: steps, patterns, markers, places, pairs, decoders, streams,
+ * refusals.
  * References: what Hugging Face's tokenizers 0.23 gives, here by hand and in OX_TEST_DATA for 16 tokenizers.
  * OX_QEMU
  */

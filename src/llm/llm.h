@@ -257,7 +257,8 @@ OX_API ox_llm_context *ox_llm_context_open(ox_llm *model, const ox_llm_context_d
 OX_API void ox_llm_context_close(ox_llm_context *context);
 OX_API int64_t ox_llm_capacity(const ox_llm_context *context);
 OX_API int64_t ox_llm_length(const ox_llm_context *context); /* positions in use */
-/* Forgets all positions from `length` on. errors OX_ERR_ARG more than there are; OX_ERR_UNSUPPORTED models with
+/* Forgets all positions from `length` on. errors OX_ERR_ARG more than there are; OX_ERR_UNSUPPORTED models
+ * with
  * recurrent layers (Mamba, delta nets ...) forget all positions or none: their state is of the whole text */
 OX_API ox_status ox_llm_rewind(ox_llm_context *context, int64_t length);
 
@@ -274,7 +275,8 @@ OX_API ox_status ox_llm_decode_all(ox_llm_context *context, const int32_t *token
  * submission when its token comes, unless the device was used for something else in between. */
 OX_API ox_status ox_llm_decode_one(ox_llm_context *context, int32_t token, float *logits);
 
-/* ---- embeddings ------------------------------------------------------------------------------------------- */
+/* ---- embeddings
+ * ------------------------------------------------------------------------------------------- */
 
 typedef enum ox_llm_pooling {
     OX_LLM_POOLING_MODEL = 0, /* as the model's file says: the mean where it does not */

@@ -355,7 +355,7 @@ typedef enum ox_activation {
 OX_API ox_tensor *ox_linear_act(ox_tensor *x, ox_tensor *w, ox_tensor *bias, ox_activation activation);
 /* Mixtures of experts: out[r,s] = w[experts[r,s]] x[r] + bias[experts[r,s]], or of x[r,s].
  *   x [R,K] or [R,S,K], w [E,N,K], experts i32 or i64 [R,S], bias [E,N] or NULL -> [R,S,N]
- * Dtypes as ox_linear. Weights are not copied, and not read where no slot names the expert. */
+ * Dtypes as ox_linear. Weights of experts that are not named are not read. */
 OX_API ox_tensor *ox_linear_experts(ox_tensor *x, ox_tensor *w, ox_tensor *experts, ox_tensor *bias);
 /* beta c + alpha a b */
 OX_API ox_tensor *ox_addmm(ox_tensor *c, ox_tensor *a, ox_tensor *b, double beta, double alpha);
@@ -415,12 +415,12 @@ OX_API ox_tensor *ox_instance_norm(ox_tensor *x, ox_tensor *weight, ox_tensor *b
  * shapes    x [..,S,D], positions i32 or i64 [S] (NULL = 0, 1, ..) -> as x
  * source    Su et al. 2021; pairs (2i, 2i+1) when interleaved, else (i, i + dims/2) as in GPT-NeoX */
 typedef struct ox_rope_desc {
-    double base;             /* 0 = 10000 */
-    double scale;            /* of the positions; 0 = 1 */
-    int dims;                /* leading elements of a row that are rotated; 0 = D */
+    double base; /* 0 = 10000 */
+    double scale; /* of the positions; 0 = 1 */
+    int dims; /* leading elements of a row that are rotated; 0 = D */
     bool interleaved;
-    ox_tensor *factors;      /* f32 [dims/2] divisors of the frequencies (Llama 3), or NULL */
-    double magnitude;        /* cos and sin are multiplied by this; 0 = 1 */
+    ox_tensor *factors; /* f32 [dims/2] divisors of the frequencies (Llama 3), or NULL */
+    double magnitude; /* cos and sin are multiplied by this; 0 = 1 */
 } ox_rope_desc;
 OX_API ox_tensor *ox_rope(ox_tensor *x, ox_tensor *positions, const ox_rope_desc *desc);
 
@@ -435,12 +435,12 @@ OX_API ox_tensor *ox_rope(ox_tensor *x, ox_tensor *positions, const ox_rope_desc
  * source    torch.nn.functional.scaled_dot_product_attention; Milakov & Gimelshein 2018; Dao et al. 2022 */
 typedef struct ox_attention_desc {
     ox_tensor *mask;
-    bool causal;             /* row s sees keys t <= query_start + s */
-    int64_t query_start;     /* position of the first query row among the keys; 0 as in torch */
-    int64_t window;          /* > 0: only the last `window` keys, the row's own position included */
-    double scale;            /* 0 = 1/sqrt(D) */
-    double softcap;          /* > 0: scores become softcap tanh(score/softcap) before the mask */
-    ox_tensor *sinks;        /* f32 [H], or NULL */
+    bool causal; /* row s sees keys t <= query_start + s */
+    int64_t query_start; /* position of the first query row among the keys; 0 as in torch */
+    int64_t window; /* > 0: only the last `window` keys, the row's own position included */
+    double scale; /* 0 = 1/sqrt(D) */
+    double softcap; /* > 0: scores become softcap tanh(score/softcap) before the mask */
+    ox_tensor *sinks; /* f32 [H], or NULL */
 } ox_attention_desc;
 OX_API ox_tensor *ox_scaled_dot_product_attention(ox_tensor *q, ox_tensor *k, ox_tensor *v,
                                                   const ox_attention_desc *desc);
@@ -454,10 +454,10 @@ OX_API ox_tensor *ox_scaled_dot_product_attention(ox_tensor *q, ox_tensor *k, ox
  * errors    OX_ERR_SHAPE channels, groups or bias do not fit, no window fits; OX_ERR_ARG a number below what
  *           it may be; OX_ERR_DTYPE */
 typedef struct ox_conv_desc { /* OX_DIMS(2) for all spatial dims, OX_DIMS(2, 1) for rows and columns */
-    ox_shape stride;          /* empty = 1 */
-    ox_shape padding;         /* zeros on either side; empty = 0 */
-    ox_shape dilation;        /* between elements of a kernel; empty = 1: side by side */
-    int64_t groups;           /* 0 = 1 */
+    ox_shape stride; /* empty = 1 */
+    ox_shape padding; /* zeros on either side; empty = 0 */
+    ox_shape dilation; /* between elements of a kernel; empty = 1: side by side */
+    int64_t groups; /* 0 = 1 */
 } ox_conv_desc;               /* all zeros, or NULL for it: torch's defaults */
 OX_API ox_tensor *ox_conv2d(ox_tensor *x, ox_tensor *weight, ox_tensor *bias, const ox_conv_desc *desc);
 

@@ -58,7 +58,8 @@ static ox_tensor *oxi_llm_turn(const oxi_llm_batch *batch, const oxi_llm_rope *r
 /* Whether q and k of a turned layer have norms without weights. */
 static bool oxi_llm_has_late_norms(const ox_llm *model, const oxi_llm_layer *l, const oxi_llm_part *norm) {
     if (norm->weight) return oxi_llm_has_trait(model, OXI_LLM_TRAIT(LATE_NORMS));
-    return oxi_llm_has_trait(model, OXI_LLM_TRAIT(LATE_BARE_NORMS)) && l->rope && model->numbers.experts != 128;
+    return oxi_llm_has_trait(model, OXI_LLM_TRAIT(LATE_BARE_NORMS)) && l->rope &&
+           model->numbers.experts != 128;
 }
 
 /* q or k [S, heads, size] -> [heads, S, size], with its norm and turned by its positions. */
@@ -90,8 +91,8 @@ static ox_tensor *oxi_llm_remember(const oxi_llm_batch *batch, const oxi_llm_lay
     return ox_narrow(cache, 1, first, batch->start + batch->count - first);
 }
 
-static ox_tensor *oxi_llm_attend(const oxi_llm_batch *batch, const oxi_llm_layer *l, ox_tensor *q, ox_tensor *k,
-                                 ox_tensor *v) {
+static ox_tensor *oxi_llm_attend(const oxi_llm_batch *batch, const oxi_llm_layer *l, ox_tensor *q,
+                                 ox_tensor *k, ox_tensor *v) {
     const ox_llm *model = batch->context->model;
     const oxi_llm_numbers *n = &model->numbers;
     const bool warmer = !l->rope || !oxi_llm_has_trait(model, OXI_LLM_TRAIT(PLAIN_WARMER));
@@ -110,8 +111,10 @@ static ox_tensor *oxi_llm_attend(const oxi_llm_batch *batch, const oxi_llm_layer
 
 /* ---- q, k and v of their own --------------------------------------------------------------------------- */
 
-/* x [S, width] -> [heads, S, value_size]; *gate [S, heads * key_size], of families whose queries have one beside. */
-static ox_tensor *oxi_llm_attend_heads(const oxi_llm_batch *batch, int64_t index, ox_tensor *x, ox_tensor **gate) {
+/* x [S, width] -> [heads, S, value_size]; *gate [S, heads * key_size], of families whose queries have one
+ * beside. */
+static ox_tensor *oxi_llm_attend_heads(const oxi_llm_batch *batch, int64_t index, ox_tensor *x,
+                                       ox_tensor **gate) {
     const ox_llm_context *context = batch->context;
     const ox_llm *model = context->model;
     const oxi_llm_layer *l = &model->layers[index];
@@ -132,7 +135,8 @@ static ox_tensor *oxi_llm_attend_heads(const oxi_llm_batch *batch, int64_t index
         v = oxi_llm_split(oxi_llm_product(&p[OXI_LLM_VALUE], x), l->kv_heads, l->value_size);
     }
     if (gated) {
-        ox_tensor *both = ox_unflatten(oxi_llm_product(&p[OXI_LLM_QUERY], x), 1, OX_SHAPE(l->heads, 2 * l->key_size));
+        ox_tensor *both =
+            ox_unflatten(oxi_llm_product(&p[OXI_LLM_QUERY], x), 1, OX_SHAPE(l->heads, 2 * l->key_size));
         q = ox_contiguous(ox_narrow(both, 2, 0, l->key_size));
         *gate = ox_flatten(ox_narrow(both, 2, l->key_size, l->key_size), 1, 2);
     }
@@ -165,13 +169,15 @@ static void oxi_llm_latent_matrices(const ox_llm *model, const oxi_llm_layer *l,
     *keys = l->part[OXI_LLM_LATENT_KEY].weight;
     *values = l->part[OXI_LLM_LATENT_VALUE].weight;
     if (*keys && *values) return;
-    ox_tensor *both = ox_unflatten(l->part[OXI_LLM_LATENT_UP].weight, 0, OX_SHAPE(l->heads, plain + n->latent_value));
+    ox_tensor *both =
+        ox_unflatten(l->part[OXI_LLM_LATENT_UP].weight, 0, OX_SHAPE(l->heads, plain + n->latent_value));
     if (both && both->dtype != OX_F32) both = ox_cast(both, OX_F32);
     *keys = ox_transpose(ox_narrow(both, 1, 0, plain), 1, 2);
     *values = ox_narrow(both, 1, plain, n->latent_value);
 }
 
-/* Keys and values of all heads are made of one latent vector a position. That is what is kept: a query is taken
+/* Keys and values of all heads are made of one latent vector a position. That is what is kept: a query is
+ * taken
  * to the latent's space instead, and the mixed latent to the head's values.
  * x [S, width] -> [heads, S, latent_value]. source: DeepSeek-V2, 2024, section 2.1 */
 static ox_tensor *oxi_llm_attend_latent(const oxi_llm_batch *batch, int64_t index, ox_tensor *x) {
@@ -195,7 +201,8 @@ static ox_tensor *oxi_llm_attend_latent(const oxi_llm_batch *batch, int64_t inde
     if (!parts[0] || !parts[1]) return NULL;
     q = ox_cat(parts, 2, 2);
     ox_tensor *kept = oxi_llm_product(&p[OXI_LLM_LATENT], x); /* [S, latent + turned] */
-    parts[0] = oxi_llm_normalize(model, &p[OXI_LLM_LATENT_NORM], ox_contiguous(ox_narrow(kept, 1, 0, n->latent)));
+    parts[0] =
+        oxi_llm_normalize(model, &p[OXI_LLM_LATENT_NORM], ox_contiguous(ox_narrow(kept, 1, 0, n->latent)));
     parts[1] = ox_narrow(kept, 1, n->latent, turned);
     if (p[OXI_LLM_KEY_NORM].weight)
         parts[1] = oxi_llm_normalize(model, &p[OXI_LLM_KEY_NORM], ox_contiguous(parts[1]));
@@ -208,13 +215,16 @@ static ox_tensor *oxi_llm_attend_latent(const oxi_llm_batch *batch, int64_t inde
 
 /* ---- all of it ----------------------------------------------------------------------------------------- */
 
-/* out [S, heads * size] times what a gate, [S, heads] or as out, becomes: its sigmoid, or what the family has. */
+/* out [S, heads * size] times what a gate, [S, heads] or as out, becomes: its sigmoid, or what the family
+ * has. */
 static ox_tensor *oxi_llm_open_gate(const ox_llm *model, ox_tensor *gate, ox_tensor *out, int64_t heads) {
     const double ln2 = 0.6931471805599453;
-    if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(GATE_SOFTPLUS))) gate = ox_softplus(gate, 1, 20);
+    if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(GATE_SOFTPLUS)))
+        gate = ox_softplus(gate, 1, 20);
     else if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(GATE_LOG2)))
         gate = ox_mul_number_(ox_softplus(ox_mul_number_(gate, ln2), 1, 20), 1 / ln2);
-    else gate = ox_sigmoid_(gate);
+    else
+        gate = ox_sigmoid_(gate);
     if (!gate || !out) return NULL;
     if (gate->shape[1] == out->shape[1]) return ox_mul_(out, gate);
     ox_tensor *split = ox_unflatten(out, 1, OX_SHAPE(heads, out->shape[1] / heads));
@@ -226,8 +236,8 @@ static ox_tensor *oxi_llm_attention(const oxi_llm_batch *batch, int64_t index, o
     const ox_llm *model = batch->context->model;
     const oxi_llm_layer *l = &model->layers[index];
     const bool latent = model->numbers.latent > 0;
-    ox_tensor *gate = NULL,
-              *out = latent ? oxi_llm_attend_latent(batch, index, x) : oxi_llm_attend_heads(batch, index, x, &gate);
+    ox_tensor *gate = NULL, *out = latent ? oxi_llm_attend_latent(batch, index, x)
+                                          : oxi_llm_attend_heads(batch, index, x, &gate);
     const int64_t size = latent ? model->numbers.latent_value : l->value_size;
     out = ox_reshape(ox_transpose(out, 0, 1), OX_SHAPE(batch->count, l->heads * size));
     if (gate) out = oxi_llm_open_gate(model, gate, out, l->heads);

@@ -1,5 +1,6 @@
 /* The context: keys and values of the positions so far, and the batches and steps that add to them.
- * The forward pass (forward.c) is in public operations and views, inside scopes, so it runs on whatever device
+ * The forward pass (forward.c) is in public operations and views, inside scopes, so it runs on whatever
+ * device
  * the weights are on. Called by users and by generate.c. */
 
 /* ---- opening and closing ------------------------------------------------------------------------------- */
@@ -133,7 +134,8 @@ static ox_status oxi_llm_reserve(const ox_llm_context *context, int64_t position
     return status;
 }
 
-/* ---- a batch -------------------------------------------------------------------------------------------- */
+/* ---- a batch --------------------------------------------------------------------------------------------
+ * */
 
 /* key - query of each pair, i64 [count, end]; of the last row alone where tokens see those before them. */
 static ox_tensor *oxi_llm_offsets(const oxi_llm_batch *batch) {
@@ -143,8 +145,10 @@ static ox_tensor *oxi_llm_offsets(const oxi_llm_batch *batch) {
     return ox_sub(keys, ox_unsqueeze(oxi_arange(start, end, 1, OX_I64, ox_cpu()), 1));
 }
 
-/* What is added to scores for how far a key is: -slope |t - s|, f32 [heads, 1 or count, end]. Where queries see
- * those before them, it is told from the last one: between two keys of a row that is the same, and softmax sees no
+/* What is added to scores for how far a key is: -slope |t - s|, f32 [heads, 1 or count, end]. Where queries
+ * see
+ * those before them, it is told from the last one: between two keys of a row that is the same, and softmax
+ * sees no
  * more. source: Press et al. 2022, "ALiBi" */
 static ox_tensor *oxi_llm_distances(const oxi_llm_batch *batch) {
     const ox_llm *model = batch->context->model;
@@ -179,8 +183,8 @@ static ox_tensor *oxi_llm_temperatures(const oxi_llm_batch *batch) {
     float *factors = (float *)oxi_alloc(bytes);
     if (!factors) return NULL;
     for (int64_t i = 0; i < batch->count; i++)
-        factors[i] = (float)(1 + n->temperature *
-                                     log1p((double)((batch->start + i + shift) / n->temperature_length)));
+        factors[i] =
+            (float)(1 + n->temperature * log1p((double)((batch->start + i + shift) / n->temperature_length)));
     ox_tensor *t = ox_to(oxi_copied(factors, OX_SHAPE(batch->count, 1), OX_F32), model->device);
     oxi_free(factors, bytes);
     return t;
@@ -240,10 +244,11 @@ static ox_status oxi_llm_check_tokens(const ox_llm_context *context, const int32
 }
 
 /* Logits or hidden states of no token (out NULL), of the last one, or of every one. */
-static ox_status oxi_llm_run_tokens(const ox_llm_context *context, const int32_t *tokens, int64_t count, bool every,
-                                    bool logits, float *out) {
+static ox_status oxi_llm_run_tokens(const ox_llm_context *context, const int32_t *tokens, int64_t count,
+                                    bool every, bool logits, float *out) {
     const ox_llm *model = context->model;
-    const int64_t chunk = model->numbers.chunk, width = logits ? model->config.vocabulary : model->config.width;
+    const int64_t chunk = model->numbers.chunk,
+                  width = logits ? model->config.vocabulary : model->config.width;
     ox_status status = oxi_llm_reserve(context, context->length + count);
     oxi_llm_batch batch;
     memset(&batch, 0, sizeof batch);
@@ -261,7 +266,8 @@ static ox_status oxi_llm_run_tokens(const ox_llm_context *context, const int32_t
     return status;
 }
 
-/* Models with two sets of frequencies turn all keys of a text by those for its length: where a text grows beyond
+/* Models with two sets of frequencies turn all keys of a text by those for its length: where a text grows
+ * beyond
  * what the first are for, or is cut back, its tokens are run again. What follows is kept for that. */
 static ox_status oxi_llm_fit_frequencies(ox_llm_context *context, const int32_t *tokens, int64_t count) {
     const int64_t length = context->length;
@@ -283,8 +289,8 @@ static ox_status oxi_llm_fit_frequencies(ox_llm_context *context, const int32_t 
     return status;
 }
 
-static ox_status oxi_llm_run(ox_llm_context *context, const int32_t *tokens, int64_t count, bool every, bool logits,
-                             float *out) {
+static ox_status oxi_llm_run(ox_llm_context *context, const int32_t *tokens, int64_t count, bool every,
+                             bool logits, float *out) {
     ox_status status = oxi_llm_check_tokens(context, tokens, count);
     if (!status) status = oxi_llm_fit_frequencies(context, tokens, count);
     if (!status) status = oxi_llm_run_tokens(context, tokens, count, every, logits, out);
@@ -296,8 +302,10 @@ static ox_status oxi_llm_run(ox_llm_context *context, const int32_t *tokens, int
 
 static ox_status oxi_llm_check_decoder(const ox_llm_context *context) {
     if (!context || !oxi_llm_has_trait(context->model, OXI_LLM_TRAIT(ENCODER))) return OX_OK;
-    return oxi_fail(OX_ERR_UNSUPPORTED, "llm: a model of the architecture %s has no logits: ox_llm_embed gives what "
-                    "it makes of a text", context->model->family->name);
+    return oxi_fail(OX_ERR_UNSUPPORTED,
+                    "llm: a model of the architecture %s has no logits: ox_llm_embed gives what "
+                    "it makes of a text",
+                    context->model->family->name);
 }
 
 OX_API ox_status ox_llm_decode(ox_llm_context *context, const int32_t *tokens, int64_t count, float *logits) {

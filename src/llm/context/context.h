@@ -6,10 +6,10 @@
 typedef struct oxi_llm_batch {
     const ox_llm_context *context;
     int64_t start, count;
-    ox_tensor *positions;    /* i32 [count] */
-    ox_tensor *types;        /* i32 [count] of the tokens, or NULL: all 0 */
-    ox_tensor *alibi;        /* f32 [heads, 1 or count, start + count] added to scores, or NULL */
-    ox_tensor *near;         /* bool [count, start + count]: what windows let see that go both ways, or NULL */
+    ox_tensor *positions; /* i32 [count] */
+    ox_tensor *types;     /* i32 [count] of the tokens, or NULL: all 0 */
+    ox_tensor *alibi;     /* f32 [heads, 1 or count, start + count] added to scores, or NULL */
+    ox_tensor *near;      /* bool [count, start + count]: what windows let see that go both ways, or NULL */
     ox_tensor *temperatures; /* f32 [count, 1] factors of queries, or NULL */
 } oxi_llm_batch;
 

@@ -6,7 +6,8 @@ static ox_llm_pooling oxi_llm_pooling_of(const ox_llm *model, ox_llm_pooling ask
 }
 
 /* Pools `count` rows to the first one's place. */
-static void oxi_llm_pool(ox_llm_pooling pooling, int64_t count, int64_t width, const float *rows, float *out) {
+static void oxi_llm_pool(ox_llm_pooling pooling, int64_t count, int64_t width, const float *rows,
+                         float *out) {
     const float *from = rows + (pooling == OX_LLM_POOLING_LAST ? (count - 1) * width : 0);
     for (int64_t i = 0; i < width; i++) {
         double sum = from[i];
@@ -26,14 +27,14 @@ static ox_status oxi_llm_check_types(const ox_llm *model, const int32_t *types, 
     const int64_t known = table ? table->shape[0] : 1;
     for (int64_t i = 0; types && i < count; i++)
         if (types[i] < 0 || types[i] >= known)
-            return oxi_fail(OX_ERR_INDEX, "llm: the type of token %lld is %d, the model has %lld", (long long)i,
-                            (int)types[i], (long long)known);
+            return oxi_fail(OX_ERR_INDEX, "llm: the type of token %lld is %d, the model has %lld",
+                            (long long)i, (int)types[i], (long long)known);
     return OX_OK;
 }
 
 /* The text's hidden states [count, width]. */
-static ox_status oxi_llm_run_text(ox_llm_context *context, const int32_t *tokens, int64_t count, const int32_t *types,
-                                  float *out) {
+static ox_status oxi_llm_run_text(ox_llm_context *context, const int32_t *tokens, int64_t count,
+                                  const int32_t *types, float *out) {
     ox_status status = oxi_llm_check_tokens(context, tokens, count);
     if (!status) status = oxi_llm_check_types(context->model, types, count);
     context->types = types;

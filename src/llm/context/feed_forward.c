@@ -3,9 +3,11 @@
 
 /* ---- one feed-forward ---------------------------------------------------------------------------------- */
 
-/* activation(gate) * up, or activation(up) where there is no gate; `halves`: both lie in `up`, the gate first.
+/* activation(gate) * up, or activation(up) where there is no gate; `halves`: both lie in `up`, the gate
+ * first.
  * clamp > 0: gate, or its activation, is at most that, and up between minus that and that. */
-static ox_tensor *oxi_llm_activate(const ox_llm *model, ox_tensor *gate, ox_tensor *up, bool halves, double clamp) {
+static ox_tensor *oxi_llm_activate(const ox_llm *model, ox_tensor *gate, ox_tensor *up, bool halves,
+                                   double clamp) {
     const oxi_llm_activation *activation = model->family->activation;
     if (!up) return NULL;
     if (halves) {
@@ -26,7 +28,8 @@ static ox_tensor *oxi_llm_feed_forward(const ox_llm *model, const oxi_llm_layer 
     ox_tensor *gate = NULL;
     if (p[OXI_LLM_GATE].weight && !(gate = oxi_llm_product(&p[OXI_LLM_GATE], x))) return NULL;
     ox_tensor *up = oxi_llm_product(&p[OXI_LLM_UP], x);
-    x = oxi_llm_activate(model, gate, up, oxi_llm_has_trait(model, OXI_LLM_TRAIT(GATE_IN_UP)), l->shared_clamp);
+    x = oxi_llm_activate(model, gate, up, oxi_llm_has_trait(model, OXI_LLM_TRAIT(GATE_IN_UP)),
+                         l->shared_clamp);
     if (p[OXI_LLM_DOWN_DIVISOR].weight) x = ox_div_(x, p[OXI_LLM_DOWN_DIVISOR].weight);
     if (p[OXI_LLM_DOWN_NORM].weight) x = oxi_llm_normalize(model, &p[OXI_LLM_DOWN_NORM], x);
     return oxi_llm_product(&p[OXI_LLM_DOWN], x);
@@ -37,7 +40,8 @@ static ox_tensor *oxi_llm_shared_expert(const ox_llm *model, const oxi_llm_layer
     const oxi_llm_part *p = l->part;
     ox_tensor *gate = NULL, *open = NULL;
     if (p[OXI_LLM_SHARED_GATE].weight && !(gate = oxi_llm_product(&p[OXI_LLM_SHARED_GATE], x))) return NULL;
-    ox_tensor *out = oxi_llm_activate(model, gate, oxi_llm_product(&p[OXI_LLM_SHARED_UP], x), false, l->shared_clamp);
+    ox_tensor *out =
+        oxi_llm_activate(model, gate, oxi_llm_product(&p[OXI_LLM_SHARED_UP], x), false, l->shared_clamp);
     out = oxi_llm_product(&p[OXI_LLM_SHARED_DOWN], out);
     if (!p[OXI_LLM_SHARED_ROUTER].weight) return out;
     open = ox_sigmoid_(ox_linear(x, ox_unsqueeze(p[OXI_LLM_SHARED_ROUTER].weight, 0), NULL)); /* [S, 1] */
@@ -46,7 +50,8 @@ static ox_tensor *oxi_llm_shared_expert(const ox_llm *model, const oxi_llm_layer
 
 /* ---- the router ---------------------------------------------------------------------------------------- */
 
-/* Scores [S, experts] with those of the groups that are not chosen at -infinity: a group counts as its two best
+/* Scores [S, experts] with those of the groups that are not chosen at -infinity: a group counts as its two
+ * best
  * experts do. source: DeepSeek-V3, 2024, section 2.1.2 */
 static ox_tensor *oxi_llm_choose_groups(const oxi_llm_numbers *n, ox_tensor *scores) {
     const int64_t groups = n->expert_groups, size = n->experts / groups;
@@ -61,7 +66,8 @@ static ox_tensor *oxi_llm_choose_groups(const oxi_llm_numbers *n, ox_tensor *sco
 }
 
 /* The experts of each token, i32 [S, used], and their weights [S, used]. */
-static ox_tensor *oxi_llm_route(const ox_llm *model, const oxi_llm_layer *l, ox_tensor *x, ox_tensor **weights) {
+static ox_tensor *oxi_llm_route(const ox_llm *model, const oxi_llm_layer *l, ox_tensor *x,
+                                ox_tensor **weights) {
     const oxi_llm_numbers *n = &model->numbers;
     ox_tensor *logits = oxi_llm_product(&l->part[OXI_LLM_ROUTER], x), *scores = logits;
     if (n->router == OXI_LLM_ROUTER_SOFTMAX) scores = ox_softmax(logits, -1);
@@ -90,7 +96,8 @@ static ox_tensor *oxi_llm_product_by_expert(const oxi_llm_part *part, ox_tensor 
 }
 
 /* x [S, width], normalized -> [S, width]; `router_x` is what the router sees. */
-static ox_tensor *oxi_llm_mixture(const ox_llm *model, const oxi_llm_layer *l, ox_tensor *x, ox_tensor *router_x) {
+static ox_tensor *oxi_llm_mixture(const ox_llm *model, const oxi_llm_layer *l, ox_tensor *x,
+                                  ox_tensor *router_x) {
     const oxi_llm_part *p = l->part;
     const bool first = oxi_llm_has_trait(model, OXI_LLM_TRAIT(ROUTED_FIRST)),
                joined = p[OXI_LLM_EXPERTS_GATE_UP].weight != NULL;
@@ -101,7 +108,8 @@ static ox_tensor *oxi_llm_mixture(const ox_llm *model, const oxi_llm_layer *l, o
     if (p[OXI_LLM_EXPERTS_GATE].weight && !joined &&
         !(gate = oxi_llm_product_by_expert(&p[OXI_LLM_EXPERTS_GATE], in, experts)))
         return NULL;
-    ox_tensor *up = oxi_llm_product_by_expert(&p[joined ? OXI_LLM_EXPERTS_GATE_UP : OXI_LLM_EXPERTS_UP], in, experts);
+    ox_tensor *up =
+        oxi_llm_product_by_expert(&p[joined ? OXI_LLM_EXPERTS_GATE_UP : OXI_LLM_EXPERTS_UP], in, experts);
     ox_tensor *out = oxi_llm_activate(model, gate, up, joined, l->expert_clamp); /* [S, used, hidden] */
     out = oxi_llm_product_by_expert(&p[OXI_LLM_EXPERTS_DOWN], out, experts);
     if (!first) out = ox_mul_(out, ox_unsqueeze(weights, 2));

@@ -15,22 +15,24 @@ static ox_tensor *oxi_llm_normalize_row(const ox_llm *model, const oxi_llm_part 
     return part->weight ? ox_mul_(x, part->weight) : x;
 }
 
-/* The norm before attention or feed-forward, which a layer may lack; families without weights of it have one. */
-static ox_tensor *oxi_llm_normalize_before(const ox_llm *model, const oxi_llm_layer *l, oxi_llm_layer_role role,
-                                           ox_tensor *x) {
+/* The norm before attention or feed-forward, which a layer may lack; families without weights of it have
+ * one. */
+static ox_tensor *oxi_llm_normalize_before(const ox_llm *model, const oxi_llm_layer *l,
+                                           oxi_llm_layer_role role, ox_tensor *x) {
     const bool bare = oxi_llm_has_trait(model, OXI_LLM_TRAIT(BARE_NORMS));
     return bare || l->part[role].weight ? oxi_llm_normalize_row(model, &l->part[role], x) : x;
 }
 
 /* The norm behind one of them, which a layer may lack. */
-static ox_tensor *oxi_llm_normalize_behind(const ox_llm *model, const oxi_llm_layer *l, oxi_llm_layer_role role,
-                                           ox_tensor *x) {
+static ox_tensor *oxi_llm_normalize_behind(const ox_llm *model, const oxi_llm_layer *l,
+                                           oxi_llm_layer_role role, ox_tensor *x) {
     const bool own = oxi_llm_has_trait(model, OXI_LLM_TRAIT(POST_EPSILON));
     if (!l->part[role].weight) return x;
     return oxi_llm_normalize_with(model, &l->part[role], x, own ? 1e-8 : model->numbers.epsilon);
 }
 
-/* What the layer's second half adds to x; `normal`: x with its norm, of blocks that have one; `start`: the layer's
+/* What the layer's second half adds to x; `normal`: x with its norm, of blocks that have one; `start`: the
+ * layer's
  * input, of families whose router sees that; `early`: what experts made of it already. */
 static ox_tensor *oxi_llm_second_half(const ox_llm *model, const oxi_llm_layer *l, ox_tensor *normal,
                                       ox_tensor *start, ox_tensor *early) {
@@ -63,8 +65,9 @@ static bool oxi_llm_run_layer(const oxi_llm_batch *batch, int64_t index, ox_tens
     const oxi_llm_layer *l = &model->layers[index];
     const oxi_llm_part *p = l->part;
     const bool sum = n->block == OXI_LLM_BLOCK_SUM;
-    const bool parallel = n->block == OXI_LLM_BLOCK_PARALLEL ||
-                          (oxi_llm_has_trait(model, OXI_LLM_TRAIT(PARALLEL_WITHOUT)) && !p[OXI_LLM_HIDDEN_NORM].weight);
+    const bool parallel =
+        n->block == OXI_LLM_BLOCK_PARALLEL ||
+        (oxi_llm_has_trait(model, OXI_LLM_TRAIT(PARALLEL_WITHOUT)) && !p[OXI_LLM_HIDDEN_NORM].weight);
     ox_scope scope = ox_scope_begin();
     ox_tensor *place = x, *start = NULL, *early = NULL;
     if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(ROUTER_EARLY))) start = ox_clone(x);
@@ -120,8 +123,7 @@ static ox_tensor *oxi_llm_hidden(const ox_llm *model, ox_tensor *x) {
 static ox_tensor *oxi_llm_logits(const ox_llm *model, ox_tensor *x) {
     const oxi_llm_numbers *n = &model->numbers;
     x = oxi_llm_scaled(oxi_llm_product(&model->part[OXI_LLM_OUTPUT], x), n->logit_scale);
-    if (n->logit_cap > 0)
-        x = ox_mul_number_(ox_tanh_(ox_mul_number_(x, 1 / n->logit_cap)), n->logit_cap);
+    if (n->logit_cap > 0) x = ox_mul_number_(ox_tanh_(ox_mul_number_(x, 1 / n->logit_cap)), n->logit_cap);
     return x;
 }
 

@@ -71,7 +71,8 @@ static ox_status oxi_llm_convert_put(oxi_llm_conversion *work, ox_gguf_writer *w
     return status;
 }
 
-static void oxi_llm_add_pair(oxi_llm_conversion *work, const char *key, ox_gguf_type type, const void *value) {
+static void oxi_llm_add_pair(oxi_llm_conversion *work, const char *key, ox_gguf_type type,
+                             const void *value) {
     ox_gguf_pair *pair = &work->pairs[work->pair_count++];
     memset(pair, 0, sizeof *pair);
     pair->key = key;

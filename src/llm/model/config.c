@@ -17,7 +17,8 @@ static ox_status oxi_llm_read_heads(ox_llm *model, const ox_file *file, int64_t 
     if (status) return status;
     const int64_t head = width % l->heads == 0 ? width / l->heads : OXI_LLM_NEEDED;
     status = oxi_llm_read_int(model, file, "attention.key_length", -1, 1, head, &l->key_size);
-    if (!status) status = oxi_llm_read_int(model, file, "attention.value_length", -1, 1, head, &l->value_size);
+    if (!status)
+        status = oxi_llm_read_int(model, file, "attention.value_length", -1, 1, head, &l->value_size);
     if (!status && l->window)
         status = oxi_llm_read_int(model, file, "attention.key_length_swa", -1, 1, l->key_size, &l->key_size);
     if (!status && l->window)
@@ -25,8 +26,8 @@ static ox_status oxi_llm_read_heads(ox_llm *model, const ox_file *file, int64_t 
             oxi_llm_read_int(model, file, "attention.value_length_swa", -1, 1, l->value_size, &l->value_size);
     if (status) return status;
     if (l->heads % l->kv_heads != 0)
-        return oxi_fail(OX_ERR_FORMAT, "llm: %lld heads cannot share %lld key-value heads", (long long)l->heads,
-                        (long long)l->kv_heads);
+        return oxi_fail(OX_ERR_FORMAT, "llm: %lld heads cannot share %lld key-value heads",
+                        (long long)l->heads, (long long)l->kv_heads);
     if (latent) { /* all heads share one latent key, whose plain part is the value too */
         l->kv_heads = 1;
         l->key_size = latent + model->rope.size;
@@ -55,7 +56,8 @@ static ox_status oxi_llm_read_windows(ox_llm *model, const ox_file *file) {
     for (int64_t i = 0; !status && i < model->config.layers; i++) {
         int64_t windowed = every ? i % every != every - 1 : oxi_llm_is_windowed(model, i);
         if (listed)
-            status = oxi_llm_read_int(model, file, "attention.sliding_window_pattern", i, 0, OXI_LLM_NEEDED, &windowed);
+            status = oxi_llm_read_int(model, file, "attention.sliding_window_pattern", i, 0, OXI_LLM_NEEDED,
+                                      &windowed);
         model->layers[i].window = windowed ? window : 0;
         model->numbers.windows = model->numbers.windows || windowed;
     }
@@ -82,8 +84,7 @@ static ox_status oxi_llm_read_layers(ox_llm *model, const ox_file *file) {
     for (int64_t i = 0; !status && i < model->config.layers; i++) {
         oxi_llm_layer *l = &model->layers[i];
         status = oxi_llm_read_heads(model, file, i);
-        if (!status)
-            status = oxi_llm_read_int(model, file, "feed_forward_length", i, 1, hidden, &l->hidden);
+        if (!status) status = oxi_llm_read_int(model, file, "feed_forward_length", i, 1, hidden, &l->hidden);
         if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(HALF_HIDDEN))) l->hidden /= 2;
         if (!status && n->experts) status = oxi_llm_read_expert_sizes(model, file, i);
     }
@@ -153,8 +154,10 @@ static ox_status oxi_llm_read_yarn(ox_llm *model, const ox_file *file, double fa
     oxi_llm_rope *rope = &model->rope;
     yarn.factor = factor;
     ox_status status = oxi_llm_read_float(model, file, "rope.scaling.yarn_beta_fast", -1, 0, 32, &yarn.fast);
-    if (!status) status = oxi_llm_read_float(model, file, "rope.scaling.yarn_beta_slow", -1, 0, 1, &yarn.slow);
-    if (!status) status = oxi_llm_read_float(model, file, "rope.scaling.yarn_ext_factor", -1, -1, -1, &strength);
+    if (!status)
+        status = oxi_llm_read_float(model, file, "rope.scaling.yarn_beta_slow", -1, 0, 1, &yarn.slow);
+    if (!status)
+        status = oxi_llm_read_float(model, file, "rope.scaling.yarn_ext_factor", -1, -1, -1, &strength);
     if (!status)
         status = oxi_llm_read_float(model, file, "rope.scaling.yarn_log_multiplier", -1, 0, 0, &logarithm);
     if (!status)
@@ -167,11 +170,15 @@ static ox_status oxi_llm_read_yarn(ox_llm *model, const ox_file *file, double fa
     yarn.truncate = truncate != 0;
     yarn.strength = strength < 0 ? 1 : strength;
     if (factor <= 1 || rope->size == 0) return OX_OK;
-    const double stretched = 1 + logarithm * log(factor), usual = 1 + 0.1 * log(factor), given = rope->magnitude;
+    const double stretched = 1 + logarithm * log(factor), usual = 1 + 0.1 * log(factor),
+                 given = rope->magnitude;
     if (model->numbers.latent) model->numbers.attention_scale *= given * given * stretched * stretched;
-    if (magnitude != 1) rope->magnitude *= usual * magnitude;
-    else if (!model->numbers.latent) rope->magnitude *= usual / (1 + 0.1 * logarithm * log(factor));
-    else if (logarithm == 0) rope->magnitude *= usual; /* else DeepSeek's scores are scaled instead */
+    if (magnitude != 1)
+        rope->magnitude *= usual * magnitude;
+    else if (!model->numbers.latent)
+        rope->magnitude *= usual / (1 + 0.1 * logarithm * log(factor));
+    else if (logarithm == 0)
+        rope->magnitude *= usual; /* else DeepSeek's scores are scaled instead */
     rope->factors = ox_retain(oxi_llm_yarn_factors(rope, &yarn));
     return rope->factors ? OX_OK : oxi_llm_error();
 }
@@ -182,8 +189,11 @@ static ox_status oxi_llm_read_rope_scaling(ox_llm *model, const ox_file *file) {
     ox_string type;
     double factor = 1, scale = 1;
     ox_status status = oxi_llm_read_text(model, file, "rope.scaling.type", &type);
-    if (!status) status = oxi_llm_read_float(model, file, "rope.scaling.attn_factor", -1, 0, 1, &rope->magnitude);
-    if (!status) status = oxi_llm_read_float(model, file, "rope.scale_linear", -1, 1e-6, 1, &factor); /* the older key */
+    if (!status)
+        status = oxi_llm_read_float(model, file, "rope.scaling.attn_factor", -1, 0, 1, &rope->magnitude);
+    if (!status)
+        status =
+            oxi_llm_read_float(model, file, "rope.scale_linear", -1, 1e-6, 1, &factor); /* the older key */
     if (!status) status = oxi_llm_read_float(model, file, "rope.scaling.factor", -1, 1e-6, factor, &factor);
     if (!status)
         status = oxi_llm_read_int(model, file, "rope.scaling.original_context_length", -1, 1,
@@ -267,21 +277,27 @@ static ox_status oxi_llm_read_scales(ox_llm *model, const ox_file *file) {
     oxi_llm_numbers *n = &model->numbers;
     const double width = (double)model->config.width, layers = (double)model->config.layers;
     const bool sizes = oxi_llm_has_trait(model, OXI_LLM_TRAIT(SCALES_OF_SIZES));
-    const double embedding = sizes ? 12 : 0, residual = sizes ? 1.4 / sqrt(layers) : 0, logits = sizes ? width / 256 : 0;
+    const double embedding = sizes ? 12 : 0, residual = sizes ? 1.4 / sqrt(layers) : 0,
+                 logits = sizes ? width / 256 : 0;
     const bool divided = oxi_llm_has_trait(model, OXI_LLM_TRAIT(LOGIT_DIVIDED));
-    ox_status status = oxi_llm_read_float(model, file, "embedding_scale", -1, 0, embedding, &n->embedding_scale);
-    if (!status) status = oxi_llm_read_float(model, file, "residual_scale", -1, 0, residual, &n->residual_scale);
+    ox_status status =
+        oxi_llm_read_float(model, file, "embedding_scale", -1, 0, embedding, &n->embedding_scale);
     if (!status)
-        status = oxi_llm_read_float(model, file, "logit_scale", -1, 0, divided ? logits : sizes ? 1 / logits : 0,
+        status = oxi_llm_read_float(model, file, "residual_scale", -1, 0, residual, &n->residual_scale);
+    if (!status)
+        status = oxi_llm_read_float(model, file, "logit_scale", -1, 0,
+                                    divided ? logits
+                                    : sizes ? 1 / logits
+                                            : 0,
                                     &n->logit_scale);
     if (!status) status = oxi_llm_read_float(model, file, "attention.clamp_kqv", -1, 0, 0, &n->clamp);
     if (!status) status = oxi_llm_read_float(model, file, "attention.value_scale", -1, 0, 0, &n->value_scale);
     if (!status && oxi_llm_has_trait(model, OXI_LLM_TRAIT(SCORE_CAP)))
         status = oxi_llm_read_float(model, file, "attn_logit_softcapping", -1, 0, 50, &n->score_cap);
     if (!status && oxi_llm_has_trait(model, OXI_LLM_TRAIT(LOGIT_CAP)))
-        status = oxi_llm_read_float(model, file, "final_logit_softcapping", -1, 0,
-                                    oxi_llm_has_trait(model, OXI_LLM_TRAIT(LOGIT_CAP_30)) ? 30 : 0,
-                                    &n->logit_cap);
+        status =
+            oxi_llm_read_float(model, file, "final_logit_softcapping", -1, 0,
+                               oxi_llm_has_trait(model, OXI_LLM_TRAIT(LOGIT_CAP_30)) ? 30 : 0, &n->logit_cap);
     if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(EMBEDDING_ROOT))) n->embedding_scale = sqrt(width);
     if (divided && n->logit_scale > 0) n->logit_scale = 1 / n->logit_scale;
     return status;
@@ -295,8 +311,8 @@ static ox_status oxi_llm_read_temperature(ox_llm *model, const ox_file *file) {
     ox_status status = oxi_llm_read_float(model, file, "attention.temperature_scale", -1, 0, plain ? 0.1 : 0,
                                           &n->temperature);
     if (!status)
-        status = oxi_llm_read_int(model, file, "rope.scaling.original_context_length", -1, 1, model->config.context,
-                                  &original);
+        status = oxi_llm_read_int(model, file, "rope.scaling.original_context_length", -1, 1,
+                                  model->config.context, &original);
     if (!status)
         status = oxi_llm_read_int(model, file, "attention.temperature_length", -1, 1, plain ? 8192 : original,
                                   &n->temperature_length);
@@ -305,31 +321,34 @@ static ox_status oxi_llm_read_temperature(ox_llm *model, const ox_file *file) {
 
 static ox_status oxi_llm_read_experts(ox_llm *model, const ox_file *file) {
     oxi_llm_numbers *n = &model->numbers;
-    int64_t shared = 0, router = 0, hidden = 0, normalized = oxi_llm_has_trait(model, OXI_LLM_TRAIT(ROUTED_NORM));
+    int64_t shared = 0, router = 0, hidden = 0,
+            normalized = oxi_llm_has_trait(model, OXI_LLM_TRAIT(ROUTED_NORM));
     ox_status status = oxi_llm_read_int(model, file, "expert_count", -1, 0, 0, &n->experts);
     if (status || n->experts == 0) return status;
     status = oxi_llm_read_int(model, file, "expert_used_count", -1, 1, OXI_LLM_NEEDED, &n->experts_used);
-    if (!status)
-        status = oxi_llm_read_int(model, file, "expert_feed_forward_length", 0, 1, -1, &hidden);
+    if (!status) status = oxi_llm_read_int(model, file, "expert_feed_forward_length", 0, 1, -1, &hidden);
     if (!status && hidden < 0)
         status = oxi_llm_read_int(model, file, "feed_forward_length", 0, 1, OXI_LLM_NEEDED, &hidden);
     if (!status)
-        status = oxi_llm_read_int(model, file, "moe_latent_size", -1, 1, model->config.width, &n->expert_width);
-    if (!status) status = oxi_llm_read_int(model, file, "leading_dense_block_count", -1, 0, 0, &n->dense_layers);
+        status =
+            oxi_llm_read_int(model, file, "moe_latent_size", -1, 1, model->config.width, &n->expert_width);
+    if (!status)
+        status = oxi_llm_read_int(model, file, "leading_dense_block_count", -1, 0, 0, &n->dense_layers);
     if (!status) status = oxi_llm_read_int(model, file, "expert_shared_count", -1, 0, 0, &shared);
     if (!status)
         status = oxi_llm_read_int(model, file, "expert_shared_feed_forward_length", -1, 1,
                                   hidden * (shared ? shared : 1), &n->shared_hidden);
+    if (!status) status = oxi_llm_read_int(model, file, "expert_gating_func", -1, 0, 0, &router);
     if (!status)
-        status = oxi_llm_read_int(model, file, "expert_gating_func", -1, 0, 0, &router);
-    if (!status) status = oxi_llm_read_int(model, file, "expert_weights_norm", -1, 1, normalized, &normalized);
+        status = oxi_llm_read_int(model, file, "expert_weights_norm", -1, 1, normalized, &normalized);
     if (!status) status = oxi_llm_read_float(model, file, "expert_weights_scale", -1, 0, 0, &n->routed_scale);
     if (!status) status = oxi_llm_read_int(model, file, "expert_group_count", -1, 0, 0, &n->expert_groups);
     if (!status)
         status = oxi_llm_read_int(model, file, "expert_group_used_count", -1, 0, 0, &n->expert_groups_used);
     if (status) return status;
     if (router >= OXI_LLM_ROUTER_COUNT)
-        return oxi_fail(OX_ERR_UNSUPPORTED, "llm: the expert_gating_func %lld is not supported", (long long)router);
+        return oxi_fail(OX_ERR_UNSUPPORTED, "llm: the expert_gating_func %lld is not supported",
+                        (long long)router);
     n->router = router ? (oxi_llm_router)router : model->family->router;
     n->routed_norm = normalized != 0;
     if (n->experts_used > n->experts || n->experts > 65536)
@@ -349,11 +368,15 @@ static ox_status oxi_llm_read_latent(ox_llm *model, const ox_file *file) {
     ox_status status = oxi_llm_read_int(model, file, "attention.kv_lora_rank", -1, 0, 0, &n->latent);
     if (status || n->latent == 0) return status;
     status = oxi_llm_read_int(model, file, "attention.q_lora_rank", -1, 0, 0, &n->query_rank);
-    if (!status) status = oxi_llm_read_int(model, file, "rope.dimension_count", -1, 1, OXI_LLM_NEEDED, &model->rope.size);
+    if (!status)
+        status =
+            oxi_llm_read_int(model, file, "rope.dimension_count", -1, 1, OXI_LLM_NEEDED, &model->rope.size);
     int64_t key = -1, value = -1; /* older files have the sizes under the keys that now mean what is kept */
     if (!status) status = oxi_llm_read_int(model, file, "attention.key_length", -1, 1, OXI_LLM_NEEDED, &key);
-    if (!status) status = oxi_llm_read_int(model, file, "attention.value_length", -1, 1, OXI_LLM_NEEDED, &value);
-    if (!status) status = oxi_llm_read_int(model, file, "attention.key_length_mla", -1, 1, key, &n->latent_key);
+    if (!status)
+        status = oxi_llm_read_int(model, file, "attention.value_length", -1, 1, OXI_LLM_NEEDED, &value);
+    if (!status)
+        status = oxi_llm_read_int(model, file, "attention.key_length_mla", -1, 1, key, &n->latent_key);
     if (!status)
         status = oxi_llm_read_int(model, file, "attention.value_length_mla", -1, 1, value, &n->latent_value);
     if (!status && n->latent_key < model->rope.size)
@@ -367,7 +390,8 @@ static ox_status oxi_llm_read_norm(ox_llm *model, const ox_file *file) {
     oxi_llm_numbers *n = &model->numbers;
     n->norm = model->family->norm;
     if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(NORM_FACT))) {
-        const ox_status status = oxi_llm_read_float(model, file, epsilon[OXI_LLM_NORM_RMS], -1, 0, 0, &n->epsilon);
+        const ox_status status =
+            oxi_llm_read_float(model, file, epsilon[OXI_LLM_NORM_RMS], -1, 0, 0, &n->epsilon);
         if (status) return status;
         if (n->epsilon > 0) n->norm = OXI_LLM_NORM_RMS;
     }
@@ -378,7 +402,8 @@ static ox_status oxi_llm_read_norm(ox_llm *model, const ox_file *file) {
 static ox_status oxi_llm_read_positions(ox_llm *model, const ox_file *file) {
     oxi_llm_numbers *n = &model->numbers;
     const bool deep = oxi_llm_has_trait(model, OXI_LLM_TRAIT(DEPTH_POSITIONS));
-    const bool alibi = oxi_llm_has_trait(model, OXI_LLM_TRAIT(ALIBI_8)) || (deep && model->config.layers == 40);
+    const bool alibi =
+        oxi_llm_has_trait(model, OXI_LLM_TRAIT(ALIBI_8)) || (deep && model->config.layers == 40);
     char key[96];
     n->rope = deep && model->config.layers != 32 ? OXI_LLM_ROPE_NONE : model->family->rope;
     oxi_llm_key(model, "rope.dimension_sections", key);
@@ -406,7 +431,8 @@ static ox_status oxi_llm_usual_scale(const ox_llm *model, const ox_file *file, d
     int64_t heads, size = 0;
     ox_status status = oxi_llm_read_int(model, file, "attention.head_count", 0, 1, 1, &heads);
     if (!status && oxi_llm_has_trait(model, OXI_LLM_TRAIT(KEY_SCALE)))
-        status = oxi_llm_read_int(model, file, "attention.key_length", -1, 1, model->config.width / heads, &size);
+        status =
+            oxi_llm_read_int(model, file, "attention.key_length", -1, 1, model->config.width / heads, &size);
     if (size > 0) *out = 1 / (double)size;
     /* the largest ones have another scale than their sisters */
     if ((strcmp(family, "gemma2") == 0 && layers == 46) || (strcmp(family, "gemma3") == 0 && layers == 62))
@@ -416,7 +442,8 @@ static ox_status oxi_llm_usual_scale(const ox_llm *model, const ox_file *file, d
     return status;
 }
 
-/* What is read and not computed with would give other logits: only where it makes no difference is it passed over. */
+/* What is read and not computed with would give other logits: only where it makes no difference is it
+ * passed over. */
 static ox_status oxi_llm_refuse_sparse(const ox_llm *model, const ox_file *file) {
     int64_t best, loops;
     ox_status status = oxi_llm_read_int(model, file, "attention.indexer.top_k", -1, 1, INT32_MAX, &best);
@@ -458,13 +485,13 @@ static ox_status oxi_llm_read_numbers(ox_llm *model, const ox_file *file) {
     if (!status) status = oxi_llm_read_experts(model, file);
     if (!status) status = oxi_llm_read_latent(model, file);
     if (!status) status = oxi_llm_read_float(model, file, "attention.scale", -1, 0, 0, &n->attention_scale);
-    if (!status && n->latent && n->attention_scale == 0)
-        n->attention_scale = 1 / sqrt((double)n->latent_key);
+    if (!status && n->latent && n->attention_scale == 0) n->attention_scale = 1 / sqrt((double)n->latent_key);
     if (!status && n->attention_scale == 0) status = oxi_llm_usual_scale(model, file, &n->attention_scale);
     if (!status && oxi_llm_has_trait(model, OXI_LLM_TRAIT(PARALLEL_FACT)))
         status = oxi_llm_read_int(model, file, "use_parallel_residual", -1, 0, 1, &parallel);
     if (parallel) n->block = OXI_LLM_BLOCK_PARALLEL;
-    if (!status) status = oxi_llm_read_int(model, file, "attention.causal", -1, 0, model->family->causal, &causal);
+    if (!status)
+        status = oxi_llm_read_int(model, file, "attention.causal", -1, 0, model->family->causal, &causal);
     n->causal = causal != 0;
     return status;
 }

@@ -16,15 +16,15 @@ static bool oxi_llm_find_number(const ox_llm *model, const ox_file *file, const 
     *status = OX_OK;
     if (meta.type == OX_FILE_META_ARRAY && layer >= 0) {
         if (layer >= meta.count) {
-            *status = oxi_fail(OX_ERR_FORMAT, "llm: metadata key %s has %lld elements, none for layer %lld", full,
-                               (long long)meta.count, (long long)layer);
+            *status = oxi_fail(OX_ERR_FORMAT, "llm: metadata key %s has %lld elements, none for layer %lld",
+                               full, (long long)meta.count, (long long)layer);
             return false;
         }
         meta = ox_file_meta_element(file, &meta, layer);
     }
     if (meta.type == OX_FILE_META_NONE) return false;
-    const bool integer = meta.type == OX_FILE_META_INT || meta.type == OX_FILE_META_UINT ||
-                         meta.type == OX_FILE_META_BOOL;
+    const bool integer =
+        meta.type == OX_FILE_META_INT || meta.type == OX_FILE_META_UINT || meta.type == OX_FILE_META_BOOL;
     if (!integer && (whole || meta.type != OX_FILE_META_FLOAT)) {
         *status = oxi_fail(OX_ERR_FORMAT, "llm: metadata key %s is not a %s", full,
                            whole ? "whole number" : "number");
@@ -35,7 +35,8 @@ static bool oxi_llm_find_number(const ox_llm *model, const ox_file *file, const 
     return true;
 }
 
-/* What a missing fact is: an error. Otherwise the number in its place, which is also that for a fact of 0 where the
+/* What a missing fact is: an error. Otherwise the number in its place, which is also that for a fact of 0
+ * where the
  * least one is more. */
 #define OXI_LLM_NEEDED INT64_MIN
 #define OXI_LLM_NEEDED_FLOAT (-INFINITY)
@@ -78,7 +79,8 @@ static ox_status oxi_llm_read_float(const ox_llm *model, const ox_file *file, co
 }
 
 /* A text: its length is 0 where there is none. */
-static ox_status oxi_llm_read_text(const ox_llm *model, const ox_file *file, const char *key, ox_string *out) {
+static ox_status oxi_llm_read_text(const ox_llm *model, const ox_file *file, const char *key,
+                                   ox_string *out) {
     char full[96];
     oxi_llm_key(model, key, full);
     const ox_file_meta meta = ox_file_meta_find(file, full);

@@ -1,11 +1,19 @@
 /* The model: opened from a file, closed when its last context is.
- * Its family is a row of families.def; config.c reads the facts, weights.c the tensors. Called by users and by
+ * Its family is a row of families.def; config.c reads the facts, weights.c the tensors. Called by users and
+ * by
  * the context. */
 
 #define T(trait) OXI_LLM_TRAIT(trait)
-#define OXI_LLM_FAMILY(name, block, norm, rope, activation, router, windows, sees, traits)            \
-    {name, OXI_LLM_BLOCK_##block, OXI_LLM_NORM_##norm, OXI_LLM_ROPE_##rope, &oxi_llm_##activation,    \
-     OXI_LLM_ROUTER_##router, windows, OXI_LLM_SEES_##sees, traits},
+#define OXI_LLM_FAMILY(name, block, norm, rope, activation, router, windows, sees, traits) \
+    {name,                                                                                 \
+     OXI_LLM_BLOCK_##block,                                                                \
+     OXI_LLM_NORM_##norm,                                                                  \
+     OXI_LLM_ROPE_##rope,                                                                  \
+     &oxi_llm_##activation,                                                                \
+     OXI_LLM_ROUTER_##router,                                                              \
+     windows,                                                                              \
+     OXI_LLM_SEES_##sees,                                                                  \
+     traits},
 static const oxi_llm_family oxi_llm_families[] = {
 #include "families.def"
 };

@@ -97,7 +97,7 @@ enum { OXI_LLM_SEES_ALL = 0, OXI_LLM_SEES_BEFORE };
     X(QUERY_GATED)          /* attn_q has a head's query, then its gate */ \
     X(LATE_EMBEDDING_NORM)  /* token_embd_norm is the output's norm */ \
     X(RESIDUAL_NORMED)      /* sums take the normed input, by residual_scale */ \
-    X(PAIRED_HEADS)         /* of a delta net: values of neighbours share a key, else those a row of keys apart */
+    X(PAIRED_HEADS)         /* of a delta net: neighbors share a key, else values a row of keys apart */
 
 enum {
 #define OXI_X(trait) OXI_LLM_TRAIT_BIT_##trait,
@@ -150,7 +150,8 @@ typedef struct oxi_llm_family {
 #define OXI_LLM_SIZE_LIST(X)                                                                              \
     X(NONE) X(ANY) X(VOCABULARY) X(WIDTH) X(HIDDEN) X(HIDDEN_UP) X(HEADS) X(QUERIES) X(KEYS) X(VALUES)    \
     X(QUERY_KEY_VALUE) X(MERGED) X(PAIRS) X(QUERY_RANK) X(LATENT) X(LATENT_TURNED) X(LATENT_QUERIES)      \
-    X(LATENT_PAIRS) X(LATENT_PLAIN) X(LATENT_VALUE) X(EXPERTS) X(EXPERT_WIDTH) X(EXPERT_HIDDEN) X(EXPERT_GATE_UP)         \
+    X(LATENT_PAIRS) X(LATENT_PLAIN) X(LATENT_VALUE) \
+    X(EXPERTS) X(EXPERT_WIDTH) X(EXPERT_HIDDEN) X(EXPERT_GATE_UP)         \
     X(SHARED_HIDDEN) OXI_LLM_MIXER_SIZE_LIST(X)
 
 typedef enum oxi_llm_size {
@@ -216,7 +217,8 @@ typedef struct oxi_llm_numbers {
     oxi_llm_rope_kind rope;
     double epsilon, attention_scale, score_cap, logit_cap, clamp, alibi;
     double embedding_scale, residual_scale, logit_scale; /* factors; 0 = none */
-    int64_t query_rank, latent, latent_key, latent_value; /* latent attention: sizes of a head's key and value */
+    int64_t query_rank, latent;       /* of latent attention */
+    int64_t latent_key, latent_value; /* and the sizes of a head's key and value in it */
     int64_t experts, experts_used, expert_width, shared_hidden, expert_groups, expert_groups_used;
     int64_t dense_layers; /* the first ones, which have no experts */
     oxi_llm_router router;
@@ -224,7 +226,7 @@ typedef struct oxi_llm_numbers {
     double routed_scale;
     double temperature; /* queries times 1 + this log(1 + floor(position / temperature_length)); 0 = none */
     int64_t temperature_length;
-    int64_t chunk;       /* a window is a chunk of as many positions, in which a token sees those before it; 0 */
+    int64_t chunk;       /* a window is a chunk of as many positions, where a token sees those before it; or 0 */
     int64_t norm_groups; /* of a row, each with a norm of its own; 0 or 1 = none */
     double value_scale;  /* of attention's result; 0 = none */
     bool windows;        /* some layer has a window */
@@ -270,7 +272,7 @@ struct ox_llm_context {
     ox_tensor **keys, **values; /* a layer's: [kv_heads, room, key_size], [.., value_size]; NULL = room 0 */
     oxi_llm_state *states, *written; /* a layer's: so far, and of the tokens that run; NULL = no mixers */
     const int32_t *types; /* of the tokens that are run, while ox_llm_embed does; NULL = all 0 */
-    int32_t *history;     /* [capacity] the tokens in it, of models whose frequencies change with the length; or NULL */
+    int32_t *history;     /* [capacity] its tokens, where frequencies change with the length; or NULL */
     bool stretched;       /* its keys were turned by the frequencies for long texts */
     ox_tensor *next; /* i32 [2]: token and position of a step that is recorded ahead; NULL at first */
     int64_t ahead, ahead_at;    /* the step that is recorded, by the device's number, or 0; its position */

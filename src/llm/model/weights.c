@@ -1,5 +1,6 @@
 /* The weights of a model: every part of parts.def that its file has, checked against the sizes of the facts.
- * Matrices stay where they are; vectors are small: they become f32, where the numbers of the forward pass are.
+ * Matrices stay where they are; vectors are small: they become f32, where the numbers of the forward pass
+ * are.
  * Called by model.c. */
 
 typedef struct oxi_llm_part_row {
@@ -56,7 +57,7 @@ static int64_t oxi_llm_size_of(const ox_llm *model, const oxi_llm_layer *l, oxi_
     case OXI_LLM_SIZE_EXPERT_GATE_UP: return 2 * l->expert_hidden;
     case OXI_LLM_SIZE_SHARED_HIDDEN: return n->shared_hidden;
 #define OXI_X(size) case OXI_LLM_SIZE_##size:
-    OXI_LLM_MIXER_SIZE_LIST(OXI_X)
+        OXI_LLM_MIXER_SIZE_LIST(OXI_X)
 #undef OXI_X
         return n->mixing.size[size];
     case OXI_LLM_SIZE_NONE:
@@ -106,8 +107,8 @@ static ox_status oxi_llm_load_tensor(ox_llm *model, const oxi_llm_layer *l, ox_f
         const ox_dtype_class cls = oxi_info(t->dtype)->cls;
         if (cls != OX_CLASS_FLOAT && (cls != OX_CLASS_BLOCK || row->rows == OXI_LLM_SIZE_NONE))
             status = oxi_fail(OX_ERR_DTYPE,
-                              "llm: tensor %s has dtype %s: weights are floats, matrices also of block types", name,
-                              ox_dtype_name(t->dtype));
+                              "llm: tensor %s has dtype %s: weights are floats, matrices also of block types",
+                              name, ox_dtype_name(t->dtype));
     }
     if (!status) {
         *out = oxi_llm_keep(model, t, row->rows != OXI_LLM_SIZE_NONE);
@@ -133,8 +134,8 @@ static ox_status oxi_llm_load_scale(ox_file *file, const char *name, double *out
     }
     for (int64_t i = 0; !status && i < count; i++)
         if (!isfinite(numbers[i]) || numbers[i] != numbers[0])
-            status = oxi_fail(OX_ERR_UNSUPPORTED, "llm: tensor %s has different factors, which is not supported",
-                              name);
+            status = oxi_fail(OX_ERR_UNSUPPORTED,
+                              "llm: tensor %s has different factors, which is not supported", name);
     if (!status) *out = numbers[0];
     oxi_free(numbers, numbers ? (size_t)count * sizeof *numbers : 0);
     ox_scope_end(&scope);
@@ -246,13 +247,13 @@ static ox_status oxi_llm_check_feed_forward(const oxi_llm_layer *l, int64_t i) {
 }
 
 /* Two matrices behind each other, or one that makes what a mixer mixes. */
-static ox_status oxi_llm_check_pair(const ox_llm *model, const oxi_llm_layer *l, int64_t i, oxi_llm_layer_role first,
-                                    oxi_llm_layer_role second) {
+static ox_status oxi_llm_check_pair(const ox_llm *model, const oxi_llm_layer *l, int64_t i,
+                                    oxi_llm_layer_role first, oxi_llm_layer_role second) {
     const ox_tensor *down = l->part[first].weight, *up = l->part[second].weight;
     const int64_t wanted = up ? up->shape[1] : model->numbers.mixing.inner;
     if (down->shape[0] == wanted) return OX_OK;
-    return oxi_fail(OX_ERR_SHAPE, "llm: tensor blk.%lld.%s.weight is %s, asked for are %lld rows", (long long)i,
-                    oxi_llm_layer_parts[first].name, oxi_tensor_text(down), (long long)wanted);
+    return oxi_fail(OX_ERR_SHAPE, "llm: tensor blk.%lld.%s.weight is %s, asked for are %lld rows",
+                    (long long)i, oxi_llm_layer_parts[first].name, oxi_tensor_text(down), (long long)wanted);
 }
 
 static ox_status oxi_llm_check_mixer(const ox_llm *model, oxi_llm_layer *l, int64_t i) {
@@ -290,8 +291,10 @@ static ox_status oxi_llm_check_norms(const ox_llm *model, const oxi_llm_layer *l
     if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(BARE_NORMS))) return OX_OK;
     for (int k = 0; k < 4 && !status; k++) {
         const oxi_llm_layer_role role = wanted[model->numbers.block][k];
-        if (role == OXI_LLM_ATTENTION_NORM && i == 0 && oxi_llm_has_trait(model, OXI_LLM_TRAIT(FIRST_BARE))) continue;
-        if (role == OXI_LLM_HIDDEN_NORM && oxi_llm_has_trait(model, OXI_LLM_TRAIT(PARALLEL_WITHOUT))) continue;
+        if (role == OXI_LLM_ATTENTION_NORM && i == 0 && oxi_llm_has_trait(model, OXI_LLM_TRAIT(FIRST_BARE)))
+            continue;
+        if (role == OXI_LLM_HIDDEN_NORM && oxi_llm_has_trait(model, OXI_LLM_TRAIT(PARALLEL_WITHOUT)))
+            continue;
         if ((role == OXI_LLM_HIDDEN_NORM || role == OXI_LLM_HIDDEN_POST_NORM) && !l->feeds) continue;
         if (role != OXI_LLM_LAYER_ROLES) status = oxi_llm_need(l, i, role);
     }
@@ -357,7 +360,8 @@ static ox_status oxi_llm_load_weights(ox_llm *model, ox_file *file) {
         }
     }
     if (status) return status;
-    if (!model->part[OXI_LLM_OUTPUT_NORM].weight && oxi_llm_has_trait(model, OXI_LLM_TRAIT(LATE_EMBEDDING_NORM))) {
+    if (!model->part[OXI_LLM_OUTPUT_NORM].weight &&
+        oxi_llm_has_trait(model, OXI_LLM_TRAIT(LATE_EMBEDDING_NORM))) {
         const oxi_llm_part none = {NULL, NULL, 1};
         model->part[OXI_LLM_OUTPUT_NORM] = model->part[OXI_LLM_EMBEDDING_NORM];
         model->part[OXI_LLM_EMBEDDING_NORM] = none;
@@ -398,7 +402,8 @@ static ox_status oxi_llm_prepack(const ox_llm *model, const ox_file *file) {
 static void oxi_llm_free_weights(ox_llm *model) {
     for (int role = 0; role < OXI_LLM_MODEL_ROLES; role++) oxi_llm_free_part(&model->part[role]);
     for (int64_t i = 0; model->layers && i < model->config.layers; i++)
-        for (int role = 0; role < OXI_LLM_LAYER_ROLES; role++) oxi_llm_free_part(&model->layers[i].part[role]);
+        for (int role = 0; role < OXI_LLM_LAYER_ROLES; role++)
+            oxi_llm_free_part(&model->layers[i].part[role]);
     ox_release(model->rope.factors);
     ox_release(model->rope.long_factors);
     ox_release(model->window_rope.factors);

@@ -210,7 +210,8 @@ static ox_status oxi_pipeline_bert(ox_tokenizer *t, const ox_file *file) {
     if (!status) status = oxi_unicode_open(&t->unicode, OXI_UNICODE_NORMAL_FORMS);
     if (!status) {
         status = oxi_add_plain(&t->normalizers, oxi_normalizer_row("bert"),
-                               (lowercase ? (uint32_t)OXI_LOWERCASE : 0u) | (accents ? (uint32_t)OXI_STRIP_ACCENTS : 0u));
+                               (lowercase ? (uint32_t)OXI_LOWERCASE : 0u) |
+                               (accents ? (uint32_t)OXI_STRIP_ACCENTS : 0u));
     }
     if (!status) status = oxi_add_plain(&t->pre_tokenizers, oxi_pre_tokenizer_row("bert"), 0);
     if (!status) status = oxi_tokenizer_make_trie(t, (size_t)t->vocabulary.count, UINT32_MAX);
@@ -242,7 +243,8 @@ static ox_status oxi_pipeline_t5(ox_tokenizer *t, const ox_file *file) {
     if (status) return status;
     oxi_pipe_step *step = oxi_steps_add(&t->normalizers, oxi_normalizer_row("unigram"));
     if (!step) return OX_ERR_NOMEM;
-    step->options = (merge ? (uint32_t)OXI_REMOVE_EXTRA_SPACES : 0u) | (escape ? (uint32_t)OXI_ESCAPE_SPACES : 0u) |
+    step->options = (merge ? (uint32_t)OXI_REMOVE_EXTRA_SPACES : 0u) |
+                    (escape ? (uint32_t)OXI_ESCAPE_SPACES : 0u) |
                     (t->space_prefix ? (uint32_t)OXI_ADD_PREFIX_SPACE : 0u);
     status = oxi_read_charsmap(step, file);
     t->model.scores = (double *)oxi_calloc((size_t)v->count, sizeof *t->model.scores);
