@@ -6802,7 +6802,7 @@ static const oxi_named_range oxi_named_ranges[]={
  {"Katakana",0xFF66,0xFF6F},{"Katakana",0xFF71,0xFF9D},{"Hangul",0x1100,0x11FF},
  {"Hangul",0x3131,0x318E},{"Hangul",0xA960,0xA97C},{"Hangul",0xAC00,0xD7A3},
  {"Hangul",0xD7B0,0xD7FB},{"Thai",0xE01,0xE3A},{"Thai",0xE40,0xE5B}};
-#define OXI_WORDS (OXI_LETTERS|OXI_MARKS|OXI_IN(OXI_ND)|OXI_IN(OXI_NL)|OXI_IN(OXI_PC))
+#define OXI_WORD_KINDS (OXI_LETTERS|OXI_MARKS|OXI_IN(OXI_ND)|OXI_IN(OXI_NL)|OXI_IN(OXI_PC))
 static const uint32_t oxi_more_words[][2]={{0xB2,0xB3},{0xB9,0xB9},{0xBC,0xBE},
  {0x24B6,0x24E9},{0x1F130,0x1F149},{0x1F150,0x1F169},{0x1F170,0x1F189}};
 static bool oxi_class_has_slow(const oxi_pattern*p,int32_t index,uint32_t code,int depth){
@@ -6935,7 +6935,7 @@ static ox_status oxi_push_words(oxi_compiler*c,oxi_term_list*list,bool negated){
 oxi_class_term whole=oxi_range_term(0,0),t=whole;
 oxi_term_list terms;
 memset(&terms,0,sizeof terms);
-t.categories=OXI_WORDS;
+t.categories=OXI_WORD_KINDS;
 ox_status status=oxi_term_push(&terms,t);
 for(size_t i=0;i<sizeof oxi_more_words/sizeof*oxi_more_words&& !status;i++)
 status=oxi_term_push(&terms,oxi_range_term(oxi_more_words[i][0],oxi_more_words[i][1]));
@@ -7446,7 +7446,7 @@ static bool oxi_match_is_word(const oxi_match*s,size_t at){
 const uint32_t code=oxi_utf8_code(s->text,s->length,&at);
 for(size_t i=0;i<sizeof oxi_more_words/sizeof*oxi_more_words;i++)
 if(code>=oxi_more_words[i][0]&&code<=oxi_more_words[i][1])return true;
-return(oxi_category_bit(s->pattern->unicode,code)&OXI_WORDS)!=0;}
+return(oxi_category_bit(s->pattern->unicode,code)&OXI_WORD_KINDS)!=0;}
 static bool oxi_match_edge(const oxi_match*s,const oxi_step*step,size_t at){
 if(step->kind==OXI_STEP_START)return at==0;
 if(step->kind==OXI_STEP_END)return at==s->length;
@@ -8295,7 +8295,7 @@ size_t at=0;
 (void)work;
 return step->find_length>0&&oxi_utf8_code(step->find,step->find_length,&at)==code;}
 static bool oxi_is_wide_word(const oxi_unicode*u,uint32_t code){
-return(oxi_category_bit(u,code)&OXI_WORDS)||code==0x200C||code==0x200D||
+return(oxi_category_bit(u,code)&OXI_WORD_KINDS)||code==0x200C||code==0x200D||
  (code>=0x24B6&&code<=0x24E9)||(code>=0x1F130&&code<=0x1F149)||
  (code>=0x1F150&&code<=0x1F169)||(code>=0x1F170&&code<=0x1F189);}
 static ox_status oxi_pre_whitespace(const oxi_pipe_step*step,oxi_flow*work){
@@ -13113,6 +13113,7 @@ ox_tensor*weight,*bias;
 double scale;}oxi_llm_part;
 typedef struct oxi_llm_rope{
 double base,scale,magnitude;
+double stretch;
 int64_t size;
 ox_tensor*factors;
 ox_tensor*long_factors;
@@ -13540,8 +13541,9 @@ static bool oxi_llm_is_windowed(const ox_llm*model,int64_t layer){
 const int n=model->family->windows;
 return n==1||(n>1?layer%n!=n-1:n< -1&&layer% -n!=0);}
 static ox_status oxi_llm_read_windows(ox_llm*model,const ox_file*file){
+const int64_t usual=oxi_llm_has_trait(model,OXI_LLM_TRAIT(CHUNKS))?8192:0;
 int64_t window,every=0;
-ox_status status=oxi_llm_read_int(model,file,"attention.sliding_window",-1,1,0,&window);
+ox_status status=oxi_llm_read_int(model,file,"attention.sliding_window",-1,0,usual,&window);
 if(oxi_llm_has_trait(model,OXI_LLM_TRAIT(DEEP_WINDOWS))&&model->config.layers!=64)window=0;
 if(oxi_llm_has_trait(model,OXI_LLM_TRAIT(CHUNKS)))model->numbers.chunk=window;
 if(status||window==0)return status;
@@ -13617,39 +13619,43 @@ out[i]=(float)(1/((1-kept)/yarn->factor+kept));}
 ox_tensor*factors=oxi_copied(out,OX_SHAPE(rope->size/2),OX_F32);
 oxi_free(out,bytes);
 return factors;}
-static ox_status oxi_llm_read_yarn(ox_llm*model,const ox_file*file,double factor){
-oxi_llm_yarn yarn;
-double logarithm,strength=0,magnitude=1;
+static ox_status oxi_llm_read_yarn_numbers(const ox_llm*model,const ox_file*file,double factor,
+ oxi_llm_yarn*yarn){
+double strength=0;
 int64_t truncate=1;
-oxi_llm_rope*rope= &model->rope;
-yarn.factor=factor;
-ox_status status=oxi_llm_read_float(model,file,"rope.scaling.yarn_beta_fast",-1,0,32,&yarn.fast);
-if(!status)
-status=oxi_llm_read_float(model,file,"rope.scaling.yarn_beta_slow",-1,0,1,&yarn.slow);
+yarn->factor=factor;
+ox_status status=oxi_llm_read_float(model,file,"rope.scaling.yarn_beta_fast",-1,0,32,&yarn->fast);
+if(!status)status=oxi_llm_read_float(model,file,"rope.scaling.yarn_beta_slow",-1,0,1,&yarn->slow);
 if(!status)
 status=oxi_llm_read_float(model,file,"rope.scaling.yarn_ext_factor",-1,-1,-1,&strength);
-if(!status)
-status=oxi_llm_read_float(model,file,"rope.scaling.yarn_log_multiplier",-1,0,0,&logarithm);
-if(!status)
-status=oxi_llm_read_float(model,file,"rope.scaling.yarn_attn_factor",-1,0,1,&magnitude);
 if(!status)status=oxi_llm_read_int(model,file,"rope.scaling.yarn_truncate",-1,0,1,&truncate);
 if(!status)
 status=oxi_llm_read_int(model,file,"rope.scaling.original_context_length",-1,1,
- model->config.context,&yarn.original);
-if(status)return status;
-yarn.truncate=truncate!=0;
-yarn.strength=strength<0?1:strength;
-if(factor<=1||rope->size==0)return OX_OK;
+ model->config.context,&yarn->original);
+yarn->truncate=truncate!=0;
+yarn->strength=strength<0?1:strength;
+return status;}
+static ox_status oxi_llm_set_yarn(const ox_llm*model,const ox_file*file,double factor,oxi_llm_rope*rope){
+oxi_llm_yarn yarn;
+const ox_status status=oxi_llm_read_yarn_numbers(model,file,factor,&yarn);
+if(status||rope->size==0)return status;
+ox_release(rope->factors);
+rope->factors=ox_retain(oxi_llm_yarn_factors(rope,&yarn));
+rope->stretch=factor;
+return rope->factors?OX_OK:oxi_llm_error();}
+static ox_status oxi_llm_read_yarn(ox_llm*model,const ox_file*file,double factor){
+double logarithm,magnitude=1;
+oxi_llm_rope*rope= &model->rope;
+ox_status status=oxi_llm_read_float(model,file,"rope.scaling.yarn_log_multiplier",-1,0,0,&logarithm);
+if(!status)
+status=oxi_llm_read_float(model,file,"rope.scaling.yarn_attn_factor",-1,0,1,&magnitude);
+if(status||factor<=1||rope->size==0)return status;
 const double stretched=1+logarithm*log(factor),usual=1+0.1*log(factor),given=rope->magnitude;
 if(model->numbers.latent)model->numbers.attention_scale*=given*given*stretched*stretched;
-if(magnitude!=1)
-rope->magnitude*=usual*magnitude;
-else if(!model->numbers.latent)
-rope->magnitude*=usual/(1+0.1*logarithm*log(factor));
-else if(logarithm==0)
-rope->magnitude*=usual;
-rope->factors=ox_retain(oxi_llm_yarn_factors(rope,&yarn));
-return rope->factors?OX_OK:oxi_llm_error();}
+if(magnitude!=1)rope->magnitude*=usual*magnitude;
+else if(!model->numbers.latent)rope->magnitude*=usual/(1+0.1*logarithm*log(factor));
+else if(logarithm==0)rope->magnitude*=usual;
+return oxi_llm_set_yarn(model,file,factor,rope);}
 static ox_status oxi_llm_read_rope_scaling(ox_llm*model,const ox_file*file){
 oxi_llm_rope*rope= &model->rope;
 ox_string type;
@@ -13710,6 +13716,8 @@ status=oxi_llm_read_float(model,file,"rope.freq_base_swa",-1,1e-6,
  oxi_llm_has_trait(model,OXI_LLM_TRAIT(WINDOW_10000))?10000:rope->base,&window->base);
 if(!status)
 status=oxi_llm_read_int(model,file,"rope.dimension_count_swa",-1,1,rope->size,&window->size);
+if(!status&&window->factors&&(window->base!=rope->base||window->size!=rope->size))
+status=oxi_llm_set_yarn(model,file,window->stretch,window);
 for(int64_t i=0;!status&&i<model->config.layers;i++){
 const oxi_llm_layer*l= &model->layers[i];
 const int64_t size=l->window?window->size:rope->size;

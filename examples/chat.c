@@ -545,26 +545,21 @@ static bool read_options(int count, char **words, options *o) {
 }
 
 /* The template's source: of the file that was named, the model's, or ChatML. */
-static char *find_template(const options *o, const ox_file *file) {
+static char *find_template(const options *o, const ox_llm *model) {
     if (o->template_file) return read_file(o->template_file, 0);
-    const ox_file_meta meta = ox_file_meta_find(file, "tokenizer.chat_template");
-    const bool own = meta.type == OX_FILE_META_STRING && meta.text.length > 0;
-    const size_t length = own ? (size_t)meta.text.length : sizeof chatml - 1;
-    char *source = (char *)grow(NULL, length + 1);
-    memcpy(source, own ? meta.text.data : chatml, length);
-    source[length] = 0;
-    if (!own) fprintf(stderr, "chat: the model has no chat template; ChatML it is\n");
+    const char *own = ox_llm_chat_template(model), *text = own && own[0] ? own : chatml;
+    char *source = (char *)grow(NULL, strlen(text) + 1);
+    strcpy(source, text);
+    if (text == chatml) fprintf(stderr, "chat: the model has no chat template; ChatML it is\n");
     return source;
 }
 
 /* Everything that a conversation needs; false with a complaint. */
 static bool open_chat(chat *c, const options *o) {
     ox_device *device = o->vulkan ? ox_vulkan(0) : ox_cpu();
-    ox_file *file = device ? ox_file_open(o->model, device) : NULL;
     c->o = o;
-    c->model = file ? ox_llm_open_file(file) : NULL;
-    c->source = c->model ? find_template(o, file) : NULL;
-    ox_file_close(file);
+    c->model = device ? ox_llm_open(o->model, device) : NULL;
+    c->source = c->model ? find_template(o, c->model) : NULL;
     if (c->model && !c->source) return complain("cannot read the template's file");
     c->tokenizer = c->source ? ox_llm_tokenizer(c->model) : NULL;
     c->context = c->tokenizer ? ox_llm_context_open(c->model, &o->context) : NULL;

@@ -145,30 +145,30 @@ static json *json_read(json_pool *pool, char *text) {
     return json_value(pool, text, &end);
 }
 
-static json *json_get(const json *object, const char *key) {
+static inline json *json_get(const json *object, const char *key) {
     for (json *m = object ? object->child : NULL; m; m = m->next)
         if (m->key && strcmp(m->key, key) == 0) return m;
     return NULL;
 }
 
-static json *json_at(const json *array, int index) {
+static inline json *json_at(const json *array, int index) {
     json *m = array ? array->child : NULL;
     while (m && index-- > 0) m = m->next;
     return m;
 }
 
-static int json_count(const json *array) {
+static inline int json_count(const json *array) {
     int count = 0;
     for (json *m = array ? array->child : NULL; m; m = m->next) count++;
     return count;
 }
 
-static double json_number(const json *object, const char *key, double otherwise) {
+static inline double json_number(const json *object, const char *key, double otherwise) {
     const json *m = json_get(object, key);
     return m && (m->type == JSON_NUMBER || m->type == JSON_BOOL) ? m->number : otherwise;
 }
 
-static const char *json_text(const json *object, const char *key, const char *otherwise) {
+static inline const char *json_text(const json *object, const char *key, const char *otherwise) {
     const json *m = json_get(object, key);
     return m && m->type == JSON_STRING ? m->text : otherwise;
 }

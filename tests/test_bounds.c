@@ -208,7 +208,7 @@ static void put_safetensors(const char *path, const gguf_bytes *header, size_t d
 }
 
 static void put_entry(gguf_bytes *b, const char *name, int at) {
-    char words[256];
+    char words[512];
     snprintf(words, sizeof words, "\"%s\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[%d,%d]},", name,
              at, at + 1);
     put_words(b, words);

@@ -472,7 +472,7 @@ static const struct {
     {"llama.feed_forward_length", AS_U32, 2147483647, NULL, OX_ERR_SHAPE, "blk.0.ffn_gate.weight"},
     {"llama.attention.head_count", AS_U32, 0, NULL, OX_ERR_FORMAT, "llama.attention.head_count"},
     {"llama.attention.head_count", AS_U32, 1, NULL, OX_ERR_SHAPE, "blk.0.attn_k.weight"},
-    {"llama.attention.head_count", AS_ARRAY, 3, NULL, OX_ERR_FORMAT, "3 heads"},
+    {"llama.attention.head_count", AS_ARRAY, 3, NULL, OX_ERR_NOT_FOUND, "key_length"},
     {"llama.attention.head_count_kv", AS_U32, 3, NULL, OX_ERR_FORMAT, "3 key-value heads"},
     {"llama.attention.head_count_kv", AS_U32, 2, NULL, OX_ERR_SHAPE, "blk.0.attn_k.weight"},
     {"llama.attention.key_length", AS_U32, 2147483646, NULL, OX_ERR_SHAPE, "blk.0.attn_q.weight"},

@@ -44,8 +44,9 @@ static bool oxi_llm_is_windowed(const ox_llm *model, int64_t layer) {
 /* The window of each layer: a pattern in the file, a bool a layer or a number n as in families.def, or the
  * family's. */
 static ox_status oxi_llm_read_windows(ox_llm *model, const ox_file *file) {
+    const int64_t usual = oxi_llm_has_trait(model, OXI_LLM_TRAIT(CHUNKS)) ? 8192 : 0; /* no fact: LLaMA 4's */
     int64_t window, every = 0;
-    ox_status status = oxi_llm_read_int(model, file, "attention.sliding_window", -1, 1, 0, &window);
+    ox_status status = oxi_llm_read_int(model, file, "attention.sliding_window", -1, 0, usual, &window);
     if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(DEEP_WINDOWS)) && model->config.layers != 64) window = 0;
     if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(CHUNKS))) model->numbers.chunk = window;
     if (status || window == 0) return status;
@@ -147,40 +148,50 @@ static ox_tensor *oxi_llm_yarn_factors(const oxi_llm_rope *rope, const oxi_llm_y
     return factors;
 }
 
-static ox_status oxi_llm_read_yarn(ox_llm *model, const ox_file *file, double factor) {
-    oxi_llm_yarn yarn;
-    double logarithm, strength = 0, magnitude = 1;
+static ox_status oxi_llm_read_yarn_numbers(const ox_llm *model, const ox_file *file, double factor,
+                                           oxi_llm_yarn *yarn) {
+    double strength = 0;
     int64_t truncate = 1;
-    oxi_llm_rope *rope = &model->rope;
-    yarn.factor = factor;
-    ox_status status = oxi_llm_read_float(model, file, "rope.scaling.yarn_beta_fast", -1, 0, 32, &yarn.fast);
-    if (!status)
-        status = oxi_llm_read_float(model, file, "rope.scaling.yarn_beta_slow", -1, 0, 1, &yarn.slow);
+    yarn->factor = factor;
+    ox_status status = oxi_llm_read_float(model, file, "rope.scaling.yarn_beta_fast", -1, 0, 32, &yarn->fast);
+    if (!status) status = oxi_llm_read_float(model, file, "rope.scaling.yarn_beta_slow", -1, 0, 1, &yarn->slow);
     if (!status)
         status = oxi_llm_read_float(model, file, "rope.scaling.yarn_ext_factor", -1, -1, -1, &strength);
-    if (!status)
-        status = oxi_llm_read_float(model, file, "rope.scaling.yarn_log_multiplier", -1, 0, 0, &logarithm);
-    if (!status)
-        status = oxi_llm_read_float(model, file, "rope.scaling.yarn_attn_factor", -1, 0, 1, &magnitude);
     if (!status) status = oxi_llm_read_int(model, file, "rope.scaling.yarn_truncate", -1, 0, 1, &truncate);
     if (!status)
         status = oxi_llm_read_int(model, file, "rope.scaling.original_context_length", -1, 1,
-                                  model->config.context, &yarn.original);
-    if (status) return status;
-    yarn.truncate = truncate != 0;
-    yarn.strength = strength < 0 ? 1 : strength;
-    if (factor <= 1 || rope->size == 0) return OX_OK;
+                                  model->config.context, &yarn->original);
+    yarn->truncate = truncate != 0;
+    yarn->strength = strength < 0 ? 1 : strength;
+    return status;
+}
+
+/* The factors of a rope whose base and size are known. */
+static ox_status oxi_llm_set_yarn(const ox_llm *model, const ox_file *file, double factor, oxi_llm_rope *rope) {
+    oxi_llm_yarn yarn;
+    const ox_status status = oxi_llm_read_yarn_numbers(model, file, factor, &yarn);
+    if (status || rope->size == 0) return status;
+    ox_release(rope->factors);
+    rope->factors = ox_retain(oxi_llm_yarn_factors(rope, &yarn));
+    rope->stretch = factor;
+    return rope->factors ? OX_OK : oxi_llm_error();
+}
+
+static ox_status oxi_llm_read_yarn(ox_llm *model, const ox_file *file, double factor) {
+    double logarithm, magnitude = 1;
+    oxi_llm_rope *rope = &model->rope;
+    ox_status status =
+        oxi_llm_read_float(model, file, "rope.scaling.yarn_log_multiplier", -1, 0, 0, &logarithm);
+    if (!status)
+        status = oxi_llm_read_float(model, file, "rope.scaling.yarn_attn_factor", -1, 0, 1, &magnitude);
+    if (status || factor <= 1 || rope->size == 0) return status;
     const double stretched = 1 + logarithm * log(factor), usual = 1 + 0.1 * log(factor),
                  given = rope->magnitude;
     if (model->numbers.latent) model->numbers.attention_scale *= given * given * stretched * stretched;
-    if (magnitude != 1)
-        rope->magnitude *= usual * magnitude;
-    else if (!model->numbers.latent)
-        rope->magnitude *= usual / (1 + 0.1 * logarithm * log(factor));
-    else if (logarithm == 0)
-        rope->magnitude *= usual; /* else DeepSeek's scores are scaled instead */
-    rope->factors = ox_retain(oxi_llm_yarn_factors(rope, &yarn));
-    return rope->factors ? OX_OK : oxi_llm_error();
+    if (magnitude != 1) rope->magnitude *= usual * magnitude;
+    else if (!model->numbers.latent) rope->magnitude *= usual / (1 + 0.1 * logarithm * log(factor));
+    else if (logarithm == 0) rope->magnitude *= usual; /* else DeepSeek's scores are scaled instead */
+    return oxi_llm_set_yarn(model, file, factor, rope);
 }
 
 /* Positions are multiplied by 1 / factor when they are scaled linearly; other ways change the frequencies. */
@@ -260,6 +271,8 @@ static ox_status oxi_llm_read_rope(ox_llm *model, const ox_file *file) {
                                 &window->base);
     if (!status)
         status = oxi_llm_read_int(model, file, "rope.dimension_count_swa", -1, 1, rope->size, &window->size);
+    if (!status && window->factors && (window->base != rope->base || window->size != rope->size))
+        status = oxi_llm_set_yarn(model, file, window->stretch, window);
     for (int64_t i = 0; !status && i < model->config.layers; i++) {
         const oxi_llm_layer *l = &model->layers[i];
         const int64_t size = l->window ? window->size : rope->size;

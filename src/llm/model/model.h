@@ -182,6 +182,7 @@ typedef struct oxi_llm_part {
 
 typedef struct oxi_llm_rope {
     double base, scale, magnitude;
+    double stretch; /* factor of YaRN, where there are such factors */
     int64_t size;             /* elements of a head that are turned; 0 = none */
     ox_tensor *factors;       /* f32 [size / 2], or NULL */
     ox_tensor *long_factors;  /* instead, in contexts of more than `original` positions; NULL = the same */

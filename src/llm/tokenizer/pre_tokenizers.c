@@ -141,7 +141,7 @@ static bool oxi_test_find(const oxi_flow *work, const oxi_pipe_step *step, uint3
 
 /* Rust's word characters: joiners and circled letters are some as well. */
 static bool oxi_is_wide_word(const oxi_unicode *u, uint32_t code) {
-    return (oxi_category_bit(u, code) & OXI_WORDS) || code == 0x200C || code == 0x200D ||
+    return (oxi_category_bit(u, code) & OXI_WORD_KINDS) || code == 0x200C || code == 0x200D ||
            (code >= 0x24B6 && code <= 0x24E9) || (code >= 0x1F130 && code <= 0x1F149) ||
            (code >= 0x1F150 && code <= 0x1F169) || (code >= 0x1F170 && code <= 0x1F189);
 }

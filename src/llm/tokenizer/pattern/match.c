@@ -107,7 +107,7 @@ static bool oxi_match_is_word(const oxi_match *s, size_t at) {
     const uint32_t code = oxi_utf8_code(s->text, s->length, &at);
     for (size_t i = 0; i < sizeof oxi_more_words / sizeof *oxi_more_words; i++)
         if (code >= oxi_more_words[i][0] && code <= oxi_more_words[i][1]) return true;
-    return (oxi_category_bit(s->pattern->unicode, code) & OXI_WORDS) != 0;
+    return (oxi_category_bit(s->pattern->unicode, code) & OXI_WORD_KINDS) != 0;
 }
 
 static bool oxi_match_edge(const oxi_match *s, const oxi_step *step, size_t at) {

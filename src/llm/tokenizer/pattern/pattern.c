@@ -111,7 +111,7 @@ static const oxi_named_range oxi_named_ranges[] = {
     {"Hangul", 0x3131, 0x318E},     {"Hangul", 0xA960, 0xA97C},     {"Hangul", 0xAC00, 0xD7A3},
     {"Hangul", 0xD7B0, 0xD7FB},     {"Thai", 0x0E01, 0x0E3A},       {"Thai", 0x0E40, 0x0E5B}};
 
-#define OXI_WORDS (OXI_LETTERS | OXI_MARKS | OXI_IN(OXI_ND) | OXI_IN(OXI_NL) | OXI_IN(OXI_PC))
+#define OXI_WORD_KINDS (OXI_LETTERS | OXI_MARKS | OXI_IN(OXI_ND) | OXI_IN(OXI_NL) | OXI_IN(OXI_PC))
 
 /* Beyond them: raised numbers and fractions of Latin-1, circled letters. */
 static const uint32_t oxi_more_words[][2] = {{0xB2, 0xB3},      {0xB9, 0xB9},       {0xBC, 0xBE},
@@ -287,7 +287,7 @@ static ox_status oxi_push_words(oxi_compiler *c, oxi_term_list *list, bool negat
     oxi_class_term whole = oxi_range_term(0, 0), t = whole;
     oxi_term_list terms;
     memset(&terms, 0, sizeof terms);
-    t.categories = OXI_WORDS;
+    t.categories = OXI_WORD_KINDS;
     ox_status status = oxi_term_push(&terms, t);
     for (size_t i = 0; i < sizeof oxi_more_words / sizeof *oxi_more_words && !status; i++)
         status = oxi_term_push(&terms, oxi_range_term(oxi_more_words[i][0], oxi_more_words[i][1]));
