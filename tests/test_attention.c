@@ -499,7 +499,8 @@ static void test_sinks(void) {
             }
 }
 
-/* Sinks of -infinity change no bit (a GPU multiplies by 1); far ones leave nothing; scores of their size are beside them. */
+/* Sinks of -infinity change no bit (a GPU multiplies by 1); far ones leave nothing; scores of their size
+ * are beside them. */
 static void test_sink_numbers(void) {
     static const int64_t lengths[] = {1, 40}, keys[] = {50, 5000};
     for (int i = 0; i < 4; i++)
