@@ -4,6 +4,7 @@
  */
 #include "oxtorch_llm.h"
 #include "check.h"
+#include "hook_alloc.h"
 #include "stack_use.h"
 #include "template_cases.h"
 #include "template_filters.h"
@@ -168,28 +169,6 @@ static void test_stack(void) {
 }
 
 /* ---- memory that runs out ------------------------------------------------------------------------------ */
-
-typedef struct hook {
-    int64_t requests, fail_at, outstanding;
-} hook;
-
-static void *hook_alloc(void *user, size_t bytes) {
-    hook *h = (hook *)user;
-    if (++h->requests >= h->fail_at) return NULL; /* and from there on: one failure is tried again */
-    char *block = (char *)malloc(bytes + 128);
-    char *aligned = block + 64 + (64 - ((uintptr_t)block & 63)) % 64;
-    memcpy(aligned - sizeof block, &block, sizeof block);
-    h->outstanding++;
-    return aligned;
-}
-
-static void hook_free(void *user, void *memory, size_t bytes) {
-    char *block;
-    (void)bytes;
-    ((hook *)user)->outstanding--;
-    memcpy(&block, (char *)memory - sizeof block, sizeof block);
-    free(block);
-}
 
 static void test_memory(void) {
     static const char source[] =
