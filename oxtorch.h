@@ -94,7 +94,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0xb3ff1a4d
+#define OXI_SECTION_OF_OX_TORCH_FILE 0xf9f6fcf9
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -22557,7 +22557,7 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0xb3ff1a4d
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0xf9f6fcf9
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 #elif OXI_SECTION == 1 /* >>cpu/kernels/stamp.inc */
 /* >>cpu/simd/derived.inc */

@@ -340,8 +340,8 @@ OX_API void ox_llm_context_close(ox_llm_context *context);
 OX_API int64_t ox_llm_capacity(const ox_llm_context *context);
 OX_API int64_t ox_llm_length(const ox_llm_context *context); /* positions in use */
 /* Forgets all positions from `length` on. errors OX_ERR_ARG more than there are; OX_ERR_UNSUPPORTED models
- * with
- * recurrent layers (Mamba, delta nets ...) forget all positions or none: their state is of the whole text */
+ * with recurrent layers (Mamba, delta nets ...) forget all positions or none: their state is of the whole
+ * text */
 OX_API ox_status ox_llm_rewind(ox_llm_context *context, int64_t length);
 
 /* ox_llm_decode - runs `count` tokens that follow those in the context.

@@ -1,8 +1,7 @@
 /* test_llm_families.c - families of language models beside each other: what two of them compute must be the
  * same where one's weights are the other's in another form (fused, permuted, split, one expert for all). So
  * each way of the forward pass is held to another one. And all of them: a text at once, in batches and
- * token by
- * token; encoders; parts that are missing. */
+ * token by token; encoders; parts that are missing. */
 #include "oxtorch_llm.h"
 #include "check.h"
 #include "gguf_make.h"

@@ -1,6 +1,5 @@
 /* What the parts of the llm room share: metadata, and why an operation failed. (Tokenizers: tokenizer/;
- * models:
- * model/; texts that run: context/.) Included before the .c parts of the room. */
+ * models: model/; texts that run: context/.) Included before the .c parts of the room. */
 /* WORDS OF THIS ROOM
  *     context        one text with its keys and values; position: a place in it; capacity: how many it holds
  *     prefill        to run the tokens of a prompt, `batch` at a time; decode: one token after another */

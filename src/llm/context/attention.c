@@ -177,8 +177,7 @@ static void oxi_llm_latent_matrices(const ox_llm *model, const oxi_llm_layer *l,
 }
 
 /* Keys and values of all heads are made of one latent vector a position. That is what is kept: a query is
- * taken
- * to the latent's space instead, and the mixed latent to the head's values.
+ * taken to the latent's space instead, and the mixed latent to the head's values.
  * x [S, width] -> [heads, S, latent_value]. source: DeepSeek-V2, 2024, section 2.1 */
 static ox_tensor *oxi_llm_attend_latent(const oxi_llm_batch *batch, int64_t index, ox_tensor *x) {
     const ox_llm_context *context = batch->context;

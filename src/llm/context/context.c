@@ -1,7 +1,6 @@
 /* The context: keys and values of the positions so far, and the batches and steps that add to them.
  * The forward pass (forward.c) is in public operations and views, inside scopes, so it runs on whatever
- * device
- * the weights are on. Called by users and by generate.c. */
+ * device the weights are on. Called by users and by generate.c. */
 
 /* ---- opening and closing ------------------------------------------------------------------------------- */
 
@@ -134,8 +133,7 @@ static ox_status oxi_llm_reserve(const ox_llm_context *context, int64_t position
     return status;
 }
 
-/* ---- a batch --------------------------------------------------------------------------------------------
- * */
+/* ---- a batch ------------------------------------------------------------------------------------------- */
 
 /* key - query of each pair, i64 [count, end]; of the last row alone where tokens see those before them. */
 static ox_tensor *oxi_llm_offsets(const oxi_llm_batch *batch) {
@@ -146,10 +144,8 @@ static ox_tensor *oxi_llm_offsets(const oxi_llm_batch *batch) {
 }
 
 /* What is added to scores for how far a key is: -slope |t - s|, f32 [heads, 1 or count, end]. Where queries
- * see
- * those before them, it is told from the last one: between two keys of a row that is the same, and softmax
- * sees no
- * more. source: Press et al. 2022, "ALiBi" */
+ * see those before them, it is told from the last one: between two keys of a row that is the same, and
+ * softmax sees no more. source: Press et al. 2022, "ALiBi" */
 static ox_tensor *oxi_llm_distances(const oxi_llm_batch *batch) {
     const ox_llm *model = batch->context->model;
     const double most = model->numbers.alibi;
@@ -267,8 +263,7 @@ static ox_status oxi_llm_run_tokens(const ox_llm_context *context, const int32_t
 }
 
 /* Models with two sets of frequencies turn all keys of a text by those for its length: where a text grows
- * beyond
- * what the first are for, or is cut back, its tokens are run again. What follows is kept for that. */
+ * beyond what the first are for, or is cut back, its tokens are run again. The tokens are kept for that. */
 static ox_status oxi_llm_fit_frequencies(ox_llm_context *context, const int32_t *tokens, int64_t count) {
     const int64_t length = context->length;
     const oxi_llm_rope *rope = &context->model->rope;

@@ -51,8 +51,7 @@ static ox_tensor *oxi_llm_shared_expert(const ox_llm *model, const oxi_llm_layer
 /* ---- the router ---------------------------------------------------------------------------------------- */
 
 /* Scores [S, experts] with those of the groups that are not chosen at -infinity: a group counts as its two
- * best
- * experts do. source: DeepSeek-V3, 2024, section 2.1.2 */
+ * best experts do. source: DeepSeek-V3, 2024, section 2.1.2 */
 static ox_tensor *oxi_llm_choose_groups(const oxi_llm_numbers *n, ox_tensor *scores) {
     const int64_t groups = n->expert_groups, size = n->experts / groups;
     ox_tensor *grouped = ox_unflatten(scores, 1, OX_SHAPE(groups, size));

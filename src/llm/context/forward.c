@@ -32,8 +32,7 @@ static ox_tensor *oxi_llm_normalize_behind(const ox_llm *model, const oxi_llm_la
 }
 
 /* What the layer's second half adds to x; `normal`: x with its norm, of blocks that have one; `start`: the
- * layer's
- * input, of families whose router sees that; `early`: what experts made of it already. */
+ * layer's input, of families whose router sees that; `early`: what experts made of it already. */
 static ox_tensor *oxi_llm_second_half(const ox_llm *model, const oxi_llm_layer *l, ox_tensor *normal,
                                       ox_tensor *start, ox_tensor *early) {
     if (!l->part[OXI_LLM_ROUTER].weight) return oxi_llm_feed_forward(model, l, normal);

@@ -1,7 +1,6 @@
 /* The model: opened from a file, closed when its last context is.
  * Its family is a row of families.def; config.c reads the facts, weights.c the tensors. Called by users and
- * by
- * the context. */
+ * by the context. */
 
 #define T(trait) OXI_LLM_TRAIT(trait)
 #define OXI_LLM_FAMILY(name, block, norm, rope, activation, router, windows, sees, traits) \

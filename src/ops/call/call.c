@@ -34,8 +34,7 @@ static OXI_UNUSED oxi_call oxi_call_of(oxi_op op, ox_tensor *const *in, int in_c
 /* ---- checks -------------------------------------------------------------------------------------------- */
 
 /* Operands that the row's `accepts` speaks of one by one: all of a product but experts' numbers, the first
- * one
- * of the others. Of an elementwise op it is the promoted dtype, which the rule checks. */
+ * one of the others. Of an elementwise op it is the promoted dtype, which the rule checks. */
 static bool oxi_accepts_operand(const oxi_op_row *row, int index) {
     if (row->family == OXI_FAMILY_MAP) return false;
     if (row->operands == &oxi_operands_experts) return index < 2;
