@@ -13625,7 +13625,8 @@ double strength=0;
 int64_t truncate=1;
 yarn->factor=factor;
 ox_status status=oxi_llm_read_float(model,file,"rope.scaling.yarn_beta_fast",-1,0,32,&yarn->fast);
-if(!status)status=oxi_llm_read_float(model,file,"rope.scaling.yarn_beta_slow",-1,0,1,&yarn->slow);
+if(!status)
+status=oxi_llm_read_float(model,file,"rope.scaling.yarn_beta_slow",-1,0,1,&yarn->slow);
 if(!status)
 status=oxi_llm_read_float(model,file,"rope.scaling.yarn_ext_factor",-1,-1,-1,&strength);
 if(!status)status=oxi_llm_read_int(model,file,"rope.scaling.yarn_truncate",-1,0,1,&truncate);

@@ -1,4 +1,4 @@
-/* hook_alloc.h - an allocator for tests that has no memory from its n-th request on, and counts what is out. */
+/* hook_alloc.h - an allocator for tests: no memory from its n-th request on; counts what is out. */
 #ifndef HOOK_ALLOC_H
 #define HOOK_ALLOC_H
 

@@ -154,7 +154,8 @@ static ox_status oxi_llm_read_yarn_numbers(const ox_llm *model, const ox_file *f
     int64_t truncate = 1;
     yarn->factor = factor;
     ox_status status = oxi_llm_read_float(model, file, "rope.scaling.yarn_beta_fast", -1, 0, 32, &yarn->fast);
-    if (!status) status = oxi_llm_read_float(model, file, "rope.scaling.yarn_beta_slow", -1, 0, 1, &yarn->slow);
+    if (!status)
+        status = oxi_llm_read_float(model, file, "rope.scaling.yarn_beta_slow", -1, 0, 1, &yarn->slow);
     if (!status)
         status = oxi_llm_read_float(model, file, "rope.scaling.yarn_ext_factor", -1, -1, -1, &strength);
     if (!status) status = oxi_llm_read_int(model, file, "rope.scaling.yarn_truncate", -1, 0, 1, &truncate);
@@ -167,7 +168,8 @@ static ox_status oxi_llm_read_yarn_numbers(const ox_llm *model, const ox_file *f
 }
 
 /* The factors of a rope whose base and size are known. */
-static ox_status oxi_llm_set_yarn(const ox_llm *model, const ox_file *file, double factor, oxi_llm_rope *rope) {
+static ox_status oxi_llm_set_yarn(const ox_llm *model, const ox_file *file, double factor,
+                                  oxi_llm_rope *rope) {
     oxi_llm_yarn yarn;
     const ox_status status = oxi_llm_read_yarn_numbers(model, file, factor, &yarn);
     if (status || rope->size == 0) return status;

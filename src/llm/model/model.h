@@ -227,7 +227,7 @@ typedef struct oxi_llm_numbers {
     double routed_scale;
     double temperature; /* queries times 1 + this log(1 + floor(position / temperature_length)); 0 = none */
     int64_t temperature_length;
-    int64_t chunk;       /* a window is a chunk of as many positions, where a token sees those before it; or 0 */
+    int64_t chunk;       /* a window is a chunk of so many positions: a token sees those in it before; or 0 */
     int64_t norm_groups; /* of a row, each with a norm of its own; 0 or 1 = none */
     double value_scale;  /* of attention's result; 0 = none */
     bool windows;        /* some layer has a window */
