@@ -521,6 +521,15 @@ static void test_accepted_oddities(void) {
     put_header(&b, 2, 1, 0);
     put_tensor(&b, "zero", 2, 0, 7, 0, 0, 0, 0);
     CHECK_MSG(open_status(&b) == OX_OK, "a zero dim: %s", said);
+    for (int count = 1; count < 300; count++) { /* no count makes it a file of another format */
+        put_header(&b, 3, (uint64_t)count, 0);
+        for (int i = 0; i < count; i++) {
+            char name[16];
+            snprintf(name, sizeof name, "t%d", i);
+            put_tensor(&b, name, 1, 0, 0, 0, 0, 0, 0);
+        }
+        CHECK_MSG(open_status(&b) == OX_OK, "%d tensors: %s", count, said);
+    }
     for (uint32_t align = 1; align <= 1024;
          align *= 2) { /* data starts at multiples of align, also unaligned ones */
         put_header(&b, 3, 2, 1);

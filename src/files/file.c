@@ -5,8 +5,9 @@
 /* ---- formats ----------------------------------------------------------------------------------------- */
 
 #define OXI_MOST_FORMATS 24
-static const oxi_format *oxi_formats[OXI_MOST_FORMATS] = {&oxi_format_gguf, &oxi_format_npy, &oxi_format_npz,
-                                                          &oxi_format_shards, &oxi_format_safetensors};
+/* Asked from the last on: those known by one byte after those with a name of their own. */
+static const oxi_format *oxi_formats[OXI_MOST_FORMATS] = {&oxi_format_safetensors, &oxi_format_shards,
+                                                          &oxi_format_npz, &oxi_format_npy, &oxi_format_gguf};
 static int64_t oxi_format_count = 5;
 static oxi_lock oxi_format_lock; /* guards both */
 
@@ -19,7 +20,7 @@ static OXI_UNUSED bool oxi_file_register(const oxi_format *format) {
     return there || fits;
 }
 
-/* The last that was added whose probe says yes; when none does, the one of the path's extension; or NULL. */
+/* The last whose probe says yes; when none does, the one of the path's extension; or NULL. */
 static const oxi_format *oxi_find_format(const oxi_file_part *part, const unsigned char *lead) {
     const oxi_format *found = NULL;
     oxi_lock_take(&oxi_format_lock);
