@@ -83,15 +83,19 @@ static double run(ox_llm_context *context, const int32_t *tokens, long count, bo
     return status == OX_OK ? bench_now() - start : -1;
 }
 
-/* Bytes that a new token reads: all tensors, without the embedding's rows if these are not the output too. */
-static double weight_bytes(const char *path) {
+/* Bytes that a new token reads: all tensors, without the embedding's rows if these are not the output too, and
+ * of the experts as many as are used. */
+static double weight_bytes(const char *path, const ox_llm_config *config) {
     ox_file *file = ox_file_open(path, NULL);
     double bytes = 0;
     for (int64_t i = 0; i < ox_file_count(file); i++) {
         ox_file_entry entry;
         if (ox_file_get_entry(file, i, &entry) != OX_OK) break;
         bool embedding = strcmp(entry.name, "token_embd.weight") == 0;
-        if (!embedding || !ox_file_has(file, "output.weight")) bytes += (double)entry.bytes;
+        if (embedding && ox_file_has(file, "output.weight")) continue;
+        bool experts = config->experts > 0 && strstr(entry.name, "_exps.") != NULL;
+        double used = experts ? (double)config->experts_used / (double)config->experts : 1;
+        bytes += used * (double)entry.bytes;
     }
     ox_file_close(file);
     return bytes;
@@ -141,8 +145,8 @@ static void print_profile(ox_llm_context *context, const int32_t *tokens, long c
     printf("%s", table);
 }
 
-static bool measure(const options *o, ox_llm_context *context, const int32_t *tokens, long count,
-                    bool at_once, float *logits) {
+static bool measure(const options *o, ox_llm_context *context, const ox_llm_config *config,
+                    const int32_t *tokens, long count, bool at_once, float *logits) {
     double seconds[RUNS];
     /* a GPU's driver swaps better code in a while after the first use */
     double warm = bench_now() + (o->gpu ? 0.7 : 0);
@@ -155,7 +159,7 @@ static bool measure(const options *o, ox_llm_context *context, const int32_t *to
     double rate = (double)count / bench_median(seconds, (int)o->runs);
     printf("%s %ld %.2f", at_once ? "prompt" : "new", count, rate);
     if (!at_once) {
-        double bytes = weight_bytes(o->model);
+        double bytes = weight_bytes(o->model, config);
         double read = o->gpu ? copy_rate(o->gpu) : read_rate(o->model, o->copies);
         printf(" (%.1f GB/s, %.2f of the read bandwidth)", rate * bytes * 1e-9, rate * bytes * 1e-9 / read);
     }
@@ -167,11 +171,12 @@ static bool measure(const options *o, ox_llm_context *context, const int32_t *to
 
 static bool measure_all(const options *o, ox_llm *model, ox_llm_context *context, int32_t *tokens,
                         float *logits) {
+    const ox_llm_config *config = ox_llm_get_config(model);
     bool ok = true;
-    for (long i = 0; i < ox_llm_capacity(context); i++)
-        tokens[i] = (int32_t)(i * 7919 % ox_llm_get_config(model)->vocabulary);
-    for (long i = 0; ok && i < o->count; i++) ok = measure(o, context, tokens, o->prompts[i], true, logits);
-    return ok && (o->steps == 0 || measure(o, context, tokens, o->steps, false, logits));
+    for (long i = 0; i < ox_llm_capacity(context); i++) tokens[i] = (int32_t)(i * 7919 % config->vocabulary);
+    for (long i = 0; ok && i < o->count; i++)
+        ok = measure(o, context, config, tokens, o->prompts[i], true, logits);
+    return ok && (o->steps == 0 || measure(o, context, config, tokens, o->steps, false, logits));
 }
 
 int main(int argc, char **argv) {
