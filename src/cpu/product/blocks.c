@@ -35,13 +35,13 @@ static void oxi_expand_blocks(ox_dtype dtype, int64_t n, const void *blocks, flo
     }
 }
 
-/* A row of blocks, from number `at` on, against as many activations. */
-static float oxi_dot_codes(const oxi_kernels *kernels, ox_dtype dtype, int64_t at, int64_t n, const char *row,
+/* A row of blocks against as many activations. */
+static float oxi_dot_codes(const oxi_kernels *kernels, ox_dtype dtype, int64_t n, const char *row,
                            const oxi_q8 *x) {
     oxi_codes_piece memory;
     oxi_codes codes = oxi_codes_of(&memory);
     float sum = 0;
-    for (; at < n; at += OXI_CODES_PIECE) {
+    for (int64_t at = 0; at < n; at += OXI_CODES_PIECE) {
         int64_t part = oxi_min_i64(n - at, OXI_CODES_PIECE);
         const char *piece = row + oxi_byte_offset(dtype, at);
         for (int i = 0; i < 256; i += 64) OXI_PREFETCH_READ(piece + OXI_PREFETCH_AHEAD + i);
@@ -51,15 +51,16 @@ static float oxi_dot_codes(const oxi_kernels *kernels, ox_dtype dtype, int64_t a
     return sum;
 }
 
-/* out[i] = row i times x. Types with a kernel of their own take it for whole pieces. */
+/* out[i] = row i times x. */
 static void oxi_dot_rows(const oxi_kernels *kernels, ox_dtype dtype, int64_t rows, int64_t row_bytes,
                          int64_t n, const char *blocks, const oxi_q8 *x, float *out) {
-    int64_t whole = kernels->dot_rows[dtype] ? n / OXI_CODES_PIECE * OXI_CODES_PIECE : 0;
-    if (whole > 0) kernels->dot_rows[dtype](rows, row_bytes, whole, blocks, x, out);
-    else memset(out, 0, (size_t)rows * sizeof *out);
-    for (int64_t step = 0; whole < n && step < rows; step++) {
+    if (kernels->dot_rows[dtype]) {
+        kernels->dot_rows[dtype](rows, row_bytes, n, blocks, x, out);
+        return;
+    }
+    for (int64_t step = 0; step < rows; step++) {
         int64_t i = oxi_interleaved_row(step, rows);
-        out[i] += oxi_dot_codes(kernels, dtype, whole, n, blocks + i * row_bytes, x);
+        out[i] = oxi_dot_codes(kernels, dtype, n, blocks + i * row_bytes, x);
     }
 }
 
