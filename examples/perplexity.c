@@ -9,9 +9,9 @@
  * needs   a model with its tokenizer in the file, and a text
  *
  * As llama.cpp's tool of that name measures it: the text is cut into windows of --context tokens, each begins
- * anew with BOS in the place of its first token, and only the second half of each is counted, where there is
- * something to go by. With --stride N windows are half of N longer, begin N tokens after one another, and the
- * last N of each are counted.
+ * anew, with BOS in the place of its first token where the model wants one, and only the second half of each
+ * is counted, where there is something to go by. With --stride N windows are half of N longer, begin N tokens
+ * after one another, and the last N of each are counted.
  */
 #define OX_IMPLEMENTATION
 #include "oxtorch_llm.h"
@@ -111,12 +111,20 @@ static bool measure_window(ox_llm_context *context, const int32_t *tokens, int64
     return true;
 }
 
+/* The token that the model wants before a text; -1 = none. */
+static int32_t first_token(const ox_tokenizer *tokenizer) {
+    int32_t first[2] = {-1, -1};
+    const int32_t bos = ox_tokenizer_role(tokenizer, OX_TOKEN_ROLE_BOS);
+    (void)ox_tokenizer_encode(tokenizer, "", 0, NULL, first, 2);
+    return first[0] == bos ? bos : -1;
+}
+
 static bool measure(const options *o, const ox_llm *model, ox_llm_context *context, int32_t *tokens,
                     int64_t count, totals *t) {
     const int64_t vocabulary = ox_llm_get_config(model)->vocabulary;
     const int64_t step = o->stride > 0 ? o->stride : o->window;
     const int64_t first = o->stride > 0 ? o->window - o->stride : o->window / 2 + 1;
-    const int32_t bos = ox_tokenizer_role(ox_llm_tokenizer(model), OX_TOKEN_ROLE_BOS);
+    const int32_t bos = first_token(ox_llm_tokenizer(model));
     float *logits = (float *)malloc((size_t)o->window * (size_t)vocabulary * sizeof *logits);
     bool ok = logits != NULL;
     for (int64_t at = 0; ok && at + o->window <= count - (o->stride > 0); at += step) {
