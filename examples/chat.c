@@ -207,6 +207,10 @@ static char *read_file(const char *path, size_t room) {
         length += fread(text + length, 1, bytes - length - 1, file);
     } while (!feof(file) && !ferror(file) && length < (size_t)1 << 30);
     text[length] = 0;
+    if (ferror(file)) { /* a folder, for one */
+        free(text);
+        text = NULL;
+    }
     fclose(file);
     return text;
 }
@@ -229,7 +233,10 @@ static bool load(chat *c, const char *path) {
     memcpy(values + end, "}", 2);
     char *lines = render(source, values);
     free(values);
-    if (!lines) return complain(ox_error_text());
+    if (!lines) {
+        fprintf(stderr, "chat: %s holds no messages as /save writes them\n", path);
+        return complain(ox_error_text());
+    }
     while (c->count) remove_message(c, c->count - 1);
     for (char *line = lines; *line;) {
         const size_t length = strcspn(line, "\n");

@@ -8,6 +8,10 @@
 #include "check.h"
 #include "gguf_make.h"
 
+#ifndef _WIN32
+#include <sys/stat.h>
+#endif
+
 static bool exists(const char *path) {
     FILE *file = fopen(path, "rb");
     if (file) fclose(file);
@@ -358,6 +362,25 @@ static void test_steps(void) {
     }
 }
 
+/* A file takes the place of a file alone: not of a folder, not of a pipe. */
+static void test_targets(void) {
+#ifndef _WIN32
+    static const char *const names[] = {".", "pipe"};
+    ox_gguf_desc desc;
+    struct stat info;
+    memset(&desc, 0, sizeof desc);
+    (void)remove(gguf_path("pipe"));
+    CHECK(mkfifo(gguf_path("pipe"), 0600) == 0);
+    for (int i = 0; i < 2; i++) {
+        CHECK(!ox_gguf_writer_open(gguf_path(names[i]), &desc) && ox_error() == OX_ERR_IO);
+        CHECK_MSG(strstr(ox_error_text(), "cannot be created") != NULL, "%s", ox_error_text());
+        ox_error_clear();
+    }
+    CHECK(stat(gguf_path("pipe"), &info) == 0 && S_ISFIFO(info.st_mode));
+    (void)remove(gguf_path("pipe"));
+#endif
+}
+
 /* ---- memory that runs out ------------------------------------------------------------------------------ */
 
 static int64_t asked, fails_at;
@@ -418,6 +441,7 @@ int main(void) {
     test_real_files();
     test_refused();
     test_steps();
+    test_targets();
     test_no_memory();
     return check_done("gguf_writer");
 }

@@ -26,8 +26,8 @@ static ox_status oxi_importance_add_row(const oxi_importance_entry *e, const flo
     return finite ? OX_OK : oxi_fail(OX_ERR_FORMAT, "llm_importance: inputs are not finite");
 }
 
-/* x [.., columns], rows for the entry's matrix; or with ids [R, S] x [R, columns] or [R, S, columns], rows for
- * the matrices of these. */
+/* x [.., columns], rows for the entry's matrix; or with ids [R, S] x [R, columns] or [R, S, columns], rows
+ * for the matrices of these. */
 static ox_status oxi_importance_square(const oxi_importance_entry *e, ox_tensor *x, ox_tensor *ids) {
     ox_status status = OX_OK;
     OX_SCOPE {
