@@ -189,8 +189,9 @@ static bool save(const chat *c, const char *path) {
     char *text = render("{{ messages|tojson(indent=2) }}\n\n", values);
     FILE *file = text ? fopen(path, "wb") : NULL;
     bool good = file && fwrite(text, 1, strlen(text), file) == strlen(text);
-    if (file && fclose(file)) good = false;
-    if (!good) (void)complain(text ? "cannot write that file" : ox_error_text());
+    if (file && fclose(file)) good = false; /* the disk may be full only now */
+    if (!text) (void)complain(ox_error_text());
+    else if (!good) fprintf(stderr, "chat: %s cannot be written: %s\n", path, strerror(errno));
     ox_llm_template_free(text);
     free(values);
     return good;
@@ -226,7 +227,10 @@ static bool load(chat *c, const char *path) {
     static const char before[] = "{\"messages\": ";
     const size_t start = sizeof before - 1;
     char *values = read_file(path, start);
-    if (!values) return complain("cannot read that file");
+    if (!values) {
+        fprintf(stderr, "chat: %s cannot be read: %s\n", path, strerror(errno));
+        return false;
+    }
     memcpy(values, before, start);
     const size_t end = start + strlen(values + start);
     values = (char *)grow(values, end + 2);
