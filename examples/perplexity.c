@@ -97,15 +97,15 @@ typedef struct totals {
     long count;
 } totals;
 
-enum { PIECE = 256 }; /* tokens whose logits are held at once */
+static const int64_t piece = 256; /* tokens whose logits are held at once */
 
 /* Tokens [0, window) by themselves; those from `first` on are counted. */
 static bool measure_window(ox_llm_context *context, const int32_t *tokens, int64_t window, int64_t first,
                            int64_t vocabulary, float *logits, totals *t) {
     if (ox_llm_rewind(context, 0) != OX_OK) return false;
     if (first > 1 && ox_llm_decode(context, tokens, first - 1, NULL) != OX_OK) return false;
-    for (int64_t at = first - 1; at < window; at += PIECE) { /* logits of a token are for the one behind it */
-        const int64_t count = window - at < PIECE ? window - at : PIECE;
+    for (int64_t at = first - 1; at < window; at += piece) { /* logits of a token are for the one behind it */
+        const int64_t count = window - at < piece ? window - at : piece;
         if (ox_llm_decode_all(context, tokens + at, count, logits) != OX_OK) return false;
         for (int64_t i = 0; i < count && at + i + 1 < window; i++) {
             double s = surprise(logits + i * vocabulary, vocabulary, tokens[at + i + 1]);
@@ -131,7 +131,7 @@ static bool measure(const options *o, const ox_llm *model, ox_llm_context *conte
     const int64_t step = o->stride > 0 ? o->stride : o->window;
     const int64_t first = o->stride > 0 ? o->window - o->stride : o->window / 2 + 1;
     const int32_t bos = first_token(ox_llm_tokenizer(model));
-    float *logits = (float *)malloc(PIECE * (size_t)vocabulary * sizeof *logits);
+    float *logits = (float *)malloc((size_t)piece * (size_t)vocabulary * sizeof *logits);
     bool ok = logits != NULL;
     if (!ok) fprintf(stderr, "perplexity: no memory\n");
     for (int64_t at = 0; ok && at + o->window <= count - (o->stride > 0); at += step) {
