@@ -436,12 +436,122 @@ static void test_collect_experts(void) {
     remove(to);
 }
 
+/* ---- heads of latent attention ------------------------------------------------------------------------- */
+
+enum { HEADS = 2, PLAIN = 16, TURNED = 8, LATENT = 32, VALUE = 16, QUERIES = HEADS * (PLAIN + TURNED) };
+
+static void put_halves(gguf_make *g, const char *name, int heads, int rows, int columns) {
+    const int64_t shape[3] = {heads, rows, columns};
+    gguf_bytes b = {NULL, 0, 0};
+    for (int i = 0; i < heads * rows * columns; i++) gguf_number(&b, half_bits(0.25 + i % 7), 2);
+    gguf_tensor(g, name, TYPE_F16, 3, shape, b.data, b.count);
+    free(b.data);
+}
+
+/* One layer; its query matrix [QUERIES, WIDTH]. Matrices of heads are f32 or f16. */
+static void write_latent(const char *path, mixture *m, float *query, bool halves) {
+    static float numbers[2 * HIDDEN * WIDTH];
+    gguf_make g;
+    memset(&g, 0, sizeof g);
+    draw_state = 5;
+    gguf_text(&g, "general.architecture", "deepseek2");
+    gguf_u32(&g, "deepseek2.block_count", 1);
+    gguf_u32(&g, "deepseek2.leading_dense_block_count", 1);
+    gguf_u32(&g, "deepseek2.context_length", 64);
+    gguf_u32(&g, "deepseek2.embedding_length", WIDTH);
+    gguf_u32(&g, "deepseek2.feed_forward_length", HIDDEN);
+    gguf_u32(&g, "deepseek2.attention.head_count", HEADS);
+    gguf_u32(&g, "deepseek2.attention.head_count_kv", 1);
+    gguf_u32(&g, "deepseek2.attention.key_length", LATENT + TURNED);
+    gguf_u32(&g, "deepseek2.attention.value_length", LATENT);
+    gguf_u32(&g, "deepseek2.attention.key_length_mla", PLAIN + TURNED);
+    gguf_u32(&g, "deepseek2.attention.value_length_mla", VALUE);
+    gguf_u32(&g, "deepseek2.attention.kv_lora_rank", LATENT);
+    gguf_u32(&g, "deepseek2.rope.dimension_count", TURNED);
+    gguf_f32(&g, "deepseek2.attention.layer_norm_rms_epsilon", 1e-5f);
+    for (int i = 0; i < WIDTH; i++) m->norm[i] = 1 + 0.2f * normal();
+    put_matrices(&g, "token_embd.weight", m->embedding, 1, 0, VOCABULARY, WIDTH);
+    put_matrices(&g, "output_norm.weight", m->norm, 0, 0, 0, WIDTH);
+    put_matrices(&g, "blk.0.attn_norm.weight", m->norm, 0, 0, 0, WIDTH);
+    put_matrices(&g, "blk.0.ffn_norm.weight", m->norm, 0, 0, 0, WIDTH);
+    put_matrices(&g, "blk.0.attn_q.weight", query, 0.2, 0, QUERIES, WIDTH);
+    put_matrices(&g, "blk.0.attn_kv_a_mqa.weight", numbers, 0.2, 0, LATENT + TURNED, WIDTH);
+    put_matrices(&g, "blk.0.attn_kv_a_norm.weight", numbers, 1, 0, 0, LATENT);
+    put_matrices(&g, "blk.0.attn_output.weight", numbers, 0.2, 0, WIDTH, HEADS * VALUE);
+    put_matrices(&g, "blk.0.ffn_gate.weight", numbers, 0.2, 0, HIDDEN, WIDTH);
+    put_matrices(&g, "blk.0.ffn_up.weight", numbers, 0.2, 0, HIDDEN, WIDTH);
+    put_matrices(&g, "blk.0.ffn_down.weight", numbers, 0.2, 0, WIDTH, HIDDEN);
+    if (halves) {
+        put_halves(&g, "blk.0.attn_k_b.weight", HEADS, LATENT, PLAIN);
+        put_halves(&g, "blk.0.attn_v_b.weight", HEADS, VALUE, LATENT);
+    } else {
+        put_matrices(&g, "blk.0.attn_k_b.weight", numbers, 0.2, HEADS, LATENT, PLAIN);
+        put_matrices(&g, "blk.0.attn_v_b.weight", numbers, 0.2, HEADS, VALUE, LATENT);
+    }
+    CHECK(gguf_write(&g, path) == 0);
+}
+
+/* The matrices of heads that make keys are multiplied with the queries, before these are turned. */
+static void check_heads(ox_file *file, const mixture *m, const float *query, const int32_t *tokens,
+                        int count) {
+    double sums[HEADS * PLAIN] = {0};
+    for (int t = 0; t < count; t++) {
+        double x[WIDTH], squares = 0;
+        for (int i = 0; i < WIDTH; i++) x[i] = (double)m->embedding[tokens[t] * WIDTH + i];
+        for (int i = 0; i < WIDTH; i++) squares += x[i] * x[i];
+        for (int i = 0; i < WIDTH; i++) x[i] *= (double)m->norm[i] / sqrt(squares / WIDTH + 1e-5);
+        for (int i = 0; i < HEADS * PLAIN; i++) {
+            const double v = dot(query + (i / PLAIN * (PLAIN + TURNED) + i % PLAIN) * WIDTH, x, WIDTH);
+            sums[i] += v * v;
+        }
+    }
+    ox_tensor *got = file ? ox_file_tensor(file, "blk.0.attn_k_b.weight.in_sum2") : NULL;
+    ox_tensor *counts = file ? ox_file_tensor(file, "blk.0.attn_k_b.weight.counts") : NULL;
+    CHECK_MSG(got && counts && ox_numel(got) == HEADS * PLAIN && ox_numel(counts) == HEADS, "%s",
+              ox_error_text());
+    for (int i = 0; got && counts && i < HEADS * PLAIN; i++) {
+        const double v = (double)((float *)ox_data(got))[i];
+        CHECK(((float *)ox_data(counts))[i / PLAIN] == (float)count);
+        CHECK_MSG(fabs(v - sums[i]) <= 1e-4 * sums[i], "head %d, %d: %g, not %g", i / PLAIN, i % PLAIN, v,
+                  sums[i]);
+    }
+    got = file ? ox_file_tensor(file, "blk.0.attn_v_b.weight.in_sum2") : NULL;
+    CHECK_MSG(got && ox_numel(got) == HEADS * LATENT, "%s", ox_error_text());
+}
+
+static void test_collect_heads(void) {
+    const char *path = gguf_path("quantize_from.gguf"), *heard = gguf_path("importance.gguf");
+    static const int32_t tokens[12] = {1, 5, 9, 4, 12, 11, 3, 8, 8, 15, 7, 10};
+    static mixture m;
+    static float query[QUERIES * WIDTH];
+    for (int halves = 0; halves < 2; halves++) {
+        write_latent(path, &m, query, halves != 0);
+        ox_llm *llm = ox_llm_open(path, NULL);
+        ox_llm_context *context = llm ? ox_llm_context_open(llm, NULL) : NULL;
+        ox_llm_importance *a = ox_llm_importance_collect(llm);
+        CHECK_MSG(a && context, "%s", ox_error_text());
+        CHECK(ox_llm_decode(context, tokens, 12, NULL) == OX_OK);
+        CHECK_MSG(ox_llm_importance_save(a, heard, "text", 6) == OX_OK, "%s", ox_error_text());
+        ox_llm_importance_close(a);
+        ox_llm_context_close(context);
+        ox_llm_close(llm);
+        ox_file *file = ox_file_open(heard, NULL);
+        OX_SCOPE {
+            check_heads(file, &m, query, tokens, 12);
+        }
+        ox_file_close(file);
+    }
+    remove(path);
+    remove(heard);
+}
+
 int main(void) {
     test_importance_files();
     test_importance_sizes();
     test_hostile_importance();
     test_collect();
     test_collect_experts();
+    test_collect_heads();
     CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
     CHECK(ox_memory_get_stats().tensors == 0);
     return check_done("llm_importance");

@@ -1,5 +1,5 @@
 /* Importance that is heard: a listener sees each product of a model's layers with its input, whose squares
- * are added up, for each expert by itself. One listener serves all that listen; they are a list. */
+ * are added up, for each expert and head by itself. One listener serves all that listen; they are a list. */
 
 static oxi_lock oxi_importance_lock;
 static ox_llm_importance *oxi_importance_listening; /* guarded by it */
@@ -26,38 +26,54 @@ static ox_status oxi_importance_add_row(const oxi_importance_entry *e, const flo
     return finite ? OX_OK : oxi_fail(OX_ERR_FORMAT, "llm_importance: inputs are not finite");
 }
 
-/* x [.., columns], rows for the entry's matrix; or with ids [R, S] x [R, columns] or [R, S, columns], rows
- * for the matrices of these. */
+/* x [.., columns], as many rows for each matrix of the entry; or with ids [R, S] x [R, columns] or
+ * [R, S, columns], rows for the matrices of these. */
 static ox_status oxi_importance_square(const oxi_importance_entry *e, ox_tensor *x, ox_tensor *ids) {
     ox_status status = OX_OK;
     OX_SCOPE {
         const int64_t rows = ids ? ox_numel(ids) : ox_numel(x) / e->columns;
+        const int64_t of_matrix = (rows + e->matrices - 1) / e->matrices;
         const int64_t shared = ids && x->ndim == 2 ? ids->shape[1] : 1; /* products of a row of x */
         const float *p = (const float *)oxi_importance_numbers(x, OX_F32);
         const int64_t *id = p && ids ? (const int64_t *)oxi_importance_numbers(ids, OX_I64) : NULL;
         if (rows > 0 && (!p || (ids && !id))) status = ox_error();
         for (int64_t r = 0; r < rows && status == OX_OK; r++)
-            status = oxi_importance_add_row(e, p + r / shared * e->columns, id ? id[r] : 0);
+            status = oxi_importance_add_row(e, p + r / shared * e->columns, id ? id[r] : r / of_matrix);
     }
     return status;
 }
 
+/* Whether a call multiplies with the weight: as it is, or head by head, [heads, columns, rows], with a view of
+ * it or of its copy as floats. */
+static bool oxi_importance_is_of(const oxi_importance_entry *e, const oxi_call *call) {
+    const ox_tensor *x = call->in[0], *w = call->in[1];
+    if (x->ndim < 1 || x->shape[x->ndim - 1] != e->columns) return false;
+    if (call->op != OXI_OP_matmul) return w == e->weight;
+    if (x->ndim != 3 || w->ndim != 3 || x->shape[0] != e->matrices || w->shape[0] != e->matrices)
+        return false;
+    return w->storage == e->copy || (w->storage == e->weight->storage && w->offset == e->weight->offset);
+}
+
 static void oxi_importance_hear_for(ox_llm_importance *m, const oxi_call *call) {
     for (size_t i = 0; i < m->count && m->status == OX_OK; i++) {
-        const oxi_importance_entry *e = &m->entries[i];
-        if (e->weight != call->in[1]) continue;
-        if (call->in[0]->shape[call->in[0]->ndim - 1] == e->columns)
+        oxi_importance_entry *e = &m->entries[i];
+        if (call->op == OXI_OP_copy) {
+            if (call->in[0] == e->weight && e->matrices > 1) e->copy = call->out[0]->storage;
+        } else if (oxi_importance_is_of(e, call)) {
+            e->copy = NULL;
             m->status =
                 oxi_importance_square(e, call->in[0], call->op == OXI_OP_linear_experts ? call->in[2] : NULL);
-        return;
+            return;
+        }
     }
 }
 
 static void oxi_importance_hear(oxi_listener *self, const oxi_call *call, ox_device *device,
                                 ox_status status) {
     (void)self, (void)device;
-    const bool heard = call->op == OXI_OP_linear || call->op == OXI_OP_linear_experts;
-    if (status != OX_OK || !heard || call->in[0]->ndim < 1) return;
+    const bool heard = call->op == OXI_OP_linear || call->op == OXI_OP_linear_experts ||
+                       call->op == OXI_OP_matmul || call->op == OXI_OP_copy;
+    if (status != OX_OK || !heard) return;
     oxi_lock_take(&oxi_importance_lock);
     for (ox_llm_importance *m = oxi_importance_listening; m; m = m->next) oxi_importance_hear_for(m, call);
     oxi_lock_give(&oxi_importance_lock);

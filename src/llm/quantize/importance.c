@@ -6,6 +6,7 @@ typedef struct oxi_importance_entry {
     char *name;
     size_t name_bytes;
     const ox_tensor *weight; /* whose products are heard; else NULL */
+    const ox_storage *copy;  /* the weight's numbers as floats, from a cast until their product */
     int64_t columns, matrices;
     float *sum;   /* [matrices, columns] of squares; counts [matrices] behind it */
     size_t bytes; /* of both */
