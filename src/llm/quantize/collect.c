@@ -43,8 +43,8 @@ static ox_status oxi_importance_square(const oxi_importance_entry *e, ox_tensor 
     return status;
 }
 
-/* Whether a call multiplies with the weight: as it is, or head by head, [heads, columns, rows], with a view of
- * it or of its copy as floats. */
+/* Whether a call multiplies with the weight: as it is, or head by head, [heads, columns, rows], with a view
+ * of it or of its copy as floats. */
 static bool oxi_importance_is_of(const oxi_importance_entry *e, const oxi_call *call) {
     const ox_tensor *x = call->in[0], *w = call->in[1];
     if (x->ndim < 1 || x->shape[x->ndim - 1] != e->columns) return false;
