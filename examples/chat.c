@@ -189,8 +189,9 @@ static bool save(const chat *c, const char *path) {
     char *text = render("{{ messages|tojson(indent=2) }}\n\n", values);
     FILE *file = text ? fopen(path, "wb") : NULL;
     bool good = file && fwrite(text, 1, strlen(text), file) == strlen(text);
-    if (file && fclose(file)) good = false;
-    if (!good) (void)complain(text ? "cannot write that file" : ox_error_text());
+    if (file && fclose(file)) good = false; /* the disk may be full only now */
+    if (!text) (void)complain(ox_error_text());
+    else if (!good) fprintf(stderr, "chat: %s cannot be written: %s\n", path, strerror(errno));
     ox_llm_template_free(text);
     free(values);
     return good;
@@ -207,6 +208,10 @@ static char *read_file(const char *path, size_t room) {
         length += fread(text + length, 1, bytes - length - 1, file);
     } while (!feof(file) && !ferror(file) && length < (size_t)1 << 30);
     text[length] = 0;
+    if (ferror(file)) { /* a folder, for one */
+        free(text);
+        text = NULL;
+    }
     fclose(file);
     return text;
 }
@@ -222,14 +227,20 @@ static bool load(chat *c, const char *path) {
     static const char before[] = "{\"messages\": ";
     const size_t start = sizeof before - 1;
     char *values = read_file(path, start);
-    if (!values) return complain("cannot read that file");
+    if (!values) {
+        fprintf(stderr, "chat: %s cannot be read: %s\n", path, strerror(errno));
+        return false;
+    }
     memcpy(values, before, start);
     const size_t end = start + strlen(values + start);
     values = (char *)grow(values, end + 2);
     memcpy(values + end, "}", 2);
     char *lines = render(source, values);
     free(values);
-    if (!lines) return complain(ox_error_text());
+    if (!lines) {
+        fprintf(stderr, "chat: %s holds no messages as /save writes them\n", path);
+        return complain(ox_error_text());
+    }
     while (c->count) remove_message(c, c->count - 1);
     for (char *line = lines; *line;) {
         const size_t length = strcspn(line, "\n");

@@ -58,7 +58,7 @@ static bool read_options(int count, char **words, options *o) {
 }
 
 static bool show(void *user, const char *tensor, int64_t done, int64_t count) {
-    (void)user;
+    *(bool *)user = true;
     fprintf(stderr, "\r%lld of %lld  %-60.60s", (long long)done + 1, (long long)count, tensor);
     return true;
 }
@@ -66,13 +66,15 @@ static bool show(void *user, const char *tensor, int64_t done, int64_t count) {
 int main(int count, char **words) {
     options o;
     ox_llm_convert_desc desc;
+    bool shown = false;
     if (!read_options(count, words, &o)) return 2;
     memset(&desc, 0, sizeof desc);
     desc.dtype = o.dtype;
     desc.name = o.name;
     desc.progress = o.quiet ? NULL : show;
+    desc.user = &shown;
     const ox_status status = ox_llm_convert(o.from, o.to, &desc);
-    if (!o.quiet) fputc('\n', stderr);
+    if (shown) fputc('\n', stderr);
     if (status == OX_OK) return 0;
     fprintf(stderr, "convert: %s\n", ox_error_text());
     return 1;

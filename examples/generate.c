@@ -3,12 +3,12 @@
  * Shows   ox_llm_open (the weights stay in the mapped file), a context, ox_llm_generate with a callback that
  *         gets each piece of text as it is made, what the model says about itself, tokens per second.
  * build   cc -O2 examples/generate.c -I. -o generate -lm -lpthread   (options.h, bar.h beside it)
- * run     ./generate MODEL.gguf [-p PROMPT] [-n 200] [--temp 0] ...   (./generate --help lists all options)
+ * run     ./generate MODEL [-p PROMPT] [-n 200] [--temp 0] ...   (./generate --help lists all options)
  * refuses --temp abc => generate: --temp wants a number (abc)
  * refuses -n 0.5 => generate: -n wants a whole number >= 0 (0.5)
  * refuses --tmp 1 => generate: --tmp is no option; generate --help lists what there is
  * refuses -n 5 => generate: no model is named; generate --help says how
- * needs   a model: GGUF of the architecture "llama" with a SentencePiece tokenizer
+ * needs   a model with its tokenizer
  *
  * The prompt and its continuation, and nothing else, go to standard output; the rest goes to standard error:
  *
@@ -27,8 +27,8 @@
 #include "options.h"
 
 static const char help[] =
-    "usage: generate MODEL.gguf [OPTIONS]\n"
-    "continues a text with a language model (GGUF, architecture llama, SentencePiece tokenizer)\n"
+    "usage: generate MODEL [OPTIONS]\n"
+    "continues a text with a language model (GGUF, a Hugging Face folder, llama2.c's .bin)\n"
     "\n"
     "  -p PROMPT       the text to continue; without it the model begins by itself\n"
     "  -n N            new tokens at most, 200; 0: until the model ends the text or the context is full\n"
@@ -42,7 +42,7 @@ static const char help[] =
     "  --batch N       tokens of the prompt that are computed at once, 0: 512\n"
     "  --cache DTYPE   keys and values of the past as f32, f16, bf16 or q8_0\n"
     "  --device NAME   cpu or vulkan\n"
-    "  --copy          reads the weights into memory first instead of mapping the file\n"
+    "  --copy          reads the weights of a GGUF file into memory first instead of mapping it\n"
     "  --stream        leaves the weights in the file and reads them layer by layer: for models larger than\n"
     "                  memory\n"
     "  --ram SIZE      memory for what --stream keeps of them, such as 512M or 2G\n"
@@ -95,7 +95,7 @@ static bool read_options(int count, char **words, options *o) {
         {"--stream", NULL, &o->streams, NULL},
         {"--ram", read_bytes, &o->stream.ram_bytes, "wants a size such as 512M or 2G"},
     };
-    const option plain[] = {{"MODEL.gguf", read_text, &o->model, "wants a path"}};
+    const option plain[] = {{"MODEL", read_text, &o->model, "wants a path"}};
     const command_line generate = {"generate", help, known, sizeof known / sizeof *known, plain, 1};
     memset(o, 0, sizeof *o);
     o->prompt = "";
@@ -149,10 +149,8 @@ int main(int count, char **words) {
     o.stream.compute = o.vulkan ? ox_vulkan(0) : ox_cpu();
     ox_stream *stream = o.streams && o.stream.compute ? ox_stream_open(&o.stream) : NULL;
     ox_device *device = stream ? ox_stream_device(stream) : o.streams ? NULL : o.stream.compute;
-    ox_file *file = !device    ? NULL
-                    : o.copies ? ox_file_open_copy(o.model, device)
-                               : ox_file_open(o.model, device);
-    ox_llm *model = file ? ox_llm_open_file(file) : NULL;
+    ox_file *file = device && o.copies ? ox_file_open_copy(o.model, device) : NULL;
+    ox_llm *model = file ? ox_llm_open_file(file) : device && !o.copies ? ox_llm_open(o.model, device) : NULL;
     ox_file_close(file); /* the model keeps it */
     if (model) print_facts(model, o.vulkan ? o.stream.compute : NULL);
     if (model) progress.all = (int64_t)ox_llm_get_config(model)->bytes;

@@ -22,7 +22,8 @@ typedef struct command_line {
     const char *program, *help;
     const option *options;
     size_t option_count;
-    const option *plain; /* what words that are no options are, in order; each may be missing */
+    const option *plain; /* what words that are no options are, in order; each may be missing; a name that
+                          * ends in "..." takes all that follow */
     size_t plain_count;
 } command_line;
 
@@ -68,6 +69,11 @@ static inline const option *options_find(const command_line *c, const char *name
     return NULL;
 }
 
+static inline bool options_repeats(const option *plain) {
+    const size_t length = strlen(plain->name);
+    return length > 3 && strcmp(plain->name + length - 3, "...") == 0;
+}
+
 /* Takes all words. On failure says why. */
 static inline bool options_read(const command_line *c, int count, char **words) {
     size_t plain = 0;
@@ -94,7 +100,7 @@ static inline bool options_read(const command_line *c, int count, char **words) 
             fprintf(stderr, "%s: %s %s (%s)\n", c->program, c->plain[plain].name, c->plain[plain].wants,
                     name);
             return false;
-        } else {
+        } else if (!options_repeats(&c->plain[plain])) {
             plain++;
         }
     }

@@ -9,9 +9,9 @@
  * needs   a model with its tokenizer in the file, and a text
  *
  * As llama.cpp's tool of that name measures it: the text is cut into windows of --context tokens, each begins
- * anew with BOS in the place of its first token, and only the second half of each is counted, where there is
- * something to go by. With --stride N windows are half of N longer, begin N tokens after one another, and the
- * last N of each are counted.
+ * anew, with BOS in the place of its first token where the model wants one, and only the second half of each
+ * is counted, where there is something to go by. With --stride N windows are half of N longer, begin N tokens
+ * after one another, and the last N of each are counted.
  */
 #define OX_IMPLEMENTATION
 #include "oxtorch_llm.h"
@@ -97,18 +97,32 @@ typedef struct totals {
     long count;
 } totals;
 
+static const int64_t piece = 256; /* tokens whose logits are held at once */
+
 /* Tokens [0, window) by themselves; those from `first` on are counted. */
 static bool measure_window(ox_llm_context *context, const int32_t *tokens, int64_t window, int64_t first,
                            int64_t vocabulary, float *logits, totals *t) {
-    if (ox_llm_rewind(context, 0) != OX_OK || ox_llm_decode_all(context, tokens, window, logits) != OX_OK)
-        return false;
-    for (int64_t i = first; i < window; i++) {
-        double s = surprise(logits + (i - 1) * vocabulary, vocabulary, tokens[i]);
-        t->sum += s;
-        t->squares += s * s;
-        t->count++;
+    if (ox_llm_rewind(context, 0) != OX_OK) return false;
+    if (first > 1 && ox_llm_decode(context, tokens, first - 1, NULL) != OX_OK) return false;
+    for (int64_t at = first - 1; at < window; at += piece) { /* logits of a token are for the one behind it */
+        const int64_t count = window - at < piece ? window - at : piece;
+        if (ox_llm_decode_all(context, tokens + at, count, logits) != OX_OK) return false;
+        for (int64_t i = 0; i < count && at + i + 1 < window; i++) {
+            double s = surprise(logits + i * vocabulary, vocabulary, tokens[at + i + 1]);
+            t->sum += s;
+            t->squares += s * s;
+            t->count++;
+        }
     }
     return true;
+}
+
+/* The token that the model wants before a text; -1 = none. */
+static int32_t first_token(const ox_tokenizer *tokenizer) {
+    int32_t first[2] = {-1, -1};
+    const int32_t bos = ox_tokenizer_role(tokenizer, OX_TOKEN_ROLE_BOS);
+    (void)ox_tokenizer_encode(tokenizer, "", 0, NULL, first, 2);
+    return first[0] == bos ? bos : -1;
 }
 
 static bool measure(const options *o, const ox_llm *model, ox_llm_context *context, int32_t *tokens,
@@ -116,9 +130,10 @@ static bool measure(const options *o, const ox_llm *model, ox_llm_context *conte
     const int64_t vocabulary = ox_llm_get_config(model)->vocabulary;
     const int64_t step = o->stride > 0 ? o->stride : o->window;
     const int64_t first = o->stride > 0 ? o->window - o->stride : o->window / 2 + 1;
-    const int32_t bos = ox_tokenizer_role(ox_llm_tokenizer(model), OX_TOKEN_ROLE_BOS);
-    float *logits = (float *)malloc((size_t)o->window * (size_t)vocabulary * sizeof *logits);
+    const int32_t bos = first_token(ox_llm_tokenizer(model));
+    float *logits = (float *)malloc((size_t)piece * (size_t)vocabulary * sizeof *logits);
     bool ok = logits != NULL;
+    if (!ok) fprintf(stderr, "perplexity: no memory\n");
     for (int64_t at = 0; ok && at + o->window <= count - (o->stride > 0); at += step) {
         const int32_t own = tokens[at];
         if (bos >= 0) tokens[at] = bos;
@@ -171,7 +186,7 @@ int main(int count, char **words) {
         ok = ox_llm_importance_stop(importance) == OX_OK &&
              ox_llm_importance_save(importance, o.importance, o.text, o.window) == OX_OK;
     if (ok) print_totals(&o, &t);
-    else fprintf(stderr, "perplexity: %s\n", ox_error_text());
+    else if (*ox_error_text()) fprintf(stderr, "perplexity: %s\n", ox_error_text());
     ox_llm_importance_close(importance);
     free(tokens);
     free(text);

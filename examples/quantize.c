@@ -116,10 +116,15 @@ static bool read_options(int count, char **words, options *o) {
     return q->mix != NULL;
 }
 
+typedef struct totals {
+    int64_t from_bytes, to_bytes, weighted; /* weighted: tensors whose importance was known */
+} totals;
+
 static bool show_step(void *user, const ox_llm_quantize_step *s) {
-    int64_t *bytes = (int64_t *)user;
-    bytes[0] += s->from_bytes;
-    bytes[1] += s->to_bytes;
+    totals *t = (totals *)user;
+    t->from_bytes += s->from_bytes;
+    t->to_bytes += s->to_bytes;
+    t->weighted += s->weighted;
     printf("[%4lld/%4lld] %-36s %6s -> %-6s %9.2f -> %8.2f MiB%s\n", (long long)s->index + 1,
            (long long)s->count, s->name, ox_dtype_name(s->from), ox_dtype_name(s->to),
            (double)s->from_bytes / (1 << 20), (double)s->to_bytes / (1 << 20), s->weighted ? " *" : "");
@@ -137,7 +142,7 @@ static char *beside(const char *model, const char *type) {
 
 int main(int count, char **words) {
     static options o;
-    int64_t bytes[2] = {0, 0};
+    totals t = {0, 0, 0};
     if (!read_options(count, words, &o)) return 2;
     if (o.threads > 0) ox_set_threads(o.threads < INT32_MAX ? (int)o.threads : INT32_MAX);
     char *own = o.words[2] ? NULL : beside(o.words[0], o.quantize.mix);
@@ -147,11 +152,14 @@ int main(int count, char **words) {
     o.quantize.importance = importance;
     o.quantize.importance_name = o.importance;
     o.quantize.progress = show_step;
-    o.quantize.user = bytes;
+    o.quantize.user = &t;
     if (status == OX_OK) status = ox_llm_quantize(o.words[0], out, &o.quantize);
     if (status == OX_OK)
-        printf("%s: %.2f -> %.2f MiB\n", out, (double)bytes[0] / (1 << 20), (double)bytes[1] / (1 << 20));
+        printf("%s: %.2f -> %.2f MiB\n", out, (double)t.from_bytes / (1 << 20),
+               (double)t.to_bytes / (1 << 20));
     else fprintf(stderr, "quantize: %s\n", ox_error_text());
+    if (status == OX_OK && importance && t.weighted == 0)
+        fprintf(stderr, "quantize: %s knows none of these tensors: nothing was weighted\n", o.importance);
     ox_llm_importance_close(importance);
     free(own);
     return status == OX_OK ? 0 : 1;

@@ -152,10 +152,52 @@ chat_talks() {
     wait $child || { echo "  SIGINT ends the program"; return 1; }
     grep -q '^2 messages' "$1.said" || { echo "  no answer when it was stopped"; return 1; }
 }
+# embeds PROGRAM MODEL: vectors of the same texts in each way; exit code 0 if they agree
+embeds() {
+    printf 'A dog ran.\n\nOnce upon a time\nThe cat sat.\r\n' > "$1.txt"
+    {
+        "$1" "$2" "A dog ran." "Once upon a time" "The cat sat." > "$1.words" || return 1
+        "$1" "$2" < "$1.txt" > "$1.lines" || return 1
+        "$1" "$2" -f "$1.txt" -o "$1.file" > "$1.none" || return 1
+        "$1" "$2" -f "$1.txt" -o "$1.npy" --raw || return 1
+        "$1" "$2" "A dog ran." --pooling none --raw > "$1.tokens" || return 1
+        "$1" "$2" -f "$1.txt" --query "upon a time" --query-prefix "Once " --top 2 > "$1.closest" || return 1
+        "$1" "$2" -f "$1.txt" --similarity > "$1.table" || return 1
+        "$1" "$2" -f "$1.txt" --context 4 2> "$1.cut" > /dev/null || return 1
+    }
+    cmp -s "$1.words" "$1.lines" && cmp -s "$1.words" "$1.file" ||
+        { echo "  words, lines, -o: other vectors"; return 1; }
+    [ ! -s "$1.none" ] || { echo "  -o: standard output has something, too"; return 1; }
+    awk '{ sum = 0; for (i = 1; i <= NF; i++) sum += $i * $i
+           if (sum < 0.99999 || sum > 1.00001) bad = 1 } END { exit bad || NR != 3 }' "$1.words" ||
+        { echo "  vectors are not 3 of length 1"; return 1; }
+    # The array: the same less the lengths; its first row is the mean of the first text's tokens.
+    width=$(awk 'NR == 1 { print NF }' "$1.words")
+    tail -c $((12 * width)) "$1.npy" | od -An -v -w$((4 * width)) -t f4 > "$1.rows"
+    awk 'NR == FNR { for (i = 1; i <= NF; i++) row[NR, i] = $i; next }
+         { sum = 0; for (i = 1; i <= NF; i++) sum += row[FNR, i] ^ 2
+           for (i = 1; i <= NF; i++) { off = row[FNR, i] / sqrt(sum) - $i; if (off * off > 1e-10) bad = 1 } }
+         END { exit bad || FNR != 3 }' "$1.rows" "$1.words" ||
+        { echo "  -o NAME.npy: other vectors"; return 1; }
+    awk 'NR == FNR { for (i = 1; i <= NF; i++) sum[i] += $i; count++; next }
+         FNR == 1 { for (i = 1; i <= NF; i++) { off = sum[i] / count - $i; if (off * off > 1e-10) bad = 1 } }
+         END { exit bad || count < 3 }' "$1.tokens" "$1.rows" ||
+        { echo "  --pooling none: other tokens"; return 1; }
+    [ "$(head -n 1 "$1.closest")" = " 1.0000  Once upon a time" ] && [ "$(wc -l < "$1.closest")" = 2 ] ||
+        { echo "  --query: another text is closer than itself"; return 1; }
+    awk 'NR > 1 && $NR != "1.0000" { bad = 1 } END { exit bad || NR != 4 }' "$1.table" ||
+        { echo "  --similarity: a text is not like itself"; return 1; }
+    grep -q 'tokens is cut to 4: A dog' "$1.cut" || { echo "  --context: nothing is cut"; return 1; }
+    ! "$1" "$2" < /dev/null 2> "$1.errors" && grep -q '^embed: there is no text' "$1.errors" ||
+        { echo "  takes no text at all"; return 1; }
+}
 model=${OX_TEST_DATA:-../shared/data}/models/stories260K/stories260K.gguf
 if [ -x "$out/chat" ] && [ -f "$model" ]; then
     printf '%s' '{% for m in messages %}{{ m.content }}{% endfor %}<think>{# </think> #}' > "$out/chat.jinja"
     if chat_talks "$out/chat" "$model"; then passed=$((passed + 1)); else fail "examples/chat.c: a conversation"; fi
+fi
+if [ -x "$out/embed" ] && [ -f "$model" ]; then
+    if embeds "$out/embed" "$model"; then passed=$((passed + 1)); else fail "examples/embed.c: vectors"; fi
 fi
 echo "suite examples: $passed passed, $failed failed, 0 skipped"
 [ "$failed" = 0 ]

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "read_file.h"
+
 enum { PROTOTYPE_TEXT = 80, PROTOTYPE_MOST = 16, PROTOTYPES_MOST = 1000, PROTOTYPE_PAGES_MOST = 1 << 20 };
 
 typedef struct prototype_variable {
@@ -28,19 +30,6 @@ static char prototype_pages[PROTOTYPE_PAGES_MOST]; /* all headers, without comme
 static size_t prototype_used;
 
 /* ---- the headers as one text --------------------------------------------------------------------------- */
-
-static char *prototype_file(const char *path) {
-    FILE *file = fopen(path, "rb");
-    if (!file) return NULL;
-    fseek(file, 0, SEEK_END);
-    long bytes = ftell(file);
-    char *text = (char *)malloc((size_t)bytes + 1);
-    rewind(file);
-    bool read = text && fread(text, 1, (size_t)bytes, file) == (size_t)bytes;
-    if (text) text[read ? bytes : 0] = 0;
-    fclose(file);
-    return text;
-}
 
 static void prototype_add(const char *text, size_t length) {
     if (prototype_used + length + 2 > sizeof prototype_pages) return;
@@ -68,7 +57,7 @@ static void prototype_strip(char *text) {
 static bool prototype_read(const char *name) {
     char path[512], inner[256];
     snprintf(path, sizeof path, "src/%s", name);
-    char *text = prototype_file(path);
+    char *text = read_file(path, NULL);
     if (!text) return false;
     prototype_strip(text);
     bool ok = true;

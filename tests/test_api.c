@@ -429,7 +429,7 @@ static void block_of(const api_row *r, const char *torch, char *out, size_t room
 }
 
 static void test_list(void) {
-    char *list = prototype_file("tests/torch_schemas.txt"), expected[3 * TEXT], counts[TEXT];
+    char *list = read_file("tests/torch_schemas.txt", NULL), expected[3 * TEXT], counts[TEXT];
     int kinds[3] = {0, 0, 0};
     CHECK(list != NULL);
     char *at = list;

@@ -13,6 +13,7 @@
 #include "oxtorch_vulkan.h"
 
 #include "check.h"
+#include "hook_alloc.h"
 
 #if defined(OXI_HAS_VOLK) && !defined(_WIN32)
 #define HAS_VULKAN 1
@@ -263,37 +264,17 @@ static void test_budget_of_ops(void) {
     CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
 }
 
-/* An allocator that fails at request `at`. */
-static int64_t requests, fails_at;
-
-static void *count_alloc(void *user, size_t bytes) {
-    (void)user;
-    if (++requests == fails_at) return NULL;
-    char *block = (char *)malloc(bytes + 128);
-    if (!block) return NULL;
-    char *aligned = block + 128 - (uintptr_t)block % 64;
-    memcpy(aligned - sizeof block, &block, sizeof block);
-    return aligned;
-}
-
-static void count_free(void *user, void *memory, size_t bytes) {
-    char *block;
-    (void)user, (void)bytes;
-    memcpy(&block, (char *)memory - sizeof block, sizeof block);
-    free(block);
-}
-
 static void test_no_memory(void) {
-    ox_allocator hooks = {count_alloc, count_free, NULL};
+    hook h = {0, INT64_MAX, 0};
+    ox_allocator hooks = {hook_alloc, hook_free, &h};
     for (int64_t at = 1; at < 40; at++) {
         CHECK(ox_set_allocator(&hooks) == OX_OK);
-        requests = 0;
-        fails_at = at;
+        hook_allow(&h, at - 1);
         OX_SCOPE {
             ox_tensor *x = ox_ones(OX_SHAPE(3000), OX_F32), *pinned = ox_pin(x, ox_cpu());
             CHECK(pinned ? ox_item(ox_sum(pinned, OX_ALL_DIMS, false)) == 3000 || ox_error() == OX_ERR_NOMEM
                          : ox_error() == OX_ERR_NOMEM);
-            fails_at = 0;
+            hook_allow(&h, INT64_MAX);
             ox_error_clear();
         }
         CHECK(ox_memory_get_stats().tensors == 0 && ox_memory_get_stats().storages == 0);

@@ -6,6 +6,7 @@
 #include "check.h"
 #include "file_walk.h"
 #include "gguf_make.h"
+#include "hook_alloc.h"
 
 #if !defined(_WIN32)
 #include <dirent.h>
@@ -112,31 +113,6 @@ static void test_copy(void) {
 
 /* ---- memory that runs out ---------------------------------------------------------------------------- */
 
-typedef struct rationed {
-    int64_t left; /* requests that still succeed */
-} rationed;
-
-static void *ration_alloc(void *user, size_t bytes) {
-    rationed *r = (rationed *)user;
-    void *memory = NULL;
-    if (r->left-- <= 0) return NULL;
-#if defined(_WIN32)
-    memory = _aligned_malloc(bytes, 64);
-#else
-    if (posix_memalign(&memory, 64, bytes) != 0) memory = NULL;
-#endif
-    return memory;
-}
-
-static void ration_free(void *user, void *memory, size_t bytes) {
-    (void)user, (void)bytes;
-#if defined(_WIN32)
-    _aligned_free(memory);
-#else
-    free(memory);
-#endif
-}
-
 /* What is tried while memory is short. True when all of it worked. */
 typedef bool (*attempt_fn)(const char *path);
 
@@ -178,8 +154,8 @@ static void check_short_memory(const char *what, attempt_fn attempt, const char 
     int64_t requests = 0;
     for (bool done = false; !done && requests < 1000;
          requests++) { /* the n-th request fails, and all after it */
-        rationed r = {requests};
-        ox_allocator hooks = {ration_alloc, ration_free, &r};
+        hook r = {0, requests + 1, 0};
+        ox_allocator hooks = {hook_alloc, hook_free, &r};
         CHECK(ox_set_allocator(&hooks) == OX_OK);
         done = attempt(path);
         CHECK_MSG(done ? ox_error() == OX_OK : ox_error() == OX_ERR_NOMEM, "%s, request %d: %s", what,

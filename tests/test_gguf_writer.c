@@ -7,6 +7,12 @@
 
 #include "check.h"
 #include "gguf_make.h"
+#include "hook_alloc.h"
+#include "read_file.h"
+
+#ifndef _WIN32
+#include <sys/stat.h>
+#endif
 
 static bool exists(const char *path) {
     FILE *file = fopen(path, "rb");
@@ -14,24 +20,10 @@ static bool exists(const char *path) {
     return file != NULL;
 }
 
-static unsigned char *whole_file(const char *path, size_t *bytes) {
-    FILE *file = fopen(path, "rb");
-    long length = -1;
-    if (file && fseek(file, 0, SEEK_END) == 0) length = ftell(file);
-    unsigned char *data = length >= 0 ? (unsigned char *)malloc((size_t)length + 1) : NULL;
-    *bytes = 0;
-    if (data) {
-        rewind(file);
-        *bytes = fread(data, 1, (size_t)length, file);
-    }
-    if (file) fclose(file);
-    return data;
-}
-
 /* `padding`: that many zeros may follow. */
 static void check_same(const char *path, const char *other, size_t padding) {
     size_t bytes[2];
-    unsigned char *data[2] = {whole_file(path, &bytes[0]), whole_file(other, &bytes[1])};
+    char *data[2] = {read_file(path, &bytes[0]), read_file(other, &bytes[1])};
     size_t at = 0;
     while (data[0] && data[1] && at < bytes[0] && at < bytes[1] && data[0][at] == data[1][at]) at++;
     size_t more = at;
@@ -358,22 +350,31 @@ static void test_steps(void) {
     }
 }
 
-/* ---- memory that runs out ------------------------------------------------------------------------------ */
+/* A file takes the place of a file alone: not of a folder, not of a pipe. */
+static void test_targets(void) {
+#ifndef _WIN32
+    static const char *const names[] = {".", "pipe"};
+    ox_gguf_desc desc;
+    struct stat info;
+    memset(&desc, 0, sizeof desc);
+    (void)remove(gguf_path("pipe"));
+    CHECK(mkfifo(gguf_path("pipe"), 0600) == 0);
+    for (int i = 0; i < 2; i++) {
+        CHECK(!ox_gguf_writer_open(gguf_path(names[i]), &desc) && ox_error() == OX_ERR_IO);
+        CHECK_MSG(strstr(ox_error_text(), "cannot be created") != NULL, "%s", ox_error_text());
+        ox_error_clear();
+    }
+    CHECK(stat(gguf_path("pipe"), &info) == 0 && S_ISFIFO(info.st_mode));
+    (void)remove(gguf_path("pipe"));
+#endif
+}
 
-static int64_t asked, fails_at;
-static void *some_alloc(void *user, size_t bytes) {
-    (void)user;
-    return ++asked == fails_at ? NULL : malloc(bytes + 64);
-}
-static void some_free(void *user, void *memory, size_t bytes) {
-    (void)user;
-    (void)bytes;
-    free(memory);
-}
+/* ---- memory that runs out ------------------------------------------------------------------------------ */
 
 static void test_no_memory(void) {
     const char *path = gguf_path("memory.gguf");
-    ox_allocator allocator = {some_alloc, some_free, NULL};
+    hook h = {0, INT64_MAX, 0};
+    ox_allocator allocator = {hook_alloc, hook_free, &h};
     ox_shutdown();
     CHECK(ox_set_allocator(&allocator) == OX_OK);
     bool worked = false;
@@ -384,13 +385,12 @@ static void test_no_memory(void) {
         ox_gguf_pair pair = text("key", "value", -1);
         ox_gguf_desc desc = {NULL, &pair, 1, &entry, 1};
         remove(path);
-        asked = 0;
-        fails_at = n;
+        hook_allow(&h, n - 1);
         ox_gguf_writer *writer = ox_gguf_writer_open(path, &desc);
         if (writer) (void)ox_gguf_writer_put(writer, turned);
         ox_status status = writer ? ox_gguf_writer_close(writer) : ox_error();
-        worked = asked < n;
-        fails_at = 0;
+        worked = h.requests < n;
+        hook_allow(&h, INT64_MAX);
         CHECK_MSG(status == OX_OK ? exists(path) : ox_error() == OX_ERR_NOMEM && !exists(path),
                   "allocation %d: status %d, %s", (int)n, (int)status, ox_error_text());
         ox_error_clear();
@@ -418,6 +418,7 @@ int main(void) {
     test_real_files();
     test_refused();
     test_steps();
+    test_targets();
     test_no_memory();
     return check_done("gguf_writer");
 }

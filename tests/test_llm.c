@@ -3,7 +3,9 @@
  */
 #include "oxtorch_llm.h"
 #include "check.h"
+#include "hook_alloc.h"
 #include "llm_make.h"
+#include "read_file.h"
 
 #include <math.h>
 
@@ -539,24 +541,6 @@ static void test_hostile(void) {
 
 /* ---- memory -------------------------------------------------------------------------------------------- */
 
-static int64_t allocations_left;
-
-static void *scarce_alloc(void *user, size_t bytes) {
-    (void)user;
-    if (allocations_left-- <= 0) return NULL;
-    char *raw = (char *)malloc(bytes + 128);
-    if (!raw) return NULL;
-    void **memory = (void **)(void *)(raw + 128 - (uintptr_t)raw % 64);
-    memory[-1] = raw;
-    return memory;
-}
-
-static void scarce_free(void *user, void *memory, size_t bytes) {
-    (void)user;
-    (void)bytes;
-    if (memory) free(((void **)memory)[-1]);
-}
-
 static bool try_everything(const char *path) {
     ox_llm_generate_desc desc;
     memset(&desc, 0, sizeof desc);
@@ -579,16 +563,16 @@ static void test_scarce_memory(void) {
     add_model(&g, &m, tiny);
     CHECK(gguf_write(&g, path) == 0);
     free_model(&m);
-    const ox_allocator scarce = {scarce_alloc, scarce_free, NULL};
+    hook h = {0, INT64_MAX, 0};
+    const ox_allocator scarce = {hook_alloc, hook_free, &h};
     ox_trim();
     CHECK_MSG(ox_set_allocator(&scarce) == OX_OK, "%s", ox_error_text());
-    allocations_left = INT64_MAX;
     CHECK_MSG(try_everything(path), "%s", ox_error_text()); /* what is made once is made now */
     const size_t before = ox_memory_get_stats().bytes_in_use;
     bool done = false;
     for (int64_t most = 0; most < 2000 && !done; most++) {
         ox_trim();
-        allocations_left = most;
+        hook_allow(&h, most);
         done = try_everything(path);
         CHECK_MSG(done || ox_error() == OX_ERR_NOMEM, "%lld allocations: %d %s", (long long)most,
                   (int)ox_error(), ox_error_text());
@@ -598,7 +582,7 @@ static void test_scarce_memory(void) {
         ox_error_clear();
     }
     CHECK(done);
-    allocations_left = INT64_MAX;
+    hook_allow(&h, INT64_MAX);
     ox_trim();
     CHECK_MSG(ox_set_allocator(NULL) == OX_OK, "%s", ox_error_text());
     ox_error_clear();
@@ -725,14 +709,10 @@ static void test_stops(void) {
 
 /* ---- a trained model ----------------------------------------------------------------------------------- */
 
-static void *read_file(const char *folder, const char *name, size_t *bytes) {
+static char *read_model_file(const char *folder, const char *name, size_t *bytes) {
     char path[1200];
     snprintf(path, sizeof path, "%s/models/stories260K/%s", folder, name);
-    FILE *file = fopen(path, "rb");
-    char *data = file ? (char *)calloc(1, 1 << 20) : NULL;
-    *bytes = data ? fread(data, 1, (1 << 20) - 1, file) : 0;
-    if (file) fclose(file);
-    return data;
+    return read_file(path, bytes);
 }
 
 /* Golden logits [64, 512], computed in double, from an .npy file of version 1. */
@@ -764,9 +744,9 @@ static void test_stories(const char *folder) {
     size_t text_bytes, ids_bytes, npy_bytes;
     char path[1200];
     snprintf(path, sizeof path, "%s/models/stories260K/stories260K.gguf", folder);
-    char *expected = (char *)read_file(folder, "expected_greedy_200.txt", &text_bytes);
-    char *ids = (char *)read_file(folder, "golden_greedy_ids.txt", &ids_bytes);
-    char *npy = (char *)read_file(folder, "golden_greedy_logits_f64_64x512.npy", &npy_bytes);
+    char *expected = read_model_file(folder, "expected_greedy_200.txt", &text_bytes);
+    char *ids = read_model_file(folder, "golden_greedy_ids.txt", &ids_bytes);
+    char *npy = read_model_file(folder, "golden_greedy_logits_f64_64x512.npy", &npy_bytes);
     ox_llm *llm = expected && ids && npy ? ox_llm_open(path, NULL) : NULL;
     if (llm) {
         heard h;

@@ -10,6 +10,7 @@
 #include "oxtorch.h"
 
 #include "check.h"
+#include "hook_alloc.h"
 
 /* ---- operands ------------------------------------------------------------------------------------------ */
 
@@ -582,38 +583,18 @@ static void test_prepack(void) {
     ox_error_clear();
 }
 
-static int allocations_left;
-
-static void *failing_alloc(void *user, size_t bytes) {
-    (void)user;
-    if (allocations_left-- <= 0) return NULL;
-    char *block = (char *)malloc(bytes + 128);
-    if (!block) return NULL;
-    char *aligned = (char *)(((uintptr_t)block + 127) / 64 * 64);
-    memcpy(aligned - sizeof block, &block, sizeof block);
-    return aligned;
-}
-
-static void failing_free(void *user, void *memory, size_t bytes) {
-    char *block;
-    (void)user;
-    (void)bytes;
-    memcpy(&block, (char *)memory - sizeof block, sizeof block);
-    free(block);
-}
-
 static void test_memory(void) {
     ox_allocator allocator;
-    allocator.alloc = failing_alloc;
-    allocator.free = failing_free;
-    allocator.user = NULL;
-    allocations_left = 1000;
+    hook h = {0, INT64_MAX, 0};
+    allocator.alloc = hook_alloc;
+    allocator.free = hook_free;
+    allocator.user = &h;
     ox_trim();
     CHECK(ox_set_allocator(&allocator) == OX_OK);
     static const int64_t sizes[][3] = {{100, 120, 300}, {1, 500, 300}, {20, 30, 600}};
     for (int s = 0; s < 3; s++)
         OX_SCOPE {
-            allocations_left = 1000;
+            hook_allow(&h, INT64_MAX);
             ox_tensor *a = ox_ones(OX_SHAPE(sizes[s][0], sizes[s][2]), OX_F32);
             ox_tensor *b = ox_ones(OX_SHAPE(sizes[s][2], sizes[s][1]), OX_BF16), *c = NULL;
             b = ox_t(ox_t(b));
@@ -621,7 +602,7 @@ static void test_memory(void) {
             for (int left = 0; !c && left < 50; left++) {
                 ox_trim();
                 size_t before = ox_memory_get_stats().bytes_in_use;
-                allocations_left = left;
+                hook_allow(&h, left);
                 c = ox_linear(a, ox_t(b), NULL);
                 if (c) break;
                 CHECK_MSG(ox_error() == OX_ERR_NOMEM, "%s", ox_error_text());
@@ -631,9 +612,9 @@ static void test_memory(void) {
                 ox_error_clear();
             }
             CHECK(c != NULL);
-            allocations_left = 1000;
+            hook_allow(&h, INT64_MAX);
         }
-    allocations_left = 1000;
+    hook_allow(&h, INT64_MAX);
     ox_trim();
     CHECK(ox_set_allocator(NULL) == OX_OK);
 }

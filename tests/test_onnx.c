@@ -5,6 +5,7 @@
  * OX_VULKAN_LONG OX_TIERS */
 #include "json.h"
 #include "operands.h"
+#include "read_file.h"
 
 #define MOST_INPUTS 8
 #define MOST_OUTPUTS 6
@@ -742,18 +743,6 @@ static mapping mapping_of(const char *op) {
 }
 
 /* ---- the data ---------------------------------------------------------------------------------------- */
-
-static char *read_file(const char *path, size_t *bytes) {
-    FILE *file = fopen(path, "rb");
-    if (!file) return NULL;
-    fseek(file, 0, SEEK_END);
-    long size = ftell(file);
-    rewind(file);
-    char *data = size >= 0 ? (char *)malloc((size_t)size + 1) : NULL;
-    if (data) *bytes = fread(data, 1, (size_t)size, file), data[*bytes] = 0;
-    fclose(file);
-    return data;
-}
 
 /* The two files: lines of cases, and a safetensors file with their numbers. */
 typedef struct onnx_data {

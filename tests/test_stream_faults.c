@@ -1,6 +1,7 @@
 /* test_stream_faults.c - reads and writes that fail, end early or are interrupted at every n-th transfer,
  * files that become shorter, disks without room: the right answer or an error, never anything else, never a
  * hang. The stream works afterwards. OX_TSAN */
+#include "hook_alloc.h"
 #include "stream_works.h"
 
 #include <dirent.h>
@@ -393,23 +394,6 @@ static void test_open_and_close(const stream_case *c) {
 
 /* ---- memory that runs out ----------------------------------------------------------------------------- */
 
-static int64_t allocations_left, blocks_out;
-
-static void *scarce_alloc(void *user, size_t bytes) {
-    (void)user;
-    if (__atomic_sub_fetch(&allocations_left, 1, __ATOMIC_ACQ_REL) < 0) return NULL;
-    void *block = aligned_alloc(64, (bytes + 63) / 64 * 64);
-    if (block) __atomic_add_fetch(&blocks_out, 1, __ATOMIC_ACQ_REL);
-    return block;
-}
-
-static void scarce_free(void *user, void *block, size_t bytes) {
-    (void)user;
-    (void)bytes;
-    __atomic_sub_fetch(&blocks_out, 1, __ATOMIC_ACQ_REL);
-    free(block);
-}
-
 /* From the n-th request on there is no memory, for every n until the work is done: an error and no leak. */
 static void test_scarce_memory(const stream_case *c) {
     char path[320];
@@ -417,12 +401,13 @@ static void test_scarce_memory(const stream_case *c) {
     OX_SCOPE {
         put_raw(path, numbers(OX_SHAPE(120, 500), OX_F32, 1), 0);
     }
-    ox_allocator scarce = {scarce_alloc, scarce_free, NULL};
+    hook h = {0, 0, 0};
+    ox_allocator scarce = {hook_alloc, hook_free, &h};
     bool done = false;
     for (int64_t n = 0; n < 400 && !done; n++) {
-        __atomic_store_n(&allocations_left, INT64_MAX, __ATOMIC_RELEASE);
+        hook_allow(&h, INT64_MAX);
         CHECK(ox_set_allocator(&scarce) == OX_OK);
-        __atomic_store_n(&allocations_left, n, __ATOMIC_RELEASE);
+        hook_allow(&h, n);
         ox_stream_desc desc = case_desc(c);
         ox_stream *stream = ox_stream_open(&desc);
         OX_SCOPE {
@@ -432,8 +417,8 @@ static void test_scarce_memory(const stream_case *c) {
         ox_device_close(ox_stream_device(stream));
         ox_error_clear();
         CHECK(ox_set_allocator(NULL) == OX_OK);
-        CHECK_MSG(__atomic_load_n(&blocks_out, __ATOMIC_ACQUIRE) == 0, "request %lld: %lld blocks leak",
-                  (long long)n, (long long)blocks_out);
+        CHECK_MSG(hook_out(&h) == 0, "request %lld: %lld blocks leak",
+                  (long long)n, (long long)hook_out(&h));
     }
     CHECK(done);
     remove(path);

@@ -27,22 +27,19 @@ static ox_status oxi_output_open(oxi_output *output, const char *name, const cha
     output->temporary_bytes = length + 48;
     output->path = (char *)oxi_alloc(output->path_bytes);
     output->temporary = (char *)oxi_alloc(output->temporary_bytes);
-    if (!output->path || !output->temporary) {
-        oxi_free(output->temporary, output->temporary_bytes);
-        output->temporary = NULL; /* nothing to remove yet */
-        oxi_output_drop(output);
-        return output->status = OX_ERR_NOMEM;
+    ox_status status = OX_ERR_NOMEM;
+    if (output->path && output->temporary) {
+        memcpy(output->path, path, length + 1);
+        for (int i = 0; !output->stream && i < TRIES && (i == 0 || errno == EEXIST); i++) {
+            snprintf(output->temporary, output->temporary_bytes, "%s.%016llx.tmp", path,
+                     (unsigned long long)oxi_unpredictable());
+            output->stream = oxi_create_file(output->temporary, path);
+        }
+        if (output->stream) return OX_OK;
+        status = oxi_output_failed(output, "created");
     }
-    memcpy(output->path, path, length + 1);
-    for (int i = 0; !output->stream && i < TRIES && (i == 0 || errno == EEXIST); i++) {
-        snprintf(output->temporary, output->temporary_bytes, "%s.%016llx.tmp", path,
-                 (unsigned long long)oxi_unpredictable());
-        output->stream = oxi_create_file(output->temporary, path);
-    }
-    if (output->stream) return OX_OK;
-    ox_status status = oxi_output_failed(output, "created");
     oxi_free(output->temporary, output->temporary_bytes);
-    output->temporary = NULL;
+    output->temporary = NULL; /* nothing to remove */
     oxi_output_drop(output);
     return output->status = status;
 }

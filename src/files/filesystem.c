@@ -38,7 +38,11 @@ static ox_status oxi_list_folder(const char *path, oxi_folder_fn visit, void *us
 /* It is the owner's alone until it has the old one's mode. */
 static FILE *oxi_create_file(const char *path, const char *old) {
     struct stat info;
-    bool there = stat(old, &info) == 0 && S_ISREG(info.st_mode);
+    bool there = stat(old, &info) == 0;
+    if (there && !S_ISREG(info.st_mode)) { /* a rename would put a file in the place of a device */
+        errno = S_ISDIR(info.st_mode) ? EISDIR : EEXIST;
+        return NULL;
+    }
     int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, there ? 0600 : 0666);
     if (file < 0) return NULL;
     if (there) (void)fchmod(file, info.st_mode & 0777); /* a file system may have no modes */

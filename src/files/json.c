@@ -54,6 +54,12 @@ static size_t oxi_utf8_length(const unsigned char *p, size_t left) {
     return more + 1;
 }
 
+static bool oxi_utf8_is_valid(const char *text, size_t left) {
+    for (size_t used; left > 0; text += used, left -= used)
+        if ((used = oxi_utf8_length((const unsigned char *)text, left)) == 0) return false;
+    return true;
+}
+
 static int oxi_hex_digit(char c) {
     if (c >= '0' && c <= '9') return c - '0';
     if (c >= 'a' && c <= 'f') return c - 'a' + 10;

@@ -49,13 +49,6 @@ static void oxi_json_put_quote(oxi_json_out *words, const char *text) {
     oxi_json_put(words, "\"");
 }
 
-static bool oxi_is_utf8(const char *text) {
-    size_t left = strlen(text), used;
-    for (; left > 0; text += used, left -= used)
-        if ((used = oxi_utf8_length((const unsigned char *)text, left)) == 0) return false;
-    return true;
-}
-
 /* What is to be written. */
 typedef struct oxi_save {
     const char *path;
@@ -92,14 +85,14 @@ static ox_status oxi_save_check(const oxi_save *save) {
         const char *name = save->names[i];
         if (!save->tensors[i])
             return oxi_fail(OX_ERR_ARG, "save_safetensors: tensor %s is NULL", OXI_QUOTE(name));
-        if (!oxi_is_utf8(name) || strcmp(name, "__metadata__") == 0)
+        if (!oxi_utf8_is_valid(name, strlen(name)) || strcmp(name, "__metadata__") == 0)
             return oxi_fail(OX_ERR_ARG, "save_safetensors: %s cannot be a name", OXI_QUOTE(name));
         if (!oxi_info(save->tensors[i]->dtype)->safetensors[0])
             return oxi_fail(OX_ERR_UNSUPPORTED, "save_safetensors: tensor %s: the format has no %s",
                             OXI_QUOTE(name), ox_dtype_name(save->tensors[i]->dtype));
     }
     for (int64_t i = 0; i < 2 * save->pairs; i++)
-        if (!save->metadata[i] || !oxi_is_utf8(save->metadata[i]))
+        if (!save->metadata[i] || !oxi_utf8_is_valid(save->metadata[i], strlen(save->metadata[i])))
             return oxi_fail(OX_ERR_ARG, "save_safetensors: metadata %lld is NULL or not UTF-8", (long long)i);
     return OX_OK;
 }

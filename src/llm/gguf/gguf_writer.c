@@ -134,7 +134,7 @@ static ox_status oxi_gguf_check_pairs(const ox_gguf_desc *desc, uint64_t *align)
     int64_t given = ox_file_meta_int(desc->like, "general.alignment", 32);
     for (int64_t i = 0; i < count && status == OX_OK; i++) {
         const ox_gguf_pair *pair = &desc->pairs[i];
-        if (!oxi_is_utf8(pair->key) || !oxi_gguf_is_value(pair, 0))
+        if (!oxi_utf8_is_valid(pair->key, strlen(pair->key)) || !oxi_gguf_is_value(pair, 0))
             status = oxi_fail(OX_ERR_ARG, "gguf_writer_open: key %s: not UTF-8, or its value not of its type",
                               OXI_QUOTE(pair->key));
         else if (strcmp(pair->key, "general.alignment") == 0)
@@ -160,7 +160,7 @@ static ox_status oxi_gguf_check_entries(const ox_gguf_desc *desc, ox_file_entry 
         status = oxi_check_shape("gguf_writer_open", entry->dtype, entry->ndim, entry->shape, &bytes);
         if (status != OX_OK) break;
         entry->bytes = (int64_t)bytes;
-        if (strlen(names[i]) > OXI_GGUF_NAME_READ || !oxi_is_utf8(names[i]))
+        if (strlen(names[i]) > OXI_GGUF_NAME_READ || !oxi_utf8_is_valid(names[i], strlen(names[i])))
             status = oxi_fail(OX_ERR_ARG, "gguf_writer_open: name %s is not UTF-8, or has more than %d bytes",
                               OXI_QUOTE(names[i]), OXI_GGUF_NAME_READ);
         else if (oxi_info(entry->dtype)->gguf_id < 0)

@@ -1,41 +1,79 @@
 /* Importance that is heard: a listener sees each product of a model's layers with its input, whose squares
- * are added up. One listener serves all that listen; they are a list. */
+ * are added up, for each expert and head by itself. One listener serves all that listen; they are a list. */
 
 static oxi_lock oxi_importance_lock;
 static ox_llm_importance *oxi_importance_listening; /* guarded by it */
 
-/* x [.., columns] -> sums of squares, column by column, into sum; how many rows. */
-static ox_status oxi_importance_square(ox_tensor *x, float *sum, int64_t columns, float *count) {
+/* A tensor's numbers on the CPU, without gaps; NULL on error. */
+static const void *oxi_importance_numbers(ox_tensor *t, ox_dtype dtype) {
+    if (ox_device_of(t) != ox_cpu()) t = ox_to(t, ox_cpu());
+    t = ox_contiguous(ox_cast(t, dtype));
+    return t ? ox_data(t) : NULL;
+}
+
+/* Adds the squares of a row to the sums of a matrix, which saw one more. */
+static ox_status oxi_importance_add_row(const oxi_importance_entry *e, const float *row, int64_t matrix) {
+    if (matrix < 0 || matrix >= e->matrices)
+        return oxi_fail(OX_ERR_INDEX, "llm_importance: %s has no matrix %lld", OXI_QUOTE(e->name),
+                        (long long)matrix);
+    float *sum = e->sum + matrix * e->columns;
+    bool finite = true;
+    for (int64_t i = 0; i < e->columns; i++) {
+        sum[i] += row[i] * row[i];
+        finite = finite && oxi_is_sum(sum[i]);
+    }
+    oxi_importance_counts(e)[matrix] += 1;
+    return finite ? OX_OK : oxi_fail(OX_ERR_FORMAT, "llm_importance: inputs are not finite");
+}
+
+/* x [.., columns], as many rows for each matrix of the entry; or with ids [R, S] x [R, columns] or
+ * [R, S, columns], rows for the matrices of these. */
+static ox_status oxi_importance_square(const oxi_importance_entry *e, ox_tensor *x, ox_tensor *ids) {
     ox_status status = OX_OK;
     OX_SCOPE {
-        const int64_t rows = ox_numel(x) / columns;
-        ox_tensor *plain = ox_device_of(x) == ox_cpu() ? x : ox_to(x, ox_cpu());
-        plain = ox_contiguous(ox_cast(plain, OX_F32));
-        const float *p = plain ? (const float *)ox_data(plain) : NULL;
-        if (!p) status = ox_error();
-        for (int64_t r = 0; p && r < rows; r++, p += columns)
-            for (int64_t i = 0; i < columns; i++) sum[i] += p[i] * p[i];
-        *count += (float)rows;
+        const int64_t rows = ids ? ox_numel(ids) : ox_numel(x) / e->columns;
+        const int64_t of_matrix = (rows + e->matrices - 1) / e->matrices;
+        const int64_t shared = ids && x->ndim == 2 ? ids->shape[1] : 1; /* products of a row of x */
+        const float *p = (const float *)oxi_importance_numbers(x, OX_F32);
+        const int64_t *id = p && ids ? (const int64_t *)oxi_importance_numbers(ids, OX_I64) : NULL;
+        if (rows > 0 && (!p || (ids && !id))) status = ox_error();
+        for (int64_t r = 0; r < rows && status == OX_OK; r++)
+            status = oxi_importance_add_row(e, p + r / shared * e->columns, id ? id[r] : r / of_matrix);
     }
-    for (int64_t i = 0; status == OX_OK && i < columns; i++)
-        if (!oxi_is_sum(sum[i])) status = oxi_fail(OX_ERR_FORMAT, "llm_importance: inputs are not finite");
     return status;
+}
+
+/* Whether a call multiplies with the weight: as it is, or head by head, [heads, columns, rows], with a view
+ * of it or of its copy as floats. */
+static bool oxi_importance_is_of(const oxi_importance_entry *e, const oxi_call *call) {
+    const ox_tensor *x = call->in[0], *w = call->in[1];
+    if (x->ndim < 1 || x->shape[x->ndim - 1] != e->columns) return false;
+    if (call->op != OXI_OP_matmul) return w == e->weight;
+    if (x->ndim != 3 || w->ndim != 3 || x->shape[0] != e->matrices || w->shape[0] != e->matrices)
+        return false;
+    return w->storage == e->copy || (w->storage == e->weight->storage && w->offset == e->weight->offset);
 }
 
 static void oxi_importance_hear_for(ox_llm_importance *m, const oxi_call *call) {
     for (size_t i = 0; i < m->count && m->status == OX_OK; i++) {
         oxi_importance_entry *e = &m->entries[i];
-        if (e->weight != call->in[1]) continue;
-        if (call->in[0]->shape[call->in[0]->ndim - 1] == e->columns)
-            m->status = oxi_importance_square(call->in[0], e->sum, e->columns, oxi_importance_counts(e));
-        return;
+        if (call->op == OXI_OP_copy) {
+            if (call->in[0] == e->weight && e->matrices > 1) e->copy = call->out[0]->storage;
+        } else if (oxi_importance_is_of(e, call)) {
+            e->copy = NULL;
+            m->status =
+                oxi_importance_square(e, call->in[0], call->op == OXI_OP_linear_experts ? call->in[2] : NULL);
+            return;
+        }
     }
 }
 
 static void oxi_importance_hear(oxi_listener *self, const oxi_call *call, ox_device *device,
                                 ox_status status) {
     (void)self, (void)device;
-    if (status != OX_OK || call->op != OXI_OP_linear || call->in[0]->ndim < 1) return;
+    const bool heard = call->op == OXI_OP_linear || call->op == OXI_OP_linear_experts ||
+                       call->op == OXI_OP_matmul || call->op == OXI_OP_copy;
+    if (status != OX_OK || !heard) return;
     oxi_lock_take(&oxi_importance_lock);
     for (ox_llm_importance *m = oxi_importance_listening; m; m = m->next) oxi_importance_hear_for(m, call);
     oxi_lock_give(&oxi_importance_lock);
@@ -43,16 +81,18 @@ static void oxi_importance_hear(oxi_listener *self, const oxi_call *call, ox_dev
 
 static oxi_listener oxi_importance_listener = {NULL, oxi_importance_hear, NULL};
 
-/* An entry for each matrix of the layers. */
+/* An entry for each matrix of the layers, and for the matrices of all experts. */
 static ox_status oxi_importance_name_weights(ox_llm_importance *m, const ox_llm *model) {
     for (int64_t layer = 0; layer < model->config.layers; layer++)
         for (int role = 0; role < OXI_LLM_LAYER_ROLES; role++) {
             const ox_tensor *weight = model->layers[layer].part[role].weight;
             char name[96];
-            if (!weight || weight->ndim != 2 || weight->shape[1] < 1) continue;
+            if (!weight || weight->ndim < 2 || weight->ndim > 3 || ox_numel(weight) < 1) continue;
             const int length = snprintf(name, sizeof name, "blk.%lld.%s.weight", (long long)layer,
                                         oxi_llm_layer_parts[role].name);
-            oxi_importance_entry *e = oxi_importance_add(m, name, (size_t)length, weight->shape[1], 1);
+            oxi_importance_entry *e =
+                oxi_importance_add(m, name, (size_t)length, weight->shape[weight->ndim - 1],
+                                   weight->ndim == 3 ? weight->shape[0] : 1);
             if (!e) return ox_error();
             e->weight = weight;
         }

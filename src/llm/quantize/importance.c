@@ -6,6 +6,7 @@ typedef struct oxi_importance_entry {
     char *name;
     size_t name_bytes;
     const ox_tensor *weight; /* whose products are heard; else NULL */
+    const ox_storage *copy;  /* the weight's numbers as floats, from a cast until their product */
     int64_t columns, matrices;
     float *sum;   /* [matrices, columns] of squares; counts [matrices] behind it */
     size_t bytes; /* of both */
@@ -18,10 +19,17 @@ struct ox_llm_importance {
     char *dataset;
     size_t dataset_bytes;
     int64_t chunks;
+    const char *path;               /* of the file, while it is read */
     ox_llm *model;                  /* that is listened to */
     struct ox_llm_importance *next; /* of those that listen */
     ox_status status;
 };
+
+/* What is wrong with a weight's numbers. */
+static ox_status oxi_importance_bad(const ox_llm_importance *m, const char *name, const char *what) {
+    return oxi_fail(OX_ERR_FORMAT, "%s: %s %s", m->path ? oxi_path_text(m->path) : "llm_importance",
+                    OXI_QUOTE(name), what);
+}
 
 /* A float that may be added to others: not negative, finite. */
 static bool oxi_is_sum(float v) {
@@ -76,8 +84,7 @@ static ox_status oxi_importance_sort(ox_llm_importance *m) {
     oxi_sort_indexes(m->order, m->order + m->count, (uint32_t)m->count, oxi_importance_compare, m);
     for (size_t i = 1; i < m->count; i++)
         if (oxi_importance_compare(m, m->order[i - 1], m->order[i]) == 0)
-            return oxi_fail(OX_ERR_FORMAT, "llm_importance: %s is there twice",
-                            OXI_QUOTE(m->entries[m->order[i]].name));
+            return oxi_importance_bad(m, m->entries[m->order[i]].name, "is there twice");
     return OX_OK;
 }
 
@@ -113,13 +120,12 @@ static bool oxi_ends_in(const char *name, const char *end, size_t *length) {
     return all > tail && strcmp(name + *length, end) == 0;
 }
 
-static ox_status oxi_importance_copy(ox_tensor *t, const char *name, float *out) {
+static ox_status oxi_importance_copy(const ox_llm_importance *m, ox_tensor *t, const char *name, float *out) {
     const int64_t count = ox_numel(t);
     ox_status status = ox_to_floats(t, out, count);
     for (int64_t i = 0; status == OX_OK && i < count; i++)
         if (!oxi_is_sum(out[i]))
-            status = oxi_fail(OX_ERR_FORMAT, "llm_importance: %s has a sum of %g", OXI_QUOTE(name),
-                              (double)out[i]);
+            status = oxi_importance_bad(m, name, "has a sum that is negative or not finite");
     return status;
 }
 
@@ -128,11 +134,11 @@ static ox_status oxi_importance_read_pair(ox_llm_importance *m, const char *name
     const int64_t numbers = ox_numel(sums), matrices = ox_numel(counts);
     if (sums->dtype != OX_F32 || counts->dtype != OX_F32 || numbers < 1 || matrices < 1 ||
         numbers % matrices != 0)
-        return oxi_fail(OX_ERR_FORMAT, "llm_importance: %s does not fit its counts", OXI_QUOTE(name));
+        return oxi_importance_bad(m, name, "does not fit its counts");
     oxi_importance_entry *e = oxi_importance_add(m, name, length, numbers / matrices, matrices);
     if (!e) return ox_error();
-    const ox_status status = oxi_importance_copy(sums, name, e->sum);
-    return status == OX_OK ? oxi_importance_copy(counts, name, oxi_importance_counts(e)) : status;
+    const ox_status status = oxi_importance_copy(m, sums, name, e->sum);
+    return status == OX_OK ? oxi_importance_copy(m, counts, name, oxi_importance_counts(e)) : status;
 }
 
 static ox_status oxi_importance_read_entry(ox_llm_importance *m, ox_file *file, int64_t index) {
@@ -141,8 +147,7 @@ static ox_status oxi_importance_read_entry(ox_llm_importance *m, ox_file *file, 
     char counts[256];
     ox_status status = OX_OK;
     if (!oxi_ends_in(sums, ".in_sum2", &length)) return OX_OK;
-    if (length + sizeof ".counts" > sizeof counts)
-        return oxi_fail(OX_ERR_FORMAT, "llm_importance: the name %s is too long", OXI_QUOTE(sums));
+    if (length + sizeof ".counts" > sizeof counts) return oxi_importance_bad(m, sums, "is too long a name");
     memcpy(counts, sums, length);
     memcpy(counts + length, ".counts", sizeof ".counts");
     OX_SCOPE {
@@ -208,16 +213,15 @@ static ox_status oxi_importance_read_old_entry(ox_llm_importance *m, oxi_importa
     const int64_t calls = oxi_importance_number(b), count = oxi_importance_number(b);
     const unsigned char *numbers = count > 0 ? oxi_importance_take(b, 4 * (size_t)count) : NULL;
     if (!name || !numbers || calls < 0 || memchr(name, 0, (size_t)length))
-        return oxi_fail(OX_ERR_FORMAT, "llm_importance: offset %lld: no importance matrix, or one that ends",
-                        (long long)start);
+        return oxi_fail(OX_ERR_FORMAT, "%s: offset %lld: no importance matrix, or one that ends",
+                        oxi_path_text(m->path), (long long)start);
     oxi_importance_entry *e = oxi_importance_add(m, (const char *)name, (size_t)length, count, 1);
     if (!e) return ox_error();
     for (int64_t i = 0; i < count; i++) {
         const uint32_t bits = oxi_read_u32(numbers + 4 * i);
         memcpy(&e->sum[i], &bits, 4);
         if (!oxi_is_sum(e->sum[i]))
-            return oxi_fail(OX_ERR_FORMAT, "llm_importance: %s has a sum of %g", OXI_QUOTE(e->name),
-                            (double)e->sum[i]);
+            return oxi_importance_bad(m, e->name, "has a sum that is negative or not finite");
     }
     oxi_importance_counts(e)[0] = calls > 0 ? (float)calls : 1;
     return OX_OK;
@@ -227,7 +231,8 @@ static ox_status oxi_importance_read_old(ox_llm_importance *m, const unsigned ch
     oxi_importance_bytes b = {data, bytes, 0, false};
     const int64_t count = oxi_importance_number(&b);
     ox_status status = OX_OK;
-    if (count < 1) return oxi_fail(OX_ERR_FORMAT, "llm_importance: no importance matrix");
+    if (count < 1)
+        return oxi_fail(OX_ERR_FORMAT, "%s: offset 0: no importance matrix", oxi_path_text(m->path));
     for (int64_t i = 0; status == OX_OK && i < count; i++) status = oxi_importance_read_old_entry(m, &b);
     if (status != OX_OK) return status;
     const int64_t chunks = oxi_importance_number(&b), length = oxi_importance_number(&b);
@@ -242,6 +247,7 @@ static ox_status oxi_importance_read(ox_llm_importance *m, const char *path) {
     oxi_mapping mapping;
     ox_status status = oxi_map_file(path, true, &mapping);
     if (status != OX_OK) return status;
+    m->path = path;
     if (mapping.bytes < 4 || memcmp(mapping.data, "GGUF", 4) != 0) {
         status = oxi_importance_read_old(m, mapping.data, mapping.bytes);
     } else {
@@ -251,8 +257,11 @@ static ox_status oxi_importance_read(ox_llm_importance *m, const char *path) {
     }
     oxi_unmap_file(&mapping);
     if (status == OX_OK && m->count == 0)
-        status = oxi_fail(OX_ERR_FORMAT, "llm_importance: %s has no importance matrix", oxi_path_text(path));
-    return status == OX_OK ? oxi_importance_sort(m) : status;
+        status =
+            oxi_fail(OX_ERR_FORMAT, "%s: no importance matrix: no tensor NAME.in_sum2", oxi_path_text(path));
+    if (status == OX_OK) status = oxi_importance_sort(m);
+    m->path = NULL;
+    return status;
 }
 
 OX_API ox_llm_importance *ox_llm_importance_open(const char *path) {

@@ -158,8 +158,9 @@ static ox_status oxi_quantize_check_item(const oxi_quantize_plan *plan, const ox
     if (item->to == entry->dtype) return OX_OK;
     const ox_dtype_class cls = ox_dtype_get_info(entry->dtype)->cls;
     if (cls == OX_CLASS_BLOCK && !plan->desc->requantize)
-        return oxi_fail(OX_ERR_UNSUPPORTED, "llm_quantize: %s is %s already", OXI_QUOTE(entry->name),
-                        ox_dtype_name(entry->dtype));
+        return oxi_fail(OX_ERR_UNSUPPORTED,
+                        "llm_quantize: %s is %s already, and to requantize was not asked for",
+                        OXI_QUOTE(entry->name), ox_dtype_name(entry->dtype));
     if (cls != OX_CLASS_BLOCK && cls != OX_CLASS_FLOAT)
         return oxi_fail(OX_ERR_DTYPE, "llm_quantize: %s is %s", OXI_QUOTE(entry->name),
                         ox_dtype_name(entry->dtype));
@@ -272,7 +273,8 @@ OX_API ox_status ox_llm_quantize(const char *from, const char *to, const ox_llm_
     if (!plan.file) return ox_error();
     const oxi_mix mix = oxi_mix_by_name(desc->mix);
     if (strcmp(ox_file_format(plan.file), "gguf") != 0)
-        status = oxi_fail(OX_ERR_UNSUPPORTED, "llm_quantize: %s is no GGUF file", oxi_path_text(from));
+        status = oxi_fail(OX_ERR_UNSUPPORTED, "llm_quantize: %s is no GGUF file (ox_llm_convert writes one)",
+                          oxi_path_text(from));
     if (status == OX_OK) status = oxi_quantize_make_plan(&plan, mix);
     if (status == OX_OK) status = oxi_quantize_write(&plan, to, mix);
     oxi_free(plan.importance, plan.importance_room);

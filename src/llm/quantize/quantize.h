@@ -8,7 +8,9 @@
 OX_EXTERN_C_BEGIN
 
 /* ---- importance: what a model's products multiply their weights with ------------------------------------
- * For each weight [.., columns] the mean of the squares of its inputs, column by column, over a text. */
+ * For each weight [.., columns] the mean of the squares of its inputs, column by column, over a text.
+ * Matrices of experts, and of heads, have theirs each by itself; one that nothing went to is written as if
+ * all of its columns were alike. */
 
 typedef struct ox_llm_importance ox_llm_importance;
 

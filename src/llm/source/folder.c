@@ -187,7 +187,7 @@ static ox_status oxi_llm_folder_name(const oxi_llm_config *c) {
     while (end > path && (end[-1] == '/' || end[-1] == '\\')) end--;
     const char *start = end;
     while (start > path && start[-1] != '/' && start[-1] != '\\') start--;
-    if (start == end || !oxi_is_utf8(path)) return OX_OK;
+    if (start == end || !oxi_utf8_is_valid(path, strlen(path))) return OX_OK;
     return oxi_llm_fact_text(c, "general.name", start, (size_t)(end - start));
 }
 

@@ -6,7 +6,6 @@
 
 /* The character at text[*at] of well-formed UTF-8, and *at behind it. The end is never read past. */
 static uint32_t oxi_utf8_code(const char *text, size_t length, size_t *at);
-static bool oxi_utf8_is_valid(const char *text, size_t length);
 
 /* General categories in the order of the tool's CATEGORIES. */
 typedef enum oxi_category {

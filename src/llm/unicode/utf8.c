@@ -1,4 +1,4 @@
-/* UTF-8 for templates and tokenizers: one decoder, one validator, over oxi_utf8_length. */
+/* UTF-8 for templates and tokenizers: decoding; what is well-formed is files/json.c's to say. */
 
 static uint32_t oxi_utf8_code(const char *text, size_t length, size_t *at) {
     const unsigned char *p = (const unsigned char *)text + *at;
@@ -18,13 +18,4 @@ static uint32_t oxi_utf8_code(const char *text, size_t length, size_t *at) {
     *at += 4;
     return (uint32_t)(p[0] & 0x07) << 18 | (uint32_t)(p[1] & 0x3F) << 12 | (uint32_t)(p[2] & 0x3F) << 6 |
            (p[3] & 0x3Fu);
-}
-
-static bool oxi_utf8_is_valid(const char *text, size_t length) {
-    for (size_t at = 0; at < length;) {
-        const size_t used = oxi_utf8_length((const unsigned char *)text + at, length - at);
-        if (used == 0) return false;
-        at += used;
-    }
-    return true;
 }
