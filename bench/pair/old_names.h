@@ -37,6 +37,10 @@ static inline ox_tensor *old_int_mm(ox_tensor *a, ox_tensor *b) {
 #define ox_instance_norm(...) NULL
 #define ox_scatter_reduce(...) NULL
 #define ox_linear_experts(...) NULL
+/* an operand of attention that came later: `desc.sinks = in[4]` */
+#define sinks scale; \
+    if (in[4]) return; \
+    ox_tensor *old_sinks
 /* as op_cases.h has it where OX_INPLACE_1 lists it */
 static ox_tensor *run_exp10(ox_tensor *const *in) {
     (void)in;
