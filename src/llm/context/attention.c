@@ -103,7 +103,7 @@ static ox_tensor *oxi_llm_attend(const oxi_llm_batch *batch, const oxi_llm_layer
     desc.window = n->chunk || !n->causal ? 0 : l->window;
     desc.scale = n->attention_scale;
     desc.softcap = n->score_cap;
-    desc.mask = l->window && batch->near ? batch->near : batch->alibi;
+    if (!oxi_llm_find_bias(batch, l, &desc.mask)) return NULL;
     desc.sinks = l->part[OXI_LLM_SINKS].weight;
     if (batch->temperatures && warmer) q = ox_mul(q, batch->temperatures);
     return ox_scaled_dot_product_attention(q, k, v, &desc); /* [heads, S, value_size] */
@@ -210,6 +210,22 @@ static ox_tensor *oxi_llm_attend_latent(const oxi_llm_batch *batch, int64_t inde
     kept = oxi_llm_remember(batch, l, context->keys[index], ox_unsqueeze(ox_cat(parts, 2, 1), 0));
     ox_tensor *mixed = oxi_llm_attend(batch, l, q, kept, ox_narrow(kept, 2, 0, n->latent));
     return oxi_llm_product_by_head(mixed, to_values);
+}
+
+/* ---- attention to what an encoder read ----------------------------------------------------------------- */
+
+/* x [S, width], normalized -> [S, width] */
+static ox_tensor *oxi_llm_attend_source(const oxi_llm_batch *batch, int64_t index, ox_tensor *x) {
+    const ox_llm_context *context = batch->context;
+    const oxi_llm_layer *l = &context->model->layers[index];
+    ox_attention_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.scale = context->model->numbers.attention_scale;
+    ox_tensor *q = oxi_llm_split(oxi_llm_product(&l->part[OXI_LLM_CROSS_QUERY], x), l->heads, l->key_size);
+    ox_tensor *out = ox_scaled_dot_product_attention(ox_transpose(q, 0, 1), context->source[2 * index],
+                                                     context->source[2 * index + 1], &desc);
+    out = ox_reshape(ox_transpose(out, 0, 1), OX_SHAPE(batch->count, l->heads * l->value_size));
+    return oxi_llm_product(&l->part[OXI_LLM_CROSS_MERGE], out);
 }
 
 /* ---- all of it ----------------------------------------------------------------------------------------- */

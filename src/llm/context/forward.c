@@ -82,6 +82,10 @@ static bool oxi_llm_run_layer(const oxi_llm_batch *batch, int64_t index, ox_tens
         if (!parallel) x = oxi_llm_join(model, x, normal, attended);
         if (sum) x = oxi_llm_normalize(model, &p[OXI_LLM_ATTENTION_SUM_NORM], x);
     }
+    if (model->encoder) {
+        normal = oxi_llm_normalize(model, &p[OXI_LLM_CROSS_NORM], x);
+        x = oxi_llm_join(model, x, normal, oxi_llm_attend_source(batch, index, normal));
+    }
     if (l->feeds) {
         if (!parallel || p[OXI_LLM_HIDDEN_NORM].weight)
             normal = oxi_llm_normalize_before(model, l, OXI_LLM_HIDDEN_NORM, x);

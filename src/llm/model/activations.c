@@ -29,5 +29,6 @@ static const oxi_llm_activation oxi_llm_silu = {ox_silu_, ox_silu_mul_};
 static const oxi_llm_activation oxi_llm_gelu = {ox_gelu_, oxi_llm_gelu_gated};
 static const oxi_llm_activation oxi_llm_gelu_tanh = {ox_gelu_tanh_, ox_gelu_mul_};
 static const oxi_llm_activation oxi_llm_relu = {ox_relu_, oxi_llm_relu_gated};
+static const oxi_llm_activation oxi_llm_relu_or_gelu = {ox_relu_, ox_gelu_mul_}; /* plain, gated */
 static const oxi_llm_activation oxi_llm_square = {oxi_llm_relu2, oxi_llm_relu2_gated};
 static const oxi_llm_activation oxi_llm_clamped = {ox_silu_, oxi_llm_clamped_gated};

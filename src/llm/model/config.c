@@ -96,6 +96,8 @@ static ox_status oxi_llm_read_sizes(ox_llm *model, const ox_file *file) {
     ox_llm_config *c = &model->config;
     int64_t ahead = 0; /* layers at the end that guess further tokens: not run */
     ox_status status = oxi_llm_read_int(model, file, "block_count", -1, 1, OXI_LLM_NEEDED, &c->layers);
+    if (!status && oxi_llm_has_trait(model, OXI_LLM_TRAIT(AFTER_ENCODER)))
+        status = oxi_llm_read_int(model, file, "decoder_block_count", -1, 1, c->layers, &c->layers);
     if (!status) status = oxi_llm_read_int(model, file, "nextn_predict_layers", -1, 0, 0, &ahead);
     if (!status) status = oxi_llm_read_int(model, file, "embedding_length", -1, 1, OXI_LLM_NEEDED, &c->width);
     if (!status) status = oxi_llm_read_int(model, file, "context_length", -1, 1, OXI_LLM_NEEDED, &c->context);
@@ -436,7 +438,17 @@ static ox_status oxi_llm_read_positions(ox_llm *model, const ox_file *file) {
         if (status) return status;
         if (!turned) n->rope = OXI_LLM_ROPE_NONE;
     }
-    return oxi_llm_read_float(model, file, "attention.max_alibi_bias", -1, 0, alibi ? 8 : 0, &n->alibi);
+    ox_status status =
+        oxi_llm_read_float(model, file, "attention.max_alibi_bias", -1, 0, alibi ? 8 : 0, &n->alibi);
+    if (!status)
+        status = oxi_llm_read_int(model, file, "attention.relative_buckets_count", -1, 0, 0, &n->buckets);
+    if (!status)
+        status =
+            oxi_llm_read_int(model, file, "attention.relative_max_distance", -1, 1, 128, &n->farthest);
+    if (!status && n->buckets > 0 && (n->buckets < 4 || n->farthest <= n->buckets))
+        return oxi_fail(OX_ERR_FORMAT, "llm: distances up to %lld in %lld buckets", (long long)n->farthest,
+                        (long long)n->buckets);
+    return status;
 }
 
 /* Scores' scale where the file does not say; 0 = 1 / sqrt(key size). */
@@ -444,6 +456,7 @@ static ox_status oxi_llm_usual_scale(const ox_llm *model, const ox_file *file, d
     const char *family = model->family->name;
     const int64_t layers = model->config.layers;
     int64_t heads, size = 0;
+    if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(SCORES_BARE))) *out = 1;
     ox_status status = oxi_llm_read_int(model, file, "attention.head_count", 0, 1, 1, &heads);
     if (!status && oxi_llm_has_trait(model, OXI_LLM_TRAIT(KEY_SCALE)))
         status =
@@ -515,7 +528,6 @@ static ox_status oxi_llm_read_numbers(ox_llm *model, const ox_file *file) {
 
 static ox_status oxi_llm_read_config(ox_llm *model, const ox_file *file) {
     ox_llm_config *c = &model->config;
-    c->architecture = model->family->name;
     const ox_file_meta name = ox_file_meta_find(file, "general.name");
     if (name.type == OX_FILE_META_STRING) oxi_llm_copy_text(name.text, c->name, sizeof c->name);
     ox_status status = oxi_llm_read_sizes(model, file);

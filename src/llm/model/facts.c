@@ -3,7 +3,7 @@
 
 /* "<architecture>.<key>" */
 static void oxi_llm_key(const ox_llm *model, const char *key, char out[96]) {
-    (void)snprintf(out, 96, "%s.%s", model->family->name, key);
+    (void)snprintf(out, 96, "%s.%s", model->config.architecture, key);
 }
 
 /* A number under `key`, of layer `layer` where it is an array (-1: an array is no number). `whole`: an

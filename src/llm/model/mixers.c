@@ -72,7 +72,7 @@ static ox_status oxi_llm_read_size(const ox_llm *model, const ox_file *file, con
     const ox_status status = oxi_llm_read_int(model, file, key, 0, 1, otherwise, out);
     if (status || *out <= (int64_t)1 << 20) return status;
     return oxi_fail(OX_ERR_FORMAT, "llm: metadata key %s.%s is %lld, allowed are at most %lld",
-                    model->family->name, key, (long long)*out, (long long)1 << 20);
+                    model->config.architecture, key, (long long)*out, (long long)1 << 20);
 }
 
 /* Those of Mamba in all forms: `heads` of the state, or rank of the steps. */

@@ -48,6 +48,8 @@ enum { OXI_LLM_SEES_ALL = 0, OXI_LLM_SEES_BEFORE };
 
 #define OXI_LLM_TRAIT_LIST(X) \
     X(ENCODER)              /* gives hidden states, no logits */ \
+    X(AFTER_ENCODER)        /* answers a text that an encoder read, its row is that behind this one */ \
+    X(SCORES_BARE)          /* scores are not scaled */ \
     X(FIRST_BARE)           /* layer 0 has no norm before attention */ \
     X(PARALLEL_FACT)        /* parallel where use_parallel_residual says so */ \
     X(PARALLEL_WITHOUT)     /* layers without a feed-forward's norm are parallel */ \
@@ -149,7 +151,7 @@ typedef struct oxi_llm_family {
 /* What shapes are made of: of the model or of a layer, known once the facts are read. */
 #define OXI_LLM_SIZE_LIST(X)                                                                              \
     X(NONE) X(ANY) X(VOCABULARY) X(WIDTH) X(HIDDEN) X(HIDDEN_UP) X(HEADS) X(QUERIES) X(KEYS) X(VALUES)    \
-    X(QUERY_KEY_VALUE) X(MERGED) X(PAIRS) X(QUERY_RANK) X(LATENT) X(LATENT_TURNED) X(LATENT_QUERIES)      \
+    X(QUERY_KEY_VALUE) X(MERGED) X(BUCKETS) X(PAIRS) X(QUERY_RANK) X(LATENT) X(LATENT_TURNED) X(LATENT_QUERIES)      \
     X(LATENT_PAIRS) X(LATENT_PLAIN) X(LATENT_VALUE) \
     X(EXPERTS) X(EXPERT_WIDTH) X(EXPERT_HIDDEN) X(EXPERT_GATE_UP)         \
     X(SHARED_HIDDEN) OXI_LLM_MIXER_SIZE_LIST(X)
@@ -230,6 +232,7 @@ typedef struct oxi_llm_numbers {
     int64_t chunk;       /* a window is a chunk of so many positions: a token sees those in it before; or 0 */
     int64_t norm_groups; /* of a row, each with a norm of its own; 0 or 1 = none */
     double value_scale;  /* of attention's result; 0 = none */
+    int64_t buckets, farthest; /* of distances that have a bias of their own; the one where the last begins */
     bool windows;        /* some layer has a window */
     ox_llm_pooling pooling;
     bool causal;
@@ -239,6 +242,7 @@ typedef struct oxi_llm_numbers {
 struct ox_llm {
     int64_t references; /* the user's and one for each context */
     const oxi_llm_family *family;
+    ox_llm *encoder; /* that reads the text which this one answers, or NULL */
     ox_llm_config config;
     oxi_llm_numbers numbers;
     oxi_llm_rope rope, window_rope; /* of layers that see everything, and of windowed ones */
@@ -249,6 +253,7 @@ struct ox_llm {
     int64_t chat_template_length;
     oxi_llm_part part[OXI_LLM_MODEL_ROLES]; /* OUTPUT is EMBEDDING where tied */
     oxi_llm_layer *layers;                  /* [config.layers] */
+    ox_tensor *slopes;                      /* of ALiBi, f32 [heads, 1, 1], or NULL */
 };
 
 static bool oxi_llm_has_trait(const ox_llm *model, uint64_t trait) {
@@ -272,6 +277,8 @@ struct ox_llm_context {
     ox_dtype dtype;  /* of keys and values */
     ox_tensor **keys, **values; /* a layer's: [kv_heads, room, key_size], [.., value_size]; NULL = room 0 */
     oxi_llm_state *states, *written; /* a layer's: so far, and of the tokens that run; NULL = no mixers */
+    ox_llm_context *encoder; /* of the model's encoder, or NULL */
+    ox_tensor **source; /* [2 * layers] keys and values [kv_heads, n, size] of what it read, or NULL */
     const int32_t *types; /* of the tokens that are run, while ox_llm_embed does; NULL = all 0 */
     int32_t *history;     /* [capacity] its tokens, where frequencies change with the length; or NULL */
     bool stretched;       /* its keys were turned by the frequencies for long texts */

@@ -43,6 +43,7 @@ static int64_t oxi_llm_size_of(const ox_llm *model, const oxi_llm_layer *l, oxi_
     case OXI_LLM_SIZE_QUERY_KEY_VALUE:
         return (l->heads + l->kv_heads) * l->key_size + l->kv_heads * l->value_size;
     case OXI_LLM_SIZE_MERGED: return l->heads * (n->latent && l->attends ? n->latent_value : l->value_size);
+    case OXI_LLM_SIZE_BUCKETS: return n->buckets;
     case OXI_LLM_SIZE_PAIRS: return turned ? turned / 2 : -1; /* of families that are not turned: any */
     case OXI_LLM_SIZE_QUERY_RANK: return n->query_rank;
     case OXI_LLM_SIZE_LATENT: return n->latent;
@@ -182,13 +183,31 @@ static const oxi_llm_other_name oxi_llm_other_names[] = {
 #include "names.def"
 };
 
+typedef struct oxi_llm_prefix {
+    const char *family, *prefix;
+} oxi_llm_prefix;
+
+#define OXI_LLM_PREFIX(family, prefix) {family, prefix},
+static const oxi_llm_prefix oxi_llm_prefixes_of_families[] = {
+#include "names.def"
+};
+
+/* What stands before the names of the model's layers. */
+static const char *oxi_llm_prefix_of(const ox_llm *model) {
+    for (size_t i = 0; i < sizeof oxi_llm_prefixes_of_families / sizeof *oxi_llm_prefixes_of_families; i++)
+        if (strcmp(oxi_llm_prefixes_of_families[i].family, model->family->name) == 0)
+            return oxi_llm_prefixes_of_families[i].prefix;
+    return "";
+}
+
 /* What a part of a layer is called in this file. "": the family has no such part. */
 static const char *oxi_llm_part_name(const ox_llm *model, const ox_file *file, int64_t layer, int role) {
     for (size_t i = 0; i < sizeof oxi_llm_other_names / sizeof *oxi_llm_other_names; i++) {
         const oxi_llm_other_name *other = &oxi_llm_other_names[i];
         char name[96];
         if ((int)other->role != role || strcmp(other->family, model->family->name) != 0) continue;
-        (void)snprintf(name, sizeof name, "blk.%lld.%s.weight", (long long)layer, other->name);
+        (void)snprintf(name, sizeof name, "%sblk.%lld.%s.weight", oxi_llm_prefix_of(model), (long long)layer,
+                       other->name);
         if (!other->name[0] || ox_file_has(file, name)) return other->name;
     }
     return oxi_llm_layer_parts[role].name;
@@ -232,6 +251,10 @@ static ox_status oxi_llm_check_attention(const ox_llm *model, const oxi_llm_laye
         if (!status) status = oxi_llm_need(l, i, OXI_LLM_KEY);
         if (!status) status = oxi_llm_need(l, i, OXI_LLM_VALUE);
     }
+    if (!status && model->numbers.buckets > 0 && i == 0) status = oxi_llm_need(l, i, OXI_LLM_RELATIVE);
+    for (int role = OXI_LLM_CROSS_NORM; role <= OXI_LLM_CROSS_MERGE; role++)
+        if (!status && oxi_llm_has_trait(model, OXI_LLM_TRAIT(AFTER_ENCODER)))
+            status = oxi_llm_need(l, i, (oxi_llm_layer_role)role);
     return status ? status : oxi_llm_need(l, i, OXI_LLM_MERGE);
 }
 
@@ -305,12 +328,13 @@ static ox_status oxi_llm_check_norms(const ox_llm *model, const oxi_llm_layer *l
 
 static ox_status oxi_llm_load_layer(ox_llm *model, ox_file *file, int64_t index) {
     oxi_llm_layer *l = &model->layers[index];
+    const char *prefix = oxi_llm_prefix_of(model);
     ox_status status = OX_OK;
     for (int role = 0; !status && role < OXI_LLM_LAYER_ROLES; role++) {
         char stem[80];
         const char *name = oxi_llm_part_name(model, file, index, role);
         if (!name[0]) continue;
-        (void)snprintf(stem, sizeof stem, "blk.%lld.%s", (long long)index, name);
+        (void)snprintf(stem, sizeof stem, "%sblk.%lld.%s", prefix, (long long)index, name);
         status = oxi_llm_load_part(model, l, file, stem, &oxi_llm_layer_parts[role], &l->part[role]);
     }
     oxi_llm_drop_biases(model, l);
@@ -348,11 +372,35 @@ static ox_status oxi_llm_place_factors(ox_llm *model) {
     return OX_OK;
 }
 
+/* ALiBi's slopes, less steep from head to head. source: Press et al. 2022, "ALiBi" */
+static ox_status oxi_llm_make_slopes(ox_llm *model) {
+    const double most = model->numbers.alibi;
+    const int64_t heads = model->config.heads;
+    int64_t power = 1;
+    if (most <= 0) return OX_OK;
+    float *slopes = (float *)oxi_alloc((size_t)heads * sizeof *slopes);
+    if (!slopes) return OX_ERR_NOMEM;
+    while (2 * power <= heads) power *= 2;
+    for (int64_t h = 0; h < heads; h++)
+        slopes[h] = (float)-exp2(h < power ? -most * (double)(h + 1) / (double)power
+                                           : -most * (double)(2 * (h - power) + 1) / (double)(2 * power));
+    ox_scope scope = ox_scope_begin();
+    model->slopes = ox_retain(oxi_copied(slopes, OX_SHAPE(heads, 1, 1), OX_F32));
+    ox_scope_end(&scope);
+    oxi_free(slopes, (size_t)heads * sizeof *slopes);
+    return model->slopes ? OX_OK : oxi_llm_error();
+}
+
 static ox_status oxi_llm_load_weights(ox_llm *model, ox_file *file) {
     ox_status status = OX_OK;
     for (int role = 0; !status && role < OXI_LLM_MODEL_ROLES; role++) {
         const oxi_llm_part_row *row = &oxi_llm_model_parts[role];
-        status = oxi_llm_load_part(model, &model->layers[0], file, row->name, row, &model->part[role]);
+        char stem[80];
+        if (role == OXI_LLM_OUTPUT && oxi_llm_has_trait(model, OXI_LLM_TRAIT(ENCODER))) continue;
+        (void)snprintf(stem, sizeof stem, "%s%s.weight", oxi_llm_prefix_of(model), row->name);
+        const bool own = ox_file_has(file, stem);
+        (void)snprintf(stem, sizeof stem, "%s%s", own ? oxi_llm_prefix_of(model) : "", row->name);
+        status = oxi_llm_load_part(model, &model->layers[0], file, stem, row, &model->part[role]);
         if (!status && role == OXI_LLM_EMBEDDING) {
             const ox_tensor *embedding = model->part[role].weight;
             if (!embedding) return oxi_fail(OX_ERR_NOT_FOUND, "llm: tensor %s.weight is missing", row->name);
@@ -381,7 +429,7 @@ static ox_status oxi_llm_load_weights(ox_llm *model, ox_file *file) {
     status = oxi_llm_place_factors(model);
     ox_scope_end(&scope);
     for (int64_t i = 0; !status && i < model->config.layers; i++) status = oxi_llm_load_layer(model, file, i);
-    return status;
+    return status ? status : oxi_llm_make_slopes(model);
 }
 
 /* Matrices of block types in a file that was read into memory are kept as products want them. Mapped ones
@@ -404,6 +452,7 @@ static void oxi_llm_free_weights(ox_llm *model) {
     for (int64_t i = 0; model->layers && i < model->config.layers; i++)
         for (int role = 0; role < OXI_LLM_LAYER_ROLES; role++)
             oxi_llm_free_part(&model->layers[i].part[role]);
+    ox_release(model->slopes);
     ox_release(model->rope.factors);
     ox_release(model->rope.long_factors);
     ox_release(model->window_rope.factors);
