@@ -8,7 +8,7 @@
  * clamp > 0: gate, or its activation, is at most that, and up between minus that and that. */
 static ox_tensor *oxi_llm_activate(const ox_llm *model, ox_tensor *gate, ox_tensor *up, bool halves,
                                    double clamp) {
-    const oxi_llm_activation *activation = model->family->activation;
+    const oxi_llm_activation *activation = model->numbers.activation;
     if (!up) return NULL;
     if (halves) {
         const int64_t half = up->shape[up->ndim - 1] / 2;

@@ -498,11 +498,25 @@ static ox_status oxi_llm_read_pooling(ox_llm *model, const ox_file *file) {
     return status;
 }
 
+/* The activation: as the file says, or the family's. */
+static ox_status oxi_llm_read_activation(ox_llm *model, const ox_file *file) {
+    ox_string name;
+    const ox_status status = oxi_llm_read_text(model, file, "hidden_activation", &name);
+    model->numbers.activation = model->family->activation;
+    if (status || name.length == 0) return status;
+    model->numbers.activation = oxi_llm_named_activation(name);
+    if (model->numbers.activation) return OX_OK;
+    char text[48];
+    oxi_llm_copy_text(name, text, sizeof text);
+    return oxi_fail(OX_ERR_UNSUPPORTED, "llm: the activation \"%s\" is not supported", text);
+}
+
 static ox_status oxi_llm_read_numbers(ox_llm *model, const ox_file *file) {
     oxi_llm_numbers *n = &model->numbers;
     int64_t parallel = 0, causal = 1;
     n->block = model->family->block;
     ox_status status = oxi_llm_read_norm(model, file);
+    if (!status) status = oxi_llm_read_activation(model, file);
     if (!status) status = oxi_llm_read_positions(model, file);
     if (!status) status = oxi_llm_read_scales(model, file);
     if (!status) status = oxi_llm_read_temperature(model, file);

@@ -122,7 +122,7 @@ typedef enum oxi_llm_mixer {
     OXI_LLM_MIXES_COUNT
 } oxi_llm_mixer;
 
-/* Rows of activations.def. */
+/* Rows of activations.c. */
 typedef struct oxi_llm_activation {
     ox_tensor *(*plain)(ox_tensor *x);                    /* writes to x */
     ox_tensor *(*gated)(ox_tensor *gate, ox_tensor *up); /* activation(gate) * up, written to gate */
@@ -224,6 +224,7 @@ typedef struct oxi_llm_numbers {
     int64_t latent_key, latent_value; /* and the sizes of a head's key and value in it */
     int64_t experts, experts_used, expert_width, shared_hidden, expert_groups, expert_groups_used;
     int64_t dense_layers; /* the first ones, which have no experts */
+    const oxi_llm_activation *activation;
     oxi_llm_router router;
     bool routed_norm;
     double routed_scale;

@@ -71,14 +71,24 @@ static ox_status oxi_llm_folder_json(ox_file *file, const char *name, ox_string 
 
 /* ---- what it says -------------------------------------------------------------------------------------- */
 
+static const oxi_llm_model_type *oxi_llm_named_model(const char *name) {
+    for (size_t i = 0; i < sizeof oxi_llm_model_types / sizeof *oxi_llm_model_types; i++)
+        if (strcmp(oxi_llm_model_types[i].name, name) == 0) return &oxi_llm_model_types[i];
+    return NULL;
+}
+
+/* By the class that it was saved from, or by its type. */
 static const oxi_llm_model_type *oxi_llm_find_model(const oxi_json *json, uint32_t object,
                                                     const char **type) {
-    const uint32_t at = oxi_json_find(json, object, "model_type");
-    if (!at || json->nodes[at].type != OXI_JSON_STRING) return NULL;
+    const uint32_t at = oxi_json_find(json, object, "model_type"),
+                   classes = oxi_json_find(json, object, "architectures");
+    const oxi_json_node *first = classes ? &json->nodes[classes] + 1 : NULL;
+    const oxi_llm_model_type *model = NULL;
+    if (first && first[-1].type == OXI_JSON_ARRAY && first[-1].length > 0 && first->type == OXI_JSON_STRING)
+        model = oxi_llm_named_model(first->value.text);
+    if (model || !at || json->nodes[at].type != OXI_JSON_STRING) return model;
     *type = json->nodes[at].value.text;
-    for (size_t i = 0; i < sizeof oxi_llm_model_types / sizeof *oxi_llm_model_types; i++)
-        if (strcmp(oxi_llm_model_types[i].name, *type) == 0) return &oxi_llm_model_types[i];
-    return NULL;
+    return oxi_llm_named_model(*type);
 }
 
 /* The row of the model type: of the whole, or of the text model in it. */
