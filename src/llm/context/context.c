@@ -180,6 +180,10 @@ static ox_status oxi_llm_prepare_batch(oxi_llm_batch *batch) {
     if (n->buckets > 0 && !(batch->bias = oxi_llm_relative_bias(batch, &model->layers[0])))
         return oxi_llm_error();
     if (!n->causal && n->windows && !(batch->near = oxi_llm_nearness(batch))) return oxi_llm_error();
+    const int64_t shape[2] = {batch->count, n->mixing.inner};
+    if (n->mixing.kind == OXI_LLM_MIXES_RWKV7 &&
+        !(batch->values = oxi_tensor_new(model->device, OX_F32, 2, shape)))
+        return oxi_llm_error();
     if (n->temperature > 0 && !(batch->temperatures = oxi_llm_temperatures(batch))) return oxi_llm_error();
     return OX_OK;
 }

@@ -33,8 +33,12 @@ static ox_tensor *oxi_llm_normalize_behind(const ox_llm *model, const oxi_llm_la
 
 /* What the layer's second half adds to x; `normal`: x with its norm, of blocks that have one; `start`: the
  * layer's input, of families whose router sees that; `early`: what experts made of it already. */
-static ox_tensor *oxi_llm_second_half(const ox_llm *model, const oxi_llm_layer *l, ox_tensor *normal,
+static ox_tensor *oxi_llm_second_half(const oxi_llm_batch *batch, int64_t index, ox_tensor *normal,
                                       ox_tensor *start, ox_tensor *early) {
+    const ox_llm *model = batch->context->model;
+    const oxi_llm_layer *l = &model->layers[index];
+    if (l->mixer && l->part[OXI_LLM_FEED_SHIFT].weight)
+        return oxi_llm_shifted_feed_forward(batch, index, normal);
     if (!l->part[OXI_LLM_ROUTER].weight) return oxi_llm_feed_forward(model, l, normal);
     ox_tensor *out = early ? early : oxi_llm_mixture(model, l, normal, start ? start : normal);
     if (!l->part[OXI_LLM_UP].weight || !oxi_llm_has_trait(model, OXI_LLM_TRAIT(DENSE_BESIDE))) return out;
@@ -89,12 +93,13 @@ static bool oxi_llm_run_layer(const oxi_llm_batch *batch, int64_t index, ox_tens
     if (l->feeds) {
         if (!parallel || p[OXI_LLM_HIDDEN_NORM].weight)
             normal = oxi_llm_normalize_before(model, l, OXI_LLM_HIDDEN_NORM, x);
-        ox_tensor *out = oxi_llm_second_half(model, l, normal, start, early);
+        ox_tensor *out = oxi_llm_second_half(batch, index, normal, start, early);
         out = oxi_llm_normalize_behind(model, l, OXI_LLM_HIDDEN_POST_NORM, out);
         if (parallel) x = oxi_llm_join(model, x, normal, attended);
         x = oxi_llm_join(model, x, normal, out);
     }
     if (sum) x = oxi_llm_normalize(model, &p[OXI_LLM_LAYER_SUM_NORM], x);
+    if (n->halved > 0 && (index + 1) % n->halved == 0) x = ox_mul_number_(x, 0.5);
     const bool done = x && (x == place || ox_copy_(place, x));
     ox_scope_end(&scope);
     return done;

@@ -307,11 +307,3 @@ static ox_tensor *oxi_llm_lightning(const oxi_llm_batch *batch, int64_t index, o
     y = ox_mul_(y, ox_sigmoid_(oxi_llm_product(&p[OXI_LLM_ATTENTION_GATE], x)));
     return oxi_llm_product(&p[OXI_LLM_MERGE], y);
 }
-
-/* ---- the table ----------------------------------------------------------------------------------------- */
-
-/* By oxi_llm_mixer. */
-static ox_tensor *(*const oxi_llm_mixers[OXI_LLM_MIXES_COUNT])(const oxi_llm_batch *batch, int64_t index,
-                                                               ox_tensor *x) = {
-    NULL,        oxi_llm_mamba,    oxi_llm_mamba2, oxi_llm_plamo2, oxi_llm_short_conv, oxi_llm_delta_net,
-    oxi_llm_kda, oxi_llm_lightning};

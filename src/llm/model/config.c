@@ -192,9 +192,12 @@ static ox_status oxi_llm_read_yarn(ox_llm *model, const ox_file *file, double fa
     const double stretched = 1 + logarithm * log(factor), usual = 1 + 0.1 * log(factor),
                  given = rope->magnitude;
     if (model->numbers.latent) model->numbers.attention_scale *= given * given * stretched * stretched;
-    if (magnitude != 1) rope->magnitude *= usual * magnitude;
-    else if (!model->numbers.latent) rope->magnitude *= usual / (1 + 0.1 * logarithm * log(factor));
-    else if (logarithm == 0) rope->magnitude *= usual; /* else DeepSeek's scores are scaled instead */
+    if (magnitude != 1)
+        rope->magnitude *= usual * magnitude;
+    else if (!model->numbers.latent)
+        rope->magnitude *= usual / (1 + 0.1 * logarithm * log(factor));
+    else if (logarithm == 0)
+        rope->magnitude *= usual; /* else DeepSeek's scores are scaled instead */
     return oxi_llm_set_yarn(model, file, factor, rope);
 }
 
@@ -443,8 +446,7 @@ static ox_status oxi_llm_read_positions(ox_llm *model, const ox_file *file) {
     if (!status)
         status = oxi_llm_read_int(model, file, "attention.relative_buckets_count", -1, 0, 0, &n->buckets);
     if (!status)
-        status =
-            oxi_llm_read_int(model, file, "attention.relative_max_distance", -1, 1, 128, &n->farthest);
+        status = oxi_llm_read_int(model, file, "attention.relative_max_distance", -1, 1, 128, &n->farthest);
     if (!status && n->buckets > 0 && (n->buckets < 4 || n->farthest <= n->buckets))
         return oxi_fail(OX_ERR_FORMAT, "llm: distances up to %lld in %lld buckets", (long long)n->farthest,
                         (long long)n->buckets);
@@ -524,6 +526,7 @@ static ox_status oxi_llm_read_numbers(ox_llm *model, const ox_file *file) {
     if (!status) status = oxi_llm_refuse_sparse(model, file);
     if (!status)
         status = oxi_llm_read_int(model, file, "attention.group_norm_groups", -1, 1, 0, &n->norm_groups);
+    if (!status) status = oxi_llm_read_int(model, file, "rescale_every_n_layers", -1, 0, 0, &n->halved);
     if (!status) status = oxi_llm_read_experts(model, file);
     if (!status) status = oxi_llm_read_latent(model, file);
     if (!status) status = oxi_llm_read_float(model, file, "attention.scale", -1, 0, 0, &n->attention_scale);

@@ -11,7 +11,8 @@
  *     windowed    of a layer whose queries see the last positions alone
  *     mixer       what a layer has instead of attention, or beside it: a recurrence over positions
  *     memory      what a recurrence knows of the positions so far: a matrix a head
- *     taps        of a convolution over positions: how many it sees, the last one is its own */
+ *     taps        of a convolution over positions: how many it sees, the last one is its own
+ *     shift       what a position takes of the one before it, number by number (RWKV) */
 #ifndef OX_LLM_MODEL_H
 #define OX_LLM_MODEL_H
 
@@ -116,6 +117,8 @@ typedef enum oxi_llm_mixer {
     OXI_LLM_MIXES_MAMBA2,
     OXI_LLM_MIXES_PLAMO2,    /* of both: Mamba 2 whose inputs are made as in Mamba 1 */
     OXI_LLM_MIXES_CONV,      /* a short convolution between two gates */
+    OXI_LLM_MIXES_RWKV6,     /* linear attention with decays made of shifted inputs */
+    OXI_LLM_MIXES_RWKV7,     /* the same, and a position changes what was written */
     OXI_LLM_MIXES_DELTA,     /* gated delta net: a decay a head */
     OXI_LLM_MIXES_KDA,       /* the same with a decay for each number of a key */
     OXI_LLM_MIXES_LIGHTNING, /* linear attention with a fixed decay a head */
@@ -145,7 +148,7 @@ typedef struct oxi_llm_family {
 /* Sizes of a model's mixer, zeros where it has none: mixers.c. */
 #define OXI_LLM_MIXER_SIZE_LIST(X)                                                                         \
     X(MIXER_IN) X(MIXER_INNER) X(MIXER_CHANNELS) X(MIXER_KERNEL) X(MIXER_X) X(MIXER_RANK) X(MIXER_STATE)   \
-    X(MIXER_STEPS) X(MIXER_HEADS) X(MIXER_PAIRS) X(MIXER_DECAYS) X(MIXER_SKIPS) X(MIXER_NORM)              \
+    X(MIXER_SHIFTS) X(MIXER_SHIFT_RANKS) X(MIXER_STEPS) X(MIXER_HEADS) X(MIXER_PAIRS) X(MIXER_DECAYS) X(MIXER_SKIPS) X(MIXER_NORM)              \
     X(MIXER_PART_KERNEL)
 
 /* What shapes are made of: of the model or of a layer, known once the facts are read. */
@@ -208,6 +211,7 @@ typedef struct oxi_llm_mixing {
     int64_t taps;                /* of the convolution; 0 = there is none */
     int64_t inner, groups, rank; /* numbers that are mixed; heads of keys; numbers that steps are made of */
     int64_t heads, key, value;   /* of the memory; 0 = there is none */
+    int64_t shifts;              /* inputs that are made of a position and the one before it */
     bool bare_norms;             /* norms without weights, of what is made of the inputs */
     double bound;                /* of KDA's logarithmic decays, or 0 */
     int64_t size[OXI_LLM_SIZE_COUNT];
@@ -233,6 +237,7 @@ typedef struct oxi_llm_numbers {
     int64_t chunk;       /* a window is a chunk of so many positions: a token sees those in it before; or 0 */
     int64_t norm_groups; /* of a row, each with a norm of its own; 0 or 1 = none */
     double value_scale;  /* of attention's result; 0 = none */
+    int64_t halved;      /* x is halved behind every so many layers; 0 = never */
     int64_t buckets, farthest; /* of distances that have a bias of their own; the one where the last begins */
     bool windows;        /* some layer has a window */
     ox_llm_pooling pooling;
@@ -269,6 +274,7 @@ enum { OXI_LLM_TRIES = 8 };
 typedef struct oxi_llm_state {
     ox_tensor *window; /* [taps - 1, channels]: the last inputs of its convolution */
     ox_tensor *memory; /* [heads, key, value] */
+    ox_tensor *fed;    /* [1, width]: the last input of its feed-forward, where that mixes it in */
 } oxi_llm_state;
 
 struct ox_llm_context {

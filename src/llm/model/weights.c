@@ -75,7 +75,7 @@ static ox_status oxi_llm_check_shape(const ox_llm *model, const oxi_llm_layer *l
     if (row->experts) shape[ndim++] = oxi_llm_size_of(model, l, row->experts);
     if (row->rows) shape[ndim++] = oxi_llm_size_of(model, l, row->rows);
     shape[ndim++] = oxi_llm_size_of(model, l, row->columns);
-    if (ndim == 1 && shape[0] < 0 && t->ndim <= 3) return OX_OK;
+    if (ndim == 1 && (shape[0] < 0 || shape[0] == ox_numel(t))) return OX_OK;
     bool fits = t->ndim == ndim;
     for (int d = 0; fits && d < ndim; d++) {
         if (shape[d] < 0) shape[d] = t->shape[d];
@@ -104,6 +104,7 @@ static ox_status oxi_llm_load_tensor(ox_llm *model, const oxi_llm_layer *l, ox_f
     const int ndim = 1 + (row->rows != OXI_LLM_SIZE_NONE) + (row->experts != OXI_LLM_SIZE_NONE);
     if (t && t->ndim == ndim - 1) t = ox_unsqueeze(t, 0); /* files drop ones */
     ox_status status = t ? oxi_llm_check_shape(model, l, name, row, t) : oxi_llm_error();
+    if (!status && ndim == 1 && row->columns != OXI_LLM_SIZE_ANY) t = ox_flatten(t, 0, -1);
     if (!status) {
         const ox_dtype_class cls = oxi_info(t->dtype)->cls;
         if (cls != OX_CLASS_FLOAT && (cls != OX_CLASS_BLOCK || row->rows == OXI_LLM_SIZE_NONE))
@@ -279,22 +280,60 @@ static ox_status oxi_llm_check_pair(const ox_llm *model, const oxi_llm_layer *l,
                     (long long)i, oxi_llm_layer_parts[first].name, oxi_tensor_text(down), (long long)wanted);
 }
 
+/* The shares of shifted inputs [shifts, width], in one or in several tensors. */
+static ox_status oxi_llm_place_shifts(const ox_llm *model, oxi_llm_layer *l, int64_t layer) {
+    const int64_t width = model->config.width, shifts = model->numbers.mixing.shifts;
+    oxi_llm_part *p = l->part;
+    ox_tensor *list[5], **place = &p[OXI_LLM_SHIFT].weight;
+    ox_scope scope = ox_scope_begin();
+    for (int i = 0; i < 5; i++) list[i] = p[OXI_LLM_SHIFT_DECAY + i].weight;
+    const bool parts = list[0] && list[1] && list[2] && list[3] && list[4];
+    ox_tensor *all = *place ? ox_flatten(*place, 0, -1) : parts && shifts == 5 ? ox_cat(list, 5, 0) : NULL;
+    const int64_t count = all ? ox_numel(all) : 0;
+    const bool fits = count == shifts * width || (count == 5 * width && !p[OXI_LLM_MIXER_GATE].weight);
+    ox_tensor *shares = fits ? ox_reshape(all, OX_SHAPE(count / width, width)) : NULL;
+    if (shares) {
+        ox_release(*place);
+        *place = ox_retain(shares);
+    }
+    ox_scope_end(&scope);
+    if (shares) return OX_OK;
+    return oxi_fail(count ? OX_ERR_SHAPE : OX_ERR_NOT_FOUND,
+                    "llm: tensor blk.%lld.%s.weight has %lld numbers, asked for are %lld", (long long)layer,
+                    oxi_llm_layer_parts[OXI_LLM_SHIFT].name, (long long)count, (long long)(shifts * width));
+}
+
 static ox_status oxi_llm_check_mixer(const ox_llm *model, oxi_llm_layer *l, int64_t i) {
     const oxi_llm_mixer_need *needs = oxi_llm_mixer_kinds[l->mixer].needs;
-    const oxi_llm_mixer_need norm = {OXI_LLM_MIXER_NORM, OXI_LLM_SIZE_MIXER_NORM};
+    const oxi_llm_mixer_need norm = {OXI_LLM_MIXER_NORM, OXI_LLM_SIZE_MIXER_NORM},
+                             bonus = {OXI_LLM_MIXER_BONUS, OXI_LLM_SIZE_MIXER_DECAYS};
     const ox_tensor *bias = l->part[OXI_LLM_MIXER_CONV].bias;
+    const oxi_llm_part *own = &l->part[OXI_LLM_MIXER_NORM];
     ox_status status = OX_OK;
     for (int k = 0; !status && k < OXI_LLM_MIXER_NEEDS && needs[k].role != OXI_LLM_ATTENTION_NORM; k++)
         status = oxi_llm_count_numbers(model, l, i, &needs[k], oxi_llm_layer_parts[needs[k].role].name);
     if (!status && l->part[OXI_LLM_MIXER_NORM].weight)
         status = oxi_llm_count_numbers(model, l, i, &norm, oxi_llm_layer_parts[norm.role].name);
+    if (!status && own->bias && (!own->weight || ox_numel(own->bias) != ox_numel(own->weight)))
+        status = oxi_fail(OX_ERR_SHAPE, "llm: tensor blk.%lld.%s.bias is %s", (long long)i,
+                          oxi_llm_layer_parts[norm.role].name, oxi_tensor_text(own->bias));
     if (!status && bias && ox_numel(bias) != model->numbers.mixing.size[OXI_LLM_SIZE_MIXER_CHANNELS])
         status = oxi_fail(OX_ERR_SHAPE, "llm: tensor blk.%lld.%s.bias is %s", (long long)i,
                           oxi_llm_layer_parts[OXI_LLM_MIXER_CONV].name, oxi_tensor_text(bias));
-    if (!status && l->mixer == OXI_LLM_MIXES_KDA)
-        status = oxi_llm_check_pair(model, l, i, OXI_LLM_DECAY_DOWN, OXI_LLM_DECAY_UP);
-    if (!status && l->mixer == OXI_LLM_MIXES_KDA)
-        status = oxi_llm_check_pair(model, l, i, OXI_LLM_MIXER_GATE, OXI_LLM_MIXER_GATE_UP);
+    static const oxi_llm_layer_role pairs[][2] = {{OXI_LLM_DECAY_DOWN, OXI_LLM_DECAY_UP},
+                                                  {OXI_LLM_MIXER_GATE, OXI_LLM_MIXER_GATE_UP},
+                                                  {OXI_LLM_RATE_DOWN, OXI_LLM_RATE_UP},
+                                                  {OXI_LLM_VALUE_SHARE_DOWN, OXI_LLM_VALUE_SHARE_UP}};
+    for (size_t k = 0; !status && k < sizeof pairs / sizeof *pairs; k++)
+        if (l->part[pairs[k][0]].weight) status = oxi_llm_check_pair(model, l, i, pairs[k][0], pairs[k][1]);
+    if (!status && model->numbers.mixing.shifts) status = oxi_llm_place_shifts(model, l, i);
+    if (!status && l->part[OXI_LLM_MIXER_BONUS].weight)
+        status = oxi_llm_count_numbers(model, l, i, &bonus, oxi_llm_layer_parts[bonus.role].name);
+    if (!status && l->mixer == OXI_LLM_MIXES_RWKV7 && i > 0) {
+        status = oxi_llm_need(l, i, OXI_LLM_VALUE_SHARE);
+        if (!status) status = oxi_llm_need(l, i, OXI_LLM_VALUE_SHARE_DOWN);
+        if (!status) status = oxi_llm_need(l, i, OXI_LLM_VALUE_SHARE_UP);
+    }
     if (!status && l->mixer == OXI_LLM_MIXES_DELTA && !l->part[OXI_LLM_MIXER_BETA_ALPHA].weight) {
         status = oxi_llm_need(l, i, OXI_LLM_MIXER_BETA);
         if (!status) status = oxi_llm_need(l, i, OXI_LLM_MIXER_ALPHA);
