@@ -1,30 +1,6 @@
 /* Attention of a layer: queries, keys and values of a batch, what the cache keeps of them, and the result.
  * All families, by the parts that a layer has. Called by forward.c. */
 
-/* ---- products and norms, as every part of the pass takes them ------------------------------------------ */
-
-static ox_tensor *oxi_llm_product(const oxi_llm_part *part, ox_tensor *x) {
-    x = ox_linear(x, part->weight, part->scale == 1 ? part->bias : NULL);
-    if (part->scale == 1) return x;
-    x = ox_mul_number_(x, part->scale);
-    return part->bias ? ox_add_(x, part->bias) : x;
-}
-
-/* Over the last dim; a weight of more dims has one row for each of x's last dims but one (heads). */
-static ox_tensor *oxi_llm_normalize_with(const ox_llm *model, const oxi_llm_part *part, ox_tensor *x,
-                                         double epsilon) {
-    ox_tensor *weight = part ? part->weight : NULL, *bias = part ? part->bias : NULL;
-    const bool rows = weight && weight->ndim > 1, rms = model->numbers.norm == OXI_LLM_NORM_RMS;
-    ox_tensor *w = rows ? NULL : weight, *b = rows ? NULL : bias;
-    x = rms ? ox_rms_norm(x, 1, w, epsilon) : ox_layer_norm(x, 1, w, b, epsilon);
-    if (rows) x = ox_mul_(x, weight);
-    return bias && (rows || rms) ? ox_add_(x, bias) : x;
-}
-
-static ox_tensor *oxi_llm_normalize(const ox_llm *model, const oxi_llm_part *part, ox_tensor *x) {
-    return oxi_llm_normalize_with(model, part, x, model->numbers.epsilon);
-}
-
 /* ---- heads --------------------------------------------------------------------------------------------- */
 
 /* [S, heads * size] -> [S, heads, size] */
@@ -132,7 +108,9 @@ static ox_tensor *oxi_llm_attend_heads(const oxi_llm_batch *batch, int64_t index
     } else {
         q = gated ? NULL : oxi_llm_split(oxi_llm_product(&p[OXI_LLM_QUERY], x), l->heads, l->key_size);
         k = oxi_llm_split(oxi_llm_product(&p[OXI_LLM_KEY], x), l->kv_heads, l->key_size);
-        v = oxi_llm_split(oxi_llm_product(&p[OXI_LLM_VALUE], x), l->kv_heads, l->value_size);
+        v = p[OXI_LLM_VALUE_ROUTER].weight ? oxi_llm_mix_values(model, l, x)
+                                           : oxi_llm_product(&p[OXI_LLM_VALUE], x);
+        v = oxi_llm_split(v, l->kv_heads, l->value_size);
     }
     if (gated) {
         ox_tensor *both =

@@ -2,8 +2,8 @@
  * decoder keeps the keys and values that it makes of it. Called by users and by generate.c. */
 
 /* Rows [n, width] by a part -> [kv_heads, n, size], as the cache keeps them. */
-static ox_tensor *oxi_llm_source_heads(const ox_llm_context *context, const oxi_llm_part *part, ox_tensor *rows,
-                                       int64_t heads, int64_t size) {
+static ox_tensor *oxi_llm_source_heads(const ox_llm_context *context, const oxi_llm_part *part,
+                                       ox_tensor *rows, int64_t heads, int64_t size) {
     const int64_t shape[3] = {heads, rows->shape[0], size};
     ox_tensor *out = oxi_tensor_new(context->model->device, context->dtype, 3, shape);
     ox_tensor *made = ox_transpose(oxi_llm_split(oxi_llm_product(part, rows), heads, size), 0, 1);
@@ -42,7 +42,8 @@ OX_API ox_status ox_llm_encode(ox_llm_context *context, const int32_t *tokens, i
         return oxi_fail(OX_ERR_ARG, "llm: %lld tokens to encode", (long long)count);
     float *rows = (float *)oxi_alloc(bytes);
     ox_tensor **source = (ox_tensor **)oxi_calloc(2 * (size_t)layers, sizeof *source);
-    ox_status status = rows && source ? ox_llm_embed(context->encoder, tokens, count, &desc, rows) : OX_ERR_NOMEM;
+    ox_status status =
+        rows && source ? ox_llm_embed(context->encoder, tokens, count, &desc, rows) : OX_ERR_NOMEM;
     ox_scope scope = ox_scope_begin();
     if (!status) {
         ox_tensor *t = ox_to(oxi_copied(rows, OX_SHAPE(count, width), OX_F32), context->model->device);

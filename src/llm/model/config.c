@@ -365,6 +365,17 @@ static ox_status oxi_llm_read_experts(ox_llm *model, const ox_file *file) {
     if (!status) status = oxi_llm_read_int(model, file, "expert_group_count", -1, 0, 0, &n->expert_groups);
     if (!status)
         status = oxi_llm_read_int(model, file, "expert_group_used_count", -1, 0, 0, &n->expert_groups_used);
+    if (!status) status = oxi_llm_read_int(model, file, "experts_per_group", -1, 1, 1, &n->chunk_share);
+    if (!status) status = oxi_llm_read_float(model, file, "expert_group_scale", -1, 0, 0.05, &n->chunk_scale);
+    if (!status)
+        status = oxi_llm_read_int(model, file, "attention.value_expert_count", -1, 0, 0, &n->value_experts);
+    if (!status && n->value_experts > 0)
+        status = oxi_llm_read_int(model, file, "attention.value_expert_used_count", -1, 1, OXI_LLM_NEEDED,
+                                  &n->value_experts_used);
+    if (!status && (n->value_experts_used > n->value_experts || n->experts % n->chunk_share != 0))
+        return oxi_fail(OX_ERR_FORMAT, "llm: %lld of %lld experts of values, %lld of %lld in a group",
+                        (long long)n->value_experts_used, (long long)n->value_experts,
+                        (long long)n->chunk_share, (long long)n->experts);
     if (status) return status;
     if (router >= OXI_LLM_ROUTER_COUNT)
         return oxi_fail(OX_ERR_UNSUPPORTED, "llm: the expert_gating_func %lld is not supported",
@@ -472,6 +483,27 @@ static ox_status oxi_llm_usual_scale(const ox_llm *model, const ox_file *file, d
     return status;
 }
 
+/* Passes of two stacks: a layer of each pass has its own cache, and its weights are those of the stack. */
+static ox_status oxi_llm_read_cycles(ox_llm *model, const ox_file *file) {
+    oxi_llm_numbers *n = &model->numbers;
+    int64_t cycles = 0, prefix = 0;
+    ox_status status = oxi_llm_read_int(model, file, "hrm.layers_per_stack", -1, 0, 0, &n->stack);
+    if (status || n->stack == 0) return status;
+    status = oxi_llm_read_int(model, file, "hrm.h_cycles", -1, 1, OXI_LLM_NEEDED, &cycles);
+    if (!status)
+        status = oxi_llm_read_int(model, file, "hrm.l_cycles", -1, 1, OXI_LLM_NEEDED, &n->low_passes);
+    if (!status) status = oxi_llm_read_int(model, file, "hrm.prefix_lm", -1, 0, 0, &prefix);
+    if (status) return status;
+    if (prefix)
+        return oxi_fail(OX_ERR_UNSUPPORTED, "llm: prompts whose tokens see each other are not supported");
+    if (n->stack > 65536 || cycles > 65536 || n->low_passes > 65536 ||
+        n->stack * (n->low_passes + 1) * cycles != model->config.layers)
+        return oxi_fail(OX_ERR_FORMAT, "llm: %lld layers in %lld cycles of %lld passes of %lld",
+                        (long long)model->config.layers, (long long)cycles, (long long)n->low_passes + 1,
+                        (long long)n->stack);
+    return OX_OK;
+}
+
 /* What is read and not computed with would give other logits: only where it makes no difference is it
  * passed over. */
 static ox_status oxi_llm_refuse_sparse(const ox_llm *model, const ox_file *file) {
@@ -523,6 +555,7 @@ static ox_status oxi_llm_read_numbers(ox_llm *model, const ox_file *file) {
     if (!status) status = oxi_llm_read_scales(model, file);
     if (!status) status = oxi_llm_read_temperature(model, file);
     if (!status) status = oxi_llm_read_pooling(model, file);
+    if (!status) status = oxi_llm_read_cycles(model, file);
     if (!status) status = oxi_llm_refuse_sparse(model, file);
     if (!status)
         status = oxi_llm_read_int(model, file, "attention.group_norm_groups", -1, 1, 0, &n->norm_groups);

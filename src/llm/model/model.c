@@ -106,8 +106,7 @@ static ox_status oxi_llm_read_encoder(ox_llm *model, ox_file *file) {
     encoder->family = model->family + 1;
     encoder->config.architecture = model->config.architecture;
     ox_status status = oxi_llm_read(encoder, file);
-    if (!status)
-        status = oxi_llm_read_int(model, file, "decoder_start_token_id", -1, 0, 0, &start);
+    if (!status) status = oxi_llm_read_int(model, file, "decoder_start_token_id", -1, 0, 0, &start);
     if (status) return status;
     if (encoder->config.width != model->config.width || start >= model->config.vocabulary)
         return oxi_fail(OX_ERR_FORMAT, "llm: decoding begins with token %lld of %lld", (long long)start,

@@ -156,7 +156,7 @@ typedef struct oxi_llm_family {
     X(NONE) X(ANY) X(VOCABULARY) X(WIDTH) X(HIDDEN) X(HIDDEN_UP) X(HEADS) X(QUERIES) X(KEYS) X(VALUES)    \
     X(QUERY_KEY_VALUE) X(MERGED) X(BUCKETS) X(PAIRS) X(QUERY_RANK) X(LATENT) X(LATENT_TURNED) X(LATENT_QUERIES)      \
     X(LATENT_PAIRS) X(LATENT_PLAIN) X(LATENT_VALUE) \
-    X(EXPERTS) X(EXPERT_WIDTH) X(EXPERT_HIDDEN) X(EXPERT_GATE_UP)         \
+    X(EXPERTS) X(CHUNKS) X(VALUE_EXPERTS) X(EXPERT_WIDTH) X(EXPERT_HIDDEN) X(EXPERT_GATE_UP)         \
     X(SHARED_HIDDEN) OXI_LLM_MIXER_SIZE_LIST(X)
 
 typedef enum oxi_llm_size {
@@ -232,11 +232,15 @@ typedef struct oxi_llm_numbers {
     oxi_llm_router router;
     bool routed_norm;
     double routed_scale;
+    int64_t chunk_share; /* experts that have one of the chunk experts */
+    double chunk_scale;  /* of what chunk experts make of the others' result; 0 = there are none */
+    int64_t value_experts, value_experts_used; /* that make values; 0 = none */
     double temperature; /* queries times 1 + this log(1 + floor(position / temperature_length)); 0 = none */
     int64_t temperature_length;
     int64_t chunk;       /* a window is a chunk of so many positions: a token sees those in it before; or 0 */
     int64_t norm_groups; /* of a row, each with a norm of its own; 0 or 1 = none */
     double value_scale;  /* of attention's result; 0 = none */
+    int64_t stack, low_passes; /* layers of a pass, and passes of the low stack before one of the high; or 0 */
     int64_t halved;      /* x is halved behind every so many layers; 0 = never */
     int64_t buckets, farthest; /* of distances that have a bias of their own; the one where the last begins */
     bool windows;        /* some layer has a window */

@@ -53,6 +53,8 @@ static int64_t oxi_llm_size_of(const ox_llm *model, const oxi_llm_layer *l, oxi_
     case OXI_LLM_SIZE_LATENT_PLAIN: return n->latent_key - turned;
     case OXI_LLM_SIZE_LATENT_VALUE: return n->latent_value;
     case OXI_LLM_SIZE_EXPERTS: return n->experts;
+    case OXI_LLM_SIZE_CHUNKS: return n->chunk_share ? n->experts / n->chunk_share : 0;
+    case OXI_LLM_SIZE_VALUE_EXPERTS: return n->value_experts;
     case OXI_LLM_SIZE_EXPERT_WIDTH: return n->expert_width;
     case OXI_LLM_SIZE_EXPERT_HIDDEN: return l->expert_hidden;
     case OXI_LLM_SIZE_EXPERT_GATE_UP: return 2 * l->expert_hidden;
@@ -250,7 +252,9 @@ static ox_status oxi_llm_check_attention(const ox_llm *model, const oxi_llm_laye
     } else if (!l->part[OXI_LLM_QUERY_KEY_VALUE].weight) {
         status = oxi_llm_need(l, i, OXI_LLM_QUERY);
         if (!status) status = oxi_llm_need(l, i, OXI_LLM_KEY);
-        if (!status) status = oxi_llm_need(l, i, OXI_LLM_VALUE);
+        if (!status && !l->part[OXI_LLM_VALUE_ROUTER].weight) status = oxi_llm_need(l, i, OXI_LLM_VALUE);
+        if (!status && l->part[OXI_LLM_VALUE_ROUTER].weight)
+            status = oxi_llm_need(l, i, OXI_LLM_VALUE_EXPERTS);
     }
     if (!status && model->numbers.buckets > 0 && i == 0) status = oxi_llm_need(l, i, OXI_LLM_RELATIVE);
     for (int role = OXI_LLM_CROSS_NORM; role <= OXI_LLM_CROSS_MERGE; role++)
@@ -266,6 +270,16 @@ static ox_status oxi_llm_check_feed_forward(const oxi_llm_layer *l, int64_t i) {
     }
     ox_status status = oxi_llm_need(l, i, OXI_LLM_EXPERTS_DOWN);
     if (!status && !l->part[OXI_LLM_EXPERTS_GATE_UP].weight) status = oxi_llm_need(l, i, OXI_LLM_EXPERTS_UP);
+    if (!status && l->part[OXI_LLM_CHUNKS_DOWN].weight) {
+        const ox_tensor *down = l->part[OXI_LLM_CHUNKS_DOWN].weight;
+        status = oxi_llm_need(l, i, OXI_LLM_CHUNKS_UP);
+        for (int role = OXI_LLM_CHUNKS_GATE; !status && role <= OXI_LLM_CHUNKS_UP; role++) {
+            const ox_tensor *t = l->part[role].weight;
+            if (t && t->shape[1] != down->shape[2])
+                status = oxi_fail(OX_ERR_SHAPE, "llm: tensor blk.%lld.%s.weight is %s", (long long)i,
+                                  oxi_llm_layer_parts[role].name, oxi_tensor_text(t));
+        }
+    }
     if (!status && l->part[OXI_LLM_SHARED_UP].weight) status = oxi_llm_need(l, i, OXI_LLM_SHARED_DOWN);
     return status;
 }
@@ -365,8 +379,16 @@ static ox_status oxi_llm_check_norms(const ox_llm *model, const oxi_llm_layer *l
 
 /* ---- all weights --------------------------------------------------------------------------------------- */
 
-static ox_status oxi_llm_load_layer(ox_llm *model, ox_file *file, int64_t index) {
-    oxi_llm_layer *l = &model->layers[index];
+/* The block of the file that layer `i` is: of its stack, where passes go through two of them. */
+static int64_t oxi_llm_block_of(const ox_llm *model, int64_t i) {
+    const oxi_llm_numbers *n = &model->numbers;
+    if (n->stack == 0) return i;
+    return i % n->stack + (i / n->stack % (n->low_passes + 1) == n->low_passes ? n->stack : 0);
+}
+
+static ox_status oxi_llm_load_layer(ox_llm *model, ox_file *file, int64_t i) {
+    oxi_llm_layer *l = &model->layers[i];
+    const int64_t index = oxi_llm_block_of(model, i);
     const char *prefix = oxi_llm_prefix_of(model);
     ox_status status = OX_OK;
     for (int role = 0; !status && role < OXI_LLM_LAYER_ROLES; role++) {
@@ -453,6 +475,8 @@ static ox_status oxi_llm_load_weights(ox_llm *model, ox_file *file) {
         model->part[OXI_LLM_OUTPUT_NORM] = model->part[OXI_LLM_EMBEDDING_NORM];
         model->part[OXI_LLM_EMBEDDING_NORM] = none;
     }
+    if (model->numbers.stack > 0 && !model->part[OXI_LLM_LOW_START].weight)
+        return oxi_fail(OX_ERR_NOT_FOUND, "llm: tensor hrm.z_l_init is missing");
     if (!model->part[OXI_LLM_OUTPUT_NORM].weight && model->numbers.block != OXI_LLM_BLOCK_SUM &&
         !oxi_llm_has_trait(model, OXI_LLM_TRAIT(BARE_NORMS)))
         return oxi_fail(OX_ERR_NOT_FOUND, "llm: tensor output_norm.weight is missing");
