@@ -44,9 +44,8 @@ static bool oxi_llm_is_windowed(const ox_llm *model, int64_t layer) {
 /* The window of each layer: a pattern in the file, a bool a layer or a number n as in families.def, or the
  * family's. */
 static ox_status oxi_llm_read_windows(ox_llm *model, const ox_file *file) {
-    const int64_t usual = oxi_llm_has_trait(model, OXI_LLM_TRAIT(CHUNKS)) ? 8192 : 0; /* no fact: LLaMA 4's */
     int64_t window, every = 0;
-    ox_status status = oxi_llm_read_int(model, file, "attention.sliding_window", -1, 0, usual, &window);
+    ox_status status = oxi_llm_read_int(model, file, "attention.sliding_window", -1, 0, 0, &window);
     if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(DEEP_WINDOWS)) && model->config.layers != 64) window = 0;
     if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(CHUNKS))) model->numbers.chunk = window;
     if (status || window == 0) return status;
@@ -67,10 +66,9 @@ static ox_status oxi_llm_read_windows(ox_llm *model, const ox_file *file) {
 
 static ox_status oxi_llm_read_expert_sizes(ox_llm *model, const ox_file *file, int64_t i) {
     oxi_llm_layer *l = &model->layers[i];
-    const double clamp = oxi_llm_has_trait(model, OXI_LLM_TRAIT(EXPERT_CLAMP_7)) ? 7 : 0;
     ox_status status =
         oxi_llm_read_int(model, file, "expert_feed_forward_length", i, 1, l->hidden, &l->expert_hidden);
-    if (!status) status = oxi_llm_read_float(model, file, "swiglu_clamp_exp", i, 0, clamp, &l->expert_clamp);
+    if (!status) status = oxi_llm_read_float(model, file, "swiglu_clamp_exp", i, 0, 0, &l->expert_clamp);
     if (!status && oxi_llm_has_trait(model, OXI_LLM_TRAIT(SHARED_CLAMP)))
         status = oxi_llm_read_float(model, file, "swiglu_clamp_shexp", i, 0, 0, &l->shared_clamp);
     if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(DENSE_WIDTH))) l->hidden = model->config.width;
@@ -273,9 +271,7 @@ static ox_status oxi_llm_read_rope(ox_llm *model, const ox_file *file) {
         ox_release(window->factors);
         window->factors = NULL;
     }
-    status = oxi_llm_read_float(model, file, "rope.freq_base_swa", -1, 1e-6,
-                                oxi_llm_has_trait(model, OXI_LLM_TRAIT(WINDOW_10000)) ? 10000 : rope->base,
-                                &window->base);
+    status = oxi_llm_read_float(model, file, "rope.freq_base_swa", -1, 1e-6, rope->base, &window->base);
     if (!status)
         status = oxi_llm_read_int(model, file, "rope.dimension_count_swa", -1, 1, rope->size, &window->size);
     if (!status && window->factors && (window->base != rope->base || window->size != rope->size))
@@ -313,11 +309,9 @@ static ox_status oxi_llm_read_scales(ox_llm *model, const ox_file *file) {
     if (!status) status = oxi_llm_read_float(model, file, "attention.clamp_kqv", -1, 0, 0, &n->clamp);
     if (!status) status = oxi_llm_read_float(model, file, "attention.value_scale", -1, 0, 0, &n->value_scale);
     if (!status && oxi_llm_has_trait(model, OXI_LLM_TRAIT(SCORE_CAP)))
-        status = oxi_llm_read_float(model, file, "attn_logit_softcapping", -1, 0, 50, &n->score_cap);
+        status = oxi_llm_read_float(model, file, "attn_logit_softcapping", -1, 0, 0, &n->score_cap);
     if (!status && oxi_llm_has_trait(model, OXI_LLM_TRAIT(LOGIT_CAP)))
-        status =
-            oxi_llm_read_float(model, file, "final_logit_softcapping", -1, 0,
-                               oxi_llm_has_trait(model, OXI_LLM_TRAIT(LOGIT_CAP_30)) ? 30 : 0, &n->logit_cap);
+        status = oxi_llm_read_float(model, file, "final_logit_softcapping", -1, 0, 0, &n->logit_cap);
     if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(EMBEDDING_ROOT))) n->embedding_scale = sqrt(width);
     if (divided && n->logit_scale > 0) n->logit_scale = 1 / n->logit_scale;
     return status;
@@ -326,15 +320,14 @@ static ox_status oxi_llm_read_scales(ox_llm *model, const ox_file *file) {
 /* Queries that grow with the logarithm of their position, so that attention stays sharp in long texts. */
 static ox_status oxi_llm_read_temperature(ox_llm *model, const ox_file *file) {
     oxi_llm_numbers *n = &model->numbers;
-    const bool plain = oxi_llm_has_trait(model, OXI_LLM_TRAIT(PLAIN_WARMER));
     int64_t original;
-    ox_status status = oxi_llm_read_float(model, file, "attention.temperature_scale", -1, 0, plain ? 0.1 : 0,
-                                          &n->temperature);
+    ox_status status =
+        oxi_llm_read_float(model, file, "attention.temperature_scale", -1, 0, 0, &n->temperature);
     if (!status)
         status = oxi_llm_read_int(model, file, "rope.scaling.original_context_length", -1, 1,
                                   model->config.context, &original);
     if (!status)
-        status = oxi_llm_read_int(model, file, "attention.temperature_length", -1, 1, plain ? 8192 : original,
+        status = oxi_llm_read_int(model, file, "attention.temperature_length", -1, 1, original,
                                   &n->temperature_length);
     return status;
 }
@@ -366,7 +359,7 @@ static ox_status oxi_llm_read_experts(ox_llm *model, const ox_file *file) {
     if (!status)
         status = oxi_llm_read_int(model, file, "expert_group_used_count", -1, 0, 0, &n->expert_groups_used);
     if (!status) status = oxi_llm_read_int(model, file, "experts_per_group", -1, 1, 1, &n->chunk_share);
-    if (!status) status = oxi_llm_read_float(model, file, "expert_group_scale", -1, 0, 0.05, &n->chunk_scale);
+    if (!status) status = oxi_llm_read_float(model, file, "expert_group_scale", -1, 0, 0, &n->chunk_scale);
     if (!status)
         status = oxi_llm_read_int(model, file, "attention.value_expert_count", -1, 0, 0, &n->value_experts);
     if (!status && n->value_experts > 0)
@@ -433,8 +426,6 @@ static ox_status oxi_llm_read_norm(ox_llm *model, const ox_file *file) {
 static ox_status oxi_llm_read_positions(ox_llm *model, const ox_file *file) {
     oxi_llm_numbers *n = &model->numbers;
     const bool deep = oxi_llm_has_trait(model, OXI_LLM_TRAIT(DEPTH_POSITIONS));
-    const bool alibi =
-        oxi_llm_has_trait(model, OXI_LLM_TRAIT(ALIBI_8)) || (deep && model->config.layers == 40);
     char key[96];
     n->rope = deep && model->config.layers != 32 ? OXI_LLM_ROPE_NONE : model->family->rope;
     oxi_llm_key(model, "rope.dimension_sections", key);
@@ -452,8 +443,7 @@ static ox_status oxi_llm_read_positions(ox_llm *model, const ox_file *file) {
         if (status) return status;
         if (!turned) n->rope = OXI_LLM_ROPE_NONE;
     }
-    ox_status status =
-        oxi_llm_read_float(model, file, "attention.max_alibi_bias", -1, 0, alibi ? 8 : 0, &n->alibi);
+    ox_status status = oxi_llm_read_float(model, file, "attention.max_alibi_bias", -1, 0, 0, &n->alibi);
     if (!status)
         status = oxi_llm_read_int(model, file, "attention.relative_buckets_count", -1, 0, 0, &n->buckets);
     if (!status)
@@ -464,22 +454,23 @@ static ox_status oxi_llm_read_positions(ox_llm *model, const ox_file *file) {
     return status;
 }
 
-/* Scores' scale where the file does not say; 0 = 1 / sqrt(key size). */
-static ox_status oxi_llm_usual_scale(const ox_llm *model, const ox_file *file, double *out) {
-    const char *family = model->family->name;
-    const int64_t layers = model->config.layers;
-    int64_t heads, size = 0;
-    if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(SCORES_BARE))) *out = 1;
+/* The scale of scores; 0 = 1 / sqrt(key size). Grok's has a key of its own. */
+static ox_status oxi_llm_read_scale(ox_llm *model, const ox_file *file) {
+    oxi_llm_numbers *n = &model->numbers;
+    double scale = oxi_llm_has_trait(model, OXI_LLM_TRAIT(SCORES_BARE)) ? 1 : 0;
+    int64_t heads = 1, size = 0;
     ox_status status = oxi_llm_read_int(model, file, "attention.head_count", 0, 1, 1, &heads);
     if (!status && oxi_llm_has_trait(model, OXI_LLM_TRAIT(KEY_SCALE)))
         status =
             oxi_llm_read_int(model, file, "attention.key_length", -1, 1, model->config.width / heads, &size);
-    if (size > 0) *out = 1 / (double)size;
-    /* the largest ones have another scale than their sisters */
-    if ((strcmp(family, "gemma2") == 0 && layers == 46) || (strcmp(family, "gemma3") == 0 && layers == 62))
-        *out = 1 / sqrt((double)model->config.width / (double)heads);
-    if (strcmp(family, "grok") == 0)
-        status = oxi_llm_read_float(model, file, "attention.output_scale", -1, 0, 0.08838834764831845, out);
+    if (size > 0) scale = 1 / (double)size;
+    if (n->latent) scale = 1 / sqrt((double)n->latent_key);
+    if (!status) status = oxi_llm_read_float(model, file, "attention.output_scale", -1, 0, scale, &scale);
+    if (!status)
+        status = oxi_llm_read_float(model, file, "attention.scale", -1, OXI_LLM_OF_WIDTH, scale, &scale);
+    if (!status && scale < 0 && scale != OXI_LLM_OF_WIDTH)
+        return oxi_fail(OX_ERR_FORMAT, "llm: scores are scaled by %g", scale);
+    n->attention_scale = scale < 0 ? 1 / sqrt((double)model->config.width / (double)heads) : scale;
     return status;
 }
 
@@ -562,9 +553,7 @@ static ox_status oxi_llm_read_numbers(ox_llm *model, const ox_file *file) {
     if (!status) status = oxi_llm_read_int(model, file, "rescale_every_n_layers", -1, 0, 0, &n->halved);
     if (!status) status = oxi_llm_read_experts(model, file);
     if (!status) status = oxi_llm_read_latent(model, file);
-    if (!status) status = oxi_llm_read_float(model, file, "attention.scale", -1, 0, 0, &n->attention_scale);
-    if (!status && n->latent && n->attention_scale == 0) n->attention_scale = 1 / sqrt((double)n->latent_key);
-    if (!status && n->attention_scale == 0) status = oxi_llm_usual_scale(model, file, &n->attention_scale);
+    if (!status) status = oxi_llm_read_scale(model, file);
     if (!status && oxi_llm_has_trait(model, OXI_LLM_TRAIT(PARALLEL_FACT)))
         status = oxi_llm_read_int(model, file, "use_parallel_residual", -1, 0, 1, &parallel);
     if (parallel) n->block = OXI_LLM_BLOCK_PARALLEL;

@@ -6,6 +6,30 @@ static void oxi_llm_key(const ox_llm *model, const char *key, char out[96]) {
     (void)snprintf(out, 96, "%s.%s", model->config.architecture, key);
 }
 
+typedef struct oxi_llm_default {
+    const char *family;
+    int64_t layers;
+    const char *key;
+    double value;
+} oxi_llm_default;
+
+#define OXI_LLM_DEFAULT(family, layers, key, value) {family, layers, key, value},
+static const oxi_llm_default oxi_llm_defaults[] = {
+#include "defaults.def"
+};
+
+/* What the family has where its file does not say; false: nothing. */
+static bool oxi_llm_find_default(const ox_llm *model, const char *key, double *out) {
+    for (size_t i = 0; i < sizeof oxi_llm_defaults / sizeof *oxi_llm_defaults; i++) {
+        const oxi_llm_default *row = &oxi_llm_defaults[i];
+        if (strcmp(row->family, model->family->name) != 0 || strcmp(row->key, key) != 0) continue;
+        if (row->layers && row->layers != model->config.layers) continue;
+        *out = row->value;
+        return true;
+    }
+    return false;
+}
+
 /* A number under `key`, of layer `layer` where it is an array (-1: an array is no number). `whole`: an
  * integer. False: there is none; *status tells of one that is there and is none. */
 static bool oxi_llm_find_number(const ox_llm *model, const ox_file *file, const char *key, int64_t layer,
@@ -22,7 +46,7 @@ static bool oxi_llm_find_number(const ox_llm *model, const ox_file *file, const 
         }
         meta = ox_file_meta_element(file, &meta, layer);
     }
-    if (meta.type == OX_FILE_META_NONE) return false;
+    if (meta.type == OX_FILE_META_NONE) return oxi_llm_find_default(model, key, out);
     const bool integer =
         meta.type == OX_FILE_META_INT || meta.type == OX_FILE_META_UINT || meta.type == OX_FILE_META_BOOL;
     if (!integer && (whole || meta.type != OX_FILE_META_FLOAT)) {

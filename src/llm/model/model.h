@@ -27,6 +27,9 @@ typedef enum oxi_llm_block {
     OXI_LLM_BLOCK_SUM            /* x = norm(x + a(x)); x = norm(x + f(x)), as the first transformers */
 } oxi_llm_block;
 
+/* A score's scale in defaults.def: 1 / sqrt(width / heads). */
+#define OXI_LLM_OF_WIDTH (-1)
+
 typedef enum oxi_llm_norm_kind { OXI_LLM_NORM_RMS = 0, OXI_LLM_NORM_LAYER } oxi_llm_norm_kind;
 
 typedef enum oxi_llm_rope_kind {
@@ -63,14 +66,12 @@ enum { OXI_LLM_SEES_ALL = 0, OXI_LLM_SEES_BEFORE };
     X(LATE_BARE_NORMS)      /* the same without weights, in turned layers, but with 128 experts */ \
     X(SCORE_CAP)            /* attn_logit_softcapping */ \
     X(LOGIT_CAP)            /* final_logit_softcapping */ \
-    X(LOGIT_CAP_30)         /* which is 30 where the file does not say */ \
     X(LOGIT_DIVIDED)        /* logits are divided by logit_scale; else multiplied */ \
     X(NO_OUTPUT_BIAS)       /* a bias of the output is not added */ \
     X(GATE_IN_UP)           /* ffn_up has the gate's rows first, then its own */ \
     X(HALF_HIDDEN)          /* feed_forward_length counts the gate's rows too */ \
     X(SECTION_HALVES)       /* turned in halves where the file has sections */ \
     X(DEPTH_POSITIONS)      /* 32 layers: turned; 40: ALiBi; else no positions at all */ \
-    X(ALIBI_8)              /* ALiBi of at most 8 where the file does not say */ \
     X(ROPE_FACT)            /* turned unless rope.scaling.finetuned is false */ \
     X(NO_FACTORS)           /* factors of frequencies in the file are not used */ \
     X(GATE_LOG2)            /* attention's gate is log2(1 + 2^g) */ \
@@ -81,7 +82,6 @@ enum { OXI_LLM_SEES_ALL = 0, OXI_LLM_SEES_BEFORE };
     X(WINDOW_TURNS)         /* with windows: layers without one are not turned */ \
     X(DENSE_TURNS)          /* and neither are those with experts; the plain ones are */ \
     X(WINDOW_UNSCALED)      /* rope scaling is not for windowed layers */ \
-    X(WINDOW_10000)         /* rope.freq_base_swa is 10000 where the file does not say */ \
     X(DEEP_WINDOWS)         /* windows in models of 64 layers alone */ \
     X(CHUNKS)               /* windows are chunks */ \
     X(FOURTH_PLAIN)         /* layers 3, 7 .. are not turned */ \
@@ -92,7 +92,6 @@ enum { OXI_LLM_SEES_ALL = 0, OXI_LLM_SEES_BEFORE };
     X(ROUTER_EARLY)         /* the router sees the layer's input */ \
     X(DENSE_BESIDE)         /* layers with experts have a plain feed-forward too */ \
     X(SHARED_HALF)          /* the mean of routed and shared experts, not their sum */ \
-    X(EXPERT_CLAMP_7)       /* swiglu_clamp_exp is 7 where the file does not say */ \
     X(CLAMP_LATE)           /* a clamped gate: its activation is at most that, not the gate */ \
     X(SHARED_CLAMP)         /* swiglu_clamp_shexp is used */ \
     X(DENSE_WIDTH)          /* a plain feed-forward beside experts is as wide as the model */ \
