@@ -34,16 +34,18 @@ static ox_tensor *oxi_llm_turn(const oxi_llm_batch *batch, const oxi_llm_rope *r
 /* Whether q and k of a turned layer have norms without weights. */
 static bool oxi_llm_has_late_norms(const ox_llm *model, const oxi_llm_layer *l, const oxi_llm_part *norm) {
     if (norm->weight) return oxi_llm_has_trait(model, OXI_LLM_TRAIT(LATE_NORMS));
-    return oxi_llm_has_trait(model, OXI_LLM_TRAIT(LATE_BARE_NORMS)) && l->rope &&
-           model->numbers.experts != 128;
+    return model->numbers.late_bare && l->rope;
 }
 
 /* q or k [S, heads, size] -> [heads, S, size], with its norm and turned by its positions. */
 static ox_tensor *oxi_llm_place_heads(const oxi_llm_batch *batch, const oxi_llm_layer *l,
                                       const oxi_llm_part *norm, ox_tensor *x) {
     const ox_llm *model = batch->context->model;
-    const bool late = oxi_llm_has_late_norms(model, l, norm);
+    const bool late = oxi_llm_has_late_norms(model, l, norm),
+               clamped = oxi_llm_has_trait(model, OXI_LLM_TRAIT(CLAMP_NORMED));
+    const double clamp = clamped ? model->numbers.clamp : 0;
     if (!late) x = oxi_llm_normalize_heads(model, norm, x);
+    if (clamp > 0) x = ox_clamp_(x, -clamp, clamp);
     x = oxi_llm_turn(batch, l->rope, ox_transpose(x, 0, 1));
     if (!late) return x;
     if (!norm->weight) return oxi_llm_normalize(model, norm, x);
@@ -119,8 +121,10 @@ static ox_tensor *oxi_llm_attend_heads(const oxi_llm_batch *batch, int64_t index
         *gate = ox_flatten(ox_narrow(both, 2, l->key_size, l->key_size), 1, 2);
     }
     if (clamp > 0) {
-        q = ox_clamp_(q, -clamp, clamp);
-        k = ox_clamp_(k, -clamp, clamp);
+        if (!oxi_llm_has_trait(model, OXI_LLM_TRAIT(CLAMP_NORMED))) {
+            q = ox_clamp_(q, -clamp, clamp);
+            k = ox_clamp_(k, -clamp, clamp);
+        }
         v = ox_clamp_(v, -clamp, clamp);
     }
     q = oxi_llm_place_heads(batch, l, &p[OXI_LLM_QUERY_NORM], q);

@@ -66,6 +66,7 @@ static ox_tensor *oxi_llm_choose_groups(const oxi_llm_numbers *n, ox_tensor *sco
 
 /* What a router's numbers [S, experts] become. */
 static ox_tensor *oxi_llm_router_scores(const oxi_llm_numbers *n, ox_tensor *logits) {
+    if (n->jitter > 0) return logits;
     if (n->router == OXI_LLM_ROUTER_SOFTMAX) return ox_softmax(logits, -1);
     return n->router == OXI_LLM_ROUTER_SIGMOID ? ox_sigmoid(logits) : logits;
 }
@@ -77,6 +78,22 @@ static ox_tensor *oxi_llm_weigh(const oxi_llm_numbers *n, ox_tensor *scores, ox_
     if (n->routed_norm && n->router != OXI_LLM_ROUTER_LATE) /* the bound is the smallest normal half float */
         w = ox_div(w, ox_clamp(ox_sum(w, OX_DIMS(1), true), 6.103515625e-5, INFINITY));
     return n->routed_scale > 0 ? ox_mul_number(w, n->routed_scale) : w;
+}
+
+/* The weights of a sparse mixer's experts [S, used]: the share that each has among those that are near it and
+ * not chosen before. source: Liu et al. 2024, "GRIN: GRadient-INformed MoE" */
+static ox_tensor *oxi_llm_weigh_sparse(const oxi_llm_numbers *n, ox_tensor *scores, ox_tensor *chosen) {
+    if (!scores || !chosen) return NULL;
+    ox_tensor *sizes = ox_abs(scores), *left = ox_clone(scores), *list[OXI_LLM_SPARSE_MOST];
+    for (int64_t i = 0; i < n->experts_used; i++) {
+        ox_tensor *index = ox_narrow(chosen, 1, i, 1), *best = ox_gather(scores, 1, index);
+        ox_tensor *far = ox_div(ox_sub(best, scores), ox_maximum(sizes, best));
+        ox_tensor *near = ox_where(ox_gt(far, ox_number(2 * n->jitter)), ox_number(-INFINITY), left);
+        list[i] = ox_gather(ox_softmax(near, -1), 1, index);
+        left = ox_scatter(left, 1, index, ox_full_like(best, -INFINITY));
+        if (!list[i] || !left) return NULL;
+    }
+    return ox_cat(list, (int)n->experts_used, 1);
 }
 
 /* The experts of each token, i64 [S, used], and all scores [S, experts]. */
@@ -137,7 +154,9 @@ static ox_tensor *oxi_llm_mixture(const ox_llm *model, const oxi_llm_layer *l, o
     const bool first = oxi_llm_has_trait(model, OXI_LLM_TRAIT(ROUTED_FIRST)),
                joined = p[OXI_LLM_EXPERTS_GATE_UP].weight != NULL;
     ox_tensor *scores = NULL, *chosen = oxi_llm_route(model, l, router_x, &scores),
-              *weights = oxi_llm_weigh(&model->numbers, scores, chosen), *experts = ox_cast(chosen, OX_I32);
+              *weights = model->numbers.jitter > 0 ? oxi_llm_weigh_sparse(&model->numbers, scores, chosen)
+                                                   : oxi_llm_weigh(&model->numbers, scores, chosen),
+              *experts = ox_cast(chosen, OX_I32);
     if (!experts || !weights) return NULL;
     ox_tensor *in = p[OXI_LLM_EXPERTS_IN].weight ? oxi_llm_product(&p[OXI_LLM_EXPERTS_IN], x) : x;
     if (first) in = ox_mul(ox_unsqueeze(in, 1), ox_unsqueeze(weights, 2));

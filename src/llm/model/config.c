@@ -46,12 +46,11 @@ static bool oxi_llm_is_windowed(const ox_llm *model, int64_t layer) {
 static ox_status oxi_llm_read_windows(ox_llm *model, const ox_file *file) {
     int64_t window, every = 0;
     ox_status status = oxi_llm_read_int(model, file, "attention.sliding_window", -1, 0, 0, &window);
-    if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(DEEP_WINDOWS)) && model->config.layers != 64) window = 0;
+    const bool listed = oxi_llm_is_listed(model, file, "attention.sliding_window_pattern");
+    if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(DEEP_WINDOWS)) && model->config.layers != 64 && !listed)
+        window = 0;
     if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(CHUNKS))) model->numbers.chunk = window;
     if (status || window == 0) return status;
-    char key[96];
-    oxi_llm_key(model, "attention.sliding_window_pattern", key);
-    const bool listed = ox_file_meta_find(file, key).type == OX_FILE_META_ARRAY;
     if (!listed) status = oxi_llm_read_int(model, file, "attention.sliding_window_pattern", -1, 1, 0, &every);
     for (int64_t i = 0; !status && i < model->config.layers; i++) {
         int64_t windowed = every ? i % every != every - 1 : oxi_llm_is_windowed(model, i);
@@ -228,7 +227,7 @@ static ox_status oxi_llm_read_rope_scaling(ox_llm *model, const ox_file *file) {
     return status;
 }
 
-/* Whether layer `i` is turned. */
+/* Whether layer `i` is turned, where the file does not list it. */
 static bool oxi_llm_is_turned(const ox_llm *model, int64_t i) {
     const oxi_llm_layer *l = &model->layers[i];
     if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(FOURTH_PLAIN)) && i % 4 == 3) return false;
@@ -238,14 +237,22 @@ static bool oxi_llm_is_turned(const ox_llm *model, int64_t i) {
     return l->window || !oxi_llm_has_trait(model, OXI_LLM_TRAIT(WINDOW_TURNS));
 }
 
-static void oxi_llm_spread_rope(ox_llm *model) {
+static ox_status oxi_llm_spread_rope(ox_llm *model, const ox_file *file) {
+    const bool listed = oxi_llm_is_listed(model, file, "attention.rope_pattern");
     for (int64_t i = 0; i < model->config.layers; i++) {
         oxi_llm_layer *l = &model->layers[i];
         const oxi_llm_rope *rope = l->window ? &model->window_rope : &model->rope;
-        l->rope = rope->size > 0 && oxi_llm_is_turned(model, i) ? rope : NULL;
+        int64_t turned = oxi_llm_is_turned(model, i);
+        if (listed) {
+            const ox_status status =
+                oxi_llm_read_int(model, file, "attention.rope_pattern", i, 0, 0, &turned);
+            if (status) return status;
+        }
+        l->rope = rope->size > 0 && turned ? rope : NULL;
     }
     if (model->numbers.attention_scale == 0 && oxi_llm_has_trait(model, OXI_LLM_TRAIT(TURNED_SCALE)))
         model->numbers.attention_scale = 1 / sqrt((double)model->rope.size);
+    return OX_OK;
 }
 
 /* The first layer with attention, or the first of all. */
@@ -283,8 +290,7 @@ static ox_status oxi_llm_read_rope(ox_llm *model, const ox_file *file) {
             return oxi_fail(OX_ERR_FORMAT, "llm: rope over %lld elements of heads that have %lld",
                             (long long)size, (long long)l->key_size);
     }
-    if (!status) oxi_llm_spread_rope(model);
-    return status;
+    return status ? status : oxi_llm_spread_rope(model, file);
 }
 
 /* ---- numbers of the forward pass ----------------------------------------------------------------------- */
@@ -358,6 +364,7 @@ static ox_status oxi_llm_read_experts(ox_llm *model, const ox_file *file) {
     if (!status) status = oxi_llm_read_int(model, file, "expert_group_count", -1, 0, 0, &n->expert_groups);
     if (!status)
         status = oxi_llm_read_int(model, file, "expert_group_used_count", -1, 0, 0, &n->expert_groups_used);
+    if (!status) status = oxi_llm_read_float(model, file, "router_jitter", -1, 0, 0, &n->jitter);
     if (!status) status = oxi_llm_read_int(model, file, "experts_per_group", -1, 1, 1, &n->chunk_share);
     if (!status) status = oxi_llm_read_float(model, file, "expert_group_scale", -1, 0, 0, &n->chunk_scale);
     if (!status)
@@ -375,6 +382,9 @@ static ox_status oxi_llm_read_experts(ox_llm *model, const ox_file *file) {
                         (long long)router);
     n->router = router ? (oxi_llm_router)router : model->family->router;
     n->routed_norm = normalized != 0;
+    if (n->jitter > 0 && n->experts_used > OXI_LLM_SPARSE_MOST)
+        return oxi_fail(OX_ERR_UNSUPPORTED, "llm: a sparse mixer of %lld experts is not supported",
+                        (long long)n->experts_used);
     if (n->experts_used > n->experts || n->experts > 65536)
         return oxi_fail(OX_ERR_FORMAT, "llm: %lld of %lld experts are used", (long long)n->experts_used,
                         (long long)n->experts);
@@ -406,6 +416,15 @@ static ox_status oxi_llm_read_latent(ox_llm *model, const ox_file *file) {
     if (!status && n->latent_key < model->rope.size)
         return oxi_fail(OX_ERR_FORMAT, "llm: rope over %lld elements of heads that have %lld",
                         (long long)model->rope.size, (long long)n->latent_key);
+    return status;
+}
+
+/* Whether q and k have norms without weights, behind rope. */
+static ox_status oxi_llm_read_bare_norms(ox_llm *model, const ox_file *file) {
+    int64_t bare = model->numbers.experts != 128; /* LLaMA 4's larger one has none */
+    if (!oxi_llm_has_trait(model, OXI_LLM_TRAIT(LATE_BARE_NORMS))) return OX_OK;
+    const ox_status status = oxi_llm_read_int(model, file, "use_qk_norm", -1, 0, bare, &bare);
+    model->numbers.late_bare = bare != 0;
     return status;
 }
 
@@ -444,6 +463,8 @@ static ox_status oxi_llm_read_positions(ox_llm *model, const ox_file *file) {
         if (!turned) n->rope = OXI_LLM_ROPE_NONE;
     }
     ox_status status = oxi_llm_read_float(model, file, "attention.max_alibi_bias", -1, 0, 0, &n->alibi);
+    if (n->alibi > 0) n->rope = OXI_LLM_ROPE_NONE; /* no model has both */
+    if (!status) status = oxi_llm_read_float(model, file, "attention.alibi_scale", -1, 0, 1, &n->alibi_scale);
     if (!status)
         status = oxi_llm_read_int(model, file, "attention.relative_buckets_count", -1, 0, 0, &n->buckets);
     if (!status)
@@ -538,7 +559,7 @@ static ox_status oxi_llm_read_activation(ox_llm *model, const ox_file *file) {
 
 static ox_status oxi_llm_read_numbers(ox_llm *model, const ox_file *file) {
     oxi_llm_numbers *n = &model->numbers;
-    int64_t parallel = 0, causal = 1;
+    int64_t parallel = 0, sequential = 0, causal = 1;
     n->block = model->family->block;
     ox_status status = oxi_llm_read_norm(model, file);
     if (!status) status = oxi_llm_read_activation(model, file);
@@ -552,11 +573,14 @@ static ox_status oxi_llm_read_numbers(ox_llm *model, const ox_file *file) {
         status = oxi_llm_read_int(model, file, "attention.group_norm_groups", -1, 1, 0, &n->norm_groups);
     if (!status) status = oxi_llm_read_int(model, file, "rescale_every_n_layers", -1, 0, 0, &n->halved);
     if (!status) status = oxi_llm_read_experts(model, file);
+    if (!status) status = oxi_llm_read_bare_norms(model, file);
     if (!status) status = oxi_llm_read_latent(model, file);
     if (!status) status = oxi_llm_read_scale(model, file);
     if (!status && oxi_llm_has_trait(model, OXI_LLM_TRAIT(PARALLEL_FACT)))
         status = oxi_llm_read_int(model, file, "use_parallel_residual", -1, 0, 1, &parallel);
+    if (!status) status = oxi_llm_read_int(model, file, "sequential_residual", -1, -1, 0, &sequential);
     if (parallel) n->block = OXI_LLM_BLOCK_PARALLEL;
+    if (sequential > 0) n->block = OXI_LLM_BLOCK_PRE;
     if (!status)
         status = oxi_llm_read_int(model, file, "attention.causal", -1, 0, model->family->causal, &causal);
     n->causal = causal != 0;

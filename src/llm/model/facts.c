@@ -59,6 +59,14 @@ static bool oxi_llm_find_number(const ox_llm *model, const ox_file *file, const 
     return true;
 }
 
+/* Whether a fact is a list, of each layer. */
+static bool oxi_llm_is_listed(const ox_llm *model, const ox_file *file, const char *key) {
+    char full[96];
+    oxi_llm_key(model, key, full);
+    const ox_file_meta meta = ox_file_meta_find(file, full);
+    return meta.type == OX_FILE_META_ARRAY && meta.count > 0;
+}
+
 /* What a missing fact is: an error. Otherwise the number in its place, which is also that for a fact of 0
  * where the
  * least one is more. */

@@ -47,6 +47,8 @@ typedef enum oxi_llm_router {
     OXI_LLM_ROUTER_COUNT
 } oxi_llm_router;
 
+enum { OXI_LLM_SPARSE_MOST = 16 }; /* experts that a sparse mixer uses */
+
 /* What a token sees: those before it, or all of the text. */
 enum { OXI_LLM_SEES_ALL = 0, OXI_LLM_SEES_BEFORE };
 
@@ -63,7 +65,8 @@ enum { OXI_LLM_SEES_ALL = 0, OXI_LLM_SEES_BEFORE };
     X(SCALES_OF_SIZES)      /* scales are MiniCPM's where the file does not say */ \
     X(EMBEDDING_NORMED)     /* and a norm without weights */ \
     X(LATE_NORMS)           /* norms of q and k after they are turned */ \
-    X(LATE_BARE_NORMS)      /* the same without weights, in turned layers, but with 128 experts */ \
+    X(LATE_BARE_NORMS)      /* the same without weights, in turned layers, if use_qk_norm */ \
+    X(CLAMP_NORMED)         /* clamp_kqv is behind the norms of q and k */ \
     X(SCORE_CAP)            /* attn_logit_softcapping */ \
     X(LOGIT_CAP)            /* final_logit_softcapping */ \
     X(LOGIT_DIVIDED)        /* logits are divided by logit_scale; else multiplied */ \
@@ -238,6 +241,9 @@ typedef struct oxi_llm_numbers {
     int64_t temperature_length;
     int64_t chunk;       /* a window is a chunk of so many positions: a token sees those in it before; or 0 */
     int64_t norm_groups; /* of a row, each with a norm of its own; 0 or 1 = none */
+    bool late_bare;      /* q and k of turned layers have norms without weights, behind rope */
+    double alibi_scale;  /* of ALiBi's slopes */
+    double jitter;       /* of a sparse mixer: experts count that are near the best one; 0 = no such router */
     double value_scale;  /* of attention's result; 0 = none */
     int64_t stack, low_passes; /* layers of a pass, and passes of the low stack before one of the high; or 0 */
     int64_t halved;      /* x is halved behind every so many layers; 0 = never */

@@ -443,8 +443,9 @@ static ox_status oxi_llm_make_slopes(ox_llm *model) {
     if (!slopes) return OX_ERR_NOMEM;
     while (2 * power <= heads) power *= 2;
     for (int64_t h = 0; h < heads; h++)
-        slopes[h] = (float)-exp2(h < power ? -most * (double)(h + 1) / (double)power
-                                           : -most * (double)(2 * (h - power) + 1) / (double)(2 * power));
+        slopes[h] = (float)(-model->numbers.alibi_scale *
+                            exp2(h < power ? -most * (double)(h + 1) / (double)power
+                                           : -most * (double)(2 * (h - power) + 1) / (double)(2 * power)));
     ox_scope scope = ox_scope_begin();
     model->slopes = ox_retain(oxi_copied(slopes, OX_SHAPE(heads, 1, 1), OX_F32));
     ox_scope_end(&scope);

@@ -160,8 +160,15 @@ static ox_status oxi_llm_window_pattern(const oxi_llm_config *c, uint8_t *slidin
             if (type->type != OXI_JSON_STRING)
                 return oxi_file_fail(OX_ERR_FORMAT, c->file, 0, SIZE_MAX,
                                      "config.json: layer_types holds something other than texts");
-            sliding[i] = strcmp(type->value.text, "sliding_attention") == 0;
+            sliding[i] = strcmp(type->value.text, "sliding_attention") == 0 ||
+                         strcmp(type->value.text, "chunked_attention") == 0;
         }
+        return OX_OK;
+    }
+    types = oxi_llm_config_node(c, "attention_chunk_size", 20) ? oxi_llm_config_node(c, "no_rope_layers", 14)
+                                                               : NULL;
+    if (types && types->type == OXI_JSON_ARRAY && types->length >= layers) { /* 1: it has rope, in chunks */
+        for (int64_t i = 0; i < layers; i++) sliding[i] = types[1 + i].value.i != 0;
         return OX_OK;
     }
     const char *letters = oxi_llm_config_text(c, "sliding_window_pattern"); /* "LLLG": local and global */
@@ -187,7 +194,8 @@ static ox_status oxi_llm_add_window(const oxi_llm_config *c) {
     int64_t window = 0, use = 1;
     ox_status status = oxi_llm_config_int(c, "use_sliding_window", 0, 1, 1, &use);
     if (status == OX_OK)
-        status = oxi_llm_config_int(c, "sliding_window|local_attention", -1, INT32_MAX, 0, &window);
+        status = oxi_llm_config_int(c, "sliding_window|local_attention|attention_chunk_size", -1, INT32_MAX,
+                                    0, &window);
     if (status != OX_OK) return status;
     if (!use || window <= 0) { /* Phi 3 and 4 are told apart by it */
         const bool says = strcmp(c->folder->model->architecture, "phi3") == 0;
