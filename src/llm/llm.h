@@ -286,7 +286,7 @@ OX_API ox_status ox_llm_decode_one(ox_llm_context *context, int32_t token, float
  * ------------------------------------------------------------------------------------------- */
 
 typedef enum ox_llm_pooling {
-    OX_LLM_POOLING_MODEL = 0, /* as the model's file says: the mean where it does not */
+    OX_LLM_POOLING_MODEL = 0, /* as the model's file says: the mean where it says none */
     OX_LLM_POOLING_NONE,      /* no pooling: a row for each token */
     OX_LLM_POOLING_MEAN,
     OX_LLM_POOLING_FIRST, /* the first token's (CLS) */
