@@ -25,7 +25,7 @@ static gguf_make plain_file;
 static char plain_family[32];
 static uint64_t plain_seed;
 
-static double plain_random(void) { /* about normal: mean 0, variance 1 */
+static inline double plain_random(void) { /* about normal: mean 0, variance 1 */
     double sum = 0;
     for (int i = 0; i < 4; i++) {
         plain_seed = plain_seed * 6364136223846793005u + 1442695040888963407u;
@@ -36,7 +36,7 @@ static double plain_random(void) { /* about normal: mean 0, variance 1 */
 
 /* ---- making a model ------------------------------------------------------------------------------------- */
 
-static void plain_start(const char *family, uint64_t seed) {
+static inline void plain_start(const char *family, uint64_t seed) {
     plain_weight_count = plain_used = 0;
     plain_seed = seed * 7919 + 1;
     snprintf(plain_family, sizeof plain_family, "%s", family);
@@ -44,21 +44,21 @@ static void plain_start(const char *family, uint64_t seed) {
     gguf_text(&plain_file, "general.architecture", family);
 }
 
-static const char *plain_key(const char *key) {
+static inline const char *plain_key(const char *key) {
     static char full[96];
     snprintf(full, sizeof full, "%s.%s", plain_family, key);
     return full;
 }
 
-static void plain_whole(const char *key, int value) {
+static inline void plain_whole(const char *key, int value) {
     gguf_u32(&plain_file, plain_key(key), (uint32_t)value);
 }
 
-static void plain_fact(const char *key, double value) {
+static inline void plain_fact(const char *key, double value) {
     gguf_f32(&plain_file, plain_key(key), (float)value);
 }
 
-static const char *plain_name(int layer, const char *name) {
+static inline const char *plain_name(int layer, const char *name) {
     static char names[8][64];
     static int at;
     at = (at + 1) % 8;
@@ -68,7 +68,7 @@ static const char *plain_name(int layer, const char *name) {
 
 /* [matrices, rows, columns]; 0 of one of the first two: no such dim. Numbers are mean + spread N; spread below
  * 0: -spread / sqrt(columns), as matrices have it. */
-static void plain_put(const char *name, int matrices, int rows, int columns, double mean, double spread) {
+static inline void plain_put(const char *name, int matrices, int rows, int columns, double mean, double spread) {
     plain_weight *w = &plain_weights[plain_weight_count++];
     const int64_t shape[4] = {matrices, rows, columns, columns};
     const int first = matrices ? 0
@@ -88,11 +88,11 @@ static void plain_put(const char *name, int matrices, int rows, int columns, dou
     gguf_tensor(&plain_file, name, 0, 3 - first, shape + first, data, (size_t)count * sizeof *data);
 }
 
-static void plain_matrix(const char *name, int rows, int columns) {
+static inline void plain_matrix(const char *name, int rows, int columns) {
     plain_put(name, 0, rows, columns, 0, -1.5);
 }
 
-static void plain_norm(const char *stem, int size, int biased) {
+static inline void plain_norm(const char *stem, int size, int biased) {
     char name[72];
     snprintf(name, sizeof name, "%s.weight", stem);
     plain_put(name, 0, 0, size, 1, 0.25);
@@ -101,7 +101,7 @@ static void plain_norm(const char *stem, int size, int biased) {
 }
 
 /* NULL with an error where the file is refused. */
-static ox_llm *plain_open(void) {
+static inline ox_llm *plain_open(void) {
     const char *path = gguf_path("llm_plain.gguf");
     CHECK(gguf_write(&plain_file, path) == 0);
     ox_llm *model = ox_llm_open(path, NULL);
@@ -113,19 +113,19 @@ static ox_llm *plain_open(void) {
 /* ---- plain loops ---------------------------------------------------------------------------------------- */
 
 /* NULL: the model has none. */
-static const plain_weight *plain_find(const char *name) {
+static inline const plain_weight *plain_find(const char *name) {
     for (int i = 0; i < plain_weight_count; i++)
         if (strcmp(plain_weights[i].name, name) == 0) return &plain_weights[i];
     return NULL;
 }
 
-static const float *plain_data(const char *name) {
+static inline const float *plain_data(const char *name) {
     const plain_weight *w = plain_find(name);
     return w ? w->data : NULL;
 }
 
 /* out [rows] = matrix number `which` of `stem`.weight, times x, and the bias; the number of rows. */
-static int plain_product_of(const char *stem, int which, const double *x, double *out) {
+static inline int plain_product_of(const char *stem, int which, const double *x, double *out) {
     char name[72];
     snprintf(name, sizeof name, "%s.weight", stem);
     const plain_weight *w = plain_find(name);
@@ -144,12 +144,12 @@ static int plain_product_of(const char *stem, int which, const double *x, double
     return w->rows;
 }
 
-static int plain_product(const char *stem, const double *x, double *out) {
+static inline int plain_product(const char *stem, const double *x, double *out) {
     return plain_product_of(stem, 0, x, out);
 }
 
 /* In place, by the weights (and bias) of `stem` at `from`, if there are any. */
-static void plain_normalize(const char *stem, int from, int layer_norm, double epsilon, int size, double *x) {
+static inline void plain_normalize(const char *stem, int from, int layer_norm, double epsilon, int size, double *x) {
     char name[72];
     double mean = 0, squares = 0;
     snprintf(name, sizeof name, "%s.weight", stem);
@@ -163,20 +163,20 @@ static void plain_normalize(const char *stem, int from, int layer_norm, double e
                (bias ? bias[from + i] : 0);
 }
 
-static void plain_softmax(int count, double *x) {
+static inline void plain_softmax(int count, double *x) {
     double most = -INFINITY, sum = 0;
     for (int i = 0; i < count; i++) most = fmax(most, x[i]);
     for (int i = 0; i < count; i++) sum += x[i] = exp(x[i] - most);
     for (int i = 0; i < count; i++) x[i] /= sum;
 }
 
-static double plain_sigmoid(double x) {
+static inline double plain_sigmoid(double x) {
     return 1 / (1 + exp(-x));
 }
 
 typedef enum plain_curve { PLAIN_SILU, PLAIN_GELU, PLAIN_GELU_TANH, PLAIN_RELU, PLAIN_SQUARE } plain_curve;
 
-static double plain_bend(plain_curve curve, double x) {
+static inline double plain_bend(plain_curve curve, double x) {
     switch (curve) {
     case PLAIN_SILU: return x * plain_sigmoid(x);
     case PLAIN_GELU: return x * 0.5 * (1 + erf(x * sqrt(0.5)));
@@ -187,7 +187,7 @@ static double plain_bend(plain_curve curve, double x) {
 }
 
 /* The largest difference, as a part of the largest number. */
-static double plain_apart(const float *got, const double *expected, int count) {
+static inline double plain_apart(const float *got, const double *expected, int count) {
     double difference = 0, size = 0;
     for (int i = 0; i < count; i++) {
         difference = fmax(difference, isnan(got[i]) ? INFINITY : fabs(got[i] - expected[i]));

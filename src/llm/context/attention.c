@@ -136,28 +136,6 @@ static ox_tensor *oxi_llm_attend_heads(const oxi_llm_batch *batch, int64_t index
 
 /* ---- latent attention ---------------------------------------------------------------------------------- */
 
-/* x [heads, S, n] by a matrix [m, n] a head -> [heads, S, m]. */
-static ox_tensor *oxi_llm_product_by_head(ox_tensor *x, ox_tensor *weights) {
-    if (weights && weights->dtype != OX_F32) weights = ox_cast(weights, OX_F32);
-    return weights ? ox_matmul(x, ox_transpose(weights, 1, 2)) : NULL;
-}
-
-/* The matrices that make a head's plain keys [heads, latent, plain] and values [heads, value, latent] of the
- * latent: in the file, or parts of one. */
-static void oxi_llm_latent_matrices(const ox_llm *model, const oxi_llm_layer *l, ox_tensor **keys,
-                                    ox_tensor **values) {
-    const oxi_llm_numbers *n = &model->numbers;
-    const int64_t plain = n->latent_key - model->rope.size;
-    *keys = l->part[OXI_LLM_LATENT_KEY].weight;
-    *values = l->part[OXI_LLM_LATENT_VALUE].weight;
-    if (*keys && *values) return;
-    ox_tensor *both =
-        ox_unflatten(l->part[OXI_LLM_LATENT_UP].weight, 0, OX_SHAPE(l->heads, plain + n->latent_value));
-    if (both && both->dtype != OX_F32) both = ox_cast(both, OX_F32);
-    *keys = ox_transpose(ox_narrow(both, 1, 0, plain), 1, 2);
-    *values = ox_narrow(both, 1, plain, n->latent_value);
-}
-
 /* Keys and values of all heads are made of one latent vector a position. That is what is kept: a query is
  * taken to the latent's space instead, and the mixed latent to the head's values.
  * x [S, width] -> [heads, S, latent_value]. source: DeepSeek-V2, 2024, section 2.1 */
@@ -176,7 +154,9 @@ static ox_tensor *oxi_llm_attend_latent(const oxi_llm_batch *batch, int64_t inde
         q = oxi_llm_product(&p[OXI_LLM_QUERY_UP], q);
     }
     q = ox_transpose(oxi_llm_split(q, l->heads, n->latent_key), 0, 1); /* [heads, S, plain + turned] */
-    oxi_llm_latent_matrices(model, l, &to_latent, &to_values);
+    to_latent = p[OXI_LLM_LATENT_KEY].weight;
+    to_values = p[OXI_LLM_LATENT_VALUE].weight;
+    if (!to_latent || !to_values) oxi_llm_split_latent(model, l, &to_latent, &to_values);
     parts[0] = oxi_llm_product_by_head(ox_narrow(q, 2, 0, plain), to_latent);
     parts[1] = oxi_llm_turn(batch, l->rope, ox_narrow(q, 2, plain, turned));
     if (!parts[0] || !parts[1]) return NULL;

@@ -35,3 +35,9 @@ static ox_tensor *oxi_llm_normalize_row(const ox_llm *model, const oxi_llm_part 
     x = ox_flatten(x, 1, 2);
     return part->weight ? ox_mul_(x, part->weight) : x;
 }
+
+/* x [heads, S, n] by a matrix [m, n] a head -> [heads, S, m]. */
+static ox_tensor *oxi_llm_product_by_head(ox_tensor *x, ox_tensor *weights) {
+    if (weights && weights->dtype != OX_F32) weights = ox_cast(weights, OX_F32);
+    return weights ? ox_matmul(x, ox_transpose(weights, 1, 2)) : NULL;
+}

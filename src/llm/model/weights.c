@@ -355,6 +355,51 @@ static ox_status oxi_llm_check_mixer(const ox_llm *model, oxi_llm_layer *l, int6
     return status || model->numbers.mixing.taps == 0 ? status : oxi_llm_place_kernel(model, l);
 }
 
+/* ---- matrices of heads --------------------------------------------------------------------------------- */
+
+/* The matrices that make a head's plain keys [heads, latent, plain] and values [heads, value, latent] of the
+ * latent, of one in the file. */
+static void oxi_llm_split_latent(const ox_llm *model, const oxi_llm_layer *l, ox_tensor **keys,
+                                 ox_tensor **values) {
+    const oxi_llm_numbers *n = &model->numbers;
+    const int64_t plain = n->latent_key - model->rope.size;
+    ox_tensor *both =
+        ox_unflatten(l->part[OXI_LLM_LATENT_UP].weight, 0, OX_SHAPE(l->heads, plain + n->latent_value));
+    if (both && both->dtype != OX_F32) both = ox_cast(both, OX_F32);
+    *keys = ox_transpose(ox_narrow(both, 1, 0, plain), 1, 2);
+    *values = ox_narrow(both, 1, plain, n->latent_value);
+}
+
+/* Matrices that are multiplied head by head are kept as the products want them, f32, but those that stream. */
+static ox_status oxi_llm_place_head_matrices(const ox_llm *model, oxi_llm_layer *l) {
+    static const oxi_llm_layer_role roles[] = {OXI_LLM_LATENT_KEY, OXI_LLM_LATENT_VALUE, OXI_LLM_SHIFT_UP};
+    oxi_llm_part *p = l->part;
+    bool done = true;
+    ox_scope scope = ox_scope_begin();
+    const ox_tensor *up = p[OXI_LLM_LATENT_UP].weight;
+    if (up && l->attends && model->numbers.latent && ox_device_of(up) == model->device) {
+        ox_tensor *made[2] = {NULL, NULL};
+        oxi_llm_split_latent(model, l, &made[0], &made[1]);
+        for (int i = 0; i < 2; i++) {
+            made[i] = ox_contiguous(made[i]);
+            ox_release(p[roles[i]].weight);
+            p[roles[i]].weight = ox_retain(made[i]);
+            done = done && made[i];
+        }
+        oxi_llm_free_part(&p[OXI_LLM_LATENT_UP]);
+    }
+    for (size_t i = 0; done && i < sizeof roles / sizeof *roles; i++) {
+        ox_tensor *t = p[roles[i]].weight;
+        if (!t || t->dtype == OX_F32 || ox_device_of(t) != model->device) continue;
+        ox_tensor *wide = ox_cast(t, OX_F32);
+        ox_release(t);
+        p[roles[i]].weight = ox_retain(wide);
+        done = wide != NULL;
+    }
+    ox_scope_end(&scope);
+    return done ? OX_OK : oxi_llm_error();
+}
+
 static ox_status oxi_llm_check_norms(const ox_llm *model, const oxi_llm_layer *l, int64_t i) {
     /* of each block: before, after and behind the sum; attention's, then the feed-forward's */
     static const oxi_llm_layer_role wanted[][4] = {
@@ -405,7 +450,7 @@ static ox_status oxi_llm_load_layer(ox_llm *model, ox_file *file, int64_t i) {
     if (!status && l->attends) status = oxi_llm_check_attention(model, l, index);
     if (!status && l->mixer) status = oxi_llm_check_mixer(model, l, index);
     if (!status && l->feeds) status = oxi_llm_check_feed_forward(l, index);
-    return status;
+    return status ? status : oxi_llm_place_head_matrices(model, l);
 }
 
 /* Factors of the frequencies that lie in the file replace none, and multiply those of YaRN. */
