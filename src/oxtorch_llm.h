@@ -21,7 +21,8 @@
  * THE PARTS, each of use alone
  *     ox_tokenizer      text to ids and back
  *     ox_llm            the weights and sizes of a model; any number of contexts share one
- *     ox_llm_context    ox_llm_decode runs ids (a prompt in batches, or one by one) and gives logits
+ *     ox_llm_context    ox_llm_decode runs ids (a prompt in batches, or one by one) and gives logits;
+ *                       ox_llm_encode reads the text that a T5 answers
  *     ox_llm_template   chat templates: messages to a prompt
  *     ox_llm_reply      what the model said, back to a message: content, reasoning, tool calls
  *     ox_llm_sampler        logits to the next id: greedy, temperature, top_k, top_p, min_p
@@ -64,12 +65,13 @@
  *     more than 120 architectures (src/llm/model/families.def): LLaMA, Mistral, Mixtral, Phi, Gemma, Qwen,
  *     DeepSeek, GPT-OSS, GPT-2, GPT-NeoX, BLOOM, Falcon, MPT, StarCoder, StableLM, OLMo, Granite,
  *     Command-R, GLM,
- *     EXAONE, Nemotron, MiniCPM, LLaMA 4 and others; BERT and its kin as encoders. Every float and block
+ *     EXAONE, Nemotron, MiniCPM, LLaMA 4, Mamba, RWKV 6 and 7 and others; BERT and its kin as encoders, T5 with
+ *     an encoder and a decoder (ox_llm_encode). Every float and block
  *     weight
  *     type that oxtorch.h reads. Tokenizers: SentencePiece, byte-level BPE, WordPiece, Unigram, RWKV.
  *
  * WHAT IT DOES NOT, and says so in words when it is asked to
- *     Encoders with decoders (T5), RWKV, images and sound, attention to the best positions alone.
+ *     Images and sound, attention to the best positions alone.
  */
 #ifndef OX_TORCH_LLM_H
 #define OX_TORCH_LLM_H

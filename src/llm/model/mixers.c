@@ -84,6 +84,8 @@ static ox_status oxi_llm_size_mamba(ox_llm *model, const ox_file *file, oxi_llm_
     if (!status) status = oxi_llm_read_size(model, file, "ssm.time_step_rank", OXI_LLM_NEEDED, &steps);
     if (!status) status = oxi_llm_read_size(model, file, "ssm.group_count", 1, &m->groups);
     if (!status) status = oxi_llm_read_int(model, file, "ssm.dt_b_c_rms", -1, 0, 0, &bare);
+    if (!status) status = oxi_llm_read_size(model, file, "ssm.norm_group_count", m->groups, &m->norm_groups);
+    if (!status) status = oxi_llm_read_float(model, file, "ssm.norm_epsilon", -1, 0, 0, &m->epsilon);
     if (status) return status;
     const bool first = m->kind == OXI_LLM_MIXES_MAMBA, second = m->kind == OXI_LLM_MIXES_MAMBA2;
     m->bare_norms = bare != 0;
@@ -92,7 +94,8 @@ static ox_status oxi_llm_size_mamba(ox_llm *model, const ox_file *file, oxi_llm_
     m->value = first ? state : m->inner / steps;
     if (!second) m->groups = 1;
     m->rank = first ? steps : second ? 0 : model->config.width / 16 > 64 ? model->config.width / 16 : 64;
-    if (m->inner % m->heads != 0 || m->heads % m->groups != 0 || m->inner % m->groups != 0)
+    if (m->inner % m->heads != 0 || m->heads % m->groups != 0 || m->inner % m->groups != 0 ||
+        m->inner % m->norm_groups != 0)
         return oxi_fail(OX_ERR_FORMAT, "llm: a state of %lld numbers in %lld heads, %lld groups",
                         (long long)m->inner, (long long)m->heads, (long long)m->groups);
     const int64_t pairs = 2 * m->groups * state, channels = m->inner + (second ? pairs : 0);

@@ -168,7 +168,15 @@ static ox_status oxi_llm_window_pattern(const oxi_llm_config *c, uint8_t *slidin
     types = oxi_llm_config_node(c, "attention_chunk_size", 20) ? oxi_llm_config_node(c, "no_rope_layers", 14)
                                                                : NULL;
     if (types && types->type == OXI_JSON_ARRAY && types->length >= layers) { /* 1: it has rope, in chunks */
-        for (int64_t i = 0; i < layers; i++) sliding[i] = types[1 + i].value.i != 0;
+        for (int64_t i = 0; i < layers; i++)
+            sliding[i] = types[1 + i].type == OXI_JSON_INT && types[1 + i].value.i != 0;
+        return OX_OK;
+    }
+    types = oxi_llm_config_node(c, "attention_layers", 16); /* GPT-Neo's: "global", "local" */
+    if (types && types->type == OXI_JSON_ARRAY && types->length >= layers) {
+        const oxi_json_node *type = types + 1;
+        for (int64_t i = 0; i < layers; i++, type++)
+            sliding[i] = type->type == OXI_JSON_STRING && strcmp(type->value.text, "local") == 0;
         return OX_OK;
     }
     const char *letters = oxi_llm_config_text(c, "sliding_window_pattern"); /* "LLLG": local and global */
@@ -194,8 +202,8 @@ static ox_status oxi_llm_add_window(const oxi_llm_config *c) {
     int64_t window = 0, use = 1;
     ox_status status = oxi_llm_config_int(c, "use_sliding_window", 0, 1, 1, &use);
     if (status == OX_OK)
-        status = oxi_llm_config_int(c, "sliding_window|local_attention|attention_chunk_size", -1, INT32_MAX,
-                                    0, &window);
+        status = oxi_llm_config_int(c, "sliding_window|local_attention|attention_chunk_size|window_size", -1,
+                                    INT32_MAX, 0, &window);
     if (status != OX_OK) return status;
     if (!use || window <= 0) { /* Phi 3 and 4 are told apart by it */
         const bool says = strcmp(c->folder->model->architecture, "phi3") == 0;
