@@ -34,7 +34,7 @@ static inline double plain_random(void) { /* about normal: mean 0, variance 1 */
     return sum * sqrt(3);
 }
 
-/* ---- making a model ------------------------------------------------------------------------------------- */
+/* ---- making a model ------------------------------------------------------------------------------------ */
 
 static inline void plain_start(const char *family, uint64_t seed) {
     plain_weight_count = plain_used = 0;
@@ -66,9 +66,10 @@ static inline const char *plain_name(int layer, const char *name) {
     return names[at];
 }
 
-/* [matrices, rows, columns]; 0 of one of the first two: no such dim. Numbers are mean + spread N; spread below
- * 0: -spread / sqrt(columns), as matrices have it. */
-static inline void plain_put(const char *name, int matrices, int rows, int columns, double mean, double spread) {
+/* [matrices, rows, columns]; 0 of one of the first two: no such dim. Numbers are mean + spread N; spread
+ * below 0: -spread / sqrt(columns), as matrices have it. */
+static inline void plain_put(const char *name, int matrices, int rows, int columns, double mean,
+                             double spread) {
     plain_weight *w = &plain_weights[plain_weight_count++];
     const int64_t shape[4] = {matrices, rows, columns, columns};
     const int first = matrices ? 0
@@ -110,7 +111,7 @@ static inline ox_llm *plain_open(void) {
     return model;
 }
 
-/* ---- plain loops ---------------------------------------------------------------------------------------- */
+/* ---- plain loops --------------------------------------------------------------------------------------- */
 
 /* NULL: the model has none. */
 static inline const plain_weight *plain_find(const char *name) {
@@ -149,7 +150,8 @@ static inline int plain_product(const char *stem, const double *x, double *out) 
 }
 
 /* In place, by the weights (and bias) of `stem` at `from`, if there are any. */
-static inline void plain_normalize(const char *stem, int from, int layer_norm, double epsilon, int size, double *x) {
+static inline void plain_normalize(const char *stem, int from, int layer_norm, double epsilon, int size,
+                                   double *x) {
     char name[72];
     double mean = 0, squares = 0;
     snprintf(name, sizeof name, "%s.weight", stem);

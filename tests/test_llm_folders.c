@@ -10,7 +10,7 @@ static bool has_list(const ox_file *file, const char *key, int count, const int 
     return same;
 }
 
-/* ---- recurrent layers ----------------------------------------------------------------------------------- */
+/* ---- recurrent layers ---------------------------------------------------------------------------------- */
 
 static void test_mamba(void) {
     OX_SCOPE {
@@ -74,7 +74,7 @@ static void test_layers(void) {
     }
 }
 
-/* ---- facts ---------------------------------------------------------------------------------------------- */
+/* ---- facts --------------------------------------------------------------------------------------------- */
 
 #define SIZES                                                                                      \
     "\"hidden_size\":8,\"intermediate_size\":6,\"num_hidden_layers\":4,\"num_attention_heads\":2," \
@@ -159,7 +159,7 @@ static void test_t5(void) {
     }
 }
 
-/* ---- pooling, activations ------------------------------------------------------------------------------- */
+/* ---- pooling, activations ------------------------------------------------------------------------------ */
 
 static void test_pooling(void) {
     static const struct {

@@ -1,6 +1,7 @@
 /* test_llm_plain.c - families of language models against plain loops in double: where norms and sums stand,
- * rope in pairs and halves, grouped heads, windows, ALiBi, caps of scores and logits, experts, biases; heads in
- * odd numbers, a context of one token, texts longer than windows; at once, in batches and token by token.
+ * rope in pairs and halves, grouped heads, windows, ALiBi, caps of scores and logits, experts, biases;
+ * heads in odd numbers, a context of one token, texts longer than windows; at once, in batches and
+ * token by token.
  */
 #include "llm_plain.h"
 
@@ -52,7 +53,7 @@ static const sizes all_sizes[] = {{24, 40, 4, 2, 6, 6, 3, 37, 5, 2, MOST_TEXT, 1
                                   {40, 17, 5, 5, 8, 8, 2, 61, 4, 1, 1, 100, 1e-5},
                                   {36, 48, 6, 3, 4, 2, 5, 16, 7, 3, 23, 3e4, 1e-3}};
 
-/* ---- the model ------------------------------------------------------------------------------------------ */
+/* ---- the model ----------------------------------------------------------------------------------------- */
 
 static void put_weights(const char *stem, int rows, int columns, int biased) {
     char name[72];
@@ -132,7 +133,7 @@ static void make_model(const shape_row *s, const sizes *z, uint64_t seed) {
     for (int l = 0; l < z->layers; l++) put_layer(s, z, l);
 }
 
-/* ---- plain loops ---------------------------------------------------------------------------------------- */
+/* ---- plain loops --------------------------------------------------------------------------------------- */
 
 static void turn(const shape_row *s, const sizes *z, int position, double *head) {
     for (int i = 0; i < z->turned / 2; i++) {
@@ -283,7 +284,7 @@ static void run(const shape_row *s, const sizes *z, const int32_t *ids, double *
     }
 }
 
-/* ---- tests ---------------------------------------------------------------------------------------------- */
+/* ---- tests --------------------------------------------------------------------------------------------- */
 
 /* batch 0: as a whole; below 0: token by token. */
 static void compare(const shape_row *s, const sizes *z, ox_llm *model, int batch, const int32_t *ids,

@@ -1,5 +1,6 @@
 /* test_llm_rwkv.c - RWKV 6 and 7 against plain loops in double, position by position: shares of the position
- * before, decays and rates made of them, the memory with and without erasing, norms of heads, both feed-forwards.
+ * before, decays and rates made of them, the memory with and without erasing, norms of heads, both
+ * feed-forwards.
  */
 #include "llm_plain.h"
 
@@ -17,7 +18,7 @@ static const shape_row shapes[] = {{"rwkv6", 0, 0, HEADS, 1, 1, 2},
                                    {"rwkv7", 1, 0, HEADS, 1, 1, 0},
                                    {"arwkv7", 1, 1, HEADS, 0, 0, 0}};
 
-/* ---- the model ------------------------------------------------------------------------------------------ */
+/* ---- the model ----------------------------------------------------------------------------------------- */
 
 static void put_mixer(const shape_row *s, int l) {
     static const char *const lora[] = {"w", "a", "v"};
@@ -91,7 +92,7 @@ static void make_model(const shape_row *s, uint64_t seed) {
     }
 }
 
-/* ---- plain loops ---------------------------------------------------------------------------------------- */
+/* ---- plain loops --------------------------------------------------------------------------------------- */
 
 typedef struct memory {
     double mixed[WIDTH], fed[WIDTH], table[HEADS][SIZE][SIZE]; /* of each key, its values */
@@ -261,7 +262,7 @@ static void run(const shape_row *s, const int32_t *ids, double *logits) {
     }
 }
 
-/* ---- tests ---------------------------------------------------------------------------------------------- */
+/* ---- tests --------------------------------------------------------------------------------------------- */
 
 int main(void) {
     static double expected[TEXT * VOCABULARY];

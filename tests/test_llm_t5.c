@@ -16,7 +16,7 @@ static const shape_row shapes[] = {{"t5", 2, 3, 0, 32, 128, 0, 1},
                                    {"t5", 2, 2, 1, 16, 64, 1, 1},
                                    {"t5encoder", 2, 0, 1, 32, 128, 0, 1}};
 
-/* ---- the model ------------------------------------------------------------------------------------------ */
+/* ---- the model ----------------------------------------------------------------------------------------- */
 
 static const char *side_name(const char *side, int layer, const char *name) {
     static char names[8][64];
@@ -77,7 +77,7 @@ static void make_model(const shape_row *s, uint64_t seed) {
     }
 }
 
-/* ---- plain loops ---------------------------------------------------------------------------------------- */
+/* ---- plain loops --------------------------------------------------------------------------------------- */
 
 /* source: Raffel et al. 2020, "T5" */
 static int bucket_of(const shape_row *s, int offset, int both) {
@@ -184,7 +184,7 @@ static void answer(const shape_row *s, const int32_t *ids, int count, const int3
     }
 }
 
-/* ---- tests ---------------------------------------------------------------------------------------------- */
+/* ---- tests --------------------------------------------------------------------------------------------- */
 
 static int32_t text[MOST], words[MOST];
 static float got[MOST * VOCABULARY];

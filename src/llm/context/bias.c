@@ -64,8 +64,8 @@ static ox_tensor *oxi_llm_relative_bias(const oxi_llm_batch *batch, const oxi_ll
     return ox_contiguous(ox_permute(rows, OX_SHAPE(2, 0, 1)));
 }
 
-/* What a layer adds to its scores, or the mask of what it sees; NULL = nothing. Layers without biases of their
- * own have the first one's. */
+/* What a layer adds to its scores, or the mask of what it sees; NULL = nothing. Layers without biases of
+ * their own have the first one's. */
 static bool oxi_llm_find_bias(const oxi_llm_batch *batch, const oxi_llm_layer *l, ox_tensor **out) {
     const bool own = batch->buckets && l != batch->context->model->layers && l->part[OXI_LLM_RELATIVE].weight;
     *out = l->window && batch->near ? batch->near : own ? oxi_llm_relative_bias(batch, l) : batch->bias;

@@ -135,7 +135,8 @@ static ox_tensor *oxi_llm_sum_experts(ox_tensor *out, ox_tensor *weights) {
     return ox_sum(out, OX_DIMS(1), false);
 }
 
-/* out += what small experts make of it, one for each few of the others. source: Wu et al. 2025, "Grove MoE" */
+/* out += what small experts make of it, one for each few of the others.
+ * source: Wu et al. 2025, "Grove MoE" */
 static ox_tensor *oxi_llm_add_chunks(const ox_llm *model, const oxi_llm_layer *l, ox_tensor *out,
                                      ox_tensor *scores, ox_tensor *chosen) {
     const oxi_llm_numbers *n = &model->numbers;

@@ -159,8 +159,8 @@ static ox_tensor *oxi_llm_delta(const oxi_llm_linear *in, ox_tensor *left, ox_te
     return scores ? u : NULL;
 }
 
-/* z of positions that erase: each sees the memory before them, and what those before it wrote, which is theirs
- * and z of them: forward substitution. */
+/* z of positions that erase: each sees the memory before them, and what those before it wrote, which is
+ * theirs and z of them: forward substitution. */
 static ox_tensor *oxi_llm_erased(const oxi_llm_linear *in, ox_tensor *left, ox_tensor *from,
                                  ox_tensor *memory) {
     const int64_t count = in->k->shape[1];

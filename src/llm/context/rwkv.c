@@ -22,8 +22,8 @@ static ox_tensor *oxi_llm_shifted(ox_tensor *x, ox_tensor *difference, ox_tensor
     return ox_add_(ox_mul(difference, share), x);
 }
 
-/* What a position takes of the one before it: number by number, or, of RWKV 6, made of both: [shifts, S, width].
- */
+/* What a position takes of the one before it: number by number, or, of RWKV 6, made of both:
+ * [shifts, S, width]. */
 static ox_tensor *oxi_llm_shift_all(const ox_llm *model, const oxi_llm_layer *l, ox_tensor *x,
                                     ox_tensor *difference) {
     const oxi_llm_mixing *m = &model->numbers.mixing;
@@ -76,8 +76,8 @@ static ox_tensor *oxi_llm_with_zeros(ox_tensor *t, bool front) {
 
 /* ---- the mixers ---------------------------------------------------------------------------------------- */
 
-/* Where there is a bonus, a query sees the memory before its own position, which counts by the bonus: all that
- * is written comes a row later then. */
+/* Where there is a bonus, a query sees the memory before its own position, which counts by the bonus: all
+ * that is written comes a row later then. */
 static ox_tensor *oxi_llm_rwkv6(const oxi_llm_batch *batch, int64_t index, ox_tensor *x) {
     const ox_llm_context *context = batch->context;
     const ox_llm *model = context->model;

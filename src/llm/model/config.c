@@ -531,8 +531,8 @@ static ox_status oxi_llm_refuse_sparse(const ox_llm *model, const ox_file *file)
                                  (long long)loops);
 }
 
-/* GGUF's numbers: 0 none, 1 mean, 2 first, 3 last; what is none of these, or 0, pools as it usually is: whoever
- * asks for one row has room for one. */
+/* GGUF's numbers: 0 none, 1 mean, 2 first, 3 last; what is none of these, or 0, pools as it usually is:
+ * whoever asks for one row has room for one. */
 static ox_status oxi_llm_read_pooling(ox_llm *model, const ox_file *file) {
     static const ox_llm_pooling kinds[] = {OX_LLM_POOLING_MODEL, OX_LLM_POOLING_MEAN, OX_LLM_POOLING_FIRST,
                                            OX_LLM_POOLING_LAST};

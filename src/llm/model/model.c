@@ -95,7 +95,8 @@ static ox_status oxi_llm_read(ox_llm *model, ox_file *file) {
     return status ? status : oxi_llm_prepack(model, file);
 }
 
-/* The encoder before a decoder, whose facts have the same names: of the row behind. They share the embedding. */
+/* The encoder before a decoder, whose facts have the same names: of the row behind. They share the
+ * embedding. */
 static ox_status oxi_llm_read_encoder(ox_llm *model, ox_file *file) {
     int64_t start = 0;
     if (!oxi_llm_has_trait(model, OXI_LLM_TRAIT(AFTER_ENCODER))) return OX_OK;

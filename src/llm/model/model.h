@@ -150,13 +150,15 @@ typedef struct oxi_llm_family {
 /* Sizes of a model's mixer, zeros where it has none: mixers.c. */
 #define OXI_LLM_MIXER_SIZE_LIST(X)                                                                         \
     X(MIXER_IN) X(MIXER_INNER) X(MIXER_CHANNELS) X(MIXER_KERNEL) X(MIXER_X) X(MIXER_RANK) X(MIXER_STATE)   \
-    X(MIXER_SHIFTS) X(MIXER_SHIFT_RANKS) X(MIXER_STEPS) X(MIXER_HEADS) X(MIXER_PAIRS) X(MIXER_DECAYS) X(MIXER_SKIPS) X(MIXER_NORM)              \
+    X(MIXER_SHIFTS) X(MIXER_SHIFT_RANKS) X(MIXER_STEPS) X(MIXER_HEADS) X(MIXER_PAIRS) X(MIXER_DECAYS)       \
+    X(MIXER_SKIPS) X(MIXER_NORM)                                                                           \
     X(MIXER_PART_KERNEL)
 
 /* What shapes are made of: of the model or of a layer, known once the facts are read. */
 #define OXI_LLM_SIZE_LIST(X)                                                                              \
     X(NONE) X(ANY) X(VOCABULARY) X(WIDTH) X(HIDDEN) X(HIDDEN_UP) X(HEADS) X(QUERIES) X(KEYS) X(VALUES)    \
-    X(QUERY_KEY_VALUE) X(MERGED) X(BUCKETS) X(PAIRS) X(QUERY_RANK) X(LATENT) X(LATENT_TURNED) X(LATENT_QUERIES)      \
+    X(QUERY_KEY_VALUE) X(MERGED) X(BUCKETS) X(PAIRS) X(QUERY_RANK) X(LATENT) X(LATENT_TURNED)             \
+    X(LATENT_QUERIES) \
     X(LATENT_PAIRS) X(LATENT_PLAIN) X(LATENT_VALUE) \
     X(EXPERTS) X(CHUNKS) X(VALUE_EXPERTS) X(EXPERT_WIDTH) X(EXPERT_HIDDEN) X(EXPERT_GATE_UP)         \
     X(SHARED_HIDDEN) OXI_LLM_MIXER_SIZE_LIST(X)
@@ -247,7 +249,7 @@ typedef struct oxi_llm_numbers {
     double alibi_scale;  /* of ALiBi's slopes */
     double jitter;       /* of a sparse mixer: experts count that are near the best one; 0 = no such router */
     double value_scale;  /* of attention's result; 0 = none */
-    int64_t stack, low_passes; /* layers of a pass, and passes of the low stack before one of the high; or 0 */
+    int64_t stack, low_passes; /* layers of a pass; passes of the low stack before one of the high; or 0 */
     int64_t halved;      /* x is halved behind every so many layers; 0 = never */
     int64_t buckets, farthest; /* of distances that have a bias of their own; the one where the last begins */
     bool windows;        /* some layer has a window */

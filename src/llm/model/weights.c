@@ -370,7 +370,8 @@ static void oxi_llm_split_latent(const ox_llm *model, const oxi_llm_layer *l, ox
     *values = ox_narrow(both, 1, plain, n->latent_value);
 }
 
-/* Matrices that are multiplied head by head are kept as the products want them, f32, but those that stream. */
+/* Matrices that are multiplied head by head are kept as the products want them, f32, but those that
+ * stream. */
 static ox_status oxi_llm_place_head_matrices(const ox_llm *model, oxi_llm_layer *l) {
     static const oxi_llm_layer_role roles[] = {OXI_LLM_LATENT_KEY, OXI_LLM_LATENT_VALUE, OXI_LLM_SHIFT_UP};
     oxi_llm_part *p = l->part;

@@ -193,7 +193,8 @@ static ox_status oxi_llm_folder_tokenizer(const oxi_llm_config *c) {
 
 /* ---- pooling, as sentence-transformers stores it ------------------------------------------------------- */
 
-/* The folder of a module of modules.json whose type ends in `type`; false: there is none, or no plain name. */
+/* The folder of a module of modules.json whose type ends in `type`; false: there is none, or no plain
+ * name. */
 static bool oxi_llm_find_module(const oxi_json *modules, const char *type, const char **path) {
     for (uint32_t i = 1; modules->count > 1 && i < modules->nodes[0].next; i = modules->nodes[i].next) {
         const uint32_t kind = oxi_json_find(modules, i, "type"), place = oxi_json_find(modules, i, "path");
