@@ -159,6 +159,33 @@ static void test_t5(void) {
     }
 }
 
+/* A feed-forward beside experts is a plain one where there are none. */
+static void test_routed(void) {
+    char config[500];
+    OX_SCOPE {
+        parts p = {{0}, {0}, 0};
+        add(&p, "model.embed_tokens.weight", 10, 8);
+        add(&p, "model.layers.0.shared_mlp.input_linear.weight", 10, 8);
+        add(&p, "model.layers.0.shared_mlp.output_linear.weight", 8, 5);
+        add(&p, "model.layers.0.block_sparse_moe.router.layer.weight", 2, 8);
+        for (int experts = 2; experts >= 0; experts -= 2) {
+            snprintf(config, sizeof config,
+                     "{\"model_type\":\"granitemoehybrid\",\"num_local_experts\":%d,\"mamba_n_heads\":2,"
+                     "\"mamba_expand\":2,\"mamba_d_state\":4,\"shared_intermediate_size\":5," SIZES "}",
+                     experts);
+            if (!experts) p.count--;
+            make_model(config, &p);
+            ox_file *file = convert(NULL);
+            has_int(file, "granitehybrid.feed_forward_length", experts ? 6 : 5);
+            ox_tensor *first = ox_narrow(p.tensors[1], 0, 0, 5), *second = ox_narrow(p.tensors[1], 0, 5, 5);
+            has_tensor(file, experts ? "blk.0.ffn_gate_shexp.weight" : "blk.0.ffn_gate.weight", first);
+            has_tensor(file, experts ? "blk.0.ffn_up_shexp.weight" : "blk.0.ffn_up.weight", second);
+            has_tensor(file, experts ? "blk.0.ffn_down_shexp.weight" : "blk.0.ffn_down.weight", p.tensors[2]);
+            ox_file_close(file);
+        }
+    }
+}
+
 /* ---- pooling, activations ------------------------------------------------------------------------------ */
 
 static void test_pooling(void) {
@@ -264,6 +291,7 @@ int main(void) {
     test_layers();
     test_facts();
     test_t5();
+    test_routed();
     test_pooling();
     test_activation();
     (void)remove(written);
