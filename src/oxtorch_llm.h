@@ -21,7 +21,8 @@
  * THE PARTS, each of use alone
  *     ox_tokenizer      text to ids and back
  *     ox_llm            the weights and sizes of a model; any number of contexts share one
- *     ox_llm_context    ox_llm_decode runs ids (a prompt in batches, or one by one) and gives logits
+ *     ox_llm_context    ox_llm_decode runs ids (a prompt in batches, or one by one) and gives logits;
+ *                       ox_llm_encode reads the text that a T5 answers
  *     ox_llm_template   chat templates: messages to a prompt
  *     ox_llm_reply      what the model said, back to a message: content, reasoning, tool calls
  *     ox_llm_sampler        logits to the next id: greedy, temperature, top_k, top_p, min_p
@@ -62,14 +63,13 @@
  *     GGUF files, Hugging Face folders as they are (config.json, safetensors, tokenizer.json), llama2.c's
  *     .bin;
  *     more than 120 architectures (src/llm/model/families.def): LLaMA, Mistral, Mixtral, Phi, Gemma, Qwen,
- *     DeepSeek, GPT-OSS, GPT-2, GPT-NeoX, BLOOM, Falcon, MPT, StarCoder, StableLM, OLMo, Granite,
- *     Command-R, GLM,
- *     EXAONE, Nemotron, MiniCPM, LLaMA 4 and others; BERT and its kin as encoders. Every float and block
- *     weight
- *     type that oxtorch.h reads. Tokenizers: SentencePiece, byte-level BPE, WordPiece, Unigram, RWKV.
+ *     DeepSeek, GPT-OSS, GPT-2, GPT-NeoX, BLOOM, Falcon, MPT, StarCoder, StableLM, OLMo, Granite, Command-R,
+ *     GLM, EXAONE, Nemotron, MiniCPM, LLaMA 4, Mamba, RWKV 6 and 7 and others; BERT and its kin as encoders;
+ *     T5, an encoder and a decoder (ox_llm_encode). Every float and block weight type that oxtorch.h reads.
+ *     Tokenizers: SentencePiece, byte-level BPE, WordPiece, Unigram, RWKV.
  *
  * WHAT IT DOES NOT, and says so in words when it is asked to
- *     Encoders with decoders (T5), RWKV, images and sound, attention to the best positions alone.
+ *     Images and sound, attention to the best positions alone.
  */
 #ifndef OX_TORCH_LLM_H
 #define OX_TORCH_LLM_H
@@ -156,13 +156,17 @@
 #include "llm/model/weights.c"
 #include "llm/model/model.c"
 #include "llm/context/context.h"
-#include "llm/context/attention.c"
+#include "llm/context/product.c"
+#include "llm/context/bias.c"
 #include "llm/context/feed_forward.c"
+#include "llm/context/attention.c"
 #include "llm/context/recurrent.c"
 #include "llm/context/mixers.c"
+#include "llm/context/rwkv.c"
 #include "llm/context/forward.c"
 #include "llm/context/context.c"
 #include "llm/context/embed.c"
+#include "llm/context/encode.c"
 #include "llm/chat/chat.h"
 #include "llm/chat/formats.c"
 #include "llm/chat/json_steps.c"

@@ -16,8 +16,10 @@ typedef struct tensor_row {
     const char *name;  /* NULL = the last one */
     int rows, columns; /* rows 0: a vector */
     double size;       /* of its numbers; below 0: all are negative */
-    int optional;
+    int optional;      /* or FIVE */
 } tensor_row;
+
+enum { FIVE = 5 }; /* matrices behind each other */
 
 typedef struct family_row {
     const char *name;
@@ -27,7 +29,7 @@ typedef struct family_row {
         const char *key;
         int value;
     } keys[8];
-    tensor_row tensors[20];
+    tensor_row tensors[32];
 } family_row;
 
 static const family_row families[] = {
@@ -114,7 +116,69 @@ static const family_row families[] = {
      {{"attn_qkv.weight", 48, WIDTH, 0.5, 0},
       {"attn_norm_2.weight", 0, 16, 1, 0},
       {"attn_gate.weight", 16, WIDTH, 0.5, 0},
-      {"attn_output.weight", WIDTH, 16, 0.5, 0}}}};
+      {"attn_output.weight", WIDTH, 16, 0.5, 0}}},
+    {"rwkv6",
+     0,
+     "output_norm.weight",
+     {{"feed_forward_length", HIDDEN},
+      {"wkv.head_size", 8},
+      {"time_mix_extra_dim", 3},
+      {"rescale_every_n_layers", 2}},
+     {{"attn_norm_2.weight", 0, WIDTH, 1, 0},
+      {"time_mix_w1.weight", 15, WIDTH, 0.5, 0},
+      {"time_mix_w2.weight", WIDTH, 3, 0.5, FIVE},
+      {"time_mix_lerp_x.weight", 0, WIDTH, 0.5, 0},
+      {"time_mix_lerp_fused.weight", 5, WIDTH, 0.5, 0},
+      {"time_mix_first.weight", 2, 8, 1, 1},
+      {"time_mix_decay.weight", 0, WIDTH, 1, 0},
+      {"time_mix_decay_w1.weight", 5, WIDTH, 0.5, 0},
+      {"time_mix_decay_w2.weight", WIDTH, 5, 0.5, 0},
+      {"time_mix_key.weight", WIDTH, WIDTH, 0.5, 0},
+      {"time_mix_value.weight", WIDTH, WIDTH, 0.5, 0},
+      {"time_mix_receptance.weight", WIDTH, WIDTH, 0.5, 0},
+      {"time_mix_gate.weight", WIDTH, WIDTH, 0.5, 0},
+      {"time_mix_output.weight", WIDTH, WIDTH, 0.5, 0},
+      {"time_mix_ln.weight", 0, WIDTH, 1, 1},
+      {"time_mix_ln.bias", 0, WIDTH, 0.3, 1},
+      {"channel_mix_lerp_k.weight", 0, WIDTH, 0.5, 1},
+      {"channel_mix_lerp_r.weight", 0, WIDTH, 0.5, 1},
+      {"channel_mix_receptance.weight", WIDTH, WIDTH, 0.5, 1},
+      {"channel_mix_key.weight", HIDDEN, WIDTH, 0.5, 0},
+      {"channel_mix_value.weight", WIDTH, HIDDEN, 0.5, 0}}},
+    {"rwkv6qwen2",
+     1,
+     "output_norm.weight",
+     {{"attention.head_count", 4},
+      {"attention.head_count_kv", 2},
+      {"wkv.head_size", 4},
+      {"time_mix_extra_dim", 3}},
+     {{"time_mix_w1.weight", 15, WIDTH, 0.5, 0},
+      {"time_mix_w2.weight", WIDTH, 3, 0.5, FIVE},
+      {"time_mix_lerp_x.weight", 0, WIDTH, 0.5, 0},
+      {"time_mix_lerp_fused.weight", 5, WIDTH, 0.5, 0},
+      {"time_mix_decay.weight", 0, WIDTH, 1, 0},
+      {"time_mix_decay_w1.weight", 5, WIDTH, 0.5, 0},
+      {"time_mix_decay_w2.weight", WIDTH, 5, 0.5, 0},
+      {"time_mix_key.weight", 8, WIDTH, 0.5, 0},
+      {"time_mix_key.bias", 0, 8, 0.5, 1},
+      {"time_mix_value.weight", 8, WIDTH, 0.5, 0},
+      {"time_mix_receptance.weight", WIDTH, WIDTH, 0.5, 0},
+      {"time_mix_gate.weight", WIDTH, WIDTH, 0.5, 0},
+      {"time_mix_output.weight", WIDTH, WIDTH, 0.5, 0}}},
+    {"arwkv7",
+     1,
+     "output_norm.weight",
+     {{"wkv.head_size", 8}},
+     {{"time_mix_w0.weight", 0, WIDTH, 1, 0},           {"time_mix_w1.weight", 5, WIDTH, 0.5, 0},
+      {"time_mix_w2.weight", WIDTH, 5, 0.5, 0},         {"time_mix_a0.weight", 0, WIDTH, 1, 0},
+      {"time_mix_a1.weight", 3, WIDTH, 0.5, 0},         {"time_mix_a2.weight", WIDTH, 3, 0.5, 0},
+      {"time_mix_v0.weight", 0, WIDTH, 1, 0},           {"time_mix_v1.weight", 2, WIDTH, 0.5, 0},
+      {"time_mix_v2.weight", WIDTH, 2, 0.5, 0},         {"time_mix_g1.weight", 7, WIDTH, 0.5, 1},
+      {"time_mix_g2.weight", WIDTH, 7, 0.5, 0},         {"time_mix_lerp_fused.weight", 6, WIDTH, 0.5, 0},
+      {"time_mix_k_k.weight", 0, WIDTH, 1, 0},          {"time_mix_k_a.weight", 0, WIDTH, 1, 0},
+      {"time_mix_r_k.weight", 0, WIDTH, 1, 0},          {"time_mix_key.weight", WIDTH, WIDTH, 0.5, 0},
+      {"time_mix_value.weight", WIDTH, WIDTH, 0.5, 0},  {"time_mix_receptance.weight", WIDTH, WIDTH, 0.5, 0},
+      {"time_mix_output.weight", WIDTH, WIDTH, 0.5, 0}, {"time_mix_ln.weight", 0, WIDTH, 1, 1}}}};
 
 enum { FAMILIES = (int)(sizeof families / sizeof *families) };
 
@@ -128,25 +192,32 @@ static double random_number(void) { /* in [-1, 1) */
 /* What is changed in a file: the tensor that is left out, and the one with a column more. */
 static const char *left_out = "", *widened = "";
 
-static void add_tensor(gguf_make *g, const char *name, int rows, int columns, double size) {
+static void add_tensor(gguf_make *g, const char *name, int matrices, int rows, int columns, double size) {
     static float numbers[4096];
     if (strcmp(name, left_out) == 0) return;
     if (strcmp(name, widened) == 0) columns++;
-    const int count = (rows ? rows : 1) * columns;
-    const int64_t shape[2] = {rows ? rows : columns, columns};
+    const int count = (matrices ? matrices : 1) * (rows ? rows : 1) * columns;
+    const int64_t shape[4] = {matrices, rows, columns, columns};
     for (int i = 0; i < count; i++) {
         const double number = random_number();
         numbers[i] = (float)(strstr(name, "norm") ? 1 + number / 4
                              : size < 0           ? size * fabs(number)
                                                   : size * number);
     }
-    gguf_tensor(g, name, 0, rows ? 2 : 1, shape, numbers, (size_t)count * sizeof *numbers);
+    gguf_tensor(g, name, 0,
+                matrices ? 3
+                : rows   ? 2
+                         : 1,
+                shape + (matrices ? 0
+                         : rows   ? 1
+                                  : 2),
+                numbers, (size_t)count * sizeof *numbers);
 }
 
-static void add_in_layer(gguf_make *g, int layer, const char *name, int rows, int columns, double size) {
+static void add_in_layer(gguf_make *g, int layer, const tensor_row *row) {
     char full[64];
-    snprintf(full, sizeof full, "blk.%d.%s", layer, name);
-    add_tensor(g, full, rows, columns, size);
+    snprintf(full, sizeof full, "blk.%d.%s", layer, row->name);
+    add_tensor(g, full, row->optional == FIVE ? FIVE : 0, row->rows, row->columns, row->size);
 }
 
 static void add_key(gguf_make *g, const family_row *f, const char *key, int value) {
@@ -168,22 +239,22 @@ static ox_llm *open_family(const family_row *f) {
     if (f->feeds) add_key(&g, f, "feed_forward_length", HIDDEN);
     snprintf(key, sizeof key, "%s.attention.layer_norm_rms_epsilon", f->name);
     gguf_f32(&g, key, 1e-5f);
+    snprintf(key, sizeof key, "%s.attention.layer_norm_epsilon", f->name);
+    gguf_f32(&g, key, 1e-5f);
     snprintf(key, sizeof key, "%s.residual_scale", f->name);
     if (strcmp(f->name, "minimax-01") == 0) gguf_f32(&g, key, 0.5f);
     for (int i = 0; i < 8 && f->keys[i].key; i++) add_key(&g, f, f->keys[i].key, f->keys[i].value);
-    add_tensor(&g, "token_embd.weight", VOCABULARY, WIDTH, 1);
-    add_tensor(&g, f->output_norm, 0, WIDTH, 1);
+    add_tensor(&g, "token_embd.weight", 0, VOCABULARY, WIDTH, 1);
+    add_tensor(&g, f->output_norm, 0, 0, WIDTH, 1);
+    static const tensor_row norm = {"attn_norm.weight", 0, WIDTH, 1, 0},
+                            fed[] = {{"ffn_norm.weight", 0, WIDTH, 1, 0},
+                                     {"ffn_gate.weight", HIDDEN, WIDTH, 0.5, 0},
+                                     {"ffn_up.weight", HIDDEN, WIDTH, 0.5, 0},
+                                     {"ffn_down.weight", WIDTH, HIDDEN, 0.5, 0}};
     for (int l = 0; l < 2; l++) {
-        add_in_layer(&g, l, "attn_norm.weight", 0, WIDTH, 1);
-        for (int i = 0; f->tensors[i].name; i++) {
-            const tensor_row *t = &f->tensors[i];
-            add_in_layer(&g, l, t->name, t->rows, t->columns, t->size);
-        }
-        if (!f->feeds) continue;
-        if (strcmp(f->name, "qwen35") != 0) add_in_layer(&g, l, "ffn_norm.weight", 0, WIDTH, 1);
-        add_in_layer(&g, l, "ffn_gate.weight", HIDDEN, WIDTH, 0.5);
-        add_in_layer(&g, l, "ffn_up.weight", HIDDEN, WIDTH, 0.5);
-        add_in_layer(&g, l, "ffn_down.weight", WIDTH, HIDDEN, 0.5);
+        add_in_layer(&g, l, &norm);
+        for (int i = 0; f->tensors[i].name; i++) add_in_layer(&g, l, &f->tensors[i]);
+        for (int i = strcmp(f->name, "qwen35") == 0; f->feeds && i < 4; i++) add_in_layer(&g, l, &fed[i]);
     }
     const char *path = gguf_path("llm_recurrent.gguf");
     CHECK(gguf_write(&g, path) == 0);
@@ -308,10 +379,10 @@ static void test_files(const family_row *f) {
         left_out = name;
         ox_llm *llm = open_family(f);
         ox_llm_context *context = llm ? ox_llm_context_open(llm, NULL) : NULL;
-        CHECK_MSG(!llm == !f->tensors[i].optional || strstr(name, "_b.weight"), "%s without %s is %s",
+        CHECK_MSG(!llm == (f->tensors[i].optional != 1) || strstr(name, "_b.weight"), "%s without %s is %s",
                   f->name, name, llm ? "opened" : "refused");
         const ox_status status = context ? ox_llm_decode(context, text, 20, NULL) : ox_error();
-        if (f->tensors[i].optional)
+        if (f->tensors[i].optional == 1)
             CHECK_MSG(status == OX_OK, "%s without %s: %s", f->name, name, ox_error_text());
         else
             CHECK_MSG(status != OX_OK, "%s runs without %s", f->name, name);

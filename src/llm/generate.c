@@ -13,12 +13,31 @@ typedef struct oxi_generation {
     ox_llm_sampler *sampler;
 } oxi_generation;
 
+/* A model with an encoder reads the prompt there, and begins its answer. */
+static ox_status oxi_generate_encode(oxi_generation *g, const char *prompt) {
+    ox_tokenizer_encode_desc encode;
+    encode.bare = false;
+    encode.parse_special = g->desc->parse_special;
+    const int64_t count = ox_tokenizer_encode(g->tokenizer, prompt, -1, &encode, NULL, 0);
+    if (count < 0) return oxi_llm_error();
+    g->prompt = (int32_t *)oxi_alloc((size_t)(count + 1) * sizeof *g->prompt);
+    if (!g->prompt) return OX_ERR_NOMEM;
+    g->prompt_room = count + 1;
+    ox_status status = ox_tokenizer_encode(g->tokenizer, prompt, -1, &encode, g->prompt, count) < 0
+                           ? oxi_llm_error()
+                           : ox_llm_encode(g->context, g->prompt, count);
+    g->prompt[0] = g->context->model->config.start_token;
+    g->result.prompt_tokens = 1;
+    return status;
+}
+
 /* What goes into the context: the last token of the text before, or BOS; then the prompt's own tokens. */
 static ox_status oxi_generate_prepare(oxi_generation *g, const char *prompt) {
     ox_tokenizer_encode_desc encode;
+    const char *text = prompt ? prompt : "";
+    if (g->context->encoder && *text) return oxi_generate_encode(g, text);
     encode.bare = true;
     encode.parse_special = g->desc->parse_special;
-    const char *text = prompt ? prompt : "";
     const int64_t own = ox_tokenizer_encode(g->tokenizer, text, -1, &encode, NULL, 0);
     if (own < 0) return oxi_llm_error();
     int32_t before = g->context->pending;

@@ -215,6 +215,8 @@ typedef struct ox_llm_config {
     bool tied;                    /* the embedding is the output matrix too */
     bool causal;                   /* a token sees those before it; else all of the text */
     bool encoder;                  /* hidden states, no logits: ox_llm_embed alone */
+    int64_t encoder_layers; /* > 0: it answers another text, which ox_llm_encode takes; `layers` decode */
+    int32_t start_token;    /* what decoding begins with then */
     int64_t experts, experts_used; /* of a layer; of them, for a token; 0 = there are none */
     int64_t parameters;
     int64_t bytes; /* of the weights, as they lie in the file */
@@ -262,10 +264,15 @@ OX_API int64_t ox_llm_length(const ox_llm_context *context); /* positions in use
  * text */
 OX_API ox_status ox_llm_rewind(ox_llm_context *context, int64_t length);
 
+/* ox_llm_encode - the text that a model with an encoder (T5) answers; ox_llm_decode begins its answer with
+ * start_token. Models without one take all text by ox_llm_decode.
+ * The context keeps what the encoder made of it until the next one, and is emptied.
+ * errors    as ox_llm_decode; OX_ERR_UNSUPPORTED the model has no encoder. The context is as before then */
+OX_API ox_status ox_llm_encode(ox_llm_context *context, const int32_t *tokens, int64_t count);
 /* ox_llm_decode - runs `count` tokens that follow those in the context.
  *   logits    NULL, or room for [vocabulary]: what comes after the last one
- * errors    OX_ERR_INDEX an id out of range; OX_ERR_ARG no token, or more than there is room for; what the
- *           operations report. The context is as before then.
+ * errors    OX_ERR_INDEX an id out of range; OX_ERR_ARG no token, more than there is room for, or nothing
+ *           encoded yet; what the operations report. The context is as before then.
  * numerics  float weights, f32 cache: about 1e-5 of float64; the same bits for any thread count */
 OX_API ox_status ox_llm_decode(ox_llm_context *context, const int32_t *tokens, int64_t count, float *logits);
 /* The same with what comes after each of them: logits [count, vocabulary]. */
@@ -279,7 +286,7 @@ OX_API ox_status ox_llm_decode_one(ox_llm_context *context, int32_t token, float
  * ------------------------------------------------------------------------------------------- */
 
 typedef enum ox_llm_pooling {
-    OX_LLM_POOLING_MODEL = 0, /* as the model's file says: the mean where it does not */
+    OX_LLM_POOLING_MODEL = 0, /* as the model's file says: the mean where it says none */
     OX_LLM_POOLING_NONE,      /* no pooling: a row for each token */
     OX_LLM_POOLING_MEAN,
     OX_LLM_POOLING_FIRST, /* the first token's (CLS) */
@@ -293,7 +300,8 @@ typedef struct ox_llm_embed_desc {
     const int32_t *types; /* of each token, of models that have them (0 first text, 1 second); NULL = all 0 */
 } ox_llm_embed_desc;
 
-/* ox_llm_embed - what a model makes of a text: hidden states behind the last norm, pooled.
+/* ox_llm_embed - what a model makes of a text: hidden states behind the last norm, pooled; the encoder's, if
+ * the model has one.
  *   desc      NULL = zeroed
  *   out       [width], or with OX_LLM_POOLING_NONE [count, width]
  * The context is emptied first, and holds the text afterwards.
@@ -330,7 +338,7 @@ typedef struct ox_llm_generate_result {
 
 /* ox_llm_generate - continues a text, which goes after what the context holds.
  *   prompt    UTF-8, terminated. "" or NULL: the model begins by itself, or goes on where the last
- *             ox_llm_generate ended
+ *             ox_llm_generate ended. Models with an encoder read it there, and answer it
  *   desc      NULL = zeroed; result may be NULL
  * BOS comes before the first prompt of a context, if the file says so. The last new token is not in the
  * context yet: a next ox_llm_generate puts it there first.

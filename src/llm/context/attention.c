@@ -1,30 +1,6 @@
 /* Attention of a layer: queries, keys and values of a batch, what the cache keeps of them, and the result.
  * All families, by the parts that a layer has. Called by forward.c. */
 
-/* ---- products and norms, as every part of the pass takes them ------------------------------------------ */
-
-static ox_tensor *oxi_llm_product(const oxi_llm_part *part, ox_tensor *x) {
-    x = ox_linear(x, part->weight, part->scale == 1 ? part->bias : NULL);
-    if (part->scale == 1) return x;
-    x = ox_mul_number_(x, part->scale);
-    return part->bias ? ox_add_(x, part->bias) : x;
-}
-
-/* Over the last dim; a weight of more dims has one row for each of x's last dims but one (heads). */
-static ox_tensor *oxi_llm_normalize_with(const ox_llm *model, const oxi_llm_part *part, ox_tensor *x,
-                                         double epsilon) {
-    ox_tensor *weight = part ? part->weight : NULL, *bias = part ? part->bias : NULL;
-    const bool rows = weight && weight->ndim > 1, rms = model->numbers.norm == OXI_LLM_NORM_RMS;
-    ox_tensor *w = rows ? NULL : weight, *b = rows ? NULL : bias;
-    x = rms ? ox_rms_norm(x, 1, w, epsilon) : ox_layer_norm(x, 1, w, b, epsilon);
-    if (rows) x = ox_mul_(x, weight);
-    return bias && (rows || rms) ? ox_add_(x, bias) : x;
-}
-
-static ox_tensor *oxi_llm_normalize(const ox_llm *model, const oxi_llm_part *part, ox_tensor *x) {
-    return oxi_llm_normalize_with(model, part, x, model->numbers.epsilon);
-}
-
 /* ---- heads --------------------------------------------------------------------------------------------- */
 
 /* [S, heads * size] -> [S, heads, size] */
@@ -58,16 +34,18 @@ static ox_tensor *oxi_llm_turn(const oxi_llm_batch *batch, const oxi_llm_rope *r
 /* Whether q and k of a turned layer have norms without weights. */
 static bool oxi_llm_has_late_norms(const ox_llm *model, const oxi_llm_layer *l, const oxi_llm_part *norm) {
     if (norm->weight) return oxi_llm_has_trait(model, OXI_LLM_TRAIT(LATE_NORMS));
-    return oxi_llm_has_trait(model, OXI_LLM_TRAIT(LATE_BARE_NORMS)) && l->rope &&
-           model->numbers.experts != 128;
+    return model->numbers.late_bare && l->rope;
 }
 
 /* q or k [S, heads, size] -> [heads, S, size], with its norm and turned by its positions. */
 static ox_tensor *oxi_llm_place_heads(const oxi_llm_batch *batch, const oxi_llm_layer *l,
                                       const oxi_llm_part *norm, ox_tensor *x) {
     const ox_llm *model = batch->context->model;
-    const bool late = oxi_llm_has_late_norms(model, l, norm);
+    const bool late = oxi_llm_has_late_norms(model, l, norm),
+               clamped = oxi_llm_has_trait(model, OXI_LLM_TRAIT(CLAMP_NORMED));
+    const double clamp = clamped ? model->numbers.clamp : 0;
     if (!late) x = oxi_llm_normalize_heads(model, norm, x);
+    if (clamp > 0) x = ox_clamp_(x, -clamp, clamp);
     x = oxi_llm_turn(batch, l->rope, ox_transpose(x, 0, 1));
     if (!late) return x;
     if (!norm->weight) return oxi_llm_normalize(model, norm, x);
@@ -103,7 +81,7 @@ static ox_tensor *oxi_llm_attend(const oxi_llm_batch *batch, const oxi_llm_layer
     desc.window = n->chunk || !n->causal ? 0 : l->window;
     desc.scale = n->attention_scale;
     desc.softcap = n->score_cap;
-    desc.mask = l->window && batch->near ? batch->near : batch->alibi;
+    if (!oxi_llm_find_bias(batch, l, &desc.mask)) return NULL;
     desc.sinks = l->part[OXI_LLM_SINKS].weight;
     if (batch->temperatures && warmer) q = ox_mul(q, batch->temperatures);
     return ox_scaled_dot_product_attention(q, k, v, &desc); /* [heads, S, value_size] */
@@ -132,7 +110,9 @@ static ox_tensor *oxi_llm_attend_heads(const oxi_llm_batch *batch, int64_t index
     } else {
         q = gated ? NULL : oxi_llm_split(oxi_llm_product(&p[OXI_LLM_QUERY], x), l->heads, l->key_size);
         k = oxi_llm_split(oxi_llm_product(&p[OXI_LLM_KEY], x), l->kv_heads, l->key_size);
-        v = oxi_llm_split(oxi_llm_product(&p[OXI_LLM_VALUE], x), l->kv_heads, l->value_size);
+        v = p[OXI_LLM_VALUE_ROUTER].weight ? oxi_llm_mix_values(model, l, x)
+                                           : oxi_llm_product(&p[OXI_LLM_VALUE], x);
+        v = oxi_llm_split(v, l->kv_heads, l->value_size);
     }
     if (gated) {
         ox_tensor *both =
@@ -141,8 +121,10 @@ static ox_tensor *oxi_llm_attend_heads(const oxi_llm_batch *batch, int64_t index
         *gate = ox_flatten(ox_narrow(both, 2, l->key_size, l->key_size), 1, 2);
     }
     if (clamp > 0) {
-        q = ox_clamp_(q, -clamp, clamp);
-        k = ox_clamp_(k, -clamp, clamp);
+        if (!oxi_llm_has_trait(model, OXI_LLM_TRAIT(CLAMP_NORMED))) {
+            q = ox_clamp_(q, -clamp, clamp);
+            k = ox_clamp_(k, -clamp, clamp);
+        }
         v = ox_clamp_(v, -clamp, clamp);
     }
     q = oxi_llm_place_heads(batch, l, &p[OXI_LLM_QUERY_NORM], q);
@@ -153,28 +135,6 @@ static ox_tensor *oxi_llm_attend_heads(const oxi_llm_batch *batch, int64_t index
 }
 
 /* ---- latent attention ---------------------------------------------------------------------------------- */
-
-/* x [heads, S, n] by a matrix [m, n] a head -> [heads, S, m]. */
-static ox_tensor *oxi_llm_product_by_head(ox_tensor *x, ox_tensor *weights) {
-    if (weights && weights->dtype != OX_F32) weights = ox_cast(weights, OX_F32);
-    return weights ? ox_matmul(x, ox_transpose(weights, 1, 2)) : NULL;
-}
-
-/* The matrices that make a head's plain keys [heads, latent, plain] and values [heads, value, latent] of the
- * latent: in the file, or parts of one. */
-static void oxi_llm_latent_matrices(const ox_llm *model, const oxi_llm_layer *l, ox_tensor **keys,
-                                    ox_tensor **values) {
-    const oxi_llm_numbers *n = &model->numbers;
-    const int64_t plain = n->latent_key - model->rope.size;
-    *keys = l->part[OXI_LLM_LATENT_KEY].weight;
-    *values = l->part[OXI_LLM_LATENT_VALUE].weight;
-    if (*keys && *values) return;
-    ox_tensor *both =
-        ox_unflatten(l->part[OXI_LLM_LATENT_UP].weight, 0, OX_SHAPE(l->heads, plain + n->latent_value));
-    if (both && both->dtype != OX_F32) both = ox_cast(both, OX_F32);
-    *keys = ox_transpose(ox_narrow(both, 1, 0, plain), 1, 2);
-    *values = ox_narrow(both, 1, plain, n->latent_value);
-}
 
 /* Keys and values of all heads are made of one latent vector a position. That is what is kept: a query is
  * taken to the latent's space instead, and the mixed latent to the head's values.
@@ -194,7 +154,9 @@ static ox_tensor *oxi_llm_attend_latent(const oxi_llm_batch *batch, int64_t inde
         q = oxi_llm_product(&p[OXI_LLM_QUERY_UP], q);
     }
     q = ox_transpose(oxi_llm_split(q, l->heads, n->latent_key), 0, 1); /* [heads, S, plain + turned] */
-    oxi_llm_latent_matrices(model, l, &to_latent, &to_values);
+    to_latent = p[OXI_LLM_LATENT_KEY].weight;
+    to_values = p[OXI_LLM_LATENT_VALUE].weight;
+    if (!to_latent || !to_values) oxi_llm_split_latent(model, l, &to_latent, &to_values);
     parts[0] = oxi_llm_product_by_head(ox_narrow(q, 2, 0, plain), to_latent);
     parts[1] = oxi_llm_turn(batch, l->rope, ox_narrow(q, 2, plain, turned));
     if (!parts[0] || !parts[1]) return NULL;
@@ -210,6 +172,22 @@ static ox_tensor *oxi_llm_attend_latent(const oxi_llm_batch *batch, int64_t inde
     kept = oxi_llm_remember(batch, l, context->keys[index], ox_unsqueeze(ox_cat(parts, 2, 1), 0));
     ox_tensor *mixed = oxi_llm_attend(batch, l, q, kept, ox_narrow(kept, 2, 0, n->latent));
     return oxi_llm_product_by_head(mixed, to_values);
+}
+
+/* ---- attention to what an encoder read ----------------------------------------------------------------- */
+
+/* x [S, width], normalized -> [S, width] */
+static ox_tensor *oxi_llm_attend_source(const oxi_llm_batch *batch, int64_t index, ox_tensor *x) {
+    const ox_llm_context *context = batch->context;
+    const oxi_llm_layer *l = &context->model->layers[index];
+    ox_attention_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.scale = context->model->numbers.attention_scale;
+    ox_tensor *q = oxi_llm_split(oxi_llm_product(&l->part[OXI_LLM_CROSS_QUERY], x), l->heads, l->key_size);
+    ox_tensor *out = ox_scaled_dot_product_attention(ox_transpose(q, 0, 1), context->source[2 * index],
+                                                     context->source[2 * index + 1], &desc);
+    out = ox_reshape(ox_transpose(out, 0, 1), OX_SHAPE(batch->count, l->heads * l->value_size));
+    return oxi_llm_product(&l->part[OXI_LLM_CROSS_MERGE], out);
 }
 
 /* ---- all of it ----------------------------------------------------------------------------------------- */

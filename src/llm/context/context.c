@@ -41,16 +41,26 @@ OX_API ox_llm_context *ox_llm_context_open(ox_llm *model, const ox_llm_context_d
     context->dtype = cache;
     /* weights that stream are computed with tile by tile, as they come */
     if (ox_device_of(model->part[OXI_LLM_EMBEDDING].weight) != model->device || model->numbers.alibi > 0 ||
-        model->numbers.temperature > 0 || model->numbers.chunk > 0 || model->numbers.mixing.kind)
+        model->numbers.temperature > 0 || model->numbers.chunk > 0 || model->numbers.mixing.kind ||
+        model->numbers.buckets > 0)
         context->not_ahead = OXI_LLM_TRIES;
     (void)oxi_atomic_add(&model->references, 1);
     context->keys = (ox_tensor **)oxi_calloc((size_t)model->config.layers, sizeof *context->keys);
     context->values = (ox_tensor **)oxi_calloc((size_t)model->config.layers, sizeof *context->values);
-    if (!context->keys || !context->values || !oxi_llm_open_states(context)) {
+    if (model->encoder) context->encoder = ox_llm_context_open(model->encoder, desc);
+    if (!context->keys || !context->values || !oxi_llm_open_states(context) ||
+        (model->encoder && !context->encoder)) {
         ox_llm_context_close(context);
         return NULL;
     }
     return context;
+}
+
+/* Keys and values of what an encoder read. */
+static void oxi_llm_drop_source(const ox_llm_context *context, ox_tensor **source) {
+    const size_t count = 2 * (size_t)context->model->config.layers;
+    for (size_t i = 0; source && i < count; i++) ox_release(source[i]);
+    oxi_free(source, source ? count * sizeof *source : 0);
 }
 
 OX_API void ox_llm_context_close(ox_llm_context *context) {
@@ -61,6 +71,8 @@ OX_API void ox_llm_context_close(ox_llm_context *context) {
         if (context->values) ox_release(context->values[i]);
     }
     oxi_llm_close_states(context);
+    oxi_llm_drop_source(context, context->source);
+    ox_llm_context_close(context->encoder);
     ox_release(context->next);
     oxi_free(context->history, context->history ? (size_t)context->capacity * sizeof *context->history : 0);
     oxi_free(context->keys, layers * sizeof *context->keys);
@@ -135,41 +147,6 @@ static ox_status oxi_llm_reserve(const ox_llm_context *context, int64_t position
 
 /* ---- a batch ------------------------------------------------------------------------------------------- */
 
-/* key - query of each pair, i64 [count, end]; of the last row alone where tokens see those before them. */
-static ox_tensor *oxi_llm_offsets(const oxi_llm_batch *batch) {
-    const double start = (double)batch->start, end = start + (double)batch->count;
-    ox_tensor *keys = oxi_arange(0, end, 1, OX_I64, ox_cpu());
-    if (batch->context->model->numbers.causal) return ox_sub(keys, ox_number(end - 1));
-    return ox_sub(keys, ox_unsqueeze(oxi_arange(start, end, 1, OX_I64, ox_cpu()), 1));
-}
-
-/* What is added to scores for how far a key is: -slope |t - s|, f32 [heads, 1 or count, end]. Where queries
- * see those before them, it is told from the last one: between two keys of a row that is the same, and
- * softmax sees no more. source: Press et al. 2022, "ALiBi" */
-static ox_tensor *oxi_llm_distances(const oxi_llm_batch *batch) {
-    const ox_llm *model = batch->context->model;
-    const double most = model->numbers.alibi;
-    const int64_t heads = model->config.heads;
-    int64_t power = 1;
-    while (2 * power <= heads) power *= 2;
-    float *slopes = (float *)oxi_alloc((size_t)heads * sizeof *slopes);
-    for (int64_t h = 0; slopes && h < heads; h++)
-        slopes[h] = (float)-exp2(h < power ? -most * (double)(h + 1) / (double)power
-                                           : -most * (double)(2 * (h - power) + 1) / (double)(2 * power));
-    ox_tensor *t = slopes ? oxi_copied(slopes, OX_SHAPE(heads, 1, 1), OX_F32) : NULL;
-    oxi_free(slopes, slopes ? (size_t)heads * sizeof *slopes : 0);
-    return ox_to(ox_mul(t, ox_abs(ox_cast(oxi_llm_offsets(batch), OX_F32))), model->device);
-}
-
-/* Keys within half the window on either side. */
-static ox_tensor *oxi_llm_nearness(const oxi_llm_batch *batch) {
-    const ox_llm *model = batch->context->model;
-    int64_t window = 0;
-    for (int64_t i = 0; i < model->config.layers && !window; i++) window = model->layers[i].window;
-    ox_tensor *far = ox_abs(oxi_llm_offsets(batch));
-    return ox_to(ox_le(far, ox_integer(window / 2)), model->device);
-}
-
 /* Factors of queries by their positions, f32 [count, 1]. Layers that alone are not turned count from 1. */
 static ox_tensor *oxi_llm_temperatures(const oxi_llm_batch *batch) {
     const ox_llm *model = batch->context->model;
@@ -198,8 +175,15 @@ static ox_status oxi_llm_prepare_batch(oxi_llm_batch *batch) {
         batch->types = ox_to(batch->types, model->device);
         if (!batch->types) return oxi_llm_error();
     }
-    if (n->alibi > 0 && !(batch->alibi = oxi_llm_distances(batch))) return oxi_llm_error();
+    if (n->alibi > 0 && !(batch->bias = oxi_llm_distances(batch))) return oxi_llm_error();
+    if (n->buckets > 0 && !(batch->buckets = oxi_llm_buckets(batch))) return oxi_llm_error();
+    if (n->buckets > 0 && !(batch->bias = oxi_llm_relative_bias(batch, &model->layers[0])))
+        return oxi_llm_error();
     if (!n->causal && n->windows && !(batch->near = oxi_llm_nearness(batch))) return oxi_llm_error();
+    const int64_t shape[2] = {batch->count, n->mixing.inner};
+    if (n->mixing.kind == OXI_LLM_MIXES_RWKV7 &&
+        !(batch->values = oxi_tensor_new(model->device, OX_F32, 2, shape)))
+        return oxi_llm_error();
     if (n->temperature > 0 && !(batch->temperatures = oxi_llm_temperatures(batch))) return oxi_llm_error();
     return OX_OK;
 }
@@ -296,6 +280,8 @@ static ox_status oxi_llm_run(ox_llm_context *context, const int32_t *tokens, int
 }
 
 static ox_status oxi_llm_check_decoder(const ox_llm_context *context) {
+    if (context && context->encoder && !context->source)
+        return oxi_fail(OX_ERR_ARG, "llm: nothing to decode from: ox_llm_encode comes first");
     if (!context || !oxi_llm_has_trait(context->model, OXI_LLM_TRAIT(ENCODER))) return OX_OK;
     return oxi_fail(OX_ERR_UNSUPPORTED,
                     "llm: a model of the architecture %s has no logits: ox_llm_embed gives what "

@@ -8,8 +8,11 @@ typedef struct oxi_llm_batch {
     int64_t start, count;
     ox_tensor *positions; /* i32 [count] */
     ox_tensor *types;     /* i32 [count] of the tokens, or NULL: all 0 */
-    ox_tensor *alibi;     /* f32 [heads, 1 or count, start + count] added to scores, or NULL */
+    ox_tensor *bias;      /* f32 [heads, 1 or count, start + count] added to scores, or NULL */
+    ox_tensor *buckets;   /* i32 [count, start + count] of distances, where they have biases, or NULL */
     ox_tensor *near;      /* bool [count, start + count]: what windows let see that go both ways, or NULL */
+    ox_tensor *embedded;  /* f32 [count, width] what the layers began with, where they take of it, or NULL */
+    ox_tensor *values;    /* f32 [count, inner] of the first layer, where others take of them, or NULL */
     ox_tensor *temperatures; /* f32 [count, 1] factors of queries, or NULL */
 } oxi_llm_batch;
 

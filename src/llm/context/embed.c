@@ -52,6 +52,7 @@ OX_API ox_status ox_llm_embed(ox_llm_context *context, const int32_t *tokens, in
     if (!out) return oxi_fail_missing("llm: the place for the embedding");
     if (desc->pooling < OX_LLM_POOLING_MODEL || desc->pooling >= OX_LLM_POOLING_COUNT)
         return oxi_fail(OX_ERR_ARG, "llm: there is no pooling %d", (int)desc->pooling);
+    if (context->encoder) return ox_llm_embed(context->encoder, tokens, count, desc, out);
     const int64_t width = context->model->config.width;
     const ox_llm_pooling pooling = oxi_llm_pooling_of(context->model, desc->pooling);
     size_t bytes = 0;

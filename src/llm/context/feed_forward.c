@@ -8,7 +8,7 @@
  * clamp > 0: gate, or its activation, is at most that, and up between minus that and that. */
 static ox_tensor *oxi_llm_activate(const ox_llm *model, ox_tensor *gate, ox_tensor *up, bool halves,
                                    double clamp) {
-    const oxi_llm_activation *activation = model->family->activation;
+    const oxi_llm_activation *activation = model->numbers.activation;
     if (!up) return NULL;
     if (halves) {
         const int64_t half = up->shape[up->ndim - 1] / 2;
@@ -64,24 +64,47 @@ static ox_tensor *oxi_llm_choose_groups(const oxi_llm_numbers *n, ox_tensor *sco
     return ox_flatten(ox_where(open, grouped, ox_number(-INFINITY)), 1, 2);
 }
 
-/* The experts of each token, i32 [S, used], and their weights [S, used]. */
-static ox_tensor *oxi_llm_route(const ox_llm *model, const oxi_llm_layer *l, ox_tensor *x,
-                                ox_tensor **weights) {
-    const oxi_llm_numbers *n = &model->numbers;
-    ox_tensor *logits = oxi_llm_product(&l->part[OXI_LLM_ROUTER], x), *scores = logits;
-    if (n->router == OXI_LLM_ROUTER_SOFTMAX) scores = ox_softmax(logits, -1);
-    if (n->router == OXI_LLM_ROUTER_SIGMOID) scores = ox_sigmoid(logits);
-    const oxi_llm_part *own = &l->part[OXI_LLM_ROUTER_CHOICE];
-    ox_tensor *bias = own->bias ? own->bias : own->weight, *choice = bias ? ox_add(scores, bias) : scores;
-    if (n->expert_groups > 1) choice = oxi_llm_choose_groups(n, choice);
-    ox_tensor *chosen = ox_topk(choice, n->experts_used, 1, true).indices; /* i64 [S, used] */
+/* What a router's numbers [S, experts] become. */
+static ox_tensor *oxi_llm_router_scores(const oxi_llm_numbers *n, ox_tensor *logits) {
+    if (n->jitter > 0) return logits;
+    if (n->router == OXI_LLM_ROUTER_SOFTMAX) return ox_softmax(logits, -1);
+    return n->router == OXI_LLM_ROUTER_SIGMOID ? ox_sigmoid(logits) : logits;
+}
+
+/* The weights of chosen experts [S, used], of their scores. */
+static ox_tensor *oxi_llm_weigh(const oxi_llm_numbers *n, ox_tensor *scores, ox_tensor *chosen) {
     ox_tensor *w = ox_gather(scores, 1, chosen);
     if (n->router == OXI_LLM_ROUTER_LATE) w = ox_softmax(w, -1);
     if (n->routed_norm && n->router != OXI_LLM_ROUTER_LATE) /* the bound is the smallest normal half float */
         w = ox_div(w, ox_clamp(ox_sum(w, OX_DIMS(1), true), 6.103515625e-5, INFINITY));
-    if (n->routed_scale > 0) w = ox_mul_number(w, n->routed_scale);
-    *weights = w;
-    return ox_cast(chosen, OX_I32);
+    return n->routed_scale > 0 ? ox_mul_number(w, n->routed_scale) : w;
+}
+
+/* The weights of a sparse mixer's experts [S, used]: the share that each has among those that are near it and
+ * not chosen before. source: Liu et al. 2024, "GRIN: GRadient-INformed MoE" */
+static ox_tensor *oxi_llm_weigh_sparse(const oxi_llm_numbers *n, ox_tensor *scores, ox_tensor *chosen) {
+    if (!scores || !chosen) return NULL;
+    ox_tensor *sizes = ox_abs(scores), *left = ox_clone(scores), *list[OXI_LLM_SPARSE_MOST];
+    for (int64_t i = 0; i < n->experts_used; i++) {
+        ox_tensor *index = ox_narrow(chosen, 1, i, 1), *best = ox_gather(scores, 1, index);
+        ox_tensor *far = ox_div(ox_sub(best, scores), ox_maximum(sizes, best));
+        ox_tensor *near = ox_where(ox_gt(far, ox_number(2 * n->jitter)), ox_number(-INFINITY), left);
+        list[i] = ox_gather(ox_softmax(near, -1), 1, index);
+        left = ox_scatter(left, 1, index, ox_full_like(best, -INFINITY));
+        if (!list[i] || !left) return NULL;
+    }
+    return ox_cat(list, (int)n->experts_used, 1);
+}
+
+/* The experts of each token, i64 [S, used], and all scores [S, experts]. */
+static ox_tensor *oxi_llm_route(const ox_llm *model, const oxi_llm_layer *l, ox_tensor *x,
+                                ox_tensor **scores) {
+    const oxi_llm_numbers *n = &model->numbers;
+    *scores = oxi_llm_router_scores(n, oxi_llm_product(&l->part[OXI_LLM_ROUTER], x));
+    const oxi_llm_part *own = &l->part[OXI_LLM_ROUTER_CHOICE];
+    ox_tensor *bias = own->bias ? own->bias : own->weight, *choice = bias ? ox_add(*scores, bias) : *scores;
+    if (n->expert_groups > 1) choice = oxi_llm_choose_groups(n, choice);
+    return ox_topk(choice, n->experts_used, 1, true).indices;
 }
 
 /* ---- experts ------------------------------------------------------------------------------------------- */
@@ -94,27 +117,71 @@ static ox_tensor *oxi_llm_product_by_expert(const oxi_llm_part *part, ox_tensor 
     return part->bias ? ox_add_(out, ox_embedding(experts, part->bias)) : out;
 }
 
+/* What each token's experts [S, used] make of x [S, in] or [S, used, in]: [S, used, out], by three parts, of
+ * which the gate may be missing, or in one with `up`. */
+static ox_tensor *oxi_llm_run_experts(const ox_llm *model, const oxi_llm_part *gate, const oxi_llm_part *up,
+                                      const oxi_llm_part *down, bool joined, double clamp, ox_tensor *x,
+                                      ox_tensor *experts) {
+    ox_tensor *opened = NULL;
+    if (gate->weight && !joined && !(opened = oxi_llm_product_by_expert(gate, x, experts))) return NULL;
+    ox_tensor *out = oxi_llm_product_by_expert(up, x, experts);
+    out = oxi_llm_activate(model, opened, out, joined, clamp); /* [S, used, hidden] */
+    return oxi_llm_product_by_expert(down, out, experts);
+}
+
+/* [S, used, out] -> [S, out], by their weights. */
+static ox_tensor *oxi_llm_sum_experts(ox_tensor *out, ox_tensor *weights) {
+    if (weights) out = ox_mul_(out, ox_unsqueeze(weights, 2));
+    return ox_sum(out, OX_DIMS(1), false);
+}
+
+/* out += what small experts make of it, one for each few of the others.
+ * source: Wu et al. 2025, "Grove MoE" */
+static ox_tensor *oxi_llm_add_chunks(const ox_llm *model, const oxi_llm_layer *l, ox_tensor *out,
+                                     ox_tensor *scores, ox_tensor *chosen) {
+    const oxi_llm_numbers *n = &model->numbers;
+    const oxi_llm_part *p = l->part;
+    if (n->chunk_share > 1) chosen = ox_floor_divide(chosen, ox_integer(n->chunk_share));
+    ox_tensor *more = oxi_llm_run_experts(model, &p[OXI_LLM_CHUNKS_GATE], &p[OXI_LLM_CHUNKS_UP],
+                                          &p[OXI_LLM_CHUNKS_DOWN], false, 0, out, ox_cast(chosen, OX_I32));
+    more = oxi_llm_sum_experts(more, oxi_llm_weigh(n, scores, chosen));
+    return ox_add_scaled_(out, more, n->chunk_scale);
+}
+
 /* x [S, width], normalized -> [S, width]; `router_x` is what the router sees. */
 static ox_tensor *oxi_llm_mixture(const ox_llm *model, const oxi_llm_layer *l, ox_tensor *x,
                                   ox_tensor *router_x) {
     const oxi_llm_part *p = l->part;
     const bool first = oxi_llm_has_trait(model, OXI_LLM_TRAIT(ROUTED_FIRST)),
                joined = p[OXI_LLM_EXPERTS_GATE_UP].weight != NULL;
-    ox_tensor *weights = NULL, *gate = NULL, *experts = oxi_llm_route(model, l, router_x, &weights);
+    ox_tensor *scores = NULL, *chosen = oxi_llm_route(model, l, router_x, &scores),
+              *weights = model->numbers.jitter > 0 ? oxi_llm_weigh_sparse(&model->numbers, scores, chosen)
+                                                   : oxi_llm_weigh(&model->numbers, scores, chosen),
+              *experts = ox_cast(chosen, OX_I32);
     if (!experts || !weights) return NULL;
     ox_tensor *in = p[OXI_LLM_EXPERTS_IN].weight ? oxi_llm_product(&p[OXI_LLM_EXPERTS_IN], x) : x;
     if (first) in = ox_mul(ox_unsqueeze(in, 1), ox_unsqueeze(weights, 2));
-    if (p[OXI_LLM_EXPERTS_GATE].weight && !joined &&
-        !(gate = oxi_llm_product_by_expert(&p[OXI_LLM_EXPERTS_GATE], in, experts)))
-        return NULL;
-    ox_tensor *up =
-        oxi_llm_product_by_expert(&p[joined ? OXI_LLM_EXPERTS_GATE_UP : OXI_LLM_EXPERTS_UP], in, experts);
-    ox_tensor *out = oxi_llm_activate(model, gate, up, joined, l->expert_clamp); /* [S, used, hidden] */
-    out = oxi_llm_product_by_expert(&p[OXI_LLM_EXPERTS_DOWN], out, experts);
-    if (!first) out = ox_mul_(out, ox_unsqueeze(weights, 2));
-    out = ox_sum(out, OX_DIMS(1), false);
+    ox_tensor *out = oxi_llm_run_experts(model, &p[OXI_LLM_EXPERTS_GATE],
+                                         &p[joined ? OXI_LLM_EXPERTS_GATE_UP : OXI_LLM_EXPERTS_UP],
+                                         &p[OXI_LLM_EXPERTS_DOWN], joined, l->expert_clamp, in, experts);
+    out = oxi_llm_sum_experts(out, first ? NULL : weights);
+    if (p[OXI_LLM_CHUNKS_DOWN].weight) out = oxi_llm_add_chunks(model, l, out, scores, chosen);
     if (p[OXI_LLM_EXPERTS_OUT].weight) out = oxi_llm_product(&p[OXI_LLM_EXPERTS_OUT], out);
     if (!p[OXI_LLM_SHARED_UP].weight) return out;
     out = ox_add_(out, oxi_llm_shared_expert(model, l, x));
     return oxi_llm_has_trait(model, OXI_LLM_TRAIT(SHARED_HALF)) ? ox_mul_number_(out, 0.5) : out;
+}
+
+/* Values [S, kv_heads * size] by the experts that a router of their own chooses: silu of each one's.
+ * The router's bias decides the choice alone. */
+static ox_tensor *oxi_llm_mix_values(const ox_llm *model, const oxi_llm_layer *l, ox_tensor *x) {
+    const oxi_llm_numbers *n = &model->numbers;
+    const oxi_llm_part *router = &l->part[OXI_LLM_VALUE_ROUTER];
+    oxi_llm_part bare = *router;
+    bare.bias = NULL;
+    ox_tensor *scores = oxi_llm_router_scores(n, oxi_llm_product(&bare, x));
+    ox_tensor *choice = router->bias ? ox_add(scores, router->bias) : scores;
+    ox_tensor *chosen = ox_topk(choice, n->value_experts_used, 1, true).indices;
+    ox_tensor *out = oxi_llm_product_by_expert(&l->part[OXI_LLM_VALUE_EXPERTS], x, ox_cast(chosen, OX_I32));
+    return oxi_llm_sum_experts(ox_silu_(out), oxi_llm_weigh(n, scores, chosen));
 }

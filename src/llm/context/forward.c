@@ -2,19 +2,6 @@
  * family's row and from the parts that it has. Written in public operations, so that it runs on any device.
  * Called by context.c. */
 
-static ox_tensor *oxi_llm_scaled(ox_tensor *x, double scale) {
-    return scale > 0 && scale != 1 ? ox_mul_number_(x, scale) : x;
-}
-
-/* The norm of rows [S, width], in groups where the family has them. */
-static ox_tensor *oxi_llm_normalize_row(const ox_llm *model, const oxi_llm_part *part, ox_tensor *x) {
-    const int64_t groups = model->numbers.norm_groups, width = model->config.width;
-    if (groups < 2) return oxi_llm_normalize(model, part, x);
-    x = oxi_llm_normalize(model, NULL, ox_unflatten(x, 1, OX_SHAPE(groups, width / groups)));
-    x = ox_flatten(x, 1, 2);
-    return part->weight ? ox_mul_(x, part->weight) : x;
-}
-
 /* The norm before attention or feed-forward, which a layer may lack; families without weights of it have
  * one. */
 static ox_tensor *oxi_llm_normalize_before(const ox_llm *model, const oxi_llm_layer *l,
@@ -33,8 +20,12 @@ static ox_tensor *oxi_llm_normalize_behind(const ox_llm *model, const oxi_llm_la
 
 /* What the layer's second half adds to x; `normal`: x with its norm, of blocks that have one; `start`: the
  * layer's input, of families whose router sees that; `early`: what experts made of it already. */
-static ox_tensor *oxi_llm_second_half(const ox_llm *model, const oxi_llm_layer *l, ox_tensor *normal,
+static ox_tensor *oxi_llm_second_half(const oxi_llm_batch *batch, int64_t index, ox_tensor *normal,
                                       ox_tensor *start, ox_tensor *early) {
+    const ox_llm *model = batch->context->model;
+    const oxi_llm_layer *l = &model->layers[index];
+    if (l->mixer && l->part[OXI_LLM_FEED_SHIFT].weight)
+        return oxi_llm_shifted_feed_forward(batch, index, normal);
     if (!l->part[OXI_LLM_ROUTER].weight) return oxi_llm_feed_forward(model, l, normal);
     ox_tensor *out = early ? early : oxi_llm_mixture(model, l, normal, start ? start : normal);
     if (!l->part[OXI_LLM_UP].weight || !oxi_llm_has_trait(model, OXI_LLM_TRAIT(DENSE_BESIDE))) return out;
@@ -82,15 +73,21 @@ static bool oxi_llm_run_layer(const oxi_llm_batch *batch, int64_t index, ox_tens
         if (!parallel) x = oxi_llm_join(model, x, normal, attended);
         if (sum) x = oxi_llm_normalize(model, &p[OXI_LLM_ATTENTION_SUM_NORM], x);
     }
+    if (model->encoder) {
+        normal = oxi_llm_normalize(model, &p[OXI_LLM_CROSS_NORM], x);
+        x = oxi_llm_join(model, x, normal, oxi_llm_attend_source(batch, index, normal));
+    }
     if (l->feeds) {
         if (!parallel || p[OXI_LLM_HIDDEN_NORM].weight)
             normal = oxi_llm_normalize_before(model, l, OXI_LLM_HIDDEN_NORM, x);
-        ox_tensor *out = oxi_llm_second_half(model, l, normal, start, early);
+        ox_tensor *out = oxi_llm_second_half(batch, index, normal, start, early);
         out = oxi_llm_normalize_behind(model, l, OXI_LLM_HIDDEN_POST_NORM, out);
         if (parallel) x = oxi_llm_join(model, x, normal, attended);
         x = oxi_llm_join(model, x, normal, out);
     }
     if (sum) x = oxi_llm_normalize(model, &p[OXI_LLM_LAYER_SUM_NORM], x);
+    if (batch->embedded) x = ox_add_(x, ox_mul(batch->embedded, p[OXI_LLM_EMBEDDING_SHARE].weight));
+    if (n->halved > 0 && (index + 1) % n->halved == 0) x = ox_mul_number_(x, 0.5);
     const bool done = x && (x == place || ox_copy_(place, x));
     ox_scope_end(&scope);
     return done;
@@ -114,7 +111,7 @@ static ox_tensor *oxi_llm_embed(const oxi_llm_batch *batch, ox_tensor *ids) {
 /* x [rows, width] of the last layer, with the last norm. */
 static ox_tensor *oxi_llm_hidden(const ox_llm *model, ox_tensor *x) {
     const oxi_llm_part *norm = &model->part[OXI_LLM_OUTPUT_NORM];
-    const bool bare = oxi_llm_has_trait(model, OXI_LLM_TRAIT(BARE_NORMS));
+    const bool bare = oxi_llm_has_trait(model, OXI_LLM_TRAIT(BARE_NORMS)) && model->numbers.stack == 0;
     return norm->weight || bare ? oxi_llm_normalize_row(model, norm, x) : x;
 }
 
@@ -126,12 +123,42 @@ static ox_tensor *oxi_llm_logits(const ox_llm *model, ox_tensor *x) {
     return x;
 }
 
+/* x = layers first .. first + count - 1 of it; false on error. */
+static bool oxi_llm_run_layers(const oxi_llm_batch *batch, int64_t first, int64_t count, ox_tensor *x) {
+    for (int64_t i = first; i < first + count; i++)
+        if (!oxi_llm_run_layer(batch, i, x)) return false;
+    return true;
+}
+
+/* Two stacks of layers in turn over what both made of the text so far: `low` a few times, then `high`, with a
+ * norm behind each. x: of the high one; the layers are those of all passes, one behind the other.
+ * source: Wang et al. 2025, "Hierarchical Reasoning Model" */
+static bool oxi_llm_run_cycles(const oxi_llm_batch *batch, ox_tensor *x) {
+    const ox_llm *model = batch->context->model;
+    const oxi_llm_numbers *n = &model->numbers;
+    ox_tensor *low = ox_zeros_like(x), *both = ox_empty_like(x);
+    if (!ox_add_(low, model->part[OXI_LLM_LOW_START].weight)) return false;
+    for (int64_t i = 0; i < model->config.layers; i += n->stack) {
+        const bool high = i / n->stack % (n->low_passes + 1) == n->low_passes;
+        ox_scope scope = ox_scope_begin();
+        const bool done = ox_copy_(both, x) && ox_add_(both, low) &&
+                          oxi_llm_run_layers(batch, i, n->stack, both) &&
+                          ox_copy_(high ? x : low, oxi_llm_normalize(model, NULL, both));
+        ox_scope_end(&scope);
+        if (!done) return false;
+    }
+    return true;
+}
+
 /* ids i32 [S] -> hidden states [rows, width] of the last `rows` of them; with rows 0 the last layer's x. */
 static ox_tensor *oxi_llm_forward(const oxi_llm_batch *batch, ox_tensor *ids, int64_t rows) {
     const ox_llm *model = batch->context->model;
+    oxi_llm_batch with = *batch;
     ox_tensor *x = oxi_llm_embed(batch, ids);
-    for (int64_t i = 0; x && i < model->config.layers; i++)
-        if (!oxi_llm_run_layer(batch, i, x)) return NULL;
-    if (!x || rows == 0) return x;
-    return oxi_llm_hidden(model, ox_narrow(x, 0, x->shape[0] - rows, rows));
+    if (x && model->layers[0].part[OXI_LLM_EMBEDDING_SHARE].weight && !(with.embedded = ox_clone(x)))
+        return NULL;
+    if (!x || !(model->numbers.stack > 0 ? oxi_llm_run_cycles(&with, x)
+                                         : oxi_llm_run_layers(&with, 0, model->config.layers, x)))
+        return NULL;
+    return rows ? oxi_llm_hidden(model, ox_narrow(x, 0, x->shape[0] - rows, rows)) : x;
 }

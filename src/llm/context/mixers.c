@@ -31,7 +31,9 @@ static ox_tensor *oxi_llm_join_heads(ox_tensor *x) {
 /* The norm of a part that may be there, or one without weights where the model says so. */
 static ox_tensor *oxi_llm_normalize_if(const ox_llm *model, const oxi_llm_part *part, ox_tensor *x) {
     if (!part->weight && !model->numbers.mixing.bare_norms) return x;
-    return oxi_llm_normalize(model, part->weight ? part : NULL, ox_contiguous(x));
+    const double own = model->numbers.mixing.epsilon;
+    return oxi_llm_normalize_with(model, part->weight ? part : NULL, ox_contiguous(x),
+                                  own > 0 ? own : model->numbers.epsilon);
 }
 
 /* ---- Mamba --------------------------------------------------------------------------------------------- */
@@ -127,7 +129,8 @@ static ox_tensor *oxi_llm_mamba2(const oxi_llm_batch *batch, int64_t index, ox_t
                             oxi_llm_columns(u, inner + keys, keys), steps);
     y = ox_silu_mul(oxi_llm_columns(all, 0, inner), y);
     if (p[OXI_LLM_MIXER_NORM].weight) { /* of each group */
-        y = oxi_llm_normalize(model, NULL, ox_unflatten(y, 1, OX_SHAPE(m->groups, inner / m->groups)));
+        y = oxi_llm_normalize(model, NULL,
+                              ox_unflatten(y, 1, OX_SHAPE(m->norm_groups, inner / m->norm_groups)));
         y = ox_mul_(ox_flatten(y, 1, 2), ox_reshape(p[OXI_LLM_MIXER_NORM].weight, OX_SHAPE(inner)));
     }
     return oxi_llm_product(&p[OXI_LLM_MIXER_OUT], y);
@@ -307,11 +310,3 @@ static ox_tensor *oxi_llm_lightning(const oxi_llm_batch *batch, int64_t index, o
     y = ox_mul_(y, ox_sigmoid_(oxi_llm_product(&p[OXI_LLM_ATTENTION_GATE], x)));
     return oxi_llm_product(&p[OXI_LLM_MERGE], y);
 }
-
-/* ---- the table ----------------------------------------------------------------------------------------- */
-
-/* By oxi_llm_mixer. */
-static ox_tensor *(*const oxi_llm_mixers[OXI_LLM_MIXES_COUNT])(const oxi_llm_batch *batch, int64_t index,
-                                                               ox_tensor *x) = {
-    NULL,        oxi_llm_mamba,    oxi_llm_mamba2, oxi_llm_plamo2, oxi_llm_short_conv, oxi_llm_delta_net,
-    oxi_llm_kda, oxi_llm_lightning};

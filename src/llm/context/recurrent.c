@@ -16,7 +16,8 @@ static void oxi_llm_drop_states(const ox_llm_context *context, oxi_llm_state *st
     for (int64_t i = 0; states && i < context->model->config.layers; i++) {
         ox_release(states[i].window);
         ox_release(states[i].memory);
-        states[i].window = states[i].memory = NULL;
+        ox_release(states[i].fed);
+        memset(&states[i], 0, sizeof states[i]);
     }
 }
 
@@ -45,6 +46,7 @@ static void oxi_llm_settle_states(const ox_llm_context *context, bool good) {
     for (int64_t i = 0; good && i < context->model->config.layers; i++) {
         oxi_llm_settle_state(&context->states[i].window, &context->written[i].window);
         oxi_llm_settle_state(&context->states[i].memory, &context->written[i].memory);
+        oxi_llm_settle_state(&context->states[i].fed, &context->written[i].fed);
     }
     oxi_llm_drop_states(context, context->written);
 }
@@ -99,15 +101,17 @@ static ox_tensor *oxi_llm_convolve(const oxi_llm_batch *batch, int64_t index, ox
 /* ---- linear attention with decays ---------------------------------------------------------------------- */
 
 /* Of each head, position by position, with a memory M [key, value]:
+ *     z = erase M                        of the memory as it was, where it is erased
  *     M = exp(decay) M                   a number, or one for each row of M
  *     u = rate (v - k M), or v           the delta rule, where there are rates
- *     M = M + k^T u;  out = q M
+ *     M = M + k^T u + write^T z;  out = q M
  * source    Yang et al. 2024, "Gated Delta Networks";
- *           Dao and Gu 2024, "Transformers are SSMs" (without rates) */
+ *           Dao and Gu 2024, "Transformers are SSMs" (without rates); Peng et al. 2025, "RWKV-7" (erasing) */
 typedef struct oxi_llm_linear {
-    ox_tensor *q, *k, *v; /* [heads, S, key], [heads, S, key], [heads, S, value] */
-    ox_tensor *decay;     /* logarithms, [heads, S, 1] or [heads, S, key] */
-    ox_tensor *rate;      /* [heads, S, 1], or NULL */
+    ox_tensor *q, *k, *v;     /* [heads, S, key], [heads, S, key], [heads, S, value] */
+    ox_tensor *decay;         /* logarithms, [heads, S, 1] or [heads, S, key] */
+    ox_tensor *rate;          /* [heads, S, 1], or NULL */
+    ox_tensor *erase, *write; /* [heads, S, key], or NULL; not with rates */
 } oxi_llm_linear;
 
 enum { OXI_LLM_CHUNK = 64, OXI_LLM_CHUNK_WIDE = 16 }; /* positions at once, with one decay or with many */
@@ -115,6 +119,7 @@ enum { OXI_LLM_CHUNK = 64, OXI_LLM_CHUNK_WIDE = 16 }; /* positions at once, with
 /* One position: the formula as it stands. */
 static ox_tensor *oxi_llm_linear_step(const oxi_llm_linear *in, ox_tensor **memory) {
     ox_tensor *m = ox_mul(*memory, ox_exp(ox_transpose(in->decay, 1, 2))), *u = in->v;
+    if (in->erase) m = ox_addcmul_(m, ox_transpose(in->write, 1, 2), ox_matmul(in->erase, *memory), 1);
     if (in->rate) u = ox_mul(ox_sub(in->v, ox_matmul(in->k, m)), in->rate);
     *memory = m = ox_addcmul_(m, ox_transpose(in->k, 1, 2), u, 1);
     return ox_matmul(in->q, m);
@@ -154,16 +159,45 @@ static ox_tensor *oxi_llm_delta(const oxi_llm_linear *in, ox_tensor *left, ox_te
     return scores ? u : NULL;
 }
 
+/* z of positions that erase: each sees the memory before them, and what those before it wrote, which is
+ * theirs and z of them: forward substitution. */
+static ox_tensor *oxi_llm_erased(const oxi_llm_linear *in, ox_tensor *left, ox_tensor *from,
+                                 ox_tensor *memory) {
+    const int64_t count = in->k->shape[1];
+    ox_tensor *z = ox_clone(ox_matmul(in->erase, memory)); /* right for the first one */
+    if (count == 1 || !z) return z;
+    /* of positions 1 .., by what lies before them: 0 .. count - 2 */
+    const int64_t rows = count - 1;
+    ox_tensor *erase = ox_narrow(in->erase, 1, 1, rows), *behind = ox_narrow(z, 1, 1, rows);
+    left = ox_narrow(ox_narrow(left, 2, 0, rows), 3, 0, rows);
+    ox_tensor *of_z = oxi_llm_decayed_scores(erase, ox_narrow(in->write, 1, 0, rows), left);
+    ox_tensor *of_v = oxi_llm_decayed_scores(erase, ox_narrow(in->k, 1, 0, rows), left);
+    ox_tensor *seen = ox_matmul(ox_mul(erase, ox_narrow(from, 1, 0, rows)), memory);
+    seen = ox_add_(seen, ox_matmul(of_v, ox_narrow(in->v, 1, 0, rows)));
+    if (!of_z || !ox_copy_(behind, seen)) return NULL;
+    for (int64_t t = 1; t < count; t++) {
+        ox_scope scope = ox_scope_begin();
+        ox_tensor *row = ox_narrow(ox_narrow(of_z, 1, t - 1, 1), 2, 0, t);
+        const bool done = ox_add_(ox_narrow(z, 1, t, 1), ox_matmul(row, ox_narrow(z, 1, 0, t))) != NULL;
+        ox_scope_end(&scope);
+        if (!done) return NULL;
+    }
+    return z;
+}
+
 /* T positions at once: each sees the memory before them, and the others by products. */
 static ox_tensor *oxi_llm_linear_chunk(const oxi_llm_linear *in, ox_tensor **memory) {
     const int64_t last = in->k->shape[1] - 1;
     ox_tensor *left = oxi_llm_decays(in->decay), *from = ox_exp_(ox_cumsum(in->decay, 1)), *u = in->v;
     if (!left || !from) return NULL;
     if (in->rate) u = oxi_llm_delta(in, left, from, *memory);
+    ox_tensor *z = in->erase ? oxi_llm_erased(in, left, from, *memory) : NULL;
     ox_tensor *out = ox_matmul(oxi_llm_decayed_scores(in->q, in->k, left), u);
+    if (in->erase) out = ox_add_(out, ox_matmul(oxi_llm_decayed_scores(in->q, in->write, left), z));
     out = ox_add_(out, ox_matmul(ox_mul(in->q, from), *memory));
     ox_tensor *to_end = ox_transpose(ox_select(left, 2, last), 1, 2); /* [heads, T, decays] */
     ox_tensor *kept = ox_mul(*memory, ox_transpose(ox_narrow(from, 1, last, 1), 1, 2));
+    if (in->erase) kept = ox_add_(kept, ox_matmul(ox_transpose(ox_mul(in->write, to_end), 1, 2), z));
     *memory = ox_add_(kept, ox_matmul(ox_transpose(ox_mul(in->k, to_end), 1, 2), u));
     return *memory ? out : NULL;
 }
@@ -175,10 +209,10 @@ static ox_tensor *oxi_llm_run_linear(const oxi_llm_batch *batch, int64_t index, 
     ox_tensor *memory = oxi_llm_memory(batch, index);
     if (!memory || !in->q || !in->k || !in->v || !in->decay) return NULL;
     const int64_t most = in->decay->shape[2] == 1 ? OXI_LLM_CHUNK : OXI_LLM_CHUNK_WIDE;
-    const int64_t shape[3] = {m->heads, batch->count, m->value};
+    const int64_t all = in->q->shape[1], shape[3] = {m->heads, all, m->value};
     ox_tensor *out = oxi_tensor_new(model->device, OX_F32, 3, shape);
-    for (int64_t start = 0; out && start < batch->count; start += most) {
-        const int64_t count = batch->count - start < most ? batch->count - start : most;
+    for (int64_t start = 0; out && start < all; start += most) {
+        const int64_t count = all - start < most ? all - start : most;
         ox_scope scope = ox_scope_begin();
         oxi_llm_linear part;
         part.q = ox_narrow(in->q, 1, start, count);
@@ -186,6 +220,8 @@ static ox_tensor *oxi_llm_run_linear(const oxi_llm_batch *batch, int64_t index, 
         part.v = ox_narrow(in->v, 1, start, count);
         part.decay = ox_narrow(in->decay, 1, start, count);
         part.rate = in->rate ? ox_narrow(in->rate, 1, start, count) : NULL;
+        part.erase = in->erase ? ox_narrow(in->erase, 1, start, count) : NULL;
+        part.write = in->erase ? ox_narrow(in->write, 1, start, count) : NULL;
         ox_tensor *rows =
             count == 1 ? oxi_llm_linear_step(&part, &memory) : oxi_llm_linear_chunk(&part, &memory);
         const bool done = rows && ox_copy_(ox_narrow(out, 1, start, count), rows) &&

@@ -29,5 +29,40 @@ static const oxi_llm_activation oxi_llm_silu = {ox_silu_, ox_silu_mul_};
 static const oxi_llm_activation oxi_llm_gelu = {ox_gelu_, oxi_llm_gelu_gated};
 static const oxi_llm_activation oxi_llm_gelu_tanh = {ox_gelu_tanh_, ox_gelu_mul_};
 static const oxi_llm_activation oxi_llm_relu = {ox_relu_, oxi_llm_relu_gated};
+static const oxi_llm_activation oxi_llm_relu_or_gelu = {ox_relu_, ox_gelu_mul_}; /* plain, gated */
 static const oxi_llm_activation oxi_llm_square = {oxi_llm_relu2, oxi_llm_relu2_gated};
 static const oxi_llm_activation oxi_llm_clamped = {ox_silu_, oxi_llm_clamped_gated};
+
+/* What files call them: hidden_activation, in the words of transformers' configurations. */
+typedef struct oxi_llm_activation_name {
+    const char *name;
+    const oxi_llm_activation *activation;
+} oxi_llm_activation_name;
+
+static const oxi_llm_activation_name oxi_llm_activation_names[] = {
+    {"silu", &oxi_llm_silu},
+    {"swish", &oxi_llm_silu},
+    {"gelu", &oxi_llm_gelu},
+    {"gelu_python", &oxi_llm_gelu},
+    {"gelu_new", &oxi_llm_gelu_tanh},
+    {"gelu_fast", &oxi_llm_gelu_tanh},
+    {"gelu_accurate", &oxi_llm_gelu_tanh},
+    {"gelu_pytorch_tanh", &oxi_llm_gelu_tanh},
+    {"relu", &oxi_llm_relu},
+    {"relu2", &oxi_llm_square},
+    {"relu_squared", &oxi_llm_square},
+    /* of gates; the rest is said by the weights */
+    {"gated-gelu", &oxi_llm_gelu_tanh},
+    {"gated-silu", &oxi_llm_silu},
+    {"gated-relu", &oxi_llm_relu},
+    {"geglu", &oxi_llm_gelu},
+    {"swiglu", &oxi_llm_silu},
+};
+
+/* NULL: none of that name. */
+static const oxi_llm_activation *oxi_llm_named_activation(ox_string name) {
+    for (size_t i = 0; i < sizeof oxi_llm_activation_names / sizeof *oxi_llm_activation_names; i++)
+        if (oxi_llm_text_is(name, oxi_llm_activation_names[i].name))
+            return oxi_llm_activation_names[i].activation;
+    return NULL;
+}

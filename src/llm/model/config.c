@@ -44,15 +44,13 @@ static bool oxi_llm_is_windowed(const ox_llm *model, int64_t layer) {
 /* The window of each layer: a pattern in the file, a bool a layer or a number n as in families.def, or the
  * family's. */
 static ox_status oxi_llm_read_windows(ox_llm *model, const ox_file *file) {
-    const int64_t usual = oxi_llm_has_trait(model, OXI_LLM_TRAIT(CHUNKS)) ? 8192 : 0; /* no fact: LLaMA 4's */
     int64_t window, every = 0;
-    ox_status status = oxi_llm_read_int(model, file, "attention.sliding_window", -1, 0, usual, &window);
-    if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(DEEP_WINDOWS)) && model->config.layers != 64) window = 0;
+    ox_status status = oxi_llm_read_int(model, file, "attention.sliding_window", -1, 0, 0, &window);
+    const bool listed = oxi_llm_is_listed(model, file, "attention.sliding_window_pattern");
+    if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(DEEP_WINDOWS)) && model->config.layers != 64 && !listed)
+        window = 0;
     if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(CHUNKS))) model->numbers.chunk = window;
     if (status || window == 0) return status;
-    char key[96];
-    oxi_llm_key(model, "attention.sliding_window_pattern", key);
-    const bool listed = ox_file_meta_find(file, key).type == OX_FILE_META_ARRAY;
     if (!listed) status = oxi_llm_read_int(model, file, "attention.sliding_window_pattern", -1, 1, 0, &every);
     for (int64_t i = 0; !status && i < model->config.layers; i++) {
         int64_t windowed = every ? i % every != every - 1 : oxi_llm_is_windowed(model, i);
@@ -67,10 +65,9 @@ static ox_status oxi_llm_read_windows(ox_llm *model, const ox_file *file) {
 
 static ox_status oxi_llm_read_expert_sizes(ox_llm *model, const ox_file *file, int64_t i) {
     oxi_llm_layer *l = &model->layers[i];
-    const double clamp = oxi_llm_has_trait(model, OXI_LLM_TRAIT(EXPERT_CLAMP_7)) ? 7 : 0;
     ox_status status =
         oxi_llm_read_int(model, file, "expert_feed_forward_length", i, 1, l->hidden, &l->expert_hidden);
-    if (!status) status = oxi_llm_read_float(model, file, "swiglu_clamp_exp", i, 0, clamp, &l->expert_clamp);
+    if (!status) status = oxi_llm_read_float(model, file, "swiglu_clamp_exp", i, 0, 0, &l->expert_clamp);
     if (!status && oxi_llm_has_trait(model, OXI_LLM_TRAIT(SHARED_CLAMP)))
         status = oxi_llm_read_float(model, file, "swiglu_clamp_shexp", i, 0, 0, &l->shared_clamp);
     if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(DENSE_WIDTH))) l->hidden = model->config.width;
@@ -96,6 +93,8 @@ static ox_status oxi_llm_read_sizes(ox_llm *model, const ox_file *file) {
     ox_llm_config *c = &model->config;
     int64_t ahead = 0; /* layers at the end that guess further tokens: not run */
     ox_status status = oxi_llm_read_int(model, file, "block_count", -1, 1, OXI_LLM_NEEDED, &c->layers);
+    if (!status && oxi_llm_has_trait(model, OXI_LLM_TRAIT(AFTER_ENCODER)))
+        status = oxi_llm_read_int(model, file, "decoder_block_count", -1, 1, c->layers, &c->layers);
     if (!status) status = oxi_llm_read_int(model, file, "nextn_predict_layers", -1, 0, 0, &ahead);
     if (!status) status = oxi_llm_read_int(model, file, "embedding_length", -1, 1, OXI_LLM_NEEDED, &c->width);
     if (!status) status = oxi_llm_read_int(model, file, "context_length", -1, 1, OXI_LLM_NEEDED, &c->context);
@@ -190,9 +189,12 @@ static ox_status oxi_llm_read_yarn(ox_llm *model, const ox_file *file, double fa
     const double stretched = 1 + logarithm * log(factor), usual = 1 + 0.1 * log(factor),
                  given = rope->magnitude;
     if (model->numbers.latent) model->numbers.attention_scale *= given * given * stretched * stretched;
-    if (magnitude != 1) rope->magnitude *= usual * magnitude;
-    else if (!model->numbers.latent) rope->magnitude *= usual / (1 + 0.1 * logarithm * log(factor));
-    else if (logarithm == 0) rope->magnitude *= usual; /* else DeepSeek's scores are scaled instead */
+    if (magnitude != 1)
+        rope->magnitude *= usual * magnitude;
+    else if (!model->numbers.latent)
+        rope->magnitude *= usual / (1 + 0.1 * logarithm * log(factor));
+    else if (logarithm == 0)
+        rope->magnitude *= usual; /* else DeepSeek's scores are scaled instead */
     return oxi_llm_set_yarn(model, file, factor, rope);
 }
 
@@ -225,7 +227,7 @@ static ox_status oxi_llm_read_rope_scaling(ox_llm *model, const ox_file *file) {
     return status;
 }
 
-/* Whether layer `i` is turned. */
+/* Whether layer `i` is turned, where the file does not list it. */
 static bool oxi_llm_is_turned(const ox_llm *model, int64_t i) {
     const oxi_llm_layer *l = &model->layers[i];
     if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(FOURTH_PLAIN)) && i % 4 == 3) return false;
@@ -235,14 +237,22 @@ static bool oxi_llm_is_turned(const ox_llm *model, int64_t i) {
     return l->window || !oxi_llm_has_trait(model, OXI_LLM_TRAIT(WINDOW_TURNS));
 }
 
-static void oxi_llm_spread_rope(ox_llm *model) {
+static ox_status oxi_llm_spread_rope(ox_llm *model, const ox_file *file) {
+    const bool listed = oxi_llm_is_listed(model, file, "attention.rope_pattern");
     for (int64_t i = 0; i < model->config.layers; i++) {
         oxi_llm_layer *l = &model->layers[i];
         const oxi_llm_rope *rope = l->window ? &model->window_rope : &model->rope;
-        l->rope = rope->size > 0 && oxi_llm_is_turned(model, i) ? rope : NULL;
+        int64_t turned = oxi_llm_is_turned(model, i);
+        if (listed) {
+            const ox_status status =
+                oxi_llm_read_int(model, file, "attention.rope_pattern", i, 0, 0, &turned);
+            if (status) return status;
+        }
+        l->rope = rope->size > 0 && turned ? rope : NULL;
     }
     if (model->numbers.attention_scale == 0 && oxi_llm_has_trait(model, OXI_LLM_TRAIT(TURNED_SCALE)))
         model->numbers.attention_scale = 1 / sqrt((double)model->rope.size);
+    return OX_OK;
 }
 
 /* The first layer with attention, or the first of all. */
@@ -268,9 +278,7 @@ static ox_status oxi_llm_read_rope(ox_llm *model, const ox_file *file) {
         ox_release(window->factors);
         window->factors = NULL;
     }
-    status = oxi_llm_read_float(model, file, "rope.freq_base_swa", -1, 1e-6,
-                                oxi_llm_has_trait(model, OXI_LLM_TRAIT(WINDOW_10000)) ? 10000 : rope->base,
-                                &window->base);
+    status = oxi_llm_read_float(model, file, "rope.freq_base_swa", -1, 1e-6, rope->base, &window->base);
     if (!status)
         status = oxi_llm_read_int(model, file, "rope.dimension_count_swa", -1, 1, rope->size, &window->size);
     if (!status && window->factors && (window->base != rope->base || window->size != rope->size))
@@ -282,8 +290,7 @@ static ox_status oxi_llm_read_rope(ox_llm *model, const ox_file *file) {
             return oxi_fail(OX_ERR_FORMAT, "llm: rope over %lld elements of heads that have %lld",
                             (long long)size, (long long)l->key_size);
     }
-    if (!status) oxi_llm_spread_rope(model);
-    return status;
+    return status ? status : oxi_llm_spread_rope(model, file);
 }
 
 /* ---- numbers of the forward pass ----------------------------------------------------------------------- */
@@ -308,11 +315,9 @@ static ox_status oxi_llm_read_scales(ox_llm *model, const ox_file *file) {
     if (!status) status = oxi_llm_read_float(model, file, "attention.clamp_kqv", -1, 0, 0, &n->clamp);
     if (!status) status = oxi_llm_read_float(model, file, "attention.value_scale", -1, 0, 0, &n->value_scale);
     if (!status && oxi_llm_has_trait(model, OXI_LLM_TRAIT(SCORE_CAP)))
-        status = oxi_llm_read_float(model, file, "attn_logit_softcapping", -1, 0, 50, &n->score_cap);
+        status = oxi_llm_read_float(model, file, "attn_logit_softcapping", -1, 0, 0, &n->score_cap);
     if (!status && oxi_llm_has_trait(model, OXI_LLM_TRAIT(LOGIT_CAP)))
-        status =
-            oxi_llm_read_float(model, file, "final_logit_softcapping", -1, 0,
-                               oxi_llm_has_trait(model, OXI_LLM_TRAIT(LOGIT_CAP_30)) ? 30 : 0, &n->logit_cap);
+        status = oxi_llm_read_float(model, file, "final_logit_softcapping", -1, 0, 0, &n->logit_cap);
     if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(EMBEDDING_ROOT))) n->embedding_scale = sqrt(width);
     if (divided && n->logit_scale > 0) n->logit_scale = 1 / n->logit_scale;
     return status;
@@ -321,15 +326,14 @@ static ox_status oxi_llm_read_scales(ox_llm *model, const ox_file *file) {
 /* Queries that grow with the logarithm of their position, so that attention stays sharp in long texts. */
 static ox_status oxi_llm_read_temperature(ox_llm *model, const ox_file *file) {
     oxi_llm_numbers *n = &model->numbers;
-    const bool plain = oxi_llm_has_trait(model, OXI_LLM_TRAIT(PLAIN_WARMER));
     int64_t original;
-    ox_status status = oxi_llm_read_float(model, file, "attention.temperature_scale", -1, 0, plain ? 0.1 : 0,
-                                          &n->temperature);
+    ox_status status =
+        oxi_llm_read_float(model, file, "attention.temperature_scale", -1, 0, 0, &n->temperature);
     if (!status)
         status = oxi_llm_read_int(model, file, "rope.scaling.original_context_length", -1, 1,
                                   model->config.context, &original);
     if (!status)
-        status = oxi_llm_read_int(model, file, "attention.temperature_length", -1, 1, plain ? 8192 : original,
+        status = oxi_llm_read_int(model, file, "attention.temperature_length", -1, 1, original,
                                   &n->temperature_length);
     return status;
 }
@@ -360,12 +364,27 @@ static ox_status oxi_llm_read_experts(ox_llm *model, const ox_file *file) {
     if (!status) status = oxi_llm_read_int(model, file, "expert_group_count", -1, 0, 0, &n->expert_groups);
     if (!status)
         status = oxi_llm_read_int(model, file, "expert_group_used_count", -1, 0, 0, &n->expert_groups_used);
+    if (!status) status = oxi_llm_read_float(model, file, "router_jitter", -1, 0, 0, &n->jitter);
+    if (!status) status = oxi_llm_read_int(model, file, "experts_per_group", -1, 1, 1, &n->chunk_share);
+    if (!status) status = oxi_llm_read_float(model, file, "expert_group_scale", -1, 0, 0, &n->chunk_scale);
+    if (!status)
+        status = oxi_llm_read_int(model, file, "attention.value_expert_count", -1, 0, 0, &n->value_experts);
+    if (!status && n->value_experts > 0)
+        status = oxi_llm_read_int(model, file, "attention.value_expert_used_count", -1, 1, OXI_LLM_NEEDED,
+                                  &n->value_experts_used);
+    if (!status && (n->value_experts_used > n->value_experts || n->experts % n->chunk_share != 0))
+        return oxi_fail(OX_ERR_FORMAT, "llm: %lld of %lld experts of values, %lld of %lld in a group",
+                        (long long)n->value_experts_used, (long long)n->value_experts,
+                        (long long)n->chunk_share, (long long)n->experts);
     if (status) return status;
     if (router >= OXI_LLM_ROUTER_COUNT)
         return oxi_fail(OX_ERR_UNSUPPORTED, "llm: the expert_gating_func %lld is not supported",
                         (long long)router);
     n->router = router ? (oxi_llm_router)router : model->family->router;
     n->routed_norm = normalized != 0;
+    if (n->jitter > 0 && n->experts_used > OXI_LLM_SPARSE_MOST)
+        return oxi_fail(OX_ERR_UNSUPPORTED, "llm: a sparse mixer of %lld experts is not supported",
+                        (long long)n->experts_used);
     if (n->experts_used > n->experts || n->experts > 65536)
         return oxi_fail(OX_ERR_FORMAT, "llm: %lld of %lld experts are used", (long long)n->experts_used,
                         (long long)n->experts);
@@ -400,6 +419,15 @@ static ox_status oxi_llm_read_latent(ox_llm *model, const ox_file *file) {
     return status;
 }
 
+/* Whether q and k have norms without weights, behind rope. */
+static ox_status oxi_llm_read_bare_norms(ox_llm *model, const ox_file *file) {
+    int64_t bare = model->numbers.experts != 128; /* LLaMA 4's larger one has none */
+    if (!oxi_llm_has_trait(model, OXI_LLM_TRAIT(LATE_BARE_NORMS))) return OX_OK;
+    const ox_status status = oxi_llm_read_int(model, file, "use_qk_norm", -1, 0, bare, &bare);
+    model->numbers.late_bare = bare != 0;
+    return status;
+}
+
 static ox_status oxi_llm_read_norm(ox_llm *model, const ox_file *file) {
     static const char *const epsilon[] = {"attention.layer_norm_rms_epsilon", "attention.layer_norm_epsilon"};
     oxi_llm_numbers *n = &model->numbers;
@@ -417,8 +445,6 @@ static ox_status oxi_llm_read_norm(ox_llm *model, const ox_file *file) {
 static ox_status oxi_llm_read_positions(ox_llm *model, const ox_file *file) {
     oxi_llm_numbers *n = &model->numbers;
     const bool deep = oxi_llm_has_trait(model, OXI_LLM_TRAIT(DEPTH_POSITIONS));
-    const bool alibi =
-        oxi_llm_has_trait(model, OXI_LLM_TRAIT(ALIBI_8)) || (deep && model->config.layers == 40);
     char key[96];
     n->rope = deep && model->config.layers != 32 ? OXI_LLM_ROPE_NONE : model->family->rope;
     oxi_llm_key(model, "rope.dimension_sections", key);
@@ -436,25 +462,58 @@ static ox_status oxi_llm_read_positions(ox_llm *model, const ox_file *file) {
         if (status) return status;
         if (!turned) n->rope = OXI_LLM_ROPE_NONE;
     }
-    return oxi_llm_read_float(model, file, "attention.max_alibi_bias", -1, 0, alibi ? 8 : 0, &n->alibi);
+    ox_status status = oxi_llm_read_float(model, file, "attention.max_alibi_bias", -1, 0, 0, &n->alibi);
+    if (n->alibi > 0) n->rope = OXI_LLM_ROPE_NONE; /* no model has both */
+    if (!status) status = oxi_llm_read_float(model, file, "attention.alibi_scale", -1, 0, 1, &n->alibi_scale);
+    if (!status)
+        status = oxi_llm_read_int(model, file, "attention.relative_buckets_count", -1, 0, 0, &n->buckets);
+    if (!status)
+        status = oxi_llm_read_int(model, file, "attention.relative_max_distance", -1, 1, 128, &n->farthest);
+    if (!status && n->buckets > 0 && (n->buckets < 4 || n->farthest <= n->buckets))
+        return oxi_fail(OX_ERR_FORMAT, "llm: distances up to %lld in %lld buckets", (long long)n->farthest,
+                        (long long)n->buckets);
+    return status;
 }
 
-/* Scores' scale where the file does not say; 0 = 1 / sqrt(key size). */
-static ox_status oxi_llm_usual_scale(const ox_llm *model, const ox_file *file, double *out) {
-    const char *family = model->family->name;
-    const int64_t layers = model->config.layers;
-    int64_t heads, size = 0;
+/* The scale of scores; 0 = 1 / sqrt(key size). Grok's has a key of its own. */
+static ox_status oxi_llm_read_scale(ox_llm *model, const ox_file *file) {
+    oxi_llm_numbers *n = &model->numbers;
+    double scale = oxi_llm_has_trait(model, OXI_LLM_TRAIT(SCORES_BARE)) ? 1 : 0;
+    int64_t heads = 1, size = 0;
     ox_status status = oxi_llm_read_int(model, file, "attention.head_count", 0, 1, 1, &heads);
     if (!status && oxi_llm_has_trait(model, OXI_LLM_TRAIT(KEY_SCALE)))
         status =
             oxi_llm_read_int(model, file, "attention.key_length", -1, 1, model->config.width / heads, &size);
-    if (size > 0) *out = 1 / (double)size;
-    /* the largest ones have another scale than their sisters */
-    if ((strcmp(family, "gemma2") == 0 && layers == 46) || (strcmp(family, "gemma3") == 0 && layers == 62))
-        *out = 1 / sqrt((double)model->config.width / (double)heads);
-    if (strcmp(family, "grok") == 0)
-        status = oxi_llm_read_float(model, file, "attention.output_scale", -1, 0, 0.08838834764831845, out);
+    if (size > 0) scale = 1 / (double)size;
+    if (n->latent) scale = 1 / sqrt((double)n->latent_key);
+    if (!status) status = oxi_llm_read_float(model, file, "attention.output_scale", -1, 0, scale, &scale);
+    if (!status)
+        status = oxi_llm_read_float(model, file, "attention.scale", -1, OXI_LLM_OF_WIDTH, scale, &scale);
+    if (!status && scale < 0 && scale != OXI_LLM_OF_WIDTH)
+        return oxi_fail(OX_ERR_FORMAT, "llm: scores are scaled by %g", scale);
+    n->attention_scale = scale < 0 ? 1 / sqrt((double)model->config.width / (double)heads) : scale;
     return status;
+}
+
+/* Passes of two stacks: a layer of each pass has its own cache, and its weights are those of the stack. */
+static ox_status oxi_llm_read_cycles(ox_llm *model, const ox_file *file) {
+    oxi_llm_numbers *n = &model->numbers;
+    int64_t cycles = 0, prefix = 0;
+    ox_status status = oxi_llm_read_int(model, file, "hrm.layers_per_stack", -1, 0, 0, &n->stack);
+    if (status || n->stack == 0) return status;
+    status = oxi_llm_read_int(model, file, "hrm.h_cycles", -1, 1, OXI_LLM_NEEDED, &cycles);
+    if (!status)
+        status = oxi_llm_read_int(model, file, "hrm.l_cycles", -1, 1, OXI_LLM_NEEDED, &n->low_passes);
+    if (!status) status = oxi_llm_read_int(model, file, "hrm.prefix_lm", -1, 0, 0, &prefix);
+    if (status) return status;
+    if (prefix)
+        return oxi_fail(OX_ERR_UNSUPPORTED, "llm: prompts whose tokens see each other are not supported");
+    if (n->stack > 65536 || cycles > 65536 || n->low_passes > 65536 ||
+        n->stack * (n->low_passes + 1) * cycles != model->config.layers)
+        return oxi_fail(OX_ERR_FORMAT, "llm: %lld layers in %lld cycles of %lld passes of %lld",
+                        (long long)model->config.layers, (long long)cycles, (long long)n->low_passes + 1,
+                        (long long)n->stack);
+    return OX_OK;
 }
 
 /* What is read and not computed with would give other logits: only where it makes no difference is it
@@ -472,9 +531,10 @@ static ox_status oxi_llm_refuse_sparse(const ox_llm *model, const ox_file *file)
                                  (long long)loops);
 }
 
-/* GGUF's numbers: 0 none, 1 mean, 2 first, 3 last; what is none of these pools as it usually is. */
+/* GGUF's numbers: 0 none, 1 mean, 2 first, 3 last; what is none of these, or 0, pools as it usually is:
+ * whoever asks for one row has room for one. */
 static ox_status oxi_llm_read_pooling(ox_llm *model, const ox_file *file) {
-    static const ox_llm_pooling kinds[] = {OX_LLM_POOLING_NONE, OX_LLM_POOLING_MEAN, OX_LLM_POOLING_FIRST,
+    static const ox_llm_pooling kinds[] = {OX_LLM_POOLING_MODEL, OX_LLM_POOLING_MEAN, OX_LLM_POOLING_FIRST,
                                            OX_LLM_POOLING_LAST};
     int64_t kind;
     double number = 0;
@@ -485,26 +545,43 @@ static ox_status oxi_llm_read_pooling(ox_llm *model, const ox_file *file) {
     return status;
 }
 
+/* The activation: as the file says, or the family's. */
+static ox_status oxi_llm_read_activation(ox_llm *model, const ox_file *file) {
+    ox_string name;
+    const ox_status status = oxi_llm_read_text(model, file, "hidden_activation", &name);
+    model->numbers.activation = model->family->activation;
+    if (status || name.length == 0) return status;
+    model->numbers.activation = oxi_llm_named_activation(name);
+    if (model->numbers.activation) return OX_OK;
+    char text[48];
+    oxi_llm_copy_text(name, text, sizeof text);
+    return oxi_fail(OX_ERR_UNSUPPORTED, "llm: the activation \"%s\" is not supported", text);
+}
+
 static ox_status oxi_llm_read_numbers(ox_llm *model, const ox_file *file) {
     oxi_llm_numbers *n = &model->numbers;
-    int64_t parallel = 0, causal = 1;
+    int64_t parallel = 0, sequential = 0, causal = 1;
     n->block = model->family->block;
     ox_status status = oxi_llm_read_norm(model, file);
+    if (!status) status = oxi_llm_read_activation(model, file);
     if (!status) status = oxi_llm_read_positions(model, file);
     if (!status) status = oxi_llm_read_scales(model, file);
     if (!status) status = oxi_llm_read_temperature(model, file);
     if (!status) status = oxi_llm_read_pooling(model, file);
+    if (!status) status = oxi_llm_read_cycles(model, file);
     if (!status) status = oxi_llm_refuse_sparse(model, file);
     if (!status)
         status = oxi_llm_read_int(model, file, "attention.group_norm_groups", -1, 1, 0, &n->norm_groups);
+    if (!status) status = oxi_llm_read_int(model, file, "rescale_every_n_layers", -1, 0, 0, &n->halved);
     if (!status) status = oxi_llm_read_experts(model, file);
+    if (!status) status = oxi_llm_read_bare_norms(model, file);
     if (!status) status = oxi_llm_read_latent(model, file);
-    if (!status) status = oxi_llm_read_float(model, file, "attention.scale", -1, 0, 0, &n->attention_scale);
-    if (!status && n->latent && n->attention_scale == 0) n->attention_scale = 1 / sqrt((double)n->latent_key);
-    if (!status && n->attention_scale == 0) status = oxi_llm_usual_scale(model, file, &n->attention_scale);
+    if (!status) status = oxi_llm_read_scale(model, file);
     if (!status && oxi_llm_has_trait(model, OXI_LLM_TRAIT(PARALLEL_FACT)))
         status = oxi_llm_read_int(model, file, "use_parallel_residual", -1, 0, 1, &parallel);
+    if (!status) status = oxi_llm_read_int(model, file, "sequential_residual", -1, -1, 0, &sequential);
     if (parallel) n->block = OXI_LLM_BLOCK_PARALLEL;
+    if (sequential > 0) n->block = OXI_LLM_BLOCK_PRE;
     if (!status)
         status = oxi_llm_read_int(model, file, "attention.causal", -1, 0, model->family->causal, &causal);
     n->causal = causal != 0;
@@ -515,7 +592,6 @@ static ox_status oxi_llm_read_numbers(ox_llm *model, const ox_file *file) {
 
 static ox_status oxi_llm_read_config(ox_llm *model, const ox_file *file) {
     ox_llm_config *c = &model->config;
-    c->architecture = model->family->name;
     const ox_file_meta name = ox_file_meta_find(file, "general.name");
     if (name.type == OX_FILE_META_STRING) oxi_llm_copy_text(name.text, c->name, sizeof c->name);
     ox_status status = oxi_llm_read_sizes(model, file);

@@ -3,7 +3,31 @@
 
 /* "<architecture>.<key>" */
 static void oxi_llm_key(const ox_llm *model, const char *key, char out[96]) {
-    (void)snprintf(out, 96, "%s.%s", model->family->name, key);
+    (void)snprintf(out, 96, "%s.%s", model->config.architecture, key);
+}
+
+typedef struct oxi_llm_default {
+    const char *family;
+    int64_t layers;
+    const char *key;
+    double value;
+} oxi_llm_default;
+
+#define OXI_LLM_DEFAULT(family, layers, key, value) {family, layers, key, value},
+static const oxi_llm_default oxi_llm_defaults[] = {
+#include "defaults.def"
+};
+
+/* What the family has where its file does not say; false: nothing. */
+static bool oxi_llm_find_default(const ox_llm *model, const char *key, double *out) {
+    for (size_t i = 0; i < sizeof oxi_llm_defaults / sizeof *oxi_llm_defaults; i++) {
+        const oxi_llm_default *row = &oxi_llm_defaults[i];
+        if (strcmp(row->family, model->family->name) != 0 || strcmp(row->key, key) != 0) continue;
+        if (row->layers && row->layers != model->config.layers) continue;
+        *out = row->value;
+        return true;
+    }
+    return false;
 }
 
 /* A number under `key`, of layer `layer` where it is an array (-1: an array is no number). `whole`: an
@@ -22,7 +46,7 @@ static bool oxi_llm_find_number(const ox_llm *model, const ox_file *file, const 
         }
         meta = ox_file_meta_element(file, &meta, layer);
     }
-    if (meta.type == OX_FILE_META_NONE) return false;
+    if (meta.type == OX_FILE_META_NONE) return oxi_llm_find_default(model, key, out);
     const bool integer =
         meta.type == OX_FILE_META_INT || meta.type == OX_FILE_META_UINT || meta.type == OX_FILE_META_BOOL;
     if (!integer && (whole || meta.type != OX_FILE_META_FLOAT)) {
@@ -33,6 +57,14 @@ static bool oxi_llm_find_number(const ox_llm *model, const ox_file *file, const 
     /* an unsigned number of 2^63 or more reads as a negative one */
     *out = !integer ? meta.f : meta.type == OX_FILE_META_UINT && meta.i < 0 ? 1e19 : (double)meta.i;
     return true;
+}
+
+/* Whether a fact is a list, of each layer. */
+static bool oxi_llm_is_listed(const ox_llm *model, const ox_file *file, const char *key) {
+    char full[96];
+    oxi_llm_key(model, key, full);
+    const ox_file_meta meta = ox_file_meta_find(file, full);
+    return meta.type == OX_FILE_META_ARRAY && meta.count > 0;
 }
 
 /* What a missing fact is: an error. Otherwise the number in its place, which is also that for a fact of 0

@@ -3,6 +3,7 @@
 
 typedef enum oxi_llm_mixer_place {
     OXI_LLM_PLACE_ALONE = 0,
+    OXI_LLM_PLACE_EVERY,
     OXI_LLM_PLACE_BESIDE,
     OXI_LLM_PLACE_UNHEADED,
     OXI_LLM_PLACE_SINGLE,
@@ -72,7 +73,7 @@ static ox_status oxi_llm_read_size(const ox_llm *model, const ox_file *file, con
     const ox_status status = oxi_llm_read_int(model, file, key, 0, 1, otherwise, out);
     if (status || *out <= (int64_t)1 << 20) return status;
     return oxi_fail(OX_ERR_FORMAT, "llm: metadata key %s.%s is %lld, allowed are at most %lld",
-                    model->family->name, key, (long long)*out, (long long)1 << 20);
+                    model->config.architecture, key, (long long)*out, (long long)1 << 20);
 }
 
 /* Those of Mamba in all forms: `heads` of the state, or rank of the steps. */
@@ -83,6 +84,8 @@ static ox_status oxi_llm_size_mamba(ox_llm *model, const ox_file *file, oxi_llm_
     if (!status) status = oxi_llm_read_size(model, file, "ssm.time_step_rank", OXI_LLM_NEEDED, &steps);
     if (!status) status = oxi_llm_read_size(model, file, "ssm.group_count", 1, &m->groups);
     if (!status) status = oxi_llm_read_int(model, file, "ssm.dt_b_c_rms", -1, 0, 0, &bare);
+    if (!status) status = oxi_llm_read_size(model, file, "ssm.norm_group_count", m->groups, &m->norm_groups);
+    if (!status) status = oxi_llm_read_float(model, file, "ssm.norm_epsilon", -1, 0, 0, &m->epsilon);
     if (status) return status;
     const bool first = m->kind == OXI_LLM_MIXES_MAMBA, second = m->kind == OXI_LLM_MIXES_MAMBA2;
     m->bare_norms = bare != 0;
@@ -91,7 +94,8 @@ static ox_status oxi_llm_size_mamba(ox_llm *model, const ox_file *file, oxi_llm_
     m->value = first ? state : m->inner / steps;
     if (!second) m->groups = 1;
     m->rank = first ? steps : second ? 0 : model->config.width / 16 > 64 ? model->config.width / 16 : 64;
-    if (m->inner % m->heads != 0 || m->heads % m->groups != 0 || m->inner % m->groups != 0)
+    if (m->inner % m->heads != 0 || m->heads % m->groups != 0 || m->inner % m->groups != 0 ||
+        m->inner % m->norm_groups != 0)
         return oxi_fail(OX_ERR_FORMAT, "llm: a state of %lld numbers in %lld heads, %lld groups",
                         (long long)m->inner, (long long)m->heads, (long long)m->groups);
     const int64_t pairs = 2 * m->groups * state, channels = m->inner + (second ? pairs : 0);
@@ -159,6 +163,31 @@ static ox_status oxi_llm_size_lightning(ox_llm *model, const ox_file *file, oxi_
     return status;
 }
 
+/* `shifts` inputs are shifted, and as many ranks lie behind each other in what makes their shares. */
+static ox_status oxi_llm_size_rwkv(ox_llm *model, const ox_file *file, oxi_llm_mixing *m) {
+    const bool sixth = m->kind == OXI_LLM_MIXES_RWKV6;
+    m->inner = model->config.width;
+    ox_status status = oxi_llm_read_size(model, file, "wkv.head_size", OXI_LLM_NEEDED, &m->key);
+    if (!status && sixth)
+        status = oxi_llm_read_size(model, file, "time_mix_extra_dim", OXI_LLM_NEEDED, &m->rank);
+    if (status) return status;
+    if (m->inner % m->key != 0 || m->inner > 1 << 20)
+        return oxi_fail(OX_ERR_FORMAT, "llm: %lld numbers in heads of %lld", (long long)m->inner,
+                        (long long)m->key);
+    m->value = m->key;
+    m->heads = m->inner / m->key;
+    status = oxi_llm_read_size(model, file, "attention.head_count_kv", m->heads, &m->groups);
+    if (!status && m->heads % m->groups != 0)
+        return oxi_fail(OX_ERR_FORMAT, "llm: %lld heads cannot share %lld key-value heads",
+                        (long long)m->heads, (long long)m->groups);
+    m->shifts = sixth ? 5 : 6;
+    oxi_llm_set_size(m, OXI_LLM_SIZE_MIXER_SHIFTS, m->shifts);
+    oxi_llm_set_size(m, OXI_LLM_SIZE_MIXER_SHIFT_RANKS, m->shifts * m->rank);
+    oxi_llm_set_size(m, OXI_LLM_SIZE_MIXER_DECAYS, m->inner);
+    oxi_llm_set_size(m, OXI_LLM_SIZE_MIXER_NORM, m->inner);
+    return status;
+}
+
 /* ---- what tensors must hold ---------------------------------------------------------------------------- */
 
 /* A weight that a mixer must have, and how many numbers it holds where parts.def does not say. */
@@ -167,42 +196,79 @@ typedef struct oxi_llm_mixer_need {
     oxi_llm_size count;
 } oxi_llm_mixer_need;
 
-enum { OXI_LLM_MIXER_NEEDS = 12 };
+enum { OXI_LLM_MIXER_NEEDS = 16 };
+
+/* What queries, keys and values of a mixer are made by: matrices of its own; those that attention has, for as
+ * many queries as keys, or for more of them. */
+typedef enum oxi_llm_mixer_heads {
+    OXI_LLM_MIXER_HEADS_NONE = 0,
+    OXI_LLM_MIXER_HEADS_ALIKE,
+    OXI_LLM_MIXER_HEADS_SHARED
+} oxi_llm_mixer_heads;
 
 typedef struct oxi_llm_mixer_kind {
     ox_status (*size)(ox_llm *model, const ox_file *file, oxi_llm_mixing *m);
+    bool convolves; /* it has taps */
+    oxi_llm_mixer_heads heads;
     oxi_llm_mixer_need needs[OXI_LLM_MIXER_NEEDS]; /* up to one of role ATTENTION_NORM, which all have */
 } oxi_llm_mixer_kind;
 
 #define OXI_N(role, count) \
     { OXI_LLM_##role, OXI_LLM_SIZE_##count }
 static const oxi_llm_mixer_kind oxi_llm_mixer_kinds[OXI_LLM_MIXES_COUNT] = {
-    {NULL, {OXI_N(ATTENTION_NORM, NONE)}},
-    {oxi_llm_size_mamba, /* MAMBA */
+    {NULL, false, OXI_LLM_MIXER_HEADS_NONE, {OXI_N(ATTENTION_NORM, NONE)}},
+    {oxi_llm_size_mamba,
+     true,
+     OXI_LLM_MIXER_HEADS_NONE, /* MAMBA */
      {OXI_N(MIXER_IN, NONE), OXI_N(MIXER_CONV, MIXER_KERNEL), OXI_N(MIXER_X, NONE), OXI_N(MIXER_STEP, NONE),
       OXI_N(MIXER_DECAY, MIXER_DECAYS), OXI_N(MIXER_SKIP, MIXER_SKIPS), OXI_N(MIXER_OUT, NONE),
       OXI_N(ATTENTION_NORM, NONE)}},
-    {oxi_llm_size_mamba, /* MAMBA2 */
+    {oxi_llm_size_mamba,
+     true,
+     OXI_LLM_MIXER_HEADS_NONE, /* MAMBA2 */
      {OXI_N(MIXER_IN, NONE), OXI_N(MIXER_CONV, MIXER_KERNEL), OXI_N(MIXER_DECAY, MIXER_DECAYS),
       OXI_N(MIXER_SKIP, MIXER_SKIPS), OXI_N(MIXER_OUT, NONE), OXI_N(ATTENTION_NORM, NONE)}},
-    {oxi_llm_size_mamba, /* PLAMO2 */
+    {oxi_llm_size_mamba,
+     true,
+     OXI_LLM_MIXER_HEADS_NONE, /* PLAMO2 */
      {OXI_N(MIXER_IN, NONE), OXI_N(MIXER_CONV, MIXER_KERNEL), OXI_N(MIXER_X, NONE), OXI_N(MIXER_STEP, NONE),
       OXI_N(MIXER_DECAY, MIXER_DECAYS), OXI_N(MIXER_SKIP, MIXER_SKIPS), OXI_N(MIXER_OUT, NONE),
       OXI_N(MIXER_STEP_NORM, NONE), OXI_N(MIXER_KEY_NORM, NONE), OXI_N(MIXER_QUERY_NORM, NONE),
       OXI_N(ATTENTION_NORM, NONE)}},
-    {oxi_llm_size_conv, /* CONV */
+    {oxi_llm_size_conv,
+     false,
+     OXI_LLM_MIXER_HEADS_NONE, /* CONV */
      {OXI_N(MIXER_IN, NONE), OXI_N(MIXER_CONV, MIXER_KERNEL), OXI_N(MIXER_OUT, NONE),
       OXI_N(ATTENTION_NORM, NONE)}},
-    {oxi_llm_size_delta, /* DELTA */
+    {oxi_llm_size_rwkv,
+     false,
+     OXI_LLM_MIXER_HEADS_SHARED, /* RWKV6 */
+     {OXI_N(SHIFT_FIRST, NONE), OXI_N(SHIFT_DOWN, NONE), OXI_N(SHIFT_UP, NONE), OXI_N(QUERY, NONE),
+      OXI_N(KEY, NONE), OXI_N(VALUE, NONE), OXI_N(MIXER_GATE, NONE), OXI_N(MIXER_DECAY, MIXER_DECAYS),
+      OXI_N(DECAY_DOWN, NONE), OXI_N(DECAY_UP, NONE), OXI_N(MIXER_OUT, NONE), OXI_N(ATTENTION_NORM, NONE)}},
+    {oxi_llm_size_rwkv,
+     false,
+     OXI_LLM_MIXER_HEADS_SHARED, /* RWKV7 */
+     {OXI_N(SHIFT, NONE), OXI_N(QUERY, NONE), OXI_N(KEY, NONE), OXI_N(VALUE, NONE),
+      OXI_N(MIXER_DECAY, MIXER_DECAYS), OXI_N(DECAY_DOWN, NONE), OXI_N(DECAY_UP, NONE), OXI_N(RATE, NONE),
+      OXI_N(RATE_DOWN, NONE), OXI_N(RATE_UP, NONE), OXI_N(KEY_ERASED, NONE), OXI_N(KEY_RATED, NONE),
+      OXI_N(MIXER_BONUS, MIXER_DECAYS), OXI_N(MIXER_OUT, NONE), OXI_N(ATTENTION_NORM, NONE)}},
+    {oxi_llm_size_delta,
+     true,
+     OXI_LLM_MIXER_HEADS_ALIKE, /* DELTA */
      {OXI_N(QUERY_KEY_VALUE, NONE), OXI_N(ATTENTION_GATE, NONE), OXI_N(MIXER_CONV, MIXER_KERNEL),
       OXI_N(MIXER_DECAY, MIXER_DECAYS), OXI_N(MIXER_NORM, MIXER_NORM), OXI_N(MIXER_OUT, NONE),
       OXI_N(ATTENTION_NORM, NONE)}},
-    {oxi_llm_size_kda, /* KDA */
+    {oxi_llm_size_kda,
+     true,
+     OXI_LLM_MIXER_HEADS_ALIKE, /* KDA */
      {OXI_N(QUERY, NONE), OXI_N(KEY, NONE), OXI_N(VALUE, NONE), OXI_N(CONV_QUERY, MIXER_PART_KERNEL),
       OXI_N(CONV_KEY, MIXER_PART_KERNEL), OXI_N(CONV_VALUE, MIXER_PART_KERNEL),
       OXI_N(MIXER_DECAY, MIXER_DECAYS), OXI_N(MIXER_BETA, NONE), OXI_N(DECAY_DOWN, NONE),
       OXI_N(MIXER_GATE, NONE), OXI_N(MIXER_NORM, MIXER_NORM), OXI_N(MERGE, NONE)}},
-    {oxi_llm_size_lightning, /* LIGHTNING */
+    {oxi_llm_size_lightning,
+     false,
+     OXI_LLM_MIXER_HEADS_ALIKE, /* LIGHTNING */
      {OXI_N(QUERY_KEY_VALUE, NONE), OXI_N(MERGE_NORM, NONE), OXI_N(ATTENTION_GATE, NONE), OXI_N(MERGE, NONE),
       OXI_N(ATTENTION_NORM, NONE)}}};
 #undef OXI_N
@@ -214,7 +280,7 @@ static ox_status oxi_llm_read_mixing(ox_llm *model, const ox_file *file, oxi_llm
     const int64_t most = 1 << 20;
     m->kind = kind;
     ox_status status = OX_OK;
-    if (kind != OXI_LLM_MIXES_CONV && kind != OXI_LLM_MIXES_LIGHTNING)
+    if (oxi_llm_mixer_kinds[kind].convolves)
         status = oxi_llm_read_int(model, file, "ssm.conv_kernel", -1, 2, OXI_LLM_NEEDED, &m->taps);
     if (!status) status = oxi_llm_mixer_kinds[kind].size(model, file, m);
     if (status) return status;
@@ -252,10 +318,13 @@ static ox_status oxi_llm_read_mixers(ox_llm *model, const ox_file *file) {
 /* Heads of a layer that has the mixer alone: those of its products, of the same names as attention's. */
 static void oxi_llm_place_mixer_heads(const ox_llm *model, oxi_llm_layer *l) {
     const oxi_llm_mixing *m = &model->numbers.mixing;
-    const bool named = m->kind >= OXI_LLM_MIXES_DELTA;
-    l->heads = l->kv_heads = named ? m->groups : 0;
-    l->key_size = named ? m->key : 0;
-    l->value_size = named ? m->heads / m->groups * m->value : 0;
+    const oxi_llm_mixer_heads heads = oxi_llm_mixer_kinds[m->kind].heads;
+    if (heads == OXI_LLM_MIXER_HEADS_NONE) return;
+    const bool alike = heads == OXI_LLM_MIXER_HEADS_ALIKE;
+    l->kv_heads = m->groups;
+    l->heads = alike ? m->groups : m->heads;
+    l->key_size = m->key;
+    l->value_size = alike ? m->heads / m->groups * m->value : m->value;
 }
 
 /* The kernel [channels, taps] of a convolution, as it is multiplied: [taps, channels]. Three become one,

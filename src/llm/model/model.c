@@ -27,6 +27,7 @@ static ox_status oxi_llm_find_family(ox_llm *model, const ox_file *file) {
     for (size_t i = 0; i < sizeof oxi_llm_families / sizeof *oxi_llm_families; i++) {
         if (oxi_llm_text_is(meta.text, oxi_llm_families[i].name)) {
             model->family = &oxi_llm_families[i];
+            model->config.architecture = model->family->name;
             return OX_OK;
         }
     }
@@ -86,17 +87,54 @@ static ox_status oxi_llm_check_vocabulary(const ox_llm *model, const ox_file *fi
     return OX_OK;
 }
 
-static ox_llm *oxi_llm_read(ox_file *file) {
+/* All of a model whose family is known. */
+static ox_status oxi_llm_read(ox_llm *model, ox_file *file) {
+    ox_status status = oxi_llm_read_config(model, file);
+    if (!status) status = oxi_llm_load_weights(model, file);
+    if (!status) status = oxi_llm_check_vocabulary(model, file);
+    return status ? status : oxi_llm_prepack(model, file);
+}
+
+/* The encoder before a decoder, whose facts have the same names: of the row behind. They share the
+ * embedding. */
+static ox_status oxi_llm_read_encoder(ox_llm *model, ox_file *file) {
+    int64_t start = 0;
+    if (!oxi_llm_has_trait(model, OXI_LLM_TRAIT(AFTER_ENCODER))) return OX_OK;
+    ox_llm *encoder = (ox_llm *)oxi_calloc(1, sizeof *encoder);
+    if (!encoder) return OX_ERR_NOMEM;
+    model->encoder = encoder;
+    encoder->references = 1;
+    encoder->family = model->family + 1;
+    encoder->config.architecture = model->config.architecture;
+    ox_status status = oxi_llm_read(encoder, file);
+    if (!status) status = oxi_llm_read_int(model, file, "decoder_start_token_id", -1, 0, 0, &start);
+    if (status) return status;
+    if (encoder->config.width != model->config.width || start >= model->config.vocabulary)
+        return oxi_fail(OX_ERR_FORMAT, "llm: decoding begins with token %lld of %lld", (long long)start,
+                        (long long)model->config.vocabulary);
+    const oxi_llm_part *embedding = &model->part[OXI_LLM_EMBEDDING];
+    for (int role = 0; role < OXI_LLM_MODEL_ROLES; role++) {
+        ox_tensor **weight = &encoder->part[role].weight;
+        if (role != OXI_LLM_EMBEDDING && role != OXI_LLM_OUTPUT) continue;
+        ox_release(*weight);
+        *weight = ox_retain(embedding->weight);
+    }
+    model->config.encoder_layers = encoder->config.layers;
+    model->config.start_token = (int32_t)start;
+    model->config.parameters += encoder->config.parameters - ox_numel(embedding->weight);
+    model->config.bytes += encoder->config.bytes - (int64_t)ox_nbytes(embedding->weight);
+    return OX_OK;
+}
+
+static ox_llm *oxi_llm_read_file(ox_file *file) {
     ox_llm *model = (ox_llm *)oxi_calloc(1, sizeof *model);
     if (!model) return NULL;
     model->references = 1;
     ox_status status = oxi_llm_find_family(model, file);
-    if (!status) status = oxi_llm_read_config(model, file);
     if (!status) status = oxi_llm_read_tokenizer(model, file);
     if (!status) status = oxi_llm_read_template(model, file);
-    if (!status) status = oxi_llm_load_weights(model, file);
-    if (!status) status = oxi_llm_check_vocabulary(model, file);
-    if (!status) status = oxi_llm_prepack(model, file);
+    if (!status) status = oxi_llm_read(model, file);
+    if (!status) status = oxi_llm_read_encoder(model, file);
     if (status) {
         ox_llm_close(model);
         return NULL;
@@ -110,7 +148,7 @@ OX_API ox_llm *ox_llm_open_file(ox_file *file) {
         return NULL;
     }
     const bool speaks = oxi_speak_for_file(file);
-    ox_llm *model = oxi_llm_read(file);
+    ox_llm *model = oxi_llm_read_file(file);
     oxi_speak_end(speaks);
     return model;
 }
@@ -124,6 +162,7 @@ OX_API ox_llm *ox_llm_open(const char *path, ox_device *device) {
 
 OX_API void ox_llm_close(ox_llm *model) {
     if (!model || oxi_atomic_add(&model->references, -1) > 0) return;
+    ox_llm_close(model->encoder);
     oxi_llm_free_weights(model);
     oxi_free(model->chat_template, model->chat_template ? (size_t)model->chat_template_length + 1 : 0);
     ox_tokenizer_close(model->tokenizer);

@@ -11,7 +11,8 @@
  *     windowed    of a layer whose queries see the last positions alone
  *     mixer       what a layer has instead of attention, or beside it: a recurrence over positions
  *     memory      what a recurrence knows of the positions so far: a matrix a head
- *     taps        of a convolution over positions: how many it sees, the last one is its own */
+ *     taps        of a convolution over positions: how many it sees, the last one is its own
+ *     shift       what a position takes of the one before it, number by number (RWKV) */
 #ifndef OX_LLM_MODEL_H
 #define OX_LLM_MODEL_H
 
@@ -25,6 +26,9 @@ typedef enum oxi_llm_block {
     OXI_LLM_BLOCK_PARALLEL,      /* x += a(norm x) + f(norm x), the same norm where f has none of its own */
     OXI_LLM_BLOCK_SUM            /* x = norm(x + a(x)); x = norm(x + f(x)), as the first transformers */
 } oxi_llm_block;
+
+/* A score's scale in defaults.def: 1 / sqrt(width / heads). */
+#define OXI_LLM_OF_WIDTH (-1)
 
 typedef enum oxi_llm_norm_kind { OXI_LLM_NORM_RMS = 0, OXI_LLM_NORM_LAYER } oxi_llm_norm_kind;
 
@@ -43,11 +47,15 @@ typedef enum oxi_llm_router {
     OXI_LLM_ROUTER_COUNT
 } oxi_llm_router;
 
+enum { OXI_LLM_SPARSE_MOST = 16 }; /* experts that a sparse mixer uses */
+
 /* What a token sees: those before it, or all of the text. */
 enum { OXI_LLM_SEES_ALL = 0, OXI_LLM_SEES_BEFORE };
 
 #define OXI_LLM_TRAIT_LIST(X) \
     X(ENCODER)              /* gives hidden states, no logits */ \
+    X(AFTER_ENCODER)        /* answers a text that an encoder read, its row is that behind this one */ \
+    X(SCORES_BARE)          /* scores are not scaled */ \
     X(FIRST_BARE)           /* layer 0 has no norm before attention */ \
     X(PARALLEL_FACT)        /* parallel where use_parallel_residual says so */ \
     X(PARALLEL_WITHOUT)     /* layers without a feed-forward's norm are parallel */ \
@@ -57,17 +65,16 @@ enum { OXI_LLM_SEES_ALL = 0, OXI_LLM_SEES_BEFORE };
     X(SCALES_OF_SIZES)      /* scales are MiniCPM's where the file does not say */ \
     X(EMBEDDING_NORMED)     /* and a norm without weights */ \
     X(LATE_NORMS)           /* norms of q and k after they are turned */ \
-    X(LATE_BARE_NORMS)      /* the same without weights, in turned layers, but with 128 experts */ \
+    X(LATE_BARE_NORMS)      /* the same without weights, in turned layers, if use_qk_norm */ \
+    X(CLAMP_NORMED)         /* clamp_kqv is behind the norms of q and k */ \
     X(SCORE_CAP)            /* attn_logit_softcapping */ \
     X(LOGIT_CAP)            /* final_logit_softcapping */ \
-    X(LOGIT_CAP_30)         /* which is 30 where the file does not say */ \
     X(LOGIT_DIVIDED)        /* logits are divided by logit_scale; else multiplied */ \
     X(NO_OUTPUT_BIAS)       /* a bias of the output is not added */ \
     X(GATE_IN_UP)           /* ffn_up has the gate's rows first, then its own */ \
     X(HALF_HIDDEN)          /* feed_forward_length counts the gate's rows too */ \
     X(SECTION_HALVES)       /* turned in halves where the file has sections */ \
     X(DEPTH_POSITIONS)      /* 32 layers: turned; 40: ALiBi; else no positions at all */ \
-    X(ALIBI_8)              /* ALiBi of at most 8 where the file does not say */ \
     X(ROPE_FACT)            /* turned unless rope.scaling.finetuned is false */ \
     X(NO_FACTORS)           /* factors of frequencies in the file are not used */ \
     X(GATE_LOG2)            /* attention's gate is log2(1 + 2^g) */ \
@@ -78,7 +85,6 @@ enum { OXI_LLM_SEES_ALL = 0, OXI_LLM_SEES_BEFORE };
     X(WINDOW_TURNS)         /* with windows: layers without one are not turned */ \
     X(DENSE_TURNS)          /* and neither are those with experts; the plain ones are */ \
     X(WINDOW_UNSCALED)      /* rope scaling is not for windowed layers */ \
-    X(WINDOW_10000)         /* rope.freq_base_swa is 10000 where the file does not say */ \
     X(DEEP_WINDOWS)         /* windows in models of 64 layers alone */ \
     X(CHUNKS)               /* windows are chunks */ \
     X(FOURTH_PLAIN)         /* layers 3, 7 .. are not turned */ \
@@ -89,7 +95,6 @@ enum { OXI_LLM_SEES_ALL = 0, OXI_LLM_SEES_BEFORE };
     X(ROUTER_EARLY)         /* the router sees the layer's input */ \
     X(DENSE_BESIDE)         /* layers with experts have a plain feed-forward too */ \
     X(SHARED_HALF)          /* the mean of routed and shared experts, not their sum */ \
-    X(EXPERT_CLAMP_7)       /* swiglu_clamp_exp is 7 where the file does not say */ \
     X(CLAMP_LATE)           /* a clamped gate: its activation is at most that, not the gate */ \
     X(SHARED_CLAMP)         /* swiglu_clamp_shexp is used */ \
     X(DENSE_WIDTH)          /* a plain feed-forward beside experts is as wide as the model */ \
@@ -114,13 +119,15 @@ typedef enum oxi_llm_mixer {
     OXI_LLM_MIXES_MAMBA2,
     OXI_LLM_MIXES_PLAMO2,    /* of both: Mamba 2 whose inputs are made as in Mamba 1 */
     OXI_LLM_MIXES_CONV,      /* a short convolution between two gates */
+    OXI_LLM_MIXES_RWKV6,     /* linear attention with decays made of shifted inputs */
+    OXI_LLM_MIXES_RWKV7,     /* the same, and a position changes what was written */
     OXI_LLM_MIXES_DELTA,     /* gated delta net: a decay a head */
     OXI_LLM_MIXES_KDA,       /* the same with a decay for each number of a key */
     OXI_LLM_MIXES_LIGHTNING, /* linear attention with a fixed decay a head */
     OXI_LLM_MIXES_COUNT
 } oxi_llm_mixer;
 
-/* Rows of activations.def. */
+/* Rows of activations.c. */
 typedef struct oxi_llm_activation {
     ox_tensor *(*plain)(ox_tensor *x);                    /* writes to x */
     ox_tensor *(*gated)(ox_tensor *gate, ox_tensor *up); /* activation(gate) * up, written to gate */
@@ -143,15 +150,17 @@ typedef struct oxi_llm_family {
 /* Sizes of a model's mixer, zeros where it has none: mixers.c. */
 #define OXI_LLM_MIXER_SIZE_LIST(X)                                                                         \
     X(MIXER_IN) X(MIXER_INNER) X(MIXER_CHANNELS) X(MIXER_KERNEL) X(MIXER_X) X(MIXER_RANK) X(MIXER_STATE)   \
-    X(MIXER_STEPS) X(MIXER_HEADS) X(MIXER_PAIRS) X(MIXER_DECAYS) X(MIXER_SKIPS) X(MIXER_NORM)              \
+    X(MIXER_SHIFTS) X(MIXER_SHIFT_RANKS) X(MIXER_STEPS) X(MIXER_HEADS) X(MIXER_PAIRS) X(MIXER_DECAYS)       \
+    X(MIXER_SKIPS) X(MIXER_NORM)                                                                           \
     X(MIXER_PART_KERNEL)
 
 /* What shapes are made of: of the model or of a layer, known once the facts are read. */
 #define OXI_LLM_SIZE_LIST(X)                                                                              \
     X(NONE) X(ANY) X(VOCABULARY) X(WIDTH) X(HIDDEN) X(HIDDEN_UP) X(HEADS) X(QUERIES) X(KEYS) X(VALUES)    \
-    X(QUERY_KEY_VALUE) X(MERGED) X(PAIRS) X(QUERY_RANK) X(LATENT) X(LATENT_TURNED) X(LATENT_QUERIES)      \
+    X(QUERY_KEY_VALUE) X(MERGED) X(BUCKETS) X(PAIRS) X(QUERY_RANK) X(LATENT) X(LATENT_TURNED)             \
+    X(LATENT_QUERIES) \
     X(LATENT_PAIRS) X(LATENT_PLAIN) X(LATENT_VALUE) \
-    X(EXPERTS) X(EXPERT_WIDTH) X(EXPERT_HIDDEN) X(EXPERT_GATE_UP)         \
+    X(EXPERTS) X(CHUNKS) X(VALUE_EXPERTS) X(EXPERT_WIDTH) X(EXPERT_HIDDEN) X(EXPERT_GATE_UP)         \
     X(SHARED_HIDDEN) OXI_LLM_MIXER_SIZE_LIST(X)
 
 typedef enum oxi_llm_size {
@@ -206,6 +215,9 @@ typedef struct oxi_llm_mixing {
     int64_t taps;                /* of the convolution; 0 = there is none */
     int64_t inner, groups, rank; /* numbers that are mixed; heads of keys; numbers that steps are made of */
     int64_t heads, key, value;   /* of the memory; 0 = there is none */
+    int64_t norm_groups;         /* of what is mixed: each has a norm of its own */
+    double epsilon;              /* of norms of what is made of the inputs; 0 = the model's */
+    int64_t shifts;              /* inputs that are made of a position and the one before it */
     bool bare_norms;             /* norms without weights, of what is made of the inputs */
     double bound;                /* of KDA's logarithmic decays, or 0 */
     int64_t size[OXI_LLM_SIZE_COUNT];
@@ -222,14 +234,24 @@ typedef struct oxi_llm_numbers {
     int64_t latent_key, latent_value; /* and the sizes of a head's key and value in it */
     int64_t experts, experts_used, expert_width, shared_hidden, expert_groups, expert_groups_used;
     int64_t dense_layers; /* the first ones, which have no experts */
+    const oxi_llm_activation *activation;
     oxi_llm_router router;
     bool routed_norm;
     double routed_scale;
+    int64_t chunk_share; /* experts that have one of the chunk experts */
+    double chunk_scale;  /* of what chunk experts make of the others' result; 0 = there are none */
+    int64_t value_experts, value_experts_used; /* that make values; 0 = none */
     double temperature; /* queries times 1 + this log(1 + floor(position / temperature_length)); 0 = none */
     int64_t temperature_length;
     int64_t chunk;       /* a window is a chunk of so many positions: a token sees those in it before; or 0 */
     int64_t norm_groups; /* of a row, each with a norm of its own; 0 or 1 = none */
+    bool late_bare;      /* q and k of turned layers have norms without weights, behind rope */
+    double alibi_scale;  /* of ALiBi's slopes */
+    double jitter;       /* of a sparse mixer: experts count that are near the best one; 0 = no such router */
     double value_scale;  /* of attention's result; 0 = none */
+    int64_t stack, low_passes; /* layers of a pass; passes of the low stack before one of the high; or 0 */
+    int64_t halved;      /* x is halved behind every so many layers; 0 = never */
+    int64_t buckets, farthest; /* of distances that have a bias of their own; the one where the last begins */
     bool windows;        /* some layer has a window */
     ox_llm_pooling pooling;
     bool causal;
@@ -239,6 +261,7 @@ typedef struct oxi_llm_numbers {
 struct ox_llm {
     int64_t references; /* the user's and one for each context */
     const oxi_llm_family *family;
+    ox_llm *encoder; /* that reads the text which this one answers, or NULL */
     ox_llm_config config;
     oxi_llm_numbers numbers;
     oxi_llm_rope rope, window_rope; /* of layers that see everything, and of windowed ones */
@@ -249,6 +272,7 @@ struct ox_llm {
     int64_t chat_template_length;
     oxi_llm_part part[OXI_LLM_MODEL_ROLES]; /* OUTPUT is EMBEDDING where tied */
     oxi_llm_layer *layers;                  /* [config.layers] */
+    ox_tensor *slopes;                      /* of ALiBi, f32 [heads, 1, 1], or NULL */
 };
 
 static bool oxi_llm_has_trait(const ox_llm *model, uint64_t trait) {
@@ -263,6 +287,7 @@ enum { OXI_LLM_TRIES = 8 };
 typedef struct oxi_llm_state {
     ox_tensor *window; /* [taps - 1, channels]: the last inputs of its convolution */
     ox_tensor *memory; /* [heads, key, value] */
+    ox_tensor *fed;    /* [1, width]: the last input of its feed-forward, where that mixes it in */
 } oxi_llm_state;
 
 struct ox_llm_context {
@@ -272,6 +297,8 @@ struct ox_llm_context {
     ox_dtype dtype;  /* of keys and values */
     ox_tensor **keys, **values; /* a layer's: [kv_heads, room, key_size], [.., value_size]; NULL = room 0 */
     oxi_llm_state *states, *written; /* a layer's: so far, and of the tokens that run; NULL = no mixers */
+    ox_llm_context *encoder; /* of the model's encoder, or NULL */
+    ox_tensor **source; /* [2 * layers] keys and values [kv_heads, n, size] of what it read, or NULL */
     const int32_t *types; /* of the tokens that are run, while ox_llm_embed does; NULL = all 0 */
     int32_t *history;     /* [capacity] its tokens, where frequencies change with the length; or NULL */
     bool stretched;       /* its keys were turned by the frequencies for long texts */

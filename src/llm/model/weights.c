@@ -43,6 +43,7 @@ static int64_t oxi_llm_size_of(const ox_llm *model, const oxi_llm_layer *l, oxi_
     case OXI_LLM_SIZE_QUERY_KEY_VALUE:
         return (l->heads + l->kv_heads) * l->key_size + l->kv_heads * l->value_size;
     case OXI_LLM_SIZE_MERGED: return l->heads * (n->latent && l->attends ? n->latent_value : l->value_size);
+    case OXI_LLM_SIZE_BUCKETS: return n->buckets;
     case OXI_LLM_SIZE_PAIRS: return turned ? turned / 2 : -1; /* of families that are not turned: any */
     case OXI_LLM_SIZE_QUERY_RANK: return n->query_rank;
     case OXI_LLM_SIZE_LATENT: return n->latent;
@@ -52,6 +53,8 @@ static int64_t oxi_llm_size_of(const ox_llm *model, const oxi_llm_layer *l, oxi_
     case OXI_LLM_SIZE_LATENT_PLAIN: return n->latent_key - turned;
     case OXI_LLM_SIZE_LATENT_VALUE: return n->latent_value;
     case OXI_LLM_SIZE_EXPERTS: return n->experts;
+    case OXI_LLM_SIZE_CHUNKS: return n->chunk_share ? n->experts / n->chunk_share : 0;
+    case OXI_LLM_SIZE_VALUE_EXPERTS: return n->value_experts;
     case OXI_LLM_SIZE_EXPERT_WIDTH: return n->expert_width;
     case OXI_LLM_SIZE_EXPERT_HIDDEN: return l->expert_hidden;
     case OXI_LLM_SIZE_EXPERT_GATE_UP: return 2 * l->expert_hidden;
@@ -74,7 +77,7 @@ static ox_status oxi_llm_check_shape(const ox_llm *model, const oxi_llm_layer *l
     if (row->experts) shape[ndim++] = oxi_llm_size_of(model, l, row->experts);
     if (row->rows) shape[ndim++] = oxi_llm_size_of(model, l, row->rows);
     shape[ndim++] = oxi_llm_size_of(model, l, row->columns);
-    if (ndim == 1 && shape[0] < 0 && t->ndim <= 3) return OX_OK;
+    if (ndim == 1 && (shape[0] < 0 || shape[0] == ox_numel(t))) return OX_OK;
     bool fits = t->ndim == ndim;
     for (int d = 0; fits && d < ndim; d++) {
         if (shape[d] < 0) shape[d] = t->shape[d];
@@ -103,6 +106,7 @@ static ox_status oxi_llm_load_tensor(ox_llm *model, const oxi_llm_layer *l, ox_f
     const int ndim = 1 + (row->rows != OXI_LLM_SIZE_NONE) + (row->experts != OXI_LLM_SIZE_NONE);
     if (t && t->ndim == ndim - 1) t = ox_unsqueeze(t, 0); /* files drop ones */
     ox_status status = t ? oxi_llm_check_shape(model, l, name, row, t) : oxi_llm_error();
+    if (!status && ndim == 1 && row->columns != OXI_LLM_SIZE_ANY) t = ox_flatten(t, 0, -1);
     if (!status) {
         const ox_dtype_class cls = oxi_info(t->dtype)->cls;
         if (cls != OX_CLASS_FLOAT && (cls != OX_CLASS_BLOCK || row->rows == OXI_LLM_SIZE_NONE))
@@ -182,13 +186,31 @@ static const oxi_llm_other_name oxi_llm_other_names[] = {
 #include "names.def"
 };
 
+typedef struct oxi_llm_prefix {
+    const char *family, *prefix;
+} oxi_llm_prefix;
+
+#define OXI_LLM_PREFIX(family, prefix) {family, prefix},
+static const oxi_llm_prefix oxi_llm_prefixes_of_families[] = {
+#include "names.def"
+};
+
+/* What stands before the names of the model's layers. */
+static const char *oxi_llm_prefix_of(const ox_llm *model) {
+    for (size_t i = 0; i < sizeof oxi_llm_prefixes_of_families / sizeof *oxi_llm_prefixes_of_families; i++)
+        if (strcmp(oxi_llm_prefixes_of_families[i].family, model->family->name) == 0)
+            return oxi_llm_prefixes_of_families[i].prefix;
+    return "";
+}
+
 /* What a part of a layer is called in this file. "": the family has no such part. */
 static const char *oxi_llm_part_name(const ox_llm *model, const ox_file *file, int64_t layer, int role) {
     for (size_t i = 0; i < sizeof oxi_llm_other_names / sizeof *oxi_llm_other_names; i++) {
         const oxi_llm_other_name *other = &oxi_llm_other_names[i];
         char name[96];
         if ((int)other->role != role || strcmp(other->family, model->family->name) != 0) continue;
-        (void)snprintf(name, sizeof name, "blk.%lld.%s.weight", (long long)layer, other->name);
+        (void)snprintf(name, sizeof name, "%sblk.%lld.%s.weight", oxi_llm_prefix_of(model), (long long)layer,
+                       other->name);
         if (!other->name[0] || ox_file_has(file, name)) return other->name;
     }
     return oxi_llm_layer_parts[role].name;
@@ -230,8 +252,14 @@ static ox_status oxi_llm_check_attention(const ox_llm *model, const oxi_llm_laye
     } else if (!l->part[OXI_LLM_QUERY_KEY_VALUE].weight) {
         status = oxi_llm_need(l, i, OXI_LLM_QUERY);
         if (!status) status = oxi_llm_need(l, i, OXI_LLM_KEY);
-        if (!status) status = oxi_llm_need(l, i, OXI_LLM_VALUE);
+        if (!status && !l->part[OXI_LLM_VALUE_ROUTER].weight) status = oxi_llm_need(l, i, OXI_LLM_VALUE);
+        if (!status && l->part[OXI_LLM_VALUE_ROUTER].weight)
+            status = oxi_llm_need(l, i, OXI_LLM_VALUE_EXPERTS);
     }
+    if (!status && model->numbers.buckets > 0 && i == 0) status = oxi_llm_need(l, i, OXI_LLM_RELATIVE);
+    for (int role = OXI_LLM_CROSS_NORM; role <= OXI_LLM_CROSS_MERGE; role++)
+        if (!status && oxi_llm_has_trait(model, OXI_LLM_TRAIT(AFTER_ENCODER)))
+            status = oxi_llm_need(l, i, (oxi_llm_layer_role)role);
     return status ? status : oxi_llm_need(l, i, OXI_LLM_MERGE);
 }
 
@@ -242,6 +270,16 @@ static ox_status oxi_llm_check_feed_forward(const oxi_llm_layer *l, int64_t i) {
     }
     ox_status status = oxi_llm_need(l, i, OXI_LLM_EXPERTS_DOWN);
     if (!status && !l->part[OXI_LLM_EXPERTS_GATE_UP].weight) status = oxi_llm_need(l, i, OXI_LLM_EXPERTS_UP);
+    if (!status && l->part[OXI_LLM_CHUNKS_DOWN].weight) {
+        const ox_tensor *down = l->part[OXI_LLM_CHUNKS_DOWN].weight;
+        status = oxi_llm_need(l, i, OXI_LLM_CHUNKS_UP);
+        for (int role = OXI_LLM_CHUNKS_GATE; !status && role <= OXI_LLM_CHUNKS_UP; role++) {
+            const ox_tensor *t = l->part[role].weight;
+            if (t && t->shape[1] != down->shape[2])
+                status = oxi_fail(OX_ERR_SHAPE, "llm: tensor blk.%lld.%s.weight is %s", (long long)i,
+                                  oxi_llm_layer_parts[role].name, oxi_tensor_text(t));
+        }
+    }
     if (!status && l->part[OXI_LLM_SHARED_UP].weight) status = oxi_llm_need(l, i, OXI_LLM_SHARED_DOWN);
     return status;
 }
@@ -256,27 +294,111 @@ static ox_status oxi_llm_check_pair(const ox_llm *model, const oxi_llm_layer *l,
                     (long long)i, oxi_llm_layer_parts[first].name, oxi_tensor_text(down), (long long)wanted);
 }
 
+/* The shares of shifted inputs [shifts, width], in one or in several tensors. */
+static ox_status oxi_llm_place_shifts(const ox_llm *model, oxi_llm_layer *l, int64_t layer) {
+    const int64_t width = model->config.width, shifts = model->numbers.mixing.shifts;
+    oxi_llm_part *p = l->part;
+    ox_tensor *list[5], **place = &p[OXI_LLM_SHIFT].weight;
+    ox_scope scope = ox_scope_begin();
+    for (int i = 0; i < 5; i++) list[i] = p[OXI_LLM_SHIFT_DECAY + i].weight;
+    const bool parts = list[0] && list[1] && list[2] && list[3] && list[4];
+    ox_tensor *all = *place ? ox_flatten(*place, 0, -1) : parts && shifts == 5 ? ox_cat(list, 5, 0) : NULL;
+    const int64_t count = all ? ox_numel(all) : 0;
+    const bool fits = count == shifts * width || (count == 5 * width && !p[OXI_LLM_MIXER_GATE].weight);
+    ox_tensor *shares = fits ? ox_reshape(all, OX_SHAPE(count / width, width)) : NULL;
+    if (shares) {
+        ox_release(*place);
+        *place = ox_retain(shares);
+    }
+    ox_scope_end(&scope);
+    if (shares) return OX_OK;
+    return oxi_fail(count ? OX_ERR_SHAPE : OX_ERR_NOT_FOUND,
+                    "llm: tensor blk.%lld.%s.weight has %lld numbers, asked for are %lld", (long long)layer,
+                    oxi_llm_layer_parts[OXI_LLM_SHIFT].name, (long long)count, (long long)(shifts * width));
+}
+
 static ox_status oxi_llm_check_mixer(const ox_llm *model, oxi_llm_layer *l, int64_t i) {
     const oxi_llm_mixer_need *needs = oxi_llm_mixer_kinds[l->mixer].needs;
-    const oxi_llm_mixer_need norm = {OXI_LLM_MIXER_NORM, OXI_LLM_SIZE_MIXER_NORM};
+    const oxi_llm_mixer_need norm = {OXI_LLM_MIXER_NORM, OXI_LLM_SIZE_MIXER_NORM},
+                             bonus = {OXI_LLM_MIXER_BONUS, OXI_LLM_SIZE_MIXER_DECAYS};
     const ox_tensor *bias = l->part[OXI_LLM_MIXER_CONV].bias;
+    const oxi_llm_part *own = &l->part[OXI_LLM_MIXER_NORM];
     ox_status status = OX_OK;
     for (int k = 0; !status && k < OXI_LLM_MIXER_NEEDS && needs[k].role != OXI_LLM_ATTENTION_NORM; k++)
         status = oxi_llm_count_numbers(model, l, i, &needs[k], oxi_llm_layer_parts[needs[k].role].name);
     if (!status && l->part[OXI_LLM_MIXER_NORM].weight)
         status = oxi_llm_count_numbers(model, l, i, &norm, oxi_llm_layer_parts[norm.role].name);
+    if (!status && own->bias && (!own->weight || ox_numel(own->bias) != ox_numel(own->weight)))
+        status = oxi_fail(OX_ERR_SHAPE, "llm: tensor blk.%lld.%s.bias is %s", (long long)i,
+                          oxi_llm_layer_parts[norm.role].name, oxi_tensor_text(own->bias));
     if (!status && bias && ox_numel(bias) != model->numbers.mixing.size[OXI_LLM_SIZE_MIXER_CHANNELS])
         status = oxi_fail(OX_ERR_SHAPE, "llm: tensor blk.%lld.%s.bias is %s", (long long)i,
                           oxi_llm_layer_parts[OXI_LLM_MIXER_CONV].name, oxi_tensor_text(bias));
-    if (!status && l->mixer == OXI_LLM_MIXES_KDA)
-        status = oxi_llm_check_pair(model, l, i, OXI_LLM_DECAY_DOWN, OXI_LLM_DECAY_UP);
-    if (!status && l->mixer == OXI_LLM_MIXES_KDA)
-        status = oxi_llm_check_pair(model, l, i, OXI_LLM_MIXER_GATE, OXI_LLM_MIXER_GATE_UP);
+    static const oxi_llm_layer_role pairs[][2] = {{OXI_LLM_DECAY_DOWN, OXI_LLM_DECAY_UP},
+                                                  {OXI_LLM_MIXER_GATE, OXI_LLM_MIXER_GATE_UP},
+                                                  {OXI_LLM_RATE_DOWN, OXI_LLM_RATE_UP},
+                                                  {OXI_LLM_VALUE_SHARE_DOWN, OXI_LLM_VALUE_SHARE_UP}};
+    for (size_t k = 0; !status && k < sizeof pairs / sizeof *pairs; k++)
+        if (l->part[pairs[k][0]].weight) status = oxi_llm_check_pair(model, l, i, pairs[k][0], pairs[k][1]);
+    if (!status && model->numbers.mixing.shifts) status = oxi_llm_place_shifts(model, l, i);
+    if (!status && l->part[OXI_LLM_MIXER_BONUS].weight)
+        status = oxi_llm_count_numbers(model, l, i, &bonus, oxi_llm_layer_parts[bonus.role].name);
+    if (!status && l->mixer == OXI_LLM_MIXES_RWKV7 && i > 0) {
+        status = oxi_llm_need(l, i, OXI_LLM_VALUE_SHARE);
+        if (!status) status = oxi_llm_need(l, i, OXI_LLM_VALUE_SHARE_DOWN);
+        if (!status) status = oxi_llm_need(l, i, OXI_LLM_VALUE_SHARE_UP);
+    }
     if (!status && l->mixer == OXI_LLM_MIXES_DELTA && !l->part[OXI_LLM_MIXER_BETA_ALPHA].weight) {
         status = oxi_llm_need(l, i, OXI_LLM_MIXER_BETA);
         if (!status) status = oxi_llm_need(l, i, OXI_LLM_MIXER_ALPHA);
     }
     return status || model->numbers.mixing.taps == 0 ? status : oxi_llm_place_kernel(model, l);
+}
+
+/* ---- matrices of heads --------------------------------------------------------------------------------- */
+
+/* The matrices that make a head's plain keys [heads, latent, plain] and values [heads, value, latent] of the
+ * latent, of one in the file. */
+static void oxi_llm_split_latent(const ox_llm *model, const oxi_llm_layer *l, ox_tensor **keys,
+                                 ox_tensor **values) {
+    const oxi_llm_numbers *n = &model->numbers;
+    const int64_t plain = n->latent_key - model->rope.size;
+    ox_tensor *both =
+        ox_unflatten(l->part[OXI_LLM_LATENT_UP].weight, 0, OX_SHAPE(l->heads, plain + n->latent_value));
+    if (both && both->dtype != OX_F32) both = ox_cast(both, OX_F32);
+    *keys = ox_transpose(ox_narrow(both, 1, 0, plain), 1, 2);
+    *values = ox_narrow(both, 1, plain, n->latent_value);
+}
+
+/* Matrices that are multiplied head by head are kept as the products want them, f32, but those that
+ * stream. */
+static ox_status oxi_llm_place_head_matrices(const ox_llm *model, oxi_llm_layer *l) {
+    static const oxi_llm_layer_role roles[] = {OXI_LLM_LATENT_KEY, OXI_LLM_LATENT_VALUE, OXI_LLM_SHIFT_UP};
+    oxi_llm_part *p = l->part;
+    bool done = true;
+    ox_scope scope = ox_scope_begin();
+    const ox_tensor *up = p[OXI_LLM_LATENT_UP].weight;
+    if (up && l->attends && model->numbers.latent && ox_device_of(up) == model->device) {
+        ox_tensor *made[2] = {NULL, NULL};
+        oxi_llm_split_latent(model, l, &made[0], &made[1]);
+        for (int i = 0; i < 2; i++) {
+            made[i] = ox_contiguous(made[i]);
+            ox_release(p[roles[i]].weight);
+            p[roles[i]].weight = ox_retain(made[i]);
+            done = done && made[i];
+        }
+        oxi_llm_free_part(&p[OXI_LLM_LATENT_UP]);
+    }
+    for (size_t i = 0; done && i < sizeof roles / sizeof *roles; i++) {
+        ox_tensor *t = p[roles[i]].weight;
+        if (!t || t->dtype == OX_F32 || ox_device_of(t) != model->device) continue;
+        ox_tensor *wide = ox_cast(t, OX_F32);
+        ox_release(t);
+        p[roles[i]].weight = ox_retain(wide);
+        done = wide != NULL;
+    }
+    ox_scope_end(&scope);
+    return done ? OX_OK : oxi_llm_error();
 }
 
 static ox_status oxi_llm_check_norms(const ox_llm *model, const oxi_llm_layer *l, int64_t i) {
@@ -303,14 +425,23 @@ static ox_status oxi_llm_check_norms(const ox_llm *model, const oxi_llm_layer *l
 
 /* ---- all weights --------------------------------------------------------------------------------------- */
 
-static ox_status oxi_llm_load_layer(ox_llm *model, ox_file *file, int64_t index) {
-    oxi_llm_layer *l = &model->layers[index];
+/* The block of the file that layer `i` is: of its stack, where passes go through two of them. */
+static int64_t oxi_llm_block_of(const ox_llm *model, int64_t i) {
+    const oxi_llm_numbers *n = &model->numbers;
+    if (n->stack == 0) return i;
+    return i % n->stack + (i / n->stack % (n->low_passes + 1) == n->low_passes ? n->stack : 0);
+}
+
+static ox_status oxi_llm_load_layer(ox_llm *model, ox_file *file, int64_t i) {
+    oxi_llm_layer *l = &model->layers[i];
+    const int64_t index = oxi_llm_block_of(model, i);
+    const char *prefix = oxi_llm_prefix_of(model);
     ox_status status = OX_OK;
     for (int role = 0; !status && role < OXI_LLM_LAYER_ROLES; role++) {
         char stem[80];
         const char *name = oxi_llm_part_name(model, file, index, role);
         if (!name[0]) continue;
-        (void)snprintf(stem, sizeof stem, "blk.%lld.%s", (long long)index, name);
+        (void)snprintf(stem, sizeof stem, "%sblk.%lld.%s", prefix, (long long)index, name);
         status = oxi_llm_load_part(model, l, file, stem, &oxi_llm_layer_parts[role], &l->part[role]);
     }
     oxi_llm_drop_biases(model, l);
@@ -320,7 +451,7 @@ static ox_status oxi_llm_load_layer(ox_llm *model, ox_file *file, int64_t index)
     if (!status && l->attends) status = oxi_llm_check_attention(model, l, index);
     if (!status && l->mixer) status = oxi_llm_check_mixer(model, l, index);
     if (!status && l->feeds) status = oxi_llm_check_feed_forward(l, index);
-    return status;
+    return status ? status : oxi_llm_place_head_matrices(model, l);
 }
 
 /* Factors of the frequencies that lie in the file replace none, and multiply those of YaRN. */
@@ -348,11 +479,36 @@ static ox_status oxi_llm_place_factors(ox_llm *model) {
     return OX_OK;
 }
 
+/* ALiBi's slopes, less steep from head to head. source: Press et al. 2022, "ALiBi" */
+static ox_status oxi_llm_make_slopes(ox_llm *model) {
+    const double most = model->numbers.alibi;
+    const int64_t heads = model->config.heads;
+    int64_t power = 1;
+    if (most <= 0) return OX_OK;
+    float *slopes = (float *)oxi_alloc((size_t)heads * sizeof *slopes);
+    if (!slopes) return OX_ERR_NOMEM;
+    while (2 * power <= heads) power *= 2;
+    for (int64_t h = 0; h < heads; h++)
+        slopes[h] = (float)(-model->numbers.alibi_scale *
+                            exp2(h < power ? -most * (double)(h + 1) / (double)power
+                                           : -most * (double)(2 * (h - power) + 1) / (double)(2 * power)));
+    ox_scope scope = ox_scope_begin();
+    model->slopes = ox_retain(oxi_copied(slopes, OX_SHAPE(heads, 1, 1), OX_F32));
+    ox_scope_end(&scope);
+    oxi_free(slopes, (size_t)heads * sizeof *slopes);
+    return model->slopes ? OX_OK : oxi_llm_error();
+}
+
 static ox_status oxi_llm_load_weights(ox_llm *model, ox_file *file) {
     ox_status status = OX_OK;
     for (int role = 0; !status && role < OXI_LLM_MODEL_ROLES; role++) {
         const oxi_llm_part_row *row = &oxi_llm_model_parts[role];
-        status = oxi_llm_load_part(model, &model->layers[0], file, row->name, row, &model->part[role]);
+        char stem[80];
+        if (role == OXI_LLM_OUTPUT && oxi_llm_has_trait(model, OXI_LLM_TRAIT(ENCODER))) continue;
+        (void)snprintf(stem, sizeof stem, "%s%s.weight", oxi_llm_prefix_of(model), row->name);
+        const bool own = ox_file_has(file, stem);
+        (void)snprintf(stem, sizeof stem, "%s%s", own ? oxi_llm_prefix_of(model) : "", row->name);
+        status = oxi_llm_load_part(model, &model->layers[0], file, stem, row, &model->part[role]);
         if (!status && role == OXI_LLM_EMBEDDING) {
             const ox_tensor *embedding = model->part[role].weight;
             if (!embedding) return oxi_fail(OX_ERR_NOT_FOUND, "llm: tensor %s.weight is missing", row->name);
@@ -366,6 +522,8 @@ static ox_status oxi_llm_load_weights(ox_llm *model, ox_file *file) {
         model->part[OXI_LLM_OUTPUT_NORM] = model->part[OXI_LLM_EMBEDDING_NORM];
         model->part[OXI_LLM_EMBEDDING_NORM] = none;
     }
+    if (model->numbers.stack > 0 && !model->part[OXI_LLM_LOW_START].weight)
+        return oxi_fail(OX_ERR_NOT_FOUND, "llm: tensor hrm.z_l_init is missing");
     if (!model->part[OXI_LLM_OUTPUT_NORM].weight && model->numbers.block != OXI_LLM_BLOCK_SUM &&
         !oxi_llm_has_trait(model, OXI_LLM_TRAIT(BARE_NORMS)))
         return oxi_fail(OX_ERR_NOT_FOUND, "llm: tensor output_norm.weight is missing");
@@ -381,7 +539,7 @@ static ox_status oxi_llm_load_weights(ox_llm *model, ox_file *file) {
     status = oxi_llm_place_factors(model);
     ox_scope_end(&scope);
     for (int64_t i = 0; !status && i < model->config.layers; i++) status = oxi_llm_load_layer(model, file, i);
-    return status;
+    return status ? status : oxi_llm_make_slopes(model);
 }
 
 /* Matrices of block types in a file that was read into memory are kept as products want them. Mapped ones
@@ -404,6 +562,7 @@ static void oxi_llm_free_weights(ox_llm *model) {
     for (int64_t i = 0; model->layers && i < model->config.layers; i++)
         for (int role = 0; role < OXI_LLM_LAYER_ROLES; role++)
             oxi_llm_free_part(&model->layers[i].part[role]);
+    ox_release(model->slopes);
     ox_release(model->rope.factors);
     ox_release(model->rope.long_factors);
     ox_release(model->window_rope.factors);

@@ -94,13 +94,36 @@ static const oxi_llm_size_row oxi_llm_size_rows[] = {OXI_LLM_SOURCE_SIZE_LIST(OX
 static bool oxi_llm_eval(const oxi_llm_config *c, const char *expression, int depth, double *out,
                          ox_status *status);
 
-/* A number, "$size" or a name. */
+/* The rows of a stored tensor; false: there is none of that name. */
+static bool oxi_llm_stored_rows(const oxi_llm_config *c, const char *p, size_t length, double *out) {
+    char name[128];
+    ox_file_entry entry;
+    if (length >= sizeof name || !c->folder->weights) return false;
+    memcpy(name, p, length);
+    name[length] = 0;
+    const int64_t at = oxi_file_find(c->folder->weights, name);
+    if (at < 0 || ox_file_get_entry(c->folder->weights, at, &entry) != OX_OK || entry.ndim < 1) return false;
+    *out = (double)entry.shape[0];
+    return true;
+}
+
+/* A number, "$size", "#tensor", "?name:text" or a name. */
 static bool oxi_llm_eval_operand(const oxi_llm_config *c, const char *p, size_t length, int depth,
                                  double *out, ox_status *status) {
     if (length > 0 && (oxi_is_digit(*p) || *p == '.')) {
         *out = oxi_json_double(p, p + length, 0);
         return true;
     }
+    if (length > 0 && *p == '?') {
+        const char *colon = (const char *)memchr(p, ':', length);
+        if (!colon) return false;
+        const oxi_json_node *text = oxi_llm_config_node(c, p + 1, (size_t)(colon - p - 1));
+        const size_t rest = length - (size_t)(colon - p) - 1;
+        *out = text && text->type == OXI_JSON_STRING && text->length == rest &&
+               memcmp(text->value.text, colon + 1, rest) == 0;
+        return true;
+    }
+    if (length > 0 && *p == '#') return oxi_llm_stored_rows(c, p + 1, length - 1, out);
     if (length == 9 && memcmp(p, "$kv_heads", 9) == 0 && c->folder->kv_heads > 0) { /* worked out already */
         *out = (double)c->folder->kv_heads;
         return true;

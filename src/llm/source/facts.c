@@ -160,8 +160,23 @@ static ox_status oxi_llm_window_pattern(const oxi_llm_config *c, uint8_t *slidin
             if (type->type != OXI_JSON_STRING)
                 return oxi_file_fail(OX_ERR_FORMAT, c->file, 0, SIZE_MAX,
                                      "config.json: layer_types holds something other than texts");
-            sliding[i] = strcmp(type->value.text, "sliding_attention") == 0;
+            sliding[i] = strcmp(type->value.text, "sliding_attention") == 0 ||
+                         strcmp(type->value.text, "chunked_attention") == 0;
         }
+        return OX_OK;
+    }
+    types = oxi_llm_config_node(c, "attention_chunk_size", 20) ? oxi_llm_config_node(c, "no_rope_layers", 14)
+                                                               : NULL;
+    if (types && types->type == OXI_JSON_ARRAY && types->length >= layers) { /* 1: it has rope, in chunks */
+        for (int64_t i = 0; i < layers; i++)
+            sliding[i] = types[1 + i].type == OXI_JSON_INT && types[1 + i].value.i != 0;
+        return OX_OK;
+    }
+    types = oxi_llm_config_node(c, "attention_layers", 16); /* GPT-Neo's: "global", "local" */
+    if (types && types->type == OXI_JSON_ARRAY && types->length >= layers) {
+        const oxi_json_node *type = types + 1;
+        for (int64_t i = 0; i < layers; i++, type++)
+            sliding[i] = type->type == OXI_JSON_STRING && strcmp(type->value.text, "local") == 0;
         return OX_OK;
     }
     const char *letters = oxi_llm_config_text(c, "sliding_window_pattern"); /* "LLLG": local and global */
@@ -187,7 +202,8 @@ static ox_status oxi_llm_add_window(const oxi_llm_config *c) {
     int64_t window = 0, use = 1;
     ox_status status = oxi_llm_config_int(c, "use_sliding_window", 0, 1, 1, &use);
     if (status == OX_OK)
-        status = oxi_llm_config_int(c, "sliding_window|local_attention", -1, INT32_MAX, 0, &window);
+        status = oxi_llm_config_int(c, "sliding_window|local_attention|attention_chunk_size|window_size", -1,
+                                    INT32_MAX, 0, &window);
     if (status != OX_OK) return status;
     if (!use || window <= 0) { /* Phi 3 and 4 are told apart by it */
         const bool says = strcmp(c->folder->model->architecture, "phi3") == 0;
@@ -205,6 +221,40 @@ static ox_status oxi_llm_add_window(const oxi_llm_config *c) {
     return status;
 }
 
+/* ---- layers without attention -------------------------------------------------------------------------- */
+
+/* Whether layer `i` has attention, by layer_types or by a list of those that have. */
+static bool oxi_llm_layer_attends(const oxi_json_node *types, const oxi_json_node *which, int64_t i) {
+    bool found = false;
+    if (types)
+        return types[1 + i].type == OXI_JSON_STRING && strstr(types[1 + i].value.text, "attention") &&
+               !strstr(types[1 + i].value.text, "linear");
+    for (int64_t k = 0; which && k < which->length; k++)
+        found = found || (which[1 + k].type == OXI_JSON_INT && which[1 + k].value.i == i);
+    return found;
+}
+
+/* Key-value heads of each layer: those of no attention have none. For models that have no such number for all
+ * of them. */
+static ox_status oxi_llm_add_kv_heads(const oxi_llm_config *c) {
+    const int64_t layers = c->folder->layers;
+    const oxi_json_node *types = oxi_llm_config_node(c, "layer_types", 11),
+                        *which = oxi_llm_config_node(c, "full_attn_idxs", 14);
+    char key[96];
+    (void)snprintf(key, sizeof key, "%s.attention.head_count_kv", c->folder->model->architecture);
+    if (types && (types->type != OXI_JSON_ARRAY || types->length < layers)) types = NULL;
+    if (which && which->type != OXI_JSON_ARRAY) which = NULL;
+    for (size_t i = 0; i < c->file->meta_count; i++)
+        if (strcmp(c->file->metas[i].key, key) == 0) return OX_OK;
+    int32_t *heads = (int32_t *)oxi_calloc((size_t)layers, sizeof *heads);
+    if (!heads) return OX_ERR_NOMEM;
+    for (int64_t i = 0; i < layers; i++)
+        heads[i] = oxi_llm_layer_attends(types, which, i) ? (int32_t)c->folder->kv_heads : 0;
+    const ox_status status = oxi_llm_fact_array(c, "attention.head_count_kv", OX_GGUF_I32, heads, layers);
+    oxi_free(heads, (size_t)layers * sizeof *heads);
+    return status;
+}
+
 static ox_status oxi_llm_add_facts(const oxi_llm_config *c) {
     const char *architecture = c->folder->model->architecture;
     ox_status status = oxi_llm_fact_text(c, "general.architecture", architecture, strlen(architecture));
@@ -217,5 +267,6 @@ static ox_status oxi_llm_add_facts(const oxi_llm_config *c) {
                     !oxi_llm_row_holds(c, oxi_llm_key_rows[before].who);
         if (first && row->expression[0]) status = oxi_llm_add_fact(c, row);
     }
+    if (status == OX_OK) status = oxi_llm_add_kv_heads(c);
     return status == OX_OK ? oxi_llm_add_window(c) : status;
 }

@@ -71,14 +71,24 @@ static ox_status oxi_llm_folder_json(ox_file *file, const char *name, ox_string 
 
 /* ---- what it says -------------------------------------------------------------------------------------- */
 
+static const oxi_llm_model_type *oxi_llm_named_model(const char *name) {
+    for (size_t i = 0; i < sizeof oxi_llm_model_types / sizeof *oxi_llm_model_types; i++)
+        if (strcmp(oxi_llm_model_types[i].name, name) == 0) return &oxi_llm_model_types[i];
+    return NULL;
+}
+
+/* By the class that it was saved from, or by its type. */
 static const oxi_llm_model_type *oxi_llm_find_model(const oxi_json *json, uint32_t object,
                                                     const char **type) {
-    const uint32_t at = oxi_json_find(json, object, "model_type");
-    if (!at || json->nodes[at].type != OXI_JSON_STRING) return NULL;
+    const uint32_t at = oxi_json_find(json, object, "model_type"),
+                   classes = oxi_json_find(json, object, "architectures");
+    const oxi_json_node *first = classes ? &json->nodes[classes] + 1 : NULL;
+    const oxi_llm_model_type *model = NULL;
+    if (first && first[-1].type == OXI_JSON_ARRAY && first[-1].length > 0 && first->type == OXI_JSON_STRING)
+        model = oxi_llm_named_model(first->value.text);
+    if (model || !at || json->nodes[at].type != OXI_JSON_STRING) return model;
     *type = json->nodes[at].value.text;
-    for (size_t i = 0; i < sizeof oxi_llm_model_types / sizeof *oxi_llm_model_types; i++)
-        if (strcmp(oxi_llm_model_types[i].name, *type) == 0) return &oxi_llm_model_types[i];
-    return NULL;
+    return oxi_llm_named_model(*type);
 }
 
 /* The row of the model type: of the whole, or of the text model in it. */
@@ -181,6 +191,74 @@ static ox_status oxi_llm_folder_tokenizer(const oxi_llm_config *c) {
     return status;
 }
 
+/* ---- pooling, as sentence-transformers stores it ------------------------------------------------------- */
+
+/* The folder of a module of modules.json whose type ends in `type`; false: there is none, or no plain
+ * name. */
+static bool oxi_llm_find_module(const oxi_json *modules, const char *type, const char **path) {
+    for (uint32_t i = 1; modules->count > 1 && i < modules->nodes[0].next; i = modules->nodes[i].next) {
+        const uint32_t kind = oxi_json_find(modules, i, "type"), place = oxi_json_find(modules, i, "path");
+        if (!kind || !place || modules->nodes[kind].type != OXI_JSON_STRING ||
+            modules->nodes[place].type != OXI_JSON_STRING)
+            continue;
+        *path = modules->nodes[place].value.text;
+        if (oxi_ends_with(modules->nodes[kind].value.text, type))
+            return **path && **path != '.' && !strpbrk(*path, "/\\:");
+    }
+    return false;
+}
+
+/* The number that GGUF has for a pooling; -1 = it has none. */
+static int oxi_llm_pooling_number(const oxi_json *config) {
+    static const struct {
+        const char *flag, *name;
+        int number;
+    } kinds[] = {{"pooling_mode_mean_tokens", "mean", 1},
+                 {"pooling_mode_cls_token", "cls", 2},
+                 {"pooling_mode_lasttoken", "lasttoken", 3},
+                 {"pooling_mode_max_tokens", "max", -1},
+                 {"pooling_mode_mean_sqrt_len_tokens", "mean_sqrt_len_tokens", -1},
+                 {"pooling_mode_weightedmean_tokens", "weightedmean", -1}};
+    const uint32_t named = oxi_json_find(config, 0, "pooling_mode");
+    int number = 0, found = 0;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        const uint32_t flag = oxi_json_find(config, 0, kinds[i].flag);
+        const bool asked = flag && config->nodes[flag].type == OXI_JSON_BOOL && config->nodes[flag].value.i,
+                   called = named && config->nodes[named].type == OXI_JSON_STRING &&
+                            strcmp(config->nodes[named].value.text, kinds[i].name) == 0;
+        if (!asked && !called) continue;
+        number = kinds[i].number;
+        found++;
+    }
+    return found == 1 ? number : -1;
+}
+
+/* How hidden states become one row, where the folder is of an embedding model. */
+static ox_status oxi_llm_folder_pooling(const oxi_llm_config *c) {
+    ox_string text;
+    oxi_json modules, config;
+    const char *path = NULL;
+    char name[128];
+    ox_status status = oxi_llm_folder_text(c->file, "modules.json", false, &text);
+    if (status != OX_OK || !text.data) return status;
+    status = oxi_json_parse("modules.json", text.data, (size_t)text.length, &modules);
+    if (status != OX_OK) return status;
+    const bool found =
+        modules.nodes[0].type == OXI_JSON_ARRAY && oxi_llm_find_module(&modules, ".Pooling", &path);
+    const int used = found ? snprintf(name, sizeof name, "%s/config.json", path) : 0;
+    oxi_json_free(&modules);
+    if (used <= 0 || used >= (int)sizeof name) return OX_OK;
+    status = oxi_llm_folder_text(c->file, name, false, &text);
+    if (status == OX_OK) status = oxi_llm_folder_json(c->file, name, text, &config);
+    if (status != OX_OK || !text.data) return status;
+    const int number = oxi_llm_pooling_number(&config);
+    oxi_json_free(&config);
+    if (number > 0) return oxi_llm_fact_number(c, "pooling_type", OX_GGUF_U32, number);
+    return oxi_file_fail(OX_ERR_UNSUPPORTED, c->file, 0, SIZE_MAX,
+                         "%s: another pooling than one of mean, first and last token is not supported",
+                         oxi_quote(name, strlen(name)).text);
+}
+
 /* The folder's own name. */
 static ox_status oxi_llm_folder_name(const oxi_llm_config *c) {
     const char *path = c->file->parts[0].path, *end = path + strlen(path);
@@ -220,6 +298,7 @@ static ox_status oxi_llm_folder_read(oxi_llm_config *c) {
     if (status == OX_OK && strcmp(ox_file_format(c->folder->weights), "safetensors") != 0)
         status = oxi_file_fail(OX_ERR_UNSUPPORTED, c->file, 0, SIZE_MAX, "the weights are no safetensors");
     if (status == OX_OK) status = oxi_llm_add_facts(c);
+    if (status == OX_OK) status = oxi_llm_folder_pooling(c);
     if (status == OX_OK) status = oxi_llm_folder_name(c);
     if (status == OX_OK) status = oxi_llm_folder_tokenizer(c);
     if (status == OX_OK) status = oxi_llm_add_tensors(c);

@@ -49,6 +49,8 @@ typedef enum oxi_llm_transform {
     OXI_LLM_TRANSFORM_POSITIONS,     /* without the first rows, where the model has that trait */
     OXI_LLM_TRANSFORM_WITHOUT_TWO,   /* without the first two rows */
     OXI_LLM_TRANSFORM_FLAT,          /* [1, n]: [n] */
+    OXI_LLM_TRANSFORM_SQUEEZED,      /* [n, 1, m]: [n, m] */
+    OXI_LLM_TRANSFORM_DECAYS,        /* logarithms of decays' rates: minus the rates, f32 */
     OXI_LLM_TRANSFORM_TERNARY,       /* -1, 0 or 1, times the mean of what is there, where it computes so */
     OXI_LLM_TRANSFORM_STACK,         /* several as [count, ..] */
     OXI_LLM_TRANSFORM_VALUES         /* not stored: numbers that follow from config.json */

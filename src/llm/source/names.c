@@ -216,8 +216,13 @@ static ox_status oxi_llm_join_plans(const oxi_llm_config *c) {
 
 static ox_status oxi_llm_add_tensors(const oxi_llm_config *c) {
     const oxi_llm_folder *folder = c->folder;
-    const char *sets = folder->model->sets;
+    char sets[160];
+    int64_t experts = 0;
     oxi_llm_naming naming;
+    const ox_status known =
+        oxi_llm_config_int(c, "num_local_experts|num_experts|n_routed_experts", 0, INT32_MAX, 0, &experts);
+    if (known != OX_OK) return known;
+    (void)snprintf(sets, sizeof sets, "%s %s", folder->model->sets, experts > 0 ? "routed" : "unrouted");
     memset(&naming, 0, sizeof naming);
     naming.config = c;
     for (int i = 0; i < OXI_LLM_MODEL_NAMES; i++)

@@ -130,6 +130,12 @@ static const char *oxi_llm_shape(const oxi_llm_folder *folder, const oxi_llm_pla
         if (!floats) return "is not of floats";
         e->dtype = OX_F32;
         return NULL;
+    case OXI_LLM_TRANSFORM_SQUEEZED:
+        if (e->ndim != 3 || e->shape[1] != 1) return "is not [n, 1, m]";
+        e->ndim = 2;
+        e->shape[1] = e->shape[2];
+        return NULL;
+    case OXI_LLM_TRANSFORM_DECAYS: e->dtype = OX_F32; return floats ? NULL : "is not of floats";
     case OXI_LLM_TRANSFORM_TERNARY: return floats ? NULL : "is not of floats: packed weights are not read";
     case OXI_LLM_TRANSFORM_FLAT:
         if (e->ndim != 2 || e->shape[0] != 1) return "is not [1, n]";

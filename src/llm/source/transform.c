@@ -119,6 +119,8 @@ static ox_tensor *oxi_llm_transform_one(const oxi_llm_folder *folder, const oxi_
         return trait == OXI_LLM_TRAIT_OFFSET ? ox_slice(t, 0, folder->offset, OX_END, 1) : t;
     case OXI_LLM_TRANSFORM_WITHOUT_TWO: return ox_slice(t, 0, 2, OX_END, 1);
     case OXI_LLM_TRANSFORM_FLAT: return ox_flatten(t, 0, -1);
+    case OXI_LLM_TRANSFORM_SQUEEZED: return ox_squeeze(t, 1);
+    case OXI_LLM_TRANSFORM_DECAYS: return ox_neg(ox_exp(ox_cast(t, OX_F32)));
     case OXI_LLM_TRANSFORM_TERNARY: return folder->ternary ? oxi_llm_ternary(t) : t;
     default: return t;
     }

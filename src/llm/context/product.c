@@ -1,0 +1,43 @@
+/* Products, norms and scales by a part of the model: what every piece of the forward pass is made of.
+ * Called by the other parts of this folder. */
+
+static ox_tensor *oxi_llm_product(const oxi_llm_part *part, ox_tensor *x) {
+    x = ox_linear(x, part->weight, part->scale == 1 ? part->bias : NULL);
+    if (part->scale == 1) return x;
+    x = ox_mul_number_(x, part->scale);
+    return part->bias ? ox_add_(x, part->bias) : x;
+}
+
+/* Over the last dim; a weight of more dims has one row for each of x's last dims but one (heads). */
+static ox_tensor *oxi_llm_normalize_with(const ox_llm *model, const oxi_llm_part *part, ox_tensor *x,
+                                         double epsilon) {
+    ox_tensor *weight = part ? part->weight : NULL, *bias = part ? part->bias : NULL;
+    const bool rows = weight && weight->ndim > 1, rms = model->numbers.norm == OXI_LLM_NORM_RMS;
+    ox_tensor *w = rows ? NULL : weight, *b = rows ? NULL : bias;
+    x = rms ? ox_rms_norm(x, 1, w, epsilon) : ox_layer_norm(x, 1, w, b, epsilon);
+    if (rows) x = ox_mul_(x, weight);
+    return bias && (rows || rms) ? ox_add_(x, bias) : x;
+}
+
+static ox_tensor *oxi_llm_normalize(const ox_llm *model, const oxi_llm_part *part, ox_tensor *x) {
+    return oxi_llm_normalize_with(model, part, x, model->numbers.epsilon);
+}
+
+static ox_tensor *oxi_llm_scaled(ox_tensor *x, double scale) {
+    return scale > 0 && scale != 1 ? ox_mul_number_(x, scale) : x;
+}
+
+/* The norm of rows [S, width], in groups where the family has them. */
+static ox_tensor *oxi_llm_normalize_row(const ox_llm *model, const oxi_llm_part *part, ox_tensor *x) {
+    const int64_t groups = model->numbers.norm_groups, width = model->config.width;
+    if (groups < 2) return oxi_llm_normalize(model, part, x);
+    x = oxi_llm_normalize(model, NULL, ox_unflatten(x, 1, OX_SHAPE(groups, width / groups)));
+    x = ox_flatten(x, 1, 2);
+    return part->weight ? ox_mul_(x, part->weight) : x;
+}
+
+/* x [heads, S, n] by a matrix [m, n] a head -> [heads, S, m]. */
+static ox_tensor *oxi_llm_product_by_head(ox_tensor *x, ox_tensor *weights) {
+    if (weights && weights->dtype != OX_F32) weights = ox_cast(weights, OX_F32);
+    return weights ? ox_matmul(x, ox_transpose(weights, 1, 2)) : NULL;
+}

@@ -1,0 +1,114 @@
+/* llm_folder.h - Hugging Face folders for tests: a config.json, tensors of numbers that differ, and what a
+ * conversion makes of them. */
+#ifndef LLM_FOLDER_H
+#define LLM_FOLDER_H
+
+#include "oxtorch_llm.h"
+
+#include "check.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#ifdef _WIN32
+#include <direct.h>
+#define make_folder(path) _mkdir(path)
+#else
+#include <sys/stat.h>
+#define make_folder(path) mkdir(path, 0777)
+#endif
+
+static char folder[1100], written[1200];
+
+/* ---- folders ------------------------------------------------------------------------------------------- */
+
+enum { MOST = 64 };
+typedef struct parts {
+    const char *names[MOST];
+    ox_tensor *tensors[MOST];
+    int count;
+} parts;
+
+/* A tensor of numbers that differ: 1000 k + 0, 1, 2 .. for the k-th. rows 0 = a vector. */
+static inline void add(parts *p, const char *name, int64_t rows, int64_t columns) {
+    const int64_t count = (rows ? rows : 1) * columns;
+    ox_tensor *t = ox_add(ox_arange(0, (double)count, 1, OX_F32), ox_number(1000.0 * p->count));
+    p->names[p->count] = name;
+    p->tensors[p->count++] = rows ? ox_reshape(t, OX_SHAPE(rows, columns)) : t;
+}
+static inline void add_shape(parts *p, const char *name, int64_t a, int64_t b, int64_t c) {
+    add(p, name, a * b, c);
+    p->tensors[p->count - 1] = ox_reshape(p->tensors[p->count - 1], OX_SHAPE(a, b, c));
+}
+
+static inline void write_text(const char *name, const char *text) {
+    char path[1300];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "wb");
+    CHECK(file && fwrite(text, 1, strlen(text), file) == strlen(text));
+    if (file) fclose(file);
+}
+
+static inline void make_model(const char *config, const parts *p) {
+    static const char *const others[] = {"generation_config.json", "tokenizer.json", "tokenizer_config.json",
+                                         "chat_template.jinja", "model.safetensors.index.json"};
+    char path[1300];
+    (void)make_folder(folder);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, others[i]);
+        (void)remove(path);
+    }
+    write_text("config.json", config);
+    snprintf(path, sizeof path, "%s/model.safetensors", folder);
+    CHECK(ox_save_safetensors(path, p->names, p->tensors, p->count, NULL, 0, 0) == OX_OK);
+}
+
+static inline ox_file *convert(const ox_llm_convert_desc *desc) {
+    ox_error_clear();
+    const ox_status status = ox_llm_convert(folder, written, desc);
+    CHECK_MSG(status == OX_OK, "%s", ox_error_text());
+    return status == OX_OK ? ox_file_open(written, NULL) : NULL;
+}
+
+/* Converting must fail with words, and leave no file. */
+static inline void refuse(ox_status status, const char *words) {
+    (void)remove(written);
+    ox_error_clear();
+    const ox_status got = ox_llm_convert(folder, written, NULL);
+    FILE *file = fopen(written, "rb");
+    CHECK_MSG(got == status && strstr(ox_error_text(), words) && !file, "expected %s, got %d %s", words,
+              (int)got, ox_error_text());
+    if (file) fclose(file);
+    ox_error_clear();
+}
+
+/* ---- what was written ---------------------------------------------------------------------------------- */
+
+static inline void has_int(const ox_file *file, const char *key, int64_t value) {
+    CHECK_MSG(ox_file_meta_int(file, key, -77) == value, "%s is %lld", key,
+              (long long)ox_file_meta_int(file, key, -77));
+}
+static inline void has_float(const ox_file *file, const char *key, double value) {
+    const double got = ox_file_meta_float(file, key, -77);
+    CHECK_MSG(fabs(got - value) <= 1e-6 * fabs(value), "%s is %g", key, got);
+}
+static inline void has_text(const ox_file *file, const char *key, const char *value) {
+    const ox_file_meta meta = ox_file_meta_find(file, key);
+    CHECK_MSG(meta.type == OX_FILE_META_STRING && (size_t)meta.text.length == strlen(value) &&
+                  memcmp(meta.text.data, value, strlen(value)) == 0,
+              "%s is %.*s", key, (int)meta.text.length, meta.text.data ? meta.text.data : "");
+}
+static inline void has_no(const ox_file *file, const char *key) {
+    CHECK_MSG(ox_file_meta_find(file, key).type == OX_FILE_META_NONE, "%s is there", key);
+}
+
+/* A tensor that is the expected one in numbers and shape. */
+static inline void has_tensor(ox_file *file, const char *name, ox_tensor *expected) {
+    ox_tensor *t = ox_file_tensor(file, name);
+    ox_tensor *wide = t ? ox_cast(t, OX_F32) : NULL;
+    CHECK_MSG(wide && ox_equal(wide, ox_contiguous(expected)), "%s: %s", name,
+              t ? "other numbers" : "missing");
+    ox_error_clear();
+}
+
+#endif

@@ -1,0 +1,301 @@
+/* test_llm_folders.c - facts and tensors of folders that need more than a name: recurrent layers, poolings of
+ * embedding models, activations, encoders by their class, lists of layers; what is refused, in words.
+ */
+#include "llm_folder.h"
+
+static bool has_list(const ox_file *file, const char *key, int count, const int *values) {
+    const ox_file_meta list = ox_file_meta_find(file, key);
+    bool same = list.type == OX_FILE_META_ARRAY && list.count == count;
+    for (int i = 0; same && i < count; i++) same = ox_file_meta_element(file, &list, i).i == values[i];
+    return same;
+}
+
+/* ---- recurrent layers ---------------------------------------------------------------------------------- */
+
+static void test_mamba(void) {
+    OX_SCOPE {
+        parts p = {{0}, {0}, 0};
+        add(&p, "backbone.embeddings.weight", 10, 8);
+        add(&p, "backbone.layers.0.norm.weight", 0, 8);
+        add(&p, "backbone.layers.0.mixer.in_proj.weight", 32, 8);
+        add_shape(&p, "backbone.layers.0.mixer.conv1d.weight", 16, 1, 4);
+        add(&p, "backbone.layers.0.mixer.A_log", 16, 3);
+        p.tensors[4] = ox_mul_number(ox_randn(OX_SHAPE(16, 3), OX_F32), 0.5);
+        add(&p, "backbone.layers.0.mixer.D", 0, 16);
+        add(&p, "backbone.norm_f.weight", 0, 8);
+        make_model("{\"model_type\":\"mamba\",\"hidden_size\":8,\"num_hidden_layers\":1,\"state_size\":3,"
+                   "\"expand\":2,\"conv_kernel\":4,\"time_step_rank\":1,\"vocab_size\":10}",
+                   &p);
+        ox_file *file = convert(NULL);
+        has_int(file, "mamba.ssm.inner_size", 16);
+        has_int(file, "mamba.ssm.conv_kernel", 4);
+        has_int(file, "mamba.attention.head_count", 0);
+        has_float(file, "mamba.attention.layer_norm_rms_epsilon", 1e-5);
+        has_no(file, "mamba.rope.freq_base");
+        has_no(file, "mamba.attention.key_length");
+        has_tensor(file, "blk.0.ssm_conv1d.weight", ox_squeeze(p.tensors[3], 1));
+        has_tensor(file, "blk.0.ssm_a", ox_neg(ox_exp(p.tensors[4])));
+        has_tensor(file, "blk.0.ssm_d", p.tensors[5]);
+        ox_file_close(file);
+        p.tensors[3] = ox_reshape(p.tensors[3], OX_SHAPE(16, 2, 2));
+        make_model("{\"model_type\":\"mamba\",\"hidden_size\":8,\"num_hidden_layers\":1,\"state_size\":3,"
+                   "\"expand\":2,\"conv_kernel\":4,\"time_step_rank\":1,\"vocab_size\":10}",
+                   &p);
+        refuse(OX_ERR_FORMAT, "mixer.conv1d.weight' is not [n, 1, m]");
+    }
+}
+
+/* Layers with attention by their types, or by a list of them; rows of a stored tensor as a size. */
+static void test_layers(void) {
+    static const char *const lists[] = {"\"layer_types\":[\"conv\",\"full_attention\",\"conv\"]",
+                                        "\"full_attn_idxs\":[1]"};
+    static const int heads[3] = {0, 2, 0};
+    char config[600];
+    OX_SCOPE {
+        parts p = {{0}, {0}, 0};
+        add(&p, "model.embed_tokens.weight", 10, 8);
+        add(&p, "model.layers.0.feed_forward.w1.weight", 11, 8);
+        add_shape(&p, "model.layers.0.conv.conv.weight", 8, 1, 3);
+        add(&p, "model.embedding_norm.weight", 0, 8);
+        for (int i = 0; i < 2; i++) {
+            snprintf(config, sizeof config,
+                     "{\"model_type\":\"lfm2\",\"hidden_size\":8,\"num_hidden_layers\":3,"
+                     "\"num_attention_heads\":4,\"num_key_value_heads\":2,\"intermediate_size\":999,"
+                     "\"norm_eps\":1e-5,\"vocab_size\":10,%s}",
+                     lists[i]);
+            make_model(config, &p);
+            ox_file *file = convert(NULL);
+            CHECK(has_list(file, "lfm2.attention.head_count_kv", 3, heads));
+            has_int(file, "lfm2.feed_forward_length", 11);
+            has_int(file, "lfm2.shortconv.l_cache", 3);
+            has_tensor(file, "blk.0.shortconv.conv.weight", ox_squeeze(p.tensors[2], 1));
+            ox_file_close(file);
+        }
+    }
+}
+
+/* ---- facts --------------------------------------------------------------------------------------------- */
+
+#define SIZES                                                                                      \
+    "\"hidden_size\":8,\"intermediate_size\":6,\"num_hidden_layers\":4,\"num_attention_heads\":2," \
+    "\"num_key_value_heads\":1,\"vocab_size\":10,\"max_position_embeddings\":64,\"rms_norm_eps\":1e-5"
+
+static ox_file *convert_config(const char *config) {
+    parts p = {{0}, {0}, 0};
+    add(&p, "model.embed_tokens.weight", 10, 8);
+    make_model(config, &p);
+    return convert(NULL);
+}
+
+static void test_facts(void) {
+    static const int chunked[4] = {1, 0, 1, 1};
+    OX_SCOPE {
+        ox_file *file = convert_config(
+            "{\"model_type\":\"llama4_text\",\"attention_chunk_size\":16,\"no_rope_layers\":[1,0,1,1],"
+            "\"attn_temperature_tuning\":false,\"use_qk_norm\":false,\"intermediate_size_mlp\":9," SIZES "}");
+        has_int(file, "llama4.attention.sliding_window", 16);
+        CHECK(has_list(file, "llama4.attention.sliding_window_pattern", 4, chunked));
+        CHECK(has_list(file, "llama4.attention.rope_pattern", 4, chunked));
+        has_float(file, "llama4.attention.temperature_scale", 0);
+        has_int(file, "llama4.feed_forward_length", 9);
+        has_int(file, "llama4.use_qk_norm", 0);
+        ox_file_close(file);
+        file = convert_config("{\"model_type\":\"phimoe\",\"router_jitter_noise\":0.25," SIZES "}");
+        has_float(file, "phimoe.router_jitter", 0.25);
+        has_float(file, "phimoe.attention.layer_norm_epsilon", 1e-5);
+        has_no(file, "phimoe.attention.layer_norm_rms_epsilon");
+        ox_file_close(file);
+        file = convert_config("{\"model_type\":\"granitemoehybrid\",\"position_embedding_type\":\"nope\","
+                              "\"mamba_n_heads\":2,\"mamba_expand\":2,\"mamba_d_state\":4," SIZES "}");
+        has_int(file, "granitehybrid.rope.scaling.finetuned", 0);
+        has_int(file, "granitehybrid.ssm.inner_size", 16);
+        ox_file_close(file);
+        file = convert_config("{\"model_type\":\"granitemoehybrid\",\"position_embedding_type\":\"rope\","
+                              "\"mamba_n_heads\":2,\"mamba_expand\":2,\"mamba_d_state\":4," SIZES "}");
+        has_int(file, "granitehybrid.rope.scaling.finetuned", 1);
+        ox_file_close(file);
+    }
+}
+
+static void test_t5(void) {
+    static const struct {
+        const char *config;
+        double scale; /* of logits; -77: there is none */
+    } scales[] = {{"\"tie_word_embeddings\":true", 0.5},
+                  {"\"tie_word_embeddings\":false", -77},
+                  {"\"scale_decoder_outputs\":false,\"tie_word_embeddings\":true", -77},
+                  {"\"dropout_rate\":0", 0.5}};
+    char config[400];
+    OX_SCOPE {
+        parts p = {{0}, {0}, 0};
+        add(&p, "shared.weight", 10, 4);
+        add(&p, "encoder.block.0.layer.0.SelfAttention.q.weight", 6, 4);
+        add(&p, "encoder.block.0.layer.1.layer_norm.weight", 0, 4);
+        add(&p, "decoder.block.0.layer.1.layer_norm.weight", 0, 4);
+        add(&p, "lm_head.weight", 10, 4);
+        for (int i = 0; i < 4; i++) {
+            snprintf(
+                config, sizeof config,
+                "{\"model_type\":\"t5\",\"d_model\":4,\"d_kv\":3,\"d_ff\":5,\"num_layers\":1,\"num_heads\":2,"
+                "\"vocab_size\":10,\"relative_attention_max_distance\":40,%s}",
+                scales[i].config);
+            make_model(config, &p);
+            ox_file *file = convert(NULL);
+            has_text(file, "general.architecture", "t5");
+            has_float(file, "t5.logit_scale", scales[i].scale);
+            has_int(file, "t5.attention.relative_max_distance", 40);
+            has_tensor(file, "enc.blk.0.ffn_norm.weight", p.tensors[2]);
+            has_tensor(file, "dec.blk.0.cross_attn_norm.weight", p.tensors[3]);
+            has_tensor(file, "output.weight", p.tensors[4]);
+            ox_file_close(file);
+        }
+        make_model("{\"model_type\":\"t5\",\"architectures\":[\"T5EncoderModel\"],\"d_model\":4,\"d_kv\":3,"
+                   "\"d_ff\":5,\"num_layers\":1,\"num_heads\":2,\"vocab_size\":10}",
+                   &p);
+        ox_file *file = convert(NULL);
+        has_text(file, "general.architecture", "t5encoder");
+        has_int(file, "t5encoder.attention.key_length", 3);
+        ox_file_close(file);
+    }
+}
+
+/* A feed-forward beside experts is a plain one where there are none. */
+static void test_routed(void) {
+    char config[500];
+    OX_SCOPE {
+        parts p = {{0}, {0}, 0};
+        add(&p, "model.embed_tokens.weight", 10, 8);
+        add(&p, "model.layers.0.shared_mlp.input_linear.weight", 10, 8);
+        add(&p, "model.layers.0.shared_mlp.output_linear.weight", 8, 5);
+        add(&p, "model.layers.0.block_sparse_moe.router.layer.weight", 2, 8);
+        for (int experts = 2; experts >= 0; experts -= 2) {
+            snprintf(config, sizeof config,
+                     "{\"model_type\":\"granitemoehybrid\",\"num_local_experts\":%d,\"mamba_n_heads\":2,"
+                     "\"mamba_expand\":2,\"mamba_d_state\":4,\"shared_intermediate_size\":5," SIZES "}",
+                     experts);
+            if (!experts) p.count--;
+            make_model(config, &p);
+            ox_file *file = convert(NULL);
+            has_int(file, "granitehybrid.feed_forward_length", experts ? 6 : 5);
+            ox_tensor *first = ox_narrow(p.tensors[1], 0, 0, 5), *second = ox_narrow(p.tensors[1], 0, 5, 5);
+            has_tensor(file, experts ? "blk.0.ffn_gate_shexp.weight" : "blk.0.ffn_gate.weight", first);
+            has_tensor(file, experts ? "blk.0.ffn_up_shexp.weight" : "blk.0.ffn_up.weight", second);
+            has_tensor(file, experts ? "blk.0.ffn_down_shexp.weight" : "blk.0.ffn_down.weight", p.tensors[2]);
+            ox_file_close(file);
+        }
+    }
+}
+
+/* ---- pooling, activations ------------------------------------------------------------------------------ */
+
+static void test_pooling(void) {
+    static const struct {
+        const char *config;
+        int number;
+    } kinds[] = {{"{\"pooling_mode_mean_tokens\":true,\"pooling_mode_cls_token\":false}", 1},
+                 {"{\"pooling_mode_cls_token\":true}", 2},
+                 {"{\"pooling_mode\":\"lasttoken\"}", 3}};
+    static const char modules[] =
+        "[{\"idx\":0,\"path\":\"\",\"type\":\"sentence_transformers.models.Transformer\"},"
+        "{\"idx\":1,\"path\":\"%s\",\"type\":\"sentence_transformers.models.Pooling\"}]";
+    static const char config[] = "{\"model_type\":\"qwen3\"," SIZES "}";
+    char text[400], path[1300];
+    parts p = {{0}, {0}, 0};
+    snprintf(path, sizeof path, "%s/1_Pooling", folder);
+    OX_SCOPE {
+        add(&p, "model.embed_tokens.weight", 10, 8);
+        make_model(config, &p);
+        (void)make_folder(path);
+        snprintf(text, sizeof text, modules, "1_Pooling");
+        write_text("modules.json", text);
+        for (int i = 0; i < 3; i++) {
+            write_text("1_Pooling/config.json", kinds[i].config);
+            ox_file *file = convert(NULL);
+            has_int(file, "qwen3.pooling_type", kinds[i].number);
+            ox_file_close(file);
+        }
+        write_text("1_Pooling/config.json", "{\"pooling_mode_max_tokens\":true}");
+        refuse(OX_ERR_UNSUPPORTED, "another pooling");
+        write_text("1_Pooling/config.json",
+                   "{\"pooling_mode_cls_token\":true,\"pooling_mode_mean_tokens\":true}");
+        refuse(OX_ERR_UNSUPPORTED, "another pooling");
+        write_text("1_Pooling/config.json", "[]");
+        refuse(OX_ERR_FORMAT, "1_Pooling/config.json is no object");
+        /* what leaves the folder is not followed */
+        snprintf(text, sizeof text, modules, "../1_Pooling");
+        write_text("modules.json", text);
+        ox_file *file = convert(NULL);
+        has_no(file, "qwen3.pooling_type");
+        ox_file_close(file);
+    }
+    snprintf(path, sizeof path, "%s/modules.json", folder);
+    (void)remove(path);
+}
+
+/* A folder's activation is the one that is computed with; one of no known name is refused. */
+static void test_activation(void) {
+    static const char *const names[] = {"silu", "swish", "gelu", "gelu_new", "relu", "squareplus"};
+    static const char *const rest[] = {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj",
+                                       "self_attn.o_proj", "mlp.gate_proj",    "mlp.up_proj",
+                                       "mlp.down_proj"};
+    static const int rows[] = {8, 4, 4, 8, 6, 6, 8}, columns[] = {8, 8, 8, 8, 8, 8, 6};
+    float logits[6][10];
+    char config[600], tensors[9][64];
+    OX_SCOPE {
+        parts p = {{0}, {0}, 0};
+        ox_manual_seed(3);
+        add(&p, "model.embed_tokens.weight", 10, 8);
+        add(&p, "model.norm.weight", 0, 8);
+        for (int i = 0; i < 9; i++) {
+            const char *const norms[2] = {"input_layernorm", "post_attention_layernorm"};
+            snprintf(tensors[i], sizeof tensors[i], "model.layers.0.%s.weight",
+                     i < 7 ? rest[i] : norms[i - 7]);
+            add(&p, tensors[i], i < 7 ? rows[i] : 0, i < 7 ? columns[i] : 8);
+        }
+        for (int i = 0; i < p.count; i++) p.tensors[i] = ox_randn(ox_shape_of(p.tensors[i]), OX_F32);
+        for (int i = 0; i < 6; i++) {
+            snprintf(
+                config, sizeof config,
+                "{\"model_type\":\"llama\",\"hidden_act\":\"%s\",\"hidden_size\":8,\"intermediate_size\":6,"
+                "\"num_hidden_layers\":1,\"num_attention_heads\":2,\"num_key_value_heads\":1,"
+                "\"vocab_size\":10,\"max_position_embeddings\":64,\"rms_norm_eps\":1e-5}",
+                names[i]);
+            make_model(config, &p);
+            ox_llm *model = ox_llm_open(folder, NULL);
+            if (i == 5) {
+                CHECK_MSG(!model && ox_error() == OX_ERR_UNSUPPORTED && strstr(ox_error_text(), "squareplus"),
+                          "%s", ox_error_text());
+                ox_error_clear();
+                continue;
+            }
+            const int32_t ids[2] = {3, 7};
+            ox_llm_context *context = ox_llm_context_open(model, NULL);
+            CHECK_MSG(ox_llm_decode(context, ids, 2, logits[i]) == OX_OK, "%s", ox_error_text());
+            ox_llm_context_close(context);
+            ox_llm_close(model);
+        }
+    }
+    CHECK(memcmp(logits[0], logits[1], sizeof logits[0]) == 0);
+    for (int i = 2; i < 5; i++) {
+        double apart = 0;
+        for (int k = 0; k < 10; k++) apart = fmax(apart, fabs((double)logits[i][k] - logits[i - 1][k]));
+        CHECK_MSG(apart > 1e-4, "%s and %s are %g apart", names[i], names[i - 1], apart);
+    }
+}
+
+int main(void) {
+    const char *tmp = getenv("OX_TEST_TMP");
+    snprintf(folder, sizeof folder, "%s/folders-%lx", tmp ? tmp : "/tmp", (unsigned long)(size_t)folder);
+    snprintf(written, sizeof written, "%s.gguf", folder);
+    test_mamba();
+    test_layers();
+    test_facts();
+    test_t5();
+    test_routed();
+    test_pooling();
+    test_activation();
+    (void)remove(written);
+    ox_memory_stats stats = ox_memory_get_stats();
+    CHECK(stats.tensors == 0 && stats.storages == 0 && stats.bad_releases == 0);
+    return check_done("llm_folders");
+}
