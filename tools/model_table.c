@@ -38,6 +38,7 @@ static const word words[] = {
     {"LAYER", "layer"},           {"NONE", "no"},                {"PAIRS", "pairs"},
     {"HALVES", "halves"},         {"gelu_tanh", "gelu (tanh)"},  {"square", "relu squared"},
     {"clamped", "silu, clamped"}, {"BEFORE", "those before it"}, {"ALL", "all"},
+    {"relu_or_gelu", "relu or gelu (tanh)"},
 };
 
 static const char *text_of(const char *name) {
