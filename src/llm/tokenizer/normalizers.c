@@ -24,19 +24,35 @@ static bool oxi_is_ascii(const oxi_text *text) {
 
 /* ---- normal forms -------------------------------------------------------------------------------------- */
 
-/* A character of a normal form, while it is sorted and composed. */
+/* A character of a normal form, while it is sorted and composed. Its place in the text is told by counts, as
+ * the reference has it: what is written takes the characters of the text in turn, whatever their order was.
+ * `more`: how many it takes beyond one; -1 = it was put in, and shares the place of the one before. */
 typedef struct oxi_form_char {
-    uint32_t code, from, to;
+    uint32_t code;
+    int32_t more;
     uint8_t combining;
 } oxi_form_char;
 
 typedef struct oxi_form_chars {
     oxi_form_char *list;
     size_t count, room;
+    size_t source; /* bytes of the text that have been taken */
+    uint32_t from, to;
 } oxi_form_chars;
 
+/* A part takes its characters: the first one is where it comes from. */
+static void oxi_form_take(oxi_form_chars *parts, const oxi_text *text, int32_t more) {
+    for (int32_t i = 0; i <= more && parts->source < text->length; i++) {
+        const oxi_char c = oxi_char_at(text, parts->source);
+        if (i == 0) parts->from = c.from;
+        if (i == 0) parts->to = c.to;
+        parts->source = c.end;
+    }
+}
+
 /* Marks behind a base by their class, equal ones as they come; then, composed with what they can be. */
-static ox_status oxi_put_parts(const oxi_unicode *u, oxi_form_chars *parts, bool compose, oxi_buffer *out) {
+static ox_status oxi_put_parts(const oxi_unicode *u, oxi_form_chars *parts, const oxi_text *text,
+                               bool compose, oxi_buffer *out) {
     ox_status status = OX_OK;
     size_t marks = 0;
     for (size_t i = 0; i < parts->count; i++) marks += parts->list[i].combining != 0;
@@ -67,14 +83,17 @@ static ox_status oxi_put_parts(const oxi_unicode *u, oxi_form_chars *parts, bool
             blocked || parts->list[0].combining ? 0 : oxi_compose(u, parts->list[0].code, part.code);
         if (made) {
             parts->list[0].code = made;
+            parts->list[0].more += part.more + 1;
         } else {
             last = part.combining;
             parts->list[kept++] = part;
         }
     }
     if (!compose) kept = parts->count;
-    for (size_t i = 0; i < kept && !status; i++)
-        status = oxi_put_code(out, parts->list[i].code, parts->list[i].from, parts->list[i].to);
+    for (size_t i = 0; i < kept && !status; i++) {
+        oxi_form_take(parts, text, parts->list[i].more);
+        status = oxi_put_code(out, parts->list[i].code, parts->from, parts->to);
+    }
     parts->count = 0;
     return status;
 }
@@ -97,26 +116,26 @@ static ox_status oxi_normal_form(oxi_flow *work, bool compatible, bool compose) 
         uint32_t codes[OXI_MOST_PARTS];
         const size_t count = oxi_decompose(u, c.code, compatible, codes);
         for (size_t i = 0; i < count && !status; i++) {
-            const uint8_t combining = codes[i] < 0x300 ? 0 : oxi_property_of(&u->combining, codes[i]);
+            const uint8_t combining = oxi_combining_of(u, codes[i]);
             if (combining == 0 && parts.count > 0 && !(compose && oxi_joins(u, &parts, codes[i])))
-                status = oxi_put_parts(u, &parts, compose, out);
+                status = oxi_put_parts(u, &parts, &text, compose, out);
             void *grown = oxi_grow(parts.list, &parts.room, parts.count + 1, sizeof *parts.list, false);
             if (!grown) status = OX_ERR_NOMEM;
             if (status) break;
             parts.list = (oxi_form_char *)grown;
             oxi_form_char *part = &parts.list[parts.count++];
             part->code = codes[i];
-            part->from = c.from;
-            part->to = c.to;
+            part->more = i ? -1 : 0;
             part->combining = combining;
             if (combining == 0 && parts.count == 2) { /* joined */
                 parts.list[0].code = oxi_compose(u, parts.list[0].code, codes[i]);
+                parts.list[0].more += part->more + 1;
                 parts.count = 1;
             }
         }
         at = c.end;
     }
-    if (!status) status = oxi_put_parts(u, &parts, compose, out);
+    if (!status) status = oxi_put_parts(u, &parts, &text, compose, out);
     oxi_free(parts.list, parts.room * sizeof *parts.list);
     oxi_put_end(work, out);
     return status;
@@ -167,6 +186,8 @@ static ox_status oxi_map_chars(oxi_flow *work, oxi_char_map map, bool ascii_stay
 static size_t oxi_char_lower(const oxi_unicode *u, uint32_t code, uint32_t out[3]) {
     (void)u;
     out[0] = oxi_jinja_to_lower(code);
+    for (size_t i = 0; i < sizeof oxi_newer_lower / sizeof *oxi_newer_lower; i++)
+        if (code >= oxi_newer_lower[i][0] && code <= oxi_newer_lower[i][1]) out[0] = code + oxi_newer_lower[i][2];
     if (code != 0x130) return 1;
     out[0] = 'i'; /* the only one that becomes two */
     out[1] = 0x307;

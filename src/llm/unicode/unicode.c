@@ -186,6 +186,13 @@ static const oxi_decomposition *oxi_decomposition_of(const oxi_unicode *u, uint3
     return code > 0x3000 && OXI_OLDER(forms, code) ? NULL : &u->decompositions[low];
 }
 
+/* 0 = a starter. */
+static uint8_t oxi_combining_of(const oxi_unicode *u, uint32_t code) {
+    if (code < 0x300) return 0;
+    const uint8_t combining = oxi_property_of(&u->combining, code);
+    return combining && OXI_OLDER(combining, code) ? 0 : combining;
+}
+
 /* Decompositions of decompositions, from the first character on: what is left to do stands behind what is
  * done. */
 static size_t oxi_decompose(const oxi_unicode *u, uint32_t code, bool compatible, uint32_t *out) {

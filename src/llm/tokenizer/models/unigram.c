@@ -49,6 +49,7 @@ static ox_status oxi_unigram_push_unknown(oxi_flow *work, size_t start, size_t e
                               : -1;
     if (whole >= 0) return oxi_token_push(work, whole, start, end);
     for (size_t i = start; i < end && bytes; i++) bytes = v->byte_token[(uint8_t)work->text.bytes[i]] >= 0;
+    if (!bytes && m->unknown >= 0) return oxi_token_push_own(work, m->unknown, start, end);
     if (!bytes) return oxi_push_unknown(work, start, end);
     for (size_t i = start; i < end && !status; i++) {
         status = oxi_token_push(work, v->byte_token[(uint8_t)work->text.bytes[i]], start, end);
