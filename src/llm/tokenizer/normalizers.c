@@ -36,18 +36,19 @@ typedef struct oxi_form_char {
 typedef struct oxi_form_chars {
     oxi_form_char *list;
     size_t count, room;
-    size_t source; /* bytes of the text that have been taken */
-    uint32_t from, to;
+    size_t source;  /* bytes of the text that have been taken */
+    oxi_char taken; /* the last one of them */
 } oxi_form_chars;
 
-/* A part takes its characters: the first one is where it comes from. */
-static void oxi_form_take(oxi_form_chars *parts, const oxi_text *text, int32_t more) {
+/* A part takes its characters. Returns where it comes from: the first of them. */
+static oxi_char oxi_form_take(oxi_form_chars *parts, const oxi_text *text, int32_t more) {
+    oxi_char first = parts->taken;
     for (int32_t i = 0; i <= more && parts->source < text->length; i++) {
-        const oxi_char c = oxi_char_at(text, parts->source);
-        if (i == 0) parts->from = c.from;
-        if (i == 0) parts->to = c.to;
-        parts->source = c.end;
+        parts->taken = oxi_char_at(text, parts->source);
+        if (i == 0) first = parts->taken;
+        parts->source = parts->taken.end;
     }
+    return first;
 }
 
 /* Marks behind a base by their class, equal ones as they come; then, composed with what they can be. */
@@ -91,8 +92,8 @@ static ox_status oxi_put_parts(const oxi_unicode *u, oxi_form_chars *parts, cons
     }
     if (!compose) kept = parts->count;
     for (size_t i = 0; i < kept && !status; i++) {
-        oxi_form_take(parts, text, parts->list[i].more);
-        status = oxi_put_code(out, parts->list[i].code, parts->from, parts->to);
+        const oxi_char from = oxi_form_take(parts, text, parts->list[i].more);
+        status = oxi_put_code(out, parts->list[i].code, from.from, from.to);
     }
     parts->count = 0;
     return status;

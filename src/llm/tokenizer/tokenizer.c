@@ -68,11 +68,9 @@ static ox_status oxi_tokenizer_make_markers(ox_tokenizer *t) {
     if (!t->normalized_length) status = OX_ERR_NOMEM;
     for (int normalized = 0; normalized < 2 && !status; normalized++) {
         uint32_t count = 0;
-        /* of equal ones the last here stands: the first special one, or the first other one */
-        for (size_t k = 2 * t->added_count; k-- > 0;) {
-            const size_t i = k % t->added_count;
+        for (size_t i = t->added_count; i-- > 0;) { /* of equal ones the first stands, which is put in last */
             const oxi_added *added = &t->added[i];
-            if (added->normalized != (normalized == 1) || added->special != (k < t->added_count)) continue;
+            if (added->normalized != (normalized == 1)) continue;
             texts[count].text = oxi_vocabulary_text(v, added->id);
             texts[count].length = oxi_vocabulary_length(v, added->id);
             texts[count].user = !added->special;

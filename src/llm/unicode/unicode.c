@@ -2,6 +2,7 @@
  * Hangul syllables are computed (Unicode 16, section 3.12). */
 #include "llm/unicode/properties.inc"
 #include "llm/unicode/older.inc"
+#include "llm/unicode/classes.inc"
 
 /* ---- unpacking ----------------------------------------------------------------------------------------- */
 
