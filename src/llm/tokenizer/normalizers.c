@@ -434,32 +434,64 @@ static size_t oxi_grapheme_end(const oxi_unicode *u, const oxi_text *text, size_
     return end;
 }
 
+/* What is written waits for the next character: what is left out behind it belongs to it. */
+typedef struct oxi_pending {
+    oxi_form_chars taken;
+    oxi_form_char last; /* code UINT32_MAX = none */
+} oxi_pending;
+
+static ox_status oxi_put_next(oxi_pending *p, const oxi_text *text, uint32_t code, int32_t more,
+                              oxi_buffer *out) {
+    const oxi_form_char last = p->last;
+    p->last.code = code;
+    p->last.more = more;
+    if (last.code == UINT32_MAX) return OX_OK;
+    const oxi_char from = oxi_form_take(&p->taken, text, last.more);
+    return oxi_put_code(out, last.code, from.from, from.to);
+}
+
+/* `old` characters become a text: those that are more than it had were put in. */
+static ox_status oxi_put_instead(oxi_pending *p, const oxi_text *text, int32_t old, const char *made,
+                                 size_t length, oxi_buffer *out) {
+    ox_status status = OX_OK;
+    int32_t count = 0;
+    for (size_t at = 0; at < length && !status; count++) {
+        const uint32_t code = oxi_utf8_code(made, length, &at);
+        status = oxi_put_next(p, text, code, count < old ? 0 : -1, out);
+    }
+    if (count < old && p->last.code != UINT32_MAX) p->last.more += old - count;
+    return status;
+}
+
 static ox_status oxi_normalize_precompiled(const oxi_pipe_step *step, oxi_flow *work) {
     const oxi_unicode *u = &work->tokenizer->unicode;
     const oxi_text text = work->text;
     oxi_charsmap map;
     if (!oxi_charsmap_of(step->text, step->text_length, &map)) return OX_OK;
     oxi_buffer *out = oxi_put_begin(work);
+    oxi_pending pending;
+    memset(&pending, 0, sizeof pending);
+    pending.last.code = UINT32_MAX;
     ox_status status = OX_OK;
     for (size_t at = 0; at < text.length && !status;) {
         const size_t end = oxi_grapheme_end(u, &text, at);
         const char *made;
         size_t made_length;
         if (end - at < 6 && oxi_charsmap_find(&map, text.bytes + at, end - at, false, &made, &made_length)) {
-            const oxi_char c = oxi_char_at(&text, at);
-            status = oxi_put(out, made, made_length, c.from, c.to);
-            at = end;
+            int32_t old = 0;
+            for (; at < end; old++) (void)oxi_utf8_code(text.bytes, text.length, &at);
+            status = oxi_put_instead(&pending, &text, old, made, made_length, out);
         }
         while (at < end && !status) {
             const oxi_char c = oxi_char_at(&text, at);
-            if (!oxi_charsmap_find(&map, text.bytes + at, c.end - at, false, &made, &made_length)) {
-                made = text.bytes + at;
-                made_length = c.end - at;
-            }
-            status = oxi_put(out, made, made_length, c.from, c.to);
+            if (oxi_charsmap_find(&map, text.bytes + at, c.end - at, false, &made, &made_length))
+                status = oxi_put_instead(&pending, &text, 1, made, made_length, out);
+            else
+                status = oxi_put_next(&pending, &text, c.code, 0, out);
             at = c.end;
         }
     }
+    if (!status) status = oxi_put_next(&pending, &text, UINT32_MAX, 0, out);
     oxi_put_end(work, out);
     return status;
 }
@@ -471,13 +503,11 @@ static ox_status oxi_normalize_unigram(const oxi_pipe_step *step, oxi_flow *work
     const bool merge = (step->options & OXI_REMOVE_EXTRA_SPACES) != 0;
     const bool prefix = (step->options & OXI_ADD_PREFIX_SPACE) != 0;
     const char *space = step->options & OXI_ESCAPE_SPACES ? escaped : " ";
-    const oxi_trie *user = &work->tokenizer->markers[0];
     oxi_charsmap map;
     const bool has_map = oxi_charsmap_of(step->text, step->text_length, &map);
     oxi_buffer *out = oxi_put_begin(work);
     bool prepended = false, inside = false;
     ox_status status = OX_OK;
-    (void)user;
     for (size_t at = 0; at < text.length && !status;) {
         const oxi_char c = oxi_char_at(&text, at);
         const char *made = text.bytes + at;
@@ -500,6 +530,8 @@ static ox_status oxi_normalize_unigram(const oxi_pipe_step *step, oxi_flow *work
         }
         at += used;
     }
+    if (!status && prefix && !prepended && !merge && out->length > 0) /* white space alone has it as well */
+        status = oxi_put(out, space, strlen(space), (uint32_t)text.length, (uint32_t)text.length);
     oxi_put_end(work, out);
     return status;
 }

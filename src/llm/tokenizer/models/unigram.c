@@ -44,7 +44,7 @@ static ox_status oxi_unigram_push_unknown(oxi_flow *work, size_t start, size_t e
     const oxi_vocabulary *v = &work->tokenizer->vocabulary;
     bool bytes = m->byte_fallback;
     ox_status status = OX_OK;
-    const int32_t whole = v->by_text.slots && m->byte_fallback
+    const int32_t whole = work->tokenizer->from_json && m->byte_fallback
                               ? oxi_vocabulary_find_known(v, work->text.bytes + start, end - start)
                               : -1;
     if (whole >= 0) return oxi_token_push(work, whole, start, end);
