@@ -87,7 +87,7 @@ typedef struct oxi_token {
     uint16_t leading, trailing; /* white space of a text of its own; OXI_BY_ID: of the token's text */
 } oxi_token;
 
-enum { OXI_BY_ID = UINT16_MAX };
+enum { OXI_BY_ID = UINT16_MAX, OXI_MOST_BLANKS = 1024 }; /* markers may share their white space */
 
 typedef struct oxi_token_list {
     oxi_token *list;

@@ -100,6 +100,7 @@ static size_t oxi_match_run(const oxi_match *s, int32_t index, size_t at, int32_
         if (taken < INT32_MAX) taken++;
     }
     *count = taken;
+    s->matcher->steps += (uint32_t)taken / 8; /* long runs at every place would take quadratic time */
     return at;
 }
 
@@ -135,6 +136,7 @@ static bool oxi_match_steps(oxi_match *s, int32_t step, size_t at, size_t *end, 
 static bool oxi_match_look(oxi_match *s, const oxi_step *step, size_t at, int depth) {
     size_t end;
     const oxi_step *body = &s->pattern->steps[step->other];
+    s->matcher->steps += (uint32_t)step->min / 8;
     for (int32_t i = 0; i < step->min; i++) {
         if (at == 0) return step->negated;
         at = oxi_step_back(s->text, at);

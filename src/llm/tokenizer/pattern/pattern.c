@@ -138,6 +138,8 @@ static bool oxi_class_has_slow(const oxi_pattern *p, int32_t index, uint32_t cod
             in = (oxi_category_bit(p->unicode, code) & t->categories) != 0;
         else if (t->white)
             in = oxi_is_white_space(code);
+        else if (t->ranges)
+            in = oxi_in_ranges(oxi_class_ranges + t->ranges->first, t->ranges->count, code);
         else
             in = code >= t->low && code <= t->high;
         has = in != t->negated;
@@ -168,7 +170,7 @@ static void oxi_class_finish(oxi_pattern *p, int32_t index) {
             const uint32_t bits = t->categories ? t->categories : OXI_SEPARATORS;
             categories |= t->negated ? ~bits : bits;
         } else {
-            c->simple &= !t->negated && t->high < 128;
+            c->simple &= !t->negated && !t->ranges && t->high < 128;
         }
     }
     c->categories = c->negated ? ~categories : categories;
@@ -268,15 +270,15 @@ static ox_status oxi_push_named(oxi_compiler *c, oxi_term_list *list, const char
     term.white = row && row->white;
     term.negated = negated;
     if (!ranges) return oxi_term_push(list, term);
+    oxi_class_term more = oxi_range_term(0, 0), whole = more;
+    more.ranges = ranges;
+    more.negated = !row && negated;
+    if (!row) return oxi_term_push(list, more);
     oxi_term_list all;
     memset(&all, 0, sizeof all);
     term.negated = false;
-    ox_status status = row ? oxi_term_push(&all, term) : OX_OK;
-    for (uint32_t i = 0; i < ranges->count && !status; i++) {
-        const uint32_t *range = oxi_class_ranges[ranges->first + i];
-        status = oxi_term_push(&all, oxi_range_term(range[0], range[1]));
-    }
-    oxi_class_term whole = oxi_range_term(0, 0);
+    ox_status status = oxi_term_push(&all, term);
+    if (!status) status = oxi_term_push(&all, more);
     whole.negated = negated;
     whole.of = status ? -1 : oxi_class_from(c, &all, false, -1);
     oxi_free(all.terms, all.room * sizeof *all.terms);

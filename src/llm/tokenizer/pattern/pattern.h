@@ -10,9 +10,10 @@
 #ifndef OX_LLM_PATTERN_H
 #define OX_LLM_PATTERN_H
 
-/* A term of a class: characters of [low, high], of some categories, or white space, or of another class. */
+/* A term of a class: characters of [low, high], of some categories, white space, ranges, or another class. */
 typedef struct oxi_class_term {
     uint32_t low, high;  /* categories == 0, !white, of < 0 */
+    const oxi_named_range *ranges; /* NULL = none */
     uint32_t categories; /* bits */
     int32_t of;          /* -1 = none */
     bool white, negated;
