@@ -1,5 +1,5 @@
-/* test_tokenizer_gguf.c - kinds of GGUF vocabularies that are searched, not merged (plamo2, rwkv, t5), words apart
- * from white space (whitespace), and every name of a pre-tokenizer with what its pattern does.
+/* test_tokenizer_gguf.c - kinds of GGUF vocabularies that are searched, not merged (plamo2, rwkv, t5), words
+ * apart from white space (whitespace), and every name of a pre-tokenizer with what its pattern does.
  * References: llama.cpp's ids for plamo2 and rwkv; SentencePiece for bytes of Unigram.
  */
 #include "oxtorch_llm.h"
@@ -194,7 +194,7 @@ static void test_pre(void) {
     }
 }
 
-/* Letters of any case are told apart beyond ASCII as well: a capital letter behind a small one begins a word. */
+/* Cases are told apart beyond ASCII as well: a capital letter behind a small one begins a word. */
 static void test_case(void) {
     static const char *const merges[] = {"\xc3\x83 \xc2\xa9", "\xc3\x83 \xc4\xab",
                                          "\xc3\x83\xc2\xa9 \xc3\x83\xc4\xab"};

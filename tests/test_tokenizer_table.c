@@ -783,7 +783,8 @@ static void check_row(const row *r) {
     for (int64_t i = 0; i < count && i < 64; i++)
         snprintf(made + strlen(made), sizeof made - strlen(made), "%s%d:%d-%d", i ? " " : "", (int)ids[i],
                  (int)places[i].start, (int)places[i].end);
-    CHECK_MSG(strcmp(made, r->expected) == 0, "%s\nof \"%s\": %s\nnot %s", r->json, r->text, made, r->expected);
+    CHECK_MSG(strcmp(made, r->expected) == 0, "%s\nof \"%s\": %s\nnot %s", r->json, r->text, made,
+              r->expected);
     ox_tokenizer_decode(t, ids, count, text, sizeof text);
     CHECK_MSG(strcmp(text, r->decoded) == 0, "%s\ndecoded: \"%s\", not \"%s\"", r->json, text, r->decoded);
     ox_tokenizer_close(t);

@@ -188,7 +188,8 @@ static size_t oxi_char_lower(const oxi_unicode *u, uint32_t code, uint32_t out[3
     (void)u;
     out[0] = oxi_jinja_to_lower(code);
     for (size_t i = 0; i < sizeof oxi_newer_lower / sizeof *oxi_newer_lower; i++)
-        if (code >= oxi_newer_lower[i][0] && code <= oxi_newer_lower[i][1]) out[0] = code + oxi_newer_lower[i][2];
+        if (code >= oxi_newer_lower[i][0] && code <= oxi_newer_lower[i][1])
+            out[0] = code + oxi_newer_lower[i][2];
     if (code != 0x130) return 1;
     out[0] = 'i'; /* the only one that becomes two */
     out[1] = 0x307;

@@ -38,7 +38,8 @@ static const oxi_pipe_step *oxi_template_of(const ox_tokenizer *t) {
 
 static uint16_t oxi_count_blanks(const char *text, size_t length, bool at_end) {
     uint16_t count = 0;
-    for (size_t at = at_end ? length : 0; count < OXI_MOST_BLANKS && (at_end ? at > 0 : at < length); count++) {
+    for (size_t at = at_end ? length : 0; count < OXI_MOST_BLANKS && (at_end ? at > 0 : at < length);
+         count++) {
         size_t next = at_end ? oxi_step_back(text, at) : at;
         const size_t before = next;
         const uint32_t code = oxi_utf8_code(text, length, &next);

@@ -1,6 +1,6 @@
-/* PLaMo 2: of all ways to make a text of tokens the cheapest one, from its end to its start; scores in steps of
- * 1/10000, so that sums are exact. Of equal ways the one that begins with the longest token. A character that is
- * no token costs 1000, and becomes its bytes. source llama.cpp, src/llama-vocab.cpp (plamo2) */
+/* PLaMo 2: of all ways to make a text of tokens the cheapest one, from its end to its start; scores in steps
+ * of 1/10000, so that sums are exact. Of equal ways the one that begins with the longest token. A character
+ * that is no token costs 1000, and becomes its bytes. source llama.cpp, src/llama-vocab.cpp (plamo2) */
 
 enum { OXI_PLAMO_UNKNOWN = 10000000, OXI_PLAMO_NEVER = 20000000 };
 
@@ -35,7 +35,8 @@ static void oxi_plamo_search(const oxi_model *m, const char *text, size_t length
             node = oxi_trie_child(&m->trie, node, (uint8_t)text[i]);
             if (node < 0) break;
             const int32_t id = m->trie.nodes[node].value;
-            if (id < 0 || !oxi_plamo_cost(m->scores[id], &cost) || ways[i + 1].cost + cost > best.cost) continue;
+            if (id < 0 || !oxi_plamo_cost(m->scores[id], &cost) || ways[i + 1].cost + cost > best.cost)
+                continue;
             best.cost = ways[i + 1].cost + cost;
             best.length = (uint32_t)(i + 1 - at);
             best.id = id;

@@ -170,9 +170,9 @@ typedef struct oxi_edge_row {
 } oxi_edge_row;
 
 static const oxi_edge_row oxi_edges[] = {
-    {"^", OXI_STEP_LINE_START, false},     {"$", OXI_STEP_LINE_END, false}, {"\\A", OXI_STEP_START, false},
-    {"\\z", OXI_STEP_END, false},          {"\\Z", OXI_STEP_LAST_LINE, false},
-    {"\\b", OXI_STEP_WORD_EDGE, false}, {"\\B", OXI_STEP_WORD_EDGE, true},
+    {"^", OXI_STEP_LINE_START, false}, {"$", OXI_STEP_LINE_END, false},    {"\\A", OXI_STEP_START, false},
+    {"\\z", OXI_STEP_END, false},      {"\\Z", OXI_STEP_LAST_LINE, false}, {"\\b", OXI_STEP_WORD_EDGE, false},
+    {"\\B", OXI_STEP_WORD_EDGE, true},
 };
 
 static ox_status oxi_parse_choice(oxi_compiler *c, int32_t *out);

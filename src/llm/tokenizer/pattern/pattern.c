@@ -40,7 +40,7 @@ static ox_status oxi_pattern_fail(const oxi_compiler *c, const char *what) {
 
 /* ---- classes ------------------------------------------------------------------------------------------- */
 
-/* Names of \p{..} and [:..:], in lower case, without spaces and the like: categories, and ranges of a name. */
+/* Names of \p{..} and [:..:], in lower case, without spaces and the like: categories, and a name's ranges. */
 typedef struct oxi_named_class {
     const char *names; /* with a space between */
     uint32_t categories;
@@ -262,8 +262,8 @@ static bool oxi_pattern_takes(oxi_compiler *c, const char *text) {
 /* A class by its name: its categories alone, or a class of its own. */
 static ox_status oxi_push_named(oxi_compiler *c, oxi_term_list *list, const char *name, bool negated) {
     const oxi_named_class *row = oxi_named_class_of(name);
-    const oxi_named_range *ranges = row ? (row->ranges ? oxi_named_range_of(row->ranges) : NULL)
-                                        : oxi_named_range_of(name);
+    const oxi_named_range *ranges =
+        row ? (row->ranges ? oxi_named_range_of(row->ranges) : NULL) : oxi_named_range_of(name);
     if (!row && !ranges) return oxi_pattern_fail(c, "a class of characters that is not known");
     oxi_class_term term = oxi_range_term(0, 0);
     term.categories = row ? row->categories : 0;
@@ -325,9 +325,9 @@ static ox_status oxi_pattern_escape(oxi_compiler *c, oxi_term_list *list, uint32
         char letter;
         const char *name;
         bool negated;
-    } classes[] = {{'s', "space", false}, {'S', "space", true}, {'d', "nd", false},     {'D', "nd", true},
-                   {'w', "word", false},  {'W', "word", true},  {'h', "xdigit", false}, {'H', "xdigit", true},
-                   {'O', "any", false}};
+    } classes[] = {{'s', "space", false},  {'S', "space", true},  {'d', "nd", false},
+                   {'D', "nd", true},      {'w', "word", false},  {'W', "word", true},
+                   {'h', "xdigit", false}, {'H', "xdigit", true}, {'O', "any", false}};
     if (letter == 'p' || letter == 'P') return oxi_push_property(c, list, letter == 'P');
     for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
         if (classes[i].letter == letter) return oxi_push_named(c, list, classes[i].name, classes[i].negated);

@@ -1,6 +1,6 @@
-/* The patterns that tokenizers split by, as Oniguruma (Ruby's syntax) means them: alternatives, groups, atomic
- * ones, classes, \p{..}, quantifiers (greedy, lazy, possessive), look-ahead, look-behind of a known length,
- * (?imx:..), ^ $ of lines, \A \z \Z \b \R. No back references, no \X, \G, \K.
+/* The patterns that tokenizers split by, as Oniguruma (Ruby's syntax) means them: alternatives, groups and
+ * atomic ones, classes, \p{..}, quantifiers (greedy, lazy, possessive), look-ahead, look-behind of a known
+ * length, (?imx:..), ^ $ of lines, \A \z \Z \b \R. No back references, no \X, \G, \K.
  * A pattern is compiled to a table of steps; a matcher walks it in order, first alternative first. Work is
  * bounded: once a text takes many steps, each (step, place) that failed is remembered and not tried again. */
 /* WORDS
@@ -12,10 +12,10 @@
 
 /* A term of a class: characters of [low, high], of some categories, white space, ranges, or another class. */
 typedef struct oxi_class_term {
-    uint32_t low, high;  /* categories == 0, !white, of < 0 */
+    uint32_t low, high;            /* categories == 0, !white, of < 0 */
     const oxi_named_range *ranges; /* NULL = none */
-    uint32_t categories; /* bits */
-    int32_t of;          /* -1 = none */
+    uint32_t categories;           /* bits */
+    int32_t of;                    /* -1 = none */
     bool white, negated;
 } oxi_class_term;
 

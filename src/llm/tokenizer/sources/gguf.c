@@ -101,7 +101,7 @@ static ox_status oxi_vocabulary_find_byte_tokens(oxi_vocabulary *v, bool typed) 
 
 typedef struct oxi_gguf_kind {
     const char *name, *model; /* tokenizer.ggml.model; the row of models */
-    bool bare; /* nothing is ever put around a text */
+    bool bare;                /* nothing is ever put around a text */
     bool needs_scores, add_bos, add_eos, add_sep, space_prefix;
     int32_t bos, eos, unknown, sep, pad, mask;
     ox_status (*pipeline)(ox_tokenizer *t, const ox_file *file);
@@ -212,7 +212,7 @@ static ox_status oxi_pipeline_bert(ox_tokenizer *t, const ox_file *file) {
     if (!status) {
         status = oxi_add_plain(&t->normalizers, oxi_normalizer_row("bert"),
                                (lowercase ? (uint32_t)OXI_LOWERCASE : 0u) |
-                               (accents ? (uint32_t)OXI_STRIP_ACCENTS : 0u));
+                                   (accents ? (uint32_t)OXI_STRIP_ACCENTS : 0u));
     }
     if (!status) status = oxi_add_plain(&t->pre_tokenizers, oxi_pre_tokenizer_row("bert"), 0);
     if (!status) status = oxi_tokenizer_make_trie(t, (size_t)t->vocabulary.count, UINT32_MAX);
@@ -303,12 +303,9 @@ static ox_status oxi_pipeline_rwkv(ox_tokenizer *t, const ox_file *file) {
 /* Words are what stands between white space; the model sees their characters. */
 static ox_status oxi_pipeline_whitespace(ox_tokenizer *t, const ox_file *file) {
     bool lowercase = strcmp(t->pre, "whitespace") != 0;
-    ox_status status =
-        oxi_llm_meta_bool(file, "tokenizer.ggml.normalizer.lowercase", lowercase, &lowercase);
-    if (!status && lowercase)
-        status = oxi_add_plain(&t->normalizers, oxi_normalizer_row("Lowercase"), 0);
-    if (!status)
-        status = oxi_add_plain(&t->pre_tokenizers, oxi_pre_tokenizer_row("WhitespaceSplit"), 0);
+    ox_status status = oxi_llm_meta_bool(file, "tokenizer.ggml.normalizer.lowercase", lowercase, &lowercase);
+    if (!status && lowercase) status = oxi_add_plain(&t->normalizers, oxi_normalizer_row("Lowercase"), 0);
+    if (!status) status = oxi_add_plain(&t->pre_tokenizers, oxi_pre_tokenizer_row("WhitespaceSplit"), 0);
     return status ? status : oxi_pipeline_bpe(t, file);
 }
 
@@ -353,7 +350,8 @@ static bool oxi_tokenizer_knows(const ox_file *file) {
     char name[48] = "default";
     if (!kind) return false;
     if (pre.type == OX_FILE_META_STRING) oxi_llm_copy_text(pre.text, name, sizeof name);
-    return (kind->pipeline != oxi_pipeline_bpe && kind->pipeline != oxi_pipeline_whitespace) || strcmp(kind->name, "gemma4") == 0 || oxi_pre_row_of(name);
+    return (kind->pipeline != oxi_pipeline_bpe && kind->pipeline != oxi_pipeline_whitespace) ||
+           strcmp(kind->name, "gemma4") == 0 || oxi_pre_row_of(name);
 }
 
 /* ---- special tokens ------------------------------------------------------------------------------------ */

@@ -1,6 +1,7 @@
 /* The names of tokenizer.ggml.pre: how byte-level BPE of that name splits a text, and its other habits.
- * Each pattern splits what those before it made. They are those of the models' own tokenizers. Where llama.cpp
- * has others in their place, ids may differ: \p{Lu} is any letter there, \d, \b and cases know ASCII alone.
+ * Each pattern splits what those before it made. They are those of the models' own tokenizers. Where
+ * llama.cpp has others in their place, ids may differ: \p{Lu} is any letter there, and \d, \b and cases know
+ * ASCII alone.
  * source llama.cpp, src/llama-vocab.cpp and src/unicode.cpp */
 
 enum {

@@ -67,7 +67,8 @@ static double oxi_json_score(const char *text, size_t length, size_t at) {
     if (at < length && (text[at] == 'e' || text[at] == 'E')) {
         const bool below = ++at < length && text[at] == '-';
         at += at < length && (text[at] == '-' || text[at] == '+');
-        for (; oxi_text_digit(text, length, at) && power < 100000; at++) power = power * 10 + (text[at] - '0');
+        for (; oxi_text_digit(text, length, at) && power < 100000; at++)
+            power = power * 10 + (text[at] - '0');
         exponent += below ? -power : power;
     }
     double value = (double)digits;
