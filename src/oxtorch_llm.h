@@ -126,6 +126,7 @@
 #include "llm/tokenizer/models/sentencepiece.c"
 #include "llm/tokenizer/models/words.c"
 #include "llm/tokenizer/models/unigram.c"
+#include "llm/tokenizer/models/plamo.c"
 #include "llm/tokenizer/models/rows.c"
 #include "llm/tokenizer/decoders.c"
 #include "llm/tokenizer/sources/json_steps.c"

@@ -22,6 +22,11 @@ static const struct template_case {
     {"{{ true }} {{ none }} {{ [1, 'a', \"it's\", 'q\"', none, 2.5] }} {{ (1,) }} {{ {'a': 1} }} {{ () "
      "}}",
      "True None [1, 'a', \"it's\", 'q\"', None, 2.5] (1,) {'a': 1} ()"},
+    {"{{ 'aB d'.swapcase() }} {{ 'Stra\303\237e'.casefold() }} {{ '-7'.zfill(4) }}{{ 'ab'.zfill(1) }} {{"
+     " '\303\251'.isalpha() }}{{ 'a1'.isalpha() }}{{ 'a1'.isalnum() }}{{ '\302\262'.isdigit() }}{{ '\302"
+     "\262'.isdecimal() }}{{ '\302\275'.isnumeric() }}{{ '\331\243'.isdecimal() }}{{ 'Ab Cd'.istitle() }"
+     "}{{ 'AB'.istitle() }}{{ ''.isalpha() }}",
+     "Ab D strasse -007ab TrueFalseTrueTrueFalseTrueTrueTrueFalseFalse"},
     {"{{ 7 // 2 }} {{ -7 // 2 }} {{ 7 % -3 }} {{ -7 % 3 }} {{ 7.5 // 2 }} {{ -7.5 % 2 }} {{ 2 ** 10 }} "
      "{{ 2 ** -1 }} {{ -2 ** 2 }} {{ 7 / 2 }}",
      "3 -4 -2 2 3.0 0.5 1024 0.5 4 3.5"},

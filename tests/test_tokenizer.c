@@ -369,7 +369,7 @@ static const struct {
     ox_status status;
     const char *words;
 } hostile[] = {{OX_ERR_NOT_FOUND, "tokenizer.ggml.model"},
-               {OX_ERR_UNSUPPORTED, "the tokenizer's kind \"plamo2\" is not supported"},
+               {OX_ERR_UNSUPPORTED, "the tokenizer's kind \"other\" is not supported"},
                {OX_ERR_NOT_FOUND, "tokenizer.ggml.tokens"},
                {OX_ERR_FORMAT, "tokenizer.ggml.tokens"},
                {OX_ERR_FORMAT, "0 tokens"},
@@ -391,7 +391,7 @@ static const struct {
 static void put_hostile(gguf_make *g, int which) {
     static const char *const two[] = {"a", "b"}, *const bytes[] = {"<0x-1>", "<0x0G>"};
     gguf_text(g, "general.architecture", "llama");
-    if (which > 0) gguf_text(g, "tokenizer.ggml.model", which == 1 ? "plamo2" : "llama");
+    if (which > 0) gguf_text(g, "tokenizer.ggml.model", which == 1 ? "other" : "llama");
     if (which == 3) gguf_array(g, "tokenizer.ggml.tokens", GGUF_U8, 2), gguf_number(&g->keys, 0, 2);
     if (which == 4) put_texts(g, two, 0);
     if (which > 4) put_texts(g, which == 13 ? bytes : two, 2);

@@ -14,7 +14,8 @@ typedef struct ox_tokenizer ox_tokenizer;
 
 /* ox_tokenizer_open - the tokenizer in a GGUF file's metadata; the file may be closed after that.
  * kinds     tokenizer.ggml.model "llama" (SentencePiece, merging by score), "gpt2" (byte-level BPE, split as
- *           the row of tokenizer.ggml.pre says), "bert" (WordPiece), "t5" (Unigram), "rwkv"
+ *           the row of tokenizer.ggml.pre says), "whitespace" (the same for words between white space),
+ *           "bert" (WordPiece), "t5" (Unigram), "plamo2", "rwkv"
  * errors    NULL: OX_ERR_NOT_FOUND a key is missing; OX_ERR_FORMAT a bad value; OX_ERR_UNSUPPORTED another
  *           kind; OX_ERR_NOMEM. untrusted input: yes */
 OX_API ox_tokenizer *ox_tokenizer_open(const ox_file *file);

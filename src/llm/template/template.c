@@ -162,6 +162,10 @@ static char *oxi_jinja_finish(oxi_jinja *j, int64_t *length) {
     }
     oxi_free(j->out, j->out_room);
     oxi_jinja_free_blocks(j->blocks);
+    if (j->unicode) {
+        oxi_unicode_close(j->unicode);
+        oxi_free(j->unicode, sizeof *j->unicode);
+    }
     return block ? block + OXI_ALIGN : NULL;
 }
 

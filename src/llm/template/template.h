@@ -235,6 +235,7 @@ struct oxi_jinja {
     const char *json;         /* the values' text */
     int64_t now;              /* seconds */
     uint64_t seed, randoms;   /* of the filter random: how many were drawn */
+    oxi_unicode *unicode;     /* NULL until a method asks for categories */
 };
 
 struct ox_llm_template {

@@ -11,7 +11,8 @@ static void oxi_decode_list_free(oxi_decode_list *list) {
 static const char *oxi_decode_text(const oxi_decode_list *list, size_t i, size_t *length) {
     const oxi_stretch *token = &list->tokens.list[i];
     *length = token->end - token->start;
-    return list->bytes[list->turn ^ 1].bytes + token->start;
+    const char *bytes = list->bytes[list->turn ^ 1].bytes; /* NULL: all texts are empty */
+    return bytes ? bytes + token->start : "";
 }
 
 static oxi_buffer *oxi_decode_begin(oxi_decode_list *list) {

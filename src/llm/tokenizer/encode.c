@@ -72,9 +72,10 @@ static bool oxi_is_word_char(const ox_tokenizer *t, const oxi_text *text, size_t
     return oxi_is_wide_word(&t->unicode, code);
 }
 
-/* What a marker takes: itself and, if it wants, the white space beside it. False: it is none here. */
+/* What a marker takes: itself and, if it wants, the white space beside it. False: it is none here.
+ * `blank`: white space that was found before, so that a long row of it is read once. */
 static bool oxi_marker_extent(const ox_tokenizer *t, const oxi_added *added, const oxi_text *text,
-                              size_t done, size_t *start, size_t *end) {
+                              size_t done, size_t blank[2], size_t *start, size_t *end) {
     if (added->single_word &&
         ((*start > 0 && oxi_is_word_char(t, text, oxi_step_back(text->bytes, *start))) ||
          (*end < text->length && oxi_is_word_char(t, text, *end))))
@@ -84,11 +85,13 @@ static bool oxi_marker_extent(const ox_tokenizer *t, const oxi_added *added, con
         if (!oxi_is_white_space(oxi_utf8_code(text->bytes, text->length, &at))) break;
         *start = before;
     }
-    while (added->rstrip && *end < text->length) {
-        size_t next = *end;
-        if (!oxi_is_white_space(oxi_utf8_code(text->bytes, text->length, &next))) break;
-        *end = next;
+    if (added->lstrip && *start < done) *start = done;
+    if (added->rstrip && (*end < blank[0] || *end > blank[1])) {
+        blank[0] = blank[1] = *end;
+        for (size_t next = *end; next < text->length; blank[1] = next)
+            if (!oxi_is_white_space(oxi_utf8_code(text->bytes, text->length, &next))) break;
     }
+    if (added->rstrip) *end = blank[1];
     return true;
 }
 
@@ -99,7 +102,7 @@ static ox_status oxi_cut_markers(oxi_flow *work, const oxi_text *text, const oxi
                                  oxi_section_fn section) {
     const ox_tokenizer *t = work->tokenizer;
     oxi_markers found;
-    size_t done = 0, search = 0;
+    size_t done = 0, search = 0, blank[2] = {1, 0};
     if (!trie->nodes) return text->length ? section(work, text) : OX_OK;
     memset(&found, 0, sizeof found);
     const bool user_only = !work->parse_special && !t->from_json;
@@ -111,16 +114,16 @@ static ox_status oxi_cut_markers(oxi_flow *work, const oxi_text *text, const oxi
         if (trie == &t->markers[1]) end = start + (size_t)t->normalized_length[found.list[i].value];
         search = end;
         if (added->special && !work->parse_special) continue;
-        if (!oxi_marker_extent(t, added, text, done, &start, &end) || start < done) continue;
+        if (!oxi_marker_extent(t, added, text, done, blank, &start, &end)) continue;
         if (start > done) {
             const oxi_text part = oxi_text_part(text, done, start);
             status = section(work, &part);
         }
-        if (!status) {
+        if (!status && start < end) { /* else all of it was taken before */
             work->text = *text;
-            status = oxi_token_push(work, added->id, start, end);
+            status = oxi_token_push_own(work, added->id, start, end);
         }
-        done = end;
+        done = end; /* may be less than it was: white space that was taken is there for the next ones */
     }
     if (!status && text->length > done) {
         const oxi_text part = oxi_text_part(text, done, text->length);
@@ -235,7 +238,7 @@ static void oxi_output_all(oxi_output_list *out, const oxi_flow *work, const siz
     const size_t first = pair ? step->single : 0, count = pair ? step->pair : step->single;
     for (size_t i = first; i < first + count; i++) {
         const int32_t id = step->ids[i];
-        oxi_token token = {id, 0, 0};
+        const oxi_token token = {id, 0, 0, OXI_BY_ID, OXI_BY_ID};
         if (id >= 0) {
             if (!bare) oxi_output_push(out, &token, -1, step->types[i]);
         } else if (pair || id == -1) {
@@ -263,7 +266,7 @@ static int64_t oxi_encode(const ox_tokenizer *t, const char *const text[2], cons
         if (!(step->options & OXI_TRIM_OFFSETS)) continue;
         for (int k = 0; k < 2; k++)
             oxi_trim_places(t, work.tokens.list + bounds[k], bounds[k + 1] - bounds[k],
-                            (step->options & OXI_ADD_PREFIX_SPACE) != 0, text[k]);
+                            (step->options & OXI_ADD_PREFIX_SPACE) != 0, text[k], length[k]);
     }
     if (!status) oxi_output_all(out, &work, bounds, pair, desc && desc->bare);
     oxi_work_free(&work);

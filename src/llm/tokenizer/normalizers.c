@@ -24,19 +24,36 @@ static bool oxi_is_ascii(const oxi_text *text) {
 
 /* ---- normal forms -------------------------------------------------------------------------------------- */
 
-/* A character of a normal form, while it is sorted and composed. */
+/* A character of a normal form, while it is sorted and composed. Its place in the text is told by counts, as
+ * the reference has it: what is written takes the characters of the text in turn, whatever their order was.
+ * `more`: how many it takes beyond one; -1 = it was put in, and shares the place of the one before. */
 typedef struct oxi_form_char {
-    uint32_t code, from, to;
+    uint32_t code;
+    int32_t more;
     uint8_t combining;
 } oxi_form_char;
 
 typedef struct oxi_form_chars {
     oxi_form_char *list;
     size_t count, room;
+    size_t source;  /* bytes of the text that have been taken */
+    oxi_char taken; /* the last one of them */
 } oxi_form_chars;
 
+/* A part takes its characters. Returns where it comes from: the first of them. */
+static oxi_char oxi_form_take(oxi_form_chars *parts, const oxi_text *text, int32_t more) {
+    oxi_char first = parts->taken;
+    for (int32_t i = 0; i <= more && parts->source < text->length; i++) {
+        parts->taken = oxi_char_at(text, parts->source);
+        if (i == 0) first = parts->taken;
+        parts->source = parts->taken.end;
+    }
+    return first;
+}
+
 /* Marks behind a base by their class, equal ones as they come; then, composed with what they can be. */
-static ox_status oxi_put_parts(const oxi_unicode *u, oxi_form_chars *parts, bool compose, oxi_buffer *out) {
+static ox_status oxi_put_parts(const oxi_unicode *u, oxi_form_chars *parts, const oxi_text *text,
+                               bool compose, oxi_buffer *out) {
     ox_status status = OX_OK;
     size_t marks = 0;
     for (size_t i = 0; i < parts->count; i++) marks += parts->list[i].combining != 0;
@@ -67,14 +84,17 @@ static ox_status oxi_put_parts(const oxi_unicode *u, oxi_form_chars *parts, bool
             blocked || parts->list[0].combining ? 0 : oxi_compose(u, parts->list[0].code, part.code);
         if (made) {
             parts->list[0].code = made;
+            parts->list[0].more += part.more + 1;
         } else {
             last = part.combining;
             parts->list[kept++] = part;
         }
     }
     if (!compose) kept = parts->count;
-    for (size_t i = 0; i < kept && !status; i++)
-        status = oxi_put_code(out, parts->list[i].code, parts->list[i].from, parts->list[i].to);
+    for (size_t i = 0; i < kept && !status; i++) {
+        const oxi_char from = oxi_form_take(parts, text, parts->list[i].more);
+        status = oxi_put_code(out, parts->list[i].code, from.from, from.to);
+    }
     parts->count = 0;
     return status;
 }
@@ -97,26 +117,26 @@ static ox_status oxi_normal_form(oxi_flow *work, bool compatible, bool compose) 
         uint32_t codes[OXI_MOST_PARTS];
         const size_t count = oxi_decompose(u, c.code, compatible, codes);
         for (size_t i = 0; i < count && !status; i++) {
-            const uint8_t combining = codes[i] < 0x300 ? 0 : oxi_property_of(&u->combining, codes[i]);
+            const uint8_t combining = oxi_combining_of(u, codes[i]);
             if (combining == 0 && parts.count > 0 && !(compose && oxi_joins(u, &parts, codes[i])))
-                status = oxi_put_parts(u, &parts, compose, out);
+                status = oxi_put_parts(u, &parts, &text, compose, out);
             void *grown = oxi_grow(parts.list, &parts.room, parts.count + 1, sizeof *parts.list, false);
             if (!grown) status = OX_ERR_NOMEM;
             if (status) break;
             parts.list = (oxi_form_char *)grown;
             oxi_form_char *part = &parts.list[parts.count++];
             part->code = codes[i];
-            part->from = c.from;
-            part->to = c.to;
+            part->more = i ? -1 : 0;
             part->combining = combining;
             if (combining == 0 && parts.count == 2) { /* joined */
                 parts.list[0].code = oxi_compose(u, parts.list[0].code, codes[i]);
+                parts.list[0].more += part->more + 1;
                 parts.count = 1;
             }
         }
         at = c.end;
     }
-    if (!status) status = oxi_put_parts(u, &parts, compose, out);
+    if (!status) status = oxi_put_parts(u, &parts, &text, compose, out);
     oxi_free(parts.list, parts.room * sizeof *parts.list);
     oxi_put_end(work, out);
     return status;
@@ -167,6 +187,9 @@ static ox_status oxi_map_chars(oxi_flow *work, oxi_char_map map, bool ascii_stay
 static size_t oxi_char_lower(const oxi_unicode *u, uint32_t code, uint32_t out[3]) {
     (void)u;
     out[0] = oxi_jinja_to_lower(code);
+    for (size_t i = 0; i < sizeof oxi_newer_lower / sizeof *oxi_newer_lower; i++)
+        if (code >= oxi_newer_lower[i][0] && code <= oxi_newer_lower[i][1])
+            out[0] = code + oxi_newer_lower[i][2];
     if (code != 0x130) return 1;
     out[0] = 'i'; /* the only one that becomes two */
     out[1] = 0x307;
@@ -412,32 +435,64 @@ static size_t oxi_grapheme_end(const oxi_unicode *u, const oxi_text *text, size_
     return end;
 }
 
+/* What is written waits for the next character: what is left out behind it belongs to it. */
+typedef struct oxi_pending {
+    oxi_form_chars taken;
+    oxi_form_char last; /* code UINT32_MAX = none */
+} oxi_pending;
+
+static ox_status oxi_put_next(oxi_pending *p, const oxi_text *text, uint32_t code, int32_t more,
+                              oxi_buffer *out) {
+    const oxi_form_char last = p->last;
+    p->last.code = code;
+    p->last.more = more;
+    if (last.code == UINT32_MAX) return OX_OK;
+    const oxi_char from = oxi_form_take(&p->taken, text, last.more);
+    return oxi_put_code(out, last.code, from.from, from.to);
+}
+
+/* `old` characters become a text: those that are more than it had were put in. */
+static ox_status oxi_put_instead(oxi_pending *p, const oxi_text *text, int32_t old, const char *made,
+                                 size_t length, oxi_buffer *out) {
+    ox_status status = OX_OK;
+    int32_t count = 0;
+    for (size_t at = 0; at < length && !status; count++) {
+        const uint32_t code = oxi_utf8_code(made, length, &at);
+        status = oxi_put_next(p, text, code, count < old ? 0 : -1, out);
+    }
+    if (count < old && p->last.code != UINT32_MAX) p->last.more += old - count;
+    return status;
+}
+
 static ox_status oxi_normalize_precompiled(const oxi_pipe_step *step, oxi_flow *work) {
     const oxi_unicode *u = &work->tokenizer->unicode;
     const oxi_text text = work->text;
     oxi_charsmap map;
     if (!oxi_charsmap_of(step->text, step->text_length, &map)) return OX_OK;
     oxi_buffer *out = oxi_put_begin(work);
+    oxi_pending pending;
+    memset(&pending, 0, sizeof pending);
+    pending.last.code = UINT32_MAX;
     ox_status status = OX_OK;
     for (size_t at = 0; at < text.length && !status;) {
         const size_t end = oxi_grapheme_end(u, &text, at);
         const char *made;
         size_t made_length;
         if (end - at < 6 && oxi_charsmap_find(&map, text.bytes + at, end - at, false, &made, &made_length)) {
-            const oxi_char c = oxi_char_at(&text, at);
-            status = oxi_put(out, made, made_length, c.from, c.to);
-            at = end;
+            int32_t old = 0;
+            for (; at < end; old++) (void)oxi_utf8_code(text.bytes, text.length, &at);
+            status = oxi_put_instead(&pending, &text, old, made, made_length, out);
         }
         while (at < end && !status) {
             const oxi_char c = oxi_char_at(&text, at);
-            if (!oxi_charsmap_find(&map, text.bytes + at, c.end - at, false, &made, &made_length)) {
-                made = text.bytes + at;
-                made_length = c.end - at;
-            }
-            status = oxi_put(out, made, made_length, c.from, c.to);
+            if (oxi_charsmap_find(&map, text.bytes + at, c.end - at, false, &made, &made_length))
+                status = oxi_put_instead(&pending, &text, 1, made, made_length, out);
+            else
+                status = oxi_put_next(&pending, &text, c.code, 0, out);
             at = c.end;
         }
     }
+    if (!status) status = oxi_put_next(&pending, &text, UINT32_MAX, 0, out);
     oxi_put_end(work, out);
     return status;
 }
@@ -449,13 +504,11 @@ static ox_status oxi_normalize_unigram(const oxi_pipe_step *step, oxi_flow *work
     const bool merge = (step->options & OXI_REMOVE_EXTRA_SPACES) != 0;
     const bool prefix = (step->options & OXI_ADD_PREFIX_SPACE) != 0;
     const char *space = step->options & OXI_ESCAPE_SPACES ? escaped : " ";
-    const oxi_trie *user = &work->tokenizer->markers[0];
     oxi_charsmap map;
     const bool has_map = oxi_charsmap_of(step->text, step->text_length, &map);
     oxi_buffer *out = oxi_put_begin(work);
     bool prepended = false, inside = false;
     ox_status status = OX_OK;
-    (void)user;
     for (size_t at = 0; at < text.length && !status;) {
         const oxi_char c = oxi_char_at(&text, at);
         const char *made = text.bytes + at;
@@ -478,6 +531,8 @@ static ox_status oxi_normalize_unigram(const oxi_pipe_step *step, oxi_flow *work
         }
         at += used;
     }
+    if (!status && prefix && !prepended && !merge && out->length > 0) /* white space alone has it as well */
+        status = oxi_put(out, space, strlen(space), (uint32_t)text.length, (uint32_t)text.length);
     oxi_put_end(work, out);
     return status;
 }

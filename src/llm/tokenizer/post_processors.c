@@ -36,10 +36,10 @@ static const oxi_pipe_step *oxi_template_of(const ox_tokenizer *t) {
     return NULL;
 }
 
-/* White space at the ends of a token's text, in characters. */
-static uint32_t oxi_count_blanks(const char *text, size_t length, bool at_end) {
-    uint32_t count = 0;
-    for (size_t at = at_end ? length : 0; at_end ? at > 0 : at < length; count++) {
+static uint16_t oxi_count_blanks(const char *text, size_t length, bool at_end) {
+    uint16_t count = 0;
+    for (size_t at = at_end ? length : 0; count < OXI_MOST_BLANKS && (at_end ? at > 0 : at < length);
+         count++) {
         size_t next = at_end ? oxi_step_back(text, at) : at;
         const size_t before = next;
         const uint32_t code = oxi_utf8_code(text, length, &next);
@@ -49,26 +49,28 @@ static uint32_t oxi_count_blanks(const char *text, size_t length, bool at_end) {
     return count;
 }
 
-/* `original`: markers took white space from it. */
+/* As many characters of the text as the token has white space, whatever they are. */
 static void oxi_trim_places(const ox_tokenizer *t, oxi_token *tokens, size_t count, bool prefix_space,
-                            const char *original) {
+                            const char *original, size_t original_length) {
     const oxi_vocabulary *v = &t->vocabulary;
     for (size_t i = 0; i < count; i++) {
         oxi_token *token = &tokens[i];
         const char *text = oxi_vocabulary_text(v, token->id);
-        size_t length = oxi_vocabulary_length(v, token->id);
-        const bool marker =
-            v->type[token->id] == OX_TOKEN_CONTROL || v->type[token->id] == OX_TOKEN_USER_DEFINED;
-        if (marker && token->to - token->from > length) {
-            text = original + token->from;
-            length = token->to - token->from;
-        }
-        uint32_t leading = oxi_count_blanks(text, length, false);
-        const uint32_t trailing = oxi_count_blanks(text, length, true);
+        const size_t length = oxi_vocabulary_length(v, token->id);
+        const bool own = token->leading != OXI_BY_ID;
+        uint32_t leading = own ? token->leading : oxi_count_blanks(text, length, false);
+        const uint32_t trailing = own ? token->trailing : oxi_count_blanks(text, length, true);
         if (leading == 1 && prefix_space && (i == 0 || token->from == 0)) leading = 0; /* the one put there */
-        if (leading) token->from = token->from + leading < token->to ? token->from + leading : token->to;
-        if (trailing && token->to >= trailing)
-            token->to = token->to - trailing > token->from ? token->to - trailing : token->from;
+        for (size_t at = token->from; leading > 0 && at < token->to; leading--) {
+            (void)oxi_utf8_code(original, original_length, &at);
+            token->from = at < token->to ? (uint32_t)at : token->to;
+        }
+        size_t to = token->to, left = trailing;
+        while (left > 0 && to > 0) {
+            to = oxi_step_back(original, to);
+            left--;
+        }
+        if (trailing && left == 0) token->to = to > token->from ? (uint32_t)to : token->from;
     }
 }
 

@@ -10,6 +10,31 @@ static ox_status oxi_added_push(ox_tokenizer *t, oxi_added added) {
     return OX_OK;
 }
 
+static int oxi_compare_shown(const void *a, const void *b) {
+    const int32_t left = ((const oxi_shown *)a)->id, right = ((const oxi_shown *)b)->id;
+    return left < right ? -1 : left > right;
+}
+
+/* The texts of normalized markers, for those whose text that changes. */
+static ox_status oxi_set_shown(ox_tokenizer *t, const oxi_trie_text *texts, uint32_t count) {
+    const oxi_vocabulary *v = &t->vocabulary;
+    t->shown = (oxi_shown *)oxi_calloc(count + 1, sizeof *t->shown);
+    if (!t->shown) return OX_ERR_NOMEM;
+    t->shown_room = count + 1;
+    for (uint32_t i = 0; i < count; i++) {
+        const int32_t id = t->added[texts[i].value].id;
+        const size_t length = oxi_vocabulary_length(v, id);
+        if (texts[i].length == length && memcmp(texts[i].text, oxi_vocabulary_text(v, id), length) == 0)
+            continue;
+        oxi_shown *shown = &t->shown[t->shown_count++];
+        shown->id = id;
+        const ox_status status = oxi_step_set(&shown->text, &shown->length, texts[i].text, texts[i].length);
+        if (status) return status;
+    }
+    if (t->shown_count) qsort(t->shown, t->shown_count, sizeof *t->shown, oxi_compare_shown);
+    return OX_OK;
+}
+
 /* Markers that are looked for in the normalized text are normalized themselves. */
 static ox_status oxi_normalize_markers(ox_tokenizer *t, oxi_trie_text *texts, uint32_t count,
                                        oxi_buffer *all) {
@@ -30,7 +55,7 @@ static ox_status oxi_normalize_markers(ox_tokenizer *t, oxi_trie_text *texts, ui
     size_t at = 0;
     for (uint32_t i = 0; i < count && !status; at += texts[i++].length) texts[i].text = all->bytes + at;
     oxi_work_free(&work);
-    return status;
+    return status ? status : oxi_set_shown(t, texts, count);
 }
 
 static ox_status oxi_tokenizer_make_markers(ox_tokenizer *t) {
@@ -43,11 +68,9 @@ static ox_status oxi_tokenizer_make_markers(ox_tokenizer *t) {
     if (!t->normalized_length) status = OX_ERR_NOMEM;
     for (int normalized = 0; normalized < 2 && !status; normalized++) {
         uint32_t count = 0;
-        for (size_t i = 0; i < t->added_count; i++) {
+        for (size_t i = t->added_count; i-- > 0;) { /* of equal ones the first stands, which is put in last */
             const oxi_added *added = &t->added[i];
-            const bool changes = added->normalized && t->normalizers.count > 0;
             if (added->normalized != (normalized == 1)) continue;
-            (void)changes;
             texts[count].text = oxi_vocabulary_text(v, added->id);
             texts[count].length = oxi_vocabulary_length(v, added->id);
             texts[count].user = !added->special;
@@ -59,6 +82,12 @@ static ox_status oxi_tokenizer_make_markers(ox_tokenizer *t) {
     oxi_buffer_free(&all);
     oxi_free(texts, (t->added_count + 1) * sizeof *texts);
     return status;
+}
+
+static const oxi_shown *oxi_shown_of(const ox_tokenizer *t, int32_t id) {
+    const oxi_shown wanted = {id, NULL, 0};
+    if (t->shown_count == 0) return NULL;
+    return (const oxi_shown *)bsearch(&wanted, t->shown, t->shown_count, sizeof wanted, oxi_compare_shown);
 }
 
 /* ---- pieces -------------------------------------------------------------------------------------------- */
@@ -73,8 +102,14 @@ static ox_status oxi_decode_start(oxi_decode_list *list) {
 static ox_status oxi_decode_add(const ox_tokenizer *t, oxi_decode_list *list, int32_t id) {
     oxi_buffer *out = &list->bytes[0];
     const size_t start = out->length;
-    const ox_status status = oxi_put(out, oxi_vocabulary_text(&t->vocabulary, id),
-                                     oxi_vocabulary_length(&t->vocabulary, id), 0, 0);
+    const char *text = oxi_vocabulary_text(&t->vocabulary, id);
+    size_t length = oxi_vocabulary_length(&t->vocabulary, id);
+    const oxi_shown *shown = oxi_shown_of(t, id);
+    if (shown) {
+        text = shown->text;
+        length = shown->length;
+    }
+    const ox_status status = oxi_put(out, text, length, 0, 0);
     return status ? status : oxi_split_push(&list->tokens, start, out->length, false);
 }
 
@@ -106,7 +141,8 @@ static ox_status oxi_tokenizer_run_decoders(const ox_tokenizer *t, const int32_t
     ox_status status = oxi_decode_start(list);
     for (size_t i = 0; i < count && !status; i++) {
         if (ids[i] < 0 || ids[i] >= t->vocabulary.count) continue;
-        if (!keep_special && t->vocabulary.type[ids[i]] == OX_TOKEN_CONTROL) continue;
+        if (!keep_special && t->vocabulary.type[ids[i]] == OX_TOKEN_CONTROL && !oxi_shown_of(t, ids[i]))
+            continue; /* the reference looks for the text that is shown among special ones */
         status = oxi_decode_add(t, list, ids[i]);
     }
     list->first = list->last = list->lossy = true;
@@ -183,6 +219,7 @@ static void oxi_choose_byte_mode(ox_tokenizer *t) {
         char text[4];
         const size_t length = oxi_utf8_write((int32_t)oxi_byte_char((uint8_t)b), text);
         m->byte_symbol[b] = oxi_vocabulary_find_known(&t->vocabulary, text, length);
+        if (t->from_json && m->byte_symbol[b] < 0) m->whole_word = false; /* unknown ones are characters */
     }
 }
 
@@ -249,6 +286,8 @@ OX_API void ox_tokenizer_close(ox_tokenizer *t) {
     oxi_model *m = &t->model;
     oxi_free(t->ends, t->ends ? count : 0);
     oxi_free(t->normalized_length, (t->added_count + 1) * sizeof *t->normalized_length);
+    for (size_t i = 0; i < t->shown_count; i++) oxi_free(t->shown[i].text, t->shown[i].length + 1);
+    oxi_free(t->shown, t->shown_room * sizeof *t->shown);
     oxi_trie_free(&t->markers[0]);
     oxi_trie_free(&t->markers[1]);
     oxi_trie_free(&m->trie);

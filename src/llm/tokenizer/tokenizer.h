@@ -84,7 +84,10 @@ typedef struct oxi_split_list {
 typedef struct oxi_token {
     int32_t id;
     uint32_t from, to;
+    uint16_t leading, trailing; /* white space of a text of its own; OXI_BY_ID: of the token's text */
 } oxi_token;
+
+enum { OXI_BY_ID = UINT16_MAX, OXI_MOST_BLANKS = 1024 }; /* markers may share their white space */
 
 typedef struct oxi_token_list {
     oxi_token *list;
@@ -122,6 +125,10 @@ static uint32_t oxi_text_to(const oxi_text *text, size_t end);
 static ox_status oxi_split_push(oxi_split_list *list, size_t start, size_t end, bool match);
 /* A token made of [start, end) of the text. */
 static ox_status oxi_token_push(oxi_flow *work, int32_t id, size_t start, size_t end);
+/* The same for one that reads like this part of the text: markers, unknown parts. */
+static ox_status oxi_token_push_own(oxi_flow *work, int32_t id, size_t start, size_t end);
+/* White space at an end of a text, in characters. */
+static uint16_t oxi_count_blanks(const char *text, size_t length, bool at_end);
 /* At least `bytes` of memory that lasts until the next call. */
 static void *oxi_work_scratch(oxi_flow *work, size_t bytes);
 
@@ -252,6 +259,13 @@ typedef struct oxi_added {
     bool special, lstrip, rstrip, single_word, normalized;
 } oxi_added;
 
+/* A marker that reads otherwise than its text: normalized. */
+typedef struct oxi_shown {
+    int32_t id;
+    char *text;
+    size_t length;
+} oxi_shown;
+
 struct ox_tokenizer {
     char kind[32]; /* tokenizer.ggml.model, or the model's type */
     char pre[48];  /* tokenizer.ggml.pre, "" = none */
@@ -262,6 +276,8 @@ struct ox_tokenizer {
     oxi_added *added;
     size_t added_count, added_room;
     uint32_t *normalized_length; /* [added_count + 1] of markers' normalized texts */
+    oxi_shown *shown;
+    size_t shown_count, shown_room;
     oxi_trie markers[2]; /* in the text as it is; in the normalized text: values are places in `added` */
     bool has_decoders;   /* decoding is the list of decoders, not pieces one after the other */
     bool from_json, takes_bytes;

@@ -106,6 +106,7 @@ static ox_status oxi_token_push_place(oxi_flow *work, int32_t id, uint32_t from,
     token->id = id;
     token->from = from;
     token->to = to;
+    token->leading = token->trailing = OXI_BY_ID;
     return OX_OK;
 }
 
@@ -117,6 +118,15 @@ static ox_status oxi_token_push(oxi_flow *work, int32_t id, size_t start, size_t
     while (start > 0 && ((unsigned char)text->bytes[start] & 0xC0) == 0x80) start--;
     while (end < text->length && ((unsigned char)text->bytes[end] & 0xC0) == 0x80) end++;
     return oxi_token_push_place(work, id, (uint32_t)(text->base + start), (uint32_t)(text->base + end));
+}
+
+static ox_status oxi_token_push_own(oxi_flow *work, int32_t id, size_t start, size_t end) {
+    const ox_status status = oxi_token_push(work, id, start, end);
+    if (status || !work->places || end <= start) return status;
+    oxi_token *token = &work->tokens.list[work->tokens.count - 1];
+    token->leading = oxi_count_blanks(work->text.bytes + start, end - start, false);
+    token->trailing = oxi_count_blanks(work->text.bytes + start, end - start, true);
+    return OX_OK;
 }
 
 static void *oxi_work_scratch(oxi_flow *work, size_t bytes) {

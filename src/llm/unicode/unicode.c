@@ -2,6 +2,7 @@
  * Hangul syllables are computed (Unicode 16, section 3.12). */
 #include "llm/unicode/properties.inc"
 #include "llm/unicode/older.inc"
+#include "llm/unicode/classes.inc"
 
 /* ---- unpacking ----------------------------------------------------------------------------------------- */
 
@@ -184,6 +185,13 @@ static const oxi_decomposition *oxi_decomposition_of(const oxi_unicode *u, uint3
     }
     if (low == u->decomposition_count || u->decompositions[low].code != code) return NULL;
     return code > 0x3000 && OXI_OLDER(forms, code) ? NULL : &u->decompositions[low];
+}
+
+/* 0 = a starter. */
+static uint8_t oxi_combining_of(const oxi_unicode *u, uint32_t code) {
+    if (code < 0x300) return 0;
+    const uint8_t combining = oxi_property_of(&u->combining, code);
+    return combining && OXI_OLDER(combining, code) ? 0 : combining;
 }
 
 /* Decompositions of decompositions, from the first character on: what is left to do stands behind what is

@@ -85,6 +85,12 @@ static uint8_t oxi_property_of(const oxi_property *property, uint32_t code);
 static uint32_t oxi_category_bit(const oxi_unicode *unicode, uint32_t code);
 static bool oxi_is_white_space(uint32_t code); /* White_Space */
 
+/* A name, and its part of the ranges of classes.inc: the first one, how many. */
+typedef struct oxi_named_range {
+    const char *name;
+    uint32_t first, count;
+} oxi_named_range;
+
 enum { OXI_MOST_PARTS = 18 };
 /* The full decomposition of a character, at most OXI_MOST_PARTS; itself if it has none. Returns how many. */
 static size_t oxi_decompose(const oxi_unicode *unicode, uint32_t code, bool compatible, uint32_t *out);

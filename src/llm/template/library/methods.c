@@ -257,11 +257,92 @@ static oxi_jinja_value oxi_jinja_str_center(oxi_jinja *j, oxi_jinja_value *a) {
 static oxi_jinja_value oxi_jinja_str_isspace(oxi_jinja *j, oxi_jinja_value *a) {
     return oxi_jinja_bool(a[0].length && !oxi_jinja_strip(j, a[0], oxi_jinja_none(), true, false).length);
 }
+
+/* Whether all characters, of which there is one, are of some categories, or in one of the ranges. */
+static oxi_jinja_value oxi_jinja_all_in(oxi_jinja *j, oxi_jinja_value v, uint32_t categories,
+                                        const uint32_t (*ranges)[2], size_t count) {
+    if (!j->unicode) {
+        j->unicode = (oxi_unicode *)oxi_calloc(1, sizeof *j->unicode);
+        const ox_status status = j->unicode ? oxi_unicode_open(j->unicode, 0) : OX_ERR_NOMEM;
+        if (status && !j->status) j->status = status;
+    }
+    for (size_t at = 0; at < v.length && oxi_jinja_step(j, 1);) {
+        const uint32_t code = oxi_utf8_code(v.as.text, v.length, &at);
+        if (!(oxi_category_bit(j->unicode, code) & categories) && !oxi_in_ranges(ranges, count, code))
+            return oxi_jinja_bool(false);
+    }
+    return oxi_jinja_bool(v.length > 0);
+}
+
+static oxi_jinja_value oxi_jinja_str_isalpha(oxi_jinja *j, oxi_jinja_value *a) {
+    return oxi_jinja_all_in(j, a[0], OXI_LETTERS, NULL, 0);
+}
+
+static oxi_jinja_value oxi_jinja_str_isalnum(oxi_jinja *j, oxi_jinja_value *a) {
+    return oxi_jinja_all_in(j, a[0], OXI_LETTERS | OXI_NUMBERS, NULL, 0);
+}
+
+static oxi_jinja_value oxi_jinja_str_isdecimal(oxi_jinja *j, oxi_jinja_value *a) {
+    return oxi_jinja_all_in(j, a[0], OXI_IN(OXI_ND), NULL, 0);
+}
+
+static oxi_jinja_value oxi_jinja_str_isnumeric(oxi_jinja *j, oxi_jinja_value *a) {
+    return oxi_jinja_all_in(j, a[0], OXI_NUMBERS, NULL, 0);
+}
+
+/* Raised, lowered and circled digits are some as well. */
 static oxi_jinja_value oxi_jinja_str_isdigit(oxi_jinja *j, oxi_jinja_value *a) {
-    (void)j;
-    for (size_t i = 0; i < a[0].length; i++)
-        if (!oxi_is_digit(a[0].as.text[i])) return oxi_jinja_bool(false);
-    return oxi_jinja_bool(a[0].length > 0);
+    static const uint32_t more[][2] = {
+        {0xB2, 0xB3},     {0xB9, 0xB9},     {0x2070, 0x2070}, {0x2074, 0x2079}, {0x2080, 0x2089},
+        {0x2460, 0x2468}, {0x2474, 0x247C}, {0x2488, 0x2490}, {0x24EA, 0x24EA}, {0x24F5, 0x24FD},
+        {0x24FF, 0x24FF}, {0x2776, 0x277E}, {0x2780, 0x2788}, {0x278A, 0x2792}, {0x1F100, 0x1F10A}};
+    return oxi_jinja_all_in(j, a[0], OXI_IN(OXI_ND), more, sizeof more / sizeof *more);
+}
+
+/* Words begin with a capital letter and go on with small ones. */
+static oxi_jinja_value oxi_jinja_str_istitle(oxi_jinja *j, oxi_jinja_value *a) {
+    bool inside = false, any = false;
+    for (size_t at = 0; at < a[0].length && oxi_jinja_step(j, 1);) {
+        const uint32_t code = oxi_utf8_code(a[0].as.text, a[0].length, &at);
+        const bool upper = oxi_jinja_to_lower(code) != code, cased = upper || oxi_jinja_is_cased(code);
+        if (cased && upper == inside) return oxi_jinja_bool(false);
+        inside = cased;
+        any |= cased;
+    }
+    return oxi_jinja_bool(any);
+}
+
+static uint32_t oxi_jinja_swap_case(uint32_t code) {
+    const uint32_t lower = oxi_jinja_to_lower(code);
+    return lower != code ? lower : oxi_jinja_to_upper(code);
+}
+
+static oxi_jinja_value oxi_jinja_str_swapcase(oxi_jinja *j, oxi_jinja_value *a) {
+    return oxi_jinja_map_case(j, a[0], oxi_jinja_swap_case);
+}
+
+static oxi_jinja_value oxi_jinja_str_casefold(oxi_jinja *j, oxi_jinja_value *a) {
+    const size_t start = j->out_length;
+    for (size_t at = 0; at < a[0].length && oxi_jinja_step(j, 1);) {
+        const uint32_t code = oxi_utf8_code(a[0].as.text, a[0].length, &at);
+        if (code == 0xDF || code == 0x1E9E)
+            oxi_jinja_write(j, "ss", 2);
+        else
+            oxi_jinja_write_code(j, oxi_jinja_to_lower(code));
+    }
+    return oxi_jinja_take(j, start);
+}
+
+/* Zeros between a sign and the rest. */
+static oxi_jinja_value oxi_jinja_str_zfill(oxi_jinja *j, oxi_jinja_value *a) {
+    const int64_t width = oxi_jinja_int_argument(j, a[1], 0);
+    const bool sign = a[0].length && (a[0].as.text[0] == '-' || a[0].as.text[0] == '+');
+    int64_t missing = width - (int64_t)oxi_jinja_characters(a[0].as.text, a[0].length);
+    const size_t start = j->out_length;
+    if (sign) oxi_jinja_write(j, a[0].as.text, 1);
+    for (; missing > 0 && oxi_jinja_step(j, 1); missing--) oxi_jinja_write(j, "0", 1);
+    oxi_jinja_write(j, a[0].as.text + sign, a[0].length - sign);
+    return oxi_jinja_take(j, start);
 }
 
 /* ---- lists --------------------------------------------------------------------------------------------- */
@@ -439,15 +520,21 @@ static oxi_jinja_value oxi_jinja_cycler_reset(oxi_jinja *j, oxi_jinja_value *a) 
 
 static const oxi_jinja_function oxi_jinja_str_methods[] = {
     {"capitalize", "", oxi_jinja_capitalize},
+    {"casefold", "", oxi_jinja_str_casefold},
     {"center", "width fill?", oxi_jinja_str_center},
     {"count", "sub start? end?", oxi_jinja_str_count},
     {"endswith", "suffix start? end?", oxi_jinja_str_endswith},
     {"find", "sub start? end?", oxi_jinja_str_find},
     {"format", "* **", oxi_jinja_str_format},
     {"index", "sub start? end?", oxi_jinja_str_index},
+    {"isalnum", "", oxi_jinja_str_isalnum},
+    {"isalpha", "", oxi_jinja_str_isalpha},
+    {"isdecimal", "", oxi_jinja_str_isdecimal},
     {"isdigit", "", oxi_jinja_str_isdigit},
     {"islower", "", oxi_jinja_is_lower},
+    {"isnumeric", "", oxi_jinja_str_isnumeric},
     {"isspace", "", oxi_jinja_str_isspace},
+    {"istitle", "", oxi_jinja_str_istitle},
     {"isupper", "", oxi_jinja_is_upper},
     {"join", "iterable", oxi_jinja_str_join},
     {"ljust", "width fill?", oxi_jinja_str_ljust},
@@ -466,8 +553,10 @@ static const oxi_jinja_function oxi_jinja_str_methods[] = {
     {"splitlines", "keepends?", oxi_jinja_str_splitlines},
     {"startswith", "prefix start? end?", oxi_jinja_str_startswith},
     {"strip", "chars?", oxi_jinja_str_strip},
+    {"swapcase", "", oxi_jinja_str_swapcase},
     {"title", "", oxi_jinja_str_title},
     {"upper", "", oxi_jinja_upper},
+    {"zfill", "width", oxi_jinja_str_zfill},
 };
 
 static const oxi_jinja_function oxi_jinja_list_methods[] = {

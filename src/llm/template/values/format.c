@@ -28,7 +28,7 @@ static int oxi_jinja_small_number(oxi_jinja *j, oxi_jinja_value text, size_t *at
 static void oxi_jinja_pad(oxi_jinja *j, size_t start, size_t sign_length, const oxi_jinja_spec *spec,
                           char align) {
     if (j->status) return;
-    const size_t count = oxi_jinja_characters(j->out + start, j->out_length - start);
+    const size_t count = j->out ? oxi_jinja_characters(j->out + start, j->out_length - start) : 0;
     if ((size_t)spec->width <= count) return;
     const size_t padding = (size_t)spec->width - count;
     const size_t before = align == '<' ? 0 : align == '^' ? padding / 2 : padding;

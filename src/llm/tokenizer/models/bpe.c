@@ -161,28 +161,40 @@ static size_t oxi_bpe_merge_short(const oxi_model *model, oxi_symbol *symbols, s
 
 /* ---- symbols of a word --------------------------------------------------------------------------------- */
 
-/* The id of a character, with the prefix and suffix of its place. */
-static int32_t oxi_bpe_char_id(const ox_tokenizer *t, const char *text, size_t length, bool first,
-                               bool last) {
-    const oxi_model *m = &t->model;
-    char joined[256];
+enum { OXI_BPE_AFFIXES = 240 }; /* bytes that a prefix and a suffix have at most */
+
+/* A character with the prefix and suffix of its place. */
+static const char *oxi_bpe_char(const oxi_model *m, const char *text, size_t *length, bool first, bool last,
+                                char joined[OXI_BPE_AFFIXES + 4]) {
     const size_t prefix = first ? 0 : m->prefix_length, suffix = last ? m->suffix_length : 0;
-    if (prefix + suffix == 0) return oxi_vocabulary_find_known(&t->vocabulary, text, length);
-    if (prefix + length + suffix > sizeof joined) return -1;
+    if (prefix + suffix == 0) return text;
     if (prefix) memcpy(joined, m->prefix, prefix);
-    memcpy(joined + prefix, text, length);
-    if (suffix) memcpy(joined + prefix + length, m->suffix, suffix);
-    return oxi_vocabulary_find_known(&t->vocabulary, joined, prefix + length + suffix);
+    memcpy(joined + prefix, text, *length);
+    if (suffix) memcpy(joined + prefix + *length, m->suffix, suffix);
+    *length += prefix + suffix;
+    return joined;
 }
 
 /* The id of a symbol that is no token, and yet stands between those beside it. */
 enum { OXI_BPE_NOTHING = INT32_MAX };
 
-static void oxi_bpe_add(oxi_symbol *symbols, size_t *count, int32_t id, size_t start, size_t end) {
-    oxi_symbol *symbol = &symbols[(*count)++];
+/* Places are sums of lengths, as the reference has them: what is left out moves all that follows it. */
+static void oxi_bpe_add(oxi_symbol *symbols, size_t *count, size_t start, int32_t id, size_t length) {
+    oxi_symbol *symbol = &symbols[*count];
     symbol->id = id;
-    symbol->start = (uint32_t)start;
-    symbol->end = (uint32_t)end;
+    symbol->start = *count ? symbol[-1].end : (uint32_t)start;
+    symbol->end = symbol->start + (uint32_t)length;
+    *count += 1;
+}
+
+/* The tokens of bytes, if there is one for each. */
+static bool oxi_bpe_add_bytes(const oxi_vocabulary *v, oxi_symbol *symbols, size_t *count, size_t start,
+                              const char *text, size_t length) {
+    for (size_t i = 0; i < length; i++)
+        if (v->byte_token[(uint8_t)text[i]] < 0) return false;
+    for (size_t i = 0; i < length; i++)
+        oxi_bpe_add(symbols, count, start, v->byte_token[(uint8_t)text[i]], 1);
+    return true;
 }
 
 static ox_status oxi_bpe_symbols(const oxi_flow *work, size_t start, size_t end, oxi_symbol *symbols,
@@ -194,49 +206,47 @@ static ox_status oxi_bpe_symbols(const oxi_flow *work, size_t start, size_t end,
     if (m->whole_word) {
         for (size_t at = start; at < end; at++) {
             const int32_t id = m->byte_symbol[(uint8_t)text[at]];
-            if (id >= 0)
-                oxi_bpe_add(symbols, &count, id, at, at + 1);
-            else if (m->unknown >= 0 && m->fuse_unknown && count && symbols[count - 1].id == m->unknown)
-                symbols[count - 1].end = (uint32_t)at + 1;
-            else if (m->unknown >= 0 || m->drop_unknown)
-                oxi_bpe_add(symbols, &count, m->unknown >= 0 ? m->unknown : OXI_BPE_NOTHING, at, at + 1);
+            oxi_bpe_add(symbols, &count, start, id >= 0 ? id : OXI_BPE_NOTHING, 1);
         }
         *out = count;
         return OX_OK;
     }
     bool waits = false; /* an unknown symbol is put in where the next known one comes: bytes go before it */
-    size_t wait_start = 0, wait_end = 0;
+    size_t waiting = 0; /* bytes of it */
     for (size_t at = start, next = start; at < end; at = next) {
+        char joined[OXI_BPE_AFFIXES + 4];
         (void)oxi_utf8_code(text, end, &next);
-        const int32_t id = oxi_bpe_char_id(t, text + at, next - at, at == start, next == end);
+        size_t length = next - at;
+        const char *sought = oxi_bpe_char(m, text + at, &length, at == start, next == end, joined);
+        const int32_t id = oxi_vocabulary_find_known(&t->vocabulary, sought, length);
         if (id >= 0) {
-            if (waits) oxi_bpe_add(symbols, &count, m->unknown, wait_start, wait_end);
+            if (waits) oxi_bpe_add(symbols, &count, start, m->unknown, waiting);
             waits = false;
-            oxi_bpe_add(symbols, &count, id, at, next);
+            oxi_bpe_add(symbols, &count, start, id, next - at);
             continue;
         }
-        bool bytes = m->byte_fallback;
-        for (size_t i = at; i < next && bytes; i++) bytes = t->vocabulary.byte_token[(uint8_t)text[i]] >= 0;
-        for (size_t i = at; i < next && bytes; i++)
-            oxi_bpe_add(symbols, &count, t->vocabulary.byte_token[(uint8_t)text[i]], i, i + 1);
-        if (!bytes && m->drop_unknown) oxi_bpe_add(symbols, &count, OXI_BPE_NOTHING, at, next);
-        if (bytes || m->unknown < 0) continue;
-        if (waits && !m->fuse_unknown) oxi_bpe_add(symbols, &count, m->unknown, wait_start, wait_end);
-        if (!waits || !m->fuse_unknown) wait_start = at;
+        if (m->byte_fallback && oxi_bpe_add_bytes(&t->vocabulary, symbols, &count, start, sought, length))
+            continue;
+        if (m->drop_unknown) oxi_bpe_add(symbols, &count, start, OXI_BPE_NOTHING, next - at);
+        if (m->unknown < 0) continue;
+        if (waits && !m->fuse_unknown) oxi_bpe_add(symbols, &count, start, m->unknown, waiting);
+        if (!waits || !m->fuse_unknown) waiting = 0;
         waits = true;
-        wait_end = next;
+        waiting += next - at;
     }
-    if (waits) oxi_bpe_add(symbols, &count, m->unknown, wait_start, wait_end);
+    if (waits) oxi_bpe_add(symbols, &count, start, m->unknown, waiting);
     *out = count;
     return OX_OK;
 }
 
-static ox_status oxi_bpe_push(oxi_flow *work, const oxi_symbol *symbols, size_t count) {
+/* Bytes of a prefix may lead beyond the end of the word. */
+static ox_status oxi_bpe_push(oxi_flow *work, const oxi_symbol *symbols, size_t count, size_t end) {
     const int64_t known = work->tokenizer->vocabulary.count;
     ox_status status = OX_OK;
     for (size_t i = 0; i < count && !status; i++)
         if (symbols[i].id < known)
-            status = oxi_token_push(work, symbols[i].id, symbols[i].start, symbols[i].end);
+            status = oxi_token_push(work, symbols[i].id, symbols[i].start < end ? symbols[i].start : end - 1,
+                                    symbols[i].end < end ? symbols[i].end : end);
     return status;
 }
 
@@ -266,8 +276,10 @@ static ox_status oxi_bpe_encode_new(oxi_flow *work, size_t start, size_t end, ox
     oxi_symbol few[OXI_BPE_SHORT], *symbols = few;
     oxi_bpe_pair *heap = NULL;
     size_t count = 0;
-    const size_t most = end - start + 1;
-    if (most > OXI_BPE_SHORT) {
+    size_t most = end - start;
+    if (model->byte_fallback && !oxi_mul_size(most, 1 + model->prefix_length + model->suffix_length, &most))
+        return OX_ERR_NOMEM;
+    if (++most > OXI_BPE_SHORT) {
         if (most >= INT32_MAX / 4) return oxi_fail(OX_ERR_ARG, "tokenizer: a word of %zu bytes", most - 1);
         symbols = (oxi_symbol *)oxi_work_scratch(work, most * (sizeof *symbols + 3 * sizeof *heap));
         if (!symbols) return OX_ERR_NOMEM;
@@ -277,7 +289,7 @@ static ox_status oxi_bpe_encode_new(oxi_flow *work, size_t start, size_t end, ox
     if (status) return status;
     count = count <= OXI_BPE_SHORT ? oxi_bpe_merge_short(model, symbols, count)
                                    : oxi_bpe_merge_long(model, symbols, count, heap);
-    if (entry && count <= OXI_CACHED_TOKENS) {
+    if (entry && count <= OXI_CACHED_TOKENS && (count == 0 || symbols[count - 1].end <= end)) {
         entry->count = (uint8_t)count;
         for (size_t i = 0; i < count; i++) {
             entry->id[i] = symbols[i].id;
@@ -286,7 +298,7 @@ static ox_status oxi_bpe_encode_new(oxi_flow *work, size_t start, size_t end, ox
     } else if (entry) {
         entry->word[15] = 0;
     }
-    return oxi_bpe_push(work, symbols, count);
+    return oxi_bpe_push(work, symbols, count, end);
 }
 
 static ox_status oxi_bpe_encode(oxi_flow *work, size_t start, size_t end) {

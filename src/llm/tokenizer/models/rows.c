@@ -8,6 +8,7 @@ static const oxi_model_row oxi_model_rows[] = {
     {"llama", oxi_spm_encode}, /* those below: GGUF files alone */
     {"bert", oxi_word_piece_gguf_encode},
     {"greedy", oxi_greedy_encode},
+    {"plamo", oxi_plamo_encode},
 };
 
 static const oxi_model_row *oxi_model_row_of(const char *name) {

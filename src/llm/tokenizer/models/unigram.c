@@ -44,11 +44,12 @@ static ox_status oxi_unigram_push_unknown(oxi_flow *work, size_t start, size_t e
     const oxi_vocabulary *v = &work->tokenizer->vocabulary;
     bool bytes = m->byte_fallback;
     ox_status status = OX_OK;
-    const int32_t whole = v->by_text.slots && m->byte_fallback
+    const int32_t whole = work->tokenizer->from_json && m->byte_fallback
                               ? oxi_vocabulary_find_known(v, work->text.bytes + start, end - start)
                               : -1;
     if (whole >= 0) return oxi_token_push(work, whole, start, end);
     for (size_t i = start; i < end && bytes; i++) bytes = v->byte_token[(uint8_t)work->text.bytes[i]] >= 0;
+    if (!bytes && m->unknown >= 0) return oxi_token_push_own(work, m->unknown, start, end);
     if (!bytes) return oxi_push_unknown(work, start, end);
     for (size_t i = start; i < end && !status; i++) {
         status = oxi_token_push(work, v->byte_token[(uint8_t)work->text.bytes[i]], start, end);

@@ -22,9 +22,93 @@ static ox_status oxi_parse_group_body(oxi_compiler *c, int32_t *out) {
     return status;
 }
 
+/* How many characters a tree takes, -1 = not always as many. */
+static int32_t oxi_tree_length(const oxi_compiler *c, int32_t tree, int depth) {
+    const oxi_tree *t = &c->trees[tree];
+    int32_t length = 0;
+    if (depth > 2 * OXI_PATTERN_DEPTH || (t->repeats && t->min != t->max)) return -1;
+    if (t->kind == OXI_TREE_CLASS) return t->repeats ? t->min : 1;
+    if (t->kind == OXI_TREE_LOOK || t->kind == OXI_TREE_EDGE) return 0;
+    for (int32_t i = t->child; i >= 0; i = c->trees[i].sibling) {
+        const int32_t more = oxi_tree_length(c, i, depth + 1);
+        if (more < 0 || length > OXI_PATTERN_COUNTED) return -1;
+        if (t->kind == OXI_TREE_CHOICE && i != t->child && more != length) return -1;
+        length = t->kind == OXI_TREE_CHOICE ? more : length + more;
+    }
+    return t->repeats ? length * t->min : length;
+}
+
+/* A look behind is a look from as many characters before; each alternative has a length of its own. */
+static ox_status oxi_parse_behind(oxi_compiler *c, int32_t choice, bool negated, int32_t *out) {
+    const int32_t all = oxi_tree_add(c, negated ? OXI_TREE_SEQUENCE : OXI_TREE_CHOICE);
+    int32_t last = -1, next = c->trees[choice].child;
+    if (all < 0) return OX_ERR_NOMEM;
+    while (next >= 0) {
+        const int32_t body = next, length = oxi_tree_length(c, body, 0);
+        if (length < 0) return oxi_pattern_fail(c, "a look behind at any number of characters");
+        const int32_t look = oxi_tree_add(c, OXI_TREE_LOOK);
+        if (look < 0) return OX_ERR_NOMEM;
+        next = c->trees[body].sibling;
+        c->trees[body].sibling = -1;
+        c->trees[look].child = body;
+        c->trees[look].negated = negated;
+        c->trees[look].min = length;
+        if (last < 0)
+            c->trees[all].child = look;
+        else
+            c->trees[last].sibling = look;
+        last = look;
+    }
+    *out = all;
+    return OX_OK;
+}
+
+/* What is taken is not given back: a run of a class says so itself. */
+static ox_status oxi_parse_atomic(oxi_compiler *c, int32_t body, int32_t *out) {
+    *out = oxi_tree_add(c, OXI_TREE_ATOMIC);
+    if (*out < 0) return OX_ERR_NOMEM;
+    c->trees[*out].child = body;
+    return OX_OK;
+}
+
+/* (?imx-imx) and (?imx-imx:: true, and the options that hold from here on. */
+static bool oxi_parse_options(oxi_compiler *c, bool *group) {
+    const size_t start = c->at;
+    bool value = true, ignore_case = c->ignore_case, dot_all = c->dot_all, extended = c->extended;
+    if (!oxi_pattern_takes(c, "?")) return false;
+    for (; c->at < c->length; c->at++) {
+        const char letter = c->text[c->at];
+        if (letter == '-') value = false;
+        if (letter == 'i') ignore_case = value;
+        if (letter == 'm' || letter == 's') dot_all = value;
+        if (letter == 'x') extended = value;
+        if (!letter || !strchr("-imsx", letter)) break;
+    }
+    *group = oxi_pattern_takes(c, ":");
+    if (!*group && !oxi_pattern_takes(c, ")")) {
+        c->at = start;
+        return false;
+    }
+    c->ignore_case = ignore_case;
+    c->dot_all = dot_all;
+    c->extended = extended;
+    return true;
+}
+
+/* (?<name>, which no look behind begins with. */
+static bool oxi_parse_group_name(oxi_compiler *c) {
+    const size_t start = c->at;
+    if (oxi_pattern_takes(c, "?<") || oxi_pattern_takes(c, "?P<")) {
+        while (c->at < c->length && c->text[c->at] != '>' && c->text[c->at] != ')') c->at++;
+        if (oxi_pattern_takes(c, ">")) return true;
+    }
+    c->at = start;
+    return false;
+}
+
 /* Behind "(". "(?i)" holds to the end of the group around it. */
 static ox_status oxi_parse_group(oxi_compiler *c, int32_t *out) {
-    const bool before = c->ignore_case;
+    const bool ignore_case = c->ignore_case, dot_all = c->dot_all, extended = c->extended;
     const bool ahead = oxi_pattern_takes(c, "?=") || oxi_pattern_takes(c, "?!");
     const bool behind = !ahead && (oxi_pattern_takes(c, "?<=") || oxi_pattern_takes(c, "?<!"));
     if (ahead || behind) {
@@ -32,35 +116,43 @@ static ox_status oxi_parse_group(oxi_compiler *c, int32_t *out) {
         int32_t body;
         const ox_status status = oxi_parse_group_body(c, &body);
         if (status) return status;
+        const int32_t choice = body;
         for (int i = 0; i < 2 && behind; i++) { /* a choice of one, a sequence of one */
             const oxi_tree *t = &c->trees[body];
             if (t->kind != OXI_TREE_CLASS && !t->repeats && t->child >= 0 && c->trees[t->child].sibling < 0)
                 body = t->child;
         }
-        if (behind && (c->trees[body].kind != OXI_TREE_CLASS || c->trees[body].repeats))
-            return oxi_pattern_fail(c, "a look behind at more than one character");
+        const bool one = c->trees[body].kind == OXI_TREE_CLASS && !c->trees[body].repeats;
+        if (behind && !one) return oxi_parse_behind(c, choice, negated, out);
         const int32_t look = oxi_tree_add(c, OXI_TREE_LOOK);
         if (look < 0) return OX_ERR_NOMEM;
-        c->trees[look].child = body;
+        c->trees[look].child = behind ? body : choice;
         c->trees[look].negated = negated;
         c->trees[look].behind = behind;
+        c->trees[look].min = 0;
         *out = look;
         return OX_OK;
     }
-    if (oxi_pattern_takes(c, "?i)")) {
-        c->ignore_case = true;
+    if (oxi_pattern_takes(c, "?#")) {
+        while (c->at < c->length && c->text[c->at] != ')') c->at++;
+        *out = oxi_tree_add(c, OXI_TREE_EMPTY);
+        if (!oxi_pattern_takes(c, ")")) return oxi_pattern_fail(c, "( without its )");
+        return *out < 0 ? OX_ERR_NOMEM : OX_OK;
+    }
+    const bool atomic = oxi_pattern_takes(c, "?>");
+    bool group = true;
+    if (!atomic && !oxi_parse_group_name(c) && !oxi_parse_options(c, &group) && c->at < c->length &&
+        c->text[c->at] == '?')
+        return oxi_pattern_fail(c, "a kind of group that is not known");
+    if (!group) {
         *out = oxi_tree_add(c, OXI_TREE_EMPTY);
         return *out < 0 ? OX_ERR_NOMEM : OX_OK;
     }
-    if (oxi_pattern_takes(c, "?i:"))
-        c->ignore_case = true;
-    else if (oxi_pattern_takes(c, "?-i:"))
-        c->ignore_case = false;
-    else if (!oxi_pattern_takes(c, "?:") && c->at < c->length && c->text[c->at] == '?')
-        return oxi_pattern_fail(c, "a kind of group that is not known");
     const ox_status status = oxi_parse_group_body(c, out);
-    c->ignore_case = before;
-    return status;
+    c->ignore_case = ignore_case;
+    c->dot_all = dot_all;
+    c->extended = extended;
+    return status || !atomic ? status : oxi_parse_atomic(c, *out, out);
 }
 
 static ox_status oxi_parse_edge(oxi_compiler *c, oxi_step_kind kind, bool negated, int32_t *out) {
@@ -71,6 +163,35 @@ static ox_status oxi_parse_edge(oxi_compiler *c, oxi_step_kind kind, bool negate
     return OX_OK;
 }
 
+typedef struct oxi_edge_row {
+    const char *text;
+    oxi_step_kind kind;
+    bool negated;
+} oxi_edge_row;
+
+static const oxi_edge_row oxi_edges[] = {
+    {"^", OXI_STEP_LINE_START, false}, {"$", OXI_STEP_LINE_END, false},    {"\\A", OXI_STEP_START, false},
+    {"\\z", OXI_STEP_END, false},      {"\\Z", OXI_STEP_LAST_LINE, false}, {"\\b", OXI_STEP_WORD_EDGE, false},
+    {"\\B", OXI_STEP_WORD_EDGE, true},
+};
+
+static ox_status oxi_parse_choice(oxi_compiler *c, int32_t *out);
+
+/* \R stands for a longer pattern. */
+static ox_status oxi_parse_line_break(oxi_compiler *c, int32_t *out) {
+    static const char text[] = "(?>\r\n|[\n-\r\\x{85}\\x{2028}\\x{2029}])";
+    const char *const outer = c->text;
+    const size_t length = c->length, at = c->at;
+    c->text = text;
+    c->length = sizeof text - 1;
+    c->at = 0;
+    const ox_status status = oxi_parse_choice(c, out);
+    c->text = outer;
+    c->length = length;
+    c->at = at;
+    return status;
+}
+
 static ox_status oxi_parse_atom(oxi_compiler *c, int32_t *out) {
     oxi_term_list list;
     uint32_t code = UINT32_MAX;
@@ -78,12 +199,10 @@ static ox_status oxi_parse_atom(oxi_compiler *c, int32_t *out) {
     ox_status status = OX_OK;
     memset(&list, 0, sizeof list);
     if (oxi_pattern_takes(c, "(")) return oxi_parse_group(c, out);
-    if (oxi_pattern_takes(c, "^") || oxi_pattern_takes(c, "\\A"))
-        return oxi_parse_edge(c, OXI_STEP_START, false, out);
-    if (oxi_pattern_takes(c, "$") || oxi_pattern_takes(c, "\\z") || oxi_pattern_takes(c, "\\Z"))
-        return oxi_parse_edge(c, OXI_STEP_END, false, out);
-    if (oxi_pattern_takes(c, "\\b")) return oxi_parse_edge(c, OXI_STEP_WORD_EDGE, false, out);
-    if (oxi_pattern_takes(c, "\\B")) return oxi_parse_edge(c, OXI_STEP_WORD_EDGE, true, out);
+    for (size_t i = 0; i < sizeof oxi_edges / sizeof *oxi_edges; i++)
+        if (oxi_pattern_takes(c, oxi_edges[i].text))
+            return oxi_parse_edge(c, oxi_edges[i].kind, oxi_edges[i].negated, out);
+    if (oxi_pattern_takes(c, "\\R")) return oxi_parse_line_break(c, out);
     if (strchr("*+?{", c->text[c->at]) && c->text[c->at] && c->text[c->at] != '{')
         return oxi_pattern_fail(c, "a quantifier of nothing");
     if (oxi_pattern_takes(c, "[")) {
@@ -93,8 +212,8 @@ static ox_status oxi_parse_atom(oxi_compiler *c, int32_t *out) {
         if (oxi_pattern_takes(c, "\\")) {
             status = oxi_pattern_escape(c, &list, &code);
         } else if (oxi_pattern_takes(c, ".")) {
-            negated = true;
-            status = oxi_term_push(&list, oxi_range_term('\n', '\n'));
+            negated = true; /* of nothing at all, or of the end of a line */
+            if (!c->dot_all) status = oxi_term_push(&list, oxi_range_term('\n', '\n'));
         } else {
             code = oxi_utf8_code(c->text, c->length, &c->at);
         }
@@ -133,9 +252,11 @@ static bool oxi_parse_counts(oxi_compiler *c, int32_t *min, int32_t *max) {
     return false;
 }
 
-static ox_status oxi_parse_quantifier(oxi_compiler *c, int32_t *tree) {
+/* One quantifier of what was parsed last, if there is one. */
+static ox_status oxi_parse_quantifier(oxi_compiler *c, int32_t *tree, bool *found) {
     int32_t min = 0, max = -1;
     bool counts = false;
+    *found = false;
     if (oxi_pattern_takes(c, "?"))
         max = 1;
     else if (oxi_pattern_takes(c, "+"))
@@ -145,41 +266,63 @@ static ox_status oxi_parse_quantifier(oxi_compiler *c, int32_t *tree) {
         counts = true;
     }
     if (max >= 0 && max < min) return oxi_pattern_fail(c, "a quantifier whose most is less than its least");
+    *found = true;
     c->counted += max >= 0 ? max : min;
     if (c->counted > OXI_PATTERN_COUNTED) return oxi_pattern_fail(c, "quantifiers that count too far");
     const int32_t made = oxi_tree_add(c, OXI_TREE_SEQUENCE);
     if (made < 0) return OX_ERR_NOMEM;
     oxi_tree *t = &c->trees[made];
     const oxi_tree *child = &c->trees[*tree];
-    if (child->kind == OXI_TREE_LOOK || child->kind == OXI_TREE_EDGE)
-        return oxi_pattern_fail(c, "a quantifier of a place");
     t->repeats = true;
     t->min = min;
     t->max = max;
     t->mode = OXI_GREEDY;
-    if (oxi_pattern_takes(c, "?")) t->mode = OXI_LAZY;
-    if (!counts && oxi_pattern_takes(c, "+")) t->mode = OXI_POSSESSIVE;
-    if (c->at < c->length && strchr("*+?", c->text[c->at]))
-        return oxi_pattern_fail(c, "a quantifier of a quantifier");
-    if (child->kind == OXI_TREE_CLASS) {
+    /* {n}? is (?:..{n})?, and {n,m}+ is (?:..{n,m})+ */
+    if (!(counts && min == max) && oxi_pattern_takes(c, "?"))
+        t->mode = OXI_LAZY;
+    else if (!counts && oxi_pattern_takes(c, "+"))
+        t->mode = OXI_POSSESSIVE;
+    if (child->kind == OXI_TREE_CLASS && !child->repeats) {
         t->kind = OXI_TREE_CLASS;
         t->class_index = child->class_index;
-    } else {
-        t->child = *tree;
-        if (t->mode == OXI_POSSESSIVE) return oxi_pattern_fail(c, "a possessive group");
+        *tree = made;
+        return OX_OK;
     }
+    const bool possessive = t->mode == OXI_POSSESSIVE;
+    t->child = *tree;
     *tree = made;
-    return OX_OK;
+    if (!possessive) return OX_OK;
+    t->mode = OXI_GREEDY;
+    return oxi_parse_atomic(c, made, tree);
+}
+
+/* (?x): white space and the rest of a line behind # are nothing. */
+static void oxi_pattern_skip(oxi_compiler *c) {
+    while (c->extended && c->at < c->length && c->text[c->at]) {
+        if (c->text[c->at] == '#')
+            while (c->at < c->length && c->text[c->at] != '\n') c->at++;
+        else if (strchr(" \t\n\v\f\r", c->text[c->at]))
+            c->at++;
+        else
+            return;
+    }
 }
 
 static ox_status oxi_parse_sequence(oxi_compiler *c, int32_t *out) {
     const int32_t sequence = oxi_tree_add(c, OXI_TREE_SEQUENCE);
     int32_t last = -1;
     if (sequence < 0) return OX_ERR_NOMEM;
-    while (c->at < c->length && c->text[c->at] != '|' && c->text[c->at] != ')') {
+    for (;;) {
         int32_t item = -1;
+        bool more = true;
+        oxi_pattern_skip(c);
+        if (c->at >= c->length || c->text[c->at] == '|' || c->text[c->at] == ')') break;
         ox_status status = oxi_parse_atom(c, &item);
-        if (!status) status = oxi_parse_quantifier(c, &item);
+        for (int i = 0; more && !status; i++) {
+            oxi_pattern_skip(c);
+            if (i == OXI_PATTERN_DEPTH) return oxi_pattern_fail(c, "quantifiers of quantifiers");
+            status = oxi_parse_quantifier(c, &item, &more);
+        }
         if (status) return status;
         if (last < 0)
             c->trees[sequence].child = item;
@@ -192,7 +335,7 @@ static ox_status oxi_parse_sequence(oxi_compiler *c, int32_t *out) {
 }
 
 static ox_status oxi_parse_choice(oxi_compiler *c, int32_t *out) {
-    const bool ignore_case = c->ignore_case;
+    const bool ignore_case = c->ignore_case, dot_all = c->dot_all, extended = c->extended;
     const int32_t choice = oxi_tree_add(c, OXI_TREE_CHOICE);
     int32_t last = -1;
     if (choice < 0) return OX_ERR_NOMEM;
@@ -207,6 +350,8 @@ static ox_status oxi_parse_choice(oxi_compiler *c, int32_t *out) {
         last = item;
     } while (oxi_pattern_takes(c, "|"));
     c->ignore_case = ignore_case;
+    c->dot_all = dot_all;
+    c->extended = extended;
     *out = choice;
     return OX_OK;
 }
@@ -234,8 +379,8 @@ static bool oxi_tree_may_be_empty(const oxi_compiler *c, int32_t tree) {
     const oxi_tree *t = &c->trees[tree];
     if (t->repeats && t->min == 0) return true;
     if (t->kind == OXI_TREE_CLASS) return false;
-    if (t->kind != OXI_TREE_SEQUENCE && t->kind != OXI_TREE_CHOICE) return true;
-    bool empty = t->kind == OXI_TREE_SEQUENCE;
+    if (t->kind != OXI_TREE_SEQUENCE && t->kind != OXI_TREE_CHOICE && t->kind != OXI_TREE_ATOMIC) return true;
+    bool empty = t->kind != OXI_TREE_CHOICE;
     for (int32_t i = t->child; i >= 0; i = c->trees[i].sibling) {
         const bool may = oxi_tree_may_be_empty(c, i);
         if (t->kind == OXI_TREE_CHOICE ? may : !may) return may;
@@ -266,10 +411,7 @@ static int32_t oxi_emit_choice(oxi_compiler *c, int32_t first, int32_t second, b
 static int32_t oxi_emit_repeated(oxi_compiler *c, const oxi_tree *t, int32_t next) {
     const bool lazy = t->mode == OXI_LAZY;
     if (t->max < 0) {
-        if (oxi_tree_may_be_empty(c, t->child)) {
-            (void)oxi_pattern_fail(c, "a group without end that may match nothing");
-            return -1;
-        }
+        c->pattern->loops |= oxi_tree_may_be_empty(c, t->child);
         const int32_t loop = oxi_step_add(c->pattern, OXI_STEP_CHOICE, next);
         const int32_t body = loop < 0 ? -1 : oxi_emit(c, t->child, loop);
         if (body < 0) return -1;
@@ -298,7 +440,16 @@ static int32_t oxi_emit_look(oxi_compiler *c, const oxi_tree *t, int32_t next) {
     const int32_t step = body < 0 ? -1 : oxi_step_add(c->pattern, OXI_STEP_LOOK, next);
     if (step < 0) return -1;
     c->pattern->steps[step].other = body;
+    c->pattern->steps[step].min = t->min;
     c->pattern->steps[step].negated = t->negated;
+    return step;
+}
+
+static int32_t oxi_emit_atomic(oxi_compiler *c, const oxi_tree *t, int32_t next) {
+    const int32_t match = oxi_step_add(c->pattern, OXI_STEP_MATCH, -1);
+    const int32_t body = match < 0 ? -1 : oxi_emit(c, t->child, match);
+    const int32_t step = body < 0 ? -1 : oxi_step_add(c->pattern, OXI_STEP_ATOMIC, next);
+    if (step >= 0) c->pattern->steps[step].other = body;
     return step;
 }
 
@@ -333,6 +484,8 @@ static int32_t oxi_emit(oxi_compiler *c, int32_t tree, int32_t next) {
             step = oxi_emit_choice(c, oxi_emit(c, list[i], next), step, false);
     } else if (t.kind == OXI_TREE_LOOK) {
         step = oxi_emit_look(c, &t, next);
+    } else if (t.kind == OXI_TREE_ATOMIC) {
+        step = oxi_emit_atomic(c, &t, next);
     } else if (t.kind == OXI_TREE_EDGE) {
         step = oxi_step_add(c->pattern, (oxi_step_kind)t.edge, next);
         if (step >= 0) c->pattern->steps[step].negated = t.negated;
@@ -350,6 +503,7 @@ static bool oxi_first_bytes(oxi_pattern *p, int32_t step, uint64_t bit, int *bud
             step = s->other;
             continue;
         }
+        if (s->kind == OXI_STEP_ATOMIC && !oxi_first_bytes(p, s->other, bit, budget)) return false;
         if (s->kind == OXI_STEP_RUN) {
             for (int b = 0; b < 128; b++)
                 if (p->classes[s->class_index].ascii[b]) p->first[b] |= bit;

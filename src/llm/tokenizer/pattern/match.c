@@ -100,19 +100,25 @@ static size_t oxi_match_run(const oxi_match *s, int32_t index, size_t at, int32_
         if (taken < INT32_MAX) taken++;
     }
     *count = taken;
+    s->matcher->steps += (uint32_t)taken / 8; /* long runs at every place would take quadratic time */
     return at;
 }
 
 static bool oxi_match_is_word(const oxi_match *s, size_t at) {
     const uint32_t code = oxi_utf8_code(s->text, s->length, &at);
-    for (size_t i = 0; i < sizeof oxi_more_words / sizeof *oxi_more_words; i++)
-        if (code >= oxi_more_words[i][0] && code <= oxi_more_words[i][1]) return true;
-    return (oxi_category_bit(s->pattern->unicode, code) & OXI_WORD_KINDS) != 0;
+    if (code < 128 || (oxi_category_bit(s->pattern->unicode, code) & OXI_WORD_KINDS))
+        return (oxi_category_bit(s->pattern->unicode, code) & OXI_WORD_KINDS) != 0;
+    const oxi_named_range *more = oxi_named_range_of("word");
+    return oxi_in_ranges(oxi_class_ranges + more->first, more->count, code);
 }
 
 static bool oxi_match_edge(const oxi_match *s, const oxi_step *step, size_t at) {
+    const bool ends = at == s->length, line = !ends && s->text[at] == '\n';
     if (step->kind == OXI_STEP_START) return at == 0;
-    if (step->kind == OXI_STEP_END) return at == s->length;
+    if (step->kind == OXI_STEP_END) return ends;
+    if (step->kind == OXI_STEP_LINE_START) return at == 0 || (!ends && s->text[at - 1] == '\n');
+    if (step->kind == OXI_STEP_LINE_END) return ends || line;
+    if (step->kind == OXI_STEP_LAST_LINE) return ends || (line && at + 1 == s->length);
     if (step->kind == OXI_STEP_BEFORE) {
         size_t before = at ? oxi_step_back(s->text, at) : 0;
         const bool has =
@@ -130,6 +136,11 @@ static bool oxi_match_steps(oxi_match *s, int32_t step, size_t at, size_t *end, 
 static bool oxi_match_look(oxi_match *s, const oxi_step *step, size_t at, int depth) {
     size_t end;
     const oxi_step *body = &s->pattern->steps[step->other];
+    s->matcher->steps += (uint32_t)step->min / 8;
+    for (int32_t i = 0; i < step->min; i++) {
+        if (at == 0) return step->negated;
+        at = oxi_step_back(s->text, at);
+    }
     if (body->kind == OXI_STEP_RUN && body->min == 1 &&
         s->pattern->steps[body->next].kind == OXI_STEP_MATCH) { /* one character is enough */
         int32_t count;
@@ -138,6 +149,14 @@ static bool oxi_match_look(oxi_match *s, const oxi_step *step, size_t at, int de
     }
     if (depth > OXI_PATTERN_DEPTH) return false;
     return oxi_match_steps(s, step->other, at, &end, depth + 1) != step->negated;
+}
+
+/* The same, but what the body takes is taken. */
+static bool oxi_match_atomic(oxi_match *s, const oxi_step *step, size_t *at, int depth) {
+    size_t end;
+    if (depth > OXI_PATTERN_DEPTH || !oxi_match_steps(s, step->other, *at, &end, depth + 1)) return false;
+    *at = end;
+    return true;
 }
 
 /* A run: where it ends first, with a frame for its other ends. SIZE_MAX = it fails. */
@@ -214,6 +233,7 @@ static bool oxi_match_steps(oxi_match *s, int32_t start, size_t at, size_t *end,
             }
             case OXI_STEP_CHOICE: goes_on = oxi_match_push(s, step->other, -1, at, 0); break;
             case OXI_STEP_LOOK: goes_on = oxi_match_look(s, step, at, depth); break;
+            case OXI_STEP_ATOMIC: goes_on = oxi_match_atomic(s, step, &at, depth); break;
             default: goes_on = oxi_match_edge(s, step, at); break;
             }
         }
@@ -271,6 +291,7 @@ static bool oxi_pattern_find(const oxi_pattern *pattern, oxi_matcher *matcher, c
     s.matcher = matcher;
     s.text = text;
     s.length = length;
+    if (pattern->loops && !matcher->failed && !oxi_matcher_remember(&s)) return false;
     for (size_t at = from; at <= length;) {
         const unsigned char byte = at < length ? (unsigned char)text[at] : 0;
         const uint64_t which = at == length ? (pattern->anchored ? pattern->first[128] : 0)

@@ -8,6 +8,7 @@ typedef enum oxi_tree_kind {
     OXI_TREE_SEQUENCE,
     OXI_TREE_CHOICE,
     OXI_TREE_LOOK,
+    OXI_TREE_ATOMIC,
     OXI_TREE_EDGE
 } oxi_tree_kind;
 
@@ -26,7 +27,7 @@ typedef struct oxi_compiler {
     size_t tree_count, tree_room;
     int64_t counted;
     int depth;
-    bool ignore_case;
+    bool ignore_case, dot_all, extended; /* (?i) (?m) (?x) */
 } oxi_compiler;
 
 static ox_status oxi_pattern_fail(const oxi_compiler *c, const char *what) {
@@ -39,84 +40,91 @@ static ox_status oxi_pattern_fail(const oxi_compiler *c, const char *what) {
 
 /* ---- classes ------------------------------------------------------------------------------------------- */
 
-/* \p{..}; "L&" is LC. The names that are not categories are terms of their own. */
+/* Names of \p{..} and [:..:], in lower case, without spaces and the like: categories, and a name's ranges. */
 typedef struct oxi_named_class {
-    const char *name;
+    const char *names; /* with a space between */
     uint32_t categories;
+    const char *ranges;
+    bool white;
 } oxi_named_class;
 
-static const oxi_named_class oxi_named_classes[] = {{"L", OXI_LETTERS},
-                                                    {"Ll", OXI_IN(OXI_LL)},
-                                                    {"Lm", OXI_IN(OXI_LM)},
-                                                    {"Lo", OXI_IN(OXI_LO)},
-                                                    {"Lt", OXI_IN(OXI_LT)},
-                                                    {"Lu", OXI_IN(OXI_LU)},
-                                                    {"M", OXI_MARKS},
-                                                    {"Mc", OXI_IN(OXI_MC)},
-                                                    {"Me", OXI_IN(OXI_ME)},
-                                                    {"Mn", OXI_IN(OXI_MN)},
-                                                    {"N", OXI_NUMBERS},
-                                                    {"Nd", OXI_IN(OXI_ND)},
-                                                    {"Nl", OXI_IN(OXI_NL)},
-                                                    {"No", OXI_IN(OXI_NO)},
-                                                    {"P", OXI_PUNCTUATION},
-                                                    {"Pc", OXI_IN(OXI_PC)},
-                                                    {"Pd", OXI_IN(OXI_PD)},
-                                                    {"Pe", OXI_IN(OXI_PE)},
-                                                    {"Pf", OXI_IN(OXI_PF)},
-                                                    {"Pi", OXI_IN(OXI_PI)},
-                                                    {"Po", OXI_IN(OXI_PO)},
-                                                    {"Ps", OXI_IN(OXI_PS)},
-                                                    {"S", OXI_SYMBOLS},
-                                                    {"Sc", OXI_IN(OXI_SC)},
-                                                    {"Sk", OXI_IN(OXI_SK)},
-                                                    {"Sm", OXI_IN(OXI_SM)},
-                                                    {"So", OXI_IN(OXI_SO)},
-                                                    {"Z", OXI_SEPARATORS},
-                                                    {"Zl", OXI_IN(OXI_ZL)},
-                                                    {"Zp", OXI_IN(OXI_ZP)},
-                                                    {"Zs", OXI_IN(OXI_ZS)},
-                                                    {"C", OXI_OTHERS},
-                                                    {"Cc", OXI_IN(OXI_CC)},
-                                                    {"Cf", OXI_IN(OXI_CF)},
-                                                    {"Cn", OXI_IN(OXI_CN)},
-                                                    {"Co", OXI_IN(OXI_CO)},
-                                                    {"Cs", OXI_IN(OXI_CS)},
-                                                    {"Letter", OXI_LETTERS},
-                                                    {"Mark", OXI_MARKS},
-                                                    {"Number", OXI_NUMBERS},
-                                                    {"Symbol", OXI_SYMBOLS},
-                                                    {"Separator", OXI_SEPARATORS},
-                                                    {"Punctuation", OXI_PUNCTUATION}};
-
-/* Scripts that patterns name, as ranges. source Unicode 16, Scripts.txt */
-typedef struct oxi_named_range {
-    const char *name;
-    uint32_t low, high;
-} oxi_named_range;
-
-static const oxi_named_range oxi_named_ranges[] = {
-    {"Han", 0x2E80, 0x2E99},        {"Han", 0x2E9B, 0x2EF3},        {"Han", 0x2F00, 0x2FD5},
-    {"Han", 0x3005, 0x3005},        {"Han", 0x3007, 0x3007},        {"Han", 0x3021, 0x3029},
-    {"Han", 0x3038, 0x303B},        {"Han", 0x3400, 0x4DBF},        {"Han", 0x4E00, 0x9FFF},
-    {"Han", 0xF900, 0xFA6D},        {"Han", 0xFA70, 0xFAD9},        {"Han", 0x16FE2, 0x16FE3},
-    {"Han", 0x16FF0, 0x16FF1},      {"Han", 0x20000, 0x2A6DF},      {"Han", 0x2A700, 0x2B739},
-    {"Han", 0x2B740, 0x2B81D},      {"Han", 0x2B820, 0x2CEA1},      {"Han", 0x2CEB0, 0x2EBE0},
-    {"Han", 0x2EBF0, 0x2EE5D},      {"Han", 0x2F800, 0x2FA1D},      {"Han", 0x30000, 0x3134A},
-    {"Han", 0x31350, 0x323AF},      {"Hiragana", 0x3041, 0x3096},   {"Hiragana", 0x309D, 0x309F},
-    {"Hiragana", 0x1B001, 0x1B11F}, {"Hiragana", 0x1B132, 0x1B132}, {"Hiragana", 0x1B150, 0x1B152},
-    {"Hiragana", 0x1F200, 0x1F200}, {"Katakana", 0x30A1, 0x30FA},   {"Katakana", 0x30FD, 0x30FF},
-    {"Katakana", 0x31F0, 0x31FF},   {"Katakana", 0x32D0, 0x32FE},   {"Katakana", 0x3300, 0x3357},
-    {"Katakana", 0xFF66, 0xFF6F},   {"Katakana", 0xFF71, 0xFF9D},   {"Hangul", 0x1100, 0x11FF},
-    {"Hangul", 0x3131, 0x318E},     {"Hangul", 0xA960, 0xA97C},     {"Hangul", 0xAC00, 0xD7A3},
-    {"Hangul", 0xD7B0, 0xD7FB},     {"Thai", 0x0E01, 0x0E3A},       {"Thai", 0x0E40, 0x0E5B}};
-
 #define OXI_WORD_KINDS (OXI_LETTERS | OXI_MARKS | OXI_IN(OXI_ND) | OXI_IN(OXI_NL) | OXI_IN(OXI_PC))
+#define OXI_SEEN \
+    ~(OXI_IN(OXI_CC) | OXI_IN(OXI_CN) | OXI_IN(OXI_CS) | OXI_SEPARATORS) & (OXI_IN(OXI_CATEGORY_COUNT) - 1)
 
-/* Beyond them: raised numbers and fractions of Latin-1, circled letters. */
-static const uint32_t oxi_more_words[][2] = {{0xB2, 0xB3},      {0xB9, 0xB9},       {0xBC, 0xBE},
-                                             {0x24B6, 0x24E9},  {0x1F130, 0x1F149}, {0x1F150, 0x1F169},
-                                             {0x1F170, 0x1F189}};
+static const oxi_named_class oxi_named_classes[] = {
+    {"l letter", OXI_LETTERS, NULL, false},
+    {"ll lowercaseletter", OXI_IN(OXI_LL), NULL, false},
+    {"lm modifierletter", OXI_IN(OXI_LM), NULL, false},
+    {"lo otherletter", OXI_IN(OXI_LO), NULL, false},
+    {"lt titlecaseletter", OXI_IN(OXI_LT), NULL, false},
+    {"lu uppercaseletter", OXI_IN(OXI_LU), NULL, false},
+    {"lc casedletter", OXI_IN(OXI_LL) | OXI_IN(OXI_LT) | OXI_IN(OXI_LU), NULL, false},
+    {"m mark combiningmark", OXI_MARKS, NULL, false},
+    {"mc spacingmark", OXI_IN(OXI_MC), NULL, false},
+    {"me enclosingmark", OXI_IN(OXI_ME), NULL, false},
+    {"mn nonspacingmark", OXI_IN(OXI_MN), NULL, false},
+    {"n number", OXI_NUMBERS, NULL, false},
+    {"nd decimalnumber digit", OXI_IN(OXI_ND), NULL, false},
+    {"nl letternumber", OXI_IN(OXI_NL), NULL, false},
+    {"no othernumber", OXI_IN(OXI_NO), NULL, false},
+    {"p punctuation punct", OXI_PUNCTUATION, NULL, false},
+    {"pc connectorpunctuation", OXI_IN(OXI_PC), NULL, false},
+    {"pd dashpunctuation", OXI_IN(OXI_PD), NULL, false},
+    {"pe closepunctuation", OXI_IN(OXI_PE), NULL, false},
+    {"pf finalpunctuation", OXI_IN(OXI_PF), NULL, false},
+    {"pi initialpunctuation", OXI_IN(OXI_PI), NULL, false},
+    {"po otherpunctuation", OXI_IN(OXI_PO), NULL, false},
+    {"ps openpunctuation", OXI_IN(OXI_PS), NULL, false},
+    {"s symbol", OXI_SYMBOLS, NULL, false},
+    {"sc currencysymbol", OXI_IN(OXI_SC), NULL, false},
+    {"sk modifiersymbol", OXI_IN(OXI_SK), NULL, false},
+    {"sm mathsymbol", OXI_IN(OXI_SM), NULL, false},
+    {"so othersymbol", OXI_IN(OXI_SO), NULL, false},
+    {"z separator", OXI_SEPARATORS, NULL, false},
+    {"zl lineseparator", OXI_IN(OXI_ZL), NULL, false},
+    {"zp paragraphseparator", OXI_IN(OXI_ZP), NULL, false},
+    {"zs spaceseparator", OXI_IN(OXI_ZS), NULL, false},
+    {"c other", OXI_OTHERS, NULL, false},
+    {"cc control cntrl", OXI_IN(OXI_CC), NULL, false},
+    {"cf format", OXI_IN(OXI_CF), NULL, false},
+    {"cn unassigned", OXI_IN(OXI_CN), NULL, false},
+    {"co privateuse", OXI_IN(OXI_CO), NULL, false},
+    {"cs surrogate", OXI_IN(OXI_CS), NULL, false},
+    {"alpha alphabetic", OXI_LETTERS | OXI_IN(OXI_NL), "alphabetic", false},
+    {"alnum", OXI_LETTERS | OXI_IN(OXI_NL) | OXI_IN(OXI_ND), "alphabetic", false},
+    {"upper uppercase", OXI_IN(OXI_LU), "uppercase", false},
+    {"lower lowercase", OXI_IN(OXI_LL), "lowercase", false},
+    {":punct", OXI_PUNCTUATION | OXI_SYMBOLS, NULL, false}, /* [:punct:] alone */
+    {"space whitespace", 0, NULL, true},
+    {"blank", OXI_IN(OXI_ZS), "blank", false},
+    {"word", OXI_WORD_KINDS, "word", false},
+    {":word", OXI_WORD_KINDS, "circled", false},
+    {"graph", OXI_SEEN, NULL, false},
+    {"print", (OXI_SEEN) | OXI_IN(OXI_ZS), NULL, false},
+    {"assigned", ~OXI_IN(OXI_CN) & (OXI_IN(OXI_CATEGORY_COUNT) - 1), NULL, false},
+};
+
+/* Whether a list of names with a space between has this one. */
+static bool oxi_names_have(const char *names, const char *name) {
+    const size_t length = strlen(name);
+    for (const char *at = names; length && (at = strstr(at, name)) != NULL; at += length)
+        if ((at == names || at[-1] == ' ') && (at[length] == ' ' || at[length] == 0)) return true;
+    return false;
+}
+
+static const oxi_named_class *oxi_named_class_of(const char *name) {
+    for (size_t i = 0; i < sizeof oxi_named_classes / sizeof *oxi_named_classes; i++)
+        if (oxi_names_have(oxi_named_classes[i].names, name)) return &oxi_named_classes[i];
+    return NULL;
+}
+
+/* NULL = no name of any. */
+static const oxi_named_range *oxi_named_range_of(const char *name) {
+    for (size_t i = 0; i < sizeof oxi_named_ranges / sizeof *oxi_named_ranges; i++)
+        if (strcmp(name, oxi_named_ranges[i].name) == 0) return &oxi_named_ranges[i];
+    return NULL;
+}
 
 static bool oxi_class_has_slow(const oxi_pattern *p, int32_t index, uint32_t code, int depth) {
     const oxi_class *c = &p->classes[index];
@@ -130,6 +138,8 @@ static bool oxi_class_has_slow(const oxi_pattern *p, int32_t index, uint32_t cod
             in = (oxi_category_bit(p->unicode, code) & t->categories) != 0;
         else if (t->white)
             in = oxi_is_white_space(code);
+        else if (t->ranges)
+            in = oxi_in_ranges(oxi_class_ranges + t->ranges->first, t->ranges->count, code);
         else
             in = code >= t->low && code <= t->high;
         has = in != t->negated;
@@ -160,7 +170,7 @@ static void oxi_class_finish(oxi_pattern *p, int32_t index) {
             const uint32_t bits = t->categories ? t->categories : OXI_SEPARATORS;
             categories |= t->negated ? ~bits : bits;
         } else {
-            c->simple &= !t->negated && t->high < 128;
+            c->simple &= !t->negated && !t->ranges && t->high < 128;
         }
     }
     c->categories = c->negated ? ~categories : categories;
@@ -219,8 +229,9 @@ static ox_status oxi_push_range(oxi_compiler *c, oxi_term_list *list, uint32_t l
         const uint32_t lower = oxi_jinja_to_lower(code), upper = oxi_jinja_to_upper(code);
         if (lower != code) status = oxi_term_push(list, oxi_range_term(lower, lower));
         if (!status && upper != code) status = oxi_term_push(list, oxi_range_term(upper, upper));
-        if (!status && lower == 's') status = oxi_term_push(list, oxi_range_term(0x17F, 0x17F));
-        if (!status && lower == 'k') status = oxi_term_push(list, oxi_range_term(0x212A, 0x212A));
+        for (size_t i = 0; i < sizeof oxi_more_cases / sizeof *oxi_more_cases && !status; i++)
+            if (oxi_more_cases[i][0] == code)
+                status = oxi_term_push(list, oxi_range_term(oxi_more_cases[i][1], oxi_more_cases[i][1]));
     }
     return status;
 }
@@ -248,54 +259,60 @@ static bool oxi_pattern_takes(oxi_compiler *c, const char *text) {
     return true;
 }
 
-/* Behind "\p" or "\P". */
-static ox_status oxi_push_property(oxi_compiler *c, oxi_term_list *list, bool negated) {
-    char name[24] = "";
-    size_t used = 0;
-    if (c->at < c->length && c->text[c->at] == '{') {
-        c->at++;
-        if (oxi_pattern_takes(c, "^")) negated = !negated;
-        if (!oxi_pattern_takes(c, "Script=")) (void)oxi_pattern_takes(c, "Is");
-        while (c->at < c->length && c->text[c->at] != '}' && used + 1 < sizeof name)
-            name[used++] = c->text[c->at++];
-        if (!oxi_pattern_takes(c, "}")) return oxi_pattern_fail(c, "\\p{ without its }");
-    } else if (c->at < c->length) {
-        name[used++] = c->text[c->at++];
-    }
-    name[used] = 0;
-    oxi_class_term t = oxi_range_term(0, 0);
-    for (size_t i = 0; i < sizeof oxi_named_classes / sizeof *oxi_named_classes; i++)
-        if (strcmp(name, oxi_named_classes[i].name) == 0) t.categories = oxi_named_classes[i].categories;
-    t.negated = negated;
-    if (t.categories) return oxi_term_push(list, t);
-    oxi_term_list ranges;
-    memset(&ranges, 0, sizeof ranges);
-    ox_status status = OX_OK;
-    for (size_t i = 0; i < sizeof oxi_named_ranges / sizeof *oxi_named_ranges && !status; i++)
-        if (strcmp(name, oxi_named_ranges[i].name) == 0)
-            status =
-                oxi_term_push(&ranges, oxi_range_term(oxi_named_ranges[i].low, oxi_named_ranges[i].high));
-    if (!status && ranges.count == 0) status = oxi_pattern_fail(c, "a property that is not known");
-    t.of = status ? -1 : oxi_class_from(c, &ranges, false, -1);
-    oxi_free(ranges.terms, ranges.room * sizeof *ranges.terms);
-    if (status) return status;
-    return t.of < 0 ? OX_ERR_NOMEM : oxi_term_push(list, t);
-}
-
-/* Word characters: \w. */
-static ox_status oxi_push_words(oxi_compiler *c, oxi_term_list *list, bool negated) {
-    oxi_class_term whole = oxi_range_term(0, 0), t = whole;
-    oxi_term_list terms;
-    memset(&terms, 0, sizeof terms);
-    t.categories = OXI_WORD_KINDS;
-    ox_status status = oxi_term_push(&terms, t);
-    for (size_t i = 0; i < sizeof oxi_more_words / sizeof *oxi_more_words && !status; i++)
-        status = oxi_term_push(&terms, oxi_range_term(oxi_more_words[i][0], oxi_more_words[i][1]));
+/* A class by its name: its categories alone, or a class of its own. */
+static ox_status oxi_push_named(oxi_compiler *c, oxi_term_list *list, const char *name, bool negated) {
+    const oxi_named_class *row = oxi_named_class_of(name);
+    const oxi_named_range *ranges =
+        row ? (row->ranges ? oxi_named_range_of(row->ranges) : NULL) : oxi_named_range_of(name);
+    if (!row && !ranges) return oxi_pattern_fail(c, "a class of characters that is not known");
+    oxi_class_term term = oxi_range_term(0, 0);
+    term.categories = row ? row->categories : 0;
+    term.white = row && row->white;
+    term.negated = negated;
+    if (!ranges) return oxi_term_push(list, term);
+    oxi_class_term more = oxi_range_term(0, 0), whole = more;
+    more.ranges = ranges;
+    more.negated = !row && negated;
+    if (!row) return oxi_term_push(list, more);
+    oxi_term_list all;
+    memset(&all, 0, sizeof all);
+    term.negated = false;
+    ox_status status = oxi_term_push(&all, term);
+    if (!status) status = oxi_term_push(&all, more);
     whole.negated = negated;
-    whole.of = status ? -1 : oxi_class_from(c, &terms, false, -1);
-    oxi_free(terms.terms, terms.room * sizeof *terms.terms);
+    whole.of = status ? -1 : oxi_class_from(c, &all, false, -1);
+    oxi_free(all.terms, all.room * sizeof *all.terms);
     if (status) return status;
     return whole.of < 0 ? OX_ERR_NOMEM : oxi_term_push(list, whole);
+}
+
+/* The name up to `end`, in lower case and without what may stand between words; false: it is too long. */
+static bool oxi_pattern_name(oxi_compiler *c, char end, char name[32]) {
+    size_t used = 0;
+    for (; c->at < c->length && c->text[c->at] != end; c->at++) {
+        const char letter = c->text[c->at];
+        if (letter == ' ' || letter == '_' || letter == '-') continue;
+        if (used >= 31) return false;
+        name[used++] = letter >= 'A' && letter <= 'Z' ? (char)(letter + 32) : letter;
+    }
+    name[used] = 0;
+    return true;
+}
+
+/* Behind "\p" or "\P". */
+static ox_status oxi_push_property(oxi_compiler *c, oxi_term_list *list, bool negated) {
+    char name[32] = "";
+    if (c->at < c->length && c->text[c->at] != '{') {
+        const char letter = c->text[c->at++];
+        name[0] = letter >= 'A' && letter <= 'Z' ? (char)(letter + 32) : letter;
+        return oxi_push_named(c, list, name, negated);
+    }
+    c->at++;
+    if (oxi_pattern_takes(c, "^")) negated = !negated;
+    if (!oxi_pattern_takes(c, "Script=")) (void)oxi_pattern_takes(c, "Is");
+    const bool named = oxi_pattern_name(c, '}', name);
+    if (!oxi_pattern_takes(c, "}") || !named) return oxi_pattern_fail(c, "\\p{ without its }");
+    return oxi_push_named(c, list, name, negated);
 }
 
 /* Behind a backslash: a class (pushed, *code = UINT32_MAX) or a character (*code). */
@@ -303,14 +320,22 @@ static ox_status oxi_pattern_escape(oxi_compiler *c, oxi_term_list *list, uint32
     static const char letters[] = "nrtfvae0", values[] = "\n\r\t\f\v\a\033";
     if (c->at >= c->length) return oxi_pattern_fail(c, "a backslash at the end");
     const char letter = c->text[c->at++];
-    oxi_class_term t = oxi_range_term(0, 0);
     *code = UINT32_MAX;
-    t.negated = letter == 'S' || letter == 'D' || letter == 'W' || letter == 'P' || letter == 'H';
-    if (letter == 'p' || letter == 'P') return oxi_push_property(c, list, t.negated);
-    if (letter == 's' || letter == 'S') t.white = true;
-    if (letter == 'd' || letter == 'D') t.categories = OXI_IN(OXI_ND);
-    if (letter == 'w' || letter == 'W') return oxi_push_words(c, list, t.negated);
-    if (t.white || t.categories) return oxi_term_push(list, t);
+    static const struct {
+        char letter;
+        const char *name;
+        bool negated;
+    } classes[] = {{'s', "space", false},  {'S', "space", true},  {'d', "nd", false},
+                   {'D', "nd", true},      {'w', "word", false},  {'W', "word", true},
+                   {'h', "xdigit", false}, {'H', "xdigit", true}, {'O', "any", false}};
+    if (letter == 'p' || letter == 'P') return oxi_push_property(c, list, letter == 'P');
+    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
+        if (classes[i].letter == letter) return oxi_push_named(c, list, classes[i].name, classes[i].negated);
+    if (letter == 'N') {
+        oxi_class_term line = oxi_range_term('\n', '\n');
+        line.negated = true;
+        return oxi_term_push(list, line);
+    }
     const char *found = letter ? strchr(letters, letter) : NULL;
     if (found) {
         *code = (unsigned char)values[found - letters];
@@ -344,22 +369,11 @@ static ox_status oxi_parse_class(oxi_compiler *c, int32_t *out);
 
 /* Behind "[:". */
 static ox_status oxi_push_posix(oxi_compiler *c, oxi_term_list *list) {
-    static const oxi_named_class names[] = {{"alpha:]", OXI_LETTERS | OXI_MARKS},
-                                            {"digit:]", OXI_IN(OXI_ND)},
-                                            {"alnum:]", OXI_LETTERS | OXI_MARKS | OXI_IN(OXI_ND)},
-                                            {"upper:]", OXI_IN(OXI_LU)},
-                                            {"lower:]", OXI_IN(OXI_LL)},
-                                            {"punct:]", OXI_PUNCTUATION},
-                                            {"space:]", 0}};
-    oxi_class_term t = oxi_range_term(0, 0);
-    t.negated = oxi_pattern_takes(c, "^");
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (!oxi_pattern_takes(c, names[i].name)) continue;
-        t.categories = names[i].categories;
-        t.white = t.categories == 0;
-        return oxi_term_push(list, t);
-    }
-    return oxi_pattern_fail(c, "a class [:..:] that is not known");
+    char name[33] = ":";
+    const bool negated = oxi_pattern_takes(c, "^");
+    if (!oxi_pattern_name(c, ':', name + 1) || !oxi_pattern_takes(c, ":]"))
+        return oxi_pattern_fail(c, "[: without its :]");
+    return oxi_push_named(c, list, oxi_named_class_of(name) ? name : name + 1, negated);
 }
 
 /* One term, or a range, of what stands in brackets. */

@@ -1,5 +1,6 @@
-/* The patterns that tokenizers split by, in the small language that they use: alternatives, groups, classes,
- * \p{..}, quantifiers (greedy, lazy, possessive), look-ahead, look-behind of one class, (?i:..), ^ $ \b.
+/* The patterns that tokenizers split by, as Oniguruma (Ruby's syntax) means them: alternatives, groups and
+ * atomic ones, classes, \p{..}, quantifiers (greedy, lazy, possessive), look-ahead, look-behind of a known
+ * length, (?imx:..), ^ $ of lines, \A \z \Z \b \R. No back references, no \X, \G, \K.
  * A pattern is compiled to a table of steps; a matcher walks it in order, first alternative first. Work is
  * bounded: once a text takes many steps, each (step, place) that failed is remembered and not tried again. */
 /* WORDS
@@ -9,11 +10,12 @@
 #ifndef OX_LLM_PATTERN_H
 #define OX_LLM_PATTERN_H
 
-/* A term of a class: characters of [low, high], of some categories, or white space, or of another class. */
+/* A term of a class: characters of [low, high], of some categories, white space, ranges, or another class. */
 typedef struct oxi_class_term {
-    uint32_t low, high;  /* categories == 0, !white, of < 0 */
-    uint32_t categories; /* bits */
-    int32_t of;          /* -1 = none */
+    uint32_t low, high;            /* categories == 0, !white, of < 0 */
+    const oxi_named_range *ranges; /* NULL = none */
+    uint32_t categories;           /* bits */
+    int32_t of;                    /* -1 = none */
     bool white, negated;
 } oxi_class_term;
 
@@ -29,10 +31,14 @@ typedef enum oxi_step_kind {
     OXI_STEP_MATCH,
     OXI_STEP_RUN,    /* min to max (-1 = any) of a class, then next */
     OXI_STEP_CHOICE, /* next, else other */
-    OXI_STEP_LOOK,   /* a body at `other` (not) matches here; then next */
+    OXI_STEP_LOOK,   /* a body at `other` (not) matches here, or `min` characters before; then next */
+    OXI_STEP_ATOMIC, /* a body at `other` matches in its first way alone; then next, behind it */
     OXI_STEP_BEFORE, /* the character before is (not) of the class */
+    OXI_STEP_LINE_START,
+    OXI_STEP_LINE_END,
     OXI_STEP_START,
     OXI_STEP_END,
+    OXI_STEP_LAST_LINE, /* the end, or a last newline before it */
     OXI_STEP_WORD_EDGE
 } oxi_step_kind;
 
@@ -54,6 +60,7 @@ typedef struct oxi_pattern {
     size_t start_count, start_room;
     uint64_t first[129]; /* by first byte, 128 = beyond ASCII: which of the first 64 alternatives may match */
     bool anchored;       /* it can match nothing at all: never skipped by the first byte */
+    bool loops;          /* a group without end may match nothing: failures are remembered from the start */
 } oxi_pattern;
 
 /* The pattern is zeroed. OX_ERR_UNSUPPORTED says what it does not know; oxi_pattern_close is always due. */

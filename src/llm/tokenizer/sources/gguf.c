@@ -101,6 +101,7 @@ static ox_status oxi_vocabulary_find_byte_tokens(oxi_vocabulary *v, bool typed) 
 
 typedef struct oxi_gguf_kind {
     const char *name, *model; /* tokenizer.ggml.model; the row of models */
+    bool bare;                /* nothing is ever put around a text */
     bool needs_scores, add_bos, add_eos, add_sep, space_prefix;
     int32_t bos, eos, unknown, sep, pad, mask;
     ox_status (*pipeline)(ox_tokenizer *t, const ox_file *file);
@@ -211,7 +212,7 @@ static ox_status oxi_pipeline_bert(ox_tokenizer *t, const ox_file *file) {
     if (!status) {
         status = oxi_add_plain(&t->normalizers, oxi_normalizer_row("bert"),
                                (lowercase ? (uint32_t)OXI_LOWERCASE : 0u) |
-                               (accents ? (uint32_t)OXI_STRIP_ACCENTS : 0u));
+                                   (accents ? (uint32_t)OXI_STRIP_ACCENTS : 0u));
     }
     if (!status) status = oxi_add_plain(&t->pre_tokenizers, oxi_pre_tokenizer_row("bert"), 0);
     if (!status) status = oxi_tokenizer_make_trie(t, (size_t)t->vocabulary.count, UINT32_MAX);
@@ -255,6 +256,8 @@ static ox_status oxi_pipeline_t5(ox_tokenizer *t, const ox_file *file) {
             least = v->score[i];
     }
     t->model.unknown_score = least - 10;
+    t->model.byte_fallback = true; /* as SentencePiece does where there are tokens for all bytes */
+    for (int b = 0; b < 256; b++) t->model.byte_fallback &= v->byte_token[b] >= 0;
     if (!status) {
         status = oxi_tokenizer_make_trie(t, (size_t)v->count,
                                          1u << OX_TOKEN_UNDEFINED | 1u << OX_TOKEN_NORMAL |
@@ -297,14 +300,40 @@ static ox_status oxi_pipeline_rwkv(ox_tokenizer *t, const ox_file *file) {
     return status ? status : oxi_add_plain(&t->decoders, oxi_decoder_row("Fuse"), 0);
 }
 
+/* Words are what stands between white space; the model sees their characters. */
+static ox_status oxi_pipeline_whitespace(ox_tokenizer *t, const ox_file *file) {
+    bool lowercase = strcmp(t->pre, "whitespace") != 0;
+    ox_status status = oxi_llm_meta_bool(file, "tokenizer.ggml.normalizer.lowercase", lowercase, &lowercase);
+    if (!status && lowercase) status = oxi_add_plain(&t->normalizers, oxi_normalizer_row("Lowercase"), 0);
+    if (!status) status = oxi_add_plain(&t->pre_tokenizers, oxi_pre_tokenizer_row("WhitespaceSplit"), 0);
+    return status ? status : oxi_pipeline_bpe(t, file);
+}
+
+static ox_status oxi_pipeline_plamo(ox_tokenizer *t, const ox_file *file) {
+    const oxi_vocabulary *v = &t->vocabulary;
+    (void)file;
+    for (int b = 0; b < 256; b++)
+        if (v->byte_token[b] < 0)
+            return oxi_fail(OX_ERR_FORMAT, "tokenizer: there is no token for byte %d", b);
+    t->model.scores = (double *)oxi_calloc((size_t)v->count, sizeof *t->model.scores);
+    if (!t->model.scores) return OX_ERR_NOMEM;
+    for (int64_t i = 0; i < v->count; i++) t->model.scores[i] = v->score[i];
+    ox_status status = oxi_tokenizer_make_trie(t, (size_t)v->count, ~(1u << OX_TOKEN_BYTE));
+    if (!status) status = oxi_add_plain(&t->decoders, oxi_decoder_row("ByteFallback"), 0);
+    return status ? status : oxi_add_plain(&t->decoders, oxi_decoder_row("Fuse"), 0);
+}
+
 static const oxi_gguf_kind oxi_gguf_kinds[] = {
-    /* name    model     scores  BOS    EOS    SEP    space  ids: BOS EOS UNK SEP PAD MASK */
-    {"llama", "llama", true, true, false, false, true, 1, 2, 0, -1, -1, -1, oxi_pipeline_llama},
-    {"gpt2", "BPE", false, false, false, false, false, 11, 11, -1, -1, -1, -1, oxi_pipeline_bpe},
-    {"gemma4", "BPE", false, true, false, false, false, -1, -1, -1, -1, -1, -1, oxi_pipeline_bpe},
-    {"bert", "bert", false, true, false, true, false, 101, -1, 100, 102, 0, 103, oxi_pipeline_bert},
-    {"t5", "Unigram", true, false, true, false, false, -1, 1, 2, -1, 0, -1, oxi_pipeline_t5},
-    {"rwkv", "greedy", false, false, false, false, false, -1, -1, -1, -1, -1, -1, oxi_pipeline_rwkv},
+    /* name    model     bare  scores  BOS    EOS    SEP    space  ids: BOS EOS UNK SEP PAD MASK */
+    {"llama", "llama", false, true, true, false, false, true, 1, 2, 0, -1, -1, -1, oxi_pipeline_llama},
+    {"gpt2", "BPE", false, false, false, false, false, false, 11, 11, -1, -1, -1, -1, oxi_pipeline_bpe},
+    {"gemma4", "BPE", false, false, true, false, false, false, -1, -1, -1, -1, -1, -1, oxi_pipeline_bpe},
+    {"whitespace", "BPE", false, false, false, false, false, false, 11, 11, -1, -1, -1, -1,
+     oxi_pipeline_whitespace},
+    {"bert", "bert", false, false, true, false, true, false, 101, -1, 100, 102, 0, 103, oxi_pipeline_bert},
+    {"t5", "Unigram", false, true, false, true, false, false, -1, 1, 2, -1, 0, -1, oxi_pipeline_t5},
+    {"plamo2", "plamo", true, true, false, false, false, false, 1, 2, 0, -1, 3, -1, oxi_pipeline_plamo},
+    {"rwkv", "greedy", true, false, false, false, false, false, -1, -1, -1, -1, -1, -1, oxi_pipeline_rwkv},
 };
 
 static const oxi_gguf_kind *oxi_gguf_kind_of(const ox_file *file) {
@@ -321,7 +350,8 @@ static bool oxi_tokenizer_knows(const ox_file *file) {
     char name[48] = "default";
     if (!kind) return false;
     if (pre.type == OX_FILE_META_STRING) oxi_llm_copy_text(pre.text, name, sizeof name);
-    return kind->pipeline != oxi_pipeline_bpe || strcmp(kind->name, "gemma4") == 0 || oxi_pre_row_of(name);
+    return (kind->pipeline != oxi_pipeline_bpe && kind->pipeline != oxi_pipeline_whitespace) ||
+           strcmp(kind->name, "gemma4") == 0 || oxi_pre_row_of(name);
 }
 
 /* ---- special tokens ------------------------------------------------------------------------------------ */
@@ -528,7 +558,8 @@ static ox_status oxi_gguf_read_kind(ox_tokenizer *t, const ox_file *file, const 
     if (!status) status = kind->pipeline(t, file);
     if (!status) status = oxi_gguf_read_roles(t, file);
     if (!status) status = oxi_gguf_read_flags(t, file);
-    if (kind->pipeline != oxi_pipeline_bpe) t->model.unknown = t->special[OX_TOKEN_ROLE_UNKNOWN];
+    if (kind->bare) t->add_bos = t->add_eos = false;
+    if (t->model.row->encode != oxi_bpe_encode) t->model.unknown = t->special[OX_TOKEN_ROLE_UNKNOWN];
     if (status) return status;
     oxi_gguf_retype(t);
     status = oxi_gguf_add_markers(t, file);

@@ -1,6 +1,7 @@
 /* The names of tokenizer.ggml.pre: how byte-level BPE of that name splits a text, and its other habits.
- * Each pattern splits what those before it made. Where llama.cpp's patterns mean something else than they say
- * (\p{Lu} is any letter there, \d and \b know ASCII alone), these say what they mean.
+ * Each pattern splits what those before it made. They are those of the models' own tokenizers. Where
+ * llama.cpp has others in their place, ids may differ: \p{Lu} is any letter there, and \d, \b and cases know
+ * ASCII alone.
  * source llama.cpp, src/llama-vocab.cpp and src/unicode.cpp */
 
 enum {
@@ -17,11 +18,11 @@ enum { OXI_PRE_PATTERNS = 6 };
 #define OXI_PATTERN_GPT2 \
     "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+"
 #define OXI_PATTERN_LLAMA3 \
-    "(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}| ?" \
-    "[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
+    "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\" \
+    "n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
 #define OXI_PATTERN_QWEN2 \
-    "(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s" \
-    "\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
+    "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|" \
+    "\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
 #define OXI_PATTERN_DEEPSEEK3 \
     "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|[^\\r\\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+| ?[" \
     "\\p{P}\\p{S}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
@@ -48,8 +49,8 @@ static const oxi_pre_row oxi_pre_rows[] = {
     {"minicpm5",
      OXI_PRE_IGNORE_MERGES,
      {"\\p{N}{1,3}",
-      "(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}+| ?[^"
-      "\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+", NULL, NULL, NULL, NULL}},
+      "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}+| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|"
+      "\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+", NULL, NULL, NULL, NULL}},
     {"llama3 llama-v3 llama-bpe falcon3 falcon-h1 pixtral midm-2.0 lfm2 jina-v5-nano",
      OXI_PRE_IGNORE_MERGES | OXI_PRE_BOS,
      {OXI_PATTERN_LLAMA3, NULL, NULL, NULL, NULL, NULL}},
@@ -106,9 +107,10 @@ static const oxi_pre_row oxi_pre_rows[] = {
       "\235\342\200\230\342\200\231\342\200\224\357\274\232\357\274\233\357\274\214\343\200\201-\343\200"
       "\277\357\270\260-\357\271\217]+|[\343\204\205-\343\204\257]+|[\344\270\200-\351\276\245\343\201\200-"
       "\343\202\237\343\202\240-\343\203\277]+",
-      "[^\\r\\n\\p{L}\\p{N}]?[\\p{L}\\p{M}]*[\\p{L}\\p{M}]+(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][l"
-      "L]|'[dD])?|[^\\r\\n\\p{L}\\p{N}]?[\\p{L}\\p{M}]+[\\p{L}\\p{M}]*(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'["
-      "mM]|'[lL][lL]|'[dD])?|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+",
+      "[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]*[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]+(?i:'s|'t"
+      "|'re|'ve|'m|'ll|'d)?|[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]+[\\p{Ll}\\p{Lm}\\p"
+      "{Lo}\\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]+|\\s"
+      "+(?!\\S)|\\s+",
       NULL, NULL, NULL, NULL}},
     {"falcon",
      0,
@@ -125,9 +127,9 @@ static const oxi_pre_row oxi_pre_rows[] = {
      {OXI_PATTERN_GPT2, NULL, NULL, NULL, NULL, NULL}},
     {"jais-2",
      0,
-     {"(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}|"
-      " ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s{512}(?!\\S)|\\s{256}(?!\\S)|\\s{128}(?!\\S)|\\s{64}"
-      "(?!\\S)|\\s{32}(?!\\S)|\\s{16}(?!\\S)|\\s{8}(?!\\S)|\\s{4}(?!\\S)|\\s{1,2}(?!\\S)|\\s{1}",
+     {"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\"
+      "n]*|\\s*[\\r\\n]+|\\s{512}(?!\\S)|\\s{256}(?!\\S)|\\s{128}(?!\\S)|\\s{64}(?!\\S)|\\s{32}(?!\\S)|\\"
+      "s{16}(?!\\S)|\\s{8}(?!\\S)|\\s{4}(?!\\S)|\\s{1,2}(?!\\S)|\\s{1}",
       NULL, NULL, NULL, NULL, NULL}},
     {"gemma4 granite-embed-multi-311m",
      OXI_PRE_RAW | OXI_PRE_ESCAPE | OXI_PRE_NEWLINES | OXI_PRE_BOS,
@@ -140,8 +142,8 @@ static const oxi_pre_row oxi_pre_rows[] = {
      {OXI_PATTERN_QWEN2, NULL, NULL, NULL, NULL, NULL}},
     {"qwen35",
      0,
-     {"(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])|[^\\r\\n\\p{L}\\p{N}]?[\\p{L}\\p{M}]+|\\p{"
-      "N}| ?[^\\s\\p{L}\\p{M}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+",
+     {"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?[\\p{L}\\p{M}]+|\\p{N}| ?[^\\s\\p{L}\\p{M}\\p{N"
+      "}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+",
       NULL, NULL, NULL, NULL, NULL}},
     {"dbrx smaug-bpe",
      0,
@@ -158,13 +160,14 @@ static const oxi_pre_row oxi_pre_rows[] = {
       "\\p{N}", NULL, NULL, NULL, NULL}},
     {"tekken",
      OXI_PRE_IGNORE_MERGES | OXI_PRE_BOS,
-     {"[^\\r\\n\\p{L}\\p{N}]?[\\p{L}&&[^a-z]]*[\\p{L}&&[^A-Z]]+|[^\\r\\n\\p{L}\\p{N}]?[\\p{L}&&[^a-z]]+[\\p"
-      "{L}&&[^A-Z]]*|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+",
+     {"[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]*[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]+|[^\\r\\n"
+      "\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]+[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]*|\\p{N}| ?[^\\s\\"
+      "p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+",
       NULL, NULL, NULL, NULL, NULL}},
     {"exaone-moe",
      0,
-     {"(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])|[^\\r\\n\\p{L}\\p{N}]?(?:\\p{L}\\p{M}*(?: "
-      "\\p{L}\\p{M}*)*)+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]?|\\s*[\\r\\n]|\\s+(?!\\S)|\\s+",
+     {"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?(?:\\p{L}\\p{M}*(?: \\p{L}\\p{M}*)*)+|\\p{N}| ?"
+      "[^\\s\\p{L}\\p{N}]+[\\r\\n/]?|\\s*[\\r\\n]|\\s+(?!\\S)|\\s+",
       NULL, NULL, NULL, NULL, NULL}},
     {"chameleon",
      OXI_PRE_BOS,
@@ -176,43 +179,43 @@ static const oxi_pre_row oxi_pre_rows[] = {
       OXI_PATTERN_GPT2}},
     {"gpt-4o llama4 kanana2 talkie minimax-m2",
      0,
-     {"[^\\r\\n\\p{L}\\p{N}]?[\\p{L}&&[^a-z]]*[\\p{L}&&[^A-Z]]+(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[l"
-      "L][lL]|'[dD])?|[^\\r\\n\\p{L}\\p{N}]?[\\p{L}&&[^a-z]]+[\\p{L}&&[^A-Z]]*(?:'[sS]|'[tT]|'[rR][eE]|'[vV"
-      "][eE]|'[mM]|'[lL][lL]|'[dD])?|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]+|\\s+(?!\\S)|"
-      "\\s+", NULL, NULL, NULL, NULL, NULL}},
+     {"[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]*[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]+(?i:'s|'t"
+      "|'re|'ve|'m|'ll|'d)?|[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]+[\\p{Ll}\\p{Lm}\\p"
+      "{Lo}\\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]"
+      "+|\\s+(?!\\S)|\\s+", NULL, NULL, NULL, NULL, NULL}},
     {"granite-embed-multi-97m",
      OXI_PRE_IGNORE_MERGES,
-     {"[^\\r\\n\\p{L}\\p{N}]?[\\p{L}\\p{M}&&[^a-z]]*[\\p{L}\\p{M}&&[^A-Z]]+(?:'[sS]|'[tT]|'[rR][eE]|'[vV][e"
-      "E]|'[mM]|'[lL][lL]|'[dD])?|[^\\r\\n\\p{L}\\p{N}]?[\\p{L}\\p{M}&&[^a-z]]+[\\p{L}\\p{M}&&[^A-Z]]*(?:'["
-      "sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])?|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\"
-      "s*[\\r\\n]+|\\s+(?!\\S)|\\s+", NULL, NULL, NULL, NULL, NULL}},
+     {"[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]*[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]+(?i:'s|'t"
+      "|'re|'ve|'m|'ll|'d)?|[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]+[\\p{Ll}\\p{Lm}\\p"
+      "{Lo}\\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]"
+      "+|\\s+(?!\\S)|\\s+", NULL, NULL, NULL, NULL, NULL}},
     {"tiny_aya cohere2moe",
      0,
-     {"[0-9]{1,3}(?=(?:[0-9]{3})*(?![A-Za-z0-9_]))",
-      "[^\\r\\n\\p{L}\\p{N}]?[\\p{L}\\p{M}]*[\\p{L}\\p{M}]+(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][l"
-      "L]|'[dD])?|[^\\r\\n\\p{L}\\p{N}]?[\\p{L}\\p{M}]+[\\p{L}\\p{M}]*(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'["
-      "mM]|'[lL][lL]|'[dD])?|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+",
+     {"\\d{1,3}(?=(?:\\d{3})*\\b)",
+      "[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]*[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]+(?i:'s|'t"
+      "|'re|'ve|'m|'ll|'d)?|[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]+[\\p{Ll}\\p{Lm}\\p"
+      "{Lo}\\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]"
+      "+|\\s+(?!\\S)|\\s+",
       NULL, NULL, NULL, NULL}},
     {"superbpe",
      0,
      {"\\p{N}+",
-      "(?=([0-9]{3})+(?![0-9]))", NULL, NULL, NULL, NULL}},
+      "(?=(\\d{3})+(?!\\d))", NULL, NULL, NULL, NULL}},
     {"bailingmoe bailingmoe2 llada-moe",
      0,
-     {"'(?:[sSdDmMtT]|[lL][lL]|[vV][eE]|[rR][eE])|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]"
-      "+[\\r\\n]*|\\s*[\\r\\n]|\\s+(?!\\S)|\\s+", NULL, NULL, NULL, NULL, NULL}},
+     {"'(?i:[sdmt]|ll|ve|re)|[^\\r\\n\\p{L}\\p{N}]?+\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r"
+      "\\n]|\\s+(?!\\S)|\\s+", NULL, NULL, NULL, NULL, NULL}},
     {"seed-coder",
      0,
-     {"(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1}| ?"
-      "[^\\s\\p{L}\\p{N}\\r\\n]+|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+", NULL, NULL, NULL, NULL, NULL}},
+     {"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1}| ?[^\\s\\p{L}\\p{N}\\r\\n]+|"
+      "\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+", NULL, NULL, NULL, NULL, NULL}},
     {"kimi-k2",
      0,
-     {"[\\x{4E00}-\\x{9FFF}\\x{3400}-\\x{4DBF}\\x{20000}-\\x{2A6DF}\\x{2A700}-\\x{2B73F}\\x{2B740}-\\x{2B81"
-      "F}\\x{2B820}-\\x{2CEAF}\\x{2CEB0}-\\x{2EBEF}\\x{F900}-\\x{FAFF}\\x{2F800}-\\x{2FA1F}]+|[^\\r\\n\\p{L"
-      "}\\p{N}]?[\\p{L}&&[^\\x{4E00}-\\x{9FFF}\\x{3400}-\\x{4DBF}\\x{20000}-\\x{2A6DF}\\x{2A700}-\\x{2B73F}"
-      "\\x{2B740}-\\x{2B81F}\\x{2B820}-\\x{2CEAF}\\x{2CEB0}-\\x{2EBEF}\\x{F900}-\\x{FAFF}\\x{2F800}-\\x{2FA"
-      "1F}]]+(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])?|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+["
-      "\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+", NULL, NULL, NULL, NULL, NULL}},
+     {"\\p{Han}+|[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}&&[^\\p{Han}]]*[\\p{Ll}\\p{Lm}"
+      "\\p{Lo}\\p{M}&&[^\\p{Han}]]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p"
+      "{Lm}\\p{Lo}\\p{M}&&[^\\p{Han}]]+[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}&&[^\\p{Han}]]*(?i:'s|'t|'re|'ve|'m|'l"
+      "l|'d)?|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+",
+      NULL, NULL, NULL, NULL, NULL}},
     {"ufakzeka",
      0,
      {"[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+",
@@ -225,6 +228,9 @@ static const oxi_pre_row oxi_pre_rows[] = {
       "\277\340\272\200-\340\273\277\341\236\200-\341\237\277\341\200\200-\341\202\237\352\251\240-\352\251"
       "\277\352\247\240-\352\247\277\352\260\200-\355\236\257\341\204\200-\341\207\277]+",
       OXI_PATTERN_DEEPSEEK3, NULL, NULL, NULL}},
+    {"whitespace",
+     OXI_PRE_RAW,
+     {"\\S+", NULL, NULL, NULL, NULL, NULL}},
     {"laguna",
      0,
      {OXI_PATTERN_LINES,

@@ -42,8 +42,54 @@ static ox_status oxi_json_token_put(oxi_json_vocabulary *v, int64_t id, const ox
     return OX_OK;
 }
 
+static bool oxi_text_digit(const char *text, size_t length, size_t at) {
+    return at < length && oxi_is_digit(text[at]);
+}
+
+/* A score as the reference reads it: its digits as a whole number, then one product with, or quotient by, a
+ * power of ten. That is often not the nearest number, and sums of scores that are equal decide between ways.
+ * source serde_json, de.rs */
+static double oxi_json_score(const char *text, size_t length, size_t at) {
+    const bool negative = at < length && text[at] == '-';
+    uint64_t digits = 0;
+    int64_t exponent = 0, power = 0;
+    bool full = false, fraction = false;
+    for (at += negative; oxi_text_digit(text, length, at) || (at < length && text[at] == '.'); at++) {
+        const uint64_t digit = (uint64_t)(text[at] - '0');
+        if (text[at] == '.') {
+            fraction = true;
+            continue;
+        }
+        full |= digits > (UINT64_MAX - digit) / 10;
+        if (!full) digits = digits * 10 + digit;
+        exponent += full ? !fraction : -(int64_t)fraction;
+    }
+    if (at < length && (text[at] == 'e' || text[at] == 'E')) {
+        const bool below = ++at < length && text[at] == '-';
+        at += at < length && (text[at] == '-' || text[at] == '+');
+        for (; oxi_text_digit(text, length, at) && power < 100000; at++)
+            power = power * 10 + (text[at] - '0');
+        exponent += below ? -power : power;
+    }
+    double value = (double)digits;
+    for (; exponent < -308 && value != 0; exponent += 308) value /= 1e308;
+    if (exponent > 308) exponent = 308;
+    if (exponent < -308) exponent = 0;
+    const int places = (int)(exponent < 0 ? -exponent : exponent);
+    double ten = 1; /* exact up to 1e22 */
+    for (int i = 0; i < places && i < 22; i++) ten *= 10;
+    if (places > 22) {
+        char name[16];
+        snprintf(name, sizeof name, "1e%d", places);
+        ten = strtod(name, NULL);
+    }
+    value = exponent < 0 ? value / ten : value * ten;
+    return negative ? -value : value;
+}
+
 /* {"text": id, ..}, or [["text", score], ..] of Unigram. Ids leave few holes. */
-static ox_status oxi_json_read_vocabulary(const oxi_json *json, uint32_t at, oxi_json_vocabulary *v) {
+static ox_status oxi_json_read_vocabulary(const oxi_json *json, const char *text, size_t length, uint32_t at,
+                                          oxi_json_vocabulary *v) {
     const oxi_json_node *node = &json->nodes[at];
     const size_t most = 16 * (size_t)node->length + (1 << 16);
     ox_status status = OX_OK;
@@ -61,7 +107,8 @@ static ox_status oxi_json_read_vocabulary(const oxi_json *json, uint32_t at, oxi
                 return oxi_json_wrong("a token that is not [text, score]");
             status =
                 oxi_json_token_put(v, (int64_t)v->count, item + 1,
-                                   value->type == OXI_JSON_INT ? (double)value->value.i : value->value.f);
+                                   value->type == OXI_JSON_INT ? (double)value->value.i
+                                                               : oxi_json_score(text, length, value->at));
         }
     }
     return status;
@@ -278,6 +325,8 @@ static ox_status oxi_json_read_model(ox_tokenizer *t, const oxi_json *json, uint
     if (!status)
         status = oxi_json_model_text(json, model, "end_of_word_suffix", &m->suffix, &m->suffix_length);
     if (status) return status;
+    if (m->prefix_length + m->suffix_length > OXI_BPE_AFFIXES)
+        return oxi_fail(OX_ERR_UNSUPPORTED, "tokenizer: a prefix or a suffix of words is too long");
     if (dropout && json->nodes[dropout].type == OXI_JSON_FLOAT && json->nodes[dropout].value.f > 0)
         return oxi_fail(OX_ERR_UNSUPPORTED, "tokenizer: a BPE model with dropout");
     for (int32_t i = 0; i < t->vocabulary.count; i++) {
@@ -309,8 +358,8 @@ static const char *oxi_json_model_type(const oxi_json *json, uint32_t model) {
     return oxi_json_find(json, model, "max_input_chars_per_word") ? "WordPiece" : "WordLevel";
 }
 
-static ox_status oxi_json_read_all(ox_tokenizer *t, const oxi_json *json, oxi_json_vocabulary *v,
-                                   oxi_json_index *index) {
+static ox_status oxi_json_read_all(ox_tokenizer *t, const oxi_json *json, const char *text, size_t length,
+                                   oxi_json_vocabulary *v, oxi_json_index *index) {
     const uint32_t model = oxi_json_find(json, 0, "model");
     if (!model || json->nodes[model].type != OXI_JSON_OBJECT) return oxi_json_wrong("it has no model");
     const char *type = oxi_json_model_type(json, model);
@@ -319,7 +368,7 @@ static ox_status oxi_json_read_all(ox_tokenizer *t, const oxi_json *json, oxi_js
         return oxi_fail(OX_ERR_UNSUPPORTED,
                         "tokenizer: a model that is not BPE, WordPiece, WordLevel or Unigram");
     snprintf(t->kind, sizeof t->kind, "%s", type);
-    ox_status status = oxi_json_read_vocabulary(json, oxi_json_find(json, model, "vocab"), v);
+    ox_status status = oxi_json_read_vocabulary(json, text, length, oxi_json_find(json, model, "vocab"), v);
     const size_t model_count = v->count;
     const uint32_t added = oxi_json_find(json, 0, "added_tokens");
     if (!status) status = oxi_json_index_make(index, v, added ? json->nodes[added].length : 0);
@@ -396,7 +445,7 @@ static ox_status oxi_tokenizer_read_json(ox_tokenizer *t, const char *text, size
     t->from_json = t->has_decoders = true;
     ox_status status = oxi_json_parse("tokenizer: tokenizer.json", text, length, &json);
     if (status) return status;
-    status = json.nodes[0].type == OXI_JSON_OBJECT ? oxi_json_read_all(t, &json, &v, &index)
+    status = json.nodes[0].type == OXI_JSON_OBJECT ? oxi_json_read_all(t, &json, text, length, &v, &index)
                                                    : oxi_json_wrong("it is not an object");
     oxi_free(v.list, v.room * sizeof *v.list);
     oxi_free(index.slots, index.count * sizeof *index.slots);

@@ -1,0 +1,235 @@
+/* test_tokenizer_gguf.c - kinds of GGUF vocabularies that are searched, not merged (plamo2, rwkv, t5), words
+ * apart from white space (whitespace), and every name of a pre-tokenizer with what its pattern does.
+ * References: llama.cpp's ids for plamo2 and rwkv; SentencePiece for bytes of Unigram.
+ */
+#include "oxtorch_llm.h"
+#include "check.h"
+#include "gguf_make.h"
+
+static ox_tokenizer *open_made(gguf_make *g) {
+    const char *path = gguf_path("tokenizer_gguf.gguf");
+    CHECK(gguf_write(g, path) == 0);
+    ox_file *file = ox_file_open(path, NULL);
+    ox_tokenizer *tokenizer = file ? ox_tokenizer_open(file) : NULL;
+    ox_file_close(file);
+    remove(path);
+    return tokenizer;
+}
+
+/* `first` texts, then 256 bytes if they are wanted, then the others, each with its score. */
+typedef struct entry {
+    const char *text;
+    float score;
+    int type;
+} entry;
+
+static void put_entries(gguf_make *g, const char *model, const entry *first, int firsts, int bytes,
+                        const entry *rest, int count) {
+    const int all = firsts + bytes + count;
+    char name[8];
+    memset(g, 0, sizeof *g);
+    gguf_text(g, "general.architecture", "llama");
+    gguf_text(g, "tokenizer.ggml.model", model);
+    gguf_array(g, "tokenizer.ggml.tokens", GGUF_TEXT, (uint64_t)all);
+    for (int i = 0; i < all; i++) {
+        const char *text = i < firsts           ? first[i].text
+                           : i < firsts + bytes ? name
+                                                : rest[i - firsts - bytes].text;
+        snprintf(name, sizeof name, "<0x%02X>", (unsigned)(i - firsts) & 255);
+        gguf_string(&g->keys, text, strlen(text));
+    }
+    gguf_array(g, "tokenizer.ggml.scores", GGUF_F32, (uint64_t)all);
+    for (int i = 0; i < all; i++)
+        gguf_number(&g->keys, gguf_float_bits(i < firsts + bytes ? 0 : rest[i - firsts - bytes].score), 4);
+    gguf_array(g, "tokenizer.ggml.token_type", GGUF_I32, (uint64_t)all);
+    for (int i = 0; i < all; i++)
+        gguf_number(&g->keys,
+                    (uint64_t)(i < firsts           ? first[i].type
+                               : i < firsts + bytes ? 6
+                                                    : rest[i - firsts - bytes].type),
+                    4);
+}
+
+static void expect(const ox_tokenizer *t, const char *text, const char *expected) {
+    const ox_tokenizer_encode_desc desc = {false, true};
+    int32_t ids[64];
+    char line[512] = "";
+    const int64_t count = ox_tokenizer_encode(t, text, -1, &desc, ids, 64);
+    for (int64_t i = 0; i < count && i < 64; i++)
+        snprintf(line + strlen(line), sizeof line - strlen(line), "%s%d", i ? " " : "", (int)ids[i]);
+    CHECK_MSG(strcmp(line, expected) == 0, "\"%s\": %s, not %s", text, line, expected);
+}
+
+static void test_plamo(void) {
+    static const entry first[] = {
+        {"<|plamo:unk|>", 0, 2}, {"<|plamo:bos|>", 0, 3}, {"<|plamo:eos|>", 0, 3}, {"<|plamo:pad|>", 0, 3}};
+    static const entry rest[] = {{"a", -1, 1},     {"b", -1, 1},        {"ab", -1.5f, 1}, {"abc", -9, 1},
+                                 {"bc", -0.5f, 1}, {"\xc3\xa9", -2, 1}, {"aa", -2, 1},    {"bcd", -0.1f, 1}};
+    gguf_make g;
+    put_entries(&g, "plamo2", first, 4, 256, rest, 8);
+    gguf_bool(&g, "tokenizer.ggml.add_bos_token", 1); /* nothing is put around a text all the same */
+    ox_tokenizer *t = open_made(&g);
+    char text[32];
+    CHECK_MSG(t != NULL, "%s", ox_error_text());
+    expect(t, "abc", "260 264");
+    expect(t, "aaa", "266 260"); /* of equal ways the longest token first */
+    expect(t, "x\xc3\xa9", "124 265");
+    expect(t,
+           "\xef\xbb\xbf"
+           "ab",
+           "262");
+    expect(t, "bcda", "267 260");
+    expect(t, "<|plamo:eos|>a", "2 260");
+    expect(t, "\xe4\xb8\xad", "232 188 177");
+    const int32_t ids[] = {232, 188, 177, 262};
+    ox_tokenizer_decode(t, ids, 4, text, sizeof text);
+    CHECK_MSG(strcmp(text, "\xe4\xb8\xad"
+                           "ab") == 0,
+              "%s", text);
+    ox_tokenizer_close(t);
+    put_entries(&g, "plamo2", first, 4, 255, rest, 8); /* a byte is missing */
+    CHECK(!open_made(&g) && ox_error() == OX_ERR_FORMAT);
+    ox_error_clear();
+}
+
+static void test_rwkv(void) {
+    static const entry first[] = {{"<s>", 0, 3}};
+    static const entry rest[] = {
+        {"a", 0, 1},      {"b", 0, 1},     {"ab", 0, 1},         {"\\n", 0, 1},
+        {"\\n\\n", 0, 1}, {"\\xe4", 0, 1}, {"\\xe4\\xb8", 0, 1}, {"\\xe4\\xb8\\xad", 0, 1},
+        {"\\\\", 0, 1},   {"\\t", 0, 1},   {" a", 0, 1}};
+    gguf_make g;
+    put_entries(&g, "rwkv", first, 1, 0, rest, 11);
+    gguf_u32(&g, "tokenizer.ggml.unknown_token_id", 0);
+    ox_tokenizer *t = open_made(&g);
+    CHECK_MSG(t != NULL, "%s", ox_error_text());
+    expect(t, "aba a", "3 1 11");
+    expect(t, "\n\n\n", "5 4");
+    expect(t, "\xe4\xb8\xad\xe4\xb8\x80", "8 7 0");
+    expect(t, "\\\tz", "9 10 0");
+    ox_tokenizer_close(t);
+}
+
+/* What no token begins with becomes bytes where all bytes are tokens. */
+static void test_unigram(void) {
+    static const entry first[] = {{"<pad>", 0, 3}, {"</s>", 0, 3}, {"<unk>", 0, 2}};
+    static const entry rest[] = {{"\xe2\x96\x81", -2, 1}, {"a", -1, 1}};
+    for (int bytes = 0; bytes <= 256; bytes += 256) {
+        gguf_make g;
+        put_entries(&g, "t5", first, 3, bytes, rest, 2);
+        gguf_bool(&g, "tokenizer.ggml.add_space_prefix", 1);
+        ox_tokenizer *t = open_made(&g);
+        CHECK_MSG(t != NULL, "%s", ox_error_text());
+        expect(t, "axya", bytes ? "259 260 123 124 260 1" : "3 4 2 4 1");
+        expect(t, " ", bytes ? "259 259 1" : "3 3 1");
+        ox_tokenizer_close(t);
+    }
+}
+
+/* Bytes as tokens 0 .. 255, and merges of neighbors that show where words end. */
+static ox_tokenizer *open_bpe(const char *model, const char *pre, const char *const *merges, int count) {
+    gguf_make g;
+    char text[64];
+    memset(&g, 0, sizeof g);
+    gguf_text(&g, "general.architecture", "llama");
+    gguf_text(&g, "tokenizer.ggml.model", model);
+    gguf_text(&g, "tokenizer.ggml.pre", pre);
+    gguf_bool(&g, "tokenizer.ggml.add_bos_token", 0);
+    gguf_array(&g, "tokenizer.ggml.tokens", GGUF_TEXT, (uint64_t)(256 + count));
+    for (int b = 0; b < 256; b++) { /* as GPT-2 writes bytes */
+        const int code = (b >= 33 && b <= 126) || (b >= 161 && b != 173) ? b
+                         : b <= 32                                       ? 256 + b
+                         : b <= 160                                      ? 256 + 33 + b - 127
+                                                                         : 256 + 67;
+        const char two[2] = {(char)(0xC0 | code >> 6), (char)(0x80 | (code & 63))}, one = (char)code;
+        gguf_string(&g.keys, code < 128 ? &one : two, code < 128 ? 1 : 2);
+    }
+    for (int i = 0; i < count; i++) {
+        size_t length = 0;
+        for (const char *c = merges[i]; *c; c++)
+            if (*c != ' ') text[length++] = *c;
+        gguf_string(&g.keys, text, length);
+    }
+    gguf_array(&g, "tokenizer.ggml.merges", GGUF_TEXT, (uint64_t)count);
+    for (int i = 0; i < count; i++) gguf_string(&g.keys, merges[i], strlen(merges[i]));
+    return open_made(&g);
+}
+
+/* 256: 12, 257: 123 */
+static const char *const pre_merges[] = {"1 2", "12 3"};
+
+static void test_pre(void) {
+    static const struct {
+        const char *names, *digits;
+    } rows[] = {
+        {"llama3 llama-v3 llama-bpe falcon3 falcon-h1 pixtral midm-2.0 lfm2 jina-v5-nano dbrx smaug-bpe "
+         "chatglm-bpe "
+         "glm4 jais-2 kimi-k2 gpt-4o llama4 kanana2 talkie minimax-m2 granite-embed-multi-97m deepseek-v3 "
+         "hunyuan-dense hy_v4 joyai-llm afmoe",
+         "257"},
+        {"gpt-2 phi-2 jina-es jina-de gigachat jina-v2-es jina-v2-de a.x-4.0 mellum modern-bert mpt olmo "
+         "jais "
+         "exaone4 trillion granite-docling jina-v1-en jina-v2-code roberta-bpe default bloom poro-chat "
+         "gpt3-finnish",
+         "257"},
+        {"qwen2 deepseek-r1-qwen kormo f2llmv2 stablelm2 megrez hunyuan solar-open grok-2 qwen35 starcoder "
+         "refact "
+         "command-r smollm codeshell exaone minerva-7b mellum2 tekken seed-coder bailingmoe bailingmoe2 "
+         "llada-moe "
+         "exaone-moe ufakzeka laguna viking deepseek-coder spark2_5 youtu chameleon",
+         "49 50 51"},
+        {"minicpm5 superbpe tiny_aya cohere2moe falcon deepseek-llm", "257"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        for (const char *at = rows[i].names; *at;) {
+            char name[48] = "";
+            const size_t length = strcspn(at, " ");
+            memcpy(name, at, length);
+            at += length + (at[length] == ' ');
+            ox_tokenizer *t = open_bpe("gpt2", name, pre_merges, 2);
+            CHECK_MSG(t != NULL, "%s: %s", name, ox_error_text());
+            if (!t) continue;
+            expect(t, "123", rows[i].digits);
+            ox_tokenizer_close(t);
+        }
+    }
+}
+
+/* Cases are told apart beyond ASCII as well: a capital letter behind a small one begins a word. */
+static void test_case(void) {
+    static const char *const merges[] = {"\xc3\x83 \xc2\xa9", "\xc3\x83 \xc4\xab",
+                                         "\xc3\x83\xc2\xa9 \xc3\x83\xc4\xab"};
+    static const struct {
+        const char *name, *expected;
+    } rows[] = {{"gpt-4o", "256 257"}, {"tekken", "256 257"}, {"kimi-k2", "256 257"}, {"llama-bpe", "258"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ox_tokenizer *t = open_bpe("gpt2", rows[i].name, merges, 3);
+        CHECK_MSG(t != NULL, "%s", ox_error_text());
+        expect(t, "\xc3\xa9\xc3\x89", rows[i].expected);
+        ox_tokenizer_close(t);
+    }
+}
+
+/* White space is left out; cases go unless the pre-tokenizer has this name as well. */
+static void test_whitespace(void) {
+    static const char *const merges[] = {"a b", "1 2"};
+    ox_tokenizer *t = open_bpe("whitespace", "gpt-2", merges, 2);
+    CHECK_MSG(t != NULL, "%s", ox_error_text());
+    expect(t, " AB  ab\n12", "256 256 257");
+    ox_tokenizer_close(t);
+    t = open_bpe("whitespace", "whitespace", merges, 2);
+    CHECK_MSG(t != NULL, "%s", ox_error_text());
+    expect(t, " A ab", "65 256");
+    ox_tokenizer_close(t);
+}
+
+int main(void) {
+    const size_t before = ox_memory_get_stats().bytes_in_use;
+    test_plamo();
+    test_rwkv();
+    test_unigram();
+    test_pre();
+    test_case();
+    test_whitespace();
+    CHECK(ox_memory_get_stats().bytes_in_use == before);
+    return check_done("tokenizer_gguf");
+}
