@@ -7,7 +7,7 @@ enum {
     OXI_VK_PRODUCT_ROWS = 8,
     OXI_VK_LINES = 8, /* of a workgroup for few rows */
     OXI_VK_LINE_LANES = 32,
-    OXI_VK_FEW_GROUPS = 2048,      /* workgroups for few rows, where each has a in shared memory */
+    OXI_VK_FEW_GROUPS = 528,       /* workgroups for few rows: four of each multiprocessor of an H100 */
     OXI_VK_EXPAND_ROWS = 128,      /* of a, from which on weights of block types are expanded first */
     OXI_VK_EXPAND_BYTES = 1 << 28, /* most that they may take then */
     OXI_VK_PARTS = 16,             /* most parts of k that are products of their own */
@@ -233,9 +233,13 @@ static oxi_vk_shader oxi_vk_matrix_shader(const oxi_vk_device *d, const oxi_vk_p
 
 /* Products with few rows of one a, and what stands before and behind them: fuse.c finds such groups. */
 typedef struct oxi_vk_product_group {
-    const oxi_call *product[2]; /* the second may be NULL: has the sizes and types of the first */
-    const oxi_call *norm;       /* rms_norm that makes a, or NULL */
+    const oxi_call *product[OXI_VK_GROUP];
+    int products;               /* of one a and with one type of weights */
+    bool pair;                  /* two of the same size, for a gate */
+    const oxi_call *norm;       /* that makes a, or NULL */
     bool writes_normal;         /* its result is not in memory yet */
+    const oxi_call *post;       /* rms_norm whose result is to be added to x, which the norm or a is of */
+    const ox_tensor *x;         /* with post */
     const oxi_call *tail;       /* add_ of the only product, silu_mul or gelu_mul of both, or NULL */
     const oxi_call *whole;      /* of which the product is a part, or NULL */
 } oxi_vk_product_group;
@@ -244,112 +248,184 @@ static bool oxi_vk_product_is_few(const oxi_vk_product *p) {
     return p->whole_m <= OXI_VK_PRODUCT_ROWS && (oxi_is_block(p->form.t[2]->dtype) || p->form.row[2] == 1);
 }
 
-/* Sixteens of weights that an invocation of product_dot.comp takes at a time; 0: the type has no such way. */
-static uint32_t oxi_vk_dot_parts(ox_dtype dtype) {
+/* Bytes of 32 lines' pieces of 64 weights that product_dot.comp brings into shared memory; 1: of a type that
+ * it takes as it lies, 0: of one that it does not take. */
+static uint32_t oxi_vk_dot_bytes(ox_dtype dtype) {
+    const ox_dtype_info *info = oxi_info(dtype);
     switch (dtype) {
-    case OX_Q8_0: return 1;
+    case OX_Q4_K:
+    case OX_Q5_K: return 1;
+    case OX_Q8_0:
     case OX_Q4_0:
     case OX_Q4_1:
     case OX_Q5_0:
     case OX_Q5_1:
-    case OX_Q4_K:
-    case OX_Q5_K: return 2;
-    case OX_Q6_K: return 4;
+    case OX_Q6_K: return (uint32_t)(OXI_VK_LINE_LANES * 64 / info->block_elements * info->block_bytes);
     default: return 0;
     }
 }
 
-/* How a product with few rows is shared out: lines of a team, columns of a line, chunks in flight. */
+/* How a product with few rows is shared out: lines of a workgroup and of a team, columns of a line, chunks in
+ * flight. */
 typedef struct oxi_vk_few {
     bool dot;
-    uint32_t split, columns, ahead, shared; /* bytes of a in shared memory */
+    uint32_t lines, split, columns, ahead;
+    uint32_t shared; /* bytes of a in shared memory */
 } oxi_vk_few;
 
-static uint32_t oxi_vk_few_shared(const oxi_vk_few *f, const oxi_vk_product *p) {
-    uint32_t outputs = (uint32_t)p->whole_m * f->columns, lines = OXI_VK_LINES / f->split;
-    return f->shared + 64 + 4 * lines * outputs * (OXI_VK_LINE_LANES * f->split + 1);
+/* Neighbors that are added as a subgroup, 1 where that is not known to work. */
+static uint32_t oxi_vk_few_lanes(const oxi_vk_device *d) {
+    uint32_t both = OX_VULKAN_CAP_SUBGROUP | OX_VULKAN_CAP_SIZES;
+    return (d->caps & both) == both && d->subgroup_size <= OXI_VK_LINE_LANES ? d->subgroup_size : 1;
 }
 
-/* Few columns are shared by several lines, many are taken in pairs that read a once: what an H100 likes. */
-static oxi_vk_few oxi_vk_few_of(const oxi_vk_device *d, const oxi_vk_product *p, bool wide, bool pair,
-                                bool norm) {
-    ox_dtype b = p->form.t[2]->dtype;
-    uint32_t parts = oxi_vk_dot_parts(b), m = (uint32_t)p->whole_m, k = (uint32_t)p->form.k;
-    bool many = p->whole_n >= 4096 && m <= 4;
+static uint32_t oxi_vk_few_shared(const oxi_vk_device *d, const oxi_vk_few *f, const oxi_vk_product *p) {
+    uint32_t outputs = (uint32_t)p->whole_m * f->columns, lines = f->lines / f->split;
+    uint32_t lanes = oxi_vk_few_lanes(d), sums = OXI_VK_LINE_LANES * f->split / lanes;
+    uint32_t staged = f->dot ? oxi_vk_dot_bytes(p->form.t[2]->dtype) : 0;
+    if (staged > 1) staged = lines * f->columns * (staged * f->split + 30) / 16 * 16;
+    return f->shared + 256 + 4 * lines * outputs * (sums + 1) + 4 * OXI_VK_LINE_LANES * f->lines / lanes + staged;
+}
+
+/* Few columns are shared by several lines, many are taken in pairs that read a once: what an H100 likes.
+ * made: a is not what lies in memory, but made by each workgroup. */
+static oxi_vk_few oxi_vk_few_of(const oxi_vk_device *d, const oxi_vk_product *p, int64_t n, bool wide,
+                                bool pair, bool made) {
+    const uint32_t m = (uint32_t)p->whole_m, k = (uint32_t)p->form.k, most = d->limits.maxComputeSharedMemorySize;
     oxi_vk_few f;
     memset(&f, 0, sizeof f);
     f.split = 1;
-    f.columns = pair || many ? 2 : 1;
-    f.shared = 24 * m * (k / 16); /* bytes, and two floats for sixteen of them */
-    f.dot = parts && d->caps & OX_VULKAN_CAP_DOT && p->rough && wide && p->form.t[1]->dtype == OX_F32 &&
-            oxi_vk_few_shared(&f, p) <= d->limits.maxComputeSharedMemorySize;
-    if (!f.dot) f.shared = norm ? 4 * m * k : 0;
-    uint32_t units = f.dot ? k / 16 / parts : k / 16;
-    uint32_t most = f.dot && k > 4096 ? 2 : 4; /* who rounds a long row takes more columns */
-    while (f.split < most && p->whole_n * f.split < 8192 && units > OXI_VK_LINE_LANES * f.split) f.split *= 2;
-    bool heavy = f.columns == 2 && (!f.dot || parts == 4);
+    f.lines = OXI_VK_LINES;
+    f.columns = pair || (n >= 2048 && m <= 4) ? 2 : 1;
+    f.shared = 24 * m * (k / 16) + 4 * m; /* bytes, and two floats for sixteen of them */
+    f.dot = oxi_vk_dot_bytes(p->form.t[2]->dtype) && d->caps & OX_VULKAN_CAP_DOT && p->rough && wide &&
+            p->form.t[1]->dtype == OX_F32;
+    if (f.dot && !pair && oxi_vk_few_shared(d, &f, p) > most) f.columns = 1;
+    while (f.dot && f.lines > 2 && oxi_vk_few_shared(d, &f, p) > most) f.lines /= 2;
+    f.dot = f.dot && oxi_vk_few_shared(d, &f, p) <= most;
+    if (!f.dot) {
+        f.lines = OXI_VK_LINES;
+        f.shared = made ? 4 * m * k : 0;
+    }
+    uint32_t units = f.dot ? k / 64 : k / 16;
+    uint32_t teams = f.dot && k > 4096 ? 2 : 4; /* who rounds a long row takes more columns */
+#ifdef OXT_TUNE
+    if (getenv("FEW_TEAMS")) teams = (uint32_t)atoi(getenv("FEW_TEAMS"));
+    if (getenv("FEW_LINES")) f.lines = (uint32_t)atoi(getenv("FEW_LINES"));
+    if (getenv("FEW_COLS") && !pair) f.columns = (uint32_t)atoi(getenv("FEW_COLS"));
+#endif
+    while (f.split < teams && f.split < f.lines && n * f.split < 8192 && units > OXI_VK_LINE_LANES * f.split) f.split *= 2;
+    bool heavy = f.columns == 2 || f.dot;
     f.ahead = heavy || m > 2 || units <= OXI_VK_LINE_LANES * f.split ? 1 : 2;
     return f;
 }
 
-static void oxi_vk_product_few(const oxi_vk_product *p, const oxi_vk_few *f, bool pair,
-                               oxi_vk_dispatch *dispatch) {
-    uint64_t each = OXI_VK_LINES / f->split * f->columns / (pair ? 2 : 1);
-    uint64_t groups = ((uint64_t)p->form.n + each - 1) / each;
+static void oxi_vk_product_few(const oxi_vk_device *d, const oxi_vk_product *p, const oxi_vk_few *f,
+                               int64_t n, bool pair, oxi_vk_dispatch *dispatch) {
+    uint64_t each = f->lines / f->split * f->columns / (pair ? 2 : 1);
+    uint64_t most = OXI_VK_FEW_GROUPS * OXI_VK_LINES / f->lines;
+    uint64_t groups = ((uint64_t)n + each - 1) / each;
     dispatch->shader = f->dot ? OXI_VK_SHADER_product_dot : OXI_VK_SHADER_product_rows;
     oxi_vk_product_few_specials *few = &dispatch->special.product_few;
-    few->threads = OXI_VK_LINE_LANES * OXI_VK_LINES;
+    few->threads = OXI_VK_LINE_LANES * f->lines;
     few->rows = (uint32_t)p->form.m;
     few->columns = f->columns;
     few->ahead = f->ahead;
     few->split = f->split;
     few->pair = pair;
+    few->products = 1;
+    few->lanes = oxi_vk_few_lanes(d);
     few->inner = f->shared ? (uint32_t)p->form.k : 32;
-    /* who has brought a into shared memory takes more columns */
-    if (f->shared && groups > OXI_VK_FEW_GROUPS) groups = OXI_VK_FEW_GROUPS;
+    if (groups > most) groups = most; /* each takes more columns */
+#ifdef OXT_TUNE
+    if (getenv("FEW_GROUPS") && groups > (uint64_t)atoi(getenv("FEW_GROUPS"))) groups = (uint64_t)atoi(getenv("FEW_GROUPS"));
+    if (getenv("FEW_LANES")) few->lanes = 1;
+    if (getenv("FEW_AHEAD")) few->ahead = (uint32_t)atoi(getenv("FEW_AHEAD"));
+#endif
     oxi_vk_groups(dispatch, groups);
 }
 
 /* A row of fused.def; ops that are none of them join nothing. */
 static const oxi_vk_fused *oxi_vk_fused_of(oxi_op op) {
     static const oxi_vk_fused rows[] = {
-#define OXI_FUSED(op, joins, tail) {OXI_OP_##op, OXI_VK_JOINS_##joins, OXI_VK_TAIL_##tail},
+#define OXI_FUSED(op, joins, tail) {OXI_OP_##op, OXI_VK_JOINS_##joins, tail},
 #include "vulkan/ops/fused.def"
 #undef OXI_FUSED
     };
-    static const oxi_vk_fused none = {OXI_OP_COUNT, OXI_VK_JOINS_NOTHING, OXI_VK_TAIL_NONE};
+    static const oxi_vk_fused none = {OXI_OP_COUNT, OXI_VK_JOINS_NOTHING, 0};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].op == op) return &rows[i];
     return &none;
+}
+
+/* The group's other products, and columns of all of them. */
+static void oxi_vk_product_parts_of(const oxi_vk_product_group *g, oxi_vk_product_params *params,
+                                    oxi_vk_dispatch *dispatch, int *more) {
+    uint32_t columns = params->n;
+    for (int i = 1; i < g->products; i++) {
+        const ox_tensor *b = g->product[i]->in[1], *bias = g->product[i]->in[2], *c = g->product[i]->out[0];
+        params->begin[i - 1] = columns;
+        params->part_b[i - 1] = oxi_is_block(b->dtype) ? (uint32_t)oxi_vk_byte_at(b) : oxi_vk_element_at(b);
+        params->part_c[i - 1] = oxi_vk_element_at(c);
+        params->part_row[i - 1] = (uint32_t)c->shape[c->ndim - 1];
+        if (bias) params->part_bias[i - 1] = oxi_vk_element_at(bias);
+        columns += (uint32_t)c->shape[c->ndim - 1];
+        oxi_vk_bind(dispatch, (*more)++, b, false);
+        oxi_vk_bind(dispatch, (*more)++, c, true);
+        if (bias) oxi_vk_bind(dispatch, (*more)++, bias, false);
+    }
+    if (!g->pair) params->n = columns;
+    if (!g->pair) dispatch->special.product_few.products = (uint32_t)g->products;
+}
+
+/* How a is made: x and a norm, and what is added before it. */
+static void oxi_vk_product_norm_of(const oxi_vk_product_group *g, oxi_vk_product_params *params,
+                                   oxi_vk_dispatch *dispatch, int *more) {
+    uint32_t *flags = &dispatch->special.product_few.norm;
+    const ox_tensor *x = g->post ? g->x : g->norm->in[0];
+    params->at[1] = oxi_vk_element_at(x);
+    params->row[1] = params->k;
+    oxi_vk_bind(dispatch, 1, x, false);
+    if (g->norm) {
+        const bool layer = oxi_vk_fused_of(g->norm->op)->tail == OXI_VK_NORM_LAYER;
+        const ox_tensor *weight = g->norm->in[1], *bias = layer ? g->norm->in[2] : NULL;
+        *flags |= oxi_vk_fused_of(g->norm->op)->tail;
+        params->epsilon = oxi_vk_float_bits(g->norm->attr.norm.eps);
+        params->normal = oxi_vk_element_at(g->norm->out[0]);
+        if (weight) {
+            *flags |= OXI_VK_NORM_WEIGHT;
+            params->norm_weight = oxi_vk_element_at(weight);
+            oxi_vk_bind(dispatch, 3, weight, false);
+        }
+        if (bias) {
+            *flags |= OXI_VK_NORM_BIAS;
+            params->norm_bias = oxi_vk_element_at(bias);
+            oxi_vk_bind(dispatch, weight ? (*more)++ : 3, bias, false);
+        }
+        if (g->writes_normal) *flags |= OXI_VK_NORM_WRITTEN;
+        if (g->writes_normal) oxi_vk_bind(dispatch, (*more)++, g->norm->out[0], true);
+    }
+    if (!g->post) return;
+    const ox_tensor *other = g->post->in[0], *weight = g->post->in[1];
+    *flags |= OXI_VK_NORM_ADDED;
+    params->other = oxi_vk_element_at(other);
+    params->other_weight = oxi_vk_element_at(weight);
+    params->other_epsilon = oxi_vk_float_bits(g->post->attr.norm.eps);
+    oxi_vk_bind(dispatch, (*more)++, other, false);
+    oxi_vk_bind(dispatch, dispatch->use[3].chunk ? (*more)++ : 3, weight, false);
 }
 
 /* What the group has beside its first product. */
 static void oxi_vk_product_joined(const oxi_vk_product_group *g, oxi_vk_product_params *params,
                                   oxi_vk_dispatch *dispatch) {
     int more = OXI_VK_BINDINGS;
-    if (g->product[1]) {
-        const ox_tensor *b = g->product[1]->in[1], *c = g->product[1]->out[0];
-        params->second_b = oxi_is_block(b->dtype) ? (uint32_t)oxi_vk_byte_at(b) : oxi_vk_element_at(b);
-        params->second_c = oxi_vk_element_at(c);
-        oxi_vk_bind(dispatch, more++, b, false);
-        oxi_vk_bind(dispatch, more++, c, true);
-    }
+    if (g->products > 1) oxi_vk_product_parts_of(g, params, dispatch, &more);
     if (g->tail) {
         params->tail = oxi_vk_element_at(g->tail->out[0]);
         dispatch->special.product_few.tail = oxi_vk_fused_of(g->tail->op)->tail;
         oxi_vk_bind(dispatch, more++, g->tail->out[0], true);
     }
-    if (!g->norm) return;
-    const ox_tensor *x = g->norm->in[0], *weight = g->norm->in[1];
-    params->at[1] = oxi_vk_element_at(x);
-    params->row[1] = (uint32_t)(x->ndim > 1 ? x->stride[x->ndim - 2] : 0);
-    params->norm_weight = oxi_vk_element_at(weight);
-    params->epsilon = oxi_vk_float_bits(g->norm->attr.norm.eps);
-    params->normal = oxi_vk_element_at(g->norm->out[0]);
-    dispatch->special.product_few.norm = 1 + (uint32_t)g->writes_normal;
-    oxi_vk_bind(dispatch, 1, x, false);
-    oxi_vk_bind(dispatch, 4, weight, false);
-    if (g->writes_normal) oxi_vk_bind(dispatch, more++, g->norm->out[0], true);
+    if (g->norm || g->post) oxi_vk_product_norm_of(g, params, dispatch, &more);
 }
 
 /* ---- many rows ----------------------------------------------------------------------------------------- */
@@ -496,9 +572,10 @@ static ox_status oxi_vk_product_dispatch(oxi_vk_device *d, const oxi_vk_product_
     if (oxi_vk_product_is_simple(p)) {
         oxi_vk_product_many_simple(p, &params, &dispatch);
     } else if (few) {
-        bool pair = group->product[1] != NULL;
-        oxi_vk_few f = oxi_vk_few_of(d, p, special->a_wide, pair, group->norm != NULL);
-        oxi_vk_product_few(p, &f, pair, &dispatch);
+        int64_t n = p->form.n;
+        for (int i = 1; i < group->products && !group->pair; i++) n += group->product[i]->in[1]->shape[0];
+        oxi_vk_few f = oxi_vk_few_of(d, p, n, special->a_wide, group->pair, group->norm || group->post);
+        oxi_vk_product_few(d, p, &f, n, group->pair, &dispatch);
         oxi_vk_product_joined(group, &params, &dispatch);
     } else {
         oxi_vk_product_many(d, p, &params, batches, &dispatch);
@@ -618,6 +695,7 @@ static ox_status oxi_vk_product_part(oxi_vk_device *d, const oxi_call *call, con
     oxi_vk_product_group alone;
     memset(&alone, 0, sizeof alone);
     alone.product[0] = call;
+    alone.products = 1;
     alone.whole = whole;
     return oxi_vk_product_group_run(d, &alone);
 }
