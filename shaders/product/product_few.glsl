@@ -111,11 +111,16 @@ vec4 normalized(const uint row, const uint from, const uint k, const float mean,
     if (BIASED) r = r + weights_at(P_norm_bias, k);
     return r;
 }
-// The first workgroup does it, where it has to be done.
-void write_normalized(const uint row, const uint from, const float mean, const float factor) {
-    if (!WRITTEN || group_index() != 0) return;
-    for (uint k = 4 * gl_LocalInvocationID.x; k < P_k; k += 4 * gl_WorkGroupSize.x)
-        w0.d[(P_normal + row * P_k + k) >> 2] = floatBitsToUint(normalized(row, from, k, mean, factor));
+// Where a's rows have to be written, each workgroup does a share: its fours of a row begin at number
+// share_begin() and are share_step() apart.
+uint share_begin() {
+    return 4 * (group_index() + gl_LocalInvocationID.x * gl_NumWorkGroups.x * gl_NumWorkGroups.y);
+}
+uint share_step() {
+    return 4 * gl_WorkGroupSize.x * gl_NumWorkGroups.x * gl_NumWorkGroups.y;
+}
+void write_share(const uint row, const uint k, const vec4 x) {
+    w0.d[(P_normal + row * P_k + k) >> 2] = floatBitsToUint(x);
 }
 
 // ---- columns ----

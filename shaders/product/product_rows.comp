@@ -60,11 +60,9 @@ void take_norm(const uint at) {
             normal[(row * INNER + k) / 4] = normalized(row, from, k, mean, factor);
     }
     barrier();
-}
-void write_normals() {
-    if (!WRITTEN || group_index() != 0) return;
-    for (uint k = gl_LocalInvocationID.x; k < ROWS * INNER / 4; k += gl_WorkGroupSize.x)
-        w0.d[(P_normal >> 2) + k] = floatBitsToUint(normal[k]);
+    for (uint row = 0; row < ROWS && WRITTEN; row++)
+        for (uint k = share_begin(); k < P_k; k += share_step())
+            write_share(row, k, normal[(row * INNER + k) / 4]);
 }
 // Where in its pair of fours, or of blocks, chunk c begins.
 uvec2 place_of_chunk(const uint c) {
@@ -129,5 +127,4 @@ void main() {
         }
         write_outputs(at, first, sum);
     }
-    if (KIND != 0) write_normals();
 }

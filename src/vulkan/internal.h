@@ -192,7 +192,12 @@ typedef struct oxi_vk_pipeline_key {
 } oxi_vk_pipeline_key;
 
 /* What shaders.def says of a shader. */
-enum { OXI_VK_KEEPS_SUBNORMALS = 1, OXI_VK_IN_BF16 = 2, OXI_VK_SUBGROUPS = 4, OXI_VK_NO_ARITHMETIC = 8 };
+enum {
+    OXI_VK_KEEPS_SUBNORMALS = 1,
+    OXI_VK_IN_BF16 = 2,
+    OXI_VK_SUBGROUPS = 4,
+    OXI_VK_NO_ARITHMETIC = 8
+};
 
 /* The shaders; their code is in shaders.c. */
 typedef enum oxi_vk_shader {
@@ -300,9 +305,9 @@ typedef struct oxi_vk_device {
     oxi_vk_host_buffer params;
 
     /* fuse.c */
-    oxi_vk_held_call post, sum, norm, product[OXI_VK_GROUP], rope;
+    oxi_vk_held_call post, sum, norm, product[OXI_VK_GROUP], heads, rope;
     int held_products, kept_count;
-    bool held_post, held_norm, held_rope; /* post: and sum */
+    bool held_post, held_norm, held_heads, held_rope; /* post: and sum */
     oxi_vk_chunk *kept[OXI_VK_KEPT];   /* given back by who had it, but held calls are of it */
     bool norm_written;                 /* a product that met the held norm has written its result */
 
@@ -386,7 +391,7 @@ static VkResult oxi_vk_make_commands(oxi_vk_device *d, uint32_t family, VkComman
                                      VkCommandBuffer *commands);
 static ox_status oxi_vk_flush(oxi_vk_device *d);               /* records the calls that are held back */
 static void oxi_vk_let_go(oxi_vk_device *d);                   /* forgets them */
-static bool oxi_vk_keep(oxi_vk_device *d, oxi_vk_chunk *chunk); /* until they are recorded, if they are of it */
+static bool oxi_vk_keep(oxi_vk_device *d, oxi_vk_chunk *chunk); /* until those that are of it are recorded */
 static ox_status oxi_vk_check_open(const oxi_vk_device *d);    /* neither closed nor lost */
 
 #endif

@@ -5,6 +5,7 @@
  * else that looks at memory.
  *
  *     y = rms_norm(c), x += y, z = norm(x), products of z      post, sum, norm, product[]
+ *     q = rms_norm(heads), rope(q), a copy of that             heads, rope
  * The products are given what c, x and the weights are; x is written behind them, when they have read it. */
 
 /* With its tensors and their storages as they were: those may be gone when the call is recorded, but not the
@@ -33,12 +34,13 @@ static int oxi_vk_all_held(oxi_vk_device *d, oxi_vk_held_call **out) {
     if (d->held_post) out[count++] = &d->sum;
     if (d->held_norm) out[count++] = &d->norm;
     for (int i = 0; i < d->held_products; i++) out[count++] = &d->product[i];
+    if (d->held_heads) out[count++] = &d->heads;
     if (d->held_rope) out[count++] = &d->rope;
     return count;
 }
 
 static void oxi_vk_let_go(oxi_vk_device *d) {
-    d->held_norm = d->held_rope = d->held_post = false;
+    d->held_norm = d->held_rope = d->held_post = d->held_heads = false;
     d->held_products = 0;
     for (int i = 0; i < d->kept_count; i++) oxi_vk_chunk_give(d, d->kept[i]);
     d->kept_count = 0;
@@ -46,7 +48,7 @@ static void oxi_vk_let_go(oxi_vk_device *d) {
 
 /* Memory that is given back while a held call is of it stays until that is recorded. False: it is free. */
 static bool oxi_vk_keep(oxi_vk_device *d, oxi_vk_chunk *chunk) {
-    oxi_vk_held_call *held[OXI_VK_GROUP + 4];
+    oxi_vk_held_call *held[OXI_VK_GROUP + 5];
     bool used = false;
     for (int i = oxi_vk_all_held(d, held); i-- > 0;) {
         used = used || oxi_vk_chunk_of(&held[i]->result) == chunk;
@@ -129,7 +131,8 @@ static bool oxi_vk_meets_norm(const oxi_vk_device *d, const oxi_call *product) {
 /* Whether a product can share a dispatch with the held ones. */
 static bool oxi_vk_joins_products(const oxi_vk_device *d, const oxi_call *call) {
     const oxi_call *first = &d->product[0].call;
-    if (d->held_products == 0 || d->held_products == OXI_VK_GROUP || first->exact != call->exact) return false;
+    if (d->held_products == 0 || d->held_products == OXI_VK_GROUP || first->exact != call->exact)
+        return false;
     if (first->attr.activation.activation || call->attr.activation.activation) return false;
     const ox_tensor *b = first->in[1], *c = first->out[0], *bias = first->in[2];
     const ox_tensor *other = call->in[1], *more = call->in[2];
@@ -145,8 +148,8 @@ static bool oxi_vk_products_read(const oxi_vk_device *d, const ox_tensor *t) {
     const oxi_call *product = &d->product[0].call;
     const oxi_vk_chunk *chunk = oxi_vk_chunk_of(t);
     if (!oxi_vk_meets_norm(d, product)) return chunk == oxi_vk_chunk_of(product->in[0]);
-    if (d->held_post && (chunk == oxi_vk_chunk_of(d->post.call.in[0]) ||
-                         chunk == oxi_vk_chunk_of(d->sum.call.out[0])))
+    if (d->held_post &&
+        (chunk == oxi_vk_chunk_of(d->post.call.in[0]) || chunk == oxi_vk_chunk_of(d->sum.call.out[0])))
         return true;
     return d->held_norm && chunk == oxi_vk_chunk_of(d->norm.call.in[0]);
 }
@@ -204,6 +207,45 @@ static bool oxi_vk_gates_halves(const oxi_vk_device *d, const oxi_call *call) {
            oxi_vk_same_memory(call->out[0], &first) && half % 16 == 0 && !oxi_vk_products_read(d, c);
 }
 
+enum { OXI_VK_HEAD = 512 }; /* the longest head whose norm rope takes into itself */
+
+/* rms_norm of each head of [S, heads, size]. */
+static bool oxi_vk_can_hold_heads(const oxi_call *call) {
+    const ox_tensor *x = call->in[0], *weight = call->in[1];
+    return oxi_vk_fused_of(call->op)->tail == OXI_VK_NORM_RMS && call->attr.norm.last_dims == 1 &&
+           x->ndim == 3 && x->shape[2] % 4 == 0 && x->shape[2] <= OXI_VK_HEAD && ox_numel(x) > 0 &&
+           oxi_vk_fits(x) && oxi_vk_is_quads(x) && weight && oxi_vk_is_plain_f32(weight) &&
+           oxi_vk_is_plain_f32(call->out[0]);
+}
+
+/* A norm of so few heads that products could have taken it. */
+static void oxi_vk_take_heads(oxi_vk_device *d) {
+    if (!d->held_norm || d->held_post || d->held_products > 0 || d->norm_written) return;
+    if (!oxi_vk_can_hold_heads(&d->norm.call)) return;
+    oxi_vk_hold(&d->heads, &d->norm.call);
+    d->held_norm = false;
+    d->held_heads = true;
+}
+
+/* Whether what a rope turns, [heads, S, size], is what the held norm gives. */
+static bool oxi_vk_turns_heads(const oxi_vk_device *d, const oxi_call *call) {
+    if (!d->held_heads || d->held_rope || call->in[2]) return false;
+    const ox_tensor *x = call->in[0], *heads = d->heads.call.out[0], *out = call->out[0];
+    ox_tensor turned = *heads;
+    for (int i = 0; i < 2; i++) {
+        turned.shape[i] = heads->shape[1 - i];
+        turned.stride[i] = heads->stride[1 - i];
+    }
+    return oxi_vk_same_memory(x, &turned) && oxi_vk_same_block(out, heads) &&
+           oxi_vk_chunk_of(out) != oxi_vk_chunk_of(heads) &&
+           oxi_vk_chunk_of(out) != oxi_vk_chunk_of(d->heads.call.in[0]);
+}
+
+static ox_status oxi_vk_record_rope(oxi_vk_device *d, const ox_tensor *copy) {
+    oxi_vk_time_call(d, &d->rope.call);
+    return oxi_vk_rope(d, &d->rope.call, d->held_heads ? &d->heads.call : NULL, copy);
+}
+
 /* A copy of what the held rope gives, to somewhere else. */
 static bool oxi_vk_copies_rope(const oxi_vk_device *d, const oxi_call *call) {
     const oxi_call *rope = &d->rope.call;
@@ -212,6 +254,9 @@ static bool oxi_vk_copies_rope(const oxi_vk_device *d, const oxi_call *call) {
         d->held_rope && oxi_vk_same_memory(call->in[0], rope->out[0]) && oxi_vk_product_reads(to->dtype);
     for (int i = 0; fits && i < rope->in_count; i++)
         fits = !rope->in[i] || oxi_vk_chunk_of(rope->in[i]) != oxi_vk_chunk_of(to);
+    if (fits && d->held_heads)
+        fits = oxi_vk_chunk_of(d->heads.call.in[0]) != oxi_vk_chunk_of(to) &&
+               oxi_vk_chunk_of(d->heads.call.in[1]) != oxi_vk_chunk_of(to);
     return fits && oxi_vk_chunk_of(rope->out[0]) != oxi_vk_chunk_of(to) && oxi_vk_fits(to);
 }
 
@@ -265,10 +310,11 @@ static ox_status oxi_vk_flush_rest(oxi_vk_device *d) {
         oxi_vk_time_call(d, &d->norm.call);
         status = oxi_vk_row(d, &d->norm.call);
     }
-    if (status == OX_OK && d->held_rope) {
-        oxi_vk_time_call(d, &d->rope.call);
-        status = oxi_vk_rope(d, &d->rope.call, NULL);
+    if (status == OX_OK && d->held_heads && !d->held_rope) {
+        oxi_vk_time_call(d, &d->heads.call);
+        status = oxi_vk_row(d, &d->heads.call);
     }
+    if (status == OX_OK && d->held_rope) status = oxi_vk_record_rope(d, NULL);
     oxi_vk_let_go(d);
     return status;
 }
@@ -306,7 +352,13 @@ static ox_status oxi_vk_join_norm(oxi_vk_device *d, const oxi_call *call, bool *
     bool of_sum = d->held_post && !d->held_norm && d->held_products == 0 &&
                   oxi_vk_same_memory(call->in[0], d->sum.call.out[0]);
     ox_status status = of_sum ? OX_OK : oxi_vk_flush(d);
-    if (status == OX_OK && !oxi_vk_can_hold_norm(d, call)) return oxi_vk_flush(d);
+    if (status == OX_OK && !oxi_vk_can_hold_norm(d, call)) {
+        status = oxi_vk_flush(d);
+        if (status != OX_OK || !oxi_vk_can_hold_heads(call)) return status;
+        oxi_vk_hold(&d->heads, call);
+        d->held_heads = *joined = true;
+        return OX_OK;
+    }
     if (status != OX_OK) return status;
     oxi_vk_hold(&d->norm, call);
     d->held_norm = *joined = true;
@@ -357,7 +409,8 @@ static ox_status oxi_vk_join(oxi_vk_device *d, const oxi_call *call, bool *joine
         *joined = true;
         return OX_OK;
     case OXI_VK_JOINS_ROPE:
-        status = oxi_vk_flush(d);
+        oxi_vk_take_heads(d);
+        if (!oxi_vk_turns_heads(d, call)) status = oxi_vk_flush(d);
         if (status != OX_OK || ox_numel(call->in[0]) == 0 || call->in[0]->dtype == OX_F64) return status;
         oxi_vk_hold(&d->rope, call);
         d->held_rope = *joined = true;
@@ -365,8 +418,7 @@ static ox_status oxi_vk_join(oxi_vk_device *d, const oxi_call *call, bool *joine
     case OXI_VK_JOINS_COPY:
         if (!oxi_vk_copies_rope(d, call)) break;
         *joined = true;
-        oxi_vk_time_call(d, &d->rope.call);
-        status = oxi_vk_rope(d, &d->rope.call, call->out[0]);
+        status = oxi_vk_record_rope(d, call->out[0]);
         oxi_vk_let_go(d);
         return status;
     case OXI_VK_JOINS_NOTHING: break;

@@ -7,7 +7,8 @@ enum {
     OXI_VK_PRODUCT_ROWS = 8,
     OXI_VK_LINES = 8, /* of a workgroup for few rows */
     OXI_VK_LINE_LANES = 32,
-    OXI_VK_FEW_GROUPS = 528,       /* workgroups for few rows: four of each multiprocessor of an H100 */
+    OXI_VK_FEW_GROUPS = 528,       /* workgroups for few rows: four of each multiprocessor of an H200, .. */
+    OXI_VK_DOT_GROUPS = 264,       /* .. and two where each rounds a, which takes longer */
     OXI_VK_EXPAND_ROWS = 128,      /* of a, from which on weights of block types are expanded first */
     OXI_VK_EXPAND_BYTES = 1 << 28, /* most that they may take then */
     OXI_VK_PARTS = 16,             /* most parts of k that are products of their own */
@@ -25,10 +26,10 @@ typedef struct oxi_vk_tiling {
 } oxi_vk_tiling;
 
 typedef struct oxi_vk_product {
-    oxi_product_form form;     /* of block types, b is */
-    int64_t whole_m, whole_n;  /* of the call that this is a part of: they decide in what order is summed */
-    bool weights; /* b is a layer's: what meets it may be rounded */
-    bool rough;   /* and ox_set_exact did not ask for more */
+    oxi_product_form form;    /* of block types, b is */
+    int64_t whole_m, whole_n; /* of the call that this is a part of: they decide in what order is summed */
+    bool weights;             /* b is a layer's: what meets it may be rounded */
+    bool rough;               /* and ox_set_exact did not ask for more */
 } oxi_vk_product;
 
 static bool oxi_vk_product_reads(ox_dtype dtype) {
@@ -188,8 +189,8 @@ static const oxi_vk_tiling oxi_vk_tilings[OXI_VK_WAYS][3] = {
 };
 
 static uint64_t oxi_vk_tiles(const oxi_vk_product *p, const oxi_vk_tiling *row, uint64_t batches) {
-    return (uint64_t)((p->whole_m + row->m - 1) / row->m) *
-           (uint64_t)((p->whole_n + row->n - 1) / row->n) * batches;
+    return (uint64_t)((p->whole_m + row->m - 1) / row->m) * (uint64_t)((p->whole_n + row->n - 1) / row->n) *
+           batches;
 }
 
 static const oxi_vk_tiling *oxi_vk_tiling_of(const oxi_vk_device *d, const oxi_vk_product *p,
@@ -234,43 +235,39 @@ static oxi_vk_shader oxi_vk_matrix_shader(const oxi_vk_device *d, const oxi_vk_p
 /* Products with few rows of one a, and what stands before and behind them: fuse.c finds such groups. */
 typedef struct oxi_vk_product_group {
     const oxi_call *product[OXI_VK_GROUP];
-    int products;               /* of one a and with one type of weights */
-    bool pair;                  /* two of the same size, for a gate */
-    const oxi_call *norm;       /* that makes a, or NULL */
-    bool writes_normal;         /* its result is not in memory yet */
-    const oxi_call *post;       /* rms_norm whose result is to be added to x, which the norm or a is of */
-    const ox_tensor *x;         /* with post */
-    const oxi_call *tail;       /* add_ of the only product, silu_mul or gelu_mul of both, or NULL */
-    const oxi_call *whole;      /* of which the product is a part, or NULL */
+    int products;          /* of one a and with one type of weights */
+    bool pair;             /* two of the same size, for a gate */
+    const oxi_call *norm;  /* that makes a, or NULL */
+    bool writes_normal;    /* its result is not in memory yet */
+    const oxi_call *post;  /* rms_norm whose result is to be added to x, which the norm or a is of */
+    const ox_tensor *x;    /* with post */
+    const oxi_call *tail;  /* add_ of the only product, silu_mul or gelu_mul of both, or NULL */
+    const oxi_call *whole; /* of which the product is a part, or NULL */
 } oxi_vk_product_group;
 
 static bool oxi_vk_product_is_few(const oxi_vk_product *p) {
     return p->whole_m <= OXI_VK_PRODUCT_ROWS && (oxi_is_block(p->form.t[2]->dtype) || p->form.row[2] == 1);
 }
 
-/* Bytes of 32 lines' pieces of 64 weights that product_dot.comp brings into shared memory; 1: of a type that
- * it takes as it lies, 0: of one that it does not take. */
-static uint32_t oxi_vk_dot_bytes(ox_dtype dtype) {
-    const ox_dtype_info *info = oxi_info(dtype);
+/* Sixteens of weights that an invocation of product_dot.comp takes at a time; 0: the type has no such way. */
+static uint32_t oxi_vk_dot_parts(ox_dtype dtype) {
     switch (dtype) {
-    case OX_Q4_K:
-    case OX_Q5_K: return 1;
-    case OX_Q8_0:
+    case OX_Q8_0: return 1;
     case OX_Q4_0:
     case OX_Q4_1:
     case OX_Q5_0:
-    case OX_Q5_1:
-    case OX_Q6_K: return (uint32_t)(OXI_VK_LINE_LANES * 64 / info->block_elements * info->block_bytes);
+    case OX_Q5_1: return 2;
+    case OX_Q4_K:
+    case OX_Q5_K:
+    case OX_Q6_K: return 4;
     default: return 0;
     }
 }
 
-/* How a product with few rows is shared out: lines of a workgroup and of a team, columns of a line, chunks in
- * flight. */
+/* How a product with few rows is shared out: lines of a team, columns of a line, chunks in flight. */
 typedef struct oxi_vk_few {
     bool dot;
-    uint32_t lines, split, columns, ahead;
-    uint32_t shared; /* bytes of a in shared memory */
+    uint32_t split, columns, ahead, shared; /* bytes of a in shared memory */
 } oxi_vk_few;
 
 /* Neighbors that are added as a subgroup, 1 where that is not known to work. */
@@ -280,54 +277,40 @@ static uint32_t oxi_vk_few_lanes(const oxi_vk_device *d) {
 }
 
 static uint32_t oxi_vk_few_shared(const oxi_vk_device *d, const oxi_vk_few *f, const oxi_vk_product *p) {
-    uint32_t outputs = (uint32_t)p->whole_m * f->columns, lines = f->lines / f->split;
+    uint32_t outputs = (uint32_t)p->whole_m * f->columns, lines = OXI_VK_LINES / f->split;
     uint32_t lanes = oxi_vk_few_lanes(d), sums = OXI_VK_LINE_LANES * f->split / lanes;
-    uint32_t staged = f->dot ? oxi_vk_dot_bytes(p->form.t[2]->dtype) : 0;
-    if (staged > 1) staged = lines * f->columns * (staged * f->split + 30) / 16 * 16;
-    return f->shared + 256 + 4 * lines * outputs * (sums + 1) + 4 * OXI_VK_LINE_LANES * f->lines / lanes + staged;
+    return f->shared + 256 + 4 * lines * outputs * (sums + 1) + 4 * OXI_VK_LINE_LANES * OXI_VK_LINES / lanes;
 }
 
-/* Few columns are shared by several lines, many are taken in pairs that read a once: what an H100 likes.
+/* Few columns are shared by several lines, many are taken in pairs that read a once: what an H200 likes.
  * made: a is not what lies in memory, but made by each workgroup. */
 static oxi_vk_few oxi_vk_few_of(const oxi_vk_device *d, const oxi_vk_product *p, int64_t n, bool wide,
                                 bool pair, bool made) {
-    const uint32_t m = (uint32_t)p->whole_m, k = (uint32_t)p->form.k, most = d->limits.maxComputeSharedMemorySize;
+    const uint32_t m = (uint32_t)p->whole_m, k = (uint32_t)p->form.k;
+    const uint32_t parts = oxi_vk_dot_parts(p->form.t[2]->dtype);
     oxi_vk_few f;
     memset(&f, 0, sizeof f);
     f.split = 1;
-    f.lines = OXI_VK_LINES;
     f.columns = pair || (n >= 2048 && m <= 4) ? 2 : 1;
     f.shared = 24 * m * (k / 16) + 4 * m; /* bytes, and two floats for sixteen of them */
-    f.dot = oxi_vk_dot_bytes(p->form.t[2]->dtype) && d->caps & OX_VULKAN_CAP_DOT && p->rough && wide &&
-            p->form.t[1]->dtype == OX_F32;
-    if (f.dot && !pair && oxi_vk_few_shared(d, &f, p) > most) f.columns = 1;
-    while (f.dot && f.lines > 2 && oxi_vk_few_shared(d, &f, p) > most) f.lines /= 2;
-    f.dot = f.dot && oxi_vk_few_shared(d, &f, p) <= most;
-    if (!f.dot) {
-        f.lines = OXI_VK_LINES;
-        f.shared = made ? 4 * m * k : 0;
-    }
-    uint32_t units = f.dot ? k / 64 : k / 16;
-    uint32_t teams = f.dot && k > 4096 ? 2 : 4; /* who rounds a long row takes more columns */
-#ifdef OXT_TUNE
-    if (getenv("FEW_TEAMS")) teams = (uint32_t)atoi(getenv("FEW_TEAMS"));
-    if (getenv("FEW_LINES")) f.lines = (uint32_t)atoi(getenv("FEW_LINES"));
-    if (getenv("FEW_COLS") && !pair) f.columns = (uint32_t)atoi(getenv("FEW_COLS"));
-#endif
-    while (f.split < teams && f.split < f.lines && n * f.split < 8192 && units > OXI_VK_LINE_LANES * f.split) f.split *= 2;
-    bool heavy = f.columns == 2 || f.dot;
-    f.ahead = heavy || m > 2 || units <= OXI_VK_LINE_LANES * f.split ? 1 : 2;
+    f.dot = parts && d->caps & OX_VULKAN_CAP_DOT && p->rough && wide && p->form.t[1]->dtype == OX_F32 &&
+            oxi_vk_few_shared(d, &f, p) <= d->limits.maxComputeSharedMemorySize;
+    if (!f.dot) f.shared = made ? 4 * m * k : 0;
+    if (f.dot && !pair) f.columns = 1; /* little code: it is fetched anew for each dispatch */
+    uint32_t units = f.dot ? k / 16 / parts : k / 16;
+    uint32_t most = f.dot && k > 4096 ? 2 : 4; /* who rounds a long row takes more columns */
+    while (f.split < most && n * f.split < 8192 && units > OXI_VK_LINE_LANES * f.split) f.split *= 2;
+    f.ahead = f.dot || f.columns == 2 || m > 2 || units <= OXI_VK_LINE_LANES * f.split ? 1 : 2;
     return f;
 }
 
 static void oxi_vk_product_few(const oxi_vk_device *d, const oxi_vk_product *p, const oxi_vk_few *f,
                                int64_t n, bool pair, oxi_vk_dispatch *dispatch) {
-    uint64_t each = f->lines / f->split * f->columns / (pair ? 2 : 1);
-    uint64_t most = OXI_VK_FEW_GROUPS * OXI_VK_LINES / f->lines;
+    uint64_t each = OXI_VK_LINES / f->split * f->columns / (pair ? 2 : 1);
     uint64_t groups = ((uint64_t)n + each - 1) / each;
     dispatch->shader = f->dot ? OXI_VK_SHADER_product_dot : OXI_VK_SHADER_product_rows;
     oxi_vk_product_few_specials *few = &dispatch->special.product_few;
-    few->threads = OXI_VK_LINE_LANES * f->lines;
+    few->threads = OXI_VK_LINE_LANES * OXI_VK_LINES;
     few->rows = (uint32_t)p->form.m;
     few->columns = f->columns;
     few->ahead = f->ahead;
@@ -336,12 +319,8 @@ static void oxi_vk_product_few(const oxi_vk_device *d, const oxi_vk_product *p, 
     few->products = 1;
     few->lanes = oxi_vk_few_lanes(d);
     few->inner = f->shared ? (uint32_t)p->form.k : 32;
+    const uint64_t most = f->dot ? OXI_VK_DOT_GROUPS : OXI_VK_FEW_GROUPS;
     if (groups > most) groups = most; /* each takes more columns */
-#ifdef OXT_TUNE
-    if (getenv("FEW_GROUPS") && groups > (uint64_t)atoi(getenv("FEW_GROUPS"))) groups = (uint64_t)atoi(getenv("FEW_GROUPS"));
-    if (getenv("FEW_LANES")) few->lanes = 1;
-    if (getenv("FEW_AHEAD")) few->ahead = (uint32_t)atoi(getenv("FEW_AHEAD"));
-#endif
     oxi_vk_groups(dispatch, groups);
 }
 
@@ -435,16 +414,16 @@ static void oxi_vk_product_many(const oxi_vk_device *d, const oxi_vk_product *p,
                                 oxi_vk_dispatch *dispatch) {
     oxi_vk_shader matrices = oxi_vk_matrix_shader(d, p, params);
     bool uses = matrices != OXI_VK_SHADER_COUNT;
-    oxi_vk_way way = !uses                          ? OXI_VK_WAY_F32
+    oxi_vk_way way = !uses                               ? OXI_VK_WAY_F32
                      : oxi_is_block(p->form.t[2]->dtype) ? OXI_VK_WAY_BLOCKS
-                                                    : OXI_VK_WAY_MATRICES;
+                                                         : OXI_VK_WAY_MATRICES;
     const oxi_vk_tiling *row = oxi_vk_tiling_of(d, p, batches, way);
     const ox_dtype c = p->form.t[0]->dtype,
                    element = matrices == OXI_VK_SHADER_product_tiles ? OX_F16 : OX_BF16;
     int64_t whole = uses ? d->matrix_side : 4;
     bool plain = !p->form.t[3] && !p->form.bias && p->form.alpha == 1 &&
-                 p->form.activation == OX_ACTIVATION_NONE &&
-                 p->form.column[0] == 1 && (c == OX_F32 || (uses && c == element));
+                 p->form.activation == OX_ACTIVATION_NONE && p->form.column[0] == 1 &&
+                 (c == OX_F32 || (uses && c == element));
     plain = plain && p->form.n % whole == 0 && (!uses || p->form.m % whole == 0) &&
             oxi_vk_product_aligned(p, params, 0, p->form.row[0], c == OX_F32 ? 4 : 8);
     dispatch->special.product.plain = plain;
@@ -559,8 +538,7 @@ static ox_status oxi_vk_product_dispatch(oxi_vk_device *d, const oxi_vk_product_
     special->dtype_addend = p->form.t[3] ? (uint32_t)p->form.t[3]->dtype : 0;
     special->dtype_bias = p->form.bias ? (uint32_t)p->form.bias->dtype : 0;
     special->activation = (uint32_t)p->form.activation;
-    special->packed =
-        p->form.column[0] == 1 && oxi_vk_product_aligned(p, &params, 0, p->form.row[0], each);
+    special->packed = p->form.column[0] == 1 && oxi_vk_product_aligned(p, &params, 0, p->form.row[0], each);
     special->a_along = p->form.column[1] == 1;
     special->b_along = along;
     special->a_wide = oxi_vk_product_wide(p, &params, 1, wide) && (!few || p->form.column[1] == 1);
