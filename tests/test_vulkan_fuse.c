@@ -169,6 +169,19 @@ static int not_that_sum(const operands *o, ox_tensor **r) {
     return 6;
 }
 
+/* One row for all of x, one column for all of a gate. */
+static int spread(const operands *o, ox_tensor **r) {
+    ox_tensor *one = ox_narrow(o->c, 0, 0, o->c->shape[0] > 0);
+    r[0] = ox_linear(one, o->down, NULL);
+    r[1] = ox_add_(o->x, r[0]);
+    r[2] = ox_rms_norm(one, 1, o->norm[0], 1e-5);
+    r[3] = ox_add_(o->x, r[2]);
+    r[4] = ox_linear(o->x, o->w[0], NULL);
+    ox_tensor *gate = ox_linear(o->x, o->w[1], NULL);
+    r[5] = ox_silu_mul(gate, ox_linear(o->x, ox_narrow(o->w[2], 0, 0, 1), NULL));
+    return 6;
+}
+
 typedef struct row {
     const char *name;
     pattern run;
@@ -190,6 +203,7 @@ static const row table[] = {
     {"norm, sum, products", products_of_sum, 3, 3},
     {"heads", heads, 1, 3},
     {"not that sum", not_that_sum, 0, 3},
+    {"spread", spread, 0, 3},
 };
 
 /* ---- both sides ---------------------------------------------------------------------------------------- */

@@ -112,6 +112,7 @@ static bool oxi_vk_adds_norm(const oxi_vk_device *d, const oxi_call *call) {
     const ox_tensor *x = call->out[0], *other = norm->in[0], *y = norm->out[0];
     if (oxi_vk_fused_of(norm->op)->tail != OXI_VK_NORM_RMS || !norm->in[1] || call->attr.scale.scale != 1)
         return false;
+    if (ox_numel(x) != ox_numel(y)) return false;
     return oxi_vk_same_memory(call->in[0], x) && oxi_vk_same_memory(call->in[1], y) && oxi_vk_is_quads(x) &&
            oxi_vk_same_block(x, other) && oxi_vk_chunk_of(x) != oxi_vk_chunk_of(other) &&
            oxi_vk_chunk_of(x) != oxi_vk_chunk_of(y);
@@ -161,6 +162,7 @@ static bool oxi_vk_adds_product(const oxi_vk_device *d, const oxi_call *call) {
     if (d->held_products != 1 || call->in_count != 2 || call->attr.scale.scale != 1) return false;
     if (!oxi_vk_same_memory(call->in[0], x) || !oxi_vk_same_memory(call->in[1], product->out[0]))
         return false;
+    if (ox_numel(x) != ox_numel(product->out[0])) return false; /* it is spread over more rows */
     return oxi_vk_is_plain_f32(x) && oxi_vk_same_block(x, product->out[0]) && !oxi_vk_products_read(d, x) &&
            oxi_vk_chunk_of(x) != oxi_vk_chunk_of(product->out[0]);
 }
@@ -178,6 +180,7 @@ static bool oxi_vk_gates_products(const oxi_vk_device *d, const oxi_call *call) 
     const ox_tensor *out = call->out[0];
     if (d->held_products != 2 || !oxi_vk_is_plain_f32(out)) return false;
     const ox_tensor *c = d->product[0].call.out[0], *other = d->product[1].call.out[0];
+    if (ox_numel(c) != ox_numel(other) || ox_numel(c) != ox_numel(out)) return false;
     /* in the gate's place: who has written it there writes the result over it */
     bool in_place = oxi_vk_same_memory(out, c);
     return oxi_vk_same_memory(call->in[0], c) && oxi_vk_same_memory(call->in[1], other) &&
