@@ -200,7 +200,7 @@ vulkan-mirror: $(MIRRORED)
 	@tests/shards.sh $(PARTS) --mirrored $(MIRRORED)
 
 # What the layer says of everything that the device is tested with.
-VALIDATED = $(addprefix $(BUILD)/tests/test_,vulkan vulkan_ops vulkan_share vulkan_llm)
+VALIDATED = $(addprefix $(BUILD)/tests/test_,vulkan vulkan_ops vulkan_share vulkan_llm vulkan_fuse)
 vulkan-validate: $(VALIDATED) $(MIRRORED)
 	@tests/shards.sh $(PARTS) --under tests/validate.sh $(VALIDATED) --mirrored $(MIRRORED)
 

@@ -62,25 +62,21 @@ vec4 four_of(const uint dtype, const uvec2 words) {
 #define DEFINE_FOUR(name, block, wide)                                                \
     vec4 name(const uint dtype, const uint e) {                                       \
         switch (width_of(dtype)) {                                                    \
-        case ACT_GELU: return uintBitsToFloat(wide.d[e >> 2]);                               \
-        case ACT_RELU: return four_of(dtype, uvec2(block.d[e >> 1], block.d[(e >> 1) + 1])); \
+        case 2: return uintBitsToFloat(wide.d[e >> 2]);                               \
+        case 1: return four_of(dtype, uvec2(block.d[e >> 1], block.d[(e >> 1) + 1])); \
         default: return four_of(dtype, uvec2(block.d[e >> 2], 0));                    \
         }                                                                             \
     }
 DEFINE_FOUR(wide_a, b1, w1)
 DEFINE_FOUR(wide_b, b2, w2)
 
-float finished(const float sum, const uvec4 at, const uint row, const uint column) {
+// An element of c, from its sum of products, with its places in the addend and the bias.
+float finished_at(const float sum, const uint addend, const uint bias) {
     precise float r = sum * uintBitsToFloat(P_alpha);
-    if (DTYPE_ADDEND != 0) {
-        uint e = at.w + row * P_row.w + column * P_column.w;
+    if (DTYPE_ADDEND != 0)
         r = r + uintBitsToFloat(P_beta) *
-                    uintBitsToFloat(f32_of(DTYPE_ADDEND, load_addend(DTYPE_ADDEND, e).x));
-    }
-    if (DTYPE_BIAS != 0) {
-        uint e = place_of_bias(at, column);
-        r = r + uintBitsToFloat(f32_of(DTYPE_BIAS, load_bias(DTYPE_BIAS, e).x));
-    }
+                    uintBitsToFloat(f32_of(DTYPE_ADDEND, load_addend(DTYPE_ADDEND, addend).x));
+    if (DTYPE_BIAS != 0) r = r + uintBitsToFloat(f32_of(DTYPE_BIAS, load_bias(DTYPE_BIAS, bias).x));
     switch (ACTIVATION) {
     case ACT_RELU: return is_nan(r) ? r : max(r, 0.0);
     case ACT_GELU: return my_gelu(r);
@@ -90,4 +86,7 @@ float finished(const float sum, const uvec4 at, const uint row, const uint colum
     case ACT_TANH: return my_tanh(r);
     default: return r;
     }
+}
+float finished(const float sum, const uvec4 at, const uint row, const uint column) {
+    return finished_at(sum, at.w + row * P_row.w + column * P_column.w, place_of_bias(at, column));
 }

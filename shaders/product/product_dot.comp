@@ -6,25 +6,47 @@
 #extension GL_EXT_integer_dot_product : require
 #include "product/product_few.glsl"
 
-shared uvec4 quants[ROWS * INNER / 16];     // sixteen numbers of a
+shared uvec4 quants[ROWS * INNER / 16];     // sixteen numbers of a: by slot_of
 shared vec2 sizes[ROWS * INNER / 16];       // of those: the scale, the sum times the scale
 shared float factors[ROWS];
 
-// Rounds sixteen numbers a time of the row at place `from`, times size; the sum of their squares before the
-// norm's weights. What rms_norm multiplies all of a row by changes no rounding: it comes at the end.
-float take_sixteens(const uint row, const uint from, const float size) {
+// Sixteens of weights that an invocation takes at a time, a unit: one, two that are the nibbles of the same
+// bytes, or four.
+const uint PARTS = DTYPE_B == Q8_0 ? 1 : DTYPE_B == Q4_K || DTYPE_B == Q5_K || DTYPE_B == Q6_K ? 4 : 2;
+
+// Where sixteen number i of a row lies: those that neighbors meet at the same time lie side by side.
+uint slot_of(const uint i) {
+    uint unit = i / PARTS, part = i % PARTS;
+    if (DTYPE_B == Q4_K || DTYPE_B == Q5_K) part = 2 * (part % 2) + part / 2; /* nibbles, then bytes */
+    if (DTYPE_B == Q6_K) {
+        unit = i / 16 * 4 + i % 16 / 8 * 2 + i % 2;
+        part = i % 8 / 2;
+    }
+    return part * (INNER / 16 / PARTS) + unit;
+}
+
+// Rounds sixteen numbers a time of a row: as they are before the norm's factor, which changes no rounding and
+// comes at the end (PLAIN_FACTOR), or with all of it. The sum of their squares before the weights.
+const bool PLAIN_FACTOR = KIND == NORM_RMS && !BIASED;
+
+vec4 sixteens_part(const uint row, const uint from, const uint k, const float mean, const float factor,
+                   inout float sum) {
+    if (!PLAIN_FACTOR) return normalized(row, from, k, mean, factor);
+    vec4 x = factor * plain_at(row, from, k);
+    sum += dot(x, x);
+    return x * norm_weight(k);
+}
+float take_sixteens(const uint row, const uint from, const float mean, const float factor) {
     float sum = 0;
     for (uint unit = gl_LocalInvocationID.x; 16 * unit < INNER; unit += gl_WorkGroupSize.x) {
-        uint place = row * (INNER / 16) + unit;
+        uint place = row * (INNER / 16) + slot_of(unit);
         vec4 x[4];
         uvec4 most = uvec4(0), packed;
         ivec4 whole = ivec4(0);
-        [[unroll]] for (uint i = 0; i < 4; i++) x[i] = size * wide_a(F32, from + 16 * unit + 4 * i);
-        [[unroll]] for (uint i = 0; i < 4; i++) {
-            sum += dot(x[i], x[i]);
-            if (NORM != 0) x[i] *= norm_weight(16 * unit + 4 * i);
+        [[unroll]] for (uint i = 0; i < 4; i++)
+            x[i] = sixteens_part(row, from, 16 * unit + 4 * i, mean, factor, sum);
+        [[unroll]] for (uint i = 0; i < 4; i++)
             most = max(most, floatBitsToUint(x[i]) & 0x7fffffffu); /* as bits NaN is above all */
-        }
         float one = uintBitsToFloat(max(max(most.x, most.y), max(most.z, most.w))) / 127;
         float inverse = one > 0 ? 1 / one : 0;
         [[unroll]] for (uint i = 0; i < 4; i++) {
@@ -41,106 +63,165 @@ float take_sixteens(const uint row, const uint from, const float size) {
 void take_quants(const uint at) {
     for (uint row = 0; row < ROWS; row++) {
         uint from = at + row * P_row.y;
-        float sum = take_sixteens(row, from, 1);
-        if (NORM != 0) {
-            float factor = norm_factor(from, sum);
-            bool odd =
-                factor < 1e-18 || factor > 1e12; /* numbers near the ends of the range are taken at size 1 */
-            if (odd) take_sixteens(row, from, factor);
-            if (gl_LocalInvocationID.x == 0) factors[row] = odd ? 1 : factor;
-            write_normalized(row, from, factor);
-        } else if (gl_LocalInvocationID.x == 0) {
-            factors[row] = 1;
+        float mean = 0, factor = 1, last = 1;
+        take_other(row);
+        if (KIND == NORM_LAYER) {
+            mean = mean_of(row, from);
+            factor = norm_factor(false, row, from, mean, sum_of_squares(false, row, from, mean, 1));
+        } else if (KIND == NORM_RMS && !PLAIN_FACTOR) {
+            factor = norm_factor(false, row, from, 0, sum_of_squares(false, row, from, 0, 1));
         }
+        float sum = take_sixteens(row, from, mean, factor);
+        if (PLAIN_FACTOR) {
+            last = norm_factor(false, row, from, 0, sum);
+            factor = last;
+            bool odd = last < 1e-18 || last > 1e12; /* numbers near the range's ends are taken at size 1 */
+            if (odd) take_sixteens(row, from, 0, last);
+            if (odd) last = 1;
+        }
+        if (gl_LocalInvocationID.x == 0) factors[row] = last;
+        if (WRITTEN)
+            for (uint k = share_begin(); k < P_k; k += share_step())
+                write_share(row, k, normalized(row, from, k, mean, factor));
     }
     barrier();
 }
+// ---- weights ----
 
-// Parts of sixteen weights that an invocation takes at a time: one, two that are the nibbles of the same
-// bytes, or four.
-const uint PARTS = DTYPE_B == Q8_0 ? 1 : DTYPE_B == Q6_K ? 4 : 2;
-
-// Each part: weights as bytes, which sixteen of a they meet, what dot products and sums of a are multiplied
-// by.
+// What an invocation fetches of a unit, as it lies: words, and sixteens of the types that begin at sixteens.
+struct pieces {
+    uint d[19];
+    uvec4 w[5];
+};
+// Each part of a unit: weights as bytes, and what dot products and sums of a are multiplied by.
 struct weights {
     uvec4 w[4];
-    uint place[4];
     vec2 terms[4];
 };
 
-// Sixteen bytes at an even place.
-uvec4 words_at_even(const uint b) {
-    uint i = b >> 2, odd = b >> 1 & 1;
-    uvec4 low = uvec4(WEIGHTS.d[i], WEIGHTS.d[i + 1], WEIGHTS.d[i + 2], WEIGHTS.d[i + 3]);
-    if (odd == 0) return low;
-    return low >> 16 | uvec4(low.yzw, WEIGHTS.d[i + 4]) << 16;
+// Sixteen bytes at an even place, in four words and, if that is odd, a fifth.
+void take_words_at_even(inout pieces t, const uint to, const uint b) {
+    uint i = b >> 2;
+    [[unroll]] for (uint j = 0; j < 4; j++) t.d[to + j] = WEIGHTS.d[i + j];
+    t.d[to + 4] = WEIGHTS.d[i + 3 + (b >> 1 & 1)];
+}
+uvec4 words_at_even(const pieces t, const uint from, const uint b) {
+    uvec4 low = uvec4(t.d[from], t.d[from + 1], t.d[from + 2], t.d[from + 3]);
+    if ((b >> 1 & 1) == 0) return low;
+    return low >> 16 | uvec4(low.yzw, t.d[from + 4]) << 16;
+}
+float half_of(const uint word, const uint b) {
+    return uintBitsToFloat(f32_of_f16(word >> (8 * (b & 2)) & 0xffff));
 }
 // Bits 0 .. 15 as bit 4 of sixteen bytes.
 uvec4 fifths(const uint bits) {
     uvec4 four = uvec4(bits, bits >> 4, bits >> 8, bits >> 12) & 15;
     return (four * 0x00204081u & 0x01010101u) << 4;
 }
-void take_nibbles(inout weights t, const uvec4 w, const vec2 terms) {
-    t.w[0] = w & 0x0f0f0f0f;
-    t.w[1] = w >> 4 & 0x0f0f0f0f;
-    t.terms[0] = t.terms[1] = terms;
+void take_nibbles(inout weights t, const uint to, const uvec4 w) {
+    t.w[to] = w & 0x0f0f0f0f;
+    t.w[to + 1] = w >> 4 & 0x0f0f0f0f;
 }
 
 // Unit `unit` of the row at byte `row`.
-weights weights_of(const uint row, const uint unit) {
-    weights t;
-    [[unroll]] for (uint i = 0; i < PARTS; i++) t.place[i] = PARTS * unit + i;
+pieces pieces_of(const uint row, const uint unit) {
+    pieces t;
     switch (DTYPE_B) {
     case Q8_0: {
         uint b = row + unit / 2 * BYTES_Q8_0;
-        t.w[0] = words_at_even(b + 2 + 16 * (unit & 1));
-        t.terms[0] = vec2(half_at_even(b), 0);
+        take_words_at_even(t, 0, b + 2 + 16 * (unit & 1));
+        t.d[5] = WEIGHTS.d[b >> 2];
         break;
     }
-    case Q4_0: case Q4_1: {
-        uint b = row + unit * block_bytes(DTYPE_B), own = DTYPE_B == Q4_0 ? 2 : 4;
-        float scale = half_at_even(b);
-        take_nibbles(t, words_at_even(b + own),
-                     vec2(scale, DTYPE_B == Q4_0 ? 8 * scale : -half_at_even(b + 2)));
-        break;
-    }
-    case Q5_0: case Q5_1: {
-        uint b = row + unit * block_bytes(DTYPE_B), own = DTYPE_B == Q5_0 ? 2 : 4,
-             bits = word_at_even(b + own);
-        float scale = half_at_even(b);
-        take_nibbles(t, words_at_even(b + own + 4),
-                     vec2(scale, own == 2 ? 16 * scale : -half_at_even(b + 2)));
-        t.w[0] |= fifths(bits);
-        t.w[1] |= fifths(bits >> 16);
+    case Q4_0: case Q4_1: case Q5_0: case Q5_1: {
+        uint i = (row + unit * block_bytes(DTYPE_B)) >> 2;
+        [[unroll]] for (uint j = 0; j < (DTYPE_B == Q4_0 || DTYPE_B == Q4_1 ? 5 : 6); j++)
+            t.d[j] = WEIGHTS.d[i + j];
         break;
     }
     case Q4_K: case Q5_K: {
-        uint b = row + unit / 8 * block_bytes(DTYPE_B), part = unit % 8 / 2, h = unit & 1, head = b >> 4;
-        take_nibbles(t, WIDE_WEIGHTS.d[head + (DTYPE_B == Q4_K ? 1 : 3) + 2 * part + h], vec2(0));
-        if (DTYPE_B == Q5_K) {
-            uvec4 high = WIDE_WEIGHTS.d[head + 1 + h] >> (2 * part);
-            t.w[0] |= (high & 0x01010101) << 4;
-            t.w[1] |= (high >> 1 & 0x01010101) << 4;
+        uint head = (row + unit / 4 * block_bytes(DTYPE_B)) >> 4, own = head + 2 * (unit % 4);
+        t.w[0] = WIDE_WEIGHTS.d[head];
+        [[unroll]] for (uint h = 0; h < 2; h++) {
+            t.w[1 + h] = WIDE_WEIGHTS.d[own + (DTYPE_B == Q4_K ? 1 : 3) + h];
+            if (DTYPE_B == Q5_K) t.w[3 + h] = WIDE_WEIGHTS.d[head + 1 + h];
         }
-        vec4 s = two_scales(WIDE_WEIGHTS.d[head], part);
-        t.place[0] = unit / 8 * 16 + 4 * part + h;
-        t.place[1] = t.place[0] + 2;
-        t.terms[0] = s.xz;
-        t.terms[1] = s.yw;
         break;
     }
     case Q6_K: {
-        uint b = row + unit / 4 * 210, part = unit % 4 / 2, h = unit & 1, scales = b + 192 + 8 * part + h;
-        uvec4 low = words_at_even(b + 64 * part + 16 * h), next = words_at_even(b + 64 * part + 16 * h + 32);
-        uvec4 high = words_at_even(b + 128 + 32 * part + 16 * h);
-        float scale = half_at_even(b + 208);
+        uint b = row + unit / 4 * BYTES_Q6_K, part = unit % 4 / 2, h = unit & 1, scales = b + 192 + 8 * part;
+        take_words_at_even(t, 0, b + 64 * part + 16 * h);
+        take_words_at_even(t, 5, b + 64 * part + 16 * h + 32);
+        take_words_at_even(t, 10, b + 128 + 32 * part + 16 * h);
+        t.d[15] = WEIGHTS.d[scales >> 2];
+        t.d[16] = WEIGHTS.d[(scales >> 2) + 1];
+        t.d[17] = WEIGHTS.d[(scales >> 2) + 1 + (scales >> 1 & 1)];
+        t.d[18] = WEIGHTS.d[(b + 208) >> 2];
+        break;
+    }
+    }
+    return t;
+}
+// What they mean.
+weights weights_of(const pieces d, const uint row, const uint unit) {
+    weights t;
+    switch (DTYPE_B) {
+    case Q8_0: {
+        uint b = row + unit / 2 * BYTES_Q8_0;
+        t.w[0] = words_at_even(d, 0, b + 2);
+        t.terms[0] = vec2(half_of(d.d[5], b), 0);
+        break;
+    }
+    case Q4_0: case Q4_1: case Q5_0: case Q5_1: {
+        bool five = DTYPE_B == Q5_0 || DTYPE_B == Q5_1, low = DTYPE_B == Q4_1 || DTYPE_B == Q5_1;
+        uint odd = (row + unit * block_bytes(DTYPE_B)) >> 1 & 1, last = five ? 5 : 4, at = five ? 1 : 0;
+        uint w[6]; /* from the block's first byte on, the last word perhaps half */
+        [[unroll]] for (uint j = 0; j < 6; j++) {
+            uint here = d.d[min(j, last)], next = d.d[min(j + 1, last)];
+            w[j] = odd == 0 ? here : here >> 16 | (j < last ? next << 16 : 0);
+        }
+        float scale = uintBitsToFloat(f32_of_f16(w[0] & 0xffff)),
+              least = uintBitsToFloat(f32_of_f16(w[0] >> 16));
+        uvec4 q;
+        [[unroll]] for (uint j = 0; j < 4; j++)
+            q[j] = low ? w[at + 1 + j] : w[at + j] >> 16 | w[at + j + 1] << 16;
+        take_nibbles(t, 0, q);
+        t.terms[0] = t.terms[1] = vec2(scale, low ? -least : (five ? 16 : 8) * scale);
+        if (five) {
+            uint bits = low ? w[1] : w[0] >> 16 | w[1] << 16;
+            t.w[0] |= fifths(bits);
+            t.w[1] |= fifths(bits >> 16);
+        }
+        break;
+    }
+    case Q4_K: case Q5_K: {
+        uint part = unit % 4;
+        vec4 s = two_scales(d.w[0], part);
+        [[unroll]] for (uint h = 0; h < 2; h++) {
+            take_nibbles(t, 2 * h, d.w[1 + h]);
+            if (DTYPE_B == Q5_K) {
+                uvec4 high = d.w[3 + h] >> (2 * part);
+                t.w[2 * h] |= (high & 0x01010101) << 4;
+                t.w[2 * h + 1] |= (high >> 1 & 0x01010101) << 4;
+            }
+            t.terms[2 * h] = s.xz;
+            t.terms[2 * h + 1] = s.yw;
+        }
+        break;
+    }
+    case Q6_K: {
+        uint b = row + unit / 4 * BYTES_Q6_K, h = unit & 1, odd = (b + 192) >> 1 & 1;
+        uvec4 low = words_at_even(d, 0, b), next = words_at_even(d, 5, b), high = words_at_even(d, 10, b);
+        uvec2 scales = odd == 0 ? uvec2(d.d[15], d.d[16])
+                                : uvec2(d.d[15] >> 16 | d.d[16] << 16, d.d[16] >> 16 | d.d[17] << 16);
+        float scale = half_of(d.d[18], b + 208);
         t.w[0] = (low & 0x0f0f0f0f) | (high & 0x03030303) << 4;
         t.w[1] = (next & 0x0f0f0f0f) | (high & 0x0c0c0c0c) << 2;
         t.w[2] = (low >> 4 & 0x0f0f0f0f) | (high & 0x30303030);
         t.w[3] = (next >> 4 & 0x0f0f0f0f) | (high >> 2 & 0x30303030);
         [[unroll]] for (uint j = 0; j < PARTS; j++) {
-            t.place[j] = unit / 4 * 16 + 8 * part + 2 * j + h;
-            t.terms[j] = scale * float(int(byte_at(scales + 2 * j) << 24) >> 24) * vec2(1, 32);
+            int own = int(scales[j / 2] << (24 - 16 * (j & 1) - 8 * h)) >> 24;
+            t.terms[j] = scale * float(own) * vec2(1, 32);
         }
         break;
     }
@@ -154,31 +235,42 @@ int dot_of(const uvec4 x, const uvec4 y) {
 }
 
 void main() {
-    uint columns = P_n, units = INNER / 16 / PARTS, id = gl_LocalInvocationID.x, lane = id % TEAM;
-    uint team = id / TEAM;
+    uint columns = P_n, id = gl_LocalInvocationID.x, lane = id % TEAM, team = id / TEAM;
+    uint first = group_index() * TAKES, step = gl_NumWorkGroups.x * gl_NumWorkGroups.y * TAKES;
+    uint units = INNER / 16 / PARTS;
     uvec4 at = batch_places(gl_WorkGroupID.z);
+    uint place[COLUMNS];
+    pieces next[COLUMNS]; /* on their way while what comes before is computed */
+    [[unroll]] for (uint j = 0; j < COLUMNS; j++) {
+        place[j] = place_of_b(at.z, first, team, j);
+        if (lane < units) next[j] = pieces_of(place[j], lane);
+    }
     take_quants(at.y);
-    for (uint first = group_index() * TAKES; first < columns;
-         first += gl_NumWorkGroups.x * gl_NumWorkGroups.y * TAKES) {
+    for (; first < columns; first += step) {
         float sum[OUTPUTS];
-        uint place[COLUMNS];
         [[unroll]] for (uint i = 0; i < OUTPUTS; i++) sum[i] = 0;
-        [[unroll]] for (uint j = 0; j < COLUMNS; j++) place[j] = place_of_b(at.z, first, team, j);
-        for (uint unit = lane; unit < units; unit += TEAM)
+        for (uint chunk = 0; chunk < units; chunk += TEAM) {
+            uint unit = chunk + lane, following = unit + TEAM;
+            bool ends = chunk + TEAM >= units, more = !ends || first + step < columns;
+            weights t[COLUMNS];
+            [[unroll]] for (uint j = 0; j < COLUMNS; j++) t[j] = weights_of(next[j], place[j], unit);
+            if (ends) following = lane;
             [[unroll]] for (uint j = 0; j < COLUMNS; j++) {
-                weights t = weights_of(place[j], unit);
+                if (ends) place[j] = place_of_b(at.z, first + step, team, j);
+                if (more && following < units) next[j] = pieces_of(place[j], following);
+            }
+            if (unit < units)
                 [[unroll]] for (uint row = 0; row < ROWS; row++)
                     [[unroll]] for (uint i = 0; i < PARTS; i++) {
-                        uint own = row * (INNER / 16) + t.place[i];
-                        vec2 s = sizes[own];
-                        sum[row * COLUMNS + j] +=
-                            t.terms[i].x * s.x * float(dot_of(t.w[i], quants[own])) - t.terms[i].y * s.y;
+                        uint slot = row * (INNER / 16) + i * units + unit;
+                        vec2 s = sizes[slot];
+                        uvec4 q = quants[slot];
+                        [[unroll]] for (uint j = 0; j < COLUMNS; j++)
+                            sum[row * COLUMNS + j] += t[j].terms[i].x * s.x * float(dot_of(t[j].w[i], q)) -
+                                                      t[j].terms[i].y * s.y;
                     }
-            }
-        [[unroll]] for (uint i = 0; i < OUTPUTS; i++)
-            partial[(team * OUTPUTS + i) * (TEAM + 1) + lane] = factors[i / COLUMNS] * sum[i];
-        barrier();
-        write_outputs(at, first);
-        barrier();
+        }
+        [[unroll]] for (uint i = 0; i < OUTPUTS; i++) sum[i] *= factors[i / COLUMNS];
+        write_outputs(at, first, sum);
     }
 }

@@ -1,97 +1,192 @@
 // product_few.glsl - products with few rows of a (ROWS) and columns of b that lie along k, as when a language
 // model writes: a team of SPLIT lines of 32 invocations takes COLUMNS of them, so that each weight is read
-// once. What stands before and behind them may be part of it (fuse.c): the rms_norm that made a, two products
-// of one a, the gate that meets both, the residual that is added. All c's and the normalized a lie
-// in block 0, both b's in block 2, the norm's weight in block 4; f32.
+// once. What stands before and behind them may be part of it (fuse.c): the norm that made a, and the sum
+// that this is of; up to three products of one a, their columns one behind the other, or two with a gate that
+// meets both (PAIR); the residual that is added. All c's and the normalized a lie in block 0, all b's in
+// block 2, x and what it is the sum with in block 1, the norms' weights in block 3, biases in block 4; but
+// for those all is f32.
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_KHR_shader_subgroup_arithmetic : require
 #include "tables/product_few.glsl"
 #include "product/product.glsl"
 
 const uint TEAMS = gl_WorkGroupSize.x / 32 / SPLIT, OUTPUTS = ROWS * COLUMNS, TEAM = 32 * SPLIT;
 const uint TAKES = TEAMS * COLUMNS / (1 + PAIR);    // columns of a workgroup at a time
+const uint SUMS = TEAM / LANES;                     // of a team for an output; LANES are added as a subgroup
+const bool ALONE = TEAM == LANES;                   // teams are subgroups, which need not wait for others
 
-shared float partial[TEAMS * OUTPUTS * (TEAM + 1) + 16];
+const uint KIND = NORM & 3;
+const bool WRITTEN = (NORM & NORM_WRITTEN) != 0, WEIGHTED = (NORM & NORM_WEIGHT) != 0,
+           BIASED = (NORM & NORM_BIAS) != 0, ADDED = (NORM & NORM_ADDED) != 0;
 
-float sum_of_squares(const uint row, const float size) {
-    float sum = 0;
-    for (uint k = 4 * gl_LocalInvocationID.x; k < P_k; k += 4 * gl_WorkGroupSize.x) {
-        vec4 x = size * wide_a(F32, row + k);
-        sum += dot(x, x);
-    }
-    return sum;
-}
-// What rms_norm multiplies a row by, from the invocations' sums of squares; squares that leave the range of
-// f32 are taken again, of numbers of another size.
-float norm_factor(const uint row, float sum) {
+shared float partial[TEAMS * OUTPUTS * (SUMS + 1) + gl_WorkGroupSize.x / LANES + 16];
+
+// The sum over all invocations, in all of them.
+float sum_of_all(float sum) {
     uint id = gl_LocalInvocationID.x;
-    float size = 1;
-    for (uint attempt = 0; attempt < 2; attempt++) {
-        barrier();
-        partial[id] = sum;
-        barrier();
+    if (LANES > 1) sum = subgroupAdd(sum);
+    barrier();
+    if (id % LANES == 0) partial[id / LANES] = sum;
+    barrier();
+    if (LANES == 1) {
         if (id < 16) {
             sum = 0;
             for (uint i = id; i < gl_WorkGroupSize.x; i += 16) sum += partial[i];
             partial[gl_WorkGroupSize.x + id] = sum;
         }
         barrier();
-        sum = 0;
-        [[unroll]] for (uint i = 0; i < 16; i++) sum += partial[gl_WorkGroupSize.x + i];
-        sum /= float(P_k);
+    }
+    uint count = LANES == 1 ? 16 : gl_WorkGroupSize.x / LANES;
+    uint from = LANES == 1 ? gl_WorkGroupSize.x : 0;
+    sum = 0;
+    for (uint i = 0; i < count; i++) sum += partial[from + i];
+    return sum;
+}
+
+// ---- rows of a: x, or x + rms_norm(another row), and the norm of that ----
+
+float other_factor = 0;    // what the other row is multiplied by
+
+vec4 other_at(const uint row, const uint k) {
+    return uintBitsToFloat(w1.d[(P_other + row * P_k + k) >> 2]);
+}
+vec4 weights_at(const uint at, const uint k) {
+    return uintBitsToFloat(w3.d[(at + k) >> 2]);
+}
+// Numbers k .. k + 3 of a row before its norm.
+vec4 plain_at(const uint row, const uint from, const uint k) {
+    vec4 x = wide_a(F32, from + k);
+    if (ADDED) {
+        precise vec4 y = other_at(row, k) * other_factor;
+        y = y * weights_at(P_other_weight, k);
+        precise vec4 sum = x + y;
+        x = sum;
+    }
+    return x;
+}
+float sum_of_squares(const bool other, const uint row, const uint from, const float shift, const float size) {
+    float sum = 0;
+    for (uint k = 4 * gl_LocalInvocationID.x; k < P_k; k += 4 * gl_WorkGroupSize.x) {
+        vec4 x = size * ((other ? other_at(row, k) : plain_at(row, from, k)) - shift);
+        sum += dot(x, x);
+    }
+    return sum;
+}
+// What a row's distances from `shift` are multiplied by, from the invocations' sums of their squares; squares
+// that leave the range of f32 are taken again, of numbers of another size.
+float norm_factor(const bool other, const uint row, const uint from, const float shift, float sum) {
+    float size = 1;
+    for (uint attempt = 0; attempt < 2; attempt++) {
+        sum = sum_of_all(sum) / float(P_k);
         if (size != 1) break;
         if (!(sum < 1e37)) size = 5.42101086e-20;
         else if (sum < 1e-25) size = 1.84467441e19;
         else break;
-        sum = sum_of_squares(row, size);
+        sum = sum_of_squares(other, row, from, shift, size);
     }
-    precise float squares = sum + uintBitsToFloat(P_epsilon) * size * size;
+    float epsilon = uintBitsToFloat(other ? P_other_epsilon : P_epsilon);
+    precise float squares = sum + epsilon * size * size;
     return size / sqrt(squares);
 }
-vec4 norm_weight(const uint k) {
-    return uintBitsToFloat(w4.d[(P_norm_weight + k) >> 2]);
+// Before anything else of a row is asked for.
+void take_other(const uint row) {
+    if (ADDED) other_factor = norm_factor(true, row, 0, 0, sum_of_squares(true, row, 0, 0, 1));
 }
-// Numbers k .. k + 3 of a row of a, normalized.
-vec4 normalized(const uint from, const uint k, const float factor) {
-    precise vec4 r = wide_a(F32, from + k) * factor;
-    r = r * norm_weight(k);
+float mean_of(const uint row, const uint from) {
+    float sum = 0;
+    for (uint k = 4 * gl_LocalInvocationID.x; k < P_k; k += 4 * gl_WorkGroupSize.x)
+        sum += dot(plain_at(row, from, k), vec4(1));
+    return sum_of_all(sum) / float(P_k);
+}
+vec4 norm_weight(const uint k) {
+    return WEIGHTED ? weights_at(P_norm_weight, k) : vec4(1);
+}
+// Numbers k .. k + 3 of a row of a.
+vec4 normalized(const uint row, const uint from, const uint k, const float mean, const float factor) {
+    precise vec4 r = plain_at(row, from, k);
+    if (KIND == 0) return r;
+    if (KIND == NORM_LAYER) r = r - mean;
+    r = r * factor;
+    if (WEIGHTED) r = r * weights_at(P_norm_weight, k);
+    if (BIASED) r = r + weights_at(P_norm_bias, k);
     return r;
 }
-// The first workgroup does it, where it has to be done.
-void write_normalized(const uint row, const uint from, const float factor) {
-    if (NORM != 2 || group_index() != 0) return;
-    for (uint k = 4 * gl_LocalInvocationID.x; k < P_k; k += 4 * gl_WorkGroupSize.x)
-        w0.d[(P_normal + row * P_k + k) >> 2] = floatBitsToUint(normalized(from, k, factor));
+// Where a's rows have to be written, each workgroup does a share: its fours of a row begin at number
+// share_begin() and are share_step() apart.
+uint share_begin() {
+    return 4 * (group_index() + gl_LocalInvocationID.x * gl_NumWorkGroups.x * gl_NumWorkGroups.y);
+}
+uint share_step() {
+    return 4 * gl_WorkGroupSize.x * gl_NumWorkGroups.x * gl_NumWorkGroups.y;
+}
+void write_share(const uint row, const uint k, const vec4 x) {
+    w0.d[(P_normal + row * P_k + k) >> 2] = floatBitsToUint(x);
 }
 
+// ---- columns ----
+
+// Which of the products column `column` belongs to.
+uint part_of(const uint column) {
+    if (PRODUCTS == 1 || column < P_begin0) return 0;
+    return PRODUCTS == 2 || column < P_begin1 ? 1 : 2;
+}
 // Where column j of a team lies in b; columns behind the last one repeat it.
 uint place_of_b(const uint b, const uint first, const uint team, const uint j) {
-    uint column = first + (PAIR == 1 ? team : team * COLUMNS + j);
-    return (PAIR == 1 && j == 1 ? P_second_b : b) + min(column, P_n - 1) * P_column.z;
+    uint column = min(first + (PAIR == 1 ? team : team * COLUMNS + j), P_n - 1);
+    if (PAIR == 1 && j == 1) return P_part_b0 + column * P_column.z;
+    uint part = part_of(column);
+    if (part == 0) return b + column * P_column.z;
+    return part == 1 ? P_part_b0 + (column - P_begin0) * P_column.z
+                     : P_part_b1 + (column - P_begin1) * P_column.z;
 }
 // The sum of what the invocations of a team have for an output.
 float total_of(const uint team, const uint place) {
-    uint from = (team * OUTPUTS + place) * (TEAM + 1);
+    uint from = (team * OUTPUTS + place) * (SUMS + 1);
     float total[4] = float[](0.0, 0.0, 0.0, 0.0);
-    [[unroll]] for (uint j = 0; j < TEAM; j++) total[j & 3] += partial[from + j];
+    [[unroll]] for (uint j = 0; j < SUMS; j++) total[j & 3] += partial[from + j];
     return total[0] + total[1] + (total[2] + total[3]);
 }
-// All sums of the workgroup are in: outputs from column `first` on.
-void write_outputs(const uvec4 at, const uint first) {
-    uint columns = P_n, each = OUTPUTS / (1 + PAIR);
-    for (uint i = gl_LocalInvocationID.x; i < TEAMS * each; i += gl_WorkGroupSize.x) {
-        uint team = i / each, place = i % each, row = place / (PAIR == 1 ? 1 : COLUMNS);
-        uint column = first + (PAIR == 1 ? team : team * COLUMNS + place % COLUMNS);
-        if (column >= columns) continue;
-        uint offset = row * P_row.x + column * P_column.x, e = at.x + offset;
-        float r = finished(total_of(team, PAIR == 1 ? 2 * place : place), at, row, column);
-        store_c(DTYPE_C, e, uvec2(narrow_of_f32(DTYPE_C, floatBitsToUint(r)), 0));
-        if (PAIR == 1) {
-            float other = finished(total_of(team, 2 * place + 1), at, row, column);
-            b0.d[P_second_c + offset] = floatBitsToUint(other);
-            float gated = TAIL == TAIL_SILU ? my_silu_times(r, other) : my_gelu_tanh_times(r, other);
-            if (TAIL != TAIL_NONE) b0.d[P_tail + offset] = floatBitsToUint(gated);
-        } else if (TAIL == TAIL_ADD) {
-            precise float sum = uintBitsToFloat(b0.d[P_tail + offset]) + r;
-            b0.d[P_tail + offset] = floatBitsToUint(sum);
-        }
+float finished_part(const float sum, const uvec4 at, const uint row, const uint column, const uint part) {
+    if (part == 0) return finished(sum, at, row, column);
+    return finished_at(sum, 0, part == 1 ? P_part_bias0 + column : P_part_bias1 + column);
+}
+void write_output(const uvec4 at, const uint row, const uint column, const uint team, const uint place) {
+    uint offset = row * P_row.x + column * P_column.x, part = part_of(column);
+    if (PRODUCTS > 1 && part > 0) {
+        uint own = column - (part == 1 ? P_begin0 : P_begin1);
+        float r = finished_part(total_of(team, place), at, row, own, part);
+        b0.d[(part == 1 ? P_part_c0 + row * P_part_row0 : P_part_c1 + row * P_part_row1) + own] =
+            floatBitsToUint(r);
+        return;
     }
+    float r = finished(total_of(team, PAIR == 1 ? 2 * place : place), at, row, column);
+    store_c(DTYPE_C, at.x + offset, uvec2(narrow_of_f32(DTYPE_C, floatBitsToUint(r)), 0));
+    if (PAIR == 1) {
+        float other = finished_part(total_of(team, 2 * place + 1), at, row, column, 1);
+        b0.d[P_part_c0 + offset] = floatBitsToUint(other);
+        float gated = TAIL == TAIL_SILU ? my_silu_times(r, other) : my_gelu_tanh_times(r, other);
+        if (TAIL != TAIL_NONE) b0.d[P_tail + offset] = floatBitsToUint(gated);
+    } else if (TAIL == TAIL_ADD) {
+        precise float sum = uintBitsToFloat(b0.d[P_tail + offset]) + r;
+        b0.d[P_tail + offset] = floatBitsToUint(sum);
+    }
+}
+// Adds up what the invocations have, [OUTPUTS] each, and writes outputs from column `first` on.
+void write_outputs(const uvec4 at, const uint first, const float sum[OUTPUTS]) {
+    uint columns = P_n, each = OUTPUTS / (1 + PAIR), id = gl_LocalInvocationID.x, team = id / TEAM,
+         lane = id % TEAM;
+    [[unroll]] for (uint i = 0; i < OUTPUTS; i++) {
+        float all = LANES > 1 ? subgroupAdd(sum[i]) : sum[i];
+        if (lane % LANES == 0) partial[(team * OUTPUTS + i) * (SUMS + 1) + lane / LANES] = all;
+    }
+    if (ALONE) subgroupBarrier();
+    else barrier();
+    uint begin = ALONE ? team * each + lane : id, end = ALONE ? (team + 1) * each : TEAMS * each;
+    for (uint i = begin; i < end; i += ALONE ? TEAM : gl_WorkGroupSize.x) {
+        uint own = i / each, place = i % each, row = place / (PAIR == 1 ? 1 : COLUMNS);
+        uint column = first + (PAIR == 1 ? own : own * COLUMNS + place % COLUMNS);
+        if (column < columns) write_output(at, row, column, own, place);
+    }
+    if (ALONE) subgroupBarrier();
+    else barrier();
 }

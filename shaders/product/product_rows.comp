@@ -6,23 +6,38 @@
 #define IN_EIGHTS
 #include "product/product_few.glsl"
 
-shared vec4 normal[NORM == 0 ? 1 : ROWS * INNER / 4];
+shared vec4 normal[KIND == 0 && !ADDED ? 1 : ROWS * INNER / 4];
 
 vec4 four_a(const uint at, const uint row, const uint k) {
-    if (NORM != 0) return normal[(row * INNER + k) / 4];
+    if (KIND != 0 || ADDED) return normal[(row * INNER + k) / 4];
     uint step = P_column.y, e = at + row * P_row.y, first = e + k * step;
     if (A_WIDE == 1) return wide_a(DTYPE_A, first);
     vec4 r;
     [[unroll]] for (uint j = 0; j < 4; j++) r[j] = k + j < P_k ? number_a(first + j * step) : 0;
     return r;
 }
-void eight_b(const uint e, const uvec2 k, inout vec4 x, inout vec4 y, inout vec4 terms) {
+
+// Weights of sixteen bytes or twice that can be fetched ahead of their use, as they lie.
+#define FETCHED (!is_block(DTYPE_B) && B_WIDE == 1 && width_of(DTYPE_B) > 0)
+struct eight {
+    uvec4 low, high;
+};
+eight fetched(const uint e, const uint k) {
+    eight w;
+    if (width_of(DTYPE_B) == 1) {
+        w.low = w2.d[(e + k) >> 3];
+    } else {
+        w.low = w2.d[(e + k) >> 2];
+        w.high = w2.d[((e + k) >> 2) + 1];
+    }
+    return w;
+}
+void eight_b(const eight w, const uint e, const uvec2 k, inout vec4 x, inout vec4 y, inout vec4 terms) {
     if (is_block(DTYPE_B)) {
         block_eight(DTYPE_B, e, k, x, y, terms);
-    } else if (B_WIDE == 1 && width_of(DTYPE_B) == 1) {
-        uvec4 words = w2.d[(e + k.x) >> 3];
-        x = four_of(DTYPE_B, words.xy);
-        y = four_of(DTYPE_B, words.zw);
+    } else if (FETCHED) {
+        x = width_of(DTYPE_B) == 1 ? four_of(DTYPE_B, w.low.xy) : uintBitsToFloat(w.low);
+        y = width_of(DTYPE_B) == 1 ? four_of(DTYPE_B, w.low.zw) : uintBitsToFloat(w.high);
     } else if (B_WIDE == 1) {
         x = wide_b(DTYPE_B, e + k.x);
         y = wide_b(DTYPE_B, e + k.y);
@@ -36,57 +51,80 @@ void eight_b(const uint e, const uvec2 k, inout vec4 x, inout vec4 y, inout vec4
 void take_norm(const uint at) {
     for (uint row = 0; row < ROWS; row++) {
         uint from = at + row * P_row.y;
-        float factor = norm_factor(from, sum_of_squares(from, 1));
+        float mean = 0, factor = 1;
+        take_other(row);
+        if (KIND == NORM_LAYER) mean = mean_of(row, from);
+        if (KIND != 0)
+            factor = norm_factor(false, row, from, mean, sum_of_squares(false, row, from, mean, 1));
         for (uint k = 4 * gl_LocalInvocationID.x; k < INNER; k += 4 * gl_WorkGroupSize.x)
-            normal[(row * INNER + k) / 4] = normalized(from, k, factor);
-        write_normalized(row, from, factor);
+            normal[(row * INNER + k) / 4] = normalized(row, from, k, mean, factor);
     }
     barrier();
+    for (uint row = 0; row < ROWS && WRITTEN; row++)
+        for (uint k = share_begin(); k < P_k; k += share_step())
+            write_share(row, k, normal[(row * INNER + k) / 4]);
+}
+// Where in its pair of fours, or of blocks, chunk c begins.
+uvec2 place_of_chunk(const uint c) {
+    uint pair = pair_distance(DTYPE_B);
+    return c / (pair / 4) * 2 * pair + c % (pair / 4) * 4 + uvec2(0, pair);
 }
 
 void main() {
-    uint columns = P_n, inner = P_k, id = gl_LocalInvocationID.x, lane = id % TEAM,
-         team = id / TEAM;
+    uint columns = P_n, inner = P_k, id = gl_LocalInvocationID.x, lane = id % TEAM, team = id / TEAM;
+    uint first = group_index() * TAKES, step = gl_NumWorkGroups.x * gl_NumWorkGroups.y * TAKES;
     uvec4 at = batch_places(gl_WorkGroupID.z);
-    uint pair = pair_distance(DTYPE_B);
-    if (NORM != 0) take_norm(at.y);
-    for (uint first = group_index() * TAKES; first < columns;
-         first += gl_NumWorkGroups.x * gl_NumWorkGroups.y * TAKES) {
+    uint place[COLUMNS];
+    eight next[AHEAD][COLUMNS]; /* on their way while what comes before is computed */
+    [[unroll]] for (uint j = 0; j < COLUMNS; j++) {
+        place[j] = place_of_b(at.z, first, team, j);
+        if (FETCHED)
+            [[unroll]] for (uint ahead = 0; ahead < AHEAD; ahead++)
+                if (8 * (lane + TEAM * ahead) < inner)
+                    next[ahead][j] = fetched(place[j], 8 * (lane + TEAM * ahead));
+    }
+    if (KIND != 0 || ADDED) take_norm(at.y);
+    for (; first < columns; first += step) {
         float sum[OUTPUTS];
-        uint place[COLUMNS];
         [[unroll]] for (uint i = 0; i < OUTPUTS; i++) sum[i] = 0;
-        [[unroll]] for (uint j = 0; j < COLUMNS; j++) place[j] = place_of_b(at.z, first, team, j);
-        for (uint chunk = lane; 8 * chunk < inner; chunk += TEAM * AHEAD) {
-            vec4 x[AHEAD][COLUMNS], y[AHEAD][COLUMNS], terms[AHEAD][COLUMNS], p[AHEAD][ROWS], q[AHEAD][ROWS];
+        for (uint begin = 0; 8 * begin < inner; begin += TEAM * AHEAD) {
+            uint chunk = begin + lane, following = chunk + TEAM * AHEAD;
+            bool ends = 8 * (begin + TEAM * AHEAD) >= inner, more = !ends || first + step < columns;
+            vec4 x[AHEAD][COLUMNS], y[AHEAD][COLUMNS], terms[AHEAD][COLUMNS];
             [[unroll]] for (uint ahead = 0; ahead < AHEAD; ahead++) {
                 uint c = chunk + TEAM * ahead;
-                bool there = 8 * c < inner;
-                uvec2 k = c / (pair / 4) * 2 * pair + c % (pair / 4) * 4 + uvec2(0, pair);
+                uvec2 k = place_of_chunk(c);
                 [[unroll]] for (uint j = 0; j < COLUMNS; j++) {
                     x[ahead][j] = y[ahead][j] = vec4(0);
                     terms[ahead][j] = vec4(1, 1, 0, 0);
-                    if (there) eight_b(place[j], k, x[ahead][j], y[ahead][j], terms[ahead][j]);
-                }
-                [[unroll]] for (uint row = 0; row < ROWS; row++) {
-                    p[ahead][row] = there ? four_a(at.y, row, k.x) : vec4(0);
-                    q[ahead][row] = there ? four_a(at.y, row, k.y) : vec4(0);
+                    if (8 * c < inner)
+                        eight_b(next[ahead][j], place[j], k, x[ahead][j], y[ahead][j], terms[ahead][j]);
                 }
             }
-            [[unroll]] for (uint ahead = 0; ahead < AHEAD; ahead++)
+            if (ends) following = lane;
+            [[unroll]] for (uint j = 0; j < COLUMNS; j++) {
+                if (ends) place[j] = place_of_b(at.z, first + step, team, j);
+                if (FETCHED)
+                    [[unroll]] for (uint ahead = 0; ahead < AHEAD; ahead++)
+                        if (more && 8 * (following + TEAM * ahead) < inner)
+                            next[ahead][j] = fetched(place[j], 8 * (following + TEAM * ahead));
+            }
+            [[unroll]] for (uint ahead = 0; ahead < AHEAD; ahead++) {
+                uint c = chunk + TEAM * ahead;
+                uvec2 k = place_of_chunk(c);
+                if (8 * c >= inner) continue;
                 [[unroll]] for (uint row = 0; row < ROWS; row++) {
-                    float p_sum = dot(p[ahead][row], vec4(1)), q_sum = dot(q[ahead][row], vec4(1));
+                    vec4 p = four_a(at.y, row, k.x), q = four_a(at.y, row, k.y);
+                    float p_sum = dot(p, vec4(1)), q_sum = dot(q, vec4(1));
                     [[unroll]] for (uint j = 0; j < COLUMNS; j++) {
-                        vec4 t = terms[ahead][j], b_low = x[ahead][j], b_high = y[ahead][j];
-                        float more = t.x * dot(p[ahead][row], b_low) + t.y * dot(q[ahead][row], b_high);
+                        vec4 t = terms[ahead][j];
+                        float more = t.x * dot(p, x[ahead][j]) + t.y * dot(q, y[ahead][j]);
                         sum[row * COLUMNS + j] +=
                             is_block(DTYPE_B) ? more - (t.z * p_sum + t.w * q_sum) : more;
                     }
                 }
+            }
         }
-        [[unroll]] for (uint i = 0; i < OUTPUTS; i++) partial[(team * OUTPUTS + i) * (TEAM + 1) + lane] =
-            sum[i];
-        barrier();
-        write_outputs(at, first);
-        barrier();
+        write_outputs(at, first, sum);
     }
 }

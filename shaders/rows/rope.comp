@@ -1,5 +1,7 @@
 // rope.comp - rotary position embedding: an invocation turns a pair of a row's elements, or moves one that
 // stays. Angles are formed in two floats and reduced exactly. Lines are rows; operands: result, x, positions.
+// With NORM, rms_norm of each row of x in f32 comes before it, and is written too; each invocation takes the
+// sum of the row's squares, which are few.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "tables/rope.glsl"
@@ -9,6 +11,7 @@
 #include "math/math.glsl"
 #include "math/math_angle.glsl"
 #include "common/lines.glsl"
+#include "common/wide.glsl"
 
 DEFINE_LOAD(load_x, b1)
 DEFINE_LOAD(load_position, b2)
@@ -22,6 +25,33 @@ void write(const uvec4 e, const uvec2 raw) {
     store(DTYPE, e.x, raw);
     if (COPY != 0) store_copy(COPY, e.w, uvec2(narrow_of_f32(COPY, f32_of(DTYPE, raw.x)), 0));
 }
+// What the norm multiplies the row at place `from` by; squares that leave the range of f32 are taken again.
+float norm_factor(const uint from) {
+    float size = 1, sum = 0;
+    for (uint attempt = 0; attempt < 2; attempt++) {
+        sum = 0;
+        for (uint k = 0; k < P_length; k += 4) {
+            vec4 x = size * uintBitsToFloat(w1.d[(from + k) >> 2]);
+            sum += dot(x, x);
+        }
+        sum /= float(P_length);
+        if (size != 1) break;
+        if (!(sum < 1e37)) size = 5.42101086e-20;
+        else if (sum < 1e-25) size = 1.84467441e19;
+        else break;
+    }
+    precise float squares = sum + uintBitsToFloat(P_epsilon) * size * size;
+    return size / sqrt(squares);
+}
+// Element `k` of the row, at place e, as it is turned.
+float turned(const uint e, const uint k, const float factor) {
+    float x = number(e);
+    if (NORM == 0) return x;
+    precise float r = x * factor;
+    r = r * uintBitsToFloat(b4.d[P_factors + k]);
+    b0.d[e + P_normal] = floatBitsToUint(r);
+    return r;
+}
 uvec2 raw_of_number(const float x) {
     return uvec2(narrow_of_f32(DTYPE, floatBitsToUint(x)), 0);
 }
@@ -31,9 +61,11 @@ void main() {
     if (i >= P_kept * each) return;
     uint place = i % each;
     uvec4 row = kept_places(i / each);
+    float factor = NORM == 1 ? norm_factor(row.y) : 1;
     if (place >= pairs) { /* elements behind the turning ones stay */
         uvec4 e = row + (place + pairs) * param[ROW_line_stride];
-        write(e, load_x(DTYPE, e.y));
+        if (NORM == 1) write(e, raw_of_number(turned(e.y, place + pairs, factor)));
+        else write(e, load_x(DTYPE, e.y));
         return;
     }
     int position = POSITIONS != 0 ? int(load_position(POSITIONS, row.z).x) : int(row.z - P_origin);
@@ -51,7 +83,8 @@ void main() {
                   s = magnitude * sine_of_quarter(r, quarter);
     uint first = INTERLEAVED == 1 ? 2 * place : place, second = INTERLEAVED == 1 ? first + 1 : place + pairs;
     uvec4 ea = row + first * param[ROW_line_stride], eb = row + second * param[ROW_line_stride];
-    precise float a = number(ea.y), b = number(eb.y), x = a * c - b * s, y = b * c + a * s;
+    precise float a = turned(ea.y, first, factor), b = turned(eb.y, second, factor), x = a * c - b * s,
+                  y = b * c + a * s;
     write(ea, raw_of_number(x));
     write(eb, raw_of_number(y));
 }

@@ -4,8 +4,12 @@ layout(constant_id = 1) const uint POSITIONS = 0;
 layout(constant_id = 2) const uint INTERLEAVED = 0;
 layout(constant_id = 3) const uint FACTORS = 0;
 layout(constant_id = 4) const uint COPY = 0;
+layout(constant_id = 5) const uint NORM = 0;
 layout(local_size_x = 256) in;
 const uint THREADS = 256;
+#define ROW_epsilon 23
+#define P_epsilon param[23].x
+#define P_normal param[23].y
 #define ROW_frequencies 24
 #define P_frequencies param[24].x
 #define P_factors param[24].y

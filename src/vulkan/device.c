@@ -143,7 +143,13 @@ static void oxi_vk_close_all(void) {
 }
 
 /* Tensors in its memory or pinned for it, beside what the device keeps for itself. */
-static int64_t oxi_vk_tensors_on(const oxi_vk_device *d) {
+static int64_t oxi_vk_tensors_on(oxi_vk_device *d) {
+    oxi_lock_take(&d->lock);
+    if (d->lost)
+        oxi_vk_let_go(d);
+    else if (d->kept_count > 0)
+        (void)oxi_vk_flush(d);
+    oxi_lock_give(&d->lock);
     int64_t ours = (d->fault != NULL) + (d->books != NULL);
     for (int i = 0; i < OXI_VK_FREQUENCIES; i++) ours += d->frequencies[i].chunk != NULL;
     return d->chunks - ours + d->pin_count;
@@ -285,6 +291,7 @@ OX_API ox_vulkan_stats ox_vulkan_get_stats(ox_device *device) {
         oxi_vk_device *d = &oxi_vk_devices[i];
         if (device != &d->base || !d->open) continue;
         oxi_lock_take(&d->lock);
+        if (d->kept_count > 0 && !d->lost) (void)oxi_vk_flush(d);
         counters = d->counters;
         oxi_lock_give(&d->lock);
     }

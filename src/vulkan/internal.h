@@ -22,7 +22,7 @@
 
 enum {
     OXI_VK_DEVICES = 16,               /* open at once */
-    OXI_VK_USES = 11,                  /* operands of a dispatch; those after the bindings lie in the blocks
+    OXI_VK_USES = 22,                  /* operands of a dispatch; those after the bindings lie in the blocks
                                         * of bound ones */
     OXI_VK_SLOTS = 8,                  /* command buffers in flight */
     OXI_VK_PARAM_ROOM = 1 << 18,       /* for the dispatches of a command buffer */
@@ -40,6 +40,8 @@ enum {
     OXI_VK_FIRST_BATCH = 6,            /* dispatches after which work is submitted to a device that waits */
     OXI_VK_BATCH = 108,                /* and to one that is busy: each batch is three times the last */
     OXI_VK_HELD_IN = 3,                /* operands of a call that is held back */
+    OXI_VK_GROUP = 3,                  /* products of one dispatch, at most */
+    OXI_VK_KEPT = 16,                  /* chunks that wait for calls that are held back */
     OXI_VK_FEW_NORMS = 4,              /* rows of a norm that products take into themselves */
     OXI_VK_STAMPS = 512                /* times that the profiler takes of a command buffer */
 };
@@ -190,7 +192,12 @@ typedef struct oxi_vk_pipeline_key {
 } oxi_vk_pipeline_key;
 
 /* What shaders.def says of a shader. */
-enum { OXI_VK_KEEPS_SUBNORMALS = 1, OXI_VK_IN_BF16 = 2, OXI_VK_SUBGROUPS = 4 };
+enum {
+    OXI_VK_KEEPS_SUBNORMALS = 1,
+    OXI_VK_IN_BF16 = 2,
+    OXI_VK_SUBGROUPS = 4,
+    OXI_VK_NO_ARITHMETIC = 8
+};
 
 /* The shaders; their code is in shaders.c. */
 typedef enum oxi_vk_shader {
@@ -225,11 +232,11 @@ typedef struct oxi_vk_ahead {
     oxi_vk_box box[2];                 /* by the number's parity */
 } oxi_vk_ahead;
 
-/* A call that is held back by fuse.c, with its tensors as they were; their storages are alive, since whoever
- * gives memory back records what is held first. */
+/* A call that is held back by fuse.c, with its tensors and their storages as they were. */
 typedef struct oxi_vk_held_call {
     oxi_call call;
     ox_tensor operand[OXI_VK_HELD_IN], result, *in[OXI_VK_HELD_IN];
+    ox_storage storage[OXI_VK_HELD_IN], result_storage;
 } oxi_vk_held_call;
 
 typedef struct oxi_vk_device {
@@ -298,9 +305,10 @@ typedef struct oxi_vk_device {
     oxi_vk_host_buffer params;
 
     /* fuse.c */
-    oxi_vk_held_call norm, product[2], rope;
-    int held_products;
-    bool held_norm, held_rope;
+    oxi_vk_held_call post, sum, norm, product[OXI_VK_GROUP], heads, rope;
+    int held_products, kept_count;
+    bool held_post, held_norm, held_heads, held_rope; /* post: and sum */
+    oxi_vk_chunk *kept[OXI_VK_KEPT];   /* given back by who had it, but held calls are of it */
     bool norm_written;                 /* a product that met the held norm has written its result */
 
     oxi_vk_ahead ahead;
@@ -383,6 +391,7 @@ static VkResult oxi_vk_make_commands(oxi_vk_device *d, uint32_t family, VkComman
                                      VkCommandBuffer *commands);
 static ox_status oxi_vk_flush(oxi_vk_device *d);               /* records the calls that are held back */
 static void oxi_vk_let_go(oxi_vk_device *d);                   /* forgets them */
+static bool oxi_vk_keep(oxi_vk_device *d, oxi_vk_chunk *chunk); /* until those that are of it are recorded */
 static ox_status oxi_vk_check_open(const oxi_vk_device *d);    /* neither closed nor lost */
 
 #endif

@@ -30,6 +30,15 @@ enum { OXI_VK_PERMUTE_LINK, OXI_VK_PERMUTE_DOUBLE_STEPS, OXI_VK_PERMUTE_GIVE };
 enum { OXI_VK_MULTINOMIAL_LOOK, OXI_VK_MULTINOMIAL_DRAW };
 /* What a product of few rows does with c: it is added to a sum, or its silu or gelu_tanh times another c. */
 enum { OXI_VK_TAIL_NONE, OXI_VK_TAIL_ADD, OXI_VK_TAIL_SILU, OXI_VK_TAIL_GELU };
+/* How a product of few rows makes a: one of the first two or none, and what goes with it. */
+enum {
+    OXI_VK_NORM_RMS = 1,
+    OXI_VK_NORM_LAYER = 2,
+    OXI_VK_NORM_WRITTEN = 4,          /* the result is written as well */
+    OXI_VK_NORM_WEIGHT = 8,
+    OXI_VK_NORM_BIAS = 16,
+    OXI_VK_NORM_ADDED = 32            /* rms_norm of other rows is added first */
+};
 enum {
     OXI_VK_SELECT_EACH = 16,          /* positions of an invocation of select.comp */
     OXI_VK_SORT_ROOM = 1024,          /* items of a workgroup of sort.comp */

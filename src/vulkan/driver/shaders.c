@@ -119,7 +119,8 @@ static const oxi_vk_code oxi_vk_shaders[OXI_VK_SHADER_COUNT] = {
 };
 
 /* ---- modules that are changed before a driver sees them ------------------------------------------------
- * Subnormals: a device without SPV_KHR_float_controls takes no module that names it. Elements of cooperative
+ * Subnormals: a device without SPV_KHR_float_controls takes no module that names it. Sums over subgroups: one
+ * that has none takes no module that could ask for them. Elements of cooperative
  * matrices: a module in bf16 is the one in f16 with another type, but for matrices of sums, which stay what
  * they are: a device need not have them in bf16. */
 
@@ -135,6 +136,7 @@ enum {
     OXI_VK_SPV_TYPE_MATRIX = 4456,
     OXI_VK_SPV_ACCUMULATOR = 2, /* a matrix's use */
     OXI_VK_SPV_FLOAT16 = 9,
+    OXI_VK_SPV_ARITHMETIC = 63, /* GroupNonUniformArithmetic */
     OXI_VK_SPV_DENORM_PRESERVE = 4459, /* an execution mode */
     OXI_VK_SPV_DENORMS = 4464,         /* its capability */
     OXI_VK_SPV_BFLOAT16 = 5116,
@@ -169,6 +171,8 @@ static uint32_t *oxi_vk_put_changed(uint32_t *out, const uint32_t *in, uint32_t 
                                     const oxi_vk_code *shader) {
     uint32_t code = in[0] & 0xffff, traits = shader->traits, half = shader->code[3]; /* an id of its own */
     bool bf16 = traits & OXI_VK_IN_BF16;
+    if (traits & OXI_VK_NO_ARITHMETIC && code == OXI_VK_SPV_CAPABILITY && in[1] == OXI_VK_SPV_ARITHMETIC)
+        return out;
     memcpy(out, in, 4 * (size_t)words);
     out += words;
     if (bf16 && code == OXI_VK_SPV_CAPABILITY && in[1] == OXI_VK_SPV_FLOAT16)

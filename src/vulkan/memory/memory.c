@@ -340,6 +340,7 @@ static void oxi_vk_statistics(ox_device *self, ox_device_stats *out) {
     oxi_vk_device *d = (oxi_vk_device *)self;
     if (!d->open) return;
     oxi_lock_take(&d->lock);
+    if (d->kept_count > 0 && !d->lost) (void)oxi_vk_flush(d);
     out->bytes_in_use = d->counters.bytes_in_use;
     out->bytes_peak = d->bytes_peak;
     out->bytes_reserved = d->counters.bytes_reserved;
@@ -367,7 +368,6 @@ static void oxi_vk_free(ox_device *self, void *memory, size_t bytes) {
     if (!memory) return;
     oxi_lock_take(&d->lock);
     if (d->lost) oxi_vk_let_go(d); /* what is held back can never be recorded: no error of this call */
-    if (d->open) (void)oxi_vk_flush(d);
-    if (d->open) oxi_vk_chunk_give(d, (oxi_vk_chunk *)memory);
+    if (d->open && !oxi_vk_keep(d, (oxi_vk_chunk *)memory)) oxi_vk_chunk_give(d, (oxi_vk_chunk *)memory);
     oxi_lock_give(&d->lock);
 }

@@ -1,34 +1,73 @@
 /* Calls that become one dispatch: a few are held back until it is known whether what follows can be part of
- * them. rms_norm, one or two products of its result with few rows, the residual that is added or the gate
- * that joins both; rope and the copy of its result into a cache. Every result is written, so nobody sees a
- * difference. Called by the Vulkan device before each call, and before anything else that looks at memory. */
+ * them. A norm, the sum that it may be of, up to three products of its result with few rows, and the
+ * activation, gate or residual behind them; rope and the copy of its result into a cache. Every result is
+ * written, so nobody sees a difference. Called by the Vulkan device before each call, and before anything
+ * else that looks at memory.
+ *
+ *     y = rms_norm(c), x += y, z = norm(x), products of z      post, sum, norm, product[]
+ *     q = rms_norm(heads), rope(q), a copy of that             heads, rope
+ * The products are given what c, x and the weights are; x is written behind them, when they have read it. */
 
+/* With its tensors and their storages as they were: those may be gone when the call is recorded, but not the
+ * memory (oxi_vk_keep). */
 static void oxi_vk_hold(oxi_vk_held_call *held, const oxi_call *call) {
     held->call = *call;
     for (int i = 0; i < call->in_count && i < OXI_VK_HELD_IN; i++) {
         held->in[i] = call->in[i];
         if (!call->in[i]) continue;
         held->operand[i] = *call->in[i];
+        held->storage[i] = *call->in[i]->storage;
+        held->operand[i].storage = &held->storage[i];
         held->in[i] = &held->operand[i];
     }
     held->call.in = held->in;
     held->result = *call->out[0];
+    held->result_storage = *call->out[0]->storage;
+    held->result.storage = &held->result_storage;
     held->call.out[0] = &held->result;
 }
 
-static bool oxi_vk_is_held(const oxi_vk_device *d) {
-    return d->held_norm || d->held_products > 0 || d->held_rope;
+/* All that are held; their number. */
+static int oxi_vk_all_held(oxi_vk_device *d, oxi_vk_held_call **out) {
+    int count = 0;
+    if (d->held_post) out[count++] = &d->post;
+    if (d->held_post) out[count++] = &d->sum;
+    if (d->held_norm) out[count++] = &d->norm;
+    for (int i = 0; i < d->held_products; i++) out[count++] = &d->product[i];
+    if (d->held_heads) out[count++] = &d->heads;
+    if (d->held_rope) out[count++] = &d->rope;
+    return count;
 }
 
 static void oxi_vk_let_go(oxi_vk_device *d) {
-    d->held_norm = d->held_rope = false;
+    d->held_norm = d->held_rope = d->held_post = d->held_heads = false;
     d->held_products = 0;
+    for (int i = 0; i < d->kept_count; i++) oxi_vk_chunk_give(d, d->kept[i]);
+    d->kept_count = 0;
+}
+
+/* Memory that is given back while a held call is of it stays until that is recorded. False: it is free. */
+static bool oxi_vk_keep(oxi_vk_device *d, oxi_vk_chunk *chunk) {
+    oxi_vk_held_call *held[OXI_VK_GROUP + 5];
+    bool used = false;
+    for (int i = oxi_vk_all_held(d, held); i-- > 0;) {
+        used = used || oxi_vk_chunk_of(&held[i]->result) == chunk;
+        for (int k = 0; k < held[i]->call.in_count; k++)
+            used = used || (held[i]->in[k] && held[i]->in[k]->storage->data == chunk);
+    }
+    if (!used) return false;
+    if (d->kept_count == OXI_VK_KEPT || chunk->bytes > OXI_VK_SMALL) {
+        (void)oxi_vk_flush(d);
+        return false;
+    }
+    d->kept[d->kept_count++] = chunk;
+    return true;
 }
 
 /* ---- what goes together -------------------------------------------------------------------------------- */
 
 static bool oxi_vk_same_memory(const ox_tensor *a, const ox_tensor *b) {
-    return a->storage == b->storage && oxi_same_layout(a, b);
+    return oxi_vk_chunk_of(a) == oxi_vk_chunk_of(b) && oxi_same_layout(a, b);
 }
 
 static bool oxi_vk_same_block(const ox_tensor *a, const ox_tensor *b) {
@@ -39,44 +78,81 @@ static bool oxi_vk_is_plain_f32(const ox_tensor *t) {
     return t->dtype == OX_F32 && ox_is_contiguous(t);
 }
 
+/* Of f32 in quads that shaders reach. */
+static bool oxi_vk_is_quads(const ox_tensor *t) {
+    return oxi_vk_is_plain_f32(t) && oxi_vk_element_at(t) % 4 == 0;
+}
+
 /* A norm over the last dim of few rows, which every workgroup of a product could take again. */
 static bool oxi_vk_can_hold_norm(const oxi_vk_device *d, const oxi_call *call) {
-    const ox_tensor *x = call->in[0], *weight = call->in[1];
+    const ox_tensor *x = call->in[0], *weight = call->in[1], *bias = call->in_count > 2 ? call->in[2] : NULL;
     int64_t k = x->ndim > 0 ? x->shape[x->ndim - 1] : 0;
-    if (!weight || call->attr.norm.last_dims != 1 || k == 0 || k % 32 != 0) return false;
+    if (call->attr.norm.last_dims != 1 || k == 0 || k % 32 != 0) return false;
     int64_t rows = ox_numel(x) / k;
-    return rows > 0 && rows <= OXI_VK_FEW_NORMS && oxi_vk_is_plain_f32(x) && oxi_vk_is_plain_f32(weight) &&
-           oxi_vk_is_plain_f32(call->out[0]) && oxi_vk_element_at(x) % 4 == 0 &&
-           oxi_vk_element_at(weight) % 4 == 0 && oxi_vk_element_at(call->out[0]) % 4 == 0 &&
+    if (weight && bias && !oxi_vk_same_block(weight, bias)) return false;
+    return rows > 0 && rows <= OXI_VK_FEW_NORMS && oxi_vk_is_quads(x) && oxi_vk_is_quads(call->out[0]) &&
+           (!weight || oxi_vk_is_quads(weight)) && (!bias || oxi_vk_is_quads(bias)) &&
            (uint64_t)(rows * k) * 6 + 8192 * (uint64_t)rows <= d->limits.maxComputeSharedMemorySize;
 }
 
 static bool oxi_vk_can_hold_product(const oxi_vk_device *d, const oxi_call *call) {
-    const ox_tensor *x = call->in[0];
-    if (call->in[2] || call->attr.activation.activation != OX_ACTIVATION_NONE || !oxi_vk_can_product(d, call))
-        return false;
+    const ox_tensor *x = call->in[0], *bias = call->in[2];
+    if ((bias && !oxi_vk_is_plain_f32(bias)) || !oxi_vk_can_product(d, call)) return false;
     if (!oxi_vk_is_plain_f32(x) || !oxi_vk_is_plain_f32(call->out[0]) || ox_numel(call->out[0]) == 0)
         return false;
     oxi_vk_product p = oxi_vk_product_of(call, NULL);
     return p.form.ndim == 0 && p.form.k > 0 && oxi_vk_product_is_few(&p);
 }
 
-/* Whether a product's a is what the held norm gives. */
-static bool oxi_vk_meets_norm(const oxi_vk_device *d, const oxi_call *product) {
+/* y = rms_norm(c) and now x += y. */
+static bool oxi_vk_adds_norm(const oxi_vk_device *d, const oxi_call *call) {
     const oxi_call *norm = &d->norm.call;
-    return d->held_norm && oxi_vk_same_memory(product->in[0], norm->out[0]) &&
-           oxi_vk_same_block(product->out[0], norm->out[0]);
+    if (!d->held_norm || d->held_post || d->held_products > 0 || d->norm_written || call->in_count != 2)
+        return false;
+    const ox_tensor *x = call->out[0], *other = norm->in[0], *y = norm->out[0];
+    if (oxi_vk_fused_of(norm->op)->tail != OXI_VK_NORM_RMS || !norm->in[1] || call->attr.scale.scale != 1)
+        return false;
+    if (ox_numel(x) != ox_numel(y)) return false;
+    return oxi_vk_same_memory(call->in[0], x) && oxi_vk_same_memory(call->in[1], y) && oxi_vk_is_quads(x) &&
+           oxi_vk_same_block(x, other) && oxi_vk_chunk_of(x) != oxi_vk_chunk_of(other) &&
+           oxi_vk_chunk_of(x) != oxi_vk_chunk_of(y);
 }
 
-/* Whether a second product can share a dispatch with the held one. */
-static bool oxi_vk_makes_pair(const oxi_vk_device *d, const oxi_call *call) {
+/* Whether a product's a is what the held norm, or the held sum, gives. */
+static bool oxi_vk_meets_norm(const oxi_vk_device *d, const oxi_call *product) {
+    const ox_tensor *a = product->in[0], *c = product->out[0];
+    if (d->held_norm && !oxi_vk_same_block(c, d->norm.call.out[0])) return false;
+    if (d->held_norm && d->held_post && d->norm.call.in[1] &&
+        !oxi_vk_same_block(d->norm.call.in[1], d->post.call.in[1]))
+        return false;
+    return (d->held_norm || d->held_post) &&
+           oxi_vk_same_memory(a, d->held_norm ? d->norm.call.out[0] : d->sum.call.out[0]);
+}
+
+/* Whether a product can share a dispatch with the held ones. */
+static bool oxi_vk_joins_products(const oxi_vk_device *d, const oxi_call *call) {
     const oxi_call *first = &d->product[0].call;
-    if (d->held_products != 1 || d->product[0].call.exact != call->exact) return false;
-    const ox_tensor *b = first->in[1], *c = first->out[0], *other = call->in[1];
+    if (d->held_products == 0 || d->held_products == OXI_VK_GROUP || first->exact != call->exact)
+        return false;
+    if (first->attr.activation.activation || call->attr.activation.activation) return false;
+    const ox_tensor *b = first->in[1], *c = first->out[0], *bias = first->in[2];
+    const ox_tensor *other = call->in[1], *more = call->in[2];
+    if (!bias != !more || (bias && !oxi_vk_same_block(bias, more))) return false;
     return oxi_vk_same_memory(first->in[0], call->in[0]) && b->dtype == other->dtype &&
-           b->shape[0] == other->shape[0] && b->stride[0] == other->stride[0] &&
-           b->stride[1] == other->stride[1] && oxi_vk_same_block(b, other) &&
-           oxi_vk_same_block(c, call->out[0]) && (oxi_vk_byte_at(b) - oxi_vk_byte_at(other)) % 16 == 0;
+           b->stride[0] == other->stride[0] && b->stride[1] == other->stride[1] &&
+           oxi_vk_same_block(b, other) && oxi_vk_same_block(c, call->out[0]) &&
+           (oxi_vk_byte_at(b) - oxi_vk_byte_at(other)) % 16 == 0;
+}
+
+/* Whether what the held products read lies in t's memory: then t is not written by their dispatch. */
+static bool oxi_vk_products_read(const oxi_vk_device *d, const ox_tensor *t) {
+    const oxi_call *product = &d->product[0].call;
+    const oxi_vk_chunk *chunk = oxi_vk_chunk_of(t);
+    if (!oxi_vk_meets_norm(d, product)) return chunk == oxi_vk_chunk_of(product->in[0]);
+    if (d->held_post &&
+        (chunk == oxi_vk_chunk_of(d->post.call.in[0]) || chunk == oxi_vk_chunk_of(d->sum.call.out[0])))
+        return true;
+    return d->held_norm && chunk == oxi_vk_chunk_of(d->norm.call.in[0]);
 }
 
 /* x += c, where c is the held product's, and nothing that it reads is written. */
@@ -86,21 +162,91 @@ static bool oxi_vk_adds_product(const oxi_vk_device *d, const oxi_call *call) {
     if (d->held_products != 1 || call->in_count != 2 || call->attr.scale.scale != 1) return false;
     if (!oxi_vk_same_memory(call->in[0], x) || !oxi_vk_same_memory(call->in[1], product->out[0]))
         return false;
-    const ox_tensor *a = oxi_vk_meets_norm(d, product) ? d->norm.call.in[0] : product->in[0];
-    return oxi_vk_is_plain_f32(x) && oxi_vk_same_block(x, product->out[0]) &&
-           oxi_vk_chunk_of(x) != oxi_vk_chunk_of(a) && oxi_vk_chunk_of(x) != oxi_vk_chunk_of(product->out[0]);
+    if (ox_numel(x) != ox_numel(product->out[0])) return false; /* it is spread over more rows */
+    return oxi_vk_is_plain_f32(x) && oxi_vk_same_block(x, product->out[0]) && !oxi_vk_products_read(d, x) &&
+           oxi_vk_chunk_of(x) != oxi_vk_chunk_of(product->out[0]);
 }
 
+/* An activation of the held product's result, in its place. */
+static bool oxi_vk_activates_product(const oxi_vk_device *d, const oxi_call *call) {
+    const oxi_call *product = &d->product[0].call;
+    return d->held_products == 1 && !product->attr.activation.activation &&
+           oxi_vk_same_memory(call->in[0], product->out[0]) &&
+           oxi_vk_same_memory(call->out[0], product->out[0]);
+}
+
+/* A gate over the results of two products, in the first one's place or elsewhere. */
 static bool oxi_vk_gates_products(const oxi_vk_device *d, const oxi_call *call) {
     const ox_tensor *out = call->out[0];
     if (d->held_products != 2 || !oxi_vk_is_plain_f32(out)) return false;
     const ox_tensor *c = d->product[0].call.out[0], *other = d->product[1].call.out[0];
+    if (ox_numel(c) != ox_numel(other) || ox_numel(c) != ox_numel(out)) return false;
     /* in the gate's place: who has written it there writes the result over it */
     bool in_place = oxi_vk_same_memory(out, c);
     return oxi_vk_same_memory(call->in[0], c) && oxi_vk_same_memory(call->in[1], other) &&
            oxi_vk_same_block(out, c) && (in_place || oxi_vk_chunk_of(out) != oxi_vk_chunk_of(c)) &&
-           oxi_vk_chunk_of(out) != oxi_vk_chunk_of(other) &&
-           oxi_vk_chunk_of(out) != oxi_vk_chunk_of(d->product[0].call.in[0]);
+           oxi_vk_chunk_of(out) != oxi_vk_chunk_of(other) && !oxi_vk_products_read(d, out);
+}
+
+/* Half of the last dim of t. */
+static ox_tensor oxi_vk_half(const ox_tensor *t, bool second, int dim) {
+    ox_tensor half = *t;
+    half.shape[dim] /= 2;
+    if (second) half.offset += half.shape[dim] * half.stride[dim];
+    return half;
+}
+
+/* A gate over the two halves of the only product's result, in the first one's place. */
+static bool oxi_vk_gates_halves(const oxi_vk_device *d, const oxi_call *call) {
+    const oxi_call *product = &d->product[0].call;
+    if (d->held_products != 1 || product->attr.activation.activation) return false;
+    const ox_tensor *c = product->out[0];
+    int last = c->ndim - 1;
+    if (c->shape[last] % 2 != 0) return false;
+    ox_tensor first = oxi_vk_half(c, false, last), second = oxi_vk_half(c, true, last);
+    const oxi_vk_product p = oxi_vk_product_of(product, NULL);
+    const int64_t half = oxi_vk_product_units(p.form.t[2], p.form.column[2]) * first.shape[last];
+    return oxi_vk_same_memory(call->in[0], &first) && oxi_vk_same_memory(call->in[1], &second) &&
+           oxi_vk_same_memory(call->out[0], &first) && half % 16 == 0 && !oxi_vk_products_read(d, c);
+}
+
+enum { OXI_VK_HEAD = 512 }; /* the longest head whose norm rope takes into itself */
+
+/* rms_norm of each head of [S, heads, size]. */
+static bool oxi_vk_can_hold_heads(const oxi_call *call) {
+    const ox_tensor *x = call->in[0], *weight = call->in[1];
+    return oxi_vk_fused_of(call->op)->tail == OXI_VK_NORM_RMS && call->attr.norm.last_dims == 1 &&
+           x->ndim == 3 && x->shape[2] % 4 == 0 && x->shape[2] <= OXI_VK_HEAD && ox_numel(x) > 0 &&
+           oxi_vk_fits(x) && oxi_vk_is_quads(x) && weight && oxi_vk_is_plain_f32(weight) &&
+           oxi_vk_is_plain_f32(call->out[0]);
+}
+
+/* A norm of so few heads that products could have taken it. */
+static void oxi_vk_take_heads(oxi_vk_device *d) {
+    if (!d->held_norm || d->held_post || d->held_products > 0 || d->norm_written) return;
+    if (!oxi_vk_can_hold_heads(&d->norm.call)) return;
+    oxi_vk_hold(&d->heads, &d->norm.call);
+    d->held_norm = false;
+    d->held_heads = true;
+}
+
+/* Whether what a rope turns, [heads, S, size], is what the held norm gives. */
+static bool oxi_vk_turns_heads(const oxi_vk_device *d, const oxi_call *call) {
+    if (!d->held_heads || d->held_rope || call->in[2]) return false;
+    const ox_tensor *x = call->in[0], *heads = d->heads.call.out[0], *out = call->out[0];
+    ox_tensor turned = *heads;
+    for (int i = 0; i < 2; i++) {
+        turned.shape[i] = heads->shape[1 - i];
+        turned.stride[i] = heads->stride[1 - i];
+    }
+    return oxi_vk_same_memory(x, &turned) && oxi_vk_same_block(out, heads) &&
+           oxi_vk_chunk_of(out) != oxi_vk_chunk_of(heads) &&
+           oxi_vk_chunk_of(out) != oxi_vk_chunk_of(d->heads.call.in[0]);
+}
+
+static ox_status oxi_vk_record_rope(oxi_vk_device *d, const ox_tensor *copy) {
+    oxi_vk_time_call(d, &d->rope.call);
+    return oxi_vk_rope(d, &d->rope.call, d->held_heads ? &d->heads.call : NULL, copy);
 }
 
 /* A copy of what the held rope gives, to somewhere else. */
@@ -111,20 +257,26 @@ static bool oxi_vk_copies_rope(const oxi_vk_device *d, const oxi_call *call) {
         d->held_rope && oxi_vk_same_memory(call->in[0], rope->out[0]) && oxi_vk_product_reads(to->dtype);
     for (int i = 0; fits && i < rope->in_count; i++)
         fits = !rope->in[i] || oxi_vk_chunk_of(rope->in[i]) != oxi_vk_chunk_of(to);
+    if (fits && d->held_heads)
+        fits = oxi_vk_chunk_of(d->heads.call.in[0]) != oxi_vk_chunk_of(to) &&
+               oxi_vk_chunk_of(d->heads.call.in[1]) != oxi_vk_chunk_of(to);
     return fits && oxi_vk_chunk_of(rope->out[0]) != oxi_vk_chunk_of(to) && oxi_vk_fits(to);
 }
 
 /* ---- letting go ---------------------------------------------------------------------------------------- */
 
-/* Records the held products, with the norm before them and `tail` (or NULL) behind. */
+/* Records the held products, with what makes their a before them and `tail` (or NULL) behind. */
 static ox_status oxi_vk_record_products(oxi_vk_device *d, const oxi_call *tail) {
     oxi_vk_product_group group;
     memset(&group, 0, sizeof group);
-    group.product[0] = &d->product[0].call;
-    if (d->held_products == 2) group.product[1] = &d->product[1].call;
+    group.products = d->held_products;
+    for (int i = 0; i < d->held_products; i++) group.product[i] = &d->product[i].call;
+    group.pair = group.products == 2 && tail;
     if (oxi_vk_meets_norm(d, group.product[0])) {
-        group.norm = &d->norm.call;
-        group.writes_normal = !d->norm_written;
+        if (d->held_norm) group.norm = &d->norm.call;
+        if (d->held_post) group.post = &d->post.call;
+        if (d->held_post) group.x = d->sum.call.out[0];
+        group.writes_normal = d->held_norm && !d->norm_written;
         d->norm_written = true;
     }
     group.tail = tail;
@@ -133,19 +285,47 @@ static ox_status oxi_vk_record_products(oxi_vk_device *d, const oxi_call *tail) 
     return oxi_vk_product_group_run(d, &group);
 }
 
-/* Records whatever is held. */
-static ox_status oxi_vk_flush(oxi_vk_device *d) {
+/* The two halves of the held product as two products, with a gate behind them. */
+static ox_status oxi_vk_record_halves(oxi_vk_device *d, const oxi_call *gate) {
+    oxi_vk_held_call *held = &d->product[0];
+    const ox_tensor c = held->result, b = held->operand[1], bias = held->operand[2];
+    for (int i = 0; i < 2; i++) {
+        held = &d->product[i];
+        oxi_vk_hold(held, &d->product[0].call);
+        held->result = oxi_vk_half(&c, i, c.ndim - 1);
+        held->operand[1] = oxi_vk_half(&b, i, 0);
+        if (held->in[2]) held->operand[2] = oxi_vk_half(&bias, i, 0);
+    }
+    d->held_products = 2;
+    return oxi_vk_record_products(d, gate);
+}
+
+/* Records what is held beside products, whose dispatches have read what this writes. */
+static ox_status oxi_vk_flush_rest(oxi_vk_device *d) {
     ox_status status = OX_OK;
-    if (!oxi_vk_is_held(d)) return OX_OK;
-    if (d->held_products > 0) status = oxi_vk_record_products(d, NULL);
+    if (d->held_post) {
+        oxi_vk_time_call(d, &d->post.call);
+        status = oxi_vk_row(d, &d->post.call);
+        oxi_vk_time_call(d, &d->sum.call);
+        if (status == OX_OK) status = oxi_vk_map(d, &d->sum.call);
+    }
     if (status == OX_OK && d->held_norm && !d->norm_written) {
         oxi_vk_time_call(d, &d->norm.call);
         status = oxi_vk_row(d, &d->norm.call);
     }
-    if (status == OX_OK && d->held_rope) {
-        oxi_vk_time_call(d, &d->rope.call);
-        status = oxi_vk_rope(d, &d->rope.call, NULL);
+    if (status == OX_OK && d->held_heads && !d->held_rope) {
+        oxi_vk_time_call(d, &d->heads.call);
+        status = oxi_vk_row(d, &d->heads.call);
     }
+    if (status == OX_OK && d->held_rope) status = oxi_vk_record_rope(d, NULL);
+    oxi_vk_let_go(d);
+    return status;
+}
+
+/* Records whatever is held. */
+static ox_status oxi_vk_flush(oxi_vk_device *d) {
+    ox_status status = d->held_products > 0 ? oxi_vk_record_products(d, NULL) : OX_OK;
+    if (status == OX_OK) return oxi_vk_flush_rest(d);
     oxi_vk_let_go(d);
     return status;
 }
@@ -155,7 +335,7 @@ static ox_status oxi_vk_flush(oxi_vk_device *d) {
 static ox_status oxi_vk_join_product(oxi_vk_device *d, const oxi_call *call, bool *joined) {
     ox_status status = OX_OK;
     if (!oxi_vk_can_hold_product(d, call)) return oxi_vk_flush(d);
-    if (oxi_vk_makes_pair(d, call)) {
+    if (oxi_vk_joins_products(d, call)) {
         oxi_vk_hold(&d->product[d->held_products++], call);
         *joined = true;
         return OX_OK;
@@ -171,40 +351,79 @@ static ox_status oxi_vk_join_product(oxi_vk_device *d, const oxi_call *call, boo
     return OX_OK;
 }
 
-static ox_status oxi_vk_join_tail(oxi_vk_device *d, const oxi_call *call, bool fits, bool *joined) {
-    if (!fits) return oxi_vk_flush(d);
+static ox_status oxi_vk_join_norm(oxi_vk_device *d, const oxi_call *call, bool *joined) {
+    bool of_sum = d->held_post && !d->held_norm && d->held_products == 0 &&
+                  oxi_vk_same_memory(call->in[0], d->sum.call.out[0]);
+    ox_status status = of_sum ? OX_OK : oxi_vk_flush(d);
+    if (status == OX_OK && !oxi_vk_can_hold_norm(d, call)) {
+        status = oxi_vk_flush(d);
+        if (status != OX_OK || !oxi_vk_can_hold_heads(call)) return status;
+        oxi_vk_hold(&d->heads, call);
+        d->held_heads = *joined = true;
+        return OX_OK;
+    }
+    if (status != OX_OK) return status;
+    oxi_vk_hold(&d->norm, call);
+    d->held_norm = *joined = true;
+    d->norm_written = false;
+    return OX_OK;
+}
+
+static ox_status oxi_vk_join_tail(oxi_vk_device *d, const oxi_call *call, bool *joined) {
     *joined = true;
     ox_status status = oxi_vk_record_products(d, call);
+    if (status == OX_OK) return oxi_vk_flush_rest(d);
+    oxi_vk_let_go(d);
+    return status;
+}
+
+static ox_status oxi_vk_join_sum(oxi_vk_device *d, const oxi_call *call, bool *joined) {
+    if (oxi_vk_adds_product(d, call)) return oxi_vk_join_tail(d, call, joined);
+    if (!oxi_vk_adds_norm(d, call)) return oxi_vk_flush(d);
+    d->held_norm = false;
+    oxi_vk_hold(&d->post, &d->norm.call);
+    oxi_vk_hold(&d->sum, call);
+    d->held_post = *joined = true;
+    return OX_OK;
+}
+
+static ox_status oxi_vk_join_gate(oxi_vk_device *d, const oxi_call *call, bool *joined) {
+    if (oxi_vk_gates_products(d, call)) return oxi_vk_join_tail(d, call, joined);
+    if (!oxi_vk_gates_halves(d, call)) return oxi_vk_flush(d);
+    *joined = true;
+    ox_status status = oxi_vk_record_halves(d, call);
+    if (status == OX_OK) return oxi_vk_flush_rest(d);
     oxi_vk_let_go(d);
     return status;
 }
 
 /* Takes a call that can be held or joins what is held; everything else finds nothing held any more. */
 static ox_status oxi_vk_join(oxi_vk_device *d, const oxi_call *call, bool *joined) {
+    const oxi_vk_fused *row = oxi_vk_fused_of(call->op);
     ox_status status = OX_OK;
-    switch (oxi_vk_fused_of(call->op)->role) {
+    switch (row->role) {
     case OXI_VK_JOINS_PRODUCT: return oxi_vk_join_product(d, call, joined);
-    case OXI_VK_JOINS_SUM: return oxi_vk_join_tail(d, call, oxi_vk_adds_product(d, call), joined);
-    case OXI_VK_JOINS_GATE: return oxi_vk_join_tail(d, call, oxi_vk_gates_products(d, call), joined);
-    case OXI_VK_JOINS_NORM:
-        status = oxi_vk_flush(d);
-        if (status != OX_OK || !oxi_vk_can_hold_norm(d, call)) return status;
-        oxi_vk_hold(&d->norm, call);
-        d->held_norm = *joined = true;
-        d->norm_written = false;
+    case OXI_VK_JOINS_SUM: return oxi_vk_join_sum(d, call, joined);
+    case OXI_VK_JOINS_GATE: return oxi_vk_join_gate(d, call, joined);
+    case OXI_VK_JOINS_NORM: return oxi_vk_join_norm(d, call, joined);
+    case OXI_VK_JOINS_ACTIVATION:
+        if (!oxi_vk_activates_product(d, call)) break;
+        d->product[0].call.attr.activation.activation = (ox_activation)row->tail;
+        *joined = true;
         return OX_OK;
     case OXI_VK_JOINS_ROPE:
-        status = oxi_vk_flush(d);
+        oxi_vk_take_heads(d);
+        if (!oxi_vk_turns_heads(d, call)) status = oxi_vk_flush(d);
         if (status != OX_OK || ox_numel(call->in[0]) == 0 || call->in[0]->dtype == OX_F64) return status;
         oxi_vk_hold(&d->rope, call);
         d->held_rope = *joined = true;
         return OX_OK;
     case OXI_VK_JOINS_COPY:
-        if (!oxi_vk_copies_rope(d, call)) return oxi_vk_flush(d);
+        if (!oxi_vk_copies_rope(d, call)) break;
         *joined = true;
+        status = oxi_vk_record_rope(d, call->out[0]);
         oxi_vk_let_go(d);
-        oxi_vk_time_call(d, &d->rope.call);
-        return oxi_vk_rope(d, &d->rope.call, call->out[0]);
+        return status;
     case OXI_VK_JOINS_NOTHING: break;
     }
     return oxi_vk_flush(d);

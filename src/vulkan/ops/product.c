@@ -7,7 +7,8 @@ enum {
     OXI_VK_PRODUCT_ROWS = 8,
     OXI_VK_LINES = 8, /* of a workgroup for few rows */
     OXI_VK_LINE_LANES = 32,
-    OXI_VK_FEW_GROUPS = 2048,      /* workgroups for few rows, where each has a in shared memory */
+    OXI_VK_FEW_GROUPS = 528,       /* workgroups for few rows: four of each multiprocessor of an H200, .. */
+    OXI_VK_DOT_GROUPS = 264,       /* .. and two where each rounds a, which takes longer */
     OXI_VK_EXPAND_ROWS = 128,      /* of a, from which on weights of block types are expanded first */
     OXI_VK_EXPAND_BYTES = 1 << 28, /* most that they may take then */
     OXI_VK_PARTS = 16,             /* most parts of k that are products of their own */
@@ -25,10 +26,10 @@ typedef struct oxi_vk_tiling {
 } oxi_vk_tiling;
 
 typedef struct oxi_vk_product {
-    oxi_product_form form;     /* of block types, b is */
-    int64_t whole_m, whole_n;  /* of the call that this is a part of: they decide in what order is summed */
-    bool weights; /* b is a layer's: what meets it may be rounded */
-    bool rough;   /* and ox_set_exact did not ask for more */
+    oxi_product_form form;    /* of block types, b is */
+    int64_t whole_m, whole_n; /* of the call that this is a part of: they decide in what order is summed */
+    bool weights;             /* b is a layer's: what meets it may be rounded */
+    bool rough;               /* and ox_set_exact did not ask for more */
 } oxi_vk_product;
 
 static bool oxi_vk_product_reads(ox_dtype dtype) {
@@ -188,8 +189,8 @@ static const oxi_vk_tiling oxi_vk_tilings[OXI_VK_WAYS][3] = {
 };
 
 static uint64_t oxi_vk_tiles(const oxi_vk_product *p, const oxi_vk_tiling *row, uint64_t batches) {
-    return (uint64_t)((p->whole_m + row->m - 1) / row->m) *
-           (uint64_t)((p->whole_n + row->n - 1) / row->n) * batches;
+    return (uint64_t)((p->whole_m + row->m - 1) / row->m) * (uint64_t)((p->whole_n + row->n - 1) / row->n) *
+           batches;
 }
 
 static const oxi_vk_tiling *oxi_vk_tiling_of(const oxi_vk_device *d, const oxi_vk_product *p,
@@ -233,11 +234,15 @@ static oxi_vk_shader oxi_vk_matrix_shader(const oxi_vk_device *d, const oxi_vk_p
 
 /* Products with few rows of one a, and what stands before and behind them: fuse.c finds such groups. */
 typedef struct oxi_vk_product_group {
-    const oxi_call *product[2]; /* the second may be NULL: has the sizes and types of the first */
-    const oxi_call *norm;       /* rms_norm that makes a, or NULL */
-    bool writes_normal;         /* its result is not in memory yet */
-    const oxi_call *tail;       /* add_ of the only product, silu_mul or gelu_mul of both, or NULL */
-    const oxi_call *whole;      /* of which the product is a part, or NULL */
+    const oxi_call *product[OXI_VK_GROUP];
+    int products;          /* of one a and with one type of weights */
+    bool pair;             /* two of the same size, for a gate */
+    const oxi_call *norm;  /* that makes a, or NULL */
+    bool writes_normal;    /* its result is not in memory yet */
+    const oxi_call *post;  /* rms_norm whose result is to be added to x, which the norm or a is of */
+    const ox_tensor *x;    /* with post */
+    const oxi_call *tail;  /* add_ of the only product, silu_mul or gelu_mul of both, or NULL */
+    const oxi_call *whole; /* of which the product is a part, or NULL */
 } oxi_vk_product_group;
 
 static bool oxi_vk_product_is_few(const oxi_vk_product *p) {
@@ -251,9 +256,9 @@ static uint32_t oxi_vk_dot_parts(ox_dtype dtype) {
     case OX_Q4_0:
     case OX_Q4_1:
     case OX_Q5_0:
-    case OX_Q5_1:
+    case OX_Q5_1: return 2;
     case OX_Q4_K:
-    case OX_Q5_K: return 2;
+    case OX_Q5_K:
     case OX_Q6_K: return 4;
     default: return 0;
     }
@@ -265,37 +270,44 @@ typedef struct oxi_vk_few {
     uint32_t split, columns, ahead, shared; /* bytes of a in shared memory */
 } oxi_vk_few;
 
-static uint32_t oxi_vk_few_shared(const oxi_vk_few *f, const oxi_vk_product *p) {
-    uint32_t outputs = (uint32_t)p->whole_m * f->columns, lines = OXI_VK_LINES / f->split;
-    return f->shared + 64 + 4 * lines * outputs * (OXI_VK_LINE_LANES * f->split + 1);
+/* Neighbors that are added as a subgroup, 1 where that is not known to work. */
+static uint32_t oxi_vk_few_lanes(const oxi_vk_device *d) {
+    uint32_t both = OX_VULKAN_CAP_SUBGROUP | OX_VULKAN_CAP_SIZES;
+    return (d->caps & both) == both && d->subgroup_size <= OXI_VK_LINE_LANES ? d->subgroup_size : 1;
 }
 
-/* Few columns are shared by several lines, many are taken in pairs that read a once: what an H100 likes. */
-static oxi_vk_few oxi_vk_few_of(const oxi_vk_device *d, const oxi_vk_product *p, bool wide, bool pair,
-                                bool norm) {
-    ox_dtype b = p->form.t[2]->dtype;
-    uint32_t parts = oxi_vk_dot_parts(b), m = (uint32_t)p->whole_m, k = (uint32_t)p->form.k;
-    bool many = p->whole_n >= 4096 && m <= 4;
+static uint32_t oxi_vk_few_shared(const oxi_vk_device *d, const oxi_vk_few *f, const oxi_vk_product *p) {
+    uint32_t outputs = (uint32_t)p->whole_m * f->columns, lines = OXI_VK_LINES / f->split;
+    uint32_t lanes = oxi_vk_few_lanes(d), sums = OXI_VK_LINE_LANES * f->split / lanes;
+    return f->shared + 256 + 4 * lines * outputs * (sums + 1) + 4 * OXI_VK_LINE_LANES * OXI_VK_LINES / lanes;
+}
+
+/* Few columns are shared by several lines, many are taken in pairs that read a once: what an H200 likes.
+ * made: a is not what lies in memory, but made by each workgroup. */
+static oxi_vk_few oxi_vk_few_of(const oxi_vk_device *d, const oxi_vk_product *p, int64_t n, bool wide,
+                                bool pair, bool made) {
+    const uint32_t m = (uint32_t)p->whole_m, k = (uint32_t)p->form.k;
+    const uint32_t parts = oxi_vk_dot_parts(p->form.t[2]->dtype);
     oxi_vk_few f;
     memset(&f, 0, sizeof f);
     f.split = 1;
-    f.columns = pair || many ? 2 : 1;
-    f.shared = 24 * m * (k / 16); /* bytes, and two floats for sixteen of them */
+    f.columns = pair || (n >= 2048 && m <= 4) ? 2 : 1;
+    f.shared = 24 * m * (k / 16) + 4 * m; /* bytes, and two floats for sixteen of them */
     f.dot = parts && d->caps & OX_VULKAN_CAP_DOT && p->rough && wide && p->form.t[1]->dtype == OX_F32 &&
-            oxi_vk_few_shared(&f, p) <= d->limits.maxComputeSharedMemorySize;
-    if (!f.dot) f.shared = norm ? 4 * m * k : 0;
+            oxi_vk_few_shared(d, &f, p) <= d->limits.maxComputeSharedMemorySize;
+    if (!f.dot) f.shared = made ? 4 * m * k : 0;
+    if (f.dot && !pair) f.columns = 1; /* little code: it is fetched anew for each dispatch */
     uint32_t units = f.dot ? k / 16 / parts : k / 16;
     uint32_t most = f.dot && k > 4096 ? 2 : 4; /* who rounds a long row takes more columns */
-    while (f.split < most && p->whole_n * f.split < 8192 && units > OXI_VK_LINE_LANES * f.split) f.split *= 2;
-    bool heavy = f.columns == 2 && (!f.dot || parts == 4);
-    f.ahead = heavy || m > 2 || units <= OXI_VK_LINE_LANES * f.split ? 1 : 2;
+    while (f.split < most && n * f.split < 8192 && units > OXI_VK_LINE_LANES * f.split) f.split *= 2;
+    f.ahead = f.dot || f.columns == 2 || m > 2 || units <= OXI_VK_LINE_LANES * f.split ? 1 : 2;
     return f;
 }
 
-static void oxi_vk_product_few(const oxi_vk_product *p, const oxi_vk_few *f, bool pair,
-                               oxi_vk_dispatch *dispatch) {
+static void oxi_vk_product_few(const oxi_vk_device *d, const oxi_vk_product *p, const oxi_vk_few *f,
+                               int64_t n, bool pair, oxi_vk_dispatch *dispatch) {
     uint64_t each = OXI_VK_LINES / f->split * f->columns / (pair ? 2 : 1);
-    uint64_t groups = ((uint64_t)p->form.n + each - 1) / each;
+    uint64_t groups = ((uint64_t)n + each - 1) / each;
     dispatch->shader = f->dot ? OXI_VK_SHADER_product_dot : OXI_VK_SHADER_product_rows;
     oxi_vk_product_few_specials *few = &dispatch->special.product_few;
     few->threads = OXI_VK_LINE_LANES * OXI_VK_LINES;
@@ -304,52 +316,95 @@ static void oxi_vk_product_few(const oxi_vk_product *p, const oxi_vk_few *f, boo
     few->ahead = f->ahead;
     few->split = f->split;
     few->pair = pair;
+    few->products = 1;
+    few->lanes = oxi_vk_few_lanes(d);
     few->inner = f->shared ? (uint32_t)p->form.k : 32;
-    /* who has brought a into shared memory takes more columns */
-    if (f->shared && groups > OXI_VK_FEW_GROUPS) groups = OXI_VK_FEW_GROUPS;
+    const uint64_t most = f->dot ? OXI_VK_DOT_GROUPS : OXI_VK_FEW_GROUPS;
+    if (groups > most) groups = most; /* each takes more columns */
     oxi_vk_groups(dispatch, groups);
 }
 
 /* A row of fused.def; ops that are none of them join nothing. */
 static const oxi_vk_fused *oxi_vk_fused_of(oxi_op op) {
     static const oxi_vk_fused rows[] = {
-#define OXI_FUSED(op, joins, tail) {OXI_OP_##op, OXI_VK_JOINS_##joins, OXI_VK_TAIL_##tail},
+#define OXI_FUSED(op, joins, tail) {OXI_OP_##op, OXI_VK_JOINS_##joins, tail},
 #include "vulkan/ops/fused.def"
 #undef OXI_FUSED
     };
-    static const oxi_vk_fused none = {OXI_OP_COUNT, OXI_VK_JOINS_NOTHING, OXI_VK_TAIL_NONE};
+    static const oxi_vk_fused none = {OXI_OP_COUNT, OXI_VK_JOINS_NOTHING, 0};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].op == op) return &rows[i];
     return &none;
+}
+
+/* The group's other products, and columns of all of them. */
+static void oxi_vk_product_parts_of(const oxi_vk_product_group *g, oxi_vk_product_params *params,
+                                    oxi_vk_dispatch *dispatch, int *more) {
+    uint32_t columns = params->n;
+    for (int i = 1; i < g->products; i++) {
+        const ox_tensor *b = g->product[i]->in[1], *bias = g->product[i]->in[2], *c = g->product[i]->out[0];
+        params->begin[i - 1] = columns;
+        params->part_b[i - 1] = oxi_is_block(b->dtype) ? (uint32_t)oxi_vk_byte_at(b) : oxi_vk_element_at(b);
+        params->part_c[i - 1] = oxi_vk_element_at(c);
+        params->part_row[i - 1] = (uint32_t)c->shape[c->ndim - 1];
+        if (bias) params->part_bias[i - 1] = oxi_vk_element_at(bias);
+        columns += (uint32_t)c->shape[c->ndim - 1];
+        oxi_vk_bind(dispatch, (*more)++, b, false);
+        oxi_vk_bind(dispatch, (*more)++, c, true);
+        if (bias) oxi_vk_bind(dispatch, (*more)++, bias, false);
+    }
+    if (!g->pair) params->n = columns;
+    if (!g->pair) dispatch->special.product_few.products = (uint32_t)g->products;
+}
+
+/* How a is made: x and a norm, and what is added before it. */
+static void oxi_vk_product_norm_of(const oxi_vk_product_group *g, oxi_vk_product_params *params,
+                                   oxi_vk_dispatch *dispatch, int *more) {
+    uint32_t *flags = &dispatch->special.product_few.norm;
+    const ox_tensor *x = g->post ? g->x : g->norm->in[0];
+    params->at[1] = oxi_vk_element_at(x);
+    params->row[1] = params->k;
+    oxi_vk_bind(dispatch, 1, x, false);
+    if (g->norm) {
+        const bool layer = oxi_vk_fused_of(g->norm->op)->tail == OXI_VK_NORM_LAYER;
+        const ox_tensor *weight = g->norm->in[1], *bias = layer ? g->norm->in[2] : NULL;
+        *flags |= oxi_vk_fused_of(g->norm->op)->tail;
+        params->epsilon = oxi_vk_float_bits(g->norm->attr.norm.eps);
+        params->normal = oxi_vk_element_at(g->norm->out[0]);
+        if (weight) {
+            *flags |= OXI_VK_NORM_WEIGHT;
+            params->norm_weight = oxi_vk_element_at(weight);
+            oxi_vk_bind(dispatch, 3, weight, false);
+        }
+        if (bias) {
+            *flags |= OXI_VK_NORM_BIAS;
+            params->norm_bias = oxi_vk_element_at(bias);
+            oxi_vk_bind(dispatch, weight ? (*more)++ : 3, bias, false);
+        }
+        if (g->writes_normal) *flags |= OXI_VK_NORM_WRITTEN;
+        if (g->writes_normal) oxi_vk_bind(dispatch, (*more)++, g->norm->out[0], true);
+    }
+    if (!g->post) return;
+    const ox_tensor *other = g->post->in[0], *weight = g->post->in[1];
+    *flags |= OXI_VK_NORM_ADDED;
+    params->other = oxi_vk_element_at(other);
+    params->other_weight = oxi_vk_element_at(weight);
+    params->other_epsilon = oxi_vk_float_bits(g->post->attr.norm.eps);
+    oxi_vk_bind(dispatch, (*more)++, other, false);
+    oxi_vk_bind(dispatch, dispatch->use[3].chunk ? (*more)++ : 3, weight, false);
 }
 
 /* What the group has beside its first product. */
 static void oxi_vk_product_joined(const oxi_vk_product_group *g, oxi_vk_product_params *params,
                                   oxi_vk_dispatch *dispatch) {
     int more = OXI_VK_BINDINGS;
-    if (g->product[1]) {
-        const ox_tensor *b = g->product[1]->in[1], *c = g->product[1]->out[0];
-        params->second_b = oxi_is_block(b->dtype) ? (uint32_t)oxi_vk_byte_at(b) : oxi_vk_element_at(b);
-        params->second_c = oxi_vk_element_at(c);
-        oxi_vk_bind(dispatch, more++, b, false);
-        oxi_vk_bind(dispatch, more++, c, true);
-    }
+    if (g->products > 1) oxi_vk_product_parts_of(g, params, dispatch, &more);
     if (g->tail) {
         params->tail = oxi_vk_element_at(g->tail->out[0]);
         dispatch->special.product_few.tail = oxi_vk_fused_of(g->tail->op)->tail;
         oxi_vk_bind(dispatch, more++, g->tail->out[0], true);
     }
-    if (!g->norm) return;
-    const ox_tensor *x = g->norm->in[0], *weight = g->norm->in[1];
-    params->at[1] = oxi_vk_element_at(x);
-    params->row[1] = (uint32_t)(x->ndim > 1 ? x->stride[x->ndim - 2] : 0);
-    params->norm_weight = oxi_vk_element_at(weight);
-    params->epsilon = oxi_vk_float_bits(g->norm->attr.norm.eps);
-    params->normal = oxi_vk_element_at(g->norm->out[0]);
-    dispatch->special.product_few.norm = 1 + (uint32_t)g->writes_normal;
-    oxi_vk_bind(dispatch, 1, x, false);
-    oxi_vk_bind(dispatch, 4, weight, false);
-    if (g->writes_normal) oxi_vk_bind(dispatch, more++, g->norm->out[0], true);
+    if (g->norm || g->post) oxi_vk_product_norm_of(g, params, dispatch, &more);
 }
 
 /* ---- many rows ----------------------------------------------------------------------------------------- */
@@ -359,16 +414,16 @@ static void oxi_vk_product_many(const oxi_vk_device *d, const oxi_vk_product *p,
                                 oxi_vk_dispatch *dispatch) {
     oxi_vk_shader matrices = oxi_vk_matrix_shader(d, p, params);
     bool uses = matrices != OXI_VK_SHADER_COUNT;
-    oxi_vk_way way = !uses                          ? OXI_VK_WAY_F32
+    oxi_vk_way way = !uses                               ? OXI_VK_WAY_F32
                      : oxi_is_block(p->form.t[2]->dtype) ? OXI_VK_WAY_BLOCKS
-                                                    : OXI_VK_WAY_MATRICES;
+                                                         : OXI_VK_WAY_MATRICES;
     const oxi_vk_tiling *row = oxi_vk_tiling_of(d, p, batches, way);
     const ox_dtype c = p->form.t[0]->dtype,
                    element = matrices == OXI_VK_SHADER_product_tiles ? OX_F16 : OX_BF16;
     int64_t whole = uses ? d->matrix_side : 4;
     bool plain = !p->form.t[3] && !p->form.bias && p->form.alpha == 1 &&
-                 p->form.activation == OX_ACTIVATION_NONE &&
-                 p->form.column[0] == 1 && (c == OX_F32 || (uses && c == element));
+                 p->form.activation == OX_ACTIVATION_NONE && p->form.column[0] == 1 &&
+                 (c == OX_F32 || (uses && c == element));
     plain = plain && p->form.n % whole == 0 && (!uses || p->form.m % whole == 0) &&
             oxi_vk_product_aligned(p, params, 0, p->form.row[0], c == OX_F32 ? 4 : 8);
     dispatch->special.product.plain = plain;
@@ -483,8 +538,7 @@ static ox_status oxi_vk_product_dispatch(oxi_vk_device *d, const oxi_vk_product_
     special->dtype_addend = p->form.t[3] ? (uint32_t)p->form.t[3]->dtype : 0;
     special->dtype_bias = p->form.bias ? (uint32_t)p->form.bias->dtype : 0;
     special->activation = (uint32_t)p->form.activation;
-    special->packed =
-        p->form.column[0] == 1 && oxi_vk_product_aligned(p, &params, 0, p->form.row[0], each);
+    special->packed = p->form.column[0] == 1 && oxi_vk_product_aligned(p, &params, 0, p->form.row[0], each);
     special->a_along = p->form.column[1] == 1;
     special->b_along = along;
     special->a_wide = oxi_vk_product_wide(p, &params, 1, wide) && (!few || p->form.column[1] == 1);
@@ -496,9 +550,10 @@ static ox_status oxi_vk_product_dispatch(oxi_vk_device *d, const oxi_vk_product_
     if (oxi_vk_product_is_simple(p)) {
         oxi_vk_product_many_simple(p, &params, &dispatch);
     } else if (few) {
-        bool pair = group->product[1] != NULL;
-        oxi_vk_few f = oxi_vk_few_of(d, p, special->a_wide, pair, group->norm != NULL);
-        oxi_vk_product_few(p, &f, pair, &dispatch);
+        int64_t n = p->form.n;
+        for (int i = 1; i < group->products && !group->pair; i++) n += group->product[i]->in[1]->shape[0];
+        oxi_vk_few f = oxi_vk_few_of(d, p, n, special->a_wide, group->pair, group->norm || group->post);
+        oxi_vk_product_few(d, p, &f, n, group->pair, &dispatch);
         oxi_vk_product_joined(group, &params, &dispatch);
     } else {
         oxi_vk_product_many(d, p, &params, batches, &dispatch);
@@ -618,6 +673,7 @@ static ox_status oxi_vk_product_part(oxi_vk_device *d, const oxi_call *call, con
     oxi_vk_product_group alone;
     memset(&alone, 0, sizeof alone);
     alone.product[0] = call;
+    alone.products = 1;
     alone.whole = whole;
     return oxi_vk_product_group_run(d, &alone);
 }

@@ -42,9 +42,13 @@ static ox_status oxi_vk_frequencies(oxi_vk_device *d, double base, int64_t dims,
     return status;
 }
 
-/* copy: where the result goes as well, or NULL. */
-static ox_status oxi_vk_rope(oxi_vk_device *d, const oxi_call *call, const ox_tensor *copy) {
-    const ox_tensor *x = call->in[0], *positions = call->in[1], *factors = call->in[2], *out = call->out[0];
+/* norm: rms_norm whose result is what is turned, or NULL; copy: where the result goes as well, or NULL. */
+static ox_status oxi_vk_rope(oxi_vk_device *d, const oxi_call *call, const oxi_call *norm,
+                             const ox_tensor *copy) {
+    ox_tensor raw = *call->in[0]; /* before the norm: in the same order */
+    if (norm) raw.storage = norm->in[0]->storage;
+    if (norm) raw.offset = norm->in[0]->offset;
+    const ox_tensor *x = &raw, *positions = call->in[1], *factors = call->in[2], *out = call->out[0];
     oxi_vk_line_operand o[4];
     oxi_vk_rope_params params;
     oxi_vk_dispatch dispatch;
@@ -77,6 +81,11 @@ static ox_status oxi_vk_rope(oxi_vk_device *d, const oxi_call *call, const ox_te
         params.factors = oxi_vk_element_at(factors);
         params.factors_stride = (uint32_t)factors->stride[0];
     }
+    if (norm) {
+        params.factors = oxi_vk_element_at(norm->in[1]);
+        params.normal = oxi_vk_element_at(norm->out[0]) - oxi_vk_element_at(x);
+        params.epsilon = oxi_vk_float_bits(norm->attr.norm.eps);
+    }
     memset(&dispatch, 0, sizeof dispatch);
     oxi_vk_bind(&dispatch, 0, out, true);
     oxi_vk_bind(&dispatch, 1, x, false);
@@ -84,9 +93,12 @@ static ox_status oxi_vk_rope(oxi_vk_device *d, const oxi_call *call, const ox_te
     dispatch.use[3].chunk = frequencies;
     dispatch.uses = 4;
     if (factors) oxi_vk_bind(&dispatch, 4, factors, false);
+    if (norm) oxi_vk_bind(&dispatch, 4, norm->in[1], false);
     if (copy) oxi_vk_bind(&dispatch, 5, copy, true);
+    if (norm) oxi_vk_bind(&dispatch, OXI_VK_BINDINGS, norm->out[0], true);
     oxi_vk_bind_rest(&dispatch);
     dispatch.shader = OXI_VK_SHADER_rope;
+    dispatch.special.rope.norm = norm != NULL;
     dispatch.special.rope.dtype = (uint32_t)x->dtype;
     dispatch.special.rope.positions = positions ? (uint32_t)positions->dtype : 0;
     dispatch.special.rope.interleaved = call->attr.rope.interleaved;
@@ -100,7 +112,7 @@ static ox_status oxi_vk_rope(oxi_vk_device *d, const oxi_call *call, const ox_te
 }
 
 static ox_status oxi_vk_rope_alone(oxi_vk_device *d, const oxi_call *call) {
-    return oxi_vk_rope(d, call, NULL);
+    return oxi_vk_rope(d, call, NULL, NULL);
 }
 
 /* ---- attention ----------------------------------------------------------------------------------------- */

@@ -110,6 +110,7 @@ static ox_status oxi_vk_find_set(oxi_vk_device *d, const oxi_vk_dispatch *dispat
 static ox_status oxi_vk_make_module(oxi_vk_device *d, const oxi_vk_pipeline_key *key, VkShaderModule *out) {
     oxi_vk_code code = oxi_vk_shaders[key->shader];
     if (!(d->caps & OX_VULKAN_CAP_SUBNORMALS)) code.traits &= ~(uint32_t)OXI_VK_KEEPS_SUBNORMALS;
+    if (!(d->caps & OX_VULKAN_CAP_SUBGROUP)) code.traits |= OXI_VK_NO_ARITHMETIC;
     size_t room = 2 * code.bytes + 4 * OXI_VK_CHANGE_WORDS;
     uint32_t *words = (uint32_t *)oxi_alloc(room);
     if (!words) return OX_ERR_NOMEM;

@@ -1,0 +1,277 @@
+/* test_vulkan_fuse.c - calls that become one dispatch on a GPU: that they do, counted, and that every result
+ * is what the CPU gives, also of operands for which they must not. Tensors in buffers of their own
+ * (OX_VULKAN_BLOCKS=apart) are never of one dispatch beyond what a shader binds. */
+#include "oxtorch.h"
+#include "oxtorch_vulkan.h"
+#include "check.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RESULTS = 8, SIZE = 32 };
+
+/* The same on the CPU and on the device. x, c [m, k]; w [n, k]; heads [m, count, SIZE]. */
+typedef struct operands {
+    ox_tensor *x, *c, *w[3], *down, *bias[3], *norm[3], *shift, *heads, *turn, *cache, *positions;
+} operands;
+
+typedef struct setting {
+    ox_device *gpu;
+    ox_dtype weights;
+    int64_t m, k, n;
+    bool strided; /* x and c are views that lie apart */
+} setting;
+
+typedef int (*pattern)(const operands *o, ox_tensor **results);
+
+static ox_tensor *rows(const setting *s, double scale) {
+    ox_tensor *t = ox_mul_number(ox_randn(OX_SHAPE(s->m, s->strided ? 2 * s->k : s->k), OX_F32), scale);
+    return t;
+}
+
+static operands make(const setting *s) {
+    operands o;
+    memset(&o, 0, sizeof o);
+    o.x = rows(s, 1);
+    o.c = rows(s, 2);
+    for (int i = 0; i < 3; i++) {
+        const int64_t n = i == 0 ? 2 * s->n : s->n; /* queries, keys, values */
+        o.w[i] = ox_cast(ox_mul_number(ox_randn(OX_SHAPE(n, s->k), OX_F32), 0.1), s->weights);
+        o.bias[i] = ox_randn(OX_SHAPE(n), OX_F32);
+        o.norm[i] = ox_add_number(ox_mul_number(ox_randn(OX_SHAPE(s->k), OX_F32), 0.1), 1);
+    }
+    o.down = ox_cast(ox_mul_number(ox_randn(OX_SHAPE(s->k, s->k), OX_F32), 0.1), s->weights);
+    o.shift = ox_randn(OX_SHAPE(s->k), OX_F32);
+    o.heads = ox_mul_number(ox_randn(OX_SHAPE(s->m, 6, SIZE), OX_F32), 3);
+    o.turn = ox_randn(OX_SHAPE(SIZE), OX_F32);
+    o.cache = ox_zeros(OX_SHAPE(6, 16, SIZE), OX_F16);
+    o.positions = ox_cast(ox_arange(3, 3 + (double)s->m, 1, OX_F32), OX_I32);
+    return o;
+}
+
+/* Rows as a pattern takes them: of its own, and apart where that is asked for. */
+static ox_tensor *taken(const setting *s, ox_tensor *t) {
+    t = ox_clone(t);
+    return s->strided ? ox_narrow(t, 1, 0, s->k) : t;
+}
+
+static operands there(const setting *s, const operands *o, ox_device *device) {
+    operands t = *o;
+    ox_tensor **first = (ox_tensor **)&t;
+    for (size_t i = 0; i < sizeof t / sizeof *first; i++) first[i] = ox_to(first[i], device);
+    t.cache = ox_clone(t.cache);
+    t.x = taken(s, t.x);
+    t.c = taken(s, t.c);
+    return t;
+}
+
+/* ---- patterns ------------------------------------------------------------------------------------------ */
+
+static int bias_and_sum(const operands *o, ox_tensor **r) {
+    r[0] = ox_linear(o->c, o->down, o->norm[2]);
+    r[1] = ox_add_(o->x, r[0]);
+    return 2;
+}
+
+static int bias_and_activation(const operands *o, ox_tensor **r) {
+    r[0] = ox_gelu_tanh_(ox_linear(o->x, o->w[0], o->bias[0]));
+    return 1;
+}
+
+static int exact_activation(const operands *o, ox_tensor **r) {
+    r[0] = ox_gelu_(ox_linear(ox_rms_norm(o->x, 1, o->norm[0], 1e-5), o->w[0], NULL));
+    return 1;
+}
+
+static int three_of_layer_norm(const operands *o, ox_tensor **r) {
+    r[0] = ox_layer_norm(o->x, 1, o->norm[0], o->shift, 1e-5);
+    for (int i = 0; i < 3; i++) r[1 + i] = ox_linear(r[0], o->w[i], o->bias[i]);
+    return 4;
+}
+
+static int bare_layer_norm(const operands *o, ox_tensor **r) {
+    r[0] = ox_layer_norm(o->x, 1, NULL, NULL, 1e-5);
+    for (int i = 0; i < 2; i++) r[1 + i] = ox_linear(r[0], o->w[1 + i], NULL);
+    return 3;
+}
+
+static int three_of_rms_norm(const operands *o, ox_tensor **r) {
+    r[0] = ox_rms_norm(o->x, 1, o->norm[0], 1e-5);
+    for (int i = 0; i < 3; i++) r[1 + i] = ox_linear(r[0], o->w[i], NULL);
+    return 4;
+}
+
+static int gate_of_two(const operands *o, ox_tensor **r) {
+    ox_tensor *z = ox_rms_norm(o->x, 1, o->norm[0], 1e-5);
+    ox_tensor *gate = ox_linear(z, o->w[1], o->bias[1]), *up = ox_linear(z, o->w[2], o->bias[2]);
+    r[0] = ox_silu_mul_(gate, up);
+    r[1] = up;
+    return 2;
+}
+
+static int gate_of_halves(const operands *o, ox_tensor **r) {
+    ox_tensor *both = ox_linear(ox_rms_norm(o->x, 1, o->norm[0], 1e-5), o->w[0], o->bias[0]);
+    const int64_t half = both ? both->shape[1] / 2 : 0;
+    r[0] = ox_gelu_mul_(ox_narrow(both, 1, 0, half), ox_narrow(both, 1, half, half));
+    r[1] = both;
+    return 2;
+}
+
+static int norm_then_sum(const operands *o, ox_tensor **r) {
+    r[0] = ox_rms_norm(o->c, 1, o->norm[1], 1e-6);
+    r[1] = ox_add_(o->x, r[0]);
+    r[2] = ox_rms_norm(r[1], 1, o->norm[0], 1e-5);
+    ox_tensor *gate = ox_linear(r[2], o->w[1], NULL);
+    r[3] = ox_linear(r[2], o->w[2], NULL);
+    r[4] = ox_silu_mul_(gate, r[3]);
+    return 5;
+}
+
+/* The norm of c is gone before the products are asked for. */
+static int norm_that_goes(const operands *o, ox_tensor **r) {
+    ox_scope scope = ox_scope_begin();
+    (void)ox_add_(o->x, ox_rms_norm(o->c, 1, o->norm[1], 1e-6));
+    ox_scope_end(&scope);
+    r[0] = ox_layer_norm(o->x, 1, o->norm[0], o->shift, 1e-5);
+    r[1] = ox_linear(r[0], o->w[0], NULL);
+    r[2] = o->x;
+    return 3;
+}
+
+static int products_of_sum(const operands *o, ox_tensor **r) {
+    r[0] = ox_rms_norm(o->c, 1, o->norm[1], 1e-6);
+    r[1] = ox_add_(o->x, r[0]);
+    for (int i = 0; i < 3; i++) r[2 + i] = ox_linear(r[1], o->w[i], NULL);
+    return 5;
+}
+
+static int heads(const operands *o, ox_tensor **r) {
+    ox_rope_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.base = 1000;
+    desc.dims = SIZE - 8;
+    r[0] = ox_rms_norm(o->heads, 1, o->turn, 1e-5);
+    r[1] = ox_rope(ox_transpose(r[0], 0, 1), o->positions, &desc);
+    (void)ox_copy_(ox_narrow(o->cache, 1, 2, r[1] ? r[1]->shape[1] : 0), r[1]);
+    r[2] = o->cache;
+    return 3;
+}
+
+/* Sums that only look like the ones that are taken. */
+static int not_that_sum(const operands *o, ox_tensor **r) {
+    r[0] = ox_rms_norm(o->c, 1, o->norm[1], 1e-6);
+    r[1] = ox_add_scaled_(o->x, r[0], 2);
+    r[2] = ox_linear(r[1], o->w[0], NULL);
+    r[3] = ox_add(ox_rms_norm(r[1], 1, o->norm[0], 1e-6), o->c);
+    r[4] = ox_linear(r[3], o->w[1], o->bias[1]);
+    r[5] = ox_add_(r[4], r[4]);
+    return 6;
+}
+
+/* One row for all of x, one column for all of a gate. */
+static int spread(const operands *o, ox_tensor **r) {
+    ox_tensor *one = ox_narrow(o->c, 0, 0, o->c->shape[0] > 0);
+    r[0] = ox_linear(one, o->down, NULL);
+    r[1] = ox_add_(o->x, r[0]);
+    r[2] = ox_rms_norm(one, 1, o->norm[0], 1e-5);
+    r[3] = ox_add_(o->x, r[2]);
+    r[4] = ox_linear(o->x, o->w[0], NULL);
+    ox_tensor *gate = ox_linear(o->x, o->w[1], NULL);
+    r[5] = ox_silu_mul(gate, ox_linear(o->x, ox_narrow(o->w[2], 0, 0, 1), NULL));
+    return 6;
+}
+
+typedef struct row {
+    const char *name;
+    pattern run;
+    int dispatches; /* of few rows that lie together; 0: any number */
+    int rows;       /* at most, for that */
+} row;
+
+static const row table[] = {
+    {"bias and sum", bias_and_sum, 1, 3},
+    {"bias and activation", bias_and_activation, 1, 3},
+    {"norm and exact activation", exact_activation, 1, 3},
+    {"three products of a layer_norm", three_of_layer_norm, 1, 3},
+    {"two products of a bare layer_norm", bare_layer_norm, 1, 3},
+    {"three products of an rms_norm", three_of_rms_norm, 1, 3},
+    {"gate of two products", gate_of_two, 1, 3},
+    {"gate of two halves", gate_of_halves, 1, 1},
+    {"norm, sum, norm, gate", norm_then_sum, 3, 3},
+    {"norm that goes, sum, norm", norm_that_goes, 3, 3},
+    {"norm, sum, products", products_of_sum, 3, 3},
+    {"heads", heads, 1, 3},
+    {"not that sum", not_that_sum, 0, 3},
+    {"spread", spread, 0, 3},
+};
+
+/* ---- both sides ---------------------------------------------------------------------------------------- */
+
+static void compare(const setting *s, const char *name, int i, ox_tensor *got, ox_tensor *want) {
+    const int64_t n = want ? ox_numel(want) : 0;
+    CHECK_MSG(got && want && ox_numel(got) == n, "%s, result %d: %s", name, i, ox_error_text());
+    if (!got || !want || n == 0) return;
+    float *a = (float *)malloc((size_t)n * sizeof *a), *b = (float *)malloc((size_t)n * sizeof *b);
+    double off = 0, most = 0;
+    CHECK(ox_to_floats(ox_contiguous(got), a, n) == OX_OK &&
+          ox_to_floats(ox_contiguous(want), b, n) == OX_OK);
+    for (int64_t k = 0; k < n; k++) {
+        most = fmax(most, fabs(b[k]));
+        if (!(fabs(a[k] - b[k]) <= off)) off = fabs(a[k] - b[k]);
+    }
+    const double coarse = s->weights == OX_F32 ? 2e-5 : s->weights == OX_F16 ? 2e-3 : 0.03;
+    CHECK_MSG(off <= coarse * most, "%s, %s, m %lld, k %lld, result %d: off by %g of %g", name,
+              ox_dtype_name(s->weights), (long long)s->m, (long long)s->k, i, off, most);
+    free(a);
+    free(b);
+}
+
+static void check(const setting *s, const row *t) {
+    OX_SCOPE {
+        ox_tensor *got[RESULTS] = {NULL}, *want[RESULTS] = {NULL};
+        ox_manual_seed(11);
+        const operands here = make(s), on_host = there(s, &here, ox_cpu()), on_gpu = there(s, &here, s->gpu);
+        const int count = t->run(&on_host, want);
+        CHECK(ox_device_sync(s->gpu) == OX_OK);
+        const int64_t before = ox_vulkan_get_stats(s->gpu).dispatches;
+        (void)t->run(&on_gpu, got);
+        CHECK_MSG(ox_device_sync(s->gpu) == OX_OK, "%s", ox_error_text());
+        const int64_t made = ox_vulkan_get_stats(s->gpu).dispatches - before;
+        const bool together = !getenv("OX_VULKAN_BLOCKS"), few = s->m > 0 && s->m <= t->rows;
+        const bool counted = t->dispatches > 0 && together && few && !s->strided && s->k % 32 == 0;
+        if (counted)
+            CHECK_MSG(made == t->dispatches, "%s, %s: %lld dispatches", t->name, ox_dtype_name(s->weights),
+                      (long long)made);
+        for (int i = 0; i < count; i++) compare(s, t->name, i, got[i], want[i]);
+    }
+}
+
+int main(void) {
+    static const ox_dtype types[] = {OX_F32, OX_F16, OX_Q8_0, OX_Q4_0, OX_Q4_K, OX_Q5_K, OX_Q6_K};
+    ox_device *gpu = ox_vulkan(0);
+    if (!gpu) return check_skipped("vulkan_fuse", ox_error_text());
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        setting s = {gpu, OX_F32, 1, 256, 96, false};
+        for (size_t k = 0; k < sizeof types / sizeof *types; k++) {
+            s.weights = types[k];
+            check(&s, &table[i]);
+        }
+        const setting others[] = {
+            {gpu, OX_F32, 3, 256, 96, false},
+            {gpu, OX_Q4_K, 2, 512, 160, false},
+            {gpu, OX_Q4_K, 4, 512, 160, false},
+            {gpu, OX_F16, 7, 256, 96, false}, /* too many rows for norms */
+            {gpu, OX_F32, 1, 256, 96, true},
+            {gpu, OX_F32, 2, 256, 96, true},
+            {gpu, OX_F32, 2, 40, 24, false},  /* rows that are no multiple of 32 */
+            {gpu, OX_F32, 12, 64, 40, false}, /* products of many rows */
+            {gpu, OX_F32, 0, 256, 96, false},
+        };
+        for (size_t k = 0; k < sizeof others / sizeof *others; k++) check(&others[k], &table[i]);
+    }
+    CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
+    CHECK_MSG(ox_device_close(gpu) == OX_OK, "%s", ox_error_text());
+    CHECK(ox_memory_get_stats().tensors == 0 && ox_memory_get_stats().storages == 0);
+    return check_done("vulkan_fuse");
+}
