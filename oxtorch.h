@@ -94,7 +94,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0xf9f6fcf9
+#define OXI_SECTION_OF_OX_TORCH_FILE 0x8d3fb1c4
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -1444,271 +1444,271 @@ OX_EXTERN_C_END
 #define OX_TORCH_IMPLEMENTED
 /* >>cpu/simd/half.inc */
 #define OXI_ROWS_OF_CPU_SIMD_HALF \
-OXI_INLINE vf OXI_ISA(f16_widen)(vi numbers){ \
-vi fields=vi_and(vi_sra(vi_sll(numbers,16),3),vi_set1((int32_t)0x8fffe000u)); \
-vi usual=vi_and(vi_add(fields,vi_set1(1<<23)),vi_set1(30<<23)); \
-if(!vm_any(vi_cmpeq(usual,vi_set1(0))))return vi_as_vf(vi_add(fields,vi_set1((127-15)<<23))); \
-vi magnitude=vi_and(fields,vi_set1(0x7fffffff)),sign=vi_xor(fields,magnitude); \
-vi subnormal_bias=vi_set1(113<<23); \
-vm special=vi_cmpgt(magnitude,vi_set1((31<<23)-1)),subnormal=vi_cmpgt(vi_set1(1<<23),magnitude); \
-vi normal=vi_add(magnitude,vi_select(special,vi_set1((255-31)<<23),vi_set1((127-15)<<23))); \
-vf small=vf_sub(vi_as_vf(vi_add(magnitude,subnormal_bias)),vi_as_vf(subnormal_bias)); \
-return vi_as_vf(vi_or(sign,vf_as_vi(vf_select(subnormal,small,vi_as_vf(normal)))));} \
-OXI_INLINE vf vf_load_f16(const uint16_t*p){return OXI_ISA(f16_widen)(vi_load_u16(p));} \
-OXI_INLINE vm OXI_ISA(f16_rounds_unusually)(vi bits){ \
-vi size=vi_and(bits,vi_set1(0x7fffffff)); \
-return vm_or(vi_cmpgt(vi_set1(113<<23),size),vi_cmpgt(size,vi_set1((143<<23)-1)));} \
-OXI_INLINE vi OXI_ISA(f16_round_normal)(vi bits){ \
-vi sign=vi_sra(vi_and(bits,vi_set1((int32_t)0x80000000u)),16); \
-vi size=vi_and(bits,vi_set1(0x7fffffff)),odd=vi_and(vi_srl(size,13),vi_set1(1)); \
-return vi_or(sign,vi_srl(vi_add(vi_add(size,odd),vi_set1(0xfff-((127-15)<<23))),13));} \
-OXI_INLINE void vf_store_f16(uint16_t*p,vf a){ \
-vi bits=vf_as_vi(a),normal=OXI_ISA(f16_round_normal)(bits); \
-if(!vm_any(OXI_ISA(f16_rounds_unusually)(bits))){ \
-vi_store_16(p,normal); \
-return;} \
-vi size=vi_and(bits,vi_set1(0x7fffffff)),sign=vi_srl(vi_xor(bits,size),16); \
-vi small=vi_sub(vf_as_vi(vf_add(vi_as_vf(size),vf_set1(0.5f))),vf_as_vi(vf_set1(0.5f))); \
-vi large=vi_select(vi_cmpgt(size,vi_set1(255<<23)),vi_set1(0x7e00),vi_set1(0x7c00)); \
-vi half=vi_select(vi_cmpgt(size,vi_set1((143<<23)-1)),vi_or(large,sign),normal); \
+OXI_INLINE vf OXI_ISA(f16_widen)(vi numbers){\
+vi fields=vi_and(vi_sra(vi_sll(numbers,16),3),vi_set1((int32_t)0x8fffe000u));\
+vi usual=vi_and(vi_add(fields,vi_set1(1<<23)),vi_set1(30<<23));\
+if(!vm_any(vi_cmpeq(usual,vi_set1(0))))return vi_as_vf(vi_add(fields,vi_set1((127-15)<<23)));\
+vi magnitude=vi_and(fields,vi_set1(0x7fffffff)),sign=vi_xor(fields,magnitude);\
+vi subnormal_bias=vi_set1(113<<23);\
+vm special=vi_cmpgt(magnitude,vi_set1((31<<23)-1)),subnormal=vi_cmpgt(vi_set1(1<<23),magnitude);\
+vi normal=vi_add(magnitude,vi_select(special,vi_set1((255-31)<<23),vi_set1((127-15)<<23)));\
+vf small=vf_sub(vi_as_vf(vi_add(magnitude,subnormal_bias)),vi_as_vf(subnormal_bias));\
+return vi_as_vf(vi_or(sign,vf_as_vi(vf_select(subnormal,small,vi_as_vf(normal)))));}\
+OXI_INLINE vf vf_load_f16(const uint16_t*p){return OXI_ISA(f16_widen)(vi_load_u16(p));}\
+OXI_INLINE vm OXI_ISA(f16_rounds_unusually)(vi bits){\
+vi size=vi_and(bits,vi_set1(0x7fffffff));\
+return vm_or(vi_cmpgt(vi_set1(113<<23),size),vi_cmpgt(size,vi_set1((143<<23)-1)));}\
+OXI_INLINE vi OXI_ISA(f16_round_normal)(vi bits){\
+vi sign=vi_sra(vi_and(bits,vi_set1((int32_t)0x80000000u)),16);\
+vi size=vi_and(bits,vi_set1(0x7fffffff)),odd=vi_and(vi_srl(size,13),vi_set1(1));\
+return vi_or(sign,vi_srl(vi_add(vi_add(size,odd),vi_set1(0xfff-((127-15)<<23))),13));}\
+OXI_INLINE void vf_store_f16(uint16_t*p,vf a){\
+vi bits=vf_as_vi(a),normal=OXI_ISA(f16_round_normal)(bits);\
+if(!vm_any(OXI_ISA(f16_rounds_unusually)(bits))){\
+vi_store_16(p,normal);\
+return;}\
+vi size=vi_and(bits,vi_set1(0x7fffffff)),sign=vi_srl(vi_xor(bits,size),16);\
+vi small=vi_sub(vf_as_vi(vf_add(vi_as_vf(size),vf_set1(0.5f))),vf_as_vi(vf_set1(0.5f)));\
+vi large=vi_select(vi_cmpgt(size,vi_set1(255<<23)),vi_set1(0x7e00),vi_set1(0x7c00));\
+vi half=vi_select(vi_cmpgt(size,vi_set1((143<<23)-1)),vi_or(large,sign),normal);\
 vi_store_16(p,vi_select(vi_cmpgt(vi_set1(113<<23),size),vi_or(small,sign),half));}
 /* >>cpu/simd/bf16.inc */
 #define OXI_ROWS_OF_CPU_SIMD_BF16 \
-OXI_INLINE vf vf_load_bf16(const uint16_t*p){return vi_as_vf(vi_sll(vi_load_u16(p),16));} \
-OXI_INLINE vi OXI_ISA(bf16_round)(vf a){ \
-vi bits=vf_as_vi(a),odd=vi_and(vi_srl(bits,16),vi_set1(1)); \
-return vi_add(vi_add(bits,odd),vi_set1(0x7fff));} \
-OXI_INLINE void vf_store_bf16(uint16_t*p,vf a){ \
-vi quiet=vi_or(vf_as_vi(a),vi_set1(0x400000)); \
+OXI_INLINE vf vf_load_bf16(const uint16_t*p){return vi_as_vf(vi_sll(vi_load_u16(p),16));}\
+OXI_INLINE vi OXI_ISA(bf16_round)(vf a){\
+vi bits=vf_as_vi(a),odd=vi_and(vi_srl(bits,16),vi_set1(1));\
+return vi_add(vi_add(bits,odd),vi_set1(0x7fff));}\
+OXI_INLINE void vf_store_bf16(uint16_t*p,vf a){\
+vi quiet=vi_or(vf_as_vi(a),vi_set1(0x400000));\
 vi_store_16(p,vi_srl(vi_select(vf_unord(a,a),quiet,OXI_ISA(bf16_round)(a)),16));}
 /* >>cpu/simd/float256.inc */
 #define OXI_ROWS_OF_CPU_SIMD_FLOAT256 \
-OXI_INLINE vf vf_and(vf a,vf b){return _mm256_and_ps(a,b);} \
-OXI_INLINE vf vf_or(vf a,vf b){return _mm256_or_ps(a,b);} \
-OXI_INLINE vf vf_xor(vf a,vf b){return _mm256_xor_ps(a,b);} \
-OXI_INLINE vf vf_andnot(vf a,vf b){return _mm256_andnot_ps(a,b);} \
-OXI_INLINE vd vd_and(vd a,vd b){return _mm256_and_pd(a,b);} \
-OXI_INLINE vd vd_or(vd a,vd b){return _mm256_or_pd(a,b);} \
-OXI_INLINE vd vd_xor(vd a,vd b){return _mm256_xor_pd(a,b);} \
-OXI_INLINE vd vd_andnot(vd a,vd b){return _mm256_andnot_pd(a,b);} \
-static const int32_t OXI_ISA(first)[16]={-1,-1,-1,-1,-1,-1,-1,-1,0,0,0,0,0,0,0,0}; \
-OXI_INLINE __m256i OXI_ISA(first_n)(int64_t n){ \
-return _mm256_loadu_si256((const __m256i*)(const void*)(OXI_ISA(first)+8-n));} \
-OXI_INLINE vf vf_load(const float*p){return _mm256_loadu_ps(p);} \
-OXI_INLINE void vf_store(float*p,vf a){_mm256_storeu_ps(p,a);} \
-OXI_INLINE void vf_stream(float*p,vf a){_mm256_stream_ps(p,a);} \
-OXI_INLINE vf vf_load_n(const float*p,int64_t n){return _mm256_maskload_ps(p,OXI_ISA(first_n)(n));} \
-OXI_INLINE void vf_store_n(float*p,vf a,int64_t n){_mm256_maskstore_ps(p,OXI_ISA(first_n)(n),a);} \
-OXI_INLINE vf vf_set1(float a){return _mm256_set1_ps(a);} \
-OXI_INLINE vf vf_zero(void){return _mm256_setzero_ps();} \
-OXI_INLINE vf vf_add(vf a,vf b){return _mm256_add_ps(a,b);} \
-OXI_INLINE vf vf_sub(vf a,vf b){return _mm256_sub_ps(a,b);} \
-OXI_INLINE vf vf_mul(vf a,vf b){return _mm256_mul_ps(a,b);} \
-OXI_INLINE vf vf_div(vf a,vf b){return _mm256_div_ps(a,b);} \
-OXI_INLINE vf vf_min(vf a,vf b){return _mm256_min_ps(a,b);} \
-OXI_INLINE vf vf_max(vf a,vf b){return _mm256_max_ps(a,b);} \
-OXI_INLINE vf vf_sqrt(vf a){return _mm256_sqrt_ps(a);} \
-OXI_INLINE vf vf_round(vf a){return _mm256_round_ps(a,_MM_FROUND_TO_NEAREST_INT|_MM_FROUND_NO_EXC);} \
-OXI_INLINE vf vf_floor(vf a){return _mm256_floor_ps(a);} \
-OXI_INLINE vf vf_ceil(vf a){return _mm256_ceil_ps(a);} \
-OXI_INLINE vf vf_trunc(vf a){return _mm256_round_ps(a,_MM_FROUND_TO_ZERO|_MM_FROUND_NO_EXC);} \
-OXI_INLINE vm vf_lt(vf a,vf b){return _mm256_cmp_ps(a,b,_CMP_LT_OQ);} \
-OXI_INLINE vm vf_le(vf a,vf b){return _mm256_cmp_ps(a,b,_CMP_LE_OQ);} \
-OXI_INLINE vm vf_eq(vf a,vf b){return _mm256_cmp_ps(a,b,_CMP_EQ_OQ);} \
-OXI_INLINE vm vf_ne(vf a,vf b){return _mm256_cmp_ps(a,b,_CMP_NEQ_UQ);} \
-OXI_INLINE vm vf_unord(vf a,vf b){return _mm256_cmp_ps(a,b,_CMP_UNORD_Q);} \
-OXI_INLINE float vf_hsum(vf a){ \
-__m128 b=_mm_add_ps(_mm256_castps256_ps128(a),_mm256_extractf128_ps(a,1)); \
-b=_mm_add_ps(b,_mm_movehl_ps(b,b)); \
-return _mm_cvtss_f32(_mm_add_ss(b,_mm_shuffle_ps(b,b,1)));} \
-OXI_INLINE float vf_hmax(vf a){ \
-__m128 b=_mm_max_ps(_mm256_castps256_ps128(a),_mm256_extractf128_ps(a,1)); \
-b=_mm_max_ps(b,_mm_movehl_ps(b,b)); \
-return _mm_cvtss_f32(_mm_max_ss(b,_mm_shuffle_ps(b,b,1)));} \
-OXI_INLINE float vf_hmin(vf a){ \
-__m128 b=_mm_min_ps(_mm256_castps256_ps128(a),_mm256_extractf128_ps(a,1)); \
-b=_mm_min_ps(b,_mm_movehl_ps(b,b)); \
-return _mm_cvtss_f32(_mm_min_ss(b,_mm_shuffle_ps(b,b,1)));} \
-OXI_INLINE vm vm_and(vm a,vm b){return _mm256_and_ps(a,b);} \
-OXI_INLINE vm vm_or(vm a,vm b){return _mm256_or_ps(a,b);} \
-OXI_INLINE vm vm_not(vm a){return _mm256_xor_ps(a,_mm256_castsi256_ps(_mm256_set1_epi32(-1)));} \
-OXI_INLINE bool vm_any(vm a){return _mm256_movemask_ps(a)!=0;} \
-OXI_INLINE unsigned vm_bits(vm a){return(unsigned)_mm256_movemask_ps(a);} \
-OXI_INLINE vmd vmd_and(vmd a,vmd b){return _mm256_and_pd(a,b);} \
-OXI_INLINE vmd vmd_or(vmd a,vmd b){return _mm256_or_pd(a,b);} \
-OXI_INLINE vmd vmd_not(vmd a){return _mm256_xor_pd(a,_mm256_castsi256_pd(_mm256_set1_epi32(-1)));} \
-OXI_INLINE bool vmd_any(vmd a){return _mm256_movemask_pd(a)!=0;} \
-OXI_INLINE unsigned vmd_bits(vmd a){return(unsigned)_mm256_movemask_pd(a);} \
-OXI_INLINE __m256i OXI_ISA(first_n_pairs)(int64_t n){ \
-return _mm256_loadu_si256((const __m256i*)(const void*)(OXI_ISA(first)+8-2*n));} \
-OXI_INLINE vd vd_load(const double*p){return _mm256_loadu_pd(p);} \
-OXI_INLINE void vd_store(double*p,vd a){_mm256_storeu_pd(p,a);} \
-OXI_INLINE vd vd_load_n(const double*p,int64_t n){ \
-return _mm256_maskload_pd(p,OXI_ISA(first_n_pairs)(n));} \
-OXI_INLINE void vd_store_n(double*p,vd a,int64_t n){ \
-_mm256_maskstore_pd(p,OXI_ISA(first_n_pairs)(n),a);} \
-OXI_INLINE vd vd_set1(double a){return _mm256_set1_pd(a);} \
-OXI_INLINE vd vd_zero(void){return _mm256_setzero_pd();} \
-OXI_INLINE vd vd_add(vd a,vd b){return _mm256_add_pd(a,b);} \
-OXI_INLINE vd vd_sub(vd a,vd b){return _mm256_sub_pd(a,b);} \
-OXI_INLINE vd vd_mul(vd a,vd b){return _mm256_mul_pd(a,b);} \
-OXI_INLINE vd vd_div(vd a,vd b){return _mm256_div_pd(a,b);} \
-OXI_INLINE vd vd_min(vd a,vd b){return _mm256_min_pd(a,b);} \
-OXI_INLINE vd vd_max(vd a,vd b){return _mm256_max_pd(a,b);} \
-OXI_INLINE vd vd_sqrt(vd a){return _mm256_sqrt_pd(a);} \
-OXI_INLINE vd vd_round(vd a){return _mm256_round_pd(a,_MM_FROUND_TO_NEAREST_INT|_MM_FROUND_NO_EXC);} \
-OXI_INLINE vd vd_floor(vd a){return _mm256_floor_pd(a);} \
-OXI_INLINE vd vd_ceil(vd a){return _mm256_ceil_pd(a);} \
-OXI_INLINE vd vd_trunc(vd a){return _mm256_round_pd(a,_MM_FROUND_TO_ZERO|_MM_FROUND_NO_EXC);} \
-OXI_INLINE vmd vd_lt(vd a,vd b){return _mm256_cmp_pd(a,b,_CMP_LT_OQ);} \
-OXI_INLINE vmd vd_le(vd a,vd b){return _mm256_cmp_pd(a,b,_CMP_LE_OQ);} \
-OXI_INLINE vmd vd_eq(vd a,vd b){return _mm256_cmp_pd(a,b,_CMP_EQ_OQ);} \
-OXI_INLINE vmd vd_ne(vd a,vd b){return _mm256_cmp_pd(a,b,_CMP_NEQ_UQ);} \
-OXI_INLINE vmd vd_unord(vd a,vd b){return _mm256_cmp_pd(a,b,_CMP_UNORD_Q);} \
-OXI_INLINE double vd_hsum(vd a){ \
-__m128d b=_mm_add_pd(_mm256_castpd256_pd128(a),_mm256_extractf128_pd(a,1)); \
-return _mm_cvtsd_f64(_mm_add_sd(b,_mm_unpackhi_pd(b,b)));} \
-OXI_INLINE vd vd_from_vf_lo(vf a){return _mm256_cvtps_pd(_mm256_castps256_ps128(a));} \
-OXI_INLINE vd vd_from_vf_hi(vf a){return _mm256_cvtps_pd(_mm256_extractf128_ps(a,1));} \
-OXI_INLINE vf vf_from_vd(vd lo,vd hi){ \
-return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm256_cvtpd_ps(lo)),_mm256_cvtpd_ps(hi),1);} \
-OXI_INLINE vd vd_load_f32(const float*p){return _mm256_cvtps_pd(_mm_loadu_ps(p));} \
+OXI_INLINE vf vf_and(vf a,vf b){return _mm256_and_ps(a,b);}\
+OXI_INLINE vf vf_or(vf a,vf b){return _mm256_or_ps(a,b);}\
+OXI_INLINE vf vf_xor(vf a,vf b){return _mm256_xor_ps(a,b);}\
+OXI_INLINE vf vf_andnot(vf a,vf b){return _mm256_andnot_ps(a,b);}\
+OXI_INLINE vd vd_and(vd a,vd b){return _mm256_and_pd(a,b);}\
+OXI_INLINE vd vd_or(vd a,vd b){return _mm256_or_pd(a,b);}\
+OXI_INLINE vd vd_xor(vd a,vd b){return _mm256_xor_pd(a,b);}\
+OXI_INLINE vd vd_andnot(vd a,vd b){return _mm256_andnot_pd(a,b);}\
+static const int32_t OXI_ISA(first)[16]={-1,-1,-1,-1,-1,-1,-1,-1,0,0,0,0,0,0,0,0};\
+OXI_INLINE __m256i OXI_ISA(first_n)(int64_t n){\
+return _mm256_loadu_si256((const __m256i*)(const void*)(OXI_ISA(first)+8-n));}\
+OXI_INLINE vf vf_load(const float*p){return _mm256_loadu_ps(p);}\
+OXI_INLINE void vf_store(float*p,vf a){_mm256_storeu_ps(p,a);}\
+OXI_INLINE void vf_stream(float*p,vf a){_mm256_stream_ps(p,a);}\
+OXI_INLINE vf vf_load_n(const float*p,int64_t n){return _mm256_maskload_ps(p,OXI_ISA(first_n)(n));}\
+OXI_INLINE void vf_store_n(float*p,vf a,int64_t n){_mm256_maskstore_ps(p,OXI_ISA(first_n)(n),a);}\
+OXI_INLINE vf vf_set1(float a){return _mm256_set1_ps(a);}\
+OXI_INLINE vf vf_zero(void){return _mm256_setzero_ps();}\
+OXI_INLINE vf vf_add(vf a,vf b){return _mm256_add_ps(a,b);}\
+OXI_INLINE vf vf_sub(vf a,vf b){return _mm256_sub_ps(a,b);}\
+OXI_INLINE vf vf_mul(vf a,vf b){return _mm256_mul_ps(a,b);}\
+OXI_INLINE vf vf_div(vf a,vf b){return _mm256_div_ps(a,b);}\
+OXI_INLINE vf vf_min(vf a,vf b){return _mm256_min_ps(a,b);}\
+OXI_INLINE vf vf_max(vf a,vf b){return _mm256_max_ps(a,b);}\
+OXI_INLINE vf vf_sqrt(vf a){return _mm256_sqrt_ps(a);}\
+OXI_INLINE vf vf_round(vf a){return _mm256_round_ps(a,_MM_FROUND_TO_NEAREST_INT|_MM_FROUND_NO_EXC);}\
+OXI_INLINE vf vf_floor(vf a){return _mm256_floor_ps(a);}\
+OXI_INLINE vf vf_ceil(vf a){return _mm256_ceil_ps(a);}\
+OXI_INLINE vf vf_trunc(vf a){return _mm256_round_ps(a,_MM_FROUND_TO_ZERO|_MM_FROUND_NO_EXC);}\
+OXI_INLINE vm vf_lt(vf a,vf b){return _mm256_cmp_ps(a,b,_CMP_LT_OQ);}\
+OXI_INLINE vm vf_le(vf a,vf b){return _mm256_cmp_ps(a,b,_CMP_LE_OQ);}\
+OXI_INLINE vm vf_eq(vf a,vf b){return _mm256_cmp_ps(a,b,_CMP_EQ_OQ);}\
+OXI_INLINE vm vf_ne(vf a,vf b){return _mm256_cmp_ps(a,b,_CMP_NEQ_UQ);}\
+OXI_INLINE vm vf_unord(vf a,vf b){return _mm256_cmp_ps(a,b,_CMP_UNORD_Q);}\
+OXI_INLINE float vf_hsum(vf a){\
+__m128 b=_mm_add_ps(_mm256_castps256_ps128(a),_mm256_extractf128_ps(a,1));\
+b=_mm_add_ps(b,_mm_movehl_ps(b,b));\
+return _mm_cvtss_f32(_mm_add_ss(b,_mm_shuffle_ps(b,b,1)));}\
+OXI_INLINE float vf_hmax(vf a){\
+__m128 b=_mm_max_ps(_mm256_castps256_ps128(a),_mm256_extractf128_ps(a,1));\
+b=_mm_max_ps(b,_mm_movehl_ps(b,b));\
+return _mm_cvtss_f32(_mm_max_ss(b,_mm_shuffle_ps(b,b,1)));}\
+OXI_INLINE float vf_hmin(vf a){\
+__m128 b=_mm_min_ps(_mm256_castps256_ps128(a),_mm256_extractf128_ps(a,1));\
+b=_mm_min_ps(b,_mm_movehl_ps(b,b));\
+return _mm_cvtss_f32(_mm_min_ss(b,_mm_shuffle_ps(b,b,1)));}\
+OXI_INLINE vm vm_and(vm a,vm b){return _mm256_and_ps(a,b);}\
+OXI_INLINE vm vm_or(vm a,vm b){return _mm256_or_ps(a,b);}\
+OXI_INLINE vm vm_not(vm a){return _mm256_xor_ps(a,_mm256_castsi256_ps(_mm256_set1_epi32(-1)));}\
+OXI_INLINE bool vm_any(vm a){return _mm256_movemask_ps(a)!=0;}\
+OXI_INLINE unsigned vm_bits(vm a){return(unsigned)_mm256_movemask_ps(a);}\
+OXI_INLINE vmd vmd_and(vmd a,vmd b){return _mm256_and_pd(a,b);}\
+OXI_INLINE vmd vmd_or(vmd a,vmd b){return _mm256_or_pd(a,b);}\
+OXI_INLINE vmd vmd_not(vmd a){return _mm256_xor_pd(a,_mm256_castsi256_pd(_mm256_set1_epi32(-1)));}\
+OXI_INLINE bool vmd_any(vmd a){return _mm256_movemask_pd(a)!=0;}\
+OXI_INLINE unsigned vmd_bits(vmd a){return(unsigned)_mm256_movemask_pd(a);}\
+OXI_INLINE __m256i OXI_ISA(first_n_pairs)(int64_t n){\
+return _mm256_loadu_si256((const __m256i*)(const void*)(OXI_ISA(first)+8-2*n));}\
+OXI_INLINE vd vd_load(const double*p){return _mm256_loadu_pd(p);}\
+OXI_INLINE void vd_store(double*p,vd a){_mm256_storeu_pd(p,a);}\
+OXI_INLINE vd vd_load_n(const double*p,int64_t n){\
+return _mm256_maskload_pd(p,OXI_ISA(first_n_pairs)(n));}\
+OXI_INLINE void vd_store_n(double*p,vd a,int64_t n){\
+_mm256_maskstore_pd(p,OXI_ISA(first_n_pairs)(n),a);}\
+OXI_INLINE vd vd_set1(double a){return _mm256_set1_pd(a);}\
+OXI_INLINE vd vd_zero(void){return _mm256_setzero_pd();}\
+OXI_INLINE vd vd_add(vd a,vd b){return _mm256_add_pd(a,b);}\
+OXI_INLINE vd vd_sub(vd a,vd b){return _mm256_sub_pd(a,b);}\
+OXI_INLINE vd vd_mul(vd a,vd b){return _mm256_mul_pd(a,b);}\
+OXI_INLINE vd vd_div(vd a,vd b){return _mm256_div_pd(a,b);}\
+OXI_INLINE vd vd_min(vd a,vd b){return _mm256_min_pd(a,b);}\
+OXI_INLINE vd vd_max(vd a,vd b){return _mm256_max_pd(a,b);}\
+OXI_INLINE vd vd_sqrt(vd a){return _mm256_sqrt_pd(a);}\
+OXI_INLINE vd vd_round(vd a){return _mm256_round_pd(a,_MM_FROUND_TO_NEAREST_INT|_MM_FROUND_NO_EXC);}\
+OXI_INLINE vd vd_floor(vd a){return _mm256_floor_pd(a);}\
+OXI_INLINE vd vd_ceil(vd a){return _mm256_ceil_pd(a);}\
+OXI_INLINE vd vd_trunc(vd a){return _mm256_round_pd(a,_MM_FROUND_TO_ZERO|_MM_FROUND_NO_EXC);}\
+OXI_INLINE vmd vd_lt(vd a,vd b){return _mm256_cmp_pd(a,b,_CMP_LT_OQ);}\
+OXI_INLINE vmd vd_le(vd a,vd b){return _mm256_cmp_pd(a,b,_CMP_LE_OQ);}\
+OXI_INLINE vmd vd_eq(vd a,vd b){return _mm256_cmp_pd(a,b,_CMP_EQ_OQ);}\
+OXI_INLINE vmd vd_ne(vd a,vd b){return _mm256_cmp_pd(a,b,_CMP_NEQ_UQ);}\
+OXI_INLINE vmd vd_unord(vd a,vd b){return _mm256_cmp_pd(a,b,_CMP_UNORD_Q);}\
+OXI_INLINE double vd_hsum(vd a){\
+__m128d b=_mm_add_pd(_mm256_castpd256_pd128(a),_mm256_extractf128_pd(a,1));\
+return _mm_cvtsd_f64(_mm_add_sd(b,_mm_unpackhi_pd(b,b)));}\
+OXI_INLINE vd vd_from_vf_lo(vf a){return _mm256_cvtps_pd(_mm256_castps256_ps128(a));}\
+OXI_INLINE vd vd_from_vf_hi(vf a){return _mm256_cvtps_pd(_mm256_extractf128_ps(a,1));}\
+OXI_INLINE vf vf_from_vd(vd lo,vd hi){\
+return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm256_cvtpd_ps(lo)),_mm256_cvtpd_ps(hi),1);}\
+OXI_INLINE vd vd_load_f32(const float*p){return _mm256_cvtps_pd(_mm_loadu_ps(p));}\
 OXI_INLINE void vd_store_f32(float*p,vd a){_mm_storeu_ps(p,_mm256_cvtpd_ps(a));}
 /* >>cpu/reduce/reduce_sum.inc */
 #define OXI_ROWS_OF_CPU_REDUCE_REDUCE_SUM \
-static OXI_ALIGNED OXI_UNUSED void OXI_NAME(sum_row)(const oxi_kernels*k,oxi_partial*p,int64_t n, \
- const void*elements,int64_t position){ \
-const OXI_T*x=(const OXI_T*)elements; \
-OXI_A s0=0,s1=0,s2=0,s3=0,s4=0,s5=0,s6=0,s7=0; \
-int64_t i=0; \
-(void)k; \
-(void)position; \
-for(;i+8<=n;i+=8){ \
-s0+=(OXI_A)OXI_READ(x[i]); \
-s1+=(OXI_A)OXI_READ(x[i+1]); \
-s2+=(OXI_A)OXI_READ(x[i+2]); \
-s3+=(OXI_A)OXI_READ(x[i+3]); \
-s4+=(OXI_A)OXI_READ(x[i+4]); \
-s5+=(OXI_A)OXI_READ(x[i+5]); \
-s6+=(OXI_A)OXI_READ(x[i+6]); \
-s7+=(OXI_A)OXI_READ(x[i+7]);} \
-for(;i<n;i++)s0+=(OXI_A)OXI_READ(x[i]); \
-*(OXI_A*)p->a+=((s0+s4)+(s2+s6))+((s1+s5)+(s3+s7));} \
-static OXI_ALIGNED void OXI_NAME(sum_strip)(OXI_A*total,int64_t width,int64_t rows,const OXI_T*x, \
- int64_t row_stride){ \
-OXI_ALIGNED OXI_A sum[OXI_STRIP]; \
-if(width==OXI_STRIP){ \
-memcpy(sum,total,sizeof sum); \
-for(int64_t r=0;r<rows;r++,x+=row_stride){ \
-for(int c=0;c<OXI_STRIP;c++)sum[c]+=(OXI_A)OXI_READ(x[c]);} \
-memcpy(total,sum,sizeof sum); \
-return;} \
-for(int64_t r=0;r<rows;r++,x+=row_stride){ \
-for(int64_t c=0;c<width;c++)total[c]+=(OXI_A)OXI_READ(x[c]);}} \
-static OXI_ALIGNED OXI_UNUSED void OXI_NAME(sum_columns)(const oxi_kernels*k,oxi_partial*p, \
- int64_t width,int64_t rows,const void*elements,int64_t row_stride,int64_t position){ \
-const OXI_T*x=(const OXI_T*)elements; \
-OXI_A*total=(OXI_A*)p->a; \
-(void)k; \
-(void)position; \
-for(int64_t c=0;c<width;c+=OXI_STRIP){ \
+static OXI_ALIGNED OXI_UNUSED void OXI_NAME(sum_row)(const oxi_kernels*k,oxi_partial*p,int64_t n,\
+ const void*elements,int64_t position){\
+const OXI_T*x=(const OXI_T*)elements;\
+OXI_A s0=0,s1=0,s2=0,s3=0,s4=0,s5=0,s6=0,s7=0;\
+int64_t i=0;\
+(void)k;\
+(void)position;\
+for(;i+8<=n;i+=8){\
+s0+=(OXI_A)OXI_READ(x[i]);\
+s1+=(OXI_A)OXI_READ(x[i+1]);\
+s2+=(OXI_A)OXI_READ(x[i+2]);\
+s3+=(OXI_A)OXI_READ(x[i+3]);\
+s4+=(OXI_A)OXI_READ(x[i+4]);\
+s5+=(OXI_A)OXI_READ(x[i+5]);\
+s6+=(OXI_A)OXI_READ(x[i+6]);\
+s7+=(OXI_A)OXI_READ(x[i+7]);}\
+for(;i<n;i++)s0+=(OXI_A)OXI_READ(x[i]);\
+*(OXI_A*)p->a+=((s0+s4)+(s2+s6))+((s1+s5)+(s3+s7));}\
+static OXI_ALIGNED void OXI_NAME(sum_strip)(OXI_A*total,int64_t width,int64_t rows,const OXI_T*x,\
+ int64_t row_stride){\
+OXI_ALIGNED OXI_A sum[OXI_STRIP];\
+if(width==OXI_STRIP){\
+memcpy(sum,total,sizeof sum);\
+for(int64_t r=0;r<rows;r++,x+=row_stride){\
+for(int c=0;c<OXI_STRIP;c++)sum[c]+=(OXI_A)OXI_READ(x[c]);}\
+memcpy(total,sum,sizeof sum);\
+return;}\
+for(int64_t r=0;r<rows;r++,x+=row_stride){\
+for(int64_t c=0;c<width;c++)total[c]+=(OXI_A)OXI_READ(x[c]);}}\
+static OXI_ALIGNED OXI_UNUSED void OXI_NAME(sum_columns)(const oxi_kernels*k,oxi_partial*p,\
+ int64_t width,int64_t rows,const void*elements,int64_t row_stride,int64_t position){\
+const OXI_T*x=(const OXI_T*)elements;\
+OXI_A*total=(OXI_A*)p->a;\
+(void)k;\
+(void)position;\
+for(int64_t c=0;c<width;c+=OXI_STRIP){\
 OXI_NAME(sum_strip)(total+c,oxi_min_i64(width-c,OXI_STRIP),rows,x+c,row_stride);}}
 /* >>cpu/kernels/micro.inc */
 #define OXI_ROWS_OF_CPU_KERNELS_MICRO \
-OXI_INLINE void OXI_G(int64_t k,const void*a_panel,const void*b_panel,void*c_tile,int64_t ldc, \
- bool accumulate,const void*next,bool way){ \
-const OXI_G_T*a=(const OXI_G_T*)a_panel,*b=(const OXI_G_T*)b_panel; \
-const char*soon=(const char*)next; \
-OXI_G_T*c=(OXI_G_T*)c_tile; \
-(void)way; \
-OXI_G_ROWS(OXI_G_BEGIN) \
-int64_t last=k<OXI_LAST_STEPS?k:OXI_LAST_STEPS; \
-for(int part=0;part<2;part++){ \
-int64_t left=part?last:k-last; \
-if(part){OXI_G_ROWS(OXI_G_SOON)} \
-for(;left>=4;left-=4){ \
-OXI_G_STEP(0)OXI_G_STEP(1)OXI_G_STEP(2)OXI_G_STEP(3) \
-a+=4*OXI_G_A_STEP; \
-b+=8*OXI_G_LANES; \
-OXI_PREFETCH_FAR(soon); \
-soon+=4*OXI_PREFETCH_A_STEP;} \
-for(;left>0;left--){ \
-OXI_G_STEP(0) \
-a+=OXI_G_A_STEP; \
-b+=2*OXI_G_LANES;}} \
+OXI_INLINE void OXI_G(int64_t k,const void*a_panel,const void*b_panel,void*c_tile,int64_t ldc,\
+ bool accumulate,const void*next,bool way){\
+const OXI_G_T*a=(const OXI_G_T*)a_panel,*b=(const OXI_G_T*)b_panel;\
+const char*soon=(const char*)next;\
+OXI_G_T*c=(OXI_G_T*)c_tile;\
+(void)way;\
+OXI_G_ROWS(OXI_G_BEGIN)\
+int64_t last=k<OXI_LAST_STEPS?k:OXI_LAST_STEPS;\
+for(int part=0;part<2;part++){\
+int64_t left=part?last:k-last;\
+if(part){OXI_G_ROWS(OXI_G_SOON)}\
+for(;left>=4;left-=4){\
+OXI_G_STEP(0)OXI_G_STEP(1)OXI_G_STEP(2)OXI_G_STEP(3)\
+a+=4*OXI_G_A_STEP;\
+b+=8*OXI_G_LANES;\
+OXI_PREFETCH_FAR(soon);\
+soon+=4*OXI_PREFETCH_A_STEP;}\
+for(;left>0;left--){\
+OXI_G_STEP(0)\
+a+=OXI_G_A_STEP;\
+b+=2*OXI_G_LANES;}}\
 OXI_G_ROWS(OXI_G_END)}
 /* >>cpu/reduce/reduce_extreme.inc */
 #define OXI_ROWS_OF_CPU_REDUCE_REDUCE_EXTREME \
-static OXI_ALIGNED OXI_UNUSED OXI_T OXI_EXTREME(plain_of)(int64_t n,const OXI_T*x){ \
-OXI_T b0=x[0],b1=b0; \
-int64_t i=0; \
-for(;i+2<=n;i+=2){ \
-b0=OXI_BEATS(x[i],b0)||OXI_IS_NAN(x[i])?x[i]:b0; \
-b1=OXI_BEATS(x[i+1],b1)||OXI_IS_NAN(x[i+1])?x[i+1]:b1;} \
-if(i<n)b0=OXI_WINS(x[i],b0)?x[i]:b0; \
-return OXI_WINS(b1,b0)?b1:b0;} \
-static OXI_ALIGNED OXI_T OXI_EXTREME(of)(const oxi_kernels*k,int64_t n,const OXI_T*x){ \
-return OXI_EXTREME_OF(k,n,x);} \
-static OXI_ALIGNED void OXI_EXTREME(row)(const oxi_kernels*k,oxi_partial*p,int64_t n, \
- const void*elements,int64_t position){ \
-OXI_T*best=(OXI_T*)p->a,found=OXI_EXTREME(of)(k,n,(const OXI_T*)elements); \
-(void)position; \
-if(p->count==0||OXI_WINS(found,*best))*best=found;} \
-static OXI_ALIGNED void OXI_EXTREME(columns)(const oxi_kernels*k,oxi_partial*p,int64_t width, \
- int64_t rows,const void*elements,int64_t row_stride,int64_t position){ \
-const OXI_T*x=(const OXI_T*)elements; \
-(void)position; \
-if(p->count==0)memcpy(p->a,x,(size_t)width*sizeof(OXI_T)); \
-for(int64_t r=p->count==0;r<rows;r++){ \
-const void*in[2]; \
-in[0]=p->a; \
-in[1]=x+r*row_stride; \
-k->map[OXI_MAP_OP][OXI_LANE](width,in,p->a,&oxi_plain_numbers);}} \
-static void OXI_EXTREME(merge)(oxi_partial*p,int64_t width,const oxi_partial*later){ \
-OXI_T*best=(OXI_T*)p->a; \
-const OXI_T*other=(const OXI_T*)later->a; \
-for(int64_t c=0;c<width;c++)best[c]=OXI_WINS(other[c],best[c])?other[c]:best[c];} \
-static OXI_ALIGNED int64_t OXI_EXTREME(place_of)(int64_t n,const OXI_T*x,OXI_T found){ \
-int64_t i=0; \
-for(int hit=0;i+OXI_STRIP<=n;i+=OXI_STRIP){ \
-for(int j=0;j<OXI_STRIP;j++)hit|=x[i+j]==found||OXI_IS_NAN(x[i+j]); \
-if(hit)break;} \
-while(i<n-1&& !(x[i]==found||OXI_IS_NAN(x[i])))i++; \
-return i;} \
-static OXI_ALIGNED void OXI_EXTREME(place_row)(const oxi_kernels*k,oxi_partial*p,int64_t n, \
- const void*elements,int64_t position){ \
-const OXI_T*x=(const OXI_T*)elements; \
-OXI_T*best=(OXI_T*)p->a; \
-int64_t*place=(int64_t*)p->b; \
-for(int64_t done=0,m;done<n;done +=m){ \
-OXI_T found; \
-int64_t i; \
-m=oxi_min_i64(n-done,OXI_REDUCE_BLOCK); \
-found=OXI_EXTREME(of)(k,m,x+done); \
-if(p->count+done>0&& !OXI_WINS(found,*best))continue; \
-i=OXI_EXTREME(place_of)(m,x+done,found); \
-*best=x[done +i]; \
-*place=position+done +i;}} \
-static OXI_ALIGNED void OXI_EXTREME(place_columns)(const oxi_kernels*k,oxi_partial*p,int64_t width, \
- int64_t rows,const void*elements,int64_t row_stride,int64_t position){ \
-const OXI_T*x=(const OXI_T*)elements; \
-OXI_T*best=(OXI_T*)p->a,found[OXI_REDUCE_COLUMNS]; \
-int64_t*place=(int64_t*)p->b; \
-oxi_partial block=oxi_partial_of(NULL,NULL); \
-block.a=found; \
-OXI_EXTREME(columns)(k,&block,width,rows,elements,row_stride,position); \
-for(int64_t c=0;c<width;c++){ \
-int64_t r=0; \
-if(p->count>0&& !OXI_WINS(found[c],best[c]))continue; \
-while(r<rows-1&& !(x[r*row_stride +c]==found[c]||OXI_IS_NAN(x[r*row_stride +c])))r++; \
-best[c]=x[r*row_stride +c]; \
-place[c]=position+r;}} \
-static void OXI_EXTREME(place_merge)(oxi_partial*p,int64_t width,const oxi_partial*later){ \
-OXI_T*best=(OXI_T*)p->a; \
-const OXI_T*other=(const OXI_T*)later->a; \
-for(int64_t c=0;c<width;c++){ \
-if(!OXI_WINS(other[c],best[c]))continue; \
-best[c]=other[c]; \
+static OXI_ALIGNED OXI_UNUSED OXI_T OXI_EXTREME(plain_of)(int64_t n,const OXI_T*x){\
+OXI_T b0=x[0],b1=b0;\
+int64_t i=0;\
+for(;i+2<=n;i+=2){\
+b0=OXI_BEATS(x[i],b0)||OXI_IS_NAN(x[i])?x[i]:b0;\
+b1=OXI_BEATS(x[i+1],b1)||OXI_IS_NAN(x[i+1])?x[i+1]:b1;}\
+if(i<n)b0=OXI_WINS(x[i],b0)?x[i]:b0;\
+return OXI_WINS(b1,b0)?b1:b0;}\
+static OXI_ALIGNED OXI_T OXI_EXTREME(of)(const oxi_kernels*k,int64_t n,const OXI_T*x){\
+return OXI_EXTREME_OF(k,n,x);}\
+static OXI_ALIGNED void OXI_EXTREME(row)(const oxi_kernels*k,oxi_partial*p,int64_t n,\
+ const void*elements,int64_t position){\
+OXI_T*best=(OXI_T*)p->a,found=OXI_EXTREME(of)(k,n,(const OXI_T*)elements);\
+(void)position;\
+if(p->count==0||OXI_WINS(found,*best))*best=found;}\
+static OXI_ALIGNED void OXI_EXTREME(columns)(const oxi_kernels*k,oxi_partial*p,int64_t width,\
+ int64_t rows,const void*elements,int64_t row_stride,int64_t position){\
+const OXI_T*x=(const OXI_T*)elements;\
+(void)position;\
+if(p->count==0)memcpy(p->a,x,(size_t)width*sizeof(OXI_T));\
+for(int64_t r=p->count==0;r<rows;r++){\
+const void*in[2];\
+in[0]=p->a;\
+in[1]=x+r*row_stride;\
+k->map[OXI_MAP_OP][OXI_LANE](width,in,p->a,&oxi_plain_numbers);}}\
+static void OXI_EXTREME(merge)(oxi_partial*p,int64_t width,const oxi_partial*later){\
+OXI_T*best=(OXI_T*)p->a;\
+const OXI_T*other=(const OXI_T*)later->a;\
+for(int64_t c=0;c<width;c++)best[c]=OXI_WINS(other[c],best[c])?other[c]:best[c];}\
+static OXI_ALIGNED int64_t OXI_EXTREME(place_of)(int64_t n,const OXI_T*x,OXI_T found){\
+int64_t i=0;\
+for(int hit=0;i+OXI_STRIP<=n;i+=OXI_STRIP){\
+for(int j=0;j<OXI_STRIP;j++)hit|=x[i+j]==found||OXI_IS_NAN(x[i+j]);\
+if(hit)break;}\
+while(i<n-1&& !(x[i]==found||OXI_IS_NAN(x[i])))i++;\
+return i;}\
+static OXI_ALIGNED void OXI_EXTREME(place_row)(const oxi_kernels*k,oxi_partial*p,int64_t n,\
+ const void*elements,int64_t position){\
+const OXI_T*x=(const OXI_T*)elements;\
+OXI_T*best=(OXI_T*)p->a;\
+int64_t*place=(int64_t*)p->b;\
+for(int64_t done=0,m;done<n;done +=m){\
+OXI_T found;\
+int64_t i;\
+m=oxi_min_i64(n-done,OXI_REDUCE_BLOCK);\
+found=OXI_EXTREME(of)(k,m,x+done);\
+if(p->count+done>0&& !OXI_WINS(found,*best))continue;\
+i=OXI_EXTREME(place_of)(m,x+done,found);\
+*best=x[done +i];\
+*place=position+done +i;}}\
+static OXI_ALIGNED void OXI_EXTREME(place_columns)(const oxi_kernels*k,oxi_partial*p,int64_t width,\
+ int64_t rows,const void*elements,int64_t row_stride,int64_t position){\
+const OXI_T*x=(const OXI_T*)elements;\
+OXI_T*best=(OXI_T*)p->a,found[OXI_REDUCE_COLUMNS];\
+int64_t*place=(int64_t*)p->b;\
+oxi_partial block=oxi_partial_of(NULL,NULL);\
+block.a=found;\
+OXI_EXTREME(columns)(k,&block,width,rows,elements,row_stride,position);\
+for(int64_t c=0;c<width;c++){\
+int64_t r=0;\
+if(p->count>0&& !OXI_WINS(found[c],best[c]))continue;\
+while(r<rows-1&& !(x[r*row_stride +c]==found[c]||OXI_IS_NAN(x[r*row_stride +c])))r++;\
+best[c]=x[r*row_stride +c];\
+place[c]=position+r;}}\
+static void OXI_EXTREME(place_merge)(oxi_partial*p,int64_t width,const oxi_partial*later){\
+OXI_T*best=(OXI_T*)p->a;\
+const OXI_T*other=(const OXI_T*)later->a;\
+for(int64_t c=0;c<width;c++){\
+if(!OXI_WINS(other[c],best[c]))continue;\
+best[c]=other[c];\
 ((int64_t*)p->b)[c]=((const int64_t*)later->b)[c];}}
 #if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
 #ifdef __OPTIMIZE_SIZE__
@@ -1720,22 +1720,22 @@ best[c]=other[c]; \
 #define OXI_FULL_END _Pragma("GCC pop_options")
 #if __GNUC__ < 13
 #define OXI_LIGHT_PASSES \
-_Pragma("GCC optimize(\"Og\", \"expensive-optimizations\", \"inline-functions-called-once\")") \
-_Pragma("GCC optimize(\"tree-sra\", \"tree-dse\", \"if-conversion\", \"move-loop-invariants\")") \
+_Pragma("GCC optimize(\"Og\", \"expensive-optimizations\", \"inline-functions-called-once\")")\
+_Pragma("GCC optimize(\"tree-sra\", \"tree-dse\", \"if-conversion\", \"move-loop-invariants\")")\
 _Pragma("GCC optimize(\"ira-region=one\")")
 #define OXI_STRAIGHT_PASSES \
-_Pragma("GCC optimize(\"O1\", \"expensive-optimizations\", \"no-tree-pta\", \"no-tree-slsr\")") \
+_Pragma("GCC optimize(\"O1\", \"expensive-optimizations\", \"no-tree-pta\", \"no-tree-slsr\")")\
 _Pragma("GCC optimize(\"no-tree-dominator-opts\", \"no-ivopts\", \"ira-region=one\")")OXI_ALIGNED_LOOPS
 #else
 #define OXI_STRAIGHT_PASSES \
-_Pragma("GCC optimize(\"no-tree-pre\", \"no-tree-vrp\", \"no-tree-dominator-opts\", \"no-tree-pta\")") \
-_Pragma("GCC optimize(\"no-ivopts\", \"no-tree-slsr\", \"no-code-hoisting\", \"no-thread-jumps\")") \
-_Pragma("GCC optimize(\"no-tree-loop-vectorize\", \"no-tree-slp-vectorize\", \"no-schedule-insns2\")") \
-_Pragma("GCC optimize(\"no-gcse\", \"no-rerun-cse-after-loop\", \"no-cse-follow-jumps\")") \
-_Pragma("GCC optimize(\"no-crossjumping\", \"no-tree-tail-merge\", \"ira-region=one\")") \
+_Pragma("GCC optimize(\"no-tree-pre\", \"no-tree-vrp\", \"no-tree-dominator-opts\", \"no-tree-pta\")")\
+_Pragma("GCC optimize(\"no-ivopts\", \"no-tree-slsr\", \"no-code-hoisting\", \"no-thread-jumps\")")\
+_Pragma("GCC optimize(\"no-tree-loop-vectorize\", \"no-tree-slp-vectorize\", \"no-schedule-insns2\")")\
+_Pragma("GCC optimize(\"no-gcse\", \"no-rerun-cse-after-loop\", \"no-cse-follow-jumps\")")\
+_Pragma("GCC optimize(\"no-crossjumping\", \"no-tree-tail-merge\", \"ira-region=one\")")\
 OXI_ALIGNED_LOOPS
 #define OXI_LIGHT_PASSES OXI_STRAIGHT_PASSES \
-_Pragma("GCC optimize(\"no-tree-fre\", \"no-tree-loop-im\", \"no-tree-switch-conversion\")") \
+_Pragma("GCC optimize(\"no-tree-fre\", \"no-tree-loop-im\", \"no-tree-switch-conversion\")")\
 _Pragma("GCC optimize(\"no-store-merging\")")
 #endif
 #define OXI_LIGHT_BEGIN _Pragma("GCC push_options")OXI_LIGHT_PASSES
@@ -2073,7 +2073,7 @@ oxi_thread_error.status=OX_OK;
 oxi_thread_error.text[0]=0;}
 OX_API const char*ox_status_text(ox_status status){
 switch(status){
-#define OXI_X(name,value,text) \
+#define OXI_X(name,value,text)\
 case name:return text;
 OX_STATUS_LIST(OXI_X)
 #undef OXI_X
@@ -3218,13 +3218,13 @@ mapping->handle=NULL;}
 OXI_STRAIGHT_END
 OXI_FULL_BEGIN
 /* >>base/random.c */
-#define OXI_PHILOX_ROUND { \
-uint64_t p0=(uint64_t)0xD2511F53u*c0,p1=(uint64_t)0xCD9E8D57u*c2; \
-c0=(uint32_t)(p1>>32)^c1^k0; \
-c2=(uint32_t)(p0>>32)^c3^k1; \
-c1=(uint32_t)p1; \
-c3=(uint32_t)p0; \
-k0+=0x9E3779B9u; \
+#define OXI_PHILOX_ROUND {\
+uint64_t p0=(uint64_t)0xD2511F53u*c0,p1=(uint64_t)0xCD9E8D57u*c2;\
+c0=(uint32_t)(p1>>32)^c1^k0;\
+c2=(uint32_t)(p0>>32)^c3^k1;\
+c1=(uint32_t)p1;\
+c3=(uint32_t)p0;\
+k0+=0x9E3779B9u;\
 k1+=0xBB67AE85u;}
 OXI_UNUSED static void oxi_philox(uint64_t key,uint64_t counter_hi,uint64_t counter_lo,uint32_t out[4]){
 uint32_t c0=(uint32_t)counter_lo,c1=(uint32_t)(counter_lo>>32);
@@ -3412,12 +3412,12 @@ static int64_t oxi_element_to_i64(ox_dtype dtype,const void*element);
 #endif
 /* >>tensor/dtype.c */
 static const ox_dtype_info oxi_dtypes[OX_DTYPE_COUNT]={{"none",1,0,OX_CLASS_NONE,-1,"",""},
-#define OXI_X(name,id,text,elements,bytes,cls,gguf,safetensors,npy) \
+#define OXI_X(name,id,text,elements,bytes,cls,gguf,safetensors,npy)\
 {text,elements,bytes,cls,gguf,safetensors,npy},
 OX_DTYPE_LIST(OXI_X)
 #undef OXI_X
 };
-#define OXI_X(name,id,text,elements,bytes,cls,gguf,safetensors,npy) \
+#define OXI_X(name,id,text,elements,bytes,cls,gguf,safetensors,npy)\
 typedef char oxi_check_id_##name[(name)==(id)?1: -1];
 OX_DTYPE_LIST(OXI_X)
 #undef OXI_X
@@ -4525,258 +4525,258 @@ typedef enum oxi_op{
 #define OXI_OP(name, ...)OXI_OP_##name,
 /* >>ops/ops.def */
 #define OXI_ROWS_OF_OPS_OPS \
-OXI_OPERANDS(generated,0,"",1,"out") \
-OXI_OPERANDS(unary,1,"x",1,"out") \
-OXI_OPERANDS(binary,2,"a b",1,"out") \
-OXI_OPERANDS(where,3,"condition a b",1,"out") \
-OXI_OPERANDS(lerp,3,"a b weight",1,"out") \
-OXI_OPERANDS(fused,3,"t a b",1,"out") \
-OXI_OPERANDS(bounded,3,"x low? high?",1,"out") \
-OXI_OPERANDS(pair,1,"x",2,"values indices") \
-OXI_OPERANDS(norm,3,"x weight? bias?",1,"out") \
-OXI_OPERANDS(scaled,2,"x weight?",1,"out") \
-OXI_OPERANDS(indexed,2,"x index",1,"out") \
-OXI_OPERANDS(scattered,3,"x index source",1,"out") \
-OXI_OPERANDS(masked,2,"x mask",1,"out") \
-OXI_OPERANDS(table,2,"table ids",1,"out") \
-OXI_OPERANDS(list,-1,"tensors",1,"out") \
-OXI_OPERANDS(linear,3,"x weight bias?",1,"out") \
-OXI_OPERANDS(experts,4,"x weight experts bias?",1,"out") \
-OXI_OPERANDS(addmm,3,"c a b",1,"out") \
-OXI_OPERANDS(rope,3,"x positions? factors?",1,"out") \
-OXI_OPERANDS(attention,5,"q k v mask? sinks?",1,"out") \
-OXI_ATTRIBUTES(none,OXI_ATTR(NOTHING,nothing,0)) \
-OXI_ATTRIBUTES(slope,OXI_ATTR(F64,slope,0.01)) \
-OXI_ATTRIBUTES(alpha,OXI_ATTR(F64,alpha,1)) \
-OXI_ATTRIBUTES(range,OXI_ATTR(F64,low,-INFINITY)OXI_ATTR(F64,high,INFINITY)) \
-OXI_ATTRIBUTES(nan_to_num,OXI_ATTR(F64,nan,0)OXI_ATTR(F64,positive,INFINITY) \
- OXI_ATTR(F64,negative,-INFINITY)) \
-OXI_ATTRIBUTES(softplus,OXI_ATTR(F64,beta,1)OXI_ATTR(F64,threshold,20)) \
-OXI_ATTRIBUTES(threshold,OXI_ATTR(F64,threshold,0)OXI_ATTR(F64,value,0)) \
-OXI_ATTRIBUTES(scale,OXI_ATTR(SCALAR,scale,1)) \
-OXI_ATTRIBUTES(value,OXI_ATTR(FACTOR,value,1)) \
-OXI_ATTRIBUTES(device,OXI_ATTR(DEVICE,device,NULL)OXI_ATTR(FLAG,non_blocking,false)) \
-OXI_ATTRIBUTES(dtype,OXI_ATTR(DTYPE,dtype,OX_DTYPE_NONE)) \
-OXI_ATTRIBUTES(shape,OXI_ATTR(SIZES,shape,0)OXI_ATTR(DTYPE,dtype,OX_F32)) \
-OXI_ATTRIBUTES(fill,OXI_ATTR(SIZES,shape,0)OXI_ATTR(DTYPE,dtype,OX_F32) \
- OXI_ATTR(F64,value,0)OXI_ATTR(I64,whole,0)) \
-OXI_ATTRIBUTES(ramp,OXI_ATTR(SIZES,shape,0)OXI_ATTR(DTYPE,dtype,OX_I64) \
- OXI_ATTR(F64,start,0)OXI_ATTR(F64,step,1)) \
-OXI_ATTRIBUTES(ends,OXI_ATTR(SIZES,shape,0)OXI_ATTR(DTYPE,dtype,OX_F32) \
- OXI_ATTR(F64,start,0)OXI_ATTR(F64,end,0)) \
-OXI_ATTRIBUTES(uniform,OXI_ATTR(SIZES,shape,0)OXI_ATTR(DTYPE,dtype,OX_F32) \
- OXI_ATTR(F64,low,0)OXI_ATTR(F64,high,1)) \
-OXI_ATTRIBUTES(normal,OXI_ATTR(SIZES,shape,0)OXI_ATTR(DTYPE,dtype,OX_F32) \
- OXI_ATTR(F64,mean,0)OXI_ATTR(F64,deviation,1)) \
-OXI_ATTRIBUTES(randint,OXI_ATTR(SIZES,shape,0)OXI_ATTR(DTYPE,dtype,OX_I64) \
- OXI_ATTR(I64,low,0)OXI_ATTR(I64,high,0)) \
-OXI_ATTRIBUTES(multinomial,OXI_ATTR(I64,samples,1)OXI_ATTR(FLAG,replacement,false)) \
-OXI_ATTRIBUTES(reduce,OXI_ATTR(DIMS,dims,0)OXI_ATTR(FLAG,keepdim,false)) \
-OXI_ATTRIBUTES(moments,OXI_ATTR(DIMS,dims,0)OXI_ATTR(FLAG,keepdim,false)OXI_ATTR(F64,correction,1)) \
-OXI_ATTRIBUTES(power,OXI_ATTR(DIMS,dims,0)OXI_ATTR(FLAG,keepdim,false)OXI_ATTR(F64,p,2)) \
-OXI_ATTRIBUTES(along,OXI_ATTR(DIM,dim,0)) \
-OXI_ATTRIBUTES(sort,OXI_ATTR(DIM,dim,0)OXI_ATTR(FLAG,descending,false)) \
-OXI_ATTRIBUTES(topk,OXI_ATTR(DIM,dim,0)OXI_ATTR(FLAG,largest,true)OXI_ATTR(I64,k,0)) \
-OXI_ATTRIBUTES(norm,OXI_ATTR(I64,last_dims,1)OXI_ATTR(F64,eps,1e-5)) \
-OXI_ATTRIBUTES(groups,OXI_ATTR(I64,groups,1)OXI_ATTR(F64,eps,1e-5)) \
-OXI_ATTRIBUTES(index_add,OXI_ATTR(DIM,dim,0)OXI_ATTR(FACTOR,alpha,1)) \
-OXI_ATTRIBUTES(counted,OXI_ATTR(I64,count,0)) \
-OXI_ATTRIBUTES(classes,OXI_ATTR(I64,classes,0)) \
-OXI_ATTRIBUTES(diagonal,OXI_ATTR(I64,diagonal,0)) \
-OXI_ATTRIBUTES(roll,OXI_ATTR(SIZES,shifts,0)OXI_ATTR(ORDER,dims,0)) \
-OXI_ATTRIBUTES(activation,OXI_ATTR(ACTIVATION,activation,OX_ACTIVATION_NONE)) \
-OXI_ATTRIBUTES(addmm,OXI_ATTR(FACTOR,beta,1)OXI_ATTR(FACTOR,alpha,1)) \
-OXI_ATTRIBUTES(rope,OXI_ATTR(F64,base,10000)OXI_ATTR(F64,scale,1)OXI_ATTR(F64,magnitude,1) \
- OXI_ATTR(I64,dims,0)OXI_ATTR(FLAG,interleaved,false)) \
-OXI_ATTRIBUTES(attention,OXI_ATTR(F64,scale,1)OXI_ATTR(F64,softcap,0)OXI_ATTR(I64,query_start,0) \
- OXI_ATTR(I64,window,0)OXI_ATTR(FLAG,causal,false)) \
-OXI_ATTRIBUTES(conv,OXI_ATTR(SPAN,stride,1)OXI_ATTR(SPAN,padding,0)OXI_ATTR(SPAN,dilation,1) \
- OXI_ATTR(I64,groups,1)) \
-OXI_ATTRIBUTES(order,OXI_ATTR(ORDER,dims,0)) \
-OXI_ATTRIBUTES(sizes,OXI_ATTR(SIZES,shape,0)) \
-OXI_ATTRIBUTES(slice,OXI_ATTR(DIM,dim,0)OXI_ATTR(I64,start,0)OXI_ATTR(I64,length,0)OXI_ATTR(I64,step,1)) \
-OXI_ATTRIBUTES(select,OXI_ATTR(DIM,dim,0)OXI_ATTR(I64,index,0)) \
-OXI_ATTRIBUTES(dims,OXI_ATTR(DIMS,dims,0)) \
-OXI_ATTRIBUTES(between,OXI_ATTR(DIM,first,0)OXI_ATTR(DIM,second,1)OXI_ATTR(I64,offset,0)) \
-OXI_ATTRIBUTES(strided,OXI_ATTR(SIZES,shape,0)OXI_ATTR(SIZES,strides,0)OXI_ATTR(I64,offset,0)) \
-OXI_ATTRIBUTES(part,OXI_ATTR(I64,part,0)) \
-OXI_ATTRIBUTES(windows,OXI_ATTR(DIM,dim,0)OXI_ATTR(I64,size,1)OXI_ATTR(I64,step,1)) \
-OXI_OP(abs,MAP,unary,map_abs,REAL,IFC,INPLACE,1,none,yes,none) \
-OXI_OP(neg,MAP,unary,map,SAME,IFC,INPLACE,1,none,yes,none) \
-OXI_OP(sign,MAP,unary,map,SAME,BIF,INPLACE,1,none,flat,none) \
-OXI_OP(square,MAP,unary,map,SAME,IFC,INPLACE,1,none,yes,none) \
-OXI_OP(floor,MAP,unary,map,SAME,IF,INPLACE,1,none,flat,none) \
-OXI_OP(ceil,MAP,unary,map,SAME,IF,INPLACE,1,none,flat,none) \
-OXI_OP(round,MAP,unary,map,SAME,IF,INPLACE,1,none,flat,none) \
-OXI_OP(trunc,MAP,unary,map,SAME,IF,INPLACE,1,none,flat,none) \
-OXI_OP(frac,MAP,unary,map,SAME,F,INPLACE,2,none,yes,none) \
-OXI_OP(clamp,MAP,unary,map_clamp,SAME,IF,INPLACE,2,range,yes,none) \
-OXI_OP(nan_to_num,MAP,unary,map,SAME,BIF,INPLACE,3,nan_to_num,yes,none) \
-OXI_OP(bitwise_not,MAP,unary,map,SAME,BI,INPLACE,1,none,none,none) \
-OXI_OP(exp,MAP,unary,map,FLOAT,BIFC,INPLACE,10,none,yes,none) \
-OXI_OP(exp2,MAP,unary,map,FLOAT,BIF,INPLACE,10,none,yes,none) \
-OXI_OP(exp10,MAP,unary,map,FLOAT,BIF,INPLACE,12,none,yes,none) \
-OXI_OP(expm1,MAP,unary,map,FLOAT,BIF,INPLACE,12,none,yes,none) \
-OXI_OP(log,MAP,unary,map,FLOAT,BIFC,INPLACE,12,none,yes,none) \
-OXI_OP(log2,MAP,unary,map,FLOAT,BIF,INPLACE,12,none,yes,none) \
-OXI_OP(log10,MAP,unary,map,FLOAT,BIF,INPLACE,12,none,yes,none) \
-OXI_OP(log1p,MAP,unary,map,FLOAT,BIF,INPLACE,12,none,yes,none) \
-OXI_OP(sqrt,MAP,unary,map,FLOAT,BIFC,INPLACE,1,none,yes,none) \
-OXI_OP(rsqrt,MAP,unary,map,FLOAT,BIF,INPLACE,2,none,yes,none) \
-OXI_OP(reciprocal,MAP,unary,map,FLOAT,BIFC,INPLACE,1,none,yes,none) \
-OXI_OP(sin,MAP,unary,map,FLOAT,BIFC,INPLACE,14,none,yes,none) \
-OXI_OP(cos,MAP,unary,map,FLOAT,BIFC,INPLACE,14,none,yes,none) \
-OXI_OP(tan,MAP,unary,map,FLOAT,BIF,INPLACE,16,none,yes,none) \
-OXI_OP(asin,MAP,unary,map,FLOAT,BIF,INPLACE,16,none,yes,none) \
-OXI_OP(acos,MAP,unary,map,FLOAT,BIF,INPLACE,16,none,yes,none) \
-OXI_OP(atan,MAP,unary,map,FLOAT,BIF,INPLACE,16,none,yes,none) \
-OXI_OP(sinh,MAP,unary,map,FLOAT,BIF,INPLACE,16,none,yes,none) \
-OXI_OP(cosh,MAP,unary,map,FLOAT,BIF,INPLACE,16,none,yes,none) \
-OXI_OP(tanh,MAP,unary,map,FLOAT,BIFC,INPLACE,16,none,yes,none) \
-OXI_OP(asinh,MAP,unary,map,FLOAT,BIF,INPLACE,16,none,yes,none) \
-OXI_OP(acosh,MAP,unary,map,FLOAT,BIF,INPLACE,16,none,yes,none) \
-OXI_OP(atanh,MAP,unary,map,FLOAT,BIF,INPLACE,16,none,yes,none) \
-OXI_OP(sigmoid,MAP,unary,map,FLOAT,BIF,INPLACE,12,none,yes,none) \
-OXI_OP(erf,MAP,unary,map,FLOAT,BIF,INPLACE,14,none,yes,none) \
-OXI_OP(erfc,MAP,unary,map,FLOAT,BIF,INPLACE,16,none,yes,none) \
-OXI_OP(isnan,MAP,unary,map,BOOL,BIFC,PLAIN,1,none,none,none) \
-OXI_OP(isinf,MAP,unary,map,BOOL,BIFC,PLAIN,1,none,none,none) \
-OXI_OP(isfinite,MAP,unary,map,BOOL,BIFC,PLAIN,1,none,none,none) \
-OXI_OP(logical_not,MAP,unary,map,BOOL,BIFC,INPLACE,1,none,none,none) \
-OXI_OP(relu,MAP,unary,map,SAME,IF,INPLACE,1,none,yes,none) \
-OXI_OP(relu6,MAP,unary,map,SAME,IF,INPLACE,2,none,yes,none) \
-OXI_OP(leaky_relu,MAP,unary,map,SAME,F,INPLACE,2,slope,yes,none) \
-OXI_OP(elu,MAP,unary,map,SAME,F,INPLACE,12,alpha,yes,none) \
-OXI_OP(selu,MAP,unary,map,SAME,F,INPLACE,12,none,yes,none) \
-OXI_OP(celu,MAP,unary,map_celu,SAME,F,INPLACE,12,alpha,yes,none) \
-OXI_OP(gelu,MAP,unary,map,SAME,F,INPLACE,16,none,yes,none) \
-OXI_OP(gelu_tanh,MAP,unary,map,SAME,F,INPLACE,18,none,yes,none) \
-OXI_OP(silu,MAP,unary,map,SAME,F,INPLACE,13,none,yes,silu) \
-OXI_OP(mish,MAP,unary,map,SAME,F,INPLACE,26,none,yes,none) \
-OXI_OP(softplus,MAP,unary,map,SAME,F,INPLACE,24,softplus,yes,none) \
-OXI_OP(softsign,MAP,unary,map,SAME,F,INPLACE,3,none,yes,none) \
-OXI_OP(hardtanh,MAP,unary,map_hardtanh,SAME,IF,INPLACE,2,range,yes,none) \
-OXI_OP(hardsigmoid,MAP,unary,map,SAME,F,INPLACE,4,none,yes,none) \
-OXI_OP(hardswish,MAP,unary,map,SAME,F,INPLACE,5,none,yes,none) \
-OXI_OP(logsigmoid,MAP,unary,map,SAME,F,INPLACE,24,none,yes,none) \
-OXI_OP(threshold,MAP,unary,map_threshold,SAME,IF,INPLACE,1,threshold,yes,none) \
-OXI_OP(add,MAP,binary,map,SAME,BIFC,INPLACE,1,scale,yes,none) \
-OXI_OP(sub,MAP,binary,map_sub,SAME,IFC,INPLACE,1,scale,yes,none) \
-OXI_OP(mul,MAP,binary,map,SAME,BIFC,INPLACE,1,none,yes,none) \
-OXI_OP(div,MAP,binary,map,FLOAT,BIFC,INPLACE,1,none,yes,none) \
-OXI_OP(floor_divide,MAP,binary,map,SAME,IF,INPLACE,2,none,flat,none) \
-OXI_OP(trunc_divide,MAP,binary,map,SAME,IF,INPLACE,2,none,flat,none) \
-OXI_OP(remainder,MAP,binary,map,SAME,IF,INPLACE,3,none,yes,none) \
-OXI_OP(fmod,MAP,binary,map,SAME,IF,INPLACE,3,none,yes,none) \
-OXI_OP(pow,MAP,binary,map_pow,SAME,IF,INPLACE,30,none,yes,none) \
-OXI_OP(maximum,MAP,binary,map,SAME,BIF,INPLACE,1,none,yes,none) \
-OXI_OP(minimum,MAP,binary,map,SAME,BIF,INPLACE,1,none,yes,none) \
-OXI_OP(atan2,MAP,binary,map,FLOAT,BIF,INPLACE,20,none,yes,none) \
-OXI_OP(hypot,MAP,binary,map,SAME,F,INPLACE,8,none,yes,none) \
-OXI_OP(copysign,MAP,binary,map,FLOAT,BIF,INPLACE,1,none,yes,none) \
-OXI_OP(eq,MAP,binary,map,BOOL,BIFC,INPLACE,1,none,none,none) \
-OXI_OP(ne,MAP,binary,map,BOOL,BIFC,INPLACE,1,none,none,none) \
-OXI_OP(lt,MAP,binary,map,BOOL,BIF,INPLACE,1,none,none,none) \
-OXI_OP(le,MAP,binary,map,BOOL,BIF,INPLACE,1,none,none,none) \
-OXI_OP(gt,MAP,binary,map,BOOL,BIF,INPLACE,1,none,none,none) \
-OXI_OP(ge,MAP,binary,map,BOOL,BIF,INPLACE,1,none,none,none) \
-OXI_OP(logical_and,MAP,binary,map,BOOL,BIFC,INPLACE,1,none,none,none) \
-OXI_OP(logical_or,MAP,binary,map,BOOL,BIFC,INPLACE,1,none,none,none) \
-OXI_OP(logical_xor,MAP,binary,map,BOOL,BIFC,INPLACE,1,none,none,none) \
-OXI_OP(bitwise_and,MAP,binary,map,SAME,BI,INPLACE,1,none,none,none) \
-OXI_OP(bitwise_or,MAP,binary,map,SAME,BI,INPLACE,1,none,none,none) \
-OXI_OP(bitwise_xor,MAP,binary,map,SAME,BI,INPLACE,1,none,none,none) \
-OXI_OP(bitwise_left_shift,MAP,binary,map,SAME,I,INPLACE,1,none,none,none) \
-OXI_OP(bitwise_right_shift,MAP,binary,map,SAME,I,INPLACE,1,none,none,none) \
-OXI_OP(silu_mul,MAP,binary,map,SAME,F,INPLACE,14,none,yes,silu_mul) \
-OXI_OP(gelu_mul,MAP,binary,map,SAME,F,INPLACE,18,none,yes,gelu_mul) \
-OXI_OP(where,MAP,where,map_where,SAME,BIFC,MASKED,1,none,yes,none) \
-OXI_OP(lerp,MAP,lerp,map_lerp,SAME,F,INPLACE,3,none,yes,lerp) \
-OXI_OP(addcmul,MAP,fused,map,SAME,IF,INPLACE,3,value,yes,none) \
-OXI_OP(addcdiv,MAP,fused,map,SAME,F,INPLACE,3,value,yes,addcdiv) \
-OXI_OP(copy,COPY,unary,copy,OTHER,BIFCQ,PLAIN,0,dtype,yes,none) \
-OXI_OP(to,MOVE,unary,row,SAME,BIFCQ,PLAIN,0,device,yes,none) \
-OXI_OP(fill,FILL,generated,fill,OTHER,BIFC,PLAIN,0,fill,none,none) \
-OXI_OP(arange,FILL,generated,generated,OTHER,BIF,PLAIN,1,ramp,none,none) \
-OXI_OP(linspace,FILL,generated,linspace,OTHER,BIF,PLAIN,1,ends,none,none) \
-OXI_OP(eye,FILL,generated,generated,OTHER,BIFC,PLAIN,0,shape,none,none) \
-OXI_OP(uniform,FILL,generated,generated,OTHER,F,RANDOM,10,uniform,none,none) \
-OXI_OP(normal,FILL,generated,generated,OTHER,F,RANDOM,20,normal,none,none) \
-OXI_OP(randint,FILL,generated,generated,OTHER,BIF,RANDOM,10,randint,none,none) \
-OXI_OP(randperm,FILL,generated,generated,OTHER,IF,RANDOM,10,shape,none,none) \
-OXI_OP(bernoulli,RANDOM,unary,map,SAME,F,RANDOM,10,none,flat,none) \
-OXI_OP(multinomial,RANDOM,unary,multinomial,INDEX,F,RANDOM,10,multinomial,none,none) \
-OXI_OP(sum,REDUCE,unary,reduce,TOTAL,BIFC,PLAIN,1,reduce,yes,none) \
-OXI_OP(nansum,REDUCE,unary,reduce,TOTAL,BIF,PLAIN,1,reduce,yes,none) \
-OXI_OP(mean,REDUCE,unary,reduce,FLOAT,FC,PLAIN,1,reduce,yes,none) \
-OXI_OP(prod,REDUCE,unary,reduce,TOTAL,BIFC,PLAIN,1,reduce,yes,none) \
-OXI_OP(amax,REDUCE,unary,reduce,SAME,BIF,NONEMPTY,1,reduce,yes,none) \
-OXI_OP(amin,REDUCE,unary,reduce,SAME,BIF,NONEMPTY,1,reduce,yes,none) \
-OXI_OP(all,REDUCE,unary,reduce,TRUTH,BIFC,PLAIN,1,reduce,none,none) \
-OXI_OP(any,REDUCE,unary,reduce,TRUTH,BIFC,PLAIN,1,reduce,none,none) \
-OXI_OP(var,REDUCE,unary,reduce,FLOAT,F,PLAIN,4,moments,yes,var) \
-OXI_OP(std,REDUCE,unary,reduce,FLOAT,F,PLAIN,4,moments,yes,std) \
-OXI_OP(logsumexp,REDUCE,unary,reduce,FLOAT,BIF,PLAIN,12,reduce,yes,logsumexp) \
-OXI_OP(norm,REDUCE,unary,reduce_norm,REAL,FC,PLAIN,3,power,yes,none) \
-OXI_OP(count_nonzero,REDUCE,unary,reduce,INDEX,BIFC,PLAIN,1,reduce,none,none) \
-OXI_OP(argmax,REDUCE,unary,reduce,INDEX,BIF,NONEMPTY,1,reduce,none,none) \
-OXI_OP(argmin,REDUCE,unary,reduce,INDEX,BIF,NONEMPTY,1,reduce,none,none) \
-OXI_OP(max_dim,REDUCE,pair,reduce,SAME,BIF,NONEMPTY,1,reduce,yes,none) \
-OXI_OP(min_dim,REDUCE,pair,reduce,SAME,BIF,NONEMPTY,1,reduce,yes,none) \
-OXI_OP(cumsum,SCAN,unary,scan,TOTAL,BIFC,INPLACE,1,along,yes,none) \
-OXI_OP(cumprod,SCAN,unary,scan,TOTAL,BIFC,INPLACE,1,along,yes,none) \
-OXI_OP(sort,SORT,pair,sort,SAME,BIF,PLAIN,20,sort,yes,none) \
-OXI_OP(topk,SORT,pair,topk,SAME,BIF,PLAIN,4,topk,yes,none) \
-OXI_OP(softmax,ROW,unary,row,SAME,F,INPLACE,12,along,yes,softmax) \
-OXI_OP(log_softmax,ROW,unary,row,SAME,F,INPLACE,12,along,yes,log_softmax) \
-OXI_OP(layer_norm,ROW,norm,norm_rows,SAME,F,PLAIN,8,norm,yes,layer_norm) \
-OXI_OP(rms_norm,ROW,scaled,norm_rows,SAME,F,PLAIN,5,norm,yes,rms_norm) \
-OXI_OP(group_norm,ROW,norm,group_norm,SAME,F,PLAIN,8,groups,yes,group_norm) \
-OXI_OP(clamp_tensor,PARTS,bounded,map_bounded,SAME,BIF,INPLACE,2,none,yes,clamp_tensor) \
-OXI_OP(instance_norm,PARTS,norm,group_norm,SAME,F,PLAIN,8,groups,yes,instance_norm) \
-OXI_OP(flip,PARTS,unary,flip,SAME,BIFCQ,PLAIN,0,dims,yes,flip) \
-OXI_OP(conv2d,PARTS,linear,conv2d,SAME,F,PLAIN,-1,conv,yes,conv2d) \
-OXI_OP(gather,INDEX,indexed,gather,SAME,BIFC,PLAIN,0,along,yes,none) \
-OXI_OP(scatter,INDEX,scattered,scatter,SAME,BIFC,INPLACE,0,along,yes,none) \
-OXI_OP(scatter_add,INDEX,scattered,scatter,SAME,BIFC,INPLACE,1,along,yes,none) \
-OXI_OP(scatter_prod,INDEX,scattered,scatter,SAME,BIFC,INPLACE,1,along,yes,none) \
-OXI_OP(scatter_amax,INDEX,scattered,scatter,SAME,BIF,INPLACE,1,along,yes,none) \
-OXI_OP(scatter_amin,INDEX,scattered,scatter,SAME,BIF,INPLACE,1,along,yes,none) \
-OXI_OP(index_select,INDEX,indexed,index_select,SAME,BIFC,PLAIN,0,along,yes,none) \
-OXI_OP(index_add,INDEX,scattered,index_add,SAME,BIFC,INPLACE,1,index_add,yes,none) \
-OXI_OP(masked_select,INDEX,masked,masked_select,SAME,BIFC,PLAIN,0,counted,yes,none) \
-OXI_OP(nonzero,INDEX,unary,nonzero,INDEX,BIFC,PLAIN,0,counted,none,none) \
-OXI_OP(embedding,INDEX,table,embedding,OTHER,FQ,PLAIN,0,none,yes,none) \
-OXI_OP(one_hot,INDEX,unary,one_hot,INDEX,I,PLAIN,0,classes,none,none) \
-OXI_OP(triu,INDEX,unary,triangle,SAME,BIFC,INPLACE,0,diagonal,yes,none) \
-OXI_OP(tril,INDEX,unary,triangle,SAME,BIFC,INPLACE,0,diagonal,yes,none) \
-OXI_OP(cat,INDEX,list,cat,SAME,BIFC,PLAIN,0,along,yes,none) \
-OXI_OP(roll,INDEX,unary,row,SAME,BIFC,PLAIN,0,roll,yes,none) \
-OXI_OP(matmul,PRODUCT,binary,matmul,OTHER,IFCQ,PLAIN,-1,none,yes,none) \
-OXI_OP(int_mm,PRODUCT,binary,int_mm,OTHER,I,PLAIN,-1,none,none,none) \
-OXI_OP(linear,PRODUCT,linear,linear,OTHER,IFCQ,PLAIN,-1,activation,yes,linear) \
-OXI_OP(linear_experts,PRODUCT,experts,linear_experts,OTHER,FQ,PLAIN,-1,none,yes,none) \
-OXI_OP(addmm,PRODUCT,addmm,addmm,OTHER,IFCQ,PLAIN,-1,addmm,yes,addmm) \
-OXI_OP(rope,ROPE,rope,rope,SAME,F,PLAIN,6,rope,yes,rope) \
-OXI_OP(attention,ATTENTION,attention,attention,SAME,FQ,PLAIN,-1,attention,yes,attention) \
-OXI_OP(alias,VIEW,unary,alias,SAME,BIFCQ,PLAIN,0,none,yes,none) \
-OXI_OP(permute,VIEW,unary,permute,SAME,BIFCQ,PLAIN,0,order,yes,none) \
-OXI_OP(view,VIEW,unary,view,SAME,BIFCQ,PLAIN,0,sizes,yes,none) \
-OXI_OP(slice,VIEW,unary,slice,SAME,BIFCQ,PLAIN,0,slice,yes,none) \
-OXI_OP(select,VIEW,unary,select,SAME,BIFCQ,PLAIN,0,select,yes,none) \
-OXI_OP(expand,VIEW,unary,expand,SAME,BIFCQ,PLAIN,0,sizes,yes,none) \
-OXI_OP(diagonal,VIEW,unary,diagonal,SAME,BIFC,PLAIN,0,between,yes,none) \
-OXI_OP(as_strided,VIEW,unary,as_strided,SAME,BIFC,PLAIN,0,strided,yes,none) \
-OXI_OP(unfold,VIEW,unary,unfold,SAME,BIFC,PLAIN,0,windows,yes,none) \
-OXI_OP(view_as_real,VIEW,unary,view_as_real,OTHER,C,PLAIN,0,part,yes,none) \
-OXI_OP(view_as_complex,VIEW,unary,view_as_complex,OTHER,F,PLAIN,0,none,yes,none) \
-OXI_OP(view_dtype,VIEW,unary,view_dtype,OTHER,BIFC,PLAIN,0,dtype,none,none) \
-OXI_NEEDS(floor_divide,DIVISOR) \
-OXI_NEEDS(trunc_divide,DIVISOR) \
-OXI_NEEDS(remainder,DIVISOR) \
-OXI_NEEDS(fmod,DIVISOR) \
-OXI_NEEDS(masked_select,COUNT) \
-OXI_NEEDS(nonzero,COUNT) \
+OXI_OPERANDS(generated,0,"",1,"out")\
+OXI_OPERANDS(unary,1,"x",1,"out")\
+OXI_OPERANDS(binary,2,"a b",1,"out")\
+OXI_OPERANDS(where,3,"condition a b",1,"out")\
+OXI_OPERANDS(lerp,3,"a b weight",1,"out")\
+OXI_OPERANDS(fused,3,"t a b",1,"out")\
+OXI_OPERANDS(bounded,3,"x low? high?",1,"out")\
+OXI_OPERANDS(pair,1,"x",2,"values indices")\
+OXI_OPERANDS(norm,3,"x weight? bias?",1,"out")\
+OXI_OPERANDS(scaled,2,"x weight?",1,"out")\
+OXI_OPERANDS(indexed,2,"x index",1,"out")\
+OXI_OPERANDS(scattered,3,"x index source",1,"out")\
+OXI_OPERANDS(masked,2,"x mask",1,"out")\
+OXI_OPERANDS(table,2,"table ids",1,"out")\
+OXI_OPERANDS(list,-1,"tensors",1,"out")\
+OXI_OPERANDS(linear,3,"x weight bias?",1,"out")\
+OXI_OPERANDS(experts,4,"x weight experts bias?",1,"out")\
+OXI_OPERANDS(addmm,3,"c a b",1,"out")\
+OXI_OPERANDS(rope,3,"x positions? factors?",1,"out")\
+OXI_OPERANDS(attention,5,"q k v mask? sinks?",1,"out")\
+OXI_ATTRIBUTES(none,OXI_ATTR(NOTHING,nothing,0))\
+OXI_ATTRIBUTES(slope,OXI_ATTR(F64,slope,0.01))\
+OXI_ATTRIBUTES(alpha,OXI_ATTR(F64,alpha,1))\
+OXI_ATTRIBUTES(range,OXI_ATTR(F64,low,-INFINITY)OXI_ATTR(F64,high,INFINITY))\
+OXI_ATTRIBUTES(nan_to_num,OXI_ATTR(F64,nan,0)OXI_ATTR(F64,positive,INFINITY)\
+ OXI_ATTR(F64,negative,-INFINITY))\
+OXI_ATTRIBUTES(softplus,OXI_ATTR(F64,beta,1)OXI_ATTR(F64,threshold,20))\
+OXI_ATTRIBUTES(threshold,OXI_ATTR(F64,threshold,0)OXI_ATTR(F64,value,0))\
+OXI_ATTRIBUTES(scale,OXI_ATTR(SCALAR,scale,1))\
+OXI_ATTRIBUTES(value,OXI_ATTR(FACTOR,value,1))\
+OXI_ATTRIBUTES(device,OXI_ATTR(DEVICE,device,NULL)OXI_ATTR(FLAG,non_blocking,false))\
+OXI_ATTRIBUTES(dtype,OXI_ATTR(DTYPE,dtype,OX_DTYPE_NONE))\
+OXI_ATTRIBUTES(shape,OXI_ATTR(SIZES,shape,0)OXI_ATTR(DTYPE,dtype,OX_F32))\
+OXI_ATTRIBUTES(fill,OXI_ATTR(SIZES,shape,0)OXI_ATTR(DTYPE,dtype,OX_F32)\
+ OXI_ATTR(F64,value,0)OXI_ATTR(I64,whole,0))\
+OXI_ATTRIBUTES(ramp,OXI_ATTR(SIZES,shape,0)OXI_ATTR(DTYPE,dtype,OX_I64)\
+ OXI_ATTR(F64,start,0)OXI_ATTR(F64,step,1))\
+OXI_ATTRIBUTES(ends,OXI_ATTR(SIZES,shape,0)OXI_ATTR(DTYPE,dtype,OX_F32)\
+ OXI_ATTR(F64,start,0)OXI_ATTR(F64,end,0))\
+OXI_ATTRIBUTES(uniform,OXI_ATTR(SIZES,shape,0)OXI_ATTR(DTYPE,dtype,OX_F32)\
+ OXI_ATTR(F64,low,0)OXI_ATTR(F64,high,1))\
+OXI_ATTRIBUTES(normal,OXI_ATTR(SIZES,shape,0)OXI_ATTR(DTYPE,dtype,OX_F32)\
+ OXI_ATTR(F64,mean,0)OXI_ATTR(F64,deviation,1))\
+OXI_ATTRIBUTES(randint,OXI_ATTR(SIZES,shape,0)OXI_ATTR(DTYPE,dtype,OX_I64)\
+ OXI_ATTR(I64,low,0)OXI_ATTR(I64,high,0))\
+OXI_ATTRIBUTES(multinomial,OXI_ATTR(I64,samples,1)OXI_ATTR(FLAG,replacement,false))\
+OXI_ATTRIBUTES(reduce,OXI_ATTR(DIMS,dims,0)OXI_ATTR(FLAG,keepdim,false))\
+OXI_ATTRIBUTES(moments,OXI_ATTR(DIMS,dims,0)OXI_ATTR(FLAG,keepdim,false)OXI_ATTR(F64,correction,1))\
+OXI_ATTRIBUTES(power,OXI_ATTR(DIMS,dims,0)OXI_ATTR(FLAG,keepdim,false)OXI_ATTR(F64,p,2))\
+OXI_ATTRIBUTES(along,OXI_ATTR(DIM,dim,0))\
+OXI_ATTRIBUTES(sort,OXI_ATTR(DIM,dim,0)OXI_ATTR(FLAG,descending,false))\
+OXI_ATTRIBUTES(topk,OXI_ATTR(DIM,dim,0)OXI_ATTR(FLAG,largest,true)OXI_ATTR(I64,k,0))\
+OXI_ATTRIBUTES(norm,OXI_ATTR(I64,last_dims,1)OXI_ATTR(F64,eps,1e-5))\
+OXI_ATTRIBUTES(groups,OXI_ATTR(I64,groups,1)OXI_ATTR(F64,eps,1e-5))\
+OXI_ATTRIBUTES(index_add,OXI_ATTR(DIM,dim,0)OXI_ATTR(FACTOR,alpha,1))\
+OXI_ATTRIBUTES(counted,OXI_ATTR(I64,count,0))\
+OXI_ATTRIBUTES(classes,OXI_ATTR(I64,classes,0))\
+OXI_ATTRIBUTES(diagonal,OXI_ATTR(I64,diagonal,0))\
+OXI_ATTRIBUTES(roll,OXI_ATTR(SIZES,shifts,0)OXI_ATTR(ORDER,dims,0))\
+OXI_ATTRIBUTES(activation,OXI_ATTR(ACTIVATION,activation,OX_ACTIVATION_NONE))\
+OXI_ATTRIBUTES(addmm,OXI_ATTR(FACTOR,beta,1)OXI_ATTR(FACTOR,alpha,1))\
+OXI_ATTRIBUTES(rope,OXI_ATTR(F64,base,10000)OXI_ATTR(F64,scale,1)OXI_ATTR(F64,magnitude,1)\
+ OXI_ATTR(I64,dims,0)OXI_ATTR(FLAG,interleaved,false))\
+OXI_ATTRIBUTES(attention,OXI_ATTR(F64,scale,1)OXI_ATTR(F64,softcap,0)OXI_ATTR(I64,query_start,0)\
+ OXI_ATTR(I64,window,0)OXI_ATTR(FLAG,causal,false))\
+OXI_ATTRIBUTES(conv,OXI_ATTR(SPAN,stride,1)OXI_ATTR(SPAN,padding,0)OXI_ATTR(SPAN,dilation,1)\
+ OXI_ATTR(I64,groups,1))\
+OXI_ATTRIBUTES(order,OXI_ATTR(ORDER,dims,0))\
+OXI_ATTRIBUTES(sizes,OXI_ATTR(SIZES,shape,0))\
+OXI_ATTRIBUTES(slice,OXI_ATTR(DIM,dim,0)OXI_ATTR(I64,start,0)OXI_ATTR(I64,length,0)OXI_ATTR(I64,step,1))\
+OXI_ATTRIBUTES(select,OXI_ATTR(DIM,dim,0)OXI_ATTR(I64,index,0))\
+OXI_ATTRIBUTES(dims,OXI_ATTR(DIMS,dims,0))\
+OXI_ATTRIBUTES(between,OXI_ATTR(DIM,first,0)OXI_ATTR(DIM,second,1)OXI_ATTR(I64,offset,0))\
+OXI_ATTRIBUTES(strided,OXI_ATTR(SIZES,shape,0)OXI_ATTR(SIZES,strides,0)OXI_ATTR(I64,offset,0))\
+OXI_ATTRIBUTES(part,OXI_ATTR(I64,part,0))\
+OXI_ATTRIBUTES(windows,OXI_ATTR(DIM,dim,0)OXI_ATTR(I64,size,1)OXI_ATTR(I64,step,1))\
+OXI_OP(abs,MAP,unary,map_abs,REAL,IFC,INPLACE,1,none,yes,none)\
+OXI_OP(neg,MAP,unary,map,SAME,IFC,INPLACE,1,none,yes,none)\
+OXI_OP(sign,MAP,unary,map,SAME,BIF,INPLACE,1,none,flat,none)\
+OXI_OP(square,MAP,unary,map,SAME,IFC,INPLACE,1,none,yes,none)\
+OXI_OP(floor,MAP,unary,map,SAME,IF,INPLACE,1,none,flat,none)\
+OXI_OP(ceil,MAP,unary,map,SAME,IF,INPLACE,1,none,flat,none)\
+OXI_OP(round,MAP,unary,map,SAME,IF,INPLACE,1,none,flat,none)\
+OXI_OP(trunc,MAP,unary,map,SAME,IF,INPLACE,1,none,flat,none)\
+OXI_OP(frac,MAP,unary,map,SAME,F,INPLACE,2,none,yes,none)\
+OXI_OP(clamp,MAP,unary,map_clamp,SAME,IF,INPLACE,2,range,yes,none)\
+OXI_OP(nan_to_num,MAP,unary,map,SAME,BIF,INPLACE,3,nan_to_num,yes,none)\
+OXI_OP(bitwise_not,MAP,unary,map,SAME,BI,INPLACE,1,none,none,none)\
+OXI_OP(exp,MAP,unary,map,FLOAT,BIFC,INPLACE,10,none,yes,none)\
+OXI_OP(exp2,MAP,unary,map,FLOAT,BIF,INPLACE,10,none,yes,none)\
+OXI_OP(exp10,MAP,unary,map,FLOAT,BIF,INPLACE,12,none,yes,none)\
+OXI_OP(expm1,MAP,unary,map,FLOAT,BIF,INPLACE,12,none,yes,none)\
+OXI_OP(log,MAP,unary,map,FLOAT,BIFC,INPLACE,12,none,yes,none)\
+OXI_OP(log2,MAP,unary,map,FLOAT,BIF,INPLACE,12,none,yes,none)\
+OXI_OP(log10,MAP,unary,map,FLOAT,BIF,INPLACE,12,none,yes,none)\
+OXI_OP(log1p,MAP,unary,map,FLOAT,BIF,INPLACE,12,none,yes,none)\
+OXI_OP(sqrt,MAP,unary,map,FLOAT,BIFC,INPLACE,1,none,yes,none)\
+OXI_OP(rsqrt,MAP,unary,map,FLOAT,BIF,INPLACE,2,none,yes,none)\
+OXI_OP(reciprocal,MAP,unary,map,FLOAT,BIFC,INPLACE,1,none,yes,none)\
+OXI_OP(sin,MAP,unary,map,FLOAT,BIFC,INPLACE,14,none,yes,none)\
+OXI_OP(cos,MAP,unary,map,FLOAT,BIFC,INPLACE,14,none,yes,none)\
+OXI_OP(tan,MAP,unary,map,FLOAT,BIF,INPLACE,16,none,yes,none)\
+OXI_OP(asin,MAP,unary,map,FLOAT,BIF,INPLACE,16,none,yes,none)\
+OXI_OP(acos,MAP,unary,map,FLOAT,BIF,INPLACE,16,none,yes,none)\
+OXI_OP(atan,MAP,unary,map,FLOAT,BIF,INPLACE,16,none,yes,none)\
+OXI_OP(sinh,MAP,unary,map,FLOAT,BIF,INPLACE,16,none,yes,none)\
+OXI_OP(cosh,MAP,unary,map,FLOAT,BIF,INPLACE,16,none,yes,none)\
+OXI_OP(tanh,MAP,unary,map,FLOAT,BIFC,INPLACE,16,none,yes,none)\
+OXI_OP(asinh,MAP,unary,map,FLOAT,BIF,INPLACE,16,none,yes,none)\
+OXI_OP(acosh,MAP,unary,map,FLOAT,BIF,INPLACE,16,none,yes,none)\
+OXI_OP(atanh,MAP,unary,map,FLOAT,BIF,INPLACE,16,none,yes,none)\
+OXI_OP(sigmoid,MAP,unary,map,FLOAT,BIF,INPLACE,12,none,yes,none)\
+OXI_OP(erf,MAP,unary,map,FLOAT,BIF,INPLACE,14,none,yes,none)\
+OXI_OP(erfc,MAP,unary,map,FLOAT,BIF,INPLACE,16,none,yes,none)\
+OXI_OP(isnan,MAP,unary,map,BOOL,BIFC,PLAIN,1,none,none,none)\
+OXI_OP(isinf,MAP,unary,map,BOOL,BIFC,PLAIN,1,none,none,none)\
+OXI_OP(isfinite,MAP,unary,map,BOOL,BIFC,PLAIN,1,none,none,none)\
+OXI_OP(logical_not,MAP,unary,map,BOOL,BIFC,INPLACE,1,none,none,none)\
+OXI_OP(relu,MAP,unary,map,SAME,IF,INPLACE,1,none,yes,none)\
+OXI_OP(relu6,MAP,unary,map,SAME,IF,INPLACE,2,none,yes,none)\
+OXI_OP(leaky_relu,MAP,unary,map,SAME,F,INPLACE,2,slope,yes,none)\
+OXI_OP(elu,MAP,unary,map,SAME,F,INPLACE,12,alpha,yes,none)\
+OXI_OP(selu,MAP,unary,map,SAME,F,INPLACE,12,none,yes,none)\
+OXI_OP(celu,MAP,unary,map_celu,SAME,F,INPLACE,12,alpha,yes,none)\
+OXI_OP(gelu,MAP,unary,map,SAME,F,INPLACE,16,none,yes,none)\
+OXI_OP(gelu_tanh,MAP,unary,map,SAME,F,INPLACE,18,none,yes,none)\
+OXI_OP(silu,MAP,unary,map,SAME,F,INPLACE,13,none,yes,silu)\
+OXI_OP(mish,MAP,unary,map,SAME,F,INPLACE,26,none,yes,none)\
+OXI_OP(softplus,MAP,unary,map,SAME,F,INPLACE,24,softplus,yes,none)\
+OXI_OP(softsign,MAP,unary,map,SAME,F,INPLACE,3,none,yes,none)\
+OXI_OP(hardtanh,MAP,unary,map_hardtanh,SAME,IF,INPLACE,2,range,yes,none)\
+OXI_OP(hardsigmoid,MAP,unary,map,SAME,F,INPLACE,4,none,yes,none)\
+OXI_OP(hardswish,MAP,unary,map,SAME,F,INPLACE,5,none,yes,none)\
+OXI_OP(logsigmoid,MAP,unary,map,SAME,F,INPLACE,24,none,yes,none)\
+OXI_OP(threshold,MAP,unary,map_threshold,SAME,IF,INPLACE,1,threshold,yes,none)\
+OXI_OP(add,MAP,binary,map,SAME,BIFC,INPLACE,1,scale,yes,none)\
+OXI_OP(sub,MAP,binary,map_sub,SAME,IFC,INPLACE,1,scale,yes,none)\
+OXI_OP(mul,MAP,binary,map,SAME,BIFC,INPLACE,1,none,yes,none)\
+OXI_OP(div,MAP,binary,map,FLOAT,BIFC,INPLACE,1,none,yes,none)\
+OXI_OP(floor_divide,MAP,binary,map,SAME,IF,INPLACE,2,none,flat,none)\
+OXI_OP(trunc_divide,MAP,binary,map,SAME,IF,INPLACE,2,none,flat,none)\
+OXI_OP(remainder,MAP,binary,map,SAME,IF,INPLACE,3,none,yes,none)\
+OXI_OP(fmod,MAP,binary,map,SAME,IF,INPLACE,3,none,yes,none)\
+OXI_OP(pow,MAP,binary,map_pow,SAME,IF,INPLACE,30,none,yes,none)\
+OXI_OP(maximum,MAP,binary,map,SAME,BIF,INPLACE,1,none,yes,none)\
+OXI_OP(minimum,MAP,binary,map,SAME,BIF,INPLACE,1,none,yes,none)\
+OXI_OP(atan2,MAP,binary,map,FLOAT,BIF,INPLACE,20,none,yes,none)\
+OXI_OP(hypot,MAP,binary,map,SAME,F,INPLACE,8,none,yes,none)\
+OXI_OP(copysign,MAP,binary,map,FLOAT,BIF,INPLACE,1,none,yes,none)\
+OXI_OP(eq,MAP,binary,map,BOOL,BIFC,INPLACE,1,none,none,none)\
+OXI_OP(ne,MAP,binary,map,BOOL,BIFC,INPLACE,1,none,none,none)\
+OXI_OP(lt,MAP,binary,map,BOOL,BIF,INPLACE,1,none,none,none)\
+OXI_OP(le,MAP,binary,map,BOOL,BIF,INPLACE,1,none,none,none)\
+OXI_OP(gt,MAP,binary,map,BOOL,BIF,INPLACE,1,none,none,none)\
+OXI_OP(ge,MAP,binary,map,BOOL,BIF,INPLACE,1,none,none,none)\
+OXI_OP(logical_and,MAP,binary,map,BOOL,BIFC,INPLACE,1,none,none,none)\
+OXI_OP(logical_or,MAP,binary,map,BOOL,BIFC,INPLACE,1,none,none,none)\
+OXI_OP(logical_xor,MAP,binary,map,BOOL,BIFC,INPLACE,1,none,none,none)\
+OXI_OP(bitwise_and,MAP,binary,map,SAME,BI,INPLACE,1,none,none,none)\
+OXI_OP(bitwise_or,MAP,binary,map,SAME,BI,INPLACE,1,none,none,none)\
+OXI_OP(bitwise_xor,MAP,binary,map,SAME,BI,INPLACE,1,none,none,none)\
+OXI_OP(bitwise_left_shift,MAP,binary,map,SAME,I,INPLACE,1,none,none,none)\
+OXI_OP(bitwise_right_shift,MAP,binary,map,SAME,I,INPLACE,1,none,none,none)\
+OXI_OP(silu_mul,MAP,binary,map,SAME,F,INPLACE,14,none,yes,silu_mul)\
+OXI_OP(gelu_mul,MAP,binary,map,SAME,F,INPLACE,18,none,yes,gelu_mul)\
+OXI_OP(where,MAP,where,map_where,SAME,BIFC,MASKED,1,none,yes,none)\
+OXI_OP(lerp,MAP,lerp,map_lerp,SAME,F,INPLACE,3,none,yes,lerp)\
+OXI_OP(addcmul,MAP,fused,map,SAME,IF,INPLACE,3,value,yes,none)\
+OXI_OP(addcdiv,MAP,fused,map,SAME,F,INPLACE,3,value,yes,addcdiv)\
+OXI_OP(copy,COPY,unary,copy,OTHER,BIFCQ,PLAIN,0,dtype,yes,none)\
+OXI_OP(to,MOVE,unary,row,SAME,BIFCQ,PLAIN,0,device,yes,none)\
+OXI_OP(fill,FILL,generated,fill,OTHER,BIFC,PLAIN,0,fill,none,none)\
+OXI_OP(arange,FILL,generated,generated,OTHER,BIF,PLAIN,1,ramp,none,none)\
+OXI_OP(linspace,FILL,generated,linspace,OTHER,BIF,PLAIN,1,ends,none,none)\
+OXI_OP(eye,FILL,generated,generated,OTHER,BIFC,PLAIN,0,shape,none,none)\
+OXI_OP(uniform,FILL,generated,generated,OTHER,F,RANDOM,10,uniform,none,none)\
+OXI_OP(normal,FILL,generated,generated,OTHER,F,RANDOM,20,normal,none,none)\
+OXI_OP(randint,FILL,generated,generated,OTHER,BIF,RANDOM,10,randint,none,none)\
+OXI_OP(randperm,FILL,generated,generated,OTHER,IF,RANDOM,10,shape,none,none)\
+OXI_OP(bernoulli,RANDOM,unary,map,SAME,F,RANDOM,10,none,flat,none)\
+OXI_OP(multinomial,RANDOM,unary,multinomial,INDEX,F,RANDOM,10,multinomial,none,none)\
+OXI_OP(sum,REDUCE,unary,reduce,TOTAL,BIFC,PLAIN,1,reduce,yes,none)\
+OXI_OP(nansum,REDUCE,unary,reduce,TOTAL,BIF,PLAIN,1,reduce,yes,none)\
+OXI_OP(mean,REDUCE,unary,reduce,FLOAT,FC,PLAIN,1,reduce,yes,none)\
+OXI_OP(prod,REDUCE,unary,reduce,TOTAL,BIFC,PLAIN,1,reduce,yes,none)\
+OXI_OP(amax,REDUCE,unary,reduce,SAME,BIF,NONEMPTY,1,reduce,yes,none)\
+OXI_OP(amin,REDUCE,unary,reduce,SAME,BIF,NONEMPTY,1,reduce,yes,none)\
+OXI_OP(all,REDUCE,unary,reduce,TRUTH,BIFC,PLAIN,1,reduce,none,none)\
+OXI_OP(any,REDUCE,unary,reduce,TRUTH,BIFC,PLAIN,1,reduce,none,none)\
+OXI_OP(var,REDUCE,unary,reduce,FLOAT,F,PLAIN,4,moments,yes,var)\
+OXI_OP(std,REDUCE,unary,reduce,FLOAT,F,PLAIN,4,moments,yes,std)\
+OXI_OP(logsumexp,REDUCE,unary,reduce,FLOAT,BIF,PLAIN,12,reduce,yes,logsumexp)\
+OXI_OP(norm,REDUCE,unary,reduce_norm,REAL,FC,PLAIN,3,power,yes,none)\
+OXI_OP(count_nonzero,REDUCE,unary,reduce,INDEX,BIFC,PLAIN,1,reduce,none,none)\
+OXI_OP(argmax,REDUCE,unary,reduce,INDEX,BIF,NONEMPTY,1,reduce,none,none)\
+OXI_OP(argmin,REDUCE,unary,reduce,INDEX,BIF,NONEMPTY,1,reduce,none,none)\
+OXI_OP(max_dim,REDUCE,pair,reduce,SAME,BIF,NONEMPTY,1,reduce,yes,none)\
+OXI_OP(min_dim,REDUCE,pair,reduce,SAME,BIF,NONEMPTY,1,reduce,yes,none)\
+OXI_OP(cumsum,SCAN,unary,scan,TOTAL,BIFC,INPLACE,1,along,yes,none)\
+OXI_OP(cumprod,SCAN,unary,scan,TOTAL,BIFC,INPLACE,1,along,yes,none)\
+OXI_OP(sort,SORT,pair,sort,SAME,BIF,PLAIN,20,sort,yes,none)\
+OXI_OP(topk,SORT,pair,topk,SAME,BIF,PLAIN,4,topk,yes,none)\
+OXI_OP(softmax,ROW,unary,row,SAME,F,INPLACE,12,along,yes,softmax)\
+OXI_OP(log_softmax,ROW,unary,row,SAME,F,INPLACE,12,along,yes,log_softmax)\
+OXI_OP(layer_norm,ROW,norm,norm_rows,SAME,F,PLAIN,8,norm,yes,layer_norm)\
+OXI_OP(rms_norm,ROW,scaled,norm_rows,SAME,F,PLAIN,5,norm,yes,rms_norm)\
+OXI_OP(group_norm,ROW,norm,group_norm,SAME,F,PLAIN,8,groups,yes,group_norm)\
+OXI_OP(clamp_tensor,PARTS,bounded,map_bounded,SAME,BIF,INPLACE,2,none,yes,clamp_tensor)\
+OXI_OP(instance_norm,PARTS,norm,group_norm,SAME,F,PLAIN,8,groups,yes,instance_norm)\
+OXI_OP(flip,PARTS,unary,flip,SAME,BIFCQ,PLAIN,0,dims,yes,flip)\
+OXI_OP(conv2d,PARTS,linear,conv2d,SAME,F,PLAIN,-1,conv,yes,conv2d)\
+OXI_OP(gather,INDEX,indexed,gather,SAME,BIFC,PLAIN,0,along,yes,none)\
+OXI_OP(scatter,INDEX,scattered,scatter,SAME,BIFC,INPLACE,0,along,yes,none)\
+OXI_OP(scatter_add,INDEX,scattered,scatter,SAME,BIFC,INPLACE,1,along,yes,none)\
+OXI_OP(scatter_prod,INDEX,scattered,scatter,SAME,BIFC,INPLACE,1,along,yes,none)\
+OXI_OP(scatter_amax,INDEX,scattered,scatter,SAME,BIF,INPLACE,1,along,yes,none)\
+OXI_OP(scatter_amin,INDEX,scattered,scatter,SAME,BIF,INPLACE,1,along,yes,none)\
+OXI_OP(index_select,INDEX,indexed,index_select,SAME,BIFC,PLAIN,0,along,yes,none)\
+OXI_OP(index_add,INDEX,scattered,index_add,SAME,BIFC,INPLACE,1,index_add,yes,none)\
+OXI_OP(masked_select,INDEX,masked,masked_select,SAME,BIFC,PLAIN,0,counted,yes,none)\
+OXI_OP(nonzero,INDEX,unary,nonzero,INDEX,BIFC,PLAIN,0,counted,none,none)\
+OXI_OP(embedding,INDEX,table,embedding,OTHER,FQ,PLAIN,0,none,yes,none)\
+OXI_OP(one_hot,INDEX,unary,one_hot,INDEX,I,PLAIN,0,classes,none,none)\
+OXI_OP(triu,INDEX,unary,triangle,SAME,BIFC,INPLACE,0,diagonal,yes,none)\
+OXI_OP(tril,INDEX,unary,triangle,SAME,BIFC,INPLACE,0,diagonal,yes,none)\
+OXI_OP(cat,INDEX,list,cat,SAME,BIFC,PLAIN,0,along,yes,none)\
+OXI_OP(roll,INDEX,unary,row,SAME,BIFC,PLAIN,0,roll,yes,none)\
+OXI_OP(matmul,PRODUCT,binary,matmul,OTHER,IFCQ,PLAIN,-1,none,yes,none)\
+OXI_OP(int_mm,PRODUCT,binary,int_mm,OTHER,I,PLAIN,-1,none,none,none)\
+OXI_OP(linear,PRODUCT,linear,linear,OTHER,IFCQ,PLAIN,-1,activation,yes,linear)\
+OXI_OP(linear_experts,PRODUCT,experts,linear_experts,OTHER,FQ,PLAIN,-1,none,yes,none)\
+OXI_OP(addmm,PRODUCT,addmm,addmm,OTHER,IFCQ,PLAIN,-1,addmm,yes,addmm)\
+OXI_OP(rope,ROPE,rope,rope,SAME,F,PLAIN,6,rope,yes,rope)\
+OXI_OP(attention,ATTENTION,attention,attention,SAME,FQ,PLAIN,-1,attention,yes,attention)\
+OXI_OP(alias,VIEW,unary,alias,SAME,BIFCQ,PLAIN,0,none,yes,none)\
+OXI_OP(permute,VIEW,unary,permute,SAME,BIFCQ,PLAIN,0,order,yes,none)\
+OXI_OP(view,VIEW,unary,view,SAME,BIFCQ,PLAIN,0,sizes,yes,none)\
+OXI_OP(slice,VIEW,unary,slice,SAME,BIFCQ,PLAIN,0,slice,yes,none)\
+OXI_OP(select,VIEW,unary,select,SAME,BIFCQ,PLAIN,0,select,yes,none)\
+OXI_OP(expand,VIEW,unary,expand,SAME,BIFCQ,PLAIN,0,sizes,yes,none)\
+OXI_OP(diagonal,VIEW,unary,diagonal,SAME,BIFC,PLAIN,0,between,yes,none)\
+OXI_OP(as_strided,VIEW,unary,as_strided,SAME,BIFC,PLAIN,0,strided,yes,none)\
+OXI_OP(unfold,VIEW,unary,unfold,SAME,BIFC,PLAIN,0,windows,yes,none)\
+OXI_OP(view_as_real,VIEW,unary,view_as_real,OTHER,C,PLAIN,0,part,yes,none)\
+OXI_OP(view_as_complex,VIEW,unary,view_as_complex,OTHER,F,PLAIN,0,none,yes,none)\
+OXI_OP(view_dtype,VIEW,unary,view_dtype,OTHER,BIFC,PLAIN,0,dtype,none,none)\
+OXI_NEEDS(floor_divide,DIVISOR)\
+OXI_NEEDS(trunc_divide,DIVISOR)\
+OXI_NEEDS(remainder,DIVISOR)\
+OXI_NEEDS(fmod,DIVISOR)\
+OXI_NEEDS(masked_select,COUNT)\
+OXI_NEEDS(nonzero,COUNT)\
 OXI_NEEDS(one_hot,CLASSES)
 #ifndef OXI_OPERANDS
 #define OXI_OPERANDS(...)
@@ -4886,12 +4886,12 @@ OXI_ROWS_OF_OPS_OPS
 #define OXI_DEFAULT_DEVICE(a,otherwise)a =otherwise;
 #define OXI_DEFAULT_ACTIVATION(a,otherwise)a =otherwise;
 #define OXI_ATTR(kind,name,otherwise)OXI_DEFAULT_##kind(own->name,otherwise)
-#define OXI_ATTRIBUTES(name,list) \
-OXI_UNUSED static inline oxi_attrs oxi_attrs_##name(void){ \
-oxi_attrs attr; \
-memset(&attr,0,sizeof attr); \
-oxi_attr_##name*own= &attr.name; \
-(void)own; \
+#define OXI_ATTRIBUTES(name,list)\
+OXI_UNUSED static inline oxi_attrs oxi_attrs_##name(void){\
+oxi_attrs attr;\
+memset(&attr,0,sizeof attr);\
+oxi_attr_##name*own= &attr.name;\
+(void)own;\
 list \
 return attr;}
 #ifndef OXI_OPERANDS
@@ -5009,14 +5009,14 @@ static ox_tensor*oxi_work_end(oxi_work*work,ox_tensor*result);
 static ox_dtype oxi_compute_dtype(const oxi_call*call);
 #endif
 /* >>ops/call/attributes.c */
-#define OXI_OPERANDS(name,inputs,input_names,results,result_names) \
+#define OXI_OPERANDS(name,inputs,input_names,results,result_names)\
 static const oxi_operand_names oxi_operands_##name={inputs,results,input_names,result_names};
-#define OXI_ATTR(kind,name,otherwise) \
+#define OXI_ATTR(kind,name,otherwise)\
 {#name,OXI_ATTR_##kind,offsetof(own,name),sizeof(((own*)0)->name)},
-#define OXI_ATTRIBUTES(name,list) \
-static const oxi_attr_member*oxi_attr_members_##name(void){ \
-typedef oxi_attr_##name own; \
-static const oxi_attr_member members[]={list{NULL,OXI_ATTR_NOTHING,0,0}}; \
+#define OXI_ATTRIBUTES(name,list)\
+static const oxi_attr_member*oxi_attr_members_##name(void){\
+typedef oxi_attr_##name own;\
+static const oxi_attr_member members[]={list{NULL,OXI_ATTR_NOTHING,0,0}};\
 return members;}
 #ifndef OXI_OPERANDS
 #define OXI_OPERANDS(...)
@@ -5227,7 +5227,7 @@ oxi_reduction_kind kind;
 oxi_reduction_finish finish;
 oxi_reduction_places places;
 oxi_reduction_reads reads;}oxi_reductions[]={
-#define OXI_REDUCTION(op,kind,finish,places,reads) \
+#define OXI_REDUCTION(op,kind,finish,places,reads)\
 {OXI_OP_##op,OXI_REDUCES_##kind,OXI_FINISH_##finish,OXI_PLACES_##places,OXI_READS_##reads},
 /* >>form/reduce.def */
 OXI_REDUCTION(sum,SUM,PLAIN,NONE,VALUE)
@@ -5275,7 +5275,7 @@ oxi_op op;
 oxi_row_extent extent;
 oxi_reduction_kind measure;
 oxi_row_kind finish;}oxi_row_table[]={
-#define OXI_ROWS(op,row,measure,finish) \
+#define OXI_ROWS(op,row,measure,finish)\
 {OXI_OP_##op,OXI_ROW_##row,OXI_REDUCES_##measure,OXI_ROW_##finish},
 /* >>form/rows.def */
 OXI_ROWS(softmax,ONE,LOGSUMEXP,SOFTMAX)
@@ -5496,15 +5496,15 @@ oxi_generated_numbers numbers;}oxi_generated_table[]={
 #define OXI_GENERATE(op,kind,numbers){OXI_OP_##op,OXI_GENERATES_##kind,OXI_NUMBERS_##numbers},
 /* >>form/generate.def */
 #define OXI_ROWS_OF_FORM_GENERATE \
-OXI_GENERATE(uniform,RANDOM,UNIT) \
-OXI_GENERATE(normal,RANDOM,DOUBLE) \
-OXI_GENERATE(randint,RANDOM,WHOLE) \
-OXI_GENERATE(bernoulli,RANDOM,UNIT) \
-OXI_GENERATE(randperm,TOGETHER,WHOLE) \
-OXI_GENERATE(arange,RAMP,CLASS) \
-OXI_GENERATE(linspace,RAMP,DOUBLE) \
-OXI_GENERATE(fill,CONSTANT,OWN) \
-OXI_GENERATE(eye,DIAGONAL,OWN) \
+OXI_GENERATE(uniform,RANDOM,UNIT)\
+OXI_GENERATE(normal,RANDOM,DOUBLE)\
+OXI_GENERATE(randint,RANDOM,WHOLE)\
+OXI_GENERATE(bernoulli,RANDOM,UNIT)\
+OXI_GENERATE(randperm,TOGETHER,WHOLE)\
+OXI_GENERATE(arange,RAMP,CLASS)\
+OXI_GENERATE(linspace,RAMP,DOUBLE)\
+OXI_GENERATE(fill,CONSTANT,OWN)\
+OXI_GENERATE(eye,DIAGONAL,OWN)\
 OXI_GENERATE(multinomial,TOGETHER,DOUBLE)
 OXI_ROWS_OF_FORM_GENERATE
 #undef OXI_GENERATE
@@ -5557,200 +5557,200 @@ return form;}
 static const struct{
 oxi_op op;
 oxi_map_shader shader;}oxi_map_table[]={
-#define OXI_MAP(op,operands,simd,f64,integer,complex,shader, ...) \
+#define OXI_MAP(op,operands,simd,f64,integer,complex,shader, ...)\
 {OXI_OP_##op,OXI_MAP_SHADER_##shader},
 /* >>form/map.def */
 #define OXI_ROWS_OF_FORM_MAP \
-OXI_MAP(abs,1,ARITHMETIC(OXI_V(abs)(x)),NONE,SIGNS(x<0?0-OXI_U(x):OXI_U(x),x),OWN(abs_c64), \
- plain,size_of(a),SAME,negative?negated(a):a,dvec2(my_hypot(a.x,a.y),0)) \
-OXI_MAP(neg,1,ARITHMETIC(OXI_V(neg)(x)),NONE,ALIKE(0-x),C64(oxi_make_complex(-x.re,-x.im)), \
- plain,negative_of(a),SAME,negated(a),dvec2(negative_of(a.x),negative_of(a.y))) \
-OXI_MAP(sign,1,REAL(OXI_V(select)(OXI_V(gt)(x,OXI_V(zero)()),one, \
- OXI_V(select)(OXI_V(lt)(x,OXI_V(zero)()),OXI_V(neg)(one),OXI_V(zero)()))), \
- NONE,SIGNS((x>0)-(x<0),x>0),NONE,plain,is_nan(a)|| !is_something(a)?zero:with_sign(one,a),SAME, \
- negative?uvec2(~0u):truth(is_true(a)),NONE) \
-OXI_MAP(square,1,ARITHMETIC(OXI_V(mul)(x,x)),NONE,ALIKE(x*x),C64(oxi_multiply_complex(x,x)), \
- plain,a*a,SAME,times(a,a),times(a,a)) \
-OXI_MAP(floor,1,REAL(OXI_V(floor)(x)),NONE,ALIKE(x),NONE,plain,with_sign(floor(a),a),SAME,a,NONE) \
-OXI_MAP(ceil,1,REAL(OXI_V(ceil)(x)),NONE,ALIKE(x),NONE,plain,with_sign(ceil(a),a),SAME,a,NONE) \
-OXI_MAP(round,1,REAL(OXI_V(round)(x)),NONE,ALIKE(x),NONE,plain,with_sign(roundEven(a),a),SAME,a,NONE) \
-OXI_MAP(trunc,1,REAL(OXI_V(trunc)(x)),NONE,ALIKE(x),NONE,plain,with_sign(trunc(a),a),SAME,a,NONE) \
-OXI_MAP(frac,1,REAL(OXI_V(sub)(x,OXI_V(trunc)(x))),NONE,NONE,NONE, \
- plain,is_inf(a)?nan:a-trunc(a),SAME,NONE,NONE) \
-OXI_MAP(clamp,1,REAL(OXI_V(select)(OXI_V(unord)(f0,f1),OXI_V(add)(f0,f1),OXI_V(min)(f1,OXI_V(max)(f0,x)))), \
- NONE,BOTH(x>f0?(x<f1?x:f1):(f0<f1?f0:f1)),NONE, \
- plain,is_nan(f0)||is_nan(f1)?nan:is_nan(a)?a:lesser_of(f1,greater_of(f0,a)),SAME, \
- is_less(f0,a)?(is_less(a,f1)?a:f1):(is_less(f0,f1)?f0:f1),NONE) \
-OXI_MAP(nan_to_num,1,REAL(OXI_V(select)(OXI_V(unord)(x,x),f0, \
- OXI_V(select)(OXI_V(eq)(x,OXI_V(set1)(INFINITY)),f1, \
- OXI_V(select)(OXI_V(eq)(x,OXI_V(set1)(-INFINITY)),f2,x)))),NONE,ALIKE(x),NONE, \
- plain,is_nan(a)?f0:a==inf?f1:a== -inf?f2:a,SAME,a,NONE) \
-OXI_MAP(bitwise_not,1,NONE,NONE,ALIKE(~x),NONE,none,NONE,NONE,COMPUTE==BOOL?truth(!is_true(a)): ~a,NONE) \
-OXI_MAP(exp,1,F32(vf_exp(x)),F64(exp(x)),NONE,C64(oxi_exp_complex(x)), \
- function,my_exp(a),my_exp(a),NONE,exp_complex(a)) \
-OXI_MAP(exp2,1,F32(vf_exp2(x)),F64(exp2(x)),NONE,NONE,function,my_exp2(a),my_exp2(a),NONE,NONE) \
-OXI_MAP(expm1,1,WIDE(vd_expm1(x)),F64(expm1(x)),NONE,NONE,function,my_expm1(a),my_expm1(a),NONE,NONE) \
-OXI_MAP(log,1,F32(vf_log(x)),F64(log(x)),NONE,C64(oxi_log_complex(x)), \
- function,my_log(a),my_log(a),NONE,log_complex(a)) \
-OXI_MAP(log2,1,F32(vf_log2(x)),F64(log2(x)),NONE,NONE, \
- function,my_log2(a),log_times(a,dvec2(1.4426950408889634lf,2.0355273740931033e-17lf)),NONE,NONE) \
-OXI_MAP(log10,1,WIDE(vd_mul(vd_log(x),vd_set1(0.43429448190325183))),F64(log10(x)),NONE,NONE, \
- function,my_log10(a),log_times(a,dvec2(0.4342944819032518lf,1.098319650216765e-17lf)),NONE,NONE) \
-OXI_MAP(log1p,1,F32(vf_log1p(x)),F64(log1p(x)),NONE,NONE,function,my_log1p(a),my_log1p(a),NONE,NONE) \
-OXI_MAP(sqrt,1,ARITHMETIC(OXI_V(sqrt)(x)),NONE,NONE,C64(oxi_sqrt_complex(x)), \
- plain,is_negative(a)&&a!=0?nan:root(a),SAME,NONE,sqrt_complex(a)) \
-OXI_MAP(rsqrt,1,REAL(OXI_V(div)(one,OXI_V(sqrt)(x))),NONE,NONE,NONE, \
- plain,is_negative(a)&&a!=0?nan:inverse_root(a),SAME,NONE,NONE) \
-OXI_MAP(reciprocal,1,ARITHMETIC(OXI_V(div)(one,x)),NONE,NONE, \
- C64(oxi_divide_complex(oxi_make_complex(1,0),x)), \
- plain,quotient(one,a),SAME,NONE,over(complex_of(uvec2(floatBitsToUint(1),0)),a)) \
-OXI_MAP(sin,1,F32(vf_sin(x)),F64(sin(x)),NONE,C64(oxi_sin_complex(x)), \
- function,my_sin(a),my_sin(a,0),NONE,sin_complex(a)) \
-OXI_MAP(cos,1,F32(vf_cos(x)),F64(cos(x)),NONE,C64(oxi_cos_complex(x)), \
- function,my_cos(a),my_sin(a,1),NONE,cosh_complex(dvec2(negative_of(a.y),a.x))) \
-OXI_MAP(tan,1,WIDE(vd_tan(x)),F64(tan(x)),NONE,NONE,function,my_tan(a),my_tan(a),NONE,NONE) \
-OXI_MAP(asin,1,WIDE(vd_asin(x)),F64(asin(x)),NONE,NONE,function,my_asin(a),my_asin(a),NONE,NONE) \
-OXI_MAP(acos,1,WIDE(vd_acos(x)),F64(acos(x)),NONE,NONE,function,my_acos(a),my_acos(a),NONE,NONE) \
-OXI_MAP(atan,1,WIDE(vd_atan(x)),F64(atan(x)),NONE,NONE,function,my_atan(a),my_atan2(a,1),NONE,NONE) \
-OXI_MAP(sinh,1,WIDE(vd_sinh(x)),F64(sinh(x)),NONE,NONE,function,my_sinh(a),my_sinh(a),NONE,NONE) \
-OXI_MAP(cosh,1,WIDE(vd_cosh(x)),F64(cosh(x)),NONE,NONE,function,my_cosh(a),my_cosh(a),NONE,NONE) \
-OXI_MAP(tanh,1,F32(vf_tanh(x)),F64(tanh(x)),NONE,C64(oxi_tanh_complex(x)), \
- function,my_tanh(a),my_tanh(a),NONE,tanh_complex(a)) \
-OXI_MAP(asinh,1,WIDE(vd_asinh(x)),F64(asinh(x)),NONE,NONE,function,my_asinh(a),my_asinh(a),NONE,NONE) \
-OXI_MAP(acosh,1,WIDE(vd_acosh(x)),F64(acosh(x)),NONE,NONE,function,my_acosh(a),my_acosh(a),NONE,NONE) \
-OXI_MAP(atanh,1,WIDE(vd_atanh(x)),F64(atanh(x)),NONE,NONE,function,my_atanh(a),my_atanh(a),NONE,NONE) \
-OXI_MAP(sigmoid,1,F32(vf_sigmoid(x)),F64(oxi_sigmoid_f64(x)),NONE,NONE, \
- function,my_sigmoid(a),my_sigmoid(a),NONE,NONE) \
-OXI_MAP(erf,1,F32(vf_erf(x)),F64(erf(x)),NONE,NONE,function,my_erf(a),my_erf(a),NONE,NONE) \
-OXI_MAP(erfc,1,WIDE(vd_erfc(x)),F64(erfc(x)),NONE,NONE,function,my_erfc(a),my_erfc(a),NONE,NONE) \
-OXI_MAP(isnan,1,TEST(OXI_V(unord)(x,x)),NONE,TEST(0),TEST(isnan(x.re)||isnan(x.im)), \
- plain,is_nan(a)?one:zero,SAME,zero,truth(is_nan(a.x)||is_nan(a.y))) \
-OXI_MAP(isinf,1,TEST(OXI_V(eq)(OXI_V(abs)(x),OXI_V(set1)(INFINITY))),NONE,TEST(0), \
- TEST(isinf(x.re)||isinf(x.im)),plain,is_inf(a)?one:zero,SAME,zero,truth(is_inf(a.x)||is_inf(a.y))) \
-OXI_MAP(isfinite,1,TEST(OXI_V(lt)(OXI_V(abs)(x),OXI_V(set1)(INFINITY))),NONE,TEST(1), \
- TEST(isfinite(x.re)&&isfinite(x.im)), \
- plain,is_nan(a)||is_inf(a)?zero:one,SAME,one,truth(is_finite(a.x)&&is_finite(a.y))) \
-OXI_MAP(logical_not,1,TEST(OXI_V(eq)(x,OXI_V(zero)())),NONE,TEST(x==0),TEST(!oxi_nonzero_complex(x)), \
- plain,is_something(a)?zero:one,SAME,truth(!is_true(a)),truth(!first)) \
-OXI_MAP(relu,1,ARITHMETIC(OXI_V(max)(OXI_V(zero)(),x)),NONE,BOTH(x>0?x:0),NONE, \
- plain,positive_part(a),SAME,negative?zero:a,NONE) \
-OXI_MAP(relu6,1,REAL(OXI_V(min)(OXI_V(set1)(6),OXI_V(max)(OXI_V(zero)(),x))),NONE,BOTH(x>6?6:x>0?x:0),NONE, \
- plain,is_nan(a)?a:lesser_of(six,positive_part(a)),SAME, \
- negative?zero:is_less(uvec2(6,0),a)?uvec2(6,0):a,NONE) \
-OXI_MAP(leaky_relu,1,REAL(OXI_V(select)(OXI_V(gt)(x,OXI_V(zero)()),x,OXI_V(mul)(x,f0))),NONE,NONE,NONE, \
- plain,a>0?a:a*f0,SAME,NONE,NONE) \
-OXI_MAP(elu,1,WIDE(vd_elu(x,f0,one)),F64(oxi_expm1_scaled_f64(x,f0,1)),NONE,NONE, \
- function,my_elu(a,f0,1),elu_of(a,f0,1),NONE,NONE) \
-OXI_MAP(selu,1,WIDE(vd_mul(vd_set1(1.0507009873554805),vd_elu(x,vd_set1(1.6732632423543772),one))), \
- F64(1.0507009873554805*oxi_expm1_scaled_f64(x,1.6732632423543772,1)),NONE,NONE, \
- function,a>0?a*1.05070102:1.75809932*my_expm1(a), \
- 1.0507009873554805lf*elu_of(a,1.6732632423543772lf,1),NONE,NONE) \
-OXI_MAP(celu,1,WIDE(vd_elu(x,f0,vd_div(one,f0))),F64(oxi_expm1_scaled_f64(x,f0,1/f0)),NONE,NONE, \
- function,my_elu(a,f0,1.0/f0),elu_of(a,f0,quotient(1,f0)),NONE,NONE) \
-OXI_MAP(gelu,1,F32(vf_gelu(x)),F64(0.5*x*erfc(-x*0.70710678118654752)),NONE,NONE, \
- function,my_gelu(a),0.5lf*a*my_erfc(-a*0.70710678118654752lf),NONE,NONE) \
-OXI_MAP(gelu_tanh,1,F32(vf_gelu_tanh(x)),F64(oxi_gelu_tanh_f64(x)),NONE,NONE, \
- function,my_gelu_tanh(a),gelu_tanh_of(a),NONE,NONE) \
-OXI_MAP(silu,1,F32(vf_silu(x)),F64(x*oxi_sigmoid_f64(x)),NONE,NONE, \
- function,my_silu(a),a*my_sigmoid(a),NONE,NONE) \
-OXI_MAP(mish,1,WIDE(vd_mish(x)),F64(x*tanh(log1p(exp(x)))),NONE,NONE, \
- function,my_mish(a),a*my_tanh(my_log1p(my_exp(a))),NONE,NONE) \
-OXI_MAP(softplus,1, \
- F32_OR_WIDE(oxi_is_power_of_two(numbers->f[0]),vf_softplus(x,f0,f1),vd_softplus(x,f0,f1)), \
- F64(x*f0>f1?x:log1p(exp(x*f0))/f0),NONE,NONE, \
- function,my_softplus(a,f0,f1),a*f0>f1?a:quotient(my_log1p(my_exp(a*f0)),f0),NONE,NONE) \
-OXI_MAP(softsign,1,REAL(OXI_V(div)(x,OXI_V(add)(one,OXI_V(abs)(x)))),NONE,NONE,NONE, \
- plain,quotient(a,one +size_of(a)),SAME,NONE,NONE) \
-OXI_MAP(hardtanh,1,AS(clamp),NONE,AS(clamp),NONE,plain,AS(clamp),SAME,AS(clamp),NONE) \
-OXI_MAP(hardsigmoid,1, \
- REAL(OXI_V(div)(OXI_V(min)(OXI_V(set1)(6),OXI_V(max)(OXI_V(zero)(),OXI_V(add)(x,OXI_V(set1)(3)))), \
- OXI_V(set1)(6))),NONE,NONE,NONE, \
- plain,is_nan(a)?a:quotient(lesser_of(six,greater_of(zero,a+3)),six),SAME,NONE,NONE) \
-OXI_MAP(hardswish,1,REAL(OXI_V(mul)(x,OXI_V(div)(OXI_V(min)(OXI_V(set1)(6), \
- OXI_V(max)(OXI_V(zero)(),OXI_V(add)(x,OXI_V(set1)(3)))),OXI_V(set1)(6)))),NONE,NONE,NONE, \
- plain,is_nan(a)?a:a*quotient(lesser_of(six,greater_of(zero,a+3)),six),SAME,NONE,NONE) \
-OXI_MAP(logsigmoid,1,F32(vf_logsigmoid(x)),F64((x<0?x:0)-log1p(exp(-fabs(x)))),NONE,NONE, \
- function,my_logsigmoid(a),is_nan(a)?a:lesser_of(0,a)-my_log1p(my_exp(-size_of(a))),NONE,NONE) \
-OXI_MAP(threshold,1,REAL(OXI_V(select)(OXI_V(le)(x,f0),f1,x)),NONE,BOTH(x>f0?x:f1),NONE, \
- plain,a<=f0?f1:a,SAME,is_less(f0,a)?a:f1,NONE) \
-OXI_MAP(add,2,EITHER(numbers->f[0]==1,OXI_V(add)(a,b),OXI_V(fma)(f0,b,a)),NONE,ALIKE(a+f0*b), \
- C64(oxi_make_complex(a.re +f0*b.re,a.im+f0*b.im)), \
- plain,f0==1?a+b:fma(f0,b,a),SAME,plus(a,times(f0,b)),plus(a,f0,b)) \
-OXI_MAP(sub,2,EITHER(numbers->f[0]==1,OXI_V(sub)(a,b),OXI_V(fnma)(f0,b,a)),NONE,ALIKE(a-f0*b), \
- C64(oxi_make_complex(a.re -f0*b.re,a.im-f0*b.im)), \
- plain,f0==1?a-b:fma(-f0,b,a),SAME,minus(a,times(f0,b)),minus(a,f0,b)) \
-OXI_MAP(mul,2,ARITHMETIC(OXI_V(mul)(a,b)),NONE,ALIKE(a*b),C64(oxi_multiply_complex(a,b)), \
- plain,a*b,SAME,times(a,b),times(a,b)) \
-OXI_MAP(div,2,ARITHMETIC(OXI_V(div)(a,b)),NONE,NONE,C64(oxi_divide_complex(a,b)), \
- plain,quotient(a,b),SAME,NONE,over(a,b)) \
-OXI_MAP(floor_divide,2,WIDE(vd_floor_divide(a,b)),F64(oxi_floor_divide_f64(a,b)), \
- SIGNS(oxi_floor_divide_i64(a,b),oxi_divide_u64(a,b)),NONE, \
- plain,my_floor_divide(a,b),floor_divide_of(a,b),floor_divide_of(a,b),NONE) \
-OXI_MAP(trunc_divide,2,REAL(OXI_V(trunc)(OXI_V(div)(a,b))),NONE, \
- SIGNS(oxi_divide_i64(a,b),oxi_divide_u64(a,b)),NONE, \
- plain,trunc(quotient(a,b)),SAME,quotient_of(a,b,rest),NONE) \
-OXI_MAP(remainder,2,WIDE(vd_remainder(a,b)),F64(oxi_remainder_f64(a,b)), \
- SIGNS(oxi_remainder_i64(a,b),oxi_rest_u64(a,b)),NONE, \
- plain,my_remainder(a,b),remainder_of(a,b),remainder_of(a,b),NONE) \
-OXI_MAP(fmod,2,WIDE(vd_fmod(a,b)),F64(fmod(a,b)),SIGNS(oxi_rest_i64(a,b),oxi_rest_u64(a,b)),NONE, \
- plain,my_fmod(a,b),my_fmod(a,b),rest_of(a,b),NONE) \
-OXI_MAP(pow,2,WIDE(vd_pow(a,b)),F64(pow(a,b)),SIGNS(oxi_pow_i64(a,b),oxi_pow_u64(a,b)),NONE, \
- function,my_pow(a,b),my_pow(a,b),LANE==LANE_I64&&int(b.y)<0?powered_below(a,b):powered(a,b),NONE) \
-OXI_MAP(maximum,2,ARITHMETIC(OXI_V(select)(OXI_V(unord)(a,b),OXI_V(add)(a,b),OXI_V(max)(a,b))),NONE, \
- BOTH(a>b?a:b),NONE,plain,!known?nan:above&& !are_zeros(a,b)?a:b,SAME,is_less(b,a)?a:b,NONE) \
-OXI_MAP(minimum,2,ARITHMETIC(OXI_V(select)(OXI_V(unord)(a,b),OXI_V(add)(a,b),OXI_V(min)(a,b))),NONE, \
- BOTH(a<b?a:b),NONE,plain,!known?nan:below&& !are_zeros(a,b)?a:b,SAME,is_less(a,b)?a:b,NONE) \
-OXI_MAP(atan2,2,WIDE(vd_atan2(a,b)),F64(atan2(a,b)),NONE,NONE, \
- function,my_atan2(a,b),my_atan2(a,b),NONE,NONE) \
-OXI_MAP(hypot,2,WIDE(vd_hypot(a,b)),F64(hypot(a,b)),NONE,NONE, \
- function,my_hypot(a,b),my_hypot(a,b),NONE,NONE) \
-OXI_MAP(copysign,2,REAL(OXI_V(copysign)(a,b)),NONE,NONE,NONE,plain,with_sign(a,b),SAME,NONE,NONE) \
-OXI_MAP(eq,2,TEST(OXI_V(eq)(a,b)),NONE,TEST(a==b),TEST(a.re==b.re&&a.im==b.im), \
- plain,known&& !above&& !below?one:zero,SAME,truth(a==b),truth(a==b)) \
-OXI_MAP(ne,2,TEST(OXI_V(ne)(a,b)),NONE,TEST(a!=b),TEST(a.re!=b.re||a.im!=b.im), \
- plain,!known||above||below?one:zero,SAME,truth(a!=b),truth(a!=b)) \
-OXI_MAP(lt,2,TEST(OXI_V(lt)(a,b)),NONE,TEST(a<b),NONE, \
- plain,known&&below?one:zero,SAME,truth(is_less(a,b)),NONE) \
-OXI_MAP(le,2,TEST(OXI_V(le)(a,b)),NONE,TEST(a<=b),NONE, \
- plain,known&& !above?one:zero,SAME,truth(!is_less(b,a)),NONE) \
-OXI_MAP(gt,2,TEST(OXI_V(gt)(a,b)),NONE,TEST(a>b),NONE, \
- plain,known&&above?one:zero,SAME,truth(is_less(b,a)),NONE) \
-OXI_MAP(ge,2,TEST(OXI_V(ge)(a,b)),NONE,TEST(a>=b),NONE, \
- plain,known&& !below?one:zero,SAME,truth(!is_less(a,b)),NONE) \
-OXI_MAP(logical_and,2,TEST(OXI_M(and)(OXI_V(ne)(a,OXI_V(zero)()),OXI_V(ne)(b,OXI_V(zero)()))),NONE, \
- TEST(a&&b),TEST(oxi_nonzero_complex(a)&&oxi_nonzero_complex(b)), \
- plain,is_something(a)&&is_something(b)?one:zero,SAME,truth(is_true(a)&&is_true(b)),truth(first&&second)) \
-OXI_MAP(logical_or,2,TEST(OXI_M(or)(OXI_V(ne)(a,OXI_V(zero)()),OXI_V(ne)(b,OXI_V(zero)()))),NONE, \
- TEST(a||b),TEST(oxi_nonzero_complex(a)||oxi_nonzero_complex(b)), \
- plain,is_something(a)||is_something(b)?one:zero,SAME,truth(is_true(a)||is_true(b)),truth(first||second)) \
-OXI_MAP(logical_xor,2, \
- TEST(OXI_M(not)(OXI_M(or)(OXI_M(and)(OXI_V(eq)(a,OXI_V(zero)()),OXI_V(eq)(b,OXI_V(zero)())), \
- OXI_M(and)(OXI_V(ne)(a,OXI_V(zero)()),OXI_V(ne)(b,OXI_V(zero)()))))), \
- NONE,TEST(!a!= !b),TEST(oxi_nonzero_complex(a)!=oxi_nonzero_complex(b)), \
- plain,is_something(a)!=is_something(b)?one:zero,SAME,truth(is_true(a)!=is_true(b)),truth(first!=second)) \
-OXI_MAP(bitwise_and,2,NONE,NONE,ALIKE(a&b),NONE,none,NONE,NONE,a&b,NONE) \
-OXI_MAP(bitwise_or,2,NONE,NONE,ALIKE(a|b),NONE,none,NONE,NONE,a|b,NONE) \
-OXI_MAP(bitwise_xor,2,NONE,NONE,ALIKE(a^b),NONE,none,NONE,NONE,a^b,NONE) \
-OXI_MAP(bitwise_left_shift,2,NONE,NONE,ALIKE(oxi_shift_left(a,b,oxi_shift_width(numbers))),NONE, \
- none,NONE,NONE,b.y==0&&b.x<bits?shifted_left(a,b.x):zero,NONE) \
-OXI_MAP(bitwise_right_shift,2,NONE,NONE,SIGNS(oxi_shift_right_i64(a,OXI_U(b),oxi_shift_width(numbers)), \
- oxi_shift_right_u64(a,b,oxi_shift_width(numbers))),NONE, \
- none,NONE,NONE,shifted_right_by(a,b,bits,negative),NONE) \
-OXI_MAP(silu_mul,2,F32(vf_mul(vf_silu(a),b)),F64(a*oxi_sigmoid_f64(a)*b),NONE,NONE, \
- function,my_silu_times(a,b),a*my_sigmoid(a)*b,NONE,NONE) \
-OXI_MAP(gelu_mul,2,F32(vf_mul(vf_gelu_tanh(a),b)),F64(oxi_gelu_tanh_f64(a)*b),NONE,NONE, \
- function,my_gelu_tanh_times(a,b),gelu_tanh_of(a)*b,NONE,NONE) \
-OXI_MAP(where,3,OWN,OWN(where_64),OWN(where_64),OWN(where_64),move,NONE,NONE,NONE,NONE) \
-OXI_MAP(lerp,3, \
- FUSED(OXI_V(select)(OXI_V(lt)(OXI_V(abs)(c),OXI_V(set1)(0.5)),OXI_V(fma)(c,OXI_V(sub)(b,a),a), \
- OXI_V(fnma)(OXI_V(sub)(b,a),OXI_V(sub)(one,c),b))),NONE,NONE,NONE, \
- plain,size_of(c)<REAL(0.5)?fma(c,b-a,a):fma(a-b,one -c,b),SAME,NONE,NONE) \
-OXI_MAP(addcmul,3,FUSED(OXI_V(fma)(OXI_V(mul)(f0,b),c,a)),NONE,ALIKE(a+f0*b*c),NONE, \
- plain,plus_product(f0,b,c,a),SAME,plus(a,times(times(f0,b),c)),NONE) \
-OXI_MAP(addcdiv,3,FUSED(OXI_V(add)(a,OXI_V(div)(OXI_V(mul)(f0,b),c))),NONE,NONE,NONE, \
- plain,plus_quotient(f0,b,c,a),SAME,NONE,NONE) \
-OXI_MAP(copy,1,NONE,NONE,NONE,NONE,move,NONE,NONE,NONE,NONE) \
-OXI_MAP(exp10,1,WIDE(vd_exp(vd_mul(x,vd_set1(2.302585092994046)))),F64(pow(10,x)),NONE,NONE, \
+OXI_MAP(abs,1,ARITHMETIC(OXI_V(abs)(x)),NONE,SIGNS(x<0?0-OXI_U(x):OXI_U(x),x),OWN(abs_c64),\
+ plain,size_of(a),SAME,negative?negated(a):a,dvec2(my_hypot(a.x,a.y),0))\
+OXI_MAP(neg,1,ARITHMETIC(OXI_V(neg)(x)),NONE,ALIKE(0-x),C64(oxi_make_complex(-x.re,-x.im)),\
+ plain,negative_of(a),SAME,negated(a),dvec2(negative_of(a.x),negative_of(a.y)))\
+OXI_MAP(sign,1,REAL(OXI_V(select)(OXI_V(gt)(x,OXI_V(zero)()),one,\
+ OXI_V(select)(OXI_V(lt)(x,OXI_V(zero)()),OXI_V(neg)(one),OXI_V(zero)()))),\
+ NONE,SIGNS((x>0)-(x<0),x>0),NONE,plain,is_nan(a)|| !is_something(a)?zero:with_sign(one,a),SAME,\
+ negative?uvec2(~0u):truth(is_true(a)),NONE)\
+OXI_MAP(square,1,ARITHMETIC(OXI_V(mul)(x,x)),NONE,ALIKE(x*x),C64(oxi_multiply_complex(x,x)),\
+ plain,a*a,SAME,times(a,a),times(a,a))\
+OXI_MAP(floor,1,REAL(OXI_V(floor)(x)),NONE,ALIKE(x),NONE,plain,with_sign(floor(a),a),SAME,a,NONE)\
+OXI_MAP(ceil,1,REAL(OXI_V(ceil)(x)),NONE,ALIKE(x),NONE,plain,with_sign(ceil(a),a),SAME,a,NONE)\
+OXI_MAP(round,1,REAL(OXI_V(round)(x)),NONE,ALIKE(x),NONE,plain,with_sign(roundEven(a),a),SAME,a,NONE)\
+OXI_MAP(trunc,1,REAL(OXI_V(trunc)(x)),NONE,ALIKE(x),NONE,plain,with_sign(trunc(a),a),SAME,a,NONE)\
+OXI_MAP(frac,1,REAL(OXI_V(sub)(x,OXI_V(trunc)(x))),NONE,NONE,NONE,\
+ plain,is_inf(a)?nan:a-trunc(a),SAME,NONE,NONE)\
+OXI_MAP(clamp,1,REAL(OXI_V(select)(OXI_V(unord)(f0,f1),OXI_V(add)(f0,f1),OXI_V(min)(f1,OXI_V(max)(f0,x)))),\
+ NONE,BOTH(x>f0?(x<f1?x:f1):(f0<f1?f0:f1)),NONE,\
+ plain,is_nan(f0)||is_nan(f1)?nan:is_nan(a)?a:lesser_of(f1,greater_of(f0,a)),SAME,\
+ is_less(f0,a)?(is_less(a,f1)?a:f1):(is_less(f0,f1)?f0:f1),NONE)\
+OXI_MAP(nan_to_num,1,REAL(OXI_V(select)(OXI_V(unord)(x,x),f0,\
+ OXI_V(select)(OXI_V(eq)(x,OXI_V(set1)(INFINITY)),f1,\
+ OXI_V(select)(OXI_V(eq)(x,OXI_V(set1)(-INFINITY)),f2,x)))),NONE,ALIKE(x),NONE,\
+ plain,is_nan(a)?f0:a==inf?f1:a== -inf?f2:a,SAME,a,NONE)\
+OXI_MAP(bitwise_not,1,NONE,NONE,ALIKE(~x),NONE,none,NONE,NONE,COMPUTE==BOOL?truth(!is_true(a)): ~a,NONE)\
+OXI_MAP(exp,1,F32(vf_exp(x)),F64(exp(x)),NONE,C64(oxi_exp_complex(x)),\
+ function,my_exp(a),my_exp(a),NONE,exp_complex(a))\
+OXI_MAP(exp2,1,F32(vf_exp2(x)),F64(exp2(x)),NONE,NONE,function,my_exp2(a),my_exp2(a),NONE,NONE)\
+OXI_MAP(expm1,1,WIDE(vd_expm1(x)),F64(expm1(x)),NONE,NONE,function,my_expm1(a),my_expm1(a),NONE,NONE)\
+OXI_MAP(log,1,F32(vf_log(x)),F64(log(x)),NONE,C64(oxi_log_complex(x)),\
+ function,my_log(a),my_log(a),NONE,log_complex(a))\
+OXI_MAP(log2,1,F32(vf_log2(x)),F64(log2(x)),NONE,NONE,\
+ function,my_log2(a),log_times(a,dvec2(1.4426950408889634lf,2.0355273740931033e-17lf)),NONE,NONE)\
+OXI_MAP(log10,1,WIDE(vd_mul(vd_log(x),vd_set1(0.43429448190325183))),F64(log10(x)),NONE,NONE,\
+ function,my_log10(a),log_times(a,dvec2(0.4342944819032518lf,1.098319650216765e-17lf)),NONE,NONE)\
+OXI_MAP(log1p,1,F32(vf_log1p(x)),F64(log1p(x)),NONE,NONE,function,my_log1p(a),my_log1p(a),NONE,NONE)\
+OXI_MAP(sqrt,1,ARITHMETIC(OXI_V(sqrt)(x)),NONE,NONE,C64(oxi_sqrt_complex(x)),\
+ plain,is_negative(a)&&a!=0?nan:root(a),SAME,NONE,sqrt_complex(a))\
+OXI_MAP(rsqrt,1,REAL(OXI_V(div)(one,OXI_V(sqrt)(x))),NONE,NONE,NONE,\
+ plain,is_negative(a)&&a!=0?nan:inverse_root(a),SAME,NONE,NONE)\
+OXI_MAP(reciprocal,1,ARITHMETIC(OXI_V(div)(one,x)),NONE,NONE,\
+ C64(oxi_divide_complex(oxi_make_complex(1,0),x)),\
+ plain,quotient(one,a),SAME,NONE,over(complex_of(uvec2(floatBitsToUint(1),0)),a))\
+OXI_MAP(sin,1,F32(vf_sin(x)),F64(sin(x)),NONE,C64(oxi_sin_complex(x)),\
+ function,my_sin(a),my_sin(a,0),NONE,sin_complex(a))\
+OXI_MAP(cos,1,F32(vf_cos(x)),F64(cos(x)),NONE,C64(oxi_cos_complex(x)),\
+ function,my_cos(a),my_sin(a,1),NONE,cosh_complex(dvec2(negative_of(a.y),a.x)))\
+OXI_MAP(tan,1,WIDE(vd_tan(x)),F64(tan(x)),NONE,NONE,function,my_tan(a),my_tan(a),NONE,NONE)\
+OXI_MAP(asin,1,WIDE(vd_asin(x)),F64(asin(x)),NONE,NONE,function,my_asin(a),my_asin(a),NONE,NONE)\
+OXI_MAP(acos,1,WIDE(vd_acos(x)),F64(acos(x)),NONE,NONE,function,my_acos(a),my_acos(a),NONE,NONE)\
+OXI_MAP(atan,1,WIDE(vd_atan(x)),F64(atan(x)),NONE,NONE,function,my_atan(a),my_atan2(a,1),NONE,NONE)\
+OXI_MAP(sinh,1,WIDE(vd_sinh(x)),F64(sinh(x)),NONE,NONE,function,my_sinh(a),my_sinh(a),NONE,NONE)\
+OXI_MAP(cosh,1,WIDE(vd_cosh(x)),F64(cosh(x)),NONE,NONE,function,my_cosh(a),my_cosh(a),NONE,NONE)\
+OXI_MAP(tanh,1,F32(vf_tanh(x)),F64(tanh(x)),NONE,C64(oxi_tanh_complex(x)),\
+ function,my_tanh(a),my_tanh(a),NONE,tanh_complex(a))\
+OXI_MAP(asinh,1,WIDE(vd_asinh(x)),F64(asinh(x)),NONE,NONE,function,my_asinh(a),my_asinh(a),NONE,NONE)\
+OXI_MAP(acosh,1,WIDE(vd_acosh(x)),F64(acosh(x)),NONE,NONE,function,my_acosh(a),my_acosh(a),NONE,NONE)\
+OXI_MAP(atanh,1,WIDE(vd_atanh(x)),F64(atanh(x)),NONE,NONE,function,my_atanh(a),my_atanh(a),NONE,NONE)\
+OXI_MAP(sigmoid,1,F32(vf_sigmoid(x)),F64(oxi_sigmoid_f64(x)),NONE,NONE,\
+ function,my_sigmoid(a),my_sigmoid(a),NONE,NONE)\
+OXI_MAP(erf,1,F32(vf_erf(x)),F64(erf(x)),NONE,NONE,function,my_erf(a),my_erf(a),NONE,NONE)\
+OXI_MAP(erfc,1,WIDE(vd_erfc(x)),F64(erfc(x)),NONE,NONE,function,my_erfc(a),my_erfc(a),NONE,NONE)\
+OXI_MAP(isnan,1,TEST(OXI_V(unord)(x,x)),NONE,TEST(0),TEST(isnan(x.re)||isnan(x.im)),\
+ plain,is_nan(a)?one:zero,SAME,zero,truth(is_nan(a.x)||is_nan(a.y)))\
+OXI_MAP(isinf,1,TEST(OXI_V(eq)(OXI_V(abs)(x),OXI_V(set1)(INFINITY))),NONE,TEST(0),\
+ TEST(isinf(x.re)||isinf(x.im)),plain,is_inf(a)?one:zero,SAME,zero,truth(is_inf(a.x)||is_inf(a.y)))\
+OXI_MAP(isfinite,1,TEST(OXI_V(lt)(OXI_V(abs)(x),OXI_V(set1)(INFINITY))),NONE,TEST(1),\
+ TEST(isfinite(x.re)&&isfinite(x.im)),\
+ plain,is_nan(a)||is_inf(a)?zero:one,SAME,one,truth(is_finite(a.x)&&is_finite(a.y)))\
+OXI_MAP(logical_not,1,TEST(OXI_V(eq)(x,OXI_V(zero)())),NONE,TEST(x==0),TEST(!oxi_nonzero_complex(x)),\
+ plain,is_something(a)?zero:one,SAME,truth(!is_true(a)),truth(!first))\
+OXI_MAP(relu,1,ARITHMETIC(OXI_V(max)(OXI_V(zero)(),x)),NONE,BOTH(x>0?x:0),NONE,\
+ plain,positive_part(a),SAME,negative?zero:a,NONE)\
+OXI_MAP(relu6,1,REAL(OXI_V(min)(OXI_V(set1)(6),OXI_V(max)(OXI_V(zero)(),x))),NONE,BOTH(x>6?6:x>0?x:0),NONE,\
+ plain,is_nan(a)?a:lesser_of(six,positive_part(a)),SAME,\
+ negative?zero:is_less(uvec2(6,0),a)?uvec2(6,0):a,NONE)\
+OXI_MAP(leaky_relu,1,REAL(OXI_V(select)(OXI_V(gt)(x,OXI_V(zero)()),x,OXI_V(mul)(x,f0))),NONE,NONE,NONE,\
+ plain,a>0?a:a*f0,SAME,NONE,NONE)\
+OXI_MAP(elu,1,WIDE(vd_elu(x,f0,one)),F64(oxi_expm1_scaled_f64(x,f0,1)),NONE,NONE,\
+ function,my_elu(a,f0,1),elu_of(a,f0,1),NONE,NONE)\
+OXI_MAP(selu,1,WIDE(vd_mul(vd_set1(1.0507009873554805),vd_elu(x,vd_set1(1.6732632423543772),one))),\
+ F64(1.0507009873554805*oxi_expm1_scaled_f64(x,1.6732632423543772,1)),NONE,NONE,\
+ function,a>0?a*1.05070102:1.75809932*my_expm1(a),\
+ 1.0507009873554805lf*elu_of(a,1.6732632423543772lf,1),NONE,NONE)\
+OXI_MAP(celu,1,WIDE(vd_elu(x,f0,vd_div(one,f0))),F64(oxi_expm1_scaled_f64(x,f0,1/f0)),NONE,NONE,\
+ function,my_elu(a,f0,1.0/f0),elu_of(a,f0,quotient(1,f0)),NONE,NONE)\
+OXI_MAP(gelu,1,F32(vf_gelu(x)),F64(0.5*x*erfc(-x*0.70710678118654752)),NONE,NONE,\
+ function,my_gelu(a),0.5lf*a*my_erfc(-a*0.70710678118654752lf),NONE,NONE)\
+OXI_MAP(gelu_tanh,1,F32(vf_gelu_tanh(x)),F64(oxi_gelu_tanh_f64(x)),NONE,NONE,\
+ function,my_gelu_tanh(a),gelu_tanh_of(a),NONE,NONE)\
+OXI_MAP(silu,1,F32(vf_silu(x)),F64(x*oxi_sigmoid_f64(x)),NONE,NONE,\
+ function,my_silu(a),a*my_sigmoid(a),NONE,NONE)\
+OXI_MAP(mish,1,WIDE(vd_mish(x)),F64(x*tanh(log1p(exp(x)))),NONE,NONE,\
+ function,my_mish(a),a*my_tanh(my_log1p(my_exp(a))),NONE,NONE)\
+OXI_MAP(softplus,1,\
+ F32_OR_WIDE(oxi_is_power_of_two(numbers->f[0]),vf_softplus(x,f0,f1),vd_softplus(x,f0,f1)),\
+ F64(x*f0>f1?x:log1p(exp(x*f0))/f0),NONE,NONE,\
+ function,my_softplus(a,f0,f1),a*f0>f1?a:quotient(my_log1p(my_exp(a*f0)),f0),NONE,NONE)\
+OXI_MAP(softsign,1,REAL(OXI_V(div)(x,OXI_V(add)(one,OXI_V(abs)(x)))),NONE,NONE,NONE,\
+ plain,quotient(a,one +size_of(a)),SAME,NONE,NONE)\
+OXI_MAP(hardtanh,1,AS(clamp),NONE,AS(clamp),NONE,plain,AS(clamp),SAME,AS(clamp),NONE)\
+OXI_MAP(hardsigmoid,1,\
+ REAL(OXI_V(div)(OXI_V(min)(OXI_V(set1)(6),OXI_V(max)(OXI_V(zero)(),OXI_V(add)(x,OXI_V(set1)(3)))),\
+ OXI_V(set1)(6))),NONE,NONE,NONE,\
+ plain,is_nan(a)?a:quotient(lesser_of(six,greater_of(zero,a+3)),six),SAME,NONE,NONE)\
+OXI_MAP(hardswish,1,REAL(OXI_V(mul)(x,OXI_V(div)(OXI_V(min)(OXI_V(set1)(6),\
+ OXI_V(max)(OXI_V(zero)(),OXI_V(add)(x,OXI_V(set1)(3)))),OXI_V(set1)(6)))),NONE,NONE,NONE,\
+ plain,is_nan(a)?a:a*quotient(lesser_of(six,greater_of(zero,a+3)),six),SAME,NONE,NONE)\
+OXI_MAP(logsigmoid,1,F32(vf_logsigmoid(x)),F64((x<0?x:0)-log1p(exp(-fabs(x)))),NONE,NONE,\
+ function,my_logsigmoid(a),is_nan(a)?a:lesser_of(0,a)-my_log1p(my_exp(-size_of(a))),NONE,NONE)\
+OXI_MAP(threshold,1,REAL(OXI_V(select)(OXI_V(le)(x,f0),f1,x)),NONE,BOTH(x>f0?x:f1),NONE,\
+ plain,a<=f0?f1:a,SAME,is_less(f0,a)?a:f1,NONE)\
+OXI_MAP(add,2,EITHER(numbers->f[0]==1,OXI_V(add)(a,b),OXI_V(fma)(f0,b,a)),NONE,ALIKE(a+f0*b),\
+ C64(oxi_make_complex(a.re +f0*b.re,a.im+f0*b.im)),\
+ plain,f0==1?a+b:fma(f0,b,a),SAME,plus(a,times(f0,b)),plus(a,f0,b))\
+OXI_MAP(sub,2,EITHER(numbers->f[0]==1,OXI_V(sub)(a,b),OXI_V(fnma)(f0,b,a)),NONE,ALIKE(a-f0*b),\
+ C64(oxi_make_complex(a.re -f0*b.re,a.im-f0*b.im)),\
+ plain,f0==1?a-b:fma(-f0,b,a),SAME,minus(a,times(f0,b)),minus(a,f0,b))\
+OXI_MAP(mul,2,ARITHMETIC(OXI_V(mul)(a,b)),NONE,ALIKE(a*b),C64(oxi_multiply_complex(a,b)),\
+ plain,a*b,SAME,times(a,b),times(a,b))\
+OXI_MAP(div,2,ARITHMETIC(OXI_V(div)(a,b)),NONE,NONE,C64(oxi_divide_complex(a,b)),\
+ plain,quotient(a,b),SAME,NONE,over(a,b))\
+OXI_MAP(floor_divide,2,WIDE(vd_floor_divide(a,b)),F64(oxi_floor_divide_f64(a,b)),\
+ SIGNS(oxi_floor_divide_i64(a,b),oxi_divide_u64(a,b)),NONE,\
+ plain,my_floor_divide(a,b),floor_divide_of(a,b),floor_divide_of(a,b),NONE)\
+OXI_MAP(trunc_divide,2,REAL(OXI_V(trunc)(OXI_V(div)(a,b))),NONE,\
+ SIGNS(oxi_divide_i64(a,b),oxi_divide_u64(a,b)),NONE,\
+ plain,trunc(quotient(a,b)),SAME,quotient_of(a,b,rest),NONE)\
+OXI_MAP(remainder,2,WIDE(vd_remainder(a,b)),F64(oxi_remainder_f64(a,b)),\
+ SIGNS(oxi_remainder_i64(a,b),oxi_rest_u64(a,b)),NONE,\
+ plain,my_remainder(a,b),remainder_of(a,b),remainder_of(a,b),NONE)\
+OXI_MAP(fmod,2,WIDE(vd_fmod(a,b)),F64(fmod(a,b)),SIGNS(oxi_rest_i64(a,b),oxi_rest_u64(a,b)),NONE,\
+ plain,my_fmod(a,b),my_fmod(a,b),rest_of(a,b),NONE)\
+OXI_MAP(pow,2,WIDE(vd_pow(a,b)),F64(pow(a,b)),SIGNS(oxi_pow_i64(a,b),oxi_pow_u64(a,b)),NONE,\
+ function,my_pow(a,b),my_pow(a,b),LANE==LANE_I64&&int(b.y)<0?powered_below(a,b):powered(a,b),NONE)\
+OXI_MAP(maximum,2,ARITHMETIC(OXI_V(select)(OXI_V(unord)(a,b),OXI_V(add)(a,b),OXI_V(max)(a,b))),NONE,\
+ BOTH(a>b?a:b),NONE,plain,!known?nan:above&& !are_zeros(a,b)?a:b,SAME,is_less(b,a)?a:b,NONE)\
+OXI_MAP(minimum,2,ARITHMETIC(OXI_V(select)(OXI_V(unord)(a,b),OXI_V(add)(a,b),OXI_V(min)(a,b))),NONE,\
+ BOTH(a<b?a:b),NONE,plain,!known?nan:below&& !are_zeros(a,b)?a:b,SAME,is_less(a,b)?a:b,NONE)\
+OXI_MAP(atan2,2,WIDE(vd_atan2(a,b)),F64(atan2(a,b)),NONE,NONE,\
+ function,my_atan2(a,b),my_atan2(a,b),NONE,NONE)\
+OXI_MAP(hypot,2,WIDE(vd_hypot(a,b)),F64(hypot(a,b)),NONE,NONE,\
+ function,my_hypot(a,b),my_hypot(a,b),NONE,NONE)\
+OXI_MAP(copysign,2,REAL(OXI_V(copysign)(a,b)),NONE,NONE,NONE,plain,with_sign(a,b),SAME,NONE,NONE)\
+OXI_MAP(eq,2,TEST(OXI_V(eq)(a,b)),NONE,TEST(a==b),TEST(a.re==b.re&&a.im==b.im),\
+ plain,known&& !above&& !below?one:zero,SAME,truth(a==b),truth(a==b))\
+OXI_MAP(ne,2,TEST(OXI_V(ne)(a,b)),NONE,TEST(a!=b),TEST(a.re!=b.re||a.im!=b.im),\
+ plain,!known||above||below?one:zero,SAME,truth(a!=b),truth(a!=b))\
+OXI_MAP(lt,2,TEST(OXI_V(lt)(a,b)),NONE,TEST(a<b),NONE,\
+ plain,known&&below?one:zero,SAME,truth(is_less(a,b)),NONE)\
+OXI_MAP(le,2,TEST(OXI_V(le)(a,b)),NONE,TEST(a<=b),NONE,\
+ plain,known&& !above?one:zero,SAME,truth(!is_less(b,a)),NONE)\
+OXI_MAP(gt,2,TEST(OXI_V(gt)(a,b)),NONE,TEST(a>b),NONE,\
+ plain,known&&above?one:zero,SAME,truth(is_less(b,a)),NONE)\
+OXI_MAP(ge,2,TEST(OXI_V(ge)(a,b)),NONE,TEST(a>=b),NONE,\
+ plain,known&& !below?one:zero,SAME,truth(!is_less(a,b)),NONE)\
+OXI_MAP(logical_and,2,TEST(OXI_M(and)(OXI_V(ne)(a,OXI_V(zero)()),OXI_V(ne)(b,OXI_V(zero)()))),NONE,\
+ TEST(a&&b),TEST(oxi_nonzero_complex(a)&&oxi_nonzero_complex(b)),\
+ plain,is_something(a)&&is_something(b)?one:zero,SAME,truth(is_true(a)&&is_true(b)),truth(first&&second))\
+OXI_MAP(logical_or,2,TEST(OXI_M(or)(OXI_V(ne)(a,OXI_V(zero)()),OXI_V(ne)(b,OXI_V(zero)()))),NONE,\
+ TEST(a||b),TEST(oxi_nonzero_complex(a)||oxi_nonzero_complex(b)),\
+ plain,is_something(a)||is_something(b)?one:zero,SAME,truth(is_true(a)||is_true(b)),truth(first||second))\
+OXI_MAP(logical_xor,2,\
+ TEST(OXI_M(not)(OXI_M(or)(OXI_M(and)(OXI_V(eq)(a,OXI_V(zero)()),OXI_V(eq)(b,OXI_V(zero)())),\
+ OXI_M(and)(OXI_V(ne)(a,OXI_V(zero)()),OXI_V(ne)(b,OXI_V(zero)()))))),\
+ NONE,TEST(!a!= !b),TEST(oxi_nonzero_complex(a)!=oxi_nonzero_complex(b)),\
+ plain,is_something(a)!=is_something(b)?one:zero,SAME,truth(is_true(a)!=is_true(b)),truth(first!=second))\
+OXI_MAP(bitwise_and,2,NONE,NONE,ALIKE(a&b),NONE,none,NONE,NONE,a&b,NONE)\
+OXI_MAP(bitwise_or,2,NONE,NONE,ALIKE(a|b),NONE,none,NONE,NONE,a|b,NONE)\
+OXI_MAP(bitwise_xor,2,NONE,NONE,ALIKE(a^b),NONE,none,NONE,NONE,a^b,NONE)\
+OXI_MAP(bitwise_left_shift,2,NONE,NONE,ALIKE(oxi_shift_left(a,b,oxi_shift_width(numbers))),NONE,\
+ none,NONE,NONE,b.y==0&&b.x<bits?shifted_left(a,b.x):zero,NONE)\
+OXI_MAP(bitwise_right_shift,2,NONE,NONE,SIGNS(oxi_shift_right_i64(a,OXI_U(b),oxi_shift_width(numbers)),\
+ oxi_shift_right_u64(a,b,oxi_shift_width(numbers))),NONE,\
+ none,NONE,NONE,shifted_right_by(a,b,bits,negative),NONE)\
+OXI_MAP(silu_mul,2,F32(vf_mul(vf_silu(a),b)),F64(a*oxi_sigmoid_f64(a)*b),NONE,NONE,\
+ function,my_silu_times(a,b),a*my_sigmoid(a)*b,NONE,NONE)\
+OXI_MAP(gelu_mul,2,F32(vf_mul(vf_gelu_tanh(a),b)),F64(oxi_gelu_tanh_f64(a)*b),NONE,NONE,\
+ function,my_gelu_tanh_times(a,b),gelu_tanh_of(a)*b,NONE,NONE)\
+OXI_MAP(where,3,OWN,OWN(where_64),OWN(where_64),OWN(where_64),move,NONE,NONE,NONE,NONE)\
+OXI_MAP(lerp,3,\
+ FUSED(OXI_V(select)(OXI_V(lt)(OXI_V(abs)(c),OXI_V(set1)(0.5)),OXI_V(fma)(c,OXI_V(sub)(b,a),a),\
+ OXI_V(fnma)(OXI_V(sub)(b,a),OXI_V(sub)(one,c),b))),NONE,NONE,NONE,\
+ plain,size_of(c)<REAL(0.5)?fma(c,b-a,a):fma(a-b,one -c,b),SAME,NONE,NONE)\
+OXI_MAP(addcmul,3,FUSED(OXI_V(fma)(OXI_V(mul)(f0,b),c,a)),NONE,ALIKE(a+f0*b*c),NONE,\
+ plain,plus_product(f0,b,c,a),SAME,plus(a,times(times(f0,b),c)),NONE)\
+OXI_MAP(addcdiv,3,FUSED(OXI_V(add)(a,OXI_V(div)(OXI_V(mul)(f0,b),c))),NONE,NONE,NONE,\
+ plain,plus_quotient(f0,b,c,a),SAME,NONE,NONE)\
+OXI_MAP(copy,1,NONE,NONE,NONE,NONE,move,NONE,NONE,NONE,NONE)\
+OXI_MAP(exp10,1,WIDE(vd_exp(vd_mul(x,vd_set1(2.302585092994046)))),F64(pow(10,x)),NONE,NONE,\
  function,my_pow(10,a),my_pow(10,a),NONE,NONE)
 OXI_ROWS_OF_FORM_MAP
 #undef OXI_MAP
@@ -7190,9 +7190,9 @@ y=y?ox_contiguous(x->ndim==2?ox_squeeze(y,0):y):NULL;}
 return oxi_work_end(&work,y);}
 /* >>ops/call/call.c */
 static const oxi_op_row oxi_op_rows[OXI_OP_COUNT]={
-#define OXI_OP(name,family,operands,rule,gives,accepts,flag,flops,attributes,gradient,parts) \
-{#name,OXI_FAMILY_##family,&oxi_operands_##operands,oxi_rule_##rule,OXI_GIVES_##gives, \
- OXI_ACCEPT_##accepts,OXI_FLAG_##flag,flops,oxi_attr_members_##attributes,OXI_GRADIENT_##gradient, \
+#define OXI_OP(name,family,operands,rule,gives,accepts,flag,flops,attributes,gradient,parts)\
+{#name,OXI_FAMILY_##family,&oxi_operands_##operands,oxi_rule_##rule,OXI_GIVES_##gives,\
+ OXI_ACCEPT_##accepts,OXI_FLAG_##flag,flops,oxi_attr_members_##attributes,OXI_GRADIENT_##gradient,\
  oxi_parts_##parts},
 #ifndef OXI_OPERANDS
 #define OXI_OPERANDS(...)
@@ -7979,37 +7979,37 @@ return-1;}}
 return x->shape[at];}
 /* >>ops/functions/map.c */
 #define OXI_UNARY_LIST(X)OX_INPLACE_1(X)X(isnan)X(isinf)X(isfinite)
-#define OXI_X(name) \
-OX_API ox_tensor*ox_##name(ox_tensor*x){ \
+#define OXI_X(name)\
+OX_API ox_tensor*ox_##name(ox_tensor*x){\
 return oxi_apply_1(OXI_OP_##name,NULL,x);}
 OXI_UNARY_LIST(OXI_X)
 #undef OXI_X
-#define OXI_X(name) \
-OX_API ox_tensor*ox_##name##_(ox_tensor*x){ \
+#define OXI_X(name)\
+OX_API ox_tensor*ox_##name##_(ox_tensor*x){\
 return oxi_apply_in_place(OXI_OP_##name,NULL,&x,1);}
 OX_INPLACE_1(OXI_X)
 #undef OXI_X
 static ox_tensor*oxi_map_1(oxi_op op,const oxi_attrs*attr,ox_tensor*x,bool in_place){
 return in_place?oxi_apply_in_place(op,attr,&x,1):oxi_apply_1(op,attr,x);}
-#define OXI_NUMBER_1(name,set,a) \
-static ox_tensor*oxi_##name(ox_tensor*x,double a,bool in_place){ \
-oxi_attrs attr=oxi_attrs_##set(); \
-attr.set.a=a; \
-return oxi_map_1(OXI_OP_##name,&attr,x,in_place);} \
-OX_API ox_tensor*ox_##name(ox_tensor*x,double a){ \
-return oxi_##name(x,a,false);} \
-OX_API ox_tensor*ox_##name##_(ox_tensor*x,double a){ \
+#define OXI_NUMBER_1(name,set,a)\
+static ox_tensor*oxi_##name(ox_tensor*x,double a,bool in_place){\
+oxi_attrs attr=oxi_attrs_##set();\
+attr.set.a=a;\
+return oxi_map_1(OXI_OP_##name,&attr,x,in_place);}\
+OX_API ox_tensor*ox_##name(ox_tensor*x,double a){\
+return oxi_##name(x,a,false);}\
+OX_API ox_tensor*ox_##name##_(ox_tensor*x,double a){\
 return oxi_##name(x,a,true);}
-#define OXI_NUMBER_2(name,set,a,b) \
-static ox_tensor*oxi_##name(ox_tensor*x,double a,double b,bool in_place){ \
-oxi_attrs attr=oxi_attrs_##set(); \
-attr.set.a=a; \
-attr.set.b=b; \
-return oxi_map_1(OXI_OP_##name,&attr,x,in_place);} \
-OX_API ox_tensor*ox_##name(ox_tensor*x,double a,double b){ \
+#define OXI_NUMBER_2(name,set,a,b)\
+static ox_tensor*oxi_##name(ox_tensor*x,double a,double b,bool in_place){\
+oxi_attrs attr=oxi_attrs_##set();\
+attr.set.a=a;\
+attr.set.b=b;\
+return oxi_map_1(OXI_OP_##name,&attr,x,in_place);}\
+OX_API ox_tensor*ox_##name(ox_tensor*x,double a,double b){\
 return oxi_##name(x,a,b,false);}
-#define OXI_NUMBER_2_IN_PLACE(name) \
-OX_API ox_tensor*ox_##name##_(ox_tensor*x,double a,double b){ \
+#define OXI_NUMBER_2_IN_PLACE(name)\
+OX_API ox_tensor*ox_##name##_(ox_tensor*x,double a,double b){\
 return oxi_##name(x,a,b,true);}
 OXI_NUMBER_1(leaky_relu,slope,slope)
 OXI_NUMBER_1(elu,alpha,alpha)
@@ -8065,10 +8065,10 @@ oxi_attrs attr=oxi_attrs_scale();
 attr.scale.scale=scale;
 if(oxi_any_null(name,in,2)|| !oxi_read_numbers(name,op,in,2,&attr))return NULL;
 return oxi_map_any(name,op,&attr,in,2,in_place);}
-#define OXI_X(name) \
-OX_API ox_tensor*ox_##name(ox_tensor*a,ox_tensor*b){ \
-return oxi_map_2(#name,OXI_OP_##name,a,b,false,1);} \
-OX_API ox_tensor*ox_##name##_(ox_tensor*a,ox_tensor*b){ \
+#define OXI_X(name)\
+OX_API ox_tensor*ox_##name(ox_tensor*a,ox_tensor*b){\
+return oxi_map_2(#name,OXI_OP_##name,a,b,false,1);}\
+OX_API ox_tensor*ox_##name##_(ox_tensor*a,ox_tensor*b){\
 return oxi_map_2(#name "_",OXI_OP_##name,a,b,true,1);}
 OX_INPLACE_2(OXI_X)
 #undef OXI_X
@@ -8105,15 +8105,15 @@ ox_tensor*b=oxi_number_beside(op,a,number,in_place);
 ox_tensor*result=reversed?oxi_map_2(name,op,b,a,false,1):oxi_map_2(name,op,a,b,in_place,1);
 (void)oxi_work_end(&work,in_place?NULL:result);
 return result;}
-#define OXI_X(name) \
-OX_API ox_tensor*ox_##name##_number(ox_tensor*a,double number){ \
-return oxi_map_number(#name "_number",OXI_OP_##name,a,number,false,false);} \
-OX_API ox_tensor*ox_##name##_number_(ox_tensor*a,double number){ \
+#define OXI_X(name)\
+OX_API ox_tensor*ox_##name##_number(ox_tensor*a,double number){\
+return oxi_map_number(#name "_number",OXI_OP_##name,a,number,false,false);}\
+OX_API ox_tensor*ox_##name##_number_(ox_tensor*a,double number){\
 return oxi_map_number(#name "_number_",OXI_OP_##name,a,number,true,false);}
 OX_NUMBER_2(OXI_X)
 #undef OXI_X
-#define OXI_X(name) \
-OX_API ox_tensor*ox_r##name##_number(ox_tensor*a,double number){ \
+#define OXI_X(name)\
+OX_API ox_tensor*ox_r##name##_number(ox_tensor*a,double number){\
 return oxi_map_number("r"#name "_number",OXI_OP_##name,a,number,false,true);}
 OX_NUMBER_REVERSED(OXI_X)
 #undef OXI_X
@@ -8469,8 +8469,8 @@ attr.reduce.keepdim=keepdim;
 return oxi_apply_1(op,&attr,x);}
 static ox_tensor*oxi_plain_reduce(oxi_op op,ox_tensor*x,ox_shape dims,bool keepdim){
 return oxi_call_reduce(op,oxi_attrs_reduce(),x,dims,keepdim);}
-#define OXI_X(name) \
-OX_API ox_tensor*ox_##name(ox_tensor*x,ox_shape dims,bool keepdim){ \
+#define OXI_X(name)\
+OX_API ox_tensor*ox_##name(ox_tensor*x,ox_shape dims,bool keepdim){\
 return oxi_plain_reduce(OXI_OP_##name,x,dims,keepdim);}
 OX_REDUCE_DIMS(OXI_X)
 #undef OXI_X
@@ -9737,7 +9737,7 @@ void(*run)(int64_t k,const oxi_code_panel*w,const oxi_code_panel*x,int steps,int
  int64_t ldc,bool more);}oxi_codes_kernel;
 enum{OXI_REPACKED_ROWS=16};
 enum{
-#define OXI_X(name,id,text,elements,bytes,cls,gguf,safetensors,npy) \
+#define OXI_X(name,id,text,elements,bytes,cls,gguf,safetensors,npy)\
 OXI_ELEMENTS_##name=elements,OXI_BYTES_##name=bytes,
 OX_DTYPE_LIST(OXI_X)
 #undef OXI_X
@@ -9987,76 +9987,76 @@ if(u>>53)u=(u>>11|((u&2047)!=0))<<11;
 return oxi_f64_to_odd_f32((double)u);}
 static float oxi_i64_to_odd_f32(int64_t i){
 return i<0? -oxi_u64_to_odd_f32(0-(uint64_t)i):oxi_u64_to_odd_f32((uint64_t)i);}
-#define OXI_REAL_DTYPES(X) \
-X(OX_BOOL,uint8_t,(s!=0),x!=0,x!=0,x!=0,x!=0) \
-X(OX_U8,uint8_t,s,(uint8_t)oxi_f64_to_i32(x),(uint8_t)oxi_f64_to_i32(x),(uint8_t)x,(uint8_t)x) \
-X(OX_I8,int8_t,s,(int8_t)oxi_f64_to_i32(x),(int8_t)oxi_f64_to_i32(x),(int8_t)x,(int8_t)x) \
-X(OX_U16,uint16_t,s,(uint16_t)oxi_f64_to_i32(x),(uint16_t)oxi_f64_to_i32(x),(uint16_t)x,(uint16_t)x) \
-X(OX_I16,int16_t,s,(int16_t)oxi_f64_to_i32(x),(int16_t)oxi_f64_to_i32(x),(int16_t)x,(int16_t)x) \
-X(OX_U32,uint32_t,s,(uint32_t)oxi_f64_to_i64(x),(uint32_t)oxi_f64_to_i64(x),(uint32_t)x,(uint32_t)x) \
-X(OX_I32,int32_t,s,oxi_f64_to_i32(x),oxi_f64_to_i32(x),(int32_t)x,(int32_t)x) \
-X(OX_U64,uint64_t,s,oxi_f64_to_u64(x),oxi_f64_to_u64(x),(uint64_t)x,x) \
-X(OX_I64,int64_t,s,oxi_f64_to_i64(x),oxi_f64_to_i64(x),x,(int64_t)x) \
-X(OX_F16,uint16_t,oxi_f16_to_f32(s),oxi_f32_to_f16(x),oxi_f32_to_f16(oxi_f64_to_odd_f32(x)), \
- oxi_f32_to_f16(oxi_i64_to_odd_f32(x)),oxi_f32_to_f16(oxi_u64_to_odd_f32(x))) \
-X(OX_BF16,uint16_t,oxi_bf16_to_f32(s),oxi_f32_to_bf16(x),oxi_f32_to_bf16(oxi_f64_to_odd_f32(x)), \
- oxi_f32_to_bf16(oxi_i64_to_odd_f32(x)),oxi_f32_to_bf16(oxi_u64_to_odd_f32(x))) \
-X(OX_F32,float,s,x,(float)x,(float)x,(float)x) \
-X(OX_F64,double,s,x,x,(double)x,(double)x) \
-X(OX_F8_E4M3,uint8_t,oxi_f8_e4m3_to_f32(s),oxi_f32_to_f8_e4m3(x), \
- oxi_f32_to_f8_e4m3(oxi_f64_to_odd_f32(x)),oxi_f32_to_f8_e4m3(oxi_i64_to_odd_f32(x)), \
- oxi_f32_to_f8_e4m3(oxi_u64_to_odd_f32(x))) \
-X(OX_F8_E5M2,uint8_t,oxi_f8_e5m2_to_f32(s),oxi_f32_to_f8_e5m2(x), \
- oxi_f32_to_f8_e5m2(oxi_f64_to_odd_f32(x)),oxi_f32_to_f8_e5m2(oxi_i64_to_odd_f32(x)), \
+#define OXI_REAL_DTYPES(X)\
+X(OX_BOOL,uint8_t,(s!=0),x!=0,x!=0,x!=0,x!=0)\
+X(OX_U8,uint8_t,s,(uint8_t)oxi_f64_to_i32(x),(uint8_t)oxi_f64_to_i32(x),(uint8_t)x,(uint8_t)x)\
+X(OX_I8,int8_t,s,(int8_t)oxi_f64_to_i32(x),(int8_t)oxi_f64_to_i32(x),(int8_t)x,(int8_t)x)\
+X(OX_U16,uint16_t,s,(uint16_t)oxi_f64_to_i32(x),(uint16_t)oxi_f64_to_i32(x),(uint16_t)x,(uint16_t)x)\
+X(OX_I16,int16_t,s,(int16_t)oxi_f64_to_i32(x),(int16_t)oxi_f64_to_i32(x),(int16_t)x,(int16_t)x)\
+X(OX_U32,uint32_t,s,(uint32_t)oxi_f64_to_i64(x),(uint32_t)oxi_f64_to_i64(x),(uint32_t)x,(uint32_t)x)\
+X(OX_I32,int32_t,s,oxi_f64_to_i32(x),oxi_f64_to_i32(x),(int32_t)x,(int32_t)x)\
+X(OX_U64,uint64_t,s,oxi_f64_to_u64(x),oxi_f64_to_u64(x),(uint64_t)x,x)\
+X(OX_I64,int64_t,s,oxi_f64_to_i64(x),oxi_f64_to_i64(x),x,(int64_t)x)\
+X(OX_F16,uint16_t,oxi_f16_to_f32(s),oxi_f32_to_f16(x),oxi_f32_to_f16(oxi_f64_to_odd_f32(x)),\
+ oxi_f32_to_f16(oxi_i64_to_odd_f32(x)),oxi_f32_to_f16(oxi_u64_to_odd_f32(x)))\
+X(OX_BF16,uint16_t,oxi_bf16_to_f32(s),oxi_f32_to_bf16(x),oxi_f32_to_bf16(oxi_f64_to_odd_f32(x)),\
+ oxi_f32_to_bf16(oxi_i64_to_odd_f32(x)),oxi_f32_to_bf16(oxi_u64_to_odd_f32(x)))\
+X(OX_F32,float,s,x,(float)x,(float)x,(float)x)\
+X(OX_F64,double,s,x,x,(double)x,(double)x)\
+X(OX_F8_E4M3,uint8_t,oxi_f8_e4m3_to_f32(s),oxi_f32_to_f8_e4m3(x),\
+ oxi_f32_to_f8_e4m3(oxi_f64_to_odd_f32(x)),oxi_f32_to_f8_e4m3(oxi_i64_to_odd_f32(x)),\
+ oxi_f32_to_f8_e4m3(oxi_u64_to_odd_f32(x)))\
+X(OX_F8_E5M2,uint8_t,oxi_f8_e5m2_to_f32(s),oxi_f32_to_f8_e5m2(x),\
+ oxi_f32_to_f8_e5m2(oxi_f64_to_odd_f32(x)),oxi_f32_to_f8_e5m2(oxi_i64_to_odd_f32(x)),\
  oxi_f32_to_f8_e5m2(oxi_u64_to_odd_f32(x)))
-#define OXI_AS_I64(dtype,value) \
+#define OXI_AS_I64(dtype,value)\
 (oxi_dtypes[dtype].cls==OX_CLASS_FLOAT?oxi_f64_to_i64((double)(value)):(int64_t)(value))
-#define OXI_AS_U64(dtype,value) \
+#define OXI_AS_U64(dtype,value)\
 (oxi_dtypes[dtype].cls==OX_CLASS_FLOAT?oxi_f64_to_u64((double)(value)):(uint64_t)(value))
-#define OXI_LOAD_LOOP(dtype,type,lane,lane_type,statement) \
-static OXI_ALIGNED void oxi_load_##dtype##_##lane(int64_t n,const void*source,int64_t stride,void*out){ \
-const type*from=(const type*)source; \
-lane_type*to=(lane_type*)out; \
-for(int64_t i=0;i<n;i++){ \
-const type s=from[i*stride]; \
+#define OXI_LOAD_LOOP(dtype,type,lane,lane_type,statement)\
+static OXI_ALIGNED void oxi_load_##dtype##_##lane(int64_t n,const void*source,int64_t stride,void*out){\
+const type*from=(const type*)source;\
+lane_type*to=(lane_type*)out;\
+for(int64_t i=0;i<n;i++){\
+const type s=from[i*stride];\
 statement;}}
-#define OXI_STORE_LOOP(dtype,type,lane,lane_type,number,encoded) \
-static OXI_ALIGNED void oxi_store_##dtype##_##lane(int64_t n,const void*in,void*out,int64_t stride){ \
-const lane_type*from=(const lane_type*)in; \
-type*to=(type*)out; \
-for(int64_t i=0;i<n;i++){ \
-const number; \
+#define OXI_STORE_LOOP(dtype,type,lane,lane_type,number,encoded)\
+static OXI_ALIGNED void oxi_store_##dtype##_##lane(int64_t n,const void*in,void*out,int64_t stride){\
+const lane_type*from=(const lane_type*)in;\
+type*to=(type*)out;\
+for(int64_t i=0;i<n;i++){\
+const number;\
 to[i*stride]=(type)(encoded);}}
-#define OXI_X(dtype,type,value,of_float,of_double,of_int,of_uint) \
-OXI_LOAD_LOOP(dtype,type,f32,float,to[i]=(float)(value)) \
-OXI_LOAD_LOOP(dtype,type,f64,double,to[i]=(double)(value)) \
-OXI_LOAD_LOOP(dtype,type,i64,int64_t,to[i]=OXI_AS_I64(dtype,value)) \
-OXI_LOAD_LOOP(dtype,type,u64,uint64_t,to[i]=OXI_AS_U64(dtype,value)) \
-OXI_LOAD_LOOP(dtype,type,c64,float,to[2*i]=(float)(value);to[2*i+1]=0) \
-OXI_STORE_LOOP(dtype,type,f32,float,float x=from[i],of_float) \
-OXI_STORE_LOOP(dtype,type,f64,double,double x=from[i],of_double) \
-OXI_STORE_LOOP(dtype,type,i64,int64_t,int64_t x=from[i],of_int) \
+#define OXI_X(dtype,type,value,of_float,of_double,of_int,of_uint)\
+OXI_LOAD_LOOP(dtype,type,f32,float,to[i]=(float)(value))\
+OXI_LOAD_LOOP(dtype,type,f64,double,to[i]=(double)(value))\
+OXI_LOAD_LOOP(dtype,type,i64,int64_t,to[i]=OXI_AS_I64(dtype,value))\
+OXI_LOAD_LOOP(dtype,type,u64,uint64_t,to[i]=OXI_AS_U64(dtype,value))\
+OXI_LOAD_LOOP(dtype,type,c64,float,to[2*i]=(float)(value);to[2*i+1]=0)\
+OXI_STORE_LOOP(dtype,type,f32,float,float x=from[i],of_float)\
+OXI_STORE_LOOP(dtype,type,f64,double,double x=from[i],of_double)\
+OXI_STORE_LOOP(dtype,type,i64,int64_t,int64_t x=from[i],of_int)\
 OXI_STORE_LOOP(dtype,type,u64,uint64_t,uint64_t x=from[i],of_uint)
 OXI_REAL_DTYPES(OXI_X)
 #undef OXI_X
-#define OXI_X(dtype,type,value,of_float,of_double,of_int,of_uint) \
+#define OXI_X(dtype,type,value,of_float,of_double,of_int,of_uint)\
 OXI_STORE_LOOP(dtype,type,c64,float,float x=from[2*i],(dtype)==OX_BOOL?x!=0||from[2*i+1]!=0:(of_float))
 OXI_REAL_DTYPES(OXI_X)
 #undef OXI_X
-#define OXI_LOAD_COMPLEX(lane,lane_type,value) \
-static void oxi_load_OX_C64_##lane(int64_t n,const void*source,int64_t stride,void*out){ \
-lane_type*to=(lane_type*)out; \
-for(int64_t i=0;i<n;i++){ \
-const float s=((const float*)source)[2*i*stride]; \
+#define OXI_LOAD_COMPLEX(lane,lane_type,value)\
+static void oxi_load_OX_C64_##lane(int64_t n,const void*source,int64_t stride,void*out){\
+lane_type*to=(lane_type*)out;\
+for(int64_t i=0;i<n;i++){\
+const float s=((const float*)source)[2*i*stride];\
 to[i]=value;}}
 OXI_LOAD_COMPLEX(f32,float,s)
 OXI_LOAD_COMPLEX(f64,double,(double)s)
 OXI_LOAD_COMPLEX(i64,int64_t,oxi_f64_to_i64((double)s))
 OXI_LOAD_COMPLEX(u64,uint64_t,oxi_f64_to_u64((double)s))
-#define OXI_LOAD_SIZE(lane,lane_type) \
-static OXI_UNUSED void oxi_load_size_##lane(int64_t n,const void*source,int64_t stride,void*out){ \
-for(int64_t i=0;i<n;i++){ \
-const float*z=(const float*)source +2*i*stride; \
+#define OXI_LOAD_SIZE(lane,lane_type)\
+static OXI_UNUSED void oxi_load_size_##lane(int64_t n,const void*source,int64_t stride,void*out){\
+for(int64_t i=0;i<n;i++){\
+const float*z=(const float*)source +2*i*stride;\
 ((lane_type*)out)[i]=(lane_type)hypot(z[0],z[1]);}}
 OXI_LOAD_SIZE(f32,float)
 OXI_LOAD_SIZE(f64,double)
@@ -10065,25 +10065,25 @@ static void oxi_load_OX_C64_c64(int64_t n,const void*source,int64_t stride,void*
 for(int64_t i=0;i<n;i++)memcpy((float*)out+2*i,(const float*)source +2*i*stride,8);}
 static void oxi_store_OX_C64_c64(int64_t n,const void*in,void*out,int64_t stride){
 for(int64_t i=0;i<n;i++)memcpy((float*)out+2*i*stride,(const float*)in+2*i,8);}
-#define OXI_STORE_COMPLEX(lane,lane_type) \
-static void oxi_store_OX_C64_##lane(int64_t n,const void*in,void*out,int64_t stride){ \
-for(int64_t i=0;i<n;i++){ \
-((float*)out)[2*i*stride]=(float)((const lane_type*)in)[i]; \
+#define OXI_STORE_COMPLEX(lane,lane_type)\
+static void oxi_store_OX_C64_##lane(int64_t n,const void*in,void*out,int64_t stride){\
+for(int64_t i=0;i<n;i++){\
+((float*)out)[2*i*stride]=(float)((const lane_type*)in)[i];\
 ((float*)out)[2*i*stride +1]=0;}}
 OXI_STORE_COMPLEX(f32,float)
 OXI_STORE_COMPLEX(f64,double)
 OXI_STORE_COMPLEX(i64,int64_t)
 OXI_STORE_COMPLEX(u64,uint64_t)
-#define OXI_ENTER(dtype) \
-k->load[dtype][OXI_LANE_F32]=oxi_load_##dtype##_f32; \
-k->load[dtype][OXI_LANE_F64]=oxi_load_##dtype##_f64; \
-k->load[dtype][OXI_LANE_I64]=oxi_load_##dtype##_i64; \
-k->load[dtype][OXI_LANE_U64]=oxi_load_##dtype##_u64; \
-k->load[dtype][OXI_LANE_C64]=oxi_load_##dtype##_c64; \
-k->store[dtype][OXI_LANE_F32]=oxi_store_##dtype##_f32; \
-k->store[dtype][OXI_LANE_F64]=oxi_store_##dtype##_f64; \
-k->store[dtype][OXI_LANE_I64]=oxi_store_##dtype##_i64; \
-k->store[dtype][OXI_LANE_U64]=oxi_store_##dtype##_u64; \
+#define OXI_ENTER(dtype)\
+k->load[dtype][OXI_LANE_F32]=oxi_load_##dtype##_f32;\
+k->load[dtype][OXI_LANE_F64]=oxi_load_##dtype##_f64;\
+k->load[dtype][OXI_LANE_I64]=oxi_load_##dtype##_i64;\
+k->load[dtype][OXI_LANE_U64]=oxi_load_##dtype##_u64;\
+k->load[dtype][OXI_LANE_C64]=oxi_load_##dtype##_c64;\
+k->store[dtype][OXI_LANE_F32]=oxi_store_##dtype##_f32;\
+k->store[dtype][OXI_LANE_F64]=oxi_store_##dtype##_f64;\
+k->store[dtype][OXI_LANE_I64]=oxi_store_##dtype##_i64;\
+k->store[dtype][OXI_LANE_U64]=oxi_store_##dtype##_u64;\
 k->store[dtype][OXI_LANE_C64]=oxi_store_##dtype##_c64;
 static void oxi_fill_convert(oxi_kernels*k){
 #define OXI_X(dtype,type,value,of_float,of_double,of_int,of_uint)OXI_ENTER(dtype)
@@ -10097,52 +10097,52 @@ uint64_t half[2];}oxi_sixteen_bytes;
 #define OXI_MOVE_WIDTHS(X)X(1,uint8_t)X(2,uint16_t)X(4,uint32_t)X(8,uint64_t)X(16,oxi_sixteen_bytes)
 static OXI_UNUSED int oxi_width_index(int64_t bytes){
 return bytes==1?0:bytes==2?1:bytes==4?2:bytes==8?3:4;}
-#define OXI_X(width,type) \
-static OXI_UNUSED type oxi_bits_##width(const char*p){ \
-type bits; \
-memcpy(&bits,p,sizeof bits); \
+#define OXI_X(width,type)\
+static OXI_UNUSED type oxi_bits_##width(const char*p){\
+type bits;\
+memcpy(&bits,p,sizeof bits);\
 return bits;}
 OXI_MOVE_WIDTHS(OXI_X)
 #undef OXI_X
-#define OXI_X(width,type) \
-static void oxi_move_##width(int64_t n,const char*from,int64_t from_step,char*to,int64_t to_step){ \
-for(;n>=4;n-=4,from+=4*from_step,to+=4*to_step){ \
-type four[4]; \
-memcpy(four,from,sizeof*four); \
-memcpy(four+1,from+from_step,sizeof*four); \
-memcpy(four+2,from+2*from_step,sizeof*four); \
-memcpy(four+3,from+3*from_step,sizeof*four); \
-memcpy(to,four,sizeof*four); \
-memcpy(to+to_step,four+1,sizeof*four); \
-memcpy(to+2*to_step,four+2,sizeof*four); \
-memcpy(to+3*to_step,four+3,sizeof*four);} \
-for(;n>0;n--,from+=from_step,to+=to_step)memcpy(to,from,sizeof(type));} \
-static void oxi_gather_##width(int64_t n,const char*from,int64_t step,char*to){ \
-oxi_move_##width(n,from,step,to,width);} \
-static void oxi_transpose_##width(int64_t rows,int64_t columns,const char*from,int64_t from_step, \
- char*to,int64_t to_step){ \
-for(int64_t c=0;c<columns;c++) \
+#define OXI_X(width,type)\
+static void oxi_move_##width(int64_t n,const char*from,int64_t from_step,char*to,int64_t to_step){\
+for(;n>=4;n-=4,from+=4*from_step,to+=4*to_step){\
+type four[4];\
+memcpy(four,from,sizeof*four);\
+memcpy(four+1,from+from_step,sizeof*four);\
+memcpy(four+2,from+2*from_step,sizeof*four);\
+memcpy(four+3,from+3*from_step,sizeof*four);\
+memcpy(to,four,sizeof*four);\
+memcpy(to+to_step,four+1,sizeof*four);\
+memcpy(to+2*to_step,four+2,sizeof*four);\
+memcpy(to+3*to_step,four+3,sizeof*four);}\
+for(;n>0;n--,from+=from_step,to+=to_step)memcpy(to,from,sizeof(type));}\
+static void oxi_gather_##width(int64_t n,const char*from,int64_t step,char*to){\
+oxi_move_##width(n,from,step,to,width);}\
+static void oxi_transpose_##width(int64_t rows,int64_t columns,const char*from,int64_t from_step,\
+ char*to,int64_t to_step){\
+for(int64_t c=0;c<columns;c++)\
 oxi_move_##width(rows,from+c*width,from_step,to+c*to_step,width);}
 OXI_MOVE_WIDTHS(OXI_X)
 #undef OXI_X
 static OXI_UNUSED void oxi_move_run(int64_t n,int64_t bytes,const char*from,int64_t from_step,char*to,
  int64_t to_step){
 switch(bytes){
-#define OXI_X(width,type) \
+#define OXI_X(width,type)\
 case width:oxi_move_##width(n,from,from_step,to,to_step);return;
 OXI_MOVE_WIDTHS(OXI_X)
 #undef OXI_X
 default:return;}}
 static void oxi_fill_move(oxi_kernels*k){
-#define OXI_X(width,type) \
-k->gather[oxi_width_index(width)]=oxi_gather_##width; \
+#define OXI_X(width,type)\
+k->gather[oxi_width_index(width)]=oxi_gather_##width;\
 k->transpose[oxi_width_index(width)]=oxi_transpose_##width;
 OXI_MOVE_WIDTHS(OXI_X)
 #undef OXI_X
 }
 /* >>cpu/map/scalar_map.c */
 enum{OXI_MAP_VECTOR_BYTES=128};
-#define OXI_MAP_SHAPE(count,element,result,lanes) \
+#define OXI_MAP_SHAPE(count,element,result,lanes)\
 ((uint32_t)(count)|(uint32_t)(element)<<8|(uint32_t)(result)<<16|(uint32_t)(lanes)<<24)
 static OXI_UNUSED void oxi_map_rest(oxi_map_kernel kernel,uint32_t shape,int64_t i,int64_t n,
  const void*const*in,void*out,const oxi_map_numbers*numbers){
@@ -10309,14 +10309,14 @@ const float*p=(const float*)in[0];
 float*result=(float*)out;
 (void)numbers;
 for(int64_t i=0;i<n;i++)result[i]=(float)hypot(p[2*i],p[2*i+1]);}
-#define OXI_DEFINE_SCALAR(name,count,TYPE,CONVERT,RESULT,formula) \
-static OXI_ALIGNED void name(int64_t n,const void*const*in,void*out,const oxi_map_numbers*numbers){ \
-const TYPE f0=CONVERT(numbers->f[0]),f1=CONVERT(numbers->f[1]),f2=CONVERT(numbers->f[2]); \
-OXI_DECLARE_##count(TYPE) \
-RESULT*result=(RESULT*)out; \
-(void)f0;(void)f1;(void)f2; \
-for(int64_t i=0;i<n;i++){ \
-OXI_TAKE_##count(TYPE,OXI_PLAIN_ELEMENT) \
+#define OXI_DEFINE_SCALAR(name,count,TYPE,CONVERT,RESULT,formula)\
+static OXI_ALIGNED void name(int64_t n,const void*const*in,void*out,const oxi_map_numbers*numbers){\
+const TYPE f0=CONVERT(numbers->f[0]),f1=CONVERT(numbers->f[1]),f2=CONVERT(numbers->f[2]);\
+OXI_DECLARE_##count(TYPE)\
+RESULT*result=(RESULT*)out;\
+(void)f0;(void)f1;(void)f2;\
+for(int64_t i=0;i<n;i++){\
+OXI_TAKE_##count(TYPE,OXI_PLAIN_ELEMENT)\
 result[i]=(RESULT)(formula);}}
 #define OXI_DECLARE_1(TYPE)const TYPE*p=(const TYPE*)in[0];
 #define OXI_DECLARE_2(TYPE)OXI_DECLARE_1(TYPE)const TYPE*q=(const TYPE*)in[1];
@@ -10325,33 +10325,33 @@ result[i]=(RESULT)(formula);}}
 #define OXI_TAKE_2(TYPE,at)const TYPE a=at(p,i),b=at(q,i);
 #define OXI_TAKE_3(TYPE,at)const TYPE a=at(p,i),b=at(q,i),c=at(r,i);
 #define OXI_PLAIN_ELEMENT(p,i)p[i]
-#define OXI_DEFINE_DOUBLE(name,count,formula) \
+#define OXI_DEFINE_DOUBLE(name,count,formula)\
 OXI_DEFINE_SCALAR(name##_f64,count,double,(double),double,formula)
-#define OXI_DEFINE_I64(name,count,RESULT,formula) \
+#define OXI_DEFINE_I64(name,count,RESULT,formula)\
 OXI_DEFINE_SCALAR(name##_i64,count,int64_t,oxi_to_i64_saturated,RESULT,formula)
-#define OXI_DEFINE_U64(name,count,RESULT,formula) \
+#define OXI_DEFINE_U64(name,count,RESULT,formula)\
 OXI_DEFINE_SCALAR(name##_u64,count,uint64_t,oxi_to_u64_saturated,RESULT,formula)
-#define OXI_DEFINE_BOTH(name,count,formula) \
+#define OXI_DEFINE_BOTH(name,count,formula)\
 OXI_DEFINE_I64(name,count,int64_t,formula)OXI_DEFINE_U64(name,count,uint64_t,formula)
-#define OXI_DEFINE_SIGNS(name,count,of_i64,of_u64) \
+#define OXI_DEFINE_SIGNS(name,count,of_i64,of_u64)\
 OXI_DEFINE_I64(name,count,int64_t,of_i64)OXI_DEFINE_U64(name,count,uint64_t,of_u64)
-#define OXI_DEFINE_INTEGER_TEST(name,count,formula) \
+#define OXI_DEFINE_INTEGER_TEST(name,count,formula)\
 OXI_DEFINE_I64(name,count,uint8_t,formula)OXI_DEFINE_U64(name,count,uint8_t,formula)
-#define OXI_DEFINE_ALIKE(name,count,formula) \
+#define OXI_DEFINE_ALIKE(name,count,formula)\
 OXI_DEFINE_SCALAR(name##_u64,count,uint64_t,oxi_to_u64_wrapped,uint64_t,formula)
-#define OXI_DEFINE_COMPLEX(name,count,RESULT,store,formula) \
-static void name##_c64(int64_t n,const void*const*in,void*out,const oxi_map_numbers*numbers){ \
-const double f0=numbers->f[0]; \
-OXI_DECLARE_##count(float) \
-RESULT*result=(RESULT*)out; \
-(void)f0; \
-for(int64_t i=0;i<n;i++){ \
-OXI_TAKE_##count(oxi_complex,oxi_load_complex) \
+#define OXI_DEFINE_COMPLEX(name,count,RESULT,store,formula)\
+static void name##_c64(int64_t n,const void*const*in,void*out,const oxi_map_numbers*numbers){\
+const double f0=numbers->f[0];\
+OXI_DECLARE_##count(float)\
+RESULT*result=(RESULT*)out;\
+(void)f0;\
+for(int64_t i=0;i<n;i++){\
+OXI_TAKE_##count(oxi_complex,oxi_load_complex)\
 store(result,i,formula);}}
 #define OXI_STORE_TEST(result,i,value)result[i] =value
-#define OXI_DEFINE_C64(name,count,formula) \
+#define OXI_DEFINE_C64(name,count,formula)\
 OXI_DEFINE_COMPLEX(name,count,float,oxi_store_complex,formula)
-#define OXI_DEFINE_C64_TEST(name,count,formula) \
+#define OXI_DEFINE_C64_TEST(name,count,formula)\
 OXI_DEFINE_COMPLEX(name,count,uint8_t,OXI_STORE_TEST,formula)
 #define OXI_DEFINE_NOTHING(name,count,formula)
 #define OXI_SCALAR_F64(formula)OXI_DEFINE_DOUBLE,formula
@@ -10370,9 +10370,9 @@ OXI_DEFINE_COMPLEX(name,count,uint8_t,OXI_STORE_TEST,formula)
 #define OXI_COMPLEX_OWN(kernel)OXI_DEFINE_NOTHING,0
 #define OXI_SCALAR_DEFINE(name,count, ...)OXI_SCALAR_CALL(name,count,__VA_ARGS__)
 #define OXI_SCALAR_CALL(name,count,define, ...)define(name,count,__VA_ARGS__)
-#define OXI_MAP(op,operands,simd,f64,integer,complex, ...) \
-OXI_SCALAR_DEFINE(oxi_scalar_##op,operands,OXI_SCALAR_##f64) \
-OXI_SCALAR_DEFINE(oxi_scalar_##op,operands,OXI_INTEGER_##integer) \
+#define OXI_MAP(op,operands,simd,f64,integer,complex, ...)\
+OXI_SCALAR_DEFINE(oxi_scalar_##op,operands,OXI_SCALAR_##f64)\
+OXI_SCALAR_DEFINE(oxi_scalar_##op,operands,OXI_INTEGER_##integer)\
 OXI_SCALAR_DEFINE(oxi_scalar_##op,operands,OXI_COMPLEX_##complex)
 #define OXI_U(x)((uint64_t)(x))
 OXI_ROWS_OF_FORM_MAP
@@ -10431,7 +10431,7 @@ OXI_ROWS_OF_FORM_MAP
 #define OXI_ENTER_F64(row,name,from)row[OXI_LANE_F64] =name##_f64;
 #define OXI_ENTER_BOTH(row,name,from)row[OXI_LANE_I64] =name##_i64;row[OXI_LANE_U64]=name##_u64;
 #define OXI_ENTER_ALIKE(row,name,from)row[OXI_LANE_I64] =row[OXI_LANE_U64]=name##_u64;
-#define OXI_ENTER_AS(row,name,from) \
+#define OXI_ENTER_AS(row,name,from)\
 row[OXI_LANE_I64]=from[OXI_LANE_I64];row[OXI_LANE_U64]=from[OXI_LANE_U64];
 #define OXI_ENTER_C64(row,name,from)row[OXI_LANE_C64] =name##_c64;
 #define OXI_ENTER_OWN_F64(row,name,from)row[OXI_LANE_F64] =from;
@@ -10441,9 +10441,9 @@ row[OXI_LANE_I64]=from[OXI_LANE_I64];row[OXI_LANE_U64]=from[OXI_LANE_U64];
 #define OXI_SCALAR_ENTER(row,name, ...)OXI_SCALAR_ENTER_BY(row,name,__VA_ARGS__)
 #define OXI_SCALAR_ENTER_BY(row,name,enter,from)enter(row,name,from)
 static void oxi_fill_scalar_map(oxi_kernels*k){
-#define OXI_MAP(op,operands,simd,f64,integer,complex, ...) \
-OXI_SCALAR_ENTER(k->map[OXI_OP_##op],oxi_scalar_##op,OXI_SCALAR_##f64) \
-OXI_SCALAR_ENTER(k->map[OXI_OP_##op],oxi_scalar_##op,OXI_INTEGER_##integer) \
+#define OXI_MAP(op,operands,simd,f64,integer,complex, ...)\
+OXI_SCALAR_ENTER(k->map[OXI_OP_##op],oxi_scalar_##op,OXI_SCALAR_##f64)\
+OXI_SCALAR_ENTER(k->map[OXI_OP_##op],oxi_scalar_##op,OXI_INTEGER_##integer)\
 OXI_SCALAR_ENTER(k->map[OXI_OP_##op],oxi_scalar_##op,OXI_COMPLEX_##complex)
 OXI_ROWS_OF_FORM_MAP
 #undef OXI_MAP
@@ -10866,19 +10866,19 @@ p[i]=(uint8_t)((c[0]&15)|(c[64]&15)<<4);}
 for(int i=0;i<64;i++){
 const uint8_t*c=code +i/32*128+i%32;
 p[128+i]=(uint8_t)(c[0]>>4|c[32]>>4<<2|c[64]>>4<<4|c[96]>>4<<6);}}
-#define OXI_EACH_QUANTIZED_TYPE(X) \
-X(q4_0,OX_Q4_0,oxi_quantize_32(x,4,true,p)) \
-X(q4_1,OX_Q4_1,oxi_quantize_32(x,4,false,p)) \
-X(q5_0,OX_Q5_0,oxi_quantize_32(x,5,true,p)) \
-X(q5_1,OX_Q5_1,oxi_quantize_32(x,5,false,p)) \
-X(q8_0,OX_Q8_0,oxi_quantize_q8_0(x,p)) \
-X(q4_k,OX_Q4_K,oxi_quantize_q45_k(&oxi_plan_q4_k,x,p)) \
-X(q5_k,OX_Q5_K,oxi_quantize_q45_k(&oxi_plan_q5_k,x,p)) \
+#define OXI_EACH_QUANTIZED_TYPE(X)\
+X(q4_0,OX_Q4_0,oxi_quantize_32(x,4,true,p))\
+X(q4_1,OX_Q4_1,oxi_quantize_32(x,4,false,p))\
+X(q5_0,OX_Q5_0,oxi_quantize_32(x,5,true,p))\
+X(q5_1,OX_Q5_1,oxi_quantize_32(x,5,false,p))\
+X(q8_0,OX_Q8_0,oxi_quantize_q8_0(x,p))\
+X(q4_k,OX_Q4_K,oxi_quantize_q45_k(&oxi_plan_q4_k,x,p))\
+X(q5_k,OX_Q5_K,oxi_quantize_q45_k(&oxi_plan_q5_k,x,p))\
 X(q6_k,OX_Q6_K,oxi_quantize_q6_k(&oxi_plan_q6_k,x,p))
-#define OXI_X(name,dtype,write) \
-static void oxi_quantize_blocks_##name(int64_t n,const float*x,void*blocks){ \
-uint8_t*p=(uint8_t*)blocks; \
-for(;n>0;n-=OXI_ELEMENTS_##dtype,x+=OXI_ELEMENTS_##dtype,p +=OXI_BYTES_##dtype) \
+#define OXI_X(name,dtype,write)\
+static void oxi_quantize_blocks_##name(int64_t n,const float*x,void*blocks){\
+uint8_t*p=(uint8_t*)blocks;\
+for(;n>0;n-=OXI_ELEMENTS_##dtype,x+=OXI_ELEMENTS_##dtype,p +=OXI_BYTES_##dtype)\
 write;}
 OXI_EACH_QUANTIZED_TYPE(OXI_X)
 #undef OXI_X
@@ -11145,16 +11145,16 @@ oxi_set_scales(c,i,1,d*(float)(2*scale +1)*0.125f);}
 for(int i=0;i<32;i++){
 int high=p[32+i/2]>>i%2*4;
 oxi_store_eight(c.code +8*i,oxi_with_delta(book[p[i]|(high&7)<<8],high&8));}}
-#define OXI_EACH_IQ_TYPE(X) \
-X(iq1_s,OX_IQ1_S)X(iq1_m,OX_IQ1_M)X(iq2_xxs,OX_IQ2_XXS)X(iq2_xs,OX_IQ2_XS)X(iq2_s,OX_IQ2_S) \
+#define OXI_EACH_IQ_TYPE(X)\
+X(iq1_s,OX_IQ1_S)X(iq1_m,OX_IQ1_M)X(iq2_xxs,OX_IQ2_XXS)X(iq2_xs,OX_IQ2_XS)X(iq2_s,OX_IQ2_S)\
 X(iq3_xxs,OX_IQ3_XXS)X(iq3_s,OX_IQ3_S)
-#define OXI_X(name,dtype) \
-static void oxi_unpack_blocks_##name(int64_t n,const void*blocks,oxi_codes c){ \
-const uint8_t*p=(const uint8_t*)blocks; \
-for(;n>0;n-=256,p +=OXI_BYTES_##dtype){ \
-oxi_unpack_##name(p,c); \
-c.code +=256; \
-c.scale +=16; \
+#define OXI_X(name,dtype)\
+static void oxi_unpack_blocks_##name(int64_t n,const void*blocks,oxi_codes c){\
+const uint8_t*p=(const uint8_t*)blocks;\
+for(;n>0;n-=256,p +=OXI_BYTES_##dtype){\
+oxi_unpack_##name(p,c);\
+c.code +=256;\
+c.scale +=16;\
 c.least+=16;}}
 OXI_EACH_IQ_TYPE(OXI_X)
 #undef OXI_X
@@ -11188,7 +11188,7 @@ OXI_EACH_IQ_TYPE(OXI_X)
 #define OXI_BUILD_NEON 1
 #endif
 #endif
-#if defined(OX_C_TIER) || !(defined(OXI_BUILD_NEON) \
+#if defined(OX_C_TIER) || !(defined(OXI_BUILD_NEON)\
  ||(defined(OXI_BUILD_SSE2)&&(defined(__SSE2__)||defined(_M_X64))))
 #define OXI_BUILD_C 1
 #endif
@@ -11198,13 +11198,13 @@ OXI_EACH_IQ_TYPE(OXI_X)
 #define OXI_CODES_DOT 2
 #define OXI_CODES_WIDE 3
 #define OXI_CODES_MATRIX 4
-#define OXI_MULTIPLY_ADD(class,sums,w,x,way){ \
-__typeof__(sums)product; \
-if(way==OXI_CODES_BYTES) \
-__asm__("vpmaddubsw {%3, %2, %1|%1, %2, %3}\n vpaddw {%1, %0, %0|%0, %0, %1}" \
- :"+" class(sums),"=&" class(product):class(w),class(x)); \
+#define OXI_MULTIPLY_ADD(class,sums,w,x,way){\
+__typeof__(sums)product;\
+if(way==OXI_CODES_BYTES)\
+__asm__("vpmaddubsw {%3, %2, %1|%1, %2, %3}\n vpaddw {%1, %0, %0|%0, %0, %1}"\
+ :"+" class(sums),"=&" class(product):class(w),class(x));\
 else \
-__asm__("vpmaddwd {%3, %2, %1|%1, %2, %3}\n vpaddd {%1, %0, %0|%0, %0, %1}" \
+__asm__("vpmaddwd {%3, %2, %1|%1, %2, %3}\n vpaddd {%1, %0, %0|%0, %0, %1}"\
  :"+" class(sums),"=&" class(product):class(w),class(x));}
 #define OXI_PASTE_TIER(tier,name)oxi_##tier##_##name
 #define OXI_PASTE_TIER_EXPANDED(tier,name)OXI_PASTE_TIER(tier,name)
@@ -11661,10 +11661,10 @@ return r;}
 OXI_INLINE vb vb_set1(int a){
 uint64_t word=(uint8_t)a*UINT64_C(0x101010101010101);
 return OXI_ISA(vb_four)(word,word,word,word);}
-#define OXI_WORDS(name,parameters,expression) \
-OXI_INLINE vb name parameters{ \
-vb r; \
-for(int i=0;i<4;i++)r.word[i]=(expression); \
+#define OXI_WORDS(name,parameters,expression)\
+OXI_INLINE vb name parameters{\
+vb r;\
+for(int i=0;i<4;i++)r.word[i]=(expression);\
 return r;}
 #define OXI_HIGH_BITS UINT64_C(0x8080808080808080)
 OXI_WORDS(vb_and,(vb a,vb b),a.word[i]&b.word[i])
@@ -11748,11 +11748,11 @@ typedef __m128d vmd;
 #define oxi_sse2_vf_stream _mm_stream_ps
 #define oxi_sse2_vf_set1 _mm_set1_ps
 #if defined(__GNUC__) && !defined(__clang__)
-#define oxi_sse2_vf_constant(x) \
-__extension__({static float oxi_constant[4]__attribute__((aligned(16),used))={(x),(x),(x),(x)}; \
+#define oxi_sse2_vf_constant(x)\
+__extension__({static float oxi_constant[4]__attribute__((aligned(16),used))={(x),(x),(x),(x)};\
  _mm_load_ps(oxi_constant);})
-#define oxi_sse2_vd_constant(x) \
-__extension__({static double oxi_constant[2]__attribute__((aligned(16),used))={(x),(x)}; \
+#define oxi_sse2_vd_constant(x)\
+__extension__({static double oxi_constant[2]__attribute__((aligned(16),used))={(x),(x)};\
  _mm_load_pd(oxi_constant);})
 #else
 #define oxi_sse2_vf_constant _mm_set1_ps
@@ -11831,7 +11831,7 @@ return _mm_unpacklo_epi16(_mm_unpacklo_epi8(oxi_sse2_load_4_bytes(p),zero),zero)
 OXI_INLINE vi vi_load_i8(const int8_t*p){
 vi a=oxi_sse2_load_4_bytes(p),b=_mm_unpacklo_epi8(a,a);
 return _mm_srai_epi32(_mm_unpacklo_epi16(b,b),24);}
-#define oxi_sse2_vi_load_u16(p) \
+#define oxi_sse2_vi_load_u16(p)\
 _mm_unpacklo_epi16(_mm_loadl_epi64((const __m128i*)(const void*)(p)),_mm_setzero_si128())
 OXI_INLINE vi vi_load_i16(const int16_t*p){
 vi a=_mm_loadl_epi64((const __m128i*)(const void*)p);
@@ -11902,7 +11902,7 @@ OXI_INLINE vd vd_from_vf_hi(vf a){return _mm_cvtps_pd(_mm_movehl_ps(a,a));}
 #define oxi_sse2_vf_from_vd(lo,hi)_mm_movelh_ps(_mm_cvtpd_ps(lo),_mm_cvtpd_ps(hi))
 OXI_INLINE vd vd_load_f32(const float*p){
 return _mm_cvtps_pd(_mm_castsi128_ps(_mm_loadl_epi64((const __m128i*)(const void*)p)));}
-#define oxi_sse2_vd_store_f32(p,a) \
+#define oxi_sse2_vd_store_f32(p,a)\
 _mm_storel_epi64((__m128i*)(void*)(p),_mm_castps_si128(_mm_cvtpd_ps(a)))
 #define oxi_sse2_vd_from_vi_lo _mm_cvtepi32_pd
 OXI_INLINE vd vd_from_vi_hi(vi a){return _mm_cvtepi32_pd(_mm_unpackhi_epi64(a,a));}
@@ -11977,14 +11977,14 @@ typedef const __m128i*vqw;
 OXI_INLINE vq vq_zero(void){return vb_pair(vrs_zero(),vrs_zero());}
 OXI_INLINE vq vq_spread(const void*p){return vb_pair(vr_spread(p),vr_spread(p));}
 OXI_INLINE vqw vq_weights(const void*p){return(vqw)p;}
-#define OXI_STEP_4(sums,w,x,way){ \
-__m128i product=_mm_loadu_si128(w); \
-if(way==OXI_CODES_BYTES) \
-__asm__("pmaddubsw {%2, %1|%1, %2}\n paddw {%1, %0|%0, %1}":"+x"(sums),"+x"(product):"x"(x)); \
+#define OXI_STEP_4(sums,w,x,way){\
+__m128i product=_mm_loadu_si128(w);\
+if(way==OXI_CODES_BYTES)\
+__asm__("pmaddubsw {%2, %1|%1, %2}\n paddw {%1, %0|%0, %1}":"+x"(sums),"+x"(product):"x"(x));\
 else \
 __asm__("pmaddwd {%2, %1|%1, %2}\n paddd {%1, %0|%0, %1}":"+x"(sums),"+x"(product):"x"(x));}
-#define oxi_sse2_vq_step(sums,w,x,way) \
-OXI_STEP_4(sums.low,w,x.low,way) \
+#define oxi_sse2_vq_step(sums,w,x,way)\
+OXI_STEP_4(sums.low,w,x.low,way)\
 OXI_STEP_4(sums.high,w+1,x.high,way)
 typedef struct OXI_ISA(vqf){__m128 low,high;}OXI_ISA(vqf);
 OXI_INLINE OXI_ISA(vqf)OXI_ISA(vqf_pair)(__m128 low,__m128 high){
@@ -12167,8 +12167,8 @@ oxi_sse2_vf_store2_bf16(p,_mm256_castps256_ps128(a),_mm256_extractf128_ps(a,1));
 #define oxi_avx_vq_weights oxi_avx_vb_load
 OXI_INLINE vq vq_zero(void){return vb_pair(vrs_zero(),vrs_zero());}
 OXI_INLINE vq vq_spread(const void*p){return vb_pair(vr_spread(p),vr_spread(p));}
-#define oxi_avx_vq_step(sums,w,x,way) \
-OXI_MULTIPLY_ADD("x",sums.low,w.low,x.low,way) \
+#define oxi_avx_vq_step(sums,w,x,way)\
+OXI_MULTIPLY_ADD("x",sums.low,w.low,x.low,way)\
 OXI_MULTIPLY_ADD("x",sums.high,w.high,x.high,way)
 OXI_INLINE vf vq_sums(vq sums,vq ratio,int way){
 if(way==OXI_CODES_BYTES)
@@ -12249,7 +12249,7 @@ _mm_storel_epi64((__m128i*)p,both);}
 #define oxi_avx2_vl_sll _mm256_slli_epi64
 #define oxi_avx2_vl_srl _mm256_srli_epi64
 #define oxi_avx2_vf_load_f16(p)_mm256_cvtph_ps(oxi_avx2_load_half(p))
-#define oxi_avx2_vf_store_f16(p,a) \
+#define oxi_avx2_vf_store_f16(p,a)\
 _mm_storeu_si128((__m128i*)(void*)(p),_mm256_cvtps_ph(a,_MM_FROUND_TO_NEAREST_INT))
 OXI_INLINE vm vm_load_bool(const uint8_t*p){return vi_cmpgt(vi_load_u8(p),vi_set1(0));}
 OXI_INLINE void vm_store_bool(uint8_t*p,vm a){vi_store_8(p,vi_srl(vf_as_vi(a),31));}
@@ -12284,8 +12284,8 @@ OXI_ROWS_OF_CPU_SIMD_BF16
 #define oxi_avx2_vq_weights oxi_avx2_vr_load
 #define oxi_avx2_vq_spread oxi_avx2_vr_spread
 #if OXI_AVX_VNNI
-#define oxi_avx2_vq_step(sums,w,x,way) \
-if(way==OXI_CODES_DOT)OXI_VNNI("vpdpbusd",sums,w,x); \
+#define oxi_avx2_vq_step(sums,w,x,way)\
+if(way==OXI_CODES_DOT)OXI_VNNI("vpdpbusd",sums,w,x);\
 else OXI_MULTIPLY_ADD("x",sums,w,x,way)
 #else
 #define oxi_avx2_vq_step(sums,w,x,way)OXI_MULTIPLY_ADD("x",sums,w,x,way)
@@ -12450,7 +12450,7 @@ __m128d c=_mm_add_pd(_mm256_castpd256_pd128(b),_mm256_extractf128_pd(b,1));
 return _mm_cvtsd_f64(_mm_add_sd(c,_mm_unpackhi_pd(c,c)));}
 #define oxi_avx512_vd_from_vf_lo(a)_mm512_cvtps_pd(_mm512_castps512_ps256(a))
 #define oxi_avx512_vd_from_vf_hi(a)_mm512_cvtps_pd(_mm512_extractf32x8_ps(a,1))
-#define oxi_avx512_vf_from_vd(lo,hi) \
+#define oxi_avx512_vf_from_vd(lo,hi)\
 _mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps(lo)),_mm512_cvtpd_ps(hi),1)
 #define oxi_avx512_vd_load_f32(p)_mm512_cvtps_pd(_mm256_loadu_ps(p))
 #define oxi_avx512_vd_store_f32(p,a)_mm256_storeu_ps(p,_mm512_cvtpd_ps(a))
@@ -12464,7 +12464,7 @@ _mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps(lo)),_mm512_cvtpd_ps(h
 #define oxi_avx512_vl_sll(a,count)_mm512_slli_epi64(a,count)
 #define oxi_avx512_vl_srl(a,count)_mm512_srli_epi64(a,count)
 #define oxi_avx512_vf_load_f16(p)_mm512_cvtph_ps(oxi_avx512_load_half(p))
-#define oxi_avx512_vf_store_f16(p,a) \
+#define oxi_avx512_vf_store_f16(p,a)\
 _mm256_storeu_si256((__m256i*)(void*)(p),_mm512_cvtps_ph(a,_MM_FROUND_TO_NEAREST_INT))
 OXI_ROWS_OF_CPU_SIMD_BF16
 #undef OXI_SECTION
@@ -12481,8 +12481,8 @@ OXI_ROWS_OF_CPU_SIMD_BF16
 #define oxi_avx512_vq_load oxi_avx512_vr_load
 #define oxi_avx512_vq_weights oxi_avx512_vr_load
 #define oxi_avx512_vq_spread oxi_avx512_vr_spread
-#define oxi_avx512_vq_step(sums,w,x,way) \
-if(way==OXI_CODES_DOT)OXI_VNNI("vpdpbusd",sums,w,x); \
+#define oxi_avx512_vq_step(sums,w,x,way)\
+if(way==OXI_CODES_DOT)OXI_VNNI("vpdpbusd",sums,w,x);\
 else OXI_MULTIPLY_ADD("v",sums,w,x,way)
 OXI_INLINE vf vq_sums(vq sums,vq ratio,int way){
 return _mm512_cvtepi32_ps(way==OXI_CODES_BYTES?_mm512_madd_epi16(sums,ratio):sums);}
@@ -12661,10 +12661,10 @@ OXI_INLINE void vf_store_f16(uint16_t*p,vf a){vst1_u16(p,vreinterpret_u16_f16(vc
 OXI_ROWS_OF_CPU_SIMD_BF16
 typedef uint8x16_t vr;
 typedef int32x4_t vrs;
-#define OXI_NEON_INSTRUCTION(bits,to,a,b) \
-__asm__(".irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31\n" \
- ".set oxi_number_of_v\\n, \\n\n"".endr\n" \
- ".inst " bits " | (oxi_number_of_%2 << 16) | (oxi_number_of_%1 << 5) | oxi_number_of_%0" \
+#define OXI_NEON_INSTRUCTION(bits,to,a,b)\
+__asm__(".irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31\n"\
+ ".set oxi_number_of_v\\n, \\n\n"".endr\n"\
+ ".inst " bits " | (oxi_number_of_%2 << 16) | (oxi_number_of_%1 << 5) | oxi_number_of_%0"\
  :"+w"(to):"w"(a),"w"(b))
 OXI_INLINE int32x4_t OXI_ISA(vb_dot)(int32x4_t sum,int8x16_t a,int8x16_t b){
 OXI_NEON_INSTRUCTION("0x4e809400",sum,a,b);
@@ -14855,18 +14855,18 @@ oxi_exp_f64(k,width,shifted);
 for(int64_t c=0;c<width;c++)sum[c]+=shifted[c];}
 for(int64_t c=0;c<width;c++)
 oxi_logsumexp_add((double*)p->a+c,(double*)p->b+c,most[c],sum[c]);}
-#define OXI_NARROW(name,type,partial) \
-static void oxi_sum_row_##name(const oxi_kernels*k,oxi_partial*p,int64_t n,const void*elements, \
- int64_t position){ \
-const type*x=(const type*)elements; \
-int64_t sum=0,i=0; \
-(void)k; \
-(void)position; \
-for(;i+OXI_STRIP<=n;i+=OXI_STRIP){ \
-partial strip=0; \
-for(int j=0;j<OXI_STRIP;j++)strip +=x[i+j]; \
-sum+=strip;} \
-for(;i<n;i++)sum+=x[i]; \
+#define OXI_NARROW(name,type,partial)\
+static void oxi_sum_row_##name(const oxi_kernels*k,oxi_partial*p,int64_t n,const void*elements,\
+ int64_t position){\
+const type*x=(const type*)elements;\
+int64_t sum=0,i=0;\
+(void)k;\
+(void)position;\
+for(;i+OXI_STRIP<=n;i+=OXI_STRIP){\
+partial strip=0;\
+for(int j=0;j<OXI_STRIP;j++)strip +=x[i+j];\
+sum+=strip;}\
+for(;i<n;i++)sum+=x[i];\
 *(uint64_t*)p->a+=(uint64_t)sum;}
 OXI_NARROW(u8,uint8_t,int32_t)
 OXI_NARROW(i8,int8_t,int32_t)
@@ -14939,11 +14939,11 @@ static void oxi_prod_begin_c64(oxi_partial*p,int64_t width){
 for(int64_t c=0;c<width;c++)((double*)p->a)[c]=1;}
 #define OXI_NONE \
 {NULL,NULL,NULL,NULL,NULL}
-#define OXI_EXTREMES(name) \
-{ \
-{NULL,oxi_##name##row_f32,oxi_##name##columns_f32,oxi_##name##merge_f32,NULL}, \
- {NULL,oxi_##name##row_f64,oxi_##name##columns_f64,oxi_##name##merge_f64,NULL}, \
- {NULL,oxi_##name##row_i64,oxi_##name##columns_i64,oxi_##name##merge_i64,NULL}, \
+#define OXI_EXTREMES(name)\
+{\
+{NULL,oxi_##name##row_f32,oxi_##name##columns_f32,oxi_##name##merge_f32,NULL},\
+ {NULL,oxi_##name##row_f64,oxi_##name##columns_f64,oxi_##name##merge_f64,NULL},\
+ {NULL,oxi_##name##row_i64,oxi_##name##columns_i64,oxi_##name##merge_i64,NULL},\
  {NULL,oxi_##name##row_u64,oxi_##name##columns_u64,oxi_##name##merge_u64,NULL},OXI_NONE}
 static const oxi_reducer oxi_reducers[OXI_REDUCE_KINDS][OXI_LANE_COUNT]={
 {{NULL,oxi_sum_row,oxi_sum_columns,oxi_sum_merge_f32,NULL},
@@ -14978,31 +14978,31 @@ static const oxi_reducer oxi_reducers[OXI_REDUCE_KINDS][OXI_LANE_COUNT]={
 #define OXI_SCAN_LINES 4
 #define OXI_SCAN_CHUNK 65536
 typedef void(*oxi_scan_kernel)(void*x,int64_t n,void*totals);
-#define OXI_SCAN(name,type,wide,op) \
-static void oxi_##name##_line(void*x,int64_t n,void*totals){ \
-type*values=(type*)x; \
-wide total= *(wide*)totals; \
-for(int64_t i=0;i<n;i++)values[i]=(type)(total=total op(wide)values[i]); \
-*(wide*)totals=total;} \
-static void oxi_##name##_lines(void*x,int64_t n,void*totals){ \
-type*a=(type*)x,*b=a+OXI_SCAN_BUFFER,*c=b+OXI_SCAN_BUFFER,*d=c+OXI_SCAN_BUFFER; \
-wide*total=(wide*)totals,ta=total[0],tb=total[1],tc=total[2],td=total[3]; \
-for(int64_t i=0;i<n;i++){ \
-a[i]=(type)(ta=ta op(wide)a[i]); \
-b[i]=(type)(tb=tb op(wide)b[i]); \
-c[i]=(type)(tc=tc op(wide)c[i]); \
-d[i]=(type)(td=td op(wide)d[i]);} \
-total[0]=ta; \
-total[1]=tb; \
-total[2]=tc; \
-total[3]=td;} \
-static void oxi_##name##_columns(void*x,int64_t n,void*totals){ \
-type*values=(type*)x; \
-wide*total=(wide*)totals; \
-int64_t i=0; \
-for(;i+OXI_STRIP<=n;i+=OXI_STRIP){ \
-for(int j=0;j<OXI_STRIP;j++)total[i+j]=total[i+j]op(wide)values[i+j]; \
-for(int j=0;j<OXI_STRIP;j++)values[i+j]=(type)total[i+j];} \
+#define OXI_SCAN(name,type,wide,op)\
+static void oxi_##name##_line(void*x,int64_t n,void*totals){\
+type*values=(type*)x;\
+wide total= *(wide*)totals;\
+for(int64_t i=0;i<n;i++)values[i]=(type)(total=total op(wide)values[i]);\
+*(wide*)totals=total;}\
+static void oxi_##name##_lines(void*x,int64_t n,void*totals){\
+type*a=(type*)x,*b=a+OXI_SCAN_BUFFER,*c=b+OXI_SCAN_BUFFER,*d=c+OXI_SCAN_BUFFER;\
+wide*total=(wide*)totals,ta=total[0],tb=total[1],tc=total[2],td=total[3];\
+for(int64_t i=0;i<n;i++){\
+a[i]=(type)(ta=ta op(wide)a[i]);\
+b[i]=(type)(tb=tb op(wide)b[i]);\
+c[i]=(type)(tc=tc op(wide)c[i]);\
+d[i]=(type)(td=td op(wide)d[i]);}\
+total[0]=ta;\
+total[1]=tb;\
+total[2]=tc;\
+total[3]=td;}\
+static void oxi_##name##_columns(void*x,int64_t n,void*totals){\
+type*values=(type*)x;\
+wide*total=(wide*)totals;\
+int64_t i=0;\
+for(;i+OXI_STRIP<=n;i+=OXI_STRIP){\
+for(int j=0;j<OXI_STRIP;j++)total[i+j]=total[i+j]op(wide)values[i+j];\
+for(int j=0;j<OXI_STRIP;j++)values[i+j]=(type)total[i+j];}\
 for(;i<n;i++)values[i]=(type)(total[i]=total[i]op(wide)values[i]);}
 OXI_SCAN(cumsum_f32,float,double,+)
 OXI_SCAN(cumprod_f32,float,double,*)
@@ -15011,19 +15011,19 @@ OXI_SCAN(cumprod_f64,double,double,*)
 OXI_SCAN(cumsum_u64,uint64_t,uint64_t,+)
 OXI_SCAN(cumprod_u64,uint64_t,uint64_t,*)
 #undef OXI_SCAN
-#define OXI_SCAN_COMPLEX(name,joined) \
-static void oxi_##name##_columns(void*x,int64_t n,void*totals){ \
-float*values=(float*)x; \
-oxi_complex*total=(oxi_complex*)totals; \
-for(int64_t i=0;i<n;i++){ \
-const oxi_complex z=oxi_load_complex(values,i),t=total[i]; \
-total[i]=joined; \
-values[2*i]=(float)total[i].re; \
-values[2*i+1]=(float)total[i].im;}} \
-static void oxi_##name##_line(void*x,int64_t n,void*totals){ \
-for(int64_t i=0;i<n;i++)oxi_##name##_columns((float*)x+2*i,1,totals);} \
-static void oxi_##name##_lines(void*x,int64_t n,void*totals){ \
-for(int l=0;l<OXI_SCAN_LINES;l++) \
+#define OXI_SCAN_COMPLEX(name,joined)\
+static void oxi_##name##_columns(void*x,int64_t n,void*totals){\
+float*values=(float*)x;\
+oxi_complex*total=(oxi_complex*)totals;\
+for(int64_t i=0;i<n;i++){\
+const oxi_complex z=oxi_load_complex(values,i),t=total[i];\
+total[i]=joined;\
+values[2*i]=(float)total[i].re;\
+values[2*i+1]=(float)total[i].im;}}\
+static void oxi_##name##_line(void*x,int64_t n,void*totals){\
+for(int64_t i=0;i<n;i++)oxi_##name##_columns((float*)x+2*i,1,totals);}\
+static void oxi_##name##_lines(void*x,int64_t n,void*totals){\
+for(int l=0;l<OXI_SCAN_LINES;l++)\
 oxi_##name##_line((float*)x+2*l*OXI_SCAN_BUFFER,n,(oxi_complex*)totals+l);}
 OXI_SCAN_COMPLEX(cumsum_c64,oxi_make_complex(t.re +z.re,t.im+z.im))
 OXI_SCAN_COMPLEX(cumprod_c64,oxi_multiply_complex(t,z))
@@ -15032,9 +15032,9 @@ typedef struct oxi_scan_row{
 oxi_scan_kernel line,lines,columns;
 oxi_reduce_row total;
 void(*join)(oxi_partial*p,int64_t width,const oxi_partial*later);}oxi_scan_row;
-#define OXI_SCAN_ROW(op,lane,name,wide) \
-{ \
-oxi_##op##_##lane##_line,oxi_##op##_##lane##_lines,oxi_##op##_##lane##_columns, \
+#define OXI_SCAN_ROW(op,lane,name,wide)\
+{\
+oxi_##op##_##lane##_line,oxi_##op##_##lane##_lines,oxi_##op##_##lane##_columns,\
  oxi_##name##_row_##lane,oxi_##name##_merge_##wide}
 static const oxi_scan_row oxi_scan_rows[OXI_LANE_COUNT][2]={
 {OXI_SCAN_ROW(cumsum,f32,sum,f64),OXI_SCAN_ROW(cumprod,f32,prod,f64)},
@@ -15497,7 +15497,7 @@ for(int64_t i=0;i<n;i++)
 at[i]=(first+i)*step +oxi_index_at(index+i*index_step,true)*job->dim_step;}else{
 for(int64_t i=0;i<n;i++)
 at[i]=(first+i)*step +oxi_index_at(index+i*index_step,false)*job->dim_step;}}
-#define OXI_GATHER(type) \
+#define OXI_GATHER(type)\
 for(int64_t i=0;i<n;i++)memcpy(to+i*to_step,from+at[i],sizeof(type));
 static void oxi_gather_elements(int64_t n,int64_t bytes,const char*from,const int64_t*at,char*to,
  int64_t to_step){
@@ -15549,16 +15549,16 @@ if(status!=OX_OK)return status;
 index_stride[call->attr.along.dim]=index.stride[0];
 oxi_gather_walk(&out,&index,index_stride,&x,call->attr.along.dim);
 return OX_OK;}
-#define OXI_SCATTER(name,type,alpha_type,result) \
-static void oxi_scatter_##name(const oxi_index_job*job,int64_t n,char*to,const int64_t*at, \
- const char*from,int64_t from_step){ \
-alpha_type alpha=(alpha_type)job->alpha; \
-(void)alpha; \
-for(int64_t i=0;i<n;i++){ \
-type a,b; \
-memcpy(&a,to+at[i],sizeof a); \
-memcpy(&b,from+i*from_step,sizeof b); \
-a=(type)(result); \
+#define OXI_SCATTER(name,type,alpha_type,result)\
+static void oxi_scatter_##name(const oxi_index_job*job,int64_t n,char*to,const int64_t*at,\
+ const char*from,int64_t from_step){\
+alpha_type alpha=(alpha_type)job->alpha;\
+(void)alpha;\
+for(int64_t i=0;i<n;i++){\
+type a,b;\
+memcpy(&a,to+at[i],sizeof a);\
+memcpy(&b,from+i*from_step,sizeof b);\
+a=(type)(result);\
 memcpy(to+at[i],&a,sizeof a);}}
 OXI_SCATTER(1,uint8_t,int64_t,b)
 OXI_SCATTER(2,uint16_t,int64_t,b)
@@ -17980,12 +17980,12 @@ for(int64_t at=0;at<n;at+=OXI_CODES_PIECE){
 int64_t part=oxi_min_i64(n-at,OXI_CODES_PIECE);
 kernels->unpack[dtype](part,(const char*)blocks+oxi_byte_offset(dtype,at),codes);
 kernels->expand_codes(part,codes,out+at);}}
-static float oxi_dot_codes(const oxi_kernels*kernels,ox_dtype dtype,int64_t at,int64_t n,const char*row,
+static float oxi_dot_codes(const oxi_kernels*kernels,ox_dtype dtype,int64_t n,const char*row,
  const oxi_q8*x){
 oxi_codes_piece memory;
 oxi_codes codes=oxi_codes_of(&memory);
 float sum=0;
-for(;at<n;at+=OXI_CODES_PIECE){
+for(int64_t at=0;at<n;at+=OXI_CODES_PIECE){
 int64_t part=oxi_min_i64(n-at,OXI_CODES_PIECE);
 const char*piece=row+oxi_byte_offset(dtype,at);
 for(int i=0;i<256;i+=64)OXI_PREFETCH_READ(piece +OXI_PREFETCH_AHEAD+i);
@@ -17994,12 +17994,12 @@ sum+=kernels->dot_codes(part,codes,x+at/OXI_CODES_PIECE);}
 return sum;}
 static void oxi_dot_rows(const oxi_kernels*kernels,ox_dtype dtype,int64_t rows,int64_t row_bytes,
  int64_t n,const char*blocks,const oxi_q8*x,float*out){
-int64_t whole=kernels->dot_rows[dtype]?n/OXI_CODES_PIECE*OXI_CODES_PIECE:0;
-if(whole>0)kernels->dot_rows[dtype](rows,row_bytes,whole,blocks,x,out);
-else memset(out,0,(size_t)rows*sizeof*out);
-for(int64_t step=0;whole<n&&step<rows;step++){
+if(kernels->dot_rows[dtype]){
+kernels->dot_rows[dtype](rows,row_bytes,n,blocks,x,out);
+return;}
+for(int64_t step=0;step<rows;step++){
 int64_t i=oxi_interleaved_row(step,rows);
-out[i]+=oxi_dot_codes(kernels,dtype,whole,n,blocks+i*row_bytes,x);}}
+out[i]=oxi_dot_codes(kernels,dtype,n,blocks+i*row_bytes,x);}}
 static void oxi_dot_repacked(const oxi_kernels*kernels,ox_dtype dtype,int64_t rows,int64_t row_bytes,
  int64_t n,const char*blocks,const oxi_q8*x,float*out){
 kernels->dot_repacked[dtype](rows/OXI_REPACKED_ROWS,OXI_REPACKED_ROWS*row_bytes,n,blocks,x,out);}
@@ -20236,7 +20236,10 @@ closedir(folder);
 return cause?oxi_fail(OX_ERR_IO,"%s: %s",oxi_path_text(path),strerror(cause)):OX_OK;}
 static FILE*oxi_create_file(const char*path,const char*old){
 struct stat info;
-bool there=stat(old,&info)==0&&S_ISREG(info.st_mode);
+bool there=stat(old,&info)==0;
+if(there&& !S_ISREG(info.st_mode)){
+errno=S_ISDIR(info.st_mode)?EISDIR:EEXIST;
+return NULL;}
 int file=open(path,O_WRONLY|O_CREAT|O_EXCL|O_NOFOLLOW|O_CLOEXEC,there?0600:0666);
 if(file<0)return NULL;
 if(there)(void)fchmod(file,info.st_mode&0777);
@@ -20372,18 +20375,15 @@ output->path_bytes=length+1;
 output->temporary_bytes=length+48;
 output->path=(char*)oxi_alloc(output->path_bytes);
 output->temporary=(char*)oxi_alloc(output->temporary_bytes);
-if(!output->path|| !output->temporary){
-oxi_free(output->temporary,output->temporary_bytes);
-output->temporary=NULL;
-oxi_output_drop(output);
-return output->status=OX_ERR_NOMEM;}
+ox_status status=OX_ERR_NOMEM;
+if(output->path&&output->temporary){
 memcpy(output->path,path,length+1);
 for(int i=0;!output->stream&&i<TRIES&&(i==0||errno==EEXIST);i++){
 snprintf(output->temporary,output->temporary_bytes,"%s.%016llx.tmp",path,
  (unsigned long long)oxi_unpredictable());
 output->stream=oxi_create_file(output->temporary,path);}
 if(output->stream)return OX_OK;
-ox_status status=oxi_output_failed(output,"created");
+status=oxi_output_failed(output,"created");}
 oxi_free(output->temporary,output->temporary_bytes);
 output->temporary=NULL;
 oxi_output_drop(output);
@@ -20492,6 +20492,10 @@ if(left<=more||p[1]<low||p[1]>high)return 0;
 for(size_t i=2;i<=more;i++)
 if(p[i]<0x80||p[i]>0xBF)return 0;
 return more +1;}
+static bool oxi_utf8_is_valid(const char*text,size_t left){
+for(size_t used;left>0;text+=used,left-=used)
+if((used=oxi_utf8_length((const unsigned char*)text,left))==0)return false;
+return true;}
 static int oxi_hex_digit(char c){
 if(c>='0'&&c<='9')return c-'0';
 if(c>='a'&&c<='f')return c-'a'+10;
@@ -21295,11 +21299,6 @@ oxi_json_put(words,escape);
 else
 oxi_json_put_bytes(words,text,1);}
 oxi_json_put(words,"\"");}
-static bool oxi_is_utf8(const char*text){
-size_t left=strlen(text),used;
-for(;left>0;text+=used,left-=used)
-if((used=oxi_utf8_length((const unsigned char*)text,left))==0)return false;
-return true;}
 typedef struct oxi_save{
 const char*path;
 const char*const*names;
@@ -21329,13 +21328,13 @@ for(int64_t i=0;i<save->count;i++){
 const char*name=save->names[i];
 if(!save->tensors[i])
 return oxi_fail(OX_ERR_ARG,"save_safetensors: tensor %s is NULL",OXI_QUOTE(name));
-if(!oxi_is_utf8(name)||strcmp(name,"__metadata__")==0)
+if(!oxi_utf8_is_valid(name,strlen(name))||strcmp(name,"__metadata__")==0)
 return oxi_fail(OX_ERR_ARG,"save_safetensors: %s cannot be a name",OXI_QUOTE(name));
 if(!oxi_info(save->tensors[i]->dtype)->safetensors[0])
 return oxi_fail(OX_ERR_UNSUPPORTED,"save_safetensors: tensor %s: the format has no %s",
  OXI_QUOTE(name),ox_dtype_name(save->tensors[i]->dtype));}
 for(int64_t i=0;i<2*save->pairs;i++)
-if(!save->metadata[i]|| !oxi_is_utf8(save->metadata[i]))
+if(!save->metadata[i]|| !oxi_utf8_is_valid(save->metadata[i],strlen(save->metadata[i])))
 return oxi_fail(OX_ERR_ARG,"save_safetensors: metadata %lld is NULL or not UTF-8",(long long)i);
 return OX_OK;}
 static void oxi_save_header(const oxi_save*save,int64_t first,int64_t end,size_t align,oxi_json_out*words){
@@ -22268,8 +22267,8 @@ oxi_free(entries,(size_t)count*sizeof*entries);
 return status;}
 /* >>files/file.c */
 #define OXI_MOST_FORMATS 24
-static const oxi_format*oxi_formats[OXI_MOST_FORMATS]={&oxi_format_gguf,&oxi_format_npy,&oxi_format_npz,
- &oxi_format_shards,&oxi_format_safetensors};
+static const oxi_format*oxi_formats[OXI_MOST_FORMATS]={&oxi_format_safetensors,&oxi_format_shards,
+ &oxi_format_npz,&oxi_format_npy,&oxi_format_gguf};
 static int64_t oxi_format_count=5;
 static oxi_lock oxi_format_lock;
 static OXI_UNUSED bool oxi_file_register(const oxi_format*format){
@@ -22557,7 +22556,7 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0xf9f6fcf9
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x8d3fb1c4
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 #elif OXI_SECTION == 1 /* >>cpu/kernels/stamp.inc */
 /* >>cpu/simd/derived.inc */
@@ -23041,16 +23040,16 @@ return vd_select(vd_gt(scaled,threshold),x,vd_div(vd_log1p(vd_exp(scaled)),beta)
 OXI_SHARED vd vd_elu(vd x,vd alpha,vd inner){
 return vd_select(vd_lt(x,vd_zero()),vd_mul(alpha,vd_expm1(vd_mul(x,inner))),x);}
 /* >>cpu/kernels/map.inc */
-#define OXI_DEFINE_MAP(name,count,TYPE,V,N,load,set1,RESULT,store,formula) \
-OXI_KERNEL void OXI_ISA(name)(int64_t n,const void*const*in,void*out,const oxi_map_numbers*numbers){ \
-const TYPE*p=(const TYPE*)in[0]; \
-RESULT*result=(RESULT*)out; \
-const V f0=set1(numbers->f[0]),f1=set1(numbers->f[1]),f2=set1(numbers->f[2]),one=set1(1); \
-(void)f0;(void)f1;(void)f2;(void)one; \
-OXI_OPERANDS_##count(TYPE) \
-int64_t i=0; \
-for(;i+N<=n;i+=N){OXI_LOAD_##count(V,load)store(result+i,formula);} \
-const uint32_t shape=OXI_MAP_SHAPE(count,sizeof(TYPE),sizeof(RESULT),N); \
+#define OXI_DEFINE_MAP(name,count,TYPE,V,N,load,set1,RESULT,store,formula)\
+OXI_KERNEL void OXI_ISA(name)(int64_t n,const void*const*in,void*out,const oxi_map_numbers*numbers){\
+const TYPE*p=(const TYPE*)in[0];\
+RESULT*result=(RESULT*)out;\
+const V f0=set1(numbers->f[0]),f1=set1(numbers->f[1]),f2=set1(numbers->f[2]),one=set1(1);\
+(void)f0;(void)f1;(void)f2;(void)one;\
+OXI_OPERANDS_##count(TYPE)\
+int64_t i=0;\
+for(;i+N<=n;i+=N){OXI_LOAD_##count(V,load)store(result+i,formula);}\
+const uint32_t shape=OXI_MAP_SHAPE(count,sizeof(TYPE),sizeof(RESULT),N);\
 if(i<n)oxi_map_rest(OXI_ISA(name),shape,i,n,in,out,numbers);}
 #define OXI_OPERANDS_1(TYPE)
 #define OXI_OPERANDS_2(TYPE)const TYPE*q=(const TYPE*)in[1];
@@ -23059,32 +23058,32 @@ if(i<n)oxi_map_rest(OXI_ISA(name),shape,i,n,in,out,numbers);}
 #define OXI_LOAD_2(V,load)V a=load(p +i),b=load(q+i);
 #define OXI_LOAD_3(V,load)V a=load(p +i),b=load(q+i),c=load(r+i);
 #define OXI_F32_SET1(x)vf_set1((float)(x))
-#define OXI_DEFINE_F32(name,count,formula) \
+#define OXI_DEFINE_F32(name,count,formula)\
 OXI_DEFINE_MAP(name,count,float,vf,VF,vf_load,OXI_F32_SET1,float,vf_store,formula)
-#define OXI_DEFINE_WIDE(name,count,formula) \
+#define OXI_DEFINE_WIDE(name,count,formula)\
 OXI_DEFINE_MAP(name,count,float,vd,VD,vd_load_f32,vd_set1,float,vd_store_f32,formula)
-#define OXI_DEFINE_F64(name,count,formula) \
+#define OXI_DEFINE_F64(name,count,formula)\
 OXI_DEFINE_MAP(name,count,double,vd,VD,vd_load,vd_set1,double,vd_store,formula)
-#define OXI_DEFINE_F32_BOOL(name,count,formula) \
+#define OXI_DEFINE_F32_BOOL(name,count,formula)\
 OXI_DEFINE_MAP(name,count,float,vf,VF,vf_load,OXI_F32_SET1,uint8_t,vm_store_bool,formula)
-#define OXI_DEFINE_F64_BOOL(name,count,formula) \
+#define OXI_DEFINE_F64_BOOL(name,count,formula)\
 OXI_DEFINE_MAP(name,count,double,vd,VD,vd_load,vd_set1,uint8_t,vmd_store_bool,formula)
 #define OXI_VF(name)OXI_PASTE_WORD(vf,name)
 #define OXI_VD(name)OXI_PASTE_WORD(vd,name)
 #define OXI_VM(name)OXI_PASTE_WORD(vm,name)
 #define OXI_VMD(name)OXI_PASTE_WORD(vmd,name)
 #define OXI_PASTE_WORD(type,name)type##_##name
-#define OXI_DEFINE_CHOICE(name,when) \
-static void OXI_ISA(name)(int64_t n,const void*const*in,void*out,const oxi_map_numbers*numbers){ \
+#define OXI_DEFINE_CHOICE(name,when)\
+static void OXI_ISA(name)(int64_t n,const void*const*in,void*out,const oxi_map_numbers*numbers){\
 ((when)?OXI_ISA(name##_plain):OXI_ISA(name##_scaled))(n,in,out,numbers);}
-#define OXI_DEFINE_F32_EITHER(name,count,when,formula,otherwise) \
-OXI_DEFINE_F32(name##_plain,count,formula)OXI_DEFINE_F32(name##_scaled,count,otherwise) \
+#define OXI_DEFINE_F32_EITHER(name,count,when,formula,otherwise)\
+OXI_DEFINE_F32(name##_plain,count,formula)OXI_DEFINE_F32(name##_scaled,count,otherwise)\
 OXI_DEFINE_CHOICE(name,when)
-#define OXI_DEFINE_F32_OR_WIDE(name,count,when,formula,otherwise) \
-OXI_DEFINE_F32(name##_plain,count,formula)OXI_DEFINE_WIDE(name##_scaled,count,otherwise) \
+#define OXI_DEFINE_F32_OR_WIDE(name,count,when,formula,otherwise)\
+OXI_DEFINE_F32(name##_plain,count,formula)OXI_DEFINE_WIDE(name##_scaled,count,otherwise)\
 OXI_DEFINE_CHOICE(name,when)
-#define OXI_DEFINE_F64_EITHER(name,count,when,formula,otherwise) \
-OXI_DEFINE_F64(name##_plain,count,formula)OXI_DEFINE_F64(name##_scaled,count,otherwise) \
+#define OXI_DEFINE_F64_EITHER(name,count,when,formula,otherwise)\
+OXI_DEFINE_F64(name##_plain,count,formula)OXI_DEFINE_F64(name##_scaled,count,otherwise)\
 OXI_DEFINE_CHOICE(name,when)
 #define OXI_DEFINE_NOTHING(name,count,formula)
 #define OXI_MAP(op,operands,simd, ...)OXI_SIMD_DEFINE(OXI_SIMD_NAME(op),operands,OXI_SIMD_##simd)
@@ -23194,8 +23193,8 @@ for(;i<n;i++)result[i]=mask[i]?a[i]:b[i];}
 #define OXI_ENTER_F32(op,f32,f64,from)k->map[op][OXI_LANE_F32] =OXI_ISA(f32);
 #define OXI_ENTER_FUSED(op,f32,f64,from)OXI_ENTER_F32(op,f32,f64,from)OXI_ENTER_F64_REST(op,f64)
 #define OXI_ENTER_EITHER(op,f32,f64,from)OXI_ENTER_F32(op,f32,f64,from)OXI_ENTER_F64(op,f64)
-#define OXI_ENTER_COPY(op,f32,f64,from) \
-k->map[op][OXI_LANE_F32]=k->map[from][OXI_LANE_F32]; \
+#define OXI_ENTER_COPY(op,f32,f64,from)\
+k->map[op][OXI_LANE_F32]=k->map[from][OXI_LANE_F32];\
 k->map[op][OXI_LANE_F64]=k->map[from][OXI_LANE_F64];
 #define OXI_ENTER_NOTHING(op,f32,f64,from)
 #define OXI_SIMD_ARITHMETIC(formula)OXI_ENTER_ARITHMETIC,0
@@ -23273,12 +23272,12 @@ static void OXI_ISA(fill_convert)(oxi_kernels*k){
 (void)k;}
 #else
 #define OXI_LOAD_VECTORS(dtype,type,vector)OXI_LOAD_VECTORS_AS(load_##dtype##_f32,dtype,type,vector)
-#define OXI_LOAD_VECTORS_AS(name,dtype,type,vector) \
-OXI_KERNEL void OXI_ISA(name)(int64_t n,const void*source,int64_t stride,void*out){ \
-const type*from=(const type*)source; \
-float*to=(float*)out; \
-int64_t i=0; \
-for(;stride==1&&i+VF<=n;i+=VF)vf_store(to+i,vector); \
+#define OXI_LOAD_VECTORS_AS(name,dtype,type,vector)\
+OXI_KERNEL void OXI_ISA(name)(int64_t n,const void*source,int64_t stride,void*out){\
+const type*from=(const type*)source;\
+float*to=(float*)out;\
+int64_t i=0;\
+for(;stride==1&&i+VF<=n;i+=VF)vf_store(to+i,vector);\
 oxi_load_##dtype##_f32(n-i,from+i*stride,stride,to+i);}
 OXI_LOAD_VECTORS(OX_I32,int32_t,vi_to_vf(vi_load(from+i)))
 OXI_LOAD_VECTORS(OX_I16,int16_t,vi_to_vf(vi_load_i16(from+i)))
@@ -23315,14 +23314,14 @@ to[i+1]=b;
 to[i+2]=c;
 to[i+3]=d;}}
 oxi_load_OX_F32_f32(n-i,from+i*stride,stride,to+i);}
-#define OXI_STORE_VECTORS(dtype,type,statement) \
+#define OXI_STORE_VECTORS(dtype,type,statement)\
 OXI_STORE_VECTORS_AS(store_##dtype##_f32,dtype,type,statement)
-#define OXI_STORE_VECTORS_AS(name,dtype,type,statement) \
-OXI_KERNEL void OXI_ISA(name)(int64_t n,const void*in,void*out,int64_t stride){ \
-const float*from=(const float*)in; \
-type*to=(type*)out; \
-int64_t i=0; \
-for(;stride==1&&i+VF<=n;i+=VF)statement; \
+#define OXI_STORE_VECTORS_AS(name,dtype,type,statement)\
+OXI_KERNEL void OXI_ISA(name)(int64_t n,const void*in,void*out,int64_t stride){\
+const float*from=(const float*)in;\
+type*to=(type*)out;\
+int64_t i=0;\
+for(;stride==1&&i+VF<=n;i+=VF)statement;\
 oxi_store_##dtype##_f32(n-i,from+i,to+i*stride,stride);}
 OXI_STORE_VECTORS(OX_F32,float,vf_store(to+i,vf_load(from+i)))
 #if defined(OXI_X86)
@@ -23331,25 +23330,25 @@ OXI_STORE_VECTORS(OX_I16,int16_t,vi_store_16(to+i,vf_to_vi_trunc(vf_load(from+i)
 OXI_STORE_VECTORS(OX_I8,int8_t,vi_store_8(to+i,vf_to_vi_trunc(vf_load(from+i))))
 OXI_STORE_VECTORS(OX_U8,uint8_t,vi_store_8(to+i,vf_to_vi_trunc(vf_load(from+i))))
 #endif
-#define OXI_CONVERT_16(suffix,dtype,kind) \
-OXI_KERNEL void OXI_ISA(load_##suffix)(int64_t n,const void*source,int64_t stride,void*out){ \
-const uint16_t*from=(const uint16_t*)source; \
-float*to=(float*)out; \
-int64_t i=0; \
-vf a,b; \
-for(;stride==1&&i+2*VF<=n;i+=2*VF){ \
-vf_load2_##kind(from+i,&a,&b); \
-vf_store(to+i,a); \
-vf_store(to+i+VF,b);} \
-for(;stride==1&&i+VF<=n;i+=VF)vf_store(to+i,vf_load_##kind(from+i)); \
-oxi_load_##dtype##_f32(n-i,from+i*stride,stride,to+i);} \
-OXI_KERNEL void OXI_ISA(store_##suffix)(int64_t n,const void*in,void*out,int64_t stride){ \
-const float*from=(const float*)in; \
-uint16_t*to=(uint16_t*)out; \
-int64_t i=0; \
-for(;stride==1&&i+2*VF<=n;i+=2*VF) \
-vf_store2_##kind(to+i,vf_load(from+i),vf_load(from+i+VF)); \
-for(;stride==1&&i+VF<=n;i+=VF)vf_store_##kind(to+i,vf_load(from+i)); \
+#define OXI_CONVERT_16(suffix,dtype,kind)\
+OXI_KERNEL void OXI_ISA(load_##suffix)(int64_t n,const void*source,int64_t stride,void*out){\
+const uint16_t*from=(const uint16_t*)source;\
+float*to=(float*)out;\
+int64_t i=0;\
+vf a,b;\
+for(;stride==1&&i+2*VF<=n;i+=2*VF){\
+vf_load2_##kind(from+i,&a,&b);\
+vf_store(to+i,a);\
+vf_store(to+i+VF,b);}\
+for(;stride==1&&i+VF<=n;i+=VF)vf_store(to+i,vf_load_##kind(from+i));\
+oxi_load_##dtype##_f32(n-i,from+i*stride,stride,to+i);}\
+OXI_KERNEL void OXI_ISA(store_##suffix)(int64_t n,const void*in,void*out,int64_t stride){\
+const float*from=(const float*)in;\
+uint16_t*to=(uint16_t*)out;\
+int64_t i=0;\
+for(;stride==1&&i+2*VF<=n;i+=2*VF)\
+vf_store2_##kind(to+i,vf_load(from+i),vf_load(from+i+VF));\
+for(;stride==1&&i+VF<=n;i+=VF)vf_store_##kind(to+i,vf_load(from+i));\
 oxi_store_##dtype##_f32(n-i,from+i,to+i*stride,stride);}
 OXI_CONVERT_16(OX_BF16_f32,OX_BF16,bf16)
 OXI_CONVERT_16(OX_F16_f32,OX_F16,f16)
@@ -23410,19 +23409,19 @@ k->store[OX_F16][OXI_LANE_F32]=OXI_ISA(store_f16c);}
 #define OXI_DEPTH_NEAR (VF==8&&oxi_cpu_info()->near_cache>=2*384*2*VF*4?384:OXI_DEPTH)
 #define OXI_DEPTH_F32 (VF==16?1024:OXI_DEPTH_NEAR)
 #define OXI_G_BEGIN(i)OXI_G_V c##i##0=OXI_G_ZERO(),c##i##1=OXI_G_ZERO();
-#define OXI_G_ROW(i){ \
-OXI_G_V s=OXI_G_A(a_step,i); \
-OXI_G_DOT(c##i##0,s,b0); \
+#define OXI_G_ROW(i){\
+OXI_G_V s=OXI_G_A(a_step,i);\
+OXI_G_DOT(c##i##0,s,b0);\
 OXI_G_DOT(c##i##1,s,b1);}
-#define OXI_G_STEP(u){ \
-const OXI_G_T*a_step=a+(u)*OXI_G_A_STEP; \
-OXI_G_V b0=OXI_G_LOAD(b+2*(u)*OXI_G_LANES); \
-OXI_G_V b1=OXI_G_LOAD(b+(2*(u)+1)*OXI_G_LANES); \
+#define OXI_G_STEP(u){\
+const OXI_G_T*a_step=a+(u)*OXI_G_A_STEP;\
+OXI_G_V b0=OXI_G_LOAD(b+2*(u)*OXI_G_LANES);\
+OXI_G_V b1=OXI_G_LOAD(b+(2*(u)+1)*OXI_G_LANES);\
 OXI_G_ROWS(OXI_G_ROW)}
 #define OXI_G_SOON(i)OXI_PREFETCH_READ(c +i*ldc);OXI_PREFETCH_READ(c+i*ldc+OXI_G_LANES);
-#define OXI_G_END(i)if (accumulate){ \
-c##i##0=OXI_G_ADD(c##i##0,OXI_G_LOAD(c+i*ldc)); \
-c##i##1=OXI_G_ADD(c##i##1,OXI_G_LOAD(c+i*ldc+OXI_G_LANES));} \
+#define OXI_G_END(i)if (accumulate){\
+c##i##0=OXI_G_ADD(c##i##0,OXI_G_LOAD(c+i*ldc));\
+c##i##1=OXI_G_ADD(c##i##1,OXI_G_LOAD(c+i*ldc+OXI_G_LANES));}\
 OXI_G_STORE(c+i*ldc,c##i##0);OXI_G_STORE(c+i*ldc+OXI_G_LANES,c##i##1);
 #define OXI_G OXI_ISA(gemm_f32_any)
 #define OXI_G_T float
@@ -23481,12 +23480,12 @@ OXI_KERNEL void OXI_ISA(gemm_f64)(int64_t k,const void*a,const void*b,void*c,int
  bool accumulate,const void*next){
 OXI_ISA(gemm_f64_any)(k,a,b,c,ldc,accumulate,next,false);}
 #if defined(OXI_X86) && VF == 4
-#define OXI_SPREAD(name,type,vector,lanes) \
-OXI_KERNEL void OXI_ISA(name##_spread)(int64_t k,const void*a,const void*b,void*c,int64_t ldc, \
- bool accumulate,const void*next){ \
-OXI_ISA(name##_any)(k,a,b,c,ldc,accumulate,next,true);} \
-OXI_KERNEL void OXI_ISA(name##_copies)(int64_t k,const void*a_panel,void*out){ \
-const type*a=(const type*)a_panel; \
+#define OXI_SPREAD(name,type,vector,lanes)\
+OXI_KERNEL void OXI_ISA(name##_spread)(int64_t k,const void*a,const void*b,void*c,int64_t ldc,\
+ bool accumulate,const void*next){\
+OXI_ISA(name##_any)(k,a,b,c,ldc,accumulate,next,true);}\
+OXI_KERNEL void OXI_ISA(name##_copies)(int64_t k,const void*a_panel,void*out){\
+const type*a=(const type*)a_panel;\
 for(int64_t i=0;i<k*OXI_MR;i++)vector##_store((type*)out+i*lanes,vector##_set1(a[i]));}
 OXI_SPREAD(gemm_f32,float,vf,VF)
 OXI_SPREAD(gemm_f64,double,vd,VD)
@@ -23499,32 +23498,32 @@ vf_store(to,_mm_shuffle_ps(a,a,0x0));
 vf_store(to+OXI_MR*VF,_mm_shuffle_ps(a,a,0x55));
 vf_store(to+2*OXI_MR*VF,_mm_shuffle_ps(a,a,0xaa));
 vf_store(to+3*OXI_MR*VF,_mm_shuffle_ps(a,a,0xff));}
-#define OXI_COPIES_ALONG(name,type,load2) \
-OXI_KERNEL void OXI_ISA(copies_along_##name)(int64_t lines,int64_t k,const void*a,int64_t stride,void*out){ \
-float*to=(float*)out; \
-for(int64_t i=0;i<k;i+=2*VF,to+=2*VF*OXI_MR*VF) \
-for(int64_t line=0;line<OXI_MR;line++){ \
-const type*from=(const type*)a+line*stride +i; \
-type few[2*VF]; \
-vf low,high; \
-OXI_PREFETCH_FAR(from+OXI_MR*stride); \
-if(line>=lines||k-i<2*VF){ \
-memset(few,0,sizeof few); \
-if(line<lines) \
-memcpy(few,from,(size_t)(k-i<2*VF?k-i:2*VF)*sizeof(type)); \
-from=few;} \
-load2(from,&low,&high); \
-OXI_ISA(store_copies)(to+line*VF,low); \
+#define OXI_COPIES_ALONG(name,type,load2)\
+OXI_KERNEL void OXI_ISA(copies_along_##name)(int64_t lines,int64_t k,const void*a,int64_t stride,void*out){\
+float*to=(float*)out;\
+for(int64_t i=0;i<k;i+=2*VF,to+=2*VF*OXI_MR*VF)\
+for(int64_t line=0;line<OXI_MR;line++){\
+const type*from=(const type*)a+line*stride +i;\
+type few[2*VF];\
+vf low,high;\
+OXI_PREFETCH_FAR(from+OXI_MR*stride);\
+if(line>=lines||k-i<2*VF){\
+memset(few,0,sizeof few);\
+if(line<lines)\
+memcpy(few,from,(size_t)(k-i<2*VF?k-i:2*VF)*sizeof(type));\
+from=few;}\
+load2(from,&low,&high);\
+OXI_ISA(store_copies)(to+line*VF,low);\
 OXI_ISA(store_copies)(to+(VF*OXI_MR+line)*VF,high);}}
 OXI_COPIES_ALONG(f32,float,OXI_ISA(load2_f32))
 OXI_COPIES_ALONG(bf16,uint16_t,vf_load2_bf16)
 OXI_COPIES_ALONG(f16,uint16_t,vf_load2_f16)
 #undef OXI_COPIES_ALONG
 #endif
-#define OXI_ROUND(type) \
-OXI_KERNEL void OXI_ISA(round_tile_##type)(int64_t rows,const float*from,int64_t ld,uint16_t*to, \
- int64_t to_ld){ \
-for(int64_t i=0;i<rows;i++,from+=ld,to+=to_ld){ \
+#define OXI_ROUND(type)\
+OXI_KERNEL void OXI_ISA(round_tile_##type)(int64_t rows,const float*from,int64_t ld,uint16_t*to,\
+ int64_t to_ld){\
+for(int64_t i=0;i<rows;i++,from+=ld,to+=to_ld){\
 vf_store2_##type(to,vf_load(from),vf_load(from+VF));}}
 OXI_ROUND(bf16)
 OXI_ROUND(f16)
@@ -23542,8 +23541,8 @@ OXI_ROUND(f16c)
 #define vp_load(p)_mm512_loadu_si512((const void*)(p))
 #define vp_store(p,a)_mm512_storeu_si512((void *)(p),a)
 #define vp_add(a,b)_mm512_add_epi32(a,b)
-#define vp_dot(c,a,b) \
-if(way)OXI_VNNI("vpdpwssd",c,a,b); \
+#define vp_dot(c,a,b)\
+if(way)OXI_VNNI("vpdpwssd",c,a,b);\
 else c=_mm512_add_epi32(c,_mm512_madd_epi16(a,b));
 #elif defined(OXI_X86) && VF == 8 && OXI_ISA(FMA)
 #define OXI_MR16 6
@@ -23556,8 +23555,8 @@ else c=_mm512_add_epi32(c,_mm512_madd_epi16(a,b));
 #define vp_store(p,a)_mm256_storeu_si256((__m256i *)(void*)(p),a)
 #define vp_add(a,b)_mm256_add_epi32(a,b)
 #if OXI_AVX_VNNI
-#define vp_dot(c,a,b) \
-if(way)OXI_VNNI("vpdpwssd",c,a,b); \
+#define vp_dot(c,a,b)\
+if(way)OXI_VNNI("vpdpwssd",c,a,b);\
 else c=_mm256_add_epi32(c,_mm256_madd_epi16(a,b));
 #else
 #define vp_dot(c,a,b)c =_mm256_add_epi32(c,_mm256_madd_epi16(a,b));
@@ -23726,9 +23725,9 @@ for(int64_t i=0;w<here&&i<whole;i++)to[i*width+w]=from[w*stride +i];
 for(int64_t i=whole;i<steps;i++)
 for(w=0;w<here;w++)to[i*width+w]=from[w*stride +i];}
 #define OXI_PACK_AHEAD 256
-#define OXI_PREFETCH_PACKED(type){ \
-int64_t soon=i+OXI_PACK_AHEAD/(int64_t)sizeof(type); \
-const type*there=from+(soon<k?soon:soon-k+width*stride); \
+#define OXI_PREFETCH_PACKED(type){\
+int64_t soon=i+OXI_PACK_AHEAD/(int64_t)sizeof(type);\
+const type*there=from+(soon<k?soon:soon-k+width*stride);\
 for(int w=0;w<here;w++)OXI_PREFETCH_READ(there +w*stride);}
 OXI_KERNEL void OXI_ISA(pack_along)(int64_t lines,int64_t k,const void*source,int64_t stride,int width,
  void*panels,int64_t panel_stride){
@@ -23743,77 +23742,77 @@ OXI_ISA(turn_lines)(from+i,stride,to+i*width,width,here,k-i<16?k-i:16);}
 if(here==width)continue;
 for(i=0;i<k;i++)memset(to+i*width+here,0,(size_t)(width-here)*sizeof(float));}}
 #define OXI_PACK_LINES 32
-#define OXI_WIDEN_AND_TRANSPOSE(type) \
-OXI_INLINE void OXI_ISA(turn16_##type)(const uint16_t*from,int64_t stride,int64_t steps,float*to, \
- int64_t width,int here){ \
-float lines[OXI_PACK_LINES*16]; \
-for(int w=0;w<here;w++) \
-if(steps<16)OXI_ISA(widen_few_##type)(from+w*stride,steps,lines+w*16); \
-else for(int j=0;j<16;j+=VF) \
-vf_store(lines+w*16+j,vf_load_##type(from+w*stride +j)); \
+#define OXI_WIDEN_AND_TRANSPOSE(type)\
+OXI_INLINE void OXI_ISA(turn16_##type)(const uint16_t*from,int64_t stride,int64_t steps,float*to,\
+ int64_t width,int here){\
+float lines[OXI_PACK_LINES*16];\
+for(int w=0;w<here;w++)\
+if(steps<16)OXI_ISA(widen_few_##type)(from+w*stride,steps,lines+w*16);\
+else for(int j=0;j<16;j+=VF)\
+vf_store(lines+w*16+j,vf_load_##type(from+w*stride +j));\
 OXI_ISA(turn_lines)(lines,16,to,width,here,steps);}
-#define OXI_TRANSPOSE_AND_WIDEN(type) \
-OXI_INLINE void OXI_ISA(turn16_##type)(const uint16_t*from,int64_t stride,int64_t steps,float*to, \
- int64_t width,int here){ \
-float lines[OXI_PACK_LINES*8],pairs[8*OXI_PACK_LINES+VF]; \
-if(steps<16)memset(lines,0,(size_t)here*32); \
-for(int w=0;w<here;w++) \
-if(steps<16)memcpy(lines+w*8,from+w*stride,(size_t)steps*sizeof(uint16_t)); \
-else memcpy(lines+w*8,from+w*stride,32); \
-OXI_ISA(turn_lines)(lines,8,pairs,OXI_PACK_LINES,here,8); \
-for(int64_t i=0;i<steps;i+=2){ \
-const float*both=pairs+i/2*OXI_PACK_LINES; \
-float*even=to+i*width,*odd=even+width; \
-vf a,b; \
-int w=0; \
-for(;w+VF<=here;w+=VF){ \
-vf_pairs_##type(vf_load(both+w),&a,&b); \
-vf_store(even+w,a); \
-if(i+1<steps)vf_store(odd+w,b);} \
-if(w==here)continue; \
-vf_pairs_##type(vf_load(both+w),&a,&b); \
-vf_store_n(even+w,a,here -w); \
+#define OXI_TRANSPOSE_AND_WIDEN(type)\
+OXI_INLINE void OXI_ISA(turn16_##type)(const uint16_t*from,int64_t stride,int64_t steps,float*to,\
+ int64_t width,int here){\
+float lines[OXI_PACK_LINES*8],pairs[8*OXI_PACK_LINES+VF];\
+if(steps<16)memset(lines,0,(size_t)here*32);\
+for(int w=0;w<here;w++)\
+if(steps<16)memcpy(lines+w*8,from+w*stride,(size_t)steps*sizeof(uint16_t));\
+else memcpy(lines+w*8,from+w*stride,32);\
+OXI_ISA(turn_lines)(lines,8,pairs,OXI_PACK_LINES,here,8);\
+for(int64_t i=0;i<steps;i+=2){\
+const float*both=pairs+i/2*OXI_PACK_LINES;\
+float*even=to+i*width,*odd=even+width;\
+vf a,b;\
+int w=0;\
+for(;w+VF<=here;w+=VF){\
+vf_pairs_##type(vf_load(both+w),&a,&b);\
+vf_store(even+w,a);\
+if(i+1<steps)vf_store(odd+w,b);}\
+if(w==here)continue;\
+vf_pairs_##type(vf_load(both+w),&a,&b);\
+vf_store_n(even+w,a,here -w);\
 if(i+1<steps)vf_store_n(odd+w,b,here -w);}}
-#define OXI_PACK(type,TRANSPOSE) \
-OXI_INLINE void OXI_ISA(widen_few_##type)(const uint16_t*from,int64_t n,float*to){ \
-uint16_t all[16]={0}; \
-memcpy(all,from,(size_t)n*sizeof(uint16_t)); \
-for(int i=0;i<16;i+=VF)vf_store(to+i,vf_load_##type(all+i));} \
-TRANSPOSE(type) \
-OXI_KERNEL void OXI_ISA(pack_across_##type)(int64_t lines,int64_t k,const void*source,int64_t stride, \
- int width,void*panels,int64_t panel_stride){ \
-float few[16]; \
-vf low,high; \
-for(int64_t first=0;first<k;first+=8){ \
-const uint16_t*from=(const uint16_t*)source +first*stride; \
-float*to=(float*)panels+first*width; \
-int64_t steps=k-first<8?k-first:8; \
-for(int64_t left=lines;left>0;left-=width,from+=width,to+=panel_stride) \
-for(int64_t i=0;i<steps;i++){ \
-const uint16_t*f=from+i*stride; \
-float*t=to+i*width; \
-int w=0,here=left<width?(int)left:width; \
-OXI_PREFETCH_READ(f+8*stride); \
-for(;w+2*VF<=here;w+=2*VF){ \
-vf_load2_##type(f+w,&low,&high); \
-vf_store(t+w,low); \
-vf_store(t+w+VF,high);} \
-for(;w+VF<=here;w+=VF)vf_store(t+w,vf_load_##type(f+w)); \
-if(w<here&&left-w>=VF){ \
-vf_store_n(t+w,vf_load_##type(f+w),here -w);}else if(w<here){ \
-OXI_ISA(widen_few_##type)(f+w,here -w,few); \
-memcpy(t+w,few,(size_t)(here -w)*sizeof(float));} \
-if(here<width)memset(t+here,0,(size_t)(width-here)*sizeof(float));}}} \
-OXI_KERNEL void OXI_ISA(pack_along_##type)(int64_t lines,int64_t k,const void*source,int64_t stride, \
- int width,void*panels,int64_t panel_stride){ \
-for(int64_t line=0;line<lines;line +=width){ \
-const uint16_t*from=(const uint16_t*)source +line*stride; \
-float*to=(float*)panels+line/width*panel_stride; \
-int here=lines-line<width?(int)(lines-line):width; \
-for(int64_t i=0;i<k;i+=16){ \
-OXI_PREFETCH_PACKED(uint16_t) \
-OXI_ISA(turn16_##type)(from+i,stride,k-i<16?k-i:16,to+i*width,width,here);} \
-for(int64_t i=0;here<width&&i<k;i++) \
+#define OXI_PACK(type,TRANSPOSE)\
+OXI_INLINE void OXI_ISA(widen_few_##type)(const uint16_t*from,int64_t n,float*to){\
+uint16_t all[16]={0};\
+memcpy(all,from,(size_t)n*sizeof(uint16_t));\
+for(int i=0;i<16;i+=VF)vf_store(to+i,vf_load_##type(all+i));}\
+TRANSPOSE(type)\
+OXI_KERNEL void OXI_ISA(pack_across_##type)(int64_t lines,int64_t k,const void*source,int64_t stride,\
+ int width,void*panels,int64_t panel_stride){\
+float few[16];\
+vf low,high;\
+for(int64_t first=0;first<k;first+=8){\
+const uint16_t*from=(const uint16_t*)source +first*stride;\
+float*to=(float*)panels+first*width;\
+int64_t steps=k-first<8?k-first:8;\
+for(int64_t left=lines;left>0;left-=width,from+=width,to+=panel_stride)\
+for(int64_t i=0;i<steps;i++){\
+const uint16_t*f=from+i*stride;\
+float*t=to+i*width;\
+int w=0,here=left<width?(int)left:width;\
+OXI_PREFETCH_READ(f+8*stride);\
+for(;w+2*VF<=here;w+=2*VF){\
+vf_load2_##type(f+w,&low,&high);\
+vf_store(t+w,low);\
+vf_store(t+w+VF,high);}\
+for(;w+VF<=here;w+=VF)vf_store(t+w,vf_load_##type(f+w));\
+if(w<here&&left-w>=VF){\
+vf_store_n(t+w,vf_load_##type(f+w),here -w);}else if(w<here){\
+OXI_ISA(widen_few_##type)(f+w,here -w,few);\
+memcpy(t+w,few,(size_t)(here -w)*sizeof(float));}\
+if(here<width)memset(t+here,0,(size_t)(width-here)*sizeof(float));}}}\
+OXI_KERNEL void OXI_ISA(pack_along_##type)(int64_t lines,int64_t k,const void*source,int64_t stride,\
+ int width,void*panels,int64_t panel_stride){\
+for(int64_t line=0;line<lines;line +=width){\
+const uint16_t*from=(const uint16_t*)source +line*stride;\
+float*to=(float*)panels+line/width*panel_stride;\
+int here=lines-line<width?(int)(lines-line):width;\
+for(int64_t i=0;i<k;i+=16){\
+OXI_PREFETCH_PACKED(uint16_t)\
+OXI_ISA(turn16_##type)(from+i,stride,k-i<16?k-i:16,to+i*width,width,here);}\
+for(int64_t i=0;here<width&&i<k;i++)\
 memset(to+i*width+here,0,(size_t)(width-here)*sizeof(float));}}
 #if VF == 4
 OXI_PACK(bf16,OXI_TRANSPOSE_AND_WIDEN)
@@ -23833,23 +23832,23 @@ OXI_PACK(f16c,OXI_WIDEN_AND_TRANSPOSE)
 #undef OXI_TRANSPOSE_AND_WIDEN
 #undef OXI_PACK_LINES
 #undef OXI_TRANSPOSED_LINES
-#define OXI_DOT(name,type,load_a) \
-OXI_KERNEL float OXI_ISA(name)(int64_t n,const type*a,const float*b){ \
-vf s0=vf_zero(),s1=vf_zero(),s2=vf_zero(),s3=vf_zero(); \
-int64_t i=0; \
-for(;i+4*VF<=n;i+=4*VF){ \
-for(int line=0;line<4*VF*(int)sizeof(type);line +=64) \
-OXI_PREFETCH_READ((const char*)(a+i)+OXI_PREFETCH_AHEAD+line); \
-s0=vf_fma(load_a(a+i),vf_load(b+i),s0); \
-s1=vf_fma(load_a(a+i+VF),vf_load(b+i+VF),s1); \
-s2=vf_fma(load_a(a+i+2*VF),vf_load(b+i+2*VF),s2); \
-s3=vf_fma(load_a(a+i+3*VF),vf_load(b+i+3*VF),s3);} \
-for(;i+VF<=n;i+=VF)s0=vf_fma(load_a(a+i),vf_load(b+i),s0); \
-if(i<n){ \
-type rest[VF]; \
-memset(rest,0,sizeof rest); \
-memcpy(rest,a+i,(size_t)(n-i)*sizeof(type)); \
-s1=vf_fma(load_a(rest),vf_load_n(b+i,n-i),s1);} \
+#define OXI_DOT(name,type,load_a)\
+OXI_KERNEL float OXI_ISA(name)(int64_t n,const type*a,const float*b){\
+vf s0=vf_zero(),s1=vf_zero(),s2=vf_zero(),s3=vf_zero();\
+int64_t i=0;\
+for(;i+4*VF<=n;i+=4*VF){\
+for(int line=0;line<4*VF*(int)sizeof(type);line +=64)\
+OXI_PREFETCH_READ((const char*)(a+i)+OXI_PREFETCH_AHEAD+line);\
+s0=vf_fma(load_a(a+i),vf_load(b+i),s0);\
+s1=vf_fma(load_a(a+i+VF),vf_load(b+i+VF),s1);\
+s2=vf_fma(load_a(a+i+2*VF),vf_load(b+i+2*VF),s2);\
+s3=vf_fma(load_a(a+i+3*VF),vf_load(b+i+3*VF),s3);}\
+for(;i+VF<=n;i+=VF)s0=vf_fma(load_a(a+i),vf_load(b+i),s0);\
+if(i<n){\
+type rest[VF];\
+memset(rest,0,sizeof rest);\
+memcpy(rest,a+i,(size_t)(n-i)*sizeof(type));\
+s1=vf_fma(load_a(rest),vf_load_n(b+i,n-i),s1);}\
 return vf_hsum(vf_add(vf_add(s0,s1),vf_add(s2,s3)));}
 OXI_DOT(dot_f32,float,vf_load)
 OXI_DOT(dot_bf16,uint16_t,vf_load_bf16)
@@ -23942,18 +23941,18 @@ for(int j=3;j>=0;j--){
 __m128i row=_mm_maskz_loadu_epi8(m,rows+j*row_bytes+i);
 all=_mm512_or_si512(_mm512_slli_epi32(all,8),_mm512_cvtepu8_epi32(row));}
 _mm512_mask_storeu_epi32(to+i,m,all);}}
-#define OXI_PACK_GROUPS(each) \
-OXI_KERNEL void OXI_ISA(pack_across_##each)(int64_t lines,int64_t k,const void*source,int64_t stride, \
- int width,void*panels,int64_t panel_stride){ \
-int64_t bytes=4/each,row_bytes=stride*bytes; \
-for(int64_t first=0;first<k;first+=8){ \
-const char*from=(const char*)source +first*each*row_bytes; \
-uint32_t*to=(uint32_t*)panels+first*width; \
-int64_t steps=k-first<8?k-first:8; \
-for(int64_t left=lines;left>0;left-=width,from+=width*bytes,to+=panel_stride){ \
-int64_t here=left<width?left:width; \
-for(int64_t i=0;i<steps;i++){ \
-OXI_ISA(interleave_##each)(here,from+i*each*row_bytes,row_bytes,to+i*width); \
+#define OXI_PACK_GROUPS(each)\
+OXI_KERNEL void OXI_ISA(pack_across_##each)(int64_t lines,int64_t k,const void*source,int64_t stride,\
+ int width,void*panels,int64_t panel_stride){\
+int64_t bytes=4/each,row_bytes=stride*bytes;\
+for(int64_t first=0;first<k;first+=8){\
+const char*from=(const char*)source +first*each*row_bytes;\
+uint32_t*to=(uint32_t*)panels+first*width;\
+int64_t steps=k-first<8?k-first:8;\
+for(int64_t left=lines;left>0;left-=width,from+=width*bytes,to+=panel_stride){\
+int64_t here=left<width?left:width;\
+for(int64_t i=0;i<steps;i++){\
+OXI_ISA(interleave_##each)(here,from+i*each*row_bytes,row_bytes,to+i*width);\
 if(here<width)memset(to+i*width+here,0,(size_t)(width-here)*sizeof*to);}}}}
 OXI_PACK_GROUPS(2)
 OXI_PACK_GROUPS(4)
@@ -23966,49 +23965,49 @@ config[16+2*i]=64;
 config[48+i]=16;}
 __asm__ volatile("ldtilecfg %0": :"m"(config));}
 OXI_KERNEL void OXI_ISA(tiles_leave)(void){__asm__ volatile("tilerelease");}
-#define OXI_TILE_LOAD(t,p,stride) \
-__asm__ volatile("tileloadd {(%0,%1), %%tmm"#t "|tmm"#t ", [%0+%1]}" \
+#define OXI_TILE_LOAD(t,p,stride)\
+__asm__ volatile("tileloadd {(%0,%1), %%tmm"#t "|tmm"#t ", [%0+%1]}"\
  : :"r"(p),"r"((int64_t)(stride)):"memory")
-#define OXI_TILE_STORE(t,p,stride) \
-__asm__ volatile("tilestored {%%tmm"#t ", (%0,%1)|[%0+%1], tmm"#t "}" \
+#define OXI_TILE_STORE(t,p,stride)\
+__asm__ volatile("tilestored {%%tmm"#t ", (%0,%1)|[%0+%1], tmm"#t "}"\
  : :"r"(p),"r"((int64_t)(stride)):"memory")
-#define OXI_TILE_START(t,p,stride) \
-if(accumulate)OXI_TILE_LOAD(t,p,stride); \
+#define OXI_TILE_START(t,p,stride)\
+if(accumulate)OXI_TILE_LOAD(t,p,stride);\
 else __asm__ volatile("tilezero {%%tmm"#t "|tmm"#t "}": :)
-#define OXI_TILE_DOT(dot,sums,a,b) \
+#define OXI_TILE_DOT(dot,sums,a,b)\
 __asm__ volatile(dot " {%%tmm"#b ", %%tmm"#a ", %%tmm"#sums "|tmm"#sums ", tmm"#a ", tmm"#b "}": :)
-#define OXI_TILES_START(c,ldc) \
-OXI_TILE_START(0,c,(ldc)*4); \
-OXI_TILE_START(1,(c)+16,(ldc)*4); \
-OXI_TILE_START(2,(c)+16*(ldc),(ldc)*4); \
+#define OXI_TILES_START(c,ldc)\
+OXI_TILE_START(0,c,(ldc)*4);\
+OXI_TILE_START(1,(c)+16,(ldc)*4);\
+OXI_TILE_START(2,(c)+16*(ldc),(ldc)*4);\
 OXI_TILE_START(3,(c)+16*(ldc)+16,(ldc)*4)
-#define OXI_TILES_STORE(c,ldc) \
-OXI_TILE_STORE(0,c,(ldc)*4); \
-OXI_TILE_STORE(1,(c)+16,(ldc)*4); \
-OXI_TILE_STORE(2,(c)+16*(ldc),(ldc)*4); \
+#define OXI_TILES_STORE(c,ldc)\
+OXI_TILE_STORE(0,c,(ldc)*4);\
+OXI_TILE_STORE(1,(c)+16,(ldc)*4);\
+OXI_TILE_STORE(2,(c)+16*(ldc),(ldc)*4);\
 OXI_TILE_STORE(3,(c)+16*(ldc)+16,(ldc)*4)
-#define OXI_TILE_STEP(dot,a,b) \
-OXI_TILE_LOAD(4,a,64); \
-OXI_TILE_LOAD(6,b,128); \
-OXI_TILE_DOT(dot,0,4,6); \
-OXI_TILE_LOAD(7,(b)+16,128); \
-OXI_TILE_DOT(dot,1,4,7); \
-OXI_TILE_LOAD(5,(a)+16*16,64); \
-OXI_TILE_DOT(dot,2,5,6); \
+#define OXI_TILE_STEP(dot,a,b)\
+OXI_TILE_LOAD(4,a,64);\
+OXI_TILE_LOAD(6,b,128);\
+OXI_TILE_DOT(dot,0,4,6);\
+OXI_TILE_LOAD(7,(b)+16,128);\
+OXI_TILE_DOT(dot,1,4,7);\
+OXI_TILE_LOAD(5,(a)+16*16,64);\
+OXI_TILE_DOT(dot,2,5,6);\
 OXI_TILE_DOT(dot,3,5,7)
-#define OXI_TILE_GEMM(name,dot) \
-OXI_KERNEL void OXI_ISA(name)(int64_t k,const void*a_panel,const void*b_panel,void*c_tile, \
- int64_t ldc,bool accumulate,const void*next){ \
-const uint32_t*a=(const uint32_t*)a_panel,*b=(const uint32_t*)b_panel; \
-uint32_t*c=(uint32_t*)c_tile; \
-(void)next; \
-OXI_TILES_START(c,ldc); \
-for(;k>=16;k-=16,a+=32*16,b+=16*32){OXI_TILE_STEP(dot,a,b);} \
-if(k>0){ \
-uint32_t last_a[32*16]={0},last_b[16*32]={0}; \
-for(int i=0;i<32;i++)memcpy(last_a+i*16,a+i*k,(size_t)k*4); \
-memcpy(last_b,b,(size_t)k*32*4); \
-OXI_TILE_STEP(dot,last_a,last_b);} \
+#define OXI_TILE_GEMM(name,dot)\
+OXI_KERNEL void OXI_ISA(name)(int64_t k,const void*a_panel,const void*b_panel,void*c_tile,\
+ int64_t ldc,bool accumulate,const void*next){\
+const uint32_t*a=(const uint32_t*)a_panel,*b=(const uint32_t*)b_panel;\
+uint32_t*c=(uint32_t*)c_tile;\
+(void)next;\
+OXI_TILES_START(c,ldc);\
+for(;k>=16;k-=16,a+=32*16,b+=16*32){OXI_TILE_STEP(dot,a,b);}\
+if(k>0){\
+uint32_t last_a[32*16]={0},last_b[16*32]={0};\
+for(int i=0;i<32;i++)memcpy(last_a+i*16,a+i*k,(size_t)k*4);\
+memcpy(last_b,b,(size_t)k*32*4);\
+OXI_TILE_STEP(dot,last_a,last_b);}\
 OXI_TILES_STORE(c,ldc);}
 OXI_TILE_GEMM(gemm_bf16_tiles,"tdpbf16ps")
 OXI_TILE_GEMM(gemm_i8_tiles,"tdpbssd")
@@ -24139,12 +24138,12 @@ __m512 low=_mm512_maskz_loadu_ps(m,x+i),high=_mm512_maskz_loadu_ps(more,x+i+16);
 __m512i both;
 __asm__("vcvtne2ps2bf16 {%2, %1, %0|%0, %1, %2}":"=v"(both):"v"(high),"v"(low));
 _mm512_mask_storeu_epi16(out+i,(__mmask32)((uint32_t)more<<16|m),both);}}
-#define OXI_CODES_TIMES(codes,j) \
+#define OXI_CODES_TIMES(codes,j)\
 _mm512_fmsub_ps(_mm512_cvtepi32_ps(_mm512_srai_epi32(_mm512_slli_epi32(codes,24-8*(j)),24)),scale,extra)
-#define OXI_CODES_PAIR(codes,j,to){ \
-__m512 low=OXI_CODES_TIMES(codes,j),high=OXI_CODES_TIMES(codes,(j)+1); \
-__m512i both; \
-__asm__("vcvtne2ps2bf16 {%2, %1, %0|%0, %1, %2}":"=v"(both):"v"(high),"v"(low)); \
+#define OXI_CODES_PAIR(codes,j,to){\
+__m512 low=OXI_CODES_TIMES(codes,j),high=OXI_CODES_TIMES(codes,(j)+1);\
+__m512i both;\
+__asm__("vcvtne2ps2bf16 {%2, %1, %0|%0, %1, %2}":"=v"(both):"v"(high),"v"(low));\
 _mm512_storeu_si512(to,_mm512_permutexvar_epi16(beside,both));}
 OXI_KERNEL void OXI_ISA(bf16_of_codes)(int64_t n,int group,const oxi_code_panel*panel,void*out){
 const uint32_t*code=(const uint32_t*)panel->codes;
@@ -24230,64 +24229,64 @@ vf f0=vf_load(factor),f1=vf_load(factor+VF);
 for(int64_t i=0;i<rows;i++,x+=2*VF){
 vf_store(x,vf_mul(vf_load(x),f0));
 vf_store(x+VF,vf_mul(vf_load(x+VF),f1));}}
-#define OXI_ATTENTION_LAST(type,load,row,count) \
-type rest[VF]={0}; \
-memcpy(rest,row,(size_t)(count)*sizeof(type)); \
+#define OXI_ATTENTION_LAST(type,load,row,count)\
+type rest[VF]={0};\
+memcpy(rest,row,(size_t)(count)*sizeof(type));\
 vf x=load(rest);
-#define OXI_ATTENTION_QUERY(name,type,load) \
-OXI_KERNEL float OXI_ISA(attention_dot_##name)(int64_t depth,const float*q,const type*k){ \
-vf sum=vf_zero(); \
-int64_t d=0; \
-for(;d+VF<=depth;d+=VF)sum=vf_fma(load(k+d),vf_load(q+d),sum); \
-if(d<depth){ \
-OXI_ATTENTION_LAST(type,load,k+d,depth-d) \
-sum=vf_fma(x,vf_load_n(q+d,depth-d),sum);} \
-return vf_hsum(sum);} \
-OXI_KERNEL void OXI_ISA(attention_dots_##name)(int64_t keys,int64_t depth,const float*q, \
- const void*rows,int64_t step,float*scores){ \
-const type*k=(const type*)rows; \
-int64_t t=0; \
-for(;depth%VF==0&&t+4<=keys;t+=4,k+=4*step){ \
-vf s0=vf_zero(),s1=vf_zero(),s2=vf_zero(),s3=vf_zero(); \
-for(int64_t d=0;d<depth;d+=VF){ \
-vf x=vf_load(q+d); \
-s0=vf_fma(load(k+d),x,s0); \
-s1=vf_fma(load(k+step +d),x,s1); \
-s2=vf_fma(load(k+2*step +d),x,s2); \
-s3=vf_fma(load(k+3*step +d),x,s3);} \
-scores[t]=vf_hsum(s0); \
-scores[t+1]=vf_hsum(s1); \
-scores[t+2]=vf_hsum(s2); \
-scores[t+3]=vf_hsum(s3);} \
-for(;t<keys;t++,k+=step)scores[t]=OXI_ISA(attention_dot_##name)(depth,q,k);} \
-OXI_KERNEL void OXI_ISA(attention_mix_##name)(int64_t keys,int64_t depth,const float*weights, \
- const void*rows,int64_t step,float*out){ \
-const type*v=(const type*)rows; \
-int64_t d=0; \
-for(;d+4*VF<=depth;d+=4*VF){ \
-vf s0=vf_load(out+d),s1=vf_load(out+d+VF); \
-vf s2=vf_load(out+d+2*VF),s3=vf_load(out+d+3*VF); \
-for(int64_t t=0;t<keys;t++){ \
-const type*row=v+t*step +d; \
-vf weight=vf_set1(weights[t]); \
-s0=vf_fma(load(row),weight,s0); \
-s1=vf_fma(load(row+VF),weight,s1); \
-s2=vf_fma(load(row+2*VF),weight,s2); \
-s3=vf_fma(load(row+3*VF),weight,s3);} \
-vf_store(out+d,s0); \
-vf_store(out+d+VF,s1); \
-vf_store(out+d+2*VF,s2); \
-vf_store(out+d+3*VF,s3);} \
-for(;d+VF<=depth;d+=VF){ \
-vf sum=vf_load(out+d); \
-for(int64_t t=0;t<keys;t++) \
-sum=vf_fma(load(v+t*step +d),vf_set1(weights[t]),sum); \
-vf_store(out+d,sum);} \
-if(d<depth){ \
-vf sum=vf_load_n(out+d,depth-d); \
-for(int64_t t=0;t<keys;t++){ \
-OXI_ATTENTION_LAST(type,load,v+t*step +d,depth-d) \
-sum=vf_fma(x,vf_set1(weights[t]),sum);} \
+#define OXI_ATTENTION_QUERY(name,type,load)\
+OXI_KERNEL float OXI_ISA(attention_dot_##name)(int64_t depth,const float*q,const type*k){\
+vf sum=vf_zero();\
+int64_t d=0;\
+for(;d+VF<=depth;d+=VF)sum=vf_fma(load(k+d),vf_load(q+d),sum);\
+if(d<depth){\
+OXI_ATTENTION_LAST(type,load,k+d,depth-d)\
+sum=vf_fma(x,vf_load_n(q+d,depth-d),sum);}\
+return vf_hsum(sum);}\
+OXI_KERNEL void OXI_ISA(attention_dots_##name)(int64_t keys,int64_t depth,const float*q,\
+ const void*rows,int64_t step,float*scores){\
+const type*k=(const type*)rows;\
+int64_t t=0;\
+for(;depth%VF==0&&t+4<=keys;t+=4,k+=4*step){\
+vf s0=vf_zero(),s1=vf_zero(),s2=vf_zero(),s3=vf_zero();\
+for(int64_t d=0;d<depth;d+=VF){\
+vf x=vf_load(q+d);\
+s0=vf_fma(load(k+d),x,s0);\
+s1=vf_fma(load(k+step +d),x,s1);\
+s2=vf_fma(load(k+2*step +d),x,s2);\
+s3=vf_fma(load(k+3*step +d),x,s3);}\
+scores[t]=vf_hsum(s0);\
+scores[t+1]=vf_hsum(s1);\
+scores[t+2]=vf_hsum(s2);\
+scores[t+3]=vf_hsum(s3);}\
+for(;t<keys;t++,k+=step)scores[t]=OXI_ISA(attention_dot_##name)(depth,q,k);}\
+OXI_KERNEL void OXI_ISA(attention_mix_##name)(int64_t keys,int64_t depth,const float*weights,\
+ const void*rows,int64_t step,float*out){\
+const type*v=(const type*)rows;\
+int64_t d=0;\
+for(;d+4*VF<=depth;d+=4*VF){\
+vf s0=vf_load(out+d),s1=vf_load(out+d+VF);\
+vf s2=vf_load(out+d+2*VF),s3=vf_load(out+d+3*VF);\
+for(int64_t t=0;t<keys;t++){\
+const type*row=v+t*step +d;\
+vf weight=vf_set1(weights[t]);\
+s0=vf_fma(load(row),weight,s0);\
+s1=vf_fma(load(row+VF),weight,s1);\
+s2=vf_fma(load(row+2*VF),weight,s2);\
+s3=vf_fma(load(row+3*VF),weight,s3);}\
+vf_store(out+d,s0);\
+vf_store(out+d+VF,s1);\
+vf_store(out+d+2*VF,s2);\
+vf_store(out+d+3*VF,s3);}\
+for(;d+VF<=depth;d+=VF){\
+vf sum=vf_load(out+d);\
+for(int64_t t=0;t<keys;t++)\
+sum=vf_fma(load(v+t*step +d),vf_set1(weights[t]),sum);\
+vf_store(out+d,sum);}\
+if(d<depth){\
+vf sum=vf_load_n(out+d,depth-d);\
+for(int64_t t=0;t<keys;t++){\
+OXI_ATTENTION_LAST(type,load,v+t*step +d,depth-d)\
+sum=vf_fma(x,vf_set1(weights[t]),sum);}\
 vf_store_n(out+d,sum,depth-d);}}
 OXI_ATTENTION_QUERY(f32,float,vf_load)
 OXI_ATTENTION_QUERY(f16,uint16_t,vf_load_f16)
@@ -24319,7 +24318,7 @@ OXI_STRAIGHT_BEGIN
 #define OXI_MOVE_LANES (VF/4)
 #if VF == 8
 #define OXI_MOVE_VECTOR __m256i
-#define OXI_MOVE_LOAD(p) \
+#define OXI_MOVE_LOAD(p)\
 _mm256_inserti128_si256(_mm256_castsi128_si256(OXI_MOVE_HALF(p)),OXI_MOVE_HALF((p)+SIDE*from_step),1)
 #define OXI_MOVE_HALF(at)_mm_loadu_si128((const __m128i*)(const void*)(at))
 #define OXI_MOVE_STORE(at,v)_mm256_storeu_si256((__m256i *)(void*)(at),v)
@@ -24345,9 +24344,9 @@ _mm256_inserti128_si256(_mm256_castsi128_si256(OXI_MOVE_HALF(p)),OXI_MOVE_HALF((
 #define OXI_MOVE_AS_16(a)vreinterpretq_u16_u8(a)
 #define OXI_MOVE_AS_32(a)vreinterpretq_u32_u8(a)
 #define OXI_MOVE_AS_64(a)vreinterpretq_u64_u8(a)
-#define OXI_MOVE_LOW(bits,a,b) \
+#define OXI_MOVE_LOW(bits,a,b)\
 OXI_MOVE_BACK_##bits(vzip1q_u##bits(OXI_MOVE_AS_##bits(a),OXI_MOVE_AS_##bits(b)))
-#define OXI_MOVE_HIGH(bits,a,b) \
+#define OXI_MOVE_HIGH(bits,a,b)\
 OXI_MOVE_BACK_##bits(vzip2q_u##bits(OXI_MOVE_AS_##bits(a),OXI_MOVE_AS_##bits(b)))
 #define OXI_MOVE_BELOW(name)oxi_##name
 #endif
@@ -24358,8 +24357,8 @@ OXI_MOVE_BACK_##bits(vzip2q_u##bits(OXI_MOVE_AS_##bits(a),OXI_MOVE_AS_##bits(b))
 #define OXI_LOAD_ROW(i)a[i] =OXI_MOVE_LOAD(p),p +=from_step;
 #define OXI_STORE_A(i)OXI_MOVE_STORE(q,a[i]),q +=to_step;
 #define OXI_STORE_B(i)OXI_MOVE_STORE(q,b[i]),q +=to_step;
-#define OXI_ZIP(y,x,bits,half,i) \
-y[2*(i)]=OXI_MOVE_LOW(bits,x[i],x[(i)+(half)]); \
+#define OXI_ZIP(y,x,bits,half,i)\
+y[2*(i)]=OXI_MOVE_LOW(bits,x[i],x[(i)+(half)]);\
 y[2*(i)+1]=OXI_MOVE_HIGH(bits,x[i],x[(i)+(half)]);
 #define OXI_ZIP_2(y,x,bits,half,at)OXI_ZIP(y,x,bits,half,at)OXI_ZIP(y,x,bits,half,(at) +1)
 #define OXI_ZIP_4(y,x,bits,half,at)OXI_ZIP_2(y,x,bits,half,at)OXI_ZIP_2(y,x,bits,half,(at) +2)
@@ -24368,31 +24367,31 @@ y[2*(i)+1]=OXI_MOVE_HIGH(bits,x[i],x[(i)+(half)]);
 #define OXI_BLOCK_4 \
 OXI_EACH_4(OXI_LOAD_ROW)OXI_ZIP_2(b,a,32,2,0)OXI_ZIP_2(a,b,32,2,0)OXI_EACH_4(OXI_STORE_A)
 #define OXI_BLOCK_2 \
-OXI_EACH_8(OXI_LOAD_ROW) \
+OXI_EACH_8(OXI_LOAD_ROW)\
 OXI_ZIP_4(b,a,16,4,0)OXI_ZIP_4(a,b,16,4,0)OXI_ZIP_4(b,a,16,4,0)OXI_EACH_8(OXI_STORE_B)
 #define OXI_BLOCK_1 \
-OXI_EACH_16(OXI_LOAD_ROW) \
+OXI_EACH_16(OXI_LOAD_ROW)\
 OXI_ZIP_8(b,a,8)OXI_ZIP_8(a,b,8)OXI_ZIP_8(b,a,8)OXI_ZIP_8(a,b,8)OXI_EACH_16(OXI_STORE_A)
-#define OXI_DEFINE_TRANSPOSE(width) \
-OXI_KERNEL void OXI_ISA(transpose_##width)(int64_t rows,int64_t columns,const char*from, \
- int64_t from_step,char*to,int64_t to_step){ \
-enum{SIDE=16/width,ROWS=SIDE*OXI_MOVE_LANES}; \
-if(rows<ROWS||columns<SIDE){ \
-OXI_MOVE_BELOW(transpose_##width)(rows,columns,from,from_step,to,to_step); \
-return;} \
-for(int64_t c=0;c<columns;c+=SIDE){ \
-int64_t column=c+SIDE<columns?c:columns-SIDE; \
-const char*corner=from+column*width; \
-char*line=to+column*to_step; \
-for(int64_t left=rows;left>0;left-=ROWS){ \
-if(left<ROWS){ \
-corner-=(ROWS-left)*from_step; \
-line -=(ROWS-left)*width;} \
-const char*p=corner; \
-char*q=line; \
-OXI_MOVE_VECTOR a[SIDE],b[SIDE]; \
+#define OXI_DEFINE_TRANSPOSE(width)\
+OXI_KERNEL void OXI_ISA(transpose_##width)(int64_t rows,int64_t columns,const char*from,\
+ int64_t from_step,char*to,int64_t to_step){\
+enum{SIDE=16/width,ROWS=SIDE*OXI_MOVE_LANES};\
+if(rows<ROWS||columns<SIDE){\
+OXI_MOVE_BELOW(transpose_##width)(rows,columns,from,from_step,to,to_step);\
+return;}\
+for(int64_t c=0;c<columns;c+=SIDE){\
+int64_t column=c+SIDE<columns?c:columns-SIDE;\
+const char*corner=from+column*width;\
+char*line=to+column*to_step;\
+for(int64_t left=rows;left>0;left-=ROWS){\
+if(left<ROWS){\
+corner-=(ROWS-left)*from_step;\
+line -=(ROWS-left)*width;}\
+const char*p=corner;\
+char*q=line;\
+OXI_MOVE_VECTOR a[SIDE],b[SIDE];\
 OXI_BLOCK_##width \
-corner+=ROWS*from_step; \
+corner+=ROWS*from_step;\
 line +=ROWS*width;}}}
 OXI_DEFINE_TRANSPOSE(1)
 OXI_DEFINE_TRANSPOSE(2)
@@ -24403,37 +24402,37 @@ OXI_DEFINE_TRANSPOSE(8)
 #define OXI_MOVE_VECTOR_AT(at)_mm256_loadu_si256((const __m256i*)(const void*)(at))
 #define OXI_MOVE_SET1(bits,x)_mm256_set1_##bits(x)
 #define OXI_IN_ORDER(v)_mm256_permute4x64_epi64(v,0xd8)
-#define OXI_EVEN_1(a,b) \
-OXI_IN_ORDER(_mm256_packus_epi16(_mm256_and_si256(a,_mm256_set1_epi16(255)), \
+#define OXI_EVEN_1(a,b)\
+OXI_IN_ORDER(_mm256_packus_epi16(_mm256_and_si256(a,_mm256_set1_epi16(255)),\
  _mm256_and_si256(b,_mm256_set1_epi16(255))))
-#define OXI_EVEN_2(a,b) \
-OXI_IN_ORDER(_mm256_packs_epi32(_mm256_srai_epi32(_mm256_slli_epi32(a,16),16), \
+#define OXI_EVEN_2(a,b)\
+OXI_IN_ORDER(_mm256_packs_epi32(_mm256_srai_epi32(_mm256_slli_epi32(a,16),16),\
  _mm256_srai_epi32(_mm256_slli_epi32(b,16),16)))
-#define OXI_EVEN_4(a,b) \
+#define OXI_EVEN_4(a,b)\
 OXI_IN_ORDER(_mm256_castps_si256(_mm256_shuffle_ps(_mm256_castsi256_ps(a),_mm256_castsi256_ps(b),0x88)))
 #define OXI_EVEN_8(a,b)OXI_IN_ORDER(_mm256_unpacklo_epi64(a,b))
 #define OXI_SWAP_HALVES(v)_mm256_permute4x64_epi64(v,0x4e)
-#define OXI_BACK_1(v) \
-OXI_SWAP_HALVES(_mm256_shuffle_epi8(v,_mm256_broadcastsi128_si256(_mm_set_epi64x(0x1020304050607, \
+#define OXI_BACK_1(v)\
+OXI_SWAP_HALVES(_mm256_shuffle_epi8(v,_mm256_broadcastsi128_si256(_mm_set_epi64x(0x1020304050607,\
  0x8090a0b0c0d0e0f))))
-#define OXI_BACK_2(v) \
-OXI_SWAP_HALVES(_mm256_shuffle_epi8(v,_mm256_broadcastsi128_si256(_mm_set_epi64x(0x100030205040706, \
+#define OXI_BACK_2(v)\
+OXI_SWAP_HALVES(_mm256_shuffle_epi8(v,_mm256_broadcastsi128_si256(_mm_set_epi64x(0x100030205040706,\
  0x9080b0a0d0c0f0e))))
 #define OXI_BACK_4(v)OXI_SWAP_HALVES(_mm256_shuffle_epi32(v,0x1b))
 #define OXI_BACK_8(v)_mm256_permute4x64_epi64(v,0x1b)
 #else
 #define OXI_MOVE_VECTOR_AT(at)_mm_loadu_si128((const __m128i*)(const void*)(at))
 #define OXI_MOVE_SET1(bits,x)_mm_set1_##bits(x)
-#define OXI_EVEN_1(a,b) \
+#define OXI_EVEN_1(a,b)\
 _mm_packus_epi16(_mm_and_si128(a,_mm_set1_epi16(255)),_mm_and_si128(b,_mm_set1_epi16(255)))
-#define OXI_EVEN_2(a,b) \
+#define OXI_EVEN_2(a,b)\
 _mm_packs_epi32(_mm_srai_epi32(_mm_slli_epi32(a,16),16),_mm_srai_epi32(_mm_slli_epi32(b,16),16))
-#define OXI_EVEN_4(a,b) \
+#define OXI_EVEN_4(a,b)\
 _mm_castps_si128(_mm_shuffle_ps(_mm_castsi128_ps(a),_mm_castsi128_ps(b),0x88))
 #define OXI_EVEN_8(a,b)_mm_unpacklo_epi64(a,b)
-#define OXI_BACK_1(v) \
+#define OXI_BACK_1(v)\
 OXI_BACK_2(_mm_or_si128(_mm_slli_epi16(v,8),_mm_srli_epi16(v,8)))
-#define OXI_BACK_2(v) \
+#define OXI_BACK_2(v)\
 _mm_shuffle_epi32(_mm_shufflehi_epi16(_mm_shufflelo_epi16(v,0x1b),0x1b),0x4e)
 #define OXI_BACK_4(v)_mm_shuffle_epi32(v,0x1b)
 #define OXI_BACK_8(v)_mm_shuffle_epi32(v,0x4e)
@@ -24442,18 +24441,18 @@ _mm_shuffle_epi32(_mm_shufflehi_epi16(_mm_shufflelo_epi16(v,0x1b),0x1b),0x4e)
 #define OXI_SPLAT_2(p)OXI_MOVE_SET1(epi16,(short)oxi_bits_2(p))
 #define OXI_SPLAT_4(p)OXI_MOVE_SET1(epi32,(int)oxi_bits_4(p))
 #define OXI_SPLAT_8(p)OXI_MOVE_SET1(epi64x,(long long)oxi_bits_8(p))
-#define OXI_DEFINE_GATHER(width) \
-OXI_KERNEL void OXI_ISA(gather_##width)(int64_t n,const char*from,int64_t step,char*to){ \
-enum{SIDE=4*VF/width}; \
-if(step==2*width){ \
-for(;n>SIDE;n-=SIDE,from+=8*VF,to+=4*VF){ \
-OXI_MOVE_VECTOR low=OXI_MOVE_VECTOR_AT(from),high=OXI_MOVE_VECTOR_AT(from+4*VF); \
-OXI_MOVE_STORE(to,OXI_EVEN_##width(low,high));}}else if(step== -width){ \
-for(;n>=SIDE;n-=SIDE,from-=4*VF,to+=4*VF){ \
-OXI_MOVE_VECTOR v=OXI_MOVE_VECTOR_AT(from+width-4*VF); \
-OXI_MOVE_STORE(to,OXI_BACK_##width(v));}}else if(step==0&&n>=SIDE){ \
-OXI_MOVE_VECTOR v=OXI_SPLAT_##width(from); \
-for(;n>=SIDE;n-=SIDE,to+=4*VF)OXI_MOVE_STORE(to,v);} \
+#define OXI_DEFINE_GATHER(width)\
+OXI_KERNEL void OXI_ISA(gather_##width)(int64_t n,const char*from,int64_t step,char*to){\
+enum{SIDE=4*VF/width};\
+if(step==2*width){\
+for(;n>SIDE;n-=SIDE,from+=8*VF,to+=4*VF){\
+OXI_MOVE_VECTOR low=OXI_MOVE_VECTOR_AT(from),high=OXI_MOVE_VECTOR_AT(from+4*VF);\
+OXI_MOVE_STORE(to,OXI_EVEN_##width(low,high));}}else if(step== -width){\
+for(;n>=SIDE;n-=SIDE,from-=4*VF,to+=4*VF){\
+OXI_MOVE_VECTOR v=OXI_MOVE_VECTOR_AT(from+width-4*VF);\
+OXI_MOVE_STORE(to,OXI_BACK_##width(v));}}else if(step==0&&n>=SIDE){\
+OXI_MOVE_VECTOR v=OXI_SPLAT_##width(from);\
+for(;n>=SIDE;n-=SIDE,to+=4*VF)OXI_MOVE_STORE(to,v);}\
 if(n>0)OXI_MOVE_BELOW(gather_##width)(n,from,step,to);}
 OXI_DEFINE_GATHER(1)
 OXI_DEFINE_GATHER(2)
@@ -24528,30 +24527,30 @@ if(VF>1)sum->high=vd_add(sum->high,vd_from_vf_hi(a));}
 OXI_INLINE double OXI_ISA(wide_total)(const OXI_ISA(wide_sum)*sum){
 return vd_hsum(vd_add(sum->low,sum->high));}
 #define OXI_ROW_FLUSH 32
-#define OXI_ROW_SUM(name,read) \
-OXI_KERNEL double OXI_ISA(name)(int64_t n,const float*x,bool asks){ \
-const int64_t ahead=OXI_PREFETCH_AHEAD/(int64_t)sizeof*x; \
-OXI_ISA(wide_sum)total=OXI_ISA(wide_zero)(); \
-int64_t i=0; \
-while(i+8*VF<=n){ \
-vf a0=vf_zero(),a1=a0,a2=a0,a3=a0,a4=a0,a5=a0,a6=a0,a7=a0; \
-int64_t end=i+OXI_ROW_FLUSH*8*VF; \
-if(end>n)end=n; \
-for(;i+8*VF<=end;i+=8*VF){ \
-for(int at=0;asks&&at<8*VF;at+=16)OXI_PREFETCH_READ(x+i+at+ahead); \
-a0=vf_add(a0,read(vf_load(x+i))); \
-a1=vf_add(a1,read(vf_load(x+i+VF))); \
-a2=vf_add(a2,read(vf_load(x+i+2*VF))); \
-a3=vf_add(a3,read(vf_load(x+i+3*VF))); \
-a4=vf_add(a4,read(vf_load(x+i+4*VF))); \
-a5=vf_add(a5,read(vf_load(x+i+5*VF))); \
-a6=vf_add(a6,read(vf_load(x+i+6*VF))); \
-a7=vf_add(a7,read(vf_load(x+i+7*VF)));} \
-vf left=vf_add(vf_add(a0,a1),vf_add(a2,a3)); \
-vf right=vf_add(vf_add(a4,a5),vf_add(a6,a7)); \
-OXI_ISA(wide_add)(&total,vf_add(left,right));} \
-for(;i+VF<=n;i+=VF)OXI_ISA(wide_add)(&total,read(vf_load(x+i))); \
-if(i<n)OXI_ISA(wide_add)(&total,read(vf_load_n(x+i,n-i))); \
+#define OXI_ROW_SUM(name,read)\
+OXI_KERNEL double OXI_ISA(name)(int64_t n,const float*x,bool asks){\
+const int64_t ahead=OXI_PREFETCH_AHEAD/(int64_t)sizeof*x;\
+OXI_ISA(wide_sum)total=OXI_ISA(wide_zero)();\
+int64_t i=0;\
+while(i+8*VF<=n){\
+vf a0=vf_zero(),a1=a0,a2=a0,a3=a0,a4=a0,a5=a0,a6=a0,a7=a0;\
+int64_t end=i+OXI_ROW_FLUSH*8*VF;\
+if(end>n)end=n;\
+for(;i+8*VF<=end;i+=8*VF){\
+for(int at=0;asks&&at<8*VF;at+=16)OXI_PREFETCH_READ(x+i+at+ahead);\
+a0=vf_add(a0,read(vf_load(x+i)));\
+a1=vf_add(a1,read(vf_load(x+i+VF)));\
+a2=vf_add(a2,read(vf_load(x+i+2*VF)));\
+a3=vf_add(a3,read(vf_load(x+i+3*VF)));\
+a4=vf_add(a4,read(vf_load(x+i+4*VF)));\
+a5=vf_add(a5,read(vf_load(x+i+5*VF)));\
+a6=vf_add(a6,read(vf_load(x+i+6*VF)));\
+a7=vf_add(a7,read(vf_load(x+i+7*VF)));}\
+vf left=vf_add(vf_add(a0,a1),vf_add(a2,a3));\
+vf right=vf_add(vf_add(a4,a5),vf_add(a6,a7));\
+OXI_ISA(wide_add)(&total,vf_add(left,right));}\
+for(;i+VF<=n;i+=VF)OXI_ISA(wide_add)(&total,read(vf_load(x+i)));\
+if(i<n)OXI_ISA(wide_add)(&total,read(vf_load_n(x+i,n-i)));\
 return OXI_ISA(wide_total)(&total);}
 #define OXI_READ_VALUE(v)v
 OXI_ROW_SUM(row_sum,OXI_READ_VALUE)
@@ -24590,30 +24589,30 @@ for(;i+VD<=n;i+=VD){
 vd a=vd_load(x+i);
 vd_store(sum+i,vd_add(vd_load(sum+i),vd_select(vd_unord(a,a),vd_zero(),a)));}
 for(;i<n;i++)sum[i]+=x[i]==x[i]?x[i]:0;}
-#define OXI_ROW_EXTREME(name,pick,start) \
-OXI_KERNEL float OXI_ISA(name)(int64_t n,const float*x){ \
-vf a0=vf_set1(start),a1=a0,a2=a0,a3=a0; \
-vm odd=vf_unord(a0,a0); \
-int64_t i=0; \
-for(;i+4*VF<=n;i+=4*VF){ \
-vf x0=vf_load(x+i),x1=vf_load(x+i+VF); \
-vf x2=vf_load(x+i+2*VF),x3=vf_load(x+i+3*VF); \
-odd=vm_or(odd,vm_or(vf_unord(x0,x1),vf_unord(x2,x3))); \
-a0=pick(x0,a0); \
-a1=pick(x1,a1); \
-a2=pick(x2,a2); \
-a3=pick(x3,a3);} \
-for(;i+VF<=n;i+=VF){ \
-vf x0=vf_load(x+i); \
-odd=vm_or(odd,vf_unord(x0,x0)); \
-a0=pick(x0,a0);} \
-float lanes[VF],best; \
-vf_store(lanes,pick(pick(a0,a1),pick(a2,a3))); \
-best=lanes[0]; \
-for(int l=1;l<VF;l++)best=OXI_ROW_BETTER(lanes[l],best)?lanes[l]:best; \
-for(;i<n;i++){ \
-if(x[i]!=x[i])return x[i]; \
-best=OXI_ROW_BETTER(x[i],best)?x[i]:best;} \
+#define OXI_ROW_EXTREME(name,pick,start)\
+OXI_KERNEL float OXI_ISA(name)(int64_t n,const float*x){\
+vf a0=vf_set1(start),a1=a0,a2=a0,a3=a0;\
+vm odd=vf_unord(a0,a0);\
+int64_t i=0;\
+for(;i+4*VF<=n;i+=4*VF){\
+vf x0=vf_load(x+i),x1=vf_load(x+i+VF);\
+vf x2=vf_load(x+i+2*VF),x3=vf_load(x+i+3*VF);\
+odd=vm_or(odd,vm_or(vf_unord(x0,x1),vf_unord(x2,x3)));\
+a0=pick(x0,a0);\
+a1=pick(x1,a1);\
+a2=pick(x2,a2);\
+a3=pick(x3,a3);}\
+for(;i+VF<=n;i+=VF){\
+vf x0=vf_load(x+i);\
+odd=vm_or(odd,vf_unord(x0,x0));\
+a0=pick(x0,a0);}\
+float lanes[VF],best;\
+vf_store(lanes,pick(pick(a0,a1),pick(a2,a3)));\
+best=lanes[0];\
+for(int l=1;l<VF;l++)best=OXI_ROW_BETTER(lanes[l],best)?lanes[l]:best;\
+for(;i<n;i++){\
+if(x[i]!=x[i])return x[i];\
+best=OXI_ROW_BETTER(x[i],best)?x[i]:best;}\
 return vm_any(odd)?NAN:best;}
 #define OXI_ROW_BETTER(a,b)((a) >(b))
 OXI_ROW_EXTREME(row_max,vf_max,-INFINITY)
@@ -24657,11 +24656,11 @@ vf x0=vf_mul(vf_load(x+i),s),x1=vf_mul(vf_load(x+i+VF),s);
 vf_store(out+i,x0);
 vf_store(out+i+VF,x1);}
 for(;i<n;i++)out[i]=x[i]*scale;}
-#define OXI_AFFINE_OF(load) \
-vf a=vf_sub(load(x+at),m); \
-if(biased&& !weighted)return vf_fma(a,s,load(bias+at)); \
-a=vf_mul(a,s); \
-if(biased)return vf_fma(a,load(weight+at),load(bias+at)); \
+#define OXI_AFFINE_OF(load)\
+vf a=vf_sub(load(x+at),m);\
+if(biased&& !weighted)return vf_fma(a,s,load(bias+at));\
+a=vf_mul(a,s);\
+if(biased)return vf_fma(a,load(weight+at),load(bias+at));\
 return weighted?vf_mul(a,load(weight+at)):a;
 OXI_INLINE vf OXI_ISA(row_affine_at)(int64_t at,const float*x,vf m,vf s,const float*weight,
  const float*bias,bool weighted,bool biased){
@@ -24682,14 +24681,14 @@ bool weighted,biased,streams;}OXI_ISA(row_writing);
 OXI_INLINE bool OXI_ISA(row_write_four)(OXI_ISA(row_writing)*w){
 int64_t i=w->at;
 if(i+4*VF>w->n)return false;
-#define OXI_AFFINE(at) \
+#define OXI_AFFINE(at)\
 OXI_ISA(row_affine_at)(at,w->x,w->mean,w->scale,w->weight,w->bias,w->weighted,w->biased)
 vf a0=OXI_AFFINE(i),a1=OXI_AFFINE(i+VF);
 vf a2=OXI_AFFINE(i+2*VF),a3=OXI_AFFINE(i+3*VF);
-#define OXI_WRITE_FOUR(store) \
-store(w->out+i,a0); \
-store(w->out+i+VF,a1); \
-store(w->out+i+2*VF,a2); \
+#define OXI_WRITE_FOUR(store)\
+store(w->out+i,a0);\
+store(w->out+i+VF,a1);\
+store(w->out+i+2*VF,a2);\
 store(w->out+i+3*VF,a3);
 if(w->streams){
 OXI_WRITE_FOUR(vf_stream)}else{
@@ -24903,14 +24902,14 @@ for(int i=0;i<8;i++){
 int scale=(p[4+i/2]>>i%2*4&15)|(high>>2*i&3)<<4;
 vb_store(c.code +32*i,vb_look_up(oxi_table_iq4,p +8+16*i,0));
 OXI_ISA(set_scale)(c,2*i,2,d*(float)(scale -32),0);}}
-OXI_INLINE float OXI_ISA(power)(uint8_t e){
-uint32_t bits=e<2?(uint32_t)0x200000<<e:(uint32_t)(e -1)<<23;
+OXI_INLINE float OXI_ISA(power)(const uint8_t*p){
+uint32_t e= *p,bits=e<2?(uint32_t)0x200000<<e:(e -1)<<23;
 float scale;
 memcpy(&scale,&bits,4);
 return scale;}
 OXI_INLINE void OXI_ISA(unpack_mxfp4)(const uint8_t*p,oxi_codes c){
 vb_store(c.code,vb_look_up(oxi_table_e2m1,p +1,0));
-OXI_ISA(set_scale)(c,0,2,OXI_ISA(power)(p[0]),0);}
+OXI_ISA(set_scale)(c,0,2,OXI_ISA(power)(p),0);}
 OXI_INLINE void OXI_ISA(unpack_nvfp4)(const uint8_t*p,oxi_codes c){
 for(int i=0;i<2;i++){
 int8_t code[32];
@@ -25013,30 +25012,30 @@ pairs|=pairs<<6|pairs<<12|pairs<<18;
 oxi_store_eight(c.code +i,pairs&UINT64_C(0x303030303030303));}
 for(int i=0;i<64;i+=32)vb_store(c.code +i,vb_sub(vb_load(c.code +i),vb_set1(1)));
 OXI_ISA(set_scale)(c,0,4,OXI_ISA(half)(p),0);}
-#define OXI_EACH_LOOKED_UP_TYPE(X) \
+#define OXI_EACH_LOOKED_UP_TYPE(X)\
 X(iq4_nl,OX_IQ4_NL)X(iq4_xs,OX_IQ4_XS)X(mxfp4,OX_MXFP4)
-#define OXI_EACH_COMMON_BLOCK_TYPE(X) \
-X(q4_0,OX_Q4_0)X(q4_1,OX_Q4_1)X(q5_0,OX_Q5_0)X(q5_1,OX_Q5_1)X(q8_0,OX_Q8_0)X(q4_k,OX_Q4_K) \
+#define OXI_EACH_COMMON_BLOCK_TYPE(X)\
+X(q4_0,OX_Q4_0)X(q4_1,OX_Q4_1)X(q5_0,OX_Q5_0)X(q5_1,OX_Q5_1)X(q8_0,OX_Q8_0)X(q4_k,OX_Q4_K)\
 X(q5_k,OX_Q5_K)X(q6_k,OX_Q6_K)X(q2_k,OX_Q2_K)X(q3_k,OX_Q3_K)
-#define OXI_EACH_OTHER_BLOCK_TYPE(X) \
-X(q8_1,OX_Q8_1)X(q8_k,OX_Q8_K)X(tq1_0,OX_TQ1_0) \
+#define OXI_EACH_OTHER_BLOCK_TYPE(X)\
+X(q8_1,OX_Q8_1)X(q8_k,OX_Q8_K)X(tq1_0,OX_TQ1_0)\
 X(tq2_0,OX_TQ2_0)X(q1_0,OX_Q1_0)X(q2_0,OX_Q2_0)X(nvfp4,OX_NVFP4)
 #if defined(OXI_X86) && VF == 16
 #define OXI_EACH_UNPACKED_TYPE(X)
 #elif defined(OXI_X86) && VF == 8 && !OXI_ISA(FMA)
 #define OXI_EACH_UNPACKED_TYPE(X)OXI_EACH_LOOKED_UP_TYPE(X)X(nvfp4,OX_NVFP4)
 #else
-#define OXI_EACH_UNPACKED_TYPE(X) \
+#define OXI_EACH_UNPACKED_TYPE(X)\
 OXI_EACH_LOOKED_UP_TYPE(X)OXI_EACH_COMMON_BLOCK_TYPE(X)OXI_EACH_OTHER_BLOCK_TYPE(X)
 #endif
-#define OXI_X(name,dtype) \
-OXI_KERNEL void OXI_ISA(unpack_blocks_##name)(int64_t n,const void*blocks,oxi_codes c){ \
-enum{elements=OXI_ELEMENTS_##dtype,bytes=OXI_BYTES_##dtype}; \
-const uint8_t*p=(const uint8_t*)blocks; \
-for(;n>0;n-=elements,p +=bytes){ \
-OXI_ISA(unpack_##name)(p,c); \
-c.code +=elements; \
-c.scale +=elements/16; \
+#define OXI_X(name,dtype)\
+OXI_KERNEL void OXI_ISA(unpack_blocks_##name)(int64_t n,const void*blocks,oxi_codes c){\
+enum{elements=OXI_ELEMENTS_##dtype,bytes=OXI_BYTES_##dtype};\
+const uint8_t*p=(const uint8_t*)blocks;\
+for(;n>0;n-=elements,p +=bytes){\
+OXI_ISA(unpack_##name)(p,c);\
+c.code +=elements;\
+c.scale +=elements/16;\
 c.least+=elements/16;}}
 OXI_EACH_UNPACKED_TYPE(OXI_X)
 #undef OXI_X
@@ -25071,35 +25070,44 @@ vs_store(scale +i,vs_mul(vs_load(scale +i),vs_load(x->scale +i)));}
 return sum;}
 OXI_INLINE void OXI_ISA(prefetch_blocks)(const uint8_t*p,int bytes){
 for(int i=0;i<bytes;i+=64)OXI_PREFETCH_READ(p +OXI_PREFETCH_AHEAD+i);}
-#define OXI_DOT_32(name,dtype,scales,codes,at,factor,small,plus) \
-OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n,const void*blocks,const oxi_q8*x,int extra){ \
-vs sum=vs_zero(),more=vs_zero(),taken=vs_zero(); \
-float scale[8],least[8]; \
-const uint8_t*p=(const uint8_t*)blocks; \
-enum{bytes=OXI_BYTES_##dtype}; \
-for(;n>0;n-=256,x++){ \
-OXI_ISA(prefetch_blocks)(p,8*bytes); \
-scales(p,bytes,scale); \
-if((at)!=0)vs_halves_8(p +(at),bytes,least); \
-taken=OXI_ISA(scale_8)(scale,(at)?least:scale,factor,x,taken); \
-for(int i=0;i<8;i+=4){ \
-OXI_ISA(four_vb)four; \
-four.a=codes; \
-p +=bytes; \
-four.b=codes; \
-p +=bytes; \
-four.c=codes; \
-p +=bytes; \
-four.d=codes; \
-p +=bytes; \
-vs_add_four(&sum,&more,four,x->q+32*i,scale +i,small,plus,extra);}} \
-return vs_sum(vs_add(sum,more))-vs_sum(taken);}
-OXI_DOT_32(q4_0,OX_Q4_0,vs_halves_8,vb_nibbles(p +2),0,8.0f,true,true)
-OXI_DOT_32(q4_1,OX_Q4_1,vs_halves_8,vb_nibbles(p +4),2,-1.0f,true,true)
-OXI_DOT_32(q5_0,OX_Q5_0,vs_halves_8,vb_or(vb_nibbles(p +6),OXI_ISA(spread_bits)(p +2,4)),0,16.0f,true,true)
-OXI_DOT_32(q5_1,OX_Q5_1,vs_halves_8,vb_or(vb_nibbles(p +8),OXI_ISA(spread_bits)(p +4,4)),2,-1.0f,true,true)
-OXI_DOT_32(q8_0,OX_Q8_0,vs_halves_8,vb_load(p +2),0,0.0f,false,false)
-OXI_DOT_32(iq4_nl,OX_IQ4_NL,vs_halves_8,vb_look_up(oxi_table_iq4,p +2,extra),0,0.0f,false,false)
+#define OXI_DOT_32(name,dtype,scales,one,codes,at,factor,small,plus)\
+OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n,const void*blocks,const oxi_q8*x,int extra){\
+vs sum=vs_zero(),more=vs_zero(),taken=vs_zero();\
+float scale[8],least[8],rest=0;\
+const uint8_t*p=(const uint8_t*)blocks;\
+enum{bytes=OXI_BYTES_##dtype};\
+for(;n>=256;n-=256,x++){\
+OXI_ISA(prefetch_blocks)(p,8*bytes);\
+scales(p,bytes,scale);\
+if((at)!=0)vs_halves_8(p +(at),bytes,least);\
+taken=OXI_ISA(scale_8)(scale,(at)?least:scale,factor,x,taken);\
+for(int i=0;i<8;i+=4){\
+OXI_ISA(four_vb)four;\
+four.a=codes;\
+p +=bytes;\
+four.b=codes;\
+p +=bytes;\
+four.c=codes;\
+p +=bytes;\
+four.d=codes;\
+p +=bytes;\
+vs_add_four(&sum,&more,four,x->q+32*i,scale +i,small,plus,extra);}}\
+for(int i=0;i<n/32;i++,p +=bytes){\
+float own=one(p),both[2];\
+OXI_PREFETCH_READ(p +OXI_PREFETCH_AHEAD);\
+both[0]=both[1]=own*x->scale[i];\
+sum=vs_add(sum,vs_halves(codes,x->q+32*i,both,plus,extra));\
+if((factor)!=0)rest+=((at)?OXI_ISA(half)(p +(at)):own)*(factor)*x->sum[i];}\
+return vs_sum(vs_add(sum,more))-vs_sum(taken)-rest;}
+OXI_DOT_32(q4_0,OX_Q4_0,vs_halves_8,OXI_ISA(half),vb_nibbles(p +2),0,8.0f,true,true)
+OXI_DOT_32(q4_1,OX_Q4_1,vs_halves_8,OXI_ISA(half),vb_nibbles(p +4),2,-1.0f,true,true)
+OXI_DOT_32(q5_0,OX_Q5_0,vs_halves_8,OXI_ISA(half),
+ vb_or(vb_nibbles(p +6),OXI_ISA(spread_bits)(p +2,4)),0,16.0f,true,true)
+OXI_DOT_32(q5_1,OX_Q5_1,vs_halves_8,OXI_ISA(half),
+ vb_or(vb_nibbles(p +8),OXI_ISA(spread_bits)(p +4,4)),2,-1.0f,true,true)
+OXI_DOT_32(q8_0,OX_Q8_0,vs_halves_8,OXI_ISA(half),vb_load(p +2),0,0.0f,false,false)
+OXI_DOT_32(iq4_nl,OX_IQ4_NL,vs_halves_8,OXI_ISA(half),vb_look_up(oxi_table_iq4,p +2,extra),0,
+ 0.0f,false,false)
 OXI_INLINE void OXI_ISA(powers_8)(const uint8_t*p,int step,float*out){
 #if defined(OXI_X86)
 uint64_t bytes=0;
@@ -25114,8 +25122,9 @@ _mm_storeu_ps(out,_mm_castsi128_ps(_mm_unpacklo_epi16(zero,e)));
 _mm_storeu_ps(out+4,_mm_castsi128_ps(_mm_unpackhi_epi16(zero,e)));
 return;}
 #endif
-for(int i=0;i<8;i++)out[i]=OXI_ISA(power)(p[i*step]);}
-OXI_DOT_32(mxfp4,OX_MXFP4,OXI_ISA(powers_8),vb_look_up(oxi_table_e2m1,p +1,extra),0,0.0f,true,false)
+for(int i=0;i<8;i++)out[i]=OXI_ISA(power)(p +i*step);}
+OXI_DOT_32(mxfp4,OX_MXFP4,OXI_ISA(powers_8),OXI_ISA(power),vb_look_up(oxi_table_e2m1,p +1,extra),0,
+ 0.0f,true,false)
 #undef OXI_DOT_32
 OXI_INLINE uint64_t OXI_ISA(spread_4_bytes)(uint64_t a){
 a=(a|a<<16)&UINT64_C(0xffff0000ffff);
@@ -25292,20 +25301,20 @@ return vs_sum(all);}
 #elif VF == 4
 #define OXI_BLOCK_EXTRA (oxi_cpu_info()->features&OXI_CPU_DOTPROD)
 #endif
-#define OXI_DOT_ROWS(name,dot,extra) \
-OXI_KERNEL void OXI_ISA(name)(int64_t rows,int64_t row_bytes,int64_t n,const void*blocks, \
- const oxi_q8*x,float*out){ \
-for(int64_t step=0;step<rows;step++){ \
-int64_t i=oxi_interleaved_row(step,rows); \
+#define OXI_DOT_ROWS(name,dot,extra)\
+OXI_KERNEL void OXI_ISA(name)(int64_t rows,int64_t row_bytes,int64_t n,const void*blocks,\
+ const oxi_q8*x,float*out){\
+for(int64_t step=0;step<rows;step++){\
+int64_t i=oxi_interleaved_row(step,rows);\
 out[i]=OXI_ISA(dot)(n,(const char*)blocks+i*row_bytes,x,extra);}}
 #if !defined(OXI_BLOCK_EXTRA) || VF < 16
-#define OXI_X(name,dtype) \
+#define OXI_X(name,dtype)\
 OXI_DOT_ROWS(dot_##name,dot_any_##name,0)
 OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)OXI_EACH_LOOKED_UP_TYPE(OXI_X)
 #undef OXI_X
 #endif
 #ifdef OXI_BLOCK_EXTRA
-#define OXI_X(name,dtype) \
+#define OXI_X(name,dtype)\
 OXI_DOT_ROWS(dot_extra_##name,dot_any_##name,1)
 OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)OXI_EACH_LOOKED_UP_TYPE(OXI_X)
 #undef OXI_X
@@ -25641,12 +25650,12 @@ OXI_UNROLL
 for(int v=0;v<OXI_ISA(row_vectors);v++)
 sum.v[v]=vrf_fma(d.v[v],vrf_of(total[v]),sum.v[v]);}}
 OXI_ISA(row_store)(out,sum);}
-#define OXI_EACH_REPACKED_32(X) \
-X(q4_0,OX_Q4_0,8,0,8)X(q4_1,OX_Q4_1,0,2,8)X(q5_0,OX_Q5_0,16,0,4)X(q5_1,OX_Q5_1,0,2,4) \
-X(mxfp4,OX_MXFP4,12,0,4)X(q8_0,OX_Q8_0,OXI_ROW_LESS,0,8) \
+#define OXI_EACH_REPACKED_32(X)\
+X(q4_0,OX_Q4_0,8,0,8)X(q4_1,OX_Q4_1,0,2,8)X(q5_0,OX_Q5_0,16,0,4)X(q5_1,OX_Q5_1,0,2,4)\
+X(mxfp4,OX_MXFP4,12,0,4)X(q8_0,OX_Q8_0,OXI_ROW_LESS,0,8)\
 X(iq4_nl,OX_IQ4_NL,OXI_ROW_LESS,0,8)X(iq4_xs,OX_IQ4_XS,OXI_ROW_LESS,0,8)
-#define OXI_X(name,dtype,offset,least,at_once) \
-OXI_INLINE void OXI_ISA(rows_dot_##name)(const uint8_t*p,const oxi_q8*x,float*out,int extra){ \
+#define OXI_X(name,dtype,offset,least,at_once)\
+OXI_INLINE void OXI_ISA(rows_dot_##name)(const uint8_t*p,const oxi_q8*x,float*out,int extra){\
 OXI_ISA(rows_dot_32)(dtype,OXI_BYTES_##dtype,p,x,out,offset,least,at_once,extra);}
 OXI_EACH_REPACKED_32(OXI_X)
 #undef OXI_X
@@ -25686,44 +25695,44 @@ vrf_store(extra+i,is_signed?taken:vrf_fma(s,vrf_set1((float)offset),taken));}}}
 #else
 #define OXI_REPACKED_MORE_BITS(X)X(q5_k,OX_Q5_K,2,8,32,0)X(q6_k,OX_Q6_K,4,8,16,32)
 #endif
-#define OXI_REPACKED_TYPES(X) \
-X(q4_0,OX_Q4_0,2,4,32,8)X(q4_1,OX_Q4_1,2,4,32,0)X(q5_0,OX_Q5_0,2,4,32,16) \
-X(q5_1,OX_Q5_1,2,4,32,0)X(mxfp4,OX_MXFP4,2,4,32,12)X(q4_k,OX_Q4_K,2,8,32,0) \
+#define OXI_REPACKED_TYPES(X)\
+X(q4_0,OX_Q4_0,2,4,32,8)X(q4_1,OX_Q4_1,2,4,32,0)X(q5_0,OX_Q5_0,2,4,32,16)\
+X(q5_1,OX_Q5_1,2,4,32,0)X(mxfp4,OX_MXFP4,2,4,32,12)X(q4_k,OX_Q4_K,2,8,32,0)\
 OXI_REPACKED_MORE_BITS(X)
 #ifdef OXI_WIDE_ROWS
-#define OXI_REPACKED_WIDE_TYPES(X) \
-X(q8_0,OX_Q8_0,2,4,32,OXI_ROW_LESS)X(iq4_nl,OX_IQ4_NL,2,4,32,OXI_ROW_LESS) \
+#define OXI_REPACKED_WIDE_TYPES(X)\
+X(q8_0,OX_Q8_0,2,4,32,OXI_ROW_LESS)X(iq4_nl,OX_IQ4_NL,2,4,32,OXI_ROW_LESS)\
 X(iq4_xs,OX_IQ4_XS,2,4,32,OXI_ROW_LESS)
 #else
 #define OXI_REPACKED_WIDE_TYPES(X)
 #endif
-#define OXI_X(name,dtype,groups,fours,each,offset) \
-OXI_KERNEL void OXI_ISA(unpack_rows_##name)(int64_t n,const void*rows,int first,int count, \
- int64_t width,bool is_signed,const oxi_code_panel*to){ \
-OXI_ISA(rows_unpack)(dtype,OXI_ELEMENTS_##dtype,OXI_BYTES_##dtype,groups,fours,each,offset,n, \
+#define OXI_X(name,dtype,groups,fours,each,offset)\
+OXI_KERNEL void OXI_ISA(unpack_rows_##name)(int64_t n,const void*rows,int first,int count,\
+ int64_t width,bool is_signed,const oxi_code_panel*to){\
+OXI_ISA(rows_unpack)(dtype,OXI_ELEMENTS_##dtype,OXI_BYTES_##dtype,groups,fours,each,offset,n,\
  (const uint8_t*)rows,first,count,width,is_signed,to);}
 OXI_REPACKED_TYPES(OXI_X)
 OXI_REPACKED_WIDE_TYPES(OXI_X)
 #undef OXI_X
-#define OXI_DOT_REPACKED(kernel,name,dtype,extra) \
-OXI_KERNEL void OXI_ISA(kernel)(int64_t groups,int64_t group_bytes,int64_t n,const void*blocks, \
- const oxi_q8*x,float*out){ \
-enum{bytes=OXI_REPACKED_ROWS*OXI_BYTES_##dtype*(256/OXI_ELEMENTS_##dtype)}; \
-int64_t half=(groups+1)/2; \
-memset(out,0,(size_t)(OXI_REPACKED_ROWS*groups)*sizeof*out); \
-for(int64_t i=0;i<half;i++) \
-for(int64_t at=0;at<n/256;at++) \
-for(int64_t j=i;j<groups;j+=half){ \
-const uint8_t*p=(const uint8_t*)blocks+j*group_bytes+at*bytes; \
+#define OXI_DOT_REPACKED(kernel,name,dtype,extra)\
+OXI_KERNEL void OXI_ISA(kernel)(int64_t groups,int64_t group_bytes,int64_t n,const void*blocks,\
+ const oxi_q8*x,float*out){\
+enum{bytes=OXI_REPACKED_ROWS*OXI_BYTES_##dtype*(256/OXI_ELEMENTS_##dtype)};\
+int64_t half=(groups+1)/2;\
+memset(out,0,(size_t)(OXI_REPACKED_ROWS*groups)*sizeof*out);\
+for(int64_t i=0;i<half;i++)\
+for(int64_t at=0;at<n/256;at++)\
+for(int64_t j=i;j<groups;j+=half){\
+const uint8_t*p=(const uint8_t*)blocks+j*group_bytes+at*bytes;\
 OXI_ISA(rows_dot_##name)(p,x+at,out+OXI_REPACKED_ROWS*j,extra);}}
-#define OXI_X(name,dtype,groups,fours,each,offset) \
+#define OXI_X(name,dtype,groups,fours,each,offset)\
 OXI_DOT_REPACKED(dot_repacked_##name,name,dtype,0)
 OXI_REPACKED_TYPES(OXI_X)
 #if !defined(OXI_X86)
 OXI_REPACKED_WIDE_TYPES(OXI_X)
 #endif
 #undef OXI_X
-#define OXI_X(name,dtype,groups,fours,each,offset) \
+#define OXI_X(name,dtype,groups,fours,each,offset)\
 OXI_DOT_REPACKED(dot_extra_repacked_##name,name,dtype,1)
 #if !defined(OXI_X86)
 OXI_REPACKED_TYPES(OXI_X)
@@ -25735,8 +25744,8 @@ static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels*k){
 (void)k;
 #if VF > 1
 unsigned features=oxi_cpu_info()->features;
-#define OXI_X(name,dtype,groups,fours,each,offset) \
-k->dot_repacked[dtype]=OXI_ISA(dot_repacked_##name); \
+#define OXI_X(name,dtype,groups,fours,each,offset)\
+k->dot_repacked[dtype]=OXI_ISA(dot_repacked_##name);\
 k->unpack_repacked[dtype]=OXI_ISA(unpack_rows_##name);
 #if defined(OXI_X86)
 if(VF==4&& !(features&OXI_CPU_SSSE3))return;
@@ -25745,8 +25754,8 @@ OXI_REPACKED_WIDE_TYPES(OXI_X)
 #endif
 OXI_REPACKED_TYPES(OXI_X)
 #undef OXI_X
-#define OXI_X(name,dtype,groups,fours,each,offset) \
-k->dot_repacked[dtype]=OXI_ISA(dot_extra_repacked_##name); \
+#define OXI_X(name,dtype,groups,fours,each,offset)\
+k->dot_repacked[dtype]=OXI_ISA(dot_extra_repacked_##name);\
 k->unpack_repacked[dtype]=OXI_ISA(unpack_rows_##name);
 #if defined(OXI_X86) && defined(OXI_WIDE_ROWS)
 if(features&(VF==16?OXI_CPU_AVX512_VNNI:OXI_CPU_AVX_VNNI)){OXI_REPACKED_WIDE_TYPES(OXI_X)}
@@ -25808,28 +25817,28 @@ OXI_STRAIGHT_END
 #define vqf_fnma vf_fnma
 #endif
 #if defined(__aarch64__) && VF == 4
-#define OXI_MATRIX_ROWS(x,a_low,a_high,b_low,b_high){ \
-vq rows=x; \
-OXI_NEON_INSTRUCTION("0x4e80a400",a_low,rows,columns01); \
-OXI_NEON_INSTRUCTION("0x4e80a400",a_high,rows,columns23); \
-OXI_NEON_INSTRUCTION("0x4e80a400",b_low,rows,columns45); \
+#define OXI_MATRIX_ROWS(x,a_low,a_high,b_low,b_high){\
+vq rows=x;\
+OXI_NEON_INSTRUCTION("0x4e80a400",a_low,rows,columns01);\
+OXI_NEON_INSTRUCTION("0x4e80a400",a_high,rows,columns23);\
+OXI_NEON_INSTRUCTION("0x4e80a400",b_low,rows,columns45);\
 OXI_NEON_INSTRUCTION("0x4e80a400",b_high,rows,columns67);}
-#define OXI_TWO_STEPS { \
-vq w0=vq_load(w_codes),w1=vq_load(w_codes+16); \
-vq w2=vq_load(w_codes+32),w3=vq_load(w_codes+48); \
-vq x0=vq_load(x_codes),x1=vq_load(x_codes+16); \
-vq x2=vq_load(x_codes+32),x3=vq_load(x_codes+48); \
-vq columns01=vzip1q_s32(w0,w2),columns23=vzip2q_s32(w0,w2); \
-vq columns45=vzip1q_s32(w1,w3),columns67=vzip2q_s32(w1,w3); \
-OXI_MATRIX_ROWS(vzip1q_s32(x0,x2),a0,a1,b0,b1) \
-OXI_MATRIX_ROWS(vzip2q_s32(x0,x2),a2,a3,b2,b3) \
-OXI_MATRIX_ROWS(vzip1q_s32(x1,x3),a4,a5,b4,b5) \
-OXI_MATRIX_ROWS(vzip2q_s32(x1,x3),a6,a7,b6,b7) \
-w_codes+=64; \
+#define OXI_TWO_STEPS {\
+vq w0=vq_load(w_codes),w1=vq_load(w_codes+16);\
+vq w2=vq_load(w_codes+32),w3=vq_load(w_codes+48);\
+vq x0=vq_load(x_codes),x1=vq_load(x_codes+16);\
+vq x2=vq_load(x_codes+32),x3=vq_load(x_codes+48);\
+vq columns01=vzip1q_s32(w0,w2),columns23=vzip2q_s32(w0,w2);\
+vq columns45=vzip1q_s32(w1,w3),columns67=vzip2q_s32(w1,w3);\
+OXI_MATRIX_ROWS(vzip1q_s32(x0,x2),a0,a1,b0,b1)\
+OXI_MATRIX_ROWS(vzip2q_s32(x0,x2),a2,a3,b2,b3)\
+OXI_MATRIX_ROWS(vzip1q_s32(x1,x3),a4,a5,b4,b5)\
+OXI_MATRIX_ROWS(vzip2q_s32(x1,x3),a6,a7,b6,b7)\
+w_codes+=64;\
 x_codes+=64;}
-#define OXI_MATRIX_END(low,high){ \
-int64x2_t first=vreinterpretq_s64_s32(low),second=vreinterpretq_s64_s32(high); \
-low=vreinterpretq_s32_s64(vzip1q_s64(first,second)); \
+#define OXI_MATRIX_END(low,high){\
+int64x2_t first=vreinterpretq_s64_s32(low),second=vreinterpretq_s64_s32(high);\
+low=vreinterpretq_s32_s64(vzip1q_s64(first,second));\
 high=vreinterpretq_s32_s64(vzip2q_s64(first,second));}
 #endif
 #ifdef OXI_CODE_ROWS
@@ -25847,14 +25856,14 @@ const float*x_scales=x_scale +(at>>5)*OXI_CODE_ROWS;
 #define OXI_X(i)vq a##i=vq_zero(),b##i=vq_zero();
 OXI_EACH_CODE_ROW(OXI_X)
 #undef OXI_X
-#define OXI_X(i){ \
-vq s=vq_spread(x_codes+4*i); \
-vq_step(a##i,w0,s,way) \
+#define OXI_X(i){\
+vq s=vq_spread(x_codes+4*i);\
+vq_step(a##i,w0,s,way)\
 vq_step(b##i,w1,s,way)}
-#define OXI_STEP { \
-vqw w0=vq_weights(w_codes),w1=vq_weights(w_codes+4*VQ); \
-OXI_EACH_CODE_ROW(OXI_X) \
-w_codes+=8*VQ; \
+#define OXI_STEP {\
+vqw w0=vq_weights(w_codes),w1=vq_weights(w_codes+4*VQ);\
+OXI_EACH_CODE_ROW(OXI_X)\
+w_codes+=8*VQ;\
 x_codes+=4*OXI_CODE_ROWS;}
 #ifdef OXI_TWO_STEPS
 if(way==OXI_CODES_MATRIX){
@@ -25867,13 +25876,13 @@ for(int step=0;step<steps;step +=2){OXI_STEP OXI_STEP}
 #undef OXI_X
 OXI_MEMORY_CHANGES();
 vqf scale0=vqf_load(scales),scale1=vqf_load(scales+VQ);
-#define OXI_X(i){ \
-float*row=c+i*2*VQ; \
-vq ratio=way==OXI_CODES_BYTES?vq_spread(x_scales+i):vq_zero(); \
-vqf s=way==OXI_CODES_BYTES?vqf_zero():vqf_set1(x_scales[i]); \
-vqf s0=way==OXI_CODES_BYTES?scale0:vqf_mul(scale0,s); \
-vqf s1=way==OXI_CODES_BYTES?scale1:vqf_mul(scale1,s); \
-vqf_store(row,vqf_fma(vq_sums(a##i,ratio,way),s0,vqf_load(row))); \
+#define OXI_X(i){\
+float*row=c+i*2*VQ;\
+vq ratio=way==OXI_CODES_BYTES?vq_spread(x_scales+i):vq_zero();\
+vqf s=way==OXI_CODES_BYTES?vqf_zero():vqf_set1(x_scales[i]);\
+vqf s0=way==OXI_CODES_BYTES?scale0:vqf_mul(scale0,s);\
+vqf s1=way==OXI_CODES_BYTES?scale1:vqf_mul(scale1,s);\
+vqf_store(row,vqf_fma(vq_sums(a##i,ratio,way),s0,vqf_load(row)));\
 vqf_store(row+VQ,vqf_fma(vq_sums(b##i,ratio,way),s1,vqf_load(row+VQ)));}
 OXI_EACH_CODE_ROW(OXI_X)
 #undef OXI_X
@@ -25896,11 +25905,11 @@ x_codes+=256/(way==OXI_CODES_WORDS?2:4)*(4*OXI_CODE_ROWS);
 if(way!=OXI_CODES_BYTES&&at+256<k)continue;
 bool add=more||(way==OXI_CODES_BYTES&&at>0);
 const float*x_step=way==OXI_CODES_BYTES?x->step +(at>>8)*OXI_CODE_ROWS:NULL;
-#define OXI_X(i){ \
-float*row=c+i*ldc; \
-vqf s=vqf_set1(way==OXI_CODES_BYTES?x_step[i]:1.0f); \
-vqf low=add?vqf_load(row):vqf_zero(),high=add?vqf_load(row+VQ):vqf_zero(); \
-vqf_store(row,vqf_fma(vqf_load(sums+i*2*VQ),s,low)); \
+#define OXI_X(i){\
+float*row=c+i*ldc;\
+vqf s=vqf_set1(way==OXI_CODES_BYTES?x_step[i]:1.0f);\
+vqf low=add?vqf_load(row):vqf_zero(),high=add?vqf_load(row+VQ):vqf_zero();\
+vqf_store(row,vqf_fma(vqf_load(sums+i*2*VQ),s,low));\
 vqf_store(row+VQ,vqf_fma(vqf_load(sums+i*2*VQ+VQ),s,high));}
 OXI_EACH_CODE_ROW(OXI_X)
 #undef OXI_X
@@ -25910,9 +25919,9 @@ if(!w_extra)return;
 #define OXI_X(i)vqf c##i=vqf_load(c+i*ldc),d##i=vqf_load(c+i*ldc+VQ);
 OXI_EACH_CODE_ROW(OXI_X)
 #undef OXI_X
-#define OXI_X(i){ \
-vqf s=vqf_set1(x_extra[i]); \
-c##i=vqf_fnma(extra0,s,c##i); \
+#define OXI_X(i){\
+vqf s=vqf_set1(x_extra[i]);\
+c##i=vqf_fnma(extra0,s,c##i);\
 d##i=vqf_fnma(extra1,s,d##i);}
 for(int64_t left=k>>shift;left>0;left--){
 vqf extra0=vqf_load(w_extra),extra1=vqf_load(w_extra+VQ);
@@ -25924,9 +25933,9 @@ x_extra+=OXI_CODE_ROWS;}
 OXI_EACH_CODE_ROW(OXI_X)
 #undef OXI_X
 }
-#define OXI_CODES(name,way) \
-OXI_KERNEL void OXI_ISA(codes_##name)(int64_t k,const oxi_code_panel*w,const oxi_code_panel*x, \
- int steps,int shift,float*c,int64_t ldc,bool more){ \
+#define OXI_CODES(name,way)\
+OXI_KERNEL void OXI_ISA(codes_##name)(int64_t k,const oxi_code_panel*w,const oxi_code_panel*x,\
+ int steps,int shift,float*c,int64_t ldc,bool more){\
 OXI_ISA(codes_any)(k,w,x,steps,shift,c,ldc,more,way);}
 #if defined(OXI_X86)
 OXI_CODES(bytes,OXI_CODES_BYTES)
@@ -26079,10 +26088,10 @@ OXI_ISA(fill_attention)(k);}
 #endif
 #elif OXI_SECTION == 2 /* >>cpu/simd/bytes_x86.inc */
 #if VF == 16
-#define OXI_VNNI(instruction,sums,a,b) \
+#define OXI_VNNI(instruction,sums,a,b)\
 __asm__(instruction " {%2, %1, %0|%0, %1, %2}":"+v"(sums):"v"(a),"v"(b))
 #elif OXI_AVX_VNNI
-#define OXI_VNNI(instruction,sums,a,b) \
+#define OXI_VNNI(instruction,sums,a,b)\
 __asm__("%{vex%} " instruction " {%2, %1, %0|%0, %1, %2}":"+x"(sums):"x"(a),"x"(b))
 #endif
 #if VF > 4

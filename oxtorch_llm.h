@@ -22,7 +22,8 @@
  * THE PARTS, each of use alone
  *     ox_tokenizer      text to ids and back
  *     ox_llm            the weights and sizes of a model; any number of contexts share one
- *     ox_llm_context    ox_llm_decode runs ids (a prompt in batches, or one by one) and gives logits
+ *     ox_llm_context    ox_llm_decode runs ids (a prompt in batches, or one by one) and gives logits;
+ *                       ox_llm_encode reads the text that a T5 answers
  *     ox_llm_template   chat templates: messages to a prompt
  *     ox_llm_reply      what the model said, back to a message: content, reasoning, tool calls
  *     ox_llm_sampler        logits to the next id: greedy, temperature, top_k, top_p, min_p
@@ -63,14 +64,13 @@
  *     GGUF files, Hugging Face folders as they are (config.json, safetensors, tokenizer.json), llama2.c's
  *     .bin;
  *     more than 120 architectures (src/llm/model/families.def): LLaMA, Mistral, Mixtral, Phi, Gemma, Qwen,
- *     DeepSeek, GPT-OSS, GPT-2, GPT-NeoX, BLOOM, Falcon, MPT, StarCoder, StableLM, OLMo, Granite,
- *     Command-R, GLM,
- *     EXAONE, Nemotron, MiniCPM, LLaMA 4 and others; BERT and its kin as encoders. Every float and block
- *     weight
- *     type that oxtorch.h reads. Tokenizers: SentencePiece, byte-level BPE, WordPiece, Unigram, RWKV.
+ *     DeepSeek, GPT-OSS, GPT-2, GPT-NeoX, BLOOM, Falcon, MPT, StarCoder, StableLM, OLMo, Granite, Command-R,
+ *     GLM, EXAONE, Nemotron, MiniCPM, LLaMA 4, Mamba, RWKV 6 and 7 and others; BERT and its kin as encoders;
+ *     T5, an encoder and a decoder (ox_llm_encode). Every float and block weight type that oxtorch.h reads.
+ *     Tokenizers: SentencePiece, byte-level BPE, WordPiece, Unigram, RWKV.
  *
  * WHAT IT DOES NOT, and says so in words when it is asked to
- *     Encoders with decoders (T5), RWKV, images and sound, attention to the best positions alone.
+ *     Images and sound, attention to the best positions alone.
  */
 #ifndef OX_TORCH_LLM_H
 #define OX_TORCH_LLM_H
@@ -96,7 +96,8 @@ typedef struct ox_tokenizer ox_tokenizer;
 
 /* ox_tokenizer_open - the tokenizer in a GGUF file's metadata; the file may be closed after that.
  * kinds     tokenizer.ggml.model "llama" (SentencePiece, merging by score), "gpt2" (byte-level BPE, split as
- *           the row of tokenizer.ggml.pre says), "bert" (WordPiece), "t5" (Unigram), "rwkv"
+ *           the row of tokenizer.ggml.pre says), "whitespace" (the same for words between white space),
+ *           "bert" (WordPiece), "t5" (Unigram), "plamo2", "rwkv"
  * errors    NULL: OX_ERR_NOT_FOUND a key is missing; OX_ERR_FORMAT a bad value; OX_ERR_UNSUPPORTED another
  *           kind; OX_ERR_NOMEM. untrusted input: yes */
 OX_API ox_tokenizer *ox_tokenizer_open(const ox_file *file);
@@ -297,6 +298,8 @@ typedef struct ox_llm_config {
     bool tied;                    /* the embedding is the output matrix too */
     bool causal;                   /* a token sees those before it; else all of the text */
     bool encoder;                  /* hidden states, no logits: ox_llm_embed alone */
+    int64_t encoder_layers; /* > 0: it answers another text, which ox_llm_encode takes; `layers` decode */
+    int32_t start_token;    /* what decoding begins with then */
     int64_t experts, experts_used; /* of a layer; of them, for a token; 0 = there are none */
     int64_t parameters;
     int64_t bytes; /* of the weights, as they lie in the file */
@@ -344,10 +347,15 @@ OX_API int64_t ox_llm_length(const ox_llm_context *context); /* positions in use
  * text */
 OX_API ox_status ox_llm_rewind(ox_llm_context *context, int64_t length);
 
+/* ox_llm_encode - the text that a model with an encoder (T5) answers; ox_llm_decode begins its answer with
+ * start_token. Models without one take all text by ox_llm_decode.
+ * The context keeps what the encoder made of it until the next one, and is emptied.
+ * errors    as ox_llm_decode; OX_ERR_UNSUPPORTED the model has no encoder. The context is as before then */
+OX_API ox_status ox_llm_encode(ox_llm_context *context, const int32_t *tokens, int64_t count);
 /* ox_llm_decode - runs `count` tokens that follow those in the context.
  *   logits    NULL, or room for [vocabulary]: what comes after the last one
- * errors    OX_ERR_INDEX an id out of range; OX_ERR_ARG no token, or more than there is room for; what the
- *           operations report. The context is as before then.
+ * errors    OX_ERR_INDEX an id out of range; OX_ERR_ARG no token, more than there is room for, or nothing
+ *           encoded yet; what the operations report. The context is as before then.
  * numerics  float weights, f32 cache: about 1e-5 of float64; the same bits for any thread count */
 OX_API ox_status ox_llm_decode(ox_llm_context *context, const int32_t *tokens, int64_t count, float *logits);
 /* The same with what comes after each of them: logits [count, vocabulary]. */
@@ -361,7 +369,7 @@ OX_API ox_status ox_llm_decode_one(ox_llm_context *context, int32_t token, float
  * ------------------------------------------------------------------------------------------- */
 
 typedef enum ox_llm_pooling {
-    OX_LLM_POOLING_MODEL = 0, /* as the model's file says: the mean where it does not */
+    OX_LLM_POOLING_MODEL = 0, /* as the model's file says: the mean where it says none */
     OX_LLM_POOLING_NONE,      /* no pooling: a row for each token */
     OX_LLM_POOLING_MEAN,
     OX_LLM_POOLING_FIRST, /* the first token's (CLS) */
@@ -375,7 +383,8 @@ typedef struct ox_llm_embed_desc {
     const int32_t *types; /* of each token, of models that have them (0 first text, 1 second); NULL = all 0 */
 } ox_llm_embed_desc;
 
-/* ox_llm_embed - what a model makes of a text: hidden states behind the last norm, pooled.
+/* ox_llm_embed - what a model makes of a text: hidden states behind the last norm, pooled; the encoder's, if
+ * the model has one.
  *   desc      NULL = zeroed
  *   out       [width], or with OX_LLM_POOLING_NONE [count, width]
  * The context is emptied first, and holds the text afterwards.
@@ -412,7 +421,7 @@ typedef struct ox_llm_generate_result {
 
 /* ox_llm_generate - continues a text, which goes after what the context holds.
  *   prompt    UTF-8, terminated. "" or NULL: the model begins by itself, or goes on where the last
- *             ox_llm_generate ended
+ *             ox_llm_generate ended. Models with an encoder read it there, and answer it
  *   desc      NULL = zeroed; result may be NULL
  * BOS comes before the first prompt of a context, if the file says so. The last new token is not in the
  * context yet: a next ox_llm_generate puts it there first.
@@ -625,7 +634,9 @@ OX_EXTERN_C_END
 OX_EXTERN_C_BEGIN
 
 /* ---- importance: what a model's products multiply their weights with ------------------------------------
- * For each weight [.., columns] the mean of the squares of its inputs, column by column, over a text. */
+ * For each weight [.., columns] the mean of the squares of its inputs, column by column, over a text.
+ * Matrices of experts, and of heads, have theirs each by itself; one that nothing went to is written as if
+ * all of its columns were alike. */
 
 typedef struct ox_llm_importance ox_llm_importance;
 
@@ -724,7 +735,6 @@ OX_EXTERN_C_END
 #ifndef OX_LLM_UNICODE_H
 #define OX_LLM_UNICODE_H
 static uint32_t oxi_utf8_code(const char*text,size_t length,size_t*at);
-static bool oxi_utf8_is_valid(const char*text,size_t length);
 typedef enum oxi_category{
 OXI_CN,OXI_CC,OXI_CF,OXI_CO,OXI_CS,OXI_LL,OXI_LM,OXI_LO,OXI_LT,OXI_LU,OXI_MC,OXI_ME,OXI_MN,OXI_ND,OXI_NL,
  OXI_NO,OXI_PC,OXI_PD,OXI_PE,OXI_PF,OXI_PI,OXI_PO,OXI_PS,OXI_SC,OXI_SK,OXI_SM,OXI_SO,OXI_ZL,OXI_ZP,OXI_ZS,
@@ -759,6 +769,9 @@ static void oxi_unicode_close(oxi_unicode*unicode);
 static uint8_t oxi_property_of(const oxi_property*property,uint32_t code);
 static uint32_t oxi_category_bit(const oxi_unicode*unicode,uint32_t code);
 static bool oxi_is_white_space(uint32_t code);
+typedef struct oxi_named_range{
+const char*name;
+uint32_t first,count;}oxi_named_range;
 enum{OXI_MOST_PARTS=18};
 static size_t oxi_decompose(const oxi_unicode*unicode,uint32_t code,bool compatible,uint32_t*out);
 static uint32_t oxi_compose(const oxi_unicode*unicode,uint32_t first,uint32_t second);
@@ -799,6 +812,7 @@ static void oxi_markers_free(oxi_markers*markers);
 #define OX_LLM_PATTERN_H
 typedef struct oxi_class_term{
 uint32_t low,high;
+const oxi_named_range*ranges;
 uint32_t categories;
 int32_t of;
 bool white,negated;}oxi_class_term;
@@ -809,8 +823,9 @@ uint32_t categories;
 int32_t both;
 bool negated,simple;}oxi_class;
 typedef enum oxi_step_kind{
-OXI_STEP_MATCH,OXI_STEP_RUN,OXI_STEP_CHOICE,OXI_STEP_LOOK,OXI_STEP_BEFORE,OXI_STEP_START,OXI_STEP_END,
- OXI_STEP_WORD_EDGE}oxi_step_kind;
+OXI_STEP_MATCH,OXI_STEP_RUN,OXI_STEP_CHOICE,OXI_STEP_LOOK,OXI_STEP_ATOMIC,OXI_STEP_BEFORE,
+ OXI_STEP_LINE_START,OXI_STEP_LINE_END,OXI_STEP_START,OXI_STEP_END,OXI_STEP_LAST_LINE,OXI_STEP_WORD_EDGE
+ }oxi_step_kind;
 typedef enum oxi_run_mode{OXI_GREEDY,OXI_LAZY,OXI_POSSESSIVE}oxi_run_mode;
 typedef struct oxi_step{
 uint8_t kind,mode;
@@ -825,7 +840,8 @@ size_t class_count,class_room,term_count,term_room,step_count,step_room;
 int32_t*starts;
 size_t start_count,start_room;
 uint64_t first[129];
-bool anchored;}oxi_pattern;
+bool anchored;
+bool loops;}oxi_pattern;
 static ox_status oxi_pattern_open(oxi_pattern*pattern,const oxi_unicode*unicode,const char*text,
  size_t length);
 static void oxi_pattern_close(oxi_pattern*pattern);
@@ -895,7 +911,9 @@ oxi_stretch*list;
 size_t count,room;}oxi_split_list;
 typedef struct oxi_token{
 int32_t id;
-uint32_t from,to;}oxi_token;
+uint32_t from,to;
+uint16_t leading,trailing;}oxi_token;
+enum{OXI_BY_ID=UINT16_MAX,OXI_MOST_BLANKS=1024};
 typedef struct oxi_token_list{
 oxi_token*list;
 size_t count,room;}oxi_token_list;
@@ -923,6 +941,8 @@ static uint32_t oxi_text_from(const oxi_text*text,size_t at);
 static uint32_t oxi_text_to(const oxi_text*text,size_t end);
 static ox_status oxi_split_push(oxi_split_list*list,size_t start,size_t end,bool match);
 static ox_status oxi_token_push(oxi_flow*work,int32_t id,size_t start,size_t end);
+static ox_status oxi_token_push_own(oxi_flow*work,int32_t id,size_t start,size_t end);
+static uint16_t oxi_count_blanks(const char*text,size_t length,bool at_end);
 static void*oxi_work_scratch(oxi_flow*work,size_t bytes);
 typedef enum oxi_behavior{
 OXI_ISOLATED,OXI_REMOVED,OXI_CONTIGUOUS,OXI_MERGED_WITH_PREVIOUS,OXI_MERGED_WITH_NEXT}oxi_behavior;
@@ -999,6 +1019,10 @@ static int oxi_char_byte(uint32_t code);
 typedef struct oxi_added{
 int32_t id;
 bool special,lstrip,rstrip,single_word,normalized;}oxi_added;
+typedef struct oxi_shown{
+int32_t id;
+char*text;
+size_t length;}oxi_shown;
 struct ox_tokenizer{
 char kind[32];
 char pre[48];
@@ -1009,6 +1033,8 @@ oxi_steps normalizers,pre_tokenizers,post_processors,decoders;
 oxi_added*added;
 size_t added_count,added_room;
 uint32_t*normalized_length;
+oxi_shown*shown;
+size_t shown_count,shown_room;
 oxi_trie markers[2];
 bool has_decoders;
 bool from_json,takes_bytes;
@@ -1086,12 +1112,6 @@ if(p[0]<0xF0||left<4){
 return(uint32_t)(p[0]&0xF)<<12|(uint32_t)(p[1]&0x3F)<<6|(p[2]&0x3Fu);}
 *at+=4;
 return(uint32_t)(p[0]&0x7)<<18|(uint32_t)(p[1]&0x3F)<<12|(uint32_t)(p[2]&0x3F)<<6|(p[3]&0x3Fu);}
-static bool oxi_utf8_is_valid(const char*text,size_t length){
-for(size_t at=0;at<length;){
-const size_t used=oxi_utf8_length((const unsigned char*)text+at,length-at);
-if(used==0)return false;
-at+=used;}
-return true;}
 /* >>llm/unicode/unicode.c */
 /* >>llm/unicode/properties.inc */
 static const char*const oxi_unicode_categories_text[]={
@@ -1504,7 +1524,7 @@ static const uint32_t oxi_older_nonspacing[][2]={
  {0x11cb5,0x11cb6},{0x11d31,0x11d36},{0x11d3a,0x11d3a},{0x11d3c,0x11d3d},{0x11d3f,0x11d45},
  {0x11d47,0x11d47},{0x11d90,0x11d91},{0x11d95,0x11d95},{0x11d97,0x11d97},{0x11ef3,0x11ef4},
  {0x11f00,0x11f01},{0x11f36,0x11f3a},{0x11f40,0x11f40},{0x11f42,0x11f42},{0x11f5a,0x11f5a},
- {0x13440,0x13440},{0x13447,0x13455},{0x1611e,0x16120},{0x16129,0x16129},{0x1612d,0x1612f},
+ {0x13440,0x13440},{0x13447,0x13455},{0x1611e,0x16129},{0x1612d,0x1612f},
  {0x16f4f,0x16f4f},{0x16fe4,0x16fe4},{0x1cf00,0x1cf2d},{0x1cf30,0x1cf46},{0x1e000,0x1e006},
  {0x1e008,0x1e018},{0x1e01b,0x1e021},{0x1e023,0x1e024},{0x1e026,0x1e02a},{0x1e08f,0x1e08f},
  {0x1e130,0x1e136},{0x1e2ae,0x1e2ae},{0x1e2ec,0x1e2ef},{0x1e4ec,0x1e4ef},{0x1e5ee,0x1e5ef},
@@ -1557,6 +1577,197 @@ static const char*const oxi_unicode_scripts_text[]={
  "Qh4DgIh4DgIhoJgwChoDgYh4HgIhgPggBhoPgoOhwG4JhQgoDhgLggBhoCg4BhQgwrBh40HgoDhoDgYh4BgoChgdggDhoVg4KhgDggB",
  "hgOggChwCgwBhgKggChwHgwYh4DgIhgCggChIgQhgDgIhgDggBh4DgoIhwEgwLhIg4vM451tKgoK4ptgBg4C4x3BgQ4xgtBgw3yC4xn",
  "Eg44rwFhIgwHhgYgggBkg8Bggk8vB",NULL};
+static const uint32_t oxi_older_combining[][2]={
+{0x7fd,0x7fd},{0x897,0x89f},{0x8ca,0x8d3},{0x9fe,0x9fe},{0xc3c,0xc3c},{0xd3b,0xd3c},
+ {0xeba,0xeba},{0x1715,0x1715},{0x1abf,0x1ace},{0x1df6,0x1dfa},{0xa82c,0xa82c},
+ {0x10d24,0x10d27},{0x10d69,0x10d6d},{0x10eab,0x10eac},{0x10efd,0x10eff},{0x10f46,0x10f50},
+ {0x10f82,0x10f85},{0x11070,0x11070},{0x1133b,0x1133b},{0x113ce,0x113d0},{0x1145e,0x1145e},
+ {0x11839,0x1183a},{0x1193d,0x1193e},{0x11943,0x11943},{0x119e0,0x119e0},{0x11a34,0x11a34},
+ {0x11a47,0x11a47},{0x11a99,0x11a99},{0x11d42,0x11d42},{0x11d44,0x11d45},{0x11d97,0x11d97},
+ {0x11f41,0x11f42},{0x1612f,0x1612f},{0x16ff0,0x16ff1},{0x1e08f,0x1e08f},{0x1e130,0x1e136},
+ {0x1e2ae,0x1e2ae},{0x1e2ec,0x1e2ef},{0x1e4ec,0x1e4ef},{0x1e5ee,0x1e5ef},};
+static const uint32_t oxi_newer_lower[][3]={
+{0xa7ce,0xa7ce,1},{0xa7d2,0xa7d2,1},{0xa7d4,0xa7d4,1},{0x16ea0,0x16eb8,27},};
+static const uint32_t oxi_older_gguf[][2]={
+{0x1b4e,0x1b4f},{0x1b7f,0x1b7f},{0x10d6e,0x10d6e},{0x113d4,0x113d5},{0x113d7,0x113d8},
+ {0x11be1,0x11be1},{0x16d6d,0x16d6f},{0x1e5ff,0x1e5ff},};
+/* >>llm/unicode/classes.inc */
+static const uint32_t oxi_class_ranges[][2]={
+{0x345,0x345},{0x363,0x36f},{0x5b0,0x5bd},{0x5bf,0x5bf},{0x5c1,0x5c2},{0x5c4,0x5c5},
+ {0x5c7,0x5c7},{0x610,0x61a},{0x64b,0x657},{0x659,0x65f},{0x670,0x670},{0x6d6,0x6dc},
+ {0x6e1,0x6e4},{0x6e7,0x6e8},{0x6ed,0x6ed},{0x711,0x711},{0x730,0x73f},{0x7a6,0x7b0},
+ {0x816,0x817},{0x81b,0x823},{0x825,0x827},{0x829,0x82c},{0x897,0x897},{0x8d4,0x8df},
+ {0x8e3,0x8e9},{0x8f0,0x903},{0x93a,0x93b},{0x93e,0x94c},{0x94e,0x94f},{0x955,0x957},
+ {0x962,0x963},{0x981,0x983},{0x9be,0x9c4},{0x9c7,0x9c8},{0x9cb,0x9cc},{0x9d7,0x9d7},
+ {0x9e2,0x9e3},{0xa01,0xa03},{0xa3e,0xa42},{0xa47,0xa48},{0xa4b,0xa4c},{0xa51,0xa51},
+ {0xa70,0xa71},{0xa75,0xa75},{0xa81,0xa83},{0xabe,0xac5},{0xac7,0xac9},{0xacb,0xacc},
+ {0xae2,0xae3},{0xafa,0xafc},{0xb01,0xb03},{0xb3e,0xb44},{0xb47,0xb48},{0xb4b,0xb4c},
+ {0xb56,0xb57},{0xb62,0xb63},{0xb82,0xb82},{0xbbe,0xbc2},{0xbc6,0xbc8},{0xbca,0xbcc},
+ {0xbd7,0xbd7},{0xc00,0xc04},{0xc3e,0xc44},{0xc46,0xc48},{0xc4a,0xc4c},{0xc55,0xc56},
+ {0xc62,0xc63},{0xc81,0xc83},{0xcbe,0xcc4},{0xcc6,0xcc8},{0xcca,0xccc},{0xcd5,0xcd6},
+ {0xce2,0xce3},{0xcf3,0xcf3},{0xd00,0xd03},{0xd3e,0xd44},{0xd46,0xd48},{0xd4a,0xd4c},
+ {0xd57,0xd57},{0xd62,0xd63},{0xd81,0xd83},{0xdcf,0xdd4},{0xdd6,0xdd6},{0xdd8,0xddf},
+ {0xdf2,0xdf3},{0xe31,0xe31},{0xe34,0xe3a},{0xe4d,0xe4d},{0xeb1,0xeb1},{0xeb4,0xeb9},
+ {0xebb,0xebc},{0xecd,0xecd},{0xf71,0xf83},{0xf8d,0xf97},{0xf99,0xfbc},{0x102b,0x1036},
+ {0x1038,0x1038},{0x103b,0x103e},{0x1056,0x1059},{0x105e,0x1060},{0x1062,0x1064},
+ {0x1067,0x106d},{0x1071,0x1074},{0x1082,0x108d},{0x108f,0x108f},{0x109a,0x109d},
+ {0x1712,0x1713},{0x1732,0x1733},{0x1752,0x1753},{0x1772,0x1773},{0x17b6,0x17c8},
+ {0x1885,0x1886},{0x18a9,0x18a9},{0x1920,0x192b},{0x1930,0x1938},{0x1a17,0x1a1b},
+ {0x1a55,0x1a5e},{0x1a61,0x1a74},{0x1abf,0x1ac0},{0x1acc,0x1ace},{0x1b00,0x1b04},
+ {0x1b35,0x1b43},{0x1b80,0x1b82},{0x1ba1,0x1ba9},{0x1bac,0x1bad},{0x1be7,0x1bf1},
+ {0x1c24,0x1c36},{0x1dd3,0x1df4},{0x24b6,0x24e9},{0x2de0,0x2dff},{0xa674,0xa67b},
+ {0xa69e,0xa69f},{0xa802,0xa802},{0xa80b,0xa80b},{0xa823,0xa827},{0xa880,0xa881},
+ {0xa8b4,0xa8c3},{0xa8c5,0xa8c5},{0xa8ff,0xa8ff},{0xa926,0xa92a},{0xa947,0xa952},
+ {0xa980,0xa983},{0xa9b4,0xa9bf},{0xa9e5,0xa9e5},{0xaa29,0xaa36},{0xaa43,0xaa43},
+ {0xaa4c,0xaa4d},{0xaa7b,0xaa7d},{0xaab0,0xaab0},{0xaab2,0xaab4},{0xaab7,0xaab8},
+ {0xaabe,0xaabe},{0xaaeb,0xaaef},{0xaaf5,0xaaf5},{0xabe3,0xabea},{0xfb1e,0xfb1e},
+ {0x10376,0x1037a},{0x10a01,0x10a03},{0x10a05,0x10a06},{0x10a0c,0x10a0f},{0x10d24,0x10d27},
+ {0x10d69,0x10d69},{0x10eab,0x10eac},{0x10efc,0x10efc},{0x11000,0x11002},{0x11038,0x11045},
+ {0x11073,0x11074},{0x11080,0x11082},{0x110b0,0x110b8},{0x110c2,0x110c2},{0x11100,0x11102},
+ {0x11127,0x11132},{0x11145,0x11146},{0x11180,0x11182},{0x111b3,0x111bf},{0x111ce,0x111cf},
+ {0x1122c,0x11234},{0x11237,0x11237},{0x1123e,0x1123e},{0x11241,0x11241},{0x112df,0x112e8},
+ {0x11300,0x11303},{0x1133e,0x11344},{0x11347,0x11348},{0x1134b,0x1134c},{0x11357,0x11357},
+ {0x11362,0x11363},{0x113b8,0x113c0},{0x113c2,0x113c2},{0x113c5,0x113c5},{0x113c7,0x113ca},
+ {0x113cc,0x113cd},{0x11435,0x11441},{0x11443,0x11445},{0x114b0,0x114c1},{0x115af,0x115b5},
+ {0x115b8,0x115be},{0x115dc,0x115dd},{0x11630,0x1163e},{0x11640,0x11640},{0x116ab,0x116b5},
+ {0x1171d,0x1172a},{0x1182c,0x11838},{0x11930,0x11935},{0x11937,0x11938},{0x1193b,0x1193c},
+ {0x11940,0x11940},{0x11942,0x11942},{0x119d1,0x119d7},{0x119da,0x119df},{0x119e4,0x119e4},
+ {0x11a01,0x11a0a},{0x11a35,0x11a39},{0x11a3b,0x11a3e},{0x11a51,0x11a5b},{0x11a8a,0x11a97},
+ {0x11c2f,0x11c36},{0x11c38,0x11c3e},{0x11c92,0x11ca7},{0x11ca9,0x11cb6},{0x11d31,0x11d36},
+ {0x11d3a,0x11d3a},{0x11d3c,0x11d3d},{0x11d3f,0x11d41},{0x11d43,0x11d43},{0x11d47,0x11d47},
+ {0x11d8a,0x11d8e},{0x11d90,0x11d91},{0x11d93,0x11d96},{0x11ef3,0x11ef6},{0x11f00,0x11f01},
+ {0x11f03,0x11f03},{0x11f34,0x11f3a},{0x11f3e,0x11f40},{0x1611e,0x1612e},{0x16f4f,0x16f4f},
+ {0x16f51,0x16f87},{0x16f8f,0x16f92},{0x16ff0,0x16ff1},{0x1bc9e,0x1bc9e},{0x1e000,0x1e006},
+ {0x1e008,0x1e018},{0x1e01b,0x1e021},{0x1e023,0x1e024},{0x1e026,0x1e02a},{0x1e08f,0x1e08f},
+ {0x1e947,0x1e947},{0x1f130,0x1f149},{0x1f150,0x1f169},{0x1f170,0x1f189},{0x2160,0x216f},
+ {0x24b6,0x24cf},{0x1f130,0x1f149},{0x1f150,0x1f169},{0x1f170,0x1f189},{0xaa,0xaa},
+ {0xba,0xba},{0x2b0,0x2b8},{0x2c0,0x2c1},{0x2e0,0x2e4},{0x345,0x345},{0x37a,0x37a},
+ {0x10fc,0x10fc},{0x1d2c,0x1d6a},{0x1d78,0x1d78},{0x1d9b,0x1dbf},{0x2071,0x2071},
+ {0x207f,0x207f},{0x2090,0x209c},{0x2170,0x217f},{0x24d0,0x24e9},{0x2c7c,0x2c7d},
+ {0xa69c,0xa69d},{0xa770,0xa770},{0xa7f2,0xa7f4},{0xa7f8,0xa7f9},{0xab5c,0xab5f},
+ {0xab69,0xab69},{0x10780,0x10780},{0x10783,0x10785},{0x10787,0x107b0},{0x107b2,0x107ba},
+ {0x1e030,0x1e06d},{0x2e80,0x2e99},{0x2e9b,0x2ef3},{0x2f00,0x2fd5},{0x3005,0x3005},
+ {0x3007,0x3007},{0x3021,0x3029},{0x3038,0x303b},{0x3400,0x4dbf},{0x4e00,0x9fff},
+ {0xf900,0xfa6d},{0xfa70,0xfad9},{0x16fe2,0x16fe3},{0x16ff0,0x16ff1},{0x20000,0x2a6df},
+ {0x2a700,0x2b739},{0x2b740,0x2b81d},{0x2b820,0x2cea1},{0x2ceb0,0x2ebe0},{0x2ebf0,0x2ee5d},
+ {0x2f800,0x2fa1d},{0x30000,0x3134a},{0x31350,0x323af},{0x3041,0x3096},{0x309d,0x309f},
+ {0x1b001,0x1b11f},{0x1b132,0x1b132},{0x1b150,0x1b152},{0x1f200,0x1f200},{0x30a1,0x30fa},
+ {0x30fd,0x30ff},{0x31f0,0x31ff},{0x32d0,0x32fe},{0x3300,0x3357},{0xff66,0xff6f},
+ {0xff71,0xff9d},{0x1aff0,0x1aff3},{0x1aff5,0x1affb},{0x1affd,0x1affe},{0x1b000,0x1b000},
+ {0x1b120,0x1b122},{0x1b155,0x1b155},{0x1b164,0x1b167},{0x1100,0x11ff},{0x302e,0x302f},
+ {0x3131,0x318e},{0x3200,0x321e},{0x3260,0x327e},{0xa960,0xa97c},{0xac00,0xd7a3},
+ {0xd7b0,0xd7c6},{0xd7cb,0xd7fb},{0xffa0,0xffbe},{0xffc2,0xffc7},{0xffca,0xffcf},
+ {0xffd2,0xffd7},{0xffda,0xffdc},{0xe01,0xe3a},{0xe40,0xe5b},{0x41,0x5a},{0x61,0x7a},
+ {0xaa,0xaa},{0xba,0xba},{0xc0,0xd6},{0xd8,0xf6},{0xf8,0x2b8},{0x2e0,0x2e4},{0x1d00,0x1d25},
+ {0x1d2c,0x1d5c},{0x1d62,0x1d65},{0x1d6b,0x1d77},{0x1d79,0x1dbe},{0x1e00,0x1eff},
+ {0x2071,0x2071},{0x207f,0x207f},{0x2090,0x209c},{0x212a,0x212b},{0x2132,0x2132},
+ {0x214e,0x214e},{0x2160,0x2188},{0x2c60,0x2c7f},{0xa722,0xa787},{0xa78b,0xa7cd},
+ {0xa7d0,0xa7d1},{0xa7d3,0xa7d3},{0xa7d5,0xa7dc},{0xa7f2,0xa7ff},{0xab30,0xab5a},
+ {0xab5c,0xab64},{0xab66,0xab69},{0xfb00,0xfb06},{0xff21,0xff3a},{0xff41,0xff5a},
+ {0x10780,0x10785},{0x10787,0x107b0},{0x107b2,0x107ba},{0x1df00,0x1df1e},{0x1df25,0x1df2a},
+ {0x370,0x373},{0x375,0x377},{0x37a,0x37d},{0x37f,0x37f},{0x384,0x384},{0x386,0x386},
+ {0x388,0x38a},{0x38c,0x38c},{0x38e,0x3a1},{0x3a3,0x3e1},{0x3f0,0x3ff},{0x1d26,0x1d2a},
+ {0x1d5d,0x1d61},{0x1d66,0x1d6a},{0x1dbf,0x1dbf},{0x1f00,0x1f15},{0x1f18,0x1f1d},
+ {0x1f20,0x1f45},{0x1f48,0x1f4d},{0x1f50,0x1f57},{0x1f59,0x1f59},{0x1f5b,0x1f5b},
+ {0x1f5d,0x1f5d},{0x1f5f,0x1f7d},{0x1f80,0x1fb4},{0x1fb6,0x1fc4},{0x1fc6,0x1fd3},
+ {0x1fd6,0x1fdb},{0x1fdd,0x1fef},{0x1ff2,0x1ff4},{0x1ff6,0x1ffe},{0x2126,0x2126},
+ {0xab65,0xab65},{0x10140,0x1018e},{0x101a0,0x101a0},{0x1d200,0x1d245},{0x400,0x484},
+ {0x487,0x52f},{0x1c80,0x1c8a},{0x1d2b,0x1d2b},{0x1d78,0x1d78},{0x2de0,0x2dff},
+ {0xa640,0xa69f},{0xfe2e,0xfe2f},{0x1e030,0x1e06d},{0x1e08f,0x1e08f},{0x600,0x604},
+ {0x606,0x60b},{0x60d,0x61a},{0x61c,0x61e},{0x620,0x63f},{0x641,0x64a},{0x656,0x66f},
+ {0x671,0x6dc},{0x6de,0x6ff},{0x750,0x77f},{0x870,0x88e},{0x890,0x891},{0x897,0x8e1},
+ {0x8e3,0x8ff},{0xfb50,0xfbc2},{0xfbd3,0xfd3d},{0xfd40,0xfd8f},{0xfd92,0xfdc7},
+ {0xfdcf,0xfdcf},{0xfdf0,0xfdff},{0xfe70,0xfe74},{0xfe76,0xfefc},{0x10e60,0x10e7e},
+ {0x10ec2,0x10ec4},{0x10efc,0x10eff},{0x1ee00,0x1ee03},{0x1ee05,0x1ee1f},{0x1ee21,0x1ee22},
+ {0x1ee24,0x1ee24},{0x1ee27,0x1ee27},{0x1ee29,0x1ee32},{0x1ee34,0x1ee37},{0x1ee39,0x1ee39},
+ {0x1ee3b,0x1ee3b},{0x1ee42,0x1ee42},{0x1ee47,0x1ee47},{0x1ee49,0x1ee49},{0x1ee4b,0x1ee4b},
+ {0x1ee4d,0x1ee4f},{0x1ee51,0x1ee52},{0x1ee54,0x1ee54},{0x1ee57,0x1ee57},{0x1ee59,0x1ee59},
+ {0x1ee5b,0x1ee5b},{0x1ee5d,0x1ee5d},{0x1ee5f,0x1ee5f},{0x1ee61,0x1ee62},{0x1ee64,0x1ee64},
+ {0x1ee67,0x1ee6a},{0x1ee6c,0x1ee72},{0x1ee74,0x1ee77},{0x1ee79,0x1ee7c},{0x1ee7e,0x1ee7e},
+ {0x1ee80,0x1ee89},{0x1ee8b,0x1ee9b},{0x1eea1,0x1eea3},{0x1eea5,0x1eea9},{0x1eeab,0x1eebb},
+ {0x1eef0,0x1eef1},{0x591,0x5c7},{0x5d0,0x5ea},{0x5ef,0x5f4},{0xfb1d,0xfb36},{0xfb38,0xfb3c},
+ {0xfb3e,0xfb3e},{0xfb40,0xfb41},{0xfb43,0xfb44},{0xfb46,0xfb4f},{0x900,0x950},{0x955,0x963},
+ {0x966,0x97f},{0xa8e0,0xa8ff},{0x11b00,0x11b09},{0x980,0x983},{0x985,0x98c},{0x98f,0x990},
+ {0x993,0x9a8},{0x9aa,0x9b0},{0x9b2,0x9b2},{0x9b6,0x9b9},{0x9bc,0x9c4},{0x9c7,0x9c8},
+ {0x9cb,0x9ce},{0x9d7,0x9d7},{0x9dc,0x9dd},{0x9df,0x9e3},{0x9e6,0x9fe},{0xa01,0xa03},
+ {0xa05,0xa0a},{0xa0f,0xa10},{0xa13,0xa28},{0xa2a,0xa30},{0xa32,0xa33},{0xa35,0xa36},
+ {0xa38,0xa39},{0xa3c,0xa3c},{0xa3e,0xa42},{0xa47,0xa48},{0xa4b,0xa4d},{0xa51,0xa51},
+ {0xa59,0xa5c},{0xa5e,0xa5e},{0xa66,0xa76},{0xa81,0xa83},{0xa85,0xa8d},{0xa8f,0xa91},
+ {0xa93,0xaa8},{0xaaa,0xab0},{0xab2,0xab3},{0xab5,0xab9},{0xabc,0xac5},{0xac7,0xac9},
+ {0xacb,0xacd},{0xad0,0xad0},{0xae0,0xae3},{0xae6,0xaf1},{0xaf9,0xaff},{0xb01,0xb03},
+ {0xb05,0xb0c},{0xb0f,0xb10},{0xb13,0xb28},{0xb2a,0xb30},{0xb32,0xb33},{0xb35,0xb39},
+ {0xb3c,0xb44},{0xb47,0xb48},{0xb4b,0xb4d},{0xb55,0xb57},{0xb5c,0xb5d},{0xb5f,0xb63},
+ {0xb66,0xb77},{0xb82,0xb83},{0xb85,0xb8a},{0xb8e,0xb90},{0xb92,0xb95},{0xb99,0xb9a},
+ {0xb9c,0xb9c},{0xb9e,0xb9f},{0xba3,0xba4},{0xba8,0xbaa},{0xbae,0xbb9},{0xbbe,0xbc2},
+ {0xbc6,0xbc8},{0xbca,0xbcd},{0xbd0,0xbd0},{0xbd7,0xbd7},{0xbe6,0xbfa},{0x11fc0,0x11ff1},
+ {0x11fff,0x11fff},{0xc00,0xc0c},{0xc0e,0xc10},{0xc12,0xc28},{0xc2a,0xc39},{0xc3c,0xc44},
+ {0xc46,0xc48},{0xc4a,0xc4d},{0xc55,0xc56},{0xc58,0xc5a},{0xc5d,0xc5d},{0xc60,0xc63},
+ {0xc66,0xc6f},{0xc77,0xc7f},{0xc80,0xc8c},{0xc8e,0xc90},{0xc92,0xca8},{0xcaa,0xcb3},
+ {0xcb5,0xcb9},{0xcbc,0xcc4},{0xcc6,0xcc8},{0xcca,0xccd},{0xcd5,0xcd6},{0xcdd,0xcde},
+ {0xce0,0xce3},{0xce6,0xcef},{0xcf1,0xcf3},{0xd00,0xd0c},{0xd0e,0xd10},{0xd12,0xd44},
+ {0xd46,0xd48},{0xd4a,0xd4f},{0xd54,0xd63},{0xd66,0xd7f},{0xd81,0xd83},{0xd85,0xd96},
+ {0xd9a,0xdb1},{0xdb3,0xdbb},{0xdbd,0xdbd},{0xdc0,0xdc6},{0xdca,0xdca},{0xdcf,0xdd4},
+ {0xdd6,0xdd6},{0xdd8,0xddf},{0xde6,0xdef},{0xdf2,0xdf4},{0x111e1,0x111f4},{0xe81,0xe82},
+ {0xe84,0xe84},{0xe86,0xe8a},{0xe8c,0xea3},{0xea5,0xea5},{0xea7,0xebd},{0xec0,0xec4},
+ {0xec6,0xec6},{0xec8,0xece},{0xed0,0xed9},{0xedc,0xedf},{0xf00,0xf47},{0xf49,0xf6c},
+ {0xf71,0xf97},{0xf99,0xfbc},{0xfbe,0xfcc},{0xfce,0xfd4},{0xfd9,0xfda},{0x1000,0x109f},
+ {0xa9e0,0xa9fe},{0xaa60,0xaa7f},{0x116d0,0x116e3},{0x10a0,0x10c5},{0x10c7,0x10c7},
+ {0x10cd,0x10cd},{0x10d0,0x10fa},{0x10fc,0x10ff},{0x1c90,0x1cba},{0x1cbd,0x1cbf},
+ {0x2d00,0x2d25},{0x2d27,0x2d27},{0x2d2d,0x2d2d},{0x531,0x556},{0x559,0x58a},{0x58d,0x58f},
+ {0xfb13,0xfb17},{0x1200,0x1248},{0x124a,0x124d},{0x1250,0x1256},{0x1258,0x1258},
+ {0x125a,0x125d},{0x1260,0x1288},{0x128a,0x128d},{0x1290,0x12b0},{0x12b2,0x12b5},
+ {0x12b8,0x12be},{0x12c0,0x12c0},{0x12c2,0x12c5},{0x12c8,0x12d6},{0x12d8,0x1310},
+ {0x1312,0x1315},{0x1318,0x135a},{0x135d,0x137c},{0x1380,0x1399},{0x2d80,0x2d96},
+ {0x2da0,0x2da6},{0x2da8,0x2dae},{0x2db0,0x2db6},{0x2db8,0x2dbe},{0x2dc0,0x2dc6},
+ {0x2dc8,0x2dce},{0x2dd0,0x2dd6},{0x2dd8,0x2dde},{0xab01,0xab06},{0xab09,0xab0e},
+ {0xab11,0xab16},{0xab20,0xab26},{0xab28,0xab2e},{0x1e7e0,0x1e7e6},{0x1e7e8,0x1e7eb},
+ {0x1e7ed,0x1e7ee},{0x1e7f0,0x1e7fe},{0x1780,0x17dd},{0x17e0,0x17e9},{0x17f0,0x17f9},
+ {0x19e0,0x19ff},{0x1800,0x1801},{0x1804,0x1804},{0x1806,0x1819},{0x1820,0x1878},
+ {0x1880,0x18aa},{0x11660,0x1166c},{0x2ea,0x2eb},{0x3105,0x312f},{0x31a0,0x31bf},
+ {0x13a0,0x13f5},{0x13f8,0x13fd},{0xab70,0xabbf},{0xa000,0xa48c},{0xa490,0xa4c6},
+ {0x700,0x70d},{0x70f,0x74a},{0x74d,0x74f},{0x860,0x86a},{0x780,0x7b1},{0x300,0x36f},
+ {0x485,0x486},{0x64b,0x655},{0x670,0x670},{0x951,0x954},{0x1ab0,0x1ace},{0x1cd0,0x1cd2},
+ {0x1cd4,0x1ce0},{0x1ce2,0x1ce8},{0x1ced,0x1ced},{0x1cf4,0x1cf4},{0x1cf8,0x1cf9},
+ {0x1dc0,0x1dff},{0x200c,0x200d},{0x20d0,0x20f0},{0x302a,0x302d},{0x3099,0x309a},
+ {0xfe00,0xfe0f},{0xfe20,0xfe2d},{0x101fd,0x101fd},{0x102e0,0x102e0},{0x1133b,0x1133b},
+ {0x1cf00,0x1cf2d},{0x1cf30,0x1cf46},{0x1d167,0x1d169},{0x1d17b,0x1d182},{0x1d185,0x1d18b},
+ {0x1d1aa,0x1d1ad},{0xe0100,0xe01ef},{0xb2,0xb3},{0xb9,0xb9},{0xbc,0xbe},{0x24b6,0x24e9},
+ {0x1f130,0x1f149},{0x1f150,0x1f169},{0x1f170,0x1f189},{0x24b6,0x24e9},{0x1f130,0x1f149},
+ {0x1f150,0x1f169},{0x1f170,0x1f189},{0x30,0x39},{0x41,0x46},{0x61,0x66},{0x0,0x7f},
+ {0x0,0x10ffff},{0x9,0x9},};
+static const oxi_named_range oxi_named_ranges[]={
+{"alphabetic",0,250},{"uppercase",250,5},{"lowercase",255,28},{"han",283,22},
+ {"hiragana",305,6},{"katakana",311,14},{"hangul",325,14},{"thai",339,2},{"latin",341,39},
+ {"greek",380,36},{"cyrillic",416,10},{"arabic",426,59},{"hebrew",485,9},
+ {"devanagari",494,5},{"bengali",499,14},{"gurmukhi",513,16},{"gujarati",529,14},
+ {"oriya",543,14},{"tamil",557,18},{"telugu",575,13},{"kannada",588,13},
+ {"malayalam",601,7},{"sinhala",608,13},{"lao",621,11},{"tibetan",632,7},{"myanmar",639,4},
+ {"georgian",643,10},{"armenian",653,4},{"ethiopic",657,36},{"khmer",693,4},
+ {"mongolian",697,6},{"bopomofo",703,3},{"cherokee",706,3},{"yi",709,2},{"syriac",711,4},
+ {"thaana",715,1},{"inherited",716,29},{"word",745,7},{"circled",752,4},{"xdigit",756,3},
+ {"ascii",759,1},{"any",760,1},{"blank",761,1},};
+static const uint32_t oxi_more_cases[][2]={
+{0x4b,0x212a},{0x53,0x17f},{0x6b,0x212a},{0x73,0x17f},{0xb5,0x3bc},{0xc5,0x212b},
+ {0xdf,0x1e9e},{0xe5,0x212b},{0x17f,0x73},{0x1c4,0x1c5},{0x1c6,0x1c5},{0x1c7,0x1c8},
+ {0x1c9,0x1c8},{0x1ca,0x1cb},{0x1cc,0x1cb},{0x1f1,0x1f2},{0x1f3,0x1f2},{0x345,0x3b9},
+ {0x345,0x1fbe},{0x392,0x3d0},{0x395,0x3f5},{0x398,0x3d1},{0x398,0x3f4},{0x399,0x345},
+ {0x399,0x1fbe},{0x39a,0x3f0},{0x39c,0xb5},{0x3a0,0x3d6},{0x3a1,0x3f1},{0x3a3,0x3c2},
+ {0x3a6,0x3d5},{0x3a9,0x2126},{0x3b2,0x3d0},{0x3b5,0x3f5},{0x3b8,0x3d1},{0x3b8,0x3f4},
+ {0x3b9,0x345},{0x3b9,0x1fbe},{0x3ba,0x3f0},{0x3bc,0xb5},{0x3c0,0x3d6},{0x3c1,0x3f1},
+ {0x3c2,0x3c3},{0x3c3,0x3c2},{0x3c6,0x3d5},{0x3c9,0x2126},{0x3d0,0x3b2},{0x3d1,0x3b8},
+ {0x3d1,0x3f4},{0x3d5,0x3c6},{0x3d6,0x3c0},{0x3f0,0x3ba},{0x3f1,0x3c1},{0x3f4,0x398},
+ {0x3f4,0x3d1},{0x3f5,0x3b5},{0x412,0x1c80},{0x414,0x1c81},{0x41e,0x1c82},{0x421,0x1c83},
+ {0x422,0x1c84},{0x422,0x1c85},{0x42a,0x1c86},{0x432,0x1c80},{0x434,0x1c81},{0x43e,0x1c82},
+ {0x441,0x1c83},{0x442,0x1c84},{0x442,0x1c85},{0x44a,0x1c86},{0x462,0x1c87},{0x463,0x1c87},
+ {0x1c80,0x432},{0x1c81,0x434},{0x1c82,0x43e},{0x1c83,0x441},{0x1c84,0x442},{0x1c84,0x1c85},
+ {0x1c85,0x442},{0x1c85,0x1c84},{0x1c86,0x44a},{0x1c87,0x463},{0x1c88,0xa64b},{0x1e60,0x1e9b},
+ {0x1e61,0x1e9b},{0x1e9b,0x1e61},{0x1f80,0x1f88},{0x1f81,0x1f89},{0x1f82,0x1f8a},
+ {0x1f83,0x1f8b},{0x1f84,0x1f8c},{0x1f85,0x1f8d},{0x1f86,0x1f8e},{0x1f87,0x1f8f},
+ {0x1f90,0x1f98},{0x1f91,0x1f99},{0x1f92,0x1f9a},{0x1f93,0x1f9b},{0x1f94,0x1f9c},
+ {0x1f95,0x1f9d},{0x1f96,0x1f9e},{0x1f97,0x1f9f},{0x1fa0,0x1fa8},{0x1fa1,0x1fa9},
+ {0x1fa2,0x1faa},{0x1fa3,0x1fab},{0x1fa4,0x1fac},{0x1fa5,0x1fad},{0x1fa6,0x1fae},
+ {0x1fa7,0x1faf},{0x1fb3,0x1fbc},{0x1fbe,0x345},{0x1fbe,0x3b9},{0x1fc3,0x1fcc},
+ {0x1ff3,0x1ffc},{0x2126,0x3a9},{0x212a,0x4b},{0x212b,0xc5},{0xa64a,0x1c88},{0xa64b,0x1c88},};
 typedef struct oxi_packed{
 const char*const*line;
 const char*at;}oxi_packed;
@@ -1670,7 +1881,7 @@ low=middle +1;
 else
 high=middle;}
 return low<count&&code>=ranges[low][0];}
-#define OXI_OLDER(name,code) \
+#define OXI_OLDER(name,code)\
 oxi_in_ranges(oxi_older_##name,sizeof oxi_older_##name/sizeof*oxi_older_##name,code)
 enum{
 OXI_HANGUL=0xAC00,OXI_HANGUL_L=0x1100,OXI_HANGUL_V=0x1161,OXI_HANGUL_T=0x11A7,OXI_HANGUL_COUNT=11172};
@@ -1684,6 +1895,10 @@ else
 high=middle;}
 if(low==u->decomposition_count||u->decompositions[low].code!=code)return NULL;
 return code>0x3000&&OXI_OLDER(forms,code)?NULL: &u->decompositions[low];}
+static uint8_t oxi_combining_of(const oxi_unicode*u,uint32_t code){
+if(code<0x300)return 0;
+const uint8_t combining=oxi_property_of(&u->combining,code);
+return combining&&OXI_OLDER(combining,code)?0:combining;}
 static size_t oxi_decompose(const oxi_unicode*u,uint32_t code,bool compatible,uint32_t*out){
 uint32_t stack[2*OXI_MOST_PARTS];
 size_t depth=1,count=0;
@@ -1943,7 +2158,8 @@ int loop_depth;
 const oxi_jinja_dict*sections;
 const char*json;
 int64_t now;
-uint64_t seed,randoms;};
+uint64_t seed,randoms;
+oxi_unicode*unicode;};
 struct ox_llm_template{
 oxi_jinja_block*blocks;
 size_t memory;
@@ -4256,7 +4472,7 @@ return number;}
 static void oxi_jinja_pad(oxi_jinja*j,size_t start,size_t sign_length,const oxi_jinja_spec*spec,
  char align){
 if(j->status)return;
-const size_t count=oxi_jinja_characters(j->out+start,j->out_length-start);
+const size_t count=j->out?oxi_jinja_characters(j->out+start,j->out_length-start):0;
 if((size_t)spec->width<=count)return;
 const size_t padding=(size_t)spec->width-count;
 const size_t before=align=='<'?0:align=='^'?padding/2:padding;
@@ -5480,9 +5696,9 @@ static const oxi_jinja_function oxi_jinja_filters[]={
 static const oxi_jinja_function*oxi_jinja_find_filter(oxi_jinja_value name){
 return oxi_jinja_find_row(oxi_jinja_filters,sizeof oxi_jinja_filters/sizeof*oxi_jinja_filters,name);}
 /* >>llm/template/library/tests.c */
-#define OXI_JINJA_TYPE_TEST(name,types) \
-static oxi_jinja_value oxi_jinja_is_##name(oxi_jinja*j,oxi_jinja_value*a){ \
-(void)j; \
+#define OXI_JINJA_TYPE_TEST(name,types)\
+static oxi_jinja_value oxi_jinja_is_##name(oxi_jinja*j,oxi_jinja_value*a){\
+(void)j;\
 return oxi_jinja_bool(((types)>>a[0].type&1)!=0);}
 #define OXI_JINJA_BIT(type)(1u <<OXI_JINJA_##type)
 #define OXI_JINJA_INDEXED \
@@ -5510,8 +5726,8 @@ return oxi_jinja_bool(a[0].type==OXI_JINJA_BOOL&&a[0].as.i);}
 static oxi_jinja_value oxi_jinja_is_false(oxi_jinja*j,oxi_jinja_value*a){
 (void)j;
 return oxi_jinja_bool(a[0].type==OXI_JINJA_BOOL&& !a[0].as.i);}
-#define OXI_JINJA_COMPARE_TEST(name,operation) \
-static oxi_jinja_value oxi_jinja_is_##name(oxi_jinja*j,oxi_jinja_value*a){ \
+#define OXI_JINJA_COMPARE_TEST(name,operation)\
+static oxi_jinja_value oxi_jinja_is_##name(oxi_jinja*j,oxi_jinja_value*a){\
 return oxi_jinja_bool(oxi_jinja_compare(j,operation,a[0],a[1]));}
 OXI_JINJA_COMPARE_TEST(eq,OXI_JINJA_EQUAL)
 OXI_JINJA_COMPARE_TEST(ne,OXI_JINJA_NOT_EQUAL)
@@ -5755,11 +5971,63 @@ static oxi_jinja_value oxi_jinja_str_center(oxi_jinja*j,oxi_jinja_value*a){
 return oxi_jinja_justify(j,a,'^');}
 static oxi_jinja_value oxi_jinja_str_isspace(oxi_jinja*j,oxi_jinja_value*a){
 return oxi_jinja_bool(a[0].length&& !oxi_jinja_strip(j,a[0],oxi_jinja_none(),true,false).length);}
+static oxi_jinja_value oxi_jinja_all_in(oxi_jinja*j,oxi_jinja_value v,uint32_t categories,
+ const uint32_t(*ranges)[2],size_t count){
+if(!j->unicode){
+j->unicode=(oxi_unicode*)oxi_calloc(1,sizeof*j->unicode);
+const ox_status status=j->unicode?oxi_unicode_open(j->unicode,0):OX_ERR_NOMEM;
+if(status&& !j->status)j->status=status;}
+for(size_t at=0;at<v.length&&oxi_jinja_step(j,1);){
+const uint32_t code=oxi_utf8_code(v.as.text,v.length,&at);
+if(!(oxi_category_bit(j->unicode,code)&categories)&& !oxi_in_ranges(ranges,count,code))
+return oxi_jinja_bool(false);}
+return oxi_jinja_bool(v.length>0);}
+static oxi_jinja_value oxi_jinja_str_isalpha(oxi_jinja*j,oxi_jinja_value*a){
+return oxi_jinja_all_in(j,a[0],OXI_LETTERS,NULL,0);}
+static oxi_jinja_value oxi_jinja_str_isalnum(oxi_jinja*j,oxi_jinja_value*a){
+return oxi_jinja_all_in(j,a[0],OXI_LETTERS|OXI_NUMBERS,NULL,0);}
+static oxi_jinja_value oxi_jinja_str_isdecimal(oxi_jinja*j,oxi_jinja_value*a){
+return oxi_jinja_all_in(j,a[0],OXI_IN(OXI_ND),NULL,0);}
+static oxi_jinja_value oxi_jinja_str_isnumeric(oxi_jinja*j,oxi_jinja_value*a){
+return oxi_jinja_all_in(j,a[0],OXI_NUMBERS,NULL,0);}
 static oxi_jinja_value oxi_jinja_str_isdigit(oxi_jinja*j,oxi_jinja_value*a){
-(void)j;
-for(size_t i=0;i<a[0].length;i++)
-if(!oxi_is_digit(a[0].as.text[i]))return oxi_jinja_bool(false);
-return oxi_jinja_bool(a[0].length>0);}
+static const uint32_t more[][2]={
+{0xB2,0xB3},{0xB9,0xB9},{0x2070,0x2070},{0x2074,0x2079},{0x2080,0x2089},
+ {0x2460,0x2468},{0x2474,0x247C},{0x2488,0x2490},{0x24EA,0x24EA},{0x24F5,0x24FD},
+ {0x24FF,0x24FF},{0x2776,0x277E},{0x2780,0x2788},{0x278A,0x2792},{0x1F100,0x1F10A}};
+return oxi_jinja_all_in(j,a[0],OXI_IN(OXI_ND),more,sizeof more/sizeof*more);}
+static oxi_jinja_value oxi_jinja_str_istitle(oxi_jinja*j,oxi_jinja_value*a){
+bool inside=false,any=false;
+for(size_t at=0;at<a[0].length&&oxi_jinja_step(j,1);){
+const uint32_t code=oxi_utf8_code(a[0].as.text,a[0].length,&at);
+const bool upper=oxi_jinja_to_lower(code)!=code,cased=upper||oxi_jinja_is_cased(code);
+if(cased&&upper==inside)return oxi_jinja_bool(false);
+inside=cased;
+any|=cased;}
+return oxi_jinja_bool(any);}
+static uint32_t oxi_jinja_swap_case(uint32_t code){
+const uint32_t lower=oxi_jinja_to_lower(code);
+return lower!=code?lower:oxi_jinja_to_upper(code);}
+static oxi_jinja_value oxi_jinja_str_swapcase(oxi_jinja*j,oxi_jinja_value*a){
+return oxi_jinja_map_case(j,a[0],oxi_jinja_swap_case);}
+static oxi_jinja_value oxi_jinja_str_casefold(oxi_jinja*j,oxi_jinja_value*a){
+const size_t start=j->out_length;
+for(size_t at=0;at<a[0].length&&oxi_jinja_step(j,1);){
+const uint32_t code=oxi_utf8_code(a[0].as.text,a[0].length,&at);
+if(code==0xDF||code==0x1E9E)
+oxi_jinja_write(j,"ss",2);
+else
+oxi_jinja_write_code(j,oxi_jinja_to_lower(code));}
+return oxi_jinja_take(j,start);}
+static oxi_jinja_value oxi_jinja_str_zfill(oxi_jinja*j,oxi_jinja_value*a){
+const int64_t width=oxi_jinja_int_argument(j,a[1],0);
+const bool sign=a[0].length&&(a[0].as.text[0]=='-'||a[0].as.text[0]=='+');
+int64_t missing=width-(int64_t)oxi_jinja_characters(a[0].as.text,a[0].length);
+const size_t start=j->out_length;
+if(sign)oxi_jinja_write(j,a[0].as.text,1);
+for(;missing>0&&oxi_jinja_step(j,1);missing--)oxi_jinja_write(j,"0",1);
+oxi_jinja_write(j,a[0].as.text+sign,a[0].length-sign);
+return oxi_jinja_take(j,start);}
 static oxi_jinja_value oxi_jinja_list_append(oxi_jinja*j,oxi_jinja_value*a){
 oxi_jinja_push(j,a[0].as.list,a[1]);
 return oxi_jinja_none();}
@@ -5875,21 +6143,25 @@ static oxi_jinja_value oxi_jinja_cycler_reset(oxi_jinja*j,oxi_jinja_value*a){
 a[0].as.list->start=0;
 return oxi_jinja_none();}
 static const oxi_jinja_function oxi_jinja_str_methods[]={
-{"capitalize","",oxi_jinja_capitalize},{"center","width fill?",oxi_jinja_str_center},
- {"count","sub start? end?",oxi_jinja_str_count},{"endswith","suffix start? end?",oxi_jinja_str_endswith},
- {"find","sub start? end?",oxi_jinja_str_find},{"format","* **",oxi_jinja_str_format},
- {"index","sub start? end?",oxi_jinja_str_index},{"isdigit","",oxi_jinja_str_isdigit},
- {"islower","",oxi_jinja_is_lower},{"isspace","",oxi_jinja_str_isspace},{"isupper","",oxi_jinja_is_upper},
- {"join","iterable",oxi_jinja_str_join},{"ljust","width fill?",oxi_jinja_str_ljust},
- {"lower","",oxi_jinja_lower},{"lstrip","chars?",oxi_jinja_str_lstrip},
- {"partition","sep",oxi_jinja_str_partition},{"removeprefix","prefix",oxi_jinja_str_removeprefix},
- {"removesuffix","suffix",oxi_jinja_str_removesuffix},{"replace","old new count?",oxi_jinja_str_replace},
- {"rfind","sub start? end?",oxi_jinja_str_rfind},{"rjust","width fill?",oxi_jinja_str_rjust},
- {"rpartition","sep",oxi_jinja_str_rpartition},{"rsplit","sep? maxsplit?",oxi_jinja_str_rsplit},
- {"rstrip","chars?",oxi_jinja_str_rstrip},{"split","sep? maxsplit?",oxi_jinja_str_split},
- {"splitlines","keepends?",oxi_jinja_str_splitlines},
+{"capitalize","",oxi_jinja_capitalize},{"casefold","",oxi_jinja_str_casefold},
+ {"center","width fill?",oxi_jinja_str_center},{"count","sub start? end?",oxi_jinja_str_count},
+ {"endswith","suffix start? end?",oxi_jinja_str_endswith},{"find","sub start? end?",oxi_jinja_str_find},
+ {"format","* **",oxi_jinja_str_format},{"index","sub start? end?",oxi_jinja_str_index},
+ {"isalnum","",oxi_jinja_str_isalnum},{"isalpha","",oxi_jinja_str_isalpha},
+ {"isdecimal","",oxi_jinja_str_isdecimal},{"isdigit","",oxi_jinja_str_isdigit},
+ {"islower","",oxi_jinja_is_lower},{"isnumeric","",oxi_jinja_str_isnumeric},
+ {"isspace","",oxi_jinja_str_isspace},{"istitle","",oxi_jinja_str_istitle},
+ {"isupper","",oxi_jinja_is_upper},{"join","iterable",oxi_jinja_str_join},
+ {"ljust","width fill?",oxi_jinja_str_ljust},{"lower","",oxi_jinja_lower},
+ {"lstrip","chars?",oxi_jinja_str_lstrip},{"partition","sep",oxi_jinja_str_partition},
+ {"removeprefix","prefix",oxi_jinja_str_removeprefix},{"removesuffix","suffix",oxi_jinja_str_removesuffix},
+ {"replace","old new count?",oxi_jinja_str_replace},{"rfind","sub start? end?",oxi_jinja_str_rfind},
+ {"rjust","width fill?",oxi_jinja_str_rjust},{"rpartition","sep",oxi_jinja_str_rpartition},
+ {"rsplit","sep? maxsplit?",oxi_jinja_str_rsplit},{"rstrip","chars?",oxi_jinja_str_rstrip},
+ {"split","sep? maxsplit?",oxi_jinja_str_split},{"splitlines","keepends?",oxi_jinja_str_splitlines},
  {"startswith","prefix start? end?",oxi_jinja_str_startswith},{"strip","chars?",oxi_jinja_str_strip},
- {"title","",oxi_jinja_str_title},{"upper","",oxi_jinja_upper},};
+ {"swapcase","",oxi_jinja_str_swapcase},{"title","",oxi_jinja_str_title},{"upper","",oxi_jinja_upper},
+ {"zfill","width",oxi_jinja_str_zfill},};
 static const oxi_jinja_function oxi_jinja_list_methods[]={
 {"append","object",oxi_jinja_list_append},{"copy","",oxi_jinja_list_copy},
  {"count","value",oxi_jinja_list_count},{"extend","iterable",oxi_jinja_list_extend},
@@ -6583,6 +6855,9 @@ block[bytes-1]=0;
 if(length)*length=(int64_t)j->out_length;}}
 oxi_free(j->out,j->out_room);
 oxi_jinja_free_blocks(j->blocks);
+if(j->unicode){
+oxi_unicode_close(j->unicode);
+oxi_free(j->unicode,sizeof*j->unicode);}
 return block?block+OXI_ALIGN:NULL;}
 OX_API char*ox_llm_template_render(const ox_llm_template*t,const char*json,int64_t bytes,
  const ox_llm_template_desc*desc,int64_t*length){
@@ -6749,7 +7024,8 @@ oxi_free(markers->list,markers->room*sizeof*markers->list);}
 /* >>llm/tokenizer/pattern/pattern.c */
 enum{OXI_PATTERN_DEPTH=24,OXI_PATTERN_STEPS=16384,OXI_PATTERN_COUNTED=4096};
 typedef enum oxi_tree_kind{
-OXI_TREE_EMPTY,OXI_TREE_CLASS,OXI_TREE_SEQUENCE,OXI_TREE_CHOICE,OXI_TREE_LOOK,OXI_TREE_EDGE}oxi_tree_kind;
+OXI_TREE_EMPTY,OXI_TREE_CLASS,OXI_TREE_SEQUENCE,OXI_TREE_CHOICE,OXI_TREE_LOOK,OXI_TREE_ATOMIC,OXI_TREE_EDGE
+ }oxi_tree_kind;
 typedef struct oxi_tree{
 uint8_t kind,mode,edge;
 bool negated,behind,repeats;
@@ -6763,7 +7039,7 @@ oxi_tree*trees;
 size_t tree_count,tree_room;
 int64_t counted;
 int depth;
-bool ignore_case;}oxi_compiler;
+bool ignore_case,dot_all,extended;}oxi_compiler;
 static ox_status oxi_pattern_fail(const oxi_compiler*c,const char*what){
 char shown[64];
 const ox_string text={c->text,(int64_t)c->length};
@@ -6771,40 +7047,55 @@ oxi_llm_copy_text(text,shown,sizeof shown);
 return oxi_fail(OX_ERR_UNSUPPORTED,"tokenizer: the pattern \"%s\" at byte %lld: %s",shown,
  (long long)c->at,what);}
 typedef struct oxi_named_class{
-const char*name;
-uint32_t categories;}oxi_named_class;
-static const oxi_named_class oxi_named_classes[]={{"L",OXI_LETTERS},{"Ll",OXI_IN(OXI_LL)},
- {"Lm",OXI_IN(OXI_LM)},{"Lo",OXI_IN(OXI_LO)},{"Lt",OXI_IN(OXI_LT)},{"Lu",OXI_IN(OXI_LU)},{"M",OXI_MARKS},
- {"Mc",OXI_IN(OXI_MC)},{"Me",OXI_IN(OXI_ME)},{"Mn",OXI_IN(OXI_MN)},{"N",OXI_NUMBERS},{"Nd",OXI_IN(OXI_ND)},
- {"Nl",OXI_IN(OXI_NL)},{"No",OXI_IN(OXI_NO)},{"P",OXI_PUNCTUATION},{"Pc",OXI_IN(OXI_PC)},
- {"Pd",OXI_IN(OXI_PD)},{"Pe",OXI_IN(OXI_PE)},{"Pf",OXI_IN(OXI_PF)},{"Pi",OXI_IN(OXI_PI)},
- {"Po",OXI_IN(OXI_PO)},{"Ps",OXI_IN(OXI_PS)},{"S",OXI_SYMBOLS},{"Sc",OXI_IN(OXI_SC)},{"Sk",OXI_IN(OXI_SK)},
- {"Sm",OXI_IN(OXI_SM)},{"So",OXI_IN(OXI_SO)},{"Z",OXI_SEPARATORS},{"Zl",OXI_IN(OXI_ZL)},
- {"Zp",OXI_IN(OXI_ZP)},{"Zs",OXI_IN(OXI_ZS)},{"C",OXI_OTHERS},{"Cc",OXI_IN(OXI_CC)},{"Cf",OXI_IN(OXI_CF)},
- {"Cn",OXI_IN(OXI_CN)},{"Co",OXI_IN(OXI_CO)},{"Cs",OXI_IN(OXI_CS)},{"Letter",OXI_LETTERS},
- {"Mark",OXI_MARKS},{"Number",OXI_NUMBERS},{"Symbol",OXI_SYMBOLS},{"Separator",OXI_SEPARATORS},
- {"Punctuation",OXI_PUNCTUATION}};
-typedef struct oxi_named_range{
-const char*name;
-uint32_t low,high;}oxi_named_range;
-static const oxi_named_range oxi_named_ranges[]={
-{"Han",0x2E80,0x2E99},{"Han",0x2E9B,0x2EF3},{"Han",0x2F00,0x2FD5},
- {"Han",0x3005,0x3005},{"Han",0x3007,0x3007},{"Han",0x3021,0x3029},
- {"Han",0x3038,0x303B},{"Han",0x3400,0x4DBF},{"Han",0x4E00,0x9FFF},
- {"Han",0xF900,0xFA6D},{"Han",0xFA70,0xFAD9},{"Han",0x16FE2,0x16FE3},
- {"Han",0x16FF0,0x16FF1},{"Han",0x20000,0x2A6DF},{"Han",0x2A700,0x2B739},
- {"Han",0x2B740,0x2B81D},{"Han",0x2B820,0x2CEA1},{"Han",0x2CEB0,0x2EBE0},
- {"Han",0x2EBF0,0x2EE5D},{"Han",0x2F800,0x2FA1D},{"Han",0x30000,0x3134A},
- {"Han",0x31350,0x323AF},{"Hiragana",0x3041,0x3096},{"Hiragana",0x309D,0x309F},
- {"Hiragana",0x1B001,0x1B11F},{"Hiragana",0x1B132,0x1B132},{"Hiragana",0x1B150,0x1B152},
- {"Hiragana",0x1F200,0x1F200},{"Katakana",0x30A1,0x30FA},{"Katakana",0x30FD,0x30FF},
- {"Katakana",0x31F0,0x31FF},{"Katakana",0x32D0,0x32FE},{"Katakana",0x3300,0x3357},
- {"Katakana",0xFF66,0xFF6F},{"Katakana",0xFF71,0xFF9D},{"Hangul",0x1100,0x11FF},
- {"Hangul",0x3131,0x318E},{"Hangul",0xA960,0xA97C},{"Hangul",0xAC00,0xD7A3},
- {"Hangul",0xD7B0,0xD7FB},{"Thai",0xE01,0xE3A},{"Thai",0xE40,0xE5B}};
+const char*names;
+uint32_t categories;
+const char*ranges;
+bool white;}oxi_named_class;
 #define OXI_WORD_KINDS (OXI_LETTERS|OXI_MARKS|OXI_IN(OXI_ND)|OXI_IN(OXI_NL)|OXI_IN(OXI_PC))
-static const uint32_t oxi_more_words[][2]={{0xB2,0xB3},{0xB9,0xB9},{0xBC,0xBE},
- {0x24B6,0x24E9},{0x1F130,0x1F149},{0x1F150,0x1F169},{0x1F170,0x1F189}};
+#define OXI_SEEN \
+~(OXI_IN(OXI_CC)|OXI_IN(OXI_CN)|OXI_IN(OXI_CS)|OXI_SEPARATORS)&(OXI_IN(OXI_CATEGORY_COUNT)-1)
+static const oxi_named_class oxi_named_classes[]={
+{"l letter",OXI_LETTERS,NULL,false},{"ll lowercaseletter",OXI_IN(OXI_LL),NULL,false},
+ {"lm modifierletter",OXI_IN(OXI_LM),NULL,false},{"lo otherletter",OXI_IN(OXI_LO),NULL,false},
+ {"lt titlecaseletter",OXI_IN(OXI_LT),NULL,false},{"lu uppercaseletter",OXI_IN(OXI_LU),NULL,false},
+ {"lc casedletter",OXI_IN(OXI_LL)|OXI_IN(OXI_LT)|OXI_IN(OXI_LU),NULL,false},
+ {"m mark combiningmark",OXI_MARKS,NULL,false},{"mc spacingmark",OXI_IN(OXI_MC),NULL,false},
+ {"me enclosingmark",OXI_IN(OXI_ME),NULL,false},{"mn nonspacingmark",OXI_IN(OXI_MN),NULL,false},
+ {"n number",OXI_NUMBERS,NULL,false},{"nd decimalnumber digit",OXI_IN(OXI_ND),NULL,false},
+ {"nl letternumber",OXI_IN(OXI_NL),NULL,false},{"no othernumber",OXI_IN(OXI_NO),NULL,false},
+ {"p punctuation punct",OXI_PUNCTUATION,NULL,false},{"pc connectorpunctuation",OXI_IN(OXI_PC),NULL,false},
+ {"pd dashpunctuation",OXI_IN(OXI_PD),NULL,false},{"pe closepunctuation",OXI_IN(OXI_PE),NULL,false},
+ {"pf finalpunctuation",OXI_IN(OXI_PF),NULL,false},{"pi initialpunctuation",OXI_IN(OXI_PI),NULL,false},
+ {"po otherpunctuation",OXI_IN(OXI_PO),NULL,false},{"ps openpunctuation",OXI_IN(OXI_PS),NULL,false},
+ {"s symbol",OXI_SYMBOLS,NULL,false},{"sc currencysymbol",OXI_IN(OXI_SC),NULL,false},
+ {"sk modifiersymbol",OXI_IN(OXI_SK),NULL,false},{"sm mathsymbol",OXI_IN(OXI_SM),NULL,false},
+ {"so othersymbol",OXI_IN(OXI_SO),NULL,false},{"z separator",OXI_SEPARATORS,NULL,false},
+ {"zl lineseparator",OXI_IN(OXI_ZL),NULL,false},{"zp paragraphseparator",OXI_IN(OXI_ZP),NULL,false},
+ {"zs spaceseparator",OXI_IN(OXI_ZS),NULL,false},{"c other",OXI_OTHERS,NULL,false},
+ {"cc control cntrl",OXI_IN(OXI_CC),NULL,false},{"cf format",OXI_IN(OXI_CF),NULL,false},
+ {"cn unassigned",OXI_IN(OXI_CN),NULL,false},{"co privateuse",OXI_IN(OXI_CO),NULL,false},
+ {"cs surrogate",OXI_IN(OXI_CS),NULL,false},
+ {"alpha alphabetic",OXI_LETTERS|OXI_IN(OXI_NL),"alphabetic",false},
+ {"alnum",OXI_LETTERS|OXI_IN(OXI_NL)|OXI_IN(OXI_ND),"alphabetic",false},
+ {"upper uppercase",OXI_IN(OXI_LU),"uppercase",false},{"lower lowercase",OXI_IN(OXI_LL),"lowercase",false},
+ {":punct",OXI_PUNCTUATION|OXI_SYMBOLS,NULL,false},{"space whitespace",0,NULL,true},
+ {"blank",OXI_IN(OXI_ZS),"blank",false},{"word",OXI_WORD_KINDS,"word",false},
+ {":word",OXI_WORD_KINDS,"circled",false},{"graph",OXI_SEEN,NULL,false},
+ {"print",(OXI_SEEN)|OXI_IN(OXI_ZS),NULL,false},
+ {"assigned",~OXI_IN(OXI_CN)&(OXI_IN(OXI_CATEGORY_COUNT)-1),NULL,false},};
+static bool oxi_names_have(const char*names,const char*name){
+const size_t length=strlen(name);
+for(const char*at=names;length&&(at=strstr(at,name))!=NULL;at+=length)
+if((at==names||at[-1]==' ')&&(at[length]==' '||at[length]==0))return true;
+return false;}
+static const oxi_named_class*oxi_named_class_of(const char*name){
+for(size_t i=0;i<sizeof oxi_named_classes/sizeof*oxi_named_classes;i++)
+if(oxi_names_have(oxi_named_classes[i].names,name))return&oxi_named_classes[i];
+return NULL;}
+static const oxi_named_range*oxi_named_range_of(const char*name){
+for(size_t i=0;i<sizeof oxi_named_ranges/sizeof*oxi_named_ranges;i++)
+if(strcmp(name,oxi_named_ranges[i].name)==0)return&oxi_named_ranges[i];
+return NULL;}
 static bool oxi_class_has_slow(const oxi_pattern*p,int32_t index,uint32_t code,int depth){
 const oxi_class*c= &p->classes[index];
 bool has=false;
@@ -6817,6 +7108,8 @@ else if(t->categories)
 in=(oxi_category_bit(p->unicode,code)&t->categories)!=0;
 else if(t->white)
 in=oxi_is_white_space(code);
+else if(t->ranges)
+in=oxi_in_ranges(oxi_class_ranges+t->ranges->first,t->ranges->count,code);
 else
 in=code>=t->low&&code<=t->high;
 has=in!=t->negated;}
@@ -6840,7 +7133,7 @@ categories|=t->negated? ~p->classes[t->of].categories:p->classes[t->of].categori
  }else if(t->categories||t->white){
 const uint32_t bits=t->categories?t->categories:OXI_SEPARATORS;
 categories|=t->negated? ~bits:bits;}else{
-c->simple&= !t->negated&&t->high<128;}}
+c->simple&= !t->negated&& !t->ranges&&t->high<128;}}
 c->categories=c->negated? ~categories:categories;
 for(uint32_t code=0;code<128;code++)c->ascii[code]=oxi_class_has_slow(p,index,code,0);}
 static int32_t oxi_class_add(oxi_pattern*p){
@@ -6882,8 +7175,9 @@ for(uint32_t code=low;c->ignore_case&& !status&&code<=high&&code -low<512;code++
 const uint32_t lower=oxi_jinja_to_lower(code),upper=oxi_jinja_to_upper(code);
 if(lower!=code)status=oxi_term_push(list,oxi_range_term(lower,lower));
 if(!status&&upper!=code)status=oxi_term_push(list,oxi_range_term(upper,upper));
-if(!status&&lower=='s')status=oxi_term_push(list,oxi_range_term(0x17F,0x17F));
-if(!status&&lower=='k')status=oxi_term_push(list,oxi_range_term(0x212A,0x212A));}
+for(size_t i=0;i<sizeof oxi_more_cases/sizeof*oxi_more_cases&& !status;i++)
+if(oxi_more_cases[i][0]==code)
+status=oxi_term_push(list,oxi_range_term(oxi_more_cases[i][1],oxi_more_cases[i][1]));}
 return status;}
 static int32_t oxi_class_from(oxi_compiler*c,const oxi_term_list*list,bool negated,int32_t both){
 const int32_t index=oxi_class_add(c->pattern);
@@ -6903,59 +7197,69 @@ const size_t length=strlen(text);
 if(c->length-c->at<length||memcmp(c->text+c->at,text,length)!=0)return false;
 c->at+=length;
 return true;}
-static ox_status oxi_push_property(oxi_compiler*c,oxi_term_list*list,bool negated){
-char name[24]="";
+static ox_status oxi_push_named(oxi_compiler*c,oxi_term_list*list,const char*name,bool negated){
+const oxi_named_class*row=oxi_named_class_of(name);
+const oxi_named_range*ranges=
+ row?(row->ranges?oxi_named_range_of(row->ranges):NULL):oxi_named_range_of(name);
+if(!row&& !ranges)return oxi_pattern_fail(c,"a class of characters that is not known");
+oxi_class_term term=oxi_range_term(0,0);
+term.categories=row?row->categories:0;
+term.white=row&&row->white;
+term.negated=negated;
+if(!ranges)return oxi_term_push(list,term);
+oxi_class_term more=oxi_range_term(0,0),whole=more;
+more.ranges=ranges;
+more.negated= !row&&negated;
+if(!row)return oxi_term_push(list,more);
+oxi_term_list all;
+memset(&all,0,sizeof all);
+term.negated=false;
+ox_status status=oxi_term_push(&all,term);
+if(!status)status=oxi_term_push(&all,more);
+whole.negated=negated;
+whole.of=status? -1:oxi_class_from(c,&all,false,-1);
+oxi_free(all.terms,all.room*sizeof*all.terms);
+if(status)return status;
+return whole.of<0?OX_ERR_NOMEM:oxi_term_push(list,whole);}
+static bool oxi_pattern_name(oxi_compiler*c,char end,char name[32]){
 size_t used=0;
-if(c->at<c->length&&c->text[c->at]=='{'){
+for(;c->at<c->length&&c->text[c->at]!=end;c->at++){
+const char letter=c->text[c->at];
+if(letter==' '||letter=='_'||letter=='-')continue;
+if(used>=31)return false;
+name[used++]=letter>='A'&&letter<='Z'?(char)(letter+32):letter;}
+name[used]=0;
+return true;}
+static ox_status oxi_push_property(oxi_compiler*c,oxi_term_list*list,bool negated){
+char name[32]="";
+if(c->at<c->length&&c->text[c->at]!='{'){
+const char letter=c->text[c->at++];
+name[0]=letter>='A'&&letter<='Z'?(char)(letter+32):letter;
+return oxi_push_named(c,list,name,negated);}
 c->at++;
 if(oxi_pattern_takes(c,"^"))negated= !negated;
 if(!oxi_pattern_takes(c,"Script="))(void)oxi_pattern_takes(c,"Is");
-while(c->at<c->length&&c->text[c->at]!='}'&&used+1<sizeof name)
-name[used++]=c->text[c->at++];
-if(!oxi_pattern_takes(c,"}"))return oxi_pattern_fail(c,"\\p{ without its }");}else if(c->at<c->length){
-name[used++]=c->text[c->at++];}
-name[used]=0;
-oxi_class_term t=oxi_range_term(0,0);
-for(size_t i=0;i<sizeof oxi_named_classes/sizeof*oxi_named_classes;i++)
-if(strcmp(name,oxi_named_classes[i].name)==0)t.categories=oxi_named_classes[i].categories;
-t.negated=negated;
-if(t.categories)return oxi_term_push(list,t);
-oxi_term_list ranges;
-memset(&ranges,0,sizeof ranges);
-ox_status status=OX_OK;
-for(size_t i=0;i<sizeof oxi_named_ranges/sizeof*oxi_named_ranges&& !status;i++)
-if(strcmp(name,oxi_named_ranges[i].name)==0)
-status=oxi_term_push(&ranges,oxi_range_term(oxi_named_ranges[i].low,oxi_named_ranges[i].high));
-if(!status&&ranges.count==0)status=oxi_pattern_fail(c,"a property that is not known");
-t.of=status? -1:oxi_class_from(c,&ranges,false,-1);
-oxi_free(ranges.terms,ranges.room*sizeof*ranges.terms);
-if(status)return status;
-return t.of<0?OX_ERR_NOMEM:oxi_term_push(list,t);}
-static ox_status oxi_push_words(oxi_compiler*c,oxi_term_list*list,bool negated){
-oxi_class_term whole=oxi_range_term(0,0),t=whole;
-oxi_term_list terms;
-memset(&terms,0,sizeof terms);
-t.categories=OXI_WORD_KINDS;
-ox_status status=oxi_term_push(&terms,t);
-for(size_t i=0;i<sizeof oxi_more_words/sizeof*oxi_more_words&& !status;i++)
-status=oxi_term_push(&terms,oxi_range_term(oxi_more_words[i][0],oxi_more_words[i][1]));
-whole.negated=negated;
-whole.of=status? -1:oxi_class_from(c,&terms,false,-1);
-oxi_free(terms.terms,terms.room*sizeof*terms.terms);
-if(status)return status;
-return whole.of<0?OX_ERR_NOMEM:oxi_term_push(list,whole);}
+const bool named=oxi_pattern_name(c,'}',name);
+if(!oxi_pattern_takes(c,"}")|| !named)return oxi_pattern_fail(c,"\\p{ without its }");
+return oxi_push_named(c,list,name,negated);}
 static ox_status oxi_pattern_escape(oxi_compiler*c,oxi_term_list*list,uint32_t*code){
 static const char letters[]="nrtfvae0",values[]="\n\r\t\f\v\a\033";
 if(c->at>=c->length)return oxi_pattern_fail(c,"a backslash at the end");
 const char letter=c->text[c->at++];
-oxi_class_term t=oxi_range_term(0,0);
 *code=UINT32_MAX;
-t.negated=letter=='S'||letter=='D'||letter=='W'||letter=='P'||letter=='H';
-if(letter=='p'||letter=='P')return oxi_push_property(c,list,t.negated);
-if(letter=='s'||letter=='S')t.white=true;
-if(letter=='d'||letter=='D')t.categories=OXI_IN(OXI_ND);
-if(letter=='w'||letter=='W')return oxi_push_words(c,list,t.negated);
-if(t.white||t.categories)return oxi_term_push(list,t);
+static const struct{
+char letter;
+const char*name;
+bool negated;}classes[]={{'s',"space",false},{'S',"space",true},{'d',"nd",false},
+ {'D',"nd",true},{'w',"word",false},{'W',"word",true},
+ {'h',"xdigit",false},{'H',"xdigit",true},{'O',"any",false}};
+if(letter=='p'||letter=='P')return oxi_push_property(c,list,letter=='P');
+for(size_t i=0;i<sizeof classes/sizeof*classes;i++)
+if(classes[i].letter==letter)return oxi_push_named(c,list,classes[i].name,classes[i].negated);
+if(letter=='N'){
+oxi_class_term line=oxi_range_term('\n','\n');
+line.negated=true;
+return oxi_term_push(list,line);}
 const char*found=letter?strchr(letters,letter):NULL;
 if(found){
 *code=(unsigned char)values[found-letters];
@@ -6980,17 +7284,11 @@ c->at--;
 return OX_OK;}
 static ox_status oxi_parse_class(oxi_compiler*c,int32_t*out);
 static ox_status oxi_push_posix(oxi_compiler*c,oxi_term_list*list){
-static const oxi_named_class names[]={{"alpha:]",OXI_LETTERS|OXI_MARKS},{"digit:]",OXI_IN(OXI_ND)},
- {"alnum:]",OXI_LETTERS|OXI_MARKS|OXI_IN(OXI_ND)},{"upper:]",OXI_IN(OXI_LU)},{"lower:]",OXI_IN(OXI_LL)},
- {"punct:]",OXI_PUNCTUATION},{"space:]",0}};
-oxi_class_term t=oxi_range_term(0,0);
-t.negated=oxi_pattern_takes(c,"^");
-for(size_t i=0;i<sizeof names/sizeof*names;i++){
-if(!oxi_pattern_takes(c,names[i].name))continue;
-t.categories=names[i].categories;
-t.white=t.categories==0;
-return oxi_term_push(list,t);}
-return oxi_pattern_fail(c,"a class [:..:] that is not known");}
+char name[33]=":";
+const bool negated=oxi_pattern_takes(c,"^");
+if(!oxi_pattern_name(c,':',name +1)|| !oxi_pattern_takes(c,":]"))
+return oxi_pattern_fail(c,"[: without its :]");
+return oxi_push_named(c,list,oxi_named_class_of(name)?name:name +1,negated);}
 static ox_status oxi_parse_term(oxi_compiler*c,oxi_term_list*list){
 uint32_t low=0,high=0;
 ox_status status=OX_OK;
@@ -7067,8 +7365,72 @@ ox_status status=oxi_parse_choice(c,out);
 c->depth--;
 if(!status&& !oxi_pattern_takes(c,")"))status=oxi_pattern_fail(c,"( without its )");
 return status;}
+static int32_t oxi_tree_length(const oxi_compiler*c,int32_t tree,int depth){
+const oxi_tree*t= &c->trees[tree];
+int32_t length=0;
+if(depth>2*OXI_PATTERN_DEPTH||(t->repeats&&t->min!=t->max))return-1;
+if(t->kind==OXI_TREE_CLASS)return t->repeats?t->min:1;
+if(t->kind==OXI_TREE_LOOK||t->kind==OXI_TREE_EDGE)return 0;
+for(int32_t i=t->child;i>=0;i=c->trees[i].sibling){
+const int32_t more=oxi_tree_length(c,i,depth+1);
+if(more<0||length>OXI_PATTERN_COUNTED)return-1;
+if(t->kind==OXI_TREE_CHOICE&&i!=t->child&&more!=length)return-1;
+length=t->kind==OXI_TREE_CHOICE?more:length+more;}
+return t->repeats?length*t->min:length;}
+static ox_status oxi_parse_behind(oxi_compiler*c,int32_t choice,bool negated,int32_t*out){
+const int32_t all=oxi_tree_add(c,negated?OXI_TREE_SEQUENCE:OXI_TREE_CHOICE);
+int32_t last= -1,next=c->trees[choice].child;
+if(all<0)return OX_ERR_NOMEM;
+while(next>=0){
+const int32_t body=next,length=oxi_tree_length(c,body,0);
+if(length<0)return oxi_pattern_fail(c,"a look behind at any number of characters");
+const int32_t look=oxi_tree_add(c,OXI_TREE_LOOK);
+if(look<0)return OX_ERR_NOMEM;
+next=c->trees[body].sibling;
+c->trees[body].sibling= -1;
+c->trees[look].child=body;
+c->trees[look].negated=negated;
+c->trees[look].min=length;
+if(last<0)
+c->trees[all].child=look;
+else
+c->trees[last].sibling=look;
+last=look;}
+*out=all;
+return OX_OK;}
+static ox_status oxi_parse_atomic(oxi_compiler*c,int32_t body,int32_t*out){
+*out=oxi_tree_add(c,OXI_TREE_ATOMIC);
+if(*out<0)return OX_ERR_NOMEM;
+c->trees[*out].child=body;
+return OX_OK;}
+static bool oxi_parse_options(oxi_compiler*c,bool*group){
+const size_t start=c->at;
+bool value=true,ignore_case=c->ignore_case,dot_all=c->dot_all,extended=c->extended;
+if(!oxi_pattern_takes(c,"?"))return false;
+for(;c->at<c->length;c->at++){
+const char letter=c->text[c->at];
+if(letter=='-')value=false;
+if(letter=='i')ignore_case=value;
+if(letter=='m'||letter=='s')dot_all=value;
+if(letter=='x')extended=value;
+if(!letter|| !strchr("-imsx",letter))break;}
+*group=oxi_pattern_takes(c,":");
+if(!*group&& !oxi_pattern_takes(c,")")){
+c->at=start;
+return false;}
+c->ignore_case=ignore_case;
+c->dot_all=dot_all;
+c->extended=extended;
+return true;}
+static bool oxi_parse_group_name(oxi_compiler*c){
+const size_t start=c->at;
+if(oxi_pattern_takes(c,"?<")||oxi_pattern_takes(c,"?P<")){
+while(c->at<c->length&&c->text[c->at]!='>'&&c->text[c->at]!=')')c->at++;
+if(oxi_pattern_takes(c,">"))return true;}
+c->at=start;
+return false;}
 static ox_status oxi_parse_group(oxi_compiler*c,int32_t*out){
-const bool before=c->ignore_case;
+const bool ignore_case=c->ignore_case,dot_all=c->dot_all,extended=c->extended;
 const bool ahead=oxi_pattern_takes(c,"?=")||oxi_pattern_takes(c,"?!");
 const bool behind= !ahead&&(oxi_pattern_takes(c,"?<=")||oxi_pattern_takes(c,"?<!"));
 if(ahead||behind){
@@ -7076,38 +7438,65 @@ const bool negated=c->text[c->at-1]=='!';
 int32_t body;
 const ox_status status=oxi_parse_group_body(c,&body);
 if(status)return status;
+const int32_t choice=body;
 for(int i=0;i<2&&behind;i++){
 const oxi_tree*t= &c->trees[body];
 if(t->kind!=OXI_TREE_CLASS&& !t->repeats&&t->child>=0&&c->trees[t->child].sibling<0)
 body=t->child;}
-if(behind&&(c->trees[body].kind!=OXI_TREE_CLASS||c->trees[body].repeats))
-return oxi_pattern_fail(c,"a look behind at more than one character");
+const bool one=c->trees[body].kind==OXI_TREE_CLASS&& !c->trees[body].repeats;
+if(behind&& !one)return oxi_parse_behind(c,choice,negated,out);
 const int32_t look=oxi_tree_add(c,OXI_TREE_LOOK);
 if(look<0)return OX_ERR_NOMEM;
-c->trees[look].child=body;
+c->trees[look].child=behind?body:choice;
 c->trees[look].negated=negated;
 c->trees[look].behind=behind;
+c->trees[look].min=0;
 *out=look;
 return OX_OK;}
-if(oxi_pattern_takes(c,"?i)")){
-c->ignore_case=true;
+if(oxi_pattern_takes(c,"?#")){
+while(c->at<c->length&&c->text[c->at]!=')')c->at++;
+*out=oxi_tree_add(c,OXI_TREE_EMPTY);
+if(!oxi_pattern_takes(c,")"))return oxi_pattern_fail(c,"( without its )");
+return*out<0?OX_ERR_NOMEM:OX_OK;}
+const bool atomic=oxi_pattern_takes(c,"?>");
+bool group=true;
+if(!atomic&& !oxi_parse_group_name(c)&& !oxi_parse_options(c,&group)&&c->at<c->length&&c->text[c->at]=='?')
+return oxi_pattern_fail(c,"a kind of group that is not known");
+if(!group){
 *out=oxi_tree_add(c,OXI_TREE_EMPTY);
 return*out<0?OX_ERR_NOMEM:OX_OK;}
-if(oxi_pattern_takes(c,"?i:"))
-c->ignore_case=true;
-else if(oxi_pattern_takes(c,"?-i:"))
-c->ignore_case=false;
-else if(!oxi_pattern_takes(c,"?:")&&c->at<c->length&&c->text[c->at]=='?')
-return oxi_pattern_fail(c,"a kind of group that is not known");
 const ox_status status=oxi_parse_group_body(c,out);
-c->ignore_case=before;
-return status;}
+c->ignore_case=ignore_case;
+c->dot_all=dot_all;
+c->extended=extended;
+return status|| !atomic?status:oxi_parse_atomic(c,*out,out);}
 static ox_status oxi_parse_edge(oxi_compiler*c,oxi_step_kind kind,bool negated,int32_t*out){
 *out=oxi_tree_add(c,OXI_TREE_EDGE);
 if(*out<0)return OX_ERR_NOMEM;
 c->trees[*out].edge=(uint8_t)kind;
 c->trees[*out].negated=negated;
 return OX_OK;}
+typedef struct oxi_edge_row{
+const char*text;
+oxi_step_kind kind;
+bool negated;}oxi_edge_row;
+static const oxi_edge_row oxi_edges[]={
+{"^",OXI_STEP_LINE_START,false},{"$",OXI_STEP_LINE_END,false},{"\\A",OXI_STEP_START,false},
+ {"\\z",OXI_STEP_END,false},{"\\Z",OXI_STEP_LAST_LINE,false},{"\\b",OXI_STEP_WORD_EDGE,false},
+ {"\\B",OXI_STEP_WORD_EDGE,true},};
+static ox_status oxi_parse_choice(oxi_compiler*c,int32_t*out);
+static ox_status oxi_parse_line_break(oxi_compiler*c,int32_t*out){
+static const char text[]="(?>\r\n|[\n-\r\\x{85}\\x{2028}\\x{2029}])";
+const char*const outer=c->text;
+const size_t length=c->length,at=c->at;
+c->text=text;
+c->length=sizeof text-1;
+c->at=0;
+const ox_status status=oxi_parse_choice(c,out);
+c->text=outer;
+c->length=length;
+c->at=at;
+return status;}
 static ox_status oxi_parse_atom(oxi_compiler*c,int32_t*out){
 oxi_term_list list;
 uint32_t code=UINT32_MAX;
@@ -7115,12 +7504,10 @@ int32_t index= -1;
 ox_status status=OX_OK;
 memset(&list,0,sizeof list);
 if(oxi_pattern_takes(c,"("))return oxi_parse_group(c,out);
-if(oxi_pattern_takes(c,"^")||oxi_pattern_takes(c,"\\A"))
-return oxi_parse_edge(c,OXI_STEP_START,false,out);
-if(oxi_pattern_takes(c,"$")||oxi_pattern_takes(c,"\\z")||oxi_pattern_takes(c,"\\Z"))
-return oxi_parse_edge(c,OXI_STEP_END,false,out);
-if(oxi_pattern_takes(c,"\\b"))return oxi_parse_edge(c,OXI_STEP_WORD_EDGE,false,out);
-if(oxi_pattern_takes(c,"\\B"))return oxi_parse_edge(c,OXI_STEP_WORD_EDGE,true,out);
+for(size_t i=0;i<sizeof oxi_edges/sizeof*oxi_edges;i++)
+if(oxi_pattern_takes(c,oxi_edges[i].text))
+return oxi_parse_edge(c,oxi_edges[i].kind,oxi_edges[i].negated,out);
+if(oxi_pattern_takes(c,"\\R"))return oxi_parse_line_break(c,out);
 if(strchr("*+?{",c->text[c->at])&&c->text[c->at]&&c->text[c->at]!='{')
 return oxi_pattern_fail(c,"a quantifier of nothing");
 if(oxi_pattern_takes(c,"[")){
@@ -7129,7 +7516,7 @@ bool negated=false;
 if(oxi_pattern_takes(c,"\\")){
 status=oxi_pattern_escape(c,&list,&code);}else if(oxi_pattern_takes(c,".")){
 negated=true;
-status=oxi_term_push(&list,oxi_range_term('\n','\n'));}else{
+if(!c->dot_all)status=oxi_term_push(&list,oxi_range_term('\n','\n'));}else{
 code=oxi_utf8_code(c->text,c->length,&c->at);}
 if(!status&&code!=UINT32_MAX)status=oxi_push_range(c,&list,code,code);
 if(!status)index=oxi_class_from(c,&list,negated,-1);
@@ -7157,9 +7544,10 @@ if(!comma)*max= *min;
 if((low||high)&&oxi_pattern_takes(c,"}"))return true;}
 c->at=start;
 return false;}
-static ox_status oxi_parse_quantifier(oxi_compiler*c,int32_t*tree){
+static ox_status oxi_parse_quantifier(oxi_compiler*c,int32_t*tree,bool*found){
 int32_t min=0,max= -1;
 bool counts=false;
+*found=false;
 if(oxi_pattern_takes(c,"?"))
 max=1;
 else if(oxi_pattern_takes(c,"+"))
@@ -7168,37 +7556,54 @@ else if(!oxi_pattern_takes(c,"*")){
 if(!oxi_parse_counts(c,&min,&max))return OX_OK;
 counts=true;}
 if(max>=0&&max<min)return oxi_pattern_fail(c,"a quantifier whose most is less than its least");
+*found=true;
 c->counted+=max>=0?max:min;
 if(c->counted>OXI_PATTERN_COUNTED)return oxi_pattern_fail(c,"quantifiers that count too far");
 const int32_t made=oxi_tree_add(c,OXI_TREE_SEQUENCE);
 if(made<0)return OX_ERR_NOMEM;
 oxi_tree*t= &c->trees[made];
 const oxi_tree*child= &c->trees[*tree];
-if(child->kind==OXI_TREE_LOOK||child->kind==OXI_TREE_EDGE)
-return oxi_pattern_fail(c,"a quantifier of a place");
 t->repeats=true;
 t->min=min;
 t->max=max;
 t->mode=OXI_GREEDY;
-if(oxi_pattern_takes(c,"?"))t->mode=OXI_LAZY;
-if(!counts&&oxi_pattern_takes(c,"+"))t->mode=OXI_POSSESSIVE;
-if(c->at<c->length&&strchr("*+?",c->text[c->at]))
-return oxi_pattern_fail(c,"a quantifier of a quantifier");
-if(child->kind==OXI_TREE_CLASS){
+if(!(counts&&min==max)&&oxi_pattern_takes(c,"?"))
+t->mode=OXI_LAZY;
+else if(!counts&&oxi_pattern_takes(c,"+"))
+t->mode=OXI_POSSESSIVE;
+if(child->kind==OXI_TREE_CLASS&& !child->repeats){
 t->kind=OXI_TREE_CLASS;
-t->class_index=child->class_index;}else{
-t->child= *tree;
-if(t->mode==OXI_POSSESSIVE)return oxi_pattern_fail(c,"a possessive group");}
+t->class_index=child->class_index;
 *tree=made;
 return OX_OK;}
+const bool possessive=t->mode==OXI_POSSESSIVE;
+t->child= *tree;
+*tree=made;
+if(!possessive)return OX_OK;
+t->mode=OXI_GREEDY;
+return oxi_parse_atomic(c,made,tree);}
+static void oxi_pattern_skip(oxi_compiler*c){
+while(c->extended&&c->at<c->length&&c->text[c->at]){
+if(c->text[c->at]=='#')
+while(c->at<c->length&&c->text[c->at]!='\n')c->at++;
+else if(strchr(" \t\n\v\f\r",c->text[c->at]))
+c->at++;
+else
+return;}}
 static ox_status oxi_parse_sequence(oxi_compiler*c,int32_t*out){
 const int32_t sequence=oxi_tree_add(c,OXI_TREE_SEQUENCE);
 int32_t last= -1;
 if(sequence<0)return OX_ERR_NOMEM;
-while(c->at<c->length&&c->text[c->at]!='|'&&c->text[c->at]!=')'){
+for(;;){
 int32_t item= -1;
+bool more=true;
+oxi_pattern_skip(c);
+if(c->at>=c->length||c->text[c->at]=='|'||c->text[c->at]==')')break;
 ox_status status=oxi_parse_atom(c,&item);
-if(!status)status=oxi_parse_quantifier(c,&item);
+for(int i=0;more&& !status;i++){
+oxi_pattern_skip(c);
+if(i==OXI_PATTERN_DEPTH)return oxi_pattern_fail(c,"quantifiers of quantifiers");
+status=oxi_parse_quantifier(c,&item,&more);}
 if(status)return status;
 if(last<0)
 c->trees[sequence].child=item;
@@ -7208,7 +7613,7 @@ last=item;}
 *out=sequence;
 return OX_OK;}
 static ox_status oxi_parse_choice(oxi_compiler*c,int32_t*out){
-const bool ignore_case=c->ignore_case;
+const bool ignore_case=c->ignore_case,dot_all=c->dot_all,extended=c->extended;
 const int32_t choice=oxi_tree_add(c,OXI_TREE_CHOICE);
 int32_t last= -1;
 if(choice<0)return OX_ERR_NOMEM;
@@ -7222,6 +7627,8 @@ else
 c->trees[last].sibling=item;
 last=item;}while(oxi_pattern_takes(c,"|"));
 c->ignore_case=ignore_case;
+c->dot_all=dot_all;
+c->extended=extended;
 *out=choice;
 return OX_OK;}
 static int32_t oxi_step_add(oxi_pattern*p,oxi_step_kind kind,int32_t next){
@@ -7242,8 +7649,8 @@ static bool oxi_tree_may_be_empty(const oxi_compiler*c,int32_t tree){
 const oxi_tree*t= &c->trees[tree];
 if(t->repeats&&t->min==0)return true;
 if(t->kind==OXI_TREE_CLASS)return false;
-if(t->kind!=OXI_TREE_SEQUENCE&&t->kind!=OXI_TREE_CHOICE)return true;
-bool empty=t->kind==OXI_TREE_SEQUENCE;
+if(t->kind!=OXI_TREE_SEQUENCE&&t->kind!=OXI_TREE_CHOICE&&t->kind!=OXI_TREE_ATOMIC)return true;
+bool empty=t->kind!=OXI_TREE_CHOICE;
 for(int32_t i=t->child;i>=0;i=c->trees[i].sibling){
 const bool may=oxi_tree_may_be_empty(c,i);
 if(t->kind==OXI_TREE_CHOICE?may: !may)return may;}
@@ -7264,9 +7671,7 @@ return step;}
 static int32_t oxi_emit_repeated(oxi_compiler*c,const oxi_tree*t,int32_t next){
 const bool lazy=t->mode==OXI_LAZY;
 if(t->max<0){
-if(oxi_tree_may_be_empty(c,t->child)){
-(void)oxi_pattern_fail(c,"a group without end that may match nothing");
-return-1;}
+c->pattern->loops|=oxi_tree_may_be_empty(c,t->child);
 const int32_t loop=oxi_step_add(c->pattern,OXI_STEP_CHOICE,next);
 const int32_t body=loop<0? -1:oxi_emit(c,t->child,loop);
 if(body<0)return-1;
@@ -7290,7 +7695,14 @@ const int32_t body=match<0? -1:oxi_emit(c,t->child,match);
 const int32_t step=body<0? -1:oxi_step_add(c->pattern,OXI_STEP_LOOK,next);
 if(step<0)return-1;
 c->pattern->steps[step].other=body;
+c->pattern->steps[step].min=t->min;
 c->pattern->steps[step].negated=t->negated;
+return step;}
+static int32_t oxi_emit_atomic(oxi_compiler*c,const oxi_tree*t,int32_t next){
+const int32_t match=oxi_step_add(c->pattern,OXI_STEP_MATCH,-1);
+const int32_t body=match<0? -1:oxi_emit(c,t->child,match);
+const int32_t step=body<0? -1:oxi_step_add(c->pattern,OXI_STEP_ATOMIC,next);
+if(step>=0)c->pattern->steps[step].other=body;
 return step;}
 static int32_t oxi_emit(oxi_compiler*c,int32_t tree,int32_t next){
 const oxi_tree t=c->trees[tree];
@@ -7315,7 +7727,8 @@ list[count++]=i;}
 step=oxi_emit(c,list[count-1],next);
 for(int i=count-2;i>=0&&step>=0;i--)
 step=oxi_emit_choice(c,oxi_emit(c,list[i],next),step,false);}else if(t.kind==OXI_TREE_LOOK){
-step=oxi_emit_look(c,&t,next);}else if(t.kind==OXI_TREE_EDGE){
+step=oxi_emit_look(c,&t,next);}else if(t.kind==OXI_TREE_ATOMIC){
+step=oxi_emit_atomic(c,&t,next);}else if(t.kind==OXI_TREE_EDGE){
 step=oxi_step_add(c->pattern,(oxi_step_kind)t.edge,next);
 if(step>=0)c->pattern->steps[step].negated=t.negated;}
 return step;}
@@ -7327,6 +7740,7 @@ if(s->kind==OXI_STEP_CHOICE){
 if(oxi_first_bytes(p,s->next,bit,budget))return true;
 step=s->other;
 continue;}
+if(s->kind==OXI_STEP_ATOMIC&& !oxi_first_bytes(p,s->other,bit,budget))return false;
 if(s->kind==OXI_STEP_RUN){
 for(int b=0;b<128;b++)
 if(p->classes[s->class_index].ascii[b])p->first[b]|=bit;
@@ -7441,15 +7855,21 @@ if(!oxi_class_has(s->pattern,index,oxi_utf8_code(s->text,s->length,&next)))break
 at=next;}
 if(taken<INT32_MAX)taken++;}
 *count=taken;
+s->matcher->steps+=(uint32_t)taken/8;
 return at;}
 static bool oxi_match_is_word(const oxi_match*s,size_t at){
 const uint32_t code=oxi_utf8_code(s->text,s->length,&at);
-for(size_t i=0;i<sizeof oxi_more_words/sizeof*oxi_more_words;i++)
-if(code>=oxi_more_words[i][0]&&code<=oxi_more_words[i][1])return true;
-return(oxi_category_bit(s->pattern->unicode,code)&OXI_WORD_KINDS)!=0;}
+if(code<128||(oxi_category_bit(s->pattern->unicode,code)&OXI_WORD_KINDS))
+return(oxi_category_bit(s->pattern->unicode,code)&OXI_WORD_KINDS)!=0;
+const oxi_named_range*more=oxi_named_range_of("word");
+return oxi_in_ranges(oxi_class_ranges+more->first,more->count,code);}
 static bool oxi_match_edge(const oxi_match*s,const oxi_step*step,size_t at){
+const bool ends=at==s->length,line= !ends&&s->text[at]=='\n';
 if(step->kind==OXI_STEP_START)return at==0;
-if(step->kind==OXI_STEP_END)return at==s->length;
+if(step->kind==OXI_STEP_END)return ends;
+if(step->kind==OXI_STEP_LINE_START)return at==0||(!ends&&s->text[at-1]=='\n');
+if(step->kind==OXI_STEP_LINE_END)return ends||line;
+if(step->kind==OXI_STEP_LAST_LINE)return ends||(line&&at+1==s->length);
 if(step->kind==OXI_STEP_BEFORE){
 size_t before=at?oxi_step_back(s->text,at):0;
 const bool has=at&&oxi_class_has(s->pattern,step->class_index,oxi_utf8_code(s->text,s->length,&before));
@@ -7461,12 +7881,21 @@ static bool oxi_match_steps(oxi_match*s,int32_t step,size_t at,size_t*end,int de
 static bool oxi_match_look(oxi_match*s,const oxi_step*step,size_t at,int depth){
 size_t end;
 const oxi_step*body= &s->pattern->steps[step->other];
+s->matcher->steps+=(uint32_t)step->min/8;
+for(int32_t i=0;i<step->min;i++){
+if(at==0)return step->negated;
+at=oxi_step_back(s->text,at);}
 if(body->kind==OXI_STEP_RUN&&body->min==1&&s->pattern->steps[body->next].kind==OXI_STEP_MATCH){
 int32_t count;
 (void)oxi_match_run(s,body->class_index,at,1,&count);
 return(count==1)!=step->negated;}
 if(depth>OXI_PATTERN_DEPTH)return false;
 return oxi_match_steps(s,step->other,at,&end,depth+1)!=step->negated;}
+static bool oxi_match_atomic(oxi_match*s,const oxi_step*step,size_t*at,int depth){
+size_t end;
+if(depth>OXI_PATTERN_DEPTH|| !oxi_match_steps(s,step->other,*at,&end,depth+1))return false;
+*at=end;
+return true;}
 static size_t oxi_match_take(oxi_match*s,const oxi_step*step,size_t at){
 int32_t count=0;
 const size_t low=oxi_match_run(s,step->class_index,at,step->min,&count);
@@ -7526,6 +7955,7 @@ if(goes_on)at=next;
 break;}
 case OXI_STEP_CHOICE:goes_on=oxi_match_push(s,step->other,-1,at,0);break;
 case OXI_STEP_LOOK:goes_on=oxi_match_look(s,step,at,depth);break;
+case OXI_STEP_ATOMIC:goes_on=oxi_match_atomic(s,step,&at,depth);break;
 default:goes_on=oxi_match_edge(s,step,at);break;}}
 if(m->status){
 m->frame_count=base;
@@ -7567,6 +7997,7 @@ s.pattern=pattern;
 s.matcher=matcher;
 s.text=text;
 s.length=length;
+if(pattern->loops&& !matcher->failed&& !oxi_matcher_remember(&s))return false;
 for(size_t at=from;at<=length;){
 const unsigned char byte=at<length?(unsigned char)text[at]:0;
 const uint64_t which=at==length?(pattern->anchored?pattern->first[128]:0)
@@ -7740,6 +8171,7 @@ oxi_token*token= &tokens->list[tokens->count++];
 token->id=id;
 token->from=from;
 token->to=to;
+token->leading=token->trailing=OXI_BY_ID;
 return OX_OK;}
 static ox_status oxi_token_push(oxi_flow*work,int32_t id,size_t start,size_t end){
 const oxi_text*text= &work->text;
@@ -7748,6 +8180,13 @@ if(text->from)return oxi_token_push_place(work,id,text->from[start],text->to[end
 while(start>0&&((unsigned char)text->bytes[start]&0xC0)==0x80)start--;
 while(end<text->length&&((unsigned char)text->bytes[end]&0xC0)==0x80)end++;
 return oxi_token_push_place(work,id,(uint32_t)(text->base +start),(uint32_t)(text->base +end));}
+static ox_status oxi_token_push_own(oxi_flow*work,int32_t id,size_t start,size_t end){
+const ox_status status=oxi_token_push(work,id,start,end);
+if(status|| !work->places||end<=start)return status;
+oxi_token*token= &work->tokens.list[work->tokens.count-1];
+token->leading=oxi_count_blanks(work->text.bytes+start,end-start,false);
+token->trailing=oxi_count_blanks(work->text.bytes+start,end-start,true);
+return OX_OK;}
 static void*oxi_work_scratch(oxi_flow*work,size_t bytes){
 void*grown=oxi_grow(work->scratch,&work->scratch_bytes,bytes?bytes:1,1,false);
 if(grown)work->scratch=grown;
@@ -7810,12 +8249,23 @@ for(size_t i=0;i<text->length;i++)
 if((unsigned char)text->bytes[i]>=128)return false;
 return true;}
 typedef struct oxi_form_char{
-uint32_t code,from,to;
+uint32_t code;
+int32_t more;
 uint8_t combining;}oxi_form_char;
 typedef struct oxi_form_chars{
 oxi_form_char*list;
-size_t count,room;}oxi_form_chars;
-static ox_status oxi_put_parts(const oxi_unicode*u,oxi_form_chars*parts,bool compose,oxi_buffer*out){
+size_t count,room;
+size_t source;
+oxi_char taken;}oxi_form_chars;
+static oxi_char oxi_form_take(oxi_form_chars*parts,const oxi_text*text,int32_t more){
+oxi_char first=parts->taken;
+for(int32_t i=0;i<=more&&parts->source<text->length;i++){
+parts->taken=oxi_char_at(text,parts->source);
+if(i==0)first=parts->taken;
+parts->source=parts->taken.end;}
+return first;}
+static ox_status oxi_put_parts(const oxi_unicode*u,oxi_form_chars*parts,const oxi_text*text,
+ bool compose,oxi_buffer*out){
 ox_status status=OX_OK;
 size_t marks=0;
 for(size_t i=0;i<parts->count;i++)marks+=parts->list[i].combining!=0;
@@ -7841,12 +8291,14 @@ const oxi_form_char part=parts->list[i];
 const bool blocked=kept>1&&(last==0||last>=part.combining);
 const uint32_t made=blocked||parts->list[0].combining?0:oxi_compose(u,parts->list[0].code,part.code);
 if(made){
-parts->list[0].code=made;}else{
+parts->list[0].code=made;
+parts->list[0].more +=part.more +1;}else{
 last=part.combining;
 parts->list[kept++]=part;}}
 if(!compose)kept=parts->count;
-for(size_t i=0;i<kept&& !status;i++)
-status=oxi_put_code(out,parts->list[i].code,parts->list[i].from,parts->list[i].to);
+for(size_t i=0;i<kept&& !status;i++){
+const oxi_char from=oxi_form_take(parts,text,parts->list[i].more);
+status=oxi_put_code(out,parts->list[i].code,from.from,from.to);}
 parts->count=0;
 return status;}
 static bool oxi_joins(const oxi_unicode*u,const oxi_form_chars*parts,uint32_t code){
@@ -7864,23 +8316,23 @@ const oxi_char c=oxi_char_at(&text,at);
 uint32_t codes[OXI_MOST_PARTS];
 const size_t count=oxi_decompose(u,c.code,compatible,codes);
 for(size_t i=0;i<count&& !status;i++){
-const uint8_t combining=codes[i]<0x300?0:oxi_property_of(&u->combining,codes[i]);
+const uint8_t combining=oxi_combining_of(u,codes[i]);
 if(combining==0&&parts.count>0&& !(compose&&oxi_joins(u,&parts,codes[i])))
-status=oxi_put_parts(u,&parts,compose,out);
+status=oxi_put_parts(u,&parts,&text,compose,out);
 void*grown=oxi_grow(parts.list,&parts.room,parts.count+1,sizeof*parts.list,false);
 if(!grown)status=OX_ERR_NOMEM;
 if(status)break;
 parts.list=(oxi_form_char*)grown;
 oxi_form_char*part= &parts.list[parts.count++];
 part->code=codes[i];
-part->from=c.from;
-part->to=c.to;
+part->more=i? -1:0;
 part->combining=combining;
 if(combining==0&&parts.count==2){
 parts.list[0].code=oxi_compose(u,parts.list[0].code,codes[i]);
+parts.list[0].more +=part->more +1;
 parts.count=1;}}
 at=c.end;}
-if(!status)status=oxi_put_parts(u,&parts,compose,out);
+if(!status)status=oxi_put_parts(u,&parts,&text,compose,out);
 oxi_free(parts.list,parts.room*sizeof*parts.list);
 oxi_put_end(work,out);
 return status;}
@@ -7913,6 +8365,9 @@ return status;}
 static size_t oxi_char_lower(const oxi_unicode*u,uint32_t code,uint32_t out[3]){
 (void)u;
 out[0]=oxi_jinja_to_lower(code);
+for(size_t i=0;i<sizeof oxi_newer_lower/sizeof*oxi_newer_lower;i++)
+if(code>=oxi_newer_lower[i][0]&&code<=oxi_newer_lower[i][1])
+out[0]=code +oxi_newer_lower[i][2];
 if(code!=0x130)return 1;
 out[0]='i';
 out[1]=0x307;
@@ -8088,28 +8543,51 @@ if(!(oxi_category_bit(u,c.code)&OXI_MARKS)&&c.code!=0x200C&&c.code!=0x200D&&
 break;
 end=c.end;}
 return end;}
+typedef struct oxi_pending{
+oxi_form_chars taken;
+oxi_form_char last;}oxi_pending;
+static ox_status oxi_put_next(oxi_pending*p,const oxi_text*text,uint32_t code,int32_t more,oxi_buffer*out){
+const oxi_form_char last=p->last;
+p->last.code=code;
+p->last.more=more;
+if(last.code==UINT32_MAX)return OX_OK;
+const oxi_char from=oxi_form_take(&p->taken,text,last.more);
+return oxi_put_code(out,last.code,from.from,from.to);}
+static ox_status oxi_put_instead(oxi_pending*p,const oxi_text*text,int32_t old,const char*made,
+ size_t length,oxi_buffer*out){
+ox_status status=OX_OK;
+int32_t count=0;
+for(size_t at=0;at<length&& !status;count++){
+const uint32_t code=oxi_utf8_code(made,length,&at);
+status=oxi_put_next(p,text,code,count<old?0: -1,out);}
+if(count<old&&p->last.code!=UINT32_MAX)p->last.more +=old-count;
+return status;}
 static ox_status oxi_normalize_precompiled(const oxi_pipe_step*step,oxi_flow*work){
 const oxi_unicode*u= &work->tokenizer->unicode;
 const oxi_text text=work->text;
 oxi_charsmap map;
 if(!oxi_charsmap_of(step->text,step->text_length,&map))return OX_OK;
 oxi_buffer*out=oxi_put_begin(work);
+oxi_pending pending;
+memset(&pending,0,sizeof pending);
+pending.last.code=UINT32_MAX;
 ox_status status=OX_OK;
 for(size_t at=0;at<text.length&& !status;){
 const size_t end=oxi_grapheme_end(u,&text,at);
 const char*made;
 size_t made_length;
 if(end-at<6&&oxi_charsmap_find(&map,text.bytes+at,end-at,false,&made,&made_length)){
-const oxi_char c=oxi_char_at(&text,at);
-status=oxi_put(out,made,made_length,c.from,c.to);
-at=end;}
+int32_t old=0;
+for(;at<end;old++)(void)oxi_utf8_code(text.bytes,text.length,&at);
+status=oxi_put_instead(&pending,&text,old,made,made_length,out);}
 while(at<end&& !status){
 const oxi_char c=oxi_char_at(&text,at);
-if(!oxi_charsmap_find(&map,text.bytes+at,c.end-at,false,&made,&made_length)){
-made=text.bytes+at;
-made_length=c.end-at;}
-status=oxi_put(out,made,made_length,c.from,c.to);
+if(oxi_charsmap_find(&map,text.bytes+at,c.end-at,false,&made,&made_length))
+status=oxi_put_instead(&pending,&text,1,made,made_length,out);
+else
+status=oxi_put_next(&pending,&text,c.code,0,out);
 at=c.end;}}
+if(!status)status=oxi_put_next(&pending,&text,UINT32_MAX,0,out);
 oxi_put_end(work,out);
 return status;}
 static ox_status oxi_normalize_unigram(const oxi_pipe_step*step,oxi_flow*work){
@@ -8118,13 +8596,11 @@ const oxi_text text=work->text;
 const bool merge=(step->options&OXI_REMOVE_EXTRA_SPACES)!=0;
 const bool prefix=(step->options&OXI_ADD_PREFIX_SPACE)!=0;
 const char*space=step->options&OXI_ESCAPE_SPACES?escaped:" ";
-const oxi_trie*user= &work->tokenizer->markers[0];
 oxi_charsmap map;
 const bool has_map=oxi_charsmap_of(step->text,step->text_length,&map);
 oxi_buffer*out=oxi_put_begin(work);
 bool prepended=false,inside=false;
 ox_status status=OX_OK;
-(void)user;
 for(size_t at=0;at<text.length&& !status;){
 const oxi_char c=oxi_char_at(&text,at);
 const char*made=text.bytes+at;
@@ -8143,6 +8619,8 @@ inside= !blank;
 if(!status&& !blank)status=oxi_put(out,made +i,1,c.from,c.to);
 if(!status&&blank&& !merge)status=oxi_put(out,space,strlen(space),c.from,c.to);}
 at+=used;}
+if(!status&&prefix&& !prepended&& !merge&&out->length>0)
+status=oxi_put(out,space,strlen(space),(uint32_t)text.length,(uint32_t)text.length);
 oxi_put_end(work,out);
 return status;}
 static size_t oxi_char_gguf(const oxi_unicode*u,uint32_t code,uint32_t out[3]){
@@ -8324,7 +8802,8 @@ return status?status:oxi_split_by_char(step,work,oxi_test_punctuation,OXI_ISOLAT
 static bool oxi_test_alone(const oxi_flow*work,const oxi_pipe_step*step,uint32_t code){
 const uint32_t bit=oxi_category_bit(&work->tokenizer->unicode,code);
 (void)step;
-return(bit&OXI_PUNCTUATION)||(code<0x7F&&(bit&OXI_SYMBOLS))||oxi_is_ideograph(code);}
+return((bit&OXI_PUNCTUATION)&& !OXI_OLDER(gguf,code))||(code<0x7F&&(bit&OXI_SYMBOLS))||
+ oxi_is_ideograph(code);}
 static ox_status oxi_pre_bert_gguf(const oxi_pipe_step*step,oxi_flow*work){
 const ox_status status=oxi_split_by_char(step,work,oxi_test_space,OXI_REMOVED);
 return status?status:oxi_split_by_char(step,work,oxi_test_alone,OXI_ISOLATED);}
@@ -8544,22 +9023,30 @@ for(size_t i=best+1;i+1<count;i++)merge[i]=merge[i+1];
 if(best>0)merge[best-1]=oxi_merge_find(model,symbols[best-1].id,symbols[best].id);
 if(best+1<count)merge[best]=oxi_merge_find(model,symbols[best].id,symbols[best+1].id);}
 return count;}
-static int32_t oxi_bpe_char_id(const ox_tokenizer*t,const char*text,size_t length,bool first,bool last){
-const oxi_model*m= &t->model;
-char joined[256];
+enum{OXI_BPE_AFFIXES=240};
+static const char*oxi_bpe_char(const oxi_model*m,const char*text,size_t*length,bool first,bool last,
+ char joined[OXI_BPE_AFFIXES+4]){
 const size_t prefix=first?0:m->prefix_length,suffix=last?m->suffix_length:0;
-if(prefix+suffix==0)return oxi_vocabulary_find_known(&t->vocabulary,text,length);
-if(prefix+length+suffix>sizeof joined)return-1;
+if(prefix+suffix==0)return text;
 if(prefix)memcpy(joined,m->prefix,prefix);
-memcpy(joined+prefix,text,length);
-if(suffix)memcpy(joined+prefix+length,m->suffix,suffix);
-return oxi_vocabulary_find_known(&t->vocabulary,joined,prefix+length+suffix);}
+memcpy(joined+prefix,text,*length);
+if(suffix)memcpy(joined+prefix+ *length,m->suffix,suffix);
+*length+=prefix+suffix;
+return joined;}
 enum{OXI_BPE_NOTHING=INT32_MAX};
-static void oxi_bpe_add(oxi_symbol*symbols,size_t*count,int32_t id,size_t start,size_t end){
-oxi_symbol*symbol= &symbols[(*count)++];
+static void oxi_bpe_add(oxi_symbol*symbols,size_t*count,size_t start,int32_t id,size_t length){
+oxi_symbol*symbol= &symbols[*count];
 symbol->id=id;
-symbol->start=(uint32_t)start;
-symbol->end=(uint32_t)end;}
+symbol->start= *count?symbol[-1].end:(uint32_t)start;
+symbol->end=symbol->start+(uint32_t)length;
+*count+=1;}
+static bool oxi_bpe_add_bytes(const oxi_vocabulary*v,oxi_symbol*symbols,size_t*count,size_t start,
+ const char*text,size_t length){
+for(size_t i=0;i<length;i++)
+if(v->byte_token[(uint8_t)text[i]]<0)return false;
+for(size_t i=0;i<length;i++)
+oxi_bpe_add(symbols,count,start,v->byte_token[(uint8_t)text[i]],1);
+return true;}
 static ox_status oxi_bpe_symbols(const oxi_flow*work,size_t start,size_t end,oxi_symbol*symbols,
  size_t*out){
 const ox_tokenizer*t=work->tokenizer;
@@ -8569,43 +9056,40 @@ size_t count=0;
 if(m->whole_word){
 for(size_t at=start;at<end;at++){
 const int32_t id=m->byte_symbol[(uint8_t)text[at]];
-if(id>=0)
-oxi_bpe_add(symbols,&count,id,at,at+1);
-else if(m->unknown>=0&&m->fuse_unknown&&count&&symbols[count-1].id==m->unknown)
-symbols[count-1].end=(uint32_t)at+1;
-else if(m->unknown>=0||m->drop_unknown)
-oxi_bpe_add(symbols,&count,m->unknown>=0?m->unknown:OXI_BPE_NOTHING,at,at+1);}
+oxi_bpe_add(symbols,&count,start,id>=0?id:OXI_BPE_NOTHING,1);}
 *out=count;
 return OX_OK;}
 bool waits=false;
-size_t wait_start=0,wait_end=0;
+size_t waiting=0;
 for(size_t at=start,next=start;at<end;at=next){
+char joined[OXI_BPE_AFFIXES+4];
 (void)oxi_utf8_code(text,end,&next);
-const int32_t id=oxi_bpe_char_id(t,text+at,next-at,at==start,next==end);
+size_t length=next-at;
+const char*sought=oxi_bpe_char(m,text+at,&length,at==start,next==end,joined);
+const int32_t id=oxi_vocabulary_find_known(&t->vocabulary,sought,length);
 if(id>=0){
-if(waits)oxi_bpe_add(symbols,&count,m->unknown,wait_start,wait_end);
+if(waits)oxi_bpe_add(symbols,&count,start,m->unknown,waiting);
 waits=false;
-oxi_bpe_add(symbols,&count,id,at,next);
+oxi_bpe_add(symbols,&count,start,id,next-at);
 continue;}
-bool bytes=m->byte_fallback;
-for(size_t i=at;i<next&&bytes;i++)bytes=t->vocabulary.byte_token[(uint8_t)text[i]]>=0;
-for(size_t i=at;i<next&&bytes;i++)
-oxi_bpe_add(symbols,&count,t->vocabulary.byte_token[(uint8_t)text[i]],i,i+1);
-if(!bytes&&m->drop_unknown)oxi_bpe_add(symbols,&count,OXI_BPE_NOTHING,at,next);
-if(bytes||m->unknown<0)continue;
-if(waits&& !m->fuse_unknown)oxi_bpe_add(symbols,&count,m->unknown,wait_start,wait_end);
-if(!waits|| !m->fuse_unknown)wait_start=at;
+if(m->byte_fallback&&oxi_bpe_add_bytes(&t->vocabulary,symbols,&count,start,sought,length))
+continue;
+if(m->drop_unknown)oxi_bpe_add(symbols,&count,start,OXI_BPE_NOTHING,next-at);
+if(m->unknown<0)continue;
+if(waits&& !m->fuse_unknown)oxi_bpe_add(symbols,&count,start,m->unknown,waiting);
+if(!waits|| !m->fuse_unknown)waiting=0;
 waits=true;
-wait_end=next;}
-if(waits)oxi_bpe_add(symbols,&count,m->unknown,wait_start,wait_end);
+waiting+=next-at;}
+if(waits)oxi_bpe_add(symbols,&count,start,m->unknown,waiting);
 *out=count;
 return OX_OK;}
-static ox_status oxi_bpe_push(oxi_flow*work,const oxi_symbol*symbols,size_t count){
+static ox_status oxi_bpe_push(oxi_flow*work,const oxi_symbol*symbols,size_t count,size_t end){
 const int64_t known=work->tokenizer->vocabulary.count;
 ox_status status=OX_OK;
 for(size_t i=0;i<count&& !status;i++)
 if(symbols[i].id<known)
-status=oxi_token_push(work,symbols[i].id,symbols[i].start,symbols[i].end);
+status=oxi_token_push(work,symbols[i].id,symbols[i].start<end?symbols[i].start:end-1,
+ symbols[i].end<end?symbols[i].end:end);
 return status;}
 enum{OXI_CACHED_BYTES=15,OXI_CACHED_TOKENS=7};
 typedef struct oxi_word_cache{
@@ -8626,8 +9110,10 @@ const oxi_model*model= &work->tokenizer->model;
 oxi_symbol few[OXI_BPE_SHORT],*symbols=few;
 oxi_bpe_pair*heap=NULL;
 size_t count=0;
-const size_t most=end-start+1;
-if(most>OXI_BPE_SHORT){
+size_t most=end-start;
+if(model->byte_fallback&& !oxi_mul_size(most,1+model->prefix_length+model->suffix_length,&most))
+return OX_ERR_NOMEM;
+if(++most>OXI_BPE_SHORT){
 if(most>=INT32_MAX/4)return oxi_fail(OX_ERR_ARG,"tokenizer: a word of %zu bytes",most-1);
 symbols=(oxi_symbol*)oxi_work_scratch(work,most*(sizeof*symbols+3*sizeof*heap));
 if(!symbols)return OX_ERR_NOMEM;
@@ -8636,13 +9122,13 @@ const ox_status status=oxi_bpe_symbols(work,start,end,symbols,&count);
 if(status)return status;
 count=count<=OXI_BPE_SHORT?oxi_bpe_merge_short(model,symbols,count)
  :oxi_bpe_merge_long(model,symbols,count,heap);
-if(entry&&count<=OXI_CACHED_TOKENS){
+if(entry&&count<=OXI_CACHED_TOKENS&&(count==0||symbols[count-1].end<=end)){
 entry->count=(uint8_t)count;
 for(size_t i=0;i<count;i++){
 entry->id[i]=symbols[i].id;
 entry->end[i]=(uint8_t)(symbols[i].end-start);}}else if(entry){
 entry->word[15]=0;}
-return oxi_bpe_push(work,symbols,count);}
+return oxi_bpe_push(work,symbols,count,end);}
 static ox_status oxi_bpe_encode(oxi_flow*work,size_t start,size_t end){
 const ox_tokenizer*t=work->tokenizer;
 const char*word=work->text.bytes+start;
@@ -8886,10 +9372,11 @@ const oxi_model*m= &work->tokenizer->model;
 const oxi_vocabulary*v= &work->tokenizer->vocabulary;
 bool bytes=m->byte_fallback;
 ox_status status=OX_OK;
-const int32_t whole=v->by_text.slots&&m->byte_fallback
+const int32_t whole=work->tokenizer->from_json&&m->byte_fallback
  ?oxi_vocabulary_find_known(v,work->text.bytes+start,end-start): -1;
 if(whole>=0)return oxi_token_push(work,whole,start,end);
 for(size_t i=start;i<end&&bytes;i++)bytes=v->byte_token[(uint8_t)work->text.bytes[i]]>=0;
+if(!bytes&&m->unknown>=0)return oxi_token_push_own(work,m->unknown,start,end);
 if(!bytes)return oxi_push_unknown(work,start,end);
 for(size_t i=start;i<end&& !status;i++){
 status=oxi_token_push(work,v->byte_token[(uint8_t)work->text.bytes[i]],start,end);}
@@ -8924,11 +9411,63 @@ status=unknown?oxi_unigram_push_unknown(work,start+at,start+next)
  :oxi_token_push(work,token,start+at,start+next);
 at=next;}
 return status;}
+/* >>llm/tokenizer/models/plamo.c */
+enum{OXI_PLAMO_UNKNOWN=10000000,OXI_PLAMO_NEVER=20000000};
+typedef struct oxi_way{
+int64_t cost;
+uint32_t length;
+int32_t id;}oxi_way;
+static bool oxi_plamo_cost(double score,int64_t*cost){
+const double scaled=round(score*1e4);
+if(!(scaled> -OXI_PLAMO_NEVER)||scaled>INT32_MAX)return false;
+*cost= -(int64_t)scaled;
+return true;}
+static void oxi_plamo_search(const oxi_model*m,const char*text,size_t length,oxi_way*ways){
+const oxi_way none={INT64_MAX/2,1,-1},end={0,0,-1};
+ways[length]=end;
+for(size_t at=length;at-- >0;){
+oxi_way best=none;
+size_t next=at;
+ways[at]=none;
+if(((unsigned char)text[at]&0xC0)==0x80)continue;
+(void)oxi_utf8_code(text,length,&next);
+best.cost=ways[next].cost+OXI_PLAMO_UNKNOWN;
+best.length=(uint32_t)(next-at);
+int32_t node=0;
+for(size_t i=at;i<length&&m->trie.nodes;i++){
+int64_t cost;
+node=oxi_trie_child(&m->trie,node,(uint8_t)text[i]);
+if(node<0)break;
+const int32_t id=m->trie.nodes[node].value;
+if(id<0|| !oxi_plamo_cost(m->scores[id],&cost)||ways[i+1].cost+cost>best.cost)
+continue;
+best.cost=ways[i+1].cost+cost;
+best.length=(uint32_t)(i+1-at);
+best.id=id;}
+ways[at]=best;}}
+static ox_status oxi_plamo_encode(oxi_flow*work,size_t start,size_t end){
+const oxi_model*m= &work->tokenizer->model;
+const char*text=work->text.bytes;
+size_t room=0;
+if(end-start>=3&&memcmp(text+start,"\xef\xbb\xbf",3)==0)start+=3;
+if(!oxi_mul_size(end-start+1,sizeof(oxi_way),&room))return OX_ERR_NOMEM;
+oxi_way*ways=(oxi_way*)oxi_work_scratch(work,room);
+if(!ways)return OX_ERR_NOMEM;
+oxi_plamo_search(m,text+start,end-start,ways);
+ox_status status=OX_OK;
+for(size_t at=start;at<end&& !status;){
+const oxi_way way=ways[at-start];
+for(uint32_t i=0;way.id<0&&i<way.length&& !status;i++){
+const int32_t byte=work->tokenizer->vocabulary.byte_token[(uint8_t)text[at+i]];
+status=oxi_token_push(work,byte,at,at+way.length);}
+if(way.id>=0)status=oxi_token_push(work,way.id,at,at+way.length);
+at+=way.length;}
+return status;}
 /* >>llm/tokenizer/models/rows.c */
 static const oxi_model_row oxi_model_rows[]={
 {"BPE",oxi_bpe_encode},{"WordPiece",oxi_word_piece_encode},{"WordLevel",oxi_word_level_encode},
  {"Unigram",oxi_unigram_encode},{"llama",oxi_spm_encode},{"bert",oxi_word_piece_gguf_encode},
- {"greedy",oxi_greedy_encode},};
+ {"greedy",oxi_greedy_encode},{"plamo",oxi_plamo_encode},};
 static const oxi_model_row*oxi_model_row_of(const char*name){
 for(size_t i=0;i<sizeof oxi_model_rows/sizeof*oxi_model_rows;i++)
 if(strcmp(oxi_model_rows[i].name,name)==0)return&oxi_model_rows[i];
@@ -8942,7 +9481,8 @@ oxi_split_list_free(&list->next);}
 static const char*oxi_decode_text(const oxi_decode_list*list,size_t i,size_t*length){
 const oxi_stretch*token= &list->tokens.list[i];
 *length=token->end-token->start;
-return list->bytes[list->turn^1].bytes+token->start;}
+const char*bytes=list->bytes[list->turn^1].bytes;
+return bytes?bytes+token->start:"";}
 static oxi_buffer*oxi_decode_begin(oxi_decode_list*list){
 oxi_buffer*out= &list->bytes[list->turn];
 out->length=0;
@@ -9349,9 +9889,9 @@ static const oxi_pipe_step*oxi_template_of(const ox_tokenizer*t){
 for(size_t i=0;i<t->post_processors.count;i++)
 if(t->post_processors.list[i].single)return&t->post_processors.list[i];
 return NULL;}
-static uint32_t oxi_count_blanks(const char*text,size_t length,bool at_end){
-uint32_t count=0;
-for(size_t at=at_end?length:0;at_end?at>0:at<length;count++){
+static uint16_t oxi_count_blanks(const char*text,size_t length,bool at_end){
+uint16_t count=0;
+for(size_t at=at_end?length:0;count<OXI_MOST_BLANKS&&(at_end?at>0:at<length);count++){
 size_t next=at_end?oxi_step_back(text,at):at;
 const size_t before=next;
 const uint32_t code=oxi_utf8_code(text,length,&next);
@@ -9359,22 +9899,24 @@ if(code!=oxi_byte_char(' ')&& !oxi_is_white_space(code))break;
 at=at_end?before:next;}
 return count;}
 static void oxi_trim_places(const ox_tokenizer*t,oxi_token*tokens,size_t count,bool prefix_space,
- const char*original){
+ const char*original,size_t original_length){
 const oxi_vocabulary*v= &t->vocabulary;
 for(size_t i=0;i<count;i++){
 oxi_token*token= &tokens[i];
 const char*text=oxi_vocabulary_text(v,token->id);
-size_t length=oxi_vocabulary_length(v,token->id);
-const bool marker=v->type[token->id]==OX_TOKEN_CONTROL||v->type[token->id]==OX_TOKEN_USER_DEFINED;
-if(marker&&token->to-token->from>length){
-text=original+token->from;
-length=token->to-token->from;}
-uint32_t leading=oxi_count_blanks(text,length,false);
-const uint32_t trailing=oxi_count_blanks(text,length,true);
+const size_t length=oxi_vocabulary_length(v,token->id);
+const bool own=token->leading!=OXI_BY_ID;
+uint32_t leading=own?token->leading:oxi_count_blanks(text,length,false);
+const uint32_t trailing=own?token->trailing:oxi_count_blanks(text,length,true);
 if(leading==1&&prefix_space&&(i==0||token->from==0))leading=0;
-if(leading)token->from=token->from+leading<token->to?token->from+leading:token->to;
-if(trailing&&token->to>=trailing)
-token->to=token->to-trailing>token->from?token->to-trailing:token->from;}}
+for(size_t at=token->from;leading>0&&at<token->to;leading--){
+(void)oxi_utf8_code(original,original_length,&at);
+token->from=at<token->to?(uint32_t)at:token->to;}
+size_t to=token->to,left=trailing;
+while(left>0&&to>0){
+to=oxi_step_back(original,to);
+left--;}
+if(trailing&&left==0)token->to=to>token->from?(uint32_t)to:token->from;}}
 static ox_status oxi_read_named_id(const oxi_json*json,uint32_t object,const char*key,int32_t*out){
 const uint32_t pair=oxi_json_find(json,object,key);
 if(!pair||json->nodes[pair].type!=OXI_JSON_ARRAY||json->nodes[pair].length!=2||
@@ -9500,7 +10042,7 @@ static bool oxi_is_word_char(const ox_tokenizer*t,const oxi_text*text,size_t at)
 const uint32_t code=oxi_utf8_code(text->bytes,text->length,&at);
 return oxi_is_wide_word(&t->unicode,code);}
 static bool oxi_marker_extent(const ox_tokenizer*t,const oxi_added*added,const oxi_text*text,
- size_t done,size_t*start,size_t*end){
+ size_t done,size_t blank[2],size_t*start,size_t*end){
 if(added->single_word&&((*start>0&&oxi_is_word_char(t,text,oxi_step_back(text->bytes,*start)))||
  (*end<text->length&&oxi_is_word_char(t,text,*end))))
 return false;
@@ -9508,17 +10050,19 @@ while(added->lstrip&& *start>done){
 size_t before=oxi_step_back(text->bytes,*start),at=before;
 if(!oxi_is_white_space(oxi_utf8_code(text->bytes,text->length,&at)))break;
 *start=before;}
-while(added->rstrip&& *end<text->length){
-size_t next= *end;
-if(!oxi_is_white_space(oxi_utf8_code(text->bytes,text->length,&next)))break;
-*end=next;}
+if(added->lstrip&& *start<done)*start=done;
+if(added->rstrip&&(*end<blank[0]|| *end>blank[1])){
+blank[0]=blank[1]= *end;
+for(size_t next= *end;next<text->length;blank[1]=next)
+if(!oxi_is_white_space(oxi_utf8_code(text->bytes,text->length,&next)))break;}
+if(added->rstrip)*end=blank[1];
 return true;}
 typedef ox_status(*oxi_section_fn)(oxi_flow*work,const oxi_text*section);
 static ox_status oxi_cut_markers(oxi_flow*work,const oxi_text*text,const oxi_trie*trie,
  oxi_section_fn section){
 const ox_tokenizer*t=work->tokenizer;
 oxi_markers found;
-size_t done=0,search=0;
+size_t done=0,search=0,blank[2]={1,0};
 if(!trie->nodes)return text->length?section(work,text):OX_OK;
 memset(&found,0,sizeof found);
 const bool user_only= !work->parse_special&& !t->from_json;
@@ -9530,13 +10074,13 @@ if(start<search)continue;
 if(trie== &t->markers[1])end=start+(size_t)t->normalized_length[found.list[i].value];
 search=end;
 if(added->special&& !work->parse_special)continue;
-if(!oxi_marker_extent(t,added,text,done,&start,&end)||start<done)continue;
+if(!oxi_marker_extent(t,added,text,done,blank,&start,&end))continue;
 if(start>done){
 const oxi_text part=oxi_text_part(text,done,start);
 status=section(work,&part);}
-if(!status){
+if(!status&&start<end){
 work->text= *text;
-status=oxi_token_push(work,added->id,start,end);}
+status=oxi_token_push_own(work,added->id,start,end);}
 done=end;}
 if(!status&&text->length>done){
 const oxi_text part=oxi_text_part(text,done,text->length);
@@ -9621,7 +10165,7 @@ return;}
 const size_t first=pair?step->single:0,count=pair?step->pair:step->single;
 for(size_t i=first;i<first+count;i++){
 const int32_t id=step->ids[i];
-oxi_token token={id,0,0};
+const oxi_token token={id,0,0,OXI_BY_ID,OXI_BY_ID};
 if(id>=0){
 if(!bare)oxi_output_push(out,&token,-1,step->types[i]);}else if(pair||id== -1){
 oxi_output_text(out,work,bounds,-1-id,step->types[i]);}}}
@@ -9643,7 +10187,7 @@ const oxi_pipe_step*step= &t->post_processors.list[i];
 if(!(step->options&OXI_TRIM_OFFSETS))continue;
 for(int k=0;k<2;k++)
 oxi_trim_places(t,work.tokens.list+bounds[k],bounds[k+1]-bounds[k],
- (step->options&OXI_ADD_PREFIX_SPACE)!=0,text[k]);}
+ (step->options&OXI_ADD_PREFIX_SPACE)!=0,text[k],length[k]);}
 if(!status)oxi_output_all(out,&work,bounds,pair,desc&&desc->bare);
 oxi_work_free(&work);
 return status? -1:out->count;}
@@ -9676,7 +10220,42 @@ v->list[id].length=text->length;
 v->list[id].score=score;
 v->entries++;
 return OX_OK;}
-static ox_status oxi_json_read_vocabulary(const oxi_json*json,uint32_t at,oxi_json_vocabulary*v){
+static bool oxi_text_digit(const char*text,size_t length,size_t at){
+return at<length&&oxi_is_digit(text[at]);}
+static double oxi_json_score(const char*text,size_t length,size_t at){
+const bool negative=at<length&&text[at]=='-';
+uint64_t digits=0;
+int64_t exponent=0,power=0;
+bool full=false,fraction=false;
+for(at+=negative;oxi_text_digit(text,length,at)||(at<length&&text[at]=='.');at++){
+const uint64_t digit=(uint64_t)(text[at]-'0');
+if(text[at]=='.'){
+fraction=true;
+continue;}
+full|=digits>(UINT64_MAX-digit)/10;
+if(!full)digits=digits*10+digit;
+exponent+=full? !fraction: -(int64_t)fraction;}
+if(at<length&&(text[at]=='e'||text[at]=='E')){
+const bool below= ++at<length&&text[at]=='-';
+at+=at<length&&(text[at]=='-'||text[at]=='+');
+for(;oxi_text_digit(text,length,at)&&power<100000;at++)
+power=power*10+(text[at]-'0');
+exponent+=below? -power:power;}
+double value=(double)digits;
+for(;exponent< -308&&value!=0;exponent+=308)value/=1e308;
+if(exponent>308)exponent=308;
+if(exponent< -308)exponent=0;
+const int places=(int)(exponent<0? -exponent:exponent);
+double ten=1;
+for(int i=0;i<places&&i<22;i++)ten*=10;
+if(places>22){
+char name[16];
+snprintf(name,sizeof name,"1e%d",places);
+ten=strtod(name,NULL);}
+value=exponent<0?value/ten:value*ten;
+return negative? -value:value;}
+static ox_status oxi_json_read_vocabulary(const oxi_json*json,const char*text,size_t length,uint32_t at,
+ oxi_json_vocabulary*v){
 const oxi_json_node*node= &json->nodes[at];
 const size_t most=16*(size_t)node->length+(1<<16);
 ox_status status=OX_OK;
@@ -9691,8 +10270,8 @@ status=oxi_json_token_put(v,value->value.i,item,0);}else{
 if(item->type!=OXI_JSON_ARRAY||item->length!=2||item[1].type!=OXI_JSON_STRING||
  (value->type!=OXI_JSON_FLOAT&&value->type!=OXI_JSON_INT))
 return oxi_json_wrong("a token that is not [text, score]");
-status=oxi_json_token_put(v,(int64_t)v->count,item+1,
- value->type==OXI_JSON_INT?(double)value->value.i:value->value.f);}}
+status=oxi_json_token_put(v,(int64_t)v->count,item+1,value->type==OXI_JSON_INT?(double)value->value.i
+ :oxi_json_score(text,length,value->at));}}
 return status;}
 typedef struct oxi_json_index{
 int32_t*slots;
@@ -9860,6 +10439,8 @@ ox_status status=oxi_json_model_text(json,model,"continuing_subword_prefix",&m->
 if(!status)
 status=oxi_json_model_text(json,model,"end_of_word_suffix",&m->suffix,&m->suffix_length);
 if(status)return status;
+if(m->prefix_length+m->suffix_length>OXI_BPE_AFFIXES)
+return oxi_fail(OX_ERR_UNSUPPORTED,"tokenizer: a prefix or a suffix of words is too long");
 if(dropout&&json->nodes[dropout].type==OXI_JSON_FLOAT&&json->nodes[dropout].value.f>0)
 return oxi_fail(OX_ERR_UNSUPPORTED,"tokenizer: a BPE model with dropout");
 for(int32_t i=0;i<t->vocabulary.count;i++){
@@ -9883,8 +10464,8 @@ if(type)return type->value.text;
 if(oxi_json_find(json,model,"merges"))return "BPE";
 if(oxi_json_find(json,model,"unk_id"))return "Unigram";
 return oxi_json_find(json,model,"max_input_chars_per_word")?"WordPiece":"WordLevel";}
-static ox_status oxi_json_read_all(ox_tokenizer*t,const oxi_json*json,oxi_json_vocabulary*v,
- oxi_json_index*index){
+static ox_status oxi_json_read_all(ox_tokenizer*t,const oxi_json*json,const char*text,size_t length,
+ oxi_json_vocabulary*v,oxi_json_index*index){
 const uint32_t model=oxi_json_find(json,0,"model");
 if(!model||json->nodes[model].type!=OXI_JSON_OBJECT)return oxi_json_wrong("it has no model");
 const char*type=oxi_json_model_type(json,model);
@@ -9892,7 +10473,7 @@ t->model.row=oxi_model_row_of(type);
 if(!t->model.row||type[0]<'A'||type[0]>'Z')
 return oxi_fail(OX_ERR_UNSUPPORTED,"tokenizer: a model that is not BPE, WordPiece, WordLevel or Unigram");
 snprintf(t->kind,sizeof t->kind,"%s",type);
-ox_status status=oxi_json_read_vocabulary(json,oxi_json_find(json,model,"vocab"),v);
+ox_status status=oxi_json_read_vocabulary(json,text,length,oxi_json_find(json,model,"vocab"),v);
 const size_t model_count=v->count;
 const uint32_t added=oxi_json_find(json,0,"added_tokens");
 if(!status)status=oxi_json_index_make(index,v,added?json->nodes[added].length:0);
@@ -9949,7 +10530,7 @@ memset(&index,0,sizeof index);
 t->from_json=t->has_decoders=true;
 ox_status status=oxi_json_parse("tokenizer: tokenizer.json",text,length,&json);
 if(status)return status;
-status=json.nodes[0].type==OXI_JSON_OBJECT?oxi_json_read_all(t,&json,&v,&index)
+status=json.nodes[0].type==OXI_JSON_OBJECT?oxi_json_read_all(t,&json,text,length,&v,&index)
  :oxi_json_wrong("it is not an object");
 oxi_free(v.list,v.room*sizeof*v.list);
 oxi_free(index.slots,index.count*sizeof*index.slots);
@@ -9965,13 +10546,13 @@ enum{OXI_PRE_PATTERNS=6};
 #define OXI_PATTERN_GPT2 \
  "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+"
 #define OXI_PATTERN_LLAMA3 \
- "(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}| ?" \
- "[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
+ "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\"\
+ "n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
 #define OXI_PATTERN_QWEN2 \
- "(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s" \
- "\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
+ "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|"\
+ "\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
 #define OXI_PATTERN_DEEPSEEK3 \
- "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|[^\\r\\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+| ?[" \
+ "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|[^\\r\\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+| ?["\
  "\\p{P}\\p{S}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
 #define OXI_PATTERN_KANA_AND_HAN \
  "[\344\270\200-\351\276\245\343\201\200-\343\202\237\343\202\240-\343\203\277]+"
@@ -9985,8 +10566,8 @@ const char*patterns[OXI_PRE_PATTERNS];}oxi_pre_row;
 static const oxi_pre_row oxi_pre_rows[]={
 {"default",0,{"[\\p{P}\\$\\+<=>\\^~\\|]+",OXI_PATTERN_GPT2,"\\p{N}+","[0-9][0-9][0-9]",NULL,NULL}},
  {"minicpm5",OXI_PRE_IGNORE_MERGES,{"\\p{N}{1,3}",
- "(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}+| ?[^"
- "\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+",NULL,NULL,NULL,NULL}},
+ "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}+| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|"
+ "\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+",NULL,NULL,NULL,NULL}},
  {"llama3 llama-v3 llama-bpe falcon3 falcon-h1 pixtral midm-2.0 lfm2 jina-v5-nano",
  OXI_PRE_IGNORE_MERGES|OXI_PRE_BOS,{OXI_PATTERN_LLAMA3,NULL,NULL,NULL,NULL,NULL}},{"deepseek-llm",0,
  {"[\\r\\n]",
@@ -10022,70 +10603,67 @@ static const oxi_pre_row oxi_pre_rows[]={
  "\235\342\200\230\342\200\231\342\200\224\357\274\232\357\274\233\357\274\214\343\200\201-\343\200"
  "\277\357\270\260-\357\271\217]+|[\343\204\205-\343\204\257]+|[\344\270\200-\351\276\245\343\201\200-"
  "\343\202\237\343\202\240-\343\203\277]+",
- "[^\\r\\n\\p{L}\\p{N}]?[\\p{L}\\p{M}]*[\\p{L}\\p{M}]+(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][l"
- "L]|'[dD])?|[^\\r\\n\\p{L}\\p{N}]?[\\p{L}\\p{M}]+[\\p{L}\\p{M}]*(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'["
- "mM]|'[lL][lL]|'[dD])?|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+",
- NULL,NULL,NULL,NULL}},{"falcon",0,{"[\\p{P}\\$\\+<=>\\^~\\|`]+",OXI_PATTERN_GPT2,
+ "[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]*[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]+(?i:'s|'t"
+ "|'re|'ve|'m|'ll|'d)?|[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]+[\\p{Ll}\\p{Lm}\\p"
+ "{Lo}\\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]+|\\s"
+ "+(?!\\S)|\\s+",NULL,NULL,NULL,NULL}},{"falcon",0,{"[\\p{P}\\$\\+<=>\\^~\\|`]+",OXI_PATTERN_GPT2,
  "[0-9][0-9][0-9]",NULL,NULL,NULL}},
  {"starcoder refact command-r smollm codeshell exaone minerva-7b mellum2",0,{"\\p{N}",
  OXI_PATTERN_GPT2,NULL,NULL,NULL,NULL}},
  {"gpt-2 phi-2 jina-es jina-de gigachat jina-v2-es jina-v2-de a.x-4.0 mellum modern-bert mpt olmo jais e"
  "xaone4 trillion granite-docling jina-v1-en jina-v2-code roberta-bpe",0,
  {OXI_PATTERN_GPT2,NULL,NULL,NULL,NULL,NULL}},{"jais-2",0,
- {"(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}|"
- " ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s{512}(?!\\S)|\\s{256}(?!\\S)|\\s{128}(?!\\S)|\\s{64}"
- "(?!\\S)|\\s{32}(?!\\S)|\\s{16}(?!\\S)|\\s{8}(?!\\S)|\\s{4}(?!\\S)|\\s{1,2}(?!\\S)|\\s{1}",
- NULL,NULL,NULL,NULL,NULL}},{"gemma4 granite-embed-multi-311m",
- OXI_PRE_RAW|OXI_PRE_ESCAPE|OXI_PRE_NEWLINES|OXI_PRE_BOS,{OXI_PATTERN_LINES,NULL,NULL,NULL,NULL,NULL}},
- {"sarvam-moe",OXI_PRE_RAW|OXI_PRE_ESCAPE,{OXI_PATTERN_LINES,NULL,NULL,NULL,NULL,NULL}},
+ {"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\"
+ "n]*|\\s*[\\r\\n]+|\\s{512}(?!\\S)|\\s{256}(?!\\S)|\\s{128}(?!\\S)|\\s{64}(?!\\S)|\\s{32}(?!\\S)|\\"
+ "s{16}(?!\\S)|\\s{8}(?!\\S)|\\s{4}(?!\\S)|\\s{1,2}(?!\\S)|\\s{1}",NULL,NULL,NULL,NULL,NULL}},
+ {"gemma4 granite-embed-multi-311m",OXI_PRE_RAW|OXI_PRE_ESCAPE|OXI_PRE_NEWLINES|OXI_PRE_BOS,
+ {OXI_PATTERN_LINES,NULL,NULL,NULL,NULL,NULL}},{"sarvam-moe",OXI_PRE_RAW|OXI_PRE_ESCAPE,
+ {OXI_PATTERN_LINES,NULL,NULL,NULL,NULL,NULL}},
  {"qwen2 deepseek-r1-qwen kormo f2llmv2 stablelm2 megrez hunyuan solar-open grok-2",0,
  {OXI_PATTERN_QWEN2,NULL,NULL,NULL,NULL,NULL}},{"qwen35",0,
- {"(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])|[^\\r\\n\\p{L}\\p{N}]?[\\p{L}\\p{M}]+|\\p{"
- "N}| ?[^\\s\\p{L}\\p{M}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+",NULL,NULL,NULL,NULL,NULL}},
- {"dbrx smaug-bpe",0,{OXI_PATTERN_LLAMA3,NULL,NULL,NULL,NULL,NULL}},{"chatglm-bpe glm4",OXI_PRE_NO_BOS,
+ {"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?[\\p{L}\\p{M}]+|\\p{N}| ?[^\\s\\p{L}\\p{M}\\p{N"
+ "}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+",NULL,NULL,NULL,NULL,NULL}},{"dbrx smaug-bpe",0,
+ {OXI_PATTERN_LLAMA3,NULL,NULL,NULL,NULL,NULL}},{"chatglm-bpe glm4",OXI_PRE_NO_BOS,
  {OXI_PATTERN_LLAMA3,NULL,NULL,NULL,NULL,NULL}},{"poro-chat bloom gpt3-finnish",0,
  {OXI_PATTERN_BLOOM,NULL,NULL,NULL,NULL,NULL}},{"viking",0,{OXI_PATTERN_BLOOM,
  "\\p{N}",NULL,NULL,NULL,NULL}},{"tekken",OXI_PRE_IGNORE_MERGES|OXI_PRE_BOS,
- {"[^\\r\\n\\p{L}\\p{N}]?[\\p{L}&&[^a-z]]*[\\p{L}&&[^A-Z]]+|[^\\r\\n\\p{L}\\p{N}]?[\\p{L}&&[^a-z]]+[\\p"
- "{L}&&[^A-Z]]*|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+",
- NULL,NULL,NULL,NULL,NULL}},{"exaone-moe",0,
- {"(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])|[^\\r\\n\\p{L}\\p{N}]?(?:\\p{L}\\p{M}*(?: "
- "\\p{L}\\p{M}*)*)+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]?|\\s*[\\r\\n]|\\s+(?!\\S)|\\s+",
- NULL,NULL,NULL,NULL,NULL}},{"chameleon",OXI_PRE_BOS,{"<sentinel:[0-9]+>",
- "(IMGIMG)((A|B|C|D|E|F|G|H|I){1,4})Z","([\\t\\n]|    |  )","\\p{N}","[\\p{P}!-/:-@\\[-`{-~]",
- OXI_PATTERN_GPT2}},{"gpt-4o llama4 kanana2 talkie minimax-m2",0,
- {"[^\\r\\n\\p{L}\\p{N}]?[\\p{L}&&[^a-z]]*[\\p{L}&&[^A-Z]]+(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[l"
- "L][lL]|'[dD])?|[^\\r\\n\\p{L}\\p{N}]?[\\p{L}&&[^a-z]]+[\\p{L}&&[^A-Z]]*(?:'[sS]|'[tT]|'[rR][eE]|'[vV"
- "][eE]|'[mM]|'[lL][lL]|'[dD])?|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]+|\\s+(?!\\S)|"
- "\\s+",NULL,NULL,NULL,NULL,NULL}},{"granite-embed-multi-97m",OXI_PRE_IGNORE_MERGES,
- {"[^\\r\\n\\p{L}\\p{N}]?[\\p{L}\\p{M}&&[^a-z]]*[\\p{L}\\p{M}&&[^A-Z]]+(?:'[sS]|'[tT]|'[rR][eE]|'[vV][e"
- "E]|'[mM]|'[lL][lL]|'[dD])?|[^\\r\\n\\p{L}\\p{N}]?[\\p{L}\\p{M}&&[^a-z]]+[\\p{L}\\p{M}&&[^A-Z]]*(?:'["
- "sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])?|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\"
- "s*[\\r\\n]+|\\s+(?!\\S)|\\s+",NULL,NULL,NULL,NULL,NULL}},{"tiny_aya cohere2moe",0,
- {"[0-9]{1,3}(?=(?:[0-9]{3})*(?![A-Za-z0-9_]))",
- "[^\\r\\n\\p{L}\\p{N}]?[\\p{L}\\p{M}]*[\\p{L}\\p{M}]+(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][l"
- "L]|'[dD])?|[^\\r\\n\\p{L}\\p{N}]?[\\p{L}\\p{M}]+[\\p{L}\\p{M}]*(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'["
- "mM]|'[lL][lL]|'[dD])?|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+",
- NULL,NULL,NULL,NULL}},{"superbpe",0,{"\\p{N}+","(?=([0-9]{3})+(?![0-9]))",NULL,NULL,NULL,NULL}},
- {"bailingmoe bailingmoe2 llada-moe",0,
- {"'(?:[sSdDmMtT]|[lL][lL]|[vV][eE]|[rR][eE])|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]"
- "+[\\r\\n]*|\\s*[\\r\\n]|\\s+(?!\\S)|\\s+",NULL,NULL,NULL,NULL,NULL}},{"seed-coder",0,
- {"(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1}| ?"
- "[^\\s\\p{L}\\p{N}\\r\\n]+|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+",NULL,NULL,NULL,NULL,NULL}},{"kimi-k2",0,
- {"[\\x{4E00}-\\x{9FFF}\\x{3400}-\\x{4DBF}\\x{20000}-\\x{2A6DF}\\x{2A700}-\\x{2B73F}\\x{2B740}-\\x{2B81"
- "F}\\x{2B820}-\\x{2CEAF}\\x{2CEB0}-\\x{2EBEF}\\x{F900}-\\x{FAFF}\\x{2F800}-\\x{2FA1F}]+|[^\\r\\n\\p{L"
- "}\\p{N}]?[\\p{L}&&[^\\x{4E00}-\\x{9FFF}\\x{3400}-\\x{4DBF}\\x{20000}-\\x{2A6DF}\\x{2A700}-\\x{2B73F}"
- "\\x{2B740}-\\x{2B81F}\\x{2B820}-\\x{2CEAF}\\x{2CEB0}-\\x{2EBEF}\\x{F900}-\\x{FAFF}\\x{2F800}-\\x{2FA"
- "1F}]]+(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])?|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+["
- "\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+",NULL,NULL,NULL,NULL,NULL}},{"ufakzeka",0,
+ {"[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]*[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]+|[^\\r\\n"
+ "\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]+[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]*|\\p{N}| ?[^\\s\\"
+ "p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+",NULL,NULL,NULL,NULL,NULL}},{"exaone-moe",0,
+ {"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?(?:\\p{L}\\p{M}*(?: \\p{L}\\p{M}*)*)+|\\p{N}| ?"
+ "[^\\s\\p{L}\\p{N}]+[\\r\\n/]?|\\s*[\\r\\n]|\\s+(?!\\S)|\\s+",NULL,NULL,NULL,NULL,NULL}},{"chameleon",
+ OXI_PRE_BOS,{"<sentinel:[0-9]+>","(IMGIMG)((A|B|C|D|E|F|G|H|I){1,4})Z","([\\t\\n]|    |  )","\\p{N}",
+ "[\\p{P}!-/:-@\\[-`{-~]",OXI_PATTERN_GPT2}},{"gpt-4o llama4 kanana2 talkie minimax-m2",0,
+ {"[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]*[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]+(?i:'s|'t"
+ "|'re|'ve|'m|'ll|'d)?|[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]+[\\p{Ll}\\p{Lm}\\p"
+ "{Lo}\\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]"
+ "+|\\s+(?!\\S)|\\s+",NULL,NULL,NULL,NULL,NULL}},{"granite-embed-multi-97m",OXI_PRE_IGNORE_MERGES,
+ {"[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]*[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]+(?i:'s|'t"
+ "|'re|'ve|'m|'ll|'d)?|[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]+[\\p{Ll}\\p{Lm}\\p"
+ "{Lo}\\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]"
+ "+|\\s+(?!\\S)|\\s+",NULL,NULL,NULL,NULL,NULL}},{"tiny_aya cohere2moe",0,{"\\d{1,3}(?=(?:\\d{3})*\\b)",
+ "[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]*[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]+(?i:'s|'t"
+ "|'re|'ve|'m|'ll|'d)?|[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]+[\\p{Ll}\\p{Lm}\\p"
+ "{Lo}\\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]"
+ "+|\\s+(?!\\S)|\\s+",NULL,NULL,NULL,NULL}},{"superbpe",0,{"\\p{N}+",
+ "(?=(\\d{3})+(?!\\d))",NULL,NULL,NULL,NULL}},{"bailingmoe bailingmoe2 llada-moe",0,
+ {"'(?i:[sdmt]|ll|ve|re)|[^\\r\\n\\p{L}\\p{N}]?+\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r"
+ "\\n]|\\s+(?!\\S)|\\s+",NULL,NULL,NULL,NULL,NULL}},{"seed-coder",0,
+ {"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1}| ?[^\\s\\p{L}\\p{N}\\r\\n]+|"
+ "\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+",NULL,NULL,NULL,NULL,NULL}},{"kimi-k2",0,
+ {"\\p{Han}+|[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}&&[^\\p{Han}]]*[\\p{Ll}\\p{Lm}"
+ "\\p{Lo}\\p{M}&&[^\\p{Han}]]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p"
+ "{Lm}\\p{Lo}\\p{M}&&[^\\p{Han}]]+[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}&&[^\\p{Han}]]*(?i:'s|'t|'re|'ve|'m|'l"
+ "l|'d)?|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+",
+ NULL,NULL,NULL,NULL,NULL}},{"ufakzeka",0,
  {"[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+",
  NULL,NULL,NULL,NULL,NULL}},{"afmoe",0,{"\\p{N}{1,3}(?=(?:\\p{N}{3})*(?!\\p{N}))",
  "[\344\270\200-\351\277\277\343\220\200-\344\266\277\\x{F900}-\357\253\277\343\201\200-\343\202"
  "\237\343\202\240-\343\203\277\357\275\245-\357\276\237\342\274\200-\342\277\237\340\270\200-\340\271"
  "\277\340\272\200-\340\273\277\341\236\200-\341\237\277\341\200\200-\341\202\237\352\251\240-\352\251"
  "\277\352\247\240-\352\247\277\352\260\200-\355\236\257\341\204\200-\341\207\277]+",
- OXI_PATTERN_DEEPSEEK3,NULL,NULL,NULL}},{"laguna",0,{OXI_PATTERN_LINES,
- OXI_PATTERN_QWEN2,NULL,NULL,NULL,NULL}},};
+ OXI_PATTERN_DEEPSEEK3,NULL,NULL,NULL}},{"whitespace",OXI_PRE_RAW,{"\\S+",NULL,NULL,NULL,NULL,NULL}},
+ {"laguna",0,{OXI_PATTERN_LINES,OXI_PATTERN_QWEN2,NULL,NULL,NULL,NULL}},};
 static const oxi_pre_row*oxi_pre_row_of(const char*name){
 const size_t length=strlen(name);
 for(size_t i=0;i<sizeof oxi_pre_rows/sizeof*oxi_pre_rows&&length;i++){
@@ -10162,6 +10740,7 @@ if(byte>=0)v->byte_token[byte]=i;}
 return OX_OK;}
 typedef struct oxi_gguf_kind{
 const char*name,*model;
+bool bare;
 bool needs_scores,add_bos,add_eos,add_sep,space_prefix;
 int32_t bos,eos,unknown,sep,pad,mask;
 ox_status(*pipeline)(ox_tokenizer*t,const ox_file*file);}oxi_gguf_kind;
@@ -10282,6 +10861,8 @@ t->model.scores[i]=v->type[i]==OX_TOKEN_USER_DEFINED?0:v->score[i];
 if((v->type[i]==OX_TOKEN_NORMAL||v->type[i]==OX_TOKEN_UNDEFINED)&&v->score[i]<least)
 least=v->score[i];}
 t->model.unknown_score=least-10;
+t->model.byte_fallback=true;
+for(int b=0;b<256;b++)t->model.byte_fallback&=v->byte_token[b]>=0;
 if(!status){
 status=oxi_tokenizer_make_trie(t,(size_t)v->count,1u<<OX_TOKEN_UNDEFINED|1u<<OX_TOKEN_NORMAL|
  1u<<OX_TOKEN_USER_DEFINED|1u<<OX_TOKEN_UNUSED);}
@@ -10309,13 +10890,33 @@ static ox_status oxi_pipeline_rwkv(ox_tokenizer*t,const ox_file*file){
 t->takes_bytes=true;
 const ox_status status=oxi_tokenizer_make_trie(t,(size_t)t->vocabulary.count,UINT32_MAX);
 return status?status:oxi_add_plain(&t->decoders,oxi_decoder_row("Fuse"),0);}
+static ox_status oxi_pipeline_whitespace(ox_tokenizer*t,const ox_file*file){
+bool lowercase=strcmp(t->pre,"whitespace")!=0;
+ox_status status=oxi_llm_meta_bool(file,"tokenizer.ggml.normalizer.lowercase",lowercase,&lowercase);
+if(!status&&lowercase)status=oxi_add_plain(&t->normalizers,oxi_normalizer_row("Lowercase"),0);
+if(!status)status=oxi_add_plain(&t->pre_tokenizers,oxi_pre_tokenizer_row("WhitespaceSplit"),0);
+return status?status:oxi_pipeline_bpe(t,file);}
+static ox_status oxi_pipeline_plamo(ox_tokenizer*t,const ox_file*file){
+const oxi_vocabulary*v= &t->vocabulary;
+(void)file;
+for(int b=0;b<256;b++)
+if(v->byte_token[b]<0)
+return oxi_fail(OX_ERR_FORMAT,"tokenizer: there is no token for byte %d",b);
+t->model.scores=(double*)oxi_calloc((size_t)v->count,sizeof*t->model.scores);
+if(!t->model.scores)return OX_ERR_NOMEM;
+for(int64_t i=0;i<v->count;i++)t->model.scores[i]=v->score[i];
+ox_status status=oxi_tokenizer_make_trie(t,(size_t)v->count,~(1u<<OX_TOKEN_BYTE));
+if(!status)status=oxi_add_plain(&t->decoders,oxi_decoder_row("ByteFallback"),0);
+return status?status:oxi_add_plain(&t->decoders,oxi_decoder_row("Fuse"),0);}
 static const oxi_gguf_kind oxi_gguf_kinds[]={
-{"llama","llama",true,true,false,false,true,1,2,0,-1,-1,-1,oxi_pipeline_llama},
- {"gpt2","BPE",false,false,false,false,false,11,11,-1,-1,-1,-1,oxi_pipeline_bpe},
- {"gemma4","BPE",false,true,false,false,false,-1,-1,-1,-1,-1,-1,oxi_pipeline_bpe},
- {"bert","bert",false,true,false,true,false,101,-1,100,102,0,103,oxi_pipeline_bert},
- {"t5","Unigram",true,false,true,false,false,-1,1,2,-1,0,-1,oxi_pipeline_t5},
- {"rwkv","greedy",false,false,false,false,false,-1,-1,-1,-1,-1,-1,oxi_pipeline_rwkv},};
+{"llama","llama",false,true,true,false,false,true,1,2,0,-1,-1,-1,oxi_pipeline_llama},
+ {"gpt2","BPE",false,false,false,false,false,false,11,11,-1,-1,-1,-1,oxi_pipeline_bpe},
+ {"gemma4","BPE",false,false,true,false,false,false,-1,-1,-1,-1,-1,-1,oxi_pipeline_bpe},
+ {"whitespace","BPE",false,false,false,false,false,false,11,11,-1,-1,-1,-1,oxi_pipeline_whitespace},
+ {"bert","bert",false,false,true,false,true,false,101,-1,100,102,0,103,oxi_pipeline_bert},
+ {"t5","Unigram",false,true,false,true,false,false,-1,1,2,-1,0,-1,oxi_pipeline_t5},
+ {"plamo2","plamo",true,true,false,false,false,false,1,2,0,-1,3,-1,oxi_pipeline_plamo},
+ {"rwkv","greedy",true,false,false,false,false,false,-1,-1,-1,-1,-1,-1,oxi_pipeline_rwkv},};
 static const oxi_gguf_kind*oxi_gguf_kind_of(const ox_file*file){
 const ox_file_meta name=ox_file_meta_find(file,"tokenizer.ggml.model");
 if(name.type!=OX_FILE_META_STRING)return NULL;
@@ -10328,7 +10929,8 @@ const oxi_gguf_kind*kind=oxi_gguf_kind_of(file);
 char name[48]="default";
 if(!kind)return false;
 if(pre.type==OX_FILE_META_STRING)oxi_llm_copy_text(pre.text,name,sizeof name);
-return kind->pipeline!=oxi_pipeline_bpe||strcmp(kind->name,"gemma4")==0||oxi_pre_row_of(name);}
+return(kind->pipeline!=oxi_pipeline_bpe&&kind->pipeline!=oxi_pipeline_whitespace)||
+ strcmp(kind->name,"gemma4")==0||oxi_pre_row_of(name);}
 typedef struct oxi_gguf_role{
 ox_token_role role;
 const char*key;
@@ -10479,7 +11081,8 @@ status=oxi_llm_meta_bool(file,"tokenizer.ggml.add_space_prefix",kind->space_pref
 if(!status)status=kind->pipeline(t,file);
 if(!status)status=oxi_gguf_read_roles(t,file);
 if(!status)status=oxi_gguf_read_flags(t,file);
-if(kind->pipeline!=oxi_pipeline_bpe)t->model.unknown=t->special[OX_TOKEN_ROLE_UNKNOWN];
+if(kind->bare)t->add_bos=t->add_eos=false;
+if(t->model.row->encode!=oxi_bpe_encode)t->model.unknown=t->special[OX_TOKEN_ROLE_UNKNOWN];
 if(status)return status;
 oxi_gguf_retype(t);
 status=oxi_gguf_add_markers(t,file);
@@ -10502,6 +11105,25 @@ if(!grown)return OX_ERR_NOMEM;
 t->added=(oxi_added*)grown;
 t->added[t->added_count++]=added;
 return OX_OK;}
+static int oxi_compare_shown(const void*a,const void*b){
+const int32_t left=((const oxi_shown*)a)->id,right=((const oxi_shown*)b)->id;
+return left<right? -1:left>right;}
+static ox_status oxi_set_shown(ox_tokenizer*t,const oxi_trie_text*texts,uint32_t count){
+const oxi_vocabulary*v= &t->vocabulary;
+t->shown=(oxi_shown*)oxi_calloc(count+1,sizeof*t->shown);
+if(!t->shown)return OX_ERR_NOMEM;
+t->shown_room=count+1;
+for(uint32_t i=0;i<count;i++){
+const int32_t id=t->added[texts[i].value].id;
+const size_t length=oxi_vocabulary_length(v,id);
+if(texts[i].length==length&&memcmp(texts[i].text,oxi_vocabulary_text(v,id),length)==0)
+continue;
+oxi_shown*shown= &t->shown[t->shown_count++];
+shown->id=id;
+const ox_status status=oxi_step_set(&shown->text,&shown->length,texts[i].text,texts[i].length);
+if(status)return status;}
+if(t->shown_count)qsort(t->shown,t->shown_count,sizeof*t->shown,oxi_compare_shown);
+return OX_OK;}
 static ox_status oxi_normalize_markers(ox_tokenizer*t,oxi_trie_text*texts,uint32_t count,oxi_buffer*all){
 oxi_flow work;
 ox_status status=OX_OK;
@@ -10519,7 +11141,7 @@ if(!status)status=oxi_put(all,work.text.bytes,work.text.length,0,0);}
 size_t at=0;
 for(uint32_t i=0;i<count&& !status;at+=texts[i++].length)texts[i].text=all->bytes+at;
 oxi_work_free(&work);
-return status;}
+return status?status:oxi_set_shown(t,texts,count);}
 static ox_status oxi_tokenizer_make_markers(ox_tokenizer*t){
 const oxi_vocabulary*v= &t->vocabulary;
 oxi_buffer all;
@@ -10530,11 +11152,9 @@ t->normalized_length=(uint32_t*)oxi_calloc(t->added_count+1,sizeof*t->normalized
 if(!t->normalized_length)status=OX_ERR_NOMEM;
 for(int normalized=0;normalized<2&& !status;normalized++){
 uint32_t count=0;
-for(size_t i=0;i<t->added_count;i++){
+for(size_t i=t->added_count;i-- >0;){
 const oxi_added*added= &t->added[i];
-const bool changes=added->normalized&&t->normalizers.count>0;
 if(added->normalized!=(normalized==1))continue;
-(void)changes;
 texts[count].text=oxi_vocabulary_text(v,added->id);
 texts[count].length=oxi_vocabulary_length(v,added->id);
 texts[count].user= !added->special;
@@ -10544,6 +11164,10 @@ if(!status)status=oxi_trie_make(&t->markers[normalized],texts,count,true);}
 oxi_buffer_free(&all);
 oxi_free(texts,(t->added_count+1)*sizeof*texts);
 return status;}
+static const oxi_shown*oxi_shown_of(const ox_tokenizer*t,int32_t id){
+const oxi_shown wanted={id,NULL,0};
+if(t->shown_count==0)return NULL;
+return(const oxi_shown*)bsearch(&wanted,t->shown,t->shown_count,sizeof wanted,oxi_compare_shown);}
 static ox_status oxi_decode_start(oxi_decode_list*list){
 list->bytes[0].length=0;
 list->tokens.count=0;
@@ -10552,8 +11176,13 @@ return OX_OK;}
 static ox_status oxi_decode_add(const ox_tokenizer*t,oxi_decode_list*list,int32_t id){
 oxi_buffer*out= &list->bytes[0];
 const size_t start=out->length;
-const ox_status status=oxi_put(out,oxi_vocabulary_text(&t->vocabulary,id),
- oxi_vocabulary_length(&t->vocabulary,id),0,0);
+const char*text=oxi_vocabulary_text(&t->vocabulary,id);
+size_t length=oxi_vocabulary_length(&t->vocabulary,id);
+const oxi_shown*shown=oxi_shown_of(t,id);
+if(shown){
+text=shown->text;
+length=shown->length;}
+const ox_status status=oxi_put(out,text,length,0,0);
 return status?status:oxi_split_push(&list->tokens,start,out->length,false);}
 static ox_status oxi_decode_join(oxi_decode_list*list){
 oxi_buffer*out=oxi_decode_begin(list);
@@ -10576,7 +11205,8 @@ static ox_status oxi_tokenizer_run_decoders(const ox_tokenizer*t,const int32_t*i
 ox_status status=oxi_decode_start(list);
 for(size_t i=0;i<count&& !status;i++){
 if(ids[i]<0||ids[i]>=t->vocabulary.count)continue;
-if(!keep_special&&t->vocabulary.type[ids[i]]==OX_TOKEN_CONTROL)continue;
+if(!keep_special&&t->vocabulary.type[ids[i]]==OX_TOKEN_CONTROL&& !oxi_shown_of(t,ids[i]))
+continue;
 status=oxi_decode_add(t,list,ids[i]);}
 list->first=list->last=list->lossy=true;
 return status?status:oxi_decode_run(t,list);}
@@ -10638,7 +11268,8 @@ m->whole_word=m->row->encode==oxi_bpe_encode&&last>0&& !m->byte_fallback&& !m->p
 for(int b=0;b<256&&m->whole_word;b++){
 char text[4];
 const size_t length=oxi_utf8_write((int32_t)oxi_byte_char((uint8_t)b),text);
-m->byte_symbol[b]=oxi_vocabulary_find_known(&t->vocabulary,text,length);}}
+m->byte_symbol[b]=oxi_vocabulary_find_known(&t->vocabulary,text,length);
+if(t->from_json&&m->byte_symbol[b]<0)m->whole_word=false;}}
 static ox_status oxi_tokenizer_finish(ox_tokenizer*t){
 ox_status status=oxi_unicode_open(&t->unicode,0);
 if(!status)status=oxi_tokenizer_make_markers(t);
@@ -10688,6 +11319,8 @@ const size_t count=(size_t)t->vocabulary.count;
 oxi_model*m= &t->model;
 oxi_free(t->ends,t->ends?count:0);
 oxi_free(t->normalized_length,(t->added_count+1)*sizeof*t->normalized_length);
+for(size_t i=0;i<t->shown_count;i++)oxi_free(t->shown[i].text,t->shown[i].length+1);
+oxi_free(t->shown,t->shown_room*sizeof*t->shown);
 oxi_trie_free(&t->markers[0]);
 oxi_trie_free(&t->markers[1]);
 oxi_trie_free(&m->trie);
@@ -11064,453 +11697,569 @@ static ox_string oxi_llm_source_text(const oxi_llm_source*s,oxi_llm_source_text_
 #ifndef OXI_LLM_SOURCE_INTERNAL_H
 #define OXI_LLM_SOURCE_INTERNAL_H
 /* >>llm/source/models.def */
-#define OXI_LLM_MODEL_TYPE_LIST(X) \
-X("llama","llama","base pre",PAIRS,0) \
-X("mistral","llama","base pre",PAIRS,0) \
-X("mixtral","llama","base pre sparse",PAIRS,0) \
-X("llama4_text","llama4","base pre llama4",NONE,0) \
-X("llama4","llama4","base pre llama4",NONE,0) \
-X("arcee","arcee","base pre",PAIRS,0) \
-X("seed_oss","seed_oss","base post_named",NONE,0) \
-X("qwen2","qwen2","base pre",NONE,0) \
-X("qwen2_moe","qwen2moe","base pre experts",NONE,0) \
-X("qwen3","qwen3","base pre",NONE,0) \
-X("qwen3_moe","qwen3moe","base pre experts",NONE,0) \
-X("gemma","gemma","base pre",ONE,0) \
-X("gemma2","gemma2","base post",ONE,2) \
-X("gemma3_text","gemma3","base post",ONE,6) \
-X("gemma3","gemma3","base post",ONE,6) \
-X("phi","phi2","base pre",NONE,0) \
-X("phi3","phi3","base pre",NONE,0) \
-X("phimoe","phimoe","base pre sparse",NONE,0) \
-X("stablelm","stablelm","base pre",NONE,0) \
-X("starcoder2","starcoder2","base pre",NONE,0) \
-X("smollm3","smollm3","base pre",PAIRS,0) \
-X("olmo","olmo","base pre",PAIRS,0) \
-X("olmo2","olmo2","base post",NONE,0) \
-X("olmo3","olmo2","base post",NONE,4) \
-X("olmoe","olmoe","base pre experts",NONE,0) \
-X("granite","granite","base pre",PAIRS,0) \
-X("granitemoe","granitemoe","base pre sparse",PAIRS,0) \
-X("granitemoeshared","granitemoe","base pre sparse",PAIRS,0) \
-X("cohere","command-r","base pre",NONE,0) \
-X("cohere2","cohere2","base pre",NONE,4) \
-X("glm4","glm4","base pre",NONE,0) \
-X("glm4_moe","glm4moe","base post_named experts",NONE,0) \
-X("exaone","exaone","exaone",NONE,0) \
-X("exaone4","exaone4","base post",NONE,4) \
-X("nemotron","nemotron","base pre",ONE,0) \
-X("minicpm","minicpm","base pre",PAIRS,0) \
-X("minicpm3","minicpm3","base pre latent latent_whole",NONE,0) \
-X("deepseek_v2","deepseek2","base pre experts latent latent_split",NONE,0) \
-X("deepseek_v3","deepseek2","base pre experts latent latent_split",NONE,0) \
-X("gpt_oss","gpt-oss","base post_named oss",NONE,2) \
-X("bitnet","bitnet","bitnet pre",NONE,0) \
-X("gpt2","gpt2","gpt2 gpt2_turned",NONE,0) \
-X("gpt_bigcode","starcoder","gpt2 gpt2_plain",NONE,0) \
-X("gptj","gptj","gptj",NONE,0) \
-X("gpt_neox","gptneox","neox",NONE,0) \
-X("bloom","bloom","bloom",NONE,0) \
-X("falcon","falcon","falcon",NONE,0) \
-X("mpt","mpt","mpt",NONE,0) \
-X("opt","opt","opt",NONE,0) \
-X("bert","bert","bert",NONE,0) \
-X("roberta","bert","bert",OFFSET,0) \
-X("xlm-roberta","bert","bert",OFFSET,0) \
-X("camembert","bert","bert",OFFSET,0) \
-X("distilbert","bert","distil",NONE,0) \
-X("modernbert","modern-bert","modern",NONE,-3) \
-X("nomic_bert","nomic-bert","nomic",NONE,0) \
-X("t5","t5","t5",NONE,0) \
-X("mt5","t5","t5",NONE,0) \
+#define OXI_LLM_MODEL_TYPE_LIST(X)\
+X("llama","llama","base pre",PAIRS,0)\
+X("mistral","llama","base pre",PAIRS,0)\
+X("ministral","llama","base pre",PAIRS,0)\
+X("cwm","llama","base pre",PAIRS,0)\
+X("helium","llama","base pre",NONE,0)\
+X("mixtral","llama","base pre sparse",PAIRS,0)\
+X("llama4_text","llama4","base pre llama4",NONE,4)\
+X("llama4","llama4","base pre llama4",NONE,4)\
+X("arcee","arcee","base pre",PAIRS,0)\
+X("seed_oss","seed_oss","base post_named",NONE,0)\
+X("qwen2","qwen2","base pre",NONE,0)\
+X("qwen2_moe","qwen2moe","base pre experts",NONE,0)\
+X("qwen3","qwen3","base pre",NONE,0)\
+X("qwen3_moe","qwen3moe","base pre experts",NONE,0)\
+X("gemma","gemma","base pre",ONE,0)\
+X("gemma2","gemma2","base post",ONE,2)\
+X("gemma3_text","gemma3","base post",ONE,6)\
+X("gemma3","gemma3","base post",ONE,6)\
+X("phi","phi2","base pre",NONE,0)\
+X("phi3","phi3","base pre",NONE,0)\
+X("phimoe","phimoe","base pre sparse",NONE,0)\
+X("stablelm","stablelm","base pre",NONE,0)\
+X("starcoder2","starcoder2","base pre",NONE,0)\
+X("smollm3","smollm3","base pre",PAIRS,0)\
+X("olmo","olmo","base pre",PAIRS,0)\
+X("olmo2","olmo2","base post",NONE,0)\
+X("olmo3","olmo2","base post",NONE,4)\
+X("olmoe","olmoe","base pre experts",NONE,0)\
+X("granite","granite","base pre",PAIRS,0)\
+X("granitemoe","granitemoe","base pre sparse",PAIRS,0)\
+X("granitemoeshared","granitemoe","base pre sparse",PAIRS,0)\
+X("cohere","command-r","base pre",NONE,0)\
+X("cohere2","cohere2","base pre",NONE,4)\
+X("glm","chatglm","base pre",NONE,0)\
+X("ernie4_5","ernie4_5","base pre",NONE,0)\
+X("dots1","dots1","base pre experts",NONE,0)\
+X("hunyuan_v1_dense","hunyuan-dense","base pre",NONE,0)\
+X("persimmon","nemotron","base pre persimmon",NONE,0)\
+X("eurobert","eurobert","base pre",NONE,0)\
+X("lfm2","lfm2","base lfm",NONE,0)\
+X("granitemoehybrid","granitehybrid","base pre sparse hybrid",PAIRS,0)\
+X("mamba","mamba","mamba",NONE,0)\
+X("falcon_mamba","mamba","mamba",NONE,0)\
+X("mamba2","mamba2","mamba",NONE,0)\
+X("gpt_neo","gpt-neo","neo",NONE,-2)\
+X("biogpt","opt","opt biogpt",NONE,0)\
+X("glm4","glm4","base pre",NONE,0)\
+X("glm4_moe","glm4moe","base post_named experts",NONE,0)\
+X("exaone","exaone","exaone",NONE,0)\
+X("exaone4","exaone4","base post",NONE,4)\
+X("nemotron","nemotron","base pre",ONE,0)\
+X("minicpm","minicpm","base pre",PAIRS,0)\
+X("minicpm3","minicpm3","base pre latent latent_whole",NONE,0)\
+X("deepseek_v2","deepseek2","base pre experts latent latent_split",NONE,0)\
+X("deepseek_v3","deepseek2","base pre experts latent latent_split",NONE,0)\
+X("gpt_oss","gpt-oss","base post_named oss",NONE,2)\
+X("bitnet","bitnet","bitnet pre",NONE,0)\
+X("gpt2","gpt2","gpt2 gpt2_turned",NONE,0)\
+X("gpt_bigcode","starcoder","gpt2 gpt2_plain",NONE,0)\
+X("gptj","gptj","gptj",NONE,0)\
+X("gpt_neox","gptneox","neox",NONE,0)\
+X("bloom","bloom","bloom",NONE,0)\
+X("falcon","falcon","falcon",NONE,0)\
+X("mpt","mpt","mpt",NONE,0)\
+X("opt","opt","opt",NONE,0)\
+X("bert","bert","bert",NONE,0)\
+X("roberta","bert","bert",OFFSET,0)\
+X("xlm-roberta","bert","bert",OFFSET,0)\
+X("camembert","bert","bert",OFFSET,0)\
+X("distilbert","bert","distil",NONE,0)\
+X("modernbert","modern-bert","modern",NONE,-3)\
+X("nomic_bert","nomic-bert","nomic",NONE,0)\
+X("T5EncoderModel","t5encoder","t5",NONE,0)\
+X("MT5EncoderModel","t5encoder","t5",NONE,0)\
+X("UMT5EncoderModel","t5encoder","t5",NONE,0)\
+X("t5","t5","t5",NONE,0)\
+X("mt5","t5","t5",NONE,0)\
 X("umt5","t5","t5",NONE,0)
 /* >>llm/source/names.def */
-#define OXI_LLM_PREFIX_LIST(X) \
-X("")X("model.")X("transformer.")X("gpt_neox.")X("bert.")X("roberta.")X("distilbert.") \
-X("model.language_model.")X("language_model.model.")X("language_model.")X("model.decoder.") \
-X("decoder.")
-#define OXI_LLM_STEM_LIST(X) \
-X("base bitnet neox opt modern","layers.","blk.") \
-X("gpt2 gptj bloom falcon exaone","h.","blk.") \
-X("mpt","blocks.","blk.") \
-X("bert","encoder.layer.","blk.") \
-X("distil","transformer.layer.","blk.") \
-X("distil","layer.","blk.") \
-X("nomic","encoder.layers.","blk.") \
-X("t5","encoder.block.","enc.blk.") \
+#define OXI_LLM_PREFIX_LIST(X)\
+X("")X("model.")X("transformer.")X("gpt_neox.")X("bert.")X("roberta.")X("distilbert.")\
+X("model.language_model.")X("language_model.model.")X("language_model.")X("model.decoder.")\
+X("decoder.")X("backbone.")X("biogpt.")
+#define OXI_LLM_STEM_LIST(X)\
+X("base bitnet neox opt modern mamba","layers.","blk.")\
+X("gpt2 gptj bloom falcon exaone neo","h.","blk.")\
+X("mpt","blocks.","blk.")\
+X("bert","encoder.layer.","blk.")\
+X("distil","transformer.layer.","blk.")\
+X("distil","layer.","blk.")\
+X("nomic","encoder.layers.","blk.")\
+X("t5","encoder.block.","enc.blk.")\
 X("t5","decoder.block.","dec.blk.")
-#define OXI_LLM_MODEL_NAME_LIST(X) \
-X("base bitnet opt","embed_tokens.weight","token_embd.weight",NONE) \
-X("base bitnet","norm.*","output_norm.*",NORM) \
-X("base","final_layernorm.*","output_norm.*",NORM) \
-X("base bitnet opt gpt2 gptj falcon mpt bloom t5 exaone","lm_head.*","output.*",HEAD) \
-X("base neox","rotary_emb.inv_freq","",SKIP) \
-X("gpt2 gptj mpt exaone","wte.weight","token_embd.weight",NONE) \
-X("gpt2","wpe.weight","position_embd.weight",NONE) \
-X("gpt2 gptj bloom falcon exaone","ln_f.*","output_norm.*",NONE) \
-X("neox","embed_in.weight","token_embd.weight",NONE) \
-X("neox","embed_out.weight","output.weight",HEAD) \
-X("neox","final_layer_norm.*","output_norm.*",NONE) \
-X("bloom falcon","word_embeddings.weight","token_embd.weight",NONE) \
-X("bloom","word_embeddings_layernorm.*","token_embd_norm.*",NONE) \
-X("mpt","norm_f.*","output_norm.*",NONE) \
-X("opt","embed_positions.weight","position_embd.weight",WITHOUT_TWO) \
-X("opt","final_layer_norm.*","output_norm.*",NONE) \
-X("bert distil nomic","embeddings.word_embeddings.weight","token_embd.weight",NONE) \
-X("bert distil","embeddings.position_embeddings.weight","position_embd.weight",POSITIONS) \
-X("bert nomic","embeddings.token_type_embeddings.weight","token_types.weight",NONE) \
-X("bert distil","embeddings.LayerNorm.*","token_embd_norm.*",NONE) \
-X("bert","embeddings.position_ids","",SKIP) \
-X("bert","pooler.dense.*","cls.*",NONE) \
-X("bert","cls.~","",SKIP) \
-X("bert distil modern","lm_head.~","",SKIP) \
-X("distil","vocab_~","",SKIP) \
-X("modern","embeddings.tok_embeddings.weight","token_embd.weight",NONE) \
-X("modern","embeddings.norm.*","token_embd_norm.*",NONE) \
-X("modern","final_norm.*","output_norm.*",NONE) \
-X("modern","head.~","",SKIP) \
-X("modern","decoder.~","",SKIP) \
-X("nomic","emb_ln.*","token_embd_norm.*",NONE) \
-X("t5","shared.weight","token_embd.weight",NONE) \
-X("t5","encoder.embed_tokens.weight","",SKIP) \
-X("t5","decoder.embed_tokens.weight","",SKIP) \
-X("t5","encoder.final_layer_norm.*","enc.output_norm.*",NONE) \
-X("t5","decoder.final_layer_norm.*","dec.output_norm.*",NONE) \
-X("base","vision_tower.~","",SKIP) \
-X("base","vision_model.~","",SKIP) \
+#define OXI_LLM_MODEL_NAME_LIST(X)\
+X("base bitnet opt","embed_tokens.weight","token_embd.weight",NONE)\
+X("base bitnet","norm.*","output_norm.*",NORM)\
+X("base","final_layernorm.*","output_norm.*",NORM)\
+X("base bitnet opt gpt2 gptj falcon mpt bloom exaone neo mamba","lm_head.*","output.*",HEAD)\
+X("base neox","rotary_emb.inv_freq","",SKIP)\
+X("gpt2 gptj mpt exaone neo","wte.weight","token_embd.weight",NONE)\
+X("gpt2 neo","wpe.weight","position_embd.weight",NONE)\
+X("gpt2 gptj bloom falcon exaone neo","ln_f.*","output_norm.*",NONE)\
+X("lfm","embedding_norm.weight","token_embd_norm.weight",NONE)\
+X("mamba","embeddings.weight","token_embd.weight",NONE)\
+X("mamba","embedding.weight","token_embd.weight",NONE)\
+X("biogpt","layer_norm.*","output_norm.*",NONE)\
+X("biogpt","output_projection.weight","output.weight",HEAD)\
+X("neox","embed_in.weight","token_embd.weight",NONE)\
+X("neox","embed_out.weight","output.weight",HEAD)\
+X("neox","final_layer_norm.*","output_norm.*",NONE)\
+X("bloom falcon","word_embeddings.weight","token_embd.weight",NONE)\
+X("bloom","word_embeddings_layernorm.*","token_embd_norm.*",NONE)\
+X("mpt mamba","norm_f.*","output_norm.*",NONE)\
+X("opt","embed_positions.weight","position_embd.weight",WITHOUT_TWO)\
+X("opt","final_layer_norm.*","output_norm.*",NONE)\
+X("bert distil nomic","embeddings.word_embeddings.weight","token_embd.weight",NONE)\
+X("bert distil","embeddings.position_embeddings.weight","position_embd.weight",POSITIONS)\
+X("bert nomic","embeddings.token_type_embeddings.weight","token_types.weight",NONE)\
+X("bert distil","embeddings.LayerNorm.*","token_embd_norm.*",NONE)\
+X("bert","embeddings.position_ids","",SKIP)\
+X("bert","pooler.dense.*","cls.*",NONE)\
+X("bert","cls.~","",SKIP)\
+X("bert distil modern","lm_head.~","",SKIP)\
+X("distil","vocab_~","",SKIP)\
+X("modern","embeddings.tok_embeddings.weight","token_embd.weight",NONE)\
+X("modern","embeddings.norm.*","token_embd_norm.*",NONE)\
+X("modern","final_norm.*","output_norm.*",NONE)\
+X("modern","head.~","",SKIP)\
+X("modern","decoder.~","",SKIP)\
+X("nomic","emb_ln.*","token_embd_norm.*",NONE)\
+X("t5","lm_head.*","output.*",NONE)\
+X("t5","shared.weight","token_embd.weight",NONE)\
+X("t5","encoder.embed_tokens.weight","",SKIP)\
+X("t5","decoder.embed_tokens.weight","",SKIP)\
+X("t5","encoder.final_layer_norm.*","enc.output_norm.*",NONE)\
+X("t5","decoder.final_layer_norm.*","dec.output_norm.*",NONE)\
+X("base","vision_tower.~","",SKIP)\
+X("base","vision_model.~","",SKIP)\
 X("base","multi_modal_projector.~","",SKIP)
-#define OXI_LLM_LAYER_NAME_LIST(X) \
-X("base bitnet","input_layernorm.*","attn_norm.*",NORM) \
-X("pre","post_attention_layernorm.*","ffn_norm.*",NORM) \
-X("post post_named","post_attention_layernorm.*","post_attention_norm.*",NORM) \
-X("post","pre_feedforward_layernorm.*","ffn_norm.*",NORM) \
-X("post","post_feedforward_layernorm.*","post_ffw_norm.*",NORM) \
-X("pre","post_self_attn_layernorm.*","post_attention_norm.*",NORM) \
-X("pre","post_mlp_layernorm.*","post_ffw_norm.*",NORM) \
-X("base","self_attn.q_proj.*","attn_q.*",QUERY) \
-X("base","self_attn.k_proj.*","attn_k.*",KEY) \
-X("base","self_attn.v_proj.*","attn_v.*",NONE) \
-X("base","self_attn.o_proj.*","attn_output.*",NONE) \
-X("base","self_attn.dense.*","attn_output.*",NONE) \
-X("base","self_attn.qkv_proj.*","attn_qkv.*",NONE) \
-X("base","self_attn.q_norm.*","attn_q_norm.*",NORM) \
-X("base","self_attn.k_norm.*","attn_k_norm.*",NORM) \
-X("base","self_attn.q_layernorm.norms.#.weight","attn_q_norm.weight",STACK) \
-X("base","self_attn.k_layernorm.norms.#.weight","attn_k_norm.weight",STACK) \
-X("base bitnet","self_attn.rotary_emb.inv_freq","",SKIP) \
-X("base","mlp.gate_proj.*","ffn_gate.*",NONE) \
-X("base","mlp.up_proj.*","ffn_up.*",NONE) \
-X("base","mlp.down_proj.*","ffn_down.*",NONE) \
-X("base","mlp.gate_up_proj.*","ffn_up.*",NONE) \
-X("base","mlp.fc1.*","ffn_up.*",NONE) \
-X("base","mlp.fc2.*","ffn_down.*",NONE) \
-X("base","mlp.c_fc.*","ffn_up.*",NONE) \
-X("base","mlp.c_proj.*","ffn_down.*",NONE) \
-X("experts","mlp.gate.weight","ffn_gate_inp.weight",NONE) \
-X("experts","mlp.gate.e_score_correction_bias","exp_probs_b.bias",NONE) \
-X("experts","mlp.experts.#.gate_proj.weight","ffn_gate_exps.weight",STACK) \
-X("experts","mlp.experts.#.up_proj.weight","ffn_up_exps.weight",STACK) \
-X("experts","mlp.experts.#.down_proj.weight","ffn_down_exps.weight",STACK) \
-X("experts sparse","mlp.experts.gate_up_proj","ffn_gate_exps.weight",ROWS_FIRST) \
-X("experts sparse","mlp.experts.gate_up_proj","ffn_up_exps.weight",ROWS_SECOND) \
-X("experts sparse","mlp.experts.down_proj","ffn_down_exps.weight",NONE) \
-X("experts","mlp.shared_expert_gate.weight","ffn_gate_inp_shexp.weight",FLAT) \
-X("experts","mlp.shared_expert.gate_proj.weight","ffn_gate_shexp.weight",NONE) \
-X("experts","mlp.shared_expert.up_proj.weight","ffn_up_shexp.weight",NONE) \
-X("experts","mlp.shared_expert.down_proj.weight","ffn_down_shexp.weight",NONE) \
-X("experts","mlp.shared_experts.gate_proj.weight","ffn_gate_shexp.weight",NONE) \
-X("experts","mlp.shared_experts.up_proj.weight","ffn_up_shexp.weight",NONE) \
-X("experts","mlp.shared_experts.down_proj.weight","ffn_down_shexp.weight",NONE) \
-X("sparse","block_sparse_moe.gate.weight","ffn_gate_inp.weight",NONE) \
-X("sparse","mlp.gate.weight","ffn_gate_inp.weight",NONE) \
-X("sparse","mlp.router.weight","ffn_gate_inp.weight",NONE) \
-X("sparse","block_sparse_moe.experts.#.w1.weight","ffn_gate_exps.weight",STACK) \
-X("sparse","block_sparse_moe.experts.#.w3.weight","ffn_up_exps.weight",STACK) \
-X("sparse","block_sparse_moe.experts.#.w2.weight","ffn_down_exps.weight",STACK) \
-X("sparse","block_sparse_moe.router.layer.weight","ffn_gate_inp.weight",NONE) \
-X("sparse","block_sparse_moe.input_linear.weight","ffn_gate_exps.weight",ROWS_FIRST) \
-X("sparse","block_sparse_moe.input_linear.weight","ffn_up_exps.weight",ROWS_SECOND) \
-X("sparse","block_sparse_moe.output_linear.weight","ffn_down_exps.weight",NONE) \
-X("sparse","shared_mlp.input_linear.weight","ffn_gate_shexp.weight",ROWS_FIRST) \
-X("sparse","shared_mlp.input_linear.weight","ffn_up_shexp.weight",ROWS_SECOND) \
-X("sparse","shared_mlp.output_linear.weight","ffn_down_shexp.weight",NONE) \
-X("latent","self_attn.q_a_proj.*","attn_q_a.*",NONE) \
-X("latent","self_attn.q_a_layernorm.weight","attn_q_a_norm.weight",NONE) \
-X("latent","self_attn.q_b_proj.weight","attn_q_b.weight",NONE) \
-X("latent","self_attn.kv_a_proj_with_mqa.*","attn_kv_a_mqa.*",NONE) \
-X("latent","self_attn.kv_a_layernorm.weight","attn_kv_a_norm.weight",NONE) \
-X("latent_whole","self_attn.kv_b_proj.weight","attn_kv_b.weight",NONE) \
-X("latent_split","self_attn.kv_b_proj.weight","attn_k_b.weight",LATENT_KEYS) \
-X("latent_split","self_attn.kv_b_proj.weight","attn_v_b.weight",LATENT_VALUES) \
-X("llama4","feed_forward.gate_proj.weight","ffn_gate.weight",NONE) \
-X("llama4","feed_forward.up_proj.weight","ffn_up.weight",NONE) \
-X("llama4","feed_forward.down_proj.weight","ffn_down.weight",NONE) \
-X("llama4","feed_forward.router.weight","ffn_gate_inp.weight",NONE) \
-X("llama4","feed_forward.experts.gate_up_proj","ffn_gate_exps.weight",TURNED_FIRST) \
-X("llama4","feed_forward.experts.gate_up_proj","ffn_up_exps.weight",TURNED_SECOND) \
-X("llama4","feed_forward.experts.down_proj","ffn_down_exps.weight",TURNED) \
-X("llama4","feed_forward.shared_expert.gate_proj.weight","ffn_gate_shexp.weight",NONE) \
-X("llama4","feed_forward.shared_expert.up_proj.weight","ffn_up_shexp.weight",NONE) \
-X("llama4","feed_forward.shared_expert.down_proj.weight","ffn_down_shexp.weight",NONE) \
-X("oss","self_attn.sinks","attn_sinks.weight",NONE) \
-X("oss","mlp.router.*","ffn_gate_inp.*",NONE) \
-X("oss","mlp.experts.gate_up_proj","ffn_gate_exps.weight",TURNED_EVEN) \
-X("oss","mlp.experts.gate_up_proj","ffn_up_exps.weight",TURNED_ODD) \
-X("oss","mlp.experts.down_proj","ffn_down_exps.weight",TURNED) \
-X("oss","mlp.experts.gate_up_proj_bias","ffn_gate_exps.bias",EVEN) \
-X("oss","mlp.experts.gate_up_proj_bias","ffn_up_exps.bias",ODD) \
-X("oss","mlp.experts.down_proj_bias","ffn_down_exps.bias",NONE) \
-X("oss","mlp.experts.gate_up_proj_blocks","ffn_gate_exps.weight",MXFP4_EVEN) \
-X("oss","mlp.experts.gate_up_proj_blocks","ffn_up_exps.weight",MXFP4_ODD) \
-X("oss","mlp.experts.down_proj_blocks","ffn_down_exps.weight",MXFP4) \
-X("oss","mlp.experts.gate_up_proj_scales","",SKIP) \
-X("oss","mlp.experts.down_proj_scales","",SKIP) \
-X("bitnet","self_attn.q_proj.weight","attn_q.weight",TERNARY) \
-X("bitnet","self_attn.k_proj.weight","attn_k.weight",TERNARY) \
-X("bitnet","self_attn.v_proj.weight","attn_v.weight",TERNARY) \
-X("bitnet","self_attn.o_proj.weight","attn_output.weight",TERNARY) \
-X("bitnet","mlp.gate_proj.weight","ffn_gate.weight",TERNARY) \
-X("bitnet","mlp.up_proj.weight","ffn_up.weight",TERNARY) \
-X("bitnet","mlp.down_proj.weight","ffn_down.weight",TERNARY) \
-X("bitnet","self_attn.inner_attn_ln.weight","attn_sub_norm.weight",NONE) \
-X("bitnet","self_attn.attn_sub_norm.weight","attn_sub_norm.weight",NONE) \
-X("bitnet","mlp.ffn_layernorm.weight","ffn_sub_norm.weight",NONE) \
-X("bitnet","mlp.ffn_sub_norm.weight","ffn_sub_norm.weight",NONE) \
-X("exaone gpt2 gptj","ln_1.*","attn_norm.*",NONE) \
-X("exaone gpt2","ln_2.*","ffn_norm.*",NONE) \
-X("exaone","attn.attention.q_proj.*","attn_q.*",NONE) \
-X("exaone","attn.attention.k_proj.*","attn_k.*",NONE) \
-X("exaone","attn.attention.v_proj.*","attn_v.*",NONE) \
-X("exaone","attn.attention.out_proj.*","attn_output.*",NONE) \
-X("exaone","attn.attention.rotary.inv_freq","",SKIP) \
-X("exaone","mlp.c_fc_0.*","ffn_gate.*",NONE) \
-X("exaone","mlp.c_fc_1.*","ffn_up.*",NONE) \
-X("exaone","mlp.c_proj.*","ffn_down.*",NONE) \
-X("gpt2 gptj","attn.bias","",SKIP) \
-X("gpt2 gptj","attn.masked_bias","",SKIP) \
-X("gpt2_turned","attn.c_attn.*","attn_qkv.*",TURNED) \
-X("gpt2_turned","attn.c_proj.*","attn_output.*",TURNED) \
-X("gpt2_turned","mlp.c_fc.*","ffn_up.*",TURNED) \
-X("gpt2_turned","mlp.c_proj.*","ffn_down.*",TURNED) \
-X("gpt2_plain","attn.c_attn.*","attn_qkv.*",NONE) \
-X("gpt2_plain","attn.c_proj.*","attn_output.*",NONE) \
-X("gpt2_plain","mlp.c_fc.*","ffn_up.*",NONE) \
-X("gpt2_plain","mlp.c_proj.*","ffn_down.*",NONE) \
-X("gptj","attn.q_proj.weight","attn_q.weight",NONE) \
-X("gptj","attn.k_proj.weight","attn_k.weight",NONE) \
-X("gptj","attn.v_proj.weight","attn_v.weight",NONE) \
-X("gptj","attn.out_proj.weight","attn_output.weight",NONE) \
-X("gptj","mlp.fc_in.*","ffn_up.*",NONE) \
-X("gptj","mlp.fc_out.*","ffn_down.*",NONE) \
-X("neox bloom falcon","input_layernorm.*","attn_norm.*",NONE) \
-X("neox bloom falcon","post_attention_layernorm.*","ffn_norm.*",NONE) \
-X("neox","attention.query_key_value.*","attn_qkv.*",FUSED) \
-X("neox","attention.dense.*","attn_output.*",NONE) \
-X("neox","attention.bias","",SKIP) \
-X("neox","attention.masked_bias","",SKIP) \
-X("neox","attention.rotary_emb.inv_freq","",SKIP) \
-X("bloom falcon","self_attention.query_key_value.*","attn_qkv.*",FUSED) \
-X("bloom falcon","self_attention.dense.*","attn_output.*",NONE) \
-X("falcon","self_attention.rotary_emb.inv_freq","",SKIP) \
-X("falcon","ln_mlp.*","attn_norm.*",NONE) \
-X("falcon","ln_attn.*","attn_norm_2.*",NONE) \
-X("neox bloom falcon","mlp.dense_h_to_4h.*","ffn_up.*",NONE) \
-X("neox bloom falcon","mlp.dense_4h_to_h.*","ffn_down.*",NONE) \
-X("mpt","norm_1.*","attn_norm.*",NONE) \
-X("mpt","norm_2.*","ffn_norm.*",NONE) \
-X("mpt modern nomic","attn.Wqkv.*","attn_qkv.*",NONE) \
-X("mpt nomic","attn.out_proj.*","attn_output.*",NONE) \
-X("mpt","attn.q_ln.*","attn_q_norm.*",NONE) \
-X("mpt","attn.k_ln.*","attn_k_norm.*",NONE) \
-X("mpt","ffn.up_proj.*","ffn_up.*",NONE) \
-X("mpt","ffn.down_proj.*","ffn_down.*",NONE) \
-X("opt","self_attn_layer_norm.*","attn_norm.*",NONE) \
-X("opt","final_layer_norm.*","ffn_norm.*",NONE) \
-X("opt","self_attn.q_proj.*","attn_q.*",NONE) \
-X("opt","self_attn.k_proj.*","attn_k.*",NONE) \
-X("opt","self_attn.v_proj.*","attn_v.*",NONE) \
-X("opt","self_attn.out_proj.*","attn_output.*",NONE) \
-X("opt","fc1.*","ffn_up.*",NONE) \
-X("opt","fc2.*","ffn_down.*",NONE) \
-X("bert","attention.self.query.*","attn_q.*",NONE) \
-X("bert","attention.self.key.*","attn_k.*",NONE) \
-X("bert","attention.self.value.*","attn_v.*",NONE) \
-X("bert","attention.output.dense.*","attn_output.*",NONE) \
-X("bert","attention.output.LayerNorm.*","attn_output_norm.*",NONE) \
-X("bert","intermediate.dense.*","ffn_up.*",NONE) \
-X("bert","output.dense.*","ffn_down.*",NONE) \
-X("bert","output.LayerNorm.*","layer_output_norm.*",NONE) \
-X("distil","attention.q_lin.*","attn_q.*",NONE) \
-X("distil","attention.k_lin.*","attn_k.*",NONE) \
-X("distil","attention.v_lin.*","attn_v.*",NONE) \
-X("distil","attention.out_lin.*","attn_output.*",NONE) \
-X("distil","sa_layer_norm.*","attn_output_norm.*",NONE) \
-X("distil","ffn.lin1.*","ffn_up.*",NONE) \
-X("distil","ffn.lin2.*","ffn_down.*",NONE) \
-X("distil","output_layer_norm.*","layer_output_norm.*",NONE) \
-X("modern","attn_norm.*","attn_norm.*",NONE) \
-X("modern","mlp_norm.*","ffn_norm.*",NONE) \
-X("modern","attn.Wo.*","attn_output.*",NONE) \
-X("modern","mlp.Wi.*","ffn_up.*",NONE) \
-X("modern","mlp.Wo.*","ffn_down.*",NONE) \
-X("nomic","norm1.*","attn_output_norm.*",NONE) \
-X("nomic","norm2.*","layer_output_norm.*",NONE) \
-X("nomic","mlp.fc11.*","ffn_up.*",NONE) \
-X("nomic","mlp.fc12.*","ffn_gate.*",NONE) \
-X("nomic","mlp.fc2.*","ffn_down.*",NONE) \
-X("t5","layer.0.SelfAttention.q.weight","attn_q.weight",NONE) \
-X("t5","layer.0.SelfAttention.k.weight","attn_k.weight",NONE) \
-X("t5","layer.0.SelfAttention.v.weight","attn_v.weight",NONE) \
-X("t5","layer.0.SelfAttention.o.weight","attn_o.weight",NONE) \
-X("t5","layer.0.SelfAttention.relative_attention_bias.weight","attn_rel_b.weight",NONE) \
-X("t5","layer.0.layer_norm.weight","attn_norm.weight",NONE) \
-X("t5","layer.1.EncDecAttention.q.weight","cross_attn_q.weight",NONE) \
-X("t5","layer.1.EncDecAttention.k.weight","cross_attn_k.weight",NONE) \
-X("t5","layer.1.EncDecAttention.v.weight","cross_attn_v.weight",NONE) \
-X("t5","layer.1.EncDecAttention.o.weight","cross_attn_o.weight",NONE) \
-X("t5","layer.1.EncDecAttention.relative_attention_bias.weight","",SKIP) \
-X("t5","layer.1.layer_norm.weight","cross_attn_norm.weight",DECODER) \
-X("t5","layer.1.layer_norm.weight","ffn_norm.weight",ENCODER) \
-X("t5","layer.2.layer_norm.weight","ffn_norm.weight",NONE) \
-X("t5","layer.1.DenseReluDense.wi.weight","ffn_up.weight",NONE) \
-X("t5","layer.1.DenseReluDense.wi_0.weight","ffn_gate.weight",NONE) \
-X("t5","layer.1.DenseReluDense.wi_1.weight","ffn_up.weight",NONE) \
-X("t5","layer.1.DenseReluDense.wo.weight","ffn_down.weight",NONE) \
-X("t5","layer.2.DenseReluDense.wi.weight","ffn_up.weight",NONE) \
-X("t5","layer.2.DenseReluDense.wi_0.weight","ffn_gate.weight",NONE) \
-X("t5","layer.2.DenseReluDense.wi_1.weight","ffn_up.weight",NONE) \
+#define OXI_LLM_LAYER_NAME_LIST(X)\
+X("base bitnet","input_layernorm.*","attn_norm.*",NORM)\
+X("pre","post_attention_layernorm.*","ffn_norm.*",NORM)\
+X("post post_named","post_attention_layernorm.*","post_attention_norm.*",NORM)\
+X("post","pre_feedforward_layernorm.*","ffn_norm.*",NORM)\
+X("post","post_feedforward_layernorm.*","post_ffw_norm.*",NORM)\
+X("pre","post_self_attn_layernorm.*","post_attention_norm.*",NORM)\
+X("pre","post_mlp_layernorm.*","post_ffw_norm.*",NORM)\
+X("base","self_attn.q_proj.*","attn_q.*",QUERY)\
+X("base","self_attn.k_proj.*","attn_k.*",KEY)\
+X("base","self_attn.v_proj.*","attn_v.*",NONE)\
+X("base","self_attn.o_proj.*","attn_output.*",NONE)\
+X("base","self_attn.dense.*","attn_output.*",NONE)\
+X("base","self_attn.qkv_proj.*","attn_qkv.*",NONE)\
+X("base","self_attn.q_norm.*","attn_q_norm.*",NORM)\
+X("base","self_attn.k_norm.*","attn_k_norm.*",NORM)\
+X("base","self_attn.q_layernorm.norms.#.weight","attn_q_norm.weight",STACK)\
+X("base","self_attn.k_layernorm.norms.#.weight","attn_k_norm.weight",STACK)\
+X("base bitnet","self_attn.rotary_emb.inv_freq","",SKIP)\
+X("base","mlp.gate_proj.*","ffn_gate.*",NONE)\
+X("base","mlp.up_proj.*","ffn_up.*",NONE)\
+X("base","mlp.down_proj.*","ffn_down.*",NONE)\
+X("base","mlp.gate_up_proj.*","ffn_up.*",NONE)\
+X("base","mlp.fc1.*","ffn_up.*",NONE)\
+X("base","mlp.fc2.*","ffn_down.*",NONE)\
+X("base","mlp.c_fc.*","ffn_up.*",NONE)\
+X("base","mlp.c_proj.*","ffn_down.*",NONE)\
+X("experts","mlp.gate.weight","ffn_gate_inp.weight",NONE)\
+X("experts","mlp.gate.e_score_correction_bias","exp_probs_b.bias",NONE)\
+X("experts","mlp.experts.#.gate_proj.weight","ffn_gate_exps.weight",STACK)\
+X("experts","mlp.experts.#.up_proj.weight","ffn_up_exps.weight",STACK)\
+X("experts","mlp.experts.#.down_proj.weight","ffn_down_exps.weight",STACK)\
+X("experts sparse","mlp.experts.gate_up_proj","ffn_gate_exps.weight",ROWS_FIRST)\
+X("experts sparse","mlp.experts.gate_up_proj","ffn_up_exps.weight",ROWS_SECOND)\
+X("experts sparse","mlp.experts.down_proj","ffn_down_exps.weight",NONE)\
+X("experts","mlp.shared_expert_gate.weight","ffn_gate_inp_shexp.weight",FLAT)\
+X("experts","mlp.shared_expert.gate_proj.weight","ffn_gate_shexp.weight",NONE)\
+X("experts","mlp.shared_expert.up_proj.weight","ffn_up_shexp.weight",NONE)\
+X("experts","mlp.shared_expert.down_proj.weight","ffn_down_shexp.weight",NONE)\
+X("experts","mlp.shared_experts.gate_proj.weight","ffn_gate_shexp.weight",NONE)\
+X("experts","mlp.shared_experts.up_proj.weight","ffn_up_shexp.weight",NONE)\
+X("experts","mlp.shared_experts.down_proj.weight","ffn_down_shexp.weight",NONE)\
+X("sparse","block_sparse_moe.gate.weight","ffn_gate_inp.weight",NONE)\
+X("sparse","mlp.gate.weight","ffn_gate_inp.weight",NONE)\
+X("sparse","mlp.router.weight","ffn_gate_inp.weight",NONE)\
+X("sparse","block_sparse_moe.experts.#.w1.weight","ffn_gate_exps.weight",STACK)\
+X("sparse","block_sparse_moe.experts.#.w3.weight","ffn_up_exps.weight",STACK)\
+X("sparse","block_sparse_moe.experts.#.w2.weight","ffn_down_exps.weight",STACK)\
+X("sparse","block_sparse_moe.router.layer.weight","ffn_gate_inp.weight",NONE)\
+X("sparse","block_sparse_moe.input_linear.weight","ffn_gate_exps.weight",ROWS_FIRST)\
+X("sparse","block_sparse_moe.input_linear.weight","ffn_up_exps.weight",ROWS_SECOND)\
+X("sparse","block_sparse_moe.output_linear.weight","ffn_down_exps.weight",NONE)\
+X("unrouted","shared_mlp.input_linear.weight","ffn_gate.weight",ROWS_FIRST)\
+X("unrouted","shared_mlp.input_linear.weight","ffn_up.weight",ROWS_SECOND)\
+X("unrouted","shared_mlp.output_linear.weight","ffn_down.weight",NONE)\
+X("routed","shared_mlp.input_linear.weight","ffn_gate_shexp.weight",ROWS_FIRST)\
+X("routed","shared_mlp.input_linear.weight","ffn_up_shexp.weight",ROWS_SECOND)\
+X("routed","shared_mlp.output_linear.weight","ffn_down_shexp.weight",NONE)\
+X("latent","self_attn.q_a_proj.*","attn_q_a.*",NONE)\
+X("latent","self_attn.q_a_layernorm.weight","attn_q_a_norm.weight",NONE)\
+X("latent","self_attn.q_b_proj.weight","attn_q_b.weight",NONE)\
+X("latent","self_attn.kv_a_proj_with_mqa.*","attn_kv_a_mqa.*",NONE)\
+X("latent","self_attn.kv_a_layernorm.weight","attn_kv_a_norm.weight",NONE)\
+X("latent_whole","self_attn.kv_b_proj.weight","attn_kv_b.weight",NONE)\
+X("latent_split","self_attn.kv_b_proj.weight","attn_k_b.weight",LATENT_KEYS)\
+X("latent_split","self_attn.kv_b_proj.weight","attn_v_b.weight",LATENT_VALUES)\
+X("llama4","feed_forward.gate_proj.weight","ffn_gate.weight",NONE)\
+X("llama4","feed_forward.up_proj.weight","ffn_up.weight",NONE)\
+X("llama4","feed_forward.down_proj.weight","ffn_down.weight",NONE)\
+X("llama4","feed_forward.router.weight","ffn_gate_inp.weight",NONE)\
+X("llama4","feed_forward.experts.gate_up_proj","ffn_gate_exps.weight",TURNED_FIRST)\
+X("llama4","feed_forward.experts.gate_up_proj","ffn_up_exps.weight",TURNED_SECOND)\
+X("llama4","feed_forward.experts.down_proj","ffn_down_exps.weight",TURNED)\
+X("llama4","feed_forward.shared_expert.gate_proj.weight","ffn_gate_shexp.weight",NONE)\
+X("llama4","feed_forward.shared_expert.up_proj.weight","ffn_up_shexp.weight",NONE)\
+X("llama4","feed_forward.shared_expert.down_proj.weight","ffn_down_shexp.weight",NONE)\
+X("oss","self_attn.sinks","attn_sinks.weight",NONE)\
+X("oss","mlp.router.*","ffn_gate_inp.*",NONE)\
+X("oss","mlp.experts.gate_up_proj","ffn_gate_exps.weight",TURNED_EVEN)\
+X("oss","mlp.experts.gate_up_proj","ffn_up_exps.weight",TURNED_ODD)\
+X("oss","mlp.experts.down_proj","ffn_down_exps.weight",TURNED)\
+X("oss","mlp.experts.gate_up_proj_bias","ffn_gate_exps.bias",EVEN)\
+X("oss","mlp.experts.gate_up_proj_bias","ffn_up_exps.bias",ODD)\
+X("oss","mlp.experts.down_proj_bias","ffn_down_exps.bias",NONE)\
+X("oss","mlp.experts.gate_up_proj_blocks","ffn_gate_exps.weight",MXFP4_EVEN)\
+X("oss","mlp.experts.gate_up_proj_blocks","ffn_up_exps.weight",MXFP4_ODD)\
+X("oss","mlp.experts.down_proj_blocks","ffn_down_exps.weight",MXFP4)\
+X("oss","mlp.experts.gate_up_proj_scales","",SKIP)\
+X("oss","mlp.experts.down_proj_scales","",SKIP)\
+X("bitnet","self_attn.q_proj.weight","attn_q.weight",TERNARY)\
+X("bitnet","self_attn.k_proj.weight","attn_k.weight",TERNARY)\
+X("bitnet","self_attn.v_proj.weight","attn_v.weight",TERNARY)\
+X("bitnet","self_attn.o_proj.weight","attn_output.weight",TERNARY)\
+X("bitnet","mlp.gate_proj.weight","ffn_gate.weight",TERNARY)\
+X("bitnet","mlp.up_proj.weight","ffn_up.weight",TERNARY)\
+X("bitnet","mlp.down_proj.weight","ffn_down.weight",TERNARY)\
+X("bitnet","self_attn.inner_attn_ln.weight","attn_sub_norm.weight",NONE)\
+X("bitnet","self_attn.attn_sub_norm.weight","attn_sub_norm.weight",NONE)\
+X("bitnet","mlp.ffn_layernorm.weight","ffn_sub_norm.weight",NONE)\
+X("bitnet","mlp.ffn_sub_norm.weight","ffn_sub_norm.weight",NONE)\
+X("exaone gpt2 gptj neo","ln_1.*","attn_norm.*",NONE)\
+X("exaone gpt2 neo","ln_2.*","ffn_norm.*",NONE)\
+X("exaone neo","attn.attention.q_proj.*","attn_q.*",NONE)\
+X("exaone neo","attn.attention.k_proj.*","attn_k.*",NONE)\
+X("exaone neo","attn.attention.v_proj.*","attn_v.*",NONE)\
+X("exaone neo","attn.attention.out_proj.*","attn_output.*",NONE)\
+X("neo","attn.attention.bias","",SKIP)\
+X("neo","attn.attention.masked_bias","",SKIP)\
+X("neo","mlp.c_fc.*","ffn_up.*",NONE)\
+X("neo","mlp.c_proj.*","ffn_down.*",NONE)\
+X("mamba","norm.*","attn_norm.*",NONE)\
+X("mamba","mixer.in_proj.*","ssm_in.*",NONE)\
+X("mamba","mixer.conv1d.weight","ssm_conv1d.weight",SQUEEZED)\
+X("mamba","mixer.conv1d.bias","ssm_conv1d.bias",NONE)\
+X("mamba","mixer.x_proj.weight","ssm_x.weight",NONE)\
+X("mamba","mixer.dt_proj.*","ssm_dt.*",NONE)\
+X("mamba","mixer.dt_bias","ssm_dt.bias",NONE)\
+X("mamba","mixer.A_log","ssm_a",DECAYS)\
+X("mamba","mixer.D","ssm_d",NONE)\
+X("mamba","mixer.norm.weight","ssm_norm.weight",NONE)\
+X("mamba","mixer.out_proj.*","ssm_out.*",NONE)\
+X("hybrid","mamba.in_proj.*","ssm_in.*",NONE)\
+X("hybrid","mamba.conv1d.weight","ssm_conv1d.weight",SQUEEZED)\
+X("hybrid","mamba.conv1d.bias","ssm_conv1d.bias",NONE)\
+X("hybrid","mamba.dt_bias","ssm_dt.bias",NONE)\
+X("hybrid","mamba.A_log","ssm_a",DECAYS)\
+X("hybrid","mamba.D","ssm_d",NONE)\
+X("hybrid","mamba.norm.weight","ssm_norm.weight",NONE)\
+X("hybrid","mamba.out_proj.*","ssm_out.*",NONE)\
+X("lfm","operator_norm.weight","attn_norm.weight",NONE)\
+X("lfm","ffn_norm.weight","ffn_norm.weight",NONE)\
+X("lfm","conv.in_proj.*","shortconv.in_proj.*",NONE)\
+X("lfm","conv.conv.weight","shortconv.conv.weight",SQUEEZED)\
+X("lfm","conv.conv.bias","shortconv.conv.bias",NONE)\
+X("lfm","conv.out_proj.*","shortconv.out_proj.*",NONE)\
+X("lfm","self_attn.out_proj.*","attn_output.*",NONE)\
+X("lfm","self_attn.q_layernorm.weight","attn_q_norm.weight",NONE)\
+X("lfm","self_attn.k_layernorm.weight","attn_k_norm.weight",NONE)\
+X("lfm","feed_forward.w1.*","ffn_gate.*",NONE)\
+X("lfm","feed_forward.w3.*","ffn_up.*",NONE)\
+X("lfm","feed_forward.w2.*","ffn_down.*",NONE)\
+X("persimmon","self_attn.query_key_value.*","attn_qkv.*",FUSED)\
+X("persimmon","self_attn.q_layernorm.*","attn_q_norm.*",NONE)\
+X("persimmon","self_attn.k_layernorm.*","attn_k_norm.*",NONE)\
+X("persimmon","mlp.dense_h_to_4h.*","ffn_up.*",NONE)\
+X("persimmon","mlp.dense_4h_to_h.*","ffn_down.*",NONE)\
+X("base","self_attn.query_layernorm.*","attn_q_norm.*",NORM)\
+X("base","self_attn.key_layernorm.*","attn_k_norm.*",NORM)\
+X("exaone","attn.attention.rotary.inv_freq","",SKIP)\
+X("exaone","mlp.c_fc_0.*","ffn_gate.*",NONE)\
+X("exaone","mlp.c_fc_1.*","ffn_up.*",NONE)\
+X("exaone","mlp.c_proj.*","ffn_down.*",NONE)\
+X("gpt2 gptj","attn.bias","",SKIP)\
+X("gpt2 gptj","attn.masked_bias","",SKIP)\
+X("gpt2_turned","attn.c_attn.*","attn_qkv.*",TURNED)\
+X("gpt2_turned","attn.c_proj.*","attn_output.*",TURNED)\
+X("gpt2_turned","mlp.c_fc.*","ffn_up.*",TURNED)\
+X("gpt2_turned","mlp.c_proj.*","ffn_down.*",TURNED)\
+X("gpt2_plain","attn.c_attn.*","attn_qkv.*",FUSED)\
+X("gpt2_plain","attn.c_proj.*","attn_output.*",NONE)\
+X("gpt2_plain","mlp.c_fc.*","ffn_up.*",NONE)\
+X("gpt2_plain","mlp.c_proj.*","ffn_down.*",NONE)\
+X("gptj","attn.q_proj.weight","attn_q.weight",NONE)\
+X("gptj","attn.k_proj.weight","attn_k.weight",NONE)\
+X("gptj","attn.v_proj.weight","attn_v.weight",NONE)\
+X("gptj","attn.out_proj.weight","attn_output.weight",NONE)\
+X("gptj","mlp.fc_in.*","ffn_up.*",NONE)\
+X("gptj","mlp.fc_out.*","ffn_down.*",NONE)\
+X("neox bloom falcon","input_layernorm.*","attn_norm.*",NONE)\
+X("neox bloom falcon","post_attention_layernorm.*","ffn_norm.*",NONE)\
+X("neox","attention.query_key_value.*","attn_qkv.*",FUSED)\
+X("neox","attention.dense.*","attn_output.*",NONE)\
+X("neox","attention.bias","",SKIP)\
+X("neox","attention.masked_bias","",SKIP)\
+X("neox","attention.rotary_emb.inv_freq","",SKIP)\
+X("bloom falcon","self_attention.query_key_value.*","attn_qkv.*",FUSED)\
+X("bloom falcon","self_attention.dense.*","attn_output.*",NONE)\
+X("falcon","self_attention.rotary_emb.inv_freq","",SKIP)\
+X("falcon","ln_mlp.*","attn_norm.*",NONE)\
+X("falcon","ln_attn.*","attn_norm_2.*",NONE)\
+X("neox bloom falcon","mlp.dense_h_to_4h.*","ffn_up.*",NONE)\
+X("neox bloom falcon","mlp.dense_4h_to_h.*","ffn_down.*",NONE)\
+X("mpt","norm_1.*","attn_norm.*",NONE)\
+X("mpt","norm_2.*","ffn_norm.*",NONE)\
+X("mpt modern nomic","attn.Wqkv.*","attn_qkv.*",NONE)\
+X("mpt nomic","attn.out_proj.*","attn_output.*",NONE)\
+X("mpt","attn.q_ln.*","attn_q_norm.*",NONE)\
+X("mpt","attn.k_ln.*","attn_k_norm.*",NONE)\
+X("mpt","ffn.up_proj.*","ffn_up.*",NONE)\
+X("mpt","ffn.down_proj.*","ffn_down.*",NONE)\
+X("opt","self_attn_layer_norm.*","attn_norm.*",NONE)\
+X("opt","final_layer_norm.*","ffn_norm.*",NONE)\
+X("opt","self_attn.q_proj.*","attn_q.*",NONE)\
+X("opt","self_attn.k_proj.*","attn_k.*",NONE)\
+X("opt","self_attn.v_proj.*","attn_v.*",NONE)\
+X("opt","self_attn.out_proj.*","attn_output.*",NONE)\
+X("opt","fc1.*","ffn_up.*",NONE)\
+X("opt","fc2.*","ffn_down.*",NONE)\
+X("bert","attention.self.query.*","attn_q.*",NONE)\
+X("bert","attention.self.key.*","attn_k.*",NONE)\
+X("bert","attention.self.value.*","attn_v.*",NONE)\
+X("bert","attention.output.dense.*","attn_output.*",NONE)\
+X("bert","attention.output.LayerNorm.*","attn_output_norm.*",NONE)\
+X("bert","intermediate.dense.*","ffn_up.*",NONE)\
+X("bert","output.dense.*","ffn_down.*",NONE)\
+X("bert","output.LayerNorm.*","layer_output_norm.*",NONE)\
+X("distil","attention.q_lin.*","attn_q.*",NONE)\
+X("distil","attention.k_lin.*","attn_k.*",NONE)\
+X("distil","attention.v_lin.*","attn_v.*",NONE)\
+X("distil","attention.out_lin.*","attn_output.*",NONE)\
+X("distil","sa_layer_norm.*","attn_output_norm.*",NONE)\
+X("distil","ffn.lin1.*","ffn_up.*",NONE)\
+X("distil","ffn.lin2.*","ffn_down.*",NONE)\
+X("distil","output_layer_norm.*","layer_output_norm.*",NONE)\
+X("modern","attn_norm.*","attn_norm.*",NONE)\
+X("modern","mlp_norm.*","ffn_norm.*",NONE)\
+X("modern","attn.Wo.*","attn_output.*",NONE)\
+X("modern","mlp.Wi.*","ffn_up.*",NONE)\
+X("modern","mlp.Wo.*","ffn_down.*",NONE)\
+X("nomic","norm1.*","attn_output_norm.*",NONE)\
+X("nomic","norm2.*","layer_output_norm.*",NONE)\
+X("nomic","mlp.fc11.*","ffn_up.*",NONE)\
+X("nomic","mlp.fc12.*","ffn_gate.*",NONE)\
+X("nomic","mlp.fc2.*","ffn_down.*",NONE)\
+X("t5","layer.0.SelfAttention.q.weight","attn_q.weight",NONE)\
+X("t5","layer.0.SelfAttention.k.weight","attn_k.weight",NONE)\
+X("t5","layer.0.SelfAttention.v.weight","attn_v.weight",NONE)\
+X("t5","layer.0.SelfAttention.o.weight","attn_o.weight",NONE)\
+X("t5","layer.0.SelfAttention.relative_attention_bias.weight","attn_rel_b.weight",NONE)\
+X("t5","layer.0.layer_norm.weight","attn_norm.weight",NONE)\
+X("t5","layer.1.EncDecAttention.q.weight","cross_attn_q.weight",NONE)\
+X("t5","layer.1.EncDecAttention.k.weight","cross_attn_k.weight",NONE)\
+X("t5","layer.1.EncDecAttention.v.weight","cross_attn_v.weight",NONE)\
+X("t5","layer.1.EncDecAttention.o.weight","cross_attn_o.weight",NONE)\
+X("t5","layer.1.EncDecAttention.relative_attention_bias.weight","",SKIP)\
+X("t5","layer.1.layer_norm.weight","cross_attn_norm.weight",DECODER)\
+X("t5","layer.1.layer_norm.weight","ffn_norm.weight",ENCODER)\
+X("t5","layer.2.layer_norm.weight","ffn_norm.weight",NONE)\
+X("t5","layer.1.DenseReluDense.wi.weight","ffn_up.weight",NONE)\
+X("t5","layer.1.DenseReluDense.wi_0.weight","ffn_gate.weight",NONE)\
+X("t5","layer.1.DenseReluDense.wi_1.weight","ffn_up.weight",NONE)\
+X("t5","layer.1.DenseReluDense.wo.weight","ffn_down.weight",NONE)\
+X("t5","layer.2.DenseReluDense.wi.weight","ffn_up.weight",NONE)\
+X("t5","layer.2.DenseReluDense.wi_0.weight","ffn_gate.weight",NONE)\
+X("t5","layer.2.DenseReluDense.wi_1.weight","ffn_up.weight",NONE)\
 X("t5","layer.2.DenseReluDense.wo.weight","ffn_down.weight",NONE)
 /* >>llm/source/keys.def */
-#define OXI_LLM_SOURCE_SIZE_LIST(X) \
-X("*","width","hidden_size|n_embd|n_embed|dim|d_model") \
-X("*","layers","num_hidden_layers|n_layer|n_layers|num_layers") \
-X("*","heads","num_attention_heads|n_head|n_heads|num_heads") \
-X("starcoder","kv_heads","1") \
-X("mpt","kv_heads","attn_config.kv_n_heads|$heads") \
-X("deepseek2","kv_heads","1") \
-X("*","kv_heads","num_key_value_heads|num_kv_heads|n_kv_heads|n_head_kv|$heads") \
-X("deepseek2 minicpm3","head","qk_nope_head_dim+qk_rope_head_dim") \
-X("t5","head","d_kv") \
-X("*","head","head_dim|$width/$heads") \
-X("phi2 glm4 glm4moe nemotron","rotary","rope.partial_rotary_factor|0.5") \
-X("stablelm gptneox","rotary","rope.partial_rotary_factor|rotary_pct|0.25") \
-X("nomic-bert","rotary","rotary_emb_fraction|1") \
-X("*","rotary","rope.partial_rotary_factor|rotary_pct|1") \
+#define OXI_LLM_SOURCE_SIZE_LIST(X)\
+X("*","width","hidden_size|n_embd|n_embed|dim|d_model")\
+X("*","layers","num_hidden_layers|n_layer|n_layers|num_layers")\
+X("mamba mamba2","heads","1")\
+X("*","heads","num_attention_heads|n_head|n_heads|num_heads")\
+X("starcoder","kv_heads","1-multi_query*$heads+multi_query|1")\
+X("mpt","kv_heads","attn_config.kv_n_heads|$heads")\
+X("deepseek2","kv_heads","1")\
+X("*","kv_heads","num_key_value_heads|num_kv_heads|n_kv_heads|n_head_kv|$heads")\
+X("deepseek2 minicpm3","head","qk_nope_head_dim+qk_rope_head_dim")\
+X("t5 t5encoder","head","d_kv")\
+X("*","head","head_dim|$width/$heads")\
+X("phi2 glm glm4 glm4moe nemotron","rotary","rope.partial_rotary_factor|0.5")\
+X("stablelm gptneox","rotary","rope.partial_rotary_factor|rotary_pct|0.25")\
+X("nomic-bert","rotary","rotary_emb_fraction|1")\
+X("*","rotary","rope.partial_rotary_factor|rotary_pct|1")\
 X("*","window","sliding_window")
-#define OXI_LLM_NO_ROPE "gpt2 starcoder bloom mpt opt bert t5"
-#define OXI_LLM_SOURCE_KEY_LIST(X) \
-X("*","vocab_size",INT,"vocab_size") \
-X("roberta xlm-roberta camembert","context_length",INT,"max_position_embeddings-pad_token_id-1") \
-X("command-r","context_length",INT,"model_max_length|max_position_embeddings") \
-X("nomic-bert","context_length",INT,"max_trained_positions|n_positions|2048") \
-X("t5","context_length",INT,"n_positions|512") \
-X("*","context_length",INT,"max_position_embeddings|n_positions|n_ctx|max_seq_len|seq_length|2048") \
-X("*","embedding_length",INT,"$width") \
-X("*","block_count",INT,"$layers") \
-X("t5","decoder_block_count",INT,"num_decoder_layers|$layers") \
-X("t5","feed_forward_length",INT,"d_ff") \
-X("gpt2 gptj starcoder","feed_forward_length",INT,"n_inner|$width*4") \
-X("bloom","feed_forward_length",INT,"$width*4") \
-X("falcon","feed_forward_length",INT,"ffn_hidden_size|$width*4") \
-X("mpt","feed_forward_length",INT,"$width*expansion_ratio|$width*4") \
-X("llama4","feed_forward_length",INT,"intermediate_size_mlp") \
-X("*","feed_forward_length",INT,"intermediate_size|n_inner|hidden_dim|ffn_dim") \
-X("gptneox stablelm","use_parallel_residual",BOOL,"use_parallel_residual") \
-X("*","hidden_activation",TEXT,"hidden_activation|hidden_act|activation_function|activation") \
-X("t5","hidden_activation",TEXT,"dense_act_fn|feed_forward_proj") \
-X("*","attention.head_count",INT,"$heads") \
-X("*","attention.head_count_kv",INT,"$kv_heads") \
-X("deepseek2","attention.key_length",INT,"kv_lora_rank+qk_rope_head_dim") \
-X("deepseek2","attention.value_length",INT,"kv_lora_rank") \
-X("deepseek2","attention.key_length_mla",INT,"$head") \
-X("deepseek2","attention.value_length_mla",INT,"v_head_dim") \
-X("minicpm3","attention.value_length",INT,"v_head_dim|$width/$heads") \
-X(OXI_LLM_NO_ROPE,"attention.key_length",INT,"head_dim|d_kv") \
-X(OXI_LLM_NO_ROPE,"attention.value_length",INT,"head_dim|d_kv") \
-X("*","attention.key_length",INT,"$head") \
-X("*","attention.value_length",INT,"$head") \
-X("deepseek2 minicpm3","attention.q_lora_rank",INT,"q_lora_rank") \
-X("deepseek2 minicpm3","attention.kv_lora_rank",INT,"kv_lora_rank") \
-X("modern-bert","attention.layer_norm_epsilon",FLOAT,"norm_eps|layer_norm_eps|0.00001") \
-X("olmo","attention.layer_norm_epsilon",FLOAT,"0.00001") \
-X("distilbert","attention.layer_norm_epsilon",FLOAT,"0.000000000001") \
-X("nemotron","attention.layer_norm_epsilon",FLOAT,"norm_eps|layer_norm_eps|0.00001") \
-X("nomic-bert","attention.layer_norm_epsilon",FLOAT,"layer_norm_epsilon|layer_norm_eps") \
-X("mpt gpt2 starcoder gptj bloom falcon opt","attention.layer_norm_epsilon",FLOAT, \
- "layer_norm_epsilon|layer_norm_eps|0.00001") \
-X("exaone","attention.layer_norm_rms_epsilon",FLOAT,"layer_norm_epsilon|rms_norm_eps|0.00001") \
-X("t5","attention.layer_norm_rms_epsilon",FLOAT,"layer_norm_epsilon|0.000001") \
-X("deepseek2","attention.layer_norm_rms_epsilon",FLOAT,"rms_norm_eps|0.000001") \
-X("*","attention.layer_norm_rms_epsilon",FLOAT,"rms_norm_eps") \
-X("*","attention.layer_norm_epsilon",FLOAT,"layer_norm_eps|layer_norm_epsilon|norm_epsilon") \
-X("bert modern-bert nomic-bert","attention.causal",BOOL,"0") \
-X("mpt","attention.clamp_kqv",FLOAT,"attn_config.clip_qkv") \
-X("olmo olmoe","attention.clamp_kqv",FLOAT,"clip_qkv") \
-X("mpt","attention.max_alibi_bias",FLOAT,"attn_config.alibi*attn_config.alibi_bias_max|8") \
-X("falcon","attention.max_alibi_bias",FLOAT,"alibi*8") \
-X("bloom","attention.max_alibi_bias",FLOAT,"8") \
-X("granite granitemoe","attention.scale",FLOAT,"attention_multiplier") \
-X("gemma2 gemma3","attention.scale",FLOAT,"1/~query_pre_attn_scalar") \
-X("t5","attention.relative_buckets_count",INT,"relative_attention_num_buckets|32") \
-X("t5","decoder_start_token_id",INT,"decoder_start_token_id|generation.decoder_start_token_id|0") \
-X("*","attn_logit_softcapping",FLOAT,"attn_logit_softcapping") \
-X("*","final_logit_softcapping",FLOAT,"final_logit_softcapping") \
-X("granite granitemoe","embedding_scale",FLOAT,"embedding_multiplier") \
-X("granite granitemoe","residual_scale",FLOAT,"residual_multiplier") \
-X("granite granitemoe","logit_scale",FLOAT,"logits_scaling") \
-X("command-r cohere2","logit_scale",FLOAT,"logit_scale|0.0625") \
-X("minicpm","embedding_scale",FLOAT,"scale_emb") \
-X("minicpm","residual_scale",FLOAT,"scale_depth/~$layers") \
-X("minicpm","logit_scale",FLOAT,"$width/dim_model_base") \
-X("minicpm3","embedding_scale",FLOAT,"scale_emb") \
-X("minicpm3","residual_scale",FLOAT,"scale_depth/~$layers") \
-X("minicpm3","logit_scale",FLOAT,"$width/dim_model_base") \
-X("t5","logit_scale",FLOAT,"tie_word_embeddings/~d_model|1/~d_model") \
-X("falcon","tensor_data_layout",TEXT,"'jploski") \
-X(OXI_LLM_NO_ROPE,"rope.dimension_count",INT,"") \
-X("deepseek2 minicpm3","rope.dimension_count",INT,"qk_rope_head_dim") \
-X("gptj","rope.dimension_count",INT,"rotary_dim|64") \
-X("*","rope.dimension_count",INT,"$rotary*$head") \
-X(OXI_LLM_NO_ROPE,"rope.freq_base",FLOAT,"") \
-X("gemma3","rope.freq_base",FLOAT,"rope.rope_theta|1000000") \
-X("modern-bert","rope.freq_base",FLOAT,"rope.rope_theta|global_rope_theta|160000") \
-X("mixtral","rope.freq_base",FLOAT,"rope.rope_theta|1000000") \
-X("smollm3","rope.freq_base",FLOAT,"rope.rope_theta|2000000") \
-X("gpt-oss","rope.freq_base",FLOAT,"rope.rope_theta|150000") \
-X("llama4","rope.freq_base",FLOAT,"rope.rope_theta|500000") \
-X("*","rope.freq_base",FLOAT,"rope.rope_theta|rotary_emb_base|10000") \
-X("gemma3","rope.freq_base_swa",FLOAT, \
- "rope_parameters.sliding_attention.rope_theta|rope_local_base_freq|10000") \
-X("modern-bert","rope.freq_base_swa",FLOAT, \
- "rope_parameters.sliding_attention.rope_theta|local_rope_theta|10000") \
-X("smollm3 llama4","attention.rope_pattern",INT,"no_rope_layers") \
-X("*","expert_count",INT,"num_local_experts|num_experts|n_routed_experts") \
-X("*","expert_used_count",INT,"num_experts_per_tok|num_experts_per_token") \
-X("gpt-oss llama4","expert_feed_forward_length",INT,"intermediate_size") \
-X("deepseek2","expert_feed_forward_length",INT,"moe_intermediate_size|intermediate_size") \
-X("qwen2moe qwen3moe glm4moe","expert_feed_forward_length",INT,"moe_intermediate_size") \
-X("qwen2moe","expert_shared_feed_forward_length",INT,"shared_expert_intermediate_size") \
-X("granitemoe","expert_shared_feed_forward_length",INT,"shared_intermediate_size") \
-X("deepseek2","expert_shared_count",INT,"n_shared_experts|0") \
-X("glm4moe","expert_shared_count",INT,"n_shared_experts") \
-X("deepseek2 glm4moe","expert_group_count",INT,"n_group") \
-X("deepseek2 glm4moe","expert_group_used_count",INT,"topk_group") \
-X("deepseek2 glm4moe","expert_weights_scale",FLOAT,"routed_scaling_factor") \
-X("deepseek_v3","expert_weights_norm",BOOL,"norm_topk_prob|1") \
-X("*","expert_weights_norm",BOOL,"norm_topk_prob") \
-X("deepseek_v3 glm4moe","expert_gating_func",INT,"2") \
-X("deepseek_v2","expert_gating_func",INT,"1") \
-X("deepseek2","leading_dense_block_count",INT,"first_k_dense_replace|0") \
-X("glm4moe","leading_dense_block_count",INT,"first_k_dense_replace") \
-X("llama4","interleave_moe_layer_step",INT,"interleave_moe_layer_step|1") \
-X("bert nomic-bert","tokenizer.ggml.token_type_count",INT,"type_vocab_size|1") \
-X("*","tokenizer.ggml.bos_token_id",INT,"bos_token_id|generation.bos_token_id") \
-X("*","tokenizer.ggml.eos_token_id",INT,"eos_token_id|generation.eos_token_id") \
-X("*","tokenizer.ggml.padding_token_id",INT,"pad_token_id|generation.pad_token_id") \
-X("*","general.sampling.temp",FLOAT,"generation.temperature") \
-X("*","general.sampling.top_k",SIGNED,"generation.top_k") \
-X("*","general.sampling.top_p",FLOAT,"generation.top_p") \
-X("*","general.sampling.min_p",FLOAT,"generation.min_p") \
+#define OXI_LLM_NO_ROPE "gpt2 gpt-neo starcoder bloom mpt opt bert t5 t5encoder mamba mamba2"
+#define OXI_LLM_SOURCE_KEY_LIST(X)\
+X("*","vocab_size",INT,"vocab_size")\
+X("roberta xlm-roberta camembert","context_length",INT,"max_position_embeddings-pad_token_id-1")\
+X("command-r","context_length",INT,"model_max_length|max_position_embeddings")\
+X("nomic-bert","context_length",INT,"max_trained_positions|n_positions|2048")\
+X("t5 t5encoder","context_length",INT,"n_positions|512")\
+X("mamba mamba2","context_length",INT,"1048576")\
+X("*","context_length",INT,"max_position_embeddings|n_positions|n_ctx|max_seq_len|seq_length|2048")\
+X("*","embedding_length",INT,"$width")\
+X("*","block_count",INT,"$layers")\
+X("t5","decoder_block_count",INT,"num_decoder_layers|$layers")\
+X("t5 t5encoder","feed_forward_length",INT,"d_ff")\
+X("granitehybrid","feed_forward_length",INT,\
+ "#model.layers.0.block_sparse_moe.router.layer.weight*0+intermediate_size|shared_intermediate_size")\
+X("lfm2","feed_forward_length",INT,"#model.layers.0.feed_forward.w1.weight|intermediate_size")\
+X("mamba mamba2","feed_forward_length",INT,"0")\
+X("gpt-neo","feed_forward_length",INT,"intermediate_size|$width*4")\
+X("gpt2 gptj starcoder","feed_forward_length",INT,"n_inner|$width*4")\
+X("bloom","feed_forward_length",INT,"$width*4")\
+X("falcon","feed_forward_length",INT,"ffn_hidden_size|$width*4")\
+X("mpt","feed_forward_length",INT,"#transformer.blocks.0.ffn.up_proj.weight|$width*4")\
+X("llama4","feed_forward_length",INT,"intermediate_size_mlp")\
+X("*","feed_forward_length",INT,"intermediate_size|n_inner|hidden_dim|ffn_dim")\
+X("gptneox stablelm","use_parallel_residual",BOOL,"use_parallel_residual")\
+X("t5 t5encoder","hidden_activation",TEXT,"dense_act_fn|feed_forward_proj")\
+X("gemma","hidden_activation",TEXT,"hidden_activation")\
+X("gpt-oss","hidden_activation",TEXT,"")\
+X("*","hidden_activation",TEXT,"hidden_activation|hidden_act|activation_function|activation")\
+X("mamba mamba2","attention.head_count",INT,"0")\
+X("mamba mamba2","attention.head_count_kv",INT,"0")\
+X("mamba mamba2","attention.key_length",INT,"")\
+X("mamba mamba2","attention.value_length",INT,"")\
+X("lfm2","shortconv.l_cache",INT,"conv_L_cache|3")\
+X("granitehybrid","rope.scaling.finetuned",BOOL,"?position_embedding_type:rope")\
+X("granitehybrid","ssm.conv_kernel",INT,"mamba_d_conv|4")\
+X("granitehybrid","ssm.inner_size",INT,"$width*mamba_expand")\
+X("granitehybrid","ssm.state_size",INT,"mamba_d_state")\
+X("granitehybrid","ssm.time_step_rank",INT,"mamba_n_heads")\
+X("granitehybrid","ssm.group_count",INT,"mamba_n_groups|1")\
+X("granitehybrid","ssm.norm_group_count",INT,"1")\
+X("mamba mamba2","ssm.conv_kernel",INT,"conv_kernel|4")\
+X("falcon_mamba mamba","ssm.inner_size",INT,"intermediate_size|$width*expand|$width*2")\
+X("mamba2","ssm.inner_size",INT,"num_heads*head_dim")\
+X("mamba mamba2","ssm.state_size",INT,"state_size")\
+X("mamba","ssm.time_step_rank",INT,"time_step_rank")\
+X("mamba2","ssm.time_step_rank",INT,"num_heads")\
+X("mamba2","ssm.group_count",INT,"n_groups")\
+X("mamba2","ssm.norm_group_count",INT,"1")\
+X("falcon_mamba","ssm.dt_b_c_rms",BOOL,"1")\
+X("falcon_mamba","ssm.norm_epsilon",FLOAT,"mixer_rms_eps|0.000001")\
+X("*","attention.head_count",INT,"$heads")\
+X("lfm2 granitehybrid","attention.head_count_kv",INT,"")\
+X("*","attention.head_count_kv",INT,"$kv_heads")\
+X("deepseek2","attention.key_length",INT,"kv_lora_rank+qk_rope_head_dim")\
+X("deepseek2","attention.value_length",INT,"kv_lora_rank")\
+X("deepseek2","attention.key_length_mla",INT,"$head")\
+X("deepseek2","attention.value_length_mla",INT,"v_head_dim")\
+X("minicpm3","attention.value_length",INT,"v_head_dim|$width/$heads")\
+X(OXI_LLM_NO_ROPE,"attention.key_length",INT,"head_dim|d_kv")\
+X(OXI_LLM_NO_ROPE,"attention.value_length",INT,"head_dim|d_kv")\
+X("*","attention.key_length",INT,"$head")\
+X("*","attention.value_length",INT,"$head")\
+X("deepseek2 minicpm3","attention.q_lora_rank",INT,"q_lora_rank")\
+X("deepseek2 minicpm3","attention.kv_lora_rank",INT,"kv_lora_rank")\
+X("modern-bert","attention.layer_norm_epsilon",FLOAT,"norm_eps|layer_norm_eps|0.00001")\
+X("olmo","attention.layer_norm_epsilon",FLOAT,"0.00001")\
+X("distilbert","attention.layer_norm_epsilon",FLOAT,"0.000000000001")\
+X("nemotron","attention.layer_norm_epsilon",FLOAT,"norm_eps|layer_norm_eps|0.00001")\
+X("nomic-bert","attention.layer_norm_epsilon",FLOAT,"layer_norm_epsilon|layer_norm_eps")\
+X("mpt gpt2 gpt-neo starcoder gptj bloom falcon opt","attention.layer_norm_epsilon",FLOAT,\
+ "layer_norm_epsilon|layer_norm_eps|0.00001")\
+X("exaone","attention.layer_norm_rms_epsilon",FLOAT,"layer_norm_epsilon|rms_norm_eps|0.00001")\
+X("t5 t5encoder","attention.layer_norm_rms_epsilon",FLOAT,"layer_norm_epsilon|0.000001")\
+X("deepseek2","attention.layer_norm_rms_epsilon",FLOAT,"rms_norm_eps|0.000001")\
+X("phimoe","attention.layer_norm_rms_epsilon",FLOAT,"")\
+X("phimoe","attention.layer_norm_epsilon",FLOAT,"rms_norm_eps|0.00001")\
+X("lfm2","attention.layer_norm_rms_epsilon",FLOAT,"norm_eps|0.00001")\
+X("mamba mamba2","attention.layer_norm_rms_epsilon",FLOAT,"layer_norm_epsilon|0.00001")\
+X("*","attention.layer_norm_rms_epsilon",FLOAT,"rms_norm_eps")\
+X("*","attention.layer_norm_epsilon",FLOAT,"layer_norm_eps|layer_norm_epsilon|norm_epsilon")\
+X("bert modern-bert nomic-bert eurobert","attention.causal",BOOL,"0")\
+X("mpt","attention.clamp_kqv",FLOAT,"attn_config.clip_qkv")\
+X("olmo olmoe","attention.clamp_kqv",FLOAT,"clip_qkv")\
+X("mpt","attention.max_alibi_bias",FLOAT,"attn_config.alibi*attn_config.alibi_bias_max|8")\
+X("falcon","attention.max_alibi_bias",FLOAT,"alibi*8")\
+X("bloom","attention.max_alibi_bias",FLOAT,"8")\
+X("granite granitemoe granitehybrid","attention.scale",FLOAT,"attention_multiplier")\
+X("gemma2 gemma3","attention.scale",FLOAT,"1/~query_pre_attn_scalar")\
+X("t5 t5encoder","attention.relative_buckets_count",INT,"relative_attention_num_buckets|32")\
+X("t5 t5encoder","attention.relative_max_distance",INT,"relative_attention_max_distance|128")\
+X("t5","decoder_start_token_id",INT,"decoder_start_token_id|generation.decoder_start_token_id|0")\
+X("*","attn_logit_softcapping",FLOAT,"attn_logit_softcapping")\
+X("*","final_logit_softcapping",FLOAT,"final_logit_softcapping")\
+X("granite granitemoe granitehybrid","embedding_scale",FLOAT,"embedding_multiplier")\
+X("granite granitemoe granitehybrid","residual_scale",FLOAT,"residual_multiplier")\
+X("granite granitemoe granitehybrid","logit_scale",FLOAT,"logits_scaling")\
+X("command-r cohere2","logit_scale",FLOAT,"logit_scale|0.0625")\
+X("biogpt","embedding_scale",FLOAT,"~hidden_size")\
+X("minicpm","embedding_scale",FLOAT,"scale_emb")\
+X("minicpm","residual_scale",FLOAT,"scale_depth/~$layers")\
+X("minicpm","logit_scale",FLOAT,"$width/dim_model_base")\
+X("minicpm3","embedding_scale",FLOAT,"scale_emb")\
+X("minicpm3","residual_scale",FLOAT,"scale_depth/~$layers")\
+X("minicpm3","logit_scale",FLOAT,"$width/dim_model_base")\
+X("mt5","logit_scale",FLOAT,"")\
+X("t5","logit_scale",FLOAT,"scale_decoder_outputs/~d_model|tie_word_embeddings/~d_model|1/~d_model")\
+X("falcon","tensor_data_layout",TEXT,"'jploski")\
+X(OXI_LLM_NO_ROPE,"rope.dimension_count",INT,"")\
+X("deepseek2 minicpm3","rope.dimension_count",INT,"qk_rope_head_dim")\
+X("gptj","rope.dimension_count",INT,"rotary_dim|64")\
+X("*","rope.dimension_count",INT,"$rotary*$head")\
+X(OXI_LLM_NO_ROPE,"rope.freq_base",FLOAT,"")\
+X("gemma3","rope.freq_base",FLOAT,"rope.rope_theta|1000000")\
+X("modern-bert","rope.freq_base",FLOAT,"rope.rope_theta|global_rope_theta|160000")\
+X("mixtral","rope.freq_base",FLOAT,"rope.rope_theta|1000000")\
+X("smollm3","rope.freq_base",FLOAT,"rope.rope_theta|2000000")\
+X("gpt-oss","rope.freq_base",FLOAT,"rope.rope_theta|150000")\
+X("llama4","rope.freq_base",FLOAT,"rope.rope_theta|500000")\
+X("*","rope.freq_base",FLOAT,"rope.rope_theta|rotary_emb_base|10000")\
+X("gemma3","rope.freq_base_swa",FLOAT,\
+ "rope_parameters.sliding_attention.rope_theta|rope_local_base_freq|10000")\
+X("modern-bert","rope.freq_base_swa",FLOAT,\
+ "rope_parameters.sliding_attention.rope_theta|local_rope_theta|10000")\
+X("llama4","use_qk_norm",BOOL,"use_qk_norm|1")\
+X("llama4","attention.temperature_scale",FLOAT,\
+ "attn_scale*attn_temperature_tuning|0.1*attn_temperature_tuning|0.1")\
+X("llama4","attention.temperature_length",INT,"floor_scale|8192")\
+X("falcon","attention.alibi_scale",FLOAT,"1/~$head")\
+X("falcon","sequential_residual",SIGNED,"1-parallel_attn-new_decoder_architecture|1-parallel_attn")\
+X("phimoe","router_jitter",FLOAT,"router_jitter_noise|0.01")\
+X("smollm3 llama4","attention.rope_pattern",INT,"no_rope_layers")\
+X("*","expert_count",INT,"num_local_experts|num_experts|n_routed_experts")\
+X("*","expert_used_count",INT,"num_experts_per_tok|num_experts_per_token")\
+X("gpt-oss llama4","expert_feed_forward_length",INT,"intermediate_size")\
+X("deepseek2","expert_feed_forward_length",INT,"moe_intermediate_size|intermediate_size")\
+X("qwen2moe qwen3moe glm4moe dots1","expert_feed_forward_length",INT,"moe_intermediate_size")\
+X("qwen2moe","expert_shared_feed_forward_length",INT,"shared_expert_intermediate_size")\
+X("granitemoe granitehybrid","expert_shared_feed_forward_length",INT,"shared_intermediate_size")\
+X("deepseek2","expert_shared_count",INT,"n_shared_experts|0")\
+X("glm4moe dots1","expert_shared_count",INT,"n_shared_experts")\
+X("deepseek2 glm4moe dots1","expert_group_count",INT,"n_group")\
+X("deepseek2 glm4moe dots1","expert_group_used_count",INT,"topk_group")\
+X("deepseek2 glm4moe dots1","expert_weights_scale",FLOAT,"routed_scaling_factor")\
+X("deepseek_v3","expert_weights_norm",BOOL,"norm_topk_prob|1")\
+X("*","expert_weights_norm",BOOL,"norm_topk_prob")\
+X("deepseek_v3 glm4moe dots1","expert_gating_func",INT,"2")\
+X("deepseek_v2","expert_gating_func",INT,"1")\
+X("deepseek2","leading_dense_block_count",INT,"first_k_dense_replace|0")\
+X("glm4moe dots1","leading_dense_block_count",INT,"first_k_dense_replace")\
+X("llama4","interleave_moe_layer_step",INT,"interleave_moe_layer_step|1")\
+X("bert nomic-bert","tokenizer.ggml.token_type_count",INT,"type_vocab_size|1")\
+X("*","tokenizer.ggml.bos_token_id",INT,"bos_token_id|generation.bos_token_id")\
+X("*","tokenizer.ggml.eos_token_id",INT,"eos_token_id|generation.eos_token_id")\
+X("*","tokenizer.ggml.padding_token_id",INT,"pad_token_id|generation.pad_token_id")\
+X("*","general.sampling.temp",FLOAT,"generation.temperature")\
+X("*","general.sampling.top_k",SIGNED,"generation.top_k")\
+X("*","general.sampling.top_p",FLOAT,"generation.top_p")\
+X("*","general.sampling.min_p",FLOAT,"generation.min_p")\
 X("*","general.sampling.penalty_repeat",FLOAT,"generation.repetition_penalty")
 typedef enum oxi_llm_trait{
 OXI_LLM_TRAIT_NONE=0,OXI_LLM_TRAIT_PAIRS,OXI_LLM_TRAIT_ONE,OXI_LLM_TRAIT_OFFSET}oxi_llm_trait;
@@ -11526,8 +12275,8 @@ OXI_LLM_TRANSFORM_NONE=0,OXI_LLM_TRANSFORM_SKIP,OXI_LLM_TRANSFORM_HEAD,OXI_LLM_T
  OXI_LLM_TRANSFORM_ROWS_FIRST,OXI_LLM_TRANSFORM_ROWS_SECOND,OXI_LLM_TRANSFORM_EVEN,OXI_LLM_TRANSFORM_ODD,
  OXI_LLM_TRANSFORM_MXFP4,OXI_LLM_TRANSFORM_MXFP4_EVEN,OXI_LLM_TRANSFORM_MXFP4_ODD,
  OXI_LLM_TRANSFORM_LATENT_KEYS,OXI_LLM_TRANSFORM_LATENT_VALUES,OXI_LLM_TRANSFORM_POSITIONS,
- OXI_LLM_TRANSFORM_WITHOUT_TWO,OXI_LLM_TRANSFORM_FLAT,OXI_LLM_TRANSFORM_TERNARY,OXI_LLM_TRANSFORM_STACK,
- OXI_LLM_TRANSFORM_VALUES}oxi_llm_transform;
+ OXI_LLM_TRANSFORM_WITHOUT_TWO,OXI_LLM_TRANSFORM_FLAT,OXI_LLM_TRANSFORM_SQUEEZED,OXI_LLM_TRANSFORM_DECAYS,
+ OXI_LLM_TRANSFORM_TERNARY,OXI_LLM_TRANSFORM_STACK,OXI_LLM_TRANSFORM_VALUES}oxi_llm_transform;
 typedef struct oxi_llm_plan{
 const char*name;
 oxi_llm_transform transform;
@@ -11629,11 +12378,29 @@ static const oxi_llm_size_row oxi_llm_size_rows[]={OXI_LLM_SOURCE_SIZE_LIST(OXI_
 #undef OXI_X
 static bool oxi_llm_eval(const oxi_llm_config*c,const char*expression,int depth,double*out,
  ox_status*status);
+static bool oxi_llm_stored_rows(const oxi_llm_config*c,const char*p,size_t length,double*out){
+char name[128];
+ox_file_entry entry;
+if(length>=sizeof name|| !c->folder->weights)return false;
+memcpy(name,p,length);
+name[length]=0;
+const int64_t at=oxi_file_find(c->folder->weights,name);
+if(at<0||ox_file_get_entry(c->folder->weights,at,&entry)!=OX_OK||entry.ndim<1)return false;
+*out=(double)entry.shape[0];
+return true;}
 static bool oxi_llm_eval_operand(const oxi_llm_config*c,const char*p,size_t length,int depth,
  double*out,ox_status*status){
 if(length>0&&(oxi_is_digit(*p)|| *p=='.')){
 *out=oxi_json_double(p,p +length,0);
 return true;}
+if(length>0&& *p=='?'){
+const char*colon=(const char*)memchr(p,':',length);
+if(!colon)return false;
+const oxi_json_node*text=oxi_llm_config_node(c,p +1,(size_t)(colon-p -1));
+const size_t rest=length-(size_t)(colon-p)-1;
+*out=text&&text->type==OXI_JSON_STRING&&text->length==rest&&memcmp(text->value.text,colon+1,rest)==0;
+return true;}
+if(length>0&& *p=='#')return oxi_llm_stored_rows(c,p +1,length-1,out);
 if(length==9&&memcmp(p,"$kv_heads",9)==0&&c->folder->kv_heads>0){
 *out=(double)c->folder->kv_heads;
 return true;}
@@ -11819,7 +12586,19 @@ for(int64_t i=0;i<layers;i++,type++){
 if(type->type!=OXI_JSON_STRING)
 return oxi_file_fail(OX_ERR_FORMAT,c->file,0,SIZE_MAX,
  "config.json: layer_types holds something other than texts");
-sliding[i]=strcmp(type->value.text,"sliding_attention")==0;}
+sliding[i]=strcmp(type->value.text,"sliding_attention")==0||
+ strcmp(type->value.text,"chunked_attention")==0;}
+return OX_OK;}
+types=oxi_llm_config_node(c,"attention_chunk_size",20)?oxi_llm_config_node(c,"no_rope_layers",14):NULL;
+if(types&&types->type==OXI_JSON_ARRAY&&types->length>=layers){
+for(int64_t i=0;i<layers;i++)
+sliding[i]=types[1+i].type==OXI_JSON_INT&&types[1+i].value.i!=0;
+return OX_OK;}
+types=oxi_llm_config_node(c,"attention_layers",16);
+if(types&&types->type==OXI_JSON_ARRAY&&types->length>=layers){
+const oxi_json_node*type=types+1;
+for(int64_t i=0;i<layers;i++,type++)
+sliding[i]=type->type==OXI_JSON_STRING&&strcmp(type->value.text,"local")==0;
 return OX_OK;}
 const char*letters=oxi_llm_config_text(c,"sliding_window_pattern");
 if(letters&& *letters){
@@ -11838,7 +12617,8 @@ static ox_status oxi_llm_add_window(const oxi_llm_config*c){
 int64_t window=0,use=1;
 ox_status status=oxi_llm_config_int(c,"use_sliding_window",0,1,1,&use);
 if(status==OX_OK)
-status=oxi_llm_config_int(c,"sliding_window|local_attention",-1,INT32_MAX,0,&window);
+status=oxi_llm_config_int(c,"sliding_window|local_attention|attention_chunk_size|window_size",-1,
+ INT32_MAX,0,&window);
 if(status!=OX_OK)return status;
 if(!use||window<=0){
 const bool says=strcmp(c->folder->model->architecture,"phi3")==0;
@@ -11851,6 +12631,31 @@ if(status==OX_OK)
 status=oxi_llm_fact_array(c,"attention.sliding_window_pattern",OX_GGUF_BOOL,sliding,c->folder->layers);}
 oxi_free(sliding,(size_t)c->folder->layers);
 return status;}
+static bool oxi_llm_layer_attends(const oxi_json_node*types,const oxi_json_node*which,int64_t i){
+bool found=false;
+if(types)
+return types[1+i].type==OXI_JSON_STRING&&strstr(types[1+i].value.text,"attention")&&
+ !strstr(types[1+i].value.text,"linear");
+for(int64_t k=0;which&&k<which->length;k++)
+found=found||(which[1+k].type==OXI_JSON_INT&&which[1+k].value.i==i);
+return found;}
+static ox_status oxi_llm_add_kv_heads(const oxi_llm_config*c){
+const int64_t layers=c->folder->layers;
+const oxi_json_node*types=oxi_llm_config_node(c,"layer_types",11),
+ *which=oxi_llm_config_node(c,"full_attn_idxs",14);
+char key[96];
+(void)snprintf(key,sizeof key,"%s.attention.head_count_kv",c->folder->model->architecture);
+if(types&&(types->type!=OXI_JSON_ARRAY||types->length<layers))types=NULL;
+if(which&&which->type!=OXI_JSON_ARRAY)which=NULL;
+for(size_t i=0;i<c->file->meta_count;i++)
+if(strcmp(c->file->metas[i].key,key)==0)return OX_OK;
+int32_t*heads=(int32_t*)oxi_calloc((size_t)layers,sizeof*heads);
+if(!heads)return OX_ERR_NOMEM;
+for(int64_t i=0;i<layers;i++)
+heads[i]=oxi_llm_layer_attends(types,which,i)?(int32_t)c->folder->kv_heads:0;
+const ox_status status=oxi_llm_fact_array(c,"attention.head_count_kv",OX_GGUF_I32,heads,layers);
+oxi_free(heads,(size_t)layers*sizeof*heads);
+return status;}
 static ox_status oxi_llm_add_facts(const oxi_llm_config*c){
 const char*architecture=c->folder->model->architecture;
 ox_status status=oxi_llm_fact_text(c,"general.architecture",architecture,strlen(architecture));
@@ -11861,6 +12666,7 @@ bool first=oxi_llm_row_holds(c,row->who);
 for(int before=0;before<i&&first;before++)
 first=strcmp(oxi_llm_key_rows[before].key,row->key)!=0|| !oxi_llm_row_holds(c,oxi_llm_key_rows[before].who);
 if(first&&row->expression[0])status=oxi_llm_add_fact(c,row);}
+if(status==OX_OK)status=oxi_llm_add_kv_heads(c);
 return status==OX_OK?oxi_llm_add_window(c):status;}
 /* >>llm/source/rope.c */
 enum{OXI_LLM_ROPE_MOST=1<<16};
@@ -12157,8 +12963,13 @@ oxi_free(joined,count*sizeof*joined);
 return status;}
 static ox_status oxi_llm_add_tensors(const oxi_llm_config*c){
 const oxi_llm_folder*folder=c->folder;
-const char*sets=folder->model->sets;
+char sets[160];
+int64_t experts=0;
 oxi_llm_naming naming;
+const ox_status known=
+ oxi_llm_config_int(c,"num_local_experts|num_experts|n_routed_experts",0,INT32_MAX,0,&experts);
+if(known!=OX_OK)return known;
+(void)snprintf(sets,sizeof sets,"%s %s",folder->model->sets,experts>0?"routed":"unrouted");
 memset(&naming,0,sizeof naming);
 naming.config=c;
 for(int i=0;i<OXI_LLM_MODEL_NAMES;i++)
@@ -12272,6 +13083,12 @@ if(!oxi_llm_adds_one(folder,plan))return NULL;
 if(!floats)return "is not of floats";
 e->dtype=OX_F32;
 return NULL;
+case OXI_LLM_TRANSFORM_SQUEEZED:
+if(e->ndim!=3||e->shape[1]!=1)return "is not [n, 1, m]";
+e->ndim=2;
+e->shape[1]=e->shape[2];
+return NULL;
+case OXI_LLM_TRANSFORM_DECAYS:e->dtype=OX_F32;return floats?NULL:"is not of floats";
 case OXI_LLM_TRANSFORM_TERNARY:return floats?NULL:"is not of floats: packed weights are not read";
 case OXI_LLM_TRANSFORM_FLAT:
 if(e->ndim!=2||e->shape[0]!=1)return "is not [1, n]";
@@ -12412,6 +13229,8 @@ case OXI_LLM_TRANSFORM_POSITIONS:
 return trait==OXI_LLM_TRAIT_OFFSET?ox_slice(t,0,folder->offset,OX_END,1):t;
 case OXI_LLM_TRANSFORM_WITHOUT_TWO:return ox_slice(t,0,2,OX_END,1);
 case OXI_LLM_TRANSFORM_FLAT:return ox_flatten(t,0,-1);
+case OXI_LLM_TRANSFORM_SQUEEZED:return ox_squeeze(t,1);
+case OXI_LLM_TRANSFORM_DECAYS:return ox_neg(ox_exp(ox_cast(t,OX_F32)));
 case OXI_LLM_TRANSFORM_TERNARY:return folder->ternary?oxi_llm_ternary(t):t;
 default:return t;}}
 static ox_tensor*oxi_llm_transform_plan(const oxi_llm_folder*folder,const oxi_llm_plan*plan){
@@ -12437,7 +13256,7 @@ ox_scope_end(&scope);
 return t;}
 /* >>llm/source/folder.c */
 enum{OXI_LLM_TEXT_MOST=1<<28};
-#define OXI_X(name,architecture,sets,trait,period) \
+#define OXI_X(name,architecture,sets,trait,period)\
 {name,architecture,sets,OXI_LLM_TRAIT_##trait,period},
 static const oxi_llm_model_type oxi_llm_model_types[]={OXI_LLM_MODEL_TYPE_LIST(OXI_X)};
 #undef OXI_X
@@ -12487,13 +13306,20 @@ if(!text.data)return OX_OK;
 const ox_status status=oxi_json_parse(label,text.data,(size_t)text.length,out);
 if(status!=OX_OK||out->nodes[0].type==OXI_JSON_OBJECT)return status;
 return oxi_file_fail(OX_ERR_FORMAT,file,0,SIZE_MAX,"%s is no object",name);}
-static const oxi_llm_model_type*oxi_llm_find_model(const oxi_json*json,uint32_t object,const char**type){
-const uint32_t at=oxi_json_find(json,object,"model_type");
-if(!at||json->nodes[at].type!=OXI_JSON_STRING)return NULL;
-*type=json->nodes[at].value.text;
+static const oxi_llm_model_type*oxi_llm_named_model(const char*name){
 for(size_t i=0;i<sizeof oxi_llm_model_types/sizeof*oxi_llm_model_types;i++)
-if(strcmp(oxi_llm_model_types[i].name,*type)==0)return&oxi_llm_model_types[i];
+if(strcmp(oxi_llm_model_types[i].name,name)==0)return&oxi_llm_model_types[i];
 return NULL;}
+static const oxi_llm_model_type*oxi_llm_find_model(const oxi_json*json,uint32_t object,const char**type){
+const uint32_t at=oxi_json_find(json,object,"model_type"),
+ classes=oxi_json_find(json,object,"architectures");
+const oxi_json_node*first=classes? &json->nodes[classes]+1:NULL;
+const oxi_llm_model_type*model=NULL;
+if(first&&first[-1].type==OXI_JSON_ARRAY&&first[-1].length>0&&first->type==OXI_JSON_STRING)
+model=oxi_llm_named_model(first->value.text);
+if(model|| !at||json->nodes[at].type!=OXI_JSON_STRING)return model;
+*type=json->nodes[at].value.text;
+return oxi_llm_named_model(*type);}
 static ox_status oxi_llm_folder_model(oxi_llm_config*c){
 const char*type=NULL;
 const uint32_t inner=oxi_json_find(&c->config,0,"text_config");
@@ -12575,12 +13401,61 @@ if(status!=OX_OK)return status;
 status=oxi_llm_folder_template(c,&tokenizer);
 oxi_json_free(&tokenizer);
 return status;}
+static bool oxi_llm_find_module(const oxi_json*modules,const char*type,const char**path){
+for(uint32_t i=1;modules->count>1&&i<modules->nodes[0].next;i=modules->nodes[i].next){
+const uint32_t kind=oxi_json_find(modules,i,"type"),place=oxi_json_find(modules,i,"path");
+if(!kind|| !place||modules->nodes[kind].type!=OXI_JSON_STRING||modules->nodes[place].type!=OXI_JSON_STRING)
+continue;
+*path=modules->nodes[place].value.text;
+if(oxi_ends_with(modules->nodes[kind].value.text,type))
+return**path&& **path!='.'&& !strpbrk(*path,"/\\:");}
+return false;}
+static int oxi_llm_pooling_number(const oxi_json*config){
+static const struct{
+const char*flag,*name;
+int number;}kinds[]={{"pooling_mode_mean_tokens","mean",1},{"pooling_mode_cls_token","cls",2},
+ {"pooling_mode_lasttoken","lasttoken",3},{"pooling_mode_max_tokens","max",-1},
+ {"pooling_mode_mean_sqrt_len_tokens","mean_sqrt_len_tokens",-1},
+ {"pooling_mode_weightedmean_tokens","weightedmean",-1}};
+const uint32_t named=oxi_json_find(config,0,"pooling_mode");
+int number=0,found=0;
+for(size_t i=0;i<sizeof kinds/sizeof*kinds;i++){
+const uint32_t flag=oxi_json_find(config,0,kinds[i].flag);
+const bool asked=flag&&config->nodes[flag].type==OXI_JSON_BOOL&&config->nodes[flag].value.i,
+ called=named&&config->nodes[named].type==OXI_JSON_STRING&&
+ strcmp(config->nodes[named].value.text,kinds[i].name)==0;
+if(!asked&& !called)continue;
+number=kinds[i].number;
+found++;}
+return found==1?number: -1;}
+static ox_status oxi_llm_folder_pooling(const oxi_llm_config*c){
+ox_string text;
+oxi_json modules,config;
+const char*path=NULL;
+char name[128];
+ox_status status=oxi_llm_folder_text(c->file,"modules.json",false,&text);
+if(status!=OX_OK|| !text.data)return status;
+status=oxi_json_parse("modules.json",text.data,(size_t)text.length,&modules);
+if(status!=OX_OK)return status;
+const bool found=modules.nodes[0].type==OXI_JSON_ARRAY&&oxi_llm_find_module(&modules,".Pooling",&path);
+const int used=found?snprintf(name,sizeof name,"%s/config.json",path):0;
+oxi_json_free(&modules);
+if(used<=0||used>=(int)sizeof name)return OX_OK;
+status=oxi_llm_folder_text(c->file,name,false,&text);
+if(status==OX_OK)status=oxi_llm_folder_json(c->file,name,text,&config);
+if(status!=OX_OK|| !text.data)return status;
+const int number=oxi_llm_pooling_number(&config);
+oxi_json_free(&config);
+if(number>0)return oxi_llm_fact_number(c,"pooling_type",OX_GGUF_U32,number);
+return oxi_file_fail(OX_ERR_UNSUPPORTED,c->file,0,SIZE_MAX,
+ "%s: another pooling than one of mean, first and last token is not supported",
+ oxi_quote(name,strlen(name)).text);}
 static ox_status oxi_llm_folder_name(const oxi_llm_config*c){
 const char*path=c->file->parts[0].path,*end=path+strlen(path);
 while(end>path&&(end[-1]=='/'||end[-1]=='\\'))end--;
 const char*start=end;
 while(start>path&&start[-1]!='/'&&start[-1]!='\\')start--;
-if(start==end|| !oxi_is_utf8(path))return OX_OK;
+if(start==end|| !oxi_utf8_is_valid(path,strlen(path)))return OX_OK;
 return oxi_llm_fact_text(c,"general.name",start,(size_t)(end-start));}
 static ox_status oxi_llm_folder_texts(oxi_llm_config*c){
 static const char*const names[]={"config.json","tokenizer.json","tokenizer_config.json"};
@@ -12605,6 +13480,7 @@ if(!c->folder->weights)status=ox_error();}
 if(status==OX_OK&&strcmp(ox_file_format(c->folder->weights),"safetensors")!=0)
 status=oxi_file_fail(OX_ERR_UNSUPPORTED,c->file,0,SIZE_MAX,"the weights are no safetensors");
 if(status==OX_OK)status=oxi_llm_add_facts(c);
+if(status==OX_OK)status=oxi_llm_folder_pooling(c);
 if(status==OX_OK)status=oxi_llm_folder_name(c);
 if(status==OX_OK)status=oxi_llm_folder_tokenizer(c);
 if(status==OX_OK)status=oxi_llm_add_tensors(c);
@@ -12914,64 +13790,65 @@ return meta.type==OX_FILE_META_STRING?meta.text:none;}
 typedef enum oxi_llm_block{
 OXI_LLM_BLOCK_PRE=0,OXI_LLM_BLOCK_POST,OXI_LLM_BLOCK_SANDWICH,OXI_LLM_BLOCK_PARALLEL,OXI_LLM_BLOCK_SUM
  }oxi_llm_block;
+#define OXI_LLM_OF_WIDTH (-1)
 typedef enum oxi_llm_norm_kind{OXI_LLM_NORM_RMS=0,OXI_LLM_NORM_LAYER}oxi_llm_norm_kind;
 typedef enum oxi_llm_rope_kind{
 OXI_LLM_ROPE_NONE=0,OXI_LLM_ROPE_PAIRS,OXI_LLM_ROPE_HALVES}oxi_llm_rope_kind;
 typedef enum oxi_llm_router{
 OXI_LLM_ROUTER_NONE=0,OXI_LLM_ROUTER_SOFTMAX,OXI_LLM_ROUTER_SIGMOID,OXI_LLM_ROUTER_LATE,
  OXI_LLM_ROUTER_COUNT}oxi_llm_router;
+enum{OXI_LLM_SPARSE_MOST=16};
 enum{OXI_LLM_SEES_ALL=0,OXI_LLM_SEES_BEFORE};
-#define OXI_LLM_TRAIT_LIST(X) \
-X(ENCODER) \
-X(FIRST_BARE) \
-X(PARALLEL_FACT) \
-X(PARALLEL_WITHOUT) \
-X(BARE_NORMS) \
-X(NORM_FACT) \
-X(EMBEDDING_ROOT) \
-X(SCALES_OF_SIZES) \
-X(EMBEDDING_NORMED) \
-X(LATE_NORMS) \
-X(LATE_BARE_NORMS) \
-X(SCORE_CAP) \
-X(LOGIT_CAP) \
-X(LOGIT_CAP_30) \
-X(LOGIT_DIVIDED) \
-X(NO_OUTPUT_BIAS) \
-X(GATE_IN_UP) \
-X(HALF_HIDDEN) \
-X(SECTION_HALVES) \
-X(DEPTH_POSITIONS) \
-X(ALIBI_8) \
-X(ROPE_FACT) \
-X(NO_FACTORS) \
-X(GATE_LOG2) \
-X(GATE_SOFTPLUS) \
-X(POST_EPSILON) \
-X(TURNED_SCALE) \
-X(KEY_SCALE) \
-X(WINDOW_TURNS) \
-X(DENSE_TURNS) \
-X(WINDOW_UNSCALED) \
-X(WINDOW_10000) \
-X(DEEP_WINDOWS) \
-X(CHUNKS) \
-X(FOURTH_PLAIN) \
-X(FIRST_PLAIN) \
-X(PLAIN_WARMER) \
-X(ROUTED_NORM) \
-X(ROUTED_FIRST) \
-X(ROUTER_EARLY) \
-X(DENSE_BESIDE) \
-X(SHARED_HALF) \
-X(EXPERT_CLAMP_7) \
-X(CLAMP_LATE) \
-X(SHARED_CLAMP) \
-X(DENSE_WIDTH) \
-X(BESIDE_ROOT) \
-X(QUERY_GATED) \
-X(LATE_EMBEDDING_NORM) \
-X(RESIDUAL_NORMED) \
+#define OXI_LLM_TRAIT_LIST(X)\
+X(ENCODER)\
+X(AFTER_ENCODER)\
+X(SCORES_BARE)\
+X(FIRST_BARE)\
+X(PARALLEL_FACT)\
+X(PARALLEL_WITHOUT)\
+X(BARE_NORMS)\
+X(NORM_FACT)\
+X(EMBEDDING_ROOT)\
+X(SCALES_OF_SIZES)\
+X(EMBEDDING_NORMED)\
+X(LATE_NORMS)\
+X(LATE_BARE_NORMS)\
+X(CLAMP_NORMED)\
+X(SCORE_CAP)\
+X(LOGIT_CAP)\
+X(LOGIT_DIVIDED)\
+X(NO_OUTPUT_BIAS)\
+X(GATE_IN_UP)\
+X(HALF_HIDDEN)\
+X(SECTION_HALVES)\
+X(DEPTH_POSITIONS)\
+X(ROPE_FACT)\
+X(NO_FACTORS)\
+X(GATE_LOG2)\
+X(GATE_SOFTPLUS)\
+X(POST_EPSILON)\
+X(TURNED_SCALE)\
+X(KEY_SCALE)\
+X(WINDOW_TURNS)\
+X(DENSE_TURNS)\
+X(WINDOW_UNSCALED)\
+X(DEEP_WINDOWS)\
+X(CHUNKS)\
+X(FOURTH_PLAIN)\
+X(FIRST_PLAIN)\
+X(PLAIN_WARMER)\
+X(ROUTED_NORM)\
+X(ROUTED_FIRST)\
+X(ROUTER_EARLY)\
+X(DENSE_BESIDE)\
+X(SHARED_HALF)\
+X(CLAMP_LATE)\
+X(SHARED_CLAMP)\
+X(DENSE_WIDTH)\
+X(BESIDE_ROOT)\
+X(QUERY_GATED)\
+X(LATE_EMBEDDING_NORM)\
+X(RESIDUAL_NORMED)\
 X(PAIRED_HEADS)
 enum{
 #define OXI_X(trait)OXI_LLM_TRAIT_BIT_##trait,
@@ -12981,7 +13858,8 @@ OXI_LLM_TRAIT_BITS};
 #define OXI_LLM_TRAIT(trait)((uint64_t)1 <<OXI_LLM_TRAIT_BIT_##trait)
 typedef enum oxi_llm_mixer{
 OXI_LLM_MIXES_NONE=0,OXI_LLM_MIXES_MAMBA,OXI_LLM_MIXES_MAMBA2,OXI_LLM_MIXES_PLAMO2,OXI_LLM_MIXES_CONV,
- OXI_LLM_MIXES_DELTA,OXI_LLM_MIXES_KDA,OXI_LLM_MIXES_LIGHTNING,OXI_LLM_MIXES_COUNT}oxi_llm_mixer;
+ OXI_LLM_MIXES_RWKV6,OXI_LLM_MIXES_RWKV7,OXI_LLM_MIXES_DELTA,OXI_LLM_MIXES_KDA,OXI_LLM_MIXES_LIGHTNING,
+ OXI_LLM_MIXES_COUNT}oxi_llm_mixer;
 typedef struct oxi_llm_activation{
 ox_tensor*(*plain)(ox_tensor*x);
 ox_tensor*(*gated)(ox_tensor*gate,ox_tensor*up);}oxi_llm_activation;
@@ -12995,15 +13873,17 @@ oxi_llm_router router;
 int windows;
 bool causal;
 uint64_t traits;}oxi_llm_family;
-#define OXI_LLM_MIXER_SIZE_LIST(X) \
-X(MIXER_IN)X(MIXER_INNER)X(MIXER_CHANNELS)X(MIXER_KERNEL)X(MIXER_X)X(MIXER_RANK)X(MIXER_STATE) \
-X(MIXER_STEPS)X(MIXER_HEADS)X(MIXER_PAIRS)X(MIXER_DECAYS)X(MIXER_SKIPS)X(MIXER_NORM) \
+#define OXI_LLM_MIXER_SIZE_LIST(X)\
+X(MIXER_IN)X(MIXER_INNER)X(MIXER_CHANNELS)X(MIXER_KERNEL)X(MIXER_X)X(MIXER_RANK)X(MIXER_STATE)\
+X(MIXER_SHIFTS)X(MIXER_SHIFT_RANKS)X(MIXER_STEPS)X(MIXER_HEADS)X(MIXER_PAIRS)X(MIXER_DECAYS)\
+X(MIXER_SKIPS)X(MIXER_NORM)\
 X(MIXER_PART_KERNEL)
-#define OXI_LLM_SIZE_LIST(X) \
-X(NONE)X(ANY)X(VOCABULARY)X(WIDTH)X(HIDDEN)X(HIDDEN_UP)X(HEADS)X(QUERIES)X(KEYS)X(VALUES) \
-X(QUERY_KEY_VALUE)X(MERGED)X(PAIRS)X(QUERY_RANK)X(LATENT)X(LATENT_TURNED)X(LATENT_QUERIES) \
-X(LATENT_PAIRS)X(LATENT_PLAIN)X(LATENT_VALUE) \
-X(EXPERTS)X(EXPERT_WIDTH)X(EXPERT_HIDDEN)X(EXPERT_GATE_UP) \
+#define OXI_LLM_SIZE_LIST(X)\
+X(NONE)X(ANY)X(VOCABULARY)X(WIDTH)X(HIDDEN)X(HIDDEN_UP)X(HEADS)X(QUERIES)X(KEYS)X(VALUES)\
+X(QUERY_KEY_VALUE)X(MERGED)X(BUCKETS)X(PAIRS)X(QUERY_RANK)X(LATENT)X(LATENT_TURNED)\
+X(LATENT_QUERIES)\
+X(LATENT_PAIRS)X(LATENT_PLAIN)X(LATENT_VALUE)\
+X(EXPERTS)X(CHUNKS)X(VALUE_EXPERTS)X(EXPERT_WIDTH)X(EXPERT_HIDDEN)X(EXPERT_GATE_UP)\
 X(SHARED_HIDDEN)OXI_LLM_MIXER_SIZE_LIST(X)
 typedef enum oxi_llm_size{
 #define OXI_X(size)OXI_LLM_SIZE_##size,
@@ -13014,78 +13894,112 @@ typedef enum oxi_llm_model_role{
 #define OXI_LLM_MODEL_PART(role,name,rows,columns)OXI_LLM_##role,
 /* >>llm/model/parts.def */
 #define OXI_ROWS_OF_LLM_MODEL_PARTS \
-OXI_LLM_MODEL_PART(EMBEDDING,"token_embd",VOCABULARY,WIDTH) \
-OXI_LLM_MODEL_PART(EMBEDDING_NORM,"token_embd_norm",NONE,WIDTH) \
-OXI_LLM_MODEL_PART(POSITIONS,"position_embd",ANY,WIDTH) \
-OXI_LLM_MODEL_PART(TOKEN_TYPES,"token_types",ANY,WIDTH) \
-OXI_LLM_MODEL_PART(OUTPUT_NORM,"output_norm",NONE,WIDTH) \
-OXI_LLM_MODEL_PART(OUTPUT,"output",VOCABULARY,WIDTH) \
-OXI_LLM_MODEL_PART(ROPE_FACTORS,"rope_freqs",NONE,PAIRS) \
-OXI_LLM_MODEL_PART(ROPE_LONG,"rope_factors_long",NONE,PAIRS) \
-OXI_LLM_MODEL_PART(ROPE_SHORT,"rope_factors_short",NONE,PAIRS) \
-OXI_LLM_LAYER_PART(ATTENTION_NORM,"attn_norm",NONE,NONE,WIDTH) \
-OXI_LLM_LAYER_PART(ATTENTION_POST_NORM,"post_attention_norm",NONE,NONE,WIDTH) \
-OXI_LLM_LAYER_PART(ATTENTION_SUM_NORM,"attn_output_norm",NONE,NONE,WIDTH) \
-OXI_LLM_LAYER_PART(QUERY_KEY_VALUE,"attn_qkv",NONE,QUERY_KEY_VALUE,WIDTH) \
-OXI_LLM_LAYER_PART(QUERY,"attn_q",NONE,QUERIES,WIDTH) \
-OXI_LLM_LAYER_PART(KEY,"attn_k",NONE,KEYS,WIDTH) \
-OXI_LLM_LAYER_PART(VALUE,"attn_v",NONE,VALUES,WIDTH) \
-OXI_LLM_LAYER_PART(MERGE,"attn_output",NONE,WIDTH,MERGED) \
-OXI_LLM_LAYER_PART(QUERY_NORM,"attn_q_norm",NONE,NONE,ANY) \
-OXI_LLM_LAYER_PART(KEY_NORM,"attn_k_norm",NONE,NONE,ANY) \
-OXI_LLM_LAYER_PART(MERGE_NORM,"attn_sub_norm",NONE,NONE,MERGED) \
-OXI_LLM_LAYER_PART(ATTENTION_GATE,"attn_gate",NONE,ANY,WIDTH) \
-OXI_LLM_LAYER_PART(SINKS,"attn_sinks",NONE,NONE,HEADS) \
-OXI_LLM_LAYER_PART(QUERY_DOWN,"attn_q_a",NONE,QUERY_RANK,WIDTH) \
-OXI_LLM_LAYER_PART(QUERY_DOWN_NORM,"attn_q_a_norm",NONE,NONE,QUERY_RANK) \
-OXI_LLM_LAYER_PART(QUERY_UP,"attn_q_b",NONE,LATENT_QUERIES,QUERY_RANK) \
-OXI_LLM_LAYER_PART(LATENT,"attn_kv_a_mqa",NONE,LATENT_TURNED,WIDTH) \
-OXI_LLM_LAYER_PART(LATENT_NORM,"attn_kv_a_norm",NONE,NONE,LATENT) \
-OXI_LLM_LAYER_PART(LATENT_UP,"attn_kv_b",NONE,LATENT_PAIRS,LATENT) \
-OXI_LLM_LAYER_PART(LATENT_KEY,"attn_k_b",HEADS,LATENT,LATENT_PLAIN) \
-OXI_LLM_LAYER_PART(LATENT_VALUE,"attn_v_b",HEADS,LATENT_VALUE,LATENT) \
-OXI_LLM_LAYER_PART(HIDDEN_NORM,"ffn_norm",NONE,NONE,WIDTH) \
-OXI_LLM_LAYER_PART(HIDDEN_POST_NORM,"post_ffw_norm",NONE,NONE,WIDTH) \
-OXI_LLM_LAYER_PART(LAYER_SUM_NORM,"layer_output_norm",NONE,NONE,WIDTH) \
-OXI_LLM_LAYER_PART(GATE,"ffn_gate",NONE,HIDDEN,WIDTH) \
-OXI_LLM_LAYER_PART(UP,"ffn_up",NONE,HIDDEN_UP,WIDTH) \
-OXI_LLM_LAYER_PART(DOWN,"ffn_down",NONE,WIDTH,HIDDEN) \
-OXI_LLM_LAYER_PART(DOWN_DIVISOR,"ffn.act.scales",NONE,NONE,HIDDEN) \
-OXI_LLM_LAYER_PART(DOWN_NORM,"ffn_sub_norm",NONE,NONE,HIDDEN) \
-OXI_LLM_LAYER_PART(ROUTER,"ffn_gate_inp",NONE,EXPERTS,WIDTH) \
-OXI_LLM_LAYER_PART(ROUTER_CHOICE,"exp_probs_b",NONE,NONE,EXPERTS) \
-OXI_LLM_LAYER_PART(EXPERTS_NORM,"ffn_norm_exps",NONE,NONE,WIDTH) \
-OXI_LLM_LAYER_PART(EXPERTS_GATE,"ffn_gate_exps",EXPERTS,EXPERT_HIDDEN,EXPERT_WIDTH) \
-OXI_LLM_LAYER_PART(EXPERTS_UP,"ffn_up_exps",EXPERTS,EXPERT_HIDDEN,EXPERT_WIDTH) \
-OXI_LLM_LAYER_PART(EXPERTS_GATE_UP,"ffn_gate_up_exps",EXPERTS,EXPERT_GATE_UP,EXPERT_WIDTH) \
-OXI_LLM_LAYER_PART(EXPERTS_DOWN,"ffn_down_exps",EXPERTS,EXPERT_WIDTH,EXPERT_HIDDEN) \
-OXI_LLM_LAYER_PART(EXPERTS_IN,"ffn_latent_down",NONE,EXPERT_WIDTH,WIDTH) \
-OXI_LLM_LAYER_PART(EXPERTS_OUT,"ffn_latent_up",NONE,WIDTH,EXPERT_WIDTH) \
-OXI_LLM_LAYER_PART(SHARED_ROUTER,"ffn_gate_inp_shexp",NONE,NONE,WIDTH) \
-OXI_LLM_LAYER_PART(SHARED_GATE,"ffn_gate_shexp",NONE,SHARED_HIDDEN,WIDTH) \
-OXI_LLM_LAYER_PART(SHARED_UP,"ffn_up_shexp",NONE,SHARED_HIDDEN,WIDTH) \
-OXI_LLM_LAYER_PART(SHARED_DOWN,"ffn_down_shexp",NONE,WIDTH,SHARED_HIDDEN) \
-OXI_LLM_LAYER_PART(MIXER_IN,"ssm_in",NONE,MIXER_IN,WIDTH) \
-OXI_LLM_LAYER_PART(MIXER_OUT,"ssm_out",NONE,WIDTH,MIXER_INNER) \
-OXI_LLM_LAYER_PART(MIXER_CONV,"ssm_conv1d",NONE,NONE,ANY) \
-OXI_LLM_LAYER_PART(CONV_QUERY,"ssm_conv1d_q",NONE,NONE,ANY) \
-OXI_LLM_LAYER_PART(CONV_KEY,"ssm_conv1d_k",NONE,NONE,ANY) \
-OXI_LLM_LAYER_PART(CONV_VALUE,"ssm_conv1d_v",NONE,NONE,ANY) \
-OXI_LLM_LAYER_PART(MIXER_X,"ssm_x",NONE,MIXER_X,MIXER_INNER) \
-OXI_LLM_LAYER_PART(MIXER_STEP,"ssm_dt",NONE,MIXER_STEPS,MIXER_RANK) \
-OXI_LLM_LAYER_PART(MIXER_STEP_NORM,"ssm_dt_norm",NONE,NONE,MIXER_RANK) \
-OXI_LLM_LAYER_PART(MIXER_KEY_NORM,"ssm_b_norm",NONE,NONE,MIXER_STATE) \
-OXI_LLM_LAYER_PART(MIXER_QUERY_NORM,"ssm_c_norm",NONE,NONE,MIXER_STATE) \
-OXI_LLM_LAYER_PART(MIXER_DECAY,"ssm_a",NONE,NONE,ANY) \
-OXI_LLM_LAYER_PART(MIXER_SKIP,"ssm_d",NONE,NONE,ANY) \
-OXI_LLM_LAYER_PART(MIXER_NORM,"ssm_norm",NONE,NONE,ANY) \
-OXI_LLM_LAYER_PART(MIXER_ALPHA,"ssm_alpha",NONE,MIXER_HEADS,WIDTH) \
-OXI_LLM_LAYER_PART(MIXER_BETA,"ssm_beta",NONE,MIXER_HEADS,WIDTH) \
-OXI_LLM_LAYER_PART(MIXER_BETA_ALPHA,"ssm_ba",NONE,MIXER_PAIRS,WIDTH) \
-OXI_LLM_LAYER_PART(DECAY_DOWN,"ssm_f_a",NONE,ANY,WIDTH) \
-OXI_LLM_LAYER_PART(DECAY_UP,"ssm_f_b",NONE,MIXER_INNER,ANY) \
-OXI_LLM_LAYER_PART(MIXER_GATE,"ssm_g_a",NONE,ANY,WIDTH) \
-OXI_LLM_LAYER_PART(MIXER_GATE_UP,"ssm_g_b",NONE,MIXER_INNER,ANY)
+OXI_LLM_MODEL_PART(EMBEDDING,"token_embd",VOCABULARY,WIDTH)\
+OXI_LLM_MODEL_PART(EMBEDDING_NORM,"token_embd_norm",NONE,WIDTH)\
+OXI_LLM_MODEL_PART(POSITIONS,"position_embd",ANY,WIDTH)\
+OXI_LLM_MODEL_PART(TOKEN_TYPES,"token_types",ANY,WIDTH)\
+OXI_LLM_MODEL_PART(OUTPUT_NORM,"output_norm",NONE,WIDTH)\
+OXI_LLM_MODEL_PART(OUTPUT,"output",VOCABULARY,WIDTH)\
+OXI_LLM_MODEL_PART(LOW_START,"hrm.z_l_init",NONE,WIDTH)\
+OXI_LLM_MODEL_PART(ROPE_FACTORS,"rope_freqs",NONE,PAIRS)\
+OXI_LLM_MODEL_PART(ROPE_LONG,"rope_factors_long",NONE,PAIRS)\
+OXI_LLM_MODEL_PART(ROPE_SHORT,"rope_factors_short",NONE,PAIRS)\
+OXI_LLM_LAYER_PART(ATTENTION_NORM,"attn_norm",NONE,NONE,WIDTH)\
+OXI_LLM_LAYER_PART(ATTENTION_POST_NORM,"post_attention_norm",NONE,NONE,WIDTH)\
+OXI_LLM_LAYER_PART(ATTENTION_SUM_NORM,"attn_output_norm",NONE,NONE,WIDTH)\
+OXI_LLM_LAYER_PART(QUERY_KEY_VALUE,"attn_qkv",NONE,QUERY_KEY_VALUE,WIDTH)\
+OXI_LLM_LAYER_PART(QUERY,"attn_q",NONE,QUERIES,WIDTH)\
+OXI_LLM_LAYER_PART(KEY,"attn_k",NONE,KEYS,WIDTH)\
+OXI_LLM_LAYER_PART(VALUE,"attn_v",NONE,VALUES,WIDTH)\
+OXI_LLM_LAYER_PART(VALUE_ROUTER,"attn_v_gate",NONE,VALUE_EXPERTS,WIDTH)\
+OXI_LLM_LAYER_PART(VALUE_EXPERTS,"attn_v_exps",VALUE_EXPERTS,VALUES,WIDTH)\
+OXI_LLM_LAYER_PART(MERGE,"attn_output",NONE,WIDTH,MERGED)\
+OXI_LLM_LAYER_PART(QUERY_NORM,"attn_q_norm",NONE,NONE,ANY)\
+OXI_LLM_LAYER_PART(KEY_NORM,"attn_k_norm",NONE,NONE,ANY)\
+OXI_LLM_LAYER_PART(MERGE_NORM,"attn_sub_norm",NONE,NONE,MERGED)\
+OXI_LLM_LAYER_PART(ATTENTION_GATE,"attn_gate",NONE,ANY,WIDTH)\
+OXI_LLM_LAYER_PART(SINKS,"attn_sinks",NONE,NONE,HEADS)\
+OXI_LLM_LAYER_PART(RELATIVE,"attn_rel_b",NONE,BUCKETS,HEADS)\
+OXI_LLM_LAYER_PART(CROSS_NORM,"cross_attn_norm",NONE,NONE,WIDTH)\
+OXI_LLM_LAYER_PART(CROSS_QUERY,"cross_attn_q",NONE,QUERIES,WIDTH)\
+OXI_LLM_LAYER_PART(CROSS_KEY,"cross_attn_k",NONE,KEYS,WIDTH)\
+OXI_LLM_LAYER_PART(CROSS_VALUE,"cross_attn_v",NONE,VALUES,WIDTH)\
+OXI_LLM_LAYER_PART(CROSS_MERGE,"cross_attn_o",NONE,WIDTH,MERGED)\
+OXI_LLM_LAYER_PART(QUERY_DOWN,"attn_q_a",NONE,QUERY_RANK,WIDTH)\
+OXI_LLM_LAYER_PART(QUERY_DOWN_NORM,"attn_q_a_norm",NONE,NONE,QUERY_RANK)\
+OXI_LLM_LAYER_PART(QUERY_UP,"attn_q_b",NONE,LATENT_QUERIES,QUERY_RANK)\
+OXI_LLM_LAYER_PART(LATENT,"attn_kv_a_mqa",NONE,LATENT_TURNED,WIDTH)\
+OXI_LLM_LAYER_PART(LATENT_NORM,"attn_kv_a_norm",NONE,NONE,LATENT)\
+OXI_LLM_LAYER_PART(LATENT_UP,"attn_kv_b",NONE,LATENT_PAIRS,LATENT)\
+OXI_LLM_LAYER_PART(LATENT_KEY,"attn_k_b",HEADS,LATENT,LATENT_PLAIN)\
+OXI_LLM_LAYER_PART(LATENT_VALUE,"attn_v_b",HEADS,LATENT_VALUE,LATENT)\
+OXI_LLM_LAYER_PART(EMBEDDING_SHARE,"embedding_share",NONE,NONE,ANY)\
+OXI_LLM_LAYER_PART(HIDDEN_NORM,"ffn_norm",NONE,NONE,WIDTH)\
+OXI_LLM_LAYER_PART(HIDDEN_POST_NORM,"post_ffw_norm",NONE,NONE,WIDTH)\
+OXI_LLM_LAYER_PART(LAYER_SUM_NORM,"layer_output_norm",NONE,NONE,WIDTH)\
+OXI_LLM_LAYER_PART(GATE,"ffn_gate",NONE,HIDDEN,WIDTH)\
+OXI_LLM_LAYER_PART(UP,"ffn_up",NONE,HIDDEN_UP,WIDTH)\
+OXI_LLM_LAYER_PART(DOWN,"ffn_down",NONE,WIDTH,HIDDEN)\
+OXI_LLM_LAYER_PART(DOWN_DIVISOR,"ffn.act.scales",NONE,NONE,HIDDEN)\
+OXI_LLM_LAYER_PART(DOWN_NORM,"ffn_sub_norm",NONE,NONE,HIDDEN)\
+OXI_LLM_LAYER_PART(ROUTER,"ffn_gate_inp",NONE,EXPERTS,WIDTH)\
+OXI_LLM_LAYER_PART(ROUTER_CHOICE,"exp_probs_b",NONE,NONE,EXPERTS)\
+OXI_LLM_LAYER_PART(EXPERTS_NORM,"ffn_norm_exps",NONE,NONE,WIDTH)\
+OXI_LLM_LAYER_PART(EXPERTS_GATE,"ffn_gate_exps",EXPERTS,EXPERT_HIDDEN,EXPERT_WIDTH)\
+OXI_LLM_LAYER_PART(EXPERTS_UP,"ffn_up_exps",EXPERTS,EXPERT_HIDDEN,EXPERT_WIDTH)\
+OXI_LLM_LAYER_PART(EXPERTS_GATE_UP,"ffn_gate_up_exps",EXPERTS,EXPERT_GATE_UP,EXPERT_WIDTH)\
+OXI_LLM_LAYER_PART(EXPERTS_DOWN,"ffn_down_exps",EXPERTS,EXPERT_WIDTH,EXPERT_HIDDEN)\
+OXI_LLM_LAYER_PART(CHUNKS_GATE,"ffn_gate_chexps",CHUNKS,ANY,EXPERT_WIDTH)\
+OXI_LLM_LAYER_PART(CHUNKS_UP,"ffn_up_chexps",CHUNKS,ANY,EXPERT_WIDTH)\
+OXI_LLM_LAYER_PART(CHUNKS_DOWN,"ffn_down_chexps",CHUNKS,EXPERT_WIDTH,ANY)\
+OXI_LLM_LAYER_PART(EXPERTS_IN,"ffn_latent_down",NONE,EXPERT_WIDTH,WIDTH)\
+OXI_LLM_LAYER_PART(EXPERTS_OUT,"ffn_latent_up",NONE,WIDTH,EXPERT_WIDTH)\
+OXI_LLM_LAYER_PART(SHARED_ROUTER,"ffn_gate_inp_shexp",NONE,NONE,WIDTH)\
+OXI_LLM_LAYER_PART(SHARED_GATE,"ffn_gate_shexp",NONE,SHARED_HIDDEN,WIDTH)\
+OXI_LLM_LAYER_PART(SHARED_UP,"ffn_up_shexp",NONE,SHARED_HIDDEN,WIDTH)\
+OXI_LLM_LAYER_PART(SHARED_DOWN,"ffn_down_shexp",NONE,WIDTH,SHARED_HIDDEN)\
+OXI_LLM_LAYER_PART(MIXER_IN,"ssm_in",NONE,MIXER_IN,WIDTH)\
+OXI_LLM_LAYER_PART(MIXER_OUT,"ssm_out",NONE,WIDTH,MIXER_INNER)\
+OXI_LLM_LAYER_PART(MIXER_CONV,"ssm_conv1d",NONE,NONE,ANY)\
+OXI_LLM_LAYER_PART(CONV_QUERY,"ssm_conv1d_q",NONE,NONE,ANY)\
+OXI_LLM_LAYER_PART(CONV_KEY,"ssm_conv1d_k",NONE,NONE,ANY)\
+OXI_LLM_LAYER_PART(CONV_VALUE,"ssm_conv1d_v",NONE,NONE,ANY)\
+OXI_LLM_LAYER_PART(MIXER_X,"ssm_x",NONE,MIXER_X,MIXER_INNER)\
+OXI_LLM_LAYER_PART(MIXER_STEP,"ssm_dt",NONE,MIXER_STEPS,MIXER_RANK)\
+OXI_LLM_LAYER_PART(MIXER_STEP_NORM,"ssm_dt_norm",NONE,NONE,MIXER_RANK)\
+OXI_LLM_LAYER_PART(MIXER_KEY_NORM,"ssm_b_norm",NONE,NONE,MIXER_STATE)\
+OXI_LLM_LAYER_PART(MIXER_QUERY_NORM,"ssm_c_norm",NONE,NONE,MIXER_STATE)\
+OXI_LLM_LAYER_PART(MIXER_DECAY,"ssm_a",NONE,NONE,ANY)\
+OXI_LLM_LAYER_PART(MIXER_SKIP,"ssm_d",NONE,NONE,ANY)\
+OXI_LLM_LAYER_PART(MIXER_NORM,"ssm_norm",NONE,NONE,ANY)\
+OXI_LLM_LAYER_PART(MIXER_ALPHA,"ssm_alpha",NONE,MIXER_HEADS,WIDTH)\
+OXI_LLM_LAYER_PART(MIXER_BETA,"ssm_beta",NONE,MIXER_HEADS,WIDTH)\
+OXI_LLM_LAYER_PART(MIXER_BETA_ALPHA,"ssm_ba",NONE,MIXER_PAIRS,WIDTH)\
+OXI_LLM_LAYER_PART(DECAY_DOWN,"ssm_f_a",NONE,ANY,WIDTH)\
+OXI_LLM_LAYER_PART(DECAY_UP,"ssm_f_b",NONE,MIXER_INNER,ANY)\
+OXI_LLM_LAYER_PART(MIXER_GATE,"ssm_g_a",NONE,ANY,WIDTH)\
+OXI_LLM_LAYER_PART(MIXER_GATE_UP,"ssm_g_b",NONE,MIXER_INNER,ANY)\
+OXI_LLM_LAYER_PART(SHIFT,"time_mix_lerp_fused",NONE,NONE,ANY)\
+OXI_LLM_LAYER_PART(SHIFT_FIRST,"time_mix_lerp_x",NONE,NONE,WIDTH)\
+OXI_LLM_LAYER_PART(SHIFT_DECAY,"time_mix_lerp_w",NONE,NONE,WIDTH)\
+OXI_LLM_LAYER_PART(SHIFT_KEY,"time_mix_lerp_k",NONE,NONE,WIDTH)\
+OXI_LLM_LAYER_PART(SHIFT_VALUE,"time_mix_lerp_v",NONE,NONE,WIDTH)\
+OXI_LLM_LAYER_PART(SHIFT_QUERY,"time_mix_lerp_r",NONE,NONE,WIDTH)\
+OXI_LLM_LAYER_PART(SHIFT_GATE,"time_mix_lerp_g",NONE,NONE,WIDTH)\
+OXI_LLM_LAYER_PART(SHIFT_DOWN,"time_mix_w1",NONE,MIXER_SHIFT_RANKS,WIDTH)\
+OXI_LLM_LAYER_PART(SHIFT_UP,"time_mix_w2",MIXER_SHIFTS,WIDTH,MIXER_RANK)\
+OXI_LLM_LAYER_PART(MIXER_BONUS,"time_mix_r_k",NONE,NONE,ANY)\
+OXI_LLM_LAYER_PART(RATE,"time_mix_a0",NONE,NONE,MIXER_INNER)\
+OXI_LLM_LAYER_PART(RATE_DOWN,"time_mix_a1",NONE,ANY,WIDTH)\
+OXI_LLM_LAYER_PART(RATE_UP,"time_mix_a2",NONE,MIXER_INNER,ANY)\
+OXI_LLM_LAYER_PART(VALUE_SHARE,"time_mix_v0",NONE,NONE,MIXER_INNER)\
+OXI_LLM_LAYER_PART(VALUE_SHARE_DOWN,"time_mix_v1",NONE,ANY,WIDTH)\
+OXI_LLM_LAYER_PART(VALUE_SHARE_UP,"time_mix_v2",NONE,MIXER_INNER,ANY)\
+OXI_LLM_LAYER_PART(KEY_ERASED,"time_mix_k_k",NONE,NONE,MIXER_INNER)\
+OXI_LLM_LAYER_PART(KEY_RATED,"time_mix_k_a",NONE,NONE,MIXER_INNER)\
+OXI_LLM_LAYER_PART(FEED_SHIFT,"channel_mix_lerp_k",NONE,NONE,WIDTH)\
+OXI_LLM_LAYER_PART(FEED_SHIFT_GATE,"channel_mix_lerp_r",NONE,NONE,WIDTH)\
+OXI_LLM_LAYER_PART(FEED_GATE,"channel_mix_receptance",NONE,WIDTH,WIDTH)
 #ifndef OXI_LLM_MODEL_PART
 #define OXI_LLM_MODEL_PART(role,name,rows,columns)
 #endif
@@ -13132,6 +14046,9 @@ oxi_llm_mixer kind;
 int64_t taps;
 int64_t inner,groups,rank;
 int64_t heads,key,value;
+int64_t norm_groups;
+double epsilon;
+int64_t shifts;
 bool bare_norms;
 double bound;
 int64_t size[OXI_LLM_SIZE_COUNT];}oxi_llm_mixing;
@@ -13145,14 +14062,24 @@ int64_t query_rank,latent;
 int64_t latent_key,latent_value;
 int64_t experts,experts_used,expert_width,shared_hidden,expert_groups,expert_groups_used;
 int64_t dense_layers;
+const oxi_llm_activation*activation;
 oxi_llm_router router;
 bool routed_norm;
 double routed_scale;
+int64_t chunk_share;
+double chunk_scale;
+int64_t value_experts,value_experts_used;
 double temperature;
 int64_t temperature_length;
 int64_t chunk;
 int64_t norm_groups;
+bool late_bare;
+double alibi_scale;
+double jitter;
 double value_scale;
+int64_t stack,low_passes;
+int64_t halved;
+int64_t buckets,farthest;
 bool windows;
 ox_llm_pooling pooling;
 bool causal;
@@ -13160,6 +14087,7 @@ oxi_llm_mixing mixing;}oxi_llm_numbers;
 struct ox_llm{
 int64_t references;
 const oxi_llm_family*family;
+ox_llm*encoder;
 ox_llm_config config;
 oxi_llm_numbers numbers;
 oxi_llm_rope rope,window_rope;
@@ -13169,13 +14097,15 @@ char tokenizer_name[32];
 char*chat_template;
 int64_t chat_template_length;
 oxi_llm_part part[OXI_LLM_MODEL_ROLES];
-oxi_llm_layer*layers;};
+oxi_llm_layer*layers;
+ox_tensor*slopes;};
 static bool oxi_llm_has_trait(const ox_llm*model,uint64_t trait){
 return(model->family->traits&trait)!=0;}
 enum{OXI_LLM_TRIES=8};
 typedef struct oxi_llm_state{
 ox_tensor*window;
-ox_tensor*memory;}oxi_llm_state;
+ox_tensor*memory;
+ox_tensor*fed;}oxi_llm_state;
 struct ox_llm_context{
 ox_llm*model;
 int64_t capacity,length,batch;
@@ -13183,6 +14113,8 @@ int32_t pending;
 ox_dtype dtype;
 ox_tensor**keys,**values;
 oxi_llm_state*states,*written;
+ox_llm_context*encoder;
+ox_tensor**source;
 const int32_t*types;
 int32_t*history;
 bool stretched;
@@ -13208,11 +14140,64 @@ static const oxi_llm_activation oxi_llm_silu={ox_silu_,ox_silu_mul_};
 static const oxi_llm_activation oxi_llm_gelu={ox_gelu_,oxi_llm_gelu_gated};
 static const oxi_llm_activation oxi_llm_gelu_tanh={ox_gelu_tanh_,ox_gelu_mul_};
 static const oxi_llm_activation oxi_llm_relu={ox_relu_,oxi_llm_relu_gated};
+static const oxi_llm_activation oxi_llm_relu_or_gelu={ox_relu_,ox_gelu_mul_};
 static const oxi_llm_activation oxi_llm_square={oxi_llm_relu2,oxi_llm_relu2_gated};
 static const oxi_llm_activation oxi_llm_clamped={ox_silu_,oxi_llm_clamped_gated};
+typedef struct oxi_llm_activation_name{
+const char*name;
+const oxi_llm_activation*activation;}oxi_llm_activation_name;
+static const oxi_llm_activation_name oxi_llm_activation_names[]={
+{"silu",&oxi_llm_silu},{"swish",&oxi_llm_silu},{"gelu",&oxi_llm_gelu},{"gelu_python",&oxi_llm_gelu},
+ {"gelu_new",&oxi_llm_gelu_tanh},{"gelu_fast",&oxi_llm_gelu_tanh},{"gelu_accurate",&oxi_llm_gelu_tanh},
+ {"gelu_pytorch_tanh",&oxi_llm_gelu_tanh},{"relu",&oxi_llm_relu},{"relu2",&oxi_llm_square},
+ {"relu_squared",&oxi_llm_square},{"gated-gelu",&oxi_llm_gelu_tanh},{"gated-silu",&oxi_llm_silu},
+ {"gated-relu",&oxi_llm_relu},{"geglu",&oxi_llm_gelu},{"swiglu",&oxi_llm_silu},};
+static const oxi_llm_activation*oxi_llm_named_activation(ox_string name){
+for(size_t i=0;i<sizeof oxi_llm_activation_names/sizeof*oxi_llm_activation_names;i++)
+if(oxi_llm_text_is(name,oxi_llm_activation_names[i].name))
+return oxi_llm_activation_names[i].activation;
+return NULL;}
 /* >>llm/model/facts.c */
 static void oxi_llm_key(const ox_llm*model,const char*key,char out[96]){
-(void)snprintf(out,96,"%s.%s",model->family->name,key);}
+(void)snprintf(out,96,"%s.%s",model->config.architecture,key);}
+typedef struct oxi_llm_default{
+const char*family;
+int64_t layers;
+const char*key;
+double value;}oxi_llm_default;
+#define OXI_LLM_DEFAULT(family,layers,key,value){family,layers,key,value},
+static const oxi_llm_default oxi_llm_defaults[]={
+/* >>llm/model/defaults.def */
+OXI_LLM_DEFAULT("baichuan",40,"attention.max_alibi_bias",8)
+OXI_LLM_DEFAULT("bloom",0,"attention.max_alibi_bias",8)
+OXI_LLM_DEFAULT("refact",0,"attention.max_alibi_bias",8)
+OXI_LLM_DEFAULT("gemma2",0,"attn_logit_softcapping",50)
+OXI_LLM_DEFAULT("gemma2",0,"final_logit_softcapping",30)
+OXI_LLM_DEFAULT("gemma2",46,"attention.scale",OXI_LLM_OF_WIDTH)
+OXI_LLM_DEFAULT("gemma3",62,"attention.scale",OXI_LLM_OF_WIDTH)
+OXI_LLM_DEFAULT("gemma3",0,"rope.freq_base_swa",10000)
+OXI_LLM_DEFAULT("mimo2",0,"rope.freq_base_swa",10000)
+OXI_LLM_DEFAULT("plamo3",0,"rope.freq_base_swa",10000)
+OXI_LLM_DEFAULT("grok",0,"embedding_scale",78.38367176906169)
+OXI_LLM_DEFAULT("grok",0,"logit_scale",0.5773502691896257)
+OXI_LLM_DEFAULT("grok",0,"attention.output_scale",0.08838834764831845)
+OXI_LLM_DEFAULT("grok",0,"attn_logit_softcapping",30)
+OXI_LLM_DEFAULT("grok",0,"rope.scaling.yarn_beta_fast",8)
+OXI_LLM_DEFAULT("grovemoe",0,"expert_group_scale",0.05)
+OXI_LLM_DEFAULT("llama4",0,"attention.sliding_window",8192)
+OXI_LLM_DEFAULT("llama4",0,"attention.temperature_scale",0.1)
+OXI_LLM_DEFAULT("llama4",0,"attention.temperature_length",8192)
+OXI_LLM_DEFAULT("maple",0,"swiglu_clamp_exp",7)
+#undef OXI_LLM_DEFAULT
+};
+static bool oxi_llm_find_default(const ox_llm*model,const char*key,double*out){
+for(size_t i=0;i<sizeof oxi_llm_defaults/sizeof*oxi_llm_defaults;i++){
+const oxi_llm_default*row= &oxi_llm_defaults[i];
+if(strcmp(row->family,model->family->name)!=0||strcmp(row->key,key)!=0)continue;
+if(row->layers&&row->layers!=model->config.layers)continue;
+*out=row->value;
+return true;}
+return false;}
 static bool oxi_llm_find_number(const ox_llm*model,const ox_file*file,const char*key,int64_t layer,
  bool whole,double*out,ox_status*status){
 char full[96];
@@ -13225,13 +14210,18 @@ if(layer>=meta.count){
  full,(long long)meta.count,(long long)layer);
 return false;}
 meta=ox_file_meta_element(file,&meta,layer);}
-if(meta.type==OX_FILE_META_NONE)return false;
+if(meta.type==OX_FILE_META_NONE)return oxi_llm_find_default(model,key,out);
 const bool integer=meta.type==OX_FILE_META_INT||meta.type==OX_FILE_META_UINT||meta.type==OX_FILE_META_BOOL;
 if(!integer&&(whole||meta.type!=OX_FILE_META_FLOAT)){
 *status=oxi_fail(OX_ERR_FORMAT,"llm: metadata key %s is not a %s",full,whole?"whole number":"number");
 return false;}
 *out= !integer?meta.f:meta.type==OX_FILE_META_UINT&&meta.i<0?1e19:(double)meta.i;
 return true;}
+static bool oxi_llm_is_listed(const ox_llm*model,const ox_file*file,const char*key){
+char full[96];
+oxi_llm_key(model,key,full);
+const ox_file_meta meta=ox_file_meta_find(file,full);
+return meta.type==OX_FILE_META_ARRAY&&meta.count>0;}
 #define OXI_LLM_NEEDED INT64_MIN
 #define OXI_LLM_NEEDED_FLOAT (-INFINITY)
 static ox_status oxi_llm_read_int(const ox_llm*model,const ox_file*file,const char*key,int64_t layer,
@@ -13277,14 +14267,14 @@ return oxi_fail(OX_ERR_FORMAT,"llm: metadata key %s is not a text",full);
 return OX_OK;}
 /* >>llm/model/mixers.c */
 typedef enum oxi_llm_mixer_place{
-OXI_LLM_PLACE_ALONE=0,OXI_LLM_PLACE_BESIDE,OXI_LLM_PLACE_UNHEADED,OXI_LLM_PLACE_SINGLE,OXI_LLM_PLACE_LISTED
- }oxi_llm_mixer_place;
+OXI_LLM_PLACE_ALONE=0,OXI_LLM_PLACE_EVERY,OXI_LLM_PLACE_BESIDE,OXI_LLM_PLACE_UNHEADED,OXI_LLM_PLACE_SINGLE,
+ OXI_LLM_PLACE_LISTED}oxi_llm_mixer_place;
 typedef struct oxi_llm_mixer_row{
 const char*family;
 oxi_llm_mixer mixer;
 oxi_llm_mixer_place place;
 int interval;}oxi_llm_mixer_row;
-#define OXI_LLM_MIXER(family,mixer,place,interval) \
+#define OXI_LLM_MIXER(family,mixer,place,interval)\
 {family,OXI_LLM_MIXES_##mixer,OXI_LLM_PLACE_##place,interval},
 static const oxi_llm_mixer_row oxi_llm_mixer_rows[]={
 /* >>llm/model/mixers.def */
@@ -13304,6 +14294,10 @@ OXI_LLM_MIXER("qwen35moe",DELTA,LISTED,4)
 OXI_LLM_MIXER("kimi-linear",KDA,UNHEADED,0)
 OXI_LLM_MIXER("bailingmoe3",KDA,UNHEADED,0)
 OXI_LLM_MIXER("minimax-01",LIGHTNING,LISTED,8)
+OXI_LLM_MIXER("rwkv6",RWKV6,EVERY,0)
+OXI_LLM_MIXER("rwkv6qwen2",RWKV6,EVERY,0)
+OXI_LLM_MIXER("rwkv7",RWKV7,EVERY,0)
+OXI_LLM_MIXER("arwkv7",RWKV7,EVERY,0)
 #undef OXI_LLM_MIXER
 };
 static const oxi_llm_mixer_row*oxi_llm_find_mixer(const ox_llm*model){
@@ -13341,7 +14335,7 @@ static ox_status oxi_llm_read_size(const ox_llm*model,const ox_file*file,const c
 const ox_status status=oxi_llm_read_int(model,file,key,0,1,otherwise,out);
 if(status|| *out<=(int64_t)1<<20)return status;
 return oxi_fail(OX_ERR_FORMAT,"llm: metadata key %s.%s is %lld, allowed are at most %lld",
- model->family->name,key,(long long)*out,(long long)1<<20);}
+ model->config.architecture,key,(long long)*out,(long long)1<<20);}
 static ox_status oxi_llm_size_mamba(ox_llm*model,const ox_file*file,oxi_llm_mixing*m){
 int64_t state=0,steps=0,bare=0;
 ox_status status=oxi_llm_read_size(model,file,"ssm.inner_size",OXI_LLM_NEEDED,&m->inner);
@@ -13349,6 +14343,8 @@ if(!status)status=oxi_llm_read_size(model,file,"ssm.state_size",OXI_LLM_NEEDED,&
 if(!status)status=oxi_llm_read_size(model,file,"ssm.time_step_rank",OXI_LLM_NEEDED,&steps);
 if(!status)status=oxi_llm_read_size(model,file,"ssm.group_count",1,&m->groups);
 if(!status)status=oxi_llm_read_int(model,file,"ssm.dt_b_c_rms",-1,0,0,&bare);
+if(!status)status=oxi_llm_read_size(model,file,"ssm.norm_group_count",m->groups,&m->norm_groups);
+if(!status)status=oxi_llm_read_float(model,file,"ssm.norm_epsilon",-1,0,0,&m->epsilon);
 if(status)return status;
 const bool first=m->kind==OXI_LLM_MIXES_MAMBA,second=m->kind==OXI_LLM_MIXES_MAMBA2;
 m->bare_norms=bare!=0;
@@ -13357,7 +14353,7 @@ m->key=first?m->inner:state;
 m->value=first?state:m->inner/steps;
 if(!second)m->groups=1;
 m->rank=first?steps:second?0:model->config.width/16>64?model->config.width/16:64;
-if(m->inner%m->heads!=0||m->heads%m->groups!=0||m->inner%m->groups!=0)
+if(m->inner%m->heads!=0||m->heads%m->groups!=0||m->inner%m->groups!=0||m->inner%m->norm_groups!=0)
 return oxi_fail(OX_ERR_FORMAT,"llm: a state of %lld numbers in %lld heads, %lld groups",
  (long long)m->inner,(long long)m->heads,(long long)m->groups);
 const int64_t pairs=2*m->groups*state,channels=m->inner+(second?pairs:0);
@@ -13414,35 +14410,72 @@ m->value=m->key;
 m->groups=m->heads;
 m->inner=m->heads*m->key;
 return status;}
+static ox_status oxi_llm_size_rwkv(ox_llm*model,const ox_file*file,oxi_llm_mixing*m){
+const bool sixth=m->kind==OXI_LLM_MIXES_RWKV6;
+m->inner=model->config.width;
+ox_status status=oxi_llm_read_size(model,file,"wkv.head_size",OXI_LLM_NEEDED,&m->key);
+if(!status&&sixth)
+status=oxi_llm_read_size(model,file,"time_mix_extra_dim",OXI_LLM_NEEDED,&m->rank);
+if(status)return status;
+if(m->inner%m->key!=0||m->inner>1<<20)
+return oxi_fail(OX_ERR_FORMAT,"llm: %lld numbers in heads of %lld",(long long)m->inner,(long long)m->key);
+m->value=m->key;
+m->heads=m->inner/m->key;
+status=oxi_llm_read_size(model,file,"attention.head_count_kv",m->heads,&m->groups);
+if(!status&&m->heads%m->groups!=0)
+return oxi_fail(OX_ERR_FORMAT,"llm: %lld heads cannot share %lld key-value heads",
+ (long long)m->heads,(long long)m->groups);
+m->shifts=sixth?5:6;
+oxi_llm_set_size(m,OXI_LLM_SIZE_MIXER_SHIFTS,m->shifts);
+oxi_llm_set_size(m,OXI_LLM_SIZE_MIXER_SHIFT_RANKS,m->shifts*m->rank);
+oxi_llm_set_size(m,OXI_LLM_SIZE_MIXER_DECAYS,m->inner);
+oxi_llm_set_size(m,OXI_LLM_SIZE_MIXER_NORM,m->inner);
+return status;}
 typedef struct oxi_llm_mixer_need{
 oxi_llm_layer_role role;
 oxi_llm_size count;}oxi_llm_mixer_need;
-enum{OXI_LLM_MIXER_NEEDS=12};
+enum{OXI_LLM_MIXER_NEEDS=16};
+typedef enum oxi_llm_mixer_heads{
+OXI_LLM_MIXER_HEADS_NONE=0,OXI_LLM_MIXER_HEADS_ALIKE,OXI_LLM_MIXER_HEADS_SHARED}oxi_llm_mixer_heads;
 typedef struct oxi_llm_mixer_kind{
 ox_status(*size)(ox_llm*model,const ox_file*file,oxi_llm_mixing*m);
+bool convolves;
+oxi_llm_mixer_heads heads;
 oxi_llm_mixer_need needs[OXI_LLM_MIXER_NEEDS];}oxi_llm_mixer_kind;
-#define OXI_N(role,count) \
+#define OXI_N(role,count)\
 {OXI_LLM_##role,OXI_LLM_SIZE_##count}
 static const oxi_llm_mixer_kind oxi_llm_mixer_kinds[OXI_LLM_MIXES_COUNT]={
-{NULL,{OXI_N(ATTENTION_NORM,NONE)}},{oxi_llm_size_mamba,
+{NULL,false,OXI_LLM_MIXER_HEADS_NONE,{OXI_N(ATTENTION_NORM,NONE)}},{oxi_llm_size_mamba,true,
+ OXI_LLM_MIXER_HEADS_NONE,
  {OXI_N(MIXER_IN,NONE),OXI_N(MIXER_CONV,MIXER_KERNEL),OXI_N(MIXER_X,NONE),OXI_N(MIXER_STEP,NONE),
  OXI_N(MIXER_DECAY,MIXER_DECAYS),OXI_N(MIXER_SKIP,MIXER_SKIPS),OXI_N(MIXER_OUT,NONE),
- OXI_N(ATTENTION_NORM,NONE)}},{oxi_llm_size_mamba,
+ OXI_N(ATTENTION_NORM,NONE)}},{oxi_llm_size_mamba,true,OXI_LLM_MIXER_HEADS_NONE,
  {OXI_N(MIXER_IN,NONE),OXI_N(MIXER_CONV,MIXER_KERNEL),OXI_N(MIXER_DECAY,MIXER_DECAYS),
- OXI_N(MIXER_SKIP,MIXER_SKIPS),OXI_N(MIXER_OUT,NONE),OXI_N(ATTENTION_NORM,NONE)}},{oxi_llm_size_mamba,
+ OXI_N(MIXER_SKIP,MIXER_SKIPS),OXI_N(MIXER_OUT,NONE),OXI_N(ATTENTION_NORM,NONE)}},{oxi_llm_size_mamba,true,
+ OXI_LLM_MIXER_HEADS_NONE,
  {OXI_N(MIXER_IN,NONE),OXI_N(MIXER_CONV,MIXER_KERNEL),OXI_N(MIXER_X,NONE),OXI_N(MIXER_STEP,NONE),
  OXI_N(MIXER_DECAY,MIXER_DECAYS),OXI_N(MIXER_SKIP,MIXER_SKIPS),OXI_N(MIXER_OUT,NONE),
  OXI_N(MIXER_STEP_NORM,NONE),OXI_N(MIXER_KEY_NORM,NONE),OXI_N(MIXER_QUERY_NORM,NONE),
- OXI_N(ATTENTION_NORM,NONE)}},{oxi_llm_size_conv,
+ OXI_N(ATTENTION_NORM,NONE)}},{oxi_llm_size_conv,false,OXI_LLM_MIXER_HEADS_NONE,
  {OXI_N(MIXER_IN,NONE),OXI_N(MIXER_CONV,MIXER_KERNEL),OXI_N(MIXER_OUT,NONE),OXI_N(ATTENTION_NORM,NONE)}},
- {oxi_llm_size_delta,
+ {oxi_llm_size_rwkv,false,OXI_LLM_MIXER_HEADS_SHARED,
+ {OXI_N(SHIFT_FIRST,NONE),OXI_N(SHIFT_DOWN,NONE),OXI_N(SHIFT_UP,NONE),OXI_N(QUERY,NONE),
+ OXI_N(KEY,NONE),OXI_N(VALUE,NONE),OXI_N(MIXER_GATE,NONE),OXI_N(MIXER_DECAY,MIXER_DECAYS),
+ OXI_N(DECAY_DOWN,NONE),OXI_N(DECAY_UP,NONE),OXI_N(MIXER_OUT,NONE),OXI_N(ATTENTION_NORM,NONE)}},
+ {oxi_llm_size_rwkv,false,OXI_LLM_MIXER_HEADS_SHARED,
+ {OXI_N(SHIFT,NONE),OXI_N(QUERY,NONE),OXI_N(KEY,NONE),OXI_N(VALUE,NONE),
+ OXI_N(MIXER_DECAY,MIXER_DECAYS),OXI_N(DECAY_DOWN,NONE),OXI_N(DECAY_UP,NONE),OXI_N(RATE,NONE),
+ OXI_N(RATE_DOWN,NONE),OXI_N(RATE_UP,NONE),OXI_N(KEY_ERASED,NONE),OXI_N(KEY_RATED,NONE),
+ OXI_N(MIXER_BONUS,MIXER_DECAYS),OXI_N(MIXER_OUT,NONE),OXI_N(ATTENTION_NORM,NONE)}},{oxi_llm_size_delta,
+ true,OXI_LLM_MIXER_HEADS_ALIKE,
  {OXI_N(QUERY_KEY_VALUE,NONE),OXI_N(ATTENTION_GATE,NONE),OXI_N(MIXER_CONV,MIXER_KERNEL),
  OXI_N(MIXER_DECAY,MIXER_DECAYS),OXI_N(MIXER_NORM,MIXER_NORM),OXI_N(MIXER_OUT,NONE),
- OXI_N(ATTENTION_NORM,NONE)}},{oxi_llm_size_kda,
+ OXI_N(ATTENTION_NORM,NONE)}},{oxi_llm_size_kda,true,OXI_LLM_MIXER_HEADS_ALIKE,
  {OXI_N(QUERY,NONE),OXI_N(KEY,NONE),OXI_N(VALUE,NONE),OXI_N(CONV_QUERY,MIXER_PART_KERNEL),
  OXI_N(CONV_KEY,MIXER_PART_KERNEL),OXI_N(CONV_VALUE,MIXER_PART_KERNEL),
  OXI_N(MIXER_DECAY,MIXER_DECAYS),OXI_N(MIXER_BETA,NONE),OXI_N(DECAY_DOWN,NONE),
- OXI_N(MIXER_GATE,NONE),OXI_N(MIXER_NORM,MIXER_NORM),OXI_N(MERGE,NONE)}},{oxi_llm_size_lightning,
+ OXI_N(MIXER_GATE,NONE),OXI_N(MIXER_NORM,MIXER_NORM),OXI_N(MERGE,NONE)}},{oxi_llm_size_lightning,false,
+ OXI_LLM_MIXER_HEADS_ALIKE,
  {OXI_N(QUERY_KEY_VALUE,NONE),OXI_N(MERGE_NORM,NONE),OXI_N(ATTENTION_GATE,NONE),OXI_N(MERGE,NONE),
  OXI_N(ATTENTION_NORM,NONE)}}};
 #undef OXI_N
@@ -13451,7 +14484,7 @@ oxi_llm_mixing*m= &model->numbers.mixing;
 const int64_t most=1<<20;
 m->kind=kind;
 ox_status status=OX_OK;
-if(kind!=OXI_LLM_MIXES_CONV&&kind!=OXI_LLM_MIXES_LIGHTNING)
+if(oxi_llm_mixer_kinds[kind].convolves)
 status=oxi_llm_read_int(model,file,"ssm.conv_kernel",-1,2,OXI_LLM_NEEDED,&m->taps);
 if(!status)status=oxi_llm_mixer_kinds[kind].size(model,file,m);
 if(status)return status;
@@ -13481,10 +14514,13 @@ return oxi_fail(OX_ERR_UNSUPPORTED,"llm: recurrences whose tokens see all of the
 return status;}
 static void oxi_llm_place_mixer_heads(const ox_llm*model,oxi_llm_layer*l){
 const oxi_llm_mixing*m= &model->numbers.mixing;
-const bool named=m->kind>=OXI_LLM_MIXES_DELTA;
-l->heads=l->kv_heads=named?m->groups:0;
-l->key_size=named?m->key:0;
-l->value_size=named?m->heads/m->groups*m->value:0;}
+const oxi_llm_mixer_heads heads=oxi_llm_mixer_kinds[m->kind].heads;
+if(heads==OXI_LLM_MIXER_HEADS_NONE)return;
+const bool alike=heads==OXI_LLM_MIXER_HEADS_ALIKE;
+l->kv_heads=m->groups;
+l->heads=alike?m->groups:m->heads;
+l->key_size=m->key;
+l->value_size=alike?m->heads/m->groups*m->value:m->value;}
 static ox_status oxi_llm_place_kernel(const ox_llm*model,oxi_llm_layer*l){
 const int64_t taps=model->numbers.mixing.taps;
 oxi_llm_part*p=l->part;
@@ -13541,15 +14577,13 @@ static bool oxi_llm_is_windowed(const ox_llm*model,int64_t layer){
 const int n=model->family->windows;
 return n==1||(n>1?layer%n!=n-1:n< -1&&layer% -n!=0);}
 static ox_status oxi_llm_read_windows(ox_llm*model,const ox_file*file){
-const int64_t usual=oxi_llm_has_trait(model,OXI_LLM_TRAIT(CHUNKS))?8192:0;
 int64_t window,every=0;
-ox_status status=oxi_llm_read_int(model,file,"attention.sliding_window",-1,0,usual,&window);
-if(oxi_llm_has_trait(model,OXI_LLM_TRAIT(DEEP_WINDOWS))&&model->config.layers!=64)window=0;
+ox_status status=oxi_llm_read_int(model,file,"attention.sliding_window",-1,0,0,&window);
+const bool listed=oxi_llm_is_listed(model,file,"attention.sliding_window_pattern");
+if(oxi_llm_has_trait(model,OXI_LLM_TRAIT(DEEP_WINDOWS))&&model->config.layers!=64&& !listed)
+window=0;
 if(oxi_llm_has_trait(model,OXI_LLM_TRAIT(CHUNKS)))model->numbers.chunk=window;
 if(status||window==0)return status;
-char key[96];
-oxi_llm_key(model,"attention.sliding_window_pattern",key);
-const bool listed=ox_file_meta_find(file,key).type==OX_FILE_META_ARRAY;
 if(!listed)status=oxi_llm_read_int(model,file,"attention.sliding_window_pattern",-1,1,0,&every);
 for(int64_t i=0;!status&&i<model->config.layers;i++){
 int64_t windowed=every?i%every!=every-1:oxi_llm_is_windowed(model,i);
@@ -13560,9 +14594,8 @@ model->numbers.windows=model->numbers.windows||windowed;}
 return status;}
 static ox_status oxi_llm_read_expert_sizes(ox_llm*model,const ox_file*file,int64_t i){
 oxi_llm_layer*l= &model->layers[i];
-const double clamp=oxi_llm_has_trait(model,OXI_LLM_TRAIT(EXPERT_CLAMP_7))?7:0;
 ox_status status=oxi_llm_read_int(model,file,"expert_feed_forward_length",i,1,l->hidden,&l->expert_hidden);
-if(!status)status=oxi_llm_read_float(model,file,"swiglu_clamp_exp",i,0,clamp,&l->expert_clamp);
+if(!status)status=oxi_llm_read_float(model,file,"swiglu_clamp_exp",i,0,0,&l->expert_clamp);
 if(!status&&oxi_llm_has_trait(model,OXI_LLM_TRAIT(SHARED_CLAMP)))
 status=oxi_llm_read_float(model,file,"swiglu_clamp_shexp",i,0,0,&l->shared_clamp);
 if(oxi_llm_has_trait(model,OXI_LLM_TRAIT(DENSE_WIDTH)))l->hidden=model->config.width;
@@ -13583,6 +14616,8 @@ static ox_status oxi_llm_read_sizes(ox_llm*model,const ox_file*file){
 ox_llm_config*c= &model->config;
 int64_t ahead=0;
 ox_status status=oxi_llm_read_int(model,file,"block_count",-1,1,OXI_LLM_NEEDED,&c->layers);
+if(!status&&oxi_llm_has_trait(model,OXI_LLM_TRAIT(AFTER_ENCODER)))
+status=oxi_llm_read_int(model,file,"decoder_block_count",-1,1,c->layers,&c->layers);
 if(!status)status=oxi_llm_read_int(model,file,"nextn_predict_layers",-1,0,0,&ahead);
 if(!status)status=oxi_llm_read_int(model,file,"embedding_length",-1,1,OXI_LLM_NEEDED,&c->width);
 if(!status)status=oxi_llm_read_int(model,file,"context_length",-1,1,OXI_LLM_NEEDED,&c->context);
@@ -13653,9 +14688,12 @@ status=oxi_llm_read_float(model,file,"rope.scaling.yarn_attn_factor",-1,0,1,&mag
 if(status||factor<=1||rope->size==0)return status;
 const double stretched=1+logarithm*log(factor),usual=1+0.1*log(factor),given=rope->magnitude;
 if(model->numbers.latent)model->numbers.attention_scale*=given*given*stretched*stretched;
-if(magnitude!=1)rope->magnitude*=usual*magnitude;
-else if(!model->numbers.latent)rope->magnitude*=usual/(1+0.1*logarithm*log(factor));
-else if(logarithm==0)rope->magnitude*=usual;
+if(magnitude!=1)
+rope->magnitude*=usual*magnitude;
+else if(!model->numbers.latent)
+rope->magnitude*=usual/(1+0.1*logarithm*log(factor));
+else if(logarithm==0)
+rope->magnitude*=usual;
 return oxi_llm_set_yarn(model,file,factor,rope);}
 static ox_status oxi_llm_read_rope_scaling(ox_llm*model,const ox_file*file){
 oxi_llm_rope*rope= &model->rope;
@@ -13687,13 +14725,19 @@ if(!model->numbers.windows)return true;
 if(oxi_llm_has_trait(model,OXI_LLM_TRAIT(FIRST_PLAIN))&&i%4==0)return false;
 if(oxi_llm_has_trait(model,OXI_LLM_TRAIT(DENSE_TURNS))&&i<model->numbers.dense_layers)return true;
 return l->window|| !oxi_llm_has_trait(model,OXI_LLM_TRAIT(WINDOW_TURNS));}
-static void oxi_llm_spread_rope(ox_llm*model){
+static ox_status oxi_llm_spread_rope(ox_llm*model,const ox_file*file){
+const bool listed=oxi_llm_is_listed(model,file,"attention.rope_pattern");
 for(int64_t i=0;i<model->config.layers;i++){
 oxi_llm_layer*l= &model->layers[i];
 const oxi_llm_rope*rope=l->window? &model->window_rope: &model->rope;
-l->rope=rope->size>0&&oxi_llm_is_turned(model,i)?rope:NULL;}
+int64_t turned=oxi_llm_is_turned(model,i);
+if(listed){
+const ox_status status=oxi_llm_read_int(model,file,"attention.rope_pattern",i,0,0,&turned);
+if(status)return status;}
+l->rope=rope->size>0&&turned?rope:NULL;}
 if(model->numbers.attention_scale==0&&oxi_llm_has_trait(model,OXI_LLM_TRAIT(TURNED_SCALE)))
-model->numbers.attention_scale=1/sqrt((double)model->rope.size);}
+model->numbers.attention_scale=1/sqrt((double)model->rope.size);
+return OX_OK;}
 static const oxi_llm_layer*oxi_llm_first_attending(const ox_llm*model){
 for(int64_t i=0;i<model->config.layers;i++)
 if(model->layers[i].attends)return&model->layers[i];
@@ -13713,8 +14757,7 @@ if(oxi_llm_has_trait(model,OXI_LLM_TRAIT(WINDOW_UNSCALED))){
 window->scale=window->magnitude=1;
 ox_release(window->factors);
 window->factors=NULL;}
-status=oxi_llm_read_float(model,file,"rope.freq_base_swa",-1,1e-6,
- oxi_llm_has_trait(model,OXI_LLM_TRAIT(WINDOW_10000))?10000:rope->base,&window->base);
+status=oxi_llm_read_float(model,file,"rope.freq_base_swa",-1,1e-6,rope->base,&window->base);
 if(!status)
 status=oxi_llm_read_int(model,file,"rope.dimension_count_swa",-1,1,rope->size,&window->size);
 if(!status&&window->factors&&(window->base!=rope->base||window->size!=rope->size))
@@ -13725,8 +14768,7 @@ const int64_t size=l->window?window->size:rope->size;
 if(l->attends&&(size>l->key_size||size%2!=0))
 return oxi_fail(OX_ERR_FORMAT,"llm: rope over %lld elements of heads that have %lld",
  (long long)size,(long long)l->key_size);}
-if(!status)oxi_llm_spread_rope(model);
-return status;}
+return status?status:oxi_llm_spread_rope(model,file);}
 static ox_status oxi_llm_read_scales(ox_llm*model,const ox_file*file){
 oxi_llm_numbers*n= &model->numbers;
 const double width=(double)model->config.width,layers=(double)model->config.layers;
@@ -13741,25 +14783,21 @@ status=oxi_llm_read_float(model,file,"logit_scale",-1,0,divided?logits:sizes?1/l
 if(!status)status=oxi_llm_read_float(model,file,"attention.clamp_kqv",-1,0,0,&n->clamp);
 if(!status)status=oxi_llm_read_float(model,file,"attention.value_scale",-1,0,0,&n->value_scale);
 if(!status&&oxi_llm_has_trait(model,OXI_LLM_TRAIT(SCORE_CAP)))
-status=oxi_llm_read_float(model,file,"attn_logit_softcapping",-1,0,50,&n->score_cap);
+status=oxi_llm_read_float(model,file,"attn_logit_softcapping",-1,0,0,&n->score_cap);
 if(!status&&oxi_llm_has_trait(model,OXI_LLM_TRAIT(LOGIT_CAP)))
-status=oxi_llm_read_float(model,file,"final_logit_softcapping",-1,0,
- oxi_llm_has_trait(model,OXI_LLM_TRAIT(LOGIT_CAP_30))?30:0,&n->logit_cap);
+status=oxi_llm_read_float(model,file,"final_logit_softcapping",-1,0,0,&n->logit_cap);
 if(oxi_llm_has_trait(model,OXI_LLM_TRAIT(EMBEDDING_ROOT)))n->embedding_scale=sqrt(width);
 if(divided&&n->logit_scale>0)n->logit_scale=1/n->logit_scale;
 return status;}
 static ox_status oxi_llm_read_temperature(ox_llm*model,const ox_file*file){
 oxi_llm_numbers*n= &model->numbers;
-const bool plain=oxi_llm_has_trait(model,OXI_LLM_TRAIT(PLAIN_WARMER));
 int64_t original;
-ox_status status=oxi_llm_read_float(model,file,"attention.temperature_scale",-1,0,plain?0.1:0,
- &n->temperature);
+ox_status status=oxi_llm_read_float(model,file,"attention.temperature_scale",-1,0,0,&n->temperature);
 if(!status)
 status=oxi_llm_read_int(model,file,"rope.scaling.original_context_length",-1,1,
  model->config.context,&original);
 if(!status)
-status=oxi_llm_read_int(model,file,"attention.temperature_length",-1,1,plain?8192:original,
- &n->temperature_length);
+status=oxi_llm_read_int(model,file,"attention.temperature_length",-1,1,original,&n->temperature_length);
 return status;}
 static ox_status oxi_llm_read_experts(ox_llm*model,const ox_file*file){
 oxi_llm_numbers*n= &model->numbers;
@@ -13785,11 +14823,26 @@ if(!status)status=oxi_llm_read_float(model,file,"expert_weights_scale",-1,0,0,&n
 if(!status)status=oxi_llm_read_int(model,file,"expert_group_count",-1,0,0,&n->expert_groups);
 if(!status)
 status=oxi_llm_read_int(model,file,"expert_group_used_count",-1,0,0,&n->expert_groups_used);
+if(!status)status=oxi_llm_read_float(model,file,"router_jitter",-1,0,0,&n->jitter);
+if(!status)status=oxi_llm_read_int(model,file,"experts_per_group",-1,1,1,&n->chunk_share);
+if(!status)status=oxi_llm_read_float(model,file,"expert_group_scale",-1,0,0,&n->chunk_scale);
+if(!status)
+status=oxi_llm_read_int(model,file,"attention.value_expert_count",-1,0,0,&n->value_experts);
+if(!status&&n->value_experts>0)
+status=oxi_llm_read_int(model,file,"attention.value_expert_used_count",-1,1,OXI_LLM_NEEDED,
+ &n->value_experts_used);
+if(!status&&(n->value_experts_used>n->value_experts||n->experts%n->chunk_share!=0))
+return oxi_fail(OX_ERR_FORMAT,"llm: %lld of %lld experts of values, %lld of %lld in a group",
+ (long long)n->value_experts_used,(long long)n->value_experts,
+ (long long)n->chunk_share,(long long)n->experts);
 if(status)return status;
 if(router>=OXI_LLM_ROUTER_COUNT)
 return oxi_fail(OX_ERR_UNSUPPORTED,"llm: the expert_gating_func %lld is not supported",(long long)router);
 n->router=router?(oxi_llm_router)router:model->family->router;
 n->routed_norm=normalized!=0;
+if(n->jitter>0&&n->experts_used>OXI_LLM_SPARSE_MOST)
+return oxi_fail(OX_ERR_UNSUPPORTED,"llm: a sparse mixer of %lld experts is not supported",
+ (long long)n->experts_used);
 if(n->experts_used>n->experts||n->experts>65536)
 return oxi_fail(OX_ERR_FORMAT,"llm: %lld of %lld experts are used",(long long)n->experts_used,
  (long long)n->experts);
@@ -13818,6 +14871,12 @@ if(!status&&n->latent_key<model->rope.size)
 return oxi_fail(OX_ERR_FORMAT,"llm: rope over %lld elements of heads that have %lld",
  (long long)model->rope.size,(long long)n->latent_key);
 return status;}
+static ox_status oxi_llm_read_bare_norms(ox_llm*model,const ox_file*file){
+int64_t bare=model->numbers.experts!=128;
+if(!oxi_llm_has_trait(model,OXI_LLM_TRAIT(LATE_BARE_NORMS)))return OX_OK;
+const ox_status status=oxi_llm_read_int(model,file,"use_qk_norm",-1,0,bare,&bare);
+model->numbers.late_bare=bare!=0;
+return status;}
 static ox_status oxi_llm_read_norm(ox_llm*model,const ox_file*file){
 static const char*const epsilon[]={"attention.layer_norm_rms_epsilon","attention.layer_norm_epsilon"};
 oxi_llm_numbers*n= &model->numbers;
@@ -13830,7 +14889,6 @@ return oxi_llm_read_float(model,file,epsilon[n->norm],-1,0,OXI_LLM_NEEDED_FLOAT,
 static ox_status oxi_llm_read_positions(ox_llm*model,const ox_file*file){
 oxi_llm_numbers*n= &model->numbers;
 const bool deep=oxi_llm_has_trait(model,OXI_LLM_TRAIT(DEPTH_POSITIONS));
-const bool alibi=oxi_llm_has_trait(model,OXI_LLM_TRAIT(ALIBI_8))||(deep&&model->config.layers==40);
 char key[96];
 n->rope=deep&&model->config.layers!=32?OXI_LLM_ROPE_NONE:model->family->rope;
 oxi_llm_key(model,"rope.dimension_sections",key);
@@ -13846,20 +14904,50 @@ int64_t turned=1;
 const ox_status status=oxi_llm_read_int(model,file,"rope.scaling.finetuned",-1,0,1,&turned);
 if(status)return status;
 if(!turned)n->rope=OXI_LLM_ROPE_NONE;}
-return oxi_llm_read_float(model,file,"attention.max_alibi_bias",-1,0,alibi?8:0,&n->alibi);}
-static ox_status oxi_llm_usual_scale(const ox_llm*model,const ox_file*file,double*out){
-const char*family=model->family->name;
-const int64_t layers=model->config.layers;
-int64_t heads,size=0;
+ox_status status=oxi_llm_read_float(model,file,"attention.max_alibi_bias",-1,0,0,&n->alibi);
+if(n->alibi>0)n->rope=OXI_LLM_ROPE_NONE;
+if(!status)status=oxi_llm_read_float(model,file,"attention.alibi_scale",-1,0,1,&n->alibi_scale);
+if(!status)
+status=oxi_llm_read_int(model,file,"attention.relative_buckets_count",-1,0,0,&n->buckets);
+if(!status)
+status=oxi_llm_read_int(model,file,"attention.relative_max_distance",-1,1,128,&n->farthest);
+if(!status&&n->buckets>0&&(n->buckets<4||n->farthest<=n->buckets))
+return oxi_fail(OX_ERR_FORMAT,"llm: distances up to %lld in %lld buckets",(long long)n->farthest,
+ (long long)n->buckets);
+return status;}
+static ox_status oxi_llm_read_scale(ox_llm*model,const ox_file*file){
+oxi_llm_numbers*n= &model->numbers;
+double scale=oxi_llm_has_trait(model,OXI_LLM_TRAIT(SCORES_BARE))?1:0;
+int64_t heads=1,size=0;
 ox_status status=oxi_llm_read_int(model,file,"attention.head_count",0,1,1,&heads);
 if(!status&&oxi_llm_has_trait(model,OXI_LLM_TRAIT(KEY_SCALE)))
 status=oxi_llm_read_int(model,file,"attention.key_length",-1,1,model->config.width/heads,&size);
-if(size>0)*out=1/(double)size;
-if((strcmp(family,"gemma2")==0&&layers==46)||(strcmp(family,"gemma3")==0&&layers==62))
-*out=1/sqrt((double)model->config.width/(double)heads);
-if(strcmp(family,"grok")==0)
-status=oxi_llm_read_float(model,file,"attention.output_scale",-1,0,0.08838834764831845,out);
+if(size>0)scale=1/(double)size;
+if(n->latent)scale=1/sqrt((double)n->latent_key);
+if(!status)status=oxi_llm_read_float(model,file,"attention.output_scale",-1,0,scale,&scale);
+if(!status)
+status=oxi_llm_read_float(model,file,"attention.scale",-1,OXI_LLM_OF_WIDTH,scale,&scale);
+if(!status&&scale<0&&scale!=OXI_LLM_OF_WIDTH)
+return oxi_fail(OX_ERR_FORMAT,"llm: scores are scaled by %g",scale);
+n->attention_scale=scale<0?1/sqrt((double)model->config.width/(double)heads):scale;
 return status;}
+static ox_status oxi_llm_read_cycles(ox_llm*model,const ox_file*file){
+oxi_llm_numbers*n= &model->numbers;
+int64_t cycles=0,prefix=0;
+ox_status status=oxi_llm_read_int(model,file,"hrm.layers_per_stack",-1,0,0,&n->stack);
+if(status||n->stack==0)return status;
+status=oxi_llm_read_int(model,file,"hrm.h_cycles",-1,1,OXI_LLM_NEEDED,&cycles);
+if(!status)
+status=oxi_llm_read_int(model,file,"hrm.l_cycles",-1,1,OXI_LLM_NEEDED,&n->low_passes);
+if(!status)status=oxi_llm_read_int(model,file,"hrm.prefix_lm",-1,0,0,&prefix);
+if(status)return status;
+if(prefix)
+return oxi_fail(OX_ERR_UNSUPPORTED,"llm: prompts whose tokens see each other are not supported");
+if(n->stack>65536||cycles>65536||n->low_passes>65536||
+ n->stack*(n->low_passes+1)*cycles!=model->config.layers)
+return oxi_fail(OX_ERR_FORMAT,"llm: %lld layers in %lld cycles of %lld passes of %lld",
+ (long long)model->config.layers,(long long)cycles,(long long)n->low_passes+1,(long long)n->stack);
+return OX_OK;}
 static ox_status oxi_llm_refuse_sparse(const ox_llm*model,const ox_file*file){
 int64_t best,loops;
 ox_status status=oxi_llm_read_int(model,file,"attention.indexer.top_k",-1,1,INT32_MAX,&best);
@@ -13871,7 +14959,7 @@ return oxi_fail(OX_ERR_UNSUPPORTED,"llm: attention to the best %lld positions is
 return loops==1?OX_OK:oxi_fail(OX_ERR_UNSUPPORTED,"llm: %lld passes through the layers are not supported",
  (long long)loops);}
 static ox_status oxi_llm_read_pooling(ox_llm*model,const ox_file*file){
-static const ox_llm_pooling kinds[]={OX_LLM_POOLING_NONE,OX_LLM_POOLING_MEAN,OX_LLM_POOLING_FIRST,
+static const ox_llm_pooling kinds[]={OX_LLM_POOLING_MODEL,OX_LLM_POOLING_MEAN,OX_LLM_POOLING_FIRST,
  OX_LLM_POOLING_LAST};
 int64_t kind;
 double number=0;
@@ -13880,33 +14968,46 @@ if(!oxi_llm_find_number(model,file,"pooling_type",-1,true,&number,&status))retur
 kind=number>=0&&number<4?(int64_t)number: -1;
 model->numbers.pooling=kind<0?OX_LLM_POOLING_MODEL:kinds[kind];
 return status;}
+static ox_status oxi_llm_read_activation(ox_llm*model,const ox_file*file){
+ox_string name;
+const ox_status status=oxi_llm_read_text(model,file,"hidden_activation",&name);
+model->numbers.activation=model->family->activation;
+if(status||name.length==0)return status;
+model->numbers.activation=oxi_llm_named_activation(name);
+if(model->numbers.activation)return OX_OK;
+char text[48];
+oxi_llm_copy_text(name,text,sizeof text);
+return oxi_fail(OX_ERR_UNSUPPORTED,"llm: the activation \"%s\" is not supported",text);}
 static ox_status oxi_llm_read_numbers(ox_llm*model,const ox_file*file){
 oxi_llm_numbers*n= &model->numbers;
-int64_t parallel=0,causal=1;
+int64_t parallel=0,sequential=0,causal=1;
 n->block=model->family->block;
 ox_status status=oxi_llm_read_norm(model,file);
+if(!status)status=oxi_llm_read_activation(model,file);
 if(!status)status=oxi_llm_read_positions(model,file);
 if(!status)status=oxi_llm_read_scales(model,file);
 if(!status)status=oxi_llm_read_temperature(model,file);
 if(!status)status=oxi_llm_read_pooling(model,file);
+if(!status)status=oxi_llm_read_cycles(model,file);
 if(!status)status=oxi_llm_refuse_sparse(model,file);
 if(!status)
 status=oxi_llm_read_int(model,file,"attention.group_norm_groups",-1,1,0,&n->norm_groups);
+if(!status)status=oxi_llm_read_int(model,file,"rescale_every_n_layers",-1,0,0,&n->halved);
 if(!status)status=oxi_llm_read_experts(model,file);
+if(!status)status=oxi_llm_read_bare_norms(model,file);
 if(!status)status=oxi_llm_read_latent(model,file);
-if(!status)status=oxi_llm_read_float(model,file,"attention.scale",-1,0,0,&n->attention_scale);
-if(!status&&n->latent&&n->attention_scale==0)n->attention_scale=1/sqrt((double)n->latent_key);
-if(!status&&n->attention_scale==0)status=oxi_llm_usual_scale(model,file,&n->attention_scale);
+if(!status)status=oxi_llm_read_scale(model,file);
 if(!status&&oxi_llm_has_trait(model,OXI_LLM_TRAIT(PARALLEL_FACT)))
 status=oxi_llm_read_int(model,file,"use_parallel_residual",-1,0,1,&parallel);
+if(!status)status=oxi_llm_read_int(model,file,"sequential_residual",-1,-1,0,&sequential);
 if(parallel)n->block=OXI_LLM_BLOCK_PARALLEL;
+if(sequential>0)n->block=OXI_LLM_BLOCK_PRE;
 if(!status)
 status=oxi_llm_read_int(model,file,"attention.causal",-1,0,model->family->causal,&causal);
 n->causal=causal!=0;
 return status;}
 static ox_status oxi_llm_read_config(ox_llm*model,const ox_file*file){
 ox_llm_config*c= &model->config;
-c->architecture=model->family->name;
 const ox_file_meta name=ox_file_meta_find(file,"general.name");
 if(name.type==OX_FILE_META_STRING)oxi_llm_copy_text(name.text,c->name,sizeof c->name);
 ox_status status=oxi_llm_read_sizes(model,file);
@@ -13933,7 +15034,7 @@ return OX_OK;}
 typedef struct oxi_llm_part_row{
 const char*name;
 oxi_llm_size experts,rows,columns;}oxi_llm_part_row;
-#define OXI_LLM_MODEL_PART(role,name,rows,columns) \
+#define OXI_LLM_MODEL_PART(role,name,rows,columns)\
 {name,OXI_LLM_SIZE_NONE,OXI_LLM_SIZE_##rows,OXI_LLM_SIZE_##columns},
 static const oxi_llm_part_row oxi_llm_model_parts[]={
 #ifndef OXI_LLM_MODEL_PART
@@ -13946,7 +15047,7 @@ OXI_ROWS_OF_LLM_MODEL_PARTS
 #undef OXI_LLM_MODEL_PART
 #undef OXI_LLM_LAYER_PART
 };
-#define OXI_LLM_LAYER_PART(role,name,experts,rows,columns) \
+#define OXI_LLM_LAYER_PART(role,name,experts,rows,columns)\
 {name,OXI_LLM_SIZE_##experts,OXI_LLM_SIZE_##rows,OXI_LLM_SIZE_##columns},
 static const oxi_llm_part_row oxi_llm_layer_parts[]={
 #ifndef OXI_LLM_MODEL_PART
@@ -13980,6 +15081,7 @@ case OXI_LLM_SIZE_VALUES:return l->kv_heads*l->value_size;
 case OXI_LLM_SIZE_QUERY_KEY_VALUE:
 return(l->heads+l->kv_heads)*l->key_size +l->kv_heads*l->value_size;
 case OXI_LLM_SIZE_MERGED:return l->heads*(n->latent&&l->attends?n->latent_value:l->value_size);
+case OXI_LLM_SIZE_BUCKETS:return n->buckets;
 case OXI_LLM_SIZE_PAIRS:return turned?turned/2: -1;
 case OXI_LLM_SIZE_QUERY_RANK:return n->query_rank;
 case OXI_LLM_SIZE_LATENT:return n->latent;
@@ -13989,6 +15091,8 @@ case OXI_LLM_SIZE_LATENT_PAIRS:return l->heads*(n->latent_key-turned+n->latent_v
 case OXI_LLM_SIZE_LATENT_PLAIN:return n->latent_key-turned;
 case OXI_LLM_SIZE_LATENT_VALUE:return n->latent_value;
 case OXI_LLM_SIZE_EXPERTS:return n->experts;
+case OXI_LLM_SIZE_CHUNKS:return n->chunk_share?n->experts/n->chunk_share:0;
+case OXI_LLM_SIZE_VALUE_EXPERTS:return n->value_experts;
 case OXI_LLM_SIZE_EXPERT_WIDTH:return n->expert_width;
 case OXI_LLM_SIZE_EXPERT_HIDDEN:return l->expert_hidden;
 case OXI_LLM_SIZE_EXPERT_GATE_UP:return 2*l->expert_hidden;
@@ -14007,7 +15111,7 @@ int ndim=0;
 if(row->experts)shape[ndim++]=oxi_llm_size_of(model,l,row->experts);
 if(row->rows)shape[ndim++]=oxi_llm_size_of(model,l,row->rows);
 shape[ndim++]=oxi_llm_size_of(model,l,row->columns);
-if(ndim==1&&shape[0]<0&&t->ndim<=3)return OX_OK;
+if(ndim==1&&(shape[0]<0||shape[0]==ox_numel(t)))return OX_OK;
 bool fits=t->ndim==ndim;
 for(int d=0;fits&&d<ndim;d++){
 if(shape[d]<0)shape[d]=t->shape[d];
@@ -14027,6 +15131,7 @@ ox_tensor*t=ox_file_tensor(file,name);
 const int ndim=1+(row->rows!=OXI_LLM_SIZE_NONE)+(row->experts!=OXI_LLM_SIZE_NONE);
 if(t&&t->ndim==ndim-1)t=ox_unsqueeze(t,0);
 ox_status status=t?oxi_llm_check_shape(model,l,name,row,t):oxi_llm_error();
+if(!status&&ndim==1&&row->columns!=OXI_LLM_SIZE_ANY)t=ox_flatten(t,0,-1);
 if(!status){
 const ox_dtype_class cls=oxi_info(t->dtype)->cls;
 if(cls!=OX_CLASS_FLOAT&&(cls!=OX_CLASS_BLOCK||row->rows==OXI_LLM_SIZE_NONE))
@@ -14087,45 +15192,101 @@ const char*name;}oxi_llm_other_name;
 static const oxi_llm_other_name oxi_llm_other_names[]={
 /* >>llm/model/names.def */
 #define OXI_ROWS_OF_LLM_MODEL_NAMES \
-OXI_LLM_NAME("falcon",ATTENTION_NORM,"attn_norm_2") \
-OXI_LLM_NAME("falcon",HIDDEN_NORM,"attn_norm") \
-OXI_LLM_NAME("grok",ATTENTION_POST_NORM,"attn_output_norm") \
-OXI_LLM_NAME("grok",HIDDEN_POST_NORM,"layer_output_norm") \
-OXI_LLM_NAME("dbrx",HIDDEN_NORM,"attn_output_norm") \
-OXI_LLM_NAME("gpt-oss",HIDDEN_NORM,"post_attention_norm") \
-OXI_LLM_NAME("gpt-oss",ATTENTION_POST_NORM,"") \
-OXI_LLM_NAME("seed_oss",HIDDEN_NORM,"post_attention_norm") \
-OXI_LLM_NAME("seed_oss",ATTENTION_POST_NORM,"") \
-OXI_LLM_NAME("glm4moe",HIDDEN_NORM,"post_attention_norm") \
-OXI_LLM_NAME("glm4moe",ATTENTION_POST_NORM,"") \
-OXI_LLM_NAME("qwen35",HIDDEN_NORM,"post_attention_norm") \
-OXI_LLM_NAME("qwen35",ATTENTION_POST_NORM,"") \
-OXI_LLM_NAME("qwen35moe",HIDDEN_NORM,"post_attention_norm") \
-OXI_LLM_NAME("qwen35moe",ATTENTION_POST_NORM,"") \
-OXI_LLM_NAME("qwen3next",HIDDEN_NORM,"post_attention_norm") \
-OXI_LLM_NAME("qwen3next",ATTENTION_POST_NORM,"") \
-OXI_LLM_NAME("nemotron_h",HIDDEN_NORM,"attn_norm") \
-OXI_LLM_NAME("nemotron_h_moe",HIDDEN_NORM,"attn_norm") \
-OXI_LLM_NAME("lfm2",MIXER_IN,"shortconv.in_proj") \
-OXI_LLM_NAME("lfm2",MIXER_CONV,"shortconv.conv") \
-OXI_LLM_NAME("lfm2",MIXER_OUT,"shortconv.out_proj") \
-OXI_LLM_NAME("lfm2moe",MIXER_IN,"shortconv.in_proj") \
-OXI_LLM_NAME("lfm2moe",MIXER_CONV,"shortconv.conv") \
-OXI_LLM_NAME("lfm2moe",MIXER_OUT,"shortconv.out_proj") \
-OXI_LLM_NAME("minimax-01",MERGE_NORM,"attn_norm_2") \
-OXI_LLM_NO_BIAS("falcon-h1",MERGE) \
-OXI_LLM_NO_BIAS("llada",MERGE) \
-OXI_LLM_NO_BIAS("llada",GATE) \
-OXI_LLM_NO_BIAS("llada",UP) \
-OXI_LLM_NO_BIAS("llada",DOWN) \
-OXI_LLM_NO_BIAS("mimo2",QUERY) \
-OXI_LLM_NO_BIAS("mimo2",KEY) \
-OXI_LLM_NO_BIAS("mimo2",VALUE) \
-OXI_LLM_NO_BIAS("ernie4_5",MERGE) \
-OXI_LLM_NO_BIAS("ernie4_5-moe",MERGE) \
-OXI_LLM_NO_BIAS("refact",MERGE) \
-OXI_LLM_NO_BIAS("refact",GATE) \
-OXI_LLM_NO_BIAS("refact",UP) \
+OXI_LLM_NAME("falcon",ATTENTION_NORM,"attn_norm_2")\
+OXI_LLM_NAME("falcon",HIDDEN_NORM,"ffn_norm")\
+OXI_LLM_NAME("falcon",HIDDEN_NORM,"attn_norm")\
+OXI_LLM_NAME("grok",ATTENTION_POST_NORM,"attn_output_norm")\
+OXI_LLM_NAME("grok",HIDDEN_POST_NORM,"layer_output_norm")\
+OXI_LLM_NAME("dbrx",HIDDEN_NORM,"attn_output_norm")\
+OXI_LLM_NAME("gpt-oss",HIDDEN_NORM,"post_attention_norm")\
+OXI_LLM_NAME("gpt-oss",ATTENTION_POST_NORM,"")\
+OXI_LLM_NAME("seed_oss",HIDDEN_NORM,"post_attention_norm")\
+OXI_LLM_NAME("seed_oss",ATTENTION_POST_NORM,"")\
+OXI_LLM_NAME("glm4moe",HIDDEN_NORM,"post_attention_norm")\
+OXI_LLM_NAME("glm4moe",ATTENTION_POST_NORM,"")\
+OXI_LLM_NAME("qwen35",HIDDEN_NORM,"post_attention_norm")\
+OXI_LLM_NAME("qwen35",ATTENTION_POST_NORM,"")\
+OXI_LLM_NAME("qwen35moe",HIDDEN_NORM,"post_attention_norm")\
+OXI_LLM_NAME("qwen35moe",ATTENTION_POST_NORM,"")\
+OXI_LLM_NAME("qwen3next",HIDDEN_NORM,"post_attention_norm")\
+OXI_LLM_NAME("qwen3next",ATTENTION_POST_NORM,"")\
+OXI_LLM_NAME("nemotron_h",HIDDEN_NORM,"attn_norm")\
+OXI_LLM_NAME("nemotron_h_moe",HIDDEN_NORM,"attn_norm")\
+OXI_LLM_NAME("lfm2",MIXER_IN,"shortconv.in_proj")\
+OXI_LLM_NAME("lfm2",MIXER_CONV,"shortconv.conv")\
+OXI_LLM_NAME("lfm2",MIXER_OUT,"shortconv.out_proj")\
+OXI_LLM_NAME("lfm2moe",MIXER_IN,"shortconv.in_proj")\
+OXI_LLM_NAME("lfm2moe",MIXER_CONV,"shortconv.conv")\
+OXI_LLM_NAME("lfm2moe",MIXER_OUT,"shortconv.out_proj")\
+OXI_LLM_NAME("minimax-01",MERGE_NORM,"attn_norm_2")\
+OXI_LLM_NAME("rwkv6",QUERY,"time_mix_receptance")\
+OXI_LLM_NAME("rwkv6",KEY,"time_mix_key")\
+OXI_LLM_NAME("rwkv6",VALUE,"time_mix_value")\
+OXI_LLM_NAME("rwkv6",MIXER_OUT,"time_mix_output")\
+OXI_LLM_NAME("rwkv6",MIXER_NORM,"time_mix_ln")\
+OXI_LLM_NAME("rwkv6",MIXER_DECAY,"time_mix_decay")\
+OXI_LLM_NAME("rwkv6",DECAY_DOWN,"time_mix_decay_w1")\
+OXI_LLM_NAME("rwkv6",DECAY_UP,"time_mix_decay_w2")\
+OXI_LLM_NAME("rwkv6",MIXER_GATE,"time_mix_gate")\
+OXI_LLM_NAME("rwkv6",MIXER_BONUS,"time_mix_first")\
+OXI_LLM_NAME("rwkv6",HIDDEN_NORM,"attn_norm_2")\
+OXI_LLM_NAME("rwkv6",UP,"channel_mix_key")\
+OXI_LLM_NAME("rwkv6",DOWN,"channel_mix_value")\
+OXI_LLM_NAME("rwkv6qwen2",QUERY,"time_mix_receptance")\
+OXI_LLM_NAME("rwkv6qwen2",KEY,"time_mix_key")\
+OXI_LLM_NAME("rwkv6qwen2",VALUE,"time_mix_value")\
+OXI_LLM_NAME("rwkv6qwen2",MIXER_OUT,"time_mix_output")\
+OXI_LLM_NAME("rwkv6qwen2",MIXER_NORM,"time_mix_ln")\
+OXI_LLM_NAME("rwkv6qwen2",MIXER_DECAY,"time_mix_decay")\
+OXI_LLM_NAME("rwkv6qwen2",DECAY_DOWN,"time_mix_decay_w1")\
+OXI_LLM_NAME("rwkv6qwen2",DECAY_UP,"time_mix_decay_w2")\
+OXI_LLM_NAME("rwkv6qwen2",MIXER_GATE,"time_mix_gate")\
+OXI_LLM_NAME("rwkv6qwen2",MIXER_BONUS,"time_mix_first")\
+OXI_LLM_NAME("rwkv7",QUERY,"time_mix_receptance")\
+OXI_LLM_NAME("rwkv7",KEY,"time_mix_key")\
+OXI_LLM_NAME("rwkv7",VALUE,"time_mix_value")\
+OXI_LLM_NAME("rwkv7",MIXER_OUT,"time_mix_output")\
+OXI_LLM_NAME("rwkv7",MIXER_NORM,"time_mix_ln")\
+OXI_LLM_NAME("rwkv7",MIXER_DECAY,"time_mix_w0")\
+OXI_LLM_NAME("rwkv7",DECAY_DOWN,"time_mix_w1")\
+OXI_LLM_NAME("rwkv7",DECAY_UP,"time_mix_w2")\
+OXI_LLM_NAME("rwkv7",MIXER_GATE,"time_mix_g1")\
+OXI_LLM_NAME("rwkv7",MIXER_GATE_UP,"time_mix_g2")\
+OXI_LLM_NAME("rwkv7",SHIFT_DOWN,"")\
+OXI_LLM_NAME("rwkv7",SHIFT_UP,"")\
+OXI_LLM_NAME("rwkv7",HIDDEN_NORM,"attn_norm_2")\
+OXI_LLM_NAME("rwkv7",UP,"channel_mix_key")\
+OXI_LLM_NAME("rwkv7",DOWN,"channel_mix_value")\
+OXI_LLM_NAME("arwkv7",QUERY,"time_mix_receptance")\
+OXI_LLM_NAME("arwkv7",KEY,"time_mix_key")\
+OXI_LLM_NAME("arwkv7",VALUE,"time_mix_value")\
+OXI_LLM_NAME("arwkv7",MIXER_OUT,"time_mix_output")\
+OXI_LLM_NAME("arwkv7",MIXER_NORM,"time_mix_ln")\
+OXI_LLM_NAME("arwkv7",MIXER_DECAY,"time_mix_w0")\
+OXI_LLM_NAME("arwkv7",DECAY_DOWN,"time_mix_w1")\
+OXI_LLM_NAME("arwkv7",DECAY_UP,"time_mix_w2")\
+OXI_LLM_NAME("arwkv7",MIXER_GATE,"time_mix_g1")\
+OXI_LLM_NAME("arwkv7",MIXER_GATE_UP,"time_mix_g2")\
+OXI_LLM_NAME("arwkv7",SHIFT_DOWN,"")\
+OXI_LLM_NAME("arwkv7",SHIFT_UP,"")\
+OXI_LLM_NAME("talkie",EMBEDDING_SHARE,"layer_output_scale")\
+OXI_LLM_NAME("t5",MERGE,"attn_o")\
+OXI_LLM_NAME("t5encoder",MERGE,"attn_o")\
+OXI_LLM_PREFIX("t5","dec.")\
+OXI_LLM_PREFIX("t5encoder","enc.")\
+OXI_LLM_NO_BIAS("falcon-h1",MERGE)\
+OXI_LLM_NO_BIAS("llada",MERGE)\
+OXI_LLM_NO_BIAS("llada",GATE)\
+OXI_LLM_NO_BIAS("llada",UP)\
+OXI_LLM_NO_BIAS("llada",DOWN)\
+OXI_LLM_NO_BIAS("mimo2",QUERY)\
+OXI_LLM_NO_BIAS("mimo2",KEY)\
+OXI_LLM_NO_BIAS("mimo2",VALUE)\
+OXI_LLM_NO_BIAS("ernie4_5",MERGE)\
+OXI_LLM_NO_BIAS("ernie4_5-moe",MERGE)\
+OXI_LLM_NO_BIAS("refact",MERGE)\
+OXI_LLM_NO_BIAS("refact",GATE)\
+OXI_LLM_NO_BIAS("refact",UP)\
 OXI_LLM_NO_BIAS("refact",DOWN)
 #ifndef OXI_LLM_NAME
 #define OXI_LLM_NAME(family,role,name)
@@ -14133,16 +15294,44 @@ OXI_LLM_NO_BIAS("refact",DOWN)
 #ifndef OXI_LLM_NO_BIAS
 #define OXI_LLM_NO_BIAS(family,role)
 #endif
+#ifndef OXI_LLM_PREFIX
+#define OXI_LLM_PREFIX(family,prefix)
+#endif
 OXI_ROWS_OF_LLM_MODEL_NAMES
 #undef OXI_LLM_NAME
 #undef OXI_LLM_NO_BIAS
+#undef OXI_LLM_PREFIX
 };
+typedef struct oxi_llm_prefix{
+const char*family,*prefix;}oxi_llm_prefix;
+#define OXI_LLM_PREFIX(family,prefix){family,prefix},
+static const oxi_llm_prefix oxi_llm_prefixes_of_families[]={
+#ifndef OXI_LLM_NAME
+#define OXI_LLM_NAME(family,role,name)
+#endif
+#ifndef OXI_LLM_NO_BIAS
+#define OXI_LLM_NO_BIAS(family,role)
+#endif
+#ifndef OXI_LLM_PREFIX
+#define OXI_LLM_PREFIX(family,prefix)
+#endif
+OXI_ROWS_OF_LLM_MODEL_NAMES
+#undef OXI_LLM_NAME
+#undef OXI_LLM_NO_BIAS
+#undef OXI_LLM_PREFIX
+};
+static const char*oxi_llm_prefix_of(const ox_llm*model){
+for(size_t i=0;i<sizeof oxi_llm_prefixes_of_families/sizeof*oxi_llm_prefixes_of_families;i++)
+if(strcmp(oxi_llm_prefixes_of_families[i].family,model->family->name)==0)
+return oxi_llm_prefixes_of_families[i].prefix;
+return "";}
 static const char*oxi_llm_part_name(const ox_llm*model,const ox_file*file,int64_t layer,int role){
 for(size_t i=0;i<sizeof oxi_llm_other_names/sizeof*oxi_llm_other_names;i++){
 const oxi_llm_other_name*other= &oxi_llm_other_names[i];
 char name[96];
 if((int)other->role!=role||strcmp(other->family,model->family->name)!=0)continue;
-(void)snprintf(name,sizeof name,"blk.%lld.%s.weight",(long long)layer,other->name);
+(void)snprintf(name,sizeof name,"%sblk.%lld.%s.weight",oxi_llm_prefix_of(model),(long long)layer,
+ other->name);
 if(!other->name[0]||ox_file_has(file,name))return other->name;}
 return oxi_llm_layer_parts[role].name;}
 #define OXI_LLM_NO_BIAS(family,role){family,OXI_LLM_##role,NULL},
@@ -14153,9 +15342,13 @@ static const oxi_llm_other_name oxi_llm_no_biases[]={
 #ifndef OXI_LLM_NO_BIAS
 #define OXI_LLM_NO_BIAS(family,role)
 #endif
+#ifndef OXI_LLM_PREFIX
+#define OXI_LLM_PREFIX(family,prefix)
+#endif
 OXI_ROWS_OF_LLM_MODEL_NAMES
 #undef OXI_LLM_NAME
 #undef OXI_LLM_NO_BIAS
+#undef OXI_LLM_PREFIX
 };
 static void oxi_llm_drop_biases(const ox_llm*model,oxi_llm_layer*l){
 for(size_t i=0;i<sizeof oxi_llm_no_biases/sizeof*oxi_llm_no_biases;i++){
@@ -14180,7 +15373,13 @@ if(!status&& !l->part[OXI_LLM_LATENT_UP].weight)status=oxi_llm_need(l,i,OXI_LLM_
  }else if(!l->part[OXI_LLM_QUERY_KEY_VALUE].weight){
 status=oxi_llm_need(l,i,OXI_LLM_QUERY);
 if(!status)status=oxi_llm_need(l,i,OXI_LLM_KEY);
-if(!status)status=oxi_llm_need(l,i,OXI_LLM_VALUE);}
+if(!status&& !l->part[OXI_LLM_VALUE_ROUTER].weight)status=oxi_llm_need(l,i,OXI_LLM_VALUE);
+if(!status&&l->part[OXI_LLM_VALUE_ROUTER].weight)
+status=oxi_llm_need(l,i,OXI_LLM_VALUE_EXPERTS);}
+if(!status&&model->numbers.buckets>0&&i==0)status=oxi_llm_need(l,i,OXI_LLM_RELATIVE);
+for(int role=OXI_LLM_CROSS_NORM;role<=OXI_LLM_CROSS_MERGE;role++)
+if(!status&&oxi_llm_has_trait(model,OXI_LLM_TRAIT(AFTER_ENCODER)))
+status=oxi_llm_need(l,i,(oxi_llm_layer_role)role);
 return status?status:oxi_llm_need(l,i,OXI_LLM_MERGE);}
 static ox_status oxi_llm_check_feed_forward(const oxi_llm_layer*l,int64_t i){
 if(!l->part[OXI_LLM_ROUTER].weight){
@@ -14188,6 +15387,14 @@ const ox_status status=oxi_llm_need(l,i,OXI_LLM_UP);
 return status?status:oxi_llm_need(l,i,OXI_LLM_DOWN);}
 ox_status status=oxi_llm_need(l,i,OXI_LLM_EXPERTS_DOWN);
 if(!status&& !l->part[OXI_LLM_EXPERTS_GATE_UP].weight)status=oxi_llm_need(l,i,OXI_LLM_EXPERTS_UP);
+if(!status&&l->part[OXI_LLM_CHUNKS_DOWN].weight){
+const ox_tensor*down=l->part[OXI_LLM_CHUNKS_DOWN].weight;
+status=oxi_llm_need(l,i,OXI_LLM_CHUNKS_UP);
+for(int role=OXI_LLM_CHUNKS_GATE;!status&&role<=OXI_LLM_CHUNKS_UP;role++){
+const ox_tensor*t=l->part[role].weight;
+if(t&&t->shape[1]!=down->shape[2])
+status=oxi_fail(OX_ERR_SHAPE,"llm: tensor blk.%lld.%s.weight is %s",(long long)i,
+ oxi_llm_layer_parts[role].name,oxi_tensor_text(t));}}
 if(!status&&l->part[OXI_LLM_SHARED_UP].weight)status=oxi_llm_need(l,i,OXI_LLM_SHARED_DOWN);
 return status;}
 static ox_status oxi_llm_check_pair(const ox_llm*model,const oxi_llm_layer*l,int64_t i,
@@ -14197,26 +15404,90 @@ const int64_t wanted=up?up->shape[1]:model->numbers.mixing.inner;
 if(down->shape[0]==wanted)return OX_OK;
 return oxi_fail(OX_ERR_SHAPE,"llm: tensor blk.%lld.%s.weight is %s, asked for are %lld rows",
  (long long)i,oxi_llm_layer_parts[first].name,oxi_tensor_text(down),(long long)wanted);}
+static ox_status oxi_llm_place_shifts(const ox_llm*model,oxi_llm_layer*l,int64_t layer){
+const int64_t width=model->config.width,shifts=model->numbers.mixing.shifts;
+oxi_llm_part*p=l->part;
+ox_tensor*list[5],**place= &p[OXI_LLM_SHIFT].weight;
+ox_scope scope=ox_scope_begin();
+for(int i=0;i<5;i++)list[i]=p[OXI_LLM_SHIFT_DECAY+i].weight;
+const bool parts=list[0]&&list[1]&&list[2]&&list[3]&&list[4];
+ox_tensor*all= *place?ox_flatten(*place,0,-1):parts&&shifts==5?ox_cat(list,5,0):NULL;
+const int64_t count=all?ox_numel(all):0;
+const bool fits=count==shifts*width||(count==5*width&& !p[OXI_LLM_MIXER_GATE].weight);
+ox_tensor*shares=fits?ox_reshape(all,OX_SHAPE(count/width,width)):NULL;
+if(shares){
+ox_release(*place);
+*place=ox_retain(shares);}
+ox_scope_end(&scope);
+if(shares)return OX_OK;
+return oxi_fail(count?OX_ERR_SHAPE:OX_ERR_NOT_FOUND,
+ "llm: tensor blk.%lld.%s.weight has %lld numbers, asked for are %lld",(long long)layer,
+ oxi_llm_layer_parts[OXI_LLM_SHIFT].name,(long long)count,(long long)(shifts*width));}
 static ox_status oxi_llm_check_mixer(const ox_llm*model,oxi_llm_layer*l,int64_t i){
 const oxi_llm_mixer_need*needs=oxi_llm_mixer_kinds[l->mixer].needs;
-const oxi_llm_mixer_need norm={OXI_LLM_MIXER_NORM,OXI_LLM_SIZE_MIXER_NORM};
+const oxi_llm_mixer_need norm={OXI_LLM_MIXER_NORM,OXI_LLM_SIZE_MIXER_NORM},
+ bonus={OXI_LLM_MIXER_BONUS,OXI_LLM_SIZE_MIXER_DECAYS};
 const ox_tensor*bias=l->part[OXI_LLM_MIXER_CONV].bias;
+const oxi_llm_part*own= &l->part[OXI_LLM_MIXER_NORM];
 ox_status status=OX_OK;
 for(int k=0;!status&&k<OXI_LLM_MIXER_NEEDS&&needs[k].role!=OXI_LLM_ATTENTION_NORM;k++)
 status=oxi_llm_count_numbers(model,l,i,&needs[k],oxi_llm_layer_parts[needs[k].role].name);
 if(!status&&l->part[OXI_LLM_MIXER_NORM].weight)
 status=oxi_llm_count_numbers(model,l,i,&norm,oxi_llm_layer_parts[norm.role].name);
+if(!status&&own->bias&&(!own->weight||ox_numel(own->bias)!=ox_numel(own->weight)))
+status=oxi_fail(OX_ERR_SHAPE,"llm: tensor blk.%lld.%s.bias is %s",(long long)i,
+ oxi_llm_layer_parts[norm.role].name,oxi_tensor_text(own->bias));
 if(!status&&bias&&ox_numel(bias)!=model->numbers.mixing.size[OXI_LLM_SIZE_MIXER_CHANNELS])
 status=oxi_fail(OX_ERR_SHAPE,"llm: tensor blk.%lld.%s.bias is %s",(long long)i,
  oxi_llm_layer_parts[OXI_LLM_MIXER_CONV].name,oxi_tensor_text(bias));
-if(!status&&l->mixer==OXI_LLM_MIXES_KDA)
-status=oxi_llm_check_pair(model,l,i,OXI_LLM_DECAY_DOWN,OXI_LLM_DECAY_UP);
-if(!status&&l->mixer==OXI_LLM_MIXES_KDA)
-status=oxi_llm_check_pair(model,l,i,OXI_LLM_MIXER_GATE,OXI_LLM_MIXER_GATE_UP);
+static const oxi_llm_layer_role pairs[][2]={{OXI_LLM_DECAY_DOWN,OXI_LLM_DECAY_UP},
+ {OXI_LLM_MIXER_GATE,OXI_LLM_MIXER_GATE_UP},{OXI_LLM_RATE_DOWN,OXI_LLM_RATE_UP},
+ {OXI_LLM_VALUE_SHARE_DOWN,OXI_LLM_VALUE_SHARE_UP}};
+for(size_t k=0;!status&&k<sizeof pairs/sizeof*pairs;k++)
+if(l->part[pairs[k][0]].weight)status=oxi_llm_check_pair(model,l,i,pairs[k][0],pairs[k][1]);
+if(!status&&model->numbers.mixing.shifts)status=oxi_llm_place_shifts(model,l,i);
+if(!status&&l->part[OXI_LLM_MIXER_BONUS].weight)
+status=oxi_llm_count_numbers(model,l,i,&bonus,oxi_llm_layer_parts[bonus.role].name);
+if(!status&&l->mixer==OXI_LLM_MIXES_RWKV7&&i>0){
+status=oxi_llm_need(l,i,OXI_LLM_VALUE_SHARE);
+if(!status)status=oxi_llm_need(l,i,OXI_LLM_VALUE_SHARE_DOWN);
+if(!status)status=oxi_llm_need(l,i,OXI_LLM_VALUE_SHARE_UP);}
 if(!status&&l->mixer==OXI_LLM_MIXES_DELTA&& !l->part[OXI_LLM_MIXER_BETA_ALPHA].weight){
 status=oxi_llm_need(l,i,OXI_LLM_MIXER_BETA);
 if(!status)status=oxi_llm_need(l,i,OXI_LLM_MIXER_ALPHA);}
 return status||model->numbers.mixing.taps==0?status:oxi_llm_place_kernel(model,l);}
+static void oxi_llm_split_latent(const ox_llm*model,const oxi_llm_layer*l,ox_tensor**keys,
+ ox_tensor**values){
+const oxi_llm_numbers*n= &model->numbers;
+const int64_t plain=n->latent_key-model->rope.size;
+ox_tensor*both=ox_unflatten(l->part[OXI_LLM_LATENT_UP].weight,0,OX_SHAPE(l->heads,plain+n->latent_value));
+if(both&&both->dtype!=OX_F32)both=ox_cast(both,OX_F32);
+*keys=ox_transpose(ox_narrow(both,1,0,plain),1,2);
+*values=ox_narrow(both,1,plain,n->latent_value);}
+static ox_status oxi_llm_place_head_matrices(const ox_llm*model,oxi_llm_layer*l){
+static const oxi_llm_layer_role roles[]={OXI_LLM_LATENT_KEY,OXI_LLM_LATENT_VALUE,OXI_LLM_SHIFT_UP};
+oxi_llm_part*p=l->part;
+bool done=true;
+ox_scope scope=ox_scope_begin();
+const ox_tensor*up=p[OXI_LLM_LATENT_UP].weight;
+if(up&&l->attends&&model->numbers.latent&&ox_device_of(up)==model->device){
+ox_tensor*made[2]={NULL,NULL};
+oxi_llm_split_latent(model,l,&made[0],&made[1]);
+for(int i=0;i<2;i++){
+made[i]=ox_contiguous(made[i]);
+ox_release(p[roles[i]].weight);
+p[roles[i]].weight=ox_retain(made[i]);
+done=done&&made[i];}
+oxi_llm_free_part(&p[OXI_LLM_LATENT_UP]);}
+for(size_t i=0;done&&i<sizeof roles/sizeof*roles;i++){
+ox_tensor*t=p[roles[i]].weight;
+if(!t||t->dtype==OX_F32||ox_device_of(t)!=model->device)continue;
+ox_tensor*wide=ox_cast(t,OX_F32);
+ox_release(t);
+p[roles[i]].weight=ox_retain(wide);
+done=wide!=NULL;}
+ox_scope_end(&scope);
+return done?OX_OK:oxi_llm_error();}
 static ox_status oxi_llm_check_norms(const ox_llm*model,const oxi_llm_layer*l,int64_t i){
 static const oxi_llm_layer_role wanted[][4]={
 {OXI_LLM_ATTENTION_NORM,OXI_LLM_HIDDEN_NORM,OXI_LLM_LAYER_ROLES,OXI_LLM_LAYER_ROLES},
@@ -14235,14 +15506,20 @@ continue;
 if((role==OXI_LLM_HIDDEN_NORM||role==OXI_LLM_HIDDEN_POST_NORM)&& !l->feeds)continue;
 if(role!=OXI_LLM_LAYER_ROLES)status=oxi_llm_need(l,i,role);}
 return status;}
-static ox_status oxi_llm_load_layer(ox_llm*model,ox_file*file,int64_t index){
-oxi_llm_layer*l= &model->layers[index];
+static int64_t oxi_llm_block_of(const ox_llm*model,int64_t i){
+const oxi_llm_numbers*n= &model->numbers;
+if(n->stack==0)return i;
+return i%n->stack+(i/n->stack%(n->low_passes+1)==n->low_passes?n->stack:0);}
+static ox_status oxi_llm_load_layer(ox_llm*model,ox_file*file,int64_t i){
+oxi_llm_layer*l= &model->layers[i];
+const int64_t index=oxi_llm_block_of(model,i);
+const char*prefix=oxi_llm_prefix_of(model);
 ox_status status=OX_OK;
 for(int role=0;!status&&role<OXI_LLM_LAYER_ROLES;role++){
 char stem[80];
 const char*name=oxi_llm_part_name(model,file,index,role);
 if(!name[0])continue;
-(void)snprintf(stem,sizeof stem,"blk.%lld.%s",(long long)index,name);
+(void)snprintf(stem,sizeof stem,"%sblk.%lld.%s",prefix,(long long)index,name);
 status=oxi_llm_load_part(model,l,file,stem,&oxi_llm_layer_parts[role],&l->part[role]);}
 oxi_llm_drop_biases(model,l);
 if(!l->part[OXI_LLM_QUERY_NORM].weight&& !model->numbers.latent)
@@ -14251,7 +15528,7 @@ if(!status)status=oxi_llm_check_norms(model,l,index);
 if(!status&&l->attends)status=oxi_llm_check_attention(model,l,index);
 if(!status&&l->mixer)status=oxi_llm_check_mixer(model,l,index);
 if(!status&&l->feeds)status=oxi_llm_check_feed_forward(l,index);
-return status;}
+return status?status:oxi_llm_place_head_matrices(model,l);}
 static ox_status oxi_llm_place_factors(ox_llm*model){
 ox_tensor*plain=model->part[OXI_LLM_ROPE_FACTORS].weight,*far=model->part[OXI_LLM_ROPE_LONG].weight,
  *near=model->part[OXI_LLM_ROPE_SHORT].weight;
@@ -14272,11 +15549,32 @@ if(!moved)return oxi_llm_error();
 ox_release(rope->factors);
 rope->factors=ox_retain(moved);}
 return OX_OK;}
+static ox_status oxi_llm_make_slopes(ox_llm*model){
+const double most=model->numbers.alibi;
+const int64_t heads=model->config.heads;
+int64_t power=1;
+if(most<=0)return OX_OK;
+float*slopes=(float*)oxi_alloc((size_t)heads*sizeof*slopes);
+if(!slopes)return OX_ERR_NOMEM;
+while(2*power<=heads)power*=2;
+for(int64_t h=0;h<heads;h++)
+slopes[h]=(float)(-model->numbers.alibi_scale*exp2(h<power? -most*(double)(h+1)/(double)power
+ : -most*(double)(2*(h-power)+1)/(double)(2*power)));
+ox_scope scope=ox_scope_begin();
+model->slopes=ox_retain(oxi_copied(slopes,OX_SHAPE(heads,1,1),OX_F32));
+ox_scope_end(&scope);
+oxi_free(slopes,(size_t)heads*sizeof*slopes);
+return model->slopes?OX_OK:oxi_llm_error();}
 static ox_status oxi_llm_load_weights(ox_llm*model,ox_file*file){
 ox_status status=OX_OK;
 for(int role=0;!status&&role<OXI_LLM_MODEL_ROLES;role++){
 const oxi_llm_part_row*row= &oxi_llm_model_parts[role];
-status=oxi_llm_load_part(model,&model->layers[0],file,row->name,row,&model->part[role]);
+char stem[80];
+if(role==OXI_LLM_OUTPUT&&oxi_llm_has_trait(model,OXI_LLM_TRAIT(ENCODER)))continue;
+(void)snprintf(stem,sizeof stem,"%s%s.weight",oxi_llm_prefix_of(model),row->name);
+const bool own=ox_file_has(file,stem);
+(void)snprintf(stem,sizeof stem,"%s%s",own?oxi_llm_prefix_of(model):"",row->name);
+status=oxi_llm_load_part(model,&model->layers[0],file,stem,row,&model->part[role]);
 if(!status&&role==OXI_LLM_EMBEDDING){
 const ox_tensor*embedding=model->part[role].weight;
 if(!embedding)return oxi_fail(OX_ERR_NOT_FOUND,"llm: tensor %s.weight is missing",row->name);
@@ -14286,6 +15584,8 @@ if(!model->part[OXI_LLM_OUTPUT_NORM].weight&&oxi_llm_has_trait(model,OXI_LLM_TRA
 const oxi_llm_part none={NULL,NULL,1};
 model->part[OXI_LLM_OUTPUT_NORM]=model->part[OXI_LLM_EMBEDDING_NORM];
 model->part[OXI_LLM_EMBEDDING_NORM]=none;}
+if(model->numbers.stack>0&& !model->part[OXI_LLM_LOW_START].weight)
+return oxi_fail(OX_ERR_NOT_FOUND,"llm: tensor hrm.z_l_init is missing");
 if(!model->part[OXI_LLM_OUTPUT_NORM].weight&&model->numbers.block!=OXI_LLM_BLOCK_SUM&&
  !oxi_llm_has_trait(model,OXI_LLM_TRAIT(BARE_NORMS)))
 return oxi_fail(OX_ERR_NOT_FOUND,"llm: tensor output_norm.weight is missing");
@@ -14300,7 +15600,7 @@ ox_scope scope=ox_scope_begin();
 status=oxi_llm_place_factors(model);
 ox_scope_end(&scope);
 for(int64_t i=0;!status&&i<model->config.layers;i++)status=oxi_llm_load_layer(model,file,i);
-return status;}
+return status?status:oxi_llm_make_slopes(model);}
 static ox_status oxi_llm_prepack(const ox_llm*model,const ox_file*file){
 ox_tensor*output=model->part[OXI_LLM_OUTPUT].weight;
 ox_status status=OX_OK;
@@ -14316,6 +15616,7 @@ for(int role=0;role<OXI_LLM_MODEL_ROLES;role++)oxi_llm_free_part(&model->part[ro
 for(int64_t i=0;model->layers&&i<model->config.layers;i++)
 for(int role=0;role<OXI_LLM_LAYER_ROLES;role++)
 oxi_llm_free_part(&model->layers[i].part[role]);
+ox_release(model->slopes);
 ox_release(model->rope.factors);
 ox_release(model->rope.long_factors);
 ox_release(model->window_rope.factors);
@@ -14323,8 +15624,8 @@ ox_release(model->window_rope.long_factors);
 oxi_free(model->layers,model->layers?(size_t)model->config.layers*sizeof*model->layers:0);}
 /* >>llm/model/model.c */
 #define T(trait)OXI_LLM_TRAIT(trait)
-#define OXI_LLM_FAMILY(name,block,norm,rope,activation,router,windows,sees,traits) \
-{name,OXI_LLM_BLOCK_##block,OXI_LLM_NORM_##norm,OXI_LLM_ROPE_##rope,&oxi_llm_##activation, \
+#define OXI_LLM_FAMILY(name,block,norm,rope,activation,router,windows,sees,traits)\
+{name,OXI_LLM_BLOCK_##block,OXI_LLM_NORM_##norm,OXI_LLM_ROPE_##rope,&oxi_llm_##activation,\
  OXI_LLM_ROUTER_##router,windows,OXI_LLM_SEES_##sees,traits},
 static const oxi_llm_family oxi_llm_families[]={
 /* >>llm/model/families.def */
@@ -14336,7 +15637,7 @@ OXI_LLM_FAMILY("baichuan",PRE,RMS,PAIRS,silu,SOFTMAX,1,BEFORE,T(DEPTH_POSITIONS)
 OXI_LLM_FAMILY("bailingmoe",PRE,RMS,PAIRS,silu,SOFTMAX,1,BEFORE,T(TURNED_SCALE))
 OXI_LLM_FAMILY("bailingmoe2",PRE,RMS,HALVES,silu,SIGMOID,1,BEFORE,0)
 OXI_LLM_FAMILY("bitnet",PRE,RMS,HALVES,square,SOFTMAX,1,BEFORE,0)
-OXI_LLM_FAMILY("bloom",PRE,LAYER,NONE,gelu_tanh,SOFTMAX,1,BEFORE,T(ALIBI_8))
+OXI_LLM_FAMILY("bloom",PRE,LAYER,NONE,gelu_tanh,SOFTMAX,1,BEFORE,0)
 OXI_LLM_FAMILY("chatglm",PRE,RMS,PAIRS,silu,SOFTMAX,1,BEFORE,T(GATE_IN_UP))
 OXI_LLM_FAMILY("codeshell",PRE,LAYER,HALVES,gelu_tanh,SOFTMAX,1,BEFORE,0)
 OXI_LLM_FAMILY("cogvlm",PRE,RMS,HALVES,silu,SOFTMAX,1,BEFORE,T(NO_FACTORS))
@@ -14360,21 +15661,24 @@ OXI_LLM_FAMILY("exaone4",POST,RMS,HALVES,silu,SOFTMAX,4,BEFORE,T(WINDOW_TURNS)|T
 OXI_LLM_FAMILY("falcon",PARALLEL,LAYER,HALVES,gelu,SOFTMAX,1,BEFORE,0)
 OXI_LLM_FAMILY("gemma",PRE,RMS,HALVES,gelu_tanh,SOFTMAX,1,BEFORE,T(EMBEDDING_ROOT))
 OXI_LLM_FAMILY("gemma2",SANDWICH,RMS,HALVES,gelu_tanh,SOFTMAX,2,BEFORE,T(EMBEDDING_ROOT)|
- T(SCORE_CAP)|T(LOGIT_CAP)|T(LOGIT_CAP_30))
+ T(SCORE_CAP)|T(LOGIT_CAP))
 OXI_LLM_FAMILY("gemma3",SANDWICH,RMS,HALVES,gelu_tanh,SOFTMAX,6,BEFORE,T(EMBEDDING_ROOT)|
- T(LOGIT_CAP)|T(WINDOW_UNSCALED)|T(WINDOW_10000))
+ T(LOGIT_CAP)|T(WINDOW_UNSCALED))
 OXI_LLM_FAMILY("glm-dsa",PRE,RMS,PAIRS,silu,SIGMOID,1,BEFORE,0)
 OXI_LLM_FAMILY("glm4",SANDWICH,RMS,PAIRS,silu,SOFTMAX,1,BEFORE,T(GATE_IN_UP)|T(SECTION_HALVES))
 OXI_LLM_FAMILY("glm4moe",PRE,RMS,HALVES,silu,SIGMOID,1,BEFORE,0)
 OXI_LLM_FAMILY("gpt-oss",PRE,RMS,HALVES,clamped,LATE,2,BEFORE,T(TURNED_SCALE))
 OXI_LLM_FAMILY("gpt2",PRE,LAYER,NONE,gelu_tanh,SOFTMAX,1,BEFORE,0)
+OXI_LLM_FAMILY("gpt-neo",PRE,LAYER,NONE,gelu_tanh,SOFTMAX,-2,BEFORE,T(SCORES_BARE))
 OXI_LLM_FAMILY("gptneox",PRE,LAYER,HALVES,gelu,SOFTMAX,1,BEFORE,T(PARALLEL_FACT))
 OXI_LLM_FAMILY("gptj",PARALLEL,LAYER,PAIRS,gelu_tanh,SOFTMAX,1,BEFORE,0)
-OXI_LLM_FAMILY("granite",PRE,RMS,PAIRS,silu,SOFTMAX,1,BEFORE,T(LOGIT_DIVIDED)|T(ROUTED_NORM))
+OXI_LLM_FAMILY("granite",PRE,RMS,PAIRS,silu,SOFTMAX,1,BEFORE,T(LOGIT_DIVIDED)|T(ROUTED_NORM)|T(ROPE_FACT))
 OXI_LLM_FAMILY("granite_swa",PRE,RMS,PAIRS,silu,SOFTMAX,1,BEFORE,T(LOGIT_DIVIDED)|T(ROUTED_NORM))
 OXI_LLM_FAMILY("granitemoe",PRE,RMS,PAIRS,silu,SOFTMAX,1,BEFORE,T(LOGIT_DIVIDED)|T(ROUTED_NORM))
 OXI_LLM_FAMILY("grok",SANDWICH,RMS,HALVES,gelu_tanh,SOFTMAX,1,BEFORE,T(SCORE_CAP)|
  T(LOGIT_CAP)|T(ROUTED_NORM)|T(DENSE_BESIDE)|T(BESIDE_ROOT))
+OXI_LLM_FAMILY("grovemoe",PRE,RMS,HALVES,silu,SOFTMAX,1,BEFORE,T(ROUTED_NORM))
+OXI_LLM_FAMILY("hrm_text",PRE,RMS,HALVES,silu,SOFTMAX,1,BEFORE,T(BARE_NORMS))
 OXI_LLM_FAMILY("hunyuan-dense",PRE,RMS,HALVES,silu,SOFTMAX,1,BEFORE,T(LATE_NORMS))
 OXI_LLM_FAMILY("hunyuan-moe",PRE,RMS,HALVES,silu,SOFTMAX,1,BEFORE,T(LATE_NORMS)|T(ROUTED_NORM))
 OXI_LLM_FAMILY("hunyuan_vl",PRE,RMS,HALVES,silu,SOFTMAX,1,BEFORE,T(LATE_NORMS))
@@ -14390,11 +15694,9 @@ OXI_LLM_FAMILY("llama4",PRE,RMS,PAIRS,silu,SIGMOID,4,BEFORE,T(CHUNKS)|
  T(FOURTH_PLAIN)|T(PLAIN_WARMER)|T(LATE_BARE_NORMS)|T(ROUTED_FIRST))
 OXI_LLM_FAMILY("maincoder",PRE,RMS,PAIRS,silu,SOFTMAX,1,BEFORE,T(LATE_NORMS))
 OXI_LLM_FAMILY("maion-coder",SANDWICH,RMS,HALVES,silu,SOFTMAX,1,BEFORE,T(WINDOW_TURNS)|T(ROUTED_NORM))
-OXI_LLM_FAMILY("maple",PRE,RMS,HALVES,silu,SOFTMAX,1,BEFORE,T(WINDOW_TURNS)|
- T(ROUTED_NORM)|T(EXPERT_CLAMP_7))
+OXI_LLM_FAMILY("maple",PRE,RMS,HALVES,silu,SOFTMAX,1,BEFORE,T(WINDOW_TURNS)|T(ROUTED_NORM))
 OXI_LLM_FAMILY("mellum",PRE,RMS,HALVES,silu,SOFTMAX,4,BEFORE,T(WINDOW_UNSCALED)|T(ROUTED_NORM))
-OXI_LLM_FAMILY("mimo2",PRE,RMS,HALVES,silu,SIGMOID,1,BEFORE,T(WINDOW_UNSCALED)|
- T(WINDOW_10000)|T(ROUTED_NORM))
+OXI_LLM_FAMILY("mimo2",PRE,RMS,HALVES,silu,SIGMOID,1,BEFORE,T(WINDOW_UNSCALED)|T(ROUTED_NORM))
 OXI_LLM_FAMILY("minicpm",PRE,RMS,PAIRS,silu,SOFTMAX,1,BEFORE,T(SCALES_OF_SIZES)|
  T(LOGIT_DIVIDED)|T(ROUTED_NORM))
 OXI_LLM_FAMILY("minicpm3",PRE,RMS,HALVES,silu,SOFTMAX,1,BEFORE,T(SCALES_OF_SIZES))
@@ -14409,7 +15711,7 @@ OXI_LLM_FAMILY("nanbeige",PRE,RMS,PAIRS,silu,SOFTMAX,1,BEFORE,0)
 OXI_LLM_FAMILY("nemotron",PRE,LAYER,HALVES,square,SOFTMAX,1,BEFORE,0)
 OXI_LLM_FAMILY("olmo",PRE,LAYER,PAIRS,silu,SOFTMAX,1,BEFORE,T(BARE_NORMS))
 OXI_LLM_FAMILY("olmo2",POST,RMS,HALVES,silu,SOFTMAX,4,BEFORE,T(WINDOW_UNSCALED))
-OXI_LLM_FAMILY("olmoe",PRE,RMS,HALVES,silu,SOFTMAX,1,BEFORE,0)
+OXI_LLM_FAMILY("olmoe",PRE,RMS,HALVES,silu,SOFTMAX,1,BEFORE,T(CLAMP_NORMED))
 OXI_LLM_FAMILY("openelm",PRE,RMS,HALVES,silu,SOFTMAX,1,BEFORE,0)
 OXI_LLM_FAMILY("opt",PRE,LAYER,NONE,relu,SOFTMAX,1,BEFORE,0)
 OXI_LLM_FAMILY("orion",PRE,LAYER,HALVES,silu,SOFTMAX,1,BEFORE,0)
@@ -14417,10 +15719,10 @@ OXI_LLM_FAMILY("paddleocr",PRE,RMS,HALVES,silu,SOFTMAX,1,BEFORE,0)
 OXI_LLM_FAMILY("pangu-embedded",PRE,RMS,HALVES,silu,SOFTMAX,1,BEFORE,T(NO_FACTORS))
 OXI_LLM_FAMILY("phi2",PARALLEL,LAYER,HALVES,gelu_tanh,SOFTMAX,1,BEFORE,0)
 OXI_LLM_FAMILY("phi3",PRE,RMS,HALVES,silu,SOFTMAX,1,BEFORE,T(GATE_IN_UP))
-OXI_LLM_FAMILY("phimoe",PRE,RMS,HALVES,silu,SOFTMAX,1,BEFORE,T(ROUTED_NORM))
+OXI_LLM_FAMILY("phimoe",PRE,LAYER,HALVES,silu,SOFTMAX,1,BEFORE,T(ROUTED_NORM)|T(NORM_FACT))
 OXI_LLM_FAMILY("plamo",PARALLEL,RMS,HALVES,silu,SOFTMAX,1,BEFORE,0)
 OXI_LLM_FAMILY("plamo3",SANDWICH,RMS,HALVES,silu,SOFTMAX,8,BEFORE,T(GATE_IN_UP)|
- T(WINDOW_UNSCALED)|T(WINDOW_10000)|T(NO_FACTORS))
+ T(WINDOW_UNSCALED)|T(NO_FACTORS))
 OXI_LLM_FAMILY("pockettts",PRE,LAYER,PAIRS,gelu,SOFTMAX,1,BEFORE,0)
 OXI_LLM_FAMILY("qwen",PRE,RMS,HALVES,silu,SOFTMAX,1,BEFORE,T(HALF_HIDDEN))
 OXI_LLM_FAMILY("qwen2",PRE,RMS,HALVES,silu,SOFTMAX,1,BEFORE,0)
@@ -14431,7 +15733,7 @@ OXI_LLM_FAMILY("qwen3moe",PRE,RMS,HALVES,silu,SOFTMAX,1,BEFORE,T(ROUTED_NORM))
 OXI_LLM_FAMILY("qwen3tts",PRE,RMS,HALVES,silu,SOFTMAX,1,BEFORE,0)
 OXI_LLM_FAMILY("qwen3vl",PRE,RMS,HALVES,silu,SOFTMAX,1,BEFORE,0)
 OXI_LLM_FAMILY("qwen3vlmoe",PRE,RMS,HALVES,silu,SOFTMAX,1,BEFORE,T(ROUTED_NORM))
-OXI_LLM_FAMILY("refact",PRE,RMS,NONE,silu,SOFTMAX,1,BEFORE,T(ALIBI_8))
+OXI_LLM_FAMILY("refact",PRE,RMS,NONE,silu,SOFTMAX,1,BEFORE,0)
 OXI_LLM_FAMILY("rnd1",PRE,RMS,HALVES,silu,SOFTMAX,1,ALL,T(ROUTED_NORM))
 OXI_LLM_FAMILY("seed_oss",PRE,RMS,HALVES,silu,SOFTMAX,1,BEFORE,0)
 OXI_LLM_FAMILY("smallthinker",PRE,RMS,HALVES,relu,SOFTMAX,-4,BEFORE,T(ROUTER_EARLY)|
@@ -14441,6 +15743,8 @@ OXI_LLM_FAMILY("spark2_5",PRE,RMS,HALVES,gelu_tanh,SOFTMAX,1,BEFORE,0)
 OXI_LLM_FAMILY("stablelm",PRE,LAYER,HALVES,silu,SOFTMAX,1,BEFORE,T(PARALLEL_WITHOUT))
 OXI_LLM_FAMILY("starcoder",PRE,LAYER,NONE,gelu_tanh,SOFTMAX,1,BEFORE,0)
 OXI_LLM_FAMILY("starcoder2",PRE,LAYER,HALVES,gelu_tanh,SOFTMAX,1,BEFORE,0)
+OXI_LLM_FAMILY("talkie",PRE,RMS,HALVES,silu,SOFTMAX,1,BEFORE,T(BARE_NORMS)|
+ T(EMBEDDING_NORMED)|T(LATE_NORMS)|T(LATE_BARE_NORMS))
 OXI_LLM_FAMILY("xverse",PRE,RMS,PAIRS,silu,SOFTMAX,1,BEFORE,0)
 OXI_LLM_FAMILY("bert",SUM,LAYER,NONE,gelu,SOFTMAX,1,ALL,T(ENCODER))
 OXI_LLM_FAMILY("jina-bert-v3",SUM,LAYER,HALVES,gelu,SOFTMAX,1,ALL,T(ENCODER))
@@ -14448,6 +15752,8 @@ OXI_LLM_FAMILY("nomic-bert",SUM,LAYER,HALVES,silu,SOFTMAX,1,ALL,T(ENCODER))
 OXI_LLM_FAMILY("nomic-bert-moe",SUM,LAYER,HALVES,gelu,SOFTMAX,1,ALL,T(ENCODER))
 OXI_LLM_FAMILY("modern-bert",PRE,LAYER,HALVES,gelu,SOFTMAX,-3,ALL,T(ENCODER)|T(FIRST_BARE)|T(GATE_IN_UP))
 OXI_LLM_FAMILY("eurobert",PRE,RMS,HALVES,silu,SOFTMAX,1,ALL,T(ENCODER))
+OXI_LLM_FAMILY("t5",PRE,RMS,NONE,relu_or_gelu,SOFTMAX,1,BEFORE,T(AFTER_ENCODER)|T(SCORES_BARE))
+OXI_LLM_FAMILY("t5encoder",PRE,RMS,NONE,relu_or_gelu,SOFTMAX,1,ALL,T(ENCODER)|T(SCORES_BARE))
 OXI_LLM_FAMILY("bailingmoe3",PRE,RMS,PAIRS,silu,SIGMOID,1,BEFORE,T(SECTION_HALVES)|
  T(SHARED_CLAMP)|T(CLAMP_LATE))
 OXI_LLM_FAMILY("falcon-h1",PRE,RMS,HALVES,silu,SOFTMAX,1,BEFORE,T(NO_FACTORS))
@@ -14467,6 +15773,10 @@ OXI_LLM_FAMILY("qwen35",PRE,RMS,HALVES,silu,SOFTMAX,1,BEFORE,T(QUERY_GATED))
 OXI_LLM_FAMILY("qwen35moe",PRE,RMS,HALVES,silu,SOFTMAX,1,BEFORE,T(QUERY_GATED)|T(ROUTED_NORM))
 OXI_LLM_FAMILY("qwen3next",PRE,RMS,HALVES,silu,SOFTMAX,1,BEFORE,T(QUERY_GATED)|
  T(ROUTED_NORM)|T(PAIRED_HEADS))
+OXI_LLM_FAMILY("rwkv6",PRE,LAYER,NONE,square,SOFTMAX,1,BEFORE,0)
+OXI_LLM_FAMILY("rwkv6qwen2",PRE,RMS,NONE,silu,SOFTMAX,1,BEFORE,0)
+OXI_LLM_FAMILY("rwkv7",PRE,LAYER,NONE,square,SOFTMAX,1,BEFORE,0)
+OXI_LLM_FAMILY("arwkv7",PRE,RMS,NONE,silu,SOFTMAX,1,BEFORE,0)
 #undef OXI_LLM_FAMILY
 };
 #undef T
@@ -14477,6 +15787,7 @@ return oxi_fail(OX_ERR_NOT_FOUND,"llm: the file has no general.architecture, so 
 for(size_t i=0;i<sizeof oxi_llm_families/sizeof*oxi_llm_families;i++){
 if(oxi_llm_text_is(meta.text,oxi_llm_families[i].name)){
 model->family= &oxi_llm_families[i];
+model->config.architecture=model->family->name;
 return OX_OK;}}
 char name[48];
 oxi_llm_copy_text(meta.text,name,sizeof name);
@@ -14519,17 +15830,46 @@ if(stated!=rows||tokens>rows||rows>INT32_MAX){
 return oxi_fail(OX_ERR_FORMAT,"llm: an embedding of %lld rows, vocab_size %lld, %lld tokens",
  (long long)rows,(long long)stated,(long long)tokens);}
 return OX_OK;}
-static ox_llm*oxi_llm_read(ox_file*file){
+static ox_status oxi_llm_read(ox_llm*model,ox_file*file){
+ox_status status=oxi_llm_read_config(model,file);
+if(!status)status=oxi_llm_load_weights(model,file);
+if(!status)status=oxi_llm_check_vocabulary(model,file);
+return status?status:oxi_llm_prepack(model,file);}
+static ox_status oxi_llm_read_encoder(ox_llm*model,ox_file*file){
+int64_t start=0;
+if(!oxi_llm_has_trait(model,OXI_LLM_TRAIT(AFTER_ENCODER)))return OX_OK;
+ox_llm*encoder=(ox_llm*)oxi_calloc(1,sizeof*encoder);
+if(!encoder)return OX_ERR_NOMEM;
+model->encoder=encoder;
+encoder->references=1;
+encoder->family=model->family+1;
+encoder->config.architecture=model->config.architecture;
+ox_status status=oxi_llm_read(encoder,file);
+if(!status)status=oxi_llm_read_int(model,file,"decoder_start_token_id",-1,0,0,&start);
+if(status)return status;
+if(encoder->config.width!=model->config.width||start>=model->config.vocabulary)
+return oxi_fail(OX_ERR_FORMAT,"llm: decoding begins with token %lld of %lld",(long long)start,
+ (long long)model->config.vocabulary);
+const oxi_llm_part*embedding= &model->part[OXI_LLM_EMBEDDING];
+for(int role=0;role<OXI_LLM_MODEL_ROLES;role++){
+ox_tensor**weight= &encoder->part[role].weight;
+if(role!=OXI_LLM_EMBEDDING&&role!=OXI_LLM_OUTPUT)continue;
+ox_release(*weight);
+*weight=ox_retain(embedding->weight);}
+model->config.encoder_layers=encoder->config.layers;
+model->config.start_token=(int32_t)start;
+model->config.parameters+=encoder->config.parameters-ox_numel(embedding->weight);
+model->config.bytes+=encoder->config.bytes-(int64_t)ox_nbytes(embedding->weight);
+return OX_OK;}
+static ox_llm*oxi_llm_read_file(ox_file*file){
 ox_llm*model=(ox_llm*)oxi_calloc(1,sizeof*model);
 if(!model)return NULL;
 model->references=1;
 ox_status status=oxi_llm_find_family(model,file);
-if(!status)status=oxi_llm_read_config(model,file);
 if(!status)status=oxi_llm_read_tokenizer(model,file);
 if(!status)status=oxi_llm_read_template(model,file);
-if(!status)status=oxi_llm_load_weights(model,file);
-if(!status)status=oxi_llm_check_vocabulary(model,file);
-if(!status)status=oxi_llm_prepack(model,file);
+if(!status)status=oxi_llm_read(model,file);
+if(!status)status=oxi_llm_read_encoder(model,file);
 if(status){
 ox_llm_close(model);
 return NULL;}
@@ -14539,7 +15879,7 @@ if(!file){
 (void)oxi_fail_missing("llm: the file");
 return NULL;}
 const bool speaks=oxi_speak_for_file(file);
-ox_llm*model=oxi_llm_read(file);
+ox_llm*model=oxi_llm_read_file(file);
 oxi_speak_end(speaks);
 return model;}
 OX_API ox_llm*ox_llm_open(const char*path,ox_device*device){
@@ -14549,6 +15889,7 @@ oxi_llm_source_close(source);
 return model;}
 OX_API void ox_llm_close(ox_llm*model){
 if(!model||oxi_atomic_add(&model->references,-1)>0)return;
+ox_llm_close(model->encoder);
 oxi_llm_free_weights(model);
 oxi_free(model->chat_template,model->chat_template?(size_t)model->chat_template_length+1:0);
 ox_tokenizer_close(model->tokenizer);
@@ -14577,11 +15918,14 @@ const ox_llm_context*context;
 int64_t start,count;
 ox_tensor*positions;
 ox_tensor*types;
-ox_tensor*alibi;
+ox_tensor*bias;
+ox_tensor*buckets;
 ox_tensor*near;
+ox_tensor*embedded;
+ox_tensor*values;
 ox_tensor*temperatures;}oxi_llm_batch;
 #endif
-/* >>llm/context/attention.c */
+/* >>llm/context/product.c */
 static ox_tensor*oxi_llm_product(const oxi_llm_part*part,ox_tensor*x){
 x=ox_linear(x,part->weight,part->scale==1?part->bias:NULL);
 if(part->scale==1)return x;
@@ -14597,163 +15941,65 @@ if(rows)x=ox_mul_(x,weight);
 return bias&&(rows||rms)?ox_add_(x,bias):x;}
 static ox_tensor*oxi_llm_normalize(const ox_llm*model,const oxi_llm_part*part,ox_tensor*x){
 return oxi_llm_normalize_with(model,part,x,model->numbers.epsilon);}
-static ox_tensor*oxi_llm_split(ox_tensor*x,int64_t heads,int64_t size){
-return x?ox_view(x,OX_SHAPE(x->shape[0],heads,size)):NULL;}
-static ox_tensor*oxi_llm_normalize_heads(const ox_llm*model,const oxi_llm_part*part,ox_tensor*x){
-if(!x|| !part->weight)return x;
-const int64_t heads=x->shape[1],size=x->shape[2];
-if(part->weight->ndim>1||ox_numel(part->weight)==size)return oxi_llm_normalize(model,part,x);
-x=oxi_llm_normalize(model,part,ox_view(x,OX_SHAPE(x->shape[0],heads*size)));
-return oxi_llm_split(x,heads,size);}
-static ox_tensor*oxi_llm_turn(const oxi_llm_batch*batch,const oxi_llm_rope*rope,ox_tensor*heads){
-const ox_llm_context*context=batch->context;
-ox_rope_desc desc;
-if(!rope)return heads;
-memset(&desc,0,sizeof desc);
-desc.base=rope->base;
-desc.scale=rope->scale;
-desc.magnitude=rope->magnitude;
-desc.dims=(int)rope->size;
-desc.interleaved=context->model->numbers.rope==OXI_LLM_ROPE_PAIRS;
-desc.factors=rope->long_factors&&context->stretched?rope->long_factors:rope->factors;
-return ox_rope(heads,batch->positions,&desc);}
-static bool oxi_llm_has_late_norms(const ox_llm*model,const oxi_llm_layer*l,const oxi_llm_part*norm){
-if(norm->weight)return oxi_llm_has_trait(model,OXI_LLM_TRAIT(LATE_NORMS));
-return oxi_llm_has_trait(model,OXI_LLM_TRAIT(LATE_BARE_NORMS))&&l->rope&&model->numbers.experts!=128;}
-static ox_tensor*oxi_llm_place_heads(const oxi_llm_batch*batch,const oxi_llm_layer*l,
- const oxi_llm_part*norm,ox_tensor*x){
-const ox_llm*model=batch->context->model;
-const bool late=oxi_llm_has_late_norms(model,l,norm);
-if(!late)x=oxi_llm_normalize_heads(model,norm,x);
-x=oxi_llm_turn(batch,l->rope,ox_transpose(x,0,1));
-if(!late)return x;
-if(!norm->weight)return oxi_llm_normalize(model,norm,x);
-return ox_transpose(oxi_llm_normalize_heads(model,norm,ox_contiguous(ox_transpose(x,0,1))),0,1);}
-static int64_t oxi_llm_first_seen(const oxi_llm_batch*batch,const oxi_llm_layer*l){
-const int64_t chunk=batch->context->model->numbers.chunk;
-return chunk>0&&l->window?batch->start/chunk*chunk:0;}
-static ox_tensor*oxi_llm_remember(const oxi_llm_batch*batch,const oxi_llm_layer*l,ox_tensor*cache,
- ox_tensor*rows){
-const int64_t first=oxi_llm_first_seen(batch,l);
-if(!ox_copy_(ox_narrow(cache,1,batch->start,batch->count),rows))return NULL;
-return ox_narrow(cache,1,first,batch->start+batch->count-first);}
-static ox_tensor*oxi_llm_attend(const oxi_llm_batch*batch,const oxi_llm_layer*l,ox_tensor*q,
- ox_tensor*k,ox_tensor*v){
-const ox_llm*model=batch->context->model;
-const oxi_llm_numbers*n= &model->numbers;
-const bool warmer= !l->rope|| !oxi_llm_has_trait(model,OXI_LLM_TRAIT(PLAIN_WARMER));
-ox_attention_desc desc;
-memset(&desc,0,sizeof desc);
-desc.causal=n->causal;
-desc.query_start=batch->start-oxi_llm_first_seen(batch,l);
-desc.window=n->chunk|| !n->causal?0:l->window;
-desc.scale=n->attention_scale;
-desc.softcap=n->score_cap;
-desc.mask=l->window&&batch->near?batch->near:batch->alibi;
-desc.sinks=l->part[OXI_LLM_SINKS].weight;
-if(batch->temperatures&&warmer)q=ox_mul(q,batch->temperatures);
-return ox_scaled_dot_product_attention(q,k,v,&desc);}
-static ox_tensor*oxi_llm_attend_heads(const oxi_llm_batch*batch,int64_t index,ox_tensor*x,ox_tensor**gate){
-const ox_llm_context*context=batch->context;
-const ox_llm*model=context->model;
-const oxi_llm_layer*l= &model->layers[index];
-const oxi_llm_part*p=l->part;
-const int64_t queries=l->heads*l->key_size,keys=l->kv_heads*l->key_size,values=l->kv_heads*l->value_size;
-const double clamp=model->numbers.clamp;
-const bool gated=oxi_llm_has_trait(model,OXI_LLM_TRAIT(QUERY_GATED))&&p[OXI_LLM_QUERY].weight;
-ox_tensor*q,*k,*v;
-if(p[OXI_LLM_QUERY_KEY_VALUE].weight){
-ox_tensor*all=oxi_llm_product(&p[OXI_LLM_QUERY_KEY_VALUE],x);
-q=ox_unflatten(ox_narrow(all,1,0,queries),1,OX_SHAPE(l->heads,l->key_size));
-k=ox_unflatten(ox_narrow(all,1,queries,keys),1,OX_SHAPE(l->kv_heads,l->key_size));
-v=ox_unflatten(ox_narrow(all,1,queries+keys,values),1,OX_SHAPE(l->kv_heads,l->value_size));}else{
-q=gated?NULL:oxi_llm_split(oxi_llm_product(&p[OXI_LLM_QUERY],x),l->heads,l->key_size);
-k=oxi_llm_split(oxi_llm_product(&p[OXI_LLM_KEY],x),l->kv_heads,l->key_size);
-v=oxi_llm_split(oxi_llm_product(&p[OXI_LLM_VALUE],x),l->kv_heads,l->value_size);}
-if(gated){
-ox_tensor*both=ox_unflatten(oxi_llm_product(&p[OXI_LLM_QUERY],x),1,OX_SHAPE(l->heads,2*l->key_size));
-q=ox_contiguous(ox_narrow(both,2,0,l->key_size));
-*gate=ox_flatten(ox_narrow(both,2,l->key_size,l->key_size),1,2);}
-if(clamp>0){
-q=ox_clamp_(q,-clamp,clamp);
-k=ox_clamp_(k,-clamp,clamp);
-v=ox_clamp_(v,-clamp,clamp);}
-q=oxi_llm_place_heads(batch,l,&p[OXI_LLM_QUERY_NORM],q);
-k=oxi_llm_place_heads(batch,l,&p[OXI_LLM_KEY_NORM],k);
-k=oxi_llm_remember(batch,l,context->keys[index],k);
-v=oxi_llm_remember(batch,l,context->values[index],ox_transpose(v,0,1));
-return oxi_llm_attend(batch,l,q,k,v);}
+static ox_tensor*oxi_llm_scaled(ox_tensor*x,double scale){
+return scale>0&&scale!=1?ox_mul_number_(x,scale):x;}
+static ox_tensor*oxi_llm_normalize_row(const ox_llm*model,const oxi_llm_part*part,ox_tensor*x){
+const int64_t groups=model->numbers.norm_groups,width=model->config.width;
+if(groups<2)return oxi_llm_normalize(model,part,x);
+x=oxi_llm_normalize(model,NULL,ox_unflatten(x,1,OX_SHAPE(groups,width/groups)));
+x=ox_flatten(x,1,2);
+return part->weight?ox_mul_(x,part->weight):x;}
 static ox_tensor*oxi_llm_product_by_head(ox_tensor*x,ox_tensor*weights){
 if(weights&&weights->dtype!=OX_F32)weights=ox_cast(weights,OX_F32);
 return weights?ox_matmul(x,ox_transpose(weights,1,2)):NULL;}
-static void oxi_llm_latent_matrices(const ox_llm*model,const oxi_llm_layer*l,ox_tensor**keys,
- ox_tensor**values){
-const oxi_llm_numbers*n= &model->numbers;
-const int64_t plain=n->latent_key-model->rope.size;
-*keys=l->part[OXI_LLM_LATENT_KEY].weight;
-*values=l->part[OXI_LLM_LATENT_VALUE].weight;
-if(*keys&& *values)return;
-ox_tensor*both=ox_unflatten(l->part[OXI_LLM_LATENT_UP].weight,0,OX_SHAPE(l->heads,plain+n->latent_value));
-if(both&&both->dtype!=OX_F32)both=ox_cast(both,OX_F32);
-*keys=ox_transpose(ox_narrow(both,1,0,plain),1,2);
-*values=ox_narrow(both,1,plain,n->latent_value);}
-static ox_tensor*oxi_llm_attend_latent(const oxi_llm_batch*batch,int64_t index,ox_tensor*x){
-const ox_llm_context*context=batch->context;
-const ox_llm*model=context->model;
-const oxi_llm_numbers*n= &model->numbers;
-const oxi_llm_layer*l= &model->layers[index];
-const oxi_llm_part*p=l->part;
-const int64_t turned=model->rope.size,plain=n->latent_key-turned;
-ox_tensor*to_latent,*to_values,*parts[2],*q;
-if(p[OXI_LLM_QUERY].weight){
-q=oxi_llm_product(&p[OXI_LLM_QUERY],x);}else{
-q=oxi_llm_normalize(model,&p[OXI_LLM_QUERY_DOWN_NORM],oxi_llm_product(&p[OXI_LLM_QUERY_DOWN],x));
-q=oxi_llm_product(&p[OXI_LLM_QUERY_UP],q);}
-q=ox_transpose(oxi_llm_split(q,l->heads,n->latent_key),0,1);
-oxi_llm_latent_matrices(model,l,&to_latent,&to_values);
-parts[0]=oxi_llm_product_by_head(ox_narrow(q,2,0,plain),to_latent);
-parts[1]=oxi_llm_turn(batch,l->rope,ox_narrow(q,2,plain,turned));
-if(!parts[0]|| !parts[1])return NULL;
-q=ox_cat(parts,2,2);
-ox_tensor*kept=oxi_llm_product(&p[OXI_LLM_LATENT],x);
-parts[0]=oxi_llm_normalize(model,&p[OXI_LLM_LATENT_NORM],ox_contiguous(ox_narrow(kept,1,0,n->latent)));
-parts[1]=ox_narrow(kept,1,n->latent,turned);
-if(p[OXI_LLM_KEY_NORM].weight)
-parts[1]=oxi_llm_normalize(model,&p[OXI_LLM_KEY_NORM],ox_contiguous(parts[1]));
-parts[1]=oxi_llm_turn(batch,l->rope,parts[1]);
-if(!parts[0]|| !parts[1])return NULL;
-kept=oxi_llm_remember(batch,l,context->keys[index],ox_unsqueeze(ox_cat(parts,2,1),0));
-ox_tensor*mixed=oxi_llm_attend(batch,l,q,kept,ox_narrow(kept,2,0,n->latent));
-return oxi_llm_product_by_head(mixed,to_values);}
-static ox_tensor*oxi_llm_open_gate(const ox_llm*model,ox_tensor*gate,ox_tensor*out,int64_t heads){
-const double ln2=0.6931471805599453;
-if(oxi_llm_has_trait(model,OXI_LLM_TRAIT(GATE_SOFTPLUS)))
-gate=ox_softplus(gate,1,20);
-else if(oxi_llm_has_trait(model,OXI_LLM_TRAIT(GATE_LOG2)))
-gate=ox_mul_number_(ox_softplus(ox_mul_number_(gate,ln2),1,20),1/ln2);
-else
-gate=ox_sigmoid_(gate);
-if(!gate|| !out)return NULL;
-if(gate->shape[1]==out->shape[1])return ox_mul_(out,gate);
-ox_tensor*split=ox_unflatten(out,1,OX_SHAPE(heads,out->shape[1]/heads));
-return ox_mul_(split,ox_unsqueeze(gate,2))?out:NULL;}
-static ox_tensor*oxi_llm_attention(const oxi_llm_batch*batch,int64_t index,ox_tensor*x){
+/* >>llm/context/bias.c */
+static ox_tensor*oxi_llm_offsets(const oxi_llm_batch*batch){
+const double start=(double)batch->start,end=start+(double)batch->count;
+ox_tensor*keys=oxi_arange(0,end,1,OX_I64,ox_cpu());
+if(batch->context->model->numbers.causal)return ox_sub(keys,ox_number(end-1));
+return ox_sub(keys,ox_unsqueeze(oxi_arange(start,end,1,OX_I64,ox_cpu()),1));}
+static ox_tensor*oxi_llm_distances(const oxi_llm_batch*batch){
 const ox_llm*model=batch->context->model;
-const oxi_llm_layer*l= &model->layers[index];
-const bool latent=model->numbers.latent>0;
-ox_tensor*gate=NULL,*out=latent?oxi_llm_attend_latent(batch,index,x)
- :oxi_llm_attend_heads(batch,index,x,&gate);
-const int64_t size=latent?model->numbers.latent_value:l->value_size;
-out=ox_reshape(ox_transpose(out,0,1),OX_SHAPE(batch->count,l->heads*size));
-if(gate)out=oxi_llm_open_gate(model,gate,out,l->heads);
-if(l->part[OXI_LLM_ATTENTION_GATE].weight)
-out=oxi_llm_open_gate(model,oxi_llm_product(&l->part[OXI_LLM_ATTENTION_GATE],x),out,l->heads);
-if(l->part[OXI_LLM_MERGE_NORM].weight)out=oxi_llm_normalize(model,&l->part[OXI_LLM_MERGE_NORM],out);
-out=oxi_llm_product(&l->part[OXI_LLM_MERGE],out);
-return model->numbers.value_scale>0?ox_mul_number_(out,model->numbers.value_scale):out;}
+ox_tensor*far=ox_abs(ox_cast(oxi_llm_offsets(batch),OX_F32));
+return ox_mul(model->slopes,ox_to(far,model->device));}
+static ox_tensor*oxi_llm_nearness(const oxi_llm_batch*batch){
+const ox_llm*model=batch->context->model;
+int64_t window=0;
+for(int64_t i=0;i<model->config.layers&& !window;i++)window=model->layers[i].window;
+ox_tensor*far=ox_abs(oxi_llm_offsets(batch));
+return ox_to(ox_le(far,ox_integer(window/2)),model->device);}
+static int32_t oxi_llm_bucket(const oxi_llm_numbers*n,int64_t offset){
+const int64_t buckets=n->causal?n->buckets:n->buckets/2,near=buckets/2;
+const int64_t half= !n->causal&&offset>0?buckets:0;
+const int64_t far=offset<0? -offset:n->causal?0:offset;
+if(far<near)return(int32_t)(half+far);
+const float steps=logf((float)far/(float)near)/(float)log((double)n->farthest/(double)near);
+const int64_t wide=near+(int64_t)(steps*(float)(buckets-near));
+return(int32_t)(half+(wide<buckets?wide:buckets-1));}
+static ox_tensor*oxi_llm_buckets(const oxi_llm_batch*batch){
+const ox_llm*model=batch->context->model;
+const int64_t end=batch->start+batch->count;
+size_t bytes=0;
+if(!oxi_mul_size((size_t)batch->count,(size_t)end,&bytes)|| !oxi_mul_size(bytes,sizeof(int32_t),&bytes))
+return NULL;
+int32_t*list=(int32_t*)oxi_alloc(bytes);
+if(!list)return NULL;
+for(int64_t s=0;s<batch->count;s++)
+for(int64_t t=0;t<end;t++)
+list[s*end+t]=oxi_llm_bucket(&model->numbers,t-batch->start-s);
+ox_tensor*out=ox_to(oxi_copied(list,OX_SHAPE(batch->count,end),OX_I32),model->device);
+oxi_free(list,bytes);
+return out;}
+static ox_tensor*oxi_llm_relative_bias(const oxi_llm_batch*batch,const oxi_llm_layer*l){
+ox_tensor*rows=ox_cast(ox_embedding(batch->buckets,l->part[OXI_LLM_RELATIVE].weight),OX_F32);
+return ox_contiguous(ox_permute(rows,OX_SHAPE(2,0,1)));}
+static bool oxi_llm_find_bias(const oxi_llm_batch*batch,const oxi_llm_layer*l,ox_tensor**out){
+const bool own=batch->buckets&&l!=batch->context->model->layers&&l->part[OXI_LLM_RELATIVE].weight;
+*out=l->window&&batch->near?batch->near:own?oxi_llm_relative_bias(batch,l):batch->bias;
+return*out|| !own;}
 /* >>llm/context/feed_forward.c */
 static ox_tensor*oxi_llm_activate(const ox_llm*model,ox_tensor*gate,ox_tensor*up,bool halves,double clamp){
-const oxi_llm_activation*activation=model->family->activation;
+const oxi_llm_activation*activation=model->numbers.activation;
 if(!up)return NULL;
 if(halves){
 const int64_t half=up->shape[up->ndim-1]/2;
@@ -14792,47 +16038,246 @@ ox_tensor*ones=ox_full_like(best,1),*zeros=ox_full_like(best,0);
 ox_tensor*open=ox_scatter(zeros,1,chosen,ox_narrow(ones,1,0,n->expert_groups_used));
 open=ox_unsqueeze(ox_gt(open,ox_number(0)),2);
 return ox_flatten(ox_where(open,grouped,ox_number(-INFINITY)),1,2);}
-static ox_tensor*oxi_llm_route(const ox_llm*model,const oxi_llm_layer*l,ox_tensor*x,ox_tensor**weights){
-const oxi_llm_numbers*n= &model->numbers;
-ox_tensor*logits=oxi_llm_product(&l->part[OXI_LLM_ROUTER],x),*scores=logits;
-if(n->router==OXI_LLM_ROUTER_SOFTMAX)scores=ox_softmax(logits,-1);
-if(n->router==OXI_LLM_ROUTER_SIGMOID)scores=ox_sigmoid(logits);
-const oxi_llm_part*own= &l->part[OXI_LLM_ROUTER_CHOICE];
-ox_tensor*bias=own->bias?own->bias:own->weight,*choice=bias?ox_add(scores,bias):scores;
-if(n->expert_groups>1)choice=oxi_llm_choose_groups(n,choice);
-ox_tensor*chosen=ox_topk(choice,n->experts_used,1,true).indices;
+static ox_tensor*oxi_llm_router_scores(const oxi_llm_numbers*n,ox_tensor*logits){
+if(n->jitter>0)return logits;
+if(n->router==OXI_LLM_ROUTER_SOFTMAX)return ox_softmax(logits,-1);
+return n->router==OXI_LLM_ROUTER_SIGMOID?ox_sigmoid(logits):logits;}
+static ox_tensor*oxi_llm_weigh(const oxi_llm_numbers*n,ox_tensor*scores,ox_tensor*chosen){
 ox_tensor*w=ox_gather(scores,1,chosen);
 if(n->router==OXI_LLM_ROUTER_LATE)w=ox_softmax(w,-1);
 if(n->routed_norm&&n->router!=OXI_LLM_ROUTER_LATE)
 w=ox_div(w,ox_clamp(ox_sum(w,OX_DIMS(1),true),6.103515625e-5,INFINITY));
-if(n->routed_scale>0)w=ox_mul_number(w,n->routed_scale);
-*weights=w;
-return ox_cast(chosen,OX_I32);}
+return n->routed_scale>0?ox_mul_number(w,n->routed_scale):w;}
+static ox_tensor*oxi_llm_weigh_sparse(const oxi_llm_numbers*n,ox_tensor*scores,ox_tensor*chosen){
+if(!scores|| !chosen)return NULL;
+ox_tensor*sizes=ox_abs(scores),*left=ox_clone(scores),*list[OXI_LLM_SPARSE_MOST];
+for(int64_t i=0;i<n->experts_used;i++){
+ox_tensor*index=ox_narrow(chosen,1,i,1),*best=ox_gather(scores,1,index);
+ox_tensor*far=ox_div(ox_sub(best,scores),ox_maximum(sizes,best));
+ox_tensor*near=ox_where(ox_gt(far,ox_number(2*n->jitter)),ox_number(-INFINITY),left);
+list[i]=ox_gather(ox_softmax(near,-1),1,index);
+left=ox_scatter(left,1,index,ox_full_like(best,-INFINITY));
+if(!list[i]|| !left)return NULL;}
+return ox_cat(list,(int)n->experts_used,1);}
+static ox_tensor*oxi_llm_route(const ox_llm*model,const oxi_llm_layer*l,ox_tensor*x,ox_tensor**scores){
+const oxi_llm_numbers*n= &model->numbers;
+*scores=oxi_llm_router_scores(n,oxi_llm_product(&l->part[OXI_LLM_ROUTER],x));
+const oxi_llm_part*own= &l->part[OXI_LLM_ROUTER_CHOICE];
+ox_tensor*bias=own->bias?own->bias:own->weight,*choice=bias?ox_add(*scores,bias): *scores;
+if(n->expert_groups>1)choice=oxi_llm_choose_groups(n,choice);
+return ox_topk(choice,n->experts_used,1,true).indices;}
 static ox_tensor*oxi_llm_product_by_expert(const oxi_llm_part*part,ox_tensor*x,ox_tensor*experts){
 ox_tensor*out=ox_linear_experts(x,part->weight,experts,part->scale==1?part->bias:NULL);
 if(part->scale==1)return out;
 out=ox_mul_number_(out,part->scale);
 return part->bias?ox_add_(out,ox_embedding(experts,part->bias)):out;}
+static ox_tensor*oxi_llm_run_experts(const ox_llm*model,const oxi_llm_part*gate,const oxi_llm_part*up,
+ const oxi_llm_part*down,bool joined,double clamp,ox_tensor*x,ox_tensor*experts){
+ox_tensor*opened=NULL;
+if(gate->weight&& !joined&& !(opened=oxi_llm_product_by_expert(gate,x,experts)))return NULL;
+ox_tensor*out=oxi_llm_product_by_expert(up,x,experts);
+out=oxi_llm_activate(model,opened,out,joined,clamp);
+return oxi_llm_product_by_expert(down,out,experts);}
+static ox_tensor*oxi_llm_sum_experts(ox_tensor*out,ox_tensor*weights){
+if(weights)out=ox_mul_(out,ox_unsqueeze(weights,2));
+return ox_sum(out,OX_DIMS(1),false);}
+static ox_tensor*oxi_llm_add_chunks(const ox_llm*model,const oxi_llm_layer*l,ox_tensor*out,
+ ox_tensor*scores,ox_tensor*chosen){
+const oxi_llm_numbers*n= &model->numbers;
+const oxi_llm_part*p=l->part;
+if(n->chunk_share>1)chosen=ox_floor_divide(chosen,ox_integer(n->chunk_share));
+ox_tensor*more=oxi_llm_run_experts(model,&p[OXI_LLM_CHUNKS_GATE],&p[OXI_LLM_CHUNKS_UP],
+ &p[OXI_LLM_CHUNKS_DOWN],false,0,out,ox_cast(chosen,OX_I32));
+more=oxi_llm_sum_experts(more,oxi_llm_weigh(n,scores,chosen));
+return ox_add_scaled_(out,more,n->chunk_scale);}
 static ox_tensor*oxi_llm_mixture(const ox_llm*model,const oxi_llm_layer*l,ox_tensor*x,ox_tensor*router_x){
 const oxi_llm_part*p=l->part;
 const bool first=oxi_llm_has_trait(model,OXI_LLM_TRAIT(ROUTED_FIRST)),
  joined=p[OXI_LLM_EXPERTS_GATE_UP].weight!=NULL;
-ox_tensor*weights=NULL,*gate=NULL,*experts=oxi_llm_route(model,l,router_x,&weights);
+ox_tensor*scores=NULL,*chosen=oxi_llm_route(model,l,router_x,&scores),
+ *weights=model->numbers.jitter>0?oxi_llm_weigh_sparse(&model->numbers,scores,chosen)
+ :oxi_llm_weigh(&model->numbers,scores,chosen),*experts=ox_cast(chosen,OX_I32);
 if(!experts|| !weights)return NULL;
 ox_tensor*in=p[OXI_LLM_EXPERTS_IN].weight?oxi_llm_product(&p[OXI_LLM_EXPERTS_IN],x):x;
 if(first)in=ox_mul(ox_unsqueeze(in,1),ox_unsqueeze(weights,2));
-if(p[OXI_LLM_EXPERTS_GATE].weight&& !joined&&
- !(gate=oxi_llm_product_by_expert(&p[OXI_LLM_EXPERTS_GATE],in,experts)))
-return NULL;
-ox_tensor*up=oxi_llm_product_by_expert(&p[joined?OXI_LLM_EXPERTS_GATE_UP:OXI_LLM_EXPERTS_UP],in,experts);
-ox_tensor*out=oxi_llm_activate(model,gate,up,joined,l->expert_clamp);
-out=oxi_llm_product_by_expert(&p[OXI_LLM_EXPERTS_DOWN],out,experts);
-if(!first)out=ox_mul_(out,ox_unsqueeze(weights,2));
-out=ox_sum(out,OX_DIMS(1),false);
+ox_tensor*out=oxi_llm_run_experts(model,&p[OXI_LLM_EXPERTS_GATE],
+ &p[joined?OXI_LLM_EXPERTS_GATE_UP:OXI_LLM_EXPERTS_UP],
+ &p[OXI_LLM_EXPERTS_DOWN],joined,l->expert_clamp,in,experts);
+out=oxi_llm_sum_experts(out,first?NULL:weights);
+if(p[OXI_LLM_CHUNKS_DOWN].weight)out=oxi_llm_add_chunks(model,l,out,scores,chosen);
 if(p[OXI_LLM_EXPERTS_OUT].weight)out=oxi_llm_product(&p[OXI_LLM_EXPERTS_OUT],out);
 if(!p[OXI_LLM_SHARED_UP].weight)return out;
 out=ox_add_(out,oxi_llm_shared_expert(model,l,x));
 return oxi_llm_has_trait(model,OXI_LLM_TRAIT(SHARED_HALF))?ox_mul_number_(out,0.5):out;}
+static ox_tensor*oxi_llm_mix_values(const ox_llm*model,const oxi_llm_layer*l,ox_tensor*x){
+const oxi_llm_numbers*n= &model->numbers;
+const oxi_llm_part*router= &l->part[OXI_LLM_VALUE_ROUTER];
+oxi_llm_part bare= *router;
+bare.bias=NULL;
+ox_tensor*scores=oxi_llm_router_scores(n,oxi_llm_product(&bare,x));
+ox_tensor*choice=router->bias?ox_add(scores,router->bias):scores;
+ox_tensor*chosen=ox_topk(choice,n->value_experts_used,1,true).indices;
+ox_tensor*out=oxi_llm_product_by_expert(&l->part[OXI_LLM_VALUE_EXPERTS],x,ox_cast(chosen,OX_I32));
+return oxi_llm_sum_experts(ox_silu_(out),oxi_llm_weigh(n,scores,chosen));}
+/* >>llm/context/attention.c */
+static ox_tensor*oxi_llm_split(ox_tensor*x,int64_t heads,int64_t size){
+return x?ox_view(x,OX_SHAPE(x->shape[0],heads,size)):NULL;}
+static ox_tensor*oxi_llm_normalize_heads(const ox_llm*model,const oxi_llm_part*part,ox_tensor*x){
+if(!x|| !part->weight)return x;
+const int64_t heads=x->shape[1],size=x->shape[2];
+if(part->weight->ndim>1||ox_numel(part->weight)==size)return oxi_llm_normalize(model,part,x);
+x=oxi_llm_normalize(model,part,ox_view(x,OX_SHAPE(x->shape[0],heads*size)));
+return oxi_llm_split(x,heads,size);}
+static ox_tensor*oxi_llm_turn(const oxi_llm_batch*batch,const oxi_llm_rope*rope,ox_tensor*heads){
+const ox_llm_context*context=batch->context;
+ox_rope_desc desc;
+if(!rope)return heads;
+memset(&desc,0,sizeof desc);
+desc.base=rope->base;
+desc.scale=rope->scale;
+desc.magnitude=rope->magnitude;
+desc.dims=(int)rope->size;
+desc.interleaved=context->model->numbers.rope==OXI_LLM_ROPE_PAIRS;
+desc.factors=rope->long_factors&&context->stretched?rope->long_factors:rope->factors;
+return ox_rope(heads,batch->positions,&desc);}
+static bool oxi_llm_has_late_norms(const ox_llm*model,const oxi_llm_layer*l,const oxi_llm_part*norm){
+if(norm->weight)return oxi_llm_has_trait(model,OXI_LLM_TRAIT(LATE_NORMS));
+return model->numbers.late_bare&&l->rope;}
+static ox_tensor*oxi_llm_place_heads(const oxi_llm_batch*batch,const oxi_llm_layer*l,
+ const oxi_llm_part*norm,ox_tensor*x){
+const ox_llm*model=batch->context->model;
+const bool late=oxi_llm_has_late_norms(model,l,norm),
+ clamped=oxi_llm_has_trait(model,OXI_LLM_TRAIT(CLAMP_NORMED));
+const double clamp=clamped?model->numbers.clamp:0;
+if(!late)x=oxi_llm_normalize_heads(model,norm,x);
+if(clamp>0)x=ox_clamp_(x,-clamp,clamp);
+x=oxi_llm_turn(batch,l->rope,ox_transpose(x,0,1));
+if(!late)return x;
+if(!norm->weight)return oxi_llm_normalize(model,norm,x);
+return ox_transpose(oxi_llm_normalize_heads(model,norm,ox_contiguous(ox_transpose(x,0,1))),0,1);}
+static int64_t oxi_llm_first_seen(const oxi_llm_batch*batch,const oxi_llm_layer*l){
+const int64_t chunk=batch->context->model->numbers.chunk;
+return chunk>0&&l->window?batch->start/chunk*chunk:0;}
+static ox_tensor*oxi_llm_remember(const oxi_llm_batch*batch,const oxi_llm_layer*l,ox_tensor*cache,
+ ox_tensor*rows){
+const int64_t first=oxi_llm_first_seen(batch,l);
+if(!ox_copy_(ox_narrow(cache,1,batch->start,batch->count),rows))return NULL;
+return ox_narrow(cache,1,first,batch->start+batch->count-first);}
+static ox_tensor*oxi_llm_attend(const oxi_llm_batch*batch,const oxi_llm_layer*l,ox_tensor*q,
+ ox_tensor*k,ox_tensor*v){
+const ox_llm*model=batch->context->model;
+const oxi_llm_numbers*n= &model->numbers;
+const bool warmer= !l->rope|| !oxi_llm_has_trait(model,OXI_LLM_TRAIT(PLAIN_WARMER));
+ox_attention_desc desc;
+memset(&desc,0,sizeof desc);
+desc.causal=n->causal;
+desc.query_start=batch->start-oxi_llm_first_seen(batch,l);
+desc.window=n->chunk|| !n->causal?0:l->window;
+desc.scale=n->attention_scale;
+desc.softcap=n->score_cap;
+if(!oxi_llm_find_bias(batch,l,&desc.mask))return NULL;
+desc.sinks=l->part[OXI_LLM_SINKS].weight;
+if(batch->temperatures&&warmer)q=ox_mul(q,batch->temperatures);
+return ox_scaled_dot_product_attention(q,k,v,&desc);}
+static ox_tensor*oxi_llm_attend_heads(const oxi_llm_batch*batch,int64_t index,ox_tensor*x,ox_tensor**gate){
+const ox_llm_context*context=batch->context;
+const ox_llm*model=context->model;
+const oxi_llm_layer*l= &model->layers[index];
+const oxi_llm_part*p=l->part;
+const int64_t queries=l->heads*l->key_size,keys=l->kv_heads*l->key_size,values=l->kv_heads*l->value_size;
+const double clamp=model->numbers.clamp;
+const bool gated=oxi_llm_has_trait(model,OXI_LLM_TRAIT(QUERY_GATED))&&p[OXI_LLM_QUERY].weight;
+ox_tensor*q,*k,*v;
+if(p[OXI_LLM_QUERY_KEY_VALUE].weight){
+ox_tensor*all=oxi_llm_product(&p[OXI_LLM_QUERY_KEY_VALUE],x);
+q=ox_unflatten(ox_narrow(all,1,0,queries),1,OX_SHAPE(l->heads,l->key_size));
+k=ox_unflatten(ox_narrow(all,1,queries,keys),1,OX_SHAPE(l->kv_heads,l->key_size));
+v=ox_unflatten(ox_narrow(all,1,queries+keys,values),1,OX_SHAPE(l->kv_heads,l->value_size));}else{
+q=gated?NULL:oxi_llm_split(oxi_llm_product(&p[OXI_LLM_QUERY],x),l->heads,l->key_size);
+k=oxi_llm_split(oxi_llm_product(&p[OXI_LLM_KEY],x),l->kv_heads,l->key_size);
+v=p[OXI_LLM_VALUE_ROUTER].weight?oxi_llm_mix_values(model,l,x):oxi_llm_product(&p[OXI_LLM_VALUE],x);
+v=oxi_llm_split(v,l->kv_heads,l->value_size);}
+if(gated){
+ox_tensor*both=ox_unflatten(oxi_llm_product(&p[OXI_LLM_QUERY],x),1,OX_SHAPE(l->heads,2*l->key_size));
+q=ox_contiguous(ox_narrow(both,2,0,l->key_size));
+*gate=ox_flatten(ox_narrow(both,2,l->key_size,l->key_size),1,2);}
+if(clamp>0){
+if(!oxi_llm_has_trait(model,OXI_LLM_TRAIT(CLAMP_NORMED))){
+q=ox_clamp_(q,-clamp,clamp);
+k=ox_clamp_(k,-clamp,clamp);}
+v=ox_clamp_(v,-clamp,clamp);}
+q=oxi_llm_place_heads(batch,l,&p[OXI_LLM_QUERY_NORM],q);
+k=oxi_llm_place_heads(batch,l,&p[OXI_LLM_KEY_NORM],k);
+k=oxi_llm_remember(batch,l,context->keys[index],k);
+v=oxi_llm_remember(batch,l,context->values[index],ox_transpose(v,0,1));
+return oxi_llm_attend(batch,l,q,k,v);}
+static ox_tensor*oxi_llm_attend_latent(const oxi_llm_batch*batch,int64_t index,ox_tensor*x){
+const ox_llm_context*context=batch->context;
+const ox_llm*model=context->model;
+const oxi_llm_numbers*n= &model->numbers;
+const oxi_llm_layer*l= &model->layers[index];
+const oxi_llm_part*p=l->part;
+const int64_t turned=model->rope.size,plain=n->latent_key-turned;
+ox_tensor*to_latent,*to_values,*parts[2],*q;
+if(p[OXI_LLM_QUERY].weight){
+q=oxi_llm_product(&p[OXI_LLM_QUERY],x);}else{
+q=oxi_llm_normalize(model,&p[OXI_LLM_QUERY_DOWN_NORM],oxi_llm_product(&p[OXI_LLM_QUERY_DOWN],x));
+q=oxi_llm_product(&p[OXI_LLM_QUERY_UP],q);}
+q=ox_transpose(oxi_llm_split(q,l->heads,n->latent_key),0,1);
+to_latent=p[OXI_LLM_LATENT_KEY].weight;
+to_values=p[OXI_LLM_LATENT_VALUE].weight;
+if(!to_latent|| !to_values)oxi_llm_split_latent(model,l,&to_latent,&to_values);
+parts[0]=oxi_llm_product_by_head(ox_narrow(q,2,0,plain),to_latent);
+parts[1]=oxi_llm_turn(batch,l->rope,ox_narrow(q,2,plain,turned));
+if(!parts[0]|| !parts[1])return NULL;
+q=ox_cat(parts,2,2);
+ox_tensor*kept=oxi_llm_product(&p[OXI_LLM_LATENT],x);
+parts[0]=oxi_llm_normalize(model,&p[OXI_LLM_LATENT_NORM],ox_contiguous(ox_narrow(kept,1,0,n->latent)));
+parts[1]=ox_narrow(kept,1,n->latent,turned);
+if(p[OXI_LLM_KEY_NORM].weight)
+parts[1]=oxi_llm_normalize(model,&p[OXI_LLM_KEY_NORM],ox_contiguous(parts[1]));
+parts[1]=oxi_llm_turn(batch,l->rope,parts[1]);
+if(!parts[0]|| !parts[1])return NULL;
+kept=oxi_llm_remember(batch,l,context->keys[index],ox_unsqueeze(ox_cat(parts,2,1),0));
+ox_tensor*mixed=oxi_llm_attend(batch,l,q,kept,ox_narrow(kept,2,0,n->latent));
+return oxi_llm_product_by_head(mixed,to_values);}
+static ox_tensor*oxi_llm_attend_source(const oxi_llm_batch*batch,int64_t index,ox_tensor*x){
+const ox_llm_context*context=batch->context;
+const oxi_llm_layer*l= &context->model->layers[index];
+ox_attention_desc desc;
+memset(&desc,0,sizeof desc);
+desc.scale=context->model->numbers.attention_scale;
+ox_tensor*q=oxi_llm_split(oxi_llm_product(&l->part[OXI_LLM_CROSS_QUERY],x),l->heads,l->key_size);
+ox_tensor*out=ox_scaled_dot_product_attention(ox_transpose(q,0,1),context->source[2*index],
+ context->source[2*index+1],&desc);
+out=ox_reshape(ox_transpose(out,0,1),OX_SHAPE(batch->count,l->heads*l->value_size));
+return oxi_llm_product(&l->part[OXI_LLM_CROSS_MERGE],out);}
+static ox_tensor*oxi_llm_open_gate(const ox_llm*model,ox_tensor*gate,ox_tensor*out,int64_t heads){
+const double ln2=0.6931471805599453;
+if(oxi_llm_has_trait(model,OXI_LLM_TRAIT(GATE_SOFTPLUS)))
+gate=ox_softplus(gate,1,20);
+else if(oxi_llm_has_trait(model,OXI_LLM_TRAIT(GATE_LOG2)))
+gate=ox_mul_number_(ox_softplus(ox_mul_number_(gate,ln2),1,20),1/ln2);
+else
+gate=ox_sigmoid_(gate);
+if(!gate|| !out)return NULL;
+if(gate->shape[1]==out->shape[1])return ox_mul_(out,gate);
+ox_tensor*split=ox_unflatten(out,1,OX_SHAPE(heads,out->shape[1]/heads));
+return ox_mul_(split,ox_unsqueeze(gate,2))?out:NULL;}
+static ox_tensor*oxi_llm_attention(const oxi_llm_batch*batch,int64_t index,ox_tensor*x){
+const ox_llm*model=batch->context->model;
+const oxi_llm_layer*l= &model->layers[index];
+const bool latent=model->numbers.latent>0;
+ox_tensor*gate=NULL,*out=latent?oxi_llm_attend_latent(batch,index,x)
+ :oxi_llm_attend_heads(batch,index,x,&gate);
+const int64_t size=latent?model->numbers.latent_value:l->value_size;
+out=ox_reshape(ox_transpose(out,0,1),OX_SHAPE(batch->count,l->heads*size));
+if(gate)out=oxi_llm_open_gate(model,gate,out,l->heads);
+if(l->part[OXI_LLM_ATTENTION_GATE].weight)
+out=oxi_llm_open_gate(model,oxi_llm_product(&l->part[OXI_LLM_ATTENTION_GATE],x),out,l->heads);
+if(l->part[OXI_LLM_MERGE_NORM].weight)out=oxi_llm_normalize(model,&l->part[OXI_LLM_MERGE_NORM],out);
+out=oxi_llm_product(&l->part[OXI_LLM_MERGE],out);
+return model->numbers.value_scale>0?ox_mul_number_(out,model->numbers.value_scale):out;}
 /* >>llm/context/recurrent.c */
 static bool oxi_llm_open_states(ox_llm_context*context){
 const size_t layers=(size_t)context->model->config.layers;
@@ -14844,7 +16289,8 @@ static void oxi_llm_drop_states(const ox_llm_context*context,oxi_llm_state*state
 for(int64_t i=0;states&&i<context->model->config.layers;i++){
 ox_release(states[i].window);
 ox_release(states[i].memory);
-states[i].window=states[i].memory=NULL;}}
+ox_release(states[i].fed);
+memset(&states[i],0,sizeof states[i]);}}
 static void oxi_llm_clear_states(ox_llm_context*context){
 oxi_llm_drop_states(context,context->states);}
 static void oxi_llm_close_states(ox_llm_context*context){
@@ -14862,7 +16308,8 @@ static void oxi_llm_settle_states(const ox_llm_context*context,bool good){
 if(!context->states)return;
 for(int64_t i=0;good&&i<context->model->config.layers;i++){
 oxi_llm_settle_state(&context->states[i].window,&context->written[i].window);
-oxi_llm_settle_state(&context->states[i].memory,&context->written[i].memory);}
+oxi_llm_settle_state(&context->states[i].memory,&context->written[i].memory);
+oxi_llm_settle_state(&context->states[i].fed,&context->written[i].fed);}
 oxi_llm_drop_states(context,context->written);}
 static ox_tensor*oxi_llm_state_or_zeros(const ox_llm*model,ox_tensor*written,ox_tensor*kept,
  ox_shape shape){
@@ -14900,10 +16347,12 @@ return part->bias?ox_add_(out,part->bias):out;}
 typedef struct oxi_llm_linear{
 ox_tensor*q,*k,*v;
 ox_tensor*decay;
-ox_tensor*rate;}oxi_llm_linear;
+ox_tensor*rate;
+ox_tensor*erase,*write;}oxi_llm_linear;
 enum{OXI_LLM_CHUNK=64,OXI_LLM_CHUNK_WIDE=16};
 static ox_tensor*oxi_llm_linear_step(const oxi_llm_linear*in,ox_tensor**memory){
 ox_tensor*m=ox_mul(*memory,ox_exp(ox_transpose(in->decay,1,2))),*u=in->v;
+if(in->erase)m=ox_addcmul_(m,ox_transpose(in->write,1,2),ox_matmul(in->erase,*memory),1);
 if(in->rate)u=ox_mul(ox_sub(in->v,ox_matmul(in->k,m)),in->rate);
 *memory=m=ox_addcmul_(m,ox_transpose(in->k,1,2),u,1);
 return ox_matmul(in->q,m);}
@@ -14928,15 +16377,37 @@ const bool done=ox_sub_(ox_narrow(u,1,t,1),ox_matmul(row,ox_narrow(u,1,0,t)))!=N
 ox_scope_end(&scope);
 if(!done)return NULL;}
 return scores?u:NULL;}
+static ox_tensor*oxi_llm_erased(const oxi_llm_linear*in,ox_tensor*left,ox_tensor*from,ox_tensor*memory){
+const int64_t count=in->k->shape[1];
+ox_tensor*z=ox_clone(ox_matmul(in->erase,memory));
+if(count==1|| !z)return z;
+const int64_t rows=count-1;
+ox_tensor*erase=ox_narrow(in->erase,1,1,rows),*behind=ox_narrow(z,1,1,rows);
+left=ox_narrow(ox_narrow(left,2,0,rows),3,0,rows);
+ox_tensor*of_z=oxi_llm_decayed_scores(erase,ox_narrow(in->write,1,0,rows),left);
+ox_tensor*of_v=oxi_llm_decayed_scores(erase,ox_narrow(in->k,1,0,rows),left);
+ox_tensor*seen=ox_matmul(ox_mul(erase,ox_narrow(from,1,0,rows)),memory);
+seen=ox_add_(seen,ox_matmul(of_v,ox_narrow(in->v,1,0,rows)));
+if(!of_z|| !ox_copy_(behind,seen))return NULL;
+for(int64_t t=1;t<count;t++){
+ox_scope scope=ox_scope_begin();
+ox_tensor*row=ox_narrow(ox_narrow(of_z,1,t-1,1),2,0,t);
+const bool done=ox_add_(ox_narrow(z,1,t,1),ox_matmul(row,ox_narrow(z,1,0,t)))!=NULL;
+ox_scope_end(&scope);
+if(!done)return NULL;}
+return z;}
 static ox_tensor*oxi_llm_linear_chunk(const oxi_llm_linear*in,ox_tensor**memory){
 const int64_t last=in->k->shape[1]-1;
 ox_tensor*left=oxi_llm_decays(in->decay),*from=ox_exp_(ox_cumsum(in->decay,1)),*u=in->v;
 if(!left|| !from)return NULL;
 if(in->rate)u=oxi_llm_delta(in,left,from,*memory);
+ox_tensor*z=in->erase?oxi_llm_erased(in,left,from,*memory):NULL;
 ox_tensor*out=ox_matmul(oxi_llm_decayed_scores(in->q,in->k,left),u);
+if(in->erase)out=ox_add_(out,ox_matmul(oxi_llm_decayed_scores(in->q,in->write,left),z));
 out=ox_add_(out,ox_matmul(ox_mul(in->q,from),*memory));
 ox_tensor*to_end=ox_transpose(ox_select(left,2,last),1,2);
 ox_tensor*kept=ox_mul(*memory,ox_transpose(ox_narrow(from,1,last,1),1,2));
+if(in->erase)kept=ox_add_(kept,ox_matmul(ox_transpose(ox_mul(in->write,to_end),1,2),z));
 *memory=ox_add_(kept,ox_matmul(ox_transpose(ox_mul(in->k,to_end),1,2),u));
 return*memory?out:NULL;}
 static ox_tensor*oxi_llm_run_linear(const oxi_llm_batch*batch,int64_t index,const oxi_llm_linear*in){
@@ -14945,10 +16416,10 @@ const oxi_llm_mixing*m= &model->numbers.mixing;
 ox_tensor*memory=oxi_llm_memory(batch,index);
 if(!memory|| !in->q|| !in->k|| !in->v|| !in->decay)return NULL;
 const int64_t most=in->decay->shape[2]==1?OXI_LLM_CHUNK:OXI_LLM_CHUNK_WIDE;
-const int64_t shape[3]={m->heads,batch->count,m->value};
+const int64_t all=in->q->shape[1],shape[3]={m->heads,all,m->value};
 ox_tensor*out=oxi_tensor_new(model->device,OX_F32,3,shape);
-for(int64_t start=0;out&&start<batch->count;start+=most){
-const int64_t count=batch->count-start<most?batch->count-start:most;
+for(int64_t start=0;out&&start<all;start+=most){
+const int64_t count=all-start<most?all-start:most;
 ox_scope scope=ox_scope_begin();
 oxi_llm_linear part;
 part.q=ox_narrow(in->q,1,start,count);
@@ -14956,6 +16427,8 @@ part.k=ox_narrow(in->k,1,start,count);
 part.v=ox_narrow(in->v,1,start,count);
 part.decay=ox_narrow(in->decay,1,start,count);
 part.rate=in->rate?ox_narrow(in->rate,1,start,count):NULL;
+part.erase=in->erase?ox_narrow(in->erase,1,start,count):NULL;
+part.write=in->erase?ox_narrow(in->write,1,start,count):NULL;
 ox_tensor*rows=count==1?oxi_llm_linear_step(&part,&memory):oxi_llm_linear_chunk(&part,&memory);
 const bool done=rows&&ox_copy_(ox_narrow(out,1,start,count),rows)&&
  oxi_llm_write_state(&batch->context->written[index].memory,memory);
@@ -14979,7 +16452,9 @@ if(!x)return NULL;
 return ox_reshape(ox_transpose(x,0,1),OX_SHAPE(x->shape[1],x->shape[0]*x->shape[2]));}
 static ox_tensor*oxi_llm_normalize_if(const ox_llm*model,const oxi_llm_part*part,ox_tensor*x){
 if(!part->weight&& !model->numbers.mixing.bare_norms)return x;
-return oxi_llm_normalize(model,part->weight?part:NULL,ox_contiguous(x));}
+const double own=model->numbers.mixing.epsilon;
+return oxi_llm_normalize_with(model,part->weight?part:NULL,ox_contiguous(x),
+ own>0?own:model->numbers.epsilon);}
 static ox_tensor*oxi_llm_scan(const oxi_llm_batch*batch,int64_t index,ox_tensor*steps,ox_tensor*x,
  ox_tensor*b,ox_tensor*c){
 const ox_llm*model=batch->context->model;
@@ -15053,7 +16528,7 @@ ox_tensor*y=oxi_llm_state_space(batch,index,oxi_llm_columns(u,0,inner),oxi_llm_c
  oxi_llm_columns(u,inner+keys,keys),steps);
 y=ox_silu_mul(oxi_llm_columns(all,0,inner),y);
 if(p[OXI_LLM_MIXER_NORM].weight){
-y=oxi_llm_normalize(model,NULL,ox_unflatten(y,1,OX_SHAPE(m->groups,inner/m->groups)));
+y=oxi_llm_normalize(model,NULL,ox_unflatten(y,1,OX_SHAPE(m->norm_groups,inner/m->norm_groups)));
 y=ox_mul_(ox_flatten(y,1,2),ox_reshape(p[OXI_LLM_MIXER_NORM].weight,OX_SHAPE(inner)));}
 return oxi_llm_product(&p[OXI_LLM_MIXER_OUT],y);}
 static ox_tensor*oxi_llm_plamo2(const oxi_llm_batch*batch,int64_t index,ox_tensor*x){
@@ -15185,19 +16660,149 @@ ox_tensor*y=oxi_llm_join_heads(oxi_llm_run_linear(batch,index,&in));
 y=oxi_llm_normalize(model,&p[OXI_LLM_MERGE_NORM],y);
 y=ox_mul_(y,ox_sigmoid_(oxi_llm_product(&p[OXI_LLM_ATTENTION_GATE],x)));
 return oxi_llm_product(&p[OXI_LLM_MERGE],y);}
+/* >>llm/context/rwkv.c */
+static ox_tensor*oxi_llm_rows_before(const oxi_llm_batch*batch,ox_tensor*kept,ox_tensor**written,
+ ox_tensor*x){
+if(!x)return NULL;
+const int64_t count=x->shape[0];
+ox_tensor*list[2];
+list[0]=oxi_llm_state_or_zeros(batch->context->model,*written,kept,OX_SHAPE(1,x->shape[1]));
+list[1]=ox_narrow(x,0,0,count-1);
+if(!list[0])return NULL;
+ox_tensor*before=count>1?ox_cat(list,2,0):ox_clone(list[0]);
+return oxi_llm_write_state(written,ox_clone(ox_narrow(x,0,count-1,1)))?before:NULL;}
+static ox_tensor*oxi_llm_shifted(ox_tensor*x,ox_tensor*difference,ox_tensor*share){
+return ox_add_(ox_mul(difference,share),x);}
+static ox_tensor*oxi_llm_shift_all(const ox_llm*model,const oxi_llm_layer*l,ox_tensor*x,
+ ox_tensor*difference){
+const oxi_llm_mixing*m= &model->numbers.mixing;
+const oxi_llm_part*p=l->part;
+ox_tensor*shares=ox_unsqueeze(p[OXI_LLM_SHIFT].weight,1);
+if(p[OXI_LLM_SHIFT_DOWN].weight){
+ox_tensor*made=oxi_llm_shifted(x,difference,p[OXI_LLM_SHIFT_FIRST].weight);
+made=ox_tanh_(oxi_llm_product(&p[OXI_LLM_SHIFT_DOWN],made));
+made=oxi_llm_by_head(made,m->shifts,m->rank);
+shares=ox_add(oxi_llm_product_by_head(made,p[OXI_LLM_SHIFT_UP].weight),shares);}
+return oxi_llm_shifted(x,difference,shares);}
+static ox_tensor*oxi_llm_adapted(const oxi_llm_part*p,oxi_llm_layer_role base,oxi_llm_layer_role first,
+ oxi_llm_layer_role second,bool curved,ox_tensor*x){
+x=oxi_llm_product(&p[first],x);
+if(curved)x=ox_tanh_(x);
+return ox_add_(oxi_llm_product(&p[second],x),p[base].weight);}
+static ox_tensor*oxi_llm_head_norms(const oxi_llm_part*norm,ox_tensor*y){
+if(norm->weight)y=ox_layer_norm(y,1,NULL,NULL,64e-5);
+y=oxi_llm_join_heads(y);
+if(norm->weight)y=ox_mul_(y,ox_flatten(norm->weight,0,-1));
+return norm->bias?ox_add_(y,norm->bias):y;}
+static ox_tensor*oxi_llm_bonus(const oxi_llm_mixing*m,const oxi_llm_part*part,ox_tensor*q,ox_tensor*k,
+ ox_tensor*v){
+ox_tensor*weight=ox_reshape(part->weight,OX_SHAPE(m->heads,1,m->key));
+return ox_mul(v,ox_sum(ox_mul_(ox_mul(q,k),weight),OX_DIMS(2),true));}
+static ox_tensor*oxi_llm_with_zeros(ox_tensor*t,bool front){
+if(!t)return NULL;
+const int64_t shape[3]={t->shape[0],1,t->shape[2]};
+ox_tensor*zeros=oxi_tensor_new(ox_device_of(t),OX_F32,3,shape),*list[2];
+if(!zeros|| !ox_zero_(zeros))return NULL;
+list[0]=front?zeros:t;
+list[1]=front?t:zeros;
+return ox_cat(list,2,1);}
+static ox_tensor*oxi_llm_rwkv6(const oxi_llm_batch*batch,int64_t index,ox_tensor*x){
+const ox_llm_context*context=batch->context;
+const ox_llm*model=context->model;
+const oxi_llm_mixing*m= &model->numbers.mixing;
+const oxi_llm_layer*l= &model->layers[index];
+const oxi_llm_part*p=l->part;
+const bool late=p[OXI_LLM_MIXER_BONUS].weight!=NULL;
+ox_tensor*before=
+ oxi_llm_rows_before(batch,context->states[index].window,&context->written[index].window,x);
+ox_tensor*all=before?oxi_llm_shift_all(model,l,x,ox_sub(before,x)):NULL;
+if(!all)return NULL;
+oxi_llm_linear in;
+memset(&in,0,sizeof in);
+ox_tensor*decay=oxi_llm_adapted(p,OXI_LLM_MIXER_DECAY,OXI_LLM_DECAY_DOWN,OXI_LLM_DECAY_UP,true,
+ ox_select(all,0,0));
+decay=ox_neg_(ox_exp_(decay));
+in.decay=oxi_llm_by_head(decay,m->heads,m->key);
+in.k=oxi_llm_by_head(oxi_llm_product(&p[OXI_LLM_KEY],ox_select(all,0,1)),m->groups,m->key);
+in.v=oxi_llm_by_head(oxi_llm_product(&p[OXI_LLM_VALUE],ox_select(all,0,2)),m->groups,m->value);
+in.q=oxi_llm_by_head(oxi_llm_product(&p[OXI_LLM_QUERY],ox_select(all,0,3)),m->heads,m->key);
+in.k=oxi_llm_share_groups(in.k,m->heads,true);
+in.v=oxi_llm_share_groups(in.v,m->heads,true);
+ox_tensor*gate=oxi_llm_product(&p[OXI_LLM_MIXER_GATE],ox_select(all,0,4)),*own=NULL;
+if(late){
+own=oxi_llm_bonus(m,&p[OXI_LLM_MIXER_BONUS],in.q,in.k,in.v);
+in.q=oxi_llm_with_zeros(in.q,false);
+in.k=oxi_llm_with_zeros(in.k,true);
+in.v=oxi_llm_with_zeros(in.v,true);
+in.decay=oxi_llm_with_zeros(in.decay,true);}else{
+in.k=ox_sub(in.k,ox_mul(in.k,ox_exp(in.decay)));
+in.q=ox_mul_number(in.q,1/sqrt((double)m->key));}
+ox_tensor*y=oxi_llm_run_linear(batch,index,&in);
+if(late)y=ox_add(ox_narrow(y,1,0,batch->count),own);
+y=oxi_llm_head_norms(&p[OXI_LLM_MIXER_NORM],y);
+y=late?ox_silu_mul(gate,y):ox_mul_(y,ox_sigmoid_(gate));
+return oxi_llm_product(&p[OXI_LLM_MIXER_OUT],y);}
+static ox_tensor*oxi_llm_share_values(const oxi_llm_batch*batch,int64_t index,ox_tensor*x,ox_tensor*v){
+const oxi_llm_part*p=batch->context->model->layers[index].part;
+if(index==0)return ox_copy_(batch->values,v)?v:NULL;
+ox_tensor*shares=
+ oxi_llm_adapted(p,OXI_LLM_VALUE_SHARE,OXI_LLM_VALUE_SHARE_DOWN,OXI_LLM_VALUE_SHARE_UP,false,x);
+return ox_addcmul_(v,ox_sub(batch->values,v),ox_sigmoid_(shares),1);}
+static ox_tensor*oxi_llm_rwkv7(const oxi_llm_batch*batch,int64_t index,ox_tensor*x){
+const ox_llm_context*context=batch->context;
+const ox_llm*model=context->model;
+const oxi_llm_mixing*m= &model->numbers.mixing;
+const oxi_llm_layer*l= &model->layers[index];
+const oxi_llm_part*p=l->part;
+const bool gated=p[OXI_LLM_MIXER_GATE].weight!=NULL;
+ox_tensor*before=
+ oxi_llm_rows_before(batch,context->states[index].window,&context->written[index].window,x);
+ox_tensor*all=before?oxi_llm_shift_all(model,l,x,ox_sub(before,x)):NULL;
+if(!all)return NULL;
+oxi_llm_linear in;
+memset(&in,0,sizeof in);
+ox_tensor*decay=oxi_llm_adapted(p,OXI_LLM_MIXER_DECAY,OXI_LLM_DECAY_DOWN,OXI_LLM_DECAY_UP,true,
+ ox_select(all,0,1));
+decay=ox_mul_number_(ox_sigmoid_(decay),-exp(-0.5));
+ox_tensor*rate=ox_sigmoid_(
+ oxi_llm_adapted(p,OXI_LLM_RATE,OXI_LLM_RATE_DOWN,OXI_LLM_RATE_UP,false,ox_select(all,0,4)));
+ox_tensor*q=oxi_llm_product(&p[OXI_LLM_QUERY],ox_select(all,0,0));
+ox_tensor*k=oxi_llm_product(&p[OXI_LLM_KEY],ox_select(all,0,2));
+ox_tensor*v=oxi_llm_product(&p[OXI_LLM_VALUE],ox_select(all,0,3));
+v=oxi_llm_share_values(batch,index,ox_select(all,0,3),v);
+ox_tensor*erased=oxi_llm_by_head(ox_mul(k,p[OXI_LLM_KEY_ERASED].weight),m->heads,m->key);
+erased=oxi_llm_of_length(erased,1,1e-24);
+ox_tensor*rated=ox_mul(k,p[OXI_LLM_KEY_RATED].weight);
+k=ox_add_(k,ox_sub_(ox_mul(rated,rate),rated));
+in.q=oxi_llm_by_head(q,m->heads,m->key);
+in.k=oxi_llm_by_head(k,m->heads,m->key);
+in.v=oxi_llm_by_head(v,m->heads,m->value);
+in.decay=oxi_llm_by_head(decay,m->heads,m->key);
+in.erase=ox_neg(erased);
+in.write=ox_mul(erased,oxi_llm_by_head(rate,m->heads,m->key));
+if(!in.erase|| !in.write)return NULL;
+ox_tensor*y=oxi_llm_head_norms(&p[OXI_LLM_MIXER_NORM],oxi_llm_run_linear(batch,index,&in));
+y=ox_add_(y,oxi_llm_join_heads(oxi_llm_bonus(m,&p[OXI_LLM_MIXER_BONUS],in.q,in.k,in.v)));
+if(gated){
+ox_tensor*gate=ox_sigmoid_(oxi_llm_product(&p[OXI_LLM_MIXER_GATE],ox_select(all,0,5)));
+y=ox_mul_(y,oxi_llm_product(&p[OXI_LLM_MIXER_GATE_UP],gate));}
+return oxi_llm_product(&p[OXI_LLM_MIXER_OUT],y);}
+static ox_tensor*oxi_llm_shifted_feed_forward(const oxi_llm_batch*batch,int64_t index,ox_tensor*x){
+const ox_llm_context*context=batch->context;
+const oxi_llm_layer*l= &context->model->layers[index];
+const oxi_llm_part*p=l->part;
+ox_tensor*before=oxi_llm_rows_before(batch,context->states[index].fed,&context->written[index].fed,x);
+ox_tensor*difference=before?ox_sub(before,x):NULL;
+ox_tensor*in=oxi_llm_shifted(x,difference,p[OXI_LLM_FEED_SHIFT].weight);
+ox_tensor*out=in?oxi_llm_feed_forward(context->model,l,in):NULL;
+if(!p[OXI_LLM_FEED_GATE].weight|| !p[OXI_LLM_FEED_SHIFT_GATE].weight)return out;
+in=oxi_llm_shifted(x,difference,p[OXI_LLM_FEED_SHIFT_GATE].weight);
+return ox_mul_(out,ox_sigmoid_(oxi_llm_product(&p[OXI_LLM_FEED_GATE],in)));}
 static ox_tensor*(*const oxi_llm_mixers[OXI_LLM_MIXES_COUNT])(const oxi_llm_batch*batch,int64_t index,
  ox_tensor*x)={
-NULL,oxi_llm_mamba,oxi_llm_mamba2,oxi_llm_plamo2,oxi_llm_short_conv,oxi_llm_delta_net,
- oxi_llm_kda,oxi_llm_lightning};
+NULL,oxi_llm_mamba,oxi_llm_mamba2,oxi_llm_plamo2,oxi_llm_short_conv,
+ oxi_llm_rwkv6,oxi_llm_rwkv7,oxi_llm_delta_net,oxi_llm_kda,oxi_llm_lightning};
 /* >>llm/context/forward.c */
-static ox_tensor*oxi_llm_scaled(ox_tensor*x,double scale){
-return scale>0&&scale!=1?ox_mul_number_(x,scale):x;}
-static ox_tensor*oxi_llm_normalize_row(const ox_llm*model,const oxi_llm_part*part,ox_tensor*x){
-const int64_t groups=model->numbers.norm_groups,width=model->config.width;
-if(groups<2)return oxi_llm_normalize(model,part,x);
-x=oxi_llm_normalize(model,NULL,ox_unflatten(x,1,OX_SHAPE(groups,width/groups)));
-x=ox_flatten(x,1,2);
-return part->weight?ox_mul_(x,part->weight):x;}
 static ox_tensor*oxi_llm_normalize_before(const ox_llm*model,const oxi_llm_layer*l,
  oxi_llm_layer_role role,ox_tensor*x){
 const bool bare=oxi_llm_has_trait(model,OXI_LLM_TRAIT(BARE_NORMS));
@@ -15207,8 +16812,12 @@ static ox_tensor*oxi_llm_normalize_behind(const ox_llm*model,const oxi_llm_layer
 const bool own=oxi_llm_has_trait(model,OXI_LLM_TRAIT(POST_EPSILON));
 if(!l->part[role].weight)return x;
 return oxi_llm_normalize_with(model,&l->part[role],x,own?1e-8:model->numbers.epsilon);}
-static ox_tensor*oxi_llm_second_half(const ox_llm*model,const oxi_llm_layer*l,ox_tensor*normal,
+static ox_tensor*oxi_llm_second_half(const oxi_llm_batch*batch,int64_t index,ox_tensor*normal,
  ox_tensor*start,ox_tensor*early){
+const ox_llm*model=batch->context->model;
+const oxi_llm_layer*l= &model->layers[index];
+if(l->mixer&&l->part[OXI_LLM_FEED_SHIFT].weight)
+return oxi_llm_shifted_feed_forward(batch,index,normal);
 if(!l->part[OXI_LLM_ROUTER].weight)return oxi_llm_feed_forward(model,l,normal);
 ox_tensor*out=early?early:oxi_llm_mixture(model,l,normal,start?start:normal);
 if(!l->part[OXI_LLM_UP].weight|| !oxi_llm_has_trait(model,OXI_LLM_TRAIT(DENSE_BESIDE)))return out;
@@ -15244,14 +16853,19 @@ attended=oxi_llm_first_half(batch,index,normal);
 attended=oxi_llm_normalize_behind(model,l,OXI_LLM_ATTENTION_POST_NORM,attended);
 if(!parallel)x=oxi_llm_join(model,x,normal,attended);
 if(sum)x=oxi_llm_normalize(model,&p[OXI_LLM_ATTENTION_SUM_NORM],x);}
+if(model->encoder){
+normal=oxi_llm_normalize(model,&p[OXI_LLM_CROSS_NORM],x);
+x=oxi_llm_join(model,x,normal,oxi_llm_attend_source(batch,index,normal));}
 if(l->feeds){
 if(!parallel||p[OXI_LLM_HIDDEN_NORM].weight)
 normal=oxi_llm_normalize_before(model,l,OXI_LLM_HIDDEN_NORM,x);
-ox_tensor*out=oxi_llm_second_half(model,l,normal,start,early);
+ox_tensor*out=oxi_llm_second_half(batch,index,normal,start,early);
 out=oxi_llm_normalize_behind(model,l,OXI_LLM_HIDDEN_POST_NORM,out);
 if(parallel)x=oxi_llm_join(model,x,normal,attended);
 x=oxi_llm_join(model,x,normal,out);}
 if(sum)x=oxi_llm_normalize(model,&p[OXI_LLM_LAYER_SUM_NORM],x);
+if(batch->embedded)x=ox_add_(x,ox_mul(batch->embedded,p[OXI_LLM_EMBEDDING_SHARE].weight));
+if(n->halved>0&&(index+1)%n->halved==0)x=ox_mul_number_(x,0.5);
 const bool done=x&&(x==place||ox_copy_(place,x));
 ox_scope_end(&scope);
 return done;}
@@ -15268,20 +16882,40 @@ return model->part[OXI_LLM_EMBEDDING_NORM].weight
  ?oxi_llm_normalize(model,&model->part[OXI_LLM_EMBEDDING_NORM],x):x;}
 static ox_tensor*oxi_llm_hidden(const ox_llm*model,ox_tensor*x){
 const oxi_llm_part*norm= &model->part[OXI_LLM_OUTPUT_NORM];
-const bool bare=oxi_llm_has_trait(model,OXI_LLM_TRAIT(BARE_NORMS));
+const bool bare=oxi_llm_has_trait(model,OXI_LLM_TRAIT(BARE_NORMS))&&model->numbers.stack==0;
 return norm->weight||bare?oxi_llm_normalize_row(model,norm,x):x;}
 static ox_tensor*oxi_llm_logits(const ox_llm*model,ox_tensor*x){
 const oxi_llm_numbers*n= &model->numbers;
 x=oxi_llm_scaled(oxi_llm_product(&model->part[OXI_LLM_OUTPUT],x),n->logit_scale);
 if(n->logit_cap>0)x=ox_mul_number_(ox_tanh_(ox_mul_number_(x,1/n->logit_cap)),n->logit_cap);
 return x;}
+static bool oxi_llm_run_layers(const oxi_llm_batch*batch,int64_t first,int64_t count,ox_tensor*x){
+for(int64_t i=first;i<first+count;i++)
+if(!oxi_llm_run_layer(batch,i,x))return false;
+return true;}
+static bool oxi_llm_run_cycles(const oxi_llm_batch*batch,ox_tensor*x){
+const ox_llm*model=batch->context->model;
+const oxi_llm_numbers*n= &model->numbers;
+ox_tensor*low=ox_zeros_like(x),*both=ox_empty_like(x);
+if(!ox_add_(low,model->part[OXI_LLM_LOW_START].weight))return false;
+for(int64_t i=0;i<model->config.layers;i+=n->stack){
+const bool high=i/n->stack%(n->low_passes+1)==n->low_passes;
+ox_scope scope=ox_scope_begin();
+const bool done=ox_copy_(both,x)&&ox_add_(both,low)&&oxi_llm_run_layers(batch,i,n->stack,both)&&
+ ox_copy_(high?x:low,oxi_llm_normalize(model,NULL,both));
+ox_scope_end(&scope);
+if(!done)return false;}
+return true;}
 static ox_tensor*oxi_llm_forward(const oxi_llm_batch*batch,ox_tensor*ids,int64_t rows){
 const ox_llm*model=batch->context->model;
+oxi_llm_batch with= *batch;
 ox_tensor*x=oxi_llm_embed(batch,ids);
-for(int64_t i=0;x&&i<model->config.layers;i++)
-if(!oxi_llm_run_layer(batch,i,x))return NULL;
-if(!x||rows==0)return x;
-return oxi_llm_hidden(model,ox_narrow(x,0,x->shape[0]-rows,rows));}
+if(x&&model->layers[0].part[OXI_LLM_EMBEDDING_SHARE].weight&& !(with.embedded=ox_clone(x)))
+return NULL;
+if(!x|| !(model->numbers.stack>0?oxi_llm_run_cycles(&with,x)
+ :oxi_llm_run_layers(&with,0,model->config.layers,x)))
+return NULL;
+return rows?oxi_llm_hidden(model,ox_narrow(x,0,x->shape[0]-rows,rows)):x;}
 /* >>llm/context/context.c */
 OX_API ox_llm_context*ox_llm_context_open(ox_llm*model,const ox_llm_context_desc*desc){
 ox_llm_context_desc zero;
@@ -15314,15 +16948,22 @@ if(!model->numbers.causal)context->batch=context->capacity;
 context->pending= -1;
 context->dtype=cache;
 if(ox_device_of(model->part[OXI_LLM_EMBEDDING].weight)!=model->device||model->numbers.alibi>0||
- model->numbers.temperature>0||model->numbers.chunk>0||model->numbers.mixing.kind)
+ model->numbers.temperature>0||model->numbers.chunk>0||model->numbers.mixing.kind||
+ model->numbers.buckets>0)
 context->not_ahead=OXI_LLM_TRIES;
 (void)oxi_atomic_add(&model->references,1);
 context->keys=(ox_tensor**)oxi_calloc((size_t)model->config.layers,sizeof*context->keys);
 context->values=(ox_tensor**)oxi_calloc((size_t)model->config.layers,sizeof*context->values);
-if(!context->keys|| !context->values|| !oxi_llm_open_states(context)){
+if(model->encoder)context->encoder=ox_llm_context_open(model->encoder,desc);
+if(!context->keys|| !context->values|| !oxi_llm_open_states(context)||
+ (model->encoder&& !context->encoder)){
 ox_llm_context_close(context);
 return NULL;}
 return context;}
+static void oxi_llm_drop_source(const ox_llm_context*context,ox_tensor**source){
+const size_t count=2*(size_t)context->model->config.layers;
+for(size_t i=0;source&&i<count;i++)ox_release(source[i]);
+oxi_free(source,source?count*sizeof*source:0);}
 OX_API void ox_llm_context_close(ox_llm_context*context){
 if(!context)return;
 const size_t layers=(size_t)context->model->config.layers;
@@ -15330,6 +16971,8 @@ for(size_t i=0;i<layers;i++){
 if(context->keys)ox_release(context->keys[i]);
 if(context->values)ox_release(context->values[i]);}
 oxi_llm_close_states(context);
+oxi_llm_drop_source(context,context->source);
+ox_llm_context_close(context->encoder);
 ox_release(context->next);
 oxi_free(context->history,context->history?(size_t)context->capacity*sizeof*context->history:0);
 oxi_free(context->keys,layers*sizeof*context->keys);
@@ -15381,30 +17024,6 @@ status=oxi_llm_grow(context,&context->keys[i],l->kv_heads,l->key_size,positions)
 if(!status&& !model->numbers.latent)
 status=oxi_llm_grow(context,&context->values[i],l->kv_heads,l->value_size,positions);}
 return status;}
-static ox_tensor*oxi_llm_offsets(const oxi_llm_batch*batch){
-const double start=(double)batch->start,end=start+(double)batch->count;
-ox_tensor*keys=oxi_arange(0,end,1,OX_I64,ox_cpu());
-if(batch->context->model->numbers.causal)return ox_sub(keys,ox_number(end-1));
-return ox_sub(keys,ox_unsqueeze(oxi_arange(start,end,1,OX_I64,ox_cpu()),1));}
-static ox_tensor*oxi_llm_distances(const oxi_llm_batch*batch){
-const ox_llm*model=batch->context->model;
-const double most=model->numbers.alibi;
-const int64_t heads=model->config.heads;
-int64_t power=1;
-while(2*power<=heads)power*=2;
-float*slopes=(float*)oxi_alloc((size_t)heads*sizeof*slopes);
-for(int64_t h=0;slopes&&h<heads;h++)
-slopes[h]=(float)-exp2(h<power? -most*(double)(h+1)/(double)power
- : -most*(double)(2*(h-power)+1)/(double)(2*power));
-ox_tensor*t=slopes?oxi_copied(slopes,OX_SHAPE(heads,1,1),OX_F32):NULL;
-oxi_free(slopes,slopes?(size_t)heads*sizeof*slopes:0);
-return ox_to(ox_mul(t,ox_abs(ox_cast(oxi_llm_offsets(batch),OX_F32))),model->device);}
-static ox_tensor*oxi_llm_nearness(const oxi_llm_batch*batch){
-const ox_llm*model=batch->context->model;
-int64_t window=0;
-for(int64_t i=0;i<model->config.layers&& !window;i++)window=model->layers[i].window;
-ox_tensor*far=ox_abs(oxi_llm_offsets(batch));
-return ox_to(ox_le(far,ox_integer(window/2)),model->device);}
 static ox_tensor*oxi_llm_temperatures(const oxi_llm_batch*batch){
 const ox_llm*model=batch->context->model;
 const oxi_llm_numbers*n= &model->numbers;
@@ -15427,8 +17046,14 @@ if(batch->context->types){
 batch->types=oxi_copied(batch->context->types+batch->start,OX_SHAPE(batch->count),OX_I32);
 batch->types=ox_to(batch->types,model->device);
 if(!batch->types)return oxi_llm_error();}
-if(n->alibi>0&& !(batch->alibi=oxi_llm_distances(batch)))return oxi_llm_error();
+if(n->alibi>0&& !(batch->bias=oxi_llm_distances(batch)))return oxi_llm_error();
+if(n->buckets>0&& !(batch->buckets=oxi_llm_buckets(batch)))return oxi_llm_error();
+if(n->buckets>0&& !(batch->bias=oxi_llm_relative_bias(batch,&model->layers[0])))
+return oxi_llm_error();
 if(!n->causal&&n->windows&& !(batch->near=oxi_llm_nearness(batch)))return oxi_llm_error();
+const int64_t shape[2]={batch->count,n->mixing.inner};
+if(n->mixing.kind==OXI_LLM_MIXES_RWKV7&& !(batch->values=oxi_tensor_new(model->device,OX_F32,2,shape)))
+return oxi_llm_error();
 if(n->temperature>0&& !(batch->temperatures=oxi_llm_temperatures(batch)))return oxi_llm_error();
 return OX_OK;}
 static ox_status oxi_llm_run_batch(oxi_llm_batch*batch,const int32_t*tokens,int64_t rows,bool logits,
@@ -15502,6 +17127,8 @@ context->length+=count;
 context->pending= -1;
 return OX_OK;}
 static ox_status oxi_llm_check_decoder(const ox_llm_context*context){
+if(context&&context->encoder&& !context->source)
+return oxi_fail(OX_ERR_ARG,"llm: nothing to decode from: ox_llm_encode comes first");
 if(!context|| !oxi_llm_has_trait(context->model,OXI_LLM_TRAIT(ENCODER)))return OX_OK;
 return oxi_fail(OX_ERR_UNSUPPORTED,
  "llm: a model of the architecture %s has no logits: ox_llm_embed gives what ""it makes of a text",
@@ -15605,6 +17232,7 @@ if(!context)return oxi_fail_missing("llm: the context");
 if(!out)return oxi_fail_missing("llm: the place for the embedding");
 if(desc->pooling<OX_LLM_POOLING_MODEL||desc->pooling>=OX_LLM_POOLING_COUNT)
 return oxi_fail(OX_ERR_ARG,"llm: there is no pooling %d",(int)desc->pooling);
+if(context->encoder)return ox_llm_embed(context->encoder,tokens,count,desc,out);
 const int64_t width=context->model->config.width;
 const ox_llm_pooling pooling=oxi_llm_pooling_of(context->model,desc->pooling);
 size_t bytes=0;
@@ -15620,6 +17248,53 @@ if(!status)oxi_llm_pool(pooling,count,width,rows,out);
 if(!status&&desc->normalize)oxi_llm_to_length_one(width,out);
 oxi_free(rows,bytes);
 return status;}
+/* >>llm/context/encode.c */
+static ox_tensor*oxi_llm_source_heads(const ox_llm_context*context,const oxi_llm_part*part,
+ ox_tensor*rows,int64_t heads,int64_t size){
+const int64_t shape[3]={heads,rows->shape[0],size};
+ox_tensor*out=oxi_tensor_new(context->model->device,context->dtype,3,shape);
+ox_tensor*made=ox_transpose(oxi_llm_split(oxi_llm_product(part,rows),heads,size),0,1);
+return made&&out?ox_copy_(out,made):NULL;}
+static bool oxi_llm_make_source(const ox_llm_context*context,ox_tensor*rows,ox_tensor**source){
+const ox_llm*model=context->model;
+bool done=rows!=NULL;
+for(int64_t i=0;done&&i<model->config.layers;i++){
+const oxi_llm_layer*l= &model->layers[i];
+ox_scope scope=ox_scope_begin();
+source[2*i]=ox_retain(
+ oxi_llm_source_heads(context,&l->part[OXI_LLM_CROSS_KEY],rows,l->kv_heads,l->key_size));
+source[2*i+1]=ox_retain(
+ oxi_llm_source_heads(context,&l->part[OXI_LLM_CROSS_VALUE],rows,l->kv_heads,l->value_size));
+done=source[2*i]&&source[2*i+1];
+ox_scope_end(&scope);}
+return done;}
+OX_API ox_status ox_llm_encode(ox_llm_context*context,const int32_t*tokens,int64_t count){
+if(!context)return oxi_fail_missing("llm: the context");
+if(!context->encoder)
+return oxi_fail(OX_ERR_UNSUPPORTED,"llm: a model of the architecture %s has no encoder before its decoder",
+ context->model->config.architecture);
+ox_llm_embed_desc desc;
+memset(&desc,0,sizeof desc);
+desc.pooling=OX_LLM_POOLING_NONE;
+const int64_t width=context->model->config.width,layers=context->model->config.layers;
+size_t bytes=0;
+if(count<1|| !oxi_mul_size((size_t)count,(size_t)width*sizeof(float),&bytes))
+return oxi_fail(OX_ERR_ARG,"llm: %lld tokens to encode",(long long)count);
+float*rows=(float*)oxi_alloc(bytes);
+ox_tensor**source=(ox_tensor**)oxi_calloc(2*(size_t)layers,sizeof*source);
+ox_status status=rows&&source?ox_llm_embed(context->encoder,tokens,count,&desc,rows):OX_ERR_NOMEM;
+ox_scope scope=ox_scope_begin();
+if(!status){
+ox_tensor*t=ox_to(oxi_copied(rows,OX_SHAPE(count,width),OX_F32),context->model->device);
+if(!oxi_llm_make_source(context,t,source))status=oxi_llm_error();}
+ox_scope_end(&scope);
+oxi_free(rows,rows?bytes:0);
+if(status){
+oxi_llm_drop_source(context,source);
+return status;}
+oxi_llm_drop_source(context,context->source);
+context->source=source;
+return ox_llm_rewind(context,0);}
 /* >>llm/chat/chat.h */
 #ifndef OX_LLM_CHAT_CHAT_H
 #define OX_LLM_CHAT_CHAT_H
@@ -15721,8 +17396,8 @@ static bool oxi_reply_call_json(ox_llm_reply*r,bool*done);
 static bool oxi_reply_call_block(ox_llm_reply*r,const char*text,size_t length);
 #endif
 /* >>llm/chat/formats.c */
-#define OXI_REPLY_THINKS(open,close) \
-{OXI_REPLY_START,open,OXI_REPLY_THINK,0},{OXI_REPLY_START,close,OXI_REPLY_START,0},{ \
+#define OXI_REPLY_THINKS(open,close)\
+{OXI_REPLY_START,open,OXI_REPLY_THINK,0},{OXI_REPLY_START,close,OXI_REPLY_START,0},{\
 OXI_REPLY_THINK,close,OXI_REPLY_START,0}
 #define OXI_REPLY_END \
 {0,NULL,0,0}
@@ -16961,11 +18636,26 @@ int32_t*prompt;
 int64_t prompt_room;
 float*logits;
 ox_llm_sampler*sampler;}oxi_generation;
+static ox_status oxi_generate_encode(oxi_generation*g,const char*prompt){
+ox_tokenizer_encode_desc encode;
+encode.bare=false;
+encode.parse_special=g->desc->parse_special;
+const int64_t count=ox_tokenizer_encode(g->tokenizer,prompt,-1,&encode,NULL,0);
+if(count<0)return oxi_llm_error();
+g->prompt=(int32_t*)oxi_alloc((size_t)(count+1)*sizeof*g->prompt);
+if(!g->prompt)return OX_ERR_NOMEM;
+g->prompt_room=count+1;
+ox_status status=ox_tokenizer_encode(g->tokenizer,prompt,-1,&encode,g->prompt,count)<0?oxi_llm_error()
+ :ox_llm_encode(g->context,g->prompt,count);
+g->prompt[0]=g->context->model->config.start_token;
+g->result.prompt_tokens=1;
+return status;}
 static ox_status oxi_generate_prepare(oxi_generation*g,const char*prompt){
 ox_tokenizer_encode_desc encode;
+const char*text=prompt?prompt:"";
+if(g->context->encoder&& *text)return oxi_generate_encode(g,text);
 encode.bare=true;
 encode.parse_special=g->desc->parse_special;
-const char*text=prompt?prompt:"";
 const int64_t own=ox_tokenizer_encode(g->tokenizer,text,-1,&encode,NULL,0);
 if(own<0)return oxi_llm_error();
 int32_t before=g->context->pending;
@@ -17117,7 +18807,7 @@ oxi_free(keys,bytes);
 int64_t given=ox_file_meta_int(desc->like,"general.alignment",32);
 for(int64_t i=0;i<count&&status==OX_OK;i++){
 const ox_gguf_pair*pair= &desc->pairs[i];
-if(!oxi_is_utf8(pair->key)|| !oxi_gguf_is_value(pair,0))
+if(!oxi_utf8_is_valid(pair->key,strlen(pair->key))|| !oxi_gguf_is_value(pair,0))
 status=oxi_fail(OX_ERR_ARG,"gguf_writer_open: key %s: not UTF-8, or its value not of its type",
  OXI_QUOTE(pair->key));
 else if(strcmp(pair->key,"general.alignment")==0)
@@ -17140,7 +18830,7 @@ entry->name=NULL;
 status=oxi_check_shape("gguf_writer_open",entry->dtype,entry->ndim,entry->shape,&bytes);
 if(status!=OX_OK)break;
 entry->bytes=(int64_t)bytes;
-if(strlen(names[i])>OXI_GGUF_NAME_READ|| !oxi_is_utf8(names[i]))
+if(strlen(names[i])>OXI_GGUF_NAME_READ|| !oxi_utf8_is_valid(names[i],strlen(names[i])))
 status=oxi_fail(OX_ERR_ARG,"gguf_writer_open: name %s is not UTF-8, or has more than %d bytes",
  OXI_QUOTE(names[i]),OXI_GGUF_NAME_READ);
 else if(oxi_info(entry->dtype)->gguf_id<0)
@@ -17781,30 +19471,30 @@ OX_API ox_tensor*ox_llm_quantize_tensor(ox_tensor*x,ox_dtype dtype,const float*i
 if(oxi_quantize_check(x,dtype,importance,matrices)!=OX_OK)return NULL;
 return oxi_quantize_tensor(x,dtype,importance,matrices);}
 /* >>llm/quantize/mixes.c */
-#define OXI_MIX_LIST(X) \
-X(Q4_0,2,OX_Q4_0) \
-X(Q4_1,3,OX_Q4_1) \
-X(MXFP4_MOE,38,OX_MXFP4) \
-X(Q5_0,8,OX_Q5_0) \
-X(Q5_1,9,OX_Q5_1) \
-X(TQ1_0,36,OX_TQ1_0) \
-X(TQ2_0,37,OX_TQ2_0) \
-X(Q2_K,10,OX_Q2_K) \
-X(Q2_K_S,21,OX_Q2_K) \
-X(Q3_K_S,11,OX_Q3_K) \
-X(Q3_K_M,12,OX_Q3_K) \
-X(Q3_K_L,13,OX_Q3_K) \
-X(IQ4_NL,25,OX_IQ4_NL) \
-X(IQ4_XS,30,OX_IQ4_XS) \
-X(Q4_K_S,14,OX_Q4_K) \
-X(Q4_K_M,15,OX_Q4_K) \
-X(Q5_K_S,16,OX_Q5_K) \
-X(Q5_K_M,17,OX_Q5_K) \
-X(Q6_K,18,OX_Q6_K) \
-X(Q8_0,7,OX_Q8_0) \
-X(F16,1,OX_F16) \
-X(BF16,32,OX_BF16) \
-X(F32,0,OX_F32) \
+#define OXI_MIX_LIST(X)\
+X(Q4_0,2,OX_Q4_0)\
+X(Q4_1,3,OX_Q4_1)\
+X(MXFP4_MOE,38,OX_MXFP4)\
+X(Q5_0,8,OX_Q5_0)\
+X(Q5_1,9,OX_Q5_1)\
+X(TQ1_0,36,OX_TQ1_0)\
+X(TQ2_0,37,OX_TQ2_0)\
+X(Q2_K,10,OX_Q2_K)\
+X(Q2_K_S,21,OX_Q2_K)\
+X(Q3_K_S,11,OX_Q3_K)\
+X(Q3_K_M,12,OX_Q3_K)\
+X(Q3_K_L,13,OX_Q3_K)\
+X(IQ4_NL,25,OX_IQ4_NL)\
+X(IQ4_XS,30,OX_IQ4_XS)\
+X(Q4_K_S,14,OX_Q4_K)\
+X(Q4_K_M,15,OX_Q4_K)\
+X(Q5_K_S,16,OX_Q5_K)\
+X(Q5_K_M,17,OX_Q5_K)\
+X(Q6_K,18,OX_Q6_K)\
+X(Q8_0,7,OX_Q8_0)\
+X(F16,1,OX_F16)\
+X(BF16,32,OX_BF16)\
+X(F32,0,OX_F32)\
 X(COPY,-1,OX_DTYPE_NONE)
 typedef enum oxi_mix{
 #define OXI_X(name,file_type,dtype)OXI_MIX_##name,
@@ -18013,6 +19703,7 @@ typedef struct oxi_importance_entry{
 char*name;
 size_t name_bytes;
 const ox_tensor*weight;
+const ox_storage*copy;
 int64_t columns,matrices;
 float*sum;
 size_t bytes;}oxi_importance_entry;
@@ -18023,9 +19714,13 @@ uint32_t*order;
 char*dataset;
 size_t dataset_bytes;
 int64_t chunks;
+const char*path;
 ox_llm*model;
 struct ox_llm_importance*next;
 ox_status status;};
+static ox_status oxi_importance_bad(const ox_llm_importance*m,const char*name,const char*what){
+return oxi_fail(OX_ERR_FORMAT,"%s: %s %s",m->path?oxi_path_text(m->path):"llm_importance",
+ OXI_QUOTE(name),what);}
 static bool oxi_is_sum(float v){
 return v>=0&&v<=FLT_MAX;}
 static oxi_importance_entry*oxi_importance_add(ox_llm_importance*m,const char*name,size_t length,
@@ -18066,7 +19761,7 @@ for(size_t i=0;i<m->count;i++)m->order[i]=(uint32_t)i;
 oxi_sort_indexes(m->order,m->order+m->count,(uint32_t)m->count,oxi_importance_compare,m);
 for(size_t i=1;i<m->count;i++)
 if(oxi_importance_compare(m,m->order[i-1],m->order[i])==0)
-return oxi_fail(OX_ERR_FORMAT,"llm_importance: %s is there twice",OXI_QUOTE(m->entries[m->order[i]].name));
+return oxi_importance_bad(m,m->entries[m->order[i]].name,"is there twice");
 return OX_OK;}
 static const oxi_importance_entry*oxi_importance_find(const ox_llm_importance*m,const char*name){
 size_t low=0,high=m?m->count:0;
@@ -18088,30 +19783,29 @@ static bool oxi_ends_in(const char*name,const char*end,size_t*length){
 const size_t all=strlen(name),tail=strlen(end);
 *length=all>tail?all-tail:0;
 return all>tail&&strcmp(name + *length,end)==0;}
-static ox_status oxi_importance_copy(ox_tensor*t,const char*name,float*out){
+static ox_status oxi_importance_copy(const ox_llm_importance*m,ox_tensor*t,const char*name,float*out){
 const int64_t count=ox_numel(t);
 ox_status status=ox_to_floats(t,out,count);
 for(int64_t i=0;status==OX_OK&&i<count;i++)
 if(!oxi_is_sum(out[i]))
-status=oxi_fail(OX_ERR_FORMAT,"llm_importance: %s has a sum of %g",OXI_QUOTE(name),(double)out[i]);
+status=oxi_importance_bad(m,name,"has a sum that is negative or not finite");
 return status;}
 static ox_status oxi_importance_read_pair(ox_llm_importance*m,const char*name,size_t length,
  ox_tensor*sums,ox_tensor*counts){
 const int64_t numbers=ox_numel(sums),matrices=ox_numel(counts);
 if(sums->dtype!=OX_F32||counts->dtype!=OX_F32||numbers<1||matrices<1||numbers%matrices!=0)
-return oxi_fail(OX_ERR_FORMAT,"llm_importance: %s does not fit its counts",OXI_QUOTE(name));
+return oxi_importance_bad(m,name,"does not fit its counts");
 oxi_importance_entry*e=oxi_importance_add(m,name,length,numbers/matrices,matrices);
 if(!e)return ox_error();
-const ox_status status=oxi_importance_copy(sums,name,e->sum);
-return status==OX_OK?oxi_importance_copy(counts,name,oxi_importance_counts(e)):status;}
+const ox_status status=oxi_importance_copy(m,sums,name,e->sum);
+return status==OX_OK?oxi_importance_copy(m,counts,name,oxi_importance_counts(e)):status;}
 static ox_status oxi_importance_read_entry(ox_llm_importance*m,ox_file*file,int64_t index){
 const char*sums=ox_file_name(file,index);
 size_t length;
 char counts[256];
 ox_status status=OX_OK;
 if(!oxi_ends_in(sums,".in_sum2",&length))return OX_OK;
-if(length+sizeof ".counts">sizeof counts)
-return oxi_fail(OX_ERR_FORMAT,"llm_importance: the name %s is too long",OXI_QUOTE(sums));
+if(length+sizeof ".counts">sizeof counts)return oxi_importance_bad(m,sums,"is too long a name");
 memcpy(counts,sums,length);
 memcpy(counts+length,".counts",sizeof ".counts");
 OX_SCOPE{
@@ -18157,22 +19851,23 @@ const unsigned char*name=length>0?oxi_importance_take(b,(size_t)length):NULL;
 const int64_t calls=oxi_importance_number(b),count=oxi_importance_number(b);
 const unsigned char*numbers=count>0?oxi_importance_take(b,4*(size_t)count):NULL;
 if(!name|| !numbers||calls<0||memchr(name,0,(size_t)length))
-return oxi_fail(OX_ERR_FORMAT,"llm_importance: offset %lld: no importance matrix, or one that ends",
- (long long)start);
+return oxi_fail(OX_ERR_FORMAT,"%s: offset %lld: no importance matrix, or one that ends",
+ oxi_path_text(m->path),(long long)start);
 oxi_importance_entry*e=oxi_importance_add(m,(const char*)name,(size_t)length,count,1);
 if(!e)return ox_error();
 for(int64_t i=0;i<count;i++){
 const uint32_t bits=oxi_read_u32(numbers+4*i);
 memcpy(&e->sum[i],&bits,4);
 if(!oxi_is_sum(e->sum[i]))
-return oxi_fail(OX_ERR_FORMAT,"llm_importance: %s has a sum of %g",OXI_QUOTE(e->name),(double)e->sum[i]);}
+return oxi_importance_bad(m,e->name,"has a sum that is negative or not finite");}
 oxi_importance_counts(e)[0]=calls>0?(float)calls:1;
 return OX_OK;}
 static ox_status oxi_importance_read_old(ox_llm_importance*m,const unsigned char*data,size_t bytes){
 oxi_importance_bytes b={data,bytes,0,false};
 const int64_t count=oxi_importance_number(&b);
 ox_status status=OX_OK;
-if(count<1)return oxi_fail(OX_ERR_FORMAT,"llm_importance: no importance matrix");
+if(count<1)
+return oxi_fail(OX_ERR_FORMAT,"%s: offset 0: no importance matrix",oxi_path_text(m->path));
 for(int64_t i=0;status==OX_OK&&i<count;i++)status=oxi_importance_read_old_entry(m,&b);
 if(status!=OX_OK)return status;
 const int64_t chunks=oxi_importance_number(&b),length=oxi_importance_number(&b);
@@ -18183,6 +19878,7 @@ static ox_status oxi_importance_read(ox_llm_importance*m,const char*path){
 oxi_mapping mapping;
 ox_status status=oxi_map_file(path,true,&mapping);
 if(status!=OX_OK)return status;
+m->path=path;
 if(mapping.bytes<4||memcmp(mapping.data,"GGUF",4)!=0){
 status=oxi_importance_read_old(m,mapping.data,mapping.bytes);}else{
 ox_file*file=oxi_open_memory(path,mapping.data,mapping.bytes,ox_cpu());
@@ -18190,8 +19886,10 @@ status=file?oxi_importance_read_gguf(m,file):ox_error();
 ox_file_close(file);}
 oxi_unmap_file(&mapping);
 if(status==OX_OK&&m->count==0)
-status=oxi_fail(OX_ERR_FORMAT,"llm_importance: %s has no importance matrix",oxi_path_text(path));
-return status==OX_OK?oxi_importance_sort(m):status;}
+status=oxi_fail(OX_ERR_FORMAT,"%s: no importance matrix: no tensor NAME.in_sum2",oxi_path_text(path));
+if(status==OX_OK)status=oxi_importance_sort(m);
+m->path=NULL;
+return status;}
 OX_API ox_llm_importance*ox_llm_importance_open(const char*path){
 if(!path){
 (void)oxi_fail_missing("llm_importance_open: the path");
@@ -18204,30 +19902,53 @@ return NULL;}
 /* >>llm/quantize/collect.c */
 static oxi_lock oxi_importance_lock;
 static ox_llm_importance*oxi_importance_listening;
-static ox_status oxi_importance_square(ox_tensor*x,float*sum,int64_t columns,float*count){
+static const void*oxi_importance_numbers(ox_tensor*t,ox_dtype dtype){
+if(ox_device_of(t)!=ox_cpu())t=ox_to(t,ox_cpu());
+t=ox_contiguous(ox_cast(t,dtype));
+return t?ox_data(t):NULL;}
+static ox_status oxi_importance_add_row(const oxi_importance_entry*e,const float*row,int64_t matrix){
+if(matrix<0||matrix>=e->matrices)
+return oxi_fail(OX_ERR_INDEX,"llm_importance: %s has no matrix %lld",OXI_QUOTE(e->name),(long long)matrix);
+float*sum=e->sum+matrix*e->columns;
+bool finite=true;
+for(int64_t i=0;i<e->columns;i++){
+sum[i]+=row[i]*row[i];
+finite=finite&&oxi_is_sum(sum[i]);}
+oxi_importance_counts(e)[matrix]+=1;
+return finite?OX_OK:oxi_fail(OX_ERR_FORMAT,"llm_importance: inputs are not finite");}
+static ox_status oxi_importance_square(const oxi_importance_entry*e,ox_tensor*x,ox_tensor*ids){
 ox_status status=OX_OK;
 OX_SCOPE{
-const int64_t rows=ox_numel(x)/columns;
-ox_tensor*plain=ox_device_of(x)==ox_cpu()?x:ox_to(x,ox_cpu());
-plain=ox_contiguous(ox_cast(plain,OX_F32));
-const float*p=plain?(const float*)ox_data(plain):NULL;
-if(!p)status=ox_error();
-for(int64_t r=0;p&&r<rows;r++,p +=columns)
-for(int64_t i=0;i<columns;i++)sum[i]+=p[i]*p[i];
-*count+=(float)rows;}
-for(int64_t i=0;status==OX_OK&&i<columns;i++)
-if(!oxi_is_sum(sum[i]))status=oxi_fail(OX_ERR_FORMAT,"llm_importance: inputs are not finite");
+const int64_t rows=ids?ox_numel(ids):ox_numel(x)/e->columns;
+const int64_t of_matrix=(rows+e->matrices-1)/e->matrices;
+const int64_t shared=ids&&x->ndim==2?ids->shape[1]:1;
+const float*p=(const float*)oxi_importance_numbers(x,OX_F32);
+const int64_t*id=p&&ids?(const int64_t*)oxi_importance_numbers(ids,OX_I64):NULL;
+if(rows>0&&(!p||(ids&& !id)))status=ox_error();
+for(int64_t r=0;r<rows&&status==OX_OK;r++)
+status=oxi_importance_add_row(e,p +r/shared*e->columns,id?id[r]:r/of_matrix);}
 return status;}
+static bool oxi_importance_is_of(const oxi_importance_entry*e,const oxi_call*call){
+const ox_tensor*x=call->in[0],*w=call->in[1];
+if(x->ndim<1||x->shape[x->ndim-1]!=e->columns)return false;
+if(call->op!=OXI_OP_matmul)return w==e->weight;
+if(x->ndim!=3||w->ndim!=3||x->shape[0]!=e->matrices||w->shape[0]!=e->matrices)
+return false;
+return w->storage==e->copy||(w->storage==e->weight->storage&&w->offset==e->weight->offset);}
 static void oxi_importance_hear_for(ox_llm_importance*m,const oxi_call*call){
 for(size_t i=0;i<m->count&&m->status==OX_OK;i++){
 oxi_importance_entry*e= &m->entries[i];
-if(e->weight!=call->in[1])continue;
-if(call->in[0]->shape[call->in[0]->ndim-1]==e->columns)
-m->status=oxi_importance_square(call->in[0],e->sum,e->columns,oxi_importance_counts(e));
-return;}}
+if(call->op==OXI_OP_copy){
+if(call->in[0]==e->weight&&e->matrices>1)e->copy=call->out[0]->storage;
+ }else if(oxi_importance_is_of(e,call)){
+e->copy=NULL;
+m->status=oxi_importance_square(e,call->in[0],call->op==OXI_OP_linear_experts?call->in[2]:NULL);
+return;}}}
 static void oxi_importance_hear(oxi_listener*self,const oxi_call*call,ox_device*device,ox_status status){
 (void)self,(void)device;
-if(status!=OX_OK||call->op!=OXI_OP_linear||call->in[0]->ndim<1)return;
+const bool heard=call->op==OXI_OP_linear||call->op==OXI_OP_linear_experts||
+ call->op==OXI_OP_matmul||call->op==OXI_OP_copy;
+if(status!=OX_OK|| !heard)return;
 oxi_lock_take(&oxi_importance_lock);
 for(ox_llm_importance*m=oxi_importance_listening;m;m=m->next)oxi_importance_hear_for(m,call);
 oxi_lock_give(&oxi_importance_lock);}
@@ -18237,10 +19958,11 @@ for(int64_t layer=0;layer<model->config.layers;layer++)
 for(int role=0;role<OXI_LLM_LAYER_ROLES;role++){
 const ox_tensor*weight=model->layers[layer].part[role].weight;
 char name[96];
-if(!weight||weight->ndim!=2||weight->shape[1]<1)continue;
+if(!weight||weight->ndim<2||weight->ndim>3||ox_numel(weight)<1)continue;
 const int length=snprintf(name,sizeof name,"blk.%lld.%s.weight",(long long)layer,
  oxi_llm_layer_parts[role].name);
-oxi_importance_entry*e=oxi_importance_add(m,name,(size_t)length,weight->shape[1],1);
+oxi_importance_entry*e=oxi_importance_add(m,name,(size_t)length,weight->shape[weight->ndim-1],
+ weight->ndim==3?weight->shape[0]:1);
 if(!e)return ox_error();
 e->weight=weight;}
 return oxi_importance_sort(m);}
@@ -18471,8 +20193,8 @@ return oxi_fail(OX_ERR_UNSUPPORTED,"llm_quantize: %s is of a type that cannot be
 if(item->to==entry->dtype)return OX_OK;
 const ox_dtype_class cls=ox_dtype_get_info(entry->dtype)->cls;
 if(cls==OX_CLASS_BLOCK&& !plan->desc->requantize)
-return oxi_fail(OX_ERR_UNSUPPORTED,"llm_quantize: %s is %s already",OXI_QUOTE(entry->name),
- ox_dtype_name(entry->dtype));
+return oxi_fail(OX_ERR_UNSUPPORTED,"llm_quantize: %s is %s already, and to requantize was not asked for",
+ OXI_QUOTE(entry->name),ox_dtype_name(entry->dtype));
 if(cls!=OX_CLASS_BLOCK&&cls!=OX_CLASS_FLOAT)
 return oxi_fail(OX_ERR_DTYPE,"llm_quantize: %s is %s",OXI_QUOTE(entry->name),ox_dtype_name(entry->dtype));
 const ox_status status=oxi_quantize_find_importance(plan,item,&importance);
@@ -18560,7 +20282,8 @@ plan.file=ox_file_open(from,ox_cpu());
 if(!plan.file)return ox_error();
 const oxi_mix mix=oxi_mix_by_name(desc->mix);
 if(strcmp(ox_file_format(plan.file),"gguf")!=0)
-status=oxi_fail(OX_ERR_UNSUPPORTED,"llm_quantize: %s is no GGUF file",oxi_path_text(from));
+status=oxi_fail(OX_ERR_UNSUPPORTED,"llm_quantize: %s is no GGUF file (ox_llm_convert writes one)",
+ oxi_path_text(from));
 if(status==OX_OK)status=oxi_quantize_make_plan(&plan,mix);
 if(status==OX_OK)status=oxi_quantize_write(&plan,to,mix);
 oxi_free(plan.importance,plan.importance_room);

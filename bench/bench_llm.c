@@ -83,7 +83,7 @@ static double run(ox_llm_context *context, const int32_t *tokens, long count, bo
     return status == OX_OK ? bench_now() - start : -1;
 }
 
-/* Bytes that a new token reads: all tensors, without the embedding's rows if these are not the output too, and
+/* Bytes that a new token reads: all tensors, without the embedding's rows if they are not the output too, and
  * of the experts as many as are used. */
 static double weight_bytes(const char *path, const ox_llm_config *config) {
     ox_file *file = ox_file_open(path, NULL);
