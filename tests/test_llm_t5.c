@@ -55,6 +55,22 @@ static void put_side(const shape_row *s, const char *side, int layers) {
     }
 }
 
+/* "</s>", then a letter a token. */
+static void put_vocabulary(void) {
+    char word[8] = "</s>";
+    gguf_text(&plain_file, "tokenizer.ggml.model", "t5");
+    gguf_array(&plain_file, "tokenizer.ggml.tokens", GGUF_TEXT, VOCABULARY);
+    for (int i = 0; i < VOCABULARY; i++) {
+        gguf_string(&plain_file.keys, word, strlen(word));
+        snprintf(word, sizeof word, "%c", 'A' + i);
+    }
+    gguf_array(&plain_file, "tokenizer.ggml.scores", GGUF_F32, VOCABULARY);
+    for (int i = 0; i < VOCABULARY; i++) gguf_number(&plain_file.keys, 0, 4);
+    gguf_array(&plain_file, "tokenizer.ggml.token_type", GGUF_I32, VOCABULARY);
+    for (int i = 0; i < VOCABULARY; i++) gguf_number(&plain_file.keys, i ? 1 : 3, 4);
+    gguf_u32(&plain_file, "tokenizer.ggml.eos_token_id", 0);
+}
+
 static void make_model(const shape_row *s, uint64_t seed) {
     plain_start(s->family, seed);
     plain_whole("block_count", s->layers);
@@ -70,6 +86,7 @@ static void make_model(const shape_row *s, uint64_t seed) {
     plain_put("token_embd.weight", 0, VOCABULARY, WIDTH, 0, 1);
     if (!s->tied) plain_put("output.weight", 0, VOCABULARY, WIDTH, 0, -2);
     put_side(s, "enc", s->layers);
+    put_vocabulary();
     if (s->decoder_layers) {
         plain_whole("decoder_block_count", s->decoder_layers);
         plain_whole("decoder_start_token_id", 3);
@@ -252,6 +269,40 @@ static void test_embedding(const shape_row *s, ox_llm *model) {
     ox_llm_context_close(context);
 }
 
+static bool take_token(void *user, const char *bytes, int64_t length, int32_t token) {
+    int32_t **next = (int32_t **)user;
+    (void)bytes, (void)length;
+    *(*next)++ = token;
+    return true;
+}
+
+/* Without a prompt, what ox_llm_encode read is answered, from the token that answers begin with. */
+static void test_generated(ox_llm *model) {
+    enum { STEPS = 3 };
+    float logits[VOCABULARY];
+    int32_t said[STEPS] = {-1, -1, -1}, *next = said;
+    ox_llm_generate_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.steps = STEPS;
+    desc.past_end = true;
+    desc.text = take_token;
+    desc.user = &next;
+    ox_llm_context *context = ox_llm_context_open(model, NULL);
+    ox_llm_sampler *greedy = ox_llm_sampler_open(NULL);
+    expect(ox_llm_generate(context, "", &desc, NULL), OX_ERR_ARG, "ox_llm_encode comes first");
+    CHECK(ox_llm_encode(context, text, 7) == OX_OK);
+    CHECK_MSG(ox_llm_generate(context, NULL, &desc, NULL) == OX_OK, "%s", ox_error_text());
+    CHECK(ox_llm_rewind(context, 0) == OX_OK);
+    int32_t token = ox_llm_get_config(model)->start_token;
+    for (int i = 0; i < STEPS; i++) {
+        CHECK(ox_llm_decode(context, &token, 1, logits) == OX_OK);
+        token = ox_llm_sampler_pick(greedy, logits, VOCABULARY);
+        CHECK(said[i] == token);
+    }
+    ox_llm_sampler_close(greedy);
+    ox_llm_context_close(context);
+}
+
 int main(void) {
     ox_set_exact(true);
     for (int t = 0; t < MOST; t++) {
@@ -271,6 +322,7 @@ int main(void) {
             CHECK(config->start_token == 3 && config->tied == s->tied);
             test_answers(s, model, OX_F32);
             test_answers(s, model, OX_F16);
+            test_generated(model);
         }
         ox_llm_close(model);
     }

@@ -42,7 +42,8 @@ static ox_status oxi_generate_prepare(oxi_generation *g, const char *prompt) {
     if (own < 0) return oxi_llm_error();
     int32_t before = g->context->pending;
     if (g->context->length == 0 && before < 0 && (g->tokenizer->add_bos || own == 0)) {
-        before = ox_tokenizer_role(g->tokenizer, OX_TOKEN_ROLE_BOS);
+        before = g->context->encoder ? g->context->model->config.start_token
+                                     : ox_tokenizer_role(g->tokenizer, OX_TOKEN_ROLE_BOS);
     }
     const int64_t extra = before >= 0;
     if (own + extra == 0)

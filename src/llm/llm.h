@@ -339,7 +339,8 @@ typedef struct ox_llm_generate_result {
 
 /* ox_llm_generate - continues a text, which goes after what the context holds.
  *   prompt    UTF-8, terminated. "" or NULL: the model begins by itself, or goes on where the last
- *             ox_llm_generate ended. Models with an encoder read it there, and answer it
+ *             ox_llm_generate ended. Models with an encoder read it there, and answer it; "" or NULL
+ *             answers what ox_llm_encode read
  *   desc      NULL = zeroed; result may be NULL
  * BOS comes before the first prompt of a context, if the file says so. The last new token is not in the
  * context yet: a next ox_llm_generate puts it there first.
