@@ -8,13 +8,13 @@ static const double epsilon = 1e-6;
 
 typedef struct shape_row {
     const char *family;
-    int layers, decoder_layers, gated, buckets, farthest, every_layer, tied;
+    int layers, decoder_layers, gated, buckets, farthest, every_layer, tied, missing;
 } shape_row;
 
-static const shape_row shapes[] = {{"t5", 2, 3, 0, 32, 128, 0, 1},
-                                   {"t5", 3, 1, 1, 8, 20, 0, 0},
-                                   {"t5", 2, 2, 1, 16, 64, 1, 1},
-                                   {"t5encoder", 2, 0, 1, 32, 128, 0, 1}};
+static const shape_row shapes[] = {{"t5", 2, 3, 0, 32, 128, 0, 1, 0},
+                                   {"t5", 3, 1, 1, 8, 20, 0, 0, 0},
+                                   {"t5", 2, 2, 1, 16, 64, 1, 1, 0},
+                                   {"t5encoder", 2, 0, 1, 32, 128, 0, 1, 0}};
 
 /* ---- the model ----------------------------------------------------------------------------------------- */
 
@@ -88,7 +88,7 @@ static void make_model(const shape_row *s, uint64_t seed) {
     put_side(s, "enc", s->layers);
     put_vocabulary();
     if (s->decoder_layers) {
-        plain_whole("decoder_block_count", s->decoder_layers);
+        plain_whole("decoder_block_count", s->decoder_layers + s->missing);
         plain_whole("decoder_start_token_id", 3);
         put_side(s, "dec", s->decoder_layers);
     }
@@ -303,6 +303,18 @@ static void test_generated(ox_llm *model) {
     ox_llm_context_close(context);
 }
 
+/* A tensor that is not there is named as the file would have it. */
+static void test_missing(void) {
+    shape_row more = shapes[0];
+    more.missing = 1;
+    make_model(&more, 1);
+    const char *path = gguf_path("llm_t5_missing.gguf");
+    CHECK(gguf_write(&plain_file, path) == 0);
+    CHECK(!ox_llm_open(path, NULL));
+    remove(path);
+    expect(ox_error(), OX_ERR_NOT_FOUND, "tensor dec.blk.3.");
+}
+
 int main(void) {
     ox_set_exact(true);
     for (int t = 0; t < MOST; t++) {
@@ -326,6 +338,7 @@ int main(void) {
         }
         ox_llm_close(model);
     }
+    test_missing();
     ox_memory_stats stats = ox_memory_get_stats();
     CHECK(stats.tensors == 0 && stats.storages == 0 && stats.bad_releases == 0);
     return check_done("llm_t5");

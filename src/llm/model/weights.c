@@ -233,46 +233,50 @@ static void oxi_llm_drop_biases(const ox_llm *model, oxi_llm_layer *l) {
 
 /* ---- what must be there -------------------------------------------------------------------------------- */
 
-static ox_status oxi_llm_need(const oxi_llm_layer *l, int64_t layer, oxi_llm_layer_role role) {
-    if (l->part[role].weight) return OX_OK;
-    return oxi_fail(OX_ERR_NOT_FOUND, "llm: tensor blk.%lld.%s.weight is missing", (long long)layer,
-                    oxi_llm_layer_parts[role].name);
+static ox_status oxi_llm_need(const ox_llm *model, int64_t layer, oxi_llm_layer_role role) {
+    if (model->layers[layer].part[role].weight) return OX_OK;
+    return oxi_fail(OX_ERR_NOT_FOUND, "llm: tensor %sblk.%lld.%s.weight is missing", oxi_llm_prefix_of(model),
+                    (long long)layer, oxi_llm_layer_parts[role].name);
 }
 
 static ox_status oxi_llm_check_attention(const ox_llm *model, const oxi_llm_layer *l, int64_t i) {
     ox_status status = OX_OK;
     if (model->numbers.latent) {
-        status = oxi_llm_need(l, i, l->part[OXI_LLM_QUERY].weight ? OXI_LLM_QUERY : OXI_LLM_QUERY_UP);
-        if (!status && !l->part[OXI_LLM_QUERY].weight) status = oxi_llm_need(l, i, OXI_LLM_QUERY_DOWN);
-        if (!status && !l->part[OXI_LLM_QUERY].weight) status = oxi_llm_need(l, i, OXI_LLM_QUERY_DOWN_NORM);
-        if (!status) status = oxi_llm_need(l, i, OXI_LLM_LATENT);
-        if (!status) status = oxi_llm_need(l, i, OXI_LLM_LATENT_NORM);
-        if (!status && !l->part[OXI_LLM_LATENT_UP].weight) status = oxi_llm_need(l, i, OXI_LLM_LATENT_KEY);
-        if (!status && !l->part[OXI_LLM_LATENT_UP].weight) status = oxi_llm_need(l, i, OXI_LLM_LATENT_VALUE);
+        status = oxi_llm_need(model, i, l->part[OXI_LLM_QUERY].weight ? OXI_LLM_QUERY : OXI_LLM_QUERY_UP);
+        if (!status && !l->part[OXI_LLM_QUERY].weight) status = oxi_llm_need(model, i, OXI_LLM_QUERY_DOWN);
+        if (!status && !l->part[OXI_LLM_QUERY].weight)
+            status = oxi_llm_need(model, i, OXI_LLM_QUERY_DOWN_NORM);
+        if (!status) status = oxi_llm_need(model, i, OXI_LLM_LATENT);
+        if (!status) status = oxi_llm_need(model, i, OXI_LLM_LATENT_NORM);
+        if (!status && !l->part[OXI_LLM_LATENT_UP].weight)
+            status = oxi_llm_need(model, i, OXI_LLM_LATENT_KEY);
+        if (!status && !l->part[OXI_LLM_LATENT_UP].weight)
+            status = oxi_llm_need(model, i, OXI_LLM_LATENT_VALUE);
     } else if (!l->part[OXI_LLM_QUERY_KEY_VALUE].weight) {
-        status = oxi_llm_need(l, i, OXI_LLM_QUERY);
-        if (!status) status = oxi_llm_need(l, i, OXI_LLM_KEY);
-        if (!status && !l->part[OXI_LLM_VALUE_ROUTER].weight) status = oxi_llm_need(l, i, OXI_LLM_VALUE);
+        status = oxi_llm_need(model, i, OXI_LLM_QUERY);
+        if (!status) status = oxi_llm_need(model, i, OXI_LLM_KEY);
+        if (!status && !l->part[OXI_LLM_VALUE_ROUTER].weight) status = oxi_llm_need(model, i, OXI_LLM_VALUE);
         if (!status && l->part[OXI_LLM_VALUE_ROUTER].weight)
-            status = oxi_llm_need(l, i, OXI_LLM_VALUE_EXPERTS);
+            status = oxi_llm_need(model, i, OXI_LLM_VALUE_EXPERTS);
     }
-    if (!status && model->numbers.buckets > 0 && i == 0) status = oxi_llm_need(l, i, OXI_LLM_RELATIVE);
+    if (!status && model->numbers.buckets > 0 && i == 0) status = oxi_llm_need(model, i, OXI_LLM_RELATIVE);
     for (int role = OXI_LLM_CROSS_NORM; role <= OXI_LLM_CROSS_MERGE; role++)
         if (!status && oxi_llm_has_trait(model, OXI_LLM_TRAIT(AFTER_ENCODER)))
-            status = oxi_llm_need(l, i, (oxi_llm_layer_role)role);
-    return status ? status : oxi_llm_need(l, i, OXI_LLM_MERGE);
+            status = oxi_llm_need(model, i, (oxi_llm_layer_role)role);
+    return status ? status : oxi_llm_need(model, i, OXI_LLM_MERGE);
 }
 
-static ox_status oxi_llm_check_feed_forward(const oxi_llm_layer *l, int64_t i) {
+static ox_status oxi_llm_check_feed_forward(const ox_llm *model, const oxi_llm_layer *l, int64_t i) {
     if (!l->part[OXI_LLM_ROUTER].weight) {
-        const ox_status status = oxi_llm_need(l, i, OXI_LLM_UP);
-        return status ? status : oxi_llm_need(l, i, OXI_LLM_DOWN);
+        const ox_status status = oxi_llm_need(model, i, OXI_LLM_UP);
+        return status ? status : oxi_llm_need(model, i, OXI_LLM_DOWN);
     }
-    ox_status status = oxi_llm_need(l, i, OXI_LLM_EXPERTS_DOWN);
-    if (!status && !l->part[OXI_LLM_EXPERTS_GATE_UP].weight) status = oxi_llm_need(l, i, OXI_LLM_EXPERTS_UP);
+    ox_status status = oxi_llm_need(model, i, OXI_LLM_EXPERTS_DOWN);
+    if (!status && !l->part[OXI_LLM_EXPERTS_GATE_UP].weight)
+        status = oxi_llm_need(model, i, OXI_LLM_EXPERTS_UP);
     if (!status && l->part[OXI_LLM_CHUNKS_DOWN].weight) {
         const ox_tensor *down = l->part[OXI_LLM_CHUNKS_DOWN].weight;
-        status = oxi_llm_need(l, i, OXI_LLM_CHUNKS_UP);
+        status = oxi_llm_need(model, i, OXI_LLM_CHUNKS_UP);
         for (int role = OXI_LLM_CHUNKS_GATE; !status && role <= OXI_LLM_CHUNKS_UP; role++) {
             const ox_tensor *t = l->part[role].weight;
             if (t && t->shape[1] != down->shape[2])
@@ -280,7 +284,7 @@ static ox_status oxi_llm_check_feed_forward(const oxi_llm_layer *l, int64_t i) {
                                   oxi_llm_layer_parts[role].name, oxi_tensor_text(t));
         }
     }
-    if (!status && l->part[OXI_LLM_SHARED_UP].weight) status = oxi_llm_need(l, i, OXI_LLM_SHARED_DOWN);
+    if (!status && l->part[OXI_LLM_SHARED_UP].weight) status = oxi_llm_need(model, i, OXI_LLM_SHARED_DOWN);
     return status;
 }
 
@@ -344,13 +348,13 @@ static ox_status oxi_llm_check_mixer(const ox_llm *model, oxi_llm_layer *l, int6
     if (!status && l->part[OXI_LLM_MIXER_BONUS].weight)
         status = oxi_llm_count_numbers(model, l, i, &bonus, oxi_llm_layer_parts[bonus.role].name);
     if (!status && l->mixer == OXI_LLM_MIXES_RWKV7 && i > 0) {
-        status = oxi_llm_need(l, i, OXI_LLM_VALUE_SHARE);
-        if (!status) status = oxi_llm_need(l, i, OXI_LLM_VALUE_SHARE_DOWN);
-        if (!status) status = oxi_llm_need(l, i, OXI_LLM_VALUE_SHARE_UP);
+        status = oxi_llm_need(model, i, OXI_LLM_VALUE_SHARE);
+        if (!status) status = oxi_llm_need(model, i, OXI_LLM_VALUE_SHARE_DOWN);
+        if (!status) status = oxi_llm_need(model, i, OXI_LLM_VALUE_SHARE_UP);
     }
     if (!status && l->mixer == OXI_LLM_MIXES_DELTA && !l->part[OXI_LLM_MIXER_BETA_ALPHA].weight) {
-        status = oxi_llm_need(l, i, OXI_LLM_MIXER_BETA);
-        if (!status) status = oxi_llm_need(l, i, OXI_LLM_MIXER_ALPHA);
+        status = oxi_llm_need(model, i, OXI_LLM_MIXER_BETA);
+        if (!status) status = oxi_llm_need(model, i, OXI_LLM_MIXER_ALPHA);
     }
     return status || model->numbers.mixing.taps == 0 ? status : oxi_llm_place_kernel(model, l);
 }
@@ -418,7 +422,7 @@ static ox_status oxi_llm_check_norms(const ox_llm *model, const oxi_llm_layer *l
         if (role == OXI_LLM_HIDDEN_NORM && oxi_llm_has_trait(model, OXI_LLM_TRAIT(PARALLEL_WITHOUT)))
             continue;
         if ((role == OXI_LLM_HIDDEN_NORM || role == OXI_LLM_HIDDEN_POST_NORM) && !l->feeds) continue;
-        if (role != OXI_LLM_LAYER_ROLES) status = oxi_llm_need(l, i, role);
+        if (role != OXI_LLM_LAYER_ROLES) status = oxi_llm_need(model, i, role);
     }
     return status;
 }
@@ -450,7 +454,7 @@ static ox_status oxi_llm_load_layer(ox_llm *model, ox_file *file, int64_t i) {
     if (!status) status = oxi_llm_check_norms(model, l, index);
     if (!status && l->attends) status = oxi_llm_check_attention(model, l, index);
     if (!status && l->mixer) status = oxi_llm_check_mixer(model, l, index);
-    if (!status && l->feeds) status = oxi_llm_check_feed_forward(l, index);
+    if (!status && l->feeds) status = oxi_llm_check_feed_forward(model, l, index);
     return status ? status : oxi_llm_place_head_matrices(model, l);
 }
 
@@ -526,7 +530,8 @@ static ox_status oxi_llm_load_weights(ox_llm *model, ox_file *file) {
         return oxi_fail(OX_ERR_NOT_FOUND, "llm: tensor hrm.z_l_init is missing");
     if (!model->part[OXI_LLM_OUTPUT_NORM].weight && model->numbers.block != OXI_LLM_BLOCK_SUM &&
         !oxi_llm_has_trait(model, OXI_LLM_TRAIT(BARE_NORMS)))
-        return oxi_fail(OX_ERR_NOT_FOUND, "llm: tensor output_norm.weight is missing");
+        return oxi_fail(OX_ERR_NOT_FOUND, "llm: tensor %soutput_norm.weight is missing",
+                        oxi_llm_prefix_of(model));
     oxi_llm_part *output = &model->part[OXI_LLM_OUTPUT];
     model->config.tied = !output->weight;
     if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(NO_OUTPUT_BIAS))) {
