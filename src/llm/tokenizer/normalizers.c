@@ -330,8 +330,8 @@ static bool oxi_step_find(const oxi_pipe_step *step, oxi_flow *work, const char 
     return false;
 }
 
-/* The matches of a step, one after another: an empty one not right behind another, and none of no text. Begins
- * as {0, 0, SIZE_MAX}. */
+/* The matches of a step, one after another: an empty one not right behind another, and none of no text.
+ * Begins as {0, 0, SIZE_MAX}. */
 typedef struct oxi_step_matches {
     size_t search, start, end;
 } oxi_step_matches;
