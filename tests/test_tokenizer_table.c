@@ -765,6 +765,68 @@ static const row rows[] = {
      "--a-b--",
      "0:0-2 0:2-3 0:3-4 0:4-5 0:5-7",
      "\077 \077 \077 \077 \077"},
+    /* replacing what is decoded */
+    {"{\"model\":{\"type\":\"WordLevel\",\"vocab\":{\"\077\":0,\"axxa\":1,\"\":2},\"unk_token\":\""
+     "\077\"},\"normalizer\":null,\"pre_tokenizer\":null,\"post_processor\":null,\"decoder\":{\"type"
+     "\":\"Replace\",\"pattern\":{\"Regex\":\"x*\"},\"content\":\"-\"},\"added_tokens\":[]}",
+     "axxa",
+     "1:0-4",
+     "-a-a-"},
+    {"{\"model\":{\"type\":\"WordLevel\",\"vocab\":{\"\077\":0,\"axxa\":1,\"\":2},\"unk_token\":\""
+     "\077\"},\"normalizer\":null,\"pre_tokenizer\":null,\"post_processor\":null,\"decoder\":{\"type"
+     "\":\"Replace\",\"pattern\":{\"Regex\":\"a|$\"},\"content\":\"-\"},\"added_tokens\":[]}",
+     "axxa",
+     "1:0-4",
+     "-xx-"},
+    {"{\"model\":{\"type\":\"WordLevel\",\"vocab\":{\"\077\":0,\"axxa\":1,\"\":2},\"unk_token\":\""
+     "\077\"},\"normalizer\":null,\"pre_tokenizer\":null,\"post_processor\":null,\"decoder\":{\"type"
+     "\":\"Replace\",\"pattern\":{\"String\":\"\"},\"content\":\"-\"},\"added_tokens\":[]}",
+     "axxa",
+     "1:0-4",
+     "-a-x-x-a-"},
+    {"{\"model\":{\"type\":\"WordLevel\",\"vocab\":{\"\077\":0,\"axxa\":1,\"\":2},\"unk_token\":\""
+     "\077\"},\"normalizer\":null,\"pre_tokenizer\":null,\"post_processor\":null,\"decoder\":{\"type"
+     "\":\"Replace\",\"pattern\":{\"String\":\"xx\"},\"content\":\"-\"},\"added_tokens\":[]}",
+     "axxa",
+     "1:0-4",
+     "a-a"},
+    {"{\"model\":{\"type\":\"WordLevel\",\"vocab\":{\"\077\":0,\"axxa\":1,\"\":2},\"unk_token\":\""
+     "\077\"},\"normalizer\":null,\"pre_tokenizer\":{\"type\":\"Split\",\"pattern\":{\"Regex\":\"axxa"
+     "\"},\"behavior\":\"Isolated\",\"invert\":false},\"post_processor\":null,\"decoder\":{\"type\":"
+     "\"Sequence\",\"decoders\":[{\"type\":\"Replace\",\"pattern\":{\"String\":\"\077\"},\"content\":"
+     "\"\"},{\"type\":\"Replace\",\"pattern\":{\"Regex\":\"x*\"},\"content\":\"-\"}]},\"added_tokens"
+     "\":[]}",
+     "axxa\077",
+     "1:0-4 0:4-5",
+     "-a-a-"},
+    /* word characters, in brackets and not */
+    {"{\"model\":{\"type\":\"WordLevel\",\"vocab\":{\"\077\":0},\"unk_token\":\"\077\"},\"normalizer"
+     "\":null,\"pre_tokenizer\":{\"type\":\"Split\",\"pattern\":{\"Regex\":\"[\\\\w]+\"},\"behavior\""
+     ":\"Isolated\",\"invert\":false},\"post_processor\":null,\"decoder\":null,\"added_tokens\":[]}",
+     "a\302\262b\342\222\266",
+     "0:0-1 0:1-3 0:3-7",
+     "\077 \077 \077"},
+    {"{\"model\":{\"type\":\"WordLevel\",\"vocab\":{\"\077\":0},\"unk_token\":\"\077\"},\"normalizer"
+     "\":null,\"pre_tokenizer\":{\"type\":\"Split\",\"pattern\":{\"Regex\":\"[^\\\\w\\\\s]+\"},\"beha"
+     "vior\":\"Isolated\",\"invert\":false},\"post_processor\":null,\"decoder\":null,\"added_tokens\""
+     ":[]}",
+     "a\302\262\302\271b",
+     "0:0-1 0:1-5 0:5-6",
+     "\077 \077 \077"},
+    {"{\"model\":{\"type\":\"WordLevel\",\"vocab\":{\"\077\":0},\"unk_token\":\"\077\"},\"normalizer"
+     "\":null,\"pre_tokenizer\":{\"type\":\"Split\",\"pattern\":{\"Regex\":\"\\\\w+|[^\\\\w\\\\s]+\"}"
+     ",\"behavior\":\"Isolated\",\"invert\":false},\"post_processor\":null,\"decoder\":null,\"added_t"
+     "okens\":[]}",
+     "@\302\262",
+     "0:0-3",
+     "\077"},
+    {"{\"model\":{\"type\":\"WordLevel\",\"vocab\":{\"\077\":0},\"unk_token\":\"\077\"},\"normalizer"
+     "\":null,\"pre_tokenizer\":{\"type\":\"Split\",\"pattern\":{\"Regex\":\"[^\\\\p{Word}]\"},\"beha"
+     "vior\":\"Isolated\",\"invert\":false},\"post_processor\":null,\"decoder\":null,\"added_tokens\""
+     ":[]}",
+     "a\302\275b",
+     "0:0-1 0:1-3 0:3-4",
+     "\077 \077 \077"},
 };
 /* clang-format on */
 

@@ -249,16 +249,15 @@ static ox_status oxi_decode_replace(const oxi_pipe_step *step, oxi_decode_list *
     ox_status status = OX_OK;
     memset(&work, 0, sizeof work);
     for (size_t i = 0; i < list->tokens.count && !status; i++) {
-        size_t length, at = 0, search = 0, from, to;
+        size_t length, at = 0;
         const char *text = oxi_decode_text(list, i, &length);
         const size_t start = out->length;
+        oxi_step_matches match = {0, 0, SIZE_MAX};
         oxi_matcher_reset(&work.matcher, length);
-        while (!status && search <= length && oxi_step_find(step, &work, text, length, search, &from, &to)) {
-            status = oxi_put(out, text + at, from - at, 0, 0);
+        while (!status && oxi_step_next(step, &work, text, length, &match)) {
+            status = oxi_put(out, text + at, match.start - at, 0, 0);
             if (!status) status = oxi_put(out, step->text, step->text_length, 0, 0);
-            at = search = to;
-            if (from == to && to < length) (void)oxi_utf8_code(text, length, &search);
-            if (from == to && to == length) break;
+            at = match.end;
         }
         if (!status) status = work.matcher.status;
         if (!status) status = oxi_put(out, text + at, length - at, 0, 0);

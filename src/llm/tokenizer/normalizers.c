@@ -330,6 +330,28 @@ static bool oxi_step_find(const oxi_pipe_step *step, oxi_flow *work, const char 
     return false;
 }
 
+/* The matches of a step, one after another: an empty one not right behind another, and none of no text.
+ * Begins as {0, 0, SIZE_MAX}. */
+typedef struct oxi_step_matches {
+    size_t search, start, end;
+} oxi_step_matches;
+
+static bool oxi_step_next(const oxi_pipe_step *step, oxi_flow *work, const char *text, size_t length,
+                          oxi_step_matches *m) {
+    while (length && m->search <= length) {
+        const size_t last = m->end;
+        if (!oxi_step_find(step, work, text, length, m->search, &m->start, &m->end)) return false;
+        m->search = m->end;
+        if (m->end > m->start) return true;
+        if (m->end < length)
+            (void)oxi_utf8_code(text, length, &m->search);
+        else
+            m->search = length + 1;
+        if (m->end != last) return true;
+    }
+    return false;
+}
+
 /* The content comes from where the last character of the match did. */
 static ox_status oxi_normalize_replace(const oxi_pipe_step *step, oxi_flow *work) {
     const oxi_text text = work->text;

@@ -60,19 +60,12 @@ static ox_status oxi_split_by_step(const oxi_pipe_step *step, oxi_flow *work, ox
         const size_t length = word.end - word.start;
         const bool plain = behavior == OXI_ISOLATED;
         oxi_split_list *out = plain ? &work->next : &work->found;
-        size_t at = 0, search = 0, start, end, last = SIZE_MAX;
+        oxi_step_matches match = {0, 0, SIZE_MAX};
+        size_t at = 0;
         work->found.count = 0;
         oxi_matcher_reset(&work->matcher, length);
-        while (!status && search <= length && oxi_step_find(step, work, text, length, search, &start, &end)) {
-            search = end;
-            if (end == start) { /* not right behind a match, and never twice */
-                if (end < length)
-                    (void)oxi_utf8_code(text, length, &search);
-                else
-                    search = length + 1;
-                if (end == last) continue;
-            }
-            last = end;
+        while (!status && oxi_step_next(step, work, text, length, &match)) {
+            const size_t start = match.start, end = match.end;
             if (start > at) status = oxi_split_push(out, word.start + at, word.start + start, invert);
             if (!status && (end > start || !plain))
                 status = oxi_split_push(out, word.start + start, word.start + end, !invert);

@@ -210,7 +210,7 @@ static ox_status oxi_parse_atom(oxi_compiler *c, int32_t *out) {
     } else {
         bool negated = false;
         if (oxi_pattern_takes(c, "\\")) {
-            status = oxi_pattern_escape(c, &list, &code);
+            status = oxi_pattern_escape(c, &list, ' ', &code);
         } else if (oxi_pattern_takes(c, ".")) {
             negated = true; /* of nothing at all, or of the end of a line */
             if (!c->dot_all) status = oxi_term_push(&list, oxi_range_term('\n', '\n'));

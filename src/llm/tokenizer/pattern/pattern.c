@@ -42,7 +42,7 @@ static ox_status oxi_pattern_fail(const oxi_compiler *c, const char *what) {
 
 /* Names of \p{..} and [:..:], in lower case, without spaces and the like: categories, and a name's ranges. */
 typedef struct oxi_named_class {
-    const char *names; /* with a space between */
+    const char *names; /* with a space between; with a ':' in [:..:] alone, with a '[' in brackets alone */
     uint32_t categories;
     const char *ranges;
     bool white;
@@ -95,11 +95,11 @@ static const oxi_named_class oxi_named_classes[] = {
     {"alnum", OXI_LETTERS | OXI_IN(OXI_NL) | OXI_IN(OXI_ND), "alphabetic", false},
     {"upper uppercase", OXI_IN(OXI_LU), "uppercase", false},
     {"lower lowercase", OXI_IN(OXI_LL), "lowercase", false},
-    {":punct", OXI_PUNCTUATION | OXI_SYMBOLS, NULL, false}, /* [:punct:] alone */
+    {":punct", OXI_PUNCTUATION | OXI_SYMBOLS, NULL, false},
     {"space whitespace", 0, NULL, true},
     {"blank", OXI_IN(OXI_ZS), "blank", false},
     {"word", OXI_WORD_KINDS, "word", false},
-    {":word", OXI_WORD_KINDS, "circled", false},
+    {":word [word", OXI_WORD_KINDS, "circled", false},
     {"graph", OXI_SEEN, NULL, false},
     {"print", (OXI_SEEN) | OXI_IN(OXI_ZS), NULL, false},
     {"assigned", ~OXI_IN(OXI_CN) & (OXI_IN(OXI_CATEGORY_COUNT) - 1), NULL, false},
@@ -113,9 +113,13 @@ static bool oxi_names_have(const char *names, const char *name) {
     return false;
 }
 
-static const oxi_named_class *oxi_named_class_of(const char *name) {
-    for (size_t i = 0; i < sizeof oxi_named_classes / sizeof *oxi_named_classes; i++)
-        if (oxi_names_have(oxi_named_classes[i].names, name)) return &oxi_named_classes[i];
+/* `where`: ':' in [:..:], '[' in brackets, ' ' elsewhere. */
+static const oxi_named_class *oxi_named_class_of(char where, const char *name) {
+    char full[34];
+    snprintf(full, sizeof full, "%c%s", where, name);
+    for (int plain = where == ' '; plain < 2; plain++)
+        for (size_t i = 0; i < sizeof oxi_named_classes / sizeof *oxi_named_classes; i++)
+            if (oxi_names_have(oxi_named_classes[i].names, full + plain)) return &oxi_named_classes[i];
     return NULL;
 }
 
@@ -260,8 +264,9 @@ static bool oxi_pattern_takes(oxi_compiler *c, const char *text) {
 }
 
 /* A class by its name: its categories alone, or a class of its own. */
-static ox_status oxi_push_named(oxi_compiler *c, oxi_term_list *list, const char *name, bool negated) {
-    const oxi_named_class *row = oxi_named_class_of(name);
+static ox_status oxi_push_named(oxi_compiler *c, oxi_term_list *list, char where, const char *name,
+                                bool negated) {
+    const oxi_named_class *row = oxi_named_class_of(where, name);
     const oxi_named_range *ranges =
         row ? (row->ranges ? oxi_named_range_of(row->ranges) : NULL) : oxi_named_range_of(name);
     if (!row && !ranges) return oxi_pattern_fail(c, "a class of characters that is not known");
@@ -300,23 +305,23 @@ static bool oxi_pattern_name(oxi_compiler *c, char end, char name[32]) {
 }
 
 /* Behind "\p" or "\P". */
-static ox_status oxi_push_property(oxi_compiler *c, oxi_term_list *list, bool negated) {
+static ox_status oxi_push_property(oxi_compiler *c, oxi_term_list *list, char where, bool negated) {
     char name[32] = "";
     if (c->at < c->length && c->text[c->at] != '{') {
         const char letter = c->text[c->at++];
         name[0] = letter >= 'A' && letter <= 'Z' ? (char)(letter + 32) : letter;
-        return oxi_push_named(c, list, name, negated);
+        return oxi_push_named(c, list, where, name, negated);
     }
     c->at++;
     if (oxi_pattern_takes(c, "^")) negated = !negated;
     if (!oxi_pattern_takes(c, "Script=")) (void)oxi_pattern_takes(c, "Is");
     const bool named = oxi_pattern_name(c, '}', name);
     if (!oxi_pattern_takes(c, "}") || !named) return oxi_pattern_fail(c, "\\p{ without its }");
-    return oxi_push_named(c, list, name, negated);
+    return oxi_push_named(c, list, where, name, negated);
 }
 
 /* Behind a backslash: a class (pushed, *code = UINT32_MAX) or a character (*code). */
-static ox_status oxi_pattern_escape(oxi_compiler *c, oxi_term_list *list, uint32_t *code) {
+static ox_status oxi_pattern_escape(oxi_compiler *c, oxi_term_list *list, char where, uint32_t *code) {
     static const char letters[] = "nrtfvae0", values[] = "\n\r\t\f\v\a\033";
     if (c->at >= c->length) return oxi_pattern_fail(c, "a backslash at the end");
     const char letter = c->text[c->at++];
@@ -328,9 +333,10 @@ static ox_status oxi_pattern_escape(oxi_compiler *c, oxi_term_list *list, uint32
     } classes[] = {{'s', "space", false},  {'S', "space", true},  {'d', "nd", false},
                    {'D', "nd", true},      {'w', "word", false},  {'W', "word", true},
                    {'h', "xdigit", false}, {'H', "xdigit", true}, {'O', "any", false}};
-    if (letter == 'p' || letter == 'P') return oxi_push_property(c, list, letter == 'P');
+    if (letter == 'p' || letter == 'P') return oxi_push_property(c, list, where, letter == 'P');
     for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
-        if (classes[i].letter == letter) return oxi_push_named(c, list, classes[i].name, classes[i].negated);
+        if (classes[i].letter == letter)
+            return oxi_push_named(c, list, where, classes[i].name, classes[i].negated);
     if (letter == 'N') {
         oxi_class_term line = oxi_range_term('\n', '\n');
         line.negated = true;
@@ -369,11 +375,11 @@ static ox_status oxi_parse_class(oxi_compiler *c, int32_t *out);
 
 /* Behind "[:". */
 static ox_status oxi_push_posix(oxi_compiler *c, oxi_term_list *list) {
-    char name[33] = ":";
+    char name[32];
     const bool negated = oxi_pattern_takes(c, "^");
-    if (!oxi_pattern_name(c, ':', name + 1) || !oxi_pattern_takes(c, ":]"))
+    if (!oxi_pattern_name(c, ':', name) || !oxi_pattern_takes(c, ":]"))
         return oxi_pattern_fail(c, "[: without its :]");
-    return oxi_push_named(c, list, oxi_named_class_of(name) ? name : name + 1, negated);
+    return oxi_push_named(c, list, ':', name, negated);
 }
 
 /* One term, or a range, of what stands in brackets. */
@@ -387,7 +393,7 @@ static ox_status oxi_parse_term(oxi_compiler *c, oxi_term_list *list) {
         return status ? status : oxi_term_push(list, t);
     }
     if (oxi_pattern_takes(c, "\\"))
-        status = oxi_pattern_escape(c, list, &low);
+        status = oxi_pattern_escape(c, list, '[', &low);
     else
         low = oxi_utf8_code(c->text, c->length, &c->at);
     if (status || low == UINT32_MAX) return status;
@@ -395,7 +401,7 @@ static ox_status oxi_parse_term(oxi_compiler *c, oxi_term_list *list) {
     if (c->length - c->at >= 2 && c->text[c->at] == '-' && c->text[c->at + 1] != ']') {
         c->at++;
         if (oxi_pattern_takes(c, "\\"))
-            status = oxi_pattern_escape(c, list, &high);
+            status = oxi_pattern_escape(c, list, '[', &high);
         else
             high = oxi_utf8_code(c->text, c->length, &c->at);
         if (status) return status;
